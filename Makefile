@@ -1,0 +1,130 @@
+# MemScope. `make help` lists what can be made. One file, no recursion; objects live in build/<mode>/.
+VERSION := 0.1.0
+MODE ?= release
+PREFIX ?= /usr/local
+CC = gcc
+B := build/$(MODE)
+
+WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wvla -Werror=implicit-function-declaration
+BASE := -std=gnu11 -g -fno-omit-frame-pointer -D_GNU_SOURCE -DMS_VERSION='"$(VERSION)"' $(WARN)
+CFLAGS_release := -O2
+CFLAGS_asan := -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined
+CFLAGS_tsan := -O1 -fsanitize=thread
+LDFLAGS_asan := -fsanitize=address,undefined
+LDFLAGS_tsan := -fsanitize=thread
+CFLAGS ?=
+ALL_CFLAGS = $(BASE) $(CFLAGS_$(MODE)) $(CFLAGS)
+ALL_LDFLAGS = $(LDFLAGS_$(MODE)) $(LDFLAGS)
+
+# ---- layers -------------------------------------------------------------------------------------
+FORMAT_SRC := $(sort $(wildcard format/*.c))
+COMMON_SRC := $(sort $(wildcard libcommon/*.c))
+TOOLS := $(sort $(patsubst %/main.c,%,$(wildcard ms-*/main.c)))
+FORMAT_LIB := $(B)/libformat.a
+COMMON_LIB := $(B)/libcommon.a
+
+LIBS_ms-record := -lunwind-x86_64 -lunwind -lzstd -lpthread
+LIBS_common := -lsqlite3 -ldwarf -lelf -liberty -lzstd -lz -lpthread -lm
+LIBS_ms-snap := $(LIBS_common)
+LIBS_ms-filter := $(LIBS_common)
+LIBS_ms-diff := $(LIBS_common)
+LIBS_ms-report := $(LIBS_common)
+LIBS_ms-top := $(LIBS_common) -lncursesw
+
+GUEST := $(B)/bin/libmemscope-preload.so
+-include ms-record/guest/guest.mk
+
+all: $(TOOLS:%=$(B)/bin/%) $(if $(wildcard ms-record/guest/preload.c),$(GUEST))
+
+$(B)/format/%.o: format/%.c
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+$(B)/libcommon/%.o: libcommon/%.c
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -I. -I$(B)/gen -MMD -MP -c -o $@ $<
+$(B)/ms-%.o: ms-%.c
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -I. -I$(B)/gen -MMD -MP -c -o $@ $<
+$(B)/tests/%.o: tests/%.c
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -I. -I$(B)/gen -MMD -MP -c -o $@ $<
+$(FORMAT_LIB): $(FORMAT_SRC:%.c=$(B)/%.o)
+	@rm -f $@; ar crs $@ $^
+$(COMMON_LIB): $(COMMON_SRC:%.c=$(B)/%.o)
+	@rm -f $@; ar crs $@ $^
+
+# The schema is one SQL file, compiled in as a string.
+$(B)/gen/schema_sql.h: libcommon/schema.sql
+	@mkdir -p $(@D)
+	@{ echo '/* made from libcommon/schema.sql */'; echo 'static const char schema_sql[] ='; \
+	  sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' $<; echo ';'; } > $@
+$(COMMON_SRC:%.c=$(B)/%.o): $(B)/gen/schema_sql.h
+
+define tool_rule
+$(B)/bin/$(1): $(patsubst %.c,$(B)/%.o,$(sort $(wildcard $(1)/*.c))) $(COMMON_LIB) $(FORMAT_LIB)
+	@mkdir -p $$(@D)
+	$(CC) $$(ALL_LDFLAGS) -o $$@ $$(filter %.o,$$^) $(COMMON_LIB) $(FORMAT_LIB) $$(LIBS_$(1))
+endef
+$(foreach t,$(TOOLS),$(eval $(call tool_rule,$(t))))
+
+# ---- tests --------------------------------------------------------------------------------------
+UNIT := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(sort $(wildcard tests/unit/*.c)))
+$(UNIT): $(B)/tests/unit/%: $(B)/tests/unit/%.o $(COMMON_LIB) $(FORMAT_LIB)
+	$(CC) $(ALL_LDFLAGS) -o $@ $< $(COMMON_LIB) $(FORMAT_LIB) $(LIBS_common)
+-include $(sort $(wildcard tests/*/*.mk))
+
+test-programs: $(UNIT) $(TEST_PROGRAMS)
+
+check: deps all test-programs
+	MODE=$(MODE) tests/run
+check-all: deps-all all test-programs
+	MODE=$(MODE) MS_CHECK_ALL=1 tests/run
+asan:
+	$(MAKE) MODE=asan check
+tsan:
+	$(MAKE) MODE=tsan all test-programs
+	MODE=tsan tests/run unit
+lint: deps
+	tests/lint/run
+bench: all
+	tests/bench/run
+
+deps:
+	@tests/deps
+deps-all:
+	@tests/deps all
+demo: deps all
+	@tests/demo
+
+# ---- install ------------------------------------------------------------------------------------
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/memscope $(DESTDIR)$(PREFIX)/include
+	install -m 755 $(TOOLS:%=$(B)/bin/%) $(DESTDIR)$(PREFIX)/bin
+	install -m 755 $(GUEST) $(DESTDIR)$(PREFIX)/lib/memscope
+	install -m 644 include/memscope.h $(DESTDIR)$(PREFIX)/include
+	for p in man/*.[1-9]; do install -D -m 644 $$p $(DESTDIR)$(PREFIX)/share/man/man$${p##*.}/$${p##*/}; done
+uninstall:
+	rm -f $(TOOLS:%=$(DESTDIR)$(PREFIX)/bin/%) $(DESTDIR)$(PREFIX)/include/memscope.h
+	rm -rf $(DESTDIR)$(PREFIX)/lib/memscope
+	for p in man/*.[1-9]; do rm -f $(DESTDIR)$(PREFIX)/share/man/man$${p##*.}/$${p##*/}; done
+dist:
+	git archive --prefix=memscope-$(VERSION)/ -o memscope-$(VERSION).tar.gz HEAD
+compile_commands.json:
+	@tests/lint/compile-commands > $@
+clean:
+	rm -rf build compile_commands.json
+
+help:
+	@echo 'make              build everything into build/release/bin'
+	@echo 'make demo         dependencies, build, record a real program, print its report'
+	@echo 'make check        dependencies, build, all tests that need base packages'
+	@echo 'make check-all    the same with every test; installs what they need'
+	@echo 'make asan tsan    the tests under the sanitizers'
+	@echo 'make lint         layers, format, static analysis, man pages'
+	@echo 'make fuzz         fuzz every parser (FUZZ_SECONDS=60 each)'
+	@echo 'make bench        speed and size against no recorder and heaptrack'
+	@echo 'make install uninstall (DESTDIR, PREFIX) dist deps clean compile_commands.json'
+
+-include $(shell find $(B) -name '*.d' 2>/dev/null)
+.PHONY: all test-programs check check-all asan tsan lint bench deps deps-all demo install uninstall dist clean help compile_commands.json
+.DELETE_ON_ERROR:

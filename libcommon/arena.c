@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT
+ * Arena: memory that is given back all at once, and a growing array on malloc.
+ */
+#include "arena.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHUNK_SIZE ((size_t)64 << 10)
+
+struct ms_arena_chunk {
+	struct ms_arena_chunk *prev;
+	char *end;
+};
+
+static _Noreturn void out_of_memory(void)
+{
+	fputs("memscope: out of memory\n", stderr);
+	exit(2);
+}
+
+void *ms_xrealloc(void *p, size_t count, size_t size)
+{
+	size_t n;
+	if (__builtin_mul_overflow(count, size, &n) || !(p = realloc(p, n ? n : 1)))
+		out_of_memory();
+	return p;
+}
+
+void *ms_arena_alloc(struct ms_arena *a, size_t size)
+{
+	size = (size + 15) & ~(size_t)15;
+	if ((size_t)(a->end - a->at) < size || !a->chunk) {
+		size_t head = (sizeof(struct ms_arena_chunk) + 15) & ~(size_t)15;
+		size_t want = size > CHUNK_SIZE - head ? size + head : CHUNK_SIZE;
+		if (want < size)
+			out_of_memory();
+		struct ms_arena_chunk *c = ms_xrealloc(NULL, want, 1);
+		c->prev = a->chunk;
+		c->end = (char *)c + want;
+		a->chunk = c;
+		a->at = (char *)c + head;
+		a->end = c->end;
+	}
+	void *p = a->at;
+	a->at += size;
+	return memset(p, 0, size);
+}
+
+char *ms_arena_strndup(struct ms_arena *a, const char *s, size_t n)
+{
+	char *p = ms_arena_alloc(a, n + 1);
+	return memcpy(p, s, n);
+}
+
+char *ms_arena_strdup(struct ms_arena *a, const char *s)
+{
+	return ms_arena_strndup(a, s, strlen(s));
+}
+
+char *ms_arena_printf(struct ms_arena *a, const char *fmt, ...)
+{
+	va_list ap, again;
+	va_start(ap, fmt);
+	va_copy(again, ap);
+	int n = vsnprintf(NULL, 0, fmt, ap);
+	char *p = ms_arena_alloc(a, (size_t)(n < 0 ? 0 : n) + 1);
+	if (n > 0)
+		vsnprintf(p, (size_t)n + 1, fmt, again);
+	va_end(again);
+	va_end(ap);
+	return p;
+}
+
+struct ms_arena_mark ms_arena_mark(const struct ms_arena *a)
+{
+	return (struct ms_arena_mark){a->chunk, a->at};
+}
+
+void ms_arena_release(struct ms_arena *a, struct ms_arena_mark m)
+{
+	while (a->chunk && a->chunk != m.chunk) {
+		struct ms_arena_chunk *prev = a->chunk->prev;
+		free(a->chunk);
+		a->chunk = prev;
+	}
+	a->at = a->chunk ? m.at : NULL;
+	a->end = a->chunk ? a->chunk->end : NULL;
+}
+
+void ms_arena_free(struct ms_arena *a)
+{
+	ms_arena_release(a, (struct ms_arena_mark){NULL, NULL});
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT
+ * Arena: memory that is given back all at once, and a growing array on malloc.
+ *
+ * Running out of memory here ends the program with status 2 and one line on standard error: the one
+ * exception to "only main prints and exits" (CONTRIBUTING.md).
+ */
+#ifndef MS_ARENA_H
+#define MS_ARENA_H
+
+#include <stddef.h>
+
+struct ms_arena {
+	struct ms_arena_chunk *chunk; /* newest */
+	char *at, *end;               /* free part of it */
+};
+
+/* A moment to go back to. */
+struct ms_arena_mark {
+	struct ms_arena_chunk *chunk;
+	char *at;
+};
+
+/* `size` bytes, zeroed, aligned to 16; never NULL. Lives until the arena is released past it. */
+void *ms_arena_alloc(struct ms_arena *a, size_t size);
+/* Copy of `n` bytes of `s` with a NUL after them. */
+char *ms_arena_strndup(struct ms_arena *a, const char *s, size_t n);
+char *ms_arena_strdup(struct ms_arena *a, const char *s);
+char *ms_arena_printf(struct ms_arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+struct ms_arena_mark ms_arena_mark(const struct ms_arena *a);
+/* Frees everything allocated after the mark. A zeroed mark frees all. */
+void ms_arena_release(struct ms_arena *a, struct ms_arena_mark m);
+void ms_arena_free(struct ms_arena *a);
+
+/* realloc that does not return on failure; `count * size` is checked. */
+void *ms_xrealloc(void *p, size_t count, size_t size);
+
+/* Growing array: struct { T *v; size_t n, cap; }. Evaluates to the new, uninitialised element. */
+#define MS_PUSH(a) \
+	((a)->n == (a)->cap ? ((a)->v = ms_xrealloc((a)->v, (a)->cap = (a)->cap ? (a)->cap * 2 : 16, \
+						    sizeof *(a)->v)) \
+			    : (a)->v, \
+	 &(a)->v[(a)->n++])
+
+#endif

@@ -1,0 +1,75 @@
+-- The snapshot database, schema version 1. ms-snapshot(5) explains each table with an example.
+-- Times are ns since the start of the process's recording; sizes are bytes; null = not known.
+CREATE TABLE meta(key TEXT PRIMARY KEY, value ANY) WITHOUT ROWID;
+CREATE TABLE process(
+  id INTEGER PRIMARY KEY, pid INTEGER, ppid INTEGER, parent INTEGER, exe TEXT, command TEXT, host TEXT, kernel TEXT, cwd TEXT,
+  started_ns INTEGER, offset_ns INTEGER, duration_ns INTEGER, exit_status INTEGER, exit_signal INTEGER, end_reason TEXT,
+  machine TEXT, page_size INTEGER, allocator TEXT, trace TEXT,
+  complete INTEGER, state TEXT, events INTEGER, events_lost INTEGER, sampled_bytes INTEGER, stacks_cut INTEGER, stacks_truncated INTEGER,
+  stacks_not_taken INTEGER, attached INTEGER, inferred_frees INTEGER, unknown_frees INTEGER, damaged_bytes INTEGER, damaged_places INTEGER,
+  waited_ns INTEGER, waited_max_ns INTEGER, frames_without_symbol INTEGER,
+  allocations INTEGER, frees INTEGER, reallocations INTEGER, failed_allocations INTEGER, allocated_bytes INTEGER,
+  temporary_allocations INTEGER, peak_bytes INTEGER, peak_blocks INTEGER, peak_time_ns INTEGER,
+  unfreed_bytes INTEGER, unfreed_blocks INTEGER, unreachable_bytes INTEGER, unreachable_blocks INTEGER);
+CREATE TABLE snapshot(
+  id INTEGER PRIMARY KEY, process INTEGER NOT NULL, label TEXT NOT NULL, time_ns INTEGER, live_bytes INTEGER, live_blocks INTEGER,
+  rss_bytes INTEGER, pss_bytes INTEGER, private_bytes INTEGER, swap_bytes INTEGER);
+CREATE TABLE module(
+  id INTEGER PRIMARY KEY, process INTEGER NOT NULL, path TEXT, build_id TEXT, start INTEGER, end INTEGER, bias INTEGER,
+  loaded_ns INTEGER, unloaded_ns INTEGER, symbols TEXT);
+CREATE TABLE frame(
+  id INTEGER PRIMARY KEY, process INTEGER NOT NULL, module INTEGER, address INTEGER, function TEXT, file TEXT, line INTEGER,
+  inlined INTEGER, runtime INTEGER, note TEXT);
+CREATE TABLE stack(id INTEGER PRIMARY KEY, process INTEGER NOT NULL, parent INTEGER, frame INTEGER NOT NULL, depth INTEGER NOT NULL);
+CREATE TABLE site(
+  id INTEGER PRIMARY KEY, process INTEGER NOT NULL, stack INTEGER, user_frame INTEGER, allocations INTEGER, frees INTEGER, reallocations INTEGER,
+  failed_allocations INTEGER, allocated_bytes INTEGER, temporary INTEGER, min_size INTEGER, max_size INTEGER,
+  max_live_bytes INTEGER, max_live_blocks INTEGER, first_ns INTEGER, last_ns INTEGER, lifetime_ns INTEGER, marked INTEGER, verdict TEXT);
+CREATE TABLE site_stat(
+  snapshot INTEGER NOT NULL, site INTEGER NOT NULL, live_bytes INTEGER, live_blocks INTEGER, PRIMARY KEY(snapshot, site)) WITHOUT ROWID;
+CREATE TABLE site_thread(
+  site INTEGER NOT NULL, thread INTEGER NOT NULL, allocations INTEGER, allocated_bytes INTEGER, live_bytes INTEGER, live_blocks INTEGER,
+  PRIMARY KEY(site, thread)) WITHOUT ROWID;
+CREATE TABLE thread(
+  id INTEGER PRIMARY KEY, process INTEGER NOT NULL, tid INTEGER, name TEXT, start_ns INTEGER, end_ns INTEGER, allocations INTEGER, frees INTEGER,
+  allocated_bytes INTEGER, temporary INTEGER, live_bytes INTEGER, live_blocks INTEGER, events_lost INTEGER, waited_ns INTEGER);
+CREATE TABLE size_class(
+  process INTEGER NOT NULL, low INTEGER NOT NULL, high INTEGER NOT NULL, allocations INTEGER, allocated_bytes INTEGER, temporary INTEGER,
+  peak_bytes INTEGER, peak_blocks INTEGER, live_bytes INTEGER, live_blocks INTEGER, PRIMARY KEY(process, low)) WITHOUT ROWID;
+CREATE TABLE timeline(
+  process INTEGER NOT NULL, time_ns INTEGER NOT NULL, live_min INTEGER, live_max INTEGER, live_last INTEGER, blocks_last INTEGER,
+  allocations INTEGER, frees INTEGER, allocated_bytes INTEGER, PRIMARY KEY(process, time_ns)) WITHOUT ROWID;
+CREATE TABLE sample(
+  process INTEGER NOT NULL, time_ns INTEGER NOT NULL, rss_bytes INTEGER, pss_bytes INTEGER, private_bytes INTEGER, swap_bytes INTEGER,
+  vsz_bytes INTEGER, minor_faults INTEGER, major_faults INTEGER, user_ns INTEGER, system_ns INTEGER, threads INTEGER, heap_bytes INTEGER,
+  PRIMARY KEY(process, time_ns)) WITHOUT ROWID;
+CREATE TABLE region(
+  process INTEGER NOT NULL, snapshot INTEGER, start INTEGER, end INTEGER, kind TEXT, perms TEXT, path TEXT, rss_bytes INTEGER, pss_bytes INTEGER,
+  private_bytes INTEGER, swap_bytes INTEGER);
+CREATE TABLE mark(process INTEGER NOT NULL, seq INTEGER NOT NULL, name TEXT, time_ns INTEGER, event INTEGER, PRIMARY KEY(process, seq)) WITHOUT ROWID;
+CREATE TABLE loss(process INTEGER NOT NULL, from_ns INTEGER, to_ns INTEGER, events INTEGER, reason TEXT, thread INTEGER);
+-- What filters took away, one row per filter stage, process and snapshot (snapshot null: the run's totals).
+CREATE TABLE hidden(
+  stage INTEGER NOT NULL, filter TEXT NOT NULL, process INTEGER NOT NULL, snapshot INTEGER, sites INTEGER, live_bytes INTEGER, live_blocks INTEGER,
+  allocations INTEGER, frees INTEGER, reallocations INTEGER, failed_allocations INTEGER, allocated_bytes INTEGER, temporary INTEGER);
+-- The views join what a person wants to see; `place` is the user's function with file and line.
+CREATE VIEW place AS SELECT s.id AS site, f.function, f.file, f.line, f.address, m.path AS module
+  FROM site s LEFT JOIN stack k ON k.id = s.user_frame LEFT JOIN frame f ON f.id = k.frame LEFT JOIN module m ON m.id = f.module;
+CREATE VIEW live AS SELECT t.process, t.label, t.time_ns, c.site, c.live_bytes, c.live_blocks, p.function, p.file, p.line, p.module
+  FROM site_stat c JOIN snapshot t ON t.id = c.snapshot JOIN place p ON p.site = c.site;
+CREATE VIEW leaks AS SELECT l.site, l.live_bytes AS bytes, l.live_blocks AS blocks, s.verdict, l.function, l.file, l.line, l.module, l.process
+  FROM live l JOIN site s ON s.id = l.site WHERE l.label = 'end' AND l.live_blocks > 0 ORDER BY bytes DESC, l.site;
+CREATE VIEW peak AS SELECT site, live_bytes AS bytes, live_blocks AS blocks, function, file, line, module, process
+  FROM live WHERE label = 'peak' AND live_blocks > 0 ORDER BY bytes DESC, site;
+CREATE VIEW hot AS SELECT s.id AS site, s.allocations, s.allocated_bytes AS bytes, p.function, p.file, p.line, p.module, s.process
+  FROM site s JOIN place p ON p.site = s.id ORDER BY s.allocations DESC, s.id;
+CREATE VIEW temporary AS SELECT s.id AS site, s.temporary, s.allocations, p.function, p.file, p.line, p.module, s.process
+  FROM site s JOIN place p ON p.site = s.id WHERE s.temporary > 0 ORDER BY s.temporary DESC, s.id;
+CREATE VIEW by_function AS SELECT p.function, sum(s.allocations) AS allocations, sum(s.allocated_bytes) AS allocated_bytes, s.process
+  FROM site s JOIN place p ON p.site = s.id GROUP BY s.process, p.function ORDER BY allocated_bytes DESC;
+CREATE VIEW by_module AS SELECT p.module, sum(s.allocations) AS allocations, sum(s.allocated_bytes) AS allocated_bytes, s.process
+  FROM site s JOIN place p ON p.site = s.id GROUP BY s.process, p.module ORDER BY allocated_bytes DESC;
+CREATE VIEW by_file AS SELECT p.file, sum(s.allocations) AS allocations, sum(s.allocated_bytes) AS allocated_bytes, s.process
+  FROM site s JOIN place p ON p.site = s.id GROUP BY s.process, p.file ORDER BY allocated_bytes DESC;
+CREATE VIEW by_thread AS SELECT name, tid, allocations, allocated_bytes, live_bytes, process FROM thread ORDER BY allocated_bytes DESC;
+CREATE VIEW by_process AS SELECT id AS process, pid, exe, allocations, allocated_bytes, peak_bytes, unfreed_bytes FROM process ORDER BY peak_bytes DESC;
