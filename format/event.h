@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * Events of a trace and their columns: encoder and decoder of one event block.
  *
- * Allocation numbers: every ALLOC, REALLOC and REALLOC_UNKNOWN makes the next number, from 0. A free
- * names its block by how many allocations ago it was made, so that a reader replays with an array.
- * No malloc, no I/O: the caller gives the memory. Every block decodes by itself (predictors start empty).
+ * Allocation numbers: every ALLOC, REALLOC and REALLOC_UNKNOWN makes the next number, from 0. A
+ * free names its block by how many allocations ago it was made, so that a reader replays with an
+ * array. No malloc, no I/O: the caller gives the memory. Every block decodes by itself (predictors
+ * start empty).
  */
 #ifndef MS_FORMAT_EVENT_H
 #define MS_FORMAT_EVENT_H

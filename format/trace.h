@@ -19,21 +19,22 @@
 /* Length of one time tick of event blocks, in ns, as written by this version (header: tick_ns). */
 #define MS_TRACE_TICK_NS 100000u
 
-/* Feature bits. A reader refuses a trace with an unknown `need` bit, and ignores unknown `hint` bits. */
+/* Feature bits. A reader refuses a trace with an unknown `need` bit, and ignores unknown `hint`
+ * bits. */
 #define MS_FEATURE_ADDRESSES (UINT64_C(1) << 0) /* hint: event blocks hold an address column */
 
 /* Block types. A reader skips a type that it does not know. */
 enum ms_block_type {
-	MS_BLOCK_INFO = 1,        /* records: MS_INFO_*; once, first block */
-	MS_BLOCK_EVENTS = 2,      /* columns: MS_COL_*; all threads' events in exact global order */
-	MS_BLOCK_STACKS = 3,      /* columns: MS_NODE_*; frames and stack nodes first used later on */
-	MS_BLOCK_MODULES = 4,     /* records: MS_MODULE_* */
-	MS_BLOCK_THREADS = 5,     /* records: MS_THREAD_* */
-	MS_BLOCK_SAMPLES = 6,     /* records: MS_SAMPLE_* */
-	MS_BLOCK_MARKS = 7,       /* records: MS_MARK_* */
-	MS_BLOCK_LOSSES = 8,      /* records: MS_LOSS_* */
-	MS_BLOCK_END = 9,         /* one record: MS_END_*; the last end block of a file counts */
-	MS_BLOCK_SYMBOLS = 10,    /* records: MS_SYM_*; appended after an end block */
+	MS_BLOCK_INFO = 1,     /* records: MS_INFO_*; once, first block */
+	MS_BLOCK_EVENTS = 2,   /* columns: MS_COL_*; all threads' events in exact global order */
+	MS_BLOCK_STACKS = 3,   /* columns: MS_NODE_*; frames and stack nodes first used later on */
+	MS_BLOCK_MODULES = 4,  /* records: MS_MODULE_* */
+	MS_BLOCK_THREADS = 5,  /* records: MS_THREAD_* */
+	MS_BLOCK_SAMPLES = 6,  /* records: MS_SAMPLE_* */
+	MS_BLOCK_MARKS = 7,    /* records: MS_MARK_* */
+	MS_BLOCK_LOSSES = 8,   /* records: MS_LOSS_* */
+	MS_BLOCK_END = 9,      /* one record: MS_END_*; the last end block of a file counts */
+	MS_BLOCK_SYMBOLS = 10, /* records: MS_SYM_*; appended after an end block */
 	MS_BLOCK_CHECKPOINT = 11, /* reserved: the live blocks at a moment */
 	MS_BLOCK_INDEX = 12,      /* reserved: offsets of blocks */
 	MS_BLOCK_VERDICTS = 13,   /* reserved: reachability */
@@ -41,13 +42,14 @@ enum ms_block_type {
 
 /* Columns of an event block. Absent = empty. */
 enum ms_event_column {
-	MS_COL_HEAD = 1,    /* varints: first allocation number, first event number, first tick, event count */
-	MS_COL_OP = 2,      /* one byte per event: kind and which predictions held */
-	MS_COL_THREAD = 3,  /* varint per change of thread: thread index */
-	MS_COL_STACK = 4,   /* varint per mispredicted stack */
-	MS_COL_SIZE = 5,    /* varint per mispredicted size, in bytes */
-	MS_COL_FREED = 6,   /* varint per mispredicted free: how many allocations ago */
-	MS_COL_TIME = 7,    /* varint per event whose tick differs from the one before: difference */
+	MS_COL_HEAD = 1, /* varints: first allocation number, first event number, first tick, event
+			    count */
+	MS_COL_OP = 2,   /* one byte per event: kind and which predictions held */
+	MS_COL_THREAD = 3, /* varint per change of thread: thread index */
+	MS_COL_STACK = 4,  /* varint per mispredicted stack */
+	MS_COL_SIZE = 5,   /* varint per mispredicted size, in bytes */
+	MS_COL_FREED = 6,  /* varint per mispredicted free: how many allocations ago */
+	MS_COL_TIME = 7,   /* varint per event whose tick differs from the one before: difference */
 	MS_COL_ADDRESS = 8, /* varint per allocation: see ms-trace(5) */
 	MS_COL_UNKNOWN = 9, /* varint per free of an unknown block: its address */
 	MS_COL_EXT = 10,    /* payload of MS_EV_EXT events */
@@ -56,47 +58,51 @@ enum ms_event_column {
 /* Columns of a stacks block. Frames and nodes are numbered from 1 in order of appearance in the
  * file; 0 is "none" (the root above every stack). */
 enum ms_stacks_column {
-	MS_NODE_HEAD = 1,         /* varints: number of first frame, frame count, first node, node count */
+	MS_NODE_HEAD = 1, /* varints: number of first frame, frame count, first node, node count */
 	MS_NODE_FRAME_MODULE = 2, /* varint per frame: module id, 0 = unknown */
-	MS_NODE_FRAME_ADDR = 3,   /* zigzag varint per frame: address minus that of the frame before */
-	MS_NODE_FRAME_FLAGS = 4,  /* varint per frame: MS_FRAME_* */
-	MS_NODE_PARENT = 5,       /* varint per node: own number minus number of the caller's node; own number = root */
-	MS_NODE_FRAME = 6,        /* zigzag varint per node: frame minus frame of the node before */
+	MS_NODE_FRAME_ADDR =
+		3, /* zigzag varint per frame: address minus that of the frame before */
+	MS_NODE_FRAME_FLAGS = 4, /* varint per frame: MS_FRAME_* */
+	MS_NODE_PARENT = 5, /* varint per node: own number minus number of the caller's node; own
+			       number = root */
+	MS_NODE_FRAME = 6,  /* zigzag varint per node: frame minus frame of the node before */
 };
 
 /* Flags of a frame. */
-#define MS_FRAME_EXACT 1u     /* the address is an interrupted instruction, not a return address */
-#define MS_FRAME_CUT 2u       /* not a frame: callers between leaf and root part were left out (depth) */
+#define MS_FRAME_EXACT 1u /* the address is an interrupted instruction, not a return address */
+#define MS_FRAME_CUT 2u   /* not a frame: callers between leaf and root part were left out (depth) \
+			   */
 #define MS_FRAME_TRUNCATED 4u /* not a frame: the callers beyond could not be found */
 #define MS_FRAME_NOT_TAKEN 8u /* not a frame: the stack was not taken (rate limit) */
 #define MS_FRAME_BEFORE 16u   /* not a frame: allocated before the recording began */
 
-/* Records blocks hold a sequence of records; a record is a varint byte length, then fields; a field is
- * varint (number << 1 | is_bytes), then a varint value, or a varint length and that many bytes. Fields may
- * repeat (lists) and unknown ones are skipped. Times are ns since the start of the recording. */
+/* Records blocks hold a sequence of records; a record is a varint byte length, then fields; a field
+ * is varint (number << 1 | is_bytes), then a varint value, or a varint length and that many bytes.
+ * Fields may repeat (lists) and unknown ones are skipped. Times are ns since the start of the
+ * recording. */
 
 enum ms_info_field {
 	MS_INFO_PID = 1,
 	MS_INFO_PPID = 2,
-	MS_INFO_EXE = 3,          /* bytes */
-	MS_INFO_ARG = 4,          /* bytes, repeated; absent with --no-args */
-	MS_INFO_ENV = 5,          /* bytes, repeated: "NAME=value" of the names of interest */
-	MS_INFO_HOST = 6,         /* bytes */
-	MS_INFO_KERNEL = 7,       /* bytes */
-	MS_INFO_START_WALL = 8,   /* ns since 1970 UTC */
-	MS_INFO_START_MONO = 9,   /* CLOCK_MONOTONIC ns: common clock of traces of one machine */
+	MS_INFO_EXE = 3,        /* bytes */
+	MS_INFO_ARG = 4,        /* bytes, repeated; absent with --no-args */
+	MS_INFO_ENV = 5,        /* bytes, repeated: "NAME=value" of the names of interest */
+	MS_INFO_HOST = 6,       /* bytes */
+	MS_INFO_KERNEL = 7,     /* bytes */
+	MS_INFO_START_WALL = 8, /* ns since 1970 UTC */
+	MS_INFO_START_MONO = 9, /* CLOCK_MONOTONIC ns: common clock of traces of one machine */
 	MS_INFO_PAGE_SIZE = 10,
-	MS_INFO_RECORDER = 11,    /* bytes: "ms-record 0.1.0" */
+	MS_INFO_RECORDER = 11,     /* bytes: "ms-record 0.1.0" */
 	MS_INFO_SAMPLE_BYTES = 12, /* 0 = every event */
-	MS_INFO_DEPTH = 13,       /* --depth */
-	MS_INFO_ATTACHED = 14,    /* 1 = recording began in mid-run */
-	MS_INFO_CLOCK = 15,       /* bytes: "tsc" or "sequence" */
-	MS_INFO_CWD = 16,         /* bytes */
-	MS_INFO_SESSION = 17,     /* bytes, 16: the same for all images of one ms-record run */
-	MS_INFO_IMAGE = 18,       /* number of this image in that run, 0 = launched */
+	MS_INFO_DEPTH = 13,        /* --depth */
+	MS_INFO_ATTACHED = 14,     /* 1 = recording began in mid-run */
+	MS_INFO_CLOCK = 15,        /* bytes: "tsc" or "sequence" */
+	MS_INFO_CWD = 16,          /* bytes */
+	MS_INFO_SESSION = 17,      /* bytes, 16: the same for all images of one ms-record run */
+	MS_INFO_IMAGE = 18,        /* number of this image in that run, 0 = launched */
 	MS_INFO_PARENT_IMAGE = 19, /* image that forked or execed this one, plus 1 */
 	MS_INFO_UID = 20,
-	MS_INFO_BOOT_ID = 21,     /* bytes */
+	MS_INFO_BOOT_ID = 21, /* bytes */
 };
 
 enum ms_module_field {
@@ -132,25 +138,25 @@ enum ms_sample_field {
 	MS_SAMPLE_PRIVATE = 4,
 	MS_SAMPLE_SWAP = 5,
 	MS_SAMPLE_VSZ = 6,
-	MS_SAMPLE_MINFLT = 7,  /* count since process start */
+	MS_SAMPLE_MINFLT = 7, /* count since process start */
 	MS_SAMPLE_MAJFLT = 8,
-	MS_SAMPLE_UTIME = 9,   /* ns */
-	MS_SAMPLE_STIME = 10,  /* ns */
+	MS_SAMPLE_UTIME = 9,  /* ns */
+	MS_SAMPLE_STIME = 10, /* ns */
 	MS_SAMPLE_THREADS = 11,
-	MS_SAMPLE_HEAP = 12,   /* brk + private anonymous */
+	MS_SAMPLE_HEAP = 12, /* brk + private anonymous */
 };
 
 enum ms_mark_field {
-	MS_MARK_TIME = 1,  /* ns */
-	MS_MARK_NAME = 2,  /* bytes */
-	MS_MARK_EVENT = 3, /* number of events before it */
+	MS_MARK_TIME = 1,   /* ns */
+	MS_MARK_NAME = 2,   /* bytes */
+	MS_MARK_EVENT = 3,  /* number of events before it */
 	MS_MARK_THREAD = 4, /* thread index + 1; 0 = from outside */
 };
 
 enum ms_loss_field {
-	MS_LOSS_FROM = 1,  /* ns */
-	MS_LOSS_TO = 2,    /* ns */
-	MS_LOSS_COUNT = 3, /* events */
+	MS_LOSS_FROM = 1,   /* ns */
+	MS_LOSS_TO = 2,     /* ns */
+	MS_LOSS_COUNT = 3,  /* events */
 	MS_LOSS_REASON = 4, /* MS_LOST_* */
 	MS_LOSS_THREAD = 5, /* thread index + 1; 0 = several or unknown */
 };
@@ -164,49 +170,51 @@ enum ms_loss_reason {
 };
 
 enum ms_end_field {
-	MS_END_TIME = 1,          /* ns */
-	MS_END_STATUS = 2,        /* exit status; absent when killed by a signal or still running */
+	MS_END_TIME = 1,   /* ns */
+	MS_END_STATUS = 2, /* exit status; absent when killed by a signal or still running */
 	MS_END_SIGNAL = 3,
-	MS_END_EVENTS = 4,        /* events in the file */
-	MS_END_ALLOCATIONS = 5,   /* allocation numbers given, = ALLOC + REALLOC + REALLOC_UNKNOWN */
-	MS_END_LOST = 6,          /* events lost in all */
-	MS_END_STACKS_CUT = 7,    /* allocations whose stack was cut by --depth */
+	MS_END_EVENTS = 4,      /* events in the file */
+	MS_END_ALLOCATIONS = 5, /* allocation numbers given, = ALLOC + REALLOC + REALLOC_UNKNOWN */
+	MS_END_LOST = 6,        /* events lost in all */
+	MS_END_STACKS_CUT = 7,  /* allocations whose stack was cut by --depth */
 	MS_END_STACKS_TRUNCATED = 8,
 	MS_END_STACKS_NOT_TAKEN = 9,
 	MS_END_INFERRED_FREES = 10,
 	MS_END_UNKNOWN_FREES = 11,
-	MS_END_REPAIRS = 12,      /* frees moved to keep per-address order */
-	MS_END_VIOLATIONS = 13,   /* moves of more than 2 us */
-	MS_END_WAITED = 14,       /* ns, all threads */
-	MS_END_WAITED_MAX = 15,   /* ns, longest single wait */
-	MS_END_REASON = 16,       /* MS_ENDED_* */
-	MS_END_SUCCESSOR = 17,    /* bytes: file of the image that this one execed, relative to this file's folder */
-	MS_END_ALLOCATOR = 18,    /* bytes, repeated: "glibc 2.36" */
-	MS_END_IMAGES_KEPT = 19,  /* launched image only: further traces in FILE.d */
+	MS_END_REPAIRS = 12,     /* frees moved to keep per-address order */
+	MS_END_VIOLATIONS = 13,  /* moves of more than 2 us */
+	MS_END_WAITED = 14,      /* ns, all threads */
+	MS_END_WAITED_MAX = 15,  /* ns, longest single wait */
+	MS_END_REASON = 16,      /* MS_ENDED_* */
+	MS_END_SUCCESSOR = 17,   /* bytes: file of the image that this one execed, relative to this
+				    file's folder */
+	MS_END_ALLOCATOR = 18,   /* bytes, repeated: "glibc 2.36" */
+	MS_END_IMAGES_KEPT = 19, /* launched image only: further traces in FILE.d */
 	MS_END_IMAGES_TRIVIAL = 20,
 	MS_END_REMOTE_UNWINDS = 21,
-	MS_END_VERIFIED = 22,     /* stacks compared in verify mode */
+	MS_END_VERIFIED = 22, /* stacks compared in verify mode */
 	MS_END_MISMATCHES = 23,
 	MS_END_CHILDREN_NOT_RECORDED = 24, /* forked children that went on without exec */
 };
 enum ms_end_reason {
-	MS_ENDED_EXIT = 1,   /* the process ended */
-	MS_ENDED_EXEC = 2,   /* it execed another image */
-	MS_ENDED_STOP = 3,   /* -d, --max-size or a signal stopped the recording */
-	MS_ENDED_DISK = 4,   /* the output could not be written (written as far as possible) */
+	MS_ENDED_EXIT = 1, /* the process ended */
+	MS_ENDED_EXEC = 2, /* it execed another image */
+	MS_ENDED_STOP = 3, /* -d, --max-size or a signal stopped the recording */
+	MS_ENDED_DISK = 4, /* the output could not be written (written as far as possible) */
 };
 
 /* Symbols block: STRING records number from 1 in order; others refer to them by number. */
 enum ms_sym_field {
-	MS_SYM_STRING = 1,   /* bytes; one per record */
-	MS_SYM_FRAME = 2,    /* frame number: starts a frame's record; then, innermost inlined first: */
+	MS_SYM_STRING = 1, /* bytes; one per record */
+	MS_SYM_FRAME =
+		2, /* frame number: starts a frame's record; then, innermost inlined first: */
 	MS_SYM_FUNCTION = 3, /* string number, 0 = unknown; starts one logical frame of the chain */
 	MS_SYM_FILE = 4,     /* string number */
 	MS_SYM_LINE = 5,
-	MS_SYM_MODULE = 6,   /* module id: starts a module's record */
-	MS_SYM_STATE = 7,    /* MS_SYMBOLS_* of that module */
+	MS_SYM_MODULE = 6, /* module id: starts a module's record */
+	MS_SYM_STATE = 7,  /* MS_SYMBOLS_* of that module */
 	MS_SYM_COLUMN = 8,
-	MS_SYM_RUNTIME = 9,  /* reserved */
+	MS_SYM_RUNTIME = 9, /* reserved */
 };
 enum ms_symbols_state {
 	MS_SYMBOLS_NONE = 0,     /* no symbol table found */

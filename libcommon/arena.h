@@ -25,7 +25,8 @@ void *ms_arena_alloc(struct ms_arena *a, size_t size);
 /* Copy of `n` bytes of `s` with a NUL after them. */
 char *ms_arena_strndup(struct ms_arena *a, const char *s, size_t n);
 char *ms_arena_strdup(struct ms_arena *a, const char *s);
-char *ms_arena_printf(struct ms_arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+char *ms_arena_printf(struct ms_arena *a, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 
 struct ms_arena_mark ms_arena_mark(const struct ms_arena *a);
 /* Frees everything allocated after the mark. A zeroed mark frees all. */
@@ -36,10 +37,11 @@ void ms_arena_free(struct ms_arena *a);
 void *ms_xrealloc(void *p, size_t count, size_t size);
 
 /* Growing array: struct { T *v; size_t n, cap; }. Evaluates to the new, uninitialised element. */
-#define MS_PUSH(a) \
-	((a)->n == (a)->cap ? ((a)->v = ms_xrealloc((a)->v, (a)->cap = (a)->cap ? (a)->cap * 2 : 16, \
-						    sizeof *(a)->v)) \
-			    : (a)->v, \
+#define MS_PUSH(a)                                                                                 \
+	((a)->n == (a)->cap                                                                        \
+		 ? ((a)->v = ms_xrealloc((a)->v, (a)->cap = (a)->cap ? (a)->cap * 2 : 16,          \
+					 sizeof *(a)->v))                                          \
+		 : (a)->v,                                                                         \
 	 &(a)->v[(a)->n++])
 
 #endif

@@ -4,14 +4,14 @@
 #ifndef MS_ERR_H
 #define MS_ERR_H
 
-/* `text` is lower-case and says what, then the name in quotes, then why; no program name, no newline.
- * Start with struct ms_err err = {0}; the first message stays, later ones are dropped. */
+/* `text` is lower-case and says what, then the name in quotes, then why; no program name, no
+ * newline. Start with struct ms_err err = {0}; the first message stays, later ones are dropped. */
 struct ms_err {
 	char text[1024];
 };
 
-/* Format a message into `err` unless it holds one already (or is NULL). Always returns -1, so that a
- * function can say `return ms_err_set(...)`. */
+/* Format a message into `err` unless it holds one already (or is NULL). Always returns -1, so that
+ * a function can say `return ms_err_set(...)`. */
 int ms_err_set(struct ms_err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* As ms_err_set, then ": " and the text of errno as it was on entry. */

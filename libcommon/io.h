@@ -12,16 +12,17 @@ struct ms_err;
 /* Write all `n` bytes to `fd`. 0, or -1 with errno set. EINTR and short writes are handled. */
 int ms_write_all(int fd, const void *data, size_t n);
 
-/* Write `n` bytes to the file `path` under a temporary name in the same folder, then rename over it. An
- * earlier file stays as it was when anything fails. A path that is not a regular file (/dev/full, a FIFO) is
- * written directly. 0, or -1 with `err` set. */
+/* Write `n` bytes to the file `path` under a temporary name in the same folder, then rename over
+ * it. An earlier file stays as it was when anything fails. A path that is not a regular file
+ * (/dev/full, a FIFO) is written directly. 0, or -1 with `err` set. */
 int ms_write_file(const char *path, const void *data, size_t n, struct ms_err *err);
 
-/* Read `fd` to its end, at most `max` bytes, into malloc'ed memory (free it). 0, or -1 with `err` set;
- * `name` is for the message. An empty input gives *n = 0. */
+/* Read `fd` to its end, at most `max` bytes, into malloc'ed memory (free it). 0, or -1 with `err`
+ * set; `name` is for the message. An empty input gives *n = 0. */
 int ms_read_all(int fd, const char *name, size_t max, void **data, size_t *n, struct ms_err *err);
 
-/* Remove temporary files of ms_write_file on SIGINT, SIGTERM, SIGHUP and SIGPIPE, then die by the signal. */
+/* Remove temporary files of ms_write_file on SIGINT, SIGTERM, SIGHUP and SIGPIPE, then die by the
+ * signal. */
 void ms_cleanup_on_signals(void);
 
 #endif

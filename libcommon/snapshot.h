@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The snapshot database (libcommon/schema.sql, ms-snapshot(5)): opened from a file, a pipe or built from traces.
+ * The snapshot database (libcommon/schema.sql, ms-snapshot(5)): opened from a file, a pipe or built
+ * from traces.
  */
 #ifndef MS_SNAPSHOT_H
 #define MS_SNAPSHOT_H
@@ -35,29 +36,35 @@ struct ms_build_result {
 /* An in-memory database, writable and ours alone, with schema.sql in it and nothing else. */
 sqlite3 *ms_snapshot_new(struct ms_err *err);
 
-/* Replays traces (files, folders of traces, or "-") into a new snapshot. NULL with `err` set when one is no trace at all; a damaged or
- * cut one is read as far as it goes and counted in `res`. */
-sqlite3 *ms_snapshot_build(const char *const *traces, size_t n, const struct ms_build_options *opt, struct ms_build_result *res,
-			   struct ms_err *err);
+/* Replays traces (files, folders of traces, or "-") into a new snapshot. NULL with `err` set when
+ * one is no trace at all; a damaged or cut one is read as far as it goes and counted in `res`. */
+sqlite3 *ms_snapshot_build(const char *const *traces, size_t n, const struct ms_build_options *opt,
+			   struct ms_build_result *res, struct ms_err *err);
 
-/* Opens any input of a tool: `path` is a trace, a folder of traces, or a snapshot ("-" = standard input, either), told apart by first bytes; "FILE@POINT"
- * selects a moment: *point is then the part after the last @ (else NULL), unless a file of the whole name exists. Hostile databases are checked (defensive mode,
- * schema text equal to ours, integrity) and copied, so that the result is private and writable. A trace is built as ms-snap without options would,
- * with `opt` if not NULL. NULL with `err` set. `max_bytes` 0 = 4 GiB. */
-sqlite3 *ms_snapshot_open(const char *path, const struct ms_build_options *opt, uint64_t max_bytes, const char **point,
-			  struct ms_build_result *res, struct ms_err *err);
+/* Opens any input of a tool: `path` is a trace, a folder of traces, or a snapshot ("-" = standard
+ * input, either), told apart by first bytes; "FILE@POINT" selects a moment: *point is then the part
+ * after the last @ (else NULL), unless a file of the whole name exists. Hostile databases are
+ * checked (defensive mode, schema text equal to ours, integrity) and copied, so that the result is
+ * private and writable. A trace is built as ms-snap without options would, with `opt` if not NULL.
+ * NULL with `err` set. `max_bytes` 0 = 4 GiB. */
+sqlite3 *ms_snapshot_open(const char *path, const struct ms_build_options *opt, uint64_t max_bytes,
+			  const char **point, struct ms_build_result *res, struct ms_err *err);
 
-/* True when any process of the snapshot is incomplete (no end block and no writer, or damage): status 2 without --allow-partial. */
+/* True when any process of the snapshot is incomplete (no end block and no writer, or damage):
+ * status 2 without --allow-partial. */
 bool ms_snapshot_incomplete(sqlite3 *db);
 
-/* The database image: reproducible bytes (sqlite3_serialize after VACUUM). Free with sqlite3_free. NULL with `err` set. */
+/* The database image: reproducible bytes (sqlite3_serialize after VACUUM). Free with sqlite3_free.
+ * NULL with `err` set. */
 unsigned char *ms_snapshot_image(sqlite3 *db, size_t *size, struct ms_err *err);
-/* Writes the image to `path` (NULL = standard output, refused when that is a terminal: `tool` names the caller). 0 or -1 with `err` set. */
+/* Writes the image to `path` (NULL = standard output, refused when that is a terminal: `tool` names
+ * the caller). 0 or -1 with `err` set. */
 int ms_snapshot_write(sqlite3 *db, const char *path, struct ms_err *err);
 
 /* Prepares `sql`; on failure sets `err` and returns NULL. */
 sqlite3_stmt *ms_sql_prepare(sqlite3 *db, const char *sql, struct ms_err *err);
-/* First column of the first row of a query with no parameters, or `fallback` when there is none or it is null. */
+/* First column of the first row of a query with no parameters, or `fallback` when there is none or
+ * it is null. */
 int64_t ms_sql_int(sqlite3 *db, const char *sql, int64_t fallback);
 
 #endif

@@ -13,10 +13,10 @@ struct ms_err;
 /* What the file header says. */
 struct ms_trace_head {
 	uint16_t major, minor;
-	uint64_t need, hint;    /* MS_FEATURE_* */
-	uint16_t machine;       /* ELF e_machine */
-	uint8_t address_bytes;  /* 8 */
-	uint32_t tick_ns;       /* length of a tick of event blocks */
+	uint64_t need, hint;   /* MS_FEATURE_* */
+	uint16_t machine;      /* ELF e_machine */
+	uint8_t address_bytes; /* 8 */
+	uint32_t tick_ns;      /* length of a tick of event blocks */
 };
 
 /* One column of a block, uncompressed. A records block has one column, number 1. */
@@ -30,18 +30,20 @@ struct ms_column {
 
 struct ms_trace_writer;
 
-/* Starts a trace on `fd` (borrowed; a pipe will do, nothing is sought) and writes the header. `level` is
- * zstd's. NULL with `err` set when that fails. */
-struct ms_trace_writer *ms_trace_writer_new(int fd, const struct ms_trace_head *head, int level, struct ms_err *err);
-/* Goes on after the last block of an existing trace, as appending symbols does: `fd` is at its end. `next`
- * is the number of the block to write next, from ms_trace_blocks(). */
-struct ms_trace_writer *ms_trace_writer_append(int fd, const struct ms_trace_head *head, uint32_t next, int level,
-					       struct ms_err *err);
-/* Writes one block, in one write where the kernel lets us. Times are ns since the start of the recording.
- * 0, or -1 with `err` set; after a failure every later call fails. */
+/* Starts a trace on `fd` (borrowed; a pipe will do, nothing is sought) and writes the header.
+ * `level` is zstd's. NULL with `err` set when that fails. */
+struct ms_trace_writer *ms_trace_writer_new(int fd, const struct ms_trace_head *head, int level,
+					    struct ms_err *err);
+/* Goes on after the last block of an existing trace, as appending symbols does: `fd` is at its end.
+ * `next` is the number of the block to write next, from ms_trace_blocks(). */
+struct ms_trace_writer *ms_trace_writer_append(int fd, const struct ms_trace_head *head,
+					       uint32_t next, int level, struct ms_err *err);
+/* Writes one block, in one write where the kernel lets us. Times are ns since the start of the
+ * recording. 0, or -1 with `err` set; after a failure every later call fails. */
 int ms_trace_write(struct ms_trace_writer *w, uint16_t type, uint64_t first_ns, uint64_t last_ns,
 		   const struct ms_column *columns, size_t n, struct ms_err *err);
-uint64_t ms_trace_writer_bytes(const struct ms_trace_writer *w); /* written so far, header included */
+uint64_t
+ms_trace_writer_bytes(const struct ms_trace_writer *w); /* written so far, header included */
 void ms_trace_writer_free(struct ms_trace_writer *w);
 
 /* ---- reading ---- */
@@ -51,43 +53,46 @@ struct ms_trace;
 enum ms_trace_next {
 	MS_NEXT_BLOCK,   /* a whole, checked block */
 	MS_NEXT_DAMAGED, /* bytes were skipped: damaged_from, damaged_bytes; call again */
-	MS_NEXT_EOF,     /* nothing more now; when the trace is growing, later calls may give more */
-	MS_NEXT_ERROR,   /* `err` is set: I/O failed */
+	MS_NEXT_EOF,   /* nothing more now; when the trace is growing, later calls may give more */
+	MS_NEXT_ERROR, /* `err` is set: I/O failed */
 };
 
 enum ms_trace_state {
-	MS_TRACE_GROWING,  /* no end block, a writer holds a lock on the file */
-	MS_TRACE_ENDED,    /* the last block is an end block */
-	MS_TRACE_NO_END,   /* no end block and no writer: killed, or the copy is short */
+	MS_TRACE_GROWING, /* no end block, a writer holds a lock on the file */
+	MS_TRACE_ENDED,   /* the last block is an end block */
+	MS_TRACE_NO_END,  /* no end block and no writer: killed, or the copy is short */
 };
 
 struct ms_block {
 	uint16_t type;
-	uint32_t number;           /* from 0, consecutive */
+	uint32_t number; /* from 0, consecutive */
 	uint64_t first_ns, last_ns;
-	uint64_t offset, bytes;    /* of the block in the file */
+	uint64_t offset, bytes; /* of the block in the file */
 	const struct ms_column *columns;
 	size_t column_count;
 };
 
-/* Opens `path` ("-" = standard input) and reads the header. NULL with `err` set: not a trace, newer major version,
- * unknown feature. The reader is for one thread. */
+/* Opens `path` ("-" = standard input) and reads the header. NULL with `err` set: not a trace, newer
+ * major version, unknown feature. The reader is for one thread. */
 struct ms_trace *ms_trace_open(const char *path, struct ms_err *err);
 const struct ms_trace_head *ms_trace_header(const struct ms_trace *t);
-/* Next block; `b` and what it points to are valid until the next call. `want` is a bit set of column numbers
- * to decompress (bit 0 = all): others are left out of `b`. Types not in `types` (bit per type, 0 = all) are passed over after
- * their header was checked. */
-enum ms_trace_next ms_trace_next(struct ms_trace *t, uint64_t types, uint64_t want, struct ms_block *b, struct ms_err *err);
+/* Next block; `b` and what it points to are valid until the next call. `want` is a bit set of
+ * column numbers to decompress (bit 0 = all): others are left out of `b`. Types not in `types` (bit
+ * per type, 0 = all) are passed over after their header was checked. */
+enum ms_trace_next ms_trace_next(struct ms_trace *t, uint64_t types, uint64_t want,
+				 struct ms_block *b, struct ms_err *err);
 /* Valid after MS_NEXT_EOF. */
 enum ms_trace_state ms_trace_state(struct ms_trace *t);
 uint64_t ms_trace_damaged_bytes(const struct ms_trace *t, uint64_t *places); /* since open */
-uint32_t ms_trace_blocks(const struct ms_trace *t);   /* number that a block written next would have */
-uint64_t ms_trace_offset(const struct ms_trace *t);   /* bytes consumed */
-const struct ms_column *ms_block_column(const struct ms_block *b, uint32_t id); /* NULL when absent */
+uint32_t
+ms_trace_blocks(const struct ms_trace *t); /* number that a block written next would have */
+uint64_t ms_trace_offset(const struct ms_trace *t); /* bytes consumed */
+const struct ms_column *ms_block_column(const struct ms_block *b,
+					uint32_t id); /* NULL when absent */
 void ms_trace_close(struct ms_trace *t);
 
-/* The writer's lock, by which a reader knows that a trace still grows (an open-file-description write lock on byte 0,
- * F_OFD_SETLK). 0, or -1 with errno. On a pipe it does nothing. */
+/* The writer's lock, by which a reader knows that a trace still grows (an open-file-description
+ * write lock on byte 0, F_OFD_SETLK). 0, or -1 with errno. On a pipe it does nothing. */
 int ms_trace_lock(int fd);
 
 #endif

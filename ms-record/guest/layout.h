@@ -1,27 +1,31 @@
 /* SPDX-License-Identifier: MIT
- * What the guest (in the target) and ms-record share: session memory, rings, records. The one header of the
- * island that others may include.
+ * What the guest (in the target) and ms-record share: session memory, rings, records. The one
+ * header of the island that others may include.
  *
  *   session memory (one memfd per process image, allocated by ms-record, mapped once by the guest)
  *
  *   +------------------+------------------------+------------------------+---------------------------
- *   | struct mg_session| struct mg_module[]     | struct mg_ring[]       | data windows, one per ring
+ *   | struct mg_session| struct mg_module[]     | struct mg_ring[]       | data windows, one per
+ * ring
  *   +------------------+------------------------+------------------------+---------------------------
- *   0                  modules_offset           rings_offset             data_offset + i * window_bytes
+ *   0                  modules_offset           rings_offset             data_offset + i *
+ * window_bytes
  *
  * A ring is written by one thread and read by ms-record. Invariants:
  *  R1 `head` and `tail` count bytes and only grow; head - tail <= the size of the lap(s) in use.
- *  R2 Records lie whole: one that starts below `size` may run past it into the slack (MG_SLACK bytes after every window's
- *     largest size), then the writer puts nothing more into this lap: the next record starts at offset 0. A MG_WRAP record (one
- *     word) says so; ms-record follows records and wraps only there, so it never needs to know the writer's lap size.
- *     The writer keeps 8 bytes in hand for it.
- *  R3 The writer takes a new lap size (`size_allowed`, which ms-record may raise while the thread stalls) only at a wrap, and
- *     until tail has passed into that lap it keeps to the smaller of both sizes.
- *  R4 head is stored with release after the record is whole: a crash loses at most the record being written.
- *  R5 Before it takes a stamp the writer stores `pending` = a time read at hook entry (0 when out of hooks), so everything it may still
- *     publish is stamped at or after that. Watermark of the merge: ms-record reads now, then pending and head of every ring in that order;
- *     the least of now - 100 us and all pendings bounds what is merged. (pending is cleared with release after head is stored.)
- *  R6 A thread that could not record counts it in `lost` with the first and last stamps; ms-record reads and reports.
+ *  R2 Records lie whole: one that starts below `size` may run past it into the slack (MG_SLACK
+ * bytes after every window's largest size), then the writer puts nothing more into this lap: the
+ * next record starts at offset 0. A MG_WRAP record (one word) says so; ms-record follows records
+ * and wraps only there, so it never needs to know the writer's lap size. The writer keeps 8 bytes
+ * in hand for it. R3 The writer takes a new lap size (`size_allowed`, which ms-record may raise
+ * while the thread stalls) only at a wrap, and until tail has passed into that lap it keeps to the
+ * smaller of both sizes. R4 head is stored with release after the record is whole: a crash loses at
+ * most the record being written. R5 Before it takes a stamp the writer stores `pending` = a time
+ * read at hook entry (0 when out of hooks), so everything it may still publish is stamped at or
+ * after that. Watermark of the merge: ms-record reads now, then pending and head of every ring in
+ * that order; the least of now - 100 us and all pendings bounds what is merged. (pending is cleared
+ * with release after head is stored.) R6 A thread that could not record counts it in `lost` with
+ * the first and last stamps; ms-record reads and reports.
  *
  * Times are rdtsc when MG_CLOCK_TSC, else the values of a shared counter.
  */
@@ -30,71 +34,79 @@
 
 #include <stdint.h>
 
-#define MG_MAGIC UINT64_C(0x31747365754753d0) /* also the layout's version: guest and ms-record must be of one build */
+#define MG_MAGIC                                                                                   \
+	UINT64_C(0x31747365754753d0) /* also the layout's version: guest and ms-record must be of  \
+					one build */
 #define MG_LAYOUT_VERSION 1u
 
 /* The environment variable that names the recorder's socket (abstract, without the leading NUL). */
 #define MG_ENV_SOCKET "MEMSCOPE_SOCKET"
 
-/* Handshake, SOCK_SEQPACKET: the guest's constructor sends mg_hello, ms-record answers mg_welcome, with the session
- * memory's descriptor (and no other) as SCM_RIGHTS when `accept` is 1. The guest maps it and closes both. ms-record takes
- * pid and uid from SO_PEERCRED, opens a pidfd, and answers within a second or the guest goes on unrecorded. */
+/* Handshake, SOCK_SEQPACKET: the guest's constructor sends mg_hello, ms-record answers mg_welcome,
+ * with the session memory's descriptor (and no other) as SCM_RIGHTS when `accept` is 1. The guest
+ * maps it and closes both. ms-record takes pid and uid from SO_PEERCRED, opens a pidfd, and answers
+ * within a second or the guest goes on unrecorded. */
 struct mg_hello {
 	uint64_t magic;
 	uint32_t version;
 	uint32_t pid;
-	uint64_t tsc;         /* now */
-	char exe[256];        /* program_invocation_name, cut */
+	uint64_t tsc;  /* now */
+	char exe[256]; /* program_invocation_name, cut */
 };
 struct mg_welcome {
 	uint64_t magic;
 	uint32_t version;
-	uint32_t accept;      /* 0 = not wanted: stay out */
-	uint64_t bytes;       /* size of the session memory to map */
+	uint32_t accept; /* 0 = not wanted: stay out */
+	uint64_t bytes;  /* size of the session memory to map */
 };
 
 enum mg_clock { MG_CLOCK_TSC = 0, MG_CLOCK_SEQUENCE = 1 };
 
 /* Session state, written by ms-record. */
 enum mg_state {
-	MG_OFF = 0,     /* hooks pass through */
+	MG_OFF = 0, /* hooks pass through */
 	MG_ON = 1,
 };
 
 struct mg_session {
 	uint64_t magic;
 	uint32_t version;
-	uint32_t clock;             /* enum mg_clock */
+	uint32_t clock; /* enum mg_clock */
 	uint64_t modules_offset;
 	uint64_t rings_offset;
 	uint64_t data_offset;
-	uint64_t window_bytes;      /* distance of data windows: largest ring size + MG_SLACK, whole pages */
-	uint32_t module_max;        /* entries of mg_module[] */
-	uint32_t ring_max;          /* entries of mg_ring[] */
-	uint64_t tsc_hz;            /* for waits; 0 = unknown */
-	uint64_t wait_ticks;        /* --overflow: a waiting thread gives up when the tail has not moved for this long; 0 = never wait */
-	uint32_t free_stacks;       /* 1: frees carry stacks too */
-	uint32_t verify;            /* 1: compare each stack with an uncached walk, count in ring->verified/mismatched */
+	uint64_t window_bytes; /* distance of data windows: largest ring size + MG_SLACK, whole
+				  pages */
+	uint32_t module_max;   /* entries of mg_module[] */
+	uint32_t ring_max;     /* entries of mg_ring[] */
+	uint64_t tsc_hz;       /* for waits; 0 = unknown */
+	uint64_t wait_ticks;   /* --overflow: a waiting thread gives up when the tail has not moved
+				  for this long; 0 = never wait */
+	uint32_t free_stacks;  /* 1: frees carry stacks too */
+	uint32_t verify;       /* 1: compare each stack with an uncached walk, count in
+				  ring->verified/mismatched */
 	uint32_t usable_size;
 	uint32_t reserved[9];
 
-	_Alignas(64) uint32_t state;      /* enum mg_state; ms-record -> guest */
-	uint32_t sleeping;          /* futex word: 1 while ms-record sleeps; the guest that fills half a ring sets it to 0 and wakes it */
-	uint64_t sequence;          /* MG_CLOCK_SEQUENCE: atomic counter */
-	uint64_t heartbeat;         /* tsc of ms-record's last round */
+	_Alignas(64) uint32_t state; /* enum mg_state; ms-record -> guest */
+	uint32_t sleeping; /* futex word: 1 while ms-record sleeps; the guest that fills half a ring
+			      sets it to 0 and wakes it */
+	uint64_t sequence; /* MG_CLOCK_SEQUENCE: atomic counter */
+	uint64_t heartbeat; /* tsc of ms-record's last round */
 
 	_Alignas(64) uint32_t module_count; /* published entries; guest -> ms-record, release */
-	uint32_t epoch;             /* grows at every dlclose (before and after) */
-	uint32_t guest_ready;       /* 1 after the constructor */
-	uint32_t guest_disabled;    /* 1: the guest gave up; reason below */
+	uint32_t epoch;                     /* grows at every dlclose (before and after) */
+	uint32_t guest_ready;               /* 1 after the constructor */
+	uint32_t guest_disabled;            /* 1: the guest gave up; reason below */
 	uint32_t seccomp_seen;
-	uint32_t forks;             /* children that noticed that they are not the recorded process */
-	uint32_t no_ring_threads;   /* threads that found no ring */
+	uint32_t forks;           /* children that noticed that they are not the recorded process */
+	uint32_t no_ring_threads; /* threads that found no ring */
 	uint32_t reserved2;
-	uint64_t no_ring_lost;      /* their events */
-	uint64_t passed_early;      /* allocations before the guest was ready (bootstrap buffer, no thread pointer) */
-	uint64_t reentry_lost;      /* events of signal handlers inside a hook that could not be kept */
-	uint64_t not_taken;         /* stacks not taken because of the rate limit */
+	uint64_t no_ring_lost; /* their events */
+	uint64_t passed_early; /* allocations before the guest was ready (bootstrap buffer, no
+				  thread pointer) */
+	uint64_t reentry_lost; /* events of signal handlers inside a hook that could not be kept */
+	uint64_t not_taken;    /* stacks not taken because of the rate limit */
 	char disabled_why[96];
 
 	/* Allocators found, as "glibc 2.36" or a module's base name; guest writes once at start. */
@@ -103,18 +115,19 @@ struct mg_session {
 	/* Program-defined marks (ms_mark) travel in the rings: MG_MARK. */
 };
 
-/* Modules: written by the guest (constructor, after dlopen, on first sight of an unknown ip), each entry once. ms-record
- * finds path and build-id by /proc/PID/maps at `start`. A closed module keeps its entry with `closed` set. */
+/* Modules: written by the guest (constructor, after dlopen, on first sight of an unknown ip), each
+ * entry once. ms-record finds path and build-id by /proc/PID/maps at `start`. A closed module keeps
+ * its entry with `closed` set. */
 struct mg_module {
-	uint64_t start, end;        /* lowest address, one past the highest */
+	uint64_t start, end; /* lowest address, one past the highest */
 	uint64_t bias;
-	uint64_t eh_frame_hdr;      /* address, 0 = none */
+	uint64_t eh_frame_hdr; /* address, 0 = none */
 	uint64_t eh_frame_hdr_bytes;
-	uint64_t loaded, closed;    /* stamps; closed 0 = still there */
+	uint64_t loaded, closed; /* stamps; closed 0 = still there */
 	uint32_t epoch_loaded, epoch_closed;
-	uint32_t flags;             /* MG_MODULE_* */
+	uint32_t flags; /* MG_MODULE_* */
 	uint32_t reserved;
-	char path[256];             /* dlpi_name, cut; "" = the executable */
+	char path[256]; /* dlpi_name, cut; "" = the executable */
 };
 #define MG_MODULE_EXE 1u
 #define MG_MODULE_GUEST 2u
@@ -123,64 +136,86 @@ struct mg_module {
 enum mg_ring_state {
 	MG_RING_UNREADY = 0, /* no memory behind it yet */
 	MG_RING_FREE = 1,    /* ms-record prepared it; a thread may take it by compare-and-swap */
-	MG_RING_TAKEN = 2,   /* has a writer; only ms-record returns it: drained and the thread gone from /proc */
+	MG_RING_TAKEN = 2,   /* has a writer; only ms-record returns it: drained and the thread gone
+				from /proc */
 };
 
 struct mg_ring {
-	_Alignas(64) uint64_t head;     /* writer */
-	uint64_t pending;               /* writer: see R5 */
-	_Alignas(64) uint64_t tail;     /* ms-record */
-	uint32_t tail_futex;            /* ms-record adds 1 and wakes when `waiting` was set and it moved tail */
-	uint32_t size_allowed;          /* bytes of a lap, at most window_bytes - MG_SLACK */
-	_Alignas(64) uint32_t state;    /* enum mg_ring_state */
+	_Alignas(64) uint64_t head; /* writer */
+	uint64_t pending;           /* writer: see R5 */
+	_Alignas(64) uint64_t tail; /* ms-record */
+	uint32_t tail_futex; /* ms-record adds 1 and wakes when `waiting` was set and it moved tail
+			      */
+	uint32_t size_allowed;       /* bytes of a lap, at most window_bytes - MG_SLACK */
+	_Alignas(64) uint32_t state; /* enum mg_ring_state */
 	uint32_t tid;
 	uint32_t waiting;               /* writer: 1 while it waits for space */
 	uint32_t stalls;                /* writer: waits so far */
-	uint64_t stack_low, stack_high; /* mapping of this thread's stack: the guest's guess, which ms-record corrects from maps */
+	uint64_t stack_low, stack_high; /* mapping of this thread's stack: the guest's guess, which
+					   ms-record corrects from maps */
 	uint64_t waited, waited_max;    /* ticks */
 	uint64_t lost, lost_first, lost_last; /* R6: count, stamps */
-	uint64_t events;                /* records that hold an event */
+	uint64_t events;                      /* records that hold an event */
 	uint64_t verified, mismatched;
-	uint64_t copies;                /* stacks sent as copies */
-	uint64_t stepped, reused;       /* frames walked and frames reused: statistics for -v */
+	uint64_t copies;          /* stacks sent as copies */
+	uint64_t stepped, reused; /* frames walked and frames reused: statistics for -v */
 	uint64_t reserved[4];
 };
 
-#define MG_SLACK 16384u       /* bytes after a lap; no record is longer */
-#define MG_RING_FIRST 65536u  /* first size_allowed */
+#define MG_SLACK 16384u      /* bytes after a lap; no record is longer */
+#define MG_RING_FIRST 65536u /* first size_allowed */
 #define MG_RING_LARGEST 262144u
 
 /* Records: 8-byte words. Word 0: kind (8 bits) | flags (8) | count (16) | keep (32).
  *
- * Stacks are deltas against the stack of this thread's previous record that had one: the new stack is its `keep` outermost frames, then `count`
- * frames from the end of this record, outermost first. A frame is a return address; bit 63 set: the exact address of an interrupted instruction.
- * A stack too long for one record is sent by MG_PUSH records first (keep, then frames), which only change "previous stack". */
+ * Stacks are deltas against the stack of this thread's previous record that had one: the new stack
+ * is its `keep` outermost frames, then `count` frames from the end of this record, outermost first.
+ * A frame is a return address; bit 63 set: the exact address of an interrupted instruction. A stack
+ * too long for one record is sent by MG_PUSH records first (keep, then frames), which only change
+ * "previous stack". */
 enum mg_kind {
-	MG_ALLOC = 1,    /* stamp, address, size, frames */
-	MG_FREE = 2,     /* stamp, address[, frames if MG_F_STACK] */
-	MG_REALLOC = 3,  /* stamp after, new address, size, old address, stamp before, frames */
-	MG_FAILED = 4,   /* stamp, size, frames */
-	MG_PUSH = 5,     /* frames */
-	MG_THREAD = 6,   /* stamp, tid, stack pointer: first record of a writer; previous stack is empty */
-	MG_EPOCH = 7,    /* stamp, epoch: modules changed; previous stack is empty */
-	MG_MARK = 8,     /* stamp, length in bytes, then the name in whole words */
-	MG_COPY = 9,     /* part of a stack copy: keep = offset in bytes in the copy; stamp; address of the copy's first byte (the stack
-			  * pointer); bytes in this part; then words. The first part (keep 0) starts with MG_COPY_REGS registers after
-			  * `bytes`, not counted in it. The event that follows has MG_F_COPIED and no frames of its own */
-	MG_WRAP = 10,    /* go on at offset 0 */
+	MG_ALLOC = 1,   /* stamp, address, size, frames */
+	MG_FREE = 2,    /* stamp, address[, frames if MG_F_STACK] */
+	MG_REALLOC = 3, /* stamp after, new address, size, old address, stamp before, frames */
+	MG_FAILED = 4,  /* stamp, size, frames */
+	MG_PUSH = 5,    /* frames */
+	MG_THREAD = 6,  /* stamp, tid, stack pointer: first record of a writer; previous stack is
+			   empty */
+	MG_EPOCH = 7,   /* stamp, epoch: modules changed; previous stack is empty */
+	MG_MARK = 8,    /* stamp, length in bytes, then the name in whole words */
+	MG_COPY = 9,  /* part of a stack copy: keep = offset in bytes in the copy; stamp; address of
+		       * the copy's first byte (the stack  pointer); bytes in this part; then words.
+		       * The first part (keep 0) starts with MG_COPY_REGS registers after  `bytes`,
+		       * not counted in it. The event that follows has MG_F_COPIED and no frames of
+		       * its own */
+	MG_WRAP = 10, /* go on at offset 0 */
 	MG_USER_ALLOC = 11, /* memscope.h ms_alloc: as MG_ALLOC, kept apart */
 	MG_USER_FREE = 12,
 };
-#define MG_F_STACK 1u      /* the record has a stack (else keep and count are 0 and "previous stack" is unchanged) */
-#define MG_F_TRUNCATED 2u  /* the outermost frame sent is not the root: callers beyond could not be found */
-#define MG_F_COPIED 4u     /* the stack is in the MG_COPY records just before */
-#define MG_F_NOT_TAKEN 8u  /* rate limit: no stack */
-#define MG_F_CUT_COPY 16u  /* the copy ends before the stack does */
-#define MG_F_SIGNAL 32u    /* emitted by a signal handler that interrupted a hook of this thread */
+#define MG_F_STACK                                                                                 \
+	1u /* the record has a stack (else keep and count are 0 and "previous stack" is unchanged) \
+	    */
+#define MG_F_TRUNCATED                                                                             \
+	2u /* the outermost frame sent is not the root: callers beyond could not be found */
+#define MG_F_COPIED 4u    /* the stack is in the MG_COPY records just before */
+#define MG_F_NOT_TAKEN 8u /* rate limit: no stack */
+#define MG_F_CUT_COPY 16u /* the copy ends before the stack does */
+#define MG_F_SIGNAL 32u   /* emitted by a signal handler that interrupted a hook of this thread */
 
 #define MG_EXACT_IP (UINT64_C(1) << 63)
 
-/* Registers in MG_COPY, as they were inside the guest: unwinding starts there and frames in the guest are dropped. */
-enum mg_copy_reg { MG_REG_RIP, MG_REG_RSP, MG_REG_RBP, MG_REG_RBX, MG_REG_R12, MG_REG_R13, MG_REG_R14, MG_REG_R15, MG_COPY_REGS };
+/* Registers in MG_COPY, as they were inside the guest: unwinding starts there and frames in the
+ * guest are dropped. */
+enum mg_copy_reg {
+	MG_REG_RIP,
+	MG_REG_RSP,
+	MG_REG_RBP,
+	MG_REG_RBX,
+	MG_REG_R12,
+	MG_REG_R13,
+	MG_REG_R14,
+	MG_REG_R15,
+	MG_COPY_REGS
+};
 
 #endif
