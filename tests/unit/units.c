@@ -58,7 +58,8 @@ static void test_sizes(void)
 	for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
 		struct ms_err err = {0};
 		uint64_t v = 1;
-		check_parse("size", &t[i], ms_parse_size(t[i].in, &v, &err), v, &err);
+		int rc = ms_parse_size(t[i].in, &v, &err);
+		check_parse("size", &t[i], rc, v, &err);
 	}
 }
 
@@ -82,7 +83,8 @@ static void test_durations(void)
 	for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
 		struct ms_err err = {0};
 		uint64_t v = 1;
-		check_parse("duration", &t[i], ms_parse_duration(t[i].in, &v, &err), v, &err);
+		int rc = ms_parse_duration(t[i].in, &v, &err);
+		check_parse("duration", &t[i], rc, v, &err);
 	}
 }
 
