@@ -1,10 +1,24 @@
 -- The snapshot database, schema version 1. ms-snapshot(5) explains each table with an example.
--- Times are ns since the start of the process's recording; sizes are bytes; null = not known.
+-- Times are ns since the start of the process's recording; sizes are bytes; null = not known (or not knowable: sampled).
+-- References go by id; stack.parent < stack.id always, so that walking outwards ends. Ids of sites go from the most live bytes at the end to the fewest.
+--   meta             complete (0 or 1, all processes), processes, symbols (0 = --no-symbols), sum_peak_bytes, sum_peak_time_ns
+--   process.started_ns  ns since 1970; process.trace: the file's name without folders; exe: whole path
+--   process.command  JSON array of the arguments, null when they were not recorded
+--   process.state    complete, growing, no end, damaged; complete is 1 for the first two
+--   process.end_reason  exit, exec, stopped, disk; null when there is no end block
+--   process.offset_ns   start of this process on the clock that all processes share (the earliest starts at 0)
+--   snapshot.label   the point as given: peak, end, 1.5s, mark:warm
+--   module.symbols   none, elf, dwarf, missing, mismatch; null when nobody looked
+--   module.kind      file, vdso, jit, recorder
+--   frame.note       cut, truncated, not taken, before: no frame but why frames are missing; else null
+--   stack.depth      0 for the outermost row; parent is the caller's row
+--   loss.reason      overflow, no ring, reentry, killed, paused, limit
 CREATE TABLE meta(key TEXT PRIMARY KEY, value ANY) WITHOUT ROWID;
 CREATE TABLE process(
   id INTEGER PRIMARY KEY, pid INTEGER, ppid INTEGER, parent INTEGER, exe TEXT, command TEXT, host TEXT, kernel TEXT, cwd TEXT,
   started_ns INTEGER, offset_ns INTEGER, duration_ns INTEGER, exit_status INTEGER, exit_signal INTEGER, end_reason TEXT,
-  machine TEXT, page_size INTEGER, allocator TEXT, trace TEXT,
+  machine TEXT, page_size INTEGER, allocator TEXT, trace TEXT, recorder TEXT, clock TEXT, depth INTEGER, session TEXT,
+  image INTEGER, images_kept INTEGER, images_trivial INTEGER, children_not_recorded INTEGER,
   complete INTEGER, state TEXT, events INTEGER, events_lost INTEGER, sampled_bytes INTEGER, stacks_cut INTEGER, stacks_truncated INTEGER,
   stacks_not_taken INTEGER, attached INTEGER, inferred_frees INTEGER, unknown_frees INTEGER, damaged_bytes INTEGER, damaged_places INTEGER,
   waited_ns INTEGER, waited_max_ns INTEGER, frames_without_symbol INTEGER,
@@ -16,7 +30,7 @@ CREATE TABLE snapshot(
   rss_bytes INTEGER, pss_bytes INTEGER, private_bytes INTEGER, swap_bytes INTEGER);
 CREATE TABLE module(
   id INTEGER PRIMARY KEY, process INTEGER NOT NULL, path TEXT, build_id TEXT, start INTEGER, end INTEGER, bias INTEGER,
-  loaded_ns INTEGER, unloaded_ns INTEGER, symbols TEXT);
+  loaded_ns INTEGER, unloaded_ns INTEGER, kind TEXT, symbols TEXT);
 CREATE TABLE frame(
   id INTEGER PRIMARY KEY, process INTEGER NOT NULL, module INTEGER, address INTEGER, function TEXT, file TEXT, line INTEGER,
   inlined INTEGER, runtime INTEGER, note TEXT);
@@ -24,7 +38,7 @@ CREATE TABLE stack(id INTEGER PRIMARY KEY, process INTEGER NOT NULL, parent INTE
 CREATE TABLE site(
   id INTEGER PRIMARY KEY, process INTEGER NOT NULL, stack INTEGER, user_frame INTEGER, allocations INTEGER, frees INTEGER, reallocations INTEGER,
   failed_allocations INTEGER, allocated_bytes INTEGER, temporary INTEGER, min_size INTEGER, max_size INTEGER,
-  max_live_bytes INTEGER, max_live_blocks INTEGER, first_ns INTEGER, last_ns INTEGER, lifetime_ns INTEGER, marked INTEGER, verdict TEXT);
+  max_live_bytes INTEGER, max_live_blocks INTEGER, first_ns INTEGER, last_ns INTEGER, lifetime_ns INTEGER, lifetime_allocations INTEGER, marked INTEGER, verdict TEXT);
 CREATE TABLE site_stat(
   snapshot INTEGER NOT NULL, site INTEGER NOT NULL, live_bytes INTEGER, live_blocks INTEGER, PRIMARY KEY(snapshot, site)) WITHOUT ROWID;
 CREATE TABLE site_thread(
@@ -46,7 +60,7 @@ CREATE TABLE sample(
 CREATE TABLE region(
   process INTEGER NOT NULL, snapshot INTEGER, start INTEGER, end INTEGER, kind TEXT, perms TEXT, path TEXT, rss_bytes INTEGER, pss_bytes INTEGER,
   private_bytes INTEGER, swap_bytes INTEGER);
-CREATE TABLE mark(process INTEGER NOT NULL, seq INTEGER NOT NULL, name TEXT, time_ns INTEGER, event INTEGER, PRIMARY KEY(process, seq)) WITHOUT ROWID;
+CREATE TABLE mark(process INTEGER NOT NULL, seq INTEGER NOT NULL, name TEXT, time_ns INTEGER, event INTEGER, thread INTEGER, PRIMARY KEY(process, seq)) WITHOUT ROWID;
 CREATE TABLE loss(process INTEGER NOT NULL, from_ns INTEGER, to_ns INTEGER, events INTEGER, reason TEXT, thread INTEGER);
 -- What filters took away, one row per filter stage, process and snapshot (snapshot null: the run's totals).
 CREATE TABLE hidden(
