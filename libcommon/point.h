@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT
+ * POINT: a moment of a recording, in the one spelling that every tool takes.
+ */
+#ifndef MS_POINT_H
+#define MS_POINT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct ms_err;
+
+enum ms_point_kind {
+	MS_POINT_PEAK,   /* "peak" */
+	MS_POINT_END,    /* "end" */
+	MS_POINT_START,  /* "start" */
+	MS_POINT_AFTER,  /* "1.5s": `ns` after the start */
+	MS_POINT_BEFORE, /* "-10m": `ns` before the end */
+	MS_POINT_CLOCK,  /* "14:30:05": first such time at or after the start, UTC; `ns` after
+			    midnight */
+	MS_POINT_MARK,   /* "mark:NAME#3": occurrence `nth` of the mark, from 1; 0 = the last */
+};
+
+struct ms_point {
+	enum ms_point_kind kind;
+	const char *label; /* as given: borrowed */
+	uint64_t ns;
+	const char *mark; /* into `label` */
+	int mark_length;
+	uint64_t nth;
+};
+
+/* Parses `s`, which must outlive `p`. 0, or -1 with `err` set to a line that lists the right
+ * spellings. */
+int ms_point_parse(const char *s, struct ms_point *p, struct ms_err *err);
+
+/* Finds the @ of "FILE@POINT": NULL when there is none, or when a file of the whole name exists. */
+const char *ms_point_split(const char *path);
+
+#endif
