@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "column.h"
+
 enum ms_event_kind {
 	MS_EV_ALLOC = 0,           /* size, stack, address */
 	MS_EV_FREE = 1,            /* freed */
@@ -30,8 +32,93 @@ struct ms_event {
 	uint64_t freed;      /* allocation number released (FREE, REALLOC, FREE_INFERRED) */
 	uint64_t address;    /* of the new block, or of the unknown one; 0 = not recorded */
 	uint32_t thread;     /* thread index */
-	uint32_t stack;      /* node number of the innermost frame; 0 = none */
-	uint8_t kind;        /* enum ms_event_kind */
+	uint32_t stack; /* node number of the innermost frame; 0 = none. Of a free: where it was
+			   freed, if recorded */
+	uint8_t kind;   /* enum ms_event_kind */
 };
+
+/* ---- prediction, the same in encoder and decoder (ms-trace(5), EVENT BLOCKS) ---- */
+
+#define MS_EVENT_THREAD_SLOTS 64u
+#define MS_EVENT_TABLE 4096u
+
+struct ms_event_thread {
+	uint32_t stack, before; /* of its last two allocations */
+	uint32_t frees;         /* since then */
+	uint32_t run;           /* hash of its allocations since its last free: context of a free */
+};
+
+struct ms_event_model {
+	uint64_t number; /* next allocation number */
+	uint64_t time;   /* ticks, of the event before */
+	uint64_t freed;  /* number that the last free released */
+	uint32_t thread; /* of the event before */
+	struct ms_event_thread threads[MS_EVENT_THREAD_SLOTS];
+	uint32_t stack1[MS_EVENT_TABLE]; /* next stack after a stack */
+	uint32_t stack2[MS_EVENT_TABLE]; /* next stack after two stacks */
+	uint64_t size1[MS_EVENT_TABLE];  /* size by stack */
+	uint64_t size2[MS_EVENT_TABLE];  /* size by stack and stack before */
+	uint64_t free1[MS_EVENT_TABLE];  /* free distance by last stack and frees since */
+};
+
+/* ---- encoding ---- */
+
+/* Memory for the columns of a block of at most `n` events (61 bytes each; what is not used is not
+ * touched). */
+#define MS_EVENT_MEMORY(n) ((size_t)(n)*61 + 64)
+#define MS_EVENT_COLUMNS 8u /* at most, without MS_COL_ADDRESS (format/address.h) */
+
+struct ms_event_encoder {
+	struct ms_event_model m;
+	uint64_t first_number, first_event, first_tick;
+	size_t count, max;
+	uint8_t *memory;
+	uint8_t *op, *thread, *stack, *size, *freed, *time, *unknown; /* ends of the columns */
+};
+
+/* `memory` of MS_EVENT_MEMORY(max_events) bytes is borrowed for the encoder's life. */
+void ms_event_encoder_init(struct ms_event_encoder *e, void *memory, size_t max_events);
+/* Starts a block: number of its first allocation, of its first event (both from 0 at the file's
+ * start) and the tick at which it starts (no event may be earlier). */
+void ms_event_encoder_begin(struct ms_event_encoder *e, uint64_t first_number, uint64_t first_event,
+			    uint64_t first_tick);
+/* Adds an event, in order of time: one earlier than the last is written with the last one's tick.
+ * Reads kind, thread, time_ticks and what the kind has; `freed` must be below the next allocation
+ * number. The number of an allocation is implied (ms_event_next_number). MS_FMT_FULL: the block has
+ * max_events. MS_FMT_BAD: kind or freed out of range. Nothing is changed then. */
+enum ms_fmt ms_event_put(struct ms_event_encoder *e, const struct ms_event *ev);
+static inline uint64_t ms_event_next_number(const struct ms_event_encoder *e)
+{
+	return e->m.number;
+}
+static inline size_t ms_event_count(const struct ms_event_encoder *e)
+{
+	return e->count;
+}
+/* Bytes of all columns so far, uncompressed. */
+size_t ms_event_encoder_bytes(const struct ms_event_encoder *e);
+/* Fills `out` (MS_EVENT_COLUMNS entries) with the columns that are not empty; returns how many.
+ * They stay valid until the next begin. */
+size_t ms_event_encoder_finish(struct ms_event_encoder *e, struct ms_column *out);
+
+/* ---- decoding ---- */
+
+struct ms_event_decoder {
+	struct ms_event_model m;
+	uint64_t first_number, first_event, first_tick, count; /* of the block, valid after init */
+	uint64_t left;
+	struct ms_event_cursor {
+		const uint8_t *at, *end;
+	} op, thread, stack, size, freed, time, unknown, ext;
+};
+
+/* Starts to decode a block from its columns (of ms_trace_next, or of finish). MS_COL_ADDRESS is not
+ * used. The bytes may be hostile. MS_FMT_OK or MS_FMT_BAD. */
+enum ms_fmt ms_event_decoder_init(struct ms_event_decoder *d, const struct ms_column *columns,
+				  size_t n);
+/* The next event. `address` is set for unknown frees only (0 when the column was left out): see
+ * format/address.h. What a kind does not have is 0. `freed` is always below the next allocation
+ * number. MS_FMT_OK, MS_FMT_END, or MS_FMT_BAD. */
+enum ms_fmt ms_event_next(struct ms_event_decoder *d, struct ms_event *ev);
 
 #endif

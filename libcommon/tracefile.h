@@ -8,23 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "format/block.h"
+
 struct ms_err;
-
-/* What the file header says. */
-struct ms_trace_head {
-	uint16_t major, minor;
-	uint64_t need, hint;   /* MS_FEATURE_* */
-	uint16_t machine;      /* ELF e_machine */
-	uint8_t address_bytes; /* 8 */
-	uint32_t tick_ns;      /* length of a tick of event blocks */
-};
-
-/* One column of a block, uncompressed. A records block has one column, number 1. */
-struct ms_column {
-	uint32_t id;
-	const uint8_t *data;
-	size_t size;
-};
 
 /* ---- writing ---- */
 
@@ -36,14 +22,16 @@ struct ms_trace_writer *ms_trace_writer_new(int fd, const struct ms_trace_head *
 					    struct ms_err *err);
 /* Goes on after the last block of an existing trace, as appending symbols does: `fd` is at its end.
  * `next` is the number of the block to write next, from ms_trace_blocks(). */
-struct ms_trace_writer *ms_trace_writer_append(int fd, const struct ms_trace_head *head,
-					       uint32_t next, int level, struct ms_err *err);
+struct ms_trace_writer *ms_trace_writer_append(int fd, uint32_t next, int level,
+					       struct ms_err *err);
 /* Writes one block, in one write where the kernel lets us. Times are ns since the start of the
- * recording. 0, or -1 with `err` set; after a failure every later call fails. */
+ * recording. 0, or -1 with `err` set. After a failure a regular file is cut back to its last whole
+ * block, and a later, smaller block (the end block) may still fit; on a pipe all later calls fail.
+ */
 int ms_trace_write(struct ms_trace_writer *w, uint16_t type, uint64_t first_ns, uint64_t last_ns,
 		   const struct ms_column *columns, size_t n, struct ms_err *err);
-uint64_t
-ms_trace_writer_bytes(const struct ms_trace_writer *w); /* written so far, header included */
+/* Written so far by this writer, the file header included. */
+uint64_t ms_trace_writer_bytes(const struct ms_trace_writer *w);
 void ms_trace_writer_free(struct ms_trace_writer *w);
 
 /* ---- reading ---- */
@@ -52,15 +40,16 @@ struct ms_trace;
 
 enum ms_trace_next {
 	MS_NEXT_BLOCK,   /* a whole, checked block */
-	MS_NEXT_DAMAGED, /* bytes were skipped: damaged_from, damaged_bytes; call again */
+	MS_NEXT_DAMAGED, /* bytes were skipped: b->offset, b->bytes (0: a block is missing); call
+			  * again */
 	MS_NEXT_EOF,   /* nothing more now; when the trace is growing, later calls may give more */
 	MS_NEXT_ERROR, /* `err` is set: I/O failed */
 };
 
 enum ms_trace_state {
 	MS_TRACE_GROWING, /* no end block, a writer holds a lock on the file */
-	MS_TRACE_ENDED,   /* the last block is an end block */
-	MS_TRACE_NO_END,  /* no end block and no writer: killed, or the copy is short */
+	MS_TRACE_ENDED,   /* the last block is an end block and nothing follows it */
+	MS_TRACE_NO_END,  /* neither: the writer was killed, or the copy is short */
 };
 
 struct ms_block {
@@ -72,23 +61,31 @@ struct ms_block {
 	size_t column_count;
 };
 
-/* Opens `path` ("-" = standard input) and reads the header. NULL with `err` set: not a trace, newer
- * major version, unknown feature. The reader is for one thread. */
+/* True when these first bytes of a file are a trace's. */
+bool ms_trace_is(const void *bytes, size_t n);
+/* Opens `path` ("-" = standard input) and reads the header. NULL with `err` set: not a trace,
+ * newer major version, unknown feature. The reader is for one thread. */
 struct ms_trace *ms_trace_open(const char *path, struct ms_err *err);
+/* The same for an open descriptor of which the first `n` bytes have been read already. `fd` is kept
+ * and closed by ms_trace_close (not when this fails); `name` is for messages. */
+struct ms_trace *ms_trace_open_fd(int fd, const char *name, const void *bytes, size_t n,
+				  struct ms_err *err);
 const struct ms_trace_head *ms_trace_header(const struct ms_trace *t);
-/* Next block; `b` and what it points to are valid until the next call. `want` is a bit set of
- * column numbers to decompress (bit 0 = all): others are left out of `b`. Types not in `types` (bit
- * per type, 0 = all) are passed over after their header was checked. */
+/* Next block of a wanted type; `b` and what it points to are valid until the next call. `want` is a
+ * bit set of column numbers to decompress (bit 0 = all): others are left out of `b`. Types not in
+ * `types` (bit per type, 0 = all) are passed over after their header was checked. */
 enum ms_trace_next ms_trace_next(struct ms_trace *t, uint64_t types, uint64_t want,
 				 struct ms_block *b, struct ms_err *err);
 /* Valid after MS_NEXT_EOF. */
 enum ms_trace_state ms_trace_state(struct ms_trace *t);
-uint64_t ms_trace_damaged_bytes(const struct ms_trace *t, uint64_t *places); /* since open */
-uint32_t
-ms_trace_blocks(const struct ms_trace *t); /* number that a block written next would have */
-uint64_t ms_trace_offset(const struct ms_trace *t); /* bytes consumed */
-const struct ms_column *ms_block_column(const struct ms_block *b,
-					uint32_t id); /* NULL when absent */
+/* Damage since open, in bytes and in places (may be NULL). */
+uint64_t ms_trace_damaged_bytes(const struct ms_trace *t, uint64_t *places);
+/* The number that a block written next would have. */
+uint32_t ms_trace_blocks(const struct ms_trace *t);
+/* Bytes consumed: the file header, and blocks returned, passed over and skipped. */
+uint64_t ms_trace_offset(const struct ms_trace *t);
+/* The column of that number, or NULL when it is absent. */
+const struct ms_column *ms_block_column(const struct ms_block *b, uint32_t id);
 void ms_trace_close(struct ms_trace *t);
 
 /* The writer's lock, by which a reader knows that a trace still grows (an open-file-description

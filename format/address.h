@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT
+ * Addresses of blocks (MS_COL_ADDRESS), predicted as an allocator would give them out.
+ *
+ * A block's address is guessed as the one of that size class which this thread freed last, else as
+ * the end of the last fresh block. The guessing needs the address and size of every block that is
+ * freed, which the caller keeps (ms-record's table of live blocks, a reader's array by allocation
+ * number).
+ *
+ * The state lives on from block to block until the encoder resets it, which the column says. A
+ * reader that missed an event block knows no address until the next reset, and then all again:
+ * frees of blocks allocated before the last reset never enter the state. So an address is right or
+ * 0 (unknown), never wrong.
+ */
+#ifndef MS_FORMAT_ADDRESS_H
+#define MS_FORMAT_ADDRESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "column.h"
+#include "event.h"
+
+#define MS_ADDRESS_SLOTS 1024u /* free lists, by thread and size class */
+#define MS_ADDRESS_DEPTH 32u   /* addresses in each */
+
+struct ms_address_list {
+	uint32_t top, count;
+	uint64_t address[MS_ADDRESS_DEPTH];
+};
+
+/* The state of the guessing. About 270 kB: keep it off the stack. */
+struct ms_address_model {
+	uint64_t first_number;                 /* of the first allocation after the reset */
+	uint64_t fresh[MS_EVENT_THREAD_SLOTS]; /* end of the last fresh block, by thread */
+	struct ms_address_list lists[MS_ADDRESS_SLOTS];
+};
+
+/* Memory for the column of a block of at most `n` events. */
+#define MS_ADDRESS_MEMORY(n) ((size_t)(n)*11 + 16)
+
+struct ms_address_encoder {
+	struct ms_address_model m;
+	uint8_t *memory, *at;
+	uint64_t since_reset; /* events */
+};
+
+/* `memory` of MS_ADDRESS_MEMORY(max_events) bytes is borrowed for the encoder's life. */
+void ms_address_encoder_init(struct ms_address_encoder *e, void *memory);
+/* Starts a block whose first allocation has that number; `reset` as the first one of a file, and
+ * now and then (a reader that starts in mid-file, or after damage, knows no addresses before one).
+ * Also resets by itself every million events or so. */
+void ms_address_encoder_begin(struct ms_address_encoder *e, uint64_t first_number, bool reset);
+/* Adds the event, with its number set for allocations, in the same order as ms_event_put and for
+ * every event. `old_address` and `old_size`: of the block that it frees, if any (0, 0 = none). At
+ * most max_events a block. */
+void ms_address_put(struct ms_address_encoder *e, const struct ms_event *ev, uint64_t old_address,
+		    uint64_t old_size);
+struct ms_column ms_address_encoder_finish(struct ms_address_encoder *e);
+
+struct ms_address_decoder {
+	struct ms_address_model m;
+	const uint8_t *at, *end;
+	uint64_t next_event; /* first event number of the next block, if none is missed */
+	bool lost;           /* until the next reset: addresses are unknown */
+};
+
+void ms_address_decoder_init(struct ms_address_decoder *d);
+/* Starts a block; `b` is its event decoder after init. `column` may be NULL: the trace has no
+ * addresses. */
+void ms_address_decoder_begin(struct ms_address_decoder *d, const struct ms_event_decoder *b,
+			      const struct ms_column *column);
+/* Call for every event of every event block. Sets ev->address of allocations (0 = unknown);
+ * `old_address` and `old_size` are what the caller knows of the block `ev->freed` (0, 0 = nothing
+ * known, or the event frees nothing). */
+void ms_address_next(struct ms_address_decoder *d, struct ms_event *ev, uint64_t old_address,
+		     uint64_t old_size);
+
+#endif

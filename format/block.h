@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT
+ * The container: file header, block headers, column directories, checksums.
+ *
+ *   file  := file header, block...
+ *   block := block header (48 bytes), directory (12 bytes a column), stored columns in that order
+ *
+ * The header of a block starts with a fixed word and has a checksum of its own, so that a reader
+ * finds the next block after damage. Nothing here reads or allocates; limits are checked before a
+ * length is believed.
+ */
+#ifndef MS_FORMAT_BLOCK_H
+#define MS_FORMAT_BLOCK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "column.h"
+
+#define MS_FILE_HEADER_SIZE 48u
+#define MS_BLOCK_HEADER_SIZE 48u
+#define MS_COLUMN_ENTRY_SIZE 12u
+#define MS_BLOCK_COLUMNS_MAX 64u
+#define MS_BLOCK_RAW_MAX (UINT32_C(64) << 20)
+#define MS_BLOCK_PAYLOAD_MAX (MS_BLOCK_RAW_MAX + MS_BLOCK_COLUMNS_MAX * MS_COLUMN_ENTRY_SIZE)
+#define MS_FILE_HEADER_MAX 4096u
+
+/* First bytes of every block header. */
+#define MS_BLOCK_SYNC "\xb5MSblk\r\n"
+#define MS_BLOCK_SYNC_SIZE 8u
+
+enum ms_codec {
+	MS_CODEC_RAW = 0,
+	MS_CODEC_ZSTD = 1, /* one zstd frame */
+};
+
+/* What the file header says. */
+struct ms_trace_head {
+	uint16_t major, minor;
+	uint64_t need, hint;   /* MS_FEATURE_* */
+	uint16_t machine;      /* ELF e_machine */
+	uint8_t address_bytes; /* 8 */
+	uint32_t tick_ns;      /* length of a tick of event blocks */
+};
+
+struct ms_block_head {
+	uint16_t type;    /* enum ms_block_type */
+	uint16_t columns; /* entries of the directory */
+	uint32_t number;  /* from 0, consecutive */
+	uint64_t first_ns, last_ns;
+	uint32_t payload;  /* bytes after the header */
+	uint32_t raw;      /* sum of the columns, uncompressed */
+	uint32_t checksum; /* CRC-32C of the payload */
+};
+
+struct ms_column_entry {
+	uint16_t id;
+	uint8_t codec; /* enum ms_codec */
+	uint32_t raw, stored;
+	uint32_t offset; /* of the stored bytes in the payload; not in the file */
+};
+
+/* CRC-32C (Castagnoli) of `n` bytes, going on from `crc` (0 at first). */
+uint32_t ms_crc32c(uint32_t crc, const void *data, size_t n);
+
+/* Writes MS_FILE_HEADER_SIZE bytes. */
+void ms_file_header_put(uint8_t *out, const struct ms_trace_head *h);
+/* Reads a file header from the first `n` bytes of a file. MS_FMT_OK and its length in *size;
+ * MS_FMT_SHORT: *size bytes are needed (at most MS_FILE_HEADER_MAX); MS_FMT_BAD: no trace, or
+ * damaged; MS_FMT_NEWER: `head` says what. */
+enum ms_fmt ms_file_header_get(const uint8_t *data, size_t n, struct ms_trace_head *h,
+			       size_t *size);
+
+/* Writes MS_BLOCK_HEADER_SIZE bytes. */
+void ms_block_header_put(uint8_t *out, const struct ms_block_head *h);
+/* Reads MS_BLOCK_HEADER_SIZE bytes. MS_FMT_OK: the checksum fits and every length is within its
+ * limit; else MS_FMT_BAD. */
+enum ms_fmt ms_block_header_get(const uint8_t *data, struct ms_block_head *h);
+/* Where the next block header may start: the least offset at or after `from` with the sync word, or
+ * with its beginning at the end of the data; `n` when there is none. */
+size_t ms_block_scan(const uint8_t *data, size_t n, size_t from);
+
+/* Writes one MS_COLUMN_ENTRY_SIZE entry of the directory. */
+void ms_column_entry_put(uint8_t *out, const struct ms_column_entry *e);
+/* Reads the directory at the start of a checked payload of h->payload bytes into `out`
+ * (MS_BLOCK_COLUMNS_MAX entries), and checks that the lengths add up to what the header says.
+ * MS_FMT_OK or MS_FMT_BAD. */
+enum ms_fmt ms_block_directory_get(const uint8_t *payload, const struct ms_block_head *h,
+				   struct ms_column_entry *out);
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT
+ * Records of numbered fields (see trace.h): writer into a buffer, and reader of hostile bytes.
+ *
+ *   ms_record_begin(&w); ms_record_number(&w, MS_MARK_TIME, t); ...; if (!ms_record_end(&w)) flush
+ * and do it again while (ms_record_next(&r, &rec) == MS_FMT_OK) while (ms_record_field(&rec, &f) ==
+ * MS_FMT_OK) switch (f.id) ...
+ */
+#ifndef MS_FORMAT_RECORD_H
+#define MS_FORMAT_RECORD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "column.h"
+
+/* The column that holds the records of a records block. */
+#define MS_RECORDS_COLUMN 1
+
+struct ms_record_writer {
+	uint8_t *data;
+	size_t size, room; /* used and in all */
+	size_t start;      /* where the record in hand starts */
+	bool full;         /* it did not fit */
+};
+
+/* Writes into `data` of `room` bytes, from its start. */
+void ms_record_writer_init(struct ms_record_writer *w, void *data, size_t room);
+void ms_record_begin(struct ms_record_writer *w);
+void ms_record_number(struct ms_record_writer *w, uint32_t field, uint64_t value);
+void ms_record_bytes(struct ms_record_writer *w, uint32_t field, const void *bytes, size_t n);
+void ms_record_string(struct ms_record_writer *w, uint32_t field, const char *s);
+/* Closes the record. False when it did not fit: the buffer is then as it was before
+ * ms_record_begin. */
+bool ms_record_end(struct ms_record_writer *w);
+/* What was written, as the column of a block. */
+struct ms_column ms_record_column(const struct ms_record_writer *w);
+
+struct ms_record_reader {
+	const uint8_t *at, *end;
+};
+struct ms_record {
+	const uint8_t *at, *end; /* fields not read yet */
+};
+struct ms_field {
+	uint32_t id; /* 0 when over 32 bits: unknown for sure */
+	bool is_bytes;
+	uint64_t value;      /* a number; of bytes, their count */
+	const uint8_t *data; /* bytes, not ended by a NUL; NULL for a number */
+	size_t size;
+};
+
+void ms_record_reader_init(struct ms_record_reader *r, const void *data, size_t size);
+/* MS_FMT_OK: `rec` is the next record, which points into the data. MS_FMT_END, or MS_FMT_BAD: a
+ * length runs past the end. */
+enum ms_fmt ms_record_next(struct ms_record_reader *r, struct ms_record *rec);
+/* The next field of a record: MS_FMT_OK, MS_FMT_END or MS_FMT_BAD. */
+enum ms_fmt ms_record_field(struct ms_record *rec, struct ms_field *f);
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT
+ * Varints: 7 bits a byte, low bits first, high bit = more follow. At most 10 bytes.
+ */
+#ifndef MS_FORMAT_VARINT_H
+#define MS_FORMAT_VARINT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define MS_VARINT_MAX 10
+
+/* Writes `v` at `p`, which has room for MS_VARINT_MAX bytes; returns the end. */
+static inline uint8_t *ms_varint_put(uint8_t *p, uint64_t v)
+{
+	while (v >= 0x80) {
+		*p++ = (uint8_t)(v | 0x80);
+		v >>= 7;
+	}
+	*p++ = (uint8_t)v;
+	return p;
+}
+
+/* Reads the rest of a varint of more than one byte. */
+static inline bool ms_varint_get_long(const uint8_t **p, const uint8_t *end, uint64_t *v)
+{
+	uint64_t x = 0;
+	const uint8_t *q = *p;
+	for (unsigned shift = 0; shift < 64 && q < end; shift += 7) {
+		uint8_t b = *q++;
+		if (shift == 63 && b > 1)
+			return false;
+		x |= (uint64_t)(b & 0x7f) << shift;
+		if (b < 0x80) {
+			*p = q;
+			*v = x;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Reads a varint at *p, moves *p past it. False when it is cut off at `end` or over 64 bits; *p
+ * stays then. */
+static inline bool ms_varint_get(const uint8_t **p, const uint8_t *end, uint64_t *v)
+{
+	if (*p < end && **p < 0x80) {
+		*v = *(*p)++;
+		return true;
+	}
+	return ms_varint_get_long(p, end, v);
+}
+
+/* Zigzag: small numbers of either sign become small unsigned ones. The argument is a difference
+ * modulo 2^64. */
+static inline uint64_t ms_zigzag(uint64_t d)
+{
+	return (d << 1) ^ (0 - (d >> 63));
+}
+static inline uint64_t ms_unzigzag(uint64_t z)
+{
+	return (z >> 1) ^ (0 - (z & 1));
+}
+
+#endif
