@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT
+ * An ELF file mapped for reading: sections, build-id, symbols. Part of the symbol module.
+ *
+ * Only 64-bit little-endian files are read. Every offset is checked against the file, so that a
+ * hostile file gives fewer sections or symbols, never a fault. A file that shrinks while it is
+ * mapped is the one thing that cannot be caught.
+ */
+#ifndef MS_SYMBOLS_ELF_H
+#define MS_SYMBOLS_ELF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct ms_elf_section {
+	const char *name;       /* ".debug_info" also for ".zdebug_info" */
+	uint64_t address, size; /* size: of the contents once decompressed */
+	uint64_t flags;
+	uint32_t type, link;
+	const uint8_t *raw; /* in the file; NULL when there are no contents there */
+	uint64_t raw_size;
+	bool compressed;
+	uint8_t *inflated; /* contents of a compressed one, when they were asked for */
+};
+
+struct ms_elf_symbol {
+	uint64_t address, size;
+	const char *name;
+};
+
+struct ms_elf {
+	char *path;
+	const uint8_t *map;
+	size_t size;
+	struct ms_elf_section *sections;
+	unsigned section_count;
+	const uint8_t *build_id;
+	size_t build_id_size;
+	uint16_t machine;
+	struct ms_elf_symbol
+		*symbols; /* functions by address, one per address; NULL until ms_elf_symbol */
+	size_t symbol_count;
+	bool symbols_read;
+};
+
+/* NULL when the file is not there, not ELF of our kind, or cannot be mapped: errno says why (0 =
+ * not ELF). */
+struct ms_elf *ms_elf_open(const char *path);
+void ms_elf_close(struct ms_elf *e);
+
+struct ms_elf_section *ms_elf_section(struct ms_elf *e, const char *name);
+/* Contents, decompressed; NULL when there are none or they are damaged. Valid until the file is
+ * closed. */
+const uint8_t *ms_elf_data(struct ms_elf_section *s);
+
+/* True when the build-ids are the same, false when either is missing. */
+bool ms_elf_is(const struct ms_elf *e, const void *build_id, size_t size);
+bool ms_elf_has_dwarf(struct ms_elf *e);
+
+/* The function symbol that covers `address`, or NULL. Among several of one address the most public
+ * and shortest name is kept. */
+const struct ms_elf_symbol *ms_elf_symbol(struct ms_elf *e, uint64_t address);
+/* Number of function symbols. */
+size_t ms_elf_symbols(struct ms_elf *e);
+
+#endif

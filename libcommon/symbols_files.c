@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT
+ * Searches the usual places for a module's file and its debug information, and believes a file only
+ * when it proves to be the one.
+ */
+#include "symbols_files.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+struct search {
+	const struct ms_symbols_options *opt;
+	struct ms_arena scratch;
+	const uint8_t *id;
+	size_t id_size;
+	const uint32_t
+		*crc; /* of the file looked for when no build-id can prove it; NULL = none known */
+	bool others;  /* a file was there, but not the one */
+};
+
+static uint32_t crc_of(const struct ms_elf *e)
+{
+	return (uint32_t)crc32_z(crc32_z(0, NULL, 0), e->map, e->size);
+}
+
+/* The file at `path` if it is the one looked for: same build-id, or, where the searched one has
+ * none, same checksum. */
+static struct ms_elf *try_file(struct search *s, const char *path)
+{
+	struct ms_elf *e = ms_elf_open(path);
+	if (!e)
+		return NULL;
+	if (s->id_size ? ms_elf_is(e, s->id, s->id_size) : !s->crc || crc_of(e) == *s->crc)
+		return e;
+	s->others = true;
+	ms_elf_close(e);
+	return NULL;
+}
+
+__attribute__((format(printf, 2, 3))) static struct ms_elf *try_path(struct search *s,
+								     const char *fmt, ...)
+{
+	char path[4096];
+	va_list ap;
+	va_start(ap, fmt);
+	int n = vsnprintf(path, sizeof path, fmt, ap);
+	va_end(ap);
+	return n > 0 && (size_t)n < sizeof path ? try_file(s, path) : NULL;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+/* Calls try_path with every debug folder: those of --debug-dir, then /usr/lib/debug under the
+ * sysroot, then the host's. */
+static const char *debug_folder(const struct search *s, unsigned i, char *buf, size_t size)
+{
+	const char *const *dirs = s->opt->debug_dirs;
+	for (; dirs && *dirs; dirs++, i--)
+		if (!i)
+			return *dirs;
+	if (s->opt->sysroot && !i--) {
+		snprintf(buf, size, "%s/usr/lib/debug", s->opt->sysroot);
+		return buf;
+	}
+	return i ? NULL : "/usr/lib/debug";
+}
+
+static struct ms_elf *by_build_id(struct search *s)
+{
+	char hex[2 * 64 + 1], buf[4096];
+	const char *folder;
+	if (s->id_size < 2 || s->id_size > 64)
+		return NULL;
+	for (size_t i = 0; i < s->id_size; i++)
+		sprintf(hex + 2 * i, "%02x", s->id[i]);
+	for (unsigned i = 0; (folder = debug_folder(s, i, buf, sizeof buf)); i++) {
+		struct ms_elf *e = try_path(s, "%s/.build-id/%.2s/%s.debug", folder, hex, hex + 2);
+		if (e)
+			return e;
+	}
+	return NULL;
+}
+
+/* The module itself: at its path under the sysroot, else in a folder of --debug-dir, whole or by
+ * its name alone. */
+static struct ms_elf *find_binary(struct search *s, const char *path)
+{
+	struct ms_elf *e = try_path(s, "%s%s", s->opt->sysroot ? s->opt->sysroot : "", path);
+	for (const char *const *d = s->opt->debug_dirs; !e && d && *d; d++) {
+		/* Without a build-id only the path that was asked for counts: any file of that name
+		 * would do otherwise. */
+		if (!s->id_size || (!(e = try_path(s, "%s/%s", *d, path)) &&
+				    !(e = try_path(s, "%s/%s", *d, base_name(path)))))
+			continue;
+	}
+	return e;
+}
+
+/* The three places of .gnu_debuglink, and the debug folders themselves. */
+static struct ms_elf *by_link(struct search *s, const char *binary, const char *name)
+{
+	char real[4096], buf[4096];
+	const char *folder;
+	if (!realpath(binary, real))
+		snprintf(real, sizeof real, "%s", binary);
+	int dir = (int)(base_name(real) - real);
+	struct ms_elf *e = try_path(s, "%.*s%s", dir, real, name);
+	if (!e)
+		e = try_path(s, "%.*s.debug/%s", dir, real, name);
+	size_t root = s->opt->sysroot ? strlen(s->opt->sysroot) : 0;
+	size_t skip = root && !strncmp(real, s->opt->sysroot, root) ? root : 0;
+	for (unsigned i = 0; !e && (folder = debug_folder(s, i, buf, sizeof buf)); i++)
+		if (!(e = try_path(s, "%s/%.*s%s", folder, dir - (int)skip, real + skip, name)))
+			e = try_path(s, "%s/%s", folder, name);
+	return e;
+}
+
+/* The name in a section that begins with a NUL-terminated file name; *rest is what follows. NULL
+ * when it is damaged. */
+static const char *link_name(struct ms_elf *e, const char *section, const uint8_t **rest,
+			     size_t *rest_size)
+{
+	struct ms_elf_section *s = ms_elf_section(e, section);
+	const uint8_t *data = ms_elf_data(s);
+	const uint8_t *end = data ? memchr(data, 0, s->size) : NULL;
+	if (!end || end == data)
+		return NULL;
+	*rest = end + 1;
+	*rest_size = s->size - (size_t)(*rest - data);
+	return (const char *)data;
+}
+
+static struct ms_elf *find_debug(struct search *s, struct ms_elf *binary)
+{
+	struct ms_elf *e = by_build_id(s);
+	const uint8_t *rest;
+	size_t rest_size;
+	if (e || !binary)
+		return e;
+	const char *name = link_name(binary, ".gnu_debuglink", &rest, &rest_size);
+	if (!name || strchr(name, '/'))
+		return NULL;
+	size_t pad = (4 - (strlen(name) + 1) % 4) % 4;
+	uint32_t crc;
+	if (rest_size < pad + sizeof crc)
+		return NULL;
+	memcpy(&crc, rest + pad, sizeof crc);
+	s->crc = &crc;
+	e = by_link(s, binary->path, name);
+	s->crc = NULL;
+	return e;
+}
+
+/* dwz moves what several debug files share into one more, named by path and build-id. */
+static struct ms_elf *find_alt(const struct ms_symbols_options *opt, struct ms_elf *e)
+{
+	const uint8_t *id;
+	size_t id_size;
+	char real[4096], buf[4096];
+	const char *folder, *name = e ? link_name(e, ".gnu_debugaltlink", &id, &id_size) : NULL;
+	if (!name || !id_size)
+		return NULL;
+	struct search s = {.opt = opt, .id = id, .id_size = id_size};
+	struct ms_elf *alt = NULL;
+	if (*name == '/') {
+		alt = try_path(&s, "%s%s", opt->sysroot ? opt->sysroot : "", name);
+	} else {
+		if (!realpath(e->path, real))
+			snprintf(real, sizeof real, "%s", e->path);
+		alt = try_path(&s, "%.*s%s", (int)(base_name(real) - real), real, name);
+	}
+	for (unsigned i = 0; !alt && (folder = debug_folder(&s, i, buf, sizeof buf)); i++)
+		alt = try_path(&s, "%s/.dwz/%s", folder, base_name(name));
+	return alt ? alt : by_build_id(&s);
+}
+
+struct ms_module_files ms_module_files(const struct ms_symbols_options *opt, const char *path,
+				       const uint8_t *id, size_t id_size)
+{
+	struct ms_module_files f = {0};
+	struct search s = {.opt = opt, .id = id, .id_size = id_size};
+	f.binary = find_binary(&s, path);
+	f.mismatch = !f.binary && s.others;
+	if (f.binary && !s.id_size) {
+		s.id = f.binary->build_id;
+		s.id_size = f.binary->build_id_size;
+	}
+	if (!f.binary || !ms_elf_has_dwarf(f.binary))
+		f.debug = find_debug(&s, f.binary);
+	f.alt = find_alt(opt, f.debug ? f.debug : f.binary);
+	return f;
+}
+
+void ms_module_files_close(struct ms_module_files *f)
+{
+	ms_elf_close(f->binary);
+	ms_elf_close(f->debug);
+	ms_elf_close(f->alt);
+	*f = (struct ms_module_files){0};
+}

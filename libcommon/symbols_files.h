@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT
+ * Finds the files that describe a module: itself, its separate debug file, and that one's
+ * supplementary file. Part of the symbol module.
+ */
+#ifndef MS_SYMBOLS_FILES_H
+#define MS_SYMBOLS_FILES_H
+
+#include <stdbool.h>
+
+#include "arena.h"
+#include "symbols.h"
+#include "symbols_elf.h"
+
+struct ms_module_files {
+	struct ms_elf *binary; /* the module, or NULL */
+	struct ms_elf *debug;  /* its separate debug file, or NULL */
+	struct ms_elf *alt;    /* supplementary file (dwz) of whichever has DWARF, or NULL */
+	bool mismatch;         /* a file of that name is there, but it is another one */
+};
+
+/* Looks for all three. `id` may be empty: then the file of that path is taken as it is. */
+struct ms_module_files ms_module_files(const struct ms_symbols_options *opt, const char *path,
+				       const uint8_t *id, size_t id_size);
+void ms_module_files_close(struct ms_module_files *f);
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT
+ * Prints what the symbolizer says about addresses on standard input, in the words of addr2line -afiC.
+ *
+ *	symbols-lookup [-d DEBUG-DIR] [-r SYSROOT] [-b BUILD-ID-HEX] [-s] FILE
+ *
+ * -s prints the module's state and the file that its symbols came from, and reads no addresses.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "libcommon/symbols.h"
+
+static size_t parse_hex(const char *s, unsigned char *out, size_t max)
+{
+	size_t n = 0;
+	unsigned byte;
+	for (; n < max && sscanf(s, "%2x", &byte) == 1; s += 2)
+		out[n++] = (unsigned char)byte;
+	return n;
+}
+
+static void lookup(struct ms_symbols *s, int module, uint64_t address)
+{
+	struct ms_location l[64];
+	size_t n = ms_symbols_find(s, module, address, l, 64);
+	printf("0x%016" PRIx64 "\n", address);
+	for (size_t i = 0; i < n; i++) {
+		printf("%s\n%s:", l[i].function ? l[i].function : "?\?", l[i].file ? l[i].file : "?\?");
+		if (l[i].line)
+			printf("%" PRIu32 "\n", l[i].line);
+		else
+			puts(l[i].file ? "?" : "0");
+	}
+}
+
+int main(int argc, char **argv)
+{
+	const char *dirs[2] = {0};
+	struct ms_symbols_options opt = {0};
+	unsigned char id[64];
+	size_t id_size = 0;
+	bool state_only = false;
+	for (int c; (c = getopt(argc, argv, "d:r:b:s")) != -1;) {
+		if (c == 'd') {
+			dirs[0] = optarg;
+			opt.debug_dirs = dirs;
+		} else if (c == 'r') {
+			opt.sysroot = optarg;
+		} else if (c == 'b') {
+			id_size = parse_hex(optarg, id, sizeof id);
+		} else {
+			state_only = true;
+		}
+	}
+	struct ms_symbols *s = ms_symbols_new(&opt);
+	int module = ms_symbols_module(s, argv[optind], id, id_size, 0);
+	if (state_only) {
+		const char *file;
+		int state = ms_symbols_module_state(s, module, &file);
+		printf("%d %s\n", state, file);
+	}
+	char line[64];
+	while (!state_only && fgets(line, sizeof line, stdin))
+		lookup(s, module, strtoull(line, NULL, 16));
+	ms_symbols_free(s);
+	return 0;
+}
