@@ -1,7 +1,8 @@
 -- The snapshot database, schema version 1. ms-snapshot(5) explains each table with an example.
 -- Times are ns since the start of the process's recording; sizes are bytes; null = not known (or not knowable: sampled).
 -- References go by id; stack.parent < stack.id always, so that walking outwards ends. Ids of sites go from the most live bytes at the end to the fewest.
---   meta             complete (0 or 1, all processes), processes, symbols (0 = --no-symbols), sum_peak_bytes, sum_peak_time_ns
+--   meta             complete (0 or 1, all processes), processes, symbols (0 = --no-symbols), sum_peak_bytes, sum_peak_time_ns,
+--                    filters (JSON array of the options of each ms-filter stage, in order; absent when there was none)
 --   process.started_ns  ns since 1970; process.trace: the file's name without folders; exe: whole path
 --   process.command  JSON array of the arguments, null when they were not recorded
 --   process.state    complete, growing, no end, damaged; complete is 1 for the first two

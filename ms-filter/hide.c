@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT
+ * Taking sites out of a snapshot while its sums go on adding up.
+ *
+ * For every process and moment: total = the sites that are there + the rows of `hidden`, over all
+ * stages.
+ */
+#include "hide.h"
+
+#include "match.h"
+
+#include <stddef.h>
+
+#include "libcommon/err.h"
+#include "libcommon/snapshot.h"
+
+/* Runs `sql` once, with `stage` and `filter` for ?1 and ?2 where it has them. */
+static int run(sqlite3 *db, const char *sql, int64_t stage, const char *filter, struct ms_err *err)
+{
+	sqlite3_stmt *q = ms_sql_prepare(db, sql, err);
+	if (!q)
+		return -1;
+	if (sqlite3_bind_parameter_count(q) >= 1)
+		sqlite3_bind_int64(q, 1, stage);
+	if (sqlite3_bind_parameter_count(q) >= 2)
+		sqlite3_bind_text(q, 2, filter, -1, SQLITE_STATIC);
+	int rc = 0;
+	if (sqlite3_step(q) != SQLITE_DONE)
+		rc = ms_err_set(err, "snapshot database: %s", sqlite3_errmsg(db));
+	sqlite3_finalize(q);
+	return rc;
+}
+
+/* Runs `sql` for one id after the other. */
+static int run_id(sqlite3 *db, sqlite3_stmt *q, int64_t id, struct ms_err *err)
+{
+	sqlite3_bind_int64(q, 1, id);
+	int rc = sqlite3_step(q);
+	sqlite3_reset(q);
+	return rc == SQLITE_DONE ? 0 : ms_err_set(err, "snapshot database: %s", sqlite3_errmsg(db));
+}
+
+static int list_gone(sqlite3 *db, const struct matches *m, struct ms_err *err)
+{
+	if (run(db, "CREATE TEMP TABLE gone(site INTEGER PRIMARY KEY)", 0, NULL, err) != 0)
+		return -1;
+	sqlite3_stmt *q = ms_sql_prepare(db, "INSERT INTO temp.gone VALUES(?)", err);
+	int rc = q ? 0 : -1;
+	for (size_t i = 0; rc == 0 && i < m->sites.n; i++)
+		if (m->sites.v[i].hidden)
+			rc = run_id(db, q, m->sites.v[i].id, err);
+	sqlite3_finalize(q);
+	return rc;
+}
+
+static int drop_stacks(sqlite3 *db, const struct matches *m, struct ms_err *err)
+{
+	sqlite3_stmt *q = ms_sql_prepare(db, "DELETE FROM stack WHERE id = ?", err);
+	int rc = q ? 0 : -1;
+	for (size_t i = 0; rc == 0 && i < m->stacks.n; i++)
+		if (!m->stacks.v[i].needed)
+			rc = run_id(db, q, m->stacks.v[i].id, err);
+	sqlite3_finalize(q);
+	return rc;
+}
+
+/* A sum of nothing is 0; a sum of what is not known is not known. */
+#define SUM(column) "CASE WHEN count(s.id) = 0 THEN 0 ELSE sum(s." #column ") END"
+
+static const char *const count_gone[] = {
+	"INSERT INTO hidden(stage, filter, process, snapshot, sites, allocations, frees, "
+	"reallocations, "
+	"failed_allocations, allocated_bytes, temporary) "
+	"SELECT ?1, ?2, p.id, NULL, count(s.id), " SUM(allocations) ", " SUM(frees) ", " SUM(reallocations) ", " SUM(
+		failed_allocations) ", " SUM(allocated_bytes) ", " SUM(temporary) " FROM process p "
+										  "LEFT JOIN site "
+										  "s ON s.process "
+										  "= p.id AND s.id "
+										  "IN (SELECT site "
+										  "FROM temp.gone) "
+										  "GROUP BY p.id "
+										  "ORDER BY p.id",
+	"INSERT INTO hidden(stage, filter, process, snapshot, sites, live_bytes, live_blocks) "
+	"SELECT ?1, ?2, t.process, t.id, coalesce(sum(c.live_blocks > 0), 0), "
+	"coalesce(sum(c.live_bytes), 0), "
+	"coalesce(sum(c.live_blocks), 0) FROM snapshot t LEFT JOIN site_stat c "
+	"ON c.snapshot = t.id AND c.site IN (SELECT site FROM temp.gone) GROUP BY t.id ORDER BY "
+	"t.process, t.id",
+	"INSERT INTO meta(key, value) VALUES('filters', json_array(?2)) "
+	"ON CONFLICT(key) DO UPDATE SET value = json_insert(value, '$[#]', ?2)",
+};
+
+static const char *const drop_gone[] = {
+	"DELETE FROM site_stat WHERE site IN (SELECT site FROM temp.gone)",
+	"DELETE FROM site_thread WHERE site IN (SELECT site FROM temp.gone)",
+	"DELETE FROM site WHERE id IN (SELECT site FROM temp.gone)",
+	"DROP TABLE temp.gone",
+};
+
+static int hide_all(sqlite3 *db, const struct matches *m, const char *filter, struct ms_err *err)
+{
+	int64_t stage = 1 + ms_sql_int(db, "SELECT max(stage) FROM hidden", 0);
+	if (list_gone(db, m, err) != 0)
+		return -1;
+	for (size_t i = 0; i < sizeof count_gone / sizeof *count_gone; i++)
+		if (run(db, count_gone[i], stage, filter, err) != 0)
+			return -1;
+	for (size_t i = 0; i < sizeof drop_gone / sizeof *drop_gone; i++)
+		if (run(db, drop_gone[i], 0, NULL, err) != 0)
+			return -1;
+	if (drop_stacks(db, m, err) != 0)
+		return -1;
+	return run(db, "DELETE FROM frame WHERE id NOT IN (SELECT frame FROM stack)", 0, NULL, err);
+}
+
+int hide(sqlite3 *db, const struct matches *m, const char *filter, struct ms_err *err)
+{
+	if (run(db, "BEGIN", 0, NULL, err) != 0)
+		return -1;
+	if (hide_all(db, m, filter, err) != 0)
+		return -1;
+	return run(db, "COMMIT", 0, NULL, err);
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT
+ * ms-filter: keeps the sites of a snapshot that meet conditions.
+ *
+ * In the order in which data meets them:
+ *   options.c   the command line, and the conditions in it
+ *   match.c     reads every frame, stack and site once and decides
+ *   hide.c      takes the rest out, and notes what went
+ * Reading any kind of input and writing the image is libcommon/snapshot.h.
+ */
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "hide.h"
+#include "match.h"
+#include "options.h"
+
+#include "libcommon/arena.h"
+#include "libcommon/err.h"
+#include "libcommon/io.h"
+#include "libcommon/snapshot.h"
+
+#define SLOW_SECONDS 5.0
+
+static int fail(const struct ms_err *err)
+{
+	fprintf(stderr, "ms-filter: %s\n", err->text);
+	return 2;
+}
+
+/* Text for -h and -V; a full disk behind standard output must not go unnoticed. */
+static int say(const char *s)
+{
+	if (fputs(s, stdout) >= 0 && fflush(stdout) == 0)
+		return 0;
+	perror("ms-filter: cannot write to standard output");
+	return 2;
+}
+
+__attribute__((format(printf, 2, 3))) static void remark(const struct options *o, const char *fmt,
+							 ...)
+{
+	if (o->quiet)
+		return;
+	va_list ap;
+	va_start(ap, fmt);
+	fputs("ms-filter: ", stderr);
+	vfprintf(stderr, fmt, ap);
+	fputc('\n', stderr);
+	va_end(ap);
+}
+
+static int filter(sqlite3 *db, const struct options *o, const char *point, struct ms_err *err)
+{
+	struct matches m = {0};
+	int rc = 0;
+	if (o->conditions.n > 0) {
+		rc = matches_find(&m, db, o, point, err);
+		if (rc == 0)
+			rc = hide(db, &m, o->filter, err);
+		if (rc == 0 && m.sites.n > 0 && m.hidden == m.sites.n)
+			remark(o, "warning: all %zu sites are hidden by '%s'", m.hidden, o->filter);
+	}
+	matches_free(&m);
+	return rc;
+}
+
+/* Reads, filters, writes. The exit status, or -1 with `err` set. */
+static int work(const struct options *o, struct ms_err *err)
+{
+	/* A terminal is refused before the long part starts. */
+	if (!o->output && isatty(STDOUT_FILENO))
+		return ms_snapshot_write(NULL, NULL, err);
+	const char *point = NULL;
+	struct ms_build_result res;
+	sqlite3 *db = ms_snapshot_open(o->input, NULL, o->max_image, &point, &res, err);
+	if (!db)
+		return -1;
+	int rc = filter(db, o, point, err);
+	if (rc == 0)
+		rc = ms_snapshot_write(db, o->output, err);
+	if (rc == 0 && res.traces > 0 && res.seconds > SLOW_SECONDS)
+		remark(o,
+		       "reading the trace took %.0f s: 'ms-snap -o FILE.db TRACE' once spares that",
+		       res.seconds);
+	if (rc == 0 && ms_snapshot_incomplete(db) && !o->allow_partial) {
+		remark(o,
+		       "'%s' is incomplete: the result holds what could be read "
+		       "(--allow-partial makes that status 0)",
+		       o->input);
+		rc = 2;
+	}
+	sqlite3_close(db);
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	struct ms_arena arena = {0};
+	struct ms_err err = {0};
+	struct options o = {0};
+	/* A reader that went away is an error like any other. */
+	signal(SIGPIPE, SIG_IGN);
+	ms_cleanup_on_signals();
+	int rc = options_parse(&o, argc, argv, &arena, &err);
+	if (rc == 0 && o.help)
+		rc = say(options_help);
+	else if (rc == 0 && o.version)
+		rc = say("ms-filter " MS_VERSION "\n");
+	else if (rc == 0)
+		rc = work(&o, &err);
+	if (rc < 0)
+		rc = fail(&err);
+	options_free(&o);
+	ms_arena_free(&arena);
+	return rc;
+}

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT
+ * Which sites of a snapshot meet the conditions.
+ *
+ * Every row is read once. A frame gets the bits of the conditions that it meets; a stack row adds
+ * its caller's, which is there already because callers have smaller ids; a site starts with the
+ * bits of its stack, then its figures, threads and process add theirs. A site is kept when it has
+ * all bits that were asked for and none that were forbidden.
+ */
+#include "match.h"
+
+#include "options.h"
+
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libcommon/arena.h"
+#include "libcommon/err.h"
+#include "libcommon/snapshot.h"
+
+#define STACK_SUBJECTS (1u << FUNCTION | 1u << FILE_NAME | 1u << MODULE)
+
+struct frame {
+	int64_t id;
+	uint32_t found;
+	bool user;
+};
+
+struct frames {
+	struct frame *v;
+	size_t n, cap;
+};
+
+static uint32_t bit(const struct condition *c)
+{
+	return c->drop ? DROP(c->subject) : KEEP(c->subject);
+}
+
+/* The element of `n` ones of `size` bytes, sorted by the int64_t that each starts with. */
+static void *by_id(void *v, size_t n, size_t size, int64_t id)
+{
+	size_t low = 0, high = n;
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		char *at = (char *)v + mid * size;
+		int64_t found;
+		memcpy(&found, at, sizeof found);
+		if (found == id)
+			return at;
+		if (found < id)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return NULL;
+}
+
+/* Takes one more row. false at the end, or with `err` set when something is wrong. */
+static bool next_row(sqlite3 *db, sqlite3_stmt *q, struct ms_err *err)
+{
+	int rc = sqlite3_step(q);
+	if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+		ms_err_set(err, "snapshot database: %s", sqlite3_errmsg(db));
+	return rc == SQLITE_ROW;
+}
+
+static const char *text(sqlite3_stmt *q, int column)
+{
+	return (const char *)sqlite3_column_text(q, column);
+}
+
+static bool reaches(sqlite3_stmt *q, int column, uint64_t least)
+{
+	if (sqlite3_column_type(q, column) == SQLITE_NULL)
+		return false;
+	int64_t v = sqlite3_column_int64(q, column);
+	return v >= 0 && (uint64_t)v >= least;
+}
+
+/* A name with wildcards, or the number itself. */
+static bool names(const char *pattern, const char *name, int64_t number)
+{
+	char digits[24];
+	snprintf(digits, sizeof digits, "%lld", (long long)number);
+	return strcmp(pattern, digits) == 0 || (name && fnmatch(pattern, name, 0) == 0);
+}
+
+/* ---- frames and stacks ---- */
+
+/* Columns: id, function, file, module, runtime, note. */
+static uint32_t match_frame(const struct options *o, sqlite3_stmt *q)
+{
+	uint32_t found = 0;
+	for (size_t i = 0; i < o->conditions.n; i++) {
+		const struct condition *c = &o->conditions.v[i];
+		if (!(STACK_SUBJECTS & 1u << c->subject) || (found & bit(c)))
+			continue;
+		const char *s = text(q, 1 + (int)(c->subject - FUNCTION));
+		if (s && regexec(&c->regex, s, 0, NULL, 0) == 0)
+			found |= bit(c);
+	}
+	return found;
+}
+
+static int read_frames(struct frames *frames, sqlite3 *db, const struct options *o,
+		       struct ms_err *err)
+{
+	sqlite3_stmt *q =
+		ms_sql_prepare(db,
+			       "SELECT f.id, f.function, f.file, m.path, f.runtime, f.note "
+			       "FROM frame f LEFT JOIN module m ON m.id = f.module ORDER BY f.id",
+			       err);
+	while (q && next_row(db, q, err)) {
+		/* Of what is not known, or stands for frames that are missing, the user's code may
+		 * be part. */
+		bool user =
+			sqlite3_column_int64(q, 4) == 0 || sqlite3_column_type(q, 5) != SQLITE_NULL;
+		*MS_PUSH(frames) =
+			(struct frame){sqlite3_column_int64(q, 0), match_frame(o, q), user};
+	}
+	sqlite3_finalize(q);
+	return err->text[0] ? -1 : 0;
+}
+
+static int read_stacks(struct matches *m, const struct frames *frames, sqlite3 *db,
+		       struct ms_err *err)
+{
+	sqlite3_stmt *q =
+		ms_sql_prepare(db, "SELECT id, parent, frame FROM stack ORDER BY id", err);
+	while (q && next_row(db, q, err)) {
+		struct stack k = {.id = sqlite3_column_int64(q, 0),
+				  .parent = sqlite3_column_int64(q, 1)};
+		const struct frame *f =
+			by_id(frames->v, frames->n, sizeof *frames->v, sqlite3_column_int64(q, 2));
+		const struct stack *parent =
+			by_id(m->stacks.v, m->stacks.n, sizeof *m->stacks.v, k.parent);
+		k.found = (f ? f->found : 0) | (parent ? parent->found : 0);
+		k.user = (f && f->user) || (parent && parent->user);
+		*MS_PUSH(&m->stacks) = k;
+	}
+	sqlite3_finalize(q);
+	return err->text[0] ? -1 : 0;
+}
+
+static struct stack *stack_of(struct matches *m, int64_t id)
+{
+	return by_id(m->stacks.v, m->stacks.n, sizeof *m->stacks.v, id);
+}
+
+static struct site *site_of(struct matches *m, int64_t id)
+{
+	return by_id(m->sites.v, m->sites.n, sizeof *m->sites.v, id);
+}
+
+/* ---- sites ---- */
+
+/* Columns: id, stack, allocations, temporary, allocated_bytes, pid, exe. */
+static uint32_t match_site(const struct options *o, sqlite3_stmt *q, const struct stack *k)
+{
+	uint32_t found = k ? k->found : 0;
+	int64_t made = sqlite3_column_int64(q, 2), temporary = sqlite3_column_int64(q, 3);
+	if (made > 0 && temporary >= made)
+		found |= DROP(TEMPORARY);
+	if (k && !k->user)
+		found |= DROP(RUNTIME);
+	for (size_t i = 0; i < o->conditions.n; i++) {
+		const struct condition *c = &o->conditions.v[i];
+		if (c->subject == MIN_ALLOCATED && reaches(q, 4, c->value))
+			found |= bit(c);
+		if (c->subject != PROCESS)
+			continue;
+		const char *exe = text(q, 6), *slash = exe ? strrchr(exe, '/') : NULL;
+		const char *name = slash && !strchr(c->text, '/') ? slash + 1 : exe;
+		if (names(c->text, name, sqlite3_column_int64(q, 5)))
+			found |= bit(c);
+	}
+	return found;
+}
+
+static int read_sites(struct matches *m, sqlite3 *db, const struct options *o, struct ms_err *err)
+{
+	sqlite3_stmt *q = ms_sql_prepare(
+		db,
+		"SELECT s.id, s.stack, s.allocations, s.temporary, s.allocated_bytes, p.pid, p.exe "
+		"FROM site s LEFT JOIN process p ON p.id = s.process ORDER BY s.id",
+		err);
+	while (q && next_row(db, q, err)) {
+		struct site s = {.id = sqlite3_column_int64(q, 0),
+				 .stack = sqlite3_column_int64(q, 1)};
+		s.found = match_site(o, q, stack_of(m, s.stack));
+		*MS_PUSH(&m->sites) = s;
+	}
+	sqlite3_finalize(q);
+	return err->text[0] ? -1 : 0;
+}
+
+/* Does a condition on live figures look at the moment called `label`? */
+static bool looks_at(enum subject subject, const char *label, const char *point)
+{
+	if (subject == MIN_LIVE || subject == MIN_PEAK)
+		return strcmp(label, subject == MIN_LIVE ? "end" : "peak") == 0;
+	return !point || strcmp(label, point) == 0;
+}
+
+static int read_figures(struct matches *m, sqlite3 *db, const struct options *o, const char *point,
+			struct ms_err *err)
+{
+	sqlite3_stmt *q = ms_sql_prepare(db,
+					 "SELECT c.site, c.live_bytes, c.live_blocks, t.label "
+					 "FROM site_stat c JOIN snapshot t ON t.id = c.snapshot",
+					 err);
+	while (q && next_row(db, q, err)) {
+		struct site *s = site_of(m, sqlite3_column_int64(q, 0));
+		const char *label = text(q, 3);
+		for (size_t i = 0; s && label && i < o->conditions.n; i++) {
+			const struct condition *c = &o->conditions.v[i];
+			if (c->subject > MIN_BLOCKS || c->subject == MIN_ALLOCATED)
+				continue;
+			if (looks_at(c->subject, label, point) &&
+			    reaches(q, c->subject == MIN_BLOCKS ? 2 : 1, c->value))
+				s->found |= bit(c);
+		}
+	}
+	sqlite3_finalize(q);
+	return err->text[0] ? -1 : 0;
+}
+
+/* A site that holds nothing at any point has no row of figures, and 0 is reached by everything. */
+static void reach_zero(struct matches *m, const struct options *o)
+{
+	for (size_t i = 0; i < o->conditions.n; i++)
+		if (o->conditions.v[i].subject <= MIN_BLOCKS && o->conditions.v[i].value == 0)
+			for (size_t j = 0; j < m->sites.n; j++)
+				m->sites.v[j].found |= bit(&o->conditions.v[i]);
+}
+
+static int read_threads(struct matches *m, sqlite3 *db, const struct options *o, struct ms_err *err)
+{
+	if (!(o->keep & KEEP(THREAD)) && !(o->drop & DROP(THREAD)))
+		return 0;
+	sqlite3_stmt *q = ms_sql_prepare(
+		db,
+		"SELECT x.site, t.tid, t.name FROM site_thread x JOIN thread t ON t.id = x.thread",
+		err);
+	while (q && next_row(db, q, err)) {
+		struct site *s = site_of(m, sqlite3_column_int64(q, 0));
+		for (size_t i = 0; s && i < o->conditions.n; i++) {
+			const struct condition *c = &o->conditions.v[i];
+			if (c->subject == THREAD &&
+			    names(c->text, text(q, 2), sqlite3_column_int64(q, 1)))
+				s->found |= bit(c);
+		}
+	}
+	sqlite3_finalize(q);
+	return err->text[0] ? -1 : 0;
+}
+
+/* --min-live and --min-peak mean nothing for a snapshot that was not taken at that moment. */
+static int check_points(sqlite3 *db, const struct options *o, struct ms_err *err)
+{
+	if ((o->keep & KEEP(MIN_LIVE)) &&
+	    ms_sql_int(db, "SELECT count(*) FROM snapshot WHERE label = 'end'", 0) == 0)
+		return ms_err_set(err, "option '--min-live': the snapshot has no point 'end'");
+	if ((o->keep & KEEP(MIN_PEAK)) &&
+	    ms_sql_int(db, "SELECT count(*) FROM snapshot WHERE label = 'peak'", 0) == 0)
+		return ms_err_set(err, "option '--min-peak': the snapshot has no point 'peak'");
+	return 0;
+}
+
+/* Decides on every site, and marks what the kept ones need. A stack that is needed has needed
+ * callers, so that going outwards can stop at the first one found marked. */
+static void decide(struct matches *m, const struct options *o)
+{
+	for (size_t i = 0; i < m->sites.n; i++) {
+		struct site *s = &m->sites.v[i];
+		s->hidden = (s->found & o->keep) != o->keep || (s->found & o->drop);
+		m->hidden += s->hidden;
+		struct stack *k = s->hidden ? NULL : stack_of(m, s->stack);
+		for (; k && !k->needed; k = stack_of(m, k->parent))
+			k->needed = true;
+	}
+}
+
+int matches_find(struct matches *m, sqlite3 *db, const struct options *o, const char *point,
+		 struct ms_err *err)
+{
+	struct frames frames = {0};
+	int rc = check_points(db, o, err) || read_frames(&frames, db, o, err) ||
+		 read_stacks(m, &frames, db, err) || read_sites(m, db, o, err) ||
+		 read_figures(m, db, o, point, err) || read_threads(m, db, o, err);
+	free(frames.v);
+	if (rc != 0)
+		return -1;
+	reach_zero(m, o);
+	decide(m, o);
+	return 0;
+}
+
+void matches_free(struct matches *m)
+{
+	free(m->sites.v);
+	free(m->stacks.v);
+}

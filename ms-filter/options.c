@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT
+ * The command line of ms-filter, by one table of options.
+ */
+#include "options.h"
+
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libcommon/arena.h"
+#include "libcommon/err.h"
+#include "libcommon/units.h"
+
+const char options_help[] =
+	"usage: ms-filter [-o FILE] [conditions] [TRACE|SNAPSHOT|-]\n"
+	"\n"
+	"Keeps the sites of a snapshot that meet the conditions and writes a snapshot. What is\n"
+	"hidden stays in the totals as \"hidden by filters\".\n"
+	"\n"
+	"      --min SIZE            live bytes at any of the points reach SIZE (4k, 1.5M)\n"
+	"      --min-live SIZE       live bytes at the end reach SIZE\n"
+	"      --min-peak SIZE       live bytes at the peak reach SIZE\n"
+	"      --min-allocated SIZE  bytes allocated in the whole run reach SIZE\n"
+	"      --min-blocks N        live blocks at any of the points reach N\n"
+	"      --function REGEX      some frame's function matches\n"
+	"      --file REGEX          some frame's source file matches\n"
+	"      --module REGEX        some frame's program or library matches\n"
+	"      --thread NAME|TID     the thread allocated there\n"
+	"      --process NAME|PID    the site is of that process\n"
+	"      --not-function, --not-file, --not-module, --not-thread, --not-process\n"
+	"                            drop what the option without \"not\" would keep\n"
+	"      --not-temporary       drop sites all of whose blocks were temporary\n"
+	"      --not-runtime         drop sites without a frame of your own code\n"
+	"  -o, --output FILE         write to FILE instead of standard output\n"
+	"      --allow-partial       status 0 although a trace is incomplete\n"
+	"      --max-image SIZE      largest snapshot read from a pipe (default 4G)\n"
+	"  -q, --quiet               no remarks on standard error\n"
+	"  -h, --help                this text\n"
+	"  -V, --version             version\n"
+	"\n"
+	"One option several times: any of them is enough. Different options: all must hold.\n";
+
+/* Values above any character, so that they do not meet short options. */
+enum { OPT_CONDITION = 0x100, OPT_NOT = 0x200, OPT_ALLOW_PARTIAL = 0x400, OPT_MAX_IMAGE };
+
+static const struct option longs[] = {
+	{"min", required_argument, NULL, OPT_CONDITION + MIN},
+	{"min-live", required_argument, NULL, OPT_CONDITION + MIN_LIVE},
+	{"min-peak", required_argument, NULL, OPT_CONDITION + MIN_PEAK},
+	{"min-allocated", required_argument, NULL, OPT_CONDITION + MIN_ALLOCATED},
+	{"min-blocks", required_argument, NULL, OPT_CONDITION + MIN_BLOCKS},
+	{"function", required_argument, NULL, OPT_CONDITION + FUNCTION},
+	{"file", required_argument, NULL, OPT_CONDITION + FILE_NAME},
+	{"module", required_argument, NULL, OPT_CONDITION + MODULE},
+	{"thread", required_argument, NULL, OPT_CONDITION + THREAD},
+	{"process", required_argument, NULL, OPT_CONDITION + PROCESS},
+	{"not-function", required_argument, NULL, OPT_NOT + FUNCTION},
+	{"not-file", required_argument, NULL, OPT_NOT + FILE_NAME},
+	{"not-module", required_argument, NULL, OPT_NOT + MODULE},
+	{"not-thread", required_argument, NULL, OPT_NOT + THREAD},
+	{"not-process", required_argument, NULL, OPT_NOT + PROCESS},
+	{"not-temporary", no_argument, NULL, OPT_NOT + TEMPORARY},
+	{"not-runtime", no_argument, NULL, OPT_NOT + RUNTIME},
+	{"output", required_argument, NULL, 'o'},
+	{"allow-partial", no_argument, NULL, OPT_ALLOW_PARTIAL},
+	{"max-image", required_argument, NULL, OPT_MAX_IMAGE},
+	{"quiet", no_argument, NULL, 'q'},
+	{"help", no_argument, NULL, 'h'},
+	{"version", no_argument, NULL, 'V'},
+	{NULL, 0, NULL, 0},
+};
+
+static const char *name_of(int value)
+{
+	const struct option *l = longs;
+	while (l->name && l->val != value)
+		l++;
+	return l->name;
+}
+
+/* `s` as a shell would have to read it. */
+static const char *quoted(struct ms_arena *a, const char *s)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				    "_./:+-,%@=^";
+	if (s[0] && s[strspn(s, plain)] == '\0')
+		return s;
+	char *out = ms_arena_alloc(a, strlen(s) * 4 + 3), *o = out;
+	*o++ = '\'';
+	for (; *s; s++) {
+		if (*s == '\'')
+			o = stpcpy(o, "'\\'");
+		*o++ = *s;
+	}
+	*o = '\'';
+	return out;
+}
+
+/* Takes over the argument of a condition. */
+static int set_argument(struct condition *c, const char *name, const char *arg, struct ms_err *err)
+{
+	if (c->subject >= TEMPORARY)
+		return 0;
+	if (c->subject == MIN_BLOCKS)
+		return ms_parse_count(arg, "number of blocks", 0, INT64_MAX, &c->value, err);
+	if (c->subject < MIN_BLOCKS)
+		return ms_parse_size(arg, &c->value, err);
+	if (!arg[0])
+		return ms_err_set(err, "option '--%s': empty argument", name);
+	if (c->subject == THREAD || c->subject == PROCESS)
+		return 0;
+	int bad = regcomp(&c->regex, arg, REG_EXTENDED | REG_NOSUB);
+	if (bad == 0)
+		return 0;
+	char why[128];
+	regerror(bad, &c->regex, why, sizeof why);
+	return ms_err_set(err, "option '--%s': bad regular expression '%s': %s", name, arg, why);
+}
+
+static int add_condition(struct options *o, int value, const char *arg, struct ms_arena *a,
+			 struct ms_err *err)
+{
+	bool drop = value >= OPT_NOT;
+	struct condition c = {.subject = (enum subject)(value - (drop ? OPT_NOT : OPT_CONDITION)),
+			      .drop = drop,
+			      .text = arg};
+	const char *name = name_of(value);
+	if (set_argument(&c, name, arg, err) != 0)
+		return -1;
+	*MS_PUSH(&o->conditions) = c;
+	o->keep |= drop ? 0 : KEEP(c.subject);
+	o->drop |= drop ? DROP(c.subject) : 0;
+	o->filter = ms_arena_printf(a, "%s%s--%s%s%s", o->filter, o->filter[0] ? " " : "", name,
+				    arg ? " " : "", arg ? quoted(a, arg) : "");
+	return 0;
+}
+
+/* getopt gave '?' or ':'. It knows a short option by optopt, a long one only by its place in argv.
+ */
+static int bad_option(int c, char **argv, struct ms_err *err)
+{
+	const char *word = argv[optind - 1];
+	if (optopt > 0 && optopt < OPT_CONDITION)
+		return c == ':' ? ms_err_set(err, "option '-%c' needs an argument", optopt)
+		       : name_of(optopt) && strncmp(word, "--", 2) == 0
+			       ? ms_err_set(err, "option '--%s' takes no argument", name_of(optopt))
+			       : ms_err_set(err, "unknown option '-%c' (ms-filter -h lists them)",
+					    optopt);
+	if (optopt)
+		return ms_err_set(err, "option '--%s' %s", name_of(optopt),
+				  c == ':' ? "needs an argument" : "takes no argument");
+	int len = (int)strcspn(word, "=");
+	for (const struct option *l = longs; l->name; l++)
+		if (strncmp(word + 2, l->name, (size_t)len - 2) == 0)
+			return ms_err_set(err, "ambiguous option '%.*s' (ms-filter -h lists them)",
+					  len, word);
+	return ms_err_set(err, "unknown option '%.*s' (ms-filter -h lists them)", len, word);
+}
+
+static int take(struct options *o, int c, char **argv, struct ms_arena *a, struct ms_err *err)
+{
+	switch (c) {
+	case 'o':
+		o->output = strcmp(optarg, "-") == 0 ? NULL : optarg;
+		return optarg[0] ? 0 : ms_err_set(err, "option '-o': empty file name");
+	case 'q':
+		o->quiet = true;
+		return 0;
+	case 'h':
+		o->help = true;
+		return 0;
+	case 'V':
+		o->version = true;
+		return 0;
+	case OPT_ALLOW_PARTIAL:
+		o->allow_partial = true;
+		return 0;
+	case OPT_MAX_IMAGE:
+		return ms_parse_size(optarg, &o->max_image, err);
+	case '?':
+	case ':':
+		return bad_option(c, argv, err);
+	default:
+		return add_condition(o, c, optarg, a, err);
+	}
+}
+
+int options_parse(struct options *o, int argc, char **argv, struct ms_arena *a, struct ms_err *err)
+{
+	o->filter = "";
+	o->input = "-";
+	opterr = 0;
+	int c;
+	while ((c = getopt_long(argc, argv, ":o:qhV", longs, NULL)) != -1) {
+		if (take(o, c, argv, a, err) != 0)
+			return -1;
+		if (o->help || o->version)
+			return 0;
+	}
+	if (argc - optind > 1)
+		return ms_err_set(err, "one input only: '%s' is one too many", argv[optind + 1]);
+	if (optind < argc)
+		o->input = argv[optind];
+	return 0;
+}
+
+void options_free(struct options *o)
+{
+	for (size_t i = 0; i < o->conditions.n; i++)
+		if (o->conditions.v[i].subject >= FUNCTION && o->conditions.v[i].subject <= MODULE)
+			regfree(&o->conditions.v[i].regex);
+	free(o->conditions.v);
+}

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: MIT
+"""Runs ms-filter on the fixture: which sites stay, and that what stays plus what is hidden is what there was."""
+import itertools
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+
+TOOL = os.path.join(os.environ["BIN"], "ms-filter")
+INPUT = sys.argv[1]
+ALL = {1, 2, 3, 4, 5, 6, 7, 8}
+# option words -> sites that stay; by hand from fixture.sql
+TABLE = [
+    (["--min", "5k"], {1, 2, 3, 7}),  # at the peak 30000, 30000, 8000, 9000
+    (["--min", "3500"], {1, 2, 3, 7}),  # 3 by its peak; 8 has 3000
+    (["--min", "3000"], {1, 2, 3, 7, 8}),
+    (["--min", "0"], ALL),  # 5 holds nothing anywhere
+    (["--min-live", "3000"], {1, 2, 3, 7}),
+    (["--min-live", "5000"], {1, 2, 7}),
+    (["--min-live", "5001"], {1, 7}),
+    (["--min-peak", "8000"], {1, 2, 3, 7}),
+    (["--min-peak", "8001"], {1, 2, 7}),
+    (["--min-allocated", "20000"], {1, 2, 7}),
+    (["--min-allocated", "10000"], {1, 2, 6, 7, 8}),
+    (["--min-blocks", "20"], {2, 3, 7}),
+    (["--min-blocks", "11"], {2, 3, 7}),
+    (["--min-blocks", "10"], {1, 2, 3, 4, 6, 7, 8}),
+    (["--function", "Parser::(dup|x)\\("], {1, 3}),
+    (["--function", "^main$"], {1, 2, 3, 6, 7, 8}),  # any frame
+    (["--not-function", "^main$"], {4, 5}),
+    (["--file", "^src/"], {1, 2, 3, 6}),
+    (["--not-file", "quote\\.c$"], {1, 2, 3, 4, 5, 6}),
+    (["--module", "libfontconfig"], {2}),
+    (["--not-module", "libfontconfig"], ALL - {2}),
+    (["--not-module", "libc\\.so"], {5, 7, 8}),  # _start is there in all others
+    (["--thread", "io-1"], {3, 5, 6}),
+    (["--thread", "io-*"], {3, 5, 6}),
+    (["--thread", "4118"], {3, 5, 6}),
+    (["--not-thread", "4118"], {1, 2, 4, 7, 8}),
+    (["--thread", "quoted"], {7, 8}),
+    (["--process", "orderd"], {1, 2, 3, 4, 5, 6}),
+    (["--process", "4202"], {7, 8}),
+    (["--process", "/opt/*/quoted"], {7, 8}),
+    (["--not-process", "quot*"], {1, 2, 3, 4, 5, 6}),
+    (["--not-temporary"], ALL - {5, 8}),
+    (["--not-runtime"], ALL - {4}),  # 5 is not known
+    (["--not-function", "nothing like it"], ALL),
+    (["--function", "nothing like it"], set()),
+]
+TOTALS = ["allocations", "frees", "reallocations", "failed_allocations", "allocated_bytes"]
+failures = []
+
+
+def expect(what, got, wanted):
+    if got != wanted:
+        failures.append(f"{what}: {got!r}, not {wanted!r}")
+
+
+def run(words, data=None):
+    """Image, status and standard error of ms-filter with `words`."""
+    source = [] if data is not None else [INPUT]
+    r = subprocess.run([TOOL, *words, *source], input=data, capture_output=True, check=False)
+    return r.stdout, r.returncode, r.stderr.decode()
+
+
+def load(image):
+    db = sqlite3.connect(":memory:")
+    with open("image.db", "wb") as f:
+        f.write(image)
+    sqlite3.connect("image.db").backup(db)
+    return db
+
+
+def rows(db, sql):
+    return db.execute(sql).fetchall()
+
+
+def sites(db):
+    return {i for (i,) in rows(db, "SELECT id FROM site")}
+
+
+def add_up(what, db):
+    """Shown + hidden = total, in every process and moment; and nothing is left that nobody needs."""
+    original = sqlite3.connect(INPUT)
+    for table in ("process", "snapshot", "thread", "module"):
+        expect(f"{what}: {table}", rows(db, f"SELECT * FROM {table}"),
+               rows(original, f"SELECT * FROM {table}"))
+    for column in TOTALS:
+        expect(f"{what}: {column}", rows(db, f"""SELECT p.id, p.{column} - (SELECT coalesce(sum({column}), 0)
+            FROM site WHERE process = p.id) - (SELECT coalesce(sum({column}), 0) FROM hidden WHERE process = p.id)
+            FROM process p"""), [(1, 0), (2, 0)])
+    expect(f"{what}: temporary", rows(db, """SELECT p.temporary_allocations - (SELECT coalesce(sum(temporary), 0)
+        FROM site WHERE process = p.id) - (SELECT coalesce(sum(temporary), 0) FROM hidden WHERE process = p.id)
+        FROM process p"""), [(0,), (0,)])
+    for column in ("live_bytes", "live_blocks"):
+        expect(f"{what}: {column}", rows(db, f"""SELECT t.{column} - (SELECT coalesce(sum({column}), 0)
+            FROM site_stat WHERE snapshot = t.id) - (SELECT coalesce(sum({column}), 0) FROM hidden
+            WHERE snapshot = t.id AND process = t.process) FROM snapshot t"""), [(0,)] * 5)
+    expect(f"{what}: number of sites", rows(db, """SELECT (SELECT count(*) FROM site) +
+        (SELECT coalesce(sum(sites), 0) FROM hidden WHERE snapshot IS NULL)"""), [(8,)])
+    expect(f"{what}: left over", rows(db, """
+        WITH RECURSIVE up(id) AS (SELECT stack FROM site UNION SELECT k.parent FROM stack k JOIN up USING (id))
+        SELECT 'stack', id FROM stack WHERE id NOT IN (SELECT id FROM up WHERE id IS NOT NULL)
+        UNION ALL SELECT 'frame', id FROM frame WHERE id NOT IN (SELECT frame FROM stack)
+        UNION ALL SELECT 'site_stat', site FROM site_stat WHERE site NOT IN (SELECT id FROM site)
+        UNION ALL SELECT 'site_thread', site FROM site_thread WHERE site NOT IN (SELECT id FROM site)"""), [])
+    expect(f"{what}: missing", rows(db, """SELECT id FROM site WHERE stack NOT IN (SELECT id FROM stack)
+        UNION ALL SELECT id FROM site WHERE user_frame NOT IN (SELECT id FROM stack)
+        UNION ALL SELECT id FROM stack WHERE parent NOT IN (SELECT id FROM stack)
+        UNION ALL SELECT id FROM stack WHERE frame NOT IN (SELECT id FROM frame)"""), [])
+    expect(f"{what}: integrity", rows(db, "PRAGMA integrity_check"), [("ok",)])
+
+
+def check(what, words, wanted, data=None, stages=1):
+    image, status, message = run(words, data)
+    expect(f"{what}: status", status, 0)
+    if status != 0:
+        failures.append(message)
+        return image
+    db = load(image)
+    expect(f"{what}: sites", sites(db), wanted)
+    # A warning exactly when the last of them went.
+    expect(f"{what}: message", "are hidden by" in message, not wanted)
+    add_up(what, db)
+    expect(f"{what}: stages", rows(db, "SELECT count(DISTINCT stage), max(stage), count(*) FROM hidden"),
+           [(stages, stages, 7 * stages)])
+    return image
+
+
+def alone_pairs_stages():
+    alone = {}
+    for words, wanted in TABLE:
+        alone[tuple(words)] = check(" ".join(words), words, wanted)
+    for (a, keep_a), (b, keep_b) in itertools.combinations(TABLE, 2):
+        either = a[0] == b[0] and not a[0].startswith("--not")
+        check(" ".join(a + b), a + b, keep_a | keep_b if either else keep_a & keep_b)
+    # One stage after the other, on a sample of the pairs
+    for (a, keep_a), (b, keep_b) in list(itertools.combinations(TABLE, 2))[::13]:
+        if keep_a:
+            words = " ".join(a + ["|"] + b)
+            image = check(words, b, keep_a & keep_b, alone[tuple(a)], 2)
+            expect(words, json.loads(rows(load(image), "SELECT value FROM meta WHERE key = 'filters'")[0][0]),
+                   [text(a), text(b)])
+
+
+def text(words):
+    """The words as a shell would have to read them, which is how they are recorded."""
+    plain = set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:+-,%@=^")
+    return " ".join(w if set(w) <= plain else "'" + w.replace("'", "'\\''") + "'" for w in words)
+
+
+def hidden_exactly():
+    """The rows of one stage, figure by figure."""
+    db = load(run(["--min", "5k"])[0])
+    expect("hidden of --min 5k", rows(db, "SELECT * FROM hidden ORDER BY process, snapshot"), [
+        (1, "--min 5k", 1, None, 3, None, None, 450, 430, 0, 2, 12000, 430),
+        (1, "--min 5k", 1, 1, 2, 2000, 20, None, None, None, None, None, None),
+        (1, "--min 5k", 1, 2, 2, 2000, 20, None, None, None, None, None, None),
+        (1, "--min 5k", 1, 3, 0, 0, 0, None, None, None, None, None, None),
+        (1, "--min 5k", 2, None, 1, None, None, 200, 200, 0, 0, 10000, 200),
+        (1, "--min 5k", 2, 4, 1, 3000, 10, None, None, None, None, None, None),
+        (1, "--min 5k", 2, 5, 0, 0, 0, None, None, None, None, None, None),
+    ])
+    db = load(run(["--function", "it's"])[0])
+    expect("quoting", rows(db, "SELECT value FROM meta WHERE key = 'filters'"),
+           [(json.dumps(["--function 'it'\\''s'"], separators=(",", ":")),)])
+
+
+def points():
+    """INPUT@POINT restricts --min and --min-blocks to that moment."""
+    for point, words, wanted in (("mark:warm", ["--min", "1"], {3}), ("end", ["--min", "5k"], {1, 7}),
+                                 ("end", ["--min-blocks", "11"], {7})):
+        r = subprocess.run([TOOL, *words, f"{INPUT}@{point}"], capture_output=True, check=False)
+        expect(f"{words} at {point}", (r.returncode, sites(load(r.stdout))), (0, wanted))
+
+
+def same_bytes():
+    """The same from a file, a pipe and with -o; twice; and smaller than before."""
+    words = ["--min-live", "5001"]
+    image = run(words)[0]
+    with open(INPUT, "rb") as f:
+        expect("from a pipe", run(words, f.read())[0] == image, True)
+    subprocess.run([TOOL, *words, "-o", "out.db", INPUT], check=True)
+    with open("out.db", "rb") as f:
+        expect("with -o", f.read() == image, True)
+    expect("again", run(words)[0] == image, True)
+    whole = run([])[0]
+    expect("no condition, no stage", rows(load(whole), "SELECT count(*) FROM hidden"), [(0,)])
+    expect("in place", subprocess.run([TOOL, *words, "-o", "out.db", "out.db"], check=False).returncode, 0)
+
+
+def main():
+    alone_pairs_stages()
+    hidden_exactly()
+    points()
+    same_bytes()
+    for failure in failures[:20]:
+        print(failure)
+    print(f"{len(failures)} failures")
+    sys.exit(1 if failures else 0)
+
+
+main()
