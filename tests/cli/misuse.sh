@@ -1,0 +1,213 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Bad input, bad options and bad outputs, the same list for every tool: one line on standard error that starts with the tool's name, the
+# documented status, nothing on standard output, and no output file.
+set -u
+failures=0
+mkdir in out
+expect() { # TOOL STATUS PATTERN: what the last command must have done
+	local why=
+	[ "$rc" = "$2" ] || why="status $rc, not $2"
+	[ "$(wc -l <err)" = 1 ] || why="$why; $(wc -l <err) lines on standard error, not 1"
+	grep -q "^$1: " err || why="$why; the line does not start with '$1: '"
+	grep -Eq "$3" err || why="$why; no '$3' in it"
+	[ ! -s stdout ] || why="$why; $(wc -c <stdout) bytes on standard output"
+	[ -z "$(ls -A out)" ] || why="$why; left behind: $(ls -A out)"
+	rm -rf out && mkdir out
+	[ -z "$why" ] && return
+	failures=$((failures + 1))
+	printf '%s\n    %s\n' "$what" "$why"
+	sed 's/^/    | /' err | head -n 5
+}
+run() { # TOOL STATUS PATTERN [ARG...]: with standard input from ./stdin
+	local tool=$1 status=$2 pattern=$3
+	shift 3
+	what="$tool $*"
+	timeout -k 1 20 "$BIN/$tool" "$@" <stdin >stdout 2>err
+	rc=$?
+	expect "$tool" "$status" "$pattern"
+}
+
+# ---- the inputs ----
+: >stdin
+: >in/empty
+printf 'Just some text, longer than any header: %0200d\n' 1 >in/text
+head -c 4096 /dev/zero >in/zeroes
+sqlite3 in/other.db 'CREATE TABLE t(x); INSERT INTO t VALUES(1)'
+cat "$SRC/libcommon/schema.sql" "$SRC/tests/cli/filter/fixture.sql" | sqlite3 in/good.db
+copy() { cp in/good.db "in/$1" && shift && sqlite3 "$@" >/dev/null; }
+copy newer.db in/newer.db 'PRAGMA user_version = 2'
+copy extra.db in/extra.db 'ALTER TABLE site ADD COLUMN x'
+copy less.db in/less.db 'DROP TABLE site_stat'
+copy view.db in/view.db 'DROP TABLE mark; CREATE VIEW mark AS SELECT 1 AS process'
+copy loop.db in/loop.db 'UPDATE stack SET parent = 9 WHERE id = 8'
+copy wal.db in/wal.db 'PRAGMA journal_mode = WAL'
+head -c 12288 in/good.db >in/cut.db
+cp in/good.db in/scratched.db
+for page in 2 3 4 5 6 7 8; do
+	printf 'scratch scratch scratch' | dd of=in/scratched.db bs=4096 seek=$page conv=notrunc status=none
+done
+mkdir in/folder
+mkfifo in/fifo
+
+# file, what the message says
+inputs='in/nothing|No such file
+in/text/below|Not a directory
+in/empty|empty
+in/text|neither a MemScope trace nor a snapshot|not a MemScope trace
+in/zeroes|neither a MemScope trace nor a snapshot|not a MemScope trace
+in/folder|no trace|.
+in/other.db|not a MemScope'
+snapshots='in/newer.db|newer MemScope
+in/extra.db|not that of a MemScope snapshot
+in/less.db|not that of a MemScope snapshot
+in/view.db|not that of a MemScope snapshot
+in/loop.db|damaged
+in/cut.db|damaged|malformed
+in/scratched.db|damaged|malformed|not a database'
+
+# ---- what all readers share ----
+for tool in ms-snap ms-filter ms-report; do
+	[ -x "$BIN/$tool" ] || continue
+	out=()
+	[ $tool = ms-report ] || out=(-o out/x)
+	while IFS='|' read -r file pattern; do
+		run $tool 2 "$pattern" "${out[@]}" "$file"
+		[ $tool = ms-report ] || run $tool 2 "$pattern" "$file"
+	done <<<"$inputs"
+	[ $tool = ms-snap ] || while IFS='|' read -r file pattern; do
+		run $tool 2 "$pattern" "${out[@]}" "$file"
+		cp "$file" stdin
+		run $tool 2 "$pattern" "${out[@]}" -
+	done <<<"$snapshots"
+	for file in empty text zeroes other.db; do
+		cp "in/$file" stdin
+		run $tool 2 'empty|not a MemScope|neither' "${out[@]}" -
+	done
+	: >stdin
+	run $tool 2 'No such file' "${out[@]}" $'in/two\nlines\033[2J'
+	run $tool 2 "unknown option '--no-such'" --no-such in/good.db
+	run $tool 2 "unknown option '--no-such'" --no-such=1 in/good.db
+	run $tool 2 "unknown option '-Z'" -Z in/good.db
+	run $tool 2 'no argument' --quiet=yes in/good.db
+	run $tool 2 'point|moment' "${out[@]}" in/good.db@nonsense
+	what="$tool with standard input closed"
+	timeout 20 "$BIN/$tool" "${out[@]}" - <&- >stdout 2>err
+	rc=$?
+	expect $tool 2 .
+	what="$tool from a folder on standard input"
+	timeout 20 "$BIN/$tool" "${out[@]}" - <in/folder >stdout 2>err
+	rc=$?
+	expect $tool 2 .
+	for flag in -h -V; do
+		what="$tool $flag >/dev/full"
+		"$BIN/$tool" $flag >/dev/full 2>err
+		rc=$?
+		: >stdout
+		expect $tool 2 'No space left'
+		what="$tool $flag"
+		"$BIN/$tool" $flag >stdout 2>err || { echo "$what: status $?"; failures=$((failures + 1)); }
+		[ -s stdout ] || { echo "$what: says nothing"; failures=$((failures + 1)); }
+		[ ! -s err ] || { echo "$what: says something on standard error"; failures=$((failures + 1)); }
+	done
+done
+
+# ---- outputs ----
+for tool in ms-filter ms-report; do
+	[ -x "$BIN/$tool" ] || continue
+	what="$tool >/dev/full"
+	"$BIN/$tool" in/good.db >/dev/full 2>err
+	rc=$?
+	: >stdout
+	expect $tool 2 'No space left'
+	what="$tool with standard output closed"
+	"$BIN/$tool" in/good.db >&- 2>err
+	rc=$?
+	expect $tool 2 'Bad file'
+	# The reader opens the FIFO and goes away before anything is written.
+	what="$tool into a closed pipe"
+	head -c 0 in/fifo &
+	exec 3>in/fifo
+	wait $!
+	"$BIN/$tool" in/good.db >&3 2>err
+	rc=$?
+	exec 3>&-
+	expect $tool 2 'Broken pipe'
+done
+if [ -x "$BIN/ms-filter" ]; then
+	cp in/wal.db stdin
+	run ms-filter 2 'WAL mode.*journal_mode' -o out/x -
+	: >stdin
+	"$BIN/ms-filter" -o wal-out.db in/wal.db || { echo 'a WAL file itself'; failures=$((failures + 1)); }
+	run ms-filter 2 'No such file' -o out/no/x in/good.db
+	run ms-filter 2 'directory' -o out in/good.db
+	run ms-filter 2 'No space left' -o /dev/full in/good.db
+	run ms-filter 2 'needs an argument' in/good.db -o
+	run ms-filter 2 'empty file name' -o '' in/good.db
+	run ms-filter 2 'one input only' in/good.db in/good.db
+	run ms-filter 2 'larger than' --max-image 4k -o out/x in/fifo < <(cat in/good.db) &
+	cat in/good.db >in/fifo
+	wait $!
+	while IFS='|' read -r words pattern; do
+		# shellcheck disable=SC2086
+		run ms-filter 2 "$pattern" -o out/x $words in/good.db
+	done <<-'END'
+		--min 4x|bad size '4x'
+		--min -1|bad size '-1'
+		--min 99999999999T|bad size
+		--min-live k|bad size
+		--min-blocks 1.5|number of blocks
+		--min-blocks -1|number of blocks
+		--function (|bad regular expression '\(': Unmatched
+		--not-file [|bad regular expression '\[': 
+		--module a{2,1}|bad regular expression
+		--not-temporary=1|takes no argument
+		--not-t|ambiguous option '--not-t'
+		--m|ambiguous option '--m'
+	END
+	run ms-filter 2 'empty argument' -o out/x --function '' in/good.db
+	run ms-filter 2 'needs an argument' in/good.db --min
+	sqlite3 in/good.db "DELETE FROM snapshot WHERE label = 'end'; DELETE FROM site_stat WHERE snapshot NOT IN (SELECT id FROM snapshot)"
+	run ms-filter 2 "no point 'end'" -o out/x --min-live 1 in/good.db
+fi
+
+# ---- terminals: refused before anything is read, and never waited for ----
+terminal() { # COMMAND: with all three streams on a terminal; its output goes to ./err
+	timeout 20 python3 -c 'import os, pty, sys
+sys.exit(os.waitstatus_to_exitcode(pty.spawn(["sh", "-c", sys.argv[1]])))' "$1" </dev/null 2>&1 | tr -d '\r' >err
+	rc=${PIPESTATUS[0]}
+	: >stdout
+	what="$1, on a terminal"
+}
+for tool in ms-snap ms-filter ms-report; do
+	[ -x "$BIN/$tool" ] || continue
+	terminal "$BIN/$tool"
+	expect $tool 2 .
+	[ $tool = ms-report ] || continue
+	terminal "$BIN/$tool </dev/null"
+	expect $tool 2 'empty'
+done
+if [ -x "$BIN/ms-filter" ]; then
+	terminal "$BIN/ms-filter in/good.db"
+	expect ms-filter 2 'terminal.*-o'
+	terminal "$BIN/ms-filter >in/out"
+	expect ms-filter 2 'no input'
+fi
+
+# ---- the recorder has statuses of its own ----
+if [ -x "$BIN/ms-record" ]; then
+	run ms-record 125 "unknown option '--no-such'" --no-such true
+	run ms-record 125 "unknown option '-Z'" -Z true
+	run ms-record 125 . -o out/no/x true
+	run ms-record 125 . -o out true
+	run ms-record 125 .
+	run ms-record 125 'duration|interval' -o out/x -i 4x true
+	run ms-record 125 'duration' -o out/x -d never true
+	run ms-record 125 'level|number' -o out/x -z 99 true
+	run ms-record 127 'not found|No such file' -o out/x in/nothing
+	run ms-record 127 'not found|No such file' -o out/x no-such-command-anywhere
+	run ms-record 126 . -o out/x in/text
+	run ms-record 126 . -o out/x in/folder
+fi
+echo "$failures failures"
+[ $failures = 0 ]
