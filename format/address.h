@@ -61,7 +61,7 @@ struct ms_column ms_address_encoder_finish(struct ms_address_encoder *e);
 struct ms_address_decoder {
 	struct ms_address_model m;
 	const uint8_t *at, *end;
-	uint64_t next_event; /* first event number of the next block, if none is missed */
+	uint64_t next_event; /* number of the event that comes next, if none is missed */
 	bool lost;           /* until the next reset: addresses are unknown */
 };
 

@@ -7,6 +7,7 @@
 #ifndef MS_FORMAT_STACKS_H
 #define MS_FORMAT_STACKS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

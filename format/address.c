@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT
+ * Addresses of blocks, predicted as an allocator would give them out.
+ */
+#include "address.h"
+
+#include <string.h>
+
+#include "trace.h"
+#include "varint.h"
+
+/* Values of the column. First in it: 1 = the state is reset here, 0 = it goes on. */
+#define ADDRESS_FRESH 0u   /* the end of this thread's last fresh block */
+#define ADDRESS_SAME 1u    /* where the block was that this realloc releases */
+#define ADDRESS_UNKNOWN 2u /* not recorded */
+#define ADDRESS_FAR                                                                                \
+	3u /* zigzag varint follows: distance from the end of the last fresh block, / 16 */
+#define ADDRESS_FAR_ODD 4u /* the same, in bytes */
+#define ADDRESS_FREED 5u   /* + how deep in the free list */
+
+#define RESET_EVENTS (UINT64_C(1) << 20)
+
+/* Granules of 16 bytes as malloc implementations round: size plus a word, at least two. Sizes over
+ * 1 KB share classes by the top 3 bits below their highest. */
+static inline uint64_t granules(uint64_t size)
+{
+	return size < 24 ? 2 : (size >> 4) + ((size & 15) > 8) + 1;
+}
+
+static inline unsigned class_of(uint64_t size)
+{
+	uint64_t g = granules(size);
+	if (g < 64)
+		return (unsigned)g;
+	unsigned top = 63 - (unsigned)__builtin_clzll(g);
+	return 64 + (top - 6) * 8 + (unsigned)((g >> (top - 3)) & 7);
+}
+
+static inline struct ms_address_list *list_of(struct ms_address_model *m, uint32_t thread,
+					      uint64_t size)
+{
+	return &m->lists[(class_of(size) + thread * 211u) % MS_ADDRESS_SLOTS];
+}
+
+static inline uint64_t *fresh_of(struct ms_address_model *m, uint32_t thread)
+{
+	return &m->fresh[thread % MS_EVENT_THREAD_SLOTS];
+}
+
+static void model_reset(struct ms_address_model *m, uint64_t first_number)
+{
+	memset(m->fresh, 0, sizeof m->fresh);
+	for (size_t i = 0; i < MS_ADDRESS_SLOTS; i++)
+		m->lists[i].top = m->lists[i].count = 0;
+	m->first_number = first_number;
+}
+
+/* The newest is at `top - 1`; the oldest is overwritten when the ring is full. */
+static inline void list_push(struct ms_address_list *l, uint64_t address)
+{
+	l->address[l->top++ % MS_ADDRESS_DEPTH] = address;
+	l->count += l->count < MS_ADDRESS_DEPTH;
+}
+
+static inline uint64_t *list_at(struct ms_address_list *l, uint32_t depth)
+{
+	return &l->address[(l->top - 1 - depth) % MS_ADDRESS_DEPTH];
+}
+
+/* Takes out the entry at `depth`; the newer ones move down. */
+static inline uint64_t list_take(struct ms_address_list *l, uint32_t depth)
+{
+	uint64_t address = *list_at(l, depth);
+	for (; depth; depth--)
+		*list_at(l, depth) = *list_at(l, depth - 1);
+	l->top--;
+	l->count--;
+	return address;
+}
+
+/* A released block becomes the newest of its class, unless it is from before the reset. */
+static inline void note_release(struct ms_address_model *m, const struct ms_event *ev,
+				uint64_t address, uint64_t size)
+{
+	if (ev->freed >= m->first_number)
+		list_push(list_of(m, ev->thread, size), address);
+}
+
+static inline bool releases(unsigned kind)
+{
+	return kind == MS_EV_FREE || kind == MS_EV_REALLOC || kind == MS_EV_FREE_INFERRED;
+}
+static inline bool allocates(unsigned kind)
+{
+	return kind == MS_EV_ALLOC || kind == MS_EV_REALLOC || kind == MS_EV_REALLOC_UNKNOWN;
+}
+
+/* ---- encoder ---- */
+
+void ms_address_encoder_init(struct ms_address_encoder *e, void *memory)
+{
+	e->memory = memory;
+	e->since_reset = 0;
+	ms_address_encoder_begin(e, 0, true);
+}
+
+void ms_address_encoder_begin(struct ms_address_encoder *e, uint64_t first_number, bool reset)
+{
+	reset = reset || e->since_reset >= RESET_EVENTS;
+	e->at = e->memory;
+	*e->at++ = reset;
+	if (reset) {
+		model_reset(&e->m, first_number);
+		e->since_reset = 0;
+	}
+}
+
+static void put_far(struct ms_address_encoder *e, uint64_t distance)
+{
+	bool odd = distance & 15;
+	*e->at++ = odd ? ADDRESS_FAR_ODD : ADDRESS_FAR;
+	e->at = ms_varint_put(e->at,
+			      ms_zigzag(odd ? distance : (uint64_t)((int64_t)distance >> 4)));
+}
+
+static void put_address(struct ms_address_encoder *e, const struct ms_event *ev, uint64_t old)
+{
+	uint64_t address = ev->address;
+	if (ev->kind == MS_EV_REALLOC && address == old) {
+		*e->at++ = ADDRESS_SAME;
+		return;
+	}
+	if (!address) {
+		*e->at++ = ADDRESS_UNKNOWN;
+		return;
+	}
+	struct ms_address_list *l = list_of(&e->m, ev->thread, ev->size);
+	uint64_t *fresh = fresh_of(&e->m, ev->thread);
+	for (uint32_t depth = 0; depth < l->count; depth++) {
+		if (*list_at(l, depth) == address) {
+			*e->at++ = (uint8_t)(ADDRESS_FREED + depth);
+			list_take(l, depth);
+			return;
+		}
+	}
+	if (address == *fresh)
+		*e->at++ = ADDRESS_FRESH;
+	else
+		put_far(e, address - *fresh);
+	*fresh = address + granules(ev->size) * 16;
+}
+
+void ms_address_put(struct ms_address_encoder *e, const struct ms_event *ev, uint64_t old_address,
+		    uint64_t old_size)
+{
+	e->since_reset++;
+	if (allocates(ev->kind))
+		put_address(e, ev, old_address);
+	if (releases(ev->kind) && !(ev->kind == MS_EV_REALLOC && ev->address == old_address))
+		note_release(&e->m, ev, old_address, old_size);
+}
+
+struct ms_column ms_address_encoder_finish(struct ms_address_encoder *e)
+{
+	return (struct ms_column){MS_COL_ADDRESS, e->memory, (size_t)(e->at - e->memory)};
+}
+
+/* ---- decoder ---- */
+
+void ms_address_decoder_init(struct ms_address_decoder *d)
+{
+	model_reset(&d->m, 0);
+	d->at = d->end = NULL;
+	d->next_event = 0;
+	d->lost = true;
+}
+
+void ms_address_decoder_begin(struct ms_address_decoder *d, const struct ms_event_decoder *b,
+			      const struct ms_column *column)
+{
+	uint64_t reset = 0;
+	if (b->first_event != d->next_event || !column)
+		d->lost = true;
+	d->next_event = b->first_event;
+	d->at = column ? column->data : NULL;
+	d->end = column ? column->data + column->size : NULL;
+	if (column && !ms_varint_get(&d->at, d->end, &reset))
+		d->lost = true;
+	if (reset) {
+		model_reset(&d->m, b->first_number);
+		d->lost = false;
+	}
+}
+
+/* *same: the block stayed where it was. */
+static uint64_t get_address(struct ms_address_decoder *d, const struct ms_event *ev, uint64_t old,
+			    bool *same)
+{
+	uint64_t v, far = 0;
+	if (!ms_varint_get(&d->at, d->end, &v) ||
+	    ((v == ADDRESS_FAR || v == ADDRESS_FAR_ODD) && !ms_varint_get(&d->at, d->end, &far)))
+		goto lost;
+	if (v == ADDRESS_SAME) {
+		*same = ev->kind == MS_EV_REALLOC;
+		return old;
+	}
+	if (v == ADDRESS_UNKNOWN)
+		return 0;
+	if (v >= ADDRESS_FREED) {
+		struct ms_address_list *l = list_of(&d->m, ev->thread, ev->size);
+		if (v - ADDRESS_FREED >= l->count)
+			goto lost;
+		return list_take(l, (uint32_t)(v - ADDRESS_FREED));
+	}
+	uint64_t *fresh = fresh_of(&d->m, ev->thread);
+	uint64_t address =
+		*fresh + (v == ADDRESS_FRESH ? 0 : ms_unzigzag(far) * (v == ADDRESS_FAR ? 16 : 1));
+	*fresh = address + granules(ev->size) * 16;
+	return address;
+lost:
+	d->lost = true;
+	return 0;
+}
+
+void ms_address_next(struct ms_address_decoder *d, struct ms_event *ev, uint64_t old_address,
+		     uint64_t old_size)
+{
+	bool same = false;
+	d->next_event++;
+	if (d->lost)
+		return;
+	if (allocates(ev->kind))
+		ev->address = get_address(d, ev, old_address, &same);
+	if (releases(ev->kind) && !same && !d->lost)
+		note_release(&d->m, ev, old_address, old_size);
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT
+ * Events to the columns of an event block.
+ */
+#include "event_model.h"
+#include "varint.h"
+
+/* The memory, one region per column, each as large as its worst case:
+ *   head | op n | thread 5n | stack 5n | size 11n | freed 10n | time 10n | unknown 10n */
+#define HEAD_BYTES 64
+enum {
+	AT_OP = 0,
+	AT_THREAD = 1,
+	AT_STACK = 6,
+	AT_SIZE = 11,
+	AT_FREED = 22,
+	AT_TIME = 32,
+	AT_UNKNOWN = 42,
+	AT_END = 52
+};
+_Static_assert(AT_END + 9 == 61, "MS_EVENT_MEMORY has room for the regions");
+
+static uint8_t *region(const struct ms_event_encoder *e, unsigned at)
+{
+	return e->memory + HEAD_BYTES + at * e->max;
+}
+
+void ms_event_encoder_init(struct ms_event_encoder *e, void *memory, size_t max_events)
+{
+	e->memory = memory;
+	e->max = max_events;
+	ms_event_encoder_begin(e, 0, 0, 0);
+}
+
+void ms_event_encoder_begin(struct ms_event_encoder *e, uint64_t first_number, uint64_t first_event,
+			    uint64_t first_tick)
+{
+	model_begin(&e->m, first_number, first_tick);
+	e->first_number = first_number;
+	e->first_event = first_event;
+	e->first_tick = first_tick;
+	e->count = 0;
+	e->op = region(e, AT_OP);
+	e->thread = region(e, AT_THREAD);
+	e->stack = region(e, AT_STACK);
+	e->size = region(e, AT_SIZE);
+	e->freed = region(e, AT_FREED);
+	e->time = region(e, AT_TIME);
+	e->unknown = region(e, AT_UNKNOWN);
+}
+
+static inline unsigned put_freed(struct ms_event_encoder *e, struct ms_event_thread *t,
+				 uint64_t freed)
+{
+	struct ms_event_model *m = &e->m;
+	uint64_t distance = m->number - freed;
+	uint64_t *first = freed_first(m, t);
+	bool hit = *first == distance;
+	if (!hit)
+		e->freed =
+			ms_varint_put(e->freed, freed == m->freed + 1   ? FREED_NEXT
+						: freed == m->freed - 1 ? FREED_PREVIOUS
+									: distance + FREED_PLAIN);
+	*first = distance;
+	note_free(m, t, freed);
+	return hit ? OP_FREED : 0;
+}
+
+static inline unsigned put_stack(struct ms_event_encoder *e, const struct ms_event_thread *t,
+				 uint32_t stack)
+{
+	uint32_t *first = stack_first(&e->m, t), *second = stack_second(&e->m, t);
+	bool hit = *first == stack;
+	if (!hit)
+		e->stack = ms_varint_put(
+			e->stack, *second == stack ? STACK_SECOND : (uint64_t)stack + STACK_PLAIN);
+	*first = *second = stack;
+	return hit ? OP_STACK : 0;
+}
+
+static inline unsigned put_size(struct ms_event_encoder *e, const struct ms_event_thread *t,
+				uint32_t stack, uint64_t size)
+{
+	uint64_t *first = size_first(&e->m, t, stack), *second = size_second(&e->m, stack);
+	bool hit = *first == size;
+	if (!hit) {
+		if (*second == size) {
+			*e->size++ = SIZE_SECOND;
+		} else if (size > UINT64_MAX - SIZE_PLAIN) {
+			*e->size++ = SIZE_HUGE;
+			e->size = ms_varint_put(e->size, size);
+		} else {
+			e->size = ms_varint_put(e->size, size + SIZE_PLAIN);
+		}
+	}
+	*first = *second = size;
+	return hit ? OP_SIZE : 0;
+}
+
+static inline unsigned put_thread(struct ms_event_encoder *e, uint32_t thread)
+{
+	if (thread == e->m.thread)
+		return OP_SAME_THREAD;
+	e->thread = ms_varint_put(e->thread, thread);
+	e->m.thread = thread;
+	return 0;
+}
+
+static inline unsigned put_time(struct ms_event_encoder *e, uint64_t ticks)
+{
+	if (ticks <= e->m.time)
+		return OP_SAME_TICK;
+	e->time = ms_varint_put(e->time, ticks - e->m.time);
+	e->m.time = ticks;
+	return 0;
+}
+
+enum ms_fmt ms_event_put(struct ms_event_encoder *e, const struct ms_event *ev)
+{
+	unsigned kind = ev->kind;
+	if (e->count == e->max)
+		return MS_FMT_FULL;
+	if (kind >= MS_EV_EXT || (kind_releases(kind) && ev->freed >= e->m.number) ||
+	    e->m.number >= NUMBER_MAX)
+		return MS_FMT_BAD;
+	unsigned op = kind | put_thread(e, ev->thread) | put_time(e, ev->time_ticks);
+	struct ms_event_thread *t = thread_of(&e->m, ev->thread);
+	if (!kind_has_size(kind) && ev->stack)
+		op |= OP_FREE_STACK | put_stack(e, t, ev->stack);
+	if (kind_releases(kind))
+		op |= put_freed(e, t, ev->freed);
+	if (kind_has_size(kind)) {
+		op |= put_stack(e, t, ev->stack);
+		op |= put_size(e, t, ev->stack, ev->size);
+		note_alloc(t, ev->stack);
+		e->m.number += kind_allocates(kind);
+	}
+	if (kind == MS_EV_FREE_UNKNOWN)
+		e->unknown = ms_varint_put(e->unknown, ev->address);
+	*e->op++ = (uint8_t)op;
+	e->count++;
+	return MS_FMT_OK;
+}
+
+size_t ms_event_encoder_bytes(const struct ms_event_encoder *e)
+{
+	const uint8_t *end[] = {e->op, e->thread, e->stack, e->size, e->freed, e->time, e->unknown};
+	static const uint8_t at[] = {AT_OP,    AT_THREAD, AT_STACK,  AT_SIZE,
+				     AT_FREED, AT_TIME,   AT_UNKNOWN};
+	size_t n = 0;
+	for (size_t i = 0; i < sizeof at; i++)
+		n += (size_t)(end[i] - region(e, at[i]));
+	return n;
+}
+
+static size_t add_column(struct ms_column *out, size_t n, uint32_t id, const uint8_t *from,
+			 const uint8_t *to)
+{
+	if (from == to)
+		return n;
+	out[n] = (struct ms_column){id, from, (size_t)(to - from)};
+	return n + 1;
+}
+
+size_t ms_event_encoder_finish(struct ms_event_encoder *e, struct ms_column *out)
+{
+	uint8_t *p = e->memory;
+	p = ms_varint_put(p, e->first_number);
+	p = ms_varint_put(p, e->first_event);
+	p = ms_varint_put(p, e->first_tick);
+	p = ms_varint_put(p, e->count);
+	size_t n = add_column(out, 0, MS_COL_HEAD, e->memory, p);
+	n = add_column(out, n, MS_COL_OP, region(e, AT_OP), e->op);
+	n = add_column(out, n, MS_COL_THREAD, region(e, AT_THREAD), e->thread);
+	n = add_column(out, n, MS_COL_STACK, region(e, AT_STACK), e->stack);
+	n = add_column(out, n, MS_COL_SIZE, region(e, AT_SIZE), e->size);
+	n = add_column(out, n, MS_COL_FREED, region(e, AT_FREED), e->freed);
+	n = add_column(out, n, MS_COL_TIME, region(e, AT_TIME), e->time);
+	return add_column(out, n, MS_COL_UNKNOWN, region(e, AT_UNKNOWN), e->unknown);
+}

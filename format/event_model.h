@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT
+ * Prediction of events, shared by encoder and decoder; private to format/.
+ *
+ * Every table is direct-mapped, starts as zeros in every block, and is written with what really
+ * happened, so both sides hold the same at each event. A collision costs bytes, never truth.
+ * ms-trace(5) defines each index: they are part of the format.
+ */
+#ifndef MS_FORMAT_EVENT_MODEL_H
+#define MS_FORMAT_EVENT_MODEL_H
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "event.h"
+#include "trace.h"
+
+/* The op byte: kind in the low 3 bits, then what held. Bits that a kind has no use for are 0. */
+#define OP_KIND 7u
+#define OP_SAME_THREAD 8u
+#define OP_STACK 16u
+#define OP_SIZE 32u
+#define OP_FREE_STACK 32u /* of a free: it has a stack */
+#define OP_SAME_TICK 64u
+#define OP_FREED 128u
+
+/* Escapes of the columns: small values mean a second guess, others are the value plus the count of
+ * escapes. */
+#define STACK_SECOND 0u
+#define STACK_PLAIN 1u
+#define SIZE_SECOND 0u
+#define SIZE_HUGE 1u /* the size follows as it is: it is too large to be added to */
+#define SIZE_PLAIN 2u
+#define FREED_NEXT 0u /* the block allocated just after the one freed last */
+#define FREED_PREVIOUS 1u
+#define FREED_PLAIN 1u /* a distance is at least 1 */
+
+#define NUMBER_MAX (UINT64_C(1) << 62)
+
+/* What a kind has. */
+static inline bool kind_allocates(unsigned kind)
+{
+	return (1u << kind) &
+	       (1u << MS_EV_ALLOC | 1u << MS_EV_REALLOC | 1u << MS_EV_REALLOC_UNKNOWN);
+}
+static inline bool kind_has_size(unsigned kind)
+{
+	return kind_allocates(kind) || kind == MS_EV_FAILED;
+}
+static inline bool kind_releases(unsigned kind)
+{
+	return (1u << kind) & (1u << MS_EV_FREE | 1u << MS_EV_REALLOC | 1u << MS_EV_FREE_INFERRED);
+}
+
+/* Index in a table of MS_EVENT_TABLE from two 32-bit words. */
+static inline unsigned slot_of(uint32_t a, uint32_t b)
+{
+	return (a * UINT32_C(0x9e3779b1) + b * UINT32_C(0x85ebca77)) >> 20;
+}
+_Static_assert(MS_EVENT_TABLE == 1u << 12, "slot_of gives 12 bits");
+
+static inline struct ms_event_thread *thread_of(struct ms_event_model *m, uint32_t thread)
+{
+	return &m->threads[thread % MS_EVENT_THREAD_SLOTS];
+}
+
+/* Where the guesses of an allocation's stack stand. */
+static inline uint32_t *stack_second(struct ms_event_model *m, const struct ms_event_thread *t)
+{
+	return &m->stack1[slot_of(t->stack, 0)];
+}
+static inline uint32_t *stack_first(struct ms_event_model *m, const struct ms_event_thread *t)
+{
+	return &m->stack2[slot_of(t->stack, t->before + t->frees)];
+}
+static inline uint64_t *size_second(struct ms_event_model *m, uint32_t stack)
+{
+	return &m->size1[slot_of(stack, 0)];
+}
+static inline uint64_t *size_first(struct ms_event_model *m, const struct ms_event_thread *t,
+				   uint32_t stack)
+{
+	return &m->size2[slot_of(stack, t->stack)];
+}
+static inline uint64_t *freed_first(struct ms_event_model *m, const struct ms_event_thread *t)
+{
+	return &m->free1[slot_of(t->stack, t->frees)];
+}
+
+/* After an event with a size, and after one that releases. */
+static inline void note_alloc(struct ms_event_thread *t, uint32_t stack)
+{
+	t->before = t->stack;
+	t->stack = stack;
+	t->frees = 0;
+}
+static inline void note_free(struct ms_event_model *m, struct ms_event_thread *t, uint64_t freed)
+{
+	m->freed = freed;
+	t->frees++;
+}
+
+static inline void model_begin(struct ms_event_model *m, uint64_t number, uint64_t tick)
+{
+	memset(m, 0, sizeof *m);
+	m->number = number;
+	m->time = tick;
+}
+
+#endif

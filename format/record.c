@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT
+ * Records of numbered fields.
+ */
+#include "record.h"
+
+#include <string.h>
+
+#include "varint.h"
+
+void ms_record_writer_init(struct ms_record_writer *w, void *data, size_t room)
+{
+	*w = (struct ms_record_writer){.data = data, .room = room};
+}
+
+void ms_record_begin(struct ms_record_writer *w)
+{
+	w->start = w->size;
+	w->full = false;
+}
+
+static void append(struct ms_record_writer *w, const void *bytes, size_t n)
+{
+	if (w->full || n > w->room - w->size) {
+		w->full = true;
+		return;
+	}
+	if (n)
+		memcpy(w->data + w->size, bytes, n);
+	w->size += n;
+}
+
+static void append_varint(struct ms_record_writer *w, uint64_t v)
+{
+	uint8_t b[MS_VARINT_MAX];
+	append(w, b, (size_t)(ms_varint_put(b, v) - b));
+}
+
+void ms_record_number(struct ms_record_writer *w, uint32_t field, uint64_t value)
+{
+	append_varint(w, (uint64_t)field << 1);
+	append_varint(w, value);
+}
+
+void ms_record_bytes(struct ms_record_writer *w, uint32_t field, const void *bytes, size_t n)
+{
+	append_varint(w, (uint64_t)field << 1 | 1);
+	append_varint(w, n);
+	append(w, bytes, n);
+}
+
+void ms_record_string(struct ms_record_writer *w, uint32_t field, const char *s)
+{
+	ms_record_bytes(w, field, s, strlen(s));
+}
+
+bool ms_record_end(struct ms_record_writer *w)
+{
+	uint8_t b[MS_VARINT_MAX];
+	size_t body = w->size - w->start, n = (size_t)(ms_varint_put(b, body) - b);
+	if (w->full || n > w->room - w->size) {
+		w->size = w->start;
+		return false;
+	}
+	memmove(w->data + w->start + n, w->data + w->start, body);
+	memcpy(w->data + w->start, b, n);
+	w->size += n;
+	return true;
+}
+
+struct ms_column ms_record_column(const struct ms_record_writer *w)
+{
+	return (struct ms_column){MS_RECORDS_COLUMN, w->data, w->size};
+}
+
+void ms_record_reader_init(struct ms_record_reader *r, const void *data, size_t size)
+{
+	r->at = data;
+	r->end = size ? r->at + size : r->at;
+}
+
+enum ms_fmt ms_record_next(struct ms_record_reader *r, struct ms_record *rec)
+{
+	uint64_t n;
+	if (r->at == r->end)
+		return MS_FMT_END;
+	if (!ms_varint_get(&r->at, r->end, &n) || n > (size_t)(r->end - r->at)) {
+		r->at = r->end;
+		return MS_FMT_BAD;
+	}
+	rec->at = r->at;
+	rec->end = r->at += n;
+	return MS_FMT_OK;
+}
+
+enum ms_fmt ms_record_field(struct ms_record *rec, struct ms_field *f)
+{
+	uint64_t key;
+	*f = (struct ms_field){0};
+	if (rec->at == rec->end)
+		return MS_FMT_END;
+	if (!ms_varint_get(&rec->at, rec->end, &key) ||
+	    !ms_varint_get(&rec->at, rec->end, &f->value))
+		goto bad;
+	f->id = key >> 1 > UINT32_MAX ? 0 : (uint32_t)(key >> 1);
+	f->is_bytes = key & 1;
+	if (!f->is_bytes)
+		return MS_FMT_OK;
+	if (f->value > (size_t)(rec->end - rec->at))
+		goto bad;
+	f->data = rec->at;
+	f->size = (size_t)f->value;
+	rec->at += f->size;
+	return MS_FMT_OK;
+bad:
+	rec->at = rec->end;
+	return MS_FMT_BAD;
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT
+ * Frames and call-stack nodes to columns and back.
+ */
+#include "stacks.h"
+
+#include "trace.h"
+#include "varint.h"
+
+/* The encoder's memory: head 32 | module 5f | address 10f | flags 5f | parent 5n | frame 5n. */
+#define HEAD_BYTES 64
+
+/* ---- encoder ---- */
+
+static uint8_t *frame_region(const struct ms_stacks_encoder *e, size_t at)
+{
+	return e->memory + HEAD_BYTES + at * e->max_frames;
+}
+static uint8_t *node_region(const struct ms_stacks_encoder *e, size_t at)
+{
+	return frame_region(e, 20) + at * e->max_nodes;
+}
+
+void ms_stacks_encoder_init(struct ms_stacks_encoder *e, void *memory, uint32_t max_frames,
+			    uint32_t max_nodes)
+{
+	e->memory = memory;
+	e->max_frames = max_frames;
+	e->max_nodes = max_nodes;
+	ms_stacks_encoder_begin(e, 1, 1);
+}
+
+void ms_stacks_encoder_begin(struct ms_stacks_encoder *e, uint32_t first_frame, uint32_t first_node)
+{
+	e->first_frame = first_frame;
+	e->first_node = first_node;
+	e->frames = e->nodes = 0;
+	e->last_address = 0;
+	e->last_frame = 0;
+	e->module = frame_region(e, 0);
+	e->address = frame_region(e, 5);
+	e->flags = frame_region(e, 15);
+	e->parent = node_region(e, 0);
+	e->frame = node_region(e, 5);
+}
+
+enum ms_fmt ms_stacks_put_frame(struct ms_stacks_encoder *e, const struct ms_frame *f)
+{
+	if (e->frames == e->max_frames)
+		return MS_FMT_FULL;
+	e->module = ms_varint_put(e->module, f->module);
+	e->address = ms_varint_put(e->address, ms_zigzag(f->address - e->last_address));
+	e->flags = ms_varint_put(e->flags, f->flags);
+	e->last_address = f->address;
+	e->frames++;
+	return MS_FMT_OK;
+}
+
+enum ms_fmt ms_stacks_put_node(struct ms_stacks_encoder *e, const struct ms_node *n)
+{
+	if (e->nodes == e->max_nodes)
+		return MS_FMT_FULL;
+	e->parent = ms_varint_put(e->parent, e->first_node + e->nodes - n->parent);
+	e->frame = ms_varint_put(e->frame, ms_zigzag((uint64_t)n->frame - e->last_frame));
+	e->last_frame = n->frame;
+	e->nodes++;
+	return MS_FMT_OK;
+}
+
+static size_t add_column(struct ms_column *out, size_t n, uint32_t id, const uint8_t *from,
+			 const uint8_t *to)
+{
+	if (from == to)
+		return n;
+	out[n] = (struct ms_column){id, from, (size_t)(to - from)};
+	return n + 1;
+}
+
+size_t ms_stacks_encoder_finish(struct ms_stacks_encoder *e, struct ms_column *out)
+{
+	if (!e->frames && !e->nodes)
+		return 0;
+	uint8_t *p = e->memory;
+	p = ms_varint_put(p, e->first_frame);
+	p = ms_varint_put(p, e->frames);
+	p = ms_varint_put(p, e->first_node);
+	p = ms_varint_put(p, e->nodes);
+	size_t n = add_column(out, 0, MS_NODE_HEAD, e->memory, p);
+	n = add_column(out, n, MS_NODE_FRAME_MODULE, frame_region(e, 0), e->module);
+	n = add_column(out, n, MS_NODE_FRAME_ADDR, frame_region(e, 5), e->address);
+	n = add_column(out, n, MS_NODE_FRAME_FLAGS, frame_region(e, 15), e->flags);
+	n = add_column(out, n, MS_NODE_PARENT, node_region(e, 0), e->parent);
+	return add_column(out, n, MS_NODE_FRAME, node_region(e, 5), e->frame);
+}
+
+/* ---- decoder ---- */
+
+static struct ms_stacks_cursor cursor_of(const struct ms_column *columns, size_t n, uint32_t id)
+{
+	const struct ms_column *c = ms_column_find(columns, n, id);
+	return c ? (struct ms_stacks_cursor){c->data, c->data + c->size}
+		 : (struct ms_stacks_cursor){NULL, NULL};
+}
+
+static bool get(struct ms_stacks_cursor *c, uint64_t *v)
+{
+	return ms_varint_get(&c->at, c->end, v);
+}
+
+/* A run of numbers from `first`: at least 1, with its end in 32 bits, and no longer than the bytes
+ * that describe it. */
+static bool good_run(uint64_t first, uint64_t count, const struct ms_stacks_cursor *bytes)
+{
+	return first >= 1 && first <= UINT32_MAX && count <= UINT32_MAX - first &&
+	       count <= (uint64_t)(bytes->end - bytes->at);
+}
+
+enum ms_fmt ms_stacks_decoder_init(struct ms_stacks_decoder *d, const struct ms_column *columns,
+				   size_t n)
+{
+	struct ms_stacks_cursor head = cursor_of(columns, n, MS_NODE_HEAD);
+	uint64_t first_frame, frames, first_node, nodes;
+	*d = (struct ms_stacks_decoder){
+		.module = cursor_of(columns, n, MS_NODE_FRAME_MODULE),
+		.address = cursor_of(columns, n, MS_NODE_FRAME_ADDR),
+		.flags = cursor_of(columns, n, MS_NODE_FRAME_FLAGS),
+		.parent = cursor_of(columns, n, MS_NODE_PARENT),
+		.frame = cursor_of(columns, n, MS_NODE_FRAME),
+	};
+	if (!get(&head, &first_frame) || !get(&head, &frames) || !get(&head, &first_node) ||
+	    !get(&head, &nodes) || !good_run(first_frame, frames, &d->address) ||
+	    !good_run(first_node, nodes, &d->parent))
+		return MS_FMT_BAD;
+	d->first_frame = (uint32_t)first_frame;
+	d->frames = d->frames_left = (uint32_t)frames;
+	d->first_node = (uint32_t)first_node;
+	d->nodes = d->nodes_left = (uint32_t)nodes;
+	return MS_FMT_OK;
+}
+
+enum ms_fmt ms_stacks_next_frame(struct ms_stacks_decoder *d, struct ms_frame *f)
+{
+	uint64_t module, address, flags;
+	if (!d->frames_left)
+		return MS_FMT_END;
+	if (!get(&d->module, &module) || !get(&d->address, &address) || !get(&d->flags, &flags) ||
+	    module > UINT32_MAX || flags > UINT32_MAX) {
+		d->frames_left = 0;
+		return MS_FMT_BAD;
+	}
+	d->frames_left--;
+	d->last_address += ms_unzigzag(address);
+	*f = (struct ms_frame){d->last_address, (uint32_t)module, (uint32_t)flags};
+	return MS_FMT_OK;
+}
+
+enum ms_fmt ms_stacks_next_node(struct ms_stacks_decoder *d, struct ms_node *n)
+{
+	uint64_t up, step;
+	if (!d->nodes_left)
+		return MS_FMT_END;
+	uint32_t number = d->first_node + (d->nodes - d->nodes_left);
+	if (!get(&d->parent, &up) || !get(&d->frame, &step) || up == 0 || up > number)
+		goto bad;
+	uint64_t frame = d->last_frame + ms_unzigzag(step);
+	if (frame < 1 || frame >= (uint64_t)d->first_frame + d->frames)
+		goto bad;
+	d->nodes_left--;
+	d->last_frame = (uint32_t)frame;
+	*n = (struct ms_node){number - (uint32_t)up, (uint32_t)frame};
+	return MS_FMT_OK;
+bad:
+	d->nodes_left = 0;
+	return MS_FMT_BAD;
+}
