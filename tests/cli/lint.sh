@@ -33,7 +33,7 @@ done <<'END'
 format/reader.c:2: format/ may not include <stdio.h>
 format/reader.c:3: format/ may not include libcommon/err.h
 libcommon/bad.c:2: libcommon/ may not include ms-filter/thing.h
-libcommon/bad.c:3: <zstd.h> belongs to libcommon/tracefile*
+libcommon/bad.c:3: <zstd.h> belongs to libcommon/tracefile*, libcommon/tracewrite*
 ms-filter/main.c:2: <sqlite3.h> belongs to libcommon/snapshot*
 ms-filter/main.c:3: path with '..': ../libcommon/err.h
 ms-filter/main.c:4: ms-filter/ may not include ms-record/guest/layout.h
