@@ -135,26 +135,31 @@ static int add_condition(struct options *o, int value, const char *arg, struct m
 	return 0;
 }
 
-/* getopt gave '?' or ':'. It knows a short option by optopt, a long one only by its place in argv.
- */
+/* A long option that getopt_long does not know, or knows several of. */
+static int unknown_word(const char *word, struct ms_err *err)
+{
+	size_t n = strcspn(word, "=");
+	bool begins = false;
+	for (const struct option *l = longs; l->name; l++)
+		begins |= strncmp(word + 2, l->name, n - 2) == 0;
+	return ms_err_set(err, "%s option '%.*s' (ms-filter -h lists them)",
+			  begins ? "ambiguous" : "unknown", (int)n, word);
+}
+
+/* getopt_long gave '?' or ':'. It tells a short option by optopt, a known long one by its value
+ * there. */
 static int bad_option(int c, char **argv, struct ms_err *err)
 {
-	const char *word = argv[optind - 1];
-	if (optopt > 0 && optopt < OPT_CONDITION)
-		return c == ':' ? ms_err_set(err, "option '-%c' needs an argument", optopt)
-		       : name_of(optopt) && strncmp(word, "--", 2) == 0
-			       ? ms_err_set(err, "option '--%s' takes no argument", name_of(optopt))
-			       : ms_err_set(err, "unknown option '-%c' (ms-filter -h lists them)",
-					    optopt);
-	if (optopt)
-		return ms_err_set(err, "option '--%s' %s", name_of(optopt),
-				  c == ':' ? "needs an argument" : "takes no argument");
-	int len = (int)strcspn(word, "=");
-	for (const struct option *l = longs; l->name; l++)
-		if (strncmp(word + 2, l->name, (size_t)len - 2) == 0)
-			return ms_err_set(err, "ambiguous option '%.*s' (ms-filter -h lists them)",
-					  len, word);
-	return ms_err_set(err, "unknown option '%.*s' (ms-filter -h lists them)", len, word);
+	const char *word = argv[optind - 1], *name = name_of(optopt);
+	const char *why = c == ':' ? "needs an argument" : "takes no argument";
+	bool is_long = strncmp(word, "--", 2) == 0;
+	if (optopt == 0)
+		return unknown_word(word, err);
+	if (name && (is_long || optopt >= OPT_CONDITION))
+		return ms_err_set(err, "option '--%s' %s", name, why);
+	if (c == ':')
+		return ms_err_set(err, "option '-%c' %s", optopt, why);
+	return ms_err_set(err, "unknown option '-%c' (ms-filter -h lists them)", optopt);
 }
 
 static int take(struct options *o, int c, char **argv, struct ms_arena *a, struct ms_err *err)
