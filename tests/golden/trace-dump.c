@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT
+ * Prints every block, record and event of a trace as text: for the golden tests, and to see what is
+ * in a file.
+ *
+ *   trace-dump [-b] TRACE|-        -b: blocks only, with the sizes of their columns
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/address.h"
+#include "format/event.h"
+#include "format/record.h"
+#include "format/stacks.h"
+#include "format/trace.h"
+#include "libcommon/err.h"
+#include "libcommon/tracefile.h"
+
+static const char *const types[] = {"?",       "info",       "events", "stacks",  "modules",
+				    "threads", "samples",    "marks",  "losses",  "end",
+				    "symbols", "checkpoint", "index",  "verdicts"};
+static const char *const kinds[] = {"alloc",         "free",         "realloc",
+				    "failed",        "free-unknown", "realloc-unknown",
+				    "free-inferred", "ext"};
+
+/* Blocks by allocation number, from the first one of the first event block seen. */
+static struct known {
+	uint64_t address, size;
+} * known;
+static uint64_t known_first, known_room;
+static struct ms_address_decoder addresses;
+static struct ms_event_decoder events;
+
+static struct known *known_at(uint64_t number)
+{
+	static struct known none;
+	uint64_t i = number - known_first;
+	none = (struct known){0};
+	if (number < known_first || i >= UINT64_C(1) << 32)
+		return &none;
+	if (i >= known_room) {
+		uint64_t room = i * 2 + 1024;
+		known = realloc(known, room * sizeof *known);
+		if (!known)
+			exit(2);
+		memset(known + known_room, 0, (room - known_room) * sizeof *known);
+		known_room = room;
+	}
+	return &known[i];
+}
+
+static void print_event(struct ms_event *ev)
+{
+	struct known old = {0};
+	bool releases = ev->kind == MS_EV_FREE || ev->kind == MS_EV_REALLOC ||
+			ev->kind == MS_EV_FREE_INFERRED;
+	if (releases)
+		old = *known_at(ev->freed);
+	ms_address_next(&addresses, ev, old.address, old.size);
+	printf("  %" PRIu64 " thread %u %s", ev->time_ticks, ev->thread, kinds[ev->kind]);
+	bool made = ev->kind == MS_EV_ALLOC || ev->kind == MS_EV_REALLOC ||
+		    ev->kind == MS_EV_REALLOC_UNKNOWN;
+	if (made) {
+		*known_at(ev->number) = (struct known){ev->address, ev->size};
+		printf(" #%" PRIu64, ev->number);
+	}
+	if (releases)
+		printf(" frees #%" PRIu64, ev->freed);
+	if (made || ev->kind == MS_EV_FAILED)
+		printf(" size %" PRIu64, ev->size);
+	if (ev->stack)
+		printf(" stack %u", ev->stack);
+	if (ev->address)
+		printf(" at 0x%" PRIx64, ev->address);
+	putchar('\n');
+}
+
+static void dump_events(const struct ms_block *b)
+{
+	static bool started;
+	struct ms_event ev;
+	enum ms_fmt r = ms_event_decoder_init(&events, b->columns, b->column_count);
+	if (r == MS_FMT_OK) {
+		printf("  from allocation #%" PRIu64 ", event %" PRIu64 ", tick %" PRIu64
+		       ": %" PRIu64 " events\n",
+		       events.first_number, events.first_event, events.first_tick, events.count);
+		known_first = started ? known_first : events.first_number;
+		started = true;
+		ms_address_decoder_begin(&addresses, &events, ms_block_column(b, MS_COL_ADDRESS));
+		while ((r = ms_event_next(&events, &ev)) == MS_FMT_OK)
+			print_event(&ev);
+	}
+	if (r == MS_FMT_BAD)
+		puts("  bad");
+}
+
+static void dump_stacks(const struct ms_block *b)
+{
+	struct ms_stacks_decoder d;
+	struct ms_frame f;
+	struct ms_node n;
+	enum ms_fmt r = ms_stacks_decoder_init(&d, b->columns, b->column_count);
+	for (uint32_t i = 0; r == MS_FMT_OK && (r = ms_stacks_next_frame(&d, &f)) == MS_FMT_OK; i++)
+		printf("  frame %u module %u 0x%" PRIx64 " flags %u\n", d.first_frame + i, f.module,
+		       f.address, f.flags);
+	if (r != MS_FMT_BAD)
+		r = MS_FMT_OK;
+	for (uint32_t i = 0; r == MS_FMT_OK && (r = ms_stacks_next_node(&d, &n)) == MS_FMT_OK; i++)
+		printf("  node %u parent %u frame %u\n", d.first_node + i, n.parent, n.frame);
+	if (r == MS_FMT_BAD)
+		puts("  bad");
+}
+
+static void print_bytes(const struct ms_field *f)
+{
+	putchar('"');
+	for (size_t i = 0; i < f->size; i++)
+		if (f->data[i] < ' ' || f->data[i] > '~' || f->data[i] == '"' || f->data[i] == '\\')
+			printf("\\x%02x", f->data[i]);
+		else
+			putchar(f->data[i]);
+	putchar('"');
+}
+
+static void dump_records(const struct ms_column *c)
+{
+	struct ms_record_reader r;
+	struct ms_record rec;
+	struct ms_field f;
+	enum ms_fmt got, field = MS_FMT_END;
+	ms_record_reader_init(&r, c->data, c->size);
+	while ((got = ms_record_next(&r, &rec)) == MS_FMT_OK) {
+		putchar(' ');
+		while ((field = ms_record_field(&rec, &f)) == MS_FMT_OK) {
+			printf(" %u=", f.id);
+			if (f.is_bytes)
+				print_bytes(&f);
+			else
+				printf("%" PRIu64, f.value);
+		}
+		puts(field == MS_FMT_BAD ? " bad" : "");
+	}
+	if (got == MS_FMT_BAD)
+		puts("  bad");
+}
+
+static void dump_block(const struct ms_block *b, bool brief)
+{
+	printf("block %u %s", b->number,
+	       b->type < sizeof types / sizeof *types ? types[b->type] : "?");
+	printf(" (%u) %" PRIu64 "..%" PRIu64 " ns\n", b->type, b->first_ns, b->last_ns);
+	if (brief) {
+		printf("  at %" PRIu64 ", %" PRIu64 " bytes:", b->offset, b->bytes);
+		for (size_t i = 0; i < b->column_count; i++)
+			printf(" %u=%zu", b->columns[i].id, b->columns[i].size);
+		putchar('\n');
+	} else if (b->type == MS_BLOCK_EVENTS) {
+		dump_events(b);
+	} else if (b->type == MS_BLOCK_STACKS) {
+		dump_stacks(b);
+	} else if (ms_block_column(b, MS_RECORDS_COLUMN)) {
+		dump_records(ms_block_column(b, MS_RECORDS_COLUMN));
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static const char *const states[] = {"growing", "ended", "no end"};
+	bool brief = argc > 1 && strcmp(argv[1], "-b") == 0;
+	struct ms_err err = {0};
+	struct ms_block b;
+	enum ms_trace_next r;
+	if (argc != 2 + brief) {
+		fprintf(stderr, "usage: trace-dump [-b] TRACE|-\n");
+		return 2;
+	}
+	struct ms_trace *t = ms_trace_open(argv[1 + brief], &err);
+	if (!t) {
+		fprintf(stderr, "trace-dump: %s\n", err.text);
+		return 2;
+	}
+	const struct ms_trace_head *h = ms_trace_header(t);
+	printf("trace %u.%u machine %u tick %u ns need 0x%" PRIx64 " hint 0x%" PRIx64 "\n",
+	       h->major, h->minor, h->machine, h->tick_ns, h->need, h->hint);
+	ms_address_decoder_init(&addresses);
+	while ((r = ms_trace_next(t, 0, 0, &b, &err)) == MS_NEXT_BLOCK || r == MS_NEXT_DAMAGED)
+		if (r == MS_NEXT_DAMAGED)
+			printf("damaged: %" PRIu64 " bytes at %" PRIu64 "\n", b.bytes, b.offset);
+		else
+			dump_block(&b, brief);
+	if (r == MS_NEXT_ERROR)
+		fprintf(stderr, "trace-dump: %s\n", err.text);
+	else
+		printf("%s\n", states[ms_trace_state(t)]);
+	ms_trace_close(t);
+	free(known);
+	return r == MS_NEXT_EOF ? 0 : 2;
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT
+ * Writes small traces, the same bytes on every machine with the same zstd: what tests/golden/v1 was
+ * made with, and what other tests cut, flip and follow.
+ *
+ *   trace-golden KIND FILE     KIND: full (every kind of block), plain (no addresses), future
+ * (unknown blocks, columns, fields)
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../unit/stream.h"
+#include "format/address.h"
+#include "format/record.h"
+#include "format/stacks.h"
+#include "format/trace.h"
+#include "libcommon/err.h"
+#include "libcommon/tracefile.h"
+
+#define EVENTS 300
+
+static struct ms_err err;
+static struct ms_trace_writer *writer;
+static uint8_t text[4096];
+static struct ms_record_writer records = {.data = text, .room = sizeof text};
+
+static void put_block(uint16_t type, const struct ms_column *c, size_t n)
+{
+	if (ms_trace_write(writer, type, 1000, 2000, c, n, &err) != 0)
+		fprintf(stderr, "trace-golden: %s\n", err.text);
+}
+
+static void put_records(uint16_t type)
+{
+	struct ms_column c = ms_record_column(&records);
+	put_block(type, &c, 1);
+	ms_record_writer_init(&records, text, sizeof text);
+}
+
+static void put_info(bool future)
+{
+	ms_record_begin(&records);
+	ms_record_number(&records, MS_INFO_PID, 4711);
+	ms_record_string(&records, MS_INFO_EXE, "/usr/bin/example");
+	ms_record_string(&records, MS_INFO_ARG, "example");
+	ms_record_string(&records, MS_INFO_ARG, "--of=\"this\"");
+	if (future) {
+		ms_record_string(&records, 1000000, "a field of a later version");
+		ms_record_number(&records, 1000001, UINT64_MAX);
+	}
+	ms_record_number(&records, MS_INFO_START_WALL, UINT64_C(1760000000000000000));
+	ms_record_end(&records);
+	put_records(MS_BLOCK_INFO);
+}
+
+static void put_small_blocks(void)
+{
+	ms_record_begin(&records);
+	ms_record_number(&records, MS_MODULE_ID, 1);
+	ms_record_string(&records, MS_MODULE_PATH, "/usr/bin/example");
+	ms_record_bytes(&records, MS_MODULE_BUILD_ID, "\x01\x02\xff", 3);
+	ms_record_number(&records, MS_MODULE_START, UINT64_C(0x555555554000));
+	ms_record_end(&records);
+	put_records(MS_BLOCK_MODULES);
+	ms_record_begin(&records);
+	ms_record_number(&records, MS_THREAD_INDEX, 0);
+	ms_record_number(&records, MS_THREAD_TID, 4711);
+	ms_record_end(&records);
+	put_records(MS_BLOCK_THREADS);
+	for (unsigned i = 0; i < 3; i++) {
+		ms_record_begin(&records);
+		ms_record_number(&records, MS_SAMPLE_TIME, i * UINT64_C(100000000));
+		ms_record_number(&records, MS_SAMPLE_RSS, 1000000 * (i + 1));
+		ms_record_end(&records);
+	}
+	put_records(MS_BLOCK_SAMPLES);
+	ms_record_begin(&records);
+	ms_record_number(&records, MS_MARK_TIME, 150000000);
+	ms_record_string(&records, MS_MARK_NAME, "half way");
+	ms_record_end(&records);
+	put_records(MS_BLOCK_MARKS);
+	ms_record_begin(&records);
+	ms_record_number(&records, MS_LOSS_COUNT, 3);
+	ms_record_number(&records, MS_LOSS_REASON, MS_LOST_OVERFLOW);
+	ms_record_end(&records);
+	put_records(MS_BLOCK_LOSSES);
+}
+
+static void put_stacks(void)
+{
+	static uint8_t memory[MS_STACKS_MEMORY(64, 64)];
+	static struct ms_stacks_encoder e;
+	struct ms_column c[MS_STACKS_COLUMNS];
+	ms_stacks_encoder_init(&e, memory, 64, 64);
+	ms_stacks_encoder_begin(&e, 1, 1);
+	for (uint32_t i = 0; i < 20; i++)
+		ms_stacks_put_frame(
+			&e, &(struct ms_frame){UINT64_C(0x555555554000) + i * 1234567 % 4096, i % 3,
+					       i == 19 ? MS_FRAME_CUT : 0});
+	for (uint32_t i = 0; i < 30; i++)
+		ms_stacks_put_node(&e, &(struct ms_node){i / 2, 1 + i % 20});
+	put_block(MS_BLOCK_STACKS, c, ms_stacks_encoder_finish(&e, c));
+}
+
+static void put_events(bool with_addresses, bool future)
+{
+	static uint8_t memory[MS_EVENT_MEMORY(EVENTS)], address_memory[MS_ADDRESS_MEMORY(EVENTS)];
+	static struct ms_event_encoder e;
+	static struct ms_address_encoder a;
+	struct stream s = {.seed = 42, .threads = 4, .no_addresses = !with_addresses};
+	struct ms_column c[MS_EVENT_COLUMNS + 2];
+	ms_event_encoder_init(&e, memory, EVENTS);
+	ms_address_encoder_init(&a, address_memory);
+	for (unsigned block = 0; block < 3; block++) {
+		ms_event_encoder_begin(&e, s.number, block * EVENTS, s.time);
+		ms_address_encoder_begin(&a, s.number, block == 0);
+		for (unsigned i = 0; i < EVENTS; i++) {
+			struct ms_event ev;
+			stream_next(&s, &ev);
+			ms_event_put(&e, &ev);
+			ms_address_put(&a, &ev, s.old.address, s.old.size);
+		}
+		size_t n = ms_event_encoder_finish(&e, c);
+		if (with_addresses)
+			c[n++] = ms_address_encoder_finish(&a);
+		if (future)
+			c[n++] = (struct ms_column){
+				40, (const uint8_t *)"a column of a later version", 27};
+		put_block(MS_BLOCK_EVENTS, c, n);
+		if (future)
+			put_block(999,
+				  &(struct ms_column){
+					  7, (const uint8_t *)"a block of a later version", 26},
+				  1);
+	}
+	stream_end(&s);
+}
+
+static void put_end(void)
+{
+	ms_record_begin(&records);
+	ms_record_number(&records, MS_END_TIME, 200000000);
+	ms_record_number(&records, MS_END_STATUS, 0);
+	ms_record_number(&records, MS_END_EVENTS, 3 * EVENTS);
+	ms_record_end(&records);
+	put_records(MS_BLOCK_END);
+}
+
+static void put_symbols(void)
+{
+	ms_record_begin(&records);
+	ms_record_string(&records, MS_SYM_STRING, "main");
+	ms_record_end(&records);
+	ms_record_begin(&records);
+	ms_record_number(&records, MS_SYM_FRAME, 1);
+	ms_record_number(&records, MS_SYM_FUNCTION, 1);
+	ms_record_number(&records, MS_SYM_LINE, 12);
+	ms_record_end(&records);
+	put_records(MS_BLOCK_SYMBOLS);
+	put_end();
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 3)
+		return 2;
+	bool future = strcmp(argv[1], "future") == 0, plain = strcmp(argv[1], "plain") == 0;
+	struct ms_trace_head h = {.major = MS_TRACE_MAJOR,
+				  .minor = future ? 7 : MS_TRACE_MINOR,
+				  .hint = (plain ? 0 : MS_FEATURE_ADDRESSES) |
+					  (future ? UINT64_C(1) << 50 : 0),
+				  .machine = 62,
+				  .address_bytes = 8,
+				  .tick_ns = MS_TRACE_TICK_NS};
+	int fd = open(argv[2], O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	writer = fd < 0 ? NULL : ms_trace_writer_new(fd, &h, 3, &err);
+	if (!writer)
+		return perror(argv[2]), 2;
+	put_info(future);
+	put_stacks();
+	put_small_blocks();
+	put_events(!plain, future);
+	put_end();
+	if (!plain)
+		put_symbols();
+	ms_trace_writer_free(writer);
+	return err.text[0] || close(fd) != 0 ? 2 : 0;
+}
