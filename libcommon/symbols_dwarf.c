@@ -276,7 +276,7 @@ static const struct ms_row *row_at(const struct ms_unit *u, uint64_t address)
 	return i && u->rows[i - 1].file != MS_ROW_END ? &u->rows[i - 1] : NULL;
 }
 
-static const char *name_of(struct ms_dwarf *d, struct ms_unit *u, struct ms_node *n)
+static const char *name_of(struct ms_dwarf *d, struct ms_unit *u, struct ms_unit_node *n)
 {
 	if (!n->named) {
 		n->name = ms_node_name(d, u, n);
@@ -302,7 +302,7 @@ static size_t unroll(struct ms_dwarf *d, struct ms_unit *u, uint32_t node, const
 	if (row)
 		set_place(d, u, &place, row->file, row->line, row->column);
 	while (node != MS_NO_NODE) {
-		struct ms_node *f = &u->nodes[node];
+		struct ms_unit_node *f = &u->nodes[node];
 		/* With no room left the outermost, physical function takes the last place. */
 		struct ms_location *l = &out[n < max ? n++ : max - 1];
 		*l = place;

@@ -66,7 +66,7 @@ struct ms_row {
 };
 #define MS_ROW_END UINT32_MAX
 
-struct ms_node {
+struct ms_unit_node {
 	uint64_t die;    /* offset in .debug_info */
 	uint64_t entry;  /* first address */
 	uint32_t parent; /* MS_NO_NODE = none */
@@ -93,7 +93,7 @@ struct ms_unit {
 	uint32_t language;
 	char *folder; /* DW_AT_comp_dir */
 	struct ms_row *rows;
-	struct ms_node *nodes;
+	struct ms_unit_node *nodes;
 	struct ms_segment *segments;
 	struct ms_source *sources;
 	size_t row_count, node_count, segment_count, source_count;
@@ -153,6 +153,6 @@ struct ms_unit *ms_unit_read(struct ms_dwarf *d, uint64_t die);
 void ms_unit_free(struct ms_unit *u);
 const char *ms_unit_source(struct ms_dwarf *d, struct ms_unit *u, uint32_t number);
 /* Name of a node's function, or NULL. */
-const char *ms_node_name(struct ms_dwarf *d, const struct ms_unit *u, const struct ms_node *n);
+const char *ms_node_name(struct ms_dwarf *d, const struct ms_unit *u, const struct ms_unit_node *n);
 
 #endif

@@ -175,7 +175,7 @@ static const char *readable(struct ms_dwarf *d, const char *linkage)
 	return out;
 }
 
-const char *ms_node_name(struct ms_dwarf *d, const struct ms_unit *u, const struct ms_node *n)
+const char *ms_node_name(struct ms_dwarf *d, const struct ms_unit *u, const struct ms_unit_node *n)
 {
 	struct declaration c;
 	const char *out = NULL;

@@ -185,7 +185,7 @@ struct tree {
 	struct ms_unit_base base;
 	struct ms_ranges ranges; /* scratch */
 	struct {
-		struct ms_node *v;
+		struct ms_unit_node *v;
 		size_t n, cap;
 	} nodes;
 	struct {
@@ -236,7 +236,7 @@ static void visit_function(struct tree *t, Dwarf_Die die, Dwarf_Half tag, uint32
 	for (size_t i = 0; i < t->ranges.n; i++)
 		*MS_PUSH(&t->covers) =
 			(struct cover){t->ranges.v[i].low, t->ranges.v[i].high, node, depth};
-	*MS_PUSH(&t->nodes) = (struct ms_node){
+	*MS_PUSH(&t->nodes) = (struct ms_unit_node){
 		.die = offset,
 		.entry = t->ranges.v[0].low,
 		.parent = parent,

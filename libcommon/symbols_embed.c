@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: MIT
+ * Appends to an ended trace what its frames are called, so that the file is complete by itself on
+ * any machine.
+ *
+ * Blocks are first written to a memory file, then to the trace in one write: whoever kills this
+ * process leaves the trace as it was or as it should be, but for a kill in the middle of that
+ * write. What a failed write left is cut off again.
+ */
+#include "symbols.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "arena.h"
+#include "err.h"
+#include "format/record.h"
+#include "format/stacks.h"
+#include "format/trace.h"
+#include "io.h"
+#include "tracefile.h"
+
+/* A symbols block is closed when it reaches this size; a chain longer than MAX_CHAIN keeps its
+ * inner part and the function itself. The level is worth its time, as this is written once and
+ * kept. */
+enum { BLOCK_BYTES = 16 << 20, MAX_CHAIN = 64, ZSTD_LEVEL = 9 };
+
+#define NOT_A_FRAME (MS_FRAME_CUT | MS_FRAME_TRUNCATED | MS_FRAME_NOT_TAKEN | MS_FRAME_BEFORE)
+
+struct module {
+	uint64_t id, bias;
+	const char *path;
+	const uint8_t *build_id;
+	size_t build_id_size;
+	int kind;
+	int handle; /* -1 = not asked for yet */
+};
+
+/* A frame to look up: `address` as its ELF file has it, inside the call. */
+struct wanted {
+	uint32_t frame, module; /* module: index in `modules` */
+	uint64_t address;
+};
+
+struct contents {
+	struct ms_arena arena;
+	struct {
+		struct module *v;
+		size_t n, cap;
+	} modules;
+	struct {
+		struct ms_frame *v;
+		size_t n, cap;
+	} frames; /* by number; 0 is none */
+	struct {
+		struct wanted *v;
+		size_t n, cap;
+	} wanted;
+	uint8_t *end; /* records of the last end block */
+	size_t end_size;
+	uint64_t first_ns, last_ns; /* of that block */
+	bool has_symbols;
+};
+
+/* ---- reading the trace ---- */
+
+static struct module *module_of_id(struct contents *c, uint64_t id)
+{
+	for (size_t i = c->modules.n; i-- > 0;)
+		if (c->modules.v[i].id == id)
+			return &c->modules.v[i];
+	struct module *m = MS_PUSH(&c->modules);
+	*m = (struct module){.id = id, .path = "", .handle = -1};
+	return m;
+}
+
+static void read_module(struct contents *c, struct ms_record rec)
+{
+	struct ms_record again = rec;
+	struct ms_field f;
+	uint64_t id = 0;
+	while (ms_record_field(&rec, &f) == MS_FMT_OK)
+		if (f.id == MS_MODULE_ID)
+			id = f.value;
+	if (!id)
+		return;
+	struct module *m = module_of_id(c, id);
+	while (ms_record_field(&again, &f) == MS_FMT_OK) {
+		if (f.id == MS_MODULE_PATH && f.is_bytes) {
+			m->path = ms_arena_strndup(&c->arena, (const char *)f.data, f.size);
+		} else if (f.id == MS_MODULE_BUILD_ID && f.is_bytes) {
+			m->build_id = memcpy(ms_arena_alloc(&c->arena, f.size + 1), f.data, f.size);
+			m->build_id_size = f.size;
+		} else if (f.id == MS_MODULE_BIAS) {
+			m->bias = f.value;
+		} else if (f.id == MS_MODULE_KIND) {
+			m->kind = f.value > 255 ? 255 : (int)f.value;
+		}
+	}
+}
+
+static void read_modules(struct contents *c, const struct ms_column *col)
+{
+	struct ms_record_reader r;
+	struct ms_record rec;
+	ms_record_reader_init(&r, col->data, col->size);
+	while (ms_record_next(&r, &rec) == MS_FMT_OK)
+		read_module(c, rec);
+}
+
+/* Frames keep their numbers also where blocks were lost; a number that goes back is damage. */
+static void read_frames(struct contents *c, const struct ms_block *b)
+{
+	enum { MAX_GAP = 1 << 24 };
+	struct ms_stacks_decoder d;
+	struct ms_frame f;
+	if (ms_stacks_decoder_init(&d, b->columns, b->column_count) != MS_FMT_OK ||
+	    d.first_frame < c->frames.n || d.first_frame - c->frames.n > MAX_GAP)
+		return;
+	while (c->frames.n < d.first_frame)
+		*MS_PUSH(&c->frames) = (struct ms_frame){0};
+	while (ms_stacks_next_frame(&d, &f) == MS_FMT_OK)
+		*MS_PUSH(&c->frames) = f;
+}
+
+static void read_end(struct contents *c, const struct ms_block *b, const struct ms_column *col)
+{
+	free(c->end);
+	c->end = ms_xrealloc(NULL, col->size + 1, 1);
+	memcpy(c->end, col->data, col->size);
+	c->end_size = col->size;
+	c->first_ns = b->first_ns;
+	c->last_ns = b->last_ns;
+}
+
+static void read_block(struct contents *c, const struct ms_block *b)
+{
+	const struct ms_column *col = ms_block_column(b, MS_RECORDS_COLUMN);
+	if (b->type == MS_BLOCK_STACKS)
+		read_frames(c, b);
+	else if (b->type == MS_BLOCK_SYMBOLS)
+		c->has_symbols = true;
+	else if (b->type == MS_BLOCK_MODULES && col)
+		read_modules(c, col);
+	else if (b->type == MS_BLOCK_END && col)
+		read_end(c, b, col);
+}
+
+/* Reads what is needed of `t`. 0, or -1: it failed, or is no ended trace. */
+static int read_trace(struct ms_trace *t, const char *path, struct contents *c, struct ms_err *err)
+{
+	const uint64_t types = UINT64_C(1) << MS_BLOCK_STACKS | UINT64_C(1) << MS_BLOCK_SYMBOLS |
+			       UINT64_C(1) << MS_BLOCK_MODULES | UINT64_C(1) << MS_BLOCK_END;
+	struct ms_block b;
+	enum ms_trace_next next;
+	*MS_PUSH(&c->frames) = (struct ms_frame){0};
+	while ((next = ms_trace_next(t, types, 1, &b, err)) != MS_NEXT_EOF) {
+		if (next == MS_NEXT_ERROR)
+			return -1;
+		if (next == MS_NEXT_BLOCK)
+			read_block(c, &b);
+	}
+	if (ms_trace_state(t) == MS_TRACE_GROWING)
+		return ms_err_set(err, "cannot add symbols to '%s': it is still being written",
+				  path);
+	if (ms_trace_state(t) != MS_TRACE_ENDED || !c->end)
+		return ms_err_set(
+			err, "cannot add symbols to '%s': it is incomplete (no end block)", path);
+	return 0;
+}
+
+static int by_module_and_address(const void *a, const void *b)
+{
+	const struct wanted *x = a, *y = b;
+	if (x->module != y->module)
+		return x->module < y->module ? -1 : 1;
+	if (x->address != y->address)
+		return x->address < y->address ? -1 : 1;
+	return x->frame < y->frame ? -1 : x->frame > y->frame;
+}
+
+static int by_id(const void *a, const void *b)
+{
+	const struct module *x = a, *y = b;
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static void choose_frames(struct contents *c)
+{
+	if (c->modules.n)
+		qsort(c->modules.v, c->modules.n, sizeof *c->modules.v, by_id);
+	for (size_t i = 1; i < c->frames.n; i++) {
+		const struct ms_frame *f = &c->frames.v[i];
+		struct module key = {.id = f->module};
+		struct module *m =
+			!f->module || (f->flags & NOT_A_FRAME) || !c->modules.n
+				? NULL
+				: bsearch(&key, c->modules.v, c->modules.n, sizeof key, by_id);
+		if (m)
+			*MS_PUSH(&c->wanted) = (struct wanted){
+				(uint32_t)i, (uint32_t)(m - c->modules.v),
+				f->address - m->bias - !(f->flags & MS_FRAME_EXACT)};
+	}
+	if (c->wanted.n)
+		qsort(c->wanted.v, c->wanted.n, sizeof *c->wanted.v, by_module_and_address);
+}
+
+/* ---- writing symbols ---- */
+
+/* Strings of the block in hand by content: open addressing, the number of each. */
+struct strings {
+	struct string {
+		const char *text; /* NULL = free */
+		uint32_t number;
+	} * v;
+	size_t size, n; /* size: a power of two, or 0 */
+};
+
+struct output {
+	struct ms_trace_writer *to;
+	struct ms_record_writer w;
+	struct strings strings;
+	uint64_t ns;
+	bool failed;
+};
+
+static uint64_t hash(const char *s)
+{
+	uint64_t h = UINT64_C(0xcbf29ce484222325);
+	for (; *s; s++)
+		h = (h ^ (uint8_t)*s) * UINT64_C(0x100000001b3);
+	return h ^ h >> 32;
+}
+
+static struct string *slot(struct strings *t, const char *text)
+{
+	size_t i = hash(text) & (t->size - 1);
+	while (t->v[i].text && strcmp(t->v[i].text, text))
+		i = (i + 1) & (t->size - 1);
+	return &t->v[i];
+}
+
+static void grow_strings(struct strings *t)
+{
+	struct strings old = *t;
+	t->size = old.size ? old.size * 2 : 4096;
+	t->v = ms_xrealloc(NULL, t->size, sizeof *t->v);
+	memset(t->v, 0, t->size * sizeof *t->v);
+	for (size_t i = 0; i < old.size; i++)
+		if (old.v[i].text)
+			*slot(t, old.v[i].text) = old.v[i];
+	free(old.v);
+}
+
+/* Room for a record of `n` bytes and its framing. */
+static void make_room(struct output *o, size_t n)
+{
+	size_t need = o->w.size + n + 64, room = o->w.room ? o->w.room : 1 << 16;
+	while (room < need)
+		room *= 2;
+	if (room != o->w.room)
+		o->w.data = ms_xrealloc(o->w.data, room, 1);
+	o->w.room = room;
+}
+
+/* The number of a string, written if the block has not got it yet; 0 for NULL. */
+static uint32_t number_of(struct output *o, const char *text)
+{
+	if (!text)
+		return 0;
+	if (o->strings.n * 2 >= o->strings.size)
+		grow_strings(&o->strings);
+	struct string *s = slot(&o->strings, text);
+	if (!s->text) {
+		*s = (struct string){text, (uint32_t)++o->strings.n};
+		make_room(o, strlen(text));
+		ms_record_begin(&o->w);
+		ms_record_string(&o->w, MS_SYM_STRING, text);
+		o->failed |= !ms_record_end(&o->w);
+	}
+	return s->number;
+}
+
+/* Writes what was gathered as a block; string numbers begin anew in the next. */
+static void flush(struct output *o, struct ms_err *err)
+{
+	struct ms_column col = ms_record_column(&o->w);
+	if (o->w.size && ms_trace_write(o->to, MS_BLOCK_SYMBOLS, o->ns, o->ns, &col, 1, err))
+		o->failed = true;
+	ms_record_writer_init(&o->w, o->w.data, o->w.room);
+	if (o->strings.n)
+		memset(o->strings.v, 0, o->strings.size * sizeof *o->strings.v);
+	o->strings.n = 0;
+}
+
+static void put_module(struct output *o, const struct module *m, int state)
+{
+	make_room(o, 64);
+	ms_record_begin(&o->w);
+	ms_record_number(&o->w, MS_SYM_MODULE, m->id);
+	ms_record_number(&o->w, MS_SYM_STATE, (uint64_t)state);
+	o->failed |= !ms_record_end(&o->w);
+}
+
+static void put_frame(struct output *o, uint32_t frame, const struct ms_location *l, size_t n)
+{
+	uint32_t function[MAX_CHAIN], file[MAX_CHAIN];
+	for (size_t i = 0; i < n; i++) {
+		function[i] = number_of(o, l[i].function);
+		file[i] = number_of(o, l[i].file);
+	}
+	make_room(o, 64 * (n + 1));
+	ms_record_begin(&o->w);
+	ms_record_number(&o->w, MS_SYM_FRAME, frame);
+	for (size_t i = 0; i < n; i++) {
+		ms_record_number(&o->w, MS_SYM_FUNCTION, function[i]);
+		if (file[i])
+			ms_record_number(&o->w, MS_SYM_FILE, file[i]);
+		if (l[i].line)
+			ms_record_number(&o->w, MS_SYM_LINE, l[i].line);
+		if (l[i].column)
+			ms_record_number(&o->w, MS_SYM_COLUMN, l[i].column);
+	}
+	o->failed |= !ms_record_end(&o->w);
+}
+
+static void put_all(struct contents *c, struct ms_symbols *s, struct output *o, struct ms_err *err)
+{
+	struct ms_location chain[MAX_CHAIN];
+	size_t n = 0;
+	for (size_t i = 0; i < c->wanted.n && !o->failed; i++) {
+		const struct wanted *w = &c->wanted.v[i], *before = i ? w - 1 : NULL;
+		struct module *m = &c->modules.v[w->module];
+		if (m->handle < 0) {
+			m->handle = ms_symbols_module(s, m->path, m->build_id, m->build_id_size,
+						      m->kind);
+			put_module(o, m, ms_symbols_module_state(s, m->handle, NULL));
+		}
+		if (!before || before->module != w->module || before->address != w->address)
+			n = ms_symbols_find(s, m->handle, w->address, chain, MAX_CHAIN);
+		if (n > 1 || chain[0].function || chain[0].file)
+			put_frame(o, w->frame, chain, n);
+		if (o->w.size > BLOCK_BYTES)
+			flush(o, err);
+	}
+	flush(o, err);
+}
+
+/* Writes the blocks to the memory file `fd`: symbols, then the end block again. */
+static int build_blocks(struct contents *c, const struct ms_symbols_options *opt,
+			uint32_t next_block, int fd, struct ms_err *err)
+{
+	struct output o = {.to = ms_trace_writer_append(fd, next_block, ZSTD_LEVEL, err),
+			   .ns = c->last_ns};
+	if (!o.to)
+		return -1;
+	struct ms_symbols *s = ms_symbols_new(opt);
+	ms_record_writer_init(&o.w, NULL, 0);
+	choose_frames(c);
+	put_all(c, s, &o, err);
+	struct ms_column end = {.id = MS_RECORDS_COLUMN, .data = c->end, .size = c->end_size};
+	if (!o.failed && ms_trace_write(o.to, MS_BLOCK_END, c->first_ns, c->last_ns, &end, 1, err))
+		o.failed = true;
+	ms_trace_writer_free(o.to);
+	ms_symbols_free(s);
+	free(o.strings.v);
+	free(o.w.data);
+	return o.failed ? ms_err_set(err, "cannot write symbols: a record is too long") : 0;
+}
+
+/* ---- appending ---- */
+
+/* Appends all of the memory file to the trace, which must still have `old_size` bytes; else leaves
+ * it so. */
+static int append(int from, const char *path, uint64_t old_size, struct ms_err *err)
+{
+	int rc = -1, fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+	struct stat st, added;
+	void *map = MAP_FAILED;
+	if (fd < 0 || flock(fd, LOCK_EX) < 0 || fstat(fd, &st) < 0 || fstat(from, &added) < 0) {
+		ms_err_sys(err, "cannot append to '%s'", path);
+		goto out;
+	}
+	if ((uint64_t)st.st_size != old_size) {
+		ms_err_set(err, "cannot append to '%s': it has changed meanwhile", path);
+		goto out;
+	}
+	map = mmap(NULL, (size_t)added.st_size, PROT_READ, MAP_PRIVATE, from, 0);
+	if (map == MAP_FAILED || ms_write_all(fd, map, (size_t)added.st_size) < 0) {
+		ms_err_sys(err, "cannot append to '%s'", path);
+		if (ftruncate(fd, (off_t)old_size) < 0)
+			goto out; /* the first error says enough */
+		goto out;
+	}
+	rc = 0;
+out:
+	if (map != MAP_FAILED)
+		munmap(map, (size_t)added.st_size);
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+int ms_symbols_embed(const char *path, const struct ms_symbols_options *opt, struct ms_err *err)
+{
+	struct contents c = {0};
+	int rc = -1, memory = -1;
+	struct ms_trace *t = ms_trace_open(path, err);
+	if (!t || read_trace(t, path, &c, err))
+		goto out;
+	if (c.has_symbols) {
+		rc = 0;
+		goto out;
+	}
+	memory = memfd_create("memscope-symbols", MFD_CLOEXEC);
+	if (memory < 0) {
+		ms_err_sys(err, "cannot make a memory file");
+		goto out;
+	}
+	if (!build_blocks(&c, opt, ms_trace_blocks(t), memory, err))
+		rc = append(memory, path, ms_trace_offset(t), err);
+out:
+	if (memory >= 0)
+		close(memory);
+	ms_trace_close(t);
+	ms_arena_free(&c.arena);
+	free(c.modules.v);
+	free(c.frames.v);
+	free(c.wanted.v);
+	free(c.end);
+	return rc;
+}
