@@ -60,7 +60,8 @@ static void make_room(struct ms_trace *t, size_t n)
 {
 	if (t->start + n <= t->room)
 		return;
-	memmove(t->buffer, t->buffer + t->start, t->end - t->start);
+	if (t->end > t->start)
+		memmove(t->buffer, t->buffer + t->start, t->end - t->start);
 	t->base += t->start;
 	t->end -= t->start;
 	t->start = 0;
