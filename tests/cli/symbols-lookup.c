@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Prints what the symbolizer says about addresses on standard input, in the words of addr2line -afiC.
+ * Prints what the symbolizer says about addresses on standard input, in the words of addr2line
+ *-afiC.
  *
  *	symbols-lookup [-d DEBUG-DIR] [-r SYSROOT] [-b BUILD-ID-HEX] [-s] FILE
  *
@@ -28,7 +29,8 @@ static void lookup(struct ms_symbols *s, int module, uint64_t address)
 	size_t n = ms_symbols_find(s, module, address, l, 64);
 	printf("0x%016" PRIx64 "\n", address);
 	for (size_t i = 0; i < n; i++) {
-		printf("%s\n%s:", l[i].function ? l[i].function : "?\?", l[i].file ? l[i].file : "?\?");
+		printf("%s\n%s:", l[i].function ? l[i].function : "?\?",
+		       l[i].file ? l[i].file : "?\?");
 		if (l[i].line)
 			printf("%" PRIu32 "\n", l[i].line);
 		else
