@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Every form of new and delete: single, array, aligned, nothrow, sized, placement, virtual, from containers.
+ * Every form of new and delete: single, array, aligned, nothrow, sized, placement, virtual, from
+ * containers.
  */
 #include "truth.h"
 

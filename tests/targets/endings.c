@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Ends as its argument says (_exit, quick_exit, abort, a fault, SIGKILL, SIGTERM, a thread's exit), with blocks held.
+ * Ends as its argument says (_exit, quick_exit, abort, a fault, SIGKILL, SIGTERM, a thread's exit),
+ * with blocks held.
  */
 #include "truth.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Allocates, then replaces itself by another target (churn), which has a trace and a truth of its own.
+ * Allocates, then replaces itself by another target (churn), which has a trace and a truth of its
+ * own.
  */
 #include "truth.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Coroutines on stacks of their own (swapcontext), whose allocations interleave with those of the main stack.
+ * Coroutines on stacks of their own (swapcontext), whose allocations interleave with those of the
+ * main stack.
  */
 #include "truth.h"
 

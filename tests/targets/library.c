@@ -41,7 +41,8 @@ static SITE void lines(void)
 			was = tm_replace(old);
 		ssize_t n = getline(&line, &size, stdin);
 		if (!old) {
-			/* Twice inside: the first block lived only inside the call when it was too small. */
+			/* Twice inside: the first block lived only inside the call when it was too
+			 * small. */
 			if (size > 120) {
 				tm_alloc(__func__, line, 120);
 				was = tm_replace(line);
@@ -68,7 +69,7 @@ static SITE char *print(int n)
 	char *p = NULL;
 	tm_enter();
 	int len = asprintf(&p, "%d %s", n,
-	                   "of sixty or so characters that go through the printf of the library");
+			   "of sixty or so characters that go through the printf of the library");
 	tm_alloc(__func__, p, 100);
 	tm_replaced(__func__, tm_replace(p), p, p, (size_t)len + 1);
 	tm_leave();

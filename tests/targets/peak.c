@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Several equal peaks of different blocks: the first one counts, and marks stand on both sides of it.
+ * Several equal peaks of different blocks: the first one counts, and marks stand on both sides of
+ * it.
  */
 #include "truth.h"
 

@@ -47,7 +47,8 @@ static SITE void arrays()
 {
 	int *p = new int[50];
 	delete[] p;
-	std::string *left = new std::string("another string that is longer than fifteen characters");
+	std::string *left =
+		new std::string("another string that is longer than fifteen characters");
 	tm_say_number("length", static_cast<long>(left->size()));
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A multi-threaded program made from a seed: who allocates what, and who frees it, comes from its own numbers.
+ * A multi-threaded program made from a seed: who allocates what, and who frees it, comes from its
+ * own numbers.
  */
 #include "truth.h"
 
@@ -8,8 +9,9 @@
 #include <sched.h>
 #include <string.h>
 
-/* Arguments: the seed, and "free" to let the threads run without one lock around each call (then the order, and so the
- * peak, is not known; all other totals do not depend on it but for "temporary", which is each thread's own). */
+/* Arguments: the seed, and "free" to let the threads run without one lock around each call (then
+ * the order, and so the peak, is not known; all other totals do not depend on it but for
+ * "temporary", which is each thread's own). */
 
 #define SLOTS 256
 #define MOST_THREADS 8

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Handlers of synchronous signals that allocate: on the thread's stack, on another, nested, left by longjmp.
+ * Handlers of synchronous signals that allocate: on the thread's stack, on another, nested, left by
+ * longjmp.
  */
 #include "truth.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A timer's handler that allocates, interrupting the program at any instruction outside the allocator.
+ * A timer's handler that allocates, interrupting the program at any instruction outside the
+ * allocator.
  */
 #include "truth.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * posix_spawn and vfork of another program between allocations: both leave this one's figures alone.
+ * posix_spawn and vfork of another program between allocations: both leave this one's figures
+ * alone.
  */
 #include "truth.h"
 

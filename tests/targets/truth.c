@@ -74,7 +74,8 @@ static struct block *block_find(const void *address)
 static void block_remove(struct block *b)
 {
 	unsigned hole = (unsigned)(b - blocks);
-	for (unsigned i = (hole + 1) & (BLOCKS - 1); blocks[i].address; i = (i + 1) & (BLOCKS - 1)) {
+	for (unsigned i = (hole + 1) & (BLOCKS - 1); blocks[i].address;
+	     i = (i + 1) & (BLOCKS - 1)) {
 		unsigned home = slot_of(blocks[i].address);
 		if (((i - home) & (BLOCKS - 1)) < ((i - hole) & (BLOCKS - 1)))
 			continue;
@@ -226,7 +227,7 @@ struct tm_old tm_replace(const void *address)
 }
 
 void tm_replaced(const char *function, struct tm_old old, const void *oldblock, const void *block,
-                 size_t size)
+		 size_t size)
 {
 	begin();
 	int site = named(sites, &site_count, function);
@@ -234,7 +235,7 @@ void tm_replaced(const char *function, struct tm_old old, const void *oldblock, 
 		failed(site);
 		if (old.held)
 			block_add((struct block){oldblock, old.size, old.number, old.site,
-			                         old.thread});
+						 old.thread});
 	} else {
 		if (old.held)
 			released(old.site, old.size, old.number, old.thread);

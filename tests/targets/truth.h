@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * Counting for the test targets: a program says what it allocates and this counts it, independent of MemScope.
+ * Counting for the test targets: a program says what it allocates and this counts it, independent
+ * of MemScope.
  *
- * The macros call the real function from the program's own function, so that this is the innermost frame
- * of the stack, and note the result under that function's name. The totals are written as JSON to the file
- * named by TRUTH_FILE when the program ends (or by tm_dump), without any allocation.
+ * The macros call the real function from the program's own function, so that this is the innermost
+ * frame of the stack, and note the result under that function's name. The totals are written as
+ * JSON to the file named by TRUTH_FILE when the program ends (or by tm_dump), without any
+ * allocation.
  *
- * Words are those of design: a realloc of a block is one allocation, one free and one reallocation; a
- * temporary block is freed by its own thread before that thread allocates again.
+ * Words are those of design: a realloc of a block is one allocation, one free and one reallocation;
+ * a temporary block is freed by its own thread before that thread allocates again.
  */
 #ifndef TARGETS_TRUTH_H
 #define TARGETS_TRUTH_H
@@ -28,8 +30,9 @@ struct tm_old {
 	uint64_t number;
 };
 
-/* 1 (the default): one lock is held around each real call, so that the order of all threads' calls, and
- * with it the peak, is known. 0: only the counting is locked, the peak is not known. Set before threads start. */
+/* 1 (the default): one lock is held around each real call, so that the order of all threads' calls,
+ * and with it the peak, is known. 0: only the counting is locked, the peak is not known. Set before
+ * threads start. */
 extern int tm_serial;
 /* 1: nothing but the program's own counted calls may allocate in this process. */
 extern int tm_pure;
@@ -42,7 +45,7 @@ void tm_alloc(const char *function, const void *block, size_t size);
 void tm_free(const void *block);
 struct tm_old tm_replace(const void *block);
 void tm_replaced(const char *function, struct tm_old old, const void *oldblock, const void *block,
-                 size_t size);
+		 size_t size);
 /* Takes tm_replace back: nothing happened to the block. */
 void tm_kept(struct tm_old old, const void *block);
 /* Notes an allocation made and freed inside the C or C++ library on behalf of function. */
