@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT
+ * What the draining thread hands to the writing thread: a span of one trace, not yet encoded.
+ */
+#ifndef BATCH_H
+#define BATCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/event.h"
+#include "format/record.h"
+#include "format/stacks.h"
+
+/* Most events in a batch, and so in an event block. */
+#define BATCH_EVENTS 131072u
+
+struct output;
+
+struct batch_event {
+	struct ms_event ev;
+	uint64_t old_address, old_size; /* of the block that it frees; 0, 0 = none */
+};
+
+struct batch {
+	struct batch *next;
+	struct output *out;
+	/* Written in this order, each kind a block of its own when it is not empty. */
+	struct ms_record_writer info, modules, threads, samples, losses;
+	struct {
+		struct ms_frame *v;
+		size_t n, cap;
+	} frames;
+	struct {
+		struct ms_node *v;
+		size_t n, cap;
+	} nodes;
+	uint32_t first_frame, first_node;
+	struct {
+		struct batch_event *v;
+		size_t n, cap;
+	} events;
+	uint64_t first_number, first_event;
+	struct ms_record_writer marks, end;
+	uint64_t first_ns, last_ns;
+	bool close; /* the last one of its trace */
+};
+
+struct batch *batch_new(void);
+void batch_free(struct batch *b);
+/* Empties a batch and keeps its memory. */
+void batch_reset(struct batch *b);
+/* True when nothing would be written. */
+bool batch_empty(const struct batch *b);
+
+/* Begins a record in `w`, whose memory grows so that fields of `bytes` bytes in all fit (numbers
+ * count 16). */
+struct ms_record_writer *batch_record(struct ms_record_writer *w, size_t bytes);
+
+#endif

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT
+ * Stamps of the target to nanoseconds.
+ */
+#include "clock.h"
+
+#include <cpuid.h>
+#include <fcntl.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <x86intrin.h>
+
+#include "format/trace.h"
+
+#define PAIR_SPACING_NS UINT64_C(1000000)
+
+static uint64_t read_clock(clockid_t id)
+{
+	struct timespec ts;
+	clock_gettime(id, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+uint64_t clock_mono(void)
+{
+	return read_clock(CLOCK_MONOTONIC);
+}
+
+/* The kernel trusts the TSC: it is its clock, or the base of a paravirtual one. */
+static bool kernel_trusts_tsc(void)
+{
+	char name[32] = "";
+	int fd = open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
+		      O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	ssize_t n = read(fd, name, sizeof name - 1);
+	close(fd);
+	if (n <= 0)
+		return false;
+	name[strcspn(name, "\n")] = '\0';
+	return !strcmp(name, "tsc") || !strcmp(name, "kvm-clock") ||
+	       !strncmp(name, "hyperv_clocksource_tsc", 22);
+}
+
+bool clock_tsc_usable(void)
+{
+	unsigned a, b, c, d;
+	if (!__get_cpuid(0x80000007, &a, &b, &c, &d) || !(d & (1u << 8)))
+		return false;
+	return kernel_trusts_tsc();
+}
+
+uint64_t clock_tsc_hz(void)
+{
+	uint64_t ns = clock_mono(), stamp = __rdtsc(), then;
+	do
+		then = clock_mono();
+	while (then - ns < 2000000);
+	return (uint64_t)((double)(__rdtsc() - stamp) * 1e9 / (double)(then - ns));
+}
+
+uint64_t clock_stamp(const struct clock *c)
+{
+	return c->tsc ? __rdtsc() : __atomic_load_n(c->sequence, __ATOMIC_ACQUIRE);
+}
+
+uint64_t clock_now(const struct clock *c)
+{
+	return clock_mono() - c->start_mono;
+}
+
+void clock_start(struct clock *c, uint64_t *sequence)
+{
+	memset(c, 0, sizeof *c);
+	c->tsc = !sequence;
+	c->sequence = sequence;
+	c->start_wall = read_clock(CLOCK_REALTIME);
+	c->start_mono = clock_mono();
+	c->pairs[0] = (struct clock_pair){clock_stamp(c), 0};
+	c->count = 1;
+}
+
+uint64_t clock_round(struct clock *c)
+{
+	uint64_t stamp = clock_stamp(c), ns = clock_now(c);
+	const struct clock_pair *last = &c->pairs[c->newest % CLOCK_PAIRS];
+	const struct clock_pair *before = &c->pairs[(c->newest - 1) % CLOCK_PAIRS];
+	/* The newest pair moves along until it is far enough from the one before. */
+	if (c->count == 1 || last->ns >= before->ns + PAIR_SPACING_NS) {
+		c->newest++;
+		if (c->count < CLOCK_PAIRS)
+			c->count++;
+	}
+	c->pairs[c->newest % CLOCK_PAIRS] = (struct clock_pair){stamp, ns};
+	return stamp;
+}
+
+/* The pair at or before `stamp`, or the oldest. */
+static uint32_t find(const struct clock *c, uint64_t stamp)
+{
+	uint32_t hi = c->newest, lo = c->newest - (c->count - 1);
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo + 1) / 2;
+		if (c->pairs[mid % CLOCK_PAIRS].stamp <= stamp)
+			lo = mid;
+		else
+			hi = mid - 1;
+	}
+	return lo;
+}
+
+static double interpolate(const struct clock_pair *a, const struct clock_pair *b, uint64_t stamp)
+{
+	double part = (double)(stamp - a->stamp) / (double)(b->stamp - a->stamp);
+	return (double)a->ns + (part > 1 ? 1 : part) * (double)(b->ns - a->ns);
+}
+
+uint64_t clock_ns(const struct clock *c, uint64_t stamp)
+{
+	uint32_t i = find(c, stamp);
+	const struct clock_pair *a = &c->pairs[i % CLOCK_PAIRS];
+	if (stamp <= a->stamp || i == c->newest)
+		return a->ns;
+	const struct clock_pair *b = &c->pairs[(i + 1) % CLOCK_PAIRS];
+	return b->stamp > a->stamp ? (uint64_t)interpolate(a, b, stamp) : a->ns;
+}
+
+uint64_t clock_tick_slow(struct clock *c, uint64_t stamp)
+{
+	uint64_t tick = clock_ns(c, stamp) / MS_TRACE_TICK_NS;
+	if (tick < c->tick)
+		tick = c->tick;
+	c->tick = tick;
+	/* How far this tick reaches, within the same pair of pairs. */
+	uint32_t i = find(c, stamp);
+	const struct clock_pair *a = &c->pairs[i % CLOCK_PAIRS];
+	c->lo = c->hi = 0;
+	if (i == c->newest || stamp < a->stamp)
+		return tick;
+	const struct clock_pair *b = &c->pairs[(i + 1) % CLOCK_PAIRS];
+	uint64_t end_ns = (tick + 1) * MS_TRACE_TICK_NS;
+	uint64_t end = b->stamp;
+	if (end_ns < b->ns && end_ns > a->ns)
+		end = a->stamp + (uint64_t)((double)(end_ns - a->ns) / (double)(b->ns - a->ns) *
+					    (double)(b->stamp - a->stamp));
+	c->lo = stamp;
+	c->hi = end > stamp ? end : stamp;
+	return tick;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT
+ * Stamps of the target to nanoseconds: rdtsc where it is invariant, else a shared counter.
+ *
+ * Pairs (stamp, CLOCK_MONOTONIC) are taken all the time; a stamp is converted by the straight line
+ * between the two pairs around it. Every stamp that is converted is older than the newest pair, so
+ * nothing is extrapolated and the result never runs backwards.
+ */
+#ifndef CLOCK_H
+#define CLOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define CLOCK_PAIRS 2048u
+
+struct clock {
+	bool tsc;
+	uint64_t *sequence;  /* the shared counter when not `tsc` */
+	uint64_t start_mono; /* ns */
+	uint64_t start_wall; /* ns */
+	struct clock_pair {
+		uint64_t stamp, ns; /* ns since start_mono */
+	} pairs[CLOCK_PAIRS];
+	uint32_t count, newest;
+	uint64_t lo, hi; /* stamps in [lo, hi) are in tick `tick` */
+	uint64_t tick;
+};
+
+/* True when this machine's TSC runs at one rate on all cores, asleep or not. */
+bool clock_tsc_usable(void);
+/* Hz of the TSC, measured once against CLOCK_MONOTONIC for about 2 ms. */
+uint64_t clock_tsc_hz(void);
+/* CLOCK_MONOTONIC in ns. */
+uint64_t clock_mono(void);
+
+/* Starts a clock whose zero is now. `sequence` is the shared counter, or NULL for the TSC. */
+void clock_start(struct clock *c, uint64_t *sequence);
+/* The stamp of this moment. */
+uint64_t clock_stamp(const struct clock *c);
+/* Takes a pair (at most one per ms); returns the stamp of this moment. */
+uint64_t clock_round(struct clock *c);
+/* ns since the start of a stamp taken before the last clock_round. */
+uint64_t clock_ns(const struct clock *c, uint64_t stamp);
+/* The tick (of MS_TRACE_TICK_NS) of a stamp; never less than an earlier call gave. */
+uint64_t clock_tick_slow(struct clock *c, uint64_t stamp);
+static inline uint64_t clock_tick(struct clock *c, uint64_t stamp)
+{
+	return stamp - c->lo < c->hi - c->lo ? c->tick : clock_tick_slow(c, stamp);
+}
+/* ns since the start, now. */
+uint64_t clock_now(const struct clock *c);
+
+#endif

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: MIT
+ * The control thread: who ended, which signals came, when to sample.
+ */
+#include "control.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "hello.h"
+#include "libcommon/arena.h"
+#include "libcommon/err.h"
+#include "options.h"
+#include "samples.h"
+
+#define GRACE_NS UINT64_C(200000000)
+#define AGAIN_NS UINT64_C(2000000000)
+#define TRIVIAL_ALLOCATIONS 100u
+#define TRIVIAL_BYTES 65536u
+
+/* ---- start ---- */
+
+static int take_signals(struct control *c, struct ms_err *err)
+{
+	sigset_t set;
+	sigemptyset(&set);
+	static const int ours[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
+	for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+		sigaddset(&set, ours[i]);
+	c->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	/* A pipe that its reader closed is an error of one trace, not our end. */
+	sigaddset(&set, SIGPIPE);
+	if (c->signals < 0 || sigprocmask(SIG_BLOCK, &set, &c->launch.mask))
+		return ms_err_sys(err, "cannot take signals");
+	return 0;
+}
+
+static int start_threads(struct control *c, struct ms_err *err)
+{
+	if (writer_start(&c->writer) || drain_start(&c->drain))
+		return ms_err_sys(err, "cannot start a thread");
+	return 0;
+}
+
+int control_start(struct control *c, const struct options *o, struct ms_err *err)
+{
+	memset(c, 0, sizeof *c);
+	c->opt = o;
+	c->listener = c->signals = c->child = -1;
+	c->launch.status = 125;
+	if (getrandom(c->run_id, sizeof c->run_id, 0) != sizeof c->run_id)
+		return ms_err_sys(err, "cannot get random bytes");
+	if (launch_find(&c->launch, o, err))
+		return -1;
+	c->launch.status = 125;
+	if (take_signals(c, err) || hello_listen(c, err))
+		return -1;
+	c->launch.socket = c->socket_name;
+	if (launch_fork(&c->launch, o, err))
+		return -1;
+	c->first = files_open(&c->files, o, c->launch.program, c->launch.pid, err);
+	if (!c->first || start_threads(c, err)) {
+		launch_cancel(&c->launch);
+		return -1;
+	}
+	c->child = (int)syscall(SYS_pidfd_open, c->launch.pid, 0);
+	c->start_ns = clock_mono();
+	if (launch_go(&c->launch, err)) {
+		if (c->files.folder)
+			unlink(c->files.path);
+		return -1;
+	}
+	return 0;
+}
+
+/* ---- images that are over ---- */
+
+static bool trivial(const struct control *c, const struct session *s)
+{
+	if (s->launched || s->pid == c->launch.pid || c->opt->follow == FOLLOW_ALL)
+		return false;
+	return s->stats.allocations < TRIVIAL_ALLOCATIONS ||
+	       s->stats.allocated_bytes < TRIVIAL_BYTES;
+}
+
+static void keep_image(struct control *c, struct session *s, bool kept)
+{
+	struct image *i = MS_PUSH(&c->images);
+	memset(i, 0, sizeof *i);
+	i->name = strdup(s->name);
+	i->file = strdup(s->file);
+	i->pid = s->pid;
+	i->number = s->image;
+	i->bytes = __atomic_load_n(&s->out->bytes, __ATOMIC_RELAXED);
+	i->duration_ns = s->ended_ns;
+	i->rss_at_peak = samples_rss_at(s, s->stats.peak_ns);
+	i->ending = s->ending;
+	i->exit_status = s->exit_status;
+	i->stats = s->stats;
+	memcpy(i->allocator, s->allocator, sizeof i->allocator);
+	memcpy(i->disabled, s->disabled, sizeof i->disabled);
+	memcpy(i->damage, s->damage, sizeof i->damage);
+	i->forks = s->forks;
+	i->passed_early = s->passed_early;
+	i->guest_ready = s->guest_ready;
+	i->kept = kept;
+	if (__atomic_load_n(&s->out->failed, __ATOMIC_ACQUIRE)) {
+		i->error_number = s->out->error_number;
+		i->error = strdup(s->out->err.text);
+	}
+}
+
+static void settle(struct control *c, struct session *s)
+{
+	bool kept = !trivial(c, s);
+	keep_image(c, s, kept);
+	if (!s->launched && kept) {
+		c->kept++;
+		files_index(&c->files, s);
+	} else if (!s->launched) {
+		c->trivial++;
+		files_remove(&c->files, s);
+	}
+}
+
+/* Frees sessions whose trace is closed. True when one is left. */
+static bool reap(struct control *c)
+{
+	struct session **at = &c->sessions;
+	while (*at) {
+		struct session *s = *at;
+		if (!__atomic_load_n(&s->finished, __ATOMIC_ACQUIRE) ||
+		    !__atomic_load_n(&s->out->closed, __ATOMIC_ACQUIRE)) {
+			at = &s->next;
+			continue;
+		}
+		*at = s->next;
+		settle(c, s);
+		session_free(s);
+	}
+	return c->sessions != NULL;
+}
+
+void control_end(struct control *c, struct session *s, int how, int status)
+{
+	if (s->ending != SESSION_RUNS)
+		return;
+	samples_take(s, true);
+	s->exit_status = status;
+	s->ended_ns = session_now(s);
+	s->images_kept = c->kept;
+	s->images_trivial = c->trivial;
+	if (how == SESSION_STOPPED)
+		__atomic_store_n(&s->mem->state, MG_OFF, __ATOMIC_RELEASE);
+	__atomic_store_n(&s->ending, how, __ATOMIC_RELEASE);
+	drain_wake(&c->drain);
+}
+
+static void stop_recording(struct control *c)
+{
+	if (c->stopped)
+		return;
+	c->stopped = true;
+	for (struct session *s = c->sessions; s; s = s->next)
+		control_end(c, s, SESSION_STOPPED, -1);
+}
+
+/* ---- signals ---- */
+
+static void on_signal(struct control *c, int sig)
+{
+	uint64_t now = clock_mono();
+	if (c->over) {
+		c->skip_symbols = true;
+		return;
+	}
+	if (sig == SIGINT || sig == SIGQUIT)
+		return; /* the terminal sent it to the command too */
+	if (c->forwarded_ns && now - c->forwarded_ns < AGAIN_NS) {
+		stop_recording(c);
+		return;
+	}
+	c->forwarded_ns = now;
+	kill(c->launch.pid, sig);
+}
+
+void control_read_signals(struct control *c)
+{
+	struct signalfd_siginfo info;
+	while (read(c->signals, &info, sizeof info) == sizeof info)
+		on_signal(c, (int)info.ssi_signo);
+}
+
+/* ---- time ---- */
+
+/* An exec that brought no hello: the new program cannot be recorded, or was told not to be. */
+static void watch_exec(struct control *c, struct session *s)
+{
+	uint64_t now = session_signature(s->proc);
+	if (now && s->signature && now != s->signature && s->ending == SESSION_RUNS)
+		control_end(c, s, SESSION_EXECED, -1);
+}
+
+static void tick(struct control *c)
+{
+	for (struct session *s = c->sessions; s; s = s->next) {
+		if (s->ending != SESSION_RUNS)
+			continue;
+		watch_exec(c, s);
+		if (s->ending == SESSION_RUNS)
+			samples_take(s, false);
+	}
+	uint64_t now = clock_mono(), age = now - c->start_ns;
+	if (c->opt->duration_ns && age >= c->opt->duration_ns)
+		stop_recording(c);
+	/* A short run has samples too: at first they come as often as its age allows. */
+	uint64_t step = age < c->opt->interval_ns ? age : c->opt->interval_ns;
+	c->sample_ns = now + (step < 2000000 ? 2000000 : step);
+}
+
+static int timeout_ms(const struct control *c)
+{
+	uint64_t now = clock_mono(), next = c->sample_ns;
+	uint64_t stop = c->start_ns + c->opt->duration_ns;
+	if (c->opt->duration_ns && !c->stopped && stop < next)
+		next = stop;
+	return next <= now ? 0 : (int)((next - now) / 1000000 + 1);
+}
+
+/* ---- the loop ---- */
+
+#define POLL_FIXED 3u
+
+static size_t fill(const struct control *c, struct pollfd *p, struct session **whose, size_t max)
+{
+	p[0] = (struct pollfd){c->signals, POLLIN, 0};
+	p[1] = (struct pollfd){c->listener, POLLIN, 0};
+	p[2] = (struct pollfd){c->over ? -1 : c->child, POLLIN, 0};
+	size_t n = POLL_FIXED;
+	for (struct session *s = c->sessions; s && n < max; s = s->next) {
+		if (s->ending != SESSION_RUNS || s->pid == c->launch.pid)
+			continue;
+		whose[n] = s;
+		p[n++] = (struct pollfd){s->pidfd, POLLIN, 0};
+	}
+	return n;
+}
+
+static void turn(struct control *c, int timeout)
+{
+	size_t count = POLL_FIXED;
+	for (struct session *s = c->sessions; s; s = s->next)
+		count++;
+	struct pollfd *p = ms_xrealloc(NULL, count, sizeof *p);
+	struct session **whose = ms_xrealloc(NULL, count, sizeof(struct session *));
+	size_t n = fill(c, p, whose, count);
+	if (poll(p, n, timeout) > 0) {
+		if (p[0].revents)
+			control_read_signals(c);
+		if (p[1].revents)
+			hello_accept(c);
+		for (size_t i = POLL_FIXED; i < n; i++)
+			if (p[i].revents)
+				control_end(c, whose[i], SESSION_EXITED, -1);
+		if (p[2].revents & POLLIN) {
+			siginfo_t info = {0};
+			if (!waitid(P_PID, (id_t)c->launch.pid, &info,
+				    WEXITED | WNOHANG | WNOWAIT) &&
+			    info.si_pid)
+				c->over = true;
+		}
+	}
+	free(p);
+	free(whose);
+	if (clock_mono() >= c->sample_ns)
+		tick(c);
+	reap(c);
+}
+
+static bool others_run(const struct control *c)
+{
+	for (const struct session *s = c->sessions; s; s = s->next)
+		if (s->ending == SESSION_RUNS && s->pid != c->launch.pid)
+			return true;
+	return false;
+}
+
+static bool others_left(const struct control *c)
+{
+	for (const struct session *s = c->sessions; s; s = s->next)
+		if (s->pid != c->launch.pid)
+			return true;
+	return false;
+}
+
+static int status_of(const siginfo_t *i)
+{
+	return i->si_code == CLD_EXITED ? (i->si_status & 0xff) << 8
+					: i->si_status | (i->si_code == CLD_DUMPED ? 0x80 : 0);
+}
+
+static bool give_up(void *arg)
+{
+	struct control *c = arg;
+	control_read_signals(c);
+	return c->skip_symbols;
+}
+
+/* The command is over; its process stays a zombie until its last figures are read. */
+static void conclude(struct control *c)
+{
+	siginfo_t info = {0};
+	waitid(P_PID, (id_t)c->launch.pid, &info, WEXITED | WNOWAIT);
+	c->status = status_of(&info);
+	c->end_ns = clock_mono();
+	/* What it started may be ending too: a moment, then their recording stops. */
+	while (others_run(c) && clock_mono() < c->end_ns + GRACE_NS && !c->skip_symbols)
+		turn(c, 5);
+	for (struct session *s = c->sessions; s; s = s->next)
+		if (s->pid != c->launch.pid)
+			control_end(c, s, SESSION_STOPPED, -1);
+	while (others_left(c) && !c->skip_symbols)
+		turn(c, 1);
+	for (struct session *s = c->sessions; s; s = s->next)
+		control_end(c, s, SESSION_EXITED, c->status);
+	while (c->sessions && !c->skip_symbols) {
+		if (reap(c))
+			turn(c, 1);
+	}
+}
+
+void control_run(struct control *c)
+{
+	c->sample_ns = clock_mono();
+	while (!c->over)
+		turn(c, timeout_ms(c));
+	conclude(c);
+	if (c->sessions) {
+		/* A signal came while the output made no progress: it is left behind as it is. */
+		c->abandoned = true;
+		waitpid(c->launch.pid, NULL, 0);
+		return;
+	}
+	drain_stop(&c->drain);
+	writer_stop(&c->writer, give_up, c);
+	waitpid(c->launch.pid, NULL, 0);
+	if (c->first && c->files.folder)
+		unlink(c->files.path); /* the command never said hello */
+}
+
+void control_free(struct control *c)
+{
+	for (size_t i = 0; i < c->images.n; i++) {
+		free(c->images.v[i].name);
+		free(c->images.v[i].file);
+		free(c->images.v[i].error);
+	}
+	free(c->images.v);
+	output_free(c->first);
+	files_done(&c->files);
+	int fds[] = {c->listener, c->signals, c->child};
+	for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	free(c->launch.program);
+	free(c->launch.guest);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT
+ * The control thread: who says hello, who ended, which signals came, when to sample.
+ */
+#ifndef CONTROL_H
+#define CONTROL_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "drain.h"
+#include "files.h"
+#include "launch.h"
+#include "session.h"
+#include "writer.h"
+
+/* What is kept of an image that is over. */
+struct image {
+	char *name, *file;
+	pid_t pid;
+	uint32_t number;
+	uint64_t bytes; /* of its trace */
+	uint64_t duration_ns, rss_at_peak;
+	int ending, exit_status;
+	struct stats stats;
+	char allocator[128], disabled[96], damage[160];
+	uint64_t forks, passed_early;
+	bool kept, guest_ready;
+	int error_number; /* the trace could not be written */
+	char *error;
+};
+
+struct control {
+	const struct options *opt;
+	struct launch launch;
+	struct files files;
+	struct writer writer;
+	struct drain drain;
+	struct output *first; /* of the launched image, until it says hello */
+	struct session *sessions;
+	char socket_name[48];
+	int listener, signals, child; /* descriptors */
+	uint8_t run_id[16];
+	uint32_t next_image;
+	uint64_t buffer_used;
+	uint64_t start_ns, end_ns, sample_ns, forwarded_ns;
+	bool stopped, over, abandoned, skip_symbols, no_snap;
+	unsigned symbols_failed;
+	int status; /* waitpid's, of the command */
+	struct {
+		struct image *v;
+		size_t n, cap;
+	} images;
+	uint64_t kept, trivial;
+};
+
+/* Makes socket and signal descriptor, opens the trace, starts the threads and the command. 0, or -1
+ * with `err` set and c->launch.status as the exit status. */
+int control_start(struct control *c, const struct options *o, struct ms_err *err);
+/* Records until the command has ended and every trace is closed. */
+void control_run(struct control *c);
+/* Says how an image ended; its trace is closed soon after. Only the first call counts. */
+void control_end(struct control *c, struct session *s, int how, int status);
+/* Takes what signals came. */
+void control_read_signals(struct control *c);
+/* Appends symbols to the traces that were kept. */
+void control_symbols(struct control *c);
+void control_free(struct control *c);
+
+#endif

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT
+ * The draining thread.
+ *
+ * One round: look at every ring of every session, merge what is below the watermark, hand on what
+ * is due. When nothing came it sleeps up to 10 ms; a thread of the target that has half filled its
+ * ring wakes it earlier, through the futex word `sleeping` of its session.
+ */
+#include "drain.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "finish.h"
+#include "libcommon/arena.h"
+#include "merge.h"
+#include "modules.h"
+#include "ring.h"
+#include "session.h"
+#include "threads.h"
+
+#define IDLE_NS 10000000
+#define NAP_NS 200000
+#define BATCH_NS UINT64_C(100000000)
+#define LOOK_NS UINT64_C(20000000)
+#define SLACK_NS 100000u
+#define WAITERS_MAX 126u
+#define FOR_EVER (UINT64_MAX >> 2) /* later than any stamp */
+
+/* ---- one session, one round ---- */
+
+static uint64_t slack(const struct session *s)
+{
+	return s->clock.tsc ? (uint64_t)((double)SLACK_NS * (double)s->tsc_hz / 1e9) : 0;
+}
+
+/* Reads and merges. Returns the bytes read. */
+static uint64_t round_events(struct session *s)
+{
+	uint64_t now = clock_round(&s->clock), limit;
+	__atomic_store_n(&s->mem->heartbeat, now, __ATOMIC_RELAXED);
+	modules_update(s);
+	uint64_t bytes = ring_read_all(s, now - slack(s), &limit);
+	uint64_t ahead = merge_lookahead(s);
+	if (limit > ahead)
+		merge_until(s, limit - ahead);
+	return bytes;
+}
+
+static bool batch_due(const struct session *s, uint64_t now)
+{
+	const struct batch *b = s->batch;
+	if (b && b->events.n)
+		return now >= s->batch_since + BATCH_NS;
+	return now >= s->flushed_ns + BATCH_NS;
+}
+
+static void round_rest(struct session *s)
+{
+	uint64_t now = session_now(s);
+	if (now >= s->looked_ns + LOOK_NS) {
+		s->looked_ns = now;
+		threads_look(s, false);
+		ring_return(s, false);
+		for (uint32_t i = 0; i < s->prepared && !s->damaged; i++)
+			if (s->readers[i].taken)
+				ring_counters(s, &s->readers[i]);
+	}
+	ring_prepare(s);
+	if (batch_due(s, now)) {
+		s->flushed_ns = now;
+		session_flush(s);
+	}
+}
+
+/* The image is over: all that it wrote is in the rings. */
+static void conclude(struct session *s)
+{
+	uint64_t limit = 0;
+	clock_round(&s->clock);
+	if (!s->damaged)
+		modules_update(s);
+	while (!s->damaged) {
+		uint64_t bytes = ring_read_all(s, FOR_EVER, &limit);
+		if (!bytes && limit == FOR_EVER)
+			break;
+		merge_until(s, limit);
+	}
+	merge_until(s, UINT64_MAX);
+	threads_look(s, true);
+	for (uint32_t i = 0; i < s->prepared; i++)
+		if (s->readers[i].taken)
+			ring_counters(s, &s->readers[i]);
+	finish_trace(s);
+	__atomic_store_n(&s->finished, 1, __ATOMIC_RELEASE);
+}
+
+static uint64_t round_session(struct session *s)
+{
+	uint64_t bytes = s->damaged ? 0 : round_events(s);
+	round_rest(s);
+	if (__atomic_load_n(&s->out->failed, __ATOMIC_ACQUIRE))
+		__atomic_store_n(&s->mem->state, MG_OFF, __ATOMIC_RELEASE);
+	return bytes;
+}
+
+/* ---- sleeping ---- */
+
+static long futex(uint32_t *word, int op, uint32_t value, const struct timespec *timeout)
+{
+	return syscall(SYS_futex, word, op, value, timeout, NULL, 0);
+}
+
+/* Tells every session that we sleep; false when something came in meanwhile. */
+static bool lie_down(struct drain *d)
+{
+	for (size_t i = 0; i < d->count; i++)
+		__atomic_store_n(&d->sessions[i]->mem->sleeping, 1, __ATOMIC_SEQ_CST);
+	for (size_t i = 0; i < d->count; i++)
+		if (!d->sessions[i]->damaged && ring_half_full(d->sessions[i]))
+			return false;
+	return true;
+}
+
+/* Waits on the words of all sessions and our own at once; where the kernel cannot, on the first
+ * session's. */
+static void wait_all(struct drain *d, uint32_t ours, long ns)
+{
+	struct futex_waitv v[WAITERS_MAX + 1] = {0};
+	size_t n = 0;
+	v[n++] = (struct futex_waitv){
+		.val = ours, .uaddr = (uintptr_t)&d->wake, .flags = FUTEX_32 | FUTEX_PRIVATE_FLAG};
+	for (size_t i = 0; i < d->count && n <= WAITERS_MAX; i++)
+		v[n++] = (struct futex_waitv){.val = 1,
+					      .uaddr = (uintptr_t)&d->sessions[i]->mem->sleeping,
+					      .flags = FUTEX_32};
+	struct timespec until;
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += ns;
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_nsec -= 1000000000;
+		until.tv_sec++;
+	}
+	if (syscall(SYS_futex_waitv, v, n, 0, &until, CLOCK_MONOTONIC) >= 0 || errno != ENOSYS)
+		return;
+	struct timespec shorter = {0, ns > 1000000 ? 1000000 : ns};
+	if (d->count)
+		futex(&d->sessions[0]->mem->sleeping, FUTEX_WAIT, 1, &shorter);
+	else
+		futex(&d->wake, FUTEX_WAIT_PRIVATE, ours, &shorter);
+}
+
+static void sleep_a_while(struct drain *d, uint32_t ours, long ns)
+{
+	if (lie_down(d))
+		wait_all(d, ours, ns);
+	for (size_t i = 0; i < d->count; i++)
+		__atomic_store_n(&d->sessions[i]->mem->sleeping, 0, __ATOMIC_SEQ_CST);
+}
+
+/* ---- the thread ---- */
+
+static void adopt(struct drain *d)
+{
+	pthread_mutex_lock(&d->lock);
+	for (size_t i = 0; i < d->arrived_count; i++) {
+		if (d->count == d->room) {
+			d->room = d->room ? d->room * 2 : 8;
+			d->sessions = ms_xrealloc(d->sessions, d->room, sizeof *d->sessions);
+		}
+		d->sessions[d->count++] = d->arrived[i];
+	}
+	d->arrived_count = 0;
+	pthread_mutex_unlock(&d->lock);
+}
+
+static uint64_t round_all(struct drain *d)
+{
+	uint64_t bytes = 0;
+	for (size_t i = 0; i < d->count;) {
+		struct session *s = d->sessions[i];
+		bool over = __atomic_load_n(&s->ending, __ATOMIC_ACQUIRE) != SESSION_RUNS;
+		if (over) {
+			conclude(s);
+			d->sessions[i] = d->sessions[--d->count];
+		} else {
+			bytes += round_session(s);
+			i++;
+		}
+	}
+	return bytes;
+}
+
+static void *run(void *arg)
+{
+	struct drain *d = arg;
+	prctl(PR_SET_TIMERSLACK, 1000);
+	for (;;) {
+		uint32_t ours = __atomic_load_n(&d->wake, __ATOMIC_ACQUIRE);
+		bool stop = __atomic_load_n(&d->stop, __ATOMIC_ACQUIRE);
+		adopt(d);
+		uint64_t bytes = round_all(d);
+		if (stop && !d->count)
+			return NULL;
+		sleep_a_while(d, ours, bytes > 4096 ? NAP_NS * 5 : IDLE_NS);
+	}
+}
+
+int drain_start(struct drain *d)
+{
+	memset(d, 0, sizeof *d);
+	pthread_mutex_init(&d->lock, NULL);
+	int e = pthread_create(&d->thread, NULL, run, d);
+	d->started = e == 0;
+	errno = e;
+	return e ? -1 : 0;
+}
+
+void drain_wake(struct drain *d)
+{
+	__atomic_add_fetch(&d->wake, 1, __ATOMIC_SEQ_CST);
+	futex(&d->wake, FUTEX_WAKE_PRIVATE, 1, NULL);
+}
+
+void drain_add(struct drain *d, struct session *s)
+{
+	pthread_mutex_lock(&d->lock);
+	if (d->arrived_count == d->arrived_room) {
+		d->arrived_room = d->arrived_room ? d->arrived_room * 2 : 8;
+		d->arrived = ms_xrealloc(d->arrived, d->arrived_room, sizeof(struct session *));
+	}
+	d->arrived[d->arrived_count++] = s;
+	pthread_mutex_unlock(&d->lock);
+	drain_wake(d);
+}
+
+void drain_stop(struct drain *d)
+{
+	if (!d->started)
+		return;
+	__atomic_store_n(&d->stop, true, __ATOMIC_RELEASE);
+	drain_wake(d);
+	pthread_join(d->thread, NULL);
+	free(d->sessions);
+	free(d->arrived);
+}

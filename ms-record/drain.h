@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT
+ * The draining thread: reads all rings, merges, fills batches for the writing thread.
+ */
+#ifndef DRAIN_H
+#define DRAIN_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct session;
+
+struct drain {
+	pthread_t thread;
+	pthread_mutex_t lock;
+	struct session **arrived; /* under lock */
+	size_t arrived_count, arrived_room;
+	struct session **sessions; /* the thread's own */
+	size_t count, room;
+	unsigned wake;      /* futex word */
+	bool stop, started; /* stop: atomic */
+};
+
+/* Starts the thread. 0, or -1 with errno set. */
+int drain_start(struct drain *d);
+/* Hands over a session. */
+void drain_add(struct drain *d, struct session *s);
+/* Something changed (an image ended): look at once. */
+void drain_wake(struct drain *d);
+/* Lets the thread end once it has no session any more, and waits for it. */
+void drain_stop(struct drain *d);
+
+#endif

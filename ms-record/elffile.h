@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT
+ * The few facts of an ELF file that recording needs, read with bounds on everything.
+ */
+#ifndef ELFFILE_H
+#define ELFFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define ELFFILE_LOADS 16u
+
+struct elffile {
+	int bits; /* 64, 32 */
+	uint16_t machine, type;
+	char interp[256]; /* "" = none */
+	uint8_t build_id[64];
+	size_t build_id_size;
+	struct {
+		uint64_t offset, address, bytes;
+	} loads[ELFFILE_LOADS];
+	size_t load_count;
+};
+
+/* Where the bytes come from: a file, or a process's memory at `base`. */
+struct elffile_source {
+	int fd;
+	pid_t pid;
+	uint64_t base;
+};
+
+/* False when it is no ELF file. Fields that cannot be read stay empty. */
+bool elffile_read(const struct elffile_source *src, struct elffile *f);
+
+#endif

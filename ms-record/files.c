@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT
+ * Names and files of the traces of one run.
+ */
+#include "files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "libcommon/arena.h"
+#include "libcommon/err.h"
+#include "options.h"
+#include "session.h"
+#include "writer.h"
+
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+/* %p, %e, %t and %% of a pattern. malloc'ed; NULL with `err` set. */
+static char *expand(const char *pattern, const char *exe, pid_t pid, struct ms_err *err)
+{
+	char *out = NULL, when[32];
+	size_t n = 0;
+	time_t now = time(NULL);
+	struct tm tm;
+	FILE *f = open_memstream(&out, &n);
+	if (!f) {
+		ms_err_sys(err, "cannot make a file name");
+		return NULL;
+	}
+	strftime(when, sizeof when, "%Y%m%dT%H%M%S", localtime_r(&now, &tm));
+	for (const char *p = pattern; *p; p++) {
+		if (*p != '%') {
+			fputc(*p, f);
+			continue;
+		}
+		switch (*++p) {
+		case 'p':
+			fprintf(f, "%d", (int)pid);
+			break;
+		case 'e':
+			fputs(last_part(exe), f);
+			break;
+		case 't':
+			fputs(when, f);
+			break;
+		case '%':
+			fputc('%', f);
+			break;
+		default:
+			fclose(f);
+			free(out);
+			ms_err_set(err, "bad name '%s': after %% comes p, e, t or %%", pattern);
+			return NULL;
+		}
+	}
+	fclose(f);
+	return out;
+}
+
+/* Whoever called sudo shall own what is made for him. */
+static void give_to_user(int fd)
+{
+	const char *uid = getenv("SUDO_UID"), *gid = getenv("SUDO_GID");
+	if (geteuid() || !uid || !gid)
+		return;
+	if (fchown(fd, (uid_t)strtoul(uid, NULL, 10), (gid_t)strtoul(gid, NULL, 10)))
+		return; /* it stays root's: nothing is lost */
+}
+
+static struct output *make_output(const struct options *o, int fd, const char *path)
+{
+	struct output *out = output_new(fd, path);
+	out->addresses = !o->no_addresses;
+	out->level = o->level;
+	return out;
+}
+
+static struct output *open_descriptor(const struct options *o, const char *text, struct ms_err *err)
+{
+	char *end;
+	long fd = strtol(text + 3, &end, 10);
+	if (end == text + 3 || *end || fd < 0 || fd > 1 << 20 || fcntl((int)fd, F_GETFD) < 0) {
+		ms_err_set(err, "cannot write to '%s': no open descriptor", text);
+		return NULL;
+	}
+	if ((fcntl((int)fd, F_GETFL) & O_ACCMODE) == O_RDONLY) {
+		ms_err_set(err, "cannot write to '%s': open for reading only", text);
+		return NULL;
+	}
+	/* The command shall not have it. */
+	int own = fcntl((int)fd, F_DUPFD_CLOEXEC, 3);
+	if (own < 0) {
+		ms_err_sys(err, "cannot write to '%s'", text);
+		return NULL;
+	}
+	fcntl((int)fd, F_SETFD, FD_CLOEXEC);
+	return make_output(o, own, text);
+}
+
+/* A regular file: the old one is kept once as FILE~. */
+static int open_regular(const char *path, struct ms_err *err)
+{
+	char *old = NULL;
+	struct stat st;
+	if (!lstat(path, &st) && S_ISREG(st.st_mode) && st.st_size) {
+		if (asprintf(&old, "%s~", path) < 0)
+			return ms_err_set(err, "out of memory");
+		if (rename(path, old)) {
+			ms_err_sys(err, "cannot rename '%s' to '%s'", path, old);
+			free(old);
+			return -1;
+		}
+		free(old);
+	}
+	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0 && errno == ELOOP)
+		fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return ms_err_sys(err, "cannot open '%s'", path);
+	give_to_user(fd);
+	return fd;
+}
+
+/* An earlier run's folder: traces and index go, and the folder if nothing else is in it. */
+static void remove_folder(const char *folder)
+{
+	DIR *d = opendir(folder);
+	if (!d)
+		return;
+	for (struct dirent *e; (e = readdir(d));) {
+		size_t n = strlen(e->d_name);
+		bool trace = n > 6 && !strcmp(e->d_name + n - 6, ".trace");
+		if (trace || !strcmp(e->d_name, "index"))
+			unlinkat(dirfd(d), e->d_name, 0);
+	}
+	closedir(d);
+	rmdir(folder);
+}
+
+struct output *files_open(struct files *f, const struct options *o, const char *exe, pid_t pid,
+			  struct ms_err *err)
+{
+	struct stat st;
+	f->path = expand(o->output ? o->output : "%e.%p.trace", exe, pid, err);
+	if (!f->path)
+		return NULL;
+	if (!strncmp(f->path, "fd:", 3))
+		return open_descriptor(o, f->path, err);
+	if (!stat(f->path, &st) && S_ISDIR(st.st_mode)) {
+		ms_err_set(err, "cannot write '%s': a folder", f->path);
+		return NULL;
+	}
+	if (!stat(f->path, &st) && S_ISFIFO(st.st_mode))
+		return make_output(o, -1, f->path);
+	if (!stat(f->path, &st) && !S_ISREG(st.st_mode)) {
+		int fd = open(f->path, O_WRONLY | O_CLOEXEC);
+		if (fd < 0) {
+			ms_err_sys(err, "cannot open '%s'", f->path);
+			return NULL;
+		}
+		return make_output(o, fd, f->path);
+	}
+	int fd = open_regular(f->path, err);
+	if (fd < 0)
+		return NULL;
+	if (asprintf(&f->folder, "%s.d", f->path) < 0)
+		f->folder = NULL;
+	else
+		remove_folder(f->folder);
+	return make_output(o, fd, f->path);
+}
+
+static int make_folder(struct files *f, struct ms_err *err)
+{
+	if (f->folder_made)
+		return 0;
+	if (mkdir(f->folder, 0700) && errno != EEXIST)
+		return ms_err_sys(err, "cannot make folder '%s'", f->folder);
+	int fd = open(f->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0) {
+		give_to_user(fd);
+		close(fd);
+	}
+	f->folder_made = true;
+	return 0;
+}
+
+struct output *files_open_further(struct files *f, const struct options *o, const char *name,
+				  pid_t pid, uint32_t seq, struct ms_err *err)
+{
+	char *path = NULL;
+	if (!f->folder) {
+		ms_err_set(err, "'%s' has no folder for further programs", f->path);
+		return NULL;
+	}
+	if (make_folder(f, err))
+		return NULL;
+	if (asprintf(&path, "%s/%s.%d.%" PRIu32 ".trace", f->folder, name, (int)pid, seq) < 0) {
+		ms_err_set(err, "out of memory");
+		return NULL;
+	}
+	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	struct output *out = NULL;
+	if (fd < 0) {
+		ms_err_sys(err, "cannot open '%s'", path);
+	} else {
+		give_to_user(fd);
+		out = make_output(o, fd, path);
+	}
+	free(path);
+	return out;
+}
+
+void files_remove(struct files *f, const struct session *s)
+{
+	(void)f;
+	unlink(s->file);
+}
+
+static const char *how(const struct session *s, char room[32])
+{
+	if (s->ending == SESSION_EXECED)
+		return "exec";
+	if (s->ending == SESSION_STOPPED)
+		return "stopped";
+	if (s->exit_status < 0)
+		return "ended";
+	if (WIFSIGNALED(s->exit_status))
+		snprintf(room, 32, "signal:%d", WTERMSIG(s->exit_status));
+	else
+		snprintf(room, 32, "exit:%d", WEXITSTATUS(s->exit_status));
+	return room;
+}
+
+void files_index(struct files *f, const struct session *s)
+{
+	char *path = NULL, room[32];
+	if (!f->folder_made || asprintf(&path, "%s/index", f->folder) < 0)
+		return;
+	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	free(path);
+	if (fd < 0)
+		return;
+	struct stat st;
+	if (!fstat(fd, &st) && !st.st_size) {
+		give_to_user(fd);
+		dprintf(fd, "# image parent pid end allocations peak_bytes file\n");
+	}
+	char parent[16] = "-";
+	if (s->parent_image)
+		snprintf(parent, sizeof parent, "%" PRIu32, s->parent_image - 1);
+	dprintf(fd, "%" PRIu32 "\t%s\t%d\t%s\t%" PRIu64 "\t%" PRIu64 "\t%s\n", s->image, parent,
+		(int)s->pid, how(s, room), s->stats.allocations, s->stats.peak_bytes,
+		last_part(s->file));
+	close(fd);
+}
+
+void files_done(struct files *f)
+{
+	if (f->folder_made)
+		rmdir(f->folder);
+	free(f->path);
+	free(f->folder);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT
+ * Names and files of the traces of one run: FILE, FILE~, FILE.d/ and its index.
+ */
+#ifndef FILES_H
+#define FILES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct ms_err;
+struct options;
+struct output;
+struct session;
+
+struct files {
+	char *path;   /* of the launched image's trace; "fd:N" for a descriptor */
+	char *folder; /* FILE.d, or NULL: there can be none */
+	bool folder_made;
+};
+
+/* Works out the name of the trace of `exe` (a path) as process `pid` and opens it. An old file goes
+ * to FILE~, an old FILE.d is removed. NULL with `err` set. */
+struct output *files_open(struct files *f, const struct options *o, const char *exe, pid_t pid,
+			  struct ms_err *err);
+/* A trace in FILE.d for image `seq`. NULL with `err` set. */
+struct output *files_open_further(struct files *f, const struct options *o, const char *name,
+				  pid_t pid, uint32_t seq, struct ms_err *err);
+/* Removes a trace that is not kept. */
+void files_remove(struct files *f, const struct session *s);
+/* Adds a finished image to FILE.d/index. */
+void files_index(struct files *f, const struct session *s);
+/* Removes FILE.d if nothing is in it, and frees. */
+void files_done(struct files *f);
+
+#endif

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT
+ * The end of a trace: what was lost, then one record with all counts.
+ */
+#include "finish.h"
+
+#include <string.h>
+#include <sys/wait.h>
+
+#include "format/trace.h"
+#include "libcommon/arena.h"
+#include "session.h"
+
+static void add_loss(struct session *s, uint64_t count, unsigned reason)
+{
+	if (!count)
+		return;
+	struct ms_record_writer *w = batch_record(&session_batch(s)->losses, 80);
+	ms_record_number(w, MS_LOSS_FROM, 0);
+	ms_record_number(w, MS_LOSS_TO, session_now(s));
+	ms_record_number(w, MS_LOSS_COUNT, count);
+	ms_record_number(w, MS_LOSS_REASON, reason);
+	ms_record_end(w);
+	s->stats.lost += count;
+}
+
+static void copy_text(char *to, size_t room, const char *shared)
+{
+	memcpy(to, shared, room);
+	to[room - 1] = '\0';
+	for (char *p = to; *p; p++)
+		if ((unsigned char)*p < ' ' || *p == 127)
+			*p = '?';
+}
+
+/* What the guest counted for the whole image. */
+static void take_session_counters(struct session *s)
+{
+	const struct mg_session *m = s->mem;
+	add_loss(s, __atomic_load_n(&m->no_ring_lost, __ATOMIC_RELAXED), MS_LOST_NO_RING);
+	add_loss(s, __atomic_load_n(&m->reentry_lost, __ATOMIC_RELAXED), MS_LOST_REENTRY);
+	copy_text(s->allocator, sizeof s->allocator, m->allocator);
+	if (__atomic_load_n(&m->guest_disabled, __ATOMIC_RELAXED))
+		copy_text(s->disabled, sizeof s->disabled, m->disabled_why);
+	s->passed_early = __atomic_load_n(&m->passed_early, __ATOMIC_RELAXED);
+	s->forks = __atomic_load_n(&m->forks, __ATOMIC_RELAXED);
+	s->guest_ready = __atomic_load_n(&m->guest_ready, __ATOMIC_RELAXED);
+}
+
+static unsigned reason_of(const struct session *s)
+{
+	if (__atomic_load_n(&s->out->failed, __ATOMIC_ACQUIRE))
+		return MS_ENDED_DISK;
+	switch (s->ending) {
+	case SESSION_EXECED:
+		return MS_ENDED_EXEC;
+	case SESSION_STOPPED:
+		return MS_ENDED_STOP;
+	default:
+		return MS_ENDED_EXIT;
+	}
+}
+
+static void add_counts(const struct stats *t, struct ms_record_writer *w)
+{
+	const struct {
+		unsigned field;
+		uint64_t value;
+	} counts[] = {{MS_END_EVENTS, t->events},
+		      {MS_END_ALLOCATIONS, t->allocations},
+		      {MS_END_LOST, t->lost},
+		      {MS_END_STACKS_CUT, t->stacks_cut},
+		      {MS_END_STACKS_TRUNCATED, t->stacks_truncated},
+		      {MS_END_STACKS_NOT_TAKEN, t->stacks_not_taken},
+		      {MS_END_INFERRED_FREES, t->inferred_frees},
+		      {MS_END_UNKNOWN_FREES, t->unknown_frees},
+		      {MS_END_REPAIRS, t->repairs},
+		      {MS_END_VIOLATIONS, t->violations},
+		      {MS_END_WAITED, t->waited_ns},
+		      {MS_END_WAITED_MAX, t->waited_max_ns},
+		      {MS_END_REMOTE_UNWINDS, t->remote_unwinds},
+		      {MS_END_VERIFIED, t->verified},
+		      {MS_END_MISMATCHES, t->mismatches}};
+	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+		ms_record_number(w, counts[i].field, counts[i].value);
+}
+
+static void add_exit(const struct session *s, struct ms_record_writer *w)
+{
+	if (s->ending != SESSION_EXITED || s->exit_status < 0)
+		return;
+	if (WIFEXITED(s->exit_status))
+		ms_record_number(w, MS_END_STATUS, (uint64_t)WEXITSTATUS(s->exit_status));
+	else if (WIFSIGNALED(s->exit_status))
+		ms_record_number(w, MS_END_SIGNAL, (uint64_t)WTERMSIG(s->exit_status));
+}
+
+/* "glibc 2.36, libfast.so": one field each. */
+static void add_allocators(const struct session *s, struct ms_record_writer *w)
+{
+	for (const char *p = s->allocator; *p;) {
+		size_t n = strcspn(p, ",");
+		if (n)
+			ms_record_bytes(w, MS_END_ALLOCATOR, p, n);
+		p += n + strspn(p + n, ", ");
+	}
+}
+
+void finish_trace(struct session *s)
+{
+	take_session_counters(s);
+	session_flush(s); /* what is left, so that the end block stands alone */
+	struct batch *b = session_batch(s);
+	struct ms_record_writer *w = batch_record(&b->end, 30 * 20 + 256 + 512);
+	ms_record_number(w, MS_END_TIME, session_now(s));
+	ms_record_number(w, MS_END_REASON, reason_of(s));
+	add_exit(s, w);
+	add_counts(&s->stats, w);
+	if (s->successor)
+		ms_record_string(w, MS_END_SUCCESSOR, s->successor);
+	add_allocators(s, w);
+	if (s->launched) {
+		ms_record_number(w, MS_END_IMAGES_KEPT, s->images_kept);
+		ms_record_number(w, MS_END_IMAGES_TRIVIAL, s->images_trivial);
+	}
+	ms_record_number(w, MS_END_CHILDREN_NOT_RECORDED, s->forks);
+	ms_record_end(w);
+	b->close = true;
+	session_flush(s);
+}

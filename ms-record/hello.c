@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT
+ * The handshake with guests.
+ *
+ * The name is random, but anyone can list abstract sockets: the kernel says who is at the other
+ * end, and only our own user's processes, root's, or descendants of ours are heard.
+ */
+#include "hello.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "control.h"
+#include "info.h"
+#include "libcommon/arena.h"
+#include "libcommon/err.h"
+#include "modules.h"
+#include "options.h"
+#include "samples.h"
+
+#define ANCESTORS_MAX 64
+
+int hello_listen(struct control *c, struct ms_err *err)
+{
+	uint64_t random[2];
+	if (getrandom(random, sizeof random, 0) != sizeof random)
+		return ms_err_sys(err, "cannot get random bytes");
+	snprintf(c->socket_name, sizeof c->socket_name, "memscope-%016llx%016llx",
+		 (unsigned long long)random[0], (unsigned long long)random[1]);
+	struct sockaddr_un a = {.sun_family = AF_UNIX};
+	size_t n = strlen(c->socket_name);
+	memcpy(a.sun_path + 1, c->socket_name, n);
+	c->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (c->listener < 0 ||
+	    bind(c->listener, (struct sockaddr *)&a,
+		 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n)) ||
+	    listen(c->listener, 1024))
+		return ms_err_sys(err, "cannot make a socket");
+	return 0;
+}
+
+/* ---- who is it ---- */
+
+static pid_t parent_of(pid_t pid)
+{
+	char path[32], text[512];
+	int ppid = 0;
+	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	ssize_t n = read(fd, text, sizeof text - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	const char *at = strrchr(text, ')');
+	if (at)
+		sscanf(at + 1, " %*c %d", &ppid);
+	return ppid;
+}
+
+static bool descends(pid_t pid)
+{
+	for (int i = 0; i < ANCESTORS_MAX && pid > 1; i++, pid = parent_of(pid))
+		if (pid == getpid())
+			return true;
+	return false;
+}
+
+static bool welcome_here(const struct control *c, const struct ucred *who)
+{
+	if (who->pid <= 0)
+		return false;
+	if (who->pid == c->launch.pid || who->uid == getuid() || who->uid == 0)
+		return true;
+	return getuid() == 0 && descends(who->pid);
+}
+
+/* ---- a new image ---- */
+
+static struct session *running(struct control *c, pid_t pid)
+{
+	for (struct session *s = c->sessions; s; s = s->next)
+		if (s->pid == pid && s->ending == SESSION_RUNS)
+			return s;
+	return NULL;
+}
+
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+/* The name of `file`, in FILE.d, as seen from the trace of `old`. */
+static char *relative(const struct control *c, const struct session *old, const char *file)
+{
+	char *path = NULL;
+	if (old->launched) {
+		if (asprintf(&path, "%s/%s", last_part(c->files.folder), last_part(file)) < 0)
+			path = NULL;
+		return path;
+	}
+	return strdup(last_part(file));
+}
+
+static char *exe_name(pid_t pid)
+{
+	char path[32], exe[4097];
+	snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
+	ssize_t n = readlink(path, exe, sizeof exe - 1);
+	exe[n > 0 ? n : 0] = '\0';
+	return strdup(n > 0 ? last_part(exe) : "unknown");
+}
+
+/* The trace for an image: FILE for the first of the command, else one in FILE.d. */
+static struct output *trace_for(struct control *c, pid_t pid, struct ms_err *err)
+{
+	if (c->first && pid == c->launch.pid) {
+		struct output *out = c->first;
+		c->first = NULL;
+		return out;
+	}
+	char *name = exe_name(pid);
+	struct output *out = files_open_further(&c->files, c->opt, name, pid, c->next_image, err);
+	free(name);
+	return out;
+}
+
+static void close_old(struct control *c, struct session *old, const struct session *now)
+{
+	if (now)
+		old->successor = relative(c, old, now->file);
+	control_end(c, old, SESSION_EXECED, -1);
+}
+
+static struct session *begin(struct control *c, pid_t pid, uint32_t parent)
+{
+	struct ms_err err = {0};
+	bool launched = c->first && pid == c->launch.pid;
+	struct output *out = trace_for(c, pid, &err);
+	if (!out)
+		return NULL;
+	struct session *s = session_new(c->opt, &c->writer, out, pid, &c->buffer_used, &err);
+	if (!s) {
+		if (launched)
+			c->first = out;
+		else
+			output_free(out);
+		return NULL;
+	}
+	s->launched = launched;
+	s->image = c->next_image++;
+	s->parent_image = parent;
+	s->file = strdup(out->path);
+	memcpy(s->run_id, c->run_id, sizeof s->run_id);
+	info_names(s);
+	info_write(s);
+	modules_read_maps(s);
+	samples_take(s, false);
+	return s;
+}
+
+static uint32_t parent_image(struct control *c, pid_t pid)
+{
+	const struct session *p = running(c, parent_of(pid));
+	return p ? p->image + 1 : 0;
+}
+
+/* The session for a process that said hello, or NULL: not recorded. */
+static struct session *new_image(struct control *c, pid_t pid)
+{
+	struct session *old = running(c, pid), *s = NULL;
+	bool wanted = !c->stopped && !c->over;
+	bool further = !c->first || pid != c->launch.pid;
+	if (further && (c->opt->follow == FOLLOW_NONE || !c->files.folder))
+		wanted = false;
+	if (wanted)
+		s = begin(c, pid, old ? old->image + 1 : parent_image(c, pid));
+	if (old)
+		close_old(c, old, s);
+	if (s) {
+		s->next = c->sessions;
+		c->sessions = s;
+	}
+	return s;
+}
+
+/* ---- the handshake ---- */
+
+static bool read_hello(int fd, struct mg_hello *h)
+{
+	struct timeval wait = {0, 200000};
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof wait);
+	return recv(fd, h, sizeof *h, 0) == sizeof *h && h->magic == MG_MAGIC &&
+	       h->version == MG_LAYOUT_VERSION;
+}
+
+static bool send_welcome(int fd, const struct session *s)
+{
+	struct mg_welcome w = {.magic = MG_MAGIC,
+			       .version = MG_LAYOUT_VERSION,
+			       .accept = s != NULL,
+			       .bytes = s ? s->memory_bytes : 0};
+	union {
+		char bytes[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control = {0};
+	struct iovec io = {&w, sizeof w};
+	struct msghdr m = {.msg_iov = &io, .msg_iovlen = 1};
+	if (s) {
+		m.msg_control = control.bytes;
+		m.msg_controllen = sizeof control.bytes;
+		struct cmsghdr *h = CMSG_FIRSTHDR(&m);
+		h->cmsg_level = SOL_SOCKET;
+		h->cmsg_type = SCM_RIGHTS;
+		h->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(h), &s->memfd, sizeof(int));
+	}
+	return sendmsg(fd, &m, MSG_NOSIGNAL) == sizeof w;
+}
+
+static void answer(struct control *c, int fd)
+{
+	struct ucred who;
+	socklen_t n = sizeof who;
+	struct mg_hello h;
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n) || !welcome_here(c, &who) ||
+	    !read_hello(fd, &h))
+		return;
+	struct session *s = new_image(c, who.pid);
+	bool sent = send_welcome(fd, s);
+	if (!s)
+		return;
+	drain_add(&c->drain, s);
+	if (!sent)
+		control_end(c, s, SESSION_STOPPED, -1);
+}
+
+void hello_accept(struct control *c)
+{
+	for (int fd; (fd = accept4(c->listener, NULL, NULL, SOCK_CLOEXEC)) >= 0;) {
+		answer(c, fd);
+		close(fd);
+	}
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT
+ * The first block of a trace: what runs where, from /proc.
+ */
+#include "info.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "format/trace.h"
+#include "libcommon/arena.h"
+#include "options.h"
+#include "session.h"
+
+#define TEXT_MAX ((size_t)1 << 20)
+
+/* Variables that change what an allocator or a program's memory does. */
+static const char *const interesting[] = {
+	"MALLOC_",      "GLIBC_TUNABLES=", "LD_PRELOAD=", "LD_LIBRARY_PATH=", "PYTHONMALLOC=",
+	"MALLOCSTATS=", "MIMALLOC_",       "TCMALLOC_",   "JEMALLOC_",        "PYTHONHASHSEED=",
+	"PATH=",        "LANG=",           "LC_ALL=",     "OMP_NUM_THREADS="};
+
+/* Reads a file of /proc/PID whole, NUL-terminated. malloc'ed; NULL when it cannot be. */
+static char *read_file(int folder, const char *name, size_t *size)
+{
+	int fd = openat(folder, name, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return NULL;
+	size_t n = 0, room = 4096;
+	char *text = ms_xrealloc(NULL, room + 1, 1);
+	ssize_t got;
+	while (n < TEXT_MAX && (got = read(fd, text + n, room - n)) > 0) {
+		n += (size_t)got;
+		if (n == room)
+			text = ms_xrealloc(text, (room *= 2) + 1, 1);
+	}
+	close(fd);
+	text[n] = '\0';
+	*size = n;
+	return text;
+}
+
+static char *read_link(int folder, const char *name)
+{
+	char path[4097];
+	ssize_t n = readlinkat(folder, name, path, sizeof path - 1);
+	if (n <= 0)
+		return NULL;
+	path[n] = '\0';
+	return strdup(path);
+}
+
+void info_names(struct session *s)
+{
+	char own[64] = "", theirs[64] = "";
+	s->exe = read_link(s->proc, "exe");
+	if (!s->exe)
+		s->exe = strdup("unknown");
+	const char *slash = strrchr(s->exe, '/');
+	s->name = strdup(slash ? slash + 1 : s->exe);
+	ssize_t a = readlink("/proc/self/ns/pid", own, sizeof own - 1);
+	ssize_t b = readlinkat(s->proc, "ns/pid", theirs, sizeof theirs - 1);
+	s->same_pidns = a <= 0 || b <= 0 || !strcmp(own, theirs);
+}
+
+static void add_args(struct session *s, struct ms_record_writer *w, const char *text, size_t n)
+{
+	(void)s;
+	for (size_t at = 0; at < n; at += strlen(text + at) + 1)
+		ms_record_string(w, MS_INFO_ARG, text + at);
+}
+
+static bool wanted(const struct options *o, const char *line)
+{
+	for (size_t i = 0; i < sizeof interesting / sizeof *interesting; i++)
+		if (!strncmp(line, interesting[i], strlen(interesting[i])))
+			return true;
+	for (size_t i = 0; i < o->env.n; i++)
+		if (!strcmp(line, o->env.v[i]))
+			return true;
+	return false;
+}
+
+static void add_env(struct session *s, struct ms_record_writer *w, const char *text, size_t n)
+{
+	for (size_t at = 0; at < n; at += strlen(text + at) + 1)
+		if (wanted(s->opt, text + at))
+			ms_record_string(w, MS_INFO_ENV, text + at);
+}
+
+static uint64_t parent_pid(const struct session *s)
+{
+	size_t n;
+	unsigned long long ppid = 0;
+	char *stat = read_file(s->proc, "stat", &n);
+	const char *at = stat ? strrchr(stat, ')') : NULL;
+	if (at)
+		sscanf(at + 1, " %*c %llu", &ppid);
+	free(stat);
+	return ppid;
+}
+
+/* "b2a5e1c0-...": the dashes go, 16 bytes stay. */
+static size_t boot_id(uint8_t out[16])
+{
+	size_t size, n = 0;
+	char *text = read_file(AT_FDCWD, "/proc/sys/kernel/random/boot_id", &size);
+	for (const char *p = text; p && *p && n < 16; p++) {
+		unsigned byte;
+		if (*p == '-')
+			continue;
+		if (sscanf(p, "%2x", &byte) != 1)
+			break;
+		out[n++] = (uint8_t)byte;
+		p++;
+	}
+	free(text);
+	return n;
+}
+
+static void add_machine(struct session *s, struct ms_record_writer *w)
+{
+	struct utsname u;
+	uint8_t boot[16];
+	struct stat st;
+	if (!uname(&u)) {
+		char kernel[sizeof u.sysname + sizeof u.release + 2];
+		snprintf(kernel, sizeof kernel, "%s %s", u.sysname, u.release);
+		ms_record_string(w, MS_INFO_HOST, u.nodename);
+		ms_record_string(w, MS_INFO_KERNEL, kernel);
+	}
+	size_t n = boot_id(boot);
+	if (n)
+		ms_record_bytes(w, MS_INFO_BOOT_ID, boot, n);
+	if (!fstat(s->proc, &st))
+		ms_record_number(w, MS_INFO_UID, st.st_uid);
+	ms_record_number(w, MS_INFO_PAGE_SIZE, (uint64_t)sysconf(_SC_PAGESIZE));
+}
+
+void info_write(struct session *s)
+{
+	size_t args_size = 0, env_size = 0;
+	char *args = s->opt->no_args ? NULL : read_file(s->proc, "cmdline", &args_size);
+	char *env = s->opt->no_args ? NULL : read_file(s->proc, "environ", &env_size);
+	char *cwd = read_link(s->proc, "cwd");
+	/* A string of one byte costs a dozen at most. */
+	size_t bytes = 12 * (args_size + env_size) + 16384;
+	struct ms_record_writer *w = batch_record(&session_batch(s)->info, bytes);
+	ms_record_number(w, MS_INFO_PID, (uint64_t)s->pid);
+	ms_record_number(w, MS_INFO_PPID, parent_pid(s));
+	ms_record_string(w, MS_INFO_EXE, s->exe);
+	if (args)
+		add_args(s, w, args, args_size);
+	if (env)
+		add_env(s, w, env, env_size);
+	if (cwd)
+		ms_record_string(w, MS_INFO_CWD, cwd);
+	add_machine(s, w);
+	ms_record_number(w, MS_INFO_START_WALL, s->clock.start_wall);
+	ms_record_number(w, MS_INFO_START_MONO, s->clock.start_mono);
+	ms_record_string(w, MS_INFO_RECORDER, "ms-record " MS_VERSION);
+	ms_record_number(w, MS_INFO_SAMPLE_BYTES, 0);
+	ms_record_number(w, MS_INFO_DEPTH, s->opt->depth);
+	ms_record_string(w, MS_INFO_CLOCK, s->clock.tsc ? "tsc" : "sequence");
+	ms_record_bytes(w, MS_INFO_SESSION, s->run_id, sizeof s->run_id);
+	ms_record_number(w, MS_INFO_IMAGE, s->image);
+	if (s->parent_image)
+		ms_record_number(w, MS_INFO_PARENT_IMAGE, s->parent_image);
+	ms_record_end(w);
+	free(args);
+	free(env);
+	free(cwd);
+}

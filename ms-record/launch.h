@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT
+ * Starting the command: found, checked, and run with the guest preloaded.
+ */
+#ifndef LAUNCH_H
+#define LAUNCH_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct ms_err;
+struct options;
+
+struct launch {
+	char *program;      /* path of the command */
+	char *guest;        /* path of libmemscope-preload.so */
+	const char *socket; /* name of the abstract socket */
+	sigset_t mask;      /* of signals, as we inherited it */
+	int status;         /* for our exit when something fails: 125, 126, 127 */
+	pid_t pid;
+	int go;     /* pipe: one byte lets the child exec */
+	int result; /* pipe: errno of a failed exec, or the end */
+};
+
+/* Finds the command along PATH and checks that it can be recorded. 0, or -1 with `err` and
+ * l->status set. */
+int launch_find(struct launch *l, const struct options *o, struct ms_err *err);
+/* Forks a child that waits to be let go. 0, or -1 with `err` set. */
+int launch_fork(struct launch *l, const struct options *o, struct ms_err *err);
+/* Lets the child exec; waits until it did. 0, or -1 with `err` and l->status set (the child is
+ * reaped). */
+int launch_go(struct launch *l, struct ms_err *err);
+/* Ends the waiting child instead. */
+void launch_cancel(struct launch *l);
+/* A file beside this program: in its folder, or ../lib/memscope. malloc'ed, NULL when there is
+ * none. */
+char *launch_beside(const char *name);
+
+#endif

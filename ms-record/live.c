@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT
+ * The table of live blocks.
+ */
+#include "live.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libcommon/arena.h"
+
+#define FIRST_BITS 12u
+
+static void make(struct live *l, unsigned bits)
+{
+	size_t n = (size_t)1 << bits;
+	l->slots = ms_xrealloc(NULL, n, sizeof *l->slots);
+	memset(l->slots, 0, n * sizeof *l->slots);
+	l->mask = n - 1;
+	l->shift = 64 - bits;
+	l->count = 0;
+}
+
+void live_init(struct live *l)
+{
+	make(l, FIRST_BITS);
+}
+
+void live_free(struct live *l)
+{
+	free(l->slots);
+	l->slots = NULL;
+}
+
+struct live_block *live_find(const struct live *l, uint64_t address)
+{
+	for (size_t i = live_slot(l, address);; i++) {
+		struct live_block *b = &l->slots[i & l->mask];
+		if (b->address == address)
+			return b;
+		if (!b->address)
+			return NULL;
+	}
+}
+
+static void grow(struct live *l)
+{
+	struct live old = *l;
+	make(l, 64 - old.shift + 1);
+	for (size_t i = 0; i <= old.mask; i++)
+		if (old.slots[i].address)
+			live_put(l, old.slots[i].address, old.slots[i].number, old.slots[i].size);
+	free(old.slots);
+}
+
+void live_put(struct live *l, uint64_t address, uint64_t number, uint64_t size)
+{
+	if (l->count > l->mask / 2)
+		grow(l);
+	size_t i = live_slot(l, address);
+	while (l->slots[i & l->mask].address)
+		i++;
+	l->slots[i & l->mask] = (struct live_block){address, number, size};
+	l->count++;
+}
+
+bool live_take(struct live *l, uint64_t address, struct live_block *out)
+{
+	struct live_block *b = live_find(l, address);
+	if (!b)
+		return false;
+	*out = *b;
+	l->count--;
+	size_t hole = (size_t)(b - l->slots);
+	for (size_t i = hole + 1;; i++) {
+		struct live_block *next = &l->slots[i & l->mask];
+		if (!next->address)
+			break;
+		/* A block may fill the hole unless its own place lies after the hole. */
+		size_t home = live_slot(l, next->address);
+		if (((i - home) & l->mask) >= ((i - hole) & l->mask)) {
+			l->slots[hole & l->mask] = *next;
+			hole = i;
+		}
+	}
+	l->slots[hole & l->mask].address = 0;
+	return true;
+}

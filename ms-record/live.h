@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ * The table of live blocks: address -> allocation number and size.
+ *
+ * Open addressing with linear probing, grown at half full; removal shifts back what follows, so
+ * there are no tombstones and a long run does not slow down.
+ */
+#ifndef LIVE_H
+#define LIVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct live_block {
+	uint64_t address; /* 0 = empty slot */
+	uint64_t number;
+	uint64_t size;
+};
+
+struct live {
+	struct live_block *slots;
+	size_t mask, count;
+	unsigned shift;
+};
+
+void live_init(struct live *l);
+void live_free(struct live *l);
+/* The block at `address` (not 0), or NULL. Valid until the next live_put or live_take. */
+struct live_block *live_find(const struct live *l, uint64_t address);
+/* Adds a block that is not there. */
+void live_put(struct live *l, uint64_t address, uint64_t number, uint64_t size);
+/* Removes the block at `address` into *out; false when there is none. */
+bool live_take(struct live *l, uint64_t address, struct live_block *out);
+/* Brings the place of `address` into the cache. */
+static inline size_t live_slot(const struct live *l, uint64_t address)
+{
+	return (size_t)(((address >> 4) * UINT64_C(0x9e3779b97f4a7c15)) >> l->shift);
+}
+static inline void live_prefetch(const struct live *l, uint64_t address)
+{
+	__builtin_prefetch(&l->slots[live_slot(l, address)]);
+}
+
+#endif

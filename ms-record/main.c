@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT
+ * ms-record: run a command and record every allocation, with its call stack, into a trace.
+ *
+ * The files, in the order in which data meets them:
+ *   options.c   the command line
+ *   launch.c    the command found, checked (elffile.c) and started with the guest preloaded
+ *   files.c     names of traces, FILE~, FILE.d/
+ *   control.c   the control thread: signals, ends, timers; hello.c: a guest says hello
+ *   session.c   one process image: its shared memory; info.c: what it is
+ *   samples.c   /proc figures of it
+ *   drain.c     the draining thread: rounds over all sessions
+ *   ring.c      rings: made ready, looked at, taken back; parse.c: their records, checked
+ *   stacks.c    call stacks interned; modules.c, threads.c: what they and events refer to
+ *   remote.c    stacks that only libunwind can walk
+ *   clock.c     stamps to time
+ *   merge.c     all rings in one order, to events; live.c: the blocks that are live
+ *   batch.c     a span of a trace on its way to
+ *   writer.c    the writing thread; encode.c: batches to blocks
+ *   finish.c    the end block; symbols.c: symbols appended by ms-snap
+ *   summary.c   what is said at the end
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "control.h"
+#include "libcommon/err.h"
+#include "options.h"
+#include "summary.h"
+
+enum { STATUS_OWN_FAILURE = 125 };
+
+/* Ends as the command did: with its status, or by its signal (without a core file of our own). */
+static int end_as(int status)
+{
+	if (!WIFSIGNALED(status))
+		return WEXITSTATUS(status);
+	struct rlimit none = {0, 0};
+	sigset_t set;
+	int sig = WTERMSIG(status);
+	setrlimit(RLIMIT_CORE, &none);
+	signal(sig, SIG_DFL);
+	sigemptyset(&set);
+	sigaddset(&set, sig);
+	fflush(NULL);
+	raise(sig);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	return 128 + sig;
+}
+
+static int record(const struct options *o)
+{
+	struct control c;
+	struct ms_err err = {0};
+	if (control_start(&c, o, &err)) {
+		fprintf(stderr, "ms-record: %s\n", err.text);
+		return c.launch.status;
+	}
+	control_run(&c);
+	control_symbols(&c);
+	if (!o->quiet)
+		summary_print(&c);
+	int status = c.status;
+	if (!c.abandoned)
+		control_free(&c);
+	return end_as(status);
+}
+
+int main(int argc, char **argv)
+{
+	struct options o;
+	struct ms_err err = {0};
+	if (options_read(&o, argc, argv, &err)) {
+		fprintf(stderr, "ms-record: %s\n", err.text);
+		return STATUS_OWN_FAILURE;
+	}
+	if (o.help)
+		fputs(options_help, stdout);
+	if (o.version)
+		puts("ms-record " MS_VERSION);
+	if (o.help || o.version)
+		return fflush(stdout) ? STATUS_OWN_FAILURE : 0;
+	int status = record(&o);
+	free(o.env.v);
+	return status;
+}

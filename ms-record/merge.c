@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: MIT
+ * The merge: items of all rings in the order of their stamps, to events of the trace.
+ *
+ * Per address, allocation and free must alternate. A stamp can be taken a little early by the
+ * processor, so before an allocation at a live address counts as a lost free, the free is looked
+ * for just ahead and taken first; before a free of a dead address counts as unknown, the allocation
+ * is looked for and the free done right after it. Up to 2 us that is a repair, beyond it a
+ * violation of the clock's promise; both are counted.
+ */
+#include "merge.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/trace.h"
+#include "libcommon/arena.h"
+#include "session.h"
+
+#define REPAIR_NS 2000u
+#define LOOK_NS 50000u
+#define USER_BLOCK (UINT64_C(1) << 63)
+
+static uint64_t stamps_of(const struct session *s, uint64_t ns)
+{
+	/* A shared counter gives exact order: a few steps are ample. */
+	return s->clock.tsc ? (uint64_t)((double)ns * (double)s->tsc_hz / 1e9) : ns / 1000;
+}
+
+uint64_t merge_lookahead(const struct session *s)
+{
+	return stamps_of(s, LOOK_NS);
+}
+
+/* ---- events ---- */
+
+static struct batch_event *emit(struct session *s, uint8_t kind, uint32_t thread, uint64_t key)
+{
+	struct batch *b = session_batch(s);
+	if (b->events.n >= BATCH_EVENTS) {
+		session_flush(s);
+		b = session_batch(s);
+	}
+	if (!b->events.n)
+		s->batch_since = session_now(s);
+	struct batch_event *e = MS_PUSH(&b->events);
+	memset(e, 0, sizeof *e);
+	e->ev.kind = kind;
+	e->ev.thread = thread;
+	e->ev.time_ticks = clock_tick(&s->clock, key >> 1);
+	s->stats.events++;
+	return e;
+}
+
+static void count_freed(struct session *s, const struct batch_event *e)
+{
+	s->stats.live_bytes -= e->old_size;
+	s->stats.live_blocks--;
+}
+
+/* A live block goes. */
+static void release(struct session *s, uint8_t kind, uint32_t thread, uint64_t key,
+		    const struct live_block *b, uint32_t stack)
+{
+	struct batch_event *e = emit(s, kind, thread, key);
+	e->ev.freed = b->number;
+	e->ev.stack = stack;
+	e->old_address = b->address & ~USER_BLOCK;
+	e->old_size = b->size;
+	count_freed(s, e);
+	if (kind == MS_EV_FREE_INFERRED) {
+		s->stats.inferred_frees++;
+		return;
+	}
+	s->stats.frees++;
+	if (s->threads.v[thread].last_number == b->number)
+		s->stats.temporary++;
+}
+
+static void unknown_free(struct session *s, uint32_t thread, const struct item *it)
+{
+	struct batch_event *e = emit(s, MS_EV_FREE_UNKNOWN, thread, it->key);
+	e->ev.address = it->address & ~USER_BLOCK;
+	e->ev.stack = it->stack;
+	s->stats.unknown_frees++;
+}
+
+static void free_block(struct session *s, uint32_t thread, const struct item *it)
+{
+	struct live_block b;
+	if (live_take(&s->live, it->address, &b))
+		release(s, MS_EV_FREE, thread, it->key, &b, it->stack);
+	else
+		unknown_free(s, thread, it);
+}
+
+/* ---- repair ---- */
+
+/* The first item of another ring, at most `reach` after `key`, that concerns `address` as `frees`
+ * says. */
+static struct item *look_ahead(struct session *s, uint64_t address, bool frees, uint64_t key,
+			       struct reader **whose)
+{
+	uint64_t last = key + (merge_lookahead(s) << 1);
+	struct item *found = NULL;
+	for (uint32_t i = 0; i < s->prepared; i++) {
+		struct reader *r = &s->readers[i];
+		for (size_t k = r->first; k < r->count && r->items[k].key <= last; k++) {
+			struct item *it = &r->items[k];
+			bool is_free = it->kind == ITEM_FREE || it->kind == ITEM_RELEASE;
+			bool is_alloc = it->kind == ITEM_ALLOC || it->kind == ITEM_REALLOC;
+			if (it->address != address || (frees ? !is_free : !is_alloc))
+				continue;
+			if (!found || it->key < found->key) {
+				found = it;
+				*whose = r;
+			}
+			break;
+		}
+	}
+	return found;
+}
+
+static void count_repair(struct session *s, uint64_t from, uint64_t to)
+{
+	if (to - from <= stamps_of(s, REPAIR_NS) << 1)
+		s->stats.repairs++;
+	else
+		s->stats.violations++;
+}
+
+static void take_release(struct session *s, struct reader *r, const struct item *it)
+{
+	struct released *rel = &r->released[it->link];
+	struct live_block b = {0};
+	rel->found = live_take(&s->live, it->address, &b);
+	*rel = (struct released){b.number, b.address, b.size, rel->found};
+}
+
+/* An allocation at an address that is still live: a free that is stamped late, or a lost one. */
+static void make_way(struct session *s, uint32_t thread, const struct item *it)
+{
+	struct reader *r;
+	struct item *f = look_ahead(s, it->address, true, it->key, &r);
+	if (f) {
+		count_repair(s, it->key, f->key);
+		f->key = it->key;
+		if (f->kind == ITEM_FREE)
+			free_block(s, r->thread, f);
+		else
+			take_release(s, r, f);
+		f->kind = ITEM_DONE;
+		return;
+	}
+	struct live_block b;
+	if (live_take(&s->live, it->address, &b))
+		release(s, MS_EV_FREE_INFERRED, thread, it->key, &b, 0);
+}
+
+/* ---- one item ---- */
+
+static void bind_block(struct session *s, struct batch_event *e, const struct item *it)
+{
+	struct stats *st = &s->stats;
+	e->ev.number = s->number;
+	e->ev.size = it->size;
+	e->ev.stack = it->stack;
+	e->ev.address = it->address & ~USER_BLOCK;
+	live_put(&s->live, it->address, s->number, it->size);
+	s->threads.v[e->ev.thread].last_number = s->number++;
+	st->allocations++;
+	st->allocated_bytes += it->size;
+	st->live_blocks++;
+	st->live_bytes += it->size;
+	if (st->live_bytes > st->peak_bytes) {
+		st->peak_bytes = st->live_bytes;
+		st->peak_blocks = st->live_blocks;
+		st->peak_ns = e->ev.time_ticks * MS_TRACE_TICK_NS;
+	}
+}
+
+static void do_alloc(struct session *s, struct reader *r, const struct item *it)
+{
+	if (live_find(&s->live, it->address))
+		make_way(s, r->thread, it);
+	bind_block(s, emit(s, MS_EV_ALLOC, r->thread, it->key), it);
+}
+
+static void do_realloc(struct session *s, struct reader *r, const struct item *it)
+{
+	if (live_find(&s->live, it->address))
+		make_way(s, r->thread, it);
+	const struct released *old = &r->released[it->link];
+	struct batch_event *e =
+		emit(s, old->found ? MS_EV_REALLOC : MS_EV_REALLOC_UNKNOWN, r->thread, it->key);
+	if (old->found) {
+		e->ev.freed = old->number;
+		e->old_address = old->address & ~USER_BLOCK;
+		e->old_size = old->size;
+		count_freed(s, e);
+		s->stats.frees++;
+		if (s->threads.v[r->thread].last_number == old->number)
+			s->stats.temporary++;
+	} else {
+		s->stats.unknown_frees++;
+	}
+	s->stats.reallocs++;
+	bind_block(s, e, it);
+}
+
+static void do_free(struct session *s, struct reader *r, const struct item *it)
+{
+	struct live_block b;
+	if (live_take(&s->live, it->address, &b)) {
+		release(s, MS_EV_FREE, r->thread, it->key, &b, it->stack);
+		return;
+	}
+	struct reader *other;
+	struct item *a = look_ahead(s, it->address, false, it->key, &other);
+	if (a && other != r && !a->free_by) {
+		count_repair(s, it->key, a->key);
+		a->free_by = r->thread + 1;
+		return;
+	}
+	unknown_free(s, r->thread, it);
+}
+
+static void do_mark(struct session *s, struct reader *r, const struct item *it)
+{
+	char *name = (char *)(uintptr_t)it->size;
+	struct ms_record_writer *w = batch_record(&session_batch(s)->marks, strlen(name) + 80);
+	ms_record_number(w, MS_MARK_TIME, clock_ns(&s->clock, it->key >> 1));
+	ms_record_string(w, MS_MARK_NAME, name);
+	ms_record_number(w, MS_MARK_EVENT, s->stats.events);
+	ms_record_number(w, MS_MARK_THREAD, r->thread + 1);
+	ms_record_end(w);
+	free(name);
+	session_flush(s); /* the event block ends here */
+}
+
+static void do_failed(struct session *s, struct reader *r, const struct item *it)
+{
+	struct batch_event *e = emit(s, MS_EV_FAILED, r->thread, it->key);
+	e->ev.size = it->size;
+	e->ev.stack = it->stack;
+	s->stats.failed++;
+}
+
+static void process(struct session *s, struct reader *r, const struct item *it)
+{
+	switch ((enum item_kind)it->kind) {
+	case ITEM_ALLOC:
+		do_alloc(s, r, it);
+		break;
+	case ITEM_REALLOC:
+		do_realloc(s, r, it);
+		break;
+	case ITEM_FREE:
+		do_free(s, r, it);
+		break;
+	case ITEM_RELEASE:
+		take_release(s, r, it);
+		break;
+	case ITEM_FAILED:
+		do_failed(s, r, it);
+		break;
+	case ITEM_MARK:
+		do_mark(s, r, it);
+		break;
+	case ITEM_DONE:
+		return;
+	}
+	if (it->free_by) {
+		struct item f = {.key = it->key, .address = it->address, .kind = ITEM_FREE};
+		free_block(s, it->free_by - 1, &f);
+	}
+}
+
+/* ---- the merge ---- */
+
+struct run {
+	uint64_t key;
+	struct reader *r;
+};
+
+static void sift_down(struct run *h, size_t n, size_t i)
+{
+	for (size_t c; (c = 2 * i + 1) < n; i = c) {
+		if (c + 1 < n && h[c + 1].key < h[c].key)
+			c++;
+		if (h[i].key <= h[c].key)
+			return;
+		struct run t = h[i];
+		h[i] = h[c];
+		h[c] = t;
+	}
+}
+
+/* Items of one ring while they are not later than `until`. */
+static void take_run(struct session *s, struct reader *r, uint64_t until)
+{
+	while (r->first < r->count && r->items[r->first].key <= until) {
+		const struct item *it = &r->items[r->first];
+		s->merged_key = it->key;
+		process(s, r, it);
+		r->first++;
+	}
+}
+
+void merge_until(struct session *s, uint64_t limit)
+{
+	uint64_t end = limit == UINT64_MAX ? UINT64_MAX : (limit << 1) - 1;
+	struct run *heap = ms_xrealloc(NULL, s->prepared + 1, sizeof *heap);
+	size_t n = 0;
+	for (uint32_t i = 0; i < s->prepared; i++) {
+		struct reader *r = &s->readers[i];
+		if (r->first < r->count && r->items[r->first].key <= end)
+			heap[n++] = (struct run){r->items[r->first].key, r};
+	}
+	for (size_t i = n / 2; i-- > 0;)
+		sift_down(heap, n, i);
+	while (n) {
+		struct reader *r = heap[0].r;
+		uint64_t until = end;
+		for (size_t c = 1; c < n && c < 3; c++)
+			until = heap[c].key < until ? heap[c].key : until;
+		take_run(s, r, until);
+		if (r->first < r->count && r->items[r->first].key <= end)
+			heap[0].key = r->items[r->first].key;
+		else
+			heap[0] = heap[--n];
+		sift_down(heap, n, 0);
+	}
+	free(heap);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT
+ * Modules of a recorded image: from the guest's table and /proc/PID/maps to records of the trace.
+ */
+#ifndef MODULES_H
+#define MODULES_H
+
+#include <stdint.h>
+
+struct modules;
+struct session;
+
+void modules_init(struct modules *m, uint32_t max);
+void modules_free(struct modules *m);
+/* Reads /proc/PID/maps. */
+void modules_read_maps(struct session *s);
+/* Takes over what the guest added or closed since the last call. */
+void modules_update(struct session *s);
+/* Id of the module that held `ip` in `epoch`, 0 = none known. Looks into /proc/PID/maps when it
+ * must. */
+uint32_t modules_find(struct session *s, uint64_t ip, uint32_t epoch);
+
+/* The epoch at that stamp. */
+uint32_t modules_epoch_at(const struct session *s, uint64_t stamp);
+
+#endif

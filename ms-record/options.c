@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT
+ * The command line of ms-record.
+ */
+#include "options.h"
+
+#include <getopt.h>
+#include <string.h>
+
+#include "libcommon/arena.h"
+#include "libcommon/err.h"
+#include "libcommon/units.h"
+
+const char options_help[] =
+	"usage: ms-record [-o FILE] [options] [--] COMMAND [ARG...]\n"
+	"Record every allocation of COMMAND, with its call stack, into a trace.\n"
+	"\n"
+	"  -o, --output FILE      trace to write (default EXE.PID.trace; %p pid, %e executable,\n"
+	"                         %t start time; fd:N an open descriptor)\n"
+	"  -d, --duration DUR     stop recording after DUR; COMMAND goes on\n"
+	"  -i, --interval DUR     time between samples of /proc (default 100ms)\n"
+	"  -z, --level N          compression level of zstd, 1 to 19 (default 1)\n"
+	"      --depth N          longest stack kept whole (default 512); the middle of deeper "
+	"ones is cut\n"
+	"      --follow=WHAT      programs that COMMAND runs: all, exec (default; without trivial "
+	"ones), none\n"
+	"      --env NAME=VALUE   set a variable for COMMAND; may be repeated\n"
+	"      --overflow=WHAT    a thread whose buffer is full: wait[:DUR] (default wait:2s), "
+	"drop\n"
+	"      --buffer SIZE      most shared memory for buffers (default 64M)\n"
+	"      --no-symbols       do not append symbols at the end\n"
+	"      --no-args          leave command line and environment out of the trace\n"
+	"      --no-addresses     leave the addresses of blocks out of the trace\n"
+	"      --verify           compare every call stack with an independent walk\n"
+	"  -q, --quiet            say nothing\n"
+	"  -v, --verbose          say more at the end\n"
+	"  -h, --help             show this\n"
+	"  -V, --version          show the version\n"
+	"\n"
+	"Sizes take k, M, G; durations ms, s, m, h. Manual: ms-record(1)\n";
+
+enum {
+	OPT_DEPTH = 256,
+	OPT_FOLLOW,
+	OPT_ENV,
+	OPT_OVERFLOW,
+	OPT_BUFFER,
+	OPT_NO_SYMBOLS,
+	OPT_NO_ARGS,
+	OPT_NO_ADDRESSES,
+	OPT_VERIFY
+};
+
+static const struct option longs[] = {
+	{"output", required_argument, NULL, 'o'},
+	{"duration", required_argument, NULL, 'd'},
+	{"interval", required_argument, NULL, 'i'},
+	{"level", required_argument, NULL, 'z'},
+	{"quiet", no_argument, NULL, 'q'},
+	{"verbose", no_argument, NULL, 'v'},
+	{"help", no_argument, NULL, 'h'},
+	{"version", no_argument, NULL, 'V'},
+	{"depth", required_argument, NULL, OPT_DEPTH},
+	{"follow", required_argument, NULL, OPT_FOLLOW},
+	{"env", required_argument, NULL, OPT_ENV},
+	{"overflow", required_argument, NULL, OPT_OVERFLOW},
+	{"buffer", required_argument, NULL, OPT_BUFFER},
+	{"no-symbols", no_argument, NULL, OPT_NO_SYMBOLS},
+	{"no-args", no_argument, NULL, OPT_NO_ARGS},
+	{"no-addresses", no_argument, NULL, OPT_NO_ADDRESSES},
+	{"verify", no_argument, NULL, OPT_VERIFY},
+	{0},
+};
+
+static int read_follow(struct options *o, const char *s, struct ms_err *err)
+{
+	static const struct {
+		const char *name;
+		enum follow follow;
+	} names[] = {{"all", FOLLOW_ALL}, {"none", FOLLOW_NONE}, {"exec", FOLLOW_EXEC}};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (!strcmp(s, names[i].name)) {
+			o->follow = names[i].follow;
+			return 0;
+		}
+	return ms_err_set(err, "bad --follow '%s': all, none or exec", s);
+}
+
+static int read_overflow(struct options *o, const char *s, struct ms_err *err)
+{
+	if (!strcmp(s, "drop")) {
+		o->wait_ns = 0;
+		return 0;
+	}
+	if (!strcmp(s, "wait"))
+		return 0;
+	if (strncmp(s, "wait:", 5))
+		return ms_err_set(err, "bad --overflow '%s': wait, wait:DUR or drop", s);
+	if (ms_parse_duration(s + 5, &o->wait_ns, err))
+		return -1;
+	return o->wait_ns ? 0 : ms_err_set(err, "bad --overflow '%s': use drop", s);
+}
+
+static int read_env(struct options *o, const char *s, struct ms_err *err)
+{
+	const char *eq = strchr(s, '=');
+	if (!eq || eq == s)
+		return ms_err_set(err, "bad --env '%s': NAME=VALUE is needed", s);
+	*MS_PUSH(&o->env) = s;
+	return 0;
+}
+
+static int read_interval(struct options *o, const char *s, struct ms_err *err)
+{
+	if (ms_parse_duration(s, &o->interval_ns, err))
+		return -1;
+	return o->interval_ns >= 1000000
+		       ? 0
+		       : ms_err_set(err, "bad --interval '%s': at least 1ms is needed", s);
+}
+
+static int read_buffer(struct options *o, const char *s, struct ms_err *err)
+{
+	if (ms_parse_size(s, &o->buffer_bytes, err))
+		return -1;
+	return o->buffer_bytes >= 1u << 20
+		       ? 0
+		       : ms_err_set(err, "bad --buffer '%s': at least 1M is needed", s);
+}
+
+static int read_number(const char *s, const char *what, uint64_t min, uint64_t max, uint64_t *n,
+		       struct ms_err *err)
+{
+	return ms_parse_count(s, what, min, max, n, err);
+}
+
+static int read_long(struct options *o, int c, const char *arg, struct ms_err *err)
+{
+	uint64_t n;
+	switch (c) {
+	case OPT_DEPTH:
+		if (read_number(arg, "--depth", 2, 1000000, &n, err))
+			return -1;
+		o->depth = (uint32_t)n;
+		return 0;
+	case OPT_FOLLOW:
+		return read_follow(o, arg, err);
+	case OPT_ENV:
+		return read_env(o, arg, err);
+	case OPT_OVERFLOW:
+		return read_overflow(o, arg, err);
+	case OPT_BUFFER:
+		return read_buffer(o, arg, err);
+	case OPT_NO_SYMBOLS:
+		o->no_symbols = true;
+		return 0;
+	case OPT_NO_ARGS:
+		o->no_args = true;
+		return 0;
+	case OPT_NO_ADDRESSES:
+		o->no_addresses = true;
+		return 0;
+	default:
+		o->verify = true;
+		return 0;
+	}
+}
+
+static int read_one(struct options *o, int c, const char *arg, char **argv, struct ms_err *err)
+{
+	uint64_t n;
+	switch (c) {
+	case 'o':
+		o->output = arg;
+		return *arg ? 0 : ms_err_set(err, "bad --output '': a name is needed");
+	case 'd':
+		if (ms_parse_duration(arg, &o->duration_ns, err))
+			return -1;
+		return o->duration_ns ? 0 : ms_err_set(err, "bad --duration '%s': too short", arg);
+	case 'i':
+		return read_interval(o, arg, err);
+	case 'z':
+		if (read_number(arg, "--level", 1, 19, &n, err))
+			return -1;
+		o->level = (int)n;
+		return 0;
+	case 'q':
+		o->quiet = true;
+		return 0;
+	case 'v':
+		o->verbose = true;
+		return 0;
+	case ':':
+		return ms_err_set(err, "option '%s' needs a value", argv[optind - 1]);
+	case '?':
+		return ms_err_set(err, "unknown option '%s'", argv[optind - 1]);
+	default:
+		return read_long(o, c, arg, err);
+	}
+}
+
+int options_read(struct options *o, int argc, char **argv, struct ms_err *err)
+{
+	*o = (struct options){.interval_ns = 100000000,
+			      .level = 1,
+			      .depth = 512,
+			      .wait_ns = UINT64_C(2000000000),
+			      .buffer_bytes = 64u << 20};
+	opterr = 0;
+	for (int c; (c = getopt_long(argc, argv, "+:o:d:i:z:qvhV", longs, NULL)) != -1;) {
+		if (c == 'h' || c == 'V') {
+			*(c == 'h' ? &o->help : &o->version) = true;
+			return 0;
+		}
+		if (read_one(o, c, optarg, argv, err))
+			return -1;
+	}
+	if (optind >= argc)
+		return ms_err_set(err, "no command to run; try 'ms-record -h'");
+	o->command = argv + optind;
+	if (o->output && !strcmp(o->output, "-"))
+		return ms_err_set(err, "cannot write to '-': standard output is the command's; use "
+				       "'fd:N' or a named pipe");
+	return 0;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT
+ * The command line of ms-record.
+ */
+#ifndef OPTIONS_H
+#define OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct ms_err;
+
+enum follow { FOLLOW_DEFAULT, FOLLOW_ALL, FOLLOW_NONE, FOLLOW_EXEC };
+
+struct options {
+	const char *output;   /* NULL = EXE.PID.trace */
+	uint64_t duration_ns; /* 0 = until the end */
+	uint64_t interval_ns; /* of /proc samples */
+	int level;            /* zstd's */
+	bool quiet, verbose, no_symbols, no_args, no_addresses, verify;
+	uint32_t depth;
+	uint64_t wait_ns; /* --overflow=wait:DUR; 0 = drop at once */
+	uint64_t buffer_bytes;
+	enum follow follow;
+	struct {
+		const char **v;
+		size_t n, cap;
+	} env;              /* --env NAME=value */
+	char **command;     /* NULL-terminated */
+	bool help, version; /* asked for; nothing else is checked then */
+};
+
+/* Reads the arguments. 0, or -1 with `err` set. */
+int options_read(struct options *o, int argc, char **argv, struct ms_err *err);
+/* The text of -h. */
+extern const char options_help[];
+
+#endif

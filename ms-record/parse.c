@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: MIT
+ * Records of a ring, checked and turned into items of the merge.
+ *
+ * A word of shared memory is read once into a local: the process that wrote it may change it at any
+ * time. Every count and offset is checked against what was read before it is used.
+ */
+#include "parse.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/trace.h"
+#include "libcommon/arena.h"
+#include "modules.h"
+#include "options.h"
+#include "remote.h"
+#include "session.h"
+#include "threads.h"
+
+#define DEPTH_MAX (1u << 20)
+#define COPY_MAX (4u << 20)
+#define MARK_MAX 4096u
+#define ADDRESS_MASK UINT64_C(0x7fffffffffffffff)
+#define USER_BLOCK (UINT64_C(1) << 63) /* marks blocks of ms_alloc in the live table */
+
+/* A record in the window: its words are behind `w`. */
+struct record {
+	const uint64_t *w;
+	uint8_t kind, flags;
+	uint32_t count, keep;
+	uint64_t left; /* bytes of the ring from this record on */
+};
+
+static inline uint64_t word(const struct record *c, unsigned i)
+{
+	return __atomic_load_n(&c->w[i], __ATOMIC_RELAXED);
+}
+
+/* Words before the frames, by kind; 0 = none of ours. */
+static unsigned fixed_words(uint8_t kind)
+{
+	static const uint8_t words[] = {
+		[MG_ALLOC] = 4, [MG_FREE] = 3,   [MG_REALLOC] = 6,    [MG_FAILED] = 3,
+		[MG_PUSH] = 1,  [MG_THREAD] = 4, [MG_EPOCH] = 3,      [MG_MARK] = 3,
+		[MG_COPY] = 4,  [MG_WRAP] = 1,   [MG_USER_ALLOC] = 4, [MG_USER_FREE] = 3};
+	return kind < sizeof words ? words[kind] : 0;
+}
+
+/* ---- the current stack ---- */
+
+static void make_room(struct reader *r, uint32_t depth)
+{
+	if (depth <= r->cap)
+		return;
+	r->cap = depth * 2 < 256 ? 256 : depth * 2;
+	r->ips = ms_xrealloc(r->ips, r->cap, sizeof *r->ips);
+	r->nodes = ms_xrealloc(r->nodes, r->cap, sizeof *r->nodes);
+	r->cut_nodes = ms_xrealloc(r->cut_nodes, r->cap, sizeof *r->cut_nodes);
+}
+
+static uint32_t node_of(struct session *s, struct reader *r, uint32_t parent, uint64_t ip)
+{
+	uint32_t node = stacks_cached(&s->stacks, parent, ip, r->epoch);
+	if (node)
+		return node;
+	struct ms_frame f = {.address = ip & ADDRESS_MASK,
+			     .module = modules_find(s, ip & ADDRESS_MASK, r->epoch),
+			     .flags = ip & MG_EXACT_IP ? MS_FRAME_EXACT : 0};
+	node = stacks_node(&s->stacks, parent, &f);
+	stacks_remember(&s->stacks, parent, ip, r->epoch, node);
+	return node;
+}
+
+static uint32_t marker(struct session *s, uint32_t parent, uint32_t flag)
+{
+	return stacks_node(&s->stacks, parent, &(struct ms_frame){.flags = flag});
+}
+
+/* The frames kept may hang below another base than before. */
+static void set_base(struct session *s, struct reader *r, uint32_t base)
+{
+	if (base == r->base)
+		return;
+	r->base = base;
+	for (uint32_t i = 0; i < r->depth; i++)
+		r->nodes[i] = node_of(s, r, i ? r->nodes[i - 1] : base, r->ips[i]);
+	r->cut_valid = r->cut_from;
+}
+
+/* "Previous stack" becomes the keep outermost frames and the `count` behind `frames`. */
+static int change_stack(struct session *s, struct reader *r, const struct record *c,
+			const uint64_t *frames)
+{
+	if (c->keep > r->depth || c->keep + c->count > DEPTH_MAX)
+		return session_damaged(s, "a call stack is out of range");
+	if (c->count || c->keep != r->depth || r->base || c->flags & MG_F_TRUNCATED) {
+		r->depth = c->keep;
+		if (c->keep < r->cut_valid)
+			r->cut_valid = c->keep;
+		set_base(s, r, c->flags & MG_F_TRUNCATED ? marker(s, 0, MS_FRAME_TRUNCATED) : 0);
+		make_room(r, c->keep + c->count);
+		for (uint32_t i = 0; i < c->count; i++) {
+			uint64_t ip = __atomic_load_n(&frames[i], __ATOMIC_RELAXED);
+			uint32_t at = r->depth++;
+			r->ips[at] = ip;
+			r->nodes[at] = node_of(s, r, at ? r->nodes[at - 1] : r->base, ip);
+		}
+	}
+	return 0;
+}
+
+/* The node of a stack deeper than --depth: root part, a cut, leaf part. Where the leaf part starts
+ * moves in steps, so that a stack that grows and shrinks deep down is not built again each time. */
+static uint32_t cut_stack(struct session *s, struct reader *r)
+{
+	uint32_t depth = s->opt->depth, root = depth / 2, leaf = depth - root;
+	uint32_t step = leaf / 4 ? leaf / 4 : 1;
+	uint32_t from = r->depth - leaf;
+	from = root + (from - root + step - 1) / step * step;
+	if (from != r->cut_from || r->cut_valid < from) {
+		r->cut_from = from;
+		r->cut_valid = from;
+	}
+	uint32_t parent = r->cut_valid > from ? r->cut_nodes[r->cut_valid - 1]
+					      : marker(s, r->nodes[root - 1], MS_FRAME_CUT);
+	for (uint32_t i = r->cut_valid; i < r->depth; i++)
+		parent = r->cut_nodes[i] = node_of(s, r, parent, r->ips[i]);
+	r->cut_valid = r->depth;
+	return parent;
+}
+
+static uint32_t current_node(struct session *s, struct reader *r)
+{
+	if (r->base)
+		s->stats.stacks_truncated++;
+	if (!r->depth)
+		return r->base;
+	if (r->depth <= s->opt->depth)
+		return r->nodes[r->depth - 1];
+	s->stats.stacks_cut++;
+	return cut_stack(s, r);
+}
+
+/* A stack that came as registers and memory. */
+static uint32_t copied_node(struct session *s, struct reader *r, bool cut)
+{
+	uint64_t frames[REMOTE_FRAMES];
+	bool whole = false;
+	size_t n = remote_unwind(s, r, frames, &whole);
+	s->stats.remote_unwinds++;
+	r->copy_bytes = 0;
+	uint32_t node = 0;
+	if (!whole || cut || !n) {
+		node = marker(s, 0, MS_FRAME_TRUNCATED);
+		s->stats.stacks_truncated++;
+	}
+	uint32_t depth = s->opt->depth, root = depth / 2;
+	if (n > depth)
+		s->stats.stacks_cut++;
+	for (size_t i = n; i-- > 0;) { /* outermost last in `frames` */
+		size_t out = n - 1 - i;
+		if (n > depth && out == root)
+			node = marker(s, node, MS_FRAME_CUT);
+		if (n <= depth || out < root || i < depth - root)
+			node = node_of(s, r, node, frames[i]);
+	}
+	return node;
+}
+
+/* The stack of an event whose frames start at `frames`. 0 or -1. */
+static int stack_of(struct session *s, struct reader *r, const struct record *c,
+		    const uint64_t *frames, uint32_t *node)
+{
+	if (c->flags & MG_F_STACK && change_stack(s, r, c, frames))
+		return -1;
+	if (c->flags & MG_F_NOT_TAKEN) {
+		s->stats.stacks_not_taken++;
+		*node = marker(s, 0, MS_FRAME_NOT_TAKEN);
+	} else if (c->flags & MG_F_COPIED) {
+		*node = copied_node(s, r, c->flags & MG_F_CUT_COPY);
+	} else {
+		*node = c->flags & MG_F_STACK ? current_node(s, r) : 0;
+	}
+	return 0;
+}
+
+/* ---- items ---- */
+
+/* Adds an item behind those that are not later; within a ring they come nearly sorted. */
+static struct item *add(struct session *s, struct reader *r, uint64_t stamp, bool takes,
+			uint8_t kind)
+{
+	if (r->first == r->count)
+		r->first = r->count = 0;
+	if (r->count == r->room) {
+		if (r->first > r->room / 2) {
+			memmove(r->items, r->items + r->first,
+				(r->count - r->first) * sizeof *r->items);
+			r->count -= r->first;
+			r->first = 0;
+		} else {
+			r->room = r->room ? r->room * 2 : 1024;
+			r->items = ms_xrealloc(r->items, r->room, sizeof *r->items);
+		}
+	}
+	uint64_t key = stamp << 1 | takes;
+	if (key < s->merged_key) { /* a stamp of the past: the merge is further on */
+		key = s->merged_key;
+		s->stats.violations++;
+	}
+	size_t i = r->count++;
+	while (i > r->first && r->items[i - 1].key > key) {
+		r->items[i] = r->items[i - 1];
+		i--;
+	}
+	r->items[i] = (struct item){.key = key, .kind = kind};
+	r->last_stamp = stamp;
+	return &r->items[i];
+}
+
+static int allocation(struct session *s, struct reader *r, const struct record *c)
+{
+	uint32_t stack;
+	if (stack_of(s, r, c, c->w + 4, &stack))
+		return -1;
+	uint64_t address = word(c, 2);
+	if (!address)
+		return session_damaged(s, "an allocation without an address");
+	if (c->kind == MG_USER_ALLOC)
+		address |= USER_BLOCK;
+	struct item *it = add(s, r, word(c, 1), true, ITEM_ALLOC);
+	it->address = address;
+	it->size = word(c, 3);
+	it->stack = stack;
+	live_prefetch(&s->live, address);
+	return 0;
+}
+
+static int freeing(struct session *s, struct reader *r, const struct record *c)
+{
+	uint32_t stack;
+	if (stack_of(s, r, c, c->w + 3, &stack))
+		return -1;
+	uint64_t address = word(c, 2);
+	if (!address)
+		return session_damaged(s, "a free without an address");
+	if (c->kind == MG_USER_FREE)
+		address |= USER_BLOCK;
+	struct item *it = add(s, r, word(c, 1), false, ITEM_FREE);
+	it->address = address;
+	it->stack = stack;
+	live_prefetch(&s->live, address);
+	return 0;
+}
+
+static int reallocation(struct session *s, struct reader *r, const struct record *c)
+{
+	uint32_t stack;
+	if (stack_of(s, r, c, c->w + 6, &stack))
+		return -1;
+	uint64_t after = word(c, 1), address = word(c, 2), size = word(c, 3), old = word(c, 4);
+	uint64_t before = word(c, 5);
+	if (!address)
+		return session_damaged(s, "a reallocation without an address");
+	uint32_t link = r->releases++ % RELEASED;
+	if (old) {
+		struct item *it = add(s, r, before < after ? before : after, false, ITEM_RELEASE);
+		it->address = old;
+		it->link = link;
+		live_prefetch(&s->live, old);
+	}
+	struct item *it = add(s, r, after, true, old ? ITEM_REALLOC : ITEM_ALLOC);
+	it->address = address;
+	it->size = size;
+	it->stack = stack;
+	it->link = link;
+	live_prefetch(&s->live, address);
+	return 0;
+}
+
+static int failure(struct session *s, struct reader *r, const struct record *c)
+{
+	uint32_t stack;
+	if (stack_of(s, r, c, c->w + 3, &stack))
+		return -1;
+	struct item *it = add(s, r, word(c, 1), true, ITEM_FAILED);
+	it->size = word(c, 2);
+	it->stack = stack;
+	return 0;
+}
+
+/* ---- other records ---- */
+
+static int thread_start(struct session *s, struct reader *r, const struct record *c)
+{
+	uint64_t tid = word(c, 2);
+	if (tid == 0 || tid > INT32_MAX)
+		return session_damaged(s, "a thread has an impossible number");
+	r->thread = threads_add(s, (uint32_t)tid, word(c, 1));
+	modules_update(s);
+	r->epoch = modules_epoch_at(s, word(c, 1));
+	r->depth = r->base = r->cut_from = r->cut_valid = 0;
+	r->quiet_ns = session_now(s);
+	return 0;
+}
+
+static int new_epoch(struct session *s, struct reader *r, const struct record *c)
+{
+	r->epoch = (uint32_t)word(c, 2);
+	r->depth = r->base = r->cut_from = r->cut_valid = 0;
+	modules_update(s);
+	return 0;
+}
+
+static int mark(struct session *s, struct reader *r, const struct record *c, uint64_t *words)
+{
+	uint64_t n = word(c, 2);
+	if (n > MARK_MAX)
+		return session_damaged(s, "a mark's name is too long");
+	*words += (n + 7) / 8;
+	if (*words * 8 > c->left)
+		return session_damaged(s, "a mark runs past its buffer");
+	char *name = ms_xrealloc(NULL, n + 1, 1);
+	memcpy(name, c->w + 3, n);
+	name[n] = '\0';
+	struct item *it = add(s, r, word(c, 1), true, ITEM_MARK);
+	it->size = (uint64_t)(uintptr_t)name;
+	return 0;
+}
+
+static int copy_part(struct session *s, struct reader *r, const struct record *c, uint64_t *words)
+{
+	uint64_t start = word(c, 2), n = word(c, 3);
+	unsigned regs = c->keep ? 0 : MG_COPY_REGS;
+	if (n > MG_SLACK || c->keep > COPY_MAX || (c->keep && c->keep != r->copy_bytes))
+		return session_damaged(s, "a stack copy is out of range");
+	*words += regs + (n + 7) / 8;
+	if (*words * 8 > c->left)
+		return session_damaged(s, "a stack copy runs past its buffer");
+	if (!c->keep) {
+		memcpy(r->regs, c->w + 4, sizeof r->regs);
+		r->copy_start = start;
+		r->copy_bytes = 0;
+	}
+	if (r->copy_bytes + n > r->copy_room) {
+		r->copy_room = (r->copy_bytes + n) * 2;
+		r->copy = ms_xrealloc(r->copy, r->copy_room, 1);
+	}
+	memcpy(r->copy + r->copy_bytes, c->w + 4 + regs, n);
+	r->copy_bytes += n;
+	s->stats.copies++;
+	return 0;
+}
+
+/* One record; *words is set to its length. 0 or -1. */
+static int parse_one(struct session *s, struct reader *r, const struct record *c, uint64_t *words)
+{
+	if (r->thread == UINT32_MAX && c->kind != MG_THREAD && c->kind != MG_WRAP)
+		return session_damaged(s, "a buffer does not start with its thread");
+	switch (c->kind) {
+	case MG_ALLOC:
+	case MG_USER_ALLOC:
+		return allocation(s, r, c);
+	case MG_FREE:
+	case MG_USER_FREE:
+		return freeing(s, r, c);
+	case MG_REALLOC:
+		return reallocation(s, r, c);
+	case MG_FAILED:
+		return failure(s, r, c);
+	case MG_PUSH:
+		return change_stack(s, r, c, c->w + 1);
+	case MG_THREAD:
+		return thread_start(s, r, c);
+	case MG_EPOCH:
+		return new_epoch(s, r, c);
+	case MG_MARK:
+		return mark(s, r, c, words);
+	case MG_COPY:
+		return copy_part(s, r, c, words);
+	default: /* MG_WRAP */
+		return 0;
+	}
+}
+
+static bool has_frames(uint8_t kind)
+{
+	return kind != MG_THREAD && kind != MG_EPOCH && kind != MG_MARK && kind != MG_COPY &&
+	       kind != MG_WRAP;
+}
+
+int parse_records(struct session *s, struct reader *r, uint64_t bytes)
+{
+	while (bytes) {
+		if (bytes < 8 || r->offset + 8 > s->window_bytes)
+			return session_damaged(s, "a buffer has lost its records");
+		struct record c = {.w = (const uint64_t *)(r->window + r->offset)};
+		uint64_t head = word(&c, 0);
+		c.kind = head & 0xff;
+		c.flags = head >> 8 & 0xff;
+		c.count = head >> 16 & 0xffff;
+		c.keep = (uint32_t)(head >> 32);
+		c.left = bytes;
+		if (c.left > s->window_bytes - r->offset)
+			c.left = s->window_bytes - r->offset;
+		uint64_t words = fixed_words(c.kind);
+		if (has_frames(c.kind))
+			words += c.count;
+		if (!fixed_words(c.kind) || words * 8 > c.left)
+			return session_damaged(s, "a buffer holds no record where one should be");
+		if (parse_one(s, r, &c, &words))
+			return -1;
+		bytes -= words * 8;
+		r->offset = c.kind == MG_WRAP ? 0 : r->offset + words * 8;
+	}
+	return 0;
+}

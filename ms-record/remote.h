@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT
+ * Stacks that the guest could not step through: sent as registers and a copy of the stack, unwound
+ * here.
+ */
+#ifndef REMOTE_H
+#define REMOTE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct reader;
+struct remote;
+struct session;
+
+#define REMOTE_FRAMES 2048u
+
+/* Unwinds the reader's copy into `frames` (REMOTE_FRAMES entries, innermost first, MG_EXACT_IP on
+ * an interrupted instruction), without frames inside the guest. *whole: the root was reached.
+ * Returns how many. */
+size_t remote_unwind(struct session *s, struct reader *r, uint64_t *frames, bool *whole);
+void remote_free(struct remote *m);
+
+#endif

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT
+ * Rings: made ready, looked at, taken back.
+ */
+#include "ring.h"
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "format/trace.h"
+#include "options.h"
+#include "parse.h"
+#include "session.h"
+#include "threads.h"
+
+#define FREE_AHEAD 24u
+/* Parsed events that wait for a slow thread's pending stamp; beyond this the rings fill up instead.
+ */
+#define BACKLOG_MAX (UINT64_C(6) << 20)
+#define QUIET_NS UINT64_C(5000000)
+
+void ring_free(struct reader *r)
+{
+	free(r->ips);
+	free(r->nodes);
+	free(r->cut_nodes);
+	free(r->copy);
+	if (r->items)
+		for (size_t i = r->first; i < r->count; i++)
+			if (r->items[i].kind == ITEM_MARK)
+				free((void *)(uintptr_t)r->items[i].size);
+	free(r->items);
+}
+
+/* Shared memory of `bytes` more, if --buffer allows it; the first rings of a session are beyond its
+ * reach. */
+static bool take_budget(struct session *s, uint64_t bytes, bool must)
+{
+	uint64_t used = __atomic_add_fetch(s->buffer_used, bytes, __ATOMIC_RELAXED);
+	if (used > s->opt->buffer_bytes && !must) {
+		__atomic_sub_fetch(s->buffer_used, bytes, __ATOMIC_RELAXED);
+		return false;
+	}
+	s->buffer_mine += bytes;
+	return true;
+}
+
+static bool back(struct session *s, uint32_t i, uint64_t from, uint64_t to)
+{
+	off_t at = (off_t)(s->data_offset + i * s->window_bytes + from);
+	return fallocate(s->memfd, FALLOC_FL_KEEP_SIZE, at, (off_t)(to - from)) == 0;
+}
+
+static bool prepare_one(struct session *s, uint32_t i)
+{
+	uint64_t bytes = MG_RING_FIRST + MG_SLACK;
+	if (!take_budget(s, bytes, i < 8))
+		return false;
+	if (!back(s, i, 0, bytes))
+		return false;
+	struct reader *r = &s->readers[i];
+	r->ring = &s->mem_rings[i];
+	r->window = s->memory + s->data_offset + i * s->window_bytes;
+	r->thread = UINT32_MAX;
+	r->prepared = true;
+	r->allowed = MG_RING_FIRST;
+	r->ring->size_allowed = MG_RING_FIRST;
+	__atomic_store_n(&r->ring->state, MG_RING_FREE, __ATOMIC_RELEASE);
+	return true;
+}
+
+void ring_prepare(struct session *s)
+{
+	uint32_t spare = 0;
+	for (uint32_t i = 0; i < s->prepared; i++)
+		spare += __atomic_load_n(&s->readers[i].ring->state, __ATOMIC_RELAXED) ==
+			 MG_RING_FREE;
+	uint32_t want = FREE_AHEAD + s->prepared / 4;
+	while (spare < want && s->prepared < s->ring_max && prepare_one(s, s->prepared)) {
+		s->prepared++;
+		spare++;
+	}
+}
+
+static void wake_writer(struct mg_ring *ring)
+{
+	if (!__atomic_load_n(&ring->waiting, __ATOMIC_SEQ_CST))
+		return;
+	__atomic_add_fetch(&ring->tail_futex, 1, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, &ring->tail_futex, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+/* A thread that stalls gets a larger lap, up to the largest. */
+static void raise_size(struct session *s, struct reader *r, uint64_t seen)
+{
+	uint32_t stalls = __atomic_load_n(&r->ring->stalls, __ATOMIC_RELAXED);
+	bool full = stalls != r->stalls || seen > r->allowed - r->allowed / 8;
+	r->stalls = stalls;
+	if (!full || r->allowed >= MG_RING_LARGEST)
+		return;
+	uint32_t next = r->allowed * 2;
+	if (!take_budget(s, next - r->allowed, false))
+		return;
+	if (!back(s, (uint32_t)(r - s->readers), r->allowed, next + MG_SLACK))
+		return;
+	r->allowed = next;
+	__atomic_store_n(&r->ring->size_allowed, next, __ATOMIC_RELEASE);
+}
+
+/* Reads a ring up to `head`. Returns the bytes. */
+static uint64_t drain(struct session *s, struct reader *r, uint64_t head)
+{
+	uint64_t bytes = head - r->tail;
+	if (!bytes)
+		return 0;
+	if (bytes > s->window_bytes) {
+		session_damaged(s, "a buffer's head is out of range");
+		return 0;
+	}
+	if (parse_records(s, r, bytes))
+		return 0;
+	r->tail = head;
+	__atomic_store_n(&r->ring->tail, head, __ATOMIC_SEQ_CST);
+	wake_writer(r->ring);
+	raise_size(s, r, bytes);
+	return bytes;
+}
+
+/* A pending stamp holds up the merge, unless its thread died inside the hook. */
+static bool pending_counts(struct session *s, struct reader *r, uint64_t pending, uint64_t now_ns)
+{
+	if (__atomic_load_n(&s->ending, __ATOMIC_ACQUIRE))
+		return false;
+	if (clock_ns(&s->clock, pending) + QUIET_NS > now_ns || r->thread == UINT32_MAX)
+		return true;
+	return session_thread_alive(s, s->threads.v[r->thread].tid);
+}
+
+uint64_t ring_read_all(struct session *s, uint64_t now, uint64_t *limit)
+{
+	uint64_t read = 0, least = now, now_ns = session_now(s);
+	bool full = ring_backlog(s) > BACKLOG_MAX;
+	for (uint32_t i = 0; i < s->prepared && !s->damaged; i++) {
+		struct reader *r = &s->readers[i];
+		if (__atomic_load_n(&r->ring->state, __ATOMIC_ACQUIRE) != MG_RING_TAKEN)
+			continue;
+		r->taken = true;
+		uint64_t pending = __atomic_load_n(&r->ring->pending, __ATOMIC_ACQUIRE);
+		uint64_t head = __atomic_load_n(&r->ring->head, __ATOMIC_ACQUIRE);
+		if (pending && pending < least && pending_counts(s, r, pending, now_ns))
+			least = pending;
+		if (full && r->first < r->count) {
+			/* Left for later: what it holds is not older than what was read of it. The
+			 * ring that the others wait for has no items, so it is always read. */
+			if (head != r->tail && r->last_stamp < least)
+				least = r->last_stamp;
+			continue;
+		}
+		uint64_t n = drain(s, r, head);
+		if (n)
+			r->quiet_ns = now_ns;
+		read += n;
+	}
+	*limit = least;
+	return read;
+}
+
+uint64_t ring_backlog(const struct session *s)
+{
+	uint64_t n = 0;
+	for (uint32_t i = 0; i < s->prepared; i++)
+		n += s->readers[i].count - s->readers[i].first;
+	return n;
+}
+
+bool ring_half_full(const struct session *s)
+{
+	for (uint32_t i = 0; i < s->prepared; i++) {
+		const struct reader *r = &s->readers[i];
+		if (__atomic_load_n(&r->ring->state, __ATOMIC_ACQUIRE) == MG_RING_TAKEN &&
+		    __atomic_load_n(&r->ring->head, __ATOMIC_SEQ_CST) - r->tail >= r->allowed / 2)
+			return true;
+	}
+	return false;
+}
+
+/* ---- taken back ---- */
+
+static void add_loss(struct session *s, struct reader *r, uint64_t count)
+{
+	uint64_t from = __atomic_load_n(&r->ring->lost_first, __ATOMIC_RELAXED);
+	uint64_t to = __atomic_load_n(&r->ring->lost_last, __ATOMIC_RELAXED);
+	struct ms_record_writer *w = batch_record(&session_batch(s)->losses, 80);
+	ms_record_number(w, MS_LOSS_FROM, clock_ns(&s->clock, from));
+	ms_record_number(w, MS_LOSS_TO, clock_ns(&s->clock, to));
+	ms_record_number(w, MS_LOSS_COUNT, count);
+	ms_record_number(w, MS_LOSS_REASON, MS_LOST_OVERFLOW);
+	ms_record_number(w, MS_LOSS_THREAD, r->thread == UINT32_MAX ? 0 : r->thread + 1);
+	ms_record_end(w);
+	s->stats.lost += count;
+}
+
+/* The growth of a counter of the target since the last look; a counter that shrank gives nothing.
+ */
+static uint64_t grown(const uint64_t *shared, uint64_t *seen)
+{
+	uint64_t now = __atomic_load_n(shared, __ATOMIC_RELAXED);
+	uint64_t d = now > *seen ? now - *seen : 0;
+	*seen = now;
+	return d;
+}
+
+static uint64_t ticks_ns(const struct session *s, uint64_t ticks)
+{
+	uint64_t hz = s->tsc_hz;
+	return hz ? (uint64_t)((double)ticks * 1e9 / (double)hz) : ticks;
+}
+
+void ring_counters(struct session *s, struct reader *r)
+{
+	uint64_t lost = grown(&r->ring->lost, &r->lost);
+	if (lost)
+		add_loss(s, r, lost);
+	uint64_t waited = ticks_ns(s, grown(&r->ring->waited, &r->waited));
+	s->stats.waited_ns += waited;
+	uint64_t most = ticks_ns(s, __atomic_load_n(&r->ring->waited_max, __ATOMIC_RELAXED));
+	if (most > s->stats.waited_max_ns)
+		s->stats.waited_max_ns = most;
+	s->stats.verified += grown(&r->ring->verified, &r->verified);
+	s->stats.mismatches += grown(&r->ring->mismatched, &r->mismatched);
+	if ((lost || waited) && r->thread != UINT32_MAX) {
+		struct thread *t = &s->threads.v[r->thread];
+		t->lost += lost;
+		t->waited += waited;
+		t->dirty = true;
+	}
+}
+
+static void give_back(struct session *s, struct reader *r)
+{
+	ring_counters(s, r);
+	threads_gone(s, r->thread);
+	struct mg_ring *g =
+		r->ring; /* head, tail and offset go on where they are: the next writer's too */
+	g->lost = g->lost_first = g->lost_last = 0;
+	g->waited = g->waited_max = 0;
+	g->verified = g->mismatched = g->copies = g->stepped = g->reused = g->events = 0;
+	g->pending = 0;
+	g->waiting = g->stalls = g->tid = 0;
+	r->lost = r->waited = r->verified = r->mismatched = 0;
+	r->stalls = 0;
+	r->thread = UINT32_MAX;
+	r->depth = r->base = r->cut_from = r->cut_valid = 0;
+	r->copy_bytes = 0;
+	r->taken = false;
+	__atomic_store_n(&g->state, MG_RING_FREE, __ATOMIC_RELEASE);
+}
+
+void ring_return(struct session *s, bool hurry)
+{
+	uint64_t now = session_now(s);
+	for (uint32_t i = 0; i < s->prepared && !s->damaged; i++) {
+		struct reader *r = &s->readers[i];
+		if (!r->taken || r->thread == UINT32_MAX || r->first < r->count)
+			continue;
+		if (!hurry && r->quiet_ns + QUIET_NS > now)
+			continue;
+		if (__atomic_load_n(&r->ring->head, __ATOMIC_ACQUIRE) != r->tail)
+			continue;
+		if (!hurry)
+			r->quiet_ns = now;
+		if (session_thread_alive(s, s->threads.v[r->thread].tid))
+			continue;
+		/* It may have written its last between the two looks. */
+		if (__atomic_load_n(&r->ring->head, __ATOMIC_ACQUIRE) == r->tail)
+			give_back(s, r);
+	}
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT
+ * Rings: made ready for threads to take, read, and taken back. Records are checked as they are
+ * read, because whoever writes them may be broken or hostile.
+ */
+#ifndef RING_H
+#define RING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct session;
+struct reader;
+
+/* Puts memory behind further rings while fewer than enough are free and the budget lasts. */
+void ring_prepare(struct session *s);
+/* One look at every ring: what arrived becomes items of the merge. Returns the bytes read, and in
+ * *limit the watermark: no item with a stamp below it can arrive later. Sets s->damaged when a
+ * record cannot be. */
+uint64_t ring_read_all(struct session *s, uint64_t now, uint64_t *limit);
+/* Gives rings of threads that are gone back to the pool. `hurry`: also ones that were busy a moment
+ * ago. */
+void ring_return(struct session *s, bool hurry);
+/* Takes over the counters of a ring (lost, waited, verified) and writes loss records. */
+void ring_counters(struct session *s, struct reader *r);
+/* True when a prepared ring is half full of bytes that were not read. */
+bool ring_half_full(const struct session *s);
+/* Events parsed and not merged yet. */
+uint64_t ring_backlog(const struct session *s);
+void ring_free(struct reader *r);
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT
+ * Samples of /proc: resident, proportional, private and swapped memory, page faults, processor
+ * time.
+ */
+#ifndef SAMPLES_H
+#define SAMPLES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct sampler;
+struct session;
+
+/* Takes one sample of a session (control thread). The costly figures at most once a second and
+ * under 1 % of a core; `last`: with them if at all possible. */
+void samples_take(struct session *s, bool last);
+/* RSS of the sample nearest to `ns`; 0 = none. */
+uint64_t samples_rss_at(const struct session *s, uint64_t ns);
+void samples_free(struct sampler *p);
+
+#endif

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT
+ * One recorded process image: shared memory and identity.
+ */
+#include "session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "libcommon/arena.h"
+#include "libcommon/err.h"
+#include "modules.h"
+#include "options.h"
+#include "remote.h"
+#include "ring.h"
+#include "samples.h"
+
+static uint64_t page_up(uint64_t n)
+{
+	return (n + 4095) & ~UINT64_C(4095);
+}
+
+/* Under RLIMIT_AS the mapping takes from what the program may have: keep to a sixteenth. */
+static void choose_sizes(struct session *s)
+{
+	struct rlimit as;
+	s->module_max = SESSION_MODULES;
+	s->ring_max = SESSION_RINGS;
+	s->window_bytes = page_up(MG_RING_LARGEST + MG_SLACK);
+	if (prlimit(s->pid, RLIMIT_AS, NULL, &as) || as.rlim_cur == RLIM_INFINITY)
+		return;
+	uint64_t may = as.rlim_cur / 16 / s->window_bytes;
+	s->ring_max = may < 8 ? 8 : may > SESSION_RINGS ? SESSION_RINGS : (uint32_t)may;
+	s->module_max = 512;
+}
+
+static int map_memory(struct session *s, struct ms_err *err)
+{
+	uint64_t modules = page_up(sizeof(struct mg_session));
+	uint64_t rings = page_up(modules + s->module_max * sizeof(struct mg_module));
+	s->data_offset = page_up(rings + s->ring_max * sizeof(struct mg_ring));
+	s->memory_bytes = s->data_offset + s->ring_max * s->window_bytes;
+	s->memfd = memfd_create("memscope", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (s->memfd < 0 || ftruncate(s->memfd, (off_t)s->memory_bytes) ||
+	    fcntl(s->memfd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) ||
+	    fallocate(s->memfd, 0, 0, (off_t)s->data_offset))
+		return ms_err_sys(err, "cannot make shared memory of %zu bytes", s->memory_bytes);
+	s->memory = mmap(NULL, s->memory_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+			 s->memfd, 0);
+	if (s->memory == MAP_FAILED) {
+		s->memory = NULL;
+		return ms_err_sys(err, "cannot map shared memory of %zu bytes", s->memory_bytes);
+	}
+	s->mem = (struct mg_session *)s->memory;
+	s->mem_modules = (struct mg_module *)(s->memory + modules);
+	s->mem_rings = (struct mg_ring *)(s->memory + rings);
+	s->mem->modules_offset = modules;
+	s->mem->rings_offset = rings;
+	return 0;
+}
+
+static void fill_header(struct session *s)
+{
+	static uint64_t hz;
+	bool tsc = clock_tsc_usable();
+	if (tsc && !hz)
+		hz = clock_tsc_hz();
+	struct mg_session *m = s->mem;
+	m->magic = MG_MAGIC;
+	m->version = MG_LAYOUT_VERSION;
+	m->clock = tsc ? MG_CLOCK_TSC : MG_CLOCK_SEQUENCE;
+	m->data_offset = s->data_offset;
+	m->window_bytes = s->window_bytes;
+	m->module_max = s->module_max;
+	m->ring_max = s->ring_max;
+	m->tsc_hz = s->tsc_hz = hz;
+	m->wait_ticks =
+		hz ? (uint64_t)((double)s->opt->wait_ns * (double)hz / 1e9) : s->opt->wait_ns;
+	m->verify = s->opt->verify;
+	m->sequence = 1;
+	clock_start(&s->clock, tsc ? NULL : &m->sequence);
+	m->heartbeat = clock_stamp(&s->clock);
+	m->state = MG_ON;
+}
+
+struct session *session_new(const struct options *opt, struct writer *writer, struct output *out,
+			    pid_t pid, uint64_t *buffer_used, struct ms_err *err)
+{
+	struct session *s = ms_xrealloc(NULL, 1, sizeof *s);
+	memset(s, 0, sizeof *s);
+	s->opt = opt;
+	s->writer = writer;
+	s->pid = pid;
+	s->memfd = s->pidfd = s->proc = -1;
+	s->exit_status = -1;
+	s->buffer_used = buffer_used;
+	pthread_mutex_init(&s->lock, NULL);
+	choose_sizes(s);
+	char path[32];
+	snprintf(path, sizeof path, "/proc/%d", (int)pid);
+	s->proc = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (s->proc < 0) {
+		ms_err_sys(err, "cannot open '%s'", path);
+		goto out;
+	}
+	s->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (map_memory(s, err))
+		goto out;
+	fill_header(s);
+	s->signature = session_signature(s->proc);
+	s->readers = ms_xrealloc(NULL, s->ring_max, sizeof *s->readers);
+	memset(s->readers, 0, s->ring_max * sizeof *s->readers);
+	stacks_init(&s->stacks);
+	live_init(&s->live);
+	modules_init(&s->modules, s->module_max);
+	s->out = out;
+	ring_prepare(s);
+	return s;
+out:
+	session_free(s);
+	return NULL;
+}
+
+void session_free(struct session *s)
+{
+	if (!s)
+		return;
+	if (s->readers)
+		for (uint32_t i = 0; i < s->ring_max; i++)
+			ring_free(&s->readers[i]);
+	free(s->readers);
+	remote_free(s->remote);
+	modules_free(&s->modules);
+	stacks_free(&s->stacks);
+	live_free(&s->live);
+	batch_free(s->batch);
+	samples_free(s->sampler);
+	free(s->threads.v);
+	free(s->samples.data);
+	free(s->points.v);
+	if (s->memory)
+		munmap(s->memory, s->memory_bytes);
+	__atomic_sub_fetch(s->buffer_used, s->buffer_mine, __ATOMIC_RELAXED);
+	int fds[] = {s->memfd, s->pidfd, s->proc};
+	for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	output_free(s->out);
+	pthread_mutex_destroy(&s->lock);
+	free(s->exe);
+	free(s->name);
+	free(s->file);
+	free(s->successor);
+	free(s);
+}
+
+/* Fields of /proc/PID/stat that belong to the address space: code, stack, data, arguments,
+ * environment. */
+uint64_t session_signature(int proc)
+{
+	char text[1024];
+	int fd = openat(proc, "stat", O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	ssize_t n = read(fd, text, sizeof text - 1);
+	close(fd);
+	if (n <= 0)
+		return 0;
+	text[n] = '\0';
+	char *p = strrchr(text, ')');
+	uint64_t h = 0, any = 0;
+	int field = 2;
+	for (char *save = NULL, *w = p ? strtok_r(p + 1, " ", &save) : NULL; w;
+	     w = strtok_r(NULL, " ", &save)) {
+		field++;
+		if ((field >= 26 && field <= 28) || (field >= 45 && field <= 51 && field != 47)) {
+			uint64_t v = strtoull(w, NULL, 10);
+			any |= v > 1;
+			h = (h ^ v) * UINT64_C(0x100000001b3) + 1;
+		}
+	}
+	return any ? h : 0;
+}
+
+struct batch *session_batch(struct session *s)
+{
+	if (!s->batch) {
+		s->batch = writer_batch(s->writer);
+		s->batch->first_number = s->number;
+		s->batch->first_event = s->stats.events;
+		s->batch->first_ns = session_now(s);
+	}
+	return s->batch;
+}
+
+/* New frames and nodes go ahead of the events that use them. */
+static void add_stacks(struct session *s, struct batch *b)
+{
+	b->first_frame = s->frames_sent + 1;
+	b->first_node = s->nodes_sent + 1;
+	for (; s->frames_sent < s->stacks.frames.n; s->frames_sent++)
+		*MS_PUSH(&b->frames) = s->stacks.frames.v[s->frames_sent];
+	for (; s->nodes_sent < s->stacks.nodes.n; s->nodes_sent++)
+		*MS_PUSH(&b->nodes) = s->stacks.nodes.v[s->nodes_sent];
+}
+
+void session_flush(struct session *s)
+{
+	struct batch *b = session_batch(s);
+	pthread_mutex_lock(&s->lock);
+	if (s->samples.size) {
+		struct ms_record_writer swap = b->samples;
+		b->samples = s->samples;
+		s->samples = swap;
+	}
+	pthread_mutex_unlock(&s->lock);
+	add_stacks(s, b);
+	if (batch_empty(b))
+		return;
+	uint64_t now = session_now(s);
+	if (b->events.n) {
+		uint64_t first = b->events.v[0].ev.time_ticks * 100000;
+		b->first_ns = first < b->first_ns ? first : b->first_ns;
+	}
+	b->last_ns = now;
+	b->out = s->out;
+	s->batch = NULL;
+	writer_push(s->writer, b);
+}
+
+int session_damaged(struct session *s, const char *fmt, ...)
+{
+	va_list ap;
+	if (!s->damaged) {
+		va_start(ap, fmt);
+		vsnprintf(s->damage, sizeof s->damage, fmt, ap);
+		va_end(ap);
+		s->damaged = true;
+		__atomic_store_n(&s->mem->state, MG_OFF, __ATOMIC_RELEASE);
+	}
+	return -1;
+}
+
+uint64_t session_now(const struct session *s)
+{
+	return clock_now(&s->clock);
+}
+
+bool session_thread_alive(const struct session *s, uint32_t tid)
+{
+	char name[32];
+	if (!s->same_pidns)
+		return true;
+	snprintf(name, sizeof name, "task/%u", tid);
+	return faccessat(s->proc, name, F_OK, 0) == 0;
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT
+ * One recorded process image: its shared memory, its rings, its trace.
+ *
+ * Who owns what: the control thread (control.c) makes a session, samples /proc and says that the
+ * image ended; the draining thread (drain.c) owns everything else from the moment it adopted the
+ * session until it set `finished`. What both touch is under `lock`, or an atomic named so.
+ */
+#ifndef SESSION_H
+#define SESSION_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "clock.h"
+#include "live.h"
+#include "ms-record/guest/layout.h"
+#include "stacks.h"
+#include "writer.h"
+
+struct options;
+
+#define SESSION_MODULES 4096u
+#define SESSION_RINGS 1024u
+
+/* ---- per ring ---- */
+
+/* A step of the merge. Sorted by `key`: the stamp doubled, plus one for steps that take an address,
+ * so that at one stamp a free comes first. */
+struct item {
+	uint64_t key;
+	uint64_t address;
+	uint64_t size; /* of a mark: address of its malloc'ed name */
+	uint32_t stack;
+	uint32_t free_by; /* thread index + 1: the block is freed at once by it (repair); 0 = no */
+	uint32_t link;    /* RELEASE and REALLOC: place in reader->released */
+	uint8_t kind;     /* enum item_kind */
+};
+enum item_kind {
+	ITEM_ALLOC,
+	ITEM_FREE,
+	ITEM_RELEASE, /* the old address of a realloc is given back */
+	ITEM_REALLOC, /* and the new one bound */
+	ITEM_FAILED,
+	ITEM_MARK,
+	ITEM_DONE, /* taken out of turn by a repair */
+};
+
+#define RELEASED 16u
+
+struct reader {
+	struct mg_ring *ring; /* shared with a possibly hostile process: read once, check, use */
+	const uint8_t *window;
+	bool prepared, taken;
+	uint32_t allowed;      /* size_allowed as we set it */
+	uint32_t stalls;       /* as last seen */
+	uint64_t tail, offset; /* bytes read in all; place in the window */
+	uint64_t quiet_ns;     /* when it was last seen with data, or looked at */
+	uint64_t last_stamp;   /* of what was read last */
+
+	uint32_t thread; /* index; UINT32_MAX before the first MG_THREAD */
+	uint32_t epoch;
+	/* The current stack, outermost first, and the node of each frame. */
+	uint64_t *ips;
+	uint32_t *nodes;
+	uint32_t depth, cap;
+	uint32_t base; /* node above the outermost frame: 0, or "truncated" */
+	/* The part of a deep stack below a cut: nodes of frames cut_from and on, valid up to
+	 * cut_valid. */
+	uint32_t *cut_nodes;
+	uint32_t cut_from, cut_valid;
+	/* The stack copy being put together. */
+	uint64_t regs[MG_COPY_REGS];
+	uint64_t copy_start;
+	uint8_t *copy;
+	size_t copy_bytes, copy_room;
+
+	struct item *items; /* sorted; [first, count) are waiting */
+	size_t first, count, room;
+	struct released {
+		uint64_t number, address, size;
+		bool found;
+	} released[RELEASED];
+	uint32_t releases;
+
+	uint64_t lost, waited, waited_max, verified, mismatched; /* as last seen in the ring */
+};
+
+/* ---- modules and threads ---- */
+
+struct module {
+	uint64_t start, end, bias;
+	uint64_t eh_frame_hdr, eh_frame_hdr_bytes;
+	uint32_t epoch_loaded, epoch_closed; /* closed: UINT32_MAX = still there */
+	uint32_t kind;                       /* MS_MODULE_KIND of the trace */
+	bool guest;
+	int fd; /* the file, held open; -1 */
+	char *path;
+};
+
+struct map {
+	uint64_t start, end, offset, inode;
+	unsigned dev_major, dev_minor;
+	bool exec;
+	char *path;
+};
+
+struct modules {
+	struct {
+		struct module *v;
+		size_t n, cap;
+	} all; /* module i has id i + 1 */
+	struct {
+		struct map *v;
+		size_t n, cap;
+	} maps;
+	uint32_t seen;         /* entries of the guest's table taken over */
+	uint32_t *number;      /* of each of them, index into `all` */
+	uint32_t closed_epoch; /* session epoch at which `closed` was looked at */
+	size_t last;           /* hit */
+	unsigned held;         /* open files */
+	uint64_t maps_read_ns;
+};
+
+struct thread {
+	uint32_t tid;
+	char name[16];
+	uint64_t start_ns, end_ns;
+	uint64_t last_number; /* of its last allocation; UINT64_MAX = none */
+	uint64_t look_ns, look_after;
+	uint64_t lost, waited;
+	bool gone, dirty;
+};
+
+/* ---- the image ---- */
+
+struct stats {
+	uint64_t events, allocations, frees, reallocs, failed, temporary, allocated_bytes;
+	uint64_t live_bytes, live_blocks, peak_bytes, peak_blocks, peak_ns;
+	uint64_t lost, stacks_cut, stacks_truncated, stacks_not_taken;
+	uint64_t inferred_frees, unknown_frees, repairs, violations;
+	uint64_t waited_ns, waited_max_ns, remote_unwinds, verified, mismatches;
+	uint64_t copies;
+};
+
+enum session_end { SESSION_RUNS = 0, SESSION_EXITED, SESSION_EXECED, SESSION_STOPPED };
+
+struct sample_point {
+	uint64_t ns, rss;
+};
+
+struct remote;
+
+struct session {
+	struct session *next; /* list of the control thread */
+	const struct options *opt;
+	struct writer *writer;
+	struct output *out;
+
+	pid_t pid;
+	int pidfd;                    /* -1 */
+	int proc;                     /* folder /proc/PID */
+	uint32_t image, parent_image; /* parent + 1, 0 = none */
+	bool launched, same_pidns;
+	char *exe;  /* path */
+	char *name; /* last part of it */
+	char *file; /* trace, as shown and written into the index */
+	uint8_t run_id[16];
+	uint64_t signature; /* of the address space: changes with exec */
+
+	/* shared memory; sizes are ours, never read back */
+	int memfd;
+	uint8_t *memory;
+	size_t memory_bytes;
+	struct mg_session *mem;
+	struct mg_module *mem_modules;
+	struct mg_ring *mem_rings;
+	uint64_t tsc_hz;
+	uint32_t module_max, ring_max;
+	uint64_t window_bytes, data_offset;
+	uint64_t *buffer_used; /* of all sessions, atomic */
+	uint64_t buffer_mine;
+
+	struct clock clock;
+
+	/* the draining thread's */
+	struct reader *readers;
+	uint32_t prepared; /* rings made ready so far */
+	struct modules modules;
+	struct {
+		struct thread *v;
+		size_t n, cap;
+	} threads;
+	struct stacks stacks;
+	struct live live;
+	struct remote *remote;
+	struct batch *batch;
+	uint32_t frames_sent, nodes_sent;
+	uint64_t number;      /* next allocation */
+	uint64_t batch_since; /* ns at which the batch got its first event */
+	uint64_t flushed_ns;
+	uint64_t looked_ns;  /* threads, losses */
+	uint64_t merged_key; /* of the last item that was merged */
+	struct stats stats;
+	bool damaged;
+	char damage[160];
+	uint32_t no_ring_lost_seen, reentry_seen;
+	uint64_t session_lost[2];
+
+	/* between the threads */
+	pthread_mutex_t lock;
+	struct ms_record_writer samples; /* under lock */
+	int ending;      /* atomic: enum session_end, set once by the control thread */
+	int exit_status; /* waitpid's, -1 = unknown; valid once ending is set */
+	char *successor; /* valid once ending is set */
+	uint64_t ended_ns;
+	uint64_t images_kept, images_trivial; /* launched: valid once ending is set */
+	int finished;                         /* atomic: the draining thread is done with it */
+
+	/* the control thread's */
+	struct {
+		struct sample_point *v;
+		size_t n, cap;
+	} points;
+	unsigned point_every, point_skip;
+	struct sampler *sampler;
+	bool removed;        /* counted, not kept */
+	bool reported;       /* in the index */
+	char allocator[128]; /* copied at the end */
+	char disabled[96];
+	uint64_t passed_early, forks;
+	bool guest_ready;
+};
+
+/* Makes the shared memory of a session for the process `pid` that said hello, `opt` and `writer`
+ * borrowed. NULL with `err` set. `out` is kept. */
+struct session *session_new(const struct options *opt, struct writer *writer, struct output *out,
+			    pid_t pid, uint64_t *buffer_used, struct ms_err *err);
+/* Frees a session that nobody uses any more. */
+void session_free(struct session *s);
+/* A number that differs after an exec; 0 = cannot be told (zombie, no permission). `proc`: folder
+ * /proc/PID. */
+uint64_t session_signature(int proc);
+/* The batch being filled. */
+struct batch *session_batch(struct session *s);
+/* Hands the batch to the writing thread. */
+void session_flush(struct session *s);
+/* Marks the shared memory as damaged: nothing more is read from it. Always returns -1. */
+int session_damaged(struct session *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* ns since the start of the session's recording. */
+uint64_t session_now(const struct session *s);
+/* Does the thread exist (as far as can be told)? */
+bool session_thread_alive(const struct session *s, uint32_t tid);
+
+#endif

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT
+ * Call stacks of one trace, interned.
+ */
+#include "stacks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libcommon/arena.h"
+
+#define FIRST_BITS 10u
+#define MIX UINT64_C(0x9e3779b97f4a7c15)
+
+static uint64_t mix(uint64_t a, uint64_t b)
+{
+	uint64_t h = (a ^ (b * MIX)) * MIX;
+	return h ^ (h >> 29);
+}
+
+static uint64_t hash_frame(const struct ms_frame *f)
+{
+	return mix(f->address, ((uint64_t)f->module << 8) | f->flags);
+}
+
+static uint64_t hash_node(const struct ms_node *n)
+{
+	return mix(n->parent, n->frame);
+}
+
+static void make(struct stacks_index *x, size_t slots)
+{
+	x->slots = ms_xrealloc(NULL, slots, sizeof *x->slots);
+	memset(x->slots, 0, slots * sizeof *x->slots);
+	x->mask = slots - 1;
+}
+
+void stacks_init(struct stacks *s)
+{
+	memset(s, 0, sizeof *s);
+	make(&s->frame_index, (size_t)1 << FIRST_BITS);
+	make(&s->node_index, (size_t)1 << FIRST_BITS);
+	size_t n = (size_t)1 << STACKS_CACHE_BITS;
+	s->cache = ms_xrealloc(NULL, n, sizeof *s->cache);
+	memset(s->cache, 0, n * sizeof *s->cache);
+}
+
+void stacks_free(struct stacks *s)
+{
+	free(s->frames.v);
+	free(s->nodes.v);
+	free(s->frame_index.slots);
+	free(s->node_index.slots);
+	free(s->cache);
+	memset(s, 0, sizeof *s);
+}
+
+static void insert(struct stacks_index *x, uint64_t hash, uint32_t number)
+{
+	size_t i = (size_t)hash;
+	while (x->slots[i & x->mask])
+		i++;
+	x->slots[i & x->mask] = number;
+}
+
+static void grow_frames(struct stacks *s)
+{
+	size_t slots = (s->frame_index.mask + 1) * 2;
+	free(s->frame_index.slots);
+	make(&s->frame_index, slots);
+	for (size_t i = 0; i < s->frames.n; i++)
+		insert(&s->frame_index, hash_frame(&s->frames.v[i]), (uint32_t)i + 1);
+}
+
+static void grow_nodes(struct stacks *s)
+{
+	size_t slots = (s->node_index.mask + 1) * 2;
+	free(s->node_index.slots);
+	make(&s->node_index, slots);
+	for (size_t i = 0; i < s->nodes.n; i++)
+		insert(&s->node_index, hash_node(&s->nodes.v[i]), (uint32_t)i + 1);
+}
+
+static uint32_t frame_number(struct stacks *s, const struct ms_frame *f)
+{
+	size_t i = (size_t)hash_frame(f);
+	for (uint32_t n; (n = s->frame_index.slots[i & s->frame_index.mask]); i++) {
+		const struct ms_frame *have = &s->frames.v[n - 1];
+		if (have->address == f->address && have->module == f->module &&
+		    have->flags == f->flags)
+			return n;
+	}
+	*MS_PUSH(&s->frames) = *f;
+	uint32_t n = (uint32_t)s->frames.n;
+	if (s->frames.n > s->frame_index.mask / 2)
+		grow_frames(s);
+	else
+		insert(&s->frame_index, hash_frame(f), n);
+	return n;
+}
+
+uint32_t stacks_node(struct stacks *s, uint32_t parent, const struct ms_frame *f)
+{
+	struct ms_node want = {parent, frame_number(s, f)};
+	size_t i = (size_t)hash_node(&want);
+	for (uint32_t n; (n = s->node_index.slots[i & s->node_index.mask]); i++)
+		if (s->nodes.v[n - 1].parent == parent && s->nodes.v[n - 1].frame == want.frame)
+			return n;
+	*MS_PUSH(&s->nodes) = want;
+	uint32_t n = (uint32_t)s->nodes.n;
+	if (s->nodes.n > s->node_index.mask / 2)
+		grow_nodes(s);
+	else
+		insert(&s->node_index, hash_node(&want), n);
+	return n;
+}
+
+/* The epoch's low 15 bits go where an address has none; the cache is emptied before they come round
+ * again. */
+static uint64_t tag(struct stacks *s, uint64_t ip, uint32_t epoch)
+{
+	if (epoch >> 15 > s->cache_epoch) {
+		s->cache_epoch = epoch >> 15;
+		memset(s->cache, 0, sizeof *s->cache << STACKS_CACHE_BITS);
+	}
+	return (ip & ~(UINT64_C(0x7fff) << 48)) | (uint64_t)(epoch & 0x7fff) << 48;
+}
+
+static struct stacks_cached *slot(struct stacks *s, uint32_t parent, uint64_t key)
+{
+	return &s->cache[(mix(key, parent)) >> (64 - STACKS_CACHE_BITS)];
+}
+
+uint32_t stacks_cached(struct stacks *s, uint32_t parent, uint64_t ip, uint32_t epoch)
+{
+	uint64_t key = tag(s, ip, epoch);
+	const struct stacks_cached *c = slot(s, parent, key);
+	return c->ip == key && c->parent == parent ? c->node : 0;
+}
+
+void stacks_remember(struct stacks *s, uint32_t parent, uint64_t ip, uint32_t epoch, uint32_t node)
+{
+	uint64_t key = tag(s, ip, epoch);
+	*slot(s, parent, key) = (struct stacks_cached){key, parent, node};
+}

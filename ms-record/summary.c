@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT
+ * What is said at the end: on standard error, and nothing before it.
+ */
+#include "summary.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "control.h"
+#include "libcommon/units.h"
+#include "options.h"
+
+/* The last program that the command's process became. */
+static const struct image *main_image(const struct control *c)
+{
+	const struct image *last = NULL;
+	for (size_t i = 0; i < c->images.n; i++) {
+		const struct image *m = &c->images.v[i];
+		if (m->pid == c->launch.pid && (!last || m->number > last->number))
+			last = m;
+	}
+	return last;
+}
+
+static void line(const char *label, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void line(const char *label, const char *fmt, ...)
+{
+	va_list ap;
+	fprintf(stderr, "  %-9s ", label);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+}
+
+static const char *ended(int status, char room[64])
+{
+	if (WIFSIGNALED(status))
+		snprintf(room, 64, "was killed by signal %d (%s)", WTERMSIG(status),
+			 strsignal(WTERMSIG(status)));
+	else
+		snprintf(room, 64, "exited with %d", WEXITSTATUS(status));
+	return room;
+}
+
+static unsigned percent(uint64_t part, uint64_t whole)
+{
+	return whole ? (unsigned)((part * 100 + whole / 2) / whole) : 0;
+}
+
+/* How much of what happened the trace holds. */
+static void print_quality(const struct control *c, const struct image *m)
+{
+	char n[MS_UNIT_BUF];
+	const struct stats *t = &m->stats;
+	const char *sep = "; ";
+	if (t->lost)
+		fprintf(stderr, "%s%s events lost", sep, ms_format_count(n, t->lost));
+	else if (m->damage[0] || m->disabled[0] || m->error)
+		fprintf(stderr, "%srecorded in part", sep);
+	else if (c->stopped)
+		fprintf(stderr, "%severy event recorded until it was stopped", sep);
+	else
+		fprintf(stderr, "%severy event recorded", sep);
+	fputc('\n', stderr);
+}
+
+static void print_trouble(const struct image *m)
+{
+	if (m->error)
+		line("trouble", "%s: recording stopped there, the program went on", m->error);
+	if (m->damage[0])
+		line("trouble", "%s: recording stopped there", m->damage);
+	if (m->disabled[0])
+		line("trouble", "the recorder in the program gave up: %s", m->disabled);
+}
+
+static void print_heap(const struct image *m)
+{
+	char a[MS_UNIT_BUF], b[MS_UNIT_BUF], d[MS_UNIT_BUF], e[MS_UNIT_BUF];
+	const struct stats *t = &m->stats;
+	char rss[MS_UNIT_BUF + 32] = "";
+	if (m->rss_at_peak)
+		snprintf(rss, sizeof rss, " (RSS then %s)", ms_format_size(d, m->rss_at_peak));
+	line("peak", "%s at %s%s        allocations  %s (%u %% temporary)",
+	     ms_format_size(a, t->peak_bytes), ms_format_duration(b, t->peak_ns), rss,
+	     ms_format_count(e, t->allocations), percent(t->temporary, t->allocations));
+	line("at end", "%s in %s blocks", ms_format_size(a, t->live_bytes),
+	     ms_format_count(b, t->live_blocks));
+}
+
+static void print_cost(const struct image *m)
+{
+	char a[MS_UNIT_BUF], b[MS_UNIT_BUF];
+	const struct stats *t = &m->stats;
+	if (t->waited_ns)
+		line("cost", "threads waited %s in all (longest %s)",
+		     ms_format_duration(a, t->waited_ns), ms_format_duration(b, t->waited_max_ns));
+	else
+		line("cost", "no thread waited for the recorder");
+}
+
+static void print_stacks(const struct control *c, const struct image *m)
+{
+	char a[MS_UNIT_BUF], b[MS_UNIT_BUF], d[MS_UNIT_BUF];
+	const struct stats *t = &m->stats;
+	if (t->stacks_cut || t->stacks_truncated || t->stacks_not_taken)
+		line("stacks", "%s cut by --depth, %s end before their root, %s not taken",
+		     ms_format_count(a, t->stacks_cut), ms_format_count(b, t->stacks_truncated),
+		     ms_format_count(d, t->stacks_not_taken));
+	if (c->opt->verify)
+		line("verify", "%s stacks compared, %s differ", ms_format_count(a, t->verified),
+		     ms_format_count(b, t->mismatches));
+	if (t->inferred_frees || t->unknown_frees)
+		line("frees", "%s inferred, %s of blocks not seen allocated",
+		     ms_format_count(a, t->inferred_frees), ms_format_count(b, t->unknown_frees));
+	if (!c->opt->verbose)
+		return;
+	line("detail", "%s events, %s unwound here, %" PRIu64 " repairs, %" PRIu64 " violations",
+	     ms_format_count(a, t->events), ms_format_count(b, t->remote_unwinds), t->repairs,
+	     t->violations);
+	if (m->forks)
+		line("forks", "%" PRIu64 " children went on without exec and were not recorded",
+		     m->forks);
+	if (m->passed_early)
+		line("early", "%" PRIu64 " allocations came before recording could begin",
+		     m->passed_early);
+}
+
+/* "run.trace.d/: 14 more processes, 9 MiB, largest python3.4202; 22 trivial ones not kept" */
+static void print_further(const struct control *c)
+{
+	const struct image *largest = NULL;
+	uint64_t bytes = 0;
+	char a[MS_UNIT_BUF];
+	for (size_t i = 0; i < c->images.n; i++) {
+		const struct image *m = &c->images.v[i];
+		if (m->number == 0 || !m->kept)
+			continue;
+		bytes += m->bytes;
+		if (!largest || m->bytes > largest->bytes)
+			largest = m;
+	}
+	if (largest)
+		fprintf(stderr, "; %s/: %" PRIu64 " more %s, %s, largest %s.%d", c->files.folder,
+			c->kept, c->kept == 1 ? "program" : "programs", ms_format_size(a, bytes),
+			largest->name, (int)largest->pid);
+	if (c->trivial)
+		fprintf(stderr, "; %" PRIu64 " trivial %s not kept", c->trivial,
+			c->trivial == 1 ? "one" : "ones");
+}
+
+static void print_files(const struct control *c)
+{
+	char a[MS_UNIT_BUF];
+	for (size_t i = 0; i < c->images.n; i++) {
+		const struct image *m = &c->images.v[i];
+		if (m->number != 0)
+			continue;
+		fprintf(stderr, "  files     %s %s (%s)", m->file, ms_format_size(a, m->bytes),
+			m->name);
+		print_further(c);
+		fputc('\n', stderr);
+	}
+}
+
+static void print_symbols(const struct control *c)
+{
+	if (c->no_snap)
+		line("symbols", "not appended: ms-snap is not beside ms-record");
+	else if (c->skip_symbols)
+		line("symbols", "skipped; later: ms-snap --symbols=embed %s", c->files.path);
+	else if (c->symbols_failed)
+		line("symbols", "could not be appended to %u of the traces", c->symbols_failed);
+}
+
+static void print_nothing(const struct control *c)
+{
+	char room[64];
+	const char *name = c->opt->command[0];
+	if (c->abandoned) {
+		fprintf(stderr,
+			"ms-record: %s %s; the output made no progress and was left as it is\n",
+			name, ended(c->status, room));
+		return;
+	}
+	fprintf(stderr,
+		"ms-record: %s %s; nothing was recorded: it did not load the recorder's library\n",
+		name, ended(c->status, room));
+}
+
+void summary_print(const struct control *c)
+{
+	char room[64], a[MS_UNIT_BUF];
+	const struct image *m = main_image(c);
+	if (!m) {
+		print_nothing(c);
+		return;
+	}
+	fprintf(stderr, "ms-record: %s (pid %d) %s after %s", m->name, (int)m->pid,
+		ended(c->status, room), ms_format_duration(a, c->end_ns - c->start_ns));
+	print_quality(c, m);
+	print_trouble(m);
+	if (m->stats.allocations)
+		print_heap(m);
+	else
+		line("heap", "no allocation was seen%s%s",
+		     m->allocator[0] ? ": its allocator is " : "", m->allocator);
+	print_cost(m);
+	print_stacks(c, m);
+	if (m->allocator[0])
+		line("allocator", "%s", m->allocator);
+	print_files(c);
+	print_symbols(c);
+	if (c->files.folder)
+		fprintf(stderr, "next: ms-report %s\n", c->files.path);
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT
+ * Threads of a recorded image: their numbers, names and ends.
+ */
+#include "threads.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "format/trace.h"
+#include "libcommon/arena.h"
+#include "session.h"
+
+/* A thread is often named just after it started: look again soon, then ever more rarely. */
+#define FIRST_LOOK_NS UINT64_C(5000000)
+#define LAST_LOOK_NS UINT64_C(1000000000)
+
+static void read_name(struct session *s, struct thread *t)
+{
+	char path[40], name[32];
+	if (!s->same_pidns)
+		return;
+	snprintf(path, sizeof path, "task/%u/comm", t->tid);
+	int fd = openat(s->proc, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	ssize_t n = read(fd, name, sizeof name - 1);
+	close(fd);
+	if (n <= 0)
+		return;
+	name[n] = '\0';
+	name[strcspn(name, "\n")] = '\0';
+	name[sizeof t->name - 1] = '\0';
+	if (strcmp(name, t->name)) {
+		memcpy(t->name, name, sizeof t->name);
+		t->dirty = true;
+	}
+}
+
+uint32_t threads_add(struct session *s, uint32_t tid, uint64_t stamp)
+{
+	/* A signal handler inside a hook writes to a ring of its own: the same thread. */
+	for (uint32_t i = 0; i < s->prepared; i++) {
+		uint32_t have = s->readers[i].thread;
+		if (s->readers[i].taken && have < s->threads.n && s->threads.v[have].tid == tid &&
+		    !s->threads.v[have].gone)
+			return have;
+	}
+	struct thread *t = MS_PUSH(&s->threads);
+	uint64_t now = session_now(s);
+	*t = (struct thread){.tid = tid,
+			     .start_ns = clock_ns(&s->clock, stamp),
+			     .last_number = UINT64_MAX,
+			     .look_after = FIRST_LOOK_NS,
+			     .look_ns = now + FIRST_LOOK_NS,
+			     .dirty = true};
+	read_name(s, t);
+	return (uint32_t)s->threads.n - 1;
+}
+
+void threads_gone(struct session *s, uint32_t index)
+{
+	if (index >= s->threads.n)
+		return;
+	struct thread *t = &s->threads.v[index];
+	t->gone = t->dirty = true;
+	t->end_ns = session_now(s);
+}
+
+static void write_thread(struct session *s, uint32_t index)
+{
+	struct thread *t = &s->threads.v[index];
+	struct ms_record_writer *w = batch_record(&session_batch(s)->threads, 160);
+	ms_record_number(w, MS_THREAD_INDEX, index);
+	ms_record_number(w, MS_THREAD_TID, t->tid);
+	if (t->name[0])
+		ms_record_string(w, MS_THREAD_NAME, t->name);
+	ms_record_number(w, MS_THREAD_START, t->start_ns);
+	if (t->gone)
+		ms_record_number(w, MS_THREAD_END, t->end_ns);
+	if (t->lost)
+		ms_record_number(w, MS_THREAD_EVENTS_LOST, t->lost);
+	if (t->waited)
+		ms_record_number(w, MS_THREAD_WAITED, t->waited);
+	ms_record_end(w);
+	t->dirty = false;
+}
+
+void threads_look(struct session *s, bool all)
+{
+	uint64_t now = session_now(s);
+	for (uint32_t i = 0; i < s->threads.n; i++) {
+		struct thread *t = &s->threads.v[i];
+		if (!t->gone && (all || now >= t->look_ns)) {
+			read_name(s, t);
+			if (t->look_after < LAST_LOOK_NS)
+				t->look_after *= 4;
+			t->look_ns = now + t->look_after;
+		}
+		if (t->dirty)
+			write_thread(s, i);
+	}
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT
+ * The writing thread: batches from a bounded queue, encoded, compressed and written.
+ *
+ * It alone touches files of traces while recording goes on, so that a slow disk or a pipe that
+ * nobody reads holds up nothing but itself until the queue is full.
+ */
+#ifndef WRITER_H
+#define WRITER_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "batch.h"
+#include "format/address.h"
+#include "libcommon/err.h"
+
+/* One trace being written. Made by the control thread; used by the writing thread until `closed`.
+ */
+struct output {
+	int fd; /* -1: opened by the writing thread (a FIFO blocks until somebody reads) */
+	char *path;
+	bool addresses;
+	bool keep_fd_open; /* the descriptor was given to us (fd:N) */
+	int level;
+	struct ms_trace_writer *trace;
+	struct ms_address_encoder *address;
+	/* Results, read by others with acquire loads. */
+	uint64_t bytes;
+	int failed; /* 1: writing failed, `err` says why */
+	int closed; /* 1: the last batch was written (or could not be) */
+	int error_number;
+	struct ms_err err;
+};
+
+struct writer {
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t filled, drained;
+	struct batch *first, **last, *spare;
+	unsigned queued;
+	uint64_t written; /* batches: progress */
+	bool stop, started;
+};
+
+/* Starts the thread. 0, or -1 with errno set. */
+int writer_start(struct writer *w);
+/* Hands over a batch with its memory; waits while the queue is full. */
+void writer_push(struct writer *w, struct batch *b);
+/* An empty batch, perhaps a used one. */
+struct batch *writer_batch(struct writer *w);
+/* Lets the thread end after what is queued, and waits for it. False when `give_up`, asked every 50
+ * ms, said to leave it behind. */
+bool writer_stop(struct writer *w, bool (*give_up)(void *), void *arg);
+
+struct output *output_new(int fd, const char *path);
+void output_free(struct output *o);
+
+#endif
