@@ -303,31 +303,24 @@ static int slurp(struct input *in, uint64_t max_bytes, unsigned char **image, si
 	return 0;
 }
 
-/* A trace that came by a pipe goes to an unlinked file, since the bytes that told it is one cannot
- * be put back. */
-static int spool(struct input *in, struct ms_err *err)
+int ms_spool(int from, const void *head, size_t head_size, const char *name, struct ms_err *err)
 {
+	static char buf[1 << 16];
 	FILE *f = tmpfile();
 	int fd = f ? dup(fileno(f)) : -1;
 	if (f)
 		fclose(f);
-	if (fd < 0 || ms_write_all(fd, in->head, in->head_size) != 0)
-		goto failed;
-	static char buf[1 << 16];
-	for (;;) {
-		ssize_t r = read(in->fd, buf, sizeof buf);
+	bool good = fd >= 0 && ms_write_all(fd, head, head_size) == 0;
+	while (good) {
+		ssize_t r = read(from, buf, sizeof buf);
 		if (r == 0)
-			break;
-		if (r < 0 && errno == EINTR)
-			continue;
-		if (r < 0 || ms_write_all(fd, buf, (size_t)r) != 0)
-			goto failed;
+			return fd;
+		if (r > 0)
+			good = ms_write_all(fd, buf, (size_t)r) == 0;
+		else
+			good = errno == EINTR;
 	}
-	close(in->fd);
-	in->fd = fd;
-	return 0;
-failed:
-	ms_err_sys(err, "cannot keep the trace of '%s' in a temporary file", in->name);
+	ms_err_sys(err, "cannot keep the trace of '%s' in a temporary file", name);
 	if (fd >= 0)
 		close(fd);
 	return -1;
@@ -379,8 +372,13 @@ static sqlite3 *open_by_content(struct input *in, const char *point,
 {
 	if (in->head_size >= MS_TRACE_MAGIC_SIZE &&
 	    memcmp(in->head, MS_TRACE_MAGIC, MS_TRACE_MAGIC_SIZE) == 0) {
-		if (!in->seekable && spool(in, err) != 0)
-			return NULL;
+		if (!in->seekable) {
+			int fd = ms_spool(in->fd, in->head, in->head_size, in->name, err);
+			if (fd < 0)
+				return NULL;
+			close(in->fd);
+			in->fd = fd;
+		}
 		return open_trace(in, point, opt, res, err);
 	}
 	if (in->head_size < sizeof sqlite_magic ||

@@ -4,11 +4,58 @@
 #ifndef MS_SNAPSHOT_PRIVATE_H
 #define MS_SNAPSHOT_PRIVATE_H
 
+#include "recording.h"
 #include "snapshot.h"
 
 /* Turns off whatever a hostile database could make SQLite do. */
 void ms_snapshot_harden(sqlite3 *db);
 /* Runs statements without results. 0, or -1 with `err` set. */
 int ms_sql_exec(sqlite3 *db, const char *sql, struct ms_err *err);
+
+/* Copies `head` and the rest of `fd` to an unlinked temporary file, since the bytes that told what
+ * an input is cannot be put back into a pipe. Returns its descriptor, or -1 with `err` set; `name`
+ * is for the message. */
+int ms_spool(int fd, const void *head, size_t head_size, const char *name, struct ms_err *err);
+
+/* A point of one process. */
+struct ms_kept_point {
+	enum { MS_KEPT_ABSENT, MS_KEPT_START, MS_KEPT_PEAK, MS_KEPT_END, MS_KEPT_MOMENT } kind;
+	uint64_t time_ns; /* of a moment */
+	size_t moment;    /* in the replay */
+};
+
+/* One process on its way into the database. */
+struct ms_kept_process {
+	struct ms_recording *rec;
+	int64_t id, parent; /* row ids; parent 0 = none */
+	uint64_t offset_ns;
+	struct ms_kept_point *points; /* one per label */
+};
+
+/* The database being filled: ids go on from process to process. */
+struct ms_filling {
+	sqlite3 *db;
+	struct ms_err *err;
+	const char *const *labels;
+	size_t label_count;
+	struct ms_symbols *symbols; /* NULL = --no-symbols */
+	bool look_again;            /* in files, even where the trace says what was found */
+	int64_t modules, frames, stacks, sites, threads, snapshots; /* last ids given */
+};
+
+/* Rows of the call stacks of one process: what nodes became. Free with ms_stack_rows_free. */
+struct ms_stack_rows {
+	int64_t *row_of_node;  /* row of the innermost logical frame, 0 = not used by any site */
+	int64_t *user_of_node; /* row after which a site with that innermost node is named */
+	uint64_t without_symbol;
+};
+
+/* Writes modules, frames and stacks. 0, or -1 with f->err set; `out` is to be freed in both cases.
+ */
+int ms_fill_stacks(struct ms_filling *f, const struct ms_kept_process *p,
+		   struct ms_stack_rows *out);
+void ms_stack_rows_free(struct ms_stack_rows *r);
+/* Writes all tables of one process. 0, or -1 with f->err set. */
+int ms_fill_process(struct ms_filling *f, const struct ms_kept_process *p);
 
 #endif

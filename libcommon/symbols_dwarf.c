@@ -124,7 +124,40 @@ struct index {
 		size_t n, cap;
 	} spans;
 	struct ms_ranges ranges;
+	/* Units that do not say their ranges themselves (strict DWARF 2 cannot): by header, with
+	 * the DIE. */
+	struct {
+		struct bare {
+			uint64_t header, die;
+		} * v;
+		size_t n, cap;
+	} bare;
 };
+
+static void add_unit(struct index *x, uint64_t die, const struct ms_ranges *r)
+{
+	for (size_t i = 0; i < r->n; i++)
+		*MS_PUSH(&x->spans) =
+			(struct ms_span){r->v[i].low, r->v[i].high, 0, (uint32_t)x->units.n};
+	if (r->n)
+		*MS_PUSH(&x->units) = (struct ms_unit_ref){.die = die};
+}
+
+/* A set of .debug_aranges. Units and sets come in the same order. */
+static void add_bare(void *arg, uint64_t header, const struct ms_ranges *r)
+{
+	struct index *x = arg;
+	size_t low = 0, high = x->bare.n;
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		if (x->bare.v[mid].header < header)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (low < x->bare.n && x->bare.v[low].header == header)
+		add_unit(x, x->bare.v[low].die, r);
+}
 
 static void index_unit(struct ms_dwarf *d, struct index *x, Dwarf_Die die)
 {
@@ -138,12 +171,11 @@ static void index_unit(struct ms_dwarf *d, struct index *x, Dwarf_Die die)
 	struct ms_unit_base base = ms_unit_base(d->main.elf, die, &facts);
 	x->ranges.n = 0;
 	ms_die_ranges(&base, &facts, &x->ranges);
-	if (!x->ranges.n)
-		return;
-	for (size_t i = 0; i < x->ranges.n; i++)
-		*MS_PUSH(&x->spans) = (struct ms_span){x->ranges.v[i].low, x->ranges.v[i].high, 0,
-						       (uint32_t)x->units.n};
-	*MS_PUSH(&x->units) = (struct ms_unit_ref){.die = offset};
+	add_unit(x, offset, &x->ranges);
+	Dwarf_Off header = 0, size = 0;
+	if (!x->ranges.n &&
+	    ms_dwarf_ok(dbg, dwarf_die_CU_offset_range(die, &header, &size, &e), &e))
+		*MS_PUSH(&x->bare) = (struct bare){header, offset};
 }
 
 static int by_low(const void *a, const void *b)
@@ -178,6 +210,8 @@ static void index_units(struct ms_dwarf *d)
 			index_unit(d, &x, die);
 		dwarf_dealloc_die(die);
 	}
+	if (x.bare.n)
+		ms_arange_sets(d->main.elf, add_bare, &x);
 	if (x.spans.n)
 		qsort(x.spans.v, x.spans.n, sizeof *x.spans.v, by_low);
 	for (size_t i = 0; i < x.spans.n; i++) {
@@ -185,6 +219,7 @@ static void index_units(struct ms_dwarf *d)
 		s->reach = i && x.spans.v[i - 1].reach > s->high ? x.spans.v[i - 1].reach : s->high;
 	}
 	free(x.ranges.v);
+	free(x.bare.v);
 	d->units = x.units.v;
 	d->unit_count = x.units.n;
 	d->spans = x.spans.v;

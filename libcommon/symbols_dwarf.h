@@ -147,6 +147,9 @@ const char *ms_die_text(Dwarf_Debug dbg, Dwarf_Die die, Dwarf_Half attribute);
  * removed). */
 void ms_die_ranges(const struct ms_unit_base *base, const struct ms_die *die,
 		   struct ms_ranges *out);
+/* Calls `each` for every set of .debug_aranges with the offset of its unit's header. */
+void ms_arange_sets(struct ms_elf *elf,
+		    void (*each)(void *arg, uint64_t unit, const struct ms_ranges *r), void *arg);
 struct ms_unit_base ms_unit_base(struct ms_elf *elf, Dwarf_Die die, const struct ms_die *facts);
 /* Reads a unit; never NULL, but possibly empty. */
 struct ms_unit *ms_unit_read(struct ms_dwarf *d, uint64_t die);

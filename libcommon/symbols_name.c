@@ -9,10 +9,11 @@
 
 #include "symbols.h"
 
-/* Longest chain of DW_AT_abstract_origin and DW_AT_specification, deepest scope, and how many
+/* Longest chain of DW_AT_abstract_origin and DW_AT_specification, deepest scope, functions
+ * nested in functions, and how many
  * entries may be passed over in the search for scopes in one file: a limit on time, beyond which
  * names stay unqualified. */
-enum { MAX_HOPS = 16, MAX_SCOPES = 32, MAX_SCOPE_STEPS = 1 << 25 };
+enum { MAX_HOPS = 16, MAX_SCOPES = 32, MAX_NESTING = 8, MAX_SCOPE_STEPS = 1 << 25 };
 
 /* What the chain from a concrete function to its declaration says. Strings belong to libdwarf. */
 struct declaration {
@@ -97,54 +98,80 @@ static Dwarf_Die child_towards(struct ms_dwarf *d, Dwarf_Debug dbg, Dwarf_Die di
 	return best;
 }
 
-static const char *scope_name(Dwarf_Debug dbg, Dwarf_Die die)
+static const char *function_name(struct ms_dwarf *d, uint32_t language, uint64_t die, int depth);
+
+/* What a scope adds to the names inside: *whole is set when it is a name qualified already, as that
+ * of a function around a local class. */
+static const char *scope_name(struct ms_dwarf *d, const struct declaration *c, Dwarf_Die die,
+			      int depth, bool *whole)
 {
 	Dwarf_Error e = NULL;
 	Dwarf_Half tag = 0;
-	if (!ms_dwarf_ok(dbg, dwarf_tag(die, &tag, &e), &e))
+	Dwarf_Off off = 0;
+	*whole = false;
+	if (!ms_dwarf_ok(c->dbg, dwarf_tag(die, &tag, &e), &e))
 		return NULL;
-	const char *name = ms_die_text(dbg, die, DW_AT_name);
+	const char *name = ms_die_text(c->dbg, die, DW_AT_name);
 	switch (tag) {
 	case DW_TAG_namespace:
 		return name ? name : "(anonymous namespace)";
 	case DW_TAG_structure_type:
 	case DW_TAG_class_type:
 	case DW_TAG_union_type:
+		/* gcc gives the class of a lambda no name. */
+		return name ? name : !strcmp(c->name, "operator()") ? "{lambda}" : "{unnamed}";
 	case DW_TAG_enumeration_type:
 	case DW_TAG_interface_type:
-	case DW_TAG_subprogram:
 	case DW_TAG_module:
 		return name;
+	case DW_TAG_subprogram:
+		*whole = true;
+		if (depth >= MAX_NESTING || c->dbg != d->main.dbg ||
+		    !ms_dwarf_ok(c->dbg, dwarf_dieoffset(die, &off, &e), &e))
+			return name;
+		return function_name(d, DW_LANG_C_plus_plus, off, depth + 1);
 	default:
 		return NULL;
 	}
 }
 
+static const char *join(struct ms_dwarf *d, const char *const *scopes, size_t n, const char *name)
+{
+	size_t total = strlen(name) + 1;
+	for (size_t i = 0; i < n; i++)
+		total += strlen(scopes[i]) + 2;
+	char *out = ms_arena_alloc(d->strings, total), *end = out;
+	for (size_t i = 0; i < n; i++)
+		end = stpcpy(stpcpy(end, scopes[i]), "::");
+	strcpy(end, name);
+	return out;
+}
+
 /* "ns::type::name" in the symbolizer's arena. */
-static const char *qualified(struct ms_dwarf *d, const struct declaration *c)
+static const char *qualified(struct ms_dwarf *d, const struct declaration *c, int depth)
 {
 	const char *scopes[MAX_SCOPES];
-	size_t n = 0, total = strlen(c->name) + 1;
+	size_t n = 0;
 	Dwarf_Error e = NULL;
 	Dwarf_Die die = NULL;
 	if (!ms_dwarf_ok(c->dbg, dwarf_offdie_b(c->dbg, c->unit, 1, &die, &e), &e))
 		die = NULL;
-	for (int depth = 0; die && depth < MAX_SCOPES; depth++) {
+	for (int level = 0; die && level < MAX_SCOPES; level++) {
 		Dwarf_Off off = 0;
+		bool whole;
 		die = child_towards(d, c->dbg, die, c->die);
 		if (!die || !ms_dwarf_ok(c->dbg, dwarf_dieoffset(die, &off, &e), &e) ||
 		    off == c->die)
 			break;
-		if ((scopes[n] = scope_name(c->dbg, die)))
-			total += strlen(scopes[n++]) + 2;
+		const char *name = scope_name(d, c, die, depth, &whole);
+		if (name && whole)
+			n = 0;
+		if (name)
+			scopes[n++] = name;
 	}
 	if (die)
 		dwarf_dealloc_die(die);
-	char *out = ms_arena_alloc(d->strings, total), *end = out;
-	for (size_t i = 0; i < n; i++)
-		end = stpcpy(stpcpy(end, scopes[i]), "::");
-	strcpy(end, c->name);
-	return out;
+	return join(d, scopes, n, c->name);
 }
 
 /* Languages whose functions live in namespaces and types, joined by "::". */
@@ -175,23 +202,34 @@ static const char *readable(struct ms_dwarf *d, const char *linkage)
 	return out;
 }
 
-const char *ms_node_name(struct ms_dwarf *d, const struct ms_unit *u, const struct ms_unit_node *n)
+/* The name of the function at `die` as far as DWARF has one. */
+static const char *function_name(struct ms_dwarf *d, uint32_t language, uint64_t die, int depth)
 {
 	struct declaration c;
-	const char *out = NULL;
-	find_declaration(d, n->die, &c);
-	if (c.linkage)
-		out = readable(d, c.linkage);
-	if (!out && !n->inlined && has_scopes(u->language) && d->symbols) {
-		const struct ms_elf_symbol *y = ms_elf_symbol(d->symbols, n->entry);
-		if (y && y->address == n->entry)
-			out = readable(d, y->name);
-	}
+	find_declaration(d, die, &c);
+	const char *out = c.linkage ? readable(d, c.linkage) : NULL;
 	if (out)
 		return out;
-	if (c.name && has_scopes(u->language))
-		return qualified(d, &c);
+	if (c.name && has_scopes(language))
+		return qualified(d, &c, depth);
 	if (!c.name)
 		c.name = c.linkage;
 	return c.name ? ms_arena_strdup(d->strings, c.name) : NULL;
+}
+
+/* The symbol table knows parameters that DWARF without linkage names does not tell. */
+static const char *symbol_of(struct ms_dwarf *d, const struct ms_unit_node *n)
+{
+	struct declaration c;
+	find_declaration(d, n->die, &c);
+	if (c.linkage || !d->symbols)
+		return NULL;
+	const struct ms_elf_symbol *y = ms_elf_symbol(d->symbols, n->entry);
+	return y && y->address == n->entry ? readable(d, y->name) : NULL;
+}
+
+const char *ms_node_name(struct ms_dwarf *d, const struct ms_unit *u, const struct ms_unit_node *n)
+{
+	const char *out = !n->inlined && has_scopes(u->language) ? symbol_of(d, n) : NULL;
+	return out ? out : function_name(d, u->language, n->die, 0);
 }

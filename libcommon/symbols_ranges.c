@@ -6,6 +6,7 @@
  */
 #include "symbols_dwarf.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* More ranges than this in one list are nonsense. */
@@ -134,6 +135,37 @@ void ms_die_ranges(const struct ms_unit_base *b, const struct ms_die *die, struc
 	} else if (die->has_low && die->has_high) {
 		add(out, die->low, die->high_is_offset ? die->low + die->high : die->high);
 	}
+}
+
+void ms_arange_sets(struct ms_elf *elf,
+		    void (*each)(void *arg, uint64_t unit, const struct ms_ranges *r), void *arg)
+{
+	struct cursor all = open_at(elf, ".debug_aranges", 0);
+	struct ms_ranges r = {0};
+	while (!all.bad && all.p < all.end) {
+		uint64_t length = fixed(&all, 4);
+		unsigned wide = length == UINT32_MAX ? 8 : 4;
+		if (wide == 8)
+			length = fixed(&all, 8);
+		if (all.bad || length > (uint64_t)(all.end - all.p))
+			break;
+		const uint8_t *start = all.p - (wide == 8 ? 12 : 4);
+		struct cursor c = {.p = all.p, .end = all.p + length};
+		all.p += length;
+		uint64_t version = fixed(&c, 2), unit = fixed(&c, wide), sizes = fixed(&c, 2);
+		if (c.bad || version != 2 || sizes != 8) /* addresses of 8 bytes, no segments */
+			continue;
+		/* Pairs are aligned to their own size from the start of the set. */
+		for (size_t used = (size_t)(c.p - start); used % 16; used++)
+			fixed(&c, 1);
+		r.n = 0;
+		while (!c.bad && c.end - c.p >= 16) {
+			uint64_t low = fixed(&c, 8), size = fixed(&c, 8);
+			add(&r, low, low + size);
+		}
+		each(arg, unit, &r);
+	}
+	free(r.v);
 }
 
 struct ms_unit_base ms_unit_base(struct ms_elf *elf, Dwarf_Die die, const struct ms_die *facts)

@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: MIT
+ * A trace being replayed: blocks to records, stacks, symbols and events.
+ */
+#include "recording.h"
+
+#include "err.h"
+#include "format/record.h"
+#include "format/trace.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TYPE(t) (UINT64_C(1) << (t))
+#define COLUMN(c) (UINT64_C(1) << (c))
+#define GAP_MAX (UINT32_C(1) << 24) /* frames or nodes that one damaged place may have held */
+#define RECORDS_MAX                                                                                \
+	(UINT32_C(1)                                                                               \
+	 << 22) /* ids of modules and threads: a hostile one asks for no more memory than this */
+
+/* ---- records ---- */
+
+static void get_fields(struct ms_recording *t, struct ms_record rec, struct ms_fields *f)
+{
+	struct ms_field field;
+	*f = (struct ms_fields){0};
+	while (ms_record_field(&rec, &field) == MS_FMT_OK) {
+		if (field.id >= MS_FIELDS)
+			continue;
+		f->known |= UINT32_C(1) << field.id;
+		f->number[field.id] = field.value;
+		f->text[field.id] =
+			field.is_bytes
+				? ms_arena_strndup(&t->arena, (const char *)field.data, field.size)
+				: "";
+	}
+}
+
+/* Sets what the record says and leaves the rest as it is. */
+static void get_row(struct ms_recording *t, struct ms_record rec, struct ms_row *r)
+{
+	struct ms_field field;
+	while (ms_record_field(&rec, &field) == MS_FMT_OK) {
+		if (field.id >= MS_ROW_FIELDS)
+			continue;
+		r->known |= UINT32_C(1) << field.id;
+		r->number[field.id] = field.value;
+		if (field.is_bytes && (field.id == 2 || field.id == 3))
+			r->text[field.id - 2] =
+				ms_arena_strndup(&t->arena, (const char *)field.data, field.size);
+	}
+}
+
+static void get_strings(struct ms_recording *t, struct ms_record rec, unsigned id,
+			struct ms_strings *out)
+{
+	struct ms_field field;
+	out->n = 0;
+	while (ms_record_field(&rec, &field) == MS_FMT_OK)
+		if (field.id == id && field.is_bytes)
+			*MS_PUSH(out) =
+				ms_arena_strndup(&t->arena, (const char *)field.data, field.size);
+}
+
+/* The row of that index, made if needed; NULL when the index is out of all reason. */
+static struct ms_row *indexed(struct ms_rows *r, uint64_t index)
+{
+	if (index >= RECORDS_MAX || index > r->n + 4096)
+		return NULL;
+	while (r->n <= index)
+		*MS_PUSH(r) = (struct ms_row){0};
+	return &r->v[index];
+}
+
+/* A record that amends the row whose number, from `base`, is in field `key`. */
+static bool amend(struct ms_recording *t, struct ms_record rec, struct ms_rows *r, unsigned key,
+		  unsigned base)
+{
+	struct ms_record again = rec;
+	struct ms_field f;
+	while (ms_record_field(&again, &f) == MS_FMT_OK) {
+		if (f.id != key)
+			continue;
+		struct ms_row *row = f.value >= base ? indexed(r, f.value - base) : NULL;
+		if (row)
+			get_row(t, rec, row);
+		return row != NULL;
+	}
+	return false;
+}
+
+static void add_row(struct ms_recording *t, struct ms_record rec, struct ms_rows *r,
+		    unsigned time_field)
+{
+	struct ms_row *row = MS_PUSH(r);
+	*row = (struct ms_row){0};
+	get_row(t, rec, row);
+	if (ms_has(row, time_field) && row->number[time_field] > t->last_ns &&
+	    row->number[time_field] <= INT64_MAX)
+		t->last_ns = row->number[time_field];
+}
+
+/* ---- symbols ---- */
+
+static bool add_symbols(struct ms_recording *t, struct ms_record rec)
+{
+	struct ms_field f;
+	struct ms_chain *chain = NULL;
+	struct ms_place *place = NULL;
+	struct ms_module_state *module = NULL;
+	while (ms_record_field(&rec, &f) == MS_FMT_OK) {
+		uint32_t value = (uint32_t)f.value;
+		if (f.id == MS_SYM_STRING && f.is_bytes) {
+			*MS_PUSH(&t->strings) =
+				ms_arena_strndup(&t->arena, (const char *)f.data, f.size);
+		} else if (f.id == MS_SYM_FRAME) {
+			if (f.value >= t->chain_count)
+				return false;
+			chain = &t->chains[f.value];
+			*chain = (struct ms_chain){(uint32_t)t->places.n, 0};
+		} else if (f.id == MS_SYM_FUNCTION && chain) {
+			place = MS_PUSH(&t->places);
+			*place = (struct ms_place){.function = value};
+			chain->count++;
+		} else if (f.id == MS_SYM_FILE && place) {
+			place->file = value;
+		} else if (f.id == MS_SYM_LINE && place) {
+			place->line = value;
+		} else if (f.id == MS_SYM_COLUMN && place) {
+			place->column = value;
+		} else if (f.id == MS_SYM_MODULE) {
+			module = MS_PUSH(&t->states);
+			*module = (struct ms_module_state){value, 0};
+		} else if (f.id == MS_SYM_STATE && module) {
+			module->state = value;
+		}
+	}
+	return true;
+}
+
+/* A further symbols block is of all frames again, or of more: its chains replace earlier ones, its
+ * strings count anew. */
+static void begin_symbols(struct ms_recording *t)
+{
+	t->has_symbols = true;
+	if (t->chain_count < t->frames.n) {
+		t->chains = ms_xrealloc(t->chains, t->frames.n, sizeof *t->chains);
+		memset(t->chains + t->chain_count, 0,
+		       (t->frames.n - t->chain_count) * sizeof *t->chains);
+		t->chain_count = t->frames.n;
+	}
+}
+
+static bool take_record(struct ms_recording *t, unsigned type, struct ms_record rec)
+{
+	switch (type) {
+	case MS_BLOCK_INFO:
+		get_fields(t, rec, &t->info);
+		get_strings(t, rec, MS_INFO_ARG, &t->args);
+		t->has_info = true;
+		return true;
+	case MS_BLOCK_END:
+		get_fields(t, rec, &t->end);
+		get_strings(t, rec, MS_END_ALLOCATOR, &t->allocators);
+		t->has_end = true;
+		return true;
+	case MS_BLOCK_MODULES:
+		return amend(t, rec, &t->modules, MS_MODULE_ID, 1);
+	case MS_BLOCK_THREADS:
+		return amend(t, rec, &t->threads, MS_THREAD_INDEX, 0);
+	case MS_BLOCK_SAMPLES:
+		add_row(t, rec, &t->samples, MS_SAMPLE_TIME);
+		return true;
+	case MS_BLOCK_MARKS:
+		add_row(t, rec, &t->marks, MS_MARK_TIME);
+		return true;
+	case MS_BLOCK_LOSSES:
+		add_row(t, rec, &t->losses, MS_LOSS_TO);
+		return true;
+	default:
+		return add_symbols(t, rec);
+	}
+}
+
+static bool take_records(struct ms_recording *t, const struct ms_block *b)
+{
+	const struct ms_column *c = ms_block_column(b, MS_RECORDS_COLUMN);
+	struct ms_record_reader reader;
+	struct ms_record rec;
+	enum ms_fmt rc;
+	bool good = true;
+	if (b->type == MS_BLOCK_SYMBOLS)
+		begin_symbols(t);
+	ms_record_reader_init(&reader, c ? c->data : NULL, c ? c->size : 0);
+	while ((rc = ms_record_next(&reader, &rec)) == MS_FMT_OK)
+		good &= take_record(t, b->type, rec);
+	return good && rc == MS_FMT_END;
+}
+
+/* ---- stacks ---- */
+
+static bool take_stacks(struct ms_recording *t, const struct ms_block *b)
+{
+	struct ms_stacks_decoder d;
+	if (ms_stacks_decoder_init(&d, b->columns, b->column_count) != MS_FMT_OK ||
+	    !d.first_frame || !d.first_node)
+		return false;
+	/* Numbers go on where the last block stopped, or further on after a lost one. */
+	if (d.first_frame < t->frames.n || d.first_frame - t->frames.n > GAP_MAX ||
+	    d.first_node < t->nodes.n || d.first_node - t->nodes.n > GAP_MAX)
+		return false;
+	while (t->frames.n < d.first_frame)
+		*MS_PUSH(&t->frames) = (struct ms_frame){0};
+	while (t->nodes.n < d.first_node)
+		*MS_PUSH(&t->nodes) = (struct ms_node){0};
+	struct ms_frame f;
+	struct ms_node n;
+	enum ms_fmt fc, nc;
+	while ((fc = ms_stacks_next_frame(&d, &f)) == MS_FMT_OK)
+		*MS_PUSH(&t->frames) = f;
+	while ((nc = ms_stacks_next_node(&d, &n)) == MS_FMT_OK) {
+		bool known = n.frame < t->frames.n && n.parent < t->nodes.n;
+		*MS_PUSH(&t->nodes) = known ? n : (struct ms_node){0};
+	}
+	ms_replay_nodes(&t->replay, t->nodes.n);
+	return fc == MS_FMT_END && nc == MS_FMT_END;
+}
+
+/* ---- reading ---- */
+
+static bool take_block(struct ms_recording *t, const struct ms_block *b)
+{
+	if (b->last_ns > t->last_ns && b->last_ns <= INT64_MAX && b->type != MS_BLOCK_SYMBOLS)
+		t->last_ns = b->last_ns;
+	if (b->type == MS_BLOCK_STACKS)
+		return take_stacks(t, b);
+	if (b->type != MS_BLOCK_EVENTS)
+		return take_records(t, b);
+	if (ms_event_decoder_init(&t->decoder, b->columns, b->column_count) != MS_FMT_OK)
+		return false;
+	t->in_block = true;
+	if (t->decoder.first_event > t->replay.position)
+		t->replay.position = t->decoder.first_event;
+	return true;
+}
+
+/* Addresses are the one column that replay has no use for. */
+static const uint64_t all_columns =
+	COLUMN(MS_COL_HEAD) | COLUMN(MS_COL_OP) | COLUMN(MS_COL_THREAD) | COLUMN(MS_COL_STACK) |
+	COLUMN(MS_COL_SIZE) | COLUMN(MS_COL_FREED) | COLUMN(MS_COL_TIME) | COLUMN(MS_COL_EXT);
+
+/* Goes on to the next block. 1, 0 at the end, -1. Blocks that were damaged are counted by the
+ * file's reader. */
+static int next_block(struct ms_recording *t, uint64_t types, uint64_t want, struct ms_err *err)
+{
+	struct ms_block b;
+	switch (ms_trace_next(t->file, types, want, &b, err)) {
+	case MS_NEXT_BLOCK:
+		if (t->on_block)
+			t->on_block(t->on_block_arg);
+		if (!take_block(t, &b))
+			t->bad_blocks++;
+		return 1;
+	case MS_NEXT_DAMAGED:
+		return 1;
+	case MS_NEXT_EOF:
+		t->state = ms_trace_state(t->file);
+		return 0;
+	default:
+		return -1;
+	}
+}
+
+static const uint64_t all_types =
+	TYPE(MS_BLOCK_INFO) | TYPE(MS_BLOCK_EVENTS) | TYPE(MS_BLOCK_STACKS) |
+	TYPE(MS_BLOCK_MODULES) | TYPE(MS_BLOCK_THREADS) | TYPE(MS_BLOCK_SAMPLES) |
+	TYPE(MS_BLOCK_MARKS) | TYPE(MS_BLOCK_LOSSES) | TYPE(MS_BLOCK_END) | TYPE(MS_BLOCK_SYMBOLS);
+
+/* Decodes the next event into t->event. 1, 0 at the end, -1. */
+static int next_event(struct ms_recording *t, struct ms_err *err)
+{
+	for (;;) {
+		if (t->in_block) {
+			enum ms_fmt rc = ms_event_next(&t->decoder, &t->event);
+			if (rc == MS_FMT_OK)
+				return 1;
+			t->in_block = false;
+			if (rc != MS_FMT_END)
+				t->bad_blocks++;
+		}
+		int rc = next_block(t, all_types, all_columns, err);
+		if (rc <= 0)
+			return rc;
+	}
+}
+
+int ms_recording_run(struct ms_recording *t, uint64_t until_ns, uint64_t *next_ns,
+		     struct ms_err *err)
+{
+	uint64_t until = until_ns / t->head->tick_ns;
+	for (;;) {
+		if (!t->pending) {
+			int rc = next_event(t, err);
+			if (rc == 0)
+				ms_replay_finish(&t->replay,
+						 ms_recording_length(t) / t->head->tick_ns);
+			if (rc <= 0)
+				return rc;
+			t->pending = true;
+		}
+		if (t->event.time_ticks > until && t->event.time_ticks <= t->replay.tick_limit) {
+			*next_ns = t->event.time_ticks * t->head->tick_ns;
+			return 1;
+		}
+		ms_replay_event(&t->replay, &t->event);
+		t->pending = false;
+	}
+}
+
+static struct ms_recording *begin(const char *path, struct ms_err *err)
+{
+	struct ms_trace *file = ms_trace_open(path, err);
+	if (!file)
+		return NULL;
+	struct ms_recording *t = ms_xrealloc(NULL, 1, sizeof *t);
+	memset(t, 0, sizeof *t);
+	t->file = file;
+	t->head = ms_trace_header(file);
+	t->path = path;
+	ms_replay_init(&t->replay);
+	*MS_PUSH(&t->frames) = (struct ms_frame){0};
+	*MS_PUSH(&t->nodes) = (struct ms_node){0};
+	if (t->head->tick_ns == 0) {
+		ms_err_set(err, "cannot read '%s': its header says that a tick takes no time",
+			   path);
+		ms_recording_close(t);
+		return NULL;
+	}
+	t->replay.tick_limit = INT64_MAX / t->head->tick_ns;
+	return t;
+}
+
+struct ms_recording *ms_recording_open(const char *path, struct ms_err *err)
+{
+	struct ms_recording *t = begin(path, err);
+	/* Up to the first event or the end: the info block comes before it. */
+	int rc = 1;
+	while (t && rc > 0 && !t->has_info && !t->in_block)
+		rc = next_block(t, all_types, all_columns, err);
+	if (rc < 0) {
+		ms_recording_close(t);
+		return NULL;
+	}
+	return t;
+}
+
+struct ms_recording *ms_recording_glance(const char *path, struct ms_err *err)
+{
+	struct ms_recording *t = begin(path, err);
+	int rc = 1;
+	while (t && rc > 0)
+		rc = next_block(t,
+				TYPE(MS_BLOCK_INFO) | TYPE(MS_BLOCK_MARKS) | TYPE(MS_BLOCK_END) |
+					TYPE(MS_BLOCK_EVENTS),
+				COLUMN(MS_RECORDS_COLUMN) | COLUMN(MS_COL_HEAD), err);
+	if (rc < 0) {
+		ms_recording_close(t);
+		return NULL;
+	}
+	return t;
+}
+
+void ms_recording_close(struct ms_recording *t)
+{
+	if (!t)
+		return;
+	ms_replay_free(&t->replay);
+	free(t->args.v);
+	free(t->allocators.v);
+	free(t->modules.v);
+	free(t->threads.v);
+	free(t->samples.v);
+	free(t->marks.v);
+	free(t->losses.v);
+	free(t->frames.v);
+	free(t->nodes.v);
+	free(t->strings.v);
+	free(t->places.v);
+	free(t->chains);
+	free(t->states.v);
+	ms_arena_free(&t->arena);
+	ms_trace_close(t->file);
+	free(t);
+}
+
+uint64_t ms_recording_length(const struct ms_recording *t)
+{
+	uint64_t events = t->replay.last_tick * t->head->tick_ns;
+	uint64_t last = t->last_ns > events ? t->last_ns : events;
+	if (t->has_end && ms_has(&t->end, MS_END_TIME) && t->end.number[MS_END_TIME] >= events &&
+	    t->end.number[MS_END_TIME] <= INT64_MAX)
+		return t->end.number[MS_END_TIME];
+	return last;
+}
+
+static bool damaged(const struct ms_recording *t)
+{
+	uint64_t places = 0, bytes = ms_trace_damaged_bytes(t->file, &places);
+	return bytes || places || t->bad_blocks || t->replay.bad_events;
+}
+
+bool ms_recording_complete(const struct ms_recording *t)
+{
+	return !damaged(t) && t->state != MS_TRACE_NO_END;
+}
+
+const char *ms_recording_state(const struct ms_recording *t)
+{
+	if (damaged(t))
+		return "damaged";
+	return t->state == MS_TRACE_ENDED     ? "complete"
+	       : t->state == MS_TRACE_GROWING ? "growing"
+					      : "no end";
+}

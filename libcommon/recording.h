@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT
+ * A trace being replayed: what its records say, its frames and call stacks, and the live-heap model
+ * that its events feed.
+ */
+#ifndef MS_RECORDING_H
+#define MS_RECORDING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "arena.h"
+#include "replay.h"
+#include "tracefile.h"
+#include "format/stacks.h"
+
+struct ms_err;
+
+#define MS_FIELDS 32u
+#define MS_ROW_FIELDS 14u
+
+/* One record, taken apart by field number; of a repeated field the last one. `number` is a value,
+ * or a count of bytes. */
+struct ms_fields {
+	uint32_t known; /* bit per field */
+	uint64_t number[MS_FIELDS];
+	const char *text[MS_FIELDS]; /* NUL-ended copy, as long as the recording lives; "" for a
+					number */
+};
+/* The same for records of which there are many. Only their fields 2 and 3 may be text: text[field -
+ * 2], else NULL. */
+struct ms_row {
+	uint32_t known;
+	uint64_t number[MS_ROW_FIELDS];
+	const char *text[2];
+};
+#define ms_has(f, field) ((f)->known >> (field)&1)
+
+/* Strings of a repeated field. */
+struct ms_strings {
+	const char **v;
+	size_t n, cap;
+};
+struct ms_rows {
+	struct ms_row *v;
+	size_t n, cap;
+};
+
+/* Symbols block: the logical frames of one frame, innermost inlined first. */
+struct ms_chain {
+	uint32_t first, count; /* in ms_recording.places */
+};
+struct ms_place {
+	uint32_t function, file, line, column; /* strings by number, from 1; 0 = unknown */
+};
+
+struct ms_recording {
+	struct ms_trace *file;
+	const struct ms_trace_head *head;
+	const char *path; /* borrowed */
+	struct ms_arena arena;
+	struct ms_replay replay;
+
+	struct ms_fields info, end; /* MS_INFO_*, MS_END_* of the last end block */
+	bool has_info, has_end;
+	struct ms_strings args, allocators;
+	struct ms_rows modules; /* by id - 1; an id never seen has known = 0 */
+	struct ms_rows threads; /* by index */
+	struct ms_rows samples, marks, losses;
+
+	struct {
+		struct ms_frame *v;
+		size_t n, cap;
+	} frames; /* by number; [0] and those lost in damage are zero */
+	struct {
+		struct ms_node *v;
+		size_t n, cap;
+	} nodes; /* by number; frame 0 = lost in damage */
+
+	bool has_symbols;
+	struct ms_strings strings; /* by number - 1 */
+	struct {
+		struct ms_place *v;
+		size_t n, cap;
+	} places;
+	struct ms_chain *chains; /* by frame number, of frames.n entries when has_symbols */
+	size_t chain_count;
+	struct {
+		struct ms_module_state {
+			uint32_t module, state;
+		} * v;
+		size_t n, cap;
+	} states;
+
+	uint64_t last_ns;          /* latest time seen anywhere */
+	uint64_t bad_blocks;       /* whole, but their content means nothing */
+	enum ms_trace_state state; /* valid at the end */
+
+	struct ms_event_decoder decoder;
+	struct ms_event event; /* decoded, not applied yet */
+	bool in_block, pending;
+
+	void (*on_block)(void *arg); /* called after every block, or NULL: for progress */
+	void *on_block_arg;
+};
+
+/* Opens `path` ("-" = standard input), which is borrowed, and reads up to the first event. NULL
+ * with `err` set when it is no trace. */
+struct ms_recording *ms_recording_open(const char *path, struct ms_err *err);
+void ms_recording_close(struct ms_recording *t);
+
+/* Applies the events up to and including `until_ns` (ns since the start of this recording). 1:
+ * *next_ns is the time of the next one; 0: there is none, all was read and the model is finished;
+ * -1 with `err` set: reading failed. */
+int ms_recording_run(struct ms_recording *t, uint64_t until_ns, uint64_t *next_ns,
+		     struct ms_err *err);
+
+/* Length in ns: what the end block says, else the latest time in the file. */
+uint64_t ms_recording_length(const struct ms_recording *t);
+/* "complete", "growing", "no end" or "damaged"; the first two are complete. Valid after the end. */
+const char *ms_recording_state(const struct ms_recording *t);
+bool ms_recording_complete(const struct ms_recording *t);
+
+/* A quick look at a file on disk without its events: info, end and marks. The result is only for
+ * those; close it. */
+struct ms_recording *ms_recording_glance(const char *path, struct ms_err *err);
+
+#endif

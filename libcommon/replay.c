@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: MIT
+ * The live-heap model: what each kind of event does.
+ */
+#include "replay.h"
+
+#include "arena.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define THREADS_MAX                                                                                \
+	(UINT32_C(1)                                                                               \
+	 << 22) /* more than Linux has; a hostile trace cannot ask for more memory than this */
+#define SIZE_MAX_SANE                                                                              \
+	(UINT64_C(1) << 57) /* more than any address space: sums stay far from overflow */
+
+void ms_replay_init(struct ms_replay *r)
+{
+	*r = (struct ms_replay){
+		.span_ticks = 1, .alarm_tick = 1, .alarm_event = MS_NEVER, .tick_limit = MS_NEVER};
+	ms_blocks_init(&r->blocks);
+	r->record_mask = 255;
+	r->record_table = memset(ms_xrealloc(NULL, 256, sizeof *r->record_table), 0,
+				 256 * sizeof *r->record_table);
+	ms_replay_nodes(r, 1);
+}
+
+void ms_replay_free(struct ms_replay *r)
+{
+	ms_blocks_free(&r->blocks);
+	free(r->sites);
+	free(r->site_of_node);
+	free(r->records);
+	free(r->record_table);
+	free(r->threads);
+	for (size_t i = 0; i < r->moment_count; i++)
+		free(r->moments[i].figures);
+	free(r->moments);
+}
+
+/* ---- sites, threads, and both ---- */
+
+void ms_replay_nodes(struct ms_replay *r, size_t count)
+{
+	if (count <= r->node_cap)
+		return;
+	size_t cap = r->node_cap ? r->node_cap : 1024;
+	while (cap < count)
+		cap *= 2;
+	r->site_of_node = ms_xrealloc(r->site_of_node, cap, sizeof *r->site_of_node);
+	memset(r->site_of_node + r->node_cap, 0, (cap - r->node_cap) * sizeof *r->site_of_node);
+	r->node_cap = cap;
+}
+
+static uint32_t new_site(struct ms_replay *r, uint32_t node, uint64_t tick)
+{
+	if (r->site_count == r->site_cap)
+		r->sites = ms_xrealloc(r->sites, r->site_cap = r->site_cap ? r->site_cap * 2 : 256,
+				       sizeof *r->sites);
+	r->sites[r->site_count] = (struct ms_replay_site){
+		.node = node, .min_size = UINT64_MAX, .first_tick = tick, .record = UINT32_MAX};
+	r->site_of_node[node] = (uint32_t)++r->site_count;
+	return (uint32_t)r->site_count - 1;
+}
+
+static inline uint32_t site_of(struct ms_replay *r, const struct ms_event *ev)
+{
+	uint32_t node = ev->stack < r->node_cap ? ev->stack : 0;
+	uint32_t site = r->site_of_node[node];
+	return site ? site - 1 : new_site(r, node, ev->time_ticks);
+}
+
+static void more_threads(struct ms_replay *r, size_t count)
+{
+	size_t cap = r->thread_count ? r->thread_count : 16;
+	while (cap < count)
+		cap *= 2;
+	r->threads = ms_xrealloc(r->threads, cap, sizeof *r->threads);
+	for (size_t i = r->thread_count; i < cap; i++)
+		r->threads[i] = (struct ms_replay_thread){.last = MS_NEVER};
+	r->thread_count = cap;
+}
+
+static inline struct ms_replay_thread *thread_of(struct ms_replay *r, const struct ms_event *ev)
+{
+	if (__builtin_expect(ev->thread >= r->thread_count, 0))
+		more_threads(r, (size_t)ev->thread + 1);
+	struct ms_replay_thread *t = &r->threads[ev->thread];
+	if (__builtin_expect(!t->seen, 0)) {
+		t->seen = true;
+		t->first_tick = ev->time_ticks;
+	}
+	t->last_tick = ev->time_ticks;
+	return t;
+}
+
+static size_t record_home(const struct ms_replay *r, uint32_t site, uint32_t thread)
+{
+	uint64_t key = (uint64_t)site << 32 | thread;
+	return (size_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 24) & r->record_mask;
+}
+
+static void grow_record_table(struct ms_replay *r)
+{
+	size_t size = (r->record_mask + 1) * 2;
+	free(r->record_table);
+	r->record_table = memset(ms_xrealloc(NULL, size, sizeof *r->record_table), 0,
+				 size * sizeof *r->record_table);
+	r->record_mask = size - 1;
+	for (size_t n = 0; n < r->record_count; n++) {
+		size_t i = record_home(r, r->records[n].site, r->records[n].thread);
+		while (r->record_table[i])
+			i = (i + 1) & r->record_mask;
+		r->record_table[i] = (uint32_t)n + 1;
+	}
+}
+
+static uint32_t find_record(struct ms_replay *r, uint32_t site, uint32_t thread)
+{
+	size_t i = record_home(r, site, thread);
+	for (; r->record_table[i]; i = (i + 1) & r->record_mask) {
+		const struct ms_replay_site_thread *s = &r->records[r->record_table[i] - 1];
+		if (s->site == site && s->thread == thread)
+			return r->record_table[i] - 1;
+	}
+	if (r->record_count == r->record_cap)
+		r->records = ms_xrealloc(r->records,
+					 r->record_cap = r->record_cap ? r->record_cap * 2 : 256,
+					 sizeof *r->records);
+	r->records[r->record_count] =
+		(struct ms_replay_site_thread){.site = site, .thread = thread};
+	r->record_table[i] = (uint32_t)++r->record_count;
+	if (r->record_count * 2 > r->record_mask)
+		grow_record_table(r);
+	return (uint32_t)r->record_count - 1;
+}
+
+/* Most sites are used by one thread for long: the latest record is tried before the table. */
+static inline struct ms_replay_site_thread *record_of(struct ms_replay *r, uint32_t site,
+						      uint32_t thread)
+{
+	uint32_t n = r->sites[site].record;
+	if (__builtin_expect(n == UINT32_MAX || r->records[n].thread != thread, 0))
+		r->sites[site].record = n = find_record(r, site, thread);
+	return &r->records[n];
+}
+
+/* ---- levels and the peak ---- */
+
+static inline void touch(const struct ms_replay *r, struct ms_level *l)
+{
+	if (l->epoch != r->peak_epoch) {
+		l->epoch = r->peak_epoch;
+		l->at_peak_bytes = l->bytes;
+		l->at_peak_blocks = l->blocks;
+	}
+}
+
+void ms_replay_at_peak(const struct ms_replay *r, const struct ms_level *l, uint64_t *bytes,
+		       uint64_t *blocks)
+{
+	bool touched = l->epoch == r->peak_epoch;
+	*bytes = touched ? l->at_peak_bytes : l->bytes;
+	*blocks = touched ? l->at_peak_blocks : l->blocks;
+}
+
+static inline struct ms_replay_size *size_class(struct ms_replay *r, uint64_t size)
+{
+	return &r->sizes[size ? 64 - __builtin_clzll(size) : 0];
+}
+
+/* ---- the timeline ---- */
+
+/* Pairs of spans become one: twice the time in the same room. */
+static void halve(struct ms_replay *r)
+{
+	for (size_t i = 0; i < MS_TIMELINE_SPANS / 2; i++) {
+		struct ms_replay_span a = r->spans[2 * i], b = r->spans[2 * i + 1];
+		b.live_min = a.live_min < b.live_min ? a.live_min : b.live_min;
+		b.live_max = a.live_max > b.live_max ? a.live_max : b.live_max;
+		b.allocations += a.allocations;
+		b.frees += a.frees;
+		b.bytes += a.bytes;
+		r->spans[i] = b;
+	}
+	r->span_ticks *= 2;
+}
+
+/* The current span gets its figures; what is left of it belongs to the next one. */
+static void close_span(struct ms_replay *r)
+{
+	struct ms_replay_span *s = &r->spans[r->span];
+	s->live_last = r->live_bytes;
+	s->blocks_last = r->live_blocks;
+	s->allocations = r->allocations - r->open.allocations;
+	s->frees = r->frees - r->open.frees;
+	s->bytes = r->bytes - r->open.bytes;
+	r->open = (struct ms_replay_span){
+		.allocations = r->allocations, .frees = r->frees, .bytes = r->bytes};
+}
+
+static void open_span(struct ms_replay *r)
+{
+	r->spans[r->span] =
+		(struct ms_replay_span){.live_min = r->live_bytes, .live_max = r->live_bytes};
+}
+
+/* Makes the span that holds `tick` the current one. A jump of any length costs at most a pass or
+ * two over the spans. */
+static void move_timeline(struct ms_replay *r, uint64_t tick)
+{
+	if (tick / r->span_ticks == r->span)
+		return;
+	close_span(r);
+	while (tick / r->span_ticks >= MS_TIMELINE_SPANS) {
+		/* spans not reached yet are as the last one left them */
+		for (size_t i = r->span + 1; i < MS_TIMELINE_SPANS; i++)
+			r->spans[i] = (struct ms_replay_span){r->live_bytes,
+							      r->live_bytes,
+							      r->live_bytes,
+							      r->live_blocks,
+							      0,
+							      0,
+							      0};
+		halve(r);
+		r->span = MS_TIMELINE_SPANS / 2 - 1;
+	}
+	for (size_t to = (size_t)(tick / r->span_ticks); r->span < to;) {
+		r->span++;
+		open_span(r);
+		r->spans[r->span].live_last = r->live_bytes;
+		r->spans[r->span].blocks_last = r->live_blocks;
+	}
+}
+
+/* ---- moments ---- */
+
+size_t ms_replay_moment(struct ms_replay *r, uint64_t tick, uint64_t event)
+{
+	r->moments = ms_xrealloc(r->moments, r->moment_count + 1, sizeof *r->moments);
+	r->moments[r->moment_count] = (struct ms_replay_moment){.tick = tick, .event = event};
+	if (tick < r->alarm_tick)
+		r->alarm_tick = tick;
+	if (event < r->alarm_event)
+		r->alarm_event = event;
+	return r->moment_count++;
+}
+
+static void take_moment(const struct ms_replay *r, struct ms_replay_moment *m)
+{
+	m->taken = true;
+	m->live_bytes = r->live_bytes;
+	m->live_blocks = r->live_blocks;
+	m->figures = ms_xrealloc(NULL, r->site_count, sizeof *m->figures);
+	for (size_t i = 0; i < r->site_count; i++)
+		if (r->sites[i].live.blocks)
+			m->figures[m->figure_count++] = (struct ms_replay_figure){
+				(uint32_t)i, r->sites[i].live.bytes, r->sites[i].live.blocks};
+	m->figures = ms_xrealloc(m->figures, m->figure_count, sizeof *m->figures);
+}
+
+/* Takes the moments that lie before the event at `tick`; all that count by events when `all`.
+ * Returns the tick of the next one. */
+static uint64_t take_due(struct ms_replay *r, uint64_t tick, bool all)
+{
+	uint64_t next = MS_NEVER;
+	r->alarm_event = MS_NEVER;
+	for (size_t i = 0; i < r->moment_count; i++) {
+		struct ms_replay_moment *m = &r->moments[i];
+		if (m->taken)
+			continue;
+		if (m->tick != MS_NEVER ? tick >= m->tick : all || r->position >= m->event)
+			take_moment(r, m);
+		else if (m->tick != MS_NEVER)
+			next = m->tick < next ? m->tick : next;
+		else
+			r->alarm_event = m->event < r->alarm_event ? m->event : r->alarm_event;
+	}
+	return next;
+}
+
+/* What is to be done before the event at `tick`, now that an alarm has gone off; sets the next
+ * alarm. */
+static void before_event(struct ms_replay *r, uint64_t tick)
+{
+	uint64_t next = take_due(r, tick, false);
+	move_timeline(r, tick);
+	uint64_t span_end = (r->span + 1) * r->span_ticks;
+	r->alarm_tick = span_end < next ? span_end : next;
+}
+
+/* ---- events ---- */
+
+static inline void new_maximum(struct ms_replay *r, uint64_t tick)
+{
+	if (r->live_bytes > r->spans[r->span].live_max)
+		r->spans[r->span].live_max = r->live_bytes;
+	if (r->live_bytes <= r->run_max)
+		return;
+	r->run_max = r->live_bytes;
+	r->run_max_tick = tick;
+	if (r->live_bytes <= r->peak_bytes)
+		return;
+	r->peak_bytes = r->live_bytes;
+	r->peak_blocks = r->live_blocks;
+	r->peak_tick = tick;
+	r->peak_epoch = r->events;
+}
+
+static void add_block(struct ms_replay *r, const struct ms_event *ev, struct ms_replay_thread *t)
+{
+	uint32_t site_number = site_of(r, ev);
+	struct ms_replay_site *s = &r->sites[site_number];
+	uint64_t size = ev->size;
+
+	*ms_blocks_add(&r->blocks, ev->number) =
+		(struct ms_live_block){size, ev->time_ticks, site_number, ev->thread};
+	r->next_number = ev->number + 1;
+	r->allocations++;
+	r->bytes += size;
+	r->live_bytes += size;
+	r->live_blocks++;
+
+	touch(r, &s->live);
+	s->live.bytes += size;
+	s->live.blocks++;
+	if (s->live.bytes > s->max_live_bytes)
+		s->max_live_bytes = s->live.bytes;
+	if (s->live.blocks > s->max_live_blocks)
+		s->max_live_blocks = s->live.blocks;
+	if (size < s->min_size)
+		s->min_size = size;
+	if (size > s->max_size)
+		s->max_size = size;
+	s->last_tick = ev->time_ticks;
+
+	struct ms_replay_size *c = size_class(r, size);
+	touch(r, &c->live);
+	c->live.bytes += size;
+	c->live.blocks++;
+	c->allocations++;
+	c->bytes += size;
+
+	struct ms_replay_site_thread *st = record_of(r, site_number, ev->thread);
+	st->allocations++;
+	st->bytes += size;
+
+	t->last = ev->number;
+	t->allocations++;
+	t->bytes += size;
+}
+
+/* Takes block `ev->freed` out of everything. False when it is not live. */
+static bool remove_block(struct ms_replay *r, const struct ms_event *ev, bool inferred,
+			 struct ms_replay_thread *t)
+{
+	struct ms_live_block b;
+	if (!ms_blocks_take(&r->blocks, ev->freed, &b))
+		return false;
+	r->live_bytes -= b.size;
+	r->live_blocks--;
+	struct ms_replay_site *s = &r->sites[b.site];
+	touch(r, &s->live);
+	s->live.bytes -= b.size;
+	s->live.blocks--;
+	struct ms_replay_size *c = size_class(r, b.size);
+	touch(r, &c->live);
+	c->live.bytes -= b.size;
+	c->live.blocks--;
+	if (inferred) {
+		r->inferred_frees++;
+		s->marked = true;
+		return true;
+	}
+	r->frees++;
+	s->frees++;
+	s->lifetime_ticks += ev->time_ticks - b.tick;
+	s->lifetime_allocations += r->next_number - ev->freed - 1;
+	t->frees++;
+	if (t->last == ev->freed) {
+		r->temporary++;
+		s->temporary++;
+		c->temporary++;
+		t->temporary++;
+	}
+	return true;
+}
+
+static void failed_allocation(struct ms_replay *r, const struct ms_event *ev)
+{
+	uint32_t site = site_of(r, ev);
+	r->failed++;
+	r->sites[site].failed++;
+	r->sites[site].last_tick = ev->time_ticks;
+}
+
+static void allocation(struct ms_replay *r, const struct ms_event *ev, struct ms_replay_thread *t)
+{
+	add_block(r, ev, t);
+	if (ev->kind != MS_EV_ALLOC) {
+		r->reallocations++;
+		r->sites[r->site_of_node[ev->stack < r->node_cap ? ev->stack : 0] - 1]
+			.reallocations++;
+	}
+	new_maximum(r, ev->time_ticks);
+}
+
+/* Is it an event that this model can apply? Numbers and times of a good trace never go back. */
+static inline bool sane(const struct ms_replay *r, const struct ms_event *ev)
+{
+	bool makes = ev->kind == MS_EV_ALLOC || ev->kind == MS_EV_REALLOC ||
+		     ev->kind == MS_EV_REALLOC_UNKNOWN;
+	return ev->time_ticks >= r->last_tick && ev->thread < THREADS_MAX &&
+	       (!makes || ev->number >= r->next_number);
+}
+
+void ms_replay_event(struct ms_replay *r, const struct ms_event *ev)
+{
+	if (__builtin_expect(!sane(r, ev), 0)) {
+		r->bad_events++;
+		r->position++;
+		return;
+	}
+	if (__builtin_expect(ev->time_ticks >= r->alarm_tick || r->position >= r->alarm_event, 0))
+		before_event(r, ev->time_ticks);
+	r->last_tick = ev->time_ticks;
+	r->events++;
+	r->position++;
+	struct ms_replay_thread *t = thread_of(r, ev);
+	bool known = true;
+	switch (ev->kind) {
+	case MS_EV_FREE:
+		known = remove_block(r, ev, false, t);
+		break;
+	case MS_EV_FREE_INFERRED:
+		remove_block(r, ev, true, t);
+		break;
+	case MS_EV_REALLOC:
+		known = remove_block(r, ev, false, t);
+		allocation(r, ev, t);
+		break;
+	case MS_EV_REALLOC_UNKNOWN:
+		known = false;
+		allocation(r, ev, t);
+		break;
+	case MS_EV_ALLOC:
+		allocation(r, ev, t);
+		break;
+	case MS_EV_FAILED:
+		failed_allocation(r, ev);
+		break;
+	case MS_EV_FREE_UNKNOWN:
+		known = false;
+		break;
+	default: /* extended kinds change nothing that is counted here */
+		break;
+	}
+	if (!known)
+		r->unknown_frees++;
+	if (r->live_bytes < r->spans[r->span].live_min)
+		r->spans[r->span].live_min = r->live_bytes;
+}
+
+static void count_live(void *arg, const struct ms_live_block *b)
+{
+	struct ms_replay *r = arg;
+	struct ms_replay_site_thread *st = record_of(r, b->site, b->thread);
+	st->live_bytes += b->size;
+	st->live_blocks++;
+	r->threads[b->thread].live_bytes += b->size;
+	r->threads[b->thread].live_blocks++;
+}
+
+void ms_replay_finish(struct ms_replay *r, uint64_t tick)
+{
+	if (tick < r->last_tick)
+		tick = r->last_tick;
+	take_due(r, tick + 1, true);
+	move_timeline(r, tick);
+	close_span(r);
+	ms_blocks_each(&r->blocks, count_live, r);
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT
+ * The live-heap model: events in, totals and statistics per site, thread and size out, in one
+ * forward pass.
+ *
+ * Definitions are those of ms-snapshot(5). Memory depends on live blocks, sites and threads, not on
+ * events.
+ *
+ * The peak in one pass. A peak is a moment, and each site's (and size class's) live bytes at that
+ * moment are wanted, but which moment was the peak is known only at the end, and copying all sites
+ * at every new maximum would be quadratic. So they are versioned lazily: `peak_epoch` is the number
+ * of the event that set the latest peak. A counter that is about to change looks whether it was
+ * touched since that peak (its epoch is the peak's); if not, its value now is its value at the
+ * peak, and is kept in `at_peak` first. At the end a counter whose epoch is the peak's has its
+ * value at the peak in `at_peak`; any other one did not change since, so that its present value is
+ * the one. Cost: a comparison per change.
+ */
+#ifndef MS_REPLAY_H
+#define MS_REPLAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "blocks.h"
+#include "format/event.h"
+
+#define MS_NEVER UINT64_MAX
+
+/* Live bytes and blocks, now and as they were at the latest peak. */
+struct ms_level {
+	uint64_t bytes, blocks;
+	uint64_t epoch; /* of the peak that at_peak belongs to */
+	uint64_t at_peak_bytes, at_peak_blocks;
+};
+
+struct ms_replay_site {
+	struct ms_level live;
+	uint64_t max_live_bytes, max_live_blocks;
+	uint64_t frees, temporary;
+	uint64_t lifetime_ticks, lifetime_allocations; /* sums over freed blocks */
+	uint64_t min_size, max_size;
+	uint64_t first_tick, last_tick; /* of its allocations, failed ones too */
+	uint64_t reallocations, failed;
+	uint32_t node;   /* innermost stack node, 0 = no stack */
+	uint32_t record; /* latest of its ms_replay_site_thread */
+	bool marked;     /* one of its blocks had an inferred free */
+};
+
+/* What one thread allocated at one site. */
+struct ms_replay_site_thread {
+	uint32_t site, thread;
+	uint64_t allocations, bytes;
+	uint64_t live_bytes, live_blocks; /* after ms_replay_finish */
+};
+
+struct ms_replay_thread {
+	uint64_t last; /* number of its latest allocation, MS_NEVER = none */
+	uint64_t allocations, frees, bytes, temporary;
+	uint64_t first_tick, last_tick; /* of its events */
+	uint64_t live_bytes,
+		live_blocks; /* after ms_replay_finish: of the blocks that it allocated */
+	bool seen;
+};
+
+/* Sizes with the same highest bit: class 0 is size 0, class n is [2^(n-1), 2^n - 1]. */
+#define MS_SIZE_CLASSES 65
+struct ms_replay_size {
+	struct ms_level live;
+	uint64_t allocations, bytes, temporary;
+};
+
+/* A span of the timeline. Minimum and maximum include the state with which it began; the rest is
+ * what was when it ended. */
+struct ms_replay_span {
+	uint64_t live_min, live_max, live_last, blocks_last;
+	uint64_t allocations, frees, bytes; /* within the span */
+};
+#define MS_TIMELINE_SPANS 512u
+
+/* A moment to be kept. */
+struct ms_replay_moment {
+	uint64_t tick;  /* state before the first event at or after this tick; MS_NEVER = `event`
+			   counts */
+	uint64_t event; /* state before the event of this number in the file */
+	bool taken;
+	uint64_t live_bytes, live_blocks;
+	struct ms_replay_figure {
+		uint32_t site;
+		uint64_t live_bytes, live_blocks;
+	} * figures; /* of the sites with live blocks, in order of site */
+	size_t figure_count;
+};
+
+struct ms_replay {
+	struct ms_blocks blocks;
+	uint64_t events, next_number, last_tick;
+	uint64_t position;   /* number of the next event in the file: = events unless some were lost
+				in damage */
+	uint64_t tick_limit; /* later events are bad */
+	uint64_t live_bytes, live_blocks;
+	uint64_t run_max,
+		run_max_tick; /* most live bytes since somebody last set it; never over the peak */
+	uint64_t peak_bytes, peak_blocks, peak_tick, peak_epoch;
+	uint64_t allocations, frees, reallocations, failed, bytes, temporary;
+	uint64_t inferred_frees, unknown_frees, bad_events;
+
+	struct ms_replay_site *sites;
+	size_t site_count, site_cap;
+	uint32_t *site_of_node; /* by node number: site + 1, 0 = none yet */
+	size_t node_cap;
+	struct ms_replay_site_thread *records;
+	size_t record_count, record_cap;
+	uint32_t *record_table; /* by hash of site and thread: record + 1 */
+	size_t record_mask;
+	struct ms_replay_thread *threads;
+	size_t thread_count;
+	struct ms_replay_size sizes[MS_SIZE_CLASSES];
+
+	struct ms_replay_span spans[MS_TIMELINE_SPANS];
+	size_t span; /* current one */
+	uint64_t span_ticks;
+	struct ms_replay_span open; /* totals at its begin: allocations, frees, bytes */
+
+	struct ms_replay_moment *moments;
+	size_t moment_count;
+	uint64_t alarm_tick,
+		alarm_event; /* when something other than the event is to be done next */
+};
+
+void ms_replay_init(struct ms_replay *r);
+void ms_replay_free(struct ms_replay *r);
+/* Asks for the state before the first event at `tick` or later (MS_NEVER: before event number
+ * `event`). Call before the first event; the answer is r->moments[returned number]. */
+size_t ms_replay_moment(struct ms_replay *r, uint64_t tick, uint64_t event);
+/* Stack nodes up to `count - 1` exist from now on: an event with another is counted as one without
+ * a stack. */
+void ms_replay_nodes(struct ms_replay *r, size_t count);
+/* One event, in order. Whatever it says is survived: numbers that go back are counted in bad_events
+ * and ignored. */
+void ms_replay_event(struct ms_replay *r, const struct ms_event *ev);
+/* The recording ends at `tick`: closes the timeline, takes moments up to there, adds up live blocks
+ * by thread. */
+void ms_replay_finish(struct ms_replay *r, uint64_t tick);
+/* Live bytes and blocks of a level at the peak. */
+void ms_replay_at_peak(const struct ms_replay *r, const struct ms_level *l, uint64_t *bytes,
+		       uint64_t *blocks);
+
+#endif

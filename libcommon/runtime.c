@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT
+ * Which frames belong to the language's runtime: tables of modules, folders and names.
+ */
+#include "runtime.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* Beginnings of base names: up to ".so", "-2.36.so" and the like. */
+static const char *const modules[] = {
+	"libc.so",     "libc-",        "libstdc++.so", "libgcc_s",
+	"libc++.so",   "libc++abi.so", "libunwind.so", "libm.so",
+	"libm-",       "libpthread",   "libdl.so",     "libdl-",
+	"librt.so",    "librt-",       "ld-linux",     "ld-2.",
+	"ld.so",       "ld-musl",      "libjemalloc",  "libtcmalloc",
+	"libmimalloc", "libsnmalloc",  "libhoard",     "libasan.so",
+	"libtsan.so",  "libubsan.so",  "liblsan.so",   "libmemscope-preload",
+	"[vdso]",      "linux-vdso",
+};
+
+/* Anywhere in the path of a source file. */
+static const char *const folders[] = {
+	"/usr/include/",     "/usr/lib/gcc/",      "/usr/lib/llvm",       "/usr/local/include/c++/",
+	"/include/c++/",     "/libstdc++-v3/",     "/libsupc++/",         "/rustc/",
+	"/library/std/src/", "/library/core/src/", "/library/alloc/src/", "../sysdeps/",
+	"../csu/",
+};
+
+/* Beginnings of a qualified name without its return type. */
+static const char *const names[] = {
+	"std::",   "__gnu_cxx::", "__cxxabiv1::",      "alloc::",      "core::",
+	"<std::",  "<alloc::",    "<core::",           "operator new", "operator delete",
+	"__rust_", "__rdl_",      "rust_begin_unwind", "hashbrown::",  "<hashbrown::",
+};
+
+/* Whole names: roots of a stack, and allocators that are linked statically. */
+static const char *const exact[] = {
+	"_start",
+	"__libc_start_main",
+	"__libc_start_call_main",
+	"__libc_start_main_impl",
+	"__libc_csu_init",
+	"start_thread",
+	"clone",
+	"clone3",
+	"__clone",
+	"__clone3",
+	"_dl_start_user",
+	"_dl_init",
+	"_dl_relocate_object",
+	"malloc",
+	"calloc",
+	"realloc",
+	"memalign",
+	"posix_memalign",
+	"aligned_alloc",
+	"valloc",
+	"pvalloc",
+	"reallocarray",
+	"strdup",
+	"strndup",
+	"__strdup",
+	"__strndup",
+};
+
+static bool any_prefix(const char *s, const char *const *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strncmp(s, list[i], strlen(list[i])) == 0)
+			return true;
+	return false;
+}
+#define ANY_PREFIX(s, list) any_prefix((s), (list), sizeof(list) / sizeof *(list))
+
+/* The name after the return type that demanglers write before function templates: "void
+ * std::sort<...>(...)". Spaces inside brackets and those of "operator new" do not end a type. */
+static const char *without_return_type(const char *f)
+{
+	const char *name = f;
+	int depth = 0;
+	for (const char *p = f; *p; p++) {
+		if (strncmp(p, "operator", 8) == 0 && (p == f || strchr(": ", p[-1])) && depth == 0)
+			break;
+		if (*p == '<' || *p == '(' || *p == '[' || *p == '{') {
+			if (*p == '(' && depth == 0 && p > name &&
+			    strncmp(p, "(anonymous", 10) != 0)
+				break; /* parameters */
+			depth++;
+		} else if ((*p == '>' && (p == f || p[-1] != '-')) || *p == ')' || *p == ']' ||
+			   *p == '}') {
+			depth -= depth > 0;
+		} else if (*p == ' ' && depth == 0) {
+			name = p + 1;
+		}
+	}
+	while (*name == '*' || *name == '&')
+		name++;
+	return name;
+}
+
+static bool runtime_function(const char *function)
+{
+	for (size_t i = 0; i < sizeof exact / sizeof *exact; i++)
+		if (strcmp(function, exact[i]) == 0)
+			return true;
+	return ANY_PREFIX(without_return_type(function), names);
+}
+
+bool ms_is_runtime(const char *module, const char *function, const char *file)
+{
+	if (module) {
+		const char *slash = strrchr(module, '/');
+		if (ANY_PREFIX(slash ? slash + 1 : module, modules))
+			return true;
+	}
+	if (file)
+		for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+			if (strstr(file, folders[i]))
+				return true;
+	return function && runtime_function(function);
+}

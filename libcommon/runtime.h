@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT
+ * Which frames belong to the language's runtime or an allocator, and which to the user's own code.
+ */
+#ifndef MS_RUNTIME_H
+#define MS_RUNTIME_H
+
+#include <stdbool.h>
+
+/* True for the C, C++ and Rust runtimes and known allocators. `module` is a path, `function`
+ * demangled, `file` a source file; each may be NULL. A site is named after the first frame of which
+ * this is false. */
+bool ms_is_runtime(const char *module, const char *function, const char *file);
+
+#endif

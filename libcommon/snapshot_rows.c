@@ -1,0 +1,615 @@
+/* SPDX-License-Identifier: MIT
+ * From a replayed trace to the rows of every table but module, frame and stack.
+ */
+#include "snapshot_private.h"
+
+#include "arena.h"
+#include "err.h"
+#include "snapshot_insert.h"
+#include "format/trace.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct fill {
+	struct ms_filling *f;
+	const struct ms_kept_process *p;
+	const struct ms_recording *t;
+	const struct ms_replay *r;
+	uint64_t tick_ns;
+	bool sampled; /* then what sampling makes unknowable is null */
+	struct ms_stack_rows stacks;
+	uint32_t *order; /* sites from first to last row */
+	int64_t *row_of_site;
+	int64_t *row_of_thread;
+};
+
+/* ---- process ---- */
+
+/* A JSON array of strings in the arena. */
+static const char *json_array(struct ms_arena *a, const struct ms_strings *s)
+{
+	size_t room = 3;
+	for (size_t i = 0; i < s->n; i++)
+		room += strlen(s->v[i]) * 6 + 3;
+	char *out = ms_arena_alloc(a, room), *o = out;
+	*o++ = '[';
+	for (size_t i = 0; i < s->n; i++) {
+		if (i)
+			*o++ = ',';
+		*o++ = '"';
+		for (const unsigned char *c = (const unsigned char *)s->v[i]; *c; c++) {
+			if (*c < 0x20 || *c == 0x7f)
+				o += sprintf(o, "\\u%04x", *c);
+			else if (*c == '"' || *c == '\\')
+				o += sprintf(o, "\\%c", *c);
+			else
+				*o++ = (char)*c;
+		}
+		*o++ = '"';
+	}
+	*o++ = ']';
+	*o = '\0';
+	return out;
+}
+
+static const char *joined(struct ms_arena *a, const struct ms_strings *s)
+{
+	const char *out = s->n ? s->v[0] : NULL;
+	for (size_t i = 1; i < s->n; i++)
+		out = ms_arena_printf(a, "%s, %s", out, s->v[i]);
+	return out;
+}
+
+static void put_field(struct ms_insert *in, const struct ms_fields *f, unsigned id)
+{
+	ms_put_if(in, ms_has(f, id), f->number[id]);
+}
+
+static void put_string(struct ms_insert *in, const struct ms_fields *f, unsigned id)
+{
+	ms_put_text(in, ms_has(f, id) ? f->text[id] : NULL);
+}
+
+static const char *machine_name(struct ms_arena *a, unsigned machine)
+{
+	return machine == 62    ? "x86_64"
+	       : machine == 183 ? "aarch64"
+	       : machine == 243 ? "riscv64"
+				: ms_arena_printf(a, "elf %u", machine);
+}
+
+static const char *end_reason(const struct ms_recording *t)
+{
+	static const char *const names[] = {NULL, "exit", "exec", "stopped", "disk"};
+	uint64_t why =
+		t->has_end && ms_has(&t->end, MS_END_REASON) ? t->end.number[MS_END_REASON] : 0;
+	return why < sizeof names / sizeof *names ? names[why] : NULL;
+}
+
+static void put_identity(struct fill *w, struct ms_insert *in, struct ms_arena *a)
+{
+	const struct ms_recording *t = w->t;
+	const struct ms_fields *i = &t->info, *e = &t->end;
+	const char *slash = strrchr(t->path, '/');
+	bool named = strcmp(t->path, "-") != 0 && strncmp(t->path, "/proc/self/fd/", 14) != 0;
+	ms_put(in, (uint64_t)w->p->id);
+	put_field(in, i, MS_INFO_PID);
+	put_field(in, i, MS_INFO_PPID);
+	ms_put_if(in, w->p->parent != 0, (uint64_t)w->p->parent);
+	put_string(in, i, MS_INFO_EXE);
+	ms_put_text(in, t->args.n ? json_array(a, &t->args) : NULL);
+	put_string(in, i, MS_INFO_HOST);
+	put_string(in, i, MS_INFO_KERNEL);
+	put_string(in, i, MS_INFO_CWD);
+	put_field(in, i, MS_INFO_START_WALL);
+	ms_put(in, w->p->offset_ns);
+	ms_put(in, ms_recording_length(t));
+	put_field(in, e, MS_END_STATUS);
+	put_field(in, e, MS_END_SIGNAL);
+	ms_put_text(in, end_reason(t));
+	ms_put_text(in, machine_name(a, t->head->machine));
+	put_field(in, i, MS_INFO_PAGE_SIZE);
+	ms_put_text(in, joined(a, &t->allocators));
+	ms_put_text(in, !named ? NULL : slash ? slash + 1 : t->path);
+	put_string(in, i, MS_INFO_RECORDER);
+	put_string(in, i, MS_INFO_CLOCK);
+	put_field(in, i, MS_INFO_DEPTH);
+	char hex[33] = "";
+	for (unsigned k = 0; ms_has(i, MS_INFO_SESSION) && k < i->number[MS_INFO_SESSION] && k < 16;
+	     k++)
+		sprintf(hex + 2 * k, "%02x", (unsigned char)i->text[MS_INFO_SESSION][k]);
+	ms_put_text(in, hex[0] ? hex : NULL);
+	put_field(in, i, MS_INFO_IMAGE);
+	put_field(in, e, MS_END_IMAGES_KEPT);
+	put_field(in, e, MS_END_IMAGES_TRIVIAL);
+	put_field(in, e, MS_END_CHILDREN_NOT_RECORDED);
+}
+
+static uint64_t lost_in_records(const struct ms_recording *t)
+{
+	uint64_t n = 0;
+	for (size_t i = 0; i < t->losses.n; i++)
+		n += t->losses.v[i].number[MS_LOSS_COUNT];
+	return n;
+}
+
+static void put_quality(struct fill *w, struct ms_insert *in)
+{
+	const struct ms_recording *t = w->t;
+	const struct ms_fields *i = &t->info, *e = &t->end;
+	uint64_t places = 0, bytes = ms_trace_damaged_bytes(t->file, &places),
+		 lost = lost_in_records(t);
+	ms_put(in, ms_recording_complete(t));
+	ms_put_text(in, ms_recording_state(t));
+	ms_put(in, w->r->events);
+	ms_put(in, ms_has(e, MS_END_LOST) && e->number[MS_END_LOST] > lost ? e->number[MS_END_LOST]
+									   : lost);
+	ms_put(in, ms_has(i, MS_INFO_SAMPLE_BYTES) ? i->number[MS_INFO_SAMPLE_BYTES] : 0);
+	put_field(in, e, MS_END_STACKS_CUT);
+	put_field(in, e, MS_END_STACKS_TRUNCATED);
+	put_field(in, e, MS_END_STACKS_NOT_TAKEN);
+	ms_put(in, ms_has(i, MS_INFO_ATTACHED) && i->number[MS_INFO_ATTACHED]);
+	ms_put(in, w->r->inferred_frees);
+	ms_put(in, w->r->unknown_frees);
+	ms_put(in, bytes);
+	ms_put(in, places + t->bad_blocks + (w->r->bad_events != 0));
+	put_field(in, e, MS_END_WAITED);
+	put_field(in, e, MS_END_WAITED_MAX);
+	ms_put(in, w->stacks.without_symbol);
+}
+
+static void put_totals(struct fill *w, struct ms_insert *in)
+{
+	const struct ms_replay *r = w->r;
+	ms_put(in, r->allocations);
+	ms_put(in, r->frees);
+	ms_put(in, r->reallocations);
+	ms_put(in, r->failed);
+	ms_put(in, r->bytes);
+	ms_put_if(in, !w->sampled, r->temporary);
+	ms_put(in, r->peak_bytes);
+	ms_put(in, r->peak_blocks);
+	ms_put(in, r->peak_tick * w->tick_ns);
+	ms_put(in, r->live_bytes);
+	ms_put(in, r->live_blocks);
+}
+
+static int fill_process(struct fill *w)
+{
+	struct ms_insert in;
+	struct ms_arena a = {0};
+	ms_insert_open(&in, w->f->db, "process",
+		       "id, pid, ppid, parent, exe, command, host, kernel, cwd, started_ns, "
+		       "offset_ns, duration_ns, exit_status, "
+		       "exit_signal, end_reason, machine, page_size, allocator, trace, recorder, "
+		       "clock, depth, session, image, images_kept, "
+		       "images_trivial, children_not_recorded, "
+		       "complete, state, events, events_lost, sampled_bytes, stacks_cut, "
+		       "stacks_truncated, stacks_not_taken, attached, "
+		       "inferred_frees, unknown_frees, damaged_bytes, damaged_places, waited_ns, "
+		       "waited_max_ns, frames_without_symbol, "
+		       "allocations, frees, reallocations, failed_allocations, allocated_bytes, "
+		       "temporary_allocations, peak_bytes, "
+		       "peak_blocks, peak_time_ns, unfreed_bytes, unfreed_blocks",
+		       w->f->err);
+	put_identity(w, &in, &a);
+	put_quality(w, &in);
+	put_totals(w, &in);
+	ms_put_row(&in);
+	ms_arena_free(&a);
+	return ms_insert_close(&in);
+}
+
+/* ---- sites ---- */
+
+static const struct ms_replay *sorting;
+
+static uint64_t peak_of(const struct ms_replay_site *s)
+{
+	uint64_t bytes, blocks;
+	ms_replay_at_peak(sorting, &s->live, &bytes, &blocks);
+	return bytes;
+}
+
+/* Most live bytes at the end first, then at the peak, then most blocks, then first seen. */
+static int by_weight(const void *a, const void *b)
+{
+	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
+	const struct ms_replay_site *x = &sorting->sites[i], *y = &sorting->sites[k];
+	if (x->live.bytes != y->live.bytes)
+		return x->live.bytes > y->live.bytes ? -1 : 1;
+	if (peak_of(x) != peak_of(y))
+		return peak_of(x) > peak_of(y) ? -1 : 1;
+	if (x->max_live_blocks != y->max_live_blocks)
+		return x->max_live_blocks > y->max_live_blocks ? -1 : 1;
+	return i < k ? -1 : i > k;
+}
+
+static void order_sites(struct fill *w)
+{
+	size_t n = w->r->site_count;
+	w->order = ms_xrealloc(NULL, n, sizeof *w->order);
+	w->row_of_site = ms_xrealloc(NULL, n, sizeof *w->row_of_site);
+	for (size_t i = 0; i < n; i++)
+		w->order[i] = (uint32_t)i;
+	sorting = w->r;
+	qsort(w->order, n, sizeof *w->order, by_weight);
+	for (size_t i = 0; i < n; i++)
+		w->row_of_site[w->order[i]] = ++w->f->sites;
+}
+
+/* A site's allocations and bytes are the sums of its threads'. */
+struct sums {
+	uint64_t allocations, bytes;
+};
+
+static struct sums *sum_records(const struct ms_replay *r)
+{
+	struct sums *s = ms_xrealloc(NULL, r->site_count, sizeof *s);
+	memset(s, 0, r->site_count * sizeof *s);
+	for (size_t i = 0; i < r->record_count; i++) {
+		s[r->records[i].site].allocations += r->records[i].allocations;
+		s[r->records[i].site].bytes += r->records[i].bytes;
+	}
+	return s;
+}
+
+static void put_site(struct fill *w, struct ms_insert *in, uint32_t i, const struct sums *sums)
+{
+	const struct ms_replay_site *s = &w->r->sites[i];
+	int64_t stack = s->node && s->node < w->t->nodes.n ? w->stacks.row_of_node[s->node] : 0;
+	int64_t user = stack ? w->stacks.user_of_node[s->node] : 0;
+	ms_put(in, (uint64_t)w->row_of_site[i]);
+	ms_put(in, (uint64_t)w->p->id);
+	ms_put_if(in, stack != 0, (uint64_t)stack);
+	ms_put_if(in, stack != 0, (uint64_t)(user ? user : stack));
+	ms_put(in, sums[i].allocations);
+	ms_put(in, s->frees);
+	ms_put(in, s->reallocations);
+	ms_put(in, s->failed);
+	ms_put(in, sums[i].bytes);
+	ms_put_if(in, !w->sampled, s->temporary);
+	ms_put_if(in, sums[i].allocations != 0, s->min_size);
+	ms_put_if(in, sums[i].allocations != 0, s->max_size);
+	ms_put(in, s->max_live_bytes);
+	ms_put(in, s->max_live_blocks);
+	ms_put(in, s->first_tick * w->tick_ns);
+	ms_put(in, s->last_tick * w->tick_ns);
+	ms_put(in, s->lifetime_ticks * w->tick_ns);
+	ms_put(in, s->lifetime_allocations);
+	ms_put(in, s->marked);
+	ms_put_row(in);
+}
+
+static int fill_sites(struct fill *w)
+{
+	struct ms_insert in;
+	struct sums *sums = sum_records(w->r);
+	ms_insert_open(&in, w->f->db, "site",
+		       "id, process, stack, user_frame, allocations, frees, reallocations, "
+		       "failed_allocations, allocated_bytes, temporary, "
+		       "min_size, max_size, max_live_bytes, max_live_blocks, first_ns, last_ns, "
+		       "lifetime_ns, lifetime_allocations, marked",
+		       w->f->err);
+	for (size_t i = 0; i < w->r->site_count; i++)
+		put_site(w, &in, w->order[i], sums);
+	free(sums);
+	return ms_insert_close(&in);
+}
+
+static int fill_site_threads(struct fill *w)
+{
+	struct ms_insert in;
+	ms_insert_open(&in, w->f->db, "site_thread",
+		       "site, thread, allocations, allocated_bytes, live_bytes, live_blocks",
+		       w->f->err);
+	for (size_t i = 0; i < w->r->record_count; i++) {
+		const struct ms_replay_site_thread *s = &w->r->records[i];
+		ms_put(&in, (uint64_t)w->row_of_site[s->site]);
+		ms_put(&in, (uint64_t)w->row_of_thread[s->thread]);
+		ms_put(&in, s->allocations);
+		ms_put(&in, s->bytes);
+		ms_put(&in, s->live_bytes);
+		ms_put(&in, s->live_blocks);
+		ms_put_row(&in);
+	}
+	return ms_insert_close(&in);
+}
+
+/* ---- threads ---- */
+
+static int fill_threads(struct fill *w)
+{
+	const struct ms_recording *t = w->t;
+	size_t n = w->r->thread_count > t->threads.n ? w->r->thread_count : t->threads.n;
+	w->row_of_thread = ms_xrealloc(NULL, n, sizeof *w->row_of_thread);
+	struct ms_insert in;
+	ms_insert_open(&in, w->f->db, "thread",
+		       "id, process, tid, name, start_ns, end_ns, allocations, frees, "
+		       "allocated_bytes, temporary, live_bytes, live_blocks, "
+		       "events_lost, waited_ns",
+		       w->f->err);
+	for (size_t i = 0; i < n; i++) {
+		static const struct ms_row nobody;
+		static const struct ms_replay_thread idle;
+		const struct ms_row *m = i < t->threads.n ? &t->threads.v[i] : &nobody;
+		const struct ms_replay_thread *s =
+			i < w->r->thread_count ? &w->r->threads[i] : &idle;
+		w->row_of_thread[i] = 0;
+		if (!m->known && !s->seen)
+			continue;
+		w->row_of_thread[i] = ++w->f->threads;
+		ms_put(&in, (uint64_t)w->f->threads);
+		ms_put(&in, (uint64_t)w->p->id);
+		ms_put_if(&in, ms_has(m, MS_THREAD_TID), m->number[MS_THREAD_TID]);
+		ms_put_text(&in, m->text[MS_THREAD_NAME - 2]);
+		ms_put(&in, ms_has(m, MS_THREAD_START) ? m->number[MS_THREAD_START]
+						       : s->first_tick * w->tick_ns);
+		ms_put_if(&in, ms_has(m, MS_THREAD_END), m->number[MS_THREAD_END]);
+		ms_put(&in, s->allocations);
+		ms_put(&in, s->frees);
+		ms_put(&in, s->bytes);
+		ms_put_if(&in, !w->sampled, s->temporary);
+		ms_put(&in, s->live_bytes);
+		ms_put(&in, s->live_blocks);
+		ms_put(&in, m->number[MS_THREAD_EVENTS_LOST]);
+		ms_put(&in, m->number[MS_THREAD_WAITED]);
+		ms_put_row(&in);
+	}
+	return ms_insert_close(&in);
+}
+
+/* ---- moments ---- */
+
+/* The /proc sample nearest in time, or NULL. */
+static const struct ms_row *sample_near(const struct ms_recording *t, uint64_t time_ns)
+{
+	const struct ms_row *best = NULL;
+	uint64_t least = UINT64_MAX;
+	for (size_t i = 0; i < t->samples.n; i++) {
+		uint64_t at = t->samples.v[i].number[MS_SAMPLE_TIME],
+			 far = at > time_ns ? at - time_ns : time_ns - at;
+		if (far < least) {
+			least = far;
+			best = &t->samples.v[i];
+		}
+	}
+	return best;
+}
+
+struct moment {
+	uint64_t time_ns, live_bytes, live_blocks;
+};
+
+static int put_moment(struct fill *w, const char *label, struct moment m)
+{
+	struct ms_insert in;
+	ms_insert_open(&in, w->f->db, "snapshot",
+		       "id, process, label, time_ns, live_bytes, live_blocks, rss_bytes, "
+		       "pss_bytes, private_bytes, swap_bytes",
+		       w->f->err);
+	const struct ms_row *s = sample_near(w->t, m.time_ns);
+	static const unsigned fields[] = {MS_SAMPLE_RSS, MS_SAMPLE_PSS, MS_SAMPLE_PRIVATE,
+					  MS_SAMPLE_SWAP};
+	ms_put(&in, (uint64_t)++w->f->snapshots);
+	ms_put(&in, (uint64_t)w->p->id);
+	ms_put_text(&in, label);
+	ms_put(&in, m.time_ns);
+	ms_put(&in, m.live_bytes);
+	ms_put(&in, m.live_blocks);
+	for (unsigned i = 0; i < 4; i++)
+		ms_put_if(&in, s && ms_has(s, fields[i]), s ? s->number[fields[i]] : 0);
+	ms_put_row(&in);
+	return ms_insert_close(&in);
+}
+
+static void put_stat(struct fill *w, struct ms_insert *in, uint32_t site, uint64_t bytes,
+		     uint64_t blocks)
+{
+	if (!blocks)
+		return;
+	ms_put(in, (uint64_t)w->f->snapshots);
+	ms_put(in, (uint64_t)w->row_of_site[site]);
+	ms_put(in, bytes);
+	ms_put(in, blocks);
+	ms_put_row(in);
+}
+
+static int put_stats(struct fill *w, const struct ms_kept_point *point)
+{
+	struct ms_insert in;
+	ms_insert_open(&in, w->f->db, "site_stat", "snapshot, site, live_bytes, live_blocks",
+		       w->f->err);
+	if (point->kind == MS_KEPT_MOMENT) {
+		const struct ms_replay_moment *m = &w->r->moments[point->moment];
+		for (size_t i = 0; i < m->figure_count; i++)
+			put_stat(w, &in, m->figures[i].site, m->figures[i].live_bytes,
+				 m->figures[i].live_blocks);
+	}
+	for (size_t i = 0; i < w->r->site_count; i++) {
+		const struct ms_replay_site *s = &w->r->sites[w->order[i]];
+		uint64_t bytes = s->live.bytes, blocks = s->live.blocks;
+		if (point->kind == MS_KEPT_PEAK)
+			ms_replay_at_peak(w->r, &s->live, &bytes, &blocks);
+		if (point->kind == MS_KEPT_PEAK || point->kind == MS_KEPT_END)
+			put_stat(w, &in, w->order[i], bytes, blocks);
+	}
+	return ms_insert_close(&in);
+}
+
+static int fill_moment(struct fill *w, const char *label, const struct ms_kept_point *point)
+{
+	const struct ms_replay *r = w->r;
+	struct moment m = {0};
+	switch (point->kind) {
+	case MS_KEPT_ABSENT:
+		return 0;
+	case MS_KEPT_START:
+		break;
+	case MS_KEPT_PEAK:
+		m = (struct moment){r->peak_tick * w->tick_ns, r->peak_bytes, r->peak_blocks};
+		break;
+	case MS_KEPT_END:
+		m = (struct moment){ms_recording_length(w->t), r->live_bytes, r->live_blocks};
+		break;
+	case MS_KEPT_MOMENT:
+		m = (struct moment){point->time_ns, r->moments[point->moment].live_bytes,
+				    r->moments[point->moment].live_blocks};
+		break;
+	}
+	return put_moment(w, label, m) || put_stats(w, point) ? -1 : 0;
+}
+
+/* ---- sizes, timeline, samples, marks, losses ---- */
+
+static int fill_sizes(struct fill *w)
+{
+	struct ms_insert in;
+	ms_insert_open(&in, w->f->db, "size_class",
+		       "process, low, high, allocations, allocated_bytes, temporary, peak_bytes, "
+		       "peak_blocks, live_bytes, live_blocks",
+		       w->f->err);
+	for (unsigned i = 0; i < MS_SIZE_CLASSES && !w->sampled; i++) {
+		const struct ms_replay_size *c = &w->r->sizes[i];
+		uint64_t bytes, blocks, low = i ? UINT64_C(1) << (i - 1) : 0;
+		if (!c->allocations)
+			continue;
+		ms_replay_at_peak(w->r, &c->live, &bytes, &blocks);
+		ms_put(&in, (uint64_t)w->p->id);
+		ms_put(&in, low);
+		ms_put(&in, i ? low * 2 - 1 : 0);
+		ms_put(&in, c->allocations);
+		ms_put(&in, c->bytes);
+		ms_put(&in, c->temporary);
+		ms_put(&in, bytes);
+		ms_put(&in, blocks);
+		ms_put(&in, c->live.bytes);
+		ms_put(&in, c->live.blocks);
+		ms_put_row(&in);
+	}
+	return ms_insert_close(&in);
+}
+
+static int fill_timeline(struct fill *w)
+{
+	struct ms_insert in;
+	ms_insert_open(&in, w->f->db, "timeline",
+		       "process, time_ns, live_min, live_max, live_last, blocks_last, allocations, "
+		       "frees, allocated_bytes",
+		       w->f->err);
+	for (size_t i = 0; i <= w->r->span; i++) {
+		const struct ms_replay_span *s = &w->r->spans[i];
+		ms_put(&in, (uint64_t)w->p->id);
+		ms_put(&in, i * w->r->span_ticks * w->tick_ns);
+		ms_put(&in, s->live_min);
+		ms_put(&in, s->live_max);
+		ms_put(&in, s->live_last);
+		ms_put(&in, s->blocks_last);
+		ms_put(&in, s->allocations);
+		ms_put(&in, s->frees);
+		ms_put(&in, s->bytes);
+		ms_put_row(&in);
+	}
+	return ms_insert_close(&in);
+}
+
+static int fill_samples(struct fill *w)
+{
+	static const unsigned fields[] = {MS_SAMPLE_RSS,     MS_SAMPLE_PSS,   MS_SAMPLE_PRIVATE,
+					  MS_SAMPLE_SWAP,    MS_SAMPLE_VSZ,   MS_SAMPLE_MINFLT,
+					  MS_SAMPLE_MAJFLT,  MS_SAMPLE_UTIME, MS_SAMPLE_STIME,
+					  MS_SAMPLE_THREADS, MS_SAMPLE_HEAP};
+	struct ms_insert in;
+	uint64_t last = UINT64_MAX;
+	ms_insert_open(&in, w->f->db, "sample",
+		       "process, time_ns, rss_bytes, pss_bytes, private_bytes, swap_bytes, "
+		       "vsz_bytes, minor_faults, major_faults, user_ns, "
+		       "system_ns, threads, heap_bytes",
+		       w->f->err);
+	for (size_t i = 0; i < w->t->samples.n; i++) {
+		const struct ms_row *s = &w->t->samples.v[i];
+		uint64_t time = s->number[MS_SAMPLE_TIME];
+		if (last != UINT64_MAX && time <= last) /* one row a moment, in order */
+			continue;
+		last = time;
+		ms_put(&in, (uint64_t)w->p->id);
+		ms_put(&in, time);
+		for (unsigned k = 0; k < sizeof fields / sizeof *fields; k++)
+			ms_put_if(&in, ms_has(s, fields[k]), s->number[fields[k]]);
+		ms_put_row(&in);
+	}
+	return ms_insert_close(&in);
+}
+
+static int64_t thread_row(const struct fill *w, uint64_t index_plus_1)
+{
+	size_t n = w->r->thread_count > w->t->threads.n ? w->r->thread_count : w->t->threads.n;
+	return index_plus_1 && index_plus_1 <= n ? w->row_of_thread[index_plus_1 - 1] : 0;
+}
+
+static int fill_marks(struct fill *w)
+{
+	struct ms_insert in;
+	ms_insert_open(&in, w->f->db, "mark", "process, seq, name, time_ns, event, thread",
+		       w->f->err);
+	for (size_t i = 0; i < w->t->marks.n; i++) {
+		const struct ms_row *m = &w->t->marks.v[i];
+		int64_t thread = thread_row(w, m->number[MS_MARK_THREAD]);
+		ms_put(&in, (uint64_t)w->p->id);
+		ms_put(&in, i + 1);
+		ms_put_text(&in, m->text[MS_MARK_NAME - 2]);
+		ms_put(&in, m->number[MS_MARK_TIME]);
+		ms_put_if(&in, ms_has(m, MS_MARK_EVENT), m->number[MS_MARK_EVENT]);
+		ms_put_if(&in, thread != 0, (uint64_t)thread);
+		ms_put_row(&in);
+	}
+	return ms_insert_close(&in);
+}
+
+static int fill_losses(struct fill *w)
+{
+	static const char *const reasons[] = {NULL,     "overflow", "no ring", "reentry",
+					      "killed", "paused",   "limit"};
+	struct ms_insert in;
+	ms_insert_open(&in, w->f->db, "loss", "process, from_ns, to_ns, events, reason, thread",
+		       w->f->err);
+	for (size_t i = 0; i < w->t->losses.n; i++) {
+		const struct ms_row *l = &w->t->losses.v[i];
+		int64_t thread = thread_row(w, l->number[MS_LOSS_THREAD]);
+		uint64_t reason = l->number[MS_LOSS_REASON];
+		ms_put(&in, (uint64_t)w->p->id);
+		ms_put_if(&in, ms_has(l, MS_LOSS_FROM), l->number[MS_LOSS_FROM]);
+		ms_put_if(&in, ms_has(l, MS_LOSS_TO), l->number[MS_LOSS_TO]);
+		ms_put_if(&in, ms_has(l, MS_LOSS_COUNT), l->number[MS_LOSS_COUNT]);
+		ms_put_text(&in,
+			    reason < sizeof reasons / sizeof *reasons ? reasons[reason] : NULL);
+		ms_put_if(&in, thread != 0, (uint64_t)thread);
+		ms_put_row(&in);
+	}
+	return ms_insert_close(&in);
+}
+
+int ms_fill_process(struct ms_filling *f, const struct ms_kept_process *p)
+{
+	const struct ms_recording *t = p->rec;
+	struct fill w = {.f = f, .p = p, .t = t, .r = &t->replay, .tick_ns = t->head->tick_ns};
+	w.sampled =
+		ms_has(&t->info, MS_INFO_SAMPLE_BYTES) && t->info.number[MS_INFO_SAMPLE_BYTES] != 0;
+	int rc = ms_fill_stacks(f, p, &w.stacks);
+	order_sites(&w);
+	if (rc == 0)
+		rc = fill_process(&w) || fill_threads(&w) || fill_sites(&w) ||
+		     fill_site_threads(&w);
+	for (size_t i = 0; i < f->label_count && rc == 0; i++)
+		rc = fill_moment(&w, f->labels[i], &p->points[i]);
+	if (rc == 0)
+		rc = fill_sizes(&w) || fill_timeline(&w) || fill_samples(&w) || fill_marks(&w) ||
+		     fill_losses(&w);
+	ms_stack_rows_free(&w.stacks);
+	free(w.order);
+	free(w.row_of_site);
+	free(w.row_of_thread);
+	return rc ? -1 : 0;
+}

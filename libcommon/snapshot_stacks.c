@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: MIT
+ * From a trace's frames and nodes to the rows of module, frame and stack.
+ *
+ * A frame of the trace is a return address; the debug information may say that several functions
+ * were inlined there. Each of these logical frames becomes a row of `frame`, and each node of the
+ * trace as many rows of `stack`, one per logical frame:
+ *
+ *     trace:   node 3 (caller) <- node 4        stack:   7 outer() <- 8 f() <- 9 g() [inlined into
+ * f] = row_of_node[4]
+ *
+ * Only nodes on the way from a site to its root are written, parents first.
+ */
+#include "snapshot_private.h"
+
+#include "arena.h"
+#include "err.h"
+#include "runtime.h"
+#include "snapshot_insert.h"
+#include "symbols.h"
+#include "format/trace.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHAIN_MAX 64
+
+/* Logical frames of one frame of the trace. */
+struct logical {
+	uint32_t first, count; /* in places */
+	int64_t row;           /* frame row of the innermost; the others follow */
+};
+
+struct work {
+	struct ms_filling *f;
+	const struct ms_kept_process *p;
+	const struct ms_recording *t;
+	struct ms_stack_rows *out;
+	bool *used_frames;
+	struct logical *frames; /* by frame number */
+	struct {
+		struct ms_location *v;
+		size_t n, cap;
+	} places;
+	bool *runtime; /* by place */
+	int *handles;  /* by module: ms_symbols_module, -1 = not asked */
+	int64_t module_base;
+};
+
+static uint64_t *allocate_zero(size_t n)
+{
+	return memset(ms_xrealloc(NULL, n + 1, sizeof(uint64_t)), 0, (n + 1) * sizeof(uint64_t));
+}
+
+/* ---- modules ---- */
+
+static const struct ms_row *module_of(const struct ms_recording *t, uint32_t id)
+{
+	return id && id <= t->modules.n && t->modules.v[id - 1].known ? &t->modules.v[id - 1]
+								      : NULL;
+}
+
+static const char *state_name(unsigned state)
+{
+	static const char *const names[] = {"none", "elf", "dwarf", "missing", "mismatch"};
+	return state < sizeof names / sizeof *names ? names[state] : NULL;
+}
+
+/* What is known of a module's symbols: as the trace says, or as they were found now. */
+static const char *symbol_state(const struct work *w, uint32_t id)
+{
+	for (size_t i = w->t->states.n; i-- > 0;)
+		if (w->t->states.v[i].module == id)
+			return state_name(w->t->states.v[i].state);
+	if (w->handles[id - 1] < 0)
+		return NULL;
+	return state_name(
+		(unsigned)ms_symbols_module_state(w->f->symbols, w->handles[id - 1], NULL));
+}
+
+static int fill_modules(struct work *w)
+{
+	static const char *const kinds[] = {"file", "vdso", "jit", "recorder"};
+	struct ms_insert in;
+	ms_insert_open(&in, w->f->db, "module",
+		       "id, process, path, build_id, start, end, bias, loaded_ns, unloaded_ns, "
+		       "kind, symbols",
+		       w->f->err);
+	for (uint32_t id = 1; id <= w->t->modules.n; id++) {
+		const struct ms_row *m = module_of(w->t, id);
+		if (!m)
+			continue;
+		char hex[2 * 64 + 1] = "";
+		size_t bytes = m->text[MS_MODULE_BUILD_ID - 2] ? m->number[MS_MODULE_BUILD_ID] : 0;
+		for (size_t i = 0; i < bytes && i < 64; i++)
+			sprintf(hex + 2 * i, "%02x",
+				(unsigned char)m->text[MS_MODULE_BUILD_ID - 2][i]);
+		ms_put(&in, (uint64_t)(w->module_base + id));
+		ms_put(&in, (uint64_t)w->p->id);
+		ms_put_text(&in, m->text[MS_MODULE_PATH - 2]);
+		ms_put_text(&in, bytes ? hex : NULL);
+		ms_put_address(&in, m->number[MS_MODULE_START]);
+		ms_put_address(&in, m->number[MS_MODULE_END]);
+		ms_put_address(&in, m->number[MS_MODULE_BIAS]);
+		ms_put_if(&in, ms_has(m, MS_MODULE_LOADED), m->number[MS_MODULE_LOADED]);
+		ms_put_if(&in, ms_has(m, MS_MODULE_UNLOADED), m->number[MS_MODULE_UNLOADED]);
+		ms_put_text(&in, m->number[MS_MODULE_KIND] < 4 ? kinds[m->number[MS_MODULE_KIND]]
+							       : NULL);
+		ms_put_text(&in, symbol_state(w, id));
+		ms_put_row(&in);
+	}
+	w->f->modules += (int64_t)w->t->modules.n;
+	return ms_insert_close(&in);
+}
+
+/* ---- which nodes and frames matter ---- */
+
+static void mark_used(struct work *w)
+{
+	const struct ms_recording *t = w->t;
+	w->out->row_of_node = (int64_t *)allocate_zero(t->nodes.n);
+	w->out->user_of_node = (int64_t *)allocate_zero(t->nodes.n);
+	for (size_t s = 0; s < t->replay.site_count; s++)
+		for (uint32_t n = t->replay.sites[s].node;
+		     n && n < t->nodes.n && !w->out->row_of_node[n]; n = t->nodes.v[n].parent) {
+			w->out->row_of_node[n] = -1;
+			w->used_frames[t->nodes.v[n].frame] = true;
+		}
+}
+
+/* ---- symbols ---- */
+
+static const char *note_of(const struct ms_frame *fr)
+{
+	return fr->flags & MS_FRAME_CUT         ? "cut"
+	       : fr->flags & MS_FRAME_NOT_TAKEN ? "not taken"
+	       : fr->flags & MS_FRAME_BEFORE    ? "before"
+	       : fr->flags & MS_FRAME_TRUNCATED ? "truncated"
+						: NULL;
+}
+
+static const char *string_of(const struct ms_recording *t, uint32_t number)
+{
+	return number && number <= t->strings.n && t->strings.v[number - 1][0]
+		       ? t->strings.v[number - 1]
+		       : NULL;
+}
+
+static void places_from_trace(struct work *w, uint32_t frame)
+{
+	const struct ms_recording *t = w->t;
+	const struct ms_chain *c = &t->chains[frame];
+	for (uint32_t i = 0; i < c->count; i++) {
+		const struct ms_place *p = &t->places.v[c->first + i];
+		*MS_PUSH(&w->places) = (struct ms_location){.function = string_of(t, p->function),
+							    .file = string_of(t, p->file),
+							    .line = p->line,
+							    .inlined = i + 1 < c->count};
+	}
+}
+
+static void places_from_files(struct work *w, const struct ms_frame *fr)
+{
+	const struct ms_row *m = module_of(w->t, fr->module);
+	if (!m || !m->text[MS_MODULE_PATH - 2])
+		return;
+	int *handle = &w->handles[fr->module - 1];
+	if (*handle < 0) {
+		const char *id = m->text[MS_MODULE_BUILD_ID - 2];
+		*handle = ms_symbols_module(w->f->symbols, m->text[MS_MODULE_PATH - 2], id,
+					    id ? m->number[MS_MODULE_BUILD_ID] : 0,
+					    (int)m->number[MS_MODULE_KIND]);
+	}
+	struct ms_location found[CHAIN_MAX];
+	uint64_t address = fr->address - m->number[MS_MODULE_BIAS] - !(fr->flags & MS_FRAME_EXACT);
+	size_t n = ms_symbols_find(w->f->symbols, *handle, address, found, CHAIN_MAX);
+	for (size_t i = 0; i < n && i < CHAIN_MAX; i++)
+		*MS_PUSH(&w->places) = found[i];
+}
+
+static const struct ms_recording *sorting;
+
+static int by_address(const void *a, const void *b)
+{
+	const struct ms_frame *x = &sorting->frames.v[*(const uint32_t *)a],
+			      *y = &sorting->frames.v[*(const uint32_t *)b];
+	if (x->module != y->module)
+		return x->module < y->module ? -1 : 1;
+	return x->address < y->address ? -1 : x->address > y->address;
+}
+
+/* Finds the places of every used frame, in order of address, which is cheapest for debug
+ * information. */
+static void find_places(struct work *w)
+{
+	const struct ms_recording *t = w->t;
+	uint32_t *order = ms_xrealloc(NULL, t->frames.n, sizeof *order);
+	size_t n = 0;
+	for (uint32_t i = 0; i < t->frames.n; i++)
+		if (w->used_frames[i])
+			order[n++] = i;
+	sorting = t;
+	qsort(order, n, sizeof *order, by_address);
+	for (size_t i = 0; i < n; i++) {
+		const struct ms_frame *fr = &t->frames.v[order[i]];
+		struct logical *l = &w->frames[order[i]];
+		l->first = (uint32_t)w->places.n;
+		if (!note_of(fr) && fr->module) {
+			bool told = t->has_symbols && order[i] < t->chain_count;
+			if (told && !w->f->look_again)
+				places_from_trace(w, order[i]);
+			else if (w->f->symbols)
+				places_from_files(w, fr);
+		}
+		if (w->places.n == l->first)
+			*MS_PUSH(&w->places) = (struct ms_location){0};
+		l->count = (uint32_t)w->places.n - l->first;
+	}
+	free(order);
+}
+
+/* ---- rows ---- */
+
+/* A frame number 0 stands for what was lost in damage. */
+static int fill_frames(struct work *w)
+{
+	const struct ms_recording *t = w->t;
+	struct ms_insert in;
+	ms_insert_open(&in, w->f->db, "frame",
+		       "id, process, module, address, function, file, line, inlined, runtime, note",
+		       w->f->err);
+	w->runtime = memset(ms_xrealloc(NULL, w->places.n, 1), 0, w->places.n);
+	for (uint32_t i = 0; i < t->frames.n; i++) {
+		const struct ms_frame *fr = &t->frames.v[i];
+		const struct ms_row *m = module_of(t, fr->module);
+		const char *note = i ? note_of(fr) : "truncated";
+		if (!w->used_frames[i])
+			continue;
+		w->frames[i].row = w->f->frames + 1;
+		for (uint32_t k = 0; k < w->frames[i].count; k++) {
+			uint32_t at = w->frames[i].first + k;
+			const struct ms_location *p = &w->places.v[at];
+			w->runtime[at] = note || (m && m->number[MS_MODULE_KIND] == 3) ||
+					 ms_is_runtime(m ? m->text[MS_MODULE_PATH - 2] : NULL,
+						       p->function, p->file);
+			w->out->without_symbol += !note && !p->function;
+			ms_put(&in, (uint64_t)++w->f->frames);
+			ms_put(&in, (uint64_t)w->p->id);
+			ms_put_if(&in, m != NULL, (uint64_t)w->module_base + fr->module);
+			if (note)
+				ms_put_null(&in);
+			else
+				ms_put_address(&in, fr->address);
+			ms_put_text(&in, p->function);
+			ms_put_text(&in, p->file);
+			ms_put_if(&in, p->line != 0, p->line);
+			ms_put(&in, p->inlined);
+			ms_put(&in, w->runtime[at]);
+			ms_put_text(&in, note);
+			ms_put_row(&in);
+		}
+	}
+	return ms_insert_close(&in);
+}
+
+/* A node's user frame is the first of its own logical frames that is not runtime, else its
+ * caller's; where there is none at all the site is named after its innermost frame. Parents come
+ * first, so one pass settles all. */
+static int fill_stacks(struct work *w)
+{
+	const struct ms_recording *t = w->t;
+	struct ms_insert in;
+	ms_insert_open(&in, w->f->db, "stack", "id, process, parent, frame, depth", w->f->err);
+	uint64_t *depth = allocate_zero(t->nodes.n);
+	for (uint32_t n = 1; n < t->nodes.n; n++) {
+		if (!w->out->row_of_node[n])
+			continue;
+		uint32_t caller = t->nodes.v[n].parent;
+		const struct logical *l = &w->frames[t->nodes.v[n].frame];
+		int64_t parent = caller ? w->out->row_of_node[caller] : 0;
+		int64_t user = caller ? w->out->user_of_node[caller] : 0;
+		depth[n] = caller ? depth[caller] : 0;
+		for (uint32_t k = l->count; k-- > 0;) {
+			ms_put(&in, (uint64_t)++w->f->stacks);
+			ms_put(&in, (uint64_t)w->p->id);
+			ms_put_if(&in, parent != 0, (uint64_t)parent);
+			ms_put(&in, (uint64_t)l->row + k);
+			ms_put(&in, depth[n]++);
+			ms_put_row(&in);
+			parent = w->f->stacks;
+			if (!w->runtime[l->first + k])
+				user = parent;
+		}
+		w->out->row_of_node[n] = parent;
+		w->out->user_of_node[n] = user;
+	}
+	free(depth);
+	return ms_insert_close(&in);
+}
+
+int ms_fill_stacks(struct ms_filling *f, const struct ms_kept_process *p, struct ms_stack_rows *out)
+{
+	const struct ms_recording *t = p->rec;
+	struct work w = {.f = f, .p = p, .t = t, .out = out, .module_base = f->modules};
+	*out = (struct ms_stack_rows){0};
+	w.used_frames = (bool *)allocate_zero(t->frames.n / sizeof(uint64_t) + 1);
+	w.frames = memset(ms_xrealloc(NULL, t->frames.n, sizeof *w.frames), 0,
+			  t->frames.n * sizeof *w.frames);
+	w.handles = ms_xrealloc(NULL, t->modules.n, sizeof *w.handles);
+	for (size_t i = 0; i < t->modules.n; i++)
+		w.handles[i] = -1;
+	mark_used(&w);
+	find_places(&w);
+	int rc = fill_modules(&w) || fill_frames(&w) || fill_stacks(&w) ? -1 : 0;
+	free(w.used_frames);
+	free(w.frames);
+	free(w.handles);
+	free(w.places.v);
+	free(w.runtime);
+	return rc;
+}
+
+void ms_stack_rows_free(struct ms_stack_rows *r)
+{
+	free(r->row_of_node);
+	free(r->user_of_node);
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT
+ * ms-snap: replays traces and writes a snapshot.
+ *
+ * In the order in which data meets them:
+ *   options.c   the command line
+ * All else is shared with the tools that take traces themselves: libcommon/recording.h reads a
+ * trace, replay.h models the heap, snapshot_build.c brings processes together, snapshot.h has the
+ * database.
+ */
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "options.h"
+
+#include "libcommon/arena.h"
+#include "libcommon/err.h"
+#include "libcommon/io.h"
+#include "libcommon/snapshot.h"
+#include "libcommon/symbols.h"
+#include "libcommon/units.h"
+
+/* Text for -h and -V; a full disk behind standard output must not go unnoticed. */
+static int say(const char *s)
+{
+	if (fputs(s, stdout) >= 0 && fflush(stdout) == 0)
+		return 0;
+	perror("ms-snap: cannot write to standard output");
+	return 2;
+}
+
+/* One line for each process that is not whole. */
+static void tell_incomplete(sqlite3 *db, const struct options *o, struct ms_err *err)
+{
+	sqlite3_stmt *stmt = ms_sql_prepare(
+		db,
+		"SELECT coalesce(trace, 'standard input'), state, events, damaged_places "
+		"FROM process WHERE complete = 0 ORDER BY id",
+		err);
+	while (stmt && !o->quiet && sqlite3_step(stmt) == SQLITE_ROW) {
+		char buf[MS_UNIT_BUF];
+		bool damaged = strcmp((const char *)sqlite3_column_text(stmt, 1), "damaged") == 0;
+		fprintf(stderr,
+			"ms-snap: '%s' is incomplete (%s): the snapshot holds the %s events that "
+			"could be read%s\n",
+			sqlite3_column_text(stmt, 0),
+			damaged ? "damaged" : "it has no end and nobody writes it",
+			ms_format_count(buf, (uint64_t)sqlite3_column_int64(stmt, 2)),
+			o->allow_partial ? "" : " (--allow-partial makes that status 0)");
+	}
+	sqlite3_finalize(stmt);
+}
+
+static int check_size(sqlite3 *db, const struct options *o, struct ms_err *err)
+{
+	uint64_t size = (uint64_t)ms_sql_int(db, "PRAGMA page_count", 0) *
+			(uint64_t)ms_sql_int(db, "PRAGMA page_size", 0);
+	char a[MS_UNIT_BUF], b[MS_UNIT_BUF];
+	if (size <= o->max_image)
+		return 0;
+	return ms_err_set(err, "the snapshot takes %s, more than the %s of --max-image",
+			  ms_format_size(a, size), ms_format_size(b, o->max_image));
+}
+
+/* Builds and writes. The exit status, or -1 with `err` set. */
+static int snap(const struct options *o, struct ms_err *err)
+{
+	/* A terminal is refused before the long part starts. */
+	if (!o->output && isatty(STDOUT_FILENO))
+		return ms_snapshot_write(NULL, NULL, err);
+	struct ms_build_options bo = {.points = o->points.v,
+				      .point_count = o->points.n,
+				      .no_symbols = o->no_symbols,
+				      .sysroot = o->sysroot,
+				      .debug_dirs = o->debug_dirs.v,
+				      .progress = !o->quiet};
+	struct ms_build_result res;
+	sqlite3 *db = ms_snapshot_build(o->inputs.v, o->inputs.n, &bo, &res, err);
+	if (!db)
+		return -1;
+	int rc = check_size(db, o, err);
+	if (rc == 0)
+		rc = ms_snapshot_write(db, o->output, err);
+	if (rc == 0 && res.incomplete) {
+		tell_incomplete(db, o, err);
+		rc = o->allow_partial ? 0 : 2;
+	}
+	sqlite3_close(db);
+	return rc;
+}
+
+static int embed(const struct options *o, struct ms_err *err)
+{
+	struct ms_symbols_options so = {.sysroot = o->sysroot, .debug_dirs = o->debug_dirs.v};
+	return ms_symbols_embed(o->inputs.v[0], &so, err);
+}
+
+int main(int argc, char **argv)
+{
+	struct ms_arena arena = {0};
+	struct ms_err err = {0};
+	struct options o = {0};
+	/* A reader that went away is an error like any other. */
+	signal(SIGPIPE, SIG_IGN);
+	ms_cleanup_on_signals();
+	int rc = options_parse(&o, argc, argv, &arena, &err);
+	if (rc == 0 && o.help)
+		rc = say(options_help);
+	else if (rc == 0 && o.version)
+		rc = say("ms-snap " MS_VERSION "\n");
+	else if (rc == 0)
+		rc = o.embed ? embed(&o, &err) : snap(&o, &err);
+	if (rc < 0) {
+		fprintf(stderr, "ms-snap: %s\n", err.text);
+		rc = 2;
+	}
+	options_free(&o);
+	ms_arena_free(&arena);
+	return rc;
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT
+ * The command line of ms-snap, by one table of options.
+ */
+#include "options.h"
+
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "libcommon/arena.h"
+#include "libcommon/err.h"
+#include "libcommon/point.h"
+#include "libcommon/units.h"
+
+const char options_help[] =
+	"usage: ms-snap [-o FILE] [--at POINT]... [options] TRACE|FOLDER|-...\n"
+	"       ms-snap --symbols=embed TRACE\n"
+	"\n"
+	"Replays traces and writes a snapshot: an SQLite database of sites, stacks and figures.\n"
+	"\n"
+	"  -o, --output FILE    write to FILE instead of standard output\n"
+	"      --at POINT       keep the live blocks of this moment; may be given several times.\n"
+	"                       peak, end, start, 1.5s, -10m, 14:30:05 (UTC), mark:NAME,\n"
+	"                       mark:NAME#3, mark:NAME#last (default: peak and end)\n"
+	"      --no-symbols     look up no symbols but those that the trace holds\n"
+	"      --sysroot DIR    find programs and libraries under DIR\n"
+	"      --debug-dir DIR  find debug information under DIR too\n"
+	"      --symbols=embed  append the symbols to the trace itself; writes no snapshot\n"
+	"      --max-image SIZE refuse to write more than SIZE (default 4G)\n"
+	"      --allow-partial  status 0 although a trace is incomplete\n"
+	"  -q, --quiet          no remarks on standard error\n"
+	"  -h, --help           this text\n"
+	"  -V, --version        version\n";
+
+enum {
+	OPT_AT = 0x100,
+	OPT_NO_SYMBOLS,
+	OPT_SYSROOT,
+	OPT_DEBUG_DIR,
+	OPT_SYMBOLS,
+	OPT_MAX_IMAGE,
+	OPT_ALLOW_PARTIAL
+};
+
+static const struct option longs[] = {
+	{"output", required_argument, NULL, 'o'},
+	{"at", required_argument, NULL, OPT_AT},
+	{"no-symbols", no_argument, NULL, OPT_NO_SYMBOLS},
+	{"sysroot", required_argument, NULL, OPT_SYSROOT},
+	{"debug-dir", required_argument, NULL, OPT_DEBUG_DIR},
+	{"symbols", required_argument, NULL, OPT_SYMBOLS},
+	{"max-image", required_argument, NULL, OPT_MAX_IMAGE},
+	{"allow-partial", no_argument, NULL, OPT_ALLOW_PARTIAL},
+	{"quiet", no_argument, NULL, 'q'},
+	{"help", no_argument, NULL, 'h'},
+	{"version", no_argument, NULL, 'V'},
+	{0},
+};
+
+static const char *name_of(int value)
+{
+	for (const struct option *l = longs; l->name; l++)
+		if (l->val == value)
+			return l->name;
+	return NULL;
+}
+
+/* getopt gave '?' or ':'. It knows a short option by optopt, a long one only by its place. */
+static int bad_option(int c, char **argv, struct ms_err *err)
+{
+	const char *word = argv[optind - 1];
+	const char *name = optopt ? name_of(optopt) : NULL;
+	bool is_long = strncmp(word, "--", 2) == 0;
+	if (name && is_long)
+		return ms_err_set(err, "option '--%s' %s", name,
+				  c == ':' ? "needs an argument" : "takes no argument");
+	if (name && c == ':')
+		return ms_err_set(err, "option '%s' needs an argument",
+				  optopt == 'o' ? "-o" : word);
+	if (optopt)
+		return ms_err_set(err, "unknown option '-%c' (ms-snap -h lists them)", optopt);
+	int len = (int)strcspn(word, "=");
+	for (const struct option *l = longs; l->name; l++)
+		if (is_long && len > 2 && strncmp(word + 2, l->name, (size_t)len - 2) == 0)
+			return ms_err_set(err, "ambiguous option '%.*s' (ms-snap -h lists them)",
+					  len, word);
+	return ms_err_set(err, "unknown option '%.*s' (ms-snap -h lists them)", len, word);
+}
+
+static int add_point(struct options *o, const char *s, struct ms_err *err)
+{
+	struct ms_point p;
+	if (ms_point_parse(s, &p, err) != 0)
+		return -1;
+	for (size_t i = 0; i < o->points.n; i++)
+		if (strcmp(o->points.v[i], s) == 0)
+			return 0;
+	*MS_PUSH(&o->points) = s;
+	return 0;
+}
+
+static int take(struct options *o, int c, char **argv, struct ms_err *err)
+{
+	switch (c) {
+	case 'o':
+		o->output = strcmp(optarg, "-") == 0 ? NULL : optarg;
+		return optarg[0] ? 0 : ms_err_set(err, "option '-o': empty file name");
+	case OPT_AT:
+		return add_point(o, optarg, err);
+	case OPT_NO_SYMBOLS:
+		o->no_symbols = true;
+		return 0;
+	case OPT_SYSROOT:
+		o->sysroot = optarg;
+		return 0;
+	case OPT_DEBUG_DIR:
+		*MS_PUSH(&o->debug_dirs) = optarg;
+		return 0;
+	case OPT_SYMBOLS:
+		o->embed = strcmp(optarg, "embed") == 0;
+		return o->embed
+			       ? 0
+			       : ms_err_set(err, "option '--symbols': '%s' is not 'embed'", optarg);
+	case OPT_MAX_IMAGE:
+		return ms_parse_size(optarg, &o->max_image, err);
+	case OPT_ALLOW_PARTIAL:
+		o->allow_partial = true;
+		return 0;
+	case 'q':
+		o->quiet = true;
+		return 0;
+	case 'h':
+		o->help = true;
+		return 0;
+	case 'V':
+		o->version = true;
+		return 0;
+	default:
+		return bad_option(c, argv, err);
+	}
+}
+
+/* FILE@POINT is FILE with --at POINT. */
+static int add_input(struct options *o, char *path, struct ms_arena *a, struct ms_err *err)
+{
+	const char *at = ms_point_split(path);
+	*MS_PUSH(&o->inputs) = at ? ms_arena_strndup(a, path, (size_t)(at - path)) : path;
+	return at ? add_point(o, at + 1, err) : 0;
+}
+
+static int check(const struct options *o, struct ms_err *err)
+{
+	if (o->embed && (o->inputs.n != 1 || strcmp(o->inputs.v[0], "-") == 0))
+		return ms_err_set(err, "--symbols=embed needs exactly one file: it is appended to");
+	if (o->embed && (o->output || o->points.n || o->no_symbols))
+		return ms_err_set(err, "--symbols=embed writes no snapshot: "
+				       "-o, --at and --no-symbols do not go with it");
+	for (size_t i = 0; i < o->inputs.n; i++)
+		if (strcmp(o->inputs.v[i], "-") == 0 && isatty(STDIN_FILENO))
+			return ms_err_set(err, "standard input is a terminal: name a trace");
+	return 0;
+}
+
+int options_parse(struct options *o, int argc, char **argv, struct ms_arena *a, struct ms_err *err)
+{
+	o->max_image = UINT64_C(4) << 30;
+	opterr = 0;
+	int c;
+	while ((c = getopt_long(argc, argv, ":o:qhV", longs, NULL)) != -1) {
+		if (take(o, c, argv, err) != 0)
+			return -1;
+		if (o->help || o->version)
+			return 0;
+	}
+	for (int i = optind; i < argc; i++)
+		if (add_input(o, argv[i], a, err) != 0)
+			return -1;
+	if (o->inputs.n == 0 && !isatty(STDIN_FILENO))
+		*MS_PUSH(&o->inputs) = "-";
+	if (o->inputs.n == 0)
+		return ms_err_set(err, "no trace given (ms-snap -h shows the usage)");
+	if (o->debug_dirs.n)
+		*MS_PUSH(&o->debug_dirs) = NULL;
+	return check(o, err);
+}
+
+void options_free(struct options *o)
+{
+	free(o->inputs.v);
+	free(o->points.v);
+	free(o->debug_dirs.v);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ * The command line of ms-snap.
+ */
+#ifndef OPTIONS_H
+#define OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct ms_arena;
+struct ms_err;
+
+struct options {
+	struct {
+		const char **v;
+		size_t n, cap;
+	} inputs, points, debug_dirs; /* debug_dirs ends in NULL when there is any */
+	const char *output;           /* NULL = standard output */
+	const char *sysroot;
+	uint64_t max_image; /* bytes */
+	bool embed;         /* --symbols=embed */
+	bool no_symbols, allow_partial, quiet, help, version;
+};
+
+/* Reads the command line into `o` (zeroed by the caller). Strings are borrowed from argv or made in
+ * `a`. 0, or -1 with `err` set; options_free in both cases. */
+int options_parse(struct options *o, int argc, char **argv, struct ms_arena *a, struct ms_err *err);
+void options_free(struct options *o);
+
+/* The text of -h. */
+extern const char options_help[];
+
+#endif

@@ -1,0 +1,140 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Functions, files, lines and inline chains of programs built here, compared with addr2line; and where debug files are found.
+set -eu
+lookup=$TB/cli/symbols-lookup
+for tool in gcc g++ addr2line objdump objcopy; do
+	command -v $tool >/dev/null || {
+		echo "no $tool"
+		exit 77
+	}
+done
+cp "$SRC/tests/cli/symbols-sample.c" "$SRC/tests/cli/symbols-sample.cpp" .
+
+fail() {
+	echo "FAILED: $*"
+	exit 1
+}
+
+# Every instruction that calls: what a call stack can hold.
+calls() {
+	objdump -d --no-show-raw-insn "$1" | sed -n 's/^ *\([0-9a-f]*\):.*\<call\>.*/0x\1/p'
+}
+
+# addr2line says "(discriminator N)", leaves "." and ".." in paths, and names a file from the symbol table where there is no line.
+normal() {
+	sed -e 's/ (discriminator [0-9]*)$//' -e 's/^__GI_//' -e 's/^\([^/]*\.[A-Za-z]*\|??\):[0?]$/??:0/' \
+		-e ':a' -e 's,/\./,/,' -e 'ta' -e 's,^\./,,' -e ':b' -e 's,\(^\|/\)[^/.][^/]*/\.\./,\1,' -e 'tb'
+}
+
+# compare FILE LEAST ODD: as many frames, and the same files and lines, at LEAST addresses or more; functions the same but for ODD ones
+# at most, where addr2line falls back on a symbol that is not the inlined function. It leaves out scopes, so ours may say more.
+compare() {
+	calls "$1" >addresses
+	n=$(wc -l <addresses)
+	[ "$n" -ge "$2" ] || fail "$1: only $n addresses"
+	addr2line -afiC -e "$1" <addresses | normal >want
+	"$lookup" "$1" <addresses | normal >have
+	[ "$(wc -l <want)" = "$(wc -l <have)" ] || fail "$1: chains differ: $(diff want have | head -n 20)"
+	paste want have | awk -F '\t' -v odd="$3" '
+		$1 == $2 { next }
+		$1 !~ /:[0-9]+$/ && index($2, $1) { next }
+		{ print "want " $1; print "have " $2 }
+		$1 ~ /:[0-9]+$/ || ++n > odd { bad = 1 }
+		END { exit bad }' >differ || fail "$1: $(head -n 20 differ)"
+}
+
+for flags in "-O0 -g" "-O2 -g" "-O2 -g -gdwarf-3" "-O2 -g -gdwarf-4 -no-pie" "-O2 -g -gz" "-O2 -gdwarf-4 -gz=zlib-gnu" \
+	"-O2 -g1" "-Os -g -flto"; do
+	# shellcheck disable=SC2086
+	gcc $flags -o c symbols-sample.c
+	compare c 10 0
+done
+for flags in "-O0 -g" "-O2 -g" "-O2 -g -gdwarf-4 -gz"; do
+	# shellcheck disable=SC2086
+	g++ $flags -o cpp symbols-sample.cpp
+	compare cpp 80 6
+done
+grep -qx 'outer::(anonymous namespace)::helper' have || fail "scopes are missing"
+grep -qx 'outer::run(int)::{lambda}::operator()' have || fail "the lambda has no name"
+if command -v clang++ >/dev/null; then
+	clang++ -O2 -g -gdwarf-4 -o cpp symbols-sample.cpp
+	compare cpp 80 6
+fi
+
+# ---- separate debug files ----
+
+state() {
+	"$lookup" -s "$@"
+}
+same() {
+	"$lookup" "$@" <addresses >have
+	cmp -s want have || fail "$* differs: $(diff want have | head -n 20)"
+}
+split() { # split FLAGS: c, and c.debug with its debug information
+	# shellcheck disable=SC2086
+	gcc -O2 -g $1 -o c symbols-sample.c
+	calls c >addresses
+	"$lookup" "$PWD/c" <addresses >want
+	objcopy --only-keep-debug c c.debug
+	objcopy --strip-all --add-gnu-debuglink=c.debug c
+}
+split -Wl,--build-id=none
+[ "$(state "$PWD/c")" = "2 $PWD/c.debug" ] || fail "debuglink: $(state "$PWD/c")"
+same "$PWD/c"
+mkdir .debug
+mv c.debug .debug
+same "$PWD/c"
+mkdir -p "sys/$PWD" "dbg/$PWD"
+mv .debug/c.debug "dbg/$PWD"
+same -d "$PWD/dbg" "$PWD/c"
+[ "$(state "$PWD/c")" = "0 " ] || fail "stripped: $(state "$PWD/c")"
+mv c "sys/$PWD"
+same -r "$PWD/sys" -d "$PWD/dbg" "$PWD/c"
+mv "dbg/$PWD/c.debug" "sys/$PWD"
+same -r "$PWD/sys" "$PWD/c"
+printf x >>"sys/$PWD/c.debug" # the checksum is wrong now
+[ "$(state -r "$PWD/sys" "$PWD/c")" = "0 " ] || fail "a debug file with a wrong checksum is used"
+
+split ""
+id=$(readelf -n c | sed -n 's/.*Build ID: //p')
+dir=dbg/.build-id/$(echo "$id" | cut -c1-2)
+file=$dir/$(echo "$id" | cut -c3-).debug
+mkdir -p "$dir"
+mv c.debug "$file"
+same -d dbg "$PWD/c"
+same -d dbg -b "$id" "$PWD/c"
+[ "$(state -d dbg "$PWD/c")" = "2 $file" ] || fail "build-id: $(state -d dbg "$PWD/c")"
+mv c c.old # the debug file alone will do
+same -d dbg -b "$id" "$PWD/c"
+[ "$(state -b "$id" "$PWD/c")" = "3 " ] || fail "missing: $(state -b "$id" "$PWD/c")"
+gcc -O1 -o c symbols-sample.c
+[ "$(state -b "$id" "$PWD/c")" = "4 " ] || fail "mismatch: $(state -b "$id" "$PWD/c")"
+[ "$(state "$PWD/c")" = "1 $PWD/c" ] || fail "symbol table: $(state "$PWD/c")"
+gcc -O1 -g -o "$file" symbols-sample.c # a debug file of another build
+[ "$(state -d dbg -b "$id" "$PWD/c")" = "4 " ] || fail "a debug file of another build is used"
+
+# ---- supplementary files ----
+
+if command -v dwz >/dev/null; then
+	g++ -O2 -g -gdwarf-4 -o one symbols-sample.cpp
+	g++ -O2 -g -gdwarf-4 -DTWO -o two symbols-sample.cpp
+	calls one >addresses
+	"$lookup" "$PWD/one" <addresses >want
+	dwz -m common.debug one two
+	readelf -SW one | grep -q gnu_debugaltlink || fail "dwz shared nothing"
+	same "$PWD/one"
+fi
+
+# ---- the C library ----
+
+libc=$(ldd c | sed -n 's/.*libc\.so.* => \([^ ]*\) .*/\1/p')
+case $(state "$libc") in
+2*)
+	calls "$libc" | awk 'NR % 20 == 0' >addresses
+	addr2line -afiC -e "$libc" <addresses | normal >want
+	"$lookup" "$libc" <addresses | normal >have
+	cmp -s want have || fail "$libc: $(diff want have | head -n 20)"
+	[ "$(wc -l <addresses)" -gt 500 ] || fail "few calls in $libc"
+	;;
+esac

@@ -1,0 +1,520 @@
+/* SPDX-License-Identifier: MIT
+ * Traces into snapshots: every column of a small trace worked out by hand, points, several
+ * processes, cuts and damage.
+ */
+#include "libcommon/err.h"
+#include "libcommon/io.h"
+#include "libcommon/recording.h"
+#include "libcommon/snapshot.h"
+
+#include "made_trace.h"
+
+#include <sys/stat.h>
+
+static int failures;
+
+#define CHECK(cond, ...)                                                                           \
+	do {                                                                                       \
+		if (!(cond)) {                                                                     \
+			failures++;                                                                \
+			printf("%s:%d: %s: ", __FILE__, __LINE__, #cond);                          \
+			printf(__VA_ARGS__);                                                       \
+			puts("");                                                                  \
+		}                                                                                  \
+	} while (0)
+
+#define TICKS(n) ((uint64_t)(n)*MS_TRACE_TICK_NS)
+
+/* Modules: 1 the program, 2 libstdc++. Frames and nodes:
+ *   node 1 _start <- 2 main <- 3 work [inlined: helper] <- 4 operator new (libstdc++)      site A =
+ * node 4
+ *                           <- 5 other                                                       site B
+ * = node 5 node 6: a pseudo frame "cut" on 1 <- 7 other site C = node 7 */
+static const struct ms_frame frames[] = {
+	{0x1010, 1, 0}, {0x1020, 1, 0}, {0x1030, 1, 0},
+	{0x9040, 2, 0}, {0x1050, 1, 0}, {0, 0, MS_FRAME_CUT},
+};
+static const struct ms_node nodes[] = {{0, 1}, {1, 2}, {2, 3}, {3, 4}, {2, 5}, {1, 6}, {6, 5}};
+
+static void put_modules(struct made *m)
+{
+	made_records(m);
+	ms_record_number(&m->records, MS_MODULE_ID, 1);
+	ms_record_string(&m->records, MS_MODULE_PATH, "/bin/app");
+	ms_record_bytes(&m->records, MS_MODULE_BUILD_ID, "\x01\xab\xcd", 3);
+	ms_record_number(&m->records, MS_MODULE_START, 0x1000);
+	ms_record_number(&m->records, MS_MODULE_END, 0x2000);
+	made_next_record(m);
+	ms_record_number(&m->records, MS_MODULE_ID, 2);
+	ms_record_string(&m->records, MS_MODULE_PATH, "/usr/lib/libstdc++.so.6");
+	made_next_record(m);
+	ms_record_number(&m->records, MS_MODULE_ID, 2); /* amended */
+	ms_record_number(&m->records, MS_MODULE_UNLOADED, TICKS(15));
+	made_write(m, MS_BLOCK_MODULES);
+}
+
+static void put_symbols(struct made *m)
+{
+	static const char *const strings[] = {
+		"_start", "main",   "work",    "helper", "operator new(unsigned long)",
+		"other",  "app.cc", "helper.h"};
+	static const unsigned chains[][5] = {
+		{1, 1, 0, 0, 0}, {2, 2, 7, 10, 0}, {4, 5, 0, 0, 0}, {5, 6, 7, 30, 0}};
+	made_records(m);
+	for (unsigned i = 0; i < 8; i++) {
+		ms_record_string(&m->records, MS_SYM_STRING, strings[i]);
+		made_next_record(m);
+	}
+	for (unsigned i = 0; i < 4; i++) {
+		ms_record_number(&m->records, MS_SYM_FRAME, chains[i][0]);
+		ms_record_number(&m->records, MS_SYM_FUNCTION, chains[i][1]);
+		ms_record_number(&m->records, MS_SYM_FILE, chains[i][2]);
+		ms_record_number(&m->records, MS_SYM_LINE, chains[i][3]);
+		made_next_record(m);
+	}
+	ms_record_number(&m->records, MS_SYM_FRAME, 3); /* helper inlined into work */
+	ms_record_number(&m->records, MS_SYM_FUNCTION, 4);
+	ms_record_number(&m->records, MS_SYM_FILE, 8);
+	ms_record_number(&m->records, MS_SYM_LINE, 3);
+	ms_record_number(&m->records, MS_SYM_FUNCTION, 3);
+	ms_record_number(&m->records, MS_SYM_FILE, 7);
+	ms_record_number(&m->records, MS_SYM_LINE, 20);
+	made_next_record(m);
+	ms_record_number(&m->records, MS_SYM_MODULE, 1);
+	ms_record_number(&m->records, MS_SYM_STATE, MS_SYMBOLS_DWARF);
+	made_write(m, MS_BLOCK_SYMBOLS);
+}
+
+static void put_rest(struct made *m)
+{
+	made_records(m);
+	ms_record_number(&m->records, MS_THREAD_INDEX, 0);
+	ms_record_number(&m->records, MS_THREAD_TID, 77);
+	ms_record_string(&m->records, MS_THREAD_NAME, "app");
+	made_next_record(m);
+	ms_record_number(&m->records, MS_THREAD_INDEX, 1);
+	ms_record_number(&m->records, MS_THREAD_TID, 78);
+	ms_record_string(&m->records, MS_THREAD_NAME, "io-\xff");
+	ms_record_number(&m->records, MS_THREAD_EVENTS_LOST, 2);
+	made_write(m, MS_BLOCK_THREADS);
+	made_records(m);
+	ms_record_number(&m->records, MS_SAMPLE_TIME, TICKS(4));
+	ms_record_number(&m->records, MS_SAMPLE_RSS, 4096);
+	made_next_record(m);
+	ms_record_number(&m->records, MS_SAMPLE_TIME, TICKS(19));
+	ms_record_number(&m->records, MS_SAMPLE_RSS, 8192);
+	ms_record_number(&m->records, MS_SAMPLE_PSS, 8000);
+	made_write(m, MS_BLOCK_SAMPLES);
+	made_records(m);
+	ms_record_number(&m->records, MS_LOSS_FROM, 5);
+	ms_record_number(&m->records, MS_LOSS_TO, 9);
+	ms_record_number(&m->records, MS_LOSS_COUNT, 2);
+	ms_record_number(&m->records, MS_LOSS_REASON, MS_LOST_OVERFLOW);
+	ms_record_number(&m->records, MS_LOSS_THREAD, 2);
+	made_write(m, MS_BLOCK_LOSSES);
+	made_records(m);
+	for (unsigned i = 0; i < 3; i++) {
+		if (i)
+			made_next_record(m);
+		ms_record_string(&m->records, MS_MARK_NAME, i == 1 ? "reload" : "warm");
+		ms_record_number(&m->records, MS_MARK_TIME, TICKS(2 + 4 * i));
+		ms_record_number(&m->records, MS_MARK_EVENT, 2 + 2 * i);
+	}
+	made_write(m, MS_BLOCK_MARKS);
+}
+
+/* live after each event, by site A/B/C:  A100 | A100 B50 | A100 B50 C7 | A100 B50 C7 (failed) |
+ * A100 C7 | B300 C7 (realloc A->B) | B300 */
+static void put_events(struct made *m)
+{
+	struct ms_event events[] = {
+		{.kind = MS_EV_ALLOC, .size = 100, .stack = 4, .time_ticks = 1},
+		{.kind = MS_EV_ALLOC, .size = 50, .stack = 5, .time_ticks = 2},
+		{.kind = MS_EV_ALLOC, .size = 7, .stack = 7, .time_ticks = 3, .thread = 1},
+		{.kind = MS_EV_FAILED, .size = 1 << 30, .stack = 4, .time_ticks = 4},
+		{.kind = MS_EV_FREE, .freed = 1, .time_ticks = 5},
+		{.kind = MS_EV_REALLOC, .freed = 0, .size = 300, .stack = 5, .time_ticks = 6},
+		{.kind = MS_EV_FREE, .freed = 2, .time_ticks = 12, .thread = 1},
+	};
+	made_events(m, events, 4);
+	made_events(m, events + 4, 3);
+}
+
+static void make_example(const char *path)
+{
+	struct made m;
+	made_open(&m, path);
+	made_info(&m, 77, 1000);
+	put_modules(&m);
+	made_stacks(&m, frames, 3, nodes, 3);
+	made_stacks(&m, frames + 3, 3, nodes + 3, 4);
+	put_events(&m);
+	put_rest(&m);
+	made_end(&m, TICKS(20), NULL);
+	put_symbols(&m);
+	made_end(&m, TICKS(20), NULL);
+	made_close(&m);
+}
+
+static sqlite3 *build(const char *const *paths, size_t n, const char *const *points,
+		      size_t point_count, struct ms_build_result *res, struct ms_err *err)
+{
+	struct ms_build_options opt = {
+		.points = points, .point_count = point_count, .no_symbols = true};
+	err->text[0] = '\0';
+	return ms_snapshot_build(paths, n, &opt, res, err);
+}
+
+static sqlite3 *build_one(const char *path)
+{
+	struct ms_err err = {0};
+	struct ms_build_result res;
+	sqlite3 *db = build(&path, 1, NULL, 0, &res, &err);
+	CHECK(db, "%s", err.text);
+	return db;
+}
+
+/* The first row of a query as text, columns with | between. */
+static const char *row(sqlite3 *db, const char *sql)
+{
+	static char out[4096];
+	struct ms_err err = {0};
+	sqlite3_stmt *s = ms_sql_prepare(db, sql, &err);
+	size_t n = 0;
+	out[0] = '\0';
+	if (!s || sqlite3_step(s) != SQLITE_ROW)
+		snprintf(out, sizeof out, "no row %s", err.text);
+	else
+		for (int i = 0; i < sqlite3_column_count(s); i++) {
+			const char *v = (const char *)sqlite3_column_text(s, i);
+			n += (size_t)snprintf(out + n, n < sizeof out ? sizeof out - n : 0, "%s%s",
+					      i ? "|" : "", v ? v : "null");
+		}
+	sqlite3_finalize(s);
+	return out;
+}
+
+static const struct {
+	const char *sql, *want;
+} example[] = {
+	{"SELECT pid, exe, command, started_ns, offset_ns, duration_ns, exit_status, exit_signal, "
+	 "end_reason, machine, allocator FROM process",
+	 "77|/bin/"
+	 "app|[\"app\",\"--say=\\\"hi\\\"\\u000a\"]|1700000000000000000|0|2000000|0|null|exit|x86_"
+	 "64|glibc 2.36"},
+	{"SELECT complete, state, events, events_lost, sampled_bytes, attached, inferred_frees, "
+	 "unknown_frees, damaged_bytes FROM process",
+	 "1|complete|7|2|0|0|0|0|0"},
+	{"SELECT allocations, frees, reallocations, failed_allocations, allocated_bytes, "
+	 "temporary_allocations FROM process",
+	 "4|3|1|1|457|2"},
+	{"SELECT peak_bytes, peak_blocks, peak_time_ns, unfreed_bytes, unfreed_blocks, "
+	 "unreachable_bytes FROM process",
+	 "307|2|600000|300|1|null"},
+	{"SELECT frames_without_symbol FROM process", "0"},
+	{"SELECT group_concat(label || ' ' || time_ns || ' ' || live_bytes || ' ' || live_blocks "
+	 "|| ' ' || ifnull(rss_bytes, '-') || ' ' || "
+	 "ifnull(pss_bytes, '-'), ', ') FROM snapshot",
+	 "peak 600000 307 2 4096 -, end 2000000 300 1 8192 8000"},
+	{"SELECT group_concat(id || ' ' || path || ' ' || ifnull(build_id, '-') || ' ' || "
+	 "ifnull(unloaded_ns, '-') || ' ' || "
+	 "ifnull(symbols, '-'), ', ') FROM module",
+	 "1 /bin/app 01abcd - dwarf, 2 /usr/lib/libstdc++.so.6 - 1500000 -"},
+	/* sites: B has 300 at the end, then C 7 at the peak, then A */
+	{"SELECT group_concat(s.id || ' ' || f.function || ' ' || s.allocations || ' ' || s.frees "
+	 "|| ' ' || s.reallocations || ' ' || "
+	 "s.failed_allocations || ' ' || s.allocated_bytes || ' ' || s.temporary, ', ') FROM site "
+	 "s JOIN stack k ON k.id = s.stack "
+	 "JOIN frame f ON f.id = k.frame",
+	 "1 other 2 1 1 0 350 1, 2 other 1 1 0 0 7 1, 3 operator new(unsigned long) 1 1 0 1 100 0"},
+	{"SELECT group_concat(min_size || ' ' || max_size || ' ' || max_live_bytes || ' ' || "
+	 "max_live_blocks || ' ' || first_ns || ' ' || "
+	 "last_ns || ' ' || lifetime_ns || ' ' || lifetime_allocations || ' ' || marked, ', ') "
+	 "FROM site",
+	 "50 300 300 1 200000 600000 300000 1 0, 7 7 7 1 300000 300000 900000 1 0, 100 100 100 1 "
+	 "100000 400000 500000 2 0"},
+	{"SELECT group_concat(site || ' ' || function || ' ' || ifnull(file, '-') || ':' || "
+	 "ifnull(line, '-') || ' ' || module, ', ') FROM place",
+	 "1 other app.cc:30 /bin/app, 2 other app.cc:30 /bin/app, 3 helper helper.h:3 /bin/app"},
+	{"SELECT group_concat(label || ' ' || site || ' ' || live_bytes || ' ' || live_blocks, ', "
+	 "') FROM live",
+	 "peak 1 300 1, peak 2 7 1, end 1 300 1"},
+	{"SELECT count(*), max(id), sum(inlined), sum(runtime) FROM frame", "7|7|1|3"},
+	{"WITH RECURSIVE up(id, parent, depth, text) AS (SELECT k.id, k.parent, k.depth, "
+	 "f.function FROM site s JOIN stack k ON k.id = s.stack "
+	 "JOIN frame f ON f.id = k.frame WHERE s.id = 3 UNION ALL SELECT k.id, k.parent, k.depth, "
+	 "up.text || ' < ' || f.function FROM up JOIN "
+	 "stack k ON k.id = up.parent JOIN frame f ON f.id = k.frame) SELECT text, depth FROM up "
+	 "WHERE parent IS NULL",
+	 "operator new(unsigned long) < helper < work < main < _start|0"},
+	{"SELECT f.note, f.function, f.module, f.address, c.function FROM site s JOIN stack k ON "
+	 "k.id = s.stack JOIN stack p ON p.id = k.parent "
+	 "JOIN frame f ON f.id = p.frame JOIN stack q ON q.id = p.parent JOIN frame c ON c.id = "
+	 "q.frame WHERE s.id = 2",
+	 "cut|null|null|null|_start"},
+	{"SELECT group_concat(tid || ' ' || name || ' ' || start_ns || ' ' || allocations || ' ' "
+	 "|| frees || ' ' || allocated_bytes || ' ' || "
+	 "temporary || ' ' || live_bytes || ' ' || live_blocks || ' ' || events_lost, ', ') FROM "
+	 "thread",
+	 "77 app 100000 3 2 450 1 300 1 0, 78 io-\xef\xbf\xbd 300000 1 1 7 1 0 0 2"},
+	{"SELECT group_concat(site || ' ' || thread || ' ' || allocations || ' ' || "
+	 "allocated_bytes || ' ' || live_bytes || ' ' || live_blocks, "
+	 "', ') FROM site_thread",
+	 "1 1 2 350 300 1, 2 2 1 7 0 0, 3 1 1 100 0 0"},
+	{"SELECT group_concat(low || '-' || high || ' ' || allocations || ' ' || allocated_bytes "
+	 "|| ' ' || temporary || ' ' || peak_bytes || ' ' "
+	 "|| peak_blocks || ' ' || live_bytes || ' ' || live_blocks, ', ') FROM size_class",
+	 "4-7 1 7 1 7 1 0 0, 32-63 1 50 1 0 0 0 0, 64-127 1 100 0 0 0 0 0, 256-511 1 300 0 300 1 "
+	 "300 1"},
+	{"SELECT count(*), max(time_ns), max(live_max), sum(allocations), sum(frees), "
+	 "sum(allocated_bytes) FROM timeline",
+	 "21|2000000|307|4|3|457"},
+	{"SELECT live_min, live_max, live_last, blocks_last FROM timeline WHERE time_ns = 600000",
+	 "107|307|307|2"},
+	{"SELECT group_concat(seq || ' ' || name || ' ' || time_ns || ' ' || event, ', ') FROM "
+	 "mark",
+	 "1 warm 200000 2, 2 reload 600000 4, 3 warm 1000000 6"},
+	{"SELECT from_ns, to_ns, events, reason, thread FROM loss", "5|9|2|overflow|2"},
+	{"SELECT group_concat(key || '=' || value, ' ') FROM meta",
+	 "complete=1 processes=1 sum_peak_bytes=307 sum_peak_time_ns=600000 symbols=0"},
+};
+
+static void test_example(void)
+{
+	make_example("example.trace");
+	sqlite3 *db = build_one("example.trace");
+	for (size_t i = 0; db && i < sizeof example / sizeof *example; i++) {
+		const char *got = row(db, example[i].sql);
+		CHECK(strcmp(got, example[i].want) == 0, "%s\n  got  %s\n  want %s", example[i].sql,
+		      got, example[i].want);
+	}
+	sqlite3_close(db);
+}
+
+/* The same bytes however the trace is named and however often it is done. */
+static void test_same_bytes(void)
+{
+	struct ms_err err = {0};
+	unsigned char *image[2];
+	size_t size[2];
+	for (unsigned i = 0; i < 2; i++) {
+		sqlite3 *db = build_one(i ? "./example.trace" : "example.trace");
+		image[i] = ms_snapshot_image(db, &size[i], &err);
+		sqlite3_close(db);
+	}
+	CHECK(image[0] && image[1] && size[0] == size[1] &&
+		      memcmp(image[0], image[1], size[0]) == 0,
+	      "images differ");
+	sqlite3_free(image[0]);
+	sqlite3_free(image[1]);
+}
+
+static const struct {
+	const char *point, *want; /* time, live bytes, blocks; or the message */
+} points[] = {
+	{"start", "0|0|0"},
+	{"200us", "200000|150|2"},
+	{"0.299ms", "299000|150|2"},
+	{"0.3ms", "300000|157|3"},
+	{"2ms", "2000000|300|1"},
+	{"-1400us", "600000|307|2"},
+	{"-2ms", "0|0|0"},
+	{"mark:warm", "200000|150|2"},
+	{"mark:warm#2", "1000000|307|2"},
+	{"mark:warm#last", "1000000|307|2"},
+	{"mark:reload", "600000|157|3"},
+	{"22:13:20", "0|0|0"},
+	{"mark:cold", "no point 'mark:cold' in the recording: its marks are: warm, reload, warm"},
+	{"mark:warm#3",
+	 "no point 'mark:warm#3' in the recording: its marks are: warm, reload, warm"},
+	{"3ms", "no point '3ms' in the recording: it lasted 2 ms"},
+	{"-3ms", "no point '-3ms' in the recording: it lasted 2 ms"},
+	{"22:13:21", "no point '22:13:21' in the recording: it lasted 2 ms"},
+	{"half", "bad point 'half': use peak, end, start, 1.5s, -10m, 14:30:05, mark:NAME, "
+		 "mark:NAME#3 or mark:NAME#last"},
+	{"25:00", "bad point '25:00': use"},
+	{"mark:", "bad point 'mark:': use"},
+	{"mark:a#0", "bad point 'mark:a#0': use"},
+	{"-", "bad point '-': use"},
+	{"", "bad point '': use"},
+};
+
+static void test_points(void)
+{
+	const char *path = "example.trace";
+	for (size_t i = 0; i < sizeof points / sizeof *points; i++) {
+		struct ms_err err;
+		struct ms_build_result res;
+		sqlite3 *db = build(&path, 1, &points[i].point, 1, &res, &err);
+		const char *got =
+			db ? row(db, "SELECT time_ns, live_bytes, live_blocks FROM snapshot")
+			   : err.text;
+		CHECK(strncmp(got, points[i].want, strlen(points[i].want)) == 0,
+		      "%s: got %s, want %s", points[i].point, got, points[i].want);
+		if (db)
+			CHECK(ms_sql_int(db,
+					 "SELECT ifnull(sum(c.live_bytes), 0) - t.live_bytes FROM "
+					 "snapshot t LEFT JOIN site_stat c",
+					 -1) == 0,
+			      "%s: sites do not add up", points[i].point);
+		sqlite3_close(db);
+	}
+}
+
+/* Cut at every byte: a snapshot with the state up to there, or a message when not even the file
+ * header is left. */
+static void test_cuts(void)
+{
+	struct ms_err err = {0};
+	void *data;
+	size_t n;
+	int fd = open("example.trace", O_RDONLY);
+	CHECK(ms_read_all(fd, "example.trace", 1 << 20, &data, &n, &err) == 0, "%s", err.text);
+	close(fd);
+	int64_t last = 0;
+	for (size_t cut = 0; cut <= n; cut++) {
+		const char *path = "cut.trace";
+		struct ms_build_result res;
+		CHECK(ms_write_file(path, data, cut, &err) == 0, "%s", err.text);
+		sqlite3 *db = build(&path, 1, NULL, 0, &res, &err);
+		CHECK(cut < MS_FILE_HEADER_SIZE ? !db && err.text[0] : db != NULL, "cut at %zu: %s",
+		      cut, err.text);
+		if (!db)
+			continue;
+		int64_t events = ms_sql_int(db, "SELECT events FROM process", -1);
+		bool complete = !ms_snapshot_incomplete(db);
+		CHECK(events >= last && (events == 0 || events == 4 || events == 7),
+		      "cut at %zu: %lld events", cut, (long long)events);
+		CHECK(res.incomplete == !complete && (cut < n || complete), "cut at %zu", cut);
+		CHECK(ms_sql_int(db, "SELECT unfreed_bytes FROM process", -1) == (events == 7 ? 300
+										  : events == 4
+											  ? 157
+											  : 0),
+		      "cut at %zu", cut);
+		last = events;
+		sqlite3_close(db);
+	}
+	free(data);
+}
+
+/* Each byte flipped in turn: said, or the same meaning. */
+static void test_flips(void)
+{
+	struct ms_err err = {0};
+	void *data;
+	size_t n;
+	int fd = open("example.trace", O_RDONLY);
+	CHECK(ms_read_all(fd, "example.trace", 1 << 20, &data, &n, &err) == 0, "%s", err.text);
+	close(fd);
+	for (size_t i = 0; i < n; i++) {
+		const char *path = "flip.trace";
+		struct ms_build_result res;
+		((unsigned char *)data)[i] ^= 0x10;
+		CHECK(ms_write_file(path, data, n, &err) == 0, "%s", err.text);
+		((unsigned char *)data)[i] ^= 0x10;
+		sqlite3 *db = build(&path, 1, NULL, 0, &res, &err);
+		CHECK(db || err.text[0], "byte %zu: neither database nor message", i);
+		if (db && !ms_snapshot_incomplete(db))
+			CHECK(ms_sql_int(db,
+					 "SELECT unfreed_bytes + allocations * 1000 FROM process",
+					 -1) == 4300,
+			      "byte %zu: other meaning", i);
+		sqlite3_close(db);
+	}
+	free(data);
+}
+
+static void make_simple(const char *path, uint64_t pid, uint64_t start, uint64_t size,
+			uint64_t from, uint64_t to, const char *successor)
+{
+	struct made m;
+	struct ms_event events[] = {
+		{.kind = MS_EV_ALLOC, .size = size, .time_ticks = from},
+		{.kind = MS_EV_FREE, .freed = 0, .time_ticks = to},
+		{.kind = MS_EV_ALLOC, .size = 1, .time_ticks = to},
+	};
+	made_open(&m, path);
+	made_info(&m, pid, start);
+	made_events(&m, events, 3);
+	made_end(&m, TICKS(to + 2), successor);
+	made_close(&m);
+}
+
+/* Three processes: the sum is largest where they overlap, not where any of them is. */
+static void test_processes(void)
+{
+	mkdir("run.d", 0700);
+	make_simple("run.trace", 1, TICKS(100), 1000, 0, 50,
+		    "run.d/next.1.1.trace"); /* 100..150, its last byte to 152 */
+	make_simple("run.d/next.1.1.trace", 1, TICKS(152), 600, 10, 30,
+		    NULL); /* 162..182, its last byte to 184 */
+	make_simple("run.d/child.2.2.trace", 2, TICKS(140), 500, 5, 40,
+		    NULL); /* 145..180, its last byte to 182 */
+	const char *both[] = {"run.trace", "run.d", "run.d/child.2.2.trace"};
+	struct ms_err err;
+	struct ms_build_result res;
+	sqlite3 *db = build(both, 3, NULL, 0, &res, &err);
+	CHECK(db, "%s", err.text);
+	CHECK(res.traces == 3 && res.incomplete == 0 && res.events == 9, "%u traces", res.traces);
+	const char *got =
+		row(db, "SELECT group_concat(pid || ' ' || (offset_ns / 100000) || ' ' || "
+			"peak_bytes || ' ' || trace, ', ') FROM process");
+	CHECK(strcmp(got,
+		     "1 0 1000 run.trace, 2 40 500 child.2.2.trace, 1 52 600 next.1.1.trace") == 0,
+	      "%s", got);
+	got = row(db, "SELECT (SELECT value FROM meta WHERE key = 'sum_peak_bytes'), (SELECT value "
+		      "FROM meta WHERE key = 'sum_peak_time_ns')");
+	CHECK(strcmp(got, "1500|4500000") == 0, "%s", got);
+	sqlite3_close(db);
+	const char *first = "run.trace";
+	db = build(&first, 1, NULL, 0, &res, &err);
+	got = row(db, "SELECT group_concat(pid || ' ' || end_reason, ', ') FROM process");
+	CHECK(strcmp(got, "1 exec, 1 exit") == 0, "the successor is followed: %s", got);
+	sqlite3_close(db);
+	unlink("run.d/next.1.1.trace");
+	db = build(&first, 1, NULL, 0, &res, &err);
+	got = row(db, "SELECT value FROM meta WHERE key = 'successor_missing'");
+	CHECK(strcmp(got, "run.d/next.1.1.trace") == 0, "%s", got);
+	sqlite3_close(db);
+	const char *empty = "none.d";
+	mkdir(empty, 0700);
+	db = build(&empty, 1, NULL, 0, &res, &err);
+	CHECK(!db && strcmp(err.text, "no traces in the folder 'none.d'") == 0, "%s", err.text);
+}
+
+/* A writer's lock says that the trace still grows: no damage, and no error. */
+static void test_growing(void)
+{
+	struct made m;
+	made_open(&m, "growing.trace");
+	made_info(&m, 5, 0);
+	made_stacks(&m, frames, 6, nodes, 7);
+	put_events(&m);
+	CHECK(ms_trace_lock(m.fd) == 0, "lock");
+	const char *path = "growing.trace";
+	struct ms_err err;
+	struct ms_build_result res;
+	sqlite3 *db = build(&path, 1, NULL, 0, &res, &err);
+	CHECK(db && res.growing == 1 && res.incomplete == 0, "%s", err.text);
+	const char *got = row(db, "SELECT complete, state, exit_status, end_reason, duration_ns, "
+				  "unfreed_bytes FROM process");
+	CHECK(strcmp(got, "1|growing|null|null|1200000|300") == 0, "%s", got);
+	sqlite3_close(db);
+	made_close(&m);
+	db = build(&path, 1, NULL, 0, &res, &err);
+	got = row(db, "SELECT complete, state FROM process");
+	CHECK(strcmp(got, "0|no end") == 0, "%s", got);
+	sqlite3_close(db);
+}
+
+int main(void)
+{
+	test_example();
+	test_same_bytes();
+	test_points();
+	test_cuts();
+	test_flips();
+	test_processes();
+	test_growing();
+	return failures != 0;
+}

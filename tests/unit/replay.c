@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: MIT
+ * The live-heap model against a naive one: random streams of events, every figure compared.
+ *
+ * The naive model keeps every block in an array by allocation number and looks at all of them
+ * whenever it needs a figure.
+ */
+#include "libcommon/replay.h"
+
+#include "stream.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SITES 600
+#define THREADS 64
+
+static int failures;
+
+#define EQUAL(got, want, ...)                                                                      \
+	do {                                                                                       \
+		uint64_t g_ = (got), w_ = (want);                                                  \
+		if (g_ != w_ && ++failures < 20) {                                                 \
+			printf("%s:%d: %s = %llu, want %llu: ", __FILE__, __LINE__, #got,          \
+			       (unsigned long long)g_, (unsigned long long)w_);                    \
+			printf(__VA_ARGS__);                                                       \
+			puts("");                                                                  \
+		}                                                                                  \
+	} while (0)
+
+struct naive_block {
+	uint64_t size, tick;
+	uint32_t stack, thread;
+	bool live;
+};
+
+struct naive_site {
+	uint64_t allocations, bytes, frees, temporary, live_bytes, live_blocks, peak_bytes,
+		peak_blocks, max_bytes, max_blocks;
+	uint64_t failed, reallocations, lifetime, between;
+};
+
+struct naive {
+	struct naive_block *blocks;
+	uint64_t n, allocations, frees, reallocations, failed, bytes, temporary, unknown, inferred,
+		live_bytes, live_blocks;
+	uint64_t peak_bytes, peak_blocks, peak_tick;
+	uint64_t last[THREADS];
+	struct naive_site sites[SITES];
+	uint64_t site_thread[SITES][THREADS], thread_bytes[THREADS], thread_frees[THREADS];
+};
+
+static void naive_free(struct naive *m, const struct ms_event *ev)
+{
+	struct naive_block *b = &m->blocks[ev->freed];
+	if (!b->live) {
+		m->unknown += ev->kind != MS_EV_FREE_INFERRED;
+		return;
+	}
+	struct naive_site *s = &m->sites[b->stack];
+	b->live = false;
+	m->live_bytes -= b->size;
+	m->live_blocks--;
+	s->live_bytes -= b->size;
+	s->live_blocks--;
+	if (ev->kind == MS_EV_FREE_INFERRED) {
+		m->inferred++;
+		return;
+	}
+	m->frees++;
+	s->frees++;
+	s->lifetime += ev->time_ticks - b->tick;
+	s->between += m->n - ev->freed - 1;
+	m->thread_frees[ev->thread]++;
+	if (m->last[ev->thread] == ev->freed + 1) {
+		m->temporary++;
+		s->temporary++;
+	}
+}
+
+static void naive_allocate(struct naive *m, const struct ms_event *ev)
+{
+	struct naive_site *s = &m->sites[ev->stack];
+	m->blocks[m->n++] =
+		(struct naive_block){ev->size, ev->time_ticks, ev->stack, ev->thread, true};
+	m->last[ev->thread] = m->n;
+	m->allocations++;
+	m->bytes += ev->size;
+	m->live_bytes += ev->size;
+	m->live_blocks++;
+	s->allocations++;
+	s->bytes += ev->size;
+	s->live_bytes += ev->size;
+	s->live_blocks++;
+	s->max_bytes = s->live_bytes > s->max_bytes ? s->live_bytes : s->max_bytes;
+	s->max_blocks = s->live_blocks > s->max_blocks ? s->live_blocks : s->max_blocks;
+	m->site_thread[ev->stack][ev->thread]++;
+	m->thread_bytes[ev->thread] += ev->size;
+	if (ev->kind != MS_EV_ALLOC) {
+		m->reallocations++;
+		s->reallocations++;
+	}
+}
+
+static void naive_event(struct naive *m, const struct ms_event *ev)
+{
+	if (ev->kind == MS_EV_FREE || ev->kind == MS_EV_REALLOC || ev->kind == MS_EV_FREE_INFERRED)
+		naive_free(m, ev);
+	if (ev->kind == MS_EV_FREE_UNKNOWN || ev->kind == MS_EV_REALLOC_UNKNOWN)
+		m->unknown++;
+	if (ev->kind == MS_EV_ALLOC || ev->kind == MS_EV_REALLOC ||
+	    ev->kind == MS_EV_REALLOC_UNKNOWN)
+		naive_allocate(m, ev);
+	if (ev->kind == MS_EV_FAILED) {
+		m->failed++;
+		m->sites[ev->stack].failed++;
+	}
+	if (m->live_bytes <= m->peak_bytes)
+		return;
+	m->peak_bytes = m->live_bytes;
+	m->peak_blocks = m->live_blocks;
+	m->peak_tick = ev->time_ticks;
+	for (size_t i = 0; i < SITES; i++) {
+		m->sites[i].peak_bytes = m->sites[i].live_bytes;
+		m->sites[i].peak_blocks = m->sites[i].live_blocks;
+	}
+}
+
+/* The naive model's whole state at a moment, to compare a kept moment with. */
+struct state {
+	uint64_t bytes, blocks, site_bytes[SITES], site_blocks[SITES];
+};
+
+static void remember(struct state *s, const struct naive *m)
+{
+	s->bytes = m->live_bytes;
+	s->blocks = m->live_blocks;
+	for (size_t i = 0; i < SITES; i++) {
+		s->site_bytes[i] = m->sites[i].live_bytes;
+		s->site_blocks[i] = m->sites[i].live_blocks;
+	}
+}
+
+static void compare_moment(const struct ms_replay *r, size_t i, const struct state *want,
+			   const char *what)
+{
+	const struct ms_replay_moment *got = &r->moments[i];
+	size_t sites = 0;
+	EQUAL(got->taken, 1, "%s", what);
+	EQUAL(got->live_bytes, want->bytes, "%s", what);
+	EQUAL(got->live_blocks, want->blocks, "%s", what);
+	for (size_t k = 0; k < got->figure_count; k++) {
+		uint32_t node = r->sites[got->figures[k].site].node;
+		EQUAL(got->figures[k].live_bytes, want->site_bytes[node], "%s site %u", what, node);
+		EQUAL(got->figures[k].live_blocks, want->site_blocks[node], "%s site %u", what,
+		      node);
+	}
+	for (size_t k = 0; k < SITES; k++)
+		sites += want->site_blocks[k] != 0;
+	EQUAL(got->figure_count, sites, "%s", what);
+}
+
+static void compare(const struct ms_replay *r, const struct naive *m, uint64_t seed)
+{
+	unsigned long long s = seed;
+	EQUAL(r->allocations, m->allocations, "seed %llu", s);
+	EQUAL(r->frees, m->frees, "seed %llu", s);
+	EQUAL(r->reallocations, m->reallocations, "seed %llu", s);
+	EQUAL(r->failed, m->failed, "seed %llu", s);
+	EQUAL(r->bytes, m->bytes, "seed %llu", s);
+	EQUAL(r->temporary, m->temporary, "seed %llu", s);
+	EQUAL(r->unknown_frees, m->unknown, "seed %llu", s);
+	EQUAL(r->inferred_frees, m->inferred, "seed %llu", s);
+	EQUAL(r->live_bytes, m->live_bytes, "seed %llu", s);
+	EQUAL(r->live_blocks, m->live_blocks, "seed %llu", s);
+	EQUAL(r->peak_bytes, m->peak_bytes, "seed %llu", s);
+	EQUAL(r->peak_blocks, m->peak_blocks, "seed %llu", s);
+	EQUAL(r->peak_tick, m->peak_tick, "seed %llu", s);
+	EQUAL(r->allocations, r->frees + r->inferred_frees + r->live_blocks, "seed %llu: the books",
+	      s);
+	uint64_t record_allocations = 0, record_live = 0, thread_live = 0, size_peak = 0;
+	for (size_t i = 0; i < r->site_count; i++) {
+		const struct ms_replay_site *g = &r->sites[i];
+		const struct naive_site *w = &m->sites[g->node];
+		uint64_t bytes, blocks;
+		ms_replay_at_peak(r, &g->live, &bytes, &blocks);
+		EQUAL(bytes, w->peak_bytes, "site %u", g->node);
+		EQUAL(blocks, w->peak_blocks, "site %u", g->node);
+		EQUAL(g->live.bytes, w->live_bytes, "site %u", g->node);
+		EQUAL(g->live.blocks, w->live_blocks, "site %u", g->node);
+		EQUAL(g->max_live_bytes, w->max_bytes, "site %u", g->node);
+		EQUAL(g->max_live_blocks, w->max_blocks, "site %u", g->node);
+		EQUAL(g->frees, w->frees, "site %u", g->node);
+		EQUAL(g->temporary, w->temporary, "site %u", g->node);
+		EQUAL(g->failed, w->failed, "site %u", g->node);
+		EQUAL(g->reallocations, w->reallocations, "site %u", g->node);
+		EQUAL(g->lifetime_ticks, w->lifetime, "site %u", g->node);
+		EQUAL(g->lifetime_allocations, w->between, "site %u", g->node);
+	}
+	for (size_t i = 0; i < r->record_count; i++) {
+		const struct ms_replay_site_thread *g = &r->records[i];
+		EQUAL(g->allocations, m->site_thread[r->sites[g->site].node][g->thread],
+		      "site %u thread %u", g->site, g->thread);
+		record_allocations += g->allocations;
+		record_live += g->live_bytes;
+	}
+	EQUAL(record_allocations, m->allocations, "seed %llu", s);
+	EQUAL(record_live, m->live_bytes, "seed %llu", s);
+	for (size_t i = 0; i < r->thread_count && i < THREADS; i++) {
+		EQUAL(r->threads[i].bytes, m->thread_bytes[i], "thread %zu", i);
+		EQUAL(r->threads[i].frees, m->thread_frees[i], "thread %zu", i);
+		thread_live += r->threads[i].live_bytes;
+	}
+	EQUAL(thread_live, m->live_bytes, "seed %llu", s);
+	for (size_t i = 0; i < MS_SIZE_CLASSES; i++) {
+		uint64_t bytes, blocks;
+		ms_replay_at_peak(r, &r->sizes[i].live, &bytes, &blocks);
+		size_peak += bytes;
+	}
+	EQUAL(size_peak, m->peak_bytes, "seed %llu", s);
+}
+
+/* The timeline against the curve that the naive model drew: minimum and maximum over each span. */
+static void compare_timeline(const struct ms_replay *r, const uint64_t *tick, const uint64_t *live,
+			     size_t n, uint64_t end)
+{
+	uint64_t allocations = 0, carried = 0;
+	size_t i = 0;
+	EQUAL(end / r->span_ticks, r->span, "last span");
+	for (size_t s = 0; s <= r->span; s++) {
+		uint64_t low = carried, high = carried;
+		for (; i < n && tick[i] / r->span_ticks == s; i++) {
+			low = live[i] < low ? live[i] : low;
+			high = live[i] > high ? live[i] : high;
+			carried = live[i];
+		}
+		EQUAL(r->spans[s].live_min, low, "span %zu of %llu ticks", s,
+		      (unsigned long long)r->span_ticks);
+		EQUAL(r->spans[s].live_max, high, "span %zu", s);
+		EQUAL(r->spans[s].live_last, carried, "span %zu", s);
+		allocations += r->spans[s].allocations;
+	}
+	EQUAL(allocations, r->allocations, "timeline");
+}
+
+static void test_random(uint64_t seed, size_t events)
+{
+	static struct naive m;
+	static struct state at_event, at_tick;
+	struct stream st = {.seed = seed, .threads = 1 + seed % 7};
+	struct ms_replay r;
+	memset(&m, 0, sizeof m);
+	m.blocks = calloc(events + 1, sizeof *m.blocks);
+	uint64_t *tick = calloc(events, 8), *live = calloc(events, 8);
+	ms_replay_init(&r);
+	ms_replay_nodes(&r, SITES);
+	uint64_t want_event = events / 3, want_tick = events / 64 * 2;
+	size_t by_event = ms_replay_moment(&r, MS_NEVER, want_event),
+	       by_tick = ms_replay_moment(&r, want_tick, MS_NEVER);
+	bool ticked = false;
+	for (size_t i = 0; i < events; i++) {
+		struct ms_event ev;
+		stream_next(&st, &ev);
+		ev.stack %= SITES;
+		if (ev.kind == MS_EV_FREE && stream_random(&st) % 50 == 0)
+			ev.freed =
+				stream_random(&st) % m.n; /* perhaps one that was freed long ago */
+		if (i == want_event)
+			remember(&at_event, &m);
+		if (!ticked && ev.time_ticks >= want_tick) {
+			remember(&at_tick, &m);
+			ticked = true;
+		}
+		naive_event(&m, &ev);
+		ms_replay_event(&r, &ev);
+		tick[i] = ev.time_ticks;
+		live[i] = m.live_bytes;
+	}
+	uint64_t end = st.time + 5;
+	ms_replay_finish(&r, end);
+	compare(&r, &m, seed);
+	compare_moment(&r, by_event, &at_event, "by event");
+	if (ticked)
+		compare_moment(&r, by_tick, &at_tick, "by tick");
+	compare_timeline(&r, tick, live, r.events, end);
+	ms_replay_free(&r);
+	stream_end(&st);
+	free(m.blocks);
+	free(tick);
+	free(live);
+}
+
+/* What the rules say about a few events, worked out by hand. */
+static void test_rules(void)
+{
+	/* thread 0: a(100) b(50) free b (temporary), free a (not: b came between); thread 1: c(10),
+	 * freed by thread 0 (not temporary); d(8) grown to e(200) by realloc (d temporary), a
+	 * failed one, an unknown free, a block of 0 bytes */
+	static const struct ms_event events[] = {
+		{.kind = MS_EV_ALLOC, .number = 0, .size = 100, .stack = 1, .time_ticks = 1},
+		{.kind = MS_EV_ALLOC, .number = 1, .size = 50, .stack = 2, .time_ticks = 2},
+		{.kind = MS_EV_FREE, .freed = 1, .time_ticks = 3},
+		{.kind = MS_EV_FREE, .freed = 0, .time_ticks = 4},
+		{.kind = MS_EV_ALLOC,
+		 .number = 2,
+		 .size = 10,
+		 .stack = 1,
+		 .thread = 1,
+		 .time_ticks = 5},
+		{.kind = MS_EV_FREE, .freed = 2, .time_ticks = 6},
+		{.kind = MS_EV_ALLOC, .number = 3, .size = 8, .stack = 3, .time_ticks = 7},
+		{.kind = MS_EV_REALLOC,
+		 .freed = 3,
+		 .number = 4,
+		 .size = 200,
+		 .stack = 3,
+		 .time_ticks = 8},
+		{.kind = MS_EV_FAILED, .size = UINT64_MAX, .stack = 3, .time_ticks = 9},
+		{.kind = MS_EV_FREE_UNKNOWN, .address = 7, .time_ticks = 9},
+		{.kind = MS_EV_ALLOC, .number = 5, .size = 0, .stack = 2, .time_ticks = 10},
+		{.kind = MS_EV_REALLOC_UNKNOWN,
+		 .number = 6,
+		 .size = 1,
+		 .stack = 2,
+		 .time_ticks = 10},
+		{.kind = MS_EV_FREE_INFERRED, .freed = 6, .time_ticks = 11},
+	};
+	struct ms_replay r;
+	ms_replay_init(&r);
+	ms_replay_nodes(&r, 4);
+	for (size_t i = 0; i < sizeof events / sizeof *events; i++)
+		ms_replay_event(&r, &events[i]);
+	ms_replay_finish(&r, 20);
+	EQUAL(r.allocations, 7, "calls that made a block");
+	EQUAL(r.frees, 4, "b, a, c and d");
+	EQUAL(r.reallocations, 2, "one of them of an unknown block");
+	EQUAL(r.failed, 1, "-");
+	EQUAL(r.bytes, 369, "100 50 10 8 200 0 1");
+	EQUAL(r.temporary, 2, "b and d");
+	EQUAL(r.unknown_frees, 2, "free and realloc");
+	EQUAL(r.inferred_frees, 1, "-");
+	EQUAL(r.live_bytes, 200, "e and the block of 0 bytes");
+	EQUAL(r.live_blocks, 2, "e and the block of 0 bytes");
+	EQUAL(r.peak_bytes, 201, "e and the last one");
+	EQUAL(r.peak_blocks, 3, "e, 0 bytes, 1 byte");
+	EQUAL(r.peak_tick, 10, "first moment of the peak");
+	EQUAL(r.threads[1].frees, 0, "freed by the other thread");
+	EQUAL(r.threads[0].frees, 4, "-");
+	EQUAL(r.sizes[0].allocations, 1, "size 0");
+	EQUAL(r.sizes[1].allocations, 1, "size 1");
+	EQUAL(r.sizes[7].bytes, 100, "64 to 127");
+	EQUAL(r.sites[r.site_of_node[2] - 1].marked, 1, "an inferred free");
+	EQUAL(r.sites[r.site_of_node[1] - 1].lifetime_ticks, 4, "a: 3, c: 1");
+	EQUAL(r.sites[r.site_of_node[1] - 1].lifetime_allocations, 1, "b was made while a lived");
+	ms_replay_free(&r);
+}
+
+/* A realloc is one step: no dip, and no sum of both. */
+static void test_realloc_is_one_step(void)
+{
+	struct ms_replay r;
+	ms_replay_init(&r);
+	ms_replay_event(&r, &(struct ms_event){.kind = MS_EV_ALLOC, .size = 1000});
+	ms_replay_event(&r, &(struct ms_event){
+				    .kind = MS_EV_REALLOC, .number = 1, .freed = 0, .size = 1001});
+	ms_replay_finish(&r, 0);
+	EQUAL(r.peak_bytes, 1001, "not 2001");
+	EQUAL(r.sites[0].max_live_bytes, 1001, "not 2001");
+	EQUAL(r.spans[0].live_min, 0, "the start");
+	EQUAL(r.spans[0].live_max, 1001, "not 2001");
+	ms_replay_free(&r);
+}
+
+/* What no good trace holds is survived: numbers and times that go back, jumps, threads and stacks
+ * out of range. */
+static void test_hostile(void)
+{
+	struct ms_replay r;
+	ms_replay_init(&r);
+	ms_replay_event(&r, &(struct ms_event){.kind = MS_EV_ALLOC, .number = 5, .size = 1});
+	ms_replay_event(&r, &(struct ms_event){.kind = MS_EV_ALLOC, .number = 5, .size = 1});
+	EQUAL(r.bad_events, 1, "a number twice");
+	ms_replay_event(&r, &(struct ms_event){.kind = MS_EV_ALLOC,
+					       .number = UINT64_C(1) << 62,
+					       .size = 2,
+					       .stack = 4000000000u});
+	ms_replay_event(&r, &(struct ms_event){.kind = MS_EV_FREE, .freed = 5});
+	EQUAL(r.live_bytes, 2, "an old block after a jump");
+	ms_replay_event(&r, &(struct ms_event){.kind = MS_EV_FREE,
+					       .freed = UINT64_C(1) << 62,
+					       .time_ticks = UINT64_C(1) << 60});
+	EQUAL(r.live_bytes, 0, "the new one");
+	ms_replay_event(
+		&r,
+		&(struct ms_event){.kind = MS_EV_ALLOC, .number = UINT64_MAX - 1, .time_ticks = 3});
+	ms_replay_event(&r, &(struct ms_event){.kind = MS_EV_FREE,
+					       .freed = 1,
+					       .thread = UINT32_MAX,
+					       .time_ticks = UINT64_C(1) << 60});
+	EQUAL(r.bad_events, 3, "time back, thread out of range");
+	ms_replay_finish(&r, UINT64_C(1) << 61);
+	EQUAL(r.site_count, 1, "no stack");
+	ms_replay_free(&r);
+}
+
+/* Memory follows live blocks: two million short-lived blocks with one in a thousand kept. */
+static void test_bounded(void)
+{
+	struct ms_replay r;
+	ms_replay_init(&r);
+	for (uint64_t n = 0; n < 2000000; n++) {
+		ms_replay_event(&r,
+				&(struct ms_event){.kind = MS_EV_ALLOC, .number = n, .size = 1});
+		if (n % 1000)
+			ms_replay_event(&r, &(struct ms_event){.kind = MS_EV_FREE, .freed = n});
+	}
+	EQUAL(r.live_blocks, 2000, "one in a thousand");
+	EQUAL(r.blocks.old_mask < 8192, 1, "table of %zu", r.blocks.old_mask);
+	for (uint64_t n = 0; n < 2000000; n += 1000)
+		ms_replay_event(&r, &(struct ms_event){.kind = MS_EV_FREE, .freed = n});
+	EQUAL(r.live_blocks, 0, "all freed");
+	EQUAL(r.blocks.old_count, 0, "no group left");
+	ms_replay_free(&r);
+}
+
+int main(void)
+{
+	test_rules();
+	test_realloc_is_one_step();
+	test_hostile();
+	test_bounded();
+	for (uint64_t seed = 1; seed <= 24; seed++)
+		test_random(seed, 4000);
+	test_random(99, 300000);
+	return failures != 0;
+}
