@@ -8,14 +8,17 @@
 #include "trace.h"
 #include "varint.h"
 
-/* Values of the column. First in it: 1 = the state is reset here, 0 = it goes on. */
+/* The column: varint 1 = the state is reset here, else 0; varint count of the codes' bytes; a code
+ * for each allocation; the distances of the far ones. The two parts compress better apart. */
 #define ADDRESS_FRESH 0u   /* the end of this thread's last fresh block */
 #define ADDRESS_SAME 1u    /* where the block was that this realloc releases */
 #define ADDRESS_UNKNOWN 2u /* not recorded */
-#define ADDRESS_FAR                                                                                \
-	3u /* zigzag varint follows: distance from the end of the last fresh block, / 16 */
+#define ADDRESS_FAR 3u     /* distance (zigzag varint) from the end of the last fresh block, / 16 */
 #define ADDRESS_FAR_ODD 4u /* the same, in bytes */
 #define ADDRESS_FREED 5u   /* + how deep in the free list */
+
+/* The encoder's memory: head 32 | codes n | distances 10n. */
+#define HEAD_BYTES 32
 
 #define RESET_EVENTS (UINT64_C(1) << 20)
 
@@ -96,9 +99,10 @@ static inline bool allocates(unsigned kind)
 
 /* ---- encoder ---- */
 
-void ms_address_encoder_init(struct ms_address_encoder *e, void *memory)
+void ms_address_encoder_init(struct ms_address_encoder *e, void *memory, size_t max_events)
 {
 	e->memory = memory;
+	e->max = max_events;
 	e->since_reset = 0;
 	ms_address_encoder_begin(e, 0, true);
 }
@@ -106,8 +110,9 @@ void ms_address_encoder_init(struct ms_address_encoder *e, void *memory)
 void ms_address_encoder_begin(struct ms_address_encoder *e, uint64_t first_number, bool reset)
 {
 	reset = reset || e->since_reset >= RESET_EVENTS;
-	e->at = e->memory;
-	*e->at++ = reset;
+	e->code = e->memory + HEAD_BYTES;
+	e->far = e->code + e->max;
+	e->reset = reset;
 	if (reset) {
 		model_reset(&e->m, first_number);
 		e->since_reset = 0;
@@ -117,33 +122,33 @@ void ms_address_encoder_begin(struct ms_address_encoder *e, uint64_t first_numbe
 static void put_far(struct ms_address_encoder *e, uint64_t distance)
 {
 	bool odd = distance & 15;
-	*e->at++ = odd ? ADDRESS_FAR_ODD : ADDRESS_FAR;
-	e->at = ms_varint_put(e->at,
-			      ms_zigzag(odd ? distance : (uint64_t)((int64_t)distance >> 4)));
+	*e->code++ = odd ? ADDRESS_FAR_ODD : ADDRESS_FAR;
+	e->far = ms_varint_put(e->far,
+			       ms_zigzag(odd ? distance : (uint64_t)((int64_t)distance >> 4)));
 }
 
 static void put_address(struct ms_address_encoder *e, const struct ms_event *ev, uint64_t old)
 {
 	uint64_t address = ev->address;
 	if (ev->kind == MS_EV_REALLOC && address == old) {
-		*e->at++ = ADDRESS_SAME;
+		*e->code++ = ADDRESS_SAME;
 		return;
 	}
 	if (!address) {
-		*e->at++ = ADDRESS_UNKNOWN;
+		*e->code++ = ADDRESS_UNKNOWN;
 		return;
 	}
 	struct ms_address_list *l = list_of(&e->m, ev->thread, ev->size);
 	uint64_t *fresh = fresh_of(&e->m, ev->thread);
 	for (uint32_t depth = 0; depth < l->count; depth++) {
 		if (*list_at(l, depth) == address) {
-			*e->at++ = (uint8_t)(ADDRESS_FREED + depth);
+			*e->code++ = (uint8_t)(ADDRESS_FREED + depth);
 			list_take(l, depth);
 			return;
 		}
 	}
 	if (address == *fresh)
-		*e->at++ = ADDRESS_FRESH;
+		*e->code++ = ADDRESS_FRESH;
 	else
 		put_far(e, address - *fresh);
 	*fresh = address + granules(ev->size) * 16;
@@ -161,7 +166,12 @@ void ms_address_put(struct ms_address_encoder *e, const struct ms_event *ev, uin
 
 struct ms_column ms_address_encoder_finish(struct ms_address_encoder *e)
 {
-	return (struct ms_column){MS_COL_ADDRESS, e->memory, (size_t)(e->at - e->memory)};
+	uint8_t head[2 * MS_VARINT_MAX], *codes = e->memory + HEAD_BYTES, *far = codes + e->max;
+	size_t n = (size_t)(e->code - codes), far_size = (size_t)(e->far - far);
+	size_t head_size = (size_t)(ms_varint_put(ms_varint_put(head, e->reset), n) - head);
+	memmove(e->code, far, far_size);
+	memcpy(codes - head_size, head, head_size);
+	return (struct ms_column){MS_COL_ADDRESS, codes - head_size, head_size + n + far_size};
 }
 
 /* ---- decoder ---- */
@@ -169,23 +179,36 @@ struct ms_column ms_address_encoder_finish(struct ms_address_encoder *e)
 void ms_address_decoder_init(struct ms_address_decoder *d)
 {
 	model_reset(&d->m, 0);
-	d->at = d->end = NULL;
+	d->code = d->code_end = d->far = d->far_end = NULL;
 	d->next_event = 0;
 	d->lost = true;
+}
+
+/* Splits the column into its parts. False: it is damaged, or not there. */
+static bool open_column(struct ms_address_decoder *d, const struct ms_column *column,
+			uint64_t *reset)
+{
+	uint64_t n;
+	if (!column)
+		return false;
+	d->code = column->data;
+	d->far_end = column->data + column->size;
+	if (!ms_varint_get(&d->code, d->far_end, reset) ||
+	    !ms_varint_get(&d->code, d->far_end, &n) || n > (uint64_t)(d->far_end - d->code))
+		return false;
+	d->code_end = d->far = d->code + n;
+	return true;
 }
 
 void ms_address_decoder_begin(struct ms_address_decoder *d, const struct ms_event_decoder *b,
 			      const struct ms_column *column)
 {
 	uint64_t reset = 0;
-	if (b->first_event != d->next_event || !column)
+	bool good = open_column(d, column, &reset);
+	if (b->first_event != d->next_event || !good)
 		d->lost = true;
 	d->next_event = b->first_event;
-	d->at = column ? column->data : NULL;
-	d->end = column ? column->data + column->size : NULL;
-	if (column && !ms_varint_get(&d->at, d->end, &reset))
-		d->lost = true;
-	if (reset) {
+	if (good && reset) {
 		model_reset(&d->m, b->first_number);
 		d->lost = false;
 	}
@@ -195,9 +218,11 @@ void ms_address_decoder_begin(struct ms_address_decoder *d, const struct ms_even
 static uint64_t get_address(struct ms_address_decoder *d, const struct ms_event *ev, uint64_t old,
 			    bool *same)
 {
-	uint64_t v, far = 0;
-	if (!ms_varint_get(&d->at, d->end, &v) ||
-	    ((v == ADDRESS_FAR || v == ADDRESS_FAR_ODD) && !ms_varint_get(&d->at, d->end, &far)))
+	uint64_t far = 0;
+	if (d->code == d->code_end)
+		goto lost;
+	unsigned v = *d->code++;
+	if ((v == ADDRESS_FAR || v == ADDRESS_FAR_ODD) && !ms_varint_get(&d->far, d->far_end, &far))
 		goto lost;
 	if (v == ADDRESS_SAME) {
 		*same = ev->kind == MS_EV_REALLOC;
@@ -209,7 +234,7 @@ static uint64_t get_address(struct ms_address_decoder *d, const struct ms_event 
 		struct ms_address_list *l = list_of(&d->m, ev->thread, ev->size);
 		if (v - ADDRESS_FREED >= l->count)
 			goto lost;
-		return list_take(l, (uint32_t)(v - ADDRESS_FREED));
+		return list_take(l, v - ADDRESS_FREED);
 	}
 	uint64_t *fresh = fresh_of(&d->m, ev->thread);
 	uint64_t address =

@@ -37,16 +37,19 @@ struct ms_address_model {
 };
 
 /* Memory for the column of a block of at most `n` events. */
-#define MS_ADDRESS_MEMORY(n) ((size_t)(n)*11 + 16)
+#define MS_ADDRESS_MEMORY(n) ((size_t)(n)*11 + 32)
 
 struct ms_address_encoder {
 	struct ms_address_model m;
-	uint8_t *memory, *at;
+	uint8_t *memory;
+	uint8_t *code, *far; /* ends of the two parts */
+	size_t max;
+	bool reset;
 	uint64_t since_reset; /* events */
 };
 
 /* `memory` of MS_ADDRESS_MEMORY(max_events) bytes is borrowed for the encoder's life. */
-void ms_address_encoder_init(struct ms_address_encoder *e, void *memory);
+void ms_address_encoder_init(struct ms_address_encoder *e, void *memory, size_t max_events);
 /* Starts a block whose first allocation has that number; `reset` as the first one of a file, and
  * now and then (a reader that starts in mid-file, or after damage, knows no addresses before one).
  * Also resets by itself every million events or so. */
@@ -56,11 +59,12 @@ void ms_address_encoder_begin(struct ms_address_encoder *e, uint64_t first_numbe
  * most max_events a block. */
 void ms_address_put(struct ms_address_encoder *e, const struct ms_event *ev, uint64_t old_address,
 		    uint64_t old_size);
+/* The column of the block; it stays valid until the next begin. */
 struct ms_column ms_address_encoder_finish(struct ms_address_encoder *e);
 
 struct ms_address_decoder {
 	struct ms_address_model m;
-	const uint8_t *at, *end;
+	const uint8_t *code, *code_end, *far, *far_end;
 	uint64_t next_event; /* number of the event that comes next, if none is missed */
 	bool lost;           /* until the next reset: addresses are unknown */
 };

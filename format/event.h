@@ -43,15 +43,14 @@ struct ms_event {
 #define MS_EVENT_TABLE 4096u
 
 struct ms_event_thread {
+	uint64_t freed;         /* number that its last free released */
 	uint32_t stack, before; /* of its last two allocations */
 	uint32_t frees;         /* since then */
-	uint32_t run;           /* hash of its allocations since its last free: context of a free */
 };
 
 struct ms_event_model {
 	uint64_t number; /* next allocation number */
 	uint64_t time;   /* ticks, of the event before */
-	uint64_t freed;  /* number that the last free released */
 	uint32_t thread; /* of the event before */
 	struct ms_event_thread threads[MS_EVENT_THREAD_SLOTS];
 	uint32_t stack1[MS_EVENT_TABLE]; /* next stack after a stack */
@@ -63,7 +62,7 @@ struct ms_event_model {
 
 /* ---- encoding ---- */
 
-/* Memory for the columns of a block of at most `n` events (61 bytes each; what is not used is not
+/* Memory for the columns of a block of at most `n` events (62 bytes each; what is not used is not
  * touched). */
 #define MS_EVENT_MEMORY(n) ((size_t)(n)*61 + 64)
 #define MS_EVENT_COLUMNS 8u /* at most, without MS_COL_ADDRESS (format/address.h) */

@@ -47,15 +47,13 @@ static inline bool get_freed(struct ms_event_decoder *d, struct ms_event_thread 
 	if (!hit) {
 		if (!get(&d->freed, &v))
 			return false;
-		distance = v == FREED_NEXT       ? m->number - (m->freed + 1)
-			   : v == FREED_PREVIOUS ? m->number - (m->freed - 1)
-						 : v - FREED_PLAIN;
+		distance = v & FREED_AGO ? v >> 1 : m->number - (t->freed + ms_unzigzag(v >> 1));
 	}
 	if (distance == 0 || distance > m->number)
 		return false;
 	*first = distance;
 	*freed = m->number - distance;
-	note_free(m, t, *freed);
+	note_free(t, *freed);
 	return true;
 }
 
@@ -63,14 +61,15 @@ static inline bool get_stack(struct ms_event_decoder *d, const struct ms_event_t
 			     uint32_t *stack)
 {
 	uint32_t *first = stack_first(&d->m, t), *second = stack_second(&d->m, t);
-	uint64_t v;
-	if (hit) {
-		*stack = *first;
-	} else {
-		if (!get(&d->stack, &v) || v > (uint64_t)UINT32_MAX + STACK_PLAIN)
+	uint64_t v = *first;
+	if (!hit) {
+		if (!get(&d->stack, &v))
 			return false;
-		*stack = v == STACK_SECOND ? *second : (uint32_t)(v - STACK_PLAIN);
+		v = v == STACK_SECOND ? *second : t->stack + ms_unzigzag(v - STACK_PLAIN);
+		if (v > UINT32_MAX)
+			return false;
 	}
+	*stack = (uint32_t)v;
 	*first = *second = *stack;
 	return true;
 }

@@ -51,17 +51,15 @@ void ms_event_encoder_begin(struct ms_event_encoder *e, uint64_t first_number, u
 static inline unsigned put_freed(struct ms_event_encoder *e, struct ms_event_thread *t,
 				 uint64_t freed)
 {
-	struct ms_event_model *m = &e->m;
-	uint64_t distance = m->number - freed;
-	uint64_t *first = freed_first(m, t);
+	uint64_t distance = e->m.number - freed, *first = freed_first(&e->m, t);
 	bool hit = *first == distance;
-	if (!hit)
-		e->freed =
-			ms_varint_put(e->freed, freed == m->freed + 1   ? FREED_NEXT
-						: freed == m->freed - 1 ? FREED_PREVIOUS
-									: distance + FREED_PLAIN);
+	if (!hit) {
+		uint64_t step = ms_zigzag(freed - t->freed);
+		bool ago = distance <= step;
+		e->freed = ms_varint_put(e->freed, (ago ? distance : step) << 1 | ago);
+	}
 	*first = distance;
-	note_free(m, t, freed);
+	note_free(t, freed);
 	return hit ? OP_FREED : 0;
 }
 
@@ -71,8 +69,10 @@ static inline unsigned put_stack(struct ms_event_encoder *e, const struct ms_eve
 	uint32_t *first = stack_first(&e->m, t), *second = stack_second(&e->m, t);
 	bool hit = *first == stack;
 	if (!hit)
-		e->stack = ms_varint_put(
-			e->stack, *second == stack ? STACK_SECOND : (uint64_t)stack + STACK_PLAIN);
+		e->stack = ms_varint_put(e->stack, *second == stack
+							   ? STACK_SECOND
+							   : ms_zigzag((uint64_t)stack - t->stack) +
+								     STACK_PLAIN);
 	*first = *second = stack;
 	return hit ? OP_STACK : 0;
 }

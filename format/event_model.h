@@ -26,13 +26,15 @@
 /* Escapes of the columns: small values mean a second guess, others are the value plus the count of
  * escapes. */
 #define STACK_SECOND 0u
-#define STACK_PLAIN 1u
+#define STACK_PLAIN                                                                                \
+	1u /* + zigzag difference from the stack of the allocation before on this thread */
 #define SIZE_SECOND 0u
 #define SIZE_HUGE 1u /* the size follows as it is: it is too large to be added to */
 #define SIZE_PLAIN 2u
-#define FREED_NEXT 0u /* the block allocated just after the one freed last */
-#define FREED_PREVIOUS 1u
-#define FREED_PLAIN 1u /* a distance is at least 1 */
+/* A free that was not guessed says either how far its block is from the one that this thread freed
+ * before (zigzag), or how many allocations ago it was made, whichever is less; the low bit tells.
+ */
+#define FREED_AGO 1u
 
 #define NUMBER_MAX (UINT64_C(1) << 62)
 
@@ -93,9 +95,9 @@ static inline void note_alloc(struct ms_event_thread *t, uint32_t stack)
 	t->stack = stack;
 	t->frees = 0;
 }
-static inline void note_free(struct ms_event_model *m, struct ms_event_thread *t, uint64_t freed)
+static inline void note_free(struct ms_event_thread *t, uint64_t freed)
 {
-	m->freed = freed;
+	t->freed = freed;
 	t->frees++;
 }
 

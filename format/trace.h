@@ -48,9 +48,9 @@ enum ms_event_column {
 	MS_COL_THREAD = 3, /* varint per change of thread: thread index */
 	MS_COL_STACK = 4,  /* varint per mispredicted stack */
 	MS_COL_SIZE = 5,   /* varint per mispredicted size, in bytes */
-	MS_COL_FREED = 6,  /* varint per mispredicted free: how many allocations ago */
+	MS_COL_FREED = 6,  /* varint per mispredicted free: which block */
 	MS_COL_TIME = 7,   /* varint per event whose tick differs from the one before: difference */
-	MS_COL_ADDRESS = 8, /* varint per allocation: see ms-trace(5) */
+	MS_COL_ADDRESS = 8, /* a code per allocation, then distances: see ms-trace(5) */
 	MS_COL_UNKNOWN = 9, /* varint per free of an unknown block: its address */
 	MS_COL_EXT = 10,    /* payload of MS_EV_EXT events */
 };
@@ -70,8 +70,9 @@ enum ms_stacks_column {
 
 /* Flags of a frame. */
 #define MS_FRAME_EXACT 1u /* the address is an interrupted instruction, not a return address */
-#define MS_FRAME_CUT 2u   /* not a frame: callers between leaf and root part were left out (depth) \
-			   */
+#define MS_FRAME_CUT                                                                               \
+	2u /* not a frame: callers between leaf and root part were left out (depth)                \
+	    */
 #define MS_FRAME_TRUNCATED 4u /* not a frame: the callers beyond could not be found */
 #define MS_FRAME_NOT_TAKEN 8u /* not a frame: the stack was not taken (rate limit) */
 #define MS_FRAME_BEFORE 16u   /* not a frame: allocated before the recording began */

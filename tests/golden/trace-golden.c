@@ -111,7 +111,7 @@ static void put_events(bool with_addresses, bool future)
 	struct stream s = {.seed = 42, .threads = 4, .no_addresses = !with_addresses};
 	struct ms_column c[MS_EVENT_COLUMNS + 2];
 	ms_event_encoder_init(&e, memory, EVENTS);
-	ms_address_encoder_init(&a, address_memory);
+	ms_address_encoder_init(&a, address_memory, EVENTS);
 	for (unsigned block = 0; block < 3; block++) {
 		ms_event_encoder_begin(&e, s.number, block * EVENTS, s.time);
 		ms_address_encoder_begin(&a, s.number, block == 0);

@@ -107,7 +107,7 @@ static void round_trip(uint64_t seed, unsigned threads, bool wild, bool no_addre
 	uint64_t events = 0, tick = 0, unknown = 0;
 	memset(blocks, 0, sizeof blocks);
 	ms_event_encoder_init(&encoder, memory, BLOCK);
-	ms_address_encoder_init(&address_encoder, address_memory);
+	ms_address_encoder_init(&address_encoder, address_memory, BLOCK);
 	ms_address_decoder_init(&address_decoder);
 	for (unsigned b = 0; b < n; b++) {
 		encode_block(&s, &events, &tick, b % 3 == 0);
@@ -124,7 +124,7 @@ static void lost_blocks(uint64_t seed)
 	uint64_t events = 0, tick = 0, unknown = 0, late = 0;
 	memset(blocks, 0, sizeof blocks);
 	ms_event_encoder_init(&encoder, memory, BLOCK);
-	ms_address_encoder_init(&address_encoder, address_memory);
+	ms_address_encoder_init(&address_encoder, address_memory, BLOCK);
 	ms_address_decoder_init(&address_decoder);
 	for (unsigned b = 0; b < 16; b++) {
 		encode_block(&s, &events, &tick, b % 6 == 0);
@@ -174,8 +174,8 @@ static void known_bytes(void)
 		{.kind = MS_EV_FREE, .thread = 2, .time_ticks = 7, .freed = 10},
 		{.kind = MS_EV_FREE, .thread = 2, .time_ticks = 7, .freed = 11},
 	};
-	static const uint8_t op[] = {0x48, 0x30, 0x49, 0x49}, thread[] = {2}, stack[] = {8},
-			     size[] = {102}, freed[] = {3, 0}, time[] = {2}, head[] = {10, 3, 5, 4};
+	static const uint8_t op[] = {0x48, 0x30, 0x49, 0x49}, thread[] = {2}, stack[] = {15},
+			     size[] = {102}, freed[] = {5, 3}, time[] = {2}, head[] = {10, 3, 5, 4};
 	static const struct ms_column want[] = {
 		{MS_COL_HEAD, head, sizeof head}, {MS_COL_OP, op, sizeof op},
 		{MS_COL_THREAD, thread, 1},       {MS_COL_STACK, stack, sizeof stack},
