@@ -80,7 +80,7 @@ static struct ms_address_encoder *begin_addresses(struct encoder *e, const struc
 	bool first = !o->address;
 	if (first) {
 		o->address = ms_xrealloc(NULL, 1, sizeof *o->address);
-		ms_address_encoder_init(o->address, e->address_memory);
+		ms_address_encoder_init(o->address, e->address_memory, BATCH_EVENTS);
 	}
 	ms_address_encoder_begin(o->address, b->first_number, first);
 	return o->address;
