@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT
+ * The figures of "totals" in the JSON report, by name.
+ */
+#include "figures.h"
+
+#define FIGURE(name, unit, member)                                                                 \
+	{                                                                                          \
+		name, unit, offsetof(struct totals, member)                                        \
+	}
+
+const struct figure figures[] = {
+	FIGURE("allocations", FIGURE_COUNT, allocations),
+	FIGURE("frees", FIGURE_COUNT, frees),
+	FIGURE("reallocations", FIGURE_COUNT, reallocations),
+	FIGURE("failed_allocations", FIGURE_COUNT, failed),
+	FIGURE("allocated_bytes", FIGURE_BYTES, allocated_bytes),
+	FIGURE("temporary_allocations", FIGURE_COUNT, temporary),
+	FIGURE("peak_bytes", FIGURE_BYTES, peak_bytes),
+	FIGURE("peak_blocks", FIGURE_COUNT, peak_blocks),
+	FIGURE("peak_time_ns", FIGURE_TIME, peak_time_ns),
+	FIGURE("unfreed_bytes", FIGURE_BYTES, unfreed_bytes),
+	FIGURE("unfreed_blocks", FIGURE_COUNT, unfreed_blocks),
+	FIGURE("unreachable_bytes", FIGURE_BYTES, unreachable_bytes),
+	FIGURE("unreachable_blocks", FIGURE_COUNT, unreachable_blocks),
+	FIGURE("peak_rss_bytes", FIGURE_BYTES, peak_rss_bytes),
+	FIGURE("end_rss_bytes", FIGURE_BYTES, end_rss_bytes),
+};
+const size_t figure_count = sizeof figures / sizeof *figures;
+
+uint64_t figure_of(const struct totals *t, size_t i)
+{
+	return *(const uint64_t *)(const void *)((const char *)t + figures[i].offset);
+}

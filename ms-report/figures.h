@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT
+ * The figures of "totals" in the JSON report, by name: what --fail-on can ask about.
+ */
+#ifndef REPORT_FIGURES_H
+#define REPORT_FIGURES_H
+
+#include "model.h"
+
+enum figure_unit { FIGURE_COUNT, FIGURE_BYTES, FIGURE_TIME };
+
+struct figure {
+	const char *name;
+	enum figure_unit unit;
+	size_t offset; /* in struct totals */
+};
+
+extern const struct figure figures[];
+extern const size_t figure_count;
+
+uint64_t figure_of(const struct totals *t, size_t i);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT
+ * The formats for machines and for pages, each in a file of its own.
+ */
+#ifndef REPORT_FORMATS_H
+#define REPORT_FORMATS_H
+
+#include "lists.h"
+#include "table.h"
+
+struct out;
+struct page;
+struct tree;
+
+/* JSON, "memscope-report" version 1 (man/memscope-report.schema.json). Sites by `metric`, at most
+ * `limit`; `only`: just this one. */
+void json_report(struct model *m, struct out *o, enum metric metric, size_t limit,
+		 const struct site *only);
+
+/* CSV (RFC 4180, a header row, figures exact, empty = not known). A row without site number sums up
+ * what is not listed or hidden. */
+void csv_sites(struct model *m, struct out *o, enum metric metric, size_t limit,
+	       const struct site *only);
+void csv_table(struct model *m, struct out *o, const struct table *t);
+
+/* "root;child;leaf N" lines. */
+void folded_tree(struct model *m, struct out *o, const struct tree *t, bool full_names);
+
+/* Markdown. Each ends with an empty line. */
+void markdown_first(struct page *p, struct out *o, size_t limit);
+void markdown_banner(struct page *p, struct out *o);
+void markdown_list(struct page *p, struct out *o, const struct list *l);
+void markdown_table(struct page *p, struct out *o, const struct table *t);
+/* Plain text that keeps its columns: for a tree or one site. */
+void markdown_text(struct out *o, const struct out *text);
+
+#endif

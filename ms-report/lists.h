@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT
+ * The largest sites by some figure, and what the rest adds up to.
+ */
+#ifndef REPORT_LISTS_H
+#define REPORT_LISTS_H
+
+#include "model.h"
+
+enum metric {
+	METRIC_LIVE,        /* bytes and blocks live at the moment looked at */
+	METRIC_PEAK,        /* the same at the peak */
+	METRIC_ALLOCATED,   /* bytes and calls of the whole run */
+	METRIC_ALLOCATIONS, /* calls and bytes of the whole run */
+	METRIC_TEMPORARY,   /* temporary allocations and all allocations */
+	METRIC_COUNT
+};
+
+/* The spelling of --metric, and what `a` counts. */
+extern const char *const metric_names[METRIC_COUNT];
+/* Is the first figure of a metric a number of bytes? */
+bool metric_is_bytes(enum metric metric);
+
+/* The two figures of a metric: it sorts by `a`. */
+struct pair {
+	uint64_t a, b;
+};
+struct pair pair_add(struct pair x, struct pair y);
+struct pair site_pair(const struct site *s, enum metric metric);
+/* The figure of everything, of what filters hide. */
+struct pair total_pair(const struct model *m, enum metric metric);
+struct pair hidden_pair(const struct model *m, enum metric metric);
+
+/* total = sum of rows + more + hidden + other, always. */
+struct list {
+	enum metric metric;
+	const struct site **rows; /* largest first, then by number */
+	size_t n;                 /* rows shown */
+	size_t all;               /* sites that have anything to show */
+	size_t more_sites;        /* not shown */
+	struct pair more, hidden, other, total;
+};
+
+/* At most `limit` sites. `other` is what belongs to no site: nothing, unless the snapshot does not
+ * add up. Lives in the model's arena. */
+struct list list_sites(struct model *m, enum metric metric, size_t limit);
+/* Every site, those with nothing of the metric too; only `rows` and `n` are filled. */
+struct list list_all(struct model *m, enum metric metric);
+
+#endif

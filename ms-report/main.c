@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT
+ * ms-report: what a recording says, for people and for machines.
+ *
+ *   options.c    command line            budget.c, figures.c   --fail-on
+ *   model.c      snapshot -> arrays      lists.c, spark.c, tree.c   sorted, resampled, merged
+ *   words.c      sentences               names.c, shorten.c    names made harmless and short
+ *   views.c      views as tables of typed cells (table.h)
+ *   render.c     which view in which format:
+ *                text*.c  markdown.c  json.c (json_writer.c)  csv.c  folded.c
+ *   out.c        the bytes
+ */
+#include "options.h"
+#include "out.h"
+#include "render.h"
+
+#include "libcommon/err.h"
+#include "libcommon/io.h"
+#include "libcommon/snapshot.h"
+
+#include <langinfo.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#define TROUBLE 2
+#define SLOW_SECONDS 5
+
+static int fail(const struct ms_err *err)
+{
+	fprintf(stderr, "ms-report: %s\n", err->text);
+	return TROUBLE;
+}
+
+/* ---- input
+ * ---------------------------------------------------------------------------------------- */
+
+static sqlite3 *open_input(const struct options *opt, const char **at, struct ms_build_result *res,
+			   struct ms_err *err)
+{
+	const char *points[] = {"peak", "end", opt->at};
+	bool usual = !opt->at || strcmp(opt->at, "peak") == 0 || strcmp(opt->at, "end") == 0;
+	struct ms_build_options build = {
+		.points = points, .point_count = usual ? 2 : 3, .progress = !opt->quiet};
+	const char *path = opt->input_count ? opt->inputs[0] : "-";
+	*at = opt->at;
+	if (opt->input_count > 1)
+		return ms_snapshot_build(opt->inputs, opt->input_count, &build, res, err);
+	if (strcmp(path, "-") == 0 && isatty(STDIN_FILENO)) {
+		ms_err_set(err, "nothing to report on: name a trace or a snapshot, or pipe one in "
+				"(ms-report --help)");
+		return NULL;
+	}
+	const char *point = NULL;
+	sqlite3 *db = ms_snapshot_open(path, &build, 0, &point, res, err);
+	if (db && point && opt->at && strcmp(point, opt->at) != 0) {
+		ms_err_set(err, "two moments: '%s' and --at '%s'", point, opt->at);
+		sqlite3_close(db);
+		return NULL;
+	}
+	if (point)
+		*at = point;
+	return db;
+}
+
+/* ---- output
+ * --------------------------------------------------------------------------------------- */
+
+static size_t terminal_width(void)
+{
+	struct winsize w;
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col >= 20)
+		return w.ws_col;
+	return 100;
+}
+
+static struct style style_for(const struct options *opt, const struct output *output)
+{
+	bool terminal = !output->path && isatty(STDOUT_FILENO);
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+	bool utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+	return (struct style){
+		.ascii = opt->ascii || (output->format == FORMAT_TEXT && !utf8),
+		.full_names = opt->full_names,
+		.color = opt->color == COLOR_ALWAYS ||
+			 (opt->color == COLOR_AUTO && terminal && !(no && *no) && term &&
+			  strcmp(term, "dumb") != 0),
+		.width = opt->width ? opt->width
+			 : terminal ? terminal_width()
+				    : 100,
+	};
+}
+
+static int write_output(struct model *m, const struct options *opt, const struct output *output,
+			struct ms_err *err)
+{
+	struct page p = {.m = m, .style = style_for(opt, output)};
+	if (opt->input_count == 1 && strcmp(opt->inputs[0], "-") != 0)
+		p.input = opt->inputs[0];
+	bool page = output->format == FORMAT_TEXT || output->format == FORMAT_MD;
+	struct out o = {.fd = output->path || page ? -1 : STDOUT_FILENO};
+	int rc = render(&p, opt, output->format, &o, err);
+	if (rc == 0 && output->path) {
+		rc = ms_write_file(output->path, o.v, o.n, err);
+	} else if (rc == 0) {
+		o.fd = STDOUT_FILENO;
+		rc = out_flush(&o, "standard output", err);
+	}
+	out_free(&o);
+	return rc;
+}
+
+/* ---- what the status says
+ * --------------------------------------------------------------------------- */
+
+static const char *untrusted(const struct model *m)
+{
+	const struct quality *q = &m->quality;
+	if (!q->complete)
+		return "the recording is incomplete";
+	if (q->events_lost != UNKNOWN && q->events_lost > 0)
+		return "events were lost";
+	if (q->sampled_bytes != UNKNOWN && q->sampled_bytes > 0)
+		return "the recording is sampled";
+	return NULL;
+}
+
+/* Says which budgets are broken, and why one cannot be decided. 0, 1 or 2. */
+static int check_budgets(struct model *m, const struct options *opt)
+{
+	const char *why = opt->allow_partial ? NULL : untrusted(m);
+	int status = 0;
+	if (opt->budget_count && why) {
+		fprintf(stderr,
+			"ms-report: budgets cannot be decided: %s (--allow-partial decides)\n",
+			why);
+		return TROUBLE;
+	}
+	for (size_t i = 0; i < opt->budget_count; i++) {
+		const struct budget *b = &opt->budgets[i];
+		switch (budget_check(b, &m->totals)) {
+		case BUDGET_UNDECIDED:
+			fprintf(stderr,
+				"ms-report: budget '%s' cannot be decided: the figure is not "
+				"known\n",
+				b->text);
+			status = TROUBLE;
+			break;
+		case BUDGET_BROKEN:
+			fprintf(stderr, "ms-report: budget '%s' is broken: it is %llu\n", b->text,
+				(unsigned long long)budget_value(b, &m->totals));
+			status = status ? status : 1;
+			break;
+		default:
+			break;
+		}
+	}
+	return status;
+}
+
+static int final_status(struct model *m, const struct options *opt)
+{
+	int status = check_budgets(m, opt);
+	if (m->quality.complete || opt->allow_partial)
+		return status;
+	if (!opt->quiet)
+		fprintf(stderr, "ms-report: incomplete: %s (--allow-partial makes the status 0)\n",
+			words_incomplete(m));
+	return TROUBLE;
+}
+
+static int report(const struct options *opt)
+{
+	struct ms_err err = {0};
+	struct ms_build_result res = {0};
+	struct model m = {0};
+	const char *at;
+	sqlite3 *db = open_input(opt, &at, &res, &err);
+	int rc = db ? model_load(&m, db, at, &err) : -1;
+	for (size_t i = 0; rc == 0 && i < opt->output_count; i++)
+		rc = write_output(&m, opt, &opt->outputs[i], &err);
+	int status = rc == 0 ? final_status(&m, opt) : fail(&err);
+	if (rc == 0 && res.seconds > SLOW_SECONDS && !opt->quiet)
+		fprintf(stderr,
+			"ms-report: reading the trace took %.0f s: ms-snap -o run.db keeps "
+			"the result\n",
+			res.seconds);
+	model_free(&m);
+	sqlite3_close(db);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	struct options opt;
+	struct ms_err err = {0};
+	setlocale(LC_CTYPE, "");
+	if (options_parse(argc, argv, &opt, &err) != 0)
+		return fail(&err);
+	if (opt.help || opt.version) {
+		struct out o = {.fd = STDOUT_FILENO};
+		out_str(&o, opt.help ? options_help : "ms-report " MS_VERSION "\n");
+		int rc = out_flush(&o, "standard output", &err);
+		out_free(&o);
+		return rc == 0 ? 0 : fail(&err);
+	}
+	ms_cleanup_on_signals();
+	return report(&opt);
+}

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT
+ * Markdown for a pull request or a CI log: tables that GitHub and GitLab show.
+ */
+#include "formats.h"
+
+#include "out.h"
+#include "text.h"
+
+#include <string.h>
+
+#define SAY(...) ms_arena_printf(&p->m->arena, __VA_ARGS__)
+
+/* Cleaned text with everything that Markdown or HTML would act on taken out of its hands. */
+static void put_plain(struct page *p, struct out *o, const char *s)
+{
+	for (s = name_clean(&p->m->arena, s, p->style.ascii); *s; s++) {
+		switch (*s) {
+		case '<':
+			out_str(o, "&lt;");
+			break;
+		case '>':
+			out_str(o, "&gt;");
+			break;
+		case '&':
+			out_str(o, "&amp;");
+			break;
+		case '@': /* no mentions */
+			out_str(o, "&#64;");
+			break;
+		case '#': /* no references */
+			out_str(o, "&#35;");
+			break;
+		case '|':
+			out_str(o, "&#124;");
+			break;
+		default:
+			if (strchr("\\`*_{}[]()!~$", *s))
+				out_char(o, '\\');
+			out_char(o, *s);
+		}
+	}
+}
+
+/* Code in a table cell. Backticks and bars cannot stand in it: their look-alikes do. */
+static void put_code(struct page *p, struct out *o, const char *s)
+{
+	s = name_clean(&p->m->arena, s, p->style.ascii);
+	if (!*s)
+		return;
+	out_char(o, '`');
+	for (; *s; s++) {
+		if (*s == '`')
+			out_char(o, '\'');
+		else if (*s == '|')
+			out_str(o, p->style.ascii ? "!" : "\xc7\x80");
+		else
+			out_char(o, *s);
+	}
+	out_char(o, '`');
+}
+
+static const char *limited(struct page *p, const char *s)
+{
+	return name_cut(&p->m->arena, s, p->style.full_names ? 400 : 100, p->style.ascii);
+}
+
+void markdown_banner(struct page *p, struct out *o)
+{
+	const char *why = words_incomplete(p->m), *nothing = words_nothing(p->m, &p->style);
+	if (why) {
+		out_str(o, "> :warning: **INCOMPLETE**: ");
+		put_plain(p, o, why);
+		out_str(o, "\n\n");
+	}
+	if (nothing) {
+		out_str(o, "> :warning: **");
+		put_plain(p, o, nothing);
+		out_str(o, "**\n\n");
+	}
+}
+
+static void put_words(struct page *p, struct out *o, const struct words *w, const char *gap,
+		      size_t from)
+{
+	for (size_t i = from; i < w->n; i++) {
+		if (i > from)
+			out_str(o, gap);
+		put_plain(p, o, w->v[i]);
+	}
+}
+
+static void figures_table(struct page *p, struct out *o)
+{
+	struct model *m = p->m;
+	const struct totals *t = &m->totals;
+	const char *rows[][3] = {
+		{"peak live", say_size(m, t->peak_bytes),
+		 SAY("%s at %s", say_things(m, t->peak_blocks, "block", "blocks"),
+		     say_time(m, t->peak_time_ns))},
+		{"live at end", say_size(m, t->unfreed_bytes),
+		 say_things(m, t->unfreed_blocks, "block", "blocks")},
+		{"unreachable at end",
+		 t->unreachable_bytes == UNKNOWN ? "not scanned"
+						 : say_size(m, t->unreachable_bytes),
+		 t->unreachable_blocks == UNKNOWN
+			 ? ""
+			 : say_things(m, t->unreachable_blocks, "block", "blocks")},
+		{"allocations", say_count(m, t->allocations),
+		 SAY("%s, %s temporary", say_size(m, t->allocated_bytes),
+		     say_share(m, t->temporary, t->allocations))},
+		{"peak RSS", say_size(m, t->peak_rss_bytes),
+		 t->peak_rss_bytes == UNKNOWN ? ""
+					      : SAY("at %s", say_time(m, t->peak_rss_time_ns))},
+	};
+	out_str(o, "| figure | value | |\n|---|--:|---|\n");
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		out_printf(o, "| %s | %s | %s |\n", rows[i][0], rows[i][1], rows[i][2]);
+	out_char(o, '\n');
+}
+
+static void put_frame(struct page *p, struct out *o, const struct frame *f)
+{
+	struct ms_arena *a = &p->m->arena;
+	put_code(p, o, f ? limited(p, frame_label(a, p->m, f, &p->style)) : "(no stack)");
+	const char *place = f ? frame_place(a, p->m, f, &p->style) : "";
+	if (*place) {
+		out_char(o, ' ');
+		put_plain(p, o, name_cut_start(a, place, 80, p->style.ascii));
+	}
+}
+
+static void figures_of(struct page *p, struct out *o, const struct list *l, struct pair v)
+{
+	struct model *m = p->m;
+	bool bytes = metric_is_bytes(l->metric);
+	out_printf(o, "| %s ", bytes ? say_size(m, v.a) : say_count(m, v.a));
+	if (l->metric == METRIC_TEMPORARY)
+		out_printf(o, "| %s ", say_share(m, v.a, v.b));
+	else
+		out_printf(o, "| %s ", bytes ? say_count(m, v.b) : say_size(m, v.b));
+}
+
+static void rest(struct page *p, struct out *o, const struct list *l, struct pair v,
+		 const char *what)
+{
+	if ((!v.a || v.a == UNKNOWN) && (!v.b || v.b == UNKNOWN))
+		return;
+	figures_of(p, o, l, v);
+	out_printf(o, "| | %s |\n", what);
+}
+
+void markdown_list(struct page *p, struct out *o, const struct list *l)
+{
+	static const char *const heads[METRIC_COUNT] = {
+		"| bytes | blocks ", "| bytes | blocks ", "| allocated | calls ",
+		"| calls | allocated ", "| temporary | of its calls "};
+	struct model *m = p->m;
+	out_str(o, "#### ");
+	put_plain(p, o, list_title(p, l));
+	out_str(o, "\n\n");
+	out_printf(o, "%s| site | where |\n|--:|--:|--:|---|\n", heads[l->metric]);
+	for (size_t i = 0; i < l->n; i++) {
+		const struct site *s = l->rows[i];
+		const struct frame *called = site_called(m, s), *caller = site_caller(m, s);
+		figures_of(p, o, l, site_pair(s, l->metric));
+		out_printf(o, "| %lld | ", (long long)s->id);
+		put_frame(p, o, site_frame(m, s));
+		if (called) {
+			out_str(o, ", calls ");
+			put_code(p, o, limited(p, frame_label(&m->arena, m, called, &p->style)));
+		}
+		if (caller) {
+			out_printf(o, " %s ", text_arrow(p));
+			put_code(p, o, limited(p, frame_label(&m->arena, m, caller, &p->style)));
+		}
+		out_str(o, " |\n");
+	}
+	if (l->more_sites)
+		rest(p, o, l, l->more, say_things(m, l->more_sites, "more site", "more sites"));
+	rest(p, o, l, l->hidden, "hidden by filters");
+	rest(p, o, l, l->other, "of no site");
+	out_char(o, '\n');
+}
+
+static void put_cell(struct page *p, struct out *o, const struct column *c, const struct row *r,
+		     const struct cell *x)
+{
+	struct model *m = p->m;
+	bool text = c->kind == CELL_TEXT || c->kind == CELL_PATH;
+	if (text && x->s)
+		put_plain(p, o, limited(p, name_clean(&m->arena, x->s, p->style.ascii)));
+	if (text)
+		return;
+	if (x->n == UNKNOWN)
+		out_str(o, r->kind == ROW_ITEM ? "n/a" : "");
+	else
+		out_str(o, c->kind == CELL_SIZE    ? say_size(m, x->n)
+			   : c->kind == CELL_COUNT ? say_count(m, x->n)
+			   : c->kind == CELL_TIME  ? say_time(m, x->n)
+						   : SAY("%llu", (unsigned long long)x->n));
+}
+
+void markdown_table(struct page *p, struct out *o, const struct table *t)
+{
+	if (t->title) {
+		out_str(o, "#### ");
+		put_plain(p, o, t->title);
+		out_str(o, "\n\n");
+	}
+	if (!t->n) {
+		out_printf(o, "%s\n\n", t->empty ? t->empty : "nothing");
+		return;
+	}
+	for (size_t c = 0; c < t->column_count; c++)
+		if (t->columns[c].title)
+			out_printf(o, "| %s ", t->columns[c].title);
+	out_str(o, "|\n");
+	for (size_t c = 0; c < t->column_count; c++)
+		if (t->columns[c].title)
+			out_str(o, t->columns[c].kind >= CELL_SIZE ? "|--:" : "|---");
+	out_str(o, "|\n");
+	for (size_t i = 0; i < t->n; i++) {
+		for (size_t c = 0; c < t->column_count; c++) {
+			if (!t->columns[c].title)
+				continue;
+			out_str(o, "| ");
+			put_cell(p, o, &t->columns[c], &t->rows[i], &t->rows[i].cells[c]);
+			out_char(o, ' ');
+		}
+		out_str(o, "|\n");
+	}
+	out_char(o, '\n');
+}
+
+void markdown_text(struct out *o, const struct out *text)
+{
+	out_str(o, "```text\n");
+	out_put(o, text->v, text->n);
+	out_str(o, "```\n\n");
+}
+
+void markdown_first(struct page *p, struct out *o, size_t limit)
+{
+	struct model *m = p->m;
+	const struct totals *t = &m->totals;
+	struct words who = words_who(m, &p->style), quality = words_quality(m);
+	out_printf(o, "### Heap: peak **%s**, live at the end **%s**\n", say_size(m, t->peak_bytes),
+		   say_size(m, t->unfreed_bytes));
+	put_code(p, o, who.v[0]);
+	const char *dot = p->style.ascii ? " - " : " \xc2\xb7 ";
+	if (who.n > 1)
+		out_str(o, dot);
+	put_words(p, o, &who, dot, 1);
+	out_str(o, "  \n");
+	put_words(p, o, &quality, ", ", 0);
+	out_str(o, "\n\n");
+	figures_table(p, o);
+	struct list live = list_sites(m, METRIC_LIVE, limit),
+		    peak = list_sites(m, METRIC_PEAK, limit);
+	if (live.all || (live.hidden.b && live.hidden.b != UNKNOWN))
+		markdown_list(p, o, &live);
+	if (peak.all)
+		markdown_list(p, o, &peak);
+	if (m->hidden.filters) {
+		out_str(o, "Hidden: ");
+		put_plain(p, o, words_hidden(m, &p->style));
+		out_str(o, "\n\n");
+	}
+}

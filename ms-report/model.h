@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT
+ * A snapshot database as arrays: read once, then only looked at.
+ */
+#ifndef REPORT_MODEL_H
+#define REPORT_MODEL_H
+
+#include "libcommon/arena.h"
+
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct ms_err;
+
+/* A figure that is not known (null in the database). It is never added to, shown as n/a or null. */
+#define UNKNOWN UINT64_MAX
+/* "No such element" of the index fields below. */
+#define NONE UINT32_MAX
+
+/* a + b; unknown if either is, and never wraps. */
+uint64_t figure_add(uint64_t a, uint64_t b);
+/* a - b, 0 when b is larger; unknown if either is. */
+uint64_t figure_sub(uint64_t a, uint64_t b);
+
+struct module {
+	int64_t id;
+	uint32_t process;
+	const char *path, *build_id, *kind, *symbols; /* NULL = not known */
+};
+
+struct frame {
+	int64_t id;
+	uint64_t address; /* UNKNOWN = none */
+	const char *function, *file,
+		*note;   /* NULL = not known; note: why frames are missing here */
+	uint32_t module; /* index or NONE */
+	uint32_t line;   /* 0 = not known */
+	bool inlined, runtime;
+};
+
+/* One row of a stack: its frame and its caller's row. Callers come first in the array, so walking
+ * outwards ends. */
+struct node {
+	int64_t id;
+	uint32_t parent; /* index or NONE */
+	uint32_t frame;  /* index */
+};
+
+struct live {
+	uint64_t bytes, blocks;
+};
+
+struct site {
+	int64_t id;
+	uint32_t process;    /* index */
+	uint32_t stack;      /* innermost node, or NONE */
+	uint32_t user;       /* node of the first frame of the user's own code, or NONE */
+	const char *verdict; /* NULL = none */
+	uint64_t allocations, frees, reallocations, failed, allocated_bytes, temporary;
+	uint64_t min_size, max_size, max_live_bytes, max_live_blocks, first_ns, last_ns,
+		lifetime_ns, lifetime_allocations;
+	struct live end, peak, at; /* at: the moment of --at, else as end */
+};
+
+/* The whole-run figures of design section 2, of a process or of all. */
+struct totals {
+	uint64_t allocations, frees, reallocations, failed, allocated_bytes, temporary;
+	uint64_t peak_bytes, peak_blocks, peak_time_ns;
+	uint64_t unfreed_bytes, unfreed_blocks, unreachable_bytes, unreachable_blocks;
+	uint64_t peak_rss_bytes, peak_rss_time_ns, end_rss_bytes; /* from /proc samples */
+};
+
+/* What the figures are worth. Numbers may be UNKNOWN. */
+struct quality {
+	bool complete, growing;
+	uint64_t events_lost, sampled_bytes, stacks_cut, stacks_truncated, stacks_not_taken,
+		attached, inferred_frees, unknown_frees, damaged_bytes, damaged_places,
+		frames_without_symbol;
+};
+
+struct process {
+	int64_t id;
+	uint64_t pid, ppid, started_ns, offset_ns, duration_ns, exit_status, exit_signal;
+	const char *exe, *command, *host, *end_reason, *allocator, *trace, *state, *cwd;
+	struct totals totals;
+	struct quality quality;
+	uint64_t waited_ns, children_not_recorded;
+};
+
+struct snapshot {
+	int64_t id;
+	uint32_t process;
+	const char *label;
+	uint64_t time_ns, rss_bytes;
+	struct live live;
+};
+
+struct thread {
+	int64_t id;
+	uint32_t process;
+	uint64_t tid, start_ns, end_ns, allocations, frees, allocated_bytes, temporary, events_lost,
+		waited_ns;
+	struct live live;
+	const char *name;
+};
+
+struct size_class {
+	uint32_t process;
+	uint64_t low, high, allocations, allocated_bytes, temporary;
+	struct live live, peak;
+};
+
+/* Times of points, samples and marks are on the clock that all processes share. */
+struct point {
+	uint64_t time_ns, live_min, live_max, live_last, blocks_last, allocations, frees,
+		allocated_bytes;
+	uint32_t process;
+};
+struct sample {
+	uint64_t time_ns, rss_bytes;
+	uint32_t process;
+};
+struct mark {
+	uint64_t time_ns;
+	const char *name;
+	uint32_t process;
+};
+
+/* What filters took away, all stages together. */
+struct hidden {
+	uint64_t sites, allocations, frees, reallocations, failed, allocated_bytes, temporary;
+	struct live end, peak, at;
+	const char *filters; /* their texts, joined by "; "; NULL = no filter was used */
+};
+
+struct model {
+	struct ms_arena arena;
+	sqlite3 *db;
+#define ARRAY(type)                                                                                \
+	struct {                                                                                   \
+		struct type *v;                                                                    \
+		size_t n, cap;                                                                     \
+	}
+	ARRAY(module) modules;
+	ARRAY(frame) frames;
+	ARRAY(node) nodes;
+	ARRAY(site) sites;
+	ARRAY(process) processes;
+	ARRAY(snapshot) snapshots;
+	ARRAY(thread) threads;
+	ARRAY(size_class) classes;
+	ARRAY(point) points;
+	ARRAY(sample) samples;
+	ARRAY(mark) marks;
+#undef ARRAY
+	struct totals totals;
+	struct quality quality;
+	struct hidden hidden;
+	struct live end, peak,
+		at; /* of all processes at these snapshots; UNKNOWN when there is none */
+	uint64_t at_time_ns, duration_ns;
+	const char *at_label; /* "end" unless --at said otherwise */
+	const char *cwd;      /* of the first process, or NULL */
+	uint32_t modules_without_symbols, modules_used;
+};
+
+/* Reads `db` (borrowed, kept for questions about one site). `at` is the label of the snapshot whose
+ * live blocks are wanted, NULL = "end". 0, or -1 with `err` set: a broken table, or no snapshot of
+ * that label. On either the model must be freed. */
+int model_load(struct model *m, sqlite3 *db, const char *at, struct ms_err *err);
+void model_free(struct model *m);
+
+/* The site of that number, or NULL. */
+const struct site *model_site(const struct model *m, int64_t id);
+
+/* What one thread did at one site. */
+struct site_thread {
+	const struct thread *thread;
+	uint64_t allocations, allocated_bytes;
+	struct live live;
+};
+/* Threads of a site, most allocations first, into an arena array; returns how many. 0 also when the
+ * database does not say. */
+size_t model_site_threads(struct model *m, const struct site *s, struct site_thread **out);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT
+ * Names of functions and places for people: made harmless, shortened, cut to a width.
+ */
+#ifndef REPORT_NAMES_H
+#define REPORT_NAMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct frame;
+struct model;
+struct ms_arena;
+struct site;
+
+/* How names are shown. */
+struct style {
+	bool ascii;      /* nothing but ASCII comes out */
+	bool full_names; /* nothing is shortened or cut */
+	bool color;
+	size_t width; /* columns of a line */
+};
+
+/* Decodes one character of UTF-8 at `s` (`n` bytes, at least 1) into *c. Returns its length, or 0
+ * when it is not valid. */
+size_t utf8_next(const char *s, size_t n, uint32_t *c);
+
+/* `s` as text for a terminal or a line of a file: control and other invisible characters, and bytes
+ * that are not UTF-8, become \xNN or \u{NNNN}; with `ascii` other characters outside ASCII are
+ * replaced too. The result has one line and nothing that steers a terminal. */
+const char *name_clean(struct ms_arena *a, const char *s, bool ascii);
+
+/* A demangled C++ or Rust name without parameters, return type and long template arguments. Other
+ * names come back as they are. */
+const char *name_short(struct ms_arena *a, const char *function);
+
+/* Columns that a cleaned string takes on a terminal. */
+size_t name_width(const char *s);
+/* A cleaned string cut to `width` columns, at its end or at its start, with an ellipsis. */
+const char *name_cut(struct ms_arena *a, const char *s, size_t width, bool ascii);
+const char *name_cut_start(struct ms_arena *a, const char *s, size_t width, bool ascii);
+
+/* What a frame is called: its function, else MODULE+0xADDRESS, else "(unknown)", or in brackets why
+ * frames are missing. As recorded (raw)... */
+const char *frame_name(struct ms_arena *a, const struct model *m, const struct frame *f);
+/* ... and for the screen: shortened unless full names are wanted, cleaned. */
+const char *frame_label(struct ms_arena *a, const struct model *m, const struct frame *f,
+			const struct style *st);
+/* Where it is, cleaned: "src/cache.cpp:77" (without the process's working folder), else
+ * "[libz.so.1]", else "". */
+const char *frame_place(struct ms_arena *a, const struct model *m, const struct frame *f,
+			const struct style *st);
+
+/* The frame that a site is named after (its user frame, else its innermost one), or NULL when it
+ * has no stack. */
+const struct frame *site_frame(const struct model *m, const struct site *s);
+/* The frame just inside that one: what the user's function called. NULL = it called the allocator
+ * itself. */
+const struct frame *site_called(const struct model *m, const struct site *s);
+/* The frame that called that one, NULL = none, or not the user's code either. */
+const struct frame *site_caller(const struct model *m, const struct site *s);
+
+/* The file name of a path. */
+const char *base_name(const char *path);
+
+#endif

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: MIT
+ * The command line of ms-report.
+ */
+#include "options.h"
+
+#include "libcommon/err.h"
+#include "libcommon/units.h"
+
+#include <getopt.h>
+#include <string.h>
+
+const char options_help[] =
+	"usage: ms-report [options] [TRACE|SNAPSHOT|FOLDER[@POINT]]   (default: a snapshot on "
+	"standard "
+	"input)\n"
+	"\n"
+	"formats (several may be given with =FILE):\n"
+	"  --text[=FILE]  --md[=FILE]  --json[=FILE]  --csv[=FILE]  --folded[=FILE]\n"
+	"views (default: the first screen):\n"
+	"  --summary             figures of the whole run\n"
+	"  --leaks               sites by what is live at the end (or --at)\n"
+	"  --peak                sites by what was live at the peak\n"
+	"  --allocated           sites by all bytes allocated\n"
+	"  --temporary           sites by blocks freed before the next allocation\n"
+	"  --threads --timeline --sizes --modules\n"
+	"  --tree[=down|up]      calls from the program's entry down, or from the allocation up\n"
+	"  --site N              one site: its whole stack, sizes, ages, threads\n"
+	"  --by KEY              function, file, module, stack, thread, process or size\n"
+	"choices:\n"
+	"  --at POINT            a moment: peak, end, 1.5s, mark:NAME (a snapshot must hold it)\n"
+	"  --metric M            live, peak, allocated, allocations or temporary, for --folded,\n"
+	"                        --tree and --by\n"
+	"  --limit N             rows of a list, 0 = all\n"
+	"  --full-names          nothing shortened        --width N   columns of text\n"
+	"  --ascii               no other characters      --color=auto|always|never\n"
+	"  --fail-on 'FIGURE OP NUMBER'   status 1 when true, such as 'unfreed_bytes > 64k'\n"
+	"  --allow-partial       incomplete input is status 0 too\n"
+	"  -q, --quiet  -h, --help  -V, --version\n";
+
+enum {
+	OPT_FORMAT = 256,
+	OPT_VIEW = OPT_FORMAT + FORMAT_COUNT,
+	OPT_AT = OPT_VIEW + VIEW_COUNT,
+	OPT_METRIC,
+	OPT_LIMIT,
+	OPT_FULL_NAMES,
+	OPT_WIDTH,
+	OPT_ASCII,
+	OPT_COLOR,
+	OPT_FAIL_ON,
+	OPT_ALLOW_PARTIAL,
+};
+
+static const struct option longs[] = {
+	{"text", optional_argument, 0, OPT_FORMAT + FORMAT_TEXT},
+	{"md", optional_argument, 0, OPT_FORMAT + FORMAT_MD},
+	{"json", optional_argument, 0, OPT_FORMAT + FORMAT_JSON},
+	{"csv", optional_argument, 0, OPT_FORMAT + FORMAT_CSV},
+	{"folded", optional_argument, 0, OPT_FORMAT + FORMAT_FOLDED},
+	{"summary", no_argument, 0, OPT_VIEW + VIEW_SUMMARY},
+	{"leaks", no_argument, 0, OPT_VIEW + VIEW_LEAKS},
+	{"peak", no_argument, 0, OPT_VIEW + VIEW_PEAK},
+	{"allocated", no_argument, 0, OPT_VIEW + VIEW_ALLOCATED},
+	{"temporary", no_argument, 0, OPT_VIEW + VIEW_TEMPORARY},
+	{"threads", no_argument, 0, OPT_VIEW + VIEW_THREADS},
+	{"timeline", no_argument, 0, OPT_VIEW + VIEW_TIMELINE},
+	{"sizes", no_argument, 0, OPT_VIEW + VIEW_SIZES},
+	{"modules", no_argument, 0, OPT_VIEW + VIEW_MODULES},
+	{"tree", optional_argument, 0, OPT_VIEW + VIEW_TREE},
+	{"site", required_argument, 0, OPT_VIEW + VIEW_SITE},
+	{"by", required_argument, 0, OPT_VIEW + VIEW_BY},
+	{"at", required_argument, 0, OPT_AT},
+	{"metric", required_argument, 0, OPT_METRIC},
+	{"limit", required_argument, 0, OPT_LIMIT},
+	{"full-names", no_argument, 0, OPT_FULL_NAMES},
+	{"width", required_argument, 0, OPT_WIDTH},
+	{"ascii", no_argument, 0, OPT_ASCII},
+	{"color", optional_argument, 0, OPT_COLOR},
+	{"fail-on", required_argument, 0, OPT_FAIL_ON},
+	{"allow-partial", no_argument, 0, OPT_ALLOW_PARTIAL},
+	{"quiet", no_argument, 0, 'q'},
+	{"help", no_argument, 0, 'h'},
+	{"version", no_argument, 0, 'V'},
+	{0, 0, 0, 0},
+};
+
+/* Position of `s` among `n` names, or -1 with the names in the message. */
+static int choice(const char *option, const char *s, const char *const *names, int n,
+		  struct ms_err *err)
+{
+	char all[200] = "";
+	for (int i = 0; i < n; i++) {
+		if (strcmp(s, names[i]) == 0)
+			return i;
+		strcat(strcat(all, i == 0 ? "" : i == n - 1 ? " or " : ", "), names[i]);
+	}
+	return ms_err_set(err, "bad %s '%s': expected %s", option, s, all);
+}
+
+static int add_output(struct options *opt, enum format f, const char *path, struct ms_err *err)
+{
+	if (path && !*path)
+		return ms_err_set(err, "an output file needs a name");
+	if (path && strcmp(path, "-") == 0)
+		path = NULL;
+	for (size_t i = 0; i < opt->output_count; i++)
+		if (!path && !opt->outputs[i].path)
+			return ms_err_set(err,
+					  "only one format can go to standard output: name a file "
+					  "for the other, such as --json=FILE");
+	if (opt->output_count == OUTPUTS_MAX)
+		return ms_err_set(err, "more than %d outputs", OUTPUTS_MAX);
+	opt->outputs[opt->output_count++] = (struct output){f, path};
+	return 0;
+}
+
+static int add_view(struct options *opt, enum view v, const char *arg, struct ms_err *err)
+{
+	static const char *const ways[] = {"down", "up"};
+	uint64_t n;
+	int k = 0;
+	if (v == VIEW_TREE && arg) {
+		if ((k = choice("--tree", arg, ways, 2, err)) < 0)
+			return -1;
+		opt->tree_up = k == 1;
+	}
+	if (v == VIEW_BY) {
+		if ((k = choice("--by", arg, group_names, BY_COUNT, err)) < 0)
+			return -1;
+		opt->by = (enum group_key)k;
+	}
+	if (v == VIEW_SITE) {
+		if (ms_parse_count(arg, "site", 0, INT64_MAX, &n, err) != 0)
+			return -1;
+		opt->site = (int64_t)n;
+	}
+	for (size_t i = 0; i < opt->view_count; i++)
+		if (opt->views[i] == v)
+			return v == VIEW_SITE || v == VIEW_BY || v == VIEW_TREE
+				       ? ms_err_set(err, "--%s was given twice",
+						    v == VIEW_SITE ? "site"
+						    : v == VIEW_BY ? "by"
+								   : "tree")
+				       : 0;
+	opt->views[opt->view_count++] = v;
+	return 0;
+}
+
+static int add_budget(struct options *opt, const char *arg, struct ms_err *err)
+{
+	if (opt->budget_count == BUDGETS_MAX)
+		return ms_err_set(err, "more than %d budgets", BUDGETS_MAX);
+	return budget_parse(arg, &opt->budgets[opt->budget_count++], err);
+}
+
+static int take(struct options *opt, int c, struct ms_err *err)
+{
+	static const char *const colors[] = {"auto", "always", "never"};
+	uint64_t n;
+	int k;
+	switch (c) {
+	case OPT_AT:
+		opt->at = optarg;
+		return *optarg ? 0 : ms_err_set(err, "--at needs a moment");
+	case OPT_METRIC:
+		k = choice("--metric", optarg, metric_names, METRIC_COUNT, err);
+		opt->metric = (enum metric)k;
+		return k < 0 ? -1 : 0;
+	case OPT_LIMIT:
+		if (ms_parse_count(optarg, "limit", 0, 1000000000, &n, err) != 0)
+			return -1;
+		opt->limit = n ? (size_t)n : SIZE_MAX;
+		return 0;
+	case OPT_WIDTH:
+		if (ms_parse_count(optarg, "width", 20, 10000, &n, err) != 0)
+			return -1;
+		opt->width = (size_t)n;
+		return 0;
+	case OPT_COLOR:
+		k = choice("--color", optarg ? optarg : "always", colors, 3, err);
+		opt->color = (enum color)k;
+		return k < 0 ? -1 : 0;
+	case OPT_FULL_NAMES:
+		opt->full_names = true;
+		return 0;
+	case OPT_ASCII:
+		opt->ascii = true;
+		return 0;
+	case OPT_FAIL_ON:
+		return add_budget(opt, optarg, err);
+	case OPT_ALLOW_PARTIAL:
+		opt->allow_partial = true;
+		return 0;
+	case 'q':
+		opt->quiet = true;
+		return 0;
+	case 'h':
+		opt->help = true;
+		return 0;
+	default:
+		opt->version = true;
+		return 0;
+	}
+}
+
+/* Which formats can show a view; the others show their own whole. */
+static bool shows(enum format f, enum view v)
+{
+	bool list = v >= VIEW_LEAKS && v <= VIEW_TEMPORARY;
+	switch (f) {
+	case FORMAT_JSON:
+		return list || v == VIEW_SITE;
+	case FORMAT_FOLDED:
+		return list;
+	case FORMAT_CSV:
+		return v != VIEW_TREE;
+	default:
+		return true;
+	}
+}
+
+static const char *view_name(enum view v)
+{
+	for (const struct option *l = longs; l->name; l++)
+		if (l->val == OPT_VIEW + (int)v)
+			return l->name;
+	return "view";
+}
+
+static bool has_output(const struct options *opt, enum format f)
+{
+	for (size_t i = 0; i < opt->output_count; i++)
+		if (opt->outputs[i].format == f)
+			return true;
+	return false;
+}
+
+static bool has_view(const struct options *opt, enum view v)
+{
+	for (size_t i = 0; i < opt->view_count; i++)
+		if (opt->views[i] == v)
+			return true;
+	return false;
+}
+
+/* Refuses what would be ignored. */
+static int check(const struct options *opt, struct ms_err *err)
+{
+	for (size_t i = 0; i < opt->view_count; i++) {
+		bool shown = false;
+		for (size_t k = 0; k < opt->output_count; k++)
+			shown |= shows(opt->outputs[k].format, opt->views[i]);
+		if (!shown)
+			return ms_err_set(err, "--%s cannot be had in that format: use --text%s",
+					  view_name(opt->views[i]),
+					  opt->views[i] == VIEW_TREE ? " or --md"
+								     : ", --md or --csv");
+	}
+	if (has_output(opt, FORMAT_CSV) && opt->view_count > 1)
+		return ms_err_set(err, "--csv is one table: choose one view");
+	if (opt->metric != METRIC_COUNT && !has_output(opt, FORMAT_FOLDED) &&
+	    !has_view(opt, VIEW_TREE) && !has_view(opt, VIEW_BY))
+		return ms_err_set(err, "--metric is for --folded, --tree and --by");
+	return 0;
+}
+
+int options_parse(int argc, char **argv, struct options *opt, struct ms_err *err)
+{
+	*opt = (struct options){.limit = LIMIT_DEFAULT, .metric = METRIC_COUNT};
+	int c;
+	opterr = 0;
+	while ((c = getopt_long(argc, argv, ":qhV", longs, NULL)) != -1) {
+		int rc;
+		if (c == ':')
+			rc = ms_err_set(err, "option '%s' needs a value", argv[optind - 1]);
+		else if (c == '?')
+			rc = ms_err_set(err, "unknown or misused option '%s'", argv[optind - 1]);
+		else if (c >= OPT_FORMAT && c < OPT_VIEW)
+			rc = add_output(opt, (enum format)(c - OPT_FORMAT), optarg, err);
+		else if (c >= OPT_VIEW && c < OPT_AT)
+			rc = add_view(opt, (enum view)(c - OPT_VIEW), optarg, err);
+		else
+			rc = take(opt, c, err);
+		if (rc != 0)
+			return -1;
+		if (opt->help || opt->version)
+			return 0;
+	}
+	opt->inputs = (const char *const *)(argv + optind);
+	opt->input_count = (size_t)(argc - optind);
+	if (!opt->output_count)
+		opt->outputs[opt->output_count++] = (struct output){FORMAT_TEXT, NULL};
+	if (check(opt, err) != 0)
+		return -1;
+	if (!opt->view_count)
+		opt->views[opt->view_count++] = VIEW_FIRST;
+	return 0;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT
+ * The command line of ms-report.
+ */
+#ifndef REPORT_OPTIONS_H
+#define REPORT_OPTIONS_H
+
+#include "budget.h"
+#include "table.h"
+
+struct ms_err;
+
+enum format { FORMAT_TEXT, FORMAT_MD, FORMAT_JSON, FORMAT_CSV, FORMAT_FOLDED, FORMAT_COUNT };
+
+enum view {
+	VIEW_FIRST, /* the first screen */
+	VIEW_SUMMARY,
+	VIEW_LEAKS,
+	VIEW_PEAK,
+	VIEW_ALLOCATED,
+	VIEW_TEMPORARY,
+	VIEW_THREADS,
+	VIEW_TIMELINE,
+	VIEW_SIZES,
+	VIEW_MODULES,
+	VIEW_TREE,
+	VIEW_SITE,
+	VIEW_BY,
+	VIEW_COUNT
+};
+
+struct output {
+	enum format format;
+	const char *path; /* NULL = standard output */
+};
+
+enum color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+
+#define LIMIT_DEFAULT (SIZE_MAX - 1)
+#define OUTPUTS_MAX 16
+#define BUDGETS_MAX 64
+
+struct options {
+	struct output outputs[OUTPUTS_MAX]; /* at least one */
+	size_t output_count;
+	enum view views[VIEW_COUNT]; /* at least one */
+	size_t view_count;
+	struct budget budgets[BUDGETS_MAX];
+	size_t budget_count;
+	const char *const *inputs; /* none = standard input */
+	size_t input_count;
+	size_t limit;       /* rows of a list; LIMIT_DEFAULT = each view's own; SIZE_MAX = all */
+	const char *at;     /* NULL = end */
+	int64_t site;       /* of VIEW_SITE */
+	enum group_key by;  /* of VIEW_BY */
+	enum metric metric; /* METRIC_COUNT = not given */
+	bool tree_up;
+	size_t width; /* 0 = the terminal's */
+	enum color color;
+	bool ascii, full_names, allow_partial, quiet, help, version;
+};
+
+/* Fills `opt`; strings stay where they are. 0, or -1 with `err` set: a usage error. After --help or
+ * --version nothing else is looked at. */
+int options_parse(int argc, char **argv, struct options *opt, struct ms_err *err);
+
+extern const char options_help[];
+
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT
+ * Where a report goes: a growing buffer, emptied into a file descriptor or kept for a file written
+ * whole.
+ */
+#include "out.h"
+
+#include "libcommon/arena.h"
+#include "libcommon/err.h"
+#include "libcommon/io.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LARGE ((size_t)1 << 20)
+
+static void empty(struct out *o)
+{
+	if (!o->error && ms_write_all(o->fd, o->v, o->n) != 0)
+		o->error = errno;
+	o->n = 0;
+}
+
+static char *reserve(struct out *o, size_t n)
+{
+	if (o->cap - o->n < n) {
+		o->cap = (o->cap + n) * 2;
+		o->v = ms_xrealloc(o->v, o->cap, 1);
+	}
+	return o->v + o->n;
+}
+
+void out_put(struct out *o, const char *s, size_t n)
+{
+	if (!n)
+		return;
+	memcpy(reserve(o, n), s, n);
+	o->n += n;
+	if (o->fd >= 0 && o->n > LARGE)
+		empty(o);
+}
+
+void out_str(struct out *o, const char *s)
+{
+	out_put(o, s, strlen(s));
+}
+
+void out_char(struct out *o, char c)
+{
+	out_put(o, &c, 1);
+}
+
+void out_repeat(struct out *o, const char *s, size_t times)
+{
+	while (times--)
+		out_str(o, s);
+}
+
+void out_printf(struct out *o, const char *fmt, ...)
+{
+	va_list ap, again;
+	va_start(ap, fmt);
+	va_copy(again, ap);
+	int n = vsnprintf(NULL, 0, fmt, ap);
+	if (n > 0) {
+		vsnprintf(reserve(o, (size_t)n + 1), (size_t)n + 1, fmt, again);
+		o->n += (size_t)n;
+	}
+	va_end(again);
+	va_end(ap);
+}
+
+void out_number(struct out *o, uint64_t n)
+{
+	char buf[24], *p = buf + sizeof buf;
+	do
+		*--p = (char)('0' + n % 10);
+	while (n /= 10);
+	out_put(o, p, (size_t)(buf + sizeof buf - p));
+}
+
+int out_flush(struct out *o, const char *name, struct ms_err *err)
+{
+	if (o->fd >= 0)
+		empty(o);
+	if (!o->error)
+		return 0;
+	errno = o->error;
+	return ms_err_sys(err, "cannot write '%s'", name);
+}
+
+void out_free(struct out *o)
+{
+	free(o->v);
+	o->v = NULL;
+	o->n = o->cap = 0;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT
+ * Where a report goes: a growing buffer, emptied into a file descriptor or kept for a file written
+ * whole.
+ */
+#ifndef REPORT_OUT_H
+#define REPORT_OUT_H
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct ms_err;
+
+struct out {
+	char *v;
+	size_t n, cap;
+	int fd;    /* where it is emptied whenever it is large; -1 = never */
+	int error; /* errno of the first failed write; what comes later is dropped */
+};
+
+void out_put(struct out *o, const char *s, size_t n);
+void out_str(struct out *o, const char *s);
+void out_char(struct out *o, char c);
+void out_repeat(struct out *o, const char *s, size_t times);
+void out_printf(struct out *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* A decimal number, exact. */
+void out_number(struct out *o, uint64_t n);
+/* Empties the buffer into fd. 0, or -1 with `err` set ("cannot write 'NAME': why") if this or any
+ * earlier write failed. */
+int out_flush(struct out *o, const char *name, struct ms_err *err);
+void out_free(struct out *o);
+
+#endif

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT
+ * One output: the views asked for, in one format.
+ */
+#include "render.h"
+
+#include "formats.h"
+#include "out.h"
+#include "tree.h"
+
+#include "libcommon/err.h"
+
+/* Markdown for a pull request: hosts refuse comments of 64 KB. */
+#define MARKDOWN_MAX 60000
+
+static size_t limit_of(const struct options *opt, enum format f, enum view v)
+{
+	static const size_t text[VIEW_COUNT] = {
+		[VIEW_FIRST] = 5, [VIEW_TIMELINE] = 24, [VIEW_TREE] = 50, [VIEW_MODULES] = 50};
+	if (opt->limit != LIMIT_DEFAULT)
+		return opt->limit;
+	if (f == FORMAT_CSV || f == FORMAT_JSON || f == FORMAT_FOLDED)
+		return SIZE_MAX;
+	if (f == FORMAT_MD && v == VIEW_FIRST)
+		return 10;
+	return text[v] ? text[v] : 20;
+}
+
+/* What --tree, --by and --folded go by when --metric does not say. */
+static enum metric metric_of(const struct page *p, const struct options *opt)
+{
+	if (opt->metric != METRIC_COUNT)
+		return opt->metric;
+	return p->m->peak.bytes != UNKNOWN ? METRIC_PEAK : METRIC_LIVE;
+}
+
+static bool is_list(enum view v)
+{
+	return v >= VIEW_LEAKS && v <= VIEW_TEMPORARY;
+}
+
+static enum metric list_metric(enum view v)
+{
+	static const enum metric metrics[] = {METRIC_LIVE, METRIC_PEAK, METRIC_ALLOCATED,
+					      METRIC_TEMPORARY};
+	return metrics[v - VIEW_LEAKS];
+}
+
+/* --by thread is --threads, and so on. */
+static enum view table_view(const struct options *opt, enum view v)
+{
+	if (v != VIEW_BY)
+		return v;
+	return opt->by == BY_THREAD ? VIEW_THREADS : opt->by == BY_SIZE ? VIEW_SIZES : VIEW_BY;
+}
+
+static struct table make_table(struct page *p, const struct options *opt, enum view v, size_t limit)
+{
+	struct model *m = p->m;
+	switch (table_view(opt, v)) {
+	case VIEW_SUMMARY:
+		return table_summary(m);
+	case VIEW_THREADS:
+		return table_threads(m, limit);
+	case VIEW_TIMELINE:
+		return table_timeline(m, limit < 10000 ? limit : 1000);
+	case VIEW_SIZES:
+		return table_sizes(m, limit);
+	case VIEW_MODULES:
+		return table_modules(m, limit);
+	default:
+		return opt->by == BY_PROCESS ? table_processes(m, limit)
+					     : table_groups(m, opt->by, metric_of(p, opt), limit);
+	}
+}
+
+/* The list that a view stands for, if it does. */
+static bool make_list(struct page *p, const struct options *opt, enum view v, size_t limit,
+		      struct list *l)
+{
+	if (!is_list(v) && !(v == VIEW_BY && opt->by == BY_STACK))
+		return false;
+	*l = list_sites(p->m, is_list(v) ? list_metric(v) : metric_of(p, opt), limit);
+	return true;
+}
+
+static void who(struct page *p, struct out *o)
+{
+	struct words w = words_who(p->m, &p->style), q = words_quality(p->m);
+	text_words(p, o, NULL, &w, "   ");
+	text_words(p, o, "Quality", &q, ", ");
+	out_char(o, '\n');
+}
+
+static void text_view(struct page *p, const struct options *opt, enum view v,
+		      const struct site *site, struct out *o)
+{
+	size_t limit = limit_of(opt, FORMAT_TEXT, v);
+	struct list l;
+	if (v == VIEW_FIRST) {
+		text_first(p, o, limit);
+	} else if (v == VIEW_SITE) {
+		text_site(p, o, site);
+	} else if (v == VIEW_TREE) {
+		struct tree t = tree_make(p->m, metric_of(p, opt), opt->tree_up);
+		text_tree(p, o, &t, limit);
+	} else if (make_list(p, opt, v, limit, &l)) {
+		text_list_view(p, o, &l);
+	} else {
+		struct table t = make_table(p, opt, v, limit);
+		if (v == VIEW_SUMMARY)
+			who(p, o);
+		text_table(p, o, &t);
+	}
+}
+
+static void text_report(struct page *p, const struct options *opt, const struct site *site,
+			struct out *o)
+{
+	text_banner(p, o);
+	for (size_t i = 0; i < opt->view_count; i++) {
+		if (i)
+			out_char(o, '\n');
+		text_view(p, opt, opt->views[i], site, o);
+	}
+}
+
+static void markdown_view(struct page *p, const struct options *opt, enum view v, size_t limit,
+			  const struct site *site, struct out *o)
+{
+	struct list l;
+	if (v == VIEW_FIRST) {
+		markdown_first(p, o, limit);
+	} else if (v == VIEW_SITE || v == VIEW_TREE) {
+		struct out text = {.fd = -1};
+		struct page plain = *p;
+		plain.style.color = false;
+		plain.style.width = opt->width ? opt->width : 100;
+		if (v == VIEW_SITE) {
+			text_site(&plain, &text, site);
+		} else {
+			struct tree t = tree_make(p->m, metric_of(p, opt), opt->tree_up);
+			text_tree(&plain, &text, &t, limit);
+		}
+		markdown_text(o, &text);
+		out_free(&text);
+	} else if (make_list(p, opt, v, limit, &l)) {
+		markdown_list(p, o, &l);
+	} else {
+		struct table t = make_table(p, opt, v, limit);
+		markdown_table(p, o, &t);
+	}
+}
+
+static void markdown_report(struct page *p, const struct options *opt, const struct site *site,
+			    struct out *o)
+{
+	size_t most = SIZE_MAX;
+	do {
+		o->n = 0;
+		markdown_banner(p, o);
+		size_t used = 1;
+		for (size_t i = 0; i < opt->view_count; i++) {
+			size_t limit = limit_of(opt, FORMAT_MD, opt->views[i]);
+			limit = limit < most ? limit : most;
+			used = limit > used ? limit : used;
+			markdown_view(p, opt, opt->views[i], limit, site, o);
+		}
+		/* fewer rows until it fits; what is left out is summed up */
+		most = (used == SIZE_MAX ? p->m->sites.n + p->m->threads.n + 2 : used) / 2;
+	} while (o->n > MARKDOWN_MAX && most > 0);
+}
+
+static void csv_report(struct page *p, const struct options *opt, const struct site *site,
+		       struct out *o)
+{
+	enum view v = opt->views[0];
+	size_t limit = limit_of(opt, FORMAT_CSV, v);
+	if (v == VIEW_FIRST || v == VIEW_SITE || is_list(v)) {
+		csv_sites(p->m, o, is_list(v) ? list_metric(v) : METRIC_LIVE, limit,
+			  v == VIEW_SITE ? site : NULL);
+	} else if (v == VIEW_BY && opt->by == BY_STACK) {
+		csv_sites(p->m, o, metric_of(p, opt), limit, NULL);
+	} else {
+		struct table t = make_table(p, opt, v, limit);
+		csv_table(p->m, o, &t);
+	}
+}
+
+static void json(struct page *p, const struct options *opt, const struct site *site, struct out *o)
+{
+	enum metric metric = METRIC_LIVE;
+	for (size_t i = 0; i < opt->view_count; i++)
+		if (is_list(opt->views[i]))
+			metric = list_metric(opt->views[i]);
+	json_report(p->m, o, metric, limit_of(opt, FORMAT_JSON, VIEW_FIRST), site);
+}
+
+static void folded(struct page *p, const struct options *opt, struct out *o)
+{
+	enum metric metric = metric_of(p, opt);
+	for (size_t i = 0; i < opt->view_count && opt->metric == METRIC_COUNT; i++)
+		if (is_list(opt->views[i]))
+			metric = list_metric(opt->views[i]);
+	struct tree t = tree_make(p->m, metric, false);
+	folded_tree(p->m, o, &t, opt->full_names);
+}
+
+int render(struct page *p, const struct options *opt, enum format f, struct out *o,
+	   struct ms_err *err)
+{
+	const struct site *site = NULL;
+	for (size_t i = 0; i < opt->view_count; i++)
+		if (opt->views[i] == VIEW_SITE && !(site = model_site(p->m, opt->site)))
+			return ms_err_set(err, "no site %lld in this snapshot: it has %zu",
+					  (long long)opt->site, p->m->sites.n);
+	switch (f) {
+	case FORMAT_MD:
+		markdown_report(p, opt, site, o);
+		break;
+	case FORMAT_JSON:
+		json(p, opt, site, o);
+		break;
+	case FORMAT_CSV:
+		csv_report(p, opt, site, o);
+		break;
+	case FORMAT_FOLDED:
+		folded(p, opt, o);
+		break;
+	default:
+		text_report(p, opt, site, o);
+	}
+	return 0;
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT
+ * Live heap and RSS over time, resampled to a number of columns.
+ */
+#include "spark.h"
+
+#include "out.h"
+
+#include <string.h>
+
+/* Where a time falls among n spans of a run of `whole` ns. */
+static size_t span_at(uint64_t time_ns, uint64_t whole, size_t n)
+{
+	size_t i = whole ? (size_t)((double)time_ns / (double)whole * (double)n) : 0;
+	return i < n ? i : n - 1;
+}
+
+static uint64_t known(uint64_t v)
+{
+	return v == UNKNOWN ? 0 : v;
+}
+
+/* One process's points, in order of time, added to the spans. */
+static void add_points(struct span *s, size_t n, const struct point *p, size_t count,
+		       uint64_t whole)
+{
+	uint64_t live = 0, blocks = 0;
+	size_t at = 0;
+	for (size_t i = 0; i < n; i++) {
+		uint64_t low = live, high = live;
+		for (bool first = true; at < count && span_at(p[at].time_ns, whole, n) == i; at++) {
+			uint64_t min = known(p[at].live_min), max = known(p[at].live_max);
+			low = first || min < low ? min : low;
+			high = first || max > high ? max : high;
+			first = false;
+			live = known(p[at].live_last);
+			blocks = known(p[at].blocks_last);
+			s[i].allocations = figure_add(s[i].allocations, p[at].allocations);
+			s[i].frees = figure_add(s[i].frees, p[at].frees);
+			s[i].allocated_bytes =
+				figure_add(s[i].allocated_bytes, p[at].allocated_bytes);
+		}
+		s[i].live_min = figure_add(s[i].live_min, low);
+		s[i].live_max = figure_add(s[i].live_max, high);
+		s[i].live_last = figure_add(s[i].live_last, live);
+		s[i].blocks_last = figure_add(s[i].blocks_last, blocks);
+	}
+}
+
+static void add_samples(struct span *s, size_t n, const struct sample *p, size_t count,
+			uint64_t whole)
+{
+	uint64_t rss = UNKNOWN;
+	size_t at = 0;
+	for (size_t i = 0; i < n; i++) {
+		uint64_t high = rss;
+		for (bool first = true; at < count && span_at(p[at].time_ns, whole, n) == i; at++) {
+			rss = p[at].rss_bytes;
+			high = first || rss > high ? rss : high;
+			first = false;
+		}
+		if (high != UNKNOWN)
+			s[i].rss = s[i].rss == UNKNOWN ? high : figure_add(s[i].rss, high);
+	}
+}
+
+/* The longest run of elements of one process from `i` on. */
+#define SAME_PROCESS(a, i, end)                                                                    \
+	for (end = i; end < (a).n && (a).v[end].process == (a).v[i].process; end++)                \
+	continue
+
+size_t spans_make(struct model *m, size_t n, struct span **out)
+{
+	if (!m->points.n || !n)
+		return 0;
+	uint64_t whole = m->duration_ns;
+	for (size_t i = 0; i < m->points.n; i++)
+		if (m->points.v[i].time_ns > whole)
+			whole = m->points.v[i].time_ns;
+	struct span *s = *out = ms_arena_alloc(&m->arena, n * sizeof *s);
+	for (size_t i = 0; i < n; i++) {
+		s[i].from_ns = (uint64_t)((double)whole / (double)n * (double)i);
+		s[i].to_ns = i + 1 == n ? whole
+					: (uint64_t)((double)whole / (double)n * (double)(i + 1));
+		s[i].rss = UNKNOWN;
+	}
+	for (size_t i = 0, end; i < m->points.n; i = end) {
+		SAME_PROCESS(m->points, i, end);
+		add_points(s, n, m->points.v + i, end - i, whole);
+	}
+	for (size_t i = 0, end; i < m->samples.n; i = end) {
+		SAME_PROCESS(m->samples, i, end);
+		add_samples(s, n, m->samples.v + i, end - i, whole);
+	}
+	return n;
+}
+
+void spark_draw(struct out *o, const uint64_t *values, size_t n, uint64_t max, bool ascii)
+{
+	static const char *const blocks[] = {"\xe2\x96\x81", "\xe2\x96\x82", "\xe2\x96\x83",
+					     "\xe2\x96\x84", "\xe2\x96\x85", "\xe2\x96\x86",
+					     "\xe2\x96\x87", "\xe2\x96\x88"};
+	static const char *const plain[] = {"_", ".", ":", "-", "=", "+", "*", "#"};
+	for (size_t i = 0; i < n; i++) {
+		if (values[i] == UNKNOWN) {
+			out_str(o, " ");
+			continue;
+		}
+		size_t level = max ? (size_t)((double)values[i] / (double)max * 8) : 0;
+		level = level > 7 ? 7 : level;
+		out_str(o, ascii ? plain[level] : blocks[level]);
+	}
+}

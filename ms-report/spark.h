@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT
+ * Live heap and RSS over time, resampled to a number of columns.
+ */
+#ifndef REPORT_SPARK_H
+#define REPORT_SPARK_H
+
+#include "model.h"
+
+struct out;
+
+/* A span of the run, [from, to), all processes together. */
+struct span {
+	uint64_t from_ns, to_ns;
+	uint64_t live_min, live_max, live_last,
+		blocks_last; /* a process without a point in the span counts with its last one */
+	uint64_t
+		rss; /* largest sample; the one before if there is none; UNKNOWN before the first */
+	uint64_t allocations, frees, allocated_bytes; /* in the span */
+};
+
+/* Cuts the run into `n` spans of equal length (fewer when it is shorter than n points), in the
+ * model's arena; returns how many. 0 = no timeline. */
+size_t spans_make(struct model *m, size_t n, struct span **out);
+
+/* One character per span: value against `max`. UNKNOWN values are blank. */
+void spark_draw(struct out *o, const uint64_t *values, size_t n, uint64_t max, bool ascii);
+
+#endif

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT
+ * The first screen: who ran, what the figures are worth, the heap against RSS, the sites that
+ * matter, what to type next.
+ */
+#include "text.h"
+
+#include "out.h"
+#include "spark.h"
+
+#include <string.h>
+
+#define SAY(...) ms_arena_printf(&p->m->arena, __VA_ARGS__)
+
+/* A labelled line of parts separated by wide gaps. */
+static void line(struct page *p, struct out *o, const char *label, const char *a, const char *b)
+{
+	struct words w = {.v = {a, b}, .n = b && *b ? 2 : 1};
+	/* the second part begins at a fixed column where there is room */
+	size_t n = name_width(a);
+	bool wide = w.n == 2 && p->style.width >= 90 && n < 50;
+	if (wide)
+		w.v[0] = SAY("%s%*s", a, (int)(50 - n), "");
+	text_words(p, o, label, &w, wide ? "" : "   ");
+}
+
+static const char *rate(struct page *p)
+{
+	struct model *m = p->m;
+	uint64_t n = m->totals.allocations, ns = m->duration_ns;
+	if (n == UNKNOWN || !n || ns < 1000000)
+		return "";
+	double v = (double)n * 1e9 / (double)ns;
+	if (v >= 9950)
+		return SAY(", %.0f k/s", v / 1000);
+	return v >= 99.5 ? SAY(", %.1f k/s", v / 1000) : SAY(", %.1f/s", v);
+}
+
+static void heap_and_rss(struct page *p, struct out *o)
+{
+	struct model *m = p->m;
+	const struct totals *t = &m->totals;
+	line(p, o, "Heap",
+	     SAY("peak %s in %s%s%s", say_size(m, t->peak_bytes),
+		 say_things(m, t->peak_blocks, "block", "blocks"),
+		 t->peak_time_ns == UNKNOWN ? "" : " at ",
+		 t->peak_time_ns == UNKNOWN ? "" : say_time(m, t->peak_time_ns)),
+	     SAY("end %s in %s", say_size(m, t->unfreed_bytes),
+		 say_things(m, t->unfreed_blocks, "block", "blocks")));
+	if (t->peak_rss_bytes == UNKNOWN)
+		return;
+	const char *apart = "";
+	if (t->unfreed_bytes != UNKNOWN && t->end_rss_bytes > t->unfreed_bytes)
+		apart = SAY(", %s of it not live heap",
+			    say_size(m, t->end_rss_bytes - t->unfreed_bytes));
+	line(p, o, "RSS",
+	     SAY("peak %s at %s", say_size(m, t->peak_rss_bytes), say_time(m, t->peak_rss_time_ns)),
+	     SAY("end %s%s", say_size(m, t->end_rss_bytes), apart));
+}
+
+static void calls(struct page *p, struct out *o)
+{
+	struct model *m = p->m;
+	const struct totals *t = &m->totals;
+	const char *failed = t->failed != UNKNOWN && t->failed
+				     ? SAY(", %s failed", say_count(m, t->failed))
+				     : "";
+	line(p, o, "Calls",
+	     SAY("%s of %s%s", say_things(m, t->allocations, "allocation", "allocations"),
+		 say_size(m, t->allocated_bytes), rate(p)),
+	     SAY("%s temporary, %s realloc%s", say_share(m, t->temporary, t->allocations),
+		 say_share(m, t->reallocations, t->allocations), failed));
+}
+
+static const char *marks(struct page *p)
+{
+	struct model *m = p->m;
+	const char *s = "";
+	for (size_t i = 0; i < m->marks.n && i < 4; i++)
+		s = SAY("%s%s%s %s", s, i ? ", " : "   marks: ",
+			name_cut(&m->arena,
+				 name_clean(&m->arena, m->marks.v[i].name, p->style.ascii), 24,
+				 p->style.ascii),
+			say_time(m, m->marks.v[i].time_ns));
+	return m->marks.n > 4 ? SAY("%s, %s more", s, say_count(m, m->marks.n - 4)) : s;
+}
+
+static void curves(struct page *p, struct out *o)
+{
+	struct model *m = p->m;
+	size_t room = p->style.width > 40 ? p->style.width - 28 : 12, n = room < 36 ? room : 36;
+	struct span *s;
+	n = spans_make(m, n, &s);
+	if (!n)
+		return;
+	uint64_t *live = ms_arena_alloc(&m->arena, n * sizeof *live);
+	uint64_t *rss = ms_arena_alloc(&m->arena, n * sizeof *rss);
+	uint64_t live_max = 0, rss_max = 0;
+	for (size_t i = 0; i < n; i++) {
+		live[i] = s[i].live_max;
+		rss[i] = s[i].rss;
+		live_max = live[i] > live_max ? live[i] : live_max;
+		rss_max = rss[i] != UNKNOWN && rss[i] > rss_max ? rss[i] : rss_max;
+	}
+	out_str(o, "Live     ");
+	spark_draw(o, live, n, live_max, p->style.ascii);
+	const char *tail = SAY("   of %s", say_size(m, live_max)), *named = marks(p);
+	out_str(o, tail);
+	if (9 + n + strlen(tail) + name_width(named) <= p->style.width)
+		out_str(o, named);
+	out_char(o, '\n');
+	if (rss_max) {
+		out_str(o, "RSS      ");
+		spark_draw(o, rss, n, rss_max, p->style.ascii);
+		out_printf(o, "   of %s\n", say_size(m, rss_max));
+	}
+	if (*named && 9 + n + strlen(tail) + name_width(named) > p->style.width)
+		text_words(p, o, "Marks", &(struct words){{named + 10}, 1}, "");
+}
+
+/* The site with the most calls, in one line. */
+static void busiest(struct page *p, struct out *o)
+{
+	struct model *m = p->m;
+	struct list l = list_sites(m, METRIC_ALLOCATIONS, 1);
+	const struct site *s = l.n ? l.rows[0] : NULL;
+	const struct frame *f = s ? site_frame(m, s) : NULL;
+	if (!f || s->allocations == 0)
+		return;
+	struct words w = {0};
+	w.v[w.n++] = SAY(
+		"%s of calls, %s temporary: %s %s  #%lld", say_share(m, s->allocations, l.total.a),
+		say_share(m, s->temporary, s->allocations), frame_label(&m->arena, m, f, &p->style),
+		name_cut_start(&m->arena, frame_place(&m->arena, m, f, &p->style), 40,
+			       p->style.ascii),
+		(long long)s->id);
+	if (s->allocated_bytes != UNKNOWN)
+		w.v[w.n++] = SAY("mean %s", say_size(m, s->allocated_bytes / s->allocations));
+	struct site_thread *t;
+	if (m->threads.n > 1 && model_site_threads(m, s, &t) && t->thread->name)
+		w.v[w.n++] =
+			SAY("thread %s", name_clean(&m->arena, t->thread->name, p->style.ascii));
+	text_words(p, o, "BUSIEST", &w, ", ");
+}
+
+/* A name as the shell wants it. */
+static const char *quoted(struct page *p, const char *s)
+{
+	if (s[strspn(s,
+		     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+,:@%=-")] ==
+	    0)
+		return s;
+	const char *clean = name_clean(&p->m->arena, s, p->style.ascii);
+	if (clean != s || strchr(s, '\''))
+		return "FILE"; /* what cannot be typed as it stands is not offered */
+	return SAY("'%s'", s);
+}
+
+static void next(struct page *p, struct out *o, const struct list *live, const struct list *peak)
+{
+	const struct list *first = live->n ? live : peak;
+	const char *input = p->input ? quoted(p, p->input) : "FILE";
+	struct {
+		const char *command, *why;
+	} v[3];
+	size_t n = 0;
+	if (first->n) {
+		v[n].command =
+			SAY("ms-report --site %lld %s", (long long)first->rows[0]->id, input);
+		v[n++].why = "its whole stack, sizes, ages, threads";
+	}
+	v[n].command = SAY("ms-report --tree %s", input);
+	v[n++].why = "where the peak comes from, from main on";
+	v[n].command = SAY("ms-report --md %s", input);
+	v[n++].why = "tables for a pull request or a log";
+	size_t width = 0;
+	for (size_t i = 0; i < n; i++)
+		width = name_width(v[i].command) > width ? name_width(v[i].command) : width;
+	for (size_t i = 0; i < n; i++) {
+		out_str(o, i ? "         " : "Next     ");
+		out_str(o, v[i].command);
+		if (9 + width + 4 + strlen(v[i].why) <= p->style.width) {
+			out_repeat(o, " ", width - name_width(v[i].command) + 4);
+			out_str(o, v[i].why);
+		}
+		out_char(o, '\n');
+	}
+}
+
+void text_first(struct page *p, struct out *o, size_t limit)
+{
+	struct model *m = p->m;
+	struct words who = words_who(m, &p->style), quality = words_quality(m);
+	text_words(p, o, NULL, &who, "   ");
+	text_words(p, o, "Quality", &quality, ", ");
+	out_char(o, '\n');
+	heap_and_rss(p, o);
+	calls(p, o);
+	curves(p, o);
+	struct list live = list_sites(m, METRIC_LIVE, limit),
+		    peak = list_sites(m, METRIC_PEAK, limit);
+	if (live.all || live.total.a != UNKNOWN) {
+		out_char(o, '\n');
+		text_title(p, o, list_title(p, &live));
+		if (live.all || live.hidden.b)
+			text_list(p, o, &live, true);
+	}
+	if (peak.all) {
+		out_char(o, '\n');
+		text_title(p, o, list_title(p, &peak));
+		text_list(p, o, &peak, false);
+	}
+	out_char(o, '\n');
+	busiest(p, o);
+	text_words(p, o, "Hidden", &(struct words){{words_hidden(m, &p->style)}, 1}, "");
+	next(p, o, &live, &peak);
+}

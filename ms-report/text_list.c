@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT
+ * Lists of sites in plain text.
+ *
+ *      bytes    blocks   #  where (first frame of your code)
+ *    5.9 MiB     1,203   1  orderd::Parser::dup              src/parser.cpp:218      strdup
+ *                             < orderd::Session::onFrame     src/session.cpp:91
+ *
+ * Where the line is narrow, the place goes to a line of its own and the remark is left out.
+ */
+#include "text.h"
+
+#include "out.h"
+
+#include <string.h>
+
+#define NARROW 45 /* columns for names below which they get lines of their own */
+
+struct line {
+	const char *name, *place, *called, *caller, *caller_place;
+};
+
+struct layout {
+	size_t name, place, called; /* columns; place 0 = on its own line, called 0 = left out */
+	size_t before;              /* columns of figures */
+};
+
+static const char *noticed(struct page *p, const struct site *s, const struct frame *called)
+{
+	if (called)
+		return frame_label(&p->m->arena, p->m, called, &p->style);
+	return s->verdict ? name_clean(&p->m->arena, s->verdict, p->style.ascii) : "";
+}
+
+static struct line describe(struct page *p, const struct site *s, bool callers)
+{
+	struct model *m = p->m;
+	struct ms_arena *a = &m->arena;
+	const struct frame *f = site_frame(m, s);
+	const struct frame *caller = callers ? site_caller(m, s) : NULL;
+	return (struct line){
+		.name = f ? frame_label(a, m, f, &p->style) : "(no stack)",
+		.place = f ? frame_place(a, m, f, &p->style) : "",
+		.called = noticed(p, s, site_called(m, s)),
+		.caller = caller ? frame_label(a, m, caller, &p->style) : NULL,
+		.caller_place = caller ? frame_place(a, m, caller, &p->style) : NULL,
+	};
+}
+
+static size_t least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+static void widen(size_t *to, const char *s, size_t extra)
+{
+	size_t w = s && *s ? name_width(s) + extra : 0;
+	*to = w > *to ? w : *to;
+}
+
+static struct layout arrange(const struct page *p, const struct line *v, size_t n, size_t before)
+{
+	struct layout want = {.before = before};
+	for (size_t i = 0; i < n; i++) {
+		widen(&want.name, v[i].name, 0);
+		widen(&want.name, v[i].caller, 4);
+		widen(&want.place, v[i].place, 0);
+		widen(&want.place, v[i].caller_place, 0);
+		widen(&want.called, v[i].called, 0);
+	}
+	if (p->style.full_names)
+		return want;
+	size_t room = p->style.width > before + 8 ? p->style.width - before : 8;
+	if (room < NARROW)
+		return (struct layout){.name = room, .before = before};
+	struct layout l = {.before = before};
+	l.called = least(want.called, room * 22 / 100);
+	size_t gaps = 2 + (l.called ? 2 : 0);
+	l.place = least(want.place, room * 33 / 100);
+	l.name = least(want.name, room - l.place - l.called - gaps);
+	l.place = least(want.place, room - l.name - l.called - gaps);
+	l.called = least(want.called, room - l.name - l.place - gaps);
+	return l;
+}
+
+static void end_line(struct out *o)
+{
+	while (o->n && o->v[o->n - 1] == ' ')
+		o->n--;
+	out_char(o, '\n');
+}
+
+static void write_names(struct page *p, struct out *o, const struct layout *l, const char *name,
+			const char *place, const char *called, size_t indent)
+{
+	struct ms_arena *a = &p->m->arena;
+	bool ascii = p->style.ascii;
+	text_pad(o, name_cut(a, name, l->name - indent, ascii), l->name - indent);
+	if (l->place) {
+		out_str(o, "  ");
+		text_pad(o, name_cut_start(a, place, l->place, ascii), l->place);
+	} else if (*place) {
+		end_line(o);
+		out_repeat(o, " ", l->before + indent + 2);
+		out_str(o, name_cut_start(a, place, l->name - indent - 2, ascii));
+	}
+	if (l->called && *called) {
+		out_str(o, "  ");
+		out_str(o, name_cut(a, called, l->called, ascii));
+	}
+	end_line(o);
+}
+
+/* Columns before the names. The peak is a list of shares. */
+static void figures(struct page *p, struct out *o, const struct list *l, struct pair v,
+		    const char *number)
+{
+	struct model *m = p->m;
+	bool wide = p->style.width >= 64;
+	if (l->metric == METRIC_PEAK && wide)
+		text_pad_left(o, say_share(m, v.a, l->total.a), 7);
+	text_pad_left(o, metric_is_bytes(l->metric) ? say_size(m, v.a) : say_count(m, v.a), 11);
+	if (wide || l->metric != METRIC_PEAK)
+		text_pad_left(o,
+			      l->metric == METRIC_TEMPORARY     ? say_share(m, v.a, v.b)
+			      : l->metric == METRIC_ALLOCATIONS ? say_size(m, v.b)
+								: say_count(m, v.b),
+			      wide ? 12 : 8);
+	text_pad_left(o, number, wide ? 6 : 4);
+	out_str(o, "  ");
+}
+
+static void heading(struct page *p, struct out *o, const struct list *l)
+{
+	static const char *const heads[METRIC_COUNT][2] = {{"bytes", "blocks"},
+							   {"bytes", "blocks"},
+							   {"allocated", "calls"},
+							   {"calls", "allocated"},
+							   {"temporary", "of its"}};
+	bool wide = p->style.width >= 64;
+	if (l->metric == METRIC_PEAK && wide)
+		text_pad_left(o, "share", 7);
+	text_pad_left(o, heads[l->metric][0], 11);
+	if (wide || l->metric != METRIC_PEAK)
+		text_pad_left(o, heads[l->metric][1], wide ? 12 : 8);
+	text_pad_left(o, "#", wide ? 6 : 4);
+	out_str(o, wide ? "  where (first frame of your code)\n" : "  where\n");
+}
+
+static bool any(struct pair v)
+{
+	return (v.a != UNKNOWN && v.a) || (v.b != UNKNOWN && v.b);
+}
+
+void text_list(struct page *p, struct out *o, const struct list *l, bool callers)
+{
+	struct model *m = p->m;
+	struct line *v = ms_arena_alloc(&m->arena, (l->n + 1) * sizeof *v);
+	for (size_t i = 0; i < l->n; i++)
+		v[i] = describe(p, l->rows[i], callers);
+	heading(p, o, l);
+	size_t before = p->style.width >= 64 ? 31 + (l->metric == METRIC_PEAK ? 7 : 0)
+					     : (l->metric == METRIC_PEAK ? 17 : 25);
+	struct layout lay = arrange(p, v, l->n, before);
+	for (size_t i = 0; i < l->n; i++) {
+		figures(p, o, l, site_pair(l->rows[i], l->metric),
+			ms_arena_printf(&m->arena, "%lld", (long long)l->rows[i]->id));
+		write_names(p, o, &lay, v[i].name, v[i].place, v[i].called, 0);
+		if (!v[i].caller)
+			continue;
+		out_repeat(o, " ", before);
+		out_str(o, "  < ");
+		write_names(p, o, &lay, v[i].caller, v[i].caller_place, "", 4);
+	}
+	if (l->more_sites) {
+		figures(p, o, l, l->more, ".");
+		out_printf(o, "%s\n", say_things(m, l->more_sites, "more site", "more sites"));
+	}
+	if (any(l->hidden)) {
+		figures(p, o, l, l->hidden, ".");
+		out_str(o, "hidden by filters\n");
+	}
+	if (any(l->other)) {
+		figures(p, o, l, l->other, ".");
+		out_str(o, "of no site\n");
+	}
+}
+
+const char *list_title(struct page *p, const struct list *l)
+{
+	struct model *m = p->m;
+	struct ms_arena *a = &m->arena;
+	const char *sites = l->all > l->n ? ms_arena_printf(a, "top %s of %s", say_count(m, l->n),
+							    say_things(m, l->all, "site", "sites"))
+					  : say_things(m, l->all, "site", "sites");
+	const char *total =
+		metric_is_bytes(l->metric) ? say_size(m, l->total.a) : say_count(m, l->total.a);
+	switch (l->metric) {
+	case METRIC_LIVE:
+		return ms_arena_printf(a, "LIVE AT %s, no verdict of leak: %s, %s, %s",
+				       strcmp(m->at_label, "end") == 0
+					       ? (m->quality.growing ? "THE END SO FAR" : "THE END")
+					       : say_moment(m, &p->style),
+				       total, say_things(m, l->total.b, "block", "blocks"), sites);
+	case METRIC_PEAK:
+		return ms_arena_printf(a, "PEAK at %s: %s, %s, %s",
+				       say_time(m, m->totals.peak_time_ns), total,
+				       say_things(m, l->total.b, "block", "blocks"), sites);
+	case METRIC_ALLOCATED:
+		return ms_arena_printf(a, "ALLOCATED over the whole run: %s in %s, %s", total,
+				       say_things(m, l->total.b, "call", "calls"), sites);
+	case METRIC_ALLOCATIONS:
+		return ms_arena_printf(a, "CALLS over the whole run: %s for %s, %s", total,
+				       say_size(m, l->total.b), sites);
+	default:
+		return ms_arena_printf(a,
+				       "TEMPORARY, freed before the next allocation: %s of %s, %s",
+				       total, say_things(m, l->total.b, "call", "calls"), sites);
+	}
+}
+
+void text_list_view(struct page *p, struct out *o, const struct list *l)
+{
+	if (l->total.a == UNKNOWN && !l->all) {
+		text_title(p, o,
+			   ms_arena_printf(&p->m->arena, "No figures of '%s' in this snapshot",
+					   metric_names[l->metric]));
+		return;
+	}
+	text_title(p, o, list_title(p, l));
+	text_list(p, o, l, true);
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT
+ * One site: its figures, its threads and its whole stack.
+ */
+#include "text.h"
+
+#include "out.h"
+
+#include <string.h>
+
+#define SAY(...) ms_arena_printf(&p->m->arena, __VA_ARGS__)
+
+static void one(struct page *p, struct out *o, const char *label, const char *s)
+{
+	out_str(o, label);
+	out_repeat(o, " ", strlen(label) < 9 ? 9 - strlen(label) : 1);
+	/* folded under itself */
+	struct out tmp = {.fd = -1};
+	struct page narrow = *p;
+	narrow.style.width = p->style.width > 20 ? p->style.width - 9 : 11;
+	text_fold(&narrow, &tmp, s, 0);
+	for (size_t i = 0; i < tmp.n; i++) {
+		out_char(o, tmp.v[i]);
+		if (tmp.v[i] == '\n' && i + 1 < tmp.n)
+			out_repeat(o, " ", 9);
+	}
+	out_free(&tmp);
+}
+
+static void figures(struct page *p, struct out *o, const struct site *s)
+{
+	struct model *m = p->m;
+	one(p, o, "Live",
+	    SAY("%s in %s at %s", say_size(m, s->at.bytes),
+		say_things(m, s->at.blocks, "block", "blocks"), say_moment(m, &p->style)));
+	if (m->peak.bytes != UNKNOWN)
+		one(p, o, "Peak",
+		    SAY("%s in %s at the peak of the whole; its own largest %s in %s",
+			say_size(m, s->peak.bytes),
+			say_things(m, s->peak.blocks, "block", "blocks"),
+			say_size(m, s->max_live_bytes),
+			say_things(m, s->max_live_blocks, "block", "blocks")));
+	one(p, o, "Calls",
+	    SAY("%s of %s, %s; %s temporary, %s realloc, %s failed",
+		say_things(m, s->allocations, "allocation", "allocations"),
+		say_size(m, s->allocated_bytes), say_things(m, s->frees, "free", "frees"),
+		say_share(m, s->temporary, s->allocations),
+		say_share(m, s->reallocations, s->allocations), say_count(m, s->failed)));
+	if (s->min_size != UNKNOWN && s->allocations && s->allocations != UNKNOWN)
+		one(p, o, "Sizes",
+		    SAY("from %s to %s, mean %s", say_size(m, s->min_size),
+			say_size(m, s->max_size),
+			say_size(m, s->allocated_bytes / s->allocations)));
+	if (s->first_ns != UNKNOWN)
+		one(p, o, "When",
+		    SAY("first at %s, last at %s", say_time(m, s->first_ns),
+			say_time(m, s->last_ns)));
+	if (s->lifetime_ns != UNKNOWN && s->frees && s->frees != UNKNOWN)
+		one(p, o, "Lifetime",
+		    SAY("mean of those freed %s, %s later", say_time(m, s->lifetime_ns / s->frees),
+			say_things(m,
+				   s->lifetime_allocations == UNKNOWN
+					   ? UNKNOWN
+					   : s->lifetime_allocations / s->frees,
+				   "allocation", "allocations")));
+	if (s->verdict)
+		one(p, o, "Verdict", name_clean(&m->arena, s->verdict, p->style.ascii));
+}
+
+static void threads(struct page *p, struct out *o, const struct site *s)
+{
+	struct model *m = p->m;
+	struct site_thread *t;
+	size_t n = model_site_threads(m, s, &t);
+	const char *list = "";
+	for (size_t i = 0; i < n && i < 8; i++)
+		list = SAY("%s%s%s (%llu) %s", list, i ? ", " : "",
+			   t[i].thread->name
+				   ? name_clean(&m->arena, t[i].thread->name, p->style.ascii)
+				   : "thread",
+			   (unsigned long long)t[i].thread->tid,
+			   say_share(m, t[i].allocations, s->allocations));
+	if (n > 8)
+		list = SAY("%s, %s more", list, say_count(m, n - 8));
+	if (n)
+		one(p, o, "Threads", list);
+}
+
+/* " 3 orderd::Feed::tick(Frame const&)     src/feed.cpp:130" ; the place goes below where there is
+ * no room. */
+static void stack_line(struct page *p, struct out *o, size_t i, const struct frame *f,
+		       size_t column, bool named)
+{
+	struct ms_arena *a = &p->m->arena;
+	const struct style all = {.ascii = p->style.ascii, .full_names = true};
+	const char *name = frame_label(a, p->m, f, &all),
+		   *place = frame_place(a, p->m, f, &p->style);
+	const char *remark = f->inlined ? (named ? "   [inlined]   <- named after" : "   [inlined]")
+			     : named    ? "   <- named after"
+					: "";
+	size_t used = 5, w = name_width(name);
+	out_printf(o, "%3zu  %s", i, name);
+	if (used + w + 2 + name_width(place) > p->style.width && *place) {
+		out_str(o, "\n         ");
+	} else if (*place) {
+		out_repeat(o, " ", (w < column ? column - w : 0) + 2);
+	}
+	out_printf(o, "%s%s\n", place, remark);
+}
+
+void text_site(struct page *p, struct out *o, const struct site *s)
+{
+	struct model *m = p->m;
+	const struct frame *f = site_frame(m, s);
+	const char *where = f ? frame_label(&m->arena, m, f, &p->style) : "(no stack)";
+	const char *place = f ? frame_place(&m->arena, m, f, &p->style) : "";
+	text_title(p, o, SAY("SITE %lld  %s  %s", (long long)s->id, where, place));
+	if (m->processes.n > 1)
+		one(p, o, "Process",
+		    SAY("pid %llu %s", (unsigned long long)m->processes.v[s->process].pid,
+			m->processes.v[s->process].exe
+				? name_clean(&m->arena, m->processes.v[s->process].exe,
+					     p->style.ascii)
+				: ""));
+	figures(p, o, s);
+	threads(p, o, s);
+	out_str(o, "\nStack, the allocation first\n");
+	const struct style all = {.ascii = p->style.ascii, .full_names = true};
+	size_t column = 0, i = 0;
+	for (uint32_t n = s->stack; n != NONE; n = m->nodes.v[n].parent) {
+		size_t w = name_width(
+			frame_label(&m->arena, m, &m->frames.v[m->nodes.v[n].frame], &all));
+		column = w > column && w <= p->style.width * 6 / 10 ? w : column;
+	}
+	for (uint32_t n = s->stack; n != NONE; n = m->nodes.v[n].parent)
+		stack_line(p, o, i++, &m->frames.v[m->nodes.v[n].frame], column, n == s->user);
+	if (!i)
+		out_str(o, "     none was recorded\n");
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT
+ * A call tree in plain text. The largest branches are shown; what is left out below each is summed
+ * up on a line of its own.
+ */
+#include "text.h"
+
+#include "out.h"
+#include "tree.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SAY(...) ms_arena_printf(&p->m->arena, __VA_ARGS__)
+
+static const struct branch *sort_base; /* for qsort, which hands nothing through */
+
+/* Largest first; a parent is never smaller than its child and was made before it, so it comes
+ * first. */
+static int largest_first(const void *x, const void *y)
+{
+	uint32_t i = *(const uint32_t *)x, j = *(const uint32_t *)y;
+	uint64_t a = sort_base[i].sum.a, b = sort_base[j].sum.a;
+	return a != b ? (a < b ? 1 : -1) : i < j ? -1 : 1;
+}
+
+static bool *choose(struct page *p, const struct tree *t, size_t limit)
+{
+	bool *shown = ms_arena_alloc(&p->m->arena, t->n);
+	uint32_t *order = ms_xrealloc(NULL, t->n, sizeof *order);
+	for (uint32_t i = 0; i < t->n; i++)
+		order[i] = i;
+	sort_base = t->v;
+	qsort(order, t->n, sizeof *order, largest_first);
+	for (size_t i = 0; i < t->n && i <= limit; i++)
+		shown[order[i]] = true;
+	free(order);
+	return shown;
+}
+
+static void begin(struct page *p, struct out *o, const struct tree *t, uint64_t v, size_t indent)
+{
+	struct model *m = p->m;
+	text_pad_left(o, metric_is_bytes(t->metric) ? say_size(m, v) : say_count(m, v), 11);
+	text_pad_left(o, say_share(m, v, t->total.a), 7);
+	size_t most = p->style.width / 3;
+	out_repeat(o, " ", 2 + (indent * 2 < most ? indent * 2 : most));
+}
+
+static const char *branch_name(struct page *p, const struct branch *b)
+{
+	struct model *m = p->m;
+	if (b->frame != NONE)
+		return frame_label(&m->arena, m, &m->frames.v[b->frame], &p->style);
+	if (b->process == NONE)
+		return "(no stack)";
+	const struct process *q = &m->processes.v[b->process];
+	return SAY("%s (pid %llu)",
+		   q->exe ? name_clean(&m->arena, base_name(q->exe), p->style.ascii) : "process",
+		   (unsigned long long)q->pid);
+}
+
+static const char *branch_place(struct page *p, const struct branch *b)
+{
+	struct model *m = p->m;
+	if (b->frame == NONE)
+		return "";
+	struct frame f = m->frames.v[b->frame];
+	if (b->several)
+		f.line = 0;
+	return frame_place(&m->arena, m, &f, &p->style);
+}
+
+static void write_branch(struct page *p, struct out *o, const struct tree *t,
+			 const struct branch *b, size_t indent, bool more)
+{
+	size_t start = o->n;
+	begin(p, o, t, b->sum.a, indent);
+	size_t used = o->n - start; /* all of it is ASCII */
+	size_t room = p->style.width > used + 12 ? p->style.width - used : 12;
+	const char *name = branch_name(p, b), *place = branch_place(p, b);
+	if (more)
+		name = SAY("%s %s", name, p->style.ascii ? ".." : "\xe2\x80\xa6");
+	if (!p->style.full_names) {
+		name = name_cut(&p->m->arena, name, room, p->style.ascii);
+		size_t left = room - name_width(name);
+		place = left > 12 ? name_cut_start(&p->m->arena, place, left - 2, p->style.ascii)
+				  : "";
+	}
+	out_printf(o, "%s%s%s\n", name, *place ? "  " : "", place);
+}
+
+/* After the children of a branch: those that are not shown, and what was allocated by itself. */
+static void write_rest(struct page *p, struct out *o, const struct tree *t, const struct branch *b,
+		       const bool *shown, size_t indent)
+{
+	size_t hidden = 0, seen = 0;
+	struct pair sum = {0, 0};
+	for (uint32_t c = b->first_child; c != NONE; c = t->v[c].next) {
+		seen += shown[c];
+		if (!shown[c]) {
+			hidden++;
+			sum = pair_add(sum, t->v[c].sum);
+		}
+	}
+	if (seen && hidden) {
+		begin(p, o, t, sum.a, indent);
+		out_printf(o, "%s\n",
+			   say_things(p->m, hidden, t->up ? "more caller" : "more branch",
+				      t->up ? "more callers" : "more branches"));
+	}
+	if (seen && b->self.a) {
+		begin(p, o, t, b->self.a, indent);
+		out_str(o, t->up ? "no further caller\n" : "by itself\n");
+	}
+}
+
+static bool has_hidden_children(const struct branch *b, const bool *shown)
+{
+	return b->first_child != NONE && !shown[b->first_child];
+}
+
+/* A branch that is its parent's only one stays at the parent's indentation: stacks are deep and
+ * lines are short. */
+static bool is_only(const struct tree *t, const struct branch *b)
+{
+	const struct branch *parent = &t->v[b->parent];
+	return b->parent != 0 && b->next == NONE && &t->v[parent->first_child] == b &&
+	       parent->self.a == 0;
+}
+
+void text_tree(struct page *p, struct out *o, const struct tree *t, size_t limit)
+{
+	const char *total = metric_is_bytes(t->metric) ? say_size(p->m, t->total.a)
+						       : say_count(p->m, t->total.a);
+	text_title(p, o,
+		   SAY("TREE of %s, from %s: %s", metric_names[t->metric],
+		       t->up ? "the allocating function up to its callers"
+			     : "the program's entry down",
+		       total));
+	const bool *shown = choose(p, t, limit);
+	size_t *indent = ms_arena_alloc(&p->m->arena, t->n * sizeof *indent);
+	uint32_t at = t->v[0].first_child;
+	while (at != NONE && at != 0) {
+		const struct branch *b = &t->v[at];
+		if (shown[at]) {
+			indent[at] = b->parent == 0 ? 0 : indent[b->parent] + !is_only(t, b);
+			write_branch(p, o, t, b, indent[at], has_hidden_children(b, shown));
+			if (b->first_child != NONE && shown[b->first_child]) {
+				at = b->first_child;
+				continue;
+			}
+		}
+		/* children are in order of size: after one that is not shown, none is... */
+		while (at != 0 && (t->v[at].next == NONE || !shown[t->v[at].next])) {
+			at = t->v[at].parent;
+			write_rest(p, o, t, &t->v[at], shown, at ? indent[at] + 1 : 0);
+		}
+		at = at ? t->v[at].next : 0;
+	}
+	if (t->hidden.a && t->hidden.a != UNKNOWN) {
+		begin(p, o, t, t->hidden.a, 0);
+		out_str(o, "hidden by filters\n");
+	}
+	if (t->other.a && t->other.a != UNKNOWN) {
+		begin(p, o, t, t->other.a, 0);
+		out_str(o, "of no site\n");
+	}
+}

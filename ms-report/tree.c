@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT
+ * Sites merged into a call tree: from the program's entry down, or from the allocating function up.
+ *
+ * Every frame gets the number of the first frame that is the same function; a branch is found by
+ * (parent, number) in one hash table for the whole tree, and the children are put in order at the
+ * end.
+ */
+#include "tree.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct maker {
+	struct model *m;
+	struct {
+		struct branch *v;
+		size_t n, cap;
+	} b;
+	uint32_t *slots; /* hash table of branches, NONE = free */
+	size_t slot_count;
+	uint32_t *same; /* per frame: the first frame that is the same function */
+};
+
+static int compare_frames(const struct frame *a, const struct frame *b)
+{
+	if (a->module != b->module)
+		return a->module < b->module ? -1 : 1;
+	if (!a->function || !b->function || a->note || b->note) {
+		int known = !!a->function - !!b->function;
+		if (known)
+			return known;
+		if (a->note && b->note)
+			return strcmp(a->note, b->note);
+		return a->address < b->address ? -1 : a->address > b->address;
+	}
+	return strcmp(a->function, b->function);
+}
+
+static int by_function(const void *x, const void *y)
+{
+	const struct frame *a = *(const struct frame *const *)x,
+			   *b = *(const struct frame *const *)y;
+	int c = compare_frames(a, b);
+	return c ? c : a < b ? -1 : 1;
+}
+
+static void number_frames(struct maker *k)
+{
+	size_t n = k->m->frames.n;
+	struct frame *f = k->m->frames.v;
+	const struct frame **sorted = ms_xrealloc(NULL, n, sizeof *sorted);
+	k->same = ms_xrealloc(NULL, n, sizeof *k->same);
+	for (size_t i = 0; i < n; i++)
+		sorted[i] = &f[i];
+	qsort(sorted, n, sizeof *sorted, by_function);
+	for (size_t i = 0; i < n; i++) {
+		bool again = i && compare_frames(sorted[i], sorted[i - 1]) == 0;
+		k->same[sorted[i] - f] =
+			again ? k->same[sorted[i - 1] - f] : (uint32_t)(sorted[i] - f);
+	}
+	free(sorted);
+}
+
+static size_t slot_of(const struct maker *k, uint32_t parent, uint32_t frame, uint32_t process)
+{
+	uint64_t h = ((uint64_t)parent << 32 | frame) * UINT64_C(0x9e3779b97f4a7c15) +
+		     process * UINT64_C(0xc2b2ae3d27d4eb4f);
+	h ^= h >> 29;
+	size_t i = (size_t)(h * UINT64_C(0xbf58476d1ce4e5b9)) & (k->slot_count - 1);
+	for (; k->slots[i] != NONE; i = (i + 1) & (k->slot_count - 1)) {
+		const struct branch *b = &k->b.v[k->slots[i]];
+		uint32_t bf = b->frame == NONE ? NONE : k->same[b->frame];
+		if (b->parent == parent && bf == frame && b->process == process)
+			break;
+	}
+	return i;
+}
+
+static void grow(struct maker *k)
+{
+	size_t n = k->slot_count ? k->slot_count * 2 : 1024;
+	k->slots = ms_xrealloc(k->slots, n, sizeof *k->slots);
+	memset(k->slots, 0xff, n * sizeof *k->slots);
+	k->slot_count = n;
+	for (uint32_t i = 1; i < k->b.n; i++) {
+		const struct branch *b = &k->b.v[i];
+		k->slots[slot_of(k, b->parent, b->frame == NONE ? NONE : k->same[b->frame],
+				 b->process)] = i;
+	}
+}
+
+/* The child of `parent` for that frame (or process), new or old. */
+static uint32_t child(struct maker *k, uint32_t parent, uint32_t frame, uint32_t process,
+		      struct pair v)
+{
+	if (k->b.n * 2 >= k->slot_count)
+		grow(k);
+	size_t i = slot_of(k, parent, frame == NONE ? NONE : k->same[frame], process);
+	if (k->slots[i] == NONE) {
+		k->slots[i] = (uint32_t)k->b.n;
+		*MS_PUSH(&k->b) = (struct branch){.parent = parent,
+						  .first_child = NONE,
+						  .next = NONE,
+						  .frame = frame,
+						  .process = process,
+						  .depth = k->b.v[parent].depth + 1};
+	}
+	struct branch *b = &k->b.v[k->slots[i]];
+	const struct frame *f = k->m->frames.v;
+	if (frame != NONE && f[b->frame].line != f[frame].line)
+		b->several = true;
+	b->sum = pair_add(b->sum, v);
+	return k->slots[i];
+}
+
+/* Nodes of a stack, innermost first, into `path`; returns how many. */
+static size_t walk(const struct model *m, const struct site *s, uint32_t *path)
+{
+	size_t n = 0;
+	for (uint32_t i = s->stack; i != NONE; i = m->nodes.v[i].parent)
+		path[n++] = m->nodes.v[i].frame;
+	return n;
+}
+
+static void add_site(struct maker *k, const struct site *s, struct pair v, bool up, uint32_t *path)
+{
+	uint32_t at = 0;
+	k->b.v[0].sum = pair_add(k->b.v[0].sum, v);
+	if (k->m->processes.n > 1)
+		at = child(k, at, NONE, s->process, v);
+	size_t n = walk(k->m, s, path);
+	if (!n)
+		at = child(k, at, NONE, NONE, v);
+	for (size_t i = 0; i < n; i++)
+		at = child(k, at, path[up ? i : n - 1 - i], NONE, v);
+	k->b.v[at].self = pair_add(k->b.v[at].self, v);
+}
+
+static const struct branch *sort_base; /* for qsort, which hands nothing through */
+
+static int smallest_first(const void *x, const void *y)
+{
+	uint32_t i = *(const uint32_t *)x, j = *(const uint32_t *)y;
+	const struct pair *a = &sort_base[i].sum, *b = &sort_base[j].sum;
+	if (a->a != b->a)
+		return a->a < b->a ? -1 : 1;
+	if (a->b != b->b)
+		return a->b < b->b ? -1 : 1;
+	return i < j ? 1 : -1;
+}
+
+/* Pushes every branch in front of its parent's children, smallest first. */
+static void link_children(struct maker *k)
+{
+	uint32_t *order = ms_xrealloc(NULL, k->b.n, sizeof *order);
+	for (uint32_t i = 0; i < k->b.n; i++)
+		order[i] = i;
+	sort_base = k->b.v;
+	qsort(order, k->b.n, sizeof *order, smallest_first);
+	for (size_t i = 0; i < k->b.n; i++) {
+		struct branch *b = &k->b.v[order[i]];
+		if (b->parent == NONE)
+			continue;
+		b->next = k->b.v[b->parent].first_child;
+		k->b.v[b->parent].first_child = order[i];
+	}
+	free(order);
+}
+
+struct tree tree_make(struct model *m, enum metric metric, bool up)
+{
+	struct maker k = {.m = m};
+	number_frames(&k);
+	*MS_PUSH(&k.b) = (struct branch){
+		.parent = NONE, .first_child = NONE, .next = NONE, .frame = NONE, .process = NONE};
+	uint32_t *path = ms_xrealloc(NULL, m->nodes.n, sizeof *path);
+	for (size_t i = 0; i < m->sites.n; i++) {
+		struct pair v = site_pair(&m->sites.v[i], metric);
+		if (v.a != UNKNOWN && v.a)
+			add_site(&k, &m->sites.v[i], v, up, path);
+	}
+	link_children(&k);
+	struct tree t = {.metric = metric, .up = up, .n = k.b.n};
+	t.v = ms_arena_alloc(&m->arena, k.b.n * sizeof *t.v);
+	memcpy(t.v, k.b.v, k.b.n * sizeof *t.v);
+	t.total = total_pair(m, metric);
+	t.hidden = hidden_pair(m, metric);
+	t.other.a = figure_sub(figure_sub(t.total.a, t.hidden.a), t.v[0].sum.a);
+	free(path);
+	free(k.same);
+	free(k.slots);
+	free(k.b.v);
+	return t;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT
+ * Sites merged into a call tree: from the program's entry down, or from the allocating function up.
+ */
+#ifndef REPORT_TREE_H
+#define REPORT_TREE_H
+
+#include "lists.h"
+
+/* Frames are the same when function and module are (address, where the function is not known). */
+struct branch {
+	uint32_t parent, first_child,
+		next;     /* indices of branches or NONE; children: largest first */
+	uint32_t frame;   /* index, or NONE: a process or a site without stack */
+	uint32_t process; /* when frame is NONE: index, or NONE */
+	uint32_t depth;
+	bool several;     /* frames of several lines were merged */
+	struct pair sum;  /* of all sites below and of its own */
+	struct pair self; /* of sites whose stack ends here */
+};
+
+struct tree {
+	enum metric metric;
+	bool up;
+	struct branch *v; /* v[0] is above all; a parent comes before its children */
+	size_t n;
+	struct pair total, hidden, other; /* total = v[0].sum + hidden + other */
+};
+
+/* In the model's arena. */
+struct tree tree_make(struct model *m, enum metric metric, bool up);
+
+#endif

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT
+ * Sentences about a recording that every format for people shows: who ran, what the figures are
+ * worth, why there are none.
+ */
+#include "words.h"
+
+#include "names.h"
+
+#include "libcommon/err.h"
+#include "libcommon/snapshot.h"
+#include "libcommon/units.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+const char *say_size(struct model *m, uint64_t bytes)
+{
+	char buf[MS_UNIT_BUF];
+	return bytes == UNKNOWN ? "n/a" : ms_arena_strdup(&m->arena, ms_format_size(buf, bytes));
+}
+
+const char *say_count(struct model *m, uint64_t n)
+{
+	char buf[MS_UNIT_BUF];
+	return n == UNKNOWN ? "n/a" : ms_arena_strdup(&m->arena, ms_format_count(buf, n));
+}
+
+const char *say_time(struct model *m, uint64_t ns)
+{
+	char buf[MS_UNIT_BUF];
+	return ns == UNKNOWN ? "n/a" : ms_arena_strdup(&m->arena, ms_format_duration(buf, ns));
+}
+
+const char *say_share(struct model *m, uint64_t a, uint64_t b)
+{
+	if (a == UNKNOWN || b == UNKNOWN || b == 0)
+		return "n/a";
+	double v = (double)a * 100 / (double)b;
+	return a == 0     ? "0 %"
+	       : v < 0.05 ? "<0.1 %"
+			  : ms_arena_printf(&m->arena, v < 9.95 ? "%.1f %%" : "%.0f %%", v);
+}
+
+const char *say_things(struct model *m, uint64_t n, const char *one, const char *many)
+{
+	return ms_arena_printf(&m->arena, "%s %s", say_count(m, n), n == 1 ? one : many);
+}
+
+const char *say_date(struct model *m, uint64_t ns, bool iso)
+{
+	time_t t = (time_t)(ns / 1000000000);
+	struct tm tm;
+	if (ns == UNKNOWN || !gmtime_r(&t, &tm))
+		return NULL;
+	char buf[64];
+	strftime(buf, sizeof buf, iso ? "%Y-%m-%dT%H:%M:%S" : "%Y-%m-%d %H:%M:%S UTC", &tm);
+	return iso ? ms_arena_printf(&m->arena, "%s.%09lluZ", buf,
+				     (unsigned long long)(ns % 1000000000))
+		   : ms_arena_strdup(&m->arena, buf);
+}
+
+const char *say_moment(struct model *m, const struct style *st)
+{
+	if (strcmp(m->at_label, "end") == 0)
+		return m->quality.growing ? "the end so far" : "the end";
+	if (strcmp(m->at_label, "peak") == 0 || strcmp(m->at_label, "start") == 0)
+		return ms_arena_printf(&m->arena, "the %s", m->at_label);
+	return name_clean(&m->arena, m->at_label, st->ascii);
+}
+
+size_t command_arguments(struct model *m, const struct process *p, const char ***out)
+{
+	struct {
+		const char **v;
+		size_t n, cap;
+	} a = {0};
+	struct ms_err err = {0};
+	sqlite3_stmt *st =
+		p->command ? ms_sql_prepare(m->db,
+					    "SELECT value FROM json_each(CASE WHEN json_valid(?1)"
+					    " THEN ?1 ELSE json_array(?1) END)",
+					    &err)
+			   : NULL;
+	if (st && sqlite3_bind_text(st, 1, p->command, -1, SQLITE_STATIC) == SQLITE_OK)
+		while (sqlite3_step(st) == SQLITE_ROW) {
+			const char *s = (const char *)sqlite3_column_text(st, 0);
+			*MS_PUSH(&a) = ms_arena_strdup(&m->arena, s ? s : "");
+		}
+	sqlite3_finalize(st);
+	if (!a.n)
+		*MS_PUSH(&a) = p->exe ? base_name(p->exe) : "unknown program";
+	*out = ms_arena_alloc(&m->arena, a.n * sizeof **out);
+	memcpy(*out, a.v, a.n * sizeof *a.v);
+	free(a.v);
+	return a.n;
+}
+
+static void add(struct words *w, const char *s)
+{
+	if (w->n < WORDS_MAX)
+		w->v[w->n++] = s;
+}
+
+#define SAY(...) ms_arena_printf(&m->arena, __VA_ARGS__)
+
+static const char *command_line(struct model *m, const struct process *p, const struct style *st)
+{
+	const char **v;
+	size_t n = command_arguments(m, p, &v), used = 0;
+	const char *line = base_name(v[0]);
+	for (size_t i = 1; i < n && used < 4096; i++, used += strlen(line))
+		line = SAY("%s %s", line, v[i]);
+	return name_clean(&m->arena, line, st->ascii);
+}
+
+static const char *how_it_ended(struct model *m, const struct process *p)
+{
+	if (p->exit_signal != UNKNOWN) {
+		const char *name = p->exit_signal < 65 ? sigabbrev_np((int)p->exit_signal) : NULL;
+		return name ? SAY("killed by SIG%s", name)
+			    : SAY("killed by signal %llu", (unsigned long long)p->exit_signal);
+	}
+	if (p->exit_status != UNKNOWN)
+		return SAY("exit %llu", (unsigned long long)p->exit_status);
+	if (p->end_reason && strcmp(p->end_reason, "exec") == 0)
+		return "became another program (exec)";
+	if (p->end_reason && strcmp(p->end_reason, "disk") == 0)
+		return "recording stopped: the disk was full";
+	if (p->end_reason && strcmp(p->end_reason, "stopped") == 0)
+		return "recording stopped before it ended";
+	return p->quality.growing ? "still running" : "how it ended is not known";
+}
+
+struct words words_who(struct model *m, const struct style *st)
+{
+	struct words w = {0};
+	const struct process *p = &m->processes.v[0];
+	add(&w, name_cut(&m->arena, command_line(m, p, st), st->full_names ? 4096 : 60, st->ascii));
+	const char *host = p->host ? name_clean(&m->arena, p->host, st->ascii) : NULL;
+	const char *pid = p->pid == UNKNOWN ? "" : SAY("pid %llu", (unsigned long long)p->pid);
+	if (m->processes.n > 1)
+		pid = SAY("%s and %s", pid,
+			  say_things(m, m->processes.n - 1, "more process", "more processes"));
+	add(&w, host ? SAY("%s on %s", pid, host) : pid);
+	const char *date = say_date(m, p->started_ns, false);
+	if (date)
+		add(&w, date);
+	if (p->duration_ns != UNKNOWN)
+		add(&w, SAY("ran %s", say_time(m, p->duration_ns)));
+	add(&w, how_it_ended(m, p));
+	return w;
+}
+
+static bool positive(uint64_t v)
+{
+	return v != UNKNOWN && v > 0;
+}
+
+/* What is wrong with stacks and frees; rarely anything. */
+static void quality_details(struct model *m, struct words *w)
+{
+	const struct quality *q = &m->quality;
+	if (positive(q->stacks_truncated))
+		add(w, SAY("%s whose callers were not found",
+			   say_things(m, q->stacks_truncated, "stack", "stacks")));
+	if (positive(q->stacks_not_taken))
+		add(w, SAY("%s not taken", say_things(m, q->stacks_not_taken, "stack", "stacks")));
+	if (positive(q->attached))
+		add(w, "attached in mid-run: what was allocated before is not in it");
+	if (positive(q->inferred_frees))
+		add(w, SAY("%s inferred", say_things(m, q->inferred_frees, "free", "frees")));
+	if (positive(q->unknown_frees))
+		add(w,
+		    SAY("%s of unknown blocks", say_things(m, q->unknown_frees, "free", "frees")));
+}
+
+struct words words_quality(struct model *m)
+{
+	struct words w = {0};
+	const struct quality *q = &m->quality;
+	add(&w, !q->complete ? "INCOMPLETE, see above"
+		: q->growing
+			? SAY("still being recorded, figures up to %s", say_time(m, m->duration_ns))
+			: "complete");
+	if (positive(q->sampled_bytes))
+		add(&w, SAY("sampled, one in %s on average: figures are estimates",
+			    say_size(m, q->sampled_bytes)));
+	else if (positive(q->events_lost))
+		add(&w, SAY("%s LOST", say_things(m, q->events_lost, "event", "events")));
+	else
+		add(&w, "every event");
+	if (q->stacks_cut != UNKNOWN)
+		add(&w, SAY("%s cut", say_things(m, q->stacks_cut, "stack", "stacks")));
+	quality_details(m, &w);
+	if (m->modules_without_symbols)
+		add(&w,
+		    SAY("%u of %s without symbols: ms-report --modules", m->modules_without_symbols,
+			say_things(m, m->modules_used, "module", "modules")));
+	return w;
+}
+
+const char *words_incomplete(struct model *m)
+{
+	const struct quality *q = &m->quality;
+	if (q->complete)
+		return NULL;
+	if (positive(q->damaged_bytes))
+		return SAY("%s in %s of the trace could not be read; what follows leaves out their "
+			   "events",
+			   say_things(m, q->damaged_bytes, "byte", "bytes"),
+			   say_things(m, q->damaged_places, "place", "places"));
+	return SAY(
+		"the trace has no end (the recorder was killed, or the copy was cut short); what "
+		"follows is right up to %s",
+		say_time(m, m->duration_ns));
+}
+
+const char *words_nothing(struct model *m, const struct style *st)
+{
+	const struct process *p = &m->processes.v[0];
+	const struct hidden *h = &m->hidden;
+	if (m->sites.n == 0 && h->filters && h->sites > 0)
+		return SAY("EVERYTHING IS HIDDEN BY FILTERS: %s with %s at the end, %s in all (%s)",
+			   say_things(m, h->sites, "site", "sites"), say_size(m, h->end.bytes),
+			   say_things(m, h->allocations, "allocation", "allocations"),
+			   name_clean(&m->arena, h->filters, st->ascii));
+	if (m->totals.allocations != 0 || m->sites.n)
+		return NULL;
+	const char *why = positive(m->quality.events_lost) ? "all its events were lost"
+			  : !m->quality.complete ? "the trace ends before the first allocation"
+			  : p->allocator && *p->allocator
+				  ? SAY("the program made no allocation that could be recorded "
+					"(allocator: %s)",
+					name_clean(&m->arena, p->allocator, st->ascii))
+				  : "the program made no allocation that could be recorded";
+	return SAY("NOTHING WAS RECORDED: %s", why);
+}
+
+const char *words_hidden(struct model *m, const struct style *st)
+{
+	const struct hidden *h = &m->hidden;
+	if (!h->filters)
+		return "nothing by filters";
+	const char *filters = name_clean(&m->arena, h->filters, st->ascii);
+	if (!h->sites)
+		return SAY("nothing, by %s", filters);
+	return SAY("%s with %s at %s, %s, by %s", say_things(m, h->sites, "site", "sites"),
+		   say_size(m, h->at.bytes), say_moment(m, st),
+		   say_things(m, h->allocations, "allocation", "allocations"), filters);
+}
