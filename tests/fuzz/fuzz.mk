@@ -1,0 +1,29 @@
+# A fuzz target is one file tests/fuzz/fuzz_NAME.c with LLVMFuzzerTestOneInput, and seeds in tests/fuzz/corpus/NAME/.
+# `make check` replays the corpus with gcc and no libFuzzer; `make fuzz` fuzzes each target with clang.
+FUZZ_SECONDS ?= 60
+FUZZ_NAMES := $(patsubst tests/fuzz/fuzz_%.c,%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
+FUZZ_REPLAY := $(FUZZ_NAMES:%=$(B)/tests/fuzz/fuzz_%)
+TEST_PROGRAMS += $(FUZZ_REPLAY)
+
+$(FUZZ_REPLAY): $(B)/tests/fuzz/fuzz_%: $(B)/tests/fuzz/fuzz_%.o $(B)/tests/fuzz/replay.o $(COMMON_LIB) $(FORMAT_LIB)
+	$(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(COMMON_LIB) $(FORMAT_LIB) $(LIBS_common)
+
+F := build/fuzz
+FUZZ_FLAGS := $(BASE) -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined
+FUZZ_LIB := $(FORMAT_SRC:%.c=$(F)/%.o) $(COMMON_SRC:%.c=$(F)/%.o)
+$(FUZZ_LIB) $(FUZZ_NAMES:%=$(F)/tests/fuzz/fuzz_%.o): $(F)/%.o: %.c $(B)/gen/schema_sql.h
+	@mkdir -p $(@D)
+	clang $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -I. -I$(B)/gen -MMD -MP -c -o $@ $<
+$(FUZZ_NAMES:%=$(F)/fuzz_%): $(F)/fuzz_%: $(F)/tests/fuzz/fuzz_%.o $(FUZZ_LIB)
+	clang $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ $(LIBS_common)
+
+fuzz: $(FUZZ_NAMES:%=$(F)/fuzz_%)
+	@for n in $(FUZZ_NAMES); do \
+		echo "fuzzing $$n for $(FUZZ_SECONDS) s"; mkdir -p $(F)/corpus/$$n; \
+		$(F)/fuzz_$$n -max_total_time=$(FUZZ_SECONDS) -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 \
+			-artifact_prefix=$(F)/$$n- $(F)/corpus/$$n tests/fuzz/corpus/$$n >$(F)/$$n.log 2>&1 || \
+			{ tail -n 40 $(F)/$$n.log; echo "FAILED: $$n, input in $(F)/$$n-*"; exit 1; }; \
+		grep number_of_executed_units $(F)/$$n.log; \
+	done; echo "fuzzed: $(FUZZ_NAMES)"
+.PHONY: fuzz
+-include $(shell find $(F) -name '*.d' 2>/dev/null)

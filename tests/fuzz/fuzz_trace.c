@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT
+ * Fuzzes the trace reader on a file in memory, and every decoder behind it. By the first byte,
+ * checksums are made to fit before, or the fuzzer would hardly get past them.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "fuzz.h"
+#include "format/address.h"
+#include "format/block.h"
+#include "format/record.h"
+#include "format/stacks.h"
+#include "format/trace.h"
+#include "libcommon/err.h"
+#include "libcommon/tracefile.h"
+
+#define LARGEST ((size_t)64 << 10)
+
+static struct ms_event_decoder events;
+static struct ms_address_decoder addresses;
+
+static void put32(uint8_t *p, uint32_t v)
+{
+	for (int i = 0; i < 4; i++)
+		p[i] = (uint8_t)(v >> 8 * i);
+}
+
+static void mend(uint8_t *data, size_t n)
+{
+	if (n < MS_FILE_HEADER_SIZE)
+		return;
+	put32(data + 44, ms_crc32c(0, data, 44));
+	for (size_t at = 48; (at = ms_block_scan(data, n, at)) + MS_BLOCK_HEADER_SIZE <= n;) {
+		uint8_t *h = data + at, *payload = h + MS_BLOCK_HEADER_SIZE;
+		size_t size = h[32] | (size_t)h[33] << 8, left = n - at - MS_BLOCK_HEADER_SIZE;
+		if (size > left)
+			size = left;
+		put32(h + 32, (uint32_t)size);
+		put32(h + 40, ms_crc32c(0, payload, size));
+		put32(h + 44, ms_crc32c(0, h, 44));
+		at += MS_BLOCK_HEADER_SIZE + size;
+	}
+}
+
+static void decode(const struct ms_block *b)
+{
+	struct ms_event ev;
+	struct ms_stacks_decoder stacks;
+	struct ms_frame frame;
+	struct ms_node node;
+	struct ms_record_reader r;
+	struct ms_record rec;
+	struct ms_field f;
+	if (b->type == MS_BLOCK_EVENTS) {
+		if (ms_event_decoder_init(&events, b->columns, b->column_count) != MS_FMT_OK)
+			return;
+		ms_address_decoder_begin(&addresses, &events, ms_block_column(b, MS_COL_ADDRESS));
+		while (ms_event_next(&events, &ev) == MS_FMT_OK)
+			ms_address_next(&addresses, &ev, 0, 0);
+	} else if (b->type == MS_BLOCK_STACKS) {
+		if (ms_stacks_decoder_init(&stacks, b->columns, b->column_count) != MS_FMT_OK)
+			return;
+		while (ms_stacks_next_frame(&stacks, &frame) == MS_FMT_OK)
+			;
+		while (ms_stacks_next_node(&stacks, &node) == MS_FMT_OK)
+			;
+	} else if (ms_block_column(b, MS_RECORDS_COLUMN)) {
+		const struct ms_column *c = ms_block_column(b, MS_RECORDS_COLUMN);
+		ms_record_reader_init(&r, c->data, c->size);
+		while (ms_record_next(&r, &rec) == MS_FMT_OK)
+			while (ms_record_field(&rec, &f) == MS_FMT_OK)
+				;
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+	static uint8_t copy[LARGEST];
+	struct ms_err err = {0};
+	struct ms_block b;
+	enum ms_trace_next r;
+	if (n < 1 || n - 1 > LARGEST)
+		return 0;
+	memcpy(copy, data + 1, n - 1);
+	if (data[0] & 1)
+		mend(copy, n - 1);
+	int fd = memfd_create("fuzz", MFD_CLOEXEC);
+	if (fd < 0 || pwrite(fd, copy, n - 1, 0) != (ssize_t)(n - 1))
+		abort();
+	struct ms_trace *t = ms_trace_open_fd(fd, "fuzz", NULL, 0, &err);
+	if (!t) {
+		if (!err.text[0])
+			abort();
+		close(fd);
+		return 0;
+	}
+	ms_address_decoder_init(&addresses);
+	uint64_t at = ms_trace_offset(t);
+	while ((r = ms_trace_next(t, 0, 0, &b, &err)) == MS_NEXT_BLOCK || r == MS_NEXT_DAMAGED) {
+		/* In order, nothing twice. */
+		if (b.offset < at || b.offset + b.bytes > ms_trace_offset(t) ||
+		    ms_trace_offset(t) > n - 1)
+			abort();
+		at = ms_trace_offset(t);
+		if (r == MS_NEXT_BLOCK)
+			decode(&b);
+	}
+	if (r != MS_NEXT_EOF || ms_trace_state(t) == MS_TRACE_GROWING)
+		abort();
+	ms_trace_close(t);
+	return 0;
+}
