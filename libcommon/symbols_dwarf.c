@@ -307,8 +307,14 @@ static struct ms_unit *unit_of(struct ms_dwarf *d, uint32_t index)
 
 static const struct ms_row *row_at(const struct ms_unit *u, uint64_t address)
 {
-	size_t i = FIND_LAST(u->rows, u->row_count, address, address);
-	return i && u->rows[i - 1].file != MS_ROW_END ? &u->rows[i - 1] : NULL;
+	for (size_t i = FIND_LAST(u->sequences, u->sequence_count, low, address);
+	     i && u->sequences[i - 1].reach > address; i--) {
+		const struct ms_sequence *s = &u->sequences[i - 1];
+		if (address < s->high)
+			return &u->rows[s->first +
+					FIND_LAST(&u->rows[s->first], s->n, address, address) - 1];
+	}
+	return NULL;
 }
 
 static const char *name_of(struct ms_dwarf *d, struct ms_unit *u, struct ms_unit_node *n)

@@ -62,9 +62,16 @@ struct ms_unit_base {
 
 struct ms_row {
 	uint64_t address;
-	uint32_t file, line, column; /* file ROW_END: a gap begins here */
+	uint32_t file, line, column;
 };
-#define MS_ROW_END UINT32_MAX
+
+/* Rows [first, first + n) of a unit: their addresses ascend and hold up to `high`. Sequences may
+ * overlap where the linker folded equal functions into one. */
+struct ms_sequence {
+	uint64_t low, high;
+	uint64_t reach; /* highest `high` of this and all earlier ones */
+	size_t first, n;
+};
 
 struct ms_unit_node {
 	uint64_t die;    /* offset in .debug_info */
@@ -93,10 +100,11 @@ struct ms_unit {
 	uint32_t language;
 	char *folder; /* DW_AT_comp_dir */
 	struct ms_row *rows;
+	struct ms_sequence *sequences;
 	struct ms_unit_node *nodes;
 	struct ms_segment *segments;
 	struct ms_source *sources;
-	size_t row_count, node_count, segment_count, source_count;
+	size_t sequence_count, node_count, segment_count, source_count;
 	uint32_t first_source; /* number of sources[0] */
 	size_t bytes;
 	uint64_t used; /* moment of last use */

@@ -20,14 +20,8 @@ struct rows {
 	size_t n, cap;
 };
 
-/* Rows [first, first + n) of one sequence, whose addresses ascend. */
-struct sequence {
-	uint64_t low;
-	size_t first, n;
-};
-
 struct sequences {
-	struct sequence *v;
+	struct ms_sequence *v;
 	size_t n, cap;
 };
 
@@ -69,48 +63,84 @@ static void read_sources(struct ms_unit *u, Dwarf_Debug dbg, Dwarf_Line_Context 
 	}
 }
 
-/* Closes the sequence that began at `first`: of no use when it does not ascend or its code was
- * removed. */
-static void end_sequence(struct rows *r, struct sequences *s, size_t first, bool ascends)
+/* True when `line` ends a sequence. libdwarf before 2022 also says so of rows that begin an
+ * epilogue. */
+static bool ends_sequence(Dwarf_Debug dbg, Dwarf_Line line)
 {
-	size_t n = r->n - first;
-	if (n < 2 || !ascends || !r->v[first].address || r->v[first].address >= UINT64_MAX - 1)
-		r->n = first;
-	else
-		*MS_PUSH(s) = (struct sequence){r->v[first].address, first, n};
+	Dwarf_Error e = NULL;
+	Dwarf_Bool end = 0, prologue = 0, epilogue = 0;
+	Dwarf_Unsigned isa = 0, discriminator = 0;
+	if (!ms_dwarf_ok(dbg, dwarf_lineendsequence(line, &end, &e), &e) || !end)
+		return false;
+	return !ms_dwarf_ok(
+		       dbg,
+		       dwarf_prologue_end_etc(line, &prologue, &epilogue, &isa, &discriminator, &e),
+		       &e) ||
+	       !epilogue;
 }
 
-static bool read_row(Dwarf_Debug dbg, Dwarf_Line line, struct ms_row *row)
+static bool read_row(Dwarf_Debug dbg, Dwarf_Line line, struct ms_row *row, bool *end)
 {
 	Dwarf_Error e = NULL;
 	Dwarf_Addr address = 0;
 	Dwarf_Unsigned number = 0, file = 0, column = 0;
-	Dwarf_Bool end = 0;
-	if (!ms_dwarf_ok(dbg, dwarf_lineaddr(line, &address, &e), &e) ||
-	    !ms_dwarf_ok(dbg, dwarf_lineendsequence(line, &end, &e), &e))
+	if (!ms_dwarf_ok(dbg, dwarf_lineaddr(line, &address, &e), &e))
 		return false;
 	if (!ms_dwarf_ok(dbg, dwarf_lineno(line, &number, &e), &e) ||
 	    !ms_dwarf_ok(dbg, dwarf_line_srcfileno(line, &file, &e), &e))
 		number = file = 0;
 	if (!ms_dwarf_ok(dbg, dwarf_lineoff_b(line, &column, &e), &e))
 		column = 0;
-	*row = (struct ms_row){address, end || file >= MS_ROW_END ? MS_ROW_END : (uint32_t)file,
-			       (uint32_t)number, (uint32_t)column};
+	*row = (struct ms_row){address, (uint32_t)file, (uint32_t)number, (uint32_t)column};
+	*end = ends_sequence(dbg, line);
 	return true;
 }
 
 /* Appends a row; of several at one address the last counts, as no instruction lies before it. */
 static void push_row(struct rows *r, size_t first, const struct ms_row *row)
 {
-	if (r->n > first && r->v[r->n - 1].address == row->address && row->file != MS_ROW_END)
+	if (r->n > first && r->v[r->n - 1].address == row->address)
 		r->v[r->n - 1] = *row;
 	else
 		*MS_PUSH(r) = *row;
 }
 
+/* Closes the sequence that began at `first`: of no use when its code was removed. */
+static void end_sequence(struct rows *r, struct sequences *s, size_t first, uint64_t high,
+			 bool ascends)
+{
+	size_t n = r->n - first;
+	uint64_t low = n ? r->v[first].address : 0;
+	if (low && low < high && high < UINT64_MAX - 1 && ascends)
+		*MS_PUSH(s) = (struct ms_sequence){low, high, 0, first, n};
+	else
+		r->n = first;
+}
+
+static void collect_rows(Dwarf_Debug dbg, Dwarf_Line *lines, Dwarf_Signed n, struct rows *r,
+			 struct sequences *s)
+{
+	size_t first = 0;
+	bool ascends = true, end;
+	for (Dwarf_Signed i = 0; i < n; i++) {
+		struct ms_row row;
+		if (!read_row(dbg, lines[i], &row, &end))
+			continue;
+		ascends &= r->n == first || row.address >= r->v[r->n - 1].address;
+		if (end) {
+			end_sequence(r, s, first, row.address, ascends);
+			first = r->n;
+			ascends = true;
+		} else {
+			push_row(r, first, &row);
+		}
+	}
+	r->n = first; /* what no end closed */
+}
+
 static int by_low(const void *a, const void *b)
 {
-	const struct sequence *x = a, *y = b;
+	const struct ms_sequence *x = a, *y = b;
 	if (x->low != y->low)
 		return x->low < y->low ? -1 : 1;
 	return x->first < y->first ? -1 : x->first > y->first;
@@ -118,32 +148,18 @@ static int by_low(const void *a, const void *b)
 
 static void keep_rows(struct ms_unit *u, const struct rows *r, struct sequences *s)
 {
+	if (!s->n)
+		return;
 	qsort(s->v, s->n, sizeof *s->v, by_low);
+	for (size_t i = 0; i < s->n; i++)
+		s->v[i].reach =
+			i && s->v[i - 1].reach > s->v[i].high ? s->v[i - 1].reach : s->v[i].high;
 	u->rows = ms_arena_alloc(&u->arena, r->n * sizeof *u->rows);
-	for (size_t i = 0; i < s->n; i++) {
-		memcpy(u->rows + u->row_count, r->v + s->v[i].first, s->v[i].n * sizeof *u->rows);
-		u->row_count += s->v[i].n;
-	}
-}
-
-static void collect_rows(Dwarf_Debug dbg, Dwarf_Line *lines, Dwarf_Signed n, struct rows *r,
-			 struct sequences *s)
-{
-	size_t first = 0;
-	bool ascends = true;
-	for (Dwarf_Signed i = 0; i < n; i++) {
-		struct ms_row row;
-		if (!read_row(dbg, lines[i], &row))
-			continue;
-		ascends &= r->n == first || row.address >= r->v[r->n - 1].address;
-		push_row(r, first, &row);
-		if (row.file == MS_ROW_END) {
-			end_sequence(r, s, first, ascends);
-			first = r->n;
-			ascends = true;
-		}
-	}
-	r->n = first; /* what no end row closed */
+	memcpy(u->rows, r->v, r->n * sizeof *u->rows);
+	u->sequence_count = s->n;
+	u->sequences = ms_arena_alloc(&u->arena, s->n * sizeof *s->v);
+	memcpy(u->sequences, s->v, s->n * sizeof *s->v);
+	u->bytes += r->n * sizeof *u->rows + s->n * sizeof *s->v;
 }
 
 static void read_lines(struct ms_unit *u, Dwarf_Debug dbg, Dwarf_Die die)
@@ -162,10 +178,8 @@ static void read_lines(struct ms_unit *u, Dwarf_Debug dbg, Dwarf_Die die)
 	if (tables == 1 &&
 	    ms_dwarf_ok(dbg, dwarf_srclines_from_linecontext(context, &lines, &n, &e), &e)) {
 		collect_rows(dbg, lines, n, &rows, &sequences);
-		if (sequences.n)
-			keep_rows(u, &rows, &sequences);
+		keep_rows(u, &rows, &sequences);
 	}
-	u->bytes += u->row_count * sizeof *u->rows;
 	dwarf_srclines_dealloc_b(context);
 	free(rows.v);
 	free(sequences.v);

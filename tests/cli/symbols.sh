@@ -49,6 +49,7 @@ for flags in "-O0 -g" "-O2 -g" "-O2 -g -gdwarf-3" "-O2 -g -gdwarf-4 -no-pie" "-O
 	# shellcheck disable=SC2086
 	gcc $flags -o c symbols-sample.c
 	compare c 10 0
+	[ "$(uname -m)" != x86_64 ] || grep -q 'symbols-sample.c:999$' have || fail "$flags: the epilogue has no line"
 done
 for flags in "-O0 -g" "-O2 -g" "-O2 -g -gdwarf-4 -gz"; do
 	# shellcheck disable=SC2086
