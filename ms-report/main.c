@@ -19,6 +19,7 @@
 
 #include <langinfo.h>
 #include <locale.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -206,6 +207,8 @@ int main(int argc, char **argv)
 		out_free(&o);
 		return rc == 0 ? 0 : fail(&err);
 	}
+	/* A reader that went away is an error like any other. */
+	signal(SIGPIPE, SIG_IGN);
 	ms_cleanup_on_signals();
 	return report(&opt);
 }
