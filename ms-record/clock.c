@@ -53,11 +53,15 @@ bool clock_tsc_usable(void)
 
 uint64_t clock_tsc_hz(void)
 {
+	static uint64_t hz;
+	if (hz)
+		return hz;
 	uint64_t ns = clock_mono(), stamp = __rdtsc(), then;
 	do
 		then = clock_mono();
 	while (then - ns < 2000000);
-	return (uint64_t)((double)(__rdtsc() - stamp) * 1e9 / (double)(then - ns));
+	hz = (uint64_t)((double)(__rdtsc() - stamp) * 1e9 / (double)(then - ns));
+	return hz;
 }
 
 uint64_t clock_stamp(const struct clock *c)

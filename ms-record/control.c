@@ -63,6 +63,7 @@ int control_start(struct control *c, const struct options *o, struct ms_err *err
 	if (take_signals(c, err) || hello_listen(c, err))
 		return -1;
 	c->launch.socket = c->socket_name;
+	clock_tsc_hz(); /* measured before the command waits for it */
 	if (launch_fork(&c->launch, o, err))
 		return -1;
 	c->first = files_open(&c->files, o, c->launch.program, c->launch.pid, err);

@@ -209,6 +209,9 @@ static struct item *add(struct session *s, struct reader *r, uint64_t stamp, boo
 		s->stats.violations++;
 	}
 	size_t i = r->count++;
+	/* At one stamp a thread's own order stands. */
+	if (i > r->first && r->items[i - 1].key >> 1 == stamp && r->items[i - 1].key > key)
+		key = r->items[i - 1].key;
 	while (i > r->first && r->items[i - 1].key > key) {
 		r->items[i] = r->items[i - 1];
 		i--;

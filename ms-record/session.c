@@ -69,10 +69,8 @@ static int map_memory(struct session *s, struct ms_err *err)
 
 static void fill_header(struct session *s)
 {
-	static uint64_t hz;
 	bool tsc = clock_tsc_usable();
-	if (tsc && !hz)
-		hz = clock_tsc_hz();
+	uint64_t hz = tsc ? clock_tsc_hz() : 0;
 	struct mg_session *m = s->mem;
 	m->magic = MG_MAGIC;
 	m->version = MG_LAYOUT_VERSION;

@@ -22,7 +22,7 @@
 
 struct options;
 
-#define SESSION_MODULES 4096u
+#define SESSION_MODULES 1024u
 #define SESSION_RINGS 1024u
 
 /* ---- per ring ---- */

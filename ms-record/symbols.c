@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -67,7 +68,7 @@ void control_symbols(struct control *c)
 	char *snap = launch_beside("ms-snap");
 	c->no_snap = !snap;
 	for (size_t i = 0; snap && i < c->images.n && !c->skip_symbols; i++) {
-		const struct image *m = &c->images.v[i];
+		struct image *m = &c->images.v[i];
 		if (!m->kept || m->error || !m->stats.events)
 			continue;
 		pid_t pid = fork();
@@ -75,6 +76,9 @@ void control_symbols(struct control *c)
 			child(c, snap, m->file);
 		if (pid > 0 && wait_for(c, pid))
 			c->symbols_failed++;
+		struct stat st;
+		if (!stat(m->file, &st))
+			m->bytes = (uint64_t)st.st_size;
 	}
 	free(snap);
 }
