@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "hide.h"
@@ -88,7 +89,7 @@ static int work(const struct options *o, struct ms_err *err)
 		remark(o,
 		       "'%s' is incomplete: the result holds what could be read "
 		       "(--allow-partial makes that status 0)",
-		       o->input);
+		       strcmp(o->input, "-") == 0 ? "standard input" : o->input);
 		rc = 2;
 	}
 	sqlite3_close(db);

@@ -47,6 +47,24 @@ cp in/good.db in/scratched.db
 for page in 2 3 4 5 6 7 8; do
 	printf 'scratch scratch scratch' | dd of=in/scratched.db bs=4096 seek=$page conv=notrunc status=none
 done
+trace=$SRC/tests/golden/v1/full.trace
+head -c 30 "$trace" >in/short.trace
+{ head -c 20 "$trace" && printf x && tail -c +22 "$trace"; } >in/flipped.trace
+# Version 2.0 with a right checksum (CRC-32C of the first 44 bytes)
+python3 - "$trace" >in/newer.trace <<'END'
+import struct
+import sys
+with open(sys.argv[1], "rb") as f:
+    data = bytearray(f.read())
+data[8] = 2
+crc = 0xffffffff
+for byte in data[:44]:
+    crc ^= byte
+    for _ in range(8):
+        crc = crc >> 1 ^ (0x82f63b78 if crc & 1 else 0)
+data[44:48] = struct.pack("<I", crc ^ 0xffffffff)
+sys.stdout.buffer.write(data)
+END
 mkdir in/folder
 mkfifo in/fifo
 
@@ -56,7 +74,10 @@ in/text/below|Not a directory
 in/empty|empty
 in/text|neither a MemScope trace nor a snapshot|not a MemScope trace
 in/zeroes|neither a MemScope trace nor a snapshot|not a MemScope trace
-in/folder|no trace|.
+in/folder|no trace
+in/short.trace|cut inside the file header
+in/flipped.trace|damaged file header
+in/newer.trace|newer
 in/other.db|not a MemScope'
 snapshots='in/newer.db|newer MemScope
 in/extra.db|not that of a MemScope snapshot
@@ -110,6 +131,22 @@ for tool in ms-snap ms-filter ms-report; do
 		[ -s stdout ] || { echo "$what: says nothing"; failures=$((failures + 1)); }
 		[ ! -s err ] || { echo "$what: says something on standard error"; failures=$((failures + 1)); }
 	done
+done
+
+# ---- a trace that was cut: everything up to there, status 2, and 0 on demand ----
+head -c 1000 "$trace" >in/cut.trace
+for tool in ms-snap ms-filter ms-report; do
+	[ -x "$BIN/$tool" ] || continue
+	# options, status, lines on standard error (a remark is allowed with --allow-partial)
+	while IFS='|' read -r options status lines; do
+		what="$tool $options in/cut.trace"
+		# shellcheck disable=SC2086
+		"$BIN/$tool" $options in/cut.trace >stdout 2>err
+		rc=$?
+		[ "$rc" = "$status" ] && [ -s stdout ] && [[ $(wc -l <err) =~ ^[$lines]$ ]] && continue
+		echo "$what: status $rc, $(wc -c <stdout) bytes, $(wc -l <err) lines on standard error"
+		failures=$((failures + 1))
+	done <<<$'|2|1\n--allow-partial|0|01\n-q|2|0'
 done
 
 # ---- outputs ----
