@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT
+ * The freestanding core of the guest: its state, and what its files offer each other and a dress.
+ *
+ * The core is the unwinder (unwind.c), the rules that it steps by (rules.c, eh_frame.c), the
+ * writer's side of a ring (ring.c), the threads' places (thread.c) and what a hook does (hooks.c).
+ * It calls nothing outside itself but the two functions of `struct mg_dress`. A dress (preload.c)
+ * maps memory, fills `mg` once, and calls the hooks. Nothing here changes errno, allocates, prints,
+ * exits, or takes a lock that somebody waits for.
+ */
+#ifndef MG_CORE_H
+#define MG_CORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "layout.h"
+
+#define MG_LIKELY(x) __builtin_expect(!!(x), 1)
+#define MG_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define MG_INLINE static inline __attribute__((always_inline))
+
+#define MG_FRAMES_MAX 16384u   /* frames of one stack that are followed, when memory allows */
+#define MG_FRAMES_SHORT 512u   /* and when the last stack was deeper than that */
+#define MG_FRAMES_RECORD 1024u /* frames in one record */
+#define MG_COPY_MAX 65536u     /* bytes of a stack copy */
+#define MG_COPIES_A_SECOND 1000u
+
+/* ---- rules (rules.c, eh_frame.c) ----------------------------------------------------------- */
+
+/* How to step from a frame to its caller, in one word:
+ *   0-3 type | 4-5 where the caller's rbp is | 6-7 whether this frame's rbp matters | 8-23 rbp's
+ * offset | 24-31 check | 32-63 CFA's offset 0 is no rule. */
+enum mg_rule_type {
+	MG_RULE_RSP = 1,     /* CFA = rsp + offset */
+	MG_RULE_RBP = 2,     /* CFA = rbp + offset */
+	MG_RULE_DEREF = 3,   /* CFA = *(rbp + offset): a realigned stack */
+	MG_RULE_SIGNAL = 4,  /* the kernel's signal frame; its layout is ABI */
+	MG_RULE_END = 5,     /* the root: no return address */
+	MG_RULE_NONE = 6,    /* a known module says nothing about this ip */
+	MG_RULE_COMPLEX = 7, /* true, but not one of ours: ms-record unwinds a copy */
+	MG_RULE_UNKNOWN = 8, /* no module here (code made at run time); never kept */
+};
+enum mg_rule_bp { MG_BP_SAME = 0, MG_BP_AT_CFA = 1, MG_BP_AT_BP = 2 };
+enum mg_rule_need { MG_NEED_INHERIT = 0, MG_NEED_YES = 1, MG_NEED_NO = 2 };
+
+#define MG_RULE_TYPE(r) ((uint32_t)(r)&15)
+#define MG_RULE_BP(r) ((uint32_t)(r) >> 4 & 3)
+#define MG_RULE_NEED(r) ((uint32_t)(r) >> 6 & 3)
+#define MG_RULE_BP_OFFSET(r) ((int64_t)(int16_t)((r) >> 8))
+#define MG_RULE_CFA_OFFSET(r) ((int64_t)(r) >> 32)
+
+/* The memory of one module that may be read for its .eh_frame. */
+struct mg_image {
+	uint64_t start, end; /* the module */
+	uint64_t low,
+		high; /* the mapped segment that holds .eh_frame_hdr; [low, high) is readable */
+	uint64_t hdr; /* 0 = none */
+};
+
+/* The rule for `ip` (MG_EXACT_IP set: an interrupted instruction) of a module, by its .eh_frame.
+ * Every read lies in [low, high). */
+uint64_t mg_eh_frame_rule(const struct mg_image *image, uint64_t ip);
+
+struct mg_rule_slot {
+	uint64_t key; /* 0 = empty */
+	uint64_t rule;
+};
+struct mg_rule_table {
+	struct mg_rule_slot *slots;
+	uint32_t shift; /* 64 - log2(slots) */
+	uint32_t used;
+};
+#define MG_RULE_KEY(ip, epoch) ((ip) | (uint64_t)((epoch)&0xffff) << 47)
+#define MG_RULE_HASH(key) ((key)*UINT64_C(0x9e3779b97f4a7c15))
+#define MG_RULE_CHECK(hash, epoch) ((((hash) >> 30) + ((epoch) >> 16)) & 0xff)
+#define MG_RULE_TABLES 4u
+#define MG_RULE_BITS_FIRST 12u
+#define MG_RULE_BITS_STEP 2u
+#define MG_RULE_PROBES 16u
+/* Bytes of all tables together. */
+#define MG_RULE_BYTES ((size_t)16 << 12 | (size_t)16 << 14 | (size_t)16 << 16 | (size_t)16 << 18)
+
+/* Lays the tables into zeroed memory of MG_RULE_BYTES bytes. */
+void mg_rules_init(void *memory);
+/* The rule, not from the table and not kept: for verification. */
+uint64_t mg_rule_derive(uint64_t ip);
+uint64_t mg_rule_miss(uint64_t ip, uint32_t epoch);
+
+/* ---- threads ------------------------------------------------------------------------------- */
+
+struct mg_slot {
+	uint64_t address, value;
+};
+
+/* A frame found by stepping, innermost first. */
+struct mg_step {
+	uint64_t ip, slot, bp;        /* slot: where ip was read, which is the frame's sp - 8 */
+	uint64_t bp_slot, bp_value;   /* where bp was read, 0 = handed on */
+	uint64_t cfa_slot, cfa_value; /* where the frame's sp was read, 0 = computed */
+	uint64_t rule;
+};
+
+/* One writer: a thread's place, with a ring of its own. Index = index of the ring. */
+struct mg_writer {
+	uint64_t busy; /* frame address of the hook that runs, 0 = none */
+	struct mg_ring *ring;
+	unsigned char *window;
+	uint64_t last; /* the last stamp taken */
+
+	/* The ring: see ring.c. */
+	uint64_t head, tail;
+	uint64_t lap, lap_before; /* values of head where this lap and the one before began */
+	uint64_t offset, mark;
+	uint64_t size;
+	uint64_t stuck_tail; /* the tail at which waiting was given up, ~0 = none */
+
+	/* The previous stack, outermost first: see unwind.c. */
+	uint32_t frames, keep;
+	uint32_t epoch, epoch_sent;
+	uint32_t capacity, limit;
+	uint32_t tries;      /* events since the limit was cut */
+	uint32_t root_flags; /* MG_F_TRUNCATED or 0 */
+	bool keepable;       /* the stack being taken may be compared with later */
+	bool holding; /* a stamp of realloc is taken and not yet published: `pending` stays */
+	uint64_t *ip, *slot, *bp;
+	uint32_t *checks_to; /* entries of `checks` up to and with this frame */
+	uint8_t *need;
+	struct mg_slot *checks;
+	struct mg_step *steps;
+
+	struct mg_writer *nested; /* for a signal handler that interrupts a hook of this thread */
+	uint32_t tid, flags;      /* MG_F_SIGNAL for a nested writer */
+	uint64_t copy_second;
+	uint32_t copies;
+	uint32_t index;
+};
+
+/* Bytes of a writer with room for `frames` frames. */
+size_t mg_writer_bytes(uint32_t frames);
+
+/* ---- the process --------------------------------------------------------------------------- */
+
+/* On a page that the kernel wipes in a fork's child: there `on` is 0, so the child records nothing.
+ */
+struct mg_gate {
+	uint32_t on;
+	uint32_t counted; /* nothing more to count while shut */
+};
+
+/* What the core needs from its dress. Neither may allocate, lock or block. */
+struct mg_dress {
+	/* The module that holds `ip`; false = none is known. */
+	bool (*find_image)(uint64_t ip, struct mg_image *image);
+	/* This thread's tid. */
+	uint32_t (*tid)(void);
+};
+
+struct mg_core {
+	struct mg_session *session;
+	struct mg_module *modules;
+	struct mg_ring *rings;
+	unsigned char *data;
+	unsigned char *writers; /* memory of the writers */
+	size_t writer_bytes;
+	uint32_t writer_count;
+	uint32_t frames; /* of each writer */
+	uint32_t ring_hint;
+	uint32_t closing; /* dlclose calls under way */
+	uint64_t main_tp, main_low, main_high, stack_bytes;
+	struct mg_rule_table tables[MG_RULE_TABLES];
+	struct mg_rule_table *table;
+	uint64_t rule_overflow;
+	uint64_t early; /* calls before the guest was ready */
+	struct mg_dress dress;
+};
+extern struct mg_core mg __attribute__((visibility("hidden")));
+extern struct mg_gate *mg_gate __attribute__((visibility("hidden")));
+extern struct mg_gate mg_closed_gate __attribute__((visibility("hidden")));
+
+/* A hook's caller: a pointer to its frame {saved rbp, return address}. */
+#define MG_FRAME ((const uint64_t *)__builtin_frame_address(0))
+
+/* Where this thread's writer is kept: 0 = none yet; odd = 2 x events + 1 of a thread that found no
+ * ring. A dress without thread-local storage of its own defines MG_SELF. */
+#ifndef MG_SELF
+extern __thread uintptr_t mg_self __attribute__((tls_model("initial-exec"), visibility("hidden")));
+#define MG_SELF (&mg_self)
+#endif
+
+/* The rare ways into a hook: no writer yet, or busy, or another epoch. The writer, marked busy, or
+ * NULL: record nothing. */
+struct mg_writer *mg_enter_slow(struct mg_writer *t, const uint64_t *frame);
+/* The gate is shut: counts a forked child once, and calls before the guest was ready. */
+void mg_shut(void);
+/* Leaves a hook. */
+MG_INLINE void mg_leave(struct mg_writer *t)
+{
+	__atomic_store_n(&t->busy, 0, __ATOMIC_RELEASE);
+}
+
+/* ---- unwinding (unwind.c) ------------------------------------------------------------------ */
+
+/* Takes the stack of the hook with this frame. Afterwards ip[0..frames) is the stack, of which the
+ * first `keep` frames are those of the previous one. False = it has to be sent as a copy. */
+bool mg_unwind(struct mg_writer *t, const uint64_t *frame);
+/* Forgets the previous stack: the next one is sent whole. */
+MG_INLINE void mg_forget(struct mg_writer *t)
+{
+	t->frames = 0;
+}
+
+/* ---- records (ring.c) ---------------------------------------------------------------------- */
+
+/* Room for a record of `words` words, or NULL: it has to be dropped. May wait. */
+uint64_t *mg_room_slow(struct mg_writer *t, uint32_t words);
+void mg_lost(struct mg_writer *t, uint64_t stamp);
+void mg_ring_attach(struct mg_writer *t);
+
+MG_INLINE uint64_t *mg_room(struct mg_writer *t, uint32_t words)
+{
+	if (MG_LIKELY(t->offset + words * 8 <= t->mark))
+		return (uint64_t *)(void *)(t->window + t->offset);
+	return mg_room_slow(t, words);
+}
+
+/* R4: the record that was written at the last mg_room becomes visible. A child made by a fork
+ * inside the hook stops here. */
+MG_INLINE void mg_publish(struct mg_writer *t, uint32_t words)
+{
+	t->offset += words * 8;
+	t->head += words * 8;
+	if (MG_LIKELY(__atomic_load_n(&mg_gate->on, __ATOMIC_RELAXED)))
+		__atomic_store_n(&t->ring->head, t->head, __ATOMIC_RELEASE);
+}
+
+MG_INLINE uint64_t mg_tsc(void)
+{
+	uint32_t low, high;
+	__asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+	return (uint64_t)high << 32 | low;
+}
+
+/* R5: from here until mg_stamped, ms-record merges nothing younger than the stamps that this thread
+ * may still publish. The bound is the stamp after this thread's last one: older than a time read
+ * here, and saves reading one. */
+MG_INLINE void mg_stamping(struct mg_writer *t)
+{
+	__atomic_store_n(&t->ring->pending, t->last + 1, __ATOMIC_RELEASE);
+	__asm__ volatile("" ::: "memory");
+}
+MG_INLINE uint64_t mg_stamp(struct mg_writer *t)
+{
+	uint64_t now = MG_LIKELY(mg.session->clock == MG_CLOCK_TSC)
+			       ? mg_tsc()
+			       : __atomic_fetch_add(&mg.session->sequence, 1, __ATOMIC_SEQ_CST);
+	t->last = now;
+	return now;
+}
+MG_INLINE void mg_stamped(struct mg_writer *t)
+{
+	if (MG_LIKELY(__atomic_load_n(&mg_gate->on, __ATOMIC_RELAXED)))
+		__atomic_store_n(&t->ring->pending, 0, __ATOMIC_RELEASE);
+}
+
+MG_INLINE uint64_t mg_word0(uint32_t kind, uint32_t flags, uint32_t count, uint32_t keep)
+{
+	return kind | flags << 8 | count << 16 | (uint64_t)keep << 32;
+}
+
+/* ---- hooks (hooks.c): each is called by an entry point with the frame of that ---------------- */
+
+void mg_on_alloc(const uint64_t *frame, const void *block, uint64_t size);
+void mg_on_failed(const uint64_t *frame, uint64_t size);
+void mg_on_free(const uint64_t *frame, const void *block);
+/* realloc of a block: begin before the real call, then exactly one of the ends. `t` may be NULL. */
+struct mg_writer *mg_realloc_begin(const uint64_t *frame, uint64_t *before);
+void mg_realloc_end(struct mg_writer *t, const uint64_t *frame, uint64_t before, const void *old,
+		    const void *block, uint64_t size);
+void mg_on_mark(const uint64_t *frame, const char *name);
+void mg_on_user_alloc(const uint64_t *frame, const void *block, uint64_t size);
+void mg_on_user_free(const uint64_t *frame, const void *block);
+
+/* ---- system calls --------------------------------------------------------------------------- */
+
+MG_INLINE long mg_syscall(long nr, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e,
+			  uint64_t f)
+{
+	register uint64_t r10 __asm__("r10") = d;
+	register uint64_t r8 __asm__("r8") = e;
+	register uint64_t r9 __asm__("r9") = f;
+	long r;
+	__asm__ volatile("syscall"
+			 : "=a"(r)
+			 : "0"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+			 : "rcx", "r11", "memory");
+	return r;
+}
+
+#endif

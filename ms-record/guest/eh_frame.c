@@ -1,0 +1,525 @@
+/* SPDX-License-Identifier: MIT
+ * Reads one unwinding rule from a module's .eh_frame_hdr and .eh_frame.
+ *
+ * A cursor knows the readable segment; a read outside it gives 0 and marks the cursor bad, and a
+ * bad cursor makes the rule "complex", which costs time but is never wrong. Of the DWARF state only
+ * three columns are kept: the CFA, rbp and the return address.
+ */
+#include "core.h"
+
+enum { DW_OMIT = 0xff, DW_PCREL = 0x10, DW_DATAREL = 0x30, DW_INDIRECT = 0x80 };
+enum { REG_BP = 6, REG_SP = 7, REG_RA = 16 };
+enum column { SAME, AT_CFA, EXPRESSION, UNDEFINED, OTHER };
+
+struct cursor {
+	uint64_t at, end;
+	uint64_t low, high; /* the segment */
+	bool bad;
+};
+
+struct state {
+	uint64_t cfa_reg;
+	int64_t cfa_offset;
+	uint64_t cfa_expr, cfa_expr_end; /* 0 = no expression */
+	enum column bp, ra;
+	int64_t bp_offset, ra_offset;
+	uint64_t bp_expr, bp_expr_end;
+};
+
+struct fde {
+	struct cursor cie_code, code;
+	uint64_t start, size;
+	uint64_t code_align;
+	int64_t data_align;
+	uint8_t encoding;
+	bool signal;
+};
+
+/* A cursor over [at, end) of the segment of `c`; bad when that is not inside. */
+static struct cursor part(const struct cursor *c, uint64_t at, uint64_t end)
+{
+	bool ok = at >= c->low && end <= c->high && at <= end;
+	return (struct cursor){.at = at, .end = end, .low = c->low, .high = c->high, .bad = !ok};
+}
+
+static uint64_t bytes(struct cursor *c, unsigned n)
+{
+	if (c->bad || c->end - c->at < n) {
+		c->bad = true;
+		c->at = c->end;
+		return 0;
+	}
+	uint64_t v = 0;
+	for (unsigned i = 0; i < n; i++)
+		v |= (uint64_t) * (const uint8_t *)(c->at + i) << (8 * i);
+	c->at += n;
+	return v;
+}
+
+static int64_t bytes_signed(struct cursor *c, unsigned n)
+{
+	unsigned shift = 64 - 8 * n;
+	return (int64_t)(bytes(c, n) << shift) >> shift;
+}
+
+static uint64_t uleb(struct cursor *c)
+{
+	uint64_t v = 0;
+	for (unsigned shift = 0; shift < 70; shift += 7) {
+		uint64_t b = bytes(c, 1);
+		if (shift < 64)
+			v |= (b & 127) << shift;
+		if (!(b & 128))
+			return v;
+	}
+	c->bad = true;
+	return 0;
+}
+
+static int64_t sleb(struct cursor *c)
+{
+	uint64_t v = 0;
+	for (unsigned shift = 0; shift < 70; shift += 7) {
+		uint64_t b = bytes(c, 1);
+		if (shift < 64)
+			v |= (b & 127) << shift;
+		if (!(b & 128)) {
+			if (shift < 57 && b & 64)
+				v |= ~UINT64_C(0) << (shift + 7);
+			return (int64_t)v;
+		}
+	}
+	c->bad = true;
+	return 0;
+}
+
+static void skip(struct cursor *c, uint64_t n)
+{
+	if (c->bad || c->end - c->at < n)
+		c->bad = true;
+	else
+		c->at += n;
+}
+
+/* A pointer in one of the DW_EH_PE_ encodings. */
+static uint64_t pointer(struct cursor *c, uint8_t encoding, uint64_t datarel)
+{
+	if (encoding == DW_OMIT)
+		return 0;
+	uint64_t from = c->at, v = 0;
+	switch (encoding & 15) {
+	case 0:
+	case 4:
+	case 12:
+		v = bytes(c, 8);
+		break;
+	case 1:
+		v = uleb(c);
+		break;
+	case 2:
+		v = bytes(c, 2);
+		break;
+	case 3:
+		v = bytes(c, 4);
+		break;
+	case 9:
+		v = (uint64_t)sleb(c);
+		break;
+	case 10:
+		v = (uint64_t)bytes_signed(c, 2);
+		break;
+	case 11:
+		v = (uint64_t)bytes_signed(c, 4);
+		break;
+	default:
+		c->bad = true;
+	}
+	switch (encoding & 0x70) {
+	case 0:
+		return v;
+	case DW_PCREL:
+		return v + from;
+	case DW_DATAREL:
+		return v + datarel;
+	}
+	c->bad = true;
+	return 0;
+}
+
+/* ---- the call frame instructions ------------------------------------------------------------ */
+
+static void set_column(struct state *s, uint64_t reg, enum column column, int64_t offset)
+{
+	if (reg == REG_BP) {
+		s->bp = column;
+		s->bp_offset = offset;
+	} else if (reg == REG_RA) {
+		s->ra = column;
+		s->ra_offset = offset;
+	}
+}
+
+static void restore_column(struct state *s, uint64_t reg, const struct state *initial)
+{
+	if (reg == REG_BP) {
+		s->bp = initial->bp;
+		s->bp_offset = initial->bp_offset;
+		s->bp_expr = initial->bp_expr;
+		s->bp_expr_end = initial->bp_expr_end;
+	} else if (reg == REG_RA) {
+		s->ra = initial->ra;
+		s->ra_offset = initial->ra_offset;
+	}
+}
+
+static void expression_column(struct state *s, uint64_t reg, struct cursor *c, bool value)
+{
+	uint64_t n = uleb(c), from = c->at;
+	skip(c, n);
+	set_column(s, reg, value || reg != REG_BP ? OTHER : EXPRESSION, 0);
+	if (reg == REG_BP) {
+		s->bp_expr = from;
+		s->bp_expr_end = from + n;
+	}
+}
+
+static void cfa_register(struct state *s, uint64_t reg)
+{
+	s->cfa_reg = reg;
+	s->cfa_expr = 0;
+}
+
+/* The instructions that touch a register's column or the CFA; false = not one of these. */
+static bool column_instruction(struct state *s, unsigned op, struct cursor *c,
+			       const struct state *initial, int64_t data_align)
+{
+	uint64_t reg = op == 0x0e || op == 0x13 || op == 0x0f ? 0 : uleb(c);
+	switch (op) {
+	case 0x05: /* offset_extended */
+		set_column(s, reg, AT_CFA, (int64_t)uleb(c) * data_align);
+		return true;
+	case 0x06: /* restore_extended */
+		restore_column(s, reg, initial);
+		return true;
+	case 0x07: /* undefined */
+		set_column(s, reg, UNDEFINED, 0);
+		return true;
+	case 0x08: /* same_value */
+		set_column(s, reg, SAME, 0);
+		return true;
+	case 0x09: /* register */
+		uleb(c);
+		set_column(s, reg, OTHER, 0);
+		return true;
+	case 0x0c: /* def_cfa */
+		cfa_register(s, reg);
+		s->cfa_offset = (int64_t)uleb(c);
+		return true;
+	case 0x0d: /* def_cfa_register */
+		cfa_register(s, reg);
+		return true;
+	case 0x0e: /* def_cfa_offset */
+		s->cfa_offset = (int64_t)uleb(c);
+		return true;
+	case 0x0f: { /* def_cfa_expression */
+		uint64_t n = uleb(c);
+		s->cfa_expr = c->at;
+		s->cfa_expr_end = c->at + n;
+		skip(c, n);
+		return true;
+	}
+	case 0x10: /* expression */
+		expression_column(s, reg, c, false);
+		return true;
+	case 0x11: /* offset_extended_sf */
+		set_column(s, reg, AT_CFA, sleb(c) * data_align);
+		return true;
+	case 0x12: /* def_cfa_sf */
+		cfa_register(s, reg);
+		s->cfa_offset = sleb(c) * data_align;
+		return true;
+	case 0x13: /* def_cfa_offset_sf */
+		s->cfa_offset = sleb(c) * data_align;
+		return true;
+	case 0x14: /* val_offset */
+		uleb(c);
+		set_column(s, reg, OTHER, 0);
+		return true;
+	case 0x15: /* val_offset_sf */
+		sleb(c);
+		set_column(s, reg, OTHER, 0);
+		return true;
+	case 0x16: /* val_expression */
+		expression_column(s, reg, c, true);
+		return true;
+	case 0x2f: /* GNU_negative_offset_extended */
+		set_column(s, reg, AT_CFA, -(int64_t)uleb(c) * data_align);
+		return true;
+	}
+	return false;
+}
+
+/* How far an advance instruction moves; false = another instruction. */
+static bool advance(unsigned op, struct cursor *c, const struct fde *f, uint64_t *loc)
+{
+	switch (op) {
+	case 0x01: /* set_loc */
+		*loc = pointer(c, f->encoding, 0);
+		return true;
+	case 0x02:
+		*loc += bytes(c, 1) * f->code_align;
+		return true;
+	case 0x03:
+		*loc += bytes(c, 2) * f->code_align;
+		return true;
+	case 0x04:
+		*loc += bytes(c, 4) * f->code_align;
+		return true;
+	}
+	return false;
+}
+
+/* Runs instructions up to the row of `pc`. False = something that we do not follow. */
+static bool run(struct cursor c, uint64_t pc, const struct fde *f, struct state *s,
+		const struct state *initial)
+{
+	struct state saved[8];
+	unsigned depth = 0;
+	uint64_t loc = f->start;
+	while (c.at < c.end && !c.bad) {
+		unsigned op = (unsigned)bytes(&c, 1), low = op & 63;
+		switch (op >> 6) {
+		case 1:
+			loc += low * f->code_align;
+			break;
+		case 2:
+			set_column(s, low, AT_CFA, (int64_t)uleb(&c) * f->data_align);
+			continue;
+		case 3:
+			restore_column(s, low, initial);
+			continue;
+		default:
+			if (op == 0) /* nop */
+				continue;
+			if (op == 0x0a && depth < 8) { /* remember_state */
+				saved[depth++] = *s;
+				continue;
+			}
+			if (op == 0x0b && depth > 0) { /* restore_state */
+				*s = saved[--depth];
+				continue;
+			}
+			if (op == 0x2e) { /* GNU_args_size */
+				uleb(&c);
+				continue;
+			}
+			if (!advance(op, &c, f, &loc)) {
+				if (!column_instruction(s, op, &c, initial, f->data_align))
+					return false;
+				continue;
+			}
+		}
+		if (loc > pc)
+			break;
+	}
+	return !c.bad;
+}
+
+/* ---- finding the FDE ------------------------------------------------------------------------- */
+
+/* The FDE whose start is the last one at or below `pc`, by the sorted table; 0 = none. Sets c->bad
+ * when there is no such table. */
+static uint64_t find_fde(struct cursor *c, uint64_t hdr, uint64_t pc)
+{
+	uint8_t version = (uint8_t)bytes(c, 1), frame_enc = (uint8_t)bytes(c, 1);
+	uint8_t count_enc = (uint8_t)bytes(c, 1), table_enc = (uint8_t)bytes(c, 1);
+	pointer(c, frame_enc, hdr);
+	uint64_t count = count_enc == DW_OMIT ? 0 : pointer(c, count_enc, hdr);
+	if (version != 1 || table_enc != (DW_DATAREL | 11) || c->bad ||
+	    count > (c->end - c->at) / 8) {
+		c->bad = true;
+		return 0;
+	}
+	const int32_t(*table)[2] = (const void *)c->at;
+	int64_t rel = (int64_t)(pc - hdr);
+	if (count == 0 || rel < table[0][0])
+		return 0;
+	uint64_t low = 0, high = count;
+	while (high - low > 1) {
+		uint64_t mid = low + (high - low) / 2;
+		if (table[mid][0] <= rel)
+			low = mid;
+		else
+			high = mid;
+	}
+	return hdr + (uint64_t)(int64_t)table[low][1];
+}
+
+/* A length-prefixed entry at `at`: a cursor over what follows the length. */
+static struct cursor entry(const struct cursor *segment, uint64_t at)
+{
+	struct cursor c = part(segment, at, segment->high);
+	uint64_t n = bytes(&c, 4);
+	if (n == 0xffffffff)
+		n = bytes(&c, 8);
+	if (n == 0 || c.bad || n > c.end - c.at)
+		c.bad = true;
+	else
+		c.end = c.at + n;
+	return c;
+}
+
+/* Reads the CIE at `at`: alignments, encoding, its instructions. Returns whether FDEs have
+ * augmentation data. */
+static bool read_cie(struct cursor c, struct fde *f, bool *bad)
+{
+	bytes(&c, 4);
+	uint64_t version = bytes(&c, 1), string = c.at;
+	if (version != 1 && version != 3)
+		c.bad = true;
+	while (!c.bad && bytes(&c, 1))
+		;
+	f->code_align = uleb(&c);
+	f->data_align = sleb(&c);
+	uint64_t ra = version == 1 ? bytes(&c, 1) : uleb(&c);
+	bool augmented = !c.bad && *(const char *)string == 'z';
+	if (!c.bad && !augmented && *(const char *)string)
+		c.bad = true;
+	uint64_t n = augmented ? uleb(&c) : 0, data_end = c.at + n;
+	for (const char *a = (const char *)string + 1; augmented && !c.bad && *a; a++) {
+		if (*a == 'R') {
+			f->encoding = (uint8_t)bytes(&c, 1);
+		} else if (*a == 'P') {
+			uint8_t e = (uint8_t)bytes(&c, 1);
+			pointer(&c, e & 0x7f, 0);
+		} else if (*a == 'L') {
+			bytes(&c, 1);
+		} else if (*a == 'S') {
+			f->signal = true;
+		} else {
+			break; /* the length says where the rest ends */
+		}
+	}
+	*bad = c.bad || ra != REG_RA || data_end < c.at || data_end > c.end;
+	f->cie_code = part(&c, data_end, c.end);
+	return augmented;
+}
+
+/* Reads the FDE at `at`. */
+static bool read_fde(const struct cursor *segment, uint64_t at, struct fde *f)
+{
+	struct cursor c = entry(segment, at);
+	uint64_t here = c.at;
+	uint64_t cie = here - bytes(&c, 4);
+	if (c.bad || cie == here)
+		return false;
+	struct cursor cie_entry = entry(segment, cie);
+	bool bad = cie_entry.bad;
+	if (bad)
+		return false;
+	bool augmented = read_cie(cie_entry, f, &bad);
+	if (bad)
+		return false;
+	f->start = pointer(&c, f->encoding & 0x7f, 0);
+	f->size = pointer(&c, f->encoding & 15, 0);
+	if (augmented)
+		skip(&c, uleb(&c));
+	f->code = part(&c, c.at, c.end);
+	return !c.bad && !(f->encoding & DW_INDIRECT);
+}
+
+/* ---- the rule ---------------------------------------------------------------------------------
+ */
+
+/* The expression "rbp + n", then `rest` more bytes of which the first must be `op`. */
+static bool bp_relative(const struct cursor *segment, uint64_t at, uint64_t end, int deref,
+			int64_t *offset)
+{
+	struct cursor c = part(segment, at, end);
+	if (bytes(&c, 1) != 0x76) /* DW_OP_breg6 */
+		return false;
+	*offset = sleb(&c);
+	if (deref && bytes(&c, 1) != 0x06) /* DW_OP_deref */
+		return false;
+	return !c.bad && c.at == c.end;
+}
+
+static uint64_t pack(const struct cursor *segment, const struct state *s)
+{
+	uint64_t type = 0;
+	int64_t cfa = s->cfa_offset, bp = s->bp_offset;
+	uint64_t mode = s->bp == AT_CFA ? MG_BP_AT_CFA : MG_BP_SAME;
+	if (s->ra == UNDEFINED)
+		return MG_RULE_END | MG_NEED_NO << 6;
+	if (s->ra != AT_CFA || s->ra_offset != -8 || s->bp == OTHER)
+		return MG_RULE_COMPLEX;
+	if (s->cfa_expr && bp_relative(segment, s->cfa_expr, s->cfa_expr_end, 1, &cfa))
+		type = MG_RULE_DEREF;
+	else if (!s->cfa_expr && s->cfa_reg == REG_SP)
+		type = MG_RULE_RSP;
+	else if (!s->cfa_expr && s->cfa_reg == REG_BP)
+		type = MG_RULE_RBP;
+	if (s->bp == EXPRESSION) {
+		mode = MG_BP_AT_BP;
+		if (!bp_relative(segment, s->bp_expr, s->bp_expr_end, 0, &bp))
+			type = 0;
+	}
+	if (!type || bp != (int16_t)bp || cfa != (int32_t)cfa)
+		return MG_RULE_COMPLEX;
+#ifdef MG_SEED_CFA_SIGN
+	if (type == MG_RULE_RBP)
+		cfa = -cfa;
+#endif
+	uint64_t need = MG_NEED_INHERIT;
+	if (type != MG_RULE_RSP || mode == MG_BP_AT_BP)
+		need = MG_NEED_YES;
+	else if (mode == MG_BP_AT_CFA)
+		need = MG_NEED_NO;
+	return type | mode << 4 | need << 6 | (uint64_t)(uint16_t)bp << 8 | (uint64_t)cfa << 32;
+}
+
+/* `mov $15, %rax; syscall`: the return from a signal handler of a libc without CFI for it. */
+static bool is_sigreturn(const struct mg_image *image, uint64_t ip)
+{
+	static const uint8_t code[9] = {0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05};
+	if ((ip & 4095) > 4096 - sizeof(code) || ip < image->start || ip >= image->end)
+		return false;
+	for (unsigned i = 0; i < sizeof(code); i++)
+		if (((const uint8_t *)ip)[i] != code[i])
+			return false;
+	return true;
+}
+
+uint64_t mg_eh_frame_rule(const struct mg_image *image, uint64_t ip)
+{
+	bool exact = ip & MG_EXACT_IP;
+	uint64_t address = ip & ~MG_EXACT_IP;
+	uint64_t pc = exact ? address : address - 1;
+	uint64_t none = !exact && is_sigreturn(image, address) ? MG_RULE_SIGNAL : MG_RULE_NONE;
+	if (!image->hdr)
+		return none;
+	struct cursor segment = {.low = image->low, .high = image->high};
+	struct cursor c = part(&segment, image->hdr, image->high);
+	uint64_t at = find_fde(&c, image->hdr, pc);
+	if (c.bad)
+		return MG_RULE_COMPLEX;
+	struct fde f = {0};
+	if (!at)
+		return none;
+	if (!read_fde(&segment, at, &f))
+		return MG_RULE_COMPLEX;
+	if (pc - f.start >= f.size)
+		return none;
+	if (f.signal)
+		return MG_RULE_SIGNAL;
+	struct state s = {0};
+	uint64_t start = f.start;
+	f.start = 0; /* the CIE's instructions hold everywhere */
+	if (!run(f.cie_code, ~UINT64_C(0), &f, &s, &s))
+		return MG_RULE_COMPLEX;
+	f.start = start;
+	struct state initial = s;
+	if (!run(f.code, pc, &f, &s, &initial))
+		return MG_RULE_COMPLEX;
+	return pack(&segment, &s);
+}

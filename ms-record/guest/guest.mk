@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: MIT
+# The guest: always optimized, never with sanitizers or flags from outside, whatever MODE says: it runs in other people's processes.
+GUEST_DIR := ms-record/guest
+GUEST_SRC := $(sort $(wildcard $(GUEST_DIR)/*.c))
+GUEST_ASM := $(sort $(wildcard $(GUEST_DIR)/*.S))
+GUEST_CORE := eh_frame rules unwind ring thread hooks memory
+
+override GUEST_CFLAGS := -std=gnu11 -g -O2 -fPIC -D_GNU_SOURCE $(WARN) -fvisibility=hidden -fno-stack-protector -fcf-protection \
+	-mgeneral-regs-only -mcx16 -fno-strict-aliasing -fno-plt -fasynchronous-unwind-tables
+override GUEST_CORE_CFLAGS := -ffreestanding -fno-builtin -fno-tree-loop-distribute-patterns -fomit-frame-pointer
+override GUEST_DRESS_CFLAGS := -fno-builtin -fno-omit-frame-pointer -fno-optimize-sibling-calls -fexceptions
+override GUEST_LDFLAGS := -shared -Wl,-z,defs,-z,relro,-z,now,-z,nodelete,-z,initfirst,-z,noexecstack -Wl,--version-script=$(GUEST_DIR)/exports.map \
+	-Wl,-soname,libmemscope-preload.so -Wl,--build-id
+
+$(B)/$(GUEST_DIR)/%.o: override ALL_CFLAGS = $(GUEST_CFLAGS) $(if $(filter $*,$(GUEST_CORE)),$(GUEST_CORE_CFLAGS),$(GUEST_DRESS_CFLAGS)) $(GUEST_EXTRA)
+$(B)/$(GUEST_DIR)/%.o: $(GUEST_DIR)/%.c
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+$(B)/$(GUEST_DIR)/%.o: $(GUEST_DIR)/%.S
+	@mkdir -p $(@D)
+	$(CC) -g -fPIC -fcf-protection -MMD -MP -c -o $@ $<
+
+# A library that imports anything else than the list allows is not made.
+$(GUEST): $(GUEST_SRC:%.c=$(B)/%.o) $(GUEST_ASM:%.S=$(B)/%.o) $(GUEST_DIR)/exports.map $(GUEST_DIR)/imports.allow
+	@mkdir -p $(@D)
+	$(CC) $(GUEST_LDFLAGS) -o $@ $(filter %.o,$^)
+	@nm -D --undefined-only $@ | awk '{sub(/@.*/, "", $$NF); print $$NF}' | LC_ALL=C sort -u | \
+	  LC_ALL=C comm -23 - $(GUEST_DIR)/imports.allow > $@.imports; \
+	if [ -s $@.imports ]; then echo "$@: imports that imports.allow does not name:" $$(cat $@.imports) >&2; rm -f $@; exit 1; fi; rm -f $@.imports

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT
+ * What a hook does once the real function has been called: take the stack, take the stamp, write
+ * the record.
+ *
+ * Order in one record: the stack first, then room in the ring (which may wait), and only then
+ * `pending`, the stamp, the words, `head`. So a thread that waits holds up nobody's events, and the
+ * time between stamp and publication is a few stores.
+ */
+#include "core.h"
+
+/* Words of a record before its frames, word 0 included. */
+enum { ALLOC_WORDS = 4, FREE_WORDS = 3, REALLOC_WORDS = 6, FAILED_WORDS = 3 };
+
+struct record {
+	uint32_t kind, words;
+	uint64_t a, b, c, d; /* what follows the stamp; b of a free within realloc: its stamp */
+};
+
+struct stack {
+	uint32_t flags, keep, count;
+	const uint64_t *frames;
+};
+
+/* ---- copies: stacks that ms-record unwinds ----------------------------------------------------
+ */
+
+static bool copy_allowed(struct mg_writer *t)
+{
+	uint64_t hz = mg.session->tsc_hz ? mg.session->tsc_hz : UINT64_C(2000000000);
+	uint64_t second = mg_tsc() / hz;
+	if (second != t->copy_second) {
+		t->copy_second = second;
+		t->copies = 0;
+	}
+	if (t->copies >= MG_COPIES_A_SECOND) {
+		__atomic_fetch_add(&mg.session->not_taken, 1, __ATOMIC_RELAXED);
+		return false;
+	}
+	t->copies++;
+	return true;
+}
+
+/* One part; the first carries the registers. */
+static bool send_part(struct mg_writer *t, uint64_t start, uint64_t from, uint32_t words,
+		      const uint64_t *registers)
+{
+	uint32_t extra = registers ? MG_COPY_REGS : 0, n = 4 + extra + words;
+	uint64_t *w = mg_room(t, n);
+	if (!w)
+		return false;
+	if (!t->holding)
+		mg_stamping(t);
+	w[0] = mg_word0(MG_COPY, t->flags, extra + words, (uint32_t)(from - start));
+	w[1] = mg_stamp(t);
+	w[2] = start;
+	w[3] = words * UINT64_C(8);
+	for (uint32_t i = 0; i < extra; i++)
+		w[4 + i] = registers[i];
+	for (uint32_t i = 0; i < words; i++)
+		w[4 + extra + i] = ((const volatile uint64_t *)from)[i];
+	mg_publish(t, n);
+	if (!t->holding)
+		mg_stamped(t);
+	return true;
+}
+
+/* Sends registers and stack from here. Returns the event's flags. */
+static __attribute__((noinline)) uint32_t send_copy(struct mg_writer *t, const uint64_t *frame)
+{
+	uint64_t r[MG_COPY_REGS];
+	__asm__ volatile("lea 0f(%%rip), %%rax\n0:\n\tmov %%rax, %0\n\tmov %%rsp, %1\n\tmov %%rbp, "
+			 "%2\n\tmov %%rbx, %3\n\t"
+			 "mov %%r12, %4\n\tmov %%r13, %5\n\tmov %%r14, %6\n\tmov %%r15, %7"
+			 : "=m"(r[MG_REG_RIP]), "=m"(r[MG_REG_RSP]), "=m"(r[MG_REG_RBP]),
+			   "=m"(r[MG_REG_RBX]), "=m"(r[MG_REG_R12]), "=m"(r[MG_REG_R13]),
+			   "=m"(r[MG_REG_R14]), "=m"(r[MG_REG_R15])
+			 :
+			 : "rax");
+	if (!copy_allowed(t))
+		return MG_F_NOT_TAKEN;
+	uint64_t start = r[MG_REG_RSP] & ~UINT64_C(7), caller = (uint64_t)(frame + 2);
+	uint64_t low = t->ring->stack_low, high = t->ring->stack_high;
+	uint32_t flags = MG_F_STACK | MG_F_COPIED;
+	uint64_t end = high & ~UINT64_C(7);
+	if (start - low >= high - low ||
+	    high < low) { /* an unknown stack: only the caller's page is sure to be there */
+		end = (caller | 4095) + 1;
+		flags |= MG_F_CUT_COPY;
+	}
+	if (end - start > MG_COPY_MAX) {
+		end = start + MG_COPY_MAX;
+		flags |= MG_F_CUT_COPY;
+	}
+	for (uint64_t at = start; at < end;) {
+		uint64_t words = (end - at) / 8;
+		if (words > MG_FRAMES_RECORD)
+			words = MG_FRAMES_RECORD;
+		if (!send_part(t, start, at, (uint32_t)words, at == start ? r : NULL))
+			return MG_F_NOT_TAKEN;
+		at += words * 8;
+	}
+	t->ring->copies++;
+	return flags;
+}
+
+/* ---- records ----------------------------------------------------------------------------------
+ */
+
+/* A stack too long for one record: its outer part goes ahead. */
+static __attribute__((noinline)) bool push(struct mg_writer *t, struct stack *s)
+{
+	while (s->count > MG_FRAMES_RECORD) {
+		uint64_t *w = mg_room(t, 1 + MG_FRAMES_RECORD);
+		if (!w)
+			return false;
+		w[0] = mg_word0(MG_PUSH, t->flags, MG_FRAMES_RECORD, s->keep);
+		for (uint32_t i = 0; i < MG_FRAMES_RECORD; i++)
+			w[1 + i] = s->frames[i];
+		mg_publish(t, 1 + MG_FRAMES_RECORD);
+		s->keep += MG_FRAMES_RECORD;
+		s->count -= MG_FRAMES_RECORD;
+		s->frames += MG_FRAMES_RECORD;
+	}
+	return true;
+}
+
+MG_INLINE struct stack stack_of(struct mg_writer *t, const uint64_t *frame)
+{
+	if (MG_LIKELY(mg_unwind(t, frame)))
+		return (struct stack){MG_F_STACK | t->root_flags, t->keep, t->frames - t->keep,
+				      t->ip + t->keep};
+	return (struct stack){.flags = send_copy(t, frame)};
+}
+
+/* Writes the record with its stack, stamped now. */
+MG_INLINE void put(struct mg_writer *t, const struct record r, struct stack s)
+{
+	uint64_t *w = NULL;
+	if (MG_LIKELY(s.count <= MG_FRAMES_RECORD) || push(t, &s))
+		w = mg_room(t, r.words + s.count);
+	if (!t->holding)
+		mg_stamping(t);
+	if (MG_UNLIKELY(!w)) {
+		mg_lost(t, mg_stamp(t));
+		t->holding = false;
+		mg_stamped(t);
+		mg_forget(t);
+		return;
+	}
+	w[0] = mg_word0(r.kind, s.flags | t->flags, s.count, s.keep);
+	if (r.words > 2)
+		w[2] = r.a;
+	if (r.words > 3)
+		w[3] = r.b;
+	if (r.words > 4)
+		w[4] = r.c;
+	if (r.words > 5)
+		w[5] = r.d;
+	for (uint32_t i = 0; i < s.count; i++)
+		w[r.words + i] = s.frames[i];
+	w[1] = r.kind == MG_FREE && t->holding ? r.b : mg_stamp(t);
+	t->holding = false;
+	t->ring->events++;
+	mg_publish(t, r.words + s.count);
+	mg_stamped(t);
+	if (MG_UNLIKELY(!t->keepable))
+		mg_forget(t);
+}
+
+MG_INLINE struct mg_writer *enter(const uint64_t *frame)
+{
+	if (MG_UNLIKELY(!__atomic_load_n(&mg_gate->on, __ATOMIC_RELAXED))) {
+		if (MG_UNLIKELY(!mg_gate->counted))
+			mg_shut();
+		return NULL;
+	}
+	const struct mg_session *s = mg.session;
+	if (MG_UNLIKELY(__atomic_load_n(&s->state, __ATOMIC_RELAXED) != MG_ON))
+		return NULL;
+	struct mg_writer *t = (struct mg_writer *)*MG_SELF;
+	if (MG_UNLIKELY(!t || (uintptr_t)t & 1 || t->busy ||
+			t->epoch != __atomic_load_n(&s->epoch, __ATOMIC_ACQUIRE)))
+		return mg_enter_slow(t, frame);
+	__atomic_store_n(&t->busy, (uint64_t)frame, __ATOMIC_RELAXED);
+	__asm__ volatile("" ::: "memory");
+	t->keepable = true;
+	return t;
+}
+
+/* ---- the hooks --------------------------------------------------------------------------------
+ */
+
+void mg_on_alloc(const uint64_t *frame, const void *block, uint64_t size)
+{
+	struct mg_writer *t = enter(frame);
+	if (!t)
+		return;
+	struct record r = {.kind = MG_ALLOC, .words = ALLOC_WORDS, .a = (uint64_t)block, .b = size};
+	put(t, r, stack_of(t, frame));
+	mg_leave(t);
+}
+
+void mg_on_failed(const uint64_t *frame, uint64_t size)
+{
+	struct mg_writer *t = enter(frame);
+	if (!t)
+		return;
+	put(t, (struct record){.kind = MG_FAILED, .words = FAILED_WORDS, .a = size},
+	    stack_of(t, frame));
+	mg_leave(t);
+}
+
+void mg_on_free(const uint64_t *frame, const void *block)
+{
+	struct mg_writer *t = enter(frame);
+	if (!t)
+		return;
+	struct stack s = {0};
+	if (mg.session->free_stacks)
+		s = stack_of(t, frame);
+	put(t, (struct record){.kind = MG_FREE, .words = FREE_WORDS, .a = (uint64_t)block}, s);
+	mg_leave(t);
+}
+
+/* The stamp before the real call is published only after it, so `pending` is held from here to the
+ * end. */
+struct mg_writer *mg_realloc_begin(const uint64_t *frame, uint64_t *before)
+{
+	struct mg_writer *t = enter(frame);
+	if (!t)
+		return NULL;
+	mg_stamping(t);
+	t->holding = true;
+	*before = mg_stamp(t);
+	return t;
+}
+
+void mg_realloc_end(struct mg_writer *t, const uint64_t *frame, uint64_t before, const void *old,
+		    const void *block, uint64_t size)
+{
+	if (!t)
+		return;
+	struct record r = {.kind = MG_FREE, .words = FREE_WORDS, .a = (uint64_t)old, .b = before};
+	struct stack s = {0};
+	if (block)
+		r = (struct record){MG_REALLOC, REALLOC_WORDS, (uint64_t)block,
+				    size,       (uint64_t)old, before};
+	else if (size)
+		r = (struct record){.kind = MG_FAILED, .words = FAILED_WORDS, .a = size};
+	if (r.kind != MG_FREE || mg.session->free_stacks)
+		s = stack_of(t, frame);
+	put(t, r, s);
+	mg_leave(t);
+}
+
+void mg_on_user_alloc(const uint64_t *frame, const void *block, uint64_t size)
+{
+	struct mg_writer *t = enter(frame);
+	if (!t)
+		return;
+	struct record r = {
+		.kind = MG_USER_ALLOC, .words = ALLOC_WORDS, .a = (uint64_t)block, .b = size};
+	put(t, r, stack_of(t, frame));
+	mg_leave(t);
+}
+
+void mg_on_user_free(const uint64_t *frame, const void *block)
+{
+	struct mg_writer *t = enter(frame);
+	if (!t)
+		return;
+	put(t, (struct record){.kind = MG_USER_FREE, .words = FREE_WORDS, .a = (uint64_t)block},
+	    (struct stack){0});
+	mg_leave(t);
+}
+
+void mg_on_mark(const uint64_t *frame, const char *name)
+{
+	struct mg_writer *t = enter(frame);
+	if (!t)
+		return;
+	uint32_t n = 0;
+	while (n < 255 && name[n])
+		n++;
+	uint32_t words = 3 + (n + 7) / 8;
+	uint64_t *w = mg_room(t, words);
+	mg_stamping(t);
+	uint64_t stamp = mg_stamp(t);
+	if (w) {
+		w[0] = mg_word0(MG_MARK, t->flags, 0, 0);
+		w[1] = stamp;
+		w[2] = n;
+		w[words - 1] = 0;
+		for (uint32_t i = 0; i < n; i++)
+			((char *)(w + 3))[i] = name[i];
+		mg_publish(t, words);
+	} else {
+		mg_lost(t, stamp);
+	}
+	mg_stamped(t);
+	mg_leave(t);
+}

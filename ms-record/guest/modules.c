@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT
+ * The table of modules: filled at start from the dynamic linker, then at the first sight of an
+ * address, corrected around dlclose.
+ *
+ * One writer at a time, by a lock that nobody waits for: who finds it taken treats the address as
+ * unknown for now, which costs a stack copy and is never wrong. Readers take entries below
+ * module_count, which is stored with release after the entry. _dl_find_object (glibc 2.35) says
+ * without a lock what is mapped now, so a module that was unloaded or replaced without a call of
+ * dlclose that we see (gconv, NSS) is noticed at the next new address in its range.
+ */
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+
+#include "core.h"
+#include "preload.h"
+
+/* What only this process needs to know of a module, same index. */
+struct image {
+	uint64_t low, high;
+	uint32_t seen; /* the last scan that met it */
+};
+static struct image *images;
+static uint32_t lock, scan_number;
+
+extern int _dl_find_object(void *, struct dl_find_object *) __attribute__((weak));
+
+static bool try_lock(unsigned tries)
+{
+	while (tries--) {
+		if (!__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE))
+			return true;
+		__asm__ volatile("pause");
+	}
+	return false;
+}
+
+static void unlock(void)
+{
+	__atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
+}
+
+static uint64_t now(void)
+{
+	return mg.session->clock == MG_CLOCK_TSC
+		       ? mg_tsc()
+		       : __atomic_fetch_add(&mg.session->sequence, 1, __ATOMIC_SEQ_CST);
+}
+
+static int32_t find_open(uint64_t ip)
+{
+	uint32_t n = __atomic_load_n(&mg.session->module_count, __ATOMIC_ACQUIRE);
+	for (uint32_t i = n; i-- > 0;) {
+		const struct mg_module *m = &mg.modules[i];
+		if (ip - m->start < m->end - m->start &&
+		    !__atomic_load_n(&m->closed, __ATOMIC_ACQUIRE))
+			return (int32_t)i;
+	}
+	return -1;
+}
+
+static void copy_path(char *to, size_t size, const char *from)
+{
+	size_t i = 0;
+	for (; from && from[i] && i < size - 1; i++)
+		to[i] = from[i];
+	to[i] = 0;
+}
+
+/* What the program headers say, and the segment that holds .eh_frame_hdr. */
+static bool describe(struct mg_module *m, struct image *im, uint64_t bias, const Elf64_Phdr *ph,
+		     unsigned n)
+{
+	*im = (struct image){0};
+	*m = (struct mg_module){.start = UINT64_MAX, .bias = bias};
+	for (unsigned i = 0; i < n; i++) {
+		uint64_t low = bias + ph[i].p_vaddr, high = low + ph[i].p_memsz;
+		if (ph[i].p_type == PT_GNU_EH_FRAME) {
+			m->eh_frame_hdr = low;
+			m->eh_frame_hdr_bytes = ph[i].p_memsz;
+		}
+		if (ph[i].p_type != PT_LOAD)
+			continue;
+		if ((low & ~UINT64_C(4095)) < m->start)
+			m->start = low & ~UINT64_C(4095);
+		if (high > m->end)
+			m->end = (high + 4095) & ~UINT64_C(4095);
+	}
+	for (unsigned i = 0; i < n; i++) {
+		uint64_t low = bias + ph[i].p_vaddr;
+		if (ph[i].p_type == PT_LOAD && m->eh_frame_hdr - low < ph[i].p_filesz &&
+		    ph[i].p_flags & PF_R) {
+			im->low = low;
+			im->high = low + ph[i].p_filesz;
+		}
+	}
+	if (!im->low)
+		m->eh_frame_hdr = m->eh_frame_hdr_bytes = 0;
+	return m->start < m->end;
+}
+
+static void new_epoch(void)
+{
+	__atomic_fetch_add(&mg.session->epoch, 1, __ATOMIC_SEQ_CST);
+}
+
+static void close_module(uint32_t i)
+{
+	struct mg_module *m = &mg.modules[i];
+	m->epoch_closed = __atomic_load_n(&mg.session->epoch, __ATOMIC_RELAXED);
+	__atomic_store_n(&m->closed, now(), __ATOMIC_RELEASE);
+}
+
+/* Adds a described module; what it overlaps has gone. With the lock held. */
+static int32_t add(const struct mg_module *new, const struct image *im, const char *path)
+{
+	uint32_t n = mg.session->module_count;
+	bool replaced = false;
+	if (n >= mg.session->module_max)
+		return -1;
+	for (uint32_t i = 0; i < n; i++) {
+		struct mg_module *o = &mg.modules[i];
+		if (!o->closed && o->start < new->end &&new->start < o->end) {
+			close_module(i);
+			replaced = true;
+		}
+	}
+	struct mg_module *m = &mg.modules[n];
+	*m = *new;
+	copy_path(m->path, sizeof(m->path), path);
+	m->loaded = now();
+	m->epoch_loaded = mg.session->epoch;
+	if ((uint64_t)&images - m->start < m->end - m->start)
+		m->flags |= MG_MODULE_GUEST;
+	if (mg_starts(m->path, "linux-vdso"))
+		m->flags |= MG_MODULE_VDSO;
+	if (!n)
+		m->flags |= MG_MODULE_EXE;
+	images[n] = *im;
+	images[n].seen = scan_number;
+	__atomic_store_n(&mg.session->module_count, n + 1, __ATOMIC_RELEASE);
+	if (replaced)
+		new_epoch();
+	return (int32_t)n;
+}
+
+static int scan_one(struct dl_phdr_info *info, size_t size, void *unused)
+{
+	(void)size;
+	(void)unused;
+	struct mg_module m;
+	struct image im;
+	if (!describe(&m, &im, info->dlpi_addr, info->dlpi_phdr, info->dlpi_phnum))
+		return 0;
+	int32_t i = find_open(m.start);
+	if (i >= 0 && mg.modules[i].start == m.start &&
+	    mg.modules[i].eh_frame_hdr == m.eh_frame_hdr)
+		images[i].seen = scan_number;
+	else
+		add(&m, &im, info->dlpi_name);
+	return 0;
+}
+
+/* Takes the linker's list; what it does not name any more is closed. Never from a hook: the
+ * linker's lock is taken. */
+void mg_modules_scan(void)
+{
+	if (!try_lock(100000))
+		return;
+	scan_number++;
+	dl_iterate_phdr(scan_one, NULL);
+	for (uint32_t i = 0; i < mg.session->module_count; i++)
+		if (!mg.modules[i].closed && images[i].seen != scan_number)
+			close_module(i);
+	unlock();
+}
+
+#ifndef MG_SEED_EPOCH
+void mg_modules_before_close(void)
+{
+	__atomic_fetch_add(&mg.closing, 1, __ATOMIC_SEQ_CST);
+	new_epoch();
+}
+
+void mg_modules_after_close(void)
+{
+	mg_modules_scan();
+	new_epoch();
+	__atomic_fetch_sub(&mg.closing, 1, __ATOMIC_SEQ_CST);
+}
+#else
+void mg_modules_before_close(void)
+{
+}
+void mg_modules_after_close(void)
+{
+}
+#endif
+
+static int32_t add_object(const struct dl_find_object *o)
+{
+	const struct link_map *map = o->dlfo_link_map;
+	const Elf64_Ehdr *e = o->dlfo_map_start;
+	struct mg_module m;
+	struct image im;
+	int32_t r = -1;
+	if (!map || e->e_ident[0] != 0x7f || e->e_ident[1] != 'E' || e->e_ident[2] != 'L' ||
+	    e->e_ident[3] != 'F' || e->e_phentsize != sizeof(Elf64_Phdr) ||
+	    e->e_phoff + e->e_phnum * sizeof(Elf64_Phdr) > 4096)
+		return -1;
+	const Elf64_Phdr *ph = (const void *)((const char *)e + e->e_phoff);
+	if (!describe(&m, &im, map->l_addr, ph, e->e_phnum) || !try_lock(1))
+		return -1;
+	r = find_open(m.start);
+	if (r < 0 || mg.modules[r].start != m.start || mg.modules[r].eh_frame_hdr != m.eh_frame_hdr)
+		r = add(&m, &im, map->l_name);
+	unlock();
+	return r;
+}
+
+/* The index of the module at `ip` now, or -1. */
+static int32_t module_at(uint64_t ip)
+{
+	int32_t i = find_open(ip);
+	struct dl_find_object o;
+	if (!_dl_find_object || (i >= 0 && mg.modules[i].flags & MG_MODULE_VDSO))
+		return i;
+	if (_dl_find_object((void *)ip, &o)) {
+		if (i >= 0 && try_lock(1)) {
+			close_module((uint32_t)i);
+			new_epoch();
+			unlock();
+		}
+		return -1;
+	}
+#ifndef MG_SEED_EPOCH
+	if (i >= 0 &&
+	    ((uint64_t)o.dlfo_eh_frame == mg.modules[i].eh_frame_hdr ||
+	     (!mg.modules[i].eh_frame_hdr && (uint64_t)o.dlfo_map_start == mg.modules[i].start)))
+		return i;
+#else
+	if (i >= 0 && mg.modules[i].start == (uint64_t)o.dlfo_map_start)
+		return i;
+#endif
+	return add_object(&o);
+}
+
+bool mg_find_image_of(uint64_t ip, struct mg_image *image)
+{
+	int32_t i = module_at(ip);
+	if (i < 0)
+		return false;
+	const struct mg_module *m = &mg.modules[i];
+	*image =
+		(struct mg_image){m->start, m->end, images[i].low, images[i].high, m->eh_frame_hdr};
+	return true;
+}
+
+size_t mg_modules_bytes(uint32_t module_max)
+{
+	return module_max * sizeof(struct image);
+}
+
+void mg_modules_init(void *memory)
+{
+	images = memory;
+	mg_modules_scan();
+}

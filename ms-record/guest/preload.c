@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT
+ * The preload dress: the interposed entry points.
+ *
+ * Each calls the next provider and then the hook; only a free is recorded before. They are compiled
+ * with a frame pointer, from which the hook takes its caller's ip, sp and rbp. No dlopen here: it
+ * finds libraries by its caller's RUNPATH, and a wrapper would be the caller; a module is added to
+ * the table at the first sight of one of its addresses (modules.c).
+ */
+#include <errno.h>
+
+#include "core.h"
+#include "preload.h"
+
+__thread uintptr_t mg_self __attribute__((tls_model("initial-exec")));
+
+MG_INLINE void *done(const uint64_t *frame, void *block, uint64_t size)
+{
+	if (MG_LIKELY(block))
+		mg_on_alloc(frame, block, size);
+	else if (size)
+		mg_on_failed(frame, size);
+	return block;
+}
+
+MG_EXPORT void *malloc(size_t size)
+{
+	return done(MG_FRAME, mg_real.malloc(size), size);
+}
+
+MG_EXPORT void *calloc(size_t n, size_t size)
+{
+	uint64_t all;
+	if (MG_UNLIKELY(__builtin_mul_overflow(n, size, &all)))
+		all = UINT64_MAX;
+	return done(MG_FRAME, mg_real.calloc(n, size), all);
+}
+
+MG_EXPORT void *memalign(size_t align, size_t size)
+{
+	return done(MG_FRAME, mg_real.memalign(align, size), size);
+}
+
+MG_EXPORT void *aligned_alloc(size_t align, size_t size)
+{
+	return done(MG_FRAME, mg_real.aligned_alloc(align, size), size);
+}
+
+MG_EXPORT int posix_memalign(void **out, size_t align, size_t size)
+{
+	int r = mg_real.posix_memalign(out, align, size);
+	done(MG_FRAME, r ? NULL : *out, size);
+	return r;
+}
+
+MG_EXPORT void *valloc(size_t size)
+{
+	return done(MG_FRAME, mg_real.valloc(size), size);
+}
+
+MG_EXPORT void *pvalloc(size_t size)
+{
+	return done(MG_FRAME, mg_real.pvalloc(size), size);
+}
+
+MG_INLINE void *resize(const uint64_t *frame, void *old, size_t size)
+{
+	uint64_t before = 0;
+	if (!old)
+		return done(frame, mg_real.realloc(NULL, size), size);
+	if (MG_UNLIKELY(mg_is_early(old)))
+		return done(frame, mg_early_realloc(old, size), size);
+	struct mg_writer *t = mg_realloc_begin(frame, &before);
+	void *block = mg_real.realloc(old, size);
+	mg_realloc_end(t, frame, before, old, block, size);
+	return block;
+}
+
+MG_EXPORT void *realloc(void *old, size_t size)
+{
+	return resize(MG_FRAME, old, size);
+}
+
+/* glibc's own calls realloc through the symbol, which would be us again. */
+MG_EXPORT void *reallocarray(void *old, size_t n, size_t size)
+{
+	size_t all;
+	if (MG_UNLIKELY(__builtin_mul_overflow(n, size, &all))) {
+		mg_on_failed(MG_FRAME, UINT64_MAX);
+		errno = ENOMEM;
+		return NULL;
+	}
+	return resize(MG_FRAME, old, all);
+}
+
+/* Is it a block to be given back to the real allocator? Records it then. */
+MG_INLINE bool freeing(const uint64_t *frame, void *block)
+{
+	if (!block || MG_UNLIKELY(mg_is_early(block)))
+		return false;
+	mg_on_free(frame, block);
+	return true;
+}
+
+MG_EXPORT void free(void *block)
+{
+	if (freeing(MG_FRAME, block))
+		mg_real.free(block);
+}
+
+/* The others are free by their definitions, and not every libc has them. */
+MG_EXPORT void cfree(void *block)
+{
+	if (freeing(MG_FRAME, block))
+		mg_real.free(block);
+}
+
+MG_EXPORT void free_sized(void *block, size_t size)
+{
+	(void)size;
+	if (freeing(MG_FRAME, block))
+		mg_real.free(block);
+}
+
+MG_EXPORT void free_aligned_sized(void *block, size_t align, size_t size)
+{
+	(void)align;
+	(void)size;
+	if (freeing(MG_FRAME, block))
+		mg_real.free(block);
+}
+
+/* ---- memscope.h
+ * ---------------------------------------------------------------------------------- */
+
+MG_EXPORT void memscope_v1_mark(const char *name)
+{
+	if (name)
+		mg_on_mark(MG_FRAME, name);
+}
+
+MG_EXPORT void memscope_v1_alloc(const void *block, size_t size)
+{
+	if (block)
+		mg_on_user_alloc(MG_FRAME, block, size);
+}
+
+MG_EXPORT void memscope_v1_free(const void *block)
+{
+	if (block)
+		mg_on_user_free(MG_FRAME, block);
+}
+
+/* ---- modules
+ * --------------------------------------------------------------------------------------- */
+
+/* Addresses may come to mean something else: a new epoch before, for what threads take while
+ * destructors run, and one after. */
+MG_EXPORT int dlclose(void *handle)
+{
+	if (!mg.session || !__atomic_load_n(&mg_gate->on, __ATOMIC_RELAXED))
+		return mg_real.dlclose(handle);
+	mg_modules_before_close();
+	int r = mg_real.dlclose(handle);
+	mg_modules_after_close();
+	return r;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT
+ * The preload dress: what its files offer each other.
+ */
+#ifndef MG_PRELOAD_H
+#define MG_PRELOAD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define MG_EXPORT __attribute__((visibility("default")))
+
+/* What is exported: the allocator's entry points, memscope.h's, and dlclose. */
+void *malloc(size_t size);
+void free(void *block);
+void *calloc(size_t n, size_t size);
+void *realloc(void *old, size_t size);
+void *reallocarray(void *old, size_t n, size_t size);
+void *memalign(size_t align, size_t size);
+void *aligned_alloc(size_t align, size_t size);
+int posix_memalign(void **out, size_t align, size_t size);
+void *valloc(size_t size);
+void *pvalloc(size_t size);
+void cfree(void *block);
+void free_sized(void *block, size_t size);
+void free_aligned_sized(void *block, size_t align, size_t size);
+int dlclose(void *handle);
+void memscope_v1_mark(const char *name);
+void memscope_v1_alloc(const void *block, size_t size);
+void memscope_v1_free(const void *block);
+
+/* The next provider's functions. Until the first call each is a function that looks all of them up.
+ */
+struct mg_real {
+	void *(*malloc)(size_t);
+	void (*free)(void *);
+	void *(*calloc)(size_t, size_t);
+	void *(*realloc)(void *, size_t);
+	void *(*memalign)(size_t, size_t);
+	void *(*aligned_alloc)(size_t, size_t);
+	int (*posix_memalign)(void **, size_t, size_t);
+	void *(*valloc)(size_t);
+	void *(*pvalloc)(size_t);
+	int (*dlclose)(void *);
+};
+extern struct mg_real mg_real __attribute__((visibility("hidden")));
+
+/* Looks the functions up, once. */
+void mg_resolve(void);
+/* Is this a block of the buffer that serves calls made while the functions are looked up? It is
+ * never freed. */
+bool mg_is_early(const void *block);
+/* Copies an early block into one of the real allocator's; as realloc. */
+void *mg_early_realloc(void *block, size_t size);
+
+/* modules.c: the table of modules in the session. Private memory of mg_modules_bytes() bytes,
+ * zeroed, is kept. */
+size_t mg_modules_bytes(uint32_t module_max);
+void mg_modules_init(void *memory);
+void mg_modules_scan(void);
+/* Around the real dlclose. */
+void mg_modules_before_close(void);
+void mg_modules_after_close(void);
+struct mg_image;
+/* The module that holds `ip`, added to the table at first sight. Without a lock; false = unknown.
+ */
+bool mg_find_image_of(uint64_t ip, struct mg_image *image);
+
+/* The base name of a module's path. */
+const char *mg_base_name(const char *path);
+bool mg_starts(const char *s, const char *prefix);
+
+#endif

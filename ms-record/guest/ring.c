@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT
+ * The writer's side of a ring: room for records, waiting while there is none, and what is lost.
+ *
+ *   window   |<- lap k: bytes since t->lap ----->|            head counts bytes for ever, offset =
+ * head - lap 0           offset              size  (slack) [new][new]..|   free
+ * [old][old][old][WRAP]     [old]: of lap k-1, not yet read: tail - lap_before onwards ^ limit
+ *
+ * One thread writes `head`, `pending` and the window, ms-record alone writes `tail`.
+ *  W1 A record and 8 bytes for a later MG_WRAP fit below `size`; so in this implementation the
+ * slack (R2) is used only by a record longer than a whole lap. Where the record does not fit,
+ * MG_WRAP goes into the 8 bytes kept in hand, and the next lap begins at 0. W2 Nothing unread is
+ * overwritten: a reader in this lap is behind everything that we may write. A reader in the lap
+ * before is at tail - lap_before, and a record must end, with its 8 bytes, at or below that. A
+ * reader further back means no room at all: the lap in which it reads lies where we would write.
+ * This compares real positions, so it holds for laps of different sizes (R3). W3 `head` is stored
+ * with release after the record's words (R4); a reader that sees it sees them. MG_WRAP is published
+ * by a store of its own. W4 `tail` is loaded with acquire before the bytes below it are written
+ * again, so the reader has finished with them. W5 Sleep and wake-up: we store `waiting`, fence,
+ * load `tail`; ms-record stores `tail`, fences, loads `waiting`. One of both sees the other's
+ *     store; if ms-record does, it changes tail_futex, which we read before. So no wake-up is lost;
+ * and the sleep is short in any case. W6 Between two slow calls a record costs one comparison:
+ * `mark` is the least of the room that is sure and the place where ms-record should be woken
+ * because the ring is half full. A hook that a signal handler interrupts is never entered again on
+ * the same ring (see mg_enter_slow), so offset, head and window are this code's alone.
+ */
+#include "core.h"
+
+#define FUTEX 202
+#define FUTEX_WAIT 0
+#define FUTEX_WAKE 1
+#define NO_TAIL (~UINT64_C(0))
+
+void mg_ring_attach(struct mg_writer *t)
+{
+	t->mark = 0; /* the first record takes the slow way */
+	t->stuck_tail = NO_TAIL;
+	if (!t->size)
+		t->size = __atomic_load_n(&t->ring->size_allowed, __ATOMIC_RELAXED);
+}
+
+static void wake_recorder(void)
+{
+	struct mg_session *s = mg.session;
+	if (!__atomic_load_n(&s->sleeping, __ATOMIC_RELAXED) ||
+	    !__atomic_exchange_n(&s->sleeping, 0, __ATOMIC_SEQ_CST))
+		return;
+	if (!__atomic_load_n(&s->seccomp_seen, __ATOMIC_RELAXED))
+		mg_syscall(FUTEX, (uint64_t)&s->sleeping, FUTEX_WAKE, 1, 0, 0, 0);
+}
+
+/* Sleeps until tail moves from `tail`, at most some milliseconds; only spins under a seccomp
+ * filter. */
+static void sleep_for_tail(struct mg_writer *t, uint64_t tail)
+{
+	struct mg_ring *r = t->ring;
+	uint32_t seen = __atomic_load_n(&r->tail_futex, __ATOMIC_ACQUIRE);
+	__atomic_store_n(&r->waiting, 1, __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	wake_recorder();
+	if (__atomic_load_n(&r->tail, __ATOMIC_ACQUIRE) == tail) {
+		static const uint64_t timeout[2] = {0, 20000000};
+		if (!__atomic_load_n(&mg.session->seccomp_seen, __ATOMIC_RELAXED))
+			mg_syscall(FUTEX, (uint64_t)&r->tail_futex, FUTEX_WAIT, seen,
+				   (uint64_t)timeout, 0, 0);
+		else
+			for (int i = 0; i < 1000; i++)
+				__asm__ volatile("pause");
+	}
+	__atomic_store_n(&r->waiting, 0, __ATOMIC_RELAXED);
+}
+
+/* Waits until tail moves from `tail`. False = it did not for the time allowed, or nobody records
+ * any more. */
+static bool wait_for_tail(struct mg_writer *t, uint64_t tail)
+{
+	struct mg_ring *r = t->ring;
+	uint64_t start = mg_tsc(), waited = 0;
+	bool moved = false;
+	if (!mg.session->wait_ticks || t->stuck_tail == tail)
+		return false;
+	r->stalls++;
+	while (!moved && waited < mg.session->wait_ticks &&
+	       __atomic_load_n(&mg.session->state, __ATOMIC_RELAXED) == MG_ON) {
+		sleep_for_tail(t, tail);
+		moved = __atomic_load_n(&r->tail, __ATOMIC_ACQUIRE) != tail;
+		waited = mg_tsc() - start;
+	}
+	r->waited += waited;
+	if (waited > r->waited_max)
+		r->waited_max = waited;
+	t->stuck_tail = moved ? NO_TAIL : tail;
+	return moved;
+}
+
+/* W1: ends this lap. */
+static void wrap(struct mg_writer *t)
+{
+	*(uint64_t *)(void *)(t->window + t->offset) = mg_word0(MG_WRAP, 0, 0, 0);
+	mg_publish(t, 1);
+	t->lap_before = t->lap;
+	t->lap = t->head;
+	t->offset = 0;
+	uint64_t allowed = __atomic_load_n(&t->ring->size_allowed, __ATOMIC_RELAXED);
+	uint64_t largest = mg.session->window_bytes - MG_SLACK;
+	t->size = allowed < largest ? allowed : largest;
+}
+
+/* W2: the offset that a record and its 8 bytes must not pass. */
+static uint64_t limit_of(const struct mg_writer *t)
+{
+	uint64_t behind = t->head - t->tail; /* all unread bytes */
+	if (behind <= t->offset)
+		return t->size > MG_SLACK ? t->size : MG_SLACK;
+	if (behind > t->head - t->lap_before)
+		return 0;
+	return t->tail - t->lap_before;
+}
+
+/* W6 */
+static void set_mark(struct mg_writer *t, uint64_t limit, uint64_t bytes)
+{
+	uint64_t unread = t->head - t->tail, half = t->size / 2;
+	uint64_t end = (limit < t->size ? limit : t->size) - 8;
+	uint64_t next = t->offset + (unread < half ? half - unread : t->size / 8);
+	t->mark = next < end ? next : end;
+	if (t->mark < t->offset + bytes)
+		t->mark = t->offset + bytes;
+	if (unread >= half)
+		wake_recorder();
+}
+
+uint64_t *mg_room_slow(struct mg_writer *t, uint32_t words)
+{
+	uint64_t bytes = words * UINT64_C(8);
+	for (;;) {
+		t->tail = __atomic_load_n(&t->ring->tail, __ATOMIC_ACQUIRE);
+		if (t->offset && t->offset + bytes + 8 > t->size) {
+			wrap(t);
+			continue;
+		}
+		uint64_t limit = limit_of(t);
+		if (t->offset + bytes + 8 <= limit) {
+			set_mark(t, limit, bytes);
+			return (uint64_t *)(void *)(t->window + t->offset);
+		}
+		if (!wait_for_tail(t, t->tail))
+			return NULL;
+	}
+}
+
+void mg_lost(struct mg_writer *t, uint64_t stamp)
+{
+	struct mg_ring *r = t->ring;
+	if (!__atomic_load_n(&mg_gate->on, __ATOMIC_RELAXED))
+		return;
+	if (!r->lost)
+		__atomic_store_n(&r->lost_first, stamp, __ATOMIC_RELAXED);
+	__atomic_store_n(&r->lost_last, stamp, __ATOMIC_RELAXED);
+	__atomic_store_n(&r->lost, r->lost + 1, __ATOMIC_RELEASE);
+}

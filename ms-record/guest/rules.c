@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT
+ * The rules that all threads share: ip -> how to step to the caller.
+ *
+ *   tables[0] 2^12 slots   tables[1] 2^14   tables[2] 2^16   tables[3] 2^18        mg.table = the
+ * one in use slot = { key: ip (47 bits) | epoch (16 bits) << 47 | exact << 63,  rule }
+ *
+ * A reader never waits: it looks at MG_RULE_PROBES slots in a row and stops at an empty one.
+ *  T1 A slot is written only by a 16-byte compare-and-swap from what was seen there, so key and
+ * rule belong together. T2 A slot that was taken never becomes empty again, so no key is hidden
+ * behind a hole. It may be taken over by a key of the present epoch when its own epoch has passed:
+ * then a reader that read the key and not yet the rule sees the key change (it reads the key
+ *     twice), and for the case that it changed back, eight bits of the rule check the key.
+ *  T3 A rule is a function of the key as long as the epoch lasts: dlclose begins a new one before
+ * and after, and while it runs nothing is kept (mg.closing). Two threads that race to add the same
+ * key add the same rule. T4 A table half full is left for the next larger, which starts empty and
+ * fills by need. The last one takes what finds room; the rest is derived each time, slower and not
+ * wrong, and counted.
+ */
+#include "core.h"
+
+void mg_rules_init(void *memory)
+{
+	struct mg_rule_slot *at = memory;
+	for (uint32_t i = 0; i < MG_RULE_TABLES; i++) {
+		uint32_t bits = MG_RULE_BITS_FIRST + i * MG_RULE_BITS_STEP;
+		mg.tables[i] = (struct mg_rule_table){.slots = at, .shift = 64 - bits};
+		at += (size_t)1 << bits;
+	}
+	mg.table = &mg.tables[0];
+}
+
+uint64_t mg_rule_derive(uint64_t ip)
+{
+	struct mg_image image;
+	if ((ip & ~MG_EXACT_IP) >> 47 || !mg.dress.find_image(ip & ~MG_EXACT_IP, &image))
+		return MG_RULE_UNKNOWN;
+	return mg_eh_frame_rule(&image, ip);
+}
+
+static void grow(struct mg_rule_table *t)
+{
+	struct mg_rule_table *next = t + 1;
+	if (next == mg.tables + MG_RULE_TABLES)
+		return;
+	__atomic_compare_exchange_n(&mg.table, &t, next, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+static bool swap(struct mg_rule_slot *slot, struct mg_rule_slot old, struct mg_rule_slot new)
+{
+	bool done;
+	__asm__ volatile("lock cmpxchg16b %1"
+			 : "=@ccz"(done), "+m"(*slot), "+a"(old.key), "+d"(old.rule)
+			 : "b"(new.key), "c"(new.rule)
+			 : "memory");
+	return done;
+}
+
+static void keep(struct mg_rule_slot new, uint32_t epoch)
+{
+	struct mg_rule_table *t = __atomic_load_n(&mg.table, __ATOMIC_ACQUIRE);
+	uint64_t h = MG_RULE_HASH(new.key) >> t->shift;
+	uint64_t mask = ((uint64_t)1 << (64 - t->shift)) - 1;
+	for (uint32_t i = 0; i < MG_RULE_PROBES; i++) {
+		struct mg_rule_slot *slot = &t->slots[(h + i) & mask];
+		struct mg_rule_slot old = {.key = __atomic_load_n(&slot->key, __ATOMIC_ACQUIRE)};
+		old.rule = __atomic_load_n(&slot->rule, __ATOMIC_ACQUIRE);
+		if (old.key == new.key)
+			return;
+		if (old.key && (old.key >> 47 & 0xffff) == (epoch & 0xffff))
+			continue;
+		if (!swap(slot, old, new))
+			continue; /* lost a race: worth one slot, not a loop */
+		if (!old.key && __atomic_add_fetch(&t->used, 1, __ATOMIC_RELAXED) > (mask + 1) / 2)
+			grow(t);
+		return;
+	}
+	__atomic_fetch_add(&mg.rule_overflow, 1, __ATOMIC_RELAXED);
+	grow(t);
+}
+
+uint64_t mg_rule_miss(uint64_t ip, uint32_t epoch)
+{
+	uint64_t rule = mg_rule_derive(ip);
+	if (MG_RULE_TYPE(rule) == MG_RULE_UNKNOWN)
+		return rule;
+	uint64_t key = MG_RULE_KEY(ip, epoch);
+	rule |= MG_RULE_CHECK(MG_RULE_HASH(key), epoch) << 24;
+	if (!__atomic_load_n(&mg.closing, __ATOMIC_SEQ_CST))
+		keep((struct mg_rule_slot){.key = key, .rule = rule}, epoch);
+	return rule;
+}

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT
+ * The preload's constructor: meets the recorder, maps the session, prepares all memory, opens the
+ * gate.
+ *
+ * Every step may fail, and then the program goes on unrecorded; once the session is mapped,
+ * disabled_why says why. After this there are no system calls but futex. No descriptor stays open.
+ */
+#include <dlfcn.h>
+#include <gnu/libc-version.h>
+#include <linux/seccomp.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/un.h>
+
+#include "core.h"
+#include "preload.h"
+
+extern void *__libc_stack_end __attribute__((weak));
+
+#define MAIN_STACK_UNLIMITED                                                                       \
+	(UINT64_C(1) << 32) /* how far down the main stack may reach without a limit */
+#define THREAD_STACK_USUAL (UINT64_C(8) << 20)
+#define TID_OFFSET 720 /* in glibc's thread block on x86-64, checked before it is used */
+
+bool mg_starts(const char *s, const char *prefix)
+{
+	while (*prefix && *s == *prefix)
+		s++, prefix++;
+	return !*prefix;
+}
+
+const char *mg_base_name(const char *path)
+{
+	const char *base = path;
+	for (; *path; path++)
+		if (*path == '/')
+			base = path + 1;
+	return base;
+}
+
+static size_t append(char *to, size_t size, size_t at, const char *from)
+{
+	while (*from && at + 1 < size)
+		to[at++] = *from++;
+	if (at < size)
+		to[at] = 0;
+	return at;
+}
+
+static long call(long nr, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
+{
+	return mg_syscall(nr, a, b, c, d, 0, 0);
+}
+
+static bool failed(long r)
+{
+	return r < 0 && r > -4096;
+}
+
+/* ---- the handshake
+ * --------------------------------------------------------------------------------- */
+
+static const char *variable(char **env, const char *prefix)
+{
+	for (; env && *env; env++)
+		if (mg_starts(*env, prefix))
+			return *env + sizeof(MG_ENV_SOCKET);
+	return NULL;
+}
+
+static int connect_to(const char *name)
+{
+	struct sockaddr_un a = {.sun_family = AF_UNIX};
+	size_t n = append(a.sun_path + 1, sizeof(a.sun_path) - 1, 0, name);
+	long fd = call(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, 0);
+	if (failed(fd))
+		return -1;
+	struct timeval second = {.tv_sec = 2};
+	mg_syscall(SYS_setsockopt, (uint64_t)fd, SOL_SOCKET, SO_RCVTIMEO, (uint64_t)&second,
+		   sizeof(second), 0);
+	mg_syscall(SYS_setsockopt, (uint64_t)fd, SOL_SOCKET, SO_SNDTIMEO, (uint64_t)&second,
+		   sizeof(second), 0);
+	size_t length = offsetof(struct sockaddr_un, sun_path) + 1 + n;
+	if (failed(call(SYS_connect, (uint64_t)fd, (uint64_t)&a, length, 0))) {
+		call(SYS_close, (uint64_t)fd, 0, 0, 0);
+		return -1;
+	}
+	return (int)fd;
+}
+
+static bool send_hello(int fd, const char *exe)
+{
+	struct mg_hello h = {.magic = MG_MAGIC, .version = MG_LAYOUT_VERSION, .tsc = mg_tsc()};
+	h.pid = (uint32_t)call(SYS_getpid, 0, 0, 0, 0);
+	append(h.exe, sizeof(h.exe), 0, exe);
+	return mg_syscall(SYS_sendto, (uint64_t)fd, (uint64_t)&h, sizeof(h), MSG_NOSIGNAL, 0, 0) ==
+	       sizeof(h);
+}
+
+/* The answer; returns the session's descriptor or -1. */
+static int receive_welcome(int fd, struct mg_welcome *w)
+{
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct iovec v = {.iov_base = w, .iov_len = sizeof(*w)};
+	struct msghdr m = {.msg_iov = &v,
+			   .msg_iovlen = 1,
+			   .msg_control = &control,
+			   .msg_controllen = sizeof(control)};
+	long n = call(SYS_recvmsg, (uint64_t)fd, (uint64_t)&m, MSG_CMSG_CLOEXEC, 0);
+	struct cmsghdr *c = n > 0 ? CMSG_FIRSTHDR(&m) : NULL;
+	int got = -1;
+	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
+	    c->cmsg_len == CMSG_LEN(sizeof(int)))
+		got = *(const int *)(const void *)CMSG_DATA(c);
+	bool good = n == sizeof(*w) && w->magic == MG_MAGIC && w->version == MG_LAYOUT_VERSION &&
+		    w->accept == 1;
+	if (!good && got >= 0) {
+		call(SYS_close, (uint64_t)got, 0, 0, 0);
+		got = -1;
+	}
+	return got;
+}
+
+/* ---- memory
+ * ------------------------------------------------------------------------------------------ */
+
+static void *map(size_t bytes, int fd)
+{
+	uint64_t flags = fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
+	long r = mg_syscall(SYS_mmap, 0, bytes, PROT_READ | PROT_WRITE, flags | MAP_NORESERVE,
+			    (uint64_t)(int64_t)fd, 0);
+	return failed(r) ? NULL : (void *)r;
+}
+
+static uint64_t limit_of(int resource)
+{
+	struct rlimit l = {0};
+	if (failed(call(SYS_prlimit64, 0, (uint64_t)resource, 0, (uint64_t)&l)))
+		return RLIM_INFINITY;
+	return l.rlim_cur;
+}
+
+/* Bytes of address space that we may take: an eighth where the program has a limit. */
+static uint64_t budget(void)
+{
+	uint64_t limit = limit_of(RLIMIT_AS);
+	return limit == RLIM_INFINITY ? UINT64_MAX : limit / 8;
+}
+
+static void disable(const char *why)
+{
+	struct mg_session *s = mg.session;
+	append(s->disabled_why, sizeof(s->disabled_why), 0, why);
+	__atomic_store_n(&s->guest_disabled, 1, __ATOMIC_RELEASE);
+}
+
+/* Maps the session: with a budget only the first data windows. Sets mg.writer_count to the rings
+ * that can be used. */
+static bool map_session(int fd, uint64_t bytes)
+{
+	struct mg_session *s = map(sizeof(*s), fd);
+	if (!s)
+		return false;
+	struct mg_session head = *s;
+	call(SYS_munmap, (uint64_t)s, sizeof(*s), 0, 0);
+	uint64_t most = budget() / 2, fixed = head.data_offset;
+	if (head.magic != MG_MAGIC || head.version != MG_LAYOUT_VERSION || fixed > bytes ||
+	    !head.window_bytes)
+		return false;
+	uint32_t rings = head.ring_max;
+	for (; rings; rings /= 2) {
+		uint64_t all = fixed + rings * head.window_bytes;
+		if (all > bytes || all > most)
+			continue;
+		s = map(all, fd);
+		if (s)
+			break;
+	}
+	if (!rings)
+		return false;
+	mg.writer_count = rings;
+	mg.modules = (struct mg_module *)(void *)((char *)s + head.modules_offset);
+	mg.rings = (struct mg_ring *)(void *)((char *)s + head.rings_offset);
+	mg.data = (unsigned char *)s + head.data_offset;
+	mg.session = s;
+	return true;
+}
+
+/* The writers' memory: deep stacks, many threads, or less of both where address space is short. */
+static bool map_writers(void)
+{
+	uint64_t most = budget() / 2;
+	for (uint32_t frames = MG_FRAMES_MAX; frames >= 256; frames /= 4) {
+		size_t each = mg_writer_bytes(frames);
+		if (each * mg.writer_count > most ||
+		    !(mg.writers = map(each * mg.writer_count, -1)))
+			continue;
+		call(SYS_madvise, (uint64_t)mg.writers, each * mg.writer_count, MADV_DONTDUMP, 0);
+		mg.writer_bytes = each;
+		mg.frames = frames;
+		return true;
+	}
+	return false;
+}
+
+/* Everything else that is private, in one mapping; the gate has a page of its own, wiped in
+ * children. */
+static const char *map_rest(void)
+{
+	size_t modules = (mg_modules_bytes(mg.session->module_max) + 4095) & ~(size_t)4095;
+	char *m = map(4096 + MG_RULE_BYTES + modules, -1);
+	if (!m)
+		return "no memory for the rule table";
+	if (failed(call(SYS_madvise, (uint64_t)m, 4096, MADV_WIPEONFORK, 0)))
+		return "this kernel cannot wipe a page on fork (Linux 4.14 can)";
+	mg_rules_init(m + 4096);
+	mg.dress.find_image = mg_find_image_of;
+	mg_modules_init(m + 4096 + MG_RULE_BYTES);
+	mg_gate = (struct mg_gate *)(void *)m;
+	return NULL;
+}
+
+/* ---- facts
+ * ------------------------------------------------------------------------------------------- */
+
+static bool tid_in_block;
+
+static uint32_t tid_of_thread(void)
+{
+	uint32_t tid;
+	if (!tid_in_block)
+		return (uint32_t)call(SYS_gettid, 0, 0, 0, 0);
+	__asm__ volatile("mov %%fs:%c1, %0" : "=r"(tid) : "i"(TID_OFFSET));
+	return tid;
+}
+
+static void learn_thread_block(void)
+{
+	uint32_t tid = (uint32_t)call(SYS_gettid, 0, 0, 0, 0);
+	tid_in_block = true;
+	tid_in_block = tid_of_thread() == tid;
+	mg.dress.tid = tid_of_thread;
+}
+
+static void learn_stacks(void)
+{
+	uint64_t stack = limit_of(RLIMIT_STACK), main_stack = stack;
+	if (stack == RLIM_INFINITY) {
+		stack = THREAD_STACK_USUAL;
+		main_stack = MAIN_STACK_UNLIMITED;
+	}
+	mg.stack_bytes = stack;
+	__asm__("mov %%fs:0, %0" : "=r"(mg.main_tp));
+	uint64_t top = &__libc_stack_end ? (uint64_t)__libc_stack_end
+					 : (uint64_t)__builtin_frame_address(0);
+	mg.main_high = (top | 4095) + 1;
+	mg.main_low = mg.main_high > main_stack ? mg.main_high - main_stack : 0;
+}
+
+/* The name of the allocator behind us, for people. */
+static void learn_allocator(void)
+{
+	struct mg_session *s = mg.session;
+	Dl_info info;
+	if (!dladdr(*(void **)(void *)&mg_real.malloc, &info) || !info.dli_fname)
+		return;
+	const char *name = mg_base_name(info.dli_fname);
+	if (!mg_starts(name, "libc.so.") && !mg_starts(name, "libc-")) {
+		append(s->allocator, sizeof(s->allocator), 0, name);
+		return;
+	}
+	size_t at = append(s->allocator, sizeof(s->allocator), 0, "glibc ");
+	append(s->allocator, sizeof(s->allocator), at, gnu_get_libc_version());
+}
+
+static void begin_session(void)
+{
+	struct mg_session *s = mg.session;
+	learn_thread_block();
+	learn_stacks();
+	if (!map_writers()) {
+		disable("no memory for the threads' state");
+		return;
+	}
+	const char *why = map_rest();
+	if (why) {
+		disable(why);
+		return;
+	}
+	learn_allocator();
+	if (call(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0) != SECCOMP_MODE_DISABLED)
+		__atomic_store_n(&s->seccomp_seen, 1, __ATOMIC_RELAXED);
+	s->passed_early = mg.early;
+	__atomic_store_n(&mg_gate->on, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&s->guest_ready, 1, __ATOMIC_RELEASE);
+}
+
+/* First of all constructors (-z initfirst), so that what libraries allocate in theirs is recorded.
+ */
+__attribute__((constructor)) static void start(int argc, char **argv, char **env)
+{
+	mg_resolve();
+	const char *name = variable(env, MG_ENV_SOCKET "=");
+	int fd = name && *name ? connect_to(name) : -1;
+	mg_closed_gate.counted = 1;
+	if (fd < 0)
+		return;
+	struct mg_welcome w = {0};
+	int memory = send_hello(fd, argc > 0 ? argv[0] : "") ? receive_welcome(fd, &w) : -1;
+	bool mapped = memory >= 0 && map_session(memory, w.bytes);
+	if (memory >= 0)
+		call(SYS_close, (uint64_t)memory, 0, 0, 0);
+	call(SYS_close, (uint64_t)fd, 0, 0, 0);
+	if (mapped)
+		begin_session();
+}

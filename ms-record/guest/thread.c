@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT
+ * Threads' places: a writer for each ring, taken at a thread's first event and given back by
+ * ms-record alone.
+ *
+ * Writer i is private memory behind ring i. When ms-record frees a ring (drained, its thread gone)
+ * and another thread takes it, writing goes on where the last writer stopped: offset and laps stay,
+ * the previous stack does not.
+ */
+#include "core.h"
+
+struct mg_core mg;
+struct mg_gate mg_closed_gate;
+struct mg_gate *mg_gate = &mg_closed_gate;
+
+#define RETRY_EVENTS 256u /* a thread without a ring looks for one at every so many events */
+
+/* Layout of a writer's memory: the struct, then its arrays, largest elements first. */
+static size_t arrays(struct mg_writer *t, uint32_t frames)
+{
+	uint64_t at = (uint64_t)t + ((sizeof(*t) + 63) & ~(size_t)63), start = (uint64_t)t,
+		 n = frames + 8;
+	uint64_t ip = at, slot = ip + n * 8, bp = slot + n * 8, checks = bp + n * 8;
+	uint64_t steps = checks + n * 2 * sizeof(struct mg_slot),
+		 to = steps + n * sizeof(struct mg_step);
+	uint64_t need = to + n * 4, end = need + n;
+	if (t) {
+		t->ip = (uint64_t *)ip;
+		t->slot = (uint64_t *)slot;
+		t->bp = (uint64_t *)bp;
+		t->checks = (struct mg_slot *)checks;
+		t->steps = (struct mg_step *)steps;
+		t->checks_to = (uint32_t *)to;
+		t->need = (uint8_t *)need;
+	}
+	/* An odd number of pages, and a few lines: or equal fields of all writers would share a
+	 * cache set. */
+	return (((end - start + 4095) & ~UINT64_C(4095)) | 4096) + 192;
+}
+
+size_t mg_writer_bytes(uint32_t frames)
+{
+	return arrays(NULL, frames);
+}
+
+static void stack_bounds(struct mg_writer *t)
+{
+	uint64_t tp, low, high;
+	__asm__("mov %%fs:0, %0" : "=r"(tp));
+	if (tp == mg.main_tp) {
+		low = mg.main_low;
+		high = mg.main_high;
+	} else { /* a thread's control block lies at the top of its stack */
+		high = tp & ~UINT64_C(7);
+		low = high > mg.stack_bytes ? high - mg.stack_bytes : 0;
+	}
+	__atomic_store_n(&t->ring->stack_low, low, __ATOMIC_RELAXED);
+	__atomic_store_n(&t->ring->stack_high, high, __ATOMIC_RELEASE);
+}
+
+/* Takes a free ring; NULL = there is none. */
+static struct mg_writer *claim(void)
+{
+	uint32_t first = __atomic_fetch_add(&mg.ring_hint, 1, __ATOMIC_RELAXED);
+	for (uint32_t n = 0; n < mg.writer_count; n++) {
+		uint32_t i = (first + n) % mg.writer_count, free = MG_RING_FREE;
+		struct mg_ring *r = &mg.rings[i];
+		if (__atomic_load_n(&r->state, __ATOMIC_RELAXED) != MG_RING_FREE ||
+		    !__atomic_compare_exchange_n(&r->state, &free, MG_RING_TAKEN, false,
+						 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			continue;
+		__atomic_store_n(&mg.ring_hint, i + 1, __ATOMIC_RELAXED);
+		struct mg_writer *t =
+			(struct mg_writer *)(void *)(mg.writers + i * mg.writer_bytes);
+		t->ring = r;
+		t->index = i;
+		t->window = mg.data + i * mg.session->window_bytes;
+		return t;
+	}
+	return NULL;
+}
+
+/* A claimed writer begins: bounds, identity, first record. */
+static void begin(struct mg_writer *t, uint32_t tid, uint32_t flags, uint64_t sp)
+{
+	arrays(t, mg.frames);
+	t->capacity = t->limit = mg.frames;
+	t->frames = 0;
+	t->nested = NULL;
+	t->holding = false;
+	t->busy = sp;
+	t->tid = tid;
+	t->flags = flags;
+	t->epoch = ~0u;
+	t->epoch_sent = __atomic_load_n(&mg.session->epoch, __ATOMIC_ACQUIRE);
+	mg_ring_attach(t);
+	stack_bounds(t);
+	__atomic_store_n(&t->ring->tid, tid, __ATOMIC_RELEASE);
+	uint64_t *w = mg_room(t, 4);
+	if (!w)
+		return;
+	mg_stamping(t);
+	w[0] = mg_word0(MG_THREAD, flags, 0, 0);
+	w[1] = mg_stamp(t);
+	w[2] = tid;
+	w[3] = sp;
+	mg_publish(t, 4);
+	mg_stamped(t);
+}
+
+/* Waits a while for ms-record to prepare rings: threads come faster than it frees them. */
+static struct mg_writer *claim_waiting(void)
+{
+	struct mg_session *s = mg.session;
+	struct mg_writer *t = claim();
+	uint64_t start = mg_tsc(),
+		 most = s->wait_ticks < (UINT64_C(1) << 29) ? s->wait_ticks : UINT64_C(1) << 29;
+	while (!t && mg_tsc() - start < most &&
+	       __atomic_load_n(&s->state, __ATOMIC_RELAXED) == MG_ON) {
+		static const uint64_t timeout[2] = {0, 1000000};
+		static uint32_t never;
+		if (__atomic_load_n(&s->seccomp_seen, __ATOMIC_RELAXED)) {
+			__asm__ volatile("pause");
+		} else {
+			if (__atomic_exchange_n(&s->sleeping, 0, __ATOMIC_SEQ_CST))
+				mg_syscall(202, (uint64_t)&s->sleeping, 1, 1, 0, 0, 0);
+			mg_syscall(202, (uint64_t)&never, 0, 0, (uint64_t)timeout, 0, 0);
+		}
+		t = claim();
+	}
+	return t;
+}
+
+/* A thread that has no writer. `self` is 0, or 2 x events + 1 of a thread that found no ring. */
+static struct mg_writer *first_event(uintptr_t *self, uint64_t sp)
+{
+	uintptr_t events = *self >> 1;
+	struct mg_writer *t = NULL;
+	if (!*self) {
+		*self = 1; /* a signal handler that comes now records nothing, and does not claim a
+			      second ring */
+		t = claim_waiting();
+		if (!t)
+			__atomic_fetch_add(&mg.session->no_ring_threads, 1, __ATOMIC_RELAXED);
+	} else if (events && events % RETRY_EVENTS == 0) {
+		t = claim();
+	}
+	if (!t) {
+		*self += 2;
+		__atomic_fetch_add(&mg.session->no_ring_lost, 1, __ATOMIC_RELAXED);
+		return NULL;
+	}
+	begin(t, mg.dress.tid(), 0, sp);
+	*self = (uintptr_t)t;
+	return t;
+}
+
+/* Was the hook at `busy` left for good, by a longjmp out of a signal handler? Its frame would be
+ * inside this one, which has ended if this frame is further out on the same stack. */
+static bool abandoned(const struct mg_writer *t, uint64_t sp)
+{
+	uint64_t low = t->ring->stack_low, span = t->ring->stack_high - low;
+	return sp - low < span && t->busy - low < span && sp > t->busy;
+}
+
+/* The thread's writer is inside a hook: a signal handler allocates, on a ring of its own. */
+static struct mg_writer *nested_writer(struct mg_writer *t, uint64_t sp)
+{
+	for (int depth = 0; depth < 4; depth++) {
+		if (!t->nested) {
+			struct mg_writer *n = claim();
+			if (!n)
+				break;
+			begin(n, t->tid, MG_F_SIGNAL, sp);
+			mg_leave(n);
+			t->nested = n;
+		}
+		t = t->nested;
+		if (!t->busy)
+			return t;
+	}
+	__atomic_fetch_add(&mg.session->reentry_lost, 1, __ATOMIC_RELAXED);
+	return NULL;
+}
+
+/* A writer whose hook was left in the middle: what it was writing is not known, so it is never
+ * written again. */
+static struct mg_writer *replace(struct mg_writer *t, uintptr_t *self, uint64_t sp)
+{
+	struct mg_writer *n = claim(), *nested = t->nested;
+	__atomic_store_n(&t->ring->pending, 0, __ATOMIC_RELEASE);
+	if (!n) {
+		*self = 1;
+		return NULL;
+	}
+	begin(n, t->tid, 0, sp);
+	n->nested = nested;
+	*self = (uintptr_t)n;
+	return n;
+}
+
+/* The thread has not yet seen this epoch, or a module is being closed: it forgets its previous
+ * stack. */
+static void new_epoch(struct mg_writer *t)
+{
+	uint32_t closing = __atomic_load_n(&mg.closing, __ATOMIC_SEQ_CST);
+	uint32_t epoch = __atomic_load_n(&mg.session->epoch, __ATOMIC_ACQUIRE);
+	mg_forget(t);
+	t->epoch = epoch;
+	t->keepable = !closing;
+	if (t->epoch_sent == epoch)
+		return;
+	uint64_t *w = mg_room(t, 3);
+	if (!w)
+		return; /* tried again at the next event that sees another epoch; frames carry their
+			   own times */
+	mg_stamping(t);
+	w[0] = mg_word0(MG_EPOCH, 0, 0, 0);
+	w[1] = mg_stamp(t);
+	w[2] = epoch;
+	mg_publish(t, 3);
+	mg_stamped(t);
+	t->epoch_sent = epoch;
+}
+
+void mg_shut(void)
+{
+	struct mg_gate *g = mg_gate;
+	if (!mg.session)
+		mg.early++;
+	else if (!g->counted && !__atomic_exchange_n(&g->counted, 1, __ATOMIC_RELAXED))
+		__atomic_fetch_add(&mg.session->forks, 1, __ATOMIC_RELAXED);
+}
+
+struct mg_writer *mg_enter_slow(struct mg_writer *t, const uint64_t *frame)
+{
+	uint64_t sp = (uint64_t)frame;
+	uintptr_t *self = MG_SELF;
+	if (!t || (uintptr_t)t & 1) {
+		t = first_event(self, sp);
+	} else if (t->busy) {
+		if (abandoned(t, sp))
+			t = replace(t, self, sp);
+		else
+			t = nested_writer(t, sp);
+	}
+	if (!t)
+		return NULL;
+	__atomic_store_n(&t->busy, sp, __ATOMIC_RELAXED);
+	__asm__ volatile("" ::: "memory");
+	t->keepable = true;
+	if (t->epoch != __atomic_load_n(&mg.session->epoch, __ATOMIC_ACQUIRE) ||
+	    __atomic_load_n(&mg.closing, __ATOMIC_RELAXED))
+		new_epoch(t);
+	return t;
+}
