@@ -15,6 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "format/trace.h"
+
 /* The temporary file being written, for the signal handler; "" = none. */
 static char temporary[PATH_MAX + 32];
 static volatile sig_atomic_t temporary_set;
@@ -59,6 +61,18 @@ static mode_t mode_for(const struct stat *old, bool exists)
 	return 0666 & ~mask;
 }
 
+/* A recording cannot be made again: a result that is to replace one is a slip of the hand. */
+static bool is_trace(const char *path)
+{
+	char head[MS_TRACE_MAGIC_SIZE];
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	bool is = fd >= 0 && read(fd, head, sizeof head) == (ssize_t)sizeof head &&
+		  memcmp(head, MS_TRACE_MAGIC, sizeof head) == 0;
+	if (fd >= 0)
+		close(fd);
+	return is;
+}
+
 int ms_write_file(const char *path, const void *data, size_t n, struct ms_err *err)
 {
 	struct stat st;
@@ -70,6 +84,9 @@ int ms_write_file(const char *path, const void *data, size_t n, struct ms_err *e
 	}
 	if (exists && !S_ISREG(st.st_mode))
 		return write_directly(path, data, n, err);
+	if (exists && is_trace(path))
+		return ms_err_set(err, "cannot write '%s': it is a trace, which would be lost",
+				  path);
 	/* a symbolic link stays one: its target is replaced */
 	if (exists && realpath(path, real))
 		path = real;

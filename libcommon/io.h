@@ -14,7 +14,7 @@ int ms_write_all(int fd, const void *data, size_t n);
 
 /* Write `n` bytes to the file `path` under a temporary name in the same folder, then rename over
  * it. An earlier file stays as it was when anything fails. A path that is not a regular file
- * (/dev/full, a FIFO) is written directly. 0, or -1 with `err` set. */
+ * (/dev/full, a FIFO) is written directly; a trace is never replaced. 0, or -1 with `err` set. */
 int ms_write_file(const char *path, const void *data, size_t n, struct ms_err *err);
 
 /* Read `fd` to its end, at most `max` bytes, into malloc'ed memory (free it). 0, or -1 with `err`

@@ -150,6 +150,15 @@ for tool in ms-snap ms-filter ms-report; do
 done
 
 # ---- outputs ----
+cp "$trace" in/keep.trace
+for words in 'ms-snap -o' 'ms-filter -o' 'ms-report --json='; do
+	tool=${words%% *}
+	[ -x "$BIN/$tool" ] || continue
+	option=${words#* }
+	if [ "$option" = -o ]; then out=(-o in/keep.trace); else out=("${option}in/keep.trace"); fi
+	run "$tool" 2 'it is a trace' "${out[@]}" in/keep.trace
+	cmp -s "$trace" in/keep.trace || { echo "$words: the trace was overwritten"; failures=$((failures + 1)); }
+done
 for tool in ms-filter ms-report; do
 	[ -x "$BIN/$tool" ] || continue
 	what="$tool >/dev/full"
