@@ -4,6 +4,13 @@ MODE ?= release
 PREFIX ?= /usr/local
 CC = gcc
 B := build/$(MODE)
+JOBS ?= $(shell nproc)
+
+# One line per file; `make V=1` shows the commands.
+ifndef V
+.SILENT:
+endif
+say = @printf '  %-5s %s\n'
 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wvla -Werror=implicit-function-declaration
 BASE := -std=gnu11 -g -fno-omit-frame-pointer -D_GNU_SOURCE -DMS_VERSION='"$(VERSION)"' $(WARN)
@@ -38,15 +45,19 @@ all: $(TOOLS:%=$(B)/bin/%) $(if $(wildcard ms-record/guest/preload.c),$(GUEST))
 
 $(B)/format/%.o: format/%.c
 	@mkdir -p $(@D)
+	$(say) CC $<
 	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 $(B)/libcommon/%.o: libcommon/%.c
 	@mkdir -p $(@D)
+	$(say) CC $<
 	$(CC) $(ALL_CFLAGS) -I. -I$(B)/gen -MMD -MP -c -o $@ $<
 $(B)/ms-%.o: ms-%.c
 	@mkdir -p $(@D)
+	$(say) CC $<
 	$(CC) $(ALL_CFLAGS) -I. -I$(B)/gen -MMD -MP -c -o $@ $<
 $(B)/tests/%.o: tests/%.c
 	@mkdir -p $(@D)
+	$(say) CC $<
 	$(CC) $(ALL_CFLAGS) -I. -I$(B)/gen -MMD -MP -c -o $@ $<
 $(FORMAT_LIB): $(FORMAT_SRC:%.c=$(B)/%.o)
 	@rm -f $@; ar crs $@ $^
@@ -63,6 +74,7 @@ $(COMMON_SRC:%.c=$(B)/%.o): $(B)/gen/schema_sql.h
 define tool_rule
 $(B)/bin/$(1): $(patsubst %.c,$(B)/%.o,$(sort $(wildcard $(1)/*.c))) $(COMMON_LIB) $(FORMAT_LIB)
 	@mkdir -p $$(@D)
+	$$(say) LINK $$@
 	$(CC) $$(ALL_LDFLAGS) -o $$@ $$(filter %.o,$$^) $(COMMON_LIB) $(FORMAT_LIB) $$(LIBS_$(1))
 endef
 $(foreach t,$(TOOLS),$(eval $(call tool_rule,$(t))))
@@ -75,14 +87,16 @@ $(UNIT): $(B)/tests/unit/%: $(B)/tests/unit/%.o $(COMMON_LIB) $(FORMAT_LIB)
 
 test-programs: $(UNIT) $(TEST_PROGRAMS)
 
-check: deps all test-programs
+check: deps
+	$(MAKE) -j$(JOBS) all test-programs
 	MODE=$(MODE) tests/run
-check-all: deps-all all test-programs
+check-all: deps-all
+	$(MAKE) -j$(JOBS) all test-programs
 	MODE=$(MODE) MS_CHECK_ALL=1 tests/run
 asan:
 	$(MAKE) MODE=asan check
 tsan:
-	$(MAKE) MODE=tsan all test-programs
+	$(MAKE) -j$(JOBS) MODE=tsan all test-programs
 	MODE=tsan tests/run unit
 lint: deps
 	tests/lint/run
@@ -93,7 +107,8 @@ deps:
 	@tests/deps
 deps-all:
 	@tests/deps all
-demo: deps all
+demo: deps
+	$(MAKE) -j$(JOBS) all
 	@tests/demo
 
 # ---- install ------------------------------------------------------------------------------------
