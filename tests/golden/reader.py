@@ -1,0 +1,213 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Prints the events of a trace as trace-dump does; written from ms-trace(5) alone, to prove that the page suffices."""
+import ctypes
+import struct
+import sys
+
+KINDS = ["alloc", "free", "realloc", "failed", "free-unknown", "realloc-unknown", "free-inferred", "ext"]
+SIZED, RELEASING, ALLOCATING = (0, 2, 3, 5), (1, 2, 6), (0, 2, 5)
+
+zstd = ctypes.CDLL("libzstd.so.1")
+zstd.ZSTD_decompress.restype = ctypes.c_size_t
+zstd.ZSTD_decompress.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t]
+
+
+class Cursor:
+    def __init__(self, data):
+        self.data, self.at = data or b"", 0
+
+    def next(self):
+        value = shift = 0
+        while True:
+            byte = self.data[self.at]
+            self.at += 1
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+
+
+def unzigzag(v):
+    return (v >> 1) ^ -(v & 1)
+
+
+def slot(a, b):
+    return ((a * 0x9E3779B1 + b * 0x85EBCA77) % 2**32) >> 20
+
+
+def granules(size):
+    return 2 if size < 24 else (size >> 4) + 1 + ((size & 15) > 8)
+
+
+def size_class(size):
+    g = granules(size)
+    if g < 64:
+        return g
+    h = g.bit_length() - 1
+    return 64 + (h - 6) * 8 + ((g >> (h - 3)) & 7)
+
+
+class Addresses:
+    """The state of the section "Addresses", which lives on from block to block."""
+
+    def __init__(self):
+        self.first, self.fresh, self.lists, self.known = 0, {}, {}, {}
+
+    def begin(self, column, number):
+        self.codes = None
+        if column is None:
+            return
+        self.far = Cursor(column)
+        reset, size = self.far.next(), self.far.next()
+        self.codes = Cursor(column[self.far.at : self.far.at + size])
+        self.far.at += size
+        if reset:
+            self.first, self.fresh, self.lists = number, {}, {}
+
+    def list_of(self, thread, size):
+        return self.lists.setdefault(((size_class(size) + thread * 211) % 2**32) % 1024, [])
+
+    def allocated(self, thread, number, size, freed):
+        """The address and whether the block stayed where it was."""
+        code = address = 0
+        if self.codes:
+            code = self.codes.data[self.codes.at]
+            self.codes.at += 1
+            fresh = self.fresh.get(thread % 64, 0)
+            if code >= 5:
+                entries = self.list_of(thread, size)
+                address = entries.pop(len(entries) - 1 - (code - 5))
+            elif code == 1:
+                address = self.known[freed][0]
+            elif code != 2:
+                step = 0 if code == 0 else 16 * unzigzag(self.far.next()) if code == 3 else unzigzag(self.far.next())
+                address = (fresh + step) % 2**64
+                self.fresh[thread % 64] = address + 16 * granules(size)
+        self.known[number] = (address, size)
+        return address, code == 1
+
+    def released(self, thread, freed):
+        if freed >= self.first:
+            address, size = self.known[freed]
+            entries = self.list_of(thread, size)
+            entries.append(address)
+            del entries[:-32]
+
+
+class Thread:
+    stack = before = frees = freed = 0
+
+
+class Events:
+    def __init__(self, columns, addresses):
+        head = Cursor(columns[1])
+        self.number, self.first, self.tick, self.count = (head.next() for _ in range(4))
+        self.ops = columns.get(2, b"")
+        names = ("thread_column", 3), ("stack", 4), ("size", 5), ("freed", 6), ("time", 7), ("unknown", 9)
+        for name, column in names:
+            setattr(self, name, Cursor(columns.get(column)))
+        self.thread, self.threads = 0, {}
+        self.stack1, self.stack2, self.size1, self.size2, self.free1 = {}, {}, {}, {}, {}
+        self.addresses = addresses
+        addresses.begin(columns.get(8), self.number)
+
+    def get_stack(self, op, t):
+        i, j = slot(t.stack, 0), slot(t.stack, t.before + t.frees)
+        if op & 16:
+            stack = self.stack2.get(j, 0)
+        else:
+            v = self.stack.next()
+            stack = self.stack1.get(i, 0) if v == 0 else t.stack + unzigzag(v - 1)
+        self.stack1[i] = self.stack2[j] = stack
+        return stack
+
+    def get_freed(self, op, t):
+        i = slot(t.stack, t.frees)
+        if op & 128:
+            ago = self.free1.get(i, 0)
+        else:
+            v = self.freed.next()
+            ago = v >> 1 if v & 1 else self.number - (t.freed + unzigzag(v >> 1))
+        assert 1 <= ago <= self.number
+        self.free1[i] = ago
+        t.freed = self.number - ago
+        t.frees += 1
+        return t.freed
+
+    def get_size(self, op, t, stack):
+        i, j = slot(stack, 0), slot(stack, t.stack)
+        if op & 32:
+            size = self.size2.get(j, 0)
+        else:
+            v = self.size.next()
+            size = self.size1.get(i, 0) if v == 0 else self.size.next() if v == 1 else v - 2
+        self.size1[i] = self.size2[j] = size
+        t.before, t.stack, t.frees = t.stack, stack, 0
+        return size
+
+    def event(self, op):
+        kind = op & 7
+        if not op & 8:
+            self.thread = self.thread_column.next()
+        if not op & 64:
+            self.tick += self.time.next()
+        t = self.threads.setdefault(self.thread % 64, Thread())
+        stack = address = 0
+        freed, same = None, False
+        text = "  %d thread %d %s" % (self.tick, self.thread, KINDS[kind])
+        if kind not in SIZED and op & 32:
+            stack = self.get_stack(op, t)
+        if kind in RELEASING:
+            freed = self.get_freed(op, t)
+        if kind in SIZED:
+            stack = self.get_stack(op, t)
+            size = self.get_size(op, t, stack)
+        if kind in ALLOCATING:
+            address, same = self.addresses.allocated(self.thread, self.number, size, freed)
+            text += " #%d" % self.number
+            self.number += 1
+        if kind == 4:
+            address = self.unknown.next()
+        if freed is not None:
+            text += " frees #%d" % freed
+            if not same:
+                self.addresses.released(self.thread, freed)
+        if kind in SIZED:
+            text += " size %d" % size
+        if stack:
+            text += " stack %d" % stack
+        return text + (" at 0x%x" % address if address else "")
+
+
+def columns_of(payload, count):
+    columns, at = {}, count * 12
+    for i in range(count):
+        number, codec, raw, stored = struct.unpack_from("<HBxII", payload, i * 12)
+        data = payload[at : at + stored]
+        at += stored
+        if codec == 1:
+            out = ctypes.create_string_buffer(raw + 1)
+            assert zstd.ZSTD_decompress(out, raw, data, stored) == raw
+            data = out.raw[:raw]
+        columns[number] = data
+    return columns
+
+
+def main():
+    with open(sys.argv[1], "rb") as f:
+        data = f.read()
+    addresses = Addresses()
+    at = struct.unpack_from("<I", data, 12)[0]
+    while at < len(data):
+        assert data[at : at + 8] == bytes.fromhex("b54d53626c6b0d0a")
+        kind, count, payload = struct.unpack_from("<HH20xI", data, at + 8)
+        if kind == 2:
+            e = Events(columns_of(data[at + 48 : at + 48 + payload], count), addresses)
+            print("  from allocation #%d, event %d, tick %d: %d events" % (e.number, e.first, e.tick, e.count))
+            for op in e.ops:
+                print(e.event(op))
+        at += 48 + payload
+
+
+main()

@@ -1,0 +1,15 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# A reader in another language, written from ms-trace(5) alone, finds the same events; the page names every number.
+set -eu
+for t in "$SRC"/tests/golden/v1/*.trace; do
+	python3 "$SRC/tests/golden/reader.py" "$t" >there.txt
+	grep -E '^  (from allocation|[0-9]+ thread)' "${t%.trace}.txt" >here.txt
+	[ "$(wc -l <here.txt)" -gt 900 ]
+	cmp here.txt there.txt
+done
+# Fields and block types of the header file stand in the page with their numbers.
+grep -oE 'MS_(BLOCK|INFO|MODULE|THREAD|SAMPLE|MARK|LOSS|LOST|END|ENDED|SYM|SYMBOLS)_[A-Z_]+ = [0-9]+,' "$SRC/format/trace.h" |
+	sed -E 's/^MS_[A-Z]+_([A-Z_]+) = ([0-9]+),/.It \2 Li \1/' | sort >want.txt
+grep -E '^\.It [0-9]+ Li ' "$SRC/man/ms-trace.5" | sort >have.txt
+diff want.txt have.txt
