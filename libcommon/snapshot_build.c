@@ -264,12 +264,13 @@ static void set_point(struct running *p, const struct ms_point *want, struct ms_
 			keep_time(p, k, length - want->ns);
 		break;
 	case MS_POINT_CLOCK:
-		if (ms_has(&glance->info, MS_INFO_START_WALL))
+		if (glance && ms_has(&glance->info, MS_INFO_START_WALL))
 			keep_time(p, k,
 				  after_start(glance->info.number[MS_INFO_START_WALL], want->ns));
 		break;
 	case MS_POINT_MARK:
-		keep_mark(p, k, want, glance);
+		if (glance)
+			keep_mark(p, k, want, glance);
 		break;
 	}
 }

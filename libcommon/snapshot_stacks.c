@@ -234,7 +234,7 @@ static int fill_frames(struct work *w)
 		const struct ms_frame *fr = &t->frames.v[i];
 		const struct ms_row *m = module_of(t, fr->module);
 		const char *note = i ? note_of(fr) : "truncated";
-		if (!w->used_frames[i])
+		if (!w->used_frames[i] || !w->places.v)
 			continue;
 		w->frames[i].row = w->f->frames + 1;
 		for (uint32_t k = 0; k < w->frames[i].count; k++) {

@@ -1,0 +1,83 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# ms-snap: the examples of its pages, equal bytes by every way, statuses, and what it refuses.
+set -u
+failures=0
+fail() {
+	failures=$((failures + 1))
+	echo "$*"
+}
+"$TB/cli/snap-traces" || exit 1
+if [ -x "$BIN/ms-report" ]; then
+	python3 "$SRC/tests/cli/snap/examples.py" "$SRC/man/ms-snap.1" "$SRC/man/ms-snapshot.5" || fail "examples"
+fi
+
+# ---- the same bytes by every way ----
+{ ms-snap run.trace >a.db && ms-snap -o b.db run.trace && cp b.db c.db && ms-snap --output=c.db ./run.trace; } || fail "status"
+{ cmp a.db b.db && cmp a.db c.db; } || fail "bytes differ"
+{ ms-snap -o piped1.db - <run.trace && ms-snap -o piped2.db < <(cat run.trace) && cmp piped1.db piped2.db; } || fail "bytes from a pipe differ"
+ms-snap --at peak --at end --at mark:warm#2 - < <(cat run.trace) >piped3.db || fail "a mark of a pipe"
+[ "$(sqlite3 piped3.db "SELECT live_bytes FROM snapshot WHERE label = 'mark:warm#2'")" = 307 ] || fail "mark of a pipe"
+{ ms-snap -o at.db run.trace@1ms && [ "$(sqlite3 at.db 'SELECT label FROM snapshot')" = 1ms ]; } || fail "FILE@POINT"
+for f in *.db.*; do
+	[ ! -e "$f" ] || fail "left behind: $f"
+done
+[ "$(sqlite3 a.db 'PRAGMA integrity_check; PRAGMA application_id; PRAGMA user_version; PRAGMA journal_mode; PRAGMA freelist_count' | tr '\n' ' ')" = \
+	"ok 1297310575 1 delete 0 " ] || fail "properties of the file"
+
+# ---- every table and column stands in the manual ----
+for word in $(sqlite3 a.db "SELECT name FROM sqlite_schema UNION SELECT c.name FROM sqlite_schema t, pragma_table_info(t.name) c" | grep -v autoindex); do
+	grep -qw -- "$word" "$SRC/man/ms-snapshot.5" || fail "ms-snapshot(5) does not mention $word"
+done
+
+# ---- incomplete: status 2 and a line, the snapshot is written; --allow-partial: 0 ----
+size=$(stat -c %s run.trace)
+head -c $((size - 20)) run.trace >cut.trace
+ms-snap -o cut.db cut.trace 2>err && fail "cut: status 0"
+{ [ "$(wc -l <err)" = 1 ] && grep -q "^ms-snap: 'cut.trace' is incomplete" err; } || fail "cut: $(cat err)"
+[ "$(sqlite3 cut.db 'SELECT complete, unfreed_bytes FROM process')" = "0|300" ] || fail "cut: figures"
+ms-snap --allow-partial -q -o cut.db cut.trace 2>err || fail "cut: --allow-partial"
+[ -s err ] && fail "cut: -q is not quiet"
+
+# ---- what it refuses, in one line ----
+refuse() { # PATTERN ARG...
+	local pattern=$1
+	shift
+	ms-snap "$@" >out 2>err </dev/null
+	local rc=$?
+	{ [ $rc = 2 ] && [ "$(wc -l <err)" = 1 ] && grep -Eq "^ms-snap: .*$pattern" err && [ ! -s out ]; } || {
+		fail "ms-snap $*: status $rc, $(wc -c <out) bytes of output"
+		cat err
+	}
+}
+refuse 'use peak, end, start, 1.5s, -10m, 14:30:05, mark:NAME, mark:NAME#3 or mark:NAME#last' --at 'then' run.trace
+refuse "its marks are: warm, reload, warm" --at mark:cold run.trace
+refuse "it lasted 2 ms" --at 5s run.trace
+refuse "not 'embed'" --symbols=all run.trace
+refuse 'exactly one file' --symbols=embed
+refuse 'do not go with it' --symbols=embed -o x.db run.trace
+refuse 'more than the .* of --max-image' --max-image 4k -o x.db run.trace
+refuse "bad size '4x'" --max-image 4x run.trace
+refuse "option '-o' needs an argument" run.trace -o
+refuse 'empty file name' -o '' run.trace
+refuse 'No space left' -o /dev/full run.trace
+refuse 'No such file' -o no/x.db run.trace
+refuse 'directory' -o run.trace.d run.trace
+refuse 'not a MemScope trace' a.db
+[ -e x.db ] && fail "something was written"
+ms-snap run.trace >/dev/full 2>err
+{ [ $? = 2 ] && grep -q 'No space left' err; } || fail "/dev/full: $(cat err)"
+mkfifo fifo
+head -c 0 fifo &
+exec 3>fifo
+wait $!
+ms-snap run.trace >&3 2>err
+{ [ $? = 2 ] && grep -q 'Broken pipe' err && [ "$(wc -l <err)" = 1 ]; } || fail "closed pipe: $(cat err)"
+exec 3>&-
+
+# ---- a terminal gets no database ----
+python3 -c 'import pty, sys; sys.exit(pty.spawn(["sh", "-c", "ms-snap run.trace 2>err"]) >> 8)' </dev/null >out
+{ [ $? = 2 ] && grep -q "terminal.*-o FILE.*ms-report" err && [ ! -s out ]; } || fail "terminal: $(cat err)"
+
+echo "$failures failures"
+[ $failures = 0 ]
