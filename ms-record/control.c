@@ -21,6 +21,7 @@
 #include "samples.h"
 
 #define GRACE_NS UINT64_C(200000000)
+#define HELLO_NS UINT64_C(1000000000)
 #define AGAIN_NS UINT64_C(2000000000)
 #define TRIVIAL_ALLOCATIONS 100u
 #define TRIVIAL_BYTES 65536u
@@ -153,6 +154,10 @@ void control_end(struct control *c, struct session *s, int how, int status)
 {
 	if (s->ending != SESSION_RUNS)
 		return;
+	if (s->changed_ns && how == SESSION_EXITED) {
+		how = SESSION_EXECED; /* what ended is another program */
+		status = -1;
+	}
 	samples_take(s, true);
 	s->exit_status = status;
 	s->ended_ns = session_now(s);
@@ -201,11 +206,15 @@ void control_read_signals(struct control *c)
 
 /* ---- time ---- */
 
-/* An exec that brought no hello: the new program cannot be recorded, or was told not to be. */
+/* An exec that brings no hello for a while: the new program cannot be recorded, or was told not to be. */
 static void watch_exec(struct control *c, struct session *s)
 {
 	uint64_t now = session_signature(s->proc);
-	if (now && s->signature && now != s->signature && s->ending == SESSION_RUNS)
+	if (!now || !s->signature || now == s->signature)
+		return;
+	if (!s->changed_ns)
+		s->changed_ns = clock_mono();
+	else if (clock_mono() - s->changed_ns > HELLO_NS)
 		control_end(c, s, SESSION_EXECED, -1);
 }
 

@@ -71,13 +71,22 @@ static bool prepare_one(struct session *s, uint32_t i)
 	return true;
 }
 
+static uint32_t count_free(const struct session *s)
+{
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < s->prepared; i++)
+		n += __atomic_load_n(&s->readers[i].ring->state, __ATOMIC_RELAXED) == MG_RING_FREE;
+	return n;
+}
+
 void ring_prepare(struct session *s)
 {
-	uint32_t spare = 0;
-	for (uint32_t i = 0; i < s->prepared; i++)
-		spare += __atomic_load_n(&s->readers[i].ring->state, __ATOMIC_RELAXED) ==
-			 MG_RING_FREE;
-	uint32_t want = FREE_AHEAD + s->prepared / 4;
+	uint32_t spare = count_free(s), want = FREE_AHEAD + s->prepared / 4;
+	/* Threads come fast: those that ended already give theirs back at once. */
+	if (spare < want / 2 && s->prepared >= FREE_AHEAD) {
+		ring_return(s, true);
+		spare = count_free(s);
+	}
 	while (spare < want && s->prepared < s->ring_max && prepare_one(s, s->prepared)) {
 		s->prepared++;
 		spare++;

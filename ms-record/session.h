@@ -215,7 +215,7 @@ struct session {
 	int ending;      /* atomic: enum session_end, set once by the control thread */
 	int exit_status; /* waitpid's, -1 = unknown; valid once ending is set */
 	char *successor; /* valid once ending is set */
-	uint64_t ended_ns;
+	uint64_t ended_ns, changed_ns;
 	uint64_t images_kept, images_trivial; /* launched: valid once ending is set */
 	int finished;                         /* atomic: the draining thread is done with it */
 
