@@ -206,7 +206,8 @@ void control_read_signals(struct control *c)
 
 /* ---- time ---- */
 
-/* An exec that brings no hello for a while: the new program cannot be recorded, or was told not to be. */
+/* An exec that brings no hello for a while: the new program cannot be recorded, or was told not to
+ * be. */
 static void watch_exec(struct control *c, struct session *s)
 {
 	uint64_t now = session_signature(s->proc);

@@ -3,18 +3,21 @@
  */
 #include "live.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include <sys/mman.h>
 
 #include "libcommon/arena.h"
 
 #define FIRST_BITS 12u
 
+/* Fresh pages are zero; large ones, if there are, spare most of the misses of a large table. */
 static void make(struct live *l, unsigned bits)
 {
 	size_t n = (size_t)1 << bits;
-	l->slots = ms_xrealloc(NULL, n, sizeof *l->slots);
-	memset(l->slots, 0, n * sizeof *l->slots);
+	l->slots = mmap(NULL, n * sizeof *l->slots, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (l->slots == MAP_FAILED)
+		l->slots = ms_xrealloc(NULL, SIZE_MAX, sizeof *l->slots); /* does not return */
+	madvise(l->slots, n * sizeof *l->slots, MADV_HUGEPAGE);
 	l->mask = n - 1;
 	l->shift = 64 - bits;
 	l->count = 0;
@@ -27,7 +30,8 @@ void live_init(struct live *l)
 
 void live_free(struct live *l)
 {
-	free(l->slots);
+	if (l->slots)
+		munmap(l->slots, (l->mask + 1) * sizeof *l->slots);
 	l->slots = NULL;
 }
 
@@ -46,21 +50,28 @@ static void grow(struct live *l)
 {
 	struct live old = *l;
 	make(l, 64 - old.shift + 1);
-	for (size_t i = 0; i <= old.mask; i++)
+	for (size_t i = 0; i <= old.mask; i++) {
+		bool made;
 		if (old.slots[i].address)
-			live_put(l, old.slots[i].address, old.slots[i].number, old.slots[i].size);
-	free(old.slots);
+			*live_make(l, old.slots[i].address, &made) = old.slots[i];
+	}
+	live_free(&old);
 }
 
-void live_put(struct live *l, uint64_t address, uint64_t number, uint64_t size)
+struct live_block *live_make(struct live *l, uint64_t address, bool *made)
 {
 	if (l->count > l->mask / 2)
 		grow(l);
-	size_t i = live_slot(l, address);
-	while (l->slots[i & l->mask].address)
-		i++;
-	l->slots[i & l->mask] = (struct live_block){address, number, size};
-	l->count++;
+	for (size_t i = live_slot(l, address);; i++) {
+		struct live_block *b = &l->slots[i & l->mask];
+		*made = !b->address;
+		if (*made) {
+			b->address = address;
+			l->count++;
+		}
+		if (b->address == address)
+			return b;
+	}
 }
 
 bool live_take(struct live *l, uint64_t address, struct live_block *out)

@@ -25,10 +25,11 @@ struct live {
 
 void live_init(struct live *l);
 void live_free(struct live *l);
-/* The block at `address` (not 0), or NULL. Valid until the next live_put or live_take. */
+/* The block at `address` (not 0), or NULL. Valid until the next live_make or live_take. */
 struct live_block *live_find(const struct live *l, uint64_t address);
-/* Adds a block that is not there. */
-void live_put(struct live *l, uint64_t address, uint64_t number, uint64_t size);
+/* The block at `address`, made when it is not there: then *made is true, and number and size are to
+ * be filled in. Valid until the next live_make or live_take. */
+struct live_block *live_make(struct live *l, uint64_t address, bool *made);
 /* Removes the block at `address` into *out; false when there is none. */
 bool live_take(struct live *l, uint64_t address, struct live_block *out);
 /* Brings the place of `address` into the cache. */

@@ -18,6 +18,7 @@
 
 #define REPAIR_NS 2000u
 #define LOOK_NS 50000u
+#define AHEAD 12u /* items whose place in the table is fetched early */
 #define USER_BLOCK (UINT64_C(1) << 63)
 
 static uint64_t stamps_of(const struct session *s, uint64_t ns)
@@ -158,14 +159,27 @@ static void make_way(struct session *s, uint32_t thread, const struct item *it)
 
 /* ---- one item ---- */
 
-static void bind_block(struct session *s, struct batch_event *e, const struct item *it)
+/* The new block's place in the table; whatever is live there goes first. */
+static struct live_block *place(struct session *s, uint32_t thread, const struct item *it)
+{
+	bool made;
+	struct live_block *b = live_make(&s->live, it->address, &made);
+	if (made)
+		return b;
+	make_way(s, thread, it);
+	return live_make(&s->live, it->address, &made);
+}
+
+static void bind_block(struct session *s, struct batch_event *e, const struct item *it,
+		       struct live_block *b)
 {
 	struct stats *st = &s->stats;
 	e->ev.number = s->number;
 	e->ev.size = it->size;
 	e->ev.stack = it->stack;
 	e->ev.address = it->address & ~USER_BLOCK;
-	live_put(&s->live, it->address, s->number, it->size);
+	b->number = s->number;
+	b->size = it->size;
 	s->threads.v[e->ev.thread].last_number = s->number++;
 	st->allocations++;
 	st->allocated_bytes += it->size;
@@ -180,15 +194,13 @@ static void bind_block(struct session *s, struct batch_event *e, const struct it
 
 static void do_alloc(struct session *s, struct reader *r, const struct item *it)
 {
-	if (live_find(&s->live, it->address))
-		make_way(s, r->thread, it);
-	bind_block(s, emit(s, MS_EV_ALLOC, r->thread, it->key), it);
+	struct live_block *b = place(s, r->thread, it);
+	bind_block(s, emit(s, MS_EV_ALLOC, r->thread, it->key), it, b);
 }
 
 static void do_realloc(struct session *s, struct reader *r, const struct item *it)
 {
-	if (live_find(&s->live, it->address))
-		make_way(s, r->thread, it);
+	struct live_block *b = place(s, r->thread, it);
 	const struct released *old = &r->released[it->link];
 	struct batch_event *e =
 		emit(s, old->found ? MS_EV_REALLOC : MS_EV_REALLOC_UNKNOWN, r->thread, it->key);
@@ -204,7 +216,7 @@ static void do_realloc(struct session *s, struct reader *r, const struct item *i
 		s->stats.unknown_frees++;
 	}
 	s->stats.reallocs++;
-	bind_block(s, e, it);
+	bind_block(s, e, it, b);
 }
 
 static void do_free(struct session *s, struct reader *r, const struct item *it)
@@ -300,6 +312,8 @@ static void take_run(struct session *s, struct reader *r, uint64_t until)
 {
 	while (r->first < r->count && r->items[r->first].key <= until) {
 		const struct item *it = &r->items[r->first];
+		if (r->first + AHEAD < r->count)
+			live_prefetch(&s->live, it[AHEAD].address);
 		s->merged_key = it->key;
 		process(s, r, it);
 		r->first++;

@@ -235,7 +235,6 @@ static int allocation(struct session *s, struct reader *r, const struct record *
 	it->address = address;
 	it->size = word(c, 3);
 	it->stack = stack;
-	live_prefetch(&s->live, address);
 	return 0;
 }
 
@@ -252,7 +251,6 @@ static int freeing(struct session *s, struct reader *r, const struct record *c)
 	struct item *it = add(s, r, word(c, 1), false, ITEM_FREE);
 	it->address = address;
 	it->stack = stack;
-	live_prefetch(&s->live, address);
 	return 0;
 }
 
@@ -270,14 +268,12 @@ static int reallocation(struct session *s, struct reader *r, const struct record
 		struct item *it = add(s, r, before < after ? before : after, false, ITEM_RELEASE);
 		it->address = old;
 		it->link = link;
-		live_prefetch(&s->live, old);
 	}
 	struct item *it = add(s, r, after, true, old ? ITEM_REALLOC : ITEM_ALLOC);
 	it->address = address;
 	it->size = size;
 	it->stack = stack;
 	it->link = link;
-	live_prefetch(&s->live, address);
 	return 0;
 }
 
