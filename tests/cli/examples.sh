@@ -1,0 +1,76 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Every example of every manual page runs as it stands, in a folder with a program `app`, its trace and its snapshot.
+set -u
+cat >app.c <<'END'
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char *kept[100];
+
+static void *parse_words(void *arg)
+{
+	for (int i = 0; i < 100; i++)
+		kept[i] = strdup(arg);
+	return NULL;
+}
+
+static char *load_table(size_t n)
+{
+	char *table = malloc(n);
+	return table ? memset(table, 1, n) : NULL;
+}
+
+int main(void)
+{
+	pthread_t thread;
+	pthread_create(&thread, NULL, parse_words, "some words");
+	pthread_join(thread, NULL);
+	char *table = load_table(1 << 20);
+	for (int i = 0; i < 1000; i++)
+		free(malloc(64));
+	printf("%s %d\n", kept[99], table[5]);
+	free(table);
+	return 0;
+}
+END
+gcc -g -pthread -o app app.c || exit 1
+"$BIN/ms-record" -q -o run.trace ./app >/dev/null || { echo 'cannot record ./app' && exit 1; }
+"$BIN/ms-snap" -o run.db run.trace || { echo 'cannot make run.db' && exit 1; }
+
+# The literal displays of the section EXAMPLES, one file each, without the few escapes of mdoc.
+blocks() {
+	awk -v to="$2" '
+		/^\.Sh / { on = $2 == "EXAMPLES" }
+		on && /^\.Ed/ { in_block = 0 }
+		on && in_block { print > file }
+		on && /^\.Bd .*-literal/ { in_block = 1; file = sprintf("%s/%02d", to, ++n) }
+		on && /^\.Dl / { file = sprintf("%s/%02d", to, ++n); sub(/^\.Dl /, ""); print > file }' "$1"
+	sed -i -e 's/\\&//g' -e 's/\\-/-/g' -e 's/\\(aq/'\''/g' -e 's/\\(dq/"/g' -e 's/\\e/\\/g' "$2"/* 2>/dev/null
+	# Where a prompt shows what is typed, the rest is what the program says.
+	for b in "$2"/*; do
+		if grep -q '^\$ ' "$b" 2>/dev/null; then sed -i -n 's/^\$ //p' "$b"; fi
+	done
+}
+
+ran=0 failed=0
+for page in "$SRC"/man/*.[1-9]; do
+	name=${page##*/}
+	[ "${name%.1}" = "$name" ] || grep -q '^\.Sh EXAMPLES' "$page" || { echo "$name has no EXAMPLES" && failed=1; }
+	mkdir -p "blocks/$name" "work/$name"
+	cp app run.trace run.db "work/$name"
+	blocks "$page" "blocks/$name"
+	for b in "blocks/$name"/*; do
+		[ -f "$b" ] || continue
+		block=$PWD/$b
+		(cd "work/$name" && timeout 60 bash -e -o pipefail "$block") >out 2>&1 </dev/null && ran=$((ran + 1)) && continue
+		echo "$b: status $?"
+		sed 's/^/    $ /' "$b"
+		tail -n 20 out | sed 's/^/    /'
+		failed=1
+	done
+done
+echo "$ran examples ran"
+[ "$failed" = 0 ] && [ "$ran" -gt 0 ]
