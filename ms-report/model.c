@@ -167,6 +167,7 @@ static void read_module(struct reader *r)
 	o->build_id = text(r);
 	o->kind = text(r);
 	o->symbols = text(r);
+	o->bias = number_or_0(r);
 }
 
 static void read_frame(struct reader *r)
@@ -370,7 +371,8 @@ static const struct {
 	 " unreachable_bytes, unreachable_blocks FROM process ORDER BY id"},
 	{read_snapshot, "SELECT id, process, label, time_ns, live_bytes, live_blocks, rss_bytes"
 			" FROM snapshot ORDER BY id"},
-	{read_module, "SELECT id, process, path, build_id, kind, symbols FROM module ORDER BY id"},
+	{read_module,
+	 "SELECT id, process, path, build_id, kind, symbols, bias FROM module ORDER BY id"},
 	{read_frame, "SELECT id, module, address, function, file, line, inlined, runtime, note"
 		     " FROM frame ORDER BY id"},
 	{read_node, "SELECT id, parent, frame FROM stack ORDER BY id"},

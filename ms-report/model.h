@@ -27,6 +27,7 @@ struct module {
 	int64_t id;
 	uint32_t process;
 	const char *path, *build_id, *kind, *symbols; /* NULL = not known */
+	uint64_t bias; /* address in the process - bias = address in the file; 0 = not known */
 };
 
 struct frame {

@@ -151,10 +151,13 @@ const char *frame_name(struct ms_arena *a, const struct model *m, const struct f
 					       : f->note);
 	if (f->function && *f->function)
 		return f->function;
-	const char *path = f->module == NONE ? NULL : m->modules.v[f->module].path;
-	if (path && f->address != UNKNOWN)
-		return ms_arena_printf(a, "%s+0x%llx", base_name(path),
-				       (unsigned long long)f->address);
+	const struct module *mod = f->module == NONE ? NULL : &m->modules.v[f->module];
+	/* as in the file, so that it is the same in every run and what addr2line takes */
+	if (mod && mod->path && f->address != UNKNOWN)
+		return ms_arena_printf(
+			a, "%s+0x%llx", base_name(mod->path),
+			(unsigned long long)(f->address -
+					     (f->address < mod->bias ? 0 : mod->bias)));
 	if (f->address != UNKNOWN)
 		return ms_arena_printf(a, "0x%llx", (unsigned long long)f->address);
 	return "(unknown)";
