@@ -61,8 +61,9 @@ struct ms_unit_base {
 };
 
 struct ms_row {
-	uint64_t address;
-	uint32_t file, line, column;
+	uint32_t offset; /* from the start of its sequence */
+	uint32_t line;
+	uint32_t file : 20, column : 12; /* 0 = too large for that, or unknown */
 };
 
 /* Rows [first, first + n) of a unit: their addresses ascend and hold up to `high`. Sequences may

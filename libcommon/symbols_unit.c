@@ -18,6 +18,9 @@ enum { LANG_C_PLUS_PLUS_17 = 0x2a, LANG_C_PLUS_PLUS_20 = 0x2b, LANG_C17 = 0x2c }
 struct rows {
 	struct ms_row *v;
 	size_t n, cap;
+	size_t first;       /* of the sequence in hand */
+	uint64_t low, last; /* its first and latest address */
+	bool bad;           /* it does not ascend, or is too long */
 };
 
 struct sequences {
@@ -79,63 +82,56 @@ static bool ends_sequence(Dwarf_Debug dbg, Dwarf_Line line)
 	       !epilogue;
 }
 
-static bool read_row(Dwarf_Debug dbg, Dwarf_Line line, struct ms_row *row, bool *end)
+/* Appends a row; of several at one address the last counts, as no instruction lies before it. */
+static void push_row(struct rows *r, Dwarf_Debug dbg, Dwarf_Line line, uint64_t address)
 {
+	enum { MAX_FILE = 1 << 20, MAX_COLUMN = 1 << 12 };
 	Dwarf_Error e = NULL;
-	Dwarf_Addr address = 0;
 	Dwarf_Unsigned number = 0, file = 0, column = 0;
-	if (!ms_dwarf_ok(dbg, dwarf_lineaddr(line, &address, &e), &e))
-		return false;
 	if (!ms_dwarf_ok(dbg, dwarf_lineno(line, &number, &e), &e) ||
 	    !ms_dwarf_ok(dbg, dwarf_line_srcfileno(line, &file, &e), &e))
 		number = file = 0;
 	if (!ms_dwarf_ok(dbg, dwarf_lineoff_b(line, &column, &e), &e))
 		column = 0;
-	*row = (struct ms_row){address, (uint32_t)file, (uint32_t)number, (uint32_t)column};
-	*end = ends_sequence(dbg, line);
-	return true;
+	if (r->n == r->first)
+		r->low = address;
+	r->bad |= r->n > r->first && (address < r->last || address - r->low > UINT32_MAX);
+	bool again = r->n > r->first && address == r->last;
+	*(again ? &r->v[r->n - 1] : MS_PUSH(r)) = (struct ms_row){
+		.offset = (uint32_t)(address - r->low),
+		.line = (uint32_t)number,
+		.file = file < MAX_FILE ? (unsigned)file : 0,
+		.column = column < MAX_COLUMN ? (unsigned)column : 0,
+	};
+	r->last = address;
 }
 
-/* Appends a row; of several at one address the last counts, as no instruction lies before it. */
-static void push_row(struct rows *r, size_t first, const struct ms_row *row)
+/* Closes the sequence in hand at `high`: of no use when its code was removed. */
+static void end_sequence(struct rows *r, struct sequences *s, uint64_t high)
 {
-	if (r->n > first && r->v[r->n - 1].address == row->address)
-		r->v[r->n - 1] = *row;
+	size_t n = r->n - r->first;
+	if (n && !r->bad && r->low && r->low < high && high < UINT64_MAX - 1)
+		*MS_PUSH(s) = (struct ms_sequence){r->low, high, 0, r->first, n};
 	else
-		*MS_PUSH(r) = *row;
-}
-
-/* Closes the sequence that began at `first`: of no use when its code was removed. */
-static void end_sequence(struct rows *r, struct sequences *s, size_t first, uint64_t high,
-			 bool ascends)
-{
-	size_t n = r->n - first;
-	uint64_t low = n ? r->v[first].address : 0;
-	if (low && low < high && high < UINT64_MAX - 1 && ascends)
-		*MS_PUSH(s) = (struct ms_sequence){low, high, 0, first, n};
-	else
-		r->n = first;
+		r->n = r->first;
+	r->first = r->n;
+	r->bad = false;
 }
 
 static void collect_rows(Dwarf_Debug dbg, Dwarf_Line *lines, Dwarf_Signed n, struct rows *r,
 			 struct sequences *s)
 {
-	size_t first = 0;
-	bool ascends = true, end;
 	for (Dwarf_Signed i = 0; i < n; i++) {
-		struct ms_row row;
-		if (!read_row(dbg, lines[i], &row, &end))
+		Dwarf_Error e = NULL;
+		Dwarf_Addr address = 0;
+		if (!ms_dwarf_ok(dbg, dwarf_lineaddr(lines[i], &address, &e), &e))
 			continue;
-		ascends &= r->n == first || row.address >= r->v[r->n - 1].address;
-		if (end) {
-			end_sequence(r, s, first, row.address, ascends);
-			first = r->n;
-			ascends = true;
-		} else {
-			push_row(r, first, &row);
-		}
+		if (ends_sequence(dbg, lines[i]))
+			end_sequence(r, s, address);
+		else
+			push_row(r, dbg, lines[i], address);
 	}
-	r->n = first; /* what no end closed */
+	r->n = r->first; /* what no end closed */
 }
 
 static int by_low(const void *a, const void *b)
