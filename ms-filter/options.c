@@ -203,7 +203,9 @@ int options_parse(struct options *o, int argc, char **argv, struct ms_arena *a, 
 			return 0;
 	}
 	if (argc - optind > 1)
-		return ms_err_set(err, "one input only: '%s' is one too many", argv[optind + 1]);
+		return ms_err_set(err,
+				  "one input only: '%s' is one too many (ms-snap takes several)",
+				  argv[optind + 1]);
 	if (optind < argc)
 		o->input = argv[optind];
 	return 0;

@@ -5,8 +5,8 @@
 #define REPORT_MODEL_H
 
 #include "libcommon/arena.h"
+#include "libcommon/snapshot.h"
 
-#include <sqlite3.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
