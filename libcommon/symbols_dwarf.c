@@ -15,6 +15,19 @@ enum { CACHE_BYTES = 64 << 20, REOPEN_AFTER = 512 };
 
 /* ---- libdwarf's view of the file ---- */
 
+/* The sections that libdwarf is asked about. It reads all headers of some others at once when it
+ * opens a file, and frees memory twice when one of .debug_rnglists is damaged. */
+static bool is_shown(const struct ms_elf_section *s)
+{
+	static const char *const names[] = {".debug_info", ".debug_abbrev",   ".debug_line",
+					    ".debug_str",  ".debug_line_str", ".debug_str_offsets",
+					    ".debug_addr"};
+	for (size_t i = 0; s->raw && i < sizeof names / sizeof *names; i++)
+		if (!strcmp(s->name, names[i]))
+			return true;
+	return false;
+}
+
 static int section_info(void *object, Dwarf_Half index, Dwarf_Obj_Access_Section *out, int *error)
 {
 	struct ms_elf *e = ((struct ms_dwarf_object *)object)->elf;
@@ -22,12 +35,10 @@ static int section_info(void *object, Dwarf_Half index, Dwarf_Obj_Access_Section
 	if (index >= e->section_count)
 		return DW_DLV_NO_ENTRY;
 	const struct ms_elf_section *s = &e->sections[index];
-	/* Only sections of debug information are shown; the rest, relocations above all, is no
-	 * business of libdwarf here. */
-	bool debug = !strncmp(s->name, ".debug_", 7) && s->raw;
-	*out = (Dwarf_Obj_Access_Section){.name = debug ? s->name : "",
-					  .type = debug ? s->type : 0,
-					  .size = debug ? s->size : 0};
+	*out = (Dwarf_Obj_Access_Section){.name = ""};
+	if (is_shown(s))
+		*out = (Dwarf_Obj_Access_Section){
+			.name = s->name, .type = s->type, .size = s->size};
 	return DW_DLV_OK;
 }
 
