@@ -9,13 +9,16 @@
 #include "varint.h"
 
 /* The column: varint 1 = the state is reset here, else 0; varint count of the codes' bytes; a code
- * for each allocation; the distances of the far ones. The two parts compress better apart. */
+ * for each allocation; the distances that codes ask for. The two parts compress better apart. */
 #define ADDRESS_FRESH 0u   /* the end of this thread's last fresh block */
 #define ADDRESS_SAME 1u    /* where the block was that this realloc releases */
 #define ADDRESS_UNKNOWN 2u /* not recorded */
 #define ADDRESS_FAR 3u     /* distance (zigzag varint) from the end of the last fresh block, / 16 */
 #define ADDRESS_FAR_ODD 4u /* the same, in bytes */
-#define ADDRESS_FREED 5u   /* + how deep in the free list */
+#define ADDRESS_PAST                                                                               \
+	5u /* freed some time ago: distance in places of the history (zigzag varint) from          \
+	    * the one that this size class took before */
+#define ADDRESS_FREED 6u /* + how deep in the free list */
 
 /* The encoder's memory: head 32 | codes n | distances 10n. */
 #define HEAD_BYTES 32
@@ -53,8 +56,9 @@ static void model_reset(struct ms_address_model *m, uint64_t first_number)
 {
 	memset(m->fresh, 0, sizeof m->fresh);
 	for (size_t i = 0; i < MS_ADDRESS_SLOTS; i++)
-		m->lists[i].top = m->lists[i].count = 0;
+		m->lists[i].top = m->lists[i].count = m->lists[i].last = 0;
 	m->first_number = first_number;
+	m->freed = 0;
 }
 
 /* The newest is at `top - 1`; the oldest is overwritten when the ring is full. */
@@ -80,12 +84,26 @@ static inline uint64_t list_take(struct ms_address_list *l, uint32_t depth)
 	return address;
 }
 
-/* A released block becomes the newest of its class, unless it is from before the reset. */
-static inline void note_release(struct ms_address_model *m, const struct ms_event *ev,
+static inline uint64_t *history_at(struct ms_address_model *m, uint32_t place)
+{
+	return &m->history[place % MS_ADDRESS_HISTORY];
+}
+
+static inline bool in_history(const struct ms_address_model *m, uint32_t place)
+{
+	return place >= 1 && place <= m->freed && m->freed - place < MS_ADDRESS_HISTORY;
+}
+
+/* A released block becomes the newest of its class and of the history, unless it is from before the
+ * reset. False then. */
+static inline bool note_release(struct ms_address_model *m, const struct ms_event *ev,
 				uint64_t address, uint64_t size)
 {
-	if (ev->freed >= m->first_number)
-		list_push(list_of(m, ev->thread, size), address);
+	if (ev->freed < m->first_number)
+		return false;
+	list_push(list_of(m, ev->thread, size), address);
+	*history_at(m, ++m->freed) = address;
+	return true;
 }
 
 static inline bool releases(unsigned kind)
@@ -103,6 +121,7 @@ void ms_address_encoder_init(struct ms_address_encoder *e, void *memory, size_t 
 {
 	e->memory = memory;
 	e->max = max_events;
+	memset(e->place, 0, sizeof e->place);
 	e->since_reset = 0;
 	ms_address_encoder_begin(e, 0, true);
 }
@@ -127,6 +146,25 @@ static void put_far(struct ms_address_encoder *e, uint64_t distance)
 			       ms_zigzag(odd ? distance : (uint64_t)((int64_t)distance >> 4)));
 }
 
+/* Where the encoder notes the place in the history of an address. What stands there may be about
+ * another address, or be old: the history itself is asked. */
+static inline uint32_t *place_of(struct ms_address_encoder *e, uint64_t address)
+{
+	return &e->place[(address >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 46];
+}
+_Static_assert(MS_ADDRESS_PLACES == 1u << 18, "place_of gives 18 bits");
+
+static bool put_past(struct ms_address_encoder *e, struct ms_address_list *l, uint64_t address)
+{
+	uint32_t place = *place_of(e, address);
+	if (!in_history(&e->m, place) || *history_at(&e->m, place) != address)
+		return false;
+	*e->code++ = ADDRESS_PAST;
+	e->far = ms_varint_put(e->far, ms_zigzag((uint64_t)place - l->last));
+	l->last = place;
+	return true;
+}
+
 static void put_address(struct ms_address_encoder *e, const struct ms_event *ev, uint64_t old)
 {
 	uint64_t address = ev->address;
@@ -149,6 +187,8 @@ static void put_address(struct ms_address_encoder *e, const struct ms_event *ev,
 	}
 	if (address == *fresh)
 		*e->code++ = ADDRESS_FRESH;
+	else if (put_past(e, l, address))
+		return;
 	else
 		put_far(e, address - *fresh);
 	*fresh = address + granules(ev->size) * 16;
@@ -161,7 +201,8 @@ void ms_address_put(struct ms_address_encoder *e, const struct ms_event *ev, uin
 	if (allocates(ev->kind))
 		put_address(e, ev, old_address);
 	if (releases(ev->kind) && !(ev->kind == MS_EV_REALLOC && ev->address == old_address))
-		note_release(&e->m, ev, old_address, old_size);
+		if (note_release(&e->m, ev, old_address, old_size))
+			*place_of(e, old_address) = e->m.freed;
 }
 
 struct ms_column ms_address_encoder_finish(struct ms_address_encoder *e)
@@ -214,36 +255,58 @@ void ms_address_decoder_begin(struct ms_address_decoder *d, const struct ms_even
 	}
 }
 
-/* *same: the block stayed where it was. */
-static uint64_t get_address(struct ms_address_decoder *d, const struct ms_event *ev, uint64_t old,
-			    bool *same)
+/* The address at a distance in the history; false: there is none. */
+static bool get_past(struct ms_address_decoder *d, const struct ms_event *ev, uint64_t step,
+		     uint64_t *address)
 {
-	uint64_t far = 0;
-	if (d->code == d->code_end)
-		goto lost;
-	unsigned v = *d->code++;
-	if ((v == ADDRESS_FAR || v == ADDRESS_FAR_ODD) && !ms_varint_get(&d->far, d->far_end, &far))
-		goto lost;
-	if (v == ADDRESS_SAME) {
-		*same = ev->kind == MS_EV_REALLOC;
-		return old;
-	}
-	if (v == ADDRESS_UNKNOWN)
-		return 0;
-	if (v >= ADDRESS_FREED) {
-		struct ms_address_list *l = list_of(&d->m, ev->thread, ev->size);
-		if (v - ADDRESS_FREED >= l->count)
-			goto lost;
-		return list_take(l, v - ADDRESS_FREED);
-	}
-	uint64_t *fresh = fresh_of(&d->m, ev->thread);
-	uint64_t address =
-		*fresh + (v == ADDRESS_FRESH ? 0 : ms_unzigzag(far) * (v == ADDRESS_FAR ? 16 : 1));
+	struct ms_address_list *l = list_of(&d->m, ev->thread, ev->size);
+	uint32_t place = l->last + (uint32_t)ms_unzigzag(step);
+	if (!in_history(&d->m, place))
+		return false;
+	l->last = place;
+	*address = *history_at(&d->m, place);
+	return true;
+}
+
+static uint64_t get_fresh(struct ms_address_decoder *d, const struct ms_event *ev,
+			  uint64_t distance)
+{
+	uint64_t *fresh = fresh_of(&d->m, ev->thread), address = *fresh + distance;
 	*fresh = address + granules(ev->size) * 16;
 	return address;
-lost:
-	d->lost = true;
-	return 0;
+}
+
+/* False: the column is damaged. *same: the block stayed where it was, at `old`. */
+static bool get_address(struct ms_address_decoder *d, const struct ms_event *ev, uint64_t old,
+			uint64_t *address, bool *same)
+{
+	uint64_t step = 0;
+	if (d->code == d->code_end)
+		return false;
+	unsigned v = *d->code++;
+	if ((v == ADDRESS_FAR || v == ADDRESS_FAR_ODD || v == ADDRESS_PAST) &&
+	    !ms_varint_get(&d->far, d->far_end, &step))
+		return false;
+	switch (v) {
+	case ADDRESS_SAME:
+		*same = ev->kind == MS_EV_REALLOC;
+		*address = old;
+		return true;
+	case ADDRESS_UNKNOWN:
+		return true;
+	case ADDRESS_FRESH:
+	case ADDRESS_FAR:
+	case ADDRESS_FAR_ODD:
+		*address = get_fresh(d, ev, ms_unzigzag(step) * (v == ADDRESS_FAR ? 16 : 1));
+		return true;
+	case ADDRESS_PAST:
+		return get_past(d, ev, step, address);
+	}
+	struct ms_address_list *l = list_of(&d->m, ev->thread, ev->size);
+	if (v - ADDRESS_FREED >= l->count)
+		return false;
+	*address = list_take(l, v - ADDRESS_FREED);
+	return true;
 }
 
 void ms_address_next(struct ms_address_decoder *d, struct ms_event *ev, uint64_t old_address,
@@ -253,8 +316,8 @@ void ms_address_next(struct ms_address_decoder *d, struct ms_event *ev, uint64_t
 	d->next_event++;
 	if (d->lost)
 		return;
-	if (allocates(ev->kind))
-		ev->address = get_address(d, ev, old_address, &same);
+	if (allocates(ev->kind) && !get_address(d, ev, old_address, &ev->address, &same))
+		d->lost = true;
 	if (releases(ev->kind) && !same && !d->lost)
 		note_release(&d->m, ev, old_address, old_size);
 }

@@ -2,9 +2,9 @@
  * Addresses of blocks (MS_COL_ADDRESS), predicted as an allocator would give them out.
  *
  * A block's address is guessed as the one of that size class which this thread freed last, else as
- * the end of the last fresh block. The guessing needs the address and size of every block that is
- * freed, which the caller keeps (ms-record's table of live blocks, a reader's array by allocation
- * number).
+ * the end of the last fresh block, else as one that was freed some time ago. The guessing needs the
+ * address and size of every block that is freed, which the caller keeps (ms-record's table of live
+ * blocks, a reader's array by allocation number).
  *
  * The state lives on from block to block until the encoder resets it, which the column says. A
  * reader that missed an event block knows no address until the next reset, and then all again:
@@ -21,19 +21,25 @@
 #include "column.h"
 #include "event.h"
 
-#define MS_ADDRESS_SLOTS 1024u /* free lists, by thread and size class */
-#define MS_ADDRESS_DEPTH 32u   /* addresses in each */
+#define MS_ADDRESS_SLOTS 1024u    /* free lists, by thread and size class */
+#define MS_ADDRESS_DEPTH 32u      /* addresses in each */
+#define MS_ADDRESS_HISTORY 65536u /* addresses freed last, of all threads and sizes */
+#define MS_ADDRESS_PLACES (MS_ADDRESS_HISTORY * 4) /* few collisions; the encoder alone has these  \
+						    */
 
 struct ms_address_list {
 	uint32_t top, count;
+	uint32_t last; /* place in the history of the address that it last took from there */
 	uint64_t address[MS_ADDRESS_DEPTH];
 };
 
-/* The state of the guessing. About 270 kB: keep it off the stack. */
+/* The state of the guessing. About 800 kB: keep it off the stack. */
 struct ms_address_model {
 	uint64_t first_number;                 /* of the first allocation after the reset */
 	uint64_t fresh[MS_EVENT_THREAD_SLOTS]; /* end of the last fresh block, by thread */
 	struct ms_address_list lists[MS_ADDRESS_SLOTS];
+	uint32_t freed; /* count of addresses put into the history; the first has place 1 */
+	uint64_t history[MS_ADDRESS_HISTORY];
 };
 
 /* Memory for the column of a block of at most `n` events. */
@@ -41,6 +47,7 @@ struct ms_address_model {
 
 struct ms_address_encoder {
 	struct ms_address_model m;
+	uint32_t place[MS_ADDRESS_PLACES]; /* in the history, by hash of the address */
 	uint8_t *memory;
 	uint8_t *code, *far; /* ends of the two parts */
 	size_t max;

@@ -52,7 +52,7 @@ class Addresses:
     """The state of the section "Addresses", which lives on from block to block."""
 
     def __init__(self):
-        self.first, self.fresh, self.lists, self.known = 0, {}, {}, {}
+        self.first, self.fresh, self.lists, self.known, self.past, self.last = 0, {}, {}, {}, [], {}
 
     def begin(self, column, number):
         self.codes = None
@@ -63,10 +63,17 @@ class Addresses:
         self.codes = Cursor(column[self.far.at : self.far.at + size])
         self.far.at += size
         if reset:
-            self.first, self.fresh, self.lists = number, {}, {}
+            self.first, self.fresh, self.lists, self.past, self.last = number, {}, {}, [], {}
 
     def list_of(self, thread, size):
         return self.lists.setdefault(((size_class(size) + thread * 211) % 2**32) % 1024, [])
+
+    def from_past(self, thread, size):
+        entries = id(self.list_of(thread, size))
+        place = self.last.get(entries, 0) + unzigzag(self.far.next())
+        self.last[entries] = place
+        assert 0 <= len(self.past) - place < 65536
+        return self.past[place - 1]
 
     def allocated(self, thread, number, size, freed):
         """The address and whether the block stayed where it was."""
@@ -75,9 +82,11 @@ class Addresses:
             code = self.codes.data[self.codes.at]
             self.codes.at += 1
             fresh = self.fresh.get(thread % 64, 0)
-            if code >= 5:
+            if code >= 6:
                 entries = self.list_of(thread, size)
-                address = entries.pop(len(entries) - 1 - (code - 5))
+                address = entries.pop(len(entries) - 1 - (code - 6))
+            elif code == 5:
+                address = self.from_past(thread, size)
             elif code == 1:
                 address = self.known[freed][0]
             elif code != 2:
@@ -93,6 +102,7 @@ class Addresses:
             entries = self.list_of(thread, size)
             entries.append(address)
             del entries[:-32]
+            self.past.append(address)
 
 
 class Thread:

@@ -133,8 +133,9 @@ static void lost_blocks(uint64_t seed)
 		decode_block(true, b >= 12 ? &late : &unknown);
 	}
 	CHECK(unknown > 0, "seed %llu: nothing was lost?", (unsigned long long)seed);
-	/* Reallocated in place, blocks of the missed part stay unknown; nothing else is. */
-	CHECK(late < 60, "seed %llu: %llu unknown after the reset", (unsigned long long)seed,
+	/* Blocks of the missed part stay unknown when they are reallocated in place, and so does
+	 * what is put where such a one was: few. */
+	CHECK(late < 150, "seed %llu: %llu unknown after the reset", (unsigned long long)seed,
 	      (unsigned long long)late);
 	stream_end(&s);
 }
