@@ -42,6 +42,8 @@ void ms_replay_free(struct ms_replay *r)
 
 void ms_replay_nodes(struct ms_replay *r, size_t count)
 {
+	if (count > r->node_count)
+		r->node_count = count;
 	if (count <= r->node_cap)
 		return;
 	size_t cap = r->node_cap ? r->node_cap : 1024;
@@ -65,7 +67,7 @@ static uint32_t new_site(struct ms_replay *r, uint32_t node, uint64_t tick)
 
 static inline uint32_t site_of(struct ms_replay *r, const struct ms_event *ev)
 {
-	uint32_t node = ev->stack < r->node_cap ? ev->stack : 0;
+	uint32_t node = ev->stack < r->node_count ? ev->stack : 0;
 	uint32_t site = r->site_of_node[node];
 	return site ? site - 1 : new_site(r, node, ev->time_ticks);
 }
@@ -399,7 +401,7 @@ static void allocation(struct ms_replay *r, const struct ms_event *ev, struct ms
 	add_block(r, ev, t);
 	if (ev->kind != MS_EV_ALLOC) {
 		r->reallocations++;
-		r->sites[r->site_of_node[ev->stack < r->node_cap ? ev->stack : 0] - 1]
+		r->sites[r->site_of_node[ev->stack < r->node_count ? ev->stack : 0] - 1]
 			.reallocations++;
 	}
 	new_maximum(r, ev->time_ticks);

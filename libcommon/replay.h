@@ -107,7 +107,7 @@ struct ms_replay {
 	struct ms_replay_site *sites;
 	size_t site_count, site_cap;
 	uint32_t *site_of_node; /* by node number: site + 1, 0 = none yet */
-	size_t node_cap;
+	size_t node_count, node_cap;
 	struct ms_replay_site_thread *records;
 	size_t record_count, record_cap;
 	uint32_t *record_table; /* by hash of site and thread: record + 1 */
