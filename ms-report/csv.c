@@ -153,7 +153,7 @@ void csv_table(struct model *m, struct out *o, const struct table *t)
 				continue;
 			out_str(o, gap);
 			gap = ",";
-			if (k->kind == CELL_TEXT || k->kind == CELL_PATH)
+			if (!column_is_number(k))
 				put_text(m, o, row_text(m, &t->rows[i], &t->rows[i].cells[c]));
 			else
 				put_number(o, t->rows[i].cells[c].n);

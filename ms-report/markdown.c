@@ -186,8 +186,14 @@ static void put_cell(struct page *p, struct out *o, const struct column *c, cons
 		     const struct cell *x)
 {
 	struct model *m = p->m;
-	bool text = c->kind == CELL_TEXT || c->kind == CELL_PATH;
-	if (text && x->s)
+	bool text = !column_is_number(c);
+	if (x->s && r->kind == ROW_ITEM && c->kind == CELL_FUNCTION)
+		put_code(p, o,
+			 limited(p, p->style.full_names
+					    ? name_clean(&m->arena, x->s, p->style.ascii)
+					    : name_clean(&m->arena, name_short(&m->arena, x->s),
+							 p->style.ascii)));
+	else if (text && x->s)
 		put_plain(p, o, limited(p, name_clean(&m->arena, x->s, p->style.ascii)));
 	if (text)
 		return;
@@ -217,7 +223,7 @@ void markdown_table(struct page *p, struct out *o, const struct table *t)
 	out_str(o, "|\n");
 	for (size_t c = 0; c < t->column_count; c++)
 		if (t->columns[c].title)
-			out_str(o, t->columns[c].kind >= CELL_SIZE ? "|--:" : "|---");
+			out_str(o, column_is_number(&t->columns[c]) ? "|--:" : "|---");
 	out_str(o, "|\n");
 	for (size_t i = 0; i < t->n; i++) {
 		for (size_t c = 0; c < t->column_count; c++) {

@@ -9,12 +9,13 @@
 struct style;
 
 enum cell_kind {
-	CELL_TEXT,  /* s, raw: formats make it harmless */
-	CELL_PATH,  /* s, raw: cut at its start where room is short */
-	CELL_SIZE,  /* n bytes */
-	CELL_COUNT, /* n */
-	CELL_ID,    /* n, without commas */
-	CELL_TIME,  /* n ns */
+	CELL_TEXT,     /* s, raw: formats make it harmless */
+	CELL_FUNCTION, /* s, raw: shortened for people */
+	CELL_PATH,     /* s, raw: cut at its start where room is short */
+	CELL_SIZE,     /* n bytes */
+	CELL_COUNT,    /* n */
+	CELL_ID,       /* n, without commas */
+	CELL_TIME,     /* n ns */
 };
 
 struct column {
@@ -24,6 +25,11 @@ struct column {
 	bool sum;      /* rows add up to the total */
 	bool optional; /* left out where the line is narrow */
 };
+
+static inline bool column_is_number(const struct column *c)
+{
+	return c->kind >= CELL_SIZE;
+}
 
 struct cell {
 	uint64_t n;    /* UNKNOWN = not known */

@@ -42,26 +42,50 @@ void text_fold(struct page *p, struct out *o, const char *s, size_t indent)
 	out_char(o, '\n');
 }
 
+/* No blanks before a line's end. */
+static void end_line(struct out *o)
+{
+	while (o->n && o->v[o->n - 1] == ' ')
+		o->n--;
+	out_char(o, '\n');
+}
+
+/* A part that is longer than a line is folded at its blanks. Returns the column after it. */
+static size_t put_part(struct page *p, struct out *o, const char *s, size_t at, size_t indent)
+{
+	while (*s) {
+		size_t n = strcspn(s, " "), w;
+		const char *word = ms_arena_strndup(&p->m->arena, s, n);
+		word = name_cut(&p->m->arena, word, p->style.width - indent, p->style.ascii);
+		w = name_width(word);
+		if (at > indent && at + w > p->style.width) {
+			end_line(o);
+			out_repeat(o, " ", at = indent);
+		}
+		out_str(o, word);
+		at += w;
+		s += n;
+		for (; *s == ' '; s++, at++)
+			out_char(o, ' ');
+	}
+	return at;
+}
+
 void text_words(struct page *p, struct out *o, const char *label, const struct words *w,
 		const char *gap)
 {
-	size_t indent = label ? 9 : 0, at = indent, gap_width = strlen(gap);
+	size_t indent = label ? 9 : 2, at = label ? 9 : 0, gap_width = strlen(gap);
 	if (label)
 		text_pad(o, label, indent);
 	for (size_t i = 0; i < w->n; i++) {
-		const char *s =
-			name_cut(&p->m->arena, w->v[i], p->style.width - indent, p->style.ascii);
-		size_t width = name_width(s);
-		if (i && at + gap_width + width > p->style.width) {
-			out_char(o, '\n');
-			at = label ? indent : 2;
-			out_repeat(o, " ", at);
+		if (i && at + gap_width + name_width(w->v[i]) > p->style.width) {
+			end_line(o);
+			out_repeat(o, " ", at = indent);
 		} else if (i) {
 			out_str(o, gap);
 			at += gap_width;
 		}
-		out_str(o, s);
-		at += width;
+		at = put_part(p, o, w->v[i], at, indent);
 	}
 	out_char(o, '\n');
 }
@@ -114,7 +138,9 @@ static const char *cell_text(struct page *p, const struct column *c, const struc
 			     enum row_kind kind)
 {
 	struct model *m = p->m;
-	if (c->kind == CELL_TEXT || c->kind == CELL_PATH)
+	if (x->s && kind == ROW_ITEM && c->kind == CELL_FUNCTION && !p->style.full_names)
+		return name_clean(&m->arena, name_short(&m->arena, x->s), p->style.ascii);
+	if (!column_is_number(c))
 		return x->s ? name_clean(&m->arena, x->s, p->style.ascii) : "";
 	if (x->n == UNKNOWN)
 		return kind == ROW_ITEM ? "n/a" : x->s ? x->s : "";
@@ -128,11 +154,6 @@ static const char *cell_text(struct page *p, const struct column *c, const struc
 	default:
 		return ms_arena_printf(&m->arena, "%llu", (unsigned long long)x->n);
 	}
-}
-
-static bool is_text(const struct column *c)
-{
-	return c->kind == CELL_TEXT || c->kind == CELL_PATH;
 }
 
 #define COLUMNS_MAX 16
@@ -154,7 +175,7 @@ static size_t measure(struct page *p, const struct table *t, bool narrow, size_t
 				name_width(cell_text(p, k, &t->rows[i].cells[c], t->rows[i].kind));
 			width[c] = w > width[c] ? w : width[c];
 		}
-		if (k->kind == CELL_PATH || (k->kind == CELL_TEXT && *flexible == COLUMNS_MAX))
+		if (k->kind == CELL_PATH || (!column_is_number(k) && *flexible == COLUMNS_MAX))
 			*flexible = c;
 		sum += width[c] + 2;
 	}
@@ -168,7 +189,7 @@ static void write_cell(struct page *p, struct out *o, const struct column *c, co
 	if (!st->full_names)
 		s = c->kind == CELL_PATH ? name_cut_start(&p->m->arena, s, width, st->ascii)
 					 : name_cut(&p->m->arena, s, width, st->ascii);
-	if (!is_text(c))
+	if (column_is_number(c))
 		text_pad_left(o, s, width);
 	else if (last)
 		out_str(o, s);
@@ -182,7 +203,6 @@ static void write_row(struct page *p, struct out *o, const struct table *t, cons
 	size_t last = 0, at = 0;
 	for (size_t c = 0; c < t->column_count; c++)
 		last = width[c] ? c : last;
-	size_t start = o->n;
 	for (size_t c = 0; c < t->column_count; c++) {
 		if (!width[c])
 			continue;
@@ -193,9 +213,7 @@ static void write_row(struct page *p, struct out *o, const struct table *t, cons
 			     : t->columns[c].title,
 			   width[c], c == last);
 	}
-	while (o->n > start && o->v[o->n - 1] == ' ')
-		o->n--;
-	out_char(o, '\n');
+	end_line(o);
 }
 
 void text_table(struct page *p, struct out *o, const struct table *t)

@@ -39,11 +39,11 @@ static void heap_and_rss(struct page *p, struct out *o)
 {
 	struct model *m = p->m;
 	const struct totals *t = &m->totals;
+	bool timed = t->peak_time_ns != UNKNOWN && t->peak_blocks != 0;
 	line(p, o, "Heap",
 	     SAY("peak %s in %s%s%s", say_size(m, t->peak_bytes),
-		 say_things(m, t->peak_blocks, "block", "blocks"),
-		 t->peak_time_ns == UNKNOWN ? "" : " at ",
-		 t->peak_time_ns == UNKNOWN ? "" : say_time(m, t->peak_time_ns)),
+		 say_things(m, t->peak_blocks, "block", "blocks"), timed ? " at " : "",
+		 timed ? say_time(m, t->peak_time_ns) : ""),
 	     SAY("end %s in %s", say_size(m, t->unfreed_bytes),
 		 say_things(m, t->unfreed_blocks, "block", "blocks")));
 	if (t->peak_rss_bytes == UNKNOWN)
@@ -170,8 +170,9 @@ static void next(struct page *p, struct out *o, const struct list *live, const s
 	}
 	v[n].command = SAY("ms-report --tree %s", input);
 	v[n++].why = "where the peak comes from, from main on";
-	v[n].command = SAY("ms-report --md %s", input);
-	v[n++].why = "tables for a pull request or a log";
+	bool several = p->m->processes.n > 1;
+	v[n].command = SAY("ms-report %s %s", several ? "--by process" : "--md", input);
+	v[n++].why = several ? "each process's own peak" : "tables for a pull request or a log";
 	size_t width = 0;
 	for (size_t i = 0; i < n; i++)
 		width = name_width(v[i].command) > width ? name_width(v[i].command) : width;

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #define NARROW 45 /* columns for names below which they get lines of their own */
+#define ROOMY 60  /* from here on what the function called is said too */
 
 struct line {
 	const char *name, *place, *called, *caller, *caller_place;
@@ -73,12 +74,12 @@ static struct layout arrange(const struct page *p, const struct line *v, size_t 
 	if (room < NARROW)
 		return (struct layout){.name = room, .before = before};
 	struct layout l = {.before = before};
-	l.called = least(want.called, room * 22 / 100);
+	l.called = room < ROOMY ? 0 : least(want.called, room * 22 / 100);
 	size_t gaps = 2 + (l.called ? 2 : 0);
 	l.place = least(want.place, room * 33 / 100);
 	l.name = least(want.name, room - l.place - l.called - gaps);
 	l.place = least(want.place, room - l.name - l.called - gaps);
-	l.called = least(want.called, room - l.name - l.place - gaps);
+	l.called = l.called ? least(want.called, room - l.name - l.place - gaps) : 0;
 	return l;
 }
 
@@ -110,40 +111,80 @@ static void write_names(struct page *p, struct out *o, const struct layout *l, c
 	end_line(o);
 }
 
-/* Columns before the names. The peak is a list of shares. */
-static void figures(struct page *p, struct out *o, const struct list *l, struct pair v,
-		    const char *number)
+/* Columns before the names, as wide as they need to be. The peak is a list of shares. */
+struct figures {
+	size_t share, a, b, number; /* columns; 0 = left out */
+};
+
+static const char *say_a(struct page *p, const struct list *l, struct pair v)
 {
-	struct model *m = p->m;
-	bool wide = p->style.width >= 64;
-	if (l->metric == METRIC_PEAK && wide)
-		text_pad_left(o, say_share(m, v.a, l->total.a), 7);
-	text_pad_left(o, metric_is_bytes(l->metric) ? say_size(m, v.a) : say_count(m, v.a), 11);
-	if (wide || l->metric != METRIC_PEAK)
-		text_pad_left(o,
-			      l->metric == METRIC_TEMPORARY     ? say_share(m, v.a, v.b)
-			      : l->metric == METRIC_ALLOCATIONS ? say_size(m, v.b)
-								: say_count(m, v.b),
-			      wide ? 12 : 8);
-	text_pad_left(o, number, wide ? 6 : 4);
+	return metric_is_bytes(l->metric) ? say_size(p->m, v.a) : say_count(p->m, v.a);
+}
+
+static const char *say_b(struct page *p, const struct list *l, struct pair v)
+{
+	return l->metric == METRIC_TEMPORARY     ? say_share(p->m, v.a, v.b)
+	       : l->metric == METRIC_ALLOCATIONS ? say_size(p->m, v.b)
+						 : say_count(p->m, v.b);
+}
+
+static const char *number_of(struct page *p, const struct site *s)
+{
+	return ms_arena_printf(&p->m->arena, "%lld", (long long)s->id);
+}
+
+static const char *const heads[METRIC_COUNT][2] = {{"bytes", "blocks"},
+						   {"bytes", "blocks"},
+						   {"allocated", "calls"},
+						   {"calls", "allocated"},
+						   {"temporary", "of its"}};
+
+static void fit(struct page *p, const struct list *l, struct figures *f, struct pair v)
+{
+	size_t a = strlen(say_a(p, l, v)), b = strlen(say_b(p, l, v));
+	f->a = a > f->a ? a : f->a;
+	f->b = b > f->b ? b : f->b;
+}
+
+static struct figures measure(struct page *p, const struct list *l)
+{
+	bool narrow = p->style.width < 64, peak = l->metric == METRIC_PEAK;
+	struct figures f = {.share = peak && !narrow ? 6 : 0,
+			    .a = strlen(heads[l->metric][0]),
+			    .b = strlen(heads[l->metric][1]),
+			    .number = 1};
+	f.a = f.a < 9 ? 9 : f.a;
+	for (size_t i = 0; i < l->n; i++) {
+		size_t w = strlen(number_of(p, l->rows[i]));
+		fit(p, l, &f, site_pair(l->rows[i], l->metric));
+		f.number = w > f.number ? w : f.number;
+	}
+	fit(p, l, &f, l->more);
+	fit(p, l, &f, l->hidden);
+	fit(p, l, &f, l->other);
+	f.number += 2;
+	f.b = peak && narrow ? 0 : f.b + 2;
+	return f;
+}
+
+static void put_figures(struct out *o, const struct figures *f, const char *share, const char *a,
+			const char *b, const char *number)
+{
+	if (f->share)
+		text_pad_left(o, share, f->share);
+	if (f->share)
+		out_str(o, "  ");
+	text_pad_left(o, a, f->a);
+	if (f->b)
+		text_pad_left(o, b, f->b);
+	text_pad_left(o, number, f->number);
 	out_str(o, "  ");
 }
 
-static void heading(struct page *p, struct out *o, const struct list *l)
+static void figures(struct page *p, struct out *o, const struct list *l, const struct figures *f,
+		    struct pair v, const char *number)
 {
-	static const char *const heads[METRIC_COUNT][2] = {{"bytes", "blocks"},
-							   {"bytes", "blocks"},
-							   {"allocated", "calls"},
-							   {"calls", "allocated"},
-							   {"temporary", "of its"}};
-	bool wide = p->style.width >= 64;
-	if (l->metric == METRIC_PEAK && wide)
-		text_pad_left(o, "share", 7);
-	text_pad_left(o, heads[l->metric][0], 11);
-	if (wide || l->metric != METRIC_PEAK)
-		text_pad_left(o, heads[l->metric][1], wide ? 12 : 8);
-	text_pad_left(o, "#", wide ? 6 : 4);
-	out_str(o, wide ? "  where (first frame of your code)\n" : "  where\n");
+	put_figures(o, f, say_share(p->m, v.a, l->total.a), say_a(p, l, v), say_b(p, l, v), number);
 }
 
 static bool any(struct pair v)
@@ -157,13 +198,13 @@ void text_list(struct page *p, struct out *o, const struct list *l, bool callers
 	struct line *v = ms_arena_alloc(&m->arena, (l->n + 1) * sizeof *v);
 	for (size_t i = 0; i < l->n; i++)
 		v[i] = describe(p, l->rows[i], callers);
-	heading(p, o, l);
-	size_t before = p->style.width >= 64 ? 31 + (l->metric == METRIC_PEAK ? 7 : 0)
-					     : (l->metric == METRIC_PEAK ? 17 : 25);
+	struct figures f = measure(p, l);
+	size_t before = (f.share ? f.share + 2 : 0) + f.a + f.b + f.number + 2;
+	put_figures(o, &f, "share", heads[l->metric][0], heads[l->metric][1], "#");
+	out_str(o, p->style.width < 64 ? "where\n" : "where (first frame of your code)\n");
 	struct layout lay = arrange(p, v, l->n, before);
 	for (size_t i = 0; i < l->n; i++) {
-		figures(p, o, l, site_pair(l->rows[i], l->metric),
-			ms_arena_printf(&m->arena, "%lld", (long long)l->rows[i]->id));
+		figures(p, o, l, &f, site_pair(l->rows[i], l->metric), number_of(p, l->rows[i]));
 		write_names(p, o, &lay, v[i].name, v[i].place, v[i].called, 0);
 		if (!v[i].caller)
 			continue;
@@ -172,15 +213,15 @@ void text_list(struct page *p, struct out *o, const struct list *l, bool callers
 		write_names(p, o, &lay, v[i].caller, v[i].caller_place, "", 4);
 	}
 	if (l->more_sites) {
-		figures(p, o, l, l->more, ".");
+		figures(p, o, l, &f, l->more, ".");
 		out_printf(o, "%s\n", say_things(m, l->more_sites, "more site", "more sites"));
 	}
 	if (any(l->hidden)) {
-		figures(p, o, l, l->hidden, ".");
+		figures(p, o, l, &f, l->hidden, ".");
 		out_str(o, "hidden by filters\n");
 	}
 	if (any(l->other)) {
-		figures(p, o, l, l->other, ".");
+		figures(p, o, l, &f, l->other, ".");
 		out_str(o, "of no site\n");
 	}
 }

@@ -25,6 +25,15 @@ static struct row *add_row(struct model *m, struct table *t, size_t most)
 		.columns = (cols), .column_count = sizeof(cols) / sizeof *(cols), __VA_ARGS__      \
 	}
 
+/* Filters take sites away; what was counted by thread, size or time stays whole. */
+static const char *unfiltered(struct model *m, const char *title)
+{
+	return m->hidden.sites
+		       ? ms_arena_printf(&m->arena, "%s (of all sites: filters do not reach these)",
+					 title)
+		       : title;
+}
+
 static int64_t sort_column; /* for qsort, which hands nothing through */
 
 static int by_column(const void *x, const void *y)
@@ -72,6 +81,15 @@ static void add_total(struct model *m, struct table *t, const struct cell *total
 	r->cells[0].s = "total";
 }
 
+/* "1 more thread", "7 more threads": `what` is the word for many. */
+static const char *more_of(struct model *m, size_t n, const char *what)
+{
+	size_t len = strlen(what);
+	if (n == 1) /* processes, sizes, files */
+		len -= len > 4 && strcmp(what + len - 4, "sses") == 0 ? 2 : 1;
+	return ms_arena_printf(&m->arena, "%s more %.*s", say_count(m, n), (int)len, what);
+}
+
 /* Sorts by a column (-1: not at all), keeps `limit` rows, folds the others into one that says how
  * many of `what`. */
 static void finish(struct model *m, struct table *t, int64_t column, size_t limit, const char *what,
@@ -83,8 +101,7 @@ static void finish(struct model *m, struct table *t, int64_t column, size_t limi
 	if (t->n > limit) {
 		struct cell *sum = ms_arena_alloc(&m->arena, t->column_count * sizeof *sum);
 		sum_rows(t, limit, t->n, sum);
-		sum[0].s =
-			ms_arena_printf(&m->arena, "%s more %s", say_count(m, t->n - limit), what);
+		sum[0].s = more_of(m, t->n - limit, what);
 		t->rows[limit] = (struct row){.kind = ROW_MORE, .cells = sum};
 		t->n = limit + 1;
 	}
@@ -106,9 +123,10 @@ static void figure(struct model *m, struct table *t, const char *name, const cha
 {
 	struct row *r = add_row(m, t, 0);
 	r->cells[0].s = name;
-	r->cells[1].s = strcmp(unit, "bytes") == 0 ? say_size(m, v)
-			: strcmp(unit, "ns") == 0  ? say_time(m, v)
-						   : say_count(m, v);
+	r->cells[1].s = strcmp(unit, "yes") == 0     ? (v ? "yes" : "no")
+			: strcmp(unit, "bytes") == 0 ? say_size(m, v)
+			: strcmp(unit, "ns") == 0    ? say_time(m, v)
+						     : say_count(m, v);
 	r->cells[2].n = v;
 	r->cells[3].s = unit;
 }
@@ -139,7 +157,7 @@ struct table table_summary(struct model *m)
 		{"sites", "", m->sites.n},
 		{"sites hidden by filters", "", m->hidden.sites},
 		{"threads", "", m->threads.n},
-		{"complete", "", q->complete},
+		{"complete", "yes", q->complete},
 		{"events lost", "", q->events_lost},
 		{"stacks cut", "", q->stacks_cut},
 		{"stacks whose callers were not found", "", q->stacks_truncated},
@@ -172,8 +190,9 @@ static const struct column thread_columns[] = {
 
 struct table table_threads(struct model *m, size_t limit)
 {
-	struct table t = TABLE(thread_columns, .title = "THREADS, live figures at the end",
-			       .empty = "no thread allocated anything");
+	struct table t =
+		TABLE(thread_columns, .title = unfiltered(m, "THREADS, live figures at the end"),
+		      .empty = "no thread allocated anything");
 	for (size_t i = 0; i < m->threads.n; i++) {
 		const struct thread *h = &m->threads.v[i];
 		struct cell *c = add_row(m, &t, m->threads.n)->cells;
@@ -226,7 +245,7 @@ static const struct column timeline_columns[] = {
 
 struct table table_timeline(struct model *m, size_t limit)
 {
-	struct table t = TABLE(timeline_columns, .title = "TIMELINE",
+	struct table t = TABLE(timeline_columns, .title = unfiltered(m, "TIMELINE"),
 			       .empty = "no timeline in this snapshot");
 	struct span *s;
 	size_t n = spans_make(m, limit, &s);
@@ -275,8 +294,8 @@ static const char *class_name(struct model *m, const struct size_class *c)
 
 struct table table_sizes(struct model *m, size_t limit)
 {
-	struct table t =
-		TABLE(size_columns, .title = "SIZES", .empty = "no sizes in this snapshot");
+	struct table t = TABLE(size_columns, .title = unfiltered(m, "SIZES"),
+			       .empty = "no sizes in this snapshot (a sampled recording has none)");
 	for (size_t i = 0; i < m->classes.n; i++) {
 		const struct size_class *s = &m->classes.v[i];
 		const uint64_t v[] = {0,
@@ -413,7 +432,7 @@ static const struct column group_columns[3][8] = {
 			{"temporary", "temporary", CELL_COUNT, .sum = true, .optional = true},     \
 			{"sites", "sites", CELL_COUNT, .sum = false, .optional = true},            \
 	}
-	GROUP("function", "function", CELL_TEXT),
+	GROUP("function", "function", CELL_FUNCTION),
 	GROUP("file", "file", CELL_PATH),
 	GROUP("module", "module", CELL_PATH),
 #undef GROUP

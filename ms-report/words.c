@@ -14,27 +14,41 @@
 #include <string.h>
 #include <time.h>
 
+static bool positive(uint64_t v)
+{
+	return v != UNKNOWN && v > 0;
+}
+
+static const char *not_known(const struct model *m)
+{
+	return positive(m->quality.sampled_bytes) ? "n/a (sampled)" : "n/a";
+}
+
 const char *say_size(struct model *m, uint64_t bytes)
 {
 	char buf[MS_UNIT_BUF];
-	return bytes == UNKNOWN ? "n/a" : ms_arena_strdup(&m->arena, ms_format_size(buf, bytes));
+	return bytes == UNKNOWN ? not_known(m)
+				: ms_arena_strdup(&m->arena, ms_format_size(buf, bytes));
 }
 
 const char *say_count(struct model *m, uint64_t n)
 {
 	char buf[MS_UNIT_BUF];
-	return n == UNKNOWN ? "n/a" : ms_arena_strdup(&m->arena, ms_format_count(buf, n));
+	return n == UNKNOWN ? not_known(m) : ms_arena_strdup(&m->arena, ms_format_count(buf, n));
 }
 
 const char *say_time(struct model *m, uint64_t ns)
 {
 	char buf[MS_UNIT_BUF];
-	return ns == UNKNOWN ? "n/a" : ms_arena_strdup(&m->arena, ms_format_duration(buf, ns));
+	return ns == UNKNOWN ? not_known(m)
+			     : ms_arena_strdup(&m->arena, ms_format_duration(buf, ns));
 }
 
 const char *say_share(struct model *m, uint64_t a, uint64_t b)
 {
-	if (a == UNKNOWN || b == UNKNOWN || b == 0)
+	if (a == UNKNOWN || b == UNKNOWN)
+		return not_known(m);
+	if (b == 0)
 		return "n/a";
 	double v = (double)a * 100 / (double)b;
 	return a == 0     ? "0 %"
@@ -152,11 +166,6 @@ struct words words_who(struct model *m, const struct style *st)
 	return w;
 }
 
-static bool positive(uint64_t v)
-{
-	return v != UNKNOWN && v > 0;
-}
-
 /* What is wrong with stacks and frees; rarely anything. */
 static void quality_details(struct model *m, struct words *w)
 {
@@ -188,7 +197,7 @@ struct words words_quality(struct model *m)
 			    say_size(m, q->sampled_bytes)));
 	else if (positive(q->events_lost))
 		add(&w, SAY("%s LOST", say_things(m, q->events_lost, "event", "events")));
-	else
+	else if (q->complete)
 		add(&w, "every event");
 	if (q->stacks_cut != UNKNOWN)
 		add(&w, SAY("%s cut", say_things(m, q->stacks_cut, "stack", "stacks")));

@@ -1,9 +1,35 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# ms-report on a recording made by hand, whose figures are known: totals and a first screen.
+# ms-report's output byte for byte: each line of report/cases is a name and arguments, report/NAME.out what comes out. With --update
+# the .out files are written anew.
 set -eu
-cat "$SRC/libcommon/schema.sql" "$SRC/tests/cli/report/run.sql" | sqlite3 run.db
-ms-report run.db >first
-grep -q 'peak 3.2 MiB in 4,112 blocks at 2.500 s' first
-ms-report --json run.db | jq -e '.totals.allocated_bytes == 10368060 and .totals.peak_bytes == 3405476 and
-	([.sites[].live_bytes] | add) == .totals.unfreed_bytes and ([.sites[].peak_bytes] | add) == .totals.peak_bytes' >/dev/null
+SRC=${SRC:-$(cd "$(dirname "$0")/../.." && pwd)}
+PATH=${BIN:-$SRC/build/release/bin}:$PATH
+here=$SRC/tests/cli/report
+update=${1-}
+[ -z "$update" ] || cd "$(mktemp -d)"
+# shellcheck source=tests/cli/report/fixtures.sh
+. "$here/fixtures.sh"
+failed=0
+while read -r name args; do
+	case $name in '' | '#'*) continue ;; esac
+	out=$here/$name.out
+	locale=C.UTF-8
+	case $name in *-C) locale=C ;; esac
+	rc=0
+	# the cases hold no blanks inside arguments
+	# shellcheck disable=SC2086
+	LC_ALL=$locale ms-report $args >got 2>err || rc=$?
+	{
+		cat got
+		sed 's/^/stderr: /' err
+		[ "$rc" = 0 ] || echo "status: $rc"
+	} >all
+	if [ "$update" = --update ]; then
+		cp all "$out"
+	elif ! diff -u "$out" all; then
+		echo "FAILED: ms-report $args"
+		failed=1
+	fi
+done <"$here/cases"
+exit $failed

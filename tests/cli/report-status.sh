@@ -1,0 +1,137 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# ms-report's exit status and its one line of complaint: bad options, bad input, outputs that fail, incomplete input, budgets.
+set -u
+# shellcheck source=tests/cli/report/fixtures.sh
+. "$SRC/tests/cli/report/fixtures.sh"
+failed=0
+fail() {
+	echo "FAILED: $*"
+	failed=1
+}
+# STATUS TEXT ARGUMENTS: standard error is one line that holds TEXT, or empty when TEXT is
+try() {
+	local want=$1 text=$2 rc=0 lines
+	shift 2
+	ms-report "$@" >out 2>err </dev/null || rc=$?
+	[ "$rc" = "$want" ] || fail "ms-report $*: status $rc, expected $want: $(cat err)"
+	lines=$(wc -l <err)
+	if [ -z "$text" ]; then
+		[ "$lines" = 0 ] || fail "ms-report $*: unexpected: $(cat err)"
+	else
+		grep -qF -- "$text" err || fail "ms-report $*: no '$text' in: $(cat err)"
+		[ "$lines" = 1 ] || fail "ms-report $*: $lines lines: $(cat err)"
+		grep -q '^ms-report: ' err || fail "ms-report $*: no name in: $(cat err)"
+	fi
+}
+
+# options
+try 2 "unknown or misused option '--nonsense'" --nonsense run.db
+try 2 "unknown or misused option '-x'" -x run.db
+try 2 "option '--site' needs a value" run.db --site
+try 2 "bad site 'x'" --site x run.db
+try 2 "no site 77 in this snapshot" --site 77 run.db
+try 2 "bad --tree 'sideways': expected down or up" --tree=sideways run.db
+try 2 "bad --by 'colour'" --by colour run.db
+try 2 "bad --metric 'x'" --metric x --tree run.db
+try 2 "--metric is for --folded, --tree and --by" --metric live run.db
+try 2 "bad width '5'" --width 5 run.db
+try 2 "bad limit '-1'" --limit -1 run.db
+try 2 "bad --color 'red'" --color=red run.db
+try 2 "only one format can go to standard output" --json --csv run.db
+try 2 "--tree cannot be had in that format" --json --tree run.db
+try 2 "--threads cannot be had in that format" --folded --threads run.db
+try 2 "--csv is one table" --csv --threads --sizes run.db
+try 2 "an output file needs a name" --json= run.db
+try 2 "needs a moment" --at '' run.db
+try 2 "'7s'" --at 7s run.db
+try 2 "'7s'" run.db@7s
+try 2 "two moments" --at peak run.db@end
+
+# input
+: >empty
+echo 'hello, this is a text file and not a trace at all, nor a snapshot of anything, as one can see' >text
+try 2 "empty" empty
+try 2 "text" text
+try 2 "none.trace" none.trace
+ms-report <empty >out 2>err
+[ "$? $(wc -l <err)" = '2 1' ] || fail "empty standard input: $(cat err)"
+ms-report - <run.db >out 2>err || fail "a snapshot on standard input: $(cat err)"
+grep -q 'ms-report --site 1 FILE' out || fail 'standard input has no name to type'
+cmp -s <(ms-report --json <run.db) <(ms-report --json run.db) || fail 'a pipe and a file differ'
+# a terminal on standard input must not hang
+script -qec 'ms-report' /dev/null >out 2>&1 </dev/null
+grep -q 'nothing to report on' out || fail "a terminal as input: $(cat out)"
+
+# output
+ms-report run.db >/dev/full 2>err
+[ "$? $(cat err)" = "2 ms-report: cannot write 'standard output': No space left on device" ] || fail "/dev/full: $(cat err)"
+for f in text md json csv folded; do
+	try 2 "cannot write '/dev/full': No space left on device" --$f=/dev/full run.db
+	try 2 "cannot write '/nowhere/x'" --$f=/nowhere/x run.db
+done
+ms-report --help >/dev/full 2>err
+[ $? = 2 ] || fail "--help to /dev/full"
+echo before >keep
+try 2 "no site 77" --text=keep --site 77 run.db
+[ "$(cat keep)" = before ] || fail 'an output was touched although the run failed'
+try 0 "" --json=j.json --md=m.md --csv=c.csv --folded=f.folded --text=t.txt run.db
+[ ! -s out ] || fail 'with files only, standard output stays empty'
+for f in j.json m.md c.csv f.folded t.txt; do [ -s "$f" ] || fail "$f is missing"; done
+jq -e .format j.json >/dev/null || fail 'not JSON'
+cmp -s t.txt <(ms-report run.db) || fail 'text to a file and to standard output differ'
+
+# incomplete input
+try 2 "incomplete: the trace has no end" cut.db
+try 2 "incomplete: 4,096 bytes" damaged.db
+try 0 "" --allow-partial cut.db
+grep -q 'INCOMPLETE' out || fail 'no banner'
+for f in json csv folded; do try 2 "incomplete" --$f cut.db; done
+try 2 "" -q cut.db
+try 0 "" growing.db
+try 0 "" lost.db
+try 0 "" killed.db
+
+# budgets
+try 0 "" --fail-on 'unfreed_bytes > 1244756' run.db
+try 1 "budget 'unfreed_bytes > 1244755' is broken: it is 1244756" --fail-on 'unfreed_bytes > 1244755' run.db
+try 1 "is broken: it is 3405476" -q --fail-on 'peak_bytes>=3405476' run.db
+try 1 "is broken" --fail-on 'allocations == 105137' run.db
+try 0 "" --fail-on 'allocations != 105137' --fail-on 'frees<1' --fail-on ' frees <= 102010 ' run.db
+try 1 "is broken" --fail-on 'peak_bytes > 3M' run.db
+try 0 "" --fail-on 'peak_bytes > 3.25MiB' run.db
+try 1 "is broken" --fail-on 'peak_time_ns > 2s' run.db
+try 1 "is broken" --fail-on 'peak_time_ns = 2500000000' run.db
+try 2 "budget 'unreachable_bytes > 0' cannot be decided: the figure is not known" --fail-on 'unreachable_bytes > 0' run.db
+try 2 "cannot be decided: the figure is not known" --allow-partial --fail-on 'temporary_allocations > 0' sampled.db
+try 2 "cannot be decided: events were lost" --fail-on 'peak_bytes > 1G' lost.db
+try 2 "cannot be decided: the recording is sampled" --fail-on 'peak_bytes > 1G' sampled.db
+try 1 "is broken" --allow-partial --fail-on 'peak_bytes > 1k' lost.db
+ms-report --fail-on 'peak_bytes > 1k' cut.db >out 2>err
+[ $? = 2 ] || fail 'a budget on an incomplete recording'
+try 1 "is broken" --allow-partial --fail-on 'peak_bytes > 1k' cut.db
+ms-report --fail-on 'peak_bytes > 1k' --fail-on 'frees > 1' --fail-on 'frees > 1G' run.db >out 2>err
+[ $? = 2 ] || fail 'a count has no unit'
+ms-report --fail-on 'peak_bytes > 1k' --fail-on 'frees > 1' --fail-on 'frees > 1000000' run.db >out 2>err
+[ "$? $(wc -l <err)" = '1 2' ] || fail "two broken budgets: $(cat err)"
+ms-report --fail-on 'peak_bytes > 1k' --fail-on 'unreachable_blocks > 1' run.db >out 2>err
+[ $? = 2 ] || fail 'undecided beats broken'
+try 2 "no figure 'speed'" --fail-on 'speed > 1' run.db
+try 2 "expected >, >=" --fail-on 'frees ~ 1' run.db
+try 2 "expected a number" --fail-on 'frees >' run.db
+try 2 "bad budget 'peak_bytes > -1'" --fail-on 'peak_bytes > -1' run.db
+try 2 "bad budget 'peak_bytes > 1x'" --fail-on 'peak_bytes > 1x' run.db
+try 2 "bad budget ''" --fail-on '' run.db
+
+# colour
+for c in '' --color=never; do
+	ms-report $c run.db | grep -q "$(printf '\033')\\[" && fail "colour $c"
+done
+ms-report --color=always run.db | grep -q "$(printf '\033')\\[1m" || fail 'no colour'
+script -qec 'TERM=xterm ms-report run.db' /dev/null </dev/null | grep -q "$(printf '\033')\\[1m" || fail 'no colour on a terminal'
+script -qec 'NO_COLOR=1 TERM=xterm ms-report run.db' /dev/null </dev/null | grep -q "$(printf '\033')" && fail 'colour with NO_COLOR'
+
+# what everybody asks
+[ "$(ms-report -V)" = "ms-report $(sed -n 's/^VERSION := //p' "$SRC/Makefile")" ] || fail "-V: $(ms-report -V)"
+ms-report -h | grep -q '^usage: ms-report' || fail '-h'
+exit $failed

@@ -1,0 +1,56 @@
+# shellcheck shell=sh
+# SPDX-License-Identifier: MIT
+# Databases for the tests of ms-report, made in the current folder from run.sql and what follows.
+fixture() { # NAME SQL: run.sql with changes
+	rm -f "$1"
+	{
+		echo 'PRAGMA synchronous = off; PRAGMA journal_mode = memory; BEGIN;'
+		cat "$SRC/libcommon/schema.sql" "$SRC/tests/cli/report/run.sql"
+		echo "$2; COMMIT;"
+	} | sqlite3 "$1" >/dev/null
+}
+fixture run.db ''
+# the recorder was killed
+fixture cut.db "UPDATE process SET complete = 0, state = 'no end', exit_status = NULL, end_reason = NULL"
+# some blocks of the trace could not be read
+fixture damaged.db "UPDATE process SET complete = 0, state = 'damaged', damaged_bytes = 4096, damaged_places = 1"
+fixture growing.db "UPDATE process SET state = 'growing', exit_status = NULL, end_reason = NULL"
+fixture lost.db "UPDATE process SET events_lost = 12"
+fixture killed.db "UPDATE process SET exit_status = NULL, exit_signal = 9"
+# sampled: what sampling makes unknowable is null
+fixture sampled.db "UPDATE process SET sampled_bytes = 524288, temporary_allocations = NULL; UPDATE site SET temporary = NULL;
+	UPDATE thread SET temporary = NULL; DELETE FROM size_class"
+# two stages of filters: the hostile name, then what is small
+hide="INSERT INTO hidden SELECT %s, '%s', 1, NULL, count(*), NULL, NULL, sum(allocations), sum(frees), sum(reallocations),
+	sum(failed_allocations), sum(allocated_bytes), sum(temporary) FROM site WHERE %s;
+	INSERT INTO hidden SELECT %s, '%s', 1, t.id, count(c.site), coalesce(sum(c.live_bytes), 0), coalesce(sum(c.live_blocks), 0), NULL, NULL,
+	NULL, NULL, NULL, NULL FROM snapshot t LEFT JOIN site_stat c ON c.snapshot = t.id AND c.site IN (SELECT id FROM site WHERE %s) GROUP BY t.id;
+	DELETE FROM site_stat WHERE site IN (SELECT id FROM site WHERE %s); DELETE FROM site_thread WHERE site IN (SELECT id FROM site WHERE %s);
+	DELETE FROM site WHERE %s;"
+hidden() { # STAGE FILTER CONDITION
+	# shellcheck disable=SC2059
+	printf "$hide" "$1" "$2" "$3" "$1" "$2" "$3" "$3" "$3" "$3"
+}
+fixture hidden.db "$(hidden 1 "--not-function evil" "id = 5") $(hidden 2 "--min 2k" "max_live_bytes < 2048")"
+fixture allhidden.db "$(hidden 1 "--min 1G" "1")"
+# a program that allocated nothing
+fixture nothing.db "DELETE FROM site; DELETE FROM site_stat; DELETE FROM site_thread; DELETE FROM thread; DELETE FROM size_class; DELETE FROM timeline;
+	UPDATE snapshot SET live_bytes = 0, live_blocks = 0; UPDATE process SET allocations = 0, frees = 0, reallocations = 0,
+	failed_allocations = 0, allocated_bytes = 0, temporary_allocations = 0, peak_bytes = 0, peak_blocks = 0, unfreed_bytes = 0,
+	unfreed_blocks = 0, peak_time_ns = 0, allocator = 'none found'"
+# a second process, a child that began half a second later and kept 7 blocks of 1000 bytes
+fixture two.db "INSERT INTO process(id, pid, ppid, parent, exe, command, started_ns, offset_ns, duration_ns, exit_signal, end_reason, trace, complete,
+	state, events, events_lost, sampled_bytes, stacks_cut, attached, allocations, frees, reallocations, failed_allocations, allocated_bytes,
+	temporary_allocations, peak_bytes, peak_blocks, peak_time_ns, unfreed_bytes, unfreed_blocks, frames_without_symbol, stacks_truncated, stacks_not_taken,
+	inferred_frees, unknown_frees, damaged_bytes, damaged_places)
+	VALUES (2, 4120, 4117, 1, '/usr/bin/gzip', NULL, 1795183331623456789, 500000000, 2000000000, 15, 'exit', 'gzip.trace', 1, 'complete', 10, 0, 0, 0,
+	0, 8, 1, 0, 0, 8000, 0, 7000, 7, 1500000000, 7000, 7, 0, 0, 0, 0, 0, 0, 0);
+	INSERT INTO snapshot VALUES (4, 2, 'peak', 2000000000, 7000, 7, NULL, NULL, NULL, NULL), (5, 2, 'end', 2000000000, 7000, 7, NULL, NULL, NULL, NULL);
+	INSERT INTO stack VALUES (23, 2, NULL, 17, 0);
+	INSERT INTO site(id, process, stack, user_frame, allocations, frees, reallocations, failed_allocations, allocated_bytes, temporary)
+	VALUES (9, 2, 23, 23, 8, 1, 0, 0, 8000, 0);
+	INSERT INTO site_stat VALUES (4, 9, 7000, 7), (5, 9, 7000, 7);
+	INSERT INTO thread VALUES (3, 2, 4120, 'gzip', 0, 2000000000, 8, 1, 8000, 0, 7000, 7, 0, 0);
+	INSERT INTO site_thread VALUES (9, 3, 8, 8000, 7000, 7);
+	INSERT INTO size_class VALUES (2, 512, 1023, 8, 8000, 0, 7000, 7, 7000, 7);
+	INSERT INTO timeline VALUES (2, 0, 0, 7000, 7000, 7, 8, 1, 8000);"
