@@ -117,10 +117,11 @@ install: all
 	install -m 755 $(TOOLS:%=$(B)/bin/%) $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(GUEST) $(DESTDIR)$(PREFIX)/lib/memscope
 	install -m 644 include/memscope.h $(DESTDIR)$(PREFIX)/include
+	install -D -m 644 man/memscope-report.schema.json $(DESTDIR)$(PREFIX)/share/memscope/memscope-report.schema.json
 	for p in man/*.[1-9]; do install -D -m 644 $$p $(DESTDIR)$(PREFIX)/share/man/man$${p##*.}/$${p##*/}; done
 uninstall:
 	rm -f $(TOOLS:%=$(DESTDIR)$(PREFIX)/bin/%) $(DESTDIR)$(PREFIX)/include/memscope.h
-	rm -rf $(DESTDIR)$(PREFIX)/lib/memscope
+	rm -rf $(DESTDIR)$(PREFIX)/lib/memscope $(DESTDIR)$(PREFIX)/share/memscope
 	for p in man/*.[1-9]; do rm -f $(DESTDIR)$(PREFIX)/share/man/man$${p##*.}/$${p##*/}; done
 dist:
 	git archive --prefix=memscope-$(VERSION)/ -o memscope-$(VERSION).tar.gz HEAD

@@ -7,7 +7,6 @@
 #include "model.h"
 
 #include "libcommon/err.h"
-#include "libcommon/snapshot.h"
 
 #include <stdlib.h>
 #include <string.h>
