@@ -1,4 +1,5 @@
 # MemScope. `make help` lists what can be made. One file, no recursion; objects live in build/<mode>/.
+.DEFAULT_GOAL := all
 VERSION := 0.1.0
 MODE ?= release
 PREFIX ?= /usr/local
