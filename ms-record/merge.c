@@ -96,22 +96,34 @@ static void free_block(struct session *s, uint32_t thread, const struct item *it
 
 /* ---- repair ---- */
 
-/* The first item of another ring, at most `reach` after `key`, that concerns `address` as `frees`
- * says. */
-static struct item *look_ahead(struct session *s, uint64_t address, bool frees, uint64_t key,
-			       struct reader **whose)
+/* Does the item give its address back, or take it? */
+static bool concerns(const struct item *it, uint64_t address, bool frees, bool *fits)
+{
+	bool is_free = it->kind == ITEM_FREE || it->kind == ITEM_RELEASE;
+	bool is_alloc = it->kind == ITEM_ALLOC || it->kind == ITEM_REALLOC;
+	if (it->address != address || !(is_free || is_alloc))
+		return false;
+	*fits = is_free == frees;
+	return true;
+}
+
+/* The first item of a ring other than `own` (whose order is its program's), in reach after `key`,
+ * that concerns `address` and gives it back or takes it, as `frees` says. */
+static struct item *look_ahead(struct session *s, const struct reader *own, uint64_t address,
+			       bool frees, uint64_t key, struct reader **whose)
 {
 	uint64_t last = key + (merge_lookahead(s) << 1);
 	struct item *found = NULL;
 	for (uint32_t i = 0; i < s->prepared; i++) {
 		struct reader *r = &s->readers[i];
+		bool fits = false;
+		if (r == own)
+			continue;
 		for (size_t k = r->first; k < r->count && r->items[k].key <= last; k++) {
 			struct item *it = &r->items[k];
-			bool is_free = it->kind == ITEM_FREE || it->kind == ITEM_RELEASE;
-			bool is_alloc = it->kind == ITEM_ALLOC || it->kind == ITEM_REALLOC;
-			if (it->address != address || (frees ? !is_free : !is_alloc))
+			if (!concerns(it, address, frees, &fits))
 				continue;
-			if (!found || it->key < found->key) {
+			if (fits && (!found || it->key < found->key)) {
 				found = it;
 				*whose = r;
 			}
@@ -138,10 +150,10 @@ static void take_release(struct session *s, struct reader *r, const struct item 
 }
 
 /* An allocation at an address that is still live: a free that is stamped late, or a lost one. */
-static void make_way(struct session *s, uint32_t thread, const struct item *it)
+static void make_way(struct session *s, const struct reader *own, const struct item *it)
 {
 	struct reader *r;
-	struct item *f = look_ahead(s, it->address, true, it->key, &r);
+	struct item *f = look_ahead(s, own, it->address, true, it->key, &r);
 	if (f) {
 		count_repair(s, it->key, f->key);
 		f->key = it->key;
@@ -154,19 +166,19 @@ static void make_way(struct session *s, uint32_t thread, const struct item *it)
 	}
 	struct live_block b;
 	if (live_take(&s->live, it->address, &b))
-		release(s, MS_EV_FREE_INFERRED, thread, it->key, &b, 0);
+		release(s, MS_EV_FREE_INFERRED, own->thread, it->key, &b, 0);
 }
 
 /* ---- one item ---- */
 
 /* The new block's place in the table; whatever is live there goes first. */
-static struct live_block *place(struct session *s, uint32_t thread, const struct item *it)
+static struct live_block *place(struct session *s, const struct reader *r, const struct item *it)
 {
 	bool made;
 	struct live_block *b = live_make(&s->live, it->address, &made);
 	if (made)
 		return b;
-	make_way(s, thread, it);
+	make_way(s, r, it);
 	return live_make(&s->live, it->address, &made);
 }
 
@@ -194,13 +206,13 @@ static void bind_block(struct session *s, struct batch_event *e, const struct it
 
 static void do_alloc(struct session *s, struct reader *r, const struct item *it)
 {
-	struct live_block *b = place(s, r->thread, it);
+	struct live_block *b = place(s, r, it);
 	bind_block(s, emit(s, MS_EV_ALLOC, r->thread, it->key), it, b);
 }
 
 static void do_realloc(struct session *s, struct reader *r, const struct item *it)
 {
-	struct live_block *b = place(s, r->thread, it);
+	struct live_block *b = place(s, r, it);
 	const struct released *old = &r->released[it->link];
 	struct batch_event *e =
 		emit(s, old->found ? MS_EV_REALLOC : MS_EV_REALLOC_UNKNOWN, r->thread, it->key);
@@ -227,8 +239,8 @@ static void do_free(struct session *s, struct reader *r, const struct item *it)
 		return;
 	}
 	struct reader *other;
-	struct item *a = look_ahead(s, it->address, false, it->key, &other);
-	if (a && other != r && !a->free_by) {
+	struct item *a = look_ahead(s, r, it->address, false, it->key, &other);
+	if (a && !a->free_by) {
 		count_repair(s, it->key, a->key);
 		a->free_by = r->thread + 1;
 		return;

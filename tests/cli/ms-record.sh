@@ -1,0 +1,132 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# ms-record's command line, refusals, statuses and files.
+set -u
+failures=0
+fail() {
+	failures=$((failures + 1))
+	echo "$*"
+}
+# STATUS PATTERN ARG...: one line on standard error that starts with the name, nothing on standard output, no file
+refused() {
+	local status=$1 pattern=$2 rc
+	shift 2
+	"$BIN/ms-record" "$@" >stdout 2>err
+	rc=$?
+	[ $rc = "$status" ] || fail "ms-record $*: status $rc, not $status"
+	[ "$(wc -l <err)" = 1 ] || fail "ms-record $*: $(wc -l <err) lines, not 1: $(cat err)"
+	grep -q "^ms-record: .*$pattern" err || fail "ms-record $*: no '$pattern' in: $(cat err)"
+	[ ! -s stdout ] || fail "ms-record $*: said on standard output: $(cat stdout)"
+	[ -z "$(find . -name '*.trace*')" ] || fail "ms-record $*: left $(find . -name '*.trace*')"
+}
+field() { # NUMBER TRACE: a field of the last end block
+	"$TB/trace-dump" "$2" | grep -A1 ' end (9)' | tail -n 1 | tr ' ' '\n' | sed -n "s/^$1=//p"
+}
+
+# ---- bad command lines ----
+refused 125 'no command'
+refused 125 "unknown option '--nonsense'" --nonsense true
+refused 125 "unknown option '-p'" -p 1
+refused 125 'needs a value' -o
+refused 125 "bad size '1x'" --buffer 1x true
+refused 125 'at least 1M' --buffer 1k true
+refused 125 "bad duration" -d never true
+refused 125 'too short' -d 0 true
+refused 125 'at least 1ms' -i 1us true
+refused 125 'depth' --depth 1 true
+refused 125 'level' -z 20 true
+refused 125 "bad --follow 'some'" --follow=some true
+refused 125 "bad --overflow 'never'" --overflow=never true
+refused 125 "bad --env 'X'" --env X true
+refused 125 "standard output is the command's" -o - true
+refused 125 'after % comes' -o 'x%q.trace' true
+refused 125 'no open descriptor' -o fd:77 true
+refused 125 'a folder' -o . true
+refused 125 'No such file' -o nowhere/x.trace true
+"$BIN/ms-record" -h | grep -q '^usage: ms-record' || fail 'no help'
+"$BIN/ms-record" -V | grep -qx 'ms-record [0-9.]*' || fail 'no version'
+
+# ---- what cannot run, what cannot be recorded ----
+refused 127 'not found' no-such-command-here
+refused 127 'No such file' ./no-such-file
+refused 126 'a folder' ./
+: >plain && chmod 644 plain
+refused 126 'ermission denied' ./plain
+echo 'just text' >text && chmod 755 text
+refused 126 'not a program' ./text
+echo 'int main(void) { return 0; }' >s.c
+gcc -static -o static s.c
+refused 125 'statically linked' ./static
+printf '#!%s/static\n' "$PWD" >script && chmod 755 script
+refused 125 'statically linked' ./script
+if [ "$(id -u)" = 0 ]; then
+	cp "$(type -P true)" setuid && chown nobody setuid && chmod u+s setuid
+	refused 125 'setuid' ./setuid
+fi
+head -c 4 /bin/ls >other && printf '\001' >>other && tail -c +6 /bin/ls >>other && chmod 755 other
+refused 125 'not an x86-64' ./other
+
+# ---- the command's own status ----
+for n in 0 1 7 125 127 255; do
+	"$BIN/ms-record" -q -o s.trace sh -c "exit $n"
+	rc=$?
+	[ $rc = $n ] || fail "exit $n became $rc"
+	[ "$(field 2 s.trace)" = $n ] || fail "exit $n stands in the trace as $(field 2 s.trace)"
+done
+for sig in 6 9 11 15; do
+	bash -c '"$0" -q -o s.trace bash -c "kill -$1 \$\$"; exit $?' "$BIN/ms-record" $sig 2>/dev/null
+	rc=$?
+	[ $rc = $((128 + sig)) ] || fail "signal $sig became $rc"
+	[ "$(field 3 s.trace)" = $sig ] || fail "signal $sig stands in the trace as $(field 3 s.trace)"
+done
+
+# ---- files ----
+rm -rf ./*.trace*
+"$BIN/ms-record" -q -o 'x.%e.%%.trace' ls / >/dev/null
+[ -f 'x.ls.%.trace' ] || fail 'name pattern'
+[ "$(stat -c %a 'x.ls.%.trace')" = 600 ] || fail 'mode is not 600'
+"$BIN/ms-record" -q -o f.trace true
+old=$(cksum <f.trace)
+"$BIN/ms-record" -q -o f.trace ls >/dev/null
+[ "$(cksum <f.trace~)" = "$old" ] || fail 'the old file was not kept as f.trace~'
+[ ! -e f.trace.d ] || fail 'an empty folder was left'
+"$BIN/ms-record" -q -o fd:3 ls 3>d.trace >/dev/null
+"$TB/trace-dump" d.trace | grep -qx ended || fail 'fd:3 gives no whole trace'
+mkfifo pipe
+cat pipe >p.trace &
+"$BIN/ms-record" -q -o pipe ls >/dev/null
+wait
+"$TB/trace-dump" p.trace | grep -qx ended || fail 'a pipe gives no whole trace'
+SUDO_UID=1234 SUDO_GID=2345 "$BIN/ms-record" -q -o sudo.trace true
+[ "$(id -u)" != 0 ] || [ "$(stat -c %u:%g sudo.trace)" = 1234:2345 ] || fail "owner behind sudo"
+
+# ---- further programs ----
+"$BIN/ms-record" -q --follow=all -o t.trace sh -c 'ls >/dev/null; exec env ls' >/dev/null
+[ "$(find t.trace.d -name '*.trace' | wc -l)" = 3 ] || fail "t.trace.d has $(ls t.trace.d)"
+[ "$(grep -vc '^#' t.trace.d/index)" = 3 ] || fail 'the index has not 3 lines'
+next=$(field 17 t.trace | tr -d '"')
+case $next in t.trace.d/env.*.trace) ;; *) fail "successor is $next" ;; esac
+[ -f "$next" ] || fail "successor $next is missing"
+[ "$(field 16 t.trace)" = 2 ] || fail 'the end does not say exec'
+"$BIN/ms-record" -q --follow=none -o t.trace sh -c 'ls >/dev/null; env true' >/dev/null
+[ ! -e t.trace.d ] || fail '--follow=none left the folder of the run before'
+"$BIN/ms-record" -o t.trace sh -c 'true; ls >/dev/null; env true' 2>err >/dev/null
+grep -q 'trivial' err || fail "trivial programs are not counted: $(cat err)"
+
+# ---- what is left out ----
+"$BIN/ms-record" -q --no-args -o a.trace ls /nonexistent-name 2>/dev/null
+grep -q nonexistent-name <("$TB/trace-dump" a.trace) && fail '--no-args keeps an argument'
+# shellcheck disable=SC2016
+"$BIN/ms-record" -q --no-symbols --no-addresses --env MEMSCOPE_X=seven -o a.trace sh -c 'echo $MEMSCOPE_X' >stdout
+[ "$(cat stdout)" = seven ] || fail '--env'
+"$TB/trace-dump" a.trace | grep -q ' symbols (10)' && fail '--no-symbols has symbols'
+"$TB/trace-dump" a.trace | head -n 1 | grep -q 'hint 0x0' || fail '--no-addresses has addresses'
+
+# ---- trouble with the output is the trace's alone ----
+"$BIN/ms-record" -o /dev/full sh -c 'echo went on' >stdout 2>err
+rc=$?
+[ "$rc $(cat stdout)" = '0 went on' ] || fail "/dev/full: status $rc"
+grep -q 'No space left' err || fail "/dev/full is not said: $(cat err)"
+
+[ $failures = 0 ] && echo ok
+exit $((failures != 0))

@@ -1,0 +1,173 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# A program's life under ms-record: signals, threads, exec, a recorder that is killed, stopped or cannot write.
+set -u
+failures=0
+fail() {
+	failures=$((failures + 1))
+	echo "$*"
+}
+field() { # NUMBER TRACE: a field of the last end block
+	"$TB/trace-dump" "$2" | grep -A1 ' end (9)' | tail -n 1 | tr ' ' '\n' | sed -n "s/^$1=//p"
+}
+is() { # WHAT GOT WANT
+	[ "$2" = "$3" ] || fail "$1 is '$2', not '$3'"
+}
+wait_for() { # until the command succeeds, at most 10 s
+	for _ in $(seq 200); do
+		"$@" && return
+		sleep 0.05
+	done
+	fail "never: $*"
+}
+cat >steps.c <<'END'
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static volatile sig_atomic_t got;
+static void on(int s) { got = s; }
+static void *thread(void *n)
+{
+	for (long i = 0; i < (long)n; i++)
+		free(malloc(64 + i % 64));
+	return NULL;
+}
+static void threads(long all, long together, long n)
+{
+	pthread_t t[256];
+	for (long i = 0; i < all; i += together) {
+		for (long k = 0; k < together; k++)
+			pthread_create(&t[k], NULL, thread, (void *)n);
+		for (long k = 0; k < together; k++)
+			pthread_join(t[k], NULL);
+	}
+}
+int main(int argc, char **argv)
+{
+	(void)argc;
+	if (!strcmp(argv[1], "threads"))
+		threads(atol(argv[2]), atol(argv[3]), atol(argv[4]));
+	if (!strcmp(argv[1], "signal")) { /* waits for a signal, then ends with its number */
+		signal(SIGTERM, on), signal(SIGHUP, on), signal(SIGINT, on);
+		puts("ready"), fflush(stdout);
+		for (int i = 0; i < 1000 && !got; i++)
+			free(malloc(100)), usleep(10000);
+		return got;
+	}
+	if (!strcmp(argv[1], "late")) /* allocates from half a second on */
+		usleep(500000), thread((void *)atol(argv[2]));
+	if (!strcmp(argv[1], "slow")) /* allocates for as many tenths of a second */
+		for (long i = 0; i < atol(argv[2]); i++)
+			free(malloc(100)), usleep(100000);
+	puts("end");
+	return 0;
+}
+END
+gcc -O1 -g -fno-builtin -pthread -o steps steps.c || exit 1
+base=$("$BIN/ms-record" -q -o b.trace ./steps threads 0 1 0 >/dev/null && field 5 b.trace)
+
+# ---- signals ----
+for sig in TERM HUP; do
+	"$BIN/ms-record" -q -o s.trace ./steps signal >out &
+	pid=$!
+	wait_for grep -q ready out
+	kill -$sig $pid
+	wait $pid
+	is "status after SIG$sig" $? "$(kill -l $sig)"
+	is "reason after SIG$sig" "$(field 16 s.trace)" 1
+done
+"$BIN/ms-record" -q -o s.trace ./steps slow 8 >out &
+pid=$!
+sleep 0.2
+kill -INT $pid
+wait $pid
+is 'status after SIGINT to the recorder alone' "$? $(cat out)" '0 end'
+"$BIN/ms-record" -o s.trace sh -c 'trap "" TERM; sleep 1; echo end' >out 2>err &
+pid=$!
+sleep 0.3
+kill -TERM $pid
+sleep 0.1
+kill -TERM $pid
+wait $pid
+is 'status after two SIGTERM' "$? $(cat out)" '0 end'
+is 'reason after two SIGTERM' "$(field 16 s.trace)" 3
+grep -q 'until it was stopped' err || fail "not said: $(cat err)"
+
+# ---- -d ----
+"$BIN/ms-record" -q -d 300ms -o s.trace ./steps slow 8 >out
+is 'status with -d' "$? $(cat out)" '0 end'
+is 'reason with -d' "$(field 16 s.trace)" 3
+[ "$(field 1 s.trace)" -lt 600000000 ] || fail "-d 300ms recorded $(field 1 s.trace) ns"
+
+# ---- threads: none of their events is lost, rings are used again ----
+while read -r all together each; do
+	how="$all threads, $together at a time, $each each"
+	"$BIN/ms-record" -q --no-symbols -o t.trace ./steps threads "$all" "$together" "$each" >/dev/null
+	is "lost of $how" "$(field 6 t.trace)" 0
+	is "inferred frees of $how" "$(field 10 t.trace)" 0
+	is "violations of $how" "$(field 13 t.trace)" 0
+	# the C library allocates at most a few blocks a thread besides
+	n=$(($(field 5 t.trace) - base - all * each))
+	[ $((n >= 0 && n <= 2 * all + 10)) = 1 ] || fail "allocations of $how: $n too many"
+done <<END
+4000 8 5
+400 200 20
+2 2 300000
+END
+
+# ---- the recorder is killed: the command goes on, the trace is readable so far ----
+"$BIN/ms-record" -q -o k.trace ./steps slow 12 >out &
+pid=$!
+sleep 0.6
+kill -9 $pid
+wait $pid 2>/dev/null
+wait_for grep -q end out
+"$TB/trace-dump" k.trace >dump
+grep -q ' events (2)' dump || fail 'a killed recorder left no events'
+grep -q ' end (9)' dump && fail 'a killed recorder left an end'
+
+# ---- the recorder is stopped: threads wait, then drop, and the command ends all the same ----
+"$BIN/ms-record" -q --overflow=wait:100ms --no-symbols -o w.trace ./steps late 500000 >out &
+pid=$!
+sleep 0.2
+kill -STOP $pid
+wait_for grep -q end out
+kill -CONT $pid
+wait $pid
+is 'status of a recorder that was stopped' $? 0
+lost=$(field 6 w.trace)
+got=$(field 4 w.trace)
+[ "$lost" -gt 0 ] || fail 'a stopped recorder lost nothing: was it stopped?'
+total=$((lost + got))
+[ $total -ge 1000000 ] || fail "while the recorder was stopped $lost lost and $got kept are not all"
+[ "$(field 15 w.trace)" -lt 1000000000 ] || fail "a thread waited $(field 15 w.trace) ns"
+"$BIN/ms-record" -q --overflow=drop --buffer 1M --no-symbols -o d.trace ./steps threads 2 2 200000 >/dev/null
+lost=$(field 6 d.trace)
+got=$(field 4 d.trace)
+total=$((lost + got))
+[ $total -ge 800000 ] || fail "with --overflow=drop $lost lost and $got kept are not all"
+is 'waiting with --overflow=drop' "$(field 14 d.trace)" 0
+
+# ---- a pipe that nobody reads any more ----
+("$BIN/ms-record" -o fd:3 ./steps slow 5 3>&1 >out 2>err) | head -c 100 >/dev/null
+is 'output after a closed pipe' "$(cat out)" end
+grep -q 'roken pipe' err || fail "a broken pipe is not said: $(cat err)"
+
+# ---- names of threads, samples ----
+"$BIN/ms-record" -q -i 10ms -o n.trace ./steps slow 3 >/dev/null
+"$TB/trace-dump" n.trace | grep -q '3="steps"' || fail 'no thread is named steps'
+n=$("$TB/trace-dump" n.trace | sed -n '/ samples (6)/,/^block/p' | grep -c ' 1=')
+[ "$n" -ge 15 ] || fail "$n samples in 0.3 s"
+
+# ---- a program that cannot be recorded takes the place of one that can ----
+echo 'int main(void) { struct { long s, n; } t = {1, 500000000}; extern int nanosleep(void *, void *); nanosleep(&t, 0); return 5; }' >x.c
+gcc -w -static -o x x.c
+"$BIN/ms-record" -q -o x.trace sh -c 'exec ./x'
+is 'status of a static successor' $? 5
+is 'reason of a static successor' "$(field 16 x.trace)" 2
+
+[ $failures = 0 ] && echo ok
+exit $((failures != 0))
