@@ -204,7 +204,8 @@ enum ms_end_reason {
 	MS_ENDED_DISK = 4, /* the output could not be written (written as far as possible) */
 };
 
-/* Symbols block: STRING records number from 1 in order; others refer to them by number. */
+/* Symbols block: STRING records number from 1 in order, anew in each block; others refer to them by
+ * number. */
 enum ms_sym_field {
 	MS_SYM_STRING = 1, /* bytes; one per record */
 	MS_SYM_FRAME =

@@ -101,6 +101,12 @@ static void add_row(struct ms_recording *t, struct ms_record rec, struct ms_rows
 
 /* ---- symbols ---- */
 
+/* String numbers of a block count from 1 in that block; ours go on through the file. */
+static uint32_t string_number(const struct ms_recording *t, uint32_t in_block)
+{
+	return in_block ? t->string_base + in_block : 0;
+}
+
 static bool add_symbols(struct ms_recording *t, struct ms_record rec)
 {
 	struct ms_field f;
@@ -119,10 +125,10 @@ static bool add_symbols(struct ms_recording *t, struct ms_record rec)
 			*chain = (struct ms_chain){(uint32_t)t->places.n, 0};
 		} else if (f.id == MS_SYM_FUNCTION && chain) {
 			place = MS_PUSH(&t->places);
-			*place = (struct ms_place){.function = value};
+			*place = (struct ms_place){.function = string_number(t, value)};
 			chain->count++;
 		} else if (f.id == MS_SYM_FILE && place) {
-			place->file = value;
+			place->file = string_number(t, value);
 		} else if (f.id == MS_SYM_LINE && place) {
 			place->line = value;
 		} else if (f.id == MS_SYM_COLUMN && place) {
@@ -142,6 +148,7 @@ static bool add_symbols(struct ms_recording *t, struct ms_record rec)
 static void begin_symbols(struct ms_recording *t)
 {
 	t->has_symbols = true;
+	t->string_base = (uint32_t)t->strings.n;
 	if (t->chain_count < t->frames.n) {
 		t->chains = ms_xrealloc(t->chains, t->frames.n, sizeof *t->chains);
 		memset(t->chains + t->chain_count, 0,

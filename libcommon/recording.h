@@ -79,6 +79,7 @@ struct ms_recording {
 
 	bool has_symbols;
 	struct ms_strings strings; /* by number - 1 */
+	uint32_t string_base;      /* strings of earlier symbols blocks */
 	struct {
 		struct ms_place *v;
 		size_t n, cap;

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -28,7 +29,7 @@
 /* A symbols block is closed when it reaches this size; a chain longer than MAX_CHAIN keeps its
  * inner part and the function itself. The level is worth its time, as this is written once and
  * kept. */
-enum { BLOCK_BYTES = 16 << 20, MAX_CHAIN = 64, ZSTD_LEVEL = 9 };
+enum { BLOCK_BYTES = 1 << 20, MAX_CHAIN = 64, ZSTD_LEVEL = 9 };
 
 #define NOT_A_FRAME (MS_FRAME_CUT | MS_FRAME_TRUNCATED | MS_FRAME_NOT_TAKEN | MS_FRAME_BEFORE)
 
@@ -375,6 +376,20 @@ static int build_blocks(struct contents *c, const struct ms_symbols_options *opt
 
 /* ---- appending ---- */
 
+/* Writes it all, or cuts off what was written. Whoever tells this process to end waits for that. */
+static int write_or_cut(int fd, const void *data, size_t n, uint64_t old_size)
+{
+	sigset_t all, before;
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &before);
+	int rc = ms_write_all(fd, data, n), saved = errno;
+	if (rc < 0 && ftruncate(fd, (off_t)old_size) < 0)
+		rc = -1; /* the first error says enough */
+	errno = saved;
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return rc;
+}
+
 /* Appends all of the memory file to the trace, which must still have `old_size` bytes; else leaves
  * it so. */
 static int append(int from, const char *path, uint64_t old_size, struct ms_err *err)
@@ -391,13 +406,10 @@ static int append(int from, const char *path, uint64_t old_size, struct ms_err *
 		goto out;
 	}
 	map = mmap(NULL, (size_t)added.st_size, PROT_READ, MAP_PRIVATE, from, 0);
-	if (map == MAP_FAILED || ms_write_all(fd, map, (size_t)added.st_size) < 0) {
+	if (map == MAP_FAILED || write_or_cut(fd, map, (size_t)added.st_size, old_size) < 0)
 		ms_err_sys(err, "cannot append to '%s'", path);
-		if (ftruncate(fd, (off_t)old_size) < 0)
-			goto out; /* the first error says enough */
-		goto out;
-	}
-	rc = 0;
+	else
+		rc = 0;
 out:
 	if (map != MAP_FAILED)
 		munmap(map, (size_t)added.st_size);

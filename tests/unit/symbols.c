@@ -210,6 +210,9 @@ static void write_frames(struct ms_trace_writer *to)
 	CHECK(!ms_trace_write(to, MS_BLOCK_STACKS, 0, 0, c, n, NULL));
 }
 
+/* Writes more blocks to the traces of write_trace, unless NULL. */
+static void (*more_frames)(struct ms_trace_writer *to);
+
 /* A trace with or without an end block; gives its size. */
 static off_t write_trace(bool ended)
 {
@@ -225,6 +228,8 @@ static off_t write_trace(bool ended)
 	CHECK(w != NULL);
 	write_modules(w);
 	write_frames(w);
+	if (more_frames)
+		more_frames(w);
 	static const uint8_t end[] = "\x02\x02\x05"; /* one record: MS_END_TIME 5 */
 	struct ms_column c = {.id = MS_RECORDS_COLUMN, .data = end, .size = 3};
 	if (ended)
@@ -327,6 +332,68 @@ static void test_embed(void)
 	CHECK(ms_symbols_embed(trace, NULL, &err) == 0 && trace_size() == after);
 }
 
+/* ---- more than one block ---- */
+
+enum { MANY = 60000 };
+
+static void write_many(struct ms_trace_writer *to)
+{
+	struct ms_stacks_encoder e;
+	struct ms_column c[MS_STACKS_COLUMNS];
+	void *room = malloc(MS_STACKS_MEMORY(MANY, 1));
+	ms_stacks_encoder_init(&e, room, MANY, 1);
+	ms_stacks_encoder_begin(&e, FRAMES, 1);
+	struct ms_frame f = {(uint64_t)(uintptr_t)caught, 7, 0};
+	for (int i = 0; i < MANY; i++)
+		CHECK(ms_stacks_put_frame(&e, &f) == MS_FMT_OK);
+	size_t n = ms_stacks_encoder_finish(&e, c);
+	CHECK(!ms_trace_write(to, MS_BLOCK_STACKS, 0, 0, c, n, NULL));
+	free(room);
+}
+
+/* Counts the frames of a block whose innermost function is "inner"; string numbers are the block's
+ * own. */
+static size_t count_inner(const struct ms_column *c)
+{
+	struct ms_record_reader r;
+	struct ms_record rec;
+	struct ms_field f;
+	uint64_t strings = 0, inner_string = 0;
+	size_t n = 0;
+	ms_record_reader_init(&r, c->data, c->size);
+	while (ms_record_next(&r, &rec) == MS_FMT_OK) {
+		bool first = true;
+		while (ms_record_field(&rec, &f) == MS_FMT_OK) {
+			if (f.id == MS_SYM_STRING && ++strings && f.size == 5 &&
+			    !memcmp(f.data, "inner", 5))
+				inner_string = strings;
+			if (f.id == MS_SYM_FUNCTION && first) {
+				n += inner_string && f.value == inner_string;
+				first = false;
+			}
+		}
+	}
+	return n;
+}
+
+static void test_embed_many(void)
+{
+	struct ms_err err = {0};
+	struct ms_block b;
+	size_t n = 0, blocks = 0;
+	more_frames = write_many;
+	write_trace(true);
+	more_frames = NULL;
+	CHECK(ms_symbols_embed(trace, NULL, &err) == 0);
+	struct ms_trace *t = ms_trace_open(trace, NULL);
+	while (ms_trace_next(t, UINT64_C(1) << MS_BLOCK_SYMBOLS, 1, &b, NULL) == MS_NEXT_BLOCK) {
+		n += count_inner(ms_block_column(&b, MS_RECORDS_COLUMN));
+		blocks++;
+	}
+	CHECK(n == MANY + 2 && blocks > 1);
+	ms_trace_close(t);
+}
+
 static void test_embed_refused(void)
 {
 	struct ms_err err = {0};
@@ -413,6 +480,7 @@ int main(void)
 	test_states();
 	test_demangle();
 	test_embed();
+	test_embed_many();
 	test_embed_refused();
 	test_embed_full();
 	test_damaged_elf();
