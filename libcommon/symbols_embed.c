@@ -39,6 +39,7 @@ struct module {
 	const uint8_t *build_id;
 	size_t build_id_size;
 	int kind;
+	bool deleted;
 	int handle; /* -1 = not asked for yet */
 };
 
@@ -101,8 +102,13 @@ static void read_module(struct contents *c, struct ms_record rec)
 			m->bias = f.value;
 		} else if (f.id == MS_MODULE_KIND) {
 			m->kind = f.value > 255 ? 255 : (int)f.value;
+		} else if (f.id == MS_MODULE_DELETED) {
+			m->deleted = f.value;
 		}
 	}
+	/* What lies at the path now is another file, and no build-id would tell. */
+	if (m->deleted && !m->build_id_size)
+		m->path = "";
 }
 
 static void read_modules(struct contents *c, const struct ms_column *col)

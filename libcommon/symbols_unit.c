@@ -376,7 +376,8 @@ static void flatten(struct tree *t)
 	retire(s, UINT64_MAX - 1);
 	u->segment_count = s->out.n;
 	u->segments = ms_arena_alloc(&u->arena, s->out.n * sizeof *u->segments);
-	memcpy(u->segments, s->out.v, s->out.n * sizeof *u->segments);
+	if (s->out.n)
+		memcpy(u->segments, s->out.v, s->out.n * sizeof *u->segments);
 	u->bytes += s->out.n * sizeof *u->segments;
 	free(s->out.v);
 	free(s);

@@ -48,7 +48,8 @@ static void release(struct list *l)
 	}
 }
 
-/* A row of the line table that is marked as the start of an epilogue, as clang and rustc write them. */
+/* A row of the line table that is marked as the start of an epilogue, as clang and rustc write
+ * them. */
 __attribute__((noinline)) static void finish(int n)
 {
 	if (n > 1000) {

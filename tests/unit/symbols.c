@@ -164,7 +164,8 @@ static void test_demangle(void)
 
 static const char trace[] = "self.trace";
 
-enum { FRAME_KNOWN = 1, FRAME_EXACT, FRAME_OTHER, FRAME_VDSO, FRAME_CUT, FRAMES };
+enum { FRAME_KNOWN = 1, FRAME_EXACT, FRAME_OTHER, FRAME_VDSO, FRAME_CUT, FRAME_DELETED, FRAMES };
+enum { MODULE_DELETED = 5 };
 
 static void put_module(struct ms_record_writer *w, uint64_t id, const char *path, int kind,
 		       const char *build_id)
@@ -176,6 +177,8 @@ static void put_module(struct ms_record_writer *w, uint64_t id, const char *path
 	ms_record_number(w, MS_MODULE_KIND, (uint64_t)kind);
 	if (build_id)
 		ms_record_string(w, MS_MODULE_BUILD_ID, build_id);
+	if (id == MODULE_DELETED)
+		ms_record_number(w, MS_MODULE_DELETED, 1);
 	ms_record_end(w);
 }
 
@@ -187,6 +190,7 @@ static void write_modules(struct ms_trace_writer *to)
 	put_module(&w, 7, exe, 0, NULL);
 	put_module(&w, 9, exe, 0, "not its build-id");
 	put_module(&w, 3, "[vdso]", 1, NULL);
+	put_module(&w, MODULE_DELETED, exe, 0, NULL);
 	struct ms_column c = ms_record_column(&w);
 	CHECK(!ms_trace_write(to, MS_BLOCK_MODULES, 0, 0, &c, 1, NULL));
 }
@@ -198,7 +202,7 @@ static void write_frames(struct ms_trace_writer *to)
 	const struct ms_frame frames[FRAMES] = {
 		[FRAME_KNOWN] = {known, 7, 0},      [FRAME_EXACT] = {known - 1, 7, MS_FRAME_EXACT},
 		[FRAME_OTHER] = {known, 9, 0},      [FRAME_VDSO] = {known, 3, 0},
-		[FRAME_CUT] = {0, 0, MS_FRAME_CUT},
+		[FRAME_CUT] = {0, 0, MS_FRAME_CUT}, [FRAME_DELETED] = {known, MODULE_DELETED, 0},
 	};
 	struct ms_stacks_encoder e;
 	struct ms_column c[MS_STACKS_COLUMNS];
@@ -325,7 +329,8 @@ static void test_embed(void)
 	CHECK(a.blocks == 1 && a.ends == 2);
 	check_chain(a.l[FRAME_KNOWN], a.n[FRAME_KNOWN]);
 	check_chain(a.l[FRAME_EXACT], a.n[FRAME_EXACT]);
-	CHECK(!a.n[FRAME_OTHER] && !a.n[FRAME_VDSO] && !a.n[FRAME_CUT]);
+	CHECK(!a.n[FRAME_OTHER] && !a.n[FRAME_VDSO] && !a.n[FRAME_CUT] && !a.n[FRAME_DELETED]);
+	CHECK(a.state[MODULE_DELETED] == MS_SYMBOLS_MISSING);
 	CHECK(a.state[7] == MS_SYMBOLS_DWARF && a.state[9] == MS_SYMBOLS_MISMATCH &&
 	      a.state[3] == MS_SYMBOLS_NONE && a.state[1] == -1);
 	CHECK(a.string_count == 4); /* three functions, one file */
