@@ -24,8 +24,8 @@
 #define MS_ADDRESS_SLOTS 1024u    /* free lists, by thread and size class */
 #define MS_ADDRESS_DEPTH 32u      /* addresses in each */
 #define MS_ADDRESS_HISTORY 65536u /* addresses freed last, of all threads and sizes */
-#define MS_ADDRESS_PLACES (MS_ADDRESS_HISTORY * 4) /* few collisions; the encoder alone has these  \
-						    */
+/* The encoder alone has more entries than the history, so that few collide. */
+#define MS_ADDRESS_PLACES (MS_ADDRESS_HISTORY * 4)
 
 struct ms_address_list {
 	uint32_t top, count;
