@@ -307,7 +307,7 @@ static void disk_full(void)
 	CHECK(ms_trace_lock(fd) == 0, "lock");
 	struct ms_trace_writer *w = ms_trace_writer_new(fd, &head, 3, &err);
 	CHECK(put(w, 0) == 0, "block 0");
-	CHECK(write(fd, content + starts[1], 60) == 60, "part of a block");
+	CHECK(write(fd, content + starts[4], 60) == 60, "part of a block");
 	struct ms_trace *t = ms_trace_open(path, &err);
 	CHECK(ms_trace_next(t, 0, 0, &b, &err) == MS_NEXT_BLOCK, "block 0");
 	CHECK(ms_trace_next(t, 0, 0, &b, &err) == MS_NEXT_EOF, "part");
