@@ -184,6 +184,8 @@ const char *frame_place(struct ms_arena *a, const struct model *m, const struct 
 		return f->line ? ms_arena_printf(a, "%s:%u", file, f->line) : file;
 	}
 	const char *path = f->module == NONE ? NULL : m->modules.v[f->module].path;
+	if (path && !f->function && !f->note)
+		return "[no symbols]"; /* the name says the module already */
 	return path ? ms_arena_printf(a, "[%s]", name_clean(a, base_name(path), st->ascii)) : "";
 }
 

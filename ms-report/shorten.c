@@ -140,7 +140,9 @@ static enum step step(struct scan *c)
 		return take_braces(c) ? GO_ON : FAILED;
 	case '(':
 		return take_parens(c);
-	case '[': { /* [abi:cxx11], [clone .isra.0] */
+	case '[': { /* [abi:cxx11], [clone .isra.0]; but -[Class method] */
+		if (c->n == 1 && (c->to[0] == '-' || c->to[0] == '+'))
+			return FAILED;
 		size_t n = group(c->s);
 		c->s += n;
 		return n ? GO_ON : FAILED;

@@ -1,0 +1,34 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# The JSON of ms-report is as its schema says; figures are exact up to 2^63; bytes that are no text come out as valid JSON.
+set -eu
+# shellcheck source=tests/cli/report/fixtures.sh
+. "$SRC/tests/cli/report/fixtures.sh"
+python=python3
+[ ! -x /usr/bin/python3 ] || python=/usr/bin/python3
+fixture odd.db "UPDATE frame SET function = CAST(x'66FF0A22C328' AS TEXT) WHERE id = 6; UPDATE process SET command = 'not JSON', exe = NULL,
+	started_ns = NULL, exit_status = NULL, unfreed_bytes = 9223372036854775807, stacks_cut = -1, attached = NULL"
+files=
+for db in run cut damaged growing lost killed sampled hidden allhidden nothing two odd; do
+	ms-report --allow-partial --json=$db.json $db.db
+	files="$files $db.json"
+done
+ms-report --json=site.json --site 2 run.db
+ms-report --json=at.json --at 1.5s --peak --limit 2 run.db
+# shellcheck disable=SC2086
+$python "$SRC/tests/cli/report/validate.py" "$SRC/man/memscope-report.schema.json" $files site.json at.json
+# the validator itself finds faults
+jq '.totals.frees = -1' run.json >bad1.json
+jq 'del(.quality.complete)' run.json >bad2.json
+jq '.sites[0].stack[0].line = "7"' run.json >bad3.json
+for f in bad1 bad2 bad3; do
+	! $python "$SRC/tests/cli/report/validate.py" "$SRC/man/memscope-report.schema.json" $f.json >/dev/null || exit 1
+done
+grep -q '"unfreed_bytes":9223372036854775807,' odd.json
+jq -e '.quality.stacks_cut == null and .process.command == ["not JSON"] and .process.exit == null and .quality.attached == null' odd.json >/dev/null
+jq -e '.sites[0].stack[1].function == "f\ufffd\n\"\ufffd("' odd.json >/dev/null
+jq -e '(.sites | length) == 1 and .sites[0].id == 2 and .omitted.sites == 7' site.json >/dev/null
+jq -e '.at == "1.5s" and [.sites[].id] == [7, 1] and .sites[1].live_bytes == 1048576 and .omitted.live_bytes == 129008' at.json >/dev/null
+jq -e '.omitted.hidden_sites == 4 and .omitted.filters == "--not-function evil; --min 2k"' hidden.json >/dev/null
+jq -e '.processes | length == 2' two.json >/dev/null
+jq -e '.totals.temporary_allocations == null and .quality.sampled_bytes == 524288' sampled.json >/dev/null

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT
+ * Fuzz target: the grammar of budgets (ms-report --fail-on), and shortening and cleaning of names.
+ */
+#include "fuzz.h"
+
+/* parts of a tool, not of a library */
+#include "ms-report/budget.c"
+#include "ms-report/figures.c"
+#include "ms-report/shorten.c"
+
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct ms_arena a = {0};
+	char *text = ms_arena_strndup(&a, (const char *)data, size);
+	struct budget b;
+	struct ms_err err = {0};
+	struct totals t = {.allocations = 7};
+	if (budget_parse(text, &b, &err) == 0)
+		budget_check(&b, &t);
+	else if (!err.text[0])
+		abort();
+	/* never longer than some ellipses for each template */
+	if (strlen(name_short(&a, text)) > 2 * strlen(text))
+		abort();
+	ms_arena_free(&a);
+	return 0;
+}
