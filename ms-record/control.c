@@ -368,6 +368,8 @@ void control_run(struct control *c)
 
 void control_free(struct control *c)
 {
+	drain_stop(&c->drain);
+	writer_stop(&c->writer, give_up, c);
 	for (size_t i = 0; i < c->images.n; i++) {
 		free(c->images.v[i].name);
 		free(c->images.v[i].file);

@@ -246,6 +246,7 @@ void drain_stop(struct drain *d)
 	__atomic_store_n(&d->stop, true, __ATOMIC_RELEASE);
 	drain_wake(d);
 	pthread_join(d->thread, NULL);
+	d->started = false;
 	free(d->sessions);
 	free(d->arrived);
 }

@@ -57,7 +57,9 @@ static int record(const struct options *o)
 	struct ms_err err = {0};
 	if (control_start(&c, o, &err)) {
 		fprintf(stderr, "ms-record: %s\n", err.text);
-		return c.launch.status;
+		int own = c.launch.status;
+		control_free(&c);
+		return own;
 	}
 	control_run(&c);
 	control_symbols(&c);
