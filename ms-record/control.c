@@ -4,16 +4,19 @@
 #include "control.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "elffile.h"
 #include "hello.h"
 #include "libcommon/arena.h"
 #include "libcommon/err.h"
@@ -67,6 +70,12 @@ int control_start(struct control *c, const struct options *o, struct ms_err *err
 	clock_tsc_hz(); /* measured before the command waits for it */
 	if (launch_fork(&c->launch, o, err))
 		return -1;
+	/* Every image needs descriptors; the command, forked already, keeps its own limit. */
+	struct rlimit files;
+	if (!getrlimit(RLIMIT_NOFILE, &files)) {
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
 	c->first = files_open(&c->files, o, c->launch.program, c->launch.pid, err);
 	if (!c->first || start_threads(c, err)) {
 		launch_cancel(&c->launch);
@@ -92,6 +101,15 @@ static bool trivial(const struct control *c, const struct session *s)
 	       s->stats.allocated_bytes < TRIVIAL_BYTES;
 }
 
+static bool has_malloc(const char *exe)
+{
+	int fd = open(exe, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	bool yes = fd >= 0 && elffile_defines(fd, "malloc");
+	if (fd >= 0)
+		close(fd);
+	return yes;
+}
+
 static void keep_image(struct control *c, struct session *s, bool kept)
 {
 	struct image *i = MS_PUSH(&c->images);
@@ -112,6 +130,7 @@ static void keep_image(struct control *c, struct session *s, bool kept)
 	i->forks = s->forks;
 	i->passed_early = s->passed_early;
 	i->guest_ready = s->guest_ready;
+	i->own_malloc = !s->stats.allocations && has_malloc(s->exe);
 	i->kept = kept;
 	if (__atomic_load_n(&s->out->failed, __ATOMIC_ACQUIRE)) {
 		i->error_number = s->out->error_number;
@@ -343,7 +362,7 @@ static void conclude(struct control *c)
 		control_end(c, s, SESSION_EXITED, c->status);
 	while (c->sessions && !c->skip_symbols) {
 		if (reap(c))
-			turn(c, 1);
+			turn(c, clock_mono() < c->end_ns + GRACE_NS * 5 ? 1 : 20);
 	}
 }
 

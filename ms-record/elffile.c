@@ -79,3 +79,40 @@ bool elffile_read(const struct elffile_source *src, struct elffile *f)
 			read_header(src, &p, f);
 	return true;
 }
+
+static bool table_defines(const struct elffile_source *src, const Elf64_Shdr *symbols,
+			  const Elf64_Shdr *strings, const char *name)
+{
+	size_t want = strlen(name) + 1;
+	char text[64];
+	if (symbols->sh_entsize != sizeof(Elf64_Sym) || want > sizeof text)
+		return false;
+	for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= symbols->sh_size; at += sizeof(Elf64_Sym)) {
+		Elf64_Sym y;
+		if (!read_at(src, symbols->sh_offset + at, &y, sizeof y))
+			return false;
+		if (ELF64_ST_TYPE(y.st_info) != STT_FUNC || y.st_shndx == SHN_UNDEF)
+			continue;
+		if (read_at(src, strings->sh_offset + y.st_name, text, want) &&
+		    !memcmp(text, name, want))
+			return true;
+	}
+	return false;
+}
+
+bool elffile_defines(int fd, const char *name)
+{
+	struct elffile_source src = {fd, 0, 0};
+	Elf64_Ehdr e;
+	Elf64_Shdr y, t;
+	if (!read_at(&src, 0, &e, sizeof e) || memcmp(e.e_ident, ELFMAG, SELFMAG) ||
+	    e.e_ident[EI_CLASS] != ELFCLASS64 || e.e_shentsize != sizeof y)
+		return false;
+	for (unsigned i = 0; i < e.e_shnum; i++)
+		if (read_at(&src, e.e_shoff + i * sizeof y, &y, sizeof y) &&
+		    (y.sh_type == SHT_DYNSYM || y.sh_type == SHT_SYMTAB) && y.sh_link < e.e_shnum &&
+		    read_at(&src, e.e_shoff + y.sh_link * sizeof t, &t, sizeof t) &&
+		    table_defines(&src, &y, &t, name))
+			return true;
+	return false;
+}

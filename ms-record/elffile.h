@@ -33,4 +33,7 @@ struct elffile_source {
 /* False when it is no ELF file. Fields that cannot be read stay empty. */
 bool elffile_read(const struct elffile_source *src, struct elffile *f);
 
+/* Does the file define a function of that name, in either of its symbol tables? */
+bool elffile_defines(int fd, const char *name);
+
 #endif

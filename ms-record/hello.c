@@ -110,13 +110,17 @@ static char *relative(const struct control *c, const struct session *old, const 
 	return strdup(last_part(file));
 }
 
-static char *exe_name(pid_t pid)
+static char *name_of(pid_t pid)
 {
 	char path[32], exe[4097];
-	snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
-	ssize_t n = readlink(path, exe, sizeof exe - 1);
+	snprintf(path, sizeof path, "/proc/%d", (int)pid);
+	int proc = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	ssize_t n = readlinkat(proc, "exe", exe, sizeof exe - 1);
 	exe[n > 0 ? n : 0] = '\0';
-	return strdup(n > 0 ? last_part(exe) : "unknown");
+	char *name = info_name(proc, n > 0 ? exe : "unknown");
+	if (proc >= 0)
+		close(proc);
+	return name;
 }
 
 /* The trace for an image: FILE for the first of the command, else one in FILE.d. */
@@ -127,7 +131,7 @@ static struct output *trace_for(struct control *c, pid_t pid, struct ms_err *err
 		c->first = NULL;
 		return out;
 	}
-	char *name = exe_name(pid);
+	char *name = name_of(pid);
 	struct output *out = files_open_further(&c->files, c->opt, name, pid, c->next_image, err);
 	free(name);
 	return out;

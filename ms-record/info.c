@@ -54,14 +54,30 @@ static char *read_link(int folder, const char *name)
 	return strdup(path);
 }
 
+char *info_name(int proc, const char *exe)
+{
+	size_t n;
+	const char *slash = strrchr(exe, '/'), *base = slash ? slash + 1 : exe;
+	char *comm = read_file(proc, "comm", &n);
+	if (comm)
+		comm[strcspn(comm, "\n")] = '\0';
+	if (!comm || !*comm || (strlen(comm) == 15 && !strncmp(comm, base, 15))) {
+		free(comm);
+		comm = strdup(base);
+	}
+	for (char *p = comm; *p; p++)
+		if (*p == '/' || (unsigned char)*p <= ' ' || *p == 127)
+			*p = '_';
+	return comm;
+}
+
 void info_names(struct session *s)
 {
 	char own[64] = "", theirs[64] = "";
 	s->exe = read_link(s->proc, "exe");
 	if (!s->exe)
 		s->exe = strdup("unknown");
-	const char *slash = strrchr(s->exe, '/');
-	s->name = strdup(slash ? slash + 1 : s->exe);
+	s->name = info_name(s->proc, s->exe);
 	ssize_t a = readlink("/proc/self/ns/pid", own, sizeof own - 1);
 	ssize_t b = readlinkat(s->proc, "ns/pid", theirs, sizeof theirs - 1);
 	s->same_pidns = a <= 0 || b <= 0 || !strcmp(own, theirs);

@@ -6,6 +6,9 @@
 
 struct session;
 
+/* What a process is called, as top(1) shows it: by the name it was run under, else that of `exe`;
+ * fit for a file name. malloc'ed. */
+char *info_name(int proc, const char *exe);
 /* Fills the session's names from /proc (before anything else is written). */
 void info_names(struct session *s);
 /* Puts the info record into the session's first batch. */

@@ -63,6 +63,8 @@ static void print_quality(const struct control *c, const struct image *m)
 		fprintf(stderr, "%s%s events lost", sep, ms_format_count(n, t->lost));
 	else if (m->damage[0] || m->disabled[0] || m->error)
 		fprintf(stderr, "%srecorded in part", sep);
+	else if (!t->events)
+		fprintf(stderr, "%snothing recorded", sep);
 	else if (c->stopped)
 		fprintf(stderr, "%severy event recorded until it was stopped", sep);
 	else
@@ -92,6 +94,23 @@ static void print_heap(const struct image *m)
 	     ms_format_count(e, t->allocations), percent(t->temporary, t->allocations));
 	line("at end", "%s in %s blocks", ms_format_size(a, t->live_bytes),
 	     ms_format_count(b, t->live_blocks));
+}
+
+/* An empty trace is never left unexplained. */
+static void print_no_heap(const struct image *m)
+{
+	if (m->own_malloc)
+		line("heap",
+		     "no allocation was seen: %s has a malloc of its own, which a preloaded "
+		     "library "
+		     "cannot see",
+		     m->name);
+	else if (!m->guest_ready)
+		line("heap", "no allocation was seen: the recorder's library did not start in %s",
+		     m->name);
+	else
+		line("heap", "no allocation was seen: %s made none through %s", m->name,
+		     m->allocator[0] ? m->allocator : "an allocator that is known");
 }
 
 static void print_cost(const struct image *m)
@@ -209,8 +228,7 @@ void summary_print(const struct control *c)
 	if (m->stats.allocations)
 		print_heap(m);
 	else
-		line("heap", "no allocation was seen%s%s",
-		     m->allocator[0] ? ": its allocator is " : "", m->allocator);
+		print_no_heap(m);
 	print_cost(m);
 	print_stacks(c, m);
 	if (m->allocator[0])
