@@ -3,7 +3,9 @@
  * that comes out.
  */
 #include <elf.h>
+#include <execinfo.h>
 #include <fcntl.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -503,6 +505,105 @@ static void test_hostile(void)
 	}
 }
 
+/* ---- stacks sent as registers and a copy ---- */
+
+static __attribute__((noinline, no_sanitize("address"))) uint64_t peek(uint64_t address)
+{
+	return *(volatile const uint64_t *)(uintptr_t)address;
+}
+
+static int add_own_module(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct mg_module m = {.start = UINT64_MAX, .bias = info->dlpi_addr, .loaded = base};
+	uint32_t n = s->mem->module_count;
+	(void)size, (void)arg;
+	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		uint64_t low = info->dlpi_addr + p->p_vaddr;
+		if (p->p_type == PT_LOAD && low < m.start)
+			m.start = low & ~UINT64_C(4095);
+		if (p->p_type == PT_LOAD && low + p->p_memsz > m.end)
+			m.end = low + p->p_memsz;
+		if (p->p_type == PT_GNU_EH_FRAME) {
+			m.eh_frame_hdr = low;
+			m.eh_frame_hdr_bytes = p->p_memsz;
+		}
+	}
+	s->mem_modules[n] = m;
+	__atomic_store_n(&s->mem->module_count, n + 1, __ATOMIC_RELEASE);
+	return 0;
+}
+
+static void *judge[64];
+static int judged;
+
+extern void *__libc_stack_end;
+
+/* Sends the stack from here up in parts, as the guest does. */
+static __attribute__((noinline)) void send_copy(struct ring *g)
+{
+	uint64_t w[8 + MG_COPY_REGS + 512], regs[MG_COPY_REGS];
+	size_t part = 4096;
+	__asm__ volatile("leaq 0f(%%rip), %%rax\n0:\tmovq %%rax, (%0)\n\tmovq %%rsp, 8(%0)\n\tmovq "
+			 "%%rbp, 16(%0)\n\t"
+			 "movq %%rbx, 24(%0)\n\tmovq %%r12, 32(%0)\n\tmovq %%r13, 40(%0)\n\tmovq "
+			 "%%r14, 48(%0)\n\t"
+			 "movq %%r15, 56(%0)"
+			 :
+			 : "r"(regs)
+			 : "rax", "memory");
+	judged = backtrace(judge, 64);
+	uint64_t sp = regs[MG_REG_RSP], end = ((uintptr_t)__libc_stack_end | 4095) + 1;
+	for (uint64_t at = 0; sp + at < end; at += part) {
+		unsigned n = 4;
+		size_t bytes = end - sp - at < part ? end - sp - at : part;
+		w[0] = word0(MG_COPY, 0, 0, (unsigned)at);
+		w[1] = base + 1, w[2] = sp, w[3] = bytes;
+		for (unsigned k = 0; !at && k < MG_COPY_REGS; k++)
+			w[n++] = regs[k];
+		for (size_t k = 0; k < bytes / 8;
+		     k++) /* other frames too: not for the sanitizer to judge */
+			w[n++] = peek(sp + at + k * 8);
+		put(g, w, n);
+	}
+	put(g, (uint64_t[]){word0(MG_ALLOC, MG_F_COPIED, 0, 0), base + 2, 0x5000, 9}, 4);
+}
+
+static __attribute__((noinline)) void caller(struct ring *g, int depth)
+{
+	if (depth)
+		caller(g, depth - 1);
+	else
+		send_copy(g);
+	__asm__ volatile("");
+}
+
+static void test_copy(void)
+{
+	start("a stack sent as a copy");
+	struct ring *a = take(0, (uint32_t)getpid());
+	dl_iterate_phdr(add_own_module, NULL);
+	drain_add(&drain, s);
+	caller(a, 10);
+	let_go(a);
+	usleep(100000); /* unwound while this process, whose memory it reads, still has it */
+	finish();
+	read_trace();
+	struct ms_frame f[80];
+	size_t n = stack_of(events[0].stack, f, 80);
+	CHECK("remote unwinds", end_fields[MS_END_REMOTE_UNWINDS], 1);
+	/* Where each looked from differs, and a sanitizer puts a frame of its own on top. */
+	int from = 0;
+	while (from < judged && (uintptr_t)judge[from] != f[1].address)
+		from++;
+	CHECK("frames as backtrace has them", (long)n - 1, judged - from);
+	for (int i = from; i < judged && (size_t)(i - from + 1) < n; i++)
+		CHECK("frame", f[i - from + 1].address, (uintptr_t)judge[i]);
+	CHECK("frames", n > 12, 1);
+	CHECK("a module is known", f[1].module != 0, 1);
+	CHECK("stacks without root", end_fields[MS_END_STACKS_TRUNCATED], 0);
+}
+
 static void test_counts(void)
 {
 	start("what the guest counts");
@@ -525,8 +626,9 @@ static void test_counts(void)
 
 int main(void)
 {
-	static void (*const tests[])(void) = {test_kinds, test_repair, test_pending, test_wrap,
-					      test_depth, test_epochs, test_hostile, test_counts};
+	static void (*const tests[])(void) = {test_kinds,   test_repair, test_pending,
+					      test_wrap,    test_depth,  test_epochs,
+					      test_hostile, test_copy,   test_counts};
 	if (!clock_tsc_usable()) {
 		puts("the processor's time stamps are not usable here");
 		return 77;
