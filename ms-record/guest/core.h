@@ -20,8 +20,10 @@
 #define MG_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define MG_INLINE static inline __attribute__((always_inline))
 
-#define MG_FRAMES_MAX 16384u   /* frames of one stack that are followed, when memory allows */
-#define MG_FRAMES_SHORT 512u   /* and when the last stack was deeper than that */
+#define MG_FRAMES_USUAL 1024u  /* frames that a writer has room for */
+#define MG_FRAMES_MAX 16384u   /* frames of one stack that are followed: room from a pool */
+#define MG_DEEP_MAX 32u        /* rooms in that pool */
+#define MG_FRAMES_SHORT 512u   /* frames followed when the last stack was deeper than all that */
 #define MG_FRAMES_RECORD 1024u /* frames in one record */
 #define MG_COPY_MAX 65536u     /* bytes of a stack copy */
 #define MG_COPIES_A_SECOND 1000u
@@ -133,11 +135,15 @@ struct mg_writer {
 	uint32_t tid, flags;      /* MG_F_SIGNAL for a nested writer */
 	uint64_t copy_second;
 	uint32_t copies;
-	uint32_t index;
+	uint32_t deep; /* 1 + its room in the pool, or 0 */
 };
 
-/* Bytes of a writer with room for `frames` frames. */
+/* Bytes of a writer, and of a room in the pool, for `frames` frames. */
 size_t mg_writer_bytes(uint32_t frames);
+size_t mg_deep_bytes(uint32_t frames);
+/* Moves a writer whose stacks are too deep for it to a room of the pool; false = none is free. The
+ * previous stack is lost. */
+bool mg_deepen(struct mg_writer *t);
 
 /* ---- the process --------------------------------------------------------------------------- */
 
@@ -164,7 +170,11 @@ struct mg_core {
 	unsigned char *writers; /* memory of the writers */
 	size_t writer_bytes;
 	uint32_t writer_count;
-	uint32_t frames; /* of each writer */
+	uint32_t frames;     /* of each writer */
+	unsigned char *deep; /* the pool */
+	size_t deep_each;
+	uint32_t deep_frames, deep_count;
+	uint32_t deep_taken[MG_DEEP_MAX];
 	uint32_t ring_hint;
 	uint32_t closing; /* dlclose calls under way */
 	uint64_t main_tp, main_low, main_high, stack_bytes;

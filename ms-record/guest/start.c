@@ -193,11 +193,11 @@ static bool map_session(int fd, uint64_t bytes)
 	return true;
 }
 
-/* The writers' memory: deep stacks, many threads, or less of both where address space is short. */
+/* The writers' memory: less for each where address space is short. */
 static bool map_writers(void)
 {
 	uint64_t most = budget() / 2;
-	for (uint32_t frames = MG_FRAMES_MAX; frames >= 256; frames /= 4) {
+	for (uint32_t frames = MG_FRAMES_USUAL; frames >= 128; frames /= 2) {
 		size_t each = mg_writer_bytes(frames);
 		if (each * mg.writer_count > most ||
 		    !(mg.writers = map(each * mg.writer_count, -1)))
@@ -208,6 +208,21 @@ static bool map_writers(void)
 		return true;
 	}
 	return false;
+}
+
+/* Rooms for deep stacks. Without them such stacks are cut, and said to be. */
+static void map_deep(void)
+{
+	uint64_t most = budget() / 4;
+	mg.deep_frames = MG_FRAMES_MAX;
+	mg.deep_each = mg_deep_bytes(MG_FRAMES_MAX);
+	for (uint32_t n = MG_DEEP_MAX; n; n /= 2) {
+		if (n * mg.deep_each > most || !(mg.deep = map(n * mg.deep_each, -1)))
+			continue;
+		call(SYS_madvise, (uint64_t)mg.deep, n * mg.deep_each, MADV_DONTDUMP, 0);
+		mg.deep_count = n;
+		return;
+	}
 }
 
 /* Everything else that is private, in one mapping; the gate has a page of its own, wiped in
@@ -289,6 +304,7 @@ static void begin_session(void)
 		disable("no memory for the threads' state");
 		return;
 	}
+	map_deep();
 	const char *why = map_rest();
 	if (why) {
 		disable(why);

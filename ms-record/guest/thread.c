@@ -14,15 +14,12 @@ struct mg_gate *mg_gate = &mg_closed_gate;
 
 #define RETRY_EVENTS 256u /* a thread without a ring looks for one at every so many events */
 
-/* Layout of a writer's memory: the struct, then its arrays, largest elements first. */
-static size_t arrays(struct mg_writer *t, uint32_t frames)
+/* Lays the arrays for `frames` frames at `at`, largest elements first. Returns their bytes. */
+static size_t arrays(struct mg_writer *t, uint64_t at, uint32_t frames)
 {
-	uint64_t at = (uint64_t)t + ((sizeof(*t) + 63) & ~(size_t)63), start = (uint64_t)t,
-		 n = frames + 8;
-	uint64_t ip = at, slot = ip + n * 8, bp = slot + n * 8, checks = bp + n * 8;
-	uint64_t steps = checks + n * 2 * sizeof(struct mg_slot),
-		 to = steps + n * sizeof(struct mg_step);
-	uint64_t need = to + n * 4, end = need + n;
+	uint64_t n = frames + 8, ip = at, slot = ip + n * 8, bp = slot + n * 8, checks = bp + n * 8;
+	uint64_t steps = checks + n * 2 * sizeof(struct mg_slot);
+	uint64_t to = steps + n * sizeof(struct mg_step), need = to + n * 4;
 	if (t) {
 		t->ip = (uint64_t *)ip;
 		t->slot = (uint64_t *)slot;
@@ -31,15 +28,45 @@ static size_t arrays(struct mg_writer *t, uint32_t frames)
 		t->steps = (struct mg_step *)steps;
 		t->checks_to = (uint32_t *)to;
 		t->need = (uint8_t *)need;
+		t->capacity = t->limit = frames;
+		t->frames = 0;
 	}
-	/* An odd number of pages, and a few lines: or equal fields of all writers would share a
-	 * cache set. */
-	return (((end - start + 4095) & ~UINT64_C(4095)) | 4096) + 192;
+	return need + n - at;
 }
 
+#define WRITER_HEADER ((sizeof(struct mg_writer) + 63) & ~(size_t)63)
+
+/* An odd number of pages, and a few lines: or equal fields of all writers would share a cache set.
+ */
 size_t mg_writer_bytes(uint32_t frames)
 {
-	return arrays(NULL, frames);
+	size_t n = WRITER_HEADER + arrays(NULL, 0, frames);
+	return (((n + 4095) & ~(size_t)4095) | 4096) + 192;
+}
+
+size_t mg_deep_bytes(uint32_t frames)
+{
+	return (arrays(NULL, 0, frames) + 4095) & ~(size_t)4095;
+}
+
+static void to_usual(struct mg_writer *t)
+{
+	if (t->deep)
+		__atomic_store_n(&mg.deep_taken[t->deep - 1], 0, __ATOMIC_RELEASE);
+	t->deep = 0;
+	arrays(t, (uint64_t)t + WRITER_HEADER, mg.frames);
+}
+
+bool mg_deepen(struct mg_writer *t)
+{
+	for (uint32_t i = 0; !t->deep && i < mg.deep_count; i++) {
+		if (__atomic_exchange_n(&mg.deep_taken[i], 1, __ATOMIC_ACQUIRE))
+			continue;
+		t->deep = i + 1;
+		arrays(t, (uint64_t)mg.deep + i * mg.deep_each, mg.deep_frames);
+		return true;
+	}
+	return false;
 }
 
 static void stack_bounds(struct mg_writer *t)
@@ -72,7 +99,6 @@ static struct mg_writer *claim(void)
 		struct mg_writer *t =
 			(struct mg_writer *)(void *)(mg.writers + i * mg.writer_bytes);
 		t->ring = r;
-		t->index = i;
 		t->window = mg.data + i * mg.session->window_bytes;
 		return t;
 	}
@@ -82,9 +108,7 @@ static struct mg_writer *claim(void)
 /* A claimed writer begins: bounds, identity, first record. */
 static void begin(struct mg_writer *t, uint32_t tid, uint32_t flags, uint64_t sp)
 {
-	arrays(t, mg.frames);
-	t->capacity = t->limit = mg.frames;
-	t->frames = 0;
+	to_usual(t);
 	t->nested = NULL;
 	t->holding = false;
 	t->busy = sp;

@@ -64,6 +64,7 @@ struct walk {
 	uint32_t flags;
 	bool copy; /* cannot go on: send a copy */
 	bool keepable;
+	bool deep; /* more frames than there is room for */
 };
 
 /* Do the frames outside `j` still hold? If not, *next is the innermost frame that may still be met.
@@ -208,6 +209,7 @@ MG_INLINE uint32_t add_checks(struct mg_writer *t, uint32_t n, const struct mg_s
 /* Makes the walk's `n` steps the part of the stack inside frame `base` (-1 = all of it is new). */
 MG_INLINE void take(struct mg_writer *t, int32_t base, uint32_t n, const struct walk *w)
 {
+	(void)w; /* unused with the seeded fault */
 	bool need = base >= 0 && t->need[base];
 	uint32_t checks = base >= 0 ? t->checks_to[base] : 0;
 #ifndef MG_SEED_STALE_SLOT
@@ -263,8 +265,7 @@ void mg_judge(struct mg_writer *t, const uint64_t *frame) __attribute__((visibil
 #endif
 
 /* Verification: the same stack by a walk that uses nothing remembered, neither frames nor rules. */
-static __attribute__((noinline)) void verify(struct mg_writer *t, const uint64_t *frame,
-					     uint32_t flags)
+static __attribute__((noinline)) void verify(struct mg_writer *t, const uint64_t *frame, bool cut)
 {
 	struct walk w = {
 		.ip = frame[1], .sp = (uint64_t)(frame + 2), .bp = frame[0], .keepable = true};
@@ -273,7 +274,7 @@ static __attribute__((noinline)) void verify(struct mg_writer *t, const uint64_t
 	uint32_t at = t->frames;
 	while (same) {
 		same = at > 0 && t->ip[--at] == w.ip;
-		if (!at && flags & MG_F_TRUNCATED)
+		if (!at && cut)
 			break; /* no more was sent, whatever comes */
 		if (!same || !step(&w, mg_rule_derive(w.ip)))
 			break;
@@ -286,6 +287,33 @@ static __attribute__((noinline)) void verify(struct mg_writer *t, const uint64_t
 #endif
 }
 
+/* Steps from the hook's caller to a frame that the previous stack holds, or to the end. Returns
+ * that frame's index or -1, and in *n the number of steps kept. */
+MG_INLINE int32_t follow(struct mg_writer *t, struct walk *w, uint32_t *n)
+{
+	int32_t j = (int32_t)t->frames - 1;
+	for (;;) {
+		uint64_t slot = w->sp - 8;
+		while (j >= 0 && t->slot[j] < slot)
+			j--;
+		if (j >= 0 && t->slot[j] == slot && t->ip[j] == w->ip &&
+		    (t->bp[j] == w->bp || !t->need[j]) && w->keepable &&
+		    MG_LIKELY(suffix_holds(t, j, &j))) {
+			w->deep = (uint32_t)j + *n >= t->capacity;
+			return w->deep ? -1 : j;
+		}
+		w->deep = *n >= t->limit;
+		if (MG_UNLIKELY(w->deep))
+			return -1;
+		uint64_t rule = rule_of(w->ip, t->epoch);
+		t->steps[(*n)++] =
+			(struct mg_step){w->ip,       slot,        w->bp,        w->bp_slot,
+					 w->bp_value, w->cfa_slot, w->cfa_value, rule};
+		if (!step(w, rule))
+			return -1;
+	}
+}
+
 bool mg_unwind(struct mg_writer *t, const uint64_t *frame)
 {
 	struct walk w = {
@@ -295,42 +323,16 @@ bool mg_unwind(struct mg_writer *t, const uint64_t *frame)
 		return false;
 	}
 	w.low = w.sp;
-	int32_t j = (int32_t)t->frames - 1, base = -1;
 	uint32_t n = 0;
-	for (;;) {
-		uint64_t slot = w.sp - 8;
-		while (j >= 0 && t->slot[j] < slot)
-			j--;
-		if (j >= 0 && t->slot[j] == slot && t->ip[j] == w.ip &&
-		    (t->bp[j] == w.bp || !t->need[j]) && w.keepable) {
-			if (MG_LIKELY(suffix_holds(t, j, &j))) {
-				if (MG_LIKELY((uint32_t)j + n < t->capacity))
-					base = j;
-				else
-					too_deep(t, &w);
-				break;
-			}
-		}
-		if (MG_UNLIKELY(n >= t->limit)) {
-			too_deep(t, &w);
-			break;
-		}
-		uint64_t rule = rule_of(w.ip, t->epoch);
-		struct mg_step *s = &t->steps[n++];
-		s->ip = w.ip;
-		s->slot = slot;
-		s->bp = w.bp;
-		s->bp_slot = w.bp_slot;
-		s->bp_value = w.bp_value;
-		s->cfa_slot = w.cfa_slot;
-		s->cfa_value = w.cfa_value;
-		s->rule = rule;
-		if (!step(&w, rule))
-			break;
-	}
+	int32_t base = follow(t, &w, &n);
 	if (MG_UNLIKELY(w.copy)) {
 		mg_forget(t);
 		return false;
+	}
+	if (MG_UNLIKELY(w.deep)) {
+		if (mg_deepen(t))
+			return mg_unwind(t, frame);
+		too_deep(t, &w);
 	}
 	take(t, base, n, &w);
 	if (base < 0) {
@@ -342,6 +344,6 @@ bool mg_unwind(struct mg_writer *t, const uint64_t *frame)
 	t->ring->stepped += n;
 	t->ring->reused += t->keep;
 	if (MG_UNLIKELY(mg.session->verify))
-		verify(t, frame, t->root_flags);
+		verify(t, frame, w.deep);
 	return true;
 }

@@ -1,5 +1,27 @@
 # SPDX-License-Identifier: MIT
-# Test programs of the guest.
-TEST_PROGRAMS += $(B)/tests/host/guest_recorder
-$(B)/tests/host/guest_recorder: $(B)/tests/host/guest_recorder.o
+# Test programs of the guest: a bench that plays recorder, hostile programs, and guests with judges or with seeded faults.
+GUEST_T := $(B)/tests/host
+GUEST_SEEDED := stale_slot cfa_sign epoch
+TEST_PROGRAMS += $(GUEST_T)/guest_recorder $(GUEST_T)/guest_adversary $(GUEST_T)/guest_plug_a.so $(GUEST_T)/guest_plug_b.so \
+	$(GUEST_T)/guest_judged.so $(GUEST_SEEDED:%=$(GUEST_T)/guest_seeded_%.so)
+
+$(GUEST_T)/guest_recorder: $(GUEST_T)/guest_recorder.o
 	$(CC) $(ALL_LDFLAGS) -o $@ $<
+# Run under the guest, and so without sanitizers, which bring an allocator of their own.
+$(GUEST_T)/guest_adversary: tests/host/guest_adversary.cc tests/host/guest_frames.S
+	@mkdir -p $(@D)
+	g++ -g -O2 -Wall -Wextra -o $@ $^ -ldl -lpthread
+$(GUEST_T)/guest_plug_a.so $(GUEST_T)/guest_plug_b.so: tests/host/guest_plug.S
+	@mkdir -p $(@D)
+	$(CC) -shared -DROOM=$(if $(findstring _a,$@),264,520) -o $@ $<
+
+GUEST_T_BUILD = $(CC) $(filter-out -mgeneral-regs-only,$(GUEST_CFLAGS)) $(GUEST_DRESS_CFLAGS) -fno-tree-loop-distribute-patterns -I. -shared -Wl,-z,initfirst \
+	-Wl,--version-script=$(GUEST_DIR)/exports.map
+# The version script hides them, but hidden functions of these names would be the judge's libc ones too.
+GUEST_T_SRC := $(filter-out $(GUEST_DIR)/memory.c,$(GUEST_SRC)) $(GUEST_ASM)
+$(GUEST_T)/guest_judged.so: $(GUEST_T_SRC) tests/host/guest_judge.c $(GUEST_DIR)/core.h $(GUEST_DIR)/layout.h
+	@mkdir -p $(@D)
+	$(GUEST_T_BUILD) -DMG_JUDGE -o $@ $(filter %.c %.S,$^) -lunwind
+$(GUEST_SEEDED:%=$(GUEST_T)/guest_seeded_%.so): $(GUEST_T)/guest_seeded_%.so: $(GUEST_T_SRC) tests/host/guest_judge.c $(GUEST_DIR)/core.h $(GUEST_DIR)/layout.h
+	@mkdir -p $(@D)
+	$(GUEST_T_BUILD) -DMG_JUDGE -DMG_SEED_$(shell echo $* | tr a-z A-Z) -o $@ $(filter %.c %.S,$^) -lunwind

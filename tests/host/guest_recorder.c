@@ -231,7 +231,7 @@ static void round_of(long round)
 	for (uint32_t i = 0; i < session->ring_max; i++) {
 		if (!opt.stop || round < opt.stop)
 			any |= drain_ring(i);
-		if (round % 16 == 0)
+		if (round % 4 == 0)
 			reclaim(i);
 	}
 	if (any)

@@ -1,0 +1,139 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# The guest under its own bench: right stacks by three judges, seeded faults found, order, overflow, threads, limits.
+set -u
+T=$TB/host
+R=$T/guest_recorder L=$BIN/libmemscope-preload.so A=$T/guest_adversary
+GUEST_TOTALS=$PWD/totals GUEST_JUDGE=$PWD/judge PLUG_A=$T/guest_plug_a.so PLUG_B=$T/guest_plug_b.so
+export GUEST_TOTALS GUEST_JUDGE PLUG_A PLUG_B
+bad=0
+fail() {
+	echo "FAILED: $*"
+	cat totals judge 2>/dev/null
+	bad=1
+}
+get() { awk -v k="$1" '$1 == k { print $2 }' totals judge 2>/dev/null; }
+# is NAME OPERATOR VALUE: what was counted last.
+is() {
+	v=$(get "$1")
+	[ -n "$v" ] && [ "$v" "$2" "$3" ] || fail "$what: $1 is '$v', not $2 $3"
+}
+# run OPTION... LIBRARY -- COMMAND: status 0 and no rule broken.
+run() {
+	rm -f totals judge
+	"$R" "$@" >out 2>err || fail "$what: status $?: $(tail -n 3 err)"
+}
+
+# Every stack of every scene, by an uncached walk, libunwind and backtrace(). After dlclose libunwind 1.6 itself is wrong.
+for scene in stale longjmp exceptions alloca realign qsort signals altstack fibers complex dlclose threads; do
+	what="scene $scene"
+	ROUNDS=60 run verify=1 "$T/guest_judged.so" -- "$A" "$scene"
+	is verified -gt 60
+	is mismatched -eq 0
+	is judged -gt 60
+	is bad_backtrace -eq 0
+	[ $scene = dlclose ] || is bad_libunwind -eq 0
+	is lost -eq 0
+	is double -eq 0
+	is unknown_frees -eq 0
+	case $scene in
+	altstack | fibers | complex) is copies -gt 50 ;;
+	*) is copies -eq 0 ;;
+	esac
+	grep -q 'never at the same address' out && fail "$what: the libraries were never at one address"
+done
+
+# Each fault, put in on purpose, is found.
+what='seeded: stale rbp slot'
+run verify=1 "$T/guest_seeded_stale_slot.so" -- "$A" stale
+is mismatched -gt 100
+is bad_backtrace -gt 100
+what='seeded: missed epoch'
+run verify=1 "$T/guest_seeded_epoch.so" -- "$A" dlclose
+is mismatched -gt 10
+is bad_backtrace -gt 10
+what='seeded: wrong sign of the CFA'
+run verify=1 "$T/guest_seeded_cfa_sign.so" -- "$A" alloca
+is bad_backtrace -gt 100
+
+what='deep recursion, each stack verified'
+DEPTH=1500 run verify=1 "$L" -- "$A" deep
+is deepest -gt 4500
+is mismatched -eq 0
+what='deeper than is followed: cut, and said to be'
+run "$L" -- "$A" deep
+is deepest -eq 16384
+is flag_truncated -gt 10000
+is lost -eq 0
+
+what='10,000 threads on 16 rings'
+ROUNDS=2500 run rings=16 "$L" -- "$A" threads
+is thread -eq 10001
+is no_ring_lost -eq 0
+is lost -eq 0
+is double -eq 0
+is unknown_frees -eq 0
+
+what='sequence numbers for time'
+ROUNDS=200 run sequence=1 free_stacks=1 verify=1 "$L" -- "$A" threads
+is mismatched -eq 0
+is double -eq 0
+is unknown_frees -eq 0
+
+what='children write nothing'
+run "$L" -- "$A" fork
+is forks -eq 200
+is double -eq 0
+
+what='a small ring waits and loses nothing'
+ROUNDS=3000 run lap=8192 free_stacks=1 "$L" -- "$A" qsort
+is lost -eq 0
+is wrap -gt 10
+is unknown_frees -eq 0
+
+what='a recorder that stopped costs one wait and is counted'
+ROUNDS=3000 run stop=2 wait_ms=100 "$L" -- "$A" qsort
+is lost -gt 1000
+is stalls -le 2
+
+what='no recorder'
+for v in '' no-such-socket; do
+	MEMSCOPE_SOCKET=$v LD_PRELOAD=$L "$A" stale exceptions threads >out 2>err || fail "$what: status $?"
+	[ "$(cat out)" = "$(printf 'stale done\nexceptions done\nthreads done')" ] || fail "$what: output"
+	[ -s err ] && fail "$what: said something"
+done
+
+what='little address space'
+cat >limited <<'E2'
+ulimit -v 200000
+exec "$@"
+E2
+run verify=1 "$L" -- sh limited "$A" stale alloca
+is mismatched -eq 0
+is ready -eq 1
+is lost -eq 0
+
+# The same output and status with and without.
+same() {
+	what="same: $*"
+	"$@" >want 2>want.err
+	status=$?
+	rm -f totals
+	"$R" verify=1 "$L" -- "$@" >got 2>got.err
+	[ $? = $status ] || fail "$what: status"
+	cmp -s want got || fail "$what: output"
+	cmp -s want.err got.err || fail "$what: errors"
+	is mismatched -eq 0
+	is lost -eq 0
+	is double -eq 0
+}
+same perl -e 'my %h; $h{$_} = "x$_" for 1 .. 20000; print scalar(keys %h), "\n"; exit 3'
+same sh -c 'for i in 1 2 3; do echo $i | cat; done; exit 7'
+if [ -x /usr/bin/python3 ]; then
+	PYTHONHASHSEED=0 PYTHONMALLOC=malloc
+	export PYTHONHASHSEED PYTHONMALLOC
+	same /usr/bin/python3 -c 'import json, threading
+t = [threading.Thread(target=lambda: json.dumps(list(range(3000)))) for _ in range(8)]
+[x.start() for x in t]; [x.join() for x in t]; print(len(json.dumps({str(i): i for i in range(3000)})))'
+fi
+exit $bad
