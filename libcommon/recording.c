@@ -31,7 +31,7 @@ static void get_fields(struct ms_recording *t, struct ms_record rec, struct ms_f
 		f->text[field.id] =
 			field.is_bytes
 				? ms_arena_strndup(&t->arena, (const char *)field.data, field.size)
-				: "";
+				: NULL;
 	}
 }
 
@@ -44,9 +44,12 @@ static void get_row(struct ms_recording *t, struct ms_record rec, struct ms_row 
 			continue;
 		r->known |= UINT32_C(1) << field.id;
 		r->number[field.id] = field.value;
-		if (field.is_bytes && (field.id == 2 || field.id == 3))
+		if (field.id == 2 || field.id == 3)
 			r->text[field.id - 2] =
-				ms_arena_strndup(&t->arena, (const char *)field.data, field.size);
+				field.is_bytes
+					? ms_arena_strndup(&t->arena, (const char *)field.data,
+							   field.size)
+					: NULL;
 	}
 }
 
@@ -323,9 +326,9 @@ int ms_recording_run(struct ms_recording *t, uint64_t until_ns, uint64_t *next_n
 	}
 }
 
-static struct ms_recording *begin(const char *path, struct ms_err *err)
+/* Takes over `file`, which may be NULL. */
+static struct ms_recording *begin(struct ms_trace *file, const char *path, struct ms_err *err)
 {
-	struct ms_trace *file = ms_trace_open(path, err);
 	if (!file)
 		return NULL;
 	struct ms_recording *t = ms_xrealloc(NULL, 1, sizeof *t);
@@ -346,10 +349,9 @@ static struct ms_recording *begin(const char *path, struct ms_err *err)
 	return t;
 }
 
-struct ms_recording *ms_recording_open(const char *path, struct ms_err *err)
+/* Reads up to the first event or the end: the info block comes before it. */
+static struct ms_recording *read_info(struct ms_recording *t, struct ms_err *err)
 {
-	struct ms_recording *t = begin(path, err);
-	/* Up to the first event or the end: the info block comes before it. */
 	int rc = 1;
 	while (t && rc > 0 && !t->has_info && !t->in_block)
 		rc = next_block(t, all_types, all_columns, err);
@@ -360,9 +362,20 @@ struct ms_recording *ms_recording_open(const char *path, struct ms_err *err)
 	return t;
 }
 
+struct ms_recording *ms_recording_open(const char *path, struct ms_err *err)
+{
+	return read_info(begin(ms_trace_open(path, err), path, err), err);
+}
+
+struct ms_recording *ms_recording_open_fd(int fd, const char *name, const void *bytes, size_t n,
+					  struct ms_err *err)
+{
+	return read_info(begin(ms_trace_open_fd(fd, name, bytes, n, err), name, err), err);
+}
+
 struct ms_recording *ms_recording_glance(const char *path, struct ms_err *err)
 {
-	struct ms_recording *t = begin(path, err);
+	struct ms_recording *t = begin(ms_trace_open(path, err), path, err);
 	int rc = 1;
 	while (t && rc > 0)
 		rc = next_block(t,

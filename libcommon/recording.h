@@ -108,6 +108,10 @@ struct ms_recording {
 /* Opens `path` ("-" = standard input), which is borrowed, and reads up to the first event. NULL
  * with `err` set when it is no trace. */
 struct ms_recording *ms_recording_open(const char *path, struct ms_err *err);
+/* The same for a descriptor of which `n` bytes were read already. It is kept and closed by
+ * ms_recording_close, not when this fails. */
+struct ms_recording *ms_recording_open_fd(int fd, const char *name, const void *bytes, size_t n,
+					  struct ms_err *err);
 void ms_recording_close(struct ms_recording *t);
 
 /* Applies the events up to and including `until_ns` (ns since the start of this recording). 1:

@@ -17,6 +17,7 @@
 #include "format/trace.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +58,11 @@ struct build {
 	uint64_t origin_ns;
 	uint64_t live, sum_peak, sum_peak_ns;
 	const char *successor_missing;
-	int spooled;    /* descriptor of standard input's copy, or -1 */
+	struct ms_stream *stream; /* what "-" means, or NULL */
+	struct {
+		int *v;
+		size_t n, cap;
+	} spooled;      /* descriptors of copies */
 	uint64_t bytes; /* of all files, for progress */
 	struct timespec shown;
 };
@@ -100,23 +105,19 @@ static bool known_file(const struct build *b, const struct stat *st)
 	return false;
 }
 
-/* Opens one trace. A file that is there already is not taken twice. */
-static int add_trace(struct build *b, const char *path)
+/* Takes over `rec`, which may be NULL. */
+static int add_recording(struct build *b, struct ms_recording *rec, const char *path,
+			 const struct stat *st)
 {
-	struct stat st = {0};
-	bool regular = stat(path, &st) == 0 && S_ISREG(st.st_mode);
-	if (regular && known_file(b, &st))
-		return 0;
-	struct ms_recording *rec = ms_recording_open(path, b->err);
 	if (!rec)
 		return -1;
 	struct running *p = ms_arena_alloc(&b->arena, sizeof *p);
 	p->keep.rec = rec;
 	p->path = path;
-	if (regular) {
-		p->dev = st.st_dev;
-		p->ino = st.st_ino;
-		b->bytes += (uint64_t)st.st_size;
+	if (S_ISREG(st->st_mode)) {
+		p->dev = st->st_dev;
+		p->ino = st->st_ino;
+		b->bytes += (uint64_t)st->st_size;
 	}
 	if (b->opt->progress && isatty(STDERR_FILENO)) {
 		rec->on_block = show_progress;
@@ -124,6 +125,15 @@ static int add_trace(struct build *b, const char *path)
 	}
 	*MS_PUSH(&b->all) = p;
 	return 0;
+}
+
+/* Opens one trace. A file that is there already is not taken twice. */
+static int add_trace(struct build *b, const char *path)
+{
+	struct stat st = {0};
+	if (stat(path, &st) == 0 && S_ISREG(st.st_mode) && known_file(b, &st))
+		return 0;
+	return add_recording(b, ms_recording_open(path, b->err), path, &st);
 }
 
 static int is_trace_name(const struct dirent *e)
@@ -158,19 +168,48 @@ static bool needs_glance(const struct build *b)
 	return false;
 }
 
-/* Standard input cannot be looked at twice: where a point needs that, a copy is made. */
+/* A pipe cannot be looked at twice: where a point needs that, a copy is made. */
+static int add_copy(struct build *b, int fd, const char *name)
+{
+	struct ms_stream *s = b->stream;
+	int copy = ms_spool(fd, s ? s->head : "", s ? s->head_size : 0, name, b->err);
+	if (copy < 0)
+		return -1;
+	*MS_PUSH(&b->spooled) = copy;
+	return add_trace(b, ms_arena_printf(&b->arena, "/proc/self/fd/%d", copy));
+}
+
+static int add_standard_input(struct build *b)
+{
+	struct ms_stream *s = b->stream;
+	struct stat none = {0};
+	if (needs_glance(b))
+		return add_copy(b, s ? s->fd : STDIN_FILENO, "standard input");
+	if (!s)
+		return add_trace(b, "-");
+	struct ms_recording *rec =
+		ms_recording_open_fd(s->fd, s->name, s->head, s->head_size, b->err);
+	if (rec)
+		s->fd = -1;
+	return add_recording(b, rec, "-", &none);
+}
+
 static int add_input(struct build *b, const char *path)
 {
 	struct stat st;
-	if (strcmp(path, "-") != 0)
-		return stat(path, &st) == 0 && S_ISDIR(st.st_mode) ? add_folder(b, path)
-								   : add_trace(b, path);
-	if (!needs_glance(b))
+	if (strcmp(path, "-") == 0)
+		return add_standard_input(b);
+	bool there = stat(path, &st) == 0;
+	if (there && S_ISDIR(st.st_mode))
+		return add_folder(b, path);
+	if (!there || S_ISREG(st.st_mode) || !needs_glance(b))
 		return add_trace(b, path);
-	b->spooled = ms_spool(STDIN_FILENO, "", 0, "standard input", b->err);
-	return b->spooled < 0
-		       ? -1
-		       : add_trace(b, ms_arena_printf(&b->arena, "/proc/self/fd/%d", b->spooled));
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return ms_err_sys(b->err, "cannot open '%s'", path);
+	int rc = add_copy(b, fd, path);
+	close(fd);
+	return rc;
 }
 
 /* ---- one clock ---- */
@@ -178,7 +217,7 @@ static int add_input(struct build *b, const char *path)
 static const char *text_of(const struct running *p, unsigned field)
 {
 	const struct ms_fields *i = &p->keep.rec->info;
-	return ms_has(i, field) ? i->text[field] : "";
+	return ms_has(i, field) && i->text[field] ? i->text[field] : "";
 }
 
 static void set_clock(struct build *b)
@@ -377,7 +416,7 @@ static int follow_successor(struct build *b, const struct running *p)
 {
 	const struct ms_fields *e = &p->keep.rec->end;
 	const char *slash = strrchr(p->path, '/');
-	if (!p->keep.rec->has_end || !ms_has(e, MS_END_SUCCESSOR) || !e->text[MS_END_SUCCESSOR][0])
+	if (!p->keep.rec->has_end || !e->text[MS_END_SUCCESSOR] || !e->text[MS_END_SUCCESSOR][0])
 		return 0;
 	const char *name = e->text[MS_END_SUCCESSOR];
 	const char *path = ms_arena_printf(&b->arena, "%.*s%s",
@@ -454,6 +493,14 @@ static int by_start(const void *a, const void *b)
 	return strcmp(x->path, y->path);
 }
 
+/* Are both of one ms-record run? Its name is 16 bytes of any value. */
+static bool same_session(const struct ms_fields *f, const struct ms_fields *g)
+{
+	const char *a = f->text[MS_INFO_SESSION], *b = g->text[MS_INFO_SESSION];
+	size_t n = f->number[MS_INFO_SESSION];
+	return a && b && n == g->number[MS_INFO_SESSION] && memcmp(a, b, n) == 0;
+}
+
 static void number_processes(struct build *b)
 {
 	qsort(b->all.v, b->all.n, sizeof *b->all.v, by_start);
@@ -465,9 +512,7 @@ static void number_processes(struct build *b)
 			const struct ms_fields *g = &b->all.v[k]->keep.rec->info;
 			if (i != k &&
 			    f->number[MS_INFO_PARENT_IMAGE] == g->number[MS_INFO_IMAGE] + 1 &&
-			    ms_has(f, MS_INFO_SESSION) &&
-			    strcmp(text_of(b->all.v[i], MS_INFO_SESSION),
-				   text_of(b->all.v[k], MS_INFO_SESSION)) == 0)
+			    same_session(f, g))
 				b->all.v[i]->keep.parent = (int64_t)k + 1;
 		}
 	}
@@ -575,13 +620,16 @@ static sqlite3 *build(struct build *b, const char *const *traces, size_t n)
 	return fill(b);
 }
 
-sqlite3 *ms_snapshot_build(const char *const *traces, size_t n, const struct ms_build_options *opt,
-			   struct ms_build_result *res, struct ms_err *err)
+sqlite3 *ms_snapshot_build_from(const char *const *traces, size_t n, struct ms_stream *stream,
+				const struct ms_build_options *opt, struct ms_build_result *res,
+				struct ms_err *err)
 {
 	static const struct ms_build_options none;
 	struct ms_build_result ignored;
-	struct build b = {
-		.opt = opt ? opt : &none, .res = res ? res : &ignored, .err = err, .spooled = -1};
+	struct build b = {.opt = opt ? opt : &none,
+			  .res = res ? res : &ignored,
+			  .err = err,
+			  .stream = stream};
 	struct timespec began;
 	*b.res = (struct ms_build_result){0};
 	clock_gettime(CLOCK_MONOTONIC, &began);
@@ -592,10 +640,17 @@ sqlite3 *ms_snapshot_build(const char *const *traces, size_t n, const struct ms_
 	b.res->seconds = seconds_since(&began);
 	for (size_t i = 0; i < b.all.n; i++)
 		ms_recording_close(b.all.v[i]->keep.rec);
-	if (b.spooled >= 0)
-		close(b.spooled);
+	for (size_t i = 0; i < b.spooled.n; i++)
+		close(b.spooled.v[i]);
 	free(b.all.v);
 	free(b.queue.v);
+	free(b.spooled.v);
 	ms_arena_free(&b.arena);
 	return db;
+}
+
+sqlite3 *ms_snapshot_build(const char *const *traces, size_t n, const struct ms_build_options *opt,
+			   struct ms_build_result *res, struct ms_err *err)
+{
+	return ms_snapshot_build_from(traces, n, NULL, opt, res, err);
 }

@@ -342,10 +342,13 @@ static sqlite3 *open_trace(struct input *in, const char *point, const struct ms_
 		points[n++] = point;
 	o.points = points;
 	o.point_count = n;
-	char spooled[32];
-	snprintf(spooled, sizeof spooled, "/proc/self/fd/%d", in->fd);
-	const char *path = in->seekable || in->fd < 0 ? in->path : spooled;
-	return ms_snapshot_build(&path, 1, &o, res, err);
+	struct ms_stream stream = {in->fd, in->name, in->head, in->head_size};
+	bool again = in->seekable || in->fd < 0;
+	const char *path = again ? in->path : "-";
+	sqlite3 *db = ms_snapshot_build_from(&path, 1, again ? NULL : &stream, &o, res, err);
+	if (!again)
+		in->fd = stream.fd;
+	return db;
 }
 
 /* A point asked of a snapshot must be one that it has. */
@@ -372,13 +375,6 @@ static sqlite3 *open_by_content(struct input *in, const char *point,
 {
 	if (in->head_size >= MS_TRACE_MAGIC_SIZE &&
 	    memcmp(in->head, MS_TRACE_MAGIC, MS_TRACE_MAGIC_SIZE) == 0) {
-		if (!in->seekable) {
-			int fd = ms_spool(in->fd, in->head, in->head_size, in->name, err);
-			if (fd < 0)
-				return NULL;
-			close(in->fd);
-			in->fd = fd;
-		}
 		return open_trace(in, point, opt, res, err);
 	}
 	if (in->head_size < sizeof sqlite_magic ||

@@ -17,6 +17,19 @@ int ms_sql_exec(sqlite3 *db, const char *sql, struct ms_err *err);
  * is for the message. */
 int ms_spool(int fd, const void *head, size_t head_size, const char *name, struct ms_err *err);
 
+/* A trace on a descriptor that cannot be opened again, of which `head_size` bytes were read to see
+ * what it is. */
+struct ms_stream {
+	int fd; /* taken over once the building begins: set to -1 */
+	const char *name;
+	const void *head;
+	size_t head_size;
+};
+/* As ms_snapshot_build; a trace "-" is `stream` if that is not NULL. */
+sqlite3 *ms_snapshot_build_from(const char *const *traces, size_t n, struct ms_stream *stream,
+				const struct ms_build_options *opt, struct ms_build_result *res,
+				struct ms_err *err);
+
 /* A point of one process. */
 struct ms_kept_point {
 	enum { MS_KEPT_ABSENT, MS_KEPT_START, MS_KEPT_PEAK, MS_KEPT_END, MS_KEPT_MOMENT } kind;

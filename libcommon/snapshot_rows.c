@@ -93,7 +93,8 @@ static void put_identity(struct fill *w, struct ms_insert *in, struct ms_arena *
 	const struct ms_recording *t = w->t;
 	const struct ms_fields *i = &t->info, *e = &t->end;
 	const char *slash = strrchr(t->path, '/');
-	bool named = strcmp(t->path, "-") != 0 && strncmp(t->path, "/proc/self/fd/", 14) != 0;
+	bool named = strcmp(t->path, "-") != 0 && strncmp(t->path, "/proc/self/fd/", 14) != 0 &&
+		     strncmp(t->path, "/dev/fd/", 8) != 0;
 	ms_put(in, (uint64_t)w->p->id);
 	put_field(in, i, MS_INFO_PID);
 	put_field(in, i, MS_INFO_PPID);
@@ -117,7 +118,7 @@ static void put_identity(struct fill *w, struct ms_insert *in, struct ms_arena *
 	put_string(in, i, MS_INFO_CLOCK);
 	put_field(in, i, MS_INFO_DEPTH);
 	char hex[33] = "";
-	for (unsigned k = 0; ms_has(i, MS_INFO_SESSION) && k < i->number[MS_INFO_SESSION] && k < 16;
+	for (unsigned k = 0; i->text[MS_INFO_SESSION] && k < i->number[MS_INFO_SESSION] && k < 16;
 	     k++)
 		sprintf(hex + 2 * k, "%02x", (unsigned char)i->text[MS_INFO_SESSION][k]);
 	ms_put_text(in, hex[0] ? hex : NULL);
