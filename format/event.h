@@ -62,9 +62,9 @@ struct ms_event_model {
 
 /* ---- encoding ---- */
 
-/* Memory for the columns of a block of at most `n` events (62 bytes each; what is not used is not
+/* Memory for the columns of a block of at most `n` events (52 bytes each; what is not used is not
  * touched). */
-#define MS_EVENT_MEMORY(n) ((size_t)(n)*61 + 64)
+#define MS_EVENT_MEMORY(n) ((size_t)(n)*52 + 64)
 #define MS_EVENT_COLUMNS 8u /* at most, without MS_COL_ADDRESS (format/address.h) */
 
 struct ms_event_encoder {

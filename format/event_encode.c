@@ -17,7 +17,7 @@ enum {
 	AT_UNKNOWN = 42,
 	AT_END = 52
 };
-_Static_assert(AT_END + 9 == 61, "MS_EVENT_MEMORY has room for the regions");
+_Static_assert(MS_EVENT_MEMORY(1) == AT_END + HEAD_BYTES, "room for the regions");
 
 static uint8_t *region(const struct ms_event_encoder *e, unsigned at)
 {

@@ -400,6 +400,42 @@ static void appended(size_t n)
 	ms_trace_writer_free(w);
 }
 
+static void put32(uint8_t *p, uint32_t v)
+{
+	for (unsigned i = 0; i < 4; i++)
+		p[i] = (uint8_t)(v >> 8 * i);
+}
+
+/* A later version: a longer file header, and a column stored in a way that is not known, which is
+ * as if it were not there. */
+static void later_version(size_t n)
+{
+	uint8_t copy[sizeof content + 16];
+	struct ms_err err = {0};
+	struct ms_block b;
+	memcpy(copy, content, 44);
+	memset(copy + 44, 0xaa, 16);
+	memcpy(copy + 64, content + 48, n - 48);
+	put32(copy + 12, 64);
+	put32(copy + 60, ms_crc32c(0, copy, 60));
+	uint8_t *h = copy + starts[2] + 16;
+	uint32_t payload = (uint32_t)(starts[3] - starts[2]) - MS_BLOCK_HEADER_SIZE;
+	h[MS_BLOCK_HEADER_SIZE + MS_COLUMN_ENTRY_SIZE + 2] = 9;
+	put32(h + 40, ms_crc32c(0, h + MS_BLOCK_HEADER_SIZE, payload));
+	put32(h + 44, ms_crc32c(0, h, 44));
+	struct ms_trace *t = ms_trace_open_fd(memory_file(copy, n + 16), "test", NULL, 0, &err);
+	for (unsigned i = 0; i < BLOCKS; i++) {
+		CHECK(ms_trace_next(t, 0, 0, &b, &err) == MS_NEXT_BLOCK && b.number == i,
+		      "block %u", i);
+		CHECK(i != 2 || (b.column_count == 1 && b.columns[0].id == 1),
+		      "column of an unknown codec");
+	}
+	CHECK(ms_trace_next(t, 0, 0, &b, &err) == MS_NEXT_EOF &&
+		      ms_trace_state(t) == MS_TRACE_ENDED,
+	      "end");
+	ms_trace_close(t);
+}
+
 /* Headers that are whole but not for us, and what the message says. */
 static void refused(size_t n)
 {
@@ -461,6 +497,7 @@ int main(void)
 	limited_child();
 	pipes(n);
 	appended(n);
+	later_version(n);
 	refused(n);
 	return failures != 0;
 }
