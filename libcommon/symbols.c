@@ -113,8 +113,11 @@ static void open_module(struct ms_symbols *s, struct module *m)
 	m->symbols = debug && (!binary || ms_elf_symbols(debug) > ms_elf_symbols(binary)) ? debug
 											  : binary;
 	if (ms_elf_symbols(m->symbols)) {
-		m->state = MS_SYMBOLS_ELF;
-		m->source = m->symbols->path;
+		/* a stripped file still has its _start, which is no symbol table */
+		if (ms_elf_has_symbols(m->symbols)) {
+			m->state = MS_SYMBOLS_ELF;
+			m->source = m->symbols->path;
+		}
 		m->names = calloc(ms_elf_symbols(m->symbols), sizeof *m->names);
 	}
 	open_dwarf(s, m);

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -187,7 +188,8 @@ struct ms_elf *ms_elf_open(const char *path)
 		goto out;
 	}
 	e = ms_xrealloc(NULL, 1, sizeof *e);
-	*e = (struct ms_elf){.map = map, .size = (size_t)st.st_size, .machine = h.e_machine};
+	*e = (struct ms_elf){
+		.map = map, .size = (size_t)st.st_size, .machine = h.e_machine, .entry = h.e_entry};
 	e->path = ms_xrealloc(NULL, strlen(path) + 1, 1);
 	strcpy(e->path, path);
 	read_sections(e, &h);
@@ -319,6 +321,26 @@ static void read_table(struct ms_elf *e, struct ms_elf_section *s, struct candid
 	}
 }
 
+/* A stripped program still says where it starts, and every stack of its first thread ends there:
+ * that place is called _start when it looks like it (on x86-64 it ends in hlt, which only the C
+ * runtime's start has). */
+static void add_entry(struct ms_elf *e, struct candidates *c)
+{
+	enum { LONGEST = 64, HLT = 0xf4 };
+	for (unsigned i = 0; e->machine == EM_X86_64 && i < e->section_count; i++) {
+		const struct ms_elf_section *s = &e->sections[i];
+		if (!(s->flags & SHF_EXECINSTR) || !s->raw || s->compressed ||
+		    e->entry - s->address >= s->raw_size)
+			continue;
+		const uint8_t *code = s->raw + (e->entry - s->address);
+		uint64_t left = s->raw_size - (e->entry - s->address);
+		const uint8_t *hlt = memchr(code, HLT, left < LONGEST ? left : LONGEST);
+		if (hlt)
+			*MS_PUSH(c) = (struct candidate){
+				{e->entry, (uint64_t)(hlt - code) + 1, "_start"}, UINT_MAX};
+	}
+}
+
 static int by_address_and_rank(const void *a, const void *b)
 {
 	const struct candidate *x = a, *y = b;
@@ -336,6 +358,8 @@ static void read_symbols(struct ms_elf *e)
 	for (unsigned i = 0; i < e->section_count; i++)
 		if (e->sections[i].type == SHT_SYMTAB || e->sections[i].type == SHT_DYNSYM)
 			read_table(e, &e->sections[i], &c);
+	e->has_symbols = c.n > 0;
+	add_entry(e, &c);
 	if (!c.n)
 		return;
 	qsort(c.v, c.n, sizeof *c.v, by_address_and_rank);
@@ -351,6 +375,12 @@ size_t ms_elf_symbols(struct ms_elf *e)
 	if (!e->symbols_read)
 		read_symbols(e);
 	return e->symbol_count;
+}
+
+bool ms_elf_has_symbols(struct ms_elf *e)
+{
+	ms_elf_symbols(e);
+	return e->has_symbols;
 }
 
 /* A symbol without a size reaches to the next symbol or the end of its section. */

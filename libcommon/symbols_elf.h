@@ -37,10 +37,11 @@ struct ms_elf {
 	const uint8_t *build_id;
 	size_t build_id_size;
 	uint16_t machine;
+	uint64_t entry; /* address of the first instruction */
 	struct ms_elf_symbol
 		*symbols; /* functions by address, one per address; NULL until ms_elf_symbol */
 	size_t symbol_count;
-	bool symbols_read;
+	bool symbols_read, has_symbols; /* the file's own tables have some */
 };
 
 /* NULL when the file is not there, not ELF of our kind, or cannot be mapped: errno says why (0 =
@@ -60,7 +61,9 @@ bool ms_elf_has_dwarf(struct ms_elf *e);
 /* The function symbol that covers `address`, or NULL. Among several of one address the most public
  * and shortest name is kept. */
 const struct ms_elf_symbol *ms_elf_symbol(struct ms_elf *e, uint64_t address);
-/* Number of function symbols. */
+/* Number of function symbols, that of the program's entry included. */
 size_t ms_elf_symbols(struct ms_elf *e);
+/* True when the file's own tables name functions. */
+bool ms_elf_has_symbols(struct ms_elf *e);
 
 #endif

@@ -477,7 +477,8 @@ const char *ms_unit_source(struct ms_dwarf *d, struct ms_unit *u, uint32_t numbe
 	parts[n++] = s->name;
 	if (parts[0][0] != '/' && s->folder)
 		parts[n++] = s->folder;
-	if (parts[n - 1][0] != '/' && u->folder)
+	/* In version 5 the first folder of the table is the compilation folder itself. */
+	if (parts[n - 1][0] != '/' && u->folder && (n == 1 || strcmp(parts[n - 1], u->folder) != 0))
 		parts[n++] = u->folder;
 	for (size_t i = 0; i < n / 2; i++) {
 		const char *swap = parts[i];

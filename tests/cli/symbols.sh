@@ -21,10 +21,11 @@ calls() {
 	objdump -d --no-show-raw-insn "$1" | sed -n 's/^ *\([0-9a-f]*\):.*\<call\>.*/0x\1/p'
 }
 
-# addr2line says "(discriminator N)", leaves "." and ".." in paths, and names a file from the symbol table where there is no line.
+# addr2line says "(discriminator N)", leaves "." and ".." in paths, joins a relative compilation folder twice ("a/a/x.c"), and names a file from the symbol table where there is no line.
 normal() {
 	sed -e 's/ (discriminator [0-9]*)$//' -e 's/^__GI_//' -e 's/^\([^/]*\.[A-Za-z]*\|??\):[0?]$/??:0/' \
-		-e ':a' -e 's,/\./,/,' -e 'ta' -e 's,^\./,,' -e ':b' -e 's,\(^\|/\)[^/.][^/]*/\.\./,\1,' -e 'tb'
+		-e ':a' -e 's,/\./,/,' -e 'ta' -e 's,^\./,,' -e ':b' -e 's,\(^\|/\)[^/.][^/]*/\.\./,\1,' -e 'tb' \
+		-e 's,^\([^/]*\)/\1/,\1/,'
 }
 
 # compare FILE LEAST ODD: as many frames, and the same files and lines, at LEAST addresses or more; functions the same but for ODD ones
