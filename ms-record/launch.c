@@ -270,11 +270,11 @@ int launch_fork(struct launch *l, const struct options *o, struct ms_err *err)
 int launch_go(struct launch *l, struct ms_err *err)
 {
 	int e = 0;
-	ssize_t n = write(l->go, "", 1);
+	ssize_t n = -1;
+	bool gone = write(l->go, "", 1) != 1; /* then there is no answer either */
 	close(l->go);
-	do
-		n = read(l->result, &e, sizeof e);
-	while (n < 0 && errno == EINTR);
+	while (!gone && (n = read(l->result, &e, sizeof e)) < 0 && errno == EINTR)
+		continue;
 	close(l->result);
 	if (n != sizeof e)
 		return 0;

@@ -100,7 +100,8 @@ static void wrap(struct mg_writer *t)
 	t->lap_before = t->lap;
 	t->lap = t->head;
 	t->offset = 0;
-	t->mark = 0; /* it was for the lap that ended: when there is no room now, the next record asks again */
+	t->mark = 0; /* it was for the lap that ended: when there is no room now, the next record
+			asks again */
 	uint64_t allowed = __atomic_load_n(&t->ring->size_allowed, __ATOMIC_RELAXED);
 	uint64_t largest = mg.session->window_bytes - MG_SLACK;
 	t->size = allowed < largest ? allowed : largest;
