@@ -149,6 +149,28 @@ static void take_release(struct session *s, struct reader *r, const struct item 
 	*rel = (struct released){b.number, b.address, b.size, rel->found};
 }
 
+/* A block is given back that is not live: its allocation may be stamped a little later, on another
+ * ring. Then `after`, an AFTER_* and whose, is done right behind it. */
+static bool wait_for_block(struct session *s, const struct reader *own, const struct item *it,
+			   uint32_t after)
+{
+	struct reader *other;
+	struct item *a = look_ahead(s, own, it->address, false, it->key, &other);
+	if (!a || a->after)
+		return false;
+	count_repair(s, it->key, a->key);
+	a->after = after;
+	return true;
+}
+
+static void do_release(struct session *s, struct reader *r, const struct item *it)
+{
+	take_release(s, r, it);
+	if (!r->released[it->link].found)
+		wait_for_block(s, r, it,
+			       AFTER_RELEASE | (uint32_t)(r - s->readers) * RELEASED | it->link);
+}
+
 /* An allocation at an address that is still live: a free that is stamped late, or a lost one. */
 static void make_way(struct session *s, const struct reader *own, const struct item *it)
 {
@@ -238,14 +260,8 @@ static void do_free(struct session *s, struct reader *r, const struct item *it)
 		release(s, MS_EV_FREE, r->thread, it->key, &b, it->stack);
 		return;
 	}
-	struct reader *other;
-	struct item *a = look_ahead(s, r, it->address, false, it->key, &other);
-	if (a && !a->free_by) {
-		count_repair(s, it->key, a->key);
-		a->free_by = r->thread + 1;
-		return;
-	}
-	unknown_free(s, r->thread, it);
+	if (!wait_for_block(s, r, it, AFTER_FREE | r->thread))
+		unknown_free(s, r->thread, it);
 }
 
 static void do_mark(struct session *s, struct reader *r, const struct item *it)
@@ -269,6 +285,17 @@ static void do_failed(struct session *s, struct reader *r, const struct item *it
 	s->stats.failed++;
 }
 
+/* What waited for this allocation. */
+static void do_after(struct session *s, const struct item *it)
+{
+	uint32_t who = it->after & ~(AFTER_FREE | AFTER_RELEASE);
+	struct item f = {.key = it->key, .address = it->address, .link = who % RELEASED};
+	if (it->after & AFTER_FREE)
+		free_block(s, who, &f);
+	else
+		take_release(s, &s->readers[who / RELEASED], &f);
+}
+
 static void process(struct session *s, struct reader *r, const struct item *it)
 {
 	switch ((enum item_kind)it->kind) {
@@ -282,7 +309,7 @@ static void process(struct session *s, struct reader *r, const struct item *it)
 		do_free(s, r, it);
 		break;
 	case ITEM_RELEASE:
-		take_release(s, r, it);
+		do_release(s, r, it);
 		break;
 	case ITEM_FAILED:
 		do_failed(s, r, it);
@@ -293,10 +320,8 @@ static void process(struct session *s, struct reader *r, const struct item *it)
 	case ITEM_DONE:
 		return;
 	}
-	if (it->free_by) {
-		struct item f = {.key = it->key, .address = it->address, .kind = ITEM_FREE};
-		free_block(s, it->free_by - 1, &f);
-	}
+	if (it->after)
+		do_after(s, it);
 }
 
 /* ---- the merge ---- */

@@ -34,10 +34,12 @@ struct item {
 	uint64_t address;
 	uint64_t size; /* of a mark: address of its malloc'ed name */
 	uint32_t stack;
-	uint32_t free_by; /* thread index + 1: the block is freed at once by it (repair); 0 = no */
-	uint32_t link;    /* RELEASE and REALLOC: place in reader->released */
-	uint8_t kind;     /* enum item_kind */
+	uint32_t after; /* an allocation that is given back at once (repair): AFTER_*; 0 = no */
+	uint32_t link;  /* RELEASE and REALLOC: place in reader->released */
+	uint8_t kind;   /* enum item_kind */
 };
+#define AFTER_FREE (1u << 30)    /* | thread: freed by it */
+#define AFTER_RELEASE (1u << 31) /* | ring * RELEASED + link: the old block of a realloc */
 enum item_kind {
 	ITEM_ALLOC,
 	ITEM_FREE,

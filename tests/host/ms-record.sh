@@ -35,6 +35,17 @@ static void *thread(void *n)
 		free(malloc(64 + i % 64));
 	return NULL;
 }
+static void *_Atomic slots[1024];
+static void *trade(void *n) /* blocks are freed and reallocated by whoever finds them */
+{
+	unsigned x = (unsigned)(size_t)&n;
+	for (long i = 0; i < (long)n; i++) {
+		x = x * 1103515245 + 12345;
+		void *old = __atomic_exchange_n((void **)&slots[x >> 8 & 1023], malloc(16 + (x >> 20) % 100), __ATOMIC_SEQ_CST);
+		free(old && x & 128 ? realloc(old, 200) : old);
+	}
+	return NULL;
+}
 static void threads(long all, long together, long n)
 {
 	pthread_t t[256];
@@ -50,6 +61,13 @@ int main(int argc, char **argv)
 	(void)argc;
 	if (!strcmp(argv[1], "threads"))
 		threads(atol(argv[2]), atol(argv[3]), atol(argv[4]));
+	if (!strcmp(argv[1], "trade")) {
+		pthread_t t[4];
+		for (long k = 0; k < 4; k++)
+			pthread_create(&t[k], NULL, trade, (void *)atol(argv[2]));
+		for (long k = 0; k < 4; k++)
+			pthread_join(t[k], NULL);
+	}
 	if (!strcmp(argv[1], "signal")) { /* waits for a signal, then ends with its number */
 		signal(SIGTERM, on), signal(SIGHUP, on), signal(SIGINT, on);
 		puts("ready"), fflush(stdout);
@@ -118,10 +136,19 @@ done <<END
 2 2 300000
 END
 
+# ---- blocks that change hands: the order of all threads is right ----
+"$BIN/ms-record" -q --no-symbols -o x.trace ./steps trade 200000 >/dev/null
+is 'lost of a trade' "$(field 6 x.trace)" 0
+is 'inferred frees of a trade' "$(field 10 x.trace)" 0
+is 'unknown frees of a trade' "$(field 11 x.trace)" 0
+is 'violations of a trade' "$(field 13 x.trace)" 0
+
 # ---- the recorder is killed: the command goes on, the trace is readable so far ----
 "$BIN/ms-record" -q -o k.trace ./steps slow 12 >out &
 pid=$!
 sleep 0.6
+"$TB/trace-dump" k.trace >dump
+grep -qx growing dump || fail "a trace that is being written is '$(tail -n 1 dump)'"
 kill -9 $pid
 wait $pid 2>/dev/null
 wait_for grep -q end out

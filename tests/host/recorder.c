@@ -312,22 +312,29 @@ static void test_repair(void)
 	alloc(b, us(410), 0x7000, 6); /* its free never comes: inferred */
 	release(b, us(499), 0x8000);  /* stamped 1 us before its allocation: done after it */
 	alloc(a, us(500), 0x8000, 7);
+	put(b,
+	    (uint64_t[]){word0(MG_REALLOC, MG_F_STACK, 0, 1), base + us(560), 0xa000, 9, 0xb000,
+			 base + us(549)},
+	    6);
+	alloc(a, us(550), 0xb000, 10); /* its release for that realloc is stamped 1 us early */
 	alloc(a, us(600), 0x9000, 8);
 	release(a, us(600), 0x9000); /* one thread at one stamp: in program order */
 	let_go(a);
 	let_go(b);
 	finish();
 	read_trace();
-	CHECK("repairs", end_fields[MS_END_REPAIRS], 2);
+	CHECK("repairs", end_fields[MS_END_REPAIRS], 3);
 	CHECK("violations", end_fields[MS_END_VIOLATIONS], 1);
 	CHECK("inferred", end_fields[MS_END_INFERRED_FREES], 1);
 	CHECK("unknown", end_fields[MS_END_UNKNOWN_FREES], 0);
-	CHECK("live blocks", stats.live_blocks, 3);
+	CHECK("live blocks", stats.live_blocks, 4);
 	check_event(1, MS_EV_FREE, 0, 0, 0);
 	check_event(2, MS_EV_ALLOC, 1, 2, 0);
 	check_event(7, MS_EV_FREE_INFERRED, 1, 0, 4);
 	check_event(9, MS_EV_ALLOC, 0, 7, 0);
 	check_event(10, MS_EV_FREE, 1, 0, 6);
+	check_event(11, MS_EV_ALLOC, 0, 10, 0);
+	check_event(12, MS_EV_REALLOC, 1, 9, 7);
 }
 
 static void test_pending(void)
