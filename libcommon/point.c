@@ -96,5 +96,8 @@ const char *ms_point_split(const char *path)
 	const char *at = strrchr(path, '@');
 	if (!at || at == path || access(path, F_OK) == 0)
 		return NULL;
-	return at;
+	char *file = strndup(path, (size_t)(at - path));
+	bool there = file && (strcmp(file, "-") == 0 || access(file, F_OK) == 0);
+	free(file);
+	return there ? at : NULL;
 }

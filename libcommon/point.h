@@ -33,7 +33,8 @@ struct ms_point {
  * spellings. */
 int ms_point_parse(const char *s, struct ms_point *p, struct ms_err *err);
 
-/* Finds the @ of "FILE@POINT": NULL when there is none, or when a file of the whole name exists. */
+/* Finds the @ of "FILE@POINT": NULL when there is none, when a file of the whole name exists, or
+ * when FILE does not (the whole is then a file that is missing). */
 const char *ms_point_split(const char *path);
 
 #endif
