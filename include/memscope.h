@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * Marks for MemScope: name moments of a program, and tell about a custom allocator's blocks. Header only.
+ * Marks for MemScope: name moments of a program, and tell about a custom allocator's blocks. Header
+ * only.
  *
- * Include it and call; there is nothing to link. In a program that is not being recorded every call is a test of a
- * pointer that is null. In one that is, the functions of ms-record's preload library are found by the dynamic linker. See memscope(3).
+ * Include it and call; there is nothing to link. In a program that is not being recorded every call
+ * is a test of a pointer that is null. In one that is, the functions of ms-record's preload library
+ * are found by the dynamic linker. See memscope(3).
  */
 #ifndef MEMSCOPE_H
 #define MEMSCOPE_H
@@ -18,12 +20,14 @@ typedef void memscope_alloc_fn(const void *block, size_t size);
 typedef void memscope_free_fn(const void *block);
 
 #if defined(__x86_64__) && defined(__ELF__) && defined(__GNUC__)
-/* The address is read from the global offset table, so that it stays a question to the dynamic linker in an executable
- * that is not position-independent too; a plain weak reference there would be 0 for ever. */
+/* The address is read from the global offset table, so that it stays a question to the dynamic
+ * linker in an executable that is not position-independent too; a plain weak reference there would
+ * be 0 for ever. */
 #define MEMSCOPE_FUNCTION(type, symbol)                                                            \
 	(__extension__({                                                                           \
 		type *memscope_f;                                                                  \
-		__asm__(".weak " #symbol "\n\tmov " #symbol "@GOTPCREL(%%rip), %0" : "=r"(memscope_f)); \
+		__asm__(".weak " #symbol "\n\tmov " #symbol "@GOTPCREL(%%rip), %0"                 \
+			: "=r"(memscope_f));                                                       \
 		memscope_f;                                                                        \
 	}))
 #else

@@ -108,7 +108,8 @@ struct mg_writer {
 	uint64_t busy; /* frame address of the hook that runs, 0 = none */
 	struct mg_ring *ring;
 	unsigned char *window;
-	uint64_t last; /* the last stamp taken */
+	uint64_t last;                /* the last stamp taken */
+	uint64_t last_block, freeing; /* see mg_nesting_begin */
 
 	/* The ring: see ring.c. */
 	uint64_t head, tail;
@@ -287,6 +288,11 @@ void mg_on_free(const uint64_t *frame, const void *block);
 struct mg_writer *mg_realloc_begin(const uint64_t *frame, uint64_t *before);
 void mg_realloc_end(struct mg_writer *t, const uint64_t *frame, uint64_t before, const void *old,
 		    const void *block, uint64_t size);
+/* Around a call out that may come back to the hooks for the block that the caller records itself.
+ * Begin: frees of `freeing` are ignored from here on. End: was `block` recorded as an allocation
+ * since? */
+void mg_nesting_begin(const void *freeing);
+bool mg_nesting_end(const void *block);
 void mg_on_mark(const uint64_t *frame, const char *name);
 void mg_on_user_alloc(const uint64_t *frame, const void *block, uint64_t size);
 void mg_on_user_free(const uint64_t *frame, const void *block);

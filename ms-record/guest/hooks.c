@@ -197,6 +197,7 @@ void mg_on_alloc(const uint64_t *frame, const void *block, uint64_t size)
 		return;
 	struct record r = {.kind = MG_ALLOC, .words = ALLOC_WORDS, .a = (uint64_t)block, .b = size};
 	put(t, r, stack_of(t, frame));
+	t->last_block = (uint64_t)block;
 	mg_leave(t);
 }
 
@@ -216,6 +217,10 @@ void mg_on_free(const uint64_t *frame, const void *block)
 	if (!t)
 		return;
 	struct stack s = {0};
+	if (MG_UNLIKELY(t->freeing == (uint64_t)block)) {
+		mg_leave(t);
+		return;
+	}
 	if (mg.session->free_stacks)
 		s = stack_of(t, frame);
 	put(t, (struct record){.kind = MG_FREE, .words = FREE_WORDS, .a = (uint64_t)block}, s);
@@ -251,6 +256,31 @@ void mg_realloc_end(struct mg_writer *t, const uint64_t *frame, uint64_t before,
 		s = stack_of(t, frame);
 	put(t, r, s);
 	mg_leave(t);
+}
+
+static struct mg_writer *own_writer(void)
+{
+	uintptr_t self = *MG_SELF;
+	bool recording = __atomic_load_n(&mg_gate->on, __ATOMIC_RELAXED) && self && !(self & 1);
+	return recording ? (struct mg_writer *)self : NULL;
+}
+
+void mg_nesting_begin(const void *freeing)
+{
+	struct mg_writer *t = own_writer();
+	if (!t)
+		return;
+	t->last_block = 0;
+	t->freeing = (uint64_t)freeing;
+}
+
+bool mg_nesting_end(const void *block)
+{
+	struct mg_writer *t = own_writer();
+	if (!t)
+		return false;
+	t->freeing = 0;
+	return block && t->last_block == (uint64_t)block;
 }
 
 void mg_on_user_alloc(const uint64_t *frame, const void *block, uint64_t size)

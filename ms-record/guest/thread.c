@@ -111,6 +111,7 @@ static void begin(struct mg_writer *t, uint32_t tid, uint32_t flags, uint64_t sp
 	to_usual(t);
 	t->nested = NULL;
 	t->holding = false;
+	t->last_block = t->freeing = 0;
 	t->busy = sp;
 	t->tid = tid;
 	t->flags = flags;

@@ -3,7 +3,7 @@
 GUEST_T := $(B)/tests/host
 GUEST_SEEDED := stale_slot cfa_sign epoch
 TEST_PROGRAMS += $(GUEST_T)/guest_recorder $(GUEST_T)/guest_adversary $(GUEST_T)/guest_plug_a.so $(GUEST_T)/guest_plug_b.so \
-	$(GUEST_T)/guest_judged.so $(GUEST_SEEDED:%=$(GUEST_T)/guest_seeded_%.so)
+	$(GUEST_T)/guest_new $(GUEST_T)/guest_new_shell $(GUEST_T)/guest_judged.so $(GUEST_SEEDED:%=$(GUEST_T)/guest_seeded_%.so)
 
 $(GUEST_T)/guest_recorder: $(GUEST_T)/guest_recorder.o
 	$(CC) $(ALL_LDFLAGS) -o $@ $<
@@ -14,6 +14,14 @@ $(GUEST_T)/guest_adversary: tests/host/guest_adversary.cc tests/host/guest_frame
 $(GUEST_T)/guest_plug_a.so $(GUEST_T)/guest_plug_b.so: tests/host/guest_plug.S
 	@mkdir -p $(@D)
 	$(CC) -shared -DROOM=$(if $(findstring _a,$@),264,520) -o $@ $<
+
+$(GUEST_T)/guest_new: tests/host/guest_new.cc
+	@mkdir -p $(@D)
+	g++ -g -O1 -Wall -Wextra -o $@ $<
+$(GUEST_T)/guest_new_shell: tests/host/guest_new.cc tests/host/guest_shell.cc
+	@mkdir -p $(@D)
+	g++ -g -O1 -shared -fPIC -o $(@D)/libguest_shell.so tests/host/guest_shell.cc
+	g++ -g -O1 -Wall -Wextra -o $@ $< -L$(@D) -Wl,-rpath,'$$ORIGIN',--no-as-needed -lguest_shell
 
 GUEST_T_BUILD = $(CC) $(filter-out -mgeneral-regs-only,$(GUEST_CFLAGS)) $(GUEST_DRESS_CFLAGS) -fno-tree-loop-distribute-patterns -I. -shared -Wl,-z,initfirst \
 	-Wl,--version-script=$(GUEST_DIR)/exports.map

@@ -19,12 +19,12 @@ extern "C" void guest_stale(int which, void (*callback)());
 extern "C" void guest_complex(void (*callback)());
 
 static int rounds = 200;
-static void *volatile sink;
+static thread_local void *volatile sink;
 
 __attribute__((noinline)) static void touch(size_t n = 32)
 {
-	sink = malloc(n);
-	free(sink);
+	void *volatile block = malloc(n);
+	free(block);
 	asm volatile("");
 }
 static void callback()
@@ -40,12 +40,18 @@ __attribute__((noinline)) static void stale()
 }
 
 static jmp_buf back;
-__attribute__((noinline)) static void jump_from(volatile int depth)
+__attribute__((noipa)) static void leap()
+{
+	longjmp(back, 1);
+}
+__attribute__((noinline)) static void jump_from(int depth)
 {
 	touch(16 + depth);
 	if (depth)
 		jump_from(depth - 1);
-	longjmp(back, 1);
+	else
+		leap();
+	touch(); // never reached
 }
 static void jumps()
 {
