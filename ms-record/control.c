@@ -53,8 +53,21 @@ static int start_threads(struct control *c, struct ms_err *err)
 	return 0;
 }
 
+/* None of our descriptors shall be taken for standard input, output or error. What was closed stays
+ * closed for the command. */
+static void occupy_standard(void)
+{
+	int fd;
+	do
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	while (fd >= 0 && fd < 3);
+	if (fd >= 3)
+		close(fd);
+}
+
 int control_start(struct control *c, const struct options *o, struct ms_err *err)
 {
+	occupy_standard();
 	memset(c, 0, sizeof *c);
 	c->opt = o;
 	c->listener = c->signals = c->child = -1;
@@ -238,8 +251,20 @@ static void watch_exec(struct control *c, struct session *s)
 		control_end(c, s, SESSION_EXECED, -1);
 }
 
+/* As a container's first process we inherit orphans. */
+static void reap_orphans(const struct control *c)
+{
+	siginfo_t info = {0};
+	while (getpid() == 1 && !waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) &&
+	       info.si_pid && info.si_pid != c->launch.pid) {
+		waitpid(info.si_pid, NULL, 0);
+		info.si_pid = 0;
+	}
+}
+
 static void tick(struct control *c)
 {
+	reap_orphans(c);
 	for (struct session *s = c->sessions; s; s = s->next) {
 		if (s->ending != SESSION_RUNS)
 			continue;

@@ -11,6 +11,7 @@
 #include "drain.h"
 #include "files.h"
 #include "launch.h"
+#include "libcommon/err.h"
 #include "session.h"
 #include "writer.h"
 
@@ -53,6 +54,7 @@ struct control {
 		size_t n, cap;
 	} images;
 	uint64_t kept, trivial;
+	struct ms_err refused; /* why an image could not be recorded; the first one */
 };
 
 /* Makes socket and signal descriptor, opens the trace, starts the threads and the command. 0, or -1

@@ -146,12 +146,11 @@ static void close_old(struct control *c, struct session *old, const struct sessi
 
 static struct session *begin(struct control *c, pid_t pid, uint32_t parent)
 {
-	struct ms_err err = {0};
 	bool launched = c->first && pid == c->launch.pid;
-	struct output *out = trace_for(c, pid, &err);
+	struct output *out = trace_for(c, pid, &c->refused);
 	if (!out)
 		return NULL;
-	struct session *s = session_new(c->opt, &c->writer, out, pid, &c->buffer_used, &err);
+	struct session *s = session_new(c->opt, &c->writer, out, pid, &c->buffer_used, &c->refused);
 	if (!s) {
 		if (launched)
 			c->first = out;

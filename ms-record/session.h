@@ -208,8 +208,6 @@ struct session {
 	struct stats stats;
 	bool damaged;
 	char damage[160];
-	uint32_t no_ring_lost_seen, reentry_seen;
-	uint64_t session_lost[2];
 
 	/* between the threads */
 	pthread_mutex_t lock;

@@ -208,9 +208,9 @@ static void print_nothing(const struct control *c)
 			name, ended(c->status, room));
 		return;
 	}
-	fprintf(stderr,
-		"ms-record: %s %s; nothing was recorded: it did not load the recorder's library\n",
-		name, ended(c->status, room));
+	fprintf(stderr, "ms-record: %s %s; nothing was recorded: %s\n", name,
+		ended(c->status, room),
+		c->refused.text[0] ? c->refused.text : "it did not load the recorder's library");
 }
 
 void summary_print(const struct control *c)
@@ -225,6 +225,8 @@ void summary_print(const struct control *c)
 		ended(c->status, room), ms_format_duration(a, c->end_ns - c->start_ns));
 	print_quality(c, m);
 	print_trouble(m);
+	if (c->refused.text[0])
+		line("trouble", "not every program was recorded: %s", c->refused.text);
 	if (m->stats.allocations)
 		print_heap(m);
 	else

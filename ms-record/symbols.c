@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "libcommon/arena.h"
 #include "options.h"
 
 #define SYMBOLS_MEMORY (UINT64_C(16) << 30)
@@ -39,46 +40,100 @@ static _Noreturn void child(const struct control *c, const char *snap, const cha
 	_exit(127);
 }
 
-/* Waits for the child, or for a signal that skips what is left. */
-static int wait_for(struct control *c, pid_t pid)
+/* Children at work: as many as there are processors. */
+#define JOBS_MAX 16u
+
+struct jobs {
+	pid_t pid[JOBS_MAX];
+	struct pollfd fd[JOBS_MAX + 1]; /* pidfds; behind the last, our signals */
+	size_t n, max;
+};
+
+static void start(struct control *c, struct jobs *j, const char *snap, const char *file)
+{
+	pid_t pid = fork();
+	if (pid == 0)
+		child(c, snap, file);
+	if (pid < 0) {
+		c->symbols_failed++;
+		return;
+	}
+	j->pid[j->n] = pid;
+	j->fd[j->n++] = (struct pollfd){(int)syscall(SYS_pidfd_open, pid, 0), POLLIN, 0};
+}
+
+static void reap(struct control *c, struct jobs *j, size_t i)
 {
 	int status = 0;
-	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
-	while (fd >= 0 && !c->skip_symbols) {
-		struct pollfd p[] = {{fd, POLLIN, 0}, {c->signals, POLLIN, 0}};
-		if (poll(p, 2, -1) < 0 && errno != EINTR)
-			break;
-		if (p[1].revents)
+	waitpid(j->pid[i], &status, 0);
+	c->symbols_failed += status != 0;
+	close(j->fd[i].fd);
+	j->pid[i] = j->pid[--j->n];
+	j->fd[i] = j->fd[j->n];
+}
+
+/* Waits until fewer than `most` children work, or a signal skips what is left. */
+static void wait_below(struct control *c, struct jobs *j, size_t most)
+{
+	while (j->n && j->n >= most) {
+		j->fd[j->n] = (struct pollfd){c->signals, POLLIN, 0};
+		if (poll(j->fd, j->n + 1, -1) < 0 && errno != EINTR)
+			return;
+		if (j->fd[j->n].revents)
 			control_read_signals(c);
-		if (p[0].revents)
-			break;
+		for (size_t i = j->n; i-- > 0;) {
+			if (c->skip_symbols)
+				kill(j->pid[i], SIGTERM);
+			if (c->skip_symbols || j->fd[i].revents)
+				reap(c, j, i);
+		}
 	}
-	if (c->skip_symbols)
-		kill(pid, SIGTERM);
-	if (fd >= 0)
-		close(fd);
-	waitpid(pid, &status, 0);
-	return status;
+}
+
+static bool wants(const struct image *m)
+{
+	return m->kept && !m->error && m->stats.events;
+}
+
+/* Largest first, so that the last ones to end are short. */
+static int by_size(const void *a, const void *b)
+{
+	const struct image *const *x = a, *const *y = b;
+	return ((*x)->bytes < (*y)->bytes) - ((*x)->bytes > (*y)->bytes);
+}
+
+static void work(struct control *c, const char *snap, struct image **todo, size_t n)
+{
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+	struct jobs j = {.max = processors < 1 ? 1 : (size_t)processors};
+	if (j.max > JOBS_MAX)
+		j.max = JOBS_MAX;
+	for (size_t i = 0; i < n && !c->skip_symbols; i++) {
+		wait_below(c, &j, j.max);
+		if (!c->skip_symbols)
+			start(c, &j, snap, todo[i]->file);
+	}
+	wait_below(c, &j, 1);
 }
 
 void control_symbols(struct control *c)
 {
-	if (c->opt->no_symbols || c->abandoned || !c->files.folder)
+	if (c->opt->no_symbols || c->abandoned || !c->files.folder || !c->images.n)
 		return;
 	char *snap = launch_beside("ms-snap");
 	c->no_snap = !snap;
-	for (size_t i = 0; snap && i < c->images.n && !c->skip_symbols; i++) {
-		struct image *m = &c->images.v[i];
-		if (!m->kept || m->error || !m->stats.events)
-			continue;
-		pid_t pid = fork();
-		if (pid == 0)
-			child(c, snap, m->file);
-		if (pid > 0 && wait_for(c, pid))
-			c->symbols_failed++;
+	struct image **todo = ms_xrealloc(NULL, c->images.n, sizeof(struct image *));
+	size_t n = 0;
+	for (size_t i = 0; snap && i < c->images.n; i++)
+		if (wants(&c->images.v[i]))
+			todo[n++] = &c->images.v[i];
+	qsort((void *)todo, n, sizeof(struct image *), by_size);
+	work(c, snap, todo, n);
+	for (size_t i = 0; i < n; i++) {
 		struct stat st;
-		if (!stat(m->file, &st))
-			m->bytes = (uint64_t)st.st_size;
+		if (!stat(todo[i]->file, &st))
+			todo[i]->bytes = (uint64_t)st.st_size;
 	}
+	free((void *)todo);
 	free(snap);
 }
