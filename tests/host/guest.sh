@@ -57,7 +57,7 @@ run verify=1 "$T/guest_seeded_epoch.so" -- "$A" dlclose
 is mismatched -gt 10
 is bad_backtrace -gt 10
 what='seeded: wrong sign of the CFA'
-run verify=1 "$T/guest_seeded_cfa_sign.so" -- "$A" alloca
+run verify=1 "$T/guest_seeded_cfa_sign.so" -- "$A" qsort
 is bad_backtrace -gt 100
 
 what='deep recursion, each stack verified'
