@@ -217,7 +217,6 @@ static struct item *add(struct session *s, struct reader *r, uint64_t stamp, boo
 		i--;
 	}
 	r->items[i] = (struct item){.key = key, .kind = kind};
-	r->last_stamp = stamp;
 	return &r->items[i];
 }
 

@@ -163,8 +163,9 @@ uint64_t ring_read_all(struct session *s, uint64_t now, uint64_t *limit)
 		if (full && r->first < r->count) {
 			/* Left for later: what it holds is not older than what was read of it. The
 			 * ring that the others wait for has no items, so it is always read. */
-			if (head != r->tail && r->last_stamp < least)
-				least = r->last_stamp;
+			uint64_t last = r->items[r->count - 1].key >> 1;
+			if (head != r->tail && last < least)
+				least = last + 1;
 			continue;
 		}
 		uint64_t n = drain(s, r, head);

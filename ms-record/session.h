@@ -60,7 +60,6 @@ struct reader {
 	uint32_t stalls;       /* as last seen */
 	uint64_t tail, offset; /* bytes read in all; place in the window */
 	uint64_t quiet_ns;     /* when it was last seen with data, or looked at */
-	uint64_t last_stamp;   /* of what was read last */
 
 	uint32_t thread; /* index; UINT32_MAX before the first MG_THREAD */
 	uint32_t epoch;

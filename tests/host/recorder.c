@@ -361,6 +361,35 @@ static void test_pending(void)
 	CHECK("violations", end_fields[MS_END_VIOLATIONS], 0);
 }
 
+static void test_sequence(void)
+{
+	start("stamps from a shared counter");
+	clock_start(&s->clock, &s->mem->sequence);
+	s->mem->clock = MG_CLOCK_SEQUENCE;
+	base = 1;
+	struct ring *a = take(0, (uint32_t)getpid()), *b = take(1, 1u << 30);
+	drain_add(&drain, s);
+	let_go(a);
+	let_go(b);
+	for (unsigned i = 0; i < 50; i++) {
+		uint64_t n = __atomic_add_fetch(&s->mem->sequence, 2, __ATOMIC_SEQ_CST) - 1 - base;
+		alloc(a, n, 0x5000, i);
+		release(b, n + 1, 0x5000);
+		usleep(2000);
+	}
+	usleep(30000);
+	CHECK("events merged", __atomic_load_n(&s->stats.events, __ATOMIC_RELAXED) >= 99, 1);
+	finish();
+	read_trace();
+	CHECK("events", event_count, 100);
+	for (unsigned i = 0; i < 50 && i * 2 < event_count; i++)
+		check_event(2 * i, MS_EV_ALLOC, 0, i, 0);
+	uint64_t ticks = events[99].time_ticks - events[0].time_ticks;
+	CHECK("about a tenth of a second", ticks > 700 && ticks < 5000, 1);
+	CHECK("unknown", end_fields[MS_END_UNKNOWN_FREES], 0);
+	CHECK("inferred", end_fields[MS_END_INFERRED_FREES], 0);
+}
+
 static void test_wrap(void)
 {
 	start("many laps");
@@ -633,9 +662,9 @@ static void test_counts(void)
 
 int main(void)
 {
-	static void (*const tests[])(void) = {test_kinds,   test_repair, test_pending,
-					      test_wrap,    test_depth,  test_epochs,
-					      test_hostile, test_copy,   test_counts};
+	static void (*const tests[])(void) = {test_kinds, test_repair, test_pending, test_sequence,
+					      test_wrap,  test_depth,  test_epochs,  test_hostile,
+					      test_copy,  test_counts};
 	if (!clock_tsc_usable()) {
 		puts("the processor's time stamps are not usable here");
 		return 77;
