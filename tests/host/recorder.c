@@ -397,7 +397,8 @@ static void test_wrap(void)
 	drain_add(&drain, s);
 	let_go(a);
 	for (unsigned i = 0; i < 100000; i++) {
-		while (a->r->head - __atomic_load_n(&a->r->tail, __ATOMIC_ACQUIRE) > 30000)
+		while (a->r->head - __atomic_load_n(&a->r->tail, __ATOMIC_ACQUIRE) > 30000 &&
+		       !s->damaged)
 			usleep(50);
 		uint64_t now = __rdtsc() - base;
 		alloc(a, now, 0x10000, i);
@@ -472,7 +473,7 @@ static void add_module(uint32_t i, uint64_t start_at, uint32_t epoch)
 static void test_epochs(void)
 {
 	start("a module at a reused address");
-	struct ring *a = take(0, (uint32_t)getpid());
+	struct ring *a = take(0, (uint32_t)getpid()), *b = take(1, (uint32_t)getpid());
 	add_module(0, 0x7000000, 0);
 	drain_add(&drain, s);
 	put(a, (uint64_t[]){word0(MG_ALLOC, MG_F_STACK, 1, 0), base + 1, 0x10, 1, 0x7000010}, 5);
@@ -484,7 +485,10 @@ static void test_epochs(void)
 	add_module(1, 0x7000000, 2);
 	put(a, (uint64_t[]){word0(MG_EPOCH, 0, 0, 0), base + 3, 2}, 3);
 	put(a, (uint64_t[]){word0(MG_ALLOC, MG_F_STACK, 1, 0), base + 4, 0x20, 1, 0x7000010}, 5);
+	usleep(30000); /* the other thread has not seen the new epoch yet */
+	put(b, (uint64_t[]){word0(MG_ALLOC, MG_F_STACK, 1, 0), base + 5, 0x30, 1, 0x7000020}, 5);
 	let_go(a);
+	let_go(b);
 	finish();
 	read_trace();
 	struct ms_frame f[2];
@@ -492,6 +496,8 @@ static void test_epochs(void)
 	CHECK("module before", f[0].module, 1);
 	CHECK("frames", stack_of(events[1].stack, f, 2), 1);
 	CHECK("module after", f[0].module, 2);
+	CHECK("frames", stack_of(events[2].stack, f, 2), 1);
+	CHECK("module of a thread that is behind", f[0].module, 1);
 }
 
 static uint64_t rng;
@@ -539,6 +545,34 @@ static void test_hostile(void)
 		if (seed % 5 == 0)
 			CHECK("noticed", damaged, 1);
 	}
+}
+
+static void test_live(void)
+{
+	enum { ADDRESSES = 3000 };
+	static uint64_t have[ADDRESSES]; /* number + 1 */
+	struct live l;
+	test_name = "the table of live blocks";
+	live_init(&l);
+	rng = 1;
+	for (uint64_t i = 0; i < 300000; i++) {
+		uint64_t k = next_random() % ADDRESSES, address = 0x100000 + k * 16;
+		struct live_block b = {0};
+		bool made;
+		if (next_random() % 2) {
+			struct live_block *p = live_make(&l, address, &made);
+			CHECK("made", made, !have[k]);
+			p->number = i;
+			have[k] = i + 1;
+		} else {
+			CHECK("taken", live_take(&l, address, &b), have[k] != 0);
+			CHECK("number", b.number + (have[k] != 0), have[k]);
+			have[k] = 0;
+		}
+		if (failures)
+			break;
+	}
+	live_free(&l);
 }
 
 /* ---- stacks sent as registers and a copy ---- */
@@ -662,9 +696,9 @@ static void test_counts(void)
 
 int main(void)
 {
-	static void (*const tests[])(void) = {test_kinds, test_repair, test_pending, test_sequence,
-					      test_wrap,  test_depth,  test_epochs,  test_hostile,
-					      test_copy,  test_counts};
+	static void (*const tests[])(void) = {
+		test_kinds,  test_repair, test_pending, test_sequence, test_wrap,  test_depth,
+		test_epochs, test_live,   test_hostile, test_copy,     test_counts};
 	if (!clock_tsc_usable()) {
 		puts("the processor's time stamps are not usable here");
 		return 77;
