@@ -116,6 +116,8 @@ struct mg_writer {
 	uint64_t lap, lap_before; /* values of head where this lap and the one before began */
 	uint64_t offset, mark;
 	uint64_t size;
+	uint64_t wrap_head, wrap_lap; /* head and lap before the wrap under way */
+	bool wrapping;
 	uint64_t stuck_tail; /* the tail at which waiting was given up, ~0 = none */
 
 	/* The previous stack, outermost first: see unwind.c. */
@@ -179,6 +181,7 @@ struct mg_core {
 	uint32_t ring_hint;
 	uint32_t closing; /* dlclose calls under way */
 	uint64_t main_tp, main_low, main_high, stack_bytes;
+	uint64_t main_entry; /* sp at the program's entry, or 0 */
 	struct mg_rule_table tables[MG_RULE_TABLES];
 	struct mg_rule_table *table;
 	uint64_t rule_overflow;
@@ -215,6 +218,9 @@ MG_INLINE void mg_leave(struct mg_writer *t)
 /* Takes the stack of the hook with this frame. Afterwards ip[0..frames) is the stack, of which the
  * first `keep` frames are those of the previous one. False = it has to be sent as a copy. */
 bool mg_unwind(struct mg_writer *t, const uint64_t *frame);
+/* Is the hook in which `t` is busy still on the stack below the one with this frame? In doubt, yes.
+ */
+bool mg_still_inside(struct mg_writer *t, const uint64_t *frame);
 /* Forgets the previous stack: the next one is sent whole. */
 MG_INLINE void mg_forget(struct mg_writer *t)
 {
@@ -227,6 +233,8 @@ MG_INLINE void mg_forget(struct mg_writer *t)
 uint64_t *mg_room_slow(struct mg_writer *t, uint32_t words);
 void mg_lost(struct mg_writer *t, uint64_t stamp);
 void mg_ring_attach(struct mg_writer *t);
+/* After a longjmp out of a hook: what was published stays, the rest is void. */
+void mg_ring_recover(struct mg_writer *t);
 
 MG_INLINE uint64_t *mg_room(struct mg_writer *t, uint32_t words)
 {

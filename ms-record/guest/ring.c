@@ -92,19 +92,43 @@ static bool wait_for_tail(struct mg_writer *t, uint64_t tail)
 	return moved;
 }
 
+#define BARRIER() __asm__ volatile("" ::: "memory")
+
 /* W1: ends this lap. */
 static void wrap(struct mg_writer *t)
 {
 	*(uint64_t *)(void *)(t->window + t->offset) = mg_word0(MG_WRAP, 0, 0, 0);
+	t->wrap_head = t->head;
+	t->wrap_lap = t->lap;
+	BARRIER();
+	t->wrapping = true;
+	BARRIER();
 	mg_publish(t, 1);
+	BARRIER();
 	t->lap_before = t->lap;
 	t->lap = t->head;
 	t->offset = 0;
 	t->mark = 0; /* it was for the lap that ended: when there is no room now, the next record
 			asks again */
+	BARRIER();
+	t->wrapping = false;
 	uint64_t allowed = __atomic_load_n(&t->ring->size_allowed, __ATOMIC_RELAXED);
 	uint64_t largest = mg.session->window_bytes - MG_SLACK;
 	t->size = allowed < largest ? allowed : largest;
+}
+
+/* W7 */
+void mg_ring_recover(struct mg_writer *t)
+{
+	t->head = __atomic_load_n(&t->ring->head, __ATOMIC_ACQUIRE);
+	if (t->wrapping && t->head == t->wrap_head + 8) {
+		t->lap_before = t->wrap_lap;
+		t->lap = t->head;
+	}
+	t->wrapping = false;
+	t->offset = t->head - t->lap;
+	t->mark = 0;
+	__atomic_store_n(&t->ring->waiting, 0, __ATOMIC_RELAXED);
 }
 
 /* W2: the offset that a record and its 8 bytes must not pass. */

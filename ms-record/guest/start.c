@@ -273,8 +273,8 @@ static void learn_stacks(void)
 	}
 	mg.stack_bytes = stack;
 	__asm__("mov %%fs:0, %0" : "=r"(mg.main_tp));
-	uint64_t top = &__libc_stack_end ? (uint64_t)__libc_stack_end
-					 : (uint64_t)__builtin_frame_address(0);
+	mg.main_entry = &__libc_stack_end ? (uint64_t)__libc_stack_end : 0;
+	uint64_t top = mg.main_entry ? mg.main_entry : (uint64_t)__builtin_frame_address(0);
 	mg.main_high = (top | 4095) + 1;
 	mg.main_low = mg.main_high > main_stack ? mg.main_high - main_stack : 0;
 }

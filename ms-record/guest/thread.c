@@ -179,48 +179,40 @@ static struct mg_writer *first_event(uintptr_t *self, uint64_t sp)
 	return t;
 }
 
-/* Was the hook at `busy` left for good, by a longjmp out of a signal handler? Its frame would be
- * inside this one, which has ended if this frame is further out on the same stack. */
-static bool abandoned(const struct mg_writer *t, uint64_t sp)
+/* The hook that `t` was in was left for good, by a longjmp out of a signal handler: what it had not
+ * published is void. */
+static void recover(struct mg_writer *t)
 {
-	uint64_t low = t->ring->stack_low, span = t->ring->stack_high - low;
-	return sp - low < span && t->busy - low < span && sp > t->busy;
+	__atomic_fetch_add(&mg.session->reentry_lost, 1, __ATOMIC_RELAXED);
+	mg_ring_recover(t);
+	mg_forget(t);
+	t->holding = false;
+	t->freeing = 0;
+	__atomic_store_n(&t->ring->pending, 0, __ATOMIC_RELEASE);
 }
 
 /* The thread's writer is inside a hook: a signal handler allocates, on a ring of its own. */
-static struct mg_writer *nested_writer(struct mg_writer *t, uint64_t sp)
+static struct mg_writer *nested_writer(struct mg_writer *t, const uint64_t *frame)
 {
 	for (int depth = 0; depth < 4; depth++) {
 		if (!t->nested) {
 			struct mg_writer *n = claim();
 			if (!n)
 				break;
-			begin(n, t->tid, MG_F_SIGNAL, sp);
+			begin(n, t->tid, MG_F_SIGNAL, (uint64_t)frame);
 			mg_leave(n);
 			t->nested = n;
 		}
 		t = t->nested;
 		if (!t->busy)
 			return t;
+		if (!mg_still_inside(t, frame)) {
+			recover(t);
+			return t;
+		}
 	}
 	__atomic_fetch_add(&mg.session->reentry_lost, 1, __ATOMIC_RELAXED);
 	return NULL;
-}
-
-/* A writer whose hook was left in the middle: what it was writing is not known, so it is never
- * written again. */
-static struct mg_writer *replace(struct mg_writer *t, uintptr_t *self, uint64_t sp)
-{
-	struct mg_writer *n = claim(), *nested = t->nested;
-	__atomic_store_n(&t->ring->pending, 0, __ATOMIC_RELEASE);
-	if (!n) {
-		*self = 1;
-		return NULL;
-	}
-	begin(n, t->tid, 0, sp);
-	n->nested = nested;
-	*self = (uintptr_t)n;
-	return n;
 }
 
 /* The thread has not yet seen this epoch, or a module is being closed: it forgets its previous
@@ -263,10 +255,10 @@ struct mg_writer *mg_enter_slow(struct mg_writer *t, const uint64_t *frame)
 	if (!t || (uintptr_t)t & 1) {
 		t = first_event(self, sp);
 	} else if (t->busy) {
-		if (abandoned(t, sp))
-			t = replace(t, self, sp);
+		if (mg_still_inside(t, frame))
+			t = nested_writer(t, frame);
 		else
-			t = nested_writer(t, sp);
+			recover(t);
 	}
 	if (!t)
 		return NULL;

@@ -150,7 +150,9 @@ static bool step_rare(struct walk *w, uint64_t rule, uint64_t *cfa)
 	case MG_RULE_END:
 		return false;
 	case MG_RULE_NONE:
-		w->flags |= MG_F_TRUNCATED;
+		/* The dynamic linker's entry, which has no CFI, is the root of what it calls. */
+		if (w->sp - (mg.main_entry - 64) >= 128)
+			w->flags |= MG_F_TRUNCATED;
 		return false;
 	}
 	w->copy = true;
@@ -346,4 +348,26 @@ bool mg_unwind(struct mg_writer *t, const uint64_t *frame)
 	if (MG_UNLIKELY(mg.session->verify))
 		verify(t, frame, w.deep);
 	return true;
+}
+
+/* A live hook's return address is read by a walk that comes past it, through the signal handler's
+ * frame; two live hooks have not one frame. */
+bool mg_still_inside(struct mg_writer *t, const uint64_t *frame)
+{
+	struct walk w = {.ip = frame[1], .sp = (uint64_t)(frame + 2), .bp = frame[0]};
+	uint64_t slot = t->busy + 8;
+	if (!own_stack(t, &w))
+		return true; /* a signal stack */
+	if (t->busy - w.low >= w.high - w.low)
+		return false; /* was on another stack, and this is not one that a signal interrupts
+				 it with */
+	w.low = w.sp;
+	uint32_t epoch = __atomic_load_n(&mg.session->epoch, __ATOMIC_ACQUIRE);
+	for (uint32_t n = 0; w.sp - 8 <= slot; n++) {
+		if (w.sp - 8 == slot)
+			return n > 0;
+		if (n == MG_FRAMES_MAX || !step(&w, rule_of(w.ip, epoch)))
+			return true;
+	}
+	return false;
 }

@@ -3,7 +3,7 @@
 GUEST_T := $(B)/tests/host
 GUEST_SEEDED := stale_slot cfa_sign epoch
 TEST_PROGRAMS += $(GUEST_T)/guest_recorder $(GUEST_T)/guest_adversary $(GUEST_T)/guest_plug_a.so $(GUEST_T)/guest_plug_b.so \
-	$(GUEST_T)/guest_new $(GUEST_T)/guest_new_shell $(GUEST_T)/guest_judged.so $(GUEST_SEEDED:%=$(GUEST_T)/guest_seeded_%.so)
+	$(GUEST_T)/guest_new $(GUEST_T)/guest_new_shell $(GUEST_T)/guest_storm $(GUEST_T)/guest_judged.so $(GUEST_SEEDED:%=$(GUEST_T)/guest_seeded_%.so)
 
 $(GUEST_T)/guest_recorder: $(GUEST_T)/guest_recorder.o
 	$(CC) $(ALL_LDFLAGS) -o $@ $<
@@ -22,6 +22,11 @@ $(GUEST_T)/guest_new_shell: tests/host/guest_new.cc tests/host/guest_shell.cc
 	@mkdir -p $(@D)
 	g++ -g -O1 -shared -fPIC -o $(@D)/libguest_shell.so tests/host/guest_shell.cc
 	g++ -g -O1 -Wall -Wextra -o $@ $< -L$(@D) -Wl,-rpath,'$$ORIGIN',--no-as-needed -lguest_shell
+
+$(GUEST_T)/guest_storm: tests/host/guest_storm.c tests/host/guest_bump.c
+	@mkdir -p $(@D)
+	$(CC) -g -O1 -fno-builtin -shared -fPIC -o $(@D)/libguest_bump.so tests/host/guest_bump.c
+	$(CC) -g -O1 -Wall -Wextra -fno-builtin -o $@ $< -L$(@D) -Wl,-rpath,'$$ORIGIN',--no-as-needed -lguest_bump
 
 GUEST_T_BUILD = $(CC) $(filter-out -mgeneral-regs-only,$(GUEST_CFLAGS)) $(GUEST_DRESS_CFLAGS) -fno-tree-loop-distribute-patterns -I. -shared -Wl,-z,initfirst \
 	-Wl,--version-script=$(GUEST_DIR)/exports.map

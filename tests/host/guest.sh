@@ -112,6 +112,22 @@ for p in guest_new guest_new_shell; do
 	is double -eq 0
 done
 
+# Signal handlers that allocate, many of them inside a hook: each event is there, the interrupted ones too.
+what='a storm of signals'
+run verify=1 "$L" -- "$T/guest_storm" count
+is alloc -eq "$(awk '$1 == "mallocs" { print $2 }' out)"
+is free -eq "$(awk '$1 == "frees" { print $2 }' out)"
+is realloc -eq "$(awk '$1 == "reallocs" { print $2 }' out)"
+is mismatched -eq 0
+is reentry_lost -eq 0
+what='handlers that leave a hook by longjmp'
+run verify=1 "$L" -- "$T/guest_storm" jump
+is mismatched -eq 0
+is double -eq 0
+is no_ring_lost -eq 0
+is rings_used -le 4
+[ $(($(get alloc) + $(get reentry_lost))) -ge "$(awk '$1 == "mallocs" { print $2 }' out)" ] || fail "$what: allocations are missing"
+
 what='no recorder'
 for v in '' no-such-socket; do
 	MEMSCOPE_SOCKET=$v LD_PRELOAD=$L "$A" stale exceptions threads >out 2>err || fail "$what: status $?"
