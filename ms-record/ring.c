@@ -138,13 +138,14 @@ static uint64_t drain(struct session *s, struct reader *r, uint64_t head)
 }
 
 /* A pending stamp holds up the merge, unless its thread died inside the hook. */
-static bool pending_counts(struct session *s, struct reader *r, uint64_t pending, uint64_t now_ns)
+static bool pending_counts(struct session *s, const struct reader *r, uint64_t pending,
+			   uint64_t now_ns)
 {
 	if (__atomic_load_n(&s->ending, __ATOMIC_ACQUIRE))
 		return false;
 	if (clock_ns(&s->clock, pending) + QUIET_NS > now_ns || r->thread == UINT32_MAX)
 		return true;
-	return session_thread_alive(s, s->threads.v[r->thread].tid);
+	return session_thread_alive(s, r->thread);
 }
 
 uint64_t ring_read_all(struct session *s, uint64_t now, uint64_t *limit)
@@ -281,7 +282,7 @@ void ring_return(struct session *s, bool hurry)
 			continue;
 		if (!hurry)
 			r->quiet_ns = now;
-		if (session_thread_alive(s, s->threads.v[r->thread].tid))
+		if (session_thread_alive(s, r->thread))
 			continue;
 		/* It may have written its last between the two looks. */
 		if (__atomic_load_n(&r->ring->head, __ATOMIC_ACQUIRE) == r->tail)

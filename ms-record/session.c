@@ -3,6 +3,7 @@
  */
 #include "session.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -22,6 +23,8 @@
 #include "remote.h"
 #include "ring.h"
 #include "samples.h"
+
+#define TIDS_AGAIN_NS UINT64_C(10000000)
 
 static uint64_t page_up(uint64_t n)
 {
@@ -142,6 +145,7 @@ void session_free(struct session *s)
 	batch_free(s->batch);
 	samples_free(s->sampler);
 	free(s->threads.v);
+	free(s->tids.v);
 	free(s->samples.data);
 	free(s->points.v);
 	if (s->memory)
@@ -252,11 +256,71 @@ uint64_t session_now(const struct session *s)
 	return clock_now(&s->clock);
 }
 
-bool session_thread_alive(const struct session *s, uint32_t tid)
+/* The last number of "NSpid:" in the status of a thread. 0 = it is gone. */
+static uint32_t inner_tid(const struct session *s, const char *outer)
+{
+	char path[300], text[4096];
+	snprintf(path, sizeof path, "task/%s/status", outer);
+	int fd = openat(s->proc, path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+	if (fd >= 0)
+		close(fd);
+	if (n <= 0)
+		return 0;
+	text[n] = '\0';
+	char *at = strstr(text, "\nNSpid:");
+	if (!at)
+		return 0;
+	at[1 + strcspn(at + 1, "\n")] = '\0';
+	return (uint32_t)strtoul(strrchr(at, '\t') + 1, NULL, 10);
+}
+
+static void read_tids(struct session *s)
+{
+	int fd = openat(s->proc, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	s->tids.n = 0;
+	s->tids_ns = session_now(s);
+	if (!d) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	for (struct dirent *e; (e = readdir(d));) {
+		uint32_t inner = e->d_name[0] == '.' ? 0 : inner_tid(s, e->d_name);
+		if (inner)
+			*MS_PUSH(&s->tids) =
+				(struct tid_pair){inner, (uint32_t)strtoul(e->d_name, NULL, 10)};
+	}
+	closedir(d);
+}
+
+uint32_t session_outer_tid(struct session *s, uint32_t tid)
+{
+	if (s->same_pidns)
+		return tid;
+	if (!s->tids_ns || session_now(s) > s->tids_ns + TIDS_AGAIN_NS)
+		read_tids(s);
+	for (size_t i = 0; i < s->tids.n; i++)
+		if (s->tids.v[i].inner == tid)
+			return s->tids.v[i].outer;
+	return 0;
+}
+
+bool session_thread_alive(struct session *s, uint32_t index)
 {
 	char name[32];
-	if (!s->same_pidns)
-		return true;
-	snprintf(name, sizeof name, "task/%u", tid);
+	struct thread *t = &s->threads.v[index];
+	if (!t->outer) {
+		/* It can be younger than the list, and a list that is read while threads end can be
+		 * short. */
+		t->outer = session_outer_tid(s, t->tid);
+		if (t->missed_ns != s->tids_ns && !t->outer) {
+			t->missed_ns = s->tids_ns;
+			t->missed++;
+		}
+		return t->outer || t->missed < 3;
+	}
+	snprintf(name, sizeof name, "task/%u", t->outer);
 	return faccessat(s->proc, name, F_OK, 0) == 0;
 }

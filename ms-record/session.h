@@ -126,7 +126,9 @@ struct modules {
 };
 
 struct thread {
-	uint32_t tid;
+	uint32_t tid, outer; /* in its own pid namespace, and in ours (0 = not found yet) */
+	uint32_t missed;     /* lists of threads in which it was not found, */
+	uint64_t missed_ns;  /* and the last of them */
 	char name[16];
 	uint64_t start_ns, end_ns;
 	uint64_t last_number; /* of its last allocation; UINT64_MAX = none */
@@ -196,6 +198,14 @@ struct session {
 	} threads;
 	struct stacks stacks;
 	struct live live;
+	/* Threads of a process in another pid namespace: their numbers there and here. */
+	struct {
+		struct tid_pair {
+			uint32_t inner, outer;
+		} * v;
+		size_t n, cap;
+	} tids;
+	uint64_t tids_ns; /* when they were read */
 	struct remote *remote;
 	struct batch *batch;
 	uint32_t frames_sent, nodes_sent;
@@ -250,7 +260,10 @@ void session_flush(struct session *s);
 int session_damaged(struct session *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* ns since the start of the session's recording. */
 uint64_t session_now(const struct session *s);
-/* Does the thread exist (as far as can be told)? */
-bool session_thread_alive(const struct session *s, uint32_t tid);
+/* Does the thread of that index exist? */
+bool session_thread_alive(struct session *s, uint32_t index);
+/* The number here of a thread that has the number `tid` in its own namespace; 0 = not found (yet,
+ * or any more). */
+uint32_t session_outer_tid(struct session *s, uint32_t tid);
 
 #endif

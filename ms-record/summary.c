@@ -72,6 +72,24 @@ static void print_quality(const struct control *c, const struct image *m)
 	fputc('\n', stderr);
 }
 
+/* What befell the programs that the figures do not speak of. */
+static void print_other_trouble(const struct control *c, const struct image *said)
+{
+	uint64_t lost = 0, programs = 0;
+	char n[MS_UNIT_BUF];
+	for (size_t i = 0; i < c->images.n; i++) {
+		const struct image *m = &c->images.v[i];
+		if (m == said || !(m->stats.lost || m->damage[0] || m->disabled[0] || m->error))
+			continue;
+		lost += m->stats.lost;
+		programs++;
+	}
+	if (programs)
+		line("trouble", "%" PRIu64 " further %s recorded in part, %s events lost there",
+		     programs, programs == 1 ? "program was" : "programs were",
+		     ms_format_count(n, lost));
+}
+
 static void print_trouble(const struct image *m)
 {
 	if (m->error)
@@ -225,6 +243,7 @@ void summary_print(const struct control *c)
 		ended(c->status, room), ms_format_duration(a, c->end_ns - c->start_ns));
 	print_quality(c, m);
 	print_trouble(m);
+	print_other_trouble(c, m);
 	if (c->refused.text[0])
 		line("trouble", "not every program was recorded: %s", c->refused.text);
 	if (m->stats.allocations)

@@ -19,9 +19,7 @@
 static void read_name(struct session *s, struct thread *t)
 {
 	char path[40], name[32];
-	if (!s->same_pidns)
-		return;
-	snprintf(path, sizeof path, "task/%u/comm", t->tid);
+	snprintf(path, sizeof path, "task/%u/comm", t->outer);
 	int fd = openat(s->proc, path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return;
@@ -50,6 +48,7 @@ uint32_t threads_add(struct session *s, uint32_t tid, uint64_t stamp)
 	struct thread *t = MS_PUSH(&s->threads);
 	uint64_t now = session_now(s);
 	*t = (struct thread){.tid = tid,
+			     .outer = session_outer_tid(s, tid),
 			     .start_ns = clock_ns(&s->clock, stamp),
 			     .last_number = UINT64_MAX,
 			     .look_after = FIRST_LOOK_NS,
