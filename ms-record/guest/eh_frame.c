@@ -327,6 +327,11 @@ static bool run(struct cursor c, uint64_t pc, const struct fde *f, struct state 
 
 /* ---- finding the FDE ------------------------------------------------------------------------- */
 
+/* An entry of the sorted table, both relative to the header. */
+struct fde_entry {
+	int32_t start, fde;
+} __attribute__((packed));
+
 /* The FDE whose start is the last one at or below `pc`, by the sorted table; 0 = none. Sets c->bad
  * when there is no such table. */
 static uint64_t find_fde(struct cursor *c, uint64_t hdr, uint64_t pc)
@@ -340,19 +345,19 @@ static uint64_t find_fde(struct cursor *c, uint64_t hdr, uint64_t pc)
 		c->bad = true;
 		return 0;
 	}
-	const int32_t(*table)[2] = (const void *)c->at;
+	const struct fde_entry *table = (const void *)c->at;
 	int64_t rel = (int64_t)(pc - hdr);
-	if (count == 0 || rel < table[0][0])
+	if (count == 0 || rel < table[0].start)
 		return 0;
 	uint64_t low = 0, high = count;
 	while (high - low > 1) {
 		uint64_t mid = low + (high - low) / 2;
-		if (table[mid][0] <= rel)
+		if (table[mid].start <= rel)
 			low = mid;
 		else
 			high = mid;
 	}
-	return hdr + (uint64_t)(int64_t)table[low][1];
+	return hdr + (uint64_t)(int64_t)table[low].fde;
 }
 
 /* A length-prefixed entry at `at`: a cursor over what follows the length. */
