@@ -123,6 +123,7 @@ struct mg_writer {
 	/* The previous stack, outermost first: see unwind.c. */
 	uint32_t frames, keep;
 	uint32_t epoch, epoch_sent;
+	uint32_t epoch_seen; /* when it is not the session's, the next hook takes the slow way in */
 	uint32_t capacity, limit;
 	uint32_t tries;      /* events since the limit was cut */
 	uint32_t root_flags; /* MG_F_TRUNCATED or 0 */

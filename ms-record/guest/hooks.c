@@ -179,7 +179,7 @@ MG_INLINE struct mg_writer *enter(const uint64_t *frame)
 		return NULL;
 	struct mg_writer *t = (struct mg_writer *)*MG_SELF;
 	if (MG_UNLIKELY(!t || (uintptr_t)t & 1 || t->busy ||
-			t->epoch != __atomic_load_n(&s->epoch, __ATOMIC_ACQUIRE)))
+			t->epoch_seen != __atomic_load_n(&s->epoch, __ATOMIC_ACQUIRE)))
 		return mg_enter_slow(t, frame);
 	__atomic_store_n(&t->busy, (uint64_t)frame, __ATOMIC_RELAXED);
 	__asm__ volatile("" ::: "memory");

@@ -115,7 +115,7 @@ static void begin(struct mg_writer *t, uint32_t tid, uint32_t flags, uint64_t sp
 	t->busy = sp;
 	t->tid = tid;
 	t->flags = flags;
-	t->epoch = ~0u;
+	t->epoch = t->epoch_seen = ~0u;
 	t->epoch_sent = __atomic_load_n(&mg.session->epoch, __ATOMIC_ACQUIRE);
 	mg_ring_attach(t);
 	stack_bounds(t);
@@ -219,17 +219,21 @@ static struct mg_writer *nested_writer(struct mg_writer *t, const uint64_t *fram
  * stack. */
 static void new_epoch(struct mg_writer *t)
 {
+	/* In this order: who sees dlclose's first new epoch sees that it is under way, or is soon
+	 * shown another epoch. */
+	uint32_t epoch = __atomic_load_n(&mg.session->epoch, __ATOMIC_SEQ_CST);
 	uint32_t closing = __atomic_load_n(&mg.closing, __ATOMIC_SEQ_CST);
-	uint32_t epoch = __atomic_load_n(&mg.session->epoch, __ATOMIC_ACQUIRE);
 	mg_forget(t);
 	t->epoch = epoch;
 	t->keepable = !closing;
+	t->epoch_seen = closing ? epoch - 1 : epoch; /* nothing is kept until it is closed */
 	if (t->epoch_sent == epoch)
 		return;
 	uint64_t *w = mg_room(t, 3);
-	if (!w)
-		return; /* tried again at the next event that sees another epoch; frames carry their
-			   own times */
+	if (!w) {
+		t->epoch_seen = epoch - 1; /* the next event tries again */
+		return;
+	}
 	mg_stamping(t);
 	w[0] = mg_word0(MG_EPOCH, 0, 0, 0);
 	w[1] = mg_stamp(t);
@@ -265,8 +269,7 @@ struct mg_writer *mg_enter_slow(struct mg_writer *t, const uint64_t *frame)
 	__atomic_store_n(&t->busy, sp, __ATOMIC_RELAXED);
 	__asm__ volatile("" ::: "memory");
 	t->keepable = true;
-	if (t->epoch != __atomic_load_n(&mg.session->epoch, __ATOMIC_ACQUIRE) ||
-	    __atomic_load_n(&mg.closing, __ATOMIC_RELAXED))
+	if (t->epoch_seen != __atomic_load_n(&mg.session->epoch, __ATOMIC_ACQUIRE))
 		new_epoch(t);
 	return t;
 }
