@@ -58,10 +58,11 @@ struct mg_image {
 	uint64_t low,
 		high; /* the mapped segment that holds .eh_frame_hdr; [low, high) is readable */
 	uint64_t hdr; /* 0 = none */
+	uint64_t code_low, code_high; /* a segment of code that may be read too; 0, 0 = none */
 };
 
 /* The rule for `ip` (MG_EXACT_IP set: an interrupted instruction) of a module, by its .eh_frame.
- * Every read lies in [low, high). */
+ * Every read lies in [low, high) or [code_low, code_high). */
 uint64_t mg_eh_frame_rule(const struct mg_image *image, uint64_t ip);
 
 struct mg_rule_slot {

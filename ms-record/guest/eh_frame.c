@@ -189,6 +189,12 @@ static void cfa_register(struct state *s, uint64_t reg)
 	s->cfa_expr = 0;
 }
 
+/* A factored offset; what overflows is nonsense anyway, and wraps. */
+static int64_t scaled(uint64_t n, int64_t align)
+{
+	return (int64_t)(n * (uint64_t)align);
+}
+
 /* The instructions that touch a register's column or the CFA; false = not one of these. */
 static bool column_instruction(struct state *s, unsigned op, struct cursor *c,
 			       const struct state *initial, int64_t data_align)
@@ -196,7 +202,7 @@ static bool column_instruction(struct state *s, unsigned op, struct cursor *c,
 	uint64_t reg = op == 0x0e || op == 0x13 || op == 0x0f ? 0 : uleb(c);
 	switch (op) {
 	case 0x05: /* offset_extended */
-		set_column(s, reg, AT_CFA, (int64_t)uleb(c) * data_align);
+		set_column(s, reg, AT_CFA, scaled(uleb(c), data_align));
 		return true;
 	case 0x06: /* restore_extended */
 		restore_column(s, reg, initial);
@@ -232,14 +238,14 @@ static bool column_instruction(struct state *s, unsigned op, struct cursor *c,
 		expression_column(s, reg, c, false);
 		return true;
 	case 0x11: /* offset_extended_sf */
-		set_column(s, reg, AT_CFA, sleb(c) * data_align);
+		set_column(s, reg, AT_CFA, scaled((uint64_t)sleb(c), data_align));
 		return true;
 	case 0x12: /* def_cfa_sf */
 		cfa_register(s, reg);
-		s->cfa_offset = sleb(c) * data_align;
+		s->cfa_offset = scaled((uint64_t)sleb(c), data_align);
 		return true;
 	case 0x13: /* def_cfa_offset_sf */
-		s->cfa_offset = sleb(c) * data_align;
+		s->cfa_offset = scaled((uint64_t)sleb(c), data_align);
 		return true;
 	case 0x14: /* val_offset */
 		uleb(c);
@@ -253,7 +259,7 @@ static bool column_instruction(struct state *s, unsigned op, struct cursor *c,
 		expression_column(s, reg, c, true);
 		return true;
 	case 0x2f: /* GNU_negative_offset_extended */
-		set_column(s, reg, AT_CFA, -(int64_t)uleb(c) * data_align);
+		set_column(s, reg, AT_CFA, scaled(-uleb(c), data_align));
 		return true;
 	}
 	return false;
@@ -293,7 +299,7 @@ static bool run(struct cursor c, uint64_t pc, const struct fde *f, struct state 
 			loc += low * f->code_align;
 			break;
 		case 2:
-			set_column(s, low, AT_CFA, (int64_t)uleb(&c) * f->data_align);
+			set_column(s, low, AT_CFA, scaled(uleb(&c), f->data_align));
 			continue;
 		case 3:
 			restore_column(s, low, initial);
@@ -483,11 +489,12 @@ static uint64_t pack(const struct cursor *segment, const struct state *s)
 	return type | mode << 4 | need << 6 | (uint64_t)(uint16_t)bp << 8 | (uint64_t)cfa << 32;
 }
 
-/* `mov $15, %rax; syscall`: the return from a signal handler of a libc without CFI for it. */
+/* `mov $15, %rax; syscall`: the return from a signal handler of a libc without CFI for it. A module
+ * has holes between its segments, and `ip` may be any word of a stack. */
 static bool is_sigreturn(const struct mg_image *image, uint64_t ip)
 {
 	static const uint8_t code[9] = {0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05};
-	if ((ip & 4095) > 4096 - sizeof(code) || ip < image->start || ip >= image->end)
+	if (ip < image->code_low || ip > image->code_high || image->code_high - ip < sizeof(code))
 		return false;
 	for (unsigned i = 0; i < sizeof(code); i++)
 		if (((const uint8_t *)ip)[i] != code[i])

@@ -18,7 +18,8 @@
 /* What only this process needs to know of a module, same index. */
 struct image {
 	uint64_t low, high;
-	uint32_t seen; /* the last scan that met it */
+	uint64_t code_low, code_high; /* the largest segment of code that can be read */
+	uint32_t seen;                /* the last scan that met it */
 };
 static struct image *images;
 static uint32_t lock, scan_number;
@@ -92,6 +93,11 @@ static bool describe(struct mg_module *m, struct image *im, uint64_t bias, const
 		    ph[i].p_flags & PF_R) {
 			im->low = low;
 			im->high = low + ph[i].p_filesz;
+		}
+		if (ph[i].p_type == PT_LOAD && (ph[i].p_flags & (PF_R | PF_X)) == (PF_R | PF_X) &&
+		    ph[i].p_filesz > im->code_high - im->code_low) {
+			im->code_low = low;
+			im->code_high = low + ph[i].p_filesz;
 		}
 	}
 	if (!im->low)
@@ -251,8 +257,9 @@ bool mg_find_image_of(uint64_t ip, struct mg_image *image)
 	if (i < 0)
 		return false;
 	const struct mg_module *m = &mg.modules[i];
-	*image =
-		(struct mg_image){m->start, m->end, images[i].low, images[i].high, m->eh_frame_hdr};
+	const struct image *im = &images[i];
+	*image = (struct mg_image){m->start,        m->end,       im->low,      im->high,
+				   m->eh_frame_hdr, im->code_low, im->code_high};
 	return true;
 }
 
