@@ -344,7 +344,8 @@ static int copy_part(struct session *s, struct reader *r, const struct record *c
 		r->copy_room = (r->copy_bytes + n) * 2;
 		r->copy = ms_xrealloc(r->copy, r->copy_room, 1);
 	}
-	memcpy(r->copy + r->copy_bytes, c->w + 4 + regs, n);
+	if (n)
+		memcpy(r->copy + r->copy_bytes, c->w + 4 + regs, n);
 	r->copy_bytes += n;
 	s->stats.copies++;
 	return 0;

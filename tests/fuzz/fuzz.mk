@@ -5,17 +5,27 @@ FUZZ_NAMES := $(patsubst tests/fuzz/fuzz_%.c,%,$(sort $(wildcard tests/fuzz/fuzz
 FUZZ_REPLAY := $(FUZZ_NAMES:%=$(B)/tests/fuzz/fuzz_%)
 TEST_PROGRAMS += $(FUZZ_REPLAY)
 
-$(FUZZ_REPLAY): $(B)/tests/fuzz/fuzz_%: $(B)/tests/fuzz/fuzz_%.o $(B)/tests/fuzz/replay.o $(COMMON_LIB) $(FORMAT_LIB)
-	$(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(COMMON_LIB) $(FORMAT_LIB) $(LIBS_common)
+# ms-record as a library: a target gets the files that it needs, and may include one itself to reach what is static there.
+RECORD_SRC := $(filter-out ms-record/main.c,$(sort $(wildcard ms-record/*.c)))
+RECORD_LIB := $(B)/tests/fuzz/librecord.a
+$(RECORD_LIB): $(RECORD_SRC:%.c=$(B)/%.o)
+	@mkdir -p $(@D); rm -f $@; ar crs $@ $^
+FUZZ_LIBS := $(sort $(LIBS_common) $(LIBS_ms-record))
+
+$(FUZZ_REPLAY): $(B)/tests/fuzz/fuzz_%: $(B)/tests/fuzz/fuzz_%.o $(B)/tests/fuzz/replay.o $(RECORD_LIB) $(COMMON_LIB) $(FORMAT_LIB)
+	$(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(RECORD_LIB) $(COMMON_LIB) $(FORMAT_LIB) $(FUZZ_LIBS)
 
 F := build/fuzz
 FUZZ_FLAGS := $(BASE) -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined
-FUZZ_LIB := $(FORMAT_SRC:%.c=$(F)/%.o) $(COMMON_SRC:%.c=$(F)/%.o)
-$(FUZZ_LIB) $(FUZZ_NAMES:%=$(F)/tests/fuzz/fuzz_%.o): $(F)/%.o: %.c $(B)/gen/schema_sql.h
+FUZZ_OBJ := $(RECORD_SRC:%.c=$(F)/%.o) $(FORMAT_SRC:%.c=$(F)/%.o) $(COMMON_SRC:%.c=$(F)/%.o)
+FUZZ_LIB := $(F)/libfuzz.a
+$(FUZZ_LIB): $(FUZZ_OBJ)
+	@rm -f $@; ar crs $@ $^
+$(FUZZ_OBJ) $(FUZZ_NAMES:%=$(F)/tests/fuzz/fuzz_%.o): $(F)/%.o: %.c $(B)/gen/schema_sql.h
 	@mkdir -p $(@D)
 	clang $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -I. -I$(B)/gen -MMD -MP -c -o $@ $<
 $(FUZZ_NAMES:%=$(F)/fuzz_%): $(F)/fuzz_%: $(F)/tests/fuzz/fuzz_%.o $(FUZZ_LIB)
-	clang $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ $(LIBS_common)
+	clang $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ $(FUZZ_LIBS)
 
 fuzz: $(FUZZ_NAMES:%=$(F)/fuzz_%)
 	@for n in $(FUZZ_NAMES); do \

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT
+ * Fuzzes what ms-record reads of a process: stat, statm, smaps_rollup, maps and the names of its
+ * threads. The process chooses its name and those of its files.
+ *
+ * Input: the five texts, each ended by a NUL.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "folder.h"
+#include "fuzz.h"
+#include "libcommon/arena.h"
+#include "ms-record/modules.h"
+#include "ms-record/options.h"
+#include "ms-record/samples.h"
+#include "ms-record/session.h"
+#include "ms-record/threads.h"
+
+static const char *const files[] = {"stat", "statm", "smaps_rollup", "maps", "task/7/comm"};
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+	static struct options opt;
+	static struct writer writer;
+	static struct mg_session shared;
+	static uint64_t used;
+	int folder = fuzz_folder();
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+		const uint8_t *end = n ? memchr(data, 0, n) : NULL;
+		size_t size = end ? (size_t)(end - data) : n;
+		fuzz_file(folder, files[i], data, size);
+		data += size + (end != NULL);
+		n -= size + (end != NULL);
+	}
+	struct session *s = ms_xrealloc(NULL, 1, sizeof *s);
+	memset(s, 0, sizeof *s);
+	*s = (struct session){.opt = &opt,
+			      .writer = &writer,
+			      .memfd = -1,
+			      .pidfd = -1,
+			      .proc = dup(folder),
+			      .same_pidns = true,
+			      .mem = &shared,
+			      .buffer_used = &used};
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_mutex_init(&writer.lock, NULL);
+	clock_start(&s->clock, NULL);
+	session_signature(s->proc);
+	samples_take(s, false);
+	modules_read_maps(s);
+	for (size_t i = 0; i < s->modules.maps.n; i++)
+		modules_find(s, s->modules.maps.v[i].start, 0);
+	threads_add(s, 7, 1);
+	threads_look(s, true);
+	samples_take(s, true);
+	samples_rss_at(s, 1);
+	session_free(s);
+	return 0;
+}
