@@ -180,7 +180,7 @@ struct mg_core {
 	size_t deep_each;
 	uint32_t deep_frames, deep_count;
 	uint32_t deep_taken[MG_DEEP_MAX];
-	uint32_t ring_hint;
+	uint32_t ring_hint, claims;
 	uint32_t closing; /* dlclose calls under way */
 	uint64_t main_tp, main_low, main_high, stack_bytes;
 	uint64_t main_entry; /* sp at the program's entry, or 0 */

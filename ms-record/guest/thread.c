@@ -84,10 +84,15 @@ static void stack_bounds(struct mg_writer *t)
 	__atomic_store_n(&t->ring->stack_high, high, __ATOMIC_RELEASE);
 }
 
-/* Takes a free ring; NULL = there is none. */
+#define CLAIMS_FROM_HINT 64u
+
+/* Takes a free ring; NULL = there is none. Looks behind the one taken last, but from the first
+ * again every so often: rings that came back are used before new ones, so that a program with
+ * short-lived threads keeps few in memory, which each fork would have to copy. */
 static struct mg_writer *claim(void)
 {
-	uint32_t first = __atomic_fetch_add(&mg.ring_hint, 1, __ATOMIC_RELAXED);
+	bool again = __atomic_fetch_add(&mg.claims, 1, __ATOMIC_RELAXED) % CLAIMS_FROM_HINT == 0;
+	uint32_t first = again ? 0 : __atomic_load_n(&mg.ring_hint, __ATOMIC_RELAXED);
 	for (uint32_t n = 0; n < mg.writer_count; n++) {
 		uint32_t i = (first + n) % mg.writer_count, free = MG_RING_FREE;
 		struct mg_ring *r = &mg.rings[i];
