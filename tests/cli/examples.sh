@@ -1,12 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Every example of every manual page runs as it stands, in a folder with a program `app`, its trace and its snapshot.
+# Every example of every manual page runs as it stands, in a folder with a program `app`, its traces and its snapshot. One in C
+# is compiled and recorded.
 set -u
 cat >app.c <<'END'
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <memscope.h>
 
 static char *kept[100];
 
@@ -23,11 +26,14 @@ static char *load_table(size_t n)
 	return table ? memset(table, 1, n) : NULL;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	pthread_t thread;
+	if (argc == 1 && system("./app child >/dev/null") != 0)
+		return 1;
 	pthread_create(&thread, NULL, parse_words, "some words");
 	pthread_join(thread, NULL);
+	ms_mark("warm");
 	char *table = load_table(1 << 20);
 	for (int i = 0; i < 1000; i++)
 		free(malloc(64));
@@ -36,7 +42,7 @@ int main(void)
 	return 0;
 }
 END
-gcc -g -pthread -o app app.c || exit 1
+gcc -g -pthread -I"$SRC/include" -o app app.c || exit 1
 "$BIN/ms-record" -q -o run.trace ./app >/dev/null || { echo 'cannot record ./app' && exit 1; }
 "$BIN/ms-snap" -o run.db run.trace || { echo 'cannot make run.db' && exit 1; }
 
@@ -60,11 +66,15 @@ for page in "$SRC"/man/*.[1-9]; do
 	name=${page##*/}
 	[ "${name%.1}" = "$name" ] || grep -q '^\.Sh EXAMPLES' "$page" || { echo "$name has no EXAMPLES" && failed=1; }
 	mkdir -p "blocks/$name" "work/$name"
-	cp app run.trace run.db "work/$name"
+	cp -r app run.trace run.trace.d run.db "work/$name"
 	blocks "$page" "blocks/$name"
 	for b in "blocks/$name"/*; do
 		[ -f "$b" ] || continue
 		block=$PWD/$b
+		if grep -q '^#include' "$b"; then
+			cp "$b" "work/$name/example.c"
+			printf 'gcc -I"%s/include" -o example example.c && ms-record -q -o example.trace ./example\n' "$SRC" >"$b"
+		fi
 		(cd "work/$name" && timeout 60 bash -e -o pipefail "$block") >out 2>&1 </dev/null && ran=$((ran + 1)) && continue
 		echo "$b: status $?"
 		sed 's/^/    $ /' "$b"
