@@ -185,9 +185,12 @@ static struct mg_writer *first_event(uintptr_t *self, uint64_t sp)
 }
 
 /* The hook that `t` was in was left for good, by a longjmp out of a signal handler: what it had not
- * published is void. */
-static void recover(struct mg_writer *t)
+ * published is void. It is this frame's from now on, so that a handler that interrupts the repair
+ * does not use it half repaired. */
+static void recover(struct mg_writer *t, const uint64_t *frame)
 {
+	__atomic_store_n(&t->busy, (uint64_t)frame, __ATOMIC_RELAXED);
+	__asm__ volatile("" ::: "memory");
 	__atomic_fetch_add(&mg.session->reentry_lost, 1, __ATOMIC_RELAXED);
 	mg_ring_recover(t);
 	mg_forget(t);
@@ -212,7 +215,7 @@ static struct mg_writer *nested_writer(struct mg_writer *t, const uint64_t *fram
 		if (!t->busy)
 			return t;
 		if (!mg_still_inside(t, frame)) {
-			recover(t);
+			recover(t, frame);
 			return t;
 		}
 	}
@@ -267,7 +270,7 @@ struct mg_writer *mg_enter_slow(struct mg_writer *t, const uint64_t *frame)
 		if (mg_still_inside(t, frame))
 			t = nested_writer(t, frame);
 		else
-			recover(t);
+			recover(t, frame);
 	}
 	if (!t)
 		return NULL;
