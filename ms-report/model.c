@@ -68,6 +68,8 @@ static int64_t id(struct reader *r)
 static uint32_t find(const void *v, size_t n, size_t size, int64_t want)
 {
 	const char *base = v;
+	if (!base)
+		return NONE;
 #define ID(i) (*(const int64_t *)(const void *)(base + (i)*size))
 	if (want >= 1 && (uint64_t)want <= n && ID((size_t)want - 1) == want)
 		return (uint32_t)(want - 1);

@@ -54,6 +54,18 @@ static size_t group(const char *s)
 	return 0;
 }
 
+/* Length of the operator at `p`: template arguments may follow it at once. */
+static size_t symbol_length(const char *p)
+{
+	static const char *const symbols[] = {
+		"<=>", "<<=", ">>=", "->*", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||",
+		"++",  "--",  "+=",  "-=",  "*=", "/=", "%=", "^=", "&=", "|=", "->", "[]"};
+	for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++)
+		if (starts(p, symbols[i]))
+			return strlen(symbols[i]);
+	return *p && strchr("+-*/%^&|~!=<>,", *p) ? 1 : 0;
+}
+
 /* "operator<<", "operator()", "operator new[]", "operator bool": the word and what belongs to it.
  */
 static bool take_operator(struct scan *c)
@@ -69,7 +81,7 @@ static bool take_operator(struct scan *c)
 	else if (*p == ' ' || *p == '"')
 		p += strcspn(p, "(<");
 	else
-		p += strspn(p, "+-*/%^&|~!=<>,[]");
+		p += symbol_length(p);
 	copy(c, c->s, (size_t)(p - c->s));
 	c->s = p;
 	return true;

@@ -268,5 +268,6 @@ void text_list_view(struct page *p, struct out *o, const struct list *l)
 		return;
 	}
 	text_title(p, o, list_title(p, l));
-	text_list(p, o, l, true);
+	if (l->all || any(l->hidden) || any(l->other))
+		text_list(p, o, l, true);
 }

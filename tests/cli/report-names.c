@@ -34,6 +34,9 @@ static const char *const shorts[][2] = {
 	{"ns::operator<(A const&, A const&)", "ns::operator<"},
 	{"std::ostream& std::operator<< <std::char_traits<char> >(std::ostream&, char const*)",
 	 "std::operator<<<…>"},
+	{"std::basic_string<char, std::char_traits<char> > std::operator+<char, "
+	 "std::char_traits<char> >(char const*)",
+	 "std::operator+<…>"},
 	{"A::operator->() const", "A::operator->"},
 	{"operator new(unsigned long)", "operator new"},
 	{"operator new[](unsigned long, std::nothrow_t const&)", "operator new[]"},
