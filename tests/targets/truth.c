@@ -270,6 +270,7 @@ void tm_via(const char *library_function, size_t size)
 	struct site *s = &vias[named(vias, &via_count, library_function)];
 	s->allocations++;
 	s->bytes += size;
+	me()->last = UINT64_MAX; /* no block from before it is temporary any more */
 	end();
 	tm_leave();
 }
