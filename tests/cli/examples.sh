@@ -34,16 +34,17 @@ int main(int argc, char **argv)
 	pthread_create(&thread, NULL, parse_words, "some words");
 	pthread_join(thread, NULL);
 	ms_mark("warm");
+	ms_mark("warm");
 	char *table = load_table(1 << 20);
 	for (int i = 0; i < 1000; i++)
 		free(malloc(64));
 	printf("%s %d\n", kept[99], table[5]);
 	free(table);
-	return 0;
+	return system("exec ls /dev/null") != 0;
 }
 END
 gcc -g -pthread -I"$SRC/include" -o app app.c || exit 1
-"$BIN/ms-record" -q -o run.trace ./app >/dev/null || { echo 'cannot record ./app' && exit 1; }
+"$BIN/ms-record" -q --follow=all -o run.trace ./app >/dev/null || { echo 'cannot record ./app' && exit 1; }
 "$BIN/ms-snap" -o run.db run.trace || { echo 'cannot make run.db' && exit 1; }
 
 # The literal displays of the section EXAMPLES, one file each, without the few escapes of mdoc.
@@ -61,6 +62,16 @@ blocks() {
 	done
 }
 
+# A display that is a C program is built and run, any other is given to the shell.
+run() {
+	if head -n 1 "$1" | grep -q '^#include'; then
+		gcc -Wall -Werror -I"$SRC/include" -o example -x c "$1" && ./example
+	else
+		bash -e -o pipefail "$1"
+	fi
+}
+export -f run
+
 ran=0 failed=0
 for page in "$SRC"/man/*.[1-9]; do
 	name=${page##*/}
@@ -75,7 +86,7 @@ for page in "$SRC"/man/*.[1-9]; do
 			cp "$b" "work/$name/example.c"
 			printf 'gcc -I"%s/include" -o example example.c && ms-record -q -o example.trace ./example\n' "$SRC" >"$b"
 		fi
-		(cd "work/$name" && timeout 60 bash -e -o pipefail "$block") >out 2>&1 </dev/null && ran=$((ran + 1)) && continue
+		(cd "work/$name" && timeout 60 bash -c "run '$block'") >out 2>&1 </dev/null && ran=$((ran + 1)) && continue
 		echo "$b: status $?"
 		sed 's/^/    $ /' "$b"
 		tail -n 20 out | sed 's/^/    /'
