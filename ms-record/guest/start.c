@@ -107,7 +107,7 @@ static int receive_welcome(int fd, struct mg_welcome *w)
 	union {
 		struct cmsghdr align;
 		char bytes[CMSG_SPACE(sizeof(int))];
-	} control;
+	} control = {.bytes = {0}}; /* a short answer leaves some of it as it was */
 	struct iovec v = {.iov_base = w, .iov_len = sizeof(*w)};
 	struct msghdr m = {.msg_iov = &v,
 			   .msg_iovlen = 1,
