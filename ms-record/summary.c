@@ -110,8 +110,8 @@ static void print_heap(const struct image *m)
 	line("peak", "%s at %s%s        allocations  %s (%u %% temporary)",
 	     ms_format_size(a, t->peak_bytes), ms_format_duration(b, t->peak_ns), rss,
 	     ms_format_count(e, t->allocations), percent(t->temporary, t->allocations));
-	line("at end", "%s in %s blocks", ms_format_size(a, t->live_bytes),
-	     ms_format_count(b, t->live_blocks));
+	line("at end", "%s in %s block%s", ms_format_size(a, t->live_bytes),
+	     ms_format_count(b, t->live_blocks), t->live_blocks == 1 ? "" : "s");
 }
 
 /* An empty trace is never left unexplained. */
@@ -156,14 +156,15 @@ static void print_stacks(const struct control *c, const struct image *m)
 	if (t->inferred_frees || t->unknown_frees)
 		line("frees", "%s inferred, %s of blocks not seen allocated",
 		     ms_format_count(a, t->inferred_frees), ms_format_count(b, t->unknown_frees));
+	if (m->forks)
+		line("forks", "%s forked %s: what %s before or without an exec was not recorded",
+		     ms_format_count(a, m->forks), m->forks == 1 ? "child" : "children",
+		     m->forks == 1 ? "it did" : "they did");
 	if (!c->opt->verbose)
 		return;
 	line("detail", "%s events, %s unwound here, %" PRIu64 " repairs, %" PRIu64 " violations",
 	     ms_format_count(a, t->events), ms_format_count(b, t->remote_unwinds), t->repairs,
 	     t->violations);
-	if (m->forks)
-		line("forks", "%" PRIu64 " children went on without exec and were not recorded",
-		     m->forks);
 	if (m->passed_early)
 		line("early", "%" PRIu64 " allocations came before recording could begin",
 		     m->passed_early);

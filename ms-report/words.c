@@ -182,6 +182,13 @@ static void quality_details(struct model *m, struct words *w)
 	if (positive(q->unknown_frees))
 		add(w,
 		    SAY("%s of unknown blocks", say_things(m, q->unknown_frees, "free", "frees")));
+	uint64_t children = 0;
+	for (size_t i = 0; i < m->processes.n; i++)
+		if (positive(m->processes.v[i].children_not_recorded))
+			children += m->processes.v[i].children_not_recorded;
+	if (children)
+		add(w, SAY("%s not recorded",
+			   say_things(m, children, "forked child", "forked children")));
 }
 
 struct words words_quality(struct model *m)

@@ -113,6 +113,15 @@ case $next in t.trace.d/env.*.trace) ;; *) fail "successor is $next" ;; esac
 "$BIN/ms-record" -o t.trace sh -c 'true; ls >/dev/null; env true' 2>err >/dev/null
 grep -q 'trivial' err || fail "trivial programs are not counted: $(cat err)"
 
+# ---- children that fork without exec are not recorded, and that is said ----
+fork='import os
+for i in range(3):
+    if os.fork() == 0: os._exit(0)
+    os.wait()'
+PYTHONMALLOC=malloc "$BIN/ms-record" -o f.trace /usr/bin/python3 -c "$fork" 2>err
+grep -q 'forks .*3 forked children' err || fail "forked children are not counted: $(cat err)"
+"$BIN/ms-report" f.trace | grep -q '^Quality .*3 forked children not recorded' || fail 'the report does not speak of forked children'
+
 # ---- what is left out ----
 "$BIN/ms-record" -q --no-args -o a.trace ls /nonexistent-name 2>/dev/null
 grep -q nonexistent-name <("$TB/trace-dump" a.trace) && fail '--no-args keeps an argument'
