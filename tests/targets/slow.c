@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Allocates a little every few milliseconds for as long as its argument says: a trace of many blocks, or one that grows.
+ * Allocates a little every few milliseconds for as long as its argument says: a trace of many
+ * blocks, or one that grows.
  */
 #include "truth.h"
 
