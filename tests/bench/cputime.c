@@ -12,6 +12,19 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+/* The largest resident memory of this program since its exec, in KiB. */
+static long largest(void)
+{
+	char text[4096];
+	int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	const char *line = strstr(text, "VmHWM:");
+	return line ? atol(line + 6) : 0;
+}
+
 __attribute__((destructor)) static void note(void)
 {
 	const char *file = getenv("CPUTIME_FILE"), *name = getenv("CPUTIME_EXE");
@@ -28,9 +41,10 @@ __attribute__((destructor)) static void note(void)
 	int fd = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return;
-	int length = snprintf(line, sizeof line, "%.6f\n",
+	int length = snprintf(line, sizeof line, "%.6f %ld\n",
 			      (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
-				      (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6);
+				      (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6,
+			      largest());
 	if (write(fd, line, (size_t)length) < 0)
 		_exit(99);
 	close(fd);
