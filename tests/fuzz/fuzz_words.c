@@ -58,7 +58,7 @@ static void one_word(const char *s)
 static void tame(char *word)
 {
 	if (strncmp(word, "--", 2) == 0)
-		for (char *c = strchr(word, '='); c && *c; c++)
+		for (char *c = word; *c; c++)
 			if (strchr("{}()*+|\\", *c))
 				*c = '.';
 }
