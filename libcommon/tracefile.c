@@ -137,6 +137,12 @@ static int refuse(const struct ms_trace *t, enum ms_fmt why, struct ms_err *err)
 				  t->name, (unsigned long long)t->head.need);
 	if (unread(t) == 0)
 		return ms_err_set(err, "cannot read '%s': empty file", t->name);
+	static const char database[] = "SQLite format 3";
+	if (unread(t) >= sizeof database && !memcmp(t->buffer, database, sizeof database))
+		return ms_err_set(err,
+				  "cannot read '%s': a database, not a MemScope trace (only traces "
+				  "can be read together)",
+				  t->name);
 	if (!ms_trace_is(t->buffer, unread(t)))
 		return ms_err_set(err, "cannot read '%s': not a MemScope trace", t->name);
 	if (why == MS_FMT_SHORT)

@@ -64,7 +64,7 @@ refuse 'No space left' -o /dev/full run.trace
 refuse 'No such file' -o no/x.db run.trace
 refuse 'directory' -o run.trace.d run.trace
 refuse "cannot open 'run@no.trace': No such file" run@no.trace
-refuse 'not a MemScope trace' a.db
+refuse 'only traces can be read together' a.db
 [ -e x.db ] && fail "something was written"
 ms-snap run.trace >/dev/full 2>err
 { [ $? = 2 ] && grep -q 'No space left' err; } || fail "/dev/full: $(cat err)"
