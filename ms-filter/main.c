@@ -7,7 +7,6 @@
  *   hide.c      takes the rest out, and notes what went
  * Reading any kind of input and writing the image is libcommon/snapshot.h.
  */
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +18,6 @@
 
 #include "libcommon/arena.h"
 #include "libcommon/err.h"
-#include "libcommon/io.h"
 #include "libcommon/snapshot.h"
 
 #define SLOW_SECONDS 5.0
@@ -30,19 +28,10 @@ static int fail(const struct ms_err *err)
 	return 2;
 }
 
-/* Text for -h and -V; a full disk behind standard output must not go unnoticed. */
-static int say(const char *s)
-{
-	if (fputs(s, stdout) >= 0 && fflush(stdout) == 0)
-		return 0;
-	perror("ms-filter: cannot write to standard output");
-	return 2;
-}
-
 __attribute__((format(printf, 2, 3))) static void remark(const struct options *o, const char *fmt,
 							 ...)
 {
-	if (o->quiet)
+	if (o->cli.quiet)
 		return;
 	va_list ap;
 	va_start(ap, fmt);
@@ -75,7 +64,7 @@ static int work(const struct options *o, struct ms_err *err)
 		return ms_snapshot_write(NULL, NULL, err);
 	const char *point = NULL;
 	struct ms_build_result res;
-	sqlite3 *db = ms_snapshot_open(o->input, NULL, o->max_image, &point, &res, err);
+	sqlite3 *db = ms_snapshot_open(o->input, NULL, o->cli.max_image, &point, &res, err);
 	if (!db)
 		return -1;
 	int rc = filter(db, o, point, err);
@@ -85,7 +74,7 @@ static int work(const struct options *o, struct ms_err *err)
 		remark(o,
 		       "reading the trace took %.0f s: 'ms-snap -o FILE.db TRACE' once spares that",
 		       res.seconds);
-	if (rc == 0 && ms_snapshot_incomplete(db) && !o->allow_partial) {
+	if (rc == 0 && ms_snapshot_incomplete(db) && !o->cli.allow_partial) {
 		remark(o,
 		       "'%s' is incomplete: the result holds what could be read "
 		       "(--allow-partial makes that status 0)",
@@ -101,14 +90,10 @@ int main(int argc, char **argv)
 	struct ms_arena arena = {0};
 	struct ms_err err = {0};
 	struct options o = {0};
-	/* A reader that went away is an error like any other. */
-	signal(SIGPIPE, SIG_IGN);
-	ms_cleanup_on_signals();
+	ms_cli_signals();
 	int rc = options_parse(&o, argc, argv, &arena, &err);
-	if (rc == 0 && o.help)
-		rc = say(options_help);
-	else if (rc == 0 && o.version)
-		rc = say("ms-filter " MS_VERSION "\n");
+	if (rc == 0 && (o.cli.help || o.cli.version))
+		rc = ms_cli_print(o.cli.help ? options_help : "ms-filter " MS_VERSION "\n", &err);
 	else if (rc == 0)
 		rc = work(&o, &err);
 	if (rc < 0)

@@ -3,7 +3,6 @@
  */
 #include "options.h"
 
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,7 +40,7 @@ const char options_help[] =
 	"One option several times: any of them is enough. Different options: all must hold.\n";
 
 /* Values above any character, so that they do not meet short options. */
-enum { OPT_CONDITION = 0x100, OPT_NOT = 0x200, OPT_ALLOW_PARTIAL = 0x400, OPT_MAX_IMAGE };
+enum { OPT_CONDITION = 0x100, OPT_NOT = 0x200 };
 
 static const struct option longs[] = {
 	{"min", required_argument, NULL, OPT_CONDITION + MIN},
@@ -62,21 +61,9 @@ static const struct option longs[] = {
 	{"not-temporary", no_argument, NULL, OPT_NOT + TEMPORARY},
 	{"not-runtime", no_argument, NULL, OPT_NOT + RUNTIME},
 	{"output", required_argument, NULL, 'o'},
-	{"allow-partial", no_argument, NULL, OPT_ALLOW_PARTIAL},
-	{"max-image", required_argument, NULL, OPT_MAX_IMAGE},
-	{"quiet", no_argument, NULL, 'q'},
-	{"help", no_argument, NULL, 'h'},
-	{"version", no_argument, NULL, 'V'},
+	MS_CLI_LONGS,
 	{NULL, 0, NULL, 0},
 };
-
-static const char *name_of(int value)
-{
-	const struct option *l = longs;
-	while (l->name && l->val != value)
-		l++;
-	return l->name;
-}
 
 /* `s` as a shell would have to read it. */
 static const char *quoted(struct ms_arena *a, const char *s)
@@ -117,14 +104,14 @@ static int set_argument(struct condition *c, const char *name, const char *arg, 
 	return ms_err_set(err, "option '--%s': bad regular expression '%s': %s", name, arg, why);
 }
 
-static int add_condition(struct options *o, int value, const char *arg, struct ms_arena *a,
-			 struct ms_err *err)
+static int add_condition(struct options *o, int value, const char *arg, struct ms_err *err)
 {
+	struct ms_arena *a = o->arena;
 	bool drop = value >= OPT_NOT;
 	struct condition c = {.subject = (enum subject)(value - (drop ? OPT_NOT : OPT_CONDITION)),
 			      .drop = drop,
 			      .text = arg};
-	const char *name = name_of(value);
+	const char *name = ms_cli_name(longs, value);
 	if (set_argument(&c, name, arg, err) != 0)
 		return -1;
 	*MS_PUSH(&o->conditions) = c;
@@ -135,58 +122,18 @@ static int add_condition(struct options *o, int value, const char *arg, struct m
 	return 0;
 }
 
-/* A long option that getopt_long does not know, or knows several of. */
-static int unknown_word(const char *word, struct ms_err *err)
+static int take(void *options, int c, char **argv, struct ms_err *err)
 {
-	size_t n = strcspn(word, "=");
-	bool begins = false;
-	for (const struct option *l = longs; l->name; l++)
-		begins |= strncmp(word + 2, l->name, n - 2) == 0;
-	return ms_err_set(err, "%s option '%.*s' (ms-filter -h lists them)",
-			  begins ? "ambiguous" : "unknown", (int)n, word);
-}
-
-/* getopt_long gave '?' or ':'. It tells a short option by optopt, a known long one by its value
- * there. */
-static int bad_option(int c, char **argv, struct ms_err *err)
-{
-	const char *word = argv[optind - 1], *name = name_of(optopt);
-	const char *why = c == ':' ? "needs an argument" : "takes no argument";
-	bool is_long = strncmp(word, "--", 2) == 0;
-	if (optopt == 0)
-		return unknown_word(word, err);
-	if (name && (is_long || optopt >= OPT_CONDITION))
-		return ms_err_set(err, "option '--%s' %s", name, why);
-	if (c == ':')
-		return ms_err_set(err, "option '-%c' %s", optopt, why);
-	return ms_err_set(err, "unknown option '-%c' (ms-filter -h lists them)", optopt);
-}
-
-static int take(struct options *o, int c, char **argv, struct ms_arena *a, struct ms_err *err)
-{
+	struct options *o = options;
 	switch (c) {
 	case 'o':
 		o->output = strcmp(optarg, "-") == 0 ? NULL : optarg;
 		return optarg[0] ? 0 : ms_err_set(err, "option '-o': empty file name");
-	case 'q':
-		o->quiet = true;
-		return 0;
-	case 'h':
-		o->help = true;
-		return 0;
-	case 'V':
-		o->version = true;
-		return 0;
-	case OPT_ALLOW_PARTIAL:
-		o->allow_partial = true;
-		return 0;
-	case OPT_MAX_IMAGE:
-		return ms_parse_size(optarg, &o->max_image, err);
 	case '?':
 	case ':':
-		return bad_option(c, argv, err);
+		return ms_cli_bad_option("ms-filter", c, argv, longs, err);
 	default:
-		return add_condition(o, c, optarg, a, err);
+		return add_condition(o, c, optarg, err);
 	}
 }
 
@@ -194,14 +141,12 @@ int options_parse(struct options *o, int argc, char **argv, struct ms_arena *a, 
 {
 	o->filter = "";
 	o->input = "-";
-	opterr = 0;
-	int c;
-	while ((c = getopt_long(argc, argv, ":o:qhV", longs, NULL)) != -1) {
-		if (take(o, c, argv, a, err) != 0)
-			return -1;
-		if (o->help || o->version)
-			return 0;
-	}
+	o->arena = a;
+	o->cli = (struct ms_cli)MS_CLI_START;
+	if (ms_cli_read(&o->cli, argc, argv, ":o:" MS_CLI_SHORTS, longs, take, o, err) != 0)
+		return -1;
+	if (o->cli.help || o->cli.version)
+		return 0;
 	if (argc - optind > 1)
 		return ms_err_set(err,
 				  "one input only: '%s' is one too many (ms-snap takes several)",

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "libcommon/cli.h"
+
 struct ms_arena;
 struct ms_err;
 
@@ -50,8 +52,8 @@ struct options {
 	const char *filter;  /* the conditions as one would type them; "" = none */
 	const char *input;   /* "-" = standard input */
 	const char *output;  /* NULL = standard output */
-	uint64_t max_image;  /* bytes; 0 = the default of ms_snapshot_open */
-	bool allow_partial, quiet, help, version;
+	struct ms_cli cli;
+	struct ms_arena *arena; /* where `filter` is made */
 };
 
 /* Reads the command line into `o` (zeroed by the caller). Strings are borrowed from argv or made in

@@ -19,7 +19,6 @@
 
 #include <langinfo.h>
 #include <locale.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +43,7 @@ static sqlite3 *open_input(const struct options *opt, const char **at, struct ms
 	const char *points[] = {"peak", "end", opt->at};
 	bool usual = !opt->at || strcmp(opt->at, "peak") == 0 || strcmp(opt->at, "end") == 0;
 	struct ms_build_options build = {
-		.points = points, .point_count = usual ? 2 : 3, .progress = !opt->quiet};
+		.points = points, .point_count = usual ? 2 : 3, .progress = !opt->cli.quiet};
 	const char *path = opt->input_count ? opt->inputs[0] : "-";
 	*at = opt->at;
 	if (opt->input_count > 1)
@@ -55,7 +54,7 @@ static sqlite3 *open_input(const struct options *opt, const char **at, struct ms
 		return NULL;
 	}
 	const char *point = NULL;
-	sqlite3 *db = ms_snapshot_open(path, &build, 0, &point, res, err);
+	sqlite3 *db = ms_snapshot_open(path, &build, opt->cli.max_image, &point, res, err);
 	if (db && point && opt->at && strcmp(point, opt->at) != 0) {
 		ms_err_set(err, "two moments: '%s' and --at '%s'", point, opt->at);
 		sqlite3_close(db);
@@ -131,7 +130,7 @@ static const char *untrusted(const struct model *m)
 /* Says which budgets are broken, and why one cannot be decided. 0, 1 or 2. */
 static int check_budgets(struct model *m, const struct options *opt)
 {
-	const char *why = opt->allow_partial ? NULL : untrusted(m);
+	const char *why = opt->cli.allow_partial ? NULL : untrusted(m);
 	int status = 0;
 	if (opt->budget_count && why) {
 		fprintf(stderr,
@@ -164,9 +163,9 @@ static int check_budgets(struct model *m, const struct options *opt)
 static int final_status(struct model *m, const struct options *opt)
 {
 	int status = check_budgets(m, opt);
-	if (m->quality.complete || opt->allow_partial)
+	if (m->quality.complete || opt->cli.allow_partial)
 		return status;
-	if (!opt->quiet)
+	if (!opt->cli.quiet)
 		fprintf(stderr, "ms-report: incomplete: %s (--allow-partial makes the status 0)\n",
 			words_incomplete(m));
 	return TROUBLE;
@@ -183,7 +182,7 @@ static int report(const struct options *opt)
 	for (size_t i = 0; rc == 0 && i < opt->output_count; i++)
 		rc = write_output(&m, opt, &opt->outputs[i], &err);
 	int status = rc == 0 ? final_status(&m, opt) : fail(&err);
-	if (rc == 0 && res.seconds > SLOW_SECONDS && !opt->quiet)
+	if (rc == 0 && res.seconds > SLOW_SECONDS && !opt->cli.quiet)
 		fprintf(stderr,
 			"ms-report: reading the trace took %.0f s: ms-snap -o run.db keeps "
 			"the result\n",
@@ -200,15 +199,13 @@ int main(int argc, char **argv)
 	setlocale(LC_CTYPE, "");
 	if (options_parse(argc, argv, &opt, &err) != 0)
 		return fail(&err);
-	if (opt.help || opt.version) {
+	if (opt.cli.help || opt.cli.version) {
 		struct out o = {.fd = STDOUT_FILENO};
-		out_str(&o, opt.help ? options_help : "ms-report " MS_VERSION "\n");
+		out_str(&o, opt.cli.help ? options_help : "ms-report " MS_VERSION "\n");
 		int rc = out_flush(&o, "standard output", &err);
 		out_free(&o);
 		return rc == 0 ? 0 : fail(&err);
 	}
-	/* A reader that went away is an error like any other. */
-	signal(SIGPIPE, SIG_IGN);
-	ms_cleanup_on_signals();
+	ms_cli_signals();
 	return report(&opt);
 }

@@ -6,7 +6,6 @@
 #include "libcommon/err.h"
 #include "libcommon/units.h"
 
-#include <getopt.h>
 #include <string.h>
 
 const char options_help[] =
@@ -35,6 +34,7 @@ const char options_help[] =
 	"  --ascii               no other characters      --color=auto|always|never\n"
 	"  --fail-on 'FIGURE OP NUMBER'   status 1 when true, such as 'unfreed_bytes > 64k'\n"
 	"  --allow-partial       incomplete input is status 0 too\n"
+	"  --max-image SIZE      largest snapshot read from a pipe (default 4G)\n"
 	"  -q, --quiet  -h, --help  -V, --version\n";
 
 enum {
@@ -48,7 +48,6 @@ enum {
 	OPT_ASCII,
 	OPT_COLOR,
 	OPT_FAIL_ON,
-	OPT_ALLOW_PARTIAL,
 };
 
 static const struct option longs[] = {
@@ -77,10 +76,7 @@ static const struct option longs[] = {
 	{"ascii", no_argument, 0, OPT_ASCII},
 	{"color", optional_argument, 0, OPT_COLOR},
 	{"fail-on", required_argument, 0, OPT_FAIL_ON},
-	{"allow-partial", no_argument, 0, OPT_ALLOW_PARTIAL},
-	{"quiet", no_argument, 0, 'q'},
-	{"help", no_argument, 0, 'h'},
-	{"version", no_argument, 0, 'V'},
+	MS_CLI_LONGS,
 	{0, 0, 0, 0},
 };
 
@@ -153,8 +149,9 @@ static int add_budget(struct options *opt, const char *arg, struct ms_err *err)
 	return budget_parse(arg, &opt->budgets[opt->budget_count++], err);
 }
 
-static int take(struct options *opt, int c, struct ms_err *err)
+static int take(void *options, int c, char **argv, struct ms_err *err)
 {
+	struct options *opt = options;
 	static const char *const colors[] = {"auto", "always", "never"};
 	uint64_t n;
 	int k;
@@ -188,18 +185,13 @@ static int take(struct options *opt, int c, struct ms_err *err)
 		return 0;
 	case OPT_FAIL_ON:
 		return add_budget(opt, optarg, err);
-	case OPT_ALLOW_PARTIAL:
-		opt->allow_partial = true;
-		return 0;
-	case 'q':
-		opt->quiet = true;
-		return 0;
-	case 'h':
-		opt->help = true;
-		return 0;
+	case ':':
+		return ms_err_set(err, "option '%s' needs a value", argv[optind - 1]);
+	case '?':
+		return ms_err_set(err, "unknown or misused option '%s'", argv[optind - 1]);
 	default:
-		opt->version = true;
-		return 0;
+		return c < OPT_VIEW ? add_output(opt, (enum format)(c - OPT_FORMAT), optarg, err)
+				    : add_view(opt, (enum view)(c - OPT_VIEW), optarg, err);
 	}
 }
 
@@ -266,26 +258,12 @@ static int check(const struct options *opt, struct ms_err *err)
 
 int options_parse(int argc, char **argv, struct options *opt, struct ms_err *err)
 {
-	*opt = (struct options){.limit = LIMIT_DEFAULT, .metric = METRIC_COUNT};
-	int c;
-	opterr = 0;
-	while ((c = getopt_long(argc, argv, ":qhV", longs, NULL)) != -1) {
-		int rc;
-		if (c == ':')
-			rc = ms_err_set(err, "option '%s' needs a value", argv[optind - 1]);
-		else if (c == '?')
-			rc = ms_err_set(err, "unknown or misused option '%s'", argv[optind - 1]);
-		else if (c >= OPT_FORMAT && c < OPT_VIEW)
-			rc = add_output(opt, (enum format)(c - OPT_FORMAT), optarg, err);
-		else if (c >= OPT_VIEW && c < OPT_AT)
-			rc = add_view(opt, (enum view)(c - OPT_VIEW), optarg, err);
-		else
-			rc = take(opt, c, err);
-		if (rc != 0)
-			return -1;
-		if (opt->help || opt->version)
-			return 0;
-	}
+	*opt = (struct options){
+		.cli = MS_CLI_START, .limit = LIMIT_DEFAULT, .metric = METRIC_COUNT};
+	if (ms_cli_read(&opt->cli, argc, argv, ":" MS_CLI_SHORTS, longs, take, opt, err) != 0)
+		return -1;
+	if (opt->cli.help || opt->cli.version)
+		return 0;
 	opt->inputs = (const char *const *)(argv + optind);
 	opt->input_count = (size_t)(argc - optind);
 	if (!opt->output_count)

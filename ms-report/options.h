@@ -7,6 +7,8 @@
 #include "budget.h"
 #include "table.h"
 
+#include "libcommon/cli.h"
+
 struct ms_err;
 
 enum format { FORMAT_TEXT, FORMAT_MD, FORMAT_JSON, FORMAT_CSV, FORMAT_FOLDED, FORMAT_COUNT };
@@ -56,7 +58,8 @@ struct options {
 	bool tree_up;
 	size_t width; /* 0 = the terminal's */
 	enum color color;
-	bool ascii, full_names, allow_partial, quiet, help, version;
+	bool ascii, full_names;
+	struct ms_cli cli;
 };
 
 /* Fills `opt`; strings stay where they are. 0, or -1 with `err` set: a usage error. After --help or

@@ -7,8 +7,6 @@
  * trace, replay.h models the heap, snapshot_build.c brings processes together, snapshot.h has the
  * database.
  */
-#include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,19 +15,9 @@
 
 #include "libcommon/arena.h"
 #include "libcommon/err.h"
-#include "libcommon/io.h"
 #include "libcommon/snapshot.h"
 #include "libcommon/symbols.h"
 #include "libcommon/units.h"
-
-/* Text for -h and -V; a full disk behind standard output must not go unnoticed. */
-static int say(const char *s)
-{
-	if (fputs(s, stdout) >= 0 && fflush(stdout) == 0)
-		return 0;
-	perror("ms-snap: cannot write to standard output");
-	return 2;
-}
 
 /* One line for each process that is not whole. */
 static void tell_incomplete(sqlite3 *db, const struct options *o, struct ms_err *err)
@@ -39,7 +27,7 @@ static void tell_incomplete(sqlite3 *db, const struct options *o, struct ms_err 
 		"SELECT coalesce(trace, 'standard input'), state, events, damaged_places "
 		"FROM process WHERE complete = 0 ORDER BY id",
 		err);
-	while (stmt && !o->quiet && sqlite3_step(stmt) == SQLITE_ROW) {
+	while (stmt && !o->cli.quiet && sqlite3_step(stmt) == SQLITE_ROW) {
 		char buf[MS_UNIT_BUF];
 		bool damaged = strcmp((const char *)sqlite3_column_text(stmt, 1), "damaged") == 0;
 		fprintf(stderr,
@@ -48,7 +36,7 @@ static void tell_incomplete(sqlite3 *db, const struct options *o, struct ms_err 
 			sqlite3_column_text(stmt, 0),
 			damaged ? "damaged" : "it has no end and nobody writes it",
 			ms_format_count(buf, (uint64_t)sqlite3_column_int64(stmt, 2)),
-			o->allow_partial ? "" : " (--allow-partial makes that status 0)");
+			o->cli.allow_partial ? "" : " (--allow-partial makes that status 0)");
 	}
 	sqlite3_finalize(stmt);
 }
@@ -58,10 +46,10 @@ static int check_size(sqlite3 *db, const struct options *o, struct ms_err *err)
 	uint64_t size = (uint64_t)ms_sql_int(db, "PRAGMA page_count", 0) *
 			(uint64_t)ms_sql_int(db, "PRAGMA page_size", 0);
 	char a[MS_UNIT_BUF], b[MS_UNIT_BUF];
-	if (size <= o->max_image)
+	if (size <= o->cli.max_image)
 		return 0;
 	return ms_err_set(err, "the snapshot takes %s, more than the %s of --max-image",
-			  ms_format_size(a, size), ms_format_size(b, o->max_image));
+			  ms_format_size(a, size), ms_format_size(b, o->cli.max_image));
 }
 
 /* Builds and writes. The exit status, or -1 with `err` set. */
@@ -75,7 +63,7 @@ static int snap(const struct options *o, struct ms_err *err)
 				      .no_symbols = o->no_symbols,
 				      .sysroot = o->sysroot,
 				      .debug_dirs = o->debug_dirs.v,
-				      .progress = !o->quiet};
+				      .progress = !o->cli.quiet};
 	struct ms_build_result res;
 	sqlite3 *db = ms_snapshot_build(o->inputs.v, o->inputs.n, &bo, &res, err);
 	if (!db)
@@ -85,7 +73,7 @@ static int snap(const struct options *o, struct ms_err *err)
 		rc = ms_snapshot_write(db, o->output, err);
 	if (rc == 0 && res.incomplete) {
 		tell_incomplete(db, o, err);
-		rc = o->allow_partial ? 0 : 2;
+		rc = o->cli.allow_partial ? 0 : 2;
 	}
 	sqlite3_close(db);
 	return rc;
@@ -102,14 +90,10 @@ int main(int argc, char **argv)
 	struct ms_arena arena = {0};
 	struct ms_err err = {0};
 	struct options o = {0};
-	/* A reader that went away is an error like any other. */
-	signal(SIGPIPE, SIG_IGN);
-	ms_cleanup_on_signals();
+	ms_cli_signals();
 	int rc = options_parse(&o, argc, argv, &arena, &err);
-	if (rc == 0 && o.help)
-		rc = say(options_help);
-	else if (rc == 0 && o.version)
-		rc = say("ms-snap " MS_VERSION "\n");
+	if (rc == 0 && (o.cli.help || o.cli.version))
+		rc = ms_cli_print(o.cli.help ? options_help : "ms-snap " MS_VERSION "\n", &err);
 	else if (rc == 0)
 		rc = o.embed ? embed(&o, &err) : snap(&o, &err);
 	if (rc < 0) {

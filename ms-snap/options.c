@@ -3,7 +3,6 @@
  */
 #include "options.h"
 
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,7 +10,6 @@
 #include "libcommon/arena.h"
 #include "libcommon/err.h"
 #include "libcommon/point.h"
-#include "libcommon/units.h"
 
 const char options_help[] =
 	"usage: ms-snap [-o FILE] [--at POINT]... [options] TRACE|FOLDER|-...\n"
@@ -33,15 +31,7 @@ const char options_help[] =
 	"  -h, --help           this text\n"
 	"  -V, --version        version\n";
 
-enum {
-	OPT_AT = 0x100,
-	OPT_NO_SYMBOLS,
-	OPT_SYSROOT,
-	OPT_DEBUG_DIR,
-	OPT_SYMBOLS,
-	OPT_MAX_IMAGE,
-	OPT_ALLOW_PARTIAL
-};
+enum { OPT_AT = 0x100, OPT_NO_SYMBOLS, OPT_SYSROOT, OPT_DEBUG_DIR, OPT_SYMBOLS };
 
 static const struct option longs[] = {
 	{"output", required_argument, NULL, 'o'},
@@ -50,43 +40,9 @@ static const struct option longs[] = {
 	{"sysroot", required_argument, NULL, OPT_SYSROOT},
 	{"debug-dir", required_argument, NULL, OPT_DEBUG_DIR},
 	{"symbols", required_argument, NULL, OPT_SYMBOLS},
-	{"max-image", required_argument, NULL, OPT_MAX_IMAGE},
-	{"allow-partial", no_argument, NULL, OPT_ALLOW_PARTIAL},
-	{"quiet", no_argument, NULL, 'q'},
-	{"help", no_argument, NULL, 'h'},
-	{"version", no_argument, NULL, 'V'},
+	MS_CLI_LONGS,
 	{0},
 };
-
-static const char *name_of(int value)
-{
-	for (const struct option *l = longs; l->name; l++)
-		if (l->val == value)
-			return l->name;
-	return NULL;
-}
-
-/* getopt gave '?' or ':'. It knows a short option by optopt, a long one only by its place. */
-static int bad_option(int c, char **argv, struct ms_err *err)
-{
-	const char *word = argv[optind - 1];
-	const char *name = optopt ? name_of(optopt) : NULL;
-	bool is_long = strncmp(word, "--", 2) == 0;
-	if (name && is_long)
-		return ms_err_set(err, "option '--%s' %s", name,
-				  c == ':' ? "needs an argument" : "takes no argument");
-	if (name && c == ':')
-		return ms_err_set(err, "option '%s' needs an argument",
-				  optopt == 'o' ? "-o" : word);
-	if (optopt)
-		return ms_err_set(err, "unknown option '-%c' (ms-snap -h lists them)", optopt);
-	int len = (int)strcspn(word, "=");
-	for (const struct option *l = longs; l->name; l++)
-		if (is_long && len > 2 && strncmp(word + 2, l->name, (size_t)len - 2) == 0)
-			return ms_err_set(err, "ambiguous option '%.*s' (ms-snap -h lists them)",
-					  len, word);
-	return ms_err_set(err, "unknown option '%.*s' (ms-snap -h lists them)", len, word);
-}
 
 static int add_point(struct options *o, const char *s, struct ms_err *err)
 {
@@ -100,8 +56,9 @@ static int add_point(struct options *o, const char *s, struct ms_err *err)
 	return 0;
 }
 
-static int take(struct options *o, int c, char **argv, struct ms_err *err)
+static int take(void *options, int c, char **argv, struct ms_err *err)
 {
+	struct options *o = options;
 	switch (c) {
 	case 'o':
 		o->output = strcmp(optarg, "-") == 0 ? NULL : optarg;
@@ -122,31 +79,17 @@ static int take(struct options *o, int c, char **argv, struct ms_err *err)
 		return o->embed
 			       ? 0
 			       : ms_err_set(err, "option '--symbols': '%s' is not 'embed'", optarg);
-	case OPT_MAX_IMAGE:
-		return ms_parse_size(optarg, &o->max_image, err);
-	case OPT_ALLOW_PARTIAL:
-		o->allow_partial = true;
-		return 0;
-	case 'q':
-		o->quiet = true;
-		return 0;
-	case 'h':
-		o->help = true;
-		return 0;
-	case 'V':
-		o->version = true;
-		return 0;
 	default:
-		return bad_option(c, argv, err);
+		return ms_cli_bad_option("ms-snap", c, argv, longs, err);
 	}
 }
 
 /* FILE@POINT is FILE with --at POINT. */
 static int add_input(struct options *o, char *path, struct ms_arena *a, struct ms_err *err)
 {
-	const char *at = ms_point_split(path);
-	*MS_PUSH(&o->inputs) = at ? ms_arena_strndup(a, path, (size_t)(at - path)) : path;
-	return at ? add_point(o, at + 1, err) : 0;
+	const char *point;
+	*MS_PUSH(&o->inputs) = ms_cli_operand(a, path, &point);
+	return point ? add_point(o, point, err) : 0;
 }
 
 static int check(const struct options *o, struct ms_err *err)
@@ -164,15 +107,11 @@ static int check(const struct options *o, struct ms_err *err)
 
 int options_parse(struct options *o, int argc, char **argv, struct ms_arena *a, struct ms_err *err)
 {
-	o->max_image = UINT64_C(4) << 30;
-	opterr = 0;
-	int c;
-	while ((c = getopt_long(argc, argv, ":o:qhV", longs, NULL)) != -1) {
-		if (take(o, c, argv, err) != 0)
-			return -1;
-		if (o->help || o->version)
-			return 0;
-	}
+	o->cli = (struct ms_cli)MS_CLI_START;
+	if (ms_cli_read(&o->cli, argc, argv, ":o:" MS_CLI_SHORTS, longs, take, o, err) != 0)
+		return -1;
+	if (o->cli.help || o->cli.version)
+		return 0;
 	for (int i = optind; i < argc; i++)
 		if (add_input(o, argv[i], a, err) != 0)
 			return -1;

@@ -6,7 +6,8 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
+
+#include "libcommon/cli.h"
 
 struct ms_arena;
 struct ms_err;
@@ -18,9 +19,9 @@ struct options {
 	} inputs, points, debug_dirs; /* debug_dirs ends in NULL when there is any */
 	const char *output;           /* NULL = standard output */
 	const char *sysroot;
-	uint64_t max_image; /* bytes */
-	bool embed;         /* --symbols=embed */
-	bool no_symbols, allow_partial, quiet, help, version;
+	bool embed; /* --symbols=embed */
+	bool no_symbols;
+	struct ms_cli cli;
 };
 
 /* Reads the command line into `o` (zeroed by the caller). Strings are borrowed from argv or made in
