@@ -22,8 +22,23 @@ enum ms_event_kind {
 	MS_EV_FREE_UNKNOWN = 4,    /* address not held live; counted apart */
 	MS_EV_REALLOC_UNKNOWN = 5, /* realloc of a block not held live: size, stack, address */
 	MS_EV_FREE_INFERRED = 6,   /* freed: its address was given out again, the free was lost */
-	MS_EV_EXT = 7,             /* reserved: extended kinds */
+	MS_EV_EXT = 7,             /* extended: what `ext` says */
 };
+
+/* Extended events: stack, address, size and `freed` carry what the kind says, 0 where it says
+ * nothing. They change no figure of the heap. */
+enum ms_event_ext {
+	/* Explains the FREE_UNKNOWN or REALLOC_UNKNOWN that follows at once on the same thread: its
+	 * old block was allocated before a fork, in the process that forked. address, size (bytes);
+	 * freed = its allocation number there | generations up << 56 (1 = the parent). */
+	MS_EXT_INHERITED = 1,
+	/* Address space taken with mmap, mremap or brk (--mmap): address, size in bytes, stack;
+	 * freed = MS_MAP_*. What was mapped there before goes. */
+	MS_EXT_MAP = 2,
+	MS_EXT_UNMAP = 3, /* and given back: address, size; freed = MS_MAP_* */
+};
+#define MS_MAP_BRK 1u   /* by brk or sbrk */
+#define MS_MAP_REMAP 2u /* half of an mremap: the other half is its neighbour */
 
 struct ms_event {
 	uint64_t time_ticks; /* since the start of the recording, in ticks of the header */
@@ -34,7 +49,10 @@ struct ms_event {
 	uint32_t thread;     /* thread index */
 	uint32_t stack; /* node number of the innermost frame; 0 = none. Of a free: where it was
 			   freed, if recorded */
+	uint32_t slack; /* of a new block: usable size - size + 1; 0 = not asked for (--usable-size)
+			 */
 	uint8_t kind;   /* enum ms_event_kind */
+	uint8_t ext;    /* enum ms_event_ext, of MS_EV_EXT; a reader may meet others */
 };
 
 /* ---- prediction, the same in encoder and decoder (ms-trace(5), EVENT BLOCKS) ---- */
@@ -62,17 +80,18 @@ struct ms_event_model {
 
 /* ---- encoding ---- */
 
-/* Memory for the columns of a block of at most `n` events (52 bytes each; what is not used is not
+/* Memory for the columns of a block of at most `n` events (97 bytes each; what is not used is not
  * touched). */
-#define MS_EVENT_MEMORY(n) ((size_t)(n)*52 + 64)
-#define MS_EVENT_COLUMNS 8u /* at most, without MS_COL_ADDRESS (format/address.h) */
+#define MS_EVENT_MEMORY(n) ((size_t)(n)*97 + 64)
+#define MS_EVENT_COLUMNS 10u /* at most, without MS_COL_ADDRESS (format/address.h) */
 
 struct ms_event_encoder {
 	struct ms_event_model m;
 	uint64_t first_number, first_event, first_tick;
 	size_t count, max;
 	uint8_t *memory;
-	uint8_t *op, *thread, *stack, *size, *freed, *time, *unknown; /* ends of the columns */
+	/* ends of the columns */
+	uint8_t *op, *thread, *stack, *size, *freed, *time, *unknown, *ext, *slack;
 };
 
 /* `memory` of MS_EVENT_MEMORY(max_events) bytes is borrowed for the encoder's life. */
@@ -82,7 +101,8 @@ void ms_event_encoder_init(struct ms_event_encoder *e, void *memory, size_t max_
 void ms_event_encoder_begin(struct ms_event_encoder *e, uint64_t first_number, uint64_t first_event,
 			    uint64_t first_tick);
 /* Adds an event, in order of time: one earlier than the last is written with the last one's tick.
- * Reads kind, thread, time_ticks and what the kind has; `freed` must be below the next allocation
+ * Reads kind, thread, time_ticks and what the kind has (slack: that of all allocations of a
+ * block, or of none: the first decides); `freed` must be below the next allocation
  * number. The number of an allocation is implied (ms_event_next_number). MS_FMT_FULL: the block has
  * max_events. MS_FMT_BAD: kind or freed out of range. Nothing is changed then. */
 enum ms_fmt ms_event_put(struct ms_event_encoder *e, const struct ms_event *ev);
@@ -108,7 +128,7 @@ struct ms_event_decoder {
 	uint64_t left;
 	struct ms_event_cursor {
 		const uint8_t *at, *end;
-	} op, thread, stack, size, freed, time, unknown, ext;
+	} op, thread, stack, size, freed, time, unknown, ext, slack;
 };
 
 /* Starts to decode a block from its columns (of ms_trace_next, or of finish). MS_COL_ADDRESS is not

@@ -31,6 +31,7 @@ enum ms_fmt ms_event_decoder_init(struct ms_event_decoder *d, const struct ms_co
 	d->time = cursor_of(columns, n, MS_COL_TIME);
 	d->unknown = cursor_of(columns, n, MS_COL_UNKNOWN);
 	d->ext = cursor_of(columns, n, MS_COL_EXT);
+	d->slack = cursor_of(columns, n, MS_COL_SLACK);
 	d->left = d->count;
 	if (d->count != (uint64_t)(d->op.end - d->op.at) || d->first_number >= NUMBER_MAX ||
 	    d->first_event >= NUMBER_MAX)
@@ -110,16 +111,36 @@ static inline bool get_common(struct ms_event_decoder *d, unsigned op)
 	return true;
 }
 
-/* Kinds of later versions: { varint kind, varint length, bytes }, passed over. */
-static bool skip_ext(struct ms_event_decoder *d)
+/* { varint kind, varint length, bytes }: four varints of the kinds of this version, and whatever
+ * later ones put behind; 0 for all when the column was left out. */
+static bool get_ext(struct ms_event_decoder *d, struct ms_event *ev)
 {
-	uint64_t kind, length;
+	uint64_t kind, length, stack;
 	if (!d->ext.at)
 		return true;
 	if (!get(&d->ext, &kind) || !get(&d->ext, &length) ||
-	    length > (uint64_t)(d->ext.end - d->ext.at))
+	    length > (uint64_t)(d->ext.end - d->ext.at) || !kind || kind > EXT_MAX)
 		return false;
+	struct ms_event_cursor c = {d->ext.at, d->ext.at + length};
 	d->ext.at += length;
+	if (kind > MS_EXT_UNMAP)
+		return true;
+	if (!get(&c, &stack) || stack > UINT32_MAX || !get(&c, &ev->address) ||
+	    !get(&c, &ev->size) || !get(&c, &ev->freed))
+		return false;
+	ev->ext = (uint8_t)kind;
+	ev->stack = (uint32_t)stack;
+	return true;
+}
+
+static inline bool get_slack(struct ms_event_decoder *d, struct ms_event *ev)
+{
+	uint64_t v;
+	if (__builtin_expect(!d->slack.at, 1))
+		return true;
+	if (!get(&d->slack, &v) || v >= UINT32_MAX)
+		return false;
+	ev->slack = (uint32_t)v + 1;
 	return true;
 }
 
@@ -129,7 +150,7 @@ static bool get_rest(struct ms_event_decoder *d, unsigned op, struct ms_event_th
 {
 	unsigned kind = op & OP_KIND;
 	if (kind == MS_EV_EXT)
-		return skip_ext(d);
+		return get_ext(d, ev);
 	if (op & OP_FREE_STACK && !get_stack(d, t, op & OP_STACK, &ev->stack))
 		return false;
 	if (kind == MS_EV_FREE_UNKNOWN)
@@ -159,9 +180,11 @@ enum ms_fmt ms_event_next(struct ms_event_decoder *d, struct ms_event *ev)
 	    !get_size(d, t, op & OP_SIZE, ev->stack, &ev->size))
 		goto bad;
 	note_alloc(t, ev->stack);
-	if (kind_allocates(kind))
-		ev->number = d->m.number++;
-	return MS_FMT_OK;
+	if (!kind_allocates(kind))
+		return MS_FMT_OK;
+	ev->number = d->m.number++;
+	if (get_slack(d, ev))
+		return MS_FMT_OK;
 bad:
 	d->left = 0;
 	return MS_FMT_BAD;

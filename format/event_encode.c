@@ -5,7 +5,8 @@
 #include "varint.h"
 
 /* The memory, one region per column, each as large as its worst case:
- *   head | op n | thread 5n | stack 5n | size 11n | freed 10n | time 10n | unknown 10n */
+ *   head | op n | thread 5n | stack 5n | size 11n | freed 10n | time 10n | unknown 10n |
+ *   ext 40n | slack 5n */
 #define HEAD_BYTES 64
 enum {
 	AT_OP = 0,
@@ -15,7 +16,9 @@ enum {
 	AT_FREED = 22,
 	AT_TIME = 32,
 	AT_UNKNOWN = 42,
-	AT_END = 52
+	AT_EXT = 52,
+	AT_SLACK = 92,
+	AT_END = 97
 };
 _Static_assert(MS_EVENT_MEMORY(1) == AT_END + HEAD_BYTES, "room for the regions");
 
@@ -46,6 +49,8 @@ void ms_event_encoder_begin(struct ms_event_encoder *e, uint64_t first_number, u
 	e->freed = region(e, AT_FREED);
 	e->time = region(e, AT_TIME);
 	e->unknown = region(e, AT_UNKNOWN);
+	e->ext = region(e, AT_EXT);
+	e->slack = region(e, AT_SLACK);
 }
 
 static inline unsigned put_freed(struct ms_event_encoder *e, struct ms_event_thread *t,
@@ -114,17 +119,39 @@ static inline unsigned put_time(struct ms_event_encoder *e, uint64_t ticks)
 	return 0;
 }
 
+/* { kind, length of the rest, stack, address, size, freed }; the rest is under 128 bytes. */
+static void put_ext(struct ms_event_encoder *e, const struct ms_event *ev)
+{
+	*e->ext++ = ev->ext;
+	uint8_t *length = e->ext++;
+	e->ext = ms_varint_put(e->ext, ev->stack);
+	e->ext = ms_varint_put(e->ext, ev->address);
+	e->ext = ms_varint_put(e->ext, ev->size);
+	e->ext = ms_varint_put(e->ext, ev->freed);
+	*length = (uint8_t)(e->ext - length - 1);
+}
+
+/* The first allocation decides whether the block has the column. */
+static inline void put_slack(struct ms_event_encoder *e, uint32_t slack)
+{
+	bool first = e->m.number == e->first_number, has = e->slack != region(e, AT_SLACK);
+	if (__builtin_expect(first ? slack != 0 : has, 0))
+		e->slack = ms_varint_put(e->slack, slack ? slack - 1 : 0);
+}
+
 enum ms_fmt ms_event_put(struct ms_event_encoder *e, const struct ms_event *ev)
 {
 	unsigned kind = ev->kind;
 	if (e->count == e->max)
 		return MS_FMT_FULL;
-	if (kind >= MS_EV_EXT || (kind_releases(kind) && ev->freed >= e->m.number) ||
-	    e->m.number >= NUMBER_MAX)
+	if (kind > MS_EV_EXT || (kind == MS_EV_EXT && (!ev->ext || ev->ext > EXT_MAX)) ||
+	    (kind_releases(kind) && ev->freed >= e->m.number) || e->m.number >= NUMBER_MAX)
 		return MS_FMT_BAD;
 	unsigned op = kind | put_thread(e, ev->thread) | put_time(e, ev->time_ticks);
 	struct ms_event_thread *t = thread_of(&e->m, ev->thread);
-	if (!kind_has_size(kind) && ev->stack)
+	if (kind == MS_EV_EXT)
+		put_ext(e, ev);
+	else if (!kind_has_size(kind) && ev->stack)
 		op |= OP_FREE_STACK | put_stack(e, t, ev->stack);
 	if (kind_releases(kind))
 		op |= put_freed(e, t, ev->freed);
@@ -132,7 +159,10 @@ enum ms_fmt ms_event_put(struct ms_event_encoder *e, const struct ms_event *ev)
 		op |= put_stack(e, t, ev->stack);
 		op |= put_size(e, t, ev->stack, ev->size);
 		note_alloc(t, ev->stack);
-		e->m.number += kind_allocates(kind);
+		if (kind_allocates(kind)) {
+			put_slack(e, ev->slack);
+			e->m.number++;
+		}
 	}
 	if (kind == MS_EV_FREE_UNKNOWN)
 		e->unknown = ms_varint_put(e->unknown, ev->address);
@@ -143,9 +173,10 @@ enum ms_fmt ms_event_put(struct ms_event_encoder *e, const struct ms_event *ev)
 
 size_t ms_event_encoder_bytes(const struct ms_event_encoder *e)
 {
-	const uint8_t *end[] = {e->op, e->thread, e->stack, e->size, e->freed, e->time, e->unknown};
-	static const uint8_t at[] = {AT_OP,    AT_THREAD, AT_STACK,  AT_SIZE,
-				     AT_FREED, AT_TIME,   AT_UNKNOWN};
+	const uint8_t *end[] = {e->op,   e->thread,  e->stack, e->size, e->freed,
+				e->time, e->unknown, e->ext,   e->slack};
+	static const uint8_t at[] = {AT_OP,   AT_THREAD,  AT_STACK, AT_SIZE, AT_FREED,
+				     AT_TIME, AT_UNKNOWN, AT_EXT,   AT_SLACK};
 	size_t n = 0;
 	for (size_t i = 0; i < sizeof at; i++)
 		n += (size_t)(end[i] - region(e, at[i]));
@@ -175,5 +206,7 @@ size_t ms_event_encoder_finish(struct ms_event_encoder *e, struct ms_column *out
 	n = add_column(out, n, MS_COL_SIZE, region(e, AT_SIZE), e->size);
 	n = add_column(out, n, MS_COL_FREED, region(e, AT_FREED), e->freed);
 	n = add_column(out, n, MS_COL_TIME, region(e, AT_TIME), e->time);
-	return add_column(out, n, MS_COL_UNKNOWN, region(e, AT_UNKNOWN), e->unknown);
+	n = add_column(out, n, MS_COL_UNKNOWN, region(e, AT_UNKNOWN), e->unknown);
+	n = add_column(out, n, MS_COL_EXT, region(e, AT_EXT), e->ext);
+	return add_column(out, n, MS_COL_SLACK, region(e, AT_SLACK), e->slack);
 }

@@ -36,6 +36,8 @@
  */
 #define FREED_AGO 1u
 
+#define EXT_MAX 127u /* kinds of extended events: one byte as a varint */
+
 #define NUMBER_MAX (UINT64_C(1) << 62)
 
 /* What a kind has. */

@@ -35,8 +35,8 @@ enum ms_block_type {
 	MS_BLOCK_LOSSES = 8,   /* records: MS_LOSS_* */
 	MS_BLOCK_END = 9,      /* one record: MS_END_*; the last end block of a file counts */
 	MS_BLOCK_SYMBOLS = 10, /* records: MS_SYM_*; appended after an end block */
-	MS_BLOCK_CHECKPOINT = 11, /* reserved: the live blocks at a moment */
-	MS_BLOCK_INDEX = 12,      /* reserved: offsets of blocks */
+	MS_BLOCK_CHECKPOINT = 11, /* columns: MS_LIVE_*; the live blocks at a moment */
+	MS_BLOCK_INDEX = 12,      /* records: MS_INDEX_*; where blocks are */
 	MS_BLOCK_VERDICTS = 13,   /* reserved: reachability */
 };
 
@@ -53,6 +53,7 @@ enum ms_event_column {
 	MS_COL_ADDRESS = 8, /* a code per allocation, then distances: see ms-trace(5) */
 	MS_COL_UNKNOWN = 9, /* varint per free of an unknown block: its address */
 	MS_COL_EXT = 10,    /* payload of MS_EV_EXT events */
+	MS_COL_SLACK = 11,  /* varint per allocation: usable size - size; absent = not asked for */
 };
 
 /* Columns of a stacks block. Frames and nodes are numbered from 1 in order of appearance in the
@@ -66,6 +67,37 @@ enum ms_stacks_column {
 	MS_NODE_PARENT = 5, /* varint per node: own number minus number of the caller's node; own
 			       number = root */
 	MS_NODE_FRAME = 6,  /* zigzag varint per node: frame minus frame of the node before */
+};
+
+/* Columns of a checkpoint: the state before event FIRST_EVENT of the file, in one or more blocks
+ * that follow each other at once (part 0, 1, ..), between event blocks. Blocks in order of number.
+ */
+enum ms_live_column {
+	MS_LIVE_HEAD = 1,    /* varints: number of the next event, of the next allocation, its tick,
+				live    bytes, live blocks, part, parts, blocks in this part */
+	MS_LIVE_NUMBER = 2,  /* varint per block: number minus that of the block before minus 1; the
+				first: number */
+	MS_LIVE_SIZE = 3,    /* varint per block, bytes */
+	MS_LIVE_STACK = 4,   /* zigzag varint per block: stack minus that of the block before */
+	MS_LIVE_THREAD = 5,  /* varint per block */
+	MS_LIVE_TICK = 6,    /* zigzag varint per block: tick minus that of the block before */
+	MS_LIVE_ADDRESS = 7, /* zigzag varint per block: address minus that of the block before;
+				absent: not recorded */
+	MS_LIVE_SLACK = 8,   /* varint per block; absent: not recorded */
+	MS_LIVE_LAST = 9,    /* varint per thread that allocated, by index: number of its latest
+				allocation + 1, 0 = none; in part 0 */
+};
+
+/* The index: one record per block before it, in order of offset. Written once, before the last end
+ * block of the recording; MS_END_INDEX says where. */
+enum ms_index_field {
+	MS_INDEX_TYPE = 1,   /* MS_BLOCK_* */
+	MS_INDEX_OFFSET = 2, /* bytes from the start of the file */
+	MS_INDEX_BYTES = 3,  /* of the block, header included */
+	MS_INDEX_NUMBER = 4, /* of the block */
+	MS_INDEX_TICK = 5,   /* events: of its first event; checkpoint: of the next event */
+	MS_INDEX_EVENT = 6,  /* events: number of its first event; checkpoint: of the next event */
+	MS_INDEX_EVENTS = 7, /* events in the block */
 };
 
 /* Flags of a frame. */
@@ -104,7 +136,22 @@ enum ms_info_field {
 	MS_INFO_PARENT_IMAGE = 19, /* image that forked or execed this one, plus 1 */
 	MS_INFO_UID = 20,
 	MS_INFO_BOOT_ID = 21, /* bytes */
+	/* Of an image that a fork made: */
+	MS_INFO_FORKED = 22,           /* 1 */
+	MS_INFO_FORK_EVENT = 23,       /* events in the parent's trace before the fork */
+	MS_INFO_FORK_NUMBER = 24,      /* allocations in the parent's trace before the fork */
+	MS_INFO_INHERITED_BLOCKS = 25, /* blocks live in the parent then */
+	MS_INFO_INHERITED_BYTES = 26,
+	MS_INFO_SAMPLE_SEED = 27,
+	MS_INFO_OPTIONS = 28, /* MS_OPTION_*: what was asked for besides */
+	MS_INFO_STARTED_LATE =
+		29, /* ns that the process ran before its recording began (--start-after) */
 };
+
+#define MS_OPTION_MMAP 1u        /* mapped address space was recorded */
+#define MS_OPTION_USABLE 2u      /* usable sizes */
+#define MS_OPTION_FREE_STACKS 4u /* where blocks were freed */
+#define MS_OPTION_KEEP_LIVE 8u   /* pairs already freed are dropped at --max-size */
 
 enum ms_module_field {
 	MS_MODULE_ID = 1,       /* from 1; a later record of the same id amends it */
@@ -195,7 +242,25 @@ enum ms_end_field {
 	MS_END_REMOTE_UNWINDS = 21,
 	MS_END_VERIFIED = 22, /* stacks compared in verify mode */
 	MS_END_MISMATCHES = 23,
-	MS_END_CHILDREN_NOT_RECORDED = 24, /* forked children that went on without exec */
+	MS_END_CHILDREN_NOT_RECORDED =
+		24,        /* forked children that went on without exec, unrecorded */
+	MS_END_INDEX = 25, /* offset of the index block */
+	/* Totals of the whole recording, also of what was dropped (--keep=live): */
+	MS_END_FREES = 26,
+	MS_END_REALLOCATIONS = 27,
+	MS_END_FAILED = 28,
+	MS_END_ALLOCATED_BYTES = 29,
+	MS_END_TEMPORARY = 30,
+	MS_END_PEAK_BYTES = 31,
+	MS_END_PEAK_BLOCKS = 32,
+	MS_END_PEAK_TIME = 33, /* ns */
+	MS_END_UNFREED_BYTES = 34,
+	MS_END_UNFREED_BLOCKS = 35,
+	MS_END_DROPPED_EVENTS = 36,     /* --keep=live: events that are not in the file */
+	MS_END_DROPPED_UNTIL = 37,      /* ns: before this only what was still live then is known */
+	MS_END_PAUSED = 38,             /* ns that the recording was paused */
+	MS_END_PAUSED_ALLOCATIONS = 39, /* allocations that were not recorded meanwhile */
+	MS_END_INHERITED_FREES = 40,    /* frees of blocks from before the fork */
 };
 enum ms_end_reason {
 	MS_ENDED_EXIT = 1, /* the process ended */

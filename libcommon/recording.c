@@ -26,7 +26,7 @@ static void get_fields(struct ms_recording *t, struct ms_record rec, struct ms_f
 	while (ms_record_field(&rec, &field) == MS_FMT_OK) {
 		if (field.id >= MS_FIELDS)
 			continue;
-		f->known |= UINT32_C(1) << field.id;
+		f->known |= UINT64_C(1) << field.id;
 		f->number[field.id] = field.value;
 		f->text[field.id] =
 			field.is_bytes
@@ -254,9 +254,10 @@ static bool take_block(struct ms_recording *t, const struct ms_block *b)
 }
 
 /* Addresses are the one column that replay has no use for. */
-static const uint64_t all_columns =
-	COLUMN(MS_COL_HEAD) | COLUMN(MS_COL_OP) | COLUMN(MS_COL_THREAD) | COLUMN(MS_COL_STACK) |
-	COLUMN(MS_COL_SIZE) | COLUMN(MS_COL_FREED) | COLUMN(MS_COL_TIME) | COLUMN(MS_COL_EXT);
+static const uint64_t all_columns = COLUMN(MS_COL_HEAD) | COLUMN(MS_COL_OP) |
+				    COLUMN(MS_COL_THREAD) | COLUMN(MS_COL_STACK) |
+				    COLUMN(MS_COL_SIZE) | COLUMN(MS_COL_FREED) |
+				    COLUMN(MS_COL_TIME) | COLUMN(MS_COL_EXT) | COLUMN(MS_COL_SLACK);
 
 /* Goes on to the next block. 1, 0 at the end, -1. Blocks that were damaged are counted by the
  * file's reader. */

@@ -16,13 +16,13 @@
 
 struct ms_err;
 
-#define MS_FIELDS 32u
+#define MS_FIELDS 64u
 #define MS_ROW_FIELDS 14u
 
 /* One record, taken apart by field number; of a repeated field the last one. `number` is a value,
  * or a count of bytes. */
 struct ms_fields {
-	uint32_t known; /* bit per field */
+	uint64_t known; /* bit per field */
 	uint64_t number[MS_FIELDS];
 	const char *text[MS_FIELDS]; /* NUL-ended copy, as long as the recording lives; "" for a
 					number */

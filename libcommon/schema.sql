@@ -14,6 +14,11 @@
 --   frame.note       cut, truncated, not taken, before: no frame but why frames are missing; else null
 --   stack.depth      0 for the outermost row; parent is the caller's row
 --   loss.reason      overflow, no ring, reentry, killed, paused, limit
+--   process.whole    1 = the figures count all events; 0 = reading began at a checkpoint or events were dropped: what only the
+--                    whole history tells is null, and what --from and --to leave out is not counted
+--   process.options  what was recorded besides, with commas: mmap, usable-size, free-stacks, keep=live; null = nothing
+--   *.mapped_bytes, maps  address space taken with mmap, mremap and brk, never part of heap figures; null without --mmap
+--   *.usable_bytes   usable sizes of the live blocks; null without --usable-size
 CREATE TABLE meta(key TEXT PRIMARY KEY, value ANY) WITHOUT ROWID;
 CREATE TABLE process(
   id INTEGER PRIMARY KEY, pid INTEGER, ppid INTEGER, parent INTEGER, exe TEXT, command TEXT, host TEXT, kernel TEXT, cwd TEXT,
@@ -25,10 +30,15 @@ CREATE TABLE process(
   waited_ns INTEGER, waited_max_ns INTEGER, frames_without_symbol INTEGER,
   allocations INTEGER, frees INTEGER, reallocations INTEGER, failed_allocations INTEGER, allocated_bytes INTEGER,
   temporary_allocations INTEGER, peak_bytes INTEGER, peak_blocks INTEGER, peak_time_ns INTEGER,
-  unfreed_bytes INTEGER, unfreed_blocks INTEGER, unreachable_bytes INTEGER, unreachable_blocks INTEGER);
+  unfreed_bytes INTEGER, unfreed_blocks INTEGER, unreachable_bytes INTEGER, unreachable_blocks INTEGER,
+  forked INTEGER, inherited_blocks INTEGER, inherited_bytes INTEGER, inherited_frees INTEGER, inherited_freed_bytes INTEGER,
+  whole INTEGER, from_ns INTEGER, to_ns INTEGER, dropped_events INTEGER, dropped_until_ns INTEGER, paused_ns INTEGER,
+  paused_allocations INTEGER, started_late_ns INTEGER, options TEXT, maps INTEGER, unmaps INTEGER, mapped_bytes INTEGER,
+  mapped_peak_bytes INTEGER, mapped_peak_time_ns INTEGER, mapped_end_bytes INTEGER, peak_usable_bytes INTEGER, unfreed_usable_bytes INTEGER);
 CREATE TABLE snapshot(
   id INTEGER PRIMARY KEY, process INTEGER NOT NULL, label TEXT NOT NULL, time_ns INTEGER, live_bytes INTEGER, live_blocks INTEGER,
-  rss_bytes INTEGER, pss_bytes INTEGER, private_bytes INTEGER, swap_bytes INTEGER);
+  rss_bytes INTEGER, pss_bytes INTEGER, private_bytes INTEGER, swap_bytes INTEGER,
+  mapped_bytes INTEGER, usable_bytes INTEGER);
 CREATE TABLE module(
   id INTEGER PRIMARY KEY, process INTEGER NOT NULL, path TEXT, build_id TEXT, start INTEGER, end INTEGER, bias INTEGER,
   loaded_ns INTEGER, unloaded_ns INTEGER, kind TEXT, symbols TEXT);
@@ -39,9 +49,11 @@ CREATE TABLE stack(id INTEGER PRIMARY KEY, process INTEGER NOT NULL, parent INTE
 CREATE TABLE site(
   id INTEGER PRIMARY KEY, process INTEGER NOT NULL, stack INTEGER, user_frame INTEGER, allocations INTEGER, frees INTEGER, reallocations INTEGER,
   failed_allocations INTEGER, allocated_bytes INTEGER, temporary INTEGER, min_size INTEGER, max_size INTEGER,
-  max_live_bytes INTEGER, max_live_blocks INTEGER, first_ns INTEGER, last_ns INTEGER, lifetime_ns INTEGER, lifetime_allocations INTEGER, marked INTEGER, verdict TEXT);
+  max_live_bytes INTEGER, max_live_blocks INTEGER, first_ns INTEGER, last_ns INTEGER, lifetime_ns INTEGER, lifetime_allocations INTEGER, marked INTEGER, verdict TEXT,
+  maps INTEGER, mapped_bytes INTEGER);
 CREATE TABLE site_stat(
-  snapshot INTEGER NOT NULL, site INTEGER NOT NULL, live_bytes INTEGER, live_blocks INTEGER, PRIMARY KEY(snapshot, site)) WITHOUT ROWID;
+  snapshot INTEGER NOT NULL, site INTEGER NOT NULL, live_bytes INTEGER, live_blocks INTEGER, usable_bytes INTEGER, mapped_bytes INTEGER,
+  PRIMARY KEY(snapshot, site)) WITHOUT ROWID;
 CREATE TABLE site_thread(
   site INTEGER NOT NULL, thread INTEGER NOT NULL, allocations INTEGER, allocated_bytes INTEGER, live_bytes INTEGER, live_blocks INTEGER,
   PRIMARY KEY(site, thread)) WITHOUT ROWID;

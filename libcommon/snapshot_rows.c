@@ -175,6 +175,7 @@ static void put_totals(struct fill *w, struct ms_insert *in)
 	ms_put(in, r->peak_tick * w->tick_ns);
 	ms_put(in, r->live_bytes);
 	ms_put(in, r->live_blocks);
+	ms_put(in, 1);
 }
 
 static int fill_process(struct fill *w)
@@ -193,7 +194,7 @@ static int fill_process(struct fill *w)
 		       "waited_max_ns, frames_without_symbol, "
 		       "allocations, frees, reallocations, failed_allocations, allocated_bytes, "
 		       "temporary_allocations, peak_bytes, "
-		       "peak_blocks, peak_time_ns, unfreed_bytes, unfreed_blocks",
+		       "peak_blocks, peak_time_ns, unfreed_bytes, unfreed_blocks, whole",
 		       w->f->err);
 	put_identity(w, &in, &a);
 	put_quality(w, &in);

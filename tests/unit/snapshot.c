@@ -34,7 +34,7 @@ static const char content[] =
 	"'main', 'm.c', 3), (2, 1, 1, 32, 'f', 'f.c', 9);"
 	"INSERT INTO stack VALUES(1, 1, NULL, 1, 0), (2, 1, 1, 2, 1);"
 	"INSERT INTO site(id, process, stack, user_frame, allocations) VALUES(1, 1, 2, 2, 4);"
-	"INSERT INTO site_stat VALUES(1, 1, 64, 2);";
+	"INSERT INTO site_stat(snapshot, site, live_bytes, live_blocks) VALUES(1, 1, 64, 2);";
 
 static sqlite3 *example(void)
 {

@@ -23,6 +23,7 @@ struct stream {
 	unsigned threads; /* 1 and up */
 	bool wild;        /* extreme sizes, addresses and threads; no program does this */
 	bool no_addresses;
+	bool ext, usable; /* extended events; usable sizes */
 	uint64_t number, time, brk;
 	uint64_t recycled[64]; /* by size class: one address freed last */
 	struct stream_block *live;
@@ -114,7 +115,7 @@ static inline void stream_next(struct stream *s, struct ms_event *ev)
 	ev->kind = what < 30   ? MS_EV_ALLOC
 		   : what < 55 ? MS_EV_FREE
 		   : what < 59 ? MS_EV_REALLOC
-			       : (uint8_t)(what - 57);
+			       : (uint8_t)(what - 57 + (s->ext && what == 63));
 	if (s->n == 0 && (ev->kind == MS_EV_FREE || ev->kind == MS_EV_REALLOC ||
 			  ev->kind == MS_EV_FREE_INFERRED))
 		ev->kind = MS_EV_ALLOC;
@@ -128,6 +129,17 @@ static inline void stream_next(struct stream *s, struct ms_event *ev)
 	if (ev->kind == MS_EV_ALLOC || ev->kind == MS_EV_REALLOC ||
 	    ev->kind == MS_EV_REALLOC_UNKNOWN)
 		stream_allocate(s, ev);
+	if (ev->kind == MS_EV_EXT) {
+		ev->ext = (uint8_t)(MS_EXT_INHERITED + (r >> 50) % 3);
+		ev->stack = (uint32_t)(r >> 40);
+		ev->size = stream_extreme(s);
+		ev->freed = stream_extreme(s);
+		ev->address = s->no_addresses ? 0 : stream_extreme(s);
+	}
+	bool makes = ev->kind == MS_EV_ALLOC || ev->kind == MS_EV_REALLOC ||
+		     ev->kind == MS_EV_REALLOC_UNKNOWN;
+	if (s->usable && makes)
+		ev->slack = 1 + (uint32_t)(-ev->size & 15);
 	if (ev->kind == MS_EV_FREE_UNKNOWN)
 		ev->address = s->no_addresses ? 0 : stream_extreme(s);
 }

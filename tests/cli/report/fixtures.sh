@@ -45,11 +45,11 @@ fixture two.db "INSERT INTO process(id, pid, ppid, parent, exe, command, started
 	inferred_frees, unknown_frees, damaged_bytes, damaged_places)
 	VALUES (2, 4120, 4117, 1, '/usr/bin/gzip', NULL, 1795183331623456789, 500000000, 2000000000, 15, 'exit', 'gzip.trace', 1, 'complete', 10, 0, 0, 0,
 	0, 8, 1, 0, 0, 8000, 0, 7000, 7, 1500000000, 7000, 7, 0, 0, 0, 0, 0, 0, 0);
-	INSERT INTO snapshot VALUES (4, 2, 'peak', 2000000000, 7000, 7, NULL, NULL, NULL, NULL), (5, 2, 'end', 2000000000, 7000, 7, NULL, NULL, NULL, NULL);
+	INSERT INTO snapshot(id, process, label, time_ns, live_bytes, live_blocks, rss_bytes, pss_bytes, private_bytes, swap_bytes) VALUES (4, 2, 'peak', 2000000000, 7000, 7, NULL, NULL, NULL, NULL), (5, 2, 'end', 2000000000, 7000, 7, NULL, NULL, NULL, NULL);
 	INSERT INTO stack VALUES (23, 2, NULL, 17, 0);
 	INSERT INTO site(id, process, stack, user_frame, allocations, frees, reallocations, failed_allocations, allocated_bytes, temporary)
 	VALUES (9, 2, 23, 23, 8, 1, 0, 0, 8000, 0);
-	INSERT INTO site_stat VALUES (4, 9, 7000, 7), (5, 9, 7000, 7);
+	INSERT INTO site_stat(snapshot, site, live_bytes, live_blocks) VALUES (4, 9, 7000, 7), (5, 9, 7000, 7);
 	INSERT INTO thread VALUES (3, 2, 4120, 'gzip', 0, 2000000000, 8, 1, 8000, 0, 7000, 7, 0, 0);
 	INSERT INTO site_thread VALUES (9, 3, 8, 8000, 7000, 7);
 	INSERT INTO size_class VALUES (2, 512, 1023, 8, 8000, 0, 7000, 7, 7000, 7);

@@ -36,5 +36,5 @@ for i in range(n):
 d.executemany("INSERT INTO stack(id, process, parent, frame, depth) VALUES (?, 1, ?, ?, ?)", stack)
 d.executemany("INSERT INTO site(id, process, stack, user_frame, allocations, frees, reallocations, failed_allocations, allocated_bytes, temporary)"
               "VALUES (?, 1, ?, ?, 1, 0, 0, 0, ?, 0)", sites)
-d.executemany("INSERT INTO site_stat VALUES (?, ?, ?, 1)", stats)
+d.executemany("INSERT INTO site_stat(snapshot, site, live_bytes, live_blocks) VALUES (?, ?, ?, 1)", stats)
 d.commit()

@@ -19,7 +19,7 @@ INSERT INTO process(id, pid, ppid, exe, command, host, kernel, cwd, started_ns, 
  VALUES (1, 4117, 4000, '/home/ann/orderd/bin/orderd', '["/home/ann/orderd/bin/orderd","--config","prod.toml"]', 'web-3', '6.1.0',
   '/home/ann/orderd', 1795183331123456789, 0, 4000000000, 0, 'exit', 'x86_64', 4096, 'glibc 2.36', 'run.trace', 1, 'complete', 207150, 0, 0, 1, 0, 0, 0,
   0, 0, 0, 0, 8400000, 190000, 1, 105137, 102011, 4, 2, 10368060, 94001, 3405476, 4112, 2500000000, 1244756, 3126);
-INSERT INTO snapshot VALUES
+INSERT INTO snapshot(id, process, label, time_ns, live_bytes, live_blocks, rss_bytes, pss_bytes, private_bytes, swap_bytes) VALUES
  (1, 1, 'peak', 2500000000, 3405476, 4112, 9300000, NULL, NULL, 0),
  (2, 1, 'end', 4000000000, 1244756, 3126, 8900000, NULL, NULL, 0),
  (3, 1, '1.5s', 1500000000, 1177584, 2042, 6400000, NULL, NULL, 0);
@@ -67,7 +67,7 @@ INSERT INTO site(id, process, stack, user_frame, allocations, frees, reallocatio
  (6, 1, 19, 19, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1800000000, 1800000000, 0, 0, 0),
  (7, 1, 21, 21, 10, 10, 4, 2, 4194304, 0, 419430, 419431, 2097152, 5, 2400000000, 2900000000, 3000000000, 60000, 0),
  (8, 1, 22, 22, 100000, 100000, 0, 0, 4800000, 94000, 48, 48, 48, 1, 500000000, 3990000000, 20000000000, 6000, 0);
-INSERT INTO site_stat VALUES
+INSERT INTO site_stat(snapshot, site, live_bytes, live_blocks) VALUES
  (1, 1, 1048576, 1), (1, 2, 256000, 4000), (1, 3, 2400, 100), (1, 4, 1000, 1), (1, 5, 300, 3), (1, 6, 0, 1), (1, 7, 2097152, 5), (1, 8, 48, 1),
  (2, 1, 1048576, 1), (2, 2, 192000, 3000), (2, 3, 2880, 120), (2, 4, 1000, 1), (2, 5, 300, 3), (2, 6, 0, 1),
  (3, 1, 1048576, 1), (3, 2, 128000, 2000), (3, 3, 960, 40), (3, 8, 48, 1);

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT
+ * Checkpoint blocks: live blocks to columns and back.
+ */
+#include "checkpoint.h"
+
+#include "trace.h"
+#include "varint.h"
+
+#define HEAD_BYTES 128
+/* The memory: head | number 10n | size 10n | stack 6n | thread 5n | tick 10n | address 10n | slack
+ * 5n | last 10 x threads */
+enum {
+	AT_NUMBER = 0,
+	AT_SIZE = 10,
+	AT_STACK = 20,
+	AT_THREAD = 26,
+	AT_TICK = 31,
+	AT_ADDRESS = 41,
+	AT_SLACK = 51,
+	AT_LAST = 56
+};
+_Static_assert(MS_CHECKPOINT_MEMORY(1, 1) == AT_LAST + 10 + HEAD_BYTES, "room for the regions");
+
+static uint8_t *region(const struct ms_checkpoint_encoder *e, unsigned at)
+{
+	return e->memory + HEAD_BYTES + at * e->max;
+}
+
+void ms_checkpoint_begin(struct ms_checkpoint_encoder *e, void *memory, size_t max, size_t threads,
+			 const struct ms_checkpoint_head *head, bool addresses, bool usable)
+{
+	*e = (struct ms_checkpoint_encoder){.head = *head,
+					    .memory = memory,
+					    .max = max,
+					    .threads = threads,
+					    .addresses = addresses,
+					    .usable = usable};
+	e->head.count = 0;
+	e->number = region(e, AT_NUMBER);
+	e->size = region(e, AT_SIZE);
+	e->stack = region(e, AT_STACK);
+	e->thread = region(e, AT_THREAD);
+	e->tick = region(e, AT_TICK);
+	e->address = region(e, AT_ADDRESS);
+	e->slack = region(e, AT_SLACK);
+	e->last = region(e, AT_LAST);
+}
+
+void ms_checkpoint_put_last(struct ms_checkpoint_encoder *e, uint64_t number)
+{
+	if (e->threads) {
+		e->last = ms_varint_put(e->last, number + 1);
+		e->threads--;
+	}
+}
+
+enum ms_fmt ms_checkpoint_put(struct ms_checkpoint_encoder *e, const struct ms_checkpoint_block *b)
+{
+	uint64_t least = e->head.count ? e->before.number + 1 : 0;
+	if (e->head.count == e->max)
+		return MS_FMT_FULL;
+	if (b->number < least || b->number >= e->head.number)
+		return MS_FMT_BAD;
+	e->number = ms_varint_put(e->number, b->number - least);
+	e->size = ms_varint_put(e->size, b->size);
+	e->stack = ms_varint_put(e->stack, ms_zigzag((uint64_t)b->stack - e->before.stack));
+	e->thread = ms_varint_put(e->thread, b->thread);
+	e->tick = ms_varint_put(e->tick, ms_zigzag(b->tick - e->before.tick));
+	if (e->addresses)
+		e->address = ms_varint_put(e->address, ms_zigzag(b->address - e->before.address));
+	if (e->usable)
+		e->slack = ms_varint_put(e->slack, b->slack ? b->slack - 1 : 0);
+	e->before = *b;
+	e->head.count++;
+	return MS_FMT_OK;
+}
+
+static size_t add_column(struct ms_column *out, size_t n, uint32_t id, const uint8_t *from,
+			 const uint8_t *to)
+{
+	if (from == to)
+		return n;
+	out[n] = (struct ms_column){id, from, (size_t)(to - from)};
+	return n + 1;
+}
+
+size_t ms_checkpoint_finish(struct ms_checkpoint_encoder *e, struct ms_column *out)
+{
+	const struct ms_checkpoint_head *h = &e->head;
+	uint8_t *p = e->memory;
+	p = ms_varint_put(p, h->event);
+	p = ms_varint_put(p, h->number);
+	p = ms_varint_put(p, h->tick);
+	p = ms_varint_put(p, h->live_bytes);
+	p = ms_varint_put(p, h->live_blocks);
+	p = ms_varint_put(p, h->part);
+	p = ms_varint_put(p, h->parts);
+	p = ms_varint_put(p, h->count);
+	size_t n = add_column(out, 0, MS_LIVE_HEAD, e->memory, p);
+	n = add_column(out, n, MS_LIVE_NUMBER, region(e, AT_NUMBER), e->number);
+	n = add_column(out, n, MS_LIVE_SIZE, region(e, AT_SIZE), e->size);
+	n = add_column(out, n, MS_LIVE_STACK, region(e, AT_STACK), e->stack);
+	n = add_column(out, n, MS_LIVE_THREAD, region(e, AT_THREAD), e->thread);
+	n = add_column(out, n, MS_LIVE_TICK, region(e, AT_TICK), e->tick);
+	n = add_column(out, n, MS_LIVE_ADDRESS, region(e, AT_ADDRESS), e->address);
+	n = add_column(out, n, MS_LIVE_SLACK, region(e, AT_SLACK), e->slack);
+	return add_column(out, n, MS_LIVE_LAST, region(e, AT_LAST), e->last);
+}
+
+/* ---- decoding ---- */
+
+static struct ms_checkpoint_cursor cursor_of(const struct ms_column *columns, size_t n, uint32_t id)
+{
+	const struct ms_column *c = ms_column_find(columns, n, id);
+	return c ? (struct ms_checkpoint_cursor){c->data, c->data + c->size}
+		 : (struct ms_checkpoint_cursor){NULL, NULL};
+}
+
+static bool get(struct ms_checkpoint_cursor *c, uint64_t *v)
+{
+	return ms_varint_get(&c->at, c->end, v);
+}
+
+static bool get32(struct ms_checkpoint_cursor *c, uint32_t *v)
+{
+	uint64_t wide;
+	if (!get(c, &wide) || wide > UINT32_MAX)
+		return false;
+	*v = (uint32_t)wide;
+	return true;
+}
+
+enum ms_fmt ms_checkpoint_decoder_init(struct ms_checkpoint_decoder *d,
+				       const struct ms_column *columns, size_t n)
+{
+	*d = (struct ms_checkpoint_decoder){0};
+	struct ms_checkpoint_head *h = &d->head;
+	struct ms_checkpoint_cursor c = cursor_of(columns, n, MS_LIVE_HEAD);
+	if (!get(&c, &h->event) || !get(&c, &h->number) || !get(&c, &h->tick) ||
+	    !get(&c, &h->live_bytes) || !get(&c, &h->live_blocks) || !get32(&c, &h->part) ||
+	    !get32(&c, &h->parts) || !get32(&c, &h->count))
+		return MS_FMT_BAD;
+	d->number = cursor_of(columns, n, MS_LIVE_NUMBER);
+	d->size = cursor_of(columns, n, MS_LIVE_SIZE);
+	d->stack = cursor_of(columns, n, MS_LIVE_STACK);
+	d->thread = cursor_of(columns, n, MS_LIVE_THREAD);
+	d->tick = cursor_of(columns, n, MS_LIVE_TICK);
+	d->address = cursor_of(columns, n, MS_LIVE_ADDRESS);
+	d->slack = cursor_of(columns, n, MS_LIVE_SLACK);
+	d->last = cursor_of(columns, n, MS_LIVE_LAST);
+	d->left = h->count;
+	bool good = h->part < h->parts && h->count <= h->live_blocks &&
+		    h->live_blocks <= h->number && h->count <= MS_CHECKPOINT_PART;
+	return good ? MS_FMT_OK : MS_FMT_BAD;
+}
+
+enum ms_fmt ms_checkpoint_next(struct ms_checkpoint_decoder *d, struct ms_checkpoint_block *b)
+{
+	uint64_t step, stack, tick, address = 0;
+	uint32_t slack = UINT32_MAX;
+	uint64_t least = d->left == d->head.count ? 0 : d->before.number + 1;
+	if (!d->left)
+		return MS_FMT_END;
+	if (!get(&d->number, &step) || step >= d->head.number || least + step >= d->head.number ||
+	    !get(&d->size, &b->size) || !get(&d->stack, &stack) || !get32(&d->thread, &b->thread) ||
+	    !get(&d->tick, &tick) || (d->address.at && !get(&d->address, &address)) ||
+	    (d->slack.at && (!get32(&d->slack, &slack) || slack == UINT32_MAX)))
+		goto bad;
+	stack = d->before.stack + ms_unzigzag(stack);
+	if (stack > UINT32_MAX)
+		goto bad;
+	b->number = least + step;
+	b->stack = (uint32_t)stack;
+	b->tick = d->before.tick + ms_unzigzag(tick);
+	b->address = d->address.at ? d->before.address + ms_unzigzag(address) : 0;
+	b->slack = slack + 1;
+	d->before = *b;
+	d->left--;
+	return MS_FMT_OK;
+bad:
+	d->left = 0;
+	return MS_FMT_BAD;
+}
+
+enum ms_fmt ms_checkpoint_next_last(struct ms_checkpoint_decoder *d, uint64_t *number)
+{
+	if (d->last.at == d->last.end)
+		return MS_FMT_END;
+	if (!get(&d->last, number))
+		return MS_FMT_BAD;
+	*number -= 1;
+	return MS_FMT_OK;
+}
