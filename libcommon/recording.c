@@ -346,6 +346,7 @@ static struct ms_recording *begin(struct ms_trace *file, const char *path, struc
 		ms_recording_close(t);
 		return NULL;
 	}
+	ms_replay_tick(&t->replay, t->head->tick_ns);
 	t->replay.tick_limit = INT64_MAX / t->head->tick_ns;
 	return t;
 }

@@ -4,6 +4,7 @@
 #include "replay.h"
 
 #include "arena.h"
+#include "replay_classes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@ void ms_replay_init(struct ms_replay *r)
 	r->record_table = memset(ms_xrealloc(NULL, 256, sizeof *r->record_table), 0,
 				 256 * sizeof *r->record_table);
 	ms_replay_nodes(r, 1);
+	ms_replay_tick(r, 1);
 }
 
 void ms_replay_free(struct ms_replay *r)
@@ -32,6 +34,8 @@ void ms_replay_free(struct ms_replay *r)
 	free(r->site_of_node);
 	free(r->records);
 	free(r->record_table);
+	free(r->classes);
+	free(r->ages);
 	free(r->threads);
 	for (size_t i = 0; i < r->moment_count; i++)
 		free(r->moments[i].figures);
@@ -59,8 +63,11 @@ static uint32_t new_site(struct ms_replay *r, uint32_t node, uint64_t tick)
 	if (r->site_count == r->site_cap)
 		r->sites = ms_xrealloc(r->sites, r->site_cap = r->site_cap ? r->site_cap * 2 : 256,
 				       sizeof *r->sites);
-	r->sites[r->site_count] = (struct ms_replay_site){
-		.node = node, .min_size = UINT64_MAX, .first_tick = tick, .record = UINT32_MAX};
+	r->sites[r->site_count] = (struct ms_replay_site){.node = node,
+							  .min_size = UINT64_MAX,
+							  .first_tick = tick,
+							  .record = UINT32_MAX,
+							  .latest_class = MS_SIZE_CLASSES};
 	r->site_of_node[node] = (uint32_t)++r->site_count;
 	return (uint32_t)r->site_count - 1;
 }
@@ -164,11 +171,6 @@ void ms_replay_at_peak(const struct ms_replay *r, const struct ms_level *l, uint
 	bool touched = l->epoch == r->peak_epoch;
 	*bytes = touched ? l->at_peak_bytes : l->bytes;
 	*blocks = touched ? l->at_peak_blocks : l->blocks;
-}
-
-static inline struct ms_replay_size *size_class(struct ms_replay *r, uint64_t size)
-{
-	return &r->sizes[size ? 64 - __builtin_clzll(size) : 0];
 }
 
 /* ---- the timeline ---- */
@@ -336,7 +338,7 @@ static void add_block(struct ms_replay *r, const struct ms_event *ev, struct ms_
 		s->max_size = size;
 	s->last_tick = ev->time_ticks;
 
-	struct ms_replay_size *c = size_class(r, size);
+	struct ms_replay_size *c = ms_replay_class(r, s, size);
 	touch(r, &c->live);
 	c->live.bytes += size;
 	c->live.blocks++;
@@ -365,7 +367,7 @@ static bool remove_block(struct ms_replay *r, const struct ms_event *ev, bool in
 	touch(r, &s->live);
 	s->live.bytes -= b.size;
 	s->live.blocks--;
-	struct ms_replay_size *c = size_class(r, b.size);
+	struct ms_replay_size *c = ms_replay_class(r, s, b.size);
 	touch(r, &c->live);
 	c->live.bytes -= b.size;
 	c->live.blocks--;
@@ -376,8 +378,10 @@ static bool remove_block(struct ms_replay *r, const struct ms_event *ev, bool in
 	}
 	r->frees++;
 	s->frees++;
-	s->lifetime_ticks += ev->time_ticks - b.tick;
-	s->lifetime_allocations += r->next_number - ev->freed - 1;
+	uint64_t lived = ev->time_ticks - b.tick, between = r->next_number - ev->freed - 1;
+	s->lifetime_ticks += lived;
+	s->lifetime_allocations += between;
+	ms_replay_age(r, s, lived, between);
 	t->frees++;
 	if (t->last == ev->freed) {
 		r->temporary++;
@@ -481,4 +485,5 @@ void ms_replay_finish(struct ms_replay *r, uint64_t tick)
 	move_timeline(r, tick);
 	close_span(r);
 	ms_blocks_each(&r->blocks, count_live, r);
+	ms_replay_sum_classes(r);
 }

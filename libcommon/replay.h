@@ -43,7 +43,13 @@ struct ms_replay_site {
 	uint64_t reallocations, failed;
 	uint32_t node;   /* innermost stack node, 0 = no stack */
 	uint32_t record; /* latest of its ms_replay_site_thread */
-	bool marked;     /* one of its blocks had an inferred free */
+	/* blocks by size and lifetime: see replay_classes.h */
+	uint64_t classes;     /* bit per size class that it has */
+	uint32_t first_class; /* of them, in ms_replay.classes */
+	uint32_t latest;      /* place of latest_class there */
+	uint32_t ages;        /* in ms_replay.ages, from 1; 0 = none of its blocks was freed */
+	uint8_t latest_class;
+	bool marked; /* one of its blocks had an inferred free */
 };
 
 /* What one thread allocated at one site. */
@@ -62,11 +68,20 @@ struct ms_replay_thread {
 	bool seen;
 };
 
-/* Sizes with the same highest bit: class 0 is size 0, class n is [2^(n-1), 2^n - 1]. */
-#define MS_SIZE_CLASSES 65
+/* Sizes with the same highest bit: class 0 is size 0, class n is [2^(n-1), 2^n - 1]; what is larger
+ * than any address space is in the last one too. */
+#define MS_SIZE_CLASSES 64
 struct ms_replay_size {
 	struct ms_level live;
 	uint64_t allocations, bytes, temporary;
+};
+
+/* Freed blocks by how long they lived: class n begins at ms_age_ns[n], and at
+ * ms_age_allocations[n] allocations of the process in between; the last has no end. */
+#define MS_AGES 9
+extern const uint64_t ms_age_ns[MS_AGES], ms_age_allocations[MS_AGES];
+struct ms_replay_ages {
+	uint64_t time[MS_AGES], allocations[MS_AGES]; /* blocks; the sums are equal */
 };
 
 /* A span of the timeline. Minimum and maximum include the state with which it began; the rest is
@@ -114,7 +129,12 @@ struct ms_replay {
 	size_t record_mask;
 	struct ms_replay_thread *threads;
 	size_t thread_count;
-	struct ms_replay_size sizes[MS_SIZE_CLASSES];
+	struct ms_replay_size *classes; /* of all sites */
+	size_t class_count, class_cap;
+	struct ms_replay_ages *ages;
+	size_t age_count, age_cap;
+	uint64_t age_ticks[MS_AGES - 1];              /* where each class but the first begins */
+	struct ms_replay_size sizes[MS_SIZE_CLASSES]; /* of all sites, after ms_replay_finish */
 
 	struct ms_replay_span spans[MS_TIMELINE_SPANS];
 	size_t span; /* current one */
@@ -128,6 +148,9 @@ struct ms_replay {
 };
 
 void ms_replay_init(struct ms_replay *r);
+/* How long a tick is, for classes of lifetime; 1 ns until this is called. Call before the first
+ * event. */
+void ms_replay_tick(struct ms_replay *r, uint64_t tick_ns);
 void ms_replay_free(struct ms_replay *r);
 /* Asks for the state before the first event at `tick` or later (MS_NEVER: before event number
  * `event`). Call before the first event; the answer is r->moments[returned number]. */

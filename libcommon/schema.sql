@@ -13,6 +13,9 @@
 --   module.kind      file, vdso, jit, recorder
 --   frame.note       cut, truncated, not taken, before: no frame but why frames are missing; else null
 --   stack.depth      0 for the outermost row; parent is the caller's row
+--   site_size        blocks of a site by size, classes as in size_class
+--   site_lifetime    freed blocks of a site by what lay between allocation and free; unit: ns, allocations (of the process)
+--   What lost events or sampling make unknowable is null (temporary, lifetime) or has no rows (size_class, site_size, site_lifetime).
 --   loss.reason      overflow, no ring, reentry, killed, paused, limit
 --   process.whole    1 = the figures count all events; 0 = reading began at a checkpoint or events were dropped: what only the
 --                    whole history tells is null, and what --from and --to leave out is not counted
@@ -57,6 +60,11 @@ CREATE TABLE site_stat(
 CREATE TABLE site_thread(
   site INTEGER NOT NULL, thread INTEGER NOT NULL, allocations INTEGER, allocated_bytes INTEGER, live_bytes INTEGER, live_blocks INTEGER,
   PRIMARY KEY(site, thread)) WITHOUT ROWID;
+CREATE TABLE site_size(
+  site INTEGER NOT NULL, low INTEGER NOT NULL, high INTEGER NOT NULL, allocations INTEGER, allocated_bytes INTEGER, temporary INTEGER,
+  peak_bytes INTEGER, peak_blocks INTEGER, live_bytes INTEGER, live_blocks INTEGER, PRIMARY KEY(site, low)) WITHOUT ROWID;
+CREATE TABLE site_lifetime(
+  site INTEGER NOT NULL, unit TEXT NOT NULL, low INTEGER NOT NULL, high INTEGER, frees INTEGER, PRIMARY KEY(site, unit, low)) WITHOUT ROWID;
 CREATE TABLE thread(
   id INTEGER PRIMARY KEY, process INTEGER NOT NULL, tid INTEGER, name TEXT, start_ns INTEGER, end_ns INTEGER, allocations INTEGER, frees INTEGER,
   allocated_bytes INTEGER, temporary INTEGER, live_bytes INTEGER, live_blocks INTEGER, events_lost INTEGER, waited_ns INTEGER);

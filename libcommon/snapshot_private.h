@@ -68,6 +68,13 @@ struct ms_stack_rows {
 int ms_fill_stacks(struct ms_filling *f, const struct ms_kept_process *p,
 		   struct ms_stack_rows *out);
 void ms_stack_rows_free(struct ms_stack_rows *r);
+/* The sizes of a class of ms_replay.sizes, both ends in it. */
+uint64_t ms_size_class_low(unsigned class);
+uint64_t ms_size_class_high(unsigned class);
+/* Writes site_size and site_lifetime of one process: sites in `order`, each as its row. 0, or -1
+ * with f->err set. */
+int ms_fill_classes(struct ms_filling *f, const struct ms_replay *r, const uint32_t *order,
+		    const int64_t *row_of_site);
 /* Writes all tables of one process. 0, or -1 with f->err set. */
 int ms_fill_process(struct ms_filling *f, const struct ms_kept_process *p);
 

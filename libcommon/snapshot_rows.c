@@ -18,7 +18,7 @@ struct fill {
 	const struct ms_recording *t;
 	const struct ms_replay *r;
 	uint64_t tick_ns;
-	bool sampled; /* then what sampling makes unknowable is null */
+	bool partial; /* not every event is there: what that makes unknowable is null */
 	struct ms_stack_rows stacks;
 	uint32_t *order; /* sites from first to last row */
 	int64_t *row_of_site;
@@ -169,7 +169,7 @@ static void put_totals(struct fill *w, struct ms_insert *in)
 	ms_put(in, r->reallocations);
 	ms_put(in, r->failed);
 	ms_put(in, r->bytes);
-	ms_put_if(in, !w->sampled, r->temporary);
+	ms_put_if(in, !w->partial, r->temporary);
 	ms_put(in, r->peak_bytes);
 	ms_put(in, r->peak_blocks);
 	ms_put(in, r->peak_tick * w->tick_ns);
@@ -272,15 +272,15 @@ static void put_site(struct fill *w, struct ms_insert *in, uint32_t i, const str
 	ms_put(in, s->reallocations);
 	ms_put(in, s->failed);
 	ms_put(in, sums[i].bytes);
-	ms_put_if(in, !w->sampled, s->temporary);
+	ms_put_if(in, !w->partial, s->temporary);
 	ms_put_if(in, sums[i].allocations != 0, s->min_size);
 	ms_put_if(in, sums[i].allocations != 0, s->max_size);
 	ms_put(in, s->max_live_bytes);
 	ms_put(in, s->max_live_blocks);
 	ms_put(in, s->first_tick * w->tick_ns);
 	ms_put(in, s->last_tick * w->tick_ns);
-	ms_put(in, s->lifetime_ticks * w->tick_ns);
-	ms_put(in, s->lifetime_allocations);
+	ms_put_if(in, !w->partial, s->lifetime_ticks * w->tick_ns);
+	ms_put_if(in, !w->partial, s->lifetime_allocations);
 	ms_put(in, s->marked);
 	ms_put_row(in);
 }
@@ -353,7 +353,7 @@ static int fill_threads(struct fill *w)
 		ms_put(&in, s->allocations);
 		ms_put(&in, s->frees);
 		ms_put(&in, s->bytes);
-		ms_put_if(&in, !w->sampled, s->temporary);
+		ms_put_if(&in, !w->partial, s->temporary);
 		ms_put(&in, s->live_bytes);
 		ms_put(&in, s->live_blocks);
 		ms_put(&in, m->number[MS_THREAD_EVENTS_LOST]);
@@ -473,15 +473,15 @@ static int fill_sizes(struct fill *w)
 		       "process, low, high, allocations, allocated_bytes, temporary, peak_bytes, "
 		       "peak_blocks, live_bytes, live_blocks",
 		       w->f->err);
-	for (unsigned i = 0; i < MS_SIZE_CLASSES && !w->sampled; i++) {
+	for (unsigned i = 0; i < MS_SIZE_CLASSES && !w->partial; i++) {
 		const struct ms_replay_size *c = &w->r->sizes[i];
-		uint64_t bytes, blocks, low = i ? UINT64_C(1) << (i - 1) : 0;
+		uint64_t bytes, blocks;
 		if (!c->allocations)
 			continue;
 		ms_replay_at_peak(w->r, &c->live, &bytes, &blocks);
 		ms_put(&in, (uint64_t)w->p->id);
-		ms_put(&in, low);
-		ms_put(&in, i ? low * 2 - 1 : 0);
+		ms_put(&in, ms_size_class_low(i));
+		ms_put(&in, ms_size_class_high(i));
 		ms_put(&in, c->allocations);
 		ms_put(&in, c->bytes);
 		ms_put(&in, c->temporary);
@@ -593,12 +593,22 @@ static int fill_losses(struct fill *w)
 	return ms_insert_close(&in);
 }
 
+/* Sampled, lost or damaged: then the blocks that are known are not all, and what lies between two
+ * events of a thread is not known either. */
+static bool some_events_missing(const struct ms_recording *t)
+{
+	const struct ms_fields *i = &t->info, *e = &t->end;
+	uint64_t places = 0, bytes = ms_trace_damaged_bytes(t->file, &places);
+	return (ms_has(i, MS_INFO_SAMPLE_BYTES) && i->number[MS_INFO_SAMPLE_BYTES] != 0) ||
+	       (ms_has(e, MS_END_LOST) && e->number[MS_END_LOST] != 0) || t->losses.n || bytes ||
+	       places || t->bad_blocks || t->replay.bad_events;
+}
+
 int ms_fill_process(struct ms_filling *f, const struct ms_kept_process *p)
 {
 	const struct ms_recording *t = p->rec;
 	struct fill w = {.f = f, .p = p, .t = t, .r = &t->replay, .tick_ns = t->head->tick_ns};
-	w.sampled =
-		ms_has(&t->info, MS_INFO_SAMPLE_BYTES) && t->info.number[MS_INFO_SAMPLE_BYTES] != 0;
+	w.partial = some_events_missing(t);
 	int rc = ms_fill_stacks(f, p, &w.stacks);
 	order_sites(&w);
 	if (rc == 0)
@@ -606,6 +616,8 @@ int ms_fill_process(struct ms_filling *f, const struct ms_kept_process *p)
 		     fill_site_threads(&w);
 	for (size_t i = 0; i < f->label_count && rc == 0; i++)
 		rc = fill_moment(&w, f->labels[i], &p->points[i]);
+	if (rc == 0 && !w.partial)
+		rc = ms_fill_classes(f, w.r, w.order, w.row_of_site);
 	if (rc == 0)
 		rc = fill_sizes(&w) || fill_timeline(&w) || fill_samples(&w) || fill_marks(&w) ||
 		     fill_losses(&w);

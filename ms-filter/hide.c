@@ -92,6 +92,8 @@ static const char *const count_gone[] = {
 static const char *const drop_gone[] = {
 	"DELETE FROM site_stat WHERE site IN (SELECT site FROM temp.gone)",
 	"DELETE FROM site_thread WHERE site IN (SELECT site FROM temp.gone)",
+	"DELETE FROM site_size WHERE site IN (SELECT site FROM temp.gone)",
+	"DELETE FROM site_lifetime WHERE site IN (SELECT site FROM temp.gone)",
 	"DELETE FROM site WHERE id IN (SELECT site FROM temp.gone)",
 	"DROP TABLE temp.gone",
 };

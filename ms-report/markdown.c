@@ -198,7 +198,7 @@ static void put_cell(struct page *p, struct out *o, const struct column *c, cons
 	if (text)
 		return;
 	if (x->n == UNKNOWN)
-		out_str(o, r->kind == ROW_ITEM ? "n/a" : "");
+		out_str(o, c->sum ? say_unknown(m) : r->kind == ROW_ITEM ? "n/a" : "");
 	else
 		out_str(o, c->kind == CELL_SIZE    ? say_size(m, x->n)
 			   : c->kind == CELL_COUNT ? say_count(m, x->n)

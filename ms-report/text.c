@@ -142,6 +142,8 @@ static const char *cell_text(struct page *p, const struct column *c, const struc
 		return name_clean(&m->arena, name_short(&m->arena, x->s), p->style.ascii);
 	if (!column_is_number(c))
 		return x->s ? name_clean(&m->arena, x->s, p->style.ascii) : "";
+	if (x->n == UNKNOWN && !x->s && c->sum)
+		return say_unknown(m);
 	if (x->n == UNKNOWN)
 		return kind == ROW_ITEM ? "n/a" : x->s ? x->s : "";
 	switch (c->kind) {

@@ -54,7 +54,9 @@ static void figures(struct page *p, struct out *o, const struct site *s)
 		one(p, o, "When",
 		    SAY("first at %s, last at %s", say_time(m, s->first_ns),
 			say_time(m, s->last_ns)));
-	if (s->lifetime_ns != UNKNOWN && s->frees && s->frees != UNKNOWN)
+	if (s->lifetime_ns == UNKNOWN)
+		one(p, o, "Lifetime", say_unknown(m));
+	else if (s->frees && s->frees != UNKNOWN)
 		one(p, o, "Lifetime",
 		    SAY("mean of those freed %s, %s later", say_time(m, s->lifetime_ns / s->frees),
 			say_things(m,

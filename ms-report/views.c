@@ -295,7 +295,7 @@ static const char *class_name(struct model *m, const struct size_class *c)
 struct table table_sizes(struct model *m, size_t limit)
 {
 	struct table t = TABLE(size_columns, .title = unfiltered(m, "SIZES"),
-			       .empty = "no sizes in this snapshot (a sampled recording has none)");
+			       .empty = m->totals.allocations ? say_unknown(m) : "no blocks");
 	for (size_t i = 0; i < m->classes.n; i++) {
 		const struct size_class *s = &m->classes.v[i];
 		const uint64_t v[] = {0,

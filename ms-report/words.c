@@ -19,35 +19,39 @@ static bool positive(uint64_t v)
 	return v != UNKNOWN && v > 0;
 }
 
-static const char *not_known(const struct model *m)
+const char *say_unknown(const struct model *m)
 {
-	return positive(m->quality.sampled_bytes) ? "n/a (sampled)" : "n/a";
+	const struct quality *q = &m->quality;
+	return positive(q->sampled_bytes)                                  ? "n/a (sampled)"
+	       : positive(q->events_lost)                                  ? "n/a (lost events)"
+	       : positive(q->damaged_bytes) || positive(q->damaged_places) ? "n/a (damaged)"
+									   : "n/a";
 }
 
 const char *say_size(struct model *m, uint64_t bytes)
 {
 	char buf[MS_UNIT_BUF];
-	return bytes == UNKNOWN ? not_known(m)
+	return bytes == UNKNOWN ? say_unknown(m)
 				: ms_arena_strdup(&m->arena, ms_format_size(buf, bytes));
 }
 
 const char *say_count(struct model *m, uint64_t n)
 {
 	char buf[MS_UNIT_BUF];
-	return n == UNKNOWN ? not_known(m) : ms_arena_strdup(&m->arena, ms_format_count(buf, n));
+	return n == UNKNOWN ? say_unknown(m) : ms_arena_strdup(&m->arena, ms_format_count(buf, n));
 }
 
 const char *say_time(struct model *m, uint64_t ns)
 {
 	char buf[MS_UNIT_BUF];
-	return ns == UNKNOWN ? not_known(m)
+	return ns == UNKNOWN ? say_unknown(m)
 			     : ms_arena_strdup(&m->arena, ms_format_duration(buf, ns));
 }
 
 const char *say_share(struct model *m, uint64_t a, uint64_t b)
 {
 	if (a == UNKNOWN || b == UNKNOWN)
-		return not_known(m);
+		return say_unknown(m);
 	if (b == 0)
 		return "n/a";
 	double v = (double)a * 100 / (double)b;

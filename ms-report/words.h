@@ -33,7 +33,9 @@ const char *words_nothing(struct model *m, const struct style *st);
 /* "12 sites with 3.1 MiB at the end (--min 1k)", or "nothing by filters"; cleaned. */
 const char *words_hidden(struct model *m, const struct style *st);
 
-/* Figures for people, in the arena; "n/a" when not known. */
+/* "n/a", and why in parentheses where the recording says: "n/a (sampled)". */
+const char *say_unknown(const struct model *m);
+/* Figures for people, in the arena; say_unknown when not known. */
 const char *say_size(struct model *m, uint64_t bytes);
 const char *say_count(struct model *m, uint64_t n);
 const char *say_time(struct model *m, uint64_t ns);

@@ -8,8 +8,8 @@
 
 int main(void)
 {
-	make_example("run.trace");
+	make_example("run.trace", false);
 	mkdir("run.trace.d", 0700);
-	make_example("run.trace.d/app.78.1.trace");
+	make_example("run.trace.d/app.78.1.trace", false);
 	return 0;
 }

@@ -79,7 +79,6 @@ static inline void put_rest(struct made *m)
 	ms_record_number(&m->records, MS_THREAD_INDEX, 1);
 	ms_record_number(&m->records, MS_THREAD_TID, 78);
 	ms_record_string(&m->records, MS_THREAD_NAME, "io-\xff");
-	ms_record_number(&m->records, MS_THREAD_EVENTS_LOST, 2);
 	made_write(m, MS_BLOCK_THREADS);
 	made_records(m);
 	ms_record_number(&m->records, MS_SAMPLE_TIME, TICKS(4));
@@ -90,13 +89,6 @@ static inline void put_rest(struct made *m)
 	ms_record_number(&m->records, MS_SAMPLE_PSS, 8000);
 	made_write(m, MS_BLOCK_SAMPLES);
 	made_records(m);
-	ms_record_number(&m->records, MS_LOSS_FROM, 5);
-	ms_record_number(&m->records, MS_LOSS_TO, 9);
-	ms_record_number(&m->records, MS_LOSS_COUNT, 2);
-	ms_record_number(&m->records, MS_LOSS_REASON, MS_LOST_OVERFLOW);
-	ms_record_number(&m->records, MS_LOSS_THREAD, 2);
-	made_write(m, MS_BLOCK_LOSSES);
-	made_records(m);
 	for (unsigned i = 0; i < 3; i++) {
 		if (i)
 			made_next_record(m);
@@ -105,6 +97,22 @@ static inline void put_rest(struct made *m)
 		ms_record_number(&m->records, MS_MARK_EVENT, 2 + 2 * i);
 	}
 	made_write(m, MS_BLOCK_MARKS);
+}
+
+/* Thread 1 lost two events. */
+static inline void put_loss(struct made *m)
+{
+	made_records(m);
+	ms_record_number(&m->records, MS_THREAD_INDEX, 1);
+	ms_record_number(&m->records, MS_THREAD_EVENTS_LOST, 2);
+	made_write(m, MS_BLOCK_THREADS);
+	made_records(m);
+	ms_record_number(&m->records, MS_LOSS_FROM, 5);
+	ms_record_number(&m->records, MS_LOSS_TO, 9);
+	ms_record_number(&m->records, MS_LOSS_COUNT, 2);
+	ms_record_number(&m->records, MS_LOSS_REASON, MS_LOST_OVERFLOW);
+	ms_record_number(&m->records, MS_LOSS_THREAD, 2);
+	made_write(m, MS_BLOCK_LOSSES);
 }
 
 /* live after each event, by site A/B/C:  A100 | A100 B50 | A100 B50 C7 | A100 B50 C7 (failed) |
@@ -124,7 +132,7 @@ static inline void put_events(struct made *m)
 	made_events(m, events + 4, 3);
 }
 
-static inline void make_example(const char *path)
+static inline void make_example(const char *path, bool lossy)
 {
 	struct made m;
 	made_open(&m, path);
@@ -134,6 +142,8 @@ static inline void make_example(const char *path)
 	made_stacks(&m, frames + 3, 3, nodes + 3, 4);
 	put_events(&m);
 	put_rest(&m);
+	if (lossy)
+		put_loss(&m);
 	made_end(&m, TICKS(20), NULL);
 	put_symbols(&m);
 	made_end(&m, TICKS(20), NULL);

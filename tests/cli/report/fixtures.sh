@@ -15,11 +15,12 @@ fixture cut.db "UPDATE process SET complete = 0, state = 'no end', exit_status =
 # some blocks of the trace could not be read
 fixture damaged.db "UPDATE process SET complete = 0, state = 'damaged', damaged_bytes = 4096, damaged_places = 1"
 fixture growing.db "UPDATE process SET state = 'growing', exit_status = NULL, end_reason = NULL"
-fixture lost.db "UPDATE process SET events_lost = 12"
+# events were lost, or sampled: what that makes unknowable is null
+unknowable="UPDATE process SET temporary_allocations = NULL; UPDATE site SET temporary = NULL, lifetime_ns = NULL, lifetime_allocations = NULL;
+	UPDATE thread SET temporary = NULL; DELETE FROM size_class; DELETE FROM site_size; DELETE FROM site_lifetime"
+fixture lost.db "UPDATE process SET events_lost = 12; $unknowable"
 fixture killed.db "UPDATE process SET exit_status = NULL, exit_signal = 9"
-# sampled: what sampling makes unknowable is null
-fixture sampled.db "UPDATE process SET sampled_bytes = 524288, temporary_allocations = NULL; UPDATE site SET temporary = NULL;
-	UPDATE thread SET temporary = NULL; DELETE FROM size_class"
+fixture sampled.db "UPDATE process SET sampled_bytes = 524288; $unknowable"
 # two stages of filters: the hostile name, then what is small
 hide="INSERT INTO hidden SELECT %s, '%s', 1, NULL, count(*), NULL, NULL, sum(allocations), sum(frees), sum(reallocations),
 	sum(failed_allocations), sum(allocated_bytes), sum(temporary) FROM site WHERE %s;

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT
+ * The blocks of each site by size class and by lifetime.
+ *
+ * Most sites allocate one size class, few have more than four. A site's classes stand side by side
+ * in one pool, in ascending order, in a run of room for 2^n of them; `classes` of the site has a
+ * bit for each, so that the place of a class is the number of bits below its own. A run that is
+ * full moves to the pool's end, twice as long; what it leaves is not used again (less than what is
+ * in use). The class of the site's latest event is remembered, so that an event costs one
+ * comparison.
+ *
+ * The sizes of the whole process are sums of these: nothing is counted twice per event.
+ */
+#ifndef MS_REPLAY_CLASSES_H
+#define MS_REPLAY_CLASSES_H
+
+#include "replay.h"
+
+/* Makes `class` the latest one of the site, and first of all one of its classes. */
+void ms_replay_turn_to_class(struct ms_replay *r, struct ms_replay_site *s, unsigned class);
+/* The site's first ms_replay_ages. */
+void ms_replay_add_ages(struct ms_replay *r, struct ms_replay_site *s);
+
+static inline unsigned ms_replay_class_of(uint64_t size_bytes)
+{
+	unsigned bits = size_bytes ? 64 - (unsigned)__builtin_clzll(size_bytes) : 0;
+	return bits < MS_SIZE_CLASSES ? bits : MS_SIZE_CLASSES - 1;
+}
+
+/* The figures of a site's blocks of that size; made when it has none. Valid until the next call. */
+static inline struct ms_replay_size *ms_replay_class(struct ms_replay *r, struct ms_replay_site *s,
+						     uint64_t size_bytes)
+{
+	unsigned class = ms_replay_class_of(size_bytes);
+	if (__builtin_expect(s->latest_class != class, 0))
+		ms_replay_turn_to_class(r, s, class);
+	return &r->classes[s->latest];
+}
+
+/* One of the site's blocks was freed, `ticks` and `allocations` after it was allocated. */
+static inline void ms_replay_age(struct ms_replay *r, struct ms_replay_site *s, uint64_t ticks,
+				 uint64_t allocations)
+{
+	if (__builtin_expect(s->ages == 0, 0))
+		ms_replay_add_ages(r, s);
+	struct ms_replay_ages *a = &r->ages[s->ages - 1];
+	unsigned t = 0, n = 0;
+	while (t < MS_AGES - 1 && ticks >= r->age_ticks[t])
+		t++;
+	while (n < MS_AGES - 1 && allocations >= ms_age_allocations[n + 1])
+		n++;
+	a->time[t]++;
+	a->allocations[n]++;
+}
+
+/* Calls `each` for every class of a site, in ascending order. */
+void ms_replay_each_class(const struct ms_replay *r, const struct ms_replay_site *s,
+			  void (*each)(void *arg, unsigned class, const struct ms_replay_size *c),
+			  void *arg);
+/* Sets r->sizes from the classes of all sites. */
+void ms_replay_sum_classes(struct ms_replay *r);
+
+#endif
