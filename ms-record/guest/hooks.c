@@ -175,7 +175,7 @@ MG_INLINE struct mg_writer *enter(const uint64_t *frame)
 		return NULL;
 	}
 	const struct mg_session *s = mg.session;
-	if (MG_UNLIKELY(__atomic_load_n(&s->state, __ATOMIC_RELAXED) != MG_ON))
+	if (MG_UNLIKELY(__atomic_load_n(&s->state, __ATOMIC_RELAXED) == MG_OFF))
 		return NULL;
 	struct mg_writer *t = (struct mg_writer *)*MG_SELF;
 	if (MG_UNLIKELY(!t || (uintptr_t)t & 1 || t->busy ||
@@ -187,6 +187,62 @@ MG_INLINE struct mg_writer *enter(const uint64_t *frame)
 	return t;
 }
 
+/* ---- paused -----------------------------------------------------------------------------------
+ */
+
+MG_INLINE bool passing(void)
+{
+	return MG_UNLIKELY(__atomic_load_n(&mg.session->state, __ATOMIC_RELAXED) != MG_ON);
+}
+
+static bool waiting(void)
+{
+	return __atomic_load_n(&mg.session->state, __ATOMIC_RELAXED) == MG_WAITING;
+}
+
+/* An allocation that is counted only, and leaves the hook. */
+static __attribute__((noinline)) void pass(struct mg_writer *t, const void *block)
+{
+	struct mg_ring *r = t->ring;
+	if (__atomic_load_n(&mg_gate->on, __ATOMIC_RELAXED))
+		__atomic_store_n(&r->passed, r->passed + 1, __ATOMIC_RELAXED);
+	t->last_block = (uint64_t)block;
+	mg_leave(t);
+}
+
+/* A realloc: the old block goes, the new one is counted only. */
+static __attribute__((noinline)) void pass_realloc(struct mg_writer *t, uint64_t before,
+						   const void *old, const void *block,
+						   uint64_t size)
+{
+	if ((block || !size) && !waiting()) {
+		put(t,
+		    (struct record){
+			    .kind = MG_FREE, .words = FREE_WORDS, .a = (uint64_t)old, .b = before},
+		    (struct stack){0});
+	} else {
+		t->holding = false;
+		mg_stamped(t);
+	}
+	if (block)
+		pass(t, block);
+	else
+		mg_leave(t);
+}
+
+/* At the mark that was asked for, recording begins: what follows on this thread is recorded. */
+static void begin_at(const char *name)
+{
+	struct mg_session *s = mg.session;
+	uint32_t from = MG_WAITING, i = 0;
+	while (i < sizeof(s->start_mark) - 1 && name[i] && name[i] == s->start_mark[i])
+		i++;
+	if (!i || s->start_mark[i] || (name[i] && i < sizeof(s->start_mark) - 1))
+		return;
+	__atomic_compare_exchange_n(&s->state, &from, MG_ON, false, __ATOMIC_RELEASE,
+				    __ATOMIC_RELAXED);
+}
+
 /* ---- the hooks --------------------------------------------------------------------------------
  */
 
@@ -195,6 +251,10 @@ void mg_on_alloc(const uint64_t *frame, const void *block, uint64_t size)
 	struct mg_writer *t = enter(frame);
 	if (!t)
 		return;
+	if (passing()) {
+		pass(t, block);
+		return;
+	}
 	struct record r = {.kind = MG_ALLOC, .words = ALLOC_WORDS, .a = (uint64_t)block, .b = size};
 	put(t, r, stack_of(t, frame));
 	t->last_block = (uint64_t)block;
@@ -206,8 +266,9 @@ void mg_on_failed(const uint64_t *frame, uint64_t size)
 	struct mg_writer *t = enter(frame);
 	if (!t)
 		return;
-	put(t, (struct record){.kind = MG_FAILED, .words = FAILED_WORDS, .a = size},
-	    stack_of(t, frame));
+	if (!passing())
+		put(t, (struct record){.kind = MG_FAILED, .words = FAILED_WORDS, .a = size},
+		    stack_of(t, frame));
 	mg_leave(t);
 }
 
@@ -217,11 +278,11 @@ void mg_on_free(const uint64_t *frame, const void *block)
 	if (!t)
 		return;
 	struct stack s = {0};
-	if (MG_UNLIKELY(t->freeing == (uint64_t)block)) {
+	if (MG_UNLIKELY(t->freeing == (uint64_t)block) || (passing() && waiting())) {
 		mg_leave(t);
 		return;
 	}
-	if (mg.session->free_stacks)
+	if (mg.session->free_stacks && !passing())
 		s = stack_of(t, frame);
 	put(t, (struct record){.kind = MG_FREE, .words = FREE_WORDS, .a = (uint64_t)block}, s);
 	mg_leave(t);
@@ -245,6 +306,10 @@ void mg_realloc_end(struct mg_writer *t, const uint64_t *frame, uint64_t before,
 {
 	if (!t)
 		return;
+	if (passing()) {
+		pass_realloc(t, before, old, block, size);
+		return;
+	}
 	struct record r = {.kind = MG_FREE, .words = FREE_WORDS, .a = (uint64_t)old, .b = before};
 	struct stack s = {0};
 	if (block)
@@ -288,6 +353,10 @@ void mg_on_user_alloc(const uint64_t *frame, const void *block, uint64_t size)
 	struct mg_writer *t = enter(frame);
 	if (!t)
 		return;
+	if (passing()) {
+		pass(t, NULL);
+		return;
+	}
 	struct record r = {
 		.kind = MG_USER_ALLOC, .words = ALLOC_WORDS, .a = (uint64_t)block, .b = size};
 	put(t, r, stack_of(t, frame));
@@ -299,8 +368,11 @@ void mg_on_user_free(const uint64_t *frame, const void *block)
 	struct mg_writer *t = enter(frame);
 	if (!t)
 		return;
-	put(t, (struct record){.kind = MG_USER_FREE, .words = FREE_WORDS, .a = (uint64_t)block},
-	    (struct stack){0});
+	if (!passing() || !waiting())
+		put(t,
+		    (struct record){
+			    .kind = MG_USER_FREE, .words = FREE_WORDS, .a = (uint64_t)block},
+		    (struct stack){0});
 	mg_leave(t);
 }
 
@@ -327,6 +399,8 @@ void mg_on_mark(const uint64_t *frame, const char *name)
 	} else {
 		mg_lost(t, stamp);
 	}
+	if (passing())
+		begin_at(name);
 	mg_stamped(t);
 	mg_leave(t);
 }

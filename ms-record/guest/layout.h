@@ -62,10 +62,14 @@ struct mg_welcome {
 
 enum mg_clock { MG_CLOCK_TSC = 0, MG_CLOCK_SEQUENCE = 1 };
 
-/* Session state, written by ms-record. */
+/* Session state, written by ms-record; at the start mark the guest itself goes from WAITING to ON.
+ * OFF is for good. */
 enum mg_state {
 	MG_OFF = 0, /* hooks pass through */
 	MG_ON = 1,
+	MG_PAUSED = 2,  /* allocations are counted only; frees are recorded, without stacks, so that
+			   live figures of what was recorded stay right */
+	MG_WAITING = 3, /* --start-after: allocations are counted only, frees pass through */
 };
 
 struct mg_session {
@@ -111,6 +115,10 @@ struct mg_session {
 
 	/* Allocators found, as "glibc 2.36" or a module's base name; guest writes once at start. */
 	char allocator[128];
+
+	/* --start-after mark:NAME, NUL-terminated; "" = none. Written before the guest maps this.
+	 */
+	char start_mark[256];
 
 	/* Program-defined marks (ms_mark) travel in the rings: MG_MARK. */
 };
@@ -159,7 +167,8 @@ struct mg_ring {
 	uint64_t verified, mismatched;
 	uint64_t copies;          /* stacks sent as copies */
 	uint64_t stepped, reused; /* frames walked and frames reused: statistics for -v */
-	uint64_t reserved[4];
+	uint64_t passed;          /* allocations that were counted only (MG_PAUSED, MG_WAITING) */
+	uint64_t reserved[3];
 };
 
 #define MG_SLACK 16384u      /* bytes after a lap; no record is longer */

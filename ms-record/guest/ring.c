@@ -80,7 +80,7 @@ static bool wait_for_tail(struct mg_writer *t, uint64_t tail)
 		return false;
 	r->stalls++;
 	while (!moved && waited < mg.session->wait_ticks &&
-	       __atomic_load_n(&mg.session->state, __ATOMIC_RELAXED) == MG_ON) {
+	       __atomic_load_n(&mg.session->state, __ATOMIC_RELAXED) != MG_OFF) {
 		sleep_for_tail(t, tail);
 		moved = __atomic_load_n(&r->tail, __ATOMIC_ACQUIRE) != tail;
 		waited = mg_tsc() - start;

@@ -145,7 +145,7 @@ static struct mg_writer *claim_waiting(void)
 	uint64_t start = mg_tsc(),
 		 most = s->wait_ticks < (UINT64_C(1) << 29) ? s->wait_ticks : UINT64_C(1) << 29;
 	while (!t && mg_tsc() - start < most &&
-	       __atomic_load_n(&s->state, __ATOMIC_RELAXED) == MG_ON) {
+	       __atomic_load_n(&s->state, __ATOMIC_RELAXED) != MG_OFF) {
 		static const uint64_t timeout[2] = {0, 1000000};
 		static uint32_t never;
 		if (__atomic_load_n(&s->seccomp_seen, __ATOMIC_RELAXED)) {
