@@ -16,7 +16,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "elffile.h"
 #include "hello.h"
 #include "libcommon/arena.h"
 #include "libcommon/err.h"
@@ -26,8 +25,6 @@
 #define GRACE_NS UINT64_C(200000000)
 #define HELLO_NS UINT64_C(1000000000)
 #define AGAIN_NS UINT64_C(2000000000)
-#define TRIVIAL_ALLOCATIONS 100u
-#define TRIVIAL_BYTES 65536u
 
 /* ---- start ---- */
 
@@ -106,64 +103,6 @@ int control_start(struct control *c, const struct options *o, struct ms_err *err
 
 /* ---- images that are over ---- */
 
-static bool trivial(const struct control *c, const struct session *s)
-{
-	if (s->launched || s->pid == c->launch.pid || c->opt->follow == FOLLOW_ALL)
-		return false;
-	return s->stats.allocations < TRIVIAL_ALLOCATIONS ||
-	       s->stats.allocated_bytes < TRIVIAL_BYTES;
-}
-
-static bool has_malloc(const char *exe)
-{
-	int fd = open(exe, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	bool yes = fd >= 0 && elffile_defines(fd, "malloc");
-	if (fd >= 0)
-		close(fd);
-	return yes;
-}
-
-static void keep_image(struct control *c, struct session *s, bool kept)
-{
-	struct image *i = MS_PUSH(&c->images);
-	memset(i, 0, sizeof *i);
-	i->name = strdup(s->name);
-	i->file = strdup(s->file);
-	i->pid = s->pid;
-	i->number = s->image;
-	i->bytes = __atomic_load_n(&s->out->bytes, __ATOMIC_RELAXED);
-	i->duration_ns = s->ended_ns;
-	i->rss_at_peak = samples_rss_at(s, s->stats.peak_ns);
-	i->ending = s->ending;
-	i->exit_status = s->exit_status;
-	i->stats = s->stats;
-	memcpy(i->allocator, s->allocator, sizeof i->allocator);
-	memcpy(i->disabled, s->disabled, sizeof i->disabled);
-	memcpy(i->damage, s->damage, sizeof i->damage);
-	i->forks = s->forks;
-	i->passed_early = s->passed_early;
-	i->guest_ready = s->guest_ready;
-	i->own_malloc = !s->stats.allocations && has_malloc(s->exe);
-	i->kept = kept;
-	if (__atomic_load_n(&s->out->failed, __ATOMIC_ACQUIRE)) {
-		i->error_number = s->out->error_number;
-		i->error = strdup(s->out->err.text);
-	}
-}
-
-static void settle(struct control *c, struct session *s)
-{
-	bool kept = !trivial(c, s);
-	keep_image(c, s, kept);
-	if (!s->launched && kept) {
-		c->kept++;
-		files_index(&c->files, s);
-	} else if (!s->launched) {
-		c->trivial++;
-		files_remove(&c->files, s);
-	}
-}
-
 /* Frees sessions whose trace is closed. True when one is left. */
 static bool reap(struct control *c)
 {
@@ -176,7 +115,7 @@ static bool reap(struct control *c)
 			continue;
 		}
 		*at = s->next;
-		settle(c, s);
+		images_settle(c, s);
 		session_free(s);
 	}
 	return c->sessions != NULL;
@@ -238,6 +177,18 @@ void control_read_signals(struct control *c)
 
 /* ---- time ---- */
 
+/* What the process became is seen now or never. */
+static void note_exec(struct session *s)
+{
+	char exe[32], path[4097];
+	snprintf(exe, sizeof exe, "/proc/%d/exe", (int)s->pid);
+	ssize_t n = readlink(exe, path, sizeof path - 1);
+	path[n > 0 ? n : 0] = '\0';
+	s->changed_ns = clock_mono();
+	s->became = strdup(n > 0 ? path : "unknown");
+	s->became_why = launch_why(exe);
+}
+
 /* An exec that brings no hello for a while: the new program cannot be recorded, or was told not to
  * be. */
 static void watch_exec(struct control *c, struct session *s)
@@ -246,7 +197,7 @@ static void watch_exec(struct control *c, struct session *s)
 	if (!now || !s->signature || now == s->signature)
 		return;
 	if (!s->changed_ns)
-		s->changed_ns = clock_mono();
+		note_exec(s);
 	else if (clock_mono() - s->changed_ns > HELLO_NS)
 		control_end(c, s, SESSION_EXECED, -1);
 }
@@ -323,7 +274,8 @@ static void turn(struct control *c, int timeout)
 			hello_accept(c);
 		for (size_t i = POLL_FIXED; i < n; i++)
 			if (p[i].revents)
-				control_end(c, whose[i], SESSION_EXITED, -1);
+				control_end(c, whose[i], SESSION_EXITED,
+					    session_exit_status(whose[i]->proc));
 		if (p[2].revents & POLLIN) {
 			siginfo_t info = {0};
 			if (!waitid(P_PID, (id_t)c->launch.pid, &info,
@@ -414,12 +366,7 @@ void control_free(struct control *c)
 {
 	drain_stop(&c->drain);
 	writer_stop(&c->writer, give_up, c);
-	for (size_t i = 0; i < c->images.n; i++) {
-		free(c->images.v[i].name);
-		free(c->images.v[i].file);
-		free(c->images.v[i].error);
-	}
-	free(c->images.v);
+	images_free(c);
 	output_free(c->first);
 	files_done(&c->files);
 	int fds[] = {c->listener, c->signals, c->child};

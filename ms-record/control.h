@@ -10,27 +10,11 @@
 
 #include "drain.h"
 #include "files.h"
+#include "images.h"
 #include "launch.h"
 #include "libcommon/err.h"
 #include "session.h"
 #include "writer.h"
-
-/* What is kept of an image that is over. */
-struct image {
-	char *name, *file;
-	pid_t pid;
-	uint32_t number;
-	uint64_t bytes; /* of its trace */
-	uint64_t duration_ns, rss_at_peak;
-	int ending, exit_status;
-	struct stats stats;
-	char allocator[128], disabled[96], damage[160];
-	uint64_t forks, passed_early;
-	bool kept, guest_ready;
-	bool own_malloc;  /* it made no allocation that we saw, and its executable has a malloc */
-	int error_number; /* the trace could not be written */
-	char *error;
-};
 
 struct control {
 	const struct options *opt;
@@ -53,8 +37,8 @@ struct control {
 		struct image *v;
 		size_t n, cap;
 	} images;
-	uint64_t kept, trivial;
-	struct ms_err refused; /* why an image could not be recorded; the first one */
+	uint64_t kept, trivial, missed; /* further images */
+	struct ms_err refused;          /* why an image could not be recorded; the first one */
 };
 
 /* Makes socket and signal descriptor, opens the trace, starts the threads and the command. 0, or -1

@@ -11,12 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "libcommon/arena.h"
 #include "libcommon/err.h"
+#include "images.h"
 #include "options.h"
 #include "session.h"
 #include "writer.h"
@@ -193,6 +193,9 @@ static int make_folder(struct files *f, struct ms_err *err)
 		give_to_user(fd);
 		close(fd);
 	}
+	fd = index_open(&f->index, f->folder);
+	if (fd >= 0)
+		give_to_user(fd);
 	f->folder_made = true;
 	return 0;
 }
@@ -229,48 +232,18 @@ void files_remove(struct files *f, const struct session *s)
 	unlink(s->file);
 }
 
-static const char *how(const struct session *s, char room[32])
+void files_index(struct files *f, const struct image *m)
 {
-	if (s->ending == SESSION_EXECED)
-		return "exec";
-	if (s->ending == SESSION_STOPPED)
-		return "stopped";
-	if (s->exit_status < 0)
-		return "ended";
-	if (WIFSIGNALED(s->exit_status))
-		snprintf(room, 32, "signal:%d", WTERMSIG(s->exit_status));
-	else
-		snprintf(room, 32, "exit:%d", WEXITSTATUS(s->exit_status));
-	return room;
-}
-
-void files_index(struct files *f, const struct session *s)
-{
-	char *path = NULL, room[32];
-	if (!f->folder_made || asprintf(&path, "%s/index", f->folder) < 0)
+	struct ms_err err;
+	/* A run of one image has no folder and so no index. */
+	if (m->number && f->folder && !f->folder_made && make_folder(f, &err))
 		return;
-	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-	free(path);
-	if (fd < 0)
-		return;
-	struct stat st;
-	if (!fstat(fd, &st) && !st.st_size) {
-		give_to_user(fd);
-		dprintf(fd, "# image parent pid end allocations peak_bytes file\n");
-	}
-	char parent[16] = "-";
-	if (s->parent_image)
-		snprintf(parent, sizeof parent, "%" PRIu32, s->parent_image - 1);
-	dprintf(fd, "%" PRIu32 "\t%s\t%d\t%s\t%" PRIu64 "\t%" PRIu64 "\t%s\n", s->image, parent,
-		(int)s->pid, how(s, room), s->stats.allocations, s->stats.peak_bytes,
-		last_part(s->file));
-	close(fd);
+	index_add(&f->index, m);
 }
 
 void files_done(struct files *f)
 {
-	if (f->folder_made)
-		rmdir(f->folder);
+	index_close(&f->index);
 	free(f->path);
 	free(f->folder);
 }

@@ -8,8 +8,11 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "index.h"
+
 struct ms_err;
 struct options;
+struct image;
 struct output;
 struct session;
 
@@ -17,6 +20,7 @@ struct files {
 	char *path;   /* of the launched image's trace; "fd:N" for a descriptor */
 	char *folder; /* FILE.d, or NULL: there can be none */
 	bool folder_made;
+	struct index index;
 };
 
 /* Works out the name of the trace of `exe` (a path) as process `pid` and opens it. An old file goes
@@ -28,9 +32,9 @@ struct output *files_open_further(struct files *f, const struct options *o, cons
 				  pid_t pid, uint32_t seq, struct ms_err *err);
 /* Removes a trace that is not kept. */
 void files_remove(struct files *f, const struct session *s);
-/* Adds a finished image to FILE.d/index. */
-void files_index(struct files *f, const struct session *s);
-/* Removes FILE.d if nothing is in it, and frees. */
+/* Adds an image that is over to FILE.d/index. */
+void files_index(struct files *f, const struct image *m);
+/* Closes the index and frees. */
 void files_done(struct files *f);
 
 #endif

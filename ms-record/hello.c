@@ -176,6 +176,21 @@ static uint32_t parent_image(struct control *c, pid_t pid)
 	return p ? p->image + 1 : 0;
 }
 
+/* An image that said hello and is not recorded. */
+static void missed(struct control *c, pid_t pid, uint32_t parent, struct session *old)
+{
+	char exe[32], path[4097];
+	snprintf(exe, sizeof exe, "/proc/%d/exe", (int)pid);
+	ssize_t n = readlink(exe, path, sizeof path - 1);
+	path[n > 0 ? n : 0] = '\0';
+	images_missed(c, pid, parent, clock_mono(), n > 0 ? path : "unknown",
+		      c->stopped || c->over ? "recording had stopped" : c->refused.text);
+	if (old) { /* it is known what became of it */
+		free(old->became);
+		old->became = NULL;
+	}
+}
+
 /* The session for a process that said hello, or NULL: not recorded. */
 static struct session *new_image(struct control *c, pid_t pid)
 {
@@ -184,8 +199,11 @@ static struct session *new_image(struct control *c, pid_t pid)
 	bool further = !c->first || pid != c->launch.pid;
 	if (further && (c->opt->follow == FOLLOW_NONE || !c->files.folder))
 		wanted = false;
+	uint32_t parent = old ? old->image + 1 : parent_image(c, pid);
 	if (wanted)
-		s = begin(c, pid, old ? old->image + 1 : parent_image(c, pid));
+		s = begin(c, pid, parent);
+	if (!s && further && c->opt->follow != FOLLOW_NONE)
+		missed(c, pid, parent, old);
 	if (old)
 		close_old(c, old, s);
 	if (s) {

@@ -203,6 +203,16 @@ static int check(struct launch *l, const char *path, int depth, struct ms_err *e
 	return rc;
 }
 
+char *launch_why(const char *path)
+{
+	struct launch none = {0};
+	struct ms_err err = {0};
+	if (!check(&none, path, 0, &err))
+		return strdup("it did not load the recorder's library");
+	const char *why = strstr(err.text, "': ");
+	return strdup(why ? why + 3 : err.text);
+}
+
 int launch_find(struct launch *l, const struct options *o, struct ms_err *err)
 {
 	l->status = 125;

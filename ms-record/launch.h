@@ -25,6 +25,8 @@ struct launch {
 /* Finds the command along PATH and checks that it can be recorded. 0, or -1 with `err` and
  * l->status set. */
 int launch_find(struct launch *l, const struct options *o, struct ms_err *err);
+/* Why the executable `path` cannot be recorded, as half a sentence. malloc'ed. */
+char *launch_why(const char *path);
 /* Forks a child that waits to be let go. 0, or -1 with `err` set. */
 int launch_fork(struct launch *l, const struct options *o, struct ms_err *err);
 /* Lets the child exec; waits until it did. 0, or -1 with `err` and l->status set (the child is

@@ -161,26 +161,35 @@ void session_free(struct session *s)
 	free(s->name);
 	free(s->file);
 	free(s->successor);
+	free(s->became);
+	free(s->became_why);
 	free(s);
 }
 
-/* Fields of /proc/PID/stat that belong to the address space: code, stack, data, arguments,
- * environment. */
+/* Field `n` (from 3) and those after it of /proc/PID/stat, separated by spaces, in `text`. NULL
+ * when it cannot be read. */
+static char *stat_fields(int proc, char *text, size_t room, int n)
+{
+	int fd = openat(proc, "stat", O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return NULL;
+	ssize_t got = read(fd, text, room - 1);
+	close(fd);
+	text[got > 0 ? got : 0] = '\0';
+	char *p = strrchr(text, ')');
+	for (int field = 2; p && field < n; field++)
+		p = strchr(p + 1, ' ');
+	return p ? p + 1 : NULL;
+}
+
+/* Those fields that belong to the address space: code, stack, data, arguments, environment. */
 uint64_t session_signature(int proc)
 {
 	char text[1024];
-	int fd = openat(proc, "stat", O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	ssize_t n = read(fd, text, sizeof text - 1);
-	close(fd);
-	if (n <= 0)
-		return 0;
-	text[n] = '\0';
-	char *p = strrchr(text, ')');
+	char *p = stat_fields(proc, text, sizeof text, 3);
 	uint64_t h = 0, any = 0;
 	int field = 2;
-	for (char *save = NULL, *w = p ? strtok_r(p + 1, " ", &save) : NULL; w;
+	for (char *save = NULL, *w = p ? strtok_r(p, " ", &save) : NULL; w;
 	     w = strtok_r(NULL, " ", &save)) {
 		field++;
 		if ((field >= 26 && field <= 28) || (field >= 45 && field <= 51 && field != 47)) {
@@ -190,6 +199,15 @@ uint64_t session_signature(int proc)
 		}
 	}
 	return any ? h : 0;
+}
+
+int session_exit_status(int proc)
+{
+	char text[1024], *p = stat_fields(proc, text, sizeof text, 3);
+	if (!p || *p != 'Z')
+		return -1;
+	p = stat_fields(proc, text, sizeof text, 52);
+	return p ? atoi(p) : -1;
 }
 
 struct batch *session_batch(struct session *s)

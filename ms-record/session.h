@@ -224,6 +224,8 @@ struct session {
 	int ending;      /* atomic: enum session_end, set once by the control thread */
 	int exit_status; /* waitpid's, -1 = unknown; valid once ending is set */
 	char *successor; /* valid once ending is set */
+	char *became,
+		*became_why; /* an executable that brought no hello (yet), and why it cannot */
 	uint64_t ended_ns, changed_ns;
 	uint64_t images_kept, images_trivial; /* launched: valid once ending is set */
 	int finished;                         /* atomic: the draining thread is done with it */
@@ -252,6 +254,9 @@ void session_free(struct session *s);
 /* A number that differs after an exec; 0 = cannot be told (zombie, no permission). `proc`: folder
  * /proc/PID. */
 uint64_t session_signature(int proc);
+/* waitpid's status of a process that has ended and was not waited for yet, as far as that can be
+ * told; else -1. */
+int session_exit_status(int proc);
 /* The batch being filled. */
 struct batch *session_batch(struct session *s);
 /* Hands the batch to the writing thread. */

@@ -191,6 +191,37 @@ static void print_further(const struct control *c)
 	if (c->trivial)
 		fprintf(stderr, "; %" PRIu64 " trivial %s not kept", c->trivial,
 			c->trivial == 1 ? "one" : "ones");
+	if (c->missed)
+		fprintf(stderr, "; %" PRIu64 " could not be recorded", c->missed);
+}
+
+/* Of a tree, the process to look at first. */
+static void print_worst(const struct control *c)
+{
+	const struct image *worst = NULL;
+	char a[MS_UNIT_BUF], n[MS_UNIT_BUF];
+	for (size_t i = 0; i < c->images.n; i++) {
+		const struct image *m = &c->images.v[i];
+		if (m->kept && (!worst || m->stats.peak_bytes > worst->stats.peak_bytes))
+			worst = m;
+	}
+	if (worst && c->kept)
+		line("worst", "%s (pid %d) has the highest peak of %s programs: %s", worst->name,
+		     (int)worst->pid, ms_format_count(n, c->kept + 1),
+		     ms_format_size(a, worst->stats.peak_bytes));
+}
+
+/* One line an image, with -v. */
+static void print_image(const struct image *m)
+{
+	char a[MS_UNIT_BUF], b[MS_UNIT_BUF], d[MS_UNIT_BUF];
+	fprintf(stderr, "  %-9s %" PRIu32 " %s (pid %d)", "image", m->number, m->name, (int)m->pid);
+	if (m->file)
+		fprintf(stderr, " %s: peak %s, %s allocations",
+			ms_format_duration(a, m->duration_ns),
+			ms_format_size(b, m->stats.peak_bytes),
+			ms_format_count(d, m->stats.allocations));
+	fprintf(stderr, "%s%s\n", m->note[0] ? ", " : "", m->note);
 }
 
 static void print_files(const struct control *c)
@@ -255,8 +286,14 @@ void summary_print(const struct control *c)
 	print_stacks(c, m);
 	if (m->allocator[0])
 		line("allocator", "%s", m->allocator);
+	print_worst(c);
+	for (size_t i = 0; i < c->images.n && c->opt->verbose; i++)
+		print_image(&c->images.v[i]);
 	print_files(c);
 	print_symbols(c);
 	if (c->files.folder)
 		fprintf(stderr, "next: ms-report %s\n", c->files.path);
+	if (c->files.folder && c->kept)
+		fprintf(stderr, "      ms-report --by process %s %s\n", c->files.path,
+			c->files.folder);
 }

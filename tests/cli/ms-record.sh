@@ -103,7 +103,13 @@ SUDO_UID=1234 SUDO_GID=2345 "$BIN/ms-record" -q -o sudo.trace true
 # ---- further programs ----
 "$BIN/ms-record" -q --follow=all -o t.trace sh -c 'ls >/dev/null; exec env ls' >/dev/null
 [ "$(find t.trace.d -name '*.trace' | wc -l)" = 3 ] || fail "t.trace.d has $(ls t.trace.d)"
-[ "$(grep -vc '^#' t.trace.d/index)" = 3 ] || fail 'the index has not 3 lines'
+index() { # COLUMNS: of t.trace.d/index, sorted
+	grep -v '^#' t.trace.d/index | sort -n | cut -f "$1"
+}
+[ "$(index 1,2 | tr '\t\n' '< ')" = '0<- 1<0 2<0 3<2 ' ] || fail "images and parents are $(index 1,2)"
+[ "$(index 10 | grep -c '^[.]*/*[a-z]*.*[.]trace$')" = 4 ] || fail "the index names $(index 10)"
+[ "$(index 10 | sed -n 1p)" = ../t.trace ] || fail 'the index does not know the first trace'
+[ "$(index 11,12 | sed 's,.*/,,' | tr '\t\n' '= ')" = 'dash=- ls=- env=- ls=- ' ] || fail "executables are $(index 11,12)"
 next=$(field 17 t.trace | tr -d '"')
 case $next in t.trace.d/env.*.trace) ;; *) fail "successor is $next" ;; esac
 [ -f "$next" ] || fail "successor $next is missing"
@@ -111,7 +117,23 @@ case $next in t.trace.d/env.*.trace) ;; *) fail "successor is $next" ;; esac
 "$BIN/ms-record" -q --follow=none -o t.trace sh -c 'ls >/dev/null; env true' >/dev/null
 [ ! -e t.trace.d ] || fail '--follow=none left the folder of the run before'
 "$BIN/ms-record" -o t.trace sh -c 'true; ls >/dev/null; env true' 2>err >/dev/null
-grep -q 'trivial' err || fail "trivial programs are not counted: $(cat err)"
+grep -q ' 1 more program, .* largest ls[.][0-9]*; 2 trivial ones not kept$' err || fail "trivial programs are not counted: $(cat err)"
+grep -q '^  worst     ls (pid [0-9]*) has the highest peak of 2 programs: ' err || fail "the worst is not named: $(cat err)"
+[ "$(tail -n 1 err)" = '      ms-report --by process t.trace t.trace.d' ] || fail "what to type for a tree is $(tail -n 1 err)"
+[ "$(index 2,10,12 | sed 's/[.][0-9.]*trace/.trace/' | tr '\t\n' '= ')" = '-=../t.trace=- 0=ls.trace=- 0=-=trivial 2=-=trivial ' ] ||
+	fail "the index is $(cat t.trace.d/index)"
+[ "$(cd t.trace.d && ls -- *.trace)" = "$(index 10 | grep ^ls)" ] || fail "trivial programs left $(ls t.trace.d)"
+gcc -static -x c -o 'still
+here' - <<'END' || exit 1
+#include <unistd.h>
+int main(void) { return usleep(400000); }
+END
+"$BIN/ms-record" -v -o t.trace sh -c 'exec "./still
+here"' 2>err
+[ "$(sed -n 's/.*not recorded: //p' t.trace.d/index)" = 'it is statically linked, so nothing can be preloaded; link it dynamically' ] ||
+	fail "a static program is in the index as $(cat t.trace.d/index)"
+grep -q '^  image     1 still_here (pid [0-9]*), not recorded: it is statically' err || fail "not said with -v: $(cat err)"
+grep -q '; 1 could not be recorded$' err || fail "not said: $(cat err)"
 
 # ---- children that fork without exec are not recorded, and that is said ----
 fork='import os

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT
+ * The images of a run that are over.
+ */
+#include "images.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "control.h"
+#include "elffile.h"
+#include "libcommon/arena.h"
+#include "options.h"
+#include "samples.h"
+
+#define TRIVIAL_ALLOCATIONS 100u
+#define TRIVIAL_BYTES 65536u
+
+static bool trivial(const struct control *c, const struct session *s)
+{
+	if (s->launched || s->pid == c->launch.pid || c->opt->follow == FOLLOW_ALL)
+		return false;
+	return s->stats.allocations < TRIVIAL_ALLOCATIONS ||
+	       s->stats.allocated_bytes < TRIVIAL_BYTES;
+}
+
+static bool has_malloc(const char *exe)
+{
+	int fd = open(exe, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	bool yes = fd >= 0 && elffile_defines(fd, "malloc");
+	if (fd >= 0)
+		close(fd);
+	return yes;
+}
+
+static struct image *add(struct control *c)
+{
+	struct image *i = MS_PUSH(&c->images);
+	memset(i, 0, sizeof *i);
+	return i;
+}
+
+static struct image *add_session(struct control *c, const struct session *s)
+{
+	struct image *i = add(c);
+	i->name = strdup(s->name);
+	i->exe = strdup(s->exe);
+	i->file = strdup(s->file);
+	i->pid = s->pid;
+	i->number = s->image;
+	i->parent = s->parent_image;
+	i->started_ns = s->clock.start_mono > c->start_ns ? s->clock.start_mono - c->start_ns : 0;
+	i->bytes = __atomic_load_n(&s->out->bytes, __ATOMIC_RELAXED);
+	i->duration_ns = s->ended_ns;
+	i->rss_at_peak = samples_rss_at(s, s->stats.peak_ns);
+	i->ending = s->ending;
+	i->exit_status = s->exit_status;
+	i->stats = s->stats;
+	memcpy(i->allocator, s->allocator, sizeof i->allocator);
+	memcpy(i->disabled, s->disabled, sizeof i->disabled);
+	memcpy(i->damage, s->damage, sizeof i->damage);
+	i->forks = s->forks;
+	i->passed_early = s->passed_early;
+	i->guest_ready = s->guest_ready;
+	i->own_malloc = !s->stats.allocations && has_malloc(s->exe);
+	if (__atomic_load_n(&s->out->failed, __ATOMIC_ACQUIRE)) {
+		i->error_number = s->out->error_number;
+		i->error = strdup(s->out->err.text);
+	}
+	return i;
+}
+
+void images_settle(struct control *c, const struct session *s)
+{
+	struct image *i = add_session(c, s);
+	i->kept = !trivial(c, s);
+	if (!i->kept) {
+		strcpy(i->note, "trivial");
+		c->trivial++;
+		files_remove(&c->files, s);
+	} else if (!s->launched) {
+		c->kept++;
+	}
+	files_index(&c->files, i);
+	bool hidden = s->became && s->ending == SESSION_EXECED && !s->successor;
+	if (hidden && c->opt->follow != FOLLOW_NONE)
+		images_missed(c, s->pid, s->image + 1, s->changed_ns, s->became, s->became_why);
+}
+
+void images_missed(struct control *c, pid_t pid, uint32_t parent, uint64_t mono_ns, const char *exe,
+		   const char *why)
+{
+	struct image *i = add(c);
+	const char *slash = strrchr(exe, '/');
+	i->name = strdup(slash ? slash + 1 : exe);
+	for (char *p = i->name; *p; p++)
+		if ((unsigned char)*p <= ' ' || *p == 127)
+			*p = '_'; /* as in names of files and on screens */
+	i->exe = strdup(exe);
+	i->pid = pid;
+	i->number = c->next_image++;
+	i->parent = parent;
+	i->started_ns = mono_ns > c->start_ns ? mono_ns - c->start_ns : 0;
+	snprintf(i->note, sizeof i->note, "not recorded: %s", why);
+	c->missed++;
+	files_index(&c->files, i);
+}
+
+void images_free(struct control *c)
+{
+	for (size_t i = 0; i < c->images.n; i++) {
+		free(c->images.v[i].name);
+		free(c->images.v[i].exe);
+		free(c->images.v[i].file);
+		free(c->images.v[i].error);
+	}
+	free(c->images.v);
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT
+ * FILE.d/index.
+ */
+#include "index.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "images.h"
+#include "libcommon/arena.h"
+#include "libcommon/io.h"
+
+static const char head[] = "#image\tparent\tpid\tstarted_ns\tduration_ns\tend\tallocations\t"
+			   "allocated_bytes\tpeak_bytes\ttrace\texe\tnote\n";
+
+static const char *how(const struct image *m, char room[32])
+{
+	if (m->ending == SESSION_EXECED)
+		return "exec";
+	if (m->ending == SESSION_STOPPED)
+		return "stopped";
+	if (m->exit_status < 0)
+		return "ended";
+	if (WIFSIGNALED(m->exit_status))
+		snprintf(room, 32, "signal:%d", WTERMSIG(m->exit_status));
+	else
+		snprintf(room, 32, "exit:%d", WEXITSTATUS(m->exit_status));
+	return room;
+}
+
+/* A name from outside: a tab or a line's end in it must not look like ours. */
+static void put_name(FILE *f, const char *name)
+{
+	for (const unsigned char *p = (const unsigned char *)name; *p; p++)
+		if (*p < ' ' || *p == 127 || *p == '\\')
+			fprintf(f, "\\%03o", *p);
+		else
+			fputc(*p, f);
+}
+
+static void put_trace(FILE *f, const struct image *m)
+{
+	const char *slash = strrchr(m->file, '/');
+	if (!m->kept) {
+		fputc('-', f);
+		return;
+	}
+	fputs(m->number ? "" : "../", f); /* the first lies beside the folder */
+	put_name(f, slash ? slash + 1 : m->file);
+}
+
+static void put_image(FILE *f, const struct image *m)
+{
+	char room[32];
+	fprintf(f, "%" PRIu32 "\t", m->number);
+	if (m->parent)
+		fprintf(f, "%" PRIu32, m->parent - 1);
+	else
+		fputc('-', f);
+	fprintf(f, "\t%d\t%" PRIu64 "\t", (int)m->pid, m->started_ns);
+	if (m->file) {
+		fprintf(f, "%" PRIu64 "\t%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t",
+			m->duration_ns, how(m, room), m->stats.allocations,
+			m->stats.allocated_bytes, m->stats.peak_bytes);
+		put_trace(f, m);
+	} else {
+		fputs("-\t-\t-\t-\t-\t-", f);
+	}
+	fputc('\t', f);
+	put_name(f, m->exe);
+	fprintf(f, "\t%s\n", m->note[0] ? m->note : "-");
+}
+
+int index_open(struct index *x, const char *folder)
+{
+	int dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	x->fd = dir < 0 ? -1
+			: openat(dir, "index",
+				 O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_NOFOLLOW | O_CLOEXEC,
+				 0600);
+	if (dir >= 0)
+		close(dir);
+	if (x->fd < 0)
+		return -1;
+	x->open = true;
+	/* A full disk costs the index alone. */
+	if (ms_write_all(x->fd, head, sizeof head - 1) == 0 && x->waiting)
+		ms_write_all(x->fd, x->waiting, x->waiting_bytes);
+	return x->fd;
+}
+
+void index_add(struct index *x, const struct image *m)
+{
+	char *text = NULL;
+	size_t n = 0;
+	FILE *f = open_memstream(&text, &n);
+	if (!f)
+		return;
+	put_image(f, m);
+	if (fclose(f) == 0 && x->open) {
+		ms_write_all(x->fd, text, n);
+	} else if (text) {
+		x->waiting = ms_xrealloc(x->waiting, x->waiting_bytes + n, 1);
+		memcpy(x->waiting + x->waiting_bytes, text, n);
+		x->waiting_bytes += n;
+	}
+	free(text);
+}
+
+void index_close(struct index *x)
+{
+	if (x->open)
+		close(x->fd);
+	x->open = false;
+	free(x->waiting);
+	x->waiting = NULL;
+}
