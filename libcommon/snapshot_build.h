@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT
+ * The building of a snapshot from traces, as its three files share it: snapshot_inputs.c (which
+ * traces), snapshot_step.c (replay of all in step), snapshot_build.c (points, database).
+ */
+#ifndef MS_SNAPSHOT_BUILD_H
+#define MS_SNAPSHOT_BUILD_H
+
+#include <sys/types.h>
+#include <time.h>
+
+#include "point.h"
+#include "snapshot_private.h"
+
+/* A process being replayed. */
+struct running {
+	struct ms_kept_process keep;
+	const char *path;
+	uint64_t start_ns; /* on the clock that all traces share */
+	uint64_t next_ns;  /* what comes next of it, on that clock from its origin */
+	bool ended;        /* all events are applied, next_ns is its end */
+	bool gone;         /* its end is past */
+	dev_t dev;
+	ino_t ino;
+};
+
+struct build {
+	const struct ms_build_options *opt;
+	struct ms_build_result *res;
+	struct ms_err *err;
+	struct ms_arena arena;
+	const char *const *labels;
+	size_t label_count;
+	struct ms_point *points; /* one per label */
+	struct {
+		struct running **v; /* in order of being added */
+		size_t n, cap;
+	} all;
+	struct {
+		struct running **v; /* binary heap, least next_ns first */
+		size_t n, cap;
+	} queue;
+	bool wall; /* the traces share no monotonic clock: wall time is taken */
+	uint64_t origin_ns;
+	uint64_t live, sum_peak, sum_peak_ns;
+	const char *successor_missing;
+	struct ms_stream *stream; /* what "-" means, or NULL */
+	struct {
+		int *v;
+		size_t n, cap;
+	} spooled;      /* descriptors of copies */
+	uint64_t bytes; /* of all files, for progress */
+	struct timespec shown;
+};
+
+/* ---- snapshot_build.c ---- */
+
+/* Puts a process on the clock of all and in the queue. 0, or -1 with b->err set. */
+int ms_build_start(struct build *b, struct running *p);
+/* Its replay is over: moments that it did not reach are absent. */
+void ms_build_ended(struct build *b, struct running *p);
+/* Does a point need a look at the whole trace beforehand? */
+bool ms_build_needs_glance(const struct build *b);
+
+/* ---- snapshot_inputs.c ---- */
+
+/* Opens a trace, the traces of a folder, or standard input ("-"). 0, or -1 with b->err set. */
+int ms_build_input(struct build *b, const char *path);
+/* The trace of the image that `p`, which is over, became by exec is taken too. 0, or -1. */
+int ms_build_successor(struct build *b, const struct running *p);
+/* Numbers the processes by their start, and links each to its parent. */
+void ms_build_number(struct build *b);
+
+/* ---- snapshot_step.c ---- */
+
+/* Puts a process in the queue, by its next_ns. */
+void ms_build_enqueue(struct build *b, struct running *p);
+/* Replays all to their ends. 0, or -1 with b->err set. */
+int ms_build_replay(struct build *b);
+
+#endif
