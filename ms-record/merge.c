@@ -264,6 +264,16 @@ static void do_free(struct session *s, struct reader *r, const struct item *it)
 		unknown_free(s, r->thread, it);
 }
 
+/* While sampling: most likely a block that was not recorded. */
+static void do_free_unsure(struct session *s, struct reader *r, const struct item *it)
+{
+	struct live_block b;
+	if (live_take(&s->live, it->address, &b))
+		release(s, MS_EV_FREE, r->thread, it->key, &b, it->stack);
+	else
+		s->stats.unsure_frees++;
+}
+
 static void do_mark(struct session *s, struct reader *r, const struct item *it)
 {
 	char *name = (char *)(uintptr_t)it->size;
@@ -307,6 +317,9 @@ static void process(struct session *s, struct reader *r, const struct item *it)
 		break;
 	case ITEM_FREE:
 		do_free(s, r, it);
+		break;
+	case ITEM_FREE_UNSURE:
+		do_free_unsure(s, r, it);
 		break;
 	case ITEM_RELEASE:
 		do_release(s, r, it);

@@ -21,6 +21,8 @@ struct options {
 	uint32_t depth;
 	uint64_t wait_ns; /* --overflow=wait:DUR; 0 = drop at once */
 	uint64_t buffer_bytes;
+	uint64_t sample_bytes; /* 0 = every event */
+	uint64_t sample_seed;  /* not 0 once read, if sampling */
 	enum follow follow;
 	struct {
 		const char **v;

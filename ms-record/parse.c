@@ -247,7 +247,8 @@ static int freeing(struct session *s, struct reader *r, const struct record *c)
 		return session_damaged(s, "a free without an address");
 	if (c->kind == MG_USER_FREE)
 		address |= USER_BLOCK;
-	struct item *it = add(s, r, word(c, 1), false, ITEM_FREE);
+	struct item *it =
+		add(s, r, word(c, 1), false, c->flags & MG_F_UNSURE ? ITEM_FREE_UNSURE : ITEM_FREE);
 	it->address = address;
 	it->stack = stack;
 	return 0;

@@ -86,6 +86,8 @@ static void fill_header(struct session *s)
 	m->wait_ticks =
 		hz ? (uint64_t)((double)s->opt->wait_ns * (double)hz / 1e9) : s->opt->wait_ns;
 	m->verify = s->opt->verify;
+	m->sample_bytes = s->opt->sample_bytes;
+	m->sample_seed = s->opt->sample_seed;
 	m->sequence = 1;
 	clock_start(&s->clock, tsc ? NULL : &m->sequence);
 	m->heartbeat = clock_stamp(&s->clock);

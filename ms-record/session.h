@@ -47,7 +47,8 @@ enum item_kind {
 	ITEM_REALLOC, /* and the new one bound */
 	ITEM_FAILED,
 	ITEM_MARK,
-	ITEM_DONE, /* taken out of turn by a repair */
+	ITEM_FREE_UNSURE, /* sampling: of a block that may not be one of ours */
+	ITEM_DONE,        /* taken out of turn by a repair */
 };
 
 #define RELEASED 16u
@@ -145,7 +146,7 @@ struct stats {
 	uint64_t lost, stacks_cut, stacks_truncated, stacks_not_taken;
 	uint64_t inferred_frees, unknown_frees, repairs, violations;
 	uint64_t waited_ns, waited_max_ns, remote_unwinds, verified, mismatches;
-	uint64_t copies;
+	uint64_t copies, unsure_frees;
 };
 
 enum session_end { SESSION_RUNS = 0, SESSION_EXITED, SESSION_EXECED, SESSION_STOPPED };

@@ -65,6 +65,9 @@ static void print_quality(const struct control *c, const struct image *m)
 		fprintf(stderr, "%srecorded in part", sep);
 	else if (!t->events)
 		fprintf(stderr, "%snothing recorded", sep);
+	else if (c->opt->sample_bytes)
+		fprintf(stderr, "%ssampled every %s on average", sep,
+			ms_format_size(n, c->opt->sample_bytes));
 	else if (c->stopped)
 		fprintf(stderr, "%severy event recorded until it was stopped", sep);
 	else

@@ -90,7 +90,10 @@ struct mg_session {
 	uint32_t verify;       /* 1: compare each stack with an uncached walk, count in
 				  ring->verified/mismatched */
 	uint32_t usable_size;
-	uint32_t reserved[9];
+	uint32_t reserved0;
+	uint64_t sample_bytes; /* mean distance of sample points; 0 = every event */
+	uint64_t sample_seed;
+	uint32_t reserved[4];
 
 	_Alignas(64) uint32_t state; /* enum mg_state; ms-record -> guest */
 	uint32_t sleeping; /* futex word: 1 while ms-record sleeps; the guest that fills half a ring
@@ -210,6 +213,7 @@ enum mg_kind {
 #define MG_F_NOT_TAKEN 8u /* rate limit: no stack */
 #define MG_F_CUT_COPY 16u /* the copy ends before the stack does */
 #define MG_F_SIGNAL 32u   /* emitted by a signal handler that interrupted a hook of this thread */
+#define MG_F_UNSURE 64u   /* MG_FREE while sampling: the block may not be one that was recorded */
 
 #define MG_EXACT_IP (UINT64_C(1) << 63)
 
