@@ -133,5 +133,9 @@ def cxx(scale):
     return Work([os.path.join(os.environ["TB"], "host", "mixed"), str(20000 * scale)])
 
 
+def cxx_static(scale):
+    return Work([os.path.join(os.environ["TB"], "host", "mixed_static"), str(20000 * scale)])
+
+
 def make(name, scale=1):
     return globals()[name](scale)
