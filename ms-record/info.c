@@ -179,12 +179,13 @@ void info_write(struct session *s)
 	ms_record_number(w, MS_INFO_START_WALL, s->clock.start_wall);
 	ms_record_number(w, MS_INFO_START_MONO, s->clock.start_mono);
 	ms_record_string(w, MS_INFO_RECORDER, "ms-record " MS_VERSION);
-	ms_record_number(w, MS_INFO_SAMPLE_BYTES, 0);
+	ms_record_number(w, MS_INFO_SAMPLE_BYTES, s->opt->sample_bytes);
+	if (s->opt->sample_bytes)
+		ms_record_number(w, MS_INFO_SAMPLE_SEED, s->opt->sample_seed);
 	ms_record_number(w, MS_INFO_DEPTH, s->opt->depth);
 	ms_record_string(w, MS_INFO_CLOCK, s->clock.tsc ? "tsc" : "sequence");
 	ms_record_bytes(w, MS_INFO_SESSION, s->run_id, sizeof s->run_id);
 	ms_record_number(w, MS_INFO_IMAGE, s->image);
-	ms_record_number(w, MS_INFO_OPTIONS, options_recorded(s->opt));
 	if (s->parent_image)
 		ms_record_number(w, MS_INFO_PARENT_IMAGE, s->parent_image);
 	ms_record_end(w);

@@ -5,8 +5,9 @@
 
 #include <getopt.h>
 #include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
 
-#include "format/trace.h"
 #include "libcommon/arena.h"
 #include "libcommon/err.h"
 #include "libcommon/units.h"
@@ -19,6 +20,8 @@ const char options_help[] =
 	"                         %t start time; fd:N an open descriptor)\n"
 	"  -d, --duration DUR     stop recording after DUR; COMMAND goes on\n"
 	"  -i, --interval DUR     time between samples of /proc (default 100ms)\n"
+	"  -s, --sample BYTES     record one allocation in BYTES on average (0 = every one, "
+	"default)\n"
 	"  -z, --level N          compression level of zstd, 1 to 19 (default 1)\n"
 	"      --depth N          longest stack kept whole (default 512); the middle of deeper "
 	"ones is cut\n"
@@ -28,10 +31,7 @@ const char options_help[] =
 	"      --overflow=WHAT    a thread whose buffer is full: wait[:DUR] (default wait:2s), "
 	"drop\n"
 	"      --buffer SIZE      most shared memory for buffers (default 64M)\n"
-	"      --mmap             record mmap, munmap, mremap, brk and sbrk too, apart from the "
-	"heap\n"
-	"      --usable-size      record how many bytes each block really has\n"
-	"      --free-stacks      record the call stacks of frees too\n"
+	"      --seed N           where samples fall (default 0 = differently each time)\n"
 	"      --no-symbols       do not append symbols at the end\n"
 	"      --no-args          leave command line and environment out of the trace\n"
 	"      --no-addresses     leave the addresses of blocks out of the trace\n"
@@ -53,15 +53,15 @@ enum {
 	OPT_NO_ARGS,
 	OPT_NO_ADDRESSES,
 	OPT_VERIFY,
-	OPT_MMAP,
-	OPT_USABLE_SIZE,
-	OPT_FREE_STACKS
+	OPT_SEED
 };
 
 static const struct option longs[] = {
 	{"output", required_argument, NULL, 'o'},
 	{"duration", required_argument, NULL, 'd'},
 	{"interval", required_argument, NULL, 'i'},
+	{"sample", required_argument, NULL, 's'},
+	{"seed", required_argument, NULL, OPT_SEED},
 	{"level", required_argument, NULL, 'z'},
 	{"quiet", no_argument, NULL, 'q'},
 	{"verbose", no_argument, NULL, 'v'},
@@ -76,9 +76,6 @@ static const struct option longs[] = {
 	{"no-args", no_argument, NULL, OPT_NO_ARGS},
 	{"no-addresses", no_argument, NULL, OPT_NO_ADDRESSES},
 	{"verify", no_argument, NULL, OPT_VERIFY},
-	{"mmap", no_argument, NULL, OPT_MMAP},
-	{"usable-size", no_argument, NULL, OPT_USABLE_SIZE},
-	{"free-stacks", no_argument, NULL, OPT_FREE_STACKS},
 	{0},
 };
 
@@ -138,6 +135,25 @@ static int read_buffer(struct options *o, const char *s, struct ms_err *err)
 		       : ms_err_set(err, "bad --buffer '%s': at least 1M is needed", s);
 }
 
+#define SAMPLE_MOST (UINT64_C(1) << 40)
+
+static int read_sample(struct options *o, const char *s, struct ms_err *err)
+{
+	if (ms_parse_size(s, &o->sample_bytes, err))
+		return -1;
+	return o->sample_bytes <= SAMPLE_MOST
+		       ? 0
+		       : ms_err_set(err, "bad --sample '%s': at most 1T is possible", s);
+}
+
+/* No seed given: one that nobody can foresee, which the trace names. */
+static void choose_seed(struct options *o)
+{
+	while (o->sample_bytes && !o->sample_seed)
+		if (getrandom(&o->sample_seed, sizeof o->sample_seed, 0) < 0)
+			o->sample_seed = (uint64_t)getpid();
+}
+
 static int read_number(const char *s, const char *what, uint64_t min, uint64_t max, uint64_t *n,
 		       struct ms_err *err)
 {
@@ -170,15 +186,8 @@ static int read_long(struct options *o, int c, const char *arg, struct ms_err *e
 	case OPT_NO_ADDRESSES:
 		o->no_addresses = true;
 		return 0;
-	case OPT_MMAP:
-		o->mapped = true;
-		return 0;
-	case OPT_USABLE_SIZE:
-		o->usable_size = true;
-		return 0;
-	case OPT_FREE_STACKS:
-		o->free_stacks = true;
-		return 0;
+	case OPT_SEED:
+		return read_number(arg, "--seed", 0, UINT64_MAX, &o->sample_seed, err);
 	default:
 		o->verify = true;
 		return 0;
@@ -198,6 +207,8 @@ static int read_one(struct options *o, int c, const char *arg, char **argv, stru
 		return o->duration_ns ? 0 : ms_err_set(err, "bad --duration '%s': too short", arg);
 	case 'i':
 		return read_interval(o, arg, err);
+	case 's':
+		return read_sample(o, arg, err);
 	case 'z':
 		if (read_number(arg, "--level", 1, 19, &n, err))
 			return -1;
@@ -218,12 +229,6 @@ static int read_one(struct options *o, int c, const char *arg, char **argv, stru
 	}
 }
 
-uint64_t options_recorded(const struct options *o)
-{
-	return (o->mapped ? MS_OPTION_MMAP : 0) | (o->usable_size ? MS_OPTION_USABLE : 0) |
-	       (o->free_stacks ? MS_OPTION_FREE_STACKS : 0);
-}
-
 int options_read(struct options *o, int argc, char **argv, struct ms_err *err)
 {
 	*o = (struct options){.interval_ns = 100000000,
@@ -232,7 +237,7 @@ int options_read(struct options *o, int argc, char **argv, struct ms_err *err)
 			      .wait_ns = UINT64_C(2000000000),
 			      .buffer_bytes = 64u << 20};
 	opterr = 0;
-	for (int c; (c = getopt_long(argc, argv, "+:o:d:i:z:qvhV", longs, NULL)) != -1;) {
+	for (int c; (c = getopt_long(argc, argv, "+:o:d:i:s:z:qvhV", longs, NULL)) != -1;) {
 		if (c == 'h' || c == 'V') {
 			*(c == 'h' ? &o->help : &o->version) = true;
 			return 0;
@@ -243,6 +248,7 @@ int options_read(struct options *o, int argc, char **argv, struct ms_err *err)
 	if (optind >= argc)
 		return ms_err_set(err, "no command to run; try 'ms-record -h'");
 	o->command = argv + optind;
+	choose_seed(o);
 	if (o->output && !strcmp(o->output, "-"))
 		return ms_err_set(err, "cannot write to '-': standard output is the command's; use "
 				       "'fd:N' or a named pipe");

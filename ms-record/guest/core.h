@@ -141,6 +141,10 @@ struct mg_writer {
 	uint64_t copy_second;
 	uint32_t copies;
 	uint32_t deep; /* 1 + its room in the pool, or 0 */
+
+	/* Sampling: see sample.c. Goes on from thread to thread. */
+	int64_t until_sample; /* bytes up to and with the next sample point */
+	uint64_t random;      /* state of its generator, 0 = not started */
 };
 
 /* Bytes of a writer, and of a room in the pool, for `frames` frames. */
@@ -154,8 +158,13 @@ bool mg_deepen(struct mg_writer *t);
 
 /* On a page that the kernel wipes in a fork's child: there `on` is 0, so the child records nothing.
  */
+enum mg_gate_state {
+	MG_GATE_SHUT = 0,
+	MG_GATE_ALL = 1,      /* every event is recorded */
+	MG_GATE_SAMPLING = 2, /* sample.c says which */
+};
 struct mg_gate {
-	uint32_t on;
+	uint32_t on;      /* enum mg_gate_state */
 	uint32_t counted; /* nothing more to count while shut */
 };
 
@@ -169,9 +178,6 @@ struct mg_dress {
 
 struct mg_core {
 	struct mg_session *session;
-	/* The usable size of a block of the allocator behind malloc; NULL = not asked for, or it
-	 * does not tell. Like a dress's functions it may not allocate, lock or block. */
-	uint64_t (*usable)(const void *block);
 	struct mg_module *modules;
 	struct mg_ring *rings;
 	unsigned char *data;
@@ -190,6 +196,9 @@ struct mg_core {
 	struct mg_rule_table tables[MG_RULE_TABLES];
 	struct mg_rule_table *table;
 	uint64_t rule_overflow;
+	uint8_t *sample_counts; /* the blocks that were sampled: see sample.c */
+	uint64_t *sample_slots;
+	uint32_t sample_shift;
 	uint64_t early; /* calls before the guest was ready */
 	struct mg_dress dress;
 };
@@ -292,15 +301,41 @@ MG_INLINE uint64_t mg_word0(uint32_t kind, uint32_t flags, uint32_t count, uint3
 	return kind | flags << 8 | count << 16 | (uint64_t)keep << 32;
 }
 
+/* ---- sampling (sample.c) ------------------------------------------------------------------- */
+
+/* How the gate opens for this session. */
+MG_INLINE uint32_t mg_gate_open(void)
+{
+	return mg.session->sample_bytes ? MG_GATE_SAMPLING : MG_GATE_ALL;
+}
+
+/* A block's key is its address, with the highest bit set for one of ms_alloc. */
+#define MG_SAMPLE_USER (UINT64_C(1) << 63)
+
+/* Bytes up to and with the next sample point, at least 1, from 64 random bits. */
+uint64_t mg_sample_distance(uint64_t random, uint64_t mean);
+/* A thread takes a writer. */
+void mg_sample_begin(struct mg_writer *t);
+/* Memory for the table of sampled blocks with 2^bits buckets; it has to be zero. */
+#define MG_SAMPLE_BITS_MOST 16u
+#define MG_SAMPLE_BITS_LEAST 8u
+size_t mg_sample_table_bytes(uint32_t bits);
+void mg_sample_table_init(void *memory, uint32_t bits);
+/* Is this allocation to be recorded? Then its block is noted. `frame` is the hook's caller's. */
+bool mg_sample_alloc(const uint64_t *frame, uint64_t key, uint64_t size);
+/* Is this block's free to be recorded? Then the block is forgotten. */
+enum mg_sampled { MG_SAMPLED_NO, MG_SAMPLED_YES, MG_SAMPLED_UNSURE };
+enum mg_sampled mg_sample_free(uint64_t key);
+/* Notes a block. */
+void mg_sample_keep(uint64_t key);
+
 /* ---- hooks (hooks.c): each is called by an entry point with the frame of that ---------------- */
 
 void mg_on_alloc(const uint64_t *frame, const void *block, uint64_t size);
-/* A block that does not come from the allocator behind malloc. */
-void mg_on_foreign_alloc(const uint64_t *frame, const void *block, uint64_t size);
 void mg_on_failed(const uint64_t *frame, uint64_t size);
 void mg_on_free(const uint64_t *frame, const void *block);
 /* realloc of a block: begin before the real call, then exactly one of the ends. `t` may be NULL. */
-struct mg_writer *mg_realloc_begin(const uint64_t *frame, uint64_t *before);
+struct mg_writer *mg_realloc_begin(const uint64_t *frame, const void *old, uint64_t *before);
 void mg_realloc_end(struct mg_writer *t, const uint64_t *frame, uint64_t before, const void *old,
 		    const void *block, uint64_t size);
 /* Around a call out that may come back to the hooks for the block that the caller records itself.
@@ -308,20 +343,6 @@ void mg_realloc_end(struct mg_writer *t, const uint64_t *frame, uint64_t before,
  * since? */
 void mg_nesting_begin(const void *freeing);
 bool mg_nesting_end(const void *block);
-struct mg_span {
-	uint64_t address, bytes;
-};
-/* Address space was taken, with MG_MAP_*; `from` = 0, or what an mremap made a second mapping of.
- */
-void mg_on_map(const uint64_t *frame, struct mg_span span, uint64_t flags, uint64_t from);
-/* Something else was mapped there. */
-void mg_on_cover(const uint64_t *frame, struct mg_span span);
-/* Address space is given back, or moved: begin before the real call (mg_realloc_begin), then
- * exactly one of the ends. `done`: it succeeded; else nothing is recorded. */
-void mg_unmap_end(struct mg_writer *t, const uint64_t *frame, uint64_t before, struct mg_span span,
-		  uint64_t flags, bool done);
-void mg_remap_end(struct mg_writer *t, const uint64_t *frame, uint64_t before, struct mg_span old,
-		  struct mg_span now, bool done);
 void mg_on_mark(const uint64_t *frame, const char *name);
 void mg_on_user_alloc(const uint64_t *frame, const void *block, uint64_t size);
 void mg_on_user_free(const uint64_t *frame, const void *block);

@@ -9,19 +9,11 @@
 #include "core.h"
 
 /* Words of a record before its frames, word 0 included. */
-enum {
-	ALLOC_WORDS = 4,
-	FREE_WORDS = 3,
-	REALLOC_WORDS = 6,
-	FAILED_WORDS = 3,
-	MAP_WORDS = 6,
-	UNMAP_WORDS = 5
-};
+enum { ALLOC_WORDS = 4, FREE_WORDS = 3, REALLOC_WORDS = 6, FAILED_WORDS = 3 };
 
 struct record {
 	uint32_t kind, words;
-	uint64_t a, b, c, d, e; /* what follows the stamp */
-	uint64_t before;        /* its stamp, if that was taken before the real call (holding) */
+	uint64_t a, b, c, d; /* what follows the stamp; b of a free within realloc: its stamp */
 };
 
 struct stack {
@@ -164,12 +156,9 @@ MG_INLINE void put(struct mg_writer *t, const struct record r, struct stack s)
 		w[4] = r.c;
 	if (r.words > 5)
 		w[5] = r.d;
-	if (r.words > 6)
-		w[6] = r.e;
 	for (uint32_t i = 0; i < s.count; i++)
 		w[r.words + i] = s.frames[i];
-	bool early = r.kind == MG_FREE || r.kind == MG_UNMAP;
-	w[1] = early && t->holding ? r.before : mg_stamp(t);
+	w[1] = r.kind == MG_FREE && t->holding ? r.b : mg_stamp(t);
 	t->holding = false;
 	t->ring->events++;
 	mg_publish(t, r.words + s.count);
@@ -178,13 +167,26 @@ MG_INLINE void put(struct mg_writer *t, const struct record r, struct stack s)
 		mg_forget(t);
 }
 
-MG_INLINE struct mg_writer *enter(const uint64_t *frame)
+/* The gate, read once per hook: anything but MG_GATE_ALL is the slow way, so that recording
+ * everything pays nothing for sampling. */
+MG_INLINE uint32_t gate(void)
 {
-	if (MG_UNLIKELY(!__atomic_load_n(&mg_gate->on, __ATOMIC_RELAXED))) {
-		if (MG_UNLIKELY(!mg_gate->counted))
-			mg_shut();
-		return NULL;
-	}
+	return __atomic_load_n(&mg_gate->on, __ATOMIC_RELAXED);
+}
+
+/* Is the gate shut? Counts what has to be counted then. */
+static __attribute__((noinline)) bool shut(uint32_t on)
+{
+	if (on)
+		return false;
+	if (!mg_gate->counted)
+		mg_shut();
+	return true;
+}
+
+/* The gate is open. */
+MG_INLINE struct mg_writer *enter_open(const uint64_t *frame)
+{
 	const struct mg_session *s = mg.session;
 	if (MG_UNLIKELY(__atomic_load_n(&s->state, __ATOMIC_RELAXED) == MG_OFF))
 		return NULL;
@@ -196,6 +198,14 @@ MG_INLINE struct mg_writer *enter(const uint64_t *frame)
 	__asm__ volatile("" ::: "memory");
 	t->keepable = true;
 	return t;
+}
+
+MG_INLINE struct mg_writer *enter(const uint64_t *frame)
+{
+	uint32_t on = gate();
+	if (MG_UNLIKELY(on != MG_GATE_ALL) && shut(on))
+		return NULL;
+	return enter_open(frame);
 }
 
 /* ---- paused -----------------------------------------------------------------------------------
@@ -228,14 +238,14 @@ static __attribute__((noinline)) void pass_realloc(struct mg_writer *t, uint64_t
 {
 	if ((block || !size) && !waiting()) {
 		put(t,
-		    (struct record){.kind = MG_FREE,
-				    .words = FREE_WORDS,
-				    .a = (uint64_t)old,
-				    .before = before},
+		    (struct record){
+			    .kind = MG_FREE, .words = FREE_WORDS, .a = (uint64_t)old, .b = before},
 		    (struct stack){0});
 	} else {
 		t->holding = false;
 		mg_stamped(t);
+		if (gate() == MG_GATE_SAMPLING)
+			mg_sample_keep((uint64_t)old);
 	}
 	if (block)
 		pass(t, block);
@@ -256,23 +266,79 @@ static void begin_at(const char *name)
 				    __ATOMIC_RELAXED);
 }
 
+/* ---- the gate is not wide open: shut, or sampling ---------------------------------------------
+ */
+
+static __attribute__((noinline)) bool skip_alloc(uint32_t on, const uint64_t *frame, uint64_t key,
+						 uint64_t size)
+{
+	if (shut(on))
+		return true;
+	if (!passing())
+		return !mg_sample_alloc(frame, key, size);
+	struct mg_writer *t = enter_open(frame);
+	if (t)
+		pass(t, key & MG_SAMPLE_USER ? NULL : (const void *)key);
+	return true;
+}
+
+static __attribute__((noinline)) bool skip_free(uint32_t on, uint64_t key, uint32_t *flags)
+{
+	if (shut(on))
+		return true;
+	enum mg_sampled known = mg_sample_free(key);
+	*flags = known == MG_SAMPLED_UNSURE ? MG_F_UNSURE : 0;
+	return known == MG_SAMPLED_NO;
+}
+
+/* While sampling, is there nothing of a realloc's old block to be recorded with the new one? Where
+ * it is not sure, the free goes ahead by itself. */
+static __attribute__((noinline)) bool skip_release(uint32_t on, const uint64_t *frame,
+						   const void *old)
+{
+	uint32_t flags = 0;
+	if (skip_free(on, (uint64_t)old, &flags))
+		return true;
+	struct mg_writer *t = flags ? enter_open(frame) : NULL;
+	if (t) {
+		put(t, (struct record){.kind = MG_FREE, .words = FREE_WORDS, .a = (uint64_t)old},
+		    (struct stack){.flags = flags});
+		mg_leave(t);
+	}
+	return flags != 0;
+}
+
+/* A realloc that has no old block to be recorded: the new one is an allocation like others. */
+static __attribute__((noinline)) void end_unknown(const uint64_t *frame, const void *block,
+						  uint64_t size)
+{
+	if (gate() != MG_GATE_SAMPLING)
+		return;
+	if (block)
+		mg_on_alloc(frame, block, size);
+	else if (size)
+		mg_on_failed(frame, size);
+}
+
+/* What a realloc of a sampled block comes to: the new one may not be sampled, and if there is none
+ * the old one goes on. */
+static __attribute__((noinline)) struct record end_sampled(const uint64_t *frame, struct record r,
+							   struct record release, const void *old)
+{
+	if (r.kind == MG_FAILED)
+		mg_sample_keep((uint64_t)old);
+	return r.kind == MG_REALLOC && !mg_sample_alloc(frame, r.a, r.b) ? release : r;
+}
+
 /* ---- the hooks --------------------------------------------------------------------------------
  */
 
-/* As put, with the usable size behind what the record has. */
-static __attribute__((noinline)) void put_usable(struct mg_writer *t, struct record r,
-						 struct stack s)
+void mg_on_alloc(const uint64_t *frame, const void *block, uint64_t size)
 {
-	uint64_t usable = mg.usable((const void *)r.a);
-	*(r.kind == MG_ALLOC ? &r.c : &r.e) = usable;
-	r.words++;
-	s.flags |= MG_F_USABLE;
-	put(t, r, s);
-}
-
-MG_INLINE void on_alloc(const uint64_t *frame, const void *block, uint64_t size, bool foreign)
-{
-	struct mg_writer *t = enter(frame);
+	uint32_t on = gate();
+	if (MG_UNLIKELY(on != MG_GATE_ALL) && skip_alloc(on, frame, (uint64_t)block, size))
+		return;
+	struct mg_writer *t = enter_open(frame);
 	if (!t)
 		return;
 	if (passing()) {
@@ -280,22 +346,9 @@ MG_INLINE void on_alloc(const uint64_t *frame, const void *block, uint64_t size,
 		return;
 	}
 	struct record r = {.kind = MG_ALLOC, .words = ALLOC_WORDS, .a = (uint64_t)block, .b = size};
-	if (MG_LIKELY(foreign || !mg.usable))
-		put(t, r, stack_of(t, frame));
-	else
-		put_usable(t, r, stack_of(t, frame));
+	put(t, r, stack_of(t, frame));
 	t->last_block = (uint64_t)block;
 	mg_leave(t);
-}
-
-void mg_on_alloc(const uint64_t *frame, const void *block, uint64_t size)
-{
-	on_alloc(frame, block, size, false);
-}
-
-void mg_on_foreign_alloc(const uint64_t *frame, const void *block, uint64_t size)
-{
-	on_alloc(frame, block, size, true);
 }
 
 void mg_on_failed(const uint64_t *frame, uint64_t size)
@@ -311,25 +364,34 @@ void mg_on_failed(const uint64_t *frame, uint64_t size)
 
 void mg_on_free(const uint64_t *frame, const void *block)
 {
-	struct mg_writer *t = enter(frame);
+	uint32_t on = gate();
+	struct stack s = {0};
+	if (MG_UNLIKELY(on != MG_GATE_ALL) && skip_free(on, (uint64_t)block, &s.flags))
+		return;
+	struct mg_writer *t = enter_open(frame);
 	if (!t)
 		return;
-	struct stack s = {0};
 	if (MG_UNLIKELY(t->freeing == (uint64_t)block) || (passing() && waiting())) {
 		mg_leave(t);
 		return;
 	}
-	if (mg.session->free_stacks && !passing())
+	if (mg.session->free_stacks && !passing()) {
+		uint32_t unsure = s.flags;
 		s = stack_of(t, frame);
+		s.flags |= unsure;
+	}
 	put(t, (struct record){.kind = MG_FREE, .words = FREE_WORDS, .a = (uint64_t)block}, s);
 	mg_leave(t);
 }
 
 /* The stamp before the real call is published only after it, so `pending` is held from here to the
  * end. */
-struct mg_writer *mg_realloc_begin(const uint64_t *frame, uint64_t *before)
+struct mg_writer *mg_realloc_begin(const uint64_t *frame, const void *old, uint64_t *before)
 {
-	struct mg_writer *t = enter(frame);
+	uint32_t on = gate();
+	if (MG_UNLIKELY(on != MG_GATE_ALL) && skip_release(on, frame, old))
+		return NULL;
+	struct mg_writer *t = enter_open(frame);
 	if (!t)
 		return NULL;
 	mg_stamping(t);
@@ -341,117 +403,28 @@ struct mg_writer *mg_realloc_begin(const uint64_t *frame, uint64_t *before)
 void mg_realloc_end(struct mg_writer *t, const uint64_t *frame, uint64_t before, const void *old,
 		    const void *block, uint64_t size)
 {
-	if (!t)
+	if (MG_UNLIKELY(!t)) {
+		end_unknown(frame, block, size);
 		return;
+	}
 	if (passing()) {
 		pass_realloc(t, before, old, block, size);
 		return;
 	}
-	struct record r = {
-		.kind = MG_FREE, .words = FREE_WORDS, .a = (uint64_t)old, .before = before};
+	const struct record release = {
+		.kind = MG_FREE, .words = FREE_WORDS, .a = (uint64_t)old, .b = before};
+	struct record r = release;
 	struct stack s = {0};
 	if (block)
-		r = (struct record){.kind = MG_REALLOC,
-				    .words = REALLOC_WORDS,
-				    .a = (uint64_t)block,
-				    .b = size,
-				    .c = (uint64_t)old,
-				    .d = before};
+		r = (struct record){MG_REALLOC, REALLOC_WORDS, (uint64_t)block,
+				    size,       (uint64_t)old, before};
 	else if (size)
 		r = (struct record){.kind = MG_FAILED, .words = FAILED_WORDS, .a = size};
+	if (MG_UNLIKELY(gate() == MG_GATE_SAMPLING))
+		r = end_sampled(frame, r, release, old);
 	if (r.kind != MG_FREE || mg.session->free_stacks)
 		s = stack_of(t, frame);
-	if (MG_UNLIKELY(block && mg.usable))
-		put_usable(t, r, s);
-	else
-		put(t, r, s);
-	mg_leave(t);
-}
-
-/* ---- mapped address space ---------------------------------------------------------------------
- */
-
-/* Writes an MG_UNMAP, stamped `before` if the writer holds that stamp. Paused: without a stack. */
-static void put_unmap(struct mg_writer *t, const uint64_t *frame, uint64_t before,
-		      struct mg_span span, uint64_t flags)
-{
-	struct record r = {.kind = MG_UNMAP,
-			   .words = UNMAP_WORDS,
-			   .a = span.address,
-			   .b = span.bytes,
-			   .c = flags,
-			   .before = before};
-	struct stack s = {0};
-	if (mg.session->free_stacks && !passing())
-		s = stack_of(t, frame);
 	put(t, r, s);
-}
-
-/* Writes an MG_MAP. Paused: it is not counted, but what it covers is gone all the same. */
-static void put_map(struct mg_writer *t, const uint64_t *frame, struct mg_span span, uint64_t flags,
-		    uint64_t from)
-{
-	struct record r = {.kind = MG_MAP,
-			   .words = MAP_WORDS,
-			   .a = span.address,
-			   .b = span.bytes,
-			   .c = flags,
-			   .d = from};
-	if (!passing())
-		put(t, r, stack_of(t, frame));
-	else if (!waiting())
-		put_unmap(t, frame, 0, span, 0);
-}
-
-void mg_on_map(const uint64_t *frame, struct mg_span span, uint64_t flags, uint64_t from)
-{
-	struct mg_writer *t = enter(frame);
-	if (!t)
-		return;
-	put_map(t, frame, span, flags, from);
-	mg_leave(t);
-}
-
-void mg_on_cover(const uint64_t *frame, struct mg_span span)
-{
-	struct mg_writer *t = enter(frame);
-	if (!t)
-		return;
-	if (!waiting())
-		put_unmap(t, frame, 0, span, 0);
-	mg_leave(t);
-}
-
-/* Publishes what was stamped before the real call, or lets that stamp go. */
-static void end_unmap(struct mg_writer *t, const uint64_t *frame, uint64_t before,
-		      struct mg_span span, uint64_t flags, bool done)
-{
-	if (done && !waiting()) {
-		put_unmap(t, frame, before, span, flags);
-		return;
-	}
-	t->holding = false;
-	mg_stamped(t);
-}
-
-void mg_unmap_end(struct mg_writer *t, const uint64_t *frame, uint64_t before, struct mg_span span,
-		  uint64_t flags, bool done)
-{
-	if (!t)
-		return;
-	end_unmap(t, frame, before, span, flags, done);
-	mg_leave(t);
-}
-
-void mg_remap_end(struct mg_writer *t, const uint64_t *frame, uint64_t before, struct mg_span old,
-		  struct mg_span now, bool done)
-{
-	if (!t)
-		return;
-	uint64_t flags = passing() ? 0 : MG_MAP_REMAP;
-	end_unmap(t, frame, before, old, flags, done);
-	if (done)
-		put_map(t, frame, now, flags, 0);
 	mg_leave(t);
 }
 
@@ -482,7 +455,11 @@ bool mg_nesting_end(const void *block)
 
 void mg_on_user_alloc(const uint64_t *frame, const void *block, uint64_t size)
 {
-	struct mg_writer *t = enter(frame);
+	uint32_t on = gate();
+	if (MG_UNLIKELY(on != MG_GATE_ALL) &&
+	    skip_alloc(on, frame, (uint64_t)block | MG_SAMPLE_USER, size))
+		return;
+	struct mg_writer *t = enter_open(frame);
 	if (!t)
 		return;
 	if (passing()) {
@@ -497,14 +474,19 @@ void mg_on_user_alloc(const uint64_t *frame, const void *block, uint64_t size)
 
 void mg_on_user_free(const uint64_t *frame, const void *block)
 {
-	struct mg_writer *t = enter(frame);
+	uint32_t on = gate();
+	struct stack s = {0};
+	if (MG_UNLIKELY(on != MG_GATE_ALL) &&
+	    skip_free(on, (uint64_t)block | MG_SAMPLE_USER, &s.flags))
+		return;
+	struct mg_writer *t = enter_open(frame);
 	if (!t)
 		return;
 	if (!passing() || !waiting())
 		put(t,
 		    (struct record){
 			    .kind = MG_USER_FREE, .words = FREE_WORDS, .a = (uint64_t)block},
-		    (struct stack){0});
+		    s);
 	mg_leave(t);
 }
 

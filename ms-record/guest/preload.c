@@ -69,7 +69,7 @@ MG_INLINE void *resize(const uint64_t *frame, void *old, size_t size)
 		return done(frame, mg_real.realloc(NULL, size), size);
 	if (MG_UNLIKELY(mg_is_early(old)))
 		return done(frame, mg_early_realloc(old, size), size);
-	struct mg_writer *t = mg_realloc_begin(frame, &before);
+	struct mg_writer *t = mg_realloc_begin(frame, old, &before);
 	void *block = mg_real.realloc(old, size);
 	mg_realloc_end(t, frame, before, old, block, size);
 	return block;

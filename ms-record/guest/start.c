@@ -242,6 +242,22 @@ static const char *map_rest(void)
 	return NULL;
 }
 
+/* The table of sampled blocks: smaller where address space is short. */
+static bool map_samples(void)
+{
+	uint64_t most = budget() / 8;
+	for (uint32_t bits = MG_SAMPLE_BITS_MOST; bits >= MG_SAMPLE_BITS_LEAST; bits -= 2) {
+		size_t bytes = mg_sample_table_bytes(bits);
+		void *m = bytes > most ? NULL : map(bytes, -1);
+		if (!m)
+			continue;
+		call(SYS_madvise, (uint64_t)m, bytes, MADV_DONTDUMP, 0);
+		mg_sample_table_init(m, bits);
+		return true;
+	}
+	return false;
+}
+
 /* ---- facts
  * ------------------------------------------------------------------------------------------- */
 
@@ -310,13 +326,15 @@ static void begin_session(void)
 		disable(why);
 		return;
 	}
+	if (s->sample_bytes && !map_samples()) {
+		disable("no memory for the table of sampled blocks");
+		return;
+	}
 	learn_allocator();
-	if (s->usable_size && !mg_resolve_usable())
-		s->no_usable = 1;
 	if (call(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0) != SECCOMP_MODE_DISABLED)
 		__atomic_store_n(&s->seccomp_seen, 1, __ATOMIC_RELAXED);
 	s->passed_early = mg.early;
-	__atomic_store_n(&mg_gate->on, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&mg_gate->on, mg_gate_open(), __ATOMIC_RELEASE);
 	__atomic_store_n(&s->guest_ready, 1, __ATOMIC_RELEASE);
 }
 

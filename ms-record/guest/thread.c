@@ -123,6 +123,8 @@ static void begin(struct mg_writer *t, uint32_t tid, uint32_t flags, uint64_t sp
 	t->epoch = t->epoch_seen = ~0u;
 	t->epoch_sent = __atomic_load_n(&mg.session->epoch, __ATOMIC_ACQUIRE);
 	mg_ring_attach(t);
+	if (mg.session->sample_bytes)
+		mg_sample_begin(t);
 	stack_bounds(t);
 	__atomic_store_n(&t->ring->tid, tid, __ATOMIC_RELEASE);
 	uint64_t *w = mg_room(t, 4);

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT
+ * Sampling: which allocations are recorded when not all are, and which blocks those were.
+ *
+ * Every byte asked for is a sample point with probability 1 - exp(-1/mean), each by itself, and an
+ * allocation is recorded when one of its bytes is: with probability 1 - exp(-size/mean), whatever
+ * came before it. A size of 0 counts as one byte. Instead of drawing for each byte, a writer draws
+ * how many bytes go by up to and with the next point (a geometric distribution, which is an
+ * exponential one rounded up) and counts down. So an allocation that is not recorded costs a
+ * subtraction. The countdown belongs to the writer and goes on when another thread takes it: it has
+ * no memory.
+ *
+ * Of the blocks that were recorded the addresses are kept, so that only their frees are recorded:
+ *
+ *   counts  one byte per bucket: recorded blocks whose home it is      (0 for most: nothing to do)
+ *   slots   16 per bucket; a block lies in its home or in the next     (0 = empty)
+ *
+ *  S1 A block enters before the hook that made it returns, and leaves before the real free is
+ *     called: whoever frees it finds it, and its address is not there when it is given out again.
+ *  S2 No other thread looks for the same address meanwhile, except in a program that frees twice.
+ *     So slots are taken and emptied by compare-and-swap and nothing else orders them.
+ *  S3 A bucket whose 32 slots are all in use is marked OVERFLOWED for good: some of its blocks are
+ *     not there, and a free that finds none is sent as unsure.
+ */
+#include "core.h"
+
+#define SLOTS 16u
+#define WINDOW 32u /* slots of the home bucket and the next one */
+#define OVERFLOWED 0x80u
+#define GOLDEN UINT64_C(0x9e3779b97f4a7c15)
+#define LN2 UINT64_C(0xb17217f7d1cf79ac) /* of 2^64 */
+#define LOG_BITS 52
+
+/* ---- the countdown ---- */
+
+static uint64_t mix(uint64_t x)
+{
+	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+	return x ^ x >> 31;
+}
+
+/* -log2(u / 2^64) in units of 2^-LOG_BITS, for u > 0: the bits of the logarithm come out one by one
+ * when the mantissa is squared. */
+static uint64_t minus_log2(uint64_t u)
+{
+	uint64_t zeros = (uint64_t)__builtin_clzll(u), x = u << zeros, bits = 0;
+	for (int i = 0; i < LOG_BITS; i++) {
+		unsigned __int128 square = (unsigned __int128)x * x;
+		bool carry = square >> 127;
+		bits = bits << 1 | carry;
+		x = (uint64_t)(square >> (carry ? 64 : 63));
+	}
+	return ((zeros + 1) << LOG_BITS) - bits;
+}
+
+uint64_t mg_sample_distance(uint64_t random, uint64_t mean)
+{
+	uint64_t log2 = minus_log2(random ? random : 1);
+	uint64_t scale = (uint64_t)((unsigned __int128)mean * LN2 >> 44); /* mean ln 2, of 2^20 */
+	unsigned __int128 one = (unsigned __int128)1 << (LOG_BITS + 20);
+	uint64_t bytes = (uint64_t)(((unsigned __int128)log2 * scale + one - 1) >> (LOG_BITS + 20));
+	return bytes ? bytes : 1;
+}
+
+static void draw(struct mg_writer *t)
+{
+	t->random += GOLDEN;
+	t->until_sample = (int64_t)mg_sample_distance(mix(t->random), mg.session->sample_bytes);
+}
+
+void mg_sample_begin(struct mg_writer *t)
+{
+	if (t->random)
+		return;
+	uint64_t index = (uint64_t)(t->ring - mg.rings) + 1;
+	t->random = mix(mg.session->sample_seed + mix(index * GOLDEN)) | 1;
+	draw(t);
+}
+
+/* One instruction, so that a signal handler that allocates is counted whole or not at all. */
+MG_INLINE bool count_down(struct mg_writer *t, uint64_t size)
+{
+	bool due;
+	uint64_t most = UINT64_C(1) << 62; /* ms_alloc may say anything */
+	size = size < most ? size + !size : most;
+	__asm__("subq %2, %0" : "+m"(t->until_sample), "=@ccle"(due) : "r"(size) : "cc");
+	return due;
+}
+
+/* ---- the blocks ---- */
+
+size_t mg_sample_table_bytes(uint32_t bits)
+{
+	size_t buckets = (size_t)1 << bits;
+	return buckets + (buckets + 1) * SLOTS * sizeof(uint64_t);
+}
+
+void mg_sample_table_init(void *memory, uint32_t bits)
+{
+	size_t buckets = (size_t)1 << bits;
+	mg.sample_counts = memory;
+	mg.sample_slots = (uint64_t *)(void *)((unsigned char *)memory + buckets);
+	mg.sample_shift = 64 - bits;
+}
+
+MG_INLINE uint64_t home_of(uint64_t key)
+{
+	return (key >> 4) * GOLDEN >> mg.sample_shift;
+}
+
+void mg_sample_keep(uint64_t key)
+{
+	uint64_t home = home_of(key), *slot = mg.sample_slots + home * SLOTS;
+	for (uint32_t i = 0; i < WINDOW; i++, slot++) {
+		uint64_t empty = 0;
+		if (__atomic_load_n(slot, __ATOMIC_RELAXED) ||
+		    !__atomic_compare_exchange_n(slot, &empty, key, false, __ATOMIC_RELAXED,
+						 __ATOMIC_RELAXED))
+			continue;
+		__atomic_fetch_add(&mg.sample_counts[home], 1, __ATOMIC_RELAXED);
+		return;
+	}
+	__atomic_fetch_or(&mg.sample_counts[home], OVERFLOWED, __ATOMIC_RELAXED);
+}
+
+/* The home has blocks: is it one of them? */
+static enum mg_sampled look_for(uint64_t key, uint64_t home)
+{
+	uint64_t *slot = mg.sample_slots + home * SLOTS;
+	for (uint32_t i = 0; i < WINDOW; i++, slot++) {
+		uint64_t own = key;
+		if (__atomic_load_n(slot, __ATOMIC_RELAXED) != key ||
+		    !__atomic_compare_exchange_n(slot, &own, 0, false, __ATOMIC_RELAXED,
+						 __ATOMIC_RELAXED))
+			continue;
+		__atomic_fetch_sub(&mg.sample_counts[home], 1, __ATOMIC_RELAXED);
+		return MG_SAMPLED_YES;
+	}
+	return __atomic_load_n(&mg.sample_counts[home], __ATOMIC_RELAXED) & OVERFLOWED
+		       ? MG_SAMPLED_UNSURE
+		       : MG_SAMPLED_NO;
+}
+
+/* ---- what hooks ask ---- */
+
+enum mg_sampled mg_sample_free(uint64_t key)
+{
+	uint64_t home = home_of(key);
+	if (MG_LIKELY(!__atomic_load_n(&mg.sample_counts[home], __ATOMIC_RELAXED)))
+		return MG_SAMPLED_NO;
+	return look_for(key, home);
+}
+
+/* This thread's countdown: a thread gets its writer at its first allocation, recorded or not. */
+static struct mg_writer *countdown_of(const uint64_t *frame)
+{
+	uintptr_t self = *MG_SELF;
+	if (MG_LIKELY(self && !(self & 1)))
+		return (struct mg_writer *)self;
+	struct mg_writer *t = mg_enter_slow((struct mg_writer *)self, frame);
+	if (t)
+		mg_leave(t);
+	return t;
+}
+
+bool mg_sample_alloc(const uint64_t *frame, uint64_t key, uint64_t size)
+{
+	struct mg_writer *t = countdown_of(frame);
+	if (!t)
+		return false;
+	if (MG_LIKELY(!count_down(t, size))) {
+		if (!(key & MG_SAMPLE_USER))
+			t->last_block = key; /* it was decided: see mg_nesting_end */
+		return false;
+	}
+	draw(t);
+	mg_sample_keep(key);
+	return true;
+}
