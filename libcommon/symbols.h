@@ -52,8 +52,9 @@ size_t ms_symbols_find(struct ms_symbols *s, int module, uint64_t address, struc
 char *ms_demangle(const char *name);
 
 /* Appends a symbols block for every frame of the ended trace `path`, then a new end block equal to
- * the last. Replaces nothing; a trace that has symbols already is left alone. 0, or -1 with `err`
- * set and the trace as it was. */
-int ms_symbols_embed(const char *path, const struct ms_symbols_options *opt, struct ms_err *err);
+ * the last. Replaces nothing; a trace that has symbols already is left alone. `s` finds them: one
+ * for many traces opens each module once; NULL: one of its own. 0, or -1 with `err` set and the
+ * trace as it was. */
+int ms_symbols_embed(const char *path, struct ms_symbols *s, struct ms_err *err);
 
 #endif

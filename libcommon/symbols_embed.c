@@ -359,14 +359,13 @@ static void put_all(struct contents *c, struct ms_symbols *s, struct output *o, 
 }
 
 /* Writes the blocks to the memory file `fd`: symbols, then the end block again. */
-static int build_blocks(struct contents *c, const struct ms_symbols_options *opt,
-			uint32_t next_block, int fd, struct ms_err *err)
+static int build_blocks(struct contents *c, struct ms_symbols *s, uint32_t next_block, int fd,
+			struct ms_err *err)
 {
 	struct output o = {.to = ms_trace_writer_append(fd, next_block, ZSTD_LEVEL, err),
 			   .ns = c->last_ns};
 	if (!o.to)
 		return -1;
-	struct ms_symbols *s = ms_symbols_new(opt);
 	ms_record_writer_init(&o.w, NULL, 0);
 	choose_frames(c);
 	put_all(c, s, &o, err);
@@ -374,7 +373,6 @@ static int build_blocks(struct contents *c, const struct ms_symbols_options *opt
 	if (!o.failed && ms_trace_write(o.to, MS_BLOCK_END, c->first_ns, c->last_ns, &end, 1, err))
 		o.failed = true;
 	ms_trace_writer_free(o.to);
-	ms_symbols_free(s);
 	free(o.strings.v);
 	free(o.w.data);
 	return o.failed ? ms_err_set(err, "cannot write symbols: a record is too long") : 0;
@@ -424,9 +422,10 @@ out:
 	return rc;
 }
 
-int ms_symbols_embed(const char *path, const struct ms_symbols_options *opt, struct ms_err *err)
+int ms_symbols_embed(const char *path, struct ms_symbols *s, struct ms_err *err)
 {
 	struct contents c = {0};
+	struct ms_symbols *own = NULL;
 	int rc = -1, memory = -1;
 	struct ms_trace *t = ms_trace_open(path, err);
 	if (!t || read_trace(t, path, &c, err))
@@ -440,11 +439,14 @@ int ms_symbols_embed(const char *path, const struct ms_symbols_options *opt, str
 		ms_err_sys(err, "cannot make a memory file");
 		goto out;
 	}
-	if (!build_blocks(&c, opt, ms_trace_blocks(t), memory, err))
+	if (!s)
+		s = own = ms_symbols_new(NULL);
+	if (!build_blocks(&c, s, ms_trace_blocks(t), memory, err))
 		rc = append(memory, path, ms_trace_offset(t), err);
 out:
 	if (memory >= 0)
 		close(memory);
+	ms_symbols_free(own);
 	ms_trace_close(t);
 	ms_arena_free(&c.arena);
 	free(c.modules.v);

@@ -4,7 +4,7 @@
  * The files, in the order in which data meets them:
  *   options.c   the command line
  *   launch.c    the command found, checked (elffile.c) and started with the guest preloaded
- *   files.c     names of traces, FILE~, FILE.d/; images.c: those that are over; index.c: FILE.d/index
+ *   files.c     names of traces, FILE~, FILE.d/; images.c: those over; index.c: FILE.d/index
  *   control.c   the control thread: signals, ends, timers; hello.c: a guest says hello
  *   session.c   one process image: its shared memory; info.c: what it is
  *   samples.c   /proc figures of it

@@ -21,8 +21,10 @@
 
 #define SYMBOLS_MEMORY (UINT64_C(16) << 30)
 #define SYMBOLS_SECONDS 300u
+#define WORDS 3 /* of ms-snap's command line before the files */
 
-static _Noreturn void child(const struct control *c, const char *snap, const char *file)
+/* `files` ends in NULL and has room for the program's own words before. */
+static _Noreturn void child(const struct control *c, const char *snap, char **files)
 {
 	struct rlimit memory = {SYMBOLS_MEMORY, SYMBOLS_MEMORY};
 	struct rlimit seconds = {SYMBOLS_SECONDS, SYMBOLS_SECONDS};
@@ -36,39 +38,64 @@ static _Noreturn void child(const struct control *c, const char *snap, const cha
 			dup2(null, fd);
 	setpgid(0, 0); /* a key at the terminal skips symbols through us, in good order */
 	sigprocmask(SIG_SETMASK, &c->launch.mask, NULL);
-	execl(snap, "ms-snap", "--symbols=embed", "--", file, (char *)NULL);
+	static char *const words[WORDS] = {"ms-snap", "--symbols=embed", "--"};
+	memcpy((void *)(files - WORDS), (const void *)words, sizeof words);
+	execv(snap, files - WORDS);
 	_exit(127);
 }
 
-/* Children at work: as many as there are processors. */
+/* Children at work: as many as there are processors. Each gets several traces, so that what they
+ * share is looked up once; a child that failed may have left some without, so that the traces of
+ * such are tried again, each by itself. */
 #define JOBS_MAX 16u
+#define BATCH_MAX 500u
 
-struct jobs {
-	pid_t pid[JOBS_MAX];
-	struct pollfd fd[JOBS_MAX + 1]; /* pidfds; behind the last, our signals */
-	size_t n, max;
+struct job {
+	pid_t pid;
+	size_t first, count; /* of `todo` */
 };
 
-static void start(struct control *c, struct jobs *j, const char *snap, const char *file)
+struct jobs {
+	const char *snap;
+	struct image **todo;
+	size_t todo_count;
+	struct job job[JOBS_MAX];
+	struct pollfd fd[JOBS_MAX + 1]; /* pidfds; behind the last, our signals */
+	size_t n, max;
+	struct {
+		size_t *v;
+		size_t n, cap;
+	} again;
+};
+
+static void start(struct control *c, struct jobs *j, size_t first, size_t count)
 {
 	pid_t pid = fork();
-	if (pid == 0)
-		child(c, snap, file);
+	if (pid == 0) {
+		char *words[WORDS + BATCH_MAX + 1] = {0};
+		for (size_t i = 0; i < count; i++)
+			words[WORDS + i] = j->todo[first + i]->file;
+		child(c, j->snap, words + WORDS);
+	}
 	if (pid < 0) {
-		c->symbols_failed++;
+		c->symbols_failed += (unsigned)count;
 		return;
 	}
-	j->pid[j->n] = pid;
+	j->job[j->n] = (struct job){pid, first, count};
 	j->fd[j->n++] = (struct pollfd){(int)syscall(SYS_pidfd_open, pid, 0), POLLIN, 0};
 }
 
 static void reap(struct control *c, struct jobs *j, size_t i)
 {
 	int status = 0;
-	waitpid(j->pid[i], &status, 0);
-	c->symbols_failed += status != 0;
+	const struct job *job = &j->job[i];
+	waitpid(job->pid, &status, 0);
+	if (status && job->count == 1)
+		c->symbols_failed++;
+	for (size_t k = 0; status && job->count > 1 && k < job->count; k++)
+		*MS_PUSH(&j->again) = job->first + k;
 	close(j->fd[i].fd);
-	j->pid[i] = j->pid[--j->n];
+	j->job[i] = j->job[--j->n];
 	j->fd[i] = j->fd[j->n];
 }
 
@@ -83,7 +110,7 @@ static void wait_below(struct control *c, struct jobs *j, size_t most)
 			control_read_signals(c);
 		for (size_t i = j->n; i-- > 0;) {
 			if (c->skip_symbols)
-				kill(j->pid[i], SIGTERM);
+				kill(j->job[i].pid, SIGTERM);
 			if (c->skip_symbols || j->fd[i].revents)
 				reap(c, j, i);
 		}
@@ -102,18 +129,40 @@ static int by_size(const void *a, const void *b)
 	return ((*x)->bytes < (*y)->bytes) - ((*x)->bytes > (*y)->bytes);
 }
 
-static void work(struct control *c, const char *snap, struct image **todo, size_t n)
+/* How many of the traces from `i` on the next child gets: its share of half the bytes that are
+ * left, so that all children end at about the same time. */
+static size_t batch(const struct jobs *j, size_t i)
+{
+	uint64_t left = 0, mine = 0;
+	size_t n = 0;
+	for (size_t k = i; k < j->todo_count; k++)
+		left += j->todo[k]->bytes;
+	do
+		mine += j->todo[i + n++]->bytes;
+	while (i + n < j->todo_count && n < BATCH_MAX && mine < left / (2 * j->max));
+	return n;
+}
+
+static void work(struct control *c, struct jobs *j)
 {
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
-	struct jobs j = {.max = processors < 1 ? 1 : (size_t)processors};
-	if (j.max > JOBS_MAX)
-		j.max = JOBS_MAX;
-	for (size_t i = 0; i < n && !c->skip_symbols; i++) {
-		wait_below(c, &j, j.max);
+	j->max = processors < 1 ? 1 : (size_t)processors;
+	if (j->max > JOBS_MAX)
+		j->max = JOBS_MAX;
+	for (size_t i = 0, n; i < j->todo_count && !c->skip_symbols; i += n) {
+		wait_below(c, j, j->max);
+		n = batch(j, i);
 		if (!c->skip_symbols)
-			start(c, &j, snap, todo[i]->file);
+			start(c, j, i, n);
 	}
-	wait_below(c, &j, 1);
+	wait_below(c, j, 1);
+	for (size_t i = 0; i < j->again.n && !c->skip_symbols; i++) {
+		wait_below(c, j, j->max);
+		if (!c->skip_symbols)
+			start(c, j, j->again.v[i], 1);
+	}
+	wait_below(c, j, 1);
+	free(j->again.v);
 }
 
 void control_symbols(struct control *c)
@@ -123,12 +172,14 @@ void control_symbols(struct control *c)
 	char *snap = launch_beside("ms-snap");
 	c->no_snap = !snap;
 	struct image **todo = ms_xrealloc(NULL, c->images.n, sizeof(struct image *));
+	struct jobs j = {.snap = snap, .todo = todo};
 	size_t n = 0;
 	for (size_t i = 0; snap && i < c->images.n; i++)
 		if (wants(&c->images.v[i]))
 			todo[n++] = &c->images.v[i];
 	qsort((void *)todo, n, sizeof(struct image *), by_size);
-	work(c, snap, todo, n);
+	j.todo_count = n;
+	work(c, &j);
 	for (size_t i = 0; i < n; i++) {
 		struct stat st;
 		if (!stat(todo[i]->file, &st))

@@ -79,10 +79,21 @@ static int snap(const struct options *o, struct ms_err *err)
 	return rc;
 }
 
-static int embed(const struct options *o, struct ms_err *err)
+/* One trace that cannot have symbols does not keep the others from theirs. */
+static int embed(const struct options *o)
 {
 	struct ms_symbols_options so = {.sysroot = o->sysroot, .debug_dirs = o->debug_dirs.v};
-	return ms_symbols_embed(o->inputs.v[0], &so, err);
+	struct ms_symbols *s = ms_symbols_new(&so);
+	int rc = 0;
+	for (size_t i = 0; i < o->inputs.n; i++) {
+		struct ms_err err = {0};
+		if (ms_symbols_embed(o->inputs.v[i], s, &err) == 0)
+			continue;
+		fprintf(stderr, "ms-snap: %s\n", err.text);
+		rc = 2;
+	}
+	ms_symbols_free(s);
+	return rc;
 }
 
 int main(int argc, char **argv)
@@ -95,7 +106,7 @@ int main(int argc, char **argv)
 	if (rc == 0 && (o.cli.help || o.cli.version))
 		rc = ms_cli_print(o.cli.help ? options_help : "ms-snap " MS_VERSION "\n", &err);
 	else if (rc == 0)
-		rc = o.embed ? embed(&o, &err) : snap(&o, &err);
+		rc = o.embed ? embed(&o) : snap(&o, &err);
 	if (rc < 0) {
 		fprintf(stderr, "ms-snap: %s\n", err.text);
 		rc = 2;

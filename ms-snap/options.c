@@ -13,7 +13,7 @@
 
 const char options_help[] =
 	"usage: ms-snap [-o FILE] [--at POINT]... [options] TRACE|FOLDER|-...\n"
-	"       ms-snap --symbols=embed TRACE\n"
+	"       ms-snap --symbols=embed TRACE...\n"
 	"\n"
 	"Replays traces and writes a snapshot: an SQLite database of sites, stacks and figures.\n"
 	"\n"
@@ -94,8 +94,9 @@ static int add_input(struct options *o, char *path, struct ms_arena *a, struct m
 
 static int check(const struct options *o, struct ms_err *err)
 {
-	if (o->embed && (o->inputs.n != 1 || strcmp(o->inputs.v[0], "-") == 0))
-		return ms_err_set(err, "--symbols=embed needs exactly one file: it is appended to");
+	for (size_t i = 0; i < o->inputs.n && o->embed; i++)
+		if (strcmp(o->inputs.v[i], "-") == 0)
+			return ms_err_set(err, "--symbols=embed needs files: they are appended to");
 	if (o->embed && (o->output || o->points.n || o->no_symbols))
 		return ms_err_set(err, "--symbols=embed writes no snapshot: "
 				       "-o, --at and --no-symbols do not go with it");

@@ -54,7 +54,7 @@ refuse 'use peak, end, start, 1.5s, -10m, 14:30:05, mark:NAME, mark:NAME#3 or ma
 refuse "its marks are: warm, reload, warm" --at mark:cold run.trace
 refuse "it lasted 2 ms" --at 5s run.trace
 refuse "not 'embed'" --symbols=all run.trace
-refuse 'exactly one file' --symbols=embed
+refuse 'needs files' --symbols=embed -
 refuse 'do not go with it' --symbols=embed -o x.db run.trace
 refuse 'more than the .* of --max-image' --max-image 4k -o x.db run.trace
 refuse "bad size '4x'" --max-image 4x run.trace
