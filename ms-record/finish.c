@@ -42,6 +42,7 @@ static void take_session_counters(struct session *s)
 	if (__atomic_load_n(&m->guest_disabled, __ATOMIC_RELAXED))
 		copy_text(s->disabled, sizeof s->disabled, m->disabled_why);
 	s->passed_early = __atomic_load_n(&m->passed_early, __ATOMIC_RELAXED);
+	s->no_usable = __atomic_load_n(&m->no_usable, __ATOMIC_RELAXED) == 1;
 	s->forks = __atomic_load_n(&m->forks, __ATOMIC_RELAXED);
 	s->guest_ready = __atomic_load_n(&m->guest_ready, __ATOMIC_RELAXED);
 }

@@ -64,6 +64,7 @@ static struct image *add_session(struct control *c, const struct session *s)
 	memcpy(i->damage, s->damage, sizeof i->damage);
 	i->forks = s->forks;
 	i->passed_early = s->passed_early;
+	i->no_usable = s->no_usable;
 	i->guest_ready = s->guest_ready;
 	i->own_malloc = !s->stats.allocations && has_malloc(s->exe);
 	if (__atomic_load_n(&s->out->failed, __ATOMIC_ACQUIRE)) {

@@ -27,6 +27,7 @@ struct image {
 	struct stats stats;
 	char allocator[128], disabled[96], damage[160];
 	uint64_t forks, passed_early;
+	bool no_usable;
 	bool kept, guest_ready;
 	bool own_malloc;  /* it made no allocation that we saw, and its executable has a malloc */
 	int error_number; /* the trace could not be written */

@@ -186,6 +186,7 @@ void info_write(struct session *s)
 	ms_record_string(w, MS_INFO_CLOCK, s->clock.tsc ? "tsc" : "sequence");
 	ms_record_bytes(w, MS_INFO_SESSION, s->run_id, sizeof s->run_id);
 	ms_record_number(w, MS_INFO_IMAGE, s->image);
+	ms_record_number(w, MS_INFO_OPTIONS, options_recorded(s->opt));
 	if (s->parent_image)
 		ms_record_number(w, MS_INFO_PARENT_IMAGE, s->parent_image);
 	ms_record_end(w);

@@ -34,7 +34,7 @@ uint64_t merge_lookahead(const struct session *s)
 
 /* ---- events ---- */
 
-static struct batch_event *emit(struct session *s, uint8_t kind, uint32_t thread, uint64_t key)
+struct batch_event *merge_emit(struct session *s, uint8_t kind, uint32_t thread, uint64_t key)
 {
 	struct batch *b = session_batch(s);
 	if (b->events.n >= BATCH_EVENTS) {
@@ -62,7 +62,7 @@ static void count_freed(struct session *s, const struct batch_event *e)
 static void release(struct session *s, uint8_t kind, uint32_t thread, uint64_t key,
 		    const struct live_block *b, uint32_t stack)
 {
-	struct batch_event *e = emit(s, kind, thread, key);
+	struct batch_event *e = merge_emit(s, kind, thread, key);
 	e->ev.freed = b->number;
 	e->ev.stack = stack;
 	e->old_address = b->address & ~USER_BLOCK;
@@ -79,7 +79,7 @@ static void release(struct session *s, uint8_t kind, uint32_t thread, uint64_t k
 
 static void unknown_free(struct session *s, uint32_t thread, const struct item *it)
 {
-	struct batch_event *e = emit(s, MS_EV_FREE_UNKNOWN, thread, it->key);
+	struct batch_event *e = merge_emit(s, MS_EV_FREE_UNKNOWN, thread, it->key);
 	e->ev.address = it->address & ~USER_BLOCK;
 	e->ev.stack = it->stack;
 	s->stats.unknown_frees++;
@@ -211,6 +211,7 @@ static void bind_block(struct session *s, struct batch_event *e, const struct it
 	e->ev.number = s->number;
 	e->ev.size = it->size;
 	e->ev.stack = it->stack;
+	e->ev.slack = it->extra;
 	e->ev.address = it->address & ~USER_BLOCK;
 	b->number = s->number;
 	b->size = it->size;
@@ -229,15 +230,15 @@ static void bind_block(struct session *s, struct batch_event *e, const struct it
 static void do_alloc(struct session *s, struct reader *r, const struct item *it)
 {
 	struct live_block *b = place(s, r, it);
-	bind_block(s, emit(s, MS_EV_ALLOC, r->thread, it->key), it, b);
+	bind_block(s, merge_emit(s, MS_EV_ALLOC, r->thread, it->key), it, b);
 }
 
 static void do_realloc(struct session *s, struct reader *r, const struct item *it)
 {
 	struct live_block *b = place(s, r, it);
 	const struct released *old = &r->released[it->link];
-	struct batch_event *e =
-		emit(s, old->found ? MS_EV_REALLOC : MS_EV_REALLOC_UNKNOWN, r->thread, it->key);
+	struct batch_event *e = merge_emit(s, old->found ? MS_EV_REALLOC : MS_EV_REALLOC_UNKNOWN,
+					   r->thread, it->key);
 	if (old->found) {
 		e->ev.freed = old->number;
 		e->old_address = old->address & ~USER_BLOCK;
@@ -289,7 +290,7 @@ static void do_mark(struct session *s, struct reader *r, const struct item *it)
 
 static void do_failed(struct session *s, struct reader *r, const struct item *it)
 {
-	struct batch_event *e = emit(s, MS_EV_FAILED, r->thread, it->key);
+	struct batch_event *e = merge_emit(s, MS_EV_FAILED, r->thread, it->key);
 	e->ev.size = it->size;
 	e->ev.stack = it->stack;
 	s->stats.failed++;
@@ -329,6 +330,15 @@ static void process(struct session *s, struct reader *r, const struct item *it)
 		break;
 	case ITEM_MARK:
 		do_mark(s, r, it);
+		break;
+	case ITEM_MAP:
+		mapped_take(s, r, it);
+		break;
+	case ITEM_UNMAP:
+		mapped_give(s, r, it);
+		break;
+	case ITEM_LOOK:
+		mapped_look(s, r, it);
 		break;
 	case ITEM_DONE:
 		return;

@@ -4,9 +4,12 @@
 #ifndef MERGE_H
 #define MERGE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct session;
+struct reader;
+struct item;
 
 /* Merges every item whose stamp is below `limit` (UINT64_MAX = all). No item below it may arrive
  * later; items up to merge_lookahead() above it should have arrived, so that order can be repaired.
@@ -14,5 +17,15 @@ struct session;
 void merge_until(struct session *s, uint64_t limit);
 /* How far, in stamps, a free may be found late. */
 uint64_t merge_lookahead(const struct session *s);
+
+/* The next event of the trace, to be filled in: kind, thread and time are set. `key`: the item's.
+ * Valid until the next one. */
+struct batch_event *merge_emit(struct session *s, uint8_t kind, uint32_t thread, uint64_t key);
+
+/* mapped.c: address space taken (ITEM_MAP) or given back (ITEM_UNMAP). */
+void mapped_take(struct session *s, struct reader *r, const struct item *it);
+void mapped_give(struct session *s, struct reader *r, const struct item *it);
+/* Is there anything known at an address that the reader's next ITEM_MAP maps a second time? */
+void mapped_look(struct session *s, struct reader *r, const struct item *it);
 
 #endif

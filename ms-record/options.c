@@ -8,6 +8,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "format/trace.h"
 #include "libcommon/arena.h"
 #include "libcommon/err.h"
 #include "libcommon/units.h"
@@ -32,6 +33,10 @@ const char options_help[] =
 	"drop\n"
 	"      --buffer SIZE      most shared memory for buffers (default 64M)\n"
 	"      --seed N           where samples fall (default 0 = differently each time)\n"
+	"      --mmap             record mmap, munmap, mremap, brk and sbrk too, apart from the "
+	"heap\n"
+	"      --usable-size      record how many bytes each block really has\n"
+	"      --free-stacks      record the call stacks of frees too\n"
 	"      --no-symbols       do not append symbols at the end\n"
 	"      --no-args          leave command line and environment out of the trace\n"
 	"      --no-addresses     leave the addresses of blocks out of the trace\n"
@@ -53,7 +58,10 @@ enum {
 	OPT_NO_ARGS,
 	OPT_NO_ADDRESSES,
 	OPT_VERIFY,
-	OPT_SEED
+	OPT_SEED,
+	OPT_MMAP,
+	OPT_USABLE_SIZE,
+	OPT_FREE_STACKS
 };
 
 static const struct option longs[] = {
@@ -76,6 +84,9 @@ static const struct option longs[] = {
 	{"no-args", no_argument, NULL, OPT_NO_ARGS},
 	{"no-addresses", no_argument, NULL, OPT_NO_ADDRESSES},
 	{"verify", no_argument, NULL, OPT_VERIFY},
+	{"mmap", no_argument, NULL, OPT_MMAP},
+	{"usable-size", no_argument, NULL, OPT_USABLE_SIZE},
+	{"free-stacks", no_argument, NULL, OPT_FREE_STACKS},
 	{0},
 };
 
@@ -188,6 +199,15 @@ static int read_long(struct options *o, int c, const char *arg, struct ms_err *e
 		return 0;
 	case OPT_SEED:
 		return read_number(arg, "--seed", 0, UINT64_MAX, &o->sample_seed, err);
+	case OPT_MMAP:
+		o->mapped = true;
+		return 0;
+	case OPT_USABLE_SIZE:
+		o->usable_size = true;
+		return 0;
+	case OPT_FREE_STACKS:
+		o->free_stacks = true;
+		return 0;
 	default:
 		o->verify = true;
 		return 0;
@@ -227,6 +247,12 @@ static int read_one(struct options *o, int c, const char *arg, char **argv, stru
 	default:
 		return read_long(o, c, arg, err);
 	}
+}
+
+uint64_t options_recorded(const struct options *o)
+{
+	return (o->mapped ? MS_OPTION_MMAP : 0) | (o->usable_size ? MS_OPTION_USABLE : 0) |
+	       (o->free_stacks ? MS_OPTION_FREE_STACKS : 0);
 }
 
 int options_read(struct options *o, int argc, char **argv, struct ms_err *err)

@@ -18,6 +18,7 @@ struct options {
 	uint64_t interval_ns; /* of /proc samples */
 	int level;            /* zstd's */
 	bool quiet, verbose, no_symbols, no_args, no_addresses, verify;
+	bool mapped, usable_size, free_stacks;
 	uint32_t depth;
 	uint64_t wait_ns; /* --overflow=wait:DUR; 0 = drop at once */
 	uint64_t buffer_bytes;
@@ -34,6 +35,8 @@ struct options {
 
 /* Reads the arguments. 0, or -1 with `err` set. */
 int options_read(struct options *o, int argc, char **argv, struct ms_err *err);
+/* What is recorded besides: MS_OPTION_* of the trace. */
+uint64_t options_recorded(const struct options *o);
 /* The text of -h. */
 extern const char options_help[];
 

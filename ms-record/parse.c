@@ -42,8 +42,31 @@ static unsigned fixed_words(uint8_t kind)
 	static const uint8_t words[] = {
 		[MG_ALLOC] = 4, [MG_FREE] = 3,   [MG_REALLOC] = 6,    [MG_FAILED] = 3,
 		[MG_PUSH] = 1,  [MG_THREAD] = 4, [MG_EPOCH] = 3,      [MG_MARK] = 3,
-		[MG_COPY] = 4,  [MG_WRAP] = 1,   [MG_USER_ALLOC] = 4, [MG_USER_FREE] = 3};
+		[MG_COPY] = 4,  [MG_WRAP] = 1,   [MG_USER_ALLOC] = 4, [MG_USER_FREE] = 3,
+		[MG_MAP] = 6,   [MG_UNMAP] = 5};
 	return kind < sizeof words ? words[kind] : 0;
+}
+
+/* The same with a usable size. */
+static unsigned head_words(const struct record *c)
+{
+	bool usable = c->flags & MG_F_USABLE && (c->kind == MG_ALLOC || c->kind == MG_REALLOC);
+	return fixed_words(c->kind) + usable;
+}
+
+static const uint64_t *frames_of(const struct record *c)
+{
+	return c->w + head_words(c);
+}
+
+/* As in struct ms_event: usable size - size + 1; 0 = the record does not say. */
+static uint32_t slack_of(const struct record *c, uint64_t size)
+{
+	unsigned fixed = fixed_words(c->kind);
+	if (head_words(c) == fixed)
+		return 0;
+	uint64_t usable = word(c, fixed), slack = usable > size ? usable - size : 0;
+	return slack < UINT32_MAX - 1 ? (uint32_t)slack + 1 : UINT32_MAX - 1;
 }
 
 /* ---- the current stack ---- */
@@ -167,11 +190,10 @@ static uint32_t copied_node(struct session *s, struct reader *r, bool cut)
 	return node;
 }
 
-/* The stack of an event whose frames start at `frames`. 0 or -1. */
-static int stack_of(struct session *s, struct reader *r, const struct record *c,
-		    const uint64_t *frames, uint32_t *node)
+/* The stack of an event. 0 or -1. */
+static int stack_of(struct session *s, struct reader *r, const struct record *c, uint32_t *node)
 {
-	if (c->flags & MG_F_STACK && change_stack(s, r, c, frames))
+	if (c->flags & MG_F_STACK && change_stack(s, r, c, frames_of(c)))
 		return -1;
 	if (c->flags & MG_F_NOT_TAKEN) {
 		s->stats.stacks_not_taken++;
@@ -223,7 +245,7 @@ static struct item *add(struct session *s, struct reader *r, uint64_t stamp, boo
 static int allocation(struct session *s, struct reader *r, const struct record *c)
 {
 	uint32_t stack;
-	if (stack_of(s, r, c, c->w + 4, &stack))
+	if (stack_of(s, r, c, &stack))
 		return -1;
 	uint64_t address = word(c, 2);
 	if (!address)
@@ -234,13 +256,14 @@ static int allocation(struct session *s, struct reader *r, const struct record *
 	it->address = address;
 	it->size = word(c, 3);
 	it->stack = stack;
+	it->extra = slack_of(c, it->size);
 	return 0;
 }
 
 static int freeing(struct session *s, struct reader *r, const struct record *c)
 {
 	uint32_t stack;
-	if (stack_of(s, r, c, c->w + 3, &stack))
+	if (stack_of(s, r, c, &stack))
 		return -1;
 	uint64_t address = word(c, 2);
 	if (!address)
@@ -257,7 +280,7 @@ static int freeing(struct session *s, struct reader *r, const struct record *c)
 static int reallocation(struct session *s, struct reader *r, const struct record *c)
 {
 	uint32_t stack;
-	if (stack_of(s, r, c, c->w + 6, &stack))
+	if (stack_of(s, r, c, &stack))
 		return -1;
 	uint64_t after = word(c, 1), address = word(c, 2), size = word(c, 3), old = word(c, 4);
 	uint64_t before = word(c, 5);
@@ -267,24 +290,48 @@ static int reallocation(struct session *s, struct reader *r, const struct record
 	if (old) {
 		struct item *it = add(s, r, before < after ? before : after, false, ITEM_RELEASE);
 		it->address = old;
-		it->link = link;
+		it->link = (uint8_t)link;
 	}
 	struct item *it = add(s, r, after, true, old ? ITEM_REALLOC : ITEM_ALLOC);
 	it->address = address;
 	it->size = size;
 	it->stack = stack;
-	it->link = link;
+	it->link = (uint8_t)link;
+	it->extra = slack_of(c, size);
 	return 0;
 }
 
 static int failure(struct session *s, struct reader *r, const struct record *c)
 {
 	uint32_t stack;
-	if (stack_of(s, r, c, c->w + 3, &stack))
+	if (stack_of(s, r, c, &stack))
 		return -1;
 	struct item *it = add(s, r, word(c, 1), true, ITEM_FAILED);
 	it->size = word(c, 2);
 	it->stack = stack;
+	return 0;
+}
+
+/* Address space taken or given back. */
+static int mapping(struct session *s, struct reader *r, const struct record *c)
+{
+	uint32_t stack;
+	if (stack_of(s, r, c, &stack))
+		return -1;
+	bool takes = c->kind == MG_MAP;
+	uint64_t address = word(c, 2), bytes = word(c, 3), from = takes ? word(c, 5) : 0;
+	if (!bytes || bytes > UINT64_MAX - address)
+		return session_damaged(s, "a mapping is out of range");
+	uint64_t stamp = word(c, 1);
+	if (from)
+		add(s, r, stamp, takes, ITEM_LOOK)->address = from;
+	struct item *it = add(s, r, stamp, takes, takes ? ITEM_MAP : ITEM_UNMAP);
+	it->address = address;
+	it->size = bytes;
+	it->stack = stack;
+	it->extra = (uint32_t)word(c, 4) & (MG_MAP_BRK | MG_MAP_REMAP);
+	if (from)
+		it->extra |= MAP_SECOND;
 	return 0;
 }
 
@@ -368,6 +415,9 @@ static int parse_one(struct session *s, struct reader *r, const struct record *c
 		return reallocation(s, r, c);
 	case MG_FAILED:
 		return failure(s, r, c);
+	case MG_MAP:
+	case MG_UNMAP:
+		return mapping(s, r, c);
 	case MG_PUSH:
 		return change_stack(s, r, c, c->w + 1);
 	case MG_THREAD:
@@ -403,7 +453,7 @@ int parse_records(struct session *s, struct reader *r, uint64_t bytes)
 		c.left = bytes;
 		if (c.left > s->window_bytes - r->offset)
 			c.left = s->window_bytes - r->offset;
-		uint64_t words = fixed_words(c.kind);
+		uint64_t words = head_words(&c);
 		if (has_frames(c.kind))
 			words += c.count;
 		if (!fixed_words(c.kind) || words * 8 > c.left)

@@ -88,6 +88,9 @@ static void fill_header(struct session *s)
 	m->verify = s->opt->verify;
 	m->sample_bytes = s->opt->sample_bytes;
 	m->sample_seed = s->opt->sample_seed;
+	m->free_stacks = s->opt->free_stacks;
+	m->usable_size = s->opt->usable_size;
+	m->mapped = s->opt->mapped;
 	m->sequence = 1;
 	clock_start(&s->clock, tsc ? NULL : &m->sequence);
 	m->heartbeat = clock_stamp(&s->clock);
@@ -144,6 +147,7 @@ void session_free(struct session *s)
 	modules_free(&s->modules);
 	stacks_free(&s->stacks);
 	live_free(&s->live);
+	ms_ranges_free(&s->mapped);
 	batch_free(s->batch);
 	samples_free(s->sampler);
 	free(s->threads.v);

@@ -15,6 +15,7 @@
 #include <sys/types.h>
 
 #include "clock.h"
+#include "libcommon/ranges.h"
 #include "live.h"
 #include "ms-record/guest/layout.h"
 #include "stacks.h"
@@ -35,9 +36,12 @@ struct item {
 	uint64_t size; /* of a mark: address of its malloc'ed name */
 	uint32_t stack;
 	uint32_t after; /* an allocation that is given back at once (repair): AFTER_*; 0 = no */
-	uint32_t link;  /* RELEASE and REALLOC: place in reader->released */
+	uint32_t extra; /* of an allocation: slack, as in struct ms_event; of a mapping: MG_MAP_*,
+			   MAP_SECOND */
+	uint8_t link;   /* RELEASE and REALLOC: place in reader->released */
 	uint8_t kind;   /* enum item_kind */
 };
+#define MAP_SECOND (1u << 31)    /* counts if the ITEM_LOOK before found something */
 #define AFTER_FREE (1u << 30)    /* | thread: freed by it */
 #define AFTER_RELEASE (1u << 31) /* | ring * RELEASED + link: the old block of a realloc */
 enum item_kind {
@@ -48,7 +52,10 @@ enum item_kind {
 	ITEM_FAILED,
 	ITEM_MARK,
 	ITEM_FREE_UNSURE, /* sampling: of a block that may not be one of ours */
-	ITEM_DONE,        /* taken out of turn by a repair */
+	ITEM_MAP,
+	ITEM_UNMAP,
+	ITEM_LOOK, /* is what is mapped a second time known? */
+	ITEM_DONE, /* taken out of turn by a repair */
 };
 
 #define RELEASED 16u
@@ -86,6 +93,7 @@ struct reader {
 		bool found;
 	} released[RELEASED];
 	uint32_t releases;
+	bool remapped; /* what the mremap under way took away, or maps again, is known */
 
 	uint64_t lost, waited, waited_max, verified, mismatched; /* as last seen in the ring */
 };
@@ -147,6 +155,7 @@ struct stats {
 	uint64_t inferred_frees, unknown_frees, repairs, violations;
 	uint64_t waited_ns, waited_max_ns, remote_unwinds, verified, mismatches;
 	uint64_t copies, unsure_frees;
+	uint64_t maps, unmaps, mapped_bytes, mapped_peak_bytes, mapped_peak_ns;
 };
 
 enum session_end { SESSION_RUNS = 0, SESSION_EXITED, SESSION_EXECED, SESSION_STOPPED };
@@ -199,6 +208,7 @@ struct session {
 	} threads;
 	struct stacks stacks;
 	struct live live;
+	struct ms_ranges mapped; /* by stack */
 	/* Threads of a process in another pid namespace: their numbers there and here. */
 	struct {
 		struct tid_pair {
@@ -243,6 +253,7 @@ struct session {
 	char allocator[128]; /* copied at the end */
 	char disabled[96];
 	uint64_t passed_early, forks;
+	bool no_usable; /* --usable-size, and the allocator does not tell */
 	bool guest_ready;
 };
 

@@ -117,6 +117,20 @@ static void print_heap(const struct image *m)
 	     ms_format_count(b, t->live_blocks), t->live_blocks == 1 ? "" : "s");
 }
 
+static void print_mapped(const struct control *c, const struct image *m)
+{
+	char a[MS_UNIT_BUF], b[MS_UNIT_BUF], d[MS_UNIT_BUF], e[MS_UNIT_BUF];
+	const struct stats *t = &m->stats;
+	if (c->opt->mapped)
+		line("mapped", "peak %s at %s, at end %s, in %s call%s",
+		     ms_format_size(a, t->mapped_peak_bytes),
+		     ms_format_duration(b, t->mapped_peak_ns), ms_format_size(d, t->mapped_bytes),
+		     ms_format_count(e, t->maps), t->maps == 1 ? "" : "s");
+	if (m->no_usable)
+		line("usable", "sizes were not recorded: %s does not tell them",
+		     m->allocator[0] ? m->allocator : "the allocator");
+}
+
 /* An empty trace is never left unexplained. */
 static void print_no_heap(const struct image *m)
 {
@@ -285,6 +299,7 @@ void summary_print(const struct control *c)
 		print_heap(m);
 	else
 		print_no_heap(m);
+	print_mapped(c, m);
 	print_cost(m);
 	print_stacks(c, m);
 	if (m->allocator[0])

@@ -178,6 +178,9 @@ struct mg_dress {
 
 struct mg_core {
 	struct mg_session *session;
+	/* The usable size of a block of the allocator behind malloc; NULL = not asked for, or it
+	 * does not tell. Like a dress's functions it may not allocate, lock or block. */
+	uint64_t (*usable)(const void *block);
 	struct mg_module *modules;
 	struct mg_ring *rings;
 	unsigned char *data;
@@ -332,6 +335,8 @@ void mg_sample_keep(uint64_t key);
 /* ---- hooks (hooks.c): each is called by an entry point with the frame of that ---------------- */
 
 void mg_on_alloc(const uint64_t *frame, const void *block, uint64_t size);
+/* A block that does not come from the allocator behind malloc. */
+void mg_on_foreign_alloc(const uint64_t *frame, const void *block, uint64_t size);
 void mg_on_failed(const uint64_t *frame, uint64_t size);
 void mg_on_free(const uint64_t *frame, const void *block);
 /* realloc of a block: begin before the real call, then exactly one of the ends. `t` may be NULL. */
@@ -343,6 +348,21 @@ void mg_realloc_end(struct mg_writer *t, const uint64_t *frame, uint64_t before,
  * since? */
 void mg_nesting_begin(const void *freeing);
 bool mg_nesting_end(const void *block);
+struct mg_span {
+	uint64_t address, bytes;
+};
+/* Address space was taken, with MG_MAP_*; `from` = 0, or what an mremap made a second mapping of.
+ */
+void mg_on_map(const uint64_t *frame, struct mg_span span, uint64_t flags, uint64_t from);
+/* Something else was mapped there. */
+void mg_on_cover(const uint64_t *frame, struct mg_span span);
+/* Address space is given back, or moved: begin before the real call, then
+ * exactly one of the ends. `done`: it succeeded; else nothing is recorded. */
+struct mg_writer *mg_unmap_begin(const uint64_t *frame, uint64_t *before);
+void mg_unmap_end(struct mg_writer *t, const uint64_t *frame, uint64_t before, struct mg_span span,
+		  uint64_t flags, bool done);
+void mg_remap_end(struct mg_writer *t, const uint64_t *frame, uint64_t before, struct mg_span old,
+		  struct mg_span now, bool done);
 void mg_on_mark(const uint64_t *frame, const char *name);
 void mg_on_user_alloc(const uint64_t *frame, const void *block, uint64_t size);
 void mg_on_user_free(const uint64_t *frame, const void *block);

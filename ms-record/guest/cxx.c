@@ -21,6 +21,7 @@
 
 extern void *mg_cxx_target[OPERATORS] __attribute__((visibility("hidden")));
 static void *provider[OPERATORS];
+static bool foreign[NEWS]; /* its provider is another module than malloc's */
 
 static const char *const names[OPERATORS] = {
 	"_Znwm",
@@ -54,10 +55,12 @@ static void *call_new(unsigned i, const uint64_t *frame, size_t size, uint64_t b
 	void *block = real(size, b, c);
 	if (mg_nesting_end(block))
 		return block;
-	if (block)
-		mg_on_alloc(frame, block, size);
-	else
+	if (!block)
 		mg_on_failed(frame, size);
+	else if (foreign[i])
+		mg_on_foreign_alloc(frame, block, size);
+	else
+		mg_on_alloc(frame, block, size);
 	return block;
 }
 
@@ -173,6 +176,8 @@ void *mg_cxx_find(uint64_t i, const void *caller)
 		to = i < NEWS ? (void *)plain_new : (void *)plain_delete;
 	else if (!is_runtime(p))
 		to = wrappers[i];
+	if (i < NEWS)
+		foreign[i] = p && !mg_same_module(p, *(void **)(void *)&mg_real.malloc);
 	__atomic_store_n(&provider[i], p, __ATOMIC_RELEASE);
 	if (p) /* else ask again: the next caller may have one */
 		__atomic_store_n(&mg_cxx_target[i], to, __ATOMIC_RELEASE);

@@ -9,11 +9,19 @@
 #include "core.h"
 
 /* Words of a record before its frames, word 0 included. */
-enum { ALLOC_WORDS = 4, FREE_WORDS = 3, REALLOC_WORDS = 6, FAILED_WORDS = 3 };
+enum {
+	ALLOC_WORDS = 4,
+	FREE_WORDS = 3,
+	REALLOC_WORDS = 6,
+	FAILED_WORDS = 3,
+	MAP_WORDS = 6,
+	UNMAP_WORDS = 5
+};
 
 struct record {
 	uint32_t kind, words;
-	uint64_t a, b, c, d; /* what follows the stamp; b of a free within realloc: its stamp */
+	uint64_t a, b, c, d, e; /* what follows the stamp */
+	uint64_t before;        /* its stamp, if that was taken before the real call (holding) */
 };
 
 struct stack {
@@ -156,9 +164,12 @@ MG_INLINE void put(struct mg_writer *t, const struct record r, struct stack s)
 		w[4] = r.c;
 	if (r.words > 5)
 		w[5] = r.d;
+	if (r.words > 6)
+		w[6] = r.e;
 	for (uint32_t i = 0; i < s.count; i++)
 		w[r.words + i] = s.frames[i];
-	w[1] = r.kind == MG_FREE && t->holding ? r.b : mg_stamp(t);
+	bool early = r.kind == MG_FREE || r.kind == MG_UNMAP;
+	w[1] = early && t->holding ? r.before : mg_stamp(t);
 	t->holding = false;
 	t->ring->events++;
 	mg_publish(t, r.words + s.count);
@@ -238,8 +249,10 @@ static __attribute__((noinline)) void pass_realloc(struct mg_writer *t, uint64_t
 {
 	if ((block || !size) && !waiting()) {
 		put(t,
-		    (struct record){
-			    .kind = MG_FREE, .words = FREE_WORDS, .a = (uint64_t)old, .b = before},
+		    (struct record){.kind = MG_FREE,
+				    .words = FREE_WORDS,
+				    .a = (uint64_t)old,
+				    .before = before},
 		    (struct stack){0});
 	} else {
 		t->holding = false;
@@ -333,7 +346,18 @@ static __attribute__((noinline)) struct record end_sampled(const uint64_t *frame
 /* ---- the hooks --------------------------------------------------------------------------------
  */
 
-void mg_on_alloc(const uint64_t *frame, const void *block, uint64_t size)
+/* As put, with the usable size behind what the record has. */
+static __attribute__((noinline)) void put_usable(struct mg_writer *t, struct record r,
+						 struct stack s)
+{
+	uint64_t usable = mg.usable((const void *)r.a);
+	*(r.kind == MG_ALLOC ? &r.c : &r.e) = usable;
+	r.words++;
+	s.flags |= MG_F_USABLE;
+	put(t, r, s);
+}
+
+MG_INLINE void on_alloc(const uint64_t *frame, const void *block, uint64_t size, bool foreign)
 {
 	uint32_t on = gate();
 	if (MG_UNLIKELY(on != MG_GATE_ALL) && skip_alloc(on, frame, (uint64_t)block, size))
@@ -346,9 +370,22 @@ void mg_on_alloc(const uint64_t *frame, const void *block, uint64_t size)
 		return;
 	}
 	struct record r = {.kind = MG_ALLOC, .words = ALLOC_WORDS, .a = (uint64_t)block, .b = size};
-	put(t, r, stack_of(t, frame));
+	if (MG_LIKELY(foreign || !mg.usable))
+		put(t, r, stack_of(t, frame));
+	else
+		put_usable(t, r, stack_of(t, frame));
 	t->last_block = (uint64_t)block;
 	mg_leave(t);
+}
+
+void mg_on_alloc(const uint64_t *frame, const void *block, uint64_t size)
+{
+	on_alloc(frame, block, size, false);
+}
+
+void mg_on_foreign_alloc(const uint64_t *frame, const void *block, uint64_t size)
+{
+	on_alloc(frame, block, size, true);
 }
 
 void mg_on_failed(const uint64_t *frame, uint64_t size)
@@ -386,17 +423,21 @@ void mg_on_free(const uint64_t *frame, const void *block)
 
 /* The stamp before the real call is published only after it, so `pending` is held from here to the
  * end. */
+MG_INLINE uint64_t hold(struct mg_writer *t)
+{
+	mg_stamping(t);
+	t->holding = true;
+	return mg_stamp(t);
+}
+
 struct mg_writer *mg_realloc_begin(const uint64_t *frame, const void *old, uint64_t *before)
 {
 	uint32_t on = gate();
 	if (MG_UNLIKELY(on != MG_GATE_ALL) && skip_release(on, frame, old))
 		return NULL;
 	struct mg_writer *t = enter_open(frame);
-	if (!t)
-		return NULL;
-	mg_stamping(t);
-	t->holding = true;
-	*before = mg_stamp(t);
+	if (t)
+		*before = hold(t);
 	return t;
 }
 
@@ -412,19 +453,121 @@ void mg_realloc_end(struct mg_writer *t, const uint64_t *frame, uint64_t before,
 		return;
 	}
 	const struct record release = {
-		.kind = MG_FREE, .words = FREE_WORDS, .a = (uint64_t)old, .b = before};
+		.kind = MG_FREE, .words = FREE_WORDS, .a = (uint64_t)old, .before = before};
 	struct record r = release;
 	struct stack s = {0};
 	if (block)
-		r = (struct record){MG_REALLOC, REALLOC_WORDS, (uint64_t)block,
-				    size,       (uint64_t)old, before};
+		r = (struct record){.kind = MG_REALLOC,
+				    .words = REALLOC_WORDS,
+				    .a = (uint64_t)block,
+				    .b = size,
+				    .c = (uint64_t)old,
+				    .d = before};
 	else if (size)
 		r = (struct record){.kind = MG_FAILED, .words = FAILED_WORDS, .a = size};
 	if (MG_UNLIKELY(gate() == MG_GATE_SAMPLING))
 		r = end_sampled(frame, r, release, old);
 	if (r.kind != MG_FREE || mg.session->free_stacks)
 		s = stack_of(t, frame);
+	if (MG_UNLIKELY(r.kind == MG_REALLOC && mg.usable))
+		put_usable(t, r, s);
+	else
+		put(t, r, s);
+	mg_leave(t);
+}
+
+/* ---- mapped address space ---------------------------------------------------------------------
+ */
+
+/* Writes an MG_UNMAP, stamped `before` if the writer holds that stamp. Paused: without a stack. */
+static void put_unmap(struct mg_writer *t, const uint64_t *frame, uint64_t before,
+		      struct mg_span span, uint64_t flags)
+{
+	struct record r = {.kind = MG_UNMAP,
+			   .words = UNMAP_WORDS,
+			   .a = span.address,
+			   .b = span.bytes,
+			   .c = flags,
+			   .before = before};
+	struct stack s = {0};
+	if (mg.session->free_stacks && !passing())
+		s = stack_of(t, frame);
 	put(t, r, s);
+}
+
+/* Writes an MG_MAP. Paused: it is not counted, but what it covers is gone all the same. */
+static void put_map(struct mg_writer *t, const uint64_t *frame, struct mg_span span, uint64_t flags,
+		    uint64_t from)
+{
+	struct record r = {.kind = MG_MAP,
+			   .words = MAP_WORDS,
+			   .a = span.address,
+			   .b = span.bytes,
+			   .c = flags,
+			   .d = from};
+	if (!passing())
+		put(t, r, stack_of(t, frame));
+	else if (!waiting())
+		put_unmap(t, frame, 0, span, 0);
+}
+
+void mg_on_map(const uint64_t *frame, struct mg_span span, uint64_t flags, uint64_t from)
+{
+	struct mg_writer *t = enter(frame);
+	if (!t)
+		return;
+	put_map(t, frame, span, flags, from);
+	mg_leave(t);
+}
+
+struct mg_writer *mg_unmap_begin(const uint64_t *frame, uint64_t *before)
+{
+	struct mg_writer *t = enter(frame);
+	if (t)
+		*before = hold(t);
+	return t;
+}
+
+void mg_on_cover(const uint64_t *frame, struct mg_span span)
+{
+	struct mg_writer *t = enter(frame);
+	if (!t)
+		return;
+	if (!waiting())
+		put_unmap(t, frame, 0, span, 0);
+	mg_leave(t);
+}
+
+/* Publishes what was stamped before the real call, or lets that stamp go. */
+static void end_unmap(struct mg_writer *t, const uint64_t *frame, uint64_t before,
+		      struct mg_span span, uint64_t flags, bool done)
+{
+	if (done && !waiting()) {
+		put_unmap(t, frame, before, span, flags);
+		return;
+	}
+	t->holding = false;
+	mg_stamped(t);
+}
+
+void mg_unmap_end(struct mg_writer *t, const uint64_t *frame, uint64_t before, struct mg_span span,
+		  uint64_t flags, bool done)
+{
+	if (!t)
+		return;
+	end_unmap(t, frame, before, span, flags, done);
+	mg_leave(t);
+}
+
+void mg_remap_end(struct mg_writer *t, const uint64_t *frame, uint64_t before, struct mg_span old,
+		  struct mg_span now, bool done)
+{
+	if (!t)
+		return;
+	uint64_t flags = passing() ? 0 : MG_MAP_REMAP;
+	end_unmap(t, frame, before, old, flags, done);
+	if (done)
+		put_map(t, frame, now, flags, 0);
 	mg_leave(t);
 }
 

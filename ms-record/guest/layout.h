@@ -89,8 +89,8 @@ struct mg_session {
 	uint32_t free_stacks;  /* 1: frees carry stacks too */
 	uint32_t verify;       /* 1: compare each stack with an uncached walk, count in
 				  ring->verified/mismatched */
-	uint32_t usable_size;
-	uint32_t reserved0;
+	uint32_t usable_size;  /* 1: allocations carry their usable size (MG_F_USABLE) */
+	uint32_t mapped;       /* 1: MG_MAP and MG_UNMAP are recorded */
 	uint64_t sample_bytes; /* mean distance of sample points; 0 = every event */
 	uint64_t sample_seed;
 	uint32_t reserved[4];
@@ -108,7 +108,8 @@ struct mg_session {
 	uint32_t seccomp_seen;
 	uint32_t forks;           /* children that noticed that they are not the recorded process */
 	uint32_t no_ring_threads; /* threads that found no ring */
-	uint32_t reserved2;
+	uint32_t no_usable; /* 1: usable sizes were asked for and the allocator does not tell them
+			     */
 	uint64_t no_ring_lost; /* their events */
 	uint64_t passed_early; /* allocations before the guest was ready (bootstrap buffer, no
 				  thread pointer) */
@@ -203,6 +204,11 @@ enum mg_kind {
 	MG_WRAP = 10, /* go on at offset 0 */
 	MG_USER_ALLOC = 11, /* memscope.h ms_alloc: as MG_ALLOC, kept apart */
 	MG_USER_FREE = 12,
+	/* Address space (`mapped`): whole pages, but bytes with MG_MAP_BRK. What a file was mapped
+	 * over is an MG_UNMAP too; that it was never mapped is for ms-record to find out. */
+	MG_MAP = 13,   /* stamp after, address, bytes, MG_MAP_*, old address of an mremap or 0,
+			  frames */
+	MG_UNMAP = 14, /* stamp before, address, bytes, MG_MAP_*[, frames if MG_F_STACK] */
 };
 #define MG_F_STACK                                                                                 \
 	1u /* the record has a stack (else keep and count are 0 and "previous stack" is unchanged) \
@@ -214,6 +220,10 @@ enum mg_kind {
 #define MG_F_CUT_COPY 16u /* the copy ends before the stack does */
 #define MG_F_SIGNAL 32u   /* emitted by a signal handler that interrupted a hook of this thread */
 #define MG_F_UNSURE 64u   /* MG_FREE while sampling: the block may not be one that was recorded */
+#define MG_F_USABLE 128u  /* MG_ALLOC, MG_REALLOC: the usable size stands before the frames */
+
+#define MG_MAP_BRK 1u   /* by brk or sbrk */
+#define MG_MAP_REMAP 2u /* MG_UNMAP of an mremap, whose MG_MAP is the next one of this thread */
 
 #define MG_EXACT_IP (UINT64_C(1) << 63)
 

@@ -25,6 +25,12 @@ void cfree(void *block);
 void free_sized(void *block, size_t size);
 void free_aligned_sized(void *block, size_t align, size_t size);
 int dlclose(void *handle);
+void *mmap(void *address, size_t bytes, int prot, int flags, int fd, long offset);
+void *mmap64(void *address, size_t bytes, int prot, int flags, int fd, long offset);
+int munmap(void *address, size_t bytes);
+void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...);
+int brk(void *end);
+void *sbrk(intptr_t more);
 void memscope_v1_mark(const char *name);
 void memscope_v1_alloc(const void *block, size_t size);
 void memscope_v1_free(const void *block);
@@ -42,11 +48,28 @@ struct mg_real {
 	void *(*valloc)(size_t);
 	void *(*pvalloc)(size_t);
 	int (*dlclose)(void *);
+	void *(*mmap)(void *, size_t, int, int, int, long);
+	void *(*mmap64)(void *, size_t, int, int, int, long);
+	int (*munmap)(void *, size_t);
+	void *(*mremap)(void *, size_t, size_t, int, ...);
+	int (*brk)(void *);
+	void *(*sbrk)(intptr_t);
 };
 extern struct mg_real mg_real __attribute__((visibility("hidden")));
 
 /* Looks the functions up, once. */
 void mg_resolve(void);
+/* Sets mg.usable, if the allocator behind malloc tells usable sizes. False = it does not. Only
+ * where a missing name may be asked for: in the constructor. */
+bool mg_resolve_usable(void);
+/* Do both addresses lie in one module? */
+bool mg_same_module(const void *a, const void *b);
+/* mapped.c: the functions above as they are before they were looked up. */
+void *mg_early_mmap(void *address, size_t bytes, int prot, int flags, int fd, long offset);
+int mg_early_munmap(void *address, size_t bytes);
+void *mg_early_mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...);
+int mg_early_brk(void *end);
+void *mg_early_sbrk(intptr_t more);
 /* Is this a block of the buffer that serves calls made while the functions are looked up? It is
  * never freed. */
 bool mg_is_early(const void *block);

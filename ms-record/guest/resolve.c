@@ -131,6 +131,12 @@ struct mg_real mg_real = {
 	.valloc = early_valloc,
 	.pvalloc = early_pvalloc,
 	.dlclose = early_dlclose,
+	.mmap = mg_early_mmap,
+	.mmap64 = mg_early_mmap,
+	.munmap = mg_early_munmap,
+	.mremap = mg_early_mremap,
+	.brk = mg_early_brk,
+	.sbrk = mg_early_sbrk,
 };
 
 static void *next(const char *name, void *otherwise)
@@ -158,8 +164,43 @@ void mg_resolve(void)
 	r.valloc = next("valloc", r.valloc);
 	r.pvalloc = next("pvalloc", r.pvalloc);
 	r.dlclose = next("dlclose", r.dlclose);
+	r.mmap = next("mmap", r.mmap);
+	r.mmap64 = next("mmap64", r.mmap64);
+	r.munmap = next("munmap", r.munmap);
+	r.mremap = next("mremap", r.mremap);
+	r.brk = next("brk", r.brk);
+	r.sbrk = next("sbrk", r.sbrk);
 	r.malloc = next("malloc", r.malloc);
 	mg_real = r;
 	resolving = false;
 	errno = error;
+}
+
+/* ---- usable sizes -------------------------------------------------------------------------------
+ */
+
+static size_t (*real_usable)(void *);
+
+static uint64_t usable(const void *block)
+{
+	return mg_is_early(block) ? ((const size_t *)block)[-1] : real_usable((void *)block);
+}
+
+bool mg_same_module(const void *a, const void *b)
+{
+	Dl_info x, y;
+	return dladdr(a, &x) && dladdr(b, &y) && x.dli_fbase == y.dli_fbase;
+}
+
+/* The function of one allocator given a block of another one's would read what is not a header. */
+bool mg_resolve_usable(void)
+{
+	void *p = dlsym(RTLD_NEXT, "malloc_usable_size");
+	if (!p)
+		dlerror(); /* not the program's to read */
+	if (!p || !mg_same_module(p, *(void **)(void *)&mg_real.malloc))
+		return false;
+	*(void **)(void *)&real_usable = p;
+	mg.usable = usable;
+	return true;
 }

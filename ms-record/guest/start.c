@@ -331,6 +331,8 @@ static void begin_session(void)
 		return;
 	}
 	learn_allocator();
+	if (s->usable_size && !mg_resolve_usable())
+		s->no_usable = 1;
 	if (call(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0) != SECCOMP_MODE_DISABLED)
 		__atomic_store_n(&s->seccomp_seen, 1, __ATOMIC_RELAXED);
 	s->passed_early = mg.early;

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT
+ * The preload dress: mmap, munmap, mremap, brk and sbrk, recorded with --mmap.
+ *
+ * Each calls the next provider with what it was given, also flags that nobody here knows, and
+ * without --mmap does nothing else. Only anonymous memory is recorded. The C library's own calls do
+ * not come here (its malloc, its threads' stacks), those of other allocators do: they are address
+ * space that such an allocator took.
+ *
+ * Before the functions were looked up mmap, munmap and mremap are plain system calls, which is all
+ * that the C library's are, so that they work whatever is held or not yet set up. brk and sbrk keep
+ * the end of the heap in the C library and can be only its own.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <sys/syscall.h>
+
+#include "core.h"
+#include "preload.h"
+
+/* As in the kernel's interface; its header declares the functions in other words than ours. */
+#define MAP_FAILED ((void *)-1)
+#define MAP_ANONYMOUS 0x20
+#define MAP_HUGETLB 0x40000
+#define MAP_HUGE_SHIFT 26
+#define MAP_HUGE_MASK 0x3f
+#define MREMAP_DONTUNMAP 4
+
+#define PAGE UINT64_C(4096)
+#define HUGE_PAGE_USUAL (UINT64_C(2) << 20)
+
+/* ---- before they are looked up ----------------------------------------------------------------
+ */
+
+static long result(long r)
+{
+	if (r >= 0 || r <= -4096)
+		return r;
+	errno = (int)-r;
+	return -1;
+}
+
+void *mg_early_mmap(void *address, size_t bytes, int prot, int flags, int fd, long offset)
+{
+	return (void *)result(mg_syscall(SYS_mmap, (uint64_t)address, bytes, (uint64_t)prot,
+					 (uint64_t)flags, (uint64_t)fd, (uint64_t)offset));
+}
+
+int mg_early_munmap(void *address, size_t bytes)
+{
+	return (int)result(mg_syscall(SYS_munmap, (uint64_t)address, bytes, 0, 0, 0, 0));
+}
+
+void *mg_early_mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
+{
+	va_list ap;
+	va_start(ap, flags);
+	void *to = va_arg(ap, void *);
+	va_end(ap);
+	return (void *)result(mg_syscall(SYS_mremap, (uint64_t)old, old_bytes, bytes,
+					 (uint64_t)flags, (uint64_t)to, 0));
+}
+
+int mg_early_brk(void *end)
+{
+	mg_resolve();
+	if (mg_real.brk != mg_early_brk)
+		return mg_real.brk(end);
+	errno = ENOMEM;
+	return -1;
+}
+
+void *mg_early_sbrk(intptr_t more)
+{
+	mg_resolve();
+	if (mg_real.sbrk != mg_early_sbrk)
+		return mg_real.sbrk(more);
+	errno = ENOMEM;
+	return (void *)-1;
+}
+
+/* ---- mmap, munmap, mremap ---------------------------------------------------------------------
+ */
+
+MG_INLINE bool recording(void)
+{
+	return MG_UNLIKELY(mg.session && mg.session->mapped) &&
+	       __atomic_load_n(&mg_gate->on, __ATOMIC_RELAXED);
+}
+
+static uint64_t whole_pages(uint64_t bytes, uint64_t page)
+{
+	return (bytes + page - 1) & ~(page - 1);
+}
+
+static uint64_t mapped_bytes(uint64_t bytes, int flags)
+{
+	uint64_t page = PAGE;
+	uint32_t huge = (uint32_t)flags >> MAP_HUGE_SHIFT & MAP_HUGE_MASK;
+	if (flags & MAP_HUGETLB)
+		page = huge ? UINT64_C(1) << huge : HUGE_PAGE_USUAL;
+	return whole_pages(bytes, page);
+}
+
+static void record_map(const uint64_t *frame, void *p, size_t bytes, int flags)
+{
+	if (p == MAP_FAILED)
+		return;
+	struct mg_span span = {(uint64_t)p, mapped_bytes(bytes, flags)};
+	if (flags & MAP_ANONYMOUS)
+		mg_on_map(frame, span, 0, 0);
+	else
+		mg_on_cover(frame, span);
+}
+
+MG_EXPORT void *mmap(void *address, size_t bytes, int prot, int flags, int fd, long offset)
+{
+	void *p = mg_real.mmap(address, bytes, prot, flags, fd, offset);
+	if (recording())
+		record_map(MG_FRAME, p, bytes, flags);
+	return p;
+}
+
+MG_EXPORT void *mmap64(void *address, size_t bytes, int prot, int flags, int fd, long offset)
+{
+	void *p = mg_real.mmap64(address, bytes, prot, flags, fd, offset);
+	if (recording())
+		record_map(MG_FRAME, p, bytes, flags);
+	return p;
+}
+
+MG_EXPORT int munmap(void *address, size_t bytes)
+{
+	uint64_t before = 0;
+	if (!recording())
+		return mg_real.munmap(address, bytes);
+	struct mg_writer *t = mg_unmap_begin(MG_FRAME, &before);
+	int r = mg_real.munmap(address, bytes);
+	struct mg_span span = {(uint64_t)address, whole_pages(bytes, PAGE)};
+	mg_unmap_end(t, MG_FRAME, before, span, 0, r == 0);
+	return r;
+}
+
+/* Whoever gives only four arguments has no meaning for the fifth: it is handed on as it is. */
+MG_EXPORT void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
+{
+	va_list ap;
+	va_start(ap, flags);
+	void *to = va_arg(ap, void *);
+	va_end(ap);
+	if (!recording())
+		return mg_real.mremap(old, old_bytes, bytes, flags, to);
+	uint64_t before = 0, all = whole_pages(bytes, PAGE);
+	if (!old_bytes || flags & MREMAP_DONTUNMAP) { /* a second one; the old one stays */
+		void *p = mg_real.mremap(old, old_bytes, bytes, flags, to);
+		if (p != MAP_FAILED)
+			mg_on_map(MG_FRAME, (struct mg_span){(uint64_t)p, all}, 0, (uint64_t)old);
+		return p;
+	}
+	struct mg_writer *t = mg_unmap_begin(MG_FRAME, &before);
+	void *p = mg_real.mremap(old, old_bytes, bytes, flags, to);
+	mg_remap_end(t, MG_FRAME, before,
+		     (struct mg_span){(uint64_t)old, whole_pages(old_bytes, PAGE)},
+		     (struct mg_span){(uint64_t)p, all}, p != MAP_FAILED);
+	return p;
+}
+
+/* ---- brk and sbrk -----------------------------------------------------------------------------
+ */
+
+MG_EXPORT int brk(void *end)
+{
+	if (!recording())
+		return mg_real.brk(end);
+	uint64_t before = 0, old = (uint64_t)mg_real.sbrk(0), now = (uint64_t)end;
+	if (old == UINT64_MAX || now >= old) {
+		int r = mg_real.brk(end);
+		if (r == 0 && old != UINT64_MAX && now > old)
+			mg_on_map(MG_FRAME, (struct mg_span){old, now - old}, MG_MAP_BRK, 0);
+		return r;
+	}
+	struct mg_writer *t = mg_unmap_begin(MG_FRAME, &before);
+	int r = mg_real.brk(end);
+	mg_unmap_end(t, MG_FRAME, before, (struct mg_span){now, old - now}, MG_MAP_BRK, r == 0);
+	return r;
+}
+
+MG_EXPORT void *sbrk(intptr_t more)
+{
+	if (!recording() || !more)
+		return mg_real.sbrk(more);
+	if (more > 0) {
+		void *p = mg_real.sbrk(more);
+		if (p != (void *)-1)
+			mg_on_map(MG_FRAME, (struct mg_span){(uint64_t)p, (uint64_t)more},
+				  MG_MAP_BRK, 0);
+		return p;
+	}
+	uint64_t before = 0, less = -(uint64_t)more;
+	struct mg_writer *t = mg_unmap_begin(MG_FRAME, &before);
+	void *p = mg_real.sbrk(more);
+	mg_unmap_end(t, MG_FRAME, before, (struct mg_span){(uint64_t)p - less, less}, MG_MAP_BRK,
+		     p != (void *)-1);
+	return p;
+}
