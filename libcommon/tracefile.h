@@ -30,6 +30,11 @@ struct ms_trace_writer *ms_trace_writer_append(int fd, uint32_t next, int level,
  */
 int ms_trace_write(struct ms_trace_writer *w, uint16_t type, uint64_t first_ns, uint64_t last_ns,
 		   const struct ms_column *columns, size_t n, struct ms_err *err);
+/* Writes the index of all blocks so far, at `ns`; *offset is where, for MS_END_INDEX, or 0 when
+ * none was written: an appending writer does not know the blocks before, and that of a very long
+ * recording would not fit a block. 0, or -1 with `err` set. */
+int ms_trace_write_index(struct ms_trace_writer *w, uint64_t ns, uint64_t *offset,
+			 struct ms_err *err);
 /* Written so far by this writer, the file header included. */
 uint64_t ms_trace_writer_bytes(const struct ms_trace_writer *w);
 void ms_trace_writer_free(struct ms_trace_writer *w);

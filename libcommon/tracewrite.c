@@ -15,6 +15,7 @@
 #include "err.h"
 #include "format/trace.h"
 #include "io.h"
+#include "trace_index.h"
 
 /* Columns below this are stored as they are: a zstd frame would not be smaller. */
 #define RAW_BELOW 24
@@ -25,6 +26,9 @@ struct ms_trace_writer {
 	bool regular, broken;
 	uint32_t number;
 	uint64_t written;
+	bool indexed; /* it has written the file from its start, so that it knows where blocks are
+		       */
+	struct ms_index_builder index;
 	ZSTD_CCtx *zstd;
 	uint8_t *buffer;
 	size_t room;
@@ -55,8 +59,10 @@ struct ms_trace_writer *ms_trace_writer_new(int fd, const struct ms_trace_head *
 		return NULL;
 	}
 	struct ms_trace_writer *w = ms_trace_writer_append(fd, 0, level, err);
-	if (w)
+	if (w) {
 		w->written = sizeof bytes;
+		w->indexed = true;
+	}
 	return w;
 }
 
@@ -137,7 +143,26 @@ int ms_trace_write(struct ms_trace_writer *w, uint16_t type, uint64_t first_ns, 
 		.checksum = ms_crc32c(0, payload, (size_t)(at - payload)),
 	};
 	ms_block_header_put(w->buffer, &h);
-	return write_block(w, (size_t)(at - w->buffer), err);
+	struct ms_index_entry e = {.type = type,
+				   .number = w->number,
+				   .offset = w->written,
+				   .bytes = (uint64_t)(at - w->buffer)};
+	if (write_block(w, (size_t)(at - w->buffer), err) != 0)
+		return -1;
+	if (w->indexed)
+		ms_index_add(&w->index, e, columns, n);
+	return 0;
+}
+
+int ms_trace_write_index(struct ms_trace_writer *w, uint64_t ns, uint64_t *offset,
+			 struct ms_err *err)
+{
+	struct ms_column c = ms_record_column(&w->index.w);
+	*offset = 0;
+	if (!w->indexed || w->index.too_long || !c.size)
+		return 0;
+	*offset = w->written;
+	return ms_trace_write(w, MS_BLOCK_INDEX, ns, ns, &c, 1, err);
 }
 
 uint64_t ms_trace_writer_bytes(const struct ms_trace_writer *w)
@@ -150,6 +175,7 @@ void ms_trace_writer_free(struct ms_trace_writer *w)
 	if (!w)
 		return;
 	ZSTD_freeCCtx(w->zstd);
+	free(w->index.w.data);
 	free(w->buffer);
 	free(w);
 }

@@ -6,13 +6,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "checkpoint.h"
 #include "format/address.h"
 #include "format/trace.h"
 #include "libcommon/arena.h"
+#include "libcommon/err.h"
 #include "libcommon/tracefile.h"
 #include "writer.h"
 
 #define STACKS_MAX 65536u
+
+/* A checkpoint follows when there are this many events since the last one, ten times as many as
+ * blocks that it would hold, and the file grew by fifty times what it would take, so that all of
+ * them are a fiftieth of the file at most. */
+#define CHECKPOINT_EVENTS 262144u
+#define CHECKPOINT_EVENTS_PER_BLOCK 10u
+#define CHECKPOINT_SHARE 50u
 
 struct encoder {
 	struct ms_event_encoder events;
@@ -71,7 +80,44 @@ static int write_stacks(struct encoder *e, const struct batch *b, struct ms_trac
 	return 0;
 }
 
-/* The address encoder lives as long as its trace: what it predicts goes on from block to block. */
+/* ---- checkpoints ---- */
+
+static bool checkpoint_due(const struct output *o, const struct ms_trace_writer *t)
+{
+	const struct checkpoints *c = &o->checkpoints;
+	uint64_t blocks = live_list_blocks(c->live);
+	uint64_t expected = blocks * c->bytes_per_1000 / 1000 + 256;
+	return c->events >= CHECKPOINT_EVENTS &&
+	       c->events / CHECKPOINT_EVENTS_PER_BLOCK >= blocks &&
+	       (ms_trace_writer_bytes(t) - c->bytes) / CHECKPOINT_SHARE >= expected;
+}
+
+/* Writes one before the events of `b`, if it is time. */
+static int write_checkpoint(const struct batch *b, struct ms_trace_writer *t, struct ms_err *err)
+{
+	struct checkpoints *c = &b->out->checkpoints;
+	c->made = false;
+	if (!c->live) {
+		c->live = live_list_new();
+		c->bytes_per_1000 = 1500; /* a guess for the first one */
+	}
+	if (!checkpoint_due(b->out, t))
+		return 0;
+	uint64_t before = ms_trace_writer_bytes(t), blocks = live_list_blocks(c->live);
+	struct checkpoint_options opt = {.usable = c->usable};
+	if (checkpoint_write(c->live, b->first_event, opt, t, err) != 0)
+		return -1;
+	c->bytes = ms_trace_writer_bytes(t);
+	c->bytes_per_1000 = (c->bytes - before) * 1000 / (blocks + 1);
+	c->events = 0;
+	c->made = true;
+	return 0;
+}
+
+/* ---- events ---- */
+
+/* The address encoder lives as long as its trace: what it predicts goes on from block to block. At
+ * a checkpoint it starts anew, for readers that start there. */
 static struct ms_address_encoder *begin_addresses(struct encoder *e, const struct batch *b)
 {
 	struct output *o = b->out;
@@ -82,7 +128,7 @@ static struct ms_address_encoder *begin_addresses(struct encoder *e, const struc
 		o->address = ms_xrealloc(NULL, 1, sizeof *o->address);
 		ms_address_encoder_init(o->address, e->address_memory, BATCH_EVENTS);
 	}
-	ms_address_encoder_begin(o->address, b->first_number, first);
+	ms_address_encoder_begin(o->address, b->first_number, first || o->checkpoints.made);
 	return o->address;
 }
 
@@ -91,6 +137,9 @@ static int write_events(struct encoder *e, const struct batch *b, struct ms_trac
 {
 	if (!b->events.n)
 		return 0;
+	if (write_checkpoint(b, t, err) != 0)
+		return -1;
+	struct checkpoints *c = &b->out->checkpoints;
 	struct ms_column columns[MS_EVENT_COLUMNS + 1];
 	struct ms_address_encoder *a = begin_addresses(e, b);
 	ms_event_encoder_begin(&e->events, b->first_number, b->first_event,
@@ -101,13 +150,48 @@ static int write_events(struct encoder *e, const struct batch *b, struct ms_trac
 			return ms_err_set(err, "event %zu of a block cannot be encoded", i);
 		if (a)
 			ms_address_put(a, &v->ev, v->old_address, v->old_size);
+		live_list_event(c->live, &v->ev);
+		c->usable |= v->ev.slack != 0;
 	}
 	size_t n = ms_event_encoder_finish(&e->events, columns);
 	if (a) {
 		columns[n] = ms_address_encoder_finish(a);
 		n += columns[n].size != 0;
 	}
+	c->events += b->events.n;
 	return ms_trace_write(t, MS_BLOCK_EVENTS, b->first_ns, b->last_ns, columns, n, err);
+}
+
+/* ---- the end ---- */
+
+/* The end record with the place of the index in it. */
+static int write_end(struct batch *b, struct ms_trace_writer *t, struct ms_err *err)
+{
+	struct ms_err ignored = {0};
+	struct ms_record_reader r;
+	struct ms_record rec;
+	struct ms_field f;
+	uint64_t index = 0;
+	if (!b->end.size)
+		return 0;
+	/* On a full disk the end may still fit. */
+	if (ms_trace_write_index(t, b->last_ns, &index, &ignored) != 0)
+		index = 0;
+	ms_record_reader_init(&r, b->end.data, b->end.size);
+	if (!index || ms_record_next(&r, &rec) != MS_FMT_OK)
+		return write_records(t, MS_BLOCK_END, b, &b->end, err);
+	struct ms_record_writer whole = {0};
+	batch_record(&whole, b->end.size);
+	while (ms_record_field(&rec, &f) == MS_FMT_OK)
+		if (f.is_bytes)
+			ms_record_bytes(&whole, f.id, f.data, f.size);
+		else
+			ms_record_number(&whole, f.id, f.value);
+	ms_record_number(&whole, MS_END_INDEX, index);
+	ms_record_end(&whole);
+	int rc = write_records(t, MS_BLOCK_END, b, &whole, err);
+	free(whole.data);
+	return rc;
 }
 
 int encode_batch(struct encoder *e, struct batch *b, struct ms_trace_writer *t, struct ms_err *err)
@@ -118,7 +202,7 @@ int encode_batch(struct encoder *e, struct batch *b, struct ms_trace_writer *t, 
 	    write_records(t, MS_BLOCK_SAMPLES, b, &b->samples, err) ||
 	    write_records(t, MS_BLOCK_LOSSES, b, &b->losses, err) || write_stacks(e, b, t, err) ||
 	    write_events(e, b, t, err) || write_records(t, MS_BLOCK_MARKS, b, &b->marks, err) ||
-	    write_records(t, MS_BLOCK_END, b, &b->end, err))
+	    write_end(b, t, err))
 		return -1;
 	return 0;
 }

@@ -80,7 +80,17 @@ static void add_counts(const struct stats *t, struct ms_record_writer *w)
 		      {MS_END_WAITED_MAX, t->waited_max_ns},
 		      {MS_END_REMOTE_UNWINDS, t->remote_unwinds},
 		      {MS_END_VERIFIED, t->verified},
-		      {MS_END_MISMATCHES, t->mismatches}};
+		      {MS_END_MISMATCHES, t->mismatches},
+		      {MS_END_FREES, t->frees},
+		      {MS_END_REALLOCATIONS, t->reallocs},
+		      {MS_END_FAILED, t->failed},
+		      {MS_END_ALLOCATED_BYTES, t->allocated_bytes},
+		      {MS_END_TEMPORARY, t->temporary},
+		      {MS_END_PEAK_BYTES, t->peak_bytes},
+		      {MS_END_PEAK_BLOCKS, t->peak_blocks},
+		      {MS_END_PEAK_TIME, t->peak_ns},
+		      {MS_END_UNFREED_BYTES, t->live_bytes},
+		      {MS_END_UNFREED_BLOCKS, t->live_blocks}};
 	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
 		ms_record_number(w, counts[i].field, counts[i].value);
 }
@@ -111,7 +121,7 @@ void finish_trace(struct session *s)
 	take_session_counters(s);
 	session_flush(s); /* what is left, so that the end block stands alone */
 	struct batch *b = session_batch(s);
-	struct ms_record_writer *w = batch_record(&b->end, 30 * 20 + 256 + 512);
+	struct ms_record_writer *w = batch_record(&b->end, 60 * 20 + 256 + 512);
 	ms_record_number(w, MS_END_TIME, session_now(s));
 	ms_record_number(w, MS_END_REASON, reason_of(s));
 	add_exit(s, w);

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "checkpoint.h"
 #include "encode.h"
 #include "format/trace.h"
 #include "libcommon/arena.h"
@@ -40,6 +41,7 @@ void output_free(struct output *o)
 	if (o->fd >= 0 && !o->keep_fd_open)
 		close(o->fd);
 	free(o->address);
+	live_list_free(o->checkpoints.live);
 	free(o->path);
 	free(o);
 }
@@ -85,6 +87,8 @@ static void write_batch(struct encoder *e, struct batch *b)
 		if (o->trace)
 			ms_trace_writer_free(o->trace);
 		o->trace = NULL;
+		live_list_free(o->checkpoints.live);
+		o->checkpoints.live = NULL;
 		if (o->fd >= 0 && !o->keep_fd_open) {
 			close(o->fd);
 			o->fd = -1;

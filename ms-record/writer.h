@@ -15,6 +15,17 @@
 #include "format/address.h"
 #include "libcommon/err.h"
 
+struct live_list;
+
+/* What the writing thread knows of a trace for its checkpoints. */
+struct checkpoints {
+	struct live_list *live;  /* NULL before the first event */
+	uint64_t events, bytes;  /* since the last one; of the file then */
+	uint64_t bytes_per_1000; /* blocks of the last one */
+	bool usable;             /* usable sizes are recorded */
+	bool made;               /* right before the events in hand */
+};
+
 /* One trace being written. Made by the control thread; used by the writing thread until `closed`.
  */
 struct output {
@@ -25,6 +36,7 @@ struct output {
 	int level;
 	struct ms_trace_writer *trace;
 	struct ms_address_encoder *address;
+	struct checkpoints checkpoints;
 	/* Results, read by others with acquire loads. */
 	uint64_t bytes;
 	int failed; /* 1: writing failed, `err` says why */

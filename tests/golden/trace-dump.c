@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "format/address.h"
+#include "format/checkpoint.h"
 #include "format/event.h"
 #include "format/record.h"
 #include "format/stacks.h"
@@ -112,6 +113,34 @@ static void dump_stacks(const struct ms_block *b)
 		puts("  bad");
 }
 
+static void dump_checkpoint(const struct ms_block *b)
+{
+	struct ms_checkpoint_decoder d;
+	struct ms_checkpoint_block v;
+	uint64_t number;
+	enum ms_fmt r = ms_checkpoint_decoder_init(&d, b->columns, b->column_count), last = r;
+	if (r == MS_FMT_OK)
+		printf("  before event %" PRIu64 ", allocation #%" PRIu64 ", tick %" PRIu64
+		       ": %" PRIu64 " bytes in %" PRIu64 " blocks; part %u of %u: %u blocks\n",
+		       d.head.event, d.head.number, d.head.tick, d.head.live_bytes,
+		       d.head.live_blocks, d.head.part + 1, d.head.parts, d.head.count);
+	while (r == MS_FMT_OK && (r = ms_checkpoint_next(&d, &v)) == MS_FMT_OK) {
+		printf("  #%" PRIu64 " size %" PRIu64 " stack %u thread %u tick %" PRIu64, v.number,
+		       v.size, v.stack, v.thread, v.tick);
+		if (v.address)
+			printf(" at 0x%" PRIx64, v.address);
+		if (v.slack)
+			printf(" slack %u", v.slack - 1);
+		putchar('\n');
+	}
+	for (uint32_t i = 0;
+	     last == MS_FMT_OK && (last = ms_checkpoint_next_last(&d, &number)) == MS_FMT_OK; i++)
+		if (number != UINT64_MAX)
+			printf("  last of thread %u #%" PRIu64 "\n", i, number);
+	if (r == MS_FMT_BAD || last == MS_FMT_BAD)
+		puts("  bad");
+}
+
 static void print_bytes(const struct ms_field *f)
 {
 	putchar('"');
@@ -159,6 +188,8 @@ static void dump_block(const struct ms_block *b, bool brief)
 		dump_events(b);
 	} else if (b->type == MS_BLOCK_STACKS) {
 		dump_stacks(b);
+	} else if (b->type == MS_BLOCK_CHECKPOINT) {
+		dump_checkpoint(b);
 	} else if (ms_block_column(b, MS_RECORDS_COLUMN)) {
 		dump_records(ms_block_column(b, MS_RECORDS_COLUMN));
 	}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT
+ * The index of a trace, from and to the records of its block.
+ */
+#include "trace_index.h"
+
+#include "arena.h"
+#include "format/trace.h"
+#include "format/varint.h"
+
+#include <stdlib.h>
+
+#define RECORD_ROOM 96u
+/* About 1.5 million blocks. A longer recording goes without, and its reader from block to block. */
+#define LONGEST ((size_t)48 << 20)
+
+/* ---- writing ---- */
+
+/* The first `n` varints of the head column, which has the same number in both types of block. */
+static bool get_head(const struct ms_column *columns, size_t count, uint64_t *v, unsigned n)
+{
+	const struct ms_column *c = ms_column_find(columns, count, MS_COL_HEAD);
+	const uint8_t *at = c ? c->data : NULL, *end = c ? c->data + c->size : NULL;
+	bool good = c != NULL;
+	for (unsigned i = 0; i < n && good; i++)
+		good = ms_varint_get(&at, end, &v[i]);
+	return good;
+}
+
+static void give_up(struct ms_index_builder *b)
+{
+	b->too_long = true;
+	free(b->w.data);
+	b->w = (struct ms_record_writer){0};
+}
+
+void ms_index_add(struct ms_index_builder *b, struct ms_index_entry e,
+		  const struct ms_column *columns, size_t n)
+{
+	uint64_t head[4];
+	struct ms_record_writer *w = &b->w;
+	if (b->too_long)
+		return;
+	if (w->room - w->size < RECORD_ROOM) {
+		w->room = w->room ? w->room * 2 : 4096;
+		w->data = ms_xrealloc(w->data, w->room, 1);
+	}
+	ms_record_begin(w);
+	ms_record_number(w, MS_INDEX_TYPE, e.type);
+	ms_record_number(w, MS_INDEX_OFFSET, e.offset);
+	ms_record_number(w, MS_INDEX_BYTES, e.bytes);
+	ms_record_number(w, MS_INDEX_NUMBER, e.number);
+	if (e.type == MS_BLOCK_EVENTS && get_head(columns, n, head, 4)) {
+		ms_record_number(w, MS_INDEX_TICK, head[2]);
+		ms_record_number(w, MS_INDEX_EVENT, head[1]);
+		ms_record_number(w, MS_INDEX_EVENTS, head[3]);
+	} else if (e.type == MS_BLOCK_CHECKPOINT && get_head(columns, n, head, 3)) {
+		ms_record_number(w, MS_INDEX_TICK, head[2]);
+		ms_record_number(w, MS_INDEX_EVENT, head[0]);
+	}
+	ms_record_end(w);
+	if (w->size > LONGEST)
+		give_up(b);
+}
+
+/* ---- reading ---- */
+
+static bool take_field(struct ms_index_entry *e, const struct ms_field *f)
+{
+	switch (f->id) {
+	case MS_INDEX_TYPE:
+		e->type = (uint16_t)f->value;
+		return f->value <= UINT16_MAX;
+	case MS_INDEX_OFFSET:
+		e->offset = f->value;
+		return true;
+	case MS_INDEX_BYTES:
+		e->bytes = f->value;
+		return true;
+	case MS_INDEX_NUMBER:
+		e->number = (uint32_t)f->value;
+		return f->value <= UINT32_MAX;
+	case MS_INDEX_TICK:
+		e->tick = f->value;
+		return true;
+	case MS_INDEX_EVENT:
+		e->event = f->value;
+		return true;
+	case MS_INDEX_EVENTS:
+		e->events = f->value;
+		return true;
+	default:
+		return true;
+	}
+}
+
+bool ms_index_take(struct ms_trace_index *x, const struct ms_column *records, uint64_t first,
+		   uint64_t offset)
+{
+	struct ms_record_reader r;
+	struct ms_record rec;
+	struct ms_field f;
+	enum ms_fmt rc;
+	uint64_t at = first;
+	x->n = 0;
+	ms_record_reader_init(&r, records->data, records->size);
+	while ((rc = ms_record_next(&r, &rec)) == MS_FMT_OK) {
+		struct ms_index_entry *e = MS_PUSH(x);
+		bool good = true;
+		*e = (struct ms_index_entry){.event = MS_INDEX_UNKNOWN, .events = MS_INDEX_UNKNOWN};
+		while (ms_record_field(&rec, &f) == MS_FMT_OK)
+			good &= take_field(e, &f);
+		if (!good || e->number != x->n - 1 || e->offset != at || e->bytes > offset - at)
+			return false;
+		at += e->bytes;
+	}
+	return rc == MS_FMT_END && at == offset;
+}

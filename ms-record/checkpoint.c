@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT
+ * The live blocks of a trace being written, and checkpoints of them.
+ */
+#include "checkpoint.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/checkpoint.h"
+#include "format/event.h"
+#include "format/trace.h"
+#include "libcommon/arena.h"
+#include "libcommon/err.h"
+#include "libcommon/tracefile.h"
+
+#define WINDOW (UINT64_C(1) << 15)
+#define GROUPS (WINDOW / 64)
+#define TABLE_LEAST 256u
+#define PART (UINT32_C(1) << 18) /* blocks: 15 MB to encode them in, most of it never touched */
+#define THREADS_MAX (UINT32_C(1) << 22) /* as in libcommon/replay.c */
+
+/* A tick is 100 us, so that 40 bits last for three years. */
+struct slot {
+	uint64_t size, address;
+	uint64_t tick : 40, thread : 24;
+	uint32_t stack, slack;
+};
+_Static_assert(sizeof(struct slot) == 32, "memory for each live block");
+
+struct group {
+	uint64_t key;       /* number / 64 */
+	uint64_t had, live; /* slot n is the n-th set bit of `had` */
+	struct slot *slots;
+};
+
+struct live_list {
+	struct slot *window;
+	uint64_t *bits; /* a word for each 64 slots */
+	uint64_t base;
+	struct {
+		struct group *v; /* in order of key */
+		size_t n, cap;
+	} old;
+	uint32_t *table; /* by hash of the key: place in old.v + 1; 0 = none */
+	size_t mask;
+	size_t empty;
+	uint64_t blocks;
+	uint64_t next_number, tick;
+	uint64_t *last; /* by thread: number of its latest allocation, UINT64_MAX = none */
+	size_t threads;
+};
+
+struct live_list *live_list_new(void)
+{
+	struct live_list *l = ms_xrealloc(NULL, 1, sizeof *l);
+	*l = (struct live_list){0};
+	l->window = ms_xrealloc(NULL, WINDOW, sizeof *l->window);
+	l->mask = TABLE_LEAST - 1;
+	l->table = memset(ms_xrealloc(NULL, TABLE_LEAST, sizeof *l->table), 0,
+			  TABLE_LEAST * sizeof *l->table);
+	l->bits = memset(ms_xrealloc(NULL, GROUPS, sizeof *l->bits), 0, GROUPS * sizeof *l->bits);
+	return l;
+}
+
+void live_list_free(struct live_list *l)
+{
+	if (!l)
+		return;
+	for (size_t i = 0; i < l->old.n; i++)
+		free(l->old.v[i].slots);
+	free(l->old.v);
+	free(l->table);
+	free(l->window);
+	free(l->bits);
+	free(l->last);
+	free(l);
+}
+
+uint64_t live_list_blocks(const struct live_list *l)
+{
+	return l->blocks;
+}
+
+/* ---- old groups ---- */
+
+/* Where the table has that key, or is to have it. */
+static uint32_t *place_of(const struct live_list *l, uint64_t key)
+{
+	size_t i = (size_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 20) & l->mask;
+	while (l->table[i] && l->old.v[l->table[i] - 1].key != key)
+		i = (i + 1) & l->mask;
+	return &l->table[i];
+}
+
+static void fill_table(struct live_list *l, size_t mask)
+{
+	if (mask != l->mask)
+		l->table = ms_xrealloc(l->table, mask + 1, sizeof *l->table);
+	l->mask = mask;
+	memset(l->table, 0, (mask + 1) * sizeof *l->table);
+	for (size_t i = 0; i < l->old.n; i++)
+		*place_of(l, l->old.v[i].key) = (uint32_t)i + 1;
+}
+
+static void retire(struct live_list *l, size_t word)
+{
+	uint64_t live = l->bits[word];
+	const struct slot *from = &l->window[word * 64];
+	struct slot *to = ms_xrealloc(NULL, (size_t)__builtin_popcountll(live), sizeof *to);
+	*MS_PUSH(&l->old) = (struct group){l->base >> 6, live, live, to};
+	if (l->old.n * 2 > l->mask)
+		fill_table(l, l->mask * 2 + 1);
+	else
+		*place_of(l, l->base >> 6) = (uint32_t)l->old.n;
+	for (uint64_t rest = live; rest; rest &= rest - 1)
+		*to++ = from[__builtin_ctzll(rest)];
+	l->bits[word] = 0;
+}
+
+static void advance(struct live_list *l, uint64_t number)
+{
+	for (; number - l->base >= WINDOW; l->base += 64) {
+		size_t word = (size_t)(l->base & (WINDOW - 1)) >> 6;
+		if (l->bits[word])
+			retire(l, word);
+	}
+}
+
+static void drop_empty(struct live_list *l)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < l->old.n; i++)
+		if (l->old.v[i].live)
+			l->old.v[n++] = l->old.v[i];
+	l->old.n = n;
+	l->empty = 0;
+	fill_table(l, l->mask);
+}
+
+/* Gives back the slots of freed blocks once only a quarter is live. */
+static void shrink(struct group *g)
+{
+	size_t n = 0;
+	for (uint64_t rest = g->live; rest; rest &= rest - 1)
+		g->slots[n++] = g->slots[__builtin_popcountll(g->had & ((rest & -rest) - 1))];
+	g->had = g->live;
+	g->slots = ms_xrealloc(g->slots, n, sizeof *g->slots);
+}
+
+static void release_old(struct live_list *l, uint64_t number)
+{
+	uint64_t bit = UINT64_C(1) << (number & 63);
+	uint32_t place = *place_of(l, number >> 6);
+	struct group *g = place ? &l->old.v[place - 1] : NULL;
+	if (!g || !(g->live & bit))
+		return;
+	g->live &= ~bit;
+	l->blocks--;
+	if (!g->live) {
+		free(g->slots);
+		g->slots = NULL;
+		if (++l->empty > 64 && l->empty * 2 > l->old.n)
+			drop_empty(l);
+	} else if (__builtin_popcountll(g->live) * 4 <= __builtin_popcountll(g->had)) {
+		shrink(g);
+	}
+}
+
+/* ---- events ---- */
+
+static void release(struct live_list *l, uint64_t number)
+{
+	if (number < l->base) {
+		release_old(l, number);
+		return;
+	}
+	uint64_t i = number & (WINDOW - 1), bit = UINT64_C(1) << (i & 63);
+	l->blocks -= (l->bits[i >> 6] & bit) != 0;
+	l->bits[i >> 6] &= ~bit;
+}
+
+static void more_threads(struct live_list *l, size_t count)
+{
+	size_t room = l->threads ? l->threads * 2 : 16;
+	while (room < count)
+		room *= 2;
+	l->last = ms_xrealloc(l->last, room, sizeof *l->last);
+	memset(l->last + l->threads, 0xff, (room - l->threads) * sizeof *l->last);
+	l->threads = room;
+}
+
+static void add(struct live_list *l, const struct ms_event *ev)
+{
+	if (ev->number - l->base >= WINDOW)
+		advance(l, ev->number);
+	uint64_t i = ev->number & (WINDOW - 1);
+	l->window[i] = (struct slot){.size = ev->size,
+				     .address = ev->address,
+				     .tick = ev->time_ticks,
+				     .thread = ev->thread,
+				     .stack = ev->stack,
+				     .slack = ev->slack};
+	l->bits[i >> 6] |= UINT64_C(1) << (i & 63);
+	l->blocks++;
+	l->next_number = ev->number + 1;
+	if (ev->thread >= l->threads && ev->thread < THREADS_MAX)
+		more_threads(l, (size_t)ev->thread + 1);
+	if (ev->thread < THREADS_MAX)
+		l->last[ev->thread] = ev->number;
+}
+
+void live_list_event(struct live_list *l, const struct ms_event *ev)
+{
+	l->tick = ev->time_ticks > l->tick ? ev->time_ticks : l->tick;
+	if (ev->kind == MS_EV_FREE || ev->kind == MS_EV_REALLOC || ev->kind == MS_EV_FREE_INFERRED)
+		release(l, ev->freed);
+	if (ev->kind == MS_EV_ALLOC || ev->kind == MS_EV_REALLOC ||
+	    ev->kind == MS_EV_REALLOC_UNKNOWN)
+		add(l, ev);
+}
+
+/* ---- checkpoints ---- */
+
+/* Calls `f` for every live block in order of number, until it returns other than 0. */
+static int each(const struct live_list *l, int (*f)(void *, uint64_t number, const struct slot *),
+		void *arg)
+{
+	int rc = 0;
+	for (size_t i = 0; i < l->old.n; i++) {
+		const struct group *g = &l->old.v[i];
+		for (uint64_t rest = g->live; rest && rc == 0; rest &= rest - 1) {
+			uint64_t bit = rest & -rest;
+			rc = f(arg, g->key * 64 + (uint64_t)__builtin_ctzll(rest),
+			       &g->slots[__builtin_popcountll(g->had & (bit - 1))]);
+		}
+	}
+	for (uint64_t number = l->base; number < l->base + WINDOW; number += 64) {
+		uint64_t at = number & (WINDOW - 1);
+		for (uint64_t rest = l->bits[at >> 6]; rest && rc == 0; rest &= rest - 1) {
+			uint64_t bit = (uint64_t)__builtin_ctzll(rest);
+			rc = f(arg, number + bit, &l->window[at + bit]);
+		}
+	}
+	return rc;
+}
+
+struct writing {
+	const struct live_list *l;
+	struct checkpoint_options opt;
+	struct ms_trace_writer *t;
+	struct ms_err *err;
+	struct ms_checkpoint_encoder e;
+	struct ms_checkpoint_head head;
+	uint8_t *memory;
+	size_t threads;
+};
+
+static int sum_size(void *arg, uint64_t number, const struct slot *s)
+{
+	(void)number;
+	*(uint64_t *)arg += s->size;
+	return 0;
+}
+
+static void begin_part(struct writing *w)
+{
+	size_t threads = w->head.part == 0 ? w->threads : 0;
+	ms_checkpoint_begin(&w->e, w->memory, PART, threads, &w->head, w->opt.addresses,
+			    w->opt.usable);
+	for (size_t i = 0; i < threads; i++)
+		ms_checkpoint_put_last(&w->e, w->l->last[i]);
+}
+
+static int end_part(struct writing *w)
+{
+	struct ms_column columns[MS_CHECKPOINT_COLUMNS];
+	uint64_t ns = w->head.tick * MS_TRACE_TICK_NS;
+	size_t n = ms_checkpoint_finish(&w->e, columns);
+	w->head.part++;
+	return ms_trace_write(w->t, MS_BLOCK_CHECKPOINT, ns, ns, columns, n, w->err);
+}
+
+static int put_block(void *arg, uint64_t number, const struct slot *s)
+{
+	struct writing *w = arg;
+	struct ms_checkpoint_block b = {.number = number,
+					.size = s->size,
+					.tick = s->tick,
+					.address = s->address,
+					.stack = s->stack,
+					.thread = s->thread,
+					.slack = s->slack};
+	enum ms_fmt rc = ms_checkpoint_put(&w->e, &b);
+	if (rc == MS_FMT_FULL) {
+		if (end_part(w) != 0)
+			return -1;
+		begin_part(w);
+		rc = ms_checkpoint_put(&w->e, &b);
+	}
+	return rc == MS_FMT_OK ? 0 : ms_err_set(w->err, "a live block cannot be encoded");
+}
+
+int checkpoint_write(const struct live_list *l, uint64_t event, struct checkpoint_options opt,
+		     struct ms_trace_writer *t, struct ms_err *err)
+{
+	struct writing w = {.l = l, .opt = opt, .t = t, .err = err, .threads = l->threads};
+	while (w.threads && l->last[w.threads - 1] == UINT64_MAX)
+		w.threads--;
+	w.head = (struct ms_checkpoint_head){
+		.event = event,
+		.number = l->next_number,
+		.tick = l->tick,
+		.live_blocks = l->blocks,
+		.parts = l->blocks ? (uint32_t)((l->blocks + PART - 1) / PART) : 1};
+	each(l, sum_size, &w.head.live_bytes);
+	w.memory = ms_xrealloc(NULL, MS_CHECKPOINT_MEMORY(PART, w.threads), 1);
+	begin_part(&w);
+	int rc = each(l, put_block, &w);
+	if (rc == 0)
+		rc = end_part(&w);
+	free(w.memory);
+	return rc;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT
+ * What is live in a trace being written, and checkpoints of it (writing thread).
+ *
+ * The blocks are kept in order of allocation number, so that a checkpoint is written by walking
+ * through them:
+ *
+ *    numbers:  0 ............ base .......................... base + WINDOW
+ *              |   old groups  |  window: a ring, one slot each |
+ *
+ * An allocation lands in the window, an array indexed by the low bits of its number, with a bit
+ * that says "live"; most blocks are freed there, which clears the bit. When the window moves on, 64
+ * slots leave it at a time, and what is still live of them is packed into an old group at the end
+ * of a list, which is thereby sorted. A table by the hash of the group's number finds the group of
+ * an old block that is freed. Groups that became empty are taken out of the list once they are half
+ * of it. A slot takes 32 bytes, and an old group has at most 4 of them for each live block.
+ */
+#ifndef CHECKPOINT_H
+#define CHECKPOINT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct ms_err;
+struct ms_event;
+struct ms_trace_writer;
+
+struct live_list;
+
+struct live_list *live_list_new(void);
+void live_list_free(struct live_list *l);
+/* Takes over what an event changes: call for every event of the trace in order, with the number of
+ * an allocation set. */
+void live_list_event(struct live_list *l, const struct ms_event *ev);
+uint64_t live_list_blocks(const struct live_list *l);
+
+/* What a checkpoint says of its blocks besides. */
+struct checkpoint_options {
+	bool addresses; /* for when the events that made them are not in the file */
+	bool usable;    /* their slack */
+};
+
+/* Writes the state after all events so far, which is the one before event number `event` of the
+ * trace, in as many blocks as it takes. 0, or -1 with `err` and errno set. */
+int checkpoint_write(const struct live_list *l, uint64_t event, struct checkpoint_options opt,
+		     struct ms_trace_writer *t, struct ms_err *err);
+
+#endif
