@@ -350,6 +350,9 @@ static void add_block(struct ms_replay *r, const struct ms_event *ev, struct ms_
 	st->bytes += size;
 
 	t->last = ev->number;
+	touch(r, &t->live);
+	t->live.bytes += size;
+	t->live.blocks++;
 	t->allocations++;
 	t->bytes += size;
 }
@@ -371,6 +374,10 @@ static bool remove_block(struct ms_replay *r, const struct ms_event *ev, bool in
 	touch(r, &c->live);
 	c->live.bytes -= b.size;
 	c->live.blocks--;
+	struct ms_level *owner = &r->threads[b.thread].live;
+	touch(r, owner);
+	owner->bytes -= b.size;
+	owner->blocks--;
 	if (inferred) {
 		r->inferred_frees++;
 		s->marked = true;
@@ -473,8 +480,6 @@ static void count_live(void *arg, const struct ms_live_block *b)
 	struct ms_replay_site_thread *st = record_of(r, b->site, b->thread);
 	st->live_bytes += b->size;
 	st->live_blocks++;
-	r->threads[b->thread].live_bytes += b->size;
-	r->threads[b->thread].live_blocks++;
 }
 
 void ms_replay_finish(struct ms_replay *r, uint64_t tick)

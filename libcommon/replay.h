@@ -60,11 +60,10 @@ struct ms_replay_site_thread {
 };
 
 struct ms_replay_thread {
-	uint64_t last; /* number of its latest allocation, MS_NEVER = none */
+	uint64_t last;        /* number of its latest allocation, MS_NEVER = none */
+	struct ms_level live; /* of the blocks that it allocated */
 	uint64_t allocations, frees, bytes, temporary;
 	uint64_t first_tick, last_tick; /* of its events */
-	uint64_t live_bytes,
-		live_blocks; /* after ms_replay_finish: of the blocks that it allocated */
 	bool seen;
 };
 

@@ -67,7 +67,8 @@ CREATE TABLE site_lifetime(
   site INTEGER NOT NULL, unit TEXT NOT NULL, low INTEGER NOT NULL, high INTEGER, frees INTEGER, PRIMARY KEY(site, unit, low)) WITHOUT ROWID;
 CREATE TABLE thread(
   id INTEGER PRIMARY KEY, process INTEGER NOT NULL, tid INTEGER, name TEXT, start_ns INTEGER, end_ns INTEGER, allocations INTEGER, frees INTEGER,
-  allocated_bytes INTEGER, temporary INTEGER, live_bytes INTEGER, live_blocks INTEGER, events_lost INTEGER, waited_ns INTEGER);
+  allocated_bytes INTEGER, temporary INTEGER, peak_bytes INTEGER, peak_blocks INTEGER, live_bytes INTEGER, live_blocks INTEGER,
+  events_lost INTEGER, waited_ns INTEGER);
 CREATE TABLE size_class(
   process INTEGER NOT NULL, low INTEGER NOT NULL, high INTEGER NOT NULL, allocations INTEGER, allocated_bytes INTEGER, temporary INTEGER,
   peak_bytes INTEGER, peak_blocks INTEGER, live_bytes INTEGER, live_blocks INTEGER, PRIMARY KEY(process, low)) WITHOUT ROWID;

@@ -322,6 +322,17 @@ static int fill_site_threads(struct fill *w)
 
 /* ---- threads ---- */
 
+/* Four columns: bytes and blocks at the peak, then at the end. */
+static void put_level(const struct fill *w, struct ms_insert *in, const struct ms_level *l)
+{
+	uint64_t bytes, blocks;
+	ms_replay_at_peak(w->r, l, &bytes, &blocks);
+	ms_put(in, bytes);
+	ms_put(in, blocks);
+	ms_put(in, l->bytes);
+	ms_put(in, l->blocks);
+}
+
 static int fill_threads(struct fill *w)
 {
 	const struct ms_recording *t = w->t;
@@ -330,7 +341,8 @@ static int fill_threads(struct fill *w)
 	struct ms_insert in;
 	ms_insert_open(&in, w->f->db, "thread",
 		       "id, process, tid, name, start_ns, end_ns, allocations, frees, "
-		       "allocated_bytes, temporary, live_bytes, live_blocks, "
+		       "allocated_bytes, temporary, peak_bytes, peak_blocks, live_bytes, "
+		       "live_blocks, "
 		       "events_lost, waited_ns",
 		       w->f->err);
 	for (size_t i = 0; i < n; i++) {
@@ -354,8 +366,7 @@ static int fill_threads(struct fill *w)
 		ms_put(&in, s->frees);
 		ms_put(&in, s->bytes);
 		ms_put_if(&in, !w->partial, s->temporary);
-		ms_put(&in, s->live_bytes);
-		ms_put(&in, s->live_blocks);
+		put_level(w, &in, &s->live);
 		ms_put(&in, m->number[MS_THREAD_EVENTS_LOST]);
 		ms_put(&in, m->number[MS_THREAD_WAITED]);
 		ms_put_row(&in);
@@ -475,20 +486,15 @@ static int fill_sizes(struct fill *w)
 		       w->f->err);
 	for (unsigned i = 0; i < MS_SIZE_CLASSES && !w->partial; i++) {
 		const struct ms_replay_size *c = &w->r->sizes[i];
-		uint64_t bytes, blocks;
 		if (!c->allocations)
 			continue;
-		ms_replay_at_peak(w->r, &c->live, &bytes, &blocks);
 		ms_put(&in, (uint64_t)w->p->id);
 		ms_put(&in, ms_size_class_low(i));
 		ms_put(&in, ms_size_class_high(i));
 		ms_put(&in, c->allocations);
 		ms_put(&in, c->bytes);
 		ms_put(&in, c->temporary);
-		ms_put(&in, bytes);
-		ms_put(&in, blocks);
-		ms_put(&in, c->live.bytes);
-		ms_put(&in, c->live.blocks);
+		put_level(w, &in, &c->live);
 		ms_put_row(&in);
 	}
 	return ms_insert_close(&in);

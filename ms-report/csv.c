@@ -153,7 +153,9 @@ void csv_table(struct model *m, struct out *o, const struct table *t)
 				continue;
 			out_str(o, gap);
 			gap = ",";
-			if (!column_is_number(k))
+			if (k->kind == CELL_VALUE)
+				out_str(o, t->rows[i].cells[c].s ? t->rows[i].cells[c].s : "");
+			else if (!column_is_number(k))
 				put_text(m, o, row_text(m, &t->rows[i], &t->rows[i].cells[c]));
 			else
 				put_number(o, t->rows[i].cells[c].n);

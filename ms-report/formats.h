@@ -11,10 +11,16 @@ struct out;
 struct page;
 struct tree;
 
+/* A view that goes into JSON as a table. */
+struct json_view {
+	const char *name; /* of its option */
+	const char *key;  /* of --by, or NULL */
+	struct table table;
+};
 /* JSON, "memscope-report" version 1 (man/memscope-report.schema.json). Sites by `metric`, at most
- * `limit`; `only`: just this one. */
+ * `limit`; `only`: just this one, with its threads, sizes and lifetimes. */
 void json_report(struct model *m, struct out *o, enum metric metric, size_t limit,
-		 const struct site *only);
+		 const struct site *only, const struct json_view *views, size_t view_count);
 
 /* CSV (RFC 4180, a header row, figures exact, empty = not known). A row without site number sums up
  * what is not listed or hidden. */

@@ -4,6 +4,7 @@
 #include "formats.h"
 
 #include "figures.h"
+#include "json_parts.h"
 #include "json_writer.h"
 #include "names.h"
 #include "out.h"
@@ -123,8 +124,8 @@ static struct frames render_frames(const struct model *m)
 	return f;
 }
 
-static void put_site(const struct model *m, struct json *j, const struct frames *f,
-		     const struct site *s)
+static void put_site(struct model *m, struct json *j, const struct frames *f, const struct site *s,
+		     bool detail)
 {
 	bool peak = m->peak.bytes != UNKNOWN;
 	json_open(j, NULL, '{');
@@ -152,6 +153,8 @@ static void put_site(const struct model *m, struct json *j, const struct frames 
 	}
 	json_close(j, ']');
 	json_number(j, "user_frame", user);
+	if (detail)
+		json_site_detail(m, j, s);
 	json_close(j, '}');
 }
 
@@ -165,7 +168,7 @@ static void put_sites(struct model *m, struct json *j, enum metric metric, size_
 	json_open(j, "sites", '[');
 	for (size_t i = 0; i < l.n; i++) {
 		if (only ? l.rows[i] == only : i < limit) {
-			put_site(m, j, &f, l.rows[i]);
+			put_site(m, j, &f, l.rows[i], only != NULL);
 			continue;
 		}
 		left.bytes = figure_add(left.bytes, l.rows[i]->at.bytes);
@@ -197,6 +200,8 @@ static void put_threads(const struct model *m, struct json *j)
 		json_number(j, "frees", t->frees);
 		json_number(j, "allocated_bytes", t->allocated_bytes);
 		json_number(j, "temporary", t->temporary);
+		json_number(j, "peak_bytes", t->peak.bytes);
+		json_number(j, "peak_blocks", t->peak.blocks);
 		json_number(j, "live_bytes", t->live.bytes);
 		json_number(j, "live_blocks", t->live.blocks);
 		json_close(j, '}');
@@ -205,7 +210,7 @@ static void put_threads(const struct model *m, struct json *j)
 }
 
 void json_report(struct model *m, struct out *o, enum metric metric, size_t limit,
-		 const struct site *only)
+		 const struct site *only, const struct json_view *views, size_t view_count)
 {
 	struct json j = {.o = o};
 	json_open(&j, NULL, '{');
@@ -225,6 +230,7 @@ void json_report(struct model *m, struct out *o, enum metric metric, size_t limi
 		put_process(m, &j, NULL, &m->processes.v[i], true);
 	json_close(&j, ']');
 	put_threads(m, &j);
+	json_views(&j, views, view_count);
 	json_close(&j, '}');
 	out_char(o, '\n');
 }

@@ -5,8 +5,8 @@
 
 #include <stdlib.h>
 
-const char *const metric_names[METRIC_COUNT] = {"live", "peak", "allocated", "allocations",
-						"temporary"};
+const char *const metric_names[METRIC_COUNT] = {"live",        "peak",      "allocated",
+						"allocations", "temporary", "failed"};
 
 bool metric_is_bytes(enum metric metric)
 {
@@ -34,6 +34,8 @@ struct pair site_pair(const struct site *s, enum metric metric)
 		return (struct pair){s->allocated_bytes, s->allocations};
 	case METRIC_ALLOCATIONS:
 		return (struct pair){s->allocations, s->allocated_bytes};
+	case METRIC_FAILED:
+		return (struct pair){s->failed, s->allocations};
 	default:
 		return (struct pair){s->temporary, s->allocations};
 	}
@@ -51,6 +53,8 @@ struct pair total_pair(const struct model *m, enum metric metric)
 		return (struct pair){t->allocated_bytes, t->allocations};
 	case METRIC_ALLOCATIONS:
 		return (struct pair){t->allocations, t->allocated_bytes};
+	case METRIC_FAILED:
+		return (struct pair){t->failed, t->allocations};
 	default:
 		return (struct pair){t->temporary, t->allocations};
 	}
@@ -68,6 +72,8 @@ struct pair hidden_pair(const struct model *m, enum metric metric)
 		return (struct pair){h->allocated_bytes, h->allocations};
 	case METRIC_ALLOCATIONS:
 		return (struct pair){h->allocations, h->allocated_bytes};
+	case METRIC_FAILED:
+		return (struct pair){h->failed, h->allocations};
 	default:
 		return (struct pair){h->temporary, h->allocations};
 	}

@@ -12,6 +12,7 @@ enum metric {
 	METRIC_ALLOCATED,   /* bytes and calls of the whole run */
 	METRIC_ALLOCATIONS, /* calls and bytes of the whole run */
 	METRIC_TEMPORARY,   /* temporary allocations and all allocations */
+	METRIC_FAILED,      /* calls that returned null and all allocations */
 	METRIC_COUNT
 };
 

@@ -95,8 +95,10 @@ static void figures_table(struct page *p, struct out *o)
 	const struct totals *t = &m->totals;
 	const char *rows[][3] = {
 		{"peak live", say_size(m, t->peak_bytes),
-		 SAY("%s at %s", say_things(m, t->peak_blocks, "block", "blocks"),
-		     say_time(m, t->peak_time_ns))},
+		 m->processes.n > 1
+			 ? SAY("of all processes together, at %s", say_time(m, t->peak_time_ns))
+			 : SAY("%s at %s", say_things(m, t->peak_blocks, "block", "blocks"),
+			       say_time(m, t->peak_time_ns))},
 		{"live at end", say_size(m, t->unfreed_bytes),
 		 say_things(m, t->unfreed_blocks, "block", "blocks")},
 		{"unreachable at end",
@@ -137,7 +139,8 @@ static void figures_of(struct page *p, struct out *o, const struct list *l, stru
 	if (l->metric == METRIC_TEMPORARY)
 		out_printf(o, "| %s ", say_share(m, v.a, v.b));
 	else
-		out_printf(o, "| %s ", bytes ? say_count(m, v.b) : say_size(m, v.b));
+		out_printf(o, "| %s ",
+			   l->metric == METRIC_ALLOCATIONS ? say_size(m, v.b) : say_count(m, v.b));
 }
 
 static void rest(struct page *p, struct out *o, const struct list *l, struct pair v,
@@ -152,8 +155,8 @@ static void rest(struct page *p, struct out *o, const struct list *l, struct pai
 void markdown_list(struct page *p, struct out *o, const struct list *l)
 {
 	static const char *const heads[METRIC_COUNT] = {
-		"| bytes | blocks ", "| bytes | blocks ", "| allocated | calls ",
-		"| calls | allocated ", "| temporary | of its calls "};
+		"| bytes | blocks ",    "| bytes | blocks ",           "| allocated | calls ",
+		"| calls | allocated ", "| temporary | of its calls ", "| failed | allocations "};
 	struct model *m = p->m;
 	out_str(o, "#### ");
 	put_plain(p, o, list_title(p, l));
@@ -197,13 +200,20 @@ static void put_cell(struct page *p, struct out *o, const struct column *c, cons
 		put_plain(p, o, limited(p, name_clean(&m->arena, x->s, p->style.ascii)));
 	if (text)
 		return;
-	if (x->n == UNKNOWN)
+	if (c->kind == CELL_VALUE)
+		out_str(o, x->s ? x->s : "");
+	else if (x->n == UNKNOWN)
 		out_str(o, c->sum ? say_unknown(m) : r->kind == ROW_ITEM ? "n/a" : "");
 	else
 		out_str(o, c->kind == CELL_SIZE    ? say_size(m, x->n)
 			   : c->kind == CELL_COUNT ? say_count(m, x->n)
 			   : c->kind == CELL_TIME  ? say_time(m, x->n)
 						   : SAY("%llu", (unsigned long long)x->n));
+}
+
+static bool shown(const struct column *c)
+{
+	return c->title && c->kind != CELL_BAR;
 }
 
 void markdown_table(struct page *p, struct out *o, const struct table *t)
@@ -218,16 +228,16 @@ void markdown_table(struct page *p, struct out *o, const struct table *t)
 		return;
 	}
 	for (size_t c = 0; c < t->column_count; c++)
-		if (t->columns[c].title)
+		if (shown(&t->columns[c]))
 			out_printf(o, "| %s ", t->columns[c].title);
 	out_str(o, "|\n");
 	for (size_t c = 0; c < t->column_count; c++)
-		if (t->columns[c].title)
+		if (shown(&t->columns[c]))
 			out_str(o, column_is_number(&t->columns[c]) ? "|--:" : "|---");
 	out_str(o, "|\n");
 	for (size_t i = 0; i < t->n; i++) {
 		for (size_t c = 0; c < t->column_count; c++) {
-			if (!t->columns[c].title)
+			if (!shown(&t->columns[c]))
 				continue;
 			out_str(o, "| ");
 			put_cell(p, o, &t->columns[c], &t->rows[i], &t->rows[i].cells[c]);

@@ -223,10 +223,11 @@ static void read_thread(struct reader *r)
 {
 	struct thread *t = MS_PUSH(&r->m->threads);
 	*t = (struct thread){.id = id(r), .process = REFERENCE(r, r->m->processes)};
-	uint64_t *const figures[] = {&t->tid,         &t->start_ns,   &t->end_ns,
-				     &t->allocations, &t->frees,      &t->allocated_bytes,
-				     &t->temporary,   &t->live.bytes, &t->live.blocks,
-				     &t->events_lost, &t->waited_ns};
+	uint64_t *const figures[] = {&t->tid,         &t->start_ns,    &t->end_ns,
+				     &t->allocations, &t->frees,       &t->allocated_bytes,
+				     &t->temporary,   &t->peak.bytes,  &t->peak.blocks,
+				     &t->live.bytes,  &t->live.blocks, &t->events_lost,
+				     &t->waited_ns};
 	for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
 		*figures[i] = number(r);
 	t->name = text(r);
@@ -384,7 +385,8 @@ static const struct {
 	{read_stat, "SELECT snapshot, site, live_bytes, live_blocks FROM site_stat"},
 	{read_thread,
 	 "SELECT id, process, tid, start_ns, end_ns, allocations, frees,"
-	 " allocated_bytes, temporary, live_bytes, live_blocks, events_lost, waited_ns,"
+	 " allocated_bytes, temporary, peak_bytes, peak_blocks, live_bytes, live_blocks,"
+	 " events_lost, waited_ns,"
 	 " name FROM thread ORDER BY id"},
 	{read_class, "SELECT process, low, high, allocations, allocated_bytes, temporary,"
 		     " peak_bytes, peak_blocks, live_bytes, live_blocks FROM size_class"
@@ -483,6 +485,16 @@ static void add_quality(struct quality *to, const struct quality *q)
 		a[i] = figure_add(a[i], b[i]);
 }
 
+static uint64_t meta_number(struct model *m, const char *key)
+{
+	const char *sql = ms_arena_printf(&m->arena,
+					  "SELECT value FROM meta WHERE key = '%s'"
+					  " AND typeof(value) = 'integer' AND value >= 0",
+					  key);
+	int64_t v = ms_sql_int(m->db, sql, -1);
+	return v < 0 ? UNKNOWN : (uint64_t)v;
+}
+
 /* RSS of one process: the largest sample and the last. */
 static void sum_samples(struct model *m)
 {
@@ -497,8 +509,8 @@ static void sum_samples(struct model *m)
 	}
 }
 
-/* Sums of all processes. Peaks of several are not added up: they are those of the moment "peak" on
- * the shared clock. */
+/* Sums of all processes. Peaks of several are not added up: the peak of their sum is a moment of
+ * its own. */
 static void sum_processes(struct model *m)
 {
 	m->quality = (struct quality){.complete = m->processes.n > 0};
@@ -515,11 +527,9 @@ static void sum_processes(struct model *m)
 	}
 	if (m->processes.n <= 1)
 		return;
-	uint64_t t = UNKNOWN;
-	struct live peak = sum_moment(m, "peak", &t);
-	m->totals.peak_bytes = peak.bytes;
-	m->totals.peak_blocks = peak.blocks;
-	m->totals.peak_time_ns = t;
+	m->totals.peak_bytes = m->sum_peak_bytes;
+	m->totals.peak_blocks = UNKNOWN;
+	m->totals.peak_time_ns = m->sum_peak_time_ns;
 	/* each process has its own moment: there is no one figure for all */
 	m->totals.peak_rss_bytes = m->totals.peak_rss_time_ns = UNKNOWN;
 }
@@ -557,6 +567,8 @@ int model_load(struct model *m, sqlite3 *db, const char *at, struct ms_err *err)
 	m->peak = sum_moment(m, "peak", &unused);
 	m->at = sum_moment(m, m->at_label, &m->at_time_ns);
 	m->cwd = m->processes.v[0].cwd;
+	m->sum_peak_bytes = meta_number(m, "sum_peak_bytes");
+	m->sum_peak_time_ns = meta_number(m, "sum_peak_time_ns");
 	sum_samples(m);
 	sum_processes(m);
 	count_modules(m);
@@ -583,36 +595,4 @@ const struct site *model_site(const struct model *m, int64_t want)
 {
 	uint32_t i = FIND(m->sites, want);
 	return i == NONE ? NULL : &m->sites.v[i];
-}
-
-size_t model_site_threads(struct model *m, const struct site *s, struct site_thread **out)
-{
-	struct ms_err err = {0};
-	struct reader r = {.m = m};
-	struct {
-		struct site_thread *v;
-		size_t n, cap;
-	} a = {0};
-	r.st = ms_sql_prepare(m->db,
-			      "SELECT thread, allocations, allocated_bytes, live_bytes, live_blocks"
-			      " FROM site_thread WHERE site = ? ORDER BY allocations DESC, thread",
-			      &err);
-	if (r.st && sqlite3_bind_int64(r.st, 1, s->id) == SQLITE_OK)
-		while (sqlite3_step(r.st) == SQLITE_ROW) {
-			r.col = 0;
-			uint32_t t = REFERENCE(&r, m->threads);
-			struct site_thread x = {.thread = t == NONE ? NULL : &m->threads.v[t]};
-			x.allocations = number(&r);
-			x.allocated_bytes = number(&r);
-			x.live.bytes = number(&r);
-			x.live.blocks = number(&r);
-			if (x.thread)
-				*MS_PUSH(&a) = x;
-		}
-	sqlite3_finalize(r.st);
-	*out = ms_arena_alloc(&m->arena, (a.n + 1) * sizeof **out);
-	if (a.n)
-		memcpy(*out, a.v, a.n * sizeof *a.v);
-	free(a.v);
-	return a.n;
 }

@@ -102,7 +102,7 @@ struct thread {
 	uint32_t process;
 	uint64_t tid, start_ns, end_ns, allocations, frees, allocated_bytes, temporary, events_lost,
 		waited_ns;
-	struct live live;
+	struct live peak, live;
 	const char *name;
 };
 
@@ -161,8 +161,9 @@ struct model {
 	struct live end, peak,
 		at; /* of all processes at these snapshots; UNKNOWN when there is none */
 	uint64_t at_time_ns, duration_ns;
-	const char *at_label; /* "end" unless --at said otherwise */
-	const char *cwd;      /* of the first process, or NULL */
+	uint64_t sum_peak_bytes, sum_peak_time_ns; /* of all processes on one clock */
+	const char *at_label;                      /* "end" unless --at said otherwise */
+	const char *cwd;                           /* of the first process, or NULL */
 	uint32_t modules_without_symbols, modules_used;
 };
 
@@ -181,6 +182,21 @@ struct site_thread {
 	uint64_t allocations, allocated_bytes;
 	struct live live;
 };
+/* Blocks by size, by low end; a class may come once for each process. Where filters took sites
+ * away, of the sites that are left. Returns how many. */
+size_t model_sizes(struct model *m, struct size_class **out);
+/* Those of one site. */
+size_t model_site_sizes(struct model *m, const struct site *s, struct size_class **out);
+
+/* Freed blocks of a site by what lay between allocation and free: `unit` is "ns" or "allocations".
+ */
+struct lifetime {
+	uint64_t low, high; /* both included; high UNKNOWN = no end */
+	uint64_t frees;
+};
+size_t model_site_lifetimes(struct model *m, const struct site *s, const char *unit,
+			    struct lifetime **out);
+
 /* Threads of a site, most allocations first, into an arena array; returns how many. 0 also when the
  * database does not say. */
 size_t model_site_threads(struct model *m, const struct site *s, struct site_thread **out);

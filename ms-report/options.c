@@ -21,14 +21,15 @@ const char options_help[] =
 	"  --peak                sites by what was live at the peak\n"
 	"  --allocated           sites by all bytes allocated\n"
 	"  --temporary           sites by blocks freed before the next allocation\n"
+	"  --failed              sites by calls that returned null\n"
 	"  --threads --timeline --sizes --modules\n"
 	"  --tree[=down|up]      calls from the program's entry down, or from the allocation up\n"
 	"  --site N              one site: its whole stack, sizes, ages, threads\n"
 	"  --by KEY              function, file, module, stack, thread, process or size\n"
 	"choices:\n"
 	"  --at POINT            a moment: peak, end, 1.5s, mark:NAME (a snapshot must hold it)\n"
-	"  --metric M            live, peak, allocated, allocations or temporary, for --folded,\n"
-	"                        --tree and --by\n"
+	"  --metric M            live, peak, allocated, allocations, temporary or failed, for\n"
+	"                        --folded, --tree and --by\n"
 	"  --limit N             rows of a list, 0 = all\n"
 	"  --full-names          nothing shortened        --width N   columns of text\n"
 	"  --ascii               no other characters      --color=auto|always|never\n"
@@ -61,6 +62,7 @@ static const struct option longs[] = {
 	{"peak", no_argument, 0, OPT_VIEW + VIEW_PEAK},
 	{"allocated", no_argument, 0, OPT_VIEW + VIEW_ALLOCATED},
 	{"temporary", no_argument, 0, OPT_VIEW + VIEW_TEMPORARY},
+	{"failed", no_argument, 0, OPT_VIEW + VIEW_FAILED},
 	{"threads", no_argument, 0, OPT_VIEW + VIEW_THREADS},
 	{"timeline", no_argument, 0, OPT_VIEW + VIEW_TIMELINE},
 	{"sizes", no_argument, 0, OPT_VIEW + VIEW_SIZES},
@@ -198,10 +200,10 @@ static int take(void *options, int c, char **argv, struct ms_err *err)
 /* Which formats can show a view; the others show their own whole. */
 static bool shows(enum format f, enum view v)
 {
-	bool list = v >= VIEW_LEAKS && v <= VIEW_TEMPORARY;
+	bool list = v >= VIEW_LEAKS && v <= VIEW_FAILED;
 	switch (f) {
 	case FORMAT_JSON:
-		return list || v == VIEW_SITE;
+		return v != VIEW_TREE;
 	case FORMAT_FOLDED:
 		return list;
 	case FORMAT_CSV:
@@ -211,7 +213,7 @@ static bool shows(enum format f, enum view v)
 	}
 }
 
-static const char *view_name(enum view v)
+const char *view_name(enum view v)
 {
 	for (const struct option *l = longs; l->name; l++)
 		if (l->val == OPT_VIEW + (int)v)

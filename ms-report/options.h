@@ -20,6 +20,7 @@ enum view {
 	VIEW_PEAK,
 	VIEW_ALLOCATED,
 	VIEW_TEMPORARY,
+	VIEW_FAILED,
 	VIEW_THREADS,
 	VIEW_TIMELINE,
 	VIEW_SIZES,
@@ -65,6 +66,9 @@ struct options {
 /* Fills `opt`; strings stay where they are. 0, or -1 with `err` set: a usage error. After --help or
  * --version nothing else is looked at. */
 int options_parse(int argc, char **argv, struct options *opt, struct ms_err *err);
+
+/* The option that asks for a view, without its dashes. */
+const char *view_name(enum view v);
 
 extern const char options_help[];
 

@@ -35,13 +35,13 @@ static enum metric metric_of(const struct page *p, const struct options *opt)
 
 static bool is_list(enum view v)
 {
-	return v >= VIEW_LEAKS && v <= VIEW_TEMPORARY;
+	return v >= VIEW_LEAKS && v <= VIEW_FAILED;
 }
 
 static enum metric list_metric(enum view v)
 {
 	static const enum metric metrics[] = {METRIC_LIVE, METRIC_PEAK, METRIC_ALLOCATED,
-					      METRIC_TEMPORARY};
+					      METRIC_TEMPORARY, METRIC_FAILED};
 	return metrics[v - VIEW_LEAKS];
 }
 
@@ -74,12 +74,11 @@ static struct table make_table(struct page *p, const struct options *opt, enum v
 }
 
 /* The list that a view stands for, if it does. */
-static bool make_list(struct page *p, const struct options *opt, enum view v, size_t limit,
-		      struct list *l)
+static bool make_list(struct page *p, enum view v, size_t limit, struct list *l)
 {
-	if (!is_list(v) && !(v == VIEW_BY && opt->by == BY_STACK))
+	if (!is_list(v))
 		return false;
-	*l = list_sites(p->m, is_list(v) ? list_metric(v) : metric_of(p, opt), limit);
+	*l = list_sites(p->m, list_metric(v), limit);
 	return true;
 }
 
@@ -103,7 +102,7 @@ static void text_view(struct page *p, const struct options *opt, enum view v,
 	} else if (v == VIEW_TREE) {
 		struct tree t = tree_make(p->m, metric_of(p, opt), opt->tree_up);
 		text_tree(p, o, &t, limit);
-	} else if (make_list(p, opt, v, limit, &l)) {
+	} else if (make_list(p, v, limit, &l)) {
 		text_list_view(p, o, &l);
 	} else {
 		struct table t = make_table(p, opt, v, limit);
@@ -143,7 +142,7 @@ static void markdown_view(struct page *p, const struct options *opt, enum view v
 		}
 		markdown_text(o, &text);
 		out_free(&text);
-	} else if (make_list(p, opt, v, limit, &l)) {
+	} else if (make_list(p, v, limit, &l)) {
 		markdown_list(p, o, &l);
 	} else {
 		struct table t = make_table(p, opt, v, limit);
@@ -186,13 +185,22 @@ static void csv_report(struct page *p, const struct options *opt, const struct s
 	}
 }
 
+/* Views that are tables go in as such; a list chooses the order of the sites. */
 static void json(struct page *p, const struct options *opt, const struct site *site, struct out *o)
 {
 	enum metric metric = METRIC_LIVE;
-	for (size_t i = 0; i < opt->view_count; i++)
-		if (is_list(opt->views[i]))
-			metric = list_metric(opt->views[i]);
-	json_report(p->m, o, metric, limit_of(opt, FORMAT_JSON, VIEW_FIRST), site);
+	struct json_view views[VIEW_COUNT];
+	size_t n = 0, limit = limit_of(opt, FORMAT_JSON, VIEW_FIRST);
+	for (size_t i = 0; i < opt->view_count; i++) {
+		enum view v = opt->views[i];
+		if (is_list(v))
+			metric = list_metric(v);
+		else if (v != VIEW_FIRST && v != VIEW_SITE && v != VIEW_TREE)
+			views[n++] = (struct json_view){view_name(v),
+							v == VIEW_BY ? group_names[opt->by] : NULL,
+							make_table(p, opt, v, limit)};
+	}
+	json_report(p->m, o, metric, limit, site, views, n);
 }
 
 static void folded(struct page *p, const struct options *opt, struct out *o)

@@ -16,6 +16,8 @@ enum cell_kind {
 	CELL_COUNT,    /* n */
 	CELL_ID,       /* n, without commas */
 	CELL_TIME,     /* n ns */
+	CELL_VALUE,    /* s, a number as it is to be written */
+	CELL_BAR,      /* n thousandths of the longest bar: drawn in text, left out elsewhere */
 };
 
 struct column {
@@ -40,6 +42,7 @@ enum row_kind { ROW_ITEM, ROW_MORE, ROW_HIDDEN, ROW_OTHER, ROW_TOTAL };
 
 struct row {
 	enum row_kind kind;
+	size_t order; /* in which it was made */
 	struct cell *cells;
 };
 
@@ -51,6 +54,29 @@ struct table {
 	struct row *rows;
 	size_t n;
 };
+
+/* A table without rows of these columns; what follows are further members. */
+#define TABLE_OF(cols, ...)                                                                        \
+	{                                                                                          \
+		.columns = (cols), .column_count = sizeof(cols) / sizeof *(cols), __VA_ARGS__      \
+	}
+
+/* One more row, its cells zeroed. The first call makes room for `most` rows and those that
+ * table_finish adds. */
+struct row *table_row(struct model *m, struct table *t, size_t most);
+/* Sorts by a column, largest first (-1: not at all), keeps `limit` rows and folds the others into
+ * one that says how many more of `what` there are; then, with `total`, adds what is missing to it
+ * (hidden by filters, or in no row), if anything, and the total. */
+void table_finish(struct model *m, struct table *t, int64_t column, size_t limit, const char *what,
+		  const uint64_t *total);
+/* `title`, and that filters do not reach these figures if there were any: they take sites away, and
+ * what was counted by thread, process or time stays whole. */
+const char *table_unfiltered(struct model *m, const char *title);
+
+/* A range of sizes, both ends in it: "64 B", "1.0 KiB to 2.0 KiB". */
+const char *table_size_range(struct model *m, uint64_t low, uint64_t high);
+/* Sets the cells of column `bar`, a CELL_BAR, from those of column `value`. */
+void table_bars(struct table *t, size_t value, size_t bar);
 
 /* The views. `limit` rows at most, the rest in one ROW_MORE with its sums; all live in the model's
  * arena. */
@@ -72,8 +98,8 @@ enum group_key {
 	BY_COUNT
 };
 extern const char *const group_names[BY_COUNT]; /* the spelling of --by */
-/* Sites grouped by what their user frame says (BY_FUNCTION, BY_FILE, BY_MODULE), largest `metric`
- * first. */
+/* Sites grouped by what their user frame says (BY_FUNCTION, BY_FILE, BY_MODULE), or each for itself
+ * (BY_STACK), largest `metric` first. */
 struct table table_groups(struct model *m, enum group_key key, enum metric metric, size_t limit);
 
 #endif

@@ -134,13 +134,39 @@ void text_banner(struct page *p, struct out *o)
 /* ---- tables
  * --------------------------------------------------------------------------------------- */
 
+#define BAR 20 /* columns of the longest */
+
+/* A bar of n thousandths, in eighths of a column; what is not nothing is seen. */
+static const char *bar(struct model *m, uint64_t n, bool ascii)
+{
+	static const char *const parts[] = {"",
+					    "\xe2\x96\x8f",
+					    "\xe2\x96\x8e",
+					    "\xe2\x96\x8d",
+					    "\xe2\x96\x8c",
+					    "\xe2\x96\x8b",
+					    "\xe2\x96\x8a",
+					    "\xe2\x96\x89"};
+	size_t eighths = (size_t)(n * BAR * 8 / 1000);
+	struct out o = {.fd = -1};
+	if (n != UNKNOWN && n > 0 && eighths == 0)
+		eighths = 1;
+	out_repeat(&o, ascii ? "#" : "\xe2\x96\x88", ascii ? (eighths + 7) / 8 : eighths / 8);
+	out_str(&o, ascii ? "" : parts[eighths % 8]);
+	const char *s = ms_arena_strndup(&m->arena, o.v ? o.v : "", o.n);
+	out_free(&o);
+	return s;
+}
+
 static const char *cell_text(struct page *p, const struct column *c, const struct cell *x,
 			     enum row_kind kind)
 {
 	struct model *m = p->m;
 	if (x->s && kind == ROW_ITEM && c->kind == CELL_FUNCTION && !p->style.full_names)
 		return name_clean(&m->arena, name_short(&m->arena, x->s), p->style.ascii);
-	if (!column_is_number(c))
+	if (c->kind == CELL_BAR)
+		return kind == ROW_ITEM ? bar(m, x->n, p->style.ascii) : "";
+	if (c->kind == CELL_VALUE || !column_is_number(c))
 		return x->s ? name_clean(&m->arena, x->s, p->style.ascii) : "";
 	if (x->n == UNKNOWN && !x->s && c->sum)
 		return say_unknown(m);
@@ -160,16 +186,15 @@ static const char *cell_text(struct page *p, const struct column *c, const struc
 
 #define COLUMNS_MAX 16
 
-/* Widths that the columns would like to have; 0 = not shown. */
-static size_t measure(struct page *p, const struct table *t, bool narrow, size_t *width,
-		      size_t *flexible)
+/* Widths that the columns would like to have; 0 = not shown. Returns their sum with gaps. */
+static size_t measure(struct page *p, const struct table *t, size_t *width, size_t *flexible)
 {
 	size_t sum = 0;
 	*flexible = COLUMNS_MAX;
 	for (size_t c = 0; c < t->column_count; c++) {
 		const struct column *k = &t->columns[c];
 		width[c] = 0;
-		if (!k->title || (narrow && k->optional))
+		if (!k->title)
 			continue;
 		width[c] = strlen(k->title);
 		for (size_t i = 0; i < t->n; i++) {
@@ -184,6 +209,17 @@ static size_t measure(struct page *p, const struct table *t, bool narrow, size_t
 	return sum;
 }
 
+/* Leaves out what is optional, from the right, until the rest fits in `room`. */
+static size_t leave_out(const struct table *t, size_t *width, size_t sum, size_t room)
+{
+	for (size_t c = t->column_count; c-- > 0 && sum > room;)
+		if (t->columns[c].optional && width[c]) {
+			sum -= width[c] + 2;
+			width[c] = 0;
+		}
+	return sum;
+}
+
 static void write_cell(struct page *p, struct out *o, const struct column *c, const char *s,
 		       size_t width, bool last)
 {
@@ -191,7 +227,7 @@ static void write_cell(struct page *p, struct out *o, const struct column *c, co
 	if (!st->full_names)
 		s = c->kind == CELL_PATH ? name_cut_start(&p->m->arena, s, width, st->ascii)
 					 : name_cut(&p->m->arena, s, width, st->ascii);
-	if (column_is_number(c))
+	if (column_is_number(c) && c->kind != CELL_BAR)
 		text_pad_left(o, s, width);
 	else if (last)
 		out_str(o, s);
@@ -226,10 +262,8 @@ void text_table(struct page *p, struct out *o, const struct table *t)
 		text_fold(p, o, t->empty ? t->empty : "nothing", 2);
 		return;
 	}
-	size_t width[COLUMNS_MAX], flexible;
-	size_t sum = measure(p, t, false, width, &flexible);
-	if (sum > p->style.width + 2)
-		sum = measure(p, t, true, width, &flexible);
+	size_t width[COLUMNS_MAX], flexible, wanted = measure(p, t, width, &flexible);
+	size_t sum = leave_out(t, width, wanted, p->style.width + 2);
 	/* the widest text column gives way */
 	if (flexible < COLUMNS_MAX && sum > p->style.width + 2) {
 		size_t over = sum - p->style.width - 2;

@@ -41,9 +41,10 @@ static void heap_and_rss(struct page *p, struct out *o)
 	const struct totals *t = &m->totals;
 	bool timed = t->peak_time_ns != UNKNOWN && t->peak_blocks != 0;
 	line(p, o, "Heap",
-	     SAY("peak %s in %s%s%s", say_size(m, t->peak_bytes),
-		 say_things(m, t->peak_blocks, "block", "blocks"), timed ? " at " : "",
-		 timed ? say_time(m, t->peak_time_ns) : ""),
+	     SAY("peak %s%s%s%s%s", say_size(m, t->peak_bytes),
+		 m->processes.n > 1 ? " of all together" : " in ",
+		 m->processes.n > 1 ? "" : say_things(m, t->peak_blocks, "block", "blocks"),
+		 timed ? " at " : "", timed ? say_time(m, t->peak_time_ns) : ""),
 	     SAY("end %s in %s", say_size(m, t->unfreed_bytes),
 		 say_things(m, t->unfreed_blocks, "block", "blocks")));
 	if (t->peak_rss_bytes == UNKNOWN)

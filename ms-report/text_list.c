@@ -133,11 +133,9 @@ static const char *number_of(struct page *p, const struct site *s)
 	return ms_arena_printf(&p->m->arena, "%lld", (long long)s->id);
 }
 
-static const char *const heads[METRIC_COUNT][2] = {{"bytes", "blocks"},
-						   {"bytes", "blocks"},
-						   {"allocated", "calls"},
-						   {"calls", "allocated"},
-						   {"temporary", "of its"}};
+static const char *const heads[METRIC_COUNT][2] = {
+	{"bytes", "blocks"},    {"bytes", "blocks"},     {"allocated", "calls"},
+	{"calls", "allocated"}, {"temporary", "of its"}, {"failed", "allocations"}};
 
 static void fit(struct page *p, const struct list *l, struct figures *f, struct pair v)
 {
@@ -243,6 +241,10 @@ const char *list_title(struct page *p, const struct list *l)
 					       : say_moment(m, &p->style),
 				       total, say_things(m, l->total.b, "block", "blocks"), sites);
 	case METRIC_PEAK:
+		if (m->processes.n > 1)
+			return ms_arena_printf(a, "PEAK, each process at its own: %s, %s, %s",
+					       total, say_things(m, l->total.b, "block", "blocks"),
+					       sites);
 		return ms_arena_printf(a, "PEAK at %s: %s, %s, %s",
 				       say_time(m, m->totals.peak_time_ns), total,
 				       say_things(m, l->total.b, "block", "blocks"), sites);
@@ -252,6 +254,8 @@ const char *list_title(struct page *p, const struct list *l)
 	case METRIC_ALLOCATIONS:
 		return ms_arena_printf(a, "CALLS over the whole run: %s for %s, %s", total,
 				       say_size(m, l->total.b), sites);
+	case METRIC_FAILED:
+		return ms_arena_printf(a, "FAILED, calls that returned null: %s, %s", total, sites);
 	default:
 		return ms_arena_printf(a,
 				       "TEMPORARY, freed before the next allocation: %s of %s, %s",

@@ -125,6 +125,8 @@ void text_site(struct page *p, struct out *o, const struct site *s)
 				: ""));
 	figures(p, o, s);
 	threads(p, o, s);
+	text_site_sizes(p, o, s);
+	text_site_lifetimes(p, o, s);
 	out_str(o, "\nStack, the allocation first\n");
 	const struct style all = {.ascii = p->style.ascii, .full_names = true};
 	size_t column = 0, i = 0;

@@ -14,9 +14,10 @@ for db in run cut damaged growing lost killed sampled hidden allhidden nothing t
 	files="$files $db.json"
 done
 ms-report --json=site.json --site 2 run.db
+ms-report --json=views.json --by process --sizes --summary --threads --modules --timeline two.db
 ms-report --json=at.json --at 1.5s --peak --limit 2 run.db
 # shellcheck disable=SC2086
-$python "$SRC/tests/cli/report/validate.py" "$SRC/man/memscope-report.schema.json" $files site.json at.json
+$python "$SRC/tests/cli/report/validate.py" "$SRC/man/memscope-report.schema.json" $files site.json views.json at.json
 # the validator itself finds faults
 jq '.totals.frees = -1' run.json >bad1.json
 jq 'del(.quality.complete)' run.json >bad2.json
@@ -31,4 +32,7 @@ jq -e '(.sites | length) == 1 and .sites[0].id == 2 and .omitted.sites == 7' sit
 jq -e '.at == "1.5s" and [.sites[].id] == [7, 1] and .sites[1].live_bytes == 1048576 and .omitted.live_bytes == 129008' at.json >/dev/null
 jq -e '.omitted.hidden_sites == 4 and .omitted.filters == "--not-function evil; --min 2k"' hidden.json >/dev/null
 jq -e '.processes | length == 2' two.json >/dev/null
+jq -e '[.views[].view] == ["by", "sizes", "summary", "threads", "modules", "timeline"] and (.views[0] | .by == "process"
+	and [.rows[] | .peak_bytes, .peak_time_ns] == [3405476, 2500000000, 7000, 2000000000] and .total.peak_bytes == 3406476)' views.json >/dev/null
+jq -e '(.sites[0].lifetimes | map(.frees) == [1500, 500, 2000]) and (.sites[0].sizes | map(.peak_blocks) == [4000])' site.json >/dev/null
 jq -e '.totals.temporary_allocations == null and .quality.sampled_bytes == 524288' sampled.json >/dev/null

@@ -178,7 +178,8 @@ static void compare(const struct ms_replay *r, const struct naive *m, uint64_t s
 	EQUAL(r->peak_tick, m->peak_tick, "seed %llu", s);
 	EQUAL(r->allocations, r->frees + r->inferred_frees + r->live_blocks, "seed %llu: the books",
 	      s);
-	uint64_t record_allocations = 0, record_live = 0, thread_live = 0, size_peak = 0;
+	uint64_t record_allocations = 0, record_live = 0, thread_live = 0, thread_peak = 0,
+		 size_peak = 0;
 	for (size_t i = 0; i < r->site_count; i++) {
 		const struct ms_replay_site *g = &r->sites[i];
 		const struct naive_site *w = &m->sites[g->node];
@@ -209,9 +210,13 @@ static void compare(const struct ms_replay *r, const struct naive *m, uint64_t s
 	for (size_t i = 0; i < r->thread_count && i < THREADS; i++) {
 		EQUAL(r->threads[i].bytes, m->thread_bytes[i], "thread %zu", i);
 		EQUAL(r->threads[i].frees, m->thread_frees[i], "thread %zu", i);
-		thread_live += r->threads[i].live_bytes;
+		uint64_t bytes, blocks;
+		thread_live += r->threads[i].live.bytes;
+		ms_replay_at_peak(r, &r->threads[i].live, &bytes, &blocks);
+		thread_peak += bytes;
 	}
 	EQUAL(thread_live, m->live_bytes, "seed %llu", s);
+	EQUAL(thread_peak, m->peak_bytes, "seed %llu", s);
 	for (size_t i = 0; i < MS_SIZE_CLASSES; i++) {
 		uint64_t bytes, blocks;
 		ms_replay_at_peak(r, &r->sizes[i].live, &bytes, &blocks);

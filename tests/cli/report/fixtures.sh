@@ -27,15 +27,17 @@ hide="INSERT INTO hidden SELECT %s, '%s', 1, NULL, count(*), NULL, NULL, sum(all
 	INSERT INTO hidden SELECT %s, '%s', 1, t.id, count(c.site), coalesce(sum(c.live_bytes), 0), coalesce(sum(c.live_blocks), 0), NULL, NULL,
 	NULL, NULL, NULL, NULL FROM snapshot t LEFT JOIN site_stat c ON c.snapshot = t.id AND c.site IN (SELECT id FROM site WHERE %s) GROUP BY t.id;
 	DELETE FROM site_stat WHERE site IN (SELECT id FROM site WHERE %s); DELETE FROM site_thread WHERE site IN (SELECT id FROM site WHERE %s);
+	DELETE FROM site_size WHERE site IN (SELECT id FROM site WHERE %s); DELETE FROM site_lifetime WHERE site IN (SELECT id FROM site WHERE %s);
 	DELETE FROM site WHERE %s;"
 hidden() { # STAGE FILTER CONDITION
 	# shellcheck disable=SC2059
-	printf "$hide" "$1" "$2" "$3" "$1" "$2" "$3" "$3" "$3" "$3"
+	printf "$hide" "$1" "$2" "$3" "$1" "$2" "$3" "$3" "$3" "$3" "$3" "$3"
 }
 fixture hidden.db "$(hidden 1 "--not-function evil" "id = 5") $(hidden 2 "--min 2k" "max_live_bytes < 2048")"
 fixture allhidden.db "$(hidden 1 "--min 1G" "1")"
 # a program that allocated nothing
-fixture nothing.db "DELETE FROM site; DELETE FROM site_stat; DELETE FROM site_thread; DELETE FROM thread; DELETE FROM size_class; DELETE FROM timeline;
+fixture nothing.db "DELETE FROM site; DELETE FROM site_stat; DELETE FROM site_thread; DELETE FROM thread; DELETE FROM size_class; DELETE FROM site_size;
+	DELETE FROM site_lifetime; DELETE FROM timeline;
 	UPDATE snapshot SET live_bytes = 0, live_blocks = 0; UPDATE process SET allocations = 0, frees = 0, reallocations = 0,
 	failed_allocations = 0, allocated_bytes = 0, temporary_allocations = 0, peak_bytes = 0, peak_blocks = 0, unfreed_bytes = 0,
 	unfreed_blocks = 0, peak_time_ns = 0, allocator = 'none found'"
@@ -51,7 +53,10 @@ fixture two.db "INSERT INTO process(id, pid, ppid, parent, exe, command, started
 	INSERT INTO site(id, process, stack, user_frame, allocations, frees, reallocations, failed_allocations, allocated_bytes, temporary)
 	VALUES (9, 2, 23, 23, 8, 1, 0, 0, 8000, 0);
 	INSERT INTO site_stat(snapshot, site, live_bytes, live_blocks) VALUES (4, 9, 7000, 7), (5, 9, 7000, 7);
-	INSERT INTO thread VALUES (3, 2, 4120, 'gzip', 0, 2000000000, 8, 1, 8000, 0, 7000, 7, 0, 0);
+	INSERT INTO thread VALUES (3, 2, 4120, 'gzip', 0, 2000000000, 8, 1, 8000, 0, 7000, 7, 7000, 7, 0, 0);
 	INSERT INTO site_thread VALUES (9, 3, 8, 8000, 7000, 7);
 	INSERT INTO size_class VALUES (2, 512, 1023, 8, 8000, 0, 7000, 7, 7000, 7);
+	INSERT INTO site_size VALUES (9, 512, 1023, 8, 8000, 0, 7000, 7, 7000, 7);
+	INSERT INTO site_lifetime VALUES (9, 'ns', 0, 999999, 1), (9, 'allocations', 1, 9, 1);
+	UPDATE meta SET value = 3406476 WHERE key = 'sum_peak_bytes'; UPDATE meta SET value = 2 WHERE key = 'processes';
 	INSERT INTO timeline VALUES (2, 0, 0, 7000, 7000, 7, 8, 1, 8000);"

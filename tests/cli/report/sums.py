@@ -52,10 +52,11 @@ def check(db):
     sampled = one("SELECT max(sampled_bytes) FROM process") > 0
     want = {"live_bytes": live["end"]["live_bytes"], "live_blocks": live["end"]["live_blocks"], "peak_bytes": live["peak"]["live_bytes"],
             "peak_blocks": live["peak"]["live_blocks"], "allocated_bytes": total["allocated_bytes"], "allocations": total["allocations"],
-            "frees": total["frees"], "temporary": total["temporary_allocations"]}
+            "frees": total["frees"], "temporary": total["temporary_allocations"],
+            "failed_allocations": one("SELECT sum(failed_allocations) FROM process")}
     same(f"{db}: the fixture itself", want["live_bytes"], total["unfreed_bytes"])
     views = ["--leaks", "--peak", "--allocated", "--temporary", "--threads", "--sizes", "--timeline", "--by=function", "--by=file",
-             "--by=module", "--by=stack", "--by=thread", "--by=process", "--by=size"]
+             "--by=module", "--by=stack", "--by=thread", "--by=process", "--by=size", "--failed"]
     for view in views:
         for limit in (1, 2, 3, 0):
             got = csv_sums(db, view, f"--limit={limit}")
@@ -74,6 +75,12 @@ def check(db):
              one("SELECT count(*) FROM site") + one("SELECT sum(sites) FROM hidden WHERE snapshot IS NULL"))
         for k in ("allocations", "allocated_bytes", "unfreed_bytes"):
             same(f"{db} --json: {k}", j["totals"][k], total[k])
+        tables = ("--sizes", "--threads", "--by=function")
+        for view in json.loads(run("--json", f"--limit={limit}", *tables, db))["views"]:
+            parts = view["rows"] + [view[k] for k in ("more", "hidden", "other") if k in view]
+            for k, v in view.get("total", {}).items():
+                if v is not None:
+                    same(f"{db} --json --limit {limit}: {k} of {view['view']}", sum(r[k] for r in parts), v)
     for metric, key in (("live", "live_bytes"), ("peak", "peak_bytes"), ("allocated", "allocated_bytes"), ("allocations", "allocations")):
         lines = run("--folded", "--metric", metric, db).splitlines()
         same(f"{db} --folded --metric {metric}", sum(int(line.rsplit(" ", 1)[1]) for line in lines), want[key])

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: MIT
+ * What was allocated, in groups: by thread, size, process, and sites by function, file, module or
+ * call stack.
+ */
+#include "table.h"
+
+#include "names.h"
+#include "words.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- threads
+ * ---------------------------------------------------------------------------------------- */
+
+static const struct column thread_columns[] = {
+	{"thread", "thread", CELL_TEXT, .sum = false},
+	{"tid", "tid", CELL_ID, .sum = false},
+	{"allocations", "allocations", CELL_COUNT, .sum = true},
+	{"allocated", "allocated_bytes", CELL_SIZE, .sum = true},
+	{"temporary", "temporary", CELL_COUNT, .sum = true, .optional = true},
+	{"frees", "frees", CELL_COUNT, .sum = true, .optional = true},
+	{"at the peak", "peak_bytes", CELL_SIZE, .sum = true},
+	{NULL, "peak_blocks", CELL_COUNT, .sum = true},
+	{"at the end", "live_bytes", CELL_SIZE, .sum = true},
+	{"blocks", "live_blocks", CELL_COUNT, .sum = true, .optional = true},
+	{NULL, "events_lost", CELL_COUNT, .sum = false},
+	{NULL, "waited_ns", CELL_TIME, .sum = false},
+	{NULL, "process", CELL_ID, .sum = false},
+};
+
+struct table table_threads(struct model *m, size_t limit)
+{
+	struct table t = TABLE_OF(thread_columns,
+				  .title = table_unfiltered(m, "THREADS, by what each allocated"),
+				  .empty = "no thread allocated anything");
+	for (size_t i = 0; i < m->threads.n; i++) {
+		const struct thread *h = &m->threads.v[i];
+		struct cell *c = table_row(m, &t, m->threads.n)->cells;
+		const uint64_t v[] = {0,
+				      h->tid,
+				      h->allocations,
+				      h->allocated_bytes,
+				      h->temporary,
+				      h->frees,
+				      h->peak.bytes,
+				      h->peak.blocks,
+				      h->live.bytes,
+				      h->live.blocks,
+				      h->events_lost,
+				      h->waited_ns,
+				      (uint64_t)m->processes.v[h->process].id};
+		for (size_t k = 0; k < t.column_count; k++)
+			c[k].n = v[k];
+		c[0].s = h->name ? h->name : "(no name)";
+	}
+	const struct totals *s = &m->totals;
+	const uint64_t total[] = {
+		0,        UNKNOWN,       s->allocations, s->allocated_bytes, s->temporary,
+		s->frees, m->peak.bytes, m->peak.blocks, s->unfreed_bytes,   s->unfreed_blocks,
+		UNKNOWN,  UNKNOWN,       UNKNOWN};
+	table_finish(m, &t, 3, limit, "threads", total);
+	return t;
+}
+
+/* ---- sizes
+ * ------------------------------------------------------------------------------------------ */
+
+static const struct column size_columns[] = {
+	{"size", NULL, CELL_TEXT, .sum = false},
+	{NULL, "low", CELL_ID, .sum = false},
+	{NULL, "high", CELL_ID, .sum = false},
+	{"allocations", "allocations", CELL_COUNT, .sum = true},
+	{"", NULL, CELL_BAR, .optional = true},
+	{"allocated", "allocated_bytes", CELL_SIZE, .sum = true},
+	{"temporary", "temporary", CELL_COUNT, .sum = true, .optional = true},
+	{"at the peak", "peak_bytes", CELL_SIZE, .sum = true},
+	{NULL, "peak_blocks", CELL_COUNT, .sum = true},
+	{"at the end", "live_bytes", CELL_SIZE, .sum = true},
+	{"blocks", "live_blocks", CELL_COUNT, .sum = true, .optional = true},
+};
+
+struct table table_sizes(struct model *m, size_t limit)
+{
+	struct table t = TABLE_OF(size_columns, .title = "SIZES",
+				  .empty = m->totals.allocations ? say_unknown(m) : "no blocks");
+	struct size_class *v;
+	size_t n = model_sizes(m, &v);
+	for (size_t i = 0; i < n; i++) {
+		const struct size_class *s = &v[i];
+		const uint64_t f[] = {0,
+				      s->low,
+				      s->high,
+				      s->allocations,
+				      0,
+				      s->allocated_bytes,
+				      s->temporary,
+				      s->peak.bytes,
+				      s->peak.blocks,
+				      s->live.bytes,
+				      s->live.blocks};
+		bool again = i && s->low == s[-1].low; /* the same class of another process */
+		struct cell *c = again ? t.rows[t.n - 1].cells : table_row(m, &t, n)->cells;
+		for (size_t k = 0; k < t.column_count; k++)
+			c[k].n = again && t.columns[k].sum ? figure_add(c[k].n, f[k]) : f[k];
+		c[0].s = table_size_range(m, s->low, s->high);
+	}
+	table_bars(&t, 3, 4);
+	const struct totals *a = &m->totals;
+	const uint64_t total[] = {0,
+				  UNKNOWN,
+				  UNKNOWN,
+				  a->allocations,
+				  UNKNOWN,
+				  a->allocated_bytes,
+				  a->temporary,
+				  m->peak.bytes,
+				  m->peak.blocks,
+				  a->unfreed_bytes,
+				  a->unfreed_blocks};
+	table_finish(m, &t, -1, limit, "sizes", total);
+	return t;
+}
+
+/* ---- processes
+ * -------------------------------------------------------------------------------------- */
+
+static const struct column process_columns[] = {
+	{"program", "exe", CELL_PATH, .sum = false},
+	{"pid", "pid", CELL_ID, .sum = false},
+	{"peak", "peak_bytes", CELL_SIZE, .sum = false},
+	{"at", "peak_time_ns", CELL_TIME, .sum = false, .optional = true},
+	{"at the end", "unfreed_bytes", CELL_SIZE, .sum = true},
+	{"blocks", "unfreed_blocks", CELL_COUNT, .sum = true, .optional = true},
+	{"allocations", "allocations", CELL_COUNT, .sum = true},
+	{"allocated", "allocated_bytes", CELL_SIZE, .sum = true, .optional = true},
+	{"temporary", "temporary", CELL_COUNT, .sum = true, .optional = true},
+	{NULL, "process", CELL_ID, .sum = false},
+};
+
+struct table table_processes(struct model *m, size_t limit)
+{
+	struct table t = TABLE_OF(process_columns, .title = "PROCESSES");
+	if (m->processes.n > 1)
+		t.title = "PROCESSES, each with its own peak; the total's is that of their sum";
+	t.title = table_unfiltered(m, t.title);
+	for (size_t i = 0; i < m->processes.n; i++) {
+		const struct process *p = &m->processes.v[i];
+		const struct totals *s = &p->totals;
+		struct cell *c = table_row(m, &t, m->processes.n)->cells;
+		const uint64_t v[] = {0,
+				      p->pid,
+				      s->peak_bytes,
+				      figure_add(s->peak_time_ns, p->offset_ns),
+				      s->unfreed_bytes,
+				      s->unfreed_blocks,
+				      s->allocations,
+				      s->allocated_bytes,
+				      s->temporary,
+				      (uint64_t)p->id};
+		for (size_t k = 0; k < t.column_count; k++)
+			c[k].n = v[k];
+		c[0].s = p->exe ? p->exe : "(unknown)";
+	}
+	const struct totals *a = &m->totals;
+	const uint64_t total[] = {0,
+				  UNKNOWN,
+				  a->peak_bytes,
+				  a->peak_time_ns,
+				  a->unfreed_bytes,
+				  a->unfreed_blocks,
+				  a->allocations,
+				  a->allocated_bytes,
+				  a->temporary,
+				  UNKNOWN};
+	table_finish(m, &t, 2, limit, "processes", total);
+	return t;
+}
+
+/* ---- groups of sites
+ * -------------------------------------------------------------------------------- */
+
+const char *const group_names[BY_COUNT] = {"function", "file",    "module", "stack",
+					   "thread",   "process", "size"};
+
+#define GROUP_COLUMNS 10
+static const struct column group_columns[4][GROUP_COLUMNS] = {
+#define GROUP(title, name, kind, ...)                                                              \
+	{                                                                                          \
+		{title, name, kind, .sum = false}, {"live", "live_bytes", CELL_SIZE, .sum = true}, \
+			{"blocks", "live_blocks", CELL_COUNT, .sum = true, .optional = true},      \
+			{"at peak", "peak_bytes", CELL_SIZE, .sum = true},                         \
+			{NULL, "peak_blocks", CELL_COUNT, .sum = true},                            \
+			{"allocated", "allocated_bytes", CELL_SIZE, .sum = true,                   \
+			 .optional = true},                                                        \
+			{"allocations", "allocations", CELL_COUNT, .sum = true},                   \
+			{"temporary", "temporary", CELL_COUNT, .sum = true, .optional = true},     \
+			{NULL, "failed_allocations", CELL_COUNT, .sum = true}, {__VA_ARGS__},      \
+	}
+	GROUP("function", "function", CELL_FUNCTION, "sites", "sites", CELL_COUNT,
+	      .optional = true),
+	GROUP("file", "file", CELL_PATH, "sites", "sites", CELL_COUNT, .optional = true),
+	GROUP("module", "module", CELL_PATH, "sites", "sites", CELL_COUNT, .optional = true),
+	GROUP("first frame of your code", "function", CELL_FUNCTION, "#", "site", CELL_ID,
+	      .sum = false),
+#undef GROUP
+};
+
+static const char *group_of(struct model *m, const struct site *s, enum group_key key)
+{
+	const struct frame *f = site_frame(m, s);
+	const char *file = f ? f->file : NULL;
+	if (key == BY_FILE)
+		return file ? file : "(unknown)";
+	if (key == BY_FUNCTION || key == BY_STACK)
+		return f ? frame_name(&m->arena, m, f) : "(no stack)";
+	const char *path = f && f->module != NONE ? m->modules.v[f->module].path : NULL;
+	return path ? path : "(unknown)";
+}
+
+struct member {
+	const char *name;
+	const struct site *site;
+};
+
+static int by_name(const void *x, const void *y)
+{
+	const struct member *p = x, *q = y;
+	int c = strcmp(p->name, q->name);
+	return c ? c : p->site->id < q->site->id ? -1 : 1;
+}
+
+/* All sites with the name of their group, those of one group side by side. */
+static struct member *members(struct model *m, enum group_key key)
+{
+	struct member *v = ms_xrealloc(NULL, m->sites.n, sizeof *v);
+	for (size_t i = 0; i < m->sites.n; i++)
+		v[i] = (struct member){group_of(m, &m->sites.v[i], key), &m->sites.v[i]};
+	if (key != BY_STACK)
+		qsort(v, m->sites.n, sizeof *v, by_name);
+	return v;
+}
+
+struct table table_groups(struct model *m, enum group_key key, enum metric metric, size_t limit)
+{
+	static const char *const plural[] = {"functions", "files", "modules", "sites"};
+	static const int column_of[METRIC_COUNT] = {1, 3, 5, 6, 7, 8};
+	struct table t = {.columns = group_columns[key],
+			  .column_count = GROUP_COLUMNS,
+			  .empty = "no sites",
+			  .title = ms_arena_printf(&m->arena,
+						   "BY %s of the first frame of your code",
+						   group_names[key])};
+	if (key == BY_STACK)
+		t.title = "BY call stack: ms-report --site # shows one";
+	struct member *v = members(m, key);
+	for (size_t i = 0; i < m->sites.n; i++) {
+		const struct site *s = v[i].site;
+		bool again = key != BY_STACK && i && strcmp(v[i].name, v[i - 1].name) == 0;
+		struct cell *c =
+			again ? t.rows[t.n - 1].cells : table_row(m, &t, m->sites.n)->cells;
+		const uint64_t f[GROUP_COLUMNS] = {0,
+						   s->at.bytes,
+						   s->at.blocks,
+						   s->peak.bytes,
+						   s->peak.blocks,
+						   s->allocated_bytes,
+						   s->allocations,
+						   s->temporary,
+						   s->failed,
+						   key == BY_STACK ? (uint64_t)s->id : 1};
+		for (size_t k = 1; k < t.column_count; k++)
+			c[k].n = figure_add(c[k].n, f[k]);
+		c[0].s = v[i].name;
+	}
+	free(v);
+	const struct totals *a = &m->totals;
+	const uint64_t total[] = {0,
+				  m->at.bytes,
+				  m->at.blocks,
+				  m->peak.bytes,
+				  m->peak.blocks,
+				  a->allocated_bytes,
+				  a->allocations,
+				  a->temporary,
+				  a->failed,
+				  UNKNOWN};
+	table_finish(m, &t, column_of[metric], limit, plural[key], total);
+	return t;
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT
+ * Parts of the JSON report: views as tables, and what is only said of a single site.
+ */
+#include "json_parts.h"
+
+#include "json_writer.h"
+#include "out.h"
+
+static void put_threads(struct model *m, struct json *j, const struct site *s)
+{
+	struct site_thread *t;
+	size_t n = model_site_threads(m, s, &t);
+	json_open(j, "threads", '[');
+	for (size_t i = 0; i < n; i++) {
+		json_open(j, NULL, '{');
+		json_number(j, "tid", t[i].thread->tid);
+		json_string(j, "name", t[i].thread->name);
+		json_number(j, "allocations", t[i].allocations);
+		json_number(j, "allocated_bytes", t[i].allocated_bytes);
+		json_number(j, "live_bytes", t[i].live.bytes);
+		json_number(j, "live_blocks", t[i].live.blocks);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+}
+
+static void put_sizes(struct model *m, struct json *j, const struct site *s)
+{
+	struct size_class *c;
+	size_t n = model_site_sizes(m, s, &c);
+	json_open(j, "sizes", '[');
+	for (size_t i = 0; i < n; i++) {
+		json_open(j, NULL, '{');
+		json_number(j, "low", c[i].low);
+		json_number(j, "high", c[i].high);
+		json_number(j, "allocations", c[i].allocations);
+		json_number(j, "allocated_bytes", c[i].allocated_bytes);
+		json_number(j, "temporary", c[i].temporary);
+		json_number(j, "peak_bytes", c[i].peak.bytes);
+		json_number(j, "peak_blocks", c[i].peak.blocks);
+		json_number(j, "live_bytes", c[i].live.bytes);
+		json_number(j, "live_blocks", c[i].live.blocks);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+}
+
+static void put_lifetimes(struct model *m, struct json *j, const struct site *s, const char *unit)
+{
+	struct lifetime *v;
+	size_t n = model_site_lifetimes(m, s, unit, &v);
+	for (size_t i = 0; i < n; i++) {
+		json_open(j, NULL, '{');
+		json_string(j, "unit", unit);
+		json_number(j, "low", v[i].low);
+		json_number(j, "high", v[i].high);
+		json_number(j, "frees", v[i].frees);
+		json_close(j, '}');
+	}
+}
+
+void json_site_detail(struct model *m, struct json *j, const struct site *s)
+{
+	put_threads(m, j, s);
+	put_sizes(m, j, s);
+	json_open(j, "lifetimes", '[');
+	put_lifetimes(m, j, s, "ns");
+	put_lifetimes(m, j, s, "allocations");
+	json_close(j, ']');
+}
+
+static void put_cell(struct json *j, const struct column *c, const struct cell *x)
+{
+	if (c->kind == CELL_VALUE) {
+		json_key(j, c->name);
+		out_str(j->o, x->s ? x->s : "null");
+	} else if (column_is_number(c)) {
+		json_number(j, c->name, x->n);
+	} else {
+		json_string(j, c->name, x->s);
+	}
+}
+
+/* A row as an object. Of one that sums up others, only what it sums up. */
+static void put_row(struct json *j, const struct table *t, const struct row *r, const char *key)
+{
+	json_open(j, key, '{');
+	for (size_t c = 0; c < t->column_count; c++) {
+		const struct column *k = &t->columns[c];
+		bool figure = column_is_number(k) && k->kind != CELL_BAR &&
+			      (k->sum || r->cells[c].n != UNKNOWN);
+		if (k->name && (r->kind == ROW_ITEM || figure))
+			put_cell(j, k, &r->cells[c]);
+	}
+	json_close(j, '}');
+}
+
+static void put_view(struct json *j, const struct json_view *v)
+{
+	static const char *const rest[] = {[ROW_MORE] = "more",
+					   [ROW_HIDDEN] = "hidden",
+					   [ROW_OTHER] = "other",
+					   [ROW_TOTAL] = "total"};
+	json_open(j, NULL, '{');
+	json_string(j, "view", v->name);
+	if (v->key)
+		json_string(j, "by", v->key);
+	json_open(j, "rows", '[');
+	for (size_t i = 0; i < v->table.n; i++)
+		if (v->table.rows[i].kind == ROW_ITEM)
+			put_row(j, &v->table, &v->table.rows[i], NULL);
+	json_close(j, ']');
+	for (size_t i = 0; i < v->table.n; i++)
+		if (v->table.rows[i].kind != ROW_ITEM)
+			put_row(j, &v->table, &v->table.rows[i], rest[v->table.rows[i].kind]);
+	json_close(j, '}');
+}
+
+void json_views(struct json *j, const struct json_view *v, size_t n)
+{
+	if (!n)
+		return;
+	json_open(j, "views", '[');
+	for (size_t i = 0; i < n; i++)
+		put_view(j, &v[i]);
+	json_close(j, ']');
+}

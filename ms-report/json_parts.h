@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT
+ * Parts of the JSON report: views as tables, and what is only said of a single site.
+ */
+#ifndef REPORT_JSON_PARTS_H
+#define REPORT_JSON_PARTS_H
+
+#include "formats.h"
+
+struct json;
+
+/* Fields "threads", "sizes" and "lifetimes" of a site. */
+void json_site_detail(struct model *m, struct json *j, const struct site *s);
+/* Field "views", an array; nothing when there is none. */
+void json_views(struct json *j, const struct json_view *v, size_t n);
+
+#endif

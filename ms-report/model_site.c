@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT
+ * Questions that a report asks the database about one site, or about all of them at once: threads,
+ * sizes, lifetimes.
+ */
+#include "model.h"
+
+#include "libcommon/err.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A column as a figure: what is not a number that counts something is not known. */
+static uint64_t number(sqlite3_stmt *st, int column)
+{
+	if (sqlite3_column_type(st, column) != SQLITE_INTEGER)
+		return UNKNOWN;
+	int64_t v = sqlite3_column_int64(st, column);
+	return v < 0 ? UNKNOWN : (uint64_t)v;
+}
+
+/* Prepares a query about site ?1; NULL when that is not to be had. */
+static sqlite3_stmt *ask(struct model *m, const char *sql, const struct site *s)
+{
+	struct ms_err ignored = {0};
+	sqlite3_stmt *st = ms_sql_prepare(m->db, sql, &ignored);
+	if (st && s)
+		sqlite3_bind_int64(st, 1, s->id);
+	return st;
+}
+
+/* Copies what was collected into the arena and frees it. */
+#define KEEP_ARRAY(m, a, out)                                                                      \
+	do {                                                                                       \
+		*(out) = ms_arena_alloc(&(m)->arena, ((a)->n + 1) * sizeof **(out));               \
+		if ((a)->n)                                                                        \
+			memcpy(*(out), (a)->v, (a)->n * sizeof **(out));                           \
+		free((a)->v);                                                                      \
+	} while (0)
+
+static const struct thread *thread_of(const struct model *m, int64_t id)
+{
+	for (size_t i = 0; i < m->threads.n; i++)
+		if (m->threads.v[i].id == id)
+			return &m->threads.v[i];
+	return NULL;
+}
+
+size_t model_site_threads(struct model *m, const struct site *s, struct site_thread **out)
+{
+	struct {
+		struct site_thread *v;
+		size_t n, cap;
+	} a = {0};
+	sqlite3_stmt *st =
+		ask(m,
+		    "SELECT thread, allocations, allocated_bytes, live_bytes, live_blocks"
+		    " FROM site_thread WHERE site = ? ORDER BY allocations DESC, thread",
+		    s);
+	while (st && sqlite3_step(st) == SQLITE_ROW) {
+		const struct thread *t = thread_of(m, sqlite3_column_int64(st, 0));
+		if (t)
+			*MS_PUSH(&a) = (struct site_thread){.thread = t,
+							    .allocations = number(st, 1),
+							    .allocated_bytes = number(st, 2),
+							    .live = {number(st, 3), number(st, 4)}};
+	}
+	sqlite3_finalize(st);
+	KEEP_ARRAY(m, &a, out);
+	return a.n;
+}
+
+static size_t read_sizes(struct model *m, sqlite3_stmt *st, struct size_class **out)
+{
+	struct {
+		struct size_class *v;
+		size_t n, cap;
+	} a = {0};
+	while (st && sqlite3_step(st) == SQLITE_ROW)
+		*MS_PUSH(&a) = (struct size_class){.low = number(st, 0),
+						   .high = number(st, 1),
+						   .allocations = number(st, 2),
+						   .allocated_bytes = number(st, 3),
+						   .temporary = number(st, 4),
+						   .peak = {number(st, 5), number(st, 6)},
+						   .live = {number(st, 7), number(st, 8)}};
+	sqlite3_finalize(st);
+	KEEP_ARRAY(m, &a, out);
+	return a.n;
+}
+
+size_t model_sizes(struct model *m, struct size_class **out)
+{
+	*out = m->classes.v;
+	if (!m->hidden.sites)
+		return m->classes.n;
+	return read_sizes(m,
+			  ask(m,
+			      "SELECT low, high, sum(allocations), sum(allocated_bytes),"
+			      " sum(temporary), sum(peak_bytes), sum(peak_blocks), sum(live_bytes),"
+			      " sum(live_blocks) FROM site_size GROUP BY low, high ORDER BY low",
+			      NULL),
+			  out);
+}
+
+size_t model_site_sizes(struct model *m, const struct site *s, struct size_class **out)
+{
+	return read_sizes(m,
+			  ask(m,
+			      "SELECT low, high, allocations, allocated_bytes, temporary,"
+			      " peak_bytes, peak_blocks, live_bytes, live_blocks FROM site_size"
+			      " WHERE site = ? ORDER BY low",
+			      s),
+			  out);
+}
+
+size_t model_site_lifetimes(struct model *m, const struct site *s, const char *unit,
+			    struct lifetime **out)
+{
+	struct {
+		struct lifetime *v;
+		size_t n, cap;
+	} a = {0};
+	sqlite3_stmt *st = ask(m,
+			       "SELECT low, high, frees FROM site_lifetime WHERE site = ?1"
+			       " AND unit = ?2 ORDER BY low",
+			       s);
+	if (st)
+		sqlite3_bind_text(st, 2, unit, -1, SQLITE_STATIC);
+	while (st && sqlite3_step(st) == SQLITE_ROW)
+		*MS_PUSH(&a) = (struct lifetime){number(st, 0), number(st, 1), number(st, 2)};
+	sqlite3_finalize(st);
+	KEEP_ARRAY(m, &a, out);
+	return a.n;
+}

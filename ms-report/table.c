@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT
+ * Building a view: rows, what is left out, and the total that they add up to.
+ */
+#include "table.h"
+
+#include "words.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct row *table_row(struct model *m, struct table *t, size_t most)
+{
+	if (!t->rows)
+		t->rows = ms_arena_alloc(&m->arena, (most + 3) * sizeof *t->rows);
+	struct row *r = &t->rows[t->n++];
+	r->order = t->n;
+	r->cells = ms_arena_alloc(&m->arena, t->column_count * sizeof *r->cells);
+	return r;
+}
+
+const char *table_unfiltered(struct model *m, const char *title)
+{
+	return m->hidden.sites
+		       ? ms_arena_printf(&m->arena, "%s (of all sites: filters do not reach these)",
+					 title)
+		       : title;
+}
+
+static int64_t sort_column; /* for qsort, which hands nothing through */
+
+static int by_column(const void *x, const void *y)
+{
+	const struct row *p = x, *q = y;
+	uint64_t a = p->cells[sort_column].n, b = q->cells[sort_column].n;
+	a = a == UNKNOWN ? 0 : a;
+	b = b == UNKNOWN ? 0 : b;
+	if (a != b)
+		return a < b ? 1 : -1;
+	return p->order < q->order ? -1 : p->order > q->order;
+}
+
+/* Sums of rows from..to of the columns that can be summed. */
+static void sum_rows(const struct table *t, size_t from, size_t to, struct cell *sum)
+{
+	for (size_t c = 0; c < t->column_count; c++) {
+		sum[c].n = t->columns[c].sum ? 0 : UNKNOWN;
+		for (size_t i = from; i < to && t->columns[c].sum; i++)
+			sum[c].n = figure_add(sum[c].n, t->rows[i].cells[c].n);
+	}
+}
+
+/* Adds what is missing to the total (hidden by filters, or belonging to no row), if anything, and
+ * the total. */
+static void add_total(struct model *m, struct table *t, const uint64_t *total)
+{
+	struct cell *sum = ms_arena_alloc(&m->arena, t->column_count * sizeof *sum);
+	sum_rows(t, 0, t->n, sum);
+	bool missing = false;
+	for (size_t c = 0; c < t->column_count; c++) {
+		sum[c].n = t->columns[c].sum ? figure_sub(total[c], sum[c].n) : UNKNOWN;
+		missing |= sum[c].n != UNKNOWN && sum[c].n > 0;
+	}
+	if (missing) {
+		struct row *r = table_row(m, t, 0);
+		r->kind = m->hidden.sites ? ROW_HIDDEN : ROW_OTHER;
+		memcpy(r->cells, sum, t->column_count * sizeof *sum);
+		r->cells[0].s = m->hidden.sites ? "hidden by filters" : "in none of these";
+	}
+	struct row *r = table_row(m, t, 0);
+	r->kind = ROW_TOTAL;
+	for (size_t c = 0; c < t->column_count; c++)
+		r->cells[c].n = total[c];
+	r->cells[0].s = "total";
+}
+
+/* "1 more thread", "7 more threads": `what` is the word for many. */
+static const char *more_of(struct model *m, size_t n, const char *what)
+{
+	size_t len = strlen(what);
+	if (n == 1) /* processes, sizes, files */
+		len -= len > 4 && strcmp(what + len - 4, "sses") == 0 ? 2 : 1;
+	return ms_arena_printf(&m->arena, "%s more %.*s", say_count(m, n), (int)len, what);
+}
+
+void table_finish(struct model *m, struct table *t, int64_t column, size_t limit, const char *what,
+		  const uint64_t *total)
+{
+	sort_column = column;
+	if (t->n && column >= 0)
+		qsort(t->rows, t->n, sizeof *t->rows, by_column);
+	if (t->n > limit) {
+		struct cell *sum = ms_arena_alloc(&m->arena, t->column_count * sizeof *sum);
+		sum_rows(t, limit, t->n, sum);
+		sum[0].s = more_of(m, t->n - limit, what);
+		t->rows[limit] = (struct row){.kind = ROW_MORE, .cells = sum};
+		t->n = limit + 1;
+	}
+	if (total && t->n)
+		add_total(m, t, total);
+}
+
+const char *table_size_range(struct model *m, uint64_t low, uint64_t high)
+{
+	if (low == high)
+		return say_size(m, low);
+	return ms_arena_printf(&m->arena, "%s to %s", say_size(m, low), say_size(m, high));
+}
+
+void table_bars(struct table *t, size_t value, size_t bar)
+{
+	uint64_t most = 1;
+	for (size_t i = 0; i < t->n; i++)
+		if (t->rows[i].cells[value].n != UNKNOWN && t->rows[i].cells[value].n > most)
+			most = t->rows[i].cells[value].n;
+	for (size_t i = 0; i < t->n; i++) {
+		uint64_t v = t->rows[i].cells[value].n;
+		t->rows[i].cells[bar].n =
+			v == UNKNOWN ? 0 : (uint64_t)((double)v / (double)most * 1000 + 0.5);
+	}
+}
