@@ -4,7 +4,7 @@
  *   options.c    command line            budget.c, figures.c   --fail-on
  *   model.c      snapshot -> arrays      lists.c, spark.c, tree.c   sorted, resampled, merged
  *   words.c      sentences               names.c, shorten.c    names made harmless and short
- *   views.c, groups.c      views as tables of typed cells (table.c)
+ *   table.c      views as tables of typed cells: views.c, groups.c
  *   render.c     which view in which format:
  *                text*.c  markdown.c  json.c (json_writer.c)  csv.c  folded.c
  *   out.c        the bytes
