@@ -25,7 +25,7 @@
 
 /* Block types. A reader skips a type that it does not know. */
 enum ms_block_type {
-	MS_BLOCK_INFO = 1,     /* records: MS_INFO_*; once, first block */
+	MS_BLOCK_INFO = 1,     /* records: MS_INFO_*; first block; a later one amends it */
 	MS_BLOCK_EVENTS = 2,   /* columns: MS_COL_*; all threads' events in exact global order */
 	MS_BLOCK_STACKS = 3,   /* columns: MS_NODE_*; frames and stack nodes first used later on */
 	MS_BLOCK_MODULES = 4,  /* records: MS_MODULE_* */

@@ -19,10 +19,12 @@
 
 /* ---- records ---- */
 
-static void get_fields(struct ms_recording *t, struct ms_record rec, struct ms_fields *f)
+/* Sets what the record says; `anew`: and nothing else. */
+static void get_fields(struct ms_recording *t, struct ms_record rec, struct ms_fields *f, bool anew)
 {
 	struct ms_field field;
-	*f = (struct ms_fields){0};
+	if (anew)
+		*f = (struct ms_fields){0};
 	while (ms_record_field(&rec, &field) == MS_FMT_OK) {
 		if (field.id >= MS_FIELDS)
 			continue;
@@ -164,12 +166,13 @@ static bool take_record(struct ms_recording *t, unsigned type, struct ms_record 
 {
 	switch (type) {
 	case MS_BLOCK_INFO:
-		get_fields(t, rec, &t->info);
-		get_strings(t, rec, MS_INFO_ARG, &t->args);
+		get_fields(t, rec, &t->info, !t->has_info);
+		if (!t->has_info)
+			get_strings(t, rec, MS_INFO_ARG, &t->args);
 		t->has_info = true;
 		return true;
 	case MS_BLOCK_END:
-		get_fields(t, rec, &t->end);
+		get_fields(t, rec, &t->end, true);
 		get_strings(t, rec, MS_END_ALLOCATOR, &t->allocators);
 		t->has_end = true;
 		return true;

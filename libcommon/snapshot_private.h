@@ -75,6 +75,12 @@ uint64_t ms_size_class_high(unsigned class);
  * with f->err set. */
 int ms_fill_classes(struct ms_filling *f, const struct ms_replay *r, const uint32_t *order,
 		    const int64_t *row_of_site);
+/* Fills in what the recording left out because it was asked to. 0, or -1 with f->err set. */
+int ms_fill_gaps(struct ms_filling *f, const struct ms_kept_process *p);
+/* Does a loss record tell of events that were to be recorded? */
+bool ms_gap_is_loss(const struct ms_row *loss);
+/* Or at least of some that lie between recorded ones? */
+bool ms_gap_is_between(const struct ms_recording *t, const struct ms_row *loss);
 /* Writes all tables of one process. 0, or -1 with f->err set. */
 int ms_fill_process(struct ms_filling *f, const struct ms_kept_process *p);
 

@@ -132,7 +132,8 @@ static uint64_t lost_in_records(const struct ms_recording *t)
 {
 	uint64_t n = 0;
 	for (size_t i = 0; i < t->losses.n; i++)
-		n += t->losses.v[i].number[MS_LOSS_COUNT];
+		if (ms_gap_is_loss(&t->losses.v[i]))
+			n += t->losses.v[i].number[MS_LOSS_COUNT];
 	return n;
 }
 
@@ -605,9 +606,12 @@ static bool some_events_missing(const struct ms_recording *t)
 {
 	const struct ms_fields *i = &t->info, *e = &t->end;
 	uint64_t places = 0, bytes = ms_trace_damaged_bytes(t->file, &places);
+	for (size_t k = 0; k < t->losses.n; k++)
+		if (ms_gap_is_between(t, &t->losses.v[k]))
+			return true;
 	return (ms_has(i, MS_INFO_SAMPLE_BYTES) && i->number[MS_INFO_SAMPLE_BYTES] != 0) ||
-	       (ms_has(e, MS_END_LOST) && e->number[MS_END_LOST] != 0) || t->losses.n || bytes ||
-	       places || t->bad_blocks || t->replay.bad_events;
+	       (ms_has(e, MS_END_LOST) && e->number[MS_END_LOST] != 0) || bytes || places ||
+	       t->bad_blocks || t->replay.bad_events;
 }
 
 int ms_fill_process(struct ms_filling *f, const struct ms_kept_process *p)
@@ -619,7 +623,7 @@ int ms_fill_process(struct ms_filling *f, const struct ms_kept_process *p)
 	order_sites(&w);
 	if (rc == 0)
 		rc = fill_process(&w) || fill_threads(&w) || fill_sites(&w) ||
-		     fill_site_threads(&w);
+		     fill_site_threads(&w) || ms_fill_gaps(f, p);
 	for (size_t i = 0; i < f->label_count && rc == 0; i++)
 		rc = fill_moment(&w, f->labels[i], &p->points[i]);
 	if (rc == 0 && !w.partial)

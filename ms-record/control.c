@@ -45,7 +45,8 @@ static int take_signals(struct control *c, struct ms_err *err)
 
 static int start_threads(struct control *c, struct ms_err *err)
 {
-	if (writer_start(&c->writer) || drain_start(&c->drain))
+	if (tell_start(&c->tell) || writer_start(&c->writer, c->tell.event) ||
+	    drain_start(&c->drain, &c->writer, c->tell.event))
 		return ms_err_sys(err, "cannot start a thread");
 	return 0;
 }
@@ -68,6 +69,7 @@ int control_start(struct control *c, const struct options *o, struct ms_err *err
 	memset(c, 0, sizeof *c);
 	c->opt = o;
 	c->listener = c->signals = c->child = -1;
+	c->tell = (struct tell){.epoll = -1, .event = -1, .listener = -1};
 	c->launch.status = 125;
 	if (getrandom(c->run_id, sizeof c->run_id, 0) != sizeof c->run_id)
 		return ms_err_sys(err, "cannot get random bytes");
@@ -92,7 +94,10 @@ int control_start(struct control *c, const struct options *o, struct ms_err *err
 		return -1;
 	}
 	c->child = (int)syscall(SYS_pidfd_open, c->launch.pid, 0);
+	tell_listen(&c->tell, c->first->fd, c->first->path);
 	c->start_ns = clock_mono();
+	if (!o->start_after_ns && !o->start_mark)
+		c->run.started_ns = c->start_ns;
 	if (launch_go(&c->launch, err)) {
 		if (c->files.folder)
 			unlink(c->files.path);
@@ -140,11 +145,13 @@ void control_end(struct control *c, struct session *s, int how, int status)
 	drain_wake(&c->drain);
 }
 
-static void stop_recording(struct control *c)
+void control_stop(struct control *c, const char *why)
 {
 	if (c->stopped)
 		return;
 	c->stopped = true;
+	c->stop_why = why;
+	c->stopped_ns = clock_mono();
 	for (struct session *s = c->sessions; s; s = s->next)
 		control_end(c, s, SESSION_STOPPED, -1);
 }
@@ -161,7 +168,8 @@ static void on_signal(struct control *c, int sig)
 	if (sig == SIGINT || sig == SIGQUIT)
 		return; /* the terminal sent it to the command too */
 	if (c->forwarded_ns && now - c->forwarded_ns < AGAIN_NS) {
-		stop_recording(c);
+		c->skip_symbols = c->stopped;
+		control_stop(c, "a second signal");
 		return;
 	}
 	c->forwarded_ns = now;
@@ -213,6 +221,31 @@ static void reap_orphans(const struct control *c)
 	}
 }
 
+/* --start-after DUR is over. */
+static void begin_recording(struct control *c, uint64_t now)
+{
+	uint64_t never = 0;
+	if (__atomic_compare_exchange_n(&c->run.started_ns, &never, now, false, __ATOMIC_SEQ_CST,
+					__ATOMIC_RELAXED))
+		drain_wake(&c->drain);
+}
+
+/* When -d stops the recording. */
+static uint64_t stop_time(const struct control *c)
+{
+	uint64_t start = __atomic_load_n(&c->run.started_ns, __ATOMIC_ACQUIRE);
+	return start && c->opt->duration_ns ? start + c->opt->duration_ns : UINT64_MAX;
+}
+
+static void watch_time(struct control *c)
+{
+	uint64_t now = clock_mono();
+	if (c->opt->start_after_ns && now - c->start_ns >= c->opt->start_after_ns)
+		begin_recording(c, now);
+	if (now >= stop_time(c))
+		control_stop(c, "-d");
+}
+
 static void tick(struct control *c)
 {
 	reap_orphans(c);
@@ -224,8 +257,6 @@ static void tick(struct control *c)
 			samples_take(s, false);
 	}
 	uint64_t now = clock_mono(), age = now - c->start_ns;
-	if (c->opt->duration_ns && age >= c->opt->duration_ns)
-		stop_recording(c);
 	/* A short run has samples too: at first they come as often as its age allows. */
 	uint64_t step = age < c->opt->interval_ns ? age : c->opt->interval_ns;
 	c->sample_ns = now + (step < 2000000 ? 2000000 : step);
@@ -234,21 +265,25 @@ static void tick(struct control *c)
 static int timeout_ms(const struct control *c)
 {
 	uint64_t now = clock_mono(), next = c->sample_ns;
-	uint64_t stop = c->start_ns + c->opt->duration_ns;
-	if (c->opt->duration_ns && !c->stopped && stop < next)
-		next = stop;
+	uint64_t start = c->start_ns + c->opt->start_after_ns;
+	if (!c->stopped && stop_time(c) < next)
+		next = stop_time(c);
+	if (!__atomic_load_n(&c->run.started_ns, __ATOMIC_ACQUIRE) && c->opt->start_after_ns &&
+	    start < next)
+		next = start;
 	return next <= now ? 0 : (int)((next - now) / 1000000 + 1);
 }
 
 /* ---- the loop ---- */
 
-#define POLL_FIXED 3u
+#define POLL_FIXED 4u
 
 static size_t fill(const struct control *c, struct pollfd *p, struct session **whose, size_t max)
 {
 	p[0] = (struct pollfd){c->signals, POLLIN, 0};
 	p[1] = (struct pollfd){c->listener, POLLIN, 0};
 	p[2] = (struct pollfd){c->over ? -1 : c->child, POLLIN, 0};
+	p[3] = (struct pollfd){c->tell.epoll, POLLIN, 0};
 	size_t n = POLL_FIXED;
 	for (struct session *s = c->sessions; s && n < max; s = s->next) {
 		if (s->ending != SESSION_RUNS || s->pid == c->launch.pid)
@@ -286,9 +321,13 @@ static void turn(struct control *c, int timeout)
 	}
 	free(p);
 	free(whose);
+	watch_time(c);
 	if (clock_mono() >= c->sample_ns)
 		tick(c);
 	reap(c);
+	if (c->stopped && !c->sessions && !c->over)
+		control_symbols(c);
+	tell_turn(c);
 }
 
 static bool others_run(const struct control *c)
@@ -367,6 +406,7 @@ void control_free(struct control *c)
 	drain_stop(&c->drain);
 	writer_stop(&c->writer, give_up, c);
 	images_free(c);
+	tell_free(&c->tell);
 	output_free(c->first);
 	files_done(&c->files);
 	int fds[] = {c->listener, c->signals, c->child};

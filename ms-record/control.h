@@ -14,6 +14,7 @@
 #include "launch.h"
 #include "libcommon/err.h"
 #include "session.h"
+#include "tell.h"
 #include "writer.h"
 
 struct control {
@@ -22,6 +23,8 @@ struct control {
 	struct files files;
 	struct writer writer;
 	struct drain drain;
+	struct tell tell;
+	struct run run;
 	struct output *first; /* of the launched image, until it says hello */
 	struct session *sessions;
 	char socket_name[48];
@@ -29,7 +32,9 @@ struct control {
 	uint8_t run_id[16];
 	uint32_t next_image;
 	uint64_t buffer_used;
-	uint64_t start_ns, end_ns, sample_ns, forwarded_ns;
+	uint64_t start_ns, end_ns, sample_ns, forwarded_ns, stopped_ns;
+	const char *stop_why; /* the option or what else stopped the recording */
+	bool symbols_done, symbols_late;
 	bool stopped, over, abandoned, skip_symbols, no_snap;
 	unsigned symbols_failed;
 	int status; /* waitpid's, of the command */
@@ -48,6 +53,8 @@ int control_start(struct control *c, const struct options *o, struct ms_err *err
 void control_run(struct control *c);
 /* Says how an image ended; its trace is closed soon after. Only the first call counts. */
 void control_end(struct control *c, struct session *s, int how, int status);
+/* Stops the recording of all images; the command goes on. `why` is shown at the end. */
+void control_stop(struct control *c, const char *why);
 /* Takes what signals came. */
 void control_read_signals(struct control *c);
 /* Appends symbols to the traces that were kept. */

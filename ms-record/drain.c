@@ -20,6 +20,7 @@
 #include "libcommon/arena.h"
 #include "merge.h"
 #include "modules.h"
+#include "orders.h"
 #include "ring.h"
 #include "session.h"
 #include "threads.h"
@@ -47,8 +48,10 @@ static uint64_t round_events(struct session *s)
 	modules_update(s);
 	uint64_t bytes = ring_read_all(s, now - slack(s), &limit);
 	uint64_t ahead = merge_lookahead(s);
-	if (limit > ahead)
+	if (limit > ahead) {
+		orders_merge(s, limit - ahead);
 		merge_until(s, limit - ahead);
+	}
 	return bytes;
 }
 
@@ -92,6 +95,7 @@ static void conclude(struct session *s)
 		merge_until(s, limit);
 	}
 	merge_until(s, UINT64_MAX);
+	orders_do(s);
 	threads_look(s, true);
 	for (uint32_t i = 0; i < s->prepared; i++)
 		if (s->readers[i].taken)
@@ -103,6 +107,9 @@ static void conclude(struct session *s)
 static uint64_t round_session(struct session *s)
 {
 	uint64_t bytes = s->damaged ? 0 : round_events(s);
+	if (s->damaged)
+		orders_do(s);
+	pause_look(s);
 	round_rest(s);
 	if (__atomic_load_n(&s->out->failed, __ATOMIC_ACQUIRE))
 		__atomic_store_n(&s->mem->state, MG_OFF, __ATOMIC_RELEASE);
@@ -177,6 +184,7 @@ static void adopt(struct drain *d)
 	}
 	d->arrived_count = 0;
 	pthread_mutex_unlock(&d->lock);
+	orders_take(d);
 }
 
 static uint64_t round_all(struct drain *d)
@@ -205,15 +213,18 @@ static void *run(void *arg)
 		bool stop = __atomic_load_n(&d->stop, __ATOMIC_ACQUIRE);
 		adopt(d);
 		uint64_t bytes = round_all(d);
+		orders_answer(d);
 		if (stop && !d->count)
 			return NULL;
 		sleep_a_while(d, ours, bytes > 4096 ? NAP_NS * 5 : IDLE_NS);
 	}
 }
 
-int drain_start(struct drain *d)
+int drain_start(struct drain *d, struct writer *writer, int event)
 {
 	memset(d, 0, sizeof *d);
+	d->writer = writer;
+	d->event = event;
 	pthread_mutex_init(&d->lock, NULL);
 	int e = pthread_create(&d->thread, NULL, run, d);
 	d->started = e == 0;

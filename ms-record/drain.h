@@ -8,21 +8,27 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct order;
 struct session;
+struct writer;
 
 struct drain {
 	pthread_t thread;
 	pthread_mutex_t lock;
 	struct session **arrived; /* under lock */
 	size_t arrived_count, arrived_room;
+	struct order *next_order;  /* under lock */
+	struct order *order;       /* the thread's own: being done */
+	struct writer *writer;     /* where the sessions' batches go */
+	int event;                 /* eventfd, written when an order was done */
 	struct session **sessions; /* the thread's own */
 	size_t count, room;
 	unsigned wake;      /* futex word */
 	bool stop, started; /* stop: atomic */
 };
 
-/* Starts the thread. 0, or -1 with errno set. */
-int drain_start(struct drain *d);
+/* Starts the thread. `writer` and `event` are borrowed. 0, or -1 with errno set. */
+int drain_start(struct drain *d, struct writer *writer, int event);
 /* Hands over a session. */
 void drain_add(struct drain *d, struct session *s);
 /* Something changed (an image ended): look at once. */

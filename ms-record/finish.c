@@ -90,7 +90,9 @@ static void add_counts(const struct stats *t, struct ms_record_writer *w)
 		      {MS_END_PEAK_BLOCKS, t->peak_blocks},
 		      {MS_END_PEAK_TIME, t->peak_ns},
 		      {MS_END_UNFREED_BYTES, t->live_bytes},
-		      {MS_END_UNFREED_BLOCKS, t->live_blocks}};
+		      {MS_END_UNFREED_BLOCKS, t->live_blocks},
+		      {MS_END_PAUSED, t->paused_ns},
+		      {MS_END_PAUSED_ALLOCATIONS, t->paused_allocations}};
 	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
 		ms_record_number(w, counts[i].field, counts[i].value);
 }
@@ -119,6 +121,7 @@ static void add_allocators(const struct session *s, struct ms_record_writer *w)
 void finish_trace(struct session *s)
 {
 	take_session_counters(s);
+	pause_finish(s);
 	session_flush(s); /* what is left, so that the end block stands alone */
 	struct batch *b = session_batch(s);
 	struct ms_record_writer *w = batch_record(&b->end, 60 * 20 + 256 + 512);

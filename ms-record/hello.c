@@ -158,6 +158,7 @@ static struct session *begin(struct control *c, pid_t pid, uint32_t parent)
 			output_free(out);
 		return NULL;
 	}
+	pause_init(s, &c->run);
 	s->launched = launched;
 	s->image = c->next_image++;
 	s->parent_image = parent;

@@ -6,6 +6,8 @@
  *   launch.c    the command found, checked (elffile.c) and started with the guest preloaded
  *   files.c     names of traces, FILE~, FILE.d/; images.c: those over; index.c: FILE.d/index
  *   control.c   the control thread: signals, ends, timers; hello.c: a guest says hello
+ *   tell.c      --tell, the client; tell_server.c: heard; orders.c: done
+ *   pause.c     recording that waits for its start or is paused
  *   session.c   one process image: its shared memory; info.c: what it is
  *   samples.c   /proc figures of it
  *   drain.c     the draining thread: rounds over all sessions
@@ -71,6 +73,15 @@ static int record(const struct options *o)
 	return end_as(status);
 }
 
+static int tell(const struct options *o)
+{
+	struct ms_err err = {0};
+	if (!tell_ask(o, &err))
+		return 0;
+	fprintf(stderr, "ms-record: %s\n", err.text);
+	return STATUS_OWN_FAILURE;
+}
+
 int main(int argc, char **argv)
 {
 	struct options o;
@@ -85,7 +96,7 @@ int main(int argc, char **argv)
 		puts("ms-record " MS_VERSION);
 	if (o.help || o.version)
 		return fflush(stdout) ? STATUS_OWN_FAILURE : 0;
-	int status = record(&o);
+	int status = o.tell ? tell(&o) : record(&o);
 	free(o.env.v);
 	return status;
 }

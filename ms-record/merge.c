@@ -275,17 +275,23 @@ static void do_free_unsure(struct session *s, struct reader *r, const struct ite
 		s->stats.unsure_frees++;
 }
 
+void merge_mark(struct session *s, const char *name, uint64_t ns, uint32_t thread)
+{
+	struct ms_record_writer *w = batch_record(&session_batch(s)->marks, strlen(name) + 80);
+	ms_record_number(w, MS_MARK_TIME, ns);
+	ms_record_string(w, MS_MARK_NAME, name);
+	ms_record_number(w, MS_MARK_EVENT, s->stats.events);
+	ms_record_number(w, MS_MARK_THREAD, thread);
+	ms_record_end(w);
+	session_flush(s); /* the event block ends here */
+	pause_mark(s, name, ns);
+}
+
 static void do_mark(struct session *s, struct reader *r, const struct item *it)
 {
 	char *name = (char *)(uintptr_t)it->size;
-	struct ms_record_writer *w = batch_record(&session_batch(s)->marks, strlen(name) + 80);
-	ms_record_number(w, MS_MARK_TIME, clock_ns(&s->clock, it->key >> 1));
-	ms_record_string(w, MS_MARK_NAME, name);
-	ms_record_number(w, MS_MARK_EVENT, s->stats.events);
-	ms_record_number(w, MS_MARK_THREAD, r->thread + 1);
-	ms_record_end(w);
+	merge_mark(s, name, clock_ns(&s->clock, it->key >> 1), r->thread + 1);
 	free(name);
-	session_flush(s); /* the event block ends here */
 }
 
 static void do_failed(struct session *s, struct reader *r, const struct item *it)
@@ -349,19 +355,19 @@ static void process(struct session *s, struct reader *r, const struct item *it)
 
 /* ---- the merge ---- */
 
-struct run {
+struct heap_run {
 	uint64_t key;
 	struct reader *r;
 };
 
-static void sift_down(struct run *h, size_t n, size_t i)
+static void sift_down(struct heap_run *h, size_t n, size_t i)
 {
 	for (size_t c; (c = 2 * i + 1) < n; i = c) {
 		if (c + 1 < n && h[c + 1].key < h[c].key)
 			c++;
 		if (h[i].key <= h[c].key)
 			return;
-		struct run t = h[i];
+		struct heap_run t = h[i];
 		h[i] = h[c];
 		h[c] = t;
 	}
@@ -383,12 +389,12 @@ static void take_run(struct session *s, struct reader *r, uint64_t until)
 void merge_until(struct session *s, uint64_t limit)
 {
 	uint64_t end = limit == UINT64_MAX ? UINT64_MAX : (limit << 1) - 1;
-	struct run *heap = ms_xrealloc(NULL, s->prepared + 1, sizeof *heap);
+	struct heap_run *heap = ms_xrealloc(NULL, s->prepared + 1, sizeof *heap);
 	size_t n = 0;
 	for (uint32_t i = 0; i < s->prepared; i++) {
 		struct reader *r = &s->readers[i];
 		if (r->first < r->count && r->items[r->first].key <= end)
-			heap[n++] = (struct run){r->items[r->first].key, r};
+			heap[n++] = (struct heap_run){r->items[r->first].key, r};
 	}
 	for (size_t i = n / 2; i-- > 0;)
 		sift_down(heap, n, i);

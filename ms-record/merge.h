@@ -15,6 +15,9 @@ struct item;
  * later; items up to merge_lookahead() above it should have arrived, so that order can be repaired.
  */
 void merge_until(struct session *s, uint64_t limit);
+/* Puts a mark behind the events merged so far, and hands on. `thread`: index + 1; 0 = from outside.
+ */
+void merge_mark(struct session *s, const char *name, uint64_t ns, uint32_t thread);
 /* How far, in stamps, a free may be found late. */
 uint64_t merge_lookahead(const struct session *s);
 

@@ -12,6 +12,7 @@
 #include "libcommon/arena.h"
 #include "libcommon/err.h"
 #include "libcommon/units.h"
+#include "tell.h"
 
 const char options_help[] =
 	"usage: ms-record [-o FILE] [options] [--] COMMAND [ARG...]\n"
@@ -20,6 +21,7 @@ const char options_help[] =
 	"  -o, --output FILE      trace to write (default EXE.PID.trace; %p pid, %e executable,\n"
 	"                         %t start time; fd:N an open descriptor)\n"
 	"  -d, --duration DUR     stop recording after DUR; COMMAND goes on\n"
+	"      --start-after WHEN do not record before: DUR after the start, or mark:NAME\n"
 	"  -i, --interval DUR     time between samples of /proc (default 100ms)\n"
 	"  -s, --sample BYTES     record one allocation in BYTES on average (0 = every one, "
 	"default)\n"
@@ -40,6 +42,9 @@ const char options_help[] =
 	"      --no-symbols       do not append symbols at the end\n"
 	"      --no-args          leave command line and environment out of the trace\n"
 	"      --no-addresses     leave the addresses of blocks out of the trace\n"
+	"      --tell FILE VERB   speak to the ms-record that writes FILE: mark:NAME, flush, "
+	"pause,\n"
+	"                         resume, stop, status\n"
 	"      --verify           compare every call stack with an independent walk\n"
 	"  -q, --quiet            say nothing\n"
 	"  -v, --verbose          say more at the end\n"
@@ -61,7 +66,9 @@ enum {
 	OPT_SEED,
 	OPT_MMAP,
 	OPT_USABLE_SIZE,
-	OPT_FREE_STACKS
+	OPT_FREE_STACKS,
+	OPT_START_AFTER,
+	OPT_TELL
 };
 
 static const struct option longs[] = {
@@ -87,6 +94,8 @@ static const struct option longs[] = {
 	{"mmap", no_argument, NULL, OPT_MMAP},
 	{"usable-size", no_argument, NULL, OPT_USABLE_SIZE},
 	{"free-stacks", no_argument, NULL, OPT_FREE_STACKS},
+	{"start-after", required_argument, NULL, OPT_START_AFTER},
+	{"tell", required_argument, NULL, OPT_TELL},
 	{0},
 };
 
@@ -117,6 +126,23 @@ static int read_overflow(struct options *o, const char *s, struct ms_err *err)
 	if (ms_parse_duration(s + 5, &o->wait_ns, err))
 		return -1;
 	return o->wait_ns ? 0 : ms_err_set(err, "bad --overflow '%s': use drop", s);
+}
+
+static int read_start(struct options *o, const char *s, struct ms_err *err)
+{
+	o->start_after_ns = 0;
+	o->start_mark = NULL;
+	if (strncmp(s, "mark:", 5)) {
+		if (ms_parse_duration(s, &o->start_after_ns, err))
+			return -1;
+		return o->start_after_ns ? 0
+					 : ms_err_set(err, "bad --start-after '%s': too short", s);
+	}
+	o->start_mark = s + 5;
+	if (!s[5] || strlen(s + 5) > 255)
+		return ms_err_set(
+			err, "bad --start-after '%s': a name of at most 255 bytes is needed", s);
+	return 0;
 }
 
 static int read_env(struct options *o, const char *s, struct ms_err *err)
@@ -208,6 +234,11 @@ static int read_long(struct options *o, int c, const char *arg, struct ms_err *e
 	case OPT_FREE_STACKS:
 		o->free_stacks = true;
 		return 0;
+	case OPT_START_AFTER:
+		return read_start(o, arg, err);
+	case OPT_TELL:
+		o->tell = arg;
+		return *arg ? 0 : ms_err_set(err, "bad --tell '': a file is needed");
 	default:
 		o->verify = true;
 		return 0;
@@ -255,6 +286,18 @@ uint64_t options_recorded(const struct options *o)
 	       (o->free_stacks ? MS_OPTION_FREE_STACKS : 0);
 }
 
+static int read_verb(struct options *o, int n, char **v, struct ms_err *err)
+{
+	enum tell_verb verb;
+	const char *name;
+	if (n < 1)
+		return ms_err_set(err, "--tell %s: a verb is needed: " TELL_VERBS, o->tell);
+	if (n > 1)
+		return ms_err_set(err, "--tell takes one verb, not also '%s'", v[1]);
+	o->tell_verb = v[0];
+	return tell_parse(v[0], &verb, &name, err);
+}
+
 int options_read(struct options *o, int argc, char **argv, struct ms_err *err)
 {
 	*o = (struct options){.interval_ns = 100000000,
@@ -271,6 +314,8 @@ int options_read(struct options *o, int argc, char **argv, struct ms_err *err)
 		if (read_one(o, c, optarg, argv, err))
 			return -1;
 	}
+	if (o->tell)
+		return read_verb(o, argc - optind, argv + optind, err);
 	if (optind >= argc)
 		return ms_err_set(err, "no command to run; try 'ms-record -h'");
 	o->command = argv + optind;

@@ -13,10 +13,13 @@ struct ms_err;
 enum follow { FOLLOW_DEFAULT, FOLLOW_ALL, FOLLOW_NONE, FOLLOW_EXEC };
 
 struct options {
-	const char *output;   /* NULL = EXE.PID.trace */
-	uint64_t duration_ns; /* 0 = until the end */
-	uint64_t interval_ns; /* of /proc samples */
-	int level;            /* zstd's */
+	const char *output;           /* NULL = EXE.PID.trace */
+	uint64_t duration_ns;         /* 0 = until the end */
+	uint64_t start_after_ns;      /* --start-after DUR; 0 = at once */
+	const char *start_mark;       /* --start-after mark:NAME; NULL = none */
+	const char *tell, *tell_verb; /* --tell FILE VERB: nothing is recorded */
+	uint64_t interval_ns;         /* of /proc samples */
+	int level;                    /* zstd's */
 	bool quiet, verbose, no_symbols, no_args, no_addresses, verify;
 	bool mapped, usable_size, free_stacks;
 	uint32_t depth;

@@ -241,6 +241,7 @@ void ring_counters(struct session *s, struct reader *r)
 		s->stats.waited_max_ns = most;
 	s->stats.verified += grown(&r->ring->verified, &r->verified);
 	s->stats.mismatches += grown(&r->ring->mismatched, &r->mismatched);
+	s->stats.paused_allocations += grown(&r->ring->passed, &r->passed);
 	if ((lost || waited) && r->thread != UINT32_MAX) {
 		struct thread *t = &s->threads.v[r->thread];
 		t->lost += lost;
@@ -257,10 +258,11 @@ static void give_back(struct session *s, struct reader *r)
 		r->ring; /* head, tail and offset go on where they are: the next writer's too */
 	g->lost = g->lost_first = g->lost_last = 0;
 	g->waited = g->waited_max = 0;
+	g->passed = 0;
 	g->verified = g->mismatched = g->copies = g->stepped = g->reused = g->events = 0;
 	g->pending = 0;
 	g->waiting = g->stalls = g->tid = 0;
-	r->lost = r->waited = r->verified = r->mismatched = 0;
+	r->lost = r->waited = r->verified = r->mismatched = r->passed = 0;
 	r->stalls = 0;
 	r->thread = UINT32_MAX;
 	r->depth = r->base = r->cut_from = r->cut_valid = 0;

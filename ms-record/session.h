@@ -18,10 +18,12 @@
 #include "libcommon/ranges.h"
 #include "live.h"
 #include "ms-record/guest/layout.h"
+#include "pause.h"
 #include "stacks.h"
 #include "writer.h"
 
 struct options;
+struct order;
 
 #define SESSION_MODULES 1024u
 #define SESSION_RINGS 1024u
@@ -95,7 +97,7 @@ struct reader {
 	uint32_t releases;
 	bool remapped; /* what the mremap under way took away, or maps again, is known */
 
-	uint64_t lost, waited, waited_max, verified, mismatched; /* as last seen in the ring */
+	uint64_t lost, waited, waited_max, verified, mismatched, passed; /* as last seen in it */
 };
 
 /* ---- modules and threads ---- */
@@ -156,6 +158,7 @@ struct stats {
 	uint64_t waited_ns, waited_max_ns, remote_unwinds, verified, mismatches;
 	uint64_t copies, unsure_frees;
 	uint64_t maps, unmaps, mapped_bytes, mapped_peak_bytes, mapped_peak_ns;
+	uint64_t paused_ns, paused_allocations, started_late_ns;
 };
 
 enum session_end { SESSION_RUNS = 0, SESSION_EXITED, SESSION_EXECED, SESSION_STOPPED };
@@ -226,6 +229,10 @@ struct session {
 	uint64_t looked_ns;  /* threads, losses */
 	uint64_t merged_key; /* of the last item that was merged */
 	struct stats stats;
+	struct run *run;
+	struct pause pause;
+	const struct order *order; /* left to do, at that stamp */
+	uint64_t order_stamp;
 	bool damaged;
 	char damage[160];
 

@@ -68,8 +68,11 @@ static void print_quality(const struct control *c, const struct image *m)
 	else if (c->opt->sample_bytes)
 		fprintf(stderr, "%ssampled every %s on average", sep,
 			ms_format_size(n, c->opt->sample_bytes));
+	else if (t->paused_allocations && t->paused_ns)
+		fprintf(stderr, "%severy event recorded outside the pauses", sep);
 	else if (c->stopped)
-		fprintf(stderr, "%severy event recorded until it was stopped", sep);
+		fprintf(stderr, "%severy event recorded until it was stopped by %s", sep,
+			c->stop_why);
 	else
 		fprintf(stderr, "%severy event recorded", sep);
 	fputc('\n', stderr);
@@ -148,6 +151,25 @@ static void print_no_heap(const struct image *m)
 		     m->allocator[0] ? m->allocator : "an allocator that is known");
 }
 
+/* What was left out because it was asked to. */
+static void print_gaps(const struct control *c, const struct image *m)
+{
+	char a[MS_UNIT_BUF], b[MS_UNIT_BUF];
+	const struct stats *t = &m->stats;
+	if (!c->run.started_ns)
+		line("start", "the mark '%s' never came: nothing was recorded",
+		     c->opt->start_mark ? c->opt->start_mark : "");
+	else if (t->started_late_ns)
+		line("start", "recording began %s after the start: %s allocations not recorded%s",
+		     ms_format_duration(a, t->started_late_ns),
+		     ms_format_count(b, t->paused_allocations),
+		     t->paused_ns ? " (with the pauses)" : "");
+	if (c->run.started_ns && t->paused_ns)
+		line("paused", "%s in all: %s allocations not recorded",
+		     ms_format_duration(a, t->paused_ns),
+		     ms_format_count(b, t->paused_allocations));
+}
+
 static void print_cost(const struct image *m)
 {
 	char a[MS_UNIT_BUF], b[MS_UNIT_BUF];
@@ -170,7 +192,7 @@ static void print_stacks(const struct control *c, const struct image *m)
 	if (c->opt->verify)
 		line("verify", "%s stacks compared, %s differ", ms_format_count(a, t->verified),
 		     ms_format_count(b, t->mismatches));
-	if (t->inferred_frees || t->unknown_frees)
+	if (t->inferred_frees || t->unknown_frees > t->paused_allocations)
 		line("frees", "%s inferred, %s of blocks not seen allocated",
 		     ms_format_count(a, t->inferred_frees), ms_format_count(b, t->unknown_frees));
 	if (m->forks)
@@ -292,6 +314,7 @@ void summary_print(const struct control *c)
 		ended(c->status, room), ms_format_duration(a, c->end_ns - c->start_ns));
 	print_quality(c, m);
 	print_trouble(m);
+	print_gaps(c, m);
 	print_other_trouble(c, m);
 	if (c->refused.text[0])
 		line("trouble", "not every program was recorded: %s", c->refused.text);

@@ -22,6 +22,8 @@
 #define SYMBOLS_MEMORY (UINT64_C(16) << 30)
 #define SYMBOLS_SECONDS 300u
 #define WORDS 3 /* of ms-snap's command line before the files */
+/* Who told the recorder to stop is answered after this time even when symbols are not done yet. */
+#define SYMBOLS_PATIENCE_NS UINT64_C(4000000000)
 
 /* `files` ends in NULL and has room for the program's own words before. */
 static _Noreturn void child(const struct control *c, const char *snap, char **files)
@@ -104,8 +106,11 @@ static void wait_below(struct control *c, struct jobs *j, size_t most)
 {
 	while (j->n && j->n >= most) {
 		j->fd[j->n] = (struct pollfd){c->signals, POLLIN, 0};
-		if (poll(j->fd, j->n + 1, -1) < 0 && errno != EINTR)
+		if (poll(j->fd, j->n + 1, 50) < 0 && errno != EINTR)
 			return;
+		if (c->stopped && clock_mono() - c->stopped_ns > SYMBOLS_PATIENCE_NS)
+			c->symbols_late = true;
+		tell_turn(c);
 		if (j->fd[j->n].revents)
 			control_read_signals(c);
 		for (size_t i = j->n; i-- > 0;) {
@@ -167,8 +172,11 @@ static void work(struct control *c, struct jobs *j)
 
 void control_symbols(struct control *c)
 {
-	if (c->opt->no_symbols || c->abandoned || !c->files.folder || !c->images.n)
+	bool done = c->symbols_done;
+	c->symbols_done = true;
+	if (done || c->opt->no_symbols || c->abandoned || !c->files.folder || !c->images.n)
 		return;
+	c->symbols_done = false;
 	char *snap = launch_beside("ms-snap");
 	c->no_snap = !snap;
 	struct image **todo = ms_xrealloc(NULL, c->images.n, sizeof(struct image *));
@@ -185,6 +193,7 @@ void control_symbols(struct control *c)
 		if (!stat(todo[i]->file, &st))
 			todo[i]->bytes = (uint64_t)st.st_size;
 	}
+	c->symbols_done = true;
 	free((void *)todo);
 	free(snap);
 }

@@ -112,12 +112,20 @@ static struct batch *take(struct writer *w)
 	return b;
 }
 
+static void tell_event(struct writer *w)
+{
+	uint64_t one = 1;
+	if (write(w->event, &one, sizeof one) < 0)
+		return; /* it is set already */
+}
+
 static void done(struct writer *w, struct batch *b)
 {
 	batch_reset(b);
 	pthread_mutex_lock(&w->lock);
 	w->queued--;
-	w->written++;
+	if (++w->written == w->watched)
+		tell_event(w);
 	unsigned spares = 0;
 	for (struct batch *s = w->spare; s; s = s->next)
 		spares++;
@@ -143,8 +151,9 @@ static void *run(void *arg)
 	return NULL;
 }
 
-int writer_start(struct writer *w)
+int writer_start(struct writer *w, int event)
 {
+	w->event = event;
 	pthread_mutex_init(&w->lock, NULL);
 	pthread_cond_init(&w->filled, NULL);
 	pthread_cond_init(&w->drained, NULL);
@@ -165,8 +174,26 @@ void writer_push(struct writer *w, struct batch *b)
 	*w->last = b;
 	w->last = &b->next;
 	w->queued++;
+	w->pushed++;
 	pthread_cond_signal(&w->filled);
 	pthread_mutex_unlock(&w->lock);
+}
+
+uint64_t writer_ticket(struct writer *w)
+{
+	pthread_mutex_lock(&w->lock);
+	uint64_t n = w->pushed;
+	pthread_mutex_unlock(&w->lock);
+	return n;
+}
+
+bool writer_reached(struct writer *w, uint64_t ticket)
+{
+	pthread_mutex_lock(&w->lock);
+	bool reached = w->written >= ticket;
+	w->watched = reached ? 0 : ticket;
+	pthread_mutex_unlock(&w->lock);
+	return reached;
 }
 
 struct batch *writer_batch(struct writer *w)

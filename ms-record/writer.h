@@ -51,14 +51,20 @@ struct writer {
 	pthread_cond_t filled, drained;
 	struct batch *first, **last, *spare;
 	unsigned queued;
-	uint64_t written; /* batches: progress */
+	uint64_t pushed, written; /* batches: progress */
+	uint64_t watched;         /* written is to reach this */
+	int event;                /* eventfd, written when it did */
 	bool stop, started;
 };
 
-/* Starts the thread. 0, or -1 with errno set. */
-int writer_start(struct writer *w);
+/* Starts the thread. `event` is borrowed. 0, or -1 with errno set. */
+int writer_start(struct writer *w, int event);
 /* Hands over a batch with its memory; waits while the queue is full. */
 void writer_push(struct writer *w, struct batch *b);
+/* The number of the batch that was handed over last. */
+uint64_t writer_ticket(struct writer *w);
+/* Was that batch written (or failed to be)? If not, w->event tells when. One thread asks. */
+bool writer_reached(struct writer *w, uint64_t ticket);
 /* An empty batch, perhaps a used one. */
 struct batch *writer_batch(struct writer *w);
 /* Lets the thread end after what is queued, and waits for it. False when `give_up`, asked every 50

@@ -3,6 +3,8 @@
  */
 #include "formats.h"
 
+#include "gaps.h"
+
 #include "figures.h"
 #include "json_parts.h"
 #include "json_writer.h"
@@ -66,6 +68,7 @@ static void put_quality(const struct model *m, struct json *j)
 	json_number(j, "unknown_frees", q->unknown_frees);
 	json_number(j, "damaged_bytes", q->damaged_bytes);
 	json_number(j, "frames_without_symbol", q->frames_without_symbol);
+	gaps_json(m, j);
 	json_close(j, '}');
 }
 

@@ -6,6 +6,8 @@
  */
 #include "model.h"
 
+#include "gaps.h"
+
 #include "libcommon/err.h"
 
 #include <stdlib.h>
@@ -562,6 +564,8 @@ int model_load(struct model *m, sqlite3 *db, const char *at, struct ms_err *err)
 	}
 	if (m->processes.n == 0)
 		return ms_err_set(err, "this snapshot holds no process");
+	if (gaps_read(m, err) != 0)
+		return -1;
 	uint64_t unused = UNKNOWN;
 	m->end = sum_moment(m, "end", &unused);
 	m->peak = sum_moment(m, "peak", &unused);

@@ -80,6 +80,12 @@ struct quality {
 		frames_without_symbol;
 };
 
+/* What was left out because it was asked to; of all processes: sums of allocations and events, the
+ * longest of times. */
+struct gaps {
+	uint64_t paused_ns, paused_allocations, started_late_ns, dropped_events, dropped_until_ns;
+};
+
 struct process {
 	int64_t id;
 	uint64_t pid, ppid, started_ns, offset_ns, duration_ns, exit_status, exit_signal;
@@ -157,6 +163,7 @@ struct model {
 #undef ARRAY
 	struct totals totals;
 	struct quality quality;
+	struct gaps gaps;
 	struct hidden hidden;
 	struct live end, peak,
 		at; /* of all processes at these snapshots; UNKNOWN when there is none */

@@ -4,6 +4,8 @@
  */
 #include "words.h"
 
+#include "gaps.h"
+
 #include "names.h"
 
 #include "libcommon/err.h"
@@ -183,9 +185,10 @@ static void quality_details(struct model *m, struct words *w)
 		add(w, "attached in mid-run: what was allocated before is not in it");
 	if (positive(q->inferred_frees))
 		add(w, SAY("%s inferred", say_things(m, q->inferred_frees, "free", "frees")));
-	if (positive(q->unknown_frees))
-		add(w,
-		    SAY("%s of unknown blocks", say_things(m, q->unknown_frees, "free", "frees")));
+	uint64_t unknown = gaps_unexplained(m, q->unknown_frees);
+	if (positive(unknown))
+		add(w, SAY("%s of unknown blocks", say_things(m, unknown, "free", "frees")));
+	gaps_words(m, w);
 	uint64_t children = 0;
 	for (size_t i = 0; i < m->processes.n; i++)
 		if (positive(m->processes.v[i].children_not_recorded))
@@ -209,7 +212,9 @@ struct words words_quality(struct model *m)
 	else if (positive(q->events_lost))
 		add(&w, SAY("%s LOST", say_things(m, q->events_lost, "event", "events")));
 	else if (q->complete)
-		add(&w, "every event");
+		add(&w, positive(m->gaps.paused_ns)        ? "every event outside the pauses"
+			: positive(m->gaps.dropped_events) ? "every event counted"
+							   : "every event");
 	if (q->stacks_cut != UNKNOWN)
 		add(&w, SAY("%s cut", say_things(m, q->stacks_cut, "stack", "stacks")));
 	quality_details(m, &w);

@@ -10,7 +10,7 @@
 struct style;
 
 /* Parts of a line; a writer joins and wraps them. */
-#define WORDS_MAX 16
+#define WORDS_MAX 24
 struct words {
 	const char *v[WORDS_MAX];
 	size_t n;

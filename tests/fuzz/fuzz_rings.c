@@ -264,7 +264,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	char path[64];
 	if (!ready) {
 		make_files();
-		if (writer_start(&writer))
+		if (writer_start(&writer, -1))
 			exit(2);
 		ready = true;
 	}

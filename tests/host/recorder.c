@@ -56,7 +56,7 @@ static void start(const char *name)
 	int fd = open("trace", O_RDWR | O_CREAT | O_TRUNC, 0600);
 	struct output *out = output_new(fd, "trace");
 	memset(&writer, 0, sizeof writer);
-	if (fd < 0 || writer_start(&writer) || drain_start(&drain))
+	if (fd < 0 || writer_start(&writer, -1) || drain_start(&drain, &writer, -1))
 		exit(1);
 	s = session_new(&opt, &writer, out, getpid(), &used, &err);
 	if (!s) {

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT
+ * Recording that waits for its start or is paused: allocations are counted, not recorded.
+ *
+ * What a run shall do is one state for all its images, set by the control thread (and by the start
+ * mark of any image); the draining thread brings each image to it, at the latest in its next round.
+ */
+#ifndef PAUSE_H
+#define PAUSE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct session;
+
+struct run {
+	uint64_t started_ns; /* atomic, CLOCK_MONOTONIC: when recording began; 0 = it waits */
+	int paused;          /* atomic */
+};
+
+struct pause {
+	bool on, waiting;
+	uint64_t since_ns; /* of the session */
+	uint64_t said;     /* allocations that loss records speak of so far */
+};
+
+/* Puts a new session into the run's state, before its guest has the shared memory. `run` is kept.
+ */
+void pause_init(struct session *s, struct run *run);
+/* The following are the draining thread's. Brings the session to the run's state. */
+void pause_look(struct session *s);
+/* The program made a mark at `ns`: is it the one at which recording begins? */
+void pause_mark(struct session *s, const char *name, uint64_t ns);
+/* The session ends: a pause that still lasts ends too. */
+void pause_finish(struct session *s);
+
+#endif

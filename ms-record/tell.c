@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT
+ * --tell, the client, and what both sides agree on.
+ */
+#include "tell.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "libcommon/err.h"
+#include "libcommon/tracefile.h"
+#include "options.h"
+
+#define NAME_MAX_BYTES 255u
+
+int tell_parse(const char *text, enum tell_verb *verb, const char **name, struct ms_err *err)
+{
+	static const struct {
+		const char *text;
+		enum tell_verb verb;
+	} verbs[] = {{"flush", TELL_FLUSH},
+		     {"pause", TELL_PAUSE},
+		     {"resume", TELL_RESUME},
+		     {"stop", TELL_STOP},
+		     {"status", TELL_STATUS}};
+	if (!strncmp(text, "mark:", 5)) {
+		*verb = TELL_MARK;
+		*name = text + 5;
+		if (!**name)
+			return ms_err_set(err, "bad mark '%s': a name is needed, mark:NAME", text);
+		if (strlen(*name) > NAME_MAX_BYTES)
+			return ms_err_set(err, "bad mark: its name is longer than %u bytes",
+					  NAME_MAX_BYTES);
+		return 0;
+	}
+	for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
+		if (!strcmp(text, verbs[i].text)) {
+			*verb = verbs[i].verb;
+			*name = "";
+			return 0;
+		}
+	return ms_err_set(err, "unknown verb '%.64s': " TELL_VERBS, text);
+}
+
+struct tell_name tell_name(const struct stat *st)
+{
+	struct tell_name n;
+	snprintf(n.text, sizeof n.text, "memscope-tell-%llx-%llx", (unsigned long long)st->st_dev,
+		 (unsigned long long)st->st_ino);
+	return n;
+}
+
+static int look_at(const char *file, struct stat *st, struct ms_err *err)
+{
+	char *end = NULL;
+	long fd = strncmp(file, "fd:", 3) ? -1 : strtol(file + 3, &end, 10);
+	if (end && end > file + 3 && !*end) {
+		if (fstat((int)fd, st))
+			return ms_err_sys(err, "cannot look at '%s'", file);
+		return 0;
+	}
+	return stat(file, st) ? ms_err_sys(err, "cannot look at '%s'", file) : 0;
+}
+
+/* Nobody listens: why. */
+static int explain(const char *file, const struct stat *st, struct ms_err *err)
+{
+	unsigned char head[MS_FILE_HEADER_SIZE];
+	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_len = 1};
+	int fd = S_ISREG(st->st_mode) ? open(file, O_RDONLY | O_CLOEXEC) : -1;
+	ssize_t n = fd < 0 ? 0 : read(fd, head, sizeof head);
+	bool held = fd >= 0 && !fcntl(fd, F_OFD_GETLK, &lock) && lock.l_type != F_UNLCK;
+	if (fd >= 0)
+		close(fd);
+	if (held)
+		return ms_err_set(err,
+				  "cannot reach the recorder of '%s': is it in a container of its "
+				  "own?",
+				  file);
+	if (n > 0 && ms_trace_is(head, (size_t)n))
+		return ms_err_set(err, "no recorder writes '%s': its recording is over", file);
+	if (fd >= 0 && n > 0)
+		return ms_err_set(err, "no recorder writes '%s': it is not a trace", file);
+	return ms_err_set(err, "no recorder writes '%s'", file);
+}
+
+static int connect_to(const char *file, const struct stat *st, struct ms_err *err)
+{
+	struct sockaddr_un a = {.sun_family = AF_UNIX};
+	struct tell_name name = tell_name(st);
+	struct timeval wait = {.tv_sec = TELL_WAIT_NS / 1000000000};
+	size_t n = strlen(name.text);
+	memcpy(a.sun_path + 1, name.text, n);
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return ms_err_sys(err, "cannot make a socket");
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof wait);
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof wait);
+	if (!connect(fd, (struct sockaddr *)&a,
+		     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n)))
+		return fd;
+	int saved = errno;
+	close(fd);
+	errno = saved;
+	return saved == ECONNREFUSED ? explain(file, st, err)
+				     : ms_err_sys(err, "cannot reach the recorder of '%s'", file);
+}
+
+/* Whoever listens under that name must be able to write the file, or is not its recorder. */
+static int trust(int fd, const char *file, const struct stat *st, struct ms_err *err)
+{
+	struct ucred who;
+	socklen_t n = sizeof who;
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n))
+		return ms_err_sys(err, "cannot see who records '%s'", file);
+	if (who.uid != 0 && who.uid != st->st_uid)
+		return ms_err_set(err, "what listens for '%s' belongs to user %u: not its recorder",
+				  file, (unsigned)who.uid);
+	return 0;
+}
+
+static int talk(int fd, const char *file, const char *verb, struct ms_err *err)
+{
+	char text[TELL_PACKET + 1];
+	/* Who is refused is answered before he asks. */
+	if (send(fd, verb, strlen(verb), MSG_NOSIGNAL) < 0 && errno != EPIPE)
+		return ms_err_sys(err, "cannot speak to the recorder of '%s'", file);
+	ssize_t n = recv(fd, text, TELL_PACKET, 0);
+	if (n < 0 && errno == ECONNRESET) /* it left without hearing us; what it said is there */
+		n = recv(fd, text, TELL_PACKET, 0);
+	if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+		return ms_err_set(err, "the recorder of '%s' did not do it within 5 s", file);
+	if (n <= 0)
+		return ms_err_set(err, "the recorder of '%s' ended", file);
+	text[n] = '\0';
+	if (text[0] != '0')
+		return ms_err_set(err, "the recorder of '%s': %s", file, text + 1);
+	fputs(text + 1, stdout);
+	return fflush(stdout) ? ms_err_sys(err, "cannot write the answer") : 0;
+}
+
+int tell_ask(const struct options *o, struct ms_err *err)
+{
+	enum tell_verb verb;
+	const char *name;
+	struct stat st;
+	if (tell_parse(o->tell_verb, &verb, &name, err) || look_at(o->tell, &st, err))
+		return -1;
+	int fd = connect_to(o->tell, &st, err);
+	if (fd < 0)
+		return -1;
+	int rc = trust(fd, o->tell, &st, err) || talk(fd, o->tell, o->tell_verb, err) ? -1 : 0;
+	close(fd);
+	return rc;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT
+ * --tell: what a second ms-record says to the one that writes a file.
+ *
+ * The recorder listens on an abstract socket (SOCK_SEQPACKET) whose name is made of the file's
+ * device and inode, so that every spelling of its path leads there. The kernel says who is at the
+ * other end: the recorder hears its own user and root, the client believes the file's owner and
+ * root. One packet asks (the verb as typed), one answers: '0' and what to print, or '1' and why
+ * not.
+ */
+#ifndef TELL_H
+#define TELL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "orders.h"
+
+struct control;
+struct ms_err;
+struct options;
+
+#define TELL_PACKET 4096u
+#define TELL_VERBS "mark:NAME, flush, pause, resume, stop or status"
+#define TELL_WAIT_NS UINT64_C(5000000000)
+
+enum tell_verb { TELL_MARK, TELL_FLUSH, TELL_PAUSE, TELL_RESUME, TELL_STOP, TELL_STATUS };
+
+/* What was typed, understood; `name` of a mark points into it. 0, or -1 with `err` set. */
+int tell_parse(const char *text, enum tell_verb *verb, const char **name, struct ms_err *err);
+/* Fills `name` (32 bytes or more are needed for each number) with the socket's for that file. */
+struct tell_name {
+	char text[64];
+};
+struct tell_name tell_name(const struct stat *st);
+
+/* The client: asks, waits for the answer, prints what it says. 0, or -1 with `err` set. */
+int tell_ask(const struct options *o, struct ms_err *err);
+
+/* ---- the recorder's side ---- */
+
+struct tell_job {
+	struct tell_job *next;
+	int fd;
+	enum tell_verb verb;
+	enum { TELL_NEW, TELL_ORDERED, TELL_WRITING, TELL_CLOSING } step;
+	struct order order;
+};
+
+struct tell {
+	int epoll; /* what the control thread waits for; -1 = there is none */
+	int listener, event;
+	struct tell_job *first; /* being done; others wait */
+	unsigned open;          /* connections that have not asked yet */
+};
+
+/* Makes the descriptors but no socket yet. 0, or -1 with errno set. */
+int tell_start(struct tell *t);
+/* Listens for the file behind `fd`, or, when that is -1, `path`; instead of another before. A file
+ * that somebody listens for already is passed over: then nothing can be told. */
+void tell_listen(struct tell *t, int fd, const char *path);
+/* Hears what came, goes on with what is to be done. Never waits. */
+void tell_turn(struct control *c);
+void tell_free(struct tell *t);
+
+#endif

@@ -1,0 +1,223 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# --tell: every verb on a recording that runs, by its owner and refused to others; pauses and late starts with known counts.
+set -u
+failures=0
+fail() {
+	failures=$((failures + 1))
+	echo "$*"
+}
+is() { # WHAT GOT WANT
+	[ "$2" = "$3" ] || fail "$1 is '$2', not '$3'"
+}
+field() { # NUMBER TRACE: a field of the last end block
+	"$TB/trace-dump" "$2" | grep -A1 ' end (9)' | tail -n 1 | tr ' ' '\n' | sed -n "s/^$1=//p"
+}
+tell() { # FILE VERB: must succeed without a word
+	local said
+	said=$("$BIN/ms-record" --tell "$1" "$2" 2>&1) || fail "--tell $1 $2: status $?"
+	[ -z "$said" ] || fail "--tell $1 $2 says: $said"
+}
+refused() { # PATTERN COMMAND...: status 125 and one line
+	local pattern=$1 said rc
+	shift
+	said=$("$@" 2>&1)
+	rc=$?
+	[ $rc = 125 ] || fail "$*: status $rc"
+	[ "$(wc -l <<<"$said")" = 1 ] || fail "$*: more than a line: $said"
+	[[ $said =~ ^ms-record:.*$pattern ]] || fail "$*: no '$pattern' in: $said"
+}
+refused_recorder() { # PATTERN FILE VERB
+	refused "$1" "$BIN/ms-record" --tell "$2" "$3"
+}
+status() { # FILE KEY
+	"$BIN/ms-record" --tell "$1" status | sed -n "s/^$2 //p"
+}
+events() { # FILE: how many of its events are whole in it now
+	"$TB/trace-dump" "$1" | sed -n 's/^ *block [0-9]* events.*events \([0-9]*\).*/\1/p' | awk '{ n += $1 } END { print n + 0 }'
+}
+begin() { # ARG...: ms-record ARG... longrun steps, which `step` speaks to
+	mkfifo in out 2>/dev/null
+	"$BIN/ms-record" "$@" "$TB/host/longrun" steps <in >out 2>err &
+	recorder=$!
+	exec 7>in 8<out
+}
+step() { # WHAT [N]
+	local answer
+	echo "$*" >&7
+	read -r -t 10 answer <&8
+	is "the answer to '$*'" "$answer" ok
+}
+finish() {
+	exec 7>&-
+	wait "$recorder"
+	is 'the status of the recorder' $? 0
+	exec 8<&-
+}
+
+# ---- status, flush, mark ----
+begin --follow=none -o a.trace
+step a 500
+step f 100
+step t 50
+tell a.trace flush
+is 'figures in the file after a flush' "$("$BIN/ms-report" --json a.trace | jq -c '.totals|[.allocations,.frees,.unfreed_bytes]')" '[550,150,40000]'
+is 'state' "$(status a.trace state)" recording
+is 'allocations' "$(status a.trace allocations)" 550
+is 'events' "$(status a.trace events)" 700
+is 'live' "$(status a.trace live_bytes) $(status a.trace live_blocks)" '40000 400'
+is 'peak' "$(status a.trace peak_bytes)" 50000
+is 'lost' "$(status a.trace lost_events)" 0
+is 'images' "$(status a.trace images)" 1
+tell a.trace flush
+is 'size of the file' "$(status a.trace file_bytes)" "$(stat -c %s a.trace)"
+tell "$PWD/../${PWD##*/}/./a.trace" mark:here
+step a 10
+ln -s a.trace link
+ln a.trace hard
+tell link mark:there
+tell hard flush
+"$BIN/ms-record" --tell fd:6 flush 6<a.trace || fail 'fd:6 does not lead to the recorder'
+is 'live at the mark' "$("$BIN/ms-snap" --at mark:here a.trace | "$BIN/ms-report" --json --at mark:here | jq -c '.snapshots[]|[.label,.live_bytes]')" '["mark:here",40000]'
+is 'marks and who made them' "$("$TB/trace-dump" a.trace | grep -A9 ' marks (7)' | grep -o '2="[a-z]*".*4=[0-9]*' | sed 's/ 3=[0-9]*//' | tr '\n' ' ')" '2="here" 4=0 2="there" 4=0 '
+
+# ---- another user, wrong verbs, wrong files ----
+if [ "$(id -u)" = 0 ]; then
+	chmod 755 .
+	cp "$BIN/ms-record" /tmp/ms-record.$$ && chmod 755 /tmp/ms-record.$$
+	exec 6<a.trace
+	for verb in flush pause resume stop status mark:x; do
+		refused 'belongs to user' setpriv --reuid=65534 --clear-groups /tmp/ms-record.$$ --tell fd:6 $verb
+	done
+	exec 6<&-
+	rm -f /tmp/ms-record.$$
+fi
+for verb in '' nonsense leak-check mark mark: flush2 STATUS; do
+	refused_recorder 'flush, pause, resume|a name is needed' a.trace "$verb"
+done
+refused 'a verb is needed' "$BIN/ms-record" --tell a.trace
+refused "not also 'stop'" "$BIN/ms-record" --tell a.trace flush stop
+refused 'longer than 255' "$BIN/ms-record" --tell a.trace "mark:$(printf 'x%.0s' {1..256})"
+refused_recorder 'No such file' missing.trace status
+echo text >text
+refused_recorder 'is not a trace' text status
+cp a.trace copy.trace
+refused_recorder 'recording is over' copy.trace status
+refused_recorder 'no recorder writes' in status
+
+# ---- pause and resume ----
+before=$(status a.trace events)
+tell a.trace pause
+is 'state' "$(status a.trace state)" paused
+step a 30 # not recorded: at 110..139 of what is kept
+step t 7
+step f 410 # all that was recorded, and is freed now
+step f 5   # of those that were not
+tell a.trace pause
+tell a.trace resume
+step a 20
+step f 25 # the other 25 of the pause
+step r 15 # of these 20 the first 15
+is 'events in and after the pause' $(($(status a.trace events) - before)) $((7 + 410 + 5 + 20 + 25 + 15)) # the 7 of step t are frees
+is 'allocations not recorded' "$(status a.trace paused_allocations)" 37
+tell a.trace pause
+step r 20 # the old blocks go, the new ones are not recorded
+tell a.trace resume
+is 'live after the pauses' "$(status a.trace live_bytes)" 0
+step a 1
+finish
+is 'lost' "$(field 6 a.trace)" 0
+is 'inferred frees' "$(field 10 a.trace)" 0
+is 'frees of blocks that were not recorded' "$(field 11 a.trace)" 37
+is 'allocations not recorded' "$(field 39 a.trace)" 57
+is 'unfreed' "$(field 34 a.trace)" 100
+quality=$("$BIN/ms-report" a.trace | sed -n '/^Quality/,/^$/p' | tr -s '\n ' ' ')
+[[ $quality =~ "every event outside the pauses" && $quality =~ paused\ [0-9.]+\ m?s:\ 57\ allocations\ not\ recorded ]] || fail "quality: $quality"
+[[ $quality =~ unknown ]] && fail "frees of a pause are an alarm: $quality"
+"$BIN/ms-report" --md a.trace | grep -q '57 allocations not recorded' || fail 'the markdown does not speak of the pause'
+is 'quality in JSON' "$("$BIN/ms-report" --json a.trace | jq -c '.quality|[.events_lost,.paused_allocations,.paused_ns>0]')" '[0,57,true]'
+grep -q '57 allocations not recorded' err || fail "the end does not speak of the pause: $(cat err)"
+refused_recorder 'recording is over' a.trace status
+
+# ---- stop: the trace is whole, the program goes on ----
+begin --follow=none -o s.trace
+step a 40
+tell s.trace stop
+"$TB/trace-dump" s.trace >dump
+grep -qx ended dump || fail 'after stop the trace has no end'
+grep -q ' symbols (10)' dump || fail 'after stop there are no symbols'
+size=$(stat -c %s s.trace)
+step a 500
+is 'state after stop' "$(status s.trace state)" stopped
+is 'allocations after stop' "$(status s.trace allocations)" 40
+tell s.trace stop
+tell s.trace flush
+for verb in pause resume mark:late; do
+	refused_recorder 'has stopped' s.trace $verb
+done
+finish
+is 'size long after stop' "$(stat -c %s s.trace)" "$size"
+is 'reason, allocations' "$(field 16 s.trace) $(field 5 s.trace)" '3 40'
+grep -q 'until it was stopped by --tell' err || fail "the end does not speak of the stop: $(cat err)"
+
+# ---- --start-after ----
+begin --follow=none --start-after mark:go -o g.trace
+step a 70
+step f 20
+step r 5
+is 'state before the start' "$(status g.trace state)" waiting
+refused_recorder 'not begun' g.trace pause
+step m gone
+step m goo
+step m go # its next allocation is recorded
+step a 3
+step f 50 # from before the start
+step f 1
+finish
+is 'recorded from the mark on' "$(field 5 g.trace) $(field 34 g.trace) $(field 11 g.trace)" '4 200 50'
+is 'not recorded' "$(field 39 g.trace) $(field 38 g.trace)" "$((70 + 5 + 2)) 0"
+"$BIN/ms-snap" -o g.db g.trace
+is 'sizes recorded' "$(sqlite3 g.db 'select max(max_size) from site')" 12345
+"$BIN/ms-report" g.trace | tr -s '\n ' ' ' | grep -q 'recording began [0-9.]* m\?s after the start: 77 allocations not recorded' || fail "the report does not speak of the start: $("$BIN/ms-report" g.trace | head -4)"
+late=$("$BIN/ms-report" --json g.trace | jq .quality.started_late_ns)
+[ "$late" -gt 0 ] 2>/dev/null || fail "started_late_ns is $late"
+grep -q 'start .*recording began' err || fail "the end does not speak of the start: $(cat err)"
+
+"$BIN/ms-record" -q --start-after 300ms -d 400ms -o d.trace "$TB/host/longrun" forever 100 1.2
+late=$("$BIN/ms-report" --json d.trace | jq '.quality.started_late_ns / 1e6 | floor')
+[[ $late -ge 250 && $late -lt 700 ]] || fail "--start-after 300ms began at $late ms"
+length=$(($(field 1 d.trace) / 1000000 - late))
+[[ $length -ge 350 && $length -lt 800 ]] || fail "-d 400ms after the start lasted $length ms"
+"$BIN/ms-record" -o n.trace --start-after mark:never "$TB/host/longrun" steps </dev/null 2>err
+grep -q "'never' never came" err || fail "a mark that never came: $(cat err)"
+begin --follow=none --start-after 1h -o r.trace
+step a 5
+tell r.trace resume
+step a 2
+finish
+is 'recorded since resume' "$(field 5 r.trace)" 2
+for bad in 0 soon mark: ''; do
+	refused 'start-after|duration' "$BIN/ms-record" --start-after "$bad" true
+done
+
+# ---- every image of a run has the mark; named pipes ----
+"$BIN/ms-record" -q --follow=all -o t.trace sh -c 'sleep 1 & wait' &
+recorder=$!
+sleep 0.5
+tell t.trace mark:both
+tell t.trace pause
+tell t.trace resume
+wait $recorder
+is 'images with the mark' "$(for t in t.trace t.trace.d/*.trace; do "$TB/trace-dump" "$t" | grep -c '2="both"'; done | tr '\n' ' ')" '1 1 '
+mkfifo pipe
+cat pipe >p.trace &
+"$BIN/ms-record" -q -o pipe "$TB/host/longrun" forever 10 0.8 &
+recorder=$!
+sleep 0.4
+tell pipe mark:piped
+tell pipe stop
+wait
+grep -q '2="piped"' <("$TB/trace-dump" p.trace) || fail 'a pipe has no mark'
+
+[ $failures = 0 ] && echo ok
+exit $((failures != 0))
