@@ -8,7 +8,7 @@
 #include "trace.h"
 #include "varint.h"
 
-/* The column: varint 1 = the state is reset here, else 0; varint count of the codes' bytes; a code
+/* The column: varint of HEAD_* bits; varint count of the codes' bytes; a code
  * for each allocation; the distances that codes ask for. The two parts compress better apart. */
 #define ADDRESS_FRESH 0u   /* the end of this thread's last fresh block */
 #define ADDRESS_SAME 1u    /* where the block was that this realloc releases */
@@ -19,6 +19,12 @@
 	5u /* freed some time ago: distance in places of the history (zigzag varint) from          \
 	    * the one that this size class took before */
 #define ADDRESS_FREED 6u /* + how deep in the free list */
+#define ADDRESS_RUN                                                                                \
+	(ADDRESS_FREED + MS_ADDRESS_DEPTH) /* + which of the ends where earlier runs stopped */
+
+/* Bits of the first varint. */
+#define HEAD_RESET 1u
+#define HEAD_RUNS 2u /* written with earlier ends, and with past blocks as the begin of a run */
 
 /* The encoder's memory: head 32 | codes n | distances 10n. */
 #define HEAD_BYTES 32
@@ -55,10 +61,24 @@ static inline uint64_t *fresh_of(struct ms_address_model *m, uint32_t thread)
 static void model_reset(struct ms_address_model *m, uint64_t first_number)
 {
 	memset(m->fresh, 0, sizeof m->fresh);
+	memset(m->earlier, 0, sizeof m->earlier);
+	memset(m->anchor, 0, sizeof m->anchor);
 	for (size_t i = 0; i < MS_ADDRESS_SLOTS; i++)
 		m->lists[i].top = m->lists[i].count = m->lists[i].last = 0;
 	m->first_number = first_number;
 	m->freed = 0;
+}
+
+/* The thread goes on at `end`, away from where it was: that is remembered, in place `at` of the
+ * earlier ends (MS_ADDRESS_RUNS: the oldest is forgotten). */
+static inline void turn_to(struct ms_address_model *m, uint32_t thread, unsigned at, uint64_t end)
+{
+	uint64_t *fresh = fresh_of(m, thread),
+		 *earlier = m->earlier[thread % MS_EVENT_THREAD_SLOTS];
+	for (unsigned i = at < MS_ADDRESS_RUNS ? at : MS_ADDRESS_RUNS - 1; i; i--)
+		earlier[i] = earlier[i - 1];
+	earlier[0] = *fresh;
+	*fresh = end;
 }
 
 /* The newest is at `top - 1`; the oldest is overwritten when the ring is full. */
@@ -185,13 +205,24 @@ static void put_address(struct ms_address_encoder *e, const struct ms_event *ev,
 			return;
 		}
 	}
-	if (address == *fresh)
+	uint64_t end = address + granules(ev->size) * 16;
+	uint64_t *anchor = &e->m.anchor[ev->thread % MS_EVENT_THREAD_SLOTS];
+	if (address == *fresh) {
 		*e->code++ = ADDRESS_FRESH;
-	else if (put_past(e, l, address))
+		*fresh = end;
 		return;
-	else
-		put_far(e, address - *fresh);
-	*fresh = address + granules(ev->size) * 16;
+	}
+	const uint64_t *earlier = e->m.earlier[ev->thread % MS_EVENT_THREAD_SLOTS];
+	unsigned at = 0;
+	while (at < MS_ADDRESS_RUNS && earlier[at] != address)
+		at++;
+	if (at < MS_ADDRESS_RUNS)
+		*e->code++ = (uint8_t)(ADDRESS_RUN + at);
+	else if (!put_past(e, l, address)) {
+		put_far(e, address - *anchor);
+		*anchor = end;
+	}
+	turn_to(&e->m, ev->thread, at, end);
 }
 
 void ms_address_put(struct ms_address_encoder *e, const struct ms_event *ev, uint64_t old_address,
@@ -209,7 +240,10 @@ struct ms_column ms_address_encoder_finish(struct ms_address_encoder *e)
 {
 	uint8_t head[2 * MS_VARINT_MAX], *codes = e->memory + HEAD_BYTES, *far = codes + e->max;
 	size_t n = (size_t)(e->code - codes), far_size = (size_t)(e->far - far);
-	size_t head_size = (size_t)(ms_varint_put(ms_varint_put(head, e->reset), n) - head);
+	size_t head_size =
+		(size_t)(ms_varint_put(ms_varint_put(head, HEAD_RUNS | (e->reset ? HEAD_RESET : 0)),
+				       n) -
+			 head);
 	memmove(e->code, far, far_size);
 	memcpy(codes - head_size, head, head_size);
 	return (struct ms_column){MS_COL_ADDRESS, codes - head_size, head_size + n + far_size};
@@ -227,14 +261,14 @@ void ms_address_decoder_init(struct ms_address_decoder *d)
 
 /* Splits the column into its parts. False: it is damaged, or not there. */
 static bool open_column(struct ms_address_decoder *d, const struct ms_column *column,
-			uint64_t *reset)
+			uint64_t *bits)
 {
 	uint64_t n;
 	if (!column)
 		return false;
 	d->code = column->data;
 	d->far_end = column->data + column->size;
-	if (!ms_varint_get(&d->code, d->far_end, reset) ||
+	if (!ms_varint_get(&d->code, d->far_end, bits) ||
 	    !ms_varint_get(&d->code, d->far_end, &n) || n > (uint64_t)(d->far_end - d->code))
 		return false;
 	d->code_end = d->far = d->code + n;
@@ -244,12 +278,13 @@ static bool open_column(struct ms_address_decoder *d, const struct ms_column *co
 void ms_address_decoder_begin(struct ms_address_decoder *d, const struct ms_event_decoder *b,
 			      const struct ms_column *column)
 {
-	uint64_t reset = 0;
-	bool good = open_column(d, column, &reset);
+	uint64_t bits = 0;
+	bool good = open_column(d, column, &bits);
 	if (b->first_event != d->next_event || !good)
 		d->lost = true;
 	d->next_event = b->first_event;
-	if (good && reset) {
+	d->runs = bits & HEAD_RUNS;
+	if (good && bits & HEAD_RESET) {
 		model_reset(&d->m, b->first_number);
 		d->lost = false;
 	}
@@ -268,12 +303,30 @@ static bool get_past(struct ms_address_decoder *d, const struct ms_event *ev, ui
 	return true;
 }
 
-static uint64_t get_fresh(struct ms_address_decoder *d, const struct ms_event *ev,
-			  uint64_t distance)
+/* An end that is not known: it follows a block of which the reader did not see the allocation. What
+ * goes on from there is not known either, until a FAR, whose anchor always is. */
+#define NO_END UINT64_MAX
+
+/* The end of the thread's run moves behind the block at `address` (0: not known): on from there
+ * with FRESH, else by a turn. */
+static void move_end(struct ms_address_decoder *d, const struct ms_event *ev, unsigned code,
+		     uint64_t address)
 {
-	uint64_t *fresh = fresh_of(&d->m, ev->thread), address = *fresh + distance;
-	*fresh = address + granules(ev->size) * 16;
-	return address;
+	uint64_t end = address ? address + granules(ev->size) * 16 : NO_END;
+	if (!d->runs)
+		end = address + granules(ev->size) * 16;
+	if (code == ADDRESS_FAR || code == ADDRESS_FAR_ODD)
+		d->m.anchor[ev->thread % MS_EVENT_THREAD_SLOTS] = end;
+	if (code == ADDRESS_FRESH || !d->runs)
+		*fresh_of(&d->m, ev->thread) = end;
+	else
+		turn_to(&d->m, ev->thread,
+			code >= ADDRESS_RUN ? code - ADDRESS_RUN : MS_ADDRESS_RUNS, end);
+}
+
+static inline uint64_t known_end(uint64_t end)
+{
+	return end == NO_END ? 0 : end;
 }
 
 /* False: the column is damaged. *same: the block stayed where it was, at `old`. */
@@ -281,6 +334,7 @@ static bool get_address(struct ms_address_decoder *d, const struct ms_event *ev,
 			uint64_t *address, bool *same)
 {
 	uint64_t step = 0;
+	uint32_t slot = ev->thread % MS_EVENT_THREAD_SLOTS;
 	if (d->code == d->code_end)
 		return false;
 	unsigned v = *d->code++;
@@ -295,12 +349,28 @@ static bool get_address(struct ms_address_decoder *d, const struct ms_event *ev,
 	case ADDRESS_UNKNOWN:
 		return true;
 	case ADDRESS_FRESH:
+		*address = known_end(*fresh_of(&d->m, ev->thread));
+		move_end(d, ev, v, *address);
+		return true;
 	case ADDRESS_FAR:
 	case ADDRESS_FAR_ODD:
-		*address = get_fresh(d, ev, ms_unzigzag(step) * (v == ADDRESS_FAR ? 16 : 1));
+		*address = (d->runs ? d->m.anchor[slot] : d->m.fresh[slot]) +
+			   ms_unzigzag(step) * (v == ADDRESS_FAR ? 16 : 1);
+		move_end(d, ev, v, *address);
 		return true;
 	case ADDRESS_PAST:
-		return get_past(d, ev, step, address);
+		if (!get_past(d, ev, step, address))
+			return false;
+		if (d->runs)
+			move_end(d, ev, v, *address);
+		return true;
+	}
+	if (v >= ADDRESS_RUN) {
+		if (!d->runs || v >= ADDRESS_RUN + MS_ADDRESS_RUNS)
+			return false;
+		*address = known_end(d->m.earlier[slot][v - ADDRESS_RUN]);
+		move_end(d, ev, v, *address);
+		return true;
 	}
 	struct ms_address_list *l = list_of(&d->m, ev->thread, ev->size);
 	if (v - ADDRESS_FREED >= l->count)

@@ -2,7 +2,8 @@
  * Addresses of blocks (MS_COL_ADDRESS), predicted as an allocator would give them out.
  *
  * A block's address is guessed as the one of that size class which this thread freed last, else as
- * the end of the last fresh block, else as one that was freed some time ago. The guessing needs the
+ * the end of the last fresh block, else as where earlier runs of such stopped, else as one that was
+ * freed some time ago. The guessing needs the
  * address and size of every block that is freed, which the caller keeps (ms-record's table of live
  * blocks, a reader's array by allocation number).
  *
@@ -23,6 +24,7 @@
 
 #define MS_ADDRESS_SLOTS 1024u    /* free lists, by thread and size class */
 #define MS_ADDRESS_DEPTH 32u      /* addresses in each */
+#define MS_ADDRESS_RUNS 4u        /* ends of earlier runs that a thread may go on from */
 #define MS_ADDRESS_HISTORY 65536u /* addresses freed last, of all threads and sizes */
 /* The encoder alone has more entries than the history, so that few collide. */
 #define MS_ADDRESS_PLACES (MS_ADDRESS_HISTORY * 4)
@@ -37,6 +39,9 @@ struct ms_address_list {
 struct ms_address_model {
 	uint64_t first_number;                 /* of the first allocation after the reset */
 	uint64_t fresh[MS_EVENT_THREAD_SLOTS]; /* end of the last fresh block, by thread */
+	uint64_t earlier[MS_EVENT_THREAD_SLOTS]
+			[MS_ADDRESS_RUNS];      /* what it was before, newest first */
+	uint64_t anchor[MS_EVENT_THREAD_SLOTS]; /* end of the last block that needed a distance */
 	struct ms_address_list lists[MS_ADDRESS_SLOTS];
 	uint32_t freed; /* count of addresses put into the history; the first has place 1 */
 	uint64_t history[MS_ADDRESS_HISTORY];
@@ -73,6 +78,7 @@ struct ms_address_decoder {
 	struct ms_address_model m;
 	const uint8_t *code, *code_end, *far, *far_end;
 	uint64_t next_event; /* number of the event that comes next, if none is missed */
+	bool runs;           /* this block was written with earlier ends */
 	bool lost;           /* until the next reset: addresses are unknown */
 };
 

@@ -53,17 +53,20 @@ class Addresses:
 
     def __init__(self):
         self.first, self.fresh, self.lists, self.known, self.past, self.last = 0, {}, {}, {}, [], {}
+        self.earlier, self.anchor, self.runs = {}, {}, False
 
     def begin(self, column, number):
         self.codes = None
         if column is None:
             return
         self.far = Cursor(column)
-        reset, size = self.far.next(), self.far.next()
+        bits, size = self.far.next(), self.far.next()
+        self.runs = bits & 2 != 0
         self.codes = Cursor(column[self.far.at : self.far.at + size])
         self.far.at += size
-        if reset:
+        if bits & 1:
             self.first, self.fresh, self.lists, self.past, self.last = number, {}, {}, [], {}
+            self.earlier, self.anchor = {}, {}
 
     def list_of(self, thread, size):
         return self.lists.setdefault(((size_class(size) + thread * 211) % 2**32) % 1024, [])
@@ -75,6 +78,15 @@ class Addresses:
         assert 0 <= len(self.past) - place < 65536
         return self.past[place - 1]
 
+    def go_on(self, thread, code, end):
+        if code != 0 and self.runs:
+            earlier = self.earlier.setdefault(thread, [0] * 4)
+            earlier.pop(code - 38 if code >= 38 else 3)
+            earlier.insert(0, self.fresh.get(thread, 0))
+        self.fresh[thread] = end
+        if code in (3, 4):
+            self.anchor[thread] = end
+
     def allocated(self, thread, number, size, freed):
         """The address and whether the block stayed where it was."""
         code = address = 0
@@ -82,7 +94,9 @@ class Addresses:
             code = self.codes.data[self.codes.at]
             self.codes.at += 1
             fresh = self.fresh.get(thread % 64, 0)
-            if code >= 6:
+            if code >= 38:
+                address = self.earlier.get(thread % 64, [0] * 4)[code - 38]
+            elif code >= 6:
                 entries = self.list_of(thread, size)
                 address = entries.pop(len(entries) - 1 - (code - 6))
             elif code == 5:
@@ -91,8 +105,10 @@ class Addresses:
                 address = self.known[freed][0]
             elif code != 2:
                 step = 0 if code == 0 else 16 * unzigzag(self.far.next()) if code == 3 else unzigzag(self.far.next())
-                address = (fresh + step) % 2**64
-                self.fresh[thread % 64] = address + 16 * granules(size)
+                base = self.anchor.get(thread % 64, 0) if self.runs and code else fresh
+                address = (base + step) % 2**64
+            if code in (0, 3, 4) or self.runs and (code == 5 or code >= 38):
+                self.go_on(thread % 64, code, address + 16 * granules(size))
         self.known[number] = (address, size)
         return address, code == 1
 
@@ -114,9 +130,10 @@ class Events:
         head = Cursor(columns[1])
         self.number, self.first, self.tick, self.count = (head.next() for _ in range(4))
         self.ops = columns.get(2, b"")
-        names = ("thread_column", 3), ("stack", 4), ("size", 5), ("freed", 6), ("time", 7), ("unknown", 9)
+        names = ("thread_column", 3), ("stack", 4), ("size", 5), ("freed", 6), ("time", 7), ("unknown", 9), ("ext", 10), ("slack", 11)
         for name, column in names:
             setattr(self, name, Cursor(columns.get(column)))
+        self.has_slack = 11 in columns
         self.thread, self.threads = 0, {}
         self.stack1, self.stack2, self.size1, self.size2, self.free1 = {}, {}, {}, {}, {}
         self.addresses = addresses
@@ -166,6 +183,8 @@ class Events:
         stack = address = 0
         freed, same = None, False
         text = "  %d thread %d %s" % (self.tick, self.thread, KINDS[kind])
+        if kind == 7:
+            return text + self.extended()
         if kind not in SIZED and op & 32:
             stack = self.get_stack(op, t)
         if kind in RELEASING:
@@ -176,6 +195,7 @@ class Events:
         if kind in ALLOCATING:
             address, same = self.addresses.allocated(self.thread, self.number, size, freed)
             text += " #%d" % self.number
+            slack = self.slack.next() if self.has_slack else None
             self.number += 1
         if kind == 4:
             address = self.unknown.next()
@@ -187,7 +207,16 @@ class Events:
             text += " size %d" % size
         if stack:
             text += " stack %d" % stack
-        return text + (" at 0x%x" % address if address else "")
+        text += " at 0x%x" % address if address else ""
+        return text + (" slack %d" % slack if kind in ALLOCATING and slack is not None else "")
+
+    def extended(self):
+        ext, size = self.ext.next(), self.ext.next()
+        body = Cursor(self.ext.data[self.ext.at : self.ext.at + size])
+        self.ext.at += size
+        stack, address, size, value = (body.next() for _ in range(4))
+        text = (" stack %d" % stack if stack else "") + (" at 0x%x" % address if address else "")
+        return text + " %d size %d value %d" % (ext, size, value)
 
 
 def columns_of(payload, count):

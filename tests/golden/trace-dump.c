@@ -74,6 +74,10 @@ static void print_event(struct ms_event *ev)
 		printf(" stack %u", ev->stack);
 	if (ev->address)
 		printf(" at 0x%" PRIx64, ev->address);
+	if (ev->slack)
+		printf(" slack %u", ev->slack - 1);
+	if (ev->kind == MS_EV_EXT)
+		printf(" %u size %" PRIu64 " value %" PRIu64, ev->ext, ev->size, ev->freed);
 	putchar('\n');
 }
 

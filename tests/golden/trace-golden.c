@@ -3,7 +3,7 @@
  * made with, and what other tests cut, flip and follow.
  *
  *   trace-golden KIND FILE     KIND: full (every kind of block), plain (no addresses), future
- * (unknown blocks, columns, fields)
+ * (unknown blocks, columns, fields), extended (extended events, usable sizes)
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -103,12 +103,16 @@ static void put_stacks(void)
 	put_block(MS_BLOCK_STACKS, c, ms_stacks_encoder_finish(&e, c));
 }
 
-static void put_events(bool with_addresses, bool future)
+static void put_events(bool with_addresses, bool future, bool extended)
 {
 	static uint8_t memory[MS_EVENT_MEMORY(EVENTS)], address_memory[MS_ADDRESS_MEMORY(EVENTS)];
 	static struct ms_event_encoder e;
 	static struct ms_address_encoder a;
-	struct stream s = {.seed = 42, .threads = 4, .no_addresses = !with_addresses};
+	struct stream s = {.seed = 42,
+			   .threads = 4,
+			   .no_addresses = !with_addresses,
+			   .ext = extended,
+			   .usable = extended};
 	struct ms_column c[MS_EVENT_COLUMNS + 2];
 	ms_event_encoder_init(&e, memory, EVENTS);
 	ms_address_encoder_init(&a, address_memory, EVENTS);
@@ -180,7 +184,7 @@ int main(int argc, char **argv)
 	put_info(future);
 	put_stacks();
 	put_small_blocks();
-	put_events(!plain, future);
+	put_events(!plain, future, strcmp(argv[1], "extended") == 0);
 	put_end();
 	if (!plain)
 		put_symbols();
