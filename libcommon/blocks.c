@@ -143,15 +143,39 @@ bool ms_blocks_take_old(struct ms_blocks *b, uint64_t number, struct ms_live_blo
 	return true;
 }
 
-void ms_blocks_each(const struct ms_blocks *b, void (*f)(void *arg, const struct ms_live_block *),
-		    void *arg)
+void ms_blocks_each_number(const struct ms_blocks *b,
+			   void (*f)(void *arg, uint64_t number, const struct ms_live_block *),
+			   void *arg)
 {
-	for (size_t group = 0; group < GROUPS; group++)
-		for (uint64_t rest = b->bits[group]; rest; rest &= rest - 1)
-			f(arg, &b->window[group * 64 + (size_t)__builtin_ctzll(rest)]);
+	for (uint64_t first = b->base; first < b->base + MS_BLOCKS_WINDOW; first += 64) {
+		size_t slot = (size_t)(first & (MS_BLOCKS_WINDOW - 1));
+		for (uint64_t rest = b->bits[slot >> 6]; rest; rest &= rest - 1) {
+			size_t n = (size_t)__builtin_ctzll(rest);
+			f(arg, first + n, &b->window[slot + n]);
+		}
+	}
 	for (size_t i = 0; i <= b->old_mask; i++) {
 		const struct ms_block_group *g = b->old[i];
 		for (uint64_t rest = g ? g->live : 0; rest; rest &= rest - 1)
-			f(arg, &g->slots[__builtin_popcountll(g->had & ((rest & -rest) - 1))]);
+			f(arg, g->key * 64 + (uint64_t)__builtin_ctzll(rest),
+			  &g->slots[__builtin_popcountll(g->had & ((rest & -rest) - 1))]);
 	}
+}
+
+struct each {
+	void (*f)(void *arg, const struct ms_live_block *);
+	void *arg;
+};
+
+static void without_number(void *arg, uint64_t number, const struct ms_live_block *b)
+{
+	const struct each *e = arg;
+	(void)number;
+	e->f(e->arg, b);
+}
+
+void ms_blocks_each(const struct ms_blocks *b, void (*f)(void *arg, const struct ms_live_block *),
+		    void *arg)
+{
+	ms_blocks_each_number(b, without_number, &(struct each){f, arg});
 }

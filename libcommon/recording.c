@@ -4,6 +4,7 @@
 #include "recording.h"
 
 #include "err.h"
+#include "replay_sampled.h"
 #include "format/record.h"
 #include "format/trace.h"
 
@@ -167,6 +168,9 @@ static bool take_record(struct ms_recording *t, unsigned type, struct ms_record 
 	switch (type) {
 	case MS_BLOCK_INFO:
 		get_fields(t, rec, &t->info, !t->has_info);
+		if (!t->has_info && ms_has(&t->info, MS_INFO_SAMPLE_BYTES) &&
+		    t->info.number[MS_INFO_SAMPLE_BYTES])
+			ms_sampled_start(&t->replay, t->info.number[MS_INFO_SAMPLE_BYTES]);
 		if (!t->has_info)
 			get_strings(t, rec, MS_INFO_ARG, &t->args);
 		t->has_info = true;

@@ -5,6 +5,7 @@
 
 #include "arena.h"
 #include "replay_classes.h"
+#include "replay_sampled.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +41,7 @@ void ms_replay_free(struct ms_replay *r)
 	for (size_t i = 0; i < r->moment_count; i++)
 		free(r->moments[i].figures);
 	free(r->moments);
+	ms_sampled_free(r->sampled);
 }
 
 /* ---- sites, threads, and both ---- */
@@ -154,6 +156,11 @@ static inline struct ms_replay_site_thread *record_of(struct ms_replay *r, uint3
 	return &r->records[n];
 }
 
+uint32_t ms_replay_record(struct ms_replay *r, uint32_t site, uint32_t thread)
+{
+	return (uint32_t)(record_of(r, site, thread) - r->records);
+}
+
 /* ---- levels and the peak ---- */
 
 static inline void touch(const struct ms_replay *r, struct ms_level *l)
@@ -250,7 +257,7 @@ size_t ms_replay_moment(struct ms_replay *r, uint64_t tick, uint64_t event)
 	return r->moment_count++;
 }
 
-static void take_moment(const struct ms_replay *r, struct ms_replay_moment *m)
+static void take_moment(struct ms_replay *r, struct ms_replay_moment *m)
 {
 	m->taken = true;
 	m->live_bytes = r->live_bytes;
@@ -261,6 +268,8 @@ static void take_moment(const struct ms_replay *r, struct ms_replay_moment *m)
 			m->figures[m->figure_count++] = (struct ms_replay_figure){
 				(uint32_t)i, r->sites[i].live.bytes, r->sites[i].live.blocks};
 	m->figures = ms_xrealloc(m->figures, m->figure_count, sizeof *m->figures);
+	if (r->sampled)
+		ms_sampled_moment(r, (size_t)(m - r->moments));
 }
 
 /* Takes the moments that lie before the event at `tick`; all that count by events when `all`.
@@ -439,6 +448,10 @@ void ms_replay_event(struct ms_replay *r, const struct ms_event *ev)
 	r->last_tick = ev->time_ticks;
 	r->events++;
 	r->position++;
+	const struct ms_event *recorded = ev;
+	struct ms_event weighed;
+	if (__builtin_expect(r->sampled != NULL, 0))
+		ev = ms_sampled_weigh(r->sampled, ev, &weighed);
 	struct ms_replay_thread *t = thread_of(r, ev);
 	bool known = true;
 	switch (ev->kind) {
@@ -472,6 +485,8 @@ void ms_replay_event(struct ms_replay *r, const struct ms_event *ev)
 		r->unknown_frees++;
 	if (r->live_bytes < r->spans[r->span].live_min)
 		r->spans[r->span].live_min = r->live_bytes;
+	if (__builtin_expect(r->sampled != NULL, 0))
+		ms_sampled_count(r, recorded);
 }
 
 static void count_live(void *arg, const struct ms_live_block *b)
@@ -491,4 +506,6 @@ void ms_replay_finish(struct ms_replay *r, uint64_t tick)
 	close_span(r);
 	ms_blocks_each(&r->blocks, count_live, r);
 	ms_replay_sum_classes(r);
+	if (r->sampled)
+		ms_sampled_finish(r);
 }

@@ -144,6 +144,8 @@ struct ms_replay {
 	size_t moment_count;
 	uint64_t alarm_tick,
 		alarm_event; /* when something other than the event is to be done next */
+
+	struct ms_sampled *sampled; /* of a sampled recording: see replay_sampled.h; else NULL */
 };
 
 void ms_replay_init(struct ms_replay *r);
@@ -163,6 +165,8 @@ void ms_replay_event(struct ms_replay *r, const struct ms_event *ev);
 /* The recording ends at `tick`: closes the timeline, takes moments up to there, adds up live blocks
  * by thread. */
 void ms_replay_finish(struct ms_replay *r, uint64_t tick);
+/* The ms_replay_site_thread of both, in r->records. */
+uint32_t ms_replay_record(struct ms_replay *r, uint32_t site, uint32_t thread);
 /* Live bytes and blocks of a level at the peak. */
 void ms_replay_at_peak(const struct ms_replay *r, const struct ms_level *l, uint64_t *bytes,
 		       uint64_t *blocks);

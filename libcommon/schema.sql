@@ -22,6 +22,9 @@
 --   process.options  what was recorded besides, with commas: mmap, usable-size, free-stacks, keep=live; null = nothing
 --   *.mapped_bytes, maps  address space taken with mmap, mremap and brk, never part of heap figures; null without --mmap
 --   *.usable_bytes   usable sizes of the live blocks; null without --usable-size
+--   estimate         of a sampled process: the 95 % interval of a figure, the column of that name in the row that the keys name;
+--                    snapshot 0 = the whole run, site 0 = all sites (-1: those that filters hid), thread 0 = all threads
+--   timeline.live_low, live_high  the 95 % interval of live_last; null when every event was recorded
 CREATE TABLE meta(key TEXT PRIMARY KEY, value ANY) WITHOUT ROWID;
 CREATE TABLE process(
   id INTEGER PRIMARY KEY, pid INTEGER, ppid INTEGER, parent INTEGER, exe TEXT, command TEXT, host TEXT, kernel TEXT, cwd TEXT,
@@ -74,7 +77,11 @@ CREATE TABLE size_class(
   peak_bytes INTEGER, peak_blocks INTEGER, live_bytes INTEGER, live_blocks INTEGER, PRIMARY KEY(process, low)) WITHOUT ROWID;
 CREATE TABLE timeline(
   process INTEGER NOT NULL, time_ns INTEGER NOT NULL, live_min INTEGER, live_max INTEGER, live_last INTEGER, blocks_last INTEGER,
-  allocations INTEGER, frees INTEGER, allocated_bytes INTEGER, PRIMARY KEY(process, time_ns)) WITHOUT ROWID;
+  allocations INTEGER, frees INTEGER, allocated_bytes INTEGER, live_low INTEGER, live_high INTEGER, PRIMARY KEY(process, time_ns)) WITHOUT ROWID;
+CREATE TABLE estimate(
+  process INTEGER NOT NULL, snapshot INTEGER NOT NULL, site INTEGER NOT NULL, thread INTEGER NOT NULL, figure TEXT NOT NULL,
+  low INTEGER, high INTEGER, seen INTEGER, variance REAL, step REAL, step_variance REAL,
+  PRIMARY KEY(process, snapshot, site, thread, figure)) WITHOUT ROWID;
 CREATE TABLE sample(
   process INTEGER NOT NULL, time_ns INTEGER NOT NULL, rss_bytes INTEGER, pss_bytes INTEGER, private_bytes INTEGER, swap_bytes INTEGER,
   vsz_bytes INTEGER, minor_faults INTEGER, major_faults INTEGER, user_ns INTEGER, system_ns INTEGER, threads INTEGER, heap_bytes INTEGER,

@@ -48,6 +48,12 @@ void ms_put(struct ms_insert *in, uint64_t v)
 	ms_put_address(in, v <= INT64_MAX ? v : INT64_MAX);
 }
 
+void ms_put_real(struct ms_insert *in, double v)
+{
+	if (in->stmt)
+		sqlite3_bind_double(in->stmt, ++in->column, v);
+}
+
 void ms_put_null(struct ms_insert *in)
 {
 	in->column++;

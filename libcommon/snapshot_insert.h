@@ -27,6 +27,7 @@ void ms_put(struct ms_insert *in, uint64_t v); /* what is over INT64_MAX becomes
 void ms_put_address(struct ms_insert *in,
 		    uint64_t v); /* the same 64 bits, as SQLite's signed integer */
 void ms_put_if(struct ms_insert *in, bool known, uint64_t v); /* null when not known */
+void ms_put_real(struct ms_insert *in, double v);
 void ms_put_null(struct ms_insert *in);
 void ms_put_text(struct ms_insert *in,
 		 const char *s); /* NULL gives null; bytes that are no UTF-8 become U+FFFD */

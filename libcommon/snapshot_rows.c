@@ -6,6 +6,7 @@
 #include "arena.h"
 #include "err.h"
 #include "snapshot_insert.h"
+#include "snapshot_sampled.h"
 #include "format/trace.h"
 
 #include <stdio.h>
@@ -624,6 +625,7 @@ int ms_fill_process(struct ms_filling *f, const struct ms_kept_process *p)
 	if (rc == 0)
 		rc = fill_process(&w) || fill_threads(&w) || fill_sites(&w) ||
 		     fill_site_threads(&w) || ms_fill_gaps(f, p);
+	const int64_t first_snapshot = f->snapshots + 1;
 	for (size_t i = 0; i < f->label_count && rc == 0; i++)
 		rc = fill_moment(&w, f->labels[i], &p->points[i]);
 	if (rc == 0 && !w.partial)
@@ -631,6 +633,10 @@ int ms_fill_process(struct ms_filling *f, const struct ms_kept_process *p)
 	if (rc == 0)
 		rc = fill_sizes(&w) || fill_timeline(&w) || fill_samples(&w) || fill_marks(&w) ||
 		     fill_losses(&w);
+	if (rc == 0 && w.r->sampled)
+		rc = ms_fill_sampled(&(struct ms_sampled_rows){f, w.r, p->id, w.row_of_site,
+							       w.row_of_thread, p->points,
+							       first_snapshot, w.tick_ns});
 	ms_stack_rows_free(&w.stacks);
 	free(w.order);
 	free(w.row_of_site);

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT
+ * Estimates from a sampled recording (ms-record --sample): weights, variances, 95 % intervals.
+ *
+ * With one sample point in `mean` bytes a block of s bytes is recorded with the chance
+ * p = 1 - exp(-s/mean), each block by itself. What was recorded stands for 1/p blocks of s/p bytes:
+ * right on average (Horvitz and Thompson). The truth is at least what was seen; the rest has an
+ * estimate y and a variance v, and the interval takes it to be gamma distributed with these
+ * moments: for the upper limit with one block more than was seen (Fay and Feuer's interval for
+ * weighted sums of rare events; with equal weights it is Garwood's for a Poisson count). It covers
+ * the truth at least as often as it says, for few samples too.
+ */
+#ifndef MS_ESTIMATE_H
+#define MS_ESTIMATE_H
+
+#include <stdint.h>
+
+/* What an estimate rests on. Spreads of disjoint groups of blocks add up (ms_spread_add). */
+struct ms_spread {
+	double seen;                /* what was recorded of the figure: bytes, or blocks */
+	double variance;            /* of the estimate */
+	double step, step_variance; /* what one unseen block may add, at most */
+};
+
+/* The chance that a block is recorded. A size of 0 counts as 1. */
+double ms_sample_chance(uint64_t size_bytes, uint64_t mean_bytes);
+
+/* Spreads of the bytes, and of the number, of one recorded block. */
+struct ms_spread ms_spread_of_bytes(uint64_t size_bytes, uint64_t mean_bytes);
+struct ms_spread ms_spread_of_block(uint64_t size_bytes, uint64_t mean_bytes);
+void ms_spread_add(struct ms_spread *to, const struct ms_spread *s);
+
+/* The 95 % interval of an estimate: 2.5 % on either side. *low <= value <= *high. */
+void ms_interval(double value, const struct ms_spread *s, double *low, double *high);
+/* The same in whole numbers, outwards, in the range of SQLite's integers. */
+void ms_interval_whole(uint64_t value, const struct ms_spread *s, uint64_t *low, uint64_t *high);
+
+#endif
