@@ -139,7 +139,7 @@ void csv_table(struct model *m, struct out *o, const struct table *t)
 		if (!t->columns[c].name)
 			continue;
 		out_str(o, gap);
-		out_str(o, t->columns[c].name);
+		put_text(m, o, t->columns[c].name);
 		gap = ",";
 	}
 	out_str(o, "\r\n");

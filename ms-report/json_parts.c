@@ -6,6 +6,8 @@
 #include "json_writer.h"
 #include "out.h"
 
+#include <string.h>
+
 static void put_threads(struct model *m, struct json *j, const struct site *s)
 {
 	struct site_thread *t;
@@ -69,15 +71,34 @@ void json_site_detail(struct model *m, struct json *j, const struct site *s)
 	json_close(j, ']');
 }
 
+/* A number of SQLite's, which may be infinite. */
+static void put_value(struct json *j, const char *name, const char *s)
+{
+	json_key(j, NULL);
+	json_quote(j->o, name);
+	out_char(j->o, ':');
+	out_str(j->o, s && !strpbrk(s, "IN") ? s : "null");
+}
+
+static void put_text(struct json *j, const char *name, const char *s)
+{
+	json_key(j, NULL);
+	json_quote(j->o, name);
+	out_char(j->o, ':');
+	if (s)
+		json_quote(j->o, s);
+	else
+		out_str(j->o, "null");
+}
+
 static void put_cell(struct json *j, const struct column *c, const struct cell *x)
 {
 	if (c->kind == CELL_VALUE) {
-		json_key(j, c->name);
-		out_str(j->o, x->s ? x->s : "null");
+		put_value(j, c->name, x->s);
 	} else if (column_is_number(c)) {
 		json_number(j, c->name, x->n);
 	} else {
-		json_string(j, c->name, x->s);
+		put_text(j, c->name, x->s);
 	}
 }
 
@@ -85,6 +106,8 @@ static void put_cell(struct json *j, const struct column *c, const struct cell *
 static void put_row(struct json *j, const struct table *t, const struct row *r, const char *key)
 {
 	json_open(j, key, '{');
+	if (r->kind == ROW_MORE)
+		json_number(j, "rows", t->more);
 	for (size_t c = 0; c < t->column_count; c++) {
 		const struct column *k = &t->columns[c];
 		bool figure = column_is_number(k) && k->kind != CELL_BAR &&

@@ -4,6 +4,7 @@
  *   options.c    command line            budget.c, figures.c   --fail-on
  *   model.c      snapshot -> arrays      lists.c, spark.c, tree.c   sorted, resampled, merged
  *   words.c      sentences               names.c, shorten.c    names made harmless and short
+ *   sql.c        --sql
  *   table.c      views as tables of typed cells: views.c, groups.c
  *   render.c     which view in which format:
  *                text*.c  markdown.c  json.c (json_writer.c)  csv.c  folded.c
@@ -93,18 +94,17 @@ static struct style style_for(const struct options *opt, const struct output *ou
 	};
 }
 
-static int write_output(struct model *m, const struct options *opt, const struct output *output,
+static int write_output(struct page *p, const struct options *opt, const struct output *output,
 			struct ms_err *err)
 {
-	struct page p = {.m = m, .style = style_for(opt, output)};
-	if (opt->input_count == 1 && strcmp(opt->inputs[0], "-") != 0)
-		p.input = opt->inputs[0];
+	p->style = style_for(opt, output);
 	bool page = output->format == FORMAT_TEXT || output->format == FORMAT_MD;
 	struct out o = {.fd = output->path || page ? -1 : STDOUT_FILENO};
-	int rc = render(&p, opt, output->format, &o, err);
-	if (rc == 0 && output->path) {
+	int rc = 0;
+	render(p, opt, output->format, &o);
+	if (output->path) {
 		rc = ms_write_file(output->path, o.v, o.n, err);
-	} else if (rc == 0) {
+	} else {
 		o.fd = STDOUT_FILENO;
 		rc = out_flush(&o, "standard output", err);
 	}
@@ -178,9 +178,14 @@ static int report(const struct options *opt)
 	struct model m = {0};
 	const char *at;
 	sqlite3 *db = open_input(opt, &at, &res, &err);
+	struct page p = {.m = &m};
+	if (opt->input_count == 1 && strcmp(opt->inputs[0], "-") != 0)
+		p.input = opt->inputs[0];
 	int rc = db ? model_load(&m, db, at, &err) : -1;
+	if (rc == 0)
+		rc = render_prepare(&p, opt, &err);
 	for (size_t i = 0; rc == 0 && i < opt->output_count; i++)
-		rc = write_output(&m, opt, &opt->outputs[i], &err);
+		rc = write_output(&p, opt, &opt->outputs[i], &err);
 	int status = rc == 0 ? final_status(&m, opt) : fail(&err);
 	if (rc == 0 && res.seconds > SLOW_SECONDS && !opt->cli.quiet)
 		fprintf(stderr,

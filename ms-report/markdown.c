@@ -228,8 +228,11 @@ void markdown_table(struct page *p, struct out *o, const struct table *t)
 		return;
 	}
 	for (size_t c = 0; c < t->column_count; c++)
-		if (shown(&t->columns[c]))
-			out_printf(o, "| %s ", t->columns[c].title);
+		if (shown(&t->columns[c])) {
+			out_str(o, "| ");
+			put_plain(p, o, t->columns[c].title);
+			out_char(o, ' ');
+		}
 	out_str(o, "|\n");
 	for (size_t c = 0; c < t->column_count; c++)
 		if (shown(&t->columns[c]))

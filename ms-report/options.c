@@ -26,6 +26,7 @@ const char options_help[] =
 	"  --tree[=down|up]      calls from the program's entry down, or from the allocation up\n"
 	"  --site N              one site: its whole stack, sizes, ages, threads\n"
 	"  --by KEY              function, file, module, stack, thread, process or size\n"
+	"  --sql QUERY           a SELECT of the tables and views of ms-snapshot(5)\n"
 	"choices:\n"
 	"  --at POINT            a moment: peak, end, 1.5s, mark:NAME (a snapshot must hold it)\n"
 	"  --metric M            live, peak, allocated, allocations, temporary or failed, for\n"
@@ -70,6 +71,7 @@ static const struct option longs[] = {
 	{"tree", optional_argument, 0, OPT_VIEW + VIEW_TREE},
 	{"site", required_argument, 0, OPT_VIEW + VIEW_SITE},
 	{"by", required_argument, 0, OPT_VIEW + VIEW_BY},
+	{"sql", required_argument, 0, OPT_VIEW + VIEW_SQL},
 	{"at", required_argument, 0, OPT_AT},
 	{"metric", required_argument, 0, OPT_METRIC},
 	{"limit", required_argument, 0, OPT_LIMIT},
@@ -81,6 +83,14 @@ static const struct option longs[] = {
 	MS_CLI_LONGS,
 	{0, 0, 0, 0},
 };
+
+const char *view_name(enum view v)
+{
+	for (const struct option *l = longs; l->name; l++)
+		if (l->val == OPT_VIEW + (int)v)
+			return l->name;
+	return "view";
+}
 
 /* Position of `s` among `n` names, or -1 with the names in the message. */
 static int choice(const char *option, const char *s, const char *const *names, int n,
@@ -132,13 +142,12 @@ static int add_view(struct options *opt, enum view v, const char *arg, struct ms
 			return -1;
 		opt->site = (int64_t)n;
 	}
+	if (v == VIEW_SQL)
+		opt->sql = arg;
 	for (size_t i = 0; i < opt->view_count; i++)
 		if (opt->views[i] == v)
-			return v == VIEW_SITE || v == VIEW_BY || v == VIEW_TREE
-				       ? ms_err_set(err, "--%s was given twice",
-						    v == VIEW_SITE ? "site"
-						    : v == VIEW_BY ? "by"
-								   : "tree")
+			return v >= VIEW_TREE
+				       ? ms_err_set(err, "--%s was given twice", view_name(v))
 				       : 0;
 	opt->views[opt->view_count++] = v;
 	return 0;
@@ -211,14 +220,6 @@ static bool shows(enum format f, enum view v)
 	default:
 		return true;
 	}
-}
-
-const char *view_name(enum view v)
-{
-	for (const struct option *l = longs; l->name; l++)
-		if (l->val == OPT_VIEW + (int)v)
-			return l->name;
-	return "view";
 }
 
 static bool has_output(const struct options *opt, enum format f)

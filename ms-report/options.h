@@ -28,6 +28,7 @@ enum view {
 	VIEW_TREE,
 	VIEW_SITE,
 	VIEW_BY,
+	VIEW_SQL,
 	VIEW_COUNT
 };
 
@@ -55,6 +56,7 @@ struct options {
 	const char *at;     /* NULL = end */
 	int64_t site;       /* of VIEW_SITE */
 	enum group_key by;  /* of VIEW_BY */
+	const char *sql;    /* of VIEW_SQL */
 	enum metric metric; /* METRIC_COUNT = not given */
 	bool tree_up;
 	size_t width; /* 0 = the terminal's */

@@ -5,6 +5,7 @@
 
 #include "formats.h"
 #include "out.h"
+#include "sql.h"
 #include "tree.h"
 
 #include "libcommon/err.h"
@@ -15,7 +16,9 @@
 static size_t limit_of(const struct options *opt, enum format f, enum view v)
 {
 	static const size_t text[VIEW_COUNT] = {
-		[VIEW_FIRST] = 5, [VIEW_TIMELINE] = 24, [VIEW_TREE] = 50, [VIEW_MODULES] = 50};
+		[VIEW_FIRST] = 5,    [VIEW_TIMELINE] = 24, [VIEW_TREE] = 50,
+		[VIEW_MODULES] = 50, [VIEW_SQL] = 1000,
+	};
 	if (opt->limit != LIMIT_DEFAULT)
 		return opt->limit;
 	if (f == FORMAT_CSV || f == FORMAT_JSON || f == FORMAT_FOLDED)
@@ -67,6 +70,8 @@ static struct table make_table(struct page *p, const struct options *opt, enum v
 		return table_sizes(m, limit);
 	case VIEW_MODULES:
 		return table_modules(m, limit);
+	case VIEW_SQL:
+		return sql_table(m, p->answer, limit);
 	default:
 		return opt->by == BY_PROCESS ? table_processes(m, limit)
 					     : table_groups(m, opt->by, metric_of(p, opt), limit);
@@ -90,15 +95,14 @@ static void who(struct page *p, struct out *o)
 	out_char(o, '\n');
 }
 
-static void text_view(struct page *p, const struct options *opt, enum view v,
-		      const struct site *site, struct out *o)
+static void text_view(struct page *p, const struct options *opt, enum view v, struct out *o)
 {
 	size_t limit = limit_of(opt, FORMAT_TEXT, v);
 	struct list l;
 	if (v == VIEW_FIRST) {
 		text_first(p, o, limit);
 	} else if (v == VIEW_SITE) {
-		text_site(p, o, site);
+		text_site(p, o, p->site);
 	} else if (v == VIEW_TREE) {
 		struct tree t = tree_make(p->m, metric_of(p, opt), opt->tree_up);
 		text_tree(p, o, &t, limit);
@@ -112,19 +116,18 @@ static void text_view(struct page *p, const struct options *opt, enum view v,
 	}
 }
 
-static void text_report(struct page *p, const struct options *opt, const struct site *site,
-			struct out *o)
+static void text_report(struct page *p, const struct options *opt, struct out *o)
 {
 	text_banner(p, o);
 	for (size_t i = 0; i < opt->view_count; i++) {
 		if (i)
 			out_char(o, '\n');
-		text_view(p, opt, opt->views[i], site, o);
+		text_view(p, opt, opt->views[i], o);
 	}
 }
 
 static void markdown_view(struct page *p, const struct options *opt, enum view v, size_t limit,
-			  const struct site *site, struct out *o)
+			  struct out *o)
 {
 	struct list l;
 	if (v == VIEW_FIRST) {
@@ -135,7 +138,7 @@ static void markdown_view(struct page *p, const struct options *opt, enum view v
 		plain.style.color = false;
 		plain.style.width = opt->width ? opt->width : 100;
 		if (v == VIEW_SITE) {
-			text_site(&plain, &text, site);
+			text_site(&plain, &text, p->site);
 		} else {
 			struct tree t = tree_make(p->m, metric_of(p, opt), opt->tree_up);
 			text_tree(&plain, &text, &t, limit);
@@ -150,8 +153,7 @@ static void markdown_view(struct page *p, const struct options *opt, enum view v
 	}
 }
 
-static void markdown_report(struct page *p, const struct options *opt, const struct site *site,
-			    struct out *o)
+static void markdown_report(struct page *p, const struct options *opt, struct out *o)
 {
 	size_t most = SIZE_MAX;
 	do {
@@ -162,21 +164,20 @@ static void markdown_report(struct page *p, const struct options *opt, const str
 			size_t limit = limit_of(opt, FORMAT_MD, opt->views[i]);
 			limit = limit < most ? limit : most;
 			used = limit > used ? limit : used;
-			markdown_view(p, opt, opt->views[i], limit, site, o);
+			markdown_view(p, opt, opt->views[i], limit, o);
 		}
 		/* fewer rows until it fits; what is left out is summed up */
 		most = (used == SIZE_MAX ? p->m->sites.n + p->m->threads.n + 2 : used) / 2;
 	} while (o->n > MARKDOWN_MAX && most > 0);
 }
 
-static void csv_report(struct page *p, const struct options *opt, const struct site *site,
-		       struct out *o)
+static void csv_report(struct page *p, const struct options *opt, struct out *o)
 {
 	enum view v = opt->views[0];
 	size_t limit = limit_of(opt, FORMAT_CSV, v);
 	if (v == VIEW_FIRST || v == VIEW_SITE || is_list(v)) {
 		csv_sites(p->m, o, is_list(v) ? list_metric(v) : METRIC_LIVE, limit,
-			  v == VIEW_SITE ? site : NULL);
+			  v == VIEW_SITE ? p->site : NULL);
 	} else if (v == VIEW_BY && opt->by == BY_STACK) {
 		csv_sites(p->m, o, metric_of(p, opt), limit, NULL);
 	} else {
@@ -186,7 +187,7 @@ static void csv_report(struct page *p, const struct options *opt, const struct s
 }
 
 /* Views that are tables go in as such; a list chooses the order of the sites. */
-static void json(struct page *p, const struct options *opt, const struct site *site, struct out *o)
+static void json(struct page *p, const struct options *opt, struct out *o)
 {
 	enum metric metric = METRIC_LIVE;
 	struct json_view views[VIEW_COUNT];
@@ -200,7 +201,7 @@ static void json(struct page *p, const struct options *opt, const struct site *s
 							v == VIEW_BY ? group_names[opt->by] : NULL,
 							make_table(p, opt, v, limit)};
 	}
-	json_report(p->m, o, metric, limit, site, views, n);
+	json_report(p->m, o, metric, limit, p->site, views, n);
 }
 
 static void folded(struct page *p, const struct options *opt, struct out *o)
@@ -213,29 +214,38 @@ static void folded(struct page *p, const struct options *opt, struct out *o)
 	folded_tree(p->m, o, &t, opt->full_names);
 }
 
-int render(struct page *p, const struct options *opt, enum format f, struct out *o,
-	   struct ms_err *err)
+int render_prepare(struct page *p, const struct options *opt, struct ms_err *err)
 {
-	const struct site *site = NULL;
-	for (size_t i = 0; i < opt->view_count; i++)
-		if (opt->views[i] == VIEW_SITE && !(site = model_site(p->m, opt->site)))
+	for (size_t i = 0; i < opt->view_count; i++) {
+		if (opt->views[i] == VIEW_SITE && !(p->site = model_site(p->m, opt->site)))
 			return ms_err_set(err, "no site %lld in this snapshot: it has %zu",
 					  (long long)opt->site, p->m->sites.n);
+		if (opt->views[i] != VIEW_SQL)
+			continue;
+		struct answer *a = ms_arena_alloc(&p->m->arena, sizeof *a);
+		p->answer = a;
+		if (sql_ask(p->m, opt->sql, a, err) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+void render(struct page *p, const struct options *opt, enum format f, struct out *o)
+{
 	switch (f) {
 	case FORMAT_MD:
-		markdown_report(p, opt, site, o);
+		markdown_report(p, opt, o);
 		break;
 	case FORMAT_JSON:
-		json(p, opt, site, o);
+		json(p, opt, o);
 		break;
 	case FORMAT_CSV:
-		csv_report(p, opt, site, o);
+		csv_report(p, opt, o);
 		break;
 	case FORMAT_FOLDED:
 		folded(p, opt, o);
 		break;
 	default:
-		text_report(p, opt, site, o);
+		text_report(p, opt, o);
 	}
-	return 0;
 }

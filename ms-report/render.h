@@ -7,8 +7,10 @@
 #include "options.h"
 #include "text.h"
 
-/* Writes it to `o`. 0, or -1 with `err` set: a site that is not there. */
-int render(struct page *p, const struct options *opt, enum format f, struct out *o,
-	   struct ms_err *err);
+/* Finds what the views are about, before anything is written. 0, or -1 with `err` set: a site that
+ * is not there, a query that fails. */
+int render_prepare(struct page *p, const struct options *opt, struct ms_err *err);
+/* Writes one format of a prepared page to `o`. */
+void render(struct page *p, const struct options *opt, enum format f, struct out *o);
 
 #endif

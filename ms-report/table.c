@@ -93,6 +93,7 @@ void table_finish(struct model *m, struct table *t, int64_t column, size_t limit
 		sum_rows(t, limit, t->n, sum);
 		sum[0].s = more_of(m, t->n - limit, what);
 		t->rows[limit] = (struct row){.kind = ROW_MORE, .cells = sum};
+		t->more = t->n - limit;
 		t->n = limit + 1;
 	}
 	if (total && t->n)

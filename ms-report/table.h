@@ -53,6 +53,7 @@ struct table {
 	size_t column_count;
 	struct row *rows;
 	size_t n;
+	size_t more; /* rows that one of them stands for */
 };
 
 /* A table without rows of these columns; what follows are further members. */

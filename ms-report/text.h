@@ -10,6 +10,7 @@
 #include "table.h"
 #include "words.h"
 
+struct answer;
 struct out;
 struct tree;
 
@@ -17,7 +18,9 @@ struct tree;
 struct page {
 	struct model *m;
 	struct style style;
-	const char *input; /* as typed, for commands to type next; NULL = standard input */
+	const char *input;       /* as typed, for commands to type next; NULL = standard input */
+	const struct site *site; /* of --site, or NULL */
+	const struct answer *answer; /* of --sql, or NULL */
 };
 
 /* ---- pieces ---- */
@@ -32,6 +35,8 @@ void text_words(struct page *p, struct out *o, const char *label, const struct w
 /* `s` padded to `width` columns with blanks behind (or before). */
 void text_pad(struct out *o, const char *s, size_t width);
 void text_pad_left(struct out *o, const char *s, size_t width);
+/* Ends a line, without blanks before its end. */
+void text_end_line(struct out *o);
 /* ASCII or the real thing. */
 const char *text_arrow(const struct page *p);
 

@@ -83,13 +83,6 @@ static struct layout arrange(const struct page *p, const struct line *v, size_t 
 	return l;
 }
 
-static void end_line(struct out *o)
-{
-	while (o->n && o->v[o->n - 1] == ' ')
-		o->n--;
-	out_char(o, '\n');
-}
-
 static void write_names(struct page *p, struct out *o, const struct layout *l, const char *name,
 			const char *place, const char *called, size_t indent)
 {
@@ -100,7 +93,7 @@ static void write_names(struct page *p, struct out *o, const struct layout *l, c
 		out_str(o, "  ");
 		text_pad(o, name_cut_start(a, place, l->place, ascii), l->place);
 	} else if (*place) {
-		end_line(o);
+		text_end_line(o);
 		out_repeat(o, " ", l->before + indent + 2);
 		out_str(o, name_cut_start(a, place, l->name - indent - 2, ascii));
 	}
@@ -108,7 +101,7 @@ static void write_names(struct page *p, struct out *o, const struct layout *l, c
 		out_str(o, "  ");
 		out_str(o, name_cut(a, called, l->called, ascii));
 	}
-	end_line(o);
+	text_end_line(o);
 }
 
 /* Columns before the names, as wide as they need to be. The peak is a list of shares. */

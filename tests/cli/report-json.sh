@@ -34,5 +34,13 @@ jq -e '.omitted.hidden_sites == 4 and .omitted.filters == "--not-function evil; 
 jq -e '.processes | length == 2' two.json >/dev/null
 jq -e '[.views[].view] == ["by", "sizes", "summary", "threads", "modules", "timeline"] and (.views[0] | .by == "process"
 	and [.rows[] | .peak_bytes, .peak_time_ns] == [3405476, 2500000000, 7000, 2000000000] and .total.peak_bytes == 3406476)' views.json >/dev/null
-jq -e '(.sites[0].lifetimes | map(.frees) == [1500, 500, 2000]) and (.sites[0].sizes | map(.peak_blocks) == [4000])' site.json >/dev/null
+ms-report --json --limit 2 --sizes --by function --threads --failed hidden.db >some.json
+jq -e '.sites[0].id == 7 and (.views[0] | .view == "sizes" and [.rows[].low] == [16, 64] and .more.rows == 2 and .more.allocated_bytes == 5242880
+	and .hidden.temporary == 94001 and .total.live_blocks == 3126)' some.json >/dev/null
+jq -e '.views[1].rows[0] | .sites == 1 and .failed_allocations == 2 and .peak_blocks == 5' some.json >/dev/null
+jq -e '[.views[2].rows[] | .thread, .peak_bytes] == ["orderd", 3205428, "io-1", 200048]' some.json >/dev/null
+ms-report --json --limit 2 --sql "SELECT site, allocations / 8.0 AS 'a,\"b', NULL AS n, x'00FF' AS x, 1e999 AS inf, 1, 1 FROM hot" run.db >sql.json
+jq -e '.views == [{"view": "sql", "rows": [{"site": 8, "a,\"b": 12500, "n": null, "x": "x\u002700ff\u0027", "inf": null, "1": 1, "1_2": 1},
+	{"site": 2, "a,\"b": 625, "n": null, "x": "x\u002700ff\u0027", "inf": null, "1": 1, "1_2": 1}], "more": {"rows": 6}}]' sql.json >/dev/null
+jq -e '(.sites[0].threads | map(.name) == ["io-1", "orderd"]) and (.sites[0].lifetimes | map(.frees) == [1500, 500, 2000]) and (.sites[0].sizes | map(.peak_blocks) == [4000])' site.json >/dev/null
 jq -e '.totals.temporary_allocations == null and .quality.sampled_bytes == 524288' sampled.json >/dev/null

@@ -42,11 +42,29 @@ try 2 "only one format can go to standard output" --json --csv run.db
 try 2 "--tree cannot be had in that format" --json --tree run.db
 try 2 "--threads cannot be had in that format" --folded --threads run.db
 try 2 "--csv is one table" --csv --threads --sizes run.db
+try 2 "--sql was given twice" --sql 'SELECT 1' --sql 'SELECT 2' run.db
+try 2 "--sql cannot be had in that format" --folded --sql 'SELECT 1' run.db
 try 2 "an output file needs a name" --json= run.db
 try 2 "needs a moment" --at '' run.db
 try 2 "'7s'" --at 7s run.db
 try 2 "'7s'" run.db@7s
 try 2 "two moments" --at peak run.db@end
+
+# queries: one SELECT that reads, and nothing is written before it was answered
+for query in 'DELETE FROM site' 'UPDATE site SET id = 1' 'CREATE TABLE t(x)' 'CREATE TEMP VIEW v AS SELECT 1' "ATTACH 'x.db' AS x" 'DETACH main' \
+	'PRAGMA table_info(site)' 'VACUUM' 'BEGIN' "VACUUM INTO 'x.db'" 'REPLACE INTO meta VALUES (1, 2)' 'ANALYZE'; do
+	try 2 'bad query: only SELECT is possible' --sql "$query" run.db
+done
+try 2 'bad query: one SELECT only' --sql 'SELECT 1; SELECT 2' run.db
+try 0 '' --sql 'SELECT 1; ' run.db
+try 2 'bad query: there is nothing in it' --sql ' -- nothing' run.db
+try 2 'bad query: near "SELEC": syntax error' --sql 'SELEC 1' run.db
+try 2 'bad query: no such column: sight' --sql 'SELECT sight FROM site' run.db
+try 2 'bad query: not authorized' --sql "SELECT load_extension('x')" run.db
+try 2 'bad query: string or blob too big' --sql 'SELECT randomblob(100000000)' run.db
+try 2 'more than 1,000,000 rows: add a LIMIT' --csv --sql 'WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x FROM c' run.db
+try 2 'bad query' --text=touched --md=touched2 --sql 'SELECT' run.db
+[ -z "$(ls touched* x.db 2>/dev/null)" ] || fail 'something was written although the query failed'
 
 # input
 : >empty

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT
+ * --sql: somebody's question to the snapshot, answered as a table.
+ *
+ * The database is a private copy in memory, so a query could spoil nothing but this report. Still
+ * it may only read: a statement that is not a SELECT is refused by its meaning (the authorizer),
+ * not by its spelling. Limits keep a query that does not end from taking the machine with it.
+ */
+#include "sql.h"
+
+#include "names.h"
+
+#include "libcommon/err.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define SECONDS_MAX 60
+#define ROWS_MAX 1000000
+#define MEMORY_MAX ((sqlite3_int64)1 << 30) /* bytes for sorting and the like */
+#define TEXT_MAX (16 << 20)                 /* bytes of one value */
+#define ALL_TEXT_MAX ((size_t)512 << 20)
+#define STEPS 10000 /* of SQLite's machine between two looks at the clock */
+
+static int authorize(void *arg, int action, const char *a, const char *b, const char *c,
+		     const char *d)
+{
+	(void)arg, (void)a, (void)b, (void)c, (void)d;
+	return action == SQLITE_SELECT || action == SQLITE_READ || action == SQLITE_FUNCTION ||
+			       action == SQLITE_RECURSIVE
+		       ? SQLITE_OK
+		       : SQLITE_DENY;
+}
+
+static int out_of_time(void *arg)
+{
+	const struct timespec *end = arg;
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec > end->tv_sec;
+}
+
+/* What SQLite says of it, on one line. */
+static int refuse(struct model *m, struct ms_err *err)
+{
+	int code = sqlite3_errcode(m->db) & 0xff;
+	if (code == SQLITE_AUTH)
+		return ms_err_set(err, "bad query: only SELECT is possible (ms-snapshot(5) has the "
+				       "tables)");
+	if (code == SQLITE_INTERRUPT)
+		return ms_err_set(err, "the query took more than %d s", SECONDS_MAX);
+	if (code == SQLITE_NOMEM)
+		return ms_err_set(err, "the query takes more than 1 GiB of memory");
+	return ms_err_set(err, "bad query: %s",
+			  name_clean(&m->arena, sqlite3_errmsg(m->db), false));
+}
+
+/* Exactly one statement. */
+static sqlite3_stmt *prepare(struct model *m, const char *query, struct ms_err *err)
+{
+	sqlite3_stmt *st = NULL;
+	const char *rest = NULL;
+	if (sqlite3_prepare_v2(m->db, query, -1, &st, &rest) != SQLITE_OK)
+		refuse(m, err);
+	else if (!st)
+		ms_err_set(err, "bad query: there is nothing in it");
+	else if (rest[strspn(rest, "; \t\r\n")])
+		ms_err_set(err, "bad query: one SELECT only, and there is more after it: %s",
+			   name_clean(&m->arena, rest, false));
+	else if (!sqlite3_stmt_readonly(st))
+		ms_err_set(err, "bad query: only SELECT is possible");
+	else
+		return st;
+	sqlite3_finalize(st);
+	return NULL;
+}
+
+/* Names for people as they are, for machines each once: "count", "count_2". */
+static void name_columns(struct model *m, sqlite3_stmt *st, struct answer *a)
+{
+	a->column_count = (size_t)sqlite3_column_count(st);
+	a->columns = ms_arena_alloc(&m->arena, a->column_count * sizeof *a->columns);
+	for (size_t c = 0; c < a->column_count; c++) {
+		const char *name = sqlite3_column_name(st, (int)c);
+		name = ms_arena_strdup(&m->arena, name ? name : "");
+		size_t same = 1;
+		for (size_t k = 0; k < c; k++)
+			same += strcmp(a->columns[k].title, name) == 0;
+		a->columns[c] = (struct column){
+			.title = name,
+			.name = same == 1 ? name : ms_arena_printf(&m->arena, "%s_%zu", name, same),
+			.kind = CELL_VALUE,
+		};
+	}
+}
+
+static const char *hex(struct model *m, const unsigned char *blob, size_t n)
+{
+	char *s = ms_arena_alloc(&m->arena, 2 * n + 4), *o = s;
+	*o++ = 'x';
+	*o++ = '\'';
+	for (size_t i = 0; i < n; i++) {
+		*o++ = "0123456789abcdef"[blob[i] >> 4];
+		*o++ = "0123456789abcdef"[blob[i] & 15];
+	}
+	*o++ = '\'';
+	return s;
+}
+
+/* A column is one of numbers as long as it holds nothing else. */
+static const char *value(struct model *m, sqlite3_stmt *st, int c, struct column *column,
+			 size_t *bytes)
+{
+	int type = sqlite3_column_type(st, c);
+	if (type == SQLITE_NULL)
+		return NULL;
+	if (type != SQLITE_INTEGER && type != SQLITE_FLOAT)
+		column->kind = CELL_TEXT;
+	size_t n = (size_t)sqlite3_column_bytes(st, c);
+	*bytes += n;
+	if (type == SQLITE_BLOB)
+		return hex(m, sqlite3_column_blob(st, c), n);
+	const char *s = (const char *)sqlite3_column_text(st, c);
+	return s ? ms_arena_strdup(&m->arena, s) : NULL;
+}
+
+static int read_rows(struct model *m, sqlite3_stmt *st, struct answer *a, struct ms_err *err)
+{
+	struct {
+		struct row *v;
+		size_t n, cap;
+	} rows = {0};
+	size_t bytes = 0;
+	int rc;
+	while ((rc = sqlite3_step(st)) == SQLITE_ROW && rows.n < ROWS_MAX && bytes < ALL_TEXT_MAX) {
+		struct cell *cells = ms_arena_alloc(&m->arena, a->column_count * sizeof *cells);
+		for (size_t c = 0; c < a->column_count; c++) {
+			cells[c].n = UNKNOWN;
+			cells[c].s = value(m, st, (int)c, &a->columns[c], &bytes);
+		}
+		*MS_PUSH(&rows) = (struct row){.kind = ROW_ITEM, .order = rows.n, .cells = cells};
+	}
+	a->n = rows.n;
+	a->rows = ms_arena_alloc(&m->arena, (rows.n + 1) * sizeof *a->rows);
+	if (rows.n)
+		memcpy(a->rows, rows.v, rows.n * sizeof *rows.v);
+	free(rows.v);
+	if (rc == SQLITE_ROW)
+		return ms_err_set(err, "the query gives more than %s: add a LIMIT",
+				  bytes < ALL_TEXT_MAX ? "1,000,000 rows" : "512 MiB");
+	return rc == SQLITE_DONE ? 0 : refuse(m, err);
+}
+
+int sql_ask(struct model *m, const char *query, struct answer *a, struct ms_err *err)
+{
+	struct timespec end;
+	*a = (struct answer){0};
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	end.tv_sec += SECONDS_MAX;
+	sqlite3_hard_heap_limit64(sqlite3_memory_used() + MEMORY_MAX);
+	sqlite3_limit(m->db, SQLITE_LIMIT_LENGTH, TEXT_MAX);
+	sqlite3_progress_handler(m->db, STEPS, out_of_time, &end);
+	sqlite3_set_authorizer(m->db, authorize, NULL);
+	sqlite3_stmt *st = prepare(m, query, err);
+	int rc = -1;
+	if (st) {
+		name_columns(m, st, a);
+		rc = read_rows(m, st, a, err);
+	}
+	sqlite3_finalize(st);
+	sqlite3_set_authorizer(m->db, NULL, NULL);
+	sqlite3_progress_handler(m->db, 0, NULL, NULL);
+	sqlite3_hard_heap_limit64(0);
+	return rc;
+}
+
+struct table sql_table(struct model *m, const struct answer *a, size_t limit)
+{
+	struct table t = {.columns = a->columns,
+			  .column_count = a->column_count,
+			  .empty = "no rows",
+			  .n = a->n};
+	t.rows = ms_arena_alloc(&m->arena, (a->n + 1) * sizeof *t.rows);
+	memcpy(t.rows, a->rows, a->n * sizeof *t.rows);
+	table_finish(m, &t, -1, limit, "rows", NULL);
+	return t;
+}
