@@ -106,7 +106,8 @@ struct mg_step {
 
 /* One writer: a thread's place, with a ring of its own. Index = index of the ring. */
 struct mg_writer {
-	uint64_t busy; /* frame address of the hook that runs, 0 = none */
+	uint64_t busy;       /* frame address of the hook that runs, 0 = none */
+	uint32_t generation; /* of mg.generation: another one is a writer of the parent */
 	struct mg_ring *ring;
 	unsigned char *window;
 	uint64_t last;                /* the last stamp taken */
@@ -164,8 +165,9 @@ enum mg_gate_state {
 	MG_GATE_SAMPLING = 2, /* sample.c says which */
 };
 struct mg_gate {
-	uint32_t on;      /* enum mg_gate_state */
-	uint32_t counted; /* nothing more to count while shut */
+	uint32_t on;       /* enum mg_gate_state */
+	uint32_t counted;  /* nothing more to count while shut */
+	uint64_t adopting; /* thread pointer of the thread that looks for a slot: see fork.c */
 };
 
 /* What the core needs from its dress. Neither may allocate, lock or block. */
@@ -174,6 +176,9 @@ struct mg_dress {
 	bool (*find_image)(uint64_t ip, struct mg_image *image);
 	/* This thread's tid. */
 	uint32_t (*tid)(void);
+	/* In a forked child: the table of modules as it was at the fork goes into the new session.
+	 */
+	void (*modules_forked)(void);
 };
 
 struct mg_core {
@@ -181,6 +186,19 @@ struct mg_core {
 	/* The usable size of a block of the allocator behind malloc; NULL = not asked for, or it
 	 * does not tell. Like a dress's functions it may not allocate, lock or block. */
 	uint64_t (*usable)(const void *block);
+	struct mg_session *head;    /* of the image; another one in a forked child */
+	struct mg_fork_slot *slots; /* slot_count of them; see fork.c */
+	uint32_t slot_count;
+	uint32_t generation;   /* grows when a forked child begins its own recording */
+	uint32_t writer_base;  /* the writer of ring 0 */
+	uint32_t writers_used; /* writers below were claimed in this or an earlier generation */
+	uint32_t writers_all;
+	uint32_t serial;     /* of `session`, as long as it was ours */
+	uint64_t fork_stamp; /* of the MG_FORK record of a fork under way, 0 = none */
+	uint64_t missed;     /* events of a forked child before it had a slot */
+	uint64_t raw_tp;     /* thread whose number the C library has wrong */
+	uint32_t raw_tid;
+	struct mg_ring void_ring; /* for writers that shall not reach the parent's memory */
 	struct mg_module *modules;
 	struct mg_ring *rings;
 	unsigned char *data;
@@ -194,6 +212,7 @@ struct mg_core {
 	uint32_t deep_taken[MG_DEEP_MAX];
 	uint32_t ring_hint, claims;
 	uint32_t closing; /* dlclose calls under way */
+	uint32_t epoch;   /* the session's, as far as this process made it */
 	uint64_t main_tp, main_low, main_high, stack_bytes;
 	uint64_t main_entry; /* sp at the program's entry, or 0 */
 	struct mg_rule_table tables[MG_RULE_TABLES];
@@ -222,8 +241,19 @@ extern __thread uintptr_t mg_self __attribute__((tls_model("initial-exec"), visi
 /* The rare ways into a hook: no writer yet, or busy, or another epoch. The writer, marked busy, or
  * NULL: record nothing. */
 struct mg_writer *mg_enter_slow(struct mg_writer *t, const uint64_t *frame);
-/* The gate is shut: counts a forked child once, and calls before the guest was ready. */
-void mg_shut(void);
+/* The gate is shut: counts calls before the guest was ready; a forked child begins a recording of
+ * its own, then true, or is counted, once. */
+bool mg_shut(const uint64_t *frame);
+/* Is this process recorded? A forked child begins to be. */
+MG_INLINE bool mg_is_open(const uint64_t *frame)
+{
+	if (MG_LIKELY(__atomic_load_n(&mg_gate->on, __ATOMIC_ACQUIRE)))
+		return true;
+	return !mg_gate->counted && mg_shut(frame);
+}
+/* Around the real fork: the stamp of the record that says so, 0 = none was written. */
+uint64_t mg_fork_begin(const uint64_t *frame);
+void mg_fork_end(const uint64_t *frame, uint64_t stamp, bool child);
 /* Leaves a hook. */
 MG_INLINE void mg_leave(struct mg_writer *t)
 {
@@ -249,6 +279,8 @@ MG_INLINE void mg_forget(struct mg_writer *t)
 /* Room for a record of `words` words, or NULL: it has to be dropped. May wait. */
 uint64_t *mg_room_slow(struct mg_writer *t, uint32_t words);
 void mg_lost(struct mg_writer *t, uint64_t stamp);
+/* Wakes ms-record if it sleeps. */
+void mg_wake_recorder(void);
 void mg_ring_attach(struct mg_writer *t);
 /* After a longjmp out of a hook: what was published stays, the rest is void. */
 void mg_ring_recover(struct mg_writer *t);
@@ -364,6 +396,8 @@ void mg_unmap_end(struct mg_writer *t, const uint64_t *frame, uint64_t before, s
 void mg_remap_end(struct mg_writer *t, const uint64_t *frame, uint64_t before, struct mg_span old,
 		  struct mg_span now, bool done);
 void mg_on_mark(const uint64_t *frame, const char *name);
+/* Writes MG_FORK; its stamp, or 0. */
+uint64_t mg_on_fork(const uint64_t *frame);
 void mg_on_user_alloc(const uint64_t *frame, const void *block, uint64_t size);
 void mg_on_user_free(const uint64_t *frame, const void *block);
 

@@ -185,14 +185,12 @@ MG_INLINE uint32_t gate(void)
 	return __atomic_load_n(&mg_gate->on, __ATOMIC_RELAXED);
 }
 
-/* Is the gate shut? Counts what has to be counted then. */
-static __attribute__((noinline)) bool shut(uint32_t on)
+/* Is the gate shut? A forked child may open its own: then *on is what it is now. */
+static __attribute__((noinline)) bool shut(uint32_t *on, const uint64_t *frame)
 {
-	if (on)
-		return false;
-	if (!mg_gate->counted)
-		mg_shut();
-	return true;
+	if (!*on && mg_is_open(frame))
+		*on = gate();
+	return !*on;
 }
 
 /* The gate is open. */
@@ -214,7 +212,7 @@ MG_INLINE struct mg_writer *enter_open(const uint64_t *frame)
 MG_INLINE struct mg_writer *enter(const uint64_t *frame)
 {
 	uint32_t on = gate();
-	if (MG_UNLIKELY(on != MG_GATE_ALL) && shut(on))
+	if (MG_UNLIKELY(on != MG_GATE_ALL) && shut(&on, frame))
 		return NULL;
 	return enter_open(frame);
 }
@@ -285,8 +283,10 @@ static void begin_at(const char *name)
 static __attribute__((noinline)) bool skip_alloc(uint32_t on, const uint64_t *frame, uint64_t key,
 						 uint64_t size)
 {
-	if (shut(on))
+	if (shut(&on, frame))
 		return true;
+	if (on == MG_GATE_ALL)
+		return false;
 	if (!passing())
 		return !mg_sample_alloc(frame, key, size);
 	struct mg_writer *t = enter_open(frame);
@@ -295,10 +295,13 @@ static __attribute__((noinline)) bool skip_alloc(uint32_t on, const uint64_t *fr
 	return true;
 }
 
-static __attribute__((noinline)) bool skip_free(uint32_t on, uint64_t key, uint32_t *flags)
+static __attribute__((noinline)) bool skip_free(uint32_t on, const uint64_t *frame, uint64_t key,
+						uint32_t *flags)
 {
-	if (shut(on))
+	if (shut(&on, frame))
 		return true;
+	if (on == MG_GATE_ALL)
+		return false;
 	enum mg_sampled known = mg_sample_free(key);
 	*flags = known == MG_SAMPLED_UNSURE ? MG_F_UNSURE : 0;
 	return known == MG_SAMPLED_NO;
@@ -310,7 +313,7 @@ static __attribute__((noinline)) bool skip_release(uint32_t on, const uint64_t *
 						   const void *old)
 {
 	uint32_t flags = 0;
-	if (skip_free(on, (uint64_t)old, &flags))
+	if (skip_free(on, frame, (uint64_t)old, &flags))
 		return true;
 	struct mg_writer *t = flags ? enter_open(frame) : NULL;
 	if (t) {
@@ -403,7 +406,7 @@ void mg_on_free(const uint64_t *frame, const void *block)
 {
 	uint32_t on = gate();
 	struct stack s = {0};
-	if (MG_UNLIKELY(on != MG_GATE_ALL) && skip_free(on, (uint64_t)block, &s.flags))
+	if (MG_UNLIKELY(on != MG_GATE_ALL) && skip_free(on, frame, (uint64_t)block, &s.flags))
 		return;
 	struct mg_writer *t = enter_open(frame);
 	if (!t)
@@ -620,7 +623,7 @@ void mg_on_user_free(const uint64_t *frame, const void *block)
 	uint32_t on = gate();
 	struct stack s = {0};
 	if (MG_UNLIKELY(on != MG_GATE_ALL) &&
-	    skip_free(on, (uint64_t)block | MG_SAMPLE_USER, &s.flags))
+	    skip_free(on, frame, (uint64_t)block | MG_SAMPLE_USER, &s.flags))
 		return;
 	struct mg_writer *t = enter_open(frame);
 	if (!t)
@@ -660,4 +663,21 @@ void mg_on_mark(const uint64_t *frame, const char *name)
 		begin_at(name);
 	mg_stamped(t);
 	mg_leave(t);
+}
+
+uint64_t mg_on_fork(const uint64_t *frame)
+{
+	struct mg_writer *t = enter(frame);
+	if (!t)
+		return 0;
+	uint64_t *w = mg_room(t, 2), stamp = 0;
+	if (w) {
+		mg_stamping(t);
+		w[0] = mg_word0(MG_FORK, t->flags, 0, 0);
+		w[1] = stamp = mg_stamp(t);
+		mg_publish(t, 2);
+		mg_stamped(t);
+	}
+	mg_leave(t);
+	return stamp;
 }

@@ -28,6 +28,12 @@
  * the first and last stamps; ms-record reads and reports.
  *
  * Times are rdtsc when MG_CLOCK_TSC, else the values of a shared counter.
+ *
+ * Forks. Behind an image's windows lies a pool of slots, each laid out like the whole: session,
+ * modules, rings, windows. All processes that fork from the image, or from one another, without an
+ * exec have the pool mapped. Such a child takes a slot by compare-and-swap at its first event and
+ * writes there from then on; the memory of its parent it never touches. The directory of the slots
+ * lies between rings and windows of the image.
  */
 #ifndef MG_LAYOUT_H
 #define MG_LAYOUT_H
@@ -125,6 +131,30 @@ struct mg_session {
 	char start_mark[256];
 
 	/* Program-defined marks (ms_mark) travel in the rings: MG_MARK. */
+
+	/* Forks. Written by ms-record, once, but the last two words, which are the image's. */
+	_Alignas(64) uint64_t slots_offset; /* of mg_fork_slot[slot_max]; 0 in a slot */
+	uint64_t slots_start;               /* of the first slot's memory */
+	uint64_t slot_bytes;
+	uint32_t slot_max;
+	uint32_t serial;       /* of this session: no two of a run have the same; never 0 */
+	uint32_t slots_wanted; /* guest: 1 = it found none free */
+	uint32_t slots_futex;  /* ms-record adds 1 and wakes when slots have become free */
+};
+
+/* Where a forked child writes. */
+enum mg_slot_state {
+	MG_SLOT_UNREADY = 0, /* no memory behind it */
+	MG_SLOT_FREE = 1,    /* ms-record prepared it; a child may take it by compare-and-swap */
+	MG_SLOT_TAKEN = 2,   /* only ms-record gives it back, when its process is gone */
+};
+struct mg_fork_slot {
+	_Alignas(64) uint32_t state; /* enum mg_slot_state */
+	uint32_t ready;  /* the child, with release: what follows is true, and its session begun */
+	uint32_t tid;    /* of the thread that took it, in its own namespace */
+	uint32_t parent; /* serial of the session of the process that forked */
+	uint64_t fork_stamp;  /* of the MG_FORK record before the fork; 0 = there was none */
+	uint64_t first_stamp; /* when it was taken, by the parent's clock */
 };
 
 /* Modules: written by the guest (constructor, after dlopen, on first sight of an unknown ip), each
@@ -209,6 +239,7 @@ enum mg_kind {
 	MG_MAP = 13,   /* stamp after, address, bytes, MG_MAP_*, old address of an mremap or 0,
 			  frames */
 	MG_UNMAP = 14, /* stamp before, address, bytes, MG_MAP_*[, frames if MG_F_STACK] */
+	MG_FORK = 15, /* stamp: this thread is about to fork */
 };
 #define MG_F_STACK                                                                                 \
 	1u /* the record has a stack (else keep and count are 0 and "previous stack" is unchanged) \

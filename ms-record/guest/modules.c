@@ -17,12 +17,14 @@
 
 /* What only this process needs to know of a module, same index. */
 struct image {
+	struct mg_module module; /* as in the table, which is not ours any more after a fork */
 	uint64_t low, high;
 	uint64_t code_low, code_high; /* the largest segment of code that can be read */
 	uint32_t seen;                /* the last scan that met it */
 };
 static struct image *images;
 static uint32_t lock, scan_number;
+static uint32_t count; /* entries that this process made */
 
 extern int _dl_find_object(void *, struct dl_find_object *) __attribute__((weak));
 
@@ -107,14 +109,16 @@ static bool describe(struct mg_module *m, struct image *im, uint64_t bias, const
 
 static void new_epoch(void)
 {
-	__atomic_fetch_add(&mg.session->epoch, 1, __ATOMIC_SEQ_CST);
+	mg.epoch = __atomic_add_fetch(&mg.session->epoch, 1, __ATOMIC_SEQ_CST);
 }
 
 static void close_module(uint32_t i)
 {
-	struct mg_module *m = &mg.modules[i];
-	m->epoch_closed = __atomic_load_n(&mg.session->epoch, __ATOMIC_RELAXED);
-	__atomic_store_n(&m->closed, now(), __ATOMIC_RELEASE);
+	struct mg_module *m = &mg.modules[i], *ours = &images[i].module;
+	m->epoch_closed = ours->epoch_closed =
+		__atomic_load_n(&mg.session->epoch, __ATOMIC_RELAXED);
+	ours->closed = now();
+	__atomic_store_n(&m->closed, ours->closed, __ATOMIC_RELEASE);
 }
 
 /* Adds a described module; what it overlaps has gone. With the lock held. */
@@ -144,6 +148,8 @@ static int32_t add(const struct mg_module *new, const struct image *im, const ch
 		m->flags |= MG_MODULE_EXE;
 	images[n] = *im;
 	images[n].seen = scan_number;
+	images[n].module = *m;
+	count = n + 1;
 	__atomic_store_n(&mg.session->module_count, n + 1, __ATOMIC_RELEASE);
 	if (replaced)
 		new_epoch();
@@ -272,4 +278,16 @@ void mg_modules_init(void *memory)
 {
 	images = memory;
 	mg_modules_scan();
+}
+
+/* Only what this process made itself: its parent's table has gone on, or is somebody else's. */
+void mg_modules_forked(void)
+{
+	struct mg_session *s = mg.session;
+	uint32_t n = count < s->module_max ? count : s->module_max;
+	for (uint32_t i = 0; i < n; i++)
+		mg.modules[i] = images[i].module;
+	__atomic_store_n(&s->epoch, mg.epoch, __ATOMIC_RELAXED);
+	__atomic_store_n(&s->module_count, n, __ATOMIC_RELEASE);
+	lock = 0;
 }

@@ -157,10 +157,25 @@ MG_EXPORT void memscope_v1_free(const void *block)
  * destructors run, and one after. */
 MG_EXPORT int dlclose(void *handle)
 {
-	if (!mg.session || !__atomic_load_n(&mg_gate->on, __ATOMIC_RELAXED))
+	if (!mg.session || !mg_is_open(MG_FRAME))
 		return mg_real.dlclose(handle);
+	uint32_t generation = mg.generation;
 	mg_modules_before_close();
 	int r = mg_real.dlclose(handle);
-	mg_modules_after_close();
+	/* A destructor may fork: the child's module table was never told of this. */
+	if (mg.generation == generation && mg_is_open(MG_FRAME))
+		mg_modules_after_close();
+	return r;
+}
+
+/* ---- forks
+ * ----------------------------------------------------------------------------------------- */
+
+/* vfork, posix_spawn and the raw system calls are left alone; see fork.c. */
+MG_EXPORT int fork(void)
+{
+	uint64_t stamp = mg_fork_begin(MG_FRAME);
+	int r = mg_real.fork();
+	mg_fork_end(MG_FRAME, stamp, r == 0);
 	return r;
 }

@@ -31,6 +31,7 @@ int munmap(void *address, size_t bytes);
 void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...);
 int brk(void *end);
 void *sbrk(intptr_t more);
+int fork(void);
 void memscope_v1_mark(const char *name);
 void memscope_v1_alloc(const void *block, size_t size);
 void memscope_v1_free(const void *block);
@@ -54,6 +55,7 @@ struct mg_real {
 	void *(*mremap)(void *, size_t, size_t, int, ...);
 	int (*brk)(void *);
 	void *(*sbrk)(intptr_t);
+	int (*fork)(void);
 };
 extern struct mg_real mg_real __attribute__((visibility("hidden")));
 
@@ -84,6 +86,8 @@ void mg_modules_scan(void);
 /* Around the real dlclose. */
 void mg_modules_before_close(void);
 void mg_modules_after_close(void);
+/* In a forked child: fills the new session's table with what was there at the fork. */
+void mg_modules_forked(void);
 struct mg_image;
 /* The module that holds `ip`, added to the table at first sight. Without a lock; false = unknown.
  */

@@ -120,6 +120,12 @@ static int early_dlclose(void *handle)
 	return mg_real.dlclose == early_dlclose ? -1 : mg_real.dlclose(handle);
 }
 
+static int early_fork(void)
+{
+	mg_resolve();
+	return mg_real.fork == early_fork ? -1 : mg_real.fork();
+}
+
 struct mg_real mg_real = {
 	.malloc = early_malloc,
 	.free = early_free,
@@ -137,6 +143,7 @@ struct mg_real mg_real = {
 	.mremap = mg_early_mremap,
 	.brk = mg_early_brk,
 	.sbrk = mg_early_sbrk,
+	.fork = early_fork,
 };
 
 static void *next(const char *name, void *otherwise)
@@ -170,6 +177,7 @@ void mg_resolve(void)
 	r.mremap = next("mremap", r.mremap);
 	r.brk = next("brk", r.brk);
 	r.sbrk = next("sbrk", r.sbrk);
+	r.fork = next("fork", r.fork);
 	r.malloc = next("malloc", r.malloc);
 	mg_real = r;
 	resolving = false;

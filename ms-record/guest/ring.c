@@ -38,14 +38,14 @@ void mg_ring_attach(struct mg_writer *t)
 		t->size = __atomic_load_n(&t->ring->size_allowed, __ATOMIC_RELAXED);
 }
 
-static void wake_recorder(void)
+void mg_wake_recorder(void)
 {
-	struct mg_session *s = mg.session;
-	if (!__atomic_load_n(&s->sleeping, __ATOMIC_RELAXED) ||
-	    !__atomic_exchange_n(&s->sleeping, 0, __ATOMIC_SEQ_CST))
+	uint32_t *sleeping = &mg.head->sleeping;
+	if (!__atomic_load_n(sleeping, __ATOMIC_RELAXED) ||
+	    !__atomic_exchange_n(sleeping, 0, __ATOMIC_SEQ_CST))
 		return;
-	if (!__atomic_load_n(&s->seccomp_seen, __ATOMIC_RELAXED))
-		mg_syscall(FUTEX, (uint64_t)&s->sleeping, FUTEX_WAKE, 1, 0, 0, 0);
+	if (!__atomic_load_n(&mg.session->seccomp_seen, __ATOMIC_RELAXED))
+		mg_syscall(FUTEX, (uint64_t)sleeping, FUTEX_WAKE, 1, 0, 0, 0);
 }
 
 /* Sleeps until tail moves from `tail`, at most some milliseconds; only spins under a seccomp
@@ -56,7 +56,7 @@ static void sleep_for_tail(struct mg_writer *t, uint64_t tail)
 	uint32_t seen = __atomic_load_n(&r->tail_futex, __ATOMIC_ACQUIRE);
 	__atomic_store_n(&r->waiting, 1, __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	wake_recorder();
+	mg_wake_recorder();
 	if (__atomic_load_n(&r->tail, __ATOMIC_ACQUIRE) == tail) {
 		static const uint64_t timeout[2] = {0, 20000000};
 		if (!__atomic_load_n(&mg.session->seccomp_seen, __ATOMIC_RELAXED))
@@ -152,7 +152,7 @@ static void set_mark(struct mg_writer *t, uint64_t limit, uint64_t bytes)
 	if (t->mark < t->offset + bytes)
 		t->mark = t->offset + bytes;
 	if (unread >= half)
-		wake_recorder();
+		mg_wake_recorder();
 }
 
 uint64_t *mg_room_slow(struct mg_writer *t, uint32_t words)

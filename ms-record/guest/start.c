@@ -161,8 +161,8 @@ static void disable(const char *why)
 	__atomic_store_n(&s->guest_disabled, 1, __ATOMIC_RELEASE);
 }
 
-/* Maps the session: with a budget only the first data windows. Sets mg.writer_count to the rings
- * that can be used. */
+/* Maps the session: with a budget only the first data windows, and no slots for forked children.
+ * Sets mg.writer_count to the rings that can be used. */
 static bool map_session(int fd, uint64_t bytes)
 {
 	struct mg_session *s = map(sizeof(*s), fd);
@@ -175,8 +175,15 @@ static bool map_session(int fd, uint64_t bytes)
 	    !head.window_bytes)
 		return false;
 	uint32_t rings = head.ring_max;
-	for (; rings; rings /= 2) {
-		uint64_t all = fixed + rings * head.window_bytes;
+	uint64_t all = head.slots_start + head.slot_max * head.slot_bytes;
+	bool slots = head.slot_max && all <= bytes && all <= most;
+	s = slots ? map(all, fd) : NULL;
+	if (s) {
+		mg.slots = (struct mg_fork_slot *)(void *)((char *)s + head.slots_offset);
+		mg.slot_count = head.slot_max;
+	}
+	for (; !s && rings; rings /= 2) {
+		all = fixed + rings * head.window_bytes;
 		if (all > bytes || all > most)
 			continue;
 		s = map(all, fd);
@@ -185,11 +192,13 @@ static bool map_session(int fd, uint64_t bytes)
 	}
 	if (!rings)
 		return false;
-	mg.writer_count = rings;
+	call(SYS_madvise, (uint64_t)s, all, MADV_DONTDUMP, 0);
+	mg.writer_count = mg.writers_all = rings;
 	mg.modules = (struct mg_module *)(void *)((char *)s + head.modules_offset);
 	mg.rings = (struct mg_ring *)(void *)((char *)s + head.rings_offset);
 	mg.data = (unsigned char *)s + head.data_offset;
-	mg.session = s;
+	mg.session = mg.head = s;
+	mg.serial = head.serial;
 	return true;
 }
 
@@ -237,6 +246,7 @@ static const char *map_rest(void)
 		return "this kernel cannot wipe a page on fork (Linux 4.14 can)";
 	mg_rules_init(m + 4096);
 	mg.dress.find_image = mg_find_image_of;
+	mg.dress.modules_forked = mg_modules_forked;
 	mg_modules_init(m + 4096 + MG_RULE_BYTES);
 	mg_gate = (struct mg_gate *)(void *)m;
 	return NULL;
@@ -266,6 +276,10 @@ static bool tid_in_block;
 static uint32_t tid_of_thread(void)
 {
 	uint32_t tid;
+	uint64_t tp;
+	__asm__("mov %%fs:0, %0" : "=r"(tp));
+	if (tp == mg.raw_tp)
+		return mg.raw_tid;
 	if (!tid_in_block)
 		return (uint32_t)call(SYS_gettid, 0, 0, 0, 0);
 	__asm__ volatile("mov %%fs:%c1, %0" : "=r"(tid) : "i"(TID_OFFSET));

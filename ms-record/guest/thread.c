@@ -84,6 +84,20 @@ static void stack_bounds(struct mg_writer *t)
 	__atomic_store_n(&t->ring->stack_high, high, __ATOMIC_RELEASE);
 }
 
+/* The writer behind a ring; what a forked child inherited in it is void. */
+static struct mg_writer *writer_of(uint32_t ring)
+{
+	uint32_t i = mg.writer_base + ring;
+	struct mg_writer *t = (struct mg_writer *)(void *)(mg.writers + i * mg.writer_bytes);
+	if (t->generation != mg.generation)
+		*t = (struct mg_writer){.generation = mg.generation};
+	uint32_t used = __atomic_load_n(&mg.writers_used, __ATOMIC_RELAXED);
+	while (used <= i && !__atomic_compare_exchange_n(&mg.writers_used, &used, i + 1, false,
+							 __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		continue;
+	return t;
+}
+
 #define CLAIMS_FROM_HINT 64u
 
 /* Takes a free ring; NULL = there is none. Looks behind the one taken last, but from the first
@@ -101,8 +115,7 @@ static struct mg_writer *claim(void)
 						 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 			continue;
 		__atomic_store_n(&mg.ring_hint, i + 1, __ATOMIC_RELAXED);
-		struct mg_writer *t =
-			(struct mg_writer *)(void *)(mg.writers + i * mg.writer_bytes);
+		struct mg_writer *t = writer_of(i);
 		t->ring = r;
 		t->window = mg.data + i * mg.session->window_bytes;
 		return t;
@@ -153,8 +166,7 @@ static struct mg_writer *claim_waiting(void)
 		if (__atomic_load_n(&s->seccomp_seen, __ATOMIC_RELAXED)) {
 			__asm__ volatile("pause");
 		} else {
-			if (__atomic_exchange_n(&s->sleeping, 0, __ATOMIC_SEQ_CST))
-				mg_syscall(202, (uint64_t)&s->sleeping, 1, 1, 0, 0, 0);
+			mg_wake_recorder();
 			mg_syscall(202, (uint64_t)&never, 0, 0, (uint64_t)timeout, 0, 0);
 		}
 		t = claim();
@@ -253,19 +265,14 @@ static void new_epoch(struct mg_writer *t)
 	t->epoch_sent = epoch;
 }
 
-void mg_shut(void)
-{
-	struct mg_gate *g = mg_gate;
-	if (!mg.session)
-		mg.early++;
-	else if (!g->counted && !__atomic_exchange_n(&g->counted, 1, __ATOMIC_RELAXED))
-		__atomic_fetch_add(&mg.session->forks, 1, __ATOMIC_RELAXED);
-}
-
 struct mg_writer *mg_enter_slow(struct mg_writer *t, const uint64_t *frame)
 {
 	uint64_t sp = (uint64_t)frame;
 	uintptr_t *self = MG_SELF;
+	if (t && !((uintptr_t)t & 1) && t->generation != mg.generation) { /* the parent's */
+		*self = 0;
+		t = NULL;
+	}
 	if (!t || (uintptr_t)t & 1) {
 		t = first_event(self, sp);
 	} else if (t->busy) {

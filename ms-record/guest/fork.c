@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT
+ * Forked children: each begins a recording of its own, in a slot of the image's memory.
+ *
+ * The gate is on a page that the kernel wipes in a child, however it was made, so a child's first
+ * event comes here. All memory but the session is the child's own copy of its parent's.
+ *  F1 Nothing is written to the parent's session: a child that is still inside a hook of its parent
+ * (it was forked by a signal handler) has its writer cut off from it, and only passes through until
+ * that hook is left.
+ *  F2 One thread adopts, the others wait for it. It takes a slot, lays the modules down as they
+ * were at the fork, and begins a generation: writers of an earlier one are void. Only the thread
+ * that forked can have such a writer as its own; where another one adopts, ring 0 is given a writer
+ * that was never used, so that the two do not meet. F3 No system call but futex; gettid where the
+ * child was made by a raw system call, because the C library does not know its number then; mmap
+ * for F1. None of them under a seccomp filter.
+ */
+#include "core.h"
+
+#define FUTEX 202
+#define FUTEX_WAIT 0
+#define GETTID 186
+#define MMAP 9
+#define OLD_WRITER UINT64_MAX /* busy with what is over */
+#define TRIES 50              /* of 2 ms each, for a slot or for the thread that looks for one */
+
+static uint64_t thread_pointer(void)
+{
+	uint64_t tp;
+	__asm__("mov %%fs:0, %0" : "=r"(tp));
+	return tp;
+}
+
+static struct mg_writer *inherited(void)
+{
+	uintptr_t self = *MG_SELF;
+	return self && !(self & 1) ? (struct mg_writer *)self : NULL;
+}
+
+static bool filtered(void)
+{
+	return __atomic_load_n(&mg.head->seccomp_seen, __ATOMIC_RELAXED);
+}
+
+/* At most 2 ms, or until *word is not `seen` any more. */
+static void nap(uint32_t *word, uint32_t seen)
+{
+	static const uint64_t timeout[2] = {0, 2000000};
+	if (!filtered()) {
+		mg_syscall(FUTEX, (uint64_t)word, FUTEX_WAIT, seen, (uint64_t)timeout, 0, 0);
+		return;
+	}
+	uint64_t start = mg_tsc();
+	while (mg_tsc() - start < 4000000)
+		__asm__ volatile("pause");
+}
+
+/* ---- F1 ---------------------------------------------------------------------------------------
+ */
+
+static void cut_off(struct mg_writer *t)
+{
+	for (; t && t->ring != &mg.void_ring; t = t->nested) {
+		mg.void_ring.stack_low = t->ring->stack_low;
+		mg.void_ring.stack_high = t->ring->stack_high;
+		t->ring = &mg.void_ring;
+		/* The hook may hold the address of the record that it was about to write. */
+		if (t->busy && !filtered())
+			mg_syscall(MMAP, (uint64_t)t->window, mg.session->window_bytes, 1 | 2,
+				   0x10 | 0x02 | 0x20 | 0x4000, UINT64_MAX, 0);
+	}
+}
+
+/* Is this thread inside a hook that its parent began? */
+static bool inside(const uint64_t *frame)
+{
+	struct mg_writer *t = inherited();
+	if (!t || t->generation != mg.generation || !t->busy || !mg_still_inside(t, frame))
+		return false;
+	cut_off(t);
+	return true;
+}
+
+/* ---- F2 ---------------------------------------------------------------------------------------
+ */
+
+static struct mg_fork_slot *take_slot(void)
+{
+	for (uint32_t i = 0; i < mg.slot_count; i++) {
+		struct mg_fork_slot *d = &mg.slots[i];
+		uint32_t is_free = MG_SLOT_FREE;
+		if (__atomic_load_n(&d->state, __ATOMIC_RELAXED) == MG_SLOT_FREE &&
+		    __atomic_compare_exchange_n(&d->state, &is_free, MG_SLOT_TAKEN, false,
+						__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			return d;
+	}
+	return NULL;
+}
+
+static void want_slots(void)
+{
+	__atomic_store_n(&mg.head->slots_wanted, 1, __ATOMIC_SEQ_CST);
+	mg_wake_recorder();
+}
+
+static struct mg_fork_slot *wait_for_slot(void)
+{
+	struct mg_fork_slot *d = take_slot();
+	for (int i = 0; !d && mg.slot_count && i < TRIES; i++) {
+		uint32_t seen = __atomic_load_n(&mg.head->slots_futex, __ATOMIC_ACQUIRE);
+		want_slots();
+		if (!(d = take_slot()))
+			nap(&mg.head->slots_futex, seen);
+		if (__atomic_load_n(&mg.head->state, __ATOMIC_RELAXED) != MG_ON)
+			break;
+	}
+	return d ? d : take_slot();
+}
+
+/* This thread's number. The C library keeps it, and corrects it in a child that it made itself. */
+static uint32_t own_tid(void)
+{
+	const struct mg_writer *t = inherited();
+	bool raw = mg.raw_tp == thread_pointer();
+	mg.raw_tp = 0;
+	uint32_t tid = mg.dress.tid();
+	if (filtered() || (!raw && (mg.fork_stamp || (t && t->tid != tid))))
+		return tid;
+	uint32_t real = (uint32_t)mg_syscall(GETTID, 0, 0, 0, 0, 0, 0);
+	if (real != tid) {
+		mg.raw_tp = thread_pointer();
+		mg.raw_tid = real;
+	}
+	return real;
+}
+
+/* Which writers may be used. */
+static void begin_generation(uint32_t rings)
+{
+	uint32_t used = mg.writers_used, base = 0;
+	if (!*MG_SELF) { /* another thread may have forked, and still have its writer */
+		base = used;
+		for (uint32_t i = 0; i < used; i++)
+			((struct mg_writer *)(void *)(mg.writers + i * mg.writer_bytes))->busy =
+				OLD_WRITER;
+	}
+	*MG_SELF = 0;
+	mg.generation++;
+	mg.writer_base = base;
+	mg.writer_count = mg.writers_all - base < rings ? mg.writers_all - base : rings;
+	mg.ring_hint = mg.claims = mg.closing = 0;
+	for (uint32_t i = 0; i < mg.deep_count; i++)
+		mg.deep_taken[i] = 0;
+}
+
+static void begin(struct mg_fork_slot *d)
+{
+	unsigned char *at = (unsigned char *)mg.head + mg.head->slots_start +
+			    (uint64_t)(d - mg.slots) * mg.head->slot_bytes;
+	struct mg_session *s = (struct mg_session *)(void *)at;
+	uint64_t now = mg.head->clock == MG_CLOCK_TSC
+			       ? mg_tsc()
+			       : __atomic_load_n(&mg.session->sequence, __ATOMIC_SEQ_CST);
+	d->tid = own_tid();
+	d->parent = mg.serial;
+	d->fork_stamp = mg.fork_stamp;
+	d->first_stamp = now;
+	s->seccomp_seen = filtered();
+	s->reentry_lost = mg.missed;
+	begin_generation(s->ring_max);
+	mg.fork_stamp = mg.missed = 0;
+	mg.session = s;
+	mg.serial = s->serial;
+	mg.modules = (struct mg_module *)(void *)(at + s->modules_offset);
+	mg.rings = (struct mg_ring *)(void *)(at + s->rings_offset);
+	mg.data = at + s->data_offset;
+	mg.dress.modules_forked();
+	__atomic_store_n(&s->guest_ready, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&d->ready, 1, __ATOMIC_RELEASE);
+}
+
+static bool adopt(struct mg_gate *g)
+{
+	struct mg_fork_slot *d = wait_for_slot();
+	if (!d) {
+		__atomic_fetch_add(&mg.head->forks, 1, __ATOMIC_RELAXED);
+		__atomic_store_n(&g->counted, 1, __ATOMIC_RELEASE);
+		return false;
+	}
+	begin(d);
+	__atomic_store_n(&g->on, 1, __ATOMIC_RELEASE);
+	mg_wake_recorder();
+	return true;
+}
+
+/* Another thread adopts. A signal handler that interrupts it is not waited for. */
+static bool wait_for_adoption(struct mg_gate *g, uint64_t who)
+{
+	for (int i = 0; i < TRIES && who != thread_pointer(); i++) {
+		if (__atomic_load_n(&g->on, __ATOMIC_ACQUIRE))
+			return true;
+		if (__atomic_load_n(&g->counted, __ATOMIC_ACQUIRE))
+			return false;
+		nap(&g->on, 0);
+	}
+	__atomic_fetch_add(&mg.missed, 1, __ATOMIC_RELAXED);
+	return false;
+}
+
+bool mg_shut(const uint64_t *frame)
+{
+	struct mg_gate *g = mg_gate;
+	uint64_t nobody = 0;
+	if (!mg.session) {
+		mg.early++;
+		return false;
+	}
+	if (__atomic_load_n(&mg.head->state, __ATOMIC_RELAXED) != MG_ON)
+		return false;
+	if (inside(frame)) {
+		mg.missed++;
+		return false;
+	}
+	if (!__atomic_compare_exchange_n(&g->adopting, &nobody, thread_pointer(), false,
+					 __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))
+		return wait_for_adoption(g, nobody);
+	return adopt(g);
+}
+
+/* ---- fork() -----------------------------------------------------------------------------------
+ */
+
+uint64_t mg_fork_begin(const uint64_t *frame)
+{
+	/* A child that has recorded nothing: its own child is its parent's, as of the first fork.
+	 */
+	if (!mg.slot_count || !__atomic_load_n(&mg_gate->on, __ATOMIC_RELAXED))
+		return 0;
+	uint64_t stamp = mg_on_fork(frame);
+	mg.fork_stamp = stamp;
+	bool any = false;
+	for (uint32_t i = 0; i < mg.slot_count && !any; i++)
+		any = __atomic_load_n(&mg.slots[i].state, __ATOMIC_RELAXED) == MG_SLOT_FREE;
+	if (!any)
+		want_slots();
+	return stamp;
+}
+
+void mg_fork_end(const uint64_t *frame, uint64_t stamp, bool child)
+{
+	if (!child) {
+		if (stamp && mg.fork_stamp == stamp)
+			mg.fork_stamp = 0;
+		return;
+	}
+	if (!mg.slot_count || __atomic_load_n(&mg_gate->on, __ATOMIC_RELAXED))
+		return;
+	if (stamp) /* another thread's may have come between */
+		mg.fork_stamp = stamp;
+	inside(frame);
+}
