@@ -152,3 +152,21 @@ uint64_t clock_tick_slow(struct clock *c, uint64_t stamp)
 	c->hi = end > stamp ? end : stamp;
 	return tick;
 }
+
+void clock_fork(struct clock *c, const struct clock *from, uint64_t stamp)
+{
+	uint64_t zero = clock_ns(from, stamp);
+	memset(c, 0, sizeof *c);
+	c->tsc = from->tsc;
+	c->start_mono = from->start_mono + zero;
+	c->start_wall = from->start_wall + zero;
+	c->pairs[0] = (struct clock_pair){stamp, 0};
+	c->count = 1;
+	for (uint32_t i = from->newest - (from->count - 1); i != from->newest + 1; i++) {
+		const struct clock_pair *p = &from->pairs[i % CLOCK_PAIRS];
+		if (p->stamp <= stamp || p->ns <= zero || c->count == CLOCK_PAIRS)
+			continue;
+		c->pairs[++c->newest] = (struct clock_pair){p->stamp, p->ns - zero};
+		c->count++;
+	}
+}

@@ -35,6 +35,9 @@ uint64_t clock_mono(void);
 
 /* Starts a clock whose zero is now. `sequence` is the shared counter, or NULL for the TSC. */
 void clock_start(struct clock *c, uint64_t *sequence);
+/* Starts a clock whose zero is `stamp` of another one that runs on the TSC; what that one knows of
+ * the time since is taken over. */
+void clock_fork(struct clock *c, const struct clock *from, uint64_t stamp);
 /* The stamp of this moment. */
 uint64_t clock_stamp(const struct clock *c);
 /* Takes a pair (at most one per ms); returns the stamp of this moment. */

@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "born.h"
 #include "hello.h"
 #include "libcommon/arena.h"
 #include "libcommon/err.h"
@@ -276,7 +277,7 @@ static int timeout_ms(const struct control *c)
 
 /* ---- the loop ---- */
 
-#define POLL_FIXED 4u
+#define POLL_FIXED 5u
 
 static size_t fill(const struct control *c, struct pollfd *p, struct session **whose, size_t max)
 {
@@ -284,6 +285,7 @@ static size_t fill(const struct control *c, struct pollfd *p, struct session **w
 	p[1] = (struct pollfd){c->listener, POLLIN, 0};
 	p[2] = (struct pollfd){c->over ? -1 : c->child, POLLIN, 0};
 	p[3] = (struct pollfd){c->tell.epoll, POLLIN, 0};
+	p[4] = (struct pollfd){c->drain.births, POLLIN, 0};
 	size_t n = POLL_FIXED;
 	for (struct session *s = c->sessions; s && n < max; s = s->next) {
 		if (s->ending != SESSION_RUNS || s->pid == c->launch.pid)
@@ -307,6 +309,8 @@ static void turn(struct control *c, int timeout)
 			control_read_signals(c);
 		if (p[1].revents)
 			hello_accept(c);
+		if (p[4].revents)
+			born_accept(c);
 		for (size_t i = POLL_FIXED; i < n; i++)
 			if (p[i].revents)
 				control_end(c, whose[i], SESSION_EXITED,

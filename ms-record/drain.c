@@ -11,16 +11,19 @@
 #include <linux/futex.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "finish.h"
+#include "forks.h"
 #include "libcommon/arena.h"
 #include "merge.h"
 #include "modules.h"
 #include "orders.h"
+#include "pool.h"
 #include "ring.h"
 #include "session.h"
 #include "threads.h"
@@ -51,6 +54,7 @@ static uint64_t round_events(struct session *s)
 	if (limit > ahead) {
 		orders_merge(s, limit - ahead);
 		merge_until(s, limit - ahead);
+		s->merged_to = limit - ahead;
 	}
 	return bytes;
 }
@@ -70,6 +74,7 @@ static void round_rest(struct session *s)
 		s->looked_ns = now;
 		threads_look(s, false);
 		ring_return(s, false);
+		forks_tidy(s);
 		for (uint32_t i = 0; i < s->prepared && !s->damaged; i++)
 			if (s->readers[i].taken)
 				ring_counters(s, &s->readers[i]);
@@ -79,6 +84,20 @@ static void round_rest(struct session *s)
 		s->flushed_ns = now;
 		session_flush(s);
 	}
+}
+
+/* What children of this process inherit stays; its slot, if it had one, is free again. */
+static void leave_pool(struct session *s)
+{
+	int how = __atomic_load_n(&s->ending, __ATOMIC_ACQUIRE);
+	bool gone = s->known && (how == SESSION_EXITED || how == SESSION_EXECED);
+	if (!s->pool)
+		return;
+	forks_over(s);
+	if (s->slot)
+		pool_leave(s->pool, s->slot - 1, gone);
+	else
+		pool_leave_image(s->pool, gone);
 }
 
 /* The image is over: all that it wrote is in the rings. */
@@ -101,6 +120,7 @@ static void conclude(struct session *s)
 		if (s->readers[i].taken)
 			ring_counters(s, &s->readers[i]);
 	finish_trace(s);
+	leave_pool(s);
 	__atomic_store_n(&s->finished, 1, __ATOMIC_RELEASE);
 }
 
@@ -123,28 +143,31 @@ static long futex(uint32_t *word, int op, uint32_t value, const struct timespec 
 	return syscall(SYS_futex, word, op, value, timeout, NULL, 0);
 }
 
-/* Tells every session that we sleep; false when something came in meanwhile. */
+/* Tells every image and its children that we sleep; false when something came in meanwhile. */
 static bool lie_down(struct drain *d)
 {
-	for (size_t i = 0; i < d->count; i++)
-		__atomic_store_n(&d->sessions[i]->mem->sleeping, 1, __ATOMIC_SEQ_CST);
+	for (size_t i = 0; i < d->pool_count; i++)
+		__atomic_store_n(&d->pools[i]->head->sleeping, 1, __ATOMIC_SEQ_CST);
+	for (size_t i = 0; i < d->pool_count; i++)
+		if (pool_calls(d->pools[i]))
+			return false;
 	for (size_t i = 0; i < d->count; i++)
 		if (!d->sessions[i]->damaged && ring_half_full(d->sessions[i]))
 			return false;
 	return true;
 }
 
-/* Waits on the words of all sessions and our own at once; where the kernel cannot, on the first
- * session's. */
+/* Waits on the words of all images and our own at once; where the kernel cannot, on the first
+ * image's. */
 static void wait_all(struct drain *d, uint32_t ours, long ns)
 {
 	struct futex_waitv v[WAITERS_MAX + 1] = {0};
 	size_t n = 0;
 	v[n++] = (struct futex_waitv){
 		.val = ours, .uaddr = (uintptr_t)&d->wake, .flags = FUTEX_32 | FUTEX_PRIVATE_FLAG};
-	for (size_t i = 0; i < d->count && n <= WAITERS_MAX; i++)
+	for (size_t i = 0; i < d->pool_count && n <= WAITERS_MAX; i++)
 		v[n++] = (struct futex_waitv){.val = 1,
-					      .uaddr = (uintptr_t)&d->sessions[i]->mem->sleeping,
+					      .uaddr = (uintptr_t)&d->pools[i]->head->sleeping,
 					      .flags = FUTEX_32};
 	struct timespec until;
 	clock_gettime(CLOCK_MONOTONIC, &until);
@@ -156,8 +179,8 @@ static void wait_all(struct drain *d, uint32_t ours, long ns)
 	if (syscall(SYS_futex_waitv, v, n, 0, &until, CLOCK_MONOTONIC) >= 0 || errno != ENOSYS)
 		return;
 	struct timespec shorter = {0, ns > 1000000 ? 1000000 : ns};
-	if (d->count)
-		futex(&d->sessions[0]->mem->sleeping, FUTEX_WAIT, 1, &shorter);
+	if (d->pool_count)
+		futex(&d->pools[0]->head->sleeping, FUTEX_WAIT, 1, &shorter);
 	else
 		futex(&d->wake, FUTEX_WAIT_PRIVATE, ours, &shorter);
 }
@@ -166,11 +189,21 @@ static void sleep_a_while(struct drain *d, uint32_t ours, long ns)
 {
 	if (lie_down(d))
 		wait_all(d, ours, ns);
-	for (size_t i = 0; i < d->count; i++)
-		__atomic_store_n(&d->sessions[i]->mem->sleeping, 0, __ATOMIC_SEQ_CST);
+	for (size_t i = 0; i < d->pool_count; i++)
+		__atomic_store_n(&d->pools[i]->head->sleeping, 0, __ATOMIC_SEQ_CST);
 }
 
 /* ---- the thread ---- */
+
+static void add_pool(struct drain *d, struct pool *p)
+{
+	pool_ref(p);
+	if (d->pool_count == d->pool_room) {
+		d->pool_room = d->pool_room ? d->pool_room * 2 : 8;
+		d->pools = ms_xrealloc(d->pools, d->pool_room, sizeof(struct pool *));
+	}
+	d->pools[d->pool_count++] = p;
+}
 
 static void adopt(struct drain *d)
 {
@@ -181,10 +214,29 @@ static void adopt(struct drain *d)
 			d->sessions = ms_xrealloc(d->sessions, d->room, sizeof *d->sessions);
 		}
 		d->sessions[d->count++] = d->arrived[i];
+		if (d->arrived[i]->pool && !d->arrived[i]->slot)
+			add_pool(d, d->arrived[i]->pool);
 	}
 	d->arrived_count = 0;
 	pthread_mutex_unlock(&d->lock);
 	orders_take(d);
+}
+
+/* A child took a slot: the control thread looks for its process. */
+static void add_newborn(void *arg, struct pool *p, uint32_t slot)
+{
+	struct drain *d = arg;
+	uint64_t one = 1;
+	struct session *s = forks_born(p, slot);
+	pthread_mutex_lock(&d->lock);
+	if (d->newborn_count == d->newborn_room) {
+		d->newborn_room = d->newborn_room ? d->newborn_room * 2 : 8;
+		d->newborn = ms_xrealloc(d->newborn, d->newborn_room, sizeof(struct session *));
+	}
+	d->newborn[d->newborn_count++] = s;
+	if (write(d->births, &one, sizeof one) < 0)
+		errno = 0; /* it is signalled already */
+	pthread_mutex_unlock(&d->lock);
 }
 
 static uint64_t round_all(struct drain *d)
@@ -193,7 +245,9 @@ static uint64_t round_all(struct drain *d)
 	for (size_t i = 0; i < d->count;) {
 		struct session *s = d->sessions[i];
 		bool over = __atomic_load_n(&s->ending, __ATOMIC_ACQUIRE) != SESSION_RUNS;
-		if (over) {
+		if (!s->settled && !forks_settle(s)) {
+			i++; /* its parent comes first */
+		} else if (over) {
 			conclude(s);
 			d->sessions[i] = d->sessions[--d->count];
 		} else {
@@ -202,6 +256,33 @@ static uint64_t round_all(struct drain *d)
 		}
 	}
 	return bytes;
+}
+
+/* Children that took a slot; images of which nothing is left. */
+static void round_pools(struct drain *d)
+{
+	uint64_t now = clock_mono();
+	for (size_t i = 0; i < d->pool_count;) {
+		struct pool *p = d->pools[i];
+		if (!pool_deserted(p, now)) {
+			pool_round(p, add_newborn, d);
+			i++;
+			continue;
+		}
+		forks_forget(p);
+		pool_unref(p);
+		d->pools[i] = d->pools[--d->pool_count];
+	}
+}
+
+static void free_pools(struct drain *d)
+{
+	for (size_t i = 0; i < d->pool_count; i++) {
+		pool_shut(d->pools[i]);
+		forks_forget(d->pools[i]);
+		pool_unref(d->pools[i]);
+	}
+	free(d->pools);
 }
 
 static void *run(void *arg)
@@ -213,9 +294,12 @@ static void *run(void *arg)
 		bool stop = __atomic_load_n(&d->stop, __ATOMIC_ACQUIRE);
 		adopt(d);
 		uint64_t bytes = round_all(d);
+		round_pools(d);
 		orders_answer(d);
-		if (stop && !d->count)
+		if (stop && !d->count) {
+			free_pools(d);
 			return NULL;
+		}
 		sleep_a_while(d, ours, bytes > 4096 ? NAP_NS * 5 : IDLE_NS);
 	}
 }
@@ -225,6 +309,7 @@ int drain_start(struct drain *d, struct writer *writer, int event)
 	memset(d, 0, sizeof *d);
 	d->writer = writer;
 	d->event = event;
+	d->births = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	pthread_mutex_init(&d->lock, NULL);
 	int e = pthread_create(&d->thread, NULL, run, d);
 	d->started = e == 0;
@@ -250,6 +335,21 @@ void drain_add(struct drain *d, struct session *s)
 	drain_wake(d);
 }
 
+struct session *drain_newborn(struct drain *d)
+{
+	struct session *s = NULL;
+	uint64_t count;
+	pthread_mutex_lock(&d->lock);
+	if (d->newborn_count) {
+		s = d->newborn[0];
+		memmove(d->newborn, d->newborn + 1, --d->newborn_count * sizeof(struct session *));
+	} else if (read(d->births, &count, sizeof count) < 0) {
+		s = NULL; /* none came */
+	}
+	pthread_mutex_unlock(&d->lock);
+	return s;
+}
+
 void drain_stop(struct drain *d)
 {
 	if (!d->started)
@@ -258,6 +358,10 @@ void drain_stop(struct drain *d)
 	drain_wake(d);
 	pthread_join(d->thread, NULL);
 	d->started = false;
+	for (size_t i = 0; i < d->newborn_count; i++)
+		session_free(d->newborn[i]);
+	free(d->newborn);
 	free(d->sessions);
 	free(d->arrived);
+	close(d->births);
 }

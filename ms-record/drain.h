@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 struct order;
+struct pool;
 struct session;
 struct writer;
 
@@ -23,6 +24,11 @@ struct drain {
 	int event;                 /* eventfd, written when an order was done */
 	struct session **sessions; /* the thread's own */
 	size_t count, room;
+	struct session **newborn; /* of forked children, for the control thread; under lock */
+	size_t newborn_count, newborn_room;
+	int births;          /* eventfd: there are some */
+	struct pool **pools; /* the thread's own */
+	size_t pool_count, pool_room;
 	unsigned wake;      /* futex word */
 	bool stop, started; /* stop: atomic */
 };
@@ -31,6 +37,9 @@ struct drain {
 int drain_start(struct drain *d, struct writer *writer, int event);
 /* Hands over a session. */
 void drain_add(struct drain *d, struct session *s);
+/* Takes a session that a forked child began, or NULL. Its process is to be found, and the session
+ * to be handed over. */
+struct session *drain_newborn(struct drain *d);
 /* Something changed (an image ended): look at once. */
 void drain_wake(struct drain *d);
 /* Lets the thread end once it has no session any more, and waits for it. */

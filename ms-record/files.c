@@ -214,16 +214,18 @@ struct output *files_open_further(struct files *f, const struct options *o, cons
 		ms_err_set(err, "out of memory");
 		return NULL;
 	}
-	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	struct output *out = NULL;
-	if (fd < 0) {
-		ms_err_sys(err, "cannot open '%s'", path);
-	} else {
-		give_to_user(fd);
-		out = make_output(o, fd, path);
-	}
+	struct output *out = make_output(o, -1, path);
+	out->create = true;
 	free(path);
 	return out;
+}
+
+int files_create(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd >= 0)
+		give_to_user(fd);
+	return fd;
 }
 
 void files_remove(struct files *f, const struct session *s)

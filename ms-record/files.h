@@ -27,9 +27,11 @@ struct files {
  * to FILE~, an old FILE.d is removed. NULL with `err` set. */
 struct output *files_open(struct files *f, const struct options *o, const char *exe, pid_t pid,
 			  struct ms_err *err);
-/* A trace in FILE.d for image `seq`. NULL with `err` set. */
+/* A trace in FILE.d for image `seq`, made at its first block. NULL with `err` set. */
 struct output *files_open_further(struct files *f, const struct options *o, const char *name,
 				  pid_t pid, uint32_t seq, struct ms_err *err);
+/* Makes a file that is not there yet. -1 with errno set. Used by the writing thread. */
+int files_create(const char *path);
 /* Removes a trace that is not kept. */
 void files_remove(struct files *f, const struct session *s);
 /* Adds an image that is over to FILE.d/index. */

@@ -17,12 +17,14 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "born.h"
 #include "control.h"
 #include "info.h"
 #include "libcommon/arena.h"
 #include "libcommon/err.h"
 #include "modules.h"
 #include "options.h"
+#include "pool.h"
 #include "samples.h"
 
 #define ANCESTORS_MAX 64
@@ -84,7 +86,7 @@ static bool welcome_here(const struct control *c, const struct ucred *who)
 
 /* ---- a new image ---- */
 
-static struct session *running(struct control *c, pid_t pid)
+struct session *hello_running(struct control *c, int pid)
 {
 	for (struct session *s = c->sessions; s; s = s->next)
 		if (s->pid == pid && s->ending == SESSION_RUNS)
@@ -110,47 +112,54 @@ static char *relative(const struct control *c, const struct session *old, const 
 	return strdup(last_part(file));
 }
 
-static char *name_of(pid_t pid)
+/* What an image is called: by its executable, and as it is shown. */
+struct called {
+	char exe[4097];
+	char *name;
+};
+
+static void call(struct called *n, pid_t pid)
 {
-	char path[32], exe[4097];
+	char path[32];
 	snprintf(path, sizeof path, "/proc/%d", (int)pid);
 	int proc = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	ssize_t n = readlinkat(proc, "exe", exe, sizeof exe - 1);
-	exe[n > 0 ? n : 0] = '\0';
-	char *name = info_name(proc, n > 0 ? exe : "unknown");
+	ssize_t got = readlinkat(proc, "exe", n->exe, sizeof n->exe - 1);
+	if (got <= 0)
+		got = stpcpy(n->exe, "unknown") - n->exe;
+	n->exe[got] = '\0';
+	n->name = info_name(proc, n->exe);
 	if (proc >= 0)
 		close(proc);
-	return name;
 }
 
 /* The trace for an image: FILE for the first of the command, else one in FILE.d. */
-static struct output *trace_for(struct control *c, pid_t pid, struct ms_err *err)
+static struct output *trace_for(struct control *c, pid_t pid, const struct called *n,
+				struct ms_err *err)
 {
 	if (c->first && pid == c->launch.pid) {
 		struct output *out = c->first;
 		c->first = NULL;
 		return out;
 	}
-	char *name = name_of(pid);
-	struct output *out = files_open_further(&c->files, c->opt, name, pid, c->next_image, err);
-	free(name);
-	return out;
+	return files_open_further(&c->files, c->opt, n->name, pid, c->next_image, err);
 }
 
-static void close_old(struct control *c, struct session *old, const struct session *now)
+void hello_succeed(struct control *c, struct session *old, const struct session *now)
 {
 	if (now)
 		old->successor = relative(c, old, now->file);
 	control_end(c, old, SESSION_EXECED, -1);
 }
 
-static struct session *begin(struct control *c, pid_t pid, uint32_t parent)
+static struct session *begin(struct control *c, pid_t pid, const struct called *n, uint32_t parent)
 {
 	bool launched = c->first && pid == c->launch.pid;
-	struct output *out = trace_for(c, pid, &c->refused);
+	bool forks = c->files.folder && options_follow_fork(c->opt, n->exe, n->name);
+	struct output *out = trace_for(c, pid, n, &c->refused);
 	if (!out)
 		return NULL;
-	struct session *s = session_new(c->opt, &c->writer, out, pid, &c->buffer_used, &c->refused);
+	struct session *s =
+		session_new(c->opt, &c->writer, out, pid, &c->buffer_used, forks, &c->refused);
 	if (!s) {
 		if (launched)
 			c->first = out;
@@ -160,31 +169,34 @@ static struct session *begin(struct control *c, pid_t pid, uint32_t parent)
 	}
 	pause_init(s, &c->run);
 	s->launched = launched;
+	s->may_drop = pid != c->launch.pid && c->opt->follow != FOLLOW_ALL;
 	s->image = c->next_image++;
 	s->parent_image = parent;
 	s->file = strdup(out->path);
 	memcpy(s->run_id, c->run_id, sizeof s->run_id);
-	info_names(s);
+	info_names(s, NULL);
 	info_write(s);
 	modules_read_maps(s);
 	samples_take(s, false);
 	return s;
 }
 
-static uint32_t parent_image(struct control *c, pid_t pid)
+/* Who forked or became this image. A forked child that does nothing but exec is not kept, so its
+ * parent stands for it. */
+static uint32_t parent_image(struct control *c, pid_t pid, const struct session *old)
 {
-	const struct session *p = running(c, parent_of(pid));
-	return p ? p->image + 1 : 0;
+	const struct session *p = old ? old : hello_running(c, parent_of(pid));
+	if (!p)
+		return 0;
+	bool kept = !p->may_drop || __atomic_load_n(&p->kept_for_sure, __ATOMIC_ACQUIRE);
+	return p->forked && !kept ? p->parent_image : p->image + 1;
 }
 
 /* An image that said hello and is not recorded. */
-static void missed(struct control *c, pid_t pid, uint32_t parent, struct session *old)
+static void missed(struct control *c, pid_t pid, uint32_t parent, const char *exe,
+		   struct session *old)
 {
-	char exe[32], path[4097];
-	snprintf(exe, sizeof exe, "/proc/%d/exe", (int)pid);
-	ssize_t n = readlink(exe, path, sizeof path - 1);
-	path[n > 0 ? n : 0] = '\0';
-	images_missed(c, pid, parent, clock_mono(), n > 0 ? path : "unknown",
+	images_missed(c, pid, parent, clock_mono(), exe,
 		      c->stopped || c->over ? "recording had stopped" : c->refused.text);
 	if (old) { /* it is known what became of it */
 		free(old->became);
@@ -195,18 +207,21 @@ static void missed(struct control *c, pid_t pid, uint32_t parent, struct session
 /* The session for a process that said hello, or NULL: not recorded. */
 static struct session *new_image(struct control *c, pid_t pid)
 {
-	struct session *old = running(c, pid), *s = NULL;
-	bool wanted = !c->stopped && !c->over;
+	struct called n;
+	born_accept(c); /* the same process may have been a forked child just now */
+	struct session *old = hello_running(c, pid), *s = NULL;
 	bool further = !c->first || pid != c->launch.pid;
-	if (further && (c->opt->follow == FOLLOW_NONE || !c->files.folder))
-		wanted = false;
-	uint32_t parent = old ? old->image + 1 : parent_image(c, pid);
-	if (wanted)
-		s = begin(c, pid, parent);
-	if (!s && further && c->opt->follow != FOLLOW_NONE)
-		missed(c, pid, parent, old);
+	call(&n, pid);
+	/* The command's own process is followed through what it becomes. */
+	bool follow = pid == c->launch.pid || options_follow_exec(c->opt, n.exe, n.name);
+	uint32_t parent = parent_image(c, pid, old);
+	if (follow && !c->stopped && !c->over && (!further || c->files.folder))
+		s = begin(c, pid, &n, parent);
+	if (!s && further && follow)
+		missed(c, pid, parent, n.exe, old);
+	free(n.name);
 	if (old)
-		close_old(c, old, s);
+		hello_succeed(c, old, s);
 	if (s) {
 		s->next = c->sessions;
 		c->sessions = s;
@@ -229,7 +244,7 @@ static bool send_welcome(int fd, const struct session *s)
 	struct mg_welcome w = {.magic = MG_MAGIC,
 			       .version = MG_LAYOUT_VERSION,
 			       .accept = s != NULL,
-			       .bytes = s ? s->memory_bytes : 0};
+			       .bytes = s ? s->pool->bytes : 0};
 	union {
 		char bytes[CMSG_SPACE(sizeof(int))];
 		struct cmsghdr align;
@@ -243,7 +258,7 @@ static bool send_welcome(int fd, const struct session *s)
 		h->cmsg_level = SOL_SOCKET;
 		h->cmsg_type = SCM_RIGHTS;
 		h->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(h), &s->memfd, sizeof(int));
+		memcpy(CMSG_DATA(h), &s->pool->memfd, sizeof(int));
 	}
 	return sendmsg(fd, &m, MSG_NOSIGNAL) == sizeof w;
 }

@@ -16,17 +16,6 @@
 #include "options.h"
 #include "samples.h"
 
-#define TRIVIAL_ALLOCATIONS 100u
-#define TRIVIAL_BYTES 65536u
-
-static bool trivial(const struct control *c, const struct session *s)
-{
-	if (s->launched || s->pid == c->launch.pid || c->opt->follow == FOLLOW_ALL)
-		return false;
-	return s->stats.allocations < TRIVIAL_ALLOCATIONS ||
-	       s->stats.allocated_bytes < TRIVIAL_BYTES;
-}
-
 static bool has_malloc(const char *exe)
 {
 	int fd = open(exe, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -34,6 +23,12 @@ static bool has_malloc(const char *exe)
 	if (fd >= 0)
 		close(fd);
 	return yes;
+}
+
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
 }
 
 static struct image *add(struct control *c)
@@ -77,7 +72,7 @@ static struct image *add_session(struct control *c, const struct session *s)
 void images_settle(struct control *c, const struct session *s)
 {
 	struct image *i = add_session(c, s);
-	i->kept = !trivial(c, s);
+	i->kept = !s->may_drop || !session_trivial(s);
 	if (!i->kept) {
 		strcpy(i->note, "trivial");
 		c->trivial++;
@@ -87,7 +82,8 @@ void images_settle(struct control *c, const struct session *s)
 	}
 	files_index(&c->files, i);
 	bool hidden = s->became && s->ending == SESSION_EXECED && !s->successor;
-	if (hidden && c->opt->follow != FOLLOW_NONE)
+	if (hidden && (s->pid == c->launch.pid ||
+		       options_follow_exec(c->opt, s->became, last_part(s->became))))
 		images_missed(c, s->pid, s->image + 1, s->changed_ns, s->became, s->became_why);
 }
 
@@ -95,8 +91,7 @@ void images_missed(struct control *c, pid_t pid, uint32_t parent, uint64_t mono_
 		   const char *why)
 {
 	struct image *i = add(c);
-	const char *slash = strrchr(exe, '/');
-	i->name = strdup(slash ? slash + 1 : exe);
+	i->name = strdup(last_part(exe));
 	for (char *p = i->name; *p; p++)
 		if ((unsigned char)*p <= ' ' || *p == 127)
 			*p = '_'; /* as in names of files and on screens */

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "format/trace.h"
+#include "forks.h"
 #include "libcommon/arena.h"
 #include "options.h"
 #include "session.h"
@@ -71,16 +72,77 @@ char *info_name(int proc, const char *exe)
 	return comm;
 }
 
-void info_names(struct session *s)
+static uint64_t parent_pid(const struct session *s)
+{
+	size_t n;
+	unsigned long long ppid = 0;
+	char *stat = read_file(s->proc, "stat", &n);
+	const char *at = stat ? strrchr(stat, ')') : NULL;
+	if (at)
+		sscanf(at + 1, " %*c %llu", &ppid);
+	free(stat);
+	return ppid;
+}
+
+/* What is not known of a process that is gone is its parent's. */
+static void take_from(struct identity *w, const struct identity *parent)
+{
+	if (!w->exe)
+		w->exe = strdup(parent->exe);
+	if (!w->name)
+		w->name = strdup(parent->name);
+	if (!w->cwd && parent->cwd)
+		w->cwd = strdup(parent->cwd);
+	if (!w->args && parent->args) {
+		w->args = memcpy(ms_xrealloc(NULL, parent->args_bytes + 1, 1), parent->args,
+				 parent->args_bytes + 1);
+		w->args_bytes = parent->args_bytes;
+	}
+	if (!w->env && parent->env) {
+		w->env = memcpy(ms_xrealloc(NULL, parent->env_bytes + 1, 1), parent->env,
+				parent->env_bytes + 1);
+		w->env_bytes = parent->env_bytes;
+	}
+	if (!w->ppid)
+		w->ppid = (uint64_t)parent->pid;
+	if (w->uid == UINT64_MAX)
+		w->uid = parent->uid;
+}
+
+static bool same_pidns(const struct session *s)
 {
 	char own[64] = "", theirs[64] = "";
-	s->exe = read_link(s->proc, "exe");
-	if (!s->exe)
-		s->exe = strdup("unknown");
-	s->name = info_name(s->proc, s->exe);
 	ssize_t a = readlink("/proc/self/ns/pid", own, sizeof own - 1);
 	ssize_t b = readlinkat(s->proc, "ns/pid", theirs, sizeof theirs - 1);
-	s->same_pidns = a <= 0 || b <= 0 || !strcmp(own, theirs);
+	return a <= 0 || b <= 0 || !strcmp(own, theirs);
+}
+
+void info_names(struct session *s, const struct identity *parent)
+{
+	struct identity *w = s->who;
+	struct stat st;
+	w->pid = s->pid;
+	w->image = s->image;
+	w->exe = read_link(s->proc, "exe");
+	if (w->exe)
+		w->name = info_name(s->proc, w->exe);
+	w->cwd = read_link(s->proc, "cwd");
+	if (!s->opt->no_args) {
+		w->args = read_file(s->proc, "cmdline", &w->args_bytes);
+		w->env = read_file(s->proc, "environ", &w->env_bytes);
+	}
+	w->ppid = parent_pid(s);
+	w->uid = s->proc >= 0 && !fstat(s->proc, &st) ? st.st_uid : UINT64_MAX;
+	w->same_pidns = s->proc < 0 && parent ? parent->same_pidns : same_pidns(s);
+	if (parent)
+		take_from(w, parent);
+	if (!w->exe)
+		w->exe = strdup("unknown");
+	if (!w->name)
+		w->name = info_name(s->proc, w->exe);
+	s->exe = strdup(w->exe);
+	s->name = strdup(w->name);
+	s->same_pidns = w->same_pidns;
 }
 
 static void add_args(struct session *s, struct ms_record_writer *w, const char *text, size_t n)
@@ -108,18 +170,6 @@ static void add_env(struct session *s, struct ms_record_writer *w, const char *t
 			ms_record_string(w, MS_INFO_ENV, text + at);
 }
 
-static uint64_t parent_pid(const struct session *s)
-{
-	size_t n;
-	unsigned long long ppid = 0;
-	char *stat = read_file(s->proc, "stat", &n);
-	const char *at = stat ? strrchr(stat, ')') : NULL;
-	if (at)
-		sscanf(at + 1, " %*c %llu", &ppid);
-	free(stat);
-	return ppid;
-}
-
 /* "b2a5e1c0-...": the dashes go, 16 bytes stay. */
 static size_t boot_id(uint8_t out[16])
 {
@@ -142,7 +192,6 @@ static void add_machine(struct session *s, struct ms_record_writer *w)
 {
 	struct utsname u;
 	uint8_t boot[16];
-	struct stat st;
 	if (!uname(&u)) {
 		char kernel[sizeof u.sysname + sizeof u.release + 2];
 		snprintf(kernel, sizeof kernel, "%s %s", u.sysname, u.release);
@@ -152,29 +201,37 @@ static void add_machine(struct session *s, struct ms_record_writer *w)
 	size_t n = boot_id(boot);
 	if (n)
 		ms_record_bytes(w, MS_INFO_BOOT_ID, boot, n);
-	if (!fstat(s->proc, &st))
-		ms_record_number(w, MS_INFO_UID, st.st_uid);
+	if (s->who->uid != UINT64_MAX)
+		ms_record_number(w, MS_INFO_UID, s->who->uid);
 	ms_record_number(w, MS_INFO_PAGE_SIZE, (uint64_t)sysconf(_SC_PAGESIZE));
+}
+
+static void add_fork(const struct session *s, struct ms_record_writer *w)
+{
+	ms_record_number(w, MS_INFO_FORKED, 1);
+	if (!s->parent_image)
+		return;
+	ms_record_number(w, MS_INFO_FORK_EVENT, s->fork_event);
+	ms_record_number(w, MS_INFO_FORK_NUMBER, s->fork_number);
+	ms_record_number(w, MS_INFO_INHERITED_BLOCKS, s->inherited_blocks);
+	ms_record_number(w, MS_INFO_INHERITED_BYTES, s->inherited_bytes);
 }
 
 void info_write(struct session *s)
 {
-	size_t args_size = 0, env_size = 0;
-	char *args = s->opt->no_args ? NULL : read_file(s->proc, "cmdline", &args_size);
-	char *env = s->opt->no_args ? NULL : read_file(s->proc, "environ", &env_size);
-	char *cwd = read_link(s->proc, "cwd");
+	const struct identity *who = s->who;
 	/* A string of one byte costs a dozen at most. */
-	size_t bytes = 12 * (args_size + env_size) + 16384;
+	size_t bytes = 12 * (who->args_bytes + who->env_bytes) + 16384;
 	struct ms_record_writer *w = batch_record(&session_batch(s)->info, bytes);
 	ms_record_number(w, MS_INFO_PID, (uint64_t)s->pid);
-	ms_record_number(w, MS_INFO_PPID, parent_pid(s));
+	ms_record_number(w, MS_INFO_PPID, who->ppid);
 	ms_record_string(w, MS_INFO_EXE, s->exe);
-	if (args)
-		add_args(s, w, args, args_size);
-	if (env)
-		add_env(s, w, env, env_size);
-	if (cwd)
-		ms_record_string(w, MS_INFO_CWD, cwd);
+	if (who->args)
+		add_args(s, w, who->args, who->args_bytes);
+	if (who->env)
+		add_env(s, w, who->env, who->env_bytes);
+	if (who->cwd)
+		ms_record_string(w, MS_INFO_CWD, who->cwd);
 	add_machine(s, w);
 	ms_record_number(w, MS_INFO_START_WALL, s->clock.start_wall);
 	ms_record_number(w, MS_INFO_START_MONO, s->clock.start_mono);
@@ -189,8 +246,7 @@ void info_write(struct session *s)
 	ms_record_number(w, MS_INFO_OPTIONS, options_recorded(s->opt));
 	if (s->parent_image)
 		ms_record_number(w, MS_INFO_PARENT_IMAGE, s->parent_image);
+	if (s->forked)
+		add_fork(s, w);
 	ms_record_end(w);
-	free(args);
-	free(env);
-	free(cwd);
 }

@@ -3,6 +3,7 @@
  */
 #include "live.h"
 
+#include <string.h>
 #include <sys/mman.h>
 
 #include "libcommon/arena.h"
@@ -33,6 +34,13 @@ void live_free(struct live *l)
 	if (l->slots)
 		munmap(l->slots, (l->mask + 1) * sizeof *l->slots);
 	l->slots = NULL;
+}
+
+void live_copy(struct live *to, const struct live *from)
+{
+	make(to, 64 - from->shift);
+	memcpy(to->slots, from->slots, (from->mask + 1) * sizeof *to->slots);
+	to->count = from->count;
 }
 
 struct live_block *live_find(const struct live *l, uint64_t address)

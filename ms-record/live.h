@@ -25,6 +25,8 @@ struct live {
 
 void live_init(struct live *l);
 void live_free(struct live *l);
+/* Makes `to` an equal table. */
+void live_copy(struct live *to, const struct live *from);
 /* The block at `address` (not 0), or NULL. Valid until the next live_make or live_take. */
 struct live_block *live_find(const struct live *l, uint64_t address);
 /* The block at `address`, made when it is not there: then *made is true, and number and size are to

@@ -13,7 +13,9 @@
 #include <string.h>
 
 #include "format/trace.h"
+#include "forks.h"
 #include "libcommon/arena.h"
+#include "options.h"
 #include "session.h"
 
 #define REPAIR_NS 2000u
@@ -77,21 +79,55 @@ static void release(struct session *s, uint8_t kind, uint32_t thread, uint64_t k
 		s->stats.temporary++;
 }
 
+/* A block from before the fork is given back: says which, ahead of the event that it explains. */
+static void explain(struct session *s, uint32_t thread, uint64_t key, const struct live_block *b)
+{
+	if (s->batch && s->batch->events.n + 2 > BATCH_EVENTS)
+		session_flush(s);
+	struct batch_event *e = merge_emit(s, MS_EV_EXT, thread, key);
+	e->ev.ext = MS_EXT_INHERITED;
+	e->ev.freed = b->number;
+	e->ev.size = b->size;
+	e->ev.address = s->opt->no_addresses ? 0 : b->address & ~USER_BLOCK;
+	s->stats.inherited_frees++;
+}
+
+/* Takes a live block out of the table. */
+static bool take_block(struct session *s, uint64_t address, struct live_block *b)
+{
+	if (!live_take(&s->live, address, b))
+		return false;
+	if (s->heritage)
+		forks_log(s->heritage, FORK_TAKEN, b);
+	return true;
+}
+
 static void unknown_free(struct session *s, uint32_t thread, const struct item *it)
 {
 	struct batch_event *e = merge_emit(s, MS_EV_FREE_UNKNOWN, thread, it->key);
 	e->ev.address = it->address & ~USER_BLOCK;
 	e->ev.stack = it->stack;
-	s->stats.unknown_frees++;
+}
+
+static bool free_inherited(struct session *s, uint32_t thread, const struct item *it)
+{
+	struct live_block b;
+	if (!s->forked || !forks_take(s, it->address, &b))
+		return false;
+	explain(s, thread, it->key, &b);
+	unknown_free(s, thread, it);
+	return true;
 }
 
 static void free_block(struct session *s, uint32_t thread, const struct item *it)
 {
 	struct live_block b;
-	if (live_take(&s->live, it->address, &b))
+	if (take_block(s, it->address, &b)) {
 		release(s, MS_EV_FREE, thread, it->key, &b, it->stack);
-	else
+	} else if (!free_inherited(s, thread, it)) {
 		unknown_free(s, thread, it);
+		s->stats.unknown_frees++;
+	}
 }
 
 /* ---- repair ---- */
@@ -145,8 +181,9 @@ static void take_release(struct session *s, struct reader *r, const struct item 
 {
 	struct released *rel = &r->released[it->link];
 	struct live_block b = {0};
-	rel->found = live_take(&s->live, it->address, &b);
-	*rel = (struct released){b.number, b.address, b.size, rel->found};
+	bool found = take_block(s, it->address, &b);
+	bool inherited = !found && s->forked && forks_take(s, it->address, &b);
+	*rel = (struct released){b.number, b.address, b.size, found, inherited};
 }
 
 /* A block is given back that is not live: its allocation may be stamped a little later, on another
@@ -166,7 +203,7 @@ static bool wait_for_block(struct session *s, const struct reader *own, const st
 static void do_release(struct session *s, struct reader *r, const struct item *it)
 {
 	take_release(s, r, it);
-	if (!r->released[it->link].found)
+	if (!r->released[it->link].found && !r->released[it->link].inherited)
 		wait_for_block(s, r, it,
 			       AFTER_RELEASE | (uint32_t)(r - s->readers) * RELEASED | it->link);
 }
@@ -187,7 +224,7 @@ static void make_way(struct session *s, const struct reader *own, const struct i
 		return;
 	}
 	struct live_block b;
-	if (live_take(&s->live, it->address, &b))
+	if (take_block(s, it->address, &b))
 		release(s, MS_EV_FREE_INFERRED, own->thread, it->key, &b, 0);
 }
 
@@ -215,6 +252,8 @@ static void bind_block(struct session *s, struct batch_event *e, const struct it
 	e->ev.address = it->address & ~USER_BLOCK;
 	b->number = s->number;
 	b->size = it->size;
+	if (s->heritage)
+		forks_log(s->heritage, FORK_MADE, b);
 	s->threads.v[e->ev.thread].last_number = s->number++;
 	st->allocations++;
 	st->allocated_bytes += it->size;
@@ -237,6 +276,11 @@ static void do_realloc(struct session *s, struct reader *r, const struct item *i
 {
 	struct live_block *b = place(s, r, it);
 	const struct released *old = &r->released[it->link];
+	if (old->inherited) {
+		struct live_block was = {
+			.address = old->address, .number = old->number, .size = old->size};
+		explain(s, r->thread, it->key, &was);
+	}
 	struct batch_event *e = merge_emit(s, old->found ? MS_EV_REALLOC : MS_EV_REALLOC_UNKNOWN,
 					   r->thread, it->key);
 	if (old->found) {
@@ -247,7 +291,7 @@ static void do_realloc(struct session *s, struct reader *r, const struct item *i
 		s->stats.frees++;
 		if (s->threads.v[r->thread].last_number == old->number)
 			s->stats.temporary++;
-	} else {
+	} else if (!old->inherited) {
 		s->stats.unknown_frees++;
 	}
 	s->stats.reallocs++;
@@ -257,21 +301,22 @@ static void do_realloc(struct session *s, struct reader *r, const struct item *i
 static void do_free(struct session *s, struct reader *r, const struct item *it)
 {
 	struct live_block b;
-	if (live_take(&s->live, it->address, &b)) {
+	if (take_block(s, it->address, &b)) {
 		release(s, MS_EV_FREE, r->thread, it->key, &b, it->stack);
-		return;
-	}
-	if (!wait_for_block(s, r, it, AFTER_FREE | r->thread))
+	} else if (!free_inherited(s, r->thread, it) &&
+		   !wait_for_block(s, r, it, AFTER_FREE | r->thread)) {
 		unknown_free(s, r->thread, it);
+		s->stats.unknown_frees++;
+	}
 }
 
 /* While sampling: most likely a block that was not recorded. */
 static void do_free_unsure(struct session *s, struct reader *r, const struct item *it)
 {
 	struct live_block b;
-	if (live_take(&s->live, it->address, &b))
+	if (take_block(s, it->address, &b))
 		release(s, MS_EV_FREE, r->thread, it->key, &b, it->stack);
-	else
+	else if (!free_inherited(s, r->thread, it))
 		s->stats.unsure_frees++;
 }
 
@@ -345,6 +390,9 @@ static void process(struct session *s, struct reader *r, const struct item *it)
 		break;
 	case ITEM_LOOK:
 		mapped_look(s, r, it);
+		break;
+	case ITEM_FORK:
+		forks_point(s, it->key >> 1);
 		break;
 	case ITEM_DONE:
 		return;

@@ -39,13 +39,21 @@ static void forget_maps(struct modules *m)
 	m->maps.n = 0;
 }
 
+static void close_file(struct module *m)
+{
+	if (m->fd >= 0 && (!m->shared || !__atomic_sub_fetch(m->shared, 1, __ATOMIC_ACQ_REL))) {
+		close(m->fd);
+		free(m->shared);
+	}
+	m->fd = -1;
+}
+
 void modules_free(struct modules *m)
 {
 	forget_maps(m);
 	free(m->maps.v);
 	for (size_t i = 0; i < m->all.n; i++) {
-		if (m->all.v[i].fd >= 0)
-			close(m->all.v[i].fd);
+		close_file(&m->all.v[i]);
 		free(m->all.v[i].path);
 	}
 	free(m->all.v);
@@ -191,8 +199,7 @@ static uint32_t add(struct session *s, struct module m, const char *name, uint64
 	uint32_t id = (uint32_t)all->all.n;
 	write_module(s, id, &m, p, deleted, loaded);
 	if (m.fd >= 0 && all->held++ >= HELD_MAX) {
-		close(m.fd);
-		all->all.v[id - 1].fd = -1;
+		close_file(&all->all.v[id - 1]);
 	}
 	return id;
 }
@@ -218,6 +225,56 @@ static void add_entry(struct session *s, uint32_t i)
 	if (m.kind != KIND_VDSO && !map_of(all, m.start, m.end))
 		modules_read_maps(s);
 	all->number[i] = add(s, m, name, g.loaded) - 1;
+}
+
+/* The file of a module, for one more. */
+static int share_file(struct module *m, struct module *with)
+{
+	if (m->fd < 0)
+		return -1;
+	if (!m->shared) {
+		m->shared = ms_xrealloc(NULL, 1, sizeof *m->shared);
+		*m->shared = 1;
+	}
+	__atomic_add_fetch(m->shared, 1, __ATOMIC_RELAXED);
+	with->shared = m->shared;
+	return m->fd;
+}
+
+/* Entry `i` of the table, if it is the parent's. */
+static bool inherit_entry(struct session *s, uint32_t i, struct modules *parent)
+{
+	const struct mg_module *g = &s->mem_modules[i];
+	struct modules *all = &s->modules;
+	struct module *p = i < parent->seen ? &parent->all.v[parent->number[i]] : NULL;
+	if (!p || p->start != __atomic_load_n(&g->start, __ATOMIC_RELAXED) ||
+	    p->bias != __atomic_load_n(&g->bias, __ATOMIC_RELAXED))
+		return false;
+	struct module m = *p;
+	m.path = strdup(p->path);
+	m.fd = share_file(p, &m);
+	m.epoch_closed = UINT32_MAX;
+	all->number[i] = (uint32_t)all->all.n;
+	*MS_PUSH(&all->all) = m;
+	const struct map *at = map_of(all, m.start, m.end);
+	bool deleted = at && m.kind == KIND_FILE && strstr(at->path, " (deleted)");
+	write_module(s, all->number[i] + 1, &m, at, deleted, 0);
+	return true;
+}
+
+void modules_inherit(struct session *s, struct modules *parent)
+{
+	struct modules *all = &s->modules;
+	uint32_t n = __atomic_load_n(&s->mem->module_count, __ATOMIC_ACQUIRE);
+	if (!all->maps.n)
+		for (size_t i = 0; i < parent->maps.n; i++) {
+			struct map m = parent->maps.v[i];
+			m.path = strdup(m.path);
+			*MS_PUSH(&all->maps) = m;
+		}
+	while (all->seen < n && all->seen < s->module_max && inherit_entry(s, all->seen, parent))
+		all->seen++;
+	all->held = (unsigned)all->all.n;
 }
 
 static void note_closed(struct session *s)

@@ -11,6 +11,8 @@ struct session;
 
 void modules_init(struct modules *m, uint32_t max);
 void modules_free(struct modules *m);
+/* A forked child begins with what its parent had, files held open included. */
+void modules_inherit(struct session *s, struct modules *parent);
 /* Reads /proc/PID/maps. */
 void modules_read_maps(struct session *s);
 /* Takes over what the guest added or closed since the last call. */

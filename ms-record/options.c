@@ -3,7 +3,9 @@
  */
 #include "options.h"
 
+#include <fnmatch.h>
 #include <getopt.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
@@ -28,8 +30,10 @@ const char options_help[] =
 	"  -z, --level N          compression level of zstd, 1 to 19 (default 1)\n"
 	"      --depth N          longest stack kept whole (default 512); the middle of deeper "
 	"ones is cut\n"
-	"      --follow=WHAT      programs that COMMAND runs: all, exec (default; without trivial "
-	"ones), none\n"
+	"      --follow=WHAT      further processes: all (trivial ones too), fork (children that "
+	"run no\n"
+	"                         other program), exec (programs that are run), none, or names: "
+	"'cc1*,ld'\n"
 	"      --env NAME=VALUE   set a variable for COMMAND; may be repeated\n"
 	"      --overflow=WHAT    a thread whose buffer is full: wait[:DUR] (default wait:2s), "
 	"drop\n"
@@ -104,13 +108,54 @@ static int read_follow(struct options *o, const char *s, struct ms_err *err)
 	static const struct {
 		const char *name;
 		enum follow follow;
-	} names[] = {{"all", FOLLOW_ALL}, {"none", FOLLOW_NONE}, {"exec", FOLLOW_EXEC}};
+	} names[] = {{"all", FOLLOW_ALL},
+		     {"none", FOLLOW_NONE},
+		     {"fork", FOLLOW_FORK},
+		     {"exec", FOLLOW_EXEC}};
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (!strcmp(s, names[i].name)) {
 			o->follow = names[i].follow;
 			return 0;
 		}
-	return ms_err_set(err, "bad --follow '%s': all, none or exec", s);
+	/* A word without a sign of a pattern is more likely a slip than a program's name. */
+	if (!*s || strchr(s, '/') || strstr(s, ",,") || *s == ',' || s[strlen(s) - 1] == ',' ||
+	    !strpbrk(s, "*?[,"))
+		return ms_err_set(
+			err,
+			"bad --follow '%s': all, none, fork, exec, or names of programs as "
+			"patterns ('cc1*,ld')",
+			s);
+	o->follow = FOLLOW_NAMED;
+	o->follow_names = s;
+	return 0;
+}
+
+static bool named(const struct options *o, const char *exe, const char *name)
+{
+	const char *slash = strrchr(exe, '/');
+	char pattern[256];
+	for (const char *p = o->follow_names; *p; p += strspn(p, ",")) {
+		size_t n = strcspn(p, ",");
+		snprintf(pattern, sizeof pattern, "%.*s", (int)n, p);
+		if (!fnmatch(pattern, slash ? slash + 1 : exe, 0) || !fnmatch(pattern, name, 0))
+			return true;
+		p += n;
+	}
+	return false;
+}
+
+bool options_follow_exec(const struct options *o, const char *exe, const char *name)
+{
+	if (o->follow == FOLLOW_NAMED)
+		return named(o, exe, name);
+	return o->follow != FOLLOW_NONE && o->follow != FOLLOW_FORK;
+}
+
+bool options_follow_fork(const struct options *o, const char *exe, const char *name)
+{
+	if (o->follow == FOLLOW_NAMED)
+		return named(o, exe, name);
+	return o->follow != FOLLOW_NONE && o->follow != FOLLOW_EXEC;
 }
 
 static int read_overflow(struct options *o, const char *s, struct ms_err *err)

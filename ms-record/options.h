@@ -10,7 +10,7 @@
 
 struct ms_err;
 
-enum follow { FOLLOW_DEFAULT, FOLLOW_ALL, FOLLOW_NONE, FOLLOW_EXEC };
+enum follow { FOLLOW_DEFAULT, FOLLOW_ALL, FOLLOW_NONE, FOLLOW_FORK, FOLLOW_EXEC, FOLLOW_NAMED };
 
 struct options {
 	const char *output;           /* NULL = EXE.PID.trace */
@@ -28,6 +28,7 @@ struct options {
 	uint64_t sample_bytes; /* 0 = every event */
 	uint64_t sample_seed;  /* not 0 once read, if sampling */
 	enum follow follow;
+	const char *follow_names; /* FOLLOW_NAMED: patterns with commas between them */
 	struct {
 		const char **v;
 		size_t n, cap;
@@ -40,6 +41,10 @@ struct options {
 int options_read(struct options *o, int argc, char **argv, struct ms_err *err);
 /* What is recorded besides: MS_OPTION_* of the trace. */
 uint64_t options_recorded(const struct options *o);
+/* Shall a program that is executed, or a child that forks from it without an exec, be recorded?
+ * `exe`: path of the executable; `name`: what the process is called. */
+bool options_follow_exec(const struct options *o, const char *exe, const char *name);
+bool options_follow_fork(const struct options *o, const char *exe, const char *name);
 /* The text of -h. */
 extern const char options_help[];
 

@@ -43,7 +43,7 @@ static unsigned fixed_words(uint8_t kind)
 		[MG_ALLOC] = 4, [MG_FREE] = 3,   [MG_REALLOC] = 6,    [MG_FAILED] = 3,
 		[MG_PUSH] = 1,  [MG_THREAD] = 4, [MG_EPOCH] = 3,      [MG_MARK] = 3,
 		[MG_COPY] = 4,  [MG_WRAP] = 1,   [MG_USER_ALLOC] = 4, [MG_USER_FREE] = 3,
-		[MG_MAP] = 6,   [MG_UNMAP] = 5};
+		[MG_MAP] = 6,   [MG_UNMAP] = 5,  [MG_FORK] = 2};
 	return kind < sizeof words ? words[kind] : 0;
 }
 
@@ -428,6 +428,9 @@ static int parse_one(struct session *s, struct reader *r, const struct record *c
 		return mark(s, r, c, words);
 	case MG_COPY:
 		return copy_part(s, r, c, words);
+	case MG_FORK:
+		add(s, r, word(c, 1), true, ITEM_FORK);
+		return 0;
 	default: /* MG_WRAP */
 		return 0;
 	}
@@ -436,7 +439,7 @@ static int parse_one(struct session *s, struct reader *r, const struct record *c
 static bool has_frames(uint8_t kind)
 {
 	return kind != MG_THREAD && kind != MG_EPOCH && kind != MG_MARK && kind != MG_COPY &&
-	       kind != MG_WRAP;
+	       kind != MG_WRAP && kind != MG_FORK;
 }
 
 int parse_records(struct session *s, struct reader *r, uint64_t bytes)

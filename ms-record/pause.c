@@ -40,6 +40,14 @@ void pause_init(struct session *s, struct run *run)
 	s->mem->state = s->pause.waiting ? MG_WAITING : MG_PAUSED;
 }
 
+void pause_adopt(struct session *s, struct run *run)
+{
+	uint32_t state = __atomic_load_n(&s->mem->state, __ATOMIC_ACQUIRE);
+	s->run = run;
+	s->pause.waiting = state == MG_WAITING;
+	s->pause.on = state == MG_WAITING || state == MG_PAUSED;
+}
+
 static void add_loss(struct session *s, uint64_t to)
 {
 	uint64_t count = s->stats.paused_allocations - s->pause.said;

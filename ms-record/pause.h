@@ -26,6 +26,8 @@ struct pause {
 /* Puts a new session into the run's state, before its guest has the shared memory. `run` is kept.
  */
 void pause_init(struct session *s, struct run *run);
+/* A forked child began in the state that the image was in. */
+void pause_adopt(struct session *s, struct run *run);
 /* The following are the draining thread's. Brings the session to the run's state. */
 void pause_look(struct session *s);
 /* The program made a mark at `ns`: is it the one at which recording begins? */

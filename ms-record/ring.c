@@ -12,6 +12,7 @@
 #include "format/trace.h"
 #include "options.h"
 #include "parse.h"
+#include "pool.h"
 #include "session.h"
 #include "threads.h"
 
@@ -50,7 +51,26 @@ static bool take_budget(struct session *s, uint64_t bytes, bool must)
 static bool back(struct session *s, uint32_t i, uint64_t from, uint64_t to)
 {
 	off_t at = (off_t)(s->data_offset + i * s->window_bytes + from);
-	return fallocate(s->memfd, FALLOC_FL_KEEP_SIZE, at, (off_t)(to - from)) == 0;
+	return s->pool &&
+	       fallocate(s->pool->memfd, FALLOC_FL_KEEP_SIZE, at, (off_t)(to - from)) == 0;
+}
+
+static void set_up(const struct session *s, struct reader *r)
+{
+	uint64_t i = (uint64_t)(r - s->readers);
+	r->ring = &s->mem_rings[i];
+	r->window = s->memory + s->data_offset + i * s->window_bytes;
+	r->thread = UINT32_MAX;
+	r->prepared = true;
+	r->allowed = MG_RING_FIRST;
+}
+
+void ring_adopt(struct session *s, uint32_t n)
+{
+	for (; s->prepared < n; s->prepared++) {
+		take_budget(s, MG_RING_FIRST + MG_SLACK, true);
+		set_up(s, &s->readers[s->prepared]);
+	}
 }
 
 static bool prepare_one(struct session *s, uint32_t i)
@@ -61,11 +81,7 @@ static bool prepare_one(struct session *s, uint32_t i)
 	if (!back(s, i, 0, bytes))
 		return false;
 	struct reader *r = &s->readers[i];
-	r->ring = &s->mem_rings[i];
-	r->window = s->memory + s->data_offset + i * s->window_bytes;
-	r->thread = UINT32_MAX;
-	r->prepared = true;
-	r->allowed = MG_RING_FIRST;
+	set_up(s, r);
 	r->ring->size_allowed = MG_RING_FIRST;
 	__atomic_store_n(&r->ring->state, MG_RING_FREE, __ATOMIC_RELEASE);
 	return true;
@@ -81,9 +97,11 @@ static uint32_t count_free(const struct session *s)
 
 void ring_prepare(struct session *s)
 {
-	uint32_t spare = count_free(s), want = FREE_AHEAD + s->prepared / 4;
+	/* Most forked children have one thread. */
+	uint32_t ahead = s->forked ? 1 + s->prepared / 4 : FREE_AHEAD;
+	uint32_t spare = count_free(s), want = ahead + s->prepared / 4;
 	/* Threads come fast: those that ended already give theirs back at once. */
-	if (spare < want / 2 && s->prepared >= FREE_AHEAD) {
+	if (spare < want / 2 && s->prepared >= ahead) {
 		ring_return(s, true);
 		spare = count_free(s);
 	}
@@ -107,9 +125,11 @@ static void raise_size(struct session *s, struct reader *r, uint64_t seen)
 	uint32_t stalls = __atomic_load_n(&r->ring->stalls, __ATOMIC_RELAXED);
 	bool full = stalls != r->stalls || seen > r->allowed - r->allowed / 8;
 	r->stalls = stalls;
-	if (!full || r->allowed >= MG_RING_LARGEST)
+	if (!full || r->allowed + MG_SLACK >= s->window_bytes)
 		return;
 	uint32_t next = r->allowed * 2;
+	if (next + MG_SLACK > s->window_bytes)
+		return;
 	if (!take_budget(s, next - r->allowed, false))
 		return;
 	if (!back(s, (uint32_t)(r - s->readers), r->allowed, next + MG_SLACK))

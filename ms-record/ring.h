@@ -27,5 +27,7 @@ bool ring_half_full(const struct session *s);
 /* Events parsed and not merged yet. */
 uint64_t ring_backlog(const struct session *s);
 void ring_free(struct reader *r);
+/* The first `n` rings of a slot were made ready before its session was: it takes them over. */
+void ring_adopt(struct session *s, uint32_t n);
 
 #endif

@@ -10,64 +10,34 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "libcommon/arena.h"
+#include "forks.h"
 #include "libcommon/err.h"
 #include "modules.h"
 #include "options.h"
+#include "pool.h"
 #include "remote.h"
 #include "ring.h"
 #include "samples.h"
 
 #define TIDS_AGAIN_NS UINT64_C(10000000)
+#define TRIVIAL_ALLOCATIONS 100u
+#define TRIVIAL_BYTES 65536u
 
-static uint64_t page_up(uint64_t n)
+static void use_memory(struct session *s, const struct extents *e, uint64_t at)
 {
-	return (n + 4095) & ~UINT64_C(4095);
-}
-
-/* Under RLIMIT_AS the mapping takes from what the program may have: keep to a sixteenth. */
-static void choose_sizes(struct session *s)
-{
-	struct rlimit as;
-	s->module_max = SESSION_MODULES;
-	s->ring_max = SESSION_RINGS;
-	s->window_bytes = page_up(MG_RING_LARGEST + MG_SLACK);
-	if (prlimit(s->pid, RLIMIT_AS, NULL, &as) || as.rlim_cur == RLIM_INFINITY)
-		return;
-	uint64_t may = as.rlim_cur / 16 / s->window_bytes;
-	s->ring_max = may < 8 ? 8 : may > SESSION_RINGS ? SESSION_RINGS : (uint32_t)may;
-	s->module_max = 512;
-}
-
-static int map_memory(struct session *s, struct ms_err *err)
-{
-	uint64_t modules = page_up(sizeof(struct mg_session));
-	uint64_t rings = page_up(modules + s->module_max * sizeof(struct mg_module));
-	s->data_offset = page_up(rings + s->ring_max * sizeof(struct mg_ring));
-	s->memory_bytes = s->data_offset + s->ring_max * s->window_bytes;
-	s->memfd = memfd_create("memscope", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (s->memfd < 0 || ftruncate(s->memfd, (off_t)s->memory_bytes) ||
-	    fcntl(s->memfd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) ||
-	    fallocate(s->memfd, 0, 0, (off_t)s->data_offset))
-		return ms_err_sys(err, "cannot make shared memory of %zu bytes", s->memory_bytes);
-	s->memory = mmap(NULL, s->memory_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
-			 s->memfd, 0);
-	if (s->memory == MAP_FAILED) {
-		s->memory = NULL;
-		return ms_err_sys(err, "cannot map shared memory of %zu bytes", s->memory_bytes);
-	}
-	s->mem = (struct mg_session *)s->memory;
-	s->mem_modules = (struct mg_module *)(s->memory + modules);
-	s->mem_rings = (struct mg_ring *)(s->memory + rings);
-	s->mem->modules_offset = modules;
-	s->mem->rings_offset = rings;
-	return 0;
+	s->memory = s->pool->memory;
+	s->module_max = e->module_max;
+	s->ring_max = e->ring_max;
+	s->window_bytes = e->window_bytes;
+	s->data_offset = at + e->data;
+	s->mem = (struct mg_session *)(s->memory + at);
+	s->mem_modules = (struct mg_module *)(s->memory + at + e->modules);
+	s->mem_rings = (struct mg_ring *)(s->memory + at + e->rings);
 }
 
 static void fill_header(struct session *s)
@@ -78,10 +48,6 @@ static void fill_header(struct session *s)
 	m->magic = MG_MAGIC;
 	m->version = MG_LAYOUT_VERSION;
 	m->clock = tsc ? MG_CLOCK_TSC : MG_CLOCK_SEQUENCE;
-	m->data_offset = s->data_offset;
-	m->window_bytes = s->window_bytes;
-	m->module_max = s->module_max;
-	m->ring_max = s->ring_max;
 	m->tsc_hz = s->tsc_hz = hz;
 	m->wait_ticks =
 		hz ? (uint64_t)((double)s->opt->wait_ns * (double)hz / 1e9) : s->opt->wait_ns;
@@ -97,20 +63,37 @@ static void fill_header(struct session *s)
 	m->state = MG_ON;
 }
 
-struct session *session_new(const struct options *opt, struct writer *writer, struct output *out,
-			    pid_t pid, uint64_t *buffer_used, struct ms_err *err)
+static struct session *blank(const struct options *opt, struct writer *writer,
+			     uint64_t *buffer_used)
 {
 	struct session *s = ms_xrealloc(NULL, 1, sizeof *s);
 	memset(s, 0, sizeof *s);
 	s->opt = opt;
 	s->writer = writer;
-	s->pid = pid;
-	s->memfd = s->pidfd = s->proc = -1;
+	s->pidfd = s->proc = -1;
 	s->exit_status = -1;
 	s->buffer_used = buffer_used;
+	s->who = identity_new();
 	pthread_mutex_init(&s->lock, NULL);
-	choose_sizes(s);
+	return s;
+}
+
+static void make_tables(struct session *s)
+{
+	s->readers = ms_xrealloc(NULL, s->ring_max, sizeof *s->readers);
+	memset(s->readers, 0, s->ring_max * sizeof *s->readers);
+	stacks_init(&s->stacks);
+	live_init(&s->live);
+	modules_init(&s->modules, s->module_max);
+}
+
+struct session *session_new(const struct options *opt, struct writer *writer, struct output *out,
+			    pid_t pid, uint64_t *buffer_used, bool forks, struct ms_err *err)
+{
+	struct session *s = blank(opt, writer, buffer_used);
 	char path[32];
+	s->pid = pid;
+	s->known = s->settled = true;
 	snprintf(path, sizeof path, "/proc/%d", (int)pid);
 	s->proc = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (s->proc < 0) {
@@ -118,21 +101,42 @@ struct session *session_new(const struct options *opt, struct writer *writer, st
 		goto out;
 	}
 	s->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	if (map_memory(s, err))
+	s->pool = pool_new(pid, forks, err);
+	if (!s->pool)
 		goto out;
+	use_memory(s, &s->pool->image, 0);
 	fill_header(s);
+	pool_seal(s->pool, s);
 	s->signature = session_signature(s->proc);
-	s->readers = ms_xrealloc(NULL, s->ring_max, sizeof *s->readers);
-	memset(s->readers, 0, s->ring_max * sizeof *s->readers);
-	stacks_init(&s->stacks);
-	live_init(&s->live);
-	modules_init(&s->modules, s->module_max);
+	make_tables(s);
+	s->heritage = heritage_new(s, s->pool->head_serial);
 	s->out = out;
 	ring_prepare(s);
 	return s;
 out:
 	session_free(s);
 	return NULL;
+}
+
+struct session *session_in_slot(struct pool *p, uint32_t slot)
+{
+	struct session *s = blank(p->opt, p->writer, p->buffer_used);
+	pool_ref(p);
+	s->pool = p;
+	s->slot = slot + 1;
+	s->forked = true;
+	s->born_ns = clock_mono();
+	s->tsc_hz = p->config.tsc_hz;
+	use_memory(s, &p->each, pool_slot_at(p, slot));
+	make_tables(s);
+	ring_adopt(s, POOL_FIRST_RINGS);
+	return s;
+}
+
+bool session_trivial(const struct session *s)
+{
+	return s->stats.allocations < TRIVIAL_ALLOCATIONS ||
+	       s->stats.allocated_bytes < TRIVIAL_BYTES;
 }
 
 void session_free(struct session *s)
@@ -144,20 +148,22 @@ void session_free(struct session *s)
 			ring_free(&s->readers[i]);
 	free(s->readers);
 	remote_free(s->remote);
+	heritage_unref(s->heritage);
 	modules_free(&s->modules);
 	stacks_free(&s->stacks);
 	live_free(&s->live);
 	ms_ranges_free(&s->mapped);
+	identity_unref(s->who);
+	identity_unref(s->parent_who);
 	batch_free(s->batch);
 	samples_free(s->sampler);
 	free(s->threads.v);
 	free(s->tids.v);
 	free(s->samples.data);
 	free(s->points.v);
-	if (s->memory)
-		munmap(s->memory, s->memory_bytes);
+	pool_unref(s->pool);
 	__atomic_sub_fetch(s->buffer_used, s->buffer_mine, __ATOMIC_RELAXED);
-	int fds[] = {s->memfd, s->pidfd, s->proc};
+	int fds[] = {s->pidfd, s->proc};
 	for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
@@ -238,9 +244,28 @@ static void add_stacks(struct session *s, struct batch *b)
 		*MS_PUSH(&b->nodes) = s->stacks.nodes.v[s->nodes_sent];
 }
 
+/* Is the batch kept back, because the trace may never be written? */
+static bool held_back(struct session *s, struct batch *b)
+{
+	if (!s->may_drop || s->kept_for_sure)
+		return false;
+	if (session_trivial(s)) {
+		if (!b->close)
+			return b->events.n < BATCH_EVENTS;
+		s->batch = NULL; /* and never is */
+		batch_free(b);
+		__atomic_store_n(&s->out->closed, 1, __ATOMIC_RELEASE);
+		return true;
+	}
+	__atomic_store_n(&s->kept_for_sure, 1, __ATOMIC_RELEASE);
+	return false;
+}
+
 void session_flush(struct session *s)
 {
 	struct batch *b = session_batch(s);
+	if (held_back(s, b))
+		return;
 	pthread_mutex_lock(&s->lock);
 	if (s->samples.size) {
 		struct ms_record_writer swap = b->samples;

@@ -22,8 +22,11 @@
 #include "stacks.h"
 #include "writer.h"
 
+struct heritage;
+struct identity;
 struct options;
 struct order;
+struct pool;
 
 #define SESSION_MODULES 1024u
 #define SESSION_RINGS 1024u
@@ -57,6 +60,7 @@ enum item_kind {
 	ITEM_MAP,
 	ITEM_UNMAP,
 	ITEM_LOOK, /* is what is mapped a second time known? */
+	ITEM_FORK, /* the process is about to fork */
 	ITEM_DONE, /* taken out of turn by a repair */
 };
 
@@ -92,7 +96,7 @@ struct reader {
 	size_t first, count, room;
 	struct released {
 		uint64_t number, address, size;
-		bool found;
+		bool found, inherited;
 	} released[RELEASED];
 	uint32_t releases;
 	bool remapped; /* what the mremap under way took away, or maps again, is known */
@@ -108,7 +112,8 @@ struct module {
 	uint32_t epoch_loaded, epoch_closed; /* closed: UINT32_MAX = still there */
 	uint32_t kind;                       /* MS_MODULE_KIND of the trace */
 	bool guest;
-	int fd; /* the file, held open; -1 */
+	int fd;           /* the file, held open; -1 */
+	unsigned *shared; /* how many modules have `fd`, atomic; NULL = this one alone */
 	char *path;
 };
 
@@ -156,7 +161,7 @@ struct stats {
 	uint64_t lost, stacks_cut, stacks_truncated, stacks_not_taken;
 	uint64_t inferred_frees, unknown_frees, repairs, violations;
 	uint64_t waited_ns, waited_max_ns, remote_unwinds, verified, mismatches;
-	uint64_t copies, unsure_frees;
+	uint64_t copies, unsure_frees, inherited_frees;
 	uint64_t maps, unmaps, mapped_bytes, mapped_peak_bytes, mapped_peak_ns;
 	uint64_t paused_ns, paused_allocations, started_late_ns;
 };
@@ -185,18 +190,33 @@ struct session {
 	char *file; /* trace, as shown and written into the index */
 	uint8_t run_id[16];
 	uint64_t signature; /* of the address space: changes with exec */
+	struct identity *who;
+	struct identity *parent_who; /* of a forked child's parent, or NULL */
+
+	/* Made by a fork (forks.h). */
+	bool forked;
+	bool known;    /* its process was found, or is known to be gone: see born.c */
+	bool may_drop; /* not kept when it is trivial; nothing is written before it is not */
+	bool settled;  /* the draining thread's: can be drained */
+	uint32_t born_tid;
+	uint64_t born_ns;    /* CLOCK_MONOTONIC */
+	uint64_t fork_stamp; /* 0 = unknown */
+	uint64_t merged_to;  /* no item below this stamp is to come */
+	uint64_t fork_event, fork_number, inherited_blocks, inherited_bytes;
+	struct heritage *heritage;
+	int kept_for_sure; /* atomic: it is not trivial */
 
 	/* shared memory; sizes are ours, never read back */
-	int memfd;
+	struct pool *pool;
+	uint32_t slot; /* in it, + 1; 0 = the image */
 	uint8_t *memory;
-	size_t memory_bytes;
 	struct mg_session *mem;
 	struct mg_module *mem_modules;
 	struct mg_ring *mem_rings;
 	uint64_t tsc_hz;
 	uint32_t module_max, ring_max;
-	uint64_t window_bytes, data_offset;
-	uint64_t *buffer_used; /* of all sessions, atomic */
+	uint64_t window_bytes, data_offset; /* from `memory` on */
+	uint64_t *buffer_used;              /* of all sessions, atomic */
 	uint64_t buffer_mine;
 
 	struct clock clock;
@@ -265,9 +285,13 @@ struct session {
 };
 
 /* Makes the shared memory of a session for the process `pid` that said hello, `opt` and `writer`
- * borrowed. NULL with `err` set. `out` is kept. */
+ * borrowed; `forks`: with slots for its forked children. NULL with `err` set. `out` is kept. */
 struct session *session_new(const struct options *opt, struct writer *writer, struct output *out,
-			    pid_t pid, uint64_t *buffer_used, struct ms_err *err);
+			    pid_t pid, uint64_t *buffer_used, bool forks, struct ms_err *err);
+/* Makes the session of a slot that a forked child took. It has no process yet, nor output. */
+struct session *session_in_slot(struct pool *p, uint32_t slot);
+/* Made under 100 allocations, or under 64 KiB. */
+bool session_trivial(const struct session *s);
 /* Frees a session that nobody uses any more. */
 void session_free(struct session *s);
 /* A number that differs after an exec; 0 = cannot be told (zombie, no permission). `proc`: folder

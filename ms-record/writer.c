@@ -14,6 +14,7 @@
 
 #include "checkpoint.h"
 #include "encode.h"
+#include "files.h"
 #include "format/trace.h"
 #include "libcommon/arena.h"
 #include "libcommon/tracefile.h"
@@ -55,7 +56,9 @@ static void fail(struct output *o)
 /* Opens what could not be opened before without waiting, and writes the header. */
 static void begin(struct output *o)
 {
-	if (o->fd < 0)
+	if (o->create)
+		o->fd = files_create(o->path);
+	else if (o->fd < 0)
 		o->fd = open(o->path, O_WRONLY | O_CLOEXEC);
 	if (o->fd < 0) {
 		ms_err_sys(&o->err, "cannot open '%s'", o->path);

@@ -33,6 +33,7 @@ struct output {
 	char *path;
 	bool addresses;
 	bool keep_fd_open; /* the descriptor was given to us (fd:N) */
+	bool create;       /* the writing thread makes the file */
 	int level;
 	struct ms_trace_writer *trace;
 	struct ms_address_encoder *address;

@@ -109,7 +109,7 @@ static struct mg_fork_slot *wait_for_slot(void)
 		want_slots();
 		if (!(d = take_slot()))
 			nap(&mg.head->slots_futex, seen);
-		if (__atomic_load_n(&mg.head->state, __ATOMIC_RELAXED) != MG_ON)
+		if (__atomic_load_n(&mg.head->state, __ATOMIC_RELAXED) == MG_OFF)
 			break;
 	}
 	return d ? d : take_slot();
@@ -164,6 +164,7 @@ static void begin(struct mg_fork_slot *d)
 	d->fork_stamp = mg.fork_stamp;
 	d->first_stamp = now;
 	s->seccomp_seen = filtered();
+	s->state = __atomic_load_n(&mg.head->state, __ATOMIC_RELAXED); /* it may be paused by now */
 	s->reentry_lost = mg.missed;
 	begin_generation(s->ring_max);
 	mg.fork_stamp = mg.missed = 0;
@@ -186,7 +187,7 @@ static bool adopt(struct mg_gate *g)
 		return false;
 	}
 	begin(d);
-	__atomic_store_n(&g->on, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&g->on, mg_gate_open(), __ATOMIC_RELEASE);
 	mg_wake_recorder();
 	return true;
 }
@@ -213,7 +214,7 @@ bool mg_shut(const uint64_t *frame)
 		mg.early++;
 		return false;
 	}
-	if (__atomic_load_n(&mg.head->state, __ATOMIC_RELAXED) != MG_ON)
+	if (__atomic_load_n(&mg.head->state, __ATOMIC_RELAXED) == MG_OFF)
 		return false;
 	if (inside(frame)) {
 		mg.missed++;

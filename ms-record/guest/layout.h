@@ -239,7 +239,7 @@ enum mg_kind {
 	MG_MAP = 13,   /* stamp after, address, bytes, MG_MAP_*, old address of an mremap or 0,
 			  frames */
 	MG_UNMAP = 14, /* stamp before, address, bytes, MG_MAP_*[, frames if MG_F_STACK] */
-	MG_FORK = 15, /* stamp: this thread is about to fork */
+	MG_FORK = 15,  /* stamp: this thread is about to fork */
 };
 #define MG_F_STACK                                                                                 \
 	1u /* the record has a stack (else keep and count are 0 and "previous stack" is unchanged) \

@@ -39,7 +39,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	memset(s, 0, sizeof *s);
 	*s = (struct session){.opt = &opt,
 			      .writer = &writer,
-			      .memfd = -1,
 			      .pidfd = -1,
 			      .proc = dup(folder),
 			      .same_pidns = true,

@@ -57,7 +57,8 @@ static struct session *make_session(int fd)
 	s->writer = &writer;
 	s->out = output_new(fd, "trace");
 	s->out->keep_fd_open = true;
-	s->memfd = s->pidfd = -1;
+	s->pidfd = -1;
+	s->settled = true;
 	s->exit_status = -1;
 	s->same_pidns = true;
 	s->proc = dup(fuzz_folder());

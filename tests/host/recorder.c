@@ -58,12 +58,12 @@ static void start(const char *name)
 	memset(&writer, 0, sizeof writer);
 	if (fd < 0 || writer_start(&writer, -1) || drain_start(&drain, &writer, -1))
 		exit(1);
-	s = session_new(&opt, &writer, out, getpid(), &used, &err);
+	s = session_new(&opt, &writer, out, getpid(), &used, false, &err);
 	if (!s) {
 		puts(err.text);
 		exit(1);
 	}
-	info_names(s);
+	info_names(s, NULL);
 	s->file = strdup("trace");
 	info_write(s);
 	base = clock_stamp(&s->clock);

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT
+ * Forked children that began to record.
+ *
+ * A child says its number in its own pid namespace, in memory that anyone of its tree can write. So
+ * it is believed only when that process has this very memory mapped; one that cannot be found is
+ * over, and all that it did is in its slot.
+ */
+#include "born.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "control.h"
+#include "forks.h"
+#include "hello.h"
+#include "info.h"
+#include "modules.h"
+#include "options.h"
+#include "pool.h"
+#include "samples.h"
+
+enum found { FOUND, FOUND_NOT, FOUND_UNSURE };
+
+/* The number behind "Name:" in /proc/PID/status; the last one of the line. 0 = none. */
+static uint32_t status_number(int proc, const char *name)
+{
+	char text[4096];
+	int fd = openat(proc, "status", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	char *at = strstr(text, name);
+	if (!at)
+		return 0;
+	at[1 + strcspn(at + 1, "\n")] = '\0';
+	return (uint32_t)strtoul(strrchr(at, '\t') + 1, NULL, 10);
+}
+
+/* Does the process have our memory mapped? */
+static enum found has_memory(int proc, uint64_t inode)
+{
+	int fd = openat(proc, "maps", O_RDONLY | O_CLOEXEC);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+	if (!f) {
+		enum found r =
+			fd < 0 && (errno == EACCES || errno == EPERM) ? FOUND_UNSURE : FOUND_NOT;
+		if (fd >= 0)
+			close(fd);
+		return r;
+	}
+	char *line = NULL;
+	size_t room = 0;
+	enum found r = FOUND_NOT;
+	while (r == FOUND_NOT && getline(&line, &room, f) > 0) {
+		unsigned long long ino;
+		if (strstr(line, "/memfd:memscope") &&
+		    sscanf(line, "%*s %*s %*s %*s %llu", &ino) == 1 && ino == inode)
+			r = FOUND;
+	}
+	if (r == FOUND_NOT && ferror(f) && errno != ESRCH)
+		r = FOUND_UNSURE;
+	free(line);
+	fclose(f);
+	return r;
+}
+
+/* Is it process `pid` here? Then its folder and descriptor are kept. */
+static enum found try_pid(struct session *s, uint32_t pid)
+{
+	char path[32];
+	snprintf(path, sizeof path, "/proc/%u", pid);
+	int proc = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (proc < 0)
+		return FOUND_NOT;
+	int pidfd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
+	enum found r = has_memory(proc, s->pool->inode);
+	if (r == FOUND_NOT || pidfd < 0) {
+		close(proc);
+		if (pidfd >= 0)
+			close(pidfd);
+		return r;
+	}
+	s->proc = proc;
+	s->pidfd = pidfd;
+	s->pid = (pid_t)pid;
+	return r;
+}
+
+/* The number here of the process whose thread has the number `tid` where it lives. */
+static enum found look_through_all(struct session *s, uint32_t tid)
+{
+	enum found r = FOUND_NOT;
+	DIR *d = opendir("/proc");
+	for (struct dirent *e; d && r == FOUND_NOT && (e = readdir(d));) {
+		int proc = e->d_name[0] > '0' && e->d_name[0] <= '9'
+				   ? openat(dirfd(d), e->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+				   : -1;
+		if (proc >= 0 && status_number(proc, "\nNSpid:") == tid)
+			r = try_pid(s, (uint32_t)strtoul(e->d_name, NULL, 10));
+		if (proc >= 0)
+			close(proc);
+	}
+	if (d)
+		closedir(d);
+	return r;
+}
+
+/* The number that was written may be a thread's. */
+static uint32_t process_of(uint32_t tid)
+{
+	char path[32];
+	snprintf(path, sizeof path, "/proc/%u", tid);
+	int proc = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	uint32_t pid = proc < 0 ? 0 : status_number(proc, "\nTgid:");
+	if (proc >= 0)
+		close(proc);
+	return pid ? pid : tid;
+}
+
+static bool other_namespace(pid_t parent)
+{
+	char own[64] = "", theirs[64] = "", path[48];
+	snprintf(path, sizeof path, "/proc/%d/ns/pid_for_children", (int)parent);
+	ssize_t a = readlink("/proc/self/ns/pid", own, sizeof own - 1);
+	ssize_t b = readlink(path, theirs, sizeof theirs - 1);
+	return a > 0 && b > 0 && strcmp(own, theirs) != 0;
+}
+
+static enum found find_process(struct session *s, const struct identity *parent)
+{
+	bool same = !parent || (parent->same_pidns && !other_namespace(parent->pid));
+	enum found r = FOUND_NOT;
+	s->pid = (pid_t)s->born_tid;
+	if (s->born_tid && same)
+		r = try_pid(s, process_of(s->born_tid));
+	else if (s->born_tid)
+		r = look_through_all(s, s->born_tid);
+	/* One that was not found where numbers are others than ours may be alive all the same. */
+	s->known = r == FOUND || (r == FOUND_NOT && same);
+	return r;
+}
+
+static void end_at_once(struct control *c, struct session *s)
+{
+	struct session *now = hello_running(c, s->pid);
+	if (now && now != s && !now->forked)
+		hello_succeed(c, s, now);
+	else
+		control_end(c, s, SESSION_EXITED, -1);
+}
+
+static void begin(struct control *c, struct session *s)
+{
+	/* Set by the draining thread before it handed the session over, and not changed since. */
+	const struct identity *parent = s->parent_who;
+	enum found r = find_process(s, parent);
+	s->image = c->next_image++;
+	s->parent_image = parent ? parent->image + 1 : 0;
+	s->may_drop = c->opt->follow != FOLLOW_ALL;
+	pause_adopt(s, &c->run);
+	memcpy(s->run_id, c->run_id, sizeof s->run_id);
+	info_names(s, parent);
+	s->out = files_open_further(&c->files, c->opt, s->name, s->pid, s->image, &c->refused);
+	if (!s->out) { /* no folder could be made: said in the end */
+		s->out = output_new(-1, "/dev/null");
+		s->may_drop = true;
+	}
+	s->file = strdup(s->out->path);
+	if (r != FOUND_NOT) {
+		s->signature = session_signature(s->proc);
+		modules_read_maps(s);
+		samples_take(s, false);
+	}
+	/* Before the draining thread has it: it may be over already. */
+	s->next = c->sessions;
+	c->sessions = s;
+	if (r == FOUND_NOT)
+		end_at_once(c, s);
+	else if (c->stopped)
+		control_end(c, s, SESSION_STOPPED, -1);
+	drain_add(&c->drain, s);
+}
+
+void born_accept(struct control *c)
+{
+	for (struct session *s; (s = drain_newborn(&c->drain));)
+		begin(c, s);
+}

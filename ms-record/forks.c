@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: MIT
+ * What a forked child inherits.
+ */
+#include "forks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "info.h"
+#include "libcommon/arena.h"
+#include "modules.h"
+#include "options.h"
+#include "pool.h"
+#include "session.h"
+#include "stacks.h"
+
+#define LOG_MAX (UINT64_C(1) << 20)
+#define POINT_NS UINT64_C(2000000000)
+#define SETTLE_NS UINT64_C(3000000000)
+#define UP_MAX 255u
+
+struct identity *identity_new(void)
+{
+	struct identity *w = ms_xrealloc(NULL, 1, sizeof *w);
+	memset(w, 0, sizeof *w);
+	w->refs = 1;
+	return w;
+}
+
+struct identity *identity_ref(struct identity *w)
+{
+	__atomic_add_fetch(&w->refs, 1, __ATOMIC_RELAXED);
+	return w;
+}
+
+void identity_unref(struct identity *w)
+{
+	if (!w || __atomic_sub_fetch(&w->refs, 1, __ATOMIC_ACQ_REL))
+		return;
+	free(w->exe);
+	free(w->name);
+	free(w->cwd);
+	free(w->args);
+	free(w->env);
+	free(w);
+}
+
+/* ---- heritage ---- */
+
+struct heritage *heritage_new(struct session *s, uint32_t serial)
+{
+	struct heritage *h = ms_xrealloc(NULL, 1, sizeof *h);
+	memset(h, 0, sizeof *h);
+	h->refs = 1;
+	h->serial = serial;
+	h->owner = s;
+	h->clock = &s->clock;
+	h->own = &s->live;
+	h->modules = &s->modules;
+	h->who = identity_ref(s->who);
+	return h;
+}
+
+void heritage_unref(struct heritage *h)
+{
+	if (!h || --h->refs)
+		return;
+	heritage_unref(h->from);
+	if (!h->owner) {
+		free(h->clock);
+		live_free(&h->over);
+		modules_free(h->modules);
+		free(h->modules);
+	}
+	if (h->has_inherited)
+		live_free(&h->inherited);
+	identity_unref(h->who);
+	free(h->points.v);
+	free(h->log.v);
+	free(h);
+}
+
+/* The heritage of the session `serial` of this pool, or NULL. */
+static struct heritage *find(const struct pool *p, uint32_t serial)
+{
+	if (p->head_session && p->head_serial == serial)
+		return p->head_session->heritage;
+	for (uint32_t i = 0; i < p->prepared; i++)
+		if (p->slots[i].session && p->slots[i].serial == serial)
+			return p->slots[i].session->heritage;
+	for (uint32_t i = 0; i < p->ghost_count; i++)
+		if (p->ghosts[i]->serial == serial)
+			return p->ghosts[i];
+	return NULL;
+}
+
+/* ---- the log ---- */
+
+void forks_log(struct heritage *h, uint8_t what, const struct live_block *b)
+{
+	if (!h->logging)
+		return;
+	struct fork_change *c = MS_PUSH(&h->log);
+	c->what = what;
+	c->block = *b;
+}
+
+/* The session as it is now. */
+static struct fork_point point_now(const struct session *s, uint64_t stamp)
+{
+	const struct heritage *h = s->heritage;
+	return (struct fork_point){.stamp = stamp,
+				   .at = h->log_from + h->log.n,
+				   .events = s->stats.events,
+				   .number = s->number,
+				   .blocks = s->stats.live_blocks + h->blocks,
+				   .bytes = s->stats.live_bytes + h->bytes,
+				   .ns = session_now(s)};
+}
+
+void forks_point(struct session *s, uint64_t stamp)
+{
+	if (!s->heritage)
+		return;
+	s->heritage->logging = true;
+	*MS_PUSH(&s->heritage->points) = point_now(s, stamp);
+}
+
+static void undo(const struct heritage *h, uint64_t at, struct live *own, struct live *inherited)
+{
+	for (size_t i = h->log.n; i > 0 && h->log_from + i > at; i--) {
+		const struct fork_change *c = &h->log.v[i - 1];
+		struct live_block gone;
+		bool made;
+		if (c->what == FORK_MADE)
+			live_take(own, c->block.address, &gone);
+		else if (c->what == FORK_TAKEN)
+			*live_make(own, c->block.address, &made) = c->block;
+		else
+			*live_make(inherited, c->block.address, &made) = c->block;
+	}
+}
+
+/* Every block one generation further up. */
+static void move_up(struct live *to, const struct live *from, bool other)
+{
+	for (size_t i = 0; i <= from->mask; i++) {
+		struct live_block b = from->slots[i];
+		bool made;
+		if (!b.address)
+			continue;
+		uint64_t up = (b.number >> FORKS_UP_SHIFT) + 1;
+		b.number = (b.number & FORKS_NUMBER) | (up > UP_MAX ? UP_MAX : up)
+							       << FORKS_UP_SHIFT;
+		struct live_block *at = other ? live_make(to, b.address, &made) : &to->slots[i];
+		if (!other || made)
+			*at = b;
+	}
+}
+
+/* The parent's blocks as of the fork become the child's. */
+static void take_over(struct heritage *h)
+{
+	struct heritage *p = h->from;
+	struct live inherited;
+	if (!p)
+		return;
+	take_over(p);
+	live_copy(&h->inherited, p->own);
+	h->has_inherited = true;
+	if (p->has_inherited)
+		live_copy(&inherited, &p->inherited);
+	else
+		live_init(&inherited);
+	undo(p, h->from_at, &h->inherited, &inherited);
+	move_up(&h->inherited, &h->inherited, false);
+	move_up(&h->inherited, &inherited, true);
+	live_free(&inherited);
+	h->from = NULL;
+	heritage_unref(p);
+}
+
+static bool needs(const struct heritage *child, const struct heritage *h, uint64_t before)
+{
+	return child && child->from == h && (!child->owner || child->owner->settled) &&
+	       child->from_at < before;
+}
+
+/* Nothing before `at` can be undone any more: who needs it gets it now. */
+static void forget_log(struct session *s, uint64_t at)
+{
+	struct heritage *h = s->heritage;
+	const struct pool *p = s->pool;
+	for (uint32_t i = 0; i < p->prepared; i++) {
+		struct session *child = p->slots[i].session;
+		if (child && needs(child->heritage, h, at))
+			take_over(child->heritage);
+	}
+	for (uint32_t i = 0; i < p->ghost_count; i++)
+		if (needs(p->ghosts[i], h, at))
+			take_over(p->ghosts[i]);
+	size_t n = (size_t)(at - h->log_from);
+	memmove(h->log.v, h->log.v + n, (h->log.n - n) * sizeof *h->log.v);
+	h->log.n -= n;
+	h->log_from = at;
+}
+
+void forks_tidy(struct session *s)
+{
+	struct heritage *h = s->heritage;
+	if (!h || !h->logging)
+		return;
+	uint64_t now = session_now(s);
+	size_t old = 0;
+	bool full = h->log.n > LOG_MAX;
+	while (old < h->points.n && (full || h->points.v[old].ns + POINT_NS < now))
+		old++;
+	h->points.n -= old;
+	memmove(h->points.v, h->points.v + old, h->points.n * sizeof *h->points.v);
+	uint64_t end = h->log_from + h->log.n;
+	uint64_t keep = h->points.n ? h->points.v[0].at : end;
+	if (keep - h->log_from > h->log.n / 2 || keep == end)
+		forget_log(s, keep);
+	h->logging = h->points.n != 0;
+}
+
+/* ---- a child ---- */
+
+/* A stamp of the target cannot be before its parent began, nor in the future. */
+static uint64_t sane_stamp(const struct heritage *from, uint64_t stamp, uint64_t now)
+{
+	uint32_t oldest = from->clock->newest - (from->clock->count - 1);
+	uint64_t first = from->clock->pairs[oldest % CLOCK_PAIRS].stamp;
+	return stamp < first ? first : stamp > now ? now : stamp;
+}
+
+struct session *forks_born(struct pool *p, uint32_t slot)
+{
+	const struct mg_fork_slot *d = &p->dir[slot];
+	uint32_t tid = __atomic_load_n(&d->tid, __ATOMIC_RELAXED);
+	uint32_t parent = __atomic_load_n(&d->parent, __ATOMIC_RELAXED);
+	uint64_t stamp = __atomic_load_n(&d->fork_stamp, __ATOMIC_RELAXED);
+	uint64_t first = __atomic_load_n(&d->first_stamp, __ATOMIC_RELAXED);
+	struct heritage *from = find(p, parent);
+	struct session *s = session_in_slot(p, slot);
+	s->heritage = heritage_new(s, p->slots[slot].serial);
+	s->born_tid = tid > INT32_MAX ? 0 : tid;
+	s->fork_stamp = stamp;
+	p->slots[slot].session = s;
+	uint64_t *sequence = s->mem->clock == MG_CLOCK_TSC ? NULL : &s->mem->sequence;
+	if (from && s->tsc_hz) {
+		uint64_t now = clock_round(from->clock);
+		clock_fork(&s->clock, from->clock, sane_stamp(from, stamp ? stamp : first, now));
+	} else {
+		clock_start(&s->clock, sequence);
+	}
+	if (from) {
+		from->refs++;
+		s->heritage->from = from;
+		s->parent_who = identity_ref(from->who);
+	}
+	return s;
+}
+
+static bool parent_is_there(const struct session *s)
+{
+	const struct heritage *from = s->heritage->from;
+	const struct session *p = from ? from->owner : NULL;
+	if (!p || p->damaged)
+		return true;
+	return p->settled && (!s->fork_stamp || p->merged_to > s->fork_stamp);
+}
+
+/* The fork that made the session; without a record of it, the parent as it is now. */
+static const struct fork_point *point_of(const struct session *s, struct heritage *from)
+{
+	for (size_t i = 0; i < from->points.n && s->fork_stamp; i++)
+		if (from->points.v[i].stamp == s->fork_stamp)
+			return &from->points.v[i];
+	if (!from->owner)
+		return &from->final;
+	forks_point(from->owner, 0);
+	return &from->points.v[from->points.n - 1];
+}
+
+bool forks_settle(struct session *s)
+{
+	struct heritage *h = s->heritage, *from = h ? h->from : NULL;
+	if (s->settled)
+		return true;
+	if (!parent_is_there(s) && clock_mono() < s->born_ns + SETTLE_NS)
+		return false;
+	if (from) {
+		const struct fork_point *point = point_of(s, from);
+		h->from_at = point->at;
+		h->blocks = s->inherited_blocks = point->blocks;
+		h->bytes = s->inherited_bytes = point->bytes;
+		s->fork_event = point->events;
+		s->fork_number = point->number;
+		modules_inherit(s, from->modules);
+	}
+	info_write(s);
+	s->settled = true;
+	return true;
+}
+
+bool forks_take(struct session *s, uint64_t address, struct live_block *b)
+{
+	struct heritage *h = s->heritage;
+	if (!h)
+		return false;
+	take_over(h);
+	if (!h->has_inherited || !live_take(&h->inherited, address, b))
+		return false;
+	forks_log(h, FORK_TAKEN_INHERITED, b);
+	if (h->blocks)
+		h->blocks--;
+	h->bytes -= b->size < h->bytes ? b->size : h->bytes;
+	return true;
+}
+
+/* ---- the end ---- */
+
+/* One that nobody may ask for any more, or the oldest. */
+static uint32_t least_wanted(const struct pool *p)
+{
+	uint32_t oldest = p->ghosts[0]->serial == p->head_serial;
+	for (uint32_t i = 0; i < p->ghost_count; i++)
+		if (!p->ghosts[i]->points.n && p->ghosts[i]->refs == 1 &&
+		    p->ghosts[i]->serial != p->head_serial)
+			return i;
+	return oldest;
+}
+
+static void add_ghost(struct pool *p, struct heritage *h)
+{
+	if (p->ghost_count == POOL_GHOSTS) {
+		uint32_t i = least_wanted(p);
+		heritage_unref(p->ghosts[i]);
+		p->ghost_count--;
+		memmove(p->ghosts + i, p->ghosts + i + 1,
+			(p->ghost_count - i) * sizeof(struct heritage *));
+	}
+	p->ghosts[p->ghost_count++] = h;
+}
+
+void forks_over(struct session *s)
+{
+	struct heritage *h = s->heritage;
+	if (!h)
+		return;
+	h->final = point_now(s, 0);
+	h->clock = ms_xrealloc(NULL, 1, sizeof *h->clock);
+	*h->clock = s->clock;
+	h->over = s->live;
+	h->own = &h->over;
+	s->live.slots = NULL;
+	h->modules = ms_xrealloc(NULL, 1, sizeof *h->modules);
+	*h->modules = s->modules;
+	memset(&s->modules, 0, sizeof s->modules);
+	h->logging = false;
+	h->owner = NULL;
+	s->heritage = NULL;
+	add_ghost(s->pool, h);
+}
+
+void forks_forget(struct pool *p)
+{
+	for (uint32_t i = 0; i < p->ghost_count; i++)
+		heritage_unref(p->ghosts[i]);
+	p->ghost_count = 0;
+}

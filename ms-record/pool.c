@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT
+ * The shared memory of one executed image, and its slots.
+ *
+ *   +---------------------------------------------+--------+--------+-- ...
+ *   | image: session, modules, rings, directory,  | slot 0 | slot 1 |
+ *   |        windows                              |        |        |
+ *   +---------------------------------------------+--------+--------+-- ...
+ *
+ * A slot costs nothing until it is prepared, which happens when the image first forks. When its
+ * process is gone and all of it is read, its pages are given back to the system: so the next child
+ * finds zeroes.
+ */
+#include "pool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "libcommon/arena.h"
+#include "libcommon/err.h"
+#include "session.h"
+
+#define SLOT_RINGS 128u
+#define SLOT_LAP 131072u
+#define SLOT_MODULES 1024u
+#define READY_FIRST 4u
+#define PROBE_NS UINT64_C(200000000)
+
+static uint32_t last_serial; /* atomic */
+
+static uint32_t new_serial(void)
+{
+	return __atomic_add_fetch(&last_serial, 1, __ATOMIC_RELAXED);
+}
+
+static uint64_t page_up(uint64_t n)
+{
+	return (n + 4095) & ~UINT64_C(4095);
+}
+
+/* ---- sizes ---- */
+
+/* `directory`: entries of it between rings and windows. */
+static void lay_out(struct extents *e, uint32_t directory)
+{
+	e->modules = page_up(sizeof(struct mg_session));
+	e->rings = page_up(e->modules + e->module_max * sizeof(struct mg_module));
+	e->data = page_up(e->rings + e->ring_max * sizeof(struct mg_ring) +
+			  directory * sizeof(struct mg_fork_slot));
+	e->bytes = e->data + e->ring_max * e->window_bytes;
+}
+
+/* Under RLIMIT_AS the mapping takes from what the program may have: a sixteenth for the image, and
+ * one for its children. */
+static void choose_sizes(struct pool *p, pid_t pid, bool forks)
+{
+	struct rlimit as;
+	uint64_t window = page_up(MG_RING_LARGEST + MG_SLACK);
+	p->image = (struct extents){
+		.module_max = SESSION_MODULES, .ring_max = SESSION_RINGS, .window_bytes = window};
+	p->each = (struct extents){.module_max = SLOT_MODULES,
+				   .ring_max = SLOT_RINGS,
+				   .window_bytes = page_up(SLOT_LAP + MG_SLACK)};
+	lay_out(&p->each, 0);
+	p->slot_max = forks ? POOL_SLOTS : 0;
+	if (!prlimit(pid, RLIMIT_AS, NULL, &as) && as.rlim_cur != RLIM_INFINITY) {
+		uint64_t share = as.rlim_cur / 16, rings = share / window;
+		p->image.ring_max = rings < 8               ? 8
+				    : rings > SESSION_RINGS ? SESSION_RINGS
+							    : (uint32_t)rings;
+		p->image.module_max = 512;
+		if (share / p->each.bytes < p->slot_max)
+			p->slot_max = (uint32_t)(share / p->each.bytes);
+	}
+	lay_out(&p->image, p->slot_max);
+	p->slots_start = p->image.bytes;
+	p->bytes = p->slots_start + p->slot_max * p->each.bytes;
+}
+
+/* ---- making and giving up ---- */
+
+static int map_memory(struct pool *p)
+{
+	void *m = mmap(NULL, p->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, p->memfd,
+		       0);
+	p->memory = m == MAP_FAILED ? NULL : m;
+	if (!p->memory)
+		return -1;
+	p->head = (struct mg_session *)p->memory;
+	p->dir = (struct mg_fork_slot *)(p->memory + p->image.rings +
+					 p->image.ring_max * sizeof(struct mg_ring));
+	return 0;
+}
+
+static int make_memory(struct pool *p, struct ms_err *err)
+{
+	struct stat st;
+	p->memfd = memfd_create("memscope", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (p->memfd < 0 || ftruncate(p->memfd, (off_t)p->bytes) ||
+	    fcntl(p->memfd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) ||
+	    fallocate(p->memfd, 0, 0, (off_t)p->image.data) || fstat(p->memfd, &st))
+		return ms_err_sys(err, "cannot make shared memory of %zu bytes", p->bytes);
+	p->inode = st.st_ino;
+	if (map_memory(p))
+		return ms_err_sys(err, "cannot map shared memory of %zu bytes", p->bytes);
+	return 0;
+}
+
+struct pool *pool_new(pid_t pid, bool forks, struct ms_err *err)
+{
+	struct pool *p = ms_xrealloc(NULL, 1, sizeof *p);
+	memset(p, 0, sizeof *p);
+	p->refs = 1;
+	p->memfd = -1;
+	choose_sizes(p, pid, forks);
+	if (make_memory(p, err)) {
+		pool_unref(p);
+		return NULL;
+	}
+	p->head_serial = new_serial();
+	p->slots = ms_xrealloc(NULL, p->slot_max + 1, sizeof *p->slots);
+	memset(p->slots, 0, p->slot_max * sizeof *p->slots);
+	struct mg_session *m = p->head;
+	m->modules_offset = p->image.modules;
+	m->rings_offset = p->image.rings;
+	m->data_offset = p->image.data;
+	m->window_bytes = p->image.window_bytes;
+	m->module_max = p->image.module_max;
+	m->ring_max = p->image.ring_max;
+	m->slots_offset = p->image.rings + p->image.ring_max * sizeof(struct mg_ring);
+	m->slots_start = p->slots_start;
+	m->slot_bytes = p->each.bytes;
+	m->slot_max = p->slot_max;
+	m->serial = p->head_serial;
+	return p;
+}
+
+void pool_ref(struct pool *p)
+{
+	__atomic_add_fetch(&p->refs, 1, __ATOMIC_RELAXED);
+}
+
+void pool_unref(struct pool *p)
+{
+	if (!p || __atomic_sub_fetch(&p->refs, 1, __ATOMIC_ACQ_REL))
+		return;
+	if (p->memory)
+		munmap(p->memory, p->bytes);
+	if (p->memfd >= 0)
+		close(p->memfd);
+	free(p->slots);
+	free(p);
+}
+
+void pool_seal(struct pool *p, struct session *s)
+{
+	p->config = *p->head;
+	p->head_session = s;
+	p->opt = s->opt;
+	p->writer = s->writer;
+	p->buffer_used = s->buffer_used;
+}
+
+/* ---- slots ---- */
+
+static void fill(struct pool *p, uint32_t i, uint32_t serial)
+{
+	struct mg_session *m = (struct mg_session *)(p->memory + pool_slot_at(p, i));
+	struct mg_ring *rings = (struct mg_ring *)((uint8_t *)m + p->each.rings);
+	memcpy(m, &p->config, offsetof(struct mg_session, state));
+	m->modules_offset = p->each.modules;
+	m->rings_offset = p->each.rings;
+	m->data_offset = p->each.data;
+	m->window_bytes = p->each.window_bytes;
+	m->module_max = p->each.module_max;
+	m->ring_max = p->each.ring_max;
+	m->sequence = 1;
+	m->serial = serial;
+	memcpy(m->start_mark, p->head->start_mark, sizeof m->start_mark);
+	memcpy(m->allocator, p->head->allocator, sizeof m->allocator);
+	for (uint32_t r = 0; r < POOL_FIRST_RINGS; r++) {
+		rings[r].size_allowed = MG_RING_FIRST;
+		rings[r].state = MG_RING_FREE;
+	}
+	m->sample_seed += (uint64_t)serial << 32;
+	m->state = MG_ON;
+}
+
+static void prepare(struct pool *p, uint32_t i)
+{
+	struct mg_fork_slot *d = &p->dir[i];
+	p->slots[i].serial = new_serial();
+	fill(p, i, p->slots[i].serial);
+	d->ready = d->tid = d->parent = 0;
+	d->fork_stamp = d->first_stamp = 0;
+	p->slots[i].prepared = true;
+	if (i >= p->prepared)
+		p->prepared = i + 1;
+	__atomic_store_n(&d->state, MG_SLOT_FREE, __ATOMIC_RELEASE);
+}
+
+/* Slots that can be taken. */
+static uint32_t count_free(const struct pool *p)
+{
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < p->prepared; i++)
+		n += p->slots[i].prepared && !p->slots[i].session &&
+		     __atomic_load_n(&p->dir[i].state, __ATOMIC_RELAXED) == MG_SLOT_FREE;
+	return n;
+}
+
+static void keep_ready(struct pool *p)
+{
+	bool wanted = __atomic_exchange_n(&p->head->slots_wanted, 0, __ATOMIC_SEQ_CST);
+	uint32_t have = p->target ? count_free(p) : 0, before = have;
+	if (wanted && have < 2) /* they ran out */
+		p->target = p->target ? p->target * 2 : READY_FIRST;
+	if (p->target > p->slot_max)
+		p->target = p->slot_max;
+	for (uint32_t i = 0; i < p->slot_max && have < p->target; i++) {
+		if (p->slots[i].prepared || p->slots[i].dead)
+			continue;
+		prepare(p, i);
+		have++;
+	}
+	if (have == before)
+		return;
+	__atomic_add_fetch(&p->head->slots_futex, 1, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, &p->head->slots_futex, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+static bool waits(const struct pool *p, uint32_t i)
+{
+	const struct slot *k = &p->slots[i];
+	return k->prepared && !k->session &&
+	       __atomic_load_n(&p->dir[i].state, __ATOMIC_ACQUIRE) == MG_SLOT_TAKEN &&
+	       __atomic_load_n(&p->dir[i].ready, __ATOMIC_ACQUIRE);
+}
+
+bool pool_calls(const struct pool *p)
+{
+	bool any = __atomic_load_n(&p->head->slots_wanted, __ATOMIC_SEQ_CST);
+	for (uint32_t i = 0; i < p->prepared && !any; i++)
+		any = waits(p, i);
+	return any;
+}
+
+void pool_round(struct pool *p, void (*born)(void *arg, struct pool *p, uint32_t slot), void *arg)
+{
+	for (uint32_t i = 0; i < p->prepared; i++)
+		if (waits(p, i))
+			born(arg, p, i);
+	if (p->slot_max && __atomic_load_n(&p->head->state, __ATOMIC_RELAXED) != MG_OFF)
+		keep_ready(p);
+}
+
+void pool_leave(struct pool *p, uint32_t slot, bool reuse)
+{
+	struct slot *k = &p->slots[slot];
+	uint64_t at = pool_slot_at(p, slot);
+	k->session = NULL;
+	k->prepared = false;
+	k->dead = !reuse || fallocate(p->memfd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+				      (off_t)at, (off_t)p->each.bytes);
+	__atomic_store_n(&p->dir[slot].state, MG_SLOT_UNREADY, __ATOMIC_RELEASE);
+}
+
+/* Header and directory stay: children may come yet. */
+void pool_leave_image(struct pool *p, bool gone)
+{
+	p->head_session = NULL;
+	if (gone && p->slot_max)
+		fallocate(p->memfd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+			  (off_t)p->image.data, (off_t)(p->slots_start - p->image.data));
+}
+
+void pool_shut(struct pool *p)
+{
+	__atomic_store_n(&p->head->state, MG_OFF, __ATOMIC_RELEASE);
+	for (uint32_t i = 0; i < p->prepared; i++) {
+		uint32_t is_free = MG_SLOT_FREE;
+		__atomic_compare_exchange_n(&p->dir[i].state, &is_free, MG_SLOT_UNREADY, false,
+					    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+	}
+}
+
+/* While somebody has it mapped for writing, the kernel refuses to seal it against that. */
+bool pool_deserted(struct pool *p, uint64_t now_ns)
+{
+	if (__atomic_load_n(&p->refs, __ATOMIC_ACQUIRE) != 1 || now_ns < p->probed_ns + PROBE_NS)
+		return false;
+	p->probed_ns = now_ns;
+	if (p->slot_max == 0 || !p->memory)
+		return true;
+	munmap(p->memory, p->bytes);
+	p->memory = NULL;
+	if (!fcntl(p->memfd, F_ADD_SEALS, F_SEAL_WRITE))
+		return true;
+	return map_memory(p) != 0;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT
+ * The shared memory of one executed image: its own session, and slots for processes that fork from
+ * it without an exec.
+ *
+ * Who owns what: the control thread makes a pool with the image's session, and every session holds
+ * a reference. The draining thread holds one too, owns the slots, and gives a pool up when nobody
+ * has it mapped any more.
+ */
+#ifndef POOL_H
+#define POOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "ms-record/guest/layout.h"
+
+struct heritage;
+struct ms_err;
+struct options;
+struct session;
+struct writer;
+
+#define POOL_SLOTS 64u
+#define POOL_GHOSTS 32u
+#define POOL_FIRST_RINGS 2u /* that a child finds ready */
+
+/* Where the parts of a session lie, from its start. */
+struct extents {
+	uint64_t modules, rings, data, bytes;
+	uint64_t window_bytes;
+	uint32_t module_max, ring_max;
+};
+
+/* What we know of a slot; nothing of it is read back from the shared memory. */
+struct slot {
+	bool prepared, dead; /* dead: its process may live on unrecorded, so nobody else gets it */
+	uint32_t serial;     /* of the session that it holds */
+	struct session *session; /* once a child was seen in it */
+};
+
+struct pool {
+	unsigned refs; /* atomic */
+	int memfd;
+	uint64_t inode;
+	uint8_t *memory;
+	size_t bytes;
+	struct mg_session *head;  /* the image's */
+	struct mg_session config; /* as it was made */
+	struct mg_fork_slot *dir; /* in shared memory */
+	struct extents image, each;
+	uint64_t slots_start;
+	uint32_t slot_max;
+	uint32_t head_serial;
+	struct session *head_session; /* NULL once it is over */
+	/* For sessions of slots. */
+	const struct options *opt;
+	struct writer *writer;
+	uint64_t *buffer_used;
+
+	/* the draining thread's */
+	struct slot *slots;
+	uint32_t target;   /* slots that are to be free */
+	uint32_t prepared; /* slots below have been prepared at some time */
+	struct heritage *
+		ghosts[POOL_GHOSTS]; /* of processes that are over: what their children inherited */
+	uint32_t ghost_count;
+	uint64_t probed_ns;
+};
+
+/* Memory for `pid`, with slots when `forks`. The image's part is sealed, mapped and zero. NULL with
+ * `err` set. */
+struct pool *pool_new(pid_t pid, bool forks, struct ms_err *err);
+void pool_ref(struct pool *p);
+void pool_unref(struct pool *p);
+/* The header of the image is filled in by its session: slots get the same from now on. */
+void pool_seal(struct pool *p, struct session *s);
+
+/* The draining thread's, once a round: children that took a slot are handed to `born`, and enough
+ * slots are kept ready. */
+void pool_round(struct pool *p, void (*born)(void *arg, struct pool *p, uint32_t slot), void *arg);
+/* Has a child called for a slot, or taken one that was not seen yet? */
+bool pool_calls(const struct pool *p);
+/* The session in a slot is over. `reuse`: its process is gone, so another one may have the slot. */
+void pool_leave(struct pool *p, uint32_t slot, bool reuse);
+/* The image is over. `gone`: and does not write any more. */
+void pool_leave_image(struct pool *p, bool gone);
+/* No child takes a slot any more. */
+void pool_shut(struct pool *p);
+/* Does only the draining thread know this pool, and no process have it mapped? */
+bool pool_deserted(struct pool *p, uint64_t now_ns);
+/* Offset of a slot's session. */
+static inline uint64_t pool_slot_at(const struct pool *p, uint32_t slot)
+{
+	return p->slots_start + slot * p->each.bytes;
+}
+
+#endif
