@@ -114,7 +114,7 @@ next=$(field 17 t.trace | tr -d '"')
 case $next in t.trace.d/env.*.trace) ;; *) fail "successor is $next" ;; esac
 [ -f "$next" ] || fail "successor $next is missing"
 [ "$(field 16 t.trace)" = 2 ] || fail 'the end does not say exec'
-"$BIN/ms-record" -q --follow=none -o t.trace sh -c 'ls >/dev/null; env true' >/dev/null
+"$BIN/ms-record" -q --follow=none -o t.trace sh -c 'ls >/dev/null; env true; exit' >/dev/null
 [ ! -e t.trace.d ] || fail '--follow=none left the folder of the run before'
 "$BIN/ms-record" -o t.trace sh -c 'true; ls >/dev/null; env true' 2>err >/dev/null
 grep -q ' 1 more program, .* largest ls[.][0-9]*; 2 trivial ones not kept$' err || fail "trivial programs are not counted: $(cat err)"
@@ -135,12 +135,12 @@ here"' 2>err
 grep -q '^  image     1 still_here (pid [0-9]*), not recorded: it is statically' err || fail "not said with -v: $(cat err)"
 grep -q '; 1 could not be recorded$' err || fail "not said: $(cat err)"
 
-# ---- children that fork without exec are not recorded, and that is said ----
+# ---- children that fork without exec are not recorded when that is not wanted, and that is said ----
 fork='import os
 for i in range(3):
     if os.fork() == 0: os._exit(0)
     os.wait()'
-PYTHONMALLOC=malloc "$BIN/ms-record" -o f.trace /usr/bin/python3 -c "$fork" 2>err
+PYTHONMALLOC=malloc "$BIN/ms-record" --follow=exec -o f.trace /usr/bin/python3 -c "$fork" 2>err
 grep -q 'forks .*3 forked children' err || fail "forked children are not counted: $(cat err)"
 "$BIN/ms-report" f.trace | grep -q '^Quality .*3 forked children not recorded' || fail 'the report does not speak of forked children'
 
