@@ -21,6 +21,10 @@ struct ms_spread {
 	double step, step_variance; /* what one unseen block may add, at most */
 };
 
+/* Of the blocks that were not seen nothing is known. At one site they are taken to be no smaller than
+ * the smallest one seen; in all of a program, or of a thread, no smaller than this either. */
+#define MS_SMALLEST_USUAL 16u
+
 /* The chance that a block is recorded. A size of 0 counts as 1. */
 double ms_sample_chance(uint64_t size_bytes, uint64_t mean_bytes);
 

@@ -273,9 +273,8 @@ struct ms_spread ms_sampled_bytes(const struct ms_sampled *s, const struct ms_sa
 struct ms_spread ms_sampled_blocks(const struct ms_sampled *s, const struct ms_sampled_sum *sum,
 				   uint64_t smallest)
 {
-	struct ms_spread x = {0};
-	if (smallest != UINT64_MAX)
-		x = ms_spread_of_block(smallest, s->mean);
+	/* where nothing was recorded anything may have been missed */
+	struct ms_spread x = ms_spread_of_block(smallest != UINT64_MAX ? smallest : 1, s->mean);
 	x.seen = (double)sum->samples;
 	x.variance = sum->blocks_variance;
 	return x;

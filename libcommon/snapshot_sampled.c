@@ -30,6 +30,12 @@ static struct ms_insert update(struct fill *w, const char *sql)
 
 /* ---- estimates ---- */
 
+static uint64_t usual(uint64_t smallest)
+{
+	return smallest == UINT64_MAX || smallest < MS_SMALLEST_USUAL ? smallest
+								      : MS_SMALLEST_USUAL;
+}
+
 static void put_estimate(struct fill *w, const char *figure, uint64_t value, struct ms_spread x)
 {
 	struct ms_insert *in = &w->estimates;
@@ -88,9 +94,9 @@ static int fill_process(struct fill *w)
 	ms_put(&u, (uint64_t)w->to->process);
 	ms_put_row(&u);
 	w->snapshot = w->site = w->thread = WHOLE;
-	put_calls(w, r->bytes, &t->all, &t->freed, t->smallest);
-	put_pair(w, peak, r->peak_bytes, &top, t->smallest);
-	put_pair(w, unfreed, r->live_bytes, &t->live, t->smallest);
+	put_calls(w, r->bytes, &t->all, &t->freed, usual(t->smallest));
+	put_pair(w, peak, r->peak_bytes, &top, usual(t->smallest));
+	put_pair(w, unfreed, r->live_bytes, &t->live, usual(t->smallest));
 	return ms_insert_close(&u);
 }
 
@@ -146,8 +152,8 @@ static int fill_threads(struct fill *w)
 		ms_put(&u, t->live.blocks);
 		ms_put(&u, (uint64_t)w->thread);
 		ms_put_row(&u);
-		put_calls(w, r->threads[i].bytes, &t->all, &t->freed, t->smallest);
-		put_pair(w, live, r->threads[i].live.bytes, &t->live, t->smallest);
+		put_calls(w, r->threads[i].bytes, &t->all, &t->freed, usual(t->smallest));
+		put_pair(w, live, r->threads[i].live.bytes, &t->live, usual(t->smallest));
 	}
 	return ms_insert_close(&u);
 }
@@ -247,7 +253,7 @@ static int fill_moment(struct fill *w, const struct ms_kept_point *p)
 	ms_put_row(&u);
 	w->site = w->thread = WHOLE;
 	if (p->kind != MS_KEPT_START)
-		put_pair(w, live, bytes_at(w, p, r->site_count), &all, w->s->total.smallest);
+		put_pair(w, live, bytes_at(w, p, r->site_count), &all, usual(w->s->total.smallest));
 	if (ms_insert_close(&u) != 0)
 		return -1;
 	u = update(w, "UPDATE site_stat SET live_blocks = ?, usable_bytes = NULL"
