@@ -2,12 +2,14 @@
 -- Times are ns since the start of the process's recording; sizes are bytes; null = not known (or not knowable: sampled).
 -- References go by id; stack.parent < stack.id always, so that walking outwards ends. Ids of sites go from the most live bytes at the end to the fewest.
 --   meta             complete (0 or 1, all processes), processes, symbols (0 = --no-symbols), sum_peak_bytes, sum_peak_time_ns,
+--                    traces_unreadable, unreadable (how many traces of folders could not be read, which and why; absent when all could),
 --                    filters (JSON array of the options of each ms-filter stage, in order; absent when there was none)
 --   process.started_ns  ns since 1970; process.trace: the file's name without folders; exe: whole path
 --   process.command  JSON array of the arguments, null when they were not recorded
 --   process.state    complete, growing, no end, damaged; complete is 1 for the first two
 --   process.end_reason  exit, exec, stopped, disk; null when there is no end block
 --   process.offset_ns   start of this process on the clock that all processes share (the earliest starts at 0)
+--   process.at_sum_peak_bytes  what it held when the sum of all was largest: these add up to sum_peak_bytes
 --   snapshot.label   the point as given: peak, end, 1.5s, mark:warm
 --   module.symbols   none, elf, dwarf, missing, mismatch; null when nobody looked
 --   module.kind      file, vdso, jit, recorder
@@ -35,7 +37,7 @@ CREATE TABLE process(
   stacks_not_taken INTEGER, attached INTEGER, inferred_frees INTEGER, unknown_frees INTEGER, damaged_bytes INTEGER, damaged_places INTEGER,
   waited_ns INTEGER, waited_max_ns INTEGER, frames_without_symbol INTEGER,
   allocations INTEGER, frees INTEGER, reallocations INTEGER, failed_allocations INTEGER, allocated_bytes INTEGER,
-  temporary_allocations INTEGER, peak_bytes INTEGER, peak_blocks INTEGER, peak_time_ns INTEGER,
+  temporary_allocations INTEGER, peak_bytes INTEGER, peak_blocks INTEGER, peak_time_ns INTEGER, at_sum_peak_bytes INTEGER,
   unfreed_bytes INTEGER, unfreed_blocks INTEGER, unreachable_bytes INTEGER, unreachable_blocks INTEGER,
   forked INTEGER, inherited_blocks INTEGER, inherited_bytes INTEGER, inherited_frees INTEGER, inherited_freed_bytes INTEGER,
   whole INTEGER, from_ns INTEGER, to_ns INTEGER, dropped_events INTEGER, dropped_until_ns INTEGER, paused_ns INTEGER,
@@ -82,6 +84,9 @@ CREATE TABLE estimate(
   process INTEGER NOT NULL, snapshot INTEGER NOT NULL, site INTEGER NOT NULL, thread INTEGER NOT NULL, figure TEXT NOT NULL,
   low INTEGER, high INTEGER, seen INTEGER, variance REAL, step REAL, step_variance REAL,
   PRIMARY KEY(process, snapshot, site, thread, figure)) WITHOUT ROWID;
+-- What all processes hold together, on the clock that they share: offset_ns of a process is its start there.
+CREATE TABLE sum_timeline(
+  time_ns INTEGER PRIMARY KEY, live_max INTEGER, live_last INTEGER, processes INTEGER);
 CREATE TABLE sample(
   process INTEGER NOT NULL, time_ns INTEGER NOT NULL, rss_bytes INTEGER, pss_bytes INTEGER, private_bytes INTEGER, swap_bytes INTEGER,
   vsz_bytes INTEGER, minor_faults INTEGER, major_faults INTEGER, user_ns INTEGER, system_ns INTEGER, threads INTEGER, heap_bytes INTEGER,
@@ -116,3 +121,11 @@ CREATE VIEW by_file AS SELECT p.file, sum(s.allocations) AS allocations, sum(s.a
   FROM site s JOIN place p ON p.site = s.id GROUP BY s.process, p.file ORDER BY allocated_bytes DESC;
 CREATE VIEW by_thread AS SELECT name, tid, allocations, allocated_bytes, live_bytes, process FROM thread ORDER BY allocated_bytes DESC;
 CREATE VIEW by_process AS SELECT id AS process, pid, exe, allocations, allocated_bytes, peak_bytes, unfreed_bytes FROM process ORDER BY peak_bytes DESC;
+-- One row per program of a tree: how its processes' peaks are distributed, and which process was the worst.
+CREATE VIEW by_exe AS
+  WITH named AS (SELECT *, substr(exe, length(rtrim(exe, replace(exe, '/', ''))) + 1) AS name FROM process),
+  ranked AS (SELECT *, row_number() OVER (PARTITION BY name ORDER BY peak_bytes, id DESC) AS rank, count(*) OVER (PARTITION BY name) AS n FROM named)
+  SELECT name AS exe, n AS processes, min(peak_bytes) AS min_peak, max(iif(rank = (n + 1) / 2, peak_bytes, NULL)) AS median_peak,
+    max(iif(rank = (9 * n + 9) / 10, peak_bytes, NULL)) AS p90_peak, max(peak_bytes) AS max_peak, sum(peak_bytes) AS sum_of_peaks,
+    sum(allocations) AS allocations, sum(allocated_bytes) AS allocated_bytes, max(iif(rank = n, id, NULL)) AS worst
+  FROM ranked GROUP BY name ORDER BY max_peak DESC, name;

@@ -26,9 +26,10 @@ struct ms_build_options {
 	bool progress;                 /* show progress on standard error if it is a terminal */
 };
 
-/* What came out, for exit statuses and banners: counts of traces in each condition. */
+/* What came out, for exit statuses and banners: counts of traces in each condition. `incomplete`
+ * counts those of folders that could not be read at all (`unreadable`) too. */
 struct ms_build_result {
-	unsigned traces, incomplete, growing;
+	unsigned traces, incomplete, growing, unreadable;
 	uint64_t events;
 	double seconds;
 };
@@ -36,8 +37,9 @@ struct ms_build_result {
 /* An in-memory database, writable and ours alone, with schema.sql in it and nothing else. */
 sqlite3 *ms_snapshot_new(struct ms_err *err);
 
-/* Replays traces (files, folders of traces, or "-") into a new snapshot. NULL with `err` set when
- * one is no trace at all; a damaged or cut one is read as far as it goes and counted in `res`. */
+/* Replays traces (files, folders of traces, or "-") into a new snapshot. NULL with `err` set when a
+ * file that is named is no trace at all, or none of a folder is; a damaged or cut one is read as
+ * far as it goes and counted in `res`. */
 sqlite3 *ms_snapshot_build(const char *const *traces, size_t n, const struct ms_build_options *opt,
 			   struct ms_build_result *res, struct ms_err *err);
 
@@ -50,8 +52,8 @@ sqlite3 *ms_snapshot_build(const char *const *traces, size_t n, const struct ms_
 sqlite3 *ms_snapshot_open(const char *path, const struct ms_build_options *opt, uint64_t max_bytes,
 			  const char **point, struct ms_build_result *res, struct ms_err *err);
 
-/* True when any process of the snapshot is incomplete (no end block and no writer, or damage):
- * status 2 without --allow-partial. */
+/* True when any process of the snapshot is incomplete (no end block and no writer, or damage), or a
+ * trace of a folder could not be read: status 2 without --allow-partial. */
 bool ms_snapshot_incomplete(sqlite3 *db);
 
 /* The database image: reproducible bytes (sqlite3_serialize after VACUUM). Free with sqlite3_free.

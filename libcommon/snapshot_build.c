@@ -226,6 +226,15 @@ int ms_build_start(struct build *b, struct running *p)
 
 /* ---- the database ---- */
 
+static void put_text_row(struct ms_insert *in, const char *key, const char *value)
+{
+	if (!value)
+		return;
+	ms_put_text(in, key);
+	ms_put_text(in, value);
+	ms_put_row(in);
+}
+
 static int fill_meta(struct build *b, sqlite3 *db)
 {
 	const struct {
@@ -233,7 +242,7 @@ static int fill_meta(struct build *b, sqlite3 *db)
 		uint64_t value;
 	} rows[] = {
 		{"complete", b->res->incomplete == 0}, {"processes", b->all.n},
-		{"sum_peak_bytes", b->sum_peak},       {"sum_peak_time_ns", b->sum_peak_ns},
+		{"sum_peak_bytes", b->sum.peak},       {"sum_peak_time_ns", b->sum.peak_ns},
 		{"symbols", !b->opt->no_symbols},
 	};
 	struct ms_insert in;
@@ -243,23 +252,14 @@ static int fill_meta(struct build *b, sqlite3 *db)
 		ms_put(&in, rows[i].value);
 		ms_put_row(&in);
 	}
-	if (b->successor_missing) {
-		ms_put_text(&in, "successor_missing");
-		ms_put_text(&in, b->successor_missing);
+	put_text_row(&in, "successor_missing", b->successor_missing);
+	put_text_row(&in, "unreadable", b->unreadable);
+	if (b->unreadable_count) {
+		ms_put_text(&in, "traces_unreadable");
+		ms_put(&in, b->unreadable_count);
 		ms_put_row(&in);
 	}
 	return ms_insert_close(&in);
-}
-
-static void count_conditions(struct build *b)
-{
-	for (size_t i = 0; i < b->all.n; i++) {
-		const struct ms_recording *t = b->all.v[i]->keep.rec;
-		b->res->traces++;
-		b->res->incomplete += !ms_recording_complete(t);
-		b->res->growing += t->state == MS_TRACE_GROWING;
-		b->res->events += t->replay.events;
-	}
 }
 
 static sqlite3 *fill(struct build *b)
@@ -275,7 +275,8 @@ static sqlite3 *fill(struct build *b)
 			       .label_count = b->label_count,
 			       .symbols = b->opt->no_symbols ? NULL : ms_symbols_new(&so),
 			       .look_again = b->opt->sysroot || b->opt->debug_dirs};
-	int rc = ms_sql_exec(db, "BEGIN", b->err) || fill_meta(b, db);
+	int rc = ms_sql_exec(db, "BEGIN", b->err) || fill_meta(b, db) ||
+		 ms_sum_fill(&b->sum, db, b->err);
 	for (size_t i = 0; i < b->all.n && rc == 0; i++)
 		rc = ms_fill_process(&f, &b->all.v[i]->keep);
 	rc = rc || ms_sql_exec(db, "COMMIT", b->err);
@@ -324,7 +325,7 @@ static sqlite3 *build(struct build *b, const char *const *traces, size_t n)
 	if (ms_build_replay(b) != 0 || check_points(b) != 0)
 		return NULL;
 	ms_build_number(b);
-	count_conditions(b);
+	ms_build_count(b);
 	return fill(b);
 }
 
@@ -352,6 +353,9 @@ sqlite3 *ms_snapshot_build_from(const char *const *traces, size_t n, struct ms_s
 		close(b.spooled.v[i]);
 	free(b.all.v);
 	free(b.queue.v);
+	for (size_t i = 0; i < b.folders.n; i++)
+		ms_run_index_free(&b.folders.v[i].index);
+	free(b.folders.v);
 	free(b.spooled.v);
 	ms_arena_free(&b.arena);
 	return db;

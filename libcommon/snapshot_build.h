@@ -9,7 +9,9 @@
 #include <time.h>
 
 #include "point.h"
+#include "run_index.h"
 #include "snapshot_private.h"
+#include "snapshot_sum.h"
 
 /* A process being replayed. */
 struct running {
@@ -18,9 +20,17 @@ struct running {
 	uint64_t start_ns; /* on the clock that all traces share */
 	uint64_t next_ns;  /* what comes next of it, on that clock from its origin */
 	bool ended;        /* all events are applied, next_ns is its end */
-	bool gone;         /* its end is past */
 	dev_t dev;
 	ino_t ino;
+};
+
+/* A folder of traces of one run. */
+struct run_folder {
+	const char *path;
+	struct ms_run_index index;
+	const struct running *of; /* the first trace found in it, which says of which run it is */
+	const char *empty;        /* an empty file in it, or NULL */
+	const char *why;          /* its first file that is no trace: what was wrong, or NULL */
 };
 
 struct build {
@@ -41,8 +51,14 @@ struct build {
 	} queue;
 	bool wall; /* the traces share no monotonic clock: wall time is taken */
 	uint64_t origin_ns;
-	uint64_t live, sum_peak, sum_peak_ns;
+	struct ms_sum sum;
 	const char *successor_missing;
+	unsigned unreadable_count;
+	const char *unreadable; /* which and why */
+	struct {
+		struct run_folder *v;
+		size_t n, cap;
+	} folders;
 	struct ms_stream *stream; /* what "-" means, or NULL */
 	struct {
 		int *v;
@@ -69,6 +85,8 @@ int ms_build_input(struct build *b, const char *path);
 int ms_build_successor(struct build *b, const struct running *p);
 /* Numbers the processes by their start, and links each to its parent. */
 void ms_build_number(struct build *b);
+/* All are replayed: fills in the counts of b->res. */
+void ms_build_count(struct build *b);
 
 /* ---- snapshot_step.c ---- */
 

@@ -6,6 +6,7 @@
 
 #include "recording.h"
 #include "snapshot.h"
+#include "snapshot_sum.h"
 
 /* Turns off whatever a hostile database could make SQLite do. */
 void ms_snapshot_harden(sqlite3 *db);
@@ -43,6 +44,7 @@ struct ms_kept_process {
 	int64_t id, parent; /* row ids; parent 0 = none */
 	uint64_t offset_ns;
 	struct ms_kept_point *points; /* one per label */
+	struct ms_sum_share share;    /* of the sum of all */
 };
 
 /* The database being filled: ids go on from process to process. */

@@ -196,11 +196,12 @@ static int fill_process(struct fill *w)
 		       "waited_max_ns, frames_without_symbol, "
 		       "allocations, frees, reallocations, failed_allocations, allocated_bytes, "
 		       "temporary_allocations, peak_bytes, "
-		       "peak_blocks, peak_time_ns, unfreed_bytes, unfreed_blocks, whole",
+		       "peak_blocks, peak_time_ns, unfreed_bytes, unfreed_blocks, whole, at_sum_peak_bytes",
 		       w->f->err);
 	put_identity(w, &in, &a);
 	put_quality(w, &in);
 	put_totals(w, &in);
+	ms_put(&in, w->p->share.at_peak);
 	ms_put_row(&in);
 	ms_arena_free(&a);
 	return ms_insert_close(&in);

@@ -48,22 +48,17 @@ static struct running *dequeue(struct build *b)
 static int turn(struct build *b, struct running *p, uint64_t until)
 {
 	struct ms_replay *r = &p->keep.rec->replay;
-	uint64_t before = r->live_bytes, next = 0;
+	uint64_t now = p->next_ns, next = 0;
 	if (p->ended) {
-		b->live -= before;
-		p->gone = true;
+		ms_sum_leave(&b->sum, &p->keep.share, now);
 		return 0;
 	}
-	r->run_max = before;
+	r->run_max = r->live_bytes;
 	int rc = ms_recording_run(p->keep.rec, until - p->keep.offset_ns, &next, b->err);
 	if (rc < 0)
 		return -1;
-	uint64_t most = b->live - before + r->run_max;
-	if (most > b->sum_peak) {
-		b->sum_peak = most;
-		b->sum_peak_ns = p->keep.offset_ns + r->run_max_tick * p->keep.rec->head->tick_ns;
-	}
-	b->live += r->live_bytes - before;
+	ms_sum_change(&b->sum, &p->keep.share, now, r->live_bytes, r->run_max,
+		      p->keep.offset_ns + r->run_max_tick * p->keep.rec->head->tick_ns);
 	p->ended = rc == 0;
 	p->next_ns = p->keep.offset_ns + (rc ? next : ms_recording_length(p->keep.rec));
 	ms_build_enqueue(b, p);
@@ -79,11 +74,15 @@ int ms_build_replay(struct build *b)
 {
 	while (b->queue.n) {
 		struct running *p = dequeue(b);
-		uint64_t until = b->queue.n ? b->queue.v[0]->next_ns : UINT64_MAX;
+		uint64_t until = ms_sum_until(&b->sum, p->next_ns);
+		if (b->queue.n && b->queue.v[0]->next_ns < until)
+			until = b->queue.v[0]->next_ns;
 		if (until < p->next_ns)
 			until = p->next_ns;
 		if (turn(b, p, until) != 0)
 			return -1;
 	}
+	for (size_t i = 0; i < b->all.n; i++)
+		ms_sum_finish(&b->sum, &b->all.v[i]->keep.share);
 	return 0;
 }

@@ -497,6 +497,18 @@ static uint64_t meta_number(struct model *m, const char *key)
 	return v < 0 ? UNKNOWN : (uint64_t)v;
 }
 
+/* Which traces of a folder could not be read, and why. */
+static void read_unreadable(struct model *m)
+{
+	uint64_t n = meta_number(m, "traces_unreadable");
+	m->traces_unreadable = n == UNKNOWN ? 0 : n;
+	sqlite3_stmt *r =
+		ms_sql_prepare(m->db, "SELECT value FROM meta WHERE key = 'unreadable'", NULL);
+	if (r && m->traces_unreadable && sqlite3_step(r) == SQLITE_ROW && sqlite3_column_text(r, 0))
+		m->unreadable = ms_arena_strdup(&m->arena, (const char *)sqlite3_column_text(r, 0));
+	sqlite3_finalize(r);
+}
+
 /* RSS of one process: the largest sample and the last. */
 static void sum_samples(struct model *m)
 {
@@ -575,6 +587,8 @@ int model_load(struct model *m, sqlite3 *db, const char *at, struct ms_err *err)
 	m->sum_peak_time_ns = meta_number(m, "sum_peak_time_ns");
 	sum_samples(m);
 	sum_processes(m);
+	read_unreadable(m);
+	m->quality.complete = m->quality.complete && !m->traces_unreadable;
 	count_modules(m);
 	return 0;
 }

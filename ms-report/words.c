@@ -235,6 +235,11 @@ const char *words_incomplete(struct model *m)
 			   "events",
 			   say_things(m, q->damaged_bytes, "byte", "bytes"),
 			   say_things(m, q->damaged_places, "place", "places"));
+	if (m->traces_unreadable)
+		return SAY("%s could not be read, and what %s is missing here: %s",
+			   say_things(m, m->traces_unreadable, "trace", "traces"),
+			   m->traces_unreadable == 1 ? "it holds" : "they hold",
+			   name_clean(&m->arena, m->unreadable ? m->unreadable : "?", true));
 	return SAY(
 		"the trace has no end (the recorder was killed, or the copy was cut short); what "
 		"follows is right up to %s",

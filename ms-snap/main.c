@@ -41,6 +41,19 @@ static void tell_incomplete(sqlite3 *db, const struct options *o, struct ms_err 
 	sqlite3_finalize(stmt);
 }
 
+/* One line for the files of folders that are not in the snapshot. */
+static void tell_unreadable(sqlite3 *db, const struct options *o, unsigned count,
+			    struct ms_err *err)
+{
+	sqlite3_stmt *stmt =
+		ms_sql_prepare(db, "SELECT value FROM meta WHERE key = 'unreadable'", err);
+	if (stmt && !o->cli.quiet && sqlite3_step(stmt) == SQLITE_ROW)
+		fprintf(stderr, "ms-snap: %u %s left out: %s%s\n", count,
+			count == 1 ? "trace is" : "traces are", sqlite3_column_text(stmt, 0),
+			o->cli.allow_partial ? "" : " (--allow-partial makes that status 0)");
+	sqlite3_finalize(stmt);
+}
+
 static int check_size(sqlite3 *db, const struct options *o, struct ms_err *err)
 {
 	uint64_t size = (uint64_t)ms_sql_int(db, "PRAGMA page_count", 0) *
@@ -73,6 +86,8 @@ static int snap(const struct options *o, struct ms_err *err)
 		rc = ms_snapshot_write(db, o->output, err);
 	if (rc == 0 && res.incomplete) {
 		tell_incomplete(db, o, err);
+		if (res.unreadable)
+			tell_unreadable(db, o, res.unreadable, err);
 		rc = o->cli.allow_partial ? 0 : 2;
 	}
 	sqlite3_close(db);

@@ -39,6 +39,24 @@ ms-snap -o cut.db cut.trace 2>err && fail "cut: status 0"
 ms-snap --allow-partial -q -o cut.db cut.trace 2>err || fail "cut: --allow-partial"
 [ -s err ] && fail "cut: -q is not quiet"
 
+# ---- one file of a folder that is no trace costs that one only: a line, status 2, and it is said downstream ----
+mkdir part none
+cp run.trace part/app.77.0.trace
+echo garbage >part/bad.1.1.trace
+: >part/empty.1.2.trace
+mkdir part/folder.trace && mkfifo part/fifo.trace
+ms-snap -o part.db part 2>err && fail "part: status 0"
+[ "$(cat err)" = "ms-snap: 2 traces are left out: cannot read 'part/bad.1.1.trace': not a MemScope trace; \
+cannot read 'part/empty.1.2.trace': empty file (--allow-partial makes that status 0)" ] || fail "part: $(cat err)"
+[ "$(sqlite3 part.db "SELECT key, value FROM meta WHERE key IN ('complete', 'processes', 'traces_unreadable')" | tr '\n' ' ')" = \
+	"complete|0 processes|1 traces_unreadable|2 " ] || fail "part: meta"
+ms-snap -q --allow-partial -o part.db part 2>err || fail "part: --allow-partial"
+[ -s err ] && fail "part: -q is not quiet"
+ms-filter --min 1 -o part2.db part.db 2>err && fail "part: ms-filter forgets it"
+ms-report part2.db >out 2>err && fail "part: ms-report has status 0"
+grep -q '^\*\*\* INCOMPLETE: 2 traces could not be read' out || fail "part: the report says $(head -n 2 out)"
+echo garbage >none/bad.1.1.trace
+
 # ---- what it refuses, in one line ----
 refuse() { # PATTERN ARG...
 	local pattern=$1
@@ -63,6 +81,8 @@ refuse 'empty file name' -o '' run.trace
 refuse 'No space left' -o /dev/full run.trace
 refuse 'No such file' -o no/x.db run.trace
 refuse 'directory' -o run.trace.d run.trace
+refuse "cannot read 'none/bad.1.1.trace': not a MemScope trace" none
+refuse "cannot read 'part/bad.1.1.trace': not a MemScope trace" run.trace part/bad.1.1.trace
 refuse "cannot open 'run@no.trace': No such file" run@no.trace
 refuse 'only traces can be read together' a.db
 [ -e x.db ] && fail "something was written"
