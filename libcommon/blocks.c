@@ -26,6 +26,7 @@ void ms_blocks_init(struct ms_blocks *b)
 
 void ms_blocks_free(struct ms_blocks *b)
 {
+	free(b->filling);
 	for (size_t i = 0; b->old && i <= b->old_mask; i++)
 		free(b->old[i]);
 	free(b->old);
@@ -59,6 +60,13 @@ static void grow(struct ms_blocks *b)
 	free(old);
 }
 
+static void add_old(struct ms_blocks *b, struct ms_block_group *g)
+{
+	if (++b->old_count * 2 > b->old_mask)
+		grow(b);
+	place(b, g);
+}
+
 /* Packs the live slots of the window's first group into an old group. */
 static void retire(struct ms_blocks *b, size_t group)
 {
@@ -71,9 +79,7 @@ static void retire(struct ms_blocks *b, size_t group)
 	struct ms_live_block *to = g->slots;
 	for (uint64_t rest = live; rest; rest &= rest - 1)
 		*to++ = from[__builtin_ctzll(rest)];
-	if (++b->old_count * 2 > b->old_mask)
-		grow(b);
-	place(b, g);
+	add_old(b, g);
 }
 
 void ms_blocks_advance(struct ms_blocks *b, uint64_t number)
@@ -141,6 +147,41 @@ bool ms_blocks_take_old(struct ms_blocks *b, uint64_t number, struct ms_live_blo
 	else if (__builtin_popcountll(g->live) * 4 <= __builtin_popcountll(g->had))
 		b->old[i] = shrink(g);
 	return true;
+}
+
+/* ---- from a checkpoint ---- */
+
+void ms_blocks_clear(struct ms_blocks *b, uint64_t next)
+{
+	ms_blocks_free(b);
+	ms_blocks_init(b);
+	b->base = next & ~UINT64_C(63); /* whatever is older goes into old groups at once */
+}
+
+void ms_blocks_all_back(struct ms_blocks *b)
+{
+	struct ms_block_group *g = b->filling;
+	if (!g)
+		return;
+	size_t n = (size_t)__builtin_popcountll(g->had);
+	add_old(b, ms_xrealloc(g, 1, sizeof *g + n * sizeof *g->slots));
+	b->filling = NULL;
+}
+
+struct ms_live_block *ms_blocks_put_back(struct ms_blocks *b, uint64_t number)
+{
+	if (number >= b->base)
+		return ms_blocks_add(b, number);
+	struct ms_block_group *g = b->filling;
+	if (!g || g->key != number >> 6) {
+		ms_blocks_all_back(b);
+		g = ms_xrealloc(NULL, 1, sizeof *g + 64 * sizeof *g->slots);
+		*g = (struct ms_block_group){.key = number >> 6};
+		b->filling = g;
+	}
+	g->had |= UINT64_C(1) << (number & 63);
+	g->live = g->had;
+	return &g->slots[__builtin_popcountll(g->had) - 1];
 }
 
 void ms_blocks_each_number(const struct ms_blocks *b,

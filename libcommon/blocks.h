@@ -38,6 +38,7 @@ struct ms_blocks {
 	uint64_t base;
 	struct ms_block_group **old; /* open addressing, linear probing */
 	size_t old_count, old_mask;
+	struct ms_block_group *filling; /* the old group in hand while blocks are put back */
 };
 
 void ms_blocks_init(struct ms_blocks *b);
@@ -46,6 +47,12 @@ void ms_blocks_free(struct ms_blocks *b);
 /* Moves the window so that it holds `number`. */
 void ms_blocks_advance(struct ms_blocks *b, uint64_t number);
 bool ms_blocks_take_old(struct ms_blocks *b, uint64_t number, struct ms_live_block *out);
+
+/* Forgets all blocks; those of a checkpoint follow by ms_blocks_put_back in order of number, all
+ * below `next`, then ms_blocks_all_back. */
+void ms_blocks_clear(struct ms_blocks *b, uint64_t next);
+struct ms_live_block *ms_blocks_put_back(struct ms_blocks *b, uint64_t number);
+void ms_blocks_all_back(struct ms_blocks *b);
 
 /* The slot of a new block, to be filled in. `number` is above all numbers added before. */
 static inline struct ms_live_block *ms_blocks_add(struct ms_blocks *b, uint64_t number)

@@ -4,6 +4,7 @@
 #include "recording.h"
 
 #include "err.h"
+#include "recording_private.h"
 #include "replay_sampled.h"
 #include "format/record.h"
 #include "format/trace.h"
@@ -11,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TYPE(t) (UINT64_C(1) << (t))
-#define COLUMN(c) (UINT64_C(1) << (c))
 #define GAP_MAX (UINT32_C(1) << 24) /* frames or nodes that one damaged place may have held */
 #define RECORDS_MAX                                                                                \
 	(UINT32_C(1)                                                                               \
@@ -250,6 +249,8 @@ static bool take_block(struct ms_recording *t, const struct ms_block *b)
 		t->last_ns = b->last_ns;
 	if (b->type == MS_BLOCK_STACKS)
 		return take_stacks(t, b);
+	if (b->type == MS_BLOCK_CHECKPOINT)
+		return ms_recording_take_checkpoint(t, b);
 	if (b->type != MS_BLOCK_EVENTS)
 		return take_records(t, b);
 	if (ms_event_decoder_init(&t->decoder, b->columns, b->column_count) != MS_FMT_OK)
@@ -260,15 +261,8 @@ static bool take_block(struct ms_recording *t, const struct ms_block *b)
 	return true;
 }
 
-/* Addresses are the one column that replay has no use for. */
-static const uint64_t all_columns = COLUMN(MS_COL_HEAD) | COLUMN(MS_COL_OP) |
-				    COLUMN(MS_COL_THREAD) | COLUMN(MS_COL_STACK) |
-				    COLUMN(MS_COL_SIZE) | COLUMN(MS_COL_FREED) |
-				    COLUMN(MS_COL_TIME) | COLUMN(MS_COL_EXT) | COLUMN(MS_COL_SLACK);
-
-/* Goes on to the next block. 1, 0 at the end, -1. Blocks that were damaged are counted by the
- * file's reader. */
-static int next_block(struct ms_recording *t, uint64_t types, uint64_t want, struct ms_err *err)
+int ms_recording_next_block(struct ms_recording *t, uint64_t types, uint64_t want,
+			    struct ms_err *err)
 {
 	struct ms_block b;
 	switch (ms_trace_next(t->file, types, want, &b, err)) {
@@ -288,11 +282,6 @@ static int next_block(struct ms_recording *t, uint64_t types, uint64_t want, str
 	}
 }
 
-static const uint64_t all_types =
-	TYPE(MS_BLOCK_INFO) | TYPE(MS_BLOCK_EVENTS) | TYPE(MS_BLOCK_STACKS) |
-	TYPE(MS_BLOCK_MODULES) | TYPE(MS_BLOCK_THREADS) | TYPE(MS_BLOCK_SAMPLES) |
-	TYPE(MS_BLOCK_MARKS) | TYPE(MS_BLOCK_LOSSES) | TYPE(MS_BLOCK_END) | TYPE(MS_BLOCK_SYMBOLS);
-
 /* Decodes the next event into t->event. 1, 0 at the end, -1. */
 static int next_event(struct ms_recording *t, struct ms_err *err)
 {
@@ -305,10 +294,33 @@ static int next_event(struct ms_recording *t, struct ms_err *err)
 			if (rc != MS_FMT_END)
 				t->bad_blocks++;
 		}
-		int rc = next_block(t, all_types, all_columns, err);
+		int rc = ms_recording_next_block(
+			t, t->parts ? MS_TYPE_BIT(MS_BLOCK_EVENTS) : MS_ALL_TYPES, MS_ALL_COLUMNS,
+			err);
 		if (rc <= 0)
 			return rc;
 	}
+}
+
+static bool unwanted(const struct ms_recording *t)
+{
+	return t->event.time_ticks >= t->stop_tick || t->replay.position >= t->stop_event;
+}
+
+/* The events are over, here or by a stop. 0, or -1. */
+static int finish(struct ms_recording *t, struct ms_err *err)
+{
+	uint64_t end;
+	int rc = t->stopped && !t->parts;
+	if (rc)
+		ms_trace_sparse(t->file, &end);
+	while (rc > 0)
+		rc = ms_recording_next_block(t, MS_ALL_TYPES & ~MS_EVENT_TYPES, MS_ALL_COLUMNS,
+					     err);
+	if (rc < 0)
+		return rc;
+	ms_replay_finish(&t->replay, ms_recording_reached(t) / t->head->tick_ns);
+	return 0;
 }
 
 int ms_recording_run(struct ms_recording *t, uint64_t until_ns, uint64_t *next_ns,
@@ -318,11 +330,11 @@ int ms_recording_run(struct ms_recording *t, uint64_t until_ns, uint64_t *next_n
 	for (;;) {
 		if (!t->pending) {
 			int rc = next_event(t, err);
-			if (rc == 0)
-				ms_replay_finish(&t->replay,
-						 ms_recording_length(t) / t->head->tick_ns);
-			if (rc <= 0)
+			t->stopped |= rc > 0 && unwanted(t);
+			if (rc < 0)
 				return rc;
+			if (rc == 0 || t->stopped)
+				return finish(t, err);
 			t->pending = true;
 		}
 		if (t->event.time_ticks > until && t->event.time_ticks <= t->replay.tick_limit) {
@@ -334,8 +346,7 @@ int ms_recording_run(struct ms_recording *t, uint64_t until_ns, uint64_t *next_n
 	}
 }
 
-/* Takes over `file`, which may be NULL. */
-static struct ms_recording *begin(struct ms_trace *file, const char *path, struct ms_err *err)
+struct ms_recording *ms_recording_begin(struct ms_trace *file, const char *path, struct ms_err *err)
 {
 	if (!file)
 		return NULL;
@@ -344,6 +355,7 @@ static struct ms_recording *begin(struct ms_trace *file, const char *path, struc
 	t->file = file;
 	t->head = ms_trace_header(file);
 	t->path = path;
+	t->stop_tick = t->stop_event = t->stop_ns = MS_NEVER;
 	ms_replay_init(&t->replay);
 	*MS_PUSH(&t->frames) = (struct ms_frame){0};
 	*MS_PUSH(&t->nodes) = (struct ms_node){0};
@@ -363,7 +375,7 @@ static struct ms_recording *read_info(struct ms_recording *t, struct ms_err *err
 {
 	int rc = 1;
 	while (t && rc > 0 && !t->has_info && !t->in_block)
-		rc = next_block(t, all_types, all_columns, err);
+		rc = ms_recording_next_block(t, MS_ALL_TYPES, MS_ALL_COLUMNS, err);
 	if (rc < 0) {
 		ms_recording_close(t);
 		return NULL;
@@ -373,24 +385,26 @@ static struct ms_recording *read_info(struct ms_recording *t, struct ms_err *err
 
 struct ms_recording *ms_recording_open(const char *path, struct ms_err *err)
 {
-	return read_info(begin(ms_trace_open(path, err), path, err), err);
+	return read_info(ms_recording_begin(ms_trace_open(path, err), path, err), err);
 }
 
 struct ms_recording *ms_recording_open_fd(int fd, const char *name, const void *bytes, size_t n,
 					  struct ms_err *err)
 {
-	return read_info(begin(ms_trace_open_fd(fd, name, bytes, n, err), name, err), err);
+	return read_info(ms_recording_begin(ms_trace_open_fd(fd, name, bytes, n, err), name, err),
+			 err);
 }
 
 struct ms_recording *ms_recording_glance(const char *path, struct ms_err *err)
 {
-	struct ms_recording *t = begin(ms_trace_open(path, err), path, err);
+	struct ms_recording *t = ms_recording_begin(ms_trace_open(path, err), path, err);
 	int rc = 1;
 	while (t && rc > 0)
-		rc = next_block(t,
-				TYPE(MS_BLOCK_INFO) | TYPE(MS_BLOCK_MARKS) | TYPE(MS_BLOCK_END) |
-					TYPE(MS_BLOCK_EVENTS),
-				COLUMN(MS_RECORDS_COLUMN) | COLUMN(MS_COL_HEAD), err);
+		rc = ms_recording_next_block(
+			t,
+			MS_TYPE_BIT(MS_BLOCK_INFO) | MS_TYPE_BIT(MS_BLOCK_MARKS) |
+				MS_TYPE_BIT(MS_BLOCK_END) | MS_TYPE_BIT(MS_BLOCK_EVENTS),
+			MS_COLUMN_BIT(MS_RECORDS_COLUMN) | MS_COLUMN_BIT(MS_COL_HEAD), err);
 	if (rc < 0) {
 		ms_recording_close(t);
 		return NULL;
@@ -416,6 +430,7 @@ void ms_recording_close(struct ms_recording *t)
 	free(t->places.v);
 	free(t->chains);
 	free(t->states.v);
+	free(t->index.v);
 	ms_arena_free(&t->arena);
 	ms_trace_close(t->file);
 	free(t);

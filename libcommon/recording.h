@@ -11,6 +11,7 @@
 
 #include "arena.h"
 #include "replay.h"
+#include "trace_index.h"
 #include "tracefile.h"
 #include "format/stacks.h"
 
@@ -101,6 +102,15 @@ struct ms_recording {
 	struct ms_event event; /* decoded, not applied yet */
 	bool in_block, pending;
 
+	/* Reading a part only. */
+	struct ms_trace_index index; /* of ms_recording_open_parts */
+	bool parts;   /* so opened: all but events and checkpoints was read already */
+	bool skipped; /* events before a checkpoint are not in the file, or were not read */
+	bool stopped; /* at the stop: what follows is not applied */
+	uint64_t stop_tick, stop_event, stop_ns; /* ms_recording_stop_at */
+	uint32_t next_part;                      /* of the checkpoint being taken; 0 = none is */
+	struct ms_checkpoint_head part_head;     /* its part 0 */
+
 	void (*on_block)(void *arg); /* called after every block, or NULL: for progress */
 	void *on_block_arg;
 };
@@ -113,6 +123,22 @@ struct ms_recording *ms_recording_open(const char *path, struct ms_err *err);
 struct ms_recording *ms_recording_open_fd(int fd, const char *name, const void *bytes, size_t n,
 					  struct ms_err *err);
 void ms_recording_close(struct ms_recording *t);
+
+/* ---- a part of a trace ---- */
+
+/* Opens a trace on disk that has ended and reads everything but events and checkpoints: its marks
+ * and its end are known then. NULL without a text in `err`: it must be read from its start. */
+struct ms_recording *ms_recording_open_parts(const char *path, struct ms_err *err);
+/* Takes such a recording to the last checkpoint that holds no event later than `tick`, or to its
+ * first event when there is none; ms_recording_run goes on from there. False when that cannot be
+ * done: the recording can only be closed then, and the trace be read from its start. */
+bool ms_recording_start_at(struct ms_recording *t, uint64_t tick, struct ms_err *err);
+/* The recording is to end at `ns`: events at `tick` or later, or of number `event` or higher
+ * (MS_NEVER: all), are not wanted. ms_recording_run ends before them, and leaves them unread where
+ * it can. */
+void ms_recording_stop_at(struct ms_recording *t, uint64_t ns, uint64_t tick, uint64_t event);
+/* When its figures end, in ns: where it was stopped, else its length. */
+uint64_t ms_recording_reached(const struct ms_recording *t);
 
 /* Applies the events up to and including `until_ns` (ns since the start of this recording). 1:
  * *next_ns is the time of the next one; 0: there is none, all was read and the model is finished;

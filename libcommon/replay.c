@@ -5,16 +5,11 @@
 
 #include "arena.h"
 #include "replay_classes.h"
+#include "replay_private.h"
 #include "replay_sampled.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define THREADS_MAX                                                                                \
-	(UINT32_C(1)                                                                               \
-	 << 22) /* more than Linux has; a hostile trace cannot ask for more memory than this */
-#define SIZE_MAX_SANE                                                                              \
-	(UINT64_C(1) << 57) /* more than any address space: sums stay far from overflow */
 
 void ms_replay_init(struct ms_replay *r)
 {
@@ -65,11 +60,8 @@ static uint32_t new_site(struct ms_replay *r, uint32_t node, uint64_t tick)
 	if (r->site_count == r->site_cap)
 		r->sites = ms_xrealloc(r->sites, r->site_cap = r->site_cap ? r->site_cap * 2 : 256,
 				       sizeof *r->sites);
-	r->sites[r->site_count] = (struct ms_replay_site){.node = node,
-							  .min_size = UINT64_MAX,
-							  .first_tick = tick,
-							  .record = UINT32_MAX,
-							  .latest_class = MS_SIZE_CLASSES};
+	r->sites[r->site_count] = ms_replay_idle_site(node);
+	r->sites[r->site_count].first_tick = tick;
 	r->site_of_node[node] = (uint32_t)++r->site_count;
 	return (uint32_t)r->site_count - 1;
 }
@@ -81,7 +73,13 @@ static inline uint32_t site_of(struct ms_replay *r, const struct ms_event *ev)
 	return site ? site - 1 : new_site(r, node, ev->time_ticks);
 }
 
-static void more_threads(struct ms_replay *r, size_t count)
+uint32_t ms_replay_site_of(struct ms_replay *r, uint32_t stack)
+{
+	struct ms_event ev = {.stack = stack, .time_ticks = MS_NEVER};
+	return site_of(r, &ev);
+}
+
+void ms_replay_more_threads(struct ms_replay *r, size_t count)
 {
 	size_t cap = r->thread_count ? r->thread_count : 16;
 	while (cap < count)
@@ -95,7 +93,7 @@ static void more_threads(struct ms_replay *r, size_t count)
 static inline struct ms_replay_thread *thread_of(struct ms_replay *r, const struct ms_event *ev)
 {
 	if (__builtin_expect(ev->thread >= r->thread_count, 0))
-		more_threads(r, (size_t)ev->thread + 1);
+		ms_replay_more_threads(r, (size_t)ev->thread + 1);
 	struct ms_replay_thread *t = &r->threads[ev->thread];
 	if (__builtin_expect(!t->seen, 0)) {
 		t->seen = true;
@@ -163,15 +161,6 @@ uint32_t ms_replay_record(struct ms_replay *r, uint32_t site, uint32_t thread)
 
 /* ---- levels and the peak ---- */
 
-static inline void touch(const struct ms_replay *r, struct ms_level *l)
-{
-	if (l->epoch != r->peak_epoch) {
-		l->epoch = r->peak_epoch;
-		l->at_peak_bytes = l->bytes;
-		l->at_peak_blocks = l->blocks;
-	}
-}
-
 void ms_replay_at_peak(const struct ms_replay *r, const struct ms_level *l, uint64_t *bytes,
 		       uint64_t *blocks)
 {
@@ -218,7 +207,7 @@ static void open_span(struct ms_replay *r)
 
 /* Makes the span that holds `tick` the current one. A jump of any length costs at most a pass or
  * two over the spans. */
-static void move_timeline(struct ms_replay *r, uint64_t tick)
+void ms_replay_move_timeline(struct ms_replay *r, uint64_t tick)
 {
 	if (tick / r->span_ticks == r->span)
 		return;
@@ -277,19 +266,29 @@ static void take_moment(struct ms_replay *r, struct ms_replay_moment *m)
 static uint64_t take_due(struct ms_replay *r, uint64_t tick, bool all)
 {
 	uint64_t next = MS_NEVER;
+	const struct ms_replay_moment *begin = NULL;
 	r->alarm_event = MS_NEVER;
 	for (size_t i = 0; i < r->moment_count; i++) {
 		struct ms_replay_moment *m = &r->moments[i];
-		if (m->taken)
+		if (m->taken || m->missed)
 			continue;
-		if (m->tick != MS_NEVER ? tick >= m->tick : all || r->position >= m->event)
+		if (m->tick != MS_NEVER ? tick >= m->tick : all || r->position >= m->event) {
 			take_moment(r, m);
-		else if (m->tick != MS_NEVER)
+			begin = m->begins ? m : begin;
+		} else if (m->tick != MS_NEVER)
 			next = m->tick < next ? m->tick : next;
 		else
 			r->alarm_event = m->event < r->alarm_event ? m->event : r->alarm_event;
 	}
+	if (begin)
+		ms_replay_begin(r, begin->tick != MS_NEVER && begin->tick ? begin->tick - 1
+									  : r->last_tick);
 	return next;
+}
+
+void ms_replay_count_from(struct ms_replay *r, size_t moment)
+{
+	r->moments[moment].begins = true;
 }
 
 /* What is to be done before the event at `tick`, now that an alarm has gone off; sets the next
@@ -297,7 +296,7 @@ static uint64_t take_due(struct ms_replay *r, uint64_t tick, bool all)
 static void before_event(struct ms_replay *r, uint64_t tick)
 {
 	uint64_t next = take_due(r, tick, false);
-	move_timeline(r, tick);
+	ms_replay_move_timeline(r, tick);
 	uint64_t span_end = (r->span + 1) * r->span_ticks;
 	r->alarm_tick = span_end < next ? span_end : next;
 }
@@ -317,7 +316,15 @@ static inline void new_maximum(struct ms_replay *r, uint64_t tick)
 	r->peak_bytes = r->live_bytes;
 	r->peak_blocks = r->live_blocks;
 	r->peak_tick = tick;
-	r->peak_epoch = r->events;
+	r->peak_epoch++;
+	r->peak_position = r->position;
+}
+
+static inline void seen_at(struct ms_replay_site *s, uint64_t tick)
+{
+	if (__builtin_expect(s->first_tick == MS_NEVER, 0))
+		s->first_tick = tick;
+	s->last_tick = tick;
 }
 
 static void add_block(struct ms_replay *r, const struct ms_event *ev, struct ms_replay_thread *t)
@@ -334,7 +341,7 @@ static void add_block(struct ms_replay *r, const struct ms_event *ev, struct ms_
 	r->live_bytes += size;
 	r->live_blocks++;
 
-	touch(r, &s->live);
+	ms_replay_touch(r, &s->live);
 	s->live.bytes += size;
 	s->live.blocks++;
 	if (s->live.bytes > s->max_live_bytes)
@@ -345,10 +352,10 @@ static void add_block(struct ms_replay *r, const struct ms_event *ev, struct ms_
 		s->min_size = size;
 	if (size > s->max_size)
 		s->max_size = size;
-	s->last_tick = ev->time_ticks;
+	seen_at(s, ev->time_ticks);
 
 	struct ms_replay_size *c = ms_replay_class(r, s, size);
-	touch(r, &c->live);
+	ms_replay_touch(r, &c->live);
 	c->live.bytes += size;
 	c->live.blocks++;
 	c->allocations++;
@@ -359,7 +366,7 @@ static void add_block(struct ms_replay *r, const struct ms_event *ev, struct ms_
 	st->bytes += size;
 
 	t->last = ev->number;
-	touch(r, &t->live);
+	ms_replay_touch(r, &t->live);
 	t->live.bytes += size;
 	t->live.blocks++;
 	t->allocations++;
@@ -376,15 +383,15 @@ static bool remove_block(struct ms_replay *r, const struct ms_event *ev, bool in
 	r->live_bytes -= b.size;
 	r->live_blocks--;
 	struct ms_replay_site *s = &r->sites[b.site];
-	touch(r, &s->live);
+	ms_replay_touch(r, &s->live);
 	s->live.bytes -= b.size;
 	s->live.blocks--;
 	struct ms_replay_size *c = ms_replay_class(r, s, b.size);
-	touch(r, &c->live);
+	ms_replay_touch(r, &c->live);
 	c->live.bytes -= b.size;
 	c->live.blocks--;
 	struct ms_level *owner = &r->threads[b.thread].live;
-	touch(r, owner);
+	ms_replay_touch(r, owner);
 	owner->bytes -= b.size;
 	owner->blocks--;
 	if (inferred) {
@@ -413,7 +420,7 @@ static void failed_allocation(struct ms_replay *r, const struct ms_event *ev)
 	uint32_t site = site_of(r, ev);
 	r->failed++;
 	r->sites[site].failed++;
-	r->sites[site].last_tick = ev->time_ticks;
+	seen_at(&r->sites[site], ev->time_ticks);
 }
 
 static void allocation(struct ms_replay *r, const struct ms_event *ev, struct ms_replay_thread *t)
@@ -432,7 +439,7 @@ static inline bool sane(const struct ms_replay *r, const struct ms_event *ev)
 {
 	bool makes = ev->kind == MS_EV_ALLOC || ev->kind == MS_EV_REALLOC ||
 		     ev->kind == MS_EV_REALLOC_UNKNOWN;
-	return ev->time_ticks >= r->last_tick && ev->thread < THREADS_MAX &&
+	return ev->time_ticks >= r->last_tick && ev->thread < MS_REPLAY_THREADS_MAX &&
 	       (!makes || ev->number >= r->next_number);
 }
 
@@ -502,7 +509,10 @@ void ms_replay_finish(struct ms_replay *r, uint64_t tick)
 	if (tick < r->last_tick)
 		tick = r->last_tick;
 	take_due(r, tick + 1, true);
-	move_timeline(r, tick);
+	for (size_t i = 0; i < r->moment_count; i++)
+		if (r->moments[i].begins && !r->moments[i].taken)
+			ms_replay_begin(r, tick); /* it ended before: nothing was counted */
+	ms_replay_move_timeline(r, tick);
 	close_span(r);
 	ms_blocks_each(&r->blocks, count_live, r);
 	ms_replay_sum_classes(r);

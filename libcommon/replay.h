@@ -8,9 +8,9 @@
  * The peak in one pass. A peak is a moment, and each site's (and size class's) live bytes at that
  * moment are wanted, but which moment was the peak is known only at the end, and copying all sites
  * at every new maximum would be quadratic. So they are versioned lazily: `peak_epoch` is the number
- * of the event that set the latest peak. A counter that is about to change looks whether it was
- * touched since that peak (its epoch is the peak's); if not, its value now is its value at the
- * peak, and is kept in `at_peak` first. At the end a counter whose epoch is the peak's has its
+ * of the latest peak among those that there were. A counter that is about to change looks whether
+ * it was touched since that peak (its epoch is the peak's); if not, its value now is its value at
+ * the peak, and is kept in `at_peak` first. At the end a counter whose epoch is the peak's has its
  * value at the peak in `at_peak`; any other one did not change since, so that its present value is
  * the one. Cost: a comparison per change.
  */
@@ -22,6 +22,7 @@
 #include <stdint.h>
 
 #include "blocks.h"
+#include "format/checkpoint.h"
 #include "format/event.h"
 
 #define MS_NEVER UINT64_MAX
@@ -97,6 +98,8 @@ struct ms_replay_moment {
 			   counts */
 	uint64_t event; /* state before the event of this number in the file */
 	bool taken;
+	bool begins; /* counting begins here (ms_replay_count_from) */
+	bool missed; /* it lies in what a checkpoint stepped over */
 	uint64_t live_bytes, live_blocks;
 	struct ms_replay_figure {
 		uint32_t site;
@@ -111,10 +114,15 @@ struct ms_replay {
 	uint64_t position;   /* number of the next event in the file: = events unless some were lost
 				in damage */
 	uint64_t tick_limit; /* later events are bad */
+	uint64_t restored,
+		restored_bytes; /* of a checkpoint: number after that of its last block */
+	uint64_t from_tick;     /* the figures and the timeline begin here: a checkpoint, or where
+				   counting  began */
 	uint64_t live_bytes, live_blocks;
 	uint64_t run_max,
 		run_max_tick; /* most live bytes since somebody last set it; never over the peak */
 	uint64_t peak_bytes, peak_blocks, peak_tick, peak_epoch;
+	uint64_t peak_position; /* number of the event after the one that made the peak */
 	uint64_t allocations, frees, reallocations, failed, bytes, temporary;
 	uint64_t inferred_frees, unknown_frees, bad_events;
 
@@ -156,12 +164,27 @@ void ms_replay_free(struct ms_replay *r);
 /* Asks for the state before the first event at `tick` or later (MS_NEVER: before event number
  * `event`). Call before the first event; the answer is r->moments[returned number]. */
 size_t ms_replay_moment(struct ms_replay *r, uint64_t tick, uint64_t event);
+/* What was counted until then is forgotten at that moment: all figures but live ones are of the
+ * events after it, the peak too. */
+void ms_replay_count_from(struct ms_replay *r, size_t moment);
 /* Stack nodes up to `count - 1` exist from now on: an event with another is counted as one without
  * a stack. */
 void ms_replay_nodes(struct ms_replay *r, size_t count);
 /* One event, in order. Whatever it says is survived: numbers that go back are counted in bad_events
  * and ignored. */
 void ms_replay_event(struct ms_replay *r, const struct ms_event *ev);
+
+/* A checkpoint replaces what is live: begin, then its blocks in order and the latest allocation of
+ * each thread, then end. It must not lie before what was replayed: false, and nothing has changed.
+ * `anew`: the events before it are not in the file or were not read, so that figures and timeline
+ * begin here; else some were lost in damage, and counting goes on. */
+bool ms_replay_restore(struct ms_replay *r, const struct ms_checkpoint_head *h, bool anew);
+/* False when its number does not grow. */
+bool ms_replay_restore_block(struct ms_replay *r, const struct ms_checkpoint_block *b);
+void ms_replay_restore_last(struct ms_replay *r, uint32_t thread, uint64_t number);
+/* False when the blocks do not add up to what the checkpoint's head says. */
+bool ms_replay_restored(struct ms_replay *r, const struct ms_checkpoint_head *h, bool anew);
+
 /* The recording ends at `tick`: closes the timeline, takes moments up to there, adds up live blocks
  * by thread. */
 void ms_replay_finish(struct ms_replay *r, uint64_t tick);

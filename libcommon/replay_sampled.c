@@ -231,6 +231,53 @@ void ms_sampled_moment(struct ms_replay *r, size_t i)
 		m->sites[k] = s->sites[k].live;
 }
 
+/* ---- set to a state ---- */
+
+static void put_live(void *arg, uint64_t number, const struct ms_live_block *b)
+{
+	struct ms_sampled *s = arg;
+	struct ms_sampled_sum x = one(s, number, b->size);
+	struct ms_sampled_site *both[] = {&s->total, site_of(s, b->site)};
+	for (int i = 0; i < 2; i++) {
+		add(&both[i]->live, &x);
+		smaller(&both[i]->smallest, b->size);
+	}
+}
+
+void ms_sampled_reset(struct ms_replay *r, bool clear)
+{
+	struct ms_sampled *s = r->sampled;
+	for (size_t i = 0; i < s->site_count; i++)
+		s->sites[i] = (struct ms_sampled_site){.smallest = UINT64_MAX};
+	s->total = (struct ms_sampled_site){.smallest = UINT64_MAX};
+	for (size_t i = 0; i < s->thread_count; i++)
+		s->threads[i] = (struct ms_sampled_thread){.smallest = UINT64_MAX};
+	if (s->record_count)
+		memset(s->records, 0, s->record_count * sizeof *s->records);
+	if (clear)
+		ms_blocks_clear(&s->blocks, r->next_number);
+	else
+		ms_blocks_each_number(&s->blocks, put_live, s);
+	ms_sampled_restored(r);
+}
+
+uint64_t ms_sampled_restore(struct ms_replay *r, uint64_t number, const struct ms_live_block *b)
+{
+	struct ms_sampled *s = r->sampled;
+	struct ms_event room, ev = {.kind = MS_EV_ALLOC, .size = b->size};
+	*ms_blocks_put_back(&s->blocks, number) = *b;
+	put_live(s, number, b);
+	return ms_sampled_weigh(s, &ev, &room)->size;
+}
+
+void ms_sampled_restored(struct ms_replay *r)
+{
+	struct ms_sampled *s = r->sampled;
+	ms_blocks_all_back(&s->blocks);
+	follow_timeline(r);
+	s->peak_epoch = r->peak_epoch;
+}
+
 struct counting {
 	struct ms_replay *r;
 	struct ms_sampled *s;

@@ -79,6 +79,12 @@ const struct ms_event *ms_sampled_weigh(const struct ms_sampled *s, const struct
 void ms_sampled_count(struct ms_replay *r, const struct ms_event *ev);
 /* The model took moment `i`. */
 void ms_sampled_moment(struct ms_replay *r, size_t i);
+/* The model was set to a state. `clear`: its blocks follow by ms_sampled_restore, whose `b` says
+ * what was recorded; returned is the size that it stands for. Else what is live stays and counting
+ * begins anew. */
+void ms_sampled_reset(struct ms_replay *r, bool clear);
+uint64_t ms_sampled_restore(struct ms_replay *r, uint64_t number, const struct ms_live_block *b);
+void ms_sampled_restored(struct ms_replay *r);
 void ms_sampled_finish(struct ms_replay *r);
 
 /* At the peak; of a site, or of the whole as site_count. */

@@ -4,6 +4,7 @@
 #include "trace_index.h"
 
 #include "arena.h"
+#include "tracefile.h"
 #include "format/trace.h"
 #include "format/varint.h"
 
@@ -114,4 +115,72 @@ bool ms_index_take(struct ms_trace_index *x, const struct ms_column *records, ui
 		at += e->bytes;
 	}
 	return rc == MS_FMT_END && at == offset;
+}
+
+/* ---- finding blocks ---- */
+
+#define TYPE(t) (UINT64_C(1) << (t))
+
+/* The block of that type at `offset`: its only column of records, or NULL. */
+static const struct ms_column *records_at(struct ms_trace *t, uint64_t offset, unsigned type,
+					  struct ms_block *b, struct ms_err *err)
+{
+	if (!ms_trace_seek(t, offset) || ms_trace_next(t, TYPE(type), 0, b, err) != MS_NEXT_BLOCK ||
+	    b->offset != offset)
+		return NULL;
+	return ms_block_column(b, MS_RECORDS_COLUMN);
+}
+
+/* What the end block says, or 0. */
+static uint64_t index_offset(const struct ms_column *end)
+{
+	struct ms_record_reader r;
+	struct ms_record rec;
+	struct ms_field f;
+	uint64_t offset = 0;
+	ms_record_reader_init(&r, end->data, end->size);
+	while (ms_record_next(&r, &rec) == MS_FMT_OK)
+		while (ms_record_field(&rec, &f) == MS_FMT_OK)
+			if (f.id == MS_END_INDEX && !f.is_bytes)
+				offset = f.value;
+	return offset;
+}
+
+/* From header to header, from where `t` is. */
+static int walk(struct ms_trace *t, struct ms_trace_index *x, struct ms_err *err)
+{
+	uint32_t tick_ns = ms_trace_header(t)->tick_ns;
+	struct ms_block b;
+	enum ms_trace_next rc;
+	while ((rc = ms_trace_pass(t, &b, err)) == MS_NEXT_BLOCK) {
+		if (b.number != x->n)
+			return 0;
+		*MS_PUSH(x) = (struct ms_index_entry){.type = b.type,
+						      .number = b.number,
+						      .offset = b.offset,
+						      .bytes = b.bytes,
+						      .tick = b.first_ns / tick_ns,
+						      .event = MS_INDEX_UNKNOWN,
+						      .events = MS_INDEX_UNKNOWN};
+	}
+	return rc == MS_NEXT_EOF ? 1 : rc == MS_NEXT_ERROR ? -1 : 0;
+}
+
+int ms_trace_find_blocks(struct ms_trace *t, uint64_t end, struct ms_trace_index *x,
+			 struct ms_err *err)
+{
+	struct ms_block b;
+	const struct ms_column *records = records_at(t, end, MS_BLOCK_END, &b, err);
+	if (!records)
+		return 0;
+	uint64_t from = index_offset(records), first = ms_trace_first(t);
+	if (from > first && from < end) {
+		records = records_at(t, from, MS_BLOCK_INDEX, &b, err);
+		if (!records || !ms_index_take(x, records, first, from) || b.number != x->n)
+			return 0;
+	} else {
+		x->n = 0;
+		from = first;
+	}
+	return ms_trace_seek(t, from) ? walk(t, x, err) : 0;
 }

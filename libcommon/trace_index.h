@@ -11,6 +11,9 @@
 #include "format/column.h"
 #include "format/record.h"
 
+struct ms_err;
+struct ms_trace;
+
 #define MS_INDEX_UNKNOWN UINT64_MAX
 
 struct ms_index_entry {
@@ -46,5 +49,11 @@ struct ms_trace_index {
  * `first`. False when they do not describe a file without gaps up to there. */
 bool ms_index_take(struct ms_trace_index *x, const struct ms_column *records, uint64_t first,
 		   uint64_t offset);
+
+/* Finds all blocks of the ended trace `t` (ms_trace_sparse, whose `end` is the offset of its end
+ * block): by the index, else from header to header. 1; 0: something is not as it should be, so that
+ * the file is to be read from its start; -1 with `err` set: I/O failed. */
+int ms_trace_find_blocks(struct ms_trace *t, uint64_t end, struct ms_trace_index *x,
+			 struct ms_err *err);
 
 #endif

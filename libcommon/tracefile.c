@@ -31,6 +31,10 @@ struct ms_trace {
 	char *name;
 	struct ms_trace_head head;
 	bool regular;
+	bool own_file;     /* opened by its path: the file's offset is nobody else's */
+	bool sparse;       /* what is not wanted is not read */
+	uint64_t size;     /* of the file, when sparse */
+	uint64_t first;    /* offset of the first block */
 	bool writer_alive; /* at the last end of the data */
 	bool ended;        /* the last block was an end block */
 	bool skipping;     /* looking for the next block header since damage_from */
@@ -92,7 +96,8 @@ static int fill(struct ms_trace *t, size_t n)
 	bool last_try = false;
 	make_room(t, n);
 	while (t->end - t->start < n) {
-		ssize_t got = read(t->fd, t->buffer + t->end, t->room - t->end);
+		size_t most = t->sparse ? n - (t->end - t->start) : t->room - t->end;
+		ssize_t got = read(t->fd, t->buffer + t->end, most);
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0)
@@ -168,6 +173,7 @@ static int read_header(struct ms_trace *t, struct ms_err *err)
 		return ms_err_set(err, "cannot read '%s': recorded on a machine that is not 64-bit",
 				  t->name);
 	t->start = size;
+	t->first = size;
 	return 0;
 }
 
@@ -206,6 +212,8 @@ struct ms_trace *ms_trace_open(const char *path, struct ms_err *err)
 	struct ms_trace *t = ms_trace_open_fd(fd, standard ? "standard input" : path, NULL, 0, err);
 	if (!t)
 		close(fd);
+	else
+		t->own_file = !standard;
 	return t;
 }
 
@@ -370,6 +378,33 @@ static enum ms_trace_next failed(const struct ms_trace *t, struct ms_err *err)
 	return MS_NEXT_ERROR;
 }
 
+/* The file's offset and the buffer's go to `offset`. */
+static bool jump(struct ms_trace *t, uint64_t offset)
+{
+	t->base = offset;
+	t->start = t->end = 0;
+	return lseek(t->fd, (off_t)offset, SEEK_SET) >= 0;
+}
+
+/* Steps over the block whose header is at start without reading it. */
+static bool pass_over(struct ms_trace *t, const struct ms_block_head *h)
+{
+	uint64_t next = position(t) + MS_BLOCK_HEADER_SIZE + h->payload;
+	if (!jump(t, next))
+		return false;
+	t->next_number = h->number + 1;
+	t->ended = h->type == MS_BLOCK_END;
+	t->after_damage = false;
+	return true;
+}
+
+/* Can the block be passed over so? Else the usual way tells what is wrong. */
+static bool passable(const struct ms_trace *t, const struct ms_block_head *h)
+{
+	return t->sparse && (h->number == t->next_number || t->after_damage) &&
+	       position(t) + MS_BLOCK_HEADER_SIZE + h->payload <= t->size;
+}
+
 enum ms_trace_next ms_trace_next(struct ms_trace *t, uint64_t types, uint64_t want,
 				 struct ms_block *b, struct ms_err *err)
 {
@@ -388,6 +423,11 @@ enum ms_trace_next ms_trace_next(struct ms_trace *t, uint64_t types, uint64_t wa
 			return failed(t, err);
 		if (got == 1 && ms_block_header_get(t->buffer + t->start, &h) != MS_FMT_OK) {
 			start_skipping(t, 1);
+			continue;
+		}
+		if (got == 1 && types && !wanted(types & ~UINT64_C(1), h.type) && passable(t, &h)) {
+			if (!pass_over(t, &h))
+				return failed(t, err);
 			continue;
 		}
 		size_t bytes = got == 1 ? MS_BLOCK_HEADER_SIZE + (size_t)h.payload : 0;
@@ -414,6 +454,77 @@ enum ms_trace_next ms_trace_next(struct ms_trace *t, uint64_t types, uint64_t wa
 		if (skip_block(t, bytes) < 0)
 			return failed(t, err);
 	}
+}
+
+/* ---- parts of a file ---- */
+
+#define TAIL ((size_t)64 << 10) /* an end block is far smaller */
+
+/* The block that ends where the file does, by its header. */
+static bool last_block(struct ms_trace *t, uint64_t *offset, struct ms_block_head *h)
+{
+	size_t n = t->size < TAIL ? (size_t)t->size : TAIL;
+	uint64_t from = t->size - n;
+	bool found = false;
+	uint8_t *tail = ms_xrealloc(NULL, n, 1);
+	if (pread(t->fd, tail, n, (off_t)from) != (ssize_t)n)
+		n = 0;
+	for (size_t at = 0; (at = ms_block_scan(tail, n, at)) + MS_BLOCK_HEADER_SIZE <= n; at++) {
+		struct ms_block_head this;
+		if (ms_block_header_get(tail + at, &this) == MS_FMT_OK &&
+		    from + at + MS_BLOCK_HEADER_SIZE + this.payload == t->size) {
+			*h = this;
+			*offset = from + at;
+			found = true;
+		}
+	}
+	free(tail);
+	return found;
+}
+
+bool ms_trace_sparse(struct ms_trace *t, uint64_t *end)
+{
+	struct stat st;
+	struct ms_block_head h;
+	if (!t->regular || !t->own_file || fstat(t->fd, &st) != 0 || writer_holds_lock(t))
+		return false;
+	t->size = (uint64_t)st.st_size;
+	if (!last_block(t, end, &h) || h.type != MS_BLOCK_END || *end < position(t))
+		return false;
+	t->sparse = true;
+	return jump(t, position(t));
+}
+
+bool ms_trace_seek(struct ms_trace *t, uint64_t offset)
+{
+	t->next_number = 0;
+	t->after_damage = true; /* blocks before it are not missed */
+	t->skipping = false;
+	return t->sparse && jump(t, offset);
+}
+
+enum ms_trace_next ms_trace_pass(struct ms_trace *t, struct ms_block *b, struct ms_err *err)
+{
+	struct ms_block_head h;
+	int got = fill(t, MS_BLOCK_HEADER_SIZE);
+	if (got < 0)
+		return failed(t, err);
+	if (got == 0)
+		return unread(t) ? MS_NEXT_DAMAGED : MS_NEXT_EOF;
+	if (ms_block_header_get(t->buffer + t->start, &h) != MS_FMT_OK || !passable(t, &h))
+		return MS_NEXT_DAMAGED;
+	*b = (struct ms_block){.type = h.type,
+			       .number = h.number,
+			       .first_ns = h.first_ns,
+			       .last_ns = h.last_ns,
+			       .offset = position(t),
+			       .bytes = MS_BLOCK_HEADER_SIZE + (uint64_t)h.payload};
+	return pass_over(t, &h) ? MS_NEXT_BLOCK : failed(t, err);
+}
+
+uint64_t ms_trace_first(const struct ms_trace *t)
+{
+	return t->first;
 }
 
 /* ---- the rest ---- */

@@ -81,6 +81,21 @@ const struct ms_trace_head *ms_trace_header(const struct ms_trace *t);
  * `types` (bit per type, 0 = all) are passed over after their header was checked. */
 enum ms_trace_next ms_trace_next(struct ms_trace *t, uint64_t types, uint64_t want,
 				 struct ms_block *b, struct ms_err *err);
+/* ---- reading parts of a file ---- */
+
+/* From now on, what is not wanted is stepped over instead of read. Only of a file opened by its
+ * path that ended and that nobody writes: else false, and nothing has changed. *end: offset of the
+ * end block, the last block of the file. */
+bool ms_trace_sparse(struct ms_trace *t, uint64_t *end);
+/* Goes to the block at `offset`; its number, type and place are for the caller to compare. The
+ * blocks after it must follow each other as ever. False: not sparse, or I/O failed. */
+bool ms_trace_seek(struct ms_trace *t, uint64_t offset);
+/* Steps over the next block: its header is in `b`, without columns. MS_NEXT_DAMAGED: there is no
+ * block that could be stepped over; nothing was skipped. */
+enum ms_trace_next ms_trace_pass(struct ms_trace *t, struct ms_block *b, struct ms_err *err);
+/* Offset of the first block. */
+uint64_t ms_trace_first(const struct ms_trace *t);
+
 /* Valid after MS_NEXT_EOF. */
 enum ms_trace_state ms_trace_state(struct ms_trace *t);
 /* Damage since open, in bytes and in places (may be NULL). */

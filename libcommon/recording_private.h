@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT
+ * What the files that read a recording share among themselves.
+ */
+#ifndef MS_RECORDING_PRIVATE_H
+#define MS_RECORDING_PRIVATE_H
+
+#include "recording.h"
+#include "format/trace.h"
+
+#define MS_TYPE_BIT(t) (UINT64_C(1) << (t))
+#define MS_COLUMN_BIT(c) (UINT64_C(1) << (c))
+
+#define MS_EVENT_TYPES (MS_TYPE_BIT(MS_BLOCK_EVENTS) | MS_TYPE_BIT(MS_BLOCK_CHECKPOINT))
+#define MS_ALL_TYPES                                                                               \
+	(MS_EVENT_TYPES | MS_TYPE_BIT(MS_BLOCK_INFO) | MS_TYPE_BIT(MS_BLOCK_STACKS) |              \
+	 MS_TYPE_BIT(MS_BLOCK_MODULES) | MS_TYPE_BIT(MS_BLOCK_THREADS) |                           \
+	 MS_TYPE_BIT(MS_BLOCK_SAMPLES) | MS_TYPE_BIT(MS_BLOCK_MARKS) |                             \
+	 MS_TYPE_BIT(MS_BLOCK_LOSSES) | MS_TYPE_BIT(MS_BLOCK_END) | MS_TYPE_BIT(MS_BLOCK_SYMBOLS))
+/* Addresses are the one column that replay has no use for; in checkpoints that number is slack. */
+#define MS_ALL_COLUMNS (UINT64_C(0xffe) & ~MS_COLUMN_BIT(MS_COL_ADDRESS))
+
+/* A recording of `file`, which may be NULL, at its start. */
+struct ms_recording *ms_recording_begin(struct ms_trace *file, const char *path,
+					struct ms_err *err);
+/* Goes on to the next block of `types` with its columns `want`. 1, 0 at the end, -1. Blocks that
+ * were damaged are counted by the file's reader. */
+int ms_recording_next_block(struct ms_recording *t, uint64_t types, uint64_t want,
+			    struct ms_err *err);
+/* A block of a checkpoint. It is passed over unless events before it are missing. False when it
+ * means nothing. */
+bool ms_recording_take_checkpoint(struct ms_recording *t, const struct ms_block *b);
+
+#endif

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT
+ * The live-heap model set to a state: by a checkpoint, or to count anew from a moment on.
+ */
+#include "replay_private.h"
+
+#include "replay_classes.h"
+#include "replay_sampled.h"
+
+#include <string.h>
+
+/* ---- what is live, without counting it as allocated ---- */
+
+static void raise(struct ms_replay *r, struct ms_level *l, uint64_t size)
+{
+	ms_replay_touch(r, l);
+	l->bytes += size;
+	l->blocks++;
+}
+
+static void put_live(struct ms_replay *r, const struct ms_live_block *b)
+{
+	struct ms_replay_site *s = &r->sites[b->site];
+	raise(r, &s->live, b->size);
+	raise(r, &ms_replay_class(r, s, b->size)->live, b->size);
+	raise(r, &r->threads[b->thread].live, b->size);
+	if (s->live.bytes > s->max_live_bytes)
+		s->max_live_bytes = s->live.bytes;
+	if (s->live.blocks > s->max_live_blocks)
+		s->max_live_blocks = s->live.blocks;
+	r->live_bytes += b->size;
+	r->live_blocks++;
+}
+
+static void drop(struct ms_replay *r, struct ms_level *l)
+{
+	ms_replay_touch(r, l);
+	l->bytes = l->blocks = 0;
+}
+
+static void forget_live(struct ms_replay *r)
+{
+	for (size_t i = 0; i < r->site_count; i++)
+		drop(r, &r->sites[i].live);
+	for (size_t i = 0; i < r->class_count; i++)
+		drop(r, &r->classes[i].live);
+	for (size_t i = 0; i < r->thread_count; i++)
+		drop(r, &r->threads[i].live);
+	r->live_bytes = r->live_blocks = 0;
+}
+
+/* Live bytes are more than ever: that is the peak so far. */
+static void set_peak(struct ms_replay *r, uint64_t tick)
+{
+	r->peak_bytes = r->live_bytes;
+	r->peak_blocks = r->live_blocks;
+	r->peak_tick = tick;
+	r->peak_position = r->position;
+	r->peak_epoch++;
+}
+
+/* ---- the timeline ---- */
+
+/* It begins at `tick` with what is live: the spans before change nothing when spans are joined. */
+static void begin_timeline(struct ms_replay *r, uint64_t tick)
+{
+	ms_replay_move_timeline(r, tick);
+	for (size_t i = 0; i < r->span; i++)
+		r->spans[i] = (struct ms_replay_span){.live_min = UINT64_MAX};
+	r->spans[r->span] =
+		(struct ms_replay_span){.live_min = r->live_bytes, .live_max = r->live_bytes};
+	r->open = (struct ms_replay_span){
+		.allocations = r->allocations, .frees = r->frees, .bytes = r->bytes};
+	r->from_tick = tick;
+}
+
+/* ---- a checkpoint ---- */
+
+/* Moments that the checkpoint steps over are not known. */
+static void miss_moments(struct ms_replay *r, const struct ms_checkpoint_head *h)
+{
+	for (size_t i = 0; i < r->moment_count; i++) {
+		struct ms_replay_moment *m = &r->moments[i];
+		bool over = m->tick != MS_NEVER ? m->tick <= h->tick : m->event < h->event;
+		m->missed |= !m->taken && over;
+	}
+}
+
+bool ms_replay_restore(struct ms_replay *r, const struct ms_checkpoint_head *h, bool anew)
+{
+	if (h->event < r->position || h->number < r->next_number || h->tick < r->last_tick ||
+	    h->tick > r->tick_limit)
+		return false;
+	if (anew)
+		miss_moments(r, h);
+	r->last_tick = h->tick;
+	r->next_number = h->number;
+	r->position = h->event;
+	r->restored = 0;
+	forget_live(r);
+	ms_blocks_clear(&r->blocks, h->number);
+	r->restored_bytes = 0;
+	if (r->sampled)
+		ms_sampled_reset(r, true);
+	return true;
+}
+
+bool ms_replay_restore_block(struct ms_replay *r, const struct ms_checkpoint_block *b)
+{
+	if (b->thread >= MS_REPLAY_THREADS_MAX || b->number < r->restored ||
+	    b->number >= r->next_number)
+		return false;
+	r->restored = b->number + 1;
+	if (b->thread >= r->thread_count)
+		ms_replay_more_threads(r, (size_t)b->thread + 1);
+	struct ms_replay_thread *t = &r->threads[b->thread];
+	uint64_t tick = b->tick < r->last_tick ? b->tick : r->last_tick;
+	if (!t->seen || tick < t->first_tick)
+		t->first_tick = tick;
+	t->seen = true;
+	struct ms_live_block *l = ms_blocks_put_back(&r->blocks, b->number);
+	*l = (struct ms_live_block){b->size, tick, ms_replay_site_of(r, b->stack), b->thread};
+	r->restored_bytes += b->size;
+	if (r->sampled)
+		l->size = ms_sampled_restore(r, b->number, l);
+	put_live(r, l);
+	return true;
+}
+
+void ms_replay_restore_last(struct ms_replay *r, uint32_t thread, uint64_t number)
+{
+	if (number == MS_NEVER || thread >= MS_REPLAY_THREADS_MAX || number >= r->next_number)
+		return;
+	if (thread >= r->thread_count)
+		ms_replay_more_threads(r, (size_t)thread + 1);
+	r->threads[thread].last = number;
+}
+
+bool ms_replay_restored(struct ms_replay *r, const struct ms_checkpoint_head *h, bool anew)
+{
+	ms_blocks_all_back(&r->blocks);
+	if (anew)
+		begin_timeline(r, h->tick);
+	if (r->live_bytes > r->run_max) {
+		r->run_max = r->live_bytes;
+		r->run_max_tick = h->tick;
+	}
+	if (r->live_bytes > r->peak_bytes)
+		set_peak(r, h->tick);
+	struct ms_replay_span *s = &r->spans[r->span];
+	s->live_min = r->live_bytes < s->live_min ? r->live_bytes : s->live_min;
+	s->live_max = r->live_bytes > s->live_max ? r->live_bytes : s->live_max;
+	if (r->sampled)
+		ms_sampled_restored(r);
+	return r->restored_bytes == h->live_bytes && r->live_blocks == h->live_blocks;
+}
+
+/* ---- counting anew ---- */
+
+static void forget_counts(struct ms_replay *r)
+{
+	for (size_t i = 0; i < r->site_count; i++)
+		r->sites[i] = ms_replay_idle_site(r->sites[i].node);
+	for (size_t i = 0; i < r->thread_count; i++) {
+		struct ms_replay_thread *t = &r->threads[i];
+		*t = (struct ms_replay_thread){.last = t->last,
+					       .first_tick = t->first_tick,
+					       .last_tick = t->last_tick,
+					       .seen = t->seen};
+	}
+	r->record_count = r->class_count = r->age_count = 0;
+	memset(r->record_table, 0, (r->record_mask + 1) * sizeof *r->record_table);
+	r->events = r->allocations = r->frees = r->reallocations = r->failed = 0;
+	r->bytes = r->temporary = r->inferred_frees = r->unknown_frees = 0;
+	r->live_bytes = r->live_blocks = 0;
+}
+
+static void put_live_again(void *arg, const struct ms_live_block *b)
+{
+	put_live(arg, b);
+}
+
+void ms_replay_begin(struct ms_replay *r, uint64_t tick)
+{
+	ms_replay_move_timeline(r, tick);
+	forget_counts(r);
+	ms_blocks_each(&r->blocks, put_live_again, r);
+	begin_timeline(r, tick);
+	set_peak(r, tick);
+	r->run_max = r->live_bytes;
+	r->run_max_tick = tick;
+	if (r->sampled)
+		ms_sampled_reset(r, false);
+}

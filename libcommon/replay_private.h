@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT
+ * What the files of the live-heap model share among themselves.
+ */
+#ifndef MS_REPLAY_PRIVATE_H
+#define MS_REPLAY_PRIVATE_H
+
+#include "replay.h"
+
+/* More than Linux has; a hostile trace cannot ask for more memory than this. */
+#define MS_REPLAY_THREADS_MAX (UINT32_C(1) << 22)
+
+/* Before a counter of that level changes. */
+static inline void ms_replay_touch(const struct ms_replay *r, struct ms_level *l)
+{
+	if (l->epoch != r->peak_epoch) {
+		l->epoch = r->peak_epoch;
+		l->at_peak_bytes = l->bytes;
+		l->at_peak_blocks = l->blocks;
+	}
+}
+
+/* A site at which nothing was allocated yet. */
+static inline struct ms_replay_site ms_replay_idle_site(uint32_t node)
+{
+	return (struct ms_replay_site){.node = node,
+				       .min_size = UINT64_MAX,
+				       .first_tick = MS_NEVER,
+				       .record = UINT32_MAX,
+				       .latest_class = MS_SIZE_CLASSES};
+}
+
+/* The site of a stack node, made if needed. */
+uint32_t ms_replay_site_of(struct ms_replay *r, uint32_t stack);
+/* Room for that many threads at least. */
+void ms_replay_more_threads(struct ms_replay *r, size_t count);
+/* Makes the span that holds `tick` the current one. A jump of any length costs at most a pass or
+ * two over the spans. */
+void ms_replay_move_timeline(struct ms_replay *r, uint64_t tick);
+/* Counting begins at `tick`, with what is live now. */
+void ms_replay_begin(struct ms_replay *r, uint64_t tick);
+
+#endif
