@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -206,9 +207,20 @@ static uint32_t add(struct session *s, struct module m, const char *name, uint64
 
 /* ---- the guest's table ---- */
 
+/* What the guest wrote before it counted the entry; the rest it may write at any time. */
+static void copy_entry(struct mg_module *to, const struct mg_module *from)
+{
+	memset(to, 0, sizeof *to);
+	memcpy(to, from, offsetof(struct mg_module, closed));
+	to->epoch_loaded = from->epoch_loaded;
+	to->flags = from->flags;
+	memcpy(to->path, from->path, sizeof to->path);
+}
+
 static void add_entry(struct session *s, uint32_t i)
 {
-	struct mg_module g = s->mem_modules[i];
+	struct mg_module g;
+	copy_entry(&g, &s->mem_modules[i]);
 	struct modules *all = &s->modules;
 	g.path[sizeof g.path - 1] = '\0';
 	struct module m = {.start = g.start,

@@ -58,8 +58,8 @@ def counted():
     return tuple(int(g.replace(",", "")) for g in m.groups())
 
 
-def recorded(work, prefix=()):
-    work.run([BIN + "/ms-record", "-q", "-o", "../run.trace", *prefix], **NO_OUTPUT, check=True)
+def recorded(work, options=("-q",), stderr=subprocess.DEVNULL):
+    work.run([BIN + "/ms-record", "-o", "../run.trace", *options], stdout=subprocess.DEVNULL, stderr=stderr, check=True)
     subprocess.run([BIN + "/ms-snap", "-o", "../run.db", "../run.trace"], check=True)
     return sqlite3.connect("../run.db").execute("SELECT allocations, frees, allocated_bytes FROM process ORDER BY id DESC").fetchone()
 
@@ -74,7 +74,8 @@ def apart(name):
 
 
 def together(name):
-    ours = recorded(workloads.make(name), VALGRIND + ["--soname-synonyms=somalloc=nouserintercepts"])
+    with open("../summary", "w") as summary:
+        ours = recorded(workloads.make(name), VALGRIND + ["--soname-synonyms=somalloc=nouserintercepts"], summary)
     return ours, counted()
 
 
@@ -87,6 +88,8 @@ def main():
         ours, theirs = how(name)
         os.chdir("../..")
         good = ours == theirs
+        if not good and sys.argv[1] == "together":
+            subprocess.run(["cat", name + "/summary", name + "/run.trace.d/index"])
         print("%s %s: recorded %r, memcheck %r, more %r" % ("ok    " if good else "FAILED", name, ours, theirs,
                                                              tuple(a - b for a, b in zip(ours, theirs))))
         failures += not good
