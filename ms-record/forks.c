@@ -144,15 +144,15 @@ static void undo(const struct heritage *h, uint64_t at, struct live *own, struct
 /* Every block one generation further up. */
 static void move_up(struct live *to, const struct live *from, bool other)
 {
-	for (size_t i = 0; i <= from->mask; i++) {
-		struct live_block b = from->slots[i];
+	for (size_t i = 0; i <= from->now.mask; i++) {
+		struct live_block b = from->now.slots[i];
 		bool made;
 		if (!b.address)
 			continue;
 		uint64_t up = (b.number >> FORKS_UP_SHIFT) + 1;
 		b.number = (b.number & FORKS_NUMBER) | (up > UP_MAX ? UP_MAX : up)
 							       << FORKS_UP_SHIFT;
-		struct live_block *at = other ? live_make(to, b.address, &made) : &to->slots[i];
+		struct live_block *at = other ? live_make(to, b.address, &made) : &to->now.slots[i];
 		if (!other || made)
 			*at = b;
 	}
@@ -173,6 +173,8 @@ static void take_over(struct heritage *h)
 	else
 		live_init(&inherited);
 	undo(p, h->from_at, &h->inherited, &inherited);
+	live_settle(&h->inherited);
+	live_settle(&inherited);
 	move_up(&h->inherited, &h->inherited, false);
 	move_up(&h->inherited, &inherited, true);
 	live_free(&inherited);
@@ -354,7 +356,7 @@ void forks_over(struct session *s)
 	*h->clock = s->clock;
 	h->over = s->live;
 	h->own = &h->over;
-	s->live.slots = NULL;
+	s->live = (struct live){0};
 	h->modules = ms_xrealloc(NULL, 1, sizeof *h->modules);
 	*h->modules = s->modules;
 	memset(&s->modules, 0, sizeof s->modules);

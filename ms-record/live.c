@@ -1,5 +1,16 @@
 /* SPDX-License-Identifier: MIT
  * The table of live blocks.
+ *
+ * A table that is half full makes way for one of twice its size, a few slots with each change, so
+ * that no single allocation of the target pays for all:
+ *
+ *   old  [moved, all empty .....|at  clusters not yet moved ............|e]
+ *
+ * Whole clusters move (runs without an empty slot): `at` stands behind an empty slot always, so
+ * what is left can be probed and removed from as before, and an address whose cluster has moved
+ * meets an empty slot there. Nothing is added to the old table. MOVE slots a change are enough: the
+ * new table has room for half as many blocks again as the old one held, and all has moved after a
+ * quarter of that.
  */
 #include "live.h"
 
@@ -9,44 +20,43 @@
 #include "libcommon/arena.h"
 
 #define FIRST_BITS 12u
+#define MOVE 16u
 
 /* Fresh pages are zero; large ones, if there are, spare most of the misses of a large table. */
-static void make(struct live *l, unsigned bits)
+static struct live_table make(unsigned bits)
 {
 	size_t n = (size_t)1 << bits;
-	l->slots = mmap(NULL, n * sizeof *l->slots, PROT_READ | PROT_WRITE,
-			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (l->slots == MAP_FAILED)
-		l->slots = ms_xrealloc(NULL, SIZE_MAX, sizeof *l->slots); /* does not return */
-	madvise(l->slots, n * sizeof *l->slots, MADV_HUGEPAGE);
-	l->mask = n - 1;
-	l->shift = 64 - bits;
-	l->count = 0;
+	struct live_table t = {.mask = n - 1, .shift = 64 - bits};
+	t.slots = mmap(NULL, n * sizeof *t.slots, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (t.slots == MAP_FAILED)
+		t.slots = ms_xrealloc(NULL, SIZE_MAX, sizeof *t.slots); /* does not return */
+	madvise(t.slots, n * sizeof *t.slots, MADV_HUGEPAGE);
+	return t;
+}
+
+static void drop(struct live_table *t)
+{
+	if (t->slots)
+		munmap(t->slots, (t->mask + 1) * sizeof *t->slots);
+	t->slots = NULL;
 }
 
 void live_init(struct live *l)
 {
-	make(l, FIRST_BITS);
+	*l = (struct live){.now = make(FIRST_BITS)};
 }
 
 void live_free(struct live *l)
 {
-	if (l->slots)
-		munmap(l->slots, (l->mask + 1) * sizeof *l->slots);
-	l->slots = NULL;
+	drop(&l->now);
+	drop(&l->old);
 }
 
-void live_copy(struct live *to, const struct live *from)
+static struct live_block *find(const struct live_table *t, uint64_t address)
 {
-	make(to, 64 - from->shift);
-	memcpy(to->slots, from->slots, (from->mask + 1) * sizeof *to->slots);
-	to->count = from->count;
-}
-
-struct live_block *live_find(const struct live *l, uint64_t address)
-{
-	for (size_t i = live_slot(l, address);; i++) {
-		struct live_block *b = &l->slots[i & l->mask];
+	for (size_t i = live_slot(t, address);; i++) {
+		struct live_block *b = &t->slots[i & t->mask];
 		if (b->address == address)
 			return b;
 		if (!b->address)
@@ -54,53 +64,110 @@ struct live_block *live_find(const struct live *l, uint64_t address)
 	}
 }
 
-static void grow(struct live *l)
+static struct live_block *put(struct live_table *t, uint64_t address)
 {
-	struct live old = *l;
-	make(l, 64 - old.shift + 1);
-	for (size_t i = 0; i <= old.mask; i++) {
-		bool made;
-		if (old.slots[i].address)
-			*live_make(l, old.slots[i].address, &made) = old.slots[i];
+	size_t i = live_slot(t, address);
+	while (t->slots[i & t->mask].address)
+		i++;
+	t->slots[i & t->mask].address = address;
+	return &t->slots[i & t->mask];
+}
+
+static void take(struct live_table *t, struct live_block *b)
+{
+	size_t hole = (size_t)(b - t->slots);
+	for (size_t i = hole + 1;; i++) {
+		struct live_block *next = &t->slots[i & t->mask];
+		if (!next->address)
+			break;
+		/* A block may fill the hole unless its own place lies after the hole. */
+		size_t home = live_slot(t, next->address);
+		if (((i - home) & t->mask) >= ((i - hole) & t->mask)) {
+			t->slots[hole & t->mask] = *next;
+			hole = i;
+		}
 	}
-	live_free(&old);
+	t->slots[hole & t->mask].address = 0;
+}
+
+/* ---- growing ---- */
+
+static void begin_growing(struct live *l)
+{
+	l->old = l->now;
+	l->now = make(64 - l->old.shift + 1);
+	l->at = 0;
+	while (l->old.slots[l->at].address)
+		l->at++;
+	l->at++;
+	l->left = l->old.mask + 1;
+}
+
+/* Moves at least `n` slots, up to the end of a cluster. */
+static void move(struct live *l, size_t n)
+{
+	bool inside = true;
+	for (size_t i = 0; l->left && (i < n || inside); i++, l->at++, l->left--) {
+		struct live_block *b = &l->old.slots[l->at & l->old.mask];
+		inside = b->address != 0;
+		if (!inside)
+			continue;
+		*put(&l->now, b->address) = *b;
+		b->address = 0;
+	}
+	if (!l->left)
+		drop(&l->old);
+}
+
+void live_settle(struct live *l)
+{
+	if (l->old.slots)
+		move(l, l->left);
+}
+
+void live_copy(struct live *to, const struct live *from)
+{
+	*to = (struct live){.now = make(64 - from->now.shift), .count = from->count};
+	memcpy(to->now.slots, from->now.slots, (from->now.mask + 1) * sizeof *to->now.slots);
+	for (size_t i = 0; from->old.slots && i <= from->old.mask; i++)
+		if (from->old.slots[i].address)
+			*put(&to->now, from->old.slots[i].address) = from->old.slots[i];
+}
+
+/* ---- what others call ---- */
+
+struct live_block *live_find(const struct live *l, uint64_t address)
+{
+	struct live_block *b = find(&l->now, address);
+	return b || !l->old.slots ? b : find(&l->old, address);
 }
 
 struct live_block *live_make(struct live *l, uint64_t address, bool *made)
 {
-	if (l->count > l->mask / 2)
-		grow(l);
-	for (size_t i = live_slot(l, address);; i++) {
-		struct live_block *b = &l->slots[i & l->mask];
-		*made = !b->address;
-		if (*made) {
-			b->address = address;
-			l->count++;
-		}
-		if (b->address == address)
-			return b;
-	}
+	if (l->old.slots)
+		move(l, MOVE);
+	else if (l->count > l->now.mask / 2)
+		begin_growing(l);
+	struct live_block *b = live_find(l, address);
+	*made = !b;
+	if (b)
+		return b;
+	l->count++;
+	return put(&l->now, address);
 }
 
 bool live_take(struct live *l, uint64_t address, struct live_block *out)
 {
-	struct live_block *b = live_find(l, address);
+	if (l->old.slots)
+		move(l, MOVE);
+	struct live_table *t = &l->now;
+	struct live_block *b = find(t, address);
+	if (!b && l->old.slots)
+		b = find(t = &l->old, address);
 	if (!b)
 		return false;
 	*out = *b;
 	l->count--;
-	size_t hole = (size_t)(b - l->slots);
-	for (size_t i = hole + 1;; i++) {
-		struct live_block *next = &l->slots[i & l->mask];
-		if (!next->address)
-			break;
-		/* A block may fill the hole unless its own place lies after the hole. */
-		size_t home = live_slot(l, next->address);
-		if (((i - home) & l->mask) >= ((i - hole) & l->mask)) {
-			l->slots[hole & l->mask] = *next;
-			hole = i;
-		}
-	}
-	l->slots[hole & l->mask].address = 0;
+	take(t, b);
 	return true;
 }

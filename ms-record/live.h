@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * The table of live blocks: address -> allocation number and size.
  *
- * Open addressing with linear probing, grown at half full; removal shifts back what follows, so
- * there are no tombstones and a long run does not slow down.
+ * Open addressing with linear probing, grown at half full, bit by bit; removal shifts back what
+ * follows, so there are no tombstones and a long run does not slow down.
  */
 #ifndef LIVE_H
 #define LIVE_H
@@ -17,15 +17,23 @@ struct live_block {
 	uint64_t size;
 };
 
-struct live {
-	struct live_block *slots;
-	size_t mask, count;
+struct live_table {
+	struct live_block *slots; /* NULL: none */
+	size_t mask;
 	unsigned shift;
+};
+
+struct live {
+	struct live_table now, old; /* old: while it grows */
+	size_t count;               /* of both */
+	size_t at, left;            /* slots of the old table: where to go on, how many are left */
 };
 
 void live_init(struct live *l);
 void live_free(struct live *l);
-/* Makes `to` an equal table. */
+/* Ends growing, if it is under way: then all blocks are in `now`. */
+void live_settle(struct live *l);
+/* Makes `to` an equal table, settled. */
 void live_copy(struct live *to, const struct live *from);
 /* The block at `address` (not 0), or NULL. Valid until the next live_make or live_take. */
 struct live_block *live_find(const struct live *l, uint64_t address);
@@ -35,13 +43,13 @@ struct live_block *live_make(struct live *l, uint64_t address, bool *made);
 /* Removes the block at `address` into *out; false when there is none. */
 bool live_take(struct live *l, uint64_t address, struct live_block *out);
 /* Brings the place of `address` into the cache. */
-static inline size_t live_slot(const struct live *l, uint64_t address)
+static inline size_t live_slot(const struct live_table *t, uint64_t address)
 {
-	return (size_t)(((address >> 4) * UINT64_C(0x9e3779b97f4a7c15)) >> l->shift);
+	return (size_t)(((address >> 4) * UINT64_C(0x9e3779b97f4a7c15)) >> t->shift);
 }
 static inline void live_prefetch(const struct live *l, uint64_t address)
 {
-	__builtin_prefetch(&l->slots[live_slot(l, address)]);
+	__builtin_prefetch(&l->now.slots[live_slot(&l->now, address)]);
 }
 
 #endif
