@@ -35,6 +35,11 @@ int ms_trace_write(struct ms_trace_writer *w, uint16_t type, uint64_t first_ns, 
  * recording would not fit a block. 0, or -1 with `err` set. */
 int ms_trace_write_index(struct ms_trace_writer *w, uint64_t ns, uint64_t *offset,
 			 struct ms_err *err);
+/* Refuses blocks (-1, `err` set, ms_trace_writer_full) that would make the file larger than
+ * `bytes`, before anything of them is written. 0 = no limit. */
+void ms_trace_writer_limit(struct ms_trace_writer *w, uint64_t bytes);
+/* Was the last block refused so? */
+bool ms_trace_writer_full(const struct ms_trace_writer *w);
 /* Written so far by this writer, the file header included. */
 uint64_t ms_trace_writer_bytes(const struct ms_trace_writer *w);
 void ms_trace_writer_free(struct ms_trace_writer *w);

@@ -26,8 +26,10 @@ struct ms_trace_writer {
 	bool regular, broken;
 	uint32_t number;
 	uint64_t written;
-	bool indexed; /* it has written the file from its start, so that it knows where blocks are
-		       */
+	uint64_t limit; /* bytes of the file; 0 = none */
+	bool full;      /* the last block would have passed it */
+	bool indexed;   /* it has written the file from its start, so that it knows where blocks are
+			 */
 	struct ms_index_builder index;
 	ZSTD_CCtx *zstd;
 	uint8_t *buffer;
@@ -147,6 +149,9 @@ int ms_trace_write(struct ms_trace_writer *w, uint16_t type, uint64_t first_ns, 
 				   .number = w->number,
 				   .offset = w->written,
 				   .bytes = (uint64_t)(at - w->buffer)};
+	w->full = w->limit && w->written + e.bytes > w->limit;
+	if (w->full)
+		return ms_err_set(err, "cannot write the trace: its limit is reached");
 	if (write_block(w, (size_t)(at - w->buffer), err) != 0)
 		return -1;
 	if (w->indexed)
@@ -163,6 +168,16 @@ int ms_trace_write_index(struct ms_trace_writer *w, uint64_t ns, uint64_t *offse
 		return 0;
 	*offset = w->written;
 	return ms_trace_write(w, MS_BLOCK_INDEX, ns, ns, &c, 1, err);
+}
+
+void ms_trace_writer_limit(struct ms_trace_writer *w, uint64_t bytes)
+{
+	w->limit = bytes;
+}
+
+bool ms_trace_writer_full(const struct ms_trace_writer *w)
+{
+	return w->full;
 }
 
 uint64_t ms_trace_writer_bytes(const struct ms_trace_writer *w)

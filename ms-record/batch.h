@@ -11,6 +11,7 @@
 #include "format/event.h"
 #include "format/record.h"
 #include "format/stacks.h"
+#include "stats.h"
 
 /* Most events in a batch, and so in an event block. */
 #define BATCH_EVENTS 131072u
@@ -43,7 +44,8 @@ struct batch {
 	uint64_t first_number, first_event;
 	struct ms_record_writer marks, end;
 	uint64_t first_ns, last_ns;
-	bool close; /* the last one of its trace */
+	struct stats stats; /* of the image, up to and with these events */
+	bool close;         /* the last one of its trace */
 };
 
 struct batch *batch_new(void);

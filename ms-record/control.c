@@ -46,6 +46,8 @@ static int take_signals(struct control *c, struct ms_err *err)
 
 static int start_threads(struct control *c, struct ms_err *err)
 {
+	c->writer.limit.max = c->opt->max_bytes;
+	c->writer.limit.keep = c->opt->keep_live;
 	if (tell_start(&c->tell) || writer_start(&c->writer, c->tell.event) ||
 	    drain_start(&c->drain, &c->writer, c->tell.event))
 		return ms_err_sys(err, "cannot start a thread");
@@ -95,6 +97,11 @@ int control_start(struct control *c, const struct options *o, struct ms_err *err
 		return -1;
 	}
 	c->child = (int)syscall(SYS_pidfd_open, c->launch.pid, 0);
+	if (o->keep_live && !c->files.folder) {
+		ms_err_set(err, "--keep=live needs a regular file, not '%s'", c->files.path);
+		launch_cancel(&c->launch);
+		return -1;
+	}
 	tell_listen(&c->tell, c->first->fd, c->first->path);
 	c->start_ns = clock_mono();
 	if (!o->start_after_ns && !o->start_mark)
@@ -247,6 +254,18 @@ static void watch_time(struct control *c)
 		control_stop(c, "-d");
 }
 
+/* --max-size was reached, or a trace was written anew and is another file now. */
+static void watch_limit(struct control *c)
+{
+	const struct limit *l = &c->writer.limit;
+	if (__atomic_load_n(&l->reached, __ATOMIC_ACQUIRE))
+		control_stop(c, "--max-size");
+	uint64_t rewritten = __atomic_load_n(&l->rewritten, __ATOMIC_ACQUIRE);
+	if (rewritten != c->rewritten)
+		tell_listen(&c->tell, -1, c->files.path);
+	c->rewritten = rewritten;
+}
+
 static void tick(struct control *c)
 {
 	reap_orphans(c);
@@ -326,6 +345,7 @@ static void turn(struct control *c, int timeout)
 	free(p);
 	free(whose);
 	watch_time(c);
+	watch_limit(c);
 	if (clock_mono() >= c->sample_ns)
 		tick(c);
 	reap(c);

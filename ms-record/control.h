@@ -42,6 +42,7 @@ struct control {
 		struct image *v;
 		size_t n, cap;
 	} images;
+	uint64_t rewritten;             /* as last seen */
 	uint64_t kept, trivial, missed; /* further images */
 	struct ms_err refused;          /* why an image could not be recorded; the first one */
 };

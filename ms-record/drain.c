@@ -131,7 +131,8 @@ static uint64_t round_session(struct session *s)
 		orders_do(s);
 	pause_look(s);
 	round_rest(s);
-	if (__atomic_load_n(&s->out->failed, __ATOMIC_ACQUIRE))
+	if (__atomic_load_n(&s->out->failed, __ATOMIC_ACQUIRE) ||
+	    __atomic_load_n(&s->out->full, __ATOMIC_ACQUIRE))
 		__atomic_store_n(&s->mem->state, MG_OFF, __ATOMIC_RELEASE);
 	return bytes;
 }

@@ -7,11 +7,13 @@
 #include <string.h>
 
 #include "checkpoint.h"
+#include "finish.h"
 #include "format/address.h"
 #include "format/trace.h"
 #include "libcommon/arena.h"
 #include "libcommon/err.h"
 #include "libcommon/tracefile.h"
+#include "rewrite.h"
 #include "writer.h"
 
 #define STACKS_MAX 65536u
@@ -22,6 +24,8 @@
 #define CHECKPOINT_EVENTS 262144u
 #define CHECKPOINT_EVENTS_PER_BLOCK 10u
 #define CHECKPOINT_SHARE 50u
+/* And none when --max-size leaves less than so many times what it would take. */
+#define CHECKPOINT_ROOM 20u
 
 struct encoder {
 	struct ms_event_encoder events;
@@ -48,66 +52,103 @@ void encoder_free(struct encoder *e)
 	free(e);
 }
 
-static int write_records(struct ms_trace_writer *t, uint16_t type, const struct batch *b,
-			 const struct ms_record_writer *w, struct ms_err *err)
+/* As limit_write. */
+static int put_block(const struct batch *b, uint16_t type, const struct ms_column *columns,
+		     size_t n, struct ms_err *err)
+{
+	uint64_t ns[2] = {b->first_ns, b->last_ns};
+	return limit_write(b->out, type, ns, columns, n, err);
+}
+
+/* 0, or -1. */
+static int write_records(uint16_t type, const struct batch *b, const struct ms_record_writer *w,
+			 struct ms_err *err)
 {
 	if (!w->size)
 		return 0;
 	struct ms_column c = ms_record_column(w);
-	return ms_trace_write(t, type, b->first_ns, b->last_ns, &c, 1, err);
+	return put_block(b, type, &c, 1, err) < 0 ? -1 : 0;
 }
 
-static int write_stacks(struct encoder *e, const struct batch *b, struct ms_trace_writer *t,
-			struct ms_err *err)
+int encode_stacks(struct ms_stacks_encoder *e, const struct stack_span *s,
+		  int (*put)(void *arg, const struct ms_column *columns, size_t n,
+			     struct ms_err *err),
+		  void *arg, struct ms_err *err)
 {
 	struct ms_column columns[MS_STACKS_COLUMNS];
+	struct ms_stacks_encoder own;
+	uint8_t *memory = NULL;
 	size_t f = 0, n = 0;
-	/* A node comes after its frame, so frames go first when they do not fit one block. */
-	while (f < b->frames.n || n < b->nodes.n) {
-		ms_stacks_encoder_begin(&e->stacks, b->first_frame + (uint32_t)f,
-					b->first_node + (uint32_t)n);
-		while (f < b->frames.n &&
-		       ms_stacks_put_frame(&e->stacks, &b->frames.v[f]) == MS_FMT_OK)
-			f++;
-		while (f == b->frames.n && n < b->nodes.n &&
-		       ms_stacks_put_node(&e->stacks, &b->nodes.v[n]) == MS_FMT_OK)
-			n++;
-		size_t c = ms_stacks_encoder_finish(&e->stacks, columns);
-		if (c &&
-		    ms_trace_write(t, MS_BLOCK_STACKS, b->first_ns, b->last_ns, columns, c, err))
-			return -1;
+	int rc = 0;
+	if (!e) {
+		e = &own;
+		memory = ms_xrealloc(NULL, MS_STACKS_MEMORY(STACKS_MAX, STACKS_MAX), 1);
+		ms_stacks_encoder_init(e, memory, STACKS_MAX, STACKS_MAX);
 	}
-	return 0;
+	/* A node comes after its frame, so frames go first when they do not fit one block. */
+	while (rc == 0 && (f < s->frame_count || n < s->node_count)) {
+		ms_stacks_encoder_begin(e, s->first_frame + (uint32_t)f,
+					s->first_node + (uint32_t)n);
+		while (f < s->frame_count && ms_stacks_put_frame(e, &s->frames[f]) == MS_FMT_OK)
+			f++;
+		while (f == s->frame_count && n < s->node_count &&
+		       ms_stacks_put_node(e, &s->nodes[n]) == MS_FMT_OK)
+			n++;
+		size_t c = ms_stacks_encoder_finish(e, columns);
+		rc = c ? put(arg, columns, c, err) : 0;
+	}
+	free(memory);
+	return rc;
+}
+
+static int put_stacks(void *arg, const struct ms_column *columns, size_t n, struct ms_err *err)
+{
+	const struct batch *b = arg;
+	return put_block(b, MS_BLOCK_STACKS, columns, n, err);
+}
+
+static int write_stacks(struct encoder *e, struct batch *b, struct ms_err *err)
+{
+	struct stack_span s = {b->first_frame, b->first_node, b->frames.v,
+			       b->nodes.v,     b->frames.n,   b->nodes.n};
+	if (b->out->kept)
+		kept_stacks(b->out->kept, s.frames, s.frame_count, s.nodes, s.node_count);
+	/* After 1 the rest is in the file already, or will never be. */
+	return encode_stacks(&e->stacks, &s, put_stacks, b, err) < 0 ? -1 : 0;
 }
 
 /* ---- checkpoints ---- */
 
-static bool checkpoint_due(const struct output *o, const struct ms_trace_writer *t)
+static bool checkpoint_due(const struct output *o)
 {
 	const struct checkpoints *c = &o->checkpoints;
 	uint64_t blocks = live_list_blocks(c->live);
 	uint64_t expected = blocks * c->bytes_per_1000 / 1000 + 256;
 	return c->events >= CHECKPOINT_EVENTS &&
 	       c->events / CHECKPOINT_EVENTS_PER_BLOCK >= blocks &&
-	       (ms_trace_writer_bytes(t) - c->bytes) / CHECKPOINT_SHARE >= expected;
+	       (ms_trace_writer_bytes(o->trace) - c->bytes) / CHECKPOINT_SHARE >= expected &&
+	       limit_room(o) / CHECKPOINT_ROOM >= expected;
 }
 
 /* Writes one before the events of `b`, if it is time. */
-static int write_checkpoint(const struct batch *b, struct ms_trace_writer *t, struct ms_err *err)
+static int write_checkpoint(const struct batch *b, struct ms_err *err)
 {
-	struct checkpoints *c = &b->out->checkpoints;
+	struct output *o = b->out;
+	struct checkpoints *c = &o->checkpoints;
 	c->made = false;
 	if (!c->live) {
 		c->live = live_list_new();
 		c->bytes_per_1000 = 1500; /* a guess for the first one */
 	}
-	if (!checkpoint_due(b->out, t))
+	if (o->full || !checkpoint_due(o))
 		return 0;
-	uint64_t before = ms_trace_writer_bytes(t), blocks = live_list_blocks(c->live);
+	uint64_t before = ms_trace_writer_bytes(o->trace), blocks = live_list_blocks(c->live);
 	struct checkpoint_options opt = {.usable = c->usable};
-	if (checkpoint_write(c->live, b->first_event, opt, t, err) != 0)
+	ms_trace_writer_limit(o->trace, 0);
+	if (checkpoint_write(c->live, b->first_event, opt, o->trace, err) != 0)
 		return -1;
-	c->bytes = ms_trace_writer_bytes(t);
+	c->bytes = ms_trace_writer_bytes(o->trace);
+	limit_grown(o);
 	c->bytes_per_1000 = (c->bytes - before) * 1000 / (blocks + 1);
 	c->events = 0;
 	c->made = true;
@@ -132,12 +173,25 @@ static struct ms_address_encoder *begin_addresses(struct encoder *e, const struc
 	return o->address;
 }
 
-static int write_events(struct encoder *e, const struct batch *b, struct ms_trace_writer *t,
-			struct ms_err *err)
+/* What became of the events: in the file, dropped with those before, or left out at the end. */
+static void note_events(const struct batch *b)
 {
-	if (!b->events.n)
+	struct output *o = b->out;
+	if (o->full) {
+		o->discarded += b->events.n;
+		return;
+	}
+	o->written = b->stats;
+	o->written_ns = b->last_ns;
+}
+
+static int write_events(struct encoder *e, const struct batch *b, struct ms_err *err)
+{
+	if (!b->events.n) {
+		note_events(b);
 		return 0;
-	if (write_checkpoint(b, t, err) != 0)
+	}
+	if (write_checkpoint(b, err) != 0)
 		return -1;
 	struct checkpoints *c = &b->out->checkpoints;
 	struct ms_column columns[MS_EVENT_COLUMNS + 1];
@@ -159,50 +213,79 @@ static int write_events(struct encoder *e, const struct batch *b, struct ms_trac
 		n += columns[n].size != 0;
 	}
 	c->events += b->events.n;
-	return ms_trace_write(t, MS_BLOCK_EVENTS, b->first_ns, b->last_ns, columns, n, err);
+	c->position = b->first_event + b->events.n;
+	c->position_ns = b->events.v[b->events.n - 1].ev.time_ticks * MS_TRACE_TICK_NS;
+	if (put_block(b, MS_BLOCK_EVENTS, columns, n, err) < 0)
+		return -1;
+	note_events(b);
+	return 0;
 }
 
 /* ---- the end ---- */
 
-/* The end record with the place of the index in it. */
-static int write_end(struct batch *b, struct ms_trace_writer *t, struct ms_err *err)
+/* Fields that do not tell how much was recorded. */
+static bool stands(uint32_t field)
 {
-	struct ms_err ignored = {0};
+	return field == MS_END_IMAGES_KEPT || field == MS_END_IMAGES_TRIVIAL ||
+	       field == MS_END_CHILDREN_NOT_RECORDED;
+}
+
+/* The end record, with what only this thread knows. */
+static void copy_end(const struct batch *b, uint64_t index, struct ms_record_writer *to)
+{
+	const struct output *o = b->out;
 	struct ms_record_reader r;
 	struct ms_record rec;
 	struct ms_field f;
+	ms_record_reader_init(&r, b->end.data, b->end.size);
+	batch_record(to, b->end.size + 1024);
+	if (ms_record_next(&r, &rec) != MS_FMT_OK)
+		return;
+	if (o->full) {
+		ms_record_number(to, MS_END_TIME, o->written_ns);
+		ms_record_number(to, MS_END_REASON, MS_ENDED_STOP);
+		finish_counts(&o->written, to);
+	}
+	while (ms_record_field(&rec, &f) == MS_FMT_OK)
+		if (f.is_bytes)
+			ms_record_bytes(to, f.id, f.data, f.size);
+		else if (!o->full || stands(f.id))
+			ms_record_number(to, f.id, f.value);
+	finish_dropped(o, to);
+	if (index)
+		ms_record_number(to, MS_END_INDEX, index);
+	ms_record_end(to);
+}
+
+static int write_end(struct batch *b, struct ms_err *err)
+{
+	struct output *o = b->out;
+	struct ms_err ignored = {0};
+	struct ms_record_writer whole = {0};
 	uint64_t index = 0;
 	if (!b->end.size)
 		return 0;
+	if (limit_close(o, b->last_ns, err) != 0)
+		return -1;
 	/* On a full disk the end may still fit. */
-	if (ms_trace_write_index(t, b->last_ns, &index, &ignored) != 0)
+	if (ms_trace_write_index(o->trace, b->last_ns, &index, &ignored) != 0)
 		index = 0;
-	ms_record_reader_init(&r, b->end.data, b->end.size);
-	if (!index || ms_record_next(&r, &rec) != MS_FMT_OK)
-		return write_records(t, MS_BLOCK_END, b, &b->end, err);
-	struct ms_record_writer whole = {0};
-	batch_record(&whole, b->end.size);
-	while (ms_record_field(&rec, &f) == MS_FMT_OK)
-		if (f.is_bytes)
-			ms_record_bytes(&whole, f.id, f.data, f.size);
-		else
-			ms_record_number(&whole, f.id, f.value);
-	ms_record_number(&whole, MS_END_INDEX, index);
-	ms_record_end(&whole);
-	int rc = write_records(t, MS_BLOCK_END, b, &whole, err);
+	copy_end(b, index, &whole);
+	struct ms_column c = ms_record_column(&whole);
+	int rc = ms_trace_write(o->trace, MS_BLOCK_END, b->first_ns, b->last_ns, &c, 1, err);
 	free(whole.data);
 	return rc;
 }
 
-int encode_batch(struct encoder *e, struct batch *b, struct ms_trace_writer *t, struct ms_err *err)
+int encode_batch(struct encoder *e, struct batch *b, struct ms_err *err)
 {
-	if (write_records(t, MS_BLOCK_INFO, b, &b->info, err) ||
-	    write_records(t, MS_BLOCK_MODULES, b, &b->modules, err) ||
-	    write_records(t, MS_BLOCK_THREADS, b, &b->threads, err) ||
-	    write_records(t, MS_BLOCK_SAMPLES, b, &b->samples, err) ||
-	    write_records(t, MS_BLOCK_LOSSES, b, &b->losses, err) || write_stacks(e, b, t, err) ||
-	    write_events(e, b, t, err) || write_records(t, MS_BLOCK_MARKS, b, &b->marks, err) ||
-	    write_end(b, t, err))
+	if (write_records(MS_BLOCK_INFO, b, &b->info, err) ||
+	    write_records(MS_BLOCK_MODULES, b, &b->modules, err) ||
+	    write_records(MS_BLOCK_THREADS, b, &b->threads, err) ||
+	    write_records(MS_BLOCK_SAMPLES, b, &b->samples, err) ||
+	    write_records(MS_BLOCK_LOSSES, b, &b->losses, err) || write_stacks(e, b, err) ||
+	    write_events(e, b, err) || write_records(MS_BLOCK_MARKS, b, &b->marks, err) ||
+	    write_end(b, err))
 		return -1;
 	return 0;
 }

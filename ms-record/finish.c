@@ -61,7 +61,7 @@ static unsigned reason_of(const struct session *s)
 	}
 }
 
-static void add_counts(const struct stats *t, struct ms_record_writer *w)
+void finish_counts(const struct stats *t, struct ms_record_writer *w)
 {
 	const struct {
 		unsigned field;
@@ -98,6 +98,14 @@ static void add_counts(const struct stats *t, struct ms_record_writer *w)
 		ms_record_number(w, counts[i].field, counts[i].value);
 }
 
+void finish_dropped(const struct output *o, struct ms_record_writer *w)
+{
+	if (!o->dropped_events)
+		return;
+	ms_record_number(w, MS_END_DROPPED_EVENTS, o->dropped_events);
+	ms_record_number(w, MS_END_DROPPED_UNTIL, o->dropped_ns);
+}
+
 static void add_exit(const struct session *s, struct ms_record_writer *w)
 {
 	if (s->ending != SESSION_EXITED || s->exit_status < 0)
@@ -129,7 +137,7 @@ void finish_trace(struct session *s)
 	ms_record_number(w, MS_END_TIME, session_now(s));
 	ms_record_number(w, MS_END_REASON, reason_of(s));
 	add_exit(s, w);
-	add_counts(&s->stats, w);
+	finish_counts(&s->stats, w);
 	if (s->successor)
 		ms_record_string(w, MS_END_SUCCESSOR, s->successor);
 	add_allocators(s, w);

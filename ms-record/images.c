@@ -53,7 +53,11 @@ static struct image *add_session(struct control *c, const struct session *s)
 	i->rss_at_peak = samples_rss_at(s, s->stats.peak_ns);
 	i->ending = s->ending;
 	i->exit_status = s->exit_status;
-	i->stats = s->stats;
+	i->stats = s->out->full ? s->out->written : s->stats;
+	i->full = s->out->full;
+	i->full_ns = s->out->written_ns;
+	i->dropped_events = s->out->dropped_events;
+	i->dropped_ns = s->out->dropped_ns;
 	memcpy(i->allocator, s->allocator, sizeof i->allocator);
 	memcpy(i->disabled, s->disabled, sizeof i->disabled);
 	memcpy(i->damage, s->damage, sizeof i->damage);
@@ -77,6 +81,7 @@ void images_settle(struct control *c, const struct session *s)
 		strcpy(i->note, "trivial");
 		c->trivial++;
 		files_remove(&c->files, s);
+		limit_give_back(&c->writer.limit, i->bytes);
 	} else if (!s->launched) {
 		c->kept++;
 	}

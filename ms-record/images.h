@@ -28,6 +28,9 @@ struct image {
 	char allocator[128], disabled[96], damage[160];
 	uint64_t forks, passed_early;
 	bool no_usable;
+	uint64_t dropped_events, dropped_ns; /* --keep=live */
+	uint64_t full_ns;
+	bool full; /* --max-size was reached */
 	bool kept, guest_ready;
 	bool own_malloc;  /* it made no allocation that we saw, and its executable has a malloc */
 	int error_number; /* the trace could not be written */

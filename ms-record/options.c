@@ -16,6 +16,8 @@
 #include "libcommon/units.h"
 #include "tell.h"
 
+#define MAX_SIZE_LEAST (1u << 20)
+
 const char options_help[] =
 	"usage: ms-record [-o FILE] [options] [--] COMMAND [ARG...]\n"
 	"Record every allocation of COMMAND, with its call stack, into a trace.\n"
@@ -23,6 +25,8 @@ const char options_help[] =
 	"  -o, --output FILE      trace to write (default EXE.PID.trace; %p pid, %e executable,\n"
 	"                         %t start time; fd:N an open descriptor)\n"
 	"  -d, --duration DUR     stop recording after DUR; COMMAND goes on\n"
+	"      --max-size SIZE    stop recording when the traces together reach SIZE\n"
+	"      --keep=live        go on then without the blocks that were freed already\n"
 	"      --start-after WHEN do not record before: DUR after the start, or mark:NAME\n"
 	"  -i, --interval DUR     time between samples of /proc (default 100ms)\n"
 	"  -s, --sample BYTES     record one allocation in BYTES on average (0 = every one, "
@@ -72,6 +76,8 @@ enum {
 	OPT_USABLE_SIZE,
 	OPT_FREE_STACKS,
 	OPT_START_AFTER,
+	OPT_MAX_SIZE,
+	OPT_KEEP,
 	OPT_TELL
 };
 
@@ -99,6 +105,8 @@ static const struct option longs[] = {
 	{"usable-size", no_argument, NULL, OPT_USABLE_SIZE},
 	{"free-stacks", no_argument, NULL, OPT_FREE_STACKS},
 	{"start-after", required_argument, NULL, OPT_START_AFTER},
+	{"max-size", required_argument, NULL, OPT_MAX_SIZE},
+	{"keep", required_argument, NULL, OPT_KEEP},
 	{"tell", required_argument, NULL, OPT_TELL},
 	{0},
 };
@@ -171,6 +179,15 @@ static int read_overflow(struct options *o, const char *s, struct ms_err *err)
 	if (ms_parse_duration(s + 5, &o->wait_ns, err))
 		return -1;
 	return o->wait_ns ? 0 : ms_err_set(err, "bad --overflow '%s': use drop", s);
+}
+
+static int read_max_size(struct options *o, const char *s, struct ms_err *err)
+{
+	if (ms_parse_size(s, &o->max_bytes, err))
+		return -1;
+	return o->max_bytes >= MAX_SIZE_LEAST
+		       ? 0
+		       : ms_err_set(err, "bad --max-size '%s': at least 1M is needed", s);
 }
 
 static int read_start(struct options *o, const char *s, struct ms_err *err)
@@ -279,6 +296,11 @@ static int read_long(struct options *o, int c, const char *arg, struct ms_err *e
 	case OPT_FREE_STACKS:
 		o->free_stacks = true;
 		return 0;
+	case OPT_MAX_SIZE:
+		return read_max_size(o, arg, err);
+	case OPT_KEEP:
+		o->keep_live = !strcmp(arg, "live");
+		return o->keep_live ? 0 : ms_err_set(err, "bad --keep '%s': live", arg);
 	case OPT_START_AFTER:
 		return read_start(o, arg, err);
 	case OPT_TELL:
@@ -328,7 +350,8 @@ static int read_one(struct options *o, int c, const char *arg, char **argv, stru
 uint64_t options_recorded(const struct options *o)
 {
 	return (o->mapped ? MS_OPTION_MMAP : 0) | (o->usable_size ? MS_OPTION_USABLE : 0) |
-	       (o->free_stacks ? MS_OPTION_FREE_STACKS : 0);
+	       (o->free_stacks ? MS_OPTION_FREE_STACKS : 0) |
+	       (o->keep_live ? MS_OPTION_KEEP_LIVE : 0);
 }
 
 static int read_verb(struct options *o, int n, char **v, struct ms_err *err)
@@ -363,6 +386,8 @@ int options_read(struct options *o, int argc, char **argv, struct ms_err *err)
 		return read_verb(o, argc - optind, argv + optind, err);
 	if (optind >= argc)
 		return ms_err_set(err, "no command to run; try 'ms-record -h'");
+	if (o->keep_live && !o->max_bytes)
+		return ms_err_set(err, "--keep=live needs --max-size");
 	o->command = argv + optind;
 	choose_seed(o);
 	if (o->output && !strcmp(o->output, "-"))

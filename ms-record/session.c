@@ -282,6 +282,7 @@ void session_flush(struct session *s)
 		b->first_ns = first < b->first_ns ? first : b->first_ns;
 	}
 	b->last_ns = now;
+	b->stats = s->stats;
 	b->out = s->out;
 	s->batch = NULL;
 	writer_push(s->writer, b);

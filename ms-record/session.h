@@ -20,6 +20,7 @@
 #include "ms-record/guest/layout.h"
 #include "pause.h"
 #include "stacks.h"
+#include "stats.h"
 #include "writer.h"
 
 struct heritage;
@@ -154,17 +155,6 @@ struct thread {
 };
 
 /* ---- the image ---- */
-
-struct stats {
-	uint64_t events, allocations, frees, reallocs, failed, temporary, allocated_bytes;
-	uint64_t live_bytes, live_blocks, peak_bytes, peak_blocks, peak_ns;
-	uint64_t lost, stacks_cut, stacks_truncated, stacks_not_taken;
-	uint64_t inferred_frees, unknown_frees, repairs, violations;
-	uint64_t waited_ns, waited_max_ns, remote_unwinds, verified, mismatches;
-	uint64_t copies, unsure_frees, inherited_frees;
-	uint64_t maps, unmaps, mapped_bytes, mapped_peak_bytes, mapped_peak_ns;
-	uint64_t paused_ns, paused_allocations, started_late_ns;
-};
 
 enum session_end { SESSION_RUNS = 0, SESSION_EXITED, SESSION_EXECED, SESSION_STOPPED };
 

@@ -164,6 +164,16 @@ static void print_gaps(const struct control *c, const struct image *m)
 		     ms_format_duration(a, t->started_late_ns),
 		     ms_format_count(b, t->paused_allocations),
 		     t->paused_ns ? " (with the pauses)" : "");
+	if (m->full)
+		line("limit",
+		     "--max-size %s was reached after %s%s%s: recording stopped, the program went "
+		     "on",
+		     ms_format_size(a, c->opt->max_bytes), ms_format_duration(b, m->full_ns),
+		     c->writer.limit.why[0] ? "; --keep=live: " : "", c->writer.limit.why);
+	if (m->dropped_events)
+		line("dropped",
+		     "%s events before %s (--keep=live): only what was live then is known",
+		     ms_format_count(a, m->dropped_events), ms_format_duration(b, m->dropped_ns));
 	if (c->run.started_ns && t->paused_ns)
 		line("paused", "%s in all: %s allocations not recorded",
 		     ms_format_duration(a, t->paused_ns),
@@ -284,7 +294,10 @@ static void print_symbols(const struct control *c)
 	else if (c->skip_symbols)
 		line("symbols", "skipped; later: ms-snap --symbols=embed %s", c->files.path);
 	else if (c->symbols_failed)
-		line("symbols", "could not be appended to %u of the traces", c->symbols_failed);
+		line("symbols",
+		     c->opt->max_bytes ? "left out of %u of the traces: they would pass --max-size"
+				       : "could not be appended to %u of the traces",
+		     c->symbols_failed);
 }
 
 static void print_nothing(const struct control *c)

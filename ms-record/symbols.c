@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,8 +26,9 @@
 /* Who told the recorder to stop is answered after this time even when symbols are not done yet. */
 #define SYMBOLS_PATIENCE_NS UINT64_C(4000000000)
 
-/* `files` ends in NULL and has room for the program's own words before. */
-static _Noreturn void child(const struct control *c, const char *snap, char **files)
+/* `most`: bytes of a file, 0 = any. `files` ends in NULL and has room for the program's own words
+ * before. */
+static _Noreturn void child(const struct control *c, const char *snap, char **files, uint64_t most)
 {
 	struct rlimit memory = {SYMBOLS_MEMORY, SYMBOLS_MEMORY};
 	struct rlimit seconds = {SYMBOLS_SECONDS, SYMBOLS_SECONDS};
@@ -34,6 +36,11 @@ static _Noreturn void child(const struct control *c, const char *snap, char **fi
 	setrlimit(RLIMIT_AS, &memory);
 	setrlimit(RLIMIT_CPU, &seconds);
 	setrlimit(RLIMIT_CORE, &core);
+	if (most) {
+		struct rlimit bytes = {most, most};
+		setrlimit(RLIMIT_FSIZE, &bytes);
+		signal(SIGXFSZ, SIG_IGN); /* what does not fit is not written */
+	}
 	int null = open("/dev/null", O_RDWR);
 	if (null >= 0)
 		for (int fd = 0; fd < (c->opt->verbose ? 2 : 3); fd++)
@@ -70,14 +77,14 @@ struct jobs {
 	} again;
 };
 
-static void start(struct control *c, struct jobs *j, size_t first, size_t count)
+static void start(struct control *c, struct jobs *j, size_t first, size_t count, uint64_t most)
 {
 	pid_t pid = fork();
 	if (pid == 0) {
 		char *words[WORDS + BATCH_MAX + 1] = {0};
 		for (size_t i = 0; i < count; i++)
 			words[WORDS + i] = j->todo[first + i]->file;
-		child(c, j->snap, words + WORDS);
+		child(c, j->snap, words + WORDS, most);
 	}
 	if (pid < 0) {
 		c->symbols_failed += (unsigned)count;
@@ -158,16 +165,32 @@ static void work(struct control *c, struct jobs *j)
 		wait_below(c, j, j->max);
 		n = batch(j, i);
 		if (!c->skip_symbols)
-			start(c, j, i, n);
+			start(c, j, i, n, 0);
 	}
 	wait_below(c, j, 1);
 	for (size_t i = 0; i < j->again.n && !c->skip_symbols; i++) {
 		wait_below(c, j, j->max);
 		if (!c->skip_symbols)
-			start(c, j, j->again.v[i], 1);
+			start(c, j, j->again.v[i], 1, 0);
 	}
 	wait_below(c, j, 1);
 	free(j->again.v);
+}
+
+/* With --max-size: one after the other, each within what is left. */
+static void work_within(struct control *c, struct jobs *j)
+{
+	uint64_t all = __atomic_load_n(&c->writer.limit.used, __ATOMIC_RELAXED);
+	for (size_t i = 0; i < j->todo_count && !c->skip_symbols; i++) {
+		struct stat before, after;
+		const char *file = j->todo[i]->file;
+		if (stat(file, &before) || all >= c->opt->max_bytes)
+			continue;
+		start(c, j, i, 1, (uint64_t)before.st_size + c->opt->max_bytes - all);
+		wait_below(c, j, 1);
+		if (!stat(file, &after))
+			all += (uint64_t)(after.st_size - before.st_size);
+	}
 }
 
 void control_symbols(struct control *c)
@@ -187,7 +210,10 @@ void control_symbols(struct control *c)
 			todo[n++] = &c->images.v[i];
 	qsort((void *)todo, n, sizeof(struct image *), by_size);
 	j.todo_count = n;
-	work(c, &j);
+	if (c->opt->max_bytes)
+		work_within(c, &j);
+	else
+		work(c, &j);
 	for (size_t i = 0; i < n; i++) {
 		struct stat st;
 		if (!stat(todo[i]->file, &st))

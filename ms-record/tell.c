@@ -19,6 +19,8 @@
 #include "options.h"
 
 #define NAME_MAX_BYTES 255u
+#define TRIES 20
+#define TRY_US 50000u
 
 int tell_parse(const char *text, enum tell_verb *verb, const char **name, struct ms_err *err)
 {
@@ -69,17 +71,17 @@ static int look_at(const char *file, struct stat *st, struct ms_err *err)
 	return stat(file, st) ? ms_err_sys(err, "cannot look at '%s'", file) : 0;
 }
 
-/* Nobody listens: why. */
-static int explain(const char *file, const struct stat *st, struct ms_err *err)
+/* Nobody listens: why. *held: somebody writes it all the same. */
+static int explain(const char *file, const struct stat *st, bool *held, struct ms_err *err)
 {
 	unsigned char head[MS_FILE_HEADER_SIZE];
 	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_len = 1};
 	int fd = S_ISREG(st->st_mode) ? open(file, O_RDONLY | O_CLOEXEC) : -1;
 	ssize_t n = fd < 0 ? 0 : read(fd, head, sizeof head);
-	bool held = fd >= 0 && !fcntl(fd, F_OFD_GETLK, &lock) && lock.l_type != F_UNLCK;
+	*held = fd >= 0 && !fcntl(fd, F_OFD_GETLK, &lock) && lock.l_type != F_UNLCK;
 	if (fd >= 0)
 		close(fd);
-	if (held)
+	if (*held)
 		return ms_err_set(err,
 				  "cannot reach the recorder of '%s': is it in a container of its "
 				  "own?",
@@ -91,7 +93,7 @@ static int explain(const char *file, const struct stat *st, struct ms_err *err)
 	return ms_err_set(err, "no recorder writes '%s'", file);
 }
 
-static int connect_to(const char *file, const struct stat *st, struct ms_err *err)
+static int connect_to(const char *file, const struct stat *st, bool *held, struct ms_err *err)
 {
 	struct sockaddr_un a = {.sun_family = AF_UNIX};
 	struct tell_name name = tell_name(st);
@@ -109,7 +111,7 @@ static int connect_to(const char *file, const struct stat *st, struct ms_err *er
 	int saved = errno;
 	close(fd);
 	errno = saved;
-	return saved == ECONNREFUSED ? explain(file, st, err)
+	return saved == ECONNREFUSED ? explain(file, st, held, err)
 				     : ms_err_sys(err, "cannot reach the recorder of '%s'", file);
 }
 
@@ -151,9 +153,19 @@ int tell_ask(const struct options *o, struct ms_err *err)
 	enum tell_verb verb;
 	const char *name;
 	struct stat st;
-	if (tell_parse(o->tell_verb, &verb, &name, err) || look_at(o->tell, &st, err))
+	int fd = -1;
+	bool again = true;
+	if (tell_parse(o->tell_verb, &verb, &name, err))
 		return -1;
-	int fd = connect_to(o->tell, &st, err);
+	/* A file that was written anew is listened for a moment later. */
+	for (int i = 0; i < TRIES && again && fd < 0; i++) {
+		again = false;
+		if (i)
+			usleep(TRY_US);
+		if (look_at(o->tell, &st, err))
+			return -1;
+		fd = connect_to(o->tell, &st, &again, err);
+	}
 	if (fd < 0)
 		return -1;
 	int rc = trust(fd, o->tell, &st, err) || talk(fd, o->tell, o->tell_verb, err) ? -1 : 0;

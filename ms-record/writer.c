@@ -18,6 +18,7 @@
 #include "format/trace.h"
 #include "libcommon/arena.h"
 #include "libcommon/tracefile.h"
+#include "rewrite.h"
 
 #define QUEUE_MAX 6u
 #define SPARE_MAX 3u
@@ -43,6 +44,7 @@ void output_free(struct output *o)
 		close(o->fd);
 	free(o->address);
 	live_list_free(o->checkpoints.live);
+	kept_free(o->kept);
 	free(o->path);
 	free(o);
 }
@@ -51,6 +53,16 @@ static void fail(struct output *o)
 {
 	o->error_number = errno;
 	__atomic_store_n(&o->failed, 1, __ATOMIC_RELEASE);
+}
+
+struct ms_trace_head output_head(const struct output *o)
+{
+	return (struct ms_trace_head){.major = MS_TRACE_MAJOR,
+				      .minor = MS_TRACE_MINOR,
+				      .hint = o->addresses ? MS_FEATURE_ADDRESSES : 0,
+				      .machine = EM_X86_64,
+				      .address_bytes = 8,
+				      .tick_ns = MS_TRACE_TICK_NS};
 }
 
 /* Opens what could not be opened before without waiting, and writes the header. */
@@ -66,30 +78,32 @@ static void begin(struct output *o)
 		return;
 	}
 	ms_trace_lock(o->fd);
-	struct ms_trace_head head = {.major = MS_TRACE_MAJOR,
-				     .minor = MS_TRACE_MINOR,
-				     .hint = o->addresses ? MS_FEATURE_ADDRESSES : 0,
-				     .machine = EM_X86_64,
-				     .address_bytes = 8,
-				     .tick_ns = MS_TRACE_TICK_NS};
+	struct ms_trace_head head = output_head(o);
 	o->trace = ms_trace_writer_new(o->fd, &head, o->level, &o->err);
-	if (!o->trace)
+	if (o->trace)
+		limit_begin(o);
+	else
 		fail(o);
 }
 
-static void write_batch(struct encoder *e, struct batch *b)
+static void write_batch(struct writer *w, struct encoder *e, struct batch *b)
 {
 	struct output *o = b->out;
+	if (w->limit.max)
+		o->limit = &w->limit;
 	if (!o->trace && !o->failed)
 		begin(o);
-	if (!o->failed && encode_batch(e, b, o->trace, &o->err))
+	if (!o->failed && encode_batch(e, b, &o->err))
 		fail(o);
 	if (o->trace)
 		__atomic_store_n(&o->bytes, ms_trace_writer_bytes(o->trace), __ATOMIC_RELAXED);
 	if (b->close) {
+		limit_end(o);
 		if (o->trace)
 			ms_trace_writer_free(o->trace);
 		o->trace = NULL;
+		kept_free(o->kept);
+		o->kept = NULL;
 		live_list_free(o->checkpoints.live);
 		o->checkpoints.live = NULL;
 		if (o->fd >= 0 && !o->keep_fd_open) {
@@ -147,7 +161,7 @@ static void *run(void *arg)
 	struct writer *w = arg;
 	struct encoder *e = encoder_new();
 	for (struct batch *b; (b = take(w));) {
-		write_batch(e, b);
+		write_batch(w, e, b);
 		done(w, b);
 	}
 	encoder_free(e);
@@ -156,7 +170,7 @@ static void *run(void *arg)
 
 int writer_start(struct writer *w, int event)
 {
-	w->event = event;
+	w->event = w->limit.event = event;
 	pthread_mutex_init(&w->lock, NULL);
 	pthread_cond_init(&w->filled, NULL);
 	pthread_cond_init(&w->drained, NULL);

@@ -13,8 +13,11 @@
 
 #include "batch.h"
 #include "format/address.h"
+#include "libcommon/tracefile.h"
+#include "limit.h"
 #include "libcommon/err.h"
 
+struct kept;
 struct live_list;
 
 /* What the writing thread knows of a trace for its checkpoints. */
@@ -24,6 +27,8 @@ struct checkpoints {
 	uint64_t bytes_per_1000; /* blocks of the last one */
 	bool usable;             /* usable sizes are recorded */
 	bool made;               /* right before the events in hand */
+	uint64_t position,
+		position_ns; /* `live` is the state before this event; the last one's time */
 };
 
 /* One trace being written. Made by the control thread; used by the writing thread until `closed`.
@@ -38,6 +43,15 @@ struct output {
 	struct ms_trace_writer *trace;
 	struct ms_address_encoder *address;
 	struct checkpoints checkpoints;
+	/* --max-size: limit.c, rewrite.c */
+	struct limit *limit;  /* NULL = none */
+	struct kept *kept;    /* --keep=live: what a rewriting needs; NULL = none */
+	uint64_t reserve;     /* bytes that the end of this trace may take */
+	uint64_t counted;     /* of this trace in limit->used */
+	struct stats written; /* what the file holds, when not all was written */
+	uint64_t written_ns, discarded;
+	uint64_t dropped_events, dropped_ns; /* not in the file any more: events before this one */
+	int full;                            /* atomic: nothing more is written but the end */
 	/* Results, read by others with acquire loads. */
 	uint64_t bytes;
 	int failed; /* 1: writing failed, `err` says why */
@@ -47,6 +61,7 @@ struct output {
 };
 
 struct writer {
+	struct limit limit;
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t filled, drained;
@@ -73,6 +88,8 @@ struct batch *writer_batch(struct writer *w);
 bool writer_stop(struct writer *w, bool (*give_up)(void *), void *arg);
 
 struct output *output_new(int fd, const char *path);
+/* The header of its trace. */
+struct ms_trace_head output_head(const struct output *o);
 void output_free(struct output *o);
 
 #endif

@@ -82,8 +82,8 @@ static __attribute__((noinline)) char *early(size_t n)
 /* Blocks that are kept from the start, and a window of blocks that come and go. */
 static void forever(size_t keep, double seconds)
 {
-	static char *slots[1 << 16], *old[100];
-	static size_t sizes[1 << 16];
+	static char *slots[1 << 18], *old[100];
+	static size_t sizes[1 << 18];
 	double end = now() + seconds;
 	unsigned long long x = 88172645463325252u;
 	for (size_t i = 0; i < 100; i++) {

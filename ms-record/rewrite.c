@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT
+ * --keep=live: a trace written anew without the blocks that were freed already.
+ */
+#include "rewrite.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "checkpoint.h"
+#include "encode.h"
+#include "finish.h"
+#include "format/record.h"
+#include "format/trace.h"
+#include "libcommon/arena.h"
+#include "libcommon/err.h"
+#include "libcommon/tracefile.h"
+#include "libcommon/units.h"
+#include "writer.h"
+
+/* Samples are thinned when there are more bytes of them. */
+#define SAMPLES_MAX ((size_t)1 << 18)
+
+/* ---- what is kept ---- */
+
+struct records {
+	uint8_t *data;
+	size_t size, room;
+	uint64_t first_ns, last_ns;
+};
+
+/* In the order in which they are written. */
+static const uint16_t types[] = {MS_BLOCK_INFO,    MS_BLOCK_MODULES, MS_BLOCK_THREADS,
+				 MS_BLOCK_SAMPLES, MS_BLOCK_LOSSES,  MS_BLOCK_MARKS};
+#define TYPES (sizeof types / sizeof *types)
+
+struct kept {
+	struct records records[TYPES];
+	struct {
+		struct ms_frame *v;
+		size_t n, cap;
+	} frames;
+	struct {
+		struct ms_node *v;
+		size_t n, cap;
+	} nodes;
+};
+
+struct kept *kept_new(void)
+{
+	struct kept *k = ms_xrealloc(NULL, 1, sizeof *k);
+	*k = (struct kept){0};
+	return k;
+}
+
+void kept_free(struct kept *k)
+{
+	if (!k)
+		return;
+	for (size_t i = 0; i < TYPES; i++)
+		free(k->records[i].data);
+	free(k->frames.v);
+	free(k->nodes.v);
+	free(k);
+}
+
+/* Every second record goes. */
+static void thin(struct records *r)
+{
+	struct ms_record_reader reader;
+	struct ms_record rec;
+	size_t to = 0, n = 0;
+	ms_record_reader_init(&reader, r->data, r->size);
+	for (;;) {
+		const uint8_t *from = reader.at;
+		if (ms_record_next(&reader, &rec) != MS_FMT_OK)
+			break;
+		size_t bytes = (size_t)(reader.at - from);
+		if (n++ % 2 == 0) {
+			memmove(r->data + to, from, bytes);
+			to += bytes;
+		}
+	}
+	r->size = to;
+}
+
+void kept_block(struct kept *k, uint16_t type, const uint64_t ns[2],
+		const struct ms_column *columns)
+{
+	size_t i = 0;
+	while (i < TYPES && types[i] != type)
+		i++;
+	if (i == TYPES)
+		return;
+	struct records *r = &k->records[i];
+	if (r->size + columns->size > r->room) {
+		r->room = (r->size + columns->size) * 2;
+		r->data = ms_xrealloc(r->data, r->room, 1);
+	}
+	if (!r->size)
+		r->first_ns = ns[0];
+	memcpy(r->data + r->size, columns->data, columns->size);
+	r->size += columns->size;
+	r->last_ns = ns[1];
+	if (type == MS_BLOCK_SAMPLES && r->size > SAMPLES_MAX)
+		thin(r);
+}
+
+void kept_stacks(struct kept *k, const struct ms_frame *frames, size_t frame_count,
+		 const struct ms_node *nodes, size_t node_count)
+{
+	for (size_t i = 0; i < frame_count; i++)
+		*MS_PUSH(&k->frames) = frames[i];
+	for (size_t i = 0; i < node_count; i++)
+		*MS_PUSH(&k->nodes) = nodes[i];
+}
+
+/* ---- the new file ---- */
+
+struct target {
+	int fd;
+	char path[PATH_MAX];      /* of the file that it replaces */
+	char name[PATH_MAX + 32]; /* its own while it has one; "" = none yet */
+	struct ms_trace_writer *trace;
+	uint64_t ns[2];
+	unsigned blocks;
+};
+
+/* A file without a name in the same folder; where that cannot be had, one with a name. */
+static int open_beside(struct target *t, const struct output *o, struct ms_err *err)
+{
+	struct stat now, ours;
+	if (!realpath(o->path, t->path) || stat(t->path, &now) || fstat(o->fd, &ours))
+		return ms_err_sys(err, "cannot find '%s'", o->path);
+	if (now.st_dev != ours.st_dev || now.st_ino != ours.st_ino)
+		return ms_err_set(err, "'%s' was replaced by another file", o->path);
+	snprintf(t->name, sizeof t->name, "%s", t->path);
+	*strrchr(t->name, '/') = '\0';
+	t->fd = open(t->name[0] ? t->name : "/", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	bool unnamed = t->fd >= 0;
+	snprintf(t->name, sizeof t->name, "%s.%d.new", t->path, (int)getpid());
+	if (!unnamed)
+		t->fd = open(t->name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (unnamed || t->fd < 0)
+		t->name[0] = '\0';
+	if (t->fd < 0)
+		return ms_err_sys(err, "cannot make a file beside '%s'", o->path);
+	if (fchown(t->fd, ours.st_uid, ours.st_gid))
+		return ms_err_sys(err, "cannot give a file beside '%s' to its owner", o->path);
+	return 0;
+}
+
+static int put_stacks(void *arg, const struct ms_column *columns, size_t n, struct ms_err *err)
+{
+	struct target *t = arg;
+	t->blocks++;
+	return ms_trace_write(t->trace, MS_BLOCK_STACKS, t->ns[0], t->ns[1], columns, n, err);
+}
+
+static int write_kept(struct target *t, const struct kept *k, struct ms_err *err)
+{
+	for (size_t i = 0; i < TYPES; i++) {
+		const struct records *r = &k->records[i];
+		struct ms_column c = {.id = MS_RECORDS_COLUMN, .data = r->data, .size = r->size};
+		if (!r->size)
+			continue;
+		t->blocks++;
+		if (ms_trace_write(t->trace, types[i], r->first_ns, r->last_ns, &c, 1, err) != 0)
+			return -1;
+	}
+	struct stack_span all = {
+		1, 1, k->frames.v, k->nodes.v, k->frames.n, k->nodes.n,
+	};
+	return encode_stacks(NULL, &all, put_stacks, t, err);
+}
+
+static int write_all(struct target *t, struct output *o, uint64_t most, struct ms_err *err)
+{
+	struct checkpoints *c = &o->checkpoints;
+	struct ms_trace_head head = output_head(o);
+	t->trace = ms_trace_writer_new(t->fd, &head, o->level, err);
+	if (!t->trace)
+		return -1;
+	ms_trace_writer_limit(t->trace, most);
+	t->ns[0] = t->ns[1] = c->position_ns;
+	if (o->kept->records[3].size > SAMPLES_MAX / 4)
+		thin(&o->kept->records[3]);
+	if (write_kept(t, o->kept, err) != 0)
+		return -1;
+	if (!c->live)
+		return 0;
+	uint64_t before = ms_trace_writer_bytes(t->trace);
+	struct checkpoint_options opt = {.addresses = o->addresses, .usable = c->usable};
+	if (checkpoint_write(c->live, c->position, opt, t->trace, err) != 0)
+		return -1;
+	c->bytes_per_1000 =
+		(ms_trace_writer_bytes(t->trace) - before) * 1000 / (live_list_blocks(c->live) + 1);
+	return 0;
+}
+
+/* ---- the change ---- */
+
+/* The old file is whole for whoever has it open. */
+static void end_old(struct output *o)
+{
+	struct ms_err ignored = {0};
+	uint8_t room[2048];
+	struct ms_record_writer w;
+	ms_record_writer_init(&w, room, sizeof room);
+	ms_record_begin(&w);
+	ms_record_number(&w, MS_END_TIME, o->written_ns);
+	ms_record_number(&w, MS_END_REASON, MS_ENDED_STOP);
+	finish_counts(&o->written, &w);
+	finish_dropped(o, &w);
+	ms_record_end(&w);
+	struct ms_column c = ms_record_column(&w);
+	ms_trace_writer_limit(o->trace, 0);
+	ms_trace_write(o->trace, MS_BLOCK_END, o->written_ns, o->written_ns, &c, 1, &ignored);
+}
+
+static int take_place(struct target *t, struct ms_err *err)
+{
+	char self[64];
+	if (!t->name[0]) {
+		snprintf(t->name, sizeof t->name, "%s.%d.new", t->path, (int)getpid());
+		snprintf(self, sizeof self, "/proc/self/fd/%d", t->fd);
+		if (linkat(AT_FDCWD, self, AT_FDCWD, t->name, AT_SYMLINK_FOLLOW)) {
+			ms_err_sys(err, "cannot name '%s'", t->name);
+			t->name[0] = '\0';
+			return -1;
+		}
+	}
+	if (rename(t->name, t->path))
+		return ms_err_sys(err, "cannot rename '%s'", t->name);
+	t->name[0] = '\0';
+	return 0;
+}
+
+static void adopt(struct output *o, struct target *t)
+{
+	struct checkpoints *c = &o->checkpoints;
+	ms_trace_writer_free(o->trace);
+	close(o->fd);
+	o->trace = t->trace;
+	o->fd = t->fd;
+	free(o->address); /* its predictions start anew */
+	o->address = NULL;
+	o->dropped_events = c->position;
+	o->dropped_ns = c->position_ns;
+	c->events = 0;
+	c->bytes = ms_trace_writer_bytes(o->trace);
+	limit_moved(o, t->blocks);
+}
+
+int rewrite_trace(struct output *o, struct ms_err *err)
+{
+	struct ms_err why = {0}, live = {0};
+	struct target t = {.fd = -1};
+	uint64_t most = limit_half(o);
+	char size[MS_UNIT_BUF];
+	(void)err;
+	if (open_beside(&t, o, &why) || ms_trace_lock(t.fd) || write_all(&t, o, most, &why)) {
+		if (t.trace && ms_trace_writer_full(t.trace))
+			ms_err_set(&live, "what is live takes more than half of it, %s",
+				   ms_format_size(size, most));
+		goto out;
+	}
+	if (take_place(&t, &why))
+		goto out;
+	end_old(o);
+	adopt(o, &t);
+	return 0;
+out:
+	if (t.name[0])
+		unlink(t.name);
+	ms_trace_writer_free(t.trace);
+	if (t.fd >= 0)
+		close(t.fd);
+	snprintf(o->limit->why, sizeof o->limit->why, "%.*s", (int)sizeof o->limit->why - 1,
+		 live.text[0] ? live.text : why.text);
+	return 1;
+}

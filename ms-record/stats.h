@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT
+ * What is counted of one image while it is recorded.
+ */
+#ifndef STATS_H
+#define STATS_H
+
+#include <stdint.h>
+
+struct stats {
+	uint64_t events, allocations, frees, reallocs, failed, temporary, allocated_bytes;
+	uint64_t live_bytes, live_blocks, peak_bytes, peak_blocks, peak_ns;
+	uint64_t lost, stacks_cut, stacks_truncated, stacks_not_taken;
+	uint64_t inferred_frees, unknown_frees, repairs, violations;
+	uint64_t waited_ns, waited_max_ns, remote_unwinds, verified, mismatches;
+	uint64_t copies, unsure_frees, inherited_frees;
+	uint64_t maps, unmaps, mapped_bytes, mapped_peak_bytes, mapped_peak_ns;
+	uint64_t paused_ns, paused_allocations, started_late_ns;
+};
+
+#endif

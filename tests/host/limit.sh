@@ -1,0 +1,117 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# --max-size and --keep=live: the files never get larger, what is in them is exact, what is not is said.
+set -u
+failures=0
+fail() {
+	failures=$((failures + 1))
+	echo "$*"
+}
+is() { # WHAT GOT WANT
+	[ "$2" = "$3" ] || fail "$1 is '$2', not '$3'"
+}
+field() { # NUMBER TRACE: a field of the last end block
+	"$TB/trace-dump" "$2" | grep -A1 ' end (9)' | tail -n 1 | tr ' ' '\n' | sed -n "s/^$1=//p"
+}
+truth() {
+	sed -n "s/^$1 //p" truth
+}
+largest() { # FILE...: watches their sizes together while the recorder runs; prints the largest
+	local most=0 now
+	while kill -0 "$recorder" 2>/dev/null; do
+		now=$(stat -c %s "$@" 2>/dev/null | awk '{ n += $1 } END { print n + 0 }')
+		[ "$now" -gt $most ] && most=$now
+		sleep 0.002
+	done
+	echo $most
+}
+longrun=$TB/host/longrun
+
+# ---- without --keep: the recording stops, the program goes on, the trace is whole ----
+"$BIN/ms-record" -o m.trace --max-size 1M "$longrun" forever 5000 1 2>err &
+recorder=$!
+most=$(largest m.trace)
+wait $recorder
+is 'the status of the recorder' $? 0
+[ "$most" -le 1048576 ] || fail "a file of at most 1M had $most bytes"
+[ "$(stat -c %s m.trace)" -gt 500000 ] || fail "a file of at most 1M stopped at $(stat -c %s m.trace)"
+is 'live' "$(truth allocations | wc -l)" 1 # it went on to its own end
+"$TB/trace-dump" m.trace >dump
+grep -qx ended dump || fail "the trace is not whole: $(tail -n 1 dump)"
+is 'reason' "$(field 16 m.trace)" 3
+got=$("$BIN/ms-report" --json m.trace | jq -c '.totals|[.allocations,.frees,.unfreed_bytes,.peak_bytes]')
+is 'totals of the end block' "[$(field 5 m.trace),$(field 26 m.trace),$(field 34 m.trace),$(field 31 m.trace)]" "$got"
+is 'events of the end block' "$(field 4 m.trace)" "$(($(field 5 m.trace) + $(field 26 m.trace)))"
+is 'quality' "$("$BIN/ms-report" --json m.trace | jq -c '.quality|[.complete,.events_lost]')" '[true,0]'
+is 'losses at the limit' "$("$BIN/ms-snap" m.trace -o m.db && sqlite3 m.db 'select count(*), sum(events > 0) from loss where reason = "limit"')" '1|1'
+grep -q 'limit .*--max-size 1.0 MiB was reached' err || fail "the end does not speak of the limit: $(cat err)"
+
+# ---- all traces of a run together ----
+"$BIN/ms-record" -q -o t.trace --max-size 1M --follow=all sh -c "$longrun forever 100 0.8 & $longrun forever 100 0.8 & wait" 2>err &
+recorder=$!
+most=$(largest t.trace t.trace.d/*.trace)
+wait $recorder
+most=$(cat t.trace t.trace.d/*.trace | wc -c)
+[ "$most" -le 1048576 ] || fail "traces of at most 1M together have $most bytes"
+[ "$most" -gt 300000 ] || fail "traces of at most 1M together have only $most bytes"
+for t in t.trace t.trace.d/*.trace; do
+	"$TB/trace-dump" "$t" | grep -qx ended || fail "$t is not whole"
+done
+
+# ---- --keep=live: it goes on, exact to the byte ----
+"$BIN/ms-record" -o k.trace --max-size 1M --keep=live "$longrun" forever 5000 2.5 2>err &
+recorder=$!
+sleep 1
+exec 6<k.trace # who follows a file that is replaced
+largest k.trace >most &
+watcher=$!
+for verb in flush mark:one status mark:two flush; do
+	"$BIN/ms-record" --tell k.trace $verb >said 2>&1 || fail "--tell $verb while a trace is written anew: $(cat said)"
+done
+"$BIN/ms-report" --json k.trace >growing.json
+is 'a trace that is written anew while it is read is whole' "$(jq -c '.quality.complete' growing.json)" true
+wait $recorder
+is 'the status of the recorder' $? 0
+wait $watcher
+[ "$(cat most)" -le 1048576 ] || fail "a file of at most 1M had $(cat most) bytes"
+[ "$(cat most)" -gt 500000 ] || fail "a file of at most 1M had no more than $(cat most) bytes"
+is 'other files' "$(find . -name 'k.trace?*')" ''
+"$BIN/ms-report" --json - <&6 | jq -c '.quality.complete' | grep -qx true || fail 'who followed the old file has no whole trace'
+exec 6<&-
+is 'live in the end block' "$(field 34 k.trace)" "$(truth live_bytes)"
+is 'allocations in the end block' $(($(field 5 k.trace) - $(truth allocations))) 2 # of stdio for the truth
+"$BIN/ms-snap" -o k.db k.trace
+is 'live in the snapshot' "$(sqlite3 k.db 'select unfreed_bytes, unfreed_blocks from process')" "$(truth live_bytes)|5100"
+is 'live of the sites' "$(sqlite3 k.db 'select sum(site_stat.live_bytes) from site_stat join snapshot on id = snapshot where label = "end"')" "$(truth live_bytes)"
+# what was allocated at the very start and never freed has its stack and thread
+is 'the oldest site' "$(sqlite3 k.db 'select sum(s.live_bytes), sum(s.live_blocks) from site_stat s join place p on p.site = s.site join snapshot n on n.id = s.snapshot where n.label = "end" and p.function = "early"')" '100000|100'
+is 'whole, dropped' "$(sqlite3 k.db 'select whole, dropped_events > 1000000, dropped_until_ns > 500000000 from process')" '0|1|1'
+quality=$("$BIN/ms-report" k.trace | sed -n '/^Quality/,/^$/p' | tr -s '\n ' ' ')
+[[ $quality =~ events\ before\ [0-9.]+\ s\ dropped\ \(--keep=live\):\ allocations,\ peak\ by\ site\ and\ timeline\ before\ are\ unknown ]] || fail "quality: $quality"
+[[ $quality =~ unknown\ blocks ]] && fail "frees of blocks of the checkpoint are unknown: $quality"
+grep -q 'dropped .*--keep=live' err || fail "the end does not speak of what was dropped: $(cat err)"
+
+# ---- what is live alone is too much ----
+"$BIN/ms-record" -o b.trace --max-size 1M --keep=live "$longrun" forever 200000 1.5 2>err
+is 'status' $? 0
+[ "$(stat -c %s b.trace)" -le 1048576 ] || fail "a file of at most 1M has $(stat -c %s b.trace) bytes"
+grep -q 'limit .*--keep=live: what is live takes more than half' err || fail "not said why keeping ended: $(cat err)"
+"$TB/trace-dump" b.trace | grep -qx ended || fail 'the trace is not whole'
+
+# ---- refused ----
+refused() { # PATTERN ARG...
+	local pattern=$1 said
+	shift
+	said=$("$BIN/ms-record" "$@" 2>&1 >/dev/null)
+	is "status of $*" $? 125
+	[[ $said =~ ^ms-record:.*$pattern && $(wc -l <<<"$said") = 1 ]] || fail "$*: $said"
+}
+refused 'needs --max-size' --keep=live true
+refused "bad --keep 'all'" --max-size 1M --keep=all true
+refused 'at least 1M' --max-size 900k true
+mkfifo pipe
+refused 'needs a regular file' -o pipe --max-size 1M --keep=live true
+refused 'needs a regular file' -o fd:1 --max-size 1M --keep=live true
+
+[ $failures = 0 ] && echo ok
+exit $((failures != 0))
