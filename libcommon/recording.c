@@ -5,6 +5,7 @@
 
 #include "err.h"
 #include "recording_private.h"
+#include "replay_mapped.h"
 #include "replay_sampled.h"
 #include "format/record.h"
 #include "format/trace.h"
@@ -170,6 +171,8 @@ static bool take_record(struct ms_recording *t, unsigned type, struct ms_record 
 		if (!t->has_info && ms_has(&t->info, MS_INFO_SAMPLE_BYTES) &&
 		    t->info.number[MS_INFO_SAMPLE_BYTES])
 			ms_sampled_start(&t->replay, t->info.number[MS_INFO_SAMPLE_BYTES]);
+		if (!t->has_info && ms_has(&t->info, MS_INFO_OPTIONS))
+			ms_beside_start(&t->replay, t->info.number[MS_INFO_OPTIONS]);
 		if (!t->has_info)
 			get_strings(t, rec, MS_INFO_ARG, &t->args);
 		t->has_info = true;
@@ -265,6 +268,8 @@ int ms_recording_next_block(struct ms_recording *t, uint64_t types, uint64_t wan
 			    struct ms_err *err)
 {
 	struct ms_block b;
+	if (t->replay.beside && t->replay.beside->asked_usable)
+		want |= MS_COLUMN_BIT(MS_LIVE_SLACK); /* of checkpoints */
 	switch (ms_trace_next(t->file, types, want, &b, err)) {
 	case MS_NEXT_BLOCK:
 		if (t->on_block)

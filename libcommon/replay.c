@@ -5,6 +5,7 @@
 
 #include "arena.h"
 #include "replay_classes.h"
+#include "replay_mapped.h"
 #include "replay_private.h"
 #include "replay_sampled.h"
 
@@ -37,6 +38,7 @@ void ms_replay_free(struct ms_replay *r)
 		free(r->moments[i].figures);
 	free(r->moments);
 	ms_sampled_free(r->sampled);
+	ms_beside_free(r->beside);
 }
 
 /* ---- sites, threads, and both ---- */
@@ -259,6 +261,8 @@ static void take_moment(struct ms_replay *r, struct ms_replay_moment *m)
 	m->figures = ms_xrealloc(m->figures, m->figure_count, sizeof *m->figures);
 	if (r->sampled)
 		ms_sampled_moment(r, (size_t)(m - r->moments));
+	if (r->beside)
+		ms_beside_moment(r, (size_t)(m - r->moments));
 }
 
 /* Takes the moments that lie before the event at `tick`; all that count by events when `all`.
@@ -318,6 +322,8 @@ static inline void new_maximum(struct ms_replay *r, uint64_t tick)
 	r->peak_tick = tick;
 	r->peak_epoch++;
 	r->peak_position = r->position;
+	if (r->beside)
+		ms_beside_peak(r);
 }
 
 static inline void seen_at(struct ms_replay_site *s, uint64_t tick)
@@ -371,6 +377,8 @@ static void add_block(struct ms_replay *r, const struct ms_event *ev, struct ms_
 	t->live.blocks++;
 	t->allocations++;
 	t->bytes += size;
+	if (__builtin_expect(r->beside != NULL, 0))
+		ms_beside_added(r, ev, site_number);
 }
 
 /* Takes block `ev->freed` out of everything. False when it is not live. */
@@ -380,6 +388,8 @@ static bool remove_block(struct ms_replay *r, const struct ms_event *ev, bool in
 	struct ms_live_block b;
 	if (!ms_blocks_take(&r->blocks, ev->freed, &b))
 		return false;
+	if (__builtin_expect(r->beside != NULL, 0))
+		ms_beside_removed(r, ev, &b);
 	r->live_bytes -= b.size;
 	r->live_blocks--;
 	struct ms_replay_site *s = &r->sites[b.site];
@@ -434,6 +444,15 @@ static void allocation(struct ms_replay *r, const struct ms_event *ev, struct ms
 	new_maximum(r, ev->time_ticks);
 }
 
+/* Extended kinds change nothing of the heap. */
+static void extended(struct ms_replay *r, const struct ms_event *ev)
+{
+	if (ev->ext == MS_EXT_MAP)
+		ms_beside_map(r, ev, site_of(r, ev));
+	else if (ev->ext == MS_EXT_UNMAP)
+		ms_beside_unmap(r, ev);
+}
+
 /* Is it an event that this model can apply? Numbers and times of a good trace never go back. */
 static inline bool sane(const struct ms_replay *r, const struct ms_event *ev)
 {
@@ -485,7 +504,8 @@ void ms_replay_event(struct ms_replay *r, const struct ms_event *ev)
 	case MS_EV_FREE_UNKNOWN:
 		known = false;
 		break;
-	default: /* extended kinds change nothing that is counted here */
+	default:
+		extended(r, ev);
 		break;
 	}
 	if (!known)
@@ -518,4 +538,6 @@ void ms_replay_finish(struct ms_replay *r, uint64_t tick)
 	ms_replay_sum_classes(r);
 	if (r->sampled)
 		ms_sampled_finish(r);
+	if (r->beside)
+		ms_beside_finish(r);
 }

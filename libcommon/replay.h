@@ -154,6 +154,7 @@ struct ms_replay {
 		alarm_event; /* when something other than the event is to be done next */
 
 	struct ms_sampled *sampled; /* of a sampled recording: see replay_sampled.h; else NULL */
+	struct ms_beside *beside;   /* what is recorded beside the heap: replay_mapped.h; or NULL */
 };
 
 void ms_replay_init(struct ms_replay *r);

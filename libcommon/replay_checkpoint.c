@@ -4,6 +4,7 @@
 #include "replay_private.h"
 
 #include "replay_classes.h"
+#include "replay_mapped.h"
 #include "replay_sampled.h"
 
 #include <string.h>
@@ -56,6 +57,8 @@ static void set_peak(struct ms_replay *r, uint64_t tick)
 	r->peak_tick = tick;
 	r->peak_position = r->position;
 	r->peak_epoch++;
+	if (r->beside)
+		ms_beside_peak(r);
 }
 
 /* ---- the timeline ---- */
@@ -101,6 +104,8 @@ bool ms_replay_restore(struct ms_replay *r, const struct ms_checkpoint_head *h, 
 	r->restored_bytes = 0;
 	if (r->sampled)
 		ms_sampled_reset(r, true);
+	if (r->beside)
+		ms_beside_restore(r, h->number);
 	return true;
 }
 
@@ -122,6 +127,8 @@ bool ms_replay_restore_block(struct ms_replay *r, const struct ms_checkpoint_blo
 	r->restored_bytes += b->size;
 	if (r->sampled)
 		l->size = ms_sampled_restore(r, b->number, l);
+	if (r->beside)
+		ms_beside_restore_block(r, b, l->site);
 	put_live(r, l);
 	return true;
 }
@@ -138,6 +145,8 @@ void ms_replay_restore_last(struct ms_replay *r, uint32_t thread, uint64_t numbe
 bool ms_replay_restored(struct ms_replay *r, const struct ms_checkpoint_head *h, bool anew)
 {
 	ms_blocks_all_back(&r->blocks);
+	if (r->beside)
+		ms_beside_restored(r);
 	if (anew)
 		begin_timeline(r, h->tick);
 	if (r->live_bytes > r->run_max) {
@@ -185,6 +194,8 @@ void ms_replay_begin(struct ms_replay *r, uint64_t tick)
 	forget_counts(r);
 	ms_blocks_each(&r->blocks, put_live_again, r);
 	begin_timeline(r, tick);
+	if (r->beside)
+		ms_beside_begin(r, tick);
 	set_peak(r, tick);
 	r->run_max = r->live_bytes;
 	r->run_max_tick = tick;

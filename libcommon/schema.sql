@@ -70,6 +70,8 @@ CREATE TABLE site_size(
   peak_bytes INTEGER, peak_blocks INTEGER, live_bytes INTEGER, live_blocks INTEGER, PRIMARY KEY(site, low)) WITHOUT ROWID;
 CREATE TABLE site_lifetime(
   site INTEGER NOT NULL, unit TEXT NOT NULL, low INTEGER NOT NULL, high INTEGER, frees INTEGER, PRIMARY KEY(site, unit, low)) WITHOUT ROWID;
+-- Which stacks freed a site's blocks (--free-stacks); stack is null when it was not taken.
+CREATE TABLE free_site(process INTEGER NOT NULL, site INTEGER NOT NULL, stack INTEGER, frees INTEGER, freed_bytes INTEGER);
 CREATE TABLE thread(
   id INTEGER PRIMARY KEY, process INTEGER NOT NULL, tid INTEGER, name TEXT, start_ns INTEGER, end_ns INTEGER, allocations INTEGER, frees INTEGER,
   allocated_bytes INTEGER, temporary INTEGER, peak_bytes INTEGER, peak_blocks INTEGER, live_bytes INTEGER, live_blocks INTEGER,
@@ -99,7 +101,8 @@ CREATE TABLE loss(process INTEGER NOT NULL, from_ns INTEGER, to_ns INTEGER, even
 -- What filters took away, one row per filter stage, process and snapshot (snapshot null: the run's totals).
 CREATE TABLE hidden(
   stage INTEGER NOT NULL, filter TEXT NOT NULL, process INTEGER NOT NULL, snapshot INTEGER, sites INTEGER, live_bytes INTEGER, live_blocks INTEGER,
-  allocations INTEGER, frees INTEGER, reallocations INTEGER, failed_allocations INTEGER, allocated_bytes INTEGER, temporary INTEGER);
+  allocations INTEGER, frees INTEGER, reallocations INTEGER, failed_allocations INTEGER, allocated_bytes INTEGER, temporary INTEGER,
+  maps INTEGER, mapped_bytes INTEGER, usable_bytes INTEGER);
 -- The views join what a person wants to see; `place` is the user's function with file and line.
 CREATE VIEW place AS SELECT s.id AS site, f.function, f.file, f.line, f.address, m.path AS module
   FROM site s LEFT JOIN stack k ON k.id = s.user_frame LEFT JOIN frame f ON f.id = k.frame LEFT JOIN module m ON m.id = f.module;

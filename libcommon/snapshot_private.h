@@ -83,6 +83,27 @@ int ms_fill_gaps(struct ms_filling *f, const struct ms_kept_process *p);
 bool ms_gap_is_loss(const struct ms_row *loss);
 /* Or at least of some that lie between recorded ones? */
 bool ms_gap_is_between(const struct ms_recording *t, const struct ms_row *loss);
+/* snapshot_mapped.c: what was recorded beside the heap. Each puts the values of the columns named;
+ * null where it was not recorded. */
+struct ms_insert;
+#define MS_BESIDE_PROCESS                                                                          \
+	"options, maps, unmaps, mapped_bytes, mapped_peak_bytes, mapped_peak_time_ns, "            \
+	"mapped_end_bytes, peak_usable_bytes, unfreed_usable_bytes"
+void ms_put_beside_process(struct ms_insert *in, const struct ms_recording *t);
+#define MS_BESIDE_SITE "maps, mapped_bytes"
+void ms_put_beside_site(struct ms_insert *in, const struct ms_recording *t, uint32_t site);
+/* Of a snapshot, or of a site in one, which has these live bytes. */
+#define MS_BESIDE_NOW "usable_bytes, mapped_bytes"
+void ms_put_beside_now(struct ms_insert *in, const struct ms_recording *t,
+		       const struct ms_kept_point *point, uint64_t live_bytes);
+void ms_put_beside_stat(struct ms_insert *in, const struct ms_recording *t,
+			const struct ms_kept_point *point, uint32_t site, uint64_t live_bytes);
+/* Has the site mapped address space then? */
+bool ms_site_is_mapped(const struct ms_recording *t, const struct ms_kept_point *point,
+		       uint32_t site);
+/* Writes free_site of one process. 0, or -1 with f->err set. */
+int ms_fill_frees(struct ms_filling *f, const struct ms_kept_process *p, const int64_t *row_of_site,
+		  const struct ms_stack_rows *stacks);
 /* Writes all tables of one process. 0, or -1 with f->err set. */
 int ms_fill_process(struct ms_filling *f, const struct ms_kept_process *p);
 

@@ -196,12 +196,14 @@ static int fill_process(struct fill *w)
 		       "waited_max_ns, frames_without_symbol, "
 		       "allocations, frees, reallocations, failed_allocations, allocated_bytes, "
 		       "temporary_allocations, peak_bytes, "
-		       "peak_blocks, peak_time_ns, unfreed_bytes, unfreed_blocks, whole, at_sum_peak_bytes",
+		       "peak_blocks, peak_time_ns, unfreed_bytes, unfreed_blocks, whole, "
+		       "at_sum_peak_bytes, " MS_BESIDE_PROCESS,
 		       w->f->err);
 	put_identity(w, &in, &a);
 	put_quality(w, &in);
 	put_totals(w, &in);
 	ms_put(&in, w->p->share.at_peak);
+	ms_put_beside_process(&in, w->t);
 	ms_put_row(&in);
 	ms_arena_free(&a);
 	return ms_insert_close(&in);
@@ -285,6 +287,7 @@ static void put_site(struct fill *w, struct ms_insert *in, uint32_t i, const str
 	ms_put_if(in, !w->partial, s->lifetime_ticks * w->tick_ns);
 	ms_put_if(in, !w->partial, s->lifetime_allocations);
 	ms_put(in, s->marked);
+	ms_put_beside_site(in, w->t, i);
 	ms_put_row(in);
 }
 
@@ -296,7 +299,7 @@ static int fill_sites(struct fill *w)
 		       "id, process, stack, user_frame, allocations, frees, reallocations, "
 		       "failed_allocations, allocated_bytes, temporary, "
 		       "min_size, max_size, max_live_bytes, max_live_blocks, first_ns, last_ns, "
-		       "lifetime_ns, lifetime_allocations, marked",
+		       "lifetime_ns, lifetime_allocations, marked, " MS_BESIDE_SITE,
 		       w->f->err);
 	for (size_t i = 0; i < w->r->site_count; i++)
 		put_site(w, &in, w->order[i], sums);
@@ -399,12 +402,13 @@ struct moment {
 	uint64_t time_ns, live_bytes, live_blocks;
 };
 
-static int put_moment(struct fill *w, const char *label, struct moment m)
+static int put_moment(struct fill *w, const char *label, const struct ms_kept_point *point,
+		      struct moment m)
 {
 	struct ms_insert in;
 	ms_insert_open(&in, w->f->db, "snapshot",
 		       "id, process, label, time_ns, live_bytes, live_blocks, rss_bytes, "
-		       "pss_bytes, private_bytes, swap_bytes",
+		       "pss_bytes, private_bytes, swap_bytes, " MS_BESIDE_NOW,
 		       w->f->err);
 	const struct ms_row *s = sample_near(w->t, m.time_ns);
 	static const unsigned fields[] = {MS_SAMPLE_RSS, MS_SAMPLE_PSS, MS_SAMPLE_PRIVATE,
@@ -417,40 +421,44 @@ static int put_moment(struct fill *w, const char *label, struct moment m)
 	ms_put(&in, m.live_blocks);
 	for (unsigned i = 0; i < 4; i++)
 		ms_put_if(&in, s && ms_has(s, fields[i]), s ? s->number[fields[i]] : 0);
+	ms_put_beside_now(&in, w->t, point, m.live_bytes);
 	ms_put_row(&in);
 	return ms_insert_close(&in);
 }
 
-static void put_stat(struct fill *w, struct ms_insert *in, uint32_t site, uint64_t bytes,
-		     uint64_t blocks)
+static void put_stat(struct fill *w, struct ms_insert *in, const struct ms_kept_point *point,
+		     uint32_t site, uint64_t bytes, uint64_t blocks)
 {
-	if (!blocks)
+	if (!blocks && !ms_site_is_mapped(w->t, point, site))
 		return;
 	ms_put(in, (uint64_t)w->f->snapshots);
 	ms_put(in, (uint64_t)w->row_of_site[site]);
 	ms_put(in, bytes);
 	ms_put(in, blocks);
+	ms_put_beside_stat(in, w->t, point, site, bytes);
 	ms_put_row(in);
 }
 
 static int put_stats(struct fill *w, const struct ms_kept_point *point)
 {
 	struct ms_insert in;
-	ms_insert_open(&in, w->f->db, "site_stat", "snapshot, site, live_bytes, live_blocks",
-		       w->f->err);
-	if (point->kind == MS_KEPT_MOMENT) {
-		const struct ms_replay_moment *m = &w->r->moments[point->moment];
-		for (size_t i = 0; i < m->figure_count; i++)
-			put_stat(w, &in, m->figures[i].site, m->figures[i].live_bytes,
-				 m->figures[i].live_blocks);
-	}
-	for (size_t i = 0; i < w->r->site_count; i++) {
-		const struct ms_replay_site *s = &w->r->sites[w->order[i]];
-		uint64_t bytes = s->live.bytes, blocks = s->live.blocks;
-		if (point->kind == MS_KEPT_PEAK)
+	ms_insert_open(&in, w->f->db, "site_stat",
+		       "snapshot, site, live_bytes, live_blocks, " MS_BESIDE_NOW, w->f->err);
+	const struct ms_replay_moment *m =
+		point->kind == MS_KEPT_MOMENT ? &w->r->moments[point->moment] : NULL;
+	for (uint32_t i = 0, k = 0; i < w->r->site_count; i++) {
+		const struct ms_replay_site *s = &w->r->sites[i];
+		uint64_t bytes = 0, blocks = 0;
+		if (point->kind == MS_KEPT_PEAK) {
 			ms_replay_at_peak(w->r, &s->live, &bytes, &blocks);
-		if (point->kind == MS_KEPT_PEAK || point->kind == MS_KEPT_END)
-			put_stat(w, &in, w->order[i], bytes, blocks);
+		} else if (point->kind == MS_KEPT_END) {
+			bytes = s->live.bytes;
+			blocks = s->live.blocks;
+		} else if (m && k < m->figure_count && m->figures[k].site == i) {
+			bytes = m->figures[k].live_bytes;
+			blocks = m->figures[k++].live_blocks;
+		}
+		put_stat(w, &in, point, i, bytes, blocks);
 	}
 	return ms_insert_close(&in);
 }
@@ -475,7 +483,7 @@ static int fill_moment(struct fill *w, const char *label, const struct ms_kept_p
 				    r->moments[point->moment].live_blocks};
 		break;
 	}
-	return put_moment(w, label, m) || put_stats(w, point) ? -1 : 0;
+	return put_moment(w, label, point, m) || put_stats(w, point) ? -1 : 0;
 }
 
 /* ---- sizes, timeline, samples, marks, losses ---- */
@@ -631,6 +639,8 @@ int ms_fill_process(struct ms_filling *f, const struct ms_kept_process *p)
 		rc = fill_moment(&w, f->labels[i], &p->points[i]);
 	if (rc == 0 && !w.partial)
 		rc = ms_fill_classes(f, w.r, w.order, w.row_of_site);
+	if (rc == 0)
+		rc = ms_fill_frees(f, p, w.row_of_site, &w.stacks);
 	if (rc == 0)
 		rc = fill_sizes(&w) || fill_timeline(&w) || fill_samples(&w) || fill_marks(&w) ||
 		     fill_losses(&w);

@@ -14,6 +14,7 @@
 
 #include "arena.h"
 #include "err.h"
+#include "replay_mapped.h"
 #include "runtime.h"
 #include "snapshot_insert.h"
 #include "symbols.h"
@@ -115,17 +116,25 @@ static int fill_modules(struct work *w)
 
 /* ---- which nodes and frames matter ---- */
 
+static void mark_stack(struct work *w, uint32_t n)
+{
+	const struct ms_recording *t = w->t;
+	for (; n && n < t->nodes.n && !w->out->row_of_node[n]; n = t->nodes.v[n].parent) {
+		w->out->row_of_node[n] = -1;
+		w->used_frames[t->nodes.v[n].frame] = true;
+	}
+}
+
 static void mark_used(struct work *w)
 {
 	const struct ms_recording *t = w->t;
+	const struct ms_beside *b = t->replay.beside;
 	w->out->row_of_node = (int64_t *)allocate_zero(t->nodes.n);
 	w->out->user_of_node = (int64_t *)allocate_zero(t->nodes.n);
 	for (size_t s = 0; s < t->replay.site_count; s++)
-		for (uint32_t n = t->replay.sites[s].node;
-		     n && n < t->nodes.n && !w->out->row_of_node[n]; n = t->nodes.v[n].parent) {
-			w->out->row_of_node[n] = -1;
-			w->used_frames[t->nodes.v[n].frame] = true;
-		}
+		mark_stack(w, t->replay.sites[s].node);
+	for (size_t i = 0; b && i < b->frees.n; i++)
+		mark_stack(w, b->frees.v[i].stack);
 }
 
 /* ---- symbols ---- */

@@ -268,18 +268,39 @@ static int check_points(sqlite3 *db, const struct options *o, struct ms_err *err
 	return 0;
 }
 
-/* Decides on every site, and marks what the kept ones need. A stack that is needed has needed
- * callers, so that going outwards can stop at the first one found marked. */
+/* A stack that is needed has needed callers, so that going outwards can stop at the first one found
+ * marked. */
+static void need(struct matches *m, int64_t stack)
+{
+	struct stack *k = stack_of(m, stack);
+	for (; k && !k->needed; k = stack_of(m, k->parent))
+		k->needed = true;
+}
+
+/* Decides on every site, and marks what the kept ones need. */
 static void decide(struct matches *m, const struct options *o)
 {
 	for (size_t i = 0; i < m->sites.n; i++) {
 		struct site *s = &m->sites.v[i];
 		s->hidden = (s->found & o->keep) != o->keep || (s->found & o->drop);
 		m->hidden += s->hidden;
-		struct stack *k = s->hidden ? NULL : stack_of(m, s->stack);
-		for (; k && !k->needed; k = stack_of(m, k->parent))
-			k->needed = true;
+		if (!s->hidden)
+			need(m, s->stack);
 	}
+}
+
+/* Marks the stacks that freed blocks of the kept sites. */
+static int need_frees(struct matches *m, sqlite3 *db, struct ms_err *err)
+{
+	sqlite3_stmt *q = ms_sql_prepare(
+		db, "SELECT site, stack FROM free_site WHERE stack IS NOT NULL", err);
+	while (q && next_row(db, q, err)) {
+		const struct site *s = site_of(m, sqlite3_column_int64(q, 0));
+		if (s && !s->hidden)
+			need(m, sqlite3_column_int64(q, 1));
+	}
+	sqlite3_finalize(q);
+	return err->text[0] ? -1 : 0;
 }
 
 int matches_find(struct matches *m, sqlite3 *db, const struct options *o, const char *point,
@@ -294,7 +315,7 @@ int matches_find(struct matches *m, sqlite3 *db, const struct options *o, const 
 		return -1;
 	reach_zero(m, o);
 	decide(m, o);
-	return 0;
+	return need_frees(m, db, err);
 }
 
 void matches_free(struct matches *m)

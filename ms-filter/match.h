@@ -22,7 +22,7 @@ struct stack {
 	int64_t id, parent; /* 0 = none */
 	uint32_t found;     /* bits of its own frame and of all its callers' */
 	bool user;          /* one of these frames is of the user's own code, or may be */
-	bool needed;        /* by a site that is kept */
+	bool needed;        /* by a site that is kept, also where its blocks were freed */
 };
 
 /* Both in ascending order of id. */

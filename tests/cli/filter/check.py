@@ -93,6 +93,16 @@ def add_up(what, db):
     expect(f"{what}: temporary", rows(db, """SELECT p.temporary_allocations - (SELECT coalesce(sum(temporary), 0)
         FROM site WHERE process = p.id) - (SELECT coalesce(sum(temporary), 0) FROM hidden WHERE process = p.id)
         FROM process p"""), [(0,), (0,)])
+    for column in ("maps", "mapped_bytes"):
+        expect(f"{what}: {column}", rows(db, f"""SELECT p.id, p.{column} - (SELECT coalesce(sum({column}), 0)
+            FROM site WHERE process = p.id) - (SELECT coalesce(sum({column}), 0) FROM hidden
+            WHERE process = p.id AND snapshot IS NULL) FROM process p"""), [(1, 0), (2, None)])
+    for column in ("usable_bytes", "mapped_bytes"):
+        expect(f"{what}: {column}", rows(db, f"""SELECT t.{column} - (SELECT coalesce(sum({column}), 0)
+            FROM site_stat WHERE snapshot = t.id) - (SELECT coalesce(sum({column}), 0) FROM hidden
+            WHERE snapshot = t.id AND process = t.process) FROM snapshot t"""), [(0,)] * 3 + [(None,)] * 2)
+    expect(f"{what}: unknown stays unknown", rows(db, """SELECT count(*) FROM hidden
+        WHERE process = 2 AND coalesce(maps, mapped_bytes, usable_bytes) IS NOT NULL"""), [(0,)])
     for column in ("live_bytes", "live_blocks"):
         expect(f"{what}: {column}", rows(db, f"""SELECT t.{column} - (SELECT coalesce(sum({column}), 0)
             FROM site_stat WHERE snapshot = t.id) - (SELECT coalesce(sum({column}), 0) FROM hidden
@@ -100,13 +110,15 @@ def add_up(what, db):
     expect(f"{what}: number of sites", rows(db, """SELECT (SELECT count(*) FROM site) +
         (SELECT coalesce(sum(sites), 0) FROM hidden WHERE snapshot IS NULL)"""), [(8,)])
     expect(f"{what}: left over", rows(db, """
-        WITH RECURSIVE up(id) AS (SELECT stack FROM site UNION SELECT k.parent FROM stack k JOIN up USING (id))
+        WITH RECURSIVE up(id) AS (SELECT stack FROM site UNION SELECT stack FROM free_site UNION SELECT k.parent FROM stack k JOIN up USING (id))
         SELECT 'stack', id FROM stack WHERE id NOT IN (SELECT id FROM up WHERE id IS NOT NULL)
         UNION ALL SELECT 'frame', id FROM frame WHERE id NOT IN (SELECT frame FROM stack)
         UNION ALL SELECT 'site_stat', site FROM site_stat WHERE site NOT IN (SELECT id FROM site)
+        UNION ALL SELECT 'free_site', site FROM free_site WHERE site NOT IN (SELECT id FROM site)
         UNION ALL SELECT 'site_thread', site FROM site_thread WHERE site NOT IN (SELECT id FROM site)"""), [])
     expect(f"{what}: missing", rows(db, """SELECT id FROM site WHERE stack NOT IN (SELECT id FROM stack)
         UNION ALL SELECT id FROM site WHERE user_frame NOT IN (SELECT id FROM stack)
+        UNION ALL SELECT site FROM free_site WHERE stack NOT IN (SELECT id FROM stack)
         UNION ALL SELECT id FROM stack WHERE parent NOT IN (SELECT id FROM stack)
         UNION ALL SELECT id FROM stack WHERE frame NOT IN (SELECT id FROM frame)"""), [])
     expect(f"{what}: integrity", rows(db, "PRAGMA integrity_check"), [("ok",)])
@@ -154,13 +166,13 @@ def hidden_exactly():
     """The rows of one stage, figure by figure."""
     db = load(run(["--min", "5k"])[0])
     expect("hidden of --min 5k", rows(db, "SELECT * FROM hidden ORDER BY process, snapshot"), [
-        (1, "--min 5k", 1, None, 3, None, None, 450, 430, 0, 2, 12000, 430),
-        (1, "--min 5k", 1, 1, 2, 2000, 20, None, None, None, None, None, None),
-        (1, "--min 5k", 1, 2, 2, 2000, 20, None, None, None, None, None, None),
-        (1, "--min 5k", 1, 3, 0, 0, 0, None, None, None, None, None, None),
-        (1, "--min 5k", 2, None, 1, None, None, 200, 200, 0, 0, 10000, 200),
-        (1, "--min 5k", 2, 4, 1, 3000, 10, None, None, None, None, None, None),
-        (1, "--min 5k", 2, 5, 0, 0, 0, None, None, None, None, None, None),
+        (1, "--min 5k", 1, None, 3, None, None, 450, 430, 0, 2, 12000, 430, 15, 15000, None),
+        (1, "--min 5k", 1, 1, 2, 2000, 20, None, None, None, None, None, None, None, 1000, 2160),
+        (1, "--min 5k", 1, 2, 2, 2000, 20, None, None, None, None, None, None, None, 1000, 2160),
+        (1, "--min 5k", 1, 3, 0, 0, 0, None, None, None, None, None, None, None, 700, 0),
+        (1, "--min 5k", 2, None, 1, None, None, 200, 200, 0, 0, 10000, 200, None, None, None),
+        (1, "--min 5k", 2, 4, 1, 3000, 10, None, None, None, None, None, None, None, None, None),
+        (1, "--min 5k", 2, 5, 0, 0, 0, None, None, None, None, None, None, None, None, None),
     ])
     db = load(run(["--function", "it's"])[0])
     expect("quoting", rows(db, "SELECT value FROM meta WHERE key = 'filters'"),

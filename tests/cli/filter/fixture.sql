@@ -49,3 +49,11 @@ INSERT INTO site_thread(site, thread, allocations, allocated_bytes, live_bytes, 
 	(1, 1, 200, 60000, 40000, 10), (2, 1, 100, 20000, 5000, 10), (3, 1, 200, 5000, 2000, 5), (3, 2, 50, 3000, 1000, 5),
 	(4, 1, 10, 1000, 1000, 10), (5, 2, 40, 1000, 0, 0), (6, 1, 190, 3000, 1000, 5), (6, 2, 210, 7000, 0, 5),
 	(7, 3, 100, 20000, 9000, 40), (8, 3, 200, 10000, 0, 0);
+-- The first process was recorded with --mmap, --usable-size and --free-stacks. Stack 11 only freed blocks, of site 1.
+UPDATE site SET maps = id, mapped_bytes = 1000 * id WHERE process = 1;
+UPDATE site_stat SET usable_bytes = live_bytes + 8 * live_blocks, mapped_bytes = 100 * site WHERE snapshot <= 3;
+INSERT INTO site_stat VALUES (3, 5, 0, 0, 0, 700);
+UPDATE process SET maps = 21, mapped_bytes = 21000 WHERE id = 1;
+UPDATE snapshot SET usable_bytes = live_bytes + 8 * live_blocks, mapped_bytes = CASE id WHEN 3 THEN 1000 ELSE 1600 END WHERE process = 1;
+INSERT INTO stack VALUES (11, 1, 2, 6, 2);
+INSERT INTO free_site VALUES (1, 1, 11, 190, 20000), (1, 1, NULL, 1, 100), (1, 2, 4, 90, 9000), (1, 6, 10, 390, 9000);

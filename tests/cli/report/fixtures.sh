@@ -22,9 +22,11 @@ fixture lost.db "UPDATE process SET events_lost = 12; $unknowable"
 fixture killed.db "UPDATE process SET exit_status = NULL, exit_signal = 9"
 fixture sampled.db "UPDATE process SET sampled_bytes = 524288; $unknowable"
 # two stages of filters: the hostile name, then what is small
-hide="INSERT INTO hidden SELECT %s, '%s', 1, NULL, count(*), NULL, NULL, sum(allocations), sum(frees), sum(reallocations),
+hidden="(stage, filter, process, snapshot, sites, live_bytes, live_blocks, allocations, frees, reallocations,
+	failed_allocations, allocated_bytes, temporary)"
+hide="INSERT INTO hidden$hidden SELECT %s, '%s', 1, NULL, count(*), NULL, NULL, sum(allocations), sum(frees), sum(reallocations),
 	sum(failed_allocations), sum(allocated_bytes), sum(temporary) FROM site WHERE %s;
-	INSERT INTO hidden SELECT %s, '%s', 1, t.id, count(c.site), coalesce(sum(c.live_bytes), 0), coalesce(sum(c.live_blocks), 0), NULL, NULL,
+	INSERT INTO hidden$hidden SELECT %s, '%s', 1, t.id, count(c.site), coalesce(sum(c.live_bytes), 0), coalesce(sum(c.live_blocks), 0), NULL, NULL,
 	NULL, NULL, NULL, NULL FROM snapshot t LEFT JOIN site_stat c ON c.snapshot = t.id AND c.site IN (SELECT id FROM site WHERE %s) GROUP BY t.id;
 	DELETE FROM site_stat WHERE site IN (SELECT id FROM site WHERE %s); DELETE FROM site_thread WHERE site IN (SELECT id FROM site WHERE %s);
 	DELETE FROM site_size WHERE site IN (SELECT id FROM site WHERE %s); DELETE FROM site_lifetime WHERE site IN (SELECT id FROM site WHERE %s);
