@@ -54,8 +54,28 @@ static void put_frame(struct model *m, struct out *o, const struct frame *f)
 
 #define FIGURES 9
 
+/* The first of FIGURES are estimates in a sampled recording: two columns more for each. */
+#define ESTIMATES 7
+static const enum est_figure estimated[ESTIMATES] = {
+	EST_AT,        EST_AT_BLOCKS,   EST_PEAK, EST_PEAK_BLOCKS,
+	EST_ALLOCATED, EST_ALLOCATIONS, EST_FREES};
+
+static void end_row(struct model *m, struct out *o, const uint64_t *v, const struct estimates *e)
+{
+	for (size_t i = 0; m->est && i < ESTIMATES; i++) {
+		uint64_t low = UNKNOWN, high = UNKNOWN;
+		if (e && v[i] != UNKNOWN)
+			est_limits(v[i], &e->of[estimated[i]], &low, &high);
+		out_char(o, ',');
+		put_number(o, low);
+		out_char(o, ',');
+		put_number(o, high);
+	}
+	out_str(o, "\r\n");
+}
+
 static void put_row(struct model *m, struct out *o, const struct site *s, const uint64_t *v,
-		    const char *what)
+		    const char *what, const struct estimates *e)
 {
 	if (s)
 		out_printf(o, "%lld", (long long)s->id);
@@ -66,7 +86,8 @@ static void put_row(struct model *m, struct out *o, const struct site *s, const 
 	out_char(o, ',');
 	if (!s) {
 		put_text(m, o, what);
-		out_str(o, ",,,,,,\r\n");
+		out_str(o, ",,,,,,");
+		end_row(m, o, v, e);
 		return;
 	}
 	const struct frame *f = site_frame(m, s), *called = site_called(m, s),
@@ -78,7 +99,7 @@ static void put_row(struct model *m, struct out *o, const struct site *s, const 
 	put_text(m, o, caller ? frame_name(&m->arena, m, caller) : NULL);
 	out_char(o, ',');
 	put_number(o, (uint64_t)m->processes.v[s->process].id);
-	out_str(o, "\r\n");
+	end_row(m, o, v, e);
 }
 
 static void figures(const struct site *s, uint64_t *v)
@@ -95,33 +116,42 @@ void csv_sites(struct model *m, struct out *o, enum metric metric, size_t limit,
 	out_str(o,
 		"site,live_bytes,live_blocks,peak_bytes,peak_blocks,allocated_bytes,"
 		"allocations,frees,temporary,failed_allocations,function,file,line,module,called,"
-		"caller,process\r\n");
+		"caller,process");
+	static const char *const limits[ESTIMATES] = {
+		"live_bytes",      "live_blocks", "peak_bytes", "peak_blocks",
+		"allocated_bytes", "allocations", "frees"};
+	for (size_t i = 0; m->est && i < ESTIMATES; i++)
+		out_printf(o, ",%s_low,%s_high", limits[i], limits[i]);
+	out_str(o, "\r\n");
 	uint64_t v[FIGURES];
 	if (only) {
 		figures(only, v);
-		put_row(m, o, only, v, NULL);
+		put_row(m, o, only, v, NULL, only->est);
 		return;
 	}
 	/* a site whose figure is 0 is a row all the same: everything that was recorded is in here
 	 */
 	struct list l = list_all(m, metric);
 	uint64_t more[FIGURES] = {0};
+	struct estimates rest = {0};
 	for (size_t i = 0; i < l.n; i++) {
 		figures(l.rows[i], v);
 		if (i < limit)
-			put_row(m, o, l.rows[i], v, NULL);
+			put_row(m, o, l.rows[i], v, NULL, l.rows[i]->est);
+		for (size_t k = 0; i >= limit && l.rows[i]->est && k < EST_COUNT; k++)
+			ms_spread_add(&rest.of[k], &l.rows[i]->est->of[k]);
 		for (size_t k = 0; i >= limit && k < FIGURES; k++)
 			more[k] = figure_add(more[k], v[k]);
 	}
 	if (l.n > limit)
 		put_row(m, o, NULL, more,
-			ms_arena_printf(&m->arena, "(%zu more sites)", l.n - limit));
+			ms_arena_printf(&m->arena, "(%zu more sites)", l.n - limit), &rest);
 	const struct hidden *h = &m->hidden;
 	const uint64_t hidden[FIGURES] = {h->at.bytes,    h->at.blocks,       h->peak.bytes,
 					  h->peak.blocks, h->allocated_bytes, h->allocations,
 					  h->frees,       h->temporary,       h->failed};
 	if (h->sites)
-		put_row(m, o, NULL, hidden, "(hidden by filters)");
+		put_row(m, o, NULL, hidden, "(hidden by filters)", h->est);
 }
 
 /* ---- tables
@@ -130,6 +160,20 @@ void csv_sites(struct model *m, struct out *o, enum metric metric, size_t limit,
 static const char *row_text(struct model *m, const struct row *r, const struct cell *x)
 {
 	return r->kind == ROW_ITEM || !x->s ? x->s : ms_arena_printf(&m->arena, "(%s)", x->s);
+}
+
+static void put_limits(struct out *o, const struct table *t, const struct row *r)
+{
+	for (size_t c = 0; c < t->column_count; c++) {
+		uint64_t low = UNKNOWN, high = UNKNOWN;
+		if (!t->columns[c].name || !est_column(t, c))
+			continue;
+		est_cell_limits(&r->cells[c], &low, &high);
+		out_char(o, ',');
+		put_number(o, low);
+		out_char(o, ',');
+		put_number(o, high);
+	}
 }
 
 void csv_table(struct model *m, struct out *o, const struct table *t)
@@ -142,6 +186,9 @@ void csv_table(struct model *m, struct out *o, const struct table *t)
 		put_text(m, o, t->columns[c].name);
 		gap = ",";
 	}
+	for (size_t c = 0; c < t->column_count; c++)
+		if (t->columns[c].name && est_column(t, c))
+			out_printf(o, ",%s_low,%s_high", t->columns[c].name, t->columns[c].name);
 	out_str(o, "\r\n");
 	for (size_t i = 0; i < t->n; i++) {
 		if (t->rows[i].kind == ROW_TOTAL) /* would count twice in a sum */
@@ -160,6 +207,7 @@ void csv_table(struct model *m, struct out *o, const struct table *t)
 			else
 				put_number(o, t->rows[i].cells[c].n);
 		}
+		put_limits(o, t, &t->rows[i]);
 		out_str(o, "\r\n");
 	}
 }

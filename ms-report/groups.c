@@ -53,6 +53,7 @@ struct table table_threads(struct model *m, size_t limit)
 		for (size_t k = 0; k < t.column_count; k++)
 			c[k].n = v[k];
 		c[0].s = h->name ? h->name : "(no name)";
+		est_cells(m, &t, c, h->est);
 	}
 	const struct totals *s = &m->totals;
 	const uint64_t total[] = {
@@ -161,6 +162,7 @@ struct table table_processes(struct model *m, size_t limit)
 		for (size_t k = 0; k < t.column_count; k++)
 			c[k].n = v[k];
 		c[0].s = p->exe ? p->exe : "(unknown)";
+		est_cells(m, &t, c, p->est);
 	}
 	const struct totals *a = &m->totals;
 	const uint64_t total[] = {0,
@@ -248,6 +250,7 @@ struct table table_groups(struct model *m, enum group_key key, enum metric metri
 	struct table t = {.columns = group_columns[key],
 			  .column_count = GROUP_COLUMNS,
 			  .empty = "no sites",
+			  .at = true,
 			  .title = ms_arena_printf(&m->arena,
 						   "BY %s of the first frame of your code",
 						   group_names[key])};
@@ -272,6 +275,7 @@ struct table table_groups(struct model *m, enum group_key key, enum metric metri
 		for (size_t k = 1; k < t.column_count; k++)
 			c[k].n = figure_add(c[k].n, f[k]);
 		c[0].s = v[i].name;
+		est_cells(m, &t, c, s->est);
 	}
 	free(v);
 	const struct totals *a = &m->totals;

@@ -14,6 +14,25 @@
 
 #include <stdlib.h>
 
+static void total_intervals(struct json *j, const struct totals *t, const struct estimates *e)
+{
+	const struct est_named v[] = {{"allocations", EST_ALLOCATIONS, t->allocations},
+				      {"frees", EST_FREES, t->frees},
+				      {"allocated_bytes", EST_ALLOCATED, t->allocated_bytes},
+				      {"peak_bytes", EST_PEAK, t->peak_bytes},
+				      {"peak_blocks", EST_PEAK_BLOCKS, t->peak_blocks},
+				      {"unfreed_bytes", EST_END, t->unfreed_bytes},
+				      {"unfreed_blocks", EST_END_BLOCKS, t->unfreed_blocks}};
+	est_json(j, e, v, sizeof v / sizeof *v);
+}
+
+static void live_intervals(struct json *j, struct live live, const struct estimates *e)
+{
+	const struct est_named v[] = {{"live_bytes", EST_AT, live.bytes},
+				      {"live_blocks", EST_AT_BLOCKS, live.blocks}};
+	est_json(j, e, v, sizeof v / sizeof *v);
+}
+
 static void put_process(struct model *m, struct json *j, const char *key, const struct process *p,
 			bool with_totals)
 {
@@ -46,6 +65,7 @@ static void put_process(struct model *m, struct json *j, const char *key, const 
 		json_open(j, "totals", '{');
 		for (size_t i = 0; i < figure_count; i++)
 			json_number(j, figures[i].name, figure_of(&p->totals, i));
+		total_intervals(j, &p->totals, p->est);
 		json_close(j, '}');
 	}
 	json_close(j, '}');
@@ -84,6 +104,7 @@ static void put_snapshots(const struct model *m, struct json *j)
 		json_number(j, "live_bytes", s->live.bytes);
 		json_number(j, "live_blocks", s->live.blocks);
 		json_number(j, "rss_bytes", s->rss_bytes);
+		live_intervals(j, s->live, s->est);
 		json_close(j, '}');
 	}
 	json_close(j, ']');
@@ -144,6 +165,15 @@ static void put_site(struct model *m, struct json *j, const struct frames *f, co
 	json_number(j, "reallocations", s->reallocations);
 	json_number(j, "failed_allocations", s->failed);
 	json_number(j, "temporary", s->temporary);
+	const struct est_named intervals[] = {
+		{"live_bytes", EST_AT, s->at.bytes},
+		{"live_blocks", EST_AT_BLOCKS, s->at.blocks},
+		{"peak_bytes", EST_PEAK, peak ? s->peak.bytes : UNKNOWN},
+		{"peak_blocks", EST_PEAK_BLOCKS, peak ? s->peak.blocks : UNKNOWN},
+		{"allocated_bytes", EST_ALLOCATED, s->allocated_bytes},
+		{"allocations", EST_ALLOCATIONS, s->allocations},
+		{"frees", EST_FREES, s->frees}};
+	est_json(j, s->est, intervals, sizeof intervals / sizeof *intervals);
 	json_string(j, "verdict", s->verdict);
 	uint64_t depth = 0, user = UNKNOWN;
 	json_open(j, "stack", '[');
@@ -168,6 +198,7 @@ static void put_sites(struct model *m, struct json *j, enum metric metric, size_
 	struct frames f = render_frames(m);
 	struct live left = m->hidden.at;
 	uint64_t count = m->hidden.sites;
+	struct estimates rest = m->hidden.est ? *m->hidden.est : (struct estimates){0};
 	json_open(j, "sites", '[');
 	for (size_t i = 0; i < l.n; i++) {
 		if (only ? l.rows[i] == only : i < limit) {
@@ -177,12 +208,15 @@ static void put_sites(struct model *m, struct json *j, enum metric metric, size_
 		left.bytes = figure_add(left.bytes, l.rows[i]->at.bytes);
 		left.blocks = figure_add(left.blocks, l.rows[i]->at.blocks);
 		count = figure_add(count, 1);
+		for (int k = 0; l.rows[i]->est && k < EST_COUNT; k++)
+			ms_spread_add(&rest.of[k], &l.rows[i]->est->of[k]);
 	}
 	json_close(j, ']');
 	json_open(j, "omitted", '{');
 	json_number(j, "sites", count);
 	json_number(j, "live_bytes", left.bytes);
 	json_number(j, "live_blocks", left.blocks);
+	live_intervals(j, left, m->est ? &rest : NULL);
 	json_number(j, "hidden_sites", m->hidden.sites);
 	json_string(j, "filters", m->hidden.filters);
 	json_close(j, '}');
@@ -207,6 +241,13 @@ static void put_threads(const struct model *m, struct json *j)
 		json_number(j, "peak_blocks", t->peak.blocks);
 		json_number(j, "live_bytes", t->live.bytes);
 		json_number(j, "live_blocks", t->live.blocks);
+		const struct est_named intervals[] = {
+			{"allocations", EST_ALLOCATIONS, t->allocations},
+			{"frees", EST_FREES, t->frees},
+			{"allocated_bytes", EST_ALLOCATED, t->allocated_bytes},
+			{"live_bytes", EST_END, t->live.bytes},
+			{"live_blocks", EST_END_BLOCKS, t->live.blocks}};
+		est_json(j, t->est, intervals, sizeof intervals / sizeof *intervals);
 		json_close(j, '}');
 	}
 	json_close(j, ']');
@@ -224,6 +265,7 @@ void json_report(struct model *m, struct out *o, enum metric metric, size_t limi
 	json_open(&j, "totals", '{');
 	for (size_t i = 0; i < figure_count; i++)
 		json_number(&j, figures[i].name, figure_of(&m->totals, i));
+	total_intervals(&j, &m->totals, m->est);
 	json_close(&j, '}');
 	put_snapshots(m, &j);
 	json_string(&j, "at", m->at_label);
@@ -233,7 +275,7 @@ void json_report(struct model *m, struct out *o, enum metric metric, size_t limi
 		put_process(m, &j, NULL, &m->processes.v[i], true);
 	json_close(&j, ']');
 	put_threads(m, &j);
-	json_views(&j, views, view_count);
+	json_views(m, &j, views, view_count);
 	json_close(&j, '}');
 	out_char(o, '\n');
 }

@@ -103,7 +103,8 @@ static void put_cell(struct json *j, const struct column *c, const struct cell *
 }
 
 /* A row as an object. Of one that sums up others, only what it sums up. */
-static void put_row(struct json *j, const struct table *t, const struct row *r, const char *key)
+static void put_row(struct model *m, struct json *j, const struct table *t, const struct row *r,
+		    const char *key)
 {
 	json_open(j, key, '{');
 	if (r->kind == ROW_MORE)
@@ -114,11 +115,16 @@ static void put_row(struct json *j, const struct table *t, const struct row *r, 
 			      (k->sum || r->cells[c].n != UNKNOWN);
 		if (k->name && (r->kind == ROW_ITEM || figure))
 			put_cell(j, k, &r->cells[c]);
+		uint64_t low, high;
+		if (k->name && figure && est_cell_limits(&r->cells[c], &low, &high)) {
+			json_number(j, ms_arena_printf(&m->arena, "%s_low", k->name), low);
+			json_number(j, ms_arena_printf(&m->arena, "%s_high", k->name), high);
+		}
 	}
 	json_close(j, '}');
 }
 
-static void put_view(struct json *j, const struct json_view *v)
+static void put_view(struct model *m, struct json *j, const struct json_view *v)
 {
 	static const char *const rest[] = {[ROW_MORE] = "more",
 					   [ROW_HIDDEN] = "hidden",
@@ -131,20 +137,20 @@ static void put_view(struct json *j, const struct json_view *v)
 	json_open(j, "rows", '[');
 	for (size_t i = 0; i < v->table.n; i++)
 		if (v->table.rows[i].kind == ROW_ITEM)
-			put_row(j, &v->table, &v->table.rows[i], NULL);
+			put_row(m, j, &v->table, &v->table.rows[i], NULL);
 	json_close(j, ']');
 	for (size_t i = 0; i < v->table.n; i++)
 		if (v->table.rows[i].kind != ROW_ITEM)
-			put_row(j, &v->table, &v->table.rows[i], rest[v->table.rows[i].kind]);
+			put_row(m, j, &v->table, &v->table.rows[i], rest[v->table.rows[i].kind]);
 	json_close(j, '}');
 }
 
-void json_views(struct json *j, const struct json_view *v, size_t n)
+void json_views(struct model *m, struct json *j, const struct json_view *v, size_t n)
 {
 	if (!n)
 		return;
 	json_open(j, "views", '[');
 	for (size_t i = 0; i < n; i++)
-		put_view(j, &v[i]);
+		put_view(m, j, &v[i]);
 	json_close(j, ']');
 }

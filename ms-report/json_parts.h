@@ -11,6 +11,6 @@ struct json;
 /* Fields "threads", "sizes" and "lifetimes" of a site. */
 void json_site_detail(struct model *m, struct json *j, const struct site *s);
 /* Field "views", an array; nothing when there is none. */
-void json_views(struct json *j, const struct json_view *v, size_t n);
+void json_views(struct model *m, struct json *j, const struct json_view *v, size_t n);
 
 #endif

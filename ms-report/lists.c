@@ -15,68 +15,120 @@ bool metric_is_bytes(enum metric metric)
 
 struct pair pair_add(struct pair x, struct pair y)
 {
-	return (struct pair){figure_add(x.a, y.a), figure_add(x.b, y.b)};
+	struct pair v = {.a = figure_add(x.a, y.a), .b = figure_add(x.b, y.b)};
+	if (!x.estimated && !y.estimated)
+		return v;
+	v.estimated = true;
+	v.ea = x.ea;
+	v.eb = x.eb;
+	ms_spread_add(&v.ea, &y.ea);
+	ms_spread_add(&v.eb, &y.eb);
+	return v;
+}
+
+const struct ms_spread *pair_ea(const struct pair *v)
+{
+	return v->estimated ? &v->ea : NULL;
+}
+
+const struct ms_spread *pair_eb(const struct pair *v)
+{
+	return v->estimated ? &v->eb : NULL;
+}
+
+/* What the figures of a metric rest on. */
+static struct pair estimated(struct pair v, const struct estimates *e, enum metric metric)
+{
+	static const struct {
+		enum est_figure a, b;
+	} of[METRIC_COUNT] = {[METRIC_LIVE] = {EST_AT, EST_AT_BLOCKS},
+			      [METRIC_PEAK] = {EST_PEAK, EST_PEAK_BLOCKS},
+			      [METRIC_ALLOCATED] = {EST_ALLOCATED, EST_ALLOCATIONS},
+			      [METRIC_ALLOCATIONS] = {EST_ALLOCATIONS, EST_ALLOCATED},
+			      [METRIC_FAILED] = {EST_COUNT, EST_ALLOCATIONS}};
+	if (!e || metric == METRIC_TEMPORARY)
+		return v;
+	v.estimated = true;
+	if (of[metric].a != EST_COUNT)
+		v.ea = e->of[of[metric].a];
+	v.eb = e->of[of[metric].b];
+	return v;
 }
 
 static struct pair pair_sub(struct pair x, struct pair y)
 {
-	return (struct pair){figure_sub(x.a, y.a), figure_sub(x.b, y.b)};
+	return (struct pair){.a = figure_sub(x.a, y.a), .b = figure_sub(x.b, y.b)};
+}
+
+static struct pair site_of(const struct site *s, enum metric metric)
+{
+	switch (metric) {
+	case METRIC_LIVE:
+		return (struct pair){.a = s->at.bytes, .b = s->at.blocks};
+	case METRIC_PEAK:
+		return (struct pair){.a = s->peak.bytes, .b = s->peak.blocks};
+	case METRIC_ALLOCATED:
+		return (struct pair){.a = s->allocated_bytes, .b = s->allocations};
+	case METRIC_ALLOCATIONS:
+		return (struct pair){.a = s->allocations, .b = s->allocated_bytes};
+	case METRIC_FAILED:
+		return (struct pair){.a = s->failed, .b = s->allocations};
+	default:
+		return (struct pair){.a = s->temporary, .b = s->allocations};
+	}
 }
 
 struct pair site_pair(const struct site *s, enum metric metric)
 {
+	return estimated(site_of(s, metric), s->est, metric);
+}
+
+static struct pair total_of(const struct model *m, enum metric metric)
+{
+	const struct totals *t = &m->totals;
 	switch (metric) {
 	case METRIC_LIVE:
-		return (struct pair){s->at.bytes, s->at.blocks};
+		return (struct pair){.a = m->at.bytes, .b = m->at.blocks};
 	case METRIC_PEAK:
-		return (struct pair){s->peak.bytes, s->peak.blocks};
+		return (struct pair){.a = m->peak.bytes, .b = m->peak.blocks};
 	case METRIC_ALLOCATED:
-		return (struct pair){s->allocated_bytes, s->allocations};
+		return (struct pair){.a = t->allocated_bytes, .b = t->allocations};
 	case METRIC_ALLOCATIONS:
-		return (struct pair){s->allocations, s->allocated_bytes};
+		return (struct pair){.a = t->allocations, .b = t->allocated_bytes};
 	case METRIC_FAILED:
-		return (struct pair){s->failed, s->allocations};
+		return (struct pair){.a = t->failed, .b = t->allocations};
 	default:
-		return (struct pair){s->temporary, s->allocations};
+		return (struct pair){.a = t->temporary, .b = t->allocations};
 	}
 }
 
 struct pair total_pair(const struct model *m, enum metric metric)
 {
-	const struct totals *t = &m->totals;
+	return estimated(total_of(m, metric), m->est, metric);
+}
+
+static struct pair hidden_of(const struct model *m, enum metric metric)
+{
+	const struct hidden *h = &m->hidden;
 	switch (metric) {
 	case METRIC_LIVE:
-		return (struct pair){m->at.bytes, m->at.blocks};
+		return (struct pair){.a = h->at.bytes, .b = h->at.blocks};
 	case METRIC_PEAK:
-		return (struct pair){m->peak.bytes, m->peak.blocks};
+		return (struct pair){.a = h->peak.bytes, .b = h->peak.blocks};
 	case METRIC_ALLOCATED:
-		return (struct pair){t->allocated_bytes, t->allocations};
+		return (struct pair){.a = h->allocated_bytes, .b = h->allocations};
 	case METRIC_ALLOCATIONS:
-		return (struct pair){t->allocations, t->allocated_bytes};
+		return (struct pair){.a = h->allocations, .b = h->allocated_bytes};
 	case METRIC_FAILED:
-		return (struct pair){t->failed, t->allocations};
+		return (struct pair){.a = h->failed, .b = h->allocations};
 	default:
-		return (struct pair){t->temporary, t->allocations};
+		return (struct pair){.a = h->temporary, .b = h->allocations};
 	}
 }
 
 struct pair hidden_pair(const struct model *m, enum metric metric)
 {
-	const struct hidden *h = &m->hidden;
-	switch (metric) {
-	case METRIC_LIVE:
-		return (struct pair){h->at.bytes, h->at.blocks};
-	case METRIC_PEAK:
-		return (struct pair){h->peak.bytes, h->peak.blocks};
-	case METRIC_ALLOCATED:
-		return (struct pair){h->allocated_bytes, h->allocations};
-	case METRIC_ALLOCATIONS:
-		return (struct pair){h->allocations, h->allocated_bytes};
-	case METRIC_FAILED:
-		return (struct pair){h->failed, h->allocations};
-	default:
-		return (struct pair){h->temporary, h->allocations};
-	}
+	return estimated(hidden_of(m, metric), m->hidden.est, metric);
 }
 
 struct entry {
@@ -117,7 +169,7 @@ struct list list_sites(struct model *m, enum metric metric, size_t limit)
 	qsort(e, l.all, sizeof *e, larger_first);
 	l.n = first < limit ? first : limit;
 	l.rows = ms_arena_alloc(&m->arena, (l.n + 1) * sizeof *l.rows);
-	struct pair shown = {0, 0};
+	struct pair shown = {0};
 	for (size_t i = 0; i < l.all; i++) {
 		if (i < l.n) {
 			l.rows[i] = e[i].site;

@@ -24,7 +24,12 @@ bool metric_is_bytes(enum metric metric);
 /* The two figures of a metric: it sorts by `a`. */
 struct pair {
 	uint64_t a, b;
+	bool estimated;
+	struct ms_spread ea, eb; /* what they rest on, if they are estimates */
 };
+/* Those, or NULL. */
+const struct ms_spread *pair_ea(const struct pair *v);
+const struct ms_spread *pair_eb(const struct pair *v);
 struct pair pair_add(struct pair x, struct pair y);
 struct pair site_pair(const struct site *s, enum metric metric);
 /* The figure of everything, of what filters hide. */

@@ -93,22 +93,26 @@ static void figures_table(struct page *p, struct out *o)
 {
 	struct model *m = p->m;
 	const struct totals *t = &m->totals;
+	const struct estimates *e = m->est;
 	const char *rows[][3] = {
-		{"peak live", say_size(m, t->peak_bytes),
+		{"peak live", est_size(m, t->peak_bytes, est_of(e, EST_PEAK)),
 		 m->processes.n > 1
 			 ? SAY("of all processes together, at %s", say_time(m, t->peak_time_ns))
-			 : SAY("%s at %s", say_things(m, t->peak_blocks, "block", "blocks"),
-			       say_time(m, t->peak_time_ns))},
-		{"live at end", say_size(m, t->unfreed_bytes),
-		 say_things(m, t->unfreed_blocks, "block", "blocks")},
+			 : SAY("%s%s%s",
+			       est_things(m, t->peak_blocks, est_of(e, EST_PEAK_BLOCKS), "block",
+					  "blocks"),
+			       e ? ", the largest estimate" : " at ",
+			       e ? "" : say_time(m, t->peak_time_ns))},
+		{"live at end", est_size(m, t->unfreed_bytes, est_of(e, EST_END)),
+		 est_things(m, t->unfreed_blocks, est_of(e, EST_END_BLOCKS), "block", "blocks")},
 		{"unreachable at end",
 		 t->unreachable_bytes == UNKNOWN ? "not scanned"
 						 : say_size(m, t->unreachable_bytes),
 		 t->unreachable_blocks == UNKNOWN
 			 ? ""
 			 : say_things(m, t->unreachable_blocks, "block", "blocks")},
-		{"allocations", say_count(m, t->allocations),
-		 SAY("%s, %s temporary", say_size(m, t->allocated_bytes),
+		{"allocations", est_count(m, t->allocations, est_of(e, EST_ALLOCATIONS)),
+		 SAY("%s, %s temporary", est_size(m, t->allocated_bytes, est_of(e, EST_ALLOCATED)),
 		     say_share(m, t->temporary, t->allocations))},
 		{"peak RSS", say_size(m, t->peak_rss_bytes),
 		 t->peak_rss_bytes == UNKNOWN ? ""
@@ -135,12 +139,14 @@ static void figures_of(struct page *p, struct out *o, const struct list *l, stru
 {
 	struct model *m = p->m;
 	bool bytes = metric_is_bytes(l->metric);
-	out_printf(o, "| %s ", bytes ? say_size(m, v.a) : say_count(m, v.a));
+	out_printf(o, "| %s ",
+		   bytes ? est_size(m, v.a, pair_ea(&v)) : est_count(m, v.a, pair_ea(&v)));
 	if (l->metric == METRIC_TEMPORARY)
 		out_printf(o, "| %s ", say_share(m, v.a, v.b));
 	else
 		out_printf(o, "| %s ",
-			   l->metric == METRIC_ALLOCATIONS ? say_size(m, v.b) : say_count(m, v.b));
+			   l->metric == METRIC_ALLOCATIONS ? est_size(m, v.b, pair_eb(&v))
+							   : est_count(m, v.b, pair_eb(&v)));
 }
 
 static void rest(struct page *p, struct out *o, const struct list *l, struct pair v,
@@ -205,8 +211,8 @@ static void put_cell(struct page *p, struct out *o, const struct column *c, cons
 	else if (x->n == UNKNOWN)
 		out_str(o, c->sum ? say_unknown(m) : r->kind == ROW_ITEM ? "n/a" : "");
 	else
-		out_str(o, c->kind == CELL_SIZE    ? say_size(m, x->n)
-			   : c->kind == CELL_COUNT ? say_count(m, x->n)
+		out_str(o, c->kind == CELL_SIZE    ? est_cell_size(m, x)
+			   : c->kind == CELL_COUNT ? est_count(m, x->n, x->e)
 			   : c->kind == CELL_TIME  ? say_time(m, x->n)
 						   : SAY("%llu", (unsigned long long)x->n));
 }
@@ -263,8 +269,9 @@ void markdown_first(struct page *p, struct out *o, size_t limit)
 	struct model *m = p->m;
 	const struct totals *t = &m->totals;
 	struct words who = words_who(m, &p->style), quality = words_quality(m);
-	out_printf(o, "### Heap: peak **%s**, live at the end **%s**\n", say_size(m, t->peak_bytes),
-		   say_size(m, t->unfreed_bytes));
+	out_printf(o, "### Heap: peak **%s**, live at the end **%s**\n",
+		   est_size(m, t->peak_bytes, est_of(m->est, EST_PEAK)),
+		   est_size(m, t->unfreed_bytes, est_of(m->est, EST_END)));
 	put_code(p, o, who.v[0]);
 	const char *dot = p->style.ascii ? " - " : " \xc2\xb7 ";
 	if (who.n > 1)

@@ -262,9 +262,9 @@ static void read_point(struct reader *r)
 {
 	struct point *p = MS_PUSH(&r->m->points);
 	*p = (struct point){.process = REFERENCE(r, r->m->processes)};
-	uint64_t *const figures[] = {&p->time_ns,   &p->live_min,       &p->live_max,
-				     &p->live_last, &p->blocks_last,    &p->allocations,
-				     &p->frees,     &p->allocated_bytes};
+	uint64_t *const figures[] = {
+		&p->time_ns,     &p->live_min, &p->live_max,        &p->live_last, &p->blocks_last,
+		&p->allocations, &p->frees,    &p->allocated_bytes, &p->live_low,  &p->live_high};
 	for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
 		*figures[i] = number(r);
 	p->time_ns = shared(r, p->process, p->time_ns);
@@ -393,9 +393,9 @@ static const struct {
 	{read_class, "SELECT process, low, high, allocations, allocated_bytes, temporary,"
 		     " peak_bytes, peak_blocks, live_bytes, live_blocks FROM size_class"
 		     " ORDER BY low, process"},
-	{read_point,
-	 "SELECT process, time_ns, live_min, live_max, live_last, blocks_last,"
-	 " allocations, frees, allocated_bytes FROM timeline ORDER BY process, time_ns"},
+	{read_point, "SELECT process, time_ns, live_min, live_max, live_last, blocks_last,"
+		     " allocations, frees, allocated_bytes, live_low, live_high FROM timeline "
+		     "ORDER BY process, time_ns"},
 	{read_sample, "SELECT process, time_ns, rss_bytes FROM sample ORDER BY process, time_ns"},
 	{read_mark, "SELECT process, name, time_ns FROM mark ORDER BY time_ns, process, seq"},
 	{read_hidden, "SELECT snapshot, sites, allocations, frees, reallocations,"
@@ -483,8 +483,12 @@ static void add_quality(struct quality *to, const struct quality *q)
 	uint64_t *a = &to->events_lost;
 	const uint64_t *b = &q->events_lost;
 	size_t n = (sizeof *q - offsetof(struct quality, events_lost)) / sizeof *a;
+	uint64_t sampled = q->sampled_bytes == UNKNOWN || q->sampled_bytes > to->sampled_bytes
+				   ? q->sampled_bytes
+				   : to->sampled_bytes;
 	for (size_t i = 0; i < n; i++)
 		a[i] = figure_add(a[i], b[i]);
+	to->sampled_bytes = sampled;
 }
 
 static uint64_t meta_number(struct model *m, const char *key)
@@ -541,9 +545,10 @@ static void sum_processes(struct model *m)
 	}
 	if (m->processes.n <= 1)
 		return;
-	m->totals.peak_bytes = m->sum_peak_bytes;
+	/* of a sum that was sampled nobody noted the interval */
+	m->totals.peak_bytes = m->est ? UNKNOWN : m->sum_peak_bytes;
 	m->totals.peak_blocks = UNKNOWN;
-	m->totals.peak_time_ns = m->sum_peak_time_ns;
+	m->totals.peak_time_ns = m->est ? UNKNOWN : m->sum_peak_time_ns;
 	/* each process has its own moment: there is no one figure for all */
 	m->totals.peak_rss_bytes = m->totals.peak_rss_time_ns = UNKNOWN;
 }
@@ -576,7 +581,7 @@ int model_load(struct model *m, sqlite3 *db, const char *at, struct ms_err *err)
 	}
 	if (m->processes.n == 0)
 		return ms_err_set(err, "this snapshot holds no process");
-	if (gaps_read(m, err) != 0)
+	if (gaps_read(m, err) != 0 || estimates_read(m, err) != 0)
 		return -1;
 	uint64_t unused = UNKNOWN;
 	m->end = sum_moment(m, "end", &unused);
@@ -607,6 +612,11 @@ void model_free(struct model *m)
 	free(m->samples.v);
 	free(m->marks.v);
 	ms_arena_free(&m->arena);
+}
+
+uint32_t model_index(const void *v, size_t n, size_t size, int64_t want)
+{
+	return find(v, n, size, want);
 }
 
 const struct site *model_site(const struct model *m, int64_t want)

@@ -4,6 +4,8 @@
 #ifndef REPORT_MODEL_H
 #define REPORT_MODEL_H
 
+#include "estimate.h"
+
 #include "libcommon/arena.h"
 #include "libcommon/snapshot.h"
 
@@ -62,6 +64,7 @@ struct site {
 	uint64_t min_size, max_size, max_live_bytes, max_live_blocks, first_ns, last_ns,
 		lifetime_ns, lifetime_allocations;
 	struct live end, peak, at; /* at: the moment of --at, else as end */
+	struct estimates *est;     /* of a sampled recording; else NULL, here and below */
 };
 
 /* The whole-run figures of design section 2, of a process or of all. */
@@ -93,6 +96,7 @@ struct process {
 	struct totals totals;
 	struct quality quality;
 	uint64_t waited_ns, children_not_recorded;
+	struct estimates *est;
 };
 
 struct snapshot {
@@ -101,6 +105,7 @@ struct snapshot {
 	const char *label;
 	uint64_t time_ns, rss_bytes;
 	struct live live;
+	struct estimates *est; /* EST_AT alone */
 };
 
 struct thread {
@@ -110,6 +115,7 @@ struct thread {
 		waited_ns;
 	struct live peak, live;
 	const char *name;
+	struct estimates *est; /* EST_AT as EST_END */
 };
 
 struct size_class {
@@ -122,6 +128,7 @@ struct size_class {
 struct point {
 	uint64_t time_ns, live_min, live_max, live_last, blocks_last, allocations, frees,
 		allocated_bytes;
+	uint64_t live_low, live_high; /* interval of live_last; UNKNOWN: it is exact */
 	uint32_t process;
 };
 struct sample {
@@ -139,6 +146,7 @@ struct hidden {
 	uint64_t sites, allocations, frees, reallocations, failed, allocated_bytes, temporary;
 	struct live end, peak, at;
 	const char *filters; /* their texts, joined by "; "; NULL = no filter was used */
+	struct estimates *est;
 };
 
 struct model {
@@ -165,6 +173,7 @@ struct model {
 	struct quality quality;
 	struct gaps gaps;
 	struct hidden hidden;
+	struct estimates *est; /* of totals, end, peak and at */
 	struct live end, peak,
 		at; /* of all processes at these snapshots; UNKNOWN when there is none */
 	uint64_t at_time_ns, duration_ns;
@@ -182,6 +191,8 @@ struct model {
 int model_load(struct model *m, sqlite3 *db, const char *at, struct ms_err *err);
 void model_free(struct model *m);
 
+/* Index of the element with that id, its first member, in an array sorted by it; or NONE. */
+uint32_t model_index(const void *v, size_t n, size_t size, int64_t id);
 /* The site of that number, or NULL. */
 const struct site *model_site(const struct model *m, int64_t id);
 

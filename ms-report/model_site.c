@@ -65,6 +65,9 @@ size_t model_site_threads(struct model *m, const struct site *s, struct site_thr
 							    .live = {number(st, 3), number(st, 4)}};
 	}
 	sqlite3_finalize(st);
+	/* how sure these are nobody noted */
+	for (size_t i = 0; s->est && i < a.n; i++)
+		a.v[i] = (struct site_thread){a.v[i].thread, UNKNOWN, UNKNOWN, {UNKNOWN, UNKNOWN}};
 	KEEP_ARRAY(m, &a, out);
 	return a.n;
 }

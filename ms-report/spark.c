@@ -23,7 +23,7 @@ static uint64_t known(uint64_t v)
 static void add_points(struct span *s, size_t n, const struct point *p, size_t count,
 		       uint64_t whole)
 {
-	uint64_t live = 0, blocks = 0;
+	uint64_t live = 0, blocks = 0, limits[2] = {0, 0};
 	size_t at = 0;
 	for (size_t i = 0; i < n; i++) {
 		uint64_t low = live, high = live;
@@ -33,7 +33,11 @@ static void add_points(struct span *s, size_t n, const struct point *p, size_t c
 			high = first || max > high ? max : high;
 			first = false;
 			live = known(p[at].live_last);
-			blocks = known(p[at].blocks_last);
+			blocks = p[at].blocks_last;
+			bool exact = p[at].live_high == UNKNOWN;
+			limits[0] = exact ? live : p[at].live_low;
+			limits[1] = exact ? live : p[at].live_high;
+			s[i].estimated |= !exact;
 			s[i].allocations = figure_add(s[i].allocations, p[at].allocations);
 			s[i].frees = figure_add(s[i].frees, p[at].frees);
 			s[i].allocated_bytes =
@@ -43,6 +47,10 @@ static void add_points(struct span *s, size_t n, const struct point *p, size_t c
 		s[i].live_max = figure_add(s[i].live_max, high);
 		s[i].live_last = figure_add(s[i].live_last, live);
 		s[i].blocks_last = figure_add(s[i].blocks_last, blocks);
+		/* wider than it need be for several processes together */
+		for (int k = 0; k < 2; k++)
+			s[i].live_limits[k] = figure_add(s[i].live_limits[k], limits[k]);
+		s[i].estimated |= i && s[i - 1].estimated;
 	}
 }
 

@@ -16,6 +16,8 @@ struct span {
 	uint64_t
 		rss; /* largest sample; the one before if there is none; UNKNOWN before the first */
 	uint64_t allocations, frees, allocated_bytes; /* in the span */
+	uint64_t live_limits[2];                      /* of live_last, an estimate */
+	bool estimated;                               /* live_limits is set */
 };
 
 /* Cuts the run into `n` spans of equal length (fewer when it is shorter than n points), in the

@@ -40,12 +40,15 @@ static int by_column(const void *x, const void *y)
 }
 
 /* Sums of rows from..to of the columns that can be summed. */
-static void sum_rows(const struct table *t, size_t from, size_t to, struct cell *sum)
+static void sum_rows(struct model *m, const struct table *t, size_t from, size_t to,
+		     struct cell *sum)
 {
 	for (size_t c = 0; c < t->column_count; c++) {
 		sum[c].n = t->columns[c].sum ? 0 : UNKNOWN;
 		for (size_t i = from; i < to && t->columns[c].sum; i++)
 			sum[c].n = figure_add(sum[c].n, t->rows[i].cells[c].n);
+		for (size_t i = from; i < to && t->columns[c].sum; i++)
+			est_cell_add(m, &sum[c], t->rows[i].cells[c].e);
 	}
 }
 
@@ -54,23 +57,26 @@ static void sum_rows(const struct table *t, size_t from, size_t to, struct cell 
 static void add_total(struct model *m, struct table *t, const uint64_t *total)
 {
 	struct cell *sum = ms_arena_alloc(&m->arena, t->column_count * sizeof *sum);
-	sum_rows(t, 0, t->n, sum);
+	sum_rows(m, t, 0, t->n, sum);
 	bool missing = false;
 	for (size_t c = 0; c < t->column_count; c++) {
 		sum[c].n = t->columns[c].sum ? figure_sub(total[c], sum[c].n) : UNKNOWN;
 		missing |= sum[c].n != UNKNOWN && sum[c].n > 0;
+		sum[c].e = NULL;
 	}
 	if (missing) {
 		struct row *r = table_row(m, t, 0);
 		r->kind = m->hidden.sites ? ROW_HIDDEN : ROW_OTHER;
 		memcpy(r->cells, sum, t->column_count * sizeof *sum);
 		r->cells[0].s = m->hidden.sites ? "hidden by filters" : "in none of these";
+		est_cells(m, t, r->cells, m->hidden.est);
 	}
 	struct row *r = table_row(m, t, 0);
 	r->kind = ROW_TOTAL;
 	for (size_t c = 0; c < t->column_count; c++)
 		r->cells[c].n = total[c];
 	r->cells[0].s = "total";
+	est_cells(m, t, r->cells, m->est);
 }
 
 /* "1 more thread", "7 more threads": `what` is the word for many. */
@@ -90,7 +96,7 @@ void table_finish(struct model *m, struct table *t, int64_t column, size_t limit
 		qsort(t->rows, t->n, sizeof *t->rows, by_column);
 	if (t->n > limit) {
 		struct cell *sum = ms_arena_alloc(&m->arena, t->column_count * sizeof *sum);
-		sum_rows(t, limit, t->n, sum);
+		sum_rows(m, t, limit, t->n, sum);
 		sum[0].s = more_of(m, t->n - limit, what);
 		t->rows[limit] = (struct row){.kind = ROW_MORE, .cells = sum};
 		t->more = t->n - limit;

@@ -34,8 +34,10 @@ static inline bool column_is_number(const struct column *c)
 }
 
 struct cell {
-	uint64_t n;    /* UNKNOWN = not known */
-	const char *s; /* NULL = none */
+	uint64_t n;                /* UNKNOWN = not known */
+	const char *s;             /* NULL = none */
+	const struct ms_spread *e; /* of an estimate; NULL = exact */
+	const uint64_t *limits;    /* its interval, where it is known without a spread */
 };
 
 enum row_kind { ROW_ITEM, ROW_MORE, ROW_HIDDEN, ROW_OTHER, ROW_TOTAL };
@@ -54,6 +56,7 @@ struct table {
 	struct row *rows;
 	size_t n;
 	size_t more; /* rows that one of them stands for */
+	bool at;     /* live figures are those of --at, not of the end */
 };
 
 /* A table without rows of these columns; what follows are further members. */

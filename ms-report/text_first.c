@@ -27,7 +27,7 @@ static const char *rate(struct page *p)
 {
 	struct model *m = p->m;
 	uint64_t n = m->totals.allocations, ns = m->duration_ns;
-	if (n == UNKNOWN || !n || ns < 1000000)
+	if (n == UNKNOWN || !n || ns < 1000000 || m->est)
 		return "";
 	double v = (double)n * 1e9 / (double)ns;
 	if (v >= 9950)
@@ -41,16 +41,19 @@ static void heap_and_rss(struct page *p, struct out *o)
 	const struct totals *t = &m->totals;
 	bool timed = t->peak_time_ns != UNKNOWN && t->peak_blocks != 0;
 	line(p, o, "Heap",
-	     SAY("peak %s%s%s%s%s", say_size(m, t->peak_bytes),
+	     SAY("peak %s%s%s%s%s", est_size(m, t->peak_bytes, est_of(m->est, EST_PEAK)),
 		 m->processes.n > 1 ? " of all together" : " in ",
-		 m->processes.n > 1 ? "" : say_things(m, t->peak_blocks, "block", "blocks"),
+		 m->processes.n > 1 ? ""
+				    : est_things(m, t->peak_blocks, est_of(m->est, EST_PEAK_BLOCKS),
+						 "block", "blocks"),
 		 timed ? " at " : "", timed ? say_time(m, t->peak_time_ns) : ""),
-	     SAY("end %s in %s", say_size(m, t->unfreed_bytes),
-		 say_things(m, t->unfreed_blocks, "block", "blocks")));
+	     SAY("end %s in %s", est_size(m, t->unfreed_bytes, est_of(m->est, EST_END)),
+		 est_things(m, t->unfreed_blocks, est_of(m->est, EST_END_BLOCKS), "block",
+			    "blocks")));
 	if (t->peak_rss_bytes == UNKNOWN)
 		return;
 	const char *apart = "";
-	if (t->unfreed_bytes != UNKNOWN && t->end_rss_bytes > t->unfreed_bytes)
+	if (t->unfreed_bytes != UNKNOWN && t->end_rss_bytes > t->unfreed_bytes && !m->est)
 		apart = SAY(", %s of it not live heap",
 			    say_size(m, t->end_rss_bytes - t->unfreed_bytes));
 	line(p, o, "RSS",
@@ -66,8 +69,10 @@ static void calls(struct page *p, struct out *o)
 				     ? SAY(", %s failed", say_count(m, t->failed))
 				     : "";
 	line(p, o, "Calls",
-	     SAY("%s of %s%s", say_things(m, t->allocations, "allocation", "allocations"),
-		 say_size(m, t->allocated_bytes), rate(p)),
+	     SAY("%s of %s%s",
+		 est_things(m, t->allocations, est_of(m->est, EST_ALLOCATIONS), "allocation",
+			    "allocations"),
+		 est_size(m, t->allocated_bytes, est_of(m->est, EST_ALLOCATED)), rate(p)),
 	     SAY("%s temporary, %s realloc%s", say_share(m, t->temporary, t->allocations),
 		 say_share(m, t->reallocations, t->allocations), failed));
 }
@@ -104,7 +109,12 @@ static void curves(struct page *p, struct out *o)
 	}
 	out_str(o, "Live     ");
 	spark_draw(o, live, n, live_max, p->style.ascii);
-	const char *tail = SAY("   of %s", say_size(m, live_max)), *named = marks(p);
+	/* of several processes nobody noted how sure their sum is */
+	const char *most = !m->est ? say_size(m, live_max)
+			   : m->processes.n > 1
+				   ? say_unknown(m)
+				   : est_size(m, m->totals.peak_bytes, est_of(m->est, EST_PEAK));
+	const char *tail = SAY("   of %s", most), *named = marks(p);
 	out_str(o, tail);
 	if (9 + n + strlen(tail) + name_width(named) <= p->style.width)
 		out_str(o, named);
@@ -128,13 +138,15 @@ static void busiest(struct page *p, struct out *o)
 	if (!f || s->allocations == 0)
 		return;
 	struct words w = {0};
-	w.v[w.n++] = SAY(
-		"%s of calls, %s temporary: %s %s  #%lld", say_share(m, s->allocations, l.total.a),
-		say_share(m, s->temporary, s->allocations), frame_label(&m->arena, m, f, &p->style),
-		name_cut_start(&m->arena, frame_place(&m->arena, m, f, &p->style), 40,
-			       p->style.ascii),
-		(long long)s->id);
-	if (s->allocated_bytes != UNKNOWN)
+	const char *share = s->est ? est_count(m, s->allocations, est_of(s->est, EST_ALLOCATIONS))
+				   : SAY("%s of", say_share(m, s->allocations, l.total.a));
+	w.v[w.n++] = SAY("%s calls, %s temporary: %s %s  #%lld", share,
+			 say_share(m, s->temporary, s->allocations),
+			 frame_label(&m->arena, m, f, &p->style),
+			 name_cut_start(&m->arena, frame_place(&m->arena, m, f, &p->style), 40,
+					p->style.ascii),
+			 (long long)s->id);
+	if (s->allocated_bytes != UNKNOWN && !s->est)
 		w.v[w.n++] = SAY("mean %s", say_size(m, s->allocated_bytes / s->allocations));
 	struct site_thread *t;
 	if (m->threads.n > 1 && model_site_threads(m, s, &t) && t->thread->name)

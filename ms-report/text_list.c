@@ -111,14 +111,15 @@ struct figures {
 
 static const char *say_a(struct page *p, const struct list *l, struct pair v)
 {
-	return metric_is_bytes(l->metric) ? say_size(p->m, v.a) : say_count(p->m, v.a);
+	return metric_is_bytes(l->metric) ? est_size(p->m, v.a, pair_ea(&v))
+					  : est_count(p->m, v.a, pair_ea(&v));
 }
 
 static const char *say_b(struct page *p, const struct list *l, struct pair v)
 {
 	return l->metric == METRIC_TEMPORARY     ? say_share(p->m, v.a, v.b)
-	       : l->metric == METRIC_ALLOCATIONS ? say_size(p->m, v.b)
-						 : say_count(p->m, v.b);
+	       : l->metric == METRIC_ALLOCATIONS ? est_size(p->m, v.b, pair_eb(&v))
+						 : est_count(p->m, v.b, pair_eb(&v));
 }
 
 static const char *number_of(struct page *p, const struct site *s)
@@ -140,7 +141,7 @@ static void fit(struct page *p, const struct list *l, struct figures *f, struct 
 static struct figures measure(struct page *p, const struct list *l)
 {
 	bool narrow = p->style.width < 64, peak = l->metric == METRIC_PEAK;
-	struct figures f = {.share = peak && !narrow ? 6 : 0,
+	struct figures f = {.share = peak && !narrow && !l->total.estimated ? 6 : 0,
 			    .a = strlen(heads[l->metric][0]),
 			    .b = strlen(heads[l->metric][1]),
 			    .number = 1};
@@ -224,35 +225,42 @@ const char *list_title(struct page *p, const struct list *l)
 	const char *sites = l->all > l->n ? ms_arena_printf(a, "top %s of %s", say_count(m, l->n),
 							    say_things(m, l->all, "site", "sites"))
 					  : say_things(m, l->all, "site", "sites");
-	const char *total =
-		metric_is_bytes(l->metric) ? say_size(m, l->total.a) : say_count(m, l->total.a);
+	const char *total = metric_is_bytes(l->metric)
+				    ? est_size(m, l->total.a, pair_ea(&l->total))
+				    : est_count(m, l->total.a, pair_ea(&l->total));
+	const struct ms_spread *b = pair_eb(&l->total);
 	switch (l->metric) {
 	case METRIC_LIVE:
 		return ms_arena_printf(a, "LIVE AT %s, no verdict of leak: %s, %s, %s",
 				       strcmp(m->at_label, "end") == 0
 					       ? (m->quality.growing ? "THE END SO FAR" : "THE END")
 					       : say_moment(m, &p->style),
-				       total, say_things(m, l->total.b, "block", "blocks"), sites);
+				       total, est_things(m, l->total.b, b, "block", "blocks"),
+				       sites);
 	case METRIC_PEAK:
 		if (m->processes.n > 1)
-			return ms_arena_printf(a, "PEAK, each process at its own: %s, %s, %s",
-					       total, say_things(m, l->total.b, "block", "blocks"),
+			return ms_arena_printf(
+				a, "PEAK, each process at its own: %s, %s, %s", total,
+				est_things(m, l->total.b, b, "block", "blocks"), sites);
+		if (l->total.estimated)
+			return ms_arena_printf(a, "PEAK, the largest estimate: %s, %s, %s", total,
+					       est_things(m, l->total.b, b, "block", "blocks"),
 					       sites);
 		return ms_arena_printf(a, "PEAK at %s: %s, %s, %s",
 				       say_time(m, m->totals.peak_time_ns), total,
-				       say_things(m, l->total.b, "block", "blocks"), sites);
+				       est_things(m, l->total.b, b, "block", "blocks"), sites);
 	case METRIC_ALLOCATED:
 		return ms_arena_printf(a, "ALLOCATED over the whole run: %s in %s, %s", total,
-				       say_things(m, l->total.b, "call", "calls"), sites);
+				       est_things(m, l->total.b, b, "call", "calls"), sites);
 	case METRIC_ALLOCATIONS:
 		return ms_arena_printf(a, "CALLS over the whole run: %s for %s, %s", total,
-				       say_size(m, l->total.b), sites);
+				       est_size(m, l->total.b, b), sites);
 	case METRIC_FAILED:
 		return ms_arena_printf(a, "FAILED, calls that returned null: %s, %s", total, sites);
 	default:
 		return ms_arena_printf(a,
 				       "TEMPORARY, freed before the next allocation: %s of %s, %s",
-				       total, say_things(m, l->total.b, "call", "calls"), sites);
+				       total, est_things(m, l->total.b, b, "call", "calls"), sites);
 	}
 }
 

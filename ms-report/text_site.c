@@ -30,19 +30,23 @@ static void figures(struct page *p, struct out *o, const struct site *s)
 {
 	struct model *m = p->m;
 	one(p, o, "Live",
-	    SAY("%s in %s at %s", say_size(m, s->at.bytes),
-		say_things(m, s->at.blocks, "block", "blocks"), say_moment(m, &p->style)));
+	    SAY("%s in %s at %s", est_size(m, s->at.bytes, est_of(s->est, EST_AT)),
+		est_things(m, s->at.blocks, est_of(s->est, EST_AT_BLOCKS), "block", "blocks"),
+		say_moment(m, &p->style)));
 	if (m->peak.bytes != UNKNOWN)
 		one(p, o, "Peak",
 		    SAY("%s in %s at the peak of the whole; its own largest %s in %s",
-			say_size(m, s->peak.bytes),
-			say_things(m, s->peak.blocks, "block", "blocks"),
+			est_size(m, s->peak.bytes, est_of(s->est, EST_PEAK)),
+			est_things(m, s->peak.blocks, est_of(s->est, EST_PEAK_BLOCKS), "block",
+				   "blocks"),
 			say_size(m, s->max_live_bytes),
 			say_things(m, s->max_live_blocks, "block", "blocks")));
 	one(p, o, "Calls",
 	    SAY("%s of %s, %s; %s temporary, %s realloc, %s failed",
-		say_things(m, s->allocations, "allocation", "allocations"),
-		say_size(m, s->allocated_bytes), say_things(m, s->frees, "free", "frees"),
+		est_things(m, s->allocations, est_of(s->est, EST_ALLOCATIONS), "allocation",
+			   "allocations"),
+		est_size(m, s->allocated_bytes, est_of(s->est, EST_ALLOCATED)),
+		est_things(m, s->frees, est_of(s->est, EST_FREES), "free", "frees"),
 		say_share(m, s->temporary, s->allocations),
 		say_share(m, s->reallocations, s->allocations), say_count(m, s->failed)));
 	if (s->min_size != UNKNOWN && s->allocations && s->allocations != UNKNOWN)

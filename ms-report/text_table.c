@@ -48,9 +48,9 @@ static const char *cell_text(struct page *p, const struct column *c, const struc
 		return kind == ROW_ITEM ? "n/a" : x->s ? x->s : "";
 	switch (c->kind) {
 	case CELL_SIZE:
-		return say_size(m, x->n);
+		return est_cell_size(m, x);
 	case CELL_COUNT:
-		return say_count(m, x->n);
+		return est_count(m, x->n, x->e);
 	case CELL_TIME:
 		return say_time(m, x->n);
 	default:

@@ -37,11 +37,20 @@ static bool *choose(struct page *p, const struct tree *t, size_t limit)
 	return shown;
 }
 
-static void begin(struct page *p, struct out *o, const struct tree *t, uint64_t v, size_t indent)
+static const char *say_pair(struct page *p, const struct tree *t, const struct pair *v)
 {
-	struct model *m = p->m;
-	text_pad_left(o, metric_is_bytes(t->metric) ? say_size(m, v) : say_count(m, v), 11);
-	text_pad_left(o, say_share(m, v, t->total.a), 7);
+	return metric_is_bytes(t->metric) ? est_size(p->m, v->a, pair_ea(v))
+					  : est_count(p->m, v->a, pair_ea(v));
+}
+
+/* Estimates have an interval instead of a share. */
+static void begin(struct page *p, struct out *o, const struct tree *t, const struct pair *v,
+		  size_t indent)
+{
+	bool share = !v->estimated;
+	text_pad_left(o, say_pair(p, t, v), share ? 11 : 24);
+	if (share)
+		text_pad_left(o, say_share(p->m, v->a, t->total.a), 7);
 	size_t most = p->style.width / 3;
 	out_repeat(o, " ", 2 + (indent * 2 < most ? indent * 2 : most));
 }
@@ -74,7 +83,7 @@ static void write_branch(struct page *p, struct out *o, const struct tree *t,
 			 const struct branch *b, size_t indent, bool more)
 {
 	size_t start = o->n;
-	begin(p, o, t, b->sum.a, indent);
+	begin(p, o, t, &b->sum, indent);
 	size_t used = o->n - start; /* all of it is ASCII */
 	size_t room = p->style.width > used + 12 ? p->style.width - used : 12;
 	const char *name = branch_name(p, b), *place = branch_place(p, b);
@@ -94,7 +103,7 @@ static void write_rest(struct page *p, struct out *o, const struct tree *t, cons
 		       const bool *shown, size_t indent)
 {
 	size_t hidden = 0, seen = 0;
-	struct pair sum = {0, 0};
+	struct pair sum = {0};
 	for (uint32_t c = b->first_child; c != NONE; c = t->v[c].next) {
 		seen += shown[c];
 		if (!shown[c]) {
@@ -103,13 +112,13 @@ static void write_rest(struct page *p, struct out *o, const struct tree *t, cons
 		}
 	}
 	if (seen && hidden) {
-		begin(p, o, t, sum.a, indent);
+		begin(p, o, t, &sum, indent);
 		out_printf(o, "%s\n",
 			   say_things(p->m, hidden, t->up ? "more caller" : "more branch",
 				      t->up ? "more callers" : "more branches"));
 	}
 	if (seen && b->self.a) {
-		begin(p, o, t, b->self.a, indent);
+		begin(p, o, t, &b->self, indent);
 		out_str(o, t->up ? "no further caller\n" : "by itself\n");
 	}
 }
@@ -130,8 +139,7 @@ static bool is_only(const struct tree *t, const struct branch *b)
 
 void text_tree(struct page *p, struct out *o, const struct tree *t, size_t limit)
 {
-	const char *total = metric_is_bytes(t->metric) ? say_size(p->m, t->total.a)
-						       : say_count(p->m, t->total.a);
+	const char *total = say_pair(p, t, &t->total);
 	text_title(p, o,
 		   SAY("TREE of %s, from %s: %s", metric_names[t->metric],
 		       t->up ? "the allocating function up to its callers"
@@ -158,11 +166,11 @@ void text_tree(struct page *p, struct out *o, const struct tree *t, size_t limit
 		at = at ? t->v[at].next : 0;
 	}
 	if (t->hidden.a && t->hidden.a != UNKNOWN) {
-		begin(p, o, t, t->hidden.a, 0);
+		begin(p, o, t, &t->hidden, 0);
 		out_str(o, "hidden by filters\n");
 	}
 	if (t->other.a && t->other.a != UNKNOWN) {
-		begin(p, o, t, t->other.a, 0);
+		begin(p, o, t, &t->other, 0);
 		out_str(o, "of no site\n");
 	}
 }

@@ -18,15 +18,18 @@ static const struct column summary_columns[] = {
 	{NULL, "unit", CELL_TEXT, .sum = false},
 };
 
-static void figure(struct model *m, struct table *t, const char *name, const char *unit, uint64_t v)
+static void figure(struct model *m, struct table *t, const char *name, const char *unit, uint64_t v,
+		   enum est_figure f)
 {
 	struct row *r = table_row(m, t, 0);
+	const struct ms_spread *e = f == EST_COUNT ? NULL : est_of(m->est, f);
 	r->cells[0].s = name;
 	r->cells[1].s = strcmp(unit, "yes") == 0     ? (v ? "yes" : "no")
-			: strcmp(unit, "bytes") == 0 ? say_size(m, v)
+			: strcmp(unit, "bytes") == 0 ? est_size(m, v, e)
 			: strcmp(unit, "ns") == 0    ? say_time(m, v)
-						     : say_count(m, v);
+						     : est_count(m, v, e);
 	r->cells[2].n = v;
+	r->cells[2].e = e;
 	r->cells[3].s = unit;
 }
 
@@ -37,36 +40,37 @@ struct table table_summary(struct model *m)
 	const struct {
 		const char *name, *unit;
 		uint64_t v;
+		enum est_figure f;
 	} figures[] = {
-		{"processes", "", m->processes.n},
-		{"duration", "ns", m->duration_ns},
-		{"allocations", "", s->allocations},
-		{"allocated", "bytes", s->allocated_bytes},
-		{"frees", "", s->frees},
-		{"reallocations", "", s->reallocations},
-		{"failed allocations", "", s->failed},
-		{"temporary allocations", "", s->temporary},
-		{"peak", "bytes", s->peak_bytes},
-		{"peak blocks", "", s->peak_blocks},
-		{"peak time", "ns", s->peak_time_ns},
-		{"unfreed", "bytes", s->unfreed_bytes},
-		{"unfreed blocks", "", s->unfreed_blocks},
-		{"peak RSS", "bytes", s->peak_rss_bytes},
-		{"RSS at the end", "bytes", s->end_rss_bytes},
-		{"sites", "", m->sites.n},
-		{"sites hidden by filters", "", m->hidden.sites},
-		{"threads", "", m->threads.n},
-		{"complete", "yes", q->complete},
-		{"events lost", "", q->events_lost},
-		{"stacks cut", "", q->stacks_cut},
-		{"stacks whose callers were not found", "", q->stacks_truncated},
-		{"frames without symbol", "", q->frames_without_symbol},
+		{"processes", "", m->processes.n, EST_COUNT},
+		{"duration", "ns", m->duration_ns, EST_COUNT},
+		{"allocations", "", s->allocations, EST_ALLOCATIONS},
+		{"allocated", "bytes", s->allocated_bytes, EST_ALLOCATED},
+		{"frees", "", s->frees, EST_FREES},
+		{"reallocations", "", s->reallocations, EST_COUNT},
+		{"failed allocations", "", s->failed, EST_COUNT},
+		{"temporary allocations", "", s->temporary, EST_COUNT},
+		{"peak", "bytes", s->peak_bytes, EST_PEAK},
+		{"peak blocks", "", s->peak_blocks, EST_PEAK_BLOCKS},
+		{"peak time", "ns", s->peak_time_ns, EST_COUNT},
+		{"unfreed", "bytes", s->unfreed_bytes, EST_END},
+		{"unfreed blocks", "", s->unfreed_blocks, EST_END_BLOCKS},
+		{"peak RSS", "bytes", s->peak_rss_bytes, EST_COUNT},
+		{"RSS at the end", "bytes", s->end_rss_bytes, EST_COUNT},
+		{"sites", "", m->sites.n, EST_COUNT},
+		{"sites hidden by filters", "", m->hidden.sites, EST_COUNT},
+		{"threads", "", m->threads.n, EST_COUNT},
+		{"complete", "yes", q->complete, EST_COUNT},
+		{"events lost", "", q->events_lost, EST_COUNT},
+		{"stacks cut", "", q->stacks_cut, EST_COUNT},
+		{"stacks whose callers were not found", "", q->stacks_truncated, EST_COUNT},
+		{"frames without symbol", "", q->frames_without_symbol, EST_COUNT},
 	};
 	struct table t = TABLE_OF(summary_columns);
 	size_t n = sizeof figures / sizeof *figures;
 	t.rows = ms_arena_alloc(&m->arena, n * sizeof *t.rows);
 	for (size_t i = 0; i < n; i++)
-		figure(m, &t, figures[i].name, figures[i].unit, figures[i].v);
+		figure(m, &t, figures[i].name, figures[i].unit, figures[i].v, figures[i].f);
 	return t;
 }
 
@@ -100,11 +104,17 @@ struct table table_timeline(struct model *m, size_t limit)
 			s[i].frees,     s[i].allocated_bytes};
 		for (size_t k = 0; k < t.column_count; k++)
 			c[k].n = v[k];
+		if (!s[i].estimated)
+			continue;
+		c[4].limits = s[i].live_limits;
+		c[2].n = c[3].n = UNKNOWN; /* the largest of many estimates */
 	}
 	const struct totals *a = &m->totals;
 	const uint64_t total[] = {
-		UNKNOWN,           UNKNOWN, a->peak_bytes,  UNKNOWN,  a->unfreed_bytes,
-		a->unfreed_blocks, UNKNOWN, a->allocations, a->frees, a->allocated_bytes};
+		UNKNOWN,           UNKNOWN,          m->est ? UNKNOWN : a->peak_bytes,
+		UNKNOWN,           a->unfreed_bytes, a->unfreed_blocks,
+		UNKNOWN,           a->allocations,   a->frees,
+		a->allocated_bytes};
 	table_finish(m, &t, -1, SIZE_MAX, "spans", total);
 	return t;
 }

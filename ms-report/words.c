@@ -4,6 +4,7 @@
  */
 #include "words.h"
 
+#include "estimate.h"
 #include "gaps.h"
 
 #include "names.h"
@@ -207,7 +208,8 @@ struct words words_quality(struct model *m)
 			? SAY("still being recorded, figures up to %s", say_time(m, m->duration_ns))
 			: "complete");
 	if (positive(q->sampled_bytes))
-		add(&w, SAY("sampled, one in %s on average: figures are estimates",
+		add(&w, SAY("sampled every %s on average: figures are estimates, with 95 %% "
+			    "intervals",
 			    say_size(m, q->sampled_bytes)));
 	else if (positive(q->events_lost))
 		add(&w, SAY("%s LOST", say_things(m, q->events_lost, "event", "events")));
@@ -252,11 +254,17 @@ const char *words_nothing(struct model *m, const struct style *st)
 	const struct hidden *h = &m->hidden;
 	if (m->sites.n == 0 && h->filters && h->sites > 0)
 		return SAY("EVERYTHING IS HIDDEN BY FILTERS: %s with %s at the end, %s in all (%s)",
-			   say_things(m, h->sites, "site", "sites"), say_size(m, h->end.bytes),
-			   say_things(m, h->allocations, "allocation", "allocations"),
+			   say_things(m, h->sites, "site", "sites"),
+			   est_size(m, h->end.bytes, est_of(h->est, EST_END)),
+			   est_things(m, h->allocations, est_of(h->est, EST_ALLOCATIONS),
+				      "allocation", "allocations"),
 			   name_clean(&m->arena, h->filters, st->ascii));
 	if (m->totals.allocations != 0 || m->sites.n)
 		return NULL;
+	if (m->est)
+		return SAY("NO ALLOCATION WAS SAMPLED: the program allocated less than %s in all "
+			   "(95 %%)",
+			   say_size(m, (uint64_t)(m->est->of[EST_ALLOCATED].step * 3.7)));
 	const char *why = positive(m->quality.events_lost) ? "all its events were lost"
 			  : !m->quality.complete ? "the trace ends before the first allocation"
 			  : p->allocator && *p->allocator
@@ -276,6 +284,8 @@ const char *words_hidden(struct model *m, const struct style *st)
 	if (!h->sites)
 		return SAY("nothing, by %s", filters);
 	return SAY("%s with %s at %s, %s, by %s", say_things(m, h->sites, "site", "sites"),
-		   say_size(m, h->at.bytes), say_moment(m, st),
-		   say_things(m, h->allocations, "allocation", "allocations"), filters);
+		   est_size(m, h->at.bytes, est_of(h->est, EST_AT)), say_moment(m, st),
+		   est_things(m, h->allocations, est_of(h->est, EST_ALLOCATIONS), "allocation",
+			      "allocations"),
+		   filters);
 }

@@ -20,7 +20,26 @@ unknowable="UPDATE process SET temporary_allocations = NULL; UPDATE site SET tem
 	UPDATE thread SET temporary = NULL; DELETE FROM size_class; DELETE FROM site_size; DELETE FROM site_lifetime"
 fixture lost.db "UPDATE process SET events_lost = 12; $unknowable"
 fixture killed.db "UPDATE process SET exit_status = NULL, exit_signal = 9"
-fixture sampled.db "UPDATE process SET sampled_bytes = 524288; $unknowable"
+# estimates: of each figure a hundredth was seen
+estimate="sampled_bytes = 524288, reallocations = NULL, peak_time_ns = NULL; $unknowable;
+	UPDATE site SET reallocations = NULL, min_size = NULL, max_size = NULL, max_live_bytes = NULL, max_live_blocks = NULL, first_ns = NULL, last_ns = NULL;
+	UPDATE thread SET peak_bytes = NULL, peak_blocks = NULL;
+	UPDATE timeline SET blocks_last = NULL, allocations = NULL, frees = NULL, allocated_bytes = NULL, live_low = live_last * 9 / 10, live_high = live_last * 11 / 10;
+	CREATE TEMP TABLE f(process, snapshot, site, thread, figure, value);
+	INSERT INTO f SELECT id, 0, 0, 0, 'allocations', allocations FROM process UNION ALL SELECT id, 0, 0, 0, 'allocated_bytes', allocated_bytes FROM process
+	UNION ALL SELECT id, 0, 0, 0, 'frees', frees FROM process UNION ALL SELECT id, 0, 0, 0, 'peak_bytes', peak_bytes FROM process
+	UNION ALL SELECT id, 0, 0, 0, 'peak_blocks', peak_blocks FROM process UNION ALL SELECT id, 0, 0, 0, 'unfreed_bytes', unfreed_bytes FROM process
+	UNION ALL SELECT id, 0, 0, 0, 'unfreed_blocks', unfreed_blocks FROM process UNION ALL SELECT process, 0, id, 0, 'allocations', allocations FROM site
+	UNION ALL SELECT process, 0, id, 0, 'allocated_bytes', allocated_bytes FROM site UNION ALL SELECT process, 0, id, 0, 'frees', frees FROM site
+	UNION ALL SELECT process, 0, 0, id, 'allocations', allocations FROM thread UNION ALL SELECT process, 0, 0, id, 'allocated_bytes', allocated_bytes FROM thread
+	UNION ALL SELECT process, 0, 0, id, 'frees', frees FROM thread UNION ALL SELECT process, 0, 0, id, 'live_bytes', live_bytes FROM thread
+	UNION ALL SELECT process, 0, 0, id, 'live_blocks', live_blocks FROM thread UNION ALL SELECT process, id, 0, 0, 'live_bytes', live_bytes FROM snapshot
+	UNION ALL SELECT process, id, 0, 0, 'live_blocks', live_blocks FROM snapshot
+	UNION ALL SELECT t.process, t.id, c.site, 0, 'live_bytes', c.live_bytes FROM snapshot t JOIN site_stat c ON c.snapshot = t.id
+	UNION ALL SELECT t.process, t.id, c.site, 0, 'live_blocks', c.live_blocks FROM snapshot t JOIN site_stat c ON c.snapshot = t.id;
+	INSERT INTO estimate SELECT process, snapshot, site, thread, figure, value * 9 / 10, value * 11 / 10, value / 100,
+	value * iif(figure LIKE '%bytes', 524288.0, 100.0), iif(figure LIKE '%bytes', 524288.0, 100.0), iif(figure LIKE '%bytes', 524288.0 * 524288.0, 10000.0) FROM f"
+fixture sampled.db "UPDATE process SET $estimate"
 # two stages of filters: the hostile name, then what is small
 hidden="(stage, filter, process, snapshot, sites, live_bytes, live_blocks, allocations, frees, reallocations,
 	failed_allocations, allocated_bytes, temporary)"

@@ -64,6 +64,10 @@ def check(db):
                 got = {k: v for k, v in got.items() if not k.startswith(("peak", "live"))}
             if sampled:
                 got.pop("temporary", None)
+                if view in ("--threads", "--by=thread"):  # a thread's figures at the peak are not known
+                    got = {k: v for k, v in got.items() if not k.startswith("peak")}
+                if view == "--timeline":  # nor is what happened in a span
+                    got = {}
             for k, v in got.items():
                 if k in want:
                     same(f"{db} --csv {view} --limit {limit}: {k}", v, want[k])
@@ -79,7 +83,8 @@ def check(db):
         for view in json.loads(run("--json", f"--limit={limit}", *tables, db))["views"]:
             parts = view["rows"] + [view[k] for k in ("more", "hidden", "other") if k in view]
             for k, v in view.get("total", {}).items():
-                if v is not None and k != "rows":
+                unknown = [r for r in parts if r[k] is None] if not k.endswith(("_low", "_high")) else [k]
+                if v is not None and k != "rows" and not unknown:
                     same(f"{db} --json --limit {limit}: {k} of {view['view']}", sum(r[k] for r in parts), v)
     for metric, key in (("live", "live_bytes"), ("peak", "peak_bytes"), ("allocated", "allocated_bytes"), ("allocations", "allocations")):
         lines = run("--folded", "--metric", metric, db).splitlines()
@@ -94,7 +99,7 @@ def check(db):
             top = [count(m.group(1)) for m in rows if m and re.search(r"\(pid|hidden|more branch|more caller", m.group(2))]
             if one("SELECT count(*) FROM process") > 1:
                 same(f"{db} --tree={way} --limit {limit}: top level", sum(top), total["allocations"])
-    if want["live_blocks"]:
+    if want["live_blocks"] and not sampled:  # else figures have intervals in text
         for limit in (1, 2, 0):
             args = (f"--limit={limit}", "--ascii", db)
             same(f"{db} --leaks in text: blocks", text_rows(run("--leaks", *args), 1), want["live_blocks"])

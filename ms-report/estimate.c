@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT
+ * Figures of a sampled recording: each with its 95 % interval, also where they are added up.
+ */
+#include "estimate.h"
+
+#include "json_writer.h"
+#include "table.h"
+#include "words.h"
+
+#include "libcommon/err.h"
+#include "libcommon/units.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+const struct ms_spread *est_of(const struct estimates *e, enum est_figure figure)
+{
+	return e ? &e->of[figure] : NULL;
+}
+
+/* ---- reading ---- */
+
+static struct estimates *made(struct model *m, struct estimates **e)
+{
+	if (!*e) {
+		*e = ms_arena_alloc(&m->arena, sizeof **e);
+		memset(*e, 0, sizeof **e);
+	}
+	return *e;
+}
+
+/* The figure that a row of the whole run is about; EST_COUNT = none of ours. */
+static enum est_figure whole_run(const char *figure)
+{
+	static const struct {
+		const char *name;
+		enum est_figure figure;
+	} names[] = {{"allocated_bytes", EST_ALLOCATED},
+		     {"allocations", EST_ALLOCATIONS},
+		     {"frees", EST_FREES},
+		     {"peak_bytes", EST_PEAK},
+		     {"peak_blocks", EST_PEAK_BLOCKS},
+		     {"unfreed_bytes", EST_END},
+		     {"unfreed_blocks", EST_END_BLOCKS},
+		     {"live_bytes", EST_END},
+		     {"live_blocks", EST_END_BLOCKS}};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (strcmp(figure, names[i].name) == 0)
+			return names[i].figure;
+	return EST_COUNT;
+}
+
+static void add_to(struct model *m, struct estimates **e, enum est_figure figure,
+		   const struct ms_spread *x)
+{
+	ms_spread_add(&made(m, e)->of[figure], x);
+}
+
+/* A row about a snapshot: a label may be the end or the peak, and the moment of --at. */
+static void add_live(struct model *m, struct estimates **e, const char *label, bool blocks,
+		     const struct ms_spread *x)
+{
+	if (strcmp(label, "end") == 0)
+		add_to(m, e, EST_END + blocks, x);
+	if (strcmp(label, "peak") == 0)
+		add_to(m, e, EST_PEAK + blocks, x);
+	if (strcmp(label, m->at_label) == 0)
+		add_to(m, e, EST_AT + blocks, x);
+}
+
+#define INDEX(a, id) model_index((a).v, (a).n, sizeof *(a).v, id)
+
+/* Of all sites at a snapshot: the end and the peak of all come from the rows of the whole run. */
+static void add_snapshot(struct model *m, struct snapshot *s, bool blocks,
+			 const struct ms_spread *x)
+{
+	add_to(m, &s->est, EST_AT + blocks, x);
+	if (strcmp(s->label, m->at_label) == 0)
+		add_to(m, &m->est, EST_AT + blocks, x);
+}
+
+static void add_row(struct model *m, sqlite3_stmt *st)
+{
+	int64_t ids[4];
+	for (int i = 0; i < 4; i++)
+		ids[i] = sqlite3_column_int64(st, i);
+	const char *figure = (const char *)sqlite3_column_text(st, 4);
+	struct ms_spread x = {
+		fabs(sqlite3_column_double(st, 5)), fabs(sqlite3_column_double(st, 6)),
+		fabs(sqlite3_column_double(st, 7)), fabs(sqlite3_column_double(st, 8))};
+	uint32_t process = INDEX(m->processes, ids[0]), snapshot = INDEX(m->snapshots, ids[1]),
+		 site = INDEX(m->sites, ids[2]), thread = INDEX(m->threads, ids[3]);
+	if (process == NONE || !figure || (ids[1] && snapshot == NONE))
+		return;
+	struct estimates **e = ids[3] > 0   ? (thread == NONE ? NULL : &m->threads.v[thread].est)
+			       : ids[2] > 0 ? (site == NONE ? NULL : &m->sites.v[site].est)
+			       : ids[2] < 0 ? &m->hidden.est
+					    : &m->processes.v[process].est;
+	bool blocks = strcmp(figure, "live_blocks") == 0;
+	if (!e)
+		return;
+	if (ids[1] && ids[2])
+		add_live(m, e, m->snapshots.v[snapshot].label, blocks, &x);
+	else if (ids[1])
+		add_snapshot(m, &m->snapshots.v[snapshot], blocks, &x);
+	else if (whole_run(figure) != EST_COUNT)
+		add_to(m, e, whole_run(figure), &x);
+	if (!ids[1] && !ids[2] && !ids[3] && whole_run(figure) != EST_COUNT)
+		add_to(m, &m->est, whole_run(figure), &x);
+}
+
+/* Where nothing that was recorded is live, something that was not may be. */
+static void complete(struct estimates *e)
+{
+	for (int i = EST_END; e && i <= EST_AT_BLOCKS; i++) {
+		const struct ms_spread *all = &e->of[i & 1 ? EST_ALLOCATIONS : EST_ALLOCATED];
+		if (e->of[i].step == 0) {
+			e->of[i].step = all->step;
+			e->of[i].step_variance = all->step_variance;
+		}
+	}
+}
+
+int estimates_read(struct model *m, struct ms_err *err)
+{
+	sqlite3_stmt *st = ms_sql_prepare(
+		m->db,
+		"SELECT process, snapshot, site, thread, figure, seen, variance, step,"
+		" step_variance FROM estimate",
+		err);
+	if (!st)
+		return -1;
+	int rc;
+	while ((rc = sqlite3_step(st)) == SQLITE_ROW)
+		add_row(m, st);
+	sqlite3_finalize(st);
+	for (size_t i = 0; i < m->sites.n; i++)
+		complete(m->sites.v[i].est);
+	for (size_t i = 0; i < m->threads.n; i++) {
+		struct estimates *e = m->threads.v[i].est;
+		complete(e);
+		for (int k = 0; e && k < 2; k++)
+			e->of[EST_AT + k] = e->of[EST_END + k];
+	}
+	return rc == SQLITE_DONE
+		       ? 0
+		       : ms_err_set(err, "cannot read the snapshot: %s", sqlite3_errmsg(m->db));
+}
+
+/* ---- for people ---- */
+
+/* Three digits are more than a sample gives. */
+static const char *short_count(char buf[MS_UNIT_BUF], uint64_t n)
+{
+	static const char units[] = " kMGTPE";
+	double v = (double)n;
+	size_t unit = 0;
+	if (n < 10000)
+		return ms_format_count(buf, n);
+	for (; v >= 999.5 && unit + 2 < sizeof units; unit++)
+		v /= 1000;
+	snprintf(buf, MS_UNIT_BUF, "%.*f %c", v < 9.995 ? 2 : v < 99.95 ? 1 : 0, v, units[unit]);
+	return buf;
+}
+
+void est_limits(uint64_t value, const struct ms_spread *e, uint64_t *low, uint64_t *high)
+{
+	ms_interval_whole(value, e, low, high);
+}
+
+/* "1.31 GiB (1.19-1.44)", "1.2 MiB (0 B-3.4 MiB)": the unit once where it is the same. */
+static const char *with_limits(struct model *m, const char *v, const char *low, const char *high)
+{
+	const char *u = strchr(v, ' '), *a = strchr(low, ' '), *b = strchr(high, ' ');
+	u = u ? u : "";
+	a = a ? a : "";
+	b = b ? b : "";
+	if (strcmp(low, v) == 0 && strcmp(high, v) == 0)
+		return ms_arena_strdup(&m->arena, v);
+	if (strcmp(u, b) == 0 && strcmp(a, b) == 0)
+		return ms_arena_printf(&m->arena, "%s (%.*s-%.*s)", v,
+				       (int)(strlen(low) - strlen(a)), low,
+				       (int)(strlen(high) - strlen(b)), high);
+	if (strcmp(a, b) == 0)
+		return ms_arena_printf(&m->arena, "%s (%.*s-%s)", v, (int)(strlen(low) - strlen(a)),
+				       low, high);
+	return ms_arena_printf(&m->arena, "%s (%s-%s)", v, low, high);
+}
+
+static const char *size_with_limits(struct model *m, uint64_t bytes, uint64_t low, uint64_t high)
+{
+	char v[MS_UNIT_BUF], a[MS_UNIT_BUF], b[MS_UNIT_BUF];
+	return with_limits(m, ms_format_size(v, bytes), ms_format_size(a, low),
+			   ms_format_size(b, high));
+}
+
+const char *est_size(struct model *m, uint64_t bytes, const struct ms_spread *e)
+{
+	if (!e || bytes == UNKNOWN)
+		return say_size(m, bytes);
+	uint64_t low, high;
+	est_limits(bytes, e, &low, &high);
+	return size_with_limits(m, bytes, low, high);
+}
+
+const char *est_count(struct model *m, uint64_t n, const struct ms_spread *e)
+{
+	char v[MS_UNIT_BUF], a[MS_UNIT_BUF], b[MS_UNIT_BUF];
+	if (!e || n == UNKNOWN)
+		return say_count(m, n);
+	uint64_t low, high;
+	est_limits(n, e, &low, &high);
+	return with_limits(m, short_count(v, n), short_count(a, low), short_count(b, high));
+}
+
+const char *est_things(struct model *m, uint64_t n, const struct ms_spread *e, const char *one,
+		       const char *many)
+{
+	if (!e || n == UNKNOWN)
+		return say_things(m, n, one, many);
+	return ms_arena_printf(&m->arena, "%s %s", est_count(m, n, e), n == 1 ? one : many);
+}
+
+/* ---- for machines ---- */
+
+void est_json(struct json *j, const struct estimates *e, const struct est_named *v, size_t n)
+{
+	if (!e)
+		return;
+	json_open(j, "intervals", '{');
+	for (size_t i = 0; i < n; i++) {
+		uint64_t low, high;
+		if (v[i].value == UNKNOWN)
+			continue;
+		est_limits(v[i].value, &e->of[v[i].figure], &low, &high);
+		json_open(j, v[i].name, '{');
+		json_number(j, "low", low);
+		json_number(j, "high", high);
+		json_close(j, '}');
+	}
+	json_close(j, '}');
+}
+
+/* ---- tables ---- */
+
+void est_cell_add(struct model *m, struct cell *to, const struct ms_spread *e)
+{
+	if (!e)
+		return;
+	struct ms_spread *sum = ms_arena_alloc(&m->arena, sizeof *sum);
+	*sum = *e;
+	if (to->e)
+		ms_spread_add(sum, to->e);
+	to->e = sum;
+}
+
+void est_cells(struct model *m, const struct table *t, struct cell *cells,
+	       const struct estimates *e)
+{
+	for (size_t c = 0; e && c < t->column_count; c++) {
+		const char *name = t->columns[c].name;
+		enum est_figure f =
+			name && column_is_number(&t->columns[c]) ? whole_run(name) : EST_COUNT;
+		if (f == EST_COUNT || cells[c].n == UNKNOWN)
+			continue;
+		if (t->at && strncmp(name, "live_", 5) == 0)
+			f += EST_AT - EST_END;
+		est_cell_add(m, &cells[c], &e->of[f]);
+	}
+}
+
+bool est_cell_limits(const struct cell *x, uint64_t *low, uint64_t *high)
+{
+	if (x->n == UNKNOWN || (!x->e && !x->limits))
+		return false;
+	if (x->e) {
+		est_limits(x->n, x->e, low, high);
+	} else {
+		*low = x->limits[0];
+		*high = x->limits[1];
+	}
+	return true;
+}
+
+const char *est_cell_size(struct model *m, const struct cell *x)
+{
+	uint64_t low, high;
+	return est_cell_limits(x, &low, &high) ? size_with_limits(m, x->n, low, high)
+					       : say_size(m, x->n);
+}
+
+bool est_column(const struct table *t, size_t column)
+{
+	for (size_t i = 0; i < t->n; i++)
+		if (t->rows[i].cells[column].e || t->rows[i].cells[column].limits)
+			return true;
+	return false;
+}
