@@ -73,6 +73,23 @@ static bool is_trace(const char *path)
 	return is;
 }
 
+static const int deadly[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
+
+/* Makes the temporary file. No signal comes between that and its being known. */
+static int make_temporary(void)
+{
+	sigset_t all, old;
+	sigemptyset(&all);
+	for (size_t i = 0; i < sizeof deadly / sizeof *deadly; i++)
+		sigaddset(&all, deadly[i]);
+	sigprocmask(SIG_BLOCK, &all, &old);
+	int fd = mkostemp(temporary, O_CLOEXEC), why = errno;
+	temporary_set = fd >= 0;
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	errno = why;
+	return fd;
+}
+
 int ms_write_file(const char *path, const void *data, size_t n, struct ms_err *err)
 {
 	struct stat st;
@@ -94,10 +111,9 @@ int ms_write_file(const char *path, const void *data, size_t n, struct ms_err *e
 		errno = ENAMETOOLONG;
 		return ms_err_sys(err, "cannot write '%s'", path);
 	}
-	int fd = mkostemp(temporary, O_CLOEXEC);
+	int fd = make_temporary();
 	if (fd < 0)
 		return ms_err_sys(err, "cannot write '%s'", path);
-	temporary_set = 1;
 	int rc = ms_write_all(fd, data, n);
 	if (rc == 0)
 		rc = fchmod(fd, mode_for(&st, exists));
@@ -162,12 +178,11 @@ static void clean_up(int sig)
 
 void ms_cleanup_on_signals(void)
 {
-	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
-	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+	for (size_t i = 0; i < sizeof deadly / sizeof *deadly; i++) {
 		struct sigaction old,
 			sa = {.sa_handler = clean_up, .sa_flags = SA_RESETHAND | SA_NODEFER};
 		/* what our parent told us to ignore stays ignored */
-		if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
-			sigaction(signals[i], &sa, NULL);
+		if (sigaction(deadly[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+			sigaction(deadly[i], &sa, NULL);
 	}
 }

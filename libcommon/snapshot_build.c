@@ -21,30 +21,13 @@
 
 /* ---- progress ---- */
 
-static double seconds_since(const struct timespec *t)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)(now.tv_sec - t->tv_sec) + (double)(now.tv_nsec - t->tv_nsec) / 1e9;
-}
-
 static void show_progress(void *arg)
 {
 	struct build *b = arg;
-	if (seconds_since(&b->shown) < 0.3)
-		return;
-	clock_gettime(CLOCK_MONOTONIC, &b->shown);
 	uint64_t done = 0;
-	for (size_t i = 0; i < b->all.n; i++)
+	for (size_t i = 0; i < b->all.n && b->progress.on; i++)
 		done += ms_trace_offset(b->all.v[i]->keep.rec->file);
-	if (b->bytes)
-		fprintf(stderr, "\rreplaying: %3.0f %%", 100.0 * (double)done / (double)b->bytes);
-}
-
-static void end_progress(const struct build *b)
-{
-	if (b->opt->progress && isatty(STDERR_FILENO))
-		fputs("\r\033[K", stderr);
+	ms_progress_show(&b->progress, "replaying", done, b->bytes, NULL);
 }
 
 /* ---- one clock ---- */
@@ -212,7 +195,7 @@ static int check_points(struct build *b)
 
 int ms_build_start(struct build *b, struct running *p)
 {
-	if (b->opt->progress && isatty(STDERR_FILENO)) {
+	if (b->progress.on) {
 		p->keep.rec->on_block = show_progress;
 		p->keep.rec->on_block_arg = b;
 	}
@@ -274,6 +257,7 @@ static sqlite3 *fill(struct build *b)
 			       .labels = b->labels,
 			       .label_count = b->label_count,
 			       .symbols = b->opt->no_symbols ? NULL : ms_symbols_new(&so),
+			       .progress = &b->progress,
 			       .look_again = b->opt->sysroot || b->opt->debug_dirs};
 	int rc = ms_sql_exec(db, "BEGIN", b->err) || fill_meta(b, db) ||
 		 ms_sum_fill(&b->sum, db, b->err);
@@ -329,6 +313,13 @@ static sqlite3 *build(struct build *b, const char *const *traces, size_t n)
 	return fill(b);
 }
 
+static double seconds_since(const struct timespec *t)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)(now.tv_sec - t->tv_sec) + (double)(now.tv_nsec - t->tv_nsec) / 1e9;
+}
+
 sqlite3 *ms_snapshot_build_from(const char *const *traces, size_t n, struct ms_stream *stream,
 				const struct ms_build_options *opt, struct ms_build_result *res,
 				struct ms_err *err)
@@ -342,10 +333,10 @@ sqlite3 *ms_snapshot_build_from(const char *const *traces, size_t n, struct ms_s
 	struct timespec began;
 	*b.res = (struct ms_build_result){0};
 	clock_gettime(CLOCK_MONOTONIC, &began);
-	b.shown = began;
+	ms_progress_start(&b.progress, b.opt->progress);
 	raise_file_limit();
 	sqlite3 *db = build(&b, traces, n);
-	end_progress(&b);
+	ms_progress_end(&b.progress);
 	b.res->seconds = seconds_since(&began);
 	for (size_t i = 0; i < b.all.n; i++)
 		ms_recording_close(b.all.v[i]->keep.rec);

@@ -6,7 +6,6 @@
 #define MS_SNAPSHOT_BUILD_H
 
 #include <sys/types.h>
-#include <time.h>
 
 #include "point.h"
 #include "run_index.h"
@@ -65,7 +64,7 @@ struct build {
 		size_t n, cap;
 	} spooled;      /* descriptors of copies */
 	uint64_t bytes; /* of all files, for progress */
-	struct timespec shown;
+	struct ms_progress progress;
 };
 
 /* ---- snapshot_build.c ---- */

@@ -4,6 +4,7 @@
 #ifndef MS_SNAPSHOT_PRIVATE_H
 #define MS_SNAPSHOT_PRIVATE_H
 
+#include "progress.h"
 #include "recording.h"
 #include "snapshot.h"
 #include "snapshot_sum.h"
@@ -54,7 +55,8 @@ struct ms_filling {
 	const char *const *labels;
 	size_t label_count;
 	struct ms_symbols *symbols; /* NULL = --no-symbols */
-	bool look_again;            /* in files, even where the trace says what was found */
+	struct ms_progress *progress;
+	bool look_again; /* in files, even where the trace says what was found */
 	int64_t modules, frames, stacks, sites, threads, snapshots; /* last ids given */
 };
 

@@ -187,6 +187,12 @@ static void places_from_files(struct work *w, const struct ms_frame *fr)
 		*MS_PUSH(&w->places) = found[i];
 }
 
+static const char *base_name(const char *path)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+	return slash ? slash + 1 : path;
+}
+
 static const struct ms_recording *sorting;
 
 static int by_address(const void *a, const void *b)
@@ -212,6 +218,9 @@ static void find_places(struct work *w)
 	qsort(order, n, sizeof *order, by_address);
 	for (size_t i = 0; i < n; i++) {
 		const struct ms_frame *fr = &t->frames.v[order[i]];
+		const struct ms_row *m = module_of(t, fr->module);
+		ms_progress_show(w->f->progress, "looking up symbols", i, n,
+				 m ? base_name(m->text[MS_MODULE_PATH - 2]) : NULL);
 		struct logical *l = &w->frames[order[i]];
 		l->first = (uint32_t)w->places.n;
 		if (!note_of(fr) && fr->module) {

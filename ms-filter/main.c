@@ -64,7 +64,8 @@ static int work(const struct options *o, struct ms_err *err)
 		return ms_snapshot_write(NULL, NULL, err);
 	const char *point = NULL;
 	struct ms_build_result res;
-	sqlite3 *db = ms_snapshot_open(o->input, NULL, o->cli.max_image, &point, &res, err);
+	struct ms_build_options build = {.progress = !o->cli.quiet};
+	sqlite3 *db = ms_snapshot_open(o->input, &build, o->cli.max_image, &point, &res, err);
 	if (!db)
 		return -1;
 	int rc = filter(db, o, point, err);

@@ -9,10 +9,11 @@
  *   table.c      views as tables of typed cells: views.c, groups.c
  *   render.c     which view in which format:
  *                text*.c  markdown.c  json.c (json_writer.c)  csv.c  folded.c
- *   out.c        the bytes
+ *   out.c        the bytes               pager.c   to a terminal
  */
 #include "options.h"
 #include "out.h"
+#include "pager.h"
 #include "render.h"
 
 #include "libcommon/err.h"
@@ -39,6 +40,41 @@ static int fail(const struct ms_err *err)
 /* ---- input
  * ---------------------------------------------------------------------------------------- */
 
+static int two_moments(const char *a, const char *b, struct ms_err *err)
+{
+	return ms_err_set(err, "two moments: '%s' and --at '%s'", a, b);
+}
+
+/* The operands without @POINT, which is one moment for all. */
+static const char **split_points(const struct options *opt, const char **at, struct ms_arena *arena,
+				 struct ms_err *err)
+{
+	const char **paths = ms_arena_alloc(arena, opt->input_count * sizeof *paths);
+	for (size_t i = 0; i < opt->input_count; i++) {
+		const char *point;
+		paths[i] = ms_cli_operand(arena, opt->inputs[i], &point);
+		if (point && *at && strcmp(point, *at) != 0) {
+			two_moments(point, *at, err);
+			return NULL;
+		}
+		*at = point ? point : *at;
+	}
+	return paths;
+}
+
+static sqlite3 *open_several(const struct options *opt, struct ms_build_options *build,
+			     const char **at, struct ms_build_result *res, struct ms_err *err)
+{
+	struct ms_arena arena = {0};
+	const char **paths = split_points(opt, at, &arena, err);
+	const char *points[] = {"peak", "end", *at};
+	build->points = points;
+	build->point_count = *at && strcmp(*at, "peak") != 0 && strcmp(*at, "end") != 0 ? 3 : 2;
+	sqlite3 *db = paths ? ms_snapshot_build(paths, opt->input_count, build, res, err) : NULL;
+	ms_arena_free(&arena);
+	return db;
+}
+
 static sqlite3 *open_input(const struct options *opt, const char **at, struct ms_build_result *res,
 			   struct ms_err *err)
 {
@@ -49,7 +85,7 @@ static sqlite3 *open_input(const struct options *opt, const char **at, struct ms
 	const char *path = opt->input_count ? opt->inputs[0] : "-";
 	*at = opt->at;
 	if (opt->input_count > 1)
-		return ms_snapshot_build(opt->inputs, opt->input_count, &build, res, err);
+		return open_several(opt, &build, at, res, err);
 	if (strcmp(path, "-") == 0 && isatty(STDIN_FILENO)) {
 		ms_err_set(err, "nothing to report on: name a trace or a snapshot, or pipe one in "
 				"(ms-report --help)");
@@ -58,7 +94,7 @@ static sqlite3 *open_input(const struct options *opt, const char **at, struct ms
 	const char *point = NULL;
 	sqlite3 *db = ms_snapshot_open(path, &build, opt->cli.max_image, &point, res, err);
 	if (db && point && opt->at && strcmp(point, opt->at) != 0) {
-		ms_err_set(err, "two moments: '%s' and --at '%s'", point, opt->at);
+		two_moments(point, opt->at, err);
 		sqlite3_close(db);
 		return NULL;
 	}
@@ -103,9 +139,11 @@ static int write_output(struct page *p, const struct options *opt, const struct 
 	struct out o = {.fd = output->path || page ? -1 : STDOUT_FILENO};
 	int rc = 0;
 	render(p, opt, output->format, &o);
+	bool paged = !output->path && output->format == FORMAT_TEXT && !opt->no_pager &&
+		     isatty(STDOUT_FILENO);
 	if (output->path) {
 		rc = ms_write_file(output->path, o.v, o.n, err);
-	} else {
+	} else if (!paged || !pager_show(o.v, o.n)) {
 		o.fd = STDOUT_FILENO;
 		rc = out_flush(&o, "standard output", err);
 	}

@@ -34,6 +34,7 @@ const char options_help[] =
 	"  --limit N             rows of a list, 0 = all\n"
 	"  --full-names          nothing shortened        --width N   columns of text\n"
 	"  --ascii               no other characters      --color=auto|always|never\n"
+	"  --no-pager            long text goes to the terminal as it is\n"
 	"  --fail-on 'FIGURE OP NUMBER'   status 1 when true, such as 'unfreed_bytes > 64k'\n"
 	"  --allow-partial       incomplete input is status 0 too\n"
 	"  --max-image SIZE      largest snapshot read from a pipe (default 4G)\n"
@@ -50,6 +51,7 @@ enum {
 	OPT_ASCII,
 	OPT_COLOR,
 	OPT_FAIL_ON,
+	OPT_NO_PAGER,
 };
 
 static const struct option longs[] = {
@@ -80,6 +82,7 @@ static const struct option longs[] = {
 	{"ascii", no_argument, 0, OPT_ASCII},
 	{"color", optional_argument, 0, OPT_COLOR},
 	{"fail-on", required_argument, 0, OPT_FAIL_ON},
+	{"no-pager", no_argument, 0, OPT_NO_PAGER},
 	MS_CLI_LONGS,
 	{0, 0, 0, 0},
 };
@@ -111,6 +114,9 @@ static int add_output(struct options *opt, enum format f, const char *path, stru
 		return ms_err_set(err, "an output file needs a name");
 	if (path && strcmp(path, "-") == 0)
 		path = NULL;
+	for (size_t i = 0; path && i < opt->output_count; i++)
+		if (opt->outputs[i].path && strcmp(opt->outputs[i].path, path) == 0)
+			return ms_err_set(err, "two outputs cannot go to one file: '%s'", path);
 	for (size_t i = 0; i < opt->output_count; i++)
 		if (!path && !opt->outputs[i].path)
 			return ms_err_set(err,
@@ -196,6 +202,9 @@ static int take(void *options, int c, char **argv, struct ms_err *err)
 		return 0;
 	case OPT_FAIL_ON:
 		return add_budget(opt, optarg, err);
+	case OPT_NO_PAGER:
+		opt->no_pager = true;
+		return 0;
 	case ':':
 		return ms_err_set(err, "option '%s' needs a value", argv[optind - 1]);
 	case '?':

@@ -61,7 +61,7 @@ struct options {
 	bool tree_up;
 	size_t width; /* 0 = the terminal's */
 	enum color color;
-	bool ascii, full_names;
+	bool ascii, full_names, no_pager;
 	struct ms_cli cli;
 };
 

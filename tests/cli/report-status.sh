@@ -45,6 +45,7 @@ try 2 "--csv is one table" --csv --threads --sizes run.db
 try 2 "--sql was given twice" --sql 'SELECT 1' --sql 'SELECT 2' run.db
 try 2 "--sql cannot be had in that format" --folded --sql 'SELECT 1' run.db
 try 2 "an output file needs a name" --json= run.db
+try 2 "two outputs cannot go to one file: 'x'" --json=x --md=x run.db
 try 2 "needs a moment" --at '' run.db
 try 2 "'7s'" --at 7s run.db
 try 2 "'7s'" run.db@7s
@@ -146,8 +147,8 @@ for c in '' --color=never; do
 	ms-report $c run.db | grep -q "$(printf '\033')\\[" && fail "colour $c"
 done
 ms-report --color=always run.db | grep -q "$(printf '\033')\\[1m" || fail 'no colour'
-script -qec 'TERM=xterm ms-report run.db' /dev/null </dev/null | grep -q "$(printf '\033')\\[1m" || fail 'no colour on a terminal'
-script -qec 'NO_COLOR=1 TERM=xterm ms-report run.db' /dev/null </dev/null | grep -q "$(printf '\033')" && fail 'colour with NO_COLOR'
+script -qec 'TERM=xterm ms-report --no-pager run.db' /dev/null </dev/null | grep -q "$(printf '\033')\\[1m" || fail 'no colour on a terminal'
+script -qec 'NO_COLOR=1 TERM=xterm ms-report --no-pager run.db' /dev/null </dev/null | grep -q "$(printf '\033')" && fail 'colour with NO_COLOR'
 
 # what everybody asks
 [ "$(ms-report -V)" = "ms-report $(sed -n 's/^VERSION := //p' "$SRC/Makefile")" ] || fail "-V: $(ms-report -V)"

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT
+ * Long text on a terminal, through the pager that the user likes.
+ */
+#include "pager.h"
+
+#include "libcommon/io.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static bool in_path(const char *program)
+{
+	const char *path = getenv("PATH");
+	for (; path && *path; path += strcspn(path, ":"), path += *path == ':') {
+		char file[4096];
+		int n = snprintf(file, sizeof file, "%.*s/%s", (int)strcspn(path, ":"), path,
+				 program);
+		if (n > 0 && (size_t)n < sizeof file && access(file, X_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The command, or NULL: an empty variable and "cat" mean none. */
+static const char *command(void)
+{
+	const char *s = getenv("MEMSCOPE_PAGER");
+	if (!s)
+		s = getenv("PAGER");
+	if (!s)
+		return in_path("less") ? "less -FRX" : NULL;
+	return *s && strcmp(s, "cat") != 0 ? s : NULL;
+}
+
+static bool fits(const char *text, size_t n)
+{
+	struct winsize w;
+	size_t lines = 0;
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) != 0 || w.ws_row == 0)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		lines += text[i] == '\n';
+	return lines < w.ws_row;
+}
+
+/* Becomes the pager, which reads `fd`. A command that is not there is the shell's status 127. */
+__attribute__((noreturn)) static void become(const char *pager, int fd)
+{
+	signal(SIGPIPE, SIG_DFL);
+	signal(SIGINT, SIG_DFL);
+	signal(SIGQUIT, SIG_DFL);
+	/* colours and a quick end, as less -FRX, for a PAGER that is just "less" */
+	setenv("LESS", "FRX", 0);
+	if (dup2(fd, STDIN_FILENO) >= 0)
+		execl("/bin/sh", "sh", "-c", pager, (char *)NULL);
+	_exit(127);
+}
+
+bool pager_show(const char *text, size_t n)
+{
+	const char *pager = command();
+	int pipes[2], status = 0;
+	if (!pager || fits(text, n) || pipe(pipes) != 0)
+		return false;
+	/* what is typed is for the pager, as long as it is there */
+	void (*interrupt)(int) = signal(SIGINT, SIG_IGN), (*quit)(int) = signal(SIGQUIT, SIG_IGN);
+	pid_t pid = fork();
+	if (pid == 0) {
+		close(pipes[1]);
+		become(pager, pipes[0]);
+	}
+	close(pipes[0]);
+	if (pid > 0)
+		ms_write_all(pipes[1], text, n); /* EPIPE: it was left early */
+	close(pipes[1]);
+	while (pid > 0 && waitpid(pid, &status, 0) < 0)
+		continue;
+	signal(SIGINT, interrupt);
+	signal(SIGQUIT, quit);
+	if (pid > 0 && WIFSIGNALED(status) && WTERMSIG(status) == SIGINT)
+		raise(SIGINT);
+	return pid > 0 && !(WIFEXITED(status) && WEXITSTATUS(status) >= 126);
+}

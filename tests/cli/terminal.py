@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: MIT
+"""Runs tools on a pseudo terminal: pager, progress, Ctrl-C."""
+import fcntl
+import os
+import pty
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+
+failures = 0
+TRACE = open("run.trace", "rb").read()
+
+
+def check(what, good, seen=""):
+    global failures
+    if not good:
+        failures += 1
+        print(f"FAILED: {what}: {seen!r:.2000}")
+
+
+def terminal(command, env=None, rows=24, on=(0, 1, 2), type_at=None, type_what=b"", limit=20):
+    """What a command on a terminal of 80 columns shows there, and its status. `on`: which of its streams are the terminal; the
+    others are empty or discarded. Once `type_at` was seen, `type_what` is typed."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, 80, 0, 0))
+    streams = [slave if fd in on else subprocess.DEVNULL for fd in range(3)]
+    full = {k: v for k, v in os.environ.items() if k not in ("PAGER", "MEMSCOPE_PAGER", "LESS")}
+    full.update({"TERM": "dumb", "LC_ALL": "C.UTF-8"}, **(env or {}))
+
+    def own_terminal():
+        os.setsid()
+        fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
+
+    p = subprocess.Popen(command, stdin=streams[0], stdout=streams[1], stderr=streams[2], env=full, preexec_fn=own_terminal,
+                         shell=isinstance(command, str), executable="/bin/bash" if isinstance(command, str) else None)
+    os.close(slave)
+    seen, end = b"", time.monotonic() + limit
+    while time.monotonic() < end:
+        if select.select([master], [], [], 0.2)[0]:
+            try:
+                data = os.read(master, 65536)
+            except OSError:
+                break
+            if not data:
+                break
+            seen += data
+            if type_at and type_at in seen:
+                time.sleep(0.1)
+                os.write(master, type_what)
+                type_at = None
+    if time.monotonic() >= end:
+        p.kill()
+    os.close(master)
+    return seen.replace(b"\r\n", b"\n"), p.wait()
+
+
+def test_pager():
+    plain = subprocess.run(["ms-report", "--width", "80", "run.db"], capture_output=True, check=True,
+                           env={**os.environ, "LC_ALL": "C.UTF-8"}).stdout
+    report = ["ms-report", "run.db"]
+    seen, rc = terminal(report, {"MEMSCOPE_PAGER": "cat >paged; echo me", "PAGER": "cat >not-me"})
+    check("the pager gets the text", (rc, seen) == (0, b"me\n") and open("paged", "rb").read() == plain, (rc, seen))
+    seen, rc = terminal(report, {"PAGER": "cat >paged2"})
+    check("PAGER", rc == 0 and seen == b"" and open("paged2", "rb").read() == plain, (rc, seen))
+    for name, env, options in (("an empty MEMSCOPE_PAGER", {"MEMSCOPE_PAGER": "", "PAGER": "false"}, []),
+                               ("cat", {"PAGER": "cat"}, []),
+                               ("no less there", {"PATH": os.environ["BIN"]}, []),
+                               ("--no-pager", {"PAGER": "false"}, ["--no-pager"])):
+        seen, rc = terminal(report + options, env)
+        check(f"{name}: no pager", (rc, seen) == (0, plain), (rc, seen))
+    seen, rc = terminal(report, {"PAGER": "false"}, rows=60)
+    check("what fits on the screen needs no pager", (rc, seen) == (0, plain), (rc, seen))
+    seen, rc = terminal(report, {"PAGER": "no-such-pager-anywhere"})
+    check("a pager that is not there", rc == 0 and seen.endswith(plain), (rc, seen))
+    seen, rc = terminal(report, {"PAGER": "cat >not-me"}, on=(0, 2))
+    check("no pager for a pipe", (rc, seen) == (0, b""), (rc, seen))
+    seen, rc = terminal(["ms-report", "--csv", "run.db"], {"PAGER": "cat >not-me"})
+    check("no pager for CSV", rc == 0 and seen.startswith(b"site,"), (rc, seen))
+    check("no pager was run in vain", not os.path.exists("not-me"))
+    rows = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 50000) SELECT x FROM c"
+    seen, rc = terminal(["ms-report", "--limit", "0", "--sql", rows, "run.db"], {"PAGER": "head -n 2"})
+    check("a pager that is left early", (rc, seen) == (0, b"    x\n    1\n"), (rc, seen))
+    seen, rc = terminal(report, {"PAGER": "cat >/dev/null; false"})
+    check("the pager's status is not ours", (rc, seen) == (0, b""), (rc, seen))
+    seen, rc = terminal(report + ["--fail-on", "peak_bytes > 1"], {"PAGER": "cat"})
+    check("ours is", rc == 1 and b"is broken" in seen, (rc, seen))
+    seen, rc = terminal(report + ["--fail-on", "peak_bytes > 1"], {"PAGER": "cat >/dev/null"})
+    check("ours is, after a pager", rc == 1 and seen.startswith(b"ms-report: budget"), (rc, seen))
+    seen, rc = terminal(report, {"PAGER": "trap 'echo stays; exit 0' INT; echo ready; cat >/dev/null; sleep 9 & wait"}, type_at=b"ready",
+                        type_what=b"\x03")
+    check("Ctrl-C is the pager's", rc == 0 and b"stays" in seen, (rc, seen))
+
+
+SLOW = "(head -c 500 run.trace; sleep 0.8; tail -c +501 run.trace) | "
+
+
+def test_progress():
+    for tool in ("ms-report --summary", "ms-filter", "ms-snap"):
+        seen, rc = terminal(f"{SLOW}{tool} - >out", on=(2,))
+        check(f"{tool}: progress", rc == 0 and b"\r\x1b[Kreplaying: " in seen and seen.endswith(b"\r\x1b[K") and b"\n" not in seen, (rc, seen))
+        seen, rc = terminal(f"{SLOW}{tool} -q - >out", on=(2,))
+        check(f"{tool} -q: no progress", (rc, seen) == (0, b""), (rc, seen))
+        p = subprocess.run(["bash", "-c", f"{SLOW}{tool} - >out"], stderr=subprocess.PIPE, check=False)
+        check(f"{tool}: none without a terminal", (p.returncode, p.stderr) == (0, b""), p.stderr)
+    seen, rc = terminal(f"(head -c 500 run.trace; sleep 0.8; head -c 1000 run.trace | tail -c +501) | ms-snap -o out.db - ", on=(2,))
+    check("a message after progress has the line for itself", rc == 2 and b"\r\x1b[Kms-snap: " in seen, (rc, seen))
+
+
+def leftovers():
+    return sorted(f for f in os.listdir(".") if "result" in f)
+
+
+def test_interrupt():
+    """While the input is read, by the terminal's key; and while a file is written, by each signal."""
+    for tool, option in (("ms-report", "--json=result"), ("ms-filter", "-o result"), ("ms-snap", "-o result")):
+        seen, rc = terminal(f"exec {tool} {option} - < <(head -c 500 run.trace; echo ready >&2; sleep 9)", on=(0, 2), type_at=b"ready",
+                            type_what=b"\x03")
+        check(f"{tool}: Ctrl-C while it reads", rc == -signal.SIGINT and not leftovers(), (rc, seen, leftovers()))
+    env = {**os.environ, "LD_PRELOAD": os.path.abspath("slow.so"), "ASAN_OPTIONS": "verify_asan_link_order=0"}
+    for command in (["ms-report", "--md=first", "--json=result", "run.db"], ["ms-filter", "-o", "result", "run.db"],
+                    ["ms-snap", "-o", "result", "run.trace"]):
+        for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            p = subprocess.Popen(command, env=env, stderr=subprocess.PIPE)
+            said = p.stderr.readline()
+            before = [f for f in os.listdir(".") if f.startswith(("result.", "first."))]
+            p.send_signal(sig)
+            rc = p.wait(timeout=15)
+            p.stderr.close()
+            left = [f for f in os.listdir(".") if f.startswith(("result", "first"))]
+            check(f"{command[0]}: {sig.name} while it writes", said == b"renaming\n" and len(before) == 1 and rc == -sig and not left,
+                  (said, before, rc, left))
+
+
+test_pager()
+test_progress()
+test_interrupt()
+print(f"{failures} failures")
+sys.exit(failures != 0)
