@@ -5,6 +5,7 @@
 tree FILE: FILE.d holds the traces that its index says are kept, and each holds something; the snapshot of FILE and FILE.d has a row for each, with
 the figures that the trace alone gives; the worst, the distribution and the peak of the sum of all are what the events of the single traces give,
 here replayed from trace-dump's text.
+forks FILE: what each forked process inherited is what its parent's trace holds after as many events as the child's trace says.
 images FILE: name and number of the executables in FILE.d/index.
 """
 import collections
@@ -39,14 +40,23 @@ def snapshot(*args):
     return rows
 
 
-def ticks(trace):
-    """(tick, most, last) of the live bytes for each tick in which something happened, and the figures of the whole."""
+def lines(trace):
+    """Of the trace's text: the words of its info record, then those of each event."""
     dump = subprocess.Popen([TB + "/trace-dump", trace], stdout=subprocess.PIPE, text=True, errors="replace")
-    out, size, number = [], {}, 0
-    live = peak = allocations = allocated = 0
     for line in dump.stdout:
         words = line.split(" ")
-        if len(words) < 7 or words[3] != "thread" or words[0]:
+        if len(words) > 6 and words[3] == "thread" and not words[0] or line.startswith("  1=") and info:
+            yield words
+        info = line.startswith("block") and " info (1) " in line
+    assert dump.wait() == 0
+
+
+def ticks(trace):
+    """(tick, most, last) of the live bytes for each tick in which something happened, and the figures of the whole."""
+    out, size = [], {}
+    live = peak = allocations = allocated = 0
+    for words in lines(trace):
+        if words[3] != "thread":
             continue
         tick, kind = int(words[2]), words[5]
         if "frees" in words:
@@ -62,7 +72,6 @@ def ticks(trace):
             out[-1][1:] = [max(out[-1][1], live), live]
         else:
             out.append([tick, max(live, out[-1][2] if out else 0), live])
-    assert dump.wait() == 0
     return out, (allocations, allocated, peak, live)
 
 
@@ -138,10 +147,65 @@ def check_parents(rows, images):
         check(f"the parent of image {image}", by_id.get(r["parent"], "-"), above)
 
 
+def info(trace):
+    """The fields of the info record that are numbers, by number."""
+    fields = (w.split("=", 1) for w in next(lines(trace)) if "=" in w)
+    return {int(k): int(v) for k, v in fields if k.isdigit() and v.strip().isdigit()}
+
+
+def held_after(trace, marks):
+    """{events: (blocks, bytes)} live after so many events of the trace."""
+    size, found, n = {}, {}, 0
+    for words in lines(trace):
+        if words[3] != "thread":
+            continue
+        if n in marks:
+            found[n] = (len(size), sum(size.values()))
+        n += 1
+        if "frees" in words:
+            size.pop(int(words[words.index("frees") + 1][1:]))
+        if words[5] in ("alloc", "realloc", "realloc-unknown"):
+            size[int(words[6][1:])] = int(words[words.index("size") + 1])
+    found[n] = (len(size), sum(size.values()))
+    return found
+
+
+FORKED, FORK_EVENT, FORK_NUMBER, INHERITED_BLOCKS, INHERITED_BYTES = 22, 23, 24, 25, 26
+
+
+def forks(file):
+    images = {i.image: i for i in index(file)}
+    path = lambda i: os.path.join(file + ".d", i.trace)
+    rows = {str(r["image"]): r for r in snapshot(file, file + ".d").execute("SELECT * FROM process")}
+    children = collections.defaultdict(list)
+    for i in images.values():
+        fields = info(path(i)) if i.trace != "-" else {}
+        if fields.get(FORKED):
+            children[i.parent].append((i, fields))
+    total = 0
+    for parent, of in children.items():
+        if images[parent].trace == "-":
+            continue
+        # A parent that inherited blocks itself hands these on too.
+        own = rows[parent]["inherited_blocks"] or 0
+        held = held_after(path(images[parent]), {f[FORK_EVENT] for _, f in of})
+        for i, f in of:
+            got = (f[INHERITED_BLOCKS], f[INHERITED_BYTES])
+            if not own:
+                check(f"what {i.trace} inherited", got, held[f[FORK_EVENT]])
+                total += 1
+            check(f"the snapshot about {i.trace}", (rows[i.image]["inherited_blocks"], rows[i.image]["inherited_bytes"]), got)
+            assert got[0] > 0, f"{i.trace} inherited nothing"
+    assert total, "no process was forked from one that is kept"
+    return total
+
+
 def main():
     what, file = sys.argv[1:3]
     if what == "tree":
         print(f"{len(index(file))} images, {tree(file)} bytes at once")
+    elif what == "forks":
+        print(f"{forks(file)} children inherited what their parents held")
     elif what == "images":
         for exe, n in sorted(collections.Counter(i.exe.rsplit("/", 1)[-1] for i in index(file)).items()):
             print(exe, n)
