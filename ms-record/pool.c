@@ -28,7 +28,7 @@
 #include "libcommon/err.h"
 #include "session.h"
 
-#define SLOT_RINGS 128u
+#define SLOT_RINGS 64u
 #define SLOT_LAP 131072u
 #define SLOT_MODULES 1024u
 #define READY_FIRST 4u

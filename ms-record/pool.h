@@ -22,7 +22,7 @@ struct options;
 struct session;
 struct writer;
 
-#define POOL_SLOTS 64u
+#define POOL_SLOTS 128u
 #define POOL_GHOSTS 32u
 #define POOL_FIRST_RINGS 2u /* that a child finds ready */
 
