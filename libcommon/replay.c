@@ -508,8 +508,14 @@ void ms_replay_event(struct ms_replay *r, const struct ms_event *ev)
 		extended(r, ev);
 		break;
 	}
-	if (!known)
+	if (!known && !r->explained)
 		r->unknown_frees++;
+	r->explained = false;
+	if (ev->kind == MS_EV_EXT && ev->ext == MS_EXT_INHERITED) {
+		r->explained = true;
+		r->inherited_frees++;
+		r->inherited_freed_bytes += ev->size < SIZE_MAX_SANE ? ev->size : 0;
+	}
 	if (r->live_bytes < r->spans[r->span].live_min)
 		r->spans[r->span].live_min = r->live_bytes;
 	if (__builtin_expect(r->sampled != NULL, 0))

@@ -125,6 +125,9 @@ struct ms_replay {
 	uint64_t peak_position; /* number of the event after the one that made the peak */
 	uint64_t allocations, frees, reallocations, failed, bytes, temporary;
 	uint64_t inferred_frees, unknown_frees, bad_events;
+	uint64_t inherited_frees, inherited_freed_bytes; /* of blocks from before a fork; they
+							    change nothing else */
+	bool explained; /* the next event gives such a block back */
 
 	struct ms_replay_site *sites;
 	size_t site_count, site_cap;

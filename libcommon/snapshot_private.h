@@ -81,6 +81,8 @@ int ms_fill_classes(struct ms_filling *f, const struct ms_replay *r, const uint3
 		    const int64_t *row_of_site);
 /* Fills in what the recording left out because it was asked to. 0, or -1 with f->err set. */
 int ms_fill_gaps(struct ms_filling *f, const struct ms_kept_process *p);
+/* And what a forked process inherited. */
+int ms_fill_inherited(struct ms_filling *f, const struct ms_kept_process *p);
 /* Does a loss record tell of events that were to be recorded? */
 bool ms_gap_is_loss(const struct ms_row *loss);
 /* Or at least of some that lie between recorded ones? */

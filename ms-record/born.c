@@ -27,8 +27,8 @@
 
 enum found { FOUND, FOUND_NOT, FOUND_UNSURE };
 
-/* The number behind "Name:" in /proc/PID/status; the last one of the line. 0 = none. */
-static uint32_t status_number(int proc, const char *name)
+/* The number of a process in its own namespace; 0 = it is gone. */
+static uint32_t inner_pid(int proc)
 {
 	char text[4096];
 	int fd = openat(proc, "status", O_RDONLY | O_CLOEXEC);
@@ -36,7 +36,7 @@ static uint32_t status_number(int proc, const char *name)
 	if (fd >= 0)
 		close(fd);
 	text[n > 0 ? n : 0] = '\0';
-	char *at = strstr(text, name);
+	char *at = strstr(text, "\nNSpid:");
 	if (!at)
 		return 0;
 	at[1 + strcspn(at + 1, "\n")] = '\0';
@@ -93,8 +93,8 @@ static enum found try_pid(struct session *s, uint32_t pid)
 	return r;
 }
 
-/* The number here of the process whose thread has the number `tid` where it lives. */
-static enum found look_through_all(struct session *s, uint32_t tid)
+/* The process that has the number `pid` where it lives. */
+static enum found look_through_all(struct session *s, uint32_t pid)
 {
 	enum found r = FOUND_NOT;
 	DIR *d = opendir("/proc");
@@ -102,7 +102,7 @@ static enum found look_through_all(struct session *s, uint32_t tid)
 		int proc = e->d_name[0] > '0' && e->d_name[0] <= '9'
 				   ? openat(dirfd(d), e->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
 				   : -1;
-		if (proc >= 0 && status_number(proc, "\nNSpid:") == tid)
+		if (proc >= 0 && inner_pid(proc) == pid)
 			r = try_pid(s, (uint32_t)strtoul(e->d_name, NULL, 10));
 		if (proc >= 0)
 			close(proc);
@@ -112,38 +112,24 @@ static enum found look_through_all(struct session *s, uint32_t tid)
 	return r;
 }
 
-/* The number that was written may be a thread's. */
-static uint32_t process_of(uint32_t tid)
-{
-	char path[32];
-	snprintf(path, sizeof path, "/proc/%u", tid);
-	int proc = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	uint32_t pid = proc < 0 ? 0 : status_number(proc, "\nTgid:");
-	if (proc >= 0)
-		close(proc);
-	return pid ? pid : tid;
-}
-
-static bool other_namespace(pid_t parent)
+/* May children of the process live in another namespace than ours? */
+static bool other_namespace(const struct identity *parent)
 {
 	char own[64] = "", theirs[64] = "", path[48];
-	snprintf(path, sizeof path, "/proc/%d/ns/pid_for_children", (int)parent);
+	snprintf(path, sizeof path, "/proc/%d/ns/pid_for_children", (int)parent->pid);
 	ssize_t a = readlink("/proc/self/ns/pid", own, sizeof own - 1);
 	ssize_t b = readlink(path, theirs, sizeof theirs - 1);
-	return a > 0 && b > 0 && strcmp(own, theirs) != 0;
+	return !parent->same_pidns || (a > 0 && (b <= 0 || strcmp(own, theirs) != 0));
 }
 
 static enum found find_process(struct session *s, const struct identity *parent)
 {
-	bool same = !parent || (parent->same_pidns && !other_namespace(parent->pid));
-	enum found r = FOUND_NOT;
-	s->pid = (pid_t)s->born_tid;
-	if (s->born_tid && same)
-		r = try_pid(s, process_of(s->born_tid));
-	else if (s->born_tid)
-		r = look_through_all(s, s->born_tid);
-	/* One that was not found where numbers are others than ours may be alive all the same. */
-	s->known = r == FOUND || (r == FOUND_NOT && same);
+	enum found r = s->born_pid ? try_pid(s, s->born_pid) : FOUND_NOT;
+	if (r == FOUND_NOT && s->born_pid && (!parent || other_namespace(parent)))
+		r = look_through_all(s, s->born_pid);
+	if (r == FOUND_NOT)
+		s->pid = (pid_t)s->born_pid;
+	s->known = r != FOUND_UNSURE && s->born_pid;
 	return r;
 }
 

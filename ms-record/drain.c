@@ -53,6 +53,7 @@ static uint64_t round_events(struct session *s)
 	uint64_t ahead = merge_lookahead(s);
 	if (limit > ahead) {
 		orders_merge(s, limit - ahead);
+		forks_merge(s, limit - ahead);
 		merge_until(s, limit - ahead);
 		s->merged_to = limit - ahead;
 	}

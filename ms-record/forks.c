@@ -8,6 +8,7 @@
 
 #include "info.h"
 #include "libcommon/arena.h"
+#include "merge.h"
 #include "modules.h"
 #include "options.h"
 #include "pool.h"
@@ -77,6 +78,7 @@ void heritage_unref(struct heritage *h)
 	identity_unref(h->who);
 	free(h->points.v);
 	free(h->log.v);
+	free(h->asked.v);
 	free(h);
 }
 
@@ -236,18 +238,46 @@ static uint64_t sane_stamp(const struct heritage *from, uint64_t stamp, uint64_t
 	return stamp < first ? first : stamp > now ? now : stamp;
 }
 
+/* Makes a point at a stamp of which no record speaks: now, if the merge is there already. */
+static void ask(struct heritage *h, uint64_t stamp)
+{
+	if (stamp < h->owner->merged_to)
+		forks_point(h->owner, stamp);
+	else
+		*MS_PUSH(&h->asked) = stamp;
+}
+
+void forks_merge(struct session *s, uint64_t limit)
+{
+	struct heritage *h = s->heritage;
+	while (h && h->asked.n) {
+		size_t least = 0;
+		for (size_t i = 1; i < h->asked.n; i++)
+			if (h->asked.v[i] < h->asked.v[least])
+				least = i;
+		uint64_t stamp = h->asked.v[least];
+		if (stamp >= limit)
+			return;
+		merge_until(s, stamp);
+		forks_point(s, stamp);
+		h->asked.v[least] = h->asked.v[--h->asked.n];
+	}
+}
+
 struct session *forks_born(struct pool *p, uint32_t slot)
 {
 	const struct mg_fork_slot *d = &p->dir[slot];
-	uint32_t tid = __atomic_load_n(&d->tid, __ATOMIC_RELAXED);
+	uint32_t pid = __atomic_load_n(&d->pid, __ATOMIC_RELAXED);
 	uint32_t parent = __atomic_load_n(&d->parent, __ATOMIC_RELAXED);
 	uint64_t stamp = __atomic_load_n(&d->fork_stamp, __ATOMIC_RELAXED);
 	uint64_t first = __atomic_load_n(&d->first_stamp, __ATOMIC_RELAXED);
 	struct heritage *from = find(p, parent);
 	struct session *s = session_in_slot(p, slot);
 	s->heritage = heritage_new(s, p->slots[slot].serial);
-	s->born_tid = tid > INT32_MAX ? 0 : tid;
-	s->fork_stamp = stamp;
+	s->born_pid = pid > INT32_MAX ? 0 : pid;
+	s->fork_stamp = stamp ? stamp : first; /* the state at its first event will have to do */
+	if (!stamp && from && from->owner)
+		ask(from, first);
 	p->slots[slot].session = s;
 	uint64_t *sequence = s->mem->clock == MG_CLOCK_TSC ? NULL : &s->mem->sequence;
 	if (from && s->tsc_hz) {

@@ -79,6 +79,10 @@ struct heritage {
 		} * v;
 		size_t n, cap;
 	} log;
+	struct {
+		uint64_t *v;
+		size_t n, cap;
+	} asked;           /* stamps at which a point is wanted, though no record says so */
 	uint64_t log_from; /* place of log.v[0] */
 	bool logging;
 
@@ -94,6 +98,8 @@ void heritage_unref(struct heritage *h);
 /* An MG_FORK record was merged. */
 void forks_point(struct session *s, uint64_t stamp);
 void forks_log(struct heritage *h, uint8_t what, const struct live_block *b);
+/* Merges up to each stamp below `limit` at which a point is wanted. */
+void forks_merge(struct session *s, uint64_t limit);
 /* Drops fork points, and what was logged for them, when they are old. */
 void forks_tidy(struct session *s);
 /* Nobody forks from this pool any more. */

@@ -199,7 +199,7 @@ static void prepare(struct pool *p, uint32_t i)
 	struct mg_fork_slot *d = &p->dir[i];
 	p->slots[i].serial = new_serial();
 	fill(p, i, p->slots[i].serial);
-	d->ready = d->tid = d->parent = 0;
+	d->ready = d->pid = d->parent = 0;
 	d->fork_stamp = d->first_stamp = 0;
 	p->slots[i].prepared = true;
 	if (i >= p->prepared)

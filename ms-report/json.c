@@ -4,6 +4,7 @@
 #include "formats.h"
 
 #include "gaps.h"
+#include "inherited.h"
 
 #include "figures.h"
 #include "json_parts.h"
@@ -89,6 +90,7 @@ static void put_quality(const struct model *m, struct json *j)
 	json_number(j, "damaged_bytes", q->damaged_bytes);
 	json_number(j, "frames_without_symbol", q->frames_without_symbol);
 	gaps_json(m, j);
+	inherited_json(m, j);
 	json_close(j, '}');
 }
 

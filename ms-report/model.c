@@ -7,6 +7,7 @@
 #include "model.h"
 
 #include "gaps.h"
+#include "inherited.h"
 
 #include "libcommon/err.h"
 
@@ -581,7 +582,7 @@ int model_load(struct model *m, sqlite3 *db, const char *at, struct ms_err *err)
 	}
 	if (m->processes.n == 0)
 		return ms_err_set(err, "this snapshot holds no process");
-	if (gaps_read(m, err) != 0 || estimates_read(m, err) != 0)
+	if (gaps_read(m, err) != 0 || inherited_read(m, err) != 0 || estimates_read(m, err) != 0)
 		return -1;
 	uint64_t unused = UNKNOWN;
 	m->end = sum_moment(m, "end", &unused);

@@ -89,6 +89,11 @@ struct gaps {
 	uint64_t paused_ns, paused_allocations, started_late_ns, dropped_events, dropped_until_ns;
 };
 
+/* Of forked processes: blocks live in their parents at the fork, and what they freed of them. */
+struct inherited {
+	uint64_t processes, blocks, bytes, frees, freed_bytes;
+};
+
 struct process {
 	int64_t id;
 	uint64_t pid, ppid, started_ns, offset_ns, duration_ns, exit_status, exit_signal;
@@ -172,6 +177,7 @@ struct model {
 	struct totals totals;
 	struct quality quality;
 	struct gaps gaps;
+	struct inherited inherited;
 	struct hidden hidden;
 	struct estimates *est; /* of totals, end, peak and at */
 	struct live end, peak,

@@ -6,6 +6,7 @@
 
 #include "estimate.h"
 #include "gaps.h"
+#include "inherited.h"
 
 #include "names.h"
 
@@ -190,6 +191,7 @@ static void quality_details(struct model *m, struct words *w)
 	if (positive(unknown))
 		add(w, SAY("%s of unknown blocks", say_things(m, unknown, "free", "frees")));
 	gaps_words(m, w);
+	inherited_words(m, w);
 	uint64_t children = 0;
 	for (size_t i = 0; i < m->processes.n; i++)
 		if (positive(m->processes.v[i].children_not_recorded))

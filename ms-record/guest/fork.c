@@ -3,22 +3,28 @@
  *
  * The gate is on a page that the kernel wipes in a child, however it was made, so a child's first
  * event comes here. All memory but the session is the child's own copy of its parent's.
+ *
  *  F1 Nothing is written to the parent's session: a child that is still inside a hook of its parent
- * (it was forked by a signal handler) has its writer cut off from it, and only passes through until
- * that hook is left.
+ *     (it was forked by a signal handler) has its writer cut off from it, and only passes through
+ *     until that hook is left.
+ *
  *  F2 One thread adopts, the others wait for it. It takes a slot, lays the modules down as they
  * were at the fork, and begins a generation: writers of an earlier one are void. Only the thread
  * that forked can have such a writer as its own; where another one adopts, ring 0 is given a writer
- * that was never used, so that the two do not meet. F3 No system call but futex; gettid where the
- * child was made by a raw system call, because the C library does not know its number then; mmap
- * for F1. None of them under a seccomp filter.
+ *     that was never used, so that the two do not meet.
+ *
+ *  F3 No system call but futex; gettid where the child was made by a raw system call, because the C
+ *     library does not know its number then; getpid where the thread that adopts may not be the one
+ *     that forked; mmap for F1. None of them under a seccomp filter.
  */
 #include "core.h"
 
 #define FUTEX 202
 #define FUTEX_WAIT 0
+#define GETPID 39
 #define GETTID 186
 #define MMAP 9
+#define CLAIM_PASSES 32u
 #define OLD_WRITER UINT64_MAX /* busy with what is over */
 #define TRIES 50              /* of 2 ms each, for a slot or for the thread that looks for one */
 
@@ -73,6 +79,10 @@ static void cut_off(struct mg_writer *t)
 static bool inside(const uint64_t *frame)
 {
 	struct mg_writer *t = inherited();
+	if (*MG_SELF & 1 && *MG_SELF < 2 * CLAIM_PASSES) { /* perhaps it was taking a ring */
+		*MG_SELF += 2;
+		return true;
+	}
 	if (!t || t->generation != mg.generation || !t->busy || !mg_still_inside(t, frame))
 		return false;
 	cut_off(t);
@@ -132,6 +142,15 @@ static uint32_t own_tid(void)
 	return real;
 }
 
+/* Of the process: the thread that forked has its number. */
+static uint32_t own_pid(void)
+{
+	uint32_t tid = own_tid();
+	if (*MG_SELF)
+		return tid;
+	return filtered() ? 0 : (uint32_t)mg_syscall(GETPID, 0, 0, 0, 0, 0, 0);
+}
+
 /* Which writers may be used. */
 static void begin_generation(uint32_t rings)
 {
@@ -159,7 +178,7 @@ static void begin(struct mg_fork_slot *d)
 	uint64_t now = mg.head->clock == MG_CLOCK_TSC
 			       ? mg_tsc()
 			       : __atomic_load_n(&mg.session->sequence, __ATOMIC_SEQ_CST);
-	d->tid = own_tid();
+	d->pid = own_pid();
 	d->parent = mg.serial;
 	d->fork_stamp = mg.fork_stamp;
 	d->first_stamp = now;

@@ -151,7 +151,7 @@ enum mg_slot_state {
 struct mg_fork_slot {
 	_Alignas(64) uint32_t state; /* enum mg_slot_state */
 	uint32_t ready;  /* the child, with release: what follows is true, and its session begun */
-	uint32_t tid;    /* of the thread that took it, in its own namespace */
+	uint32_t pid;    /* in its own namespace; 0 = it cannot tell */
 	uint32_t parent; /* serial of the session of the process that forked */
 	uint64_t fork_stamp;  /* of the MG_FORK record before the fork; 0 = there was none */
 	uint64_t first_stamp; /* when it was taken, by the parent's clock */

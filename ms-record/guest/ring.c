@@ -66,7 +66,7 @@ static void sleep_for_tail(struct mg_writer *t, uint64_t tail)
 			for (int i = 0; i < 1000; i++)
 				__asm__ volatile("pause");
 	}
-	__atomic_store_n(&r->waiting, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&t->ring->waiting, 0, __ATOMIC_RELAXED); /* not `r`: see fork.c */
 }
 
 /* Waits until tail moves from `tail`. False = it did not for the time allowed, or nobody records
@@ -80,11 +80,13 @@ static bool wait_for_tail(struct mg_writer *t, uint64_t tail)
 		return false;
 	r->stalls++;
 	while (!moved && waited < mg.session->wait_ticks &&
+	       __atomic_load_n(&mg_gate->on, __ATOMIC_RELAXED) &&
 	       __atomic_load_n(&mg.session->state, __ATOMIC_RELAXED) != MG_OFF) {
 		sleep_for_tail(t, tail);
 		moved = __atomic_load_n(&r->tail, __ATOMIC_ACQUIRE) != tail;
 		waited = mg_tsc() - start;
 	}
+	r = t->ring;
 	r->waited += waited;
 	if (waited > r->waited_max)
 		r->waited_max = waited;

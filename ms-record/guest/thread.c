@@ -107,6 +107,8 @@ static struct mg_writer *claim(void)
 {
 	bool again = __atomic_fetch_add(&mg.claims, 1, __ATOMIC_RELAXED) % CLAIMS_FROM_HINT == 0;
 	uint32_t first = again ? 0 : __atomic_load_n(&mg.ring_hint, __ATOMIC_RELAXED);
+	if (!__atomic_load_n(&mg_gate->on, __ATOMIC_RELAXED))
+		return NULL; /* they are the parent's */
 	for (uint32_t n = 0; n < mg.writer_count; n++) {
 		uint32_t i = (first + n) % mg.writer_count, free = MG_RING_FREE;
 		struct mg_ring *r = &mg.rings[i];
@@ -159,7 +161,7 @@ static struct mg_writer *claim_waiting(void)
 	struct mg_writer *t = claim();
 	uint64_t start = mg_tsc(),
 		 most = s->wait_ticks < (UINT64_C(1) << 29) ? s->wait_ticks : UINT64_C(1) << 29;
-	while (!t && mg_tsc() - start < most &&
+	while (!t && mg_tsc() - start < most && __atomic_load_n(&mg_gate->on, __ATOMIC_RELAXED) &&
 	       __atomic_load_n(&s->state, __ATOMIC_RELAXED) != MG_OFF) {
 		static const uint64_t timeout[2] = {0, 1000000};
 		static uint32_t never;
@@ -183,10 +185,14 @@ static struct mg_writer *first_event(uintptr_t *self, uint64_t sp)
 		*self = 1; /* a signal handler that comes now records nothing, and does not claim a
 			      second ring */
 		t = claim_waiting();
-		if (!t)
+		if (!t && __atomic_load_n(&mg_gate->on, __ATOMIC_RELAXED))
 			__atomic_fetch_add(&mg.session->no_ring_threads, 1, __ATOMIC_RELAXED);
 	} else if (events && events % RETRY_EVENTS == 0) {
 		t = claim();
+	}
+	if (!t && !__atomic_load_n(&mg_gate->on, __ATOMIC_RELAXED)) { /* forked meanwhile */
+		*self = 0;
+		return NULL;
 	}
 	if (!t) {
 		*self += 2;
@@ -195,7 +201,10 @@ static struct mg_writer *first_event(uintptr_t *self, uint64_t sp)
 	}
 	begin(t, mg.dress.tid(), 0, sp);
 	*self = (uintptr_t)t;
-	return t;
+	if (t->generation == mg.generation)
+		return t;
+	*self = 0; /* a handler forked meanwhile, and this is the child */
+	return NULL;
 }
 
 /* The hook that `t` was in was left for good, by a longjmp out of a signal handler: what it had not
