@@ -110,7 +110,9 @@ END
 sh mix.sh >want 2>&1
 status=$?
 "$BIN/ms-record" -q --no-symbols -o x.trace sh mix.sh >got 2>&1
-[ $? = $status ] && cmp -s want got || fail "a shell's subshells: $(cat want got)"
+is=$?
+[ $is = $status ] || fail "a shell ends with $is, not $status"
+cmp -s want got || fail "a shell's subshells: $(cat want got)"
 
 [ $failures = 0 ] && echo ok
 exit $((failures != 0))
