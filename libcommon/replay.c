@@ -444,6 +444,14 @@ static void allocation(struct ms_replay *r, const struct ms_event *ev, struct ms
 	new_maximum(r, ev->time_ticks);
 }
 
+/* A block from before the fork goes: the next event is no free of an unknown block. */
+static void inherited_free(struct ms_replay *r, const struct ms_event *ev)
+{
+	r->explained = r->events + 1;
+	r->inherited_frees++;
+	r->inherited_freed_bytes += ev->size >> 57 ? 0 : ev->size; /* no address space is larger */
+}
+
 /* Extended kinds change nothing of the heap. */
 static void extended(struct ms_replay *r, const struct ms_event *ev)
 {
@@ -451,6 +459,8 @@ static void extended(struct ms_replay *r, const struct ms_event *ev)
 		ms_beside_map(r, ev, site_of(r, ev));
 	else if (ev->ext == MS_EXT_UNMAP)
 		ms_beside_unmap(r, ev);
+	else if (ev->ext == MS_EXT_INHERITED)
+		inherited_free(r, ev);
 }
 
 /* Is it an event that this model can apply? Numbers and times of a good trace never go back. */
@@ -508,14 +518,8 @@ void ms_replay_event(struct ms_replay *r, const struct ms_event *ev)
 		extended(r, ev);
 		break;
 	}
-	if (!known && !r->explained)
+	if (!known && r->explained != r->events)
 		r->unknown_frees++;
-	r->explained = false;
-	if (ev->kind == MS_EV_EXT && ev->ext == MS_EXT_INHERITED) {
-		r->explained = true;
-		r->inherited_frees++;
-		r->inherited_freed_bytes += ev->size < SIZE_MAX_SANE ? ev->size : 0;
-	}
 	if (r->live_bytes < r->spans[r->span].live_min)
 		r->spans[r->span].live_min = r->live_bytes;
 	if (__builtin_expect(r->sampled != NULL, 0))

@@ -127,7 +127,7 @@ struct ms_replay {
 	uint64_t inferred_frees, unknown_frees, bad_events;
 	uint64_t inherited_frees, inherited_freed_bytes; /* of blocks from before a fork; they
 							    change nothing else */
-	bool explained; /* the next event gives such a block back */
+	uint64_t explained; /* the event (counted from 1) that gives such a block back */
 
 	struct ms_replay_site *sites;
 	size_t site_count, site_cap;

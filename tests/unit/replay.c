@@ -376,6 +376,36 @@ static void test_realloc_is_one_step(void)
 	ms_replay_free(&r);
 }
 
+/* A block from before a fork that is given back changes no figure but its own two. */
+static void test_inherited(void)
+{
+	static const struct ms_event events[] = {
+		{.kind = MS_EV_FREE_UNKNOWN, .address = 16},
+		{.kind = MS_EV_EXT, .ext = MS_EXT_INHERITED, .size = 100},
+		{.kind = MS_EV_FREE_UNKNOWN, .address = 32},
+		{.kind = MS_EV_EXT, .ext = MS_EXT_INHERITED, .size = 30},
+		{.kind = MS_EV_REALLOC_UNKNOWN, .number = 0, .size = 7},
+		{.kind = MS_EV_EXT, .ext = MS_EXT_INHERITED, .size = UINT64_MAX},
+		{.kind = MS_EV_FREE, .freed = 0},
+		{.kind = MS_EV_FREE_UNKNOWN, .address = 48},
+	};
+	struct ms_replay r;
+	ms_replay_init(&r);
+	for (size_t i = 0; i < sizeof events / sizeof *events; i++)
+		ms_replay_event(&r, &events[i]);
+	ms_replay_finish(&r, 0);
+	EQUAL(r.inherited_frees, 3, "-");
+	EQUAL(r.inherited_freed_bytes, 130, "100 and 30");
+	EQUAL(r.unknown_frees, 2, "the first and the last");
+	EQUAL(r.frees, 1, "its own");
+	EQUAL(r.reallocations, 1, "of an inherited block");
+	EQUAL(r.allocations, 1, "by that");
+	EQUAL(r.peak_bytes, 7, "its own");
+	EQUAL(r.live_blocks, 0, "-");
+	EQUAL(r.events, 8, "-");
+	ms_replay_free(&r);
+}
+
 /* What no good trace holds is survived: numbers and times that go back, jumps, threads and stacks
  * out of range. */
 static void test_hostile(void)
@@ -432,6 +462,7 @@ int main(void)
 {
 	test_rules();
 	test_realloc_is_one_step();
+	test_inherited();
 	test_hostile();
 	test_bounded();
 	for (uint64_t seed = 1; seed <= 24; seed++)
