@@ -16,10 +16,18 @@ struct ms_err;
 #define MS_SNAPSHOT_APPLICATION_ID 0x4d53636f /* "MSco" */
 #define MS_SNAPSHOT_VERSION 1
 
+/* How a trace is read: from a checkpoint on where that is worth it, always from its start, from a
+ * checkpoint on wherever it can be. */
+enum ms_read { MS_READ_AUTO, MS_READ_ALL, MS_READ_PART };
+
 /* What turns traces into a snapshot. Zero = the defaults of ms-snap without options. */
 struct ms_build_options {
 	const char *const *points; /* --at, `point_count` of them; none = peak and end */
 	size_t point_count;
+	size_t usual_points;   /* so many of them, the first, are not worth reading all for */
+	const char *from, *to; /* --from, --to: POINT, or NULL */
+	uint64_t every_ns;     /* --every; 0 = no */
+	enum ms_read read;
 	bool no_symbols;
 	const char *sysroot;
 	const char *const *debug_dirs; /* NULL-terminated, or NULL */

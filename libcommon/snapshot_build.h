@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * The building of a snapshot from traces, as its three files share it: snapshot_inputs.c (which
- * traces), snapshot_step.c (replay of all in step), snapshot_build.c (points, database).
+ * The building of a snapshot from traces, as its files share it: snapshot_inputs.c (which traces),
+ * snapshot_points.c (which moments), snapshot_step.c (replay of all in step), snapshot_build.c
+ * (database).
  */
 #ifndef MS_SNAPSHOT_BUILD_H
 #define MS_SNAPSHOT_BUILD_H
@@ -16,9 +17,10 @@
 struct running {
 	struct ms_kept_process keep;
 	const char *path;
-	uint64_t start_ns; /* on the clock that all traces share */
-	uint64_t next_ns;  /* what comes next of it, on that clock from its origin */
-	bool ended;        /* all events are applied, next_ns is its end */
+	struct ms_recording *glance; /* what was found out beforehand, or NULL */
+	uint64_t start_ns;           /* on the clock that all traces share */
+	uint64_t next_ns;            /* what comes next of it, on that clock from its origin */
+	bool ended;                  /* all events are applied, next_ns is its end */
 	dev_t dev;
 	ino_t ino;
 };
@@ -39,7 +41,8 @@ struct build {
 	struct ms_arena arena;
 	const char *const *labels;
 	size_t label_count;
-	struct ms_point *points; /* one per label */
+	struct ms_point *points;          /* one per label */
+	const struct ms_point *from, *to; /* of --from and --to, or NULL */
 	struct {
 		struct running **v; /* in order of being added */
 		size_t n, cap;
@@ -71,10 +74,22 @@ struct build {
 
 /* Puts a process on the clock of all and in the queue. 0, or -1 with b->err set. */
 int ms_build_start(struct build *b, struct running *p);
+
+/* ---- snapshot_points.c ---- */
+
+/* Takes over the points of b->opt. 0, or -1 with b->err set. */
+int ms_points_parse(struct build *b);
+/* All traces are open: makes the points of --every. 0, or -1. */
+int ms_points_every(struct build *b);
+/* Asks the replay of `p` for the points, and decides where reading it begins and ends: p->keep.rec
+ * may be another one afterwards. 0, or -1. */
+int ms_points_set(struct build *b, struct running *p);
 /* Its replay is over: moments that it did not reach are absent. */
-void ms_build_ended(struct build *b, struct running *p);
+void ms_points_ended(struct build *b, struct running *p);
+/* All are over: each point must be one of some process. 0, or -1. */
+int ms_points_check(struct build *b);
 /* Does a point need a look at the whole trace beforehand? */
-bool ms_build_needs_glance(const struct build *b);
+bool ms_points_need_glance(const struct build *b);
 
 /* ---- snapshot_inputs.c ---- */
 

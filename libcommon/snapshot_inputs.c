@@ -150,7 +150,7 @@ static int add_standard_input(struct build *b)
 {
 	struct ms_stream *s = b->stream;
 	struct stat none = {0};
-	if (ms_build_needs_glance(b))
+	if (ms_points_need_glance(b))
 		return add_copy(b, s ? s->fd : STDIN_FILENO, "standard input");
 	if (!s)
 		return add_trace(b, "-");
@@ -169,7 +169,7 @@ int ms_build_input(struct build *b, const char *path)
 	bool there = stat(path, &st) == 0;
 	if (there && S_ISDIR(st.st_mode))
 		return add_folder(b, path);
-	if (!there || S_ISREG(st.st_mode) || !ms_build_needs_glance(b))
+	if (!there || S_ISREG(st.st_mode) || !ms_points_need_glance(b))
 		return add_trace(b, path);
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)

@@ -46,6 +46,9 @@ struct ms_kept_process {
 	uint64_t offset_ns;
 	struct ms_kept_point *points; /* one per label */
 	struct ms_sum_share share;    /* of the sum of all */
+	struct ms_kept_point from;    /* of --from, or MS_KEPT_ABSENT */
+	uint64_t to_ns;               /* of --to; MS_NEVER = to the end */
+	bool counted_from;            /* figures are of the time after --from */
 };
 
 /* The database being filled: ids go on from process to process. */
@@ -108,6 +111,12 @@ bool ms_site_is_mapped(const struct ms_recording *t, const struct ms_kept_point 
 /* Writes free_site of one process. 0, or -1 with f->err set. */
 int ms_fill_frees(struct ms_filling *f, const struct ms_kept_process *p, const int64_t *row_of_site,
 		  const struct ms_stack_rows *stacks);
+/* Is its history before some moment not counted, so that only what is live is known? */
+bool ms_part_is_headless(const struct ms_kept_process *p);
+/* What the rows say of a process whose history was not read, or is not in the file, from its start,
+ * and of the span of --from and --to. All other rows of it are written. 0, or -1 with f->err set.
+ */
+int ms_fill_part(struct ms_filling *f, const struct ms_kept_process *p);
 /* Writes all tables of one process. 0, or -1 with f->err set. */
 int ms_fill_process(struct ms_filling *f, const struct ms_kept_process *p);
 

@@ -282,8 +282,8 @@ static void put_site(struct fill *w, struct ms_insert *in, uint32_t i, const str
 	ms_put_if(in, sums[i].allocations != 0, s->max_size);
 	ms_put(in, s->max_live_bytes);
 	ms_put(in, s->max_live_blocks);
-	ms_put(in, s->first_tick * w->tick_ns);
-	ms_put(in, s->last_tick * w->tick_ns);
+	ms_put_if(in, s->first_tick != MS_NEVER, s->first_tick * w->tick_ns);
+	ms_put_if(in, s->first_tick != MS_NEVER, s->last_tick * w->tick_ns);
 	ms_put_if(in, !w->partial, s->lifetime_ticks * w->tick_ns);
 	ms_put_if(in, !w->partial, s->lifetime_allocations);
 	ms_put(in, s->marked);
@@ -476,7 +476,7 @@ static int fill_moment(struct fill *w, const char *label, const struct ms_kept_p
 		m = (struct moment){r->peak_tick * w->tick_ns, r->peak_bytes, r->peak_blocks};
 		break;
 	case MS_KEPT_END:
-		m = (struct moment){ms_recording_length(w->t), r->live_bytes, r->live_blocks};
+		m = (struct moment){ms_recording_reached(w->t), r->live_bytes, r->live_blocks};
 		break;
 	case MS_KEPT_MOMENT:
 		m = (struct moment){point->time_ns, r->moments[point->moment].live_bytes,
@@ -518,10 +518,11 @@ static int fill_timeline(struct fill *w)
 		       "process, time_ns, live_min, live_max, live_last, blocks_last, allocations, "
 		       "frees, allocated_bytes",
 		       w->f->err);
-	for (size_t i = 0; i <= w->r->span; i++) {
+	for (size_t i = w->r->from_tick / w->r->span_ticks; i <= w->r->span; i++) {
 		const struct ms_replay_span *s = &w->r->spans[i];
+		uint64_t tick = i * w->r->span_ticks;
 		ms_put(&in, (uint64_t)w->p->id);
-		ms_put(&in, i * w->r->span_ticks * w->tick_ns);
+		ms_put(&in, (tick < w->r->from_tick ? w->r->from_tick : tick) * w->tick_ns);
 		ms_put(&in, s->live_min);
 		ms_put(&in, s->live_max);
 		ms_put(&in, s->live_last);
@@ -648,6 +649,8 @@ int ms_fill_process(struct ms_filling *f, const struct ms_kept_process *p)
 		rc = ms_fill_sampled(&(struct ms_sampled_rows){f, w.r, p->id, w.row_of_site,
 							       w.row_of_thread, p->points,
 							       first_snapshot, w.tick_ns});
+	if (rc == 0)
+		rc = ms_fill_part(f, p);
 	ms_stack_rows_free(&w.stacks);
 	free(w.order);
 	free(w.row_of_site);

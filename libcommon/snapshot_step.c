@@ -60,11 +60,11 @@ static int turn(struct build *b, struct running *p, uint64_t until)
 	ms_sum_change(&b->sum, &p->keep.share, now, r->live_bytes, r->run_max,
 		      p->keep.offset_ns + r->run_max_tick * p->keep.rec->head->tick_ns);
 	p->ended = rc == 0;
-	p->next_ns = p->keep.offset_ns + (rc ? next : ms_recording_length(p->keep.rec));
+	p->next_ns = p->keep.offset_ns + (rc ? next : ms_recording_reached(p->keep.rec));
 	ms_build_enqueue(b, p);
 	if (p->ended) {
 		ms_blocks_free(&r->blocks);
-		ms_build_ended(b, p);
+		ms_points_ended(b, p);
 		return ms_build_successor(b, p);
 	}
 	return 0;

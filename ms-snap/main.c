@@ -73,6 +73,10 @@ static int snap(const struct options *o, struct ms_err *err)
 		return ms_snapshot_write(NULL, NULL, err);
 	struct ms_build_options bo = {.points = o->points.v,
 				      .point_count = o->points.n,
+				      .from = o->from,
+				      .to = o->to,
+				      .every_ns = o->every_ns,
+				      .read = o->read,
 				      .no_symbols = o->no_symbols,
 				      .sysroot = o->sysroot,
 				      .debug_dirs = o->debug_dirs.v,

@@ -10,6 +10,7 @@
 #include "libcommon/arena.h"
 #include "libcommon/err.h"
 #include "libcommon/point.h"
+#include "libcommon/units.h"
 
 const char options_help[] =
 	"usage: ms-snap [-o FILE] [--at POINT]... [options] TRACE|FOLDER|-...\n"
@@ -21,6 +22,12 @@ const char options_help[] =
 	"      --at POINT       keep the live blocks of this moment; may be given several times.\n"
 	"                       peak, end, start, 1.5s, -10m, 14:30:05 (UTC), mark:NAME,\n"
 	"                       mark:NAME#3, mark:NAME#last (default: peak and end)\n"
+	"      --every DURATION a moment at each multiple: 10s, 5m (at most 10,000)\n"
+	"      --from POINT     count only what happened from there on; live blocks stay true\n"
+	"      --to POINT       and up to there; start and end are then those of the span\n"
+	"      --read=auto|all|part\n"
+	"                       part: begin at a checkpoint of the trace, not at its start; what\n"
+	"                       only the whole history tells is then not known\n"
 	"      --no-symbols     look up no symbols but those that the trace holds\n"
 	"      --sysroot DIR    find programs and libraries under DIR\n"
 	"      --debug-dir DIR  find debug information under DIR too\n"
@@ -31,11 +38,25 @@ const char options_help[] =
 	"  -h, --help           this text\n"
 	"  -V, --version        version\n";
 
-enum { OPT_AT = 0x100, OPT_NO_SYMBOLS, OPT_SYSROOT, OPT_DEBUG_DIR, OPT_SYMBOLS };
+enum {
+	OPT_AT = 0x100,
+	OPT_NO_SYMBOLS,
+	OPT_SYSROOT,
+	OPT_DEBUG_DIR,
+	OPT_SYMBOLS,
+	OPT_EVERY,
+	OPT_FROM,
+	OPT_TO,
+	OPT_READ
+};
 
 static const struct option longs[] = {
 	{"output", required_argument, NULL, 'o'},
 	{"at", required_argument, NULL, OPT_AT},
+	{"every", required_argument, NULL, OPT_EVERY},
+	{"from", required_argument, NULL, OPT_FROM},
+	{"to", required_argument, NULL, OPT_TO},
+	{"read", required_argument, NULL, OPT_READ},
 	{"no-symbols", no_argument, NULL, OPT_NO_SYMBOLS},
 	{"sysroot", required_argument, NULL, OPT_SYSROOT},
 	{"debug-dir", required_argument, NULL, OPT_DEBUG_DIR},
@@ -56,6 +77,33 @@ static int add_point(struct options *o, const char *s, struct ms_err *err)
 	return 0;
 }
 
+static int set_every(struct options *o, const char *s, struct ms_err *err)
+{
+	struct ms_err why = {0};
+	if (ms_parse_duration(s, &o->every_ns, &why) != 0 || o->every_ns == 0)
+		return ms_err_set(
+			err, "option '--every': bad duration '%s': use 100ms, 10s, 5m or 2h", s);
+	return 0;
+}
+
+static int set_limit(const char **limit, const char *s, struct ms_err *err)
+{
+	struct ms_point p;
+	*limit = s;
+	return ms_point_parse(s, &p, err);
+}
+
+static int set_read(struct options *o, const char *s, struct ms_err *err)
+{
+	static const char *const words[] = {"auto", "all", "part"};
+	for (int i = 0; i < 3; i++)
+		if (strcmp(s, words[i]) == 0) {
+			o->read = (enum ms_read)i;
+			return 0;
+		}
+	return ms_err_set(err, "option '--read': '%s' is not auto, all or part", s);
+}
+
 static int take(void *options, int c, char **argv, struct ms_err *err)
 {
 	struct options *o = options;
@@ -65,6 +113,14 @@ static int take(void *options, int c, char **argv, struct ms_err *err)
 		return optarg[0] ? 0 : ms_err_set(err, "option '-o': empty file name");
 	case OPT_AT:
 		return add_point(o, optarg, err);
+	case OPT_EVERY:
+		return set_every(o, optarg, err);
+	case OPT_FROM:
+		return set_limit(&o->from, optarg, err);
+	case OPT_TO:
+		return set_limit(&o->to, optarg, err);
+	case OPT_READ:
+		return set_read(o, optarg, err);
 	case OPT_NO_SYMBOLS:
 		o->no_symbols = true;
 		return 0;
@@ -97,7 +153,8 @@ static int check(const struct options *o, struct ms_err *err)
 	for (size_t i = 0; i < o->inputs.n && o->embed; i++)
 		if (strcmp(o->inputs.v[i], "-") == 0)
 			return ms_err_set(err, "--symbols=embed needs files: they are appended to");
-	if (o->embed && (o->output || o->points.n || o->no_symbols))
+	if (o->embed && (o->output || o->points.n || o->no_symbols || o->every_ns || o->from ||
+			 o->to || o->read != MS_READ_AUTO))
 		return ms_err_set(err, "--symbols=embed writes no snapshot: "
 				       "-o, --at and --no-symbols do not go with it");
 	for (size_t i = 0; i < o->inputs.n; i++)

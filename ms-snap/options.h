@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "libcommon/cli.h"
+#include "libcommon/snapshot.h"
 
 struct ms_arena;
 struct ms_err;
@@ -19,6 +20,9 @@ struct options {
 	} inputs, points, debug_dirs; /* debug_dirs ends in NULL when there is any */
 	const char *output;           /* NULL = standard output */
 	const char *sysroot;
+	const char *from, *to; /* --from, --to */
+	uint64_t every_ns;     /* --every; 0 = no */
+	enum ms_read read;
 	bool embed; /* --symbols=embed */
 	bool no_symbols;
 	struct ms_cli cli;
