@@ -63,32 +63,32 @@ static int drop_stacks(sqlite3 *db, const struct matches *m, struct ms_err *err)
 	return rc;
 }
 
-/* A sum of nothing is 0; a sum of what is not known is not known. */
-#define SUM(column) "CASE WHEN count(s.id) = 0 THEN 0 ELSE sum(s." #column ") END"
-/* A sum of what was recorded if the whole was. */
-#define KNOWN(whole, part) "CASE WHEN " #whole " IS NOT NULL THEN coalesce(sum(" #part "), 0) END"
-
+/* A sum of nothing is 0; a sum of what is not known is not known; and what was not recorded of the
+ * whole is not known of a part. */
 static const char *const count_gone[] = {
-	"INSERT INTO hidden(stage, filter, process, snapshot, sites, allocations, frees, "
-	"reallocations, failed_allocations, allocated_bytes, temporary, maps, mapped_bytes) "
-	"SELECT ?1, ?2, p.id, NULL, count(s.id), " SUM(allocations) ", " SUM(frees) ", " SUM(reallocations) ", " SUM(failed_allocations) ", " SUM(
-		allocated_bytes) ", " SUM(temporary) ", " KNOWN(p.maps,
-								s.maps) ", " KNOWN(p.mapped_bytes,
-										   s.mapped_bytes) " FROM process p LEFT JOIN site s ON s.process = p.id AND s.id IN (SELECT site FROM "
-												   "temp.gone) GROUP BY p.id ORDER BY p.id",
-	"INSERT INTO hidden(stage, filter, process, snapshot, sites, live_bytes, live_blocks, "
-	"mapped_bytes, usable_bytes) "
-	"SELECT ?1, ?2, t.process, t.id, coalesce(sum(c.live_blocks > 0), 0), "
-	"coalesce(sum(c.live_bytes), 0), coalesce(sum(c.live_blocks), 0), " KNOWN(
-		t.mapped_bytes,
-		c.mapped_bytes) ", " KNOWN(t.usable_bytes,
-					   c.usable_bytes) " FROM snapshot t LEFT JOIN site_stat c "
-							   "ON c.snapshot = t.id AND c.site IN "
-							   "(SELECT site "
-							   "FROM temp.gone) GROUP BY t.id ORDER BY "
-							   "t.process, t.id",
-	"INSERT INTO meta(key, value) VALUES('filters', json_array(?2)) "
-	"ON CONFLICT(key) DO UPDATE SET value = json_insert(value, '$[#]', ?2)",
+	"INSERT INTO hidden(stage, filter, process, snapshot, sites, allocations, frees,"
+	" reallocations, failed_allocations, allocated_bytes, temporary, maps, mapped_bytes)"
+	" SELECT ?1, ?2, p.id, NULL, count(s.id),"
+	" iif(count(s.id), sum(s.allocations), 0), iif(count(s.id), sum(s.frees), 0),"
+	" iif(count(s.id), sum(s.reallocations), 0),"
+	" iif(count(s.id), sum(s.failed_allocations), 0),"
+	" iif(count(s.id), sum(s.allocated_bytes), 0), iif(count(s.id), sum(s.temporary), 0),"
+	" iif(p.maps IS NULL, NULL, coalesce(sum(s.maps), 0)),"
+	" iif(p.mapped_bytes IS NULL, NULL, coalesce(sum(s.mapped_bytes), 0))"
+	" FROM process p LEFT JOIN site s"
+	" ON s.process = p.id AND s.id IN (SELECT site FROM temp.gone)"
+	" GROUP BY p.id ORDER BY p.id",
+	"INSERT INTO hidden(stage, filter, process, snapshot, sites, live_bytes, live_blocks,"
+	" mapped_bytes, usable_bytes)"
+	" SELECT ?1, ?2, t.process, t.id, coalesce(sum(c.live_blocks > 0), 0),"
+	" coalesce(sum(c.live_bytes), 0), coalesce(sum(c.live_blocks), 0),"
+	" iif(t.mapped_bytes IS NULL, NULL, coalesce(sum(c.mapped_bytes), 0)),"
+	" iif(t.usable_bytes IS NULL, NULL, coalesce(sum(c.usable_bytes), 0))"
+	" FROM snapshot t LEFT JOIN site_stat c"
+	" ON c.snapshot = t.id AND c.site IN (SELECT site FROM temp.gone)"
+	" GROUP BY t.id ORDER BY t.process, t.id",
+	"INSERT INTO meta(key, value) VALUES('filters', json_array(?2))"
+	" ON CONFLICT(key) DO UPDATE SET value = json_insert(value, '$[#]', ?2)",
 };
 
 static const char *const drop_gone[] = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What was allocated, in groups: by thread, size, process, and sites by function, file, module or
- * call stack.
+ * What was allocated, in groups: by thread, by size, and sites by function, file, module or call
+ * stack.
  */
 #include "table.h"
 
@@ -9,6 +9,14 @@
 
 #include <stdlib.h>
 #include <string.h>
+
+/* Of several processes, "at the peak" is not one moment. */
+static const char *own_peaks(struct model *m, const char *title)
+{
+	return m->processes.n < 2
+		       ? title
+		       : ms_arena_printf(&m->arena, "%s; peaks are each process's own", title);
+}
 
 /* ---- threads
  * ---------------------------------------------------------------------------------------- */
@@ -29,10 +37,12 @@ static const struct column thread_columns[] = {
 	{NULL, "process", CELL_ID, .sum = false},
 };
 
-struct table table_threads(struct model *m, size_t limit)
+struct table table_threads(struct model *m, enum metric metric, size_t limit)
 {
+	static const int column_of[] = {8, 6, 3, 2, 4, 3, 3};
 	struct table t = TABLE_OF(thread_columns,
-				  .title = table_unfiltered(m, "THREADS, by what each allocated"),
+				  .title = table_unfiltered(m, own_peaks(m, "THREADS, by what each "
+									    "allocated")),
 				  .empty = "no thread allocated anything");
 	for (size_t i = 0; i < m->threads.n; i++) {
 		const struct thread *h = &m->threads.v[i];
@@ -60,7 +70,7 @@ struct table table_threads(struct model *m, size_t limit)
 		0,        UNKNOWN,       s->allocations, s->allocated_bytes, s->temporary,
 		s->frees, m->peak.bytes, m->peak.blocks, s->unfreed_bytes,   s->unfreed_blocks,
 		UNKNOWN,  UNKNOWN,       UNKNOWN};
-	table_finish(m, &t, 3, limit, "threads", total);
+	table_finish(m, &t, column_of[metric], limit, "threads", total);
 	return t;
 }
 
@@ -81,9 +91,10 @@ static const struct column size_columns[] = {
 	{"blocks", "live_blocks", CELL_COUNT, .sum = true, .optional = true},
 };
 
-struct table table_sizes(struct model *m, size_t limit)
+struct table table_sizes(struct model *m, enum metric metric, size_t limit)
 {
-	struct table t = TABLE_OF(size_columns, .title = "SIZES",
+	static const int column_of[] = {9, 7, 5, 3, 6, -1, -1};
+	struct table t = TABLE_OF(size_columns, .title = own_peaks(m, "SIZES"),
 				  .empty = m->totals.allocations ? say_unknown(m) : "no blocks");
 	struct size_class *v;
 	size_t n = model_sizes(m, &v);
@@ -119,71 +130,15 @@ struct table table_sizes(struct model *m, size_t limit)
 				  m->peak.blocks,
 				  a->unfreed_bytes,
 				  a->unfreed_blocks};
-	table_finish(m, &t, -1, limit, "sizes", total);
-	return t;
-}
-
-/* ---- processes
- * -------------------------------------------------------------------------------------- */
-
-static const struct column process_columns[] = {
-	{"program", "exe", CELL_PATH, .sum = false},
-	{"pid", "pid", CELL_ID, .sum = false},
-	{"peak", "peak_bytes", CELL_SIZE, .sum = false},
-	{"at", "peak_time_ns", CELL_TIME, .sum = false, .optional = true},
-	{"at the end", "unfreed_bytes", CELL_SIZE, .sum = true},
-	{"blocks", "unfreed_blocks", CELL_COUNT, .sum = true, .optional = true},
-	{"allocations", "allocations", CELL_COUNT, .sum = true},
-	{"allocated", "allocated_bytes", CELL_SIZE, .sum = true, .optional = true},
-	{"temporary", "temporary", CELL_COUNT, .sum = true, .optional = true},
-	{NULL, "process", CELL_ID, .sum = false},
-};
-
-struct table table_processes(struct model *m, size_t limit)
-{
-	struct table t = TABLE_OF(process_columns, .title = "PROCESSES");
-	if (m->processes.n > 1)
-		t.title = "PROCESSES, each with its own peak; the total's is that of their sum";
-	t.title = table_unfiltered(m, t.title);
-	for (size_t i = 0; i < m->processes.n; i++) {
-		const struct process *p = &m->processes.v[i];
-		const struct totals *s = &p->totals;
-		struct cell *c = table_row(m, &t, m->processes.n)->cells;
-		const uint64_t v[] = {0,
-				      p->pid,
-				      s->peak_bytes,
-				      figure_add(s->peak_time_ns, p->offset_ns),
-				      s->unfreed_bytes,
-				      s->unfreed_blocks,
-				      s->allocations,
-				      s->allocated_bytes,
-				      s->temporary,
-				      (uint64_t)p->id};
-		for (size_t k = 0; k < t.column_count; k++)
-			c[k].n = v[k];
-		c[0].s = p->exe ? p->exe : "(unknown)";
-		est_cells(m, &t, c, p->est);
-	}
-	const struct totals *a = &m->totals;
-	const uint64_t total[] = {0,
-				  UNKNOWN,
-				  a->peak_bytes,
-				  a->peak_time_ns,
-				  a->unfreed_bytes,
-				  a->unfreed_blocks,
-				  a->allocations,
-				  a->allocated_bytes,
-				  a->temporary,
-				  UNKNOWN};
-	table_finish(m, &t, 2, limit, "processes", total);
+	table_finish(m, &t, column_of[metric], limit, "sizes", total);
 	return t;
 }
 
 /* ---- groups of sites
  * -------------------------------------------------------------------------------- */
 
-const char *const group_names[BY_COUNT] = {"function", "file",    "module", "stack",
-					   "thread",   "process", "size"};
+const char *const group_names[BY_COUNT] = {"function", "file",    "module",  "stack",
+					   "thread",   "process", "program", "size"};
 
 #define GROUP_COLUMNS 10
 static const struct column group_columns[4][GROUP_COLUMNS] = {
@@ -256,6 +211,7 @@ struct table table_groups(struct model *m, enum group_key key, enum metric metri
 						   group_names[key])};
 	if (key == BY_STACK)
 		t.title = "BY call stack: ms-report --site # shows one";
+	t.title = own_peaks(m, t.title);
 	struct member *v = members(m, key);
 	for (size_t i = 0; i < m->sites.n; i++) {
 		const struct site *s = v[i].site;

@@ -25,7 +25,7 @@ const char options_help[] =
 	"  --threads --timeline --sizes --modules\n"
 	"  --tree[=down|up]      calls from the program's entry down, or from the allocation up\n"
 	"  --site N              one site: its whole stack, sizes, ages, threads\n"
-	"  --by KEY              function, file, module, stack, thread, process or size\n"
+	"  --by KEY              function, file, module, stack, thread, process, program or size\n"
 	"  --sql QUERY           a SELECT of the tables and views of ms-snapshot(5)\n"
 	"choices:\n"
 	"  --at POINT            a moment: peak, end, 1.5s, mark:NAME (a snapshot must hold it)\n"
@@ -247,6 +247,18 @@ static bool has_view(const struct options *opt, enum view v)
 	return false;
 }
 
+/* What only the calls of sites tell cannot order threads. */
+static int check_by(const struct options *opt, struct ms_err *err)
+{
+	bool failed = opt->metric == METRIC_FAILED;
+	if (opt->metric == METRIC_COUNT || !has_view(opt, VIEW_BY))
+		return 0;
+	if (opt->by == BY_PROGRAM || (failed && (opt->by == BY_THREAD || opt->by == BY_SIZE)))
+		return ms_err_set(err, "--by %s has no order by --metric %s", group_names[opt->by],
+				  metric_names[opt->metric]);
+	return 0;
+}
+
 /* Refuses what would be ignored. */
 static int check(const struct options *opt, struct ms_err *err)
 {
@@ -265,7 +277,7 @@ static int check(const struct options *opt, struct ms_err *err)
 	if (opt->metric != METRIC_COUNT && !has_output(opt, FORMAT_FOLDED) &&
 	    !has_view(opt, VIEW_TREE) && !has_view(opt, VIEW_BY))
 		return ms_err_set(err, "--metric is for --folded, --tree and --by");
-	return 0;
+	return check_by(opt, err);
 }
 
 int options_parse(int argc, char **argv, struct options *opt, struct ms_err *err)

@@ -63,18 +63,19 @@ static struct table make_table(struct page *p, const struct options *opt, enum v
 	case VIEW_SUMMARY:
 		return table_summary(m);
 	case VIEW_THREADS:
-		return table_threads(m, limit);
+		return table_threads(m, opt->metric, limit);
 	case VIEW_TIMELINE:
 		return table_timeline(m, limit < 10000 ? limit : 1000);
 	case VIEW_SIZES:
-		return table_sizes(m, limit);
+		return table_sizes(m, opt->metric, limit);
 	case VIEW_MODULES:
 		return table_modules(m, limit);
 	case VIEW_SQL:
 		return sql_table(m, p->answer, limit);
 	default:
-		return opt->by == BY_PROCESS ? table_processes(m, limit)
-					     : table_groups(m, opt->by, metric_of(p, opt), limit);
+		return opt->by == BY_PROCESS   ? table_processes(m, opt->metric, limit)
+		       : opt->by == BY_PROGRAM ? table_programs(m, limit)
+					       : table_groups(m, opt->by, metric_of(p, opt), limit);
 	}
 }
 

@@ -83,13 +83,14 @@ const char *table_size_range(struct model *m, uint64_t low, uint64_t high);
 void table_bars(struct table *t, size_t value, size_t bar);
 
 /* The views. `limit` rows at most, the rest in one ROW_MORE with its sums; all live in the model's
- * arena. */
+ * arena. METRIC_COUNT = each in its own order. */
 struct table table_summary(struct model *m);
-struct table table_threads(struct model *m, size_t limit);
+struct table table_threads(struct model *m, enum metric metric, size_t limit);
 struct table table_timeline(struct model *m, size_t limit);
-struct table table_sizes(struct model *m, size_t limit);
+struct table table_sizes(struct model *m, enum metric metric, size_t limit);
 struct table table_modules(struct model *m, size_t limit);
-struct table table_processes(struct model *m, size_t limit);
+struct table table_processes(struct model *m, enum metric metric, size_t limit);
+struct table table_programs(struct model *m, size_t limit);
 
 enum group_key {
 	BY_FUNCTION,
@@ -98,6 +99,7 @@ enum group_key {
 	BY_STACK,
 	BY_THREAD,
 	BY_PROCESS,
+	BY_PROGRAM, /* processes of one executable's name */
 	BY_SIZE,
 	BY_COUNT
 };

@@ -33,7 +33,7 @@ jq -e '.at == "1.5s" and [.sites[].id] == [7, 1] and .sites[1].live_bytes == 104
 jq -e '.omitted.hidden_sites == 4 and .omitted.filters == "--not-function evil; --min 2k"' hidden.json >/dev/null
 jq -e '.processes | length == 2' two.json >/dev/null
 jq -e '[.views[].view] == ["by", "sizes", "summary", "threads", "modules", "timeline"] and (.views[0] | .by == "process"
-	and [.rows[] | .peak_bytes, .peak_time_ns] == [3405476, 2500000000, 7000, 2000000000] and .total.peak_bytes == 3406476)' views.json >/dev/null
+	and [.rows[] | .peak_bytes, .peak_time_ns] == [3405476, 2500000000, 7000, 2000000000] and .total.at_sum_peak_bytes == 3406476)' views.json >/dev/null
 ms-report --json --limit 2 --sizes --by function --threads --failed hidden.db >some.json
 jq -e '.sites[0].id == 7 and (.views[0] | .view == "sizes" and [.rows[].low] == [16, 64] and .more.rows == 2 and .more.allocated_bytes == 5242880
 	and .hidden.temporary == 94001 and .total.live_blocks == 3126)' some.json >/dev/null

@@ -35,6 +35,8 @@ try 2 "bad --tree 'sideways': expected down or up" --tree=sideways run.db
 try 2 "bad --by 'colour'" --by colour run.db
 try 2 "bad --metric 'x'" --metric x --tree run.db
 try 2 "--metric is for --folded, --tree and --by" --metric live run.db
+try 2 "--by size has no order by --metric failed" --by size --metric failed run.db
+try 2 "--by program has no order by --metric live" --by program --metric live run.db
 try 2 "bad width '5'" --width 5 run.db
 try 2 "bad limit '-1'" --limit -1 run.db
 try 2 "bad --color 'red'" --color=red run.db

@@ -115,7 +115,12 @@ def add_up(what, db):
         UNION ALL SELECT 'frame', id FROM frame WHERE id NOT IN (SELECT frame FROM stack)
         UNION ALL SELECT 'site_stat', site FROM site_stat WHERE site NOT IN (SELECT id FROM site)
         UNION ALL SELECT 'free_site', site FROM free_site WHERE site NOT IN (SELECT id FROM site)
-        UNION ALL SELECT 'site_thread', site FROM site_thread WHERE site NOT IN (SELECT id FROM site)"""), [])
+        UNION ALL SELECT 'site_thread', site FROM site_thread WHERE site NOT IN (SELECT id FROM site)
+        UNION ALL SELECT 'site_size', site FROM site_size WHERE site NOT IN (SELECT id FROM site)
+        UNION ALL SELECT 'site_lifetime', site FROM site_lifetime WHERE site NOT IN (SELECT id FROM site)"""), [])
+    expect(f"{what}: sizes and lifetimes of what stays", rows(db, """SELECT id FROM site s WHERE
+        (allocations, allocated_bytes, temporary) != (SELECT sum(allocations), sum(allocated_bytes), sum(temporary) FROM site_size WHERE site = s.id)
+        OR 2 * frees != (SELECT sum(frees) FROM site_lifetime WHERE site = s.id)"""), [])
     expect(f"{what}: missing", rows(db, """SELECT id FROM site WHERE stack NOT IN (SELECT id FROM stack)
         UNION ALL SELECT id FROM site WHERE user_frame NOT IN (SELECT id FROM stack)
         UNION ALL SELECT site FROM free_site WHERE stack NOT IN (SELECT id FROM stack)

@@ -57,3 +57,7 @@ UPDATE process SET maps = 21, mapped_bytes = 21000 WHERE id = 1;
 UPDATE snapshot SET usable_bytes = live_bytes + 8 * live_blocks, mapped_bytes = CASE id WHEN 3 THEN 1000 ELSE 1600 END WHERE process = 1;
 INSERT INTO stack VALUES (11, 1, 2, 6, 2);
 INSERT INTO free_site VALUES (1, 1, 11, 190, 20000), (1, 1, NULL, 1, 100), (1, 2, 4, 90, 9000), (1, 6, 10, 390, 9000);
+-- Each site with two sizes and two lifetimes.
+INSERT INTO site_size SELECT id, 16, 31, allocations / 2, 20 * (allocations / 2), temporary, 0, 0, 0, 0 FROM site;
+INSERT INTO site_size SELECT id, 64, 127, allocations - allocations / 2, allocated_bytes - 20 * (allocations / 2), 0, 0, 0, 0, 0 FROM site;
+INSERT INTO site_lifetime SELECT id, 'ns', 0, 999999, frees FROM site UNION ALL SELECT id, 'allocations', 1, 9, frees FROM site;

@@ -80,4 +80,5 @@ fixture two.db "INSERT INTO process(id, pid, ppid, parent, exe, command, started
 	INSERT INTO site_size VALUES (9, 512, 1023, 8, 8000, 0, 7000, 7, 7000, 7);
 	INSERT INTO site_lifetime VALUES (9, 'ns', 0, 999999, 1), (9, 'allocations', 1, 9, 1);
 	UPDATE meta SET value = 3406476 WHERE key = 'sum_peak_bytes'; UPDATE meta SET value = 2 WHERE key = 'processes';
+	UPDATE process SET at_sum_peak_bytes = 1000 WHERE id = 2;
 	INSERT INTO timeline(process, time_ns, live_min, live_max, live_last, blocks_last, allocations, frees, allocated_bytes) VALUES (2, 0, 0, 7000, 7000, 7, 8, 1, 8000);"

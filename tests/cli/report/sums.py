@@ -56,7 +56,7 @@ def check(db):
             "failed_allocations": one("SELECT sum(failed_allocations) FROM process")}
     same(f"{db}: the fixture itself", want["live_bytes"], total["unfreed_bytes"])
     views = ["--leaks", "--peak", "--allocated", "--temporary", "--threads", "--sizes", "--timeline", "--by=function", "--by=file",
-             "--by=module", "--by=stack", "--by=thread", "--by=process", "--by=size", "--failed"]
+             "--by=module", "--by=stack", "--by=thread", "--by=process", "--by=program", "--by=size", "--failed"]
     for view in views:
         for limit in (1, 2, 3, 0):
             got = csv_sums(db, view, f"--limit={limit}")
@@ -79,7 +79,7 @@ def check(db):
              one("SELECT count(*) FROM site") + one("SELECT sum(sites) FROM hidden WHERE snapshot IS NULL"))
         for k in ("allocations", "allocated_bytes", "unfreed_bytes"):
             same(f"{db} --json: {k}", j["totals"][k], total[k])
-        tables = ("--sizes", "--threads", "--by=function")
+        tables = ("--sizes", "--threads", "--by=process" if limit == 1 else "--by=function")
         for view in json.loads(run("--json", f"--limit={limit}", *tables, db))["views"]:
             parts = view["rows"] + [view[k] for k in ("more", "hidden", "other") if k in view]
             for k, v in view.get("total", {}).items():

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT
+ * The processes of a run: each, and those of one program together.
+ */
+#include "table.h"
+
+#include "names.h"
+#include "words.h"
+
+#include "libcommon/err.h"
+
+#include <stdlib.h>
+
+static const struct column process_columns[] = {
+	{"program", "exe", CELL_PATH, .sum = false},
+	{"pid", "pid", CELL_ID, .sum = false},
+	{"own peak", "peak_bytes", CELL_SIZE, .sum = false},
+	{"at", "peak_time_ns", CELL_TIME, .sum = false, .optional = true},
+	{"at sum's peak", "at_sum_peak_bytes", CELL_SIZE, .sum = true},
+	{"at the end", "unfreed_bytes", CELL_SIZE, .sum = true},
+	{"allocations", "allocations", CELL_COUNT, .sum = true},
+	{"blocks", "unfreed_blocks", CELL_COUNT, .sum = true, .optional = true},
+	{"allocated", "allocated_bytes", CELL_SIZE, .sum = true, .optional = true},
+	{"temporary", "temporary", CELL_COUNT, .sum = true, .optional = true},
+	{NULL, "failed_allocations", CELL_COUNT, .sum = true},
+	{NULL, "process", CELL_ID, .sum = false},
+};
+
+/* What each process held when the sum of all was largest, in the order of m->processes. */
+static uint64_t *at_sum_peak(struct model *m)
+{
+	uint64_t *v = ms_arena_alloc(&m->arena, (m->processes.n + 1) * sizeof *v);
+	struct ms_err ignored = {0};
+	sqlite3_stmt *st = ms_sql_prepare(
+		m->db, "SELECT at_sum_peak_bytes FROM process ORDER BY id", &ignored);
+	for (size_t i = 0; i < m->processes.n; i++) {
+		bool known = st && sqlite3_step(st) == SQLITE_ROW &&
+			     sqlite3_column_type(st, 0) == SQLITE_INTEGER &&
+			     sqlite3_column_int64(st, 0) >= 0;
+		v[i] = known ? (uint64_t)sqlite3_column_int64(st, 0) : UNKNOWN;
+	}
+	sqlite3_finalize(st);
+	return v;
+}
+
+static const char *process_title(struct model *m)
+{
+	if (m->processes.n < 2)
+		return table_unfiltered(m, "PROCESSES");
+	return table_unfiltered(
+		m, ms_arena_printf(&m->arena,
+				   "PROCESSES, each with its own peak; their sum was largest at %s",
+				   say_time(m, m->sum_peak_time_ns)));
+}
+
+struct table table_processes(struct model *m, enum metric metric, size_t limit)
+{
+	static const int column_of[] = {5, 2, 8, 6, 9, 10, 2};
+	struct table t = TABLE_OF(process_columns, .title = process_title(m));
+	const uint64_t *at_sum = at_sum_peak(m);
+	for (size_t i = 0; i < m->processes.n; i++) {
+		const struct process *p = &m->processes.v[i];
+		const struct totals *s = &p->totals;
+		struct cell *c = table_row(m, &t, m->processes.n)->cells;
+		const uint64_t v[] = {0,
+				      p->pid,
+				      s->peak_bytes,
+				      figure_add(s->peak_time_ns, p->offset_ns),
+				      at_sum[i],
+				      s->unfreed_bytes,
+				      s->allocations,
+				      s->unfreed_blocks,
+				      s->allocated_bytes,
+				      s->temporary,
+				      s->failed,
+				      (uint64_t)p->id};
+		for (size_t k = 0; k < t.column_count; k++)
+			c[k].n = v[k];
+		c[0].s = p->exe ? p->exe : "(unknown)";
+		est_cells(m, &t, c, p->est);
+	}
+	const struct totals *a = &m->totals;
+	const uint64_t total[] = {0,
+				  UNKNOWN,
+				  UNKNOWN,
+				  UNKNOWN,
+				  m->sum_peak_bytes,
+				  a->unfreed_bytes,
+				  a->allocations,
+				  a->unfreed_blocks,
+				  a->allocated_bytes,
+				  a->temporary,
+				  a->failed,
+				  UNKNOWN};
+	table_finish(m, &t, column_of[metric], limit, "processes", total);
+	return t;
+}
+
+/* ---- programs ---- */
+
+static const struct column program_columns[] = {
+	{"program", "exe", CELL_TEXT, .sum = false},
+	{"processes", "processes", CELL_COUNT, .sum = true},
+	{"least peak", "min_peak_bytes", CELL_SIZE, .sum = false, .optional = true},
+	{"median", "median_peak_bytes", CELL_SIZE, .sum = false},
+	{"90 %", "p90_peak_bytes", CELL_SIZE, .sum = false},
+	{"worst", "max_peak_bytes", CELL_SIZE, .sum = false},
+	{"of pid", "worst_pid", CELL_ID, .sum = false},
+	{"allocations", "allocations", CELL_COUNT, .sum = true},
+	{"allocated", "allocated_bytes", CELL_SIZE, .sum = true, .optional = true},
+	{NULL, "worst_process", CELL_ID, .sum = false},
+};
+
+struct table table_programs(struct model *m, size_t limit)
+{
+	struct table t = TABLE_OF(
+		program_columns,
+		.title = table_unfiltered(m, "PROGRAMS, and the own peaks of their processes"));
+	struct ms_err ignored = {0};
+	sqlite3_stmt *st = ms_sql_prepare(
+		m->db,
+		"SELECT e.exe, e.processes, e.min_peak, e.median_peak, e.p90_peak, e.max_peak,"
+		" p.pid, e.allocations, e.allocated_bytes, e.worst FROM by_exe e"
+		" LEFT JOIN process p ON p.id = e.worst ORDER BY e.max_peak DESC, e.exe",
+		&ignored);
+	while (st && sqlite3_step(st) == SQLITE_ROW) {
+		struct cell *c = table_row(m, &t, m->processes.n)->cells;
+		const char *exe = (const char *)sqlite3_column_text(st, 0);
+		c[0].s = exe ? ms_arena_strdup(&m->arena, exe) : "(unknown)";
+		for (int k = 1; k < (int)t.column_count; k++) {
+			bool known = sqlite3_column_type(st, k) == SQLITE_INTEGER &&
+				     sqlite3_column_int64(st, k) >= 0;
+			c[k].n = known ? (uint64_t)sqlite3_column_int64(st, k) : UNKNOWN;
+		}
+	}
+	sqlite3_finalize(st);
+	const struct totals *a = &m->totals;
+	const uint64_t total[] = {0,       m->processes.n, UNKNOWN,
+				  UNKNOWN, UNKNOWN,        UNKNOWN,
+				  UNKNOWN, a->allocations, a->allocated_bytes,
+				  UNKNOWN};
+	table_finish(m, &t, -1, limit, "programs", total);
+	return t;
+}
