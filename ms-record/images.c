@@ -16,15 +16,6 @@
 #include "options.h"
 #include "samples.h"
 
-static bool has_malloc(const char *exe)
-{
-	int fd = open(exe, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	bool yes = fd >= 0 && elffile_defines(fd, "malloc");
-	if (fd >= 0)
-		close(fd);
-	return yes;
-}
-
 static const char *last_part(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -65,7 +56,6 @@ static struct image *add_session(struct control *c, const struct session *s)
 	i->passed_early = s->passed_early;
 	i->no_usable = s->no_usable;
 	i->guest_ready = s->guest_ready;
-	i->own_malloc = !s->stats.allocations && has_malloc(s->exe);
 	if (__atomic_load_n(&s->out->failed, __ATOMIC_ACQUIRE)) {
 		i->error_number = s->out->error_number;
 		i->error = strdup(s->out->err.text);
@@ -119,4 +109,13 @@ void images_free(struct control *c)
 		free(c->images.v[i].error);
 	}
 	free(c->images.v);
+}
+
+bool images_own_malloc(const struct image *m)
+{
+	int fd = open(m->exe, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	bool yes = fd >= 0 && elffile_defines(fd, "malloc");
+	if (fd >= 0)
+		close(fd);
+	return yes;
 }

@@ -32,7 +32,6 @@ struct image {
 	uint64_t full_ns;
 	bool full; /* --max-size was reached */
 	bool kept, guest_ready;
-	bool own_malloc;  /* it made no allocation that we saw, and its executable has a malloc */
 	int error_number; /* the trace could not be written */
 	char *error;
 };
@@ -44,6 +43,8 @@ void images_settle(struct control *c, const struct session *s);
  * became or started (0 = not known) at `mono_ns` of CLOCK_MONOTONIC. */
 void images_missed(struct control *c, pid_t pid, uint32_t parent, uint64_t mono_ns, const char *exe,
 		   const char *why);
+/* Has its executable a malloc, which a preloaded library cannot see? (Reads its symbols: slow.) */
+bool images_own_malloc(const struct image *m);
 void images_free(struct control *c);
 
 #endif

@@ -137,7 +137,7 @@ static void print_mapped(const struct control *c, const struct image *m)
 /* An empty trace is never left unexplained. */
 static void print_no_heap(const struct image *m)
 {
-	if (m->own_malloc)
+	if (images_own_malloc(m))
 		line("heap",
 		     "no allocation was seen: %s has a malloc of its own, which a preloaded "
 		     "library "
