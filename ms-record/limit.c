@@ -26,6 +26,11 @@ static uint64_t left(const struct limit *l, uint64_t kept_back)
 	return n < l->max ? l->max - n : 0;
 }
 
+uint64_t limit_left(const struct limit *l)
+{
+	return left(l, 0);
+}
+
 static void reserve(struct output *o, uint64_t bytes)
 {
 	o->limit->reserved += bytes - o->reserve;

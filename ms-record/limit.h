@@ -47,6 +47,8 @@ void limit_grown(struct output *o);
 uint64_t limit_half(const struct output *o);
 /* The trace of `o` was written anew. */
 void limit_moved(struct output *o, unsigned blocks);
+/* What the traces do not take, once all are written. */
+uint64_t limit_left(const struct limit *l);
 /* A trace of that many bytes was removed. */
 void limit_give_back(struct limit *l, uint64_t bytes);
 

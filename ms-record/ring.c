@@ -109,6 +109,7 @@ void ring_prepare(struct session *s)
 		s->prepared++;
 		spare++;
 	}
+	__atomic_store_n(&s->mem->rings_short, spare == 0, __ATOMIC_RELAXED);
 }
 
 static void wake_writer(struct mg_ring *ring)

@@ -289,15 +289,16 @@ static void print_files(const struct control *c)
 
 static void print_symbols(const struct control *c)
 {
+	char left[MS_UNIT_BUF];
 	if (c->no_snap)
 		line("symbols", "not appended: ms-snap is not beside ms-record");
 	else if (c->skip_symbols)
 		line("symbols", "skipped; later: ms-snap --symbols=embed %s", c->files.path);
+	else if (c->symbols_failed && c->opt->max_bytes)
+		line("symbols", "could not be appended to %u of the traces; --max-size leaves %s",
+		     c->symbols_failed, ms_format_size(left, limit_left(&c->writer.limit)));
 	else if (c->symbols_failed)
-		line("symbols",
-		     c->opt->max_bytes ? "left out of %u of the traces: they would pass --max-size"
-				       : "could not be appended to %u of the traces",
-		     c->symbols_failed);
+		line("symbols", "could not be appended to %u of the traces", c->symbols_failed);
 }
 
 static void print_nothing(const struct control *c)

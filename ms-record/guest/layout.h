@@ -99,7 +99,9 @@ struct mg_session {
 	uint32_t mapped;       /* 1: MG_MAP and MG_UNMAP are recorded */
 	uint64_t sample_bytes; /* mean distance of sample points; 0 = every event */
 	uint64_t sample_seed;
-	uint32_t reserved[4];
+	uint32_t rings_short; /* ms-record: 1 = no further ring can be made ready (--buffer,
+				 ring_max) */
+	uint32_t reserved[3];
 
 	_Alignas(64) uint32_t state; /* enum mg_state; ms-record -> guest */
 	uint32_t sleeping; /* futex word: 1 while ms-record sleeps; the guest that fills half a ring

@@ -154,14 +154,21 @@ static void begin(struct mg_writer *t, uint32_t tid, uint32_t flags, uint64_t sp
 	mg_stamped(t);
 }
 
-/* Waits a while for ms-record to prepare rings: threads come faster than it frees them. */
+/* Waits for ms-record to prepare rings, as long as for room in one; only a short while for one that
+ * another thread gives back. */
+static uint64_t ring_patience(const struct mg_session *s)
+{
+	bool few = __atomic_load_n(&s->rings_short, __ATOMIC_RELAXED);
+	return few && s->wait_ticks > UINT64_C(1) << 29 ? UINT64_C(1) << 29 : s->wait_ticks;
+}
+
 static struct mg_writer *claim_waiting(void)
 {
 	struct mg_session *s = mg.session;
 	struct mg_writer *t = claim();
-	uint64_t start = mg_tsc(),
-		 most = s->wait_ticks < (UINT64_C(1) << 29) ? s->wait_ticks : UINT64_C(1) << 29;
-	while (!t && mg_tsc() - start < most && __atomic_load_n(&mg_gate->on, __ATOMIC_RELAXED) &&
+	uint64_t start = mg_tsc();
+	while (!t && mg_tsc() - start < ring_patience(s) &&
+	       __atomic_load_n(&mg_gate->on, __ATOMIC_RELAXED) &&
 	       __atomic_load_n(&s->state, __ATOMIC_RELAXED) != MG_OFF) {
 		static const uint64_t timeout[2] = {0, 1000000};
 		static uint32_t never;

@@ -8,7 +8,9 @@
  *   longrun forever KEEP SECONDS    allocates and frees for that time with KEEP blocks live, prints
  *                      the truth
  *   longrun burst N    waits for a line, then N allocations freed at once, says "ok"
+ *   longrun threads N  N threads that allocate a while; says "ok" and waits for a line
  */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,6 +114,26 @@ static void forever(size_t keep, double seconds)
 		exit(7);
 }
 
+static void *thread(void *unused)
+{
+	for (int i = 0; i < 5000; i++)
+		free(malloc(64));
+	return unused;
+}
+
+static void threads(long n)
+{
+	static pthread_t t[256];
+	for (long i = 0; i < n; i++)
+		if (pthread_create(&t[i], NULL, thread, NULL))
+			exit(6);
+	for (long i = 0; i < n; i++)
+		pthread_join(t[i], NULL);
+	say("ok\n");
+	if (!fgets(line, sizeof line, stdin))
+		exit(5);
+}
+
 int main(int argc, char **argv)
 {
 	static char in[4096], out[4096];
@@ -124,6 +146,8 @@ int main(int argc, char **argv)
 			free(malloc(64));
 		say("ok\n");
 	}
+	if (argc == 3 && !strcmp(argv[1], "threads"))
+		threads(atol(argv[2]));
 	if (argc == 2 && !strcmp(argv[1], "steps"))
 		while (fgets(line, sizeof line, stdin)) {
 			line[strcspn(line, "\n")] = '\0';

@@ -3,4 +3,4 @@ LONGRUN := $(B)/tests/host/longrun
 TEST_PROGRAMS += $(LONGRUN)
 $(LONGRUN): tests/host/longrun.c include/memscope.h
 	@mkdir -p $(@D)
-	gcc -O1 -g -fno-builtin -Wall -Wextra -Iinclude -o $@ $<
+	gcc -O1 -g -fno-builtin -pthread -Wall -Wextra -Iinclude -o $@ $<

@@ -145,7 +145,7 @@ step a 40
 tell s.trace stop
 "$TB/trace-dump" s.trace >dump
 grep -qx ended dump || fail 'after stop the trace has no end'
-grep -q ' symbols (10)' dump || fail 'after stop there are no symbols'
+[ "$MODE" != release ] || grep -q ' symbols (10)' dump || fail 'after stop there are no symbols'
 size=$(stat -c %s s.trace)
 step a 500
 is 'state after stop' "$(status s.trace state)" stopped

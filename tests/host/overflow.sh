@@ -1,0 +1,92 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Full buffers: what --overflow and --buffer promise while the recorder is stopped, to the event.
+set -u
+failures=0
+fail() {
+	failures=$((failures + 1))
+	echo "$*"
+}
+is() { # WHAT GOT WANT
+	[ "$2" = "$3" ] || fail "$1 is '$2', not '$3'"
+}
+between() { # WHAT GOT LEAST MOST
+	[[ $2 -ge $3 && $2 -le $4 ]] || fail "$1 is $2, not $3 to $4"
+}
+field() { # NUMBER TRACE: a field of the last end block
+	"$TB/trace-dump" "$2" | grep -A1 ' end (9)' | tail -n 1 | tr ' ' '\n' | sed -n "s/^$1=//p"
+}
+mkfifo in out
+begin() { # LONGRUN'S ARGS -- ms-record's
+	local program=("$1" "$2")
+	shift 3
+	"$BIN/ms-record" -q --follow=none --no-symbols "$@" "$TB/host/longrun" "${program[@]}" <in >out &
+	recorder=$!
+	exec 7>in 8<out
+}
+# Lets the program go while the recorder is stopped, for $1 seconds or until the program is done ("all"); sets $took, in ms
+stopped() {
+	local start answer
+	sleep 0.3
+	kill -STOP $recorder
+	start=$(date +%s%N)
+	echo go >&7
+	[ "$1" = all ] || { sleep "$1" && kill -CONT $recorder; }
+	read -r -t 20 answer <&8
+	is 'the answer' "$answer" ok
+	took=$((($(date +%s%N) - start) / 1000000))
+	kill -CONT $recorder
+	exec 7>&-
+	wait $recorder
+	is 'the status' $? 0
+	exec 8<&-
+}
+
+begin burst 100000 -- --overflow=drop -o d.trace
+stopped all
+lost=$(field 6 d.trace)
+is 'events and losses of drop' $(($(field 4 d.trace) + lost)) 200000
+between 'losses of drop' "$lost" 100000 199999
+is 'waiting of drop' "$(field 14 d.trace)" 0
+[ "$took" -lt 5000 ] || fail "drop took $took ms"
+is 'losses in the report' "$("$BIN/ms-report" --allow-partial --json d.trace | jq .quality.events_lost)" "$lost"
+
+begin burst 100000 -- --overflow=wait:0.2s -o w.trace
+stopped all
+lost=$(field 6 w.trace)
+is 'events and losses of wait:0.2s' $(($(field 4 w.trace) + lost)) 200000
+between 'losses of wait:0.2s' "$lost" 100000 199999
+between 'the longest wait of wait:0.2s, ms' $(($(field 15 w.trace) / 1000000)) 190 1500
+between 'the time of wait:0.2s, ms' "$took" 190 6000
+
+begin burst 100000 -- -o k.trace
+stopped 0.6
+is 'losses of wait' "$(field 6 k.trace)" 0
+is 'events of wait' "$(field 4 k.trace)" 200000
+between 'the longest wait of wait, ms' $(($(field 15 k.trace) / 1000000)) 300 1900
+
+# ---- --buffer: what rings take in all, but for the first few ----
+rings() { # SIZE: bytes of shared memory while 100 threads have allocated
+	local fd answer n=0
+	begin threads 100 -- --buffer "$1" -o b.trace
+	read -r -t 20 answer <&8
+	is 'the answer' "$answer" ok
+	for fd in /proc/$recorder/fd/*; do
+		[[ $(readlink "$fd") = *memfd:memscope* ]] && n=$(stat -L -c '%b' "$fd")
+	done
+	echo go >&7
+	exec 7>&-
+	wait $recorder
+	exec 8<&-
+	bytes=$((n * 512))
+	is "losses and events with --buffer $1" $((($(field 6 b.trace) + $(field 4 b.trace)) / 1000)) 1000
+}
+rings 1M
+small=$bytes
+rings 64M
+is 'events lost with --buffer 64M' "$(field 6 b.trace)" 0
+[ "$small" -lt "$bytes" ] || fail "--buffer 1M takes $small bytes, --buffer 64M $bytes"
+between 'shared memory of --buffer 1M' "$small" 500000 4000000
+
+[ $failures = 0 ] && echo ok
+exit $((failures != 0))
