@@ -5,6 +5,7 @@
  */
 #include "formats.h"
 
+#include "beside.h"
 #include "names.h"
 #include "out.h"
 
@@ -52,7 +53,7 @@ static void put_frame(struct model *m, struct out *o, const struct frame *f)
 	put_text(m, o, f && f->module != NONE ? m->modules.v[f->module].path : NULL);
 }
 
-#define FIGURES 9
+#define FIGURES 11
 
 /* The first of FIGURES are estimates in a sampled recording: two columns more for each. */
 #define ESTIMATES 7
@@ -102,21 +103,22 @@ static void put_row(struct model *m, struct out *o, const struct site *s, const 
 	end_row(m, o, v, e);
 }
 
-static void figures(const struct site *s, uint64_t *v)
+static void figures(const struct model *m, const struct site *s, uint64_t *v)
 {
-	const uint64_t all[FIGURES] = {s->at.bytes,    s->at.blocks,       s->peak.bytes,
-				       s->peak.blocks, s->allocated_bytes, s->allocations,
-				       s->frees,       s->temporary,       s->failed};
+	struct beside b = site_beside(m, s);
+	const uint64_t all[FIGURES] = {
+		s->at.bytes,        s->at.blocks,   s->peak.bytes, s->peak.blocks,
+		s->allocated_bytes, s->allocations, s->frees,      s->temporary,
+		s->failed,          b.usable,       b.mapped};
 	memcpy(v, all, sizeof all);
 }
 
 void csv_sites(struct model *m, struct out *o, enum metric metric, size_t limit,
 	       const struct site *only)
 {
-	out_str(o,
-		"site,live_bytes,live_blocks,peak_bytes,peak_blocks,allocated_bytes,"
-		"allocations,frees,temporary,failed_allocations,function,file,line,module,called,"
-		"caller,process");
+	out_str(o, "site,live_bytes,live_blocks,peak_bytes,peak_blocks,allocated_bytes,"
+		   "allocations,frees,temporary,failed_allocations,usable_bytes,mapped_bytes,"
+		   "function,file,line,module,called,caller,process");
 	static const char *const limits[ESTIMATES] = {
 		"live_bytes",      "live_blocks", "peak_bytes", "peak_blocks",
 		"allocated_bytes", "allocations", "frees"};
@@ -125,7 +127,7 @@ void csv_sites(struct model *m, struct out *o, enum metric metric, size_t limit,
 	out_str(o, "\r\n");
 	uint64_t v[FIGURES];
 	if (only) {
-		figures(only, v);
+		figures(m, only, v);
 		put_row(m, o, only, v, NULL, only->est);
 		return;
 	}
@@ -135,7 +137,7 @@ void csv_sites(struct model *m, struct out *o, enum metric metric, size_t limit,
 	uint64_t more[FIGURES] = {0};
 	struct estimates rest = {0};
 	for (size_t i = 0; i < l.n; i++) {
-		figures(l.rows[i], v);
+		figures(m, l.rows[i], v);
 		if (i < limit)
 			put_row(m, o, l.rows[i], v, NULL, l.rows[i]->est);
 		for (size_t k = 0; i >= limit && l.rows[i]->est && k < EST_COUNT; k++)
@@ -149,7 +151,8 @@ void csv_sites(struct model *m, struct out *o, enum metric metric, size_t limit,
 	const struct hidden *h = &m->hidden;
 	const uint64_t hidden[FIGURES] = {h->at.bytes,    h->at.blocks,       h->peak.bytes,
 					  h->peak.blocks, h->allocated_bytes, h->allocations,
-					  h->frees,       h->temporary,       h->failed};
+					  h->frees,       h->temporary,       h->failed,
+					  UNKNOWN,        h->at_mapped};
 	if (h->sites)
 		put_row(m, o, NULL, hidden, "(hidden by filters)", h->est);
 }

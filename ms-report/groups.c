@@ -4,6 +4,7 @@
  */
 #include "table.h"
 
+#include "beside.h"
 #include "names.h"
 #include "words.h"
 
@@ -140,7 +141,8 @@ struct table table_sizes(struct model *m, enum metric metric, size_t limit)
 const char *const group_names[BY_COUNT] = {"function", "file",    "module",  "stack",
 					   "thread",   "process", "program", "size"};
 
-#define GROUP_COLUMNS 10
+#define GROUP_COLUMNS 11
+enum { GROUP_FAILED = 8, GROUP_MAPPED = 9 };
 static const struct column group_columns[4][GROUP_COLUMNS] = {
 #define GROUP(title, name, kind, ...)                                                              \
 	{                                                                                          \
@@ -152,7 +154,8 @@ static const struct column group_columns[4][GROUP_COLUMNS] = {
 			 .optional = true},                                                        \
 			{"allocations", "allocations", CELL_COUNT, .sum = true},                   \
 			{"temporary", "temporary", CELL_COUNT, .sum = true, .optional = true},     \
-			{NULL, "failed_allocations", CELL_COUNT, .sum = true}, {__VA_ARGS__},      \
+			{NULL, "failed_allocations", CELL_COUNT, .sum = true},                     \
+			{NULL, "mapped_bytes", CELL_SIZE, .sum = true}, {__VA_ARGS__},             \
 	}
 	GROUP("function", "function", CELL_FUNCTION, "sites", "sites", CELL_COUNT,
 	      .optional = true),
@@ -198,10 +201,23 @@ static struct member *members(struct model *m, enum group_key key)
 	return v;
 }
 
+/* A figure that a table of text has no column for, unless it is what was asked for. */
+static void show_metric(struct model *m, struct table *t, enum metric metric)
+{
+	size_t size = t->column_count * sizeof *t->columns;
+	struct column *own = ms_arena_alloc(&m->arena, size);
+	memcpy(own, t->columns, size);
+	t->columns = own;
+	if (metric == METRIC_FAILED)
+		own[GROUP_FAILED].title = "failed";
+	if (metric == METRIC_MAPPED)
+		own[GROUP_MAPPED].title = "mapped";
+}
+
 struct table table_groups(struct model *m, enum group_key key, enum metric metric, size_t limit)
 {
 	static const char *const plural[] = {"functions", "files", "modules", "sites"};
-	static const int column_of[METRIC_COUNT] = {1, 3, 5, 6, 7, 8};
+	static const int column_of[METRIC_COUNT] = {1, 3, 5, 6, 7, GROUP_FAILED, GROUP_MAPPED};
 	struct table t = {.columns = group_columns[key],
 			  .column_count = GROUP_COLUMNS,
 			  .empty = "no sites",
@@ -227,6 +243,7 @@ struct table table_groups(struct model *m, enum group_key key, enum metric metri
 						   s->allocations,
 						   s->temporary,
 						   s->failed,
+						   site_beside(m, s).mapped,
 						   key == BY_STACK ? (uint64_t)s->id : 1};
 		for (size_t k = 1; k < t.column_count; k++)
 			c[k].n = figure_add(c[k].n, f[k]);
@@ -244,7 +261,9 @@ struct table table_groups(struct model *m, enum group_key key, enum metric metri
 				  a->allocations,
 				  a->temporary,
 				  a->failed,
+				  beside_at(m, m->at_label).mapped,
 				  UNKNOWN};
+	show_metric(m, &t, metric);
 	table_finish(m, &t, column_of[metric], limit, plural[key], total);
 	return t;
 }

@@ -3,6 +3,7 @@
  */
 #include "formats.h"
 
+#include "beside.h"
 #include "gaps.h"
 #include "inherited.h"
 
@@ -106,6 +107,8 @@ static void put_snapshots(const struct model *m, struct json *j)
 		json_number(j, "live_bytes", s->live.bytes);
 		json_number(j, "live_blocks", s->live.blocks);
 		json_number(j, "rss_bytes", s->rss_bytes);
+		json_number(j, "usable_bytes", s->beside.usable);
+		json_number(j, "mapped_bytes", s->beside.mapped);
 		live_intervals(j, s->live, s->est);
 		json_close(j, '}');
 	}
@@ -167,6 +170,10 @@ static void put_site(struct model *m, struct json *j, const struct frames *f, co
 	json_number(j, "reallocations", s->reallocations);
 	json_number(j, "failed_allocations", s->failed);
 	json_number(j, "temporary", s->temporary);
+	struct beside b = site_beside(m, s);
+	json_number(j, "usable_bytes", b.usable);
+	json_number(j, "maps", s->maps);
+	json_number(j, "mapped_bytes", b.mapped);
 	const struct est_named intervals[] = {
 		{"live_bytes", EST_AT, s->at.bytes},
 		{"live_blocks", EST_AT_BLOCKS, s->at.blocks},

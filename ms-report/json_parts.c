@@ -3,6 +3,7 @@
  */
 #include "json_parts.h"
 
+#include "beside.h"
 #include "json_writer.h"
 #include "out.h"
 
@@ -61,6 +62,26 @@ static void put_lifetimes(struct model *m, struct json *j, const struct site *s,
 	}
 }
 
+/* Named after the same frame as a site would be. */
+static void put_frees(struct model *m, struct json *j, const struct site *s)
+{
+	struct site_free *v;
+	size_t n = model_site_frees(m, s, &v);
+	json_open(j, "freed_by", '[');
+	for (size_t i = 0; i < n; i++) {
+		uint32_t node = beside_user(m, v[i].stack);
+		const struct frame *f = node == NONE ? NULL : &m->frames.v[m->nodes.v[node].frame];
+		json_open(j, NULL, '{');
+		json_number(j, "frees", v[i].frees);
+		json_number(j, "freed_bytes", v[i].bytes);
+		json_string(j, "function", f ? f->function : NULL);
+		json_string(j, "file", f ? f->file : NULL);
+		json_number(j, "line", f && f->line ? f->line : UNKNOWN);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+}
+
 void json_site_detail(struct model *m, struct json *j, const struct site *s)
 {
 	put_threads(m, j, s);
@@ -69,6 +90,7 @@ void json_site_detail(struct model *m, struct json *j, const struct site *s)
 	put_lifetimes(m, j, s, "ns");
 	put_lifetimes(m, j, s, "allocations");
 	json_close(j, ']');
+	put_frees(m, j, s);
 }
 
 /* A number of SQLite's, which may be infinite. */

@@ -3,14 +3,16 @@
  */
 #include "lists.h"
 
+#include "beside.h"
+
 #include <stdlib.h>
 
-const char *const metric_names[METRIC_COUNT] = {"live",        "peak",      "allocated",
-						"allocations", "temporary", "failed"};
+const char *const metric_names[METRIC_COUNT] = {"live",      "peak",   "allocated", "allocations",
+						"temporary", "failed", "mapped"};
 
 bool metric_is_bytes(enum metric metric)
 {
-	return metric <= METRIC_ALLOCATED;
+	return metric <= METRIC_ALLOCATED || metric == METRIC_MAPPED;
 }
 
 struct pair pair_add(struct pair x, struct pair y)
@@ -46,7 +48,7 @@ static struct pair estimated(struct pair v, const struct estimates *e, enum metr
 			      [METRIC_ALLOCATED] = {EST_ALLOCATED, EST_ALLOCATIONS},
 			      [METRIC_ALLOCATIONS] = {EST_ALLOCATIONS, EST_ALLOCATED},
 			      [METRIC_FAILED] = {EST_COUNT, EST_ALLOCATIONS}};
-	if (!e || metric == METRIC_TEMPORARY)
+	if (!e || metric == METRIC_TEMPORARY || metric == METRIC_MAPPED)
 		return v;
 	v.estimated = true;
 	if (of[metric].a != EST_COUNT)
@@ -73,6 +75,9 @@ static struct pair site_of(const struct site *s, enum metric metric)
 		return (struct pair){.a = s->allocations, .b = s->allocated_bytes};
 	case METRIC_FAILED:
 		return (struct pair){.a = s->failed, .b = s->allocations};
+	case METRIC_MAPPED:
+		return (struct pair){.a = s->maps == UNKNOWN ? UNKNOWN : s->at_beside.mapped,
+				     .b = s->maps};
 	default:
 		return (struct pair){.a = s->temporary, .b = s->allocations};
 	}
@@ -97,6 +102,8 @@ static struct pair total_of(const struct model *m, enum metric metric)
 		return (struct pair){.a = t->allocations, .b = t->allocated_bytes};
 	case METRIC_FAILED:
 		return (struct pair){.a = t->failed, .b = t->allocations};
+	case METRIC_MAPPED:
+		return (struct pair){.a = beside_at(m, m->at_label).mapped, .b = t->maps};
 	default:
 		return (struct pair){.a = t->temporary, .b = t->allocations};
 	}
@@ -121,6 +128,8 @@ static struct pair hidden_of(const struct model *m, enum metric metric)
 		return (struct pair){.a = h->allocations, .b = h->allocated_bytes};
 	case METRIC_FAILED:
 		return (struct pair){.a = h->failed, .b = h->allocations};
+	case METRIC_MAPPED:
+		return (struct pair){.a = h->at_mapped, .b = h->maps};
 	default:
 		return (struct pair){.a = h->temporary, .b = h->allocations};
 	}

@@ -13,6 +13,7 @@ enum metric {
 	METRIC_ALLOCATIONS, /* calls and bytes of the whole run */
 	METRIC_TEMPORARY,   /* temporary allocations and all allocations */
 	METRIC_FAILED,      /* calls that returned null and all allocations */
+	METRIC_MAPPED, /* address space held at the moment looked at, and the calls that took any */
 	METRIC_COUNT
 };
 

@@ -3,6 +3,7 @@
  */
 #include "formats.h"
 
+#include "beside.h"
 #include "out.h"
 #include "text.h"
 
@@ -89,6 +90,17 @@ static void put_words(struct page *p, struct out *o, const struct words *w, cons
 	}
 }
 
+/* Heap, slack and mapped address space against RSS, where they were recorded. */
+static void beside_row(struct page *p, struct out *o, const char *what, const char *label)
+{
+	const char *words = label ? beside_words(p->m, label) : NULL;
+	if (!words)
+		return;
+	out_printf(o, "| %s | | ", what);
+	put_plain(p, o, words);
+	out_str(o, " |\n");
+}
+
 static void figures_table(struct page *p, struct out *o)
 {
 	struct model *m = p->m;
@@ -121,6 +133,8 @@ static void figures_table(struct page *p, struct out *o)
 	out_str(o, "| figure | value | |\n|---|--:|---|\n");
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		out_printf(o, "| %s | %s | %s |\n", rows[i][0], rows[i][1], rows[i][2]);
+	beside_row(p, o, "memory at the peak", beside_one_peak(m) ? "peak" : NULL);
+	beside_row(p, o, "memory at the end", "end");
 	out_char(o, '\n');
 }
 
@@ -162,7 +176,8 @@ void markdown_list(struct page *p, struct out *o, const struct list *l)
 {
 	static const char *const heads[METRIC_COUNT] = {
 		"| bytes | blocks ",    "| bytes | blocks ",           "| allocated | calls ",
-		"| calls | allocated ", "| temporary | of its calls ", "| failed | allocations "};
+		"| calls | allocated ", "| temporary | of its calls ", "| failed | allocations ",
+		"| mapped | calls "};
 	struct model *m = p->m;
 	out_str(o, "#### ");
 	put_plain(p, o, list_title(p, l));

@@ -6,6 +6,7 @@
  */
 #include "model.h"
 
+#include "beside.h"
 #include "gaps.h"
 #include "inherited.h"
 
@@ -552,6 +553,7 @@ static void sum_processes(struct model *m)
 	m->totals.peak_time_ns = m->est ? UNKNOWN : m->sum_peak_time_ns;
 	/* each process has its own moment: there is no one figure for all */
 	m->totals.peak_rss_bytes = m->totals.peak_rss_time_ns = UNKNOWN;
+	m->totals.peak_usable = m->totals.mapped_peak = m->totals.mapped_peak_time_ns = UNKNOWN;
 }
 
 static void count_modules(struct model *m)
@@ -582,7 +584,8 @@ int model_load(struct model *m, sqlite3 *db, const char *at, struct ms_err *err)
 	}
 	if (m->processes.n == 0)
 		return ms_err_set(err, "this snapshot holds no process");
-	if (gaps_read(m, err) != 0 || inherited_read(m, err) != 0 || estimates_read(m, err) != 0)
+	if (gaps_read(m, err) != 0 || inherited_read(m, err) != 0 || beside_read(m, err) != 0 ||
+	    estimates_read(m, err) != 0)
 		return -1;
 	uint64_t unused = UNKNOWN;
 	m->end = sum_moment(m, "end", &unused);

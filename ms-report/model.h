@@ -54,6 +54,12 @@ struct live {
 	uint64_t bytes, blocks;
 };
 
+/* What was recorded beside the heap, at a moment: usable sizes of what is live, and mapped address
+ * space. */
+struct beside {
+	uint64_t usable, mapped;
+};
+
 struct site {
 	int64_t id;
 	uint32_t process;    /* index */
@@ -63,8 +69,10 @@ struct site {
 	uint64_t allocations, frees, reallocations, failed, allocated_bytes, temporary;
 	uint64_t min_size, max_size, max_live_bytes, max_live_blocks, first_ns, last_ns,
 		lifetime_ns, lifetime_allocations;
-	struct live end, peak, at; /* at: the moment of --at, else as end */
-	struct estimates *est;     /* of a sampled recording; else NULL, here and below */
+	struct live end, peak, at;   /* at: the moment of --at, else as end */
+	uint64_t maps, mapped_bytes; /* over the whole run */
+	struct beside at_beside;     /* 0 where it has no row: see site_beside */
+	struct estimates *est;       /* of a sampled recording; else NULL, here and below */
 };
 
 /* The whole-run figures of design section 2, of a process or of all. */
@@ -72,6 +80,8 @@ struct totals {
 	uint64_t allocations, frees, reallocations, failed, allocated_bytes, temporary;
 	uint64_t peak_bytes, peak_blocks, peak_time_ns;
 	uint64_t unfreed_bytes, unfreed_blocks, unreachable_bytes, unreachable_blocks;
+	uint64_t peak_usable, unfreed_usable, maps, unmaps, mapped_bytes, mapped_peak,
+		mapped_peak_time_ns, mapped_end;
 	uint64_t peak_rss_bytes, peak_rss_time_ns, end_rss_bytes; /* from /proc samples */
 };
 
@@ -110,6 +120,7 @@ struct snapshot {
 	const char *label;
 	uint64_t time_ns, rss_bytes;
 	struct live live;
+	struct beside beside;
 	struct estimates *est; /* EST_AT alone */
 };
 
@@ -150,6 +161,7 @@ struct mark {
 struct hidden {
 	uint64_t sites, allocations, frees, reallocations, failed, allocated_bytes, temporary;
 	struct live end, peak, at;
+	uint64_t maps, at_mapped;
 	const char *filters; /* their texts, joined by "; "; NULL = no filter was used */
 	struct estimates *est;
 };

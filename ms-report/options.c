@@ -22,6 +22,7 @@ const char options_help[] =
 	"  --allocated           sites by all bytes allocated\n"
 	"  --temporary           sites by blocks freed before the next allocation\n"
 	"  --failed              sites by calls that returned null\n"
+	"  --mapped              sites by address space mapped at the end (or --at)\n"
 	"  --threads --timeline --sizes --modules\n"
 	"  --tree[=down|up]      calls from the program's entry down, or from the allocation up\n"
 	"  --site N              one site: its whole stack, sizes, ages, threads\n"
@@ -29,8 +30,8 @@ const char options_help[] =
 	"  --sql QUERY           a SELECT of the tables and views of ms-snapshot(5)\n"
 	"choices:\n"
 	"  --at POINT            a moment: peak, end, 1.5s, mark:NAME (a snapshot must hold it)\n"
-	"  --metric M            live, peak, allocated, allocations, temporary or failed, for\n"
-	"                        --folded, --tree and --by\n"
+	"  --metric M            live, peak, allocated, allocations, temporary, failed or\n"
+	"                        mapped, for --folded, --tree and --by\n"
 	"  --limit N             rows of a list, 0 = all\n"
 	"  --full-names          nothing shortened        --width N   columns of text\n"
 	"  --ascii               no other characters      --color=auto|always|never\n"
@@ -66,6 +67,7 @@ static const struct option longs[] = {
 	{"allocated", no_argument, 0, OPT_VIEW + VIEW_ALLOCATED},
 	{"temporary", no_argument, 0, OPT_VIEW + VIEW_TEMPORARY},
 	{"failed", no_argument, 0, OPT_VIEW + VIEW_FAILED},
+	{"mapped", no_argument, 0, OPT_VIEW + VIEW_MAPPED},
 	{"threads", no_argument, 0, OPT_VIEW + VIEW_THREADS},
 	{"timeline", no_argument, 0, OPT_VIEW + VIEW_TIMELINE},
 	{"sizes", no_argument, 0, OPT_VIEW + VIEW_SIZES},
@@ -218,7 +220,7 @@ static int take(void *options, int c, char **argv, struct ms_err *err)
 /* Which formats can show a view; the others show their own whole. */
 static bool shows(enum format f, enum view v)
 {
-	bool list = v >= VIEW_LEAKS && v <= VIEW_FAILED;
+	bool list = v >= VIEW_LEAKS && v <= VIEW_MAPPED;
 	switch (f) {
 	case FORMAT_JSON:
 		return v != VIEW_TREE;

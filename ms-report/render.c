@@ -38,13 +38,13 @@ static enum metric metric_of(const struct page *p, const struct options *opt)
 
 static bool is_list(enum view v)
 {
-	return v >= VIEW_LEAKS && v <= VIEW_FAILED;
+	return v >= VIEW_LEAKS && v <= VIEW_MAPPED;
 }
 
 static enum metric list_metric(enum view v)
 {
-	static const enum metric metrics[] = {METRIC_LIVE, METRIC_PEAK, METRIC_ALLOCATED,
-					      METRIC_TEMPORARY, METRIC_FAILED};
+	static const enum metric metrics[] = {METRIC_LIVE,      METRIC_PEAK,   METRIC_ALLOCATED,
+					      METRIC_TEMPORARY, METRIC_FAILED, METRIC_MAPPED};
 	return metrics[v - VIEW_LEAKS];
 }
 

@@ -4,6 +4,7 @@
  */
 #include "text.h"
 
+#include "beside.h"
 #include "out.h"
 #include "spark.h"
 
@@ -59,6 +60,17 @@ static void heap_and_rss(struct page *p, struct out *o)
 	line(p, o, "RSS",
 	     SAY("peak %s at %s", say_size(m, t->peak_rss_bytes), say_time(m, t->peak_rss_time_ns)),
 	     SAY("end %s%s", say_size(m, t->end_rss_bytes), apart));
+}
+
+/* Heap, slack and mapped address space against RSS, where they were recorded. */
+static void beside(struct page *p, struct out *o)
+{
+	const char *peak = beside_one_peak(p->m) ? beside_words(p->m, "peak") : NULL,
+		   *end = beside_words(p->m, "end");
+	if (peak)
+		line(p, o, "At peak", peak, NULL);
+	if (end)
+		line(p, o, "At end", end, NULL);
 }
 
 static void calls(struct page *p, struct out *o)
@@ -208,6 +220,7 @@ void text_first(struct page *p, struct out *o, size_t limit)
 	text_words(p, o, "Quality", &quality, ", ");
 	out_char(o, '\n');
 	heap_and_rss(p, o);
+	beside(p, o);
 	calls(p, o);
 	curves(p, o);
 	struct list live = list_sites(m, METRIC_LIVE, limit),

@@ -129,7 +129,8 @@ static const char *number_of(struct page *p, const struct site *s)
 
 static const char *const heads[METRIC_COUNT][2] = {
 	{"bytes", "blocks"},    {"bytes", "blocks"},     {"allocated", "calls"},
-	{"calls", "allocated"}, {"temporary", "of its"}, {"failed", "allocations"}};
+	{"calls", "allocated"}, {"temporary", "of its"}, {"failed", "allocations"},
+	{"mapped", "calls"}};
 
 static void fit(struct page *p, const struct list *l, struct figures *f, struct pair v)
 {
@@ -255,6 +256,11 @@ const char *list_title(struct page *p, const struct list *l)
 	case METRIC_ALLOCATIONS:
 		return ms_arena_printf(a, "CALLS over the whole run: %s for %s, %s", total,
 				       est_size(m, l->total.b, b), sites);
+	case METRIC_MAPPED:
+		return ms_arena_printf(a, "MAPPED at %s, apart from the heap: %s, %s",
+				       strcmp(m->at_label, "end") == 0 ? "the end"
+								       : say_moment(m, &p->style),
+				       total, sites);
 	case METRIC_FAILED:
 		return ms_arena_printf(a, "FAILED, calls that returned null: %s, %s", total, sites);
 	default:

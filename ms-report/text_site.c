@@ -3,6 +3,7 @@
  */
 #include "text.h"
 
+#include "beside.h"
 #include "out.h"
 
 #include <string.h>
@@ -68,6 +69,17 @@ static void figures(struct page *p, struct out *o, const struct site *s)
 					   ? UNKNOWN
 					   : s->lifetime_allocations / s->frees,
 				   "allocation", "allocations")));
+	struct beside b = site_beside(m, s);
+	if (b.usable != UNKNOWN && s->at.blocks)
+		one(p, o, "Slack",
+		    SAY("%s: its blocks have %s at %s",
+			say_size(m, figure_sub(b.usable, s->at.bytes)), say_size(m, b.usable),
+			say_moment(m, &p->style)));
+	if (b.mapped != UNKNOWN && s->maps && s->maps != UNKNOWN)
+		one(p, o, "Mapped",
+		    SAY("%s at %s; %s in %s in all", say_size(m, b.mapped),
+			say_moment(m, &p->style), say_size(m, s->mapped_bytes),
+			say_things(m, s->maps, "call", "calls")));
 	if (s->verdict)
 		one(p, o, "Verdict", name_clean(&m->arena, s->verdict, p->style.ascii));
 }
@@ -131,6 +143,7 @@ void text_site(struct page *p, struct out *o, const struct site *s)
 	threads(p, o, s);
 	text_site_sizes(p, o, s);
 	text_site_lifetimes(p, o, s);
+	text_site_frees(p, o, s);
 	out_str(o, "\nStack, the allocation first\n");
 	const struct style all = {.ascii = p->style.ascii, .full_names = true};
 	size_t column = 0, i = 0;

@@ -40,6 +40,24 @@ estimate="sampled_bytes = 524288, reallocations = NULL, peak_time_ns = NULL; $un
 	INSERT INTO estimate SELECT process, snapshot, site, thread, figure, value * 9 / 10, value * 11 / 10, value / 100,
 	value * iif(figure LIKE '%bytes', 524288.0, 100.0), iif(figure LIKE '%bytes', 524288.0, 100.0), iif(figure LIKE '%bytes', 524288.0 * 524288.0, 10000.0) FROM f"
 fixture sampled.db "UPDATE process SET $estimate"
+# recorded with --mmap, --usable-size and --free-stacks; then with an allocator that maps its heap itself
+beside="UPDATE process SET options = 'mmap,usable-size,free-stacks', maps = 40, unmaps = 12, mapped_bytes = 9000000, mapped_peak_bytes = 5000000,
+		mapped_peak_time_ns = 2000000000, mapped_end_bytes = 4500000, peak_usable_bytes = 3500000, unfreed_usable_bytes = 1300000;
+	UPDATE snapshot SET usable_bytes = 3500000, mapped_bytes = 4800000 WHERE id = 1;
+	UPDATE snapshot SET usable_bytes = 1300000, mapped_bytes = 4500000 WHERE id = 2;
+	UPDATE snapshot SET usable_bytes = 1200000, mapped_bytes = 9000000 WHERE id = 3;
+	UPDATE site SET maps = 0, mapped_bytes = 0;
+	UPDATE site SET maps = 10, mapped_bytes = 8000000 WHERE id = 1;
+	UPDATE site SET maps = 30, mapped_bytes = 1000000 WHERE id = 2;
+	UPDATE site_stat SET mapped_bytes = 0, usable_bytes = live_bytes + CASE site WHEN 1 THEN 24 WHEN 2 THEN 48000 WHEN 3 THEN 4520 WHEN 4 THEN 1000
+		WHEN 5 THEN 1700 ELSE 0 END WHERE snapshot = 2;
+	UPDATE site_stat SET mapped_bytes = 4096000 WHERE snapshot = 2 AND site = 1;
+	UPDATE site_stat SET mapped_bytes = 404000 WHERE snapshot = 2 AND site = 2;
+	UPDATE site_stat SET mapped_bytes = 9000000 WHERE snapshot = 3 AND site = 1;
+	INSERT INTO free_site VALUES (1, 2, 8, 1500, 96000), (1, 2, 14, 450, 28800), (1, 2, NULL, 30, 1920), (1, 2, 15, 10, 640), (1, 2, 16, 5, 320),
+		(1, 2, 20, 4, 256), (1, 2, 22, 1, 64);"
+fixture beside.db "$beside"
+fixture own-heap.db "$beside UPDATE process SET allocator = 'libjemalloc.so.2'"
 # two stages of filters: the hostile name, then what is small
 hidden="(stage, filter, process, snapshot, sites, live_bytes, live_blocks, allocations, frees, reallocations,
 	failed_allocations, allocated_bytes, temporary)"

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT
+ * What was recorded beside the heap, read from the database into the model.
+ */
+#include "beside.h"
+
+#include "libcommon/err.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t figure_in(sqlite3_stmt *st, int column)
+{
+	int64_t v = sqlite3_column_type(st, column) == SQLITE_INTEGER
+			    ? sqlite3_column_int64(st, column)
+			    : -1;
+	return v < 0 ? UNKNOWN : (uint64_t)v;
+}
+
+#define INDEX(a, st, column)                                                                       \
+	model_index((a).v, (a).n, sizeof *(a).v, sqlite3_column_int64(st, column))
+
+static void read_process(struct model *m, sqlite3_stmt *st)
+{
+	uint32_t i = INDEX(m->processes, st, 0);
+	if (i == NONE)
+		return;
+	struct totals *t = &m->processes.v[i].totals;
+	uint64_t *const figures[] = {&t->peak_usable, &t->unfreed_usable,     &t->maps,
+				     &t->unmaps,      &t->mapped_bytes,       &t->mapped_peak,
+				     &t->mapped_end,  &t->mapped_peak_time_ns};
+	for (int k = 0; k < 8; k++)
+		*figures[k] = figure_in(st, k + 1);
+}
+
+static void read_snapshot(struct model *m, sqlite3_stmt *st)
+{
+	uint32_t i = INDEX(m->snapshots, st, 0);
+	if (i == NONE)
+		return;
+	m->snapshots.v[i].beside.usable = figure_in(st, 1);
+	m->snapshots.v[i].beside.mapped = figure_in(st, 2);
+}
+
+static void read_site(struct model *m, sqlite3_stmt *st)
+{
+	uint32_t i = INDEX(m->sites, st, 0);
+	if (i == NONE)
+		return;
+	m->sites.v[i].maps = figure_in(st, 1);
+	m->sites.v[i].mapped_bytes = figure_in(st, 2);
+}
+
+static void read_stat(struct model *m, sqlite3_stmt *st)
+{
+	uint32_t snap = INDEX(m->snapshots, st, 0), site = INDEX(m->sites, st, 1);
+	if (snap == NONE || site == NONE || strcmp(m->snapshots.v[snap].label, m->at_label) != 0)
+		return;
+	m->sites.v[site].at_beside.usable = figure_in(st, 2);
+	m->sites.v[site].at_beside.mapped = figure_in(st, 3);
+}
+
+static void read_hidden(struct model *m, sqlite3_stmt *st)
+{
+	struct hidden *h = &m->hidden;
+	if (sqlite3_column_type(st, 0) == SQLITE_NULL) {
+		h->maps = figure_add(h->maps, figure_in(st, 1));
+		return;
+	}
+	uint32_t snap = INDEX(m->snapshots, st, 0);
+	if (snap != NONE && strcmp(m->snapshots.v[snap].label, m->at_label) == 0)
+		h->at_mapped = figure_add(h->at_mapped, figure_in(st, 2));
+}
+
+int beside_read(struct model *m, struct ms_err *err)
+{
+	static const struct {
+		void (*row)(struct model *m, sqlite3_stmt *st);
+		const char *sql;
+	} tables[] = {
+		{read_process,
+		 "SELECT id, peak_usable_bytes, unfreed_usable_bytes, maps, unmaps, mapped_bytes,"
+		 " mapped_peak_bytes, mapped_end_bytes, mapped_peak_time_ns FROM process"},
+		{read_snapshot, "SELECT id, usable_bytes, mapped_bytes FROM snapshot"},
+		{read_site, "SELECT id, maps, mapped_bytes FROM site"},
+		{read_stat, "SELECT snapshot, site, usable_bytes, mapped_bytes FROM site_stat"
+			    " WHERE usable_bytes IS NOT NULL OR mapped_bytes IS NOT NULL"},
+		{read_hidden, "SELECT snapshot, maps, mapped_bytes FROM hidden"},
+	};
+	for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+		sqlite3_stmt *st = ms_sql_prepare(m->db, tables[i].sql, err);
+		if (!st)
+			return -1;
+		int rc;
+		while ((rc = sqlite3_step(st)) == SQLITE_ROW)
+			tables[i].row(m, st);
+		sqlite3_finalize(st);
+		if (rc != SQLITE_DONE)
+			return ms_err_set(err, "cannot read the snapshot: %s",
+					  sqlite3_errmsg(m->db));
+	}
+	return 0;
+}
