@@ -6,6 +6,7 @@
  */
 #include "hide.h"
 
+#include "estimates.h"
 #include "match.h"
 
 #include <stddef.h>
@@ -109,6 +110,8 @@ static int hide_all(sqlite3 *db, const struct matches *m, const char *filter, st
 	for (size_t i = 0; i < sizeof count_gone / sizeof *count_gone; i++)
 		if (run(db, count_gone[i], stage, filter, err) != 0)
 			return -1;
+	if (estimates_hide(db, err) != 0)
+		return -1;
 	for (size_t i = 0; i < sizeof drop_gone / sizeof *drop_gone; i++)
 		if (run(db, drop_gone[i], 0, NULL, err) != 0)
 			return -1;

@@ -4,7 +4,7 @@
  * In the order in which data meets them:
  *   options.c   the command line, and the conditions in it
  *   match.c     reads every frame, stack and site once and decides
- *   hide.c      takes the rest out, and notes what went
+ *   hide.c      takes the rest out, and notes what went; estimates.c does so for intervals
  * Reading any kind of input and writing the image is libcommon/snapshot.h.
  */
 #include <stdarg.h>
