@@ -12,7 +12,31 @@
 double ms_sample_chance(uint64_t size_bytes, uint64_t mean_bytes)
 {
 	double size = size_bytes ? (double)size_bytes : 1;
-	return -expm1(-size / (double)mean_bytes);
+	double mean = (double)(mean_bytes < MS_SAMPLE_MOST ? mean_bytes : MS_SAMPLE_MOST);
+	return -expm1(-size / mean);
+}
+
+#define SIZE_MOST (UINT64_C(1) << 57) /* sums stay far from overflow */
+
+uint64_t ms_sample_bytes(uint64_t size_bytes, uint64_t mean_bytes)
+{
+	if (size_bytes >= SIZE_MOST)
+		return size_bytes;
+	return (uint64_t)llround((double)size_bytes / ms_sample_chance(size_bytes, mean_bytes));
+}
+
+/* In [0, 1). */
+static double scattered(uint64_t number)
+{
+	uint64_t x = (number + 1) * UINT64_C(0x9e3779b97f4a7c15);
+	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+	return (double)((x ^ x >> 31) >> 11) * 0x1p-53;
+}
+
+uint64_t ms_sample_blocks(uint64_t size_bytes, uint64_t mean_bytes, uint64_t number)
+{
+	return (uint64_t)(1 / ms_sample_chance(size_bytes, mean_bytes) + scattered(number));
 }
 
 /* Of a block that counts `x`. */

@@ -28,6 +28,13 @@ struct ms_spread {
 /* The chance that a block is recorded. A size of 0 counts as 1. */
 double ms_sample_chance(uint64_t size_bytes, uint64_t mean_bytes);
 
+/* What a recorded block stands for: its size over its chance, and a whole number of blocks, one over
+ * its chance rounded down or up as a number made from its allocation number says, so that it is
+ * right on average and the same when the block is freed. A mean above this is taken for it. */
+#define MS_SAMPLE_MOST (UINT64_C(1) << 40)
+uint64_t ms_sample_bytes(uint64_t size_bytes, uint64_t mean_bytes);
+uint64_t ms_sample_blocks(uint64_t size_bytes, uint64_t mean_bytes, uint64_t number);
+
 /* Spreads of the bytes, and of the number, of one recorded block. */
 struct ms_spread ms_spread_of_bytes(uint64_t size_bytes, uint64_t mean_bytes);
 struct ms_spread ms_spread_of_block(uint64_t size_bytes, uint64_t mean_bytes);

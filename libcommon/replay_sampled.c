@@ -9,17 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* More than anybody records; sums stay far from overflow. */
-#define MEAN_MOST (UINT64_C(1) << 40)
-#define SIZE_MOST (UINT64_C(1) << 57)
-
 void ms_sampled_start(struct ms_replay *r, uint64_t mean_bytes)
 {
 	if (r->sampled || r->events)
 		return;
 	struct ms_sampled *s = ms_xrealloc(NULL, 1, sizeof *s);
 	memset(s, 0, sizeof *s);
-	s->mean = mean_bytes < MEAN_MOST ? mean_bytes : MEAN_MOST;
+	s->mean = mean_bytes < MS_SAMPLE_MOST ? mean_bytes : MS_SAMPLE_MOST;
 	s->span_ticks = 1;
 	s->total.smallest = UINT64_MAX;
 	ms_blocks_init(&s->blocks);
@@ -73,20 +69,11 @@ static struct ms_sampled_thread *thread_of(struct ms_sampled *s, size_t i)
 
 /* ---- one block ---- */
 
-/* In [0, 1). */
-static double scattered(uint64_t number)
-{
-	uint64_t x = (number + 1) * UINT64_C(0x9e3779b97f4a7c15);
-	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-	return (double)((x ^ x >> 31) >> 11) * 0x1p-53;
-}
-
 static struct ms_sampled_sum one(const struct ms_sampled *s, uint64_t number, uint64_t size)
 {
 	double p = ms_sample_chance(size, s->mean), part = 1 / p - floor(1 / p);
 	double variance = (1 - p) / (p * p), x = (double)size;
-	return (struct ms_sampled_sum){1, (uint64_t)(1 / p + scattered(number)), size,
+	return (struct ms_sampled_sum){1, ms_sample_blocks(size, s->mean, number), size,
 				       variance + part * (1 - part), x * x * variance};
 }
 
@@ -97,9 +84,7 @@ const struct ms_event *ms_sampled_weigh(const struct ms_sampled *s, const struct
 	    ev->kind != MS_EV_REALLOC_UNKNOWN)
 		return ev;
 	*room = *ev;
-	if (ev->size < SIZE_MOST)
-		room->size =
-			(uint64_t)llround((double)ev->size / ms_sample_chance(ev->size, s->mean));
+	room->size = ms_sample_bytes(ev->size, s->mean);
 	return room;
 }
 

@@ -82,11 +82,12 @@ static int fill_process(struct fill *w)
 	const struct ms_replay *r = w->to->r;
 	const struct ms_sampled_site *t = &w->s->total;
 	struct ms_sampled_sum top = ms_sampled_at_peak(w->s, w->s->site_count);
-	struct ms_insert u =
-		update(w, "UPDATE process SET allocations = ?, frees = ?, peak_blocks = ?,"
-			  " unfreed_blocks = ?, reallocations = NULL, temporary_allocations = NULL,"
-			  " peak_time_ns = NULL, peak_usable_bytes = NULL,"
-			  " unfreed_usable_bytes = NULL WHERE id = ?");
+	struct ms_insert u = update(
+		w, "UPDATE process SET allocations = ?, frees = ?, peak_blocks = ?,"
+		   " unfreed_blocks = ?, reallocations = NULL, temporary_allocations = NULL,"
+		   " peak_time_ns = NULL, peak_usable_bytes = NULL,"
+		   " unfreed_usable_bytes = NULL, inherited_blocks = NULL, inherited_bytes = NULL,"
+		   " inherited_frees = NULL, inherited_freed_bytes = NULL WHERE id = ?");
 	ms_put(&u, t->all.blocks);
 	ms_put(&u, t->freed.blocks);
 	ms_put(&u, top.blocks);

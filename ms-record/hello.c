@@ -171,6 +171,7 @@ static struct session *begin(struct control *c, pid_t pid, const struct called *
 	s->launched = launched;
 	s->may_drop = pid != c->launch.pid && c->opt->follow != FOLLOW_ALL;
 	s->image = c->next_image++;
+	s->mem->sample_seed += s->image; /* images are sampled independently of each other */
 	s->parent_image = parent;
 	s->file = strdup(out->path);
 	memcpy(s->run_id, c->run_id, sizeof s->run_id);

@@ -45,6 +45,7 @@ static struct image *add_session(struct control *c, const struct session *s)
 	i->ending = s->ending;
 	i->exit_status = s->exit_status;
 	i->stats = s->out->full ? s->out->written : s->stats;
+	i->sampled = s->opt->sample_bytes != 0;
 	i->full = s->out->full;
 	i->full_ns = s->out->written_ns;
 	i->dropped_events = s->out->dropped_events;

@@ -25,6 +25,7 @@ struct image {
 	uint64_t duration_ns, rss_at_peak;
 	int ending, exit_status;
 	struct stats stats;
+	bool sampled; /* sizes there are estimates */
 	char allocator[128], disabled[96], damage[160];
 	uint64_t forks, passed_early;
 	bool no_usable;

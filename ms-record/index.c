@@ -64,9 +64,12 @@ static void put_image(FILE *f, const struct image *m)
 		fputc('-', f);
 	fprintf(f, "\t%d\t%" PRIu64 "\t", (int)m->pid, m->started_ns);
 	if (m->file) {
-		fprintf(f, "%" PRIu64 "\t%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t",
-			m->duration_ns, how(m, room), m->stats.allocations,
-			m->stats.allocated_bytes, m->stats.peak_bytes);
+		fprintf(f, "%" PRIu64 "\t%s\t", m->duration_ns, how(m, room));
+		if (m->sampled)
+			fputs("-\t-\t-\t", f); /* there is no room for intervals */
+		else
+			fprintf(f, "%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t", m->stats.allocations,
+				m->stats.allocated_bytes, m->stats.peak_bytes);
 		put_trace(f, m);
 	} else {
 		fputs("-\t-\t-\t-\t-\t-", f);

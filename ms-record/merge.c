@@ -16,6 +16,7 @@
 #include "forks.h"
 #include "libcommon/arena.h"
 #include "options.h"
+#include "sampled.h"
 #include "session.h"
 
 #define REPAIR_NS 2000u
@@ -56,6 +57,10 @@ struct batch_event *merge_emit(struct session *s, uint8_t kind, uint32_t thread,
 
 static void count_freed(struct session *s, const struct batch_event *e)
 {
+	if (s->opt->sample_bytes) {
+		sampled_freed(&s->stats, s->opt->sample_bytes, e->ev.freed, e->old_size);
+		return;
+	}
 	s->stats.live_bytes -= e->old_size;
 	s->stats.live_blocks--;
 }
@@ -256,10 +261,15 @@ static void bind_block(struct session *s, struct batch_event *e, const struct it
 		forks_log(s->heritage, FORK_MADE, b);
 	s->threads.v[e->ev.thread].last_number = s->number++;
 	st->allocations++;
-	st->allocated_bytes += it->size;
-	st->live_blocks++;
-	st->live_bytes += it->size;
+	if (s->opt->sample_bytes) {
+		sampled_made(st, s->opt->sample_bytes, e->ev.number, it->size);
+	} else {
+		st->allocated_bytes += it->size;
+		st->live_blocks++;
+		st->live_bytes += it->size;
+	}
 	if (st->live_bytes > st->peak_bytes) {
+		sampled_peak(st);
 		st->peak_bytes = st->live_bytes;
 		st->peak_blocks = st->live_blocks;
 		st->peak_ns = e->ev.time_ticks * MS_TRACE_TICK_NS;

@@ -135,7 +135,8 @@ struct session *session_in_slot(struct pool *p, uint32_t slot)
 
 bool session_trivial(const struct session *s)
 {
-	return s->stats.allocations < TRIVIAL_ALLOCATIONS ||
+	bool few = !s->opt->sample_bytes && s->stats.allocations < TRIVIAL_ALLOCATIONS;
+	return few ||
 	       s->stats.allocated_bytes < TRIVIAL_BYTES;
 }
 

@@ -15,6 +15,10 @@ struct stats {
 	uint64_t copies, unsure_frees, inherited_frees;
 	uint64_t maps, unmaps, mapped_bytes, mapped_peak_bytes, mapped_peak_ns;
 	uint64_t paused_ns, paused_allocations, started_late_ns;
+	/* While sampling, sizes and live blocks above are estimates, allocations and frees those
+	 * recorded; of the live ones, now and at the peak: */
+	uint64_t seen_bytes, peak_seen_bytes;
+	double variance, peak_variance;
 };
 
 #endif

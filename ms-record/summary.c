@@ -14,6 +14,7 @@
 #include "control.h"
 #include "libcommon/units.h"
 #include "options.h"
+#include "sampled.h"
 
 /* The last program that the command's process became. */
 static const struct image *main_image(const struct control *c)
@@ -106,6 +107,17 @@ static void print_trouble(const struct image *m)
 		line("trouble", "the recorder in the program gave up: %s", m->disabled);
 }
 
+/* Nobody counts the calls and when each is freed: a sample tells how much. */
+static void print_sampled_heap(const struct image *m, uint64_t mean)
+{
+	char a[128], n[MS_UNIT_BUF], r[MS_UNIT_BUF];
+	const struct stats *t = &m->stats;
+	line("peak", "%s%s%s", sampled_words(a, t, mean, 1), m->rss_at_peak ? ", RSS then " : "",
+	     m->rss_at_peak ? ms_format_size(r, m->rss_at_peak) : "");
+	line("at end", "%s, estimated from %s allocations, as the peak is",
+	     sampled_words(a, t, mean, 0), ms_format_count(n, t->allocations));
+}
+
 static void print_heap(const struct image *m)
 {
 	char a[MS_UNIT_BUF], b[MS_UNIT_BUF], d[MS_UNIT_BUF], e[MS_UNIT_BUF];
@@ -135,7 +147,7 @@ static void print_mapped(const struct control *c, const struct image *m)
 }
 
 /* An empty trace is never left unexplained. */
-static void print_no_heap(const struct image *m)
+static void print_no_heap(const struct control *c, const struct image *m)
 {
 	if (images_own_malloc(m))
 		line("heap",
@@ -143,6 +155,8 @@ static void print_no_heap(const struct image *m)
 		     "library "
 		     "cannot see",
 		     m->name);
+	else if (c->opt->sample_bytes && m->guest_ready)
+		line("heap", "no allocation was sampled in %s", m->name);
 	else if (!m->guest_ready)
 		line("heap", "no allocation was seen: the recorder's library did not start in %s",
 		     m->name);
@@ -248,7 +262,7 @@ static void print_further(const struct control *c)
 static void print_worst(const struct control *c)
 {
 	const struct image *worst = NULL;
-	char a[MS_UNIT_BUF], n[MS_UNIT_BUF];
+	char a[MS_UNIT_BUF], b[128], n[MS_UNIT_BUF];
 	for (size_t i = 0; i < c->images.n; i++) {
 		const struct image *m = &c->images.v[i];
 		if (m->kept && (!worst || m->stats.peak_bytes > worst->stats.peak_bytes))
@@ -257,7 +271,8 @@ static void print_worst(const struct control *c)
 	if (worst && c->kept)
 		line("worst", "%s (pid %d) has the highest peak of %s programs: %s", worst->name,
 		     (int)worst->pid, ms_format_count(n, c->kept + 1),
-		     ms_format_size(a, worst->stats.peak_bytes));
+		     worst->sampled ? sampled_words(b, &worst->stats, c->opt->sample_bytes, 1)
+				    : ms_format_size(a, worst->stats.peak_bytes));
 }
 
 /* One line an image, with -v. */
@@ -265,7 +280,11 @@ static void print_image(const struct image *m)
 {
 	char a[MS_UNIT_BUF], b[MS_UNIT_BUF], d[MS_UNIT_BUF];
 	fprintf(stderr, "  %-9s %" PRIu32 " %s (pid %d)", "image", m->number, m->name, (int)m->pid);
-	if (m->file)
+	if (m->file && m->sampled)
+		fprintf(stderr, " %s: %s allocations sampled",
+			ms_format_duration(a, m->duration_ns),
+			ms_format_count(d, m->stats.allocations));
+	else if (m->file)
 		fprintf(stderr, " %s: peak %s, %s allocations",
 			ms_format_duration(a, m->duration_ns),
 			ms_format_size(b, m->stats.peak_bytes),
@@ -332,10 +351,12 @@ void summary_print(const struct control *c)
 	print_other_trouble(c, m);
 	if (c->refused.text[0])
 		line("trouble", "not every program was recorded: %s", c->refused.text);
-	if (m->stats.allocations)
+	if (m->stats.allocations && c->opt->sample_bytes)
+		print_sampled_heap(m, c->opt->sample_bytes);
+	else if (m->stats.allocations)
 		print_heap(m);
 	else
-		print_no_heap(m);
+		print_no_heap(c, m);
 	print_mapped(c, m);
 	print_cost(m);
 	print_stacks(c, m);
