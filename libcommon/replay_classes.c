@@ -74,6 +74,8 @@ void ms_replay_each_class(const struct ms_replay *r, const struct ms_replay_site
 			  void (*each)(void *arg, unsigned class, const struct ms_replay_size *c),
 			  void *arg)
 {
+	if (!s->classes) /* and perhaps no pool yet */
+		return;
 	const struct ms_replay_size *c = r->classes + s->first_class;
 	for (unsigned class = 0; class < MS_SIZE_CLASSES; class ++)
 		if (s->classes >> class & 1)

@@ -12,6 +12,7 @@ together NAME...: one run under both, for what no two runs have in common: cc1, 
 containers grow as they happen to meet. Memcheck replaces the C library's functions and leaves the guest's alone, which call them. It replaces operator
 new of a shared libstdc++ too, which then calls no malloc that could be recorded: cxx_static brings its own.
 """
+import glob
 import os
 import re
 import sqlite3
@@ -58,10 +59,13 @@ def counted():
     return tuple(int(g.replace(",", "")) for g in m.groups())
 
 
-def recorded(work, options=("-q",), stderr=subprocess.DEVNULL):
+def record(work, options=("-q",), stderr=subprocess.DEVNULL):
     work.run([BIN + "/ms-record", "-o", "../run.trace", *options], stdout=subprocess.DEVNULL, stderr=stderr, check=True)
-    subprocess.run([BIN + "/ms-snap", "-o", "../run.db", "../run.trace"], check=True)
-    return sqlite3.connect("../run.db").execute("SELECT allocations, frees, allocated_bytes FROM process ORDER BY id DESC").fetchone()
+
+
+def recorded(trace):
+    subprocess.run([BIN + "/ms-snap", "-o", "../run.db", trace], check=True)
+    return sqlite3.connect("../run.db").execute("SELECT allocations, frees, allocated_bytes FROM process").fetchall()[0]
 
 
 def apart(name):
@@ -70,13 +74,15 @@ def apart(name):
     work = workloads.make(name)
     work.command = loader + work.command
     with_environment(work, for_theirs).run(VALGRIND + options, **NO_OUTPUT)
-    return recorded(with_environment(work, for_ours)), counted()
+    record(with_environment(work, for_ours))
+    return recorded("../run.trace"), counted()
 
 
 def together(name):
     with open("../summary", "w") as summary:
-        ours = recorded(workloads.make(name), VALGRIND + ["--soname-synonyms=somalloc=nouserintercepts"], summary)
-    return ours, counted()
+        record(workloads.make(name), VALGRIND + ["--soname-synonyms=somalloc=nouserintercepts"], summary)
+    # The first program is Valgrind's launcher. The second is linked statically, and loads ours and the guest itself, perhaps late.
+    return recorded(*glob.glob("../run.trace.d/memcheck-*.trace")), counted()
 
 
 def main():

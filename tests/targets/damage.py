@@ -186,7 +186,7 @@ def flip():
 
 def growing():
     """Read while it is being recorded: status 0, and the numbers of the moment."""
-    recorder = subprocess.Popen([os.path.join(BIN, "ms-record"), "-q", "-o", "run.trace", TARGET, "2500"], stdout=subprocess.DEVNULL)
+    recorder = subprocess.Popen([os.path.join(BIN, "ms-record"), "-q", "-o", "run.trace", TARGET, "60000"], stdout=subprocess.DEVNULL)
     looks = []
     try:
         for _ in range(4):
@@ -199,7 +199,8 @@ def growing():
             same("ms-snap of a growing trace", snap.returncode, 0)
             looks.append("grow%d.db" % len(looks))
     finally:
-        same("status of the recording", recorder.wait(), 0)
+        recorder.terminate()  # hands it on, and ends as the program does
+    same("status of the recording", recorder.wait(), -signal.SIGTERM)
     expected, seen = replay(events_of("run.trace")), []
     for look in looks:
         process = totals_of_db(look)
