@@ -5,17 +5,20 @@
  *   options.c   the command line
  *   launch.c    the command found, checked (elffile.c) and started with the guest preloaded
  *   files.c     names of traces, FILE~, FILE.d/; images.c: those over; index.c: FILE.d/index
- *   control.c   the control thread: signals, ends, timers; hello.c: a guest says hello
+ *   control.c   the control thread: signals, ends, timers; hello.c: a guest says hello; born.c: a
+ *               child forked
  *   tell.c      --tell, the client; tell_server.c: heard; orders.c: done
  *   pause.c     recording that waits for its start or is paused
- *   session.c   one process image: its shared memory; info.c: what it is
+ *   session.c   one process image; pool.c: its shared memory, and its forked children's; info.c:
+ *               what it is
  *   samples.c   /proc figures of it
  *   drain.c     the draining thread: rounds over all sessions
  *   ring.c      rings: made ready, looked at, taken back; parse.c: their records, checked
  *   stacks.c    call stacks interned; modules.c, threads.c: what they and events refer to
  *   remote.c    stacks that only libunwind can walk
  *   clock.c     stamps to time
- *   merge.c     all rings in one order, to events; live.c: the blocks that are live
+ *   merge.c     all rings in one order, to events; live.c: the blocks that are live;
+ *               forks.c: those that a forked child inherits
  *   batch.c     a span of a trace on its way to
  *   writer.c    the writing thread; encode.c: batches to blocks
  *   finish.c    the end block; symbols.c: symbols appended by ms-snap
