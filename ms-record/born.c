@@ -20,10 +20,10 @@
 #include "forks.h"
 #include "hello.h"
 #include "info.h"
-#include "modules.h"
 #include "options.h"
 #include "pool.h"
-#include "samples.h"
+
+#define SETTLE_NS UINT64_C(500000000)
 
 enum found { FOUND, FOUND_NOT, FOUND_UNSURE };
 
@@ -159,17 +159,15 @@ static void begin(struct control *c, struct session *s)
 		s->may_drop = true;
 	}
 	s->file = strdup(s->out->path);
-	if (r != FOUND_NOT) {
+	if (r !=
+	    FOUND_NOT) /* its first sample comes with the next tick: many do not live so long */
 		s->signature = session_signature(s->proc);
-		modules_read_maps(s);
-		samples_take(s, false);
-	}
 	/* Before the draining thread has it: it may be over already. */
 	s->next = c->sessions;
 	c->sessions = s;
 	if (r == FOUND_NOT)
 		end_at_once(c, s);
-	else if (c->stopped)
+	else if (c->stopped || c->closing)
 		control_end(c, s, SESSION_STOPPED, -1);
 	drain_add(&c->drain, s);
 }
@@ -178,4 +176,22 @@ void born_accept(struct control *c)
 {
 	for (struct session *s; (s = drain_newborn(&c->drain));)
 		begin(c, s);
+}
+
+void born_settle(struct control *c)
+{
+	uint64_t start = clock_mono();
+	uint32_t rounds = drain_rounds(&c->drain), images = c->next_image;
+	/* Children of those that are found come last. */
+	while (clock_mono() < start + SETTLE_NS && !c->skip_symbols) {
+		drain_wake(&c->drain);
+		usleep(200);
+		born_accept(c);
+		if (c->next_image != images) {
+			images = c->next_image;
+			rounds = drain_rounds(&c->drain);
+		} else if (drain_rounds(&c->drain) - rounds >= 2) {
+			return;
+		}
+	}
 }

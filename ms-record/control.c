@@ -390,9 +390,11 @@ static void conclude(struct control *c)
 	waitid(P_PID, (id_t)c->launch.pid, &info, WEXITED | WNOWAIT);
 	c->status = status_of(&info);
 	c->end_ns = clock_mono();
+	born_settle(c);
 	/* What it started may be ending too: a moment, then their recording stops. */
 	while (others_run(c) && clock_mono() < c->end_ns + GRACE_NS && !c->skip_symbols)
 		turn(c, 5);
+	c->closing = true;
 	for (struct session *s = c->sessions; s; s = s->next)
 		if (s->pid != c->launch.pid)
 			control_end(c, s, SESSION_STOPPED, -1);

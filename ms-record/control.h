@@ -35,6 +35,7 @@ struct control {
 	uint64_t start_ns, end_ns, sample_ns, forwarded_ns, stopped_ns;
 	const char *stop_why; /* the option or what else stopped the recording */
 	bool symbols_done, symbols_late;
+	bool closing; /* what runs on is not recorded any more */
 	bool stopped, over, abandoned, skip_symbols, no_snap;
 	unsigned symbols_failed;
 	int status; /* waitpid's, of the command */

@@ -297,6 +297,7 @@ static void *run(void *arg)
 		adopt(d);
 		uint64_t bytes = round_all(d);
 		round_pools(d);
+		__atomic_add_fetch(&d->rounds, 1, __ATOMIC_RELEASE);
 		orders_answer(d);
 		if (stop && !d->count) {
 			free_pools(d);
@@ -335,6 +336,11 @@ void drain_add(struct drain *d, struct session *s)
 	d->arrived[d->arrived_count++] = s;
 	pthread_mutex_unlock(&d->lock);
 	drain_wake(d);
+}
+
+uint32_t drain_rounds(const struct drain *d)
+{
+	return __atomic_load_n(&d->rounds, __ATOMIC_ACQUIRE);
 }
 
 struct session *drain_newborn(struct drain *d)

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct order;
 struct pool;
@@ -29,6 +30,7 @@ struct drain {
 	int births;          /* eventfd: there are some */
 	struct pool **pools; /* the thread's own */
 	size_t pool_count, pool_room;
+	uint32_t rounds;    /* atomic */
 	unsigned wake;      /* futex word */
 	bool stop, started; /* stop: atomic */
 };
@@ -37,6 +39,8 @@ struct drain {
 int drain_start(struct drain *d, struct writer *writer, int event);
 /* Hands over a session. */
 void drain_add(struct drain *d, struct session *s);
+/* Rounds that the thread has made: after two more it has seen every child that was there before. */
+uint32_t drain_rounds(const struct drain *d);
 /* Takes a session that a forked child began, or NULL. Its process is to be found, and the session
  * to be handed over. */
 struct session *drain_newborn(struct drain *d);

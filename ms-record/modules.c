@@ -156,13 +156,30 @@ static int open_file(const struct session *s, const struct map *p, const char *p
 	return fd;
 }
 
-static void write_module(struct session *s, uint32_t id, const struct module *m,
-			 const struct map *p, bool deleted, uint64_t loaded)
+static void look_at_file(const struct session *s, struct module *m)
 {
 	struct elffile f;
 	struct stat st;
+	struct elffile_source src = {m->fd, s->pid, m->start};
+	m->looked_at = true;
+	if (m->kind != KIND_ANONYMOUS && elffile_read(&src, &f)) {
+		m->build_id_size = (uint8_t)f.build_id_size;
+		memcpy(m->build_id, f.build_id, f.build_id_size);
+	}
+	m->has_file = m->fd >= 0 && !fstat(m->fd, &st);
+	if (!m->has_file)
+		return;
+	m->file_bytes = (uint64_t)st.st_size;
+	m->file_mtime_ns = (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
+}
+
+static void write_module(struct session *s, uint32_t id, struct module *m, const struct map *p,
+			 bool deleted, uint64_t loaded)
+{
 	size_t path = strlen(m->path);
 	struct ms_record_writer *w = batch_record(&session_batch(s)->modules, path + 320);
+	if (!m->looked_at)
+		look_at_file(s, m);
 	ms_record_number(w, MS_MODULE_ID, id);
 	ms_record_bytes(w, MS_MODULE_PATH, m->path, path);
 	ms_record_number(w, MS_MODULE_START, m->start);
@@ -172,14 +189,11 @@ static void write_module(struct session *s, uint32_t id, const struct module *m,
 	ms_record_number(w, MS_MODULE_KIND, m->kind);
 	if (p)
 		ms_record_number(w, MS_MODULE_OFFSET, p->offset);
-	struct elffile_source src = {m->fd, s->pid, m->start};
-	if (m->kind != KIND_ANONYMOUS && elffile_read(&src, &f) && f.build_id_size)
-		ms_record_bytes(w, MS_MODULE_BUILD_ID, f.build_id, f.build_id_size);
-	if (m->fd >= 0 && !fstat(m->fd, &st)) {
-		ms_record_number(w, MS_MODULE_SIZE, (uint64_t)st.st_size);
-		ms_record_number(w, MS_MODULE_MTIME,
-				 (uint64_t)st.st_mtim.tv_sec * 1000000000u +
-					 (uint64_t)st.st_mtim.tv_nsec);
+	if (m->build_id_size)
+		ms_record_bytes(w, MS_MODULE_BUILD_ID, m->build_id, m->build_id_size);
+	if (m->has_file) {
+		ms_record_number(w, MS_MODULE_SIZE, m->file_bytes);
+		ms_record_number(w, MS_MODULE_MTIME, m->file_mtime_ns);
 	}
 	if (deleted)
 		ms_record_number(w, MS_MODULE_DELETED, 1);
@@ -198,7 +212,7 @@ static uint32_t add(struct session *s, struct module m, const char *name, uint64
 	m.fd = deleted ? -1 : open_file(s, p, m.path, &deleted);
 	*MS_PUSH(&all->all) = m;
 	uint32_t id = (uint32_t)all->all.n;
-	write_module(s, id, &m, p, deleted, loaded);
+	write_module(s, id, &all->all.v[id - 1], p, deleted, loaded);
 	if (m.fd >= 0 && all->held++ >= HELD_MAX) {
 		close_file(&all->all.v[id - 1]);
 	}

@@ -31,7 +31,7 @@
 #define SLOT_RINGS 64u
 #define SLOT_LAP 131072u
 #define SLOT_MODULES 1024u
-#define READY_FIRST 4u
+#define READY_FIRST 16u /* two pages each */
 #define PROBE_NS UINT64_C(200000000)
 
 static uint32_t last_serial; /* atomic */

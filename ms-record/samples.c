@@ -35,6 +35,8 @@ static struct sampler *make(const struct session *s)
 			      .rollup = openat(s->proc, "smaps_rollup", O_RDONLY | O_CLOEXEC),
 			      .page = (uint64_t)sysconf(_SC_PAGESIZE),
 			      .tick_ns = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK)};
+	if (s->forked) /* as costly as its parent is large, and often for a short life */
+		p->rollup_next = clock_mono() + ROLLUP_NS;
 	return p;
 }
 

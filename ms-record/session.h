@@ -115,6 +115,10 @@ struct module {
 	bool guest;
 	int fd;           /* the file, held open; -1 */
 	unsigned *shared; /* how many modules have `fd`, atomic; NULL = this one alone */
+	/* Of the file, once it was looked at; a forked child has its parent's. */
+	bool looked_at, has_file;
+	uint8_t build_id_size, build_id[64];
+	uint64_t file_bytes, file_mtime_ns;
 	char *path;
 };
 

