@@ -256,11 +256,13 @@ static bool take_block(struct ms_recording *t, const struct ms_block *b)
 		return ms_recording_take_checkpoint(t, b);
 	if (b->type != MS_BLOCK_EVENTS)
 		return take_records(t, b);
-	if (ms_event_decoder_init(&t->decoder, b->columns, b->column_count) != MS_FMT_OK)
+	if (!t->decoder)
+		t->decoder = ms_xrealloc(NULL, 1, sizeof *t->decoder);
+	if (ms_event_decoder_init(t->decoder, b->columns, b->column_count) != MS_FMT_OK)
 		return false;
 	t->in_block = true;
-	if (t->decoder.first_event > t->replay.position)
-		t->replay.position = t->decoder.first_event;
+	if (t->decoder->first_event > t->replay.position)
+		t->replay.position = t->decoder->first_event;
 	return true;
 }
 
@@ -292,7 +294,7 @@ static int next_event(struct ms_recording *t, struct ms_err *err)
 {
 	for (;;) {
 		if (t->in_block) {
-			enum ms_fmt rc = ms_event_next(&t->decoder, &t->event);
+			enum ms_fmt rc = ms_event_next(t->decoder, &t->event);
 			if (rc == MS_FMT_OK)
 				return 1;
 			t->in_block = false;
@@ -417,11 +419,21 @@ struct ms_recording *ms_recording_glance(const char *path, struct ms_err *err)
 	return t;
 }
 
+void ms_recording_park(struct ms_recording *t)
+{
+	if (t->in_block)
+		return;
+	ms_trace_park(t->file);
+	free(t->decoder);
+	t->decoder = NULL;
+}
+
 void ms_recording_close(struct ms_recording *t)
 {
 	if (!t)
 		return;
 	ms_replay_free(&t->replay);
+	free(t->decoder);
 	free(t->args.v);
 	free(t->allocators.v);
 	free(t->modules.v);

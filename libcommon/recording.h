@@ -98,7 +98,7 @@ struct ms_recording {
 	uint64_t bad_blocks;       /* whole, but their content means nothing */
 	enum ms_trace_state state; /* valid at the end */
 
-	struct ms_event_decoder decoder;
+	struct ms_event_decoder *decoder; /* NULL until there is an event */
 	struct ms_event event; /* decoded, not applied yet */
 	bool in_block, pending;
 
@@ -123,6 +123,9 @@ struct ms_recording *ms_recording_open(const char *path, struct ms_err *err);
 struct ms_recording *ms_recording_open_fd(int fd, const char *name, const void *bytes, size_t n,
 					  struct ms_err *err);
 void ms_recording_close(struct ms_recording *t);
+/* Keeps no open file and no buffers until it is read on, where it can be opened again; so that
+ * there may be more recordings than open files. */
+void ms_recording_park(struct ms_recording *t);
 
 /* ---- a part of a trace ---- */
 

@@ -146,13 +146,17 @@ static sqlite3 *fill(struct build *b)
 /* ---- */
 
 /* A folder may hold more traces than a shell's limit of open files. */
-static void raise_file_limit(void)
+static uint64_t raise_file_limit(void)
 {
 	struct rlimit lim;
-	if (getrlimit(RLIMIT_NOFILE, &lim) == 0 && lim.rlim_cur < lim.rlim_max) {
+	if (getrlimit(RLIMIT_NOFILE, &lim) != 0)
+		return 256;
+	if (lim.rlim_cur < lim.rlim_max) {
 		lim.rlim_cur = lim.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &lim);
+		getrlimit(RLIMIT_NOFILE, &lim);
 	}
+	return lim.rlim_cur;
 }
 
 static sqlite3 *build(struct build *b, const char *const *traces, size_t n)
@@ -196,7 +200,7 @@ sqlite3 *ms_snapshot_build_from(const char *const *traces, size_t n, struct ms_s
 	*b.res = (struct ms_build_result){0};
 	clock_gettime(CLOCK_MONOTONIC, &began);
 	ms_progress_start(&b.progress, b.opt->progress);
-	raise_file_limit();
+	b.files_max = raise_file_limit();
 	sqlite3 *db = build(&b, traces, n);
 	ms_progress_end(&b.progress);
 	b.res->seconds = seconds_since(&began);

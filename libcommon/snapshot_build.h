@@ -65,8 +65,9 @@ struct build {
 	struct {
 		int *v;
 		size_t n, cap;
-	} spooled;      /* descriptors of copies */
-	uint64_t bytes; /* of all files, for progress */
+	} spooled;          /* descriptors of copies */
+	uint64_t bytes;     /* of all files, for progress */
+	uint64_t files_max; /* that may be open at a time */
 	struct ms_progress progress;
 };
 

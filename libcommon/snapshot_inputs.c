@@ -110,8 +110,11 @@ static int add_from_folder(struct build *b, struct run_folder *f, const char *pa
 	if (rc != 0) {
 		note_unreadable(b, why.text);
 		f->why = f->why ? f->why : ms_arena_strdup(&b->arena, why.text);
-	} else if (b->all.n > before && !f->of) {
-		f->of = b->all.v[before];
+	} else if (b->all.n > before) {
+		f->of = f->of ? f->of : b->all.v[before];
+		/* A trivial trace of a run under way may go at any time: few are kept open. */
+		if (b->all.n > b->files_max / 2)
+			ms_recording_park(b->all.v[before]->keep.rec);
 	}
 	return 0;
 }

@@ -64,6 +64,7 @@ static int turn(struct build *b, struct running *p, uint64_t until)
 	ms_build_enqueue(b, p);
 	if (p->ended) {
 		ms_blocks_free(&r->blocks);
+		ms_recording_park(p->keep.rec);
 		ms_points_ended(b, p);
 		return ms_build_successor(b, p);
 	}

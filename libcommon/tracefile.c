@@ -31,7 +31,10 @@ struct ms_trace {
 	char *name;
 	struct ms_trace_head head;
 	bool regular;
-	bool own_file;     /* opened by its path: the file's offset is nobody else's */
+	bool own_file; /* opened by its path: the file's offset is nobody else's */
+	bool parked;   /* closed until it is read on */
+	dev_t dev;     /* when parked: which file it was */
+	ino_t ino;
 	bool sparse;       /* what is not wanted is not read */
 	uint64_t size;     /* of the file, when sparse */
 	uint64_t first;    /* offset of the first block */
@@ -89,11 +92,48 @@ static void follow_cut(struct ms_trace *t)
 		t->end = t->start;
 }
 
+void ms_trace_park(struct ms_trace *t)
+{
+	struct stat st;
+	if (!t->own_file || !t->regular || t->parked || fstat(t->fd, &st) != 0)
+		return;
+	t->dev = st.st_dev;
+	t->ino = st.st_ino;
+	t->base += t->start;
+	t->start = t->end = t->room = t->raw_room = 0;
+	free(t->buffer);
+	free(t->raw);
+	t->buffer = t->raw = NULL;
+	ZSTD_freeDCtx(t->zstd);
+	t->zstd = NULL;
+	close(t->fd);
+	t->fd = -1;
+	t->parked = true;
+}
+
+/* Opens a parked file again. False with errno. */
+static bool unpark(struct ms_trace *t)
+{
+	struct stat st;
+	if (!t->parked)
+		return true;
+	t->fd = open(t->name, O_RDONLY | O_CLOEXEC);
+	t->zstd = ZSTD_createDCtx();
+	bool same = t->fd >= 0 && fstat(t->fd, &st) == 0 && st.st_dev == t->dev &&
+		    st.st_ino == t->ino && lseek(t->fd, (off_t)t->base, SEEK_SET) >= 0;
+	if (t->fd >= 0 && !(same && t->zstd))
+		errno = same ? ENOMEM : ESTALE;
+	t->parked = false;
+	return same && t->zstd;
+}
+
 /* Reads until `n` bytes lie at start. 1, 0 at the end of the data (writer_alive is set), -1 with
  * errno. */
 static int fill(struct ms_trace *t, size_t n)
 {
 	bool last_try = false;
+	if (!unpark(t))
+		return -1;
 	make_room(t, n);
 	while (t->end - t->start < n) {
 		size_t most = t->sparse ? n - (t->end - t->start) : t->room - t->end;
@@ -381,6 +421,8 @@ static enum ms_trace_next failed(const struct ms_trace *t, struct ms_err *err)
 /* The file's offset and the buffer's go to `offset`. */
 static bool jump(struct ms_trace *t, uint64_t offset)
 {
+	if (!unpark(t))
+		return false;
 	t->base = offset;
 	t->start = t->end = 0;
 	return lseek(t->fd, (off_t)offset, SEEK_SET) >= 0;
@@ -486,7 +528,8 @@ bool ms_trace_sparse(struct ms_trace *t, uint64_t *end)
 {
 	struct stat st;
 	struct ms_block_head h;
-	if (!t->regular || !t->own_file || fstat(t->fd, &st) != 0 || writer_holds_lock(t))
+	if (!t->regular || !t->own_file || !unpark(t) || fstat(t->fd, &st) != 0 ||
+	    writer_holds_lock(t))
 		return false;
 	t->size = (uint64_t)st.st_size;
 	if (!last_block(t, end, &h) || h.type != MS_BLOCK_END || *end < position(t))

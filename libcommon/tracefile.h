@@ -86,6 +86,9 @@ const struct ms_trace_head *ms_trace_header(const struct ms_trace *t);
  * `types` (bit per type, 0 = all) are passed over after their header was checked. */
 enum ms_trace_next ms_trace_next(struct ms_trace *t, uint64_t types, uint64_t want,
 				 struct ms_block *b, struct ms_err *err);
+/* Closes a file that was opened by its path, and frees what reading takes, until something more is
+ * read of it. What the last block points to is gone. */
+void ms_trace_park(struct ms_trace *t);
 /* ---- reading parts of a file ---- */
 
 /* From now on, what is not wanted is stepped over instead of read. Only of a file opened by its

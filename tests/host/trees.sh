@@ -60,6 +60,12 @@ python3 "$SRC/tests/host/trees.py" tree build.trace || fail 'the snapshot of the
 "$BIN/ms-report" --by process --limit 3 build.trace build.trace.d >report || fail "ms-report: status $?"
 grep -q 'ld.bfd\|cc1' report || fail "the worst is not shown: $(cat report)"
 
+# More traces than files may be open: the same bytes.
+"$BIN/ms-snap" -q -o many.db build.trace build.trace.d || fail 'ms-snap of the build'
+[ "$(find build.trace.d -name '*.trace' | wc -l)" -gt 20 ] || fail 'too few traces'
+(ulimit -n 20 && "$BIN/ms-snap" -q -o few.db build.trace build.trace.d) || fail 'ms-snap with few open files'
+cmp many.db few.db || fail 'few open files give another snapshot'
+
 # ---- 2,000 short children: nothing fails, nothing is left ----
 cat >children.sh <<'END'
 #!/bin/sh
