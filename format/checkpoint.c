@@ -107,6 +107,13 @@ size_t ms_checkpoint_finish(struct ms_checkpoint_encoder *e, struct ms_column *o
 	return add_column(out, n, MS_LIVE_LAST, region(e, AT_LAST), e->last);
 }
 
+uint8_t *ms_checkpoint_put_range(uint8_t *at, uint64_t before, const struct ms_checkpoint_range *r)
+{
+	at = ms_varint_put(at, r->address - before);
+	at = ms_varint_put(at, r->bytes);
+	return ms_varint_put(at, r->stack);
+}
+
 /* ---- decoding ---- */
 
 static struct ms_checkpoint_cursor cursor_of(const struct ms_column *columns, size_t n, uint32_t id)
@@ -148,6 +155,7 @@ enum ms_fmt ms_checkpoint_decoder_init(struct ms_checkpoint_decoder *d,
 	d->address = cursor_of(columns, n, MS_LIVE_ADDRESS);
 	d->slack = cursor_of(columns, n, MS_LIVE_SLACK);
 	d->last = cursor_of(columns, n, MS_LIVE_LAST);
+	d->mapped = cursor_of(columns, n, MS_LIVE_MAPPED);
 	d->left = h->count;
 	bool good = h->part < h->parts && h->count <= h->live_blocks &&
 		    h->live_blocks <= h->number && h->count <= MS_CHECKPOINT_PART;
@@ -189,5 +197,21 @@ enum ms_fmt ms_checkpoint_next_last(struct ms_checkpoint_decoder *d, uint64_t *n
 	if (!get(&d->last, number))
 		return MS_FMT_BAD;
 	*number -= 1;
+	return MS_FMT_OK;
+}
+
+enum ms_fmt ms_checkpoint_next_range(struct ms_checkpoint_decoder *d, struct ms_checkpoint_range *r)
+{
+	uint64_t gap;
+	if (d->mapped.at == d->mapped.end)
+		return MS_FMT_END;
+	if (!get(&d->mapped, &gap) || !get(&d->mapped, &r->bytes) ||
+	    !get32(&d->mapped, &r->stack) || !r->bytes || gap > UINT64_MAX - d->mapped_end ||
+	    r->bytes > UINT64_MAX - d->mapped_end - gap) {
+		d->mapped.at = d->mapped.end;
+		return MS_FMT_BAD;
+	}
+	r->address = d->mapped_end + gap;
+	d->mapped_end = r->address + r->bytes;
 	return MS_FMT_OK;
 }

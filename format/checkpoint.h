@@ -34,7 +34,7 @@ struct ms_checkpoint_block {
 
 /* Memory for the columns of a part of at most `n` blocks and `threads` threads. */
 #define MS_CHECKPOINT_MEMORY(n, threads) ((size_t)(n)*56 + (size_t)(threads)*10 + 128)
-#define MS_CHECKPOINT_COLUMNS 9u
+#define MS_CHECKPOINT_COLUMNS 9u /* at most, without that of mapped ranges */
 
 struct ms_checkpoint_encoder {
 	struct ms_checkpoint_head head;
@@ -58,6 +58,15 @@ enum ms_fmt ms_checkpoint_put(struct ms_checkpoint_encoder *e, const struct ms_c
 /* Fills `out` (MS_CHECKPOINT_COLUMNS entries); returns how many. */
 size_t ms_checkpoint_finish(struct ms_checkpoint_encoder *e, struct ms_column *out);
 
+/* Mapped address space, a column of its own for part 0. */
+struct ms_checkpoint_range {
+	uint64_t address, bytes;
+	uint32_t stack;
+};
+#define MS_CHECKPOINT_RANGE_BYTES 25u /* of one in the column, at most */
+/* Adds a range that follows one with the end `before` (0: none) at `at`; returns where it ends. */
+uint8_t *ms_checkpoint_put_range(uint8_t *at, uint64_t before, const struct ms_checkpoint_range *r);
+
 /* ---- decoding; the bytes may be hostile ---- */
 
 struct ms_checkpoint_decoder {
@@ -66,7 +75,8 @@ struct ms_checkpoint_decoder {
 	uint32_t left;
 	struct ms_checkpoint_cursor {
 		const uint8_t *at, *end;
-	} number, size, stack, thread, tick, address, slack, last;
+	} number, size, stack, thread, tick, address, slack, last, mapped;
+	uint64_t mapped_end; /* of the range before */
 };
 
 enum ms_fmt ms_checkpoint_decoder_init(struct ms_checkpoint_decoder *d,
@@ -75,5 +85,9 @@ enum ms_fmt ms_checkpoint_decoder_init(struct ms_checkpoint_decoder *d,
 enum ms_fmt ms_checkpoint_next(struct ms_checkpoint_decoder *d, struct ms_checkpoint_block *b);
 /* The next thread's latest allocation; UINT64_MAX = none. MS_FMT_END after the last thread. */
 enum ms_fmt ms_checkpoint_next_last(struct ms_checkpoint_decoder *d, uint64_t *number);
+/* The next mapped range: not empty, behind the one before, and its end is no more than UINT64_MAX.
+ * MS_FMT_END after the last. */
+enum ms_fmt ms_checkpoint_next_range(struct ms_checkpoint_decoder *d,
+				     struct ms_checkpoint_range *r);
 
 #endif

@@ -86,6 +86,9 @@ enum ms_live_column {
 	MS_LIVE_SLACK = 8,   /* varint per block; absent: not recorded */
 	MS_LIVE_LAST = 9,    /* varint per thread that allocated, by index: number of its latest
 				allocation + 1, 0 = none; in part 0 */
+	MS_LIVE_MAPPED = 10, /* address space, in order of address: varint address minus the end of
+				the range before, varint bytes, varint stack; in part 0; absent:
+				none, or not recorded */
 };
 
 /* The index: one record per block before it, in order of offset. Written once, before the last end

@@ -27,6 +27,16 @@ static bool begin_checkpoint(struct ms_recording *t, const struct ms_checkpoint_
 	return true;
 }
 
+static bool take_ranges(struct ms_recording *t, struct ms_checkpoint_decoder *d)
+{
+	struct ms_checkpoint_range r;
+	enum ms_fmt rc;
+	while ((rc = ms_checkpoint_next_range(d, &r)) == MS_FMT_OK)
+		if (t->replay.beside)
+			ms_replay_restore_range(&t->replay, &r);
+	return rc == MS_FMT_END;
+}
+
 static bool take_part(struct ms_recording *t, struct ms_checkpoint_decoder *d)
 {
 	struct ms_checkpoint_block b;
@@ -44,7 +54,7 @@ static bool take_part(struct ms_recording *t, struct ms_checkpoint_decoder *d)
 			rc = MS_FMT_END;
 		}
 	}
-	return rc == MS_FMT_END;
+	return rc == MS_FMT_END && take_ranges(t, d);
 }
 
 bool ms_recording_take_checkpoint(struct ms_recording *t, const struct ms_block *b)

@@ -185,6 +185,8 @@ void ms_replay_event(struct ms_replay *r, const struct ms_event *ev);
 bool ms_replay_restore(struct ms_replay *r, const struct ms_checkpoint_head *h, bool anew);
 /* False when its number does not grow. */
 bool ms_replay_restore_block(struct ms_replay *r, const struct ms_checkpoint_block *b);
+/* Of a recording with mapped address space. */
+void ms_replay_restore_range(struct ms_replay *r, const struct ms_checkpoint_range *range);
 void ms_replay_restore_last(struct ms_replay *r, uint32_t thread, uint64_t number);
 /* False when the blocks do not add up to what the checkpoint's head says. */
 bool ms_replay_restored(struct ms_replay *r, const struct ms_checkpoint_head *h, bool anew);

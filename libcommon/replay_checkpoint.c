@@ -133,6 +133,11 @@ bool ms_replay_restore_block(struct ms_replay *r, const struct ms_checkpoint_blo
 	return true;
 }
 
+void ms_replay_restore_range(struct ms_replay *r, const struct ms_checkpoint_range *range)
+{
+	ms_beside_restore_range(r, range, ms_replay_site_of(r, range->stack));
+}
+
 void ms_replay_restore_last(struct ms_replay *r, uint32_t thread, uint64_t number)
 {
 	if (number == MS_NEVER || thread >= MS_REPLAY_THREADS_MAX || number >= r->next_number)

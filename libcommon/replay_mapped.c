@@ -264,7 +264,6 @@ void ms_beside_restore(struct ms_replay *r, uint64_t next_number)
 	ms_ranges_free(&b->ranges);
 	b->slack_bytes = b->mapped_bytes = 0;
 	b->held.n = 0;
-	b->mapped_unknown = true;
 }
 
 void ms_beside_restore_block(struct ms_replay *r, const struct ms_checkpoint_block *block,
@@ -279,6 +278,15 @@ void ms_beside_restore_block(struct ms_replay *r, const struct ms_checkpoint_blo
 		(struct ms_live_block){.size = slack, .site = site};
 	b->slack_bytes += slack;
 	add(r, &site_of(b, site)->slack, slack);
+}
+
+void ms_beside_restore_range(struct ms_replay *r, const struct ms_checkpoint_range *range,
+			     uint32_t site)
+{
+	struct ms_beside *b = r->beside;
+	ms_ranges_add(&b->ranges, range->address, range->address + range->bytes, site);
+	b->mapped_bytes += range->bytes;
+	add(r, &site_of(b, site)->mapped, range->bytes);
 }
 
 void ms_beside_restored(struct ms_replay *r)

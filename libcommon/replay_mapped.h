@@ -40,7 +40,6 @@ struct ms_beside_moment {
 struct ms_beside {
 	bool mapped, usable, free_stacks; /* what was recorded */
 	bool asked_usable;                /* usable sizes should be there */
-	bool mapped_unknown; /* reading began at a checkpoint that does not tell what was mapped */
 
 	struct ms_beside_site *sites;
 	size_t site_count;
@@ -90,6 +89,8 @@ void ms_beside_finish(struct ms_replay *r);
 /* A checkpoint replaces all; then come its blocks, then ms_beside_restored. */
 void ms_beside_restore(struct ms_replay *r, uint64_t next_number);
 void ms_beside_restore_block(struct ms_replay *r, const struct ms_checkpoint_block *b,
+			     uint32_t site);
+void ms_beside_restore_range(struct ms_replay *r, const struct ms_checkpoint_range *range,
 			     uint32_t site);
 void ms_beside_restored(struct ms_replay *r);
 /* What was counted is forgotten, what is live is not. */

@@ -19,7 +19,7 @@ static bool sampled(const struct ms_recording *t)
 
 static bool mapped_known(const struct ms_recording *t)
 {
-	return beside(t)->mapped && !beside(t)->mapped_unknown;
+	return beside(t)->mapped;
 }
 
 /* Usable sizes of some blocks say nothing of all. */

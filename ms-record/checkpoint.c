@@ -11,6 +11,7 @@
 #include "format/trace.h"
 #include "libcommon/arena.h"
 #include "libcommon/err.h"
+#include "libcommon/ranges.h"
 #include "libcommon/tracefile.h"
 
 #define WINDOW (UINT64_C(1) << 15)
@@ -46,6 +47,7 @@ struct live_list {
 	size_t empty;
 	uint64_t blocks;
 	uint64_t next_number, tick;
+	struct ms_ranges mapped;
 	uint64_t *last; /* by thread: number of its latest allocation, UINT64_MAX = none */
 	size_t threads;
 };
@@ -73,6 +75,7 @@ void live_list_free(struct live_list *l)
 	free(l->window);
 	free(l->bits);
 	free(l->last);
+	ms_ranges_free(&l->mapped);
 	free(l);
 }
 
@@ -209,6 +212,16 @@ static void add(struct live_list *l, const struct ms_event *ev)
 		l->last[ev->thread] = ev->number;
 }
 
+static void map(struct live_list *l, const struct ms_event *ev)
+{
+	uint64_t end = ev->address + ev->size;
+	if (ev->ext != MS_EXT_MAP && ev->ext != MS_EXT_UNMAP)
+		return;
+	ms_ranges_cut(&l->mapped, ev->address, end, NULL, NULL);
+	if (ev->ext == MS_EXT_MAP)
+		ms_ranges_add(&l->mapped, ev->address, end, ev->stack);
+}
+
 void live_list_event(struct live_list *l, const struct ms_event *ev)
 {
 	l->tick = ev->time_ticks > l->tick ? ev->time_ticks : l->tick;
@@ -217,6 +230,8 @@ void live_list_event(struct live_list *l, const struct ms_event *ev)
 	if (ev->kind == MS_EV_ALLOC || ev->kind == MS_EV_REALLOC ||
 	    ev->kind == MS_EV_REALLOC_UNKNOWN)
 		add(l, ev);
+	else if (ev->kind == MS_EV_EXT)
+		map(l, ev);
 }
 
 /* ---- checkpoints ---- */
@@ -271,13 +286,41 @@ static void begin_part(struct writing *w)
 		ms_checkpoint_put_last(&w->e, w->l->last[i]);
 }
 
+struct laying {
+	uint8_t *at;
+	uint64_t before;
+};
+
+static void lay_range(void *arg, const struct ms_range *r)
+{
+	struct laying *y = arg;
+	y->at = ms_checkpoint_put_range(
+		y->at, y->before,
+		&(struct ms_checkpoint_range){r->start, r->end - r->start, r->owner});
+	y->before = r->end;
+}
+
+/* The column of what is mapped, in memory to be freed. */
+static struct ms_column mapped_column(const struct live_list *l, uint8_t **memory)
+{
+	size_t room = l->mapped.n * MS_RANGES_CHUNK;
+	*memory = room ? ms_xrealloc(NULL, room, MS_CHECKPOINT_RANGE_BYTES) : NULL;
+	struct laying y = {*memory, 0};
+	ms_ranges_each(&l->mapped, lay_range, &y);
+	return (struct ms_column){MS_LIVE_MAPPED, *memory, (size_t)(y.at - *memory)};
+}
+
 static int end_part(struct writing *w)
 {
-	struct ms_column columns[MS_CHECKPOINT_COLUMNS];
+	struct ms_column columns[MS_CHECKPOINT_COLUMNS + 1];
 	uint64_t ns = w->head.tick * MS_TRACE_TICK_NS;
 	size_t n = ms_checkpoint_finish(&w->e, columns);
-	w->head.part++;
-	return ms_trace_write(w->t, MS_BLOCK_CHECKPOINT, ns, ns, columns, n, w->err);
+	uint8_t *mapped = NULL;
+	if (w->head.part++ == 0 && w->l->mapped.n)
+		columns[n++] = mapped_column(w->l, &mapped);
+	int rc = ms_trace_write(w->t, MS_BLOCK_CHECKPOINT, ns, ns, columns, n, w->err);
+	free(mapped);
+	return rc;
 }
 
 static int put_block(void *arg, uint64_t number, const struct slot *s)

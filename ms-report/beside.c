@@ -31,17 +31,6 @@ struct beside beside_at(const struct model *m, const char *label)
 	return found ? sum : (struct beside){UNKNOWN, UNKNOWN};
 }
 
-struct beside site_beside(const struct model *m, const struct site *s)
-{
-	struct beside b = s->at_beside;
-	const struct totals *t = &m->processes.v[s->process].totals;
-	if (t->maps == UNKNOWN)
-		b.mapped = UNKNOWN;
-	if (t->unfreed_usable == UNKNOWN)
-		b.usable = UNKNOWN;
-	return b;
-}
-
 bool beside_one_peak(const struct model *m)
 {
 	return m->processes.n == 1;

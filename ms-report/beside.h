@@ -18,8 +18,6 @@ int beside_read(struct model *m, struct ms_err *err);
 
 /* At the moments of that label, of all processes. */
 struct beside beside_at(const struct model *m, const char *label);
-/* A site's; UNKNOWN where it was not recorded. */
-struct beside site_beside(const struct model *m, const struct site *s);
 /* "RSS 2.6 GiB: live 1.8 GiB + slack 90 MiB + mapped 400 MiB, 300 MiB other" of the moments called
  * `label`; NULL where neither slack nor mapped is known. */
 const char *beside_words(struct model *m, const char *label);

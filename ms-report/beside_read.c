@@ -71,6 +71,23 @@ static void read_hidden(struct model *m, sqlite3_stmt *st)
 		h->at_mapped = figure_add(h->at_mapped, figure_in(st, 2));
 }
 
+/* Sites without a row have nothing, if the moment's figures are known at all. */
+static void begin_sites(struct model *m)
+{
+	struct beside *of = ms_arena_alloc(&m->arena, (m->processes.n + 1) * sizeof *of);
+	for (size_t i = 0; i < m->processes.n; i++)
+		of[i] = (struct beside){UNKNOWN, UNKNOWN};
+	for (size_t i = 0; i < m->snapshots.n; i++) {
+		const struct snapshot *s = &m->snapshots.v[i];
+		if (strcmp(s->label, m->at_label) != 0)
+			continue;
+		of[s->process].usable = s->beside.usable == UNKNOWN ? UNKNOWN : 0;
+		of[s->process].mapped = s->beside.mapped == UNKNOWN ? UNKNOWN : 0;
+	}
+	for (size_t i = 0; i < m->sites.n; i++)
+		m->sites.v[i].at_beside = of[m->sites.v[i].process];
+}
+
 int beside_read(struct model *m, struct ms_err *err)
 {
 	static const struct {
@@ -91,6 +108,8 @@ int beside_read(struct model *m, struct ms_err *err)
 		if (!st)
 			return -1;
 		int rc;
+		if (tables[i].row == read_stat)
+			begin_sites(m);
 		while ((rc = sqlite3_step(st)) == SQLITE_ROW)
 			tables[i].row(m, st);
 		sqlite3_finalize(st);

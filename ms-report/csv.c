@@ -103,9 +103,9 @@ static void put_row(struct model *m, struct out *o, const struct site *s, const 
 	end_row(m, o, v, e);
 }
 
-static void figures(const struct model *m, const struct site *s, uint64_t *v)
+static void figures(const struct site *s, uint64_t *v)
 {
-	struct beside b = site_beside(m, s);
+	struct beside b = s->at_beside;
 	const uint64_t all[FIGURES] = {
 		s->at.bytes,        s->at.blocks,   s->peak.bytes, s->peak.blocks,
 		s->allocated_bytes, s->allocations, s->frees,      s->temporary,
@@ -127,7 +127,7 @@ void csv_sites(struct model *m, struct out *o, enum metric metric, size_t limit,
 	out_str(o, "\r\n");
 	uint64_t v[FIGURES];
 	if (only) {
-		figures(m, only, v);
+		figures(only, v);
 		put_row(m, o, only, v, NULL, only->est);
 		return;
 	}
@@ -137,7 +137,7 @@ void csv_sites(struct model *m, struct out *o, enum metric metric, size_t limit,
 	uint64_t more[FIGURES] = {0};
 	struct estimates rest = {0};
 	for (size_t i = 0; i < l.n; i++) {
-		figures(m, l.rows[i], v);
+		figures(l.rows[i], v);
 		if (i < limit)
 			put_row(m, o, l.rows[i], v, NULL, l.rows[i]->est);
 		for (size_t k = 0; i >= limit && l.rows[i]->est && k < EST_COUNT; k++)

@@ -243,7 +243,7 @@ struct table table_groups(struct model *m, enum group_key key, enum metric metri
 						   s->allocations,
 						   s->temporary,
 						   s->failed,
-						   site_beside(m, s).mapped,
+						   s->at_beside.mapped,
 						   key == BY_STACK ? (uint64_t)s->id : 1};
 		for (size_t k = 1; k < t.column_count; k++)
 			c[k].n = figure_add(c[k].n, f[k]);

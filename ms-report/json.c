@@ -170,7 +170,7 @@ static void put_site(struct model *m, struct json *j, const struct frames *f, co
 	json_number(j, "reallocations", s->reallocations);
 	json_number(j, "failed_allocations", s->failed);
 	json_number(j, "temporary", s->temporary);
-	struct beside b = site_beside(m, s);
+	struct beside b = s->at_beside;
 	json_number(j, "usable_bytes", b.usable);
 	json_number(j, "maps", s->maps);
 	json_number(j, "mapped_bytes", b.mapped);

@@ -76,8 +76,7 @@ static struct pair site_of(const struct site *s, enum metric metric)
 	case METRIC_FAILED:
 		return (struct pair){.a = s->failed, .b = s->allocations};
 	case METRIC_MAPPED:
-		return (struct pair){.a = s->maps == UNKNOWN ? UNKNOWN : s->at_beside.mapped,
-				     .b = s->maps};
+		return (struct pair){.a = s->at_beside.mapped, .b = s->maps};
 	default:
 		return (struct pair){.a = s->temporary, .b = s->allocations};
 	}

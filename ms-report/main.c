@@ -7,8 +7,7 @@
  *   estimate.c   intervals of what was sampled
  *   sql.c        --sql
  *   table.c      views as tables of typed cells: views.c, groups.c, processes.c
- *   beside.c     mapped address space, usable sizes, frees   sql.c        --sql
- *   table.c      views as tables of typed cells: views.c, groups.c
+ *   beside.c     mapped address space, usable sizes, frees (beside_read.c)
  *   render.c     which view in which format:
  *                text*.c  markdown.c  json.c (json_writer.c)  csv.c  folded.c
  *   out.c        the bytes               pager.c   to a terminal

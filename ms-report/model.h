@@ -71,7 +71,7 @@ struct site {
 		lifetime_ns, lifetime_allocations;
 	struct live end, peak, at;   /* at: the moment of --at, else as end */
 	uint64_t maps, mapped_bytes; /* over the whole run */
-	struct beside at_beside;     /* 0 where it has no row: see site_beside */
+	struct beside at_beside;     /* at the moment of --at */
 	struct estimates *est;       /* of a sampled recording; else NULL, here and below */
 };
 

@@ -69,7 +69,7 @@ static void figures(struct page *p, struct out *o, const struct site *s)
 					   ? UNKNOWN
 					   : s->lifetime_allocations / s->frees,
 				   "allocation", "allocations")));
-	struct beside b = site_beside(m, s);
+	struct beside b = s->at_beside;
 	if (b.usable != UNKNOWN && s->at.blocks)
 		one(p, o, "Slack",
 		    SAY("%s: its blocks have %s at %s",

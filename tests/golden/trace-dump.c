@@ -141,7 +141,12 @@ static void dump_checkpoint(const struct ms_block *b)
 	     last == MS_FMT_OK && (last = ms_checkpoint_next_last(&d, &number)) == MS_FMT_OK; i++)
 		if (number != UINT64_MAX)
 			printf("  last of thread %u #%" PRIu64 "\n", i, number);
-	if (r == MS_FMT_BAD || last == MS_FMT_BAD)
+	struct ms_checkpoint_range range;
+	enum ms_fmt mapped = last == MS_FMT_END ? MS_FMT_OK : last;
+	while (mapped == MS_FMT_OK && (mapped = ms_checkpoint_next_range(&d, &range)) == MS_FMT_OK)
+		printf("  mapped 0x%" PRIx64 " size %" PRIu64 " stack %u\n", range.address,
+		       range.bytes, range.stack);
+	if (r == MS_FMT_BAD || last == MS_FMT_BAD || mapped == MS_FMT_BAD)
 		puts("  bad");
 }
 

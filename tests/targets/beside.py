@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Compares what is recorded beside the heap (--mmap, --usable-size, --free-stacks) with the programs' own counting, byte for byte.
 
-Arguments: targets, each NAME:SEED[:THREADS]. Works in the current folder, with BIN and TB from tests/run.
+Arguments: targets, each NAME:SEED[:THREADS[:BLOCKS]], with :BLOCKS those whose traces have checkpoints. Works in the current folder, with BIN and TB from tests/run.
 """
 import json
 import os
@@ -108,6 +108,35 @@ def usable(db, process, truth):
     same("all frees have a stack's row", got, process["frees"])
 
 
+def moment(point, read):
+    """What was live, usable and mapped at a point, by function."""
+    if os.path.exists("at.db"):
+        os.unlink("at.db")
+    r = subprocess.run([BIN + "/ms-snap", "-q", "--read=" + read, "--at", point, "-o", "at.db", "run.trace"], capture_output=True)
+    if r.returncode:
+        wrong.append("ms-snap --read=%s --at %s: %s" % (read, point, r.stderr))
+        return None
+    db = sqlite3.connect("at.db")
+    db.row_factory = sqlite3.Row
+    sites, _ = innermost(db)
+    total = db.execute("SELECT live_bytes, usable_bytes, mapped_bytes FROM snapshot").fetchone()
+    by = {c: {k: v for k, v in sums(db, sites, c, point).items() if v} for c in ("live_bytes", "usable_bytes", "mapped_bytes")}
+    return tuple(total), by, db.execute("SELECT whole FROM process").fetchone()[0]
+
+
+def checkpoints(process):
+    """A reader that begins at a checkpoint finds what one that read everything does."""
+    skipped = 0
+    for i in range(1, 8):
+        point = "%.4fs" % (process["duration_ns"] / 1e9 * i / 8)
+        whole, part = moment(point, "all"), moment(point, "part")
+        if whole and part:
+            same("the state at " + point, part[:2], whole[:2])
+            skipped += part[2] == 0
+    if skipped < 3:
+        wrong.append("only %d of 7 moments were read from a checkpoint" % skipped)
+
+
 def without(name, arguments):
     """Without the options nothing of it is there, and nothing is counted as heap."""
     db, process, _ = record(name, arguments, [])
@@ -129,6 +158,8 @@ def main():
         db, process, truth = record(name, arguments, OPTIONS)
         same("options", process["options"], "mmap,usable-size,free-stacks")
         (mapped if name == "mapped" else usable)(db, process, truth)
+        if len(arguments) == 3:
+            checkpoints(process)
         if len(arguments) == 1:
             heap = [process[k] for k in ("allocations", "allocated_bytes", "peak_bytes", "unfreed_bytes")]
             same("figures of the heap without the options", without(name, arguments), heap)

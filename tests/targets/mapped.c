@@ -2,8 +2,9 @@
  * Takes and gives back address space in every way, in an order made from a seed, and counts it page
  * by page, independent of MemScope.
  *
- * usage: mapped SEED [THREADS]. One lock is held around each call and its counting, so that the
- * peak is known. What it expects goes to the file named by BESIDE_FILE.
+ * usage: mapped SEED [THREADS [BLOCKS]]. One lock is held around each call and its counting, so
+ * that the peak is known. With each step goes the making and freeing of so many small blocks. What
+ * it expects goes to the file named by BESIDE_FILE.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -45,7 +46,7 @@ static unsigned step_count;
 static uintptr_t heap_start;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t seed;
-static int file;
+static int file, blocks;
 
 static uint64_t below(uint64_t n)
 {
@@ -323,9 +324,16 @@ static void one_step(void)
 	}
 }
 
+static SITE void churn(void)
+{
+	for (int i = 0; i < blocks; i++)
+		free(malloc(16));
+}
+
 static void *run(void *arg)
 {
 	for (int i = 0; i < *(int *)arg; i++) {
+		churn();
 		pthread_mutex_lock(&lock);
 		one_step();
 		pthread_mutex_unlock(&lock);
@@ -354,6 +362,7 @@ int main(int argc, char **argv)
 {
 	pthread_t t[16];
 	int threads = argc > 2 ? atoi(argv[2]) : 1, rounds = 4000 / threads;
+	blocks = argc > 3 ? atoi(argv[3]) : 0;
 	seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
 	free(malloc(1)); /* the C library's heap begins before ours */
 	file = open("/proc/self/exe", O_RDONLY);
