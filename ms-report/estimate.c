@@ -71,7 +71,7 @@ static void add_live(struct model *m, struct estimates **e, const char *label, b
 
 #define INDEX(a, id) model_index((a).v, (a).n, sizeof *(a).v, id)
 
-/* Of all sites at a snapshot: the end and the peak of all come from the rows of the whole run. */
+/* Of all sites at a snapshot. */
 static void add_snapshot(struct model *m, struct snapshot *s, bool blocks,
 			 const struct ms_spread *x)
 {
@@ -122,6 +122,19 @@ static void complete(struct estimates *e)
 	}
 }
 
+/* The peak and the end of all are the sums of the snapshots of that name, if there are any. */
+static void sum_snapshots(struct model *m, const char *label, enum est_figure figure)
+{
+	struct ms_spread sum[2] = {{0}};
+	for (size_t i = 0; i < m->snapshots.n; i++) {
+		const struct snapshot *s = &m->snapshots.v[i];
+		for (int k = 0; s->est && strcmp(s->label, label) == 0 && k < 2; k++)
+			ms_spread_add(&sum[k], &s->est->of[EST_AT + k]);
+	}
+	if (m->est && sum[0].step > 0)
+		memcpy(&m->est->of[figure], sum, sizeof sum);
+}
+
 int estimates_read(struct model *m, struct ms_err *err)
 {
 	sqlite3_stmt *st = ms_sql_prepare(
@@ -135,6 +148,8 @@ int estimates_read(struct model *m, struct ms_err *err)
 	while ((rc = sqlite3_step(st)) == SQLITE_ROW)
 		add_row(m, st);
 	sqlite3_finalize(st);
+	sum_snapshots(m, "peak", EST_PEAK);
+	sum_snapshots(m, "end", EST_END);
 	for (size_t i = 0; i < m->sites.n; i++)
 		complete(m->sites.v[i].est);
 	for (size_t i = 0; i < m->threads.n; i++) {

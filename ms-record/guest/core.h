@@ -356,13 +356,41 @@ void mg_sample_begin(struct mg_writer *t);
 #define MG_SAMPLE_BITS_LEAST 8u
 size_t mg_sample_table_bytes(uint32_t bits);
 void mg_sample_table_init(void *memory, uint32_t bits);
-/* Is this allocation to be recorded? Then its block is noted. `frame` is the hook's caller's. */
+/* Notes a block. */
+void mg_sample_keep(uint64_t key);
+/* The countdown has run out: the block with this key is sampled. */
+void mg_sample_take(struct mg_writer *t, uint64_t key);
+/* Counts down. True: the allocation is not to be recorded; else it is noted. */
+MG_INLINE bool mg_sample_passes(struct mg_writer *t, uint64_t key, uint64_t size)
+{
+	bool due;
+	/* One instruction, so that a signal handler that allocates is counted whole or not at all.
+	 */
+	__asm__("subq %2, %0" : "+m"(t->until_sample), "=@ccle"(due) : "r"(size + !size) : "cc");
+	if (MG_UNLIKELY(due)) {
+		mg_sample_take(t, key);
+		return false;
+	}
+	if (!(key & MG_SAMPLE_USER))
+		t->last_block = key; /* it was decided: see mg_nesting_end */
+	return true;
+}
+#define MG_SAMPLE_GOLDEN UINT64_C(0x9e3779b97f4a7c15)
+MG_INLINE uint64_t mg_sample_home(uint64_t key)
+{
+	return (key >> 4) * MG_SAMPLE_GOLDEN >> mg.sample_shift;
+}
+/* Is it certain that this block is none that was sampled? */
+MG_INLINE bool mg_sample_unknown(uint64_t key)
+{
+	return !__atomic_load_n(&mg.sample_counts[mg_sample_home(key)], __ATOMIC_RELAXED);
+}
+/* The slow ways to the same. Is this allocation to be recorded? Then its block is noted. `frame` is
+ * the hook's caller's. */
 bool mg_sample_alloc(const uint64_t *frame, uint64_t key, uint64_t size);
 /* Is this block's free to be recorded? Then the block is forgotten. */
 enum mg_sampled { MG_SAMPLED_NO, MG_SAMPLED_YES, MG_SAMPLED_UNSURE };
 enum mg_sampled mg_sample_free(uint64_t key);
-/* Notes a block. */
-void mg_sample_keep(uint64_t key);
 
 /* ---- hooks (hooks.c): each is called by an entry point with the frame of that ---------------- */
 

@@ -280,8 +280,9 @@ static void begin_at(const char *name)
 /* ---- the gate is not wide open: shut, or sampling ---------------------------------------------
  */
 
-static __attribute__((noinline)) bool skip_alloc(uint32_t on, const uint64_t *frame, uint64_t key,
-						 uint64_t size)
+/* The first allocation of a thread, a pause, a forked child's first event. */
+static __attribute__((noinline)) bool skip_alloc_slow(uint32_t on, const uint64_t *frame,
+						      uint64_t key, uint64_t size)
 {
 	if (shut(&on, frame))
 		return true;
@@ -295,8 +296,17 @@ static __attribute__((noinline)) bool skip_alloc(uint32_t on, const uint64_t *fr
 	return true;
 }
 
-static __attribute__((noinline)) bool skip_free(uint32_t on, const uint64_t *frame, uint64_t key,
-						uint32_t *flags)
+static __attribute__((noinline)) bool skip_alloc(uint32_t on, const uint64_t *frame, uint64_t key,
+						 uint64_t size)
+{
+	uintptr_t self = *MG_SELF;
+	if (MG_UNLIKELY(on != MG_GATE_SAMPLING || passing() || !self || self & 1))
+		return skip_alloc_slow(on, frame, key, size);
+	return mg_sample_passes((struct mg_writer *)self, key, size);
+}
+
+static __attribute__((noinline)) bool skip_free_slow(uint32_t on, const uint64_t *frame,
+						     uint64_t key, uint32_t *flags)
 {
 	if (shut(&on, frame))
 		return true;
@@ -305,6 +315,14 @@ static __attribute__((noinline)) bool skip_free(uint32_t on, const uint64_t *fra
 	enum mg_sampled known = mg_sample_free(key);
 	*flags = known == MG_SAMPLED_UNSURE ? MG_F_UNSURE : 0;
 	return known == MG_SAMPLED_NO;
+}
+
+static __attribute__((noinline)) bool skip_free(uint32_t on, const uint64_t *frame, uint64_t key,
+						uint32_t *flags)
+{
+	if (MG_LIKELY(on == MG_GATE_SAMPLING) && MG_LIKELY(mg_sample_unknown(key)))
+		return true;
+	return skip_free_slow(on, frame, key, flags);
 }
 
 /* While sampling, is there nothing of a realloc's old block to be recorded with the new one? Where
@@ -599,11 +617,15 @@ bool mg_nesting_end(const void *block)
 	return block && t->last_block == (uint64_t)block;
 }
 
+/* What ms_alloc says may be anything. */
+#define SAID_MOST (UINT64_C(1) << 62)
+
 void mg_on_user_alloc(const uint64_t *frame, const void *block, uint64_t size)
 {
 	uint32_t on = gate();
 	if (MG_UNLIKELY(on != MG_GATE_ALL) &&
-	    skip_alloc(on, frame, (uint64_t)block | MG_SAMPLE_USER, size))
+	    skip_alloc(on, frame, (uint64_t)block | MG_SAMPLE_USER,
+		       size < SAID_MOST ? size : SAID_MOST))
 		return;
 	struct mg_writer *t = enter_open(frame);
 	if (!t)

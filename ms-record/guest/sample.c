@@ -26,7 +26,7 @@
 #define SLOTS 16u
 #define WINDOW 32u /* slots of the home bucket and the next one */
 #define OVERFLOWED 0x80u
-#define GOLDEN UINT64_C(0x9e3779b97f4a7c15)
+#define GOLDEN MG_SAMPLE_GOLDEN
 #define LN2 UINT64_C(0xb17217f7d1cf79ac) /* of 2^64 */
 #define LOG_BITS 52
 
@@ -77,14 +77,10 @@ void mg_sample_begin(struct mg_writer *t)
 	draw(t);
 }
 
-/* One instruction, so that a signal handler that allocates is counted whole or not at all. */
-MG_INLINE bool count_down(struct mg_writer *t, uint64_t size)
+void mg_sample_take(struct mg_writer *t, uint64_t key)
 {
-	bool due;
-	uint64_t most = UINT64_C(1) << 62; /* ms_alloc may say anything */
-	size = size < most ? size + !size : most;
-	__asm__("subq %2, %0" : "+m"(t->until_sample), "=@ccle"(due) : "r"(size) : "cc");
-	return due;
+	draw(t);
+	mg_sample_keep(key);
 }
 
 /* ---- the blocks ---- */
@@ -103,14 +99,9 @@ void mg_sample_table_init(void *memory, uint32_t bits)
 	mg.sample_shift = 64 - bits;
 }
 
-MG_INLINE uint64_t home_of(uint64_t key)
-{
-	return (key >> 4) * GOLDEN >> mg.sample_shift;
-}
-
 void mg_sample_keep(uint64_t key)
 {
-	uint64_t home = home_of(key), *slot = mg.sample_slots + home * SLOTS;
+	uint64_t home = mg_sample_home(key), *slot = mg.sample_slots + home * SLOTS;
 	for (uint32_t i = 0; i < WINDOW; i++, slot++) {
 		uint64_t empty = 0;
 		if (__atomic_load_n(slot, __ATOMIC_RELAXED) ||
@@ -145,10 +136,7 @@ static enum mg_sampled look_for(uint64_t key, uint64_t home)
 
 enum mg_sampled mg_sample_free(uint64_t key)
 {
-	uint64_t home = home_of(key);
-	if (MG_LIKELY(!__atomic_load_n(&mg.sample_counts[home], __ATOMIC_RELAXED)))
-		return MG_SAMPLED_NO;
-	return look_for(key, home);
+	return mg_sample_unknown(key) ? MG_SAMPLED_NO : look_for(key, mg_sample_home(key));
 }
 
 /* This thread's countdown: a thread gets its writer at its first allocation, recorded or not. */
@@ -166,14 +154,5 @@ static struct mg_writer *countdown_of(const uint64_t *frame)
 bool mg_sample_alloc(const uint64_t *frame, uint64_t key, uint64_t size)
 {
 	struct mg_writer *t = countdown_of(frame);
-	if (!t)
-		return false;
-	if (MG_LIKELY(!count_down(t, size))) {
-		if (!(key & MG_SAMPLE_USER))
-			t->last_block = key; /* it was decided: see mg_nesting_end */
-		return false;
-	}
-	draw(t);
-	mg_sample_keep(key);
-	return true;
+	return t && !mg_sample_passes(t, key, size);
 }
