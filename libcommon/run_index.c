@@ -3,10 +3,16 @@
  */
 #include "run_index.h"
 
+#include <fcntl.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "err.h"
+#include "io.h"
+
+#define INDEX_MAX ((size_t)1 << 28) /* bytes: a million images and more */
 
 enum { COLUMN_IMAGE, COLUMN_PARENT, COLUMN_PID, COLUMN_TRACE = 9, COLUMNS };
 
@@ -64,25 +70,34 @@ static int by_number(const void *a, const void *b)
 	return (x->number > y->number) - (x->number < y->number);
 }
 
-void ms_run_index_read(struct ms_run_index *x, const char *folder, struct ms_arena *a)
+void ms_run_index_parse(struct ms_run_index *x, char *text, size_t n, struct ms_arena *a)
 {
-	char *line = NULL;
-	size_t room = 0;
-	ssize_t n;
-	FILE *f = fopen(ms_arena_printf(a, "%s/index", folder), "re");
 	*x = (struct ms_run_index){0};
-	while (f && (n = getline(&line, &room, f)) > 0) {
-		/* The last line of a killed writer may be cut. */
-		if (line[n - 1] != '\n' || line[0] == '#')
-			continue;
-		line[n - 1] = '\0';
-		take_line(x, line, a);
+	/* The last line of a killed writer may be cut. */
+	for (char *end; n && (end = memchr(text, '\n', n)); text = end + 1) {
+		n -= (size_t)(end + 1 - text);
+		*end = '\0';
+		if (*text != '#')
+			take_line(x, text, a);
 	}
-	free(line);
-	if (f)
-		fclose(f);
 	if (x->n)
 		qsort(x->v, x->n, sizeof *x->v, by_number);
+}
+
+void ms_run_index_read(struct ms_run_index *x, const char *folder, struct ms_arena *a)
+{
+	struct ms_err ignored;
+	const char *path = ms_arena_printf(a, "%s/index", folder);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	void *text = NULL;
+	size_t n = 0;
+	*x = (struct ms_run_index){0};
+	if (fd < 0)
+		return;
+	if (ms_read_all(fd, path, INDEX_MAX, &text, &n, &ignored) == 0)
+		ms_run_index_parse(x, text, n, a);
+	free(text);
+	close(fd);
 }
 
 void ms_run_index_free(struct ms_run_index *x)
