@@ -497,7 +497,8 @@ static int fill_sizes(struct fill *w)
 		       w->f->err);
 	for (unsigned i = 0; i < MS_SIZE_CLASSES && !w->partial; i++) {
 		const struct ms_replay_size *c = &w->r->sizes[i];
-		if (!c->allocations)
+		/* of a span (--from), a class may only have blocks from before it */
+		if (!c->allocations && !c->live.blocks && !c->live.at_peak_blocks)
 			continue;
 		ms_put(&in, (uint64_t)w->p->id);
 		ms_put(&in, ms_size_class_low(i));

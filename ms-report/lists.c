@@ -172,6 +172,7 @@ struct list list_sites(struct model *m, enum metric metric, size_t limit)
 		struct pair p = site_pair(&m->sites.v[i], metric);
 		if (known(p.a) || known(p.b))
 			e[l.all++] = (struct entry){p, &m->sites.v[i]};
+		l.with += known(p.a) != 0;
 		first += known(p.a) != 0 || (known(p.b) && metric <= METRIC_PEAK);
 	}
 	qsort(e, l.all, sizeof *e, larger_first);

@@ -43,6 +43,7 @@ struct list {
 	const struct site **rows; /* largest first, then by number */
 	size_t n;                 /* rows shown */
 	size_t all;               /* sites that have anything to show */
+	size_t with;              /* those of which the first figure is not 0 */
 	size_t more_sites;        /* not shown */
 	struct pair more, hidden, other, total;
 };

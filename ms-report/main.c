@@ -63,15 +63,16 @@ static const char **split_points(const struct options *opt, const char **at, str
 	return paths;
 }
 
-static sqlite3 *open_several(const struct options *opt, struct ms_build_options *build,
-			     const char **at, struct ms_build_result *res, struct ms_err *err)
+static sqlite3 *open_several(const struct options *opt, const char **at,
+			     struct ms_build_result *res, struct ms_err *err)
 {
 	struct ms_arena arena = {0};
 	const char **paths = split_points(opt, at, &arena, err);
 	const char *points[] = {"peak", "end", *at};
-	build->points = points;
-	build->point_count = *at && strcmp(*at, "peak") != 0 && strcmp(*at, "end") != 0 ? 3 : 2;
-	sqlite3 *db = paths ? ms_snapshot_build(paths, opt->input_count, build, res, err) : NULL;
+	bool usual = !*at || strcmp(*at, "peak") == 0 || strcmp(*at, "end") == 0;
+	struct ms_build_options build = {
+		.points = points, .point_count = usual ? 2 : 3, .progress = !opt->cli.quiet};
+	sqlite3 *db = paths ? ms_snapshot_build(paths, opt->input_count, &build, res, err) : NULL;
 	ms_arena_free(&arena);
 	return db;
 }
@@ -86,7 +87,7 @@ static sqlite3 *open_input(const struct options *opt, const char **at, struct ms
 	const char *path = opt->input_count ? opt->inputs[0] : "-";
 	*at = opt->at;
 	if (opt->input_count > 1)
-		return open_several(opt, &build, at, res, err);
+		return open_several(opt, at, res, err);
 	if (strcmp(path, "-") == 0 && isatty(STDIN_FILENO)) {
 		ms_err_set(err, "nothing to report on: name a trace or a snapshot, or pipe one in "
 				"(ms-report --help)");

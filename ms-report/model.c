@@ -493,6 +493,16 @@ static void add_quality(struct quality *to, const struct quality *q)
 	to->sampled_bytes = sampled;
 }
 
+static void read_part(struct model *m)
+{
+	static const char from[] = "SELECT min(from_ns + coalesce(offset_ns, 0)) FROM process",
+			  to[] = "SELECT max(to_ns + coalesce(offset_ns, 0)) FROM process";
+	int64_t a = ms_sql_int(m->db, from, -1), b = ms_sql_int(m->db, to, -1);
+	m->part = ms_sql_int(m->db, "SELECT count(*) FROM process WHERE whole = 0", 0) != 0;
+	m->from_ns = a < 0 ? UNKNOWN : (uint64_t)a;
+	m->to_ns = b < 0 ? UNKNOWN : (uint64_t)b;
+}
+
 static uint64_t meta_number(struct model *m, const char *key)
 {
 	const char *sql = ms_arena_printf(&m->arena,
@@ -594,6 +604,7 @@ int model_load(struct model *m, sqlite3 *db, const char *at, struct ms_err *err)
 	m->cwd = m->processes.v[0].cwd;
 	m->sum_peak_bytes = meta_number(m, "sum_peak_bytes");
 	m->sum_peak_time_ns = meta_number(m, "sum_peak_time_ns");
+	read_part(m);
 	sum_samples(m);
 	sum_processes(m);
 	read_unreadable(m);

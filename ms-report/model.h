@@ -196,10 +196,13 @@ struct model {
 		at; /* of all processes at these snapshots; UNKNOWN when there is none */
 	uint64_t at_time_ns, duration_ns;
 	uint64_t sum_peak_bytes, sum_peak_time_ns; /* of all processes on one clock */
-	uint64_t traces_unreadable;                /* of a folder */
-	const char *unreadable;                    /* which and why, or NULL */
-	const char *at_label;                      /* "end" unless --at said otherwise */
-	const char *cwd;                           /* of the first process, or NULL */
+	bool part; /* of some process not every event was counted: --at, --from or --to */
+	uint64_t from_ns,
+		to_ns; /* what was counted then, on the clock of all; UNKNOWN = no limit */
+	uint64_t traces_unreadable; /* of a folder */
+	const char *unreadable;     /* which and why, or NULL */
+	const char *at_label;       /* "end" unless --at said otherwise */
+	const char *cwd;            /* of the first process, or NULL */
 	uint32_t modules_without_symbols, modules_used;
 };
 

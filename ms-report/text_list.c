@@ -223,9 +223,11 @@ const char *list_title(struct page *p, const struct list *l)
 {
 	struct model *m = p->m;
 	struct ms_arena *a = &m->arena;
-	const char *sites = l->all > l->n ? ms_arena_printf(a, "top %s of %s", say_count(m, l->n),
-							    say_things(m, l->all, "site", "sites"))
-					  : say_things(m, l->all, "site", "sites");
+	/* a site that allocated nothing temporary or failed nowhere is not one of those */
+	size_t count = l->metric >= METRIC_TEMPORARY && l->total.a != UNKNOWN ? l->with : l->all;
+	const char *sites = say_things(m, count, "site", "sites");
+	if (count > l->n)
+		sites = ms_arena_printf(a, "top %s of %s", say_count(m, l->n), sites);
 	const char *total = metric_is_bytes(l->metric)
 				    ? est_size(m, l->total.a, pair_ea(&l->total))
 				    : est_count(m, l->total.a, pair_ea(&l->total));

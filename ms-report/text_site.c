@@ -27,6 +27,23 @@ static void one(struct page *p, struct out *o, const char *label, const char *s)
 	out_free(&tmp);
 }
 
+static void calls(struct page *p, struct out *o, const struct site *s)
+{
+	struct model *m = p->m;
+	if (s->allocations == UNKNOWN) {
+		one(p, o, "Calls", say_unknown(m));
+		return;
+	}
+	one(p, o, "Calls",
+	    SAY("%s of %s, %s; %s temporary, %s realloc, %s failed",
+		est_things(m, s->allocations, est_of(s->est, EST_ALLOCATIONS), "allocation",
+			   "allocations"),
+		est_size(m, s->allocated_bytes, est_of(s->est, EST_ALLOCATED)),
+		est_things(m, s->frees, est_of(s->est, EST_FREES), "free", "frees"),
+		say_share(m, s->temporary, s->allocations),
+		say_share(m, s->reallocations, s->allocations), say_count(m, s->failed)));
+}
+
 static void figures(struct page *p, struct out *o, const struct site *s)
 {
 	struct model *m = p->m;
@@ -36,20 +53,15 @@ static void figures(struct page *p, struct out *o, const struct site *s)
 		say_moment(m, &p->style)));
 	if (m->peak.bytes != UNKNOWN)
 		one(p, o, "Peak",
-		    SAY("%s in %s at the peak of the whole; its own largest %s in %s",
+		    SAY("%s in %s at the peak of the whole; its own largest %s%s%s",
 			est_size(m, s->peak.bytes, est_of(s->est, EST_PEAK)),
 			est_things(m, s->peak.blocks, est_of(s->est, EST_PEAK_BLOCKS), "block",
 				   "blocks"),
-			say_size(m, s->max_live_bytes),
-			say_things(m, s->max_live_blocks, "block", "blocks")));
-	one(p, o, "Calls",
-	    SAY("%s of %s, %s; %s temporary, %s realloc, %s failed",
-		est_things(m, s->allocations, est_of(s->est, EST_ALLOCATIONS), "allocation",
-			   "allocations"),
-		est_size(m, s->allocated_bytes, est_of(s->est, EST_ALLOCATED)),
-		est_things(m, s->frees, est_of(s->est, EST_FREES), "free", "frees"),
-		say_share(m, s->temporary, s->allocations),
-		say_share(m, s->reallocations, s->allocations), say_count(m, s->failed)));
+			say_size(m, s->max_live_bytes), s->max_live_blocks == UNKNOWN ? "" : " in ",
+			s->max_live_blocks == UNKNOWN
+				? ""
+				: say_things(m, s->max_live_blocks, "block", "blocks")));
+	calls(p, o, s);
 	if (s->min_size != UNKNOWN && s->allocations && s->allocations != UNKNOWN)
 		one(p, o, "Sizes",
 		    SAY("from %s to %s, mean %s", say_size(m, s->min_size),

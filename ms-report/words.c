@@ -26,10 +26,21 @@ static bool positive(uint64_t v)
 const char *say_unknown(const struct model *m)
 {
 	const struct quality *q = &m->quality;
-	return positive(q->sampled_bytes)                                  ? "n/a (sampled)"
-	       : positive(q->events_lost)                                  ? "n/a (lost events)"
-	       : positive(q->damaged_bytes) || positive(q->damaged_places) ? "n/a (damaged)"
-									   : "n/a";
+	const struct {
+		bool holds;
+		const char *words;
+	} reasons[] = {
+		{positive(q->sampled_bytes), "n/a (sampled)"},
+		{positive(q->events_lost), "n/a (lost events)"},
+		{positive(q->damaged_bytes) || positive(q->damaged_places), "n/a (damaged)"},
+		{positive(m->gaps.dropped_events), "n/a (dropped events)"},
+		{positive(m->gaps.paused_ns), "n/a (paused)"},
+		{m->part, "n/a (read in part)"},
+	};
+	for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
+		if (reasons[i].holds)
+			return reasons[i].words;
+	return "n/a";
 }
 
 const char *say_size(struct model *m, uint64_t bytes)
@@ -201,6 +212,21 @@ static void quality_details(struct model *m, struct words *w)
 			   say_things(m, children, "forked child", "forked children")));
 }
 
+/* Of a span, or read from a checkpoint on. */
+static const char *counted(struct model *m)
+{
+	if (m->from_ns != UNKNOWN && m->to_ns != UNKNOWN)
+		return SAY("counted from %s to %s ONLY", say_time(m, m->from_ns),
+			   say_time(m, m->to_ns));
+	if (m->from_ns != UNKNOWN)
+		return SAY("counted from %s on ONLY", say_time(m, m->from_ns));
+	if (m->to_ns != UNKNOWN)
+		return SAY("counted up to %s ONLY", say_time(m, m->to_ns));
+	return positive(m->gaps.dropped_events)
+		       ? NULL
+		       : "read in part: what only the whole run tells is n/a";
+}
+
 struct words words_quality(struct model *m)
 {
 	struct words w = {0};
@@ -221,6 +247,8 @@ struct words words_quality(struct model *m)
 							   : "every event");
 	if (q->stacks_cut != UNKNOWN)
 		add(&w, SAY("%s cut", say_things(m, q->stacks_cut, "stack", "stacks")));
+	if (m->part && counted(m))
+		add(&w, counted(m));
 	quality_details(m, &w);
 	if (m->modules_without_symbols)
 		add(&w,
