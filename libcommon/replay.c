@@ -57,13 +57,12 @@ void ms_replay_nodes(struct ms_replay *r, size_t count)
 	r->node_cap = cap;
 }
 
-static uint32_t new_site(struct ms_replay *r, uint32_t node, uint64_t tick)
+static uint32_t new_site(struct ms_replay *r, uint32_t node)
 {
 	if (r->site_count == r->site_cap)
 		r->sites = ms_xrealloc(r->sites, r->site_cap = r->site_cap ? r->site_cap * 2 : 256,
 				       sizeof *r->sites);
 	r->sites[r->site_count] = ms_replay_idle_site(node);
-	r->sites[r->site_count].first_tick = tick;
 	r->site_of_node[node] = (uint32_t)++r->site_count;
 	return (uint32_t)r->site_count - 1;
 }
@@ -72,12 +71,12 @@ static inline uint32_t site_of(struct ms_replay *r, const struct ms_event *ev)
 {
 	uint32_t node = ev->stack < r->node_count ? ev->stack : 0;
 	uint32_t site = r->site_of_node[node];
-	return site ? site - 1 : new_site(r, node, ev->time_ticks);
+	return site ? site - 1 : new_site(r, node);
 }
 
 uint32_t ms_replay_site_of(struct ms_replay *r, uint32_t stack)
 {
-	struct ms_event ev = {.stack = stack, .time_ticks = MS_NEVER};
+	struct ms_event ev = {.stack = stack};
 	return site_of(r, &ev);
 }
 

@@ -17,7 +17,9 @@
 #define WINDOW (UINT64_C(1) << 15)
 #define GROUPS (WINDOW / 64)
 #define TABLE_LEAST 256u
+#ifndef PART
 #define PART (UINT32_C(1) << 18) /* blocks: 15 MB to encode them in, most of it never touched */
+#endif
 #define THREADS_MAX (UINT32_C(1) << 22) /* as in libcommon/replay.c */
 
 /* A tick is 100 us, so that 40 bits last for three years. */

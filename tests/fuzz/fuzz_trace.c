@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "fuzz.h"
+#include "mend.h"
 #include "format/address.h"
-#include "format/block.h"
 #include "format/record.h"
 #include "format/stacks.h"
 #include "format/trace.h"
@@ -20,29 +20,6 @@
 
 static struct ms_event_decoder events;
 static struct ms_address_decoder addresses;
-
-static void put32(uint8_t *p, uint32_t v)
-{
-	for (int i = 0; i < 4; i++)
-		p[i] = (uint8_t)(v >> 8 * i);
-}
-
-static void mend(uint8_t *data, size_t n)
-{
-	if (n < MS_FILE_HEADER_SIZE)
-		return;
-	put32(data + 44, ms_crc32c(0, data, 44));
-	for (size_t at = 48; (at = ms_block_scan(data, n, at)) + MS_BLOCK_HEADER_SIZE <= n;) {
-		uint8_t *h = data + at, *payload = h + MS_BLOCK_HEADER_SIZE;
-		size_t size = h[32] | (size_t)h[33] << 8, left = n - at - MS_BLOCK_HEADER_SIZE;
-		if (size > left)
-			size = left;
-		put32(h + 32, (uint32_t)size);
-		put32(h + 40, ms_crc32c(0, payload, size));
-		put32(h + 44, ms_crc32c(0, h, 44));
-		at += MS_BLOCK_HEADER_SIZE + size;
-	}
-}
 
 static void decode(const struct ms_block *b)
 {
@@ -85,7 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		return 0;
 	memcpy(copy, data + 1, n - 1);
 	if (data[0] & 1)
-		mend(copy, n - 1);
+		fuzz_mend(copy, n - 1);
 	int fd = memfd_create("fuzz", MFD_CLOEXEC);
 	if (fd < 0 || pwrite(fd, copy, n - 1, 0) != (ssize_t)(n - 1))
 		abort();

@@ -3,7 +3,8 @@
  * made with, and what other tests cut, flip and follow.
  *
  *   trace-golden KIND FILE     KIND: full (every kind of block), plain (no addresses), future
- * (unknown blocks, columns, fields), extended (extended events, usable sizes)
+ * (unknown blocks, columns, fields), extended (extended events, usable sizes), moments (a
+ * checkpoint, an index)
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 
 #include "../unit/stream.h"
 #include "format/address.h"
+#include "format/checkpoint.h"
 #include "format/record.h"
 #include "format/stacks.h"
 #include "format/trace.h"
@@ -103,7 +105,40 @@ static void put_stacks(void)
 	put_block(MS_BLOCK_STACKS, c, ms_stacks_encoder_finish(&e, c));
 }
 
-static void put_events(bool with_addresses, bool future, bool extended)
+/* What is live in the stream, with stacks and times made up, in two parts. */
+static void put_checkpoint(const struct stream *s, uint64_t event)
+{
+	static uint8_t memory[MS_CHECKPOINT_MEMORY(EVENTS, 4)];
+	struct ms_checkpoint_encoder e;
+	struct ms_column c[MS_CHECKPOINT_COLUMNS];
+	struct ms_checkpoint_head h = {.event = event,
+				       .number = s->number,
+				       .tick = s->time,
+				       .live_blocks = s->n,
+				       .parts = 2};
+	for (size_t i = 0; i < s->n; i++)
+		h.live_bytes += s->live[i].size;
+	for (; h.part < 2; h.part++) {
+		size_t from = h.part ? s->n / 2 : 0, to = h.part ? s->n : s->n / 2;
+		ms_checkpoint_begin(&e, memory, EVENTS, h.part ? 0 : 4, &h, true, true);
+		for (unsigned i = 0; i < 4 && !h.part; i++)
+			ms_checkpoint_put_last(&e, i == 2 ? UINT64_MAX : s->number - 1 - i);
+		for (size_t i = from; i < to; i++) {
+			const struct stream_block *b = &s->live[i];
+			ms_checkpoint_put(&e, &(struct ms_checkpoint_block){
+						      .number = b->number,
+						      .size = b->size,
+						      .tick = b->number / 10,
+						      .address = b->address,
+						      .stack = (uint32_t)(b->number * 7 % 30),
+						      .thread = b->thread,
+						      .slack = 1 + (uint32_t)(b->number % 16)});
+		}
+		put_block(MS_BLOCK_CHECKPOINT, c, ms_checkpoint_finish(&e, c));
+	}
+}
+
+static void put_events(bool with_addresses, bool future, bool extended, bool moments)
 {
 	static uint8_t memory[MS_EVENT_MEMORY(EVENTS)], address_memory[MS_ADDRESS_MEMORY(EVENTS)];
 	static struct ms_event_encoder e;
@@ -117,8 +152,11 @@ static void put_events(bool with_addresses, bool future, bool extended)
 	ms_event_encoder_init(&e, memory, EVENTS);
 	ms_address_encoder_init(&a, address_memory, EVENTS);
 	for (unsigned block = 0; block < 3; block++) {
+		bool checkpoint = moments && block == 2;
+		if (checkpoint)
+			put_checkpoint(&s, block * EVENTS);
 		ms_event_encoder_begin(&e, s.number, block * EVENTS, s.time);
-		ms_address_encoder_begin(&a, s.number, block == 0);
+		ms_address_encoder_begin(&a, s.number, block == 0 || checkpoint);
 		for (unsigned i = 0; i < EVENTS; i++) {
 			struct ms_event ev;
 			stream_next(&s, &ev);
@@ -141,9 +179,13 @@ static void put_events(bool with_addresses, bool future, bool extended)
 	stream_end(&s);
 }
 
+static uint64_t index_offset;
+
 static void put_end(void)
 {
 	ms_record_begin(&records);
+	if (index_offset)
+		ms_record_number(&records, MS_END_INDEX, index_offset);
 	ms_record_number(&records, MS_END_TIME, 200000000);
 	ms_record_number(&records, MS_END_STATUS, 0);
 	ms_record_number(&records, MS_END_EVENTS, 3 * EVENTS);
@@ -169,7 +211,8 @@ int main(int argc, char **argv)
 {
 	if (argc != 3)
 		return 2;
-	bool future = strcmp(argv[1], "future") == 0, plain = strcmp(argv[1], "plain") == 0;
+	bool future = strcmp(argv[1], "future") == 0, plain = strcmp(argv[1], "plain") == 0,
+	     moments = strcmp(argv[1], "moments") == 0;
 	struct ms_trace_head h = {.major = MS_TRACE_MAJOR,
 				  .minor = future ? 7 : MS_TRACE_MINOR,
 				  .hint = (plain ? 0 : MS_FEATURE_ADDRESSES) |
@@ -184,7 +227,9 @@ int main(int argc, char **argv)
 	put_info(future);
 	put_stacks();
 	put_small_blocks();
-	put_events(!plain, future, strcmp(argv[1], "extended") == 0);
+	put_events(!plain, future, strcmp(argv[1], "extended") == 0, moments);
+	if (moments)
+		ms_trace_write_index(writer, 2000, &index_offset, &err);
 	put_end();
 	if (!plain)
 		put_symbols();
