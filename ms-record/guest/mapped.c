@@ -83,8 +83,7 @@ void *mg_early_sbrk(intptr_t more)
 
 MG_INLINE bool recording(void)
 {
-	return MG_UNLIKELY(mg.session && mg.session->mapped) &&
-	       __atomic_load_n(&mg_gate->on, __ATOMIC_RELAXED);
+	return MG_UNLIKELY(mg.mapping);
 }
 
 static uint64_t whole_pages(uint64_t bytes, uint64_t page)

@@ -345,6 +345,7 @@ static void begin_session(void)
 		return;
 	}
 	learn_allocator();
+	mg.mapping = s->mapped;
 	if (s->usable_size && !mg_resolve_usable())
 		s->no_usable = 1;
 	if (call(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0) != SECCOMP_MODE_DISABLED)

@@ -32,13 +32,17 @@ def record(name, arguments, options):
     if os.path.exists("run.db"):
         os.unlink("run.db")
     snap = [BIN + "/ms-snap", "-o", "run.db", "run.trace"]
-    for p in POINTS:
+    if name == "mapfork":
+        snap += ["run.trace.d"]
+    for p in POINTS if name != "mapfork" else []:
         snap += ["--at", p]
     same("ms-snap", subprocess.run(snap, capture_output=True).returncode, 0)
     db = sqlite3.connect("run.db")
     db.row_factory = sqlite3.Row
     process = db.execute("SELECT * FROM process").fetchone()
     same("quality", [process[k] for k in ("complete", "events_lost", "inferred_frees", "unknown_frees")], [1, 0, 0, 0])
+    if name == "mapfork":
+        return db, process, None
     with open("truth") as f:
         return db, process, json.load(f)
 
@@ -137,6 +141,12 @@ def checkpoints(process):
         wrong.append("only %d of 7 moments were read from a checkpoint" % skipped)
 
 
+def mapfork(process, rows):
+    """What a forked child maps is its own; what it inherited is not known there."""
+    same("parent", [process[k] for k in ("maps", "unmaps", "mapped_bytes", "mapped_end_bytes")], [2, 0, 1056768, 1056768])
+    same("child", [tuple(r) for r in rows], [(1, 1, 3145728, 3145728, 2097152)])
+
+
 def without(name, arguments):
     """Without the options nothing of it is there, and nothing is counted as heap."""
     db, process, _ = record(name, arguments, [])
@@ -155,9 +165,12 @@ def main():
     for argument in sys.argv[1:]:
         name, *arguments = argument.split(":")
         del wrong[:]
-        db, process, truth = record(name, arguments, OPTIONS)
+        db, process, truth = record(name, arguments, OPTIONS + (["--follow=all"] if name == "mapfork" else []))
         same("options", process["options"], "mmap,usable-size,free-stacks")
-        (mapped if name == "mapped" else usable)(db, process, truth)
+        if name == "mapfork":
+            mapfork(process, db.execute("SELECT maps, unmaps, mapped_bytes, mapped_peak_bytes, mapped_end_bytes FROM process WHERE id > 1").fetchall())
+        else:
+            (mapped if name == "mapped" else usable)(db, process, truth)
         if len(arguments) == 3:
             checkpoints(process)
         if len(arguments) == 1:
