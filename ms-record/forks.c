@@ -204,9 +204,11 @@ static void forget_log(struct session *s, uint64_t at)
 		if (needs(p->ghosts[i], h, at))
 			take_over(p->ghosts[i]);
 	size_t n = (size_t)(at - h->log_from);
+	h->log_from = at;
+	if (!n)
+		return;
 	memmove(h->log.v, h->log.v + n, (h->log.n - n) * sizeof *h->log.v);
 	h->log.n -= n;
-	h->log_from = at;
 }
 
 void forks_tidy(struct session *s)

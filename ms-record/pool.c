@@ -59,7 +59,7 @@ static void lay_out(struct extents *e, uint32_t directory)
 }
 
 /* Under RLIMIT_AS the mapping takes from what the program may have: a sixteenth for the image, and
- * one for its children. */
+ * nothing for its children. */
 static void choose_sizes(struct pool *p, pid_t pid, bool forks)
 {
 	struct rlimit as;
@@ -77,8 +77,7 @@ static void choose_sizes(struct pool *p, pid_t pid, bool forks)
 				    : rings > SESSION_RINGS ? SESSION_RINGS
 							    : (uint32_t)rings;
 		p->image.module_max = 512;
-		if (share / p->each.bytes < p->slot_max)
-			p->slot_max = (uint32_t)(share / p->each.bytes);
+		p->slot_max = 0;
 	}
 	lay_out(&p->image, p->slot_max);
 	p->slots_start = p->image.bytes;
