@@ -221,7 +221,7 @@ static void keep_ready(struct pool *p)
 	bool wanted = __atomic_exchange_n(&p->head->slots_wanted, 0, __ATOMIC_SEQ_CST);
 	uint32_t have = p->target ? count_free(p) : 0, before = have;
 	if (wanted && have < 2) /* they ran out */
-		p->target = p->target ? p->target * 2 : READY_FIRST;
+		p->target = p->target ? p->target * 4 : READY_FIRST;
 	if (p->target > p->slot_max)
 		p->target = p->slot_max;
 	for (uint32_t i = 0; i < p->slot_max && have < p->target; i++) {
