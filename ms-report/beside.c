@@ -65,7 +65,7 @@ static bool heap_is_apart(const struct model *m)
 /* What RSS has beyond the parts, or the parts beyond RSS. */
 static const char *rest_of(struct model *m, uint64_t rss, uint64_t parts)
 {
-	if (rss == UNKNOWN)
+	if (rss == UNKNOWN || m->est) /* a difference of estimates */
 		return "";
 	if (parts > rss)
 		return SAY(", at least %s of it not in memory", say_size(m, parts - rss));
@@ -81,7 +81,8 @@ const char *beside_words(struct model *m, const char *label)
 		return NULL;
 	bool apart = heap_is_apart(m);
 	uint64_t parts = b.usable == UNKNOWN ? live : b.usable;
-	const char *words = SAY("live %s", say_size(m, live));
+	enum est_figure f = strcmp(label, "peak") == 0 ? EST_PEAK : EST_END;
+	const char *words = SAY("live %s", est_size(m, live, est_of(m->est, f)));
 	if (b.usable != UNKNOWN)
 		words = SAY("%s + slack %s", words, say_size(m, figure_sub(b.usable, live)));
 	if (b.mapped != UNKNOWN && apart) {

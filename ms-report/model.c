@@ -557,10 +557,9 @@ static void sum_processes(struct model *m)
 	}
 	if (m->processes.n <= 1)
 		return;
-	/* of a sum that was sampled nobody noted the interval */
-	m->totals.peak_bytes = m->est ? UNKNOWN : m->sum_peak_bytes;
+	m->totals.peak_bytes = m->sum_peak_bytes;
 	m->totals.peak_blocks = UNKNOWN;
-	m->totals.peak_time_ns = m->est ? UNKNOWN : m->sum_peak_time_ns;
+	m->totals.peak_time_ns = m->sum_peak_time_ns;
 	/* each process has its own moment: there is no one figure for all */
 	m->totals.peak_rss_bytes = m->totals.peak_rss_time_ns = UNKNOWN;
 	m->totals.peak_usable = m->totals.mapped_peak = m->totals.mapped_peak_time_ns = UNKNOWN;
@@ -605,6 +604,8 @@ int model_load(struct model *m, sqlite3 *db, const char *at, struct ms_err *err)
 	m->sum_peak_bytes = meta_number(m, "sum_peak_bytes");
 	m->sum_peak_time_ns = meta_number(m, "sum_peak_time_ns");
 	read_part(m);
+	if (m->est) /* how sure it is nobody noted */
+		m->sum_peak_bytes = m->sum_peak_time_ns = UNKNOWN;
 	sum_samples(m);
 	sum_processes(m);
 	read_unreadable(m);

@@ -9,6 +9,7 @@
 #include "libcommon/err.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static const struct column process_columns[] = {
 	{"program", "exe", CELL_PATH, .sum = false},
@@ -36,6 +37,8 @@ static uint64_t *at_sum_peak(struct model *m)
 		bool known = st && sqlite3_step(st) == SQLITE_ROW &&
 			     sqlite3_column_type(st, 0) == SQLITE_INTEGER &&
 			     sqlite3_column_int64(st, 0) >= 0;
+		/* how sure an estimate of it is nobody noted */
+		known = known && !m->processes.v[i].est;
 		v[i] = known ? (uint64_t)sqlite3_column_int64(st, 0) : UNKNOWN;
 	}
 	sqlite3_finalize(st);
@@ -110,6 +113,20 @@ static const struct column program_columns[] = {
 	{NULL, "worst_process", CELL_ID, .sum = false},
 };
 
+/* Sampled: sums and the worst have intervals, what is in between has none. */
+static void estimate_program(struct model *m, const struct table *t, struct cell *c)
+{
+	c[2].n = c[3].n = c[4].n = UNKNOWN;
+	for (size_t i = 0; i < m->processes.n; i++) {
+		const struct process *p = &m->processes.v[i];
+		if (strcmp(p->exe ? base_name(p->exe) : "(unknown)", base_name(c[0].s)) != 0)
+			continue;
+		est_cells(m, t, c, p->est);
+		if ((uint64_t)p->id == c[9].n)
+			est_cell_add(m, &c[5], est_of(p->est, EST_PEAK));
+	}
+}
+
 struct table table_programs(struct model *m, size_t limit)
 {
 	struct table t = TABLE_OF(
@@ -133,6 +150,8 @@ struct table table_programs(struct model *m, size_t limit)
 		}
 	}
 	sqlite3_finalize(st);
+	for (size_t i = 0; m->est && i < t.n; i++)
+		estimate_program(m, &t, t.rows[i].cells);
 	const struct totals *a = &m->totals;
 	const uint64_t total[] = {0,       m->processes.n, UNKNOWN,
 				  UNKNOWN, UNKNOWN,        UNKNOWN,
