@@ -71,6 +71,19 @@ static void add_samples(struct span *s, size_t n, const struct sample *p, size_t
 	}
 }
 
+/* Of a time that was dropped or not asked for, nothing is known but the samples. */
+static void forget_unknown(const struct model *m, struct span *s, size_t n)
+{
+	uint64_t from = m->from_ns == UNKNOWN ? 0 : m->from_ns;
+	if (m->processes.n == 1 && m->gaps.dropped_until_ns != UNKNOWN &&
+	    m->gaps.dropped_until_ns > from)
+		from = m->gaps.dropped_until_ns;
+	for (size_t i = 0; i < n; i++)
+		if (s[i].to_ns <= from || s[i].from_ns > m->to_ns)
+			s[i].live_min = s[i].live_max = s[i].live_last = s[i].blocks_last =
+				s[i].allocations = s[i].frees = s[i].allocated_bytes = UNKNOWN;
+}
+
 /* The longest run of elements of one process from `i` on. */
 #define SAME_PROCESS(a, i, end)                                                                    \
 	for (end = i; end < (a).n && (a).v[end].process == (a).v[i].process; end++)                \
@@ -99,6 +112,7 @@ size_t spans_make(struct model *m, size_t n, struct span **out)
 		SAME_PROCESS(m->samples, i, end);
 		add_samples(s, n, m->samples.v + i, end - i, whole);
 	}
+	forget_unknown(m, s, n);
 	return n;
 }
 

@@ -28,6 +28,10 @@ static const char *rate(struct page *p)
 {
 	struct model *m = p->m;
 	uint64_t n = m->totals.allocations, ns = m->duration_ns;
+	if (m->to_ns < ns)
+		ns = m->to_ns;
+	if (m->from_ns != UNKNOWN)
+		ns = ns > m->from_ns ? ns - m->from_ns : 0;
 	if (n == UNKNOWN || !n || ns < 1000000 || m->est)
 		return "";
 	double v = (double)n * 1e9 / (double)ns;
@@ -116,7 +120,7 @@ static void curves(struct page *p, struct out *o)
 	for (size_t i = 0; i < n; i++) {
 		live[i] = s[i].live_max;
 		rss[i] = s[i].rss;
-		live_max = live[i] > live_max ? live[i] : live_max;
+		live_max = live[i] != UNKNOWN && live[i] > live_max ? live[i] : live_max;
 		rss_max = rss[i] != UNKNOWN && rss[i] > rss_max ? rss[i] : rss_max;
 	}
 	out_str(o, "Live     ");
