@@ -63,6 +63,16 @@ void gaps_words(struct model *m, struct words *w)
 			   say_time(m, g->dropped_until_ns)));
 }
 
+const char *gaps_peak(struct model *m)
+{
+	uint64_t until = m->gaps.dropped_until_ns, peak = m->totals.peak_time_ns;
+	if (!positive(m->gaps.dropped_events) || until == UNKNOWN || peak == UNKNOWN ||
+	    peak >= until)
+		return NULL;
+	return SAY("PEAK since %s (the run's, at %s, was before: its sites are unknown)",
+		   say_time(m, until), say_time(m, peak));
+}
+
 uint64_t gaps_unexplained(const struct model *m, uint64_t unknown_frees)
 {
 	uint64_t passed = m->gaps.paused_allocations;

@@ -14,6 +14,9 @@ struct ms_err;
 int gaps_read(struct model *m, struct ms_err *err);
 /* Their words in the line of quality. */
 void gaps_words(struct model *m, struct words *w);
+/* The head of a list of sites at the peak, when the peak of the run lies in what was dropped; else
+ * NULL. */
+const char *gaps_peak(struct model *m);
 /* Frees of unknown blocks that no pause explains. */
 uint64_t gaps_unexplained(const struct model *m, uint64_t unknown_frees);
 void gaps_json(const struct model *m, struct json *j);

@@ -9,6 +9,7 @@
  */
 #include "text.h"
 
+#include "gaps.h"
 #include "out.h"
 
 #include <string.h>
@@ -232,6 +233,7 @@ const char *list_title(struct page *p, const struct list *l)
 				    ? est_size(m, l->total.a, pair_ea(&l->total))
 				    : est_count(m, l->total.a, pair_ea(&l->total));
 	const struct ms_spread *b = pair_eb(&l->total);
+	const char *later = gaps_peak(m);
 	switch (l->metric) {
 	case METRIC_LIVE:
 		return ms_arena_printf(a, "LIVE AT %s, no verdict of leak: %s, %s, %s",
@@ -249,9 +251,12 @@ const char *list_title(struct page *p, const struct list *l)
 			return ms_arena_printf(a, "PEAK, the largest estimate: %s, %s, %s", total,
 					       est_things(m, l->total.b, b, "block", "blocks"),
 					       sites);
-		return ms_arena_printf(a, "PEAK at %s: %s, %s, %s",
-				       say_time(m, m->totals.peak_time_ns), total,
-				       est_things(m, l->total.b, b, "block", "blocks"), sites);
+		return ms_arena_printf(a, "%s: %s, %s, %s",
+				       later ? later
+					     : ms_arena_printf(a, "PEAK at %s",
+							       say_time(m, m->totals.peak_time_ns)),
+				       total, est_things(m, l->total.b, b, "block", "blocks"),
+				       sites);
 	case METRIC_ALLOCATED:
 		return ms_arena_printf(a, "ALLOCATED over the whole run: %s in %s, %s", total,
 				       est_things(m, l->total.b, b, "call", "calls"), sites);
