@@ -46,6 +46,12 @@ is 'quality' "$("$BIN/ms-report" --json m.trace | jq -c '.quality|[.complete,.ev
 is 'losses at the limit' "$("$BIN/ms-snap" m.trace -o m.db && sqlite3 m.db 'select count(*), sum(events > 0) from loss where reason = "limit"')" '1|1'
 grep -q 'limit .*--max-size 1.0 MiB was reached' err || fail "the end does not speak of the limit: $(cat err)"
 
+# ---- many small blocks: there is room for their index ----
+"$BIN/ms-record" -q -o i.trace --max-size 1M "$longrun" marks 20000 >/dev/null
+[ "$(stat -c %s i.trace)" -le 1048576 ] || fail "a file of at most 1M has $(stat -c %s i.trace) bytes"
+is 'reason' "$(field 16 i.trace)" 3
+[ "$(field 25 i.trace)" -gt 0 ] 2>/dev/null || fail 'a trace that was stopped at its limit has no index'
+
 # ---- all traces of a run together ----
 "$BIN/ms-record" -q -o t.trace --max-size 1M --follow=all sh -c "$longrun forever 100 0.8 & $longrun forever 100 0.8 & wait" 2>err &
 recorder=$!
@@ -61,7 +67,9 @@ done
 # ---- --keep=live: it goes on, exact to the byte ----
 "$BIN/ms-record" -o k.trace --max-size 1M --keep=live "$longrun" forever 5000 2.5 2>err &
 recorder=$!
-sleep 1
+sleep 0.1
+exec 5<k.trace # so that no other file gets its number
+sleep 0.9
 exec 6<k.trace # who follows a file that is replaced
 largest k.trace >most &
 watcher=$!
@@ -77,12 +85,13 @@ wait $watcher
 [ "$(cat most)" -gt 500000 ] || fail "a file of at most 1M had no more than $(cat most) bytes"
 is 'other files' "$(find . -name 'k.trace?*')" ''
 "$BIN/ms-report" --json - <&6 | jq -c '.quality.complete' | grep -qx true || fail 'who followed the old file has no whole trace'
-exec 6<&-
+exec 5<&- 6<&-
 is 'live in the end block' "$(field 34 k.trace)" "$(truth live_bytes)"
 is 'allocations in the end block' $(($(field 5 k.trace) - $(truth allocations))) 2 # of stdio for the truth
 "$BIN/ms-snap" -o k.db k.trace
 is 'live in the snapshot' "$(sqlite3 k.db 'select unfreed_bytes, unfreed_blocks from process')" "$(truth live_bytes)|5100"
 is 'live of the sites' "$(sqlite3 k.db 'select sum(site_stat.live_bytes) from site_stat join snapshot on id = snapshot where label = "end"')" "$(truth live_bytes)"
+is 'events left in the file' "$(sqlite3 k.db 'select sum(allocations) + sum(frees) from timeline')" $(($(field 4 k.trace) - $(field 36 k.trace)))
 # what was allocated at the very start and never freed has its stack and thread
 is 'the oldest site' "$(sqlite3 k.db 'select sum(s.live_bytes), sum(s.live_blocks) from site_stat s join place p on p.site = s.site join snapshot n on n.id = s.snapshot where n.label = "end" and p.function = "early"')" '100000|100'
 is 'whole, dropped' "$(sqlite3 k.db 'select whole, dropped_events > 1000000, dropped_until_ns > 500000000 from process')" '0|1|1'

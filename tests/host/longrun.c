@@ -8,6 +8,7 @@
  *   longrun forever KEEP SECONDS    allocates and frees for that time with KEEP blocks live, prints
  *                      the truth
  *   longrun burst N    waits for a line, then N allocations freed at once, says "ok"
+ *   longrun marks N    N marks, an allocation after each
  *   longrun threads N  N threads that allocate a while; says "ok" and waits for a line
  */
 #include <pthread.h>
@@ -146,6 +147,9 @@ int main(int argc, char **argv)
 			free(malloc(64));
 		say("ok\n");
 	}
+	if (argc == 3 && !strcmp(argv[1], "marks"))
+		for (long n = atol(argv[2]); n > 0; n--)
+			step('m', "x");
 	if (argc == 3 && !strcmp(argv[1], "threads"))
 		threads(atol(argv[2]));
 	if (argc == 2 && !strcmp(argv[1], "steps"))

@@ -91,6 +91,25 @@ if [ "$(id -u)" = 0 ]; then
 	done
 	exec 6<&-
 	rm -f /tmp/ms-record.$$
+	# what another user listens with under a file's name is not believed
+	echo text >squatted
+	name=$(printf 'memscope-tell-%x-%x' "$(stat -c %d squatted)" "$(stat -c %i squatted)")
+	setpriv --reuid=65534 --clear-groups /usr/bin/python3 -c '
+import socket, sys
+s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+s.bind(b"\0" + sys.argv[1].encode())
+s.listen()
+print("ready", flush=True)
+c = s.accept()[0]
+c.recv(100)
+c.send(b"0state recording\n")' "$name" >squatter 2>/dev/null &
+	squatter=$!
+	for _ in {1..100}; do
+		grep -q ready squatter && break
+		sleep 0.02
+	done
+	refused_recorder 'belongs to user 65534: not its recorder' squatted status
+	kill $squatter 2>/dev/null
 fi
 for verb in '' nonsense leak-check mark mark: flush2 STATUS; do
 	refused_recorder 'flush, pause, resume|a name is needed' a.trace "$verb"
