@@ -138,7 +138,7 @@ static int write_checkpoint(const struct batch *b, struct ms_err *err)
 	c->made = false;
 	if (!c->live) {
 		c->live = live_list_new();
-		c->bytes_per_1000 = 1500; /* a guess for the first one */
+		c->bytes_per_1000 = 500; /* a guess for the first one */
 	}
 	if (o->full || !checkpoint_due(o))
 		return 0;
