@@ -51,8 +51,7 @@ static void sum_moment(const struct model *m, const char *label, uint64_t *live,
 		*rss = m->totals.end_rss_bytes;
 }
 
-/* glibc takes its heap by calls of its own, which nobody sees; other allocators' are mapped. */
-static bool heap_is_apart(const struct model *m)
+bool beside_heap_is_apart(const struct model *m)
 {
 	for (size_t i = 0; i < m->processes.n; i++) {
 		const char *a = m->processes.v[i].allocator;
@@ -79,7 +78,7 @@ const char *beside_words(struct model *m, const char *label)
 	sum_moment(m, label, &live, &rss);
 	if ((b.usable == UNKNOWN && b.mapped == UNKNOWN) || live == UNKNOWN)
 		return NULL;
-	bool apart = heap_is_apart(m);
+	bool apart = beside_heap_is_apart(m);
 	uint64_t parts = b.usable == UNKNOWN ? live : b.usable;
 	enum est_figure f = strcmp(label, "peak") == 0 ? EST_PEAK : EST_END;
 	const char *words = SAY("live %s", est_size(m, live, est_of(m->est, f)));

@@ -21,6 +21,9 @@ struct beside beside_at(const struct model *m, const char *label);
 /* "RSS 2.6 GiB: live 1.8 GiB + slack 90 MiB + mapped 400 MiB, 300 MiB other" of the moments called
  * `label`; NULL where neither slack nor mapped is known. */
 const char *beside_words(struct model *m, const char *label);
+/* Is the heap no part of what is mapped? glibc takes it by calls of its own, which nobody sees;
+ * other allocators' are recorded. */
+bool beside_heap_is_apart(const struct model *m);
 /* Is the peak one moment, or each process's own? */
 bool beside_one_peak(const struct model *m);
 

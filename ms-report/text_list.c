@@ -9,6 +9,7 @@
  */
 #include "text.h"
 
+#include "beside.h"
 #include "gaps.h"
 #include "out.h"
 
@@ -264,9 +265,11 @@ const char *list_title(struct page *p, const struct list *l)
 		return ms_arena_printf(a, "CALLS over the whole run: %s for %s, %s", total,
 				       est_size(m, l->total.b, b), sites);
 	case METRIC_MAPPED:
-		return ms_arena_printf(a, "MAPPED at %s, apart from the heap: %s, %s",
+		return ms_arena_printf(a, "MAPPED at %s, %s: %s, %s",
 				       strcmp(m->at_label, "end") == 0 ? "the end"
 								       : say_moment(m, &p->style),
+				       beside_heap_is_apart(m) ? "apart from the heap"
+							       : "with what the allocator took",
 				       total, sites);
 	case METRIC_FAILED:
 		return ms_arena_printf(a, "FAILED, calls that returned null: %s, %s", total, sites);
