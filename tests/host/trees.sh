@@ -99,6 +99,23 @@ is 'shared memory left' "$(shared)" ''
 is 'processes left' "$(runs_here)" ''
 grep -q '; [0-9]* trivial ones not kept$' err || fail "not said: $(cat err)"
 
+# ---- children that fork and go on: what they inherited is what their parent held at the fork ----
+cat >fork.pl <<'END'
+my @kept = map { "x" x (300 + $_) } 1 .. 3000;
+for my $n (1 .. 3) {
+	push @kept, "z" x 100000;
+	next if fork;
+	my @own = map { "y" x (200 + $_) } 1 .. 1000 * $n;
+	@kept = ();
+	print scalar(@own), "\n";
+	exit 0;
+}
+wait for 1 .. 3;
+END
+is 'output of forked children' "$("$BIN/ms-record" -q -o fork.trace perl fork.pl 2>&1 | sort -n | tr '\n' ' ')" '1000 2000 3000 '
+python3 "$SRC/tests/host/trees.py" tree fork.trace || fail 'the snapshot of forked children is wrong'
+is 'forked children' "$(python3 "$SRC/tests/host/trees.py" forks fork.trace)" '3 children inherited what their parents held'
+
 # ---- wrappers: FILE's end names what the command became, and the report is about that ----
 cat >inner.py <<'END'
 #!/usr/bin/env -S python3 -S
