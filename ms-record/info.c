@@ -131,6 +131,9 @@ void info_names(struct session *s, const struct identity *parent)
 		w->args = read_file(s->proc, "cmdline", &w->args_bytes);
 		w->env = read_file(s->proc, "environ", &w->env_bytes);
 	}
+	/* One that wrote its state over its arguments left the rest of them empty. */
+	while (parent && w->args_bytes > 1 && !w->args[w->args_bytes - 2])
+		w->args_bytes--;
 	w->ppid = parent_pid(s);
 	w->uid = s->proc >= 0 && !fstat(s->proc, &st) ? st.st_uid : UINT64_MAX;
 	w->same_pidns = s->proc < 0 && parent ? parent->same_pidns : same_pidns(s);
