@@ -190,11 +190,9 @@ static bool needs(const struct heritage *child, const struct heritage *h, uint64
 	       child->from_at < before;
 }
 
-/* Nothing before `at` can be undone any more: who needs it gets it now. */
-static void forget_log(struct session *s, uint64_t at)
+/* Who forked before `at` gets its blocks now. */
+static void hand_over(const struct pool *p, const struct heritage *h, uint64_t at)
 {
-	struct heritage *h = s->heritage;
-	const struct pool *p = s->pool;
 	for (uint32_t i = 0; i < p->prepared; i++) {
 		struct session *child = p->slots[i].session;
 		if (child && needs(child->heritage, h, at))
@@ -203,6 +201,10 @@ static void forget_log(struct session *s, uint64_t at)
 	for (uint32_t i = 0; i < p->ghost_count; i++)
 		if (needs(p->ghosts[i], h, at))
 			take_over(p->ghosts[i]);
+}
+
+static void forget_log(struct heritage *h, uint64_t at)
+{
 	size_t n = (size_t)(at - h->log_from);
 	h->log_from = at;
 	if (!n)
@@ -225,9 +227,11 @@ void forks_tidy(struct session *s)
 	memmove(h->points.v, h->points.v + old, h->points.n * sizeof *h->points.v);
 	uint64_t end = h->log_from + h->log.n;
 	uint64_t keep = h->points.n ? h->points.v[0].at : end;
-	if (keep - h->log_from > h->log.n / 2 || keep == end)
-		forget_log(s, keep);
-	h->logging = h->points.n != 0;
+	h->logging = h->points.n != 0; /* if not, what comes cannot be undone either */
+	if (h->logging && keep - h->log_from <= h->log.n / 2)
+		return;
+	hand_over(s->pool, h, h->logging ? keep : UINT64_MAX);
+	forget_log(h, keep);
 }
 
 /* ---- a child ---- */
@@ -370,6 +374,8 @@ static void add_ghost(struct pool *p, struct heritage *h)
 {
 	if (p->ghost_count == POOL_GHOSTS) {
 		uint32_t i = least_wanted(p);
+		if (p->ghosts[i]->refs > 1) /* from here on nobody would hand it over */
+			take_over(p->ghosts[i]);
 		heritage_unref(p->ghosts[i]);
 		p->ghost_count--;
 		memmove(p->ghosts + i, p->ghosts + i + 1,

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT
+ * What forked children inherit, against a model: random blocks come and go in a process, forks are
+ * noted in between, and its children and theirs give back what was there at their fork, whenever
+ * they ask. Then directory entries that no honest child writes.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "libcommon/err.h"
+#include "ms-record/forks.h"
+#include "ms-record/options.h"
+#include "ms-record/pool.h"
+#include "ms-record/session.h"
+
+#define PLACES 64u
+#define CHILDREN 40u
+
+static int failures;
+#define CHECK(what, got, want)                                                                     \
+	do {                                                                                       \
+		unsigned long long g_ = (unsigned long long)(got),                                 \
+				   w_ = (unsigned long long)(want);                                \
+		if (g_ != w_) {                                                                    \
+			printf("%s:%d: %s is %llu, not %llu\n", __FILE__, __LINE__, what, g_, w_); \
+			failures++;                                                                \
+		}                                                                                  \
+	} while (0)
+
+static uint64_t seed;
+static uint32_t any(uint32_t n)
+{
+	seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
+	return (uint32_t)(seed >> 33) % n;
+}
+
+/* A process as it should be: number of the block at each place, generations up included; 0 = none.
+ */
+struct model {
+	uint64_t at[PLACES];
+};
+static struct options opt;
+static struct pool pool;
+static struct session *sessions[CHILDREN];
+static struct model models[CHILDREN];
+static uint64_t numbers;
+
+static uint64_t address(unsigned place)
+{
+	return 0x1000 + place * 16;
+}
+
+static struct session *make(void)
+{
+	struct session *s = calloc(1, sizeof *s);
+	s->opt = &opt;
+	s->pool = &pool;
+	s->who = identity_new();
+	s->settled = true;
+	clock_start(&s->clock, NULL);
+	live_init(&s->live);
+	s->heritage = heritage_new(s, 1);
+	return s;
+}
+
+static void add(struct session *s, struct model *m, unsigned place)
+{
+	bool made;
+	struct live_block *b = live_make(&s->live, address(place), &made);
+	b->number = ++numbers;
+	b->size = place;
+	forks_log(s->heritage, FORK_MADE, b);
+	m->at[place] = b->number;
+}
+
+/* As the merge does: its own, else an inherited one. */
+static void take(struct session *s, struct model *m, unsigned place)
+{
+	struct live_block b = {0};
+	uint64_t got = 0;
+	if (live_take(&s->live, address(place), &b)) {
+		forks_log(s->heritage, FORK_TAKEN, &b);
+		got = b.number;
+	} else if (forks_take(s, address(place), &b)) {
+		got = b.number;
+	}
+	CHECK("the block at a place", got, m->at[place]);
+	m->at[place] = 0;
+}
+
+static void born(unsigned parent, unsigned child)
+{
+	struct session *p = sessions[parent], *s = make();
+	forks_point(p, numbers + 1);
+	s->heritage->from = p->heritage;
+	p->heritage->refs++;
+	s->heritage->from_at = p->heritage->points.v[p->heritage->points.n - 1].at;
+	sessions[child] = s;
+	for (unsigned i = 0; i < PLACES; i++) {
+		uint64_t n = models[parent].at[i];
+		models[child].at[i] = n ? n + (UINT64_C(1) << FORKS_UP_SHIFT) : 0;
+	}
+	pool.slots[child].session = s;
+	pool.prepared = child + 1;
+}
+
+/* All points of a process are too old now. */
+static void age(struct session *s)
+{
+	struct heritage *h = s->heritage;
+	s->clock.start_mono -= UINT64_C(10000000000);
+	for (size_t i = 0; i < h->points.n; i++)
+		h->points.v[i].ns = 0;
+	forks_tidy(s);
+	CHECK("points", h->points.n, 0);
+	CHECK("changes", h->log.n, 0);
+}
+
+static void end(struct session *s, unsigned i)
+{
+	forks_over(s);
+	live_free(&s->live);
+	identity_unref(s->who);
+	pool.slots[i].session = NULL;
+	free(s);
+}
+
+static void test_tree(uint64_t n)
+{
+	seed = n;
+	numbers = 0;
+	memset(models, 0, sizeof models);
+	memset(&pool, 0, sizeof pool);
+	pool.slots = calloc(CHILDREN, sizeof *pool.slots);
+	sessions[0] = make();
+	pool.slots[0].session = sessions[0];
+	unsigned count = 1;
+	for (unsigned step = 0; step < 3000; step++) {
+		unsigned i = any(count), place = any(PLACES), what = any(100);
+		struct session *s = sessions[i];
+		if (!s)
+			continue;
+		if (what < 3 && count < CHILDREN)
+			born(i, count++);
+		else if (what == 3)
+			age(s);
+		else if (what == 4 && i && any(3) == 0) {
+			end(s, i);
+			sessions[i] = NULL;
+		} else if (models[i].at[place] || what & 1)
+			take(s, &models[i], place);
+		else
+			add(s, &models[i], place);
+	}
+	for (unsigned i = 0; i < count; i++)
+		for (unsigned k = 0; sessions[i] && k < PLACES; k++)
+			take(sessions[i], &models[i], k);
+	for (unsigned i = 0; i < count; i++)
+		if (sessions[i])
+			end(sessions[i], i);
+	forks_forget(&pool);
+	free(pool.slots);
+}
+
+/* ---- what a hostile child may write ---- */
+
+static struct session *last;
+static void seen(void *arg, struct pool *p, uint32_t slot)
+{
+	(void)arg;
+	last = forks_born(p, slot);
+}
+
+static void test_directory(void)
+{
+	static uint64_t used;
+	static struct writer writer;
+	struct ms_err err = {0};
+	opt = (struct options){.level = 1, .depth = 512, .buffer_bytes = 64u << 20};
+	struct session *s = session_new(&opt, &writer, NULL, getpid(), &used, true, &err);
+	if (!s) {
+		puts(err.text);
+		exit(1);
+	}
+	struct pool *p = s->pool;
+	static const uint64_t stamps[] = {0, 1, UINT64_MAX, UINT64_C(1) << 63};
+	for (unsigned i = 0; i < 64; i++) {
+		last = NULL;
+		__atomic_store_n(&p->head->slots_wanted, 1, __ATOMIC_SEQ_CST);
+		pool_round(p, seen, NULL);
+		uint32_t k = 0;
+		while (k < p->slot_max && p->dir[k].state != MG_SLOT_FREE)
+			k++;
+		CHECK("a free slot", k < p->slot_max, 1);
+		p->dir[k].pid = i & 1 ? UINT32_MAX : i;
+		p->dir[k].parent = i & 2 ? p->head_serial : i * 7919;
+		p->dir[k].fork_stamp = stamps[i >> 2 & 3];
+		p->dir[k].first_stamp = stamps[i >> 4 & 3];
+		p->dir[k].state = MG_SLOT_TAKEN;
+		p->dir[k].ready = 1;
+		p->dir[(k + 77) % p->slot_max].state = 99; /* and where none was prepared */
+		pool_round(p, seen, NULL);
+		CHECK("a session", last != NULL, 1);
+		if (!last)
+			break;
+		CHECK("a process number", last->born_pid, i & 1 ? 0 : i);
+		CHECK("a start that has been",
+		      last->clock.start_mono <= clock_mono() &&
+			      last->clock.start_mono >= s->clock.start_mono,
+		      1);
+		forks_over(last);
+		pool_leave(p, last->slot - 1, true);
+		session_free(last);
+	}
+	forks_forget(p);
+	heritage_unref(s->heritage);
+	s->heritage = NULL;
+	session_free(s);
+	CHECK("shared memory still counted", used, 0);
+}
+
+int main(void)
+{
+	for (uint64_t n = 1; n <= 60; n++)
+		test_tree(n);
+	test_directory();
+	return failures != 0;
+}
