@@ -98,7 +98,7 @@ asan:
 	$(MAKE) MODE=asan check
 tsan:
 	$(MAKE) -j$(JOBS) MODE=tsan all test-programs
-	MODE=tsan tests/run unit tests/host/ms-record.sh tests/host/recorder.sh
+	MODE=tsan tests/run unit tests/host/ms-record.sh tests/host/tell.sh tests/host/recorder.sh
 lint: deps
 	tests/lint/run
 bench: all

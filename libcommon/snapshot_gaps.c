@@ -45,6 +45,15 @@ static void sum_pauses(const struct ms_recording *t, uint64_t *ns, uint64_t *all
 	}
 }
 
+/* Before which time there are no events; of a recording that has not ended, where its first
+ * checkpoint stands. */
+static uint64_t dropped_until(const struct ms_recording *t)
+{
+	bool growing = !t->has_end && t->skipped && !t->parts;
+	return growing ? t->replay.from_tick * t->head->tick_ns
+		       : end_field(t, MS_END_DROPPED_UNTIL);
+}
+
 static int bind(sqlite3_stmt *st, int at, bool known, uint64_t v)
 {
 	return known ? sqlite3_bind_int64(st, at, v > INT64_MAX ? INT64_MAX : (int64_t)v)
@@ -55,21 +64,21 @@ int ms_fill_gaps(struct ms_filling *f, const struct ms_kept_process *p)
 {
 	const struct ms_recording *t = p->rec;
 	uint64_t paused, allocations, start = start_of(t);
-	uint64_t dropped = end_field(t, MS_END_DROPPED_EVENTS);
+	uint64_t dropped = end_field(t, MS_END_DROPPED_EVENTS), until = dropped_until(t);
 	sum_pauses(t, &paused, &allocations);
 	sqlite3_stmt *st = ms_sql_prepare(
 		f->db,
 		"UPDATE process SET paused_ns=?1, paused_allocations=?2, started_late_ns=?3,"
-		" dropped_events=?4, dropped_until_ns=?5, whole=CASE WHEN ?4>0 THEN 0 ELSE whole "
+		" dropped_events=?4, dropped_until_ns=?5, whole=CASE WHEN ?5>0 THEN 0 ELSE whole "
 		"END"
 		" WHERE id=?6",
 		f->err);
 	if (!st)
 		return -1;
 	bool bad = bind(st, 1, true, paused) || bind(st, 2, true, allocations) ||
-		   bind(st, 3, start != 0, start) || bind(st, 4, true, dropped) ||
-		   bind(st, 5, dropped != 0, end_field(t, MS_END_DROPPED_UNTIL)) ||
-		   bind(st, 6, true, (uint64_t)p->id) || sqlite3_step(st) != SQLITE_DONE;
+		   bind(st, 3, start != 0, start) || bind(st, 4, dropped || !until, dropped) ||
+		   bind(st, 5, until != 0, until) || bind(st, 6, true, (uint64_t)p->id) ||
+		   sqlite3_step(st) != SQLITE_DONE;
 	sqlite3_finalize(st);
 	return bad ? ms_err_set(f->err, "cannot fill the snapshot: %s", sqlite3_errmsg(f->db)) : 0;
 }

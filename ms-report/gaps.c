@@ -57,7 +57,7 @@ void gaps_words(struct model *m, struct words *w)
 			   positive(g->paused_ns) ? "" : not_recorded));
 	if (positive(g->paused_ns))
 		add(w, SAY("paused %s%s", say_time(m, g->paused_ns), not_recorded));
-	if (positive(g->dropped_events))
+	if (positive(g->dropped_until_ns))
 		add(w, SAY("events before %s dropped (--keep=live): allocations, peak by site and "
 			   "timeline before are unknown",
 			   say_time(m, g->dropped_until_ns)));
@@ -66,8 +66,7 @@ void gaps_words(struct model *m, struct words *w)
 const char *gaps_peak(struct model *m)
 {
 	uint64_t until = m->gaps.dropped_until_ns, peak = m->totals.peak_time_ns;
-	if (!positive(m->gaps.dropped_events) || until == UNKNOWN || peak == UNKNOWN ||
-	    peak >= until)
+	if (!positive(until) || peak == UNKNOWN || peak >= until)
 		return NULL;
 	return SAY("PEAK since %s (the run's, at %s, was before: its sites are unknown)",
 		   say_time(m, until), say_time(m, peak));

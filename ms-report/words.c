@@ -33,7 +33,7 @@ const char *say_unknown(const struct model *m)
 		{positive(q->sampled_bytes), "n/a (sampled)"},
 		{positive(q->events_lost), "n/a (lost events)"},
 		{positive(q->damaged_bytes) || positive(q->damaged_places), "n/a (damaged)"},
-		{positive(m->gaps.dropped_events), "n/a (dropped events)"},
+		{positive(m->gaps.dropped_until_ns), "n/a (dropped events)"},
 		{positive(m->gaps.paused_ns), "n/a (paused)"},
 		{m->part, "n/a (read in part)"},
 	};

@@ -15,7 +15,7 @@ is() { # WHAT GOT WANT
 umask 000
 owner=$(id -u):$(id -g)
 [ "$(id -u)" != 0 ] || owner=1234:2345
-for run in 1 2; do
+for _ in 1 2; do
 	SUDO_UID=1234 SUDO_GID=2345 "$BIN/ms-record" -q --follow=all -o o.trace sh -c 'ls >/dev/null; true'
 done
 for f in o.trace o.trace~ o.trace.d/*; do

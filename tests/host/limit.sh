@@ -20,10 +20,10 @@ largest() { # FILE...: watches their sizes together while the recorder runs; pri
 	local most=0 now
 	while kill -0 "$recorder" 2>/dev/null; do
 		now=$(stat -c %s "$@" 2>/dev/null | awk '{ n += $1 } END { print n + 0 }')
-		[ "$now" -gt $most ] && most=$now
+		[ "$now" -gt "$most" ] && most=$now
 		sleep 0.002
 	done
-	echo $most
+	echo "$most"
 }
 longrun=$TB/host/longrun
 
@@ -65,7 +65,7 @@ for t in t.trace t.trace.d/*.trace; do
 done
 
 # ---- --keep=live: it goes on, exact to the byte ----
-"$BIN/ms-record" -o k.trace --max-size 1M --keep=live "$longrun" forever 5000 2.5 2>err &
+"$BIN/ms-record" -o k.trace --max-size 1M --keep=live "$longrun" forever 5000 2 2>err &
 recorder=$!
 sleep 0.1
 exec 5<k.trace # so that no other file gets its number
@@ -77,6 +77,7 @@ for verb in flush mark:one status mark:two flush; do
 	"$BIN/ms-record" --tell k.trace $verb >said 2>&1 || fail "--tell $verb while a trace is written anew: $(cat said)"
 done
 "$BIN/ms-report" --json k.trace >growing.json
+[[ $(jq '.quality.dropped_until_ns' growing.json) -gt 100000000 ]] || fail 'a trace that grows does not say what was dropped'
 is 'a trace that is written anew while it is read is whole' "$(jq -c '.quality.complete' growing.json)" true
 wait $recorder
 is 'the status of the recorder' $? 0
@@ -105,7 +106,7 @@ is 'whether the sites are those of the peak' "$since" "${peak#*|}"
 grep -q 'dropped .*--keep=live' err || fail "the end does not speak of what was dropped: $(cat err)"
 
 # ---- what is live alone is too much ----
-"$BIN/ms-record" -o b.trace --max-size 1M --keep=live "$longrun" forever 200000 1.5 2>err
+"$BIN/ms-record" -o b.trace --max-size 1M --keep=live "$longrun" forever 200000 1 2>err
 is 'status' $? 0
 [ "$(stat -c %s b.trace)" -le 1048576 ] || fail "a file of at most 1M has $(stat -c %s b.trace) bytes"
 grep -q 'limit .*--keep=live: what is live takes more than half' err || fail "not said why keeping ended: $(cat err)"

@@ -71,7 +71,7 @@ rings() { # SIZE: bytes of shared memory while 100 threads have allocated
 	begin threads 100 -- --buffer "$1" -o b.trace
 	read -r -t 20 answer <&8
 	is 'the answer' "$answer" ok
-	for fd in /proc/$recorder/fd/*; do
+	for fd in /proc/"$recorder"/fd/*; do
 		[[ $(readlink "$fd") = *memfd:memscope* ]] && n=$(stat -L -c '%b' "$fd")
 	done
 	echo go >&7

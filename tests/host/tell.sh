@@ -33,9 +33,6 @@ refused_recorder() { # PATTERN FILE VERB
 status() { # FILE KEY
 	"$BIN/ms-record" --tell "$1" status | sed -n "s/^$2 //p"
 }
-events() { # FILE: how many of its events are whole in it now
-	"$TB/trace-dump" "$1" | sed -n 's/^ *block [0-9]* events.*events \([0-9]*\).*/\1/p' | awk '{ n += $1 } END { print n + 0 }'
-}
 begin() { # ARG...: ms-record ARG... longrun steps, which `step` speaks to
 	mkfifo in out 2>/dev/null
 	"$BIN/ms-record" "$@" "$TB/host/longrun" steps <in >out 2>err &
