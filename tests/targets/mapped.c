@@ -179,6 +179,16 @@ static SITE void take_remap(unsigned i, size_t pages)
 		add(REMAP, p, pages);
 }
 
+/* What is moved here is a file's, and a second mapping of it: none of it counts. */
+static SITE void move_file(void)
+{
+	void *p = mmap(NULL, 2 * PAGE, PROT_READ, MAP_SHARED, file, 0);
+	void *moved = mremap(p, 2 * PAGE, 5 * PAGE, MREMAP_MAYMOVE);
+	void *twice = mremap(moved, 0, PAGE, MREMAP_MAYMOVE);
+	must(p != MAP_FAILED && moved != MAP_FAILED && twice != MAP_FAILED, "a moved file");
+	must(munmap(moved, 5 * PAGE) == 0 && munmap(twice, PAGE) == 0, "munmap of it");
+}
+
 /* A second mapping of shared memory; a file's is none of ours. */
 static SITE void take_twice(unsigned i, unsigned other)
 {
@@ -287,6 +297,8 @@ static void fresh(unsigned i)
 static void one_step(void)
 {
 	unsigned i = (unsigned)below(KEPT);
+	if (below(16) == 0)
+		move_file();
 	if (below(8) == 0) {
 		move_heap_end();
 		return;
