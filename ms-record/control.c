@@ -18,6 +18,7 @@
 
 #include "born.h"
 #include "hello.h"
+#include "info.h"
 #include "libcommon/arena.h"
 #include "libcommon/err.h"
 #include "options.h"
@@ -205,11 +206,26 @@ static void note_exec(struct session *s)
 	s->became_why = launch_why(exe);
 }
 
+/* A program with rights that its caller has not hides what it is; its name shows still. One that
+ * only hides, as ssh-agent does, keeps its name. */
+static void watch_hidden(struct session *s)
+{
+	char *name = info_name(s->proc, s->exe);
+	if (!s->changed_ns && session_hidden(s->proc) && strcmp(name, s->name) != 0) {
+		s->changed_ns = clock_mono();
+		s->became = strdup(name);
+		s->became_why = strdup("it has rights that its caller has not");
+	}
+	free(name);
+}
+
 /* An exec that brings no hello for a while: the new program cannot be recorded, or was told not to
  * be. */
 static void watch_exec(struct control *c, struct session *s)
 {
 	uint64_t now = session_signature(s->proc);
+	if (!now && s->signature)
+		watch_hidden(s);
 	if (!now || !s->signature || now == s->signature)
 		return;
 	if (!s->changed_ns)

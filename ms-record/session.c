@@ -136,8 +136,7 @@ struct session *session_in_slot(struct pool *p, uint32_t slot)
 bool session_trivial(const struct session *s)
 {
 	bool few = !s->opt->sample_bytes && s->stats.allocations < TRIVIAL_ALLOCATIONS;
-	return few ||
-	       s->stats.allocated_bytes < TRIVIAL_BYTES;
+	return few || s->stats.allocated_bytes < TRIVIAL_BYTES;
 }
 
 void session_free(struct session *s)
@@ -212,6 +211,13 @@ uint64_t session_signature(int proc)
 		}
 	}
 	return any ? h : 0;
+}
+
+bool session_hidden(int proc)
+{
+	char text[1024];
+	const char *p = stat_fields(proc, text, sizeof text, 3);
+	return p && *p != 'Z' && *p != 'X' && session_signature(proc) == 0;
 }
 
 int session_exit_status(int proc)

@@ -149,7 +149,9 @@ static void print_mapped(const struct control *c, const struct image *m)
 /* An empty trace is never left unexplained. */
 static void print_no_heap(const struct control *c, const struct image *m)
 {
-	if (images_own_malloc(m))
+	if (!m->file)
+		line("heap", "%s: %s", m->name, m->note);
+	else if (images_own_malloc(m))
 		line("heap",
 		     "no allocation was seen: %s has a malloc of its own, which a preloaded "
 		     "library "
@@ -198,6 +200,8 @@ static void print_cost(const struct image *m)
 {
 	char a[MS_UNIT_BUF], b[MS_UNIT_BUF];
 	const struct stats *t = &m->stats;
+	if (!m->file)
+		return;
 	if (t->waited_ns)
 		line("cost", "threads waited %s in all (longest %s)",
 		     ms_format_duration(a, t->waited_ns), ms_format_duration(b, t->waited_max_ns));

@@ -134,6 +134,17 @@ here"' 2>err
 	fail "a static program is in the index as $(cat t.trace.d/index)"
 grep -q '^  image     1 still_here (pid [0-9]*), not recorded: it is statically' err || fail "not said with -v: $(cat err)"
 grep -q '; 1 could not be recorded$' err || fail "not said: $(cat err)"
+grep -q '^  heap      still_here: not recorded: it is statically linked' err || fail "not said why: $(cat err)"
+if [ "$(id -u)" = 0 ]; then # another user's program hides what it is
+	nobody=$(mktemp -d /tmp/memscope-setuid.XXXXXX)
+	cp "$BIN/ms-record" "$BIN/libmemscope-preload.so" "$nobody" && cp "$(command -v sleep)" "$nobody/hidden"
+	chown nobody "$nobody" && chmod 4755 "$nobody/hidden"
+	(cd "$nobody" && setpriv --reuid=nobody --regid=nogroup --clear-groups ./ms-record --no-symbols -o t.trace sh -c 'exec ./hidden 0.6') 2>err
+	[ "$(grep -v '^#' "$nobody/t.trace.d/index" 2>/dev/null | sort -n | cut -f 6,11,12 | tr '\t\n' '= ')" = \
+		'exec=/usr/bin/dash=- -=hidden=not recorded: it has rights that its caller has not ' ] || findmnt -n -o OPTIONS -T "$nobody" | grep -q nosuid ||
+		fail "a setuid program is in the index as $(cat "$nobody/t.trace.d/index")"
+	rm -rf "$nobody"
+fi
 
 # ---- children that fork without exec are not recorded when that is not wanted, and that is said ----
 fork='import os
