@@ -40,7 +40,7 @@ static const struct column thread_columns[] = {
 
 struct table table_threads(struct model *m, enum metric metric, size_t limit)
 {
-	static const int column_of[] = {8, 6, 3, 2, 4, 3, 3};
+	static const int column_of[METRIC_COUNT + 1] = {8, 6, 3, 2, 4, 3, 3, 3};
 	struct table t = TABLE_OF(thread_columns,
 				  .title = table_unfiltered(m, own_peaks(m, "THREADS, by what each "
 									    "allocated")),
@@ -94,7 +94,7 @@ static const struct column size_columns[] = {
 
 struct table table_sizes(struct model *m, enum metric metric, size_t limit)
 {
-	static const int column_of[] = {9, 7, 5, 3, 6, -1, -1};
+	static const int column_of[METRIC_COUNT + 1] = {9, 7, 5, 3, 6, -1, -1, -1};
 	struct table t = TABLE_OF(size_columns, .title = own_peaks(m, "SIZES"),
 				  .empty = m->totals.allocations ? say_unknown(m) : "no blocks");
 	struct size_class *v;

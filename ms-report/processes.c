@@ -57,7 +57,7 @@ static const char *process_title(struct model *m)
 
 struct table table_processes(struct model *m, enum metric metric, size_t limit)
 {
-	static const int column_of[] = {5, 2, 8, 6, 9, 10, 2};
+	static const int column_of[METRIC_COUNT + 1] = {5, 2, 8, 6, 9, 10, 2, 2};
 	struct table t = TABLE_OF(process_columns, .title = process_title(m));
 	const uint64_t *at_sum = at_sum_peak(m);
 	for (size_t i = 0; i < m->processes.n; i++) {
