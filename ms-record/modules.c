@@ -200,11 +200,13 @@ static void write_module(struct session *s, uint32_t id, struct module *m, const
 	ms_record_end(w);
 }
 
-/* Adds a module whose range and kind are known; finds path and file. Returns its id. */
-static uint32_t add(struct session *s, struct module m, const char *name, uint64_t loaded)
+/* Adds a module whose range and kind are known; finds path and file. Returns its id. `gone`: it has
+ * been closed, and what is mapped there now may be another's. */
+static uint32_t add(struct session *s, struct module m, const char *name, uint64_t loaded,
+		    bool gone)
 {
 	struct modules *all = &s->modules;
-	const struct map *p = m.kind == KIND_VDSO ? NULL : map_of(all, m.start, m.end);
+	const struct map *p = gone || m.kind == KIND_VDSO ? NULL : map_of(all, m.start, m.end);
 	bool deleted = false;
 	m.path = strdup(p && p->path[0] ? p->path : name);
 	if (p)
@@ -250,7 +252,8 @@ static void add_entry(struct session *s, uint32_t i)
 	const char *name = m.kind == KIND_VDSO ? "[vdso]" : g.path[0] ? g.path : s->exe;
 	if (m.kind != KIND_VDSO && !map_of(all, m.start, m.end))
 		modules_read_maps(s);
-	all->number[i] = add(s, m, name, g.loaded) - 1;
+	bool gone = __atomic_load_n(&s->mem_modules[i].closed, __ATOMIC_ACQUIRE);
+	all->number[i] = add(s, m, name, g.loaded, gone) - 1;
 }
 
 /* The file of a module, for one more. */
@@ -333,8 +336,11 @@ void modules_update(struct session *s)
 		all->closed_epoch = epoch;
 		note_closed(s);
 	}
+	uint32_t before = all->seen;
 	for (; all->seen < n; all->seen++)
 		add_entry(s, all->seen);
+	if (before != n)
+		note_closed(s); /* a new entry may be closed already, its epoch seen above */
 }
 
 /* ---- look-up ---- */
@@ -376,7 +382,7 @@ static uint32_t add_unnamed(struct session *s, const struct map *p, uint32_t epo
 				m.bias = p->start - (f.loads[i].address & ~UINT64_C(4095));
 	if (fd >= 0)
 		close(fd);
-	return add(s, m, "[anonymous code]", clock_stamp(&s->clock));
+	return add(s, m, "[anonymous code]", clock_stamp(&s->clock), false);
 }
 
 uint32_t modules_find(struct session *s, uint64_t ip, uint32_t epoch)

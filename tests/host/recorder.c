@@ -154,6 +154,7 @@ static struct ms_frame frames[FRAMES_MAX];
 static struct ms_node nodes[FRAMES_MAX];
 static size_t frame_count, node_count, marks, blocks;
 static uint64_t mark_event, end_fields[64];
+static char module_path[64]; /* the first module's */
 
 static void read_end(const struct ms_block *b)
 {
@@ -166,6 +167,10 @@ static void read_end(const struct ms_block *b)
 		while (ms_record_field(&rec, &f) == MS_FMT_OK) {
 			if (b->type == MS_BLOCK_END && f.id < 64)
 				end_fields[f.id] = f.value;
+			if (b->type == MS_BLOCK_MODULES && f.id == MS_MODULE_PATH &&
+			    !module_path[0])
+				snprintf(module_path, sizeof module_path, "%.*s", (int)f.size,
+					 (const char *)f.data);
 			if (b->type == MS_BLOCK_MARKS && f.id == MS_MARK_EVENT)
 				mark_event = f.value, marks++;
 		}
@@ -191,7 +196,8 @@ static void read_block(const struct ms_block *b)
 			frame_count++;
 		while (ms_stacks_next_node(&d, &nodes[node_count + 1]) == MS_FMT_OK)
 			node_count++;
-	} else if (b->type == MS_BLOCK_END || b->type == MS_BLOCK_MARKS) {
+	} else if (b->type == MS_BLOCK_END || b->type == MS_BLOCK_MARKS ||
+		   b->type == MS_BLOCK_MODULES) {
 		read_end(b);
 	}
 }
@@ -203,6 +209,7 @@ static int read_blocks(enum ms_trace_state *state, struct ms_err *err)
 	enum ms_trace_next next;
 	event_count = frame_count = node_count = marks = blocks = 0;
 	memset(end_fields, 0, sizeof end_fields);
+	module_path[0] = '\0';
 	struct ms_trace *t = ms_trace_open("trace", err);
 	if (!t)
 		return -1;
@@ -520,6 +527,22 @@ static void test_epochs(void)
 	CHECK("module of a thread that is behind", f[0].module, 1);
 }
 
+/* The recorder comes late: at the module's address there is another by now. */
+static void test_gone(void)
+{
+	start("a module that went before it was seen");
+	struct ring *a = take(0, (uint32_t)getpid());
+	uint64_t here = (uintptr_t)test_gone & ~UINT64_C(4095);
+	add_module(0, here, 0);
+	s->mem_modules[0].closed = base + 2;
+	drain_add(&drain, s);
+	alloc(a, 1, 0x10, 1);
+	let_go(a);
+	finish();
+	read_trace();
+	CHECK("its name is the guest's", strcmp(module_path, "/nowhere/lib0.so"), 0);
+}
+
 static uint64_t rng;
 static uint64_t next_random(void)
 {
@@ -716,9 +739,9 @@ static void test_counts(void)
 
 int main(void)
 {
-	static void (*const tests[])(void) = {
-		test_kinds,  test_repair, test_pending, test_sequence, test_wrap,  test_depth,
-		test_epochs, test_live,   test_hostile, test_copy,     test_counts};
+	static void (*const tests[])(void) = {test_kinds, test_repair,  test_pending, test_sequence,
+					      test_wrap,  test_depth,   test_epochs,  test_gone,
+					      test_live,  test_hostile, test_copy,    test_counts};
 	if (!clock_tsc_usable()) {
 		puts("the processor's time stamps are not usable here");
 		return 77;
