@@ -24,7 +24,8 @@ enum ms_read { MS_READ_AUTO, MS_READ_ALL, MS_READ_PART };
 struct ms_build_options {
 	const char *const *points; /* --at, `point_count` of them; none = peak and end */
 	size_t point_count;
-	size_t usual_points;   /* so many of them, the first, are not worth reading all for */
+	/* so many of them, the first, are not worth reading all for when others are asked too */
+	size_t usual_points;
 	const char *from, *to; /* --from, --to: POINT, or NULL */
 	uint64_t every_ns;     /* --every; 0 = no */
 	enum ms_read read;

@@ -81,7 +81,7 @@ static bool wants(const struct build *b, enum ms_point_kind kind)
 /* May reading begin at a checkpoint? Not for what the whole history alone tells. */
 static bool part_allowed(const struct build *b)
 {
-	bool asked = b->opt->point_count || b->opt->every_ns || b->from;
+	bool asked = b->opt->point_count > b->opt->usual_points || b->opt->every_ns || b->from;
 	return b->opt->read != MS_READ_ALL && asked &&
 	       (b->from || (!b->to && !wants(b, MS_POINT_PEAK)));
 }

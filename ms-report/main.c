@@ -63,6 +63,18 @@ static const char **split_points(const struct options *opt, const char **at, str
 	return paths;
 }
 
+/* Does what is shown need one moment only, so that the peak and the end of the run are not worth
+ * reading all of a large trace for? */
+static size_t dispensable(const struct options *opt)
+{
+	bool one = opt->budget_count == 0;
+	for (size_t i = 0; i < opt->view_count; i++)
+		one &= opt->views[i] == VIEW_FIRST || opt->views[i] == VIEW_LEAKS;
+	for (size_t i = 0; i < opt->output_count; i++)
+		one &= opt->outputs[i].format == FORMAT_TEXT || opt->outputs[i].format == FORMAT_MD;
+	return one ? 2 : 0;
+}
+
 static sqlite3 *open_several(const struct options *opt, const char **at,
 			     struct ms_build_result *res, struct ms_err *err)
 {
@@ -70,8 +82,10 @@ static sqlite3 *open_several(const struct options *opt, const char **at,
 	const char **paths = split_points(opt, at, &arena, err);
 	const char *points[] = {"peak", "end", *at};
 	bool usual = !*at || strcmp(*at, "peak") == 0 || strcmp(*at, "end") == 0;
-	struct ms_build_options build = {
-		.points = points, .point_count = usual ? 2 : 3, .progress = !opt->cli.quiet};
+	struct ms_build_options build = {.points = points,
+					 .point_count = usual ? 2 : 3,
+					 .usual_points = dispensable(opt),
+					 .progress = !opt->cli.quiet};
 	sqlite3 *db = paths ? ms_snapshot_build(paths, opt->input_count, &build, res, err) : NULL;
 	ms_arena_free(&arena);
 	return db;
@@ -82,8 +96,10 @@ static sqlite3 *open_input(const struct options *opt, const char **at, struct ms
 {
 	const char *points[] = {"peak", "end", opt->at};
 	bool usual = !opt->at || strcmp(opt->at, "peak") == 0 || strcmp(opt->at, "end") == 0;
-	struct ms_build_options build = {
-		.points = points, .point_count = usual ? 2 : 3, .progress = !opt->cli.quiet};
+	struct ms_build_options build = {.points = points,
+					 .point_count = usual ? 2 : 3,
+					 .usual_points = dispensable(opt),
+					 .progress = !opt->cli.quiet};
 	const char *path = opt->input_count ? opt->inputs[0] : "-";
 	*at = opt->at;
 	if (opt->input_count > 1)

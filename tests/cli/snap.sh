@@ -57,6 +57,31 @@ ms-report part2.db >out 2>err && fail "part: ms-report has status 0"
 grep -q '^\*\*\* INCOMPLETE: 2 traces could not be read' out || fail "part: the report says $(head -n 2 out)"
 echo garbage >none/bad.1.1.trace
 
+# ---- spans and series of moments ----
+span() { # WANT ARG...
+	local want=$1
+	shift
+	ms-snap -o span.db "$@" run.trace || fail "ms-snap $*: status $?"
+	local got
+	got=$(sqlite3 span.db "SELECT whole, from_ns, to_ns, allocations, frees, failed_allocations, peak_bytes, unfreed_bytes FROM process;
+		SELECT group_concat(label || '=' || live_bytes, ' ') FROM (SELECT * FROM snapshot ORDER BY id)" | tr '\n' ' ')
+	[ "$got" = "$want " ] || fail "ms-snap $*: $got"
+}
+span '0|200000||2|3|1|307|300 start=150 peak=307 end=300' --from mark:warm
+span '0|200000|600000|2|2|1|307|307 start=150 peak=307 end=307' --from mark:warm --to 600us
+span '0||600000|4|2|1|307|307 start=0 peak=307 end=307' --from start --to peak
+span '0|600000||0|1|0|307|300 start=307 peak=307 end=300' --from peak --to end
+span '0|2000000||0|0|0|300|300 start=300 peak=300 end=300' --from end
+span '0||0|0|0|0|0|0 start=0 peak=0 end=0' --to start
+span '0|600000|1000000|1|2|0|307|307 700us=307' --from mark:reload --to mark:warm#last --at 700us
+span '1|||4|3|1|307|300 0s=0 0.0005s=107 0.001s=307 0.0015s=300 0.002s=300' --every 500us
+span '0|600000||0|1|0|307|300 end=300 0.001s=307 0.0015s=300 0.002s=300' --every 500us --from 600us --at end
+# It has no checkpoint: read in part, it is read from its first event to the moment. A pipe cannot be.
+ms-snap -o part.db --read=part --at 500us run.trace
+[ "$(sqlite3 part.db 'SELECT whole, live_bytes, coalesce(sum(s.allocations), 0) FROM process, snapshot, site s')" = '0|107|0' ] || fail "read in part"
+{ ms-snap -o part.db --read=part --at 500us - < <(cat run.trace) && ms-snap -o all.db --read=all --at 500us run.trace &&
+	[ "$(sqlite3 part.db 'SELECT whole, allocations FROM process')" = "$(sqlite3 all.db 'SELECT whole, allocations FROM process')" ]; } || fail "a pipe in part"
+
 # ---- what it refuses, in one line ----
 refuse() { # PATTERN ARG...
 	local pattern=$1
@@ -68,6 +93,15 @@ refuse() { # PATTERN ARG...
 		cat err
 	}
 }
+refuse "mark:NAME#last" --from yesterday run.trace
+refuse "it lasted 2 ms" --from 5s run.trace
+refuse "it lasted 2 ms" --to 5s run.trace
+refuse "its marks are: warm, reload, warm" --to mark:cold run.trace
+refuse "later than --to '500us'" --from 1ms --to 500us run.trace
+refuse "no point '1500us' in the span: it ends at --to '1ms'" --at 1500us --to 1ms run.trace
+refuse "bad duration '0': use 100ms, 10s, 5m or 2h" --every 0 run.trace
+refuse 'makes 20,001 points of 2 ms: take 0.001s or more, .*at most 10,000' --every 100ns run.trace
+refuse "'some' is not auto, all or part" --read=some run.trace
 refuse 'use peak, end, start, 1.5s, -10m, 14:30:05, mark:NAME, mark:NAME#3 or mark:NAME#last' --at 'then' run.trace
 refuse "its marks are: warm, reload, warm" --at mark:cold run.trace
 refuse "it lasted 2 ms" --at 5s run.trace
