@@ -109,12 +109,27 @@ static struct output *open_descriptor(const struct options *o, const char *text,
 	return make_output(o, own, text);
 }
 
+/* Does another recorder write this trace? It holds a lock on its first byte. */
+static bool being_written(const char *path)
+{
+	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_len = 1};
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+	bool yes = fd >= 0 && fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+	if (fd >= 0)
+		close(fd);
+	return yes;
+}
+
 /* A regular file: the old one is kept once as FILE~. */
 static int open_regular(const char *path, struct ms_err *err)
 {
 	char *old = NULL;
 	struct stat st;
 	if (!lstat(path, &st) && S_ISREG(st.st_mode) && st.st_size) {
+		/* Its folder of further traces would go from under it. */
+		if (being_written(path))
+			return ms_err_set(err, "cannot write '%s': another ms-record is writing it",
+					  path);
 		if (asprintf(&old, "%s~", path) < 0)
 			return ms_err_set(err, "out of memory");
 		if (rename(path, old)) {

@@ -100,6 +100,16 @@ wait
 SUDO_UID=1234 SUDO_GID=2345 "$BIN/ms-record" -q -o sudo.trace true
 [ "$(id -u)" != 0 ] || [ "$(stat -c %u:%g sudo.trace)" = 1234:2345 ] || fail "owner behind sudo"
 
+"$BIN/ms-record" -q -o busy.trace sh -c 'ls >/dev/null; sleep 2; ls >/dev/null' &
+for _ in $(seq 100); do
+	[ -s busy.trace ] && break
+	sleep 0.05
+done
+"$BIN/ms-record" -o busy.trace true 2>err
+[ "$? $(cat err)" = "125 ms-record: cannot write 'busy.trace': another ms-record is writing it" ] || fail "a trace in use is taken: $(cat err)"
+wait $!
+[ "$(find busy.trace* -name '*.trace*' | wc -l)" = 4 ] || fail "a trace in use lost its own: $(find busy.trace*)"
+
 # ---- further programs ----
 "$BIN/ms-record" -q --follow=all -o t.trace sh -c 'ls >/dev/null; exec env ls' >/dev/null
 [ "$(find t.trace.d -name '*.trace' | wc -l)" = 3 ] || fail "t.trace.d has $(ls t.trace.d)"
