@@ -165,9 +165,11 @@ static void busiest(struct page *p, struct out *o)
 	if (s->allocated_bytes != UNKNOWN && !s->est)
 		w.v[w.n++] = SAY("mean %s", say_size(m, s->allocated_bytes / s->allocations));
 	struct site_thread *t;
-	if (m->threads.n > 1 && model_site_threads(m, s, &t) && t->thread->name)
-		w.v[w.n++] =
-			SAY("thread %s", name_clean(&m->arena, t->thread->name, p->style.ascii));
+	if (m->threads.n > 1 && model_site_threads(m, s, &t))
+		w.v[w.n++] = t->thread->name
+				     ? SAY("thread %s",
+					   name_clean(&m->arena, t->thread->name, p->style.ascii))
+				     : SAY("thread %llu", (unsigned long long)t->thread->tid);
 	text_words(p, o, "BUSIEST", &w, ", ");
 }
 
