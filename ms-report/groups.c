@@ -40,7 +40,9 @@ static const struct column thread_columns[] = {
 
 struct table table_threads(struct model *m, enum metric metric, size_t limit)
 {
-	static const int column_of[METRIC_COUNT + 1] = {8, 6, 3, 2, 4, 3, 3, 3};
+	static const int column_of[METRIC_COUNT + 1] = {
+		[METRIC_LIVE] = 8,        [METRIC_PEAK] = 6,      [METRIC_ALLOCATED] = 3,
+		[METRIC_ALLOCATIONS] = 2, [METRIC_TEMPORARY] = 4, [METRIC_COUNT] = 3};
 	struct table t = TABLE_OF(thread_columns,
 				  .title = table_unfiltered(m, own_peaks(m, "THREADS, by what each "
 									    "allocated")),
@@ -94,7 +96,9 @@ static const struct column size_columns[] = {
 
 struct table table_sizes(struct model *m, enum metric metric, size_t limit)
 {
-	static const int column_of[METRIC_COUNT + 1] = {9, 7, 5, 3, 6, -1, -1, -1};
+	static const int column_of[METRIC_COUNT + 1] = {
+		[METRIC_LIVE] = 9,        [METRIC_PEAK] = 7,      [METRIC_ALLOCATED] = 5,
+		[METRIC_ALLOCATIONS] = 3, [METRIC_TEMPORARY] = 6, [METRIC_COUNT] = -1};
 	struct table t = TABLE_OF(size_columns, .title = own_peaks(m, "SIZES"),
 				  .empty = m->totals.allocations ? say_unknown(m) : "no blocks");
 	struct size_class *v;

@@ -249,16 +249,17 @@ static bool has_view(const struct options *opt, enum view v)
 	return false;
 }
 
-/* What only the calls of sites tell cannot order threads. */
+/* Threads, sizes and processes cannot be ordered by figures that only sites have. */
 static int check_by(const struct options *opt, struct ms_err *err)
 {
-	bool failed = opt->metric == METRIC_FAILED;
-	if (opt->metric == METRIC_COUNT || !has_view(opt, VIEW_BY))
+	enum metric last = opt->by == BY_PROCESS                        ? METRIC_FAILED
+			   : opt->by == BY_THREAD || opt->by == BY_SIZE ? METRIC_TEMPORARY
+									: METRIC_COUNT;
+	if (opt->metric == METRIC_COUNT || !has_view(opt, VIEW_BY) ||
+	    (opt->by != BY_PROGRAM && opt->metric <= last))
 		return 0;
-	if (opt->by == BY_PROGRAM || (failed && (opt->by == BY_THREAD || opt->by == BY_SIZE)))
-		return ms_err_set(err, "--by %s has no order by --metric %s", group_names[opt->by],
-				  metric_names[opt->metric]);
-	return 0;
+	return ms_err_set(err, "--by %s has no order by --metric %s", group_names[opt->by],
+			  metric_names[opt->metric]);
 }
 
 /* Refuses what would be ignored. */

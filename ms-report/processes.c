@@ -57,7 +57,10 @@ static const char *process_title(struct model *m)
 
 struct table table_processes(struct model *m, enum metric metric, size_t limit)
 {
-	static const int column_of[METRIC_COUNT + 1] = {5, 2, 8, 6, 9, 10, 2, 2};
+	static const int column_of[METRIC_COUNT + 1] = {
+		[METRIC_LIVE] = 5,        [METRIC_PEAK] = 2,      [METRIC_ALLOCATED] = 8,
+		[METRIC_ALLOCATIONS] = 6, [METRIC_TEMPORARY] = 9, [METRIC_FAILED] = 10,
+		[METRIC_COUNT] = 2};
 	struct table t = TABLE_OF(process_columns, .title = process_title(m));
 	const uint64_t *at_sum = at_sum_peak(m);
 	for (size_t i = 0; i < m->processes.n; i++) {

@@ -36,6 +36,8 @@ try 2 "bad --by 'colour'" --by colour run.db
 try 2 "bad --metric 'x'" --metric x --tree run.db
 try 2 "--metric is for --folded, --tree and --by" --metric live run.db
 try 2 "--by size has no order by --metric failed" --by size --metric failed run.db
+try 2 "--by process has no order by --metric mapped" --by process --metric mapped run.db
+try 2 "--by thread has no order by --metric mapped" --by thread --metric mapped run.db
 try 2 "--by program has no order by --metric live" --by program --metric live run.db
 try 2 "bad width '5'" --width 5 run.db
 try 2 "bad limit '-1'" --limit -1 run.db
