@@ -216,11 +216,12 @@ static void add(struct live_list *l, const struct ms_event *ev)
 
 static void map(struct live_list *l, const struct ms_event *ev)
 {
-	uint64_t end = ev->address + ev->size;
+	uint64_t room = UINT64_MAX - ev->address;
+	uint64_t end = ev->address + (ev->size < room ? ev->size : room);
 	if (ev->ext != MS_EXT_MAP && ev->ext != MS_EXT_UNMAP)
 		return;
 	ms_ranges_cut(&l->mapped, ev->address, end, NULL, NULL);
-	if (ev->ext == MS_EXT_MAP)
+	if (ev->ext == MS_EXT_MAP && end > ev->address)
 		ms_ranges_add(&l->mapped, ev->address, end, ev->stack);
 }
 
