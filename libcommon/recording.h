@@ -99,7 +99,7 @@ struct ms_recording {
 	enum ms_trace_state state; /* valid at the end */
 
 	struct ms_event_decoder *decoder; /* NULL until there is an event */
-	struct ms_event event; /* decoded, not applied yet */
+	struct ms_event event;            /* decoded, not applied yet */
 	bool in_block, pending;
 
 	/* Reading a part only. */
