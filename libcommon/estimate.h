@@ -21,16 +21,16 @@ struct ms_spread {
 	double step, step_variance; /* what one unseen block may add, at most */
 };
 
-/* Of the blocks that were not seen nothing is known. At one site they are taken to be no smaller than
- * the smallest one seen; in all of a program, or of a thread, no smaller than this either. */
+/* Of the blocks that were not seen nothing is known. At one site they are taken to be no smaller
+ * than the smallest one seen; in all of a program, or of a thread, no smaller than this either. */
 #define MS_SMALLEST_USUAL 16u
 
 /* The chance that a block is recorded. A size of 0 counts as 1. */
 double ms_sample_chance(uint64_t size_bytes, uint64_t mean_bytes);
 
-/* What a recorded block stands for: its size over its chance, and a whole number of blocks, one over
- * its chance rounded down or up as a number made from its allocation number says, so that it is
- * right on average and the same when the block is freed. A mean above this is taken for it. */
+/* What a recorded block stands for: its size over its chance, and a whole number of blocks, one
+ * over its chance rounded down or up as a number made from its allocation number says, so that it
+ * is right on average and the same when the block is freed. A mean above this is taken for it. */
 #define MS_SAMPLE_MOST (UINT64_C(1) << 40)
 uint64_t ms_sample_bytes(uint64_t size_bytes, uint64_t mean_bytes);
 uint64_t ms_sample_blocks(uint64_t size_bytes, uint64_t mean_bytes, uint64_t number);

@@ -6,7 +6,6 @@
 
 #include "libcommon/err.h"
 #include "libcommon/estimate.h"
-#include "libcommon/snapshot.h"
 
 #include <math.h>
 

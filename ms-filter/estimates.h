@@ -4,7 +4,7 @@
 #ifndef FILTER_ESTIMATES_H
 #define FILTER_ESTIMATES_H
 
-#include <sqlite3.h>
+#include "libcommon/snapshot.h"
 
 struct ms_err;
 

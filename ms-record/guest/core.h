@@ -186,7 +186,7 @@ struct mg_core {
 	/* The usable size of a block of the allocator behind malloc; NULL = not asked for, or it
 	 * does not tell. Like a dress's functions it may not allocate, lock or block. */
 	uint64_t (*usable)(const void *block);
-	bool mapping; /* --mmap, here and in forked children */
+	bool mapping;               /* --mmap, here and in forked children */
 	struct mg_session *head;    /* of the image; another one in a forked child */
 	struct mg_fork_slot *slots; /* slot_count of them; see fork.c */
 	uint32_t slot_count;

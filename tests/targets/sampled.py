@@ -89,4 +89,25 @@ for seed in range(1, RUNS + 1):
             fail("the same seed gives another sample")
 for figure in (*totals.values(), *by_site.values()):
     figure.judge()
+
+# what filters hide has intervals too, and the totals keep theirs
+with open("part.db", "wb") as out:
+    small = subprocess.run(["ms-filter", "--min", "300k", "run.trace"], check=True, stdout=subprocess.PIPE).stdout
+    subprocess.run(["ms-filter", "--not-function", "huge", "-"], input=small, check=True, stdout=out)
+part = json.loads(subprocess.run(["ms-report", "--json", "part.db"], check=True, stdout=subprocess.PIPE).stdout)
+if part["totals"] != report["totals"]:
+    fail("filters change the totals")
+hidden = part["omitted"]
+if hidden["hidden_sites"] < 2 or "huge" in {s["stack"][s["user_frame"]]["function"] for s in part["sites"]}:
+    fail(f"not hidden: {hidden}")
+for key in ("live_bytes", "live_blocks"):
+    if sum(s[key] for s in part["sites"]) + hidden[key] != report["totals"][key.replace("live", "unfreed")]:
+        fail(f"{key} do not add up")
+    low, high = (hidden["intervals"][key][k] for k in ("low", "high"))
+    if not low <= hidden[key] <= high or low == high:
+        fail(f"hidden {key}: {hidden[key]} with an interval from {low} to {high}")
+query = "SELECT figure || low || '-' || high FROM estimate WHERE site = -1 AND snapshot = 0 ORDER BY 1"
+words = subprocess.run(["ms-report", "--csv", "--sql", query, "part.db"], check=True, stdout=subprocess.PIPE, text=True).stdout
+if len(words.split()) < 4:
+    fail(f"intervals of what is hidden: {words}")
 sys.exit(failures != 0)
