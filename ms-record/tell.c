@@ -128,17 +128,20 @@ static int trust(int fd, const char *file, const struct stat *st, struct ms_err 
 	return 0;
 }
 
-static int talk(int fd, const char *file, const char *verb, struct ms_err *err)
+/* *again: no answer came, though somebody listened. */
+static int talk(int fd, const char *file, const char *verb, bool *again, struct ms_err *err)
 {
 	char text[TELL_PACKET + 1];
 	/* Who is refused is answered before he asks. */
-	if (send(fd, verb, strlen(verb), MSG_NOSIGNAL) < 0 && errno != EPIPE)
+	bool sent = send(fd, verb, strlen(verb), MSG_NOSIGNAL) >= 0;
+	if (!sent && errno != EPIPE && errno != ECONNRESET)
 		return ms_err_sys(err, "cannot speak to the recorder of '%s'", file);
 	ssize_t n = recv(fd, text, TELL_PACKET, 0);
 	if (n < 0 && errno == ECONNRESET) /* it left without hearing us; what it said is there */
 		n = recv(fd, text, TELL_PACKET, 0);
 	if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
 		return ms_err_set(err, "the recorder of '%s' did not do it within 5 s", file);
+	*again = n <= 0;
 	if (n <= 0)
 		return ms_err_set(err, "the recorder of '%s' ended", file);
 	text[n] = '\0';
@@ -148,27 +151,35 @@ static int talk(int fd, const char *file, const char *verb, struct ms_err *err)
 	return fflush(stdout) ? ms_err_sys(err, "cannot write the answer") : 0;
 }
 
+static int try_once(const struct options *o, bool *again, struct ms_err *err)
+{
+	struct stat st;
+	*again = false;
+	if (look_at(o->tell, &st, err))
+		return -1;
+	int fd = connect_to(o->tell, &st, again, err);
+	if (fd < 0)
+		return -1;
+	int rc = trust(fd, o->tell, &st, err) || talk(fd, o->tell, o->tell_verb, again, err) ? -1
+											     : 0;
+	close(fd);
+	return rc;
+}
+
 int tell_ask(const struct options *o, struct ms_err *err)
 {
 	enum tell_verb verb;
 	const char *name;
-	struct stat st;
-	int fd = -1;
 	bool again = true;
+	int rc = -1;
 	if (tell_parse(o->tell_verb, &verb, &name, err))
 		return -1;
 	/* A file that was written anew is listened for a moment later. */
-	for (int i = 0; i < TRIES && again && fd < 0; i++) {
-		again = false;
+	for (int i = 0; i < TRIES && again; i++) {
 		if (i)
 			usleep(TRY_US);
-		if (look_at(o->tell, &st, err))
-			return -1;
-		fd = connect_to(o->tell, &st, &again, err);
+		*err = (struct ms_err){0};
+		rc = try_once(o, &again, err);
 	}
-	if (fd < 0)
-		return -1;
-	int rc = trust(fd, o->tell, &st, err) || talk(fd, o->tell, o->tell_verb, err) ? -1 : 0;
-	close(fd);
 	return rc;
 }

@@ -39,29 +39,6 @@ int tell_start(struct tell *t)
 	return t->epoll < 0 || t->event < 0 || watch(t, t->event) ? -1 : 0;
 }
 
-void tell_listen(struct tell *t, int fd, const char *path)
-{
-	struct stat st;
-	if (fd >= 0 ? fstat(fd, &st) : stat(path, &st))
-		return;
-	struct sockaddr_un a = {.sun_family = AF_UNIX};
-	struct tell_name name = tell_name(&st);
-	size_t n = strlen(name.text);
-	memcpy(a.sun_path + 1, name.text, n);
-	int s = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (s < 0)
-		return;
-	if (bind(s, (struct sockaddr *)&a,
-		 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n)) ||
-	    listen(s, 16) || watch(t, s)) {
-		close(s);
-		return;
-	}
-	if (t->listener >= 0)
-		close(t->listener);
-	t->listener = s;
-}
-
 /* ---- answers ---- */
 
 static void answer(int fd, char how, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
@@ -106,6 +83,31 @@ static void accept_all(struct tell *t)
 		else
 			t->open++;
 	}
+}
+
+void tell_listen(struct tell *t, int fd, const char *path)
+{
+	struct stat st;
+	if (fd >= 0 ? fstat(fd, &st) : stat(path, &st))
+		return;
+	struct sockaddr_un a = {.sun_family = AF_UNIX};
+	struct tell_name name = tell_name(&st);
+	size_t n = strlen(name.text);
+	memcpy(a.sun_path + 1, name.text, n);
+	int s = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (s < 0)
+		return;
+	if (bind(s, (struct sockaddr *)&a,
+		 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n)) ||
+	    listen(s, 16) || watch(t, s)) {
+		close(s);
+		return;
+	}
+	if (t->listener >= 0) {
+		accept_all(t);
+		close(t->listener);
+	}
+	t->listener = s;
 }
 
 static void take_request(struct tell *t, int fd)

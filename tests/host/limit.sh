@@ -106,7 +106,7 @@ is 'whether the sites are those of the peak' "$since" "${peak#*|}"
 grep -q 'dropped .*--keep=live' err || fail "the end does not speak of what was dropped: $(cat err)"
 
 # ---- what is live alone is too much ----
-"$BIN/ms-record" -o b.trace --max-size 1M --keep=live "$longrun" forever 200000 1 2>err
+"$BIN/ms-record" -o b.trace --max-size 1M --keep=live "$longrun" forever 200000 "$([ "$MODE" = release ] && echo 1 || echo 4)" 2>err
 is 'status' $? 0
 [ "$(stat -c %s b.trace)" -le 1048576 ] || fail "a file of at most 1M has $(stat -c %s b.trace) bytes"
 grep -q 'limit .*--keep=live: what is live takes more than half' err || fail "not said why keeping ended: $(cat err)"
