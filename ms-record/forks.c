@@ -281,17 +281,19 @@ struct session *forks_born(struct pool *p, uint32_t slot)
 	struct session *s = session_in_slot(p, slot);
 	s->heritage = heritage_new(s, p->slots[slot].serial);
 	s->born_pid = pid > INT32_MAX ? 0 : pid;
-	s->fork_stamp = stamp ? stamp : first; /* the state at its first event will have to do */
-	if (!stamp && from && from->owner)
-		ask(from, first);
 	p->slots[slot].session = s;
-	uint64_t *sequence = s->mem->clock == MG_CLOCK_TSC ? NULL : &s->mem->sequence;
-	if (from && s->tsc_hz) {
+	uint64_t *sequence = p->config.clock == MG_CLOCK_TSC ? NULL : &s->mem->sequence;
+	if (from && !sequence) {
 		uint64_t now = clock_round(from->clock);
+		first = sane_stamp(from, first, now);
+		stamp = stamp > now ? 0 : stamp;
 		clock_fork(&s->clock, from->clock, sane_stamp(from, stamp ? stamp : first, now));
 	} else {
 		clock_start(&s->clock, sequence);
 	}
+	s->fork_stamp = stamp ? stamp : first; /* the state at its first event will have to do */
+	if (!stamp && from && from->owner)
+		ask(from, first);
 	if (from) {
 		from->refs++;
 		s->heritage->from = from;
@@ -323,9 +325,10 @@ static const struct fork_point *point_of(const struct session *s, struct heritag
 
 bool forks_settle(struct session *s)
 {
-	struct heritage *h = s->heritage, *from = h ? h->from : NULL;
-	if (s->settled)
+	struct heritage *h = s->heritage, *from;
+	if (s->settled || !h)
 		return true;
+	from = h->from;
 	if (!parent_is_there(s) && clock_mono() < s->born_ns + SETTLE_NS)
 		return false;
 	if (from) {
