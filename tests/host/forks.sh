@@ -9,9 +9,10 @@ fail() {
 }
 left() { # nothing of ours may be left
 	[ -z "$(find /dev/shm -newer start -name '*memscope*' 2>/dev/null)" ] || fail "$1 left shared memory"
-	pgrep -f "$TB/host/forks" >/dev/null && fail "$1 left processes"
+	pgrep -f "^$PWD/forks" >/dev/null && fail "$1 left processes"
 }
 touch start
+cp "$TB/host/forks" forks || exit 1 # a name that no other run has
 scenes='fork late raw handler grandchild twice exec spawn none daemon threads first timer'
 FORKS_TRUTH=$PWD/truth
 export FORKS_TRUTH
@@ -19,7 +20,7 @@ export FORKS_TRUTH
 exact() { # OPTION...: figures of all scenes
 	rm -f truth
 	# shellcheck disable=SC2086 # words
-	timeout 60 "$BIN/ms-record" --follow=all --no-symbols "$@" -o f.trace "$TB/host/forks" $scenes >out 2>err || fail "$*: status $?: $(cat err)"
+	timeout 60 "$BIN/ms-record" --follow=all --no-symbols "$@" -o f.trace "$PWD/forks" $scenes >out 2>err || fail "$*: status $?: $(cat err)"
 	[ -s out ] && fail "$*: output: $(cat out)"
 	"$BIN/ms-snap" --no-symbols -o f.db f.trace f.trace.d || fail "$*: ms-snap"
 	python3 "$SRC/tests/host/forks.py" truth f.db >wrong || fail "$*: $(cat wrong)"
