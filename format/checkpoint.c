@@ -75,15 +75,6 @@ enum ms_fmt ms_checkpoint_put(struct ms_checkpoint_encoder *e, const struct ms_c
 	return MS_FMT_OK;
 }
 
-static size_t add_column(struct ms_column *out, size_t n, uint32_t id, const uint8_t *from,
-			 const uint8_t *to)
-{
-	if (from == to)
-		return n;
-	out[n] = (struct ms_column){id, from, (size_t)(to - from)};
-	return n + 1;
-}
-
 size_t ms_checkpoint_finish(struct ms_checkpoint_encoder *e, struct ms_column *out)
 {
 	const struct ms_checkpoint_head *h = &e->head;
@@ -96,15 +87,15 @@ size_t ms_checkpoint_finish(struct ms_checkpoint_encoder *e, struct ms_column *o
 	p = ms_varint_put(p, h->part);
 	p = ms_varint_put(p, h->parts);
 	p = ms_varint_put(p, h->count);
-	size_t n = add_column(out, 0, MS_LIVE_HEAD, e->memory, p);
-	n = add_column(out, n, MS_LIVE_NUMBER, region(e, AT_NUMBER), e->number);
-	n = add_column(out, n, MS_LIVE_SIZE, region(e, AT_SIZE), e->size);
-	n = add_column(out, n, MS_LIVE_STACK, region(e, AT_STACK), e->stack);
-	n = add_column(out, n, MS_LIVE_THREAD, region(e, AT_THREAD), e->thread);
-	n = add_column(out, n, MS_LIVE_TICK, region(e, AT_TICK), e->tick);
-	n = add_column(out, n, MS_LIVE_ADDRESS, region(e, AT_ADDRESS), e->address);
-	n = add_column(out, n, MS_LIVE_SLACK, region(e, AT_SLACK), e->slack);
-	return add_column(out, n, MS_LIVE_LAST, region(e, AT_LAST), e->last);
+	size_t n = ms_column_add(out, 0, MS_LIVE_HEAD, e->memory, p);
+	n = ms_column_add(out, n, MS_LIVE_NUMBER, region(e, AT_NUMBER), e->number);
+	n = ms_column_add(out, n, MS_LIVE_SIZE, region(e, AT_SIZE), e->size);
+	n = ms_column_add(out, n, MS_LIVE_STACK, region(e, AT_STACK), e->stack);
+	n = ms_column_add(out, n, MS_LIVE_THREAD, region(e, AT_THREAD), e->thread);
+	n = ms_column_add(out, n, MS_LIVE_TICK, region(e, AT_TICK), e->tick);
+	n = ms_column_add(out, n, MS_LIVE_ADDRESS, region(e, AT_ADDRESS), e->address);
+	n = ms_column_add(out, n, MS_LIVE_SLACK, region(e, AT_SLACK), e->slack);
+	return ms_column_add(out, n, MS_LIVE_LAST, region(e, AT_LAST), e->last);
 }
 
 uint8_t *ms_checkpoint_put_range(uint8_t *at, uint64_t before, const struct ms_checkpoint_range *r)

@@ -36,4 +36,15 @@ static inline const struct ms_column *ms_column_find(const struct ms_column *c, 
 	return NULL;
 }
 
+/* Adds the column of the bytes from `from` to `to`, unless it is empty, to the `n` of `out`.
+ * Returns how many there are then. */
+static inline size_t ms_column_add(struct ms_column *out, size_t n, uint32_t id,
+				   const uint8_t *from, const uint8_t *to)
+{
+	if (from == to)
+		return n;
+	out[n] = (struct ms_column){id, from, (size_t)(to - from)};
+	return n + 1;
+}
+
 #endif

@@ -183,15 +183,6 @@ size_t ms_event_encoder_bytes(const struct ms_event_encoder *e)
 	return n;
 }
 
-static size_t add_column(struct ms_column *out, size_t n, uint32_t id, const uint8_t *from,
-			 const uint8_t *to)
-{
-	if (from == to)
-		return n;
-	out[n] = (struct ms_column){id, from, (size_t)(to - from)};
-	return n + 1;
-}
-
 size_t ms_event_encoder_finish(struct ms_event_encoder *e, struct ms_column *out)
 {
 	uint8_t *p = e->memory;
@@ -199,14 +190,14 @@ size_t ms_event_encoder_finish(struct ms_event_encoder *e, struct ms_column *out
 	p = ms_varint_put(p, e->first_event);
 	p = ms_varint_put(p, e->first_tick);
 	p = ms_varint_put(p, e->count);
-	size_t n = add_column(out, 0, MS_COL_HEAD, e->memory, p);
-	n = add_column(out, n, MS_COL_OP, region(e, AT_OP), e->op);
-	n = add_column(out, n, MS_COL_THREAD, region(e, AT_THREAD), e->thread);
-	n = add_column(out, n, MS_COL_STACK, region(e, AT_STACK), e->stack);
-	n = add_column(out, n, MS_COL_SIZE, region(e, AT_SIZE), e->size);
-	n = add_column(out, n, MS_COL_FREED, region(e, AT_FREED), e->freed);
-	n = add_column(out, n, MS_COL_TIME, region(e, AT_TIME), e->time);
-	n = add_column(out, n, MS_COL_UNKNOWN, region(e, AT_UNKNOWN), e->unknown);
-	n = add_column(out, n, MS_COL_EXT, region(e, AT_EXT), e->ext);
-	return add_column(out, n, MS_COL_SLACK, region(e, AT_SLACK), e->slack);
+	size_t n = ms_column_add(out, 0, MS_COL_HEAD, e->memory, p);
+	n = ms_column_add(out, n, MS_COL_OP, region(e, AT_OP), e->op);
+	n = ms_column_add(out, n, MS_COL_THREAD, region(e, AT_THREAD), e->thread);
+	n = ms_column_add(out, n, MS_COL_STACK, region(e, AT_STACK), e->stack);
+	n = ms_column_add(out, n, MS_COL_SIZE, region(e, AT_SIZE), e->size);
+	n = ms_column_add(out, n, MS_COL_FREED, region(e, AT_FREED), e->freed);
+	n = ms_column_add(out, n, MS_COL_TIME, region(e, AT_TIME), e->time);
+	n = ms_column_add(out, n, MS_COL_UNKNOWN, region(e, AT_UNKNOWN), e->unknown);
+	n = ms_column_add(out, n, MS_COL_EXT, region(e, AT_EXT), e->ext);
+	return ms_column_add(out, n, MS_COL_SLACK, region(e, AT_SLACK), e->slack);
 }

@@ -66,15 +66,6 @@ enum ms_fmt ms_stacks_put_node(struct ms_stacks_encoder *e, const struct ms_node
 	return MS_FMT_OK;
 }
 
-static size_t add_column(struct ms_column *out, size_t n, uint32_t id, const uint8_t *from,
-			 const uint8_t *to)
-{
-	if (from == to)
-		return n;
-	out[n] = (struct ms_column){id, from, (size_t)(to - from)};
-	return n + 1;
-}
-
 size_t ms_stacks_encoder_finish(struct ms_stacks_encoder *e, struct ms_column *out)
 {
 	if (!e->frames && !e->nodes)
@@ -84,12 +75,12 @@ size_t ms_stacks_encoder_finish(struct ms_stacks_encoder *e, struct ms_column *o
 	p = ms_varint_put(p, e->frames);
 	p = ms_varint_put(p, e->first_node);
 	p = ms_varint_put(p, e->nodes);
-	size_t n = add_column(out, 0, MS_NODE_HEAD, e->memory, p);
-	n = add_column(out, n, MS_NODE_FRAME_MODULE, frame_region(e, 0), e->module);
-	n = add_column(out, n, MS_NODE_FRAME_ADDR, frame_region(e, 5), e->address);
-	n = add_column(out, n, MS_NODE_FRAME_FLAGS, frame_region(e, 15), e->flags);
-	n = add_column(out, n, MS_NODE_PARENT, node_region(e, 0), e->parent);
-	return add_column(out, n, MS_NODE_FRAME, node_region(e, 5), e->frame);
+	size_t n = ms_column_add(out, 0, MS_NODE_HEAD, e->memory, p);
+	n = ms_column_add(out, n, MS_NODE_FRAME_MODULE, frame_region(e, 0), e->module);
+	n = ms_column_add(out, n, MS_NODE_FRAME_ADDR, frame_region(e, 5), e->address);
+	n = ms_column_add(out, n, MS_NODE_FRAME_FLAGS, frame_region(e, 15), e->flags);
+	n = ms_column_add(out, n, MS_NODE_PARENT, node_region(e, 0), e->parent);
+	return ms_column_add(out, n, MS_NODE_FRAME, node_region(e, 5), e->frame);
 }
 
 /* ---- decoder ---- */
