@@ -224,7 +224,7 @@ enum ms_end_field {
 	MS_END_TIME = 1,   /* ns */
 	MS_END_STATUS = 2, /* exit status; absent when killed by a signal or still running */
 	MS_END_SIGNAL = 3,
-	MS_END_EVENTS = 4,      /* events in the file */
+	MS_END_EVENTS = 4,      /* events in the file, and DROPPED_EVENTS before them */
 	MS_END_ALLOCATIONS = 5, /* allocation numbers given, = ALLOC + REALLOC + REALLOC_UNKNOWN */
 	MS_END_LOST = 6,        /* events lost in all */
 	MS_END_STACKS_CUT = 7,  /* allocations whose stack was cut by --depth */
