@@ -39,15 +39,16 @@ static uint64_t mix(uint64_t x)
 	return x ^ x >> 31;
 }
 
-/* -log2(u / 2^64) in units of 2^-LOG_BITS, for u > 0: the bits of the logarithm come out one by one
- * when the mantissa is squared. */
+/* -log2(u / 2^64) in units of 2^-LOG_BITS, of 0 as of 1: the bits of the logarithm come out one by
+ * one when the mantissa is squared. */
 static uint64_t minus_log2(uint64_t u)
 {
-	uint64_t zeros = (uint64_t)__builtin_clzll(u), x = u << zeros, bits = 0;
+	uint64_t zeros = u ? (uint64_t)__builtin_clzll(u) : 63;
+	uint64_t x = (u ? u : 1) << zeros, bits = 0;
 	for (int i = 0; i < LOG_BITS; i++) {
 		unsigned __int128 square = (unsigned __int128)x * x;
 		bool carry = square >> 127;
-		bits = bits << 1 | carry;
+		bits = bits * 2 + carry;
 		x = (uint64_t)(square >> (carry ? 64 : 63));
 	}
 	return ((zeros + 1) << LOG_BITS) - bits;
@@ -55,7 +56,7 @@ static uint64_t minus_log2(uint64_t u)
 
 uint64_t mg_sample_distance(uint64_t random, uint64_t mean)
 {
-	uint64_t log2 = minus_log2(random ? random : 1);
+	uint64_t log2 = minus_log2(random);
 	uint64_t scale = (uint64_t)((unsigned __int128)mean * LN2 >> 44); /* mean ln 2, of 2^20 */
 	unsigned __int128 one = (unsigned __int128)1 << (LOG_BITS + 20);
 	uint64_t bytes = (uint64_t)(((unsigned __int128)log2 * scale + one - 1) >> (LOG_BITS + 20));
