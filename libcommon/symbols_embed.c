@@ -166,7 +166,8 @@ static int read_trace(struct ms_trace *t, const char *path, struct contents *c, 
 	struct ms_block b;
 	enum ms_trace_next next;
 	uint64_t end;
-	ms_trace_sparse(t, &end); /* events, most of a long trace, are stepped over if they can be */
+	ms_trace_sparse(t,
+			&end); /* events, most of a long trace, are stepped over if they can be */
 	*MS_PUSH(&c->frames) = (struct ms_frame){0};
 	while ((next = ms_trace_next(t, types, 1, &b, err)) != MS_NEXT_EOF) {
 		if (next == MS_NEXT_ERROR)

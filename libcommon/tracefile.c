@@ -450,7 +450,7 @@ static bool passable(const struct ms_trace *t, const struct ms_block_head *h)
 enum ms_trace_next ms_trace_next(struct ms_trace *t, uint64_t types, uint64_t want,
 				 struct ms_block *b, struct ms_err *err)
 {
-	struct ms_block_head h;
+	struct ms_block_head h = {0};
 	for (;;) {
 		if (t->skipping) {
 			int found = find_header(t);
