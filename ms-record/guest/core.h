@@ -393,6 +393,11 @@ bool mg_sample_alloc(const uint64_t *frame, uint64_t key, uint64_t size);
 enum mg_sampled { MG_SAMPLED_NO, MG_SAMPLED_YES, MG_SAMPLED_UNSURE };
 enum mg_sampled mg_sample_free(uint64_t key);
 
+/* ---- copies (copy.c) ----------------------------------------------------------------------- */
+
+/* Sends the registers as they are here and the stack from here on. Returns the event's flags. */
+uint32_t mg_send_copy(struct mg_writer *t, const uint64_t *frame);
+
 /* ---- hooks (hooks.c): each is called by an entry point with the frame of that ---------------- */
 
 void mg_on_alloc(const uint64_t *frame, const void *block, uint64_t size);

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT
+ * Stacks that are not simple: registers and a bounded copy of the stack, which ms-record unwinds.
+ */
+#include "core.h"
+
+static bool copy_allowed(struct mg_writer *t)
+{
+	uint64_t hz = mg.session->tsc_hz ? mg.session->tsc_hz : UINT64_C(2000000000);
+	uint64_t second = mg_tsc() / hz;
+	if (second != t->copy_second) {
+		t->copy_second = second;
+		t->copies = 0;
+	}
+	if (t->copies >= MG_COPIES_A_SECOND) {
+		__atomic_fetch_add(&mg.session->not_taken, 1, __ATOMIC_RELAXED);
+		return false;
+	}
+	t->copies++;
+	return true;
+}
+
+/* One part; the first carries the registers. */
+static bool send_part(struct mg_writer *t, uint64_t start, uint64_t from, uint32_t words,
+		      const uint64_t *registers)
+{
+	uint32_t extra = registers ? MG_COPY_REGS : 0, n = 4 + extra + words;
+	uint64_t *w = mg_room(t, n);
+	if (!w)
+		return false;
+	if (!t->holding)
+		mg_stamping(t);
+	w[0] = mg_word0(MG_COPY, t->flags, extra + words, (uint32_t)(from - start));
+	w[1] = mg_stamp(t);
+	w[2] = start;
+	w[3] = words * UINT64_C(8);
+	for (uint32_t i = 0; i < extra; i++)
+		w[4 + i] = registers[i];
+	for (uint32_t i = 0; i < words; i++)
+		w[4 + extra + i] = ((const volatile uint64_t *)from)[i];
+	mg_publish(t, n);
+	if (!t->holding)
+		mg_stamped(t);
+	return true;
+}
+
+uint32_t mg_send_copy(struct mg_writer *t, const uint64_t *frame)
+{
+	uint64_t r[MG_COPY_REGS];
+	__asm__ volatile("lea 0f(%%rip), %%rax\n0:\n\tmov %%rax, %0\n\tmov %%rsp, %1\n\tmov %%rbp, "
+			 "%2\n\tmov %%rbx, %3\n\t"
+			 "mov %%r12, %4\n\tmov %%r13, %5\n\tmov %%r14, %6\n\tmov %%r15, %7"
+			 : "=m"(r[MG_REG_RIP]), "=m"(r[MG_REG_RSP]), "=m"(r[MG_REG_RBP]),
+			   "=m"(r[MG_REG_RBX]), "=m"(r[MG_REG_R12]), "=m"(r[MG_REG_R13]),
+			   "=m"(r[MG_REG_R14]), "=m"(r[MG_REG_R15])
+			 :
+			 : "rax");
+	if (!copy_allowed(t))
+		return MG_F_NOT_TAKEN;
+	uint64_t start = r[MG_REG_RSP] & ~UINT64_C(7), caller = (uint64_t)(frame + 2);
+	uint64_t low = t->ring->stack_low, high = t->ring->stack_high;
+	uint32_t flags = MG_F_STACK | MG_F_COPIED;
+	uint64_t end = high & ~UINT64_C(7);
+	if (start - low >= high - low ||
+	    high < low) { /* an unknown stack: only the caller's page is sure to be there */
+		end = (caller | 4095) + 1;
+		flags |= MG_F_CUT_COPY;
+	}
+	if (end - start > MG_COPY_MAX) {
+		end = start + MG_COPY_MAX;
+		flags |= MG_F_CUT_COPY;
+	}
+	for (uint64_t at = start; at < end;) {
+		uint64_t words = (end - at) / 8;
+		if (words > MG_FRAMES_RECORD)
+			words = MG_FRAMES_RECORD;
+		if (!send_part(t, start, at, (uint32_t)words, at == start ? r : NULL))
+			return MG_F_NOT_TAKEN;
+		at += words * 8;
+	}
+	t->ring->copies++;
+	return flags;
+}
