@@ -86,6 +86,10 @@ int ms_fill_classes(struct ms_filling *f, const struct ms_replay *r, const uint3
 int ms_fill_gaps(struct ms_filling *f, const struct ms_kept_process *p);
 /* And what a forked process inherited. */
 int ms_fill_inherited(struct ms_filling *f, const struct ms_kept_process *p);
+/* Writes timeline, samples, marks and losses; threads by index, each as its row. 0, or -1 with
+ * f->err set. */
+int ms_fill_times(struct ms_filling *f, const struct ms_kept_process *p,
+		  const int64_t *row_of_thread);
 /* Does a loss record tell of events that were to be recorded? */
 bool ms_gap_is_loss(const struct ms_row *loss);
 /* Or at least of some that lie between recorded ones? */
