@@ -43,14 +43,13 @@ static void use_memory(struct session *s, const struct extents *e, uint64_t at)
 static void fill_header(struct session *s)
 {
 	bool tsc = clock_tsc_usable();
-	uint64_t hz = tsc ? clock_tsc_hz() : 0;
+	uint64_t hz = clock_tsc_hz(); /* the guest times its waits by it, whatever orders events */
 	struct mg_session *m = s->mem;
 	m->magic = MG_MAGIC;
 	m->version = MG_LAYOUT_VERSION;
 	m->clock = tsc ? MG_CLOCK_TSC : MG_CLOCK_SEQUENCE;
 	m->tsc_hz = s->tsc_hz = hz;
-	m->wait_ticks =
-		hz ? (uint64_t)((double)s->opt->wait_ns * (double)hz / 1e9) : s->opt->wait_ns;
+	m->wait_ticks = (uint64_t)((double)s->opt->wait_ns * (double)hz / 1e9);
 	m->verify = s->opt->verify;
 	m->sample_bytes = s->opt->sample_bytes;
 	m->sample_seed = s->opt->sample_seed;
