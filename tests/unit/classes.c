@@ -3,25 +3,13 @@
  */
 #include "libcommon/replay_classes.h"
 
+#include "equal.h"
 #include "stream.h"
 
 #include <stdio.h>
 
 #define SITES 600
 #define EVENTS 60000
-
-static int failures;
-
-#define EQUAL(got, want, ...)                                                                      \
-	do {                                                                                       \
-		uint64_t g_ = (got), w_ = (want);                                                  \
-		if (g_ != w_ && ++failures < 20) {                                                 \
-			printf("%s:%d: %s = %llu, want %llu: ", __FILE__, __LINE__, #got,          \
-			       (unsigned long long)g_, (unsigned long long)w_);                    \
-			printf(__VA_ARGS__);                                                       \
-			puts("");                                                                  \
-		}                                                                                  \
-	} while (0)
 
 /* Of every block: when it came and went, counted in events. */
 struct block {

@@ -6,6 +6,7 @@
  */
 #include "libcommon/replay.h"
 
+#include "equal.h"
 #include "stream.h"
 
 #include <stdio.h>
@@ -14,19 +15,6 @@
 
 #define SITES 600
 #define THREADS 64
-
-static int failures;
-
-#define EQUAL(got, want, ...)                                                                      \
-	do {                                                                                       \
-		uint64_t g_ = (got), w_ = (want);                                                  \
-		if (g_ != w_ && ++failures < 20) {                                                 \
-			printf("%s:%d: %s = %llu, want %llu: ", __FILE__, __LINE__, #got,          \
-			       (unsigned long long)g_, (unsigned long long)w_);                    \
-			printf(__VA_ARGS__);                                                       \
-			puts("");                                                                  \
-		}                                                                                  \
-	} while (0)
 
 struct naive_block {
 	uint64_t size, tick;
@@ -160,26 +148,8 @@ static void compare_moment(const struct ms_replay *r, size_t i, const struct sta
 	EQUAL(got->figure_count, sites, "%s", what);
 }
 
-static void compare(const struct ms_replay *r, const struct naive *m, uint64_t seed)
+static void compare_sites(const struct ms_replay *r, const struct naive *m)
 {
-	unsigned long long s = seed;
-	EQUAL(r->allocations, m->allocations, "seed %llu", s);
-	EQUAL(r->frees, m->frees, "seed %llu", s);
-	EQUAL(r->reallocations, m->reallocations, "seed %llu", s);
-	EQUAL(r->failed, m->failed, "seed %llu", s);
-	EQUAL(r->bytes, m->bytes, "seed %llu", s);
-	EQUAL(r->temporary, m->temporary, "seed %llu", s);
-	EQUAL(r->unknown_frees, m->unknown, "seed %llu", s);
-	EQUAL(r->inferred_frees, m->inferred, "seed %llu", s);
-	EQUAL(r->live_bytes, m->live_bytes, "seed %llu", s);
-	EQUAL(r->live_blocks, m->live_blocks, "seed %llu", s);
-	EQUAL(r->peak_bytes, m->peak_bytes, "seed %llu", s);
-	EQUAL(r->peak_blocks, m->peak_blocks, "seed %llu", s);
-	EQUAL(r->peak_tick, m->peak_tick, "seed %llu", s);
-	EQUAL(r->allocations, r->frees + r->inferred_frees + r->live_blocks, "seed %llu: the books",
-	      s);
-	uint64_t record_allocations = 0, record_live = 0, thread_live = 0, thread_peak = 0,
-		 size_peak = 0;
 	for (size_t i = 0; i < r->site_count; i++) {
 		const struct ms_replay_site *g = &r->sites[i];
 		const struct naive_site *w = &m->sites[g->node];
@@ -198,6 +168,11 @@ static void compare(const struct ms_replay *r, const struct naive *m, uint64_t s
 		EQUAL(g->lifetime_ticks, w->lifetime, "site %u", g->node);
 		EQUAL(g->lifetime_allocations, w->between, "site %u", g->node);
 	}
+}
+
+static void compare_records(const struct ms_replay *r, const struct naive *m, unsigned long long s)
+{
+	uint64_t record_allocations = 0, record_live = 0;
 	for (size_t i = 0; i < r->record_count; i++) {
 		const struct ms_replay_site_thread *g = &r->records[i];
 		EQUAL(g->allocations, m->site_thread[r->sites[g->site].node][g->thread],
@@ -207,6 +182,11 @@ static void compare(const struct ms_replay *r, const struct naive *m, uint64_t s
 	}
 	EQUAL(record_allocations, m->allocations, "seed %llu", s);
 	EQUAL(record_live, m->live_bytes, "seed %llu", s);
+}
+
+static void compare_threads(const struct ms_replay *r, const struct naive *m, unsigned long long s)
+{
+	uint64_t thread_live = 0, thread_peak = 0;
 	for (size_t i = 0; i < r->thread_count && i < THREADS; i++) {
 		EQUAL(r->threads[i].bytes, m->thread_bytes[i], "thread %zu", i);
 		EQUAL(r->threads[i].frees, m->thread_frees[i], "thread %zu", i);
@@ -217,6 +197,30 @@ static void compare(const struct ms_replay *r, const struct naive *m, uint64_t s
 	}
 	EQUAL(thread_live, m->live_bytes, "seed %llu", s);
 	EQUAL(thread_peak, m->peak_bytes, "seed %llu", s);
+}
+
+static void compare(const struct ms_replay *r, const struct naive *m, uint64_t seed)
+{
+	unsigned long long s = seed;
+	EQUAL(r->allocations, m->allocations, "seed %llu", s);
+	EQUAL(r->frees, m->frees, "seed %llu", s);
+	EQUAL(r->reallocations, m->reallocations, "seed %llu", s);
+	EQUAL(r->failed, m->failed, "seed %llu", s);
+	EQUAL(r->bytes, m->bytes, "seed %llu", s);
+	EQUAL(r->temporary, m->temporary, "seed %llu", s);
+	EQUAL(r->unknown_frees, m->unknown, "seed %llu", s);
+	EQUAL(r->inferred_frees, m->inferred, "seed %llu", s);
+	EQUAL(r->live_bytes, m->live_bytes, "seed %llu", s);
+	EQUAL(r->live_blocks, m->live_blocks, "seed %llu", s);
+	EQUAL(r->peak_bytes, m->peak_bytes, "seed %llu", s);
+	EQUAL(r->peak_blocks, m->peak_blocks, "seed %llu", s);
+	EQUAL(r->peak_tick, m->peak_tick, "seed %llu", s);
+	EQUAL(r->allocations, r->frees + r->inferred_frees + r->live_blocks, "seed %llu: the books",
+	      s);
+	compare_sites(r, m);
+	compare_records(r, m, s);
+	compare_threads(r, m, s);
+	uint64_t size_peak = 0;
 	for (size_t i = 0; i < MS_SIZE_CLASSES; i++) {
 		uint64_t bytes, blocks;
 		ms_replay_at_peak(r, &r->sizes[i].live, &bytes, &blocks);
@@ -295,46 +299,33 @@ static void test_random(uint64_t seed, size_t events)
 	free(live);
 }
 
+/* thread 0: a(100) b(50) free b (temporary), free a (not: b came between); thread 1: c(10),
+ * freed by thread 0 (not temporary); d(8) grown to e(200) by realloc (d temporary), a
+ * failed one, an unknown free, a block of 0 bytes */
+static const struct ms_event ruled[] = {
+	{.kind = MS_EV_ALLOC, .number = 0, .size = 100, .stack = 1, .time_ticks = 1},
+	{.kind = MS_EV_ALLOC, .number = 1, .size = 50, .stack = 2, .time_ticks = 2},
+	{.kind = MS_EV_FREE, .freed = 1, .time_ticks = 3},
+	{.kind = MS_EV_FREE, .freed = 0, .time_ticks = 4},
+	{.kind = MS_EV_ALLOC, .number = 2, .size = 10, .stack = 1, .thread = 1, .time_ticks = 5},
+	{.kind = MS_EV_FREE, .freed = 2, .time_ticks = 6},
+	{.kind = MS_EV_ALLOC, .number = 3, .size = 8, .stack = 3, .time_ticks = 7},
+	{.kind = MS_EV_REALLOC, .freed = 3, .number = 4, .size = 200, .stack = 3, .time_ticks = 8},
+	{.kind = MS_EV_FAILED, .size = UINT64_MAX, .stack = 3, .time_ticks = 9},
+	{.kind = MS_EV_FREE_UNKNOWN, .address = 7, .time_ticks = 9},
+	{.kind = MS_EV_ALLOC, .number = 5, .size = 0, .stack = 2, .time_ticks = 10},
+	{.kind = MS_EV_REALLOC_UNKNOWN, .number = 6, .size = 1, .stack = 2, .time_ticks = 10},
+	{.kind = MS_EV_FREE_INFERRED, .freed = 6, .time_ticks = 11},
+};
+
 /* What the rules say about a few events, worked out by hand. */
 static void test_rules(void)
 {
-	/* thread 0: a(100) b(50) free b (temporary), free a (not: b came between); thread 1: c(10),
-	 * freed by thread 0 (not temporary); d(8) grown to e(200) by realloc (d temporary), a
-	 * failed one, an unknown free, a block of 0 bytes */
-	static const struct ms_event events[] = {
-		{.kind = MS_EV_ALLOC, .number = 0, .size = 100, .stack = 1, .time_ticks = 1},
-		{.kind = MS_EV_ALLOC, .number = 1, .size = 50, .stack = 2, .time_ticks = 2},
-		{.kind = MS_EV_FREE, .freed = 1, .time_ticks = 3},
-		{.kind = MS_EV_FREE, .freed = 0, .time_ticks = 4},
-		{.kind = MS_EV_ALLOC,
-		 .number = 2,
-		 .size = 10,
-		 .stack = 1,
-		 .thread = 1,
-		 .time_ticks = 5},
-		{.kind = MS_EV_FREE, .freed = 2, .time_ticks = 6},
-		{.kind = MS_EV_ALLOC, .number = 3, .size = 8, .stack = 3, .time_ticks = 7},
-		{.kind = MS_EV_REALLOC,
-		 .freed = 3,
-		 .number = 4,
-		 .size = 200,
-		 .stack = 3,
-		 .time_ticks = 8},
-		{.kind = MS_EV_FAILED, .size = UINT64_MAX, .stack = 3, .time_ticks = 9},
-		{.kind = MS_EV_FREE_UNKNOWN, .address = 7, .time_ticks = 9},
-		{.kind = MS_EV_ALLOC, .number = 5, .size = 0, .stack = 2, .time_ticks = 10},
-		{.kind = MS_EV_REALLOC_UNKNOWN,
-		 .number = 6,
-		 .size = 1,
-		 .stack = 2,
-		 .time_ticks = 10},
-		{.kind = MS_EV_FREE_INFERRED, .freed = 6, .time_ticks = 11},
-	};
 	struct ms_replay r;
 	ms_replay_init(&r);
 	ms_replay_nodes(&r, 4);
-	for (size_t i = 0; i < sizeof events / sizeof *events; i++)
-		ms_replay_event(&r, &events[i]);
+	for (size_t i = 0; i < sizeof ruled / sizeof *ruled; i++)
+		ms_replay_event(&r, &ruled[i]);
 	ms_replay_finish(&r, 20);
 	EQUAL(r.allocations, 7, "calls that made a block");
 	EQUAL(r.frees, 4, "b, a, c and d");

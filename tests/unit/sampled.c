@@ -4,6 +4,7 @@
  */
 #include "libcommon/replay_sampled.h"
 
+#include "equal.h"
 #include "stream.h"
 
 #include <math.h>
@@ -14,19 +15,6 @@
 #define MEAN 2000u
 #define STACKS 1024u
 #define THREADS 5u
-
-static unsigned failures;
-
-#define EQUAL(got, want, ...)                                                                      \
-	do {                                                                                       \
-		uint64_t g_ = (got), w_ = (want);                                                  \
-		if (g_ != w_ && ++failures < 20) {                                                 \
-			printf("%s:%d: %s = %llu, want %llu: ", __FILE__, __LINE__, #got,          \
-			       (unsigned long long)g_, (unsigned long long)w_);                    \
-			printf(__VA_ARGS__);                                                       \
-			puts("");                                                                  \
-		}                                                                                  \
-	} while (0)
 
 /* Of some samples: how many, their bytes, what both stand for, variance of the bytes. */
 struct sum {
