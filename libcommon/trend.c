@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT
+ * Trends: windows of a series, their floor, its shape; Mann-Kendall and Theil-Sen.
+ */
+#include "trend.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	WINDOWS = 40, /* 780 pairs: the median of their slopes costs little */
+	TENTHS = 10,
+	PAIRS = WINDOWS * (WINDOWS - 1) / 2
+};
+
+/* How a leak must look. */
+static const double TENTH_RISES = 0.2;    /* a tenth rises when it has this part of a fair share */
+enum { RISING_TENTHS = 7 };               /* so many must rise, and one of the last two */
+static const double LARGEST_TENTH = 0.45; /* of the rise; more is a step */
+static const double SECOND_HALF = 0.6;    /* of what the first half rises; less is filling */
+static const double CHANCE = 0.01;        /* p below which a trend is believed */
+
+struct windows {
+	size_t n;
+	double time[WINDOWS], least[WINDOWS]; /* seconds; bytes: least sample of the window */
+	double floor[WINDOWS];                /* least of this and all later ones */
+};
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+/* The least samples of equal spans of time; a span without samples is left out. */
+static void make_windows(struct windows *w, const struct ms_trend_sample *v, size_t n)
+{
+	double from = v[0].time, span = (v[n - 1].time - from) / WINDOWS;
+	size_t last = SIZE_MAX;
+	w->n = 0;
+	for (size_t i = 0; i < n; i++) {
+		size_t k = (size_t)((v[i].time - from) / span);
+		k = k < WINDOWS ? k : WINDOWS - 1;
+		if (k != last) {
+			w->time[w->n] = v[i].time;
+			w->least[w->n++] = v[i].value;
+			last = k;
+		} else if (v[i].value < w->least[w->n - 1]) {
+			w->time[w->n - 1] = v[i].time;
+			w->least[w->n - 1] = v[i].value;
+		}
+	}
+	double least = INFINITY;
+	for (size_t i = w->n; i-- > 0;)
+		w->floor[i] = least = fmin(least, w->least[i]);
+}
+
+/* The floor at a time, between windows along the line. */
+static double floor_at(const struct windows *w, double time)
+{
+	size_t i = 1;
+	while (i < w->n - 1 && w->time[i] < time)
+		i++;
+	double part = (time - w->time[i - 1]) / (w->time[i] - w->time[i - 1]);
+	part = fmax(0, fmin(1, part));
+	return w->floor[i - 1] + part * (w->floor[i] - w->floor[i - 1]);
+}
+
+/* Mann-Kendall: the sum of signs of all pairs, as standard deviations from 0. */
+static double mann_kendall(const struct windows *w)
+{
+	double s = 0, n = (double)w->n, sorted[WINDOWS];
+	for (size_t i = 0; i < w->n; i++)
+		for (size_t j = i + 1; j < w->n; j++)
+			s += (w->least[j] > w->least[i]) - (w->least[j] < w->least[i]);
+	double variance = n * (n - 1) * (2 * n + 5);
+	memcpy(sorted, w->least, w->n * sizeof *sorted);
+	qsort(sorted, w->n, sizeof *sorted, by_value);
+	for (size_t i = 0, k; i < w->n; i = k) {
+		for (k = i; k < w->n && sorted[k] == sorted[i];)
+			k++;
+		double ties = (double)(k - i);
+		variance -= ties * (ties - 1) * (2 * ties + 5);
+	}
+	if (variance <= 0 || s == 0)
+		return 0;
+	return (s - (s > 0 ? 1 : -1)) / sqrt(variance / 18);
+}
+
+/* Theil-Sen, and Sen's interval: slopes as far from the middle one as the test's deviation says. */
+static void theil_sen(const struct windows *w, struct ms_trend *t)
+{
+	double slopes[PAIRS], n = (double)w->n;
+	size_t count = 0;
+	for (size_t i = 0; i < w->n; i++)
+		for (size_t j = i + 1; j < w->n; j++)
+			slopes[count++] = (w->least[j] - w->least[i]) / (w->time[j] - w->time[i]);
+	qsort(slopes, count, sizeof *slopes, by_value);
+	t->slope = count % 2 ? slopes[count / 2] : (slopes[count / 2 - 1] + slopes[count / 2]) / 2;
+	double off = 1.96 * sqrt(n * (n - 1) * (2 * n + 5) / 18) / 2, middle = (double)count / 2;
+	t->low = slopes[off < middle ? (size_t)(middle - off) : 0];
+	t->high = slopes[middle + off < (double)count ? (size_t)(middle + off) : count - 1];
+}
+
+/* How far nine of ten windows at most are above the floor. */
+static double noise_of(const struct windows *w)
+{
+	double above[WINDOWS];
+	for (size_t i = 0; i < w->n; i++)
+		above[i] = w->least[i] - w->floor[i];
+	qsort(above, w->n, sizeof *above, by_value);
+	return above[(w->n - 1) * 9 / 10];
+}
+
+/* How well a line describes the floor: the part of its variance that it explains. */
+static double straightness(const struct windows *w)
+{
+	double n = (double)w->n, st = 0, sf = 0, stt = 0, sff = 0, stf = 0;
+	for (size_t i = 0; i < w->n; i++) {
+		double t = w->time[i] - w->time[0], f = w->floor[i] - w->floor[0];
+		st += t;
+		sf += f;
+		stt += t * t;
+		sff += f * f;
+		stf += t * f;
+	}
+	double covariance = n * stf - st * sf, square = (n * stt - st * st) * (n * sff - sf * sf);
+	return square > 0 ? covariance * covariance / square : 0;
+}
+
+/* What the shape of a rising floor says. */
+static void judge(const struct windows *w, struct ms_trend *t)
+{
+	double from = w->time[0], span = w->time[w->n - 1] - from, share[TENTHS], largest = 0;
+	unsigned rising = 0;
+	for (unsigned i = 0; i < TENTHS; i++) {
+		share[i] = (floor_at(w, from + span * (i + 1) / TENTHS) -
+			    floor_at(w, from + span * i / TENTHS)) /
+			   t->rise;
+		rising += share[i] * TENTHS >= TENTH_RISES;
+		largest = fmax(largest, share[i]);
+	}
+	double half = (floor_at(w, from + span / 2) - w->floor[0]) / t->rise;
+	double slowing = half > 0 ? (1 - half) / half : INFINITY;
+	bool still = fmax(share[TENTHS - 1], share[TENTHS - 2]) * TENTHS >= TENTH_RISES;
+	double noise = noise_of(w);
+	if (t->rise <= noise || t->p >= CHANCE)
+		t->kind = MS_TREND_STEADY;
+	else if (largest > LARGEST_TENTH)
+		t->kind = MS_TREND_STEP;
+	else if (!still || slowing < SECOND_HALF)
+		t->kind = MS_TREND_FILLING;
+	else if (rising < RISING_TENTHS || t->low <= 0)
+		t->kind = MS_TREND_STEADY;
+	else
+		t->kind = MS_TREND_GROWING;
+	if (t->kind == MS_TREND_GROWING)
+		t->confidence = (1 - t->p) * sqrt(straightness(w)) *
+				fmin(1, t->rise / (2 * noise)) * fmin(1, slowing / 0.8);
+}
+
+struct ms_trend ms_trend_of(const struct ms_trend_sample *v, size_t n)
+{
+	struct ms_trend t = {.kind = MS_TREND_SHORT, .p = 1};
+	struct windows w;
+	if (n < 2)
+		return t;
+	double begin = v[0].time + (v[n - 1].time - v[0].time) * MS_TREND_WARM_UP;
+	size_t first = 0;
+	while (first < n && v[first].time < begin)
+		first++;
+	t.from = v[first].time;
+	t.to = v[n - 1].time;
+	if (n - first < MS_TREND_SAMPLES || v[n - 1].time - v[0].time < MS_TREND_SECONDS)
+		return t;
+	make_windows(&w, v + first, n - first);
+	if (w.n < MS_TREND_SAMPLES)
+		return t;
+	double z = mann_kendall(&w);
+	t.p = erfc(fabs(z) / sqrt(2));
+	t.rise = w.floor[w.n - 1] - w.floor[0];
+	theil_sen(&w, &t);
+	t.kind = MS_TREND_STEADY;
+	if (t.rise > 0)
+		judge(&w, &t);
+	else if (t.p < CHANCE && t.slope < 0)
+		t.kind = MS_TREND_FALLING;
+	return t;
+}
+
+const char *ms_trend_word(enum ms_trend_kind kind)
+{
+	static const char *const words[] = {"too short", "steady",  "step",
+					    "filling",   "falling", "growing"};
+	return words[kind];
+}
