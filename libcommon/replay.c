@@ -5,6 +5,7 @@
 
 #include "arena.h"
 #include "replay_classes.h"
+#include "replay_growth.h"
 #include "replay_mapped.h"
 #include "replay_private.h"
 #include "replay_sampled.h"
@@ -39,6 +40,7 @@ void ms_replay_free(struct ms_replay *r)
 	free(r->moments);
 	ms_sampled_free(r->sampled);
 	ms_beside_free(r->beside);
+	ms_growth_free(r->growth);
 }
 
 /* ---- sites, threads, and both ---- */
@@ -300,7 +302,8 @@ static void before_event(struct ms_replay *r, uint64_t tick)
 {
 	uint64_t next = take_due(r, tick, false);
 	ms_replay_move_timeline(r, tick);
-	uint64_t span_end = (r->span + 1) * r->span_ticks;
+	uint64_t span_end = (r->span + 1) * r->span_ticks, sample = ms_growth_due(r, tick);
+	next = sample < next ? sample : next;
 	r->alarm_tick = span_end < next ? span_end : next;
 }
 
@@ -543,6 +546,7 @@ void ms_replay_finish(struct ms_replay *r, uint64_t tick)
 			ms_replay_begin(r, tick); /* it ended before: nothing was counted */
 	ms_replay_move_timeline(r, tick);
 	close_span(r);
+	ms_growth_finish(r, tick);
 	ms_blocks_each(&r->blocks, count_live, r);
 	ms_replay_sum_classes(r);
 	if (r->sampled)

@@ -157,6 +157,7 @@ struct ms_replay {
 		alarm_event; /* when something other than the event is to be done next */
 
 	struct ms_sampled *sampled; /* of a sampled recording: see replay_sampled.h; else NULL */
+	struct ms_growth *growth;   /* live bytes over time: replay_growth.h */
 	struct ms_beside *beside;   /* what is recorded beside the heap: replay_mapped.h; or NULL */
 };
 

@@ -4,6 +4,7 @@
 #include "replay_private.h"
 
 #include "replay_classes.h"
+#include "replay_growth.h"
 #include "replay_mapped.h"
 #include "replay_sampled.h"
 
@@ -74,6 +75,7 @@ static void begin_timeline(struct ms_replay *r, uint64_t tick)
 	r->open = (struct ms_replay_span){
 		.allocations = r->allocations, .frees = r->frees, .bytes = r->bytes};
 	r->from_tick = tick;
+	ms_growth_begin(r, tick);
 }
 
 /* ---- a checkpoint ---- */

@@ -4,6 +4,7 @@
 #include "replay_classes.h"
 
 #include "arena.h"
+#include "replay_growth.h"
 
 #include <string.h>
 
@@ -26,6 +27,7 @@ void ms_replay_tick(struct ms_replay *r, uint64_t tick_ns)
 {
 	for (unsigned i = 0; i < MS_AGES - 1; i++)
 		r->age_ticks[i] = (ms_age_ns[i + 1] + tick_ns - 1) / tick_ns;
+	ms_growth_start(r, tick_ns);
 }
 
 /* Room for `n` more elements at the pool's end. Returns the first. */

@@ -18,6 +18,8 @@
 --   site_size        blocks of a site by size, classes as in size_class
 --   site_lifetime    freed blocks of a site by what lay between allocation and free; unit: ns, allocations (of the process)
 --   What lost events or sampling make unknowable is null (temporary, lifetime) or has no rows (size_class, site_size, site_lifetime).
+--   growth.trend     too short, steady, step, filling, falling, growing; bytes_per_minute with its 95 % interval low to high;
+--                    survivors and victims: blocks that grew older than survival_ns, still live and freed
 --   loss.reason      overflow, no ring, reentry, killed, paused, limit
 --   process.whole    1 = the figures count all events; 0 = reading began at a checkpoint or events were dropped: what only the
 --                    whole history tells is null, and what --from and --to leave out is not counted
@@ -70,6 +72,11 @@ CREATE TABLE site_size(
   peak_bytes INTEGER, peak_blocks INTEGER, live_bytes INTEGER, live_blocks INTEGER, PRIMARY KEY(site, low)) WITHOUT ROWID;
 CREATE TABLE site_lifetime(
   site INTEGER NOT NULL, unit TEXT NOT NULL, low INTEGER NOT NULL, high INTEGER, frees INTEGER, PRIMARY KEY(site, unit, low)) WITHOUT ROWID;
+-- Live bytes over time: the whole heap (site 0) and the sites whose trend is a step, filling or growing.
+CREATE TABLE growth(
+  process INTEGER NOT NULL, site INTEGER NOT NULL, trend TEXT NOT NULL, from_ns INTEGER, to_ns INTEGER, rise_bytes INTEGER,
+  bytes_per_minute INTEGER, low INTEGER, high INTEGER, p REAL, confidence REAL, survival_ns INTEGER, survivors INTEGER, victims INTEGER,
+  PRIMARY KEY(process, site)) WITHOUT ROWID;
 -- Which stacks freed a site's blocks (--free-stacks); stack is null when it was not taken.
 CREATE TABLE free_site(process INTEGER NOT NULL, site INTEGER NOT NULL, stack INTEGER, frees INTEGER, freed_bytes INTEGER);
 CREATE TABLE thread(

@@ -98,6 +98,7 @@ static const char *const drop_gone[] = {
 	"DELETE FROM free_site WHERE site IN (SELECT site FROM temp.gone)",
 	"DELETE FROM site_size WHERE site IN (SELECT site FROM temp.gone)",
 	"DELETE FROM site_lifetime WHERE site IN (SELECT site FROM temp.gone)",
+	"DELETE FROM growth WHERE site IN (SELECT site FROM temp.gone)",
 	"DELETE FROM site WHERE id IN (SELECT site FROM temp.gone)",
 	"DROP TABLE temp.gone",
 };

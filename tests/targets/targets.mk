@@ -14,7 +14,7 @@ $(TARGETS_DIR)/truth.o: tests/targets/truth.c tests/targets/truth.h
 	@mkdir -p $(@D)
 	$(CC) $(TARGETS_FLAGS) -std=gnu11 -c -o $@ $<
 $(TARGETS_C:tests/targets/%.c=$(TARGETS_DIR)/%): $(TARGETS_DIR)/%: tests/targets/%.c $(TARGETS_DIR)/truth.o tests/targets/truth.h
-	$(CC) $(TARGETS_FLAGS) -std=gnu11 -o $@ $< $(TARGETS_DIR)/truth.o -lpthread -ldl
+	$(CC) $(TARGETS_FLAGS) -std=gnu11 -o $@ $< $(TARGETS_DIR)/truth.o -lpthread -ldl -lm
 $(TARGETS_CC:tests/targets/%.cc=$(TARGETS_DIR)/%): $(TARGETS_DIR)/%: tests/targets/%.cc $(TARGETS_DIR)/truth.o tests/targets/truth.h
 	g++ $(TARGETS_FLAGS) -std=gnu++17 -o $@ $< $(TARGETS_DIR)/truth.o -lpthread
 $(TARGETS_SO): $(TARGETS_DIR)/%.so: tests/targets/%.c tests/targets/module_a.c tests/targets/truth.h

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT
+ * Ten ways in which a program's memory goes up and down, of which four are leaks: growth WAY
+ * SECONDS. A step is 10 ms; the blocks in question come from `suspect`, a small churn from
+ * `bystander`.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { STEPS_A_SECOND = 100 };
+
+static void *(*volatile make)(size_t) = malloc;
+
+__attribute__((noinline)) static void *suspect(size_t size)
+{
+	char *p = make(size);
+	if (!p)
+		abort();
+	p[0] = 1;
+	return p;
+}
+
+__attribute__((noinline)) static void bystander(unsigned step)
+{
+	static void *ring[16];
+	free(ring[step % 16]);
+	ring[step % 16] = make(100 + step % 1000);
+}
+
+/* What a way does at each step; `x` goes from 0 to 1. */
+typedef void way(unsigned step, double x);
+
+static void leak_fast(unsigned step, double x) /* 1 MB/s */
+{
+	(void)step, (void)x;
+	suspect(1000000 / STEPS_A_SECOND);
+}
+
+static void leak_slow(unsigned step, double x) /* 10 KB/min: 85 bytes twice a second */
+{
+	(void)x;
+	if (step % 50 == 0)
+		suspect(85);
+}
+
+static void leak_under_noise(unsigned step, double x) /* 100 KB/s under waves of 500 KB */
+{
+	static void *wave[500];
+	(void)x;
+	unsigned high = (unsigned)(250 + 249 * sin(step * 0.11));
+	suspect(1000);
+	for (unsigned i = 0; i < 500; i++) {
+		if (i < high && !wave[i]) {
+			wave[i] = suspect(1000);
+		} else if (i >= high) {
+			free(wave[i]);
+			wave[i] = NULL;
+		}
+	}
+}
+
+static void leak_list(unsigned step, double x) /* reachable, and ever longer: 64 bytes a step */
+{
+	static struct node {
+		struct node *next;
+	} * head;
+	(void)step, (void)x;
+	struct node *n = suspect(64);
+	n->next = head;
+	head = n;
+}
+
+static void sawtooth(unsigned step, double x) /* ten teeth, all given back at once */
+{
+	static void *held[100000];
+	static unsigned n;
+	(void)step;
+	if (n && fmod(x * 10, 1) < 0.02)
+		while (n)
+			free(held[--n]);
+	else
+		held[n++] = suspect(5000);
+}
+
+static void jump(unsigned step, double x) /* 20 MB at the half */
+{
+	static unsigned n;
+	(void)step;
+	while (x > 0.5 && n++ < 200)
+		suspect(100000);
+}
+
+static void log_fill(unsigned step, double x) /* a cache that meets what it has ever more often */
+{
+	static void *cache[1000];
+	(void)x;
+	for (unsigned i = 0; i < 2; i++) {
+		unsigned key = (step * 2 + i) * 2654435761u >> 22;
+		if (key < 1000 && !cache[key])
+			cache[key] = suspect(1000);
+	}
+}
+
+static void lru(unsigned step, double x) /* full after a tenth, then one in, one out */
+{
+	static void *ring[100];
+	(void)x;
+	free(ring[step % 100]);
+	ring[step % 100] = suspect(10000);
+}
+
+static void arena(unsigned step, double x) /* grows by realloc, trimmed to nothing seven times */
+{
+	static char *p;
+	static size_t size;
+	(void)step;
+	size = fmod(x * 7, 1) < 0.03 ? 1000 : size + 10000;
+	p = realloc(p, size);
+}
+
+static void burst(unsigned step, double x) /* 50 MB for a moment, then idle */
+{
+	void *held[500];
+	(void)step;
+	if (fabs(x - 0.6) > 0.02)
+		return;
+	for (unsigned i = 0; i < 500; i++)
+		held[i] = suspect(100000);
+	for (unsigned i = 0; i < 500; i++)
+		free(held[i]);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		way *step;
+	} ways[] = {{"leak_fast", leak_fast},
+		    {"leak_slow", leak_slow},
+		    {"leak_under_noise", leak_under_noise},
+		    {"leak_list", leak_list},
+		    {"sawtooth", sawtooth},
+		    {"jump", jump},
+		    {"log_fill", log_fill},
+		    {"lru", lru},
+		    {"arena", arena},
+		    {"burst", burst}};
+	unsigned steps = argc > 2 ? (unsigned)(atof(argv[2]) * STEPS_A_SECOND) : 0;
+	for (unsigned i = 0; i < sizeof ways / sizeof *ways && argc > 1; i++)
+		for (unsigned k = 0; strcmp(argv[1], ways[i].name) == 0 && k < steps; k++) {
+			struct timespec pause = {0, 1000000000 / STEPS_A_SECOND};
+			ways[i].step(k, (double)k / steps);
+			bystander(k);
+			nanosleep(&pause, NULL);
+		}
+	return steps == 0;
+}

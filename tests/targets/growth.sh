@@ -1,0 +1,50 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Growth of real programs: of ten, the four that leak are named, with the site and its rate, and no other site or heap is.
+set -eu
+: "${BIN:?}" "${TB:?}"
+ways='leak_fast leak_slow leak_under_noise leak_list sawtooth jump log_fill lru arena burst'
+for way in $ways; do
+	"$BIN/ms-record" -q -o "$way.trace" "$TB/targets/growth" "$way" 14 &
+done
+wait
+failed=0
+fail() {
+	echo "$way: $*"
+	sqlite3 -header "$way.db" 'SELECT * FROM growth'
+	failed=1
+}
+sql() { sqlite3 "$way.db" "$1"; }
+for way in $ways; do
+	"$BIN/ms-snap" -o "$way.db" "$way.trace"
+	growing=$(sql "SELECT group_concat(function) FROM place WHERE site IN (SELECT site FROM growth WHERE trend = 'growing' AND site)")
+	verdicts=$(sql "SELECT group_concat(p.function) FROM site s JOIN place p ON p.site = s.id WHERE verdict = 'growing'")
+	heap=$(sql "SELECT trend FROM growth WHERE site = 0")
+	rate=$(sql "SELECT bytes_per_minute FROM growth WHERE trend = 'growing' AND site")
+	case $way in
+	leak_fast) low=40000000 high=61000000 ;;
+	leak_slow) low=7000 high=10300 ;;
+	leak_under_noise) low=4000000 high=6200000 ;;
+	leak_list) low=250000 high=385000 ;;
+	*)
+		[ -z "$growing$verdicts" ] || fail "said to be growing: $growing"
+		[ "$heap" != growing ] || fail 'the whole heap is said to be growing'
+		continue
+		;;
+	esac
+	[ "$growing" = suspect ] || fail "growing: '$growing'"
+	[ "$verdicts" = suspect ] || fail "verdicts: '$verdicts'"
+	# a busy machine stretches the pauses, so that the rate may be lower
+	[ "$rate" -ge $low ] && [ "$rate" -le $high ] || fail "bytes per minute: $rate"
+	[ "$(sql "SELECT confidence > 0.8 AND low <= bytes_per_minute AND bytes_per_minute <= high FROM growth WHERE trend = 'growing' AND site")" = 1 ] ||
+		fail 'confidence or interval'
+done
+way=leak_fast
+[ "$(sql "SELECT survivors > 500 AND victims = 0 AND survival_ns = 1000000000 FROM growth WHERE site")" = 1 ] || fail survival
+way=lru
+[ "$(sql "SELECT trend FROM growth WHERE site = 0")" = steady ] || fail "the heap is not steady"
+way=jump
+[ "$(sql "SELECT DISTINCT trend FROM growth WHERE site")" = step ] || fail "no step"
+way=log_fill
+[ "$(sql "SELECT DISTINCT trend FROM growth WHERE site")" = filling ] || fail "not filling"
+exit $failed
