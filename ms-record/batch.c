@@ -36,7 +36,7 @@ void batch_reset(struct batch *b)
 	for (size_t i = 0; i < sizeof w / sizeof *w; i++)
 		ms_record_writer_init(w[i], w[i]->data, w[i]->room);
 	b->frames.n = b->nodes.n = b->events.n = 0;
-	b->close = false;
+	b->ends = b->close = false;
 	b->next = NULL;
 }
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * What the draining thread hands to the writing thread: a span of one trace, not yet encoded.
+ *
+ * Events of one or more batches make a block. Stacks come with the batch that ends a block: they
+ * are written ahead of it.
  */
 #ifndef BATCH_H
 #define BATCH_H
@@ -13,8 +16,11 @@
 #include "format/stacks.h"
 #include "stats.h"
 
-/* Most events in a batch, and so in an event block. */
-#define BATCH_EVENTS 131072u
+/* Most events in an event block. */
+#define BLOCK_EVENTS 131072u
+/* A block's events are handed over in batches of so many: few enough that the writing thread finds
+ * them in the cache, and that the same memory serves again and again. */
+#define BATCH_EVENTS 4096u
 
 struct output;
 
@@ -45,6 +51,7 @@ struct batch {
 	struct ms_record_writer marks, end;
 	uint64_t first_ns, last_ns;
 	struct stats stats; /* of the image, up to and with these events */
+	bool ends;          /* the block that its events belong to is whole with them */
 	bool close;         /* the last one of its trace */
 };
 

@@ -63,7 +63,7 @@ static uint64_t round_events(struct session *s)
 static bool batch_due(const struct session *s, uint64_t now)
 {
 	const struct batch *b = s->batch;
-	if (b && b->events.n)
+	if (s->block_events || (b && b->events.n))
 		return now >= s->batch_since + BATCH_NS;
 	return now >= s->flushed_ns + BATCH_NS;
 }

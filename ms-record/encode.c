@@ -27,29 +27,73 @@
 /* And none when --max-size leaves less than so many times what it would take. */
 #define CHECKPOINT_ROOM 20u
 
+#define SPARE_MAX 4u
+
 struct encoder {
+	struct encoder *next;
 	struct ms_event_encoder events;
 	struct ms_stacks_encoder stacks;
 	uint8_t *event_memory, *stacks_memory, *address_memory;
+	bool begun; /* it has a block */
+	uint64_t first_ns;
 };
 
-struct encoder *encoder_new(void)
+static struct encoder *encoder_new(void)
 {
 	struct encoder *e = ms_xrealloc(NULL, 1, sizeof *e);
-	e->event_memory = ms_xrealloc(NULL, MS_EVENT_MEMORY(BATCH_EVENTS), 1);
+	e->next = NULL;
+	e->begun = false;
+	e->event_memory = ms_xrealloc(NULL, MS_EVENT_MEMORY(BLOCK_EVENTS), 1);
 	e->stacks_memory = ms_xrealloc(NULL, MS_STACKS_MEMORY(STACKS_MAX, STACKS_MAX), 1);
-	e->address_memory = ms_xrealloc(NULL, MS_ADDRESS_MEMORY(BATCH_EVENTS), 1);
-	ms_event_encoder_init(&e->events, e->event_memory, BATCH_EVENTS);
+	e->address_memory = ms_xrealloc(NULL, MS_ADDRESS_MEMORY(BLOCK_EVENTS), 1);
+	ms_event_encoder_init(&e->events, e->event_memory, BLOCK_EVENTS);
 	ms_stacks_encoder_init(&e->stacks, e->stacks_memory, STACKS_MAX, STACKS_MAX);
 	return e;
 }
 
-void encoder_free(struct encoder *e)
+static void encoder_free(struct encoder *e)
 {
 	free(e->event_memory);
 	free(e->stacks_memory);
 	free(e->address_memory);
 	free(e);
+}
+
+static struct encoder *take(struct encoders *all)
+{
+	struct encoder *e = all->spare;
+	if (!e)
+		return encoder_new();
+	all->spare = e->next;
+	return e;
+}
+
+static void give_back(struct encoders *all, struct encoder *e)
+{
+	unsigned n = 0;
+	for (const struct encoder *s = all->spare; s; s = s->next)
+		n++;
+	if (n == SPARE_MAX) {
+		encoder_free(e);
+		return;
+	}
+	e->next = all->spare;
+	all->spare = e;
+}
+
+void encoders_free(struct encoders *all)
+{
+	while (all->spare)
+		encoder_free(take(all));
+}
+
+void encode_stop(struct encoders *all, struct output *o)
+{
+	if (!o->open)
+		return;
+	o->open->begun = false;
+	give_back(all, o->open);
+	o->open = NULL;
 }
 
 /* As limit_write. */
@@ -159,18 +203,18 @@ static int write_checkpoint(const struct batch *b, struct ms_err *err)
 
 /* The address encoder lives as long as its trace: what it predicts goes on from block to block. At
  * a checkpoint it starts anew, for readers that start there. */
-static struct ms_address_encoder *begin_addresses(struct encoder *e, const struct batch *b)
+static void begin_addresses(struct encoder *e, const struct batch *b)
 {
 	struct output *o = b->out;
 	if (!o->addresses)
-		return NULL;
+		return;
 	bool first = !o->address;
 	if (first) {
 		o->address = ms_xrealloc(NULL, 1, sizeof *o->address);
-		ms_address_encoder_init(o->address, e->address_memory, BATCH_EVENTS);
+		ms_address_encoder_init(o->address, e->address_memory, BLOCK_EVENTS);
 	}
+	o->address->memory = e->address_memory;
 	ms_address_encoder_begin(o->address, b->first_number, first || o->checkpoints.made);
-	return o->address;
 }
 
 /* What became of the events: in the file, dropped with those before, or left out at the end. */
@@ -185,39 +229,62 @@ static void note_events(const struct batch *b)
 	o->written_ns = b->last_ns;
 }
 
-static int write_events(struct encoder *e, const struct batch *b, struct ms_err *err)
+/* Opens a block, which `b` holds the first events of. */
+static int begin_events(struct encoder *e, const struct batch *b, struct ms_err *err)
 {
-	if (!b->events.n) {
-		note_events(b);
-		return 0;
-	}
 	if (write_checkpoint(b, err) != 0)
 		return -1;
-	struct checkpoints *c = &b->out->checkpoints;
-	struct ms_column columns[MS_EVENT_COLUMNS + 1];
-	struct ms_address_encoder *a = begin_addresses(e, b);
+	begin_addresses(e, b);
 	ms_event_encoder_begin(&e->events, b->first_number, b->first_event,
 			       b->events.v[0].ev.time_ticks);
+	e->first_ns = b->first_ns;
+	e->begun = true;
+	return 0;
+}
+
+static int add_events(struct encoder *e, const struct batch *b, struct ms_err *err)
+{
+	struct checkpoints *c = &b->out->checkpoints;
+	struct ms_address_encoder *a = b->out->addresses ? b->out->address : NULL;
 	for (size_t i = 0; i < b->events.n; i++) {
 		const struct batch_event *v = &b->events.v[i];
 		if (ms_event_put(&e->events, &v->ev) != MS_FMT_OK)
-			return ms_err_set(err, "event %zu of a block cannot be encoded", i);
+			return ms_err_set(err, "event %zu of a batch cannot be encoded", i);
 		if (a)
 			ms_address_put(a, &v->ev, v->old_address, v->old_size);
 		live_list_event(c->live, &v->ev);
 		c->usable |= v->ev.slack != 0;
 	}
-	size_t n = ms_event_encoder_finish(&e->events, columns);
-	if (a) {
-		columns[n] = ms_address_encoder_finish(a);
-		n += columns[n].size != 0;
-	}
 	c->events += b->events.n;
 	c->position = b->first_event + b->events.n;
 	c->position_ns = b->events.v[b->events.n - 1].ev.time_ticks * MS_TRACE_TICK_NS;
-	if (put_block(b, MS_BLOCK_EVENTS, columns, n, err) < 0)
+	return 0;
+}
+
+static int end_events(struct encoder *e, const struct batch *b, struct ms_err *err)
+{
+	struct output *o = b->out;
+	uint64_t ns[2] = {e->first_ns, b->last_ns};
+	struct ms_column columns[MS_EVENT_COLUMNS + 1];
+	size_t n = ms_event_encoder_finish(&e->events, columns);
+	e->begun = false;
+	if (o->addresses) {
+		columns[n] = ms_address_encoder_finish(o->address);
+		n += columns[n].size != 0;
+	}
+	return limit_write(o, MS_BLOCK_EVENTS, ns, columns, n, err) < 0 ? -1 : 0;
+}
+
+static int write_events(struct encoder *e, const struct batch *b, struct ms_err *err)
+{
+	if (b->events.n && !e->begun && begin_events(e, b, err) != 0)
 		return -1;
-	note_events(b);
+	if (b->events.n && add_events(e, b, err) != 0)
+		return -1;
+	if (b->ends && e->begun && end_events(e, b, err) != 0)
+		return -1;
+	if (b->ends)
+		note_events(b);
 	return 0;
 }
 
@@ -277,7 +344,7 @@ static int write_end(struct batch *b, struct ms_err *err)
 	return rc;
 }
 
-int encode_batch(struct encoder *e, struct batch *b, struct ms_err *err)
+static int write_all(struct encoder *e, struct batch *b, struct ms_err *err)
 {
 	if (write_records(MS_BLOCK_INFO, b, &b->info, err) ||
 	    write_records(MS_BLOCK_MODULES, b, &b->modules, err) ||
@@ -288,4 +355,15 @@ int encode_batch(struct encoder *e, struct batch *b, struct ms_err *err)
 	    write_end(b, err))
 		return -1;
 	return 0;
+}
+
+int encode_batch(struct encoders *all, struct batch *b, struct ms_err *err)
+{
+	struct output *o = b->out;
+	if (!o->open)
+		o->open = take(all);
+	int rc = write_all(o->open, b, err);
+	if (rc != 0 || !o->open->begun)
+		encode_stop(all, o);
+	return rc;
 }

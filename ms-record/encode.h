@@ -9,11 +9,19 @@
 struct encoder;
 struct ms_err;
 struct ms_stacks_encoder;
+struct output;
 
-struct encoder *encoder_new(void);
-void encoder_free(struct encoder *e);
-/* Writes what the batch holds to its output. 0, or -1 with `err` and errno set. */
-int encode_batch(struct encoder *e, struct batch *b, struct ms_err *err);
+/* An open block has an encoder for itself, taken from here and given back. */
+struct encoders {
+	struct encoder *spare;
+};
+
+void encoders_free(struct encoders *all);
+/* Writes what the batch holds to its output; its events when their block ends. 0, or -1 with `err`
+ * and errno set. */
+int encode_batch(struct encoders *all, struct batch *b, struct ms_err *err);
+/* Gives up the open block of `o`, if it has one. */
+void encode_stop(struct encoders *all, struct output *o);
 
 /* Frames and nodes, the first of which have these numbers. */
 struct stack_span {

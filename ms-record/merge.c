@@ -39,12 +39,9 @@ uint64_t merge_lookahead(const struct session *s)
 
 struct batch_event *merge_emit(struct session *s, uint8_t kind, uint32_t thread, uint64_t key)
 {
+	session_room(s, 1);
 	struct batch *b = session_batch(s);
-	if (b->events.n >= BATCH_EVENTS) {
-		session_flush(s);
-		b = session_batch(s);
-	}
-	if (!b->events.n)
+	if (!b->events.n && !s->block_events)
 		s->batch_since = session_now(s);
 	struct batch_event *e = MS_PUSH(&b->events);
 	memset(e, 0, sizeof *e);
@@ -87,8 +84,7 @@ static void release(struct session *s, uint8_t kind, uint32_t thread, uint64_t k
 /* A block from before the fork is given back: says which, ahead of the event that it explains. */
 static void explain(struct session *s, uint32_t thread, uint64_t key, const struct live_block *b)
 {
-	if (s->batch && s->batch->events.n + 2 > BATCH_EVENTS)
-		session_flush(s);
+	session_room(s, 2);
 	struct batch_event *e = merge_emit(s, MS_EV_EXT, thread, key);
 	e->ev.ext = MS_EXT_INHERITED;
 	e->ev.freed = b->number;

@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "format/trace.h"
 #include "libcommon/arena.h"
 #include "forks.h"
 #include "libcommon/err.h"
@@ -257,7 +258,7 @@ static bool held_back(struct session *s, struct batch *b)
 		return false;
 	if (session_trivial(s)) {
 		if (!b->close)
-			return b->events.n < BATCH_EVENTS;
+			return b->events.n + 2 <= BLOCK_EVENTS;
 		s->batch = NULL; /* and never is */
 		batch_free(b);
 		__atomic_store_n(&s->out->closed, 1, __ATOMIC_RELEASE);
@@ -265,6 +266,38 @@ static bool held_back(struct session *s, struct batch *b)
 	}
 	__atomic_store_n(&s->kept_for_sure, 1, __ATOMIC_RELEASE);
 	return false;
+}
+
+/* Nothing of a trace that may never be written leaves; and under --max-size a block is written
+ * whole or not at all, so it is handed over whole. */
+static bool whole_blocks(const struct session *s)
+{
+	return (s->may_drop && !s->kept_for_sure) || s->writer->limit.max;
+}
+
+static void hand_over(struct session *s, struct batch *b)
+{
+	if (b->events.n) {
+		uint64_t first = b->events.v[0].ev.time_ticks * MS_TRACE_TICK_NS;
+		b->first_ns = first < b->first_ns ? first : b->first_ns;
+	}
+	b->last_ns = session_now(s);
+	b->stats = s->stats;
+	b->out = s->out;
+	s->block_events = b->ends ? 0 : s->block_events + b->events.n;
+	s->batch = NULL;
+	writer_push(s->writer, b);
+}
+
+void session_room(struct session *s, size_t n)
+{
+	struct batch *b = s->batch;
+	if (!b || b->events.n + n <= BATCH_EVENTS)
+		return;
+	if (s->block_events + b->events.n + n > BLOCK_EVENTS)
+		session_flush(s);
+	else if (!whole_blocks(s))
+		hand_over(s, b);
 }
 
 void session_flush(struct session *s)
@@ -280,18 +313,10 @@ void session_flush(struct session *s)
 	}
 	pthread_mutex_unlock(&s->lock);
 	add_stacks(s, b);
-	if (batch_empty(b))
+	if (batch_empty(b) && !s->block_events)
 		return;
-	uint64_t now = session_now(s);
-	if (b->events.n) {
-		uint64_t first = b->events.v[0].ev.time_ticks * 100000;
-		b->first_ns = first < b->first_ns ? first : b->first_ns;
-	}
-	b->last_ns = now;
-	b->stats = s->stats;
-	b->out = s->out;
-	s->batch = NULL;
-	writer_push(s->writer, b);
+	b->ends = true;
+	hand_over(s, b);
 }
 
 int session_damaged(struct session *s, const char *fmt, ...)

@@ -238,7 +238,8 @@ struct session {
 	struct batch *batch;
 	uint32_t frames_sent, nodes_sent;
 	uint64_t number;      /* next allocation */
-	uint64_t batch_since; /* ns at which the batch got its first event */
+	uint64_t batch_since; /* ns at which the open block got its first event */
+	size_t block_events;  /* of the open block, handed over already */
 	uint64_t flushed_ns;
 	uint64_t looked_ns;  /* threads, losses */
 	uint64_t merged_key; /* of the last item that was merged */
@@ -298,8 +299,10 @@ bool session_hidden(int proc);
 int session_exit_status(int proc);
 /* The batch being filled. */
 struct batch *session_batch(struct session *s);
-/* Hands the batch to the writing thread. */
+/* Hands the batch to the writing thread, and ends the open block. */
 void session_flush(struct session *s);
+/* Makes room for `n` more events in the batch, in the same block. */
+void session_room(struct session *s, size_t n);
 /* Marks the shared memory as damaged: nothing more is read from it. Always returns -1. */
 int session_damaged(struct session *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* ns since the start of the session's recording. */

@@ -20,8 +20,12 @@
 #include "libcommon/tracefile.h"
 #include "rewrite.h"
 
-#define QUEUE_MAX 6u
-#define SPARE_MAX 3u
+/* Events that wait to be written. More than usual, 56 MB, only while a write takes long. */
+#define QUEUE_USUAL BLOCK_EVENTS
+#define QUEUE_MAX (6 * BLOCK_EVENTS)
+#define QUEUE_WAKE (4 * BATCH_EVENTS) /* the thread is woken for so many, or for a block's end */
+#define STUCK_NS 20000000
+#define SPARE_MAX BLOCK_EVENTS /* room for events in empty batches that are kept */
 
 struct output *output_new(int fd, const char *path)
 {
@@ -86,18 +90,19 @@ static void begin(struct output *o)
 		fail(o);
 }
 
-static void write_batch(struct writer *w, struct encoder *e, struct batch *b)
+static void write_batch(struct writer *w, struct encoders *encoders, struct batch *b)
 {
 	struct output *o = b->out;
 	if (w->limit.max)
 		o->limit = &w->limit;
 	if (!o->trace && !o->failed)
 		begin(o);
-	if (!o->failed && encode_batch(e, b, &o->err))
+	if (!o->failed && encode_batch(encoders, b, &o->err))
 		fail(o);
 	if (o->trace)
 		__atomic_store_n(&o->bytes, ms_trace_writer_bytes(o->trace), __ATOMIC_RELAXED);
 	if (b->close) {
+		encode_stop(encoders, o);
 		limit_end(o);
 		if (o->trace)
 			ms_trace_writer_free(o->trace);
@@ -136,22 +141,28 @@ static void tell_event(struct writer *w)
 		return; /* it is set already */
 }
 
+/* What a batch counts for in the queue. */
+static size_t weight(const struct batch *b)
+{
+	return b->events.n + BATCH_EVENTS / 16;
+}
+
 static void done(struct writer *w, struct batch *b)
 {
+	size_t events = weight(b);
 	batch_reset(b);
 	pthread_mutex_lock(&w->lock);
-	w->queued--;
+	w->queued -= events;
 	if (++w->written == w->watched)
 		tell_event(w);
-	unsigned spares = 0;
-	for (struct batch *s = w->spare; s; s = s->next)
-		spares++;
-	if (spares < SPARE_MAX) {
+	if (w->spare_room < SPARE_MAX) {
+		w->spare_room += b->events.cap;
 		b->next = w->spare;
 		w->spare = b;
 		b = NULL;
 	}
-	pthread_cond_signal(&w->drained);
+	if (w->queued <= w->room_at)
+		pthread_cond_signal(&w->drained);
 	pthread_mutex_unlock(&w->lock);
 	batch_free(b);
 }
@@ -159,12 +170,12 @@ static void done(struct writer *w, struct batch *b)
 static void *run(void *arg)
 {
 	struct writer *w = arg;
-	struct encoder *e = encoder_new();
+	struct encoders encoders = {0};
 	for (struct batch *b; (b = take(w));) {
-		write_batch(w, e, b);
+		write_batch(w, &encoders, b);
 		done(w, b);
 	}
-	encoder_free(e);
+	encoders_free(&encoders);
 	return NULL;
 }
 
@@ -174,6 +185,7 @@ int writer_start(struct writer *w, int event)
 	pthread_mutex_init(&w->lock, NULL);
 	pthread_cond_init(&w->filled, NULL);
 	pthread_cond_init(&w->drained, NULL);
+	w->stuck_at = UINT64_MAX;
 	w->first = NULL;
 	w->last = &w->first;
 	int e = pthread_create(&w->thread, NULL, run, w);
@@ -182,17 +194,39 @@ int writer_start(struct writer *w, int event)
 	return e ? -1 : 0;
 }
 
+/* Waits until the queue is half empty, so that the threads take turns seldom. While the other one
+ * is stuck in a write the queue may grow. Under the lock. */
+static void await_room(struct writer *w)
+{
+	struct timespec until;
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += STUCK_NS;
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_sec++;
+		until.tv_nsec -= 1000000000;
+	}
+	w->room_at = QUEUE_USUAL / 2;
+	while (w->queued > w->room_at && w->written != w->stuck_at)
+		if (pthread_cond_clockwait(&w->drained, &w->lock, CLOCK_MONOTONIC, &until))
+			w->stuck_at = w->written;
+	w->room_at = QUEUE_MAX - BLOCK_EVENTS;
+	while (w->queued >= QUEUE_MAX)
+		pthread_cond_wait(&w->drained, &w->lock);
+	w->room_at = 0;
+}
+
 void writer_push(struct writer *w, struct batch *b)
 {
 	pthread_mutex_lock(&w->lock);
-	while (w->queued >= QUEUE_MAX)
-		pthread_cond_wait(&w->drained, &w->lock);
+	if (w->queued >= QUEUE_USUAL)
+		await_room(w);
 	b->next = NULL;
 	*w->last = b;
 	w->last = &b->next;
-	w->queued++;
+	w->queued += weight(b);
 	w->pushed++;
-	pthread_cond_signal(&w->filled);
+	if (b->ends || w->queued >= QUEUE_WAKE)
+		pthread_cond_signal(&w->filled);
 	pthread_mutex_unlock(&w->lock);
 }
 
@@ -217,8 +251,10 @@ struct batch *writer_batch(struct writer *w)
 {
 	pthread_mutex_lock(&w->lock);
 	struct batch *b = w->spare;
-	if (b)
+	if (b) {
 		w->spare = b->next;
+		w->spare_room -= b->events.cap;
+	}
 	pthread_mutex_unlock(&w->lock);
 	if (!b)
 		return batch_new();

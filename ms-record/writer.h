@@ -17,6 +17,7 @@
 #include "limit.h"
 #include "libcommon/err.h"
 
+struct encoder;
 struct kept;
 struct live_list;
 
@@ -42,6 +43,7 @@ struct output {
 	int level;
 	struct ms_trace_writer *trace;
 	struct ms_address_encoder *address;
+	struct encoder *open; /* holds the open block; NULL = none is */
 	struct checkpoints checkpoints;
 	/* --max-size: limit.c, rewrite.c */
 	struct limit *limit;  /* NULL = none */
@@ -66,7 +68,10 @@ struct writer {
 	pthread_mutex_t lock;
 	pthread_cond_t filled, drained;
 	struct batch *first, **last, *spare;
-	unsigned queued;
+	size_t queued;            /* events, about */
+	size_t room_at;           /* who waits for room is woken when there are only so many */
+	size_t spare_room;        /* for events, in `spare` */
+	uint64_t stuck_at;        /* a write has taken long since `written` was this */
 	uint64_t pushed, written; /* batches: progress */
 	uint64_t watched;         /* written is to reach this */
 	int event;                /* eventfd, written when it did */
