@@ -5,6 +5,7 @@
 
 #include "arena.h"
 #include "replay_classes.h"
+#include "replay_ages.h"
 #include "replay_growth.h"
 #include "replay_mapped.h"
 #include "replay_private.h"
@@ -28,6 +29,7 @@ void ms_replay_init(struct ms_replay *r)
 void ms_replay_free(struct ms_replay *r)
 {
 	ms_blocks_free(&r->blocks);
+	free(r->oldest);
 	free(r->sites);
 	free(r->site_of_node);
 	free(r->records);
@@ -257,9 +259,11 @@ static void take_moment(struct ms_replay *r, struct ms_replay_moment *m)
 	m->figures = ms_xrealloc(NULL, r->site_count, sizeof *m->figures);
 	for (size_t i = 0; i < r->site_count; i++)
 		if (r->sites[i].live.blocks)
-			m->figures[m->figure_count++] = (struct ms_replay_figure){
-				(uint32_t)i, r->sites[i].live.bytes, r->sites[i].live.blocks};
+			m->figures[m->figure_count++] =
+				(struct ms_replay_figure){(uint32_t)i, r->sites[i].live.bytes,
+							  r->sites[i].live.blocks, MS_NEVER};
 	m->figures = ms_xrealloc(m->figures, m->figure_count, sizeof *m->figures);
+	ms_ages_moment(r, m);
 	if (r->sampled)
 		ms_sampled_moment(r, (size_t)(m - r->moments));
 	if (r->beside)
@@ -548,6 +552,7 @@ void ms_replay_finish(struct ms_replay *r, uint64_t tick)
 	close_span(r);
 	ms_growth_finish(r, tick);
 	ms_blocks_each(&r->blocks, count_live, r);
+	ms_ages_finish(r);
 	ms_replay_sum_classes(r);
 	if (r->sampled)
 		ms_sampled_finish(r);

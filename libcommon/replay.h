@@ -104,7 +104,8 @@ struct ms_replay_moment {
 	struct ms_replay_figure {
 		uint32_t site;
 		uint64_t live_bytes, live_blocks;
-	} * figures; /* of the sites with live blocks, in order of site */
+		uint64_t oldest_tick; /* of its live blocks; MS_NEVER = not looked at */
+	} * figures;                  /* of the sites with live blocks, in order of site */
 	size_t figure_count;
 };
 
@@ -156,6 +157,7 @@ struct ms_replay {
 	uint64_t alarm_tick,
 		alarm_event; /* when something other than the event is to be done next */
 
+	uint64_t *oldest;           /* after ms_replay_finish, by site: see replay_ages.h */
 	struct ms_sampled *sampled; /* of a sampled recording: see replay_sampled.h; else NULL */
 	struct ms_growth *growth;   /* live bytes over time: replay_growth.h */
 	struct ms_beside *beside;   /* what is recorded beside the heap: replay_mapped.h; or NULL */

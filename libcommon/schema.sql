@@ -29,6 +29,9 @@
 --   estimate         of a sampled process: the 95 % interval of a figure, the column of that name in the row that the keys name;
 --                    snapshot 0 = the whole run, site 0 = all sites (-1: those that filters hid), thread 0 = all threads
 --   timeline.live_low, live_high  the 95 % interval of live_last; null when every event was recorded
+--   site.one_time    what known allocation of the C or C++ runtime it is, made once and never freed; null = none
+--   site_stat.oldest_ns  age of its oldest live block at that moment; null at the peak, when sampled, and when over 64 moments were asked for
+--   process.cut      the trace is a cut of another: of which, and by what; null = it is not
 CREATE TABLE meta(key TEXT PRIMARY KEY, value ANY) WITHOUT ROWID;
 CREATE TABLE process(
   id INTEGER PRIMARY KEY, pid INTEGER, ppid INTEGER, parent INTEGER, exe TEXT, command TEXT, host TEXT, kernel TEXT, cwd TEXT,
@@ -44,7 +47,7 @@ CREATE TABLE process(
   forked INTEGER, inherited_blocks INTEGER, inherited_bytes INTEGER, inherited_frees INTEGER, inherited_freed_bytes INTEGER,
   whole INTEGER, from_ns INTEGER, to_ns INTEGER, dropped_events INTEGER, dropped_until_ns INTEGER, paused_ns INTEGER,
   paused_allocations INTEGER, started_late_ns INTEGER, options TEXT, maps INTEGER, unmaps INTEGER, mapped_bytes INTEGER,
-  mapped_peak_bytes INTEGER, mapped_peak_time_ns INTEGER, mapped_end_bytes INTEGER, peak_usable_bytes INTEGER, unfreed_usable_bytes INTEGER);
+  mapped_peak_bytes INTEGER, mapped_peak_time_ns INTEGER, mapped_end_bytes INTEGER, peak_usable_bytes INTEGER, unfreed_usable_bytes INTEGER, cut TEXT);
 CREATE TABLE snapshot(
   id INTEGER PRIMARY KEY, process INTEGER NOT NULL, label TEXT NOT NULL, time_ns INTEGER, live_bytes INTEGER, live_blocks INTEGER,
   rss_bytes INTEGER, pss_bytes INTEGER, private_bytes INTEGER, swap_bytes INTEGER,
@@ -60,10 +63,10 @@ CREATE TABLE site(
   id INTEGER PRIMARY KEY, process INTEGER NOT NULL, stack INTEGER, user_frame INTEGER, allocations INTEGER, frees INTEGER, reallocations INTEGER,
   failed_allocations INTEGER, allocated_bytes INTEGER, temporary INTEGER, min_size INTEGER, max_size INTEGER,
   max_live_bytes INTEGER, max_live_blocks INTEGER, first_ns INTEGER, last_ns INTEGER, lifetime_ns INTEGER, lifetime_allocations INTEGER, marked INTEGER, verdict TEXT,
-  maps INTEGER, mapped_bytes INTEGER);
+  maps INTEGER, mapped_bytes INTEGER, one_time TEXT);
 CREATE TABLE site_stat(
   snapshot INTEGER NOT NULL, site INTEGER NOT NULL, live_bytes INTEGER, live_blocks INTEGER, usable_bytes INTEGER, mapped_bytes INTEGER,
-  PRIMARY KEY(snapshot, site)) WITHOUT ROWID;
+  oldest_ns INTEGER, PRIMARY KEY(snapshot, site)) WITHOUT ROWID;
 CREATE TABLE site_thread(
   site INTEGER NOT NULL, thread INTEGER NOT NULL, allocations INTEGER, allocated_bytes INTEGER, live_bytes INTEGER, live_blocks INTEGER,
   PRIMARY KEY(site, thread)) WITHOUT ROWID;
@@ -110,6 +113,10 @@ CREATE TABLE hidden(
   stage INTEGER NOT NULL, filter TEXT NOT NULL, process INTEGER NOT NULL, snapshot INTEGER, sites INTEGER, live_bytes INTEGER, live_blocks INTEGER,
   allocations INTEGER, frees INTEGER, reallocations INTEGER, failed_allocations INTEGER, allocated_bytes INTEGER, temporary INTEGER,
   maps INTEGER, mapped_bytes INTEGER, usable_bytes INTEGER);
+-- Which lines of suppression files took how much away, in which stage; rows with a note could not be judged everywhere.
+CREATE TABLE suppression(
+  stage INTEGER NOT NULL, file TEXT NOT NULL, line INTEGER NOT NULL, rule TEXT, sites INTEGER, live_bytes INTEGER, live_blocks INTEGER,
+  allocations INTEGER, allocated_bytes INTEGER, not_applicable INTEGER, note TEXT, PRIMARY KEY(stage, file, line)) WITHOUT ROWID;
 -- The views join what a person wants to see; `place` is the user's function with file and line.
 CREATE VIEW place AS SELECT s.id AS site, f.function, f.file, f.line, f.address, m.path AS module
   FROM site s LEFT JOIN stack k ON k.id = s.user_frame LEFT JOIN frame f ON f.id = k.frame LEFT JOIN module m ON m.id = f.module;

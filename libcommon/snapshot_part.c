@@ -103,6 +103,25 @@ bool ms_part_is_headless(const struct ms_kept_process *p)
 	return !p->counted_from && (p->rec->skipped || p->rec->parts);
 }
 
+int ms_fill_cut(struct ms_filling *f, const struct ms_kept_process *p)
+{
+	const struct ms_fields *i = &p->rec->info;
+	if (!ms_has(i, MS_INFO_CUT) || !i->text[MS_INFO_CUT])
+		return 0;
+	sqlite3_stmt *st =
+		ms_sql_prepare(f->db, "UPDATE process SET cut = ?1 WHERE id = ?2", f->err);
+	if (!st)
+		return -1;
+	sqlite3_bind_text(st, 1, i->text[MS_INFO_CUT], -1, SQLITE_STATIC);
+	sqlite3_bind_int64(st, 2, p->id);
+	int rc =
+		sqlite3_step(st) == SQLITE_DONE
+			? 0
+			: ms_err_set(f->err, "cannot fill the snapshot: %s", sqlite3_errmsg(f->db));
+	sqlite3_finalize(st);
+	return rc;
+}
+
 int ms_fill_part(struct ms_filling *f, const struct ms_kept_process *p)
 {
 	const struct ms_recording *t = p->rec;

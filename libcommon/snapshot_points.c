@@ -208,6 +208,19 @@ static int find_limit(struct build *b, struct running *p, const struct ms_point 
 	return s->kind == AT_PEAK ? find_peak(b, p, s) : 0;
 }
 
+/* A trace that was cut out of another is as that one with --from and --to, unless others are asked
+ * for. */
+static void cut_limits(const struct build *b, const struct running *p, struct spot *from,
+		       struct spot *to)
+{
+	const struct ms_fields *i = &p->keep.rec->info;
+	if (!b->from && ms_has(i, MS_INFO_CUT_FROM))
+		*from = (struct spot){AT_MOMENT, i->number[MS_INFO_CUT_FROM], MS_NEVER,
+				      i->number[MS_INFO_CUT_EVENT]};
+	if (!b->to && ms_has(i, MS_INFO_CUT_TO))
+		*to = (struct spot){AT_MOMENT, i->number[MS_INFO_CUT_TO], MS_NEVER, MS_NEVER};
+}
+
 /* ---- what must be read ---- */
 
 struct plan {
@@ -286,9 +299,10 @@ static int set_span(struct build *b, struct running *p, const struct plan *plan)
 	const struct spot *from = &plan->from, *to = &plan->to;
 	k->to_ns = MS_NEVER;
 	if (from->kind == AT_MOMENT && to->kind == AT_MOMENT && from->ns > to->ns)
-		return ms_err_set(b->err, "--from '%s' is later than --to '%s'", b->from->label,
-				  b->to->label);
-	if (b->from && from->kind != AT_START) {
+		return ms_err_set(b->err, "--from '%s' is later than --to '%s'",
+				  b->from ? b->from->label : "(of the cut)",
+				  b->to ? b->to->label : "(of the cut)");
+	if (from->kind == AT_MOMENT || (b->from && from->kind != AT_START)) {
 		/* never there: nothing of this process counts */
 		static const struct spot never = {AT_MOMENT, 0, MS_NEVER, MS_NEVER - 1};
 		struct ms_kept_point count = keep(p, from->kind == AT_MOMENT ? from : &never);
@@ -310,11 +324,12 @@ int ms_points_set(struct build *b, struct running *p)
 	if (look(b, p) != 0 || find_limit(b, p, b->from, &plan.from) != 0 ||
 	    find_limit(b, p, b->to, &plan.to) != 0)
 		return -1;
+	cut_limits(b, p, &plan.from, &plan.to);
 	plan.spots = ms_arena_alloc(&b->arena, (b->label_count + 1) * sizeof *plan.spots);
 	for (size_t i = 0; i < b->label_count; i++)
 		plan.spots[i] = find(p, &b->points[i]);
 	plan_reading(b, p, &plan);
-	if (part_allowed(b))
+	if (part_allowed(b) && !ms_has(&p->keep.rec->info, MS_INFO_CUT))
 		read_part(b, p, &plan);
 	if (set_span(b, p, &plan) != 0)
 		return -1;

@@ -124,6 +124,11 @@ bool ms_part_is_headless(const struct ms_kept_process *p);
  * and of the span of --from and --to. All other rows of it are written. 0, or -1 with f->err set.
  */
 int ms_fill_part(struct ms_filling *f, const struct ms_kept_process *p);
+/* Of which trace it was cut, where it was. 0, or -1 with f->err set. */
+int ms_fill_cut(struct ms_filling *f, const struct ms_kept_process *p);
+/* Names the sites that are known one-time allocations of the runtime. All rows of all processes are
+ * written. 0, or -1 with `err` set. */
+int ms_fill_one_time(sqlite3 *db, struct ms_err *err);
 /* Writes all tables of one process. 0, or -1 with f->err set. */
 int ms_fill_process(struct ms_filling *f, const struct ms_kept_process *p);
 

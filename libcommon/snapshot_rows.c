@@ -5,6 +5,7 @@
 
 #include "arena.h"
 #include "err.h"
+#include "replay_ages.h"
 #include "snapshot_insert.h"
 #include "snapshot_sampled.h"
 #include "format/trace.h"
@@ -21,7 +22,8 @@ struct fill {
 	uint64_t tick_ns;
 	bool partial; /* not every event is there: what that makes unknowable is null */
 	struct ms_stack_rows stacks;
-	uint32_t *order; /* sites from first to last row */
+	uint64_t moment_ns; /* of the moment whose figures are written */
+	uint32_t *order;    /* sites from first to last row */
 	int64_t *row_of_site;
 	int64_t *row_of_thread;
 };
@@ -427,7 +429,7 @@ static int put_moment(struct fill *w, const char *label, const struct ms_kept_po
 }
 
 static void put_stat(struct fill *w, struct ms_insert *in, const struct ms_kept_point *point,
-		     uint32_t site, uint64_t bytes, uint64_t blocks)
+		     uint32_t site, uint64_t bytes, uint64_t blocks, uint64_t oldest)
 {
 	if (!blocks && !ms_site_is_mapped(w->t, point, site))
 		return;
@@ -436,6 +438,8 @@ static void put_stat(struct fill *w, struct ms_insert *in, const struct ms_kept_
 	ms_put(in, bytes);
 	ms_put(in, blocks);
 	ms_put_beside_stat(in, w->t, point, site, bytes);
+	uint64_t born = oldest == MS_NEVER ? 0 : oldest * w->tick_ns;
+	ms_put_if(in, oldest != MS_NEVER, w->moment_ns > born ? w->moment_ns - born : 0);
 	ms_put_row(in);
 }
 
@@ -443,12 +447,14 @@ static int put_stats(struct fill *w, const struct ms_kept_point *point)
 {
 	struct ms_insert in;
 	ms_insert_open(&in, w->f->db, "site_stat",
-		       "snapshot, site, live_bytes, live_blocks, " MS_BESIDE_NOW, w->f->err);
+		       "snapshot, site, live_bytes, live_blocks, " MS_BESIDE_NOW ", oldest_ns",
+		       w->f->err);
+	const uint64_t *oldest = point->kind == MS_KEPT_END ? w->r->oldest : NULL;
 	const struct ms_replay_moment *m =
 		point->kind == MS_KEPT_MOMENT ? &w->r->moments[point->moment] : NULL;
 	for (uint32_t i = 0, k = 0; i < w->r->site_count; i++) {
 		const struct ms_replay_site *s = &w->r->sites[i];
-		uint64_t bytes = 0, blocks = 0;
+		uint64_t bytes = 0, blocks = 0, tick = oldest ? oldest[i] : MS_NEVER;
 		if (point->kind == MS_KEPT_PEAK) {
 			ms_replay_at_peak(w->r, &s->live, &bytes, &blocks);
 		} else if (point->kind == MS_KEPT_END) {
@@ -456,9 +462,10 @@ static int put_stats(struct fill *w, const struct ms_kept_point *point)
 			blocks = s->live.blocks;
 		} else if (m && k < m->figure_count && m->figures[k].site == i) {
 			bytes = m->figures[k].live_bytes;
+			tick = m->figures[k].oldest_tick;
 			blocks = m->figures[k++].live_blocks;
 		}
-		put_stat(w, &in, point, i, bytes, blocks);
+		put_stat(w, &in, point, i, bytes, blocks, tick);
 	}
 	return ms_insert_close(&in);
 }
@@ -483,6 +490,7 @@ static int fill_moment(struct fill *w, const char *label, const struct ms_kept_p
 				    r->moments[point->moment].live_blocks};
 		break;
 	}
+	w->moment_ns = m.time_ns;
 	return put_moment(w, label, point, m) || put_stats(w, point) ? -1 : 0;
 }
 
@@ -521,7 +529,8 @@ static bool some_events_missing(const struct ms_recording *t)
 	for (size_t k = 0; k < t->losses.n; k++)
 		if (ms_gap_is_between(t, &t->losses.v[k]))
 			return true;
-	return (ms_has(i, MS_INFO_SAMPLE_BYTES) && i->number[MS_INFO_SAMPLE_BYTES] != 0) ||
+	return ms_has(i, MS_INFO_CUT_SOME) ||
+	       (ms_has(i, MS_INFO_SAMPLE_BYTES) && i->number[MS_INFO_SAMPLE_BYTES] != 0) ||
 	       (ms_has(e, MS_END_LOST) && e->number[MS_END_LOST] != 0) || bytes || places ||
 	       t->bad_blocks || t->replay.bad_events;
 }
@@ -552,7 +561,7 @@ int ms_fill_process(struct ms_filling *f, const struct ms_kept_process *p)
 	if (rc == 0)
 		rc = ms_fill_growth(f, p, w.row_of_site);
 	if (rc == 0)
-		rc = ms_fill_part(f, p);
+		rc = ms_fill_part(f, p) || ms_fill_cut(f, p);
 	ms_stack_rows_free(&w.stacks);
 	free(w.order);
 	free(w.row_of_site);

@@ -52,7 +52,7 @@ INSERT INTO site_thread(site, thread, allocations, allocated_bytes, live_bytes, 
 -- The first process was recorded with --mmap, --usable-size and --free-stacks. Stack 11 only freed blocks, of site 1.
 UPDATE site SET maps = id, mapped_bytes = 1000 * id WHERE process = 1;
 UPDATE site_stat SET usable_bytes = live_bytes + 8 * live_blocks, mapped_bytes = 100 * site WHERE snapshot <= 3;
-INSERT INTO site_stat VALUES (3, 5, 0, 0, 0, 700);
+INSERT INTO site_stat(snapshot, site, live_bytes, live_blocks, usable_bytes, mapped_bytes) VALUES (3, 5, 0, 0, 0, 700);
 UPDATE process SET maps = 21, mapped_bytes = 21000 WHERE id = 1;
 UPDATE snapshot SET usable_bytes = live_bytes + 8 * live_blocks, mapped_bytes = CASE id WHEN 3 THEN 1000 ELSE 1600 END WHERE process = 1;
 INSERT INTO stack VALUES (11, 1, 2, 6, 2);
