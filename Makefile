@@ -101,13 +101,19 @@ tsan:
 	MODE=tsan tests/run unit tests/host/ms-record.sh tests/host/tell.sh tests/host/recorder.sh
 lint: deps
 	tests/lint/run
-bench: all
+bench: bench-programs
 	tests/bench/run
+bench-quick: bench-programs
+	tests/bench/run --quick
+bench-programs: deps-bench
+	$(MAKE) -j$(JOBS) all $(BENCH_PROGRAMS)
 
 deps:
 	@tests/deps
 deps-all:
 	@tests/deps all
+deps-bench:
+	@tests/deps bench
 demo: deps
 	$(MAKE) -j$(JOBS) all
 	@tests/demo
@@ -139,9 +145,9 @@ help:
 	@echo 'make asan tsan    the tests under the sanitizers'
 	@echo 'make lint         layers, format, static analysis, man pages'
 	@echo 'make fuzz         fuzz every parser (FUZZ_SECONDS=60 each)'
-	@echo 'make bench        speed and size against no recorder and heaptrack'
+	@echo 'make bench        speed, size and memory against no recorder and heaptrack: 20 minutes, bench-quick: 2'
 	@echo 'make install uninstall (DESTDIR, PREFIX) dist deps clean compile_commands.json'
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
-.PHONY: all test-programs check check-all asan tsan lint bench deps deps-all demo install uninstall dist clean help compile_commands.json
+.PHONY: all test-programs check check-all asan tsan lint bench bench-quick bench-programs deps deps-all deps-bench demo install uninstall dist clean help compile_commands.json
 .DELETE_ON_ERROR:

@@ -1,10 +1,15 @@
 # Programs of the benchmark; built on `make bench`, which asks for them.
-BENCH_PROGRAMS := $(B)/tests/bench/micro $(B)/tests/bench/cputime.so
-bench: $(BENCH_PROGRAMS) $(HOST_PROGRAMS)
+BENCH_PROGRAMS := $(addprefix $(B)/tests/bench/,launch micro words peak.so inert.so)
 
+$(B)/tests/bench/launch: tests/bench/launch.c
+	@mkdir -p $(@D)
+	$(CC) -O2 -g -D_GNU_SOURCE -Wall -Wextra -static -o $@ $<
 $(B)/tests/bench/micro: tests/bench/micro.c
 	@mkdir -p $(@D)
-	$(CC) -O2 -g -fno-builtin -fno-optimize-sibling-calls -Wall -Wextra -o $@ $<
-$(B)/tests/bench/cputime.so: tests/bench/cputime.c
+	$(CC) -O2 -g -fno-builtin -fno-optimize-sibling-calls -Wall -Wextra -o $@ $< -lpthread
+$(B)/tests/bench/words: tests/bench/words.cc
+	@mkdir -p $(@D)
+	g++ -O2 -g -std=gnu++17 -Wall -Wextra -o $@ $< -lpthread
+$(B)/tests/bench/%.so: tests/bench/%.c
 	@mkdir -p $(@D)
 	$(CC) -O2 -g -D_GNU_SOURCE -Wall -Wextra -shared -fPIC -o $@ $<

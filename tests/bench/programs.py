@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: MIT
+"""The programs that are measured: real ones with made-up work (tests/host/workloads.py), and micro's extremes."""
+import os
+import socket
+import subprocess
+import sys
+import time
+
+import meter
+import place
+
+sys.path.insert(0, os.path.join(place.SRC, "tests", "host"))
+import workloads  # noqa: E402
+
+
+class Work(workloads.Work):
+    """A command with its input; drive() does what its users would while it runs."""
+
+    stdout = os.devnull
+
+    def drive(self, running):
+        return None
+
+
+def adopt(work):
+    work.__class__ = Work
+    return work
+
+
+class Redis(Work):
+    """redis-server on a socket in the current folder, loaded by redis-benchmark, then told to end. Its time counts from when it answers."""
+
+    def __init__(self, scale):
+        super().__init__(["redis-server", "--port", "0", "--unixsocket", "redis.sock", "--save", "", "--appendonly", "no", "--daemonize",
+                          "no", "--dir", "."])
+        self.requests = str(max(int(30000 * scale), 1000))
+
+    def ask(self, line):
+        with socket.socket(socket.AF_UNIX) as s:
+            s.connect("redis.sock")
+            s.sendall(line.encode() + b"\r\n")
+            return s.recv(1000)
+
+    def drive(self, running):
+        for _ in range(3000):
+            try:
+                if self.ask("PING") == b"+PONG\r\n":
+                    break
+            except OSError:
+                pass
+            time.sleep(0.002)
+        else:
+            raise meter.Trouble("redis-server does not answer")
+        ready = time.monotonic()
+        subprocess.run(["redis-benchmark", "-s", "redis.sock", "-n", self.requests, "-r", "10000", "-P", "8", "-q", "-t",
+                        "set,get,lpush,lpop,sadd,hset"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True, timeout=300)
+        try:
+            self.ask("SHUTDOWN NOSAVE")
+        except OSError:
+            pass
+        return ready
+
+
+def micro(*arguments):
+    return Work([place.MICRO, *map(str, arguments)])
+
+
+def many(scale, n):
+    return max(int(scale * n), 1)
+
+
+def cc1plus(scale):
+    """Classes and containers: templates are what makes C++ compilers allocate."""
+    out = ["#include <algorithm>", "#include <map>", "#include <string>", "#include <vector>"]
+    for i in range(many(scale, 2)):
+        out.append("""
+template <int N> struct node%(i)d { std::map<std::string, std::vector<int>> table; long weight = N; };
+long visit%(i)d(const std::string &key)
+{
+	node%(i)d<%(i)d> n;
+	n.table[key].push_back(%(i)d);
+	std::vector<std::pair<std::string, long>> order;
+	for (auto &[word, lines] : n.table)
+		order.emplace_back(word, static_cast<long>(lines.size()) * n.weight);
+	std::sort(order.begin(), order.end(), [](auto &a, auto &b) { return a.second > b.second; });
+	return order.empty() ? 0 : order[0].second;
+}""" % {"i": i})
+    name = workloads.write("work.cc", "\n".join(out) + "\n")
+    program = subprocess.run(["g++", "-print-prog-name=cc1plus"], capture_output=True, text=True, check=True).stdout.strip()
+    return Work([program, "-quiet", "-O1", "-std=gnu++17", "-imultiarch", "x86_64-linux-gnu", "-D_GNU_SOURCE", name, "-o", "workcc.s"])
+
+
+# At scale 1 a program runs for some 0.1 to 0.6 s without a recorder.
+PROGRAMS = {
+    "churn": lambda s: micro("churn", many(s, 6000000), 12),
+    "deep64": lambda s: micro("tree", many(s, 2000000), 64),
+    "deep100": lambda s: micro("tree", many(s, 1500000), 100),
+    "cross": lambda s: micro("cross", many(s, 3000000)),
+    "sqlite3": lambda s: adopt(workloads.sqlite3(many(s, 3))),
+    "python3": lambda s: adopt(workloads.python3(many(s, 16))),
+    "perl": lambda s: adopt(workloads.perl(many(s, 5))),
+    "cc1": lambda s: adopt(workloads.cc1(many(s, 2))),
+    "cc1plus": cc1plus,
+    "jq": lambda s: adopt(workloads.jq(many(s, 8))),
+    "git": lambda s: adopt(workloads.git(many(s, 25))),
+    "redis": Redis,
+    "threads2": lambda s: Work([place.WORDS, "2", str(many(s, 140))]),
+    "threads4": lambda s: Work([place.WORDS, "4", str(many(s, 140))]),
+}
+
+WHAT = {
+    "churn": "malloc and free, 12 frames deep, nothing else",
+    "deep64": "recursion, 64 frames deep",
+    "deep100": "recursion, 100 frames deep",
+    "cross": "one thread allocates, another frees",
+    "sqlite3": "a script: inserts, an index, queries, vacuum",
+    "python3": "JSON, regular expressions, trees (PYTHONMALLOC=malloc)",
+    "perl": "strings, hashes, sorting",
+    "cc1": "C compiler proper, -O2",
+    "cc1plus": "C++ compiler proper, -O1, standard containers",
+    "jq": "groups a JSON file",
+    "git": "git log -p",
+    "redis": "redis-server under redis-benchmark",
+    "threads2": "C++, standard containers, 2 threads",
+    "threads4": "the same, 4 threads",
+}

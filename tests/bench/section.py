@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: MIT
+"""What every section of the benchmark is given and gives back, and where it is stored between runs."""
+import json
+import os
+import sys
+import time
+
+import place
+from tables import Table
+
+
+class Settings:
+    """scale: amount of work (1 = `make bench`); rounds: of each recorder, in turn; heaptrack: False when it is not installed."""
+
+    def __init__(self, scale=1.0, rounds=5, heaptrack=True, only=None):
+        self.scale, self.rounds, self.heaptrack, self.only = scale, rounds, heaptrack, only
+
+    def each_round(self, seconds, rounds=None, least=3):
+        """Counts rounds: as many as were asked for, but on a slow machine no more than `least` beyond so many seconds."""
+        start, rounds = time.monotonic(), rounds or self.rounds
+        for i in range(rounds):
+            if i >= least and time.monotonic() - start > seconds:
+                return
+            yield i
+
+
+class Result:
+    def __init__(self, name, title):
+        self.name, self.title, self.tables, self.targets, self.notes, self.short = name, title, [], [], [], {}
+        self.load, self.when, self.start = os.getloadavg(), time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()), time.monotonic()
+
+    def table(self, title, head):
+        self.tables.append(Table(title, head))
+        return self.tables[-1]
+
+    def store(self, scale):
+        os.makedirs(place.STORE, exist_ok=True)
+        data = {"name": self.name, "title": self.title, "tables": [t.plain() for t in self.tables], "targets": self.targets,
+                "notes": self.notes, "short": self.short, "load": self.load, "when": self.when, "scale": scale,
+                "seconds": time.monotonic() - self.start}
+        path = os.path.join(place.STORE, self.name + ".json")
+        with open(path + ".new", "w") as f:
+            json.dump(data, f, indent=1)
+        os.rename(path + ".new", path)
+
+
+def stored(name):
+    """What `store` wrote of a section, or None."""
+    try:
+        with open(os.path.join(place.STORE, name + ".json")) as f:
+            data = json.load(f)
+    except (OSError, ValueError):
+        return None
+    data["tables"] = [Table(**t) for t in data["tables"]]
+    return data
+
+
+def progress(text):
+    """One line on a terminal that the next one replaces; nothing in a log."""
+    if sys.stderr.isatty():
+        print("\r\033[K%s" % text, end="", file=sys.stderr, flush=True)
