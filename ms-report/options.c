@@ -24,6 +24,7 @@ const char options_help[] =
 	"  --failed              sites by calls that returned null\n"
 	"  --mapped              sites by address space mapped at the end (or --at)\n"
 	"  --threads --timeline --sizes --modules\n"
+	"  --growth              sites whose live bytes grow with time, and how fast\n"
 	"  --tree[=down|up]      calls from the program's entry down, or from the allocation up\n"
 	"  --site N              one site: its whole stack, sizes, ages, threads\n"
 	"  --by KEY              function, file, module, stack, thread, process, program or size\n"
@@ -33,6 +34,7 @@ const char options_help[] =
 	"  --metric M            live, peak, allocated, allocations, temporary, failed or\n"
 	"                        mapped, for --folded, --tree and --by\n"
 	"  --limit N             rows of a list, 0 = all\n"
+	"  --reach SIZE          with --growth: when SIZE will be reached\n"
 	"  --full-names          nothing shortened        --width N   columns of text\n"
 	"  --ascii               no other characters      --color=auto|always|never\n"
 	"  --no-pager            long text goes to the terminal as it is\n"
@@ -53,6 +55,7 @@ enum {
 	OPT_COLOR,
 	OPT_FAIL_ON,
 	OPT_NO_PAGER,
+	OPT_REACH,
 };
 
 static const struct option longs[] = {
@@ -72,6 +75,7 @@ static const struct option longs[] = {
 	{"timeline", no_argument, 0, OPT_VIEW + VIEW_TIMELINE},
 	{"sizes", no_argument, 0, OPT_VIEW + VIEW_SIZES},
 	{"modules", no_argument, 0, OPT_VIEW + VIEW_MODULES},
+	{"growth", no_argument, 0, OPT_VIEW + VIEW_GROWTH},
 	{"tree", optional_argument, 0, OPT_VIEW + VIEW_TREE},
 	{"site", required_argument, 0, OPT_VIEW + VIEW_SITE},
 	{"by", required_argument, 0, OPT_VIEW + VIEW_BY},
@@ -85,6 +89,7 @@ static const struct option longs[] = {
 	{"color", optional_argument, 0, OPT_COLOR},
 	{"fail-on", required_argument, 0, OPT_FAIL_ON},
 	{"no-pager", no_argument, 0, OPT_NO_PAGER},
+	{"reach", required_argument, 0, OPT_REACH},
 	MS_CLI_LONGS,
 	{0, 0, 0, 0},
 };
@@ -204,6 +209,8 @@ static int take(void *options, int c, char **argv, struct ms_err *err)
 		return 0;
 	case OPT_FAIL_ON:
 		return add_budget(opt, optarg, err);
+	case OPT_REACH:
+		return ms_parse_size(optarg, &opt->reach, err);
 	case OPT_NO_PAGER:
 		opt->no_pager = true;
 		return 0;
@@ -280,6 +287,8 @@ static int check(const struct options *opt, struct ms_err *err)
 	if (opt->metric != METRIC_COUNT && !has_output(opt, FORMAT_FOLDED) &&
 	    !has_view(opt, VIEW_TREE) && !has_view(opt, VIEW_BY))
 		return ms_err_set(err, "--metric is for --folded, --tree and --by");
+	if (opt->reach && !has_view(opt, VIEW_GROWTH))
+		return ms_err_set(err, "--reach is for --growth");
 	return check_by(opt, err);
 }
 

@@ -24,6 +24,7 @@ enum view {
 	VIEW_MAPPED,
 	VIEW_THREADS,
 	VIEW_TIMELINE,
+	VIEW_GROWTH,
 	VIEW_SIZES,
 	VIEW_MODULES,
 	VIEW_TREE,
@@ -58,6 +59,7 @@ struct options {
 	int64_t site;       /* of VIEW_SITE */
 	enum group_key by;  /* of VIEW_BY */
 	const char *sql;    /* of VIEW_SQL */
+	uint64_t reach;     /* of VIEW_GROWTH: bytes, 0 = none */
 	enum metric metric; /* METRIC_COUNT = not given */
 	bool tree_up;
 	size_t width; /* 0 = the terminal's */

@@ -4,6 +4,7 @@
 #include "render.h"
 
 #include "formats.h"
+#include "growth.h"
 #include "out.h"
 #include "sql.h"
 #include "tree.h"
@@ -66,6 +67,8 @@ static struct table make_table(struct page *p, const struct options *opt, enum v
 		return table_threads(m, opt->metric, limit);
 	case VIEW_TIMELINE:
 		return table_timeline(m, limit < 10000 ? limit : 1000);
+	case VIEW_GROWTH:
+		return table_growth(m, opt->reach, limit);
 	case VIEW_SIZES:
 		return table_sizes(m, opt->metric, limit);
 	case VIEW_MODULES:

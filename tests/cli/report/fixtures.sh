@@ -108,3 +108,8 @@ fixture headless.db "UPDATE process SET whole = 0, temporary_allocations = NULL;
 	UPDATE site SET allocations = NULL, frees = NULL, reallocations = NULL, failed_allocations = NULL, allocated_bytes = NULL, temporary = NULL,
 	min_size = NULL, max_size = NULL, max_live_bytes = NULL, max_live_blocks = NULL, first_ns = NULL, last_ns = NULL, lifetime_ns = NULL;
 	DELETE FROM site_size; DELETE FROM site_lifetime; UPDATE thread SET allocations = NULL, frees = NULL, allocated_bytes = NULL, temporary = NULL"
+# live memory over time: half an hour of it
+fixture grown.db "INSERT INTO growth VALUES (1, 0, 'growing', 10000000000, 1800000000000, 1200000, 40000, 39000, 42000, 1e-9, 0.97, NULL, NULL, NULL),
+	(1, 1, 'step', 10000000000, 1800000000000, 1048576, 0, 0, 10, 0.002, 0, 600000000000, 1, 0), (1, 2, 'growing', 10000000000, 1800000000000, 1100000, 38000, -100, 40000, 0.004, 0.815, 600000000000, 2990, 23),
+	(1, 5, 'filling', 10000000000, 1800000000000, 300, 5, 2, 9, 0.001, 0, 60000000000, 2, 2); UPDATE site SET verdict = 'growing' WHERE id = 2"
+fixture young.db "INSERT INTO growth VALUES (1, 0, 'too short', 1000000000, 4000000000, NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL)"
