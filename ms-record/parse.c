@@ -77,6 +77,7 @@ static void make_room(struct reader *r, uint32_t depth)
 		return;
 	r->cap = depth * 2 < 256 ? 256 : depth * 2;
 	r->ips = ms_xrealloc(r->ips, r->cap, sizeof *r->ips);
+	r->paths = ms_xrealloc(r->paths, r->cap, sizeof *r->paths);
 	r->nodes = ms_xrealloc(r->nodes, r->cap, sizeof *r->nodes);
 	r->cut_nodes = ms_xrealloc(r->cut_nodes, r->cap, sizeof *r->cut_nodes);
 }
@@ -99,37 +100,57 @@ static uint32_t marker(struct session *s, uint32_t parent, uint32_t flag)
 	return stacks_node(&s->stacks, parent, &(struct ms_frame){.flags = flag});
 }
 
+static struct stacks_path path_to(const struct reader *r, uint32_t depth)
+{
+	return depth ? r->paths[depth - 1] : stacks_root(r->epoch, r->base);
+}
+
 /* The frames kept may hang below another base than before. */
-static void set_base(struct session *s, struct reader *r, uint32_t base)
+static void set_base(struct reader *r, uint32_t base)
 {
 	if (base == r->base)
 		return;
 	r->base = base;
-	for (uint32_t i = 0; i < r->depth; i++)
-		r->nodes[i] = node_of(s, r, i ? r->nodes[i - 1] : base, r->ips[i]);
+	r->noded = 0;
 	r->cut_valid = r->cut_from;
+	for (uint32_t i = 0; i < r->depth; i++)
+		r->paths[i] = stacks_step(path_to(r, i), r->ips[i]);
 }
 
 /* "Previous stack" becomes the keep outermost frames and the `count` behind `frames`. */
 static int change_stack(struct session *s, struct reader *r, const struct record *c,
 			const uint64_t *frames)
 {
+	bool truncated = c->flags & MG_F_TRUNCATED;
 	if (c->keep > r->depth || c->keep + c->count > DEPTH_MAX)
 		return session_damaged(s, "a call stack is out of range");
-	if (c->count || c->keep != r->depth || r->base || c->flags & MG_F_TRUNCATED) {
-		r->depth = c->keep;
-		if (c->keep < r->cut_valid)
-			r->cut_valid = c->keep;
-		set_base(s, r, c->flags & MG_F_TRUNCATED ? marker(s, 0, MS_FRAME_TRUNCATED) : 0);
-		make_room(r, c->keep + c->count);
-		for (uint32_t i = 0; i < c->count; i++) {
-			uint64_t ip = __atomic_load_n(&frames[i], __ATOMIC_RELAXED);
-			uint32_t at = r->depth++;
-			r->ips[at] = ip;
-			r->nodes[at] = node_of(s, r, at ? r->nodes[at - 1] : r->base, ip);
-		}
+	if (!c->count && c->keep == r->depth && !r->base && !truncated)
+		return 0;
+	uint32_t depth = r->depth = c->keep;
+	if (r->noded > depth)
+		r->noded = depth;
+	if (r->cut_valid > depth)
+		r->cut_valid = depth;
+	r->node = 0;
+	set_base(r, truncated ? marker(s, 0, MS_FRAME_TRUNCATED) : 0);
+	make_room(r, depth + c->count);
+	struct stacks_path path = path_to(r, depth);
+	for (uint32_t i = 0; i < c->count; i++) {
+		uint64_t ip = __atomic_load_n(&frames[i], __ATOMIC_RELAXED);
+		path = stacks_step(path, ip);
+		r->ips[depth + i] = ip;
+		r->paths[depth + i] = path;
 	}
+	r->depth += c->count;
 	return 0;
+}
+
+/* Finds out the nodes of all frames. */
+static void fill_nodes(struct session *s, struct reader *r)
+{
+	for (uint32_t i = r->noded; i < r->depth; i++)
+		r->nodes[i] = node_of(s, r, i ? r->nodes[i - 1] : r->base, r->ips[i]);
+	r->noded = r->depth;
 }
 
 /* The node of a stack deeper than --depth: root part, a cut, leaf part. Where the leaf part starts
@@ -137,6 +158,7 @@ static int change_stack(struct session *s, struct reader *r, const struct record
 static uint32_t cut_stack(struct session *s, struct reader *r)
 {
 	uint32_t depth = s->opt->depth, root = depth / 2, leaf = depth - root;
+	fill_nodes(s, r);
 	uint32_t step = leaf / 4 ? leaf / 4 : 1;
 	uint32_t from = r->depth - leaf;
 	from = root + (from - root + step - 1) / step * step;
@@ -152,16 +174,27 @@ static uint32_t cut_stack(struct session *s, struct reader *r)
 	return parent;
 }
 
+static uint32_t look_up(struct session *s, struct reader *r)
+{
+	if (r->depth > s->opt->depth)
+		return cut_stack(s, r);
+	uint32_t node = stacks_find(&s->stacks, r->paths[r->depth - 1]);
+	if (node)
+		return node;
+	fill_nodes(s, r);
+	stacks_know(&s->stacks, r->paths[r->depth - 1], r->nodes[r->depth - 1]);
+	return r->nodes[r->depth - 1];
+}
+
 static uint32_t current_node(struct session *s, struct reader *r)
 {
-	if (r->base)
-		s->stats.stacks_truncated++;
+	s->stats.stacks_truncated += r->base != 0;
 	if (!r->depth)
 		return r->base;
-	if (r->depth <= s->opt->depth)
-		return r->nodes[r->depth - 1];
-	s->stats.stacks_cut++;
-	return cut_stack(s, r);
+	s->stats.stacks_cut += r->depth > s->opt->depth;
+	if (!r->node)
+		r->node = look_up(s, r);
+	return r->node;
 }
 
 /* A stack that came as registers and memory. */
@@ -345,7 +378,7 @@ static int thread_start(struct session *s, struct reader *r, const struct record
 	r->thread = threads_add(s, (uint32_t)tid, word(c, 1));
 	modules_update(s);
 	r->epoch = modules_epoch_at(s, word(c, 1));
-	r->depth = r->base = r->cut_from = r->cut_valid = 0;
+	r->depth = r->base = r->noded = r->cut_from = r->cut_valid = 0;
 	r->quiet_ns = session_now(s);
 	return 0;
 }
@@ -353,7 +386,7 @@ static int thread_start(struct session *s, struct reader *r, const struct record
 static int new_epoch(struct session *s, struct reader *r, const struct record *c)
 {
 	r->epoch = (uint32_t)word(c, 2);
-	r->depth = r->base = r->cut_from = r->cut_valid = 0;
+	r->depth = r->base = r->noded = r->cut_from = r->cut_valid = 0;
 	modules_update(s);
 	return 0;
 }

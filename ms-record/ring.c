@@ -25,6 +25,7 @@
 void ring_free(struct reader *r)
 {
 	free(r->ips);
+	free(r->paths);
 	free(r->nodes);
 	free(r->cut_nodes);
 	free(r->copy);
@@ -286,7 +287,7 @@ static void give_back(struct session *s, struct reader *r)
 	r->lost = r->waited = r->verified = r->mismatched = r->passed = 0;
 	r->stalls = 0;
 	r->thread = UINT32_MAX;
-	r->depth = r->base = r->cut_from = r->cut_valid = 0;
+	r->depth = r->base = r->noded = r->cut_from = r->cut_valid = 0;
 	r->copy_bytes = 0;
 	r->taken = false;
 	__atomic_store_n(&g->state, MG_RING_FREE, __ATOMIC_RELEASE);

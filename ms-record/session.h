@@ -78,10 +78,13 @@ struct reader {
 
 	uint32_t thread; /* index; UINT32_MAX before the first MG_THREAD */
 	uint32_t epoch;
-	/* The current stack, outermost first, and the node of each frame. */
+	/* The current stack, outermost first, and the path to each frame; the nodes of its
+	 * outermost `noded` frames, and of the whole. */
 	uint64_t *ips;
+	struct stacks_path *paths;
 	uint32_t *nodes;
-	uint32_t depth, cap;
+	uint32_t depth, cap, noded;
+	uint32_t node; /* 0 = not looked up yet */
 	uint32_t base; /* node above the outermost frame: 0, or "truncated" */
 	/* The part of a deep stack below a cut: nodes of frames cut_from and on, valid up to
 	 * cut_valid. */

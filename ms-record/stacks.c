@@ -9,6 +9,7 @@
 #include "libcommon/arena.h"
 
 #define FIRST_BITS 10u
+#define KNOWN_MAX ((size_t)1 << 20)
 #define MIX UINT64_C(0x9e3779b97f4a7c15)
 
 static uint64_t mix(uint64_t a, uint64_t b)
@@ -34,6 +35,16 @@ static void make(struct stacks_index *x, size_t slots)
 	x->mask = slots - 1;
 }
 
+static void make_known(struct stacks *s, size_t slots)
+{
+	free(s->known);
+	s->known = ms_xrealloc(NULL, slots, sizeof *s->known);
+	memset(s->known, 0, slots * sizeof *s->known);
+	s->known_mask = slots - 1;
+	s->known_shift = 64 - (unsigned)__builtin_ctzll(slots);
+	s->known_used = 0;
+}
+
 void stacks_init(struct stacks *s)
 {
 	memset(s, 0, sizeof *s);
@@ -42,6 +53,7 @@ void stacks_init(struct stacks *s)
 	size_t n = (size_t)1 << STACKS_CACHE_BITS;
 	s->cache = ms_xrealloc(NULL, n, sizeof *s->cache);
 	memset(s->cache, 0, n * sizeof *s->cache);
+	make_known(s, (size_t)1 << FIRST_BITS);
 }
 
 void stacks_free(struct stacks *s)
@@ -51,6 +63,7 @@ void stacks_free(struct stacks *s)
 	free(s->frame_index.slots);
 	free(s->node_index.slots);
 	free(s->cache);
+	free(s->known);
 	memset(s, 0, sizeof *s);
 }
 
@@ -141,4 +154,31 @@ void stacks_remember(struct stacks *s, uint32_t parent, uint64_t ip, uint32_t ep
 {
 	uint64_t key = tag(s, ip, epoch);
 	*slot(s, parent, key) = (struct stacks_cached){key, parent, node};
+}
+
+static void grow_known(struct stacks *s)
+{
+	struct stacks_known *old = s->known;
+	size_t n = s->known_mask + 1;
+	s->known = NULL;
+	make_known(s, n < KNOWN_MAX ? n * 2 : n);
+	for (size_t i = 0; i < n && n < KNOWN_MAX; i++) {
+		if (!old[i].node)
+			continue;
+		size_t at = (size_t)(old[i].a >> s->known_shift);
+		while (s->known[at].node)
+			at = (at + 1) & s->known_mask;
+		s->known[at] = old[i];
+		s->known_used++;
+	}
+	free(old);
+}
+
+void stacks_know(struct stacks *s, struct stacks_path p, uint32_t node)
+{
+	if (s->known_used >= s->known_mask / 2)
+		grow_known(s);
+	struct stacks_known *k = stacks_place(s, p);
+	s->known_used += !k->node;
+	*k = (struct stacks_known){p.a, (uint32_t)(p.b >> 32 ^ p.b), node};
 }
