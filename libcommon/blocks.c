@@ -4,6 +4,7 @@
 #include "blocks.h"
 
 #include "arena.h"
+#include "replay_cells.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +14,96 @@
 struct ms_block_group {
 	uint64_t key; /* number / 64 */
 	uint64_t had, live;
-	struct ms_live_block slots[];
+	struct ms_block_slot slots[];
 };
+
+/* ---- room for groups ---- */
+
+/* Groups come and go by the million, in few sizes: they are cut from chunks, and one that is given
+ * back is the next to be used again. */
+static const uint8_t room_slots[MS_BLOCK_ROOMS] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64};
+#define CHUNK_BYTES ((size_t)64 << 10)
+
+struct ms_block_chunk {
+	struct ms_block_chunk *next;
+	uint64_t bytes[];
+};
+
+static unsigned ones(uint64_t v)
+{
+	v -= v >> 1 & UINT64_C(0x5555555555555555);
+	v = (v & UINT64_C(0x3333333333333333)) + (v >> 2 & UINT64_C(0x3333333333333333));
+	v = (v + (v >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+	return (unsigned)((v * UINT64_C(0x0101010101010101)) >> 56);
+}
+
+static unsigned room_of(unsigned slots)
+{
+	unsigned room = 0;
+	while (room_slots[room] < slots)
+		room++;
+	return room;
+}
+
+static struct ms_block_group *next_of(struct ms_block_group *g)
+{
+	struct ms_block_group *next;
+	memcpy(&next, g, sizeof next);
+	return next;
+}
+
+static struct ms_block_group *get_room(struct ms_blocks *b, unsigned slots)
+{
+	unsigned room = room_of(slots);
+	struct ms_block_group *g = b->rooms[room];
+	if (g) {
+		b->rooms[room] = next_of(g);
+		return g;
+	}
+	size_t bytes = sizeof *g + room_slots[room] * sizeof *g->slots;
+	bytes = (bytes + 7) & ~(size_t)7;
+	if (b->chunk_left < bytes) {
+		struct ms_block_chunk *c = ms_xrealloc(NULL, 1, sizeof *c + CHUNK_BYTES);
+		c->next = b->chunks;
+		b->chunks = c;
+		b->chunk_left = CHUNK_BYTES;
+	}
+	b->chunk_left -= bytes;
+	return (struct ms_block_group *)(void *)((char *)b->chunks->bytes + b->chunk_left);
+}
+
+static void give_room(struct ms_blocks *b, struct ms_block_group *g, unsigned slots)
+{
+	unsigned room = room_of(slots);
+	memcpy(g, &b->rooms[room], sizeof b->rooms[room]);
+	b->rooms[room] = g;
+}
+
+/* ---- wide blocks ---- */
+
+struct ms_block_slot ms_blocks_widen(struct ms_blocks *b, uint64_t size, uint64_t tick,
+				     uint32_t owner)
+{
+	uint32_t i = b->free_wide;
+	if (i) {
+		b->free_wide = b->wide.v[i - 1].owner;
+	} else {
+		MS_PUSH(&b->wide);
+		i = (uint32_t)b->wide.n;
+	}
+	b->wide.v[i - 1] = (struct ms_wide_block){size, tick, owner};
+	return (struct ms_block_slot){i - 1, 0, MS_BLOCK_WIDE};
+}
+
+struct ms_wide_block ms_blocks_narrow(struct ms_blocks *b, struct ms_block_slot slot)
+{
+	struct ms_wide_block w = b->wide.v[slot.size];
+	b->wide.v[slot.size].owner = b->free_wide;
+	b->free_wide = slot.size + 1;
+	return w;
+}
+
+/* ---- the table ---- */
 
 void ms_blocks_init(struct ms_blocks *b)
 {
@@ -26,9 +115,12 @@ void ms_blocks_init(struct ms_blocks *b)
 
 void ms_blocks_free(struct ms_blocks *b)
 {
-	free(b->filling);
-	for (size_t i = 0; b->old && i <= b->old_mask; i++)
-		free(b->old[i]);
+	while (b->chunks) {
+		struct ms_block_chunk *next = b->chunks->next;
+		free(b->chunks);
+		b->chunks = next;
+	}
+	free(b->wide.v);
 	free(b->old);
 	free(b->bits);
 	free(b->window);
@@ -60,6 +152,11 @@ static void grow(struct ms_blocks *b)
 	free(old);
 }
 
+void ms_blocks_expect(const struct ms_blocks *b, uint64_t number)
+{
+	__builtin_prefetch(&b->old[home_of(b, number >> 6)]);
+}
+
 static void add_old(struct ms_blocks *b, struct ms_block_group *g)
 {
 	if (++b->old_count * 2 > b->old_mask)
@@ -72,11 +169,10 @@ static void retire(struct ms_blocks *b, size_t group)
 {
 	uint64_t live = b->bits[group];
 	b->bits[group] = 0;
-	struct ms_block_group *g = NULL;
-	g = ms_xrealloc(NULL, 1, sizeof *g + (size_t)__builtin_popcountll(live) * sizeof *g->slots);
+	struct ms_block_group *g = get_room(b, ones(live));
 	*g = (struct ms_block_group){.key = b->base >> 6, .had = live, .live = live};
-	const struct ms_live_block *from = &b->window[group * 64];
-	struct ms_live_block *to = g->slots;
+	const struct ms_block_slot *from = &b->window[group * 64];
+	struct ms_block_slot *to = g->slots;
 	for (uint64_t rest = live; rest; rest &= rest - 1)
 		*to++ = from[__builtin_ctzll(rest)];
 	add_old(b, g);
@@ -102,7 +198,6 @@ void ms_blocks_advance(struct ms_blocks *b, uint64_t number)
  * found from its home. */
 static void drop(struct ms_blocks *b, size_t i)
 {
-	free(b->old[i]);
 	for (size_t j = i;;) {
 		b->old[i] = NULL;
 		size_t home;
@@ -119,19 +214,26 @@ static void drop(struct ms_blocks *b, size_t i)
 	}
 }
 
-/* Gives back the slots of freed blocks once only a quarter is live, which bounds memory by 4 slots
- * a live block. */
-static struct ms_block_group *shrink(struct ms_block_group *g)
+/* The slot that holds the block of `bit`. */
+static inline unsigned place_of(const struct ms_block_group *g, uint64_t bit)
 {
-	struct ms_live_block *to = g->slots;
-	size_t n = 0;
-	for (uint64_t rest = g->live; rest; rest &= rest - 1)
-		to[n++] = g->slots[__builtin_popcountll(g->had & ((rest & -rest) - 1))];
-	g->had = g->live;
-	return ms_xrealloc(g, 1, sizeof *g + n * sizeof *g->slots);
+	return ones(g->had & (bit - 1));
 }
 
-bool ms_blocks_take_old(struct ms_blocks *b, uint64_t number, struct ms_live_block *out)
+/* Gives back the slots of freed blocks once only a quarter is live, which bounds memory by 4 slots
+ * a live block. */
+static struct ms_block_group *shrink(struct ms_blocks *b, struct ms_block_group *g)
+{
+	struct ms_block_group *smaller = get_room(b, ones(g->live));
+	size_t n = 0;
+	*smaller = (struct ms_block_group){.key = g->key, .had = g->live, .live = g->live};
+	for (uint64_t rest = g->live; rest; rest &= rest - 1)
+		smaller->slots[n++] = g->slots[place_of(g, rest & -rest)];
+	give_room(b, g, ones(g->had));
+	return smaller;
+}
+
+bool ms_blocks_take_old(struct ms_blocks *b, uint64_t number, struct ms_block_slot *out)
 {
 	uint64_t key = number >> 6, bit = UINT64_C(1) << (number & 63);
 	size_t i = home_of(b, key);
@@ -140,12 +242,14 @@ bool ms_blocks_take_old(struct ms_blocks *b, uint64_t number, struct ms_live_blo
 	struct ms_block_group *g = b->old[i];
 	if (!g || !(g->live & bit))
 		return false;
-	*out = g->slots[__builtin_popcountll(g->had & (bit - 1))];
+	*out = g->slots[place_of(g, bit)];
 	g->live &= ~bit;
-	if (!g->live)
+	if (!g->live) {
 		drop(b, i);
-	else if (__builtin_popcountll(g->live) * 4 <= __builtin_popcountll(g->had))
-		b->old[i] = shrink(g);
+		give_room(b, g, ones(g->had));
+	} else if (ones(g->live) * 4 <= ones(g->had)) {
+		b->old[i] = shrink(b, g);
+	}
 	return true;
 }
 
@@ -153,35 +257,58 @@ bool ms_blocks_take_old(struct ms_blocks *b, uint64_t number, struct ms_live_blo
 
 void ms_blocks_clear(struct ms_blocks *b, uint64_t next)
 {
+	struct ms_replay_cell *const *owners = b->owners;
 	ms_blocks_free(b);
 	ms_blocks_init(b);
+	b->owners = owners;
 	b->base = next & ~UINT64_C(63); /* whatever is older goes into old groups at once */
 }
 
 void ms_blocks_all_back(struct ms_blocks *b)
 {
-	struct ms_block_group *g = b->filling;
-	if (!g)
+	struct ms_block_group *full = b->filling;
+	if (!full)
 		return;
-	size_t n = (size_t)__builtin_popcountll(g->had);
-	add_old(b, ms_xrealloc(g, 1, sizeof *g + n * sizeof *g->slots));
+	unsigned n = ones(full->had);
+	struct ms_block_group *g = get_room(b, n);
+	if (g != full)
+		memcpy(g, full, sizeof *g + n * sizeof *g->slots);
+	give_room(b, full, 64);
 	b->filling = NULL;
+	add_old(b, g);
 }
 
-struct ms_live_block *ms_blocks_put_back(struct ms_blocks *b, uint64_t number)
+void ms_blocks_put_back(struct ms_blocks *b, uint64_t number, uint64_t size, uint64_t tick,
+			uint32_t owner)
 {
-	if (number >= b->base)
-		return ms_blocks_add(b, number);
+	if (number >= b->base) {
+		ms_blocks_add(b, number, size, tick, owner);
+		return;
+	}
 	struct ms_block_group *g = b->filling;
 	if (!g || g->key != number >> 6) {
 		ms_blocks_all_back(b);
-		g = ms_xrealloc(NULL, 1, sizeof *g + 64 * sizeof *g->slots);
+		g = get_room(b, 64);
 		*g = (struct ms_block_group){.key = number >> 6};
 		b->filling = g;
 	}
 	g->had |= UINT64_C(1) << (number & 63);
 	g->live = g->had;
-	return &g->slots[__builtin_popcountll(g->had) - 1];
+	g->slots[ones(g->had) - 1] = ms_blocks_slot(b, size, tick, owner);
+}
+
+/* ---- all of them ---- */
+
+static struct ms_live_block block_of(const struct ms_blocks *b, const struct ms_block_slot *s)
+{
+	struct ms_live_block l = {.size = s->size, .tick = s->tick, .owner = s->owner};
+	if (s->owner == MS_BLOCK_WIDE) {
+		const struct ms_wide_block *w = &b->wide.v[s->size];
+		l = (struct ms_live_block){.size = w->size, .tick = w->tick, .owner = w->owner};
+	}
+	l.site = b->owners ? (*b->owners)[l.owner].site : l.owner;
+	l.thread = b->owners ? (*b->owners)[l.owner].thread : 0;
+	return l;
 }
 
 void ms_blocks_each_number(const struct ms_blocks *b,
@@ -192,14 +319,16 @@ void ms_blocks_each_number(const struct ms_blocks *b,
 		size_t slot = (size_t)(first & (MS_BLOCKS_WINDOW - 1));
 		for (uint64_t rest = b->bits[slot >> 6]; rest; rest &= rest - 1) {
 			size_t n = (size_t)__builtin_ctzll(rest);
-			f(arg, first + n, &b->window[slot + n]);
+			struct ms_live_block l = block_of(b, &b->window[slot + n]);
+			f(arg, first + n, &l);
 		}
 	}
 	for (size_t i = 0; i <= b->old_mask; i++) {
 		const struct ms_block_group *g = b->old[i];
-		for (uint64_t rest = g ? g->live : 0; rest; rest &= rest - 1)
-			f(arg, g->key * 64 + (uint64_t)__builtin_ctzll(rest),
-			  &g->slots[__builtin_popcountll(g->had & ((rest & -rest) - 1))]);
+		for (uint64_t rest = g ? g->live : 0; rest; rest &= rest - 1) {
+			struct ms_live_block l = block_of(b, &g->slots[place_of(g, rest & -rest)]);
+			f(arg, g->key * 64 + (uint64_t)__builtin_ctzll(rest), &l);
+		}
 	}
 }
 

@@ -9,8 +9,12 @@
  * bits of the number, with one bit a slot that says "live". When the window moves on, a group of 64
  * slots leaves it; what is still live in it is packed into an old group, found by a hash of the
  * group's number. So hashing costs once per 64 numbers that leave and once per free of an old
- * block; memory is the window and at most 4 slots of 24 bytes, with a group's head of 24, for each
+ * block; memory is the window and at most 4 slots of 12 bytes, with a group's head of 24, for each
  * live old block.
+ *
+ * A slot is small, so that the window stays in the cache: size and tick have 32 bits. The few
+ * blocks for which that is too little have theirs in a table of `wide` ones, and their slot says
+ * which.
  *
  * Invariants: base is a multiple of 64; bits of numbers not yet seen are 0; an old group's `live`
  * is a non-zero subset of its `had`, whose n-th set bit is slot n of it; a group is in the window
@@ -25,20 +29,47 @@
 
 #define MS_BLOCKS_WINDOW (UINT64_C(1) << 16)
 
+struct ms_replay_cell;
+
 struct ms_live_block {
 	uint64_t size; /* bytes */
 	uint64_t tick; /* when it was allocated */
 	uint32_t site;
 	uint32_t thread;
+	uint32_t owner; /* number of its cell: see replay_cells.h */
 };
 
+struct ms_block_slot {
+	uint32_t size, tick;
+	uint32_t owner; /* MS_BLOCK_WIDE: the wide block of number `size` */
+};
+#define MS_BLOCK_WIDE UINT32_MAX
+
+struct ms_wide_block {
+	uint64_t size, tick;
+	uint32_t owner; /* of a free one: the next free one, plus 1 */
+};
+
+/* Sizes of old groups for which room is kept and given out again. */
+#define MS_BLOCK_ROOMS 12u
+
 struct ms_blocks {
-	struct ms_live_block *window;
+	struct ms_block_slot *window;
 	uint64_t *bits; /* a word per group of 64 slots */
 	uint64_t base;
 	struct ms_block_group **old; /* open addressing, linear probing */
 	size_t old_count, old_mask;
 	struct ms_block_group *filling; /* the old group in hand while blocks are put back */
+	struct ms_block_group *rooms[MS_BLOCK_ROOMS]; /* free groups by size, linked */
+	struct ms_block_chunk *chunks;                /* what groups are cut from */
+	size_t chunk_left;
+	struct {
+		struct ms_wide_block *v;
+		size_t n, cap;
+	} wide;
+	uint32_t free_wide; /* first free one, plus 1 */
+	/* Where the owners are, for those who ask for site and thread; NULL: an owner is a site. */
+	struct ms_replay_cell *const *owners;
 };
 
 void ms_blocks_init(struct ms_blocks *b);
@@ -46,36 +77,57 @@ void ms_blocks_free(struct ms_blocks *b);
 
 /* Moves the window so that it holds `number`. */
 void ms_blocks_advance(struct ms_blocks *b, uint64_t number);
-bool ms_blocks_take_old(struct ms_blocks *b, uint64_t number, struct ms_live_block *out);
+bool ms_blocks_take_old(struct ms_blocks *b, uint64_t number, struct ms_block_slot *out);
+/* A slot for a block that does not fit one, and back; the slot is gone then. */
+struct ms_block_slot ms_blocks_widen(struct ms_blocks *b, uint64_t size, uint64_t tick,
+				     uint32_t owner);
+struct ms_wide_block ms_blocks_narrow(struct ms_blocks *b, struct ms_block_slot slot);
+/* Has the processor fetch what a take of that old block will look at. */
+void ms_blocks_expect(const struct ms_blocks *b, uint64_t number);
 
 /* Forgets all blocks; those of a checkpoint follow by ms_blocks_put_back in order of number, all
  * below `next`, then ms_blocks_all_back. */
 void ms_blocks_clear(struct ms_blocks *b, uint64_t next);
-struct ms_live_block *ms_blocks_put_back(struct ms_blocks *b, uint64_t number);
+void ms_blocks_put_back(struct ms_blocks *b, uint64_t number, uint64_t size, uint64_t tick,
+			uint32_t owner);
 void ms_blocks_all_back(struct ms_blocks *b);
 
-/* The slot of a new block, to be filled in. `number` is above all numbers added before. */
-static inline struct ms_live_block *ms_blocks_add(struct ms_blocks *b, uint64_t number)
+static inline struct ms_block_slot ms_blocks_slot(struct ms_blocks *b, uint64_t size, uint64_t tick,
+						  uint32_t owner)
+{
+	if (__builtin_expect((size | tick) > UINT32_MAX, 0))
+		return ms_blocks_widen(b, size, tick, owner);
+	return (struct ms_block_slot){(uint32_t)size, (uint32_t)tick, owner};
+}
+
+/* A new block. `number` is above all numbers added before. */
+static inline void ms_blocks_add(struct ms_blocks *b, uint64_t number, uint64_t size, uint64_t tick,
+				 uint32_t owner)
 {
 	if (__builtin_expect(number - b->base >= MS_BLOCKS_WINDOW, 0))
 		ms_blocks_advance(b, number);
 	uint64_t slot = number & (MS_BLOCKS_WINDOW - 1);
 	b->bits[slot >> 6] |= UINT64_C(1) << (slot & 63);
-	return &b->window[slot];
+	b->window[slot] = ms_blocks_slot(b, size, tick, owner);
 }
 
 /* Removes block `number` and copies it to `out`. False when it is not live. */
-static inline bool ms_blocks_take(struct ms_blocks *b, uint64_t number, struct ms_live_block *out)
+static inline bool ms_blocks_take(struct ms_blocks *b, uint64_t number, struct ms_wide_block *out)
 {
-	if (number < b->base)
-		return ms_blocks_take_old(b, number, out);
-	if (number - b->base >= MS_BLOCKS_WINDOW)
-		return false;
-	uint64_t slot = number & (MS_BLOCKS_WINDOW - 1), bit = UINT64_C(1) << (slot & 63);
-	if (!(b->bits[slot >> 6] & bit))
-		return false;
-	b->bits[slot >> 6] &= ~bit;
-	*out = b->window[slot];
+	struct ms_block_slot s;
+	if (number < b->base) {
+		if (!ms_blocks_take_old(b, number, &s))
+			return false;
+	} else {
+		uint64_t slot = number & (MS_BLOCKS_WINDOW - 1), bit = UINT64_C(1) << (slot & 63);
+		if (number - b->base >= MS_BLOCKS_WINDOW || !(b->bits[slot >> 6] & bit))
+			return false;
+		b->bits[slot >> 6] &= ~bit;
+		s = b->window[slot];
+	}
+	*out = (struct ms_wide_block){s.size, s.tick, s.owner};
+	if (__builtin_expect(s.owner == MS_BLOCK_WIDE, 0))
+		*out = ms_blocks_narrow(b, s);
 	return true;
 }
 

@@ -18,6 +18,9 @@
 	(UINT32_C(1)                                                                               \
 	 << 22) /* ids of modules and threads: a hostile one asks for no more memory than this */
 
+/* Events that are decoded before they are applied: as many as the first-level cache holds. */
+#define BATCH 256u
+
 /* ---- records ---- */
 
 /* Sets what the record says; `anew`: and nothing else. */
@@ -256,8 +259,10 @@ static bool take_block(struct ms_recording *t, const struct ms_block *b)
 		return ms_recording_take_checkpoint(t, b);
 	if (b->type != MS_BLOCK_EVENTS)
 		return take_records(t, b);
-	if (!t->decoder)
+	if (!t->decoder) {
 		t->decoder = ms_xrealloc(NULL, 1, sizeof *t->decoder);
+		t->batch = ms_xrealloc(NULL, BATCH, sizeof *t->batch);
+	}
 	if (ms_event_decoder_init(t->decoder, b->columns, b->column_count) != MS_FMT_OK)
 		return false;
 	t->in_block = true;
@@ -289,17 +294,22 @@ int ms_recording_next_block(struct ms_recording *t, uint64_t types, uint64_t wan
 	}
 }
 
-/* Decodes the next event into t->event. 1, 0 at the end, -1. */
-static int next_event(struct ms_recording *t, struct ms_err *err)
+/* Decodes the next events of a block into the batch. 1, 0 at the end, -1. */
+static int next_batch(struct ms_recording *t, struct ms_err *err)
 {
 	for (;;) {
 		if (t->in_block) {
-			enum ms_fmt rc = ms_event_next(t->decoder, &t->event);
-			if (rc == MS_FMT_OK)
+			enum ms_fmt rc = MS_FMT_OK;
+			size_t n = 0;
+			while (n < BATCH &&
+			       (rc = ms_event_next(t->decoder, &t->batch[n])) == MS_FMT_OK)
+				n++;
+			t->in_block = rc == MS_FMT_OK;
+			t->bad_blocks += rc != MS_FMT_OK && rc != MS_FMT_END;
+			t->batch_at = 0;
+			t->batch_end = n;
+			if (n)
 				return 1;
-			t->in_block = false;
-			if (rc != MS_FMT_END)
-				t->bad_blocks++;
 		}
 		int rc = ms_recording_next_block(
 			t, t->parts ? MS_TYPE_BIT(MS_BLOCK_EVENTS) : MS_ALL_TYPES, MS_ALL_COLUMNS,
@@ -309,9 +319,24 @@ static int next_event(struct ms_recording *t, struct ms_err *err)
 	}
 }
 
-static bool unwanted(const struct ms_recording *t)
+/* How many of the batch come before a stop and up to tick `until`. Times of a block never go back;
+ * those past the limit of ticks are bad, and applied to be counted so. */
+static size_t due(const struct ms_recording *t, uint64_t until)
 {
-	return t->event.time_ticks >= t->stop_tick || t->replay.position >= t->stop_event;
+	size_t n = t->batch_end - t->batch_at;
+	const struct ms_event *ev = t->batch + t->batch_at;
+	uint64_t left = t->stop_event - t->replay.position;
+	if (t->replay.position >= t->stop_event)
+		return 0;
+	n = n < left ? n : (size_t)left;
+	if (n && ev[n - 1].time_ticks <= until && ev[n - 1].time_ticks < t->stop_tick)
+		return n;
+	for (size_t i = 0; i < n; i++) {
+		uint64_t tick = ev[i].time_ticks;
+		if (tick >= t->stop_tick || (tick > until && tick <= t->replay.tick_limit))
+			return i;
+	}
+	return n;
 }
 
 /* The events are over, here or by a stop. 0, or -1. */
@@ -335,21 +360,24 @@ int ms_recording_run(struct ms_recording *t, uint64_t until_ns, uint64_t *next_n
 {
 	uint64_t until = until_ns / t->head->tick_ns;
 	for (;;) {
-		if (!t->pending) {
-			int rc = next_event(t, err);
-			t->stopped |= rc > 0 && unwanted(t);
+		if (t->batch_at == t->batch_end) {
+			int rc = next_batch(t, err);
 			if (rc < 0)
 				return rc;
-			if (rc == 0 || t->stopped)
+			if (rc == 0)
 				return finish(t, err);
-			t->pending = true;
 		}
-		if (t->event.time_ticks > until && t->event.time_ticks <= t->replay.tick_limit) {
-			*next_ns = t->event.time_ticks * t->head->tick_ns;
-			return 1;
-		}
-		ms_replay_event(&t->replay, &t->event);
-		t->pending = false;
+		size_t n = due(t, until);
+		ms_replay_events(&t->replay, t->batch + t->batch_at, n);
+		t->batch_at += n;
+		if (t->batch_at == t->batch_end)
+			continue;
+		uint64_t tick = t->batch[t->batch_at].time_ticks;
+		t->stopped = tick >= t->stop_tick || t->replay.position >= t->stop_event;
+		if (t->stopped)
+			return finish(t, err);
+		*next_ns = tick * t->head->tick_ns;
+		return 1;
 	}
 }
 
@@ -421,11 +449,13 @@ struct ms_recording *ms_recording_glance(const char *path, struct ms_err *err)
 
 void ms_recording_park(struct ms_recording *t)
 {
-	if (t->in_block)
+	if (t->in_block || t->batch_at != t->batch_end)
 		return;
 	ms_trace_park(t->file);
 	free(t->decoder);
+	free(t->batch);
 	t->decoder = NULL;
+	t->batch = NULL;
 }
 
 void ms_recording_close(struct ms_recording *t)
@@ -434,6 +464,7 @@ void ms_recording_close(struct ms_recording *t)
 		return;
 	ms_replay_free(&t->replay);
 	free(t->decoder);
+	free(t->batch);
 	free(t->args.v);
 	free(t->allocators.v);
 	free(t->modules.v);

@@ -99,8 +99,9 @@ struct ms_recording {
 	enum ms_trace_state state; /* valid at the end */
 
 	struct ms_event_decoder *decoder; /* NULL until there is an event */
-	struct ms_event event;            /* decoded, not applied yet */
-	bool in_block, pending;
+	struct ms_event *batch;           /* events of one block, decoded */
+	size_t batch_at, batch_end;       /* those not applied yet */
+	bool in_block;
 
 	/* Reading a part only. */
 	struct ms_trace_index index; /* of ms_recording_open_parts */

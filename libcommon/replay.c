@@ -4,8 +4,8 @@
 #include "replay.h"
 
 #include "arena.h"
-#include "replay_classes.h"
 #include "replay_ages.h"
+#include "replay_cells.h"
 #include "replay_growth.h"
 #include "replay_mapped.h"
 #include "replay_private.h"
@@ -19,6 +19,7 @@ void ms_replay_init(struct ms_replay *r)
 	*r = (struct ms_replay){
 		.span_ticks = 1, .alarm_tick = 1, .alarm_event = MS_NEVER, .tick_limit = MS_NEVER};
 	ms_blocks_init(&r->blocks);
+	r->blocks.owners = &r->cells;
 	r->record_mask = 255;
 	r->record_table = memset(ms_xrealloc(NULL, 256, sizeof *r->record_table), 0,
 				 256 * sizeof *r->record_table);
@@ -34,6 +35,8 @@ void ms_replay_free(struct ms_replay *r)
 	free(r->site_of_node);
 	free(r->records);
 	free(r->record_table);
+	free(r->cells);
+	free(r->cell_table);
 	free(r->classes);
 	free(r->ages);
 	free(r->threads);
@@ -149,19 +152,12 @@ static uint32_t find_record(struct ms_replay *r, uint32_t site, uint32_t thread)
 	return (uint32_t)r->record_count - 1;
 }
 
-/* Most sites are used by one thread for long: the latest record is tried before the table. */
-static inline struct ms_replay_site_thread *record_of(struct ms_replay *r, uint32_t site,
-						      uint32_t thread)
-{
-	uint32_t n = r->sites[site].record;
-	if (__builtin_expect(n == UINT32_MAX || r->records[n].thread != thread, 0))
-		r->sites[site].record = n = find_record(r, site, thread);
-	return &r->records[n];
-}
-
 uint32_t ms_replay_record(struct ms_replay *r, uint32_t site, uint32_t thread)
 {
-	return (uint32_t)(record_of(r, site, thread) - r->records);
+	uint32_t n = r->sites[site].record;
+	if (n == UINT32_MAX || r->records[n].thread != thread)
+		r->sites[site].record = n = find_record(r, site, thread);
+	return n;
 }
 
 /* ---- levels and the peak ---- */
@@ -313,7 +309,7 @@ static void before_event(struct ms_replay *r, uint64_t tick)
 
 /* ---- events ---- */
 
-static inline void new_maximum(struct ms_replay *r, uint64_t tick)
+static inline void new_maximum(struct ms_replay *r, uint64_t tick, bool plain)
 {
 	if (r->live_bytes > r->spans[r->span].live_max)
 		r->spans[r->span].live_max = r->live_bytes;
@@ -328,7 +324,7 @@ static inline void new_maximum(struct ms_replay *r, uint64_t tick)
 	r->peak_tick = tick;
 	r->peak_epoch++;
 	r->peak_position = r->position;
-	if (r->beside)
+	if (!plain && r->beside)
 		ms_beside_peak(r);
 }
 
@@ -339,21 +335,29 @@ static inline void seen_at(struct ms_replay_site *s, uint64_t tick)
 	s->last_tick = tick;
 }
 
-static void add_block(struct ms_replay *r, const struct ms_event *ev, struct ms_replay_thread *t)
+static inline void add_block(struct ms_replay *r, const struct ms_event *ev,
+			     struct ms_replay_thread *t)
 {
-	uint32_t site_number = site_of(r, ev);
-	struct ms_replay_site *s = &r->sites[site_number];
 	uint64_t size = ev->size;
+	uint32_t site = site_of(r, ev); /* may move r->sites */
+	struct ms_replay_site *s = &r->sites[site];
+	uint32_t cell = ms_replay_cell_of(r, s, ev->thread, size);
+	struct ms_replay_cell *c = &r->cells[cell];
 
-	*ms_blocks_add(&r->blocks, ev->number) =
-		(struct ms_live_block){size, ev->time_ticks, site_number, ev->thread};
+	ms_blocks_add(&r->blocks, ev->number, size, ev->time_ticks, cell);
 	r->next_number = ev->number + 1;
 	r->allocations++;
 	r->bytes += size;
 	r->live_bytes += size;
 	r->live_blocks++;
+	t->last = ev->number;
 
-	ms_replay_touch(r, &s->live);
+	ms_replay_touch(r, &c->live);
+	c->live.bytes += size;
+	c->live.blocks++;
+	c->allocations++;
+	c->bytes += size;
+
 	s->live.bytes += size;
 	s->live.blocks++;
 	if (s->live.bytes > s->max_live_bytes)
@@ -365,69 +369,41 @@ static void add_block(struct ms_replay *r, const struct ms_event *ev, struct ms_
 	if (size > s->max_size)
 		s->max_size = size;
 	seen_at(s, ev->time_ticks);
-
-	struct ms_replay_size *c = ms_replay_class(r, s, size);
-	ms_replay_touch(r, &c->live);
-	c->live.bytes += size;
-	c->live.blocks++;
-	c->allocations++;
-	c->bytes += size;
-
-	struct ms_replay_site_thread *st = record_of(r, site_number, ev->thread);
-	st->allocations++;
-	st->bytes += size;
-
-	t->last = ev->number;
-	ms_replay_touch(r, &t->live);
-	t->live.bytes += size;
-	t->live.blocks++;
-	t->allocations++;
-	t->bytes += size;
-	if (__builtin_expect(r->beside != NULL, 0))
-		ms_beside_added(r, ev, site_number);
 }
 
 /* Takes block `ev->freed` out of everything. False when it is not live. */
-static bool remove_block(struct ms_replay *r, const struct ms_event *ev, bool inferred,
-			 struct ms_replay_thread *t)
+static inline bool remove_block(struct ms_replay *r, const struct ms_event *ev, bool inferred,
+				struct ms_replay_thread *t, bool plain)
 {
-	struct ms_live_block b;
+	struct ms_wide_block b;
 	if (!ms_blocks_take(&r->blocks, ev->freed, &b))
 		return false;
-	if (__builtin_expect(r->beside != NULL, 0))
-		ms_beside_removed(r, ev, &b);
+	struct ms_replay_cell *c = &r->cells[b.owner];
+	struct ms_replay_site *s = &r->sites[c->site];
+	if (!plain && r->beside)
+		ms_beside_removed(r, ev, c->site, b.size);
 	r->live_bytes -= b.size;
 	r->live_blocks--;
-	struct ms_replay_site *s = &r->sites[b.site];
-	ms_replay_touch(r, &s->live);
-	s->live.bytes -= b.size;
-	s->live.blocks--;
-	struct ms_replay_size *c = ms_replay_class(r, s, b.size);
 	ms_replay_touch(r, &c->live);
 	c->live.bytes -= b.size;
 	c->live.blocks--;
-	struct ms_level *owner = &r->threads[b.thread].live;
-	ms_replay_touch(r, owner);
-	owner->bytes -= b.size;
-	owner->blocks--;
+	s->live.bytes -= b.size;
+	s->live.blocks--;
 	if (inferred) {
+		c->others--;
 		r->inferred_frees++;
 		s->marked = true;
 		return true;
 	}
 	r->frees++;
-	s->frees++;
+	t->frees++;
 	uint64_t lived = ev->time_ticks - b.tick, between = r->next_number - ev->freed - 1;
 	s->lifetime_ticks += lived;
 	s->lifetime_allocations += between;
 	ms_replay_age(r, s, lived, between);
-	t->frees++;
-	if (t->last == ev->freed) {
-		r->temporary++;
-		s->temporary++;
-		c->temporary++;
-		t->temporary++;
-	}
+	bool temporary = t->last == ev->freed;
+	r->temporary += temporary;
+	c->temporary += temporary;
 	return true;
 }
 
@@ -439,15 +415,18 @@ static void failed_allocation(struct ms_replay *r, const struct ms_event *ev)
 	seen_at(&r->sites[site], ev->time_ticks);
 }
 
-static void allocation(struct ms_replay *r, const struct ms_event *ev, struct ms_replay_thread *t)
+static inline void allocation(struct ms_replay *r, const struct ms_event *ev,
+			      struct ms_replay_thread *t, bool plain)
 {
 	add_block(r, ev, t);
+	if (!plain && r->beside)
+		ms_beside_added(r, ev, site_of(r, ev));
 	if (ev->kind != MS_EV_ALLOC) {
 		r->reallocations++;
 		r->sites[r->site_of_node[ev->stack < r->node_count ? ev->stack : 0] - 1]
 			.reallocations++;
 	}
-	new_maximum(r, ev->time_ticks);
+	new_maximum(r, ev->time_ticks, plain);
 }
 
 /* A block from before the fork goes: the next event is no free of an unknown block. */
@@ -478,7 +457,8 @@ static inline bool sane(const struct ms_replay *r, const struct ms_event *ev)
 	       (!makes || ev->number >= r->next_number);
 }
 
-void ms_replay_event(struct ms_replay *r, const struct ms_event *ev)
+/* One event. `plain`: of a recording that is not sampled and has nothing beside the heap. */
+static inline void one_event(struct ms_replay *r, const struct ms_event *ev, bool plain)
 {
 	if (__builtin_expect(!sane(r, ev), 0)) {
 		r->bad_events++;
@@ -492,27 +472,27 @@ void ms_replay_event(struct ms_replay *r, const struct ms_event *ev)
 	r->position++;
 	const struct ms_event *recorded = ev;
 	struct ms_event weighed;
-	if (__builtin_expect(r->sampled != NULL, 0))
+	if (!plain && r->sampled)
 		ev = ms_sampled_weigh(r->sampled, ev, &weighed);
 	struct ms_replay_thread *t = thread_of(r, ev);
 	bool known = true;
 	switch (ev->kind) {
 	case MS_EV_FREE:
-		known = remove_block(r, ev, false, t);
+		known = remove_block(r, ev, false, t, plain);
 		break;
 	case MS_EV_FREE_INFERRED:
-		remove_block(r, ev, true, t);
+		remove_block(r, ev, true, t, plain);
 		break;
 	case MS_EV_REALLOC:
-		known = remove_block(r, ev, false, t);
-		allocation(r, ev, t);
+		known = remove_block(r, ev, false, t, plain);
+		allocation(r, ev, t, plain);
 		break;
 	case MS_EV_REALLOC_UNKNOWN:
 		known = false;
-		allocation(r, ev, t);
+		allocation(r, ev, t, plain);
 		break;
 	case MS_EV_ALLOC:
-		allocation(r, ev, t);
+		allocation(r, ev, t, plain);
 		break;
 	case MS_EV_FAILED:
 		failed_allocation(r, ev);
@@ -528,16 +508,31 @@ void ms_replay_event(struct ms_replay *r, const struct ms_event *ev)
 		r->unknown_frees++;
 	if (r->live_bytes < r->spans[r->span].live_min)
 		r->spans[r->span].live_min = r->live_bytes;
-	if (__builtin_expect(r->sampled != NULL, 0))
+	if (!plain && r->sampled)
 		ms_sampled_count(r, recorded);
 }
 
-static void count_live(void *arg, const struct ms_live_block *b)
+/* Events this far ahead are looked at, so that the old blocks that they free are at hand. */
+#define LOOK_AHEAD 12
+
+/* Goes on while the recording is plain; an event can be the first of what is beside the heap.
+ * Returns how many were applied. */
+static size_t plain_events(struct ms_replay *r, const struct ms_event *ev, size_t n)
 {
-	struct ms_replay *r = arg;
-	struct ms_replay_site_thread *st = record_of(r, b->site, b->thread);
-	st->live_bytes += b->size;
-	st->live_blocks++;
+	size_t i = 0;
+	for (; i < n && !r->beside; i++) {
+		if (i + LOOK_AHEAD < n && ev[i + LOOK_AHEAD].kind != MS_EV_ALLOC &&
+		    ev[i + LOOK_AHEAD].freed < r->blocks.base)
+			ms_blocks_expect(&r->blocks, ev[i + LOOK_AHEAD].freed);
+		one_event(r, &ev[i], true);
+	}
+	return i;
+}
+
+void ms_replay_events(struct ms_replay *r, const struct ms_event *ev, size_t n)
+{
+	for (size_t i = r->sampled ? 0 : plain_events(r, ev, n); i < n; i++)
+		one_event(r, &ev[i], false);
 }
 
 void ms_replay_finish(struct ms_replay *r, uint64_t tick)
@@ -551,7 +546,7 @@ void ms_replay_finish(struct ms_replay *r, uint64_t tick)
 	ms_replay_move_timeline(r, tick);
 	close_span(r);
 	ms_growth_finish(r, tick);
-	ms_blocks_each(&r->blocks, count_live, r);
+	ms_replay_sum_cells(r);
 	ms_ages_finish(r);
 	ms_replay_sum_classes(r);
 	if (r->sampled)

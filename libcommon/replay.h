@@ -34,38 +34,49 @@ struct ms_level {
 	uint64_t at_peak_bytes, at_peak_blocks;
 };
 
+/* What an event looks at lies in front. Of `live`, what was at the peak is known after
+ * ms_replay_finish, and so are frees, temporary and the classes: see replay_cells.h. */
 struct ms_replay_site {
+	uint32_t cell_key, cell; /* its latest cell: what it is of, and its number */
 	struct ms_level live;
 	uint64_t max_live_bytes, max_live_blocks;
-	uint64_t frees, temporary;
 	uint64_t lifetime_ticks, lifetime_allocations; /* sums over freed blocks */
 	uint64_t min_size, max_size;
 	uint64_t first_tick, last_tick; /* of its allocations, failed ones too */
+	uint32_t node;                  /* innermost stack node, 0 = no stack */
+	uint32_t ages; /* in ms_replay.ages, from 1; 0 = none of its blocks was freed */
+	uint64_t frees, temporary;
 	uint64_t reallocations, failed;
-	uint32_t node;   /* innermost stack node, 0 = no stack */
-	uint32_t record; /* latest of its ms_replay_site_thread */
 	/* blocks by size and lifetime: see replay_classes.h */
 	uint64_t classes;     /* bit per size class that it has */
 	uint32_t first_class; /* of them, in ms_replay.classes */
 	uint32_t latest;      /* place of latest_class there */
-	uint32_t ages;        /* in ms_replay.ages, from 1; 0 = none of its blocks was freed */
+	uint32_t record;      /* latest of its ms_replay_site_thread */
 	uint8_t latest_class;
 	bool marked; /* one of its blocks had an inferred free */
 };
 
-/* What one thread allocated at one site. */
+/* What one thread allocated at one site; all of it after ms_replay_finish. */
 struct ms_replay_site_thread {
 	uint32_t site, thread;
 	uint64_t allocations, bytes;
-	uint64_t live_bytes, live_blocks; /* after ms_replay_finish */
+	uint64_t live_bytes, live_blocks;
 };
 
 struct ms_replay_thread {
-	uint64_t last;        /* number of its latest allocation, MS_NEVER = none */
-	struct ms_level live; /* of the blocks that it allocated */
-	uint64_t allocations, frees, bytes, temporary;
+	uint64_t last; /* number of its latest allocation, MS_NEVER = none */
+	uint64_t frees;
 	uint64_t first_tick, last_tick; /* of its events */
 	bool seen;
+	/* of the blocks that it allocated, after ms_replay_finish: */
+	struct ms_level live;
+	uint64_t allocations, bytes, temporary;
+};
+
+/* Finds a cell by site and key: see replay_cells.h. */
+struct ms_replay_cell_entry {
+	uint64_t id;
+	uint32_t cell; /* its number plus 1; 0 = free */
 };
 
 /* Sizes with the same highest bit: class 0 is size 0, class n is [2^(n-1), 2^n - 1]; what is larger
@@ -140,7 +151,11 @@ struct ms_replay {
 	size_t record_mask;
 	struct ms_replay_thread *threads;
 	size_t thread_count;
-	struct ms_replay_size *classes; /* of all sites */
+	struct ms_replay_cell *cells;
+	size_t cell_count, cell_cap;
+	struct ms_replay_cell_entry *cell_table; /* open addressing */
+	size_t cell_mask;                        /* 0 = no table yet */
+	struct ms_replay_size *classes;          /* of all sites */
 	size_t class_count, class_cap;
 	struct ms_replay_ages *ages;
 	size_t age_count, age_cap;
@@ -177,9 +192,13 @@ void ms_replay_count_from(struct ms_replay *r, size_t moment);
 /* Stack nodes up to `count - 1` exist from now on: an event with another is counted as one without
  * a stack. */
 void ms_replay_nodes(struct ms_replay *r, size_t count);
-/* One event, in order. Whatever it says is survived: numbers that go back are counted in bad_events
+/* Events, in order. Whatever they say is survived: numbers that go back are counted in bad_events
  * and ignored. */
-void ms_replay_event(struct ms_replay *r, const struct ms_event *ev);
+void ms_replay_events(struct ms_replay *r, const struct ms_event *ev, size_t n);
+static inline void ms_replay_event(struct ms_replay *r, const struct ms_event *ev)
+{
+	ms_replay_events(r, ev, 1);
+}
 
 /* A checkpoint replaces what is live: begin, then its blocks in order and the latest allocation of
  * each thread, then end. It must not lie before what was replayed: false, and nothing has changed.
@@ -194,8 +213,8 @@ void ms_replay_restore_last(struct ms_replay *r, uint32_t thread, uint64_t numbe
 /* False when the blocks do not add up to what the checkpoint's head says. */
 bool ms_replay_restored(struct ms_replay *r, const struct ms_checkpoint_head *h, bool anew);
 
-/* The recording ends at `tick`: closes the timeline, takes moments up to there, adds up live blocks
- * by thread. */
+/* The recording ends at `tick`: closes the timeline, takes moments up to there, adds up what is a
+ * sum of others. */
 void ms_replay_finish(struct ms_replay *r, uint64_t tick);
 /* The ms_replay_site_thread of both, in r->records. */
 uint32_t ms_replay_record(struct ms_replay *r, uint32_t site, uint32_t thread);

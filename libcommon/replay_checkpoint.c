@@ -3,7 +3,7 @@
  */
 #include "replay_private.h"
 
-#include "replay_classes.h"
+#include "replay_cells.h"
 #include "replay_growth.h"
 #include "replay_mapped.h"
 #include "replay_sampled.h"
@@ -12,41 +12,35 @@
 
 /* ---- what is live, without counting it as allocated ---- */
 
-static void raise(struct ms_replay *r, struct ms_level *l, uint64_t size)
+static void put_live(struct ms_replay *r, uint32_t cell, uint64_t size)
 {
-	ms_replay_touch(r, l);
-	l->bytes += size;
-	l->blocks++;
-}
-
-static void put_live(struct ms_replay *r, const struct ms_live_block *b)
-{
-	struct ms_replay_site *s = &r->sites[b->site];
-	raise(r, &s->live, b->size);
-	raise(r, &ms_replay_class(r, s, b->size)->live, b->size);
-	raise(r, &r->threads[b->thread].live, b->size);
+	struct ms_replay_cell *c = &r->cells[cell];
+	struct ms_replay_site *s = &r->sites[c->site];
+	ms_replay_touch(r, &c->live);
+	c->live.bytes += size;
+	c->live.blocks++;
+	c->others++;
+	c->restored = true;
+	s->live.bytes += size;
+	s->live.blocks++;
 	if (s->live.bytes > s->max_live_bytes)
 		s->max_live_bytes = s->live.bytes;
 	if (s->live.blocks > s->max_live_blocks)
 		s->max_live_blocks = s->live.blocks;
-	r->live_bytes += b->size;
+	r->live_bytes += size;
 	r->live_blocks++;
-}
-
-static void drop(struct ms_replay *r, struct ms_level *l)
-{
-	ms_replay_touch(r, l);
-	l->bytes = l->blocks = 0;
 }
 
 static void forget_live(struct ms_replay *r)
 {
 	for (size_t i = 0; i < r->site_count; i++)
-		drop(r, &r->sites[i].live);
-	for (size_t i = 0; i < r->class_count; i++)
-		drop(r, &r->classes[i].live);
-	for (size_t i = 0; i < r->thread_count; i++)
-		drop(r, &r->threads[i].live);
+		r->sites[i].live.bytes = r->sites[i].live.blocks = 0;
+	for (size_t i = 0; i < r->cell_count; i++) {
+		struct ms_replay_cell *c = &r->cells[i];
+		ms_replay_touch(r, &c->live);
+		c->others -= c->live.blocks;
+		c->live.bytes = c->live.blocks = 0;
+	}
 	r->live_bytes = r->live_blocks = 0;
 }
 
@@ -124,14 +118,16 @@ bool ms_replay_restore_block(struct ms_replay *r, const struct ms_checkpoint_blo
 	if (!t->seen || tick < t->first_tick)
 		t->first_tick = tick;
 	t->seen = true;
-	struct ms_live_block *l = ms_blocks_put_back(&r->blocks, b->number);
-	*l = (struct ms_live_block){b->size, tick, ms_replay_site_of(r, b->stack), b->thread};
+	uint32_t site = ms_replay_site_of(r, b->stack);
+	uint64_t size = r->sampled ? ms_sampled_bytes_of(r->sampled, b->size) : b->size;
+	uint32_t cell = ms_replay_cell_of(r, &r->sites[site], b->thread, size);
+	ms_blocks_put_back(&r->blocks, b->number, size, tick, cell);
 	r->restored_bytes += b->size;
 	if (r->sampled)
-		l->size = ms_sampled_restore(r, b->number, l);
+		ms_sampled_restore(r, b->number, b->size, tick, cell);
 	if (r->beside)
-		ms_beside_restore_block(r, b, l->site);
-	put_live(r, l);
+		ms_beside_restore_block(r, b, site);
+	put_live(r, cell, size);
 	return true;
 }
 
@@ -172,6 +168,7 @@ bool ms_replay_restored(struct ms_replay *r, const struct ms_checkpoint_head *h,
 
 /* ---- counting anew ---- */
 
+/* What is live stays where it is; cells that have nothing of it are as good as new. */
 static void forget_counts(struct ms_replay *r)
 {
 	for (size_t i = 0; i < r->site_count; i++)
@@ -183,23 +180,24 @@ static void forget_counts(struct ms_replay *r)
 					       .last_tick = t->last_tick,
 					       .seen = t->seen};
 	}
-	r->record_count = r->class_count = r->age_count = 0;
-	memset(r->record_table, 0, (r->record_mask + 1) * sizeof *r->record_table);
+	for (size_t i = 0; i < r->cell_count; i++) {
+		struct ms_replay_cell *c = &r->cells[i];
+		struct ms_replay_site *s = &r->sites[c->site];
+		c->allocations = c->bytes = c->temporary = 0;
+		c->others = c->live.blocks;
+		c->restored = c->live.blocks != 0;
+		s->max_live_bytes = s->live.bytes += c->live.bytes;
+		s->max_live_blocks = s->live.blocks += c->live.blocks;
+	}
+	r->age_count = 0;
 	r->events = r->allocations = r->frees = r->reallocations = r->failed = 0;
 	r->bytes = r->temporary = r->inferred_frees = r->unknown_frees = 0;
-	r->live_bytes = r->live_blocks = 0;
-}
-
-static void put_live_again(void *arg, const struct ms_live_block *b)
-{
-	put_live(arg, b);
 }
 
 void ms_replay_begin(struct ms_replay *r, uint64_t tick)
 {
 	ms_replay_move_timeline(r, tick);
 	forget_counts(r);
-	ms_blocks_each(&r->blocks, put_live_again, r);
 	begin_timeline(r, tick);
 	if (r->beside)
 		ms_beside_begin(r, tick);

@@ -23,6 +23,11 @@ const uint64_t ms_age_allocations[MS_AGES] = {
 	0, 1, 10, 100, 1000, 10000, 100000, 1000000, 10000000,
 };
 
+const uint8_t ms_age_by_bits[65] = {0, 1, 1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4, 4, 5, 5,
+				    5, 6, 6, 6, 7, 7, 7, 7, 8, 8, 8, 8, 8, 8, 8, 8, 8,
+				    8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8,
+				    8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8};
+
 void ms_replay_tick(struct ms_replay *r, uint64_t tick_ns)
 {
 	for (unsigned i = 0; i < MS_AGES - 1; i++)

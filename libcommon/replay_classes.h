@@ -15,6 +15,10 @@
 
 #include "replay.h"
 
+/* The class of the least number of allocations with so many bits: a power of ten lies at most once
+ * between two powers of two. */
+extern const uint8_t ms_age_by_bits[65];
+
 /* Makes `class` the latest one of the site, and first of all one of its classes. */
 void ms_replay_turn_to_class(struct ms_replay *r, struct ms_replay_site *s, unsigned class);
 /* The site's first ms_replay_ages. */
@@ -26,16 +30,6 @@ static inline unsigned ms_replay_class_of(uint64_t size_bytes)
 	return bits < MS_SIZE_CLASSES ? bits : MS_SIZE_CLASSES - 1;
 }
 
-/* The figures of a site's blocks of that size; made when it has none. Valid until the next call. */
-static inline struct ms_replay_size *ms_replay_class(struct ms_replay *r, struct ms_replay_site *s,
-						     uint64_t size_bytes)
-{
-	unsigned class = ms_replay_class_of(size_bytes);
-	if (__builtin_expect(s->latest_class != class, 0))
-		ms_replay_turn_to_class(r, s, class);
-	return &r->classes[s->latest];
-}
-
 /* One of the site's blocks was freed, `ticks` and `allocations` after it was allocated. */
 static inline void ms_replay_age(struct ms_replay *r, struct ms_replay_site *s, uint64_t ticks,
 				 uint64_t allocations)
@@ -43,11 +37,11 @@ static inline void ms_replay_age(struct ms_replay *r, struct ms_replay_site *s, 
 	if (__builtin_expect(s->ages == 0, 0))
 		ms_replay_add_ages(r, s);
 	struct ms_replay_ages *a = &r->ages[s->ages - 1];
-	unsigned t = 0, n = 0;
+	unsigned t = 0, bits = allocations ? 64 - (unsigned)__builtin_clzll(allocations) : 0;
 	while (t < MS_AGES - 1 && ticks >= r->age_ticks[t])
 		t++;
-	while (n < MS_AGES - 1 && allocations >= ms_age_allocations[n + 1])
-		n++;
+	unsigned n = ms_age_by_bits[bits];
+	n += n < MS_AGES - 1 && allocations >= ms_age_allocations[n + 1];
 	a->time[t]++;
 	a->allocations[n]++;
 }

@@ -93,8 +93,7 @@ void ms_beside_added(struct ms_replay *r, const struct ms_event *ev, uint32_t si
 	if (!b->has_slacks)
 		ms_blocks_init(&b->slacks);
 	b->has_slacks = true;
-	*ms_blocks_add(&b->slacks, ev->number) =
-		(struct ms_live_block){.size = slack, .site = site};
+	ms_blocks_add(&b->slacks, ev->number, slack, 0, site);
 	b->slack_bytes += slack;
 	add(r, &site_of(b, site)->slack, slack);
 }
@@ -136,21 +135,19 @@ static struct ms_beside_free *free_of(struct ms_beside *b, uint32_t site, uint32
 }
 
 /* What a realloc replaced was freed where the new block was made. */
-void ms_beside_removed(struct ms_replay *r, const struct ms_event *ev,
-		       const struct ms_live_block *block)
+void ms_beside_removed(struct ms_replay *r, const struct ms_event *ev, uint32_t site, uint64_t size)
 {
 	struct ms_beside *b = r->beside;
-	struct ms_live_block slack;
+	struct ms_wide_block slack;
 	if (b->has_slacks && ms_blocks_take(&b->slacks, ev->freed, &slack)) {
 		b->slack_bytes -= slack.size;
-		subtract(r, &site_of(b, slack.site)->slack, slack.size);
+		subtract(r, &site_of(b, slack.owner)->slack, slack.size);
 	}
 	if (!b->free_stacks || ev->kind == MS_EV_FREE_INFERRED)
 		return;
-	struct ms_beside_free *f =
-		free_of(b, block->site, ev->stack < r->node_count ? ev->stack : 0);
+	struct ms_beside_free *f = free_of(b, site, ev->stack < r->node_count ? ev->stack : 0);
 	f->frees++;
-	f->bytes += block->size;
+	f->bytes += size;
 }
 
 void ms_beside_peak(struct ms_replay *r)
@@ -274,8 +271,7 @@ void ms_beside_restore_block(struct ms_replay *r, const struct ms_checkpoint_blo
 	if (block->slack <= 1)
 		return;
 	uint64_t slack = block->slack - 1;
-	*ms_blocks_put_back(&b->slacks, block->number) =
-		(struct ms_live_block){.size = slack, .site = site};
+	ms_blocks_put_back(&b->slacks, block->number, slack, 0, site);
 	b->slack_bytes += slack;
 	add(r, &site_of(b, site)->slack, slack);
 }

@@ -78,11 +78,12 @@ struct ms_beside {
 void ms_beside_start(struct ms_replay *r, uint64_t options);
 void ms_beside_free(struct ms_beside *b);
 
-/* Called by the replay, when r->beside is there: a block was added to `site`; a live block was
- * taken out; the heap has a new peak; the moment of that number is taken; the recording ends. */
+/* Called by the replay, when r->beside is there: a block was added to `site`; one of `size` bytes
+ * was taken out of it; the heap has a new peak; the moment of that number is taken; the recording
+ * ends. */
 void ms_beside_added(struct ms_replay *r, const struct ms_event *ev, uint32_t site);
-void ms_beside_removed(struct ms_replay *r, const struct ms_event *ev,
-		       const struct ms_live_block *block);
+void ms_beside_removed(struct ms_replay *r, const struct ms_event *ev, uint32_t site,
+		       uint64_t size);
 void ms_beside_peak(struct ms_replay *r);
 void ms_beside_moment(struct ms_replay *r, size_t number);
 void ms_beside_finish(struct ms_replay *r);

@@ -4,6 +4,7 @@
 #include "replay_sampled.h"
 
 #include "arena.h"
+#include "replay_cells.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@ void ms_sampled_start(struct ms_replay *r, uint64_t mean_bytes)
 	s->span_ticks = 1;
 	s->total.smallest = UINT64_MAX;
 	ms_blocks_init(&s->blocks);
+	s->blocks.owners = &r->cells;
 	r->sampled = s;
 }
 
@@ -29,6 +31,7 @@ void ms_sampled_free(struct ms_sampled *s)
 	ms_blocks_free(&s->blocks);
 	free(s->sites);
 	free(s->threads);
+	free(s->allocations);
 	free(s->records);
 	for (size_t i = 0; i < s->moment_count; i++)
 		free(s->moments[i].sites);
@@ -84,8 +87,13 @@ const struct ms_event *ms_sampled_weigh(const struct ms_sampled *s, const struct
 	    ev->kind != MS_EV_REALLOC_UNKNOWN)
 		return ev;
 	*room = *ev;
-	room->size = ms_sample_bytes(ev->size, s->mean);
+	room->size = ms_sampled_bytes_of(s, ev->size);
 	return room;
+}
+
+uint64_t ms_sampled_bytes_of(const struct ms_sampled *s, uint64_t size)
+{
+	return ms_sample_bytes(size, s->mean);
 }
 
 static void add(struct ms_sampled_sum *to, const struct ms_sampled_sum *x)
@@ -125,13 +133,14 @@ static void smaller(uint64_t *smallest, uint64_t size)
 		*smallest = size;
 }
 
-static void removed(struct ms_sampled *s, const struct ms_event *ev)
+static void removed(struct ms_replay *r, const struct ms_event *ev)
 {
-	struct ms_live_block b;
+	struct ms_sampled *s = r->sampled;
+	struct ms_wide_block b;
 	if (!ms_blocks_take(&s->blocks, ev->freed, &b))
 		return;
 	struct ms_sampled_sum x = one(s, ev->freed, b.size);
-	struct ms_sampled_site *both[] = {&s->total, site_of(s, b.site)};
+	struct ms_sampled_site *both[] = {&s->total, site_of(s, r->cells[b.owner].site)};
 	for (int i = 0; i < 2; i++) {
 		touch(s, both[i]);
 		take(&both[i]->live, &x);
@@ -148,7 +157,7 @@ static void made(struct ms_replay *r, const struct ms_event *ev)
 {
 	struct ms_sampled *s = r->sampled;
 	uint32_t node = ev->stack < r->node_count ? ev->stack : 0, site = r->site_of_node[node] - 1;
-	uint32_t record = r->sites[site].record;
+	uint32_t cell = r->sites[site].cell; /* that of the event */
 	struct ms_sampled_sum x = one(s, ev->number, ev->size);
 	struct ms_sampled_site *both[] = {&s->total, site_of(s, site)};
 	for (int i = 0; i < 2; i++) {
@@ -160,10 +169,10 @@ static void made(struct ms_replay *r, const struct ms_event *ev)
 	struct ms_sampled_thread *t = thread_of(s, ev->thread);
 	add(&t->all, &x);
 	smaller(&t->smallest, ev->size);
-	s->records = grown(s->records, &s->record_count, (size_t)record + 1, sizeof *s->records);
-	s->records[record].allocations += x.blocks;
-	*ms_blocks_add(&s->blocks, ev->number) =
-		(struct ms_live_block){ev->size, ev->time_ticks, site, ev->thread};
+	s->allocations =
+		grown(s->allocations, &s->cell_count, (size_t)cell + 1, sizeof *s->allocations);
+	s->allocations[cell] += x.blocks;
+	ms_blocks_add(&s->blocks, ev->number, ev->size, ev->time_ticks, cell);
 }
 
 /* The model's timeline went on, and may have halved: what is live now was so at the end of every
@@ -189,10 +198,10 @@ void ms_sampled_count(struct ms_replay *r, const struct ms_event *ev)
 	switch (ev->kind) {
 	case MS_EV_FREE:
 	case MS_EV_FREE_INFERRED:
-		removed(s, ev);
+		removed(r, ev);
 		break;
 	case MS_EV_REALLOC:
-		removed(s, ev);
+		removed(r, ev);
 		made(r, ev);
 		break;
 	case MS_EV_ALLOC:
@@ -237,8 +246,8 @@ void ms_sampled_reset(struct ms_replay *r, bool clear)
 	s->total = (struct ms_sampled_site){.smallest = UINT64_MAX};
 	for (size_t i = 0; i < s->thread_count; i++)
 		s->threads[i] = (struct ms_sampled_thread){.smallest = UINT64_MAX};
-	if (s->record_count)
-		memset(s->records, 0, s->record_count * sizeof *s->records);
+	if (s->cell_count)
+		memset(s->allocations, 0, s->cell_count * sizeof *s->allocations);
 	if (clear)
 		ms_blocks_clear(&s->blocks, r->next_number);
 	else
@@ -246,13 +255,13 @@ void ms_sampled_reset(struct ms_replay *r, bool clear)
 	ms_sampled_restored(r);
 }
 
-uint64_t ms_sampled_restore(struct ms_replay *r, uint64_t number, const struct ms_live_block *b)
+void ms_sampled_restore(struct ms_replay *r, uint64_t number, uint64_t size, uint64_t tick,
+			uint32_t cell)
 {
 	struct ms_sampled *s = r->sampled;
-	struct ms_event room, ev = {.kind = MS_EV_ALLOC, .size = b->size};
-	*ms_blocks_put_back(&s->blocks, number) = *b;
-	put_live(s, number, b);
-	return ms_sampled_weigh(s, &ev, &room)->size;
+	struct ms_live_block b = {.size = size, .site = r->cells[cell].site};
+	ms_blocks_put_back(&s->blocks, number, size, tick, cell);
+	put_live(s, number, &b);
 }
 
 void ms_sampled_restored(struct ms_replay *r)
@@ -273,9 +282,7 @@ static void count_live(void *arg, uint64_t number, const struct ms_live_block *b
 	struct counting *c = arg;
 	struct ms_sampled_sum x = one(c->s, number, b->size);
 	add(&thread_of(c->s, b->thread)->live, &x);
-	uint32_t record = ms_replay_record(c->r, b->site, b->thread);
-	if (record < c->s->record_count)
-		c->s->records[record].live_blocks += x.blocks;
+	c->s->records[c->r->cells[b->owner].record].live_blocks += x.blocks;
 }
 
 void ms_sampled_finish(struct ms_replay *r)
@@ -283,6 +290,11 @@ void ms_sampled_finish(struct ms_replay *r)
 	struct ms_sampled *s = r->sampled;
 	follow_timeline(r);
 	s->spans[s->span] = s->total.live;
+	s->record_count = 0;
+	s->records = grown(s->records, &s->record_count, r->record_count, sizeof *s->records);
+	for (size_t i = 0; i < s->cell_count && i < r->cell_count; i++)
+		if (r->cells[i].record != UINT32_MAX)
+			s->records[r->cells[i].record].allocations += s->allocations[i];
 	ms_blocks_each_number(&s->blocks, count_live, &(struct counting){r, s});
 }
 

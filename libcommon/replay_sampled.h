@@ -39,7 +39,7 @@ struct ms_sampled_thread {
 
 /* Of one thread at one site, in order of ms_replay.records. */
 struct ms_sampled_record {
-	uint64_t allocations, live_blocks; /* the second after ms_replay_finish */
+	uint64_t allocations, live_blocks;
 };
 
 struct ms_sampled_moment {
@@ -56,7 +56,9 @@ struct ms_sampled {
 	size_t site_count, site_cap;
 	struct ms_sampled_thread *threads;
 	size_t thread_count;
-	struct ms_sampled_record *records;
+	uint64_t *allocations; /* by cell */
+	size_t cell_count;
+	struct ms_sampled_record *records; /* after ms_replay_finish */
 	size_t record_count;
 	struct ms_sampled_moment *moments; /* in order of ms_replay.moments */
 	size_t moment_count;
@@ -79,11 +81,13 @@ const struct ms_event *ms_sampled_weigh(const struct ms_sampled *s, const struct
 void ms_sampled_count(struct ms_replay *r, const struct ms_event *ev);
 /* The model took moment `i`. */
 void ms_sampled_moment(struct ms_replay *r, size_t i);
-/* The model was set to a state. `clear`: its blocks follow by ms_sampled_restore, whose `b` says
- * what was recorded; returned is the size that it stands for. Else what is live stays and counting
- * begins anew. */
+/* The bytes that a recorded block of that size stands for. */
+uint64_t ms_sampled_bytes_of(const struct ms_sampled *s, uint64_t size);
+/* The model was set to a state. `clear`: its blocks follow by ms_sampled_restore, which are as
+ * recorded, each with its cell. Else what is live stays and counting begins anew. */
 void ms_sampled_reset(struct ms_replay *r, bool clear);
-uint64_t ms_sampled_restore(struct ms_replay *r, uint64_t number, const struct ms_live_block *b);
+void ms_sampled_restore(struct ms_replay *r, uint64_t number, uint64_t size, uint64_t tick,
+			uint32_t cell);
 void ms_sampled_restored(struct ms_replay *r);
 void ms_sampled_finish(struct ms_replay *r);
 
