@@ -12,6 +12,7 @@
  *                text*.c  markdown.c  json.c (json_writer.c)  csv.c  folded.c
  *   out.c        the bytes               pager.c   to a terminal
  */
+#include "findings.h"
 #include "options.h"
 #include "out.h"
 #include "pager.h"
@@ -172,22 +173,10 @@ static int write_output(struct page *p, const struct options *opt, const struct 
 /* ---- what the status says
  * --------------------------------------------------------------------------- */
 
-static const char *untrusted(const struct model *m)
-{
-	const struct quality *q = &m->quality;
-	if (!q->complete)
-		return "the recording is incomplete";
-	if (q->events_lost != UNKNOWN && q->events_lost > 0)
-		return "events were lost";
-	if (q->sampled_bytes != UNKNOWN && q->sampled_bytes > 0)
-		return "the recording is sampled";
-	return NULL;
-}
-
 /* Says which budgets are broken, and why one cannot be decided. 0, 1 or 2. */
 static int check_budgets(struct model *m, const struct options *opt)
 {
-	const char *why = opt->cli.allow_partial ? NULL : untrusted(m);
+	const char *why = opt->cli.allow_partial ? NULL : findings_untrusted(m);
 	int status = 0;
 	if (opt->budget_count && why) {
 		fprintf(stderr,
@@ -235,7 +224,7 @@ static int report(const struct options *opt)
 	struct model m = {0};
 	const char *at;
 	sqlite3 *db = open_input(opt, &at, &res, &err);
-	struct page p = {.m = &m};
+	struct page p = {.m = &m, .links = opt->links};
 	if (opt->input_count == 1 && strcmp(opt->inputs[0], "-") != 0)
 		p.input = opt->inputs[0];
 	int rc = db ? model_load(&m, db, at, &err) : -1;

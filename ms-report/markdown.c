@@ -143,10 +143,13 @@ static void put_frame(struct page *p, struct out *o, const struct frame *f)
 	struct ms_arena *a = &p->m->arena;
 	put_code(p, o, f ? limited(p, frame_label(a, p->m, f, &p->style)) : "(no stack)");
 	const char *place = f ? frame_place(a, p->m, f, &p->style) : "";
+	const char *page = *place ? links_page(p->m, &p->links, f) : NULL;
 	if (*place) {
-		out_char(o, ' ');
+		out_str(o, page ? " [" : " ");
 		put_plain(p, o, name_cut_start(a, place, 80, p->style.ascii));
 	}
+	if (page)
+		out_printf(o, "](%s)", page);
 }
 
 static void figures_of(struct page *p, struct out *o, const struct list *l, struct pair v)

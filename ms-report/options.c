@@ -15,6 +15,7 @@ const char options_help[] =
 	"\n"
 	"formats (several may be given with =FILE):\n"
 	"  --text[=FILE]  --md[=FILE]  --json[=FILE]  --csv[=FILE]  --folded[=FILE]\n"
+	"  --sarif[=FILE] --junit[=FILE] --github[=FILE]   findings, for continuous integration\n"
 	"views (default: the first screen):\n"
 	"  --summary             figures of the whole run\n"
 	"  --leaks               sites by what is live at the end (or --at)\n"
@@ -39,6 +40,8 @@ const char options_help[] =
 	"  --ascii               no other characters      --color=auto|always|never\n"
 	"  --no-pager            long text goes to the terminal as it is\n"
 	"  --fail-on 'FIGURE OP NUMBER'   status 1 when true, such as 'unfreed_bytes > 64k'\n"
+	"  --code-url URL        where Markdown links to: https://x/blob/main/{file}#L{line}\n"
+	"  --source-root FOLDER  the repository where it was built (default: where it ran)\n"
 	"  --allow-partial       incomplete input is status 0 too\n"
 	"  --max-image SIZE      largest snapshot read from a pipe (default 4G)\n"
 	"  -q, --quiet  -h, --help  -V, --version\n";
@@ -56,6 +59,8 @@ enum {
 	OPT_FAIL_ON,
 	OPT_NO_PAGER,
 	OPT_REACH,
+	OPT_CODE_URL,
+	OPT_SOURCE_ROOT,
 };
 
 static const struct option longs[] = {
@@ -64,6 +69,9 @@ static const struct option longs[] = {
 	{"json", optional_argument, 0, OPT_FORMAT + FORMAT_JSON},
 	{"csv", optional_argument, 0, OPT_FORMAT + FORMAT_CSV},
 	{"folded", optional_argument, 0, OPT_FORMAT + FORMAT_FOLDED},
+	{"sarif", optional_argument, 0, OPT_FORMAT + FORMAT_SARIF},
+	{"junit", optional_argument, 0, OPT_FORMAT + FORMAT_JUNIT},
+	{"github", optional_argument, 0, OPT_FORMAT + FORMAT_GITHUB},
 	{"summary", no_argument, 0, OPT_VIEW + VIEW_SUMMARY},
 	{"leaks", no_argument, 0, OPT_VIEW + VIEW_LEAKS},
 	{"peak", no_argument, 0, OPT_VIEW + VIEW_PEAK},
@@ -90,6 +98,8 @@ static const struct option longs[] = {
 	{"fail-on", required_argument, 0, OPT_FAIL_ON},
 	{"no-pager", no_argument, 0, OPT_NO_PAGER},
 	{"reach", required_argument, 0, OPT_REACH},
+	{"code-url", required_argument, 0, OPT_CODE_URL},
+	{"source-root", required_argument, 0, OPT_SOURCE_ROOT},
 	MS_CLI_LONGS,
 	{0, 0, 0, 0},
 };
@@ -211,6 +221,15 @@ static int take(void *options, int c, char **argv, struct ms_err *err)
 		return add_budget(opt, optarg, err);
 	case OPT_REACH:
 		return ms_parse_size(optarg, &opt->reach, err);
+	case OPT_CODE_URL:
+		opt->links.code_url = optarg;
+		return links_check(optarg, err);
+	case OPT_SOURCE_ROOT:
+		opt->links.source_root = optarg;
+		return *optarg == '/'
+			       ? 0
+			       : ms_err_set(err, "bad --source-root '%s': expected a whole path",
+					    optarg);
 	case OPT_NO_PAGER:
 		opt->no_pager = true;
 		return 0;
@@ -233,6 +252,10 @@ static bool shows(enum format f, enum view v)
 		return v != VIEW_TREE;
 	case FORMAT_FOLDED:
 		return list;
+	case FORMAT_SARIF:
+	case FORMAT_JUNIT:
+	case FORMAT_GITHUB:
+		return false;
 	case FORMAT_CSV:
 		return v != VIEW_TREE;
 	default:

@@ -5,13 +5,24 @@
 #define REPORT_OPTIONS_H
 
 #include "budget.h"
+#include "links.h"
 #include "table.h"
 
 #include "libcommon/cli.h"
 
 struct ms_err;
 
-enum format { FORMAT_TEXT, FORMAT_MD, FORMAT_JSON, FORMAT_CSV, FORMAT_FOLDED, FORMAT_COUNT };
+enum format {
+	FORMAT_TEXT,
+	FORMAT_MD,
+	FORMAT_JSON,
+	FORMAT_CSV,
+	FORMAT_FOLDED,
+	FORMAT_SARIF,
+	FORMAT_JUNIT,
+	FORMAT_GITHUB,
+	FORMAT_COUNT
+};
 
 enum view {
 	VIEW_FIRST, /* the first screen */
@@ -54,11 +65,12 @@ struct options {
 	size_t budget_count;
 	const char *const *inputs; /* none = standard input */
 	size_t input_count;
-	size_t limit;       /* rows of a list; LIMIT_DEFAULT = each view's own; SIZE_MAX = all */
-	const char *at;     /* NULL = end */
-	int64_t site;       /* of VIEW_SITE */
-	enum group_key by;  /* of VIEW_BY */
-	const char *sql;    /* of VIEW_SQL */
+	size_t limit;      /* rows of a list; LIMIT_DEFAULT = each view's own; SIZE_MAX = all */
+	const char *at;    /* NULL = end */
+	int64_t site;      /* of VIEW_SITE */
+	enum group_key by; /* of VIEW_BY */
+	const char *sql;   /* of VIEW_SQL */
+	struct links links;
 	uint64_t reach;     /* of VIEW_GROWTH: bytes, 0 = none */
 	enum metric metric; /* METRIC_COUNT = not given */
 	bool tree_up;

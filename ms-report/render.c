@@ -3,6 +3,7 @@
  */
 #include "render.h"
 
+#include "ci.h"
 #include "formats.h"
 #include "growth.h"
 #include "out.h"
@@ -218,6 +219,17 @@ static void folded(struct page *p, const struct options *opt, struct out *o)
 	folded_tree(p->m, o, &t, opt->full_names);
 }
 
+static void for_ci(struct page *p, const struct options *opt, enum format format, struct out *o)
+{
+	struct findings f = findings_make(p->m, opt);
+	if (format == FORMAT_SARIF)
+		sarif_report(p, o, &f);
+	else if (format == FORMAT_JUNIT)
+		junit_report(p, o, &f, opt);
+	else
+		github_report(p, o, &f, opt->limit == LIMIT_DEFAULT ? 10 : opt->limit);
+}
+
 int render_prepare(struct page *p, const struct options *opt, struct ms_err *err)
 {
 	for (size_t i = 0; i < opt->view_count; i++) {
@@ -248,6 +260,11 @@ void render(struct page *p, const struct options *opt, enum format f, struct out
 		break;
 	case FORMAT_FOLDED:
 		folded(p, opt, o);
+		break;
+	case FORMAT_SARIF:
+	case FORMAT_JUNIT:
+	case FORMAT_GITHUB:
+		for_ci(p, opt, f, o);
 		break;
 	default:
 		text_report(p, opt, o);

@@ -5,6 +5,7 @@
 #ifndef REPORT_TEXT_H
 #define REPORT_TEXT_H
 
+#include "links.h"
 #include "lists.h"
 #include "names.h"
 #include "table.h"
@@ -21,6 +22,7 @@ struct page {
 	const char *input;       /* as typed, for commands to type next; NULL = standard input */
 	const struct site *site; /* of --site, or NULL */
 	const struct answer *answer; /* of --sql, or NULL */
+	struct links links;
 };
 
 /* ---- pieces ---- */

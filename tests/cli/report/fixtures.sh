@@ -113,3 +113,6 @@ fixture grown.db "INSERT INTO growth VALUES (1, 0, 'growing', 10000000000, 18000
 	(1, 1, 'step', 10000000000, 1800000000000, 1048576, 0, 0, 10, 0.002, 0, 600000000000, 1, 0), (1, 2, 'growing', 10000000000, 1800000000000, 1100000, 38000, -100, 40000, 0.004, 0.815, 600000000000, 2990, 23),
 	(1, 5, 'filling', 10000000000, 1800000000000, 300, 5, 2, 9, 0.001, 0, 60000000000, 2, 2); UPDATE site SET verdict = 'growing' WHERE id = 2"
 fixture young.db "INSERT INTO growth VALUES (1, 0, 'too short', 1000000000, 4000000000, NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL)"
+# a scan found three sites that nothing points to, one with a hostile name
+fixture leaky.db "UPDATE site SET verdict = 'unreachable' WHERE id IN (2, 3, 5); UPDATE site SET verdict = 'growing' WHERE id = 1;
+	UPDATE process SET unreachable_bytes = 195180, unreachable_blocks = 3123"

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT
+ * Findings: from budgets, verdicts and the quality of the recording.
+ */
+#include "findings.h"
+
+#include "figures.h"
+#include "lists.h"
+#include "names.h"
+#include "options.h"
+#include "words.h"
+
+#include <string.h>
+
+#define SAY(...) ms_arena_printf(&m->arena, __VA_ARGS__)
+
+const struct rule finding_rules[RULE_COUNT] = {
+	{"memscope/budget", "Budget broken", "A figure of the run is beyond the budget for it.",
+	 true},
+	{"memscope/undecided", "Budget not decided",
+	 "The figure that a budget is about is not known, so that it neither passed nor failed.",
+	 true},
+	{"memscope/unreachable", "Unreachable memory",
+	 "Nothing pointed to this memory any more when it was looked at: it is leaked.", true},
+	{"memscope/growing", "Growing memory",
+	 "Live memory of this call stack grew for the whole time, as a leak's does.", false},
+	{"memscope/incomplete", "Incomplete recording",
+	 "The recording does not hold all of the run.", false},
+};
+
+/* Function names from the allocation outwards, with their modules: what stays when lines and
+ * addresses change. */
+static const char *site_key(struct model *m, const char *id, const struct site *s)
+{
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+	for (uint32_t n = s ? s->stack : NONE; n != NONE; n = m->nodes.v[n].parent) {
+		const struct frame *f = &m->frames.v[m->nodes.v[n].frame];
+		const char *path = f->module == NONE ? NULL : m->modules.v[f->module].path;
+		const char *words[] = {f->function ? f->function : frame_name(&m->arena, m, f),
+				       path ? base_name(path) : ""};
+		for (unsigned i = 0; i < 2; i++)
+			for (const char *c = words[i];; c++) {
+				hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
+				if (!*c)
+					break;
+			}
+	}
+	return SAY("%s:%016llx", id, (unsigned long long)hash);
+}
+
+static const char *site_name(struct model *m, const struct site *s)
+{
+	const struct frame *f = site_frame(m, s);
+	return f ? frame_name(&m->arena, m, f) : "a call without stack";
+}
+
+static void add(struct model *m, struct findings *f, size_t most, struct finding x)
+{
+	if (!f->v)
+		f->v = ms_arena_alloc(&m->arena, most * sizeof *f->v);
+	if (f->n < most)
+		f->v[f->n++] = x;
+}
+
+/* ---- budgets ---- */
+
+const char *findings_untrusted(const struct model *m)
+{
+	const struct quality *q = &m->quality;
+	if (!q->complete)
+		return "the recording is incomplete";
+	if (q->events_lost != UNKNOWN && q->events_lost > 0)
+		return "events were lost";
+	if (q->sampled_bytes != UNKNOWN && q->sampled_bytes > 0)
+		return "the recording is sampled";
+	return NULL;
+}
+
+const struct site *findings_worst(struct model *m, size_t figure)
+{
+	static const struct {
+		const char *prefix;
+		enum metric metric;
+	} of[] = {{"peak_b", METRIC_PEAK},          {"unfreed_b", METRIC_LIVE},
+		  {"unreachable_", METRIC_LIVE},    {"allocations", METRIC_ALLOCATIONS},
+		  {"allocated_", METRIC_ALLOCATED}, {"temporary_", METRIC_TEMPORARY},
+		  {"failed_", METRIC_FAILED},       {"mapped_end", METRIC_MAPPED}};
+	const char *name = figures[figure].name;
+	for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+		if (strncmp(name, of[i].prefix, strlen(of[i].prefix)) != 0)
+			continue;
+		bool leaks = of[i].prefix[2] == 'r';
+		struct list l = list_sites(m, of[i].metric, leaks ? m->sites.n : 1);
+		for (size_t k = 0; k < l.n; k++)
+			if (!leaks ||
+			    (l.rows[k]->verdict && strcmp(l.rows[k]->verdict, "unreachable") == 0))
+				return l.rows[k];
+	}
+	return NULL;
+}
+
+static const char *amount(struct model *m, size_t figure, uint64_t v)
+{
+	return figures[figure].unit == FIGURE_BYTES
+		       ? SAY("%s (%llu)", say_size(m, v), (unsigned long long)v)
+	       : figures[figure].unit == FIGURE_TIME ? say_time(m, v)
+						     : say_count(m, v);
+}
+
+static void add_budgets(struct model *m, const struct options *opt, struct findings *f, size_t most)
+{
+	const char *why = opt->cli.allow_partial ? NULL : findings_untrusted(m);
+	for (size_t i = 0; i < opt->budget_count; i++) {
+		const struct budget *b = &opt->budgets[i];
+		enum budget_result r = why ? BUDGET_UNDECIDED : budget_check(b, &m->totals);
+		if (r == BUDGET_HELD)
+			continue;
+		struct finding x = {.rule = r == BUDGET_BROKEN ? RULE_BUDGET : RULE_UNDECIDED,
+				    .budget = b};
+		x.site = r == BUDGET_BROKEN ? findings_worst(m, b->figure) : NULL;
+		const char *at = x.site ? SAY("; most of it at %s", site_name(m, x.site)) : "";
+		x.message = r == BUDGET_BROKEN
+				    ? SAY("budget '%s' is broken: it is %s%s", b->text,
+					  amount(m, b->figure, budget_value(b, &m->totals)), at)
+				    : SAY("budget '%s' cannot be decided: %s", b->text,
+					  why ? why : "the figure is not known");
+		x.key = SAY("%s:%s", finding_rules[x.rule].id, b->text);
+		add(m, f, most, x);
+	}
+}
+
+/* ---- verdicts ---- */
+
+static const char *verdict_message(struct model *m, const struct site *s, enum finding_rule rule)
+{
+	const char *what = SAY("%s in %s", say_size(m, s->end.bytes),
+			       say_things(m, s->end.blocks, "block", "blocks"));
+	return rule == RULE_UNREACHABLE
+		       ? SAY("%s of %s: nothing points to some or all of it at the end", what,
+			     site_name(m, s))
+		       : SAY("%s of %s: live memory grew for the whole time", what,
+			     site_name(m, s));
+}
+
+static void add_verdicts(struct model *m, struct findings *f, size_t most, enum finding_rule rule)
+{
+	const char *word = rule == RULE_UNREACHABLE ? "unreachable" : "growing";
+	struct list l = list_sites(m, METRIC_LIVE, m->sites.n);
+	for (size_t i = 0; i < l.n; i++) {
+		const struct site *s = l.rows[i];
+		if (!s->verdict || strcmp(s->verdict, word) != 0)
+			continue;
+		add(m, f, most,
+		    (struct finding){.rule = rule,
+				     .message = verdict_message(m, s, rule),
+				     .site = s,
+				     .key = site_key(m, finding_rules[rule].id, s)});
+	}
+}
+
+struct findings findings_make(struct model *m, const struct options *opt)
+{
+	struct findings f = {.budgets = opt->budget_count};
+	size_t most = opt->budget_count + 2 * m->sites.n + 1;
+	add_budgets(m, opt, &f, most);
+	add_verdicts(m, &f, most, RULE_UNREACHABLE);
+	add_verdicts(m, &f, most, RULE_GROWING);
+	const char *why = words_incomplete(m);
+	if (why)
+		add(m, &f, most,
+		    (struct finding){.rule = RULE_INCOMPLETE,
+				     .message = SAY("the recording is incomplete: %s", why),
+				     .key = finding_rules[RULE_INCOMPLETE].id});
+	return f;
+}
