@@ -8,6 +8,7 @@
 
 #include "estimates.h"
 #include "match.h"
+#include "suppressions.h"
 
 #include <stddef.h>
 
@@ -111,7 +112,7 @@ static int hide_all(sqlite3 *db, const struct matches *m, const char *filter, st
 	for (size_t i = 0; i < sizeof count_gone / sizeof *count_gone; i++)
 		if (run(db, count_gone[i], stage, filter, err) != 0)
 			return -1;
-	if (estimates_hide(db, err) != 0)
+	if (suppressions_note(db, m, stage, err) != 0 || estimates_hide(db, err) != 0)
 		return -1;
 	for (size_t i = 0; i < sizeof drop_gone / sizeof *drop_gone; i++)
 		if (run(db, drop_gone[i], 0, NULL, err) != 0)
