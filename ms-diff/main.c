@@ -81,7 +81,7 @@ static int say_incomplete(const struct options *o, const struct spots *s)
 	for (int side = OLD; side <= NEW; side++)
 		for (size_t i = 0; i < s->runs[side].n && !o->cli.allow_partial; i++) {
 			const struct run *r = s->runs[side].v[i];
-			if (r->complete)
+			if (r->complete || r->borrowed)
 				continue;
 			remark(o,
 			       "'%s' is incomplete: the result holds what could be read "
