@@ -202,32 +202,27 @@ static const char *readable(struct ms_dwarf *d, const char *linkage)
 	return out;
 }
 
-/* The name of a function as far as DWARF has one. */
-static const char *declared_name(struct ms_dwarf *d, uint32_t language, struct declaration *c,
-				 int depth)
-{
-	const char *out = c->linkage ? readable(d, c->linkage) : NULL;
-	if (out)
-		return out;
-	if (c->name && has_scopes(language))
-		return qualified(d, c, depth);
-	if (!c->name)
-		c->name = c->linkage;
-	return c->name ? ms_arena_strdup(d->strings, c->name) : NULL;
-}
-
+/* The name of the function at `die` as far as DWARF has one. */
 static const char *function_name(struct ms_dwarf *d, uint32_t language, uint64_t die, int depth)
 {
 	struct declaration c;
 	find_declaration(d, die, &c);
-	return declared_name(d, language, &c, depth);
+	const char *out = c.linkage ? readable(d, c.linkage) : NULL;
+	if (out)
+		return out;
+	if (c.name && has_scopes(language))
+		return qualified(d, &c, depth);
+	if (!c.name)
+		c.name = c.linkage;
+	return c.name ? ms_arena_strdup(d->strings, c.name) : NULL;
 }
 
 /* The symbol table knows parameters that DWARF without linkage names does not tell. */
-static const char *symbol_of(struct ms_dwarf *d, const struct declaration *c,
-			     const struct ms_unit_node *n)
+static const char *symbol_of(struct ms_dwarf *d, const struct ms_unit_node *n)
 {
-	if (c->linkage || !d->symbols)
+	struct declaration c;
+	find_declaration(d, n->die, &c);
+	if (c.linkage || !d->symbols)
 		return NULL;
 	const struct ms_elf_symbol *y = ms_elf_symbol(d->symbols, n->entry);
 	return y && y->address == n->entry ? readable(d, y->name) : NULL;
@@ -235,8 +230,6 @@ static const char *symbol_of(struct ms_dwarf *d, const struct declaration *c,
 
 const char *ms_node_name(struct ms_dwarf *d, const struct ms_unit *u, const struct ms_unit_node *n)
 {
-	struct declaration c;
-	find_declaration(d, n->die, &c);
-	const char *out = !n->inlined && has_scopes(u->language) ? symbol_of(d, &c, n) : NULL;
-	return out ? out : declared_name(d, u->language, &c, 0);
+	const char *out = !n->inlined && has_scopes(u->language) ? symbol_of(d, n) : NULL;
+	return out ? out : function_name(d, u->language, n->die, 0);
 }

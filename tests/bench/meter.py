@@ -55,6 +55,9 @@ class Running:
         except subprocess.TimeoutExpired:
             self.stop()
             raise Trouble("'%s' did not end within %d s" % (self.command[0], timeout))
+        except BaseException:
+            self.stop()
+            raise
         with open(self.name + ".err", errors="replace") as f:
             said = f.read()
         if status not in allowed:

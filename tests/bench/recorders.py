@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """One run of a program under each recorder, and what it cost.
 
-heaptrack's library is preloaded as its script does, without the script, whose shell would be measured too. "raw" (heaptrack --raw) is
-the library alone writing its uncompressed file; "heaptrack" is its normal way: a pipe to heaptrack_interpret and zstd while the program
-runs. Ours is timed with --no-symbols and -q: symbols and the summary have rows of their own.
+heaptrack's library is preloaded as its script does, without the script, whose shell would be measured too. "heaptrack" is its normal way: a
+pipe to heaptrack_interpret and zstd while the program runs; "raw" is heaptrack --raw: a pipe to zstd; "library" is what neither mode of the
+script can reach: the library alone, writing an uncompressed file. Ours is timed with --no-symbols and -q: symbols and the summary have rows of their own.
 """
 import os
 import shutil
@@ -51,23 +51,23 @@ def bare(work, preload=(), environment=None):
     return Run(sample.end - began, sample.total, peak_kib=sample.peaks.get(program_of(work)))
 
 
-def raw(work):
+def library(work):
     if os.path.exists("heaptrack.raw"):
         os.unlink("heaptrack.raw")
-    run = bare(work, [place.HEAPTRACK], {"DUMP_HEAPTRACK_OUTPUT": os.path.abspath("heaptrack.raw")})
-    run.size = os.path.getsize("heaptrack.raw")
-    return run
+    return bare(work, [place.HEAPTRACK], {"DUMP_HEAPTRACK_OUTPUT": os.path.abspath("heaptrack.raw")})
 
 
-def heaptrack(work):
-    for name in ("to-interpret", "to-zstd"):
+def piped(work, stages, output):
+    """heaptrack's library writes into a pipe, each stage reads from the one before; the last one's output is the file."""
+    names = ["pipe.%d" % i for i in range(len(stages))]
+    for name in names:
         if os.path.exists(name):
             os.unlink(name)
         os.mkfifo(name)
-    readers = [meter.Running(["/bin/sh", "-c", 'exec "$0" <to-interpret >to-zstd', place.INTERPRET]),
-               meter.Running(["/bin/sh", "-c", "exec zstd -q -c <to-zstd >heaptrack.zst"])]
+    readers = [meter.Running(["/bin/sh", "-c", 'exec "$@" <"$0" >%s' % into, name, *stage])
+               for stage, name, into in zip(stages, names, [*names[1:], output])]
     try:
-        running = start(work, preload=[place.HEAPTRACK], environment={"DUMP_HEAPTRACK_OUTPUT": os.path.abspath("to-interpret")})
+        running = start(work, preload=[place.HEAPTRACK], environment={"DUMP_HEAPTRACK_OUTPUT": os.path.abspath(names[0])})
         began, sample = finish(work, running)
         rest = [r.finish() for r in readers]
     except BaseException:
@@ -75,7 +75,15 @@ def heaptrack(work):
             r.stop()
         raise
     return Run(max(r.end for r in rest) - began, sample.total, sum(r.total for r in rest), sample.peaks.get(program_of(work)),
-               os.path.getsize("heaptrack.zst"))
+               os.path.getsize(output))
+
+
+def raw(work):
+    return piped(work, [["zstd", "-q", "-c"]], "heaptrack.raw.zst")
+
+
+def heaptrack(work):
+    return piped(work, [[place.INTERPRET], ["zstd", "-q", "-c"]], "heaptrack.zst")
 
 
 def ours(work, options=("--no-symbols",), output="run.trace"):

@@ -51,7 +51,7 @@ def show(result):
     for table in result.tables:
         print("\n" + table.text())
     for note in result.notes:
-        print("# " + note)
+        print(tables.wrapped(note, "# ", "# "))
     print(flush=True)
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """How numbers and tables look: text for a terminal, and the same as Markdown."""
+import textwrap
 
 
 def number(value, digits=2, none="-"):
@@ -39,7 +40,7 @@ class Table:
             out.append(line([h[k] for h in head], width))
         out.append("-" * (sum(width) + 2 * (len(width) - 1)))
         out += [line(r, width) if r else "-" * (sum(width) + 2 * (len(width) - 1)) for r in self.rows]
-        return "\n".join(out + self.notes)
+        return "\n".join(out + [wrapped(note) for note in self.notes])
 
     def markdown(self):
         out = ["### " + self.title, ""] if self.title else []
@@ -50,6 +51,10 @@ class Table:
 
     def plain(self):
         return {"title": self.title, "head": self.head, "rows": self.rows, "notes": self.notes}
+
+
+def wrapped(note, first="", rest=""):
+    return "\n".join(textwrap.wrap(note, 150, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False))
 
 
 def line(cells, width):
@@ -68,5 +73,5 @@ def targets_table(title, targets, remarks=True):
         figure = number(t["figure"], t["digits"]) + (t["unit"] if t["figure"] is not None else "")
         table.add(t["what"], limit_words(t), figure, t["verdict"], *([t["note"]] if remarks else []))
     if not remarks:
-        table.notes = ["  %s: %s" % (t["what"], t["note"]) for t in targets if t["note"]]
+        table.notes = ["%s: %s" % (t["what"], t["note"]) for t in targets if t["note"]]
     return table

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: MIT
+"""Section "sites": a recording with 100,000 different call stacks, and the report of its snapshot."""
+import meter
+import place
+import programs
+import recorders
+from figures import median, target
+from section import Result, progress
+from tables import number
+
+SITES = 100000
+
+
+def measure(settings):
+    result = Result("sites", "A snapshot with 100,000 sites")
+    t = result.table("", ["step", "wall s", "CPU s", "MiB"])
+    work = programs.micro("sites", int(SITES * settings.scale))
+    progress("sites")
+    recorders.ours(work, options=(), output="sites.trace")
+    steps = {"ms-snap -o sites.db sites.trace": [place.MS_SNAP, "-q", "-o", "sites.db", "sites.trace"],
+             "ms-report sites.db": [place.MS_REPORT, "--no-pager", "sites.db"],
+             "ms-report --json sites.db": [place.MS_REPORT, "--json", "sites.db"]}
+    if settings.heaptrack:
+        recorders.heaptrack(work)
+        steps["heaptrack_print"] = ["heaptrack_print", "heaptrack.zst"]
+    samples = {s: [] for s in steps}
+    for _ in range(3):
+        for step, command in steps.items():
+            try:
+                samples[step].append(meter.measure(command))
+            except meter.Trouble as error:
+                result.notes.append("%s: FAILED: %s" % (step, error))
+    for step, done in samples.items():
+        rss = median([s.rss_kib for s in done])
+        t.add(step, number(median([s.wall for s in done])), number(median([s.total for s in done])), number(rss and rss / 1024, 0))
+    result.notes.append("%d sites of one block each, 17 frames deep and more." % int(SITES * settings.scale))
+    result.targets.append(target("3 a snapshot of 100,000 sites opened and reported", median([s.wall for s in samples["ms-report sites.db"]]), 1, unit=" s"))
+    return result
