@@ -117,6 +117,43 @@ CREATE TABLE hidden(
 CREATE TABLE suppression(
   stage INTEGER NOT NULL, file TEXT NOT NULL, line INTEGER NOT NULL, rule TEXT, sites INTEGER, live_bytes INTEGER, live_blocks INTEGER,
   allocations INTEGER, allocated_bytes INTEGER, not_applicable INTEGER, note TEXT, PRIMARY KEY(stage, file, line)) WITHOUT ROWID;
+-- Of ms-diff: what was compared with what and how the totals and the sites changed; no rows in other snapshots.
+--   diff             what holds for the whole comparison: old, new, old_point, new_point, old_runs, new_runs, per, old_operations,
+--                    new_operations, min_change, old_missing, same_program
+--   diff_run         the runs compared; reference = 1 for the one of each side whose figures the others tables show (of new: all of this snapshot)
+--   diff_total       totals as in the JSON report; delta = new - old; *_low, *_high: the range over the runs of a side; delta_low,
+--                    delta_high: 95 % interval where a side was sampled; significant: 1 = more than noise
+--   site_diff        a row per place that allocates, under its site with the most live bytes; a site that is gone is in table site with figures 0
+--   site_diff.kind   new, gone, grown, shrunk, unchanged; matched: exact, lines, chain, module, frames, renamed, moved, null: one side only
+--   site_diff.significant  1 = live or peak bytes changed by more than noise; figures: which figures did, with commas
+--   site_diff_range  of a row's figure: the ranges of both sides, and the interval of delta; only where there is something to say
+--   diff_hidden      what filters hid: stage 0 in what was compared, later ones of the comparison. Sites + hidden = total
+CREATE TABLE diff(key TEXT PRIMARY KEY, value ANY) WITHOUT ROWID;
+CREATE TABLE diff_run(
+  id INTEGER PRIMARY KEY, side TEXT NOT NULL, reference INTEGER NOT NULL, name TEXT, point TEXT, exe TEXT, command TEXT, started_ns INTEGER,
+  processes INTEGER, complete INTEGER, events_lost INTEGER, sampled_bytes INTEGER, filters TEXT, operations INTEGER,
+  live_bytes INTEGER, peak_bytes INTEGER, allocations INTEGER);
+CREATE TABLE diff_total(
+  figure TEXT PRIMARY KEY, old INTEGER, new INTEGER, delta INTEGER, delta_low INTEGER, delta_high INTEGER,
+  old_low INTEGER, old_high INTEGER, new_low INTEGER, new_high INTEGER, significant INTEGER) WITHOUT ROWID;
+CREATE TABLE site_diff(
+  site INTEGER PRIMARY KEY, kind TEXT NOT NULL, significant INTEGER NOT NULL, figures TEXT, matched TEXT, weak INTEGER, evidence TEXT,
+  sites INTEGER, old_sites INTEGER, old_site INTEGER,
+  old_live_bytes INTEGER, old_live_blocks INTEGER, old_peak_bytes INTEGER, old_peak_blocks INTEGER, old_allocations INTEGER, old_frees INTEGER,
+  old_allocated_bytes INTEGER, old_temporary INTEGER,
+  new_live_bytes INTEGER, new_live_blocks INTEGER, new_peak_bytes INTEGER, new_peak_blocks INTEGER, new_allocations INTEGER, new_frees INTEGER,
+  new_allocated_bytes INTEGER, new_temporary INTEGER,
+  delta_live_bytes INTEGER, delta_live_blocks INTEGER, delta_peak_bytes INTEGER, delta_peak_blocks INTEGER, delta_allocations INTEGER,
+  delta_frees INTEGER, delta_allocated_bytes INTEGER, delta_temporary INTEGER);
+CREATE TABLE site_diff_range(
+  site INTEGER NOT NULL, figure TEXT NOT NULL, old_low INTEGER, old_high INTEGER, new_low INTEGER, new_high INTEGER,
+  delta_low INTEGER, delta_high INTEGER, PRIMARY KEY(site, figure)) WITHOUT ROWID;
+CREATE TABLE diff_hidden(
+  stage INTEGER PRIMARY KEY, filter TEXT, sites INTEGER,
+  old_live_bytes INTEGER, old_live_blocks INTEGER, old_peak_bytes INTEGER, old_peak_blocks INTEGER, old_allocations INTEGER, old_frees INTEGER,
+  old_allocated_bytes INTEGER, old_temporary INTEGER,
+  new_live_bytes INTEGER, new_live_blocks INTEGER, new_peak_bytes INTEGER, new_peak_blocks INTEGER, new_allocations INTEGER, new_frees INTEGER,
+  new_allocated_bytes INTEGER, new_temporary INTEGER);
 -- The views join what a person wants to see; `place` is the user's function with file and line.
 CREATE VIEW place AS SELECT s.id AS site, f.function, f.file, f.line, f.address, m.path AS module
   FROM site s LEFT JOIN stack k ON k.id = s.user_frame LEFT JOIN frame f ON f.id = k.frame LEFT JOIN module m ON m.id = f.module;
@@ -146,3 +183,7 @@ CREATE VIEW by_exe AS
     max(iif(rank = (9 * n + 9) / 10, peak_bytes, NULL)) AS p90_peak, max(peak_bytes) AS max_peak, sum(peak_bytes) AS sum_of_peaks,
     sum(allocations) AS allocations, sum(allocated_bytes) AS allocated_bytes, max(iif(rank = n, id, NULL)) AS worst
   FROM ranked GROUP BY name ORDER BY max_peak DESC, name;
+-- Of ms-diff: what changed by more than noise, the most growth first.
+CREATE VIEW changes AS SELECT d.site, d.kind, d.delta_live_bytes, d.delta_peak_bytes, d.delta_allocations, d.matched, p.function, p.file, p.line, p.module
+  FROM site_diff d JOIN place p ON p.site = d.site WHERE d.significant = 1
+  ORDER BY max(coalesce(d.delta_live_bytes, 0), coalesce(d.delta_peak_bytes, 0)) DESC, d.site;

@@ -67,7 +67,8 @@ sqlite3 *ms_snapshot_new(struct ms_err *err)
 bool ms_snapshot_incomplete(sqlite3 *db)
 {
 	return ms_sql_int(db, "SELECT count(*) FROM process WHERE complete IS NOT 1", 1) != 0 ||
-	       ms_sql_int(db, "SELECT value FROM meta WHERE key = 'traces_unreadable'", 0) != 0;
+	       ms_sql_int(db, "SELECT value FROM meta WHERE key = 'traces_unreadable'", 0) != 0 ||
+	       ms_sql_int(db, "SELECT count(*) FROM diff_run WHERE complete IS NOT 1", 0) != 0;
 }
 
 unsigned char *ms_snapshot_image(sqlite3 *db, size_t *size, struct ms_err *err)

@@ -61,8 +61,9 @@ sqlite3 *ms_snapshot_build(const char *const *traces, size_t n, const struct ms_
 sqlite3 *ms_snapshot_open(const char *path, const struct ms_build_options *opt, uint64_t max_bytes,
 			  const char **point, struct ms_build_result *res, struct ms_err *err);
 
-/* True when any process of the snapshot is incomplete (no end block and no writer, or damage), or a
- * trace of a folder could not be read: status 2 without --allow-partial. */
+/* True when any process of the snapshot is incomplete (no end block and no writer, or damage), a
+ * trace of a folder could not be read, or a run that it was compared with is incomplete: status 2
+ * without --allow-partial. */
 bool ms_snapshot_incomplete(sqlite3 *db);
 
 /* The database image: reproducible bytes (sqlite3_serialize after VACUUM). Free with sqlite3_free.

@@ -50,6 +50,8 @@ struct ms_die {
 	Dwarf_Half ranges_form;
 	uint32_t call_file, call_line, call_column;
 	uint64_t addr_base, rnglists_base; /* of a unit DIE */
+	uint64_t lines;                    /* the same: offset of its line table */
+	bool has_lines;
 	uint32_t language;
 };
 
@@ -91,7 +93,7 @@ struct ms_segment {
 };
 
 struct ms_source {
-	const char *folder, *name; /* in the unit's arena */
+	const char *folder, *name; /* in the file */
 	const char *path;          /* joined, in the symbolizer's arena; NULL = not yet asked for */
 };
 
@@ -109,6 +111,24 @@ struct ms_unit {
 	uint32_t first_source; /* number of sources[0] */
 	size_t bytes;
 	uint64_t used; /* moment of last use */
+};
+
+/* One range of a node, with its depth: where ranges overlap, the deepest is the innermost call. */
+struct ms_cover {
+	uint64_t low, high;
+	uint32_t node, depth;
+};
+
+/* The functions of a unit. */
+struct ms_tree {
+	struct {
+		struct ms_unit_node *v;
+		size_t n, cap;
+	} nodes;
+	struct {
+		struct ms_cover *v;
+		size_t n, cap;
+	} covers;
 };
 
 struct ms_span {
@@ -160,6 +180,13 @@ void ms_die_ranges(const struct ms_unit_base *base, const struct ms_die *die,
 void ms_arange_sets(struct ms_elf *elf,
 		    void (*each)(void *arg, uint64_t unit, const struct ms_ranges *r), void *arg);
 struct ms_unit_base ms_unit_base(struct ms_elf *elf, Dwarf_Die die, const struct ms_die *facts);
+/* An address by its number in .debug_addr; 0 = there is none. */
+uint64_t ms_indexed_address(const struct ms_unit_base *base, uint64_t index);
+/* Adds the functions of the unit with that header and entry. */
+void ms_tree_read(const struct ms_unit_base *base, uint64_t header, uint64_t die, uint32_t language,
+		  struct ms_tree *out);
+/* Reads the line table at `offset` into the unit: its sources, rows and sequences. */
+void ms_lines_read(struct ms_unit *u, struct ms_elf *elf, uint64_t offset);
 /* Reads a unit; never NULL, but possibly empty. */
 struct ms_unit *ms_unit_read(struct ms_dwarf *d, uint64_t die);
 void ms_unit_free(struct ms_unit *u);

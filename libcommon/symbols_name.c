@@ -202,27 +202,32 @@ static const char *readable(struct ms_dwarf *d, const char *linkage)
 	return out;
 }
 
-/* The name of the function at `die` as far as DWARF has one. */
+/* The name of a function as far as DWARF has one. */
+static const char *declared_name(struct ms_dwarf *d, uint32_t language, struct declaration *c,
+				 int depth)
+{
+	const char *out = c->linkage ? readable(d, c->linkage) : NULL;
+	if (out)
+		return out;
+	if (c->name && has_scopes(language))
+		return qualified(d, c, depth);
+	if (!c->name)
+		c->name = c->linkage;
+	return c->name ? ms_arena_strdup(d->strings, c->name) : NULL;
+}
+
 static const char *function_name(struct ms_dwarf *d, uint32_t language, uint64_t die, int depth)
 {
 	struct declaration c;
 	find_declaration(d, die, &c);
-	const char *out = c.linkage ? readable(d, c.linkage) : NULL;
-	if (out)
-		return out;
-	if (c.name && has_scopes(language))
-		return qualified(d, &c, depth);
-	if (!c.name)
-		c.name = c.linkage;
-	return c.name ? ms_arena_strdup(d->strings, c.name) : NULL;
+	return declared_name(d, language, &c, depth);
 }
 
 /* The symbol table knows parameters that DWARF without linkage names does not tell. */
-static const char *symbol_of(struct ms_dwarf *d, const struct ms_unit_node *n)
+static const char *symbol_of(struct ms_dwarf *d, const struct declaration *c,
+			     const struct ms_unit_node *n)
 {
-	struct declaration c;
-	find_declaration(d, n->die, &c);
-	if (c.linkage || !d->symbols)
+	if (c->linkage || !d->symbols)
 		return NULL;
 	const struct ms_elf_symbol *y = ms_elf_symbol(d->symbols, n->entry);
 	return y && y->address == n->entry ? readable(d, y->name) : NULL;
@@ -230,6 +235,8 @@ static const char *symbol_of(struct ms_dwarf *d, const struct ms_unit_node *n)
 
 const char *ms_node_name(struct ms_dwarf *d, const struct ms_unit *u, const struct ms_unit_node *n)
 {
-	const char *out = !n->inlined && has_scopes(u->language) ? symbol_of(d, n) : NULL;
-	return out ? out : function_name(d, u->language, n->die, 0);
+	struct declaration c;
+	find_declaration(d, n->die, &c);
+	const char *out = !n->inlined && has_scopes(u->language) ? symbol_of(d, &c, n) : NULL;
+	return out ? out : declared_name(d, u->language, &c, 0);
 }

@@ -9,54 +9,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbols_read.h"
+
 /* More ranges than this in one list are nonsense. */
 enum { MAX_RANGES = 1 << 20 };
 
-struct cursor {
-	const uint8_t *p, *end;
-	bool bad;
-};
-
-static struct cursor open_at(struct ms_elf *e, const char *section, uint64_t offset)
-{
-	struct ms_elf_section *s = ms_elf_section(e, section);
-	const uint8_t *data = ms_elf_data(s);
-	if (!data || offset >= s->size)
-		return (struct cursor){.bad = true};
-	return (struct cursor){.p = data + offset, .end = data + s->size};
-}
-
-static uint64_t fixed(struct cursor *c, unsigned bytes)
-{
-	uint64_t v = 0;
-	if (c->bad || (size_t)(c->end - c->p) < bytes) {
-		c->bad = true;
-		return 0;
-	}
-	memcpy(&v, c->p, bytes);
-	c->p += bytes;
-	return v;
-}
-
-static uint64_t varint(struct cursor *c)
-{
-	uint64_t v = 0;
-	for (unsigned shift = 0; shift < 64; shift += 7) {
-		uint8_t b = (uint8_t)fixed(c, 1);
-		v |= (uint64_t)(b & 0x7f) << shift;
-		if (!(b & 0x80) || c->bad)
-			return v;
-	}
-	c->bad = true;
-	return 0;
-}
-
-static uint64_t indexed_address(const struct ms_unit_base *b, uint64_t index)
+uint64_t ms_indexed_address(const struct ms_unit_base *b, uint64_t index)
 {
 	if (index > UINT32_MAX)
 		return 0;
-	struct cursor c = open_at(b->elf, ".debug_addr", b->addr_base + index * 8);
-	return fixed(&c, 8);
+	struct ms_bytes c = ms_bytes_of(b->elf, ".debug_addr", b->addr_base + index * 8);
+	return ms_get_fixed(&c, 8);
 }
 
 /* The linker leaves 0, or all ones (and all ones but one), where it removed the code. */
@@ -68,10 +31,10 @@ static void add(struct ms_ranges *out, uint64_t low, uint64_t high)
 
 static void read_ranges_4(const struct ms_unit_base *b, uint64_t offset, struct ms_ranges *out)
 {
-	struct cursor c = open_at(b->elf, ".debug_ranges", offset);
+	struct ms_bytes c = ms_bytes_of(b->elf, ".debug_ranges", offset);
 	uint64_t base = b->low;
 	for (unsigned i = 0; i < MAX_RANGES && !c.bad; i++) {
-		uint64_t low = fixed(&c, 8), high = fixed(&c, 8);
+		uint64_t low = ms_get_fixed(&c, 8), high = ms_get_fixed(&c, 8);
 		if (c.bad || (!low && !high))
 			return;
 		if (low == UINT64_MAX)
@@ -83,36 +46,36 @@ static void read_ranges_4(const struct ms_unit_base *b, uint64_t offset, struct 
 
 static void read_ranges_5(const struct ms_unit_base *b, uint64_t offset, struct ms_ranges *out)
 {
-	struct cursor c = open_at(b->elf, ".debug_rnglists", offset);
+	struct ms_bytes c = ms_bytes_of(b->elf, ".debug_rnglists", offset);
 	uint64_t base = b->low, x, y;
 	for (unsigned i = 0; i < MAX_RANGES && !c.bad; i++) {
-		switch (fixed(&c, 1)) {
+		switch (ms_get_fixed(&c, 1)) {
 		case DW_RLE_base_addressx:
-			base = indexed_address(b, varint(&c));
+			base = ms_indexed_address(b, ms_get_varint(&c));
 			break;
 		case DW_RLE_startx_endx:
-			x = indexed_address(b, varint(&c));
-			add(out, x, indexed_address(b, varint(&c)));
+			x = ms_indexed_address(b, ms_get_varint(&c));
+			add(out, x, ms_indexed_address(b, ms_get_varint(&c)));
 			break;
 		case DW_RLE_startx_length:
-			x = indexed_address(b, varint(&c));
-			add(out, x, x + varint(&c));
+			x = ms_indexed_address(b, ms_get_varint(&c));
+			add(out, x, x + ms_get_varint(&c));
 			break;
 		case DW_RLE_offset_pair:
-			x = varint(&c);
-			y = varint(&c);
+			x = ms_get_varint(&c);
+			y = ms_get_varint(&c);
 			add(out, base + x, base + y);
 			break;
 		case DW_RLE_base_address:
-			base = fixed(&c, 8);
+			base = ms_get_fixed(&c, 8);
 			break;
 		case DW_RLE_start_end:
-			x = fixed(&c, 8);
-			add(out, x, fixed(&c, 8));
+			x = ms_get_fixed(&c, 8);
+			add(out, x, ms_get_fixed(&c, 8));
 			break;
 		case DW_RLE_start_length:
-			x = fixed(&c, 8);
-			add(out, x, x + varint(&c));
+			x = ms_get_fixed(&c, 8);
+			add(out, x, x + ms_get_varint(&c));
 			break;
 		default: /* DW_RLE_end_of_list, or damage */
 			return;
@@ -127,9 +90,9 @@ void ms_die_ranges(const struct ms_unit_base *b, const struct ms_die *die, struc
 	} else if (die->has_ranges && die->ranges_form == DW_FORM_rnglistx) {
 		if (die->ranges > UINT32_MAX)
 			return;
-		struct cursor c =
-			open_at(b->elf, ".debug_rnglists", b->rnglists_base + die->ranges * 4);
-		read_ranges_5(b, b->rnglists_base + fixed(&c, 4), out);
+		struct ms_bytes c =
+			ms_bytes_of(b->elf, ".debug_rnglists", b->rnglists_base + die->ranges * 4);
+		read_ranges_5(b, b->rnglists_base + ms_get_fixed(&c, 4), out);
 	} else if (die->has_ranges) {
 		read_ranges_5(b, die->ranges, out);
 	} else if (die->has_low && die->has_high) {
@@ -140,27 +103,28 @@ void ms_die_ranges(const struct ms_unit_base *b, const struct ms_die *die, struc
 void ms_arange_sets(struct ms_elf *elf,
 		    void (*each)(void *arg, uint64_t unit, const struct ms_ranges *r), void *arg)
 {
-	struct cursor all = open_at(elf, ".debug_aranges", 0);
+	struct ms_bytes all = ms_bytes_of(elf, ".debug_aranges", 0);
 	struct ms_ranges r = {0};
 	while (!all.bad && all.p < all.end) {
-		uint64_t length = fixed(&all, 4);
+		uint64_t length = ms_get_fixed(&all, 4);
 		unsigned wide = length == UINT32_MAX ? 8 : 4;
 		if (wide == 8)
-			length = fixed(&all, 8);
+			length = ms_get_fixed(&all, 8);
 		if (all.bad || length > (uint64_t)(all.end - all.p))
 			break;
 		const uint8_t *start = all.p - (wide == 8 ? 12 : 4);
-		struct cursor c = {.p = all.p, .end = all.p + length};
+		struct ms_bytes c = {.p = all.p, .end = all.p + length};
 		all.p += length;
-		uint64_t version = fixed(&c, 2), unit = fixed(&c, wide), sizes = fixed(&c, 2);
+		uint64_t version = ms_get_fixed(&c, 2), unit = ms_get_fixed(&c, wide),
+			 sizes = ms_get_fixed(&c, 2);
 		if (c.bad || version != 2 || sizes != 8) /* addresses of 8 bytes, no segments */
 			continue;
 		/* Pairs are aligned to their own size from the start of the set. */
 		for (size_t used = (size_t)(c.p - start); used % 16; used++)
-			fixed(&c, 1);
+			ms_get_fixed(&c, 1);
 		r.n = 0;
 		while (!c.bad && c.end - c.p >= 16) {
-			uint64_t low = fixed(&c, 8), size = fixed(&c, 8);
+			uint64_t low = ms_get_fixed(&c, 8), size = ms_get_fixed(&c, 8);
 			add(&r, low, low + size);
 		}
 		each(arg, unit, &r);
@@ -265,6 +229,9 @@ static void read_attribute(Dwarf_Debug dbg, Dwarf_Attribute a, struct ms_die *ou
 		break;
 	case DW_AT_call_column:
 		out->call_column = small_number(dbg, a);
+		break;
+	case DW_AT_stmt_list:
+		out->has_lines = offset_of(dbg, a, &out->lines);
 		break;
 	case DW_AT_language:
 		out->language = small_number(dbg, a);

@@ -2,9 +2,11 @@
  * ms-filter: keeps the sites of a snapshot that meet conditions.
  *
  * In the order in which data meets them:
- *   options.c   the command line, and the conditions in it
- *   match.c     reads every frame, stack and site once and decides
- *   hide.c      takes the rest out, and notes what went; estimates.c does so for intervals
+ *   options.c       the command line; arguments.c what the conditions in it take, where.c --where
+ *   match.c         reads every frame, stack and site once and decides
+ *   measures.c      the figures that conditions look at: columns.c names them, spans.c has times
+ *   suppressions.c  what the lines of --suppress meet
+ *   hide.c          takes the rest out, and notes what went; estimates.c does so for intervals
  * Reading any kind of input and writing the image is libcommon/snapshot.h.
  */
 #include <stdarg.h>
@@ -12,9 +14,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "columns.h"
 #include "hide.h"
 #include "match.h"
 #include "options.h"
+#include "suppressions.h"
 
 #include "libcommon/arena.h"
 #include "libcommon/err.h"
@@ -41,6 +45,23 @@ __attribute__((format(printf, 2, 3))) static void remark(const struct options *o
 	va_end(ap);
 }
 
+/* Conditions that ask for what is not recorded hide without having been met or not. */
+static void say_unknown(const struct options *o, const struct matches *m)
+{
+	for (size_t i = 0; i < o->conditions.n; i++) {
+		const struct condition *c = &o->conditions.v[i];
+		size_t n = m->unknown[c->subject];
+		if (!c->drop && n > 0)
+			remark(o, "of %zu site%s it is not known whether '--%s %s' holds", n,
+			       n == 1 ? "" : "s", options_name(c), c->text);
+	}
+}
+
+static void say_line(const void *arg, const char *line)
+{
+	remark(arg, "%s", line);
+}
+
 static int filter(sqlite3 *db, const struct options *o, const char *point, struct ms_err *err)
 {
 	struct matches m = {0};
@@ -51,6 +72,10 @@ static int filter(sqlite3 *db, const struct options *o, const char *point, struc
 			rc = hide(db, &m, o->filter, err);
 		if (rc == 0 && m.sites.n > 0 && m.hidden == m.sites.n)
 			remark(o, "warning: all %zu sites are hidden by '%s'", m.hidden, o->filter);
+		if (rc == 0)
+			say_unknown(o, &m);
+		if (rc == 0 && m.rules.n > 0)
+			suppressions_say(db, say_line, o);
 	}
 	matches_free(&m);
 	return rc;
@@ -93,7 +118,9 @@ int main(int argc, char **argv)
 	struct options o = {0};
 	ms_cli_signals();
 	int rc = options_parse(&o, argc, argv, &arena, &err);
-	if (rc == 0 && (o.cli.help || o.cli.version))
+	if (rc == 0 && o.where_help)
+		rc = ms_cli_print(columns_help(&arena), &err);
+	else if (rc == 0 && (o.cli.help || o.cli.version))
 		rc = ms_cli_print(o.cli.help ? options_help : "ms-filter " MS_VERSION "\n", &err);
 	else if (rc == 0)
 		rc = work(&o, &err);

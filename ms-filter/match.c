@@ -8,7 +8,10 @@
  */
 #include "match.h"
 
+#include "measures.h"
 #include "options.h"
+#include "suppressions.h"
+#include "where.h"
 
 #include <fnmatch.h>
 #include <stdio.h>
@@ -19,20 +22,9 @@
 #include "libcommon/err.h"
 #include "libcommon/snapshot.h"
 
-#define STACK_SUBJECTS (1u << FUNCTION | 1u << FILE_NAME | 1u << MODULE)
+#define STACK_SUBJECTS (UINT64_C(1) << FUNCTION | UINT64_C(1) << FILE_NAME | UINT64_C(1) << MODULE)
 
-struct frame {
-	int64_t id;
-	uint32_t found;
-	bool user;
-};
-
-struct frames {
-	struct frame *v;
-	size_t n, cap;
-};
-
-static uint32_t bit(const struct condition *c)
+uint64_t match_bit(const struct condition *c)
 {
 	return c->drop ? DROP(c->subject) : KEEP(c->subject);
 }
@@ -56,8 +48,22 @@ static void *by_id(void *v, size_t n, size_t size, int64_t id)
 	return NULL;
 }
 
-/* Takes one more row. false at the end, or with `err` set when something is wrong. */
-static bool next_row(sqlite3 *db, sqlite3_stmt *q, struct ms_err *err)
+struct stack *match_stack_of(struct matches *m, int64_t id)
+{
+	return by_id(m->stacks.v, m->stacks.n, sizeof *m->stacks.v, id);
+}
+
+struct site *match_site_of(struct matches *m, int64_t id)
+{
+	return by_id(m->sites.v, m->sites.n, sizeof *m->sites.v, id);
+}
+
+const struct frame *match_frame_of(const struct matches *m, int64_t id)
+{
+	return by_id(m->frames.v, m->frames.n, sizeof *m->frames.v, id);
+}
+
+bool match_next_row(sqlite3 *db, sqlite3_stmt *q, struct ms_err *err)
 {
 	int rc = sqlite3_step(q);
 	if (rc != SQLITE_ROW && rc != SQLITE_DONE)
@@ -78,8 +84,7 @@ static bool reaches(sqlite3_stmt *q, int column, uint64_t least)
 	return v >= 0 && (uint64_t)v >= least;
 }
 
-/* A name with wildcards, or the number itself. */
-static bool names(const char *pattern, const char *name, int64_t number)
+bool match_names(const char *pattern, const char *name, int64_t number)
 {
 	char digits[24];
 	snprintf(digits, sizeof digits, "%lld", (long long)number);
@@ -89,52 +94,64 @@ static bool names(const char *pattern, const char *name, int64_t number)
 /* ---- frames and stacks ---- */
 
 /* Columns: id, function, file, module, runtime, note. */
-static uint32_t match_frame(const struct options *o, sqlite3_stmt *q)
+static uint64_t match_frame(const struct options *o, sqlite3_stmt *q)
 {
-	uint32_t found = 0;
+	uint64_t found = 0;
 	for (size_t i = 0; i < o->conditions.n; i++) {
 		const struct condition *c = &o->conditions.v[i];
-		if (!(STACK_SUBJECTS & 1u << c->subject) || (found & bit(c)))
+		if (!(STACK_SUBJECTS & UINT64_C(1) << c->subject) || (found & match_bit(c)))
 			continue;
 		const char *s = text(q, 1 + (int)(c->subject - FUNCTION));
 		if (s && regexec(&c->regex, s, 0, NULL, 0) == 0)
-			found |= bit(c);
+			found |= match_bit(c);
 	}
 	return found;
 }
 
-static int read_frames(struct frames *frames, sqlite3 *db, const struct options *o,
-		       struct ms_err *err)
+static const char *kept(const struct matches *m, const struct options *o, sqlite3_stmt *q,
+			int column)
 {
-	sqlite3_stmt *q =
-		ms_sql_prepare(db,
-			       "SELECT f.id, f.function, f.file, m.path, f.runtime, f.note "
-			       "FROM frame f LEFT JOIN module m ON m.id = f.module ORDER BY f.id",
-			       err);
-	while (q && next_row(db, q, err)) {
+	const char *s = m->named ? text(q, column) : NULL;
+	return s ? ms_arena_strdup(o->arena, s) : NULL;
+}
+
+static int read_frames(struct matches *m, sqlite3 *db, const struct options *o, struct ms_err *err)
+{
+	sqlite3_stmt *q = ms_sql_prepare(
+		db,
+		"SELECT f.id, f.function, f.file, m.path, f.runtime, f.note, f.address, f.line "
+		"FROM frame f LEFT JOIN module m ON m.id = f.module ORDER BY f.id",
+		err);
+	while (q && match_next_row(db, q, err)) {
 		/* Of what is not known, or stands for frames that are missing, the user's code may
 		 * be part. */
-		bool user =
-			sqlite3_column_int64(q, 4) == 0 || sqlite3_column_type(q, 5) != SQLITE_NULL;
-		*MS_PUSH(frames) =
-			(struct frame){sqlite3_column_int64(q, 0), match_frame(o, q), user};
+		bool missing = sqlite3_column_type(q, 5) != SQLITE_NULL;
+		*MS_PUSH(&m->frames) = (struct frame){
+			.id = sqlite3_column_int64(q, 0),
+			.found = match_frame(o, q),
+			.function = kept(m, o, q, 1),
+			.file = kept(m, o, q, 2),
+			.module = kept(m, o, q, 3),
+			.address = sqlite3_column_int64(q, 6),
+			.line = sqlite3_column_int64(q, 7),
+			.user = sqlite3_column_int64(q, 4) == 0 || missing,
+			.missing = missing,
+		};
 	}
 	sqlite3_finalize(q);
 	return err->text[0] ? -1 : 0;
 }
 
-static int read_stacks(struct matches *m, const struct frames *frames, sqlite3 *db,
-		       struct ms_err *err)
+static int read_stacks(struct matches *m, sqlite3 *db, struct ms_err *err)
 {
 	sqlite3_stmt *q =
 		ms_sql_prepare(db, "SELECT id, parent, frame FROM stack ORDER BY id", err);
-	while (q && next_row(db, q, err)) {
+	while (q && match_next_row(db, q, err)) {
 		struct stack k = {.id = sqlite3_column_int64(q, 0),
-				  .parent = sqlite3_column_int64(q, 1)};
-		const struct frame *f =
-			by_id(frames->v, frames->n, sizeof *frames->v, sqlite3_column_int64(q, 2));
-		const struct stack *parent =
-			by_id(m->stacks.v, m->stacks.n, sizeof *m->stacks.v, k.parent);
+				  .parent = sqlite3_column_int64(q, 1),
+				  .frame = sqlite3_column_int64(q, 2)};
+		const struct frame *f = match_frame_of(m, k.frame);
+		const struct stack *parent = match_stack_of(m, k.parent);
 		k.found = (f ? f->found : 0) | (parent ? parent->found : 0);
 		k.user = (f && f->user) || (parent && parent->user);
 		*MS_PUSH(&m->stacks) = k;
@@ -143,37 +160,41 @@ static int read_stacks(struct matches *m, const struct frames *frames, sqlite3 *
 	return err->text[0] ? -1 : 0;
 }
 
-static struct stack *stack_of(struct matches *m, int64_t id)
-{
-	return by_id(m->stacks.v, m->stacks.n, sizeof *m->stacks.v, id);
-}
-
-static struct site *site_of(struct matches *m, int64_t id)
-{
-	return by_id(m->sites.v, m->sites.n, sizeof *m->sites.v, id);
-}
-
 /* ---- sites ---- */
 
-/* Columns: id, stack, allocations, temporary, allocated_bytes, pid, exe. */
-static uint32_t match_site(const struct options *o, sqlite3_stmt *q, const struct stack *k)
+/* Columns: id, stack, allocations, temporary, allocated_bytes, pid, exe, process, verdict,
+ * one_time. */
+static bool has_verdict(sqlite3_stmt *q, const char *wanted)
 {
-	uint32_t found = k ? k->found : 0;
+	const char *verdict = text(q, 8);
+	return strcmp(verdict ? verdict : "none", wanted) == 0;
+}
+
+static uint64_t match_site(const struct options *o, sqlite3_stmt *q, const struct stack *k)
+{
+	uint64_t found = k ? k->found : 0;
 	int64_t made = sqlite3_column_int64(q, 2), temporary = sqlite3_column_int64(q, 3);
+	bool one_time = sqlite3_column_type(q, 9) != SQLITE_NULL;
 	if (made > 0 && temporary >= made)
-		found |= DROP(TEMPORARY);
-	if (k && !k->user)
-		found |= DROP(RUNTIME);
+		found |= KEEP(TEMPORARY) | DROP(TEMPORARY);
+	if ((k && !k->user) || one_time)
+		found |= KEEP(RUNTIME) | DROP(RUNTIME);
+	if (one_time)
+		found |= KEEP(ONE_TIME) | DROP(ONE_TIME);
 	for (size_t i = 0; i < o->conditions.n; i++) {
 		const struct condition *c = &o->conditions.v[i];
 		if (c->subject == MIN_ALLOCATED && reaches(q, 4, c->value))
-			found |= bit(c);
+			found |= match_bit(c);
+		if (c->subject == MIN_ALLOCATIONS && reaches(q, 2, c->value))
+			found |= match_bit(c);
+		if (c->subject == VERDICT && has_verdict(q, c->text))
+			found |= match_bit(c);
 		if (c->subject != PROCESS)
 			continue;
 		const char *exe = text(q, 6), *slash = exe ? strrchr(exe, '/') : NULL;
 		const char *name = slash && !strchr(c->text, '/') ? slash + 1 : exe;
-		if (names(c->text, name, sqlite3_column_int64(q, 5)))
-			found |= bit(c);
+		if (match_names(c->text, name, sqlite3_column_int64(q, 5)))
+			found |= match_bit(c);
 	}
 	return found;
 }
@@ -182,14 +203,20 @@ static int read_sites(struct matches *m, sqlite3 *db, const struct options *o, s
 {
 	sqlite3_stmt *q = ms_sql_prepare(
 		db,
-		"SELECT s.id, s.stack, s.allocations, s.temporary, s.allocated_bytes, p.pid, p.exe "
+		"SELECT s.id, s.stack, s.allocations, s.temporary, s.allocated_bytes, p.pid, p.exe,"
+		" s.process, s.verdict, s.one_time "
 		"FROM site s LEFT JOIN process p ON p.id = s.process ORDER BY s.id",
 		err);
-	while (q && next_row(db, q, err)) {
+	while (q && match_next_row(db, q, err)) {
 		struct site s = {.id = sqlite3_column_int64(q, 0),
-				 .stack = sqlite3_column_int64(q, 1)};
-		s.found = match_site(o, q, stack_of(m, s.stack));
+				 .stack = sqlite3_column_int64(q, 1),
+				 .process = sqlite3_column_int64(q, 7),
+				 .verdict = kept(m, o, q, 8),
+				 .age = -1};
+		s.found = match_site(o, q, match_stack_of(m, s.stack));
 		*MS_PUSH(&m->sites) = s;
+		m->unknown[VERDICT] += (o->keep & KEEP(VERDICT) & ~s.found) != 0 &&
+				       sqlite3_column_type(q, 8) == SQLITE_NULL;
 	}
 	sqlite3_finalize(q);
 	return err->text[0] ? -1 : 0;
@@ -207,19 +234,24 @@ static int read_figures(struct matches *m, sqlite3 *db, const struct options *o,
 			struct ms_err *err)
 {
 	sqlite3_stmt *q = ms_sql_prepare(db,
-					 "SELECT c.site, c.live_bytes, c.live_blocks, t.label "
+					 "SELECT c.site, c.live_bytes, c.live_blocks, t.label, "
+					 "c.oldest_ns "
 					 "FROM site_stat c JOIN snapshot t ON t.id = c.snapshot",
 					 err);
-	while (q && next_row(db, q, err)) {
-		struct site *s = site_of(m, sqlite3_column_int64(q, 0));
+	while (q && match_next_row(db, q, err)) {
+		struct site *s = match_site_of(m, sqlite3_column_int64(q, 0));
 		const char *label = text(q, 3);
+		if (s && label && looks_at(MIN_AGE, label, point) &&
+		    sqlite3_column_type(q, 4) != SQLITE_NULL && sqlite3_column_int64(q, 4) > s->age)
+			s->age = sqlite3_column_int64(q, 4);
 		for (size_t i = 0; s && label && i < o->conditions.n; i++) {
 			const struct condition *c = &o->conditions.v[i];
-			if (c->subject > MIN_BLOCKS || c->subject == MIN_ALLOCATED)
+			if (c->subject > MIN_BLOCKS || c->subject == MIN_ALLOCATED ||
+			    c->subject == MIN_DELTA)
 				continue;
 			if (looks_at(c->subject, label, point) &&
 			    reaches(q, c->subject == MIN_BLOCKS ? 2 : 1, c->value))
-				s->found |= bit(c);
+				s->found |= match_bit(c);
 		}
 	}
 	sqlite3_finalize(q);
@@ -230,9 +262,10 @@ static int read_figures(struct matches *m, sqlite3 *db, const struct options *o,
 static void reach_zero(struct matches *m, const struct options *o)
 {
 	for (size_t i = 0; i < o->conditions.n; i++)
-		if (o->conditions.v[i].subject <= MIN_BLOCKS && o->conditions.v[i].value == 0)
+		if (o->conditions.v[i].subject <= MIN_ALLOCATIONS &&
+		    o->conditions.v[i].subject != MIN_DELTA && o->conditions.v[i].value == 0)
 			for (size_t j = 0; j < m->sites.n; j++)
-				m->sites.v[j].found |= bit(&o->conditions.v[i]);
+				m->sites.v[j].found |= match_bit(&o->conditions.v[i]);
 }
 
 static int read_threads(struct matches *m, sqlite3 *db, const struct options *o, struct ms_err *err)
@@ -243,13 +276,13 @@ static int read_threads(struct matches *m, sqlite3 *db, const struct options *o,
 		db,
 		"SELECT x.site, t.tid, t.name FROM site_thread x JOIN thread t ON t.id = x.thread",
 		err);
-	while (q && next_row(db, q, err)) {
-		struct site *s = site_of(m, sqlite3_column_int64(q, 0));
+	while (q && match_next_row(db, q, err)) {
+		struct site *s = match_site_of(m, sqlite3_column_int64(q, 0));
 		for (size_t i = 0; s && i < o->conditions.n; i++) {
 			const struct condition *c = &o->conditions.v[i];
 			if (c->subject == THREAD &&
-			    names(c->text, text(q, 2), sqlite3_column_int64(q, 1)))
-				s->found |= bit(c);
+			    match_names(c->text, text(q, 2), sqlite3_column_int64(q, 1)))
+				s->found |= match_bit(c);
 		}
 	}
 	sqlite3_finalize(q);
@@ -272,8 +305,8 @@ static int check_points(sqlite3 *db, const struct options *o, struct ms_err *err
  * marked. */
 static void need(struct matches *m, int64_t stack)
 {
-	struct stack *k = stack_of(m, stack);
-	for (; k && !k->needed; k = stack_of(m, k->parent))
+	struct stack *k = match_stack_of(m, stack);
+	for (; k && !k->needed; k = match_stack_of(m, k->parent))
 		k->needed = true;
 }
 
@@ -283,6 +316,7 @@ static void decide(struct matches *m, const struct options *o)
 	for (size_t i = 0; i < m->sites.n; i++) {
 		struct site *s = &m->sites.v[i];
 		s->hidden = (s->found & o->keep) != o->keep || (s->found & o->drop);
+		s->hidden ^= o->invert;
 		m->hidden += s->hidden;
 		if (!s->hidden)
 			need(m, s->stack);
@@ -294,8 +328,8 @@ static int need_frees(struct matches *m, sqlite3 *db, struct ms_err *err)
 {
 	sqlite3_stmt *q = ms_sql_prepare(
 		db, "SELECT site, stack FROM free_site WHERE stack IS NOT NULL", err);
-	while (q && next_row(db, q, err)) {
-		const struct site *s = site_of(m, sqlite3_column_int64(q, 0));
+	while (q && match_next_row(db, q, err)) {
+		const struct site *s = match_site_of(m, sqlite3_column_int64(q, 0));
 		if (s && !s->hidden)
 			need(m, sqlite3_column_int64(q, 1));
 	}
@@ -303,14 +337,27 @@ static int need_frees(struct matches *m, sqlite3 *db, struct ms_err *err)
 	return err->text[0] ? -1 : 0;
 }
 
+int matches_stacks(struct matches *m, sqlite3 *db, const struct options *o, struct ms_err *err)
+{
+	return read_frames(m, db, o, err) || read_stacks(m, db, err) ? -1 : 0;
+}
+
+static bool names_needed(const struct options *o)
+{
+	bool needed = o->drop & DROP(SUPPRESSED);
+	for (size_t i = 0; i < o->conditions.n; i++)
+		needed |= o->conditions.v[i].where && where_needs_stack(o->conditions.v[i].where);
+	return needed;
+}
+
 int matches_find(struct matches *m, sqlite3 *db, const struct options *o, const char *point,
 		 struct ms_err *err)
 {
-	struct frames frames = {0};
-	int rc = check_points(db, o, err) || read_frames(&frames, db, o, err) ||
-		 read_stacks(m, &frames, db, err) || read_sites(m, db, o, err) ||
-		 read_figures(m, db, o, point, err) || read_threads(m, db, o, err);
-	free(frames.v);
+	m->named = names_needed(o);
+	int rc = check_points(db, o, err) || matches_stacks(m, db, o, err) ||
+		 read_sites(m, db, o, err) || read_figures(m, db, o, point, err) ||
+		 read_threads(m, db, o, err) || measures_read(m, db, o, point, err) ||
+		 suppressions_apply(m, o, err);
 	if (rc != 0)
 		return -1;
 	reach_zero(m, o);
@@ -322,4 +369,6 @@ void matches_free(struct matches *m)
 {
 	free(m->sites.v);
 	free(m->stacks.v);
+	free(m->frames.v);
+	free(m->rules.v);
 }

@@ -8,24 +8,45 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct ms_err;
-struct options;
-struct sqlite3;
+#include "options.h"
 
-struct site {
-	int64_t id, stack; /* stack 0 = none */
-	uint32_t found;    /* KEEP() and DROP() bits that hold */
-	bool hidden;
+struct ms_err;
+struct sqlite3;
+struct sqlite3_stmt;
+
+struct frame {
+	int64_t id;
+	uint64_t found;                       /* KEEP() and DROP() bits that hold for it */
+	const char *function, *file, *module; /* with matches.named; NULL: not known */
+	int64_t address, line;
+	bool user;    /* it is of the user's own code, or may be */
+	bool missing; /* it is no frame, but says why there is none */
 };
 
 struct stack {
-	int64_t id, parent; /* 0 = none */
-	uint32_t found;     /* bits of its own frame and of all its callers' */
-	bool user;          /* one of these frames is of the user's own code, or may be */
-	bool needed;        /* by a site that is kept, also where its blocks were freed */
+	int64_t id, parent, frame; /* parent 0 = none */
+	uint64_t found;            /* bits of its own frame and of all its callers' */
+	bool user;                 /* one of these frames is of the user's own code, or may be */
+	bool needed;               /* by a site that is kept, also where its blocks were freed */
 };
 
-/* Both in ascending order of id. */
+struct site {
+	int64_t id, stack, process; /* stack 0 = none */
+	uint64_t found;             /* KEEP() and DROP() bits that hold */
+	int64_t age;                /* ns of its oldest block at any point; -1 = not known */
+	const char *verdict;        /* with matches.named; NULL = none */
+	uint32_t rule;              /* of matches.rules, from 1, that suppresses it; 0 = none */
+	bool hidden;
+};
+
+/* A line of a suppression file, and what it met. */
+struct rule {
+	const char *file, *text;
+	unsigned line;
+	size_t sites, names, verdicts; /* sites it met; that lack a name, or a verdict, for it */
+};
+
+/* Frames, stacks and sites are in ascending order of id. */
 struct matches {
 	struct {
 		struct site *v;
@@ -35,14 +56,40 @@ struct matches {
 		struct stack *v;
 		size_t n, cap;
 	} stacks;
-	size_t hidden; /* number of sites with `hidden` set */
+	struct {
+		struct frame *v;
+		size_t n, cap;
+	} frames;
+	struct {
+		struct rule *v;
+		size_t n, cap;
+	} rules;
+	bool named;               /* somebody asks for names: they are kept */
+	size_t hidden;            /* number of sites with `hidden` set */
+	size_t unknown[SUBJECTS]; /* sites of which a condition's figure is not known */
 };
 
-/* Evaluates the conditions of `o`. `point` is the moment that --min and --min-blocks are restricted
- * to, or NULL. `m` is zeroed by the caller and given back with matches_free, also after a failure.
- * 0, or -1 with `err` set. */
+/* Evaluates the conditions of `o`. `point` is the moment that --min, --min-blocks and the like are
+ * restricted to, or NULL. `m` is zeroed by the caller and given back with matches_free, also after
+ * a failure. 0, or -1 with `err` set. */
 int matches_find(struct matches *m, struct sqlite3 *db, const struct options *o, const char *point,
 		 struct ms_err *err);
 void matches_free(struct matches *m);
+/* The first half of that alone, for who wants frames and stacks: `found` of these is set. */
+int matches_stacks(struct matches *m, struct sqlite3 *db, const struct options *o,
+		   struct ms_err *err);
+
+/* ---- for the files that evaluate conditions ---- */
+
+/* The bit of a condition. */
+uint64_t match_bit(const struct condition *c);
+/* Each is NULL when there is none of that id. */
+struct site *match_site_of(struct matches *m, int64_t id);
+struct stack *match_stack_of(struct matches *m, int64_t id);
+const struct frame *match_frame_of(const struct matches *m, int64_t id);
+/* Takes one more row. false at the end, or with `err` set when something is wrong. */
+bool match_next_row(struct sqlite3 *db, struct sqlite3_stmt *q, struct ms_err *err);
+/* Is that the name, by a pattern with wildcards, or the number itself? */
+bool match_names(const char *pattern, const char *name, int64_t number);
 
 #endif

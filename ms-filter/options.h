@@ -10,37 +10,57 @@
 #include <stdint.h>
 
 #include "libcommon/cli.h"
+#include "libcommon/point.h"
 
 struct ms_arena;
 struct ms_err;
+struct ms_suppressions;
+struct where;
 
 /* What a condition looks at. One option and its "not" twin share a subject. */
 enum subject {
-	MIN,           /* live bytes at any point */
-	MIN_LIVE,      /* live bytes at the point "end" */
-	MIN_PEAK,      /* live bytes at the point "peak" */
-	MIN_ALLOCATED, /* bytes over the whole run */
-	MIN_BLOCKS,    /* live blocks at any point */
-	FUNCTION,      /* of any frame */
-	FILE_NAME,     /* of any frame */
-	MODULE,        /* of any frame */
+	MIN,             /* live bytes at any point */
+	MIN_LIVE,        /* live bytes at the point "end" */
+	MIN_PEAK,        /* live bytes at the point "peak" */
+	MIN_ALLOCATED,   /* bytes over the whole run */
+	MIN_DELTA,       /* bytes by which it grew or shrank, of a difference */
+	MIN_BLOCKS,      /* live blocks at any point */
+	MIN_ALLOCATIONS, /* over the whole run */
+	MIN_LIFETIME,    /* of its freed blocks, on average */
+	MAX_LIFETIME,
+	MIN_AGE, /* of its oldest live block at any point */
+	MAX_AGE,
+	FUNCTION,  /* of any frame */
+	FILE_NAME, /* of any frame */
+	MODULE,    /* of any frame */
 	THREAD,
 	PROCESS,
-	TEMPORARY, /* all blocks of the site were temporary */
-	RUNTIME,   /* no frame is of the user's own code */
+	VERDICT,
+	SIZE,       /* of one of its blocks */
+	FIRST,      /* its first allocation */
+	LAST,       /* its last one */
+	WHERE,      /* an expression */
+	SUPPRESSED, /* by a line of a file */
+	TEMPORARY,  /* all blocks of the site were temporary */
+	RUNTIME,    /* no frame is of the user's own code, or ONE_TIME */
+	ONE_TIME,   /* a known one-time allocation of the runtime */
 	SUBJECTS,
 };
 
 /* The bit of a subject in a set of what was asked for or found. */
-#define KEEP(subject) (UINT32_C(1) << (subject))
-#define DROP(subject) (UINT32_C(1) << ((subject) + 16))
+#define KEEP(subject) (UINT64_C(1) << (subject))
+#define DROP(subject) (UINT64_C(1) << ((subject) + 32))
 
 struct condition {
 	enum subject subject;
-	bool drop;        /* the option began with --not- */
-	uint64_t value;   /* MIN*: bytes or blocks */
-	regex_t regex;    /* FUNCTION, FILE_NAME, MODULE */
-	const char *text; /* THREAD, PROCESS: a name with wildcards, or a number */
+	bool drop;            /* the option began with --not- */
+	uint64_t value, high; /* MIN*, MAX*: bytes, blocks or ns; SIZE: bytes, both included */
+	bool has[2];          /* FIRST, LAST: which ends of the span there are */
+	struct ms_point span[2];
+	regex_t regex;       /* FUNCTION, FILE_NAME, MODULE */
+	const char *text;    /* THREAD, PROCESS: a name with wildcards, or a number; VERDICT */
+	struct where *where; /* WHERE */
+	struct ms_suppressions *suppressions; /* SUPPRESSED */
 };
 
 struct options {
@@ -48,10 +68,14 @@ struct options {
 		struct condition *v;
 		size_t n, cap;
 	} conditions;
-	uint32_t keep, drop; /* KEEP() and DROP() bits that occur among the conditions */
-	const char *filter;  /* the conditions as one would type them; "" = none */
-	const char *input;   /* "-" = standard input */
-	const char *output;  /* NULL = standard output */
+	uint64_t keep, drop;   /* KEEP() and DROP() bits that occur among the conditions */
+	bool invert;           /* keep what they would hide */
+	const char *filter;    /* the conditions as one would type them; "" = none */
+	const char *input;     /* "-" = standard input */
+	const char *output;    /* NULL = standard output */
+	const char *trace_out; /* write a trace there instead; NULL = no */
+	const char *from, *to; /* POINTs of --trace-out, or NULL */
+	bool where_help;       /* list the columns, and nothing else */
 	struct ms_cli cli;
 	struct ms_arena *arena; /* where `filter` is made */
 };
@@ -61,6 +85,8 @@ struct options {
  * after a failure. */
 int options_parse(struct options *o, int argc, char **argv, struct ms_arena *a, struct ms_err *err);
 void options_free(struct options *o);
+/* The name of the option that made the condition, without its dashes. */
+const char *options_name(const struct condition *c);
 
 /* The text of -h. */
 extern const char options_help[];

@@ -20,6 +20,7 @@
 #include "libcommon/arena.h"
 
 #define FIRST_BITS 12u
+#define SMALL ((size_t)1 << 14) /* slots */
 #define MOVE 16u
 
 /* Fresh pages are zero; large ones, if there are, spare most of the misses of a large table. */
@@ -42,9 +43,15 @@ static void drop(struct live_table *t)
 	t->slots = NULL;
 }
 
+static size_t room_in(const struct live_table *t)
+{
+	return t->mask < SMALL ? t->mask / 4 : t->mask / 2;
+}
+
 void live_init(struct live *l)
 {
 	*l = (struct live){.now = make(FIRST_BITS)};
+	l->room = room_in(&l->now);
 }
 
 void live_free(struct live *l)
@@ -101,6 +108,7 @@ static void begin_growing(struct live *l)
 		l->at++;
 	l->at++;
 	l->left = l->old.mask + 1;
+	l->room = 0;
 }
 
 /* Moves at least `n` slots, up to the end of a cluster. */
@@ -115,8 +123,10 @@ static void move(struct live *l, size_t n)
 		*put(&l->now, b->address) = *b;
 		b->address = 0;
 	}
-	if (!l->left)
-		drop(&l->old);
+	if (l->left)
+		return;
+	drop(&l->old);
+	l->room = room_in(&l->now);
 }
 
 void live_settle(struct live *l)
@@ -128,6 +138,7 @@ void live_settle(struct live *l)
 void live_copy(struct live *to, const struct live *from)
 {
 	*to = (struct live){.now = make(64 - from->now.shift), .count = from->count};
+	to->room = room_in(&to->now);
 	memcpy(to->now.slots, from->now.slots, (from->now.mask + 1) * sizeof *to->now.slots);
 	for (size_t i = 0; from->old.slots && i <= from->old.mask; i++)
 		if (from->old.slots[i].address)
@@ -142,11 +153,11 @@ struct live_block *live_find(const struct live *l, uint64_t address)
 	return b || !l->old.slots ? b : find(&l->old, address);
 }
 
-struct live_block *live_make(struct live *l, uint64_t address, bool *made)
+struct live_block *live_make_slow(struct live *l, uint64_t address, bool *made)
 {
 	if (l->old.slots)
 		move(l, MOVE);
-	else if (l->count > l->now.mask / 2)
+	else if (l->count >= l->room)
 		begin_growing(l);
 	struct live_block *b = live_find(l, address);
 	*made = !b;
@@ -156,7 +167,7 @@ struct live_block *live_make(struct live *l, uint64_t address, bool *made)
 	return put(&l->now, address);
 }
 
-bool live_take(struct live *l, uint64_t address, struct live_block *out)
+bool live_take_slow(struct live *l, uint64_t address, struct live_block *out)
 {
 	if (l->old.slots)
 		move(l, MOVE);

@@ -21,7 +21,7 @@
 
 #define REPAIR_NS 2000u
 #define LOOK_NS 50000u
-#define AHEAD 12u /* items whose place in the table is fetched early */
+#define AHEAD ITEMS_AHEAD /* the table is fetched early for the item so far on */
 #define USER_BLOCK (UINT64_C(1) << 63)
 
 static uint64_t stamps_of(const struct session *s, uint64_t ns)
@@ -37,22 +37,28 @@ uint64_t merge_lookahead(const struct session *s)
 
 /* ---- events ---- */
 
-struct batch_event *merge_emit(struct session *s, uint8_t kind, uint32_t thread, uint64_t key)
+/* The hot path of the merge is inline down to the next event's place. */
+static inline struct batch_event *emit(struct session *s, uint8_t kind, uint32_t thread,
+				       uint64_t key)
 {
-	session_room(s, 1);
-	struct batch *b = session_batch(s);
-	if (!b->events.n && !s->block_events)
-		s->batch_since = session_now(s);
-	struct batch_event *e = MS_PUSH(&b->events);
-	memset(e, 0, sizeof *e);
-	e->ev.kind = kind;
-	e->ev.thread = thread;
-	e->ev.time_ticks = clock_tick(&s->clock, key >> 1);
+	if (s->batch_left == 0)
+		session_room(s, 1);
+	s->batch_left--;
+	struct batch *b = s->batch;
+	struct batch_event *e = &b->events.v[b->events.n++];
+	*e = (struct batch_event){.ev = {.kind = kind,
+					 .thread = thread,
+					 .time_ticks = clock_tick(&s->clock, key >> 1)}};
 	s->stats.events++;
 	return e;
 }
 
-static void count_freed(struct session *s, const struct batch_event *e)
+struct batch_event *merge_emit(struct session *s, uint8_t kind, uint32_t thread, uint64_t key)
+{
+	return emit(s, kind, thread, key);
+}
+
+static inline void count_freed(struct session *s, const struct batch_event *e)
 {
 	if (s->opt->sample_bytes) {
 		sampled_freed(&s->stats, s->opt->sample_bytes, e->ev.freed, e->old_size);
@@ -63,10 +69,10 @@ static void count_freed(struct session *s, const struct batch_event *e)
 }
 
 /* A live block goes. */
-static void release(struct session *s, uint8_t kind, uint32_t thread, uint64_t key,
-		    const struct live_block *b, uint32_t stack)
+static inline void release(struct session *s, uint8_t kind, uint32_t thread, uint64_t key,
+			   const struct live_block *b, uint32_t stack)
 {
-	struct batch_event *e = merge_emit(s, kind, thread, key);
+	struct batch_event *e = emit(s, kind, thread, key);
 	e->ev.freed = b->number;
 	e->ev.stack = stack;
 	e->old_address = b->address & ~USER_BLOCK;
@@ -85,7 +91,7 @@ static void release(struct session *s, uint8_t kind, uint32_t thread, uint64_t k
 static void explain(struct session *s, uint32_t thread, uint64_t key, const struct live_block *b)
 {
 	session_room(s, 2);
-	struct batch_event *e = merge_emit(s, MS_EV_EXT, thread, key);
+	struct batch_event *e = emit(s, MS_EV_EXT, thread, key);
 	e->ev.ext = MS_EXT_INHERITED;
 	e->ev.freed = b->number;
 	e->ev.size = b->size;
@@ -94,18 +100,18 @@ static void explain(struct session *s, uint32_t thread, uint64_t key, const stru
 }
 
 /* Takes a live block out of the table. */
-static bool take_block(struct session *s, uint64_t address, struct live_block *b)
+static inline bool take_block(struct session *s, uint64_t address, struct live_block *b)
 {
 	if (!live_take(&s->live, address, b))
 		return false;
-	if (s->heritage)
+	if (s->heritage && s->heritage->logging)
 		forks_log(s->heritage, FORK_TAKEN, b);
 	return true;
 }
 
 static void unknown_free(struct session *s, uint32_t thread, const struct item *it)
 {
-	struct batch_event *e = merge_emit(s, MS_EV_FREE_UNKNOWN, thread, it->key);
+	struct batch_event *e = emit(s, MS_EV_FREE_UNKNOWN, thread, it->key);
 	e->ev.address = it->address & ~USER_BLOCK;
 	e->ev.stack = it->stack;
 }
@@ -120,7 +126,7 @@ static bool free_inherited(struct session *s, uint32_t thread, const struct item
 	return true;
 }
 
-static void free_block(struct session *s, uint32_t thread, const struct item *it)
+static inline void free_block(struct session *s, uint32_t thread, const struct item *it)
 {
 	struct live_block b;
 	if (take_block(s, it->address, &b)) {
@@ -232,7 +238,8 @@ static void make_way(struct session *s, const struct reader *own, const struct i
 /* ---- one item ---- */
 
 /* The new block's place in the table; whatever is live there goes first. */
-static struct live_block *place(struct session *s, const struct reader *r, const struct item *it)
+static inline struct live_block *place(struct session *s, const struct reader *r,
+				       const struct item *it)
 {
 	bool made;
 	struct live_block *b = live_make(&s->live, it->address, &made);
@@ -242,8 +249,8 @@ static struct live_block *place(struct session *s, const struct reader *r, const
 	return live_make(&s->live, it->address, &made);
 }
 
-static void bind_block(struct session *s, struct batch_event *e, const struct item *it,
-		       struct live_block *b)
+static inline void bind_block(struct session *s, struct batch_event *e, const struct item *it,
+			      struct live_block *b)
 {
 	struct stats *st = &s->stats;
 	e->ev.number = s->number;
@@ -253,7 +260,7 @@ static void bind_block(struct session *s, struct batch_event *e, const struct it
 	e->ev.address = it->address & ~USER_BLOCK;
 	b->number = s->number;
 	b->size = it->size;
-	if (s->heritage)
+	if (s->heritage && s->heritage->logging)
 		forks_log(s->heritage, FORK_MADE, b);
 	s->threads.v[e->ev.thread].last_number = s->number++;
 	st->allocations++;
@@ -272,10 +279,10 @@ static void bind_block(struct session *s, struct batch_event *e, const struct it
 	}
 }
 
-static void do_alloc(struct session *s, struct reader *r, const struct item *it)
+static inline void do_alloc(struct session *s, struct reader *r, const struct item *it)
 {
 	struct live_block *b = place(s, r, it);
-	bind_block(s, merge_emit(s, MS_EV_ALLOC, r->thread, it->key), it, b);
+	bind_block(s, emit(s, MS_EV_ALLOC, r->thread, it->key), it, b);
 }
 
 static void do_realloc(struct session *s, struct reader *r, const struct item *it)
@@ -287,8 +294,8 @@ static void do_realloc(struct session *s, struct reader *r, const struct item *i
 			.address = old->address, .number = old->number, .size = old->size};
 		explain(s, r->thread, it->key, &was);
 	}
-	struct batch_event *e = merge_emit(s, old->found ? MS_EV_REALLOC : MS_EV_REALLOC_UNKNOWN,
-					   r->thread, it->key);
+	struct batch_event *e =
+		emit(s, old->found ? MS_EV_REALLOC : MS_EV_REALLOC_UNKNOWN, r->thread, it->key);
 	if (old->found) {
 		e->ev.freed = old->number;
 		e->old_address = old->address & ~USER_BLOCK;
@@ -304,7 +311,7 @@ static void do_realloc(struct session *s, struct reader *r, const struct item *i
 	bind_block(s, e, it, b);
 }
 
-static void do_free(struct session *s, struct reader *r, const struct item *it)
+static inline void do_free(struct session *s, struct reader *r, const struct item *it)
 {
 	struct live_block b;
 	if (take_block(s, it->address, &b)) {
@@ -347,7 +354,7 @@ static void do_mark(struct session *s, struct reader *r, const struct item *it)
 
 static void do_failed(struct session *s, struct reader *r, const struct item *it)
 {
-	struct batch_event *e = merge_emit(s, MS_EV_FAILED, r->thread, it->key);
+	struct batch_event *e = emit(s, MS_EV_FAILED, r->thread, it->key);
 	e->ev.size = it->size;
 	e->ev.stack = it->stack;
 	s->stats.failed++;
@@ -430,13 +437,18 @@ static void sift_down(struct heap_run *h, size_t n, size_t i)
 /* Items of one ring while they are not later than `until`. */
 static void take_run(struct session *s, struct reader *r, uint64_t until)
 {
-	while (r->first < r->count && r->items[r->first].key <= until) {
+	for (; r->first < r->count; r->first++) {
 		const struct item *it = &r->items[r->first];
-		if (r->first + AHEAD < r->count)
-			live_prefetch(&s->live, it[AHEAD].address);
+		if (it->key > until)
+			break;
+		live_prefetch(&s->live, it[AHEAD].address);
+		if (it->kind == ITEM_ALLOC && !it->after)
+			do_alloc(s, r, it);
+		else if (it->kind == ITEM_FREE)
+			do_free(s, r, it);
+		else
+			process(s, r, it);
 		s->merged_key = it->key;
-		process(s, r, it);
-		r->first++;
 	}
 }
 

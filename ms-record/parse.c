@@ -36,25 +36,36 @@ static inline uint64_t word(const struct record *c, unsigned i)
 	return __atomic_load_n(&c->w[i], __ATOMIC_RELAXED);
 }
 
-/* Words before the frames, by kind; 0 = none of ours. */
-static unsigned fixed_words(uint8_t kind)
+#define SET(kind) (1u << (kind))
+#define EVENTS (SET(MG_ALLOC) | SET(MG_FREE) | SET(MG_USER_ALLOC) | SET(MG_USER_FREE))
+#define HAVE_FRAMES                                                                                \
+	(EVENTS | SET(MG_REALLOC) | SET(MG_FAILED) | SET(MG_PUSH) | SET(MG_MAP) | SET(MG_UNMAP))
+#define MAY_BE_USABLE (SET(MG_ALLOC) | SET(MG_REALLOC))
+
+static inline bool is_one(uint8_t kind, unsigned set)
 {
-	static const uint8_t words[] = {
+	return set >> (kind & 31) & 1;
+}
+
+/* Words before the frames, by kind; 0 = none of ours. */
+static inline unsigned fixed_words(uint8_t kind)
+{
+	static const uint8_t words[32] = {
 		[MG_ALLOC] = 4, [MG_FREE] = 3,   [MG_REALLOC] = 6,    [MG_FAILED] = 3,
 		[MG_PUSH] = 1,  [MG_THREAD] = 4, [MG_EPOCH] = 3,      [MG_MARK] = 3,
 		[MG_COPY] = 4,  [MG_WRAP] = 1,   [MG_USER_ALLOC] = 4, [MG_USER_FREE] = 3,
 		[MG_MAP] = 6,   [MG_UNMAP] = 5,  [MG_FORK] = 2};
-	return kind < sizeof words ? words[kind] : 0;
+	return kind < 32 ? words[kind] : 0;
 }
 
 /* The same with a usable size. */
-static unsigned head_words(const struct record *c)
+static inline unsigned head_words(const struct record *c)
 {
-	bool usable = c->flags & MG_F_USABLE && (c->kind == MG_ALLOC || c->kind == MG_REALLOC);
+	bool usable = c->flags & MG_F_USABLE && is_one(c->kind, MAY_BE_USABLE);
 	return fixed_words(c->kind) + usable;
 }
 
-static const uint64_t *frames_of(const struct record *c)
+static inline const uint64_t *frames_of(const struct record *c)
 {
 	return c->w + head_words(c);
 }
@@ -118,8 +129,8 @@ static void set_base(struct reader *r, uint32_t base)
 }
 
 /* "Previous stack" becomes the keep outermost frames and the `count` behind `frames`. */
-static int change_stack(struct session *s, struct reader *r, const struct record *c,
-			const uint64_t *frames)
+static inline int change_stack(struct session *s, struct reader *r, const struct record *c,
+			       const uint64_t *frames)
 {
 	bool truncated = c->flags & MG_F_TRUNCATED;
 	if (c->keep > r->depth || c->keep + c->count > DEPTH_MAX)
@@ -186,7 +197,7 @@ static uint32_t look_up(struct session *s, struct reader *r)
 	return r->nodes[r->depth - 1];
 }
 
-static uint32_t current_node(struct session *s, struct reader *r)
+static inline uint32_t current_node(struct session *s, struct reader *r)
 {
 	s->stats.stacks_truncated += r->base != 0;
 	if (!r->depth)
@@ -224,7 +235,8 @@ static uint32_t copied_node(struct session *s, struct reader *r, bool cut)
 }
 
 /* The stack of an event. 0 or -1. */
-static int stack_of(struct session *s, struct reader *r, const struct record *c, uint32_t *node)
+static inline int stack_of(struct session *s, struct reader *r, const struct record *c,
+			   uint32_t *node)
 {
 	if (c->flags & MG_F_STACK && change_stack(s, r, c, frames_of(c)))
 		return -1;
@@ -241,72 +253,70 @@ static int stack_of(struct session *s, struct reader *r, const struct record *c,
 
 /* ---- items ---- */
 
-/* Adds an item behind those that are not later; within a ring they come nearly sorted. */
-static struct item *add(struct session *s, struct reader *r, uint64_t stamp, bool takes,
-			uint8_t kind)
+/* Room for one more item. */
+static void make_item_room(struct reader *r)
 {
-	if (r->first == r->count)
-		r->first = r->count = 0;
-	if (r->count == r->room) {
-		if (r->first > r->room / 2) {
-			memmove(r->items, r->items + r->first,
-				(r->count - r->first) * sizeof *r->items);
-			r->count -= r->first;
-			r->first = 0;
-		} else {
-			r->room = r->room ? r->room * 2 : 1024;
-			r->items = ms_xrealloc(r->items, r->room, sizeof *r->items);
-		}
+	if (r->first > r->room / 2) {
+		memmove(r->items, r->items + r->first, (r->count - r->first) * sizeof *r->items);
+		r->count -= r->first;
+		r->first = 0;
+	} else {
+		r->room = r->room ? r->room * 2 : 1024;
+		r->items = ms_xrealloc(r->items, r->room + ITEMS_AHEAD, sizeof *r->items);
 	}
-	uint64_t key = stamp << 1 | takes;
-	if (key < s->merged_key) { /* a stamp of the past: the merge is further on */
-		key = s->merged_key;
+}
+
+/* Moves the last item before those that are later. */
+static struct item *sort_in(struct session *s, struct reader *r)
+{
+	size_t i = r->count - 1;
+	struct item it = r->items[i];
+	if (it.key < s->merged_key) { /* a stamp of the past: the merge is further on */
+		it.key = s->merged_key;
 		s->stats.violations++;
 	}
-	size_t i = r->count++;
 	/* At one stamp a thread's own order stands. */
-	if (i > r->first && r->items[i - 1].key >> 1 == stamp && r->items[i - 1].key > key)
-		key = r->items[i - 1].key;
-	while (i > r->first && r->items[i - 1].key > key) {
+	if (i > r->first && r->items[i - 1].key >> 1 == it.key >> 1 && r->items[i - 1].key > it.key)
+		it.key = r->items[i - 1].key;
+	for (; i > r->first && r->items[i - 1].key > it.key; i--)
 		r->items[i] = r->items[i - 1];
-		i--;
-	}
-	r->items[i] = (struct item){.key = key, .kind = kind};
+	r->items[i] = it;
 	return &r->items[i];
 }
 
-static int allocation(struct session *s, struct reader *r, const struct record *c)
+/* Adds an item behind those that are not later; within a ring they come nearly sorted. */
+static inline struct item *add(struct session *s, struct reader *r, uint64_t stamp, bool takes,
+			       uint8_t kind)
 {
-	uint32_t stack;
-	if (stack_of(s, r, c, &stack))
-		return -1;
-	uint64_t address = word(c, 2);
-	if (!address)
-		return session_damaged(s, "an allocation without an address");
-	if (c->kind == MG_USER_ALLOC)
-		address |= USER_BLOCK;
-	struct item *it = add(s, r, word(c, 1), true, ITEM_ALLOC);
-	it->address = address;
-	it->size = word(c, 3);
-	it->stack = stack;
-	it->extra = slack_of(c, it->size);
-	return 0;
+	if (r->count == r->room)
+		make_item_room(r);
+	struct item *it = &r->items[r->count++];
+	*it = (struct item){.key = stamp << 1 | takes, .kind = kind};
+	uint64_t before = r->count - 1 > r->first ? it[-1].key : 0;
+	return it->key >= s->merged_key && it->key >= before ? it : sort_in(s, r);
 }
 
-static int freeing(struct session *s, struct reader *r, const struct record *c)
+/* Nearly all records: an allocation or a free. One path for both, because which it is cannot be
+ * foreseen and a wrong guess of the processor costs as much as all the rest. */
+static inline int event(struct session *s, struct reader *r, const struct record *c)
 {
-	uint32_t stack;
-	if (stack_of(s, r, c, &stack))
+	bool takes = c->kind == MG_ALLOC || c->kind == MG_USER_ALLOC;
+	bool user = c->kind == MG_USER_ALLOC || c->kind == MG_USER_FREE;
+	uint32_t stack = 0;
+	if (c->flags && stack_of(s, r, c, &stack))
 		return -1;
 	uint64_t address = word(c, 2);
 	if (!address)
-		return session_damaged(s, "a free without an address");
-	if (c->kind == MG_USER_FREE)
-		address |= USER_BLOCK;
-	struct item *it =
-		add(s, r, word(c, 1), false, c->flags & MG_F_UNSURE ? ITEM_FREE_UNSURE : ITEM_FREE);
-	it->address = address;
+		return session_damaged(s, "an allocation or a free without an address");
+	uint8_t kind = takes ? ITEM_ALLOC : ITEM_FREE;
+	if (c->flags & MG_F_UNSURE && !takes)
+		kind = ITEM_FREE_UNSURE;
+	struct item *it = add(s, r, word(c, 1), takes, kind);
+	it->address = user ? address | USER_BLOCK : address;
+	it->size = word(c, takes ? 3 : 2); /* of a free: not looked at */
 	it->stack = stack;
+	if (c->flags & MG_F_USABLE && takes)
+		it->extra = slack_of(c, it->size);
 	return 0;
 }
 
@@ -440,10 +450,9 @@ static int parse_one(struct session *s, struct reader *r, const struct record *c
 	switch (c->kind) {
 	case MG_ALLOC:
 	case MG_USER_ALLOC:
-		return allocation(s, r, c);
 	case MG_FREE:
 	case MG_USER_FREE:
-		return freeing(s, r, c);
+		return event(s, r, c);
 	case MG_REALLOC:
 		return reallocation(s, r, c);
 	case MG_FAILED:
@@ -469,14 +478,10 @@ static int parse_one(struct session *s, struct reader *r, const struct record *c
 	}
 }
 
-static bool has_frames(uint8_t kind)
-{
-	return kind != MG_THREAD && kind != MG_EPOCH && kind != MG_MARK && kind != MG_COPY &&
-	       kind != MG_WRAP && kind != MG_FORK;
-}
-
 int parse_records(struct session *s, struct reader *r, uint64_t bytes)
 {
+	if (r->first == r->count)
+		r->first = r->count = 0;
 	while (bytes) {
 		if (bytes < 8 || r->offset + 8 > s->window_bytes)
 			return session_damaged(s, "a buffer has lost its records");
@@ -490,11 +495,12 @@ int parse_records(struct session *s, struct reader *r, uint64_t bytes)
 		if (c.left > s->window_bytes - r->offset)
 			c.left = s->window_bytes - r->offset;
 		uint64_t words = head_words(&c);
-		if (has_frames(c.kind))
+		if (is_one(c.kind, HAVE_FRAMES))
 			words += c.count;
 		if (!fixed_words(c.kind) || words * 8 > c.left)
 			return session_damaged(s, "a buffer holds no record where one should be");
-		if (parse_one(s, r, &c, &words))
+		bool usual = is_one(c.kind, EVENTS) && r->thread != UINT32_MAX;
+		if (usual ? event(s, r, &c) : parse_one(s, r, &c, &words))
 			return -1;
 		bytes -= words * 8;
 		r->offset = c.kind == MG_WRAP ? 0 : r->offset + words * 8;

@@ -281,7 +281,7 @@ static void give_back(struct session *s, struct reader *r)
 	g->lost = g->lost_first = g->lost_last = 0;
 	g->waited = g->waited_max = 0;
 	g->passed = 0;
-	g->verified = g->mismatched = g->copies = g->stepped = g->reused = g->events = 0;
+	g->verified = g->mismatched = g->copies = 0;
 	g->pending = 0;
 	g->waiting = g->stalls = g->tid = 0;
 	r->lost = r->waited = r->verified = r->mismatched = r->passed = 0;

@@ -260,6 +260,7 @@ static bool held_back(struct session *s, struct batch *b)
 		if (!b->close)
 			return b->events.n + 2 <= BLOCK_EVENTS;
 		s->batch = NULL; /* and never is */
+		s->batch_left = 0;
 		batch_free(b);
 		__atomic_store_n(&s->out->closed, 1, __ATOMIC_RELEASE);
 		return true;
@@ -286,18 +287,36 @@ static void hand_over(struct session *s, struct batch *b)
 	b->out = s->out;
 	s->block_events = b->ends ? 0 : s->block_events + b->events.n;
 	s->batch = NULL;
+	s->batch_left = 0;
 	writer_push(s->writer, b);
 }
 
-void session_room(struct session *s, size_t n)
+/* Hands over what is full. */
+static void make_way(struct session *s, struct batch *b, size_t n)
 {
-	struct batch *b = s->batch;
-	if (!b || b->events.n + n <= BATCH_EVENTS)
+	if (b->events.n + n <= BATCH_EVENTS)
 		return;
 	if (s->block_events + b->events.n + n > BLOCK_EVENTS)
 		session_flush(s);
 	else if (!whole_blocks(s))
 		hand_over(s, b);
+}
+
+void session_room(struct session *s, size_t n)
+{
+	if (s->batch_left >= n)
+		return;
+	make_way(s, session_batch(s), n);
+	struct batch *b = session_batch(s);
+	if (!b->events.n && !s->block_events)
+		s->batch_since = session_now(s);
+	while (b->events.cap < b->events.n + n) {
+		b->events.cap = b->events.cap ? b->events.cap * 2 : BATCH_EVENTS;
+		b->events.v = ms_xrealloc(b->events.v, b->events.cap, sizeof *b->events.v);
+	}
+	size_t block = s->block_events + b->events.n, left = BLOCK_EVENTS - block;
+	s->batch_left = b->events.cap - b->events.n;
+	s->batch_left = s->batch_left < left ? s->batch_left : left;
 }
 
 void session_flush(struct session *s)

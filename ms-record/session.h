@@ -34,6 +34,8 @@ struct pool;
 
 /* ---- per ring ---- */
 
+#define ITEMS_AHEAD 12u /* readable behind the last item of a reader */
+
 /* A step of the merge. Sorted by `key`: the stamp doubled, plus one for steps that take an address,
  * so that at one stamp a free comes first. */
 struct item {
@@ -243,6 +245,7 @@ struct session {
 	uint64_t number;      /* next allocation */
 	uint64_t batch_since; /* ns at which the open block got its first event */
 	size_t block_events;  /* of the open block, handed over already */
+	size_t batch_left;    /* events that the batch has room for; 0 = see session_room */
 	uint64_t flushed_ns;
 	uint64_t looked_ns;  /* threads, losses */
 	uint64_t merged_key; /* of the last item that was merged */
@@ -304,7 +307,7 @@ int session_exit_status(int proc);
 struct batch *session_batch(struct session *s);
 /* Hands the batch to the writing thread, and ends the open block. */
 void session_flush(struct session *s);
-/* Makes room for `n` more events in the batch, in the same block. */
+/* Makes room for `n` (1 or 2) more events in the batch, in the same block. */
 void session_room(struct session *s, size_t n);
 /* Marks the shared memory as damaged: nothing more is read from it. Always returns -1. */
 int session_damaged(struct session *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Budgets: "unfreed_bytes > 64k" and whether a recording breaks them.
+ * Budgets: their grammar, and files of them.
  */
 #include "budget.h"
 
@@ -8,22 +8,50 @@
 #include "libcommon/err.h"
 #include "libcommon/units.h"
 
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define BLANK " \t"
 
+static const struct figure *figure_named(const struct budget *b, size_t i)
+{
+	return b->site ? &site_figures[i] : &figures[i];
+}
+
+/* site("PATTERN"). */
+static int parse_site(const char **s, struct budget *b, struct ms_err *err)
+{
+	if (strncmp(*s, "site", 4) != 0 || (*s)[4 + strspn(*s + 4, BLANK)] != '(')
+		return 0;
+	const char *t = strchr(*s, '(') + 1;
+	t += strspn(t, BLANK);
+	const char *end = *t == '"' ? strchr(t + 1, '"') : NULL;
+	if (!end || end == t + 1)
+		return ms_err_set(err, "bad budget '%s': expected site(\"PATTERN\")", b->text);
+	b->site = t + 1;
+	b->site_length = (size_t)(end - b->site);
+	end += 1 + strspn(end + 1, BLANK);
+	if (*end != ')' || end[1] != '.')
+		return ms_err_set(err, "bad budget '%s': expected ). after the pattern", b->text);
+	*s = end + 2;
+	return 0;
+}
+
 static int parse_figure(const char **s, struct budget *b, struct ms_err *err)
 {
 	size_t n = strspn(*s, "abcdefghijklmnopqrstuvwxyz_");
-	for (b->figure = 0; b->figure < figure_count; b->figure++) {
-		const char *name = figures[b->figure].name;
+	size_t count = b->site ? site_figure_count : figure_count;
+	for (b->figure = 0; b->figure < count; b->figure++) {
+		const char *name = figure_named(b, b->figure)->name;
 		if (strlen(name) == n && memcmp(name, *s, n) == 0) {
 			*s += n;
 			return 0;
 		}
 	}
-	return ms_err_set(err, "bad budget '%s': no figure '%.*s' (see FIGURES in ms-report(1))",
-			  b->text, (int)strcspn(*s, BLANK "<>=!"), *s);
+	return ms_err_set(err, "bad budget '%s': no figure '%.*s'%s (see FIGURES in ms-report(1))",
+			  b->text, (int)strcspn(*s, BLANK "<>=!"), *s, b->site ? " of a site" : "");
 }
 
 static int parse_op(const char **s, struct budget *b, struct ms_err *err)
@@ -40,7 +68,7 @@ static int parse_op(const char **s, struct budget *b, struct ms_err *err)
 			return 0;
 		}
 	return ms_err_set(err, "bad budget '%s': expected >, >=, <, <=, == or != after '%s'",
-			  b->text, figures[b->figure].name);
+			  b->text, figure_named(b, b->figure)->name);
 }
 
 static int parse_value(const char *s, struct budget *b, struct ms_err *err)
@@ -55,7 +83,7 @@ static int parse_value(const char *s, struct budget *b, struct ms_err *err)
 	memcpy(number, s, n);
 	number[n] = 0;
 	struct ms_err why = {0};
-	enum figure_unit unit = figures[b->figure].unit;
+	enum figure_unit unit = figure_named(b, b->figure)->unit;
 	bool bare = strspn(number, "0123456789") == n;
 	int rc = unit == FIGURE_BYTES ? ms_parse_size(number, &b->value, &why)
 		 : unit == FIGURE_TIME && !bare
@@ -68,7 +96,7 @@ int budget_parse(const char *text, struct budget *b, struct ms_err *err)
 {
 	*b = (struct budget){.text = text};
 	const char *s = text + strspn(text, BLANK);
-	if (parse_figure(&s, b, err) != 0)
+	if (parse_site(&s, b, err) != 0 || parse_figure(&s, b, err) != 0)
 		return -1;
 	s += strspn(s, BLANK);
 	if (parse_op(&s, b, err) != 0)
@@ -76,18 +104,30 @@ int budget_parse(const char *text, struct budget *b, struct ms_err *err)
 	return parse_value(s + strspn(s, BLANK), b, err);
 }
 
-uint64_t budget_value(const struct budget *b, const struct totals *t)
+int budget_read(const char *path, struct budgets *to, struct ms_arena *arena, struct ms_err *err)
 {
-	return figure_of(t, b->figure);
-}
-
-enum budget_result budget_check(const struct budget *b, const struct totals *t)
-{
-	uint64_t v = budget_value(b, t);
-	if (v == UNKNOWN)
-		return BUDGET_UNDECIDED;
-	const bool holds[] = {[BUDGET_GT] = v > b->value,  [BUDGET_GE] = v >= b->value,
-			      [BUDGET_LT] = v < b->value,  [BUDGET_LE] = v <= b->value,
-			      [BUDGET_EQ] = v == b->value, [BUDGET_NE] = v != b->value};
-	return holds[b->op] ? BUDGET_BROKEN : BUDGET_HELD;
+	FILE *f = fopen(path, "re");
+	char *line = NULL;
+	size_t size = 0;
+	int rc = 0;
+	if (!f)
+		return ms_err_set(err, "cannot open '%s': %s", path, strerror(errno));
+	errno = 0;
+	for (unsigned n = 1; rc == 0 && getline(&line, &size, f) >= 0; n++) {
+		struct ms_err why = {0};
+		struct budget b;
+		line[strcspn(line, "#\r\n")] = 0;
+		if (!line[strspn(line, BLANK)])
+			continue;
+		rc = budget_parse(ms_arena_strndup(arena, line, strlen(line)), &b, &why);
+		if (rc != 0)
+			ms_err_set(err, "%s:%u: %s", path, n, why.text);
+		else
+			*MS_PUSH(to) = b;
+	}
+	if (rc == 0 && ferror(f))
+		rc = ms_err_set(err, "cannot read '%s': %s", path, strerror(errno));
+	free(line);
+	fclose(f);
+	return rc;
 }

@@ -142,9 +142,9 @@ void junit_report(struct page *p, struct out *o, const struct findings *f,
 	suite_attributes(p, o, f);
 	out_str(o, " skipped=\"0\">\n");
 	test_case(p, o, "memscope", "recording is complete", of_rule(f, RULE_INCOMPLETE));
-	for (size_t i = 0; i < opt->budget_count; i++)
-		test_case(p, o, "memscope.budget", opt->budgets[i].text,
-			  of_budget(f, &opt->budgets[i]));
+	for (size_t i = 0; i < opt->budgets.n; i++)
+		test_case(p, o, "memscope.budget", opt->budgets.v[i].text,
+			  of_budget(f, &opt->budgets.v[i]));
 	out_str(o, "    <system-out>");
 	for (size_t i = 0; i < f->n; i++) {
 		if (f->v[i].rule != RULE_UNREACHABLE && f->v[i].rule != RULE_GROWING)

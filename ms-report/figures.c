@@ -35,6 +35,29 @@ const struct figure figures[] = {
 };
 const size_t figure_count = sizeof figures / sizeof *figures;
 
+#define SITE_FIGURE(name, unit, member)                                                            \
+	{                                                                                          \
+		name, unit, offsetof(struct site, member)                                          \
+	}
+
+const struct figure site_figures[] = {
+	SITE_FIGURE("live_bytes", FIGURE_BYTES, end.bytes),
+	SITE_FIGURE("live_blocks", FIGURE_COUNT, end.blocks),
+	SITE_FIGURE("peak_bytes", FIGURE_BYTES, peak.bytes),
+	SITE_FIGURE("peak_blocks", FIGURE_COUNT, peak.blocks),
+	SITE_FIGURE("allocated_bytes", FIGURE_BYTES, allocated_bytes),
+	SITE_FIGURE("allocations", FIGURE_COUNT, allocations),
+	SITE_FIGURE("frees", FIGURE_COUNT, frees),
+	SITE_FIGURE("temporary", FIGURE_COUNT, temporary),
+	SITE_FIGURE("failed_allocations", FIGURE_COUNT, failed),
+};
+const size_t site_figure_count = sizeof site_figures / sizeof *site_figures;
+
+uint64_t site_figure_of(const struct site *s, size_t i)
+{
+	return *(const uint64_t *)(const void *)((const char *)s + site_figures[i].offset);
+}
+
 uint64_t figure_of(const struct totals *t, size_t i)
 {
 	return *(const uint64_t *)(const void *)((const char *)t + figures[i].offset);

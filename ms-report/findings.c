@@ -3,7 +3,6 @@
  */
 #include "findings.h"
 
-#include "figures.h"
 #include "lists.h"
 #include "names.h"
 #include "options.h"
@@ -50,7 +49,8 @@ static const char *site_key(struct model *m, const char *id, const struct site *
 static const char *site_name(struct model *m, const struct site *s)
 {
 	const struct frame *f = site_frame(m, s);
-	return f ? frame_name(&m->arena, m, f) : "a call without stack";
+	return f ? name_clean(&m->arena, frame_name(&m->arena, m, f), false)
+		 : "a call without stack";
 }
 
 static void add(struct model *m, struct findings *f, size_t most, struct finding x)
@@ -63,66 +63,22 @@ static void add(struct model *m, struct findings *f, size_t most, struct finding
 
 /* ---- budgets ---- */
 
-const char *findings_untrusted(const struct model *m)
-{
-	const struct quality *q = &m->quality;
-	if (!q->complete)
-		return "the recording is incomplete";
-	if (q->events_lost != UNKNOWN && q->events_lost > 0)
-		return "events were lost";
-	if (q->sampled_bytes != UNKNOWN && q->sampled_bytes > 0)
-		return "the recording is sampled";
-	return NULL;
-}
-
-const struct site *findings_worst(struct model *m, size_t figure)
-{
-	static const struct {
-		const char *prefix;
-		enum metric metric;
-	} of[] = {{"peak_b", METRIC_PEAK},          {"unfreed_b", METRIC_LIVE},
-		  {"unreachable_", METRIC_LIVE},    {"allocations", METRIC_ALLOCATIONS},
-		  {"allocated_", METRIC_ALLOCATED}, {"temporary_", METRIC_TEMPORARY},
-		  {"failed_", METRIC_FAILED},       {"mapped_end", METRIC_MAPPED}};
-	const char *name = figures[figure].name;
-	for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
-		if (strncmp(name, of[i].prefix, strlen(of[i].prefix)) != 0)
-			continue;
-		bool leaks = of[i].prefix[2] == 'r';
-		struct list l = list_sites(m, of[i].metric, leaks ? m->sites.n : 1);
-		for (size_t k = 0; k < l.n; k++)
-			if (!leaks ||
-			    (l.rows[k]->verdict && strcmp(l.rows[k]->verdict, "unreachable") == 0))
-				return l.rows[k];
-	}
-	return NULL;
-}
-
-static const char *amount(struct model *m, size_t figure, uint64_t v)
-{
-	return figures[figure].unit == FIGURE_BYTES
-		       ? SAY("%s (%llu)", say_size(m, v), (unsigned long long)v)
-	       : figures[figure].unit == FIGURE_TIME ? say_time(m, v)
-						     : say_count(m, v);
-}
-
 static void add_budgets(struct model *m, const struct options *opt, struct findings *f, size_t most)
 {
-	const char *why = opt->cli.allow_partial ? NULL : findings_untrusted(m);
-	for (size_t i = 0; i < opt->budget_count; i++) {
-		const struct budget *b = &opt->budgets[i];
-		enum budget_result r = why ? BUDGET_UNDECIDED : budget_check(b, &m->totals);
+	const char *why = opt->cli.allow_partial ? NULL : budget_untrusted(m);
+	for (size_t i = 0; i < opt->budgets.n; i++) {
+		const struct budget *b = &opt->budgets.v[i];
+		enum budget_result r = why ? BUDGET_UNDECIDED : budget_check(b, m);
 		if (r == BUDGET_HELD)
 			continue;
 		struct finding x = {.rule = r == BUDGET_BROKEN ? RULE_BUDGET : RULE_UNDECIDED,
 				    .budget = b};
-		x.site = r == BUDGET_BROKEN ? findings_worst(m, b->figure) : NULL;
+		x.site = r == BUDGET_BROKEN ? budget_worst(b, m) : NULL;
 		const char *at = x.site ? SAY("; most of it at %s", site_name(m, x.site)) : "";
-		x.message = r == BUDGET_BROKEN
-				    ? SAY("budget '%s' is broken: it is %s%s", b->text,
-					  amount(m, b->figure, budget_value(b, &m->totals)), at)
-				    : SAY("budget '%s' cannot be decided: %s", b->text,
-					  why ? why : "the figure is not known");
+		x.message = r == BUDGET_BROKEN ? SAY("budget '%s' is broken: it is %s%s", b->text,
+						     budget_amount(b, m), at)
+					       : SAY("budget '%s' cannot be decided: %s", b->text,
+						     why ? why : "the figure is not known");
 		x.key = SAY("%s:%s", finding_rules[x.rule].id, b->text);
 		add(m, f, most, x);
 	}
@@ -159,8 +115,8 @@ static void add_verdicts(struct model *m, struct findings *f, size_t most, enum 
 
 struct findings findings_make(struct model *m, const struct options *opt)
 {
-	struct findings f = {.budgets = opt->budget_count};
-	size_t most = opt->budget_count + 2 * m->sites.n + 1;
+	struct findings f = {.budgets = opt->budgets.n};
+	size_t most = opt->budgets.n + 2 * m->sites.n + 1;
 	add_budgets(m, opt, &f, most);
 	add_verdicts(m, &f, most, RULE_UNREACHABLE);
 	add_verdicts(m, &f, most, RULE_GROWING);

@@ -37,11 +37,6 @@ struct findings {
 	size_t budgets; /* of all, how many the first two rules could be about */
 };
 
-/* Why budgets cannot be decided on this recording, or NULL. */
-const char *findings_untrusted(const struct model *m);
 struct findings findings_make(struct model *m, const struct options *opt);
-/* The site with most of what a figure counts, or NULL: of a figure that sites do not have, or that
- * is 0. */
-const struct site *findings_worst(struct model *m, size_t figure);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * ms-report: what a recording says, for people and for machines.
  *
- *   options.c    command line            budget.c, figures.c   --fail-on
+ *   options.c    command line            budget*.c, figures.c   --fail-on
  *   model.c      snapshot -> arrays      lists.c, spark.c, tree.c   sorted, resampled, merged
  *   words.c      sentences               names.c, shorten.c    names made harmless and short
  *   estimate.c   intervals of what was sampled
@@ -12,7 +12,7 @@
  *                text*.c  markdown.c  json.c (json_writer.c)  csv.c  folded.c
  *   out.c        the bytes               pager.c   to a terminal
  */
-#include "findings.h"
+#include "names.h"
 #include "options.h"
 #include "out.h"
 #include "pager.h"
@@ -68,7 +68,7 @@ static const char **split_points(const struct options *opt, const char **at, str
  * reading all of a large trace for? */
 static size_t dispensable(const struct options *opt)
 {
-	bool one = opt->budget_count == 0;
+	bool one = opt->budgets.n == 0;
 	for (size_t i = 0; i < opt->view_count; i++)
 		one &= opt->views[i] == VIEW_FIRST || opt->views[i] == VIEW_LEAKS;
 	for (size_t i = 0; i < opt->output_count; i++)
@@ -173,30 +173,48 @@ static int write_output(struct page *p, const struct options *opt, const struct 
 /* ---- what the status says
  * --------------------------------------------------------------------------- */
 
+/* The call stack with most of it, from the user's own code outwards. */
+#define WORST_FRAMES 8
+static void say_broken(struct model *m, const struct options *opt, const struct budget *b)
+{
+	const struct site *s = budget_worst(b, m);
+	fprintf(stderr, "ms-report: budget '%s' is broken: it is %s", b->text, budget_amount(b, m));
+	static const struct style plain = {.ascii = true};
+	uint32_t node = !s || opt->cli.quiet ? NONE : s->user != NONE ? s->user : s->stack;
+	if (node != NONE)
+		fprintf(stderr, ", most of it at site %lld", (long long)s->id);
+	for (unsigned i = 0; node != NONE && i < WORST_FRAMES; i++) {
+		const struct frame *f = &m->frames.v[m->nodes.v[node].frame];
+		fprintf(stderr, "%s%s %s", i ? " < " : ": ", frame_label(&m->arena, m, f, &plain),
+			frame_place(&m->arena, m, f, &plain));
+		node = m->nodes.v[node].parent;
+	}
+	fputs(node != NONE ? " < ...\n" : "\n", stderr);
+}
+
 /* Says which budgets are broken, and why one cannot be decided. 0, 1 or 2. */
 static int check_budgets(struct model *m, const struct options *opt)
 {
-	const char *why = opt->cli.allow_partial ? NULL : findings_untrusted(m);
+	const char *why = opt->cli.allow_partial ? NULL : budget_untrusted(m);
 	int status = 0;
-	if (opt->budget_count && why) {
+	if (opt->budgets.n && why) {
 		fprintf(stderr,
 			"ms-report: budgets cannot be decided: %s (--allow-partial decides)\n",
 			why);
 		return TROUBLE;
 	}
-	for (size_t i = 0; i < opt->budget_count; i++) {
-		const struct budget *b = &opt->budgets[i];
-		switch (budget_check(b, &m->totals)) {
+	for (size_t i = 0; i < opt->budgets.n; i++) {
+		const struct budget *b = &opt->budgets.v[i];
+		switch (budget_check(b, m)) {
 		case BUDGET_UNDECIDED:
-			fprintf(stderr,
-				"ms-report: budget '%s' cannot be decided: the figure is not "
-				"known\n",
-				b->text);
+			fprintf(stderr, "ms-report: budget '%s' cannot be decided: %s\n", b->text,
+				b->site && m->hidden.sites
+					? "filters took sites away that it could be about"
+					: "the figure is not known");
 			status = TROUBLE;
 			break;
 		case BUDGET_BROKEN:
-			fprintf(stderr, "ms-report: budget '%s' is broken: it is %llu\n", b->text,
-				(unsigned long long)budget_value(b, &m->totals));
+			say_broken(m, opt, b);
 			status = status ? status : 1;
 			break;
 		default:
@@ -248,8 +266,10 @@ int main(int argc, char **argv)
 	struct options opt;
 	struct ms_err err = {0};
 	setlocale(LC_CTYPE, "");
-	if (options_parse(argc, argv, &opt, &err) != 0)
+	if (options_parse(argc, argv, &opt, &err) != 0) {
+		options_free(&opt);
 		return fail(&err);
+	}
 	if (opt.cli.help || opt.cli.version) {
 		struct out o = {.fd = STDOUT_FILENO};
 		out_str(&o, opt.cli.help ? options_help : "ms-report " MS_VERSION "\n");
@@ -258,5 +278,7 @@ int main(int argc, char **argv)
 		return rc == 0 ? 0 : fail(&err);
 	}
 	ms_cli_signals();
-	return report(&opt);
+	int status = report(&opt);
+	options_free(&opt);
+	return status;
 }

@@ -6,6 +6,7 @@
 #include "libcommon/err.h"
 #include "libcommon/units.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 const char options_help[] =
@@ -40,6 +41,7 @@ const char options_help[] =
 	"  --ascii               no other characters      --color=auto|always|never\n"
 	"  --no-pager            long text goes to the terminal as it is\n"
 	"  --fail-on 'FIGURE OP NUMBER'   status 1 when true, such as 'unfreed_bytes > 64k'\n"
+	"  --budgets FILE        the same, one in a line of FILE\n"
 	"  --code-url URL        where Markdown links to: https://x/blob/main/{file}#L{line}\n"
 	"  --source-root FOLDER  the repository where it was built (default: where it ran)\n"
 	"  --allow-partial       incomplete input is status 0 too\n"
@@ -59,6 +61,7 @@ enum {
 	OPT_FAIL_ON,
 	OPT_NO_PAGER,
 	OPT_REACH,
+	OPT_BUDGETS,
 	OPT_CODE_URL,
 	OPT_SOURCE_ROOT,
 };
@@ -97,6 +100,7 @@ static const struct option longs[] = {
 	{"color", optional_argument, 0, OPT_COLOR},
 	{"fail-on", required_argument, 0, OPT_FAIL_ON},
 	{"no-pager", no_argument, 0, OPT_NO_PAGER},
+	{"budgets", required_argument, 0, OPT_BUDGETS},
 	{"reach", required_argument, 0, OPT_REACH},
 	{"code-url", required_argument, 0, OPT_CODE_URL},
 	{"source-root", required_argument, 0, OPT_SOURCE_ROOT},
@@ -178,9 +182,11 @@ static int add_view(struct options *opt, enum view v, const char *arg, struct ms
 
 static int add_budget(struct options *opt, const char *arg, struct ms_err *err)
 {
-	if (opt->budget_count == BUDGETS_MAX)
-		return ms_err_set(err, "more than %d budgets", BUDGETS_MAX);
-	return budget_parse(arg, &opt->budgets[opt->budget_count++], err);
+	struct budget b;
+	if (budget_parse(arg, &b, err) != 0)
+		return -1;
+	*MS_PUSH(&opt->budgets) = b;
+	return 0;
 }
 
 static int take(void *options, int c, char **argv, struct ms_err *err)
@@ -230,6 +236,8 @@ static int take(void *options, int c, char **argv, struct ms_err *err)
 			       ? 0
 			       : ms_err_set(err, "bad --source-root '%s': expected a whole path",
 					    optarg);
+	case OPT_BUDGETS:
+		return budget_read(optarg, &opt->budgets, &opt->arena, err);
 	case OPT_NO_PAGER:
 		opt->no_pager = true;
 		return 0;
@@ -332,4 +340,10 @@ int options_parse(int argc, char **argv, struct options *opt, struct ms_err *err
 	if (!opt->view_count)
 		opt->views[opt->view_count++] = VIEW_FIRST;
 	return 0;
+}
+
+void options_free(struct options *opt)
+{
+	free(opt->budgets.v);
+	ms_arena_free(&opt->arena);
 }

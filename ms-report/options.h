@@ -54,15 +54,14 @@ enum color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
 #define LIMIT_DEFAULT (SIZE_MAX - 1)
 #define OUTPUTS_MAX 16
-#define BUDGETS_MAX 64
 
 struct options {
 	struct output outputs[OUTPUTS_MAX]; /* at least one */
 	size_t output_count;
 	enum view views[VIEW_COUNT]; /* at least one */
 	size_t view_count;
-	struct budget budgets[BUDGETS_MAX];
-	size_t budget_count;
+	struct budgets budgets;
+	struct ms_arena arena;     /* of texts from files */
 	const char *const *inputs; /* none = standard input */
 	size_t input_count;
 	size_t limit;      /* rows of a list; LIMIT_DEFAULT = each view's own; SIZE_MAX = all */
@@ -83,6 +82,8 @@ struct options {
 /* Fills `opt`; strings stay where they are. 0, or -1 with `err` set: a usage error. After --help or
  * --version nothing else is looked at. */
 int options_parse(int argc, char **argv, struct options *opt, struct ms_err *err);
+
+void options_free(struct options *opt);
 
 /* The option that asks for a view, without its dashes. */
 const char *view_name(enum view v);

@@ -84,11 +84,30 @@ struct mg_rule_table {
 /* Bytes of all tables together. */
 #define MG_RULE_BYTES ((size_t)16 << 12 | (size_t)16 << 14 | (size_t)16 << 16 | (size_t)16 << 18)
 
+/* A thread's own copy of the rules that most steps need, one word each and no probing:
+ *   0 CFA = rbp + offset, not rsp + offset | 1 caller's rbp is in memory | 2-7 where: CFA - 8 n
+ *   8-27 CFA's offset / 8 | 28-63 the ip's upper bits
+ * Index and upper bits are one to one with the ip, so that an entry is never another ip's. n is 1,
+ * the return address, where rbp is not in memory: there is always something that may be read. */
+#define MG_OWN_BITS 11u
+#define MG_OWN_RULES (1u << MG_OWN_BITS)
+#define MG_OWN_INDEX(ip) (((ip) ^ (ip) >> MG_OWN_BITS) & (MG_OWN_RULES - 1))
+#define MG_OWN_REST(ip) ((ip) >> MG_OWN_BITS << MG_OWN_RULE_BITS)
+#define MG_OWN_RULE_BITS (17u + MG_OWN_BITS)
+#define MG_OWN_FROM_BP 1u
+#define MG_OWN_LOADS_BP 2u
+#define MG_OWN_OFFSET(rule) (((rule) >> 8) * 8)
+#define MG_OWN_WHERE(rule) (((rule)&63u << 2) * 2)
+#define MG_INDEX 1024u
+
 /* Lays the tables into zeroed memory of MG_RULE_BYTES bytes. */
 void mg_rules_init(void *memory);
 /* The rule, not from the table and not kept: for verification. */
 uint64_t mg_rule_derive(uint64_t ip);
 uint64_t mg_rule_miss(uint64_t ip, uint32_t epoch);
+struct mg_writer;
+/* Empties the thread's own copy. */
+void mg_own_rules_forget(struct mg_writer *t);
 
 /* ---- threads ------------------------------------------------------------------------------- */
 
@@ -96,49 +115,61 @@ struct mg_slot {
 	uint64_t address, value;
 };
 
-/* A frame found by stepping, innermost first. */
-struct mg_step {
-	uint64_t ip, slot, bp;        /* slot: where ip was read, which is the frame's sp - 8 */
-	uint64_t bp_slot, bp_value;   /* where bp was read, 0 = handed on */
-	uint64_t cfa_slot, cfa_value; /* where the frame's sp was read, 0 = computed */
-	uint64_t rule;
+/* Of a remembered frame, beside its ip and slot. */
+struct mg_frame {
+	uint64_t bp;
+	uint32_t checks_to; /* entries of `checks` up to and with this frame */
+	uint32_t need;      /* is rbp part of its state? */
 };
 
-/* One writer: a thread's place, with a ring of its own. Index = index of the ring. */
+/* A frame found by stepping, innermost first, and the step from it. */
+struct mg_step {
+	uint64_t ip, slot, bp; /* slot: where ip was read, which is the frame's sp - 8 */
+	uint64_t rule;         /* one of the thread's own, or MG_STEP_OTHER | enum mg_rule_need */
+	/* With MG_STEP_OTHER: where the next frame's bp and sp were read, 0 = nowhere. */
+	uint64_t bp_slot, cfa_slot;
+};
+#define MG_STEP_OTHER (UINT64_C(1) << 63)
+
+/* One writer: a thread's place, with a ring of its own. Index = index of the ring. What every event
+ * needs comes first and fills two cache lines. */
 struct mg_writer {
 	uint64_t busy;       /* frame address of the hook that runs, 0 = none */
-	uint32_t generation; /* of mg.generation: another one is a writer of the parent */
+	uint32_t epoch_seen; /* when it is not the session's, the next hook takes the slow way in */
+	uint32_t frames;     /* of the previous stack, outermost first: see unwind.c */
+	uint64_t last;       /* the last stamp taken */
 	struct mg_ring *ring;
-	unsigned char *window;
-	uint64_t last;                /* the last stamp taken */
-	uint64_t last_block, freeing; /* see mg_nesting_begin */
+	unsigned char *window; /* the ring: see ring.c */
+	uint64_t offset, mark, head;
 
-	/* The ring: see ring.c. */
-	uint64_t head, tail;
+	uint64_t last_block; /* see mg_nesting_begin */
+	uint64_t *ip, *slot;
+	struct mg_frame *frame;
+	struct mg_step *steps;
+	uint64_t *rules; /* MG_OWN_RULES of them, then MG_INDEX entries: see unwind.c */
+	uint32_t keep, limit;
+	uint16_t root_flags; /* MG_F_TRUNCATED or 0 */
+	uint16_t flags;      /* MG_F_SIGNAL for a nested writer */
+	bool keepable;       /* the stack being taken may be compared with later */
+	bool holding;    /* a stamp of realloc is taken and not yet published: `pending` stays */
+	bool rules_used; /* there may be rules in `rules` */
+
+	struct mg_slot *checks;
+	uint64_t freeing;    /* see mg_nesting_begin */
+	uint32_t generation; /* of mg.generation: another one is a writer of the parent */
+	uint32_t epoch, epoch_sent;
+	uint32_t capacity;
+	uint32_t tries; /* events since the limit was cut */
+
+	uint64_t tail;
 	uint64_t lap, lap_before; /* values of head where this lap and the one before began */
-	uint64_t offset, mark;
 	uint64_t size;
 	uint64_t wrap_head, wrap_lap; /* head and lap before the wrap under way */
 	bool wrapping;
 	uint64_t stuck_tail; /* the tail at which waiting was given up, ~0 = none */
 
-	/* The previous stack, outermost first: see unwind.c. */
-	uint32_t frames, keep;
-	uint32_t epoch, epoch_sent;
-	uint32_t epoch_seen; /* when it is not the session's, the next hook takes the slow way in */
-	uint32_t capacity, limit;
-	uint32_t tries;      /* events since the limit was cut */
-	uint32_t root_flags; /* MG_F_TRUNCATED or 0 */
-	bool keepable;       /* the stack being taken may be compared with later */
-	bool holding; /* a stamp of realloc is taken and not yet published: `pending` stays */
-	uint64_t *ip, *slot, *bp;
-	uint32_t *checks_to; /* entries of `checks` up to and with this frame */
-	uint8_t *need;
-	struct mg_slot *checks;
-	struct mg_step *steps;
-
 	struct mg_writer *nested; /* for a signal handler that interrupts a hook of this thread */
-	uint32_t tid, flags;      /* MG_F_SIGNAL for a nested writer */
+	uint32_t tid;
 	uint64_t copy_second;
 	uint32_t copies;
 	uint32_t deep; /* 1 + its room in the pool, or 0 */
@@ -146,6 +177,8 @@ struct mg_writer {
 	/* Sampling: see sample.c. Goes on from thread to thread. */
 	int64_t until_sample; /* bytes up to and with the next sample point */
 	uint64_t random;      /* state of its generator, 0 = not started */
+
+	uint64_t zero; /* what the padding in front of the arrays points at */
 };
 
 /* Bytes of a writer, and of a room in the pool, for `frames` frames. */
@@ -183,6 +216,9 @@ struct mg_dress {
 
 struct mg_core {
 	struct mg_session *session;
+	bool sequence; /* the clock is MG_CLOCK_SEQUENCE */
+	bool verify;   /* options of the session, as they were at the start */
+	bool free_stacks;
 	/* The usable size of a block of the allocator behind malloc; NULL = not asked for, or it
 	 * does not tell. Like a dress's functions it may not allocate, lock or block. */
 	uint64_t (*usable)(const void *block);
@@ -264,8 +300,11 @@ MG_INLINE void mg_leave(struct mg_writer *t)
 /* ---- unwinding (unwind.c) ------------------------------------------------------------------ */
 
 /* Takes the stack of the hook with this frame. Afterwards ip[0..frames) is the stack, of which the
- * first `keep` frames are those of the previous one. False = it has to be sent as a copy. */
-bool mg_unwind(struct mg_writer *t, const uint64_t *frame);
+ * first `keep` frames are those of the previous one. False = it has to be sent as a copy.
+ *
+ * If a record of `words` words and the frames not kept, which are at most MG_FRAMES_RECORD, has
+ * room in the ring at once, they are there, behind those words. */
+bool mg_unwind(struct mg_writer *t, const uint64_t *frame, uint32_t words);
 /* Is the hook in which `t` is busy still on the stack below the one with this frame? In doubt, yes.
  */
 bool mg_still_inside(struct mg_writer *t, const uint64_t *frame);
@@ -286,9 +325,13 @@ void mg_ring_attach(struct mg_writer *t);
 /* After a longjmp out of a hook: what was published stays, the rest is void. */
 void mg_ring_recover(struct mg_writer *t);
 
+MG_INLINE bool mg_has_room(const struct mg_writer *t, uint32_t words)
+{
+	return t->offset + words * UINT64_C(8) <= t->mark;
+}
 MG_INLINE uint64_t *mg_room(struct mg_writer *t, uint32_t words)
 {
-	if (MG_LIKELY(t->offset + words * 8 <= t->mark))
+	if (MG_LIKELY(mg_has_room(t, words)))
 		return (uint64_t *)(void *)(t->window + t->offset);
 	return mg_room_slow(t, words);
 }
@@ -320,7 +363,7 @@ MG_INLINE void mg_stamping(struct mg_writer *t)
 }
 MG_INLINE uint64_t mg_stamp(struct mg_writer *t)
 {
-	uint64_t now = MG_LIKELY(mg.session->clock == MG_CLOCK_TSC)
+	uint64_t now = MG_LIKELY(!mg.sequence)
 			       ? mg_tsc()
 			       : __atomic_fetch_add(&mg.session->sequence, 1, __ATOMIC_SEQ_CST);
 	t->last = now;

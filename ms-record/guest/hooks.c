@@ -2,9 +2,10 @@
  * What a hook does once the real function has been called: take the stack, take the stamp, write
  * the record.
  *
- * Order in one record: the stack first, then room in the ring (which may wait), and only then
- * `pending`, the stamp, the words, `head`. So a thread that waits holds up nobody's events, and the
- * time between stamp and publication is a few stores.
+ * Order in one record: `pending`, the stamp, the stack, the words, `head`. Reading the clock takes
+ * long and depends on nothing, so it goes on while the stack is taken. Where there is no room in
+ * the ring, or a stack copy has to be sent, the stamp is given up and another one taken afterwards:
+ * a thread that waits holds up nobody's events.
  */
 #include "core.h"
 
@@ -32,8 +33,24 @@ struct stack {
 /* ---- records ----------------------------------------------------------------------------------
  */
 
+/* The stamp of the event under way. It is taken as soon as the event may have it, for reading the
+ * clock takes as long as a good part of the rest, which goes on meanwhile. */
+MG_INLINE uint64_t now(struct mg_writer *t)
+{
+	if (!t->holding)
+		mg_stamping(t);
+	return mg_stamp(t);
+}
+
+/* Lets that stamp go, before what may take long. */
+MG_INLINE void forget_now(struct mg_writer *t)
+{
+	if (!t->holding)
+		mg_stamped(t);
+}
+
 /* A stack too long for one record: its outer part goes ahead. */
-static __attribute__((noinline)) bool push(struct mg_writer *t, struct stack *s)
+static bool push(struct mg_writer *t, struct stack *s)
 {
 	while (s->count > MG_FRAMES_RECORD) {
 		uint64_t *w = mg_room(t, 1 + MG_FRAMES_RECORD);
@@ -50,28 +67,63 @@ static __attribute__((noinline)) bool push(struct mg_writer *t, struct stack *s)
 	return true;
 }
 
-MG_INLINE struct stack stack_of(struct mg_writer *t, const uint64_t *frame)
+/* There is no room at once, or more than one record to write: after it, a new stamp. */
+static __attribute__((noinline)) uint64_t *room_later(struct mg_writer *t, uint32_t words,
+						      struct stack *s, uint64_t *stamp)
 {
-	if (MG_LIKELY(mg_unwind(t, frame)))
-		return (struct stack){MG_F_STACK | t->root_flags, t->keep, t->frames - t->keep,
-				      t->ip + t->keep};
-	return (struct stack){.flags = mg_send_copy(t, frame)};
+	forget_now(t);
+	uint64_t *w = push(t, s) ? mg_room(t, words + s->count) : NULL;
+	for (uint32_t i = 0; w && i < s->count; i++)
+		w[words + i] = s->frames[i];
+	*stamp = now(t);
+	return w;
 }
 
-/* Writes the record with its stack, stamped now. */
-MG_INLINE void put(struct mg_writer *t, const struct record r, struct stack s)
+/* It has to be sent by another way: after it, a new stamp. */
+static __attribute__((noinline)) uint32_t copy_later(struct mg_writer *t, const uint64_t *frame,
+						     uint64_t *stamp)
 {
-	uint64_t *w = NULL;
-	if (MG_LIKELY(s.count <= MG_FRAMES_RECORD) || push(t, &s))
-		w = mg_room(t, r.words + s.count);
-	if (!t->holding)
-		mg_stamping(t);
-	if (MG_UNLIKELY(!w)) {
-		mg_lost(t, mg_stamp(t));
-		t->holding = false;
-		mg_stamped(t);
-		mg_forget(t);
-		return;
+	forget_now(t);
+	uint32_t flags = mg_send_copy(t, frame);
+	*stamp = now(t);
+	return flags;
+}
+
+/* The stack for a record of so many words. */
+MG_INLINE struct stack stack_of(struct mg_writer *t, const uint64_t *frame, uint32_t words,
+				uint64_t *stamp)
+{
+	if (MG_LIKELY(mg_unwind(t, frame, words)))
+		return (struct stack){MG_F_STACK | t->root_flags, t->keep, t->frames - t->keep,
+				      t->ip + t->keep};
+	uint64_t later;
+	uint32_t flags = copy_later(t, frame, &later);
+	*stamp = later;
+	return (struct stack){.flags = flags};
+}
+
+static __attribute__((noinline)) void drop(struct mg_writer *t, uint64_t stamp)
+{
+	mg_lost(t, stamp);
+	t->holding = false;
+	mg_stamped(t);
+	mg_forget(t);
+}
+
+/* Writes the record with its stack, which was taken for it, and stamp. */
+MG_INLINE void put(struct mg_writer *t, const struct record r, struct stack s, uint64_t stamp)
+{
+	uint64_t *w = (uint64_t *)(void *)(t->window + t->offset);
+	if (MG_UNLIKELY(s.count > MG_FRAMES_RECORD || !mg_has_room(t, r.words + s.count))) {
+		struct stack rest = s;
+		uint64_t later;
+		w = room_later(t, r.words, &rest, &later);
+		s = rest;
+		stamp = later;
+		if (!w) {
+			drop(t, stamp);
+			return;
+		}
 	}
 	w[0] = mg_word0(r.kind, s.flags | t->flags, s.count, s.keep);
 	if (r.words > 2)
@@ -84,12 +136,9 @@ MG_INLINE void put(struct mg_writer *t, const struct record r, struct stack s)
 		w[5] = r.d;
 	if (r.words > 6)
 		w[6] = r.e;
-	for (uint32_t i = 0; i < s.count; i++)
-		w[r.words + i] = s.frames[i];
 	bool early = r.kind == MG_FREE || r.kind == MG_UNMAP;
-	w[1] = early && t->holding ? r.before : mg_stamp(t);
+	w[1] = early && t->holding ? r.before : stamp;
 	t->holding = false;
-	t->ring->events++;
 	mg_publish(t, r.words + s.count);
 	mg_stamped(t);
 	if (MG_UNLIKELY(!t->keepable))
@@ -111,7 +160,7 @@ static __attribute__((noinline)) bool shut(uint32_t *on, const uint64_t *frame)
 	return !*on;
 }
 
-/* The gate is open. */
+/* The gate is open, but the session may be closed. */
 MG_INLINE struct mg_writer *enter_open(const uint64_t *frame)
 {
 	const struct mg_session *s = mg.session;
@@ -121,6 +170,22 @@ MG_INLINE struct mg_writer *enter_open(const uint64_t *frame)
 	if (MG_UNLIKELY(!t || (uintptr_t)t & 1 || t->busy ||
 			t->epoch_seen != __atomic_load_n(&s->epoch, __ATOMIC_ACQUIRE)))
 		return mg_enter_slow(t, frame);
+	__atomic_store_n(&t->busy, (uint64_t)frame, __ATOMIC_RELAXED);
+	__asm__ volatile("" ::: "memory");
+	t->keepable = true;
+	return t;
+}
+
+/* The same where everything is recorded and the thread's writer is ready, which is nearly always;
+ * NULL = not so, or not to be recorded. */
+MG_INLINE struct mg_writer *enter_plain(const uint64_t *frame)
+{
+	const struct mg_session *s = mg.session;
+	struct mg_writer *t = (struct mg_writer *)*MG_SELF;
+	if (MG_UNLIKELY(__atomic_load_n(&s->state, __ATOMIC_RELAXED) != MG_ON || !t ||
+			(uintptr_t)t & 1 || t->busy ||
+			t->epoch_seen != __atomic_load_n(&s->epoch, __ATOMIC_ACQUIRE)))
+		return NULL;
 	__atomic_store_n(&t->busy, (uint64_t)frame, __ATOMIC_RELAXED);
 	__asm__ volatile("" ::: "memory");
 	t->keepable = true;
@@ -169,7 +234,7 @@ static __attribute__((noinline)) void pass_realloc(struct mg_writer *t, uint64_t
 				    .words = FREE_WORDS,
 				    .a = (uint64_t)old,
 				    .before = before},
-		    (struct stack){0});
+		    (struct stack){0}, now(t));
 	} else {
 		t->holding = false;
 		mg_stamped(t);
@@ -254,7 +319,7 @@ static __attribute__((noinline)) bool skip_release(uint32_t on, const uint64_t *
 	struct mg_writer *t = flags ? enter_open(frame) : NULL;
 	if (t) {
 		put(t, (struct record){.kind = MG_FREE, .words = FREE_WORDS, .a = (uint64_t)old},
-		    (struct stack){.flags = flags});
+		    (struct stack){.flags = flags}, now(t));
 		mg_leave(t);
 	}
 	return flags != 0;
@@ -285,34 +350,46 @@ static __attribute__((noinline)) struct record end_sampled(const uint64_t *frame
 /* ---- the hooks --------------------------------------------------------------------------------
  */
 
-/* As put, with the usable size behind what the record has. */
+/* As put, with the usable size behind what the record has: `words` counts it. */
 static __attribute__((noinline)) void put_usable(struct mg_writer *t, struct record r,
-						 struct stack s)
+						 struct stack s, uint64_t stamp)
 {
 	uint64_t usable = mg.usable((const void *)r.a);
 	*(r.kind == MG_ALLOC ? &r.c : &r.e) = usable;
-	r.words++;
 	s.flags |= MG_F_USABLE;
-	put(t, r, s);
+	put(t, r, s, stamp);
+}
+
+/* An allocation when the gate is not wide open, or it is paused. A writer: it is to be recorded. */
+static __attribute__((noinline)) struct mg_writer *
+enter_alloc_rare(const uint64_t *frame, const void *block, uint64_t size)
+{
+	uint32_t on = gate();
+	if (on != MG_GATE_ALL && skip_alloc(on, frame, (uint64_t)block, size))
+		return NULL;
+	struct mg_writer *t = enter_open(frame);
+	if (t && passing()) {
+		pass(t, block);
+		return NULL;
+	}
+	return t;
 }
 
 MG_INLINE void on_alloc(const uint64_t *frame, const void *block, uint64_t size, bool foreign)
 {
 	uint32_t on = gate();
-	if (MG_UNLIKELY(on != MG_GATE_ALL) && skip_alloc(on, frame, (uint64_t)block, size))
+	struct mg_writer *t = MG_LIKELY(on == MG_GATE_ALL) ? enter_plain(frame) : NULL;
+	if (MG_UNLIKELY(!t) && !(t = enter_alloc_rare(frame, block, size)))
 		return;
-	struct mg_writer *t = enter_open(frame);
-	if (!t)
-		return;
-	if (passing()) {
-		pass(t, block);
-		return;
-	}
-	struct record r = {.kind = MG_ALLOC, .words = ALLOC_WORDS, .a = (uint64_t)block, .b = size};
-	if (MG_LIKELY(foreign || !mg.usable))
-		put(t, r, stack_of(t, frame));
+	uint64_t stamp = now(t);
+	bool usable = MG_UNLIKELY(mg.usable) && !foreign;
+	struct record r = {
+		.kind = MG_ALLOC, .words = ALLOC_WORDS + usable, .a = (uint64_t)block, .b = size};
+	struct stack s = stack_of(t, frame, r.words, &stamp);
+	if (MG_LIKELY(!usable))
+		put(t, r, s, stamp);
 	else
-		put_usable(t, r, stack_of(t, frame));
+		put_usable(t, r, s, stamp);
 	t->last_block = (uint64_t)block;
 	mg_leave(t);
 }
@@ -332,31 +409,56 @@ void mg_on_failed(const uint64_t *frame, uint64_t size)
 	struct mg_writer *t = enter(frame);
 	if (!t)
 		return;
-	if (!passing())
-		put(t, (struct record){.kind = MG_FAILED, .words = FAILED_WORDS, .a = size},
-		    stack_of(t, frame));
+	if (!passing()) {
+		uint64_t stamp = now(t);
+		struct stack s = stack_of(t, frame, FAILED_WORDS, &stamp);
+		put(t, (struct record){.kind = MG_FAILED, .words = FAILED_WORDS, .a = size}, s,
+		    stamp);
+	}
+	mg_leave(t);
+}
+
+/* A free that is not all plain: the gate is not wide open, it is paused, or frees have stacks. */
+static __attribute__((noinline)) void on_free_rare(const uint64_t *frame, const void *block)
+{
+	uint32_t on = gate();
+	struct stack s = {0};
+	if (on != MG_GATE_ALL && skip_free_slow(on, frame, (uint64_t)block, &s.flags))
+		return;
+	struct mg_writer *t = enter_open(frame);
+	if (!t)
+		return;
+	if (t->freeing == (uint64_t)block || (passing() && waiting())) {
+		mg_leave(t);
+		return;
+	}
+	uint64_t stamp = now(t);
+	if (mg.free_stacks && !passing()) {
+		uint32_t unsure = s.flags;
+		s = stack_of(t, frame, FREE_WORDS, &stamp);
+		s.flags |= unsure;
+	}
+	put(t, (struct record){.kind = MG_FREE, .words = FREE_WORDS, .a = (uint64_t)block}, s,
+	    stamp);
 	mg_leave(t);
 }
 
 void mg_on_free(const uint64_t *frame, const void *block)
 {
 	uint32_t on = gate();
-	struct stack s = {0};
-	if (MG_UNLIKELY(on != MG_GATE_ALL) && skip_free(on, frame, (uint64_t)block, &s.flags))
+	if (MG_UNLIKELY(on == MG_GATE_SAMPLING) && MG_LIKELY(mg_sample_unknown((uint64_t)block)))
 		return;
-	struct mg_writer *t = enter_open(frame);
-	if (!t)
-		return;
-	if (MG_UNLIKELY(t->freeing == (uint64_t)block) || (passing() && waiting())) {
-		mg_leave(t);
+	bool plain = on == MG_GATE_ALL && !mg.free_stacks;
+	struct mg_writer *t = MG_LIKELY(plain) ? enter_plain(frame) : NULL;
+	if (MG_UNLIKELY(!t)) {
+		on_free_rare(frame, block);
 		return;
 	}
-	if (mg.session->free_stacks && !passing()) {
-		uint32_t unsure = s.flags;
-		s = stack_of(t, frame);
-		s.flags |= unsure;
+	if (MG_LIKELY(t->freeing != (uint64_t)block)) {
+		uint64_t stamp = now(t);
+		put(t, (struct record){.kind = MG_FREE, .words = FREE_WORDS, .a = (uint64_t)block},
+		    (struct stack){0}, stamp);
 	}
-	put(t, (struct record){.kind = MG_FREE, .words = FREE_WORDS, .a = (uint64_t)block}, s);
 	mg_leave(t);
 }
 
@@ -406,12 +508,15 @@ void mg_realloc_end(struct mg_writer *t, const uint64_t *frame, uint64_t before,
 		r = (struct record){.kind = MG_FAILED, .words = FAILED_WORDS, .a = size};
 	if (MG_UNLIKELY(gate() == MG_GATE_SAMPLING))
 		r = end_sampled(frame, r, release, old);
-	if (r.kind != MG_FREE || mg.session->free_stacks)
-		s = stack_of(t, frame);
-	if (MG_UNLIKELY(r.kind == MG_REALLOC && mg.usable))
-		put_usable(t, r, s);
+	uint64_t stamp = now(t);
+	bool usable = r.kind == MG_REALLOC && mg.usable;
+	r.words += usable;
+	if (r.kind != MG_FREE || mg.free_stacks)
+		s = stack_of(t, frame, r.words, &stamp);
+	if (MG_UNLIKELY(usable))
+		put_usable(t, r, s, stamp);
 	else
-		put(t, r, s);
+		put(t, r, s, stamp);
 	mg_leave(t);
 }
 
@@ -429,9 +534,10 @@ static void put_unmap(struct mg_writer *t, const uint64_t *frame, uint64_t befor
 			   .c = flags,
 			   .before = before};
 	struct stack s = {0};
-	if (mg.session->free_stacks && !passing())
-		s = stack_of(t, frame);
-	put(t, r, s);
+	uint64_t stamp = now(t);
+	if (mg.free_stacks && !passing())
+		s = stack_of(t, frame, r.words, &stamp);
+	put(t, r, s, stamp);
 }
 
 /* Writes an MG_MAP. Paused: it is not counted, but what it covers is gone all the same. */
@@ -444,10 +550,14 @@ static void put_map(struct mg_writer *t, const uint64_t *frame, struct mg_span s
 			   .b = span.bytes,
 			   .c = flags,
 			   .d = from};
-	if (!passing())
-		put(t, r, stack_of(t, frame));
-	else if (!waiting())
-		put_unmap(t, frame, 0, span, 0);
+	if (passing()) {
+		if (!waiting())
+			put_unmap(t, frame, 0, span, 0);
+		return;
+	}
+	uint64_t stamp = now(t);
+	struct stack s = stack_of(t, frame, r.words, &stamp);
+	put(t, r, s, stamp);
 }
 
 void mg_on_map(const uint64_t *frame, struct mg_span span, uint64_t flags, uint64_t from)
@@ -554,7 +664,9 @@ void mg_on_user_alloc(const uint64_t *frame, const void *block, uint64_t size)
 	}
 	struct record r = {
 		.kind = MG_USER_ALLOC, .words = ALLOC_WORDS, .a = (uint64_t)block, .b = size};
-	put(t, r, stack_of(t, frame));
+	uint64_t stamp = now(t);
+	struct stack s = stack_of(t, frame, r.words, &stamp);
+	put(t, r, s, stamp);
 	mg_leave(t);
 }
 
@@ -572,7 +684,7 @@ void mg_on_user_free(const uint64_t *frame, const void *block)
 		put(t,
 		    (struct record){
 			    .kind = MG_USER_FREE, .words = FREE_WORDS, .a = (uint64_t)block},
-		    s);
+		    s, now(t));
 	mg_leave(t);
 }
 

@@ -199,12 +199,10 @@ struct mg_ring {
 					   ms-record corrects from maps */
 	uint64_t waited, waited_max;    /* ticks */
 	uint64_t lost, lost_first, lost_last; /* R6: count, stamps */
-	uint64_t events;                      /* records that hold an event */
 	uint64_t verified, mismatched;
-	uint64_t copies;          /* stacks sent as copies */
-	uint64_t stepped, reused; /* frames walked and frames reused: statistics for -v */
-	uint64_t passed;          /* allocations that were counted only (MG_PAUSED, MG_WAITING) */
-	uint64_t reserved[3];
+	uint64_t copies; /* stacks sent as copies */
+	uint64_t passed; /* allocations that were counted only (MG_PAUSED, MG_WAITING) */
+	uint64_t reserved[6];
 };
 
 #define MG_SLACK 16384u      /* bytes after a lap; no record is longer */

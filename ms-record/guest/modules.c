@@ -45,9 +45,8 @@ static void unlock(void)
 
 static uint64_t now(void)
 {
-	return mg.session->clock == MG_CLOCK_TSC
-		       ? mg_tsc()
-		       : __atomic_fetch_add(&mg.session->sequence, 1, __ATOMIC_SEQ_CST);
+	return !mg.sequence ? mg_tsc()
+			    : __atomic_fetch_add(&mg.session->sequence, 1, __ATOMIC_SEQ_CST);
 }
 
 static int32_t find_open(uint64_t ip)

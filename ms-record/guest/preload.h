@@ -74,7 +74,12 @@ int mg_early_brk(void *end);
 void *mg_early_sbrk(intptr_t more);
 /* Is this a block of the buffer that serves calls made while the functions are looked up? It is
  * never freed. */
-bool mg_is_early(const void *block);
+#define MG_EARLY_BYTES 65536u
+extern unsigned char mg_early[MG_EARLY_BYTES] __attribute__((visibility("hidden")));
+static inline __attribute__((always_inline)) bool mg_is_early(const void *block)
+{
+	return (uintptr_t)block - (uintptr_t)mg_early < MG_EARLY_BYTES;
+}
 /* Copies an early block into one of the real allocator's; as realloc. */
 void *mg_early_realloc(void *block, size_t size);
 

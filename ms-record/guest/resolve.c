@@ -11,31 +11,25 @@
 #include "core.h"
 #include "preload.h"
 
-#define BUFFER_BYTES 65536u
 #define BUFFER_ALIGN 64u
 
 /* Each block is preceded by its size. */
-static unsigned char buffer[BUFFER_BYTES] __attribute__((aligned(BUFFER_ALIGN)));
+unsigned char mg_early[MG_EARLY_BYTES] __attribute__((aligned(BUFFER_ALIGN)));
 static size_t used;
 static bool resolving;
-
-bool mg_is_early(const void *block)
-{
-	return (uintptr_t)block - (uintptr_t)buffer < BUFFER_BYTES;
-}
 
 static void *early_block(size_t size, size_t align)
 {
 	if (align < 16)
 		align = 16;
-	if (size > BUFFER_BYTES || align > BUFFER_ALIGN)
+	if (size > MG_EARLY_BYTES || align > BUFFER_ALIGN)
 		return NULL;
 	size_t at = (used + sizeof(size_t) + align - 1) & ~(align - 1);
-	if (at + size > BUFFER_BYTES)
+	if (at + size > MG_EARLY_BYTES)
 		return NULL;
-	*(size_t *)(void *)(buffer + at - sizeof(size_t)) = size;
+	*(size_t *)(void *)(mg_early + at - sizeof(size_t)) = size;
 	used = at + size;
-	return buffer + at;
+	return mg_early + at;
 }
 
 void *mg_early_realloc(void *block, size_t size)

@@ -199,6 +199,9 @@ static bool map_session(int fd, uint64_t bytes)
 	mg.data = (unsigned char *)s + head.data_offset;
 	mg.session = mg.head = s;
 	mg.serial = head.serial;
+	mg.sequence = head.clock != MG_CLOCK_TSC;
+	mg.verify = head.verify;
+	mg.free_stacks = head.free_stacks;
 	return true;
 }
 

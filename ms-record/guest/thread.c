@@ -14,33 +14,45 @@ struct mg_gate *mg_gate = &mg_closed_gate;
 
 #define RETRY_EVENTS 256u /* a thread without a ring looks for one at every so many events */
 
+/* Entries in front of an array, so that it can be compared in whole blocks. */
+#define PAD 8u
+
+static void pad(struct mg_writer *t)
+{
+	for (uint32_t i = 1; i <= PAD; i++) {
+		t->slot[-(int)i] = (uint64_t)&t->zero;
+		t->ip[-(int)i] = 0;
+		t->checks[-(int)i] = (struct mg_slot){.address = (uint64_t)&t->zero};
+	}
+}
+
 /* Lays the arrays for `frames` frames at `at`, largest elements first. Returns their bytes. */
 static size_t arrays(struct mg_writer *t, uint64_t at, uint32_t frames)
 {
-	uint64_t n = frames + 8, ip = at, slot = ip + n * 8, bp = slot + n * 8, checks = bp + n * 8;
-	uint64_t steps = checks + n * 2 * sizeof(struct mg_slot);
-	uint64_t to = steps + n * sizeof(struct mg_step), need = to + n * 4;
+	uint64_t n = frames + 8, slot = at + PAD * 8, ip = slot + (n + PAD) * 8;
+	uint64_t frame = ip + n * 8, steps = frame + n * sizeof(struct mg_frame);
+	uint64_t checks = steps + n * sizeof(struct mg_step) + PAD * sizeof(struct mg_slot);
 	if (t) {
 		t->ip = (uint64_t *)ip;
 		t->slot = (uint64_t *)slot;
-		t->bp = (uint64_t *)bp;
+		t->frame = (struct mg_frame *)frame;
 		t->checks = (struct mg_slot *)checks;
 		t->steps = (struct mg_step *)steps;
-		t->checks_to = (uint32_t *)to;
-		t->need = (uint8_t *)need;
 		t->capacity = t->limit = frames;
 		t->frames = 0;
+		pad(t);
 	}
-	return need + n - at;
+	return checks + n * 2 * sizeof(struct mg_slot) - at;
 }
 
 #define WRITER_HEADER ((sizeof(struct mg_writer) + 63) & ~(size_t)63)
+#define OWN_BYTES (MG_OWN_RULES * sizeof(uint64_t) + MG_INDEX * sizeof(uint16_t))
 
 /* An odd number of pages, and a few lines: or equal fields of all writers would share a cache set.
  */
 size_t mg_writer_bytes(uint32_t frames)
 {
-	size_t n = WRITER_HEADER + arrays(NULL, 0, frames);
+	size_t n = WRITER_HEADER + OWN_BYTES + arrays(NULL, 0, frames);
 	return (((n + 4095) & ~(size_t)4095) | 4096) + 192;
 }
 
@@ -54,7 +66,12 @@ static void to_usual(struct mg_writer *t)
 	if (t->deep)
 		__atomic_store_n(&mg.deep_taken[t->deep - 1], 0, __ATOMIC_RELEASE);
 	t->deep = 0;
-	arrays(t, (uint64_t)t + WRITER_HEADER, mg.frames);
+	t->rules = (uint64_t *)((uint64_t)t + WRITER_HEADER);
+	uint64_t *index =
+		t->rules + MG_OWN_RULES; /* its frames may be more than there is room for */
+	for (uint32_t i = 0; i < MG_INDEX / 4; i++)
+		index[i] = 0;
+	arrays(t, (uint64_t)t + WRITER_HEADER + OWN_BYTES, mg.frames);
 }
 
 bool mg_deepen(struct mg_writer *t)
@@ -90,7 +107,7 @@ static struct mg_writer *writer_of(uint32_t ring)
 	uint32_t i = mg.writer_base + ring;
 	struct mg_writer *t = (struct mg_writer *)(void *)(mg.writers + i * mg.writer_bytes);
 	if (t->generation != mg.generation)
-		*t = (struct mg_writer){.generation = mg.generation};
+		*t = (struct mg_writer){.generation = mg.generation, .rules_used = t->rules_used};
 	uint32_t used = __atomic_load_n(&mg.writers_used, __ATOMIC_RELAXED);
 	while (used <= i && !__atomic_compare_exchange_n(&mg.writers_used, &used, i + 1, false,
 							 __ATOMIC_RELAXED, __ATOMIC_RELAXED))
@@ -134,7 +151,7 @@ static void begin(struct mg_writer *t, uint32_t tid, uint32_t flags, uint64_t sp
 	t->last_block = t->freeing = 0;
 	t->busy = sp;
 	t->tid = tid;
-	t->flags = flags;
+	t->flags = (uint16_t)flags;
 	t->epoch = t->epoch_seen = ~0u;
 	t->epoch_sent = __atomic_load_n(&mg.session->epoch, __ATOMIC_ACQUIRE);
 	mg_ring_attach(t);
@@ -262,6 +279,7 @@ static void new_epoch(struct mg_writer *t)
 	uint32_t epoch = __atomic_load_n(&mg.session->epoch, __ATOMIC_SEQ_CST);
 	uint32_t closing = __atomic_load_n(&mg.closing, __ATOMIC_SEQ_CST);
 	mg_forget(t);
+	mg_own_rules_forget(t);
 	t->epoch = epoch;
 	t->keepable = !closing;
 	t->epoch_seen = closing ? epoch - 1 : epoch; /* nothing is kept until it is closed */

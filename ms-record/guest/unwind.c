@@ -9,6 +9,9 @@
  *   <------ kept -------->|<-- replaced -->                         and where sp was read, for a
  * realigned stack checks_to[i] = entries of the frames 0..i
  *
+ * A frame is found by its slot: an index of 1,024 entries, by the slot's address, says which frame
+ * was there last. It is a hint: an entry that another frame took over costs steps.
+ *
  * Why reuse is sound. The state of a frame is (ip, sp, rbp). Its caller's state is a function of
  * that state and the contents of the slots that the rule of ip names: the return address, and where
  * they are in memory the saved rbp and the saved sp. Nothing else is read. So if this walk reaches
@@ -17,7 +20,7 @@
  * assumed: whether the memory was rewritten meanwhile (longjmp, exceptions, alloca, a callee that
  * returned and was called again) is seen by its contents, and if it was rewritten with the same
  * values the result is the same. U1 rbp is part of the state only where a later step can depend on
- * it: need[i] is false for a frame whose CFA is not taken from rbp and whose caller's rbp comes
+ * it: need is false for a frame whose CFA is not taken from rbp and whose caller's rbp comes
  * from memory; a frame that hands rbp on needs it if its caller does. U2 Slots of frame i are in
  * its callee, which may be another one this time. When frame j was reached through new callees its
  * own entries in `checks` are replaced by those just read; else a later walk would verify a slot
@@ -59,53 +62,60 @@ MG_INLINE uint64_t rule_of(uint64_t ip, uint32_t epoch)
 /* A walk under way. */
 struct walk {
 	uint64_t ip, sp, bp;
-	uint64_t low, high; /* slots may be read in [low, high) */
-	uint64_t bp_slot, bp_value, cfa_slot, cfa_value;
+	uint64_t low, high;         /* slots may be read in [low, high) */
+	uint64_t bp_slot, cfa_slot; /* where bp and sp were read, 0 = nowhere */
 	uint32_t flags;
 	bool copy; /* cannot go on: send a copy */
 	bool keepable;
 	bool deep; /* more frames than there is room for */
 };
 
-/* Do the frames outside `j` still hold? If not, *next is the innermost frame that may still be met.
+/* The innermost frame outside `j` that may still be met, when not all of those hold: of the slots
+ * of frames `k` and further out one has changed, or, if there is none, one of the first `q` checks.
  */
+static __attribute__((noinline)) int32_t first_changed(const struct mg_writer *t, int32_t k,
+						       int32_t q)
+{
+	while (--k >= 0 && load(t->slot[k]) == t->ip[k])
+		continue;
+	if (k >= 0)
+		return k;
+	while (--q > 0 && load(t->checks[q].address) == t->checks[q].value)
+		continue;
+	for (k = 0; (int32_t)t->frame[k].checks_to <= q;)
+		k++;
+	return k;
+}
+
+/* Do the frames outside `j` still hold? If not, *next is the innermost frame that may still be met.
+ * Whole blocks are compared, into the padding, so that stacks of about the same depth take the same
+ * branches. */
 MG_INLINE bool suffix_holds(const struct mg_writer *t, int32_t j, int32_t *next)
 {
 	const uint64_t *ip = t->ip, *slot = t->slot;
-	int32_t k = j - 1;
-	for (; k >= 7; k -= 8) {
+	int64_t k = j, q = j > 0 ? (int64_t)t->frame[j - 1].checks_to : 0;
+	for (; k > 0; k -= 8) {
 		uint64_t x = 0;
 #pragma GCC unroll 8
-		for (int i = 0; i < 8; i++)
+		for (int i = 1; i <= 8; i++)
 			x |= load(slot[k - i]) ^ ip[k - i];
-		if (MG_UNLIKELY(x))
-			break;
+		if (MG_UNLIKELY(x)) {
+			*next = first_changed(t, (int32_t)k, (int32_t)q);
+			return false;
+		}
 	}
-	while (k >= 0 && load(slot[k]) == ip[k])
-		k--;
-	int32_t q = j > 0 ? (int32_t)t->checks_to[j - 1] - 1 : -1;
 	const struct mg_slot *checks = t->checks;
-	for (; q >= 3; q -= 4) {
+	for (; q > 0; q -= 4) {
 		uint64_t x = 0;
 #pragma GCC unroll 4
-		for (int i = 0; i < 4; i++)
+		for (int i = 1; i <= 4; i++)
 			x |= load(checks[q - i].address) ^ checks[q - i].value;
-		if (MG_UNLIKELY(x))
-			break;
+		if (MG_UNLIKELY(x)) {
+			*next = first_changed(t, 0, (int32_t)q);
+			return false;
+		}
 	}
-	while (q >= 0 && load(checks[q].address) == checks[q].value)
-		q--;
-	if (MG_LIKELY(k < 0 && q < 0))
-		return true;
-	if (q >= 0) { /* the frame that this entry belongs to */
-		int32_t f = j - 1;
-		while (f > 0 && (int32_t)t->checks_to[f - 1] > q)
-			f--;
-		if (f > k)
-			k = f;
-	}
-	*next = k;
-	return false;
+	return true;
 }
 
 /* U3: may [at, at + 8) be a slot of a frame whose sp is `sp`? */
@@ -145,7 +155,7 @@ static bool step_rare(struct walk *w, uint64_t rule, uint64_t *cfa)
 		if (!is_slot(w, w->sp, at))
 			break;
 		w->cfa_slot = at;
-		w->cfa_value = *cfa = load(at);
+		*cfa = load(at);
 		return true;
 	case MG_RULE_END:
 		return false;
@@ -185,7 +195,7 @@ MG_INLINE bool step(struct walk *w, uint64_t rule)
 			return false;
 		}
 		w->bp_slot = at;
-		w->bp_value = w->bp = load(at);
+		w->bp = load(at);
 	}
 	w->ip = load(cfa - 8);
 	w->sp = cfa;
@@ -198,55 +208,83 @@ MG_INLINE bool step(struct walk *w, uint64_t rule)
 	return true;
 }
 
-/* Entries of a frame in `checks`, from where the walk read its state. */
-MG_INLINE uint32_t add_checks(struct mg_writer *t, uint32_t n, const struct mg_step *s, bool need)
+MG_INLINE uint16_t *index_of(const struct mg_writer *t, uint64_t slot)
 {
-	if (s->bp_slot && need)
-		t->checks[n++] = (struct mg_slot){s->bp_slot, s->bp_value};
-	if (s->cfa_slot)
-		t->checks[n++] = (struct mg_slot){s->cfa_slot, s->cfa_value};
-	return n;
+	return (uint16_t *)(t->rules + MG_OWN_RULES) + (slot >> 3 & (MG_INDEX - 1));
+}
+
+/* Adds the entries of frame `at`, of which these are ip's slot and rbp, to `checks`: where its rbp
+ * and its sp were read, if they were; `from` is the step to it, or NULL. */
+static void add_checks(struct mg_writer *t, uint32_t at, const struct mg_step *from, uint64_t slot,
+		       uint64_t bp)
+{
+	uint32_t n = at ? t->frame[at - 1].checks_to : 0;
+	uint64_t bp_slot = 0, cfa_slot = 0;
+	if (from && from->rule & MG_STEP_OTHER) {
+		bp_slot = from->bp_slot;
+		cfa_slot = from->cfa_slot;
+	} else if (from && from->rule & MG_OWN_LOADS_BP) {
+		bp_slot = slot + 8 - MG_OWN_WHERE(from->rule);
+	}
+	if (bp_slot && t->frame[at].need)
+		t->checks[n++] = (struct mg_slot){bp_slot, bp};
+	if (cfa_slot)
+		t->checks[n++] = (struct mg_slot){cfa_slot, slot + 8};
+	t->frame[at].bp = bp;
+	t->frame[at].checks_to = n;
+}
+
+static bool need_of(const struct mg_step *s, bool of_caller)
+{
+	if (s->rule & MG_STEP_OTHER) {
+		uint32_t need = s->rule & 3;
+		return need == MG_NEED_INHERIT ? of_caller : need == MG_NEED_YES;
+	}
+	return s->rule & MG_OWN_FROM_BP || (!(s->rule & MG_OWN_LOADS_BP) && of_caller);
 }
 
 /* Makes the walk's `n` steps the part of the stack inside frame `base` (-1 = all of it is new). */
-MG_INLINE void take(struct mg_writer *t, int32_t base, uint32_t n, const struct walk *w)
+static __attribute__((noinline)) void take(struct mg_writer *t, int32_t base, uint32_t n,
+					   uint64_t bp, uint64_t *out)
 {
-	(void)w; /* unused with the seeded fault */
-	bool need = base >= 0 && t->need[base];
-	uint32_t checks = base >= 0 ? t->checks_to[base] : 0;
+	bool need = base >= 0 && t->frame[base].need;
+	(void)bp; /* unused with the seeded fault */
 #ifndef MG_SEED_STALE_SLOT
-	if (base >= 0 && n) { /* U2 */
-		const struct mg_step met = {.bp_slot = w->bp_slot,
-					    .bp_value = w->bp_value,
-					    .cfa_slot = w->cfa_slot,
-					    .cfa_value = w->cfa_value};
-		t->bp[base] = w->bp;
-		checks = add_checks(t, base > 0 ? t->checks_to[base - 1] : 0, &met, need);
-		t->checks_to[base] = checks;
-	}
+	if (base >= 0 && n) /* U2 */
+		add_checks(t, (uint32_t)base, &t->steps[n - 1], t->slot[base], bp);
 #endif
 	uint32_t at = (uint32_t)(base + 1);
 	for (uint32_t i = n; i-- > 0; at++) {
 		const struct mg_step *s = &t->steps[i];
-		if (MG_RULE_NEED(s->rule) != MG_NEED_INHERIT)
-			need = MG_RULE_NEED(s->rule) == MG_NEED_YES;
-		t->ip[at] = s->ip;
+		need = need_of(s, need);
+		t->ip[at] = *out++ = s->ip;
 		t->slot[at] = s->slot;
-		t->bp[at] = s->bp;
-		t->need[at] = need;
-		checks = add_checks(t, checks, s, need);
-		t->checks_to[at] = checks;
+		*index_of(t, s->slot) = (uint16_t)at;
+		t->frame[at].need = need;
+		add_checks(t, at, i ? s - 1 : NULL, s->slot, s->bp);
 	}
-	t->frames = at;
-	t->keep = (uint32_t)(base + 1);
+}
+
+/* The same where rbp matters to none of them and their sp is computed: nothing to check but their
+ * return addresses. */
+MG_INLINE void take_plain(struct mg_writer *t, int32_t base, uint32_t n, uint64_t *out)
+{
+	uint32_t at = (uint32_t)(base + 1), checks = base ? t->frame[base - 1].checks_to : 0;
+	uint64_t *ip = t->ip + at, *slot = t->slot + at;
+	struct mg_frame *f = t->frame + at;
+	f[-1].checks_to = checks; /* U2 */
+	for (const struct mg_step *s = t->steps + n; s-- > t->steps;) {
+		*ip++ = *out++ = s->ip;
+		*slot++ = s->slot;
+		*index_of(t, s->slot) = (uint16_t)at++;
+		*f++ = (struct mg_frame){.bp = 0, .checks_to = checks, .need = 0};
+	}
 }
 
 /* The stack was deeper than the limit: only its leaf part was walked. Until a stack is seen whole
  * again, few frames are tried, so that what a deep recursion costs is bounded. */
-static void too_deep(struct mg_writer *t, struct walk *w)
+static __attribute__((noinline)) void too_deep(struct mg_writer *t)
 {
-	w->flags |= MG_F_TRUNCATED;
-	w->keepable = false;
 	if (t->limit == t->capacity) {
 		t->limit = MG_FRAMES_SHORT < t->capacity ? MG_FRAMES_SHORT : t->capacity;
 		t->tries = 0;
@@ -255,7 +293,7 @@ static void too_deep(struct mg_writer *t, struct walk *w)
 	}
 }
 
-static bool own_stack(struct mg_writer *t, struct walk *w)
+MG_INLINE bool own_stack(struct mg_writer *t, struct walk *w)
 {
 	w->low = __atomic_load_n(&t->ring->stack_low, __ATOMIC_RELAXED);
 	w->high = __atomic_load_n(&t->ring->stack_high, __ATOMIC_RELAXED);
@@ -289,34 +327,138 @@ static __attribute__((noinline)) void verify(struct mg_writer *t, const uint64_t
 #endif
 }
 
-/* Steps from the hook's caller to a frame that the previous stack holds, or to the end. Returns
- * that frame's index or -1, and in *n the number of steps kept. */
-MG_INLINE int32_t follow(struct mg_writer *t, struct walk *w, uint32_t *n)
+/* ---- the rules that a thread has at hand ---- */
+
+/* 0 = it cannot be one of those. Where the CFA is taken from rsp its slots are known here to lie
+ * below it and above rsp. */
+static uint32_t own_rule_of(uint64_t rule)
 {
-	int32_t j = (int32_t)t->frames - 1;
-	for (;;) {
-		uint64_t slot = w->sp - 8;
-		while (j >= 0 && t->slot[j] < slot)
-			j--;
-		if (j >= 0 && t->slot[j] == slot && t->ip[j] == w->ip &&
-		    (t->bp[j] == w->bp || !t->need[j]) && w->keepable &&
-		    MG_LIKELY(suffix_holds(t, j, &j))) {
-			w->deep = (uint32_t)j + *n >= t->capacity;
-			return w->deep ? -1 : j;
-		}
-		w->deep = *n >= t->limit;
-		if (MG_UNLIKELY(w->deep))
-			return -1;
-		uint64_t rule = rule_of(w->ip, t->epoch);
-		t->steps[(*n)++] =
-			(struct mg_step){w->ip,       slot,        w->bp,        w->bp_slot,
-					 w->bp_value, w->cfa_slot, w->cfa_value, rule};
-		if (!step(w, rule))
-			return -1;
-	}
+	uint32_t type = MG_RULE_TYPE(rule), mode = MG_RULE_BP(rule);
+	int64_t cfa = MG_RULE_CFA_OFFSET(rule),
+		bp = mode == MG_BP_SAME ? -8 : MG_RULE_BP_OFFSET(rule);
+	if ((type != MG_RULE_RSP && type != MG_RULE_RBP) || mode == MG_BP_AT_BP || cfa < 0 ||
+	    cfa >= 1 << 23 || cfa & 7 || bp >= 0 || bp < -63 * 8 || bp & 7)
+		return 0;
+	if (type == MG_RULE_RSP && cfa < -bp)
+		return 0;
+	return (uint32_t)cfa << 5 | (uint32_t)(-bp / 8) << 2 |
+	       (mode == MG_BP_SAME ? 0 : MG_OWN_LOADS_BP) |
+	       (type == MG_RULE_RBP ? MG_OWN_FROM_BP : 0);
 }
 
-bool mg_unwind(struct mg_writer *t, const uint64_t *frame)
+/* It is not at hand: gets it, and keeps it. While a module is being closed nothing is kept. */
+static __attribute__((noinline)) uint32_t own_rule_miss(struct mg_writer *t, uint64_t ip)
+{
+	uint32_t r = ip & MG_EXACT_IP ? 0 : own_rule_of(rule_of(ip, t->epoch));
+	if (r && !__atomic_load_n(&mg.closing, __ATOMIC_SEQ_CST)) {
+		t->rules_used = true;
+		t->rules[MG_OWN_INDEX(ip)] = MG_OWN_REST(ip) | r;
+	}
+	return r;
+}
+
+void mg_own_rules_forget(struct mg_writer *t)
+{
+	for (uint32_t i = 0; t->rules_used && i < MG_OWN_RULES; i++)
+		t->rules[i] = 0;
+	t->rules_used = false;
+}
+
+/* A step by a rule that is not one of those, and on to a frame that may be one's. False = the walk
+ * ends here. */
+static __attribute__((noinline)) bool step_other(struct mg_writer *t, struct walk *w, uint32_t *n)
+{
+	do {
+		w->deep = *n >= t->limit;
+		if (w->deep)
+			return false;
+		uint64_t rule = rule_of(w->ip, t->epoch);
+		struct mg_step *s = &t->steps[(*n)++];
+		*s = (struct mg_step){.ip = w->ip,
+				      .slot = w->sp - 8,
+				      .bp = w->bp,
+				      .rule = MG_STEP_OTHER | MG_RULE_NEED(rule)};
+		if (!step(w, rule))
+			return false;
+		s->bp_slot = w->bp_slot;
+		s->cfa_slot = w->cfa_slot;
+	} while (w->ip & MG_EXACT_IP);
+	return true;
+}
+
+/* Steps from the hook's caller to a frame that the previous stack holds, or to the end. Returns
+ * that frame's index or -1, in *count the number of steps, and in *rules the bits of their rules.
+ */
+MG_INLINE int32_t follow(struct mg_writer *t, struct walk *w, uint32_t *count, uint64_t *rules)
+{
+	uint64_t ip = w->ip, sp = w->sp, bp = w->bp, all = 0;
+	const uint64_t high = w->high;
+	const struct mg_step *end = t->steps + t->limit;
+	struct mg_step *s = t->steps;
+	int32_t last = (int32_t)t->frames - 1, j;
+	for (;;) {
+		j = *index_of(t, sp - 8);
+		if (!((t->slot[j] ^ (sp - 8)) | (t->ip[j] ^ ip)) && MG_LIKELY(j <= last) &&
+		    MG_LIKELY(!t->frame[j].need || t->frame[j].bp == bp) &&
+		    MG_LIKELY(suffix_holds(t, j, &last)))
+			break;
+		uint64_t rule = t->rules[MG_OWN_INDEX(ip)] ^ MG_OWN_REST(ip);
+		if (MG_UNLIKELY(rule - 1 >= (1 << MG_OWN_RULE_BITS) - 1))
+			rule = own_rule_miss(t, ip);
+		uint64_t cfa = sp + MG_OWN_OFFSET(rule), at = cfa - MG_OWN_WHERE(rule);
+		bool good = s < end;
+		if (rule & MG_OWN_FROM_BP) {
+			cfa = bp + MG_OWN_OFFSET(rule);
+			at = cfa - MG_OWN_WHERE(rule);
+			good &= cfa > sp && !(cfa & 7) && at >= sp;
+		}
+		uint64_t next = 0; /* a rule of 0 has the CFA sp */
+		if (MG_LIKELY(cfa <= high && good))
+			next = load(cfa - 8);
+		if (MG_LIKELY(next - 4096 < (UINT64_C(1) << 47) - 4096 && rule)) {
+			uint64_t loaded = load(at);
+			*s++ = (struct mg_step){ip, sp - 8, bp, rule, 0, 0};
+			all |= rule;
+			/* As often one as the other. */
+			__asm__("testb $2, %b1\n\tcmovne %2, %0"
+				: "+r"(bp)
+				: "q"(rule), "r"(loaded)
+				: "cc");
+			ip = next;
+			sp = cfa;
+			continue;
+		}
+		uint32_t n = (uint32_t)(s - t->steps);
+		struct walk other = {.ip = ip,
+				     .sp = sp,
+				     .bp = bp,
+				     .low = w->low,
+				     .high = high,
+				     .flags = w->flags,
+				     .keepable = w->keepable};
+		bool on = step_other(t, &other, &n);
+		s = t->steps + n;
+		all |= MG_STEP_OTHER;
+		*w = other;
+		ip = w->ip;
+		sp = w->sp;
+		bp = w->bp;
+		j = -1;
+		if (!on)
+			break;
+		if (!w->keepable)
+			last = -1;
+	}
+	*count = (uint32_t)(s - t->steps);
+	*rules = all;
+	w->bp = bp;
+	if (j < 0)
+		return -1;
+	w->deep = (uint32_t)j + *count >= t->capacity;
+	return w->deep ? -1 : j;
+}
+
+bool mg_unwind(struct mg_writer *t, const uint64_t *frame, uint32_t words)
 {
 	struct walk w = {
 		.ip = frame[1], .sp = (uint64_t)(frame + 2), .bp = frame[0], .keepable = true};
@@ -326,26 +468,42 @@ bool mg_unwind(struct mg_writer *t, const uint64_t *frame)
 	}
 	w.low = w.sp;
 	uint32_t n = 0;
-	int32_t base = follow(t, &w, &n);
+	uint64_t rules = 0;
+	int32_t base = follow(t, &w, &n, &rules);
 	if (MG_UNLIKELY(w.copy)) {
 		mg_forget(t);
 		return false;
 	}
 	if (MG_UNLIKELY(w.deep)) {
 		if (mg_deepen(t))
-			return mg_unwind(t, frame);
-		too_deep(t, &w);
+			return mg_unwind(t, frame, words);
+		too_deep(t);
+		w.flags |= MG_F_TRUNCATED;
+		w.keepable = false;
 	}
-	take(t, base, n, &w);
-	if (base < 0) {
-		t->root_flags = w.flags;
+	if (MG_LIKELY(!n && base >= 0 && !mg.verify)) {
+		t->frames = t->keep = (uint32_t)base + 1;
+		return true;
+	}
+	uint64_t *out = (uint64_t *)(void *)(t->window + t->offset) + words;
+	if (MG_UNLIKELY(n > MG_FRAMES_RECORD || !mg_has_room(t, words + n)))
+		out = t->ip + base + 1; /* where they are anyway */
+	if (base >= 0 && !(rules & (MG_STEP_OTHER | MG_OWN_FROM_BP)) && !t->frame[base].need) {
+		if (n)
+			take_plain(t, base, n, out);
+	} else {
+		take(t, base, n, w.bp, out);
+	}
+	t->frames = (uint32_t)base + 1 + n;
+	t->keep = (uint32_t)(base + 1);
+	if (MG_UNLIKELY(base < 0)) {
+		t->root_flags = (uint16_t)w.flags;
 		if (n < t->limit)
 			t->limit = t->capacity;
 	}
-	t->keepable &= w.keepable;
-	t->ring->stepped += n;
-	t->ring->reused += t->keep;
-	if (MG_UNLIKELY(mg.session->verify))
+	if (MG_UNLIKELY(!w.keepable))
+		t->keepable = false;
+	if (MG_UNLIKELY(mg.verify))
 		verify(t, frame, w.deep);
 	return true;
 }

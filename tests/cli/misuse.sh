@@ -88,7 +88,7 @@ in/cut.db|damaged|malformed
 in/scratched.db|damaged|malformed|not a database'
 
 # ---- what all readers share ----
-for tool in ms-snap ms-filter ms-report; do
+for tool in ms-snap ms-filter ms-diff ms-report; do
 	[ -x "$BIN/$tool" ] || continue
 	out=()
 	[ $tool = ms-report ] || out=(-o out/x)
@@ -135,7 +135,7 @@ done
 
 # ---- a trace that was cut: everything up to there, status 2, and 0 on demand ----
 head -c 1000 "$trace" >in/cut.trace
-for tool in ms-snap ms-filter ms-report; do
+for tool in ms-snap ms-filter ms-diff ms-report; do
 	[ -x "$BIN/$tool" ] || continue
 	# options, status, lines on standard error (a remark is allowed with --allow-partial)
 	while IFS='|' read -r options status lines; do
@@ -159,7 +159,7 @@ for words in 'ms-snap -o' 'ms-filter -o' 'ms-report --json='; do
 	run "$tool" 2 'it is a trace' "${out[@]}" in/keep.trace
 	cmp -s "$trace" in/keep.trace || { echo "$words: the trace was overwritten"; failures=$((failures + 1)); }
 done
-for tool in ms-filter ms-report; do
+for tool in ms-filter ms-diff ms-report; do
 	[ -x "$BIN/$tool" ] || continue
 	what="$tool >/dev/full"
 	"$BIN/$tool" in/good.db >/dev/full 2>err
@@ -225,7 +225,7 @@ sys.exit(os.waitstatus_to_exitcode(pty.spawn(["sh", "-c", sys.argv[1]])))' "$1" 
 	: >stdout
 	what="$1, on a terminal"
 }
-for tool in ms-snap ms-filter ms-report; do
+for tool in ms-snap ms-filter ms-diff ms-report; do
 	[ -x "$BIN/$tool" ] || continue
 	terminal "$BIN/$tool"
 	expect $tool 2 .

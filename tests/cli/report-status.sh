@@ -146,6 +146,28 @@ try 2 "bad budget 'peak_bytes > -1'" --fail-on 'peak_bytes > -1' run.db
 try 2 "bad budget 'peak_bytes > 1x'" --fail-on 'peak_bytes > 1x' run.db
 try 2 "bad budget ''" --fail-on '' run.db
 
+# of a part of the program
+try 1 "it is 192000 (187.5 KiB), most of it at site 2: orderd::PriceCache::insert src/cache.cpp:77 < orderd::Feed::tick" --fail-on 'site("orderd::Price*").live_bytes > 187k' run.db
+try 0 "" --fail-on 'site("orderd::Price*").live_bytes > 188k' run.db
+try 1 "it is 1244756 (1.2 MiB)" -q --fail-on ' site( "*" ).live_bytes>1' run.db
+try 1 "it is 1244756 (1.2 MiB), most of it at site 1:" --fail-on 'site("*").live_bytes >= 1244756' run.db
+try 1 "is broken: it is 100120, most of it at site 8:" --fail-on 'site("orderd::[PL]*[rt]::[df]*").allocations == 100120' run.db
+try 0 "" --fail-on 'site("nothing").allocations > 0' run.db
+try 2 "filters took sites away" --fail-on 'site("orderd::*").allocations > 0' hidden.db
+try 2 "cannot be decided: the figure is not known" --allow-partial --fail-on 'site("orderd::*").temporary > 0' sampled.db
+try 2 "bad budget 'site(x).live_bytes > 1': expected site(\"PATTERN\")" --fail-on 'site(x).live_bytes > 1' run.db
+try 2 "expected site(\"PATTERN\")" --fail-on 'site("").live_bytes > 1' run.db
+try 2 "expected ). after the pattern" --fail-on 'site("x") live_bytes > 1' run.db
+try 2 "no figure 'unfreed_bytes' of a site" --fail-on 'site("x").unfreed_bytes > 1' run.db
+# from a file
+printf '# what the nightly run may hold\n\n  unfreed_bytes > 2M  # at its end\r\npeak_bytes > 3M\n' >budgets
+try 1 "budget 'peak_bytes > 3M' is broken" --budgets budgets run.db
+try 0 "" --budgets /dev/null run.db
+echo 'speed > 1' >>budgets
+try 2 "budgets:5: bad budget 'speed > 1'" --budgets budgets run.db
+try 2 "cannot open 'absent'" --budgets absent run.db
+try 2 "cannot read '.'" --budgets . run.db
+
 # colour
 for c in '' --color=never; do
 	ms-report $c run.db | grep -q "$(printf '\033')\\[" && fail "colour $c"

@@ -14,7 +14,10 @@
 #include "libcommon/units.h"
 
 /* part of a tool, not of a library */
+#include "ms-filter/arguments.c"
+#include "ms-filter/columns.c"
 #include "ms-filter/options.c"
+#include "ms-filter/where.c"
 
 #define WORDS 16
 

@@ -379,8 +379,7 @@ static void print_totals(void)
 	uint64_t t[9] = {0}, used = 0, waited = 0;
 	for (uint32_t i = 0; i < session->ring_max; i++) {
 		const struct mg_ring *r = &rings[i];
-		const uint64_t v[] = {r->lost,   r->events,  r->verified, r->mismatched,
-				      r->copies, r->stepped, r->reused,   r->stalls};
+		const uint64_t v[] = {r->lost, r->verified, r->mismatched, r->copies, r->stalls};
 		for (size_t k = 0; k < sizeof(v) / 8; k++)
 			t[k] += v[k];
 		used += r->head > 0;
@@ -390,9 +389,8 @@ static void print_totals(void)
 		printf("%s %llu\n", names[i], (unsigned long long)kinds[i]);
 	for (int i = 0; i < 6; i++)
 		printf("flag_%s %llu\n", flags[i], (unsigned long long)flags_seen[i]);
-	static const char *const sums[] = {"lost",   "events",  "verified", "mismatched",
-					   "copies", "stepped", "reused",   "stalls"};
-	for (int i = 0; i < 8; i++)
+	static const char *const sums[] = {"lost", "verified", "mismatched", "copies", "stalls"};
+	for (int i = 0; i < 5; i++)
 		printf("%s %llu\n", sums[i], (unsigned long long)t[i]);
 	uint64_t bytes = 0;
 	for (size_t i = 0; i < event_count; i++)

@@ -43,8 +43,37 @@ TABLE = [
     (["--process", "4202"], {7, 8}),
     (["--process", "/opt/*/quoted"], {7, 8}),
     (["--not-process", "quot*"], {1, 2, 3, 4, 5, 6}),
+    (["--temporary"], {5, 8}),
     (["--not-temporary"], ALL - {5, 8}),
-    (["--not-runtime"], ALL - {4}),  # 5 is not known
+    (["--runtime"], {4, 6}),
+    (["--not-runtime"], ALL - {4, 6}),  # 5 is not known; 6 is named
+    (["--one-time"], {4, 6}),
+    (["--not-one-time"], ALL - {4, 6}),
+    (["--min-allocations", "200"], {1, 3, 6, 8}),
+    (["--min-lifetime", "3ms"], {3, 5, 6, 7, 8}),  # nothing of 4 was freed
+    (["--max-lifetime", "5ms"], {1, 2, 3, 5}),
+    (["--min-age", "15ms"], {3, 4, 6, 7}),  # 3 at the mark
+    (["--max-age", "20ms"], {1, 2, 4}),
+    (["--size", "4k.."], {7}),
+    (["--size", "..20"], ALL),
+    (["--size", "5001.."], set()),
+    (["--size", "32..63"], set()),
+    (["--not-size", "4500..4600"], ALL - {7}),
+    (["--first", "..3ms"], {1, 2, 3}),
+    (["--first", "mark:warm.."], {4, 5, 6}),  # the other process has no such mark
+    (["--not-first", "mark:warm..5ms"], ALL - {4, 5}),
+    (["--last", "-30ms..end"], {7, 8}),
+    (["--not-last", "start..50ms"], {6, 7, 8}),
+    (["--verdict", "unreachable"], {1}),
+    (["--verdict", "none"], {4, 5, 6, 8}),
+    (["--not-verdict", "reachable"], ALL - {2}),
+    (["--where", "live_bytes >= 5000 or file ~ 'log\\.cpp$'"], {1, 2, 6, 7}),
+    (["--where", "not (pid = 4117 and lifetime < 4ms)"], {5, 6, 7, 8}),  # 4 has no lifetime
+    (["--where", "frees is not null and frees < allocations and 1 <= live_blocks"], {1, 2, 3, 4, 6, 7}),
+    (["--where", "stack ~ '^main$' && verdict != growing"], {1, 2, 7}),
+    (["--not-where", "one_time is not null or 3 > id"], {3, 5, 7, 8}),
+    (["--suppress", "lsan.supp"], ALL - {1, 3, 7, 8}),
+    (["--suppress", "valgrind.supp"], ALL - {1, 2, 8}),
     (["--not-function", "nothing like it"], ALL),
     (["--function", "nothing like it"], set()),
 ]
@@ -149,8 +178,11 @@ def alone_pairs_stages():
     alone = {}
     for words, wanted in TABLE:
         alone[tuple(words)] = check(" ".join(words), words, wanted)
-    for (a, keep_a), (b, keep_b) in itertools.combinations(TABLE, 2):
-        either = a[0] == b[0] and not a[0].startswith("--not")
+    # Each option with each other one, and some twice
+    firsts = [next(t for t in TABLE if t[0][0] == name) for name in dict.fromkeys(t[0][0] for t in TABLE)]
+    again = [(a, b) for a, b in itertools.combinations(TABLE, 2) if a[0][0] == b[0][0]]
+    for (a, keep_a), (b, keep_b) in [*itertools.combinations(firsts, 2), *again]:
+        either = a[0] == b[0] and not a[0].startswith("--not") and a[0] != "--suppress"
         check(" ".join(a + b), a + b, keep_a | keep_b if either else keep_a & keep_b)
     # One stage after the other, on a sample of the pairs
     for (a, keep_a), (b, keep_b) in list(itertools.combinations(TABLE, 2))[::13]:
@@ -165,6 +197,97 @@ def text(words):
     """The words as a shell would have to read them, which is how they are recorded."""
     plain = set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:+-,%@=^")
     return " ".join(w if set(w) <= plain else "'" + w.replace("'", "'\\''") + "'" for w in words)
+
+
+SUPPRESSIONS = {
+    "idle.supp": "{\n x\n Memcheck:Leak\n match-leak-kinds: none\n fun:x\n}\n",
+    "lsan.supp": """# what the test hides
+leak:Parser::dup
+  leak:^/opt/quote*quoted$
+leak:never_there
+""",
+    "valgrind.supp": """{
+   parser, by malloc
+   Memcheck:Leak
+   match-leak-kinds: definite,indirect
+   fun:malloc
+   fun:strdup
+   fun:orderd::Parser*
+}
+{
+   not ours
+   Memcheck:Cond
+   anything goes here
+   fun:x
+}
+# with the library's object and frames in between
+{
+   font
+   Memcheck,Addrcheck:Leak
+   obj:*/libfontconfig.so.?
+   ...
+   fun:_start
+}
+{
+   quote, by line
+   Memcheck:Leak
+   fun:*alloc
+   src:quote.c:5
+}
+{
+   of a verdict that 3 does not have
+   Memcheck:Leak
+   match-leak-kinds: definite
+   fun:malloc
+   fun:orderd::Parser*
+}
+{
+   unknown where 4 was not scanned
+   Memcheck:Leak
+   match-leak-kinds: reachable
+   fun:calloc
+   fun:init_cacheinfo
+}
+""",
+}
+
+
+def inverted():
+    """--invert keeps what is hidden without it, for every condition; and sums add up."""
+    for words, wanted in TABLE:
+        check(" ".join(["--invert", *words]), ["--invert", *words], ALL - wanted)
+    expect("said", rows(load(run(["--one-time", "--invert"])[0]), "SELECT DISTINCT filter FROM hidden"),
+           [("--one-time --invert",)])
+
+
+def suppressions():
+    """What each line hid is said and written down; what cannot be judged, too."""
+    image, _, message = run(["--suppress", "lsan.supp"])
+    expect("lsan", rows(load(image), "SELECT * FROM suppression"), [
+        (1, "lsan.supp", 2, "leak:Parser::dup", 2, 43000, 20, 450, 68000, 1, "names of frames are not known"),
+        (1, "lsan.supp", 3, "leak:^/opt/quote*quoted$", 2, 9000, 40, 300, 30000, 1, "names of frames are not known"),
+        (1, "lsan.supp", 4, "leak:never_there", 0, 0, 0, 0, 0, 1, "names of frames are not known")])
+    for part in ("'leak:Parser::dup' (lsan.supp, line 2) hides 2 sites: 42.0 KiB live at the end, 450 allocations",
+                 "'leak:never_there' (lsan.supp, line 4) is not applicable to 1 site: names of frames are not known"):
+        expect(f"lsan: '{part}' in {message!r}", part in message, True)
+    image, _, message = run(["--suppress", "valgrind.supp"])
+    expect("valgrind", rows(load(image), "SELECT line, rule, sites, live_bytes, not_applicable, note FROM suppression"), [
+        (1, "parser, by malloc", 1, 40000, 0, None), (16, "font", 1, 5000, 0, None),
+        (23, "quote, by line", 1, 0, 3, "names of frames are not known"),
+        (29, "of a verdict that 3 does not have", 0, 0, 1, "names of frames are not known"),
+        (36, "unknown where 4 was not scanned", 0, 0, 1, "no verdict is known")])
+    expect("valgrind: verdict", "line 36) is not applicable to 1 site: no verdict is known" in message, True)
+    _, _, message = run(["--not-function", "^$", "--suppress", "idle.supp"])
+    expect("idle", message, "ms-filter: 1 suppression meets nothing\n")
+    for text, line in (("leak:a\nbad\n", 2), ("\n#\nleak:\n", 3), ("race:x\n", 1), ("leak:*\n", 1), ("{\n a\n Memcheck:Leak\n}\n", 1),
+                       ("{\n a\n Memcheck:Leak\n fun:x\n", 1), ("{\n a\n Memcheck:Leak\n foo:x\n}\n", 4), ("{\n}\n", 1),
+                       ("{\n a\n Leak\n fun:x\n}\n", 3), ("{\n a\n Memcheck:Leak\n fun:\n}\n", 4), ("{\n a\n M:L\n}\nfun:x\n", 5),
+                       ("{\n a\n Memcheck:Leak\n match-leak-kinds: all,some\n fun:x\n}\n", 4), ("leak:a\nleak:\0\n", 2)):
+        with open("bad.supp", "w", encoding="utf-8") as f:
+            f.write(text)
+        image, status, message = run(["--suppress", "bad.supp"])
+        expect(f"{text!r}", (image, status, message.startswith(f"ms-filter: bad suppression in 'bad.supp', line {line}: "),
+                             message.count("\n")), (b"", 2, True, 1))
 
 
 def hidden_exactly():
@@ -208,7 +331,12 @@ def same_bytes():
 
 
 def main():
+    for name, content in SUPPRESSIONS.items():
+        with open(name, "w", encoding="utf-8") as f:
+            f.write(content)
     alone_pairs_stages()
+    inverted()
+    suppressions()
     hidden_exactly()
     points()
     same_bytes()

@@ -61,3 +61,12 @@ INSERT INTO free_site VALUES (1, 1, 11, 190, 20000), (1, 1, NULL, 1, 100), (1, 2
 INSERT INTO site_size SELECT id, 16, 31, allocations / 2, 20 * (allocations / 2), temporary, 0, 0, 0, 0 FROM site;
 INSERT INTO site_size SELECT id, 64, 127, allocations - allocations / 2, allocated_bytes - 20 * (allocations / 2), 0, 0, 0, 0, 0 FROM site;
 INSERT INTO site_lifetime SELECT id, 'ns', 0, 999999, frees FROM site UNION ALL SELECT id, 'allocations', 1, 9, frees FROM site;
+-- Times, ages, verdicts and known one-time allocations. One block of site 7 is large.
+UPDATE process SET duration_ns = 100000000;
+INSERT INTO mark(process, seq, name, time_ns) VALUES (1, 1, 'warm', 4000000);
+UPDATE site SET first_ns = 1000000 * id, last_ns = 10000000 * id, lifetime_ns = 1000000 * id * frees, min_size = 20, max_size = iif(id = 7, 5000, 100);
+UPDATE site_stat SET oldest_ns = 5000000 * site WHERE snapshot IN (2, 5);
+UPDATE site_stat SET oldest_ns = 50000000 WHERE snapshot = 3 AND live_blocks > 0;
+UPDATE site SET verdict = CASE id WHEN 1 THEN 'unreachable' WHEN 2 THEN 'reachable' WHEN 3 THEN 'growing' WHEN 7 THEN 'unknown' END;
+UPDATE site SET one_time = CASE id WHEN 4 THEN 'C start-up' WHEN 6 THEN 'locale' END;
+UPDATE site_size SET low = 4096, high = 8191 WHERE site = 7 AND low = 64;

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT
+ * Suppressions of leaks, as LeakSanitizer and Valgrind write them in files.
+ *
+ * LeakSanitizer: a line "leak:PATTERN" each; the pattern is somewhere in the function, source file
+ * or module of any frame. ^ and $ tie it to the beginning and the end, * stands for anything.
+ * Valgrind: braces around a name, "Memcheck:Leak", perhaps "match-leak-kinds:", and lines fun:,
+ * obj:, src: or ... for the frames from the innermost on; in these * and ? are wildcards.
+ * Suppressions of what is no leak are passed over.
+ */
+#ifndef MS_SUPPRESS_H
+#define MS_SUPPRESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct ms_err;
+
+struct ms_suppressions;
+
+struct ms_suppression {
+	unsigned line;    /* where it begins, from 1 */
+	const char *text; /* "leak:PATTERN", or the name that a Valgrind suppression has */
+	bool by_frame;    /* one frame is enough, whichever it is: ms_suppress_frame */
+	struct ms_suppress_detail *detail;
+};
+
+/* What is not known is NULL. Functions are demangled. */
+struct ms_suppress_frame {
+	const char *function, *file, *module;
+	long line;
+};
+
+enum ms_suppressed {
+	MS_SUPPRESS_NO,
+	MS_SUPPRESS_YES,
+	MS_SUPPRESS_NAMES,   /* not known: a name that it asks for is missing */
+	MS_SUPPRESS_VERDICT, /* not known: it asks for a kind of leak, and there is no verdict */
+};
+
+/* Reads a file. NULL with `err` set; of a bad line the message has the number. */
+struct ms_suppressions *ms_suppressions_read(const char *path, struct ms_err *err);
+/* The same for `n` bytes of a file of that name. */
+struct ms_suppressions *ms_suppressions_parse(const char *text, size_t n, const char *name,
+					      struct ms_err *err);
+void ms_suppressions_free(struct ms_suppressions *s);
+const char *ms_suppressions_name(const struct ms_suppressions *s);
+/* NULL behind the last. */
+const struct ms_suppression *ms_suppressions_get(const struct ms_suppressions *s, size_t i);
+
+/* Of a suppression by_frame. */
+enum ms_suppressed ms_suppress_frame(const struct ms_suppression *s,
+				     const struct ms_suppress_frame *frame);
+/* Of any other: `frames` from the one that called the allocator outwards, and the site's verdict,
+ * NULL for none. */
+enum ms_suppressed ms_suppress_stack(const struct ms_suppression *s,
+				     const struct ms_suppress_frame *frames, size_t n,
+				     const char *verdict);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT
+ * A suppression taken apart, as its reader leaves it to its matcher.
+ */
+#ifndef MS_SUPPRESS_PRIVATE_H
+#define MS_SUPPRESS_PRIVATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define MS_KIND_DEFINITE 1u
+#define MS_KIND_INDIRECT 2u
+#define MS_KIND_POSSIBLE 4u
+#define MS_KIND_REACHABLE 8u
+#define MS_KINDS 15u
+
+enum ms_suppress_line_kind { MS_LINE_ANY, MS_LINE_FUNCTION, MS_LINE_OBJECT, MS_LINE_SOURCE };
+
+struct ms_suppress_line {
+	enum ms_suppress_line_kind kind;
+	const char *pattern;
+	const char *demangled; /* of a mangled name without wildcards; else NULL */
+	bool mangled;
+};
+
+struct ms_suppress_detail {
+	const char *pattern; /* by_frame: for the whole text, with * */
+	unsigned kinds;      /* of leaks */
+	bool kinds_given;
+	struct ms_suppress_line *lines;
+	size_t line_count;
+};
+
+#endif

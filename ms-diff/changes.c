@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT
+ * Rows of matched spots as changes of figures.
+ */
+#include "changes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *const kind_names[] = {"new", "gone", "grown", "shrunk", "unchanged"};
+
+/* Runs of a side below which a peak that grows while no more is allocated is left to timing. */
+#define FEW 3
+
+struct work {
+	struct changes *c;
+	const struct matching *m;
+	const struct opened *runs;
+	int64_t least;
+	int64_t *series[2]; /* by side: change, figure, run */
+	bool threaded;      /* and too few runs to know what that does */
+};
+
+static int64_t *series_of(const struct work *w, int side, size_t change, int figure)
+{
+	size_t runs = w->m->s->runs[side].n;
+	return w->series[side] + (change * FIGURES + (size_t)figure) * runs;
+}
+
+/* ---- sums of spots ---- */
+
+static void sum_spots(struct work *w)
+{
+	const struct spots *s = w->m->s;
+	for (size_t i = 0; i < s->all.n; i++) {
+		const struct spot *p = &s->all.v[i];
+		w->c->v[p->row].ever[p->side] = true;
+		for (int f = 0; f < FIGURES; f++) {
+			int64_t *v = series_of(w, p->side, p->row, f);
+			for (size_t k = 0; k < s->runs[p->side].n; k++)
+				v[k] = figure_add(v[k], p->figures[k][f]);
+		}
+	}
+}
+
+/* Where a side has no spot at all, it is 0 if the runs tell such figures. */
+static void fill_absent(struct work *w)
+{
+	for (int side = OLD; side <= NEW; side++)
+		for (size_t i = 0; i < w->c->n; i++)
+			for (size_t k = 0; k < w->m->s->runs[side].n; k++)
+				for (int f = 0; f < FIGURES && !w->c->v[i].ever[side]; f++)
+					if (w->m->s->runs[side].v[k]->hidden[f] == UNKNOWN)
+						series_of(w, side, i, f)[k] = UNKNOWN;
+}
+
+static int64_t rank_of(const struct run_site *s)
+{
+	return s->figures[LIVE_BYTES] == UNKNOWN ? 0 : s->figures[LIVE_BYTES];
+}
+
+/* Sites of the run that is shown, and how sure their figures are. */
+static void sum_sites(struct work *w, int side)
+{
+	const struct run *r = w->runs->shown[side];
+	static const struct interval none = {UNKNOWN, UNKNOWN};
+	for (size_t i = 0; i < w->c->n; i++) {
+		w->c->v[i].site[side] = NONE;
+		for (int f = 0; f < FIGURES; f++)
+			w->c->v[i].sampled[side][f] = none;
+	}
+	int64_t *so_far = ms_xrealloc(NULL, w->c->n * FIGURES + 1, sizeof *so_far);
+	memset(so_far, 0, w->c->n * FIGURES * sizeof *so_far);
+	for (size_t i = 0; i < r->sites.n; i++) {
+		const struct run_site *s = &r->sites.v[i];
+		size_t row = w->m->s->all.v[s->spot].row;
+		struct change *c = &w->c->v[row];
+		if (c->site[side] == NONE || rank_of(s) > rank_of(&r->sites.v[c->site[side]]))
+			c->site[side] = (uint32_t)i;
+		c->sites[side]++;
+		for (int f = 0; f < FIGURES; f++) {
+			int64_t *sum = &so_far[row * FIGURES + (size_t)f];
+			c->sampled[side][f] = sum_interval(*sum, c->sampled[side][f], s->figures[f],
+							   s->sampled ? s->sampled[f] : none);
+			*sum = figure_add(*sum, s->figures[f]);
+		}
+	}
+	free(so_far);
+}
+
+/* ---- what is more than noise ---- */
+
+/* Of a site that no sample fell on: 0, and at most 3.7 times the mean distance of samples. */
+static struct interval unseen(const struct run *r, int f)
+{
+	if (!r->sampled_bytes || !figure_is_bytes((enum figure)f))
+		return (struct interval){UNKNOWN, UNKNOWN};
+	int64_t b = r->sampled_bytes > INT64_MAX / 4 ? INT64_MAX / 4 : r->sampled_bytes;
+	return (struct interval){0, b / 10 * 37 + b % 10 * 37 / 10};
+}
+
+static bool sampled_runs(const struct work *w)
+{
+	return w->runs->shown[OLD]->sampled_bytes || w->runs->shown[NEW]->sampled_bytes;
+}
+
+static bool excludes_0(struct interval x)
+{
+	return x.low != UNKNOWN && (x.low > 0 || x.high < 0);
+}
+
+static bool differs(const struct work *w, const int64_t *old, const int64_t *new, bool bytes)
+{
+	struct series x = {old, new, w->m->s->runs[OLD].n, w->m->s->runs[NEW].n, bytes, w->least};
+	return series_differ(&x);
+}
+
+static void judge_figure(struct work *w, size_t i, int f)
+{
+	struct change *c = &w->c->v[i];
+	const struct spots *s = w->m->s;
+	for (int side = OLD; side <= NEW; side++) {
+		const int64_t *v = series_of(w, side, i, f);
+		const struct run *r = w->runs->shown[side];
+		for (size_t k = 0; k < s->runs[side].n; k++)
+			if (s->runs[side].v[k] == r)
+				c->figures[side][f] = v[k];
+		c->ranges[side][f] = series_range(v, s->runs[side].n);
+		if (c->site[side] == NONE)
+			c->sampled[side][f] = unseen(r, f);
+	}
+	c->delta[f] = figure_sub(c->figures[NEW][f], c->figures[OLD][f]);
+	c->delta_sampled[f] = delta_interval(c->figures[OLD][f], c->sampled[OLD][f],
+					     c->figures[NEW][f], c->sampled[NEW][f]);
+	bool certain = !sampled_runs(w) || excludes_0(c->delta_sampled[f]);
+	if (certain && !w->runs->missing &&
+	    differs(w, series_of(w, OLD, i, f), series_of(w, NEW, i, f),
+		    figure_is_bytes((enum figure)f)))
+		c->significant |= 1u << f;
+}
+
+/* How threads meet makes peaks, and a peak that changes although what was allocated did not is
+ * taken for that as long as there are too few runs to know. */
+static void leave_to_timing(const struct work *w, struct change *c)
+{
+	if (w->threaded && !(c->significant >> ALLOCATED_BYTES & 1))
+		c->significant &= ~(1u << PEAK_BYTES | 1u << PEAK_BLOCKS);
+}
+
+/* The change that a row is known by: of live or peak bytes, whichever changed more, else of what
+ * was allocated. */
+static int64_t main_delta(const struct change *c)
+{
+	int64_t live = c->delta[LIVE_BYTES] == UNKNOWN ? 0 : c->delta[LIVE_BYTES],
+		peak = c->delta[PEAK_BYTES] == UNKNOWN ? 0 : c->delta[PEAK_BYTES];
+	int64_t d = llabs(peak) > llabs(live) ? peak : live;
+	static const enum figure others[] = {ALLOCATED_BYTES, ALLOCATIONS, LIVE_BLOCKS,
+					     PEAK_BLOCKS,     FREES,       TEMPORARY};
+	for (size_t i = 0; d == 0 && i < sizeof others / sizeof *others; i++)
+		d = c->delta[others[i]] == UNKNOWN ? 0 : c->delta[others[i]];
+	return d;
+}
+
+static enum kind kind_of(const struct change *c)
+{
+	if (!c->ever[OLD])
+		return KIND_NEW;
+	if (!c->ever[NEW])
+		return KIND_GONE;
+	int64_t d = main_delta(c);
+	return d > 0 ? KIND_GROWN : d < 0 ? KIND_SHRUNK : KIND_UNCHANGED;
+}
+
+/* Two moments of one run: a site that held nothing at one of them is new or gone there. */
+static enum kind kind_at(const struct change *c)
+{
+	bool held[2];
+	for (int side = OLD; side <= NEW; side++)
+		held[side] = c->figures[side][LIVE_BLOCKS] != UNKNOWN &&
+			     c->figures[side][LIVE_BLOCKS] > 0;
+	return held[OLD] == held[NEW] ? kind_of(c) : held[NEW] ? KIND_NEW : KIND_GONE;
+}
+
+static void judge_rows(struct work *w)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < w->c->n; i++) {
+		struct change *c = &w->c->v[i];
+		c->row = &w->m->rows.v[i];
+		for (int f = 0; f < FIGURES; f++)
+			judge_figure(w, i, f);
+		leave_to_timing(w, c);
+		c->kind = w->runs->flows ? kind_of(c) : kind_at(c);
+		if (c->site[OLD] != NONE || c->site[NEW] != NONE)
+			w->c->v[n++] = *c;
+	}
+	w->c->n = n;
+}
+
+/* ---- totals ---- */
+
+static void judge_total(struct work *w, int t)
+{
+	const struct spots *s = w->m->s;
+	struct total_change *c = &w->c->totals[t];
+	int64_t *v[2];
+	const struct run *const *shown = (const struct run *const *)w->runs->shown;
+	for (int side = OLD; side <= NEW; side++) {
+		v[side] = ms_arena_alloc(&w->c->arena, s->runs[side].n * sizeof **v);
+		for (size_t k = 0; k < s->runs[side].n; k++)
+			v[side][k] = s->runs[side].v[k]->totals[t];
+		c->ranges[side] = series_range(v[side], s->runs[side].n);
+		c->values[side] = shown[side]->totals[t];
+	}
+	c->delta = figure_sub(c->values[NEW], c->values[OLD]);
+	c->delta_sampled = delta_interval(c->values[OLD], shown[OLD]->sampled_totals[t],
+					  c->values[NEW], shown[NEW]->sampled_totals[t]);
+	c->significant = differs(w, v[OLD], v[NEW], totals[t].bytes) && !w->runs->missing &&
+			 (!sampled_runs(w) || excludes_0(c->delta_sampled));
+}
+
+static bool is_peak(int t)
+{
+	return strncmp(totals[t].name, "peak_b", 6) == 0 ||
+	       strncmp(totals[t].name, "own_peaks", 9) == 0;
+}
+
+static void judge_totals(struct work *w)
+{
+	for (int t = 0; t < TOTALS; t++)
+		judge_total(w, t);
+	bool more = w->c->totals[total_of(ALLOCATED_BYTES)].significant;
+	for (int t = 0; t < TOTALS; t++)
+		if (is_peak(t) && w->threaded && !more)
+			w->c->totals[t].significant = false;
+}
+
+/* Do several threads or processes allocate in any run? */
+static bool has_threads(const struct spots *s)
+{
+	for (int side = OLD; side <= NEW; side++)
+		for (size_t i = 0; i < s->runs[side].n; i++) {
+			const struct run *r = s->runs[side].v[i];
+			if (r->processes.n > 1 ||
+			    (r->processes.n == 1 && r->processes.v[0].threads > 1))
+				return true;
+		}
+	return false;
+}
+
+void changes_make(struct changes *c, const struct matching *m, const struct opened *runs,
+		  int64_t least)
+{
+	const struct spots *s = m->s;
+	struct work w = {.c = c, .m = m, .runs = runs, .least = least};
+	w.threaded = (s->runs[OLD].n < FEW || s->runs[NEW].n < FEW) && has_threads(s);
+	c->n = m->rows.n;
+	c->v = ms_arena_alloc(&c->arena, (c->n + 1) * sizeof *c->v);
+	for (int side = OLD; side <= NEW; side++) {
+		size_t n = c->n * FIGURES * s->runs[side].n + 1;
+		w.series[side] = ms_xrealloc(NULL, n, sizeof **w.series);
+		memset(w.series[side], 0, n * sizeof **w.series);
+	}
+	sum_spots(&w);
+	fill_absent(&w);
+	sum_sites(&w, OLD);
+	sum_sites(&w, NEW);
+	judge_rows(&w);
+	judge_totals(&w);
+	free(w.series[OLD]);
+	free(w.series[NEW]);
+}
+
+bool change_is_growth(const struct change *c)
+{
+	return (c->significant >> LIVE_BYTES & 1 && c->delta[LIVE_BYTES] > 0) ||
+	       (c->significant >> PEAK_BYTES & 1 && c->delta[PEAK_BYTES] > 0);
+}
+
+bool changes_grew(const struct changes *c)
+{
+	for (size_t i = 0; i < c->n; i++)
+		if (change_is_growth(&c->v[i]))
+			return true;
+	for (int t = 0; t < TOTALS; t++) {
+		const char *name = totals[t].name;
+		if (c->totals[t].significant && c->totals[t].delta > 0 &&
+		    (strcmp(name, "peak_bytes") == 0 || strcmp(name, "live_bytes") == 0))
+			return true;
+	}
+	return false;
+}
+
+void changes_free(struct changes *c)
+{
+	ms_arena_free(&c->arena);
+}

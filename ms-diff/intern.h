@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT
+ * Strings of bytes, each kept once and known by a small number: names of functions, whole stacks.
+ */
+#ifndef DIFF_INTERN_H
+#define DIFF_INTERN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "libcommon/arena.h"
+
+struct intern {
+	struct ms_arena arena;
+	struct {
+		struct interned {
+			const void *bytes; /* aligned for any number; a NUL follows */
+			size_t size;
+			uint64_t hash;
+		} * v;
+		size_t n, cap;
+	} all;
+	uint32_t *slots; /* number + 1, 0 = free */
+	size_t slot_count;
+};
+
+/* The number of these bytes, the same for the same bytes. Numbers begin at 0 and have no gaps. */
+uint32_t intern(struct intern *t, const void *bytes, size_t size);
+uint32_t intern_text(struct intern *t, const char *s);
+/* What a number stands for. */
+static inline const struct interned *interned(const struct intern *t, uint32_t number)
+{
+	return &t->all.v[number];
+}
+void intern_free(struct intern *t);
+
+#endif

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT
+ * ms-diff: what two builds, or two moments, of a program allocate differently.
+ *
+ * In the order in which data meets them:
+ *   options.c     the command line
+ *   open.c        opens the runs of both sides and chooses the one of each that is shown
+ *   run.c         a run's tables as arrays (figures.h: the figures that are compared)
+ *   spots.c       stacks as chains of names that hold for every build (names.c, intern.c)
+ *   match.c       pairs what has the same chain; match_left.c what is left
+ *   changes.c     pairs become changes of figures; noise.c tells which are more than noise
+ *   write.c       adds the tables of the comparison to the new run's snapshot (gone.c: with the
+ *                 stacks of what is gone)
+ * Reading any kind of input and writing the image is libcommon/snapshot.h.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "changes.h"
+#include "match.h"
+#include "open.h"
+#include "options.h"
+#include "write.h"
+
+#include "libcommon/err.h"
+
+#define SLOW_SECONDS 5.0
+
+static int fail(const struct ms_err *err)
+{
+	fprintf(stderr, "ms-diff: %s\n", err->text);
+	return 2;
+}
+
+__attribute__((format(printf, 2, 3))) static void remark(const struct options *o, const char *fmt,
+							 ...)
+{
+	if (o->cli.quiet)
+		return;
+	va_list ap;
+	va_start(ap, fmt);
+	fputs("ms-diff: ", stderr);
+	vfprintf(stderr, fmt, ap);
+	fputc('\n', stderr);
+	va_end(ap);
+}
+
+static size_t count_weak(const struct matching *m)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < m->rows.n; i++)
+		n += m->rows.v[i].weak && m->rows.v[i].matched != MATCHED_NONE;
+	return n;
+}
+
+/* What a reader of the comparison should know of its inputs. */
+static void say_inputs(const struct options *o, const struct opened *runs, const struct matching *m)
+{
+	if (runs->missing)
+		remark(o, "there is no '%s': everything is new", runs->shown[OLD]->name);
+	if (!runs->same_program)
+		remark(o, "warning: '%s' and '%s' are of different programs: '%s' and '%s'",
+		       runs->shown[OLD]->name, runs->shown[NEW]->name,
+		       runs->shown[OLD]->processes.v[0].exe, runs->shown[NEW]->processes.v[0].exe);
+	size_t weak = count_weak(m);
+	if (weak)
+		remark(o,
+		       "warning: %zu sites have frames without names, which are matched by their "
+		       "place in the stack only",
+		       weak);
+	if (runs->seconds > SLOW_SECONDS)
+		remark(o,
+		       "reading a trace took %.0f s: 'ms-snap -o FILE.db TRACE' once spares that",
+		       runs->seconds);
+}
+
+/* 2 when an input is incomplete and that is not allowed. */
+static int say_incomplete(const struct options *o, const struct spots *s)
+{
+	int status = 0;
+	for (int side = OLD; side <= NEW; side++)
+		for (size_t i = 0; i < s->runs[side].n && !o->cli.allow_partial; i++) {
+			const struct run *r = s->runs[side].v[i];
+			if (r->complete || r->borrowed)
+				continue;
+			remark(o,
+			       "'%s' is incomplete: the result holds what could be read "
+			       "(--allow-partial makes that status 0)",
+			       r->name);
+			status = 2;
+		}
+	return status;
+}
+
+/* Compares and writes. The exit status, or -1 with `err` set. */
+static int compare(const struct options *o, struct spots *s, struct ms_err *err)
+{
+	struct opened runs = {0};
+	struct matching m = {.s = s};
+	struct changes c = {0};
+	if (open_runs(o, s, &runs, err) != 0)
+		return -1;
+	spots_make(s);
+	match(&m);
+	changes_make(&c, &m, &runs, o->min_change);
+	int rc = write_changes(&c, s, &runs, o, err);
+	if (rc == 0)
+		rc = ms_snapshot_write(runs.shown[NEW]->db, o->output, err);
+	if (rc == 0) {
+		say_inputs(o, &runs, &m);
+		rc = say_incomplete(o, s);
+		if (rc == 0 && o->exit_code && changes_grew(&c))
+			rc = 1;
+	}
+	changes_free(&c);
+	match_free(&m);
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	struct ms_err err = {0};
+	struct options o = {0};
+	struct spots s = {0};
+	ms_cli_signals();
+	int rc = options_parse(&o, argc, argv, &err);
+	if (rc == 0 && (o.cli.help || o.cli.version))
+		rc = ms_cli_print(o.cli.help ? options_help : "ms-diff " MS_VERSION "\n", &err);
+	else if (rc == 0 && !o.output && isatty(STDOUT_FILENO))
+		/* A terminal is refused before the long part starts. */
+		rc = ms_snapshot_write(NULL, NULL, &err);
+	else if (rc == 0)
+		rc = compare(&o, &s, &err);
+	if (rc < 0)
+		rc = fail(&err);
+	spots_free(&s);
+	options_free(&o);
+	return rc;
+}

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: MIT
+ * Spots with the same chain on both sides, which several calls in one function may share.
+ *
+ * Lines tell them apart, but lines shift. So within a chain: where both sides are of the same
+ * build, or have the same lines, equal lines are the same call. Else, as many calls on both sides
+ * are the same in the order of their lines. Else, where their figures add up to the same, compilers
+ * merged or copied calls, and all are taken together. Else equal lines are the same call where the
+ * lines of one side are all among those of the other; else equal figures, in order, where each call
+ * of the smaller side has such a one. Else all are taken together: which is which nobody can tell.
+ */
+#include "match.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *const matched_names[MATCHED_COUNT] = {NULL,     "exact",  "lines",   "chain",
+						  "module", "frames", "renamed", "moved"};
+
+void match_row(struct matching *m, enum matched how, const char *evidence, const uint32_t *spots,
+	       size_t n)
+{
+	struct row r = {.matched = how, .evidence = evidence};
+	for (size_t i = 0; i < n; i++) {
+		struct spot *p = &m->s->all.v[spots[i]];
+		p->row = (uint32_t)m->rows.n;
+		r.weak |= p->weak && !p->same_build;
+	}
+	*MS_PUSH(&m->rows) = r;
+}
+
+/* ---- the spots of one chain ---- */
+
+/* A spot without a row and what it is sorted by. */
+struct entry {
+	uint32_t spot, key;
+	enum side side;
+};
+
+/* Spots of a side at the same lines: one call, seen in several runs or through several ways of the
+ * runtime. */
+struct call {
+	const uint64_t *lines;
+	size_t n;
+	uint32_t number; /* in lines */
+	size_t first, count;
+	double allocations, bytes;
+};
+
+struct group {
+	struct matching *m;
+	enum matched how;
+	const char *evidence;
+	uint32_t *spots[2]; /* by side, in order of lines */
+	size_t n[2];
+	struct call *calls[2];
+	size_t call_count[2];
+};
+
+static const struct spots *sorting;
+
+static int by_lines(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	const struct spot *p = &sorting->all.v[x], *q = &sorting->all.v[y];
+	const struct interned *i = interned(&sorting->lines, p->lines),
+			      *k = interned(&sorting->lines, q->lines);
+	const uint64_t *u = i->bytes, *v = k->bytes;
+	size_t n = i->size / sizeof *u, o = k->size / sizeof *v;
+	for (size_t at = 0; at < n && at < o; at++)
+		if (u[at] != v[at])
+			return u[at] < v[at] ? -1 : 1;
+	if (n != o)
+		return n < o ? -1 : 1;
+	if (p->whole != q->whole)
+		return p->whole < q->whole ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+static void find_calls(struct group *g, int side)
+{
+	const struct spots *s = g->m->s;
+	sorting = s;
+	qsort(g->spots[side], g->n[side], sizeof *g->spots[side], by_lines);
+	g->calls[side] = ms_xrealloc(NULL, g->n[side] + 1, sizeof *g->calls[side]);
+	g->call_count[side] = 0;
+	for (size_t i = 0; i < g->n[side]; i++) {
+		const struct spot *p = &s->all.v[g->spots[side][i]];
+		struct call *last =
+			g->call_count[side] ? &g->calls[side][g->call_count[side] - 1] : NULL;
+		if (!last || last->number != p->lines) {
+			last = &g->calls[side][g->call_count[side]++];
+			*last = (struct call){.number = p->lines, .first = i};
+		}
+		last->count++;
+		last->allocations += p->allocations;
+		last->bytes += p->bytes;
+	}
+}
+
+/* One row of some calls of both sides. */
+static void pair_calls(struct group *g, enum matched how, const struct call *o, size_t olds,
+		       const struct call *n, size_t news)
+{
+	uint32_t *v = ms_xrealloc(NULL, g->n[OLD] + g->n[NEW] + 1, sizeof *v);
+	size_t count = 0;
+	for (size_t i = 0; i < olds; i++)
+		for (size_t k = 0; k < o[i].count; k++)
+			v[count++] = g->spots[OLD][o[i].first + k];
+	for (size_t i = 0; i < news; i++)
+		for (size_t k = 0; k < n[i].count; k++)
+			v[count++] = g->spots[NEW][n[i].first + k];
+	match_row(g->m, g->how > how ? g->how : how, g->evidence, v, count);
+	free(v);
+}
+
+static const struct call *call_at(const struct group *g, int side, uint32_t lines)
+{
+	for (size_t i = 0; i < g->call_count[side]; i++)
+		if (g->calls[side][i].number == lines)
+			return &g->calls[side][i];
+	return NULL;
+}
+
+/* Calls at equal lines; the others are left. */
+static void pair_equal_lines(struct group *g)
+{
+	for (size_t i = 0; i < g->call_count[OLD]; i++) {
+		const struct call *o = &g->calls[OLD][i], *n = call_at(g, NEW, o->number);
+		if (n)
+			pair_calls(g, MATCHED_EXACT, o, 1, n, 1);
+	}
+}
+
+static size_t equal_lines(const struct group *g)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < g->call_count[OLD]; i++)
+		n += call_at(g, NEW, g->calls[OLD][i].number) != NULL;
+	return n;
+}
+
+static bool same_figures(const struct call *a, const struct call *b)
+{
+	return a->allocations == b->allocations && a->bytes == b->bytes;
+}
+
+/* Finds for each call of the smaller side one of equal figures on the other, in order. */
+static bool pair_equal_figures(struct group *g)
+{
+	int few = g->call_count[OLD] < g->call_count[NEW] ? OLD : NEW, many = !few;
+	size_t *at = ms_xrealloc(NULL, g->call_count[few] + 1, sizeof *at), k = 0, i;
+	for (i = 0; i < g->call_count[few]; i++, k++) {
+		while (k < g->call_count[many] &&
+		       !same_figures(&g->calls[few][i], &g->calls[many][k]))
+			k++;
+		if (k == g->call_count[many])
+			break;
+		at[i] = k;
+	}
+	bool found = i == g->call_count[few];
+	for (i = 0; found && i < g->call_count[few]; i++) {
+		const struct call *a = &g->calls[few][i], *b = &g->calls[many][at[i]];
+		pair_calls(g, MATCHED_LINES, few == OLD ? a : b, 1, few == OLD ? b : a, 1);
+	}
+	free(at);
+	return found;
+}
+
+/* Spots with the same frames, lines and all. */
+static void pair_whole(struct group *g)
+{
+	for (size_t i = 0; i < g->n[OLD]; i++)
+		for (size_t k = 0; k < g->n[NEW]; k++) {
+			uint32_t pair[2] = {g->spots[OLD][i], g->spots[NEW][k]};
+			const struct spot *o = &g->m->s->all.v[pair[0]],
+					  *n = &g->m->s->all.v[pair[1]];
+			if (o->whole == n->whole && o->row == NONE && n->row == NONE)
+				match_row(g->m, g->how, g->evidence, pair, 2);
+		}
+}
+
+static bool all_same_build(const struct group *g)
+{
+	for (int side = OLD; side <= NEW; side++)
+		for (size_t i = 0; i < g->n[side]; i++)
+			if (!g->m->s->all.v[g->spots[side][i]].same_build)
+				return false;
+	return true;
+}
+
+static bool all_whole(const struct group *g)
+{
+	size_t same = 0;
+	for (size_t i = 0; i < g->n[OLD]; i++)
+		for (size_t k = 0; k < g->n[NEW]; k++)
+			same += g->m->s->all.v[g->spots[OLD][i]].whole ==
+				g->m->s->all.v[g->spots[NEW][k]].whole;
+	return same == g->n[OLD] && same == g->n[NEW];
+}
+
+/* Is as much allocated on both sides, only from more or fewer calls? Compilers merge calls that end
+ * alike, and make copies of them. */
+static bool equal_sums(const struct group *g)
+{
+	struct call sum[2] = {{0}, {0}};
+	for (int side = OLD; side <= NEW; side++)
+		for (size_t i = 0; i < g->call_count[side]; i++) {
+			sum[side].allocations += g->calls[side][i].allocations;
+			sum[side].bytes += g->calls[side][i].bytes;
+		}
+	return same_figures(&sum[OLD], &sum[NEW]);
+}
+
+static void match_group(struct group *g)
+{
+	enum { MANY = 2000 }; /* calls beyond which the search by pairs would take too long */
+	size_t olds, news, same;
+	bool many = g->n[OLD] > MANY || g->n[NEW] > MANY;
+	if (!many && all_whole(g)) {
+		pair_whole(g);
+		return;
+	}
+	find_calls(g, OLD);
+	find_calls(g, NEW);
+	olds = g->call_count[OLD];
+	news = g->call_count[NEW];
+	same = many ? 0 : equal_lines(g);
+	if (!many && all_same_build(g))
+		pair_equal_lines(g); /* what is left are other calls of the same function */
+	else if (same == olds && same == news)
+		pair_equal_lines(g);
+	else if (olds == news)
+		for (size_t i = 0; i < olds; i++)
+			pair_calls(g, MATCHED_LINES, &g->calls[OLD][i], 1, &g->calls[NEW][i], 1);
+	else if (equal_sums(g))
+		pair_calls(g, MATCHED_CHAIN, g->calls[OLD], olds, g->calls[NEW], news);
+	else if (same && (same == olds || same == news))
+		pair_equal_lines(g);
+	else if (many || !pair_equal_figures(g))
+		pair_calls(g, MATCHED_CHAIN, g->calls[OLD], olds, g->calls[NEW], news);
+	free(g->calls[OLD]);
+	free(g->calls[NEW]);
+}
+
+/* ---- all chains ---- */
+
+static int by_key(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+	if (x->key != y->key)
+		return x->key < y->key ? -1 : 1;
+	if (x->side != y->side)
+		return x->side < y->side ? -1 : 1;
+	return x->spot < y->spot ? -1 : x->spot > y->spot;
+}
+
+/* Entries of one key, the old ones first. */
+static void match_entries(struct matching *m, const struct entry *v, size_t n, enum matched how,
+			  const char *evidence)
+{
+	struct group g = {.m = m, .how = how, .evidence = evidence};
+	uint32_t *spots = ms_xrealloc(NULL, n, sizeof *spots);
+	for (size_t i = 0; i < n; i++) {
+		spots[i] = v[i].spot;
+		g.n[v[i].side]++;
+	}
+	g.spots[OLD] = spots;
+	g.spots[NEW] = spots + g.n[OLD];
+	if (g.n[OLD] && g.n[NEW])
+		match_group(&g);
+	free(spots);
+}
+
+void match_by(struct matching *m, match_key *key, void *context, enum matched how,
+	      const char *evidence)
+{
+	const struct spots *s = m->s;
+	struct entry *v = ms_xrealloc(NULL, s->all.n + 1, sizeof *v);
+	size_t n = 0;
+	for (size_t i = 0; i < s->all.n; i++)
+		if (s->all.v[i].row == NONE)
+			v[n++] = (struct entry){(uint32_t)i, key(context, &s->all.v[i]),
+						s->all.v[i].side};
+	qsort(v, n, sizeof *v, by_key);
+	for (size_t i = 0, k; i < n; i = k) {
+		for (k = i; k < n && v[k].key == v[i].key; k++)
+			;
+		match_entries(m, v + i, k - i, how, evidence);
+	}
+	free(v);
+}
+
+static uint32_t own_key(void *context, const struct spot *p)
+{
+	(void)context;
+	return p->key;
+}
+
+/* The chain without the modules of its functions. */
+struct functions {
+	const struct spots *s;
+	struct intern keys;
+};
+
+static uint32_t functions_key(void *context, const struct spot *p)
+{
+	struct functions *f = context;
+	const struct interned *x = interned(&f->s->chains, p->key);
+	size_t n = x->size / sizeof(struct link);
+	const struct link *v = x->bytes;
+	struct link *key = ms_xrealloc(NULL, n, sizeof *key);
+	for (size_t i = 0; i < n; i++)
+		key[i] = (struct link){link_is_named(f->s, &v[i]) ? NONE : v[i].module,
+				       v[i].function};
+	uint32_t number = intern(&f->keys, key, n * sizeof *key);
+	free(key);
+	return number;
+}
+
+void match(struct matching *m)
+{
+	match_by(m, own_key, NULL, MATCHED_EXACT, NULL);
+	struct functions f = {.s = m->s};
+	match_by(m, functions_key, &f, MATCHED_MODULE,
+		 "the same functions, in a module of another name");
+	intern_free(&f.keys);
+	match_left_over(m);
+	for (uint32_t i = 0; i < m->s->all.n; i++)
+		if (m->s->all.v[i].row == NONE)
+			match_row(m, MATCHED_NONE, NULL, &i, 1);
+}
+
+void match_free(struct matching *m)
+{
+	free(m->rows.v);
+	ms_arena_free(&m->arena);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT
+ * Which spots of the old runs are which of the new ones.
+ */
+#ifndef DIFF_MATCH_H
+#define DIFF_MATCH_H
+
+#include "spots.h"
+
+/* How the two sides of a row were found to be the same code, surest first. */
+enum matched {
+	MATCHED_NONE,    /* it has one side only */
+	MATCHED_EXACT,   /* same chain, same lines or the same build */
+	MATCHED_LINES,   /* same chain, lines shifted: as many in the same order */
+	MATCHED_CHAIN,   /* same chain, but not as many: taken together */
+	MATCHED_MODULE,  /* same functions in other modules */
+	MATCHED_FRAMES,  /* frames more or fewer */
+	MATCHED_RENAMED, /* a function has another name */
+	MATCHED_MOVED,   /* one function is another, the figures are the same */
+	MATCHED_COUNT
+};
+extern const char *const matched_names[MATCHED_COUNT];
+
+struct row {
+	enum matched matched;
+	bool weak;            /* it rests on frames without names */
+	const char *evidence; /* in words, or NULL */
+};
+
+struct matching {
+	struct spots *s;
+	struct ms_arena arena;
+	struct {
+		struct row *v;
+		size_t n, cap;
+	} rows;
+};
+
+/* Gives every spot a row. The first rows are those with both sides. */
+void match(struct matching *m);
+void match_free(struct matching *m);
+
+/* match_left.c: what the same names do not show. Rows for spots without one. */
+void match_left_over(struct matching *m);
+
+/* ---- among the files of this module ---- */
+
+/* A new row of these spots. */
+void match_row(struct matching *m, enum matched how, const char *evidence, const uint32_t *spots,
+	       size_t n);
+/* Matches spots without a row whose keys are equal; a key is what `key` makes of a spot's chain. */
+typedef uint32_t match_key(void *context, const struct spot *p);
+void match_by(struct matching *m, match_key *key, void *context, enum matched how,
+	      const char *evidence);
+
+#endif

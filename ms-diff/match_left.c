@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: MIT
+ * Spots that the names alone do not match: other inlining and tail calls take frames out of a
+ * stack or put them in, functions get other names, code moves.
+ *
+ * Only spots that are left on both sides are looked at, each way only pairs what the ways before it
+ * left, and each rests on evidence that is said: with frames missing, equal figures; with another
+ * name, that the old name is gone from the program and the new one was not there before.
+ */
+#include "match.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	MOST_PAIRS = 4000000, /* beyond which only spots with equal figures are compared */
+	MOST_NAMES = 3,       /* of one stack, that may have changed at once */
+	MOST_FRAMES = 2,      /* more or fewer when figures are alike only */
+};
+
+/* What is left of a side: spots, and where one chain has several, these together too. */
+struct left {
+	struct leftover {
+		uint32_t spot;     /* the first one */
+		const uint32_t *v; /* all of them */
+		size_t n;
+		double allocations, bytes;
+		const struct link *chain;
+		size_t length;
+		uint32_t program;
+	} * v;
+	size_t n;
+	uint32_t *spots; /* in order of their chains */
+};
+
+static int by_figures(const void *a, const void *b)
+{
+	const struct leftover *x = a, *y = b;
+	if (x->allocations != y->allocations)
+		return x->allocations < y->allocations ? -1 : 1;
+	if (x->bytes != y->bytes)
+		return x->bytes < y->bytes ? -1 : 1;
+	return x->spot < y->spot ? -1 : x->spot > y->spot;
+}
+
+static const struct spots *sorting;
+
+static int by_chain(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	uint32_t j = sorting->all.v[x].key, k = sorting->all.v[y].key;
+	if (j != k)
+		return j < k ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+static void add(struct left *l, const struct spots *s, const uint32_t *spots, size_t n)
+{
+	struct leftover *x = &l->v[l->n++];
+	*x = (struct leftover){.spot = spots[0], .v = spots, .n = n};
+	for (size_t i = 0; i < n; i++) {
+		x->allocations += s->all.v[spots[i]].allocations;
+		x->bytes += s->all.v[spots[i]].bytes;
+	}
+	x->chain = spot_chain(s, &s->all.v[spots[0]], &x->length);
+	x->program = x->chain[-1].function;
+}
+
+/* Code of the same build did not change: what is left of it is new or gone. */
+static struct left collect(const struct spots *s, enum side side)
+{
+	struct left l = {.v = ms_xrealloc(NULL, 2 * s->all.n + 1, sizeof *l.v),
+			 .spots = ms_xrealloc(NULL, s->all.n + 1, sizeof *l.spots)};
+	size_t n = 0;
+	for (uint32_t i = 0; i < s->all.n; i++)
+		if (s->all.v[i].side == side && s->all.v[i].row == NONE && !s->all.v[i].same_build)
+			l.spots[n++] = i;
+	sorting = s;
+	qsort(l.spots, n, sizeof *l.spots, by_chain);
+	for (size_t i = 0, k; i < n; i = k) {
+		for (k = i; k < n && s->all.v[l.spots[k]].key == s->all.v[l.spots[i]].key; k++)
+			add(&l, s, &l.spots[k], 1);
+		if (k - i > 1)
+			add(&l, s, &l.spots[i], k - i);
+	}
+	qsort(l.v, l.n, sizeof *l.v, by_figures);
+	return l;
+}
+
+struct search {
+	struct matching *m;
+	struct left left[2];
+	void *context;
+};
+
+static bool is_left(const struct search *q, const struct leftover *x)
+{
+	for (size_t i = 0; i < x->n; i++)
+		if (q->m->s->all.v[x->v[i]].row != NONE)
+			return false;
+	return true;
+}
+
+static bool equal(const struct leftover *a, const struct leftover *b)
+{
+	return a->allocations == b->allocations && a->bytes == b->bytes && a->allocations > 0;
+}
+
+static bool within_twice(double a, double b)
+{
+	return a <= 2 * b && b <= 2 * a;
+}
+
+/* As many within a factor of two, of a mean size within that too. */
+static bool alike(const struct leftover *a, const struct leftover *b)
+{
+	return a->allocations > 0 && b->allocations > 0 &&
+	       within_twice(a->allocations, b->allocations) &&
+	       within_twice(a->bytes * b->allocations, b->bytes * a->allocations);
+}
+
+typedef void each_pair(struct search *q, const struct leftover *o, const struct leftover *n);
+
+/* Calls `f` for the pairs that are worth a look: all, or where these are too many those with equal
+ * figures. */
+static void for_pairs(struct search *q, each_pair *f)
+{
+	const struct left *o = &q->left[OLD], *n = &q->left[NEW];
+	bool all = o->n == 0 || n->n <= MOST_PAIRS / o->n;
+	size_t from = 0;
+	for (size_t i = 0; i < o->n; i++) {
+		while (!all && from < n->n && by_figures(&n->v[from], &o->v[i]) < 0 &&
+		       !equal(&n->v[from], &o->v[i]))
+			from++;
+		for (size_t k = all ? 0 : from; k < n->n; k++) {
+			if (!all && !equal(&o->v[i], &n->v[k]))
+				break;
+			if (o->v[i].program == n->v[k].program && is_left(q, &o->v[i]) &&
+			    is_left(q, &n->v[k]))
+				f(q, &o->v[i], &n->v[k]);
+		}
+	}
+}
+
+/* ---- frames more or fewer ---- */
+
+/* Are the links of `a` all in `b`, in order, with the same outermost one? */
+static bool is_part(const struct leftover *a, const struct leftover *b)
+{
+	if (!a->length || a->length > b->length ||
+	    a->chain[a->length - 1].function != b->chain[b->length - 1].function)
+		return false;
+	size_t i = 0;
+	for (size_t k = 0; k < b->length && i < a->length; k++)
+		i += a->chain[i].function == b->chain[k].function;
+	return i == a->length;
+}
+
+/* The first link of the longer chain that the shorter one does not have. */
+static const char *extra(const struct spots *s, const struct leftover *a, const struct leftover *b)
+{
+	size_t i = 0;
+	for (size_t k = 0; k < b->length; k++) {
+		if (i == a->length || a->chain[i].function != b->chain[k].function)
+			return spot_name(s, b->chain[k].function);
+		i++;
+	}
+	return "?";
+}
+
+static const char *say_frames(struct matching *m, const struct leftover *o,
+			      const struct leftover *n)
+{
+	bool fewer = n->length < o->length;
+	size_t by = fewer ? o->length - n->length : n->length - o->length;
+	return ms_arena_printf(&m->arena, "%zu frame%s %s, such as '%s'; %s figures", by,
+			       by == 1 ? "" : "s", fewer ? "fewer" : "more",
+			       fewer ? extra(m->s, n, o) : extra(m->s, o, n),
+			       equal(o, n) ? "equal" : "alike");
+}
+
+static void pair(struct matching *m, enum matched how, const char *evidence,
+		 const struct leftover *o, const struct leftover *n)
+{
+	uint32_t *v = ms_xrealloc(NULL, o->n + n->n, sizeof *v);
+	memcpy(v, o->v, o->n * sizeof *v);
+	memcpy(v + o->n, n->v, n->n * sizeof *v);
+	match_row(m, how, evidence, v, o->n + n->n);
+	free(v);
+}
+
+/* Pairs that differ by so many frames (context): the least first. */
+static void pair_frames(struct search *q, const struct leftover *o, const struct leftover *n)
+{
+	size_t by = o->length < n->length ? n->length - o->length : o->length - n->length;
+	if (by != *(size_t *)q->context || (by > MOST_FRAMES && !equal(o, n)))
+		return;
+	if (!equal(o, n) && !alike(o, n))
+		return;
+	if (is_part(o, n) || is_part(n, o))
+		pair(q->m, MATCHED_FRAMES, say_frames(q->m, o, n), o, n);
+}
+
+static void pair_equal_frames(struct search *q, const struct leftover *o, const struct leftover *n)
+{
+	if (equal(o, n))
+		pair_frames(q, o, n);
+}
+
+/* Several calls of one side are one of the other when their chains are all longer (or all shorter)
+ * and their figures add up to its. */
+static void merge_frames(struct search *q, int one_side)
+{
+	const struct left *ones = &q->left[one_side], *others = &q->left[!one_side];
+	uint32_t *v = ms_xrealloc(NULL, others->n + 1, sizeof *v);
+	if (ones->n && others->n > MOST_PAIRS / ones->n)
+		ones = &(struct left){0};
+	for (size_t i = 0; i < ones->n; i++) {
+		const struct leftover *x = &ones->v[i];
+		double allocations = 0, bytes = 0;
+		size_t n = 0;
+		for (size_t k = 0; k < others->n && is_left(q, x); k++) {
+			const struct leftover *y = &others->v[k];
+			if (y->n > 1 || x->n > 1 || !is_left(q, y) || y->program != x->program ||
+			    !(is_part(x, y) || is_part(y, x)))
+				continue;
+			v[n++] = y->spot;
+			allocations += y->allocations;
+			bytes += y->bytes;
+		}
+		if (n < 2 || allocations != x->allocations || bytes != x->bytes)
+			continue;
+		v[n++] = x->spot;
+		match_row(q->m, MATCHED_FRAMES,
+			  ms_arena_printf(&q->m->arena,
+					  "%zu stacks on one side are one on the other; their "
+					  "figures add up",
+					  n - 1),
+			  v, n);
+	}
+	free(v);
+}
+
+/* ---- other names ---- */
+
+struct rename {
+	uint32_t from, to;
+	size_t votes;
+};
+
+struct renames {
+	const struct spots *s;
+	struct {
+		struct rename *v;
+		size_t n, cap;
+	} all;
+	uint32_t *to; /* by name: what it is called now */
+	struct intern keys;
+};
+
+static bool only_on(const struct spots *s, uint32_t name, enum side side)
+{
+	return name < s->sides.n && s->sides.v[name] == 1 << side;
+}
+
+static void vote(struct renames *r, uint32_t from, uint32_t to)
+{
+	for (size_t i = 0; i < r->all.n; i++)
+		if (r->all.v[i].from == from && r->all.v[i].to == to) {
+			r->all.v[i].votes++;
+			return;
+		}
+	*MS_PUSH(&r->all) = (struct rename){from, to, 1};
+}
+
+/* How many links differ in chains of one length; SIZE_MAX: in length. `at` is one of these. */
+static size_t differences(const struct leftover *o, const struct leftover *n, size_t *at)
+{
+	size_t count = 0;
+	if (o->length != n->length)
+		return SIZE_MAX;
+	for (size_t i = 0; i < o->length && count <= MOST_NAMES; i++)
+		if (o->chain[i].function != n->chain[i].function) {
+			*at = i;
+			count++;
+		}
+	return count;
+}
+
+static void vote_for_names(struct search *q, const struct leftover *o, const struct leftover *n)
+{
+	struct renames *r = q->context;
+	size_t at, count = differences(o, n, &at);
+	if (count == 0 || count > MOST_NAMES || !(equal(o, n) || (count == 1 && alike(o, n))))
+		return;
+	for (size_t i = 0; i < o->length; i++) {
+		const struct link *a = &o->chain[i], *b = &n->chain[i];
+		if (a->function != b->function &&
+		    !(only_on(r->s, a->function, OLD) && only_on(r->s, b->function, NEW) &&
+		      link_is_named(r->s, a) && link_is_named(r->s, b)))
+			return;
+	}
+	for (size_t i = 0; i < o->length; i++)
+		if (o->chain[i].function != n->chain[i].function)
+			vote(r, o->chain[i].function, n->chain[i].function);
+}
+
+/* The new name of `from`: that with most votes, if it is the only one; else itself. */
+static uint32_t new_name(const struct renames *r, uint32_t from)
+{
+	const struct rename *best = NULL;
+	bool tie = false;
+	for (size_t i = 0; i < r->all.n; i++) {
+		const struct rename *x = &r->all.v[i];
+		if (x->from != from)
+			continue;
+		tie = best && x->votes == best->votes  ? true
+		      : best && x->votes < best->votes ? tie
+						       : false;
+		best = !best || x->votes > best->votes ? x : best;
+	}
+	for (size_t i = 0; best && i < r->all.n; i++)
+		tie |= r->all.v[i].to == best->to && r->all.v[i].from != from &&
+		       r->all.v[i].votes >= best->votes;
+	return best && !tie ? best->to : from;
+}
+
+static void decide_names(struct renames *r)
+{
+	size_t n = r->s->names.all.n;
+	r->to = ms_xrealloc(NULL, n + 1, sizeof *r->to);
+	for (size_t i = 0; i < n; i++)
+		r->to[i] = (uint32_t)i;
+	for (size_t i = 0; i < r->all.n; i++)
+		r->to[r->all.v[i].from] = new_name(r, r->all.v[i].from);
+}
+
+static uint32_t renamed_key(void *context, const struct spot *p)
+{
+	struct renames *r = context;
+	size_t n;
+	const struct link *v = spot_chain(r->s, p, &n);
+	struct link *key = ms_xrealloc(NULL, n + 1, sizeof *key);
+	for (size_t i = 0; i <= n; i++) {
+		const struct link *l = i < n ? &v[i] : &v[-1];
+		uint32_t f = p->side == OLD && i < n ? r->to[l->function] : l->function;
+		key[i] = (struct link){i < n && !link_is_named(r->s, l) ? l->module : NONE, f};
+	}
+	uint32_t number = intern(&r->keys, key, (n + 1) * sizeof *key);
+	free(key);
+	return number;
+}
+
+/* Says which function of a row has another name now. */
+static void say_names(struct matching *m, const struct renames *r, size_t first_row)
+{
+	for (size_t i = 0; i < m->s->all.n; i++) {
+		const struct spot *p = &m->s->all.v[i];
+		size_t n;
+		const struct link *v = spot_chain(m->s, p, &n);
+		if (p->side != OLD || p->row == NONE || p->row < first_row)
+			continue;
+		struct row *row = &m->rows.v[p->row];
+		for (size_t k = 0; k < n && !row->evidence; k++) {
+			uint32_t to = r->to[v[k].function];
+			if (to != v[k].function)
+				row->evidence = ms_arena_printf(
+					&m->arena, "'%s' is called '%s' now; %s",
+					spot_name(m->s, v[k].function), spot_name(m->s, to),
+					"the old name is gone, the new one was not there");
+		}
+	}
+}
+
+static void match_renamed(struct search *q)
+{
+	struct renames r = {.s = q->m->s};
+	size_t first_row = q->m->rows.n;
+	q->context = &r;
+	for_pairs(q, vote_for_names);
+	if (r.all.n) {
+		decide_names(&r);
+		match_by(q->m, renamed_key, &r, MATCHED_RENAMED, NULL);
+		say_names(q->m, &r, first_row);
+	}
+	free(r.to);
+	free(r.all.v);
+	intern_free(&r.keys);
+}
+
+/* ---- code that moved ---- */
+
+struct moves {
+	uint32_t *partner; /* by spot: the only one it could be; NONE, or its own number: several */
+};
+
+static void note_move(struct moves *v, uint32_t a, uint32_t b)
+{
+	v->partner[a] = v->partner[a] == NONE ? b : a;
+}
+
+static void find_move(struct search *q, const struct leftover *o, const struct leftover *n)
+{
+	struct moves *v = q->context;
+	size_t at;
+	if (o->n > 1 || n->n > 1 || !equal(o, n) || differences(o, n, &at) != 1 || o->length < 2)
+		return;
+	note_move(v, o->spot, n->spot);
+	note_move(v, n->spot, o->spot);
+}
+
+static void pair_move(struct search *q, const struct leftover *o, const struct leftover *n)
+{
+	const struct moves *v = q->context;
+	const struct spots *s = q->m->s;
+	size_t at;
+	if (o->n > 1 || n->n > 1 || v->partner[o->spot] != n->spot ||
+	    v->partner[n->spot] != o->spot || differences(o, n, &at) != 1)
+		return;
+	pair(q->m, MATCHED_MOVED,
+	     ms_arena_printf(
+		     &q->m->arena, "'%s' instead of '%s'; else an equal stack and equal figures",
+		     spot_name(s, n->chain[at].function), spot_name(s, o->chain[at].function)),
+	     o, n);
+}
+
+static void match_moved(struct search *q)
+{
+	size_t n = q->m->s->all.n;
+	struct moves v = {ms_xrealloc(NULL, n + 1, sizeof *v.partner)};
+	for (size_t i = 0; i < n; i++)
+		v.partner[i] = NONE;
+	q->context = &v;
+	for_pairs(q, find_move);
+	for_pairs(q, pair_move);
+	free(v.partner);
+}
+
+void match_left_over(struct matching *m)
+{
+	struct search q = {.m = m, .left = {collect(m->s, OLD), collect(m->s, NEW)}};
+	size_t by;
+	q.context = &by;
+	for (by = 0; q.left[OLD].n && q.left[NEW].n && by < 32; by++)
+		for_pairs(&q, pair_equal_frames);
+	if (q.left[OLD].n && q.left[NEW].n) {
+		merge_frames(&q, NEW);
+		merge_frames(&q, OLD);
+		match_renamed(&q);
+		merge_frames(&q, NEW);
+		merge_frames(&q, OLD);
+	}
+	q.context = &by;
+	for (by = 1; q.left[OLD].n && q.left[NEW].n && by <= MOST_FRAMES; by++)
+		for_pairs(&q, pair_frames);
+	if (q.left[OLD].n && q.left[NEW].n)
+		match_moved(&q);
+	for (int side = OLD; side <= NEW; side++) {
+		free(q.left[side].v);
+		free(q.left[side].spots);
+	}
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT
+ * Names of functions and modules as they are in every build.
+ */
+#include "names.h"
+
+#include "libcommon/arena.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+static bool begins(const char *s, const char *with)
+{
+	return strncmp(s, with, strlen(with)) == 0;
+}
+
+/* Where the bracket at `s` is closed, or the end of the string. "->" and the ">" of "operator>" do
+ * not close an angle. */
+static const char *closing(const char *s)
+{
+	int depth = 0;
+	const char *start = s;
+	for (; *s; s++) {
+		if (strchr("<([{", *s))
+			depth++;
+		else if (strchr(")]}", *s) || (*s == '>' && s > start && s[-1] != '-'))
+			depth--;
+		if (depth == 0)
+			return s;
+	}
+	return s - 1;
+}
+
+/* Length of the symbol after "operator" that must not be taken for a bracket: "<<", "()", "->". */
+static size_t operator_symbol(const char *s)
+{
+	static const char *const symbols[] = {"()", "[]", "<=>", "<<=", ">>=", "->*", "<<",
+					      ">>", "<=", ">=",  "->",  "<",   ">"};
+	for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++)
+		if (begins(s, symbols[i]))
+			return strlen(symbols[i]);
+	return 0;
+}
+
+/* The copies that compilers make of a function have its name and one of these. */
+static bool is_copy_suffix(const char *s)
+{
+	static const char *const suffixes[] = {
+		".constprop",   ".isra",  ".part",  ".cold", ".lto_priv",
+		".localalias",  ".llvm.", ".clone", ".ipcp", ".sra.",
+		".specialized", ".warm",  ".hot"};
+	for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
+		if (begins(s, suffixes[i]))
+			return true;
+	return false;
+}
+
+static bool is_identifier(char c)
+{
+	return isalnum((unsigned char)c) || c == '_' || c == '$';
+}
+
+struct copy {
+	char *start, *to;
+};
+
+/* "operator<<", with what follows left alone; NULL when there is no operator at `s`. */
+static const char *copy_operator(struct copy *c, const char *s)
+{
+	if (!begins(s, "operator") || (c->to > c->start && is_identifier(c->to[-1])) ||
+	    is_identifier(s[8]))
+		return NULL;
+	size_t n = 8 + operator_symbol(s + 8);
+	memcpy(c->to, s, n);
+	c->to += n;
+	if (s[n] != ' ')
+		return s + n;
+	/* "operator new", "operator bool": the type is part of the name */
+	const char *end = s + n + 1 + strcspn(s + n + 1, "(<");
+	memcpy(c->to, s + n, (size_t)(end - s) - n);
+	c->to += (size_t)(end - s) - n;
+	return end;
+}
+
+/* Goes over a bracket at `s`; what stands in it is left out but for the few that are names. */
+static const char *skip_bracket(struct copy *c, const char *s)
+{
+	static const char nameless[] = "(anonymous namespace)";
+	if (begins(s, nameless)) {
+		c->to = stpcpy(c->to, nameless);
+		return s + sizeof nameless - 1;
+	}
+	const char *end = closing(s);
+	/* Rust: "<T as Trait>::method" */
+	if (*s == '<' && c->to == c->start) {
+		memcpy(c->to, s, (size_t)(end - s) + 1);
+		c->to += end - s + 1;
+	}
+	return end + 1;
+}
+
+/* "{lambda(int)#2}", "{unnamed type#1}", "{closure#0}": without numbers and parameters. */
+static const char *copy_braces(struct copy *c, const char *s)
+{
+	const char *end = closing(s);
+	for (; s < end && *s != '(' && *s != '#'; s++)
+		*c->to++ = *s;
+	*c->to++ = '}';
+	return *end ? end + 1 : end;
+}
+
+static bool is_rust_hash(const char *s)
+{
+	return begins(s, "::h") && strspn(s + 3, "0123456789abcdef") == 16 && s[19] == 0;
+}
+
+const char *normal_function(struct ms_arena *a, const char *f)
+{
+	static const char *const thunks[] = {"non-virtual thunk to ", "virtual thunk to ",
+					     "covariant return thunk to "};
+	for (size_t i = 0; i < sizeof thunks / sizeof *thunks; i++)
+		if (begins(f, thunks[i]))
+			f += strlen(thunks[i]);
+	struct copy c = {.start = ms_arena_alloc(a, strlen(f) + 2)};
+	c.to = c.start;
+	bool parameters = false;
+	for (const char *s = f; *s;) {
+		const char *after = copy_operator(&c, s);
+		if (after) {
+			s = after;
+		} else if (begins(s, " [clone ") || is_rust_hash(s) ||
+			   (*s == '.' && is_copy_suffix(s))) {
+			break;
+		} else if (*s == '{') {
+			s = copy_braces(&c, s);
+		} else if (strchr("<([", *s)) {
+			parameters |= *s == '(' && !begins(s, "(anonymous");
+			s = skip_bracket(&c, s);
+		} else if (*s == ' ') {
+			if (parameters && s[1] != '(') {
+				const char *more = strstr(s, "::");
+				if (!more) /* " const", " &" after the parameters */
+					break;
+				s = more; /* of a function inside a function */
+				continue;
+			}
+			s++;
+			c.to = c.start; /* what stood there was a type */
+		} else {
+			*c.to++ = *s++;
+		}
+	}
+	*c.to = 0;
+	const char *name = c.start + strspn(c.start, "*&");
+	return *name ? name : f;
+}
+
+const char *normal_module(struct ms_arena *a, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char *name = ms_arena_strdup(a, slash && slash[1] ? slash + 1 : path);
+	char *deleted = strstr(name, " (deleted)");
+	if (deleted)
+		*deleted = 0;
+	char *so = strstr(name, ".so");
+	if (!so || (so[3] && so[3] != '.'))
+		return name;
+	/* the version after and before ".so" */
+	char *end = so;
+	while (end > name && (isdigit((unsigned char)end[-1]) || end[-1] == '.'))
+		end--;
+	if (end < so && end > name + 1 && end[-1] == '-')
+		strcpy(end - 1, ".so");
+	else
+		so[3] = 0;
+	return name;
+}

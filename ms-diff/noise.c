@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT
+ * Whether a change of a figure is more than what differs from run to run anyway.
+ *
+ * With one run of a side nothing is known of its noise, and an allowance takes its place. With
+ * more, the ranges of both sides have to be apart by more than either is wide: ranges of three runs
+ * that only do not overlap are apart by chance too often where there are hundreds of sites. From
+ * eight runs of either side on, ranks tell as well, also where single runs are far off (Mann and
+ * Whitney).
+ */
+#include "noise.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "libcommon/arena.h"
+
+enum {
+	FEW = 3,           /* runs of a side below which the allowance counts as well */
+	MANY = 8,          /* runs of both sides from which ranks count */
+	ALLOWED_COUNT = 16 /* blocks or calls: the allowance of figures that are not bytes */
+};
+#define ALLOWED_SHARE 0.01
+#define RANKS_Z 3.29 /* p < 0.001, on both sides */
+
+struct interval series_range(const int64_t *v, size_t n)
+{
+	struct interval r = {UNKNOWN, UNKNOWN};
+	for (size_t i = 0; i < n; i++) {
+		if (v[i] == UNKNOWN)
+			return (struct interval){UNKNOWN, UNKNOWN};
+		r.low = i == 0 || v[i] < r.low ? v[i] : r.low;
+		r.high = i == 0 || v[i] > r.high ? v[i] : r.high;
+	}
+	return r;
+}
+
+struct ranked {
+	int64_t v;
+	bool new;
+};
+
+static int by_value(const void *a, const void *b)
+{
+	const struct ranked *x = a, *y = b;
+	return x->v < y->v ? -1 : x->v > y->v;
+}
+
+/* The normal deviate of the sum of ranks, ties taken into account. */
+static double ranks_z(const struct series *s)
+{
+	size_t n = s->olds + s->news;
+	struct ranked *v = ms_xrealloc(NULL, n, sizeof *v);
+	for (size_t i = 0; i < s->olds; i++)
+		v[i] = (struct ranked){s->old[i], false};
+	for (size_t i = 0; i < s->news; i++)
+		v[s->olds + i] = (struct ranked){s->new[i], true};
+	qsort(v, n, sizeof *v, by_value);
+	double sum = 0, ties = 0, m = (double)s->olds, k = (double)s->news, all = (double)n;
+	for (size_t i = 0, j; i < n; i = j) {
+		for (j = i; j < n && v[j].v == v[i].v; j++)
+			;
+		double t = (double)(j - i);
+		ties += t * t * t - t;
+		for (size_t at = i; at < j; at++)
+			sum += v[at].new ? (double)(i + 1 + j) / 2 : 0;
+	}
+	free(v);
+	double mean = k * (all + 1) / 2;
+	double variance = m * k / 12 * (all + 1 - ties / (all * (all - 1)));
+	double off = fabs(sum - mean) - 0.5;
+	return variance > 0 && off > 0 ? off / sqrt(variance) : 0;
+}
+
+static int64_t middle(const int64_t *v, size_t n)
+{
+	int64_t *sorted = ms_xrealloc(NULL, n, sizeof *sorted);
+	for (size_t i = 0; i < n; i++) {
+		size_t k = i;
+		for (; k > 0 && sorted[k - 1] > v[i]; k--)
+			sorted[k] = sorted[k - 1];
+		sorted[k] = v[i];
+	}
+	int64_t m = sorted[(n - 1) / 2];
+	free(sorted);
+	return m;
+}
+
+bool series_differ(const struct series *s)
+{
+	struct interval o = series_range(s->old, s->olds), n = series_range(s->new, s->news);
+	if (o.low == UNKNOWN || n.low == UNKNOWN)
+		return false;
+	double change = fabs((double)middle(s->new, s->news) - (double)middle(s->old, s->olds));
+	double larger = fmax(fabs((double)o.high), fabs((double)n.high));
+	bool few = s->olds < FEW || s->news < FEW;
+	if (change == 0 || (s->bytes && change < (double)s->least))
+		return false;
+	if (few && (change <= ALLOWED_SHARE * larger || (!s->bytes && change < ALLOWED_COUNT)))
+		return false;
+	double gap = n.low > o.high   ? (double)n.low - (double)o.high
+		     : o.low > n.high ? (double)o.low - (double)n.high
+				      : 0;
+	double widest = fmax((double)o.high - (double)o.low, (double)n.high - (double)n.low);
+	if (gap > widest)
+		return true;
+	return s->olds >= MANY && s->news >= MANY && ranks_z(s) > RANKS_Z;
+}
+
+/* ---- intervals of samples ---- */
+
+static double below(int64_t v, struct interval x)
+{
+	return x.low == UNKNOWN ? 0 : (double)v - (double)x.low;
+}
+
+static double above(int64_t v, struct interval x)
+{
+	return x.high == UNKNOWN ? 0 : (double)x.high - (double)v;
+}
+
+static struct interval around(double v, double down, double up)
+{
+	double low = floor(v - down), high = ceil(v + up);
+	if (!(fabs(low) < 9e18 && fabs(high) < 9e18))
+		return (struct interval){UNKNOWN, UNKNOWN};
+	return (struct interval){(int64_t)low, (int64_t)high};
+}
+
+struct interval delta_interval(int64_t old, struct interval of_old, int64_t new,
+			       struct interval of_new)
+{
+	if ((of_old.low == UNKNOWN && of_new.low == UNKNOWN) || old == UNKNOWN || new == UNKNOWN)
+		return (struct interval){UNKNOWN, UNKNOWN};
+	return around((double)new - (double)old, hypot(below(new, of_new), above(old, of_old)),
+		      hypot(above(new, of_new), below(old, of_old)));
+}
+
+struct interval sum_interval(int64_t sum, struct interval of_sum, int64_t x, struct interval of_x)
+{
+	if ((of_sum.low == UNKNOWN && of_x.low == UNKNOWN) || sum == UNKNOWN || x == UNKNOWN)
+		return (struct interval){UNKNOWN, UNKNOWN};
+	return around((double)sum + (double)x, hypot(below(sum, of_sum), below(x, of_x)),
+		      hypot(above(sum, of_sum), above(x, of_x)));
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT
+ * Opening the runs that are compared, and choosing the one of each side that is shown.
+ *
+ * What is shown of several runs has to add up, which averages of sites and of sums do not once
+ * rounded; so it is one run, the middle one, and the others say how far it may be off.
+ */
+#include "open.h"
+
+#include "libcommon/err.h"
+#include "libcommon/point.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static bool is_there(struct spots *s, const char *input)
+{
+	struct stat st;
+	const char *point, *path = ms_cli_operand(&s->arena, input, &point);
+	return strcmp(path, "-") == 0 || stat(path, &st) == 0 || errno != ENOENT;
+}
+
+/* The label that a query gives, in the run's arena; NULL: there is none. */
+static const char *label(struct run *r, const char *sql)
+{
+	sqlite3_stmt *st = ms_sql_prepare(r->db, sql, NULL);
+	const char *s = NULL;
+	if (st && sqlite3_step(st) == SQLITE_ROW && sqlite3_column_text(st, 0))
+		s = ms_arena_strdup(&r->arena, (const char *)sqlite3_column_text(st, 0));
+	sqlite3_finalize(st);
+	return s;
+}
+
+#define FIRST "SELECT label FROM snapshot GROUP BY label ORDER BY min(time_ns), min(id) LIMIT 1"
+#define LAST                                                                                       \
+	"SELECT label FROM snapshot GROUP BY label ORDER BY max(time_ns) DESC, max(id) DESC "      \
+	"LIMIT 1"
+#define END "SELECT label FROM snapshot WHERE label = 'end'"
+
+static int choose_moment(struct run *r, const char *point, struct ms_err *err)
+{
+	const char *end = label(r, END);
+	r->label = point ? ms_arena_strdup(&r->arena, point) : end ? end : label(r, LAST);
+	if (!r->label)
+		return ms_err_set(err, "cannot compare '%s': it has no point", r->name);
+	r->at_end = (!point && end) || strcmp(r->label, "end") == 0;
+	return 0;
+}
+
+static struct run *add_run(struct spots *s, enum side side, const char *name)
+{
+	struct run *r = ms_arena_alloc(&s->arena, sizeof *r);
+	*r = (struct run){.side = side, .name = name, .operations = UNKNOWN};
+	*MS_PUSH(&s->runs[side]) = r;
+	return r;
+}
+
+static int open_run(const struct options *o, struct spots *s, enum side side, const char *input,
+		    struct opened *out, struct ms_err *err)
+{
+	struct run *r = add_run(s, side, input);
+	if (side == OLD && o->allow_missing_old && !is_there(s, input)) {
+		r->missing = r->at_end = r->complete = true;
+		r->label = "end";
+		return 0;
+	}
+	const char *point = NULL;
+	struct ms_build_result res;
+	struct ms_build_options build = {.progress = !o->cli.quiet};
+	r->db = ms_snapshot_open(input, &build, o->cli.max_image, &point, &res, err);
+	if (!r->db)
+		return -1;
+	out->seconds = res.traces && res.seconds > out->seconds ? res.seconds : out->seconds;
+	return choose_moment(r, point, err);
+}
+
+/* One input: its first point against its last. */
+static int open_points(const struct options *o, struct spots *s, struct opened *out,
+		       struct ms_err *err)
+{
+	if (open_run(o, s, NEW, o->inputs[NEW].v[0], out, err) != 0)
+		return -1;
+	struct run *new = s->runs[NEW].v[0], *old = add_run(s, OLD, new->name);
+	old->db = new->db;
+	old->borrowed = true;
+	old->label = label(new, FIRST);
+	new->label = label(new, LAST);
+	if (!old->label || strcmp(old->label, new->label) == 0)
+		return ms_err_set(err,
+				  "'%s' has one point only: name two, such as FILE@peak FILE@end "
+				  "(ms-snap --at makes more)",
+				  new->name);
+	new->at_end = false;
+	return 0;
+}
+
+static int open_all(const struct options *o, struct spots *s, struct opened *out,
+		    struct ms_err *err)
+{
+	if (o->points)
+		return open_points(o, s, out, err);
+	for (int side = OLD; side <= NEW; side++)
+		for (size_t i = 0; i < o->inputs[side].n; i++)
+			if (open_run(o, s, side, o->inputs[side].v[i], out, err) != 0)
+				return -1;
+	return 0;
+}
+
+/* Runs that are missing take no part where others are there. */
+static void drop_missing(struct spots *s, struct opened *out)
+{
+	size_t n = 0, all = s->runs[OLD].n;
+	for (size_t i = 0; i < all; i++)
+		if (!s->runs[OLD].v[i]->missing)
+			s->runs[OLD].v[n++] = s->runs[OLD].v[i];
+	out->missing = n == 0;
+	s->runs[OLD].n = n ? n : 1;
+}
+
+static int load(const struct options *o, struct spots *s, struct opened *out, struct ms_err *err)
+{
+	out->flows = true;
+	for (int side = OLD; side <= NEW; side++)
+		for (size_t i = 0; i < s->runs[side].n; i++)
+			out->flows &= s->runs[side].v[i]->at_end;
+	for (int side = OLD; side <= NEW; side++)
+		for (size_t i = 0; i < s->runs[side].n; i++) {
+			struct run *r = s->runs[side].v[i];
+			if (!r->missing && run_load(r, out->flows, err) != 0)
+				return -1;
+			if (o->per && run_count(r, o->per, err) != 0)
+				return -1;
+		}
+	return 0;
+}
+
+static int64_t total(const struct run *r, const char *name)
+{
+	for (int i = 0; i < TOTALS; i++)
+		if (strcmp(totals[i].name, name) == 0)
+			return r->totals[i];
+	return UNKNOWN;
+}
+
+/* Does `a` come before `b` in the order whose middle is shown? */
+static bool before(const struct run *a, const struct run *b)
+{
+	int64_t x = total(a, "peak_bytes"), y = total(b, "peak_bytes");
+	if (x == y) {
+		x = total(a, "live_bytes");
+		y = total(b, "live_bytes");
+	}
+	return x < y;
+}
+
+/* The middle one; of an even number the lower. */
+static struct run *middle(const struct spots *s, enum side side)
+{
+	for (size_t i = 0; i < s->runs[side].n; i++) {
+		struct run *r = s->runs[side].v[i];
+		size_t rank = 0;
+		for (size_t k = 0; k < s->runs[side].n; k++) {
+			const struct run *q = s->runs[side].v[k];
+			rank += before(q, r) || (k < i && !before(r, q));
+		}
+		if (rank == (s->runs[side].n - 1) / 2)
+			return r;
+	}
+	return s->runs[side].v[0];
+}
+
+static const char *program_of(const struct run *r)
+{
+	const char *exe = r->processes.n ? r->processes.v[0].exe : NULL;
+	const char *slash = exe ? strrchr(exe, '/') : NULL;
+	return slash ? slash + 1 : exe;
+}
+
+static bool same_program(const struct run *a, const struct run *b)
+{
+	const char *x = program_of(a), *y = program_of(b);
+	return !x || !y || strcmp(x, y) == 0;
+}
+
+int open_runs(const struct options *o, struct spots *s, struct opened *out, struct ms_err *err)
+{
+	if (open_all(o, s, out, err) != 0)
+		return -1;
+	drop_missing(s, out);
+	if (load(o, s, out, err) != 0)
+		return -1;
+	out->shown[OLD] = middle(s, OLD);
+	out->shown[NEW] = middle(s, NEW);
+	out->same_program = same_program(out->shown[OLD], out->shown[NEW]);
+	int64_t operations = out->shown[NEW]->operations;
+	for (int side = OLD; o->per && side <= NEW; side++)
+		for (size_t i = 0; i < s->runs[side].n; i++)
+			run_scale(s->runs[side].v[i], operations);
+	return 0;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT
+ * Opening the runs that are compared, and choosing the one of each side that is shown.
+ */
+#ifndef DIFF_OPEN_H
+#define DIFF_OPEN_H
+
+#include "options.h"
+#include "spots.h"
+
+struct ms_err;
+
+/* What main says and how it ends. */
+struct opened {
+	struct run *shown[2]; /* of each side: the middle one by peak, then live bytes */
+	bool flows;           /* whole runs are compared, not moments of them */
+	bool missing;         /* there is no old run */
+	bool same_program;    /* files of one name, as far as that is known */
+	double seconds;       /* that replaying the slowest trace took */
+};
+
+/* Opens all inputs of `o`, replaying traces, into s->runs (spots_free closes them). 0, or -1 with
+ * `err` set. */
+int open_runs(const struct options *o, struct spots *s, struct opened *out, struct ms_err *err);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT
+ * The command line of ms-diff.
+ */
+#ifndef DIFF_OPTIONS_H
+#define DIFF_OPTIONS_H
+
+#include "run.h"
+
+#include "libcommon/cli.h"
+
+struct options {
+	struct {
+		const char **v; /* as typed */
+		size_t n, cap;
+	} inputs[2];        /* by side; one input alone is in both, with `points` set */
+	bool points;        /* of one input: its first point against its last */
+	const char *per;    /* "allocations" or "mark:NAME", or NULL */
+	int64_t min_change; /* bytes */
+	bool exit_code, allow_missing_old;
+	const char *output; /* NULL = standard output */
+	struct ms_cli cli;
+};
+
+/* Reads the command line into `o` (zeroed by the caller); strings are borrowed from argv. 0, or -1
+ * with `err` set. options_free also after a failure. */
+int options_parse(struct options *o, int argc, char **argv, struct ms_err *err);
+void options_free(struct options *o);
+
+/* The text of -h. */
+extern const char options_help[];
+
+#endif

@@ -1,0 +1,502 @@
+/* SPDX-License-Identifier: MIT
+ * One run of a program as it is compared: the tables of its snapshot as arrays.
+ *
+ * The database was checked when it was opened, but its rows are anybody's: a reference that leads
+ * nowhere becomes NONE, and a number that is none becomes UNKNOWN.
+ */
+#include "run.h"
+
+#include "libcommon/err.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *const side_names[2] = {"old", "new"};
+
+const struct total totals[TOTALS] = {
+	{"allocations", "allocations", false, true},
+	{"frees", "frees", false, true},
+	{"reallocations", "reallocations", false, true},
+	{"failed_allocations", "failed_allocations", false, true},
+	{"allocated_bytes", "allocated_bytes", true, true},
+	{"temporary_allocations", "temporary_allocations", false, true},
+	{"peak_bytes", "peak_bytes", true, false},
+	{"peak_blocks", "peak_blocks", false, false},
+	{"peak_time_ns", "peak_time_ns", false, false},
+	{"unfreed_bytes", "unfreed_bytes", true, false},
+	{"unfreed_blocks", "unfreed_blocks", false, false},
+	{"unreachable_bytes", "unreachable_bytes", true, false},
+	{"unreachable_blocks", "unreachable_blocks", false, false},
+	{"peak_usable_bytes", "peak_usable_bytes", true, false},
+	{"unfreed_usable_bytes", "unfreed_usable_bytes", true, false},
+	{"maps", "maps", false, true},
+	{"unmaps", "unmaps", false, true},
+	{"mapped_bytes", "mapped_bytes", true, true},
+	{"mapped_peak_bytes", "mapped_peak_bytes", true, false},
+	{"mapped_peak_time_ns", "mapped_peak_time_ns", false, false},
+	{"mapped_end_bytes", "mapped_end_bytes", true, false},
+	{"peak_rss_bytes", NULL, true, false},
+	{"end_rss_bytes", NULL, true, false},
+	{"live_bytes", NULL, true, false},
+	{"live_blocks", NULL, false, false},
+	{"own_peaks_bytes", NULL, true, false},
+	{"own_peaks_blocks", NULL, false, false},
+};
+enum { T_ALLOCATIONS = 0, T_FREES = 1, T_ALLOCATED = 4, T_TEMPORARY = 5, T_PEAK = 6 };
+enum { T_PEAK_BLOCKS = 7, T_PEAK_TIME = 8, T_PEAK_USABLE = 13 };
+enum { T_MAPPED_PEAK = 18, T_MAPPED_PEAK_TIME = 19 };
+enum { T_PEAK_RSS = 21, T_END_RSS = 22, T_LIVE = 23, T_OWN_PEAKS = 25 };
+
+int total_of(enum figure f)
+{
+	static const int of[FIGURES] = {T_LIVE,        T_LIVE + 1, T_OWN_PEAKS, T_OWN_PEAKS + 1,
+					T_ALLOCATIONS, T_FREES,    T_ALLOCATED, T_TEMPORARY};
+	return of[f];
+}
+
+/* ---- columns of the current row ---- */
+
+struct reader {
+	struct run *r;
+	sqlite3_stmt *st;
+	int col; /* next column */
+};
+
+static int64_t number(struct reader *in)
+{
+	int c = in->col++;
+	if (sqlite3_column_type(in->st, c) != SQLITE_INTEGER)
+		return UNKNOWN;
+	int64_t v = sqlite3_column_int64(in->st, c);
+	return v < 0 ? UNKNOWN : v;
+}
+
+static int64_t id(struct reader *in)
+{
+	return sqlite3_column_int64(in->st, in->col++);
+}
+
+static const char *text(struct reader *in)
+{
+	int c = in->col++;
+	if (sqlite3_column_type(in->st, c) == SQLITE_NULL)
+		return NULL;
+	const char *s = (const char *)sqlite3_column_text(in->st, c);
+	return s && *s ? ms_arena_strdup(&in->r->arena, s) : NULL;
+}
+
+/* Index of the element whose first member is `want`, in an array in order of it. */
+static uint32_t find(const void *v, size_t n, size_t size, int64_t want)
+{
+	const char *base = v;
+	size_t lo = 0, hi = n;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		int64_t at = *(const int64_t *)(const void *)(base + mid * size);
+		if (at == want)
+			return (uint32_t)mid;
+		if (at < want)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return NONE;
+}
+#define REFERENCE(in, a)                                                                           \
+	(sqlite3_column_type((in)->st, (in)->col) == SQLITE_INTEGER                                \
+		 ? find((a).v, (a).n, sizeof *(a).v, id(in))                                       \
+		 : ((in)->col++, NONE))
+
+/* ---- one function per table ---- */
+
+static void read_process(struct reader *in)
+{
+	struct run_process *p = MS_PUSH(&in->r->processes);
+	*p = (struct run_process){.id = id(in)};
+	p->exe = text(in);
+	p->command = text(in);
+	p->cwd = text(in);
+	p->threads = number(in);
+}
+
+static void read_module(struct reader *in)
+{
+	struct run_module *m = MS_PUSH(&in->r->modules);
+	*m = (struct run_module){.id = id(in)};
+	m->path = text(in);
+	m->build_id = text(in);
+	m->bias = number(in);
+	m->kind = text(in);
+	m->symbols = text(in);
+}
+
+static void read_frame(struct reader *in)
+{
+	struct run_frame *f = MS_PUSH(&in->r->frames);
+	*f = (struct run_frame){.id = id(in), .module = REFERENCE(in, in->r->modules)};
+	f->address = number(in);
+	f->function = text(in);
+	f->file = text(in);
+	f->line = number(in);
+	f->runtime = number(in) == 1;
+	f->note = text(in);
+	f->inlined = number(in) == 1;
+}
+
+static void read_node(struct reader *in)
+{
+	struct run_node *n = MS_PUSH(&in->r->nodes);
+	int64_t own = id(in);
+	in->r->nodes.n--; /* a caller comes before: walking outwards ends */
+	uint32_t parent = REFERENCE(in, in->r->nodes);
+	in->r->nodes.n++;
+	*n = (struct run_node){own, parent, REFERENCE(in, in->r->frames)};
+	if (n->frame == NONE)
+		in->r->nodes.n--;
+}
+
+static void read_site(struct reader *in)
+{
+	struct run_site *s = MS_PUSH(&in->r->sites);
+	*s = (struct run_site){.id = id(in), .process = REFERENCE(in, in->r->processes)};
+	s->stack = REFERENCE(in, in->r->nodes);
+	s->user = REFERENCE(in, in->r->nodes);
+	for (int f = ALLOCATIONS; f < FIGURES; f++)
+		s->figures[f] = number(in);
+	s->allocations = s->figures[ALLOCATIONS] < 0 ? 0 : (double)s->figures[ALLOCATIONS];
+	s->bytes = s->figures[ALLOCATED_BYTES] < 0 ? 0 : (double)s->figures[ALLOCATED_BYTES];
+	if (s->process == NONE)
+		in->r->sites.n--;
+}
+
+static void read_stat(struct reader *in)
+{
+	uint32_t i = find(in->r->sites.v, in->r->sites.n, sizeof *in->r->sites.v, id(in));
+	const char *label = (const char *)sqlite3_column_text(in->st, in->col++);
+	int64_t bytes = number(in), blocks = number(in);
+	if (i == NONE || !label)
+		return;
+	int64_t *f = in->r->sites.v[i].figures;
+	if (strcmp(label, in->r->label) == 0) {
+		f[LIVE_BYTES] = bytes;
+		f[LIVE_BLOCKS] = blocks;
+	}
+	if (strcmp(label, "peak") == 0) {
+		f[PEAK_BYTES] = bytes;
+		f[PEAK_BLOCKS] = blocks;
+	}
+}
+
+/* Figures of a site by their names in table estimate. */
+static enum figure named(const char *name, bool live, bool peak)
+{
+	if (live && strcmp(name, "live_bytes") == 0)
+		return LIVE_BYTES;
+	if (live && strcmp(name, "live_blocks") == 0)
+		return LIVE_BLOCKS;
+	if (peak && strcmp(name, "live_bytes") == 0)
+		return PEAK_BYTES;
+	if (peak && strcmp(name, "live_blocks") == 0)
+		return PEAK_BLOCKS;
+	for (enum figure f = ALLOCATIONS; f < FIGURES; f++)
+		if (strcmp(name, figure_names[f]) == 0)
+			return f;
+	return FIGURES;
+}
+
+static void put_sampled(struct run *r, struct run_site *s, enum figure f, struct interval x)
+{
+	if (f == FIGURES)
+		return;
+	if (!s->sampled) {
+		s->sampled = ms_arena_alloc(&r->arena, FIGURES * sizeof *s->sampled);
+		for (int i = 0; i < FIGURES; i++)
+			s->sampled[i] = (struct interval){UNKNOWN, UNKNOWN};
+	}
+	s->sampled[f] = x;
+}
+
+static void read_estimate(struct reader *in)
+{
+	uint32_t i = find(in->r->sites.v, in->r->sites.n, sizeof *in->r->sites.v, id(in));
+	const char *figure = (const char *)sqlite3_column_text(in->st, in->col++);
+	const char *label = (const char *)sqlite3_column_text(in->st, in->col++);
+	struct interval x = {number(in), number(in)};
+	if (i == NONE || !figure)
+		return;
+	bool live = label && strcmp(label, in->r->label) == 0;
+	bool peak = label && strcmp(label, "peak") == 0;
+	if (!label || live)
+		put_sampled(in->r, &in->r->sites.v[i], named(figure, live, false), x);
+	if (peak)
+		put_sampled(in->r, &in->r->sites.v[i], named(figure, false, true), x);
+}
+
+static const struct {
+	void (*row)(struct reader *in);
+	const char *sql;
+} tables[] = {
+	{read_process, "SELECT id, exe, command, cwd, (SELECT count(*) FROM thread t WHERE"
+		       " t.process = process.id AND t.allocations > 0) FROM process ORDER BY id"},
+	{read_module, "SELECT id, path, build_id, bias, kind, symbols FROM module ORDER BY id"},
+	{read_frame, "SELECT id, module, address, function, file, line, runtime, note, inlined"
+		     " FROM frame ORDER BY id"},
+	{read_node, "SELECT id, parent, frame FROM stack ORDER BY id"},
+	{read_site, "SELECT id, process, stack, user_frame, allocations, frees, allocated_bytes,"
+		    " temporary FROM site ORDER BY id"},
+	{read_stat, "SELECT c.site, t.label, c.live_bytes, c.live_blocks FROM site_stat c"
+		    " JOIN snapshot t ON t.id = c.snapshot"},
+	{read_estimate, "SELECT e.site, e.figure, t.label, e.low, e.high FROM estimate e"
+			" LEFT JOIN snapshot t ON t.id = e.snapshot WHERE e.site > 0"},
+};
+
+static int read_table(struct run *r, size_t i, struct ms_err *err)
+{
+	struct reader in = {.r = r, .st = ms_sql_prepare(r->db, tables[i].sql, err)};
+	if (!in.st)
+		return -1;
+	int rc;
+	while ((rc = sqlite3_step(in.st)) == SQLITE_ROW) {
+		in.col = 0;
+		tables[i].row(&in);
+	}
+	sqlite3_finalize(in.st);
+	return rc == SQLITE_DONE
+		       ? 0
+		       : ms_err_set(err, "cannot read '%s': %s", r->name, sqlite3_errmsg(r->db));
+}
+
+/* ---- totals ---- */
+
+/* The first two columns of the only row of a query, with the label of the moment for ?1. */
+static void ask(struct run *r, const char *sql, const char *label, int64_t out[2])
+{
+	sqlite3_stmt *st = ms_sql_prepare(r->db, sql, NULL);
+	struct reader in = {.r = r, .st = st};
+	out[0] = out[1] = UNKNOWN;
+	if (st && label)
+		sqlite3_bind_text(st, 1, label, -1, SQLITE_STATIC);
+	if (st && sqlite3_step(st) == SQLITE_ROW)
+		for (int i = 0; i < 2 && i < sqlite3_column_count(st); i++)
+			out[i] = number(&in);
+	sqlite3_finalize(st);
+}
+
+static int64_t ask_one(struct run *r, const char *sql, const char *label)
+{
+	int64_t v[2];
+	ask(r, sql, label, v);
+	return v[0];
+}
+
+static void read_totals(struct run *r)
+{
+	for (int i = 0; i < TOTALS; i++) {
+		r->totals[i] = UNKNOWN;
+		r->sampled_totals[i] = (struct interval){UNKNOWN, UNKNOWN};
+		if (totals[i].column)
+			r->totals[i] = ask_one(
+				r,
+				ms_arena_printf(&r->arena,
+						"SELECT iif(count(*) = count(%s), sum(%s), NULL)"
+						" FROM process",
+						totals[i].column, totals[i].column),
+				NULL);
+	}
+	static const char at[] = "SELECT iif(count(*) = count(live_bytes), sum(live_bytes), NULL),"
+				 " iif(count(*) = count(live_blocks), sum(live_blocks), NULL)"
+				 " FROM snapshot WHERE label = ?";
+	ask(r, at, r->label, &r->totals[T_LIVE]);
+	ask(r, at, "peak", &r->totals[T_OWN_PEAKS]);
+	if (r->processes.n > 1) {
+		r->totals[T_PEAK] =
+			ask_one(r, "SELECT value FROM meta WHERE key = 'sum_peak_bytes'", NULL);
+		r->totals[T_PEAK_BLOCKS] = r->totals[T_MAPPED_PEAK] = UNKNOWN;
+		r->totals[T_PEAK_TIME] = r->totals[T_MAPPED_PEAK_TIME] = UNKNOWN;
+		r->totals[T_PEAK_USABLE] = UNKNOWN;
+		return;
+	}
+	r->totals[T_PEAK_RSS] = ask_one(r, "SELECT max(rss_bytes) FROM sample", NULL);
+	r->totals[T_END_RSS] = ask_one(r,
+				       "SELECT rss_bytes FROM sample WHERE rss_bytes IS NOT NULL"
+				       " ORDER BY time_ns DESC LIMIT 1",
+				       NULL);
+}
+
+/* Of several processes nobody noted how sure their sums are. */
+static void read_sampled_totals(struct run *r)
+{
+	static const char sql[] = "SELECT low, high FROM estimate WHERE site = 0 AND thread = 0"
+				  " AND snapshot = 0 AND figure = ?";
+	static const char at[] =
+		"SELECT low, high FROM estimate WHERE site = 0 AND thread = 0 AND figure = '%s'"
+		" AND snapshot = (SELECT id FROM snapshot WHERE label = ?)";
+	if (r->processes.n != 1 || !r->sampled_bytes)
+		return;
+	int64_t v[2];
+	for (int i = 0; i < TOTALS; i++) {
+		bool blocks = i == T_LIVE + 1 || i == T_OWN_PEAKS + 1;
+		const char *name = blocks ? "live_blocks" : "live_bytes";
+		if (i < T_LIVE)
+			ask(r, sql, totals[i].name, v);
+		else
+			ask(r, ms_arena_printf(&r->arena, at, name),
+			    i < T_OWN_PEAKS ? r->label : "peak", v);
+		r->sampled_totals[i] = (struct interval){v[0], v[1]};
+	}
+}
+
+static void read_hidden(struct run *r)
+{
+	static const char *const columns[] = {"allocations", "frees", "allocated_bytes",
+					      "temporary"};
+	r->hidden_sites = ask_one(
+		r, "SELECT coalesce(sum(sites), 0) FROM hidden WHERE snapshot IS NULL", NULL);
+	static const char sum[] = "iif(count(*) = count(%s), coalesce(sum(%s), 0), NULL)";
+	for (int i = 0; i < FIGURES - ALLOCATIONS; i++) {
+		const char *x = ms_arena_printf(&r->arena, sum, columns[i], columns[i]);
+		r->hidden[ALLOCATIONS + i] =
+			ask_one(r,
+				ms_arena_printf(&r->arena,
+						"SELECT %s FROM hidden WHERE snapshot IS NULL", x),
+				NULL);
+	}
+	static const char at[] =
+		"SELECT coalesce(sum(h.live_bytes), 0), coalesce(sum(h.live_blocks), 0)"
+		" FROM hidden h JOIN snapshot t ON t.id = h.snapshot WHERE t.label = ?";
+	ask(r, at, r->label, &r->hidden[LIVE_BYTES]);
+	ask(r, at, "peak", &r->hidden[PEAK_BYTES]);
+}
+
+static void read_filters(struct run *r)
+{
+	sqlite3_stmt *st =
+		ms_sql_prepare(r->db, "SELECT value FROM meta WHERE key = 'filters'", NULL);
+	struct reader in = {.r = r, .st = st};
+	if (st && sqlite3_step(st) == SQLITE_ROW)
+		r->filters = text(&in);
+	sqlite3_finalize(st);
+}
+
+/* A site without a row for a moment holds nothing then; when there is no such moment, or the
+ * figures are of the whole run but only a moment is compared, nothing is known. */
+static void settle(struct run *r, bool flows)
+{
+	bool peak = r->totals[T_OWN_PEAKS] != UNKNOWN && flows;
+	for (size_t i = 0; i < r->sites.n; i++) {
+		int64_t *f = r->sites.v[i].figures;
+		for (int k = PEAK_BYTES; k < FIGURES; k++)
+			if (!(k < ALLOCATIONS ? peak : flows))
+				f[k] = UNKNOWN;
+	}
+	for (int k = PEAK_BYTES; k < FIGURES; k++)
+		if (!(k < ALLOCATIONS ? peak : flows))
+			r->hidden[k] = UNKNOWN;
+	for (int i = 0; i < TOTALS && !flows; i++)
+		if (i != T_LIVE && i != T_LIVE + 1)
+			r->totals[i] = UNKNOWN;
+}
+
+int run_load(struct run *r, bool flows, struct ms_err *err)
+{
+	for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+		if (read_table(r, i, err) != 0)
+			return -1;
+	if (r->processes.n == 0)
+		return ms_err_set(err, "cannot compare '%s': it holds no process", r->name);
+	r->sampled_bytes = ask_one(r, "SELECT max(sampled_bytes) FROM process", NULL);
+	r->sampled_bytes = r->sampled_bytes == UNKNOWN ? 0 : r->sampled_bytes;
+	r->events_lost = ask_one(r, "SELECT sum(events_lost) FROM process", NULL);
+	r->started_ns = ask_one(r, "SELECT min(started_ns) FROM process", NULL);
+	r->complete = !ms_snapshot_incomplete(r->db);
+	r->operations = UNKNOWN;
+	read_totals(r);
+	read_sampled_totals(r);
+	read_hidden(r);
+	read_filters(r);
+	settle(r, flows);
+	return 0;
+}
+
+/* ---- per operation ---- */
+
+int run_count(struct run *r, const char *per, struct ms_err *err)
+{
+	if (r->missing) {
+		r->operations = 0;
+		return 0;
+	}
+	if (strcmp(per, "allocations") == 0)
+		r->operations = ask_one(r, "SELECT sum(allocations) FROM process", NULL);
+	else
+		r->operations = ask_one(r, "SELECT count(*) FROM mark WHERE name = ?",
+					per + strlen("mark:"));
+	if (r->operations != UNKNOWN && r->operations > 0)
+		return 0;
+	return ms_err_set(err, "option '--per %s': there is none in '%s'", per, r->name);
+}
+
+/* v * to / from, rounded; not known where it does not fit. */
+static int64_t scaled(int64_t v, int64_t to, int64_t from)
+{
+	if (v == UNKNOWN)
+		return UNKNOWN;
+	long double x = (long double)v * (long double)to / (long double)from + 0.5L;
+	return x >= 9.2e18L ? UNKNOWN : (int64_t)x;
+}
+
+/* Rounding as it goes: so far / to / from is what the scaled ones add up to. */
+struct rounding {
+	int64_t sum, given, to, from;
+};
+
+static int64_t next(struct rounding *q, int64_t v)
+{
+	q->sum = figure_add(q->sum, v);
+	int64_t all = scaled(q->sum, q->to, q->from);
+	if (v == UNKNOWN || all == UNKNOWN)
+		return UNKNOWN;
+	int64_t one = all - q->given;
+	q->given = all;
+	return one;
+}
+
+void run_scale(struct run *r, int64_t operations)
+{
+	int64_t from = r->operations;
+	if (from == operations || from <= 0)
+		return;
+	for (int f = ALLOCATIONS; f < FIGURES; f++) {
+		struct rounding q = {.to = operations, .from = from};
+		for (size_t i = 0; i < r->sites.n; i++) {
+			struct run_site *s = &r->sites.v[i];
+			s->figures[f] = next(&q, s->figures[f]);
+			if (s->sampled) {
+				struct interval *x = &s->sampled[f];
+				x->low = scaled(x->low, operations, from);
+				x->high = scaled(x->high, operations, from);
+			}
+		}
+		r->hidden[f] = next(&q, r->hidden[f]);
+	}
+	for (int i = 0; i < TOTALS; i++) {
+		struct interval *x = &r->sampled_totals[i];
+		if (!totals[i].flow)
+			continue;
+		r->totals[i] = scaled(r->totals[i], operations, from);
+		x->low = scaled(x->low, operations, from);
+		x->high = scaled(x->high, operations, from);
+	}
+}
+
+void run_free(struct run *r)
+{
+	free(r->modules.v);
+	free(r->frames.v);
+	free(r->nodes.v);
+	free(r->processes.v);
+	free(r->sites.v);
+	ms_arena_free(&r->arena);
+	if (!r->borrowed)
+		sqlite3_close(r->db);
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT
+ * One run of a program as it is compared: its snapshot as arrays.
+ */
+#ifndef DIFF_RUN_H
+#define DIFF_RUN_H
+
+#include "figures.h"
+
+#include "libcommon/arena.h"
+#include "libcommon/snapshot.h"
+
+#include <stddef.h>
+
+struct ms_err;
+
+#define NONE UINT32_MAX
+
+enum side { OLD, NEW };
+extern const char *const side_names[2];
+
+/* Figures of a whole run, by the names of "totals" in the JSON report; then what the sites add up
+ * to. */
+enum { TOTALS = 27 };
+extern const struct total {
+	const char *name;
+	const char *column; /* of table process, to be summed up; NULL = from elsewhere */
+	bool bytes;
+	bool flow; /* counts what happened in the run, see figure_is_flow */
+} totals[TOTALS];
+/* The total that a figure of the sites adds up to. */
+int total_of(enum figure f);
+
+struct run_module {
+	int64_t id;
+	const char *path, *build_id, *kind, *symbols; /* NULL = not known */
+	int64_t bias;
+	uint32_t name; /* number of the name without folders and version */
+	bool shared;   /* a run of the other side has the same build of it */
+};
+
+struct run_frame {
+	int64_t id;
+	uint32_t module;      /* index or NONE */
+	const char *function; /* as recorded, or NULL */
+	const char *file;
+	int64_t address, line; /* UNKNOWN = none */
+	bool runtime;          /* no frame of the user's own code, or none at all */
+	bool inlined;
+	const char *note;
+	uint32_t token; /* number of its name, the same in all runs */
+};
+
+struct run_node {
+	int64_t id;
+	uint32_t parent; /* index or NONE */
+	uint32_t frame;  /* index */
+};
+
+struct run_process {
+	int64_t id;
+	const char *exe, *command, *cwd;
+	uint32_t program; /* number of its name; that of the first process is "" in all runs */
+	int64_t threads;  /* that allocated */
+};
+
+struct run_site {
+	int64_t id;
+	uint32_t process; /* index */
+	uint32_t stack;   /* innermost node, or NONE */
+	uint32_t user;    /* node that the site is named after, or NONE */
+	int64_t figures[FIGURES];
+	double allocations, bytes; /* over the whole run, whatever is compared */
+	struct interval *sampled;  /* FIGURES of them, or NULL */
+	uint32_t spot;             /* where it was put, see spots.h */
+};
+
+/* Arrays in order of id. */
+struct run {
+	enum side side;
+	const char *name;  /* as typed */
+	const char *label; /* of the moment whose live blocks are compared */
+	bool at_end;       /* that is the end of the run, and no other was asked for */
+	bool missing;      /* there is no such file, and that is allowed */
+	sqlite3 *db;
+	bool borrowed; /* the same database as that of another run */
+	struct ms_arena arena;
+#define ARRAY(type)                                                                                \
+	struct {                                                                                   \
+		struct type *v;                                                                    \
+		size_t n, cap;                                                                     \
+	}
+	ARRAY(run_module) modules;
+	ARRAY(run_frame) frames;
+	ARRAY(run_node) nodes;
+	ARRAY(run_process) processes;
+	ARRAY(run_site) sites;
+#undef ARRAY
+	int64_t totals[TOTALS];
+	struct interval sampled_totals[TOTALS];
+	int64_t hidden[FIGURES], hidden_sites;
+	int64_t operations; /* of --per; UNKNOWN = not asked */
+	int64_t sampled_bytes, events_lost, started_ns;
+	bool complete;
+	const char *filters; /* NULL = none */
+};
+
+/* Reads r->db into the arrays. `flows`: figures of the whole run are compared too; else they are
+ * not known. 0, or -1 with `err` set. */
+int run_load(struct run *r, bool flows, struct ms_err *err);
+/* How often it did what --per names: "allocations", or "mark:NAME". 0, or -1 with `err` set: never.
+ */
+int run_count(struct run *r, const char *per, struct ms_err *err);
+/* Brings what happened in the run to that of `operations` operations, so that sums still add up. */
+void run_scale(struct run *r, int64_t operations);
+void run_free(struct run *r);
+
+#endif

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT
+ * From the stacks of each run to chains of names that hold for every build.
+ */
+#include "spots.h"
+
+#include "names.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NO_NAME "?"
+
+const char *spot_name(const struct spots *s, uint32_t name)
+{
+	return interned(&s->names, name)->bytes;
+}
+
+bool link_is_named(const struct spots *s, const struct link *l)
+{
+	char c = spot_name(s, l->function)[0];
+	return c != NO_NAME[0] && c != '+';
+}
+
+const struct link *spot_chain(const struct spots *s, const struct spot *p, size_t *n)
+{
+	const struct interned *x = interned(&s->chains, p->key);
+	*n = x->size / sizeof(struct link) - 1;
+	return (const struct link *)x->bytes + 1;
+}
+
+/* ---- names ---- */
+
+static const char *base_name(const char *path)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+	return slash && slash[1] ? slash + 1 : path ? path : "";
+}
+
+/* The program that a run is of has the name "", so that it may be called otherwise in the other
+ * build. */
+static void name_programs(struct spots *s, struct run *r)
+{
+	const char *first = r->processes.n ? r->processes.v[0].exe : NULL;
+	for (size_t i = 0; i < r->processes.n; i++) {
+		const char *exe = r->processes.v[i].exe;
+		bool same = exe == first || (exe && first && strcmp(exe, first) == 0);
+		r->processes.v[i].program = intern_text(&s->names, same ? "" : base_name(exe));
+	}
+	for (size_t i = 0; i < r->modules.n; i++) {
+		struct run_module *m = &r->modules.v[i];
+		bool same = m->path && first && strcmp(m->path, first) == 0;
+		m->name = intern_text(&s->names, same      ? ""
+						 : m->path ? normal_module(&s->arena, m->path)
+							   : NO_NAME);
+	}
+}
+
+/* Which builds each side has, as numbers of "name build-id". */
+static void share_builds(struct spots *s)
+{
+	struct intern builds = {0};
+	struct ms_arena a = {0};
+	uint8_t *sides = NULL;
+	size_t cap = 0;
+	for (int pass = 0; pass < 2; pass++)
+		for (int side = OLD; side <= NEW; side++)
+			for (size_t i = 0; i < s->runs[side].n; i++) {
+				struct run *r = s->runs[side].v[i];
+				for (size_t k = 0; k < r->modules.n; k++) {
+					struct run_module *m = &r->modules.v[k];
+					if (!m->build_id)
+						continue;
+					uint32_t b = intern_text(
+						&builds,
+						ms_arena_printf(&a, "%u %s", m->name, m->build_id));
+					if (b >= cap) {
+						size_t more = (size_t)b * 2 + 64;
+						sides = ms_xrealloc(sides, more, 1);
+						memset(sides + cap, 0, more - cap);
+						cap = more;
+					}
+					sides[b] |= (uint8_t)(1 << side);
+					m->shared = sides[b] == 3;
+				}
+			}
+	free(sides);
+	intern_free(&builds);
+	ms_arena_free(&a);
+}
+
+static int64_t offset_of(const struct run *r, const struct run_frame *f)
+{
+	if (f->address == UNKNOWN || f->module == NONE)
+		return f->address;
+	int64_t bias = r->modules.v[f->module].bias;
+	return bias == UNKNOWN || bias > f->address ? f->address : f->address - bias;
+}
+
+static const char *token_of(struct spots *s, const struct run *r, const struct run_frame *f)
+{
+	if (f->note)
+		return ms_arena_printf(&s->arena, "[%s]", f->note);
+	if (f->function)
+		return normal_function(&s->arena, f->function);
+	bool shared = f->module != NONE && r->modules.v[f->module].shared;
+	if (shared && f->address != UNKNOWN)
+		return ms_arena_printf(&s->arena, "+0x%llx", (long long)offset_of(r, f));
+	return NO_NAME;
+}
+
+static void note_side(struct spots *s, uint32_t name, enum side side)
+{
+	while (s->sides.n <= name)
+		*MS_PUSH(&s->sides) = 0;
+	s->sides.v[name] |= (uint8_t)(1 << side);
+}
+
+static void name_frames(struct spots *s, struct run *r)
+{
+	struct ms_arena_mark mark = ms_arena_mark(&s->arena);
+	for (size_t i = 0; i < r->frames.n; i++) {
+		struct run_frame *f = &r->frames.v[i];
+		f->token = intern_text(&s->names, token_of(s, r, f));
+		note_side(s, f->token, r->side);
+		ms_arena_release(&s->arena, mark);
+	}
+}
+
+/* ---- stacks ---- */
+
+struct chain {
+	struct {
+		struct link *v;
+		size_t n, cap;
+	} links;
+	struct {
+		uint64_t *v;
+		size_t n, cap;
+	} lines, whole;
+	bool same_build, weak;
+};
+
+static uint64_t line_of(const struct run *r, const struct run_frame *f)
+{
+	return f->line != UNKNOWN && f->line > 0 ? (uint64_t)f->line : (uint64_t)offset_of(r, f);
+}
+
+static uint32_t module_of(const struct run *r, const struct run_frame *f)
+{
+	return f->module == NONE ? NONE : r->modules.v[f->module].name;
+}
+
+static void add_link(struct spots *s, const struct run *r, struct chain *c,
+		     const struct run_frame *f)
+{
+	struct link l = {module_of(r, f), f->token};
+	const struct link *last = c->links.n > 1 ? &c->links.v[c->links.n - 1] : NULL;
+	bool nameless = !f->function && !f->note;
+	*MS_PUSH(&c->lines) = line_of(r, f);
+	if (!f->note)
+		c->same_build &= f->module != NONE && r->modules.v[f->module].shared;
+	c->weak |= nameless && strcmp(spot_name(s, f->token), NO_NAME) == 0;
+	if (last && !nameless && last->module == l.module && last->function == l.function)
+		return;
+	*MS_PUSH(&c->links) = l;
+}
+
+static void make_chain(struct spots *s, const struct run *r, const struct run_site *site,
+		       struct chain *c)
+{
+	c->links.n = c->lines.n = c->whole.n = 0;
+	c->same_build = true;
+	c->weak = false;
+	*MS_PUSH(&c->links) = (struct link){NONE, r->processes.v[site->process].program};
+	for (int all = 0; all < 2 && c->links.n == 1; all++)
+		for (uint32_t n = site->stack; n != NONE; n = r->nodes.v[n].parent) {
+			const struct run_frame *f = &r->frames.v[r->nodes.v[n].frame];
+			if (all || !f->runtime)
+				add_link(s, r, c, f);
+		}
+	for (uint32_t n = site->stack; n != NONE; n = r->nodes.v[n].parent) {
+		const struct run_frame *f = &r->frames.v[r->nodes.v[n].frame];
+		*MS_PUSH(&c->whole) = (uint64_t)module_of(r, f) << 32 | f->token;
+		*MS_PUSH(&c->whole) = line_of(r, f);
+	}
+	for (size_t i = 0; i < c->lines.n / 2; i++) {
+		uint64_t x = c->lines.v[i];
+		c->lines.v[i] = c->lines.v[c->lines.n - 1 - i];
+		c->lines.v[c->lines.n - 1 - i] = x;
+	}
+}
+
+/* The spot of a chain on a side; `index` is of that side's spots by number of their whole stack. */
+static uint32_t spot_of(struct spots *s, const struct run *r, const struct run_site *site,
+			struct chain *c, struct intern *index)
+{
+	make_chain(s, r, site, c);
+	uint32_t key = intern(&s->chains, c->links.v, c->links.n * sizeof *c->links.v);
+	*MS_PUSH(&c->whole) = key;
+	uint32_t whole = intern(&s->wholes, c->whole.v, c->whole.n * sizeof *c->whole.v);
+	uint32_t own[2] = {(uint32_t)r->side, whole};
+	uint32_t i = intern(index, own, sizeof own);
+	if (i < s->all.n)
+		return i;
+	size_t runs = s->runs[r->side].n;
+	struct spot *p = MS_PUSH(&s->all);
+	*p = (struct spot){.side = r->side,
+			   .key = key,
+			   .whole = whole,
+			   .lines = intern(&s->lines, c->lines.v, c->lines.n * sizeof *c->lines.v),
+			   .same_build = c->same_build,
+			   .weak = c->weak,
+			   .row = NONE};
+	p->figures = ms_arena_alloc(&s->arena, runs * sizeof *p->figures);
+	p->seen = ms_arena_alloc(&s->arena, runs);
+	return i;
+}
+
+static void add_sites(struct spots *s, struct run *r, size_t number, struct chain *c,
+		      struct intern *index)
+{
+	for (size_t i = 0; i < r->sites.n; i++) {
+		struct run_site *site = &r->sites.v[i];
+		site->spot = spot_of(s, r, site, c, index);
+		struct spot *p = &s->all.v[site->spot];
+		p->seen[number] = true;
+		p->allocations += site->allocations / (double)s->runs[r->side].n;
+		p->bytes += site->bytes / (double)s->runs[r->side].n;
+		for (int f = 0; f < FIGURES; f++)
+			p->figures[number][f] = figure_add(p->figures[number][f], site->figures[f]);
+	}
+}
+
+/* What a run does not have it allocated nothing at, if it tells such figures at all. */
+static void fill_unseen(struct spots *s)
+{
+	for (size_t i = 0; i < s->all.n; i++) {
+		struct spot *p = &s->all.v[i];
+		for (size_t k = 0; k < s->runs[p->side].n; k++)
+			for (int f = 0; f < FIGURES && !p->seen[k]; f++)
+				if (s->runs[p->side].v[k]->hidden[f] == UNKNOWN)
+					p->figures[k][f] = UNKNOWN;
+	}
+}
+
+void spots_make(struct spots *s)
+{
+	struct chain c = {0};
+	struct intern index = {0};
+	for (int side = OLD; side <= NEW; side++)
+		for (size_t i = 0; i < s->runs[side].n; i++)
+			name_programs(s, s->runs[side].v[i]);
+	share_builds(s);
+	for (int side = OLD; side <= NEW; side++)
+		for (size_t i = 0; i < s->runs[side].n; i++) {
+			name_frames(s, s->runs[side].v[i]);
+			add_sites(s, s->runs[side].v[i], i, &c, &index);
+		}
+	fill_unseen(s);
+	intern_free(&index);
+	free(c.links.v);
+	free(c.lines.v);
+	free(c.whole.v);
+}
+
+void spots_free(struct spots *s)
+{
+	for (int side = OLD; side <= NEW; side++) {
+		for (size_t i = 0; i < s->runs[side].n; i++)
+			run_free(s->runs[side].v[i]);
+		free(s->runs[side].v);
+	}
+	free(s->all.v);
+	free(s->sides.v);
+	intern_free(&s->names);
+	intern_free(&s->chains);
+	intern_free(&s->wholes);
+	intern_free(&s->lines);
+	ms_arena_free(&s->arena);
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT
+ * The tables of a comparison, written into the snapshot of the new run.
+ */
+#ifndef DIFF_WRITE_H
+#define DIFF_WRITE_H
+
+#include "changes.h"
+
+/* Adds to the database of runs->shown[NEW], which is then no longer that run's alone: the tables
+ * diff*, site_diff*, and the sites that are gone with their stacks. 0, or -1 with `err` set. */
+int write_changes(const struct changes *c, const struct spots *s, const struct opened *runs,
+		  const struct options *o, struct ms_err *err);
+
+#endif

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT
+ * The arguments of conditions: sizes, spans, regular expressions and the rest.
+ */
+#include "arguments.h"
+
+#include "options.h"
+#include "where.h"
+
+#include <string.h>
+
+#include "libcommon/arena.h"
+#include "libcommon/err.h"
+#include "libcommon/suppress.h"
+#include "libcommon/units.h"
+
+static int regex_argument(struct condition *c, const char *name, const char *arg,
+			  struct ms_err *err)
+{
+	int bad = regcomp(&c->regex, arg, REG_EXTENDED | REG_NOSUB);
+	if (bad == 0)
+		return 0;
+	char why[128];
+	regerror(bad, &c->regex, why, sizeof why);
+	return ms_err_set(err, "option '--%s': bad regular expression '%s': %s", name, arg, why);
+}
+
+/* The two ends of "LOW..HIGH", "LOW.." and "..HIGH"; of anything else both are it. */
+static void split(struct ms_arena *a, const char *arg, const char *ends[2])
+{
+	const char *dots = strstr(arg, "..");
+	ends[0] = dots ? ms_arena_strndup(a, arg, (size_t)(dots - arg)) : arg;
+	ends[1] = dots ? dots + 2 : arg;
+}
+
+static int size_argument(struct condition *c, const char *name, const char *arg, struct ms_arena *a,
+			 struct ms_err *err)
+{
+	const char *ends[2];
+	split(a, arg, ends);
+	c->value = 0;
+	c->high = UINT64_MAX;
+	if (!ends[0][0] && !ends[1][0])
+		return ms_err_set(err,
+				  "option '--%s': '%s' has no limit: give SIZE, LOW..HIGH, "
+				  "LOW.. or ..HIGH",
+				  name, arg);
+	if ((ends[0][0] && ms_parse_size(ends[0], &c->value, err) != 0) ||
+	    (ends[1][0] && ms_parse_size(ends[1], &c->high, err) != 0))
+		return -1;
+	if (c->value > c->high)
+		return ms_err_set(err, "option '--%s': '%s' ends below where it begins", name, arg);
+	return 0;
+}
+
+/* Points that count from the same end of the recording can be compared as they stand. */
+static bool backwards(const struct ms_point *from, const struct ms_point *to)
+{
+	if (from->kind == MS_POINT_AFTER && to->kind == MS_POINT_AFTER)
+		return from->ns > to->ns;
+	if (from->kind == MS_POINT_BEFORE && to->kind == MS_POINT_BEFORE)
+		return from->ns < to->ns;
+	return (from->kind == MS_POINT_END && to->kind != MS_POINT_END) ||
+	       (to->kind == MS_POINT_START && from->kind != MS_POINT_START);
+}
+
+static int span_argument(struct condition *c, const char *name, const char *arg, struct ms_arena *a,
+			 struct ms_err *err)
+{
+	const char *ends[2];
+	if (!strstr(arg, ".."))
+		return ms_err_set(err,
+				  "option '--%s': '%s' is no span: give FROM..TO, FROM.. or ..TO",
+				  name, arg);
+	split(a, arg, ends);
+	if (!ends[0][0] && !ends[1][0])
+		return ms_err_set(err,
+				  "option '--%s': '%s' has no end: give FROM..TO, FROM.. or ..TO",
+				  name, arg);
+	for (unsigned i = 0; i < 2; i++) {
+		c->has[i] = ends[i][0] != '\0';
+		if (c->has[i] && ms_point_parse(ends[i], &c->span[i], err) != 0)
+			return -1;
+	}
+	if (c->has[0] && c->has[1] && backwards(&c->span[0], &c->span[1]))
+		return ms_err_set(err, "option '--%s': '%s' ends before it begins", name, arg);
+	return 0;
+}
+
+static int verdict_argument(struct condition *c, const char *name, const char *arg,
+			    struct ms_err *err)
+{
+	static const char *const words[] = {"unreachable", "indirect",  "growing",
+					    "unknown",     "reachable", "none"};
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (strcmp(arg, words[i]) == 0)
+			return 0;
+	(void)c;
+	return ms_err_set(
+		err,
+		"option '--%s': no verdict '%s': they are unreachable, indirect, growing, "
+		"unknown, reachable, and none",
+		name, arg);
+}
+
+int argument_set(struct condition *c, const char *name, const char *arg, struct ms_arena *a,
+		 struct ms_err *err)
+{
+	if (!arg)
+		return 0;
+	if (!arg[0])
+		return ms_err_set(err, "option '--%s': empty argument", name);
+	switch (c->subject) {
+	case MIN_BLOCKS:
+		return ms_parse_count(arg, "number of blocks", 0, INT64_MAX, &c->value, err);
+	case MIN_ALLOCATIONS:
+		return ms_parse_count(arg, "number of allocations", 0, INT64_MAX, &c->value, err);
+	case MIN_LIFETIME:
+	case MAX_LIFETIME:
+	case MIN_AGE:
+	case MAX_AGE:
+		return ms_parse_duration(arg, &c->value, err);
+	case FUNCTION:
+	case FILE_NAME:
+	case MODULE:
+		return regex_argument(c, name, arg, err);
+	case VERDICT:
+		return verdict_argument(c, name, arg, err);
+	case SIZE:
+		return size_argument(c, name, arg, a, err);
+	case FIRST:
+	case LAST:
+		return span_argument(c, name, arg, a, err);
+	case WHERE:
+		c->where = where_parse(a, arg, err);
+		return c->where ? 0 : -1;
+	case SUPPRESSED:
+		c->suppressions = ms_suppressions_read(arg, err);
+		return c->suppressions ? 0 : -1;
+	default:
+		return c->subject < MIN_BLOCKS ? ms_parse_size(arg, &c->value, err) : 0;
+	}
+}
+
+void argument_free(struct condition *c)
+{
+	if (c->subject >= FUNCTION && c->subject <= MODULE)
+		regfree(&c->regex);
+	where_free(c->where);
+	ms_suppressions_free(c->suppressions);
+}
+
+/* The least of the minima, or the largest of the maxima: one of several is enough. */
+static bool bound(const struct options *o, enum subject subject, bool least, uint64_t *out)
+{
+	bool found = false;
+	for (size_t i = 0; i < o->conditions.n; i++) {
+		const struct condition *c = &o->conditions.v[i];
+		if (c->subject != subject)
+			continue;
+		if (!found || (least ? c->value < *out : c->value > *out))
+			*out = c->value;
+		found = true;
+	}
+	return found;
+}
+
+int arguments_check(const struct options *o, struct ms_err *err)
+{
+	static const struct {
+		enum subject min, max;
+		const char *what;
+	} pairs[] = {{MIN_LIFETIME, MAX_LIFETIME, "lifetime"}, {MIN_AGE, MAX_AGE, "age"}};
+	for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+		uint64_t min = 0, max = 0;
+		char text[2][MS_UNIT_BUF];
+		if (bound(o, pairs[i].min, true, &min) && bound(o, pairs[i].max, false, &max) &&
+		    min > max)
+			return ms_err_set(err,
+					  "option '--min-%s': %s is above %s of '--max-%s': no "
+					  "site can meet both",
+					  pairs[i].what, ms_format_duration(text[0], min),
+					  ms_format_duration(text[1], max), pairs[i].what);
+	}
+	return 0;
+}

@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: MIT
+ * --where EXPR: tokens, a tree by recursive descent, and its evaluation for a site.
+ */
+#include "where.h"
+
+#include "columns.h"
+
+#include <ctype.h>
+#include <regex.h>
+#include <string.h>
+
+#include "libcommon/arena.h"
+#include "libcommon/err.h"
+#include "libcommon/units.h"
+
+#define DEPTH_MAX 100
+
+enum kind { AND, OR, NOT, COMPARE, IS_NULL };
+enum op { EQ, NE, LT, LE, GT, GE, MATCH, NO_MATCH, NO_OP };
+
+struct node {
+	enum kind kind;
+	struct node *a, *b; /* AND, OR; NOT has a only */
+	enum op op;
+	int left, right; /* columns; right -1: the literal */
+	struct value literal;
+	regex_t regex; /* MATCH, NO_MATCH */
+	struct node *next_regex;
+};
+
+struct where {
+	struct node *root, *regexes;
+	bool stack;
+};
+
+/* ---- tokens ---- */
+
+enum token { END, OPEN, CLOSE, OPERATOR, WORD, NUMBER, TEXT, WORD_AND, WORD_OR, WORD_NOT, BAD };
+
+struct parser {
+	struct ms_arena *arena;
+	const char *text, *at;
+	struct where *where;
+	struct ms_err *err;
+	int depth;
+	/* the token in hand */
+	enum token token;
+	enum op op;
+	const char *start;
+	size_t length; /* of a word or number */
+	const char *string;
+};
+
+static int complain(struct parser *p, const char *what)
+{
+	size_t at = (size_t)(p->start - p->text) + 1;
+	if (p->token == END)
+		return ms_err_set(p->err, "option '--where': %s at the end of '%s'", what, p->text);
+	return ms_err_set(p->err, "option '--where': %s at character %zu of '%s'", what, at,
+			  p->text);
+}
+
+/* 'it''s' and "it""s". */
+static enum token quoted_text(struct parser *p)
+{
+	char quote = *p->at++, *out = ms_arena_alloc(p->arena, strlen(p->at) + 1), *o = out;
+	for (; *p->at; p->at++) {
+		if (*p->at == quote && *++p->at != quote) {
+			p->string = out;
+			return TEXT;
+		}
+		*o++ = *p->at;
+	}
+	complain(p, "a text without its closing quote");
+	return BAD;
+}
+
+static enum token operator(struct parser *p) {
+	static const struct {const char * text; enum token token; enum op op;}
+table[] = {
+	{"&&", WORD_AND, NO_OP}, {"||", WORD_OR, NO_OP},     {"==", OPERATOR, EQ},
+	{"!=", OPERATOR, NE},    {"<>", OPERATOR, NE},       {"<=", OPERATOR, LE},
+	{">=", OPERATOR, GE},    {"!~", OPERATOR, NO_MATCH}, {"=", OPERATOR, EQ},
+	{"<", OPERATOR, LT},     {">", OPERATOR, GT},        {"~", OPERATOR, MATCH},
+	{"(", OPEN, NO_OP},      {")", CLOSE, NO_OP},        {"!", WORD_NOT, NO_OP},
+};
+for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+	size_t n = strlen(table[i].text);
+	if (strncmp(p->at, table[i].text, n) != 0)
+		continue;
+	p->at += n;
+	p->op = table[i].op;
+	return table[i].token;
+}
+complain(p, "what is no operator");
+return BAD;
+}
+
+static bool is_word(const struct parser *p, const char *word)
+{
+	return p->length == strlen(word) && strncasecmp(p->start, word, p->length) == 0;
+}
+
+static enum token word(struct parser *p)
+{
+	bool number = isdigit((unsigned char)*p->at) || *p->at == '.' || *p->at == '-';
+	for (p->at++; isalnum((unsigned char)*p->at) || (*p->at && strchr("_.-", *p->at)); p->at++)
+		;
+	p->length = (size_t)(p->at - p->start);
+	return number              ? NUMBER
+	       : is_word(p, "and") ? WORD_AND
+	       : is_word(p, "or")  ? WORD_OR
+	       : is_word(p, "not") ? WORD_NOT
+				   : WORD;
+}
+
+static void advance(struct parser *p)
+{
+	while (isspace((unsigned char)*p->at))
+		p->at++;
+	p->start = p->at;
+	if (!*p->at)
+		p->token = END;
+	else if (*p->at == '\'' || *p->at == '"')
+		p->token = quoted_text(p);
+	else if (isalnum((unsigned char)*p->at) || strchr("_.-", *p->at))
+		p->token = word(p);
+	else
+		p->token = operator(p);
+}
+
+/* ---- the tree ---- */
+
+static struct node *new_node(struct parser *p, enum kind kind, struct node *a, struct node *b)
+{
+	struct node *n = ms_arena_alloc(p->arena, sizeof *n);
+	*n = (struct node){.kind = kind, .a = a, .b = b, .left = -1, .right = -1};
+	return n;
+}
+
+struct operand {
+	int column;       /* -1: a literal */
+	const char *text; /* of a literal */
+	bool quoted;
+	const char *start; /* for messages */
+};
+
+static int take_operand(struct parser *p, struct operand *o)
+{
+	*o = (struct operand){.column = -1, .start = p->start};
+	switch (p->token) {
+	case TEXT:
+		o->text = p->string;
+		o->quoted = true;
+		break;
+	case WORD:
+		o->column = column_find(p->start, p->length);
+		/* fall through */
+	case NUMBER:
+		o->text = ms_arena_strndup(p->arena, p->start, p->length);
+		break;
+	default:
+		return complain(p, p->token == BAD ? "" : "a column or a value is missing");
+	}
+	advance(p);
+	return 0;
+}
+
+static int unknown_column(struct parser *p, const struct operand *o)
+{
+	return ms_err_set(p->err,
+			  "option '--where': no column '%s' at character %zu of '%s' "
+			  "('--where help' lists them)",
+			  o->text, (size_t)(o->start - p->text) + 1, p->text);
+}
+
+/* Reads a literal as the column that it is compared with. */
+static int take_literal(struct parser *p, struct node *n, const struct operand *o)
+{
+	const struct column *c = &columns[n->left];
+	bool minus = o->text[0] == '-';
+	const char *digits = o->text + minus;
+	uint64_t v = 0;
+	int rc = 0;
+	n->literal = (struct value){.known = true, .text = o->text};
+	if (c->type == COLUMN_SIZE)
+		rc = ms_parse_size(digits, &v, p->err);
+	else if (c->type == COLUMN_DURATION)
+		rc = ms_parse_duration(digits, &v, p->err);
+	else if (c->type == COLUMN_COUNT)
+		rc = ms_parse_count(digits, c->name, 0, INT64_MAX, &v, p->err);
+	n->literal.number = minus ? -(int64_t)(v & INT64_MAX) : (int64_t)(v & INT64_MAX);
+	return rc;
+}
+
+static bool is_text(int column)
+{
+	return columns[column].type >= COLUMN_TEXT;
+}
+
+static int compile_regex(struct parser *p, struct node *n)
+{
+	char why[128];
+	int bad = regcomp(&n->regex, n->literal.text, REG_EXTENDED | REG_NOSUB);
+	if (bad) {
+		regerror(bad, &n->regex, why, sizeof why);
+		return ms_err_set(p->err, "option '--where': bad regular expression '%s': %s",
+				  n->literal.text, why);
+	}
+	n->next_regex = p->where->regexes;
+	p->where->regexes = n;
+	return 0;
+}
+
+static enum op mirrored(enum op op)
+{
+	return op == LT ? GT : op == GT ? LT : op == LE ? GE : op == GE ? LE : op;
+}
+
+static int check_types(struct parser *p, const struct node *n, const struct operand *right)
+{
+	const struct column *l = &columns[n->left];
+	bool match = n->op == MATCH || n->op == NO_MATCH;
+	if (match && !is_text(n->left))
+		return ms_err_set(p->err,
+				  "option '--where': column '%s' is no text: '~' matches text",
+				  l->name);
+	if (match && n->right >= 0)
+		return ms_err_set(p->err,
+				  "option '--where': '~' needs a regular expression, and '%s' "
+				  "is a column: put it in quotes",
+				  right->text);
+	if (n->right >= 0 &&
+	    (columns[n->right].type != l->type || columns[n->right].type == COLUMN_STACK))
+		return ms_err_set(p->err,
+				  "option '--where': columns '%s' and '%s' cannot be compared",
+				  l->name, columns[n->right].name);
+	return 0;
+}
+
+static struct node *compare(struct parser *p, struct operand left)
+{
+	struct operand right;
+	struct node *n = new_node(p, COMPARE, NULL, NULL);
+	n->op = p->op;
+	advance(p);
+	if (take_operand(p, &right) != 0)
+		return NULL;
+	if (left.column < 0 && right.column >= 0 && n->op < MATCH) {
+		struct operand o = left;
+		left = right;
+		right = o;
+		n->op = mirrored(n->op);
+	}
+	if (left.column < 0) {
+		unknown_column(p, &left);
+		return NULL;
+	}
+	n->left = left.column;
+	n->right = right.quoted ? -1 : right.column;
+	p->where->stack |= columns[n->left].type == COLUMN_STACK;
+	if (check_types(p, n, &right) != 0)
+		return NULL;
+	if (n->right < 0 && take_literal(p, n, &right) != 0)
+		return NULL;
+	if ((n->op == MATCH || n->op == NO_MATCH) && compile_regex(p, n) != 0)
+		return NULL;
+	return n;
+}
+
+/* COLUMN is [not] null, after "is". */
+static struct node *is_null(struct parser *p, const struct operand *o)
+{
+	struct node *n = new_node(p, IS_NULL, NULL, NULL);
+	n->left = o->column;
+	advance(p);
+	bool inverted = p->token == WORD_NOT;
+	if (inverted)
+		advance(p);
+	if (p->token != WORD || !is_word(p, "null")) {
+		complain(p, "'null' is missing");
+		return NULL;
+	}
+	advance(p);
+	if (o->column < 0) {
+		unknown_column(p, o);
+		return NULL;
+	}
+	p->where->stack |= columns[n->left].type == COLUMN_STACK;
+	return inverted ? new_node(p, NOT, n, NULL) : n;
+}
+
+static struct node *parse_or(struct parser *p);
+
+static struct node *primary(struct parser *p)
+{
+	struct operand left;
+	if (p->token == OPEN) {
+		advance(p);
+		struct node *n = parse_or(p);
+		if (n && p->token != CLOSE) {
+			complain(p, "')' is missing");
+			return NULL;
+		}
+		advance(p);
+		return n;
+	}
+	if (take_operand(p, &left) != 0)
+		return NULL;
+	if (p->token == WORD && is_word(p, "is"))
+		return is_null(p, &left);
+	if (p->token == OPERATOR)
+		return compare(p, left);
+	if (left.column < 0)
+		unknown_column(p, &left);
+	else
+		complain(p, "a comparison is missing");
+	return NULL;
+}
+
+static struct node *parse_not(struct parser *p)
+{
+	bool inverted = p->token == WORD_NOT;
+	if (++p->depth > DEPTH_MAX) {
+		complain(p, "too many parentheses");
+		return NULL;
+	}
+	if (inverted)
+		advance(p);
+	struct node *n = inverted ? parse_not(p) : primary(p);
+	p->depth--;
+	return n && inverted ? new_node(p, NOT, n, NULL) : n;
+}
+
+static struct node *parse_and(struct parser *p)
+{
+	struct node *n = parse_not(p);
+	while (n && p->token == WORD_AND) {
+		advance(p);
+		struct node *b = parse_not(p);
+		n = b ? new_node(p, AND, n, b) : NULL;
+	}
+	return n;
+}
+
+static struct node *parse_or(struct parser *p)
+{
+	struct node *n = parse_and(p);
+	while (n && p->token == WORD_OR) {
+		advance(p);
+		struct node *b = parse_and(p);
+		n = b ? new_node(p, OR, n, b) : NULL;
+	}
+	return n;
+}
+
+struct where *where_parse(struct ms_arena *a, const char *text, struct ms_err *err)
+{
+	struct where *w = ms_arena_alloc(a, sizeof *w);
+	struct parser p = {.arena = a, .text = text, .at = text, .where = w, .err = err};
+	advance(&p);
+	w->root = parse_or(&p);
+	if (w->root && p.token != END) {
+		complain(&p, "'and' or 'or' is missing");
+		w->root = NULL;
+	}
+	if (!w->root || (err && err->text[0])) {
+		where_free(w);
+		return NULL;
+	}
+	return w;
+}
+
+void where_free(struct where *w)
+{
+	for (struct node *n = w ? w->regexes : NULL; n; n = n->next_regex)
+		regfree(&n->regex);
+	if (w)
+		w->regexes = NULL;
+}
+
+bool where_needs_stack(const struct where *w)
+{
+	return w->stack;
+}
+
+/* ---- evaluation ---- */
+
+static bool ordered(enum op op, int order)
+{
+	switch (op) {
+	case EQ:
+		return order == 0;
+	case NE:
+		return order != 0;
+	case LT:
+		return order < 0;
+	case LE:
+		return order <= 0;
+	case GT:
+		return order > 0;
+	default:
+		return order >= 0;
+	}
+}
+
+static bool text_holds(const struct node *n, const char *text, const char *other)
+{
+	if (n->op == MATCH || n->op == NO_MATCH)
+		return (regexec(&n->regex, text, 0, NULL, 0) == 0) == (n->op == MATCH);
+	return ordered(n->op, strcmp(text, other));
+}
+
+/* Any frame will do; for != and !~ all must. */
+static enum truth stack_holds(const struct node *n, const struct where_row *row)
+{
+	bool all = n->op == NE || n->op == NO_MATCH, some = false, gap = false;
+	const char *function;
+	for (unsigned i = 0; row->frame(row->stack, i, &function); i++) {
+		gap |= !function;
+		if (!function)
+			continue;
+		some = true;
+		if (text_holds(n, function, n->literal.text) != all)
+			return all ? UNTRUE : TRUE;
+	}
+	return !some || gap ? UNKNOWN : all ? TRUE : UNTRUE;
+}
+
+static enum truth holds_compare(const struct node *n, const struct where_row *row)
+{
+	const struct value *a = &row->values[n->left];
+	const struct value *b = n->right >= 0 ? &row->values[n->right] : &n->literal;
+	if (columns[n->left].type == COLUMN_STACK)
+		return stack_holds(n, row);
+	if (!a->known || !b->known)
+		return UNKNOWN;
+	if (is_text(n->left))
+		return text_holds(n, a->text, b->text) ? TRUE : UNTRUE;
+	int order = a->number < b->number ? -1 : a->number > b->number;
+	return ordered(n->op, order) ? TRUE : UNTRUE;
+}
+
+static bool no_stack(const struct where_row *row)
+{
+	const char *function;
+	return !row->frame(row->stack, 0, &function);
+}
+
+static enum truth holds(const struct node *n, const struct where_row *row)
+{
+	enum truth a, b;
+	switch (n->kind) {
+	case COMPARE:
+		return holds_compare(n, row);
+	case IS_NULL:
+		if (columns[n->left].type == COLUMN_STACK)
+			return no_stack(row) ? TRUE : UNTRUE;
+		return row->values[n->left].known ? UNTRUE : TRUE;
+	case NOT:
+		a = holds(n->a, row);
+		return a == UNKNOWN ? UNKNOWN : a == TRUE ? UNTRUE : TRUE;
+	default:
+		a = holds(n->a, row);
+		b = holds(n->b, row);
+		if (n->kind == AND)
+			return a == UNTRUE || b == UNTRUE     ? UNTRUE
+			       : a == UNKNOWN || b == UNKNOWN ? UNKNOWN
+							      : TRUE;
+		return a == TRUE || b == TRUE         ? TRUE
+		       : a == UNKNOWN || b == UNKNOWN ? UNKNOWN
+						      : UNTRUE;
+	}
+}
+
+enum truth where_holds(const struct where *w, const struct where_row *row)
+{
+	return holds(w->root, row);
+}
