@@ -152,8 +152,8 @@ enum ms_info_field {
 	/* Of a trace that was cut out of another (ms-filter --trace-out): */
 	MS_INFO_CUT = 30,       /* bytes: "FILE by OPTIONS" */
 	MS_INFO_CUT_FROM = 31,  /* ns: figures count from here; absent: from the start */
-	MS_INFO_CUT_EVENT = 32, /* with CUT_FROM: number of the first event that counts; a
-				   checkpoint has what was live before it */
+	MS_INFO_CUT_EVENT = 32, /* with CUT_FROM: number of the first event that counts, where
+				   the time alone does not tell */
 	MS_INFO_CUT_TO = 33,    /* ns: it ends here; absent: at the end of the recording */
 	MS_INFO_CUT_SOME = 34,  /* 1: between these, events were left out by conditions */
 };

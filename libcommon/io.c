@@ -90,35 +90,38 @@ static int make_temporary(void)
 	return fd;
 }
 
-int ms_write_file(const char *path, const void *data, size_t n, struct ms_err *err)
+/* Where `path` leads: a symbolic link stays one, and its target is replaced. */
+static const char *target_of(const char *path, bool exists, char real[PATH_MAX])
 {
-	struct stat st;
-	bool exists = stat(path, &st) == 0;
-	char real[PATH_MAX];
-	if (exists && S_ISDIR(st.st_mode)) {
+	return exists && realpath(path, real) ? real : path;
+}
+
+/* Refuses what must not be replaced. */
+static int check_target(const char *path, bool exists, const struct stat *st, struct ms_err *err)
+{
+	if (exists && S_ISDIR(st->st_mode)) {
 		errno = EISDIR;
 		return ms_err_sys(err, "cannot write '%s'", path);
 	}
-	if (exists && !S_ISREG(st.st_mode))
-		return write_directly(path, data, n, err);
-	if (exists && is_trace(path))
+	if (exists && S_ISREG(st->st_mode) && is_trace(path))
 		return ms_err_set(err, "cannot write '%s': it is a trace, which would be lost",
 				  path);
-	/* a symbolic link stays one: its target is replaced */
-	if (exists && realpath(path, real))
-		path = real;
+	return 0;
+}
+
+static int open_temporary(const char *path, struct ms_err *err)
+{
 	if ((size_t)snprintf(temporary, sizeof temporary, "%s.XXXXXX", path) >= sizeof temporary) {
 		errno = ENAMETOOLONG;
 		return ms_err_sys(err, "cannot write '%s'", path);
 	}
 	int fd = make_temporary();
-	if (fd < 0)
-		return ms_err_sys(err, "cannot write '%s'", path);
-	int rc = ms_write_all(fd, data, n);
-	if (rc == 0)
-		rc = fchmod(fd, mode_for(&st, exists));
-	if (rc != 0)
-		ms_err_sys(err, "cannot write '%s'", path);
+	return fd >= 0 ? fd : ms_err_sys(err, "cannot write '%s'", path);
+}
+
+/* Gives the temporary file its name, or removes it when `rc` is not 0. */
+static int close_temporary(int fd, const char *path, int rc, struct ms_err *err)
+{
 	if (close(fd) != 0 && rc == 0)
 		rc = ms_err_sys(err, "cannot write '%s'", path);
 	if (rc == 0 && rename(temporary, path) != 0)
@@ -127,6 +130,60 @@ int ms_write_file(const char *path, const void *data, size_t n, struct ms_err *e
 		unlink(temporary);
 	temporary_set = 0;
 	return rc == 0 ? 0 : -1;
+}
+
+int ms_write_file(const char *path, const void *data, size_t n, struct ms_err *err)
+{
+	struct stat st;
+	bool exists = stat(path, &st) == 0;
+	char real[PATH_MAX];
+	if (check_target(path, exists, &st, err) != 0)
+		return -1;
+	if (exists && !S_ISREG(st.st_mode))
+		return write_directly(path, data, n, err);
+	path = target_of(path, exists, real);
+	int fd = open_temporary(path, err);
+	if (fd < 0)
+		return -1;
+	int rc = ms_write_all(fd, data, n);
+	if (rc == 0)
+		rc = fchmod(fd, mode_for(&st, exists));
+	if (rc != 0)
+		ms_err_sys(err, "cannot write '%s'", path);
+	return close_temporary(fd, path, rc, err);
+}
+
+int ms_file_begin(struct ms_file *f, const char *path, struct ms_err *err)
+{
+	struct stat st;
+	char real[PATH_MAX];
+	bool exists = stat(path, &st) == 0;
+	*f = (struct ms_file){.fd = -1, .direct = exists && !S_ISREG(st.st_mode)};
+	if (check_target(path, exists, &st, err) != 0)
+		return -1;
+	const char *to = target_of(path, exists, real);
+	if (strlen(to) >= sizeof f->path) {
+		errno = ENAMETOOLONG;
+		return ms_err_sys(err, "cannot write '%s'", path);
+	}
+	strcpy(f->path, to);
+	f->fd = f->direct ? open(to, O_WRONLY | O_CLOEXEC) : open_temporary(to, err);
+	if (f->fd < 0)
+		return ms_err_sys(err, "cannot write '%s'", path);
+	return 0;
+}
+
+int ms_file_end(struct ms_file *f, int rc, struct ms_err *err)
+{
+	int fd = f->fd;
+	f->fd = -1;
+	if (fd < 0)
+		return rc;
+	if (!f->direct)
+		return close_temporary(fd, f->path, rc, err);
+	if (close(fd) != 0 && rc == 0)
+		rc = ms_err_sys(err, "cannot write '%s'", f->path);
+	return rc;
 }
 
 int ms_read_all(int fd, const char *name, size_t max, void **data, size_t *n, struct ms_err *err)

@@ -17,6 +17,18 @@ int ms_write_all(int fd, const void *data, size_t n);
  * (/dev/full, a FIFO) is written directly; a trace is never replaced. 0, or -1 with `err` set. */
 int ms_write_file(const char *path, const void *data, size_t n, struct ms_err *err);
 
+/* The same for what is written bit by bit: `fd` is to be written between begin and end. A new file
+ * is for its owner alone. One at a time. */
+struct ms_file {
+	int fd;
+	bool direct; /* no regular file: there is no temporary one */
+	char path[4096];
+};
+int ms_file_begin(struct ms_file *f, const char *path, struct ms_err *err);
+/* With `rc` not 0 the file is removed, and an earlier one stays as it was. Returns `rc`, or -1 with
+ * `err` set. */
+int ms_file_end(struct ms_file *f, int rc, struct ms_err *err);
+
 /* Read `fd` to its end, at most `max` bytes, into malloc'ed memory (free it). 0, or -1 with `err`
  * set; `name` is for the message. An empty input gives *n = 0. */
 int ms_read_all(int fd, const char *name, size_t max, void **data, size_t *n, struct ms_err *err);

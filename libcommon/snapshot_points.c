@@ -6,6 +6,7 @@
 
 #include "arena.h"
 #include "err.h"
+#include "span.h"
 #include "units.h"
 #include "format/trace.h"
 
@@ -215,10 +216,50 @@ static void cut_limits(const struct build *b, const struct running *p, struct sp
 {
 	const struct ms_fields *i = &p->keep.rec->info;
 	if (!b->from && ms_has(i, MS_INFO_CUT_FROM))
-		*from = (struct spot){AT_MOMENT, i->number[MS_INFO_CUT_FROM], MS_NEVER,
-				      i->number[MS_INFO_CUT_EVENT]};
+		*from = ms_has(i, MS_INFO_CUT_EVENT)
+				? (struct spot){AT_MOMENT, i->number[MS_INFO_CUT_FROM], MS_NEVER,
+						i->number[MS_INFO_CUT_EVENT]}
+				: at_time(p, i->number[MS_INFO_CUT_FROM]);
 	if (!b->to && ms_has(i, MS_INFO_CUT_TO))
 		*to = (struct spot){AT_MOMENT, i->number[MS_INFO_CUT_TO], MS_NEVER, MS_NEVER};
+}
+
+static int take_end(struct build *b, struct running *p, const struct ms_point *want,
+		    struct ms_span_end *end)
+{
+	char length[MS_UNIT_BUF];
+	struct spot s;
+	if (find_limit(b, p, want, &s) != 0)
+		return -1;
+	*end = (struct ms_span_end){s.kind == AT_MOMENT, s.ns, s.tick, s.event};
+	uint64_t most = ms_recording_length(p->glance);
+	if (want && (s.kind == NOWHERE || (s.kind == AT_MOMENT && s.ns > most)))
+		return ms_err_set(b->err, "no point '%s' in the recording: it lasted %s",
+				  want->label, ms_format_duration(length, most));
+	return 0;
+}
+
+int ms_span_find(const char *path, const char *from, const char *to, struct ms_span_end ends[2],
+		 struct ms_err *err)
+{
+	static const struct ms_build_options none;
+	struct ms_err why = {0};
+	struct build b = {.opt = &none, .err = err};
+	struct running p = {.path = path};
+	int rc = parse_one(&b, from, &b.from) || parse_one(&b, to, &b.to) ? -1 : 0;
+	if (rc == 0 && !(p.keep.rec = ms_recording_open(path, err)))
+		rc = -1;
+	if (rc == 0 && !(p.glance = ms_recording_open_parts(path, &why)))
+		rc = (p.glance = ms_recording_glance(path, err)) ? 0 : -1;
+	if (rc == 0)
+		rc = take_end(&b, &p, b.from, &ends[0]) || take_end(&b, &p, b.to, &ends[1]) ? -1
+											    : 0;
+	if (rc == 0 && ends[0].given && ends[1].given && ends[0].ns > ends[1].ns)
+		rc = ms_err_set(err, "--from '%s' is later than --to '%s'", from, to);
+	ms_recording_close(p.glance);
+	ms_recording_close(p.keep.rec);
+	ms_arena_free(&b.arena);
+	return rc;
 }
 
 /* ---- what must be read ---- */

@@ -7,6 +7,10 @@
  *   measures.c      the figures that conditions look at: columns.c names them, spans.c has times
  *   suppressions.c  what the lines of --suppress meet
  *   hide.c          takes the rest out, and notes what went; estimates.c does so for intervals
+ * and for --trace-out, which cuts a trace:
+ *   cut.c           reads it once, block by block, and decides on each event
+ *   cut_keep.c      which blocks meet the conditions; cut_live.c which are live
+ *   cut_write.c     writes the checkpoint and the events
  * Reading any kind of input and writing the image is libcommon/snapshot.h.
  */
 #include <stdarg.h>
@@ -15,6 +19,7 @@
 #include <unistd.h>
 
 #include "columns.h"
+#include "cut.h"
 #include "hide.h"
 #include "match.h"
 #include "options.h"
@@ -111,6 +116,19 @@ static int work(const struct options *o, struct ms_err *err)
 	return rc;
 }
 
+/* The exit status, or -1 with `err` set. */
+static int cut(const struct options *o, struct ms_err *err)
+{
+	bool incomplete = false;
+	if (cut_trace(o, &incomplete, err) != 0)
+		return -1;
+	if (!incomplete || o->cli.allow_partial)
+		return 0;
+	remark(o, "'%s' is incomplete, and so is '%s' (--allow-partial makes that status 0)",
+	       o->input, o->trace_out);
+	return 2;
+}
+
 int main(int argc, char **argv)
 {
 	struct ms_arena arena = {0};
@@ -123,7 +141,7 @@ int main(int argc, char **argv)
 	else if (rc == 0 && (o.cli.help || o.cli.version))
 		rc = ms_cli_print(o.cli.help ? options_help : "ms-filter " MS_VERSION "\n", &err);
 	else if (rc == 0)
-		rc = work(&o, &err);
+		rc = o.trace_out ? cut(&o, &err) : work(&o, &err);
 	if (rc < 0)
 		rc = fail(&err);
 	options_free(&o);

@@ -119,7 +119,8 @@ static int read_frames(struct matches *m, sqlite3 *db, const struct options *o, 
 {
 	sqlite3_stmt *q = ms_sql_prepare(
 		db,
-		"SELECT f.id, f.function, f.file, m.path, f.runtime, f.note, f.address, f.line "
+		"SELECT f.id, f.function, f.file, m.path, f.runtime, f.note, f.address, f.line,"
+		" f.process "
 		"FROM frame f LEFT JOIN module m ON m.id = f.module ORDER BY f.id",
 		err);
 	while (q && match_next_row(db, q, err)) {
@@ -128,6 +129,7 @@ static int read_frames(struct matches *m, sqlite3 *db, const struct options *o, 
 		bool missing = sqlite3_column_type(q, 5) != SQLITE_NULL;
 		*MS_PUSH(&m->frames) = (struct frame){
 			.id = sqlite3_column_int64(q, 0),
+			.process = sqlite3_column_int64(q, 8),
 			.found = match_frame(o, q),
 			.function = kept(m, o, q, 1),
 			.file = kept(m, o, q, 2),

@@ -15,7 +15,7 @@ struct sqlite3;
 struct sqlite3_stmt;
 
 struct frame {
-	int64_t id;
+	int64_t id, process;
 	uint64_t found;                       /* KEEP() and DROP() bits that hold for it */
 	const char *function, *file, *module; /* with matches.named; NULL: not known */
 	int64_t address, line;

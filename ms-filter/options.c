@@ -13,9 +13,10 @@
 
 const char options_help[] =
 	"usage: ms-filter [-o FILE] [conditions] [TRACE|SNAPSHOT|-]\n"
+	"       ms-filter --trace-out FILE [--from POINT] [--to POINT] [conditions] TRACE\n"
 	"\n"
 	"Keeps the sites of a snapshot that meet the conditions and writes a snapshot. What is\n"
-	"hidden stays in the totals as \"hidden by filters\".\n"
+	"hidden stays in the totals as \"hidden by filters\". Or cuts a part out of a trace.\n"
 	"\n"
 	"      --min SIZE            live bytes at any of the points reach SIZE (4k, 1.5M)\n"
 	"      --min-live SIZE       live bytes at the end reach SIZE\n"
@@ -46,6 +47,9 @@ const char options_help[] =
 	"      --suppress FILE       drop what its suppressions meet (LeakSanitizer, Valgrind)\n"
 	"      --invert              keep what the conditions would hide, and hide the rest\n"
 	"  -o, --output FILE         write to FILE instead of standard output\n"
+	"      --trace-out FILE      write a trace: the events from --from to --to, after the\n"
+	"                            blocks that were live before\n"
+	"      --from, --to POINT    of --trace-out: start, 1.5s, -10m, mark:NAME, peak, end\n"
 	"      --allow-partial       status 0 although a trace is incomplete\n"
 	"      --max-image SIZE      largest snapshot read from a pipe (default 4G)\n"
 	"  -q, --quiet               no remarks on standard error\n"
@@ -97,6 +101,9 @@ static const struct option longs[] = {
 	{"suppress", required_argument, NULL, OPT_NOT + SUPPRESSED},
 	{"invert", no_argument, NULL, OPT_INVERT},
 	{"output", required_argument, NULL, 'o'},
+	{"trace-out", required_argument, NULL, OPT_TRACE_OUT},
+	{"from", required_argument, NULL, OPT_FROM},
+	{"to", required_argument, NULL, OPT_TO},
 	MS_CLI_LONGS,
 	{NULL, 0, NULL, 0},
 };

@@ -1,0 +1,532 @@
+/* SPDX-License-Identifier: MIT
+ * --trace-out: a part of a trace, as a trace.
+ *
+ * The input is read block by block. What describes (stacks, modules, threads, samples, marks,
+ * symbols) is copied, so that its numbers stay true. Events before the span only change what is
+ * live; a checkpoint with that begins the span. Without conditions on events, the events of the
+ * span keep their numbers; with them, the blocks that are kept are numbered anew.
+ */
+#include "cut.h"
+
+#include "cut_keep.h"
+#include "cut_live.h"
+#include "cut_write.h"
+#include "options.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "format/trace.h"
+#include "libcommon/arena.h"
+#include "libcommon/err.h"
+#include "libcommon/io.h"
+#include "libcommon/ranges.h"
+#include "libcommon/recording.h"
+#include "libcommon/span.h"
+
+#define BIT(n) (UINT64_C(1) << (n))
+#define CUT_FIELDS                                                                                 \
+	(BIT(MS_INFO_CUT) | BIT(MS_INFO_CUT_FROM) | BIT(MS_INFO_CUT_EVENT) | BIT(MS_INFO_CUT_TO) | \
+	 BIT(MS_INFO_CUT_SOME))
+#define THREADS_MAX (UINT32_C(1) << 22)
+#define NEVER UINT64_MAX
+
+/* Of the end block, what is not true of the cut: totals, places, and what comes after it. */
+#define END_SKIPPED                                                                                \
+	(BIT(MS_END_EVENTS) | BIT(MS_END_ALLOCATIONS) | BIT(MS_END_INDEX) |                        \
+	 BIT(MS_END_SUCCESSOR) | BIT(MS_END_FREES) | BIT(MS_END_REALLOCATIONS) |                   \
+	 BIT(MS_END_FAILED) | BIT(MS_END_ALLOCATED_BYTES) | BIT(MS_END_TEMPORARY) |                \
+	 BIT(MS_END_PEAK_BYTES) | BIT(MS_END_PEAK_BLOCKS) | BIT(MS_END_PEAK_TIME) |                \
+	 BIT(MS_END_UNFREED_BYTES) | BIT(MS_END_UNFREED_BLOCKS))
+
+struct cut {
+	const struct options *o;
+	struct ms_err *err;
+	struct ms_recording *facts; /* what the trace says besides its events */
+	struct ms_trace *in;
+	struct cut_writer out;
+	struct keep keep;
+	struct ms_span_end ends[2];
+	bool growing, incomplete;
+
+	/* the input */
+	uint64_t position, number; /* of the next event and allocation */
+	uint64_t tick;             /* of the event before */
+	bool begun, over;          /* in the span, behind it */
+	struct ms_event_decoder *decoder;
+
+	/* what is live: all of it before the span, in the span what is kept, if that is not all */
+	struct live live;
+	struct {
+		uint64_t *v;
+		size_t n, cap;
+	} last; /* number of each thread's latest allocation */
+	struct ms_ranges ranges;
+	bool restoring; /* parts of a checkpoint that replaces all this follow */
+};
+
+/* ---- what is live ---- */
+
+static void set_last(struct cut *c, uint32_t thread, uint64_t number)
+{
+	while (c->last.n <= thread && thread < THREADS_MAX)
+		*MS_PUSH(&c->last) = NEVER;
+	if (thread < THREADS_MAX)
+		c->last.v[thread] = number;
+}
+
+static bool releases(const struct ms_event *ev)
+{
+	return ev->kind == MS_EV_FREE || ev->kind == MS_EV_REALLOC ||
+	       ev->kind == MS_EV_FREE_INFERRED;
+}
+
+static bool allocates(const struct ms_event *ev)
+{
+	return ev->kind == MS_EV_ALLOC || ev->kind == MS_EV_REALLOC ||
+	       ev->kind == MS_EV_REALLOC_UNKNOWN;
+}
+
+static void map(struct cut *c, const struct ms_event *ev)
+{
+	uint64_t end = ev->size < UINT64_MAX - ev->address ? ev->address + ev->size : UINT64_MAX;
+	if (ev->kind != MS_EV_EXT || (ev->ext != MS_EXT_MAP && ev->ext != MS_EXT_UNMAP))
+		return;
+	ms_ranges_cut(&c->ranges, ev->address, end, NULL, NULL);
+	if (ev->ext == MS_EXT_MAP && end > ev->address)
+		ms_ranges_add(&c->ranges, ev->address, end, ev->stack);
+}
+
+static void before_span(struct cut *c, const struct ms_event *ev)
+{
+	struct live_block gone;
+	map(c, ev);
+	if (releases(ev))
+		live_take(&c->live, ev->freed, &gone);
+	if (!allocates(ev))
+		return;
+	set_last(c, ev->thread, ev->number);
+	if (!keep_block(&c->keep, ev->size, ev->stack, ev->thread))
+		return;
+	live_add(&c->live, ev->number)->b = (struct ms_checkpoint_block){
+		.number = ev->number,
+		.size = ev->size,
+		.tick = ev->time_ticks,
+		.stack = ev->stack,
+		.thread = ev->thread,
+		.slack = ev->slack,
+	};
+}
+
+/* ---- the span ---- */
+
+/* The blocks that are live now get the numbers that they have in the cut. */
+static void number_live(struct cut *c)
+{
+	struct live_block **all = live_sorted(&c->live);
+	for (size_t i = 0; i < c->live.n; i++)
+		all[i]->as = c->keep.some ? i : all[i]->b.number;
+	free(all);
+	c->out.number = c->keep.some ? c->live.n : c->number;
+}
+
+static int begin_span(struct cut *c)
+{
+	if (c->begun)
+		return 0;
+	c->begun = true;
+	c->out.event = c->position;
+	number_live(c);
+	/* Before the first event of a file there is nothing to begin with. */
+	if (c->position && cut_checkpoint(&c->out, c->tick, &c->live, c->last.v,
+					  c->keep.some ? 0 : c->last.n, &c->ranges) != 0)
+		return -1;
+	ms_ranges_free(&c->ranges);
+	c->ranges = (struct ms_ranges){0};
+	if (!c->keep.some)
+		live_clear(&c->live);
+	return 0;
+}
+
+/* Every event, with the number that it has. Where some are missing in the file, numbers go on
+ * behind the gap. */
+static int write_all(struct cut *c, const struct ms_event *ev)
+{
+	if (c->out.event != c->position || (allocates(ev) && c->out.number != ev->number)) {
+		if (cut_flush(&c->out) != 0)
+			return -1;
+		c->out.event = c->position;
+		c->out.number = allocates(ev) ? ev->number : c->number;
+	}
+	return cut_event(&c->out, ev);
+}
+
+/* Is the block that the event releases one of those kept? Its number is made that of the cut. */
+static bool take_kept(struct cut *c, struct ms_event *ev)
+{
+	struct live_block gone;
+	bool was = releases(ev) && live_take(&c->live, ev->freed, &gone);
+	ev->freed = was ? gone.as : 0;
+	return was;
+}
+
+/* A realloc of which only one block is kept is a free or an allocation. */
+static int write_some(struct cut *c, struct ms_event ev)
+{
+	bool was = take_kept(c, &ev);
+	bool sized = allocates(&ev) || ev.kind == MS_EV_FAILED;
+	bool stays = sized && keep_block(&c->keep, ev.size, ev.stack, ev.thread);
+	if (!was && !stays)
+		return 0;
+	if (ev.kind == MS_EV_REALLOC && !stays)
+		ev = (struct ms_event){.kind = MS_EV_FREE,
+				       .time_ticks = ev.time_ticks,
+				       .thread = ev.thread,
+				       .stack = ev.stack,
+				       .freed = ev.freed};
+	else if (ev.kind == MS_EV_REALLOC && !was)
+		ev.kind = MS_EV_ALLOC;
+	if (allocates(&ev))
+		live_add(&c->live, ev.number)->as = c->out.number;
+	return cut_event(&c->out, &ev);
+}
+
+static bool reached(const struct cut *c, const struct ms_span_end *end, const struct ms_event *ev)
+{
+	return end->given && (ev->time_ticks >= end->tick || c->position >= end->event);
+}
+
+static int take_event(struct cut *c, const struct ms_event *ev)
+{
+	bool from = !c->ends[0].given || reached(c, &c->ends[0], ev);
+	c->over |= reached(c, &c->ends[1], ev);
+	if ((from || c->over) && begin_span(c) != 0)
+		return -1;
+	if (c->over)
+		return 0;
+	int rc = 0;
+	if (!c->begun)
+		before_span(c, ev);
+	else
+		rc = c->keep.some ? write_some(c, *ev) : write_all(c, ev);
+	c->tick = ev->time_ticks;
+	c->position++;
+	if (allocates(ev))
+		c->number = ev->number + 1;
+	return rc;
+}
+
+static int take_events(struct cut *c, const struct ms_block *b)
+{
+	struct ms_event ev;
+	int rc = 0;
+	if (c->over)
+		return 0;
+	if (ms_event_decoder_init(c->decoder, b->columns, b->column_count) != MS_FMT_OK) {
+		c->incomplete = true;
+		return 0;
+	}
+	c->position = c->decoder->first_event;
+	c->number = c->decoder->first_number;
+	enum ms_fmt next = MS_FMT_OK;
+	while (rc == 0 && !c->over && (next = ms_event_next(c->decoder, &ev)) == MS_FMT_OK)
+		rc = take_event(c, &ev);
+	c->incomplete |= next == MS_FMT_BAD;
+	return rc;
+}
+
+/* ---- a checkpoint of the input: it counts where events before it are missing ---- */
+
+static void restore_part(struct cut *c, struct ms_checkpoint_decoder *d)
+{
+	struct ms_checkpoint_block b;
+	struct ms_checkpoint_range r;
+	uint64_t last;
+	while (ms_checkpoint_next(d, &b) == MS_FMT_OK)
+		if (keep_block(&c->keep, b.size, b.stack, b.thread))
+			live_add(&c->live, b.number)->b = b;
+	for (uint32_t i = 0; d->head.part == 0 && i < THREADS_MAX; i++) {
+		if (ms_checkpoint_next_last(d, &last) != MS_FMT_OK)
+			break;
+		set_last(c, i, last);
+	}
+	while (ms_checkpoint_next_range(d, &r) == MS_FMT_OK) {
+		ms_ranges_cut(&c->ranges, r.address, r.address + r.bytes, NULL, NULL);
+		ms_ranges_add(&c->ranges, r.address, r.address + r.bytes, r.stack);
+	}
+}
+
+static void take_checkpoint(struct cut *c, const struct ms_block *b)
+{
+	struct ms_checkpoint_decoder d;
+	if (c->begun || ms_checkpoint_decoder_init(&d, b->columns, b->column_count) != MS_FMT_OK)
+		return;
+	if (d.head.part == 0) {
+		c->restoring = d.head.event > c->position;
+		if (!c->restoring)
+			return;
+		live_clear(&c->live);
+		ms_ranges_free(&c->ranges);
+		c->ranges = (struct ms_ranges){0};
+		c->position = d.head.event;
+		c->number = d.head.number;
+		c->tick = d.head.tick;
+	}
+	if (c->restoring)
+		restore_part(c, &d);
+}
+
+/* ---- records ---- */
+
+static const char *cut_text(struct cut *c)
+{
+	const struct ms_fields *i = &c->facts->info;
+	struct ms_arena *a = c->o->arena;
+	const char *slash = strrchr(c->o->input, '/'), *name = slash ? slash + 1 : c->o->input;
+	const char *options = "";
+	if (ms_has(i, MS_INFO_CUT) && i->text[MS_INFO_CUT])
+		name = ms_arena_printf(a, "%s, then", i->text[MS_INFO_CUT]);
+	else
+		name = ms_arena_printf(a, "%s by", name);
+	if (c->o->from)
+		options = ms_arena_printf(a, " --from %s", c->o->from);
+	if (c->o->to)
+		options = ms_arena_printf(a, "%s --to %s", options, c->o->to);
+	if (c->o->filter[0])
+		options = ms_arena_printf(a, "%s %s", options, c->o->filter);
+	return ms_arena_printf(a, "%s%s", name, options[0] ? options : " no options");
+}
+
+static void put_limit(struct ms_record_writer *w, const struct ms_fields *old, unsigned field,
+		      const struct ms_span_end *end)
+{
+	if (end->given)
+		ms_record_number(w, field, end->ns);
+	else if (ms_has(old, field))
+		ms_record_number(w, field, old->number[field]);
+}
+
+/* The cut says that it is one, and does not promise what it left out. */
+static int write_info(struct cut *c, const struct ms_block *b, struct ms_record record)
+{
+	const struct ms_fields *old = &c->facts->info;
+	uint8_t memory[8192];
+	struct ms_record_writer w;
+	uint64_t skip = CUT_FIELDS, options = old->number[MS_INFO_OPTIONS];
+	ms_record_writer_init(&w, memory, sizeof memory);
+	ms_record_begin(&w);
+	const char *text = cut_text(c);
+	ms_record_bytes(&w, MS_INFO_CUT, text, strnlen(text, 4096));
+	put_limit(&w, old, MS_INFO_CUT_FROM, &c->ends[0]);
+	if (c->ends[0].given ? c->ends[0].event != NEVER : ms_has(old, MS_INFO_CUT_EVENT))
+		ms_record_number(&w, MS_INFO_CUT_EVENT,
+				 c->ends[0].given ? c->ends[0].event
+						  : old->number[MS_INFO_CUT_EVENT]);
+	put_limit(&w, old, MS_INFO_CUT_TO, &c->ends[1]);
+	if (c->keep.some || ms_has(old, MS_INFO_CUT_SOME))
+		ms_record_number(&w, MS_INFO_CUT_SOME, 1);
+	if (c->keep.some && ms_has(old, MS_INFO_OPTIONS)) {
+		skip |= BIT(MS_INFO_OPTIONS);
+		ms_record_number(&w, MS_INFO_OPTIONS, options & ~(uint64_t)MS_OPTION_MMAP);
+	}
+	ms_record_end(&w);
+	return cut_record(&c->out, MS_BLOCK_INFO, b, record, skip, &w);
+}
+
+static struct ms_record first_record(const struct ms_block *b)
+{
+	const struct ms_column *column = ms_block_column(b, MS_RECORDS_COLUMN);
+	struct ms_record_reader r;
+	struct ms_record record = {0};
+	ms_record_reader_init(&r, column ? column->data : NULL, column ? column->size : 0);
+	if (ms_record_next(&r, &record) != MS_FMT_OK)
+		record = (struct ms_record){0};
+	return record;
+}
+
+/* The event before which a mark stands has another number in the cut: its time must do. */
+static int write_marks(struct cut *c, const struct ms_block *b)
+{
+	const struct ms_column *column = ms_block_column(b, MS_RECORDS_COLUMN);
+	struct ms_record_reader r;
+	struct ms_record record;
+	struct ms_record_writer none;
+	int rc = 0;
+	if (!c->keep.some)
+		return cut_copy(&c->out, b);
+	ms_record_writer_init(&none, NULL, 0);
+	ms_record_reader_init(&r, column ? column->data : NULL, column ? column->size : 0);
+	while (rc == 0 && ms_record_next(&r, &record) == MS_FMT_OK)
+		rc = cut_record(&c->out, MS_BLOCK_MARKS, b, record, BIT(MS_MARK_EVENT), &none);
+	return rc;
+}
+
+/* As the recorder ended the trace, or as far as it is written. */
+static int write_end(struct cut *c)
+{
+	uint8_t memory[256];
+	struct ms_record_writer w;
+	uint64_t index, ns = ms_recording_length(c->facts);
+	struct ms_block b = {.first_ns = ns, .last_ns = ns};
+	uint8_t copy[65536];
+	struct ms_record_writer from;
+	if (ms_trace_write_index(c->out.w, ns, &index, c->err) != 0)
+		return -1;
+	ms_record_writer_init(&w, memory, sizeof memory);
+	ms_record_begin(&w);
+	ms_record_number(&w, MS_END_EVENTS, c->out.count);
+	ms_record_number(&w, MS_END_ALLOCATIONS, c->out.number);
+	if (index)
+		ms_record_number(&w, MS_END_INDEX, index);
+	ms_record_end(&w);
+	ms_record_writer_init(&from, copy, sizeof copy);
+	ms_record_begin(&from);
+	const struct ms_fields *end = &c->facts->end;
+	for (unsigned i = 1; c->facts->has_end && i < MS_FIELDS; i++)
+		if (ms_has(end, i) && !end->text[i])
+			ms_record_number(&from, i, end->number[i]);
+	for (size_t i = 0; i < c->facts->allocators.n; i++)
+		ms_record_string(&from, MS_END_ALLOCATOR, c->facts->allocators.v[i]);
+	if (!c->facts->has_end) {
+		ms_record_number(&from, MS_END_TIME, ns);
+		ms_record_number(&from, MS_END_REASON, MS_ENDED_STOP);
+	}
+	ms_record_end(&from);
+	struct ms_record_reader r;
+	struct ms_record record = {0};
+	ms_record_reader_init(&r, from.data, from.size);
+	ms_record_next(&r, &record);
+	return cut_record(&c->out, MS_BLOCK_END, &b, record, END_SKIPPED, &w);
+}
+
+/* ---- blocks ---- */
+
+static int take_stacks(struct cut *c, const struct ms_block *b)
+{
+	struct ms_stacks_decoder d;
+	if (ms_stacks_decoder_init(&d, b->columns, b->column_count) == MS_FMT_OK)
+		keep_stacks(&c->keep, d);
+	return cut_copy(&c->out, b);
+}
+
+static int take_block(struct cut *c, const struct ms_block *b)
+{
+	switch (b->type) {
+	case MS_BLOCK_INFO:
+		return write_info(c, b, first_record(b));
+	case MS_BLOCK_EVENTS:
+		return take_events(c, b);
+	case MS_BLOCK_CHECKPOINT:
+		take_checkpoint(c, b);
+		return 0;
+	case MS_BLOCK_STACKS:
+		return take_stacks(c, b);
+	case MS_BLOCK_MARKS:
+		return write_marks(c, b);
+	case MS_BLOCK_MODULES:
+	case MS_BLOCK_THREADS:
+	case MS_BLOCK_SAMPLES:
+	case MS_BLOCK_LOSSES:
+	case MS_BLOCK_SYMBOLS:
+		return cut_copy(&c->out, b);
+	default: /* the end and the index are written anew; of the rest nothing is known */
+		return 0;
+	}
+}
+
+static int read_blocks(struct cut *c)
+{
+	struct ms_block b;
+	int rc = 0;
+	while (rc == 0) {
+		switch (ms_trace_next(c->in, 0, 1, &b, c->err)) {
+		case MS_NEXT_BLOCK:
+			rc = take_block(c, &b);
+			break;
+		case MS_NEXT_DAMAGED:
+			c->incomplete = true;
+			break;
+		case MS_NEXT_EOF:
+			c->growing = ms_trace_state(c->in) == MS_TRACE_GROWING;
+			c->incomplete |= ms_trace_state(c->in) == MS_TRACE_NO_END;
+			return begin_span(c) || cut_flush(&c->out) ? -1 : 0;
+		default:
+			rc = -1;
+		}
+	}
+	return rc;
+}
+
+/* ---- */
+
+/* A trace without an end is read to where it ends. */
+static int read_facts(struct cut *c)
+{
+	struct ms_err why = {0};
+	uint64_t next;
+	struct stat st;
+	const char *path = c->o->input;
+	if (strcmp(path, "-") == 0)
+		return ms_err_set(c->err, "option '--trace-out' reads the trace more than once: "
+					  "give the file itself");
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		return ms_err_set(c->err, "option '--trace-out' cuts one trace: '%s' is a folder",
+				  path);
+	c->facts = ms_recording_open_parts(path, &why);
+	if (c->facts)
+		return 0;
+	c->facts = ms_recording_open(path, c->err);
+	int rc = c->facts ? 1 : -1;
+	while (rc > 0)
+		rc = ms_recording_run(c->facts, UINT64_MAX, &next, c->err);
+	return rc;
+}
+
+static int write_cut(struct cut *c, int fd)
+{
+	c->in = ms_trace_open(c->o->input, c->err);
+	if (!c->in || cut_writer_open(&c->out, fd, ms_trace_header(c->in), c->err) != 0)
+		return -1;
+	if (read_blocks(c) != 0)
+		return -1;
+	return c->incomplete ? 0 : write_end(c);
+}
+
+static int write_file(struct cut *c)
+{
+	struct ms_file f;
+	if (strcmp(c->o->trace_out, "-") == 0) {
+		if (isatty(STDOUT_FILENO))
+			return ms_err_set(c->err, "a trace cannot be written to a terminal: give "
+						  "'--trace-out' a file");
+		return write_cut(c, STDOUT_FILENO);
+	}
+	if (ms_file_begin(&f, c->o->trace_out, c->err) != 0)
+		return -1;
+	return ms_file_end(&f, write_cut(c, f.fd), c->err);
+}
+
+int cut_trace(const struct options *o, bool *incomplete, struct ms_err *err)
+{
+	struct cut c = {.o = o, .err = err};
+	c.decoder = ms_xrealloc(NULL, 1, sizeof *c.decoder);
+	int rc = read_facts(&c);
+	if (rc == 0)
+		rc = ms_span_find(o->input, o->from, o->to, c.ends, err);
+	if (rc == 0)
+		rc = keep_prepare(&c.keep, o, c.facts, err);
+	if (rc == 0)
+		rc = write_file(&c);
+	*incomplete = c.incomplete;
+	ms_recording_close(c.facts);
+	ms_trace_close(c.in);
+	cut_writer_free(&c.out);
+	keep_free(&c.keep);
+	live_clear(&c.live);
+	ms_ranges_free(&c.ranges);
+	free(c.last.v);
+	free(c.decoder);
+	return rc;
+}

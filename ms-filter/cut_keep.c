@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT
+ * Which blocks meet the conditions on events of --trace-out: by call stack, size and thread.
+ *
+ * Names of frames come from a snapshot of the same trace, where inlined functions have rows of
+ * their own with the address of the frame.
+ */
+#include "cut_keep.h"
+
+#include "match.h"
+#include "options.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libcommon/arena.h"
+#include "libcommon/err.h"
+#include "libcommon/recording.h"
+#include "libcommon/snapshot.h"
+#include "format/trace.h"
+
+#define BY_NAME (KEEP(FUNCTION) | KEEP(FILE_NAME) | KEEP(MODULE))
+#define ON_EVENTS (BY_NAME | KEEP(THREAD) | KEEP(PROCESS) | KEEP(SIZE))
+
+static int check(const struct options *o, struct ms_err *err)
+{
+	for (size_t i = 0; i < o->conditions.n; i++)
+		if (!(ON_EVENTS & KEEP(o->conditions.v[i].subject)))
+			return ms_err_set(
+				err,
+				"option '--%s' is on all of a site's blocks: '--trace-out' "
+				"takes function, file, module, thread, process and size",
+				options_name(&o->conditions.v[i]));
+	return 0;
+}
+
+/* ---- process and threads ---- */
+
+static int check_process(const struct options *o, const struct ms_recording *t, struct ms_err *err)
+{
+	const char *exe = ms_has(&t->info, MS_INFO_EXE) ? t->info.text[MS_INFO_EXE] : NULL;
+	const char *slash = exe ? strrchr(exe, '/') : NULL;
+	int64_t pid = (int64_t)t->info.number[MS_INFO_PID];
+	bool kept = !(o->keep & KEEP(PROCESS)), dropped = false;
+	for (size_t i = 0; i < o->conditions.n; i++) {
+		const struct condition *c = &o->conditions.v[i];
+		if (c->subject != PROCESS)
+			continue;
+		const char *name = slash && !strchr(c->text, '/') ? slash + 1 : exe;
+		bool is = match_names(c->text, name, pid);
+		kept |= is && !c->drop;
+		dropped |= is && c->drop;
+	}
+	if (kept && !dropped)
+		return 0;
+	return ms_err_set(err, "nothing of '%s' is kept: it is of process %lld, '%s'", o->input,
+			  (long long)pid, exe ? exe : "unknown");
+}
+
+static void find_threads(struct keep *k, const struct ms_recording *t)
+{
+	for (size_t i = 0; i < t->threads.n; i++) {
+		const struct ms_row *row = &t->threads.v[i];
+		uint64_t found = 0;
+		for (size_t c = 0; c < k->o->conditions.n; c++) {
+			const struct condition *cond = &k->o->conditions.v[c];
+			if (cond->subject == THREAD &&
+			    match_names(cond->text, row->text[MS_THREAD_NAME - 2],
+					(int64_t)row->number[MS_THREAD_TID]))
+				found |= match_bit(cond);
+		}
+		*MS_PUSH(&k->threads) = found;
+	}
+}
+
+/* ---- names ---- */
+
+static int by_address(const void *a, const void *b)
+{
+	const struct frame_bits *x = a, *y = b;
+	return x->address < y->address ? -1 : x->address > y->address;
+}
+
+/* The row of the trace itself, if its snapshot has other processes too. */
+static int64_t process_of(sqlite3 *db, const struct ms_recording *t)
+{
+	sqlite3_stmt *q = ms_sql_prepare(db,
+					 "SELECT id FROM process ORDER BY pid = ?1 DESC,"
+					 " coalesce(image, 0) = ?2 DESC, id",
+					 NULL);
+	int64_t id = 0;
+	if (q) {
+		sqlite3_bind_int64(q, 1, (int64_t)t->info.number[MS_INFO_PID]);
+		sqlite3_bind_int64(q, 2, (int64_t)t->info.number[MS_INFO_IMAGE]);
+		id = sqlite3_step(q) == SQLITE_ROW ? sqlite3_column_int64(q, 0) : 0;
+	}
+	sqlite3_finalize(q);
+	return id;
+}
+
+static int find_names(struct keep *k, const struct ms_recording *t, struct ms_err *err)
+{
+	struct matches m = {0};
+	const char *point;
+	sqlite3 *db = ms_snapshot_open(k->o->input, NULL, 0, &point, NULL, err);
+	int rc = db ? matches_stacks(&m, db, k->o, err) : -1;
+	int64_t process = db ? process_of(db, t) : 0;
+	for (size_t i = 0; rc == 0 && i < m.frames.n; i++)
+		if (m.frames.v[i].process == process && !m.frames.v[i].missing)
+			*MS_PUSH(&k->named) = (struct frame_bits){(uint64_t)m.frames.v[i].address,
+								  m.frames.v[i].found};
+	if (k->named.n)
+		qsort(k->named.v, k->named.n, sizeof *k->named.v, by_address);
+	matches_free(&m);
+	sqlite3_close(db);
+	return rc;
+}
+
+static uint64_t bits_at(const struct keep *k, uint64_t address)
+{
+	size_t low = 0, high = k->named.n;
+	uint64_t found = 0;
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		if (k->named.v[mid].address < address)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	for (; low < k->named.n && k->named.v[low].address == address; low++)
+		found |= k->named.v[low].found;
+	return found;
+}
+
+/* ---- */
+
+int keep_prepare(struct keep *k, const struct options *o, const struct ms_recording *t,
+		 struct ms_err *err)
+{
+	*k = (struct keep){.o = o};
+	uint64_t asked = o->keep | o->drop >> 32;
+	k->some = (asked & ~KEEP(PROCESS)) != 0 || (o->invert && asked);
+	if (check(o, err) != 0)
+		return -1;
+	if (!o->invert && check_process(o, t, err) != 0)
+		return -1;
+	if (o->invert && (asked & KEEP(PROCESS)))
+		return ms_err_set(err, "options '--invert' and '--process' leave nothing for "
+				       "'--trace-out': a trace has one process");
+	find_threads(k, t);
+	return asked & BY_NAME ? find_names(k, t, err) : 0;
+}
+
+void keep_stacks(struct keep *k, struct ms_stacks_decoder d)
+{
+	struct ms_frame f;
+	struct ms_node n;
+	if (!k->named.n)
+		return;
+	while (k->frames.n < d.first_frame && d.first_frame - k->frames.n < 1u << 24)
+		*MS_PUSH(&k->frames) = 0;
+	while (k->nodes.n < d.first_node && d.first_node - k->nodes.n < 1u << 24)
+		*MS_PUSH(&k->nodes) = 0;
+	while (ms_stacks_next_frame(&d, &f) == MS_FMT_OK)
+		*MS_PUSH(&k->frames) = f.flags & ~MS_FRAME_EXACT ? 0 : bits_at(k, f.address);
+	while (ms_stacks_next_node(&d, &n) == MS_FMT_OK) {
+		uint64_t found = n.frame < k->frames.n ? k->frames.v[n.frame] : 0;
+		found |= n.parent < k->nodes.n ? k->nodes.v[n.parent] : 0;
+		*MS_PUSH(&k->nodes) = found;
+	}
+}
+
+static uint64_t size_bits(const struct options *o, uint64_t size)
+{
+	uint64_t found = 0;
+	for (size_t i = 0; i < o->conditions.n; i++) {
+		const struct condition *c = &o->conditions.v[i];
+		if (c->subject == SIZE && size >= c->value && size <= c->high)
+			found |= match_bit(c);
+	}
+	return found;
+}
+
+bool keep_block(const struct keep *k, uint64_t size, uint32_t stack, uint32_t thread)
+{
+	if (!k->some)
+		return true;
+	uint64_t found = KEEP(PROCESS) | size_bits(k->o, size);
+	found |= stack < k->nodes.n ? k->nodes.v[stack] : 0;
+	found |= thread < k->threads.n ? k->threads.v[thread] : 0;
+	bool kept = (found & k->o->keep) == k->o->keep && !(found & k->o->drop);
+	return kept != k->o->invert;
+}
+
+void keep_free(struct keep *k)
+{
+	free(k->named.v);
+	free(k->frames.v);
+	free(k->nodes.v);
+	free(k->threads.v);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT
+ * Which blocks meet the conditions on events of --trace-out: by call stack, size and thread.
+ */
+#ifndef CUT_KEEP_H
+#define CUT_KEEP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/stacks.h"
+
+struct ms_err;
+struct ms_recording;
+struct options;
+
+struct keep {
+	const struct options *o;
+	bool some; /* there are conditions: not every block is kept */
+	struct {
+		struct frame_bits {
+			uint64_t address, found;
+		} * v; /* frames of the program that have names, in order of address */
+		size_t n, cap;
+	} named;
+	struct {
+		uint64_t *v; /* by number; [0] is none */
+		size_t n, cap;
+	} frames, nodes, threads;
+};
+
+/* Refuses conditions that are on sites, not on events. `t` has the threads and the process of the
+ * trace. 0, or -1 with `err` set. keep_free in both cases. */
+int keep_prepare(struct keep *k, const struct options *o, const struct ms_recording *t,
+		 struct ms_err *err);
+/* Frames and nodes of a stacks block, which go on from those before. */
+void keep_stacks(struct keep *k, struct ms_stacks_decoder d);
+/* Is a block of that size, made by that thread with that stack, kept? */
+bool keep_block(const struct keep *k, uint64_t size, uint32_t stack, uint32_t thread);
+void keep_free(struct keep *k);
+
+#endif

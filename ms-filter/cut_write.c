@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT
+ * Writing the cut: blocks that are copied, records that change, the checkpoint, and events.
+ */
+#include "cut_write.h"
+
+#include <stdlib.h>
+
+#include "libcommon/arena.h"
+#include "libcommon/err.h"
+#include "format/trace.h"
+
+#define LEVEL 3
+#define EVENTS_MAX 65536u /* in a block */
+
+int cut_writer_open(struct cut_writer *c, int fd, const struct ms_trace_head *head,
+		    struct ms_err *err)
+{
+	struct ms_trace_head h = *head;
+	*c = (struct cut_writer){.tick_ns = head->tick_ns, .err = err};
+	h.hint &= ~MS_FEATURE_ADDRESSES;
+	c->w = ms_trace_writer_new(fd, &h, LEVEL, err);
+	c->events = ms_xrealloc(NULL, 1, sizeof *c->events);
+	c->memory = ms_xrealloc(NULL, MS_EVENT_MEMORY(EVENTS_MAX), 1);
+	ms_event_encoder_init(c->events, c->memory, EVENTS_MAX);
+	return c->w ? 0 : -1;
+}
+
+void cut_writer_free(struct cut_writer *c)
+{
+	ms_trace_writer_free(c->w);
+	free(c->events);
+	free(c->memory);
+}
+
+int cut_copy(struct cut_writer *c, const struct ms_block *b)
+{
+	return ms_trace_write(c->w, b->type, b->first_ns, b->last_ns, b->columns, b->column_count,
+			      c->err);
+}
+
+/* ---- records ---- */
+
+static void copy_fields(struct ms_record_writer *w, struct ms_record record, uint64_t skip)
+{
+	struct ms_field f;
+	while (ms_record_field(&record, &f) == MS_FMT_OK) {
+		if (f.id < 64 && (skip >> f.id & 1))
+			continue;
+		if (f.is_bytes)
+			ms_record_bytes(w, f.id, f.data, f.size);
+		else
+			ms_record_number(w, f.id, f.value);
+	}
+}
+
+int cut_record(struct cut_writer *c, uint16_t type, const struct ms_block *b,
+	       struct ms_record record, uint64_t skip, const struct ms_record_writer *more)
+{
+	struct ms_record_writer w;
+	struct ms_record_reader reader;
+	struct ms_record added;
+	size_t room = (size_t)(record.end - record.at) * 2 + more->size + 1024;
+	void *memory = ms_xrealloc(NULL, room, 1);
+	ms_record_writer_init(&w, memory, room);
+	ms_record_begin(&w);
+	copy_fields(&w, record, skip);
+	ms_record_reader_init(&reader, more->data, more->size);
+	while (ms_record_next(&reader, &added) == MS_FMT_OK)
+		copy_fields(&w, added, 0);
+	int rc = 0;
+	if (!ms_record_end(&w))
+		rc = ms_err_set(c->err, "cannot write the trace: a record is too long");
+	struct ms_column column = ms_record_column(&w);
+	if (rc == 0)
+		rc = ms_trace_write(c->w, type, b->first_ns, b->last_ns, &column, 1, c->err);
+	free(memory);
+	return rc;
+}
+
+/* ---- the checkpoint ---- */
+
+static void add_bytes(struct ms_checkpoint_head *h, struct live_block *const *blocks, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		h->live_bytes += blocks[i]->b.size;
+	h->live_blocks = n;
+}
+
+struct ranges_out {
+	uint8_t *at;
+	uint64_t end;
+	size_t n;
+};
+
+static void count_range(void *arg, const struct ms_range *r)
+{
+	(void)r;
+	((struct ranges_out *)arg)->n++;
+}
+
+static void put_range(void *arg, const struct ms_range *r)
+{
+	struct ranges_out *o = arg;
+	struct ms_checkpoint_range range = {r->start, r->end - r->start, r->owner};
+	o->at = ms_checkpoint_put_range(o->at, o->end, &range);
+	o->end = r->end;
+}
+
+static size_t put_ranges(struct ms_column *out, size_t n, const struct ms_ranges *ranges,
+			 uint8_t **memory)
+{
+	struct ranges_out o = {0};
+	ms_ranges_each(ranges, count_range, &o);
+	if (!o.n)
+		return n;
+	o.at = *memory = ms_xrealloc(NULL, o.n, MS_CHECKPOINT_RANGE_BYTES);
+	ms_ranges_each(ranges, put_range, &o);
+	out[n] = (struct ms_column){MS_LIVE_MAPPED, *memory, (size_t)(o.at - *memory)};
+	return n + 1;
+}
+
+struct checkpoint {
+	struct ms_checkpoint_head head;
+	struct live_block *const *blocks;
+	size_t n;
+	const uint64_t *last;
+	size_t threads;
+	const struct ms_ranges *ranges;
+	bool usable;
+};
+
+static int put_part(struct cut_writer *c, const struct checkpoint *k, size_t from, size_t n)
+{
+	struct ms_checkpoint_encoder e;
+	struct ms_column columns[MS_CHECKPOINT_COLUMNS + 1];
+	uint8_t *mapped = NULL;
+	size_t threads = k->head.part == 0 ? k->threads : 0;
+	void *memory = ms_xrealloc(NULL, MS_CHECKPOINT_MEMORY(n, threads), 1);
+	int rc = 0;
+	ms_checkpoint_begin(&e, memory, n, threads, &k->head, false, k->usable);
+	for (size_t i = 0; i < threads; i++)
+		ms_checkpoint_put_last(&e, k->last[i]);
+	for (size_t i = from; i < from + n && rc == 0; i++) {
+		struct ms_checkpoint_block b = k->blocks[i]->b;
+		b.number = k->blocks[i]->as;
+		if (ms_checkpoint_put(&e, &b) != MS_FMT_OK)
+			rc = ms_err_set(c->err, "cannot write the trace: its allocations are not "
+						"in order");
+	}
+	size_t count = ms_checkpoint_finish(&e, columns);
+	if (k->head.part == 0)
+		count = put_ranges(columns, count, k->ranges, &mapped);
+	uint64_t ns = k->head.tick * c->tick_ns;
+	if (rc == 0)
+		rc = ms_trace_write(c->w, MS_BLOCK_CHECKPOINT, ns, ns, columns, count, c->err);
+	free(mapped);
+	free(memory);
+	return rc;
+}
+
+int cut_checkpoint(struct cut_writer *c, uint64_t tick, const struct live *live,
+		   const uint64_t *last, size_t threads, const struct ms_ranges *ranges)
+{
+	struct live_block **blocks = live_sorted(live);
+	struct checkpoint k = {.head = {.event = c->event, .number = c->number, .tick = tick},
+			       .blocks = blocks,
+			       .n = live->n,
+			       .last = last,
+			       .threads = threads,
+			       .ranges = ranges};
+	int rc = 0;
+	add_bytes(&k.head, blocks, live->n);
+	for (size_t i = 0; i < live->n; i++)
+		k.usable |= blocks[i]->b.slack != 0;
+	k.head.parts = (uint32_t)((live->n + MS_CHECKPOINT_PART - 1) / MS_CHECKPOINT_PART);
+	k.head.parts += !k.head.parts;
+	for (size_t from = 0; rc == 0 && k.head.part < k.head.parts; k.head.part++) {
+		size_t n = live->n - from;
+		n = n < MS_CHECKPOINT_PART ? n : MS_CHECKPOINT_PART;
+		k.head.count = (uint32_t)n;
+		rc = put_part(c, &k, from, n);
+		from += n;
+	}
+	free(blocks);
+	return rc;
+}
+
+/* ---- events ---- */
+
+int cut_flush(struct cut_writer *c)
+{
+	struct ms_column columns[MS_EVENT_COLUMNS];
+	if (!c->open)
+		return 0;
+	c->open = false;
+	size_t n = ms_event_encoder_finish(c->events, columns);
+	return ms_trace_write(c->w, MS_BLOCK_EVENTS, c->first_tick * c->tick_ns,
+			      c->last_tick * c->tick_ns, columns, n, c->err);
+}
+
+int cut_event(struct cut_writer *c, const struct ms_event *ev)
+{
+	if (c->open && ms_event_count(c->events) == EVENTS_MAX && cut_flush(c) != 0)
+		return -1;
+	if (!c->open) {
+		ms_event_encoder_begin(c->events, c->number, c->event, ev->time_ticks);
+		c->first_tick = ev->time_ticks;
+		c->open = true;
+	}
+	if (ms_event_put(c->events, ev) != MS_FMT_OK)
+		return ms_err_set(c->err, "cannot write the trace: an event makes no sense");
+	c->last_tick = ev->time_ticks;
+	c->number = ms_event_next_number(c->events);
+	c->event++;
+	c->count++;
+	return 0;
+}

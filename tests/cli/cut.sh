@@ -1,0 +1,11 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# ms-filter --trace-out: recordings of one program, whole, with everything beside the heap, sampled and with the past dropped, are cut.
+set -eu
+[ -x "$BIN/ms-filter" ]
+gcc -O1 -g -pthread -I"$SRC/include" -o app "$SRC/tests/cli/filter/cut.c"
+"$BIN/ms-record" -q -o plain.trace ./app
+"$BIN/ms-record" -q --mmap --usable-size --free-stacks -o beside.trace ./app
+"$BIN/ms-record" -q --sample 2k -o sampled.trace ./app
+"$BIN/ms-record" -q --max-size 1M --keep=live -o live.trace ./app 150000
+exec python3 "$SRC/tests/cli/filter/cut.py"
