@@ -30,6 +30,14 @@ void *ms_xrealloc(void *p, size_t count, size_t size)
 	return p;
 }
 
+void *ms_xcalloc(size_t count, size_t size)
+{
+	void *p = calloc(count ? count : 1, size ? size : 1);
+	if (!p)
+		out_of_memory();
+	return p;
+}
+
 void *ms_arena_alloc(struct ms_arena *a, size_t size)
 {
 	size = (size + 15) & ~(size_t)15;

@@ -35,6 +35,8 @@ void ms_arena_free(struct ms_arena *a);
 
 /* realloc that does not return on failure; `count * size` is checked. */
 void *ms_xrealloc(void *p, size_t count, size_t size);
+/* calloc that does not return on failure: of large ones no page is touched. */
+void *ms_xcalloc(size_t count, size_t size);
 
 /* Growing array: struct { T *v; size_t n, cap; }. Evaluates to the new, uninitialised element. */
 #define MS_PUSH(a)                                                                                 \

@@ -2,8 +2,9 @@
  * The draining thread.
  *
  * One round: look at every ring of every session, merge what is below the watermark, hand on what
- * is due. When nothing came it sleeps up to 10 ms; a thread of the target that has half filled its
- * ring wakes it earlier, through the futex word `sleeping` of its session.
+ * is due. When nothing came it sleeps up to 10 ms, and up to 100 ms once nothing came for a while;
+ * a thread of the target that has half filled its ring wakes it earlier, through the futex word
+ * `sleeping` of its session, and out of a long sleep a thread that begins, too.
  */
 #include "drain.h"
 
@@ -29,7 +30,9 @@
 #include "threads.h"
 
 #define IDLE_NS 10000000
-#define NAP_NS 200000
+#define BUSY_NS 1000000
+#define LONG_NS 100000000
+#define LONG_AFTER 20u /* rounds in which nothing came */
 #define BATCH_NS UINT64_C(100000000)
 #define LOOK_NS UINT64_C(20000000)
 #define SLACK_NS 100000u
@@ -146,10 +149,10 @@ static long futex(uint32_t *word, int op, uint32_t value, const struct timespec 
 }
 
 /* Tells every image and its children that we sleep; false when something came in meanwhile. */
-static bool lie_down(struct drain *d)
+static bool lie_down(struct drain *d, uint32_t how)
 {
 	for (size_t i = 0; i < d->pool_count; i++)
-		__atomic_store_n(&d->pools[i]->head->sleeping, 1, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&d->pools[i]->head->sleeping, how, __ATOMIC_SEQ_CST);
 	for (size_t i = 0; i < d->pool_count; i++)
 		if (pool_calls(d->pools[i]))
 			return false;
@@ -161,14 +164,14 @@ static bool lie_down(struct drain *d)
 
 /* Waits on the words of all images and our own at once; where the kernel cannot, on the first
  * image's. */
-static void wait_all(struct drain *d, uint32_t ours, long ns)
+static void wait_all(struct drain *d, uint32_t ours, uint32_t how, long ns)
 {
 	struct futex_waitv v[WAITERS_MAX + 1] = {0};
 	size_t n = 0;
 	v[n++] = (struct futex_waitv){
 		.val = ours, .uaddr = (uintptr_t)&d->wake, .flags = FUTEX_32 | FUTEX_PRIVATE_FLAG};
 	for (size_t i = 0; i < d->pool_count && n <= WAITERS_MAX; i++)
-		v[n++] = (struct futex_waitv){.val = 1,
+		v[n++] = (struct futex_waitv){.val = how,
 					      .uaddr = (uintptr_t)&d->pools[i]->head->sleeping,
 					      .flags = FUTEX_32};
 	struct timespec until;
@@ -182,17 +185,30 @@ static void wait_all(struct drain *d, uint32_t ours, long ns)
 		return;
 	struct timespec shorter = {0, ns > 1000000 ? 1000000 : ns};
 	if (d->pool_count)
-		futex(&d->pools[0]->head->sleeping, FUTEX_WAIT, 1, &shorter);
+		futex(&d->pools[0]->head->sleeping, FUTEX_WAIT, how, &shorter);
 	else
 		futex(&d->wake, FUTEX_WAIT_PRIVATE, ours, &shorter);
 }
 
 static void sleep_a_while(struct drain *d, uint32_t ours, long ns)
 {
-	if (lie_down(d))
-		wait_all(d, ours, ns);
+	uint32_t how = ns > IDLE_NS ? MG_SLEEPS_LONG : MG_SLEEPS;
+	if (lie_down(d, how))
+		wait_all(d, ours, how, ns);
 	for (size_t i = 0; i < d->pool_count; i++)
 		__atomic_store_n(&d->pools[i]->head->sleeping, 0, __ATOMIC_SEQ_CST);
+}
+
+/* How long, after a round that read so many bytes. */
+static long patience(struct drain *d, uint64_t bytes)
+{
+	d->idle = bytes ? 0 : d->idle + 1;
+	if (bytes > 4096)
+		return BUSY_NS;
+	for (size_t i = 0; i < d->count; i++)
+		if (session_seccomp(d->sessions[i]))
+			return IDLE_NS; /* nobody wakes us */
+	return d->idle > LONG_AFTER ? LONG_NS : IDLE_NS;
 }
 
 /* ---- the thread ---- */
@@ -303,7 +319,7 @@ static void *run(void *arg)
 			free_pools(d);
 			return NULL;
 		}
-		sleep_a_while(d, ours, bytes > 4096 ? NAP_NS * 5 : IDLE_NS);
+		sleep_a_while(d, ours, patience(d, bytes));
 	}
 }
 

@@ -31,6 +31,7 @@ struct drain {
 	struct pool **pools; /* the thread's own */
 	size_t pool_count, pool_room;
 	uint32_t rounds;    /* atomic */
+	uint32_t idle;      /* rounds since something came */
 	unsigned wake;      /* futex word */
 	bool stop, started; /* stop: atomic */
 };

@@ -17,6 +17,7 @@
 #include "threads.h"
 
 #define FREE_AHEAD 24u
+#define FREE_AT_FIRST 3u /* most programs have one thread */
 /* Parsed events that wait for a slow thread's pending stamp; beyond this the rings fill up instead.
  */
 #define BACKLOG_MAX (UINT64_C(6) << 20)
@@ -96,10 +97,19 @@ static uint32_t count_free(const struct session *s)
 	return n;
 }
 
+/* How many rings are to be free, before any were taken. One that cannot wake us needs them ready.
+ */
+static uint32_t rings_ahead(const struct session *s)
+{
+	uint32_t taken = s->prepared - count_free(s);
+	if (s->forked)
+		return 1 + s->prepared / 4;
+	return taken > 1 || session_seccomp(s) ? FREE_AHEAD : FREE_AT_FIRST;
+}
+
 void ring_prepare(struct session *s)
 {
-	/* Most forked children have one thread. */
-	uint32_t ahead = s->forked ? 1 + s->prepared / 4 : FREE_AHEAD;
+	uint32_t ahead = rings_ahead(s);
 	uint32_t spare = count_free(s), want = ahead + s->prepared / 4;
 	/* Threads come fast: those that ended already give theirs back at once. */
 	if (spare < want / 2 && s->prepared >= ahead) {

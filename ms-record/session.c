@@ -80,8 +80,7 @@ static struct session *blank(const struct options *opt, struct writer *writer,
 
 static void make_tables(struct session *s)
 {
-	s->readers = ms_xrealloc(NULL, s->ring_max, sizeof *s->readers);
-	memset(s->readers, 0, s->ring_max * sizeof *s->readers);
+	s->readers = ms_xcalloc(s->ring_max, sizeof *s->readers);
 	stacks_init(&s->stacks);
 	live_init(&s->live);
 	modules_init(&s->modules, s->module_max);
@@ -144,7 +143,7 @@ void session_free(struct session *s)
 	if (!s)
 		return;
 	if (s->readers)
-		for (uint32_t i = 0; i < s->ring_max; i++)
+		for (uint32_t i = 0; i < s->prepared; i++)
 			ring_free(&s->readers[i]);
 	free(s->readers);
 	remote_free(s->remote);

@@ -313,6 +313,11 @@ void session_room(struct session *s, size_t n);
 int session_damaged(struct session *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* ns since the start of the session's recording. */
 uint64_t session_now(const struct session *s);
+/* Does the process run under a seccomp filter, so that it makes no system call of ours? */
+static inline bool session_seccomp(const struct session *s)
+{
+	return __atomic_load_n(&s->mem->seccomp_seen, __ATOMIC_RELAXED);
+}
 /* Does the thread of that index exist? */
 bool session_thread_alive(struct session *s, uint32_t index);
 /* The number here of a thread that has the number `tid` in its own namespace; 0 = not found (yet,

@@ -38,8 +38,7 @@ static void make(struct stacks_index *x, size_t slots)
 static void make_known(struct stacks *s, size_t slots)
 {
 	free(s->known);
-	s->known = ms_xrealloc(NULL, slots, sizeof *s->known);
-	memset(s->known, 0, slots * sizeof *s->known);
+	s->known = ms_xcalloc(slots, sizeof *s->known);
 	s->known_mask = slots - 1;
 	s->known_shift = 64 - (unsigned)__builtin_ctzll(slots);
 	s->known_used = 0;
@@ -50,9 +49,7 @@ void stacks_init(struct stacks *s)
 	memset(s, 0, sizeof *s);
 	make(&s->frame_index, (size_t)1 << FIRST_BITS);
 	make(&s->node_index, (size_t)1 << FIRST_BITS);
-	size_t n = (size_t)1 << STACKS_CACHE_BITS;
-	s->cache = ms_xrealloc(NULL, n, sizeof *s->cache);
-	memset(s->cache, 0, n * sizeof *s->cache);
+	s->cache = ms_xcalloc((size_t)1 << STACKS_CACHE_BITS, sizeof *s->cache);
 	make_known(s, (size_t)1 << FIRST_BITS);
 }
 

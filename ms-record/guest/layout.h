@@ -78,6 +78,11 @@ enum mg_state {
 	MG_WAITING = 3, /* --start-after: allocations are counted only, frees pass through */
 };
 
+/* How ms-record sleeps: from a long sleep a thread that begins wakes it too, or it could be gone
+ * before its name was read. */
+#define MG_SLEEPS 1u
+#define MG_SLEEPS_LONG 2u
+
 struct mg_session {
 	uint64_t magic;
 	uint32_t version;
@@ -104,8 +109,8 @@ struct mg_session {
 	uint32_t reserved[3];
 
 	_Alignas(64) uint32_t state; /* enum mg_state; ms-record -> guest */
-	uint32_t sleeping; /* futex word: 1 while ms-record sleeps; the guest that fills half a ring
-			      sets it to 0 and wakes it */
+	uint32_t sleeping; /* futex word: MG_SLEEPS* while ms-record sleeps; the guest that fills
+			      half a ring sets it to 0 and wakes it */
 	uint64_t sequence; /* MG_CLOCK_SEQUENCE: atomic counter */
 	uint64_t heartbeat; /* tsc of ms-record's last round */
 

@@ -169,6 +169,8 @@ static void begin(struct mg_writer *t, uint32_t tid, uint32_t flags, uint64_t sp
 	w[3] = sp;
 	mg_publish(t, 4);
 	mg_stamped(t);
+	if (__atomic_load_n(&mg.head->sleeping, __ATOMIC_RELAXED) == MG_SLEEPS_LONG)
+		mg_wake_recorder();
 }
 
 /* Waits for ms-record to prepare rings, as long as for room in one; only a short while for one that
