@@ -9,7 +9,8 @@
 #include "libcommon/snapshot.h"
 
 /* s the site, p its process, t the moment and c what is live then, q the peak and d what is live
- * there, f the frame after which it is named and m its module, g its growth. */
+ * there, x its change by ms-diff, f the frame after which it is named and m its module, g its
+ * growth. */
 const struct column columns[] = {
 	{"id", COLUMN_COUNT, "s.id", "number of the site"},
 	{"pid", COLUMN_COUNT, "p.pid", "its process"},
@@ -48,6 +49,13 @@ const struct column columns[] = {
 	 "known one-time allocation of the runtime: its name, or null"},
 	{"trend", COLUMN_TEXT, "g.trend", "of its live bytes: step, filling, growing, or null"},
 	{"growth", COLUMN_SIZE, "g.bytes_per_minute", "bytes per minute, where there is a trend"},
+	{"change", COLUMN_TEXT, "x.kind", "by ms-diff: new, gone, grown, shrunk, unchanged"},
+	{"delta_live_bytes", COLUMN_SIZE, "x.delta_live_bytes", "by ms-diff: new minus old"},
+	{"delta_live_blocks", COLUMN_COUNT, "x.delta_live_blocks", "the same in blocks"},
+	{"delta_peak_bytes", COLUMN_SIZE, "x.delta_peak_bytes", "at the peaks"},
+	{"delta_peak_blocks", COLUMN_COUNT, "x.delta_peak_blocks", "the same in blocks"},
+	{"delta_allocations", COLUMN_COUNT, "x.delta_allocations", "in the whole runs"},
+	{"delta_allocated_bytes", COLUMN_SIZE, "x.delta_allocated_bytes", "by all of them"},
 	{"frames", COLUMN_COUNT, "k.depth + 1", "of its call stack, inlined ones too"},
 	{"function", COLUMN_TEXT, "f.function", "of the frame after which it is named"},
 	{"file", COLUMN_TEXT, "f.file", "of that frame"},
@@ -70,7 +78,7 @@ const char *columns_help(struct ms_arena *a)
 	static const char *const types[] = {"number", "size", "duration", "text", "text"};
 	const char *out = "Columns of --where EXPR:\n\n";
 	for (size_t i = 0; i < column_count; i++)
-		out = ms_arena_printf(a, "%s  %-19s %-9s %s\n", out, columns[i].name,
+		out = ms_arena_printf(a, "%s  %-21s %-9s %s\n", out, columns[i].name,
 				      types[columns[i].type], columns[i].what);
 	return ms_arena_printf(
 		a,
@@ -99,6 +107,7 @@ sqlite3_stmt *columns_query(sqlite3 *db, struct ms_arena *a, const char *point, 
 			" LEFT JOIN stack k ON k.id = s.stack"
 			" LEFT JOIN stack u ON u.id = s.user_frame"
 			" LEFT JOIN frame f ON f.id = u.frame LEFT JOIN module m ON m.id = f.module"
+			" LEFT JOIN site_diff x ON x.site = s.id"
 			" LEFT JOIN growth g ON g.process = s.process AND g.site = s.id"
 			" ORDER BY s.id",
 			list),

@@ -15,15 +15,27 @@
 #include "libcommon/arena.h"
 #include "libcommon/err.h"
 #include "libcommon/snapshot.h"
+#include "libcommon/snapshot_diff.h"
 
 #define BY_COLUMNS                                                                                 \
-	(KEEP(MIN_LIFETIME) | KEEP(MAX_LIFETIME) | KEEP(FIRST) | KEEP(LAST) | KEEP(WHERE))
+	(KEEP(MIN_DELTA) | KEEP(MIN_LIFETIME) | KEEP(MAX_LIFETIME) | KEEP(FIRST) | KEEP(LAST) |    \
+	 KEEP(WHERE))
 #define BY_AGE (KEEP(MIN_AGE) | KEEP(MAX_AGE))
 
 /* Where the columns that conditions of their own look at are. */
 struct places {
-	int lifetime, frees, first, last;
+	int lifetime, frees, first, last, delta_live, delta_peak;
 };
+
+static struct places find_places(void)
+{
+	static const char *const names[] = {"lifetime",         "frees",           "first", "last",
+					    "delta_live_bytes", "delta_peak_bytes"};
+	int at[6];
+	for (size_t i = 0; i < 6; i++)
+		at[i] = column_find(names[i], strlen(names[i]));
+	return (struct places){at[0], at[1], at[2], at[3], at[4], at[5]};
+}
 
 /* ---- columns ---- */
 
@@ -80,6 +92,13 @@ static enum truth lifetime(const struct value *v, const struct places *at, uint6
 	return within(&v[at->lifetime], low, high);
 }
 
+/* Of several sites at one place, ms-diff has the change under one of them. */
+static enum truth changed(const struct value *v, uint64_t least)
+{
+	uint64_t by = (uint64_t)(v->number < 0 ? -v->number : v->number);
+	return v->known && by >= least ? TRUE : UNTRUE;
+}
+
 static enum truth evaluate(const struct condition *c, const struct value *v,
 			   const struct places *at, struct span_of span,
 			   const struct where_row *row)
@@ -89,6 +108,10 @@ static enum truth evaluate(const struct condition *c, const struct value *v,
 		return lifetime(v, at, c->value, UINT64_MAX);
 	case MAX_LIFETIME:
 		return lifetime(v, at, 0, c->value);
+	case MIN_DELTA:
+		return changed(&v[at->delta_live], c->value) == TRUE
+			       ? TRUE
+			       : changed(&v[at->delta_peak], c->value);
 	case FIRST:
 		return in_span(&v[at->first], span);
 	case LAST:
@@ -111,8 +134,7 @@ static int read_columns(struct matches *m, sqlite3 *db, const struct options *o,
 			const struct spans *spans, struct ms_err *err)
 {
 	struct value *v = ms_arena_alloc(o->arena, column_count * sizeof *v);
-	const struct places at = {column_find("lifetime", 8), column_find("frees", 5),
-				  column_find("first", 5), column_find("last", 4)};
+	const struct places at = find_places();
 	sqlite3_stmt *q = columns_query(db, o->arena, point, err);
 	while (q && match_next_row(db, q, err)) {
 		struct site *s = match_site_of(m, sqlite3_column_int64(q, 0));
@@ -204,6 +226,10 @@ int measures_read(struct matches *m, sqlite3 *db, const struct options *o, const
 {
 	uint64_t asked = o->keep | o->drop >> 32;
 	struct spans spans = {0};
+	if ((asked & KEEP(MIN_DELTA)) && !ms_snapshot_is_diff(db))
+		return ms_err_set(err,
+				  "option '--min-delta': the snapshot is no comparison: ms-diff "
+				  "makes one");
 	int rc = spans_read(&spans, db, o, err);
 	if (rc == 0 && (asked & BY_COLUMNS))
 		rc = read_columns(m, db, o, point, &spans, err);

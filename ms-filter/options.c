@@ -22,6 +22,8 @@ const char options_help[] =
 	"      --min-live SIZE       live bytes at the end reach SIZE\n"
 	"      --min-peak SIZE       live bytes at the peak reach SIZE\n"
 	"      --min-allocated SIZE  bytes allocated in the whole run reach SIZE\n"
+	"      --min-delta SIZE      of ms-diff: live bytes, or those at the peak, changed by "
+	"SIZE\n"
 	"      --min-blocks N        live blocks at any of the points reach N\n"
 	"      --min-allocations N   allocations in the whole run reach N\n"
 	"      --min-lifetime, --max-lifetime DURATION\n"
@@ -79,6 +81,7 @@ static const struct option longs[] = {
 	{"min-live", required_argument, NULL, OPT_CONDITION + MIN_LIVE},
 	{"min-peak", required_argument, NULL, OPT_CONDITION + MIN_PEAK},
 	{"min-allocated", required_argument, NULL, OPT_CONDITION + MIN_ALLOCATED},
+	{"min-delta", required_argument, NULL, OPT_CONDITION + MIN_DELTA},
 	{"min-blocks", required_argument, NULL, OPT_CONDITION + MIN_BLOCKS},
 	{"min-allocations", required_argument, NULL, OPT_CONDITION + MIN_ALLOCATIONS},
 	{"min-lifetime", required_argument, NULL, OPT_CONDITION + MIN_LIFETIME},

@@ -109,7 +109,7 @@ def sites(db):
     return {i for (i,) in rows(db, "SELECT id FROM site")}
 
 
-def add_up(what, db):
+def add_up(what, db, stages=False):
     """Shown + hidden = total, in every process and moment; and nothing is left that nobody needs."""
     original = sqlite3.connect(INPUT)
     for table in ("process", "snapshot", "thread", "module"):
@@ -197,6 +197,36 @@ def text(words):
     """The words as a shell would have to read them, which is how they are recorded."""
     plain = set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:+-,%@=^")
     return " ".join(w if set(w) <= plain else "'" + w.replace("'", "'\\''") + "'" for w in words)
+
+
+def tool(name, words, data):
+    r = subprocess.run([os.path.join(os.environ["BIN"], name), *words, "-"], input=data, capture_output=True, check=False)
+    expect(f"{name} {words}: {r.stderr.decode()}", r.returncode, 0)
+    return r.stdout
+
+
+def through_a_comparison():
+    """ms-filter | ms-diff | ms-filter | ms-report: what is hidden on both sides still adds up, for each option."""
+    names = dict.fromkeys(t[0][0] for t in TABLE)
+    for name in names:
+        words, wanted = next(t for t in TABLE if t[0][0] == name and t[1])
+        what = " ".join(words) + " | ms-diff | "
+        compared = tool("ms-diff", [], run(words)[0])
+        for later in (["--min-delta", "1k"], words):
+            db = load(tool("ms-filter", later, compared))
+            add_up(what + " ".join(later), db, stages=True)
+            expect(what + "stages", rows(db, "SELECT count(DISTINCT stage), max(stage) FROM hidden"), [(2, 2)])
+            for figure in ("live_bytes", "live_blocks"):
+                for side in ("old", "new"):
+                    expect(what + f"{' '.join(later)}: {side} {figure}", rows(db, f"""SELECT t.{side} - (SELECT coalesce(sum({side}_{figure}), 0)
+                        FROM site_diff) - (SELECT coalesce(sum({side}_{figure}), 0) FROM diff_hidden)
+                        FROM diff_total t WHERE figure = '{figure}'"""), [(0,)])
+            with open("image.db", "rb") as f:
+                report = json.loads(tool("ms-report", ["--json"], f.read()))
+            expect(what + "report", report["omitted"]["hidden_sites"] > 0, True)
+        expect(what + "sites", sites(load(compared)) >= wanted, True)
+    _, status, message = run(["--min-delta", "1k"])
+    expect("no comparison", (status, message), (2, "ms-filter: option '--min-delta': the snapshot is no comparison: ms-diff makes one\n"))
 
 
 SUPPRESSIONS = {
@@ -335,6 +365,7 @@ def main():
         with open(name, "w", encoding="utf-8") as f:
             f.write(content)
     alone_pairs_stages()
+    through_a_comparison()
     inverted()
     suppressions()
     hidden_exactly()
