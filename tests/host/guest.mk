@@ -13,7 +13,7 @@ $(GUEST_T)/guest_adversary: tests/host/guest_adversary.cc tests/host/guest_frame
 	g++ -g -O2 -Wall -Wextra -o $@ $^ -ldl -lpthread
 $(GUEST_T)/guest_plug_a.so $(GUEST_T)/guest_plug_b.so: tests/host/guest_plug.S
 	@mkdir -p $(@D)
-	$(CC) -shared -DROOM=$(if $(findstring _a,$@),264,520) -o $@ $<
+	$(CC) -shared -DROOM=$(if $(findstring _a,$@),264 -DDECOY=256,520 -DDECOY=264) -o $@ $<
 
 $(GUEST_T)/guest_new: tests/host/guest_new.cc
 	@mkdir -p $(@D)
