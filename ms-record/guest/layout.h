@@ -212,7 +212,7 @@ struct mg_ring {
 
 #define MG_SLACK 16384u      /* bytes after a lap; no record is longer */
 #define MG_RING_FIRST 65536u /* first size_allowed */
-#define MG_RING_LARGEST 262144u
+#define MG_RING_LARGEST 131072u
 
 /* Records: 8-byte words. Word 0: kind (8 bits) | flags (8) | count (16) | keep (32).
  *
