@@ -5,6 +5,7 @@
 #include "text.h"
 
 #include "beside.h"
+#include "noted.h"
 #include "out.h"
 #include "spark.h"
 
@@ -244,6 +245,8 @@ void text_first(struct page *p, struct out *o, size_t limit)
 	}
 	out_char(o, '\n');
 	busiest(p, o);
-	text_words(p, o, "Hidden", &(struct words){{words_hidden(m, &p->style)}, 1}, "");
+	struct words hidden = {{words_hidden(m, &p->style), noted_one_time(m)}, 1};
+	hidden.n += hidden.v[1] != NULL;
+	text_words(p, o, "Hidden", &hidden, "; ");
 	next(p, o, &live, &peak);
 }

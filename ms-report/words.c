@@ -9,6 +9,7 @@
 #include "inherited.h"
 
 #include "names.h"
+#include "noted.h"
 
 #include "libcommon/err.h"
 #include "libcommon/snapshot.h"
@@ -249,6 +250,8 @@ struct words words_quality(struct model *m)
 		add(&w, SAY("%s cut", say_things(m, q->stacks_cut, "stack", "stacks")));
 	if (m->part && counted(m))
 		add(&w, counted(m));
+	if (noted_cut(m))
+		add(&w, noted_cut(m));
 	quality_details(m, &w);
 	if (m->modules_without_symbols)
 		add(&w,
