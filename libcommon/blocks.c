@@ -14,6 +14,7 @@
 struct ms_block_group {
 	uint64_t key; /* number / 64 */
 	uint64_t had, live;
+	uint8_t had_count, live_count; /* bits of them */
 	struct ms_block_slot slots[];
 };
 
@@ -37,13 +38,12 @@ static unsigned ones(uint64_t v)
 	return (unsigned)((v * UINT64_C(0x0101010101010101)) >> 56);
 }
 
-static unsigned room_of(unsigned slots)
-{
-	unsigned room = 0;
-	while (room_slots[room] < slots)
-		room++;
-	return room;
-}
+/* The least room for so many slots. */
+static const uint8_t room_by_slots[65] = {
+	0,  0,  1,  2,  3,  4,  4,  5,  5,  6,  6,  6,  6,  7,  7,  7,  7,  8,  8,  8,  8,  8,
+	8,  8,  8,  9,  9,  9,  9,  9,  9,  9,  9,  10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10,
+	10, 10, 10, 10, 10, 11, 11, 11, 11, 11, 11, 11, 11, 11, 11, 11, 11, 11, 11, 11, 11,
+};
 
 static struct ms_block_group *next_of(struct ms_block_group *g)
 {
@@ -54,7 +54,7 @@ static struct ms_block_group *next_of(struct ms_block_group *g)
 
 static struct ms_block_group *get_room(struct ms_blocks *b, unsigned slots)
 {
-	unsigned room = room_of(slots);
+	unsigned room = room_by_slots[slots];
 	struct ms_block_group *g = b->rooms[room];
 	if (g) {
 		b->rooms[room] = next_of(g);
@@ -74,7 +74,7 @@ static struct ms_block_group *get_room(struct ms_blocks *b, unsigned slots)
 
 static void give_room(struct ms_blocks *b, struct ms_block_group *g, unsigned slots)
 {
-	unsigned room = room_of(slots);
+	unsigned room = room_by_slots[slots];
 	memcpy(g, &b->rooms[room], sizeof b->rooms[room]);
 	b->rooms[room] = g;
 }
@@ -169,8 +169,9 @@ static void retire(struct ms_blocks *b, size_t group)
 {
 	uint64_t live = b->bits[group];
 	b->bits[group] = 0;
-	struct ms_block_group *g = get_room(b, ones(live));
-	*g = (struct ms_block_group){.key = b->base >> 6, .had = live, .live = live};
+	uint8_t n = (uint8_t)ones(live);
+	struct ms_block_group *g = get_room(b, n);
+	*g = (struct ms_block_group){b->base >> 6, live, live, n, n};
 	const struct ms_block_slot *from = &b->window[group * 64];
 	struct ms_block_slot *to = g->slots;
 	for (uint64_t rest = live; rest; rest &= rest - 1)
@@ -224,12 +225,12 @@ static inline unsigned place_of(const struct ms_block_group *g, uint64_t bit)
  * a live block. */
 static struct ms_block_group *shrink(struct ms_blocks *b, struct ms_block_group *g)
 {
-	struct ms_block_group *smaller = get_room(b, ones(g->live));
+	struct ms_block_group *smaller = get_room(b, g->live_count);
 	size_t n = 0;
-	*smaller = (struct ms_block_group){.key = g->key, .had = g->live, .live = g->live};
+	*smaller = (struct ms_block_group){g->key, g->live, g->live, g->live_count, g->live_count};
 	for (uint64_t rest = g->live; rest; rest &= rest - 1)
 		smaller->slots[n++] = g->slots[place_of(g, rest & -rest)];
-	give_room(b, g, ones(g->had));
+	give_room(b, g, g->had_count);
 	return smaller;
 }
 
@@ -244,10 +245,11 @@ bool ms_blocks_take_old(struct ms_blocks *b, uint64_t number, struct ms_block_sl
 		return false;
 	*out = g->slots[place_of(g, bit)];
 	g->live &= ~bit;
+	g->live_count--;
 	if (!g->live) {
 		drop(b, i);
-		give_room(b, g, ones(g->had));
-	} else if (ones(g->live) * 4 <= ones(g->had)) {
+		give_room(b, g, g->had_count);
+	} else if (g->live_count * 4u <= g->had_count) {
 		b->old[i] = shrink(b, g);
 	}
 	return true;
@@ -269,7 +271,7 @@ void ms_blocks_all_back(struct ms_blocks *b)
 	struct ms_block_group *full = b->filling;
 	if (!full)
 		return;
-	unsigned n = ones(full->had);
+	unsigned n = full->had_count;
 	struct ms_block_group *g = get_room(b, n);
 	if (g != full)
 		memcpy(g, full, sizeof *g + n * sizeof *g->slots);
@@ -294,7 +296,8 @@ void ms_blocks_put_back(struct ms_blocks *b, uint64_t number, uint64_t size, uin
 	}
 	g->had |= UINT64_C(1) << (number & 63);
 	g->live = g->had;
-	g->slots[ones(g->had) - 1] = ms_blocks_slot(b, size, tick, owner);
+	g->live_count = ++g->had_count;
+	g->slots[g->had_count - 1] = ms_blocks_slot(b, size, tick, owner);
 }
 
 /* ---- all of them ---- */

@@ -9,7 +9,7 @@
  * bits of the number, with one bit a slot that says "live". When the window moves on, a group of 64
  * slots leaves it; what is still live in it is packed into an old group, found by a hash of the
  * group's number. So hashing costs once per 64 numbers that leave and once per free of an old
- * block; memory is the window and at most 4 slots of 12 bytes, with a group's head of 24, for each
+ * block; memory is the window and at most 4 slots of 12 bytes, with a group's head of 28, for each
  * live old block.
  *
  * A slot is small, so that the window stays in the cache: size and tick have 32 bits. The few

@@ -159,7 +159,8 @@ struct ms_replay {
 	size_t class_count, class_cap;
 	struct ms_replay_ages *ages;
 	size_t age_count, age_cap;
-	uint64_t age_ticks[MS_AGES - 1];              /* where each class but the first begins */
+	uint64_t age_ticks[MS_AGES]; /* where the class behind each begins; MS_NEVER */
+	uint8_t age_by_bits[65];     /* class of the least number of ticks with so many bits */
 	struct ms_replay_size sizes[MS_SIZE_CLASSES]; /* of all sites, after ms_replay_finish */
 
 	struct ms_replay_span spans[MS_TIMELINE_SPANS];

@@ -23,6 +23,9 @@ const uint64_t ms_age_allocations[MS_AGES] = {
 	0, 1, 10, 100, 1000, 10000, 100000, 1000000, 10000000,
 };
 
+const uint64_t ms_age_next[MS_AGES] = {
+	1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, UINT64_MAX,
+};
 const uint8_t ms_age_by_bits[65] = {0, 1, 1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4, 4, 5, 5,
 				    5, 6, 6, 6, 7, 7, 7, 7, 8, 8, 8, 8, 8, 8, 8, 8, 8,
 				    8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8,
@@ -32,6 +35,13 @@ void ms_replay_tick(struct ms_replay *r, uint64_t tick_ns)
 {
 	for (unsigned i = 0; i < MS_AGES - 1; i++)
 		r->age_ticks[i] = (ms_age_ns[i + 1] + tick_ns - 1) / tick_ns;
+	r->age_ticks[MS_AGES - 1] = MS_NEVER;
+	for (unsigned bits = 0, class = 0; bits <= 64; bits++) {
+		uint64_t least = bits ? UINT64_C(1) << (bits - 1) : 0;
+		while (class < MS_AGES - 1 && least >= r->age_ticks[class])
+			class ++;
+		r->age_by_bits[bits] = (uint8_t) class;
+	}
 	ms_growth_start(r, tick_ns);
 }
 

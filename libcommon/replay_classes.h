@@ -18,15 +18,22 @@
 /* The class of the least number of allocations with so many bits: a power of ten lies at most once
  * between two powers of two. */
 extern const uint8_t ms_age_by_bits[65];
+/* Where the class behind a class begins; the last has none. */
+extern const uint64_t ms_age_next[MS_AGES];
 
 /* Makes `class` the latest one of the site, and first of all one of its classes. */
 void ms_replay_turn_to_class(struct ms_replay *r, struct ms_replay_site *s, unsigned class);
 /* The site's first ms_replay_ages. */
 void ms_replay_add_ages(struct ms_replay *r, struct ms_replay_site *s);
 
+static inline unsigned ms_bits(uint64_t v)
+{
+	return v ? 64 - (unsigned)__builtin_clzll(v) : 0;
+}
+
 static inline unsigned ms_replay_class_of(uint64_t size_bytes)
 {
-	unsigned bits = size_bytes ? 64 - (unsigned)__builtin_clzll(size_bytes) : 0;
+	unsigned bits = ms_bits(size_bytes);
 	return bits < MS_SIZE_CLASSES ? bits : MS_SIZE_CLASSES - 1;
 }
 
@@ -37,11 +44,11 @@ static inline void ms_replay_age(struct ms_replay *r, struct ms_replay_site *s, 
 	if (__builtin_expect(s->ages == 0, 0))
 		ms_replay_add_ages(r, s);
 	struct ms_replay_ages *a = &r->ages[s->ages - 1];
-	unsigned t = 0, bits = allocations ? 64 - (unsigned)__builtin_clzll(allocations) : 0;
+	/* Hardly a branch: how long blocks live is what no processor can foresee. */
+	unsigned t = r->age_by_bits[ms_bits(ticks)], n = ms_age_by_bits[ms_bits(allocations)];
 	while (t < MS_AGES - 1 && ticks >= r->age_ticks[t])
 		t++;
-	unsigned n = ms_age_by_bits[bits];
-	n += n < MS_AGES - 1 && allocations >= ms_age_allocations[n + 1];
+	n += allocations >= ms_age_next[n];
 	a->time[t]++;
 	a->allocations[n]++;
 }
