@@ -96,7 +96,7 @@ def measure(settings):
     makers = {n: lambda scale, n=n: Its(folder, n, *FIXED_WORK[n]) for n in there}
     start = perprogram.starting()
     perprogram.report(result, [perprogram.measure_one(n, make, few, start) for n, make in makers.items()], few)
-    result.targets, result.short = [], {}
+    result.targets, result.short = [], {}  # the targets are about the other programs
     there = [n for n in FIXED_TIME if os.access(os.path.join(folder, n), os.X_OK)]
     if there:
         t = result.table("Programs that run for a fixed time: how many times slower", ["program", "events", "raw", "heaptrack", "ours", "B/event|ours",

@@ -288,6 +288,25 @@ def targets(result, all_measured):
     add(figures.worst_target("6 added memory / (2 MiB + 320 KiB a thread)", allowed, 1))
 
 
+def losses(all_measured):
+    """Where ours is worse than heaptrack."""
+    pairs = {
+        "CPU of the program (against heaptrack --raw)": lambda m: (median(m.times("ours", "target")), median(m.times("raw", "target"))),
+        "wall time (against heaptrack --raw)": lambda m: (median(m.times("ours", "wall")), median(m.times("raw", "wall"))),
+        "wall time (against heaptrack)": lambda m: (median(m.times("ours", "wall")), median(m.times("heaptrack", "wall"))),
+        "bytes an event": lambda m: (m.file_bytes("ours"), m.file_bytes("heaptrack")),
+        "peak memory of the program": lambda m: (m.peak_times("ours"), m.peak_times("raw")),
+        "time of the analysis": lambda m: m.analysis("wall")[::-1],
+        "memory of the analysis": lambda m: m.analysis("rss_kib")[::-1],
+    }
+    found = []
+    for what, both in pairs.items():
+        worse = [(m.name, *both(m)) for m in all_measured if None not in both(m) and both(m)[0] > both(m)[1]]
+        if worse:
+            found.append("%s: %s" % (what, ", ".join("%s (%.2f times)" % (name, mine / theirs) for name, mine, theirs in worse)))
+    return found
+
+
 def short(all_measured):
     """What README shows of it."""
     rows = []
@@ -313,7 +332,7 @@ def report(result, all_measured, settings):
     if not settings.heaptrack:
         result.notes.append("heaptrack is not installed (tests/deps bench): no ratio to it.")
     targets(result, complete)
-    result.short = short(complete)
+    result.short, result.losses = short(complete), losses(complete)
 
 
 def measure(settings):

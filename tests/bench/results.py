@@ -55,10 +55,18 @@ def show(result):
     print(flush=True)
 
 
+def losses_of(found):
+    """What heaptrack does better, of stored sections."""
+    return [loss for r in found for loss in r["losses"]]
+
+
 def show_targets(done):
     targets = [t for r in done for t in r.targets]
     if targets:
         print(tables.targets_table("Targets", sorted(targets, key=lambda t: t["what"].split(" ")[0]), remarks=False).text())
+    losses = [loss for r in done for loss in r.losses]
+    if losses:
+        print("\nWhere heaptrack is better\n" + "\n".join(tables.wrapped(loss) for loss in losses))
 
 
 def show_list(sections, programs):
@@ -85,13 +93,20 @@ def document(found):
            "Written by `tests/bench/run --results` from the last `make bench`. Every ratio is of runs in turn on the same machine, medians of the rounds.", "",
            "| | |", "|---|---|"]
     out += ["| %s | %s |" % pair for pair in machine()]
-    out += ["", "## Targets", "", targets_of(found).markdown(), ""]
+    out += ["", "## Targets", "", targets_of(found).markdown(), "", "## Where heaptrack is better", ""]
+    out += ["- " + loss for loss in losses_of(found)] or ["Nowhere in what was measured."]
+    out.append("")
     for r in found:
-        out += ["## " + r["title"], "", "%s, %s; %.0f s." % (r["when"], load_words(r["load"]), r["seconds"]), ""]
+        out += ["## " + r["title"], "", measured_words(r), ""]
         for table in r["tables"]:
             out += [table.markdown(), ""]
         out += [n + "  " for n in r["notes"]] + [""]
     return "\n".join(out).rstrip() + "\n"
+
+
+def measured_words(r):
+    less = "" if r["scale"] == 1 else "; scale %g of the full work" % r["scale"]
+    return "%s, %s; %.0f s%s." % (r["when"], load_words(r["load"]), r["seconds"], less)
 
 
 def targets_of(found):
@@ -103,10 +118,12 @@ def rewrite_readme(found):
     path = os.path.join(place.SRC, "README.md")
     with open(path) as f:
         text = f.read()
-    short = next((r["short"] for r in found if r["name"] == "programs"), None)
-    if not short or BEGIN not in text or END not in text:
+    main = next((r for r in found if r["name"] == "programs" and r["short"]), None)
+    if not main or BEGIN not in text or END not in text:
         return
-    table = tables.Table("", short["head"], short["rows"]).markdown()
+    table = tables.Table("", main["short"]["head"], main["short"]["rows"]).markdown()
+    facts = dict(machine())
+    table += "\n\n%s, %s, heaptrack %s; %s" % (facts["processor"], facts["memory"], facts["heaptrack"], measured_words(main))
     before, rest = text.split(BEGIN, 1)
     with open(path, "w") as f:
         f.write(before + BEGIN + "\n" + table + "\n" + END + rest.split(END, 1)[1])

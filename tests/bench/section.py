@@ -27,6 +27,7 @@ class Settings:
 class Result:
     def __init__(self, name, title):
         self.name, self.title, self.tables, self.targets, self.notes, self.short = name, title, [], [], [], {}
+        self.losses = []  # what heaptrack does better, in words
         self.load, self.when, self.start = os.getloadavg(), time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()), time.monotonic()
 
     def table(self, title, head):
@@ -36,7 +37,7 @@ class Result:
     def store(self, scale):
         os.makedirs(place.STORE, exist_ok=True)
         data = {"name": self.name, "title": self.title, "tables": [t.plain() for t in self.tables], "targets": self.targets,
-                "notes": self.notes, "short": self.short, "load": self.load, "when": self.when, "scale": scale,
+                "notes": self.notes, "losses": self.losses, "short": self.short, "load": self.load, "when": self.when, "scale": scale,
                 "seconds": time.monotonic() - self.start}
         path = os.path.join(place.STORE, self.name + ".json")
         with open(path + ".new", "w") as f:
