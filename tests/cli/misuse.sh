@@ -210,6 +210,33 @@ if [ -x "$BIN/ms-filter" ]; then
 		--not-temporary=1|takes no argument
 		--not-t|ambiguous option '--not-t'
 		--m|ambiguous option '--m'
+		--min-lifetime 5s --max-lifetime 1s|5.000 s is above 1.000 s of '--max-lifetime'
+		--min-age 2m --max-age 1m|no site can meet both
+		--min-age 4x|bad duration '4x'
+		--size 4k..1k|ends below where it begins
+		--size ..|has no limit
+		--size 4x..|bad size '4x'
+		--first 5s|is no span
+		--first 5s..1s|ends before it begins
+		--last end..-5s|ends before it begins
+		--first -1s..-5s|ends before it begins
+		--last ..mark:nowhere|no point 'mark:nowhere'
+		--first 3ms..mark:no|no point 'mark:no'
+		--first mark:warm..1ms|'mark:warm' is later than '1ms'
+		--verdict leaked|no verdict 'leaked'
+		--min-delta 1k|no comparison
+		--min-allocations x|number of allocations
+		--where nothing=1|no column 'nothing' at character 1
+		--where id=|a value is missing at the end
+		--where (id=1|'\)' is missing
+		--where file~'['|bad regular expression
+		--where live_bytes>4x|bad size '4x'
+		--suppress in/nothing|No such file
+		--suppress in/text|bad suppression in 'in/text', line 1
+		--suppress in/zeroes|bad suppression in 'in/zeroes', line 1: it is no text
+		--invert|needs a condition
+		--from 1s|needs '--trace-out'
+		--trace-out out/y|give one of them
 	END
 	run ms-filter 2 'empty argument' -o out/x --function '' in/good.db
 	run ms-filter 2 'needs an argument' in/good.db --min
