@@ -404,20 +404,24 @@ void mg_sample_table_init(void *memory, uint32_t bits);
 void mg_sample_keep(uint64_t key);
 /* The countdown has run out: the block with this key is sampled. */
 void mg_sample_take(struct mg_writer *t, uint64_t key);
-/* Counts down. True: the allocation is not to be recorded; else it is noted. */
-MG_INLINE bool mg_sample_passes(struct mg_writer *t, uint64_t key, uint64_t size)
+/* Counts down. True: the allocation is to be recorded, and mg_sample_take to be called. */
+MG_INLINE bool mg_sample_due(struct mg_writer *t, uint64_t key, uint64_t size)
 {
 	bool due;
 	/* One instruction, so that a signal handler that allocates is counted whole or not at all.
 	 */
 	__asm__("subq %2, %0" : "+m"(t->until_sample), "=@ccle"(due) : "r"(size + !size) : "cc");
-	if (MG_UNLIKELY(due)) {
-		mg_sample_take(t, key);
-		return false;
-	}
-	if (!(key & MG_SAMPLE_USER))
+	if (MG_LIKELY(!due) && !(key & MG_SAMPLE_USER))
 		t->last_block = key; /* it was decided: see mg_nesting_end */
-	return true;
+	return due;
+}
+/* The same, with that. True: it is not to be recorded. */
+MG_INLINE bool mg_sample_passes(struct mg_writer *t, uint64_t key, uint64_t size)
+{
+	if (MG_LIKELY(!mg_sample_due(t, key, size)))
+		return true;
+	mg_sample_take(t, key);
+	return false;
 }
 #define MG_SAMPLE_GOLDEN UINT64_C(0x9e3779b97f4a7c15)
 MG_INLINE uint64_t mg_sample_home(uint64_t key)

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT
+ * The rare ways to write a record, or not to.
+ */
+#include "record.h"
+
+/* A stack too long for one record: its outer part goes ahead. */
+static bool push(struct mg_writer *t, struct mg_stack *s)
+{
+	while (s->count > MG_FRAMES_RECORD) {
+		uint64_t *w = mg_room(t, 1 + MG_FRAMES_RECORD);
+		if (!w)
+			return false;
+		w[0] = mg_word0(MG_PUSH, t->flags, MG_FRAMES_RECORD, s->keep);
+		for (uint32_t i = 0; i < MG_FRAMES_RECORD; i++)
+			w[1 + i] = s->frames[i];
+		mg_publish(t, 1 + MG_FRAMES_RECORD);
+		s->keep += MG_FRAMES_RECORD;
+		s->count -= MG_FRAMES_RECORD;
+		s->frames += MG_FRAMES_RECORD;
+	}
+	return true;
+}
+
+/* There is no room at once, or more than one record to write: after it, a new stamp. */
+uint64_t *mg_room_later(struct mg_writer *t, uint32_t words, struct mg_stack *s, uint64_t *stamp)
+{
+	mg_forget_now(t);
+	uint64_t *w = push(t, s) ? mg_room(t, words + s->count) : NULL;
+	for (uint32_t i = 0; w && i < s->count; i++)
+		w[words + i] = s->frames[i];
+	*stamp = mg_now(t);
+	return w;
+}
+
+/* It has to be sent by another way: after it, a new stamp. */
+uint32_t mg_copy_later(struct mg_writer *t, const uint64_t *frame, uint64_t *stamp)
+{
+	mg_forget_now(t);
+	uint32_t flags = mg_send_copy(t, frame);
+	*stamp = mg_now(t);
+	return flags;
+}
+
+void mg_drop(struct mg_writer *t, uint64_t stamp)
+{
+	mg_lost(t, stamp);
+	t->holding = false;
+	mg_stamped(t);
+	mg_forget(t);
+}
+
+/* Is the gate shut? A forked child may open its own: then *on is what it is now. */
+bool mg_is_shut(uint32_t *on, const uint64_t *frame)
+{
+	if (!*on && mg_is_open(frame))
+		*on = mg_gate_now();
+	return !*on;
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT
+ * How a hook enters, and how it writes a record.
+ *
+ * Order in one record: `pending`, the stamp, the stack, the words, `head`. Reading the clock takes
+ * long and depends on nothing, so it goes on while the stack is taken. Where there is no room in
+ * the ring, or a stack copy has to be sent, the stamp is given up and another one taken afterwards:
+ * a thread that waits holds up nobody's events.
+ */
+#ifndef MG_RECORD_H
+#define MG_RECORD_H
+
+#include "core.h"
+
+/* Words of a record before its frames, word 0 included. */
+enum {
+	ALLOC_WORDS = 4,
+	FREE_WORDS = 3,
+	REALLOC_WORDS = 6,
+	FAILED_WORDS = 3,
+	MAP_WORDS = 6,
+	UNMAP_WORDS = 5
+};
+
+struct mg_record {
+	uint32_t kind, words;
+	uint64_t a, b, c, d, e; /* what follows the stamp */
+	uint64_t before;        /* its stamp, if that was taken before the real call (holding) */
+};
+
+struct mg_stack {
+	uint32_t flags, keep, count;
+	const uint64_t *frames;
+};
+
+/* The stamp of the event under way. It is taken as soon as the event may have it, for reading the
+ * clock takes as long as a good part of the rest, which goes on meanwhile. */
+MG_INLINE uint64_t mg_now(struct mg_writer *t)
+{
+	if (!t->holding)
+		mg_stamping(t);
+	return mg_stamp(t);
+}
+
+/* Lets that stamp go, before what may take long. */
+MG_INLINE void mg_forget_now(struct mg_writer *t)
+{
+	if (!t->holding)
+		mg_stamped(t);
+}
+
+/* record.c: the rare ways of what follows. After each, a new stamp. There is no room at once, or
+ * more than one record to write. */
+uint64_t *mg_room_later(struct mg_writer *t, uint32_t words, struct mg_stack *s, uint64_t *stamp);
+/* It has to be sent by another way. The event's flags. */
+uint32_t mg_copy_later(struct mg_writer *t, const uint64_t *frame, uint64_t *stamp);
+/* There is no room at all. */
+void mg_drop(struct mg_writer *t, uint64_t stamp);
+/* Is the gate shut? A forked child may open its own: then *on is what it is now. */
+bool mg_is_shut(uint32_t *on, const uint64_t *frame);
+
+/* The stack for a record of so many words. */
+MG_INLINE struct mg_stack mg_stack_of(struct mg_writer *t, const uint64_t *frame, uint32_t words,
+				      uint64_t *stamp)
+{
+	if (MG_LIKELY(mg_unwind(t, frame, words)))
+		return (struct mg_stack){MG_F_STACK | t->root_flags, t->keep, t->frames - t->keep,
+					 t->ip + t->keep};
+	uint64_t later;
+	uint32_t flags = mg_copy_later(t, frame, &later);
+	*stamp = later;
+	return (struct mg_stack){.flags = flags};
+}
+
+/* Writes the record with its stack, which was taken for it, and stamp. */
+MG_INLINE void mg_put(struct mg_writer *t, const struct mg_record r, struct mg_stack s,
+		      uint64_t stamp)
+{
+	uint64_t *w = (uint64_t *)(void *)(t->window + t->offset);
+	if (MG_UNLIKELY(s.count > MG_FRAMES_RECORD || !mg_has_room(t, r.words + s.count))) {
+		struct mg_stack rest = s;
+		uint64_t later;
+		w = mg_room_later(t, r.words, &rest, &later);
+		s = rest;
+		stamp = later;
+		if (!w) {
+			mg_drop(t, stamp);
+			return;
+		}
+	}
+	w[0] = mg_word0(r.kind, s.flags | t->flags, s.count, s.keep);
+	if (r.words > 2)
+		w[2] = r.a;
+	if (r.words > 3)
+		w[3] = r.b;
+	if (r.words > 4)
+		w[4] = r.c;
+	if (r.words > 5)
+		w[5] = r.d;
+	if (r.words > 6)
+		w[6] = r.e;
+	bool early = r.kind == MG_FREE || r.kind == MG_UNMAP;
+	w[1] = early && t->holding ? r.before : stamp;
+	t->holding = false;
+	mg_publish(t, r.words + s.count);
+	mg_stamped(t);
+	if (MG_UNLIKELY(!t->keepable))
+		mg_forget(t);
+}
+
+/* ---- entering ---- */
+
+/* The gate, read once per hook: anything but MG_GATE_ALL is the slow way, so that recording
+ * everything pays nothing for sampling. */
+MG_INLINE uint32_t mg_gate_now(void)
+{
+	return __atomic_load_n(&mg_gate->on, __ATOMIC_RELAXED);
+}
+
+/* The gate is open, but the session may be closed. */
+MG_INLINE struct mg_writer *mg_enter_open(const uint64_t *frame)
+{
+	const struct mg_session *s = mg.session;
+	if (MG_UNLIKELY(__atomic_load_n(&s->state, __ATOMIC_RELAXED) == MG_OFF))
+		return NULL;
+	struct mg_writer *t = (struct mg_writer *)*MG_SELF;
+	if (MG_UNLIKELY(!t || (uintptr_t)t & 1 || t->busy ||
+			t->epoch_seen != __atomic_load_n(&s->epoch, __ATOMIC_ACQUIRE)))
+		return mg_enter_slow(t, frame);
+	__atomic_store_n(&t->busy, (uint64_t)frame, __ATOMIC_RELAXED);
+	__asm__ volatile("" ::: "memory");
+	t->keepable = true;
+	return t;
+}
+
+/* The same where everything is recorded and the thread's writer is ready, which is nearly always;
+ * NULL = not so, or not to be recorded. */
+MG_INLINE struct mg_writer *mg_enter_plain(const uint64_t *frame)
+{
+	const struct mg_session *s = mg.session;
+	struct mg_writer *t = (struct mg_writer *)*MG_SELF;
+	if (MG_UNLIKELY(__atomic_load_n(&s->state, __ATOMIC_RELAXED) != MG_ON || !t ||
+			(uintptr_t)t & 1 || t->busy ||
+			t->epoch_seen != __atomic_load_n(&s->epoch, __ATOMIC_ACQUIRE)))
+		return NULL;
+	__atomic_store_n(&t->busy, (uint64_t)frame, __ATOMIC_RELAXED);
+	__asm__ volatile("" ::: "memory");
+	t->keepable = true;
+	return t;
+}
+
+MG_INLINE struct mg_writer *mg_enter(const uint64_t *frame)
+{
+	uint32_t on = mg_gate_now();
+	if (MG_UNLIKELY(on != MG_GATE_ALL) && mg_is_shut(&on, frame))
+		return NULL;
+	return mg_enter_open(frame);
+}
+
+MG_INLINE bool mg_passing(void)
+{
+	return MG_UNLIKELY(__atomic_load_n(&mg.session->state, __ATOMIC_RELAXED) != MG_ON);
+}
+
+MG_INLINE bool mg_waiting(void)
+{
+	return __atomic_load_n(&mg.session->state, __ATOMIC_RELAXED) == MG_WAITING;
+}
+
+/* The stamp before the real call is published only after it, so `pending` is held from here to the
+ * end. */
+MG_INLINE uint64_t mg_hold(struct mg_writer *t)
+{
+	mg_stamping(t);
+	t->holding = true;
+	return mg_stamp(t);
+}
+
+#endif
