@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "trace.h"
+#include "address_heap.h"
 #include "varint.h"
 
 /* The column: varint of HEAD_* bits; varint count of the codes' bytes; a code
@@ -30,13 +30,17 @@
 #define HEAD_BYTES 32
 
 #define RESET_EVENTS (UINT64_C(1) << 20)
+/* With the model of the heap, which takes long to learn what was there before: at least, where a
+ * reader may start, and at most. */
+#define HEAP_RESET_MIN (UINT64_C(1) << 22)
+#define HEAP_RESET_EVENTS (UINT64_C(1) << 24)
+/* It is given up when of so many allocations it did not foresee one in so many. */
+#define HEAP_JUDGED 1000u
+#define HEAP_MISSED 4u
 
-/* Granules of 16 bytes as malloc implementations round: size plus a word, at least two. Sizes over
- * 1 KB share classes by the top 3 bits below their highest. */
-static inline uint64_t granules(uint64_t size)
-{
-	return size < 24 ? 2 : (size >> 4) + ((size & 15) > 8) + 1;
-}
+/* Granules of 16 bytes as malloc implementations round. Sizes over 1 KB share classes by the top 3
+ * bits below their highest. */
+#define granules ms_granules
 
 static inline unsigned class_of(uint64_t size)
 {
@@ -141,21 +145,38 @@ void ms_address_encoder_init(struct ms_address_encoder *e, void *memory, size_t 
 {
 	e->memory = memory;
 	e->max = max_events;
+	e->since_reset = UINT64_MAX; /* the first block resets */
+	e->asked = e->missed = 0;
+	e->by_heap = true;
+}
+
+/* The heap's model foresaw too little since it began: never again. */
+static bool give_up(struct ms_address_encoder *e)
+{
+	if (!e->by_heap || e->asked < HEAP_JUDGED || e->missed < e->asked / HEAP_MISSED)
+		return false;
+	e->by_heap = false;
 	memset(e->place, 0, sizeof e->place);
-	e->since_reset = 0;
-	ms_address_encoder_begin(e, 0, true);
+	return true;
+}
+
+bool ms_address_reset_due(const struct ms_address_encoder *e)
+{
+	return !e->by_heap || e->since_reset >= HEAP_RESET_MIN;
 }
 
 void ms_address_encoder_begin(struct ms_address_encoder *e, uint64_t first_number, bool reset)
 {
-	reset = reset || e->since_reset >= RESET_EVENTS;
 	e->code = e->memory + HEAD_BYTES;
 	e->far = e->code + e->max;
-	e->reset = reset;
-	if (reset) {
-		model_reset(&e->m, first_number);
-		e->since_reset = 0;
-	}
+	e->reset = give_up(e) || reset ||
+		   e->since_reset >= (e->by_heap ? HEAP_RESET_EVENTS : RESET_EVENTS);
+	if (!e->reset)
+		return;
+	model_reset(&e->m, first_number);
+	if (e->by_heap)
+		ms_heap_reset(&e->heap);
+	e->since_reset = 0;
 }
 
 static void put_far(struct ms_address_encoder *e, uint64_t distance)
@@ -225,10 +246,33 @@ static void put_address(struct ms_address_encoder *e, const struct ms_event *ev,
 	turn_to(&e->m, ev->thread, at, end);
 }
 
+/* Of a block from before the reset a reader may know nothing. */
+static inline bool known(const struct ms_address_model *m, const struct ms_event *ev)
+{
+	return releases(ev->kind) && ev->freed >= m->first_number;
+}
+
+static void put_by_heap(struct ms_address_encoder *e, const struct ms_event *ev,
+			uint64_t old_address, uint64_t old_size)
+{
+	bool old = known(&e->m, ev);
+	if (allocates(ev->kind)) {
+		e->asked++;
+		e->missed += !ms_address_heap_put(e, ev, old ? old_address : 0, old_size);
+	}
+	if (old && old_address && !(ev->kind == MS_EV_REALLOC && ev->address == old_address))
+		ms_heap_release(&e->heap, ev->thread, old_address, old_size,
+				ev->kind == MS_EV_REALLOC);
+}
+
 void ms_address_put(struct ms_address_encoder *e, const struct ms_event *ev, uint64_t old_address,
 		    uint64_t old_size)
 {
 	e->since_reset++;
+	if (e->by_heap) {
+		put_by_heap(e, ev, old_address, old_size);
+		return;
+	}
 	if (allocates(ev->kind))
 		put_address(e, ev, old_address);
 	if (releases(ev->kind) && !(ev->kind == MS_EV_REALLOC && ev->address == old_address))
@@ -241,12 +285,14 @@ struct ms_column ms_address_encoder_finish(struct ms_address_encoder *e)
 	uint8_t head[2 * MS_VARINT_MAX], *codes = e->memory + HEAD_BYTES, *far = codes + e->max;
 	size_t n = (size_t)(e->code - codes), far_size = (size_t)(e->far - far);
 	size_t head_size =
-		(size_t)(ms_varint_put(ms_varint_put(head, HEAD_RUNS | (e->reset ? HEAD_RESET : 0)),
+		(size_t)(ms_varint_put(ms_varint_put(head, (e->by_heap ? 0 : HEAD_RUNS) |
+								   (e->reset ? HEAD_RESET : 0)),
 				       n) -
 			 head);
 	memmove(e->code, far, far_size);
 	memcpy(codes - head_size, head, head_size);
-	return (struct ms_column){MS_COL_ADDRESS, codes - head_size, head_size + n + far_size};
+	return (struct ms_column){e->by_heap ? MS_COL_HEAP : MS_COL_ADDRESS, codes - head_size,
+				  head_size + n + far_size};
 }
 
 /* ---- decoder ---- */
@@ -257,6 +303,7 @@ void ms_address_decoder_init(struct ms_address_decoder *d)
 	d->code = d->code_end = d->far = d->far_end = NULL;
 	d->next_event = 0;
 	d->lost = true;
+	d->by_heap = false;
 }
 
 /* Splits the column into its parts. False: it is damaged, or not there. */
@@ -284,8 +331,14 @@ void ms_address_decoder_begin(struct ms_address_decoder *d, const struct ms_even
 		d->lost = true;
 	d->next_event = b->first_event;
 	d->runs = bits & HEAD_RUNS;
+	bool by_heap = column && column->id == MS_COL_HEAP;
+	if (by_heap != d->by_heap)
+		d->lost = true;
+	d->by_heap = by_heap;
 	if (good && bits & HEAD_RESET) {
 		model_reset(&d->m, b->first_number);
+		if (by_heap)
+			ms_heap_reset(&d->heap);
 		d->lost = false;
 	}
 }
@@ -379,6 +432,21 @@ static bool get_address(struct ms_address_decoder *d, const struct ms_event *ev,
 	return true;
 }
 
+static void next_by_heap(struct ms_address_decoder *d, struct ms_event *ev, uint64_t old_address,
+			 uint64_t old_size)
+{
+	bool old = known(&d->m, ev);
+	if (allocates(ev->kind) &&
+	    !ms_address_heap_get(d, ev, old ? old_address : 0, old_size, &ev->address)) {
+		d->lost = true;
+		ev->address = 0;
+		return;
+	}
+	if (old && old_address && !(ev->kind == MS_EV_REALLOC && ev->address == old_address))
+		ms_heap_release(&d->heap, ev->thread, old_address, old_size,
+				ev->kind == MS_EV_REALLOC);
+}
+
 void ms_address_next(struct ms_address_decoder *d, struct ms_event *ev, uint64_t old_address,
 		     uint64_t old_size)
 {
@@ -386,6 +454,10 @@ void ms_address_next(struct ms_address_decoder *d, struct ms_event *ev, uint64_t
 	d->next_event++;
 	if (d->lost)
 		return;
+	if (d->by_heap) {
+		next_by_heap(d, ev, old_address, old_size);
+		return;
+	}
 	if (allocates(ev->kind) && !get_address(d, ev, old_address, &ev->address, &same))
 		d->lost = true;
 	if (releases(ev->kind) && !same && !d->lost)

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * Addresses of blocks (MS_COL_ADDRESS), predicted as an allocator would give them out.
+ * Addresses of blocks (MS_COL_HEAP, MS_COL_ADDRESS), predicted as an allocator would give them out.
  *
  * A block's address is guessed as the one of that size class which this thread freed last, else as
  * the end of the last fresh block, else as where earlier runs of such stopped, else as one that was
  * freed some time ago. The guessing needs the
  * address and size of every block that is freed, which the caller keeps (ms-record's table of live
  * blocks, a reader's array by allocation number).
+ *
+ * There are two models of that, each with a column of its own: one for any allocator, above, and
+ * one that does what glibc's does (heap.h), which is nearly always right. The encoder begins with
+ * the latter, and changes over at a block when that does not foresee much.
  *
  * The state lives on from block to block until the encoder resets it, which the column says. A
  * reader that missed an event block knows no address until the next reset, and then all again:
@@ -21,6 +25,8 @@
 
 #include "column.h"
 #include "event.h"
+#include "heap.h"
+#include "trace.h"
 
 #define MS_ADDRESS_SLOTS 1024u    /* free lists, by thread and size class */
 #define MS_ADDRESS_DEPTH 32u      /* addresses in each */
@@ -47,7 +53,8 @@ struct ms_address_model {
 	uint64_t history[MS_ADDRESS_HISTORY];
 };
 
-/* Memory for the column of a block of at most `n` events. */
+/* About 16 MB, of which is touched what the model in use needs. Memory for the column of a block of
+ * at most `n` events. */
 #define MS_ADDRESS_MEMORY(n) ((size_t)(n)*11 + 32)
 
 struct ms_address_encoder {
@@ -57,15 +64,23 @@ struct ms_address_encoder {
 	uint8_t *code, *far; /* ends of the two parts */
 	size_t max;
 	bool reset;
+	bool by_heap;         /* this block is written with that model */
 	uint64_t since_reset; /* events */
+	uint64_t asked,
+		missed; /* allocations since then, and those that the heap did not foresee */
+	struct ms_heap heap;
 };
 
 /* `memory` of MS_ADDRESS_MEMORY(max_events) bytes is borrowed for the encoder's life. */
 void ms_address_encoder_init(struct ms_address_encoder *e, void *memory, size_t max_events);
 /* Starts a block whose first allocation has that number; `reset` as the first one of a file, and
- * now and then (a reader that starts in mid-file, or after damage, knows no addresses before one).
- * Also resets by itself every million events or so. */
+ * now and then where a reader may start (one that does, or goes on after damage, knows no addresses
+ * before a reset). Also resets by itself every million events or so; with the heap's model, every
+ * 16 million. */
 void ms_address_encoder_begin(struct ms_address_encoder *e, uint64_t first_number, bool reset);
+/* Is it time to reset where a reader may start? With the heap's model, which knows nothing then of
+ * what is there, not at every place. */
+bool ms_address_reset_due(const struct ms_address_encoder *e);
 /* Adds the event, with its number set for allocations, in the same order as ms_event_put and for
  * every event. `old_address` and `old_size`: of the block that it frees, if any (0, 0 = none). At
  * most max_events a block. */
@@ -79,12 +94,21 @@ struct ms_address_decoder {
 	const uint8_t *code, *code_end, *far, *far_end;
 	uint64_t next_event; /* number of the event that comes next, if none is missed */
 	bool runs;           /* this block was written with earlier ends */
+	bool by_heap;        /* this block was written with the model of the heap */
 	bool lost;           /* until the next reset: addresses are unknown */
+	struct ms_heap heap;
 };
 
+/* The column of a block that has its addresses, or NULL. */
+static inline const struct ms_column *ms_address_column(const struct ms_column *c, size_t n)
+{
+	const struct ms_column *heap = ms_column_find(c, n, MS_COL_HEAP);
+	return heap ? heap : ms_column_find(c, n, MS_COL_ADDRESS);
+}
+
 void ms_address_decoder_init(struct ms_address_decoder *d);
-/* Starts a block; `b` is its event decoder after init. `column` may be NULL: the trace has no
- * addresses. */
+/* Starts a block; `b` is its event decoder after init, `column` of ms_address_column: NULL = the
+ * trace has no addresses. */
 void ms_address_decoder_begin(struct ms_address_decoder *d, const struct ms_event_decoder *b,
 			      const struct ms_column *column);
 /* Call for every event of every event block. Sets ev->address of allocations (0 = unknown);

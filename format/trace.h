@@ -54,6 +54,7 @@ enum ms_event_column {
 	MS_COL_UNKNOWN = 9, /* varint per free of an unknown block: its address */
 	MS_COL_EXT = 10,    /* payload of MS_EV_EXT events */
 	MS_COL_SLACK = 11,  /* varint per allocation: usable size - size; absent = not asked for */
+	MS_COL_HEAP = 12,   /* instead of MS_COL_ADDRESS: as a model of the heap foresees them */
 };
 
 /* Columns of a stacks block. Frames and nodes are numbered from 1 in order of appearance in the

@@ -202,7 +202,7 @@ static int write_checkpoint(const struct batch *b, struct ms_err *err)
 /* ---- events ---- */
 
 /* The address encoder lives as long as its trace: what it predicts goes on from block to block. At
- * a checkpoint it starts anew, for readers that start there. */
+ * checkpoints it starts anew now and then, for readers that start there. */
 static void begin_addresses(struct encoder *e, const struct batch *b)
 {
 	struct output *o = b->out;
@@ -214,7 +214,8 @@ static void begin_addresses(struct encoder *e, const struct batch *b)
 		ms_address_encoder_init(o->address, e->address_memory, BLOCK_EVENTS);
 	}
 	o->address->memory = e->address_memory;
-	ms_address_encoder_begin(o->address, b->first_number, first || o->checkpoints.made);
+	bool reset = first || (o->checkpoints.made && ms_address_reset_due(o->address));
+	ms_address_encoder_begin(o->address, b->first_number, reset);
 }
 
 /* What became of the events: in the file, dropped with those before, or left out at the end. */

@@ -48,7 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		return 0;
 	ms_address_decoder_init(&addresses);
 	addresses.next_event = decoder.first_event;
-	ms_address_decoder_begin(&addresses, &decoder, ms_column_find(c, count, MS_COL_ADDRESS));
+	ms_address_decoder_begin(&addresses, &decoder, ms_address_column(c, count));
 	uint64_t next = decoder.first_number;
 	while (ms_event_next(&decoder, &ev) == MS_FMT_OK) {
 		bool releases = ev.kind == MS_EV_FREE || ev.kind == MS_EV_REALLOC ||

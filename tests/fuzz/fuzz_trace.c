@@ -33,7 +33,8 @@ static void decode(const struct ms_block *b)
 	if (b->type == MS_BLOCK_EVENTS) {
 		if (ms_event_decoder_init(&events, b->columns, b->column_count) != MS_FMT_OK)
 			return;
-		ms_address_decoder_begin(&addresses, &events, ms_block_column(b, MS_COL_ADDRESS));
+		ms_address_decoder_begin(&addresses, &events,
+					 ms_address_column(b->columns, b->column_count));
 		while (ms_event_next(&events, &ev) == MS_FMT_OK)
 			ms_address_next(&addresses, &ev, 0, 0);
 	} else if (b->type == MS_BLOCK_STACKS) {

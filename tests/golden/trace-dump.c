@@ -92,7 +92,8 @@ static void dump_events(const struct ms_block *b)
 		       events.first_number, events.first_event, events.first_tick, events.count);
 		known_first = started ? known_first : events.first_number;
 		started = true;
-		ms_address_decoder_begin(&addresses, &events, ms_block_column(b, MS_COL_ADDRESS));
+		ms_address_decoder_begin(&addresses, &events,
+					 ms_address_column(b->columns, b->column_count));
 		while ((r = ms_event_next(&events, &ev)) == MS_FMT_OK)
 			print_event(&ev);
 	}

@@ -4,7 +4,7 @@
  *
  *   trace-golden KIND FILE     KIND: full (every kind of block), plain (no addresses), future
  * (unknown blocks, columns, fields), extended (extended events, usable sizes), moments (a
- * checkpoint, an index)
+ * checkpoint, an index), heap (addresses as the C library gives them)
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -138,19 +138,26 @@ static void put_checkpoint(const struct stream *s, uint64_t event)
 	}
 }
 
-static void put_events(bool with_addresses, bool future, bool extended, bool moments)
+static struct ms_heap heap;
+
+static void put_events(bool with_addresses, bool future, bool extended, bool moments, bool by_heap)
 {
 	static uint8_t memory[MS_EVENT_MEMORY(EVENTS)], address_memory[MS_ADDRESS_MEMORY(EVENTS)];
 	static struct ms_event_encoder e;
 	static struct ms_address_encoder a;
-	struct stream s = {.seed = 42,
+	struct stream s = {.seed = by_heap ? 62 : 42,
 			   .threads = 4,
 			   .no_addresses = !with_addresses,
 			   .ext = extended,
 			   .usable = extended};
 	struct ms_column c[MS_EVENT_COLUMNS + 2];
+	if (by_heap) {
+		ms_heap_reset(&heap);
+		s.heap = &heap;
+	}
 	ms_event_encoder_init(&e, memory, EVENTS);
 	ms_address_encoder_init(&a, address_memory, EVENTS);
+	a.by_heap = by_heap;
 	for (unsigned block = 0; block < 3; block++) {
 		bool checkpoint = moments && block == 2;
 		if (checkpoint)
@@ -227,7 +234,8 @@ int main(int argc, char **argv)
 	put_info(future);
 	put_stacks();
 	put_small_blocks();
-	put_events(!plain, future, strcmp(argv[1], "extended") == 0, moments);
+	put_events(!plain, future, strcmp(argv[1], "extended") == 0, moments,
+		   strcmp(argv[1], "heap") == 0);
 	if (moments)
 		ms_trace_write_index(writer, 2000, &index_offset, &err);
 	put_end();

@@ -25,6 +25,7 @@ static unsigned failures;
 
 /* What one side knows of every block ever allocated, by number. */
 static struct stream_block blocks[1 << 16];
+static struct ms_heap heap;
 static struct ms_address_encoder address_encoder;
 static struct ms_address_decoder address_decoder;
 static struct ms_event_encoder encoder;
@@ -109,6 +110,10 @@ static void round_trip(uint64_t seed, unsigned threads, bool wild, bool no_addre
 			   .no_addresses = no_addresses,
 			   .ext = seed % 3 == 0,
 			   .usable = seed % 4 == 1};
+	if (seed % 8 == 6 && !no_addresses) {
+		ms_heap_reset(&heap);
+		s.heap = &heap;
+	}
 	uint64_t events = 0, tick = 0, unknown = 0;
 	memset(blocks, 0, sizeof blocks);
 	ms_event_encoder_init(&encoder, memory, BLOCK);
