@@ -9,7 +9,7 @@ EVENTS, END, SYMBOLS = 2, 9, 10
 TYPES = {1: "info", 2: "events", 3: "stacks", 4: "modules", 5: "threads", 6: "samples", 7: "marks", 8: "losses", 9: "end",
          10: "symbols", 11: "checkpoints", 12: "index", 13: "verdicts"}
 COLUMNS = {1: "head", 2: "op", 3: "thread", 4: "stack", 5: "size", 6: "freed", 7: "time", 8: "address", 9: "unknown", 10: "ext",
-           11: "slack"}
+           11: "slack", 12: "address (heap)"}
 END_EVENTS, END_LOST, END_WAITED = 4, 6, 14
 
 
