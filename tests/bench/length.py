@@ -36,14 +36,14 @@ class Length:
             progress("%g million events, round %d" % (millions, i + 1))
             self.bare.append(recorders.bare(work))
             self.ours.append(recorders.ours(work, output="length.trace"))
-            if settings.heaptrack:
+            if settings.heaptrack and not (settings.late and millions >= 50):
                 self.heaptrack.append(recorders.heaptrack(work))
         self.events = self.ours[-1].trace.events
         self.snaps, self.prints = [], []
         snap("length.trace")
         for _ in range(repeats(millions) + 1):
             self.snaps.append(snap("length.trace"))
-        for _ in range(repeats(millions) if settings.heaptrack else 0):
+        for _ in range(repeats(millions) if self.heaptrack else 0):
             self.prints.append(meter.measure(["heaptrack_print", "heaptrack.zst"]))
         self.limited = snap("length.trace", address_space=LIMIT) if limit else None
 

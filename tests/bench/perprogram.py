@@ -180,8 +180,8 @@ def added_table(result, all_measured):
     t = result.table("What recording adds", [
         "program", "added wall|ours / raw", "middle half|of rounds", "/ its|library", "added CPU in all|ours / heaptrack", "ns/event target|raw",
         "ns/event target|heaptrack", "ns/event target|ours", "ns/event|heaptrack rest", "ns/event|ms-record", "without|start-up", "waited|ms"])
-    rows = [[m.added_wall(), m.added_wall("library"), m.added_cpu(), m.target_ns("raw"), m.target_ns("heaptrack"), m.target_ns("ours"), m.recorder_ns("heaptrack"),
-             m.recorder_ns("ours"), m.recorder_ns_running()] for m in all_measured]
+    rows = [[m.added_wall(), m.added_wall("library"), m.added_cpu(), m.target_ns("raw"), m.target_ns("heaptrack"), m.target_ns("ours"),
+             m.recorder_ns("heaptrack"), m.recorder_ns("ours"), m.recorder_ns_running()] for m in all_measured]
     for m, row in zip(all_measured, rows):
         waited = median([r.trace.waited_ns / 1e6 for r in m.runs["ours"]])
         t.add(m.name, number(row[0]), span(m.added_wall_spread()), number(row[1]), number(row[2]), *[number(v, 0) for v in row[3:]],
@@ -189,7 +189,8 @@ def added_table(result, all_measured):
     t.rule()
     columns = list(zip(*rows))
     t.add("median", number(median(columns[0])), "", *[number(median(c)) for c in columns[1:3]], *[number(median(c), 0) for c in columns[3:]], "")
-    t.notes.append("Added: recorded minus bare. Its library: heaptrack's alone, writing an uncompressed file, which its script has no way to ask for. In all: the program and everything that records it (heaptrack_interpret and zstd; ms-record). "
+    t.notes.append("Added: recorded minus bare. Its library: heaptrack's alone, writing an uncompressed file, which its script has no way to ask for. In all: "
+                   "the program and everything that records it (heaptrack_interpret and zstd; ms-record). "
                    "waited: by threads of the program for ms-record, together.")
 
 

@@ -10,18 +10,26 @@ from tables import Table
 
 
 class Settings:
-    """scale: amount of work (1 = `make bench`); rounds: of each recorder, in turn; heaptrack: False when it is not installed."""
+    """scale: amount of work (1 = `make bench`); rounds: of each recorder, in turn; heaptrack: False when it is not
+    installed; minutes: what all sections together should take."""
 
-    def __init__(self, scale=1.0, rounds=5, heaptrack=True, only=None):
+    def __init__(self, scale=1.0, rounds=5, heaptrack=True, only=None, minutes=19):
         self.scale, self.rounds, self.heaptrack, self.only = scale, rounds, heaptrack, only
+        self.deadline = time.monotonic() + minutes * 60
 
     def each_round(self, seconds, rounds=None, least=3):
-        """Counts rounds: as many as were asked for, but on a slow machine no more than `least` beyond so many seconds."""
+        """Counts rounds: as many as were asked for, but on a slow machine no more than `least` beyond so many seconds, and one when the
+        time for all is over."""
         start, rounds = time.monotonic(), rounds or self.rounds
         for i in range(rounds):
-            if i >= least and time.monotonic() - start > seconds:
+            now = time.monotonic()
+            if (i >= least and now - start > seconds) or (i >= 1 and now > self.deadline):
                 return
             yield i
+
+    @property
+    def late(self):
+        return time.monotonic() > self.deadline
 
 
 class Result:

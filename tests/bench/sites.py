@@ -36,6 +36,7 @@ def measure(settings):
     result.notes.append("%d sites of one block each, 17 frames deep and more." % int(SITES * settings.scale))
     both = [median([s.wall for s in samples.get(k, [])]) for k in list(steps)[:2] + ["heaptrack_print"]]
     if None not in both and both[0] + both[1] > both[2]:
-        result.losses.append("from the file of %d sites to a report: %.2f s (ms-snap and ms-report) against %.2f s" % (int(SITES * settings.scale), both[0] + both[1], both[2]))
+        result.losses.append("from the file of %d sites to a report: %.2f s (ms-snap and ms-report) against %.2f s" %
+                             (int(SITES * settings.scale), both[0] + both[1], both[2]))
     result.targets.append(target("3 a snapshot of 100,000 sites opened and reported", median([s.wall for s in samples["ms-report sites.db"]]), 1, unit=" s"))
     return result

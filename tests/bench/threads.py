@@ -39,7 +39,8 @@ def measure(settings):
         costs.append(("%d threads" % threads, median(added) + recorder))
         t.add(str(threads), number(median(cpu(bare)), 0), number(median(figures.differences(cpu(raw), cpu(bare))), 0), number(median(added), 0),
               span(figures.spread(added), 0), number(recorder, 0), wall(raw), wall(ours), number(memory, 0))
-    result.notes.append("%d events in all, at 12 frames; heaptrack: its library alone. Flat: program and ms-record together use at most %.2f times what they use with one thread. "
+    result.notes.append("%d events in all, at 12 frames; heaptrack: its library alone. Flat: program and ms-record together use at most %.2f times "
+                        "what they use with one thread. "
                         "Shared memory in all is bounded by --buffer (64 MiB unless asked otherwise)."
                         % (int(EVENTS * settings.scale), FLAT))
     one = costs[0][1]
