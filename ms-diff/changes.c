@@ -229,9 +229,14 @@ static void judge_totals(struct work *w)
 	for (int t = 0; t < TOTALS; t++)
 		judge_total(w, t);
 	bool more = w->c->totals[total_of(ALLOCATED_BYTES)].significant;
-	for (int t = 0; t < TOTALS; t++)
-		if (is_peak(t) && w->threaded && !more)
+	const struct spots *s = w->m->s;
+	bool few = s->runs[OLD].n < FEW || s->runs[NEW].n < FEW;
+	for (int t = 0; t < TOTALS; t++) {
+		bool rss = strstr(totals[t].name, "_rss_") != NULL; /* the kernel's noise */
+		if ((is_peak(t) && w->threaded && !more) || (rss && few) ||
+		    strstr(totals[t].name, "_time_ns"))
 			w->c->totals[t].significant = false;
+	}
 }
 
 /* Do several threads or processes allocate in any run? */

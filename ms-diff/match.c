@@ -113,6 +113,55 @@ static void pair_calls(struct group *g, enum matched how, const struct call *o, 
 	free(v);
 }
 
+static int by_inner(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	uint32_t i = sorting->all.v[x].inner, k = sorting->all.v[y].inner;
+	if (i != k)
+		return i < k ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+/* How many of `v` go through the same functions of the runtime as the first. */
+static size_t same_inner(const struct group *g, const uint32_t *v, size_t n)
+{
+	size_t k = 0;
+	while (k < n && g->m->s->all.v[v[k]].inner == g->m->s->all.v[v[0]].inner)
+		k++;
+	return k;
+}
+
+/* One line may allocate in several ways, as a map of strings does. Where both sides know the same
+ * ways, each is a row. */
+static void pair_call(struct group *g, enum matched how, const struct call *o, const struct call *n)
+{
+	uint32_t *a = g->spots[OLD] + o->first, *b = g->spots[NEW] + n->first;
+	size_t ways = 0, i = 0, k = 0;
+	sorting = g->m->s;
+	qsort(a, o->count, sizeof *a, by_inner);
+	qsort(b, n->count, sizeof *b, by_inner);
+	for (; i < o->count && k < n->count; ways++) {
+		if (sorting->all.v[a[i]].inner != sorting->all.v[b[k]].inner)
+			break;
+		i += same_inner(g, a + i, o->count - i);
+		k += same_inner(g, b + k, n->count - k);
+	}
+	if (i < o->count || k < n->count || ways < 2) {
+		pair_calls(g, how, o, 1, n, 1);
+		return;
+	}
+	for (i = k = 0; i < o->count;) {
+		struct call x = *o, y = *n;
+		x.first += i;
+		y.first += k;
+		x.count = same_inner(g, a + i, o->count - i);
+		y.count = same_inner(g, b + k, n->count - k);
+		pair_calls(g, how, &x, 1, &y, 1);
+		i += x.count;
+		k += y.count;
+	}
+}
+
 static const struct call *call_at(const struct group *g, int side, uint32_t lines)
 {
 	for (size_t i = 0; i < g->call_count[side]; i++)
@@ -127,7 +176,7 @@ static void pair_equal_lines(struct group *g)
 	for (size_t i = 0; i < g->call_count[OLD]; i++) {
 		const struct call *o = &g->calls[OLD][i], *n = call_at(g, NEW, o->number);
 		if (n)
-			pair_calls(g, MATCHED_EXACT, o, 1, n, 1);
+			pair_call(g, MATCHED_EXACT, o, n);
 	}
 }
 
@@ -160,7 +209,7 @@ static bool pair_equal_figures(struct group *g)
 	bool found = i == g->call_count[few];
 	for (i = 0; found && i < g->call_count[few]; i++) {
 		const struct call *a = &g->calls[few][i], *b = &g->calls[many][at[i]];
-		pair_calls(g, MATCHED_LINES, few == OLD ? a : b, 1, few == OLD ? b : a, 1);
+		pair_call(g, MATCHED_LINES, few == OLD ? a : b, few == OLD ? b : a);
 	}
 	free(at);
 	return found;
@@ -231,7 +280,7 @@ static void match_group(struct group *g)
 		pair_equal_lines(g);
 	else if (olds == news)
 		for (size_t i = 0; i < olds; i++)
-			pair_calls(g, MATCHED_LINES, &g->calls[OLD][i], 1, &g->calls[NEW][i], 1);
+			pair_call(g, MATCHED_LINES, &g->calls[OLD][i], &g->calls[NEW][i]);
 	else if (equal_sums(g))
 		pair_calls(g, MATCHED_CHAIN, g->calls[OLD], olds, g->calls[NEW], news);
 	else if (same && (same == olds || same == news))

@@ -137,7 +137,7 @@ struct chain {
 	struct {
 		uint64_t *v;
 		size_t n, cap;
-	} lines, whole;
+	} lines, whole, inner;
 	bool same_build, weak;
 };
 
@@ -169,7 +169,8 @@ static void add_link(struct spots *s, const struct run *r, struct chain *c,
 static void make_chain(struct spots *s, const struct run *r, const struct run_site *site,
 		       struct chain *c)
 {
-	c->links.n = c->lines.n = c->whole.n = 0;
+	c->links.n = c->lines.n = c->whole.n = c->inner.n = 0;
+	bool inside = true;
 	c->same_build = true;
 	c->weak = false;
 	*MS_PUSH(&c->links) = (struct link){NONE, r->processes.v[site->process].program};
@@ -183,6 +184,9 @@ static void make_chain(struct spots *s, const struct run *r, const struct run_si
 		const struct run_frame *f = &r->frames.v[r->nodes.v[n].frame];
 		*MS_PUSH(&c->whole) = (uint64_t)module_of(r, f) << 32 | f->token;
 		*MS_PUSH(&c->whole) = line_of(r, f);
+		inside = inside && f->runtime;
+		if (inside)
+			*MS_PUSH(&c->inner) = f->token;
 	}
 	for (size_t i = 0; i < c->lines.n / 2; i++) {
 		uint64_t x = c->lines.v[i];
@@ -209,6 +213,7 @@ static uint32_t spot_of(struct spots *s, const struct run *r, const struct run_s
 			   .key = key,
 			   .whole = whole,
 			   .lines = intern(&s->lines, c->lines.v, c->lines.n * sizeof *c->lines.v),
+			   .inner = intern(&s->wholes, c->inner.v, c->inner.n * sizeof *c->inner.v),
 			   .same_build = c->same_build,
 			   .weak = c->weak,
 			   .row = NONE};
@@ -262,6 +267,7 @@ void spots_make(struct spots *s)
 	free(c.links.v);
 	free(c.lines.v);
 	free(c.whole.v);
+	free(c.inner.v);
 }
 
 void spots_free(struct spots *s)

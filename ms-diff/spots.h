@@ -22,6 +22,7 @@ struct spot {
 	uint32_t key;    /* number in chains: struct link, the program, then innermost first */
 	uint32_t whole;  /* number in wholes: every frame with its line */
 	uint32_t lines;  /* number in lines: of the chain, uint64_t, outermost first */
+	uint32_t inner;  /* number in wholes: names of the runtime's frames inside the chain */
 	bool same_build; /* both sides have the same builds of all modules of the chain */
 	bool weak;       /* frames of the chain have no names */
 	int64_t (*figures)[FIGURES]; /* by run of its side; 0 where a run does not have it */

@@ -3,6 +3,7 @@
  */
 #include "budget.h"
 
+#include "diff_budget.h"
 #include "figures.h"
 
 #include "libcommon/err.h"
@@ -41,6 +42,8 @@ static int parse_site(const char **s, struct budget *b, struct ms_err *err)
 
 static int parse_figure(const char **s, struct budget *b, struct ms_err *err)
 {
+	if (!b->site && diff_budget_figure(s, b))
+		return 0;
 	size_t n = strspn(*s, "abcdefghijklmnopqrstuvwxyz_");
 	size_t count = b->site ? site_figure_count : figure_count;
 	for (b->figure = 0; b->figure < count; b->figure++) {
@@ -68,7 +71,7 @@ static int parse_op(const char **s, struct budget *b, struct ms_err *err)
 			return 0;
 		}
 	return ms_err_set(err, "bad budget '%s': expected >, >=, <, <=, == or != after '%s'",
-			  b->text, figure_named(b, b->figure)->name);
+			  b->text, b->change ? "the figure" : figure_named(b, b->figure)->name);
 }
 
 static int parse_value(const char *s, struct budget *b, struct ms_err *err)
@@ -101,7 +104,8 @@ int budget_parse(const char *text, struct budget *b, struct ms_err *err)
 	s += strspn(s, BLANK);
 	if (parse_op(&s, b, err) != 0)
 		return -1;
-	return parse_value(s + strspn(s, BLANK), b, err);
+	s += strspn(s, BLANK);
+	return b->change ? diff_budget_number(s, b, err) : parse_value(s, b, err);
 }
 
 int budget_read(const char *path, struct budgets *to, struct ms_arena *arena, struct ms_err *err)

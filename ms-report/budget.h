@@ -17,6 +17,12 @@ struct budget {
 	size_t figure; /* index into figures[], or site_figures[] */
 	enum budget_op op;
 	uint64_t value;
+	/* of what changed, see diff_budget.h: the figure's name in `text`, NULL = not of that kind
+	 */
+	const char *change;
+	size_t change_length;
+	double share; /* in per cent of the old figure, if `percent` */
+	bool percent, negative;
 };
 
 struct budgets {
@@ -27,7 +33,8 @@ struct budgets {
 enum budget_result { BUDGET_HELD, BUDGET_BROKEN, BUDGET_UNDECIDED };
 
 /*     budget = [ "site" "(" '"' pattern '"' ")" "." ] figure op number
- *     figure = a name of "totals" in the JSON report, or after site(): of its sites
+ *     figure = a name of "totals" in the JSON report, or after site(): of its sites; or of what
+ *              changed, see diff_budget.h
  *     op     = ">" | ">=" | "<" | "<=" | "==" | "=" | "!="
  *     number = digits [ "." digits ] [ unit ]     k, M, G, T for bytes; ns, us, ms, s, m, h for
  * times (bare: ns); counts have no unit with blanks anywhere between. The budget is broken when the
@@ -49,7 +56,9 @@ uint64_t budget_value(const struct budget *b, struct model *m);
 const struct site *budget_worst(const struct budget *b, struct model *m);
 /* What it is, for people: "1.2 MiB (1244756)". */
 const char *budget_amount(const struct budget *b, struct model *m);
+/* Why one cannot be decided, when it is BUDGET_UNDECIDED. */
+const char *budget_unknown(const struct budget *b, const struct model *m);
 /* Why budgets cannot be decided on this recording, or NULL. */
-const char *budget_untrusted(const struct model *m);
+const char *budget_untrusted(struct model *m);
 
 #endif

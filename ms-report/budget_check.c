@@ -3,6 +3,8 @@
  */
 #include "budget.h"
 
+#include "diff.h"
+#include "diff_budget.h"
 #include "figures.h"
 #include "lists.h"
 #include "names.h"
@@ -11,7 +13,7 @@
 #include <fnmatch.h>
 #include <string.h>
 
-const char *budget_untrusted(const struct model *m)
+const char *budget_untrusted(struct model *m)
 {
 	const struct quality *q = &m->quality;
 	if (!q->complete)
@@ -20,7 +22,7 @@ const char *budget_untrusted(const struct model *m)
 		return "events were lost";
 	if (q->sampled_bytes != UNKNOWN && q->sampled_bytes > 0)
 		return "the recording is sampled";
-	return NULL;
+	return diff_untrusted(m);
 }
 
 static const struct figure *figure(const struct budget *b)
@@ -94,6 +96,8 @@ uint64_t budget_value(const struct budget *b, struct model *m)
 const struct site *budget_worst(const struct budget *b, struct model *m)
 {
 	const struct site *worst;
+	if (b->change)
+		return diff_budget_worst(b, m);
 	if (!b->site)
 		return worst_of_all(m, b->figure);
 	sum_of_sites(b, m, &worst);
@@ -102,6 +106,8 @@ const struct site *budget_worst(const struct budget *b, struct model *m)
 
 const char *budget_amount(const struct budget *b, struct model *m)
 {
+	if (b->change)
+		return diff_budget_amount(b, m);
 	uint64_t v = budget_value(b, m);
 	switch (figure(b)->unit) {
 	case FIGURE_BYTES:
@@ -118,6 +124,8 @@ const char *budget_amount(const struct budget *b, struct model *m)
 
 enum budget_result budget_check(const struct budget *b, struct model *m)
 {
+	if (b->change)
+		return diff_budget_check(b, m);
 	uint64_t v = budget_value(b, m);
 	if (v == UNKNOWN)
 		return BUDGET_UNDECIDED;
@@ -125,4 +133,14 @@ enum budget_result budget_check(const struct budget *b, struct model *m)
 			      [BUDGET_LT] = v < b->value,  [BUDGET_LE] = v <= b->value,
 			      [BUDGET_EQ] = v == b->value, [BUDGET_NE] = v != b->value};
 	return holds[b->op] ? BUDGET_BROKEN : BUDGET_HELD;
+}
+
+const char *budget_unknown(const struct budget *b, const struct model *m)
+{
+	if (b->change && !m->diff)
+		return "nothing was compared (ms-diff does)";
+	bool hidden = b->change ? m->diff->hidden_sites && strncmp(b->change, "delta_", 6) != 0
+				: b->site && m->hidden.sites;
+	return hidden ? "filters took sites away that it could be about"
+		      : "the figure is not known";
 }

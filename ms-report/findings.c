@@ -78,7 +78,7 @@ static void add_budgets(struct model *m, const struct options *opt, struct findi
 		x.message = r == BUDGET_BROKEN ? SAY("budget '%s' is broken: it is %s%s", b->text,
 						     budget_amount(b, m), at)
 					       : SAY("budget '%s' cannot be decided: %s", b->text,
-						     why ? why : "the figure is not known");
+						     why ? why : budget_unknown(b, m));
 		x.key = SAY("%s:%s", finding_rules[x.rule].id, b->text);
 		add(m, f, most, x);
 	}

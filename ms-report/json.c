@@ -4,6 +4,7 @@
 #include "formats.h"
 
 #include "beside.h"
+#include "diff.h"
 #include "gaps.h"
 #include "inherited.h"
 
@@ -115,7 +116,7 @@ static void put_snapshots(const struct model *m, struct json *j)
 	json_close(j, ']');
 }
 
-static void put_frame(const struct model *m, struct json *j, const struct frame *f)
+void json_frame(const struct model *m, struct json *j, const struct frame *f)
 {
 	json_open(j, NULL, '{');
 	json_string(j, "function", f->function);
@@ -147,7 +148,7 @@ static struct frames render_frames(const struct model *m)
 	for (size_t i = 0; i < m->frames.n; i++) {
 		struct json j = {.o = &f.text};
 		f.begin[i] = f.text.n;
-		put_frame(m, &j, &m->frames.v[i]);
+		json_frame(m, &j, &m->frames.v[i]);
 	}
 	f.begin[m->frames.n] = f.text.n;
 	return f;
@@ -285,6 +286,8 @@ void json_report(struct model *m, struct out *o, enum metric metric, size_t limi
 	json_close(&j, ']');
 	put_threads(m, &j);
 	json_views(m, &j, views, view_count);
+	if (m->diff)
+		diff_json(m, &j, limit);
 	json_close(&j, '}');
 	out_char(o, '\n');
 }

@@ -7,12 +7,14 @@
  *   estimate.c   intervals of what was sampled
  *   sql.c        --sql
  *   table.c      views as tables of typed cells: views.c, groups.c, processes.c
+ *   diff*.c      what ms-diff found
  *   beside.c     mapped address space, usable sizes, frees (beside_read.c)
  *   render.c     which view in which format:
  *                text*.c  markdown.c  json.c (json_writer.c)  csv.c  folded.c
  *   out.c        the bytes               pager.c   to a terminal
  */
 #include "names.h"
+#include "diff_budget.h"
 #include "options.h"
 #include "out.h"
 #include "pager.h"
@@ -208,9 +210,7 @@ static int check_budgets(struct model *m, const struct options *opt)
 		switch (budget_check(b, m)) {
 		case BUDGET_UNDECIDED:
 			fprintf(stderr, "ms-report: budget '%s' cannot be decided: %s\n", b->text,
-				b->site && m->hidden.sites
-					? "filters took sites away that it could be about"
-					: "the figure is not known");
+				budget_unknown(b, m));
 			status = TROUBLE;
 			break;
 		case BUDGET_BROKEN:
@@ -218,6 +218,10 @@ static int check_budgets(struct model *m, const struct options *opt)
 			status = status ? status : 1;
 			break;
 		default:
+			if (diff_budget_waived(b, m) && !opt->cli.quiet)
+				fprintf(stderr,
+					"ms-report: budget '%s' passes: there was no old run\n",
+					b->text);
 			break;
 		}
 	}
@@ -242,7 +246,7 @@ static int report(const struct options *opt)
 	struct model m = {0};
 	const char *at;
 	sqlite3 *db = open_input(opt, &at, &res, &err);
-	struct page p = {.m = &m, .links = opt->links};
+	struct page p = {.m = &m, .links = opt->links, .budgets = &opt->budgets};
 	if (opt->input_count == 1 && strcmp(opt->inputs[0], "-") != 0)
 		p.input = opt->inputs[0];
 	int rc = db ? model_load(&m, db, at, &err) : -1;

@@ -11,8 +11,7 @@
 
 #define SAY(...) ms_arena_printf(&p->m->arena, __VA_ARGS__)
 
-/* Cleaned text with everything that Markdown or HTML would act on taken out of its hands. */
-static void put_plain(struct page *p, struct out *o, const char *s)
+void markdown_plain(struct page *p, struct out *o, const char *s)
 {
 	for (s = name_clean(&p->m->arena, s, p->style.ascii); *s; s++) {
 		switch (*s) {
@@ -43,7 +42,7 @@ static void put_plain(struct page *p, struct out *o, const char *s)
 }
 
 /* Code in a table cell. Backticks and bars cannot stand in it: their look-alikes do. */
-static void put_code(struct page *p, struct out *o, const char *s)
+void markdown_code(struct page *p, struct out *o, const char *s)
 {
 	s = name_clean(&p->m->arena, s, p->style.ascii);
 	if (!*s)
@@ -70,12 +69,12 @@ void markdown_banner(struct page *p, struct out *o)
 	const char *why = words_incomplete(p->m), *nothing = words_nothing(p->m, &p->style);
 	if (why) {
 		out_str(o, "> :warning: **INCOMPLETE**: ");
-		put_plain(p, o, why);
+		markdown_plain(p, o, why);
 		out_str(o, "\n\n");
 	}
 	if (nothing) {
 		out_str(o, "> :warning: **");
-		put_plain(p, o, nothing);
+		markdown_plain(p, o, nothing);
 		out_str(o, "**\n\n");
 	}
 }
@@ -86,7 +85,7 @@ static void put_words(struct page *p, struct out *o, const struct words *w, cons
 	for (size_t i = from; i < w->n; i++) {
 		if (i > from)
 			out_str(o, gap);
-		put_plain(p, o, w->v[i]);
+		markdown_plain(p, o, w->v[i]);
 	}
 }
 
@@ -97,7 +96,7 @@ static void beside_row(struct page *p, struct out *o, const char *what, const ch
 	if (!words)
 		return;
 	out_printf(o, "| %s | | ", what);
-	put_plain(p, o, words);
+	markdown_plain(p, o, words);
 	out_str(o, " |\n");
 }
 
@@ -138,15 +137,15 @@ static void figures_table(struct page *p, struct out *o)
 	out_char(o, '\n');
 }
 
-static void put_frame(struct page *p, struct out *o, const struct frame *f)
+void markdown_frame(struct page *p, struct out *o, const struct frame *f)
 {
 	struct ms_arena *a = &p->m->arena;
-	put_code(p, o, f ? limited(p, frame_label(a, p->m, f, &p->style)) : "(no stack)");
+	markdown_code(p, o, f ? limited(p, frame_label(a, p->m, f, &p->style)) : "(no stack)");
 	const char *place = f ? frame_place(a, p->m, f, &p->style) : "";
 	const char *page = *place ? links_page(p->m, &p->links, f) : NULL;
 	if (*place) {
 		out_str(o, page ? " [" : " ");
-		put_plain(p, o, name_cut_start(a, place, 80, p->style.ascii));
+		markdown_plain(p, o, name_cut_start(a, place, 80, p->style.ascii));
 	}
 	if (page)
 		out_printf(o, "](%s)", page);
@@ -183,7 +182,7 @@ void markdown_list(struct page *p, struct out *o, const struct list *l)
 		"| mapped | calls "};
 	struct model *m = p->m;
 	out_str(o, "#### ");
-	put_plain(p, o, list_title(p, l));
+	markdown_plain(p, o, list_title(p, l));
 	out_str(o, "\n\n");
 	out_printf(o, "%s| site | where |\n|--:|--:|--:|---|\n", heads[l->metric]);
 	for (size_t i = 0; i < l->n; i++) {
@@ -191,14 +190,14 @@ void markdown_list(struct page *p, struct out *o, const struct list *l)
 		const struct frame *called = site_called(m, s), *caller = site_caller(m, s);
 		figures_of(p, o, l, site_pair(s, l->metric));
 		out_printf(o, "| %lld | ", (long long)s->id);
-		put_frame(p, o, site_frame(m, s));
+		markdown_frame(p, o, site_frame(m, s));
 		if (called) {
 			out_str(o, ", calls ");
-			put_code(p, o, limited(p, frame_label(&m->arena, m, called, &p->style)));
+			markdown_code(p, o, limited(p, frame_label(&m->arena, m, called, &p->style)));
 		}
 		if (caller) {
 			out_printf(o, " %s ", text_arrow(p));
-			put_code(p, o, limited(p, frame_label(&m->arena, m, caller, &p->style)));
+			markdown_code(p, o, limited(p, frame_label(&m->arena, m, caller, &p->style)));
 		}
 		out_str(o, " |\n");
 	}
@@ -215,13 +214,13 @@ static void put_cell(struct page *p, struct out *o, const struct column *c, cons
 	struct model *m = p->m;
 	bool text = !column_is_number(c);
 	if (x->s && r->kind == ROW_ITEM && c->kind == CELL_FUNCTION)
-		put_code(p, o,
+		markdown_code(p, o,
 			 limited(p, p->style.full_names
 					    ? name_clean(&m->arena, x->s, p->style.ascii)
 					    : name_clean(&m->arena, name_short(&m->arena, x->s),
 							 p->style.ascii)));
 	else if (text && x->s)
-		put_plain(p, o, limited(p, name_clean(&m->arena, x->s, p->style.ascii)));
+		markdown_plain(p, o, limited(p, name_clean(&m->arena, x->s, p->style.ascii)));
 	if (text)
 		return;
 	if (c->kind == CELL_VALUE)
@@ -244,7 +243,7 @@ void markdown_table(struct page *p, struct out *o, const struct table *t)
 {
 	if (t->title) {
 		out_str(o, "#### ");
-		put_plain(p, o, t->title);
+		markdown_plain(p, o, t->title);
 		out_str(o, "\n\n");
 	}
 	if (!t->n) {
@@ -254,7 +253,7 @@ void markdown_table(struct page *p, struct out *o, const struct table *t)
 	for (size_t c = 0; c < t->column_count; c++)
 		if (shown(&t->columns[c])) {
 			out_str(o, "| ");
-			put_plain(p, o, t->columns[c].title);
+			markdown_plain(p, o, t->columns[c].title);
 			out_char(o, ' ');
 		}
 	out_str(o, "|\n");
@@ -290,7 +289,7 @@ void markdown_first(struct page *p, struct out *o, size_t limit)
 	out_printf(o, "### Heap: peak **%s**, live at the end **%s**\n",
 		   est_size(m, t->peak_bytes, est_of(m->est, EST_PEAK)),
 		   est_size(m, t->unfreed_bytes, est_of(m->est, EST_END)));
-	put_code(p, o, who.v[0]);
+	markdown_code(p, o, who.v[0]);
 	const char *dot = p->style.ascii ? " - " : " \xc2\xb7 ";
 	if (who.n > 1)
 		out_str(o, dot);
@@ -307,7 +306,7 @@ void markdown_first(struct page *p, struct out *o, size_t limit)
 		markdown_list(p, o, &peak);
 	if (m->hidden.filters) {
 		out_str(o, "Hidden: ");
-		put_plain(p, o, words_hidden(m, &p->style));
+		markdown_plain(p, o, words_hidden(m, &p->style));
 		out_str(o, "\n\n");
 	}
 }

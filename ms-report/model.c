@@ -7,6 +7,7 @@
 #include "model.h"
 
 #include "beside.h"
+#include "diff.h"
 #include "gaps.h"
 #include "inherited.h"
 
@@ -611,11 +612,15 @@ int model_load(struct model *m, sqlite3 *db, const char *at, struct ms_err *err)
 	read_unreadable(m);
 	m->quality.complete = m->quality.complete && !m->traces_unreadable;
 	count_modules(m);
+	if (diff_read(m, err) != 0)
+		return -1;
+	m->quality.complete = m->quality.complete && !diff_incomplete(m);
 	return 0;
 }
 
 void model_free(struct model *m)
 {
+	diff_free(m->diff);
 	free(m->modules.v);
 	free(m->frames.v);
 	free(m->nodes.v);

@@ -191,6 +191,7 @@ struct model {
 	struct gaps gaps;
 	struct inherited inherited;
 	struct hidden hidden;
+	struct diff *diff;     /* what it was compared with, see diff.h; NULL = it was not */
 	struct estimates *est; /* of totals, end, peak and at */
 	struct live end, peak,
 		at; /* of all processes at these snapshots; UNKNOWN when there is none */

@@ -4,6 +4,7 @@
 #include "render.h"
 
 #include "ci.h"
+#include "diff.h"
 #include "formats.h"
 #include "growth.h"
 #include "out.h"
@@ -104,7 +105,9 @@ static void text_view(struct page *p, const struct options *opt, enum view v, st
 {
 	size_t limit = limit_of(opt, FORMAT_TEXT, v);
 	struct list l;
-	if (v == VIEW_FIRST) {
+	if (v == VIEW_FIRST && p->m->diff) {
+		diff_text(p, o, opt->limit == LIMIT_DEFAULT ? 10 : limit);
+	} else if (v == VIEW_FIRST) {
 		text_first(p, o, limit);
 	} else if (v == VIEW_SITE) {
 		text_site(p, o, p->site);
@@ -135,7 +138,9 @@ static void markdown_view(struct page *p, const struct options *opt, enum view v
 			  struct out *o)
 {
 	struct list l;
-	if (v == VIEW_FIRST) {
+	if (v == VIEW_FIRST && p->m->diff) {
+		diff_markdown(p, o, limit);
+	} else if (v == VIEW_FIRST) {
 		markdown_first(p, o, limit);
 	} else if (v == VIEW_SITE || v == VIEW_TREE) {
 		struct out text = {.fd = -1};
@@ -163,6 +168,8 @@ static void markdown_report(struct page *p, const struct options *opt, struct ou
 	size_t most = SIZE_MAX;
 	do {
 		o->n = 0;
+		if (p->m->diff && opt->views[0] == VIEW_FIRST)
+			diff_markdown_key(p, o);
 		markdown_banner(p, o);
 		size_t used = 1;
 		for (size_t i = 0; i < opt->view_count; i++) {
@@ -180,7 +187,9 @@ static void csv_report(struct page *p, const struct options *opt, struct out *o)
 {
 	enum view v = opt->views[0];
 	size_t limit = limit_of(opt, FORMAT_CSV, v);
-	if (v == VIEW_FIRST || v == VIEW_SITE || is_list(v)) {
+	if (v == VIEW_FIRST && p->m->diff) {
+		diff_csv(p->m, o, limit);
+	} else if (v == VIEW_FIRST || v == VIEW_SITE || is_list(v)) {
 		csv_sites(p->m, o, is_list(v) ? list_metric(v) : METRIC_LIVE, limit,
 			  v == VIEW_SITE ? p->site : NULL);
 	} else if (v == VIEW_BY && opt->by == BY_STACK) {

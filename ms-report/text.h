@@ -12,6 +12,7 @@
 #include "words.h"
 
 struct answer;
+struct budgets;
 struct out;
 struct tree;
 
@@ -23,6 +24,7 @@ struct page {
 	const struct site *site; /* of --site, or NULL */
 	const struct answer *answer; /* of --sql, or NULL */
 	struct links links;
+	const struct budgets *budgets; /* NULL = none */
 };
 
 /* ---- pieces ---- */

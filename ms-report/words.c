@@ -4,6 +4,7 @@
  */
 #include "words.h"
 
+#include "diff.h"
 #include "estimate.h"
 #include "gaps.h"
 #include "inherited.h"
@@ -270,6 +271,8 @@ const char *words_incomplete(struct model *m)
 			   "events",
 			   say_things(m, q->damaged_bytes, "byte", "bytes"),
 			   say_things(m, q->damaged_places, "place", "places"));
+	if (diff_incomplete(m))
+		return diff_incomplete(m);
 	if (m->traces_unreadable)
 		return SAY("%s could not be read, and what %s is missing here: %s",
 			   say_things(m, m->traces_unreadable, "trace", "traces"),

@@ -5,6 +5,7 @@
 
 /* parts of a tool, not of a library */
 #include "ms-report/budget.c"
+#include "ms-report/diff_grammar.c"
 #include "ms-report/figures.c"
 #include "ms-report/shorten.c"
 

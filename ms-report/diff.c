@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT
+ * Reads the tables of ms-diff.
+ */
+#include "diff.h"
+
+#include "libcommon/err.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- columns of the current row ---- */
+
+struct reader {
+	struct model *m;
+	struct diff *d;
+	sqlite3_stmt *st;
+	int col;
+};
+
+static int64_t number(struct reader *r)
+{
+	int c = r->col++;
+	int64_t v = sqlite3_column_int64(r->st, c);
+	return sqlite3_column_type(r->st, c) != SQLITE_INTEGER ? DELTA_UNKNOWN : v;
+}
+
+static uint64_t count(struct reader *r)
+{
+	int64_t v = number(r);
+	return v < 0 ? UNKNOWN : (uint64_t)v;
+}
+
+static const char *text(struct reader *r)
+{
+	const char *s = (const char *)sqlite3_column_text(r->st, r->col++);
+	return s ? ms_arena_strdup(&r->m->arena, s) : NULL;
+}
+
+static struct limits limits(struct reader *r)
+{
+	struct limits l;
+	l.low = number(r);
+	l.high = number(r);
+	return l;
+}
+
+static int64_t add(int64_t a, int64_t b)
+{
+	int64_t sum;
+	bool bad = a == DELTA_UNKNOWN || b == DELTA_UNKNOWN || __builtin_add_overflow(a, b, &sum);
+	return bad ? DELTA_UNKNOWN : sum;
+}
+
+/* ---- one function per table ---- */
+
+static void read_key(struct reader *r)
+{
+	struct diff *d = r->d;
+	const char *key = text(r), *value = text(r);
+	r->col = 1;
+	uint64_t n = count(r);
+	const struct {
+		const char *key, **text;
+		uint64_t *number;
+	} keys[] = {{"old", &d->old, NULL},
+		    {"new", &d->new, NULL},
+		    {"old_point", &d->old_point, NULL},
+		    {"new_point", &d->new_point, NULL},
+		    {"per", &d->per, NULL},
+		    {"old_runs", NULL, &d->old_runs},
+		    {"new_runs", NULL, &d->new_runs},
+		    {"old_operations", NULL, &d->old_operations},
+		    {"new_operations", NULL, &d->new_operations}};
+	for (size_t i = 0; key && i < sizeof keys / sizeof *keys; i++) {
+		if (strcmp(key, keys[i].key) != 0)
+			continue;
+		if (keys[i].text && value)
+			*keys[i].text = value;
+		else if (keys[i].number)
+			*keys[i].number = n;
+	}
+	if (key && strcmp(key, "old_missing") == 0)
+		d->old_missing = n == 1;
+	if (key && strcmp(key, "same_program") == 0)
+		d->same_program = n != 0;
+}
+
+static void read_run(struct reader *r)
+{
+	const char *side = text(r);
+	struct diff_run *x = MS_PUSH(&r->d->runs);
+	*x = (struct diff_run){.old = side && strcmp(side, "old") == 0};
+	x->reference = number(r) == 1;
+	x->name = text(r);
+	x->name = x->name ? x->name : "?";
+	x->point = text(r);
+	x->exe = text(r);
+	x->started_ns = count(r);
+	x->complete = number(r) == 1;
+	x->events_lost = count(r);
+	x->sampled_bytes = count(r);
+	x->operations = count(r);
+}
+
+static void read_total(struct reader *r)
+{
+	struct diff_total *t = MS_PUSH(&r->d->totals);
+	*t = (struct diff_total){.figure = text(r)};
+	t->figure = t->figure ? t->figure : "";
+	t->old = number(r);
+	t->new = number(r);
+	t->delta = number(r);
+	t->of_delta = limits(r);
+	t->of_old = limits(r);
+	t->of_new = limits(r);
+	t->significant = number(r) == 1;
+}
+
+static int kind_of(const char *s)
+{
+	for (int k = 0; s && k < DIFF_KINDS; k++)
+		if (strcmp(s, diff_kind_names[k]) == 0)
+			return k;
+	return DIFF_UNCHANGED;
+}
+
+static void read_row(struct reader *r)
+{
+	struct diff_row x = {.site = model_site(r->m, (int64_t)count(r))};
+	x.kind = (enum diff_kind)kind_of(text(r));
+	x.significant = number(r) == 1;
+	x.figures = text(r);
+	x.matched = text(r);
+	x.weak = number(r) == 1;
+	x.evidence = text(r);
+	x.sites = count(r);
+	x.old_sites = count(r);
+	x.old_site = count(r);
+	int64_t *const parts[] = {x.old, x.new, x.delta};
+	for (int part = 0; part < 3; part++)
+		for (int f = 0; f < DIFF_FIGURES; f++)
+			parts[part][f] = number(r);
+	if (x.site)
+		*MS_PUSH(&r->d->rows) = x;
+}
+
+static void read_hidden(struct reader *r)
+{
+	uint64_t sites = count(r);
+	r->d->hidden_sites = figure_add(r->d->hidden_sites, sites);
+	for (int f = 0; f < DIFF_FIGURES; f++)
+		r->d->hidden_delta[f] = add(r->d->hidden_delta[f], number(r));
+}
+
+static int by_site(const void *a, const void *b)
+{
+	const struct diff_row *x = a, *y = b;
+	return x->site->id < y->site->id ? -1 : x->site->id > y->site->id;
+}
+
+static void read_range(struct reader *r)
+{
+	struct site at = {.id = (int64_t)count(r)};
+	struct diff_row want = {.site = &at};
+	const char *figure = text(r);
+	struct diff_row *x =
+		r->d->rows.n ? bsearch(&want, r->d->rows.v, r->d->rows.n, sizeof want, by_site)
+			     : NULL;
+	for (int f = 0; x && figure && f < DIFF_FIGURES; f++) {
+		if (strcmp(figure, diff_figure_names[f]) != 0)
+			continue;
+		struct limits(*v)[3] = x->ranges;
+		if (!v) {
+			v = ms_arena_alloc(&r->m->arena, DIFF_FIGURES * sizeof *v);
+			for (int i = 0; i < DIFF_FIGURES * 3; i++)
+				v[i / 3][i % 3] = (struct limits){DELTA_UNKNOWN, DELTA_UNKNOWN};
+			x->ranges = v;
+		}
+		for (int i = 0; i < 3; i++)
+			v[f][i] = limits(r);
+	}
+}
+
+#define SITE_FIGURES(side)                                                                         \
+	side "_live_bytes, " side "_live_blocks, " side "_peak_bytes, " side "_peak_blocks, " side \
+	     "_allocations, " side "_frees, " side "_allocated_bytes, " side "_temporary"
+
+static const struct {
+	void (*row)(struct reader *r);
+	const char *sql;
+} tables[] = {
+	{read_key, "SELECT key, value FROM diff"},
+	{read_run, "SELECT side, reference, name, point, exe, started_ns, complete, events_lost,"
+		   " sampled_bytes, operations FROM diff_run ORDER BY id"},
+	{read_total, "SELECT figure, old, new, delta, delta_low, delta_high, old_low, old_high,"
+		     " new_low, new_high, significant FROM diff_total"},
+	{read_row, "SELECT site, kind, significant, figures, matched, weak, evidence, sites,"
+		   " old_sites, old_site, " SITE_FIGURES("old") ", " SITE_FIGURES(
+			   "new") ", " SITE_FIGURES("delta") " FROM site_diff ORDER BY site"},
+	{read_range, "SELECT site, figure, old_low, old_high, new_low, new_high, delta_low,"
+		     " delta_high FROM site_diff_range"},
+	{read_hidden,
+	 "SELECT sites, new_live_bytes - old_live_bytes, new_live_blocks - old_live_blocks,"
+	 " new_peak_bytes - old_peak_bytes, new_peak_blocks - old_peak_blocks,"
+	 " new_allocations - old_allocations, new_frees - old_frees,"
+	 " new_allocated_bytes - old_allocated_bytes, new_temporary - old_temporary"
+	 " FROM diff_hidden"},
+};
+
+static int read_table(struct model *m, struct diff *d, size_t i, struct ms_err *err)
+{
+	struct reader r = {.m = m, .d = d, .st = ms_sql_prepare(m->db, tables[i].sql, err)};
+	int rc = r.st ? SQLITE_ROW : SQLITE_ERROR;
+	while (r.st && (rc = sqlite3_step(r.st)) == SQLITE_ROW) {
+		r.col = 0;
+		tables[i].row(&r);
+	}
+	sqlite3_finalize(r.st);
+	return rc == SQLITE_DONE
+		       ? 0
+		       : ms_err_set(err, "cannot read the snapshot: %s", sqlite3_errmsg(m->db));
+}
+
+/* ---- order and sums ---- */
+
+static int64_t known(int64_t v)
+{
+	return v == DELTA_UNKNOWN ? 0 : v;
+}
+
+static int64_t growth(const struct diff_row *x)
+{
+	int64_t live = known(x->delta[DIFF_LIVE]), peak = known(x->delta[DIFF_PEAK]);
+	return live > peak ? live : peak;
+}
+
+static uint64_t size_of_change(const struct diff_row *x)
+{
+	int64_t live = known(x->delta[DIFF_LIVE]), peak = known(x->delta[DIFF_PEAK]);
+	uint64_t a = live < 0 ? 0 - (uint64_t)live : (uint64_t)live,
+		 b = peak < 0 ? 0 - (uint64_t)peak : (uint64_t)peak;
+	return a > b ? a : b;
+}
+
+static int by_weight(const void *a, const void *b)
+{
+	const struct diff_row *x = a, *y = b;
+	if (x->significant != y->significant)
+		return x->significant ? -1 : 1;
+	int64_t g = growth(x), h = growth(y);
+	if (x->significant && g != h)
+		return g > h ? -1 : 1;
+	uint64_t s = size_of_change(x), t = size_of_change(y);
+	if (s != t)
+		return s > t ? -1 : 1;
+	int64_t p = known(x->delta[DIFF_ALLOCATED]), q = known(y->delta[DIFF_ALLOCATED]);
+	if (p != q)
+		return p > q ? -1 : 1;
+	return by_site(a, b);
+}
+
+static void sum_row(struct diff_sum *s, const struct diff_row *x, const int64_t *figures)
+{
+	s->sites++;
+	s->significant += x->significant;
+	for (int f = 0; f < DIFF_FIGURES; f++)
+		s->figures[f] = add(s->figures[f], figures[f]);
+}
+
+static void sum_rows(struct diff *d)
+{
+	for (size_t i = 0; i < d->rows.n; i++) {
+		const struct diff_row *x = &d->rows.v[i];
+		sum_row(&d->kinds[x->kind], x,
+			x->kind == DIFF_NEW    ? x->new
+			: x->kind == DIFF_GONE ? x->old
+					       : x->delta);
+		if (x->kind != DIFF_UNCHANGED && !x->significant)
+			sum_row(&d->noise, x, x->delta);
+		if (x->matched && strcmp(x->matched, "renamed") == 0)
+			sum_row(&d->renamed, x, x->delta);
+	}
+}
+
+int diff_read(struct model *m, struct ms_err *err)
+{
+	if (ms_sql_int(m->db, "SELECT count(*) FROM diff", 0) == 0)
+		return 0;
+	struct diff *d = ms_arena_alloc(&m->arena, sizeof *d);
+	m->diff = d;
+	d->old = d->new = "?";
+	d->old_point = d->new_point = "end";
+	d->same_program = true;
+	for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+		if (read_table(m, d, i, err) != 0)
+			return -1;
+	if (d->rows.n)
+		qsort(d->rows.v, d->rows.n, sizeof *d->rows.v, by_weight);
+	sum_rows(d);
+	return 0;
+}
+
+void diff_free(struct diff *d)
+{
+	if (!d)
+		return;
+	free(d->rows.v);
+	free(d->totals.v);
+	free(d->runs.v);
+}
+
+const struct diff_total *diff_total(const struct diff *d, const char *figure)
+{
+	for (size_t i = 0; i < d->totals.n; i++)
+		if (strcmp(d->totals.v[i].figure, figure) == 0)
+			return &d->totals.v[i];
+	return NULL;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT
+ * A comparison that ms-diff made: what changed, as arrays, and in each format.
+ */
+#ifndef REPORT_DIFF_H
+#define REPORT_DIFF_H
+
+#include "model.h"
+
+struct json;
+struct out;
+struct page;
+
+/* A figure that is not known. Changes are signed. */
+#define DELTA_UNKNOWN INT64_MIN
+
+/* Figures of a site, in the order of the columns of table site_diff. */
+enum diff_figure {
+	DIFF_LIVE,
+	DIFF_LIVE_BLOCKS,
+	DIFF_PEAK,
+	DIFF_PEAK_BLOCKS,
+	DIFF_ALLOCATIONS,
+	DIFF_FREES,
+	DIFF_ALLOCATED,
+	DIFF_TEMPORARY,
+	DIFF_FIGURES
+};
+extern const char *const diff_figure_names[DIFF_FIGURES];
+
+enum diff_kind { DIFF_NEW, DIFF_GONE, DIFF_GROWN, DIFF_SHRUNK, DIFF_UNCHANGED, DIFF_KINDS };
+extern const char *const diff_kind_names[DIFF_KINDS];
+
+/* Least and largest over several runs, or a 95 % interval. */
+struct limits {
+	int64_t low, high;
+};
+
+struct diff_row {
+	const struct site *site;
+	enum diff_kind kind;
+	bool significant;
+	const char *matched, *evidence, *figures; /* NULL = none */
+	bool weak;
+	uint64_t sites, old_sites, old_site;
+	int64_t old[DIFF_FIGURES], new[DIFF_FIGURES], delta[DIFF_FIGURES];
+	struct limits (*ranges)[3]; /* old, new, delta by figure; NULL = nothing to say */
+};
+
+struct diff_total {
+	const char *figure;
+	int64_t old, new, delta;
+	struct limits of_old, of_new, of_delta;
+	bool significant;
+};
+
+struct diff_run {
+	bool old, reference, complete;
+	const char *name, *point, *exe;
+	uint64_t started_ns, events_lost, sampled_bytes, operations;
+};
+
+/* Sums over the rows of a kind, the figures that the kind is about: of new ones the new, of gone
+ * ones the old, of the others the changes (of shrunk ones as they are, negative). */
+struct diff_sum {
+	uint64_t sites, significant;
+	int64_t figures[DIFF_FIGURES];
+};
+
+struct diff {
+	const char *old, *new, *old_point, *new_point, *per; /* per: NULL = not asked */
+	uint64_t old_runs, new_runs, old_operations, new_operations;
+	bool old_missing, same_program;
+#define ARRAY(type)                                                                                \
+	struct {                                                                                   \
+		struct type *v;                                                                    \
+		size_t n, cap;                                                                     \
+	}
+	ARRAY(diff_row) rows; /* significant growth first, then what shrank so, then the others */
+	ARRAY(diff_total) totals;
+	ARRAY(diff_run) runs;
+#undef ARRAY
+	struct diff_sum kinds[DIFF_KINDS];
+	struct diff_sum renamed, noise; /* rows matched by other names; changed, but not by more
+					   than noise: then `figures` are changes */
+	uint64_t hidden_sites;
+	int64_t hidden_delta[DIFF_FIGURES];
+};
+
+/* Reads the comparison into m->diff (freed by model_free), after the model's other tables; nothing
+ * when there is none. 0, or -1 with `err` set. */
+int diff_read(struct model *m, struct ms_err *err);
+void diff_free(struct diff *d);
+
+/* The total of that name, or NULL. */
+const struct diff_total *diff_total(const struct diff *d, const char *figure);
+/* Why budgets on changes cannot be decided, or why the result is incomplete; NULL = no reason. */
+const char *diff_untrusted(struct model *m);
+const char *diff_incomplete(struct model *m);
+
+/* "+6.1 MiB", "-12", "0"; n/a. For people. */
+const char *diff_say(struct model *m, bool bytes, int64_t delta);
+/* " +4.2 %" of `old`, or "". */
+const char *diff_percent(struct model *m, int64_t delta, int64_t old);
+/* A figure itself. */
+const char *diff_value(struct model *m, bool bytes, int64_t v);
+/* The figures of the first table, with their names for people. */
+struct diff_line {
+	const char *title;
+	const struct diff_total *total;
+	bool bytes;
+	bool per; /* is told per operation */
+};
+size_t diff_lines(struct model *m, struct diff_line out[12]);
+/* Of a line per operation: "412.1". */
+const char *diff_rate(struct model *m, int64_t v);
+/* "3 runs", "1 run"; "12 within noise, 1,204 unchanged, ..." */
+const char *diff_rest(struct model *m);
+/* What the comparison is worth: "one run of each: ...", and so on. */
+const char *diff_worth(struct model *m);
+/* How far runs of one build are apart at the peak: "noise +-0.3 %"; NULL with one run of each. */
+const char *diff_noise(struct model *m);
+
+/* ---- formats ---- */
+
+void diff_text(struct page *p, struct out *o, size_t limit);
+/* The hidden line that a comment for a pull request is known by, and the rest of it. */
+void diff_markdown_key(struct page *p, struct out *o);
+void diff_markdown(struct page *p, struct out *o, size_t limit);
+/* Object "diff" of the report. */
+void diff_json(struct model *m, struct json *j, size_t limit);
+void diff_csv(struct model *m, struct out *o, size_t limit);
+
+#endif

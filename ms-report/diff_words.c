@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT
+ * A comparison in words and figures, as every format for people shows it.
+ */
+#include "diff.h"
+
+#include "names.h"
+#include "words.h"
+
+#include "libcommon/units.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SAY(...) ms_arena_printf(&m->arena, __VA_ARGS__)
+
+const char *diff_say(struct model *m, bool bytes, int64_t delta)
+{
+	char buf[MS_UNIT_BUF];
+	if (delta == DELTA_UNKNOWN)
+		return "n/a";
+	if (bytes)
+		return ms_arena_strdup(&m->arena, ms_format_delta(buf, delta));
+	uint64_t n = delta < 0 ? 0 - (uint64_t)delta : (uint64_t)delta;
+	return delta == 0 ? "0" : SAY("%c%s", delta < 0 ? '-' : '+', ms_format_count(buf, n));
+}
+
+const char *diff_value(struct model *m, bool bytes, int64_t v)
+{
+	char buf[MS_UNIT_BUF];
+	if (v < 0)
+		return "n/a";
+	return ms_arena_strdup(&m->arena, bytes ? ms_format_size(buf, (uint64_t)v)
+						: ms_format_count(buf, (uint64_t)v));
+}
+
+const char *diff_percent(struct model *m, int64_t delta, int64_t old)
+{
+	if (delta == DELTA_UNKNOWN || old == DELTA_UNKNOWN || old <= 0 || delta == 0)
+		return "";
+	double v = (double)delta * 100 / (double)old;
+	double size = v < 0 ? -v : v;
+	if (size < 0.05)
+		return v < 0 ? "-<0.1 %" : "+<0.1 %";
+	return size < 9.95 ? SAY("%+.1f %%", v) : size < 99999 ? SAY("%+.0f %%", v) : "";
+}
+
+static void add_line(struct model *m, struct diff_line *out, size_t *n, const char *title,
+		     const char *figure, bool bytes, bool per)
+{
+	const struct diff_total *t = diff_total(m->diff, figure);
+	if (t && (t->old != DELTA_UNKNOWN || t->new != DELTA_UNKNOWN))
+		out[(*n)++] = (struct diff_line){title, t, bytes, per};
+}
+
+static const char *at(const char *point)
+{
+	return strcmp(point, "end") == 0 ? "the end" : point;
+}
+
+size_t diff_lines(struct model *m, struct diff_line out[12])
+{
+	const struct diff *d = m->diff;
+	bool same = strcmp(d->old_point, d->new_point) == 0, per = d->per != NULL;
+	bool end = same && strcmp(d->old_point, "end") == 0;
+	size_t n = 0;
+	const char *where = end    ? "live at end"
+			    : same ? SAY("live at %s", at(d->old_point))
+				   : SAY("live: %s, %s", at(d->old_point), at(d->new_point));
+	add_line(m, out, &n, "peak live", "peak_bytes", true, false);
+	add_line(m, out, &n, "unreachable at end", "unreachable_bytes", true, false);
+	add_line(m, out, &n, where, "live_bytes", true, false);
+	add_line(m, out, &n, end ? "blocks at end" : "blocks then", "live_blocks", false, false);
+	add_line(m, out, &n, "allocations", "allocations", false, per);
+	add_line(m, out, &n, "allocated", "allocated_bytes", true, false);
+	add_line(m, out, &n, "temporary", "temporary_allocations", false, per);
+	add_line(m, out, &n, "peak RSS", "peak_rss_bytes", true, false);
+	return n;
+}
+
+const char *diff_rate(struct model *m, int64_t v)
+{
+	uint64_t operations = m->diff->new_operations;
+	if (v == DELTA_UNKNOWN || !operations || operations == UNKNOWN)
+		return "n/a";
+	double x = (double)v / (double)operations;
+	return x >= 1000 || x <= -1000 ? SAY("%.0f", x) : SAY("%.4g", x);
+}
+
+static void add_part(struct model *m, const char **s, const char *part)
+{
+	*s = **s ? SAY("%s, %s", *s, part) : part;
+}
+
+static void count_kind(struct model *m, const char **s, const struct diff_sum *k, const char *word)
+{
+	uint64_t rest = k->sites - k->significant;
+	if (rest)
+		add_part(m, s, SAY("%s %s", say_count(m, rest), word));
+}
+
+const char *diff_rest(struct model *m)
+{
+	const struct diff *d = m->diff;
+	const char *s = "";
+	if (d->noise.sites)
+		add_part(m, &s,
+			 SAY("%s within noise (%s)",
+			     say_things(m, d->noise.sites, "change", "changes"),
+			     diff_say(m, true,
+				      d->noise.figures[DIFF_LIVE] == DELTA_UNKNOWN
+					      ? d->noise.figures[DIFF_PEAK]
+					      : d->noise.figures[DIFF_LIVE])));
+	count_kind(m, &s, &d->kinds[DIFF_UNCHANGED], "unchanged");
+	if (d->kinds[DIFF_GONE].sites)
+		add_part(m, &s, SAY("%s gone", say_count(m, d->kinds[DIFF_GONE].sites)));
+	if (d->renamed.sites)
+		add_part(m, &s, SAY("%s renamed", say_count(m, d->renamed.sites)));
+	if (d->hidden_sites && d->hidden_sites != UNKNOWN)
+		add_part(m, &s, SAY("%s hidden by filters", say_count(m, d->hidden_sites)));
+	return s;
+}
+
+/* Half the range of the peak over the runs of each side, the larger, of the middle. */
+static double spread(const struct limits *l)
+{
+	if (l->low < 0 || l->high <= 0)
+		return -1;
+	return ((double)l->high - (double)l->low) / ((double)l->high + (double)l->low);
+}
+
+const char *diff_noise(struct model *m)
+{
+	const struct diff *d = m->diff;
+	const struct diff_total *t = diff_total(d, "peak_bytes");
+	if (!t || (d->old_runs < 2 && d->new_runs < 2))
+		return NULL;
+	double a = spread(&t->of_old), b = spread(&t->of_new);
+	a = a > b ? a : b;
+	return a < 0 ? NULL : SAY("noise of the peak %.1f %%", a * 100);
+}
+
+/* The first run for which `bad` holds. */
+static const struct diff_run *find(const struct diff *d, bool (*bad)(const struct diff_run *))
+{
+	for (size_t i = 0; i < d->runs.n; i++)
+		if (bad(&d->runs.v[i]))
+			return &d->runs.v[i];
+	return NULL;
+}
+
+static bool is_cut(const struct diff_run *r)
+{
+	return !r->complete;
+}
+
+static bool has_lost(const struct diff_run *r)
+{
+	return r->events_lost != UNKNOWN && r->events_lost > 0;
+}
+
+static bool is_sampled(const struct diff_run *r)
+{
+	return r->sampled_bytes != UNKNOWN && r->sampled_bytes > 0;
+}
+
+static const char *named(struct model *m, const struct diff_run *r)
+{
+	return name_clean(&m->arena, r->name, true);
+}
+
+const char *diff_incomplete(struct model *m)
+{
+	const struct diff_run *r = m->diff ? find(m->diff, is_cut) : NULL;
+	return r ? SAY("'%s', one of the runs that are compared, has no end or is damaged",
+		       named(m, r))
+		 : NULL;
+}
+
+const char *diff_untrusted(struct model *m)
+{
+	const struct diff *d = m->diff;
+	const struct diff_run *r;
+	if (!d)
+		return NULL;
+	if ((r = find(d, is_cut)))
+		return SAY("'%s' is incomplete", named(m, r));
+	if ((r = find(d, has_lost)))
+		return SAY("events were lost in '%s'", named(m, r));
+	if ((r = find(d, is_sampled)))
+		return SAY("'%s' is sampled", named(m, r));
+	return NULL;
+}
+
+const char *diff_worth(struct model *m)
+{
+	const struct diff *d = m->diff;
+	const char *s = "";
+	if (d->old_missing)
+		return "there was no old run: everything is new";
+	const struct diff_run *lost = find(d, has_lost), *sampled = find(d, is_sampled);
+	if (diff_incomplete(m))
+		add_part(m, &s, "INCOMPLETE, see above");
+	if (sampled)
+		add_part(m, &s, "sampled: changes are estimates");
+	else if (lost)
+		add_part(m, &s, SAY("events LOST in '%s'", named(m, lost)));
+	else
+		add_part(m, &s, "all events");
+	if (d->per)
+		add_part(m, &s,
+			 SAY("per %s, %s", name_clean(&m->arena, d->per, true),
+			     SAY("old brought to the %s of new", say_count(m, d->new_operations))));
+	if (d->old_runs < 2 || d->new_runs < 2)
+		add_part(m, &s, "one run of a side: what noise is can only be guessed");
+	else if (diff_noise(m))
+		add_part(m, &s, diff_noise(m));
+	if (!d->same_program)
+		add_part(m, &s, "programs of DIFFERENT names");
+	return s;
+}

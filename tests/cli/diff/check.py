@@ -1,0 +1,312 @@
+# SPDX-License-Identifier: MIT
+"""Runs ms-diff on changed copies of the fixture of ms-filter: kinds, figures, sums, noise, per operation, what is hidden, budgets."""
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+
+BIN = os.environ["BIN"]
+SCHEMA = os.path.join(sys.argv[1], "man/memscope-report.schema.json")
+VALIDATE = os.path.join(sys.argv[1], "tests/cli/report/validate.py")
+FIGURES = {"live_bytes": "live_bytes", "live_blocks": "live_blocks", "peak_bytes": "own_peaks_bytes", "peak_blocks": "own_peaks_blocks",
+           "allocations": "allocations", "frees": "frees", "allocated_bytes": "allocated_bytes", "temporary": "temporary_allocations"}
+failures = []
+
+
+def expect(what, got, wanted):
+    if got != wanted:
+        failures.append(f"{what}: {got!r}, not {wanted!r}")
+
+
+def made(name, sql, of="old.db"):
+    """A changed copy of a snapshot; its totals follow from its sites."""
+    if name != of:
+        shutil.copy(of, name)
+    db = sqlite3.connect(name)
+    db.executescript(f"PRAGMA synchronous = off; BEGIN; {sql}; COMMIT")
+    for column, total in (("allocations", "allocations"), ("frees", "frees"), ("allocated_bytes", "allocated_bytes"),
+                          ("temporary", "temporary_allocations")):
+        db.execute(f"UPDATE process SET {total} = (SELECT sum({column}) FROM site s WHERE s.process = process.id)")
+    for column in ("live_bytes", "live_blocks"):
+        db.execute(f"UPDATE snapshot SET {column} = (SELECT sum({column}) FROM site_stat WHERE snapshot = snapshot.id)")
+    for label, to in (("peak", "peak"), ("end", "unfreed")):
+        for unit in ("bytes", "blocks"):
+            db.execute(f"""UPDATE process SET {to}_{unit} = (SELECT live_{unit} FROM snapshot t
+                WHERE t.process = process.id AND label = '{label}')""")
+    db.execute("INSERT OR REPLACE INTO meta VALUES('sum_peak_bytes', (SELECT sum(peak_bytes) FROM process))")
+    db.commit()
+    db.close()
+    return name
+
+
+def run(*words, tool="ms-diff", data=None):
+    """Output, status and standard error."""
+    r = subprocess.run([os.path.join(BIN, tool), *words], input=data, capture_output=True, check=False)
+    return r.stdout, r.returncode, r.stderr.decode()
+
+
+def into(name, *words):
+    """As run, with the output in a file that nobody waits for."""
+    out, rc, err = run(*words)
+    with open(name, "wb") as file:
+        file.write(out)
+    return rc, err
+
+
+def diff(*words, status=0, said=""):
+    rc, err = into("d.db", *words)
+    expect(f"{words}: status", rc, status)
+    if (said == "") != (err == "") or said not in err:
+        failures.append(f"{words}: said {err!r}, not {said!r}")
+    db = sqlite3.connect("file:d.db?mode=ro", uri=True)
+    sums(str(words), db)
+    return db
+
+
+def rows(db, sql):
+    return db.execute(sql).fetchall()
+
+
+def sums(what, db):
+    """Sites and what is hidden add up to the totals, on both sides; old + delta = new."""
+    for figure, total in FIGURES.items():
+        for side in ("old", "new"):
+            got = rows(db, f"""SELECT (SELECT coalesce(sum({side}_{figure}), 0) FROM site_diff), (SELECT sum({side}_{figure}) FROM diff_hidden),
+                (SELECT {side} FROM diff_total WHERE figure = '{total}'), (SELECT count(*) - count({side}_{figure}) FROM site_diff)""")[0]
+            if got[2] is not None and got[3] == 0:
+                expect(f"{what}: sum of {side} {figure}", got[0] + (got[1] or 0), got[2])
+        expect(f"{what}: delta of {figure}", rows(db, f"""SELECT site FROM site_diff
+            WHERE old_{figure} + delta_{figure} != new_{figure}"""), [])
+    expect(f"{what}: totals", rows(db, "SELECT figure FROM diff_total WHERE old + delta != new"), [])
+    expect(f"{what}: broken", rows(db, "PRAGMA quick_check"), [("ok",)])
+
+
+# ---- nothing changed ----
+made("old.db", "UPDATE site SET user_frame = user_frame")
+made("same.db", "UPDATE site SET user_frame = user_frame")
+d = diff("--exit-code", "old.db", "same.db")
+expect("same", rows(d, "SELECT kind, matched, count(*) FROM site_diff GROUP BY 1, 2"), [("unchanged", "exact", 8)])
+expect("same: deltas", rows(d, "SELECT figure FROM diff_total WHERE delta != 0 OR significant = 1"), [])
+expect("same: the rest is the new one", rows(d, "SELECT * FROM site"), rows(sqlite3.connect("same.db"), "SELECT * FROM site"))
+
+# ---- another build: lines, addresses, files; one site grew, one is gone, one new; a function has another name ----
+SHIFT = """UPDATE frame SET line = line + 7 WHERE line > 5; UPDATE frame SET address = address + 4096; UPDATE frame SET file = 'source/' || file;
+    UPDATE module SET path = '/new/bin/orderd' WHERE id = 1; UPDATE process SET exe = '/new/bin/orderd' WHERE id = 1;
+    UPDATE module SET path = '/usr/lib64/libfontconfig.so.1.12' WHERE id = 3;"""
+CHANGED = SHIFT + """
+    UPDATE site_stat SET live_bytes = live_bytes + 70000, live_blocks = live_blocks + 7 WHERE site = 1 AND snapshot IN (1, 2);
+    UPDATE site SET allocations = allocations + 7, allocated_bytes = allocated_bytes + 70000 WHERE id = 1;
+    DELETE FROM site WHERE id = 6; DELETE FROM site_stat WHERE site = 6; DELETE FROM site_thread WHERE site = 6; DELETE FROM free_site WHERE site = 6;
+    INSERT INTO frame(id, process, module, address, function, file, line, inlined, runtime) VALUES(11, 1, 1, 999, 'orderd::Cache::put(int)', 'c.cpp', 3, 0, 0);
+    INSERT INTO stack VALUES(12, 1, 2, 11, 2);
+    INSERT INTO site(id, process, stack, user_frame, allocations, frees, allocated_bytes, temporary) VALUES(9, 1, 12, 12, 4, 0, 9000, 0);
+    INSERT INTO site_stat(snapshot, site, live_bytes, live_blocks) VALUES(2, 9, 9000, 4);
+    UPDATE frame SET function = 'FcReadConfig' WHERE id = 5"""
+made("new.db", CHANGED)
+d = diff("--exit-code", "old.db", "new.db", status=1)
+KINDS = dict((r[0], r[1:]) for r in rows(d, "SELECT site, kind, delta_live_bytes, delta_live_blocks, delta_allocations, significant FROM site_diff"))
+expect("kinds", KINDS, {1: ("grown", 70000, 7, 7, 1), 2: ("unchanged", 0, 0, 0, 0), 3: ("unchanged", 0, 0, 0, 0), 4: ("unchanged", 0, 0, 0, 0),
+                        5: ("unchanged", 0, 0, 0, 0), 7: ("unchanged", 0, 0, 0, 0), 8: ("unchanged", 0, 0, 0, 0), 9: ("new", 9000, 4, 4, 1),
+                        10: ("gone", -1000, -10, -400, 0)})
+expect("renamed", rows(d, "SELECT matched, evidence LIKE '%''FcConfigParse'' is called ''FcReadConfig'' now%' FROM site_diff WHERE site = 2"), [("renamed", 1)])
+expect("gone", rows(d, """SELECT s.allocations, f.function, d.old_site FROM site s JOIN stack k ON k.id = s.stack JOIN frame f ON f.id = k.frame
+    JOIN site_diff d ON d.site = s.id WHERE s.id = 10"""), [(0, "orderd::Logger::fmt(int)", 6)])
+expect("changes", rows(d, "SELECT site FROM changes"), [(1,), (9,)])
+expect("total", rows(d, "SELECT old, new, delta, significant FROM diff_total WHERE figure = 'unfreed_bytes'"), [(59000, 137000, 78000, 1)])
+diff("--exit-code", "new.db", "old.db")  # less is no growth
+diff("--exit-code", "--min-change", "80k", "old.db", "new.db")
+expect("a pipe and a file", run("old.db", "-", data=open("new.db", "rb").read())[0][:16], b"SQLite format 3\0")
+
+# ---- what filters hide, before and after ----
+for words in (["--function", "Parser"], ["--not-function", "^main$"], ["--min", "5k"], ["--function", "Logger|Cache"], ["--function", "nothing"]):
+    diff("old.db", "new.db")
+    out, rc, err = run(*words, "d.db", tool="ms-filter")
+    expect(f"{words}: status", rc, 0)
+    with open("f.db", "wb") as f:
+        f.write(out)
+    db = sqlite3.connect("f.db")
+    sums(f"diff | filter {words}", db)
+    expect(f"{words}: rows have sites", rows(db, "SELECT site FROM site_diff WHERE site NOT IN (SELECT id FROM site)"), [])
+    again = json.loads(run("--json", "f.db", tool="ms-report")[0])["diff"]
+    whole = sum(s["delta_live_bytes"] for s in again["sites"]) + again["omitted"]["delta_live_bytes"]
+    expect(f"{words}: the report adds up", whole, again["totals"]["delta_live_bytes"])
+    for name in ("old.db", "new.db"):
+        with open("f-" + name, "wb") as f:
+            f.write(run(*words, name, tool="ms-filter")[0])
+    diff("f-old.db", "f-new.db")
+expect("gone ones can be kept by function", rows(db, "SELECT count(*) FROM site_diff"), [(0,)])
+
+# ---- points ----
+d = diff("old.db@mark:warm", "old.db@end")
+expect("points", rows(d, "SELECT site, kind, old_live_bytes, new_live_bytes, old_allocations FROM site_diff WHERE kind != 'unchanged' ORDER BY site"),
+       [(1, "new", 0, 40000, None), (2, "new", 0, 5000, None), (3, "shrunk", 4000, 3000, None), (4, "new", 0, 1000, None), (6, "new", 0, 1000, None),
+        (7, "new", 0, 9000, None)])
+expect("points: what the whole run did", rows(d, "SELECT new FROM diff_total WHERE figure IN ('allocations', 'peak_bytes')"), [(None,), (None,)])
+d = diff("old.db")
+expect("one input", rows(d, "SELECT value FROM diff WHERE key IN ('old_point', 'new_point') ORDER BY key"), [("end",), ("mark:warm",)])
+
+# ---- noise ----
+def with_peak(name, v, threads=True):
+    return made(name, f"""UPDATE site_stat SET live_bytes = {v} WHERE site = 1 AND snapshot = 1;
+        {"" if threads else "UPDATE thread SET allocations = 0 WHERE id != 1; DELETE FROM process WHERE id = 2; DELETE FROM site WHERE process = 2; DELETE FROM snapshot WHERE process = 2; DELETE FROM site_stat WHERE snapshot > 3;"}""")
+
+
+def judged(olds, news, threads=True, words=()):
+    args = []
+    for side, values in (("old", olds), ("new", news)):
+        for i, v in enumerate(values):
+            args += ["--" + side, with_peak(f"{side}{i}.db", v, threads)]
+    rc = into("d.db", "-q", "--exit-code", *words, *args)[0]
+    db = sqlite3.connect("d.db")
+    sums(f"{olds} {news}", db)
+    return rc, rows(db, "SELECT old_peak_bytes, new_peak_bytes, significant FROM site_diff WHERE site = 1")[0]
+
+
+expect("threads, one run", judged([30000], [90000]), (0, (30000, 90000, 0)))
+expect("no threads, one run", judged([30000], [90000], False), (1, (30000, 90000, 1)))
+expect("no threads, too little", judged([30000], [34095], False), (0, (30000, 34095, 0)))
+expect("no threads, just enough", judged([30000], [34096], False), (1, (30000, 34096, 1)))
+expect("less than 1 %", judged([3000000], [3005000], False), (0, (3000000, 3005000, 0)))
+expect("ranges meet", judged([30000, 40000, 50000], [49000, 60000, 70000]), (0, (40000, 60000, 0)))
+expect("ranges apart by less than their width", judged([30000, 40000, 50000], [60000, 70000, 65000]), (0, (40000, 65000, 0)))
+expect("ranges apart", judged([30000, 40000, 35000], [60000, 70000, 65000]), (1, (35000, 65000, 1)))
+expect("ranges apart, downwards", judged([60000, 70000, 65000], [30000, 40000, 35000]), (0, (65000, 35000, 1)))
+expect("least change", judged([30000, 30000, 30000], [33000, 33000, 33000]), (0, (30000, 33000, 0)))
+expect("least change, set", judged([30000, 30000, 30000], [33000, 33000, 33000], words=("--min-change", "1k")), (1, (30000, 33000, 1)))
+MANY = [30000 + i for i in range(11)] + [90000]
+expect("ranks of twelve", judged(MANY, [v + 10000 for v in MANY]), (1, (30005, 40005, 1)))
+expect("ranks of seven", judged(MANY[5:], [v + 10000 for v in MANY[5:]])[0], 0)
+expect("ranges are told", rows(sqlite3.connect("d.db"), "SELECT old_low, old_high, new_low, new_high FROM site_diff_range WHERE site = 1 AND figure = 'peak_bytes'"),
+       [(30005, 90000, 40005, 100000)])
+
+# ---- per operation ----
+MARKS = "INSERT INTO mark VALUES(1, 10{0}, 'request', {0}, 0, 1);"
+made("few.db", "".join(MARKS.format(i) for i in range(1, 4)))
+made("many.db", "".join(MARKS.format(i) for i in range(1, 7)) + "UPDATE site SET allocations = 2 * allocations, frees = 2 * frees,"
+     " allocated_bytes = 2 * allocated_bytes, temporary = 2 * temporary")
+d = diff("--per", "mark:request", "few.db", "many.db")
+expect("per mark", rows(d, "SELECT sum(abs(delta_allocations)), sum(abs(delta_allocated_bytes)) FROM site_diff"), [(0, 0)])
+expect("per mark: keys", rows(d, "SELECT value FROM diff WHERE key IN ('per', 'old_operations', 'new_operations') ORDER BY key"), [(6,), (3,), ("mark:request",)])
+d = diff("--per", "mark:request", "many.db", "few.db")
+expect("per mark, rounded", rows(d, "SELECT sum(abs(delta_allocations)) FROM site_diff"), [(0,)])
+d = diff("--per", "allocations", "few.db", "many.db")
+expect("per allocation", rows(d, "SELECT delta FROM diff_total WHERE figure = 'allocations'"), [(0,)])
+made("seven.db", "".join(MARKS.format(i) for i in range(1, 8)))
+diff("--per", "mark:request", "seven.db", "few.db")  # rounding must not break the sums
+
+# ---- a first night ----
+out, rc, err = run("-o", "no.db", "nothing.db", "new.db")
+expect("no old", (rc, "No such file" in err, os.path.exists("no.db")), (2, True, False))
+d = diff("--exit-code", "--allow-missing-old", "nothing.db", "new.db", said="there is no 'nothing.db': everything is new")
+expect("first night", rows(d, "SELECT kind, max(significant), sum(old_live_bytes), sum(new_live_bytes) FROM site_diff GROUP BY 1"), [("new", 0, 0, 137000)])
+out, rc, err = run("--fail-on", "delta_unfreed_bytes > 1", "d.db", tool="ms-report")
+expect("budget of a first night", (rc, "passes: there was no old run" in err), (0, True))
+
+# ---- what is not whole ----
+made("cut.db", "UPDATE process SET complete = 0, state = 'no end' WHERE id = 1")
+for pair in (("cut.db", "new.db"), ("new.db", "cut.db")):
+    diff(*pair, status=2, said="'cut.db' is incomplete")
+    expect(f"{pair}: the report", run("d.db", tool="ms-report")[1], 2)
+    expect(f"{pair}: a budget", run("--fail-on", "delta_frees > 1000000", "d.db", tool="ms-report")[1], 2)
+    expect(f"{pair}: allowed", run("--allow-partial", "d.db", tool="ms-report")[1], 0)
+made("lost.db", "UPDATE process SET events_lost = 5, temporary_allocations = NULL; UPDATE site SET temporary = NULL")
+diff("lost.db", "new.db")
+out, rc, err = run("--fail-on", "delta_frees > 1000000", "d.db", tool="ms-report")
+expect("old lost events", (rc, "events were lost in 'lost.db'" in err), (2, True))
+made("other.db", "UPDATE process SET exe = '/bin/other' WHERE id = 1")
+diff("old.db", "other.db", said="are of different programs: '/usr/bin/orderd' and '/bin/other'")
+
+# ---- sampled ----
+SAMPLED = """UPDATE process SET sampled_bytes = 1000; UPDATE site SET temporary = NULL; DELETE FROM process WHERE id = 2; DELETE FROM site WHERE process = 2;
+    DELETE FROM snapshot WHERE process = 2; DELETE FROM site_stat WHERE snapshot > 3;
+    INSERT INTO estimate SELECT 1, snapshot, site, 0, 'live_bytes', live_bytes * 9 / 10, live_bytes * 11 / 10, 0, 0, 0, 0 FROM site_stat WHERE snapshot <= 3;
+    INSERT INTO estimate SELECT 1, 0, id, 0, 'allocated_bytes', allocated_bytes * 9 / 10, allocated_bytes * 11 / 10, 0, 0, 0, 0 FROM site;"""
+made("s1.db", SAMPLED)
+made("s2.db", "UPDATE site_stat SET live_bytes = live_bytes * 9 / 8 WHERE site = 1;" + SAMPLED)
+made("s3.db", "UPDATE site_stat SET live_bytes = live_bytes * 2 WHERE site = 1;" + SAMPLED)
+d = diff("--exit-code", "s1.db", "s2.db")
+expect("sampled, within the interval", rows(d, "SELECT delta_low, delta_high FROM site_diff_range WHERE site = 1 AND figure = 'live_bytes'"), [(-1021, 11021)])
+d = diff("--exit-code", "s1.db", "s3.db", status=1)
+expect("sampled, outside", rows(d, "SELECT delta_low, delta_high FROM site_diff_range WHERE site = 1 AND figure = 'live_bytes'"), [(31055, 48945)])
+expect("sampled: not known", rows(d, "SELECT count(delta_temporary) FROM site_diff"), [(0,)])
+
+# ---- budgets on changes ----
+diff("old.db", "new.db")
+for budget, status, said in [
+        ("delta_unfreed_bytes > 77999", 1, "is broken: it is +78000 (+76.2 KiB, +132 %), most of it at site 1: "),
+        ("delta_unfreed_bytes > 78000", 0, ""), ("delta_unfreed_bytes > 64k", 1, "broken"), ("delta_unfreed_bytes > +77k", 0, ""),
+        ("delta_allocations > 10 %", 0, ""), ("delta_allocations < -29%", 1, "is broken: it is -389 (-30 %)"), ("delta_frees < -391", 0, ""),
+        ("delta_unfreed_bytes > 132.2 %", 1, "broken"), ("delta_unfreed_bytes > 132.3 %", 0, ""),
+        ("new_sites > 0", 1, "is broken: it is 1, most of it at site 9: "), ("new_live_bytes > 9000", 0, ""), ("gone_sites == 1", 1, "broken"),
+        ("gone_live_bytes > 999", 1, "broken"), ("grown_live_bytes >= 70000", 1, "broken"), ("renamed_sites != 1", 0, ""), ("unchanged_sites < 6", 0, ""),
+        ("delta_live_bytes > 100k", 0, ""), ("delta_unreachable_bytes > 0", 2, "the figure is not known"),
+        ("delta_nothing > 1", 2, "no figure 'delta_nothing'"), ("new_peak > 1", 2, "no figure"), ("new_sites > 1 %", 2, "per cent are for delta_"),
+        ("new_sites > -1", 2, "bad budget"), ("delta_frees > - ", 2, "expected a number"), ("delta_frees > %", 2, "bad number"),
+        ("delta_frees > 1k", 2, "bad budget"), ("delta_frees ~ 1", 2, "expected >"), ("delta_frees", 2, "expected >")]:
+    out, rc, err = run("--fail-on", budget, "--json", "d.db", tool="ms-report")
+    expect(f"{budget}: status", rc, status)
+    if said not in err or (said == "") != (err == ""):
+        failures.append(f"{budget}: said {err!r}, not {said!r}")
+out, rc, err = run("--fail-on", "delta_frees > 1", "old.db", tool="ms-report")
+expect("no comparison", (rc, "nothing was compared" in err), (2, True))
+
+# ---- reports ----
+with open("d.json", "wb") as f:
+    f.write(run("--json", "d.db", tool="ms-report")[0])
+expect("schema", subprocess.run([sys.executable, VALIDATE, SCHEMA, "d.json"], check=False).returncode, 0)
+report = json.load(open("d.json", encoding="utf-8"))["diff"]
+expect("JSON: order", [s["id"] for s in report["sites"]][:3], [1, 9, 10])
+expect("JSON: totals", [report["totals"][k] for k in ("delta_live_bytes", "new_live_bytes", "gone_live_bytes", "grown_sites")], [78000, 9000, 1000, 1])
+text = run("--text", "--ascii", "d.db", tool="ms-report")[0].decode()
+for words in ("old.db -> new.db", "live at end", "+76.2 KiB", "CHANGED by more than noise: 2 sites", "orderd::Parser::dup", "6 unchanged, 1 gone, 1 renamed"):
+    expect(f"text: {words}", words in text, True)
+md = run("--md", "--fail-on", "delta_unfreed_bytes > 64k", "--fail-on", "delta_peak_bytes > 1G", "d.db", tool="ms-report")[0].decode()
+expect("Markdown: key", md.split("\n")[0], "<!-- memscope:orderd -->")
+for words in ("### Heap: :x:", "1 of 2 budgets broken", ":x: \u2264 +64.0 KiB", ":white_check_mark: \u2264 +1.00 GiB", "| new | +8.8 KiB |", "<details><summary>"):
+    expect(f"Markdown: {words}", words in md, True)
+table = run("--csv", "d.db", tool="ms-report")[0].decode().split("\r\n")
+expect("CSV", (len(table), table[0].split(",")[:4], table[1].split(",")[:3]), (11, ["site", "kind", "significant", "matched"], ["1", "grown", "1"]))
+
+# a thousand changes still fit into a comment
+many = "".join(f"""INSERT INTO frame(id, process, module, address, function, inlined, runtime) VALUES({i}, 1, 1, {i}, 'ns<int>::very::long::name::of::function_{i}(int)', 0, 0);
+    INSERT INTO stack VALUES({i}, 1, 2, {i}, 2); INSERT INTO site(id, process, stack, user_frame, allocations, frees, allocated_bytes, temporary)
+    VALUES({i}, 1, {i}, {i}, 1, 0, 90000, 0); INSERT INTO site_stat(snapshot, site, live_bytes, live_blocks) VALUES(2, {i}, 90000, 1);""" for i in range(100, 1100))
+made("many.db", many)
+diff("old.db", "many.db")
+md = run("--md", "--limit", "0", "d.db", tool="ms-report")[0]
+expect("Markdown: size", len(md) < 60000, True)
+
+# ---- tables from somebody else ----
+diff("old.db", "new.db")
+for sql in ("UPDATE site_diff SET site = site + 100", "UPDATE site_diff SET kind = x'ff00', delta_live_bytes = 'x', new_live_bytes = -5, evidence = x'41ff'",
+            "UPDATE diff SET value = 9223372036854775807 WHERE key != 'old'", "DELETE FROM diff_total", "DELETE FROM diff_run",
+            "UPDATE diff_total SET delta = -9223372036854775808, old = 9223372036854775807", "UPDATE diff_hidden SET old_live_bytes = 9223372036854775807",
+            "UPDATE site_diff SET delta_live_bytes = 9223372036854775807, delta_peak_bytes = -9223372036854775807",
+            "UPDATE diff_run SET name = char(27) || '[2J<script>`|', side = 'x'"):
+    shutil.copy("d.db", "hostile.db")
+    db = sqlite3.connect("hostile.db")
+    db.executescript(sql)
+    db.commit()
+    db.close()
+    for words in (["--text"], ["--md"], ["--json"], ["--csv"], ["--fail-on", "delta_live_bytes > 1", "--fail-on", "new_live_bytes > 1 "]):
+        out, rc, err = run(*words, "hostile.db", tool="ms-report")
+        expect(f"{sql} {words}: status", rc in (0, 1, 2), True)
+        expect(f"{sql} {words}: steers no terminal", b"\x1b" in out, False)
+    expect(f"{sql}: filter", run("--min", "1k", "hostile.db", tool="ms-filter")[1], 0)
+    expect(f"{sql}: diff", run("-q", "hostile.db", "new.db")[1], 0)
+
+# ---- wrong usage ----
+for words, said in [([], "nothing to compare"), (["old.db", "new.db", "same.db"], "one input too many: 'same.db'"), (["--old", "old.db"], "no new run"),
+                    (["--new", "old.db"], "no old run"), (["--old", "", "new.db"], "empty file name"), (["-", "-"], "standard input can be read only once"),
+                    (["--per", "seconds", "old.db", "new.db"], "bad --per 'seconds'"), (["--per", "mark:", "old.db", "new.db"], "bad --per"),
+                    (["--per", "mark:no", "old.db", "new.db"], "there is none in 'old.db'"), (["--min-change", "4x", "old.db", "new.db"], "bad size"),
+                    (["old.db@peak"], "one input with a point"), (["--per", "allocations", "old.db"], "needs two inputs"),
+                    (["old.db@1.5s", "new.db"], "no point '1.5s' in 'old.db'"), (["--exit-code=1", "old.db", "new.db"], "takes no argument"),
+                    (["--old", "old.db", "--new", "new.db", "x"], "one input too many")]:
+    out, rc, err = run("-o", "no.db", *words)
+    expect(f"{words}", (rc, out, err.count("\n"), said in err, os.path.exists("no.db")), (2, b"", 1, True, False))
+
+print("\n".join(failures) or "all as expected")
+sys.exit(len(failures) > 0)
