@@ -37,7 +37,7 @@ enum ms_block_type {
 	MS_BLOCK_SYMBOLS = 10, /* records: MS_SYM_*; appended after an end block */
 	MS_BLOCK_CHECKPOINT = 11, /* columns: MS_LIVE_*; the live blocks at a moment */
 	MS_BLOCK_INDEX = 12,      /* records: MS_INDEX_*; where blocks are */
-	MS_BLOCK_VERDICTS = 13,   /* reserved: reachability */
+	MS_BLOCK_VERDICTS = 13,   /* records: MS_VERDICT_*; what a scan of memory found */
 };
 
 /* Columns of an event block. Absent = empty. */
@@ -278,6 +278,45 @@ enum ms_end_reason {
 	MS_ENDED_EXEC = 2, /* it execed another image */
 	MS_ENDED_STOP = 3, /* -d, --max-size or a signal stopped the recording */
 	MS_ENDED_DISK = 4, /* the output could not be written (written as far as possible) */
+};
+
+/* Verdicts: a record with LABEL heads a scan; one with STACK has the blocks of one call stack that
+ * were live then. Both name the scan. */
+enum ms_verdict_field {
+	MS_VERDICT_SCAN = 1,  /* from 1 */
+	MS_VERDICT_LABEL = 2, /* bytes: "end", "mark:NAME", "request" */
+	MS_VERDICT_TIME = 3,  /* ns */
+	MS_VERDICT_EVENT = 4, /* number of events before it */
+	MS_VERDICT_STATE = 5, /* MS_SCAN_* */
+	MS_VERDICT_PAUSE = 6, /* ns that the process was held for it */
+	MS_VERDICT_TOOK = 7,  /* ns that it took in all */
+	MS_VERDICT_READ = 8,  /* bytes of memory read */
+	MS_VERDICT_STACK = 9, /* stack node; 0 = none */
+	MS_VERDICT_DIRECT_BLOCKS = 10,
+	MS_VERDICT_DIRECT_BYTES = 11,
+	MS_VERDICT_INDIRECT_BLOCKS = 12,
+	MS_VERDICT_INDIRECT_BYTES = 13,
+	MS_VERDICT_REACHABLE_BLOCKS = 14,
+	MS_VERDICT_REACHABLE_BYTES = 15,
+	MS_VERDICT_UNKNOWN_BLOCKS = 16,
+	MS_VERDICT_UNKNOWN_BYTES = 17,
+	MS_VERDICT_RETAINED_BLOCKS = 18, /* its direct blocks, and the indirect ones that they keep
+					  */
+	MS_VERDICT_RETAINED_BYTES = 19,
+	MS_VERDICT_WIDE = 20, /* 1: all memory of the heap that is no recorded block counted as
+				 the program's, because not all blocks were recorded */
+};
+/* Only after DONE is a block without a pointer to it unreachable; else it is unknown. */
+enum ms_scan_state {
+	MS_SCAN_DONE = 1,
+	MS_SCAN_KILLED = 2,     /* by a signal, or it ended in a way that cannot be held */
+	MS_SCAN_TIME = 3,       /* it would have taken, or took, longer than --leak-check allows */
+	MS_SCAN_UNREADABLE = 4, /* some of its memory could not be read */
+	MS_SCAN_THREADS = 5,    /* its other threads could not be stopped */
+	MS_SCAN_LOST = 6,       /* events were lost, so that blocks are missing or freed long ago */
+	MS_SCAN_SAMPLED = 7,
+	MS_SCAN_MEMORY = 8,     /* too many pointers for the recorder's memory */
+	MS_SCAN_STOPPED = 9,    /* recording had stopped before the end */
 };
 
 /* Symbols block: STRING records number from 1 in order, anew in each block; others refer to them by

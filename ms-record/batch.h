@@ -23,6 +23,7 @@
 #define BATCH_EVENTS 4096u
 
 struct output;
+struct scan;
 
 struct batch_event {
 	struct ms_event ev;
@@ -48,7 +49,8 @@ struct batch {
 		size_t n, cap;
 	} events;
 	uint64_t first_number, first_event;
-	struct ms_record_writer marks, end;
+	struct ms_record_writer marks, verdicts, end;
+	struct scan *scan; /* wants to know the stacks of what is live after these events; or NULL */
 	uint64_t first_ns, last_ns;
 	struct stats stats; /* of the image, up to and with these events */
 	bool ends;          /* the block that its events belong to is whole with them */

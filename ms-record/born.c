@@ -170,6 +170,7 @@ static void begin(struct control *c, struct session *s)
 	else if (c->stopped || c->closing)
 		control_end(c, s, SESSION_STOPPED, -1);
 	drain_add(&c->drain, s);
+	scanner_add(&c->scanner, s);
 }
 
 void born_accept(struct control *c)

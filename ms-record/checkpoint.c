@@ -262,6 +262,24 @@ static int each(const struct live_list *l, int (*f)(void *, uint64_t number, con
 	return rc;
 }
 
+struct naming {
+	void (*f)(void *arg, uint64_t number, uint32_t stack);
+	void *arg;
+};
+
+static int name_stack(void *arg, uint64_t number, const struct slot *s)
+{
+	const struct naming *n = arg;
+	n->f(n->arg, number, s->stack);
+	return 0;
+}
+
+void live_list_stacks(const struct live_list *l,
+		      void (*f)(void *arg, uint64_t number, uint32_t stack), void *arg)
+{
+	each(l, name_stack, &(struct naming){f, arg});
+}
+
 struct writing {
 	const struct live_list *l;
 	struct checkpoint_options opt;

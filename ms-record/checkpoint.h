@@ -33,6 +33,9 @@ void live_list_free(struct live_list *l);
  * an allocation set. */
 void live_list_event(struct live_list *l, const struct ms_event *ev);
 uint64_t live_list_blocks(const struct live_list *l);
+/* Calls `f` for every live block, in order of number. */
+void live_list_stacks(const struct live_list *l,
+		      void (*f)(void *arg, uint64_t number, uint32_t stack), void *arg);
 
 /* What a checkpoint says of its blocks besides. */
 struct checkpoint_options {

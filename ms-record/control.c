@@ -50,7 +50,8 @@ static int start_threads(struct control *c, struct ms_err *err)
 	c->writer.limit.max = c->opt->max_bytes;
 	c->writer.limit.keep = c->opt->keep_live;
 	if (tell_start(&c->tell) || writer_start(&c->writer, c->tell.event) ||
-	    drain_start(&c->drain, &c->writer, c->tell.event))
+	    drain_start(&c->drain, &c->writer, c->tell.event) ||
+	    scanner_start(&c->scanner, c->opt, &c->drain))
 		return ms_err_sys(err, "cannot start a thread");
 	return 0;
 }
@@ -130,6 +131,7 @@ static bool reap(struct control *c)
 		}
 		*at = s->next;
 		images_settle(c, s);
+		scanner_drop(&c->scanner, s);
 		session_free(s);
 	}
 	return c->sessions != NULL;
@@ -239,7 +241,9 @@ static void reap_orphans(const struct control *c)
 {
 	siginfo_t info = {0};
 	while (getpid() == 1 && !waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) &&
-	       info.si_pid && info.si_pid != c->launch.pid) {
+	       info.si_pid && info.si_pid != c->launch.pid &&
+	       (info.si_code == CLD_EXITED || info.si_code == CLD_KILLED ||
+		info.si_code == CLD_DUMPED)) {
 		waitpid(info.si_pid, NULL, 0);
 		info.si_pid = 0;
 	}
@@ -436,6 +440,7 @@ void control_run(struct control *c)
 		waitpid(c->launch.pid, NULL, 0);
 		return;
 	}
+	scanner_stop(&c->scanner);
 	drain_stop(&c->drain);
 	writer_stop(&c->writer, give_up, c);
 	waitpid(c->launch.pid, NULL, 0);
@@ -445,6 +450,7 @@ void control_run(struct control *c)
 
 void control_free(struct control *c)
 {
+	scanner_stop(&c->scanner);
 	drain_stop(&c->drain);
 	writer_stop(&c->writer, give_up, c);
 	images_free(c);

@@ -12,6 +12,7 @@
 #include "files.h"
 #include "images.h"
 #include "launch.h"
+#include "scan.h"
 #include "libcommon/err.h"
 #include "session.h"
 #include "tell.h"
@@ -23,6 +24,7 @@ struct control {
 	struct files files;
 	struct writer writer;
 	struct drain drain;
+	struct scanner scanner;
 	struct tell tell;
 	struct run run;
 	struct output *first; /* of the launched image, until it says hello */

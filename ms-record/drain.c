@@ -26,6 +26,7 @@
 #include "orders.h"
 #include "pool.h"
 #include "ring.h"
+#include "scan.h"
 #include "session.h"
 #include "threads.h"
 
@@ -56,6 +57,7 @@ static uint64_t round_events(struct session *s)
 	uint64_t ahead = merge_lookahead(s);
 	if (limit > ahead) {
 		orders_merge(s, limit - ahead);
+		scan_merge(s, limit - ahead);
 		forks_merge(s, limit - ahead);
 		merge_until(s, limit - ahead);
 		s->merged_to = limit - ahead;
@@ -123,6 +125,7 @@ static void conclude(struct session *s)
 	for (uint32_t i = 0; i < s->prepared; i++)
 		if (s->readers[i].taken)
 			ring_counters(s, &s->readers[i]);
+	scan_finish(s);
 	finish_trace(s);
 	leave_pool(s);
 	__atomic_store_n(&s->finished, 1, __ATOMIC_RELEASE);
@@ -131,8 +134,10 @@ static void conclude(struct session *s)
 static uint64_t round_session(struct session *s)
 {
 	uint64_t bytes = s->damaged ? 0 : round_events(s);
-	if (s->damaged)
+	if (s->damaged) {
 		orders_do(s);
+		scan_over(s);
+	}
 	pause_look(s);
 	round_rest(s);
 	if (__atomic_load_n(&s->out->failed, __ATOMIC_ACQUIRE) ||
@@ -265,6 +270,8 @@ static uint64_t round_all(struct drain *d)
 		bool over = __atomic_load_n(&s->ending, __ATOMIC_ACQUIRE) != SESSION_RUNS;
 		if (!s->settled && !forks_settle(s)) {
 			i++; /* its parent comes first */
+		} else if (over && scan_over(s)) {
+			i++; /* what it finds belongs into the trace */
 		} else if (over) {
 			conclude(s);
 			d->sessions[i] = d->sessions[--d->count];

@@ -14,9 +14,11 @@
 #include "libcommon/err.h"
 #include "libcommon/tracefile.h"
 #include "rewrite.h"
+#include "scan.h"
 #include "writer.h"
 
 #define STACKS_MAX 65536u
+#define VERDICTS_BYTES 524288
 
 /* A checkpoint follows when there are this many events since the last one, ten times as many as
  * blocks that it would hold, and the file grew by fifty times what it would take, so that all of
@@ -112,6 +114,24 @@ static int write_records(uint16_t type, const struct batch *b, const struct ms_r
 		return 0;
 	struct ms_column c = ms_record_column(w);
 	return put_block(b, type, &c, 1, err) < 0 ? -1 : 0;
+}
+
+/* Verdicts, in blocks of some size. */
+static int write_verdicts(const struct batch *b, struct ms_err *err)
+{
+	const uint8_t *at = b->verdicts.data, *end = at + b->verdicts.size;
+	while (at < end) {
+		struct ms_record_reader r;
+		struct ms_record rec;
+		ms_record_reader_init(&r, at, (size_t)(end - at));
+		while (r.at - at < VERDICTS_BYTES && ms_record_next(&r, &rec) == MS_FMT_OK)
+			continue;
+		struct ms_column c = {MS_RECORDS_COLUMN, at, (size_t)(r.at - at)};
+		if (!c.size || put_block(b, MS_BLOCK_VERDICTS, &c, 1, err) < 0)
+			return -1;
+		at = r.at;
+	}
+	return 0;
 }
 
 int encode_stacks(struct ms_stacks_encoder *e, const struct stack_span *s,
@@ -352,10 +372,11 @@ static int write_all(struct encoder *e, struct batch *b, struct ms_err *err)
 	    write_records(MS_BLOCK_THREADS, b, &b->threads, err) ||
 	    write_records(MS_BLOCK_SAMPLES, b, &b->samples, err) ||
 	    write_records(MS_BLOCK_LOSSES, b, &b->losses, err) || write_stacks(e, b, err) ||
-	    write_events(e, b, err) || write_records(MS_BLOCK_MARKS, b, &b->marks, err) ||
-	    write_end(b, err))
+	    write_events(e, b, err) || write_records(MS_BLOCK_MARKS, b, &b->marks, err))
 		return -1;
-	return 0;
+	if (b->scan)
+		scan_stacks(b->scan, b->out->checkpoints.live);
+	return write_verdicts(b, err) || write_end(b, err) ? -1 : 0;
 }
 
 int encode_batch(struct encoders *all, struct batch *b, struct ms_err *err)

@@ -277,6 +277,7 @@ static void answer(struct control *c, int fd)
 	if (!s)
 		return;
 	drain_add(&c->drain, s);
+	scanner_add(&c->scanner, s);
 	if (!sent)
 		control_end(c, s, SESSION_STOPPED, -1);
 }

@@ -47,6 +47,10 @@ const char options_help[] =
 	"heap\n"
 	"      --usable-size      record how many bytes each block really has\n"
 	"      --free-stacks      record the call stacks of frees too\n"
+	"      --leak-check=WHAT  look for pointers to the live blocks when COMMAND ends: "
+	"auto[:DUR] "
+	"if that\n"
+	"                         takes under DUR (default auto:2s), yes[:DUR], no\n"
 	"      --no-symbols       do not append symbols at the end\n"
 	"      --no-args          leave command line and environment out of the trace\n"
 	"      --no-addresses     leave the addresses of blocks out of the trace\n"
@@ -78,6 +82,7 @@ enum {
 	OPT_START_AFTER,
 	OPT_MAX_SIZE,
 	OPT_KEEP,
+	OPT_LEAK_CHECK,
 	OPT_TELL
 };
 
@@ -107,6 +112,7 @@ static const struct option longs[] = {
 	{"start-after", required_argument, NULL, OPT_START_AFTER},
 	{"max-size", required_argument, NULL, OPT_MAX_SIZE},
 	{"keep", required_argument, NULL, OPT_KEEP},
+	{"leak-check", required_argument, NULL, OPT_LEAK_CHECK},
 	{"tell", required_argument, NULL, OPT_TELL},
 	{0},
 };
@@ -188,6 +194,33 @@ static int read_max_size(struct options *o, const char *s, struct ms_err *err)
 	return o->max_bytes >= MAX_SIZE_LEAST
 		       ? 0
 		       : ms_err_set(err, "bad --max-size '%s': at least 1M is needed", s);
+}
+
+static int read_leak_check(struct options *o, const char *s, struct ms_err *err)
+{
+	static const struct {
+		const char *name;
+		enum scan_wish wish;
+		uint64_t ns;
+	} wishes[] = {{"auto", SCAN_AUTO, SCAN_AUTO_NS},
+		      {"yes", SCAN_YES, SCAN_YES_NS},
+		      {"no", SCAN_NO, 0}};
+	size_t n = strcspn(s, ":");
+	for (size_t i = 0; i < sizeof wishes / sizeof *wishes; i++) {
+		if (strlen(wishes[i].name) != n || strncmp(s, wishes[i].name, n) != 0)
+			continue;
+		o->leak_check = wishes[i].wish;
+		o->leak_ns = wishes[i].ns;
+		if (!s[n])
+			return 0;
+		if (o->leak_check == SCAN_NO || ms_parse_duration(s + n + 1, &o->leak_ns, err))
+			break;
+		return o->leak_ns >= 10000000 && o->leak_ns <= UINT64_C(3600000000000)
+			       ? 0
+			       : ms_err_set(err, "bad --leak-check '%s': 10ms to 1h are possible",
+					    s);
+	}
+	return ms_err_set(err, "bad --leak-check '%s': auto, yes or no, or auto:DUR or yes:DUR", s);
 }
 
 static int read_start(struct options *o, const char *s, struct ms_err *err)
@@ -301,6 +334,8 @@ static int read_long(struct options *o, int c, const char *arg, struct ms_err *e
 	case OPT_KEEP:
 		o->keep_live = !strcmp(arg, "live");
 		return o->keep_live ? 0 : ms_err_set(err, "bad --keep '%s': live", arg);
+	case OPT_LEAK_CHECK:
+		return read_leak_check(o, arg, err);
 	case OPT_START_AFTER:
 		return read_start(o, arg, err);
 	case OPT_TELL:
@@ -372,6 +407,7 @@ int options_read(struct options *o, int argc, char **argv, struct ms_err *err)
 			      .level = 1,
 			      .depth = 512,
 			      .wait_ns = UINT64_C(2000000000),
+			      .leak_ns = SCAN_AUTO_NS,
 			      .buffer_bytes = 64u << 20};
 	opterr = 0;
 	for (int c; (c = getopt_long(argc, argv, "+:o:d:i:s:z:qvhV", longs, NULL)) != -1;) {

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "scan.h"
+
 struct ms_err;
 
 enum follow { FOLLOW_DEFAULT, FOLLOW_ALL, FOLLOW_NONE, FOLLOW_FORK, FOLLOW_EXEC, FOLLOW_NAMED };
@@ -24,6 +26,8 @@ struct options {
 	int level;                    /* zstd's */
 	bool quiet, verbose, no_symbols, no_args, no_addresses, verify;
 	bool mapped, usable_size, free_stacks;
+	enum scan_wish leak_check;
+	uint64_t leak_ns; /* how long it may take */
 	uint32_t depth;
 	uint64_t wait_ns; /* --overflow=wait:DUR; 0 = drop at once */
 	uint64_t buffer_bytes;

@@ -24,6 +24,7 @@
 #include "remote.h"
 #include "ring.h"
 #include "samples.h"
+#include "scan.h"
 
 #define TIDS_AGAIN_NS UINT64_C(10000000)
 #define TRIVIAL_ALLOCATIONS 100u
@@ -57,6 +58,9 @@ static void fill_header(struct session *s)
 	m->free_stacks = s->opt->free_stacks;
 	m->usable_size = s->opt->usable_size;
 	m->mapped = s->opt->mapped;
+	m->end_wait_ms = s->opt->leak_check == SCAN_NO || s->opt->sample_bytes
+				 ? 0
+				 : (uint32_t)(s->opt->leak_ns / 1000000);
 	m->sequence = 1;
 	clock_start(&s->clock, tsc ? NULL : &m->sequence);
 	m->heartbeat = clock_stamp(&s->clock);
@@ -74,6 +78,7 @@ static struct session *blank(const struct options *opt, struct writer *writer,
 	s->exit_status = -1;
 	s->buffer_used = buffer_used;
 	s->who = identity_new();
+	s->scan = scan_new();
 	pthread_mutex_init(&s->lock, NULL);
 	return s;
 }
@@ -156,6 +161,7 @@ void session_free(struct session *s)
 	identity_unref(s->parent_who);
 	batch_free(s->batch);
 	samples_free(s->sampler);
+	scan_free(s->scan);
 	free(s->threads.v);
 	free(s->tids.v);
 	free(s->samples.data);
@@ -329,6 +335,7 @@ void session_flush(struct session *s)
 		b->samples = s->samples;
 		s->samples = swap;
 	}
+	scan_take(s, b);
 	pthread_mutex_unlock(&s->lock);
 	add_stacks(s, b);
 	if (batch_empty(b) && !s->block_events)

@@ -28,6 +28,7 @@ struct identity;
 struct options;
 struct order;
 struct pool;
+struct scan;
 
 #define SESSION_MODULES 1024u
 #define SESSION_RINGS 1024u
@@ -254,6 +255,7 @@ struct session {
 	struct pause pause;
 	const struct order *order; /* left to do, at that stamp */
 	uint64_t order_stamp;
+	struct scan *scan; /* see scan.h */
 	bool damaged;
 	char damage[160];
 

@@ -44,6 +44,7 @@
 	UINT64_C(0x31747365754753d0) /* also the layout's version: guest and ms-record must be of  \
 					one build */
 #define MG_LAYOUT_VERSION 1u
+#define MG_OWN_MAX 6u
 
 /* The environment variable that names the recorder's socket (abstract, without the leading NUL). */
 #define MG_ENV_SOCKET "MEMSCOPE_SOCKET"
@@ -106,7 +107,9 @@ struct mg_session {
 	uint64_t sample_seed;
 	uint32_t rings_short; /* ms-record: 1 = no further ring can be made ready (--buffer,
 				 ring_max) */
-	uint32_t reserved[3];
+	uint32_t end_wait_ms;  /* a thread that ends the process is held for so long at most, for
+				  ms-record to look at its memory; 0 = not at all */
+	uint32_t reserved[2];
 
 	_Alignas(64) uint32_t state; /* enum mg_state; ms-record -> guest */
 	uint32_t sleeping; /* futex word: MG_SLEEPS* while ms-record sleeps; the guest that fills
@@ -147,6 +150,27 @@ struct mg_session {
 	uint32_t serial;       /* of this session: no two of a run have the same; never 0 */
 	uint32_t slots_wanted; /* guest: 1 = it found none free */
 	uint32_t slots_futex;  /* ms-record adds 1 and wakes when slots have become free */
+
+	/* The end of the process: see end.c. */
+	_Alignas(64) uint32_t end_state; /* enum mg_end_state; futex word */
+	uint32_t end_tid;                /* the thread that is held, */
+	uint64_t end_sp;                 /* its registers, and above them its stack, */
+	uint64_t end_tp;                 /* its thread pointer */
+	/* Private memory of the guest, start and end; in the image's session. Nothing there belongs
+	 * to the program. */
+	uint64_t own[MG_OWN_MAX][2];
+};
+
+/* The guest goes from NONE to HELD; ms-record from HELD to SEEN or NAP, and from any but NONE to
+ * OVER, or back to NONE when it was not an end. */
+enum mg_end_state {
+	MG_END_NONE = 0,
+	MG_END_TAKEN = 1, /* a thread is about to be held */
+	MG_END_HELD = 2,  /* it is; it spins */
+	MG_END_SEEN = 3,  /* ms-record looks; it goes on spinning, because of a seccomp filter */
+	MG_END_NAP = 4,   /* ms-record looks; it may sleep */
+	MG_END_OVER = 5,  /* whoever ends the process is not held (any more) */
+	MG_END_LATE = 6,  /* guest: it waited in vain */
 };
 
 /* Where a forked child writes. */

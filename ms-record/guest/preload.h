@@ -32,6 +32,8 @@ void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...);
 int brk(void *end);
 void *sbrk(intptr_t more);
 int fork(void);
+_Noreturn void _exit(int status);
+_Noreturn void _Exit(int status);
 void memscope_v1_mark(const char *name);
 void memscope_v1_alloc(const void *block, size_t size);
 void memscope_v1_free(const void *block);
@@ -56,6 +58,7 @@ struct mg_real {
 	int (*brk)(void *);
 	void *(*sbrk)(intptr_t);
 	int (*fork)(void);
+	void (*_exit)(int);
 };
 extern struct mg_real mg_real __attribute__((visibility("hidden")));
 
@@ -82,6 +85,9 @@ static inline __attribute__((always_inline)) bool mg_is_early(const void *block)
 }
 /* Copies an early block into one of the real allocator's; as realloc. */
 void *mg_early_realloc(void *block, size_t size);
+
+/* end.c: has the end of the process wait for ms-record, from the constructor on. */
+void mg_end_init(void);
 
 /* modules.c: the table of modules in the session. Private memory of mg_modules_bytes() bytes,
  * zeroed, is kept. */

@@ -12,6 +12,7 @@
 #include "preload.h"
 
 #define BUFFER_ALIGN 64u
+#define EXIT_GROUP 231
 
 /* Each block is preceded by its size. */
 unsigned char mg_early[MG_EARLY_BYTES] __attribute__((aligned(BUFFER_ALIGN)));
@@ -120,6 +121,14 @@ static int early_fork(void)
 	return mg_real.fork == early_fork ? -1 : mg_real.fork();
 }
 
+static void early_exit(int status)
+{
+	mg_resolve();
+	if (mg_real._exit != early_exit)
+		mg_real._exit(status);
+	mg_syscall(EXIT_GROUP, (uint64_t)status, 0, 0, 0, 0, 0);
+}
+
 struct mg_real mg_real = {
 	.malloc = early_malloc,
 	.free = early_free,
@@ -138,6 +147,7 @@ struct mg_real mg_real = {
 	.brk = mg_early_brk,
 	.sbrk = mg_early_sbrk,
 	.fork = early_fork,
+	._exit = early_exit,
 };
 
 static void *next(const char *name, void *otherwise)
@@ -172,6 +182,7 @@ void mg_resolve(void)
 	r.brk = next("brk", r.brk);
 	r.sbrk = next("sbrk", r.sbrk);
 	r.fork = next("fork", r.fork);
+	r._exit = next("_exit", r._exit);
 	r.malloc = next("malloc", r.malloc);
 	mg_real = r;
 	resolving = false;

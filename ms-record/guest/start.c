@@ -61,6 +61,17 @@ static bool failed(long r)
 	return r < 0 && r > -4096;
 }
 
+/* Private memory: nothing there is the program's. */
+static void own(const void *start, size_t bytes)
+{
+	for (unsigned i = 0; i < MG_OWN_MAX; i++)
+		if (!mg.session->own[i][1]) {
+			mg.session->own[i][0] = (uint64_t)start;
+			mg.session->own[i][1] = (uint64_t)start + bytes;
+			return;
+		}
+}
+
 /* ---- the handshake
  * --------------------------------------------------------------------------------- */
 
@@ -217,6 +228,7 @@ static bool map_writers(void)
 		call(SYS_madvise, (uint64_t)mg.writers, each * mg.writer_count, MADV_DONTDUMP, 0);
 		mg.writer_bytes = each;
 		mg.frames = frames;
+		own(mg.writers, each * mg.writer_count);
 		return true;
 	}
 	return false;
@@ -233,6 +245,7 @@ static void map_deep(void)
 			continue;
 		call(SYS_madvise, (uint64_t)mg.deep, n * mg.deep_each, MADV_DONTDUMP, 0);
 		mg.deep_count = n;
+		own(mg.deep, n * mg.deep_each);
 		return;
 	}
 }
@@ -247,6 +260,7 @@ static const char *map_rest(void)
 		return "no memory for the rule table";
 	if (failed(call(SYS_madvise, (uint64_t)m, 4096, MADV_WIPEONFORK, 0)))
 		return "this kernel cannot wipe a page on fork (Linux 4.14 can)";
+	own(m, 4096 + MG_RULE_BYTES + modules);
 	mg_rules_init(m + 4096);
 	mg.dress.find_image = mg_find_image_of;
 	mg.dress.modules_forked = mg_modules_forked;
@@ -266,6 +280,7 @@ static bool map_samples(void)
 			continue;
 		call(SYS_madvise, (uint64_t)m, bytes, MADV_DONTDUMP, 0);
 		mg_sample_table_init(m, bits);
+		own(m, bytes);
 		return true;
 	}
 	return false;
@@ -354,6 +369,7 @@ static void begin_session(void)
 	if (call(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0) != SECCOMP_MODE_DISABLED)
 		__atomic_store_n(&s->seccomp_seen, 1, __ATOMIC_RELAXED);
 	s->passed_early = mg.early;
+	mg_end_init();
 	__atomic_store_n(&mg_gate->on, mg_gate_open(), __ATOMIC_RELEASE);
 	__atomic_store_n(&s->guest_ready, 1, __ATOMIC_RELEASE);
 }

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT
+ * The end of the process: the thread that ends it is held for a moment, so that ms-record can look
+ * for pointers to blocks before the memory is gone.
+ *
+ * exit() comes here by a handler that was registered before all others and so runs after them; that
+ * it belongs to no library (no dso handle) keeps it from running with the destructors of one, whose
+ * frees would look like leaks. quick_exit has a list of its own. _exit and _Exit are interposed.
+ *
+ *  E1 No lock, no allocation, and no system call before ms-record has looked into /proc and found
+ *     that no seccomp filter is installed (MG_END_NAP): a filter may be younger than the
+ *     constructor. Until then, and under a filter, the thread spins.
+ *  E2 It waits SEEN_MS for ms-record to notice, and `end_wait_ms` for it to be done. A recorder
+ *     that is dead, stopped or slow costs no more.
+ *  E3 Of several threads that end the process at once one is held and the others wait for the same.
+ *  E4 A child of vfork that calls _exit is not an end. It shares its parent's memory, this state
+ *     too; ms-record sees that the parent waits in the kernel, and lets it go (MG_END_NONE).
+ *  E5 The hook that a signal handler interrupted, if it is the one that calls exit, will never
+ *     publish its event; its `pending` must not hold up the merge.
+ */
+#include "core.h"
+#include "preload.h"
+
+#define FUTEX 202
+#define FUTEX_WAIT 0
+#define EXIT_GROUP 231
+#define SEEN_MS 100u
+
+int __cxa_atexit(void (*f)(void *), void *arg, void *dso);
+int __cxa_at_quick_exit(void (*f)(void *), void *dso);
+
+/* Saves the registers that a function keeps for its caller, and calls mg_end_hold with their
+ * address: what lies from there up is the program's. */
+void mg_end_enter(void *unused) __attribute__((visibility("hidden")));
+__asm__(".text\n"
+	".globl mg_end_enter\n"
+	".hidden mg_end_enter\n"
+	".type mg_end_enter, @function\n"
+	"mg_end_enter:\n"
+	"	.cfi_startproc\n"
+	"	endbr64\n"
+	"	push %rbp\n"
+	"	.cfi_def_cfa_offset 16\n"
+	"	.cfi_offset %rbp, -16\n"
+	"	mov %rsp, %rbp\n"
+	"	.cfi_def_cfa_register %rbp\n"
+	"	push %rbx\n"
+	"	push %r12\n"
+	"	push %r13\n"
+	"	push %r14\n"
+	"	push %r15\n"
+	"	push $0\n"
+	"	mov %rsp, %rdi\n"
+	"	call mg_end_hold\n"
+	"	mov -8(%rbp), %rbx\n"
+	"	mov -16(%rbp), %r12\n"
+	"	mov -24(%rbp), %r13\n"
+	"	mov -32(%rbp), %r14\n"
+	"	mov -40(%rbp), %r15\n"
+	"	leave\n"
+	"	.cfi_def_cfa %rsp, 8\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".size mg_end_enter, .-mg_end_enter\n");
+
+static bool waiting(uint32_t state)
+{
+	return state >= MG_END_TAKEN && state <= MG_END_NAP;
+}
+
+/* E5 */
+static void abandon_hook(void)
+{
+	uintptr_t self = *MG_SELF;
+	if (!self || self & 1)
+		return;
+	for (struct mg_writer *t = (struct mg_writer *)self; t; t = t->nested)
+		if (t->generation == mg.generation && t->ring != &mg.void_ring)
+			__atomic_store_n(&t->ring->pending, 0, __ATOMIC_RELEASE);
+}
+
+/* E2: until ms-record is done. `seen`: it has noticed. */
+static void wait(struct mg_session *s)
+{
+	static const uint64_t nap[2] = {0, 10000000};
+	uint64_t start = mg_tsc(), ms = s->tsc_hz / 1000;
+	for (uint32_t now; waiting(now = __atomic_load_n(&s->end_state, __ATOMIC_ACQUIRE));) {
+		uint64_t most = now >= MG_END_SEEN ? s->end_wait_ms : SEEN_MS;
+		if (mg_tsc() - start > most * ms) {
+			__atomic_store_n(&s->end_state, MG_END_LATE, __ATOMIC_RELEASE);
+			return;
+		}
+		if (now == MG_END_NAP)
+			mg_syscall(FUTEX, (uint64_t)&s->end_state, FUTEX_WAIT, MG_END_NAP,
+				   (uint64_t)nap, 0, 0);
+		else
+			__asm__ volatile("pause");
+	}
+}
+
+/* `regs`: what mg_end_enter saved. */
+__attribute__((used, visibility("hidden"))) void mg_end_hold(const uint64_t *regs);
+void mg_end_hold(const uint64_t *regs)
+{
+	struct mg_session *s = mg.session;
+	uint32_t none = MG_END_NONE;
+	if (!s || !s->end_wait_ms || !s->tsc_hz ||
+	    !__atomic_load_n(&mg_gate->on, __ATOMIC_ACQUIRE) ||
+	    __atomic_load_n(&s->state, __ATOMIC_RELAXED) == MG_OFF)
+		return;
+	if (__atomic_compare_exchange_n(&s->end_state, &none, MG_END_TAKEN, false, __ATOMIC_ACQ_REL,
+					__ATOMIC_ACQUIRE)) {
+		abandon_hook();
+		s->end_tid = mg.dress.tid();
+		s->end_sp = (uint64_t)regs;
+		__asm__("mov %%fs:0, %0" : "=r"(s->end_tp));
+		__atomic_store_n(&s->end_state, MG_END_HELD, __ATOMIC_RELEASE);
+	}
+	wait(s);
+}
+
+MG_EXPORT void _exit(int status)
+{
+	mg_end_enter(NULL);
+	mg_real._exit(status);
+	for (;;)
+		mg_syscall(EXIT_GROUP, (uint64_t)status, 0, 0, 0, 0, 0);
+}
+
+MG_EXPORT void _Exit(int status)
+{
+	mg_end_enter(NULL);
+	mg_real._exit(status);
+	for (;;)
+		mg_syscall(EXIT_GROUP, (uint64_t)status, 0, 0, 0, 0, 0);
+}
+
+void mg_end_init(void)
+{
+	if (!mg.session->end_wait_ms)
+		return;
+	__cxa_atexit(mg_end_enter, NULL, NULL);
+	__cxa_at_quick_exit(mg_end_enter, NULL);
+}

@@ -1,0 +1,689 @@
+/* SPDX-License-Identifier: MIT
+ * The leak scan.
+ */
+#include "scan.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "batch.h"
+#include "checkpoint.h"
+#include "drain.h"
+#include "format/trace.h"
+#include "format/verdict.h"
+#include "libcommon/arena.h"
+#include "merge.h"
+#include "options.h"
+#include "pool.h"
+#include "scan_graph.h"
+#include "scan_memory.h"
+#include "scan_roots.h"
+#include "scan_stop.h"
+#include "session.h"
+
+#define STEP_US 100
+#define WATCH_LEAST_NS UINT64_C(500000)
+#define WATCH_MOST_NS UINT64_C(5000000)
+#define RATE UINT64_C(1000000000) /* bytes a second that are read at least */
+#define EDGES_MAX ((size_t)1 << 27)
+#define STOP_NS UINT64_C(300000000)
+#define BLOCKS_MAX (UINT32_C(1) << 30)
+#define PENDING_TRIES 200
+
+enum request { REQUEST_NONE, REQUEST_ASKED, REQUEST_DONE, REQUEST_FAILED };
+
+struct number_stack {
+	uint64_t number;
+	uint32_t stack;
+};
+
+struct scan {
+	int busy;    /* atomic: the scanning thread is at it */
+	int request; /* atomic: enum request */
+	bool again;  /* the end was taken back: nothing is said of it */
+	/* Filled in by the draining thread when the request is done. */
+	uint64_t stamp, event, time_ns;
+	uint64_t lost;
+	bool wide;
+	struct graph_block *blocks;
+	uint32_t count;
+	/* Filled in by the writing thread. */
+	int stacks_known; /* atomic */
+	struct {
+		struct number_stack *v;
+		size_t n, cap;
+	} stacks;
+	/* Under the session's lock. */
+	struct ms_record_writer records;
+	uint64_t scans; /* so far */
+	bool ended;     /* a record of the end is among them */
+	struct scan_result result;
+};
+
+struct scan *scan_new(void)
+{
+	struct scan *s = ms_xrealloc(NULL, 1, sizeof *s);
+	memset(s, 0, sizeof *s);
+	return s;
+}
+
+void scan_free(struct scan *s)
+{
+	if (!s)
+		return;
+	free(s->blocks);
+	free(s->stacks.v);
+	free(s->records.data);
+	free(s);
+}
+
+const struct scan_result *scan_result(const struct scan *s)
+{
+	return &s->result;
+}
+
+/* ---- the draining thread ---- */
+
+static void copy_table(struct scan *q, const struct live_table *t)
+{
+	for (size_t i = 0; t->slots && i <= t->mask; i++) {
+		const struct live_block *b = &t->slots[i];
+		if (b->address)
+			q->blocks[q->count++] =
+				(struct graph_block){.address = b->address & INT64_MAX,
+						     .size = b->size,
+						     .number = b->number,
+						     .user = b->address >> 63};
+	}
+}
+
+static void copy_blocks(struct session *s)
+{
+	struct scan *q = s->scan;
+	free(q->blocks);
+	q->count = 0;
+	q->blocks = ms_xrealloc(NULL, s->live.count + 1, sizeof *q->blocks);
+	copy_table(q, &s->live.now);
+	copy_table(q, &s->live.old);
+	const struct mg_session *m = s->mem;
+	q->lost = s->stats.lost + __atomic_load_n(&m->no_ring_lost, __ATOMIC_RELAXED) +
+		  __atomic_load_n(&m->reentry_lost, __ATOMIC_RELAXED);
+	for (uint32_t i = 0; i < s->prepared; i++)
+		q->lost += __atomic_load_n(&s->readers[i].ring->lost, __ATOMIC_RELAXED) -
+			   s->readers[i].lost;
+	uint64_t passed = __atomic_load_n(&m->passed_early, __ATOMIC_RELAXED);
+	for (uint32_t i = 0; i < s->prepared; i++)
+		passed += __atomic_load_n(&s->readers[i].ring->passed, __ATOMIC_RELAXED) -
+			  s->readers[i].passed;
+	q->wide = s->forked || passed || s->stats.paused_allocations || s->stats.started_late_ns ||
+		  s->stats.unknown_frees;
+}
+
+static void answer(struct scan *q, enum request how)
+{
+	__atomic_store_n(&q->request, how, __ATOMIC_RELEASE);
+}
+
+void scan_merge(struct session *s, uint64_t limit)
+{
+	struct scan *q = s->scan;
+	if (__atomic_load_n(&q->request, __ATOMIC_ACQUIRE) != REQUEST_ASKED)
+		return;
+	if (!q->stamp)
+		q->stamp = clock_round(&s->clock);
+	if (limit < q->stamp)
+		return;
+	merge_until(s, q->stamp);
+	if (s->may_drop && !s->kept_for_sure && session_trivial(s)) {
+		answer(q, REQUEST_FAILED); /* nobody will read of it */
+		return;
+	}
+	q->event = s->stats.events;
+	q->time_ns = clock_ns(&s->clock, q->stamp);
+	copy_blocks(s);
+	session_batch(s)->scan = q;
+	session_flush(s);
+	answer(q, REQUEST_DONE);
+}
+
+bool scan_over(struct session *s)
+{
+	struct scan *q = s->scan;
+	int asked = REQUEST_ASKED;
+	__atomic_compare_exchange_n(&q->request, &asked, REQUEST_FAILED, false, __ATOMIC_ACQ_REL,
+				    __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	return __atomic_load_n(&q->busy, __ATOMIC_SEQ_CST) != 0;
+}
+
+void scan_take(struct session *s, struct batch *b)
+{
+	struct scan *q = s->scan;
+	if (!q->records.size)
+		return;
+	struct ms_record_writer swap = b->verdicts;
+	b->verdicts = q->records;
+	q->records = swap;
+}
+
+/* ---- the writing thread ---- */
+
+static void note_stack(void *arg, uint64_t number, uint32_t stack)
+{
+	struct scan *q = arg;
+	*MS_PUSH(&q->stacks) = (struct number_stack){number, stack};
+}
+
+void scan_stacks(struct scan *q, const struct live_list *l)
+{
+	q->stacks.n = 0;
+	if (l)
+		live_list_stacks(l, note_stack, q);
+	__atomic_store_n(&q->stacks_known, 1, __ATOMIC_RELEASE);
+}
+
+/* ---- results ---- */
+
+/* One scan, in the thread made for it. */
+struct work {
+	struct scanner *scanner;
+	struct session *s;
+	struct scan *q;
+	const char *label;
+	uint64_t start_ns, deadline_ns, released_ns;
+	struct memory memory;
+	struct graph graph;
+	struct stopped stopped;
+	struct scan_thread *threads;
+	size_t thread_count;
+	uint64_t state; /* MS_SCAN_* */
+	bool graphed;
+};
+
+static void put_head(struct session *s, const struct ms_verdict_scan *head)
+{
+	struct scan *q = s->scan;
+	batch_record(&q->records, MS_VERDICT_RECORD_BYTES + head->label_size);
+	ms_verdict_put_scan(&q->records, head);
+	if (strcmp(head->label, "end"))
+		return;
+	q->ended = true;
+	q->result.state = head->state;
+	q->result.pause_ns = head->pause_ns;
+	q->result.read_bytes = head->read_bytes;
+	q->result.took_ns = head->took_ns;
+}
+
+void scan_finish(struct session *s)
+{
+	struct scan *q = s->scan;
+	if (s->opt->leak_check == SCAN_NO || q->ended || !s->stats.allocations)
+		return;
+	uint64_t why = s->opt->sample_bytes           ? MS_SCAN_SAMPLED
+		       : s->ending == SESSION_STOPPED ? MS_SCAN_STOPPED
+						      : MS_SCAN_KILLED;
+	if (s->ending == SESSION_EXECED)
+		return; /* not an end: the next image goes on */
+	pthread_mutex_lock(&s->lock);
+	put_head(s, &(struct ms_verdict_scan){.scan = ++q->scans,
+					      .label = "end",
+					      .label_size = 3,
+					      .time_ns = session_now(s),
+					      .event = s->stats.events,
+					      .state = why});
+	pthread_mutex_unlock(&s->lock);
+}
+
+static int by_number(const void *key, const void *b)
+{
+	const struct number_stack *x = key, *y = b;
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+struct sites {
+	struct ms_verdict_site *of_stack; /* by stack node */
+	const struct graph *graph;
+};
+
+static void add_retained(void *arg, uint32_t block, uint64_t blocks, uint64_t bytes)
+{
+	struct sites *t = arg;
+	struct ms_verdict_site *s = &t->of_stack[t->graph->v[block].stack];
+	s->retained_blocks += blocks;
+	s->retained_bytes += bytes;
+}
+
+/* The blocks of each stack, as records. */
+static void put_sites(struct work *w, uint64_t scan)
+{
+	struct scan *q = w->q;
+	struct graph *g = &w->graph;
+	size_t n = 1;
+	for (uint32_t i = 0; i < g->count; i++) {
+		const struct number_stack *f =
+			bsearch(&(struct number_stack){g->v[i].number, 0}, q->stacks.v, q->stacks.n,
+				sizeof *q->stacks.v, by_number);
+		g->v[i].stack = f ? f->stack : 0;
+		n = g->v[i].stack >= n ? (size_t)g->v[i].stack + 1 : n;
+	}
+	struct sites t = {ms_xrealloc(NULL, n, sizeof *t.of_stack), g};
+	memset(t.of_stack, 0, n * sizeof *t.of_stack);
+	for (uint32_t i = 0; i < g->count; i++) {
+		struct ms_verdict_site *s = &t.of_stack[g->v[i].stack];
+		s->stack = g->v[i].stack;
+		s->scan = scan;
+		s->blocks[g->v[i].verdict]++;
+		s->bytes[g->v[i].verdict] += g->v[i].size;
+	}
+	graph_retained(g, add_retained, &t);
+	for (size_t i = 0; i < n; i++) {
+		if (!t.of_stack[i].scan)
+			continue;
+		batch_record(&q->records, MS_VERDICT_RECORD_BYTES);
+		ms_verdict_put_site(&q->records, &t.of_stack[i]);
+		for (int v = MS_VERDICT_IS_DIRECT; v <= MS_VERDICT_IS_INDIRECT; v++) {
+			q->result.unreachable_blocks += t.of_stack[i].blocks[v];
+			q->result.unreachable_bytes += t.of_stack[i].bytes[v];
+		}
+	}
+	free(t.of_stack);
+}
+
+static void put_result(struct work *w)
+{
+	struct scan *q = w->q;
+	struct ms_verdict_scan head = {.label = w->label,
+				       .label_size = strlen(w->label),
+				       .time_ns = q->time_ns,
+				       .event = q->event,
+				       .state = w->state,
+				       .pause_ns = w->released_ns - w->start_ns,
+				       .read_bytes = w->memory.bytes,
+				       .wide = q->wide};
+	pthread_mutex_lock(&w->s->lock);
+	q->result.unreachable_blocks = q->result.unreachable_bytes = 0;
+	head.scan = ++q->scans;
+	head.took_ns = clock_mono() - w->start_ns;
+	put_head(w->s, &head);
+	if (w->graphed)
+		put_sites(w, head.scan);
+	pthread_mutex_unlock(&w->s->lock);
+}
+
+/* ---- one scan ---- */
+
+static bool late(const struct work *w)
+{
+	return clock_mono() > w->deadline_ns;
+}
+
+/* Has the draining thread merge what the process did. False: it cannot. */
+static bool ask(struct work *w)
+{
+	struct scan *q = w->q;
+	q->stamp = 0;
+	q->stacks_known = 0;
+	__atomic_store_n(&q->request, REQUEST_ASKED, __ATOMIC_RELEASE);
+	for (;;) {
+		drain_wake(w->scanner->drain);
+		usleep(STEP_US);
+		int r = __atomic_load_n(&q->request, __ATOMIC_ACQUIRE);
+		if (r == REQUEST_DONE)
+			return true;
+		int asked = REQUEST_ASKED;
+		if (r == REQUEST_FAILED ||
+		    (late(w) &&
+		     __atomic_compare_exchange_n(&q->request, &asked, REQUEST_FAILED, false,
+						 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)))
+			return false;
+	}
+}
+
+/* Waits for the writing thread. */
+static bool await_stacks(struct work *w)
+{
+	while (!__atomic_load_n(&w->q->stacks_known, __ATOMIC_ACQUIRE)) {
+		if (late(w) || __atomic_load_n(&w->s->out->failed, __ATOMIC_ACQUIRE))
+			return false;
+		usleep(STEP_US);
+	}
+	return true;
+}
+
+static bool hook_pending(const struct session *s)
+{
+	for (uint32_t i = 0; i < s->ring_max; i++) {
+		const struct mg_ring *r = &s->mem_rings[i];
+		if (__atomic_load_n(&r->state, __ATOMIC_ACQUIRE) == MG_RING_TAKEN &&
+		    __atomic_load_n(&r->pending, __ATOMIC_ACQUIRE))
+			return true;
+	}
+	return false;
+}
+
+/* Stops all threads, none of them in the middle of telling of an event. */
+static bool stop(struct work *w)
+{
+	uint64_t until = clock_mono() + STOP_NS;
+	until = until < w->deadline_ns ? until : w->deadline_ns;
+	for (int i = 0; i < PENDING_TRIES; i++) {
+		if (stop_all(&w->stopped, w->s->proc, until))
+			return false;
+		if (!hook_pending(w->s)) {
+			w->threads = stop_threads(&w->stopped, &w->thread_count);
+			return true;
+		}
+		stop_release(&w->stopped, w->s->proc);
+		usleep(STEP_US);
+	}
+	return false;
+}
+
+/* The one thread of the process is held by the guest: its registers are on its stack. */
+static void take_held(struct work *w)
+{
+	const struct mg_session *m = w->s->mem;
+	w->threads = ms_xrealloc(NULL, 1, sizeof *w->threads);
+	w->thread_count = 1;
+	w->threads->sp = m->end_sp;
+	w->threads->tp = m->end_tp;
+	w->threads->reg_count = 0;
+}
+
+static uint64_t inode_of(int fd)
+{
+	struct stat st;
+	return fstat(fd, &st) ? 0 : st.st_ino;
+}
+
+static bool is_glibc(const char *shared)
+{
+	return !strncmp(shared, "glibc ", 6);
+}
+
+/* Reads all that is needed; sets w->state if that fails. */
+static void look(struct work *w, pid_t tid)
+{
+	struct session *s = w->s;
+	struct scan *q = w->q;
+	uint64_t own[MG_OWN_MAX][2];
+	memcpy(own, s->pool->head->own, sizeof own);
+	if (memory_open(&w->memory, s->proc, tid, w->deadline_ns)) {
+		w->state = MS_SCAN_UNREADABLE;
+		return;
+	}
+	graph_init(&w->graph, q->blocks, q->count, EDGES_MAX);
+	w->graphed = true;
+	struct roots r = {.memory = &w->memory,
+			  .graph = &w->graph,
+			  .threads = w->threads,
+			  .thread_count = w->thread_count,
+			  .own = own,
+			  .own_count = MG_OWN_MAX,
+			  .own_inode = inode_of(s->pool->memfd),
+			  .wide = q->wide,
+			  .dense = !is_glibc(s->mem->allocator)};
+	roots_look(&r);
+	w->state = w->memory.late         ? MS_SCAN_TIME
+		   : w->memory.unreadable ? MS_SCAN_UNREADABLE
+		   : w->graph.overflow    ? MS_SCAN_MEMORY
+					  : MS_SCAN_DONE;
+}
+
+static uint64_t sum_of_sizes(const struct scan *q)
+{
+	uint64_t n = 0;
+	for (uint32_t i = 0; i < q->count; i++)
+		n += q->blocks[i].size;
+	return n;
+}
+
+/* What keeps the scan from being made; MS_SCAN_DONE = nothing. */
+static uint64_t obstacle(const struct work *w)
+{
+	const struct scan *q = w->q;
+	if (q->lost)
+		return MS_SCAN_LOST;
+	if (sum_of_sizes(q) / (RATE / 1000) * 1000000 > w->deadline_ns - clock_mono() || late(w))
+		return MS_SCAN_TIME;
+	return MS_SCAN_DONE;
+}
+
+/* ---- the end of a process ---- */
+
+static void tell_guest(struct session *s, enum mg_end_state state)
+{
+	__atomic_store_n(&s->mem->end_state, state, __ATOMIC_RELEASE);
+	syscall(SYS_futex, &s->mem->end_state, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+/* The number in /proc/PID/NAME behind `label`; -1 = there is none. */
+static long status_number(int proc, const char *label)
+{
+	char text[4096];
+	int fd = openat(proc, "status", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	const char *p = strstr(text, label);
+	return p ? strtol(p + strlen(label), NULL, 10) : -1;
+}
+
+/* Is the one that is held a child of vfork, whose parent waits for it in the kernel? They have one
+ * number, and the parent's thread cannot be the one that waits for us. */
+static bool is_vfork(struct session *s)
+{
+	char name[40], text[512];
+	uint32_t tid = s->same_pidns ? s->mem->end_tid : (uint32_t)s->pid;
+	snprintf(name, sizeof name, "task/%u/stat", tid);
+	int fd = openat(s->proc, name, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	const char *p = strrchr(text, ')');
+	return p && p[1] && p[2] == 'D';
+}
+
+static void let_go(struct work *w)
+{
+	struct session *s = w->s;
+	stop_release(&w->stopped, s->proc);
+	uint32_t was = __atomic_load_n(&s->mem->end_state, __ATOMIC_ACQUIRE);
+	if (was == MG_END_LATE && w->state == MS_SCAN_DONE)
+		w->state = MS_SCAN_TIME; /* it may have gone on while we read */
+	tell_guest(s, MG_END_OVER);
+	w->released_ns = clock_mono();
+}
+
+static void scan_end(struct work *w)
+{
+	pid_t tid = 0;
+	size_t threads = stop_count(w->s->proc, &tid);
+	w->state = threads ? MS_SCAN_DONE : MS_SCAN_KILLED;
+	if (threads == 1)
+		take_held(w);
+	else if (threads && !stop(w))
+		w->state = MS_SCAN_THREADS;
+	bool asked = w->state == MS_SCAN_DONE && ask(w);
+	if (w->state == MS_SCAN_DONE)
+		w->state = asked ? obstacle(w) : late(w) ? MS_SCAN_TIME : MS_SCAN_KILLED;
+	if (w->state == MS_SCAN_DONE && w->q->count)
+		look(w, tid);
+	let_go(w);
+	if (asked && !await_stacks(w))
+		w->graphed = false;
+	if (w->graphed)
+		graph_solve(&w->graph, w->state == MS_SCAN_DONE);
+	put_result(w);
+}
+
+static void *work_thread(void *arg)
+{
+	struct work *w = arg;
+	scan_end(w);
+	return NULL;
+}
+
+/* In a thread of its own: whatever it could not let go the kernel lets go when it ends. */
+static void work_on(struct scanner *sc, struct session *s)
+{
+	struct work w = {.scanner = sc,
+			 .s = s,
+			 .q = s->scan,
+			 .label = "end",
+			 .start_ns = clock_mono(),
+			 .memory = {.mem = -1, .pagemap = -1}};
+	pthread_t thread;
+	w.deadline_ns = w.start_ns + sc->opt->leak_ns / 10 * 9;
+	if (pthread_create(&thread, NULL, work_thread, &w)) {
+		tell_guest(s, MG_END_OVER);
+		return;
+	}
+	pthread_join(thread, NULL);
+	graph_free(&w.graph);
+	memory_close(&w.memory);
+	free(w.threads);
+}
+
+/* ---- the scanning thread ---- */
+
+/* A thread of the target is held: it is told that it was seen, so that it waits. False: it is let
+ * go again. */
+static bool notice(struct session *s)
+{
+	if (is_vfork(s)) {
+		tell_guest(s, MG_END_NONE);
+		return false;
+	}
+	if (s->may_drop && !__atomic_load_n(&s->kept_for_sure, __ATOMIC_ACQUIRE) &&
+	    session_trivial(s)) {
+		tell_guest(s, MG_END_OVER);
+		return false;
+	}
+	uint32_t held = MG_END_HELD;
+	uint32_t seen = status_number(s->proc, "\nSeccomp:\t") == 0 ? MG_END_NAP : MG_END_SEEN;
+	return __atomic_compare_exchange_n(&s->mem->end_state, &held, seen, false, __ATOMIC_ACQ_REL,
+					   __ATOMIC_RELAXED);
+}
+
+/* The sessions that are held. They are kept by `busy`. */
+static size_t notice_all(struct scanner *sc, struct session ***out)
+{
+	size_t n = 0;
+	*out = NULL;
+	for (size_t i = 0; i < sc->count; i++) {
+		struct session *s = sc->sessions[i];
+		if (__atomic_load_n(&s->mem->end_state, __ATOMIC_ACQUIRE) != MG_END_HELD)
+			continue;
+		/* Either we see that it is over, or the draining thread that we are at work. */
+		__atomic_store_n(&s->scan->busy, 1, __ATOMIC_SEQ_CST);
+		if (__atomic_load_n(&s->ending, __ATOMIC_SEQ_CST) != SESSION_RUNS || !notice(s)) {
+			__atomic_store_n(&s->scan->busy, 0, __ATOMIC_RELEASE);
+			continue;
+		}
+		*out = ms_xrealloc(*out, n + 1, sizeof **out);
+		(*out)[n++] = s;
+	}
+	return n;
+}
+
+/* Young processes end soon, and are looked at more often. */
+static uint64_t watch_ns(const struct scanner *sc)
+{
+	uint64_t least = WATCH_MOST_NS;
+	for (size_t i = 0; i < sc->count; i++) {
+		uint64_t some = session_now(sc->sessions[i]) / 32;
+		least = some < least ? some : least;
+	}
+	return least < WATCH_LEAST_NS ? WATCH_LEAST_NS : least;
+}
+
+static void *run(void *arg)
+{
+	struct scanner *sc = arg;
+	pthread_mutex_lock(&sc->lock);
+	while (!sc->stop) {
+		if (!sc->count) {
+			pthread_cond_wait(&sc->changed, &sc->lock);
+			continue;
+		}
+		struct session **held;
+		size_t n = notice_all(sc, &held);
+		uint64_t ns = watch_ns(sc);
+		pthread_mutex_unlock(&sc->lock);
+		for (size_t i = 0; i < n; i++) {
+			work_on(sc, held[i]);
+			__atomic_store_n(&held[i]->scan->busy, 0, __ATOMIC_RELEASE);
+			drain_wake(sc->drain);
+		}
+		free(held);
+		if (!n)
+			usleep((useconds_t)(ns / 1000));
+		pthread_mutex_lock(&sc->lock);
+	}
+	pthread_mutex_unlock(&sc->lock);
+	return NULL;
+}
+
+int scanner_start(struct scanner *sc, const struct options *opt, struct drain *drain)
+{
+	memset(sc, 0, sizeof *sc);
+	sc->opt = opt;
+	sc->drain = drain;
+	pthread_mutex_init(&sc->lock, NULL);
+	pthread_cond_init(&sc->changed, NULL);
+	if (opt->leak_check == SCAN_NO || opt->sample_bytes)
+		return 0;
+	int e = pthread_create(&sc->thread, NULL, run, sc);
+	sc->started = e == 0;
+	errno = e;
+	return e ? -1 : 0;
+}
+
+void scanner_add(struct scanner *sc, struct session *s)
+{
+	if (!sc->started)
+		return;
+	pthread_mutex_lock(&sc->lock);
+	if (sc->count == sc->room) {
+		sc->room = sc->room ? sc->room * 2 : 8;
+		sc->sessions = ms_xrealloc(sc->sessions, sc->room, sizeof *sc->sessions);
+	}
+	sc->sessions[sc->count++] = s;
+	pthread_cond_signal(&sc->changed);
+	pthread_mutex_unlock(&sc->lock);
+}
+
+void scanner_drop(struct scanner *sc, struct session *s)
+{
+	if (!sc->started)
+		return;
+	pthread_mutex_lock(&sc->lock);
+	for (size_t i = 0; i < sc->count; i++)
+		if (sc->sessions[i] == s)
+			sc->sessions[i--] = sc->sessions[--sc->count];
+	pthread_mutex_unlock(&sc->lock);
+}
+
+void scanner_stop(struct scanner *sc)
+{
+	if (!sc->started)
+		return;
+	pthread_mutex_lock(&sc->lock);
+	sc->stop = true;
+	pthread_cond_signal(&sc->changed);
+	pthread_mutex_unlock(&sc->lock);
+	pthread_join(sc->thread, NULL);
+	sc->started = false;
+	free(sc->sessions);
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT
+ * The leak scan: which live blocks can still be reached.
+ *
+ * A thread of its own watches whether a process is about to end (guest/end.c). Then it stops the
+ * other threads, has the draining thread merge all events up to then and tell the live blocks,
+ * reads the memory, and lets the process go on. What it found is put into the trace by the draining
+ * thread, as records.
+ *
+ *   scanning thread           draining thread          writing thread
+ *   process held, stopped
+ *   ask ------------------->  scan_merge: merges up
+ *                             to now, blocks' copy
+ *   reads memory  <---------  flush ---------------->  scan_stacks: number -> stack
+ *   process goes on
+ *   verdicts      <----------------------------------
+ *   records ---------------->  scan_take
+ */
+#ifndef SCAN_H
+#define SCAN_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/record.h"
+
+struct batch;
+struct drain;
+struct live_list;
+struct options;
+struct session;
+
+enum scan_wish { SCAN_AUTO, SCAN_YES, SCAN_NO };
+/* How long a scan may take if nobody says otherwise, in ns. */
+#define SCAN_AUTO_NS UINT64_C(2000000000)
+#define SCAN_YES_NS UINT64_C(60000000000)
+
+/* What was found at the end, for people. */
+struct scan_result {
+	uint64_t state; /* MS_SCAN_*; 0 = there was none */
+	uint64_t unreachable_bytes, unreachable_blocks;
+	uint64_t pause_ns, read_bytes, took_ns;
+};
+
+struct scan; /* of a session */
+struct scan *scan_new(void);
+void scan_free(struct scan *s);
+const struct scan_result *scan_result(const struct scan *s);
+
+/* ---- the scanning thread; called by the control thread ---- */
+
+struct scanner {
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	const struct options *opt;
+	struct drain *drain;
+	struct session **sessions; /* under lock */
+	size_t count, room;
+	bool stop, started;
+};
+
+/* Starts the thread, unless --leak-check=no. `opt` and `drain` are borrowed. 0, or -1 with errno
+ * set. */
+int scanner_start(struct scanner *sc, const struct options *opt, struct drain *drain);
+/* Watches a session, which the draining thread has. */
+void scanner_add(struct scanner *sc, struct session *s);
+/* Watches it no more: it is about to be freed. */
+void scanner_drop(struct scanner *sc, struct session *s);
+void scanner_stop(struct scanner *sc);
+
+/* ---- called by the draining thread ---- */
+
+/* Serves a request if all events below `limit` can be merged. */
+void scan_merge(struct session *s, uint64_t limit);
+/* The session is over or damaged: no request will be served. True while a scan is still at work on
+ * it: its records are to be waited for. */
+bool scan_over(struct session *s);
+/* Says why there was no scan at the end, if there was none. */
+void scan_finish(struct session *s);
+/* Moves finished records into a batch (s->lock is held). */
+void scan_take(struct session *s, struct batch *b);
+
+/* ---- called by the writing thread ---- */
+
+/* `l` is the state after the batch in which the request lies; NULL: nothing was ever live. */
+void scan_stacks(struct scan *s, const struct live_list *l);
+
+#endif

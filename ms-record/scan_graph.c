@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: MIT
+ * Which blocks are reachable.
+ */
+#include "scan_graph.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "libcommon/arena.h"
+
+#define LEAF_BITS 30u
+#define GRAIN_BITS 10u
+#define LEAVES (1u << (48 - LEAF_BITS))
+#define LEAF_SLOTS ((size_t)1 << (LEAF_BITS - GRAIN_BITS))
+#define NOBODY UINT32_MAX
+
+/* ---- sorting ---- */
+
+static uint64_t key_of(const struct graph_block *b)
+{
+	return b->address | (uint64_t)b->user << 63;
+}
+
+static int by_key(const void *a, const void *b)
+{
+	uint64_t x = key_of(a), y = key_of(b);
+	return x < y ? -1 : x > y;
+}
+
+/* One pass by the byte of the key at `shift`. False when all have the same one. */
+static bool pass(const struct graph_block *from, struct graph_block *to, uint32_t n, unsigned shift)
+{
+	uint32_t at[257] = {0};
+	for (uint32_t i = 0; i < n; i++)
+		at[(key_of(&from[i]) >> shift & 255) + 1]++;
+	for (unsigned d = 1; d < 257; d++) {
+		if (at[d] == n)
+			return false;
+		at[d] += at[d - 1];
+	}
+	for (uint32_t i = 0; i < n; i++)
+		to[at[key_of(&from[i]) >> shift & 255]++] = from[i];
+	return true;
+}
+
+static void sort(struct graph_block *v, uint32_t n)
+{
+	if (n < 4096) {
+		qsort(v, n, sizeof *v, by_key);
+		return;
+	}
+	struct graph_block *room = ms_xrealloc(NULL, n, sizeof *room), *from = v, *to = room;
+	for (unsigned shift = 0; shift < 64; shift += 8)
+		if (pass(from, to, n, shift)) {
+			struct graph_block *t = from;
+			from = to;
+			to = t;
+		}
+	if (from != v)
+		memcpy(v, from, n * sizeof *v);
+	free(room);
+}
+
+/* ---- the index ---- */
+
+/* Zero pages that cost nothing before they are touched. */
+static void *zeroed(size_t bytes)
+{
+	void *m = mmap(NULL, bytes ? bytes : 1, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	return m == MAP_FAILED ? ms_xrealloc(NULL, SIZE_MAX, 2) : m;
+}
+
+static void index_block(struct graph_kind *k, uint32_t i, uint64_t first, uint64_t last)
+{
+	for (uint64_t g = first >> GRAIN_BITS; g <= last >> GRAIN_BITS; g++) {
+		uint64_t leaf = g >> (LEAF_BITS - GRAIN_BITS);
+		if (leaf >= LEAVES)
+			return;
+		if (!k->leaves[leaf])
+			k->leaves[leaf] = zeroed(LEAF_SLOTS * sizeof(uint32_t));
+		uint32_t *slot = &k->leaves[leaf][g & (LEAF_SLOTS - 1)];
+		if (!*slot)
+			*slot = i + 1;
+	}
+}
+
+static void index_kind(struct graph_kind *k, const struct graph_block *v, uint32_t first,
+		       uint32_t count)
+{
+	*k = (struct graph_kind){.first = first, .count = count, .low = 1};
+	if (!count)
+		return;
+	k->start = zeroed((size_t)count * sizeof *k->start);
+	k->leaves = zeroed(LEAVES * sizeof(uint32_t *));
+	for (uint32_t i = 0; i < count; i++) {
+		const struct graph_block *b = &v[first + i];
+		uint64_t end = b->address + b->size;
+		k->start[i] = b->address;
+		k->high = end > k->high ? end : k->high;
+		index_block(k, i, b->address, end);
+	}
+	k->low = k->start[0];
+}
+
+void graph_init(struct graph *g, struct graph_block *v, uint32_t count, size_t edge_max)
+{
+	memset(g, 0, sizeof *g);
+	sort(v, count);
+	g->v = v;
+	g->count = count;
+	while (g->heap < count && !v[g->heap].user)
+		g->heap++;
+	index_kind(&g->kinds[0], v, 0, g->heap);
+	index_kind(&g->kinds[1], v, g->heap, count - g->heap);
+	g->marked = zeroed(count);
+	g->todo = zeroed((size_t)count * sizeof *g->todo);
+	g->first_edge = zeroed(((size_t)count + 1) * sizeof *g->first_edge);
+	g->edge_max = edge_max;
+	g->last = NOBODY;
+}
+
+static void drop_kind(struct graph_kind *k)
+{
+	if (!k->count)
+		return;
+	for (unsigned i = 0; i < LEAVES; i++)
+		if (k->leaves[i])
+			munmap(k->leaves[i], LEAF_SLOTS * sizeof(uint32_t));
+	munmap(k->leaves, LEAVES * sizeof(uint32_t *));
+	munmap(k->start, (size_t)k->count * sizeof *k->start);
+}
+
+void graph_free(struct graph *g)
+{
+	if (!g->marked)
+		return;
+	drop_kind(&g->kinds[0]);
+	drop_kind(&g->kinds[1]);
+	munmap(g->marked, g->count ? g->count : 1);
+	munmap(g->todo, g->count ? (size_t)g->count * sizeof *g->todo : 1);
+	munmap(g->first_edge, ((size_t)g->count + 1) * sizeof *g->first_edge);
+	free(g->edges);
+	g->marked = NULL;
+}
+
+uint32_t graph_find(const struct graph *g, uint64_t address, bool user)
+{
+	const struct graph_kind *k = &g->kinds[user];
+	uint32_t lo = k->first, hi = k->first + k->count;
+	while (lo < hi) {
+		uint32_t m = lo + (hi - lo) / 2;
+		if (g->v[m].address + g->v[m].size <= address && g->v[m].address < address)
+			lo = m + 1;
+		else
+			hi = m;
+	}
+	return lo;
+}
+
+/* The block of that kind to which the value points, or NOBODY. */
+static inline uint32_t target(const struct graph *g, const struct graph_kind *k, uint64_t value)
+{
+	if (value < k->low || value > k->high)
+		return NOBODY;
+	const uint32_t *leaf = k->leaves[value >> LEAF_BITS];
+	if (!leaf)
+		return NOBODY;
+	uint32_t i = leaf[(value >> GRAIN_BITS) & (LEAF_SLOTS - 1)];
+	if (!i || k->start[i - 1] > value)
+		return NOBODY;
+	for (i--; i + 1 < k->count && k->start[i + 1] <= value;)
+		i++;
+	i += k->first;
+	return value - g->v[i].address <= g->v[i].size ? i : NOBODY;
+}
+
+/* ---- words ---- */
+
+static inline void mark(struct graph *g, uint32_t i)
+{
+	if (i == NOBODY || g->marked[i])
+		return;
+	g->marked[i] = 1;
+	g->todo[g->todo_count++] = i;
+}
+
+void graph_roots(struct graph *g, const uint64_t *words, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		mark(g, target(g, &g->kinds[0], words[i]));
+		if (g->kinds[1].count)
+			mark(g, target(g, &g->kinds[1], words[i]));
+	}
+}
+
+static void add_edge(struct graph *g, uint32_t to)
+{
+	if (to == NOBODY || to == g->from || to == g->last)
+		return;
+	if (g->edge_count == g->edge_room) {
+		if (g->edge_count >= g->edge_max) {
+			g->overflow = true;
+			return;
+		}
+		g->edge_room = g->edge_room ? g->edge_room * 2 : 1024;
+		g->edges = ms_xrealloc(g->edges, g->edge_room, sizeof *g->edges);
+	}
+	g->edges[g->edge_count++] = g->last = to;
+}
+
+void graph_words(struct graph *g, uint32_t from, const uint64_t *words, size_t n)
+{
+	while (g->from < from)
+		g->first_edge[++g->from] = g->edge_count;
+	if (g->from != from)
+		return;
+	g->last = NOBODY;
+	for (size_t i = 0; i < n; i++) {
+		add_edge(g, target(g, &g->kinds[0], words[i]));
+		if (g->kinds[1].count)
+			add_edge(g, target(g, &g->kinds[1], words[i]));
+	}
+}
+
+/* ---- verdicts ---- */
+
+/* `owner` of an unreachable block: the direct one under which it was found; of a direct one that
+ * turned out to be under another, that one. */
+static uint32_t owner_of(uint32_t *owner, uint32_t i)
+{
+	while (owner[i] != i) {
+		owner[i] = owner[owner[i]];
+		i = owner[i];
+	}
+	return i;
+}
+
+/* Everything that can be reached from `leader` and has no owner yet becomes its own. An older
+ * leader that it reaches is no direct one. */
+static void gather(struct graph *g, uint32_t *owner, uint32_t leader)
+{
+	size_t n = 0;
+	owner[leader] = leader;
+	g->todo[n++] = leader;
+	while (n) {
+		uint32_t i = g->todo[--n];
+		for (uint64_t e = g->first_edge[i]; e < g->first_edge[i + 1]; e++) {
+			uint32_t to = g->edges[e];
+			if (g->marked[to] || to == leader)
+				continue;
+			if (owner[to] == NOBODY) {
+				owner[to] = leader;
+				g->todo[n++] = to;
+			} else if (owner[to] == to) {
+				owner[to] = leader;
+			}
+		}
+	}
+}
+
+static const struct graph_block *sorting; /* the scanning thread's alone */
+
+static int by_number(const void *a, const void *b)
+{
+	uint64_t x = sorting[*(const uint32_t *)a].number, y = sorting[*(const uint32_t *)b].number;
+	return x < y ? -1 : x > y;
+}
+
+/* Blocks that are not marked, the oldest first; the result is g->todo's memory behind what gather
+ * needs, or memory of its own. */
+static uint32_t *unmarked(const struct graph *g, uint32_t *count)
+{
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < g->count; i++)
+		n += !g->marked[i];
+	uint32_t *v = ms_xrealloc(NULL, (size_t)n + 1, sizeof *v);
+	*count = n;
+	n = 0;
+	for (uint32_t i = 0; i < g->count; i++)
+		if (!g->marked[i])
+			v[n++] = i;
+	sorting = g->v;
+	qsort(v, n, sizeof *v, by_number);
+	return v;
+}
+
+static uint32_t *owners(struct graph *g, uint32_t **order, uint32_t *count)
+{
+	uint32_t *owner = ms_xrealloc(NULL, (size_t)g->count + 1, sizeof *owner);
+	memset(owner, 0xff, g->count * sizeof *owner);
+	*order = unmarked(g, count);
+	for (uint32_t i = 0; i < *count; i++)
+		if (owner[(*order)[i]] == NOBODY)
+			gather(g, owner, (*order)[i]);
+	return owner;
+}
+
+static void follow(struct graph *g)
+{
+	while (g->from < g->count)
+		g->first_edge[++g->from] = g->edge_count;
+	while (g->todo_count) {
+		uint32_t i = g->todo[--g->todo_count];
+		for (uint64_t e = g->first_edge[i]; e < g->first_edge[i + 1]; e++)
+			mark(g, g->edges[e]);
+	}
+}
+
+void graph_solve(struct graph *g, bool complete)
+{
+	follow(g);
+	for (uint32_t i = 0; i < g->count; i++)
+		g->v[i].verdict = g->marked[i] ? MS_VERDICT_IS_REACHABLE : MS_VERDICT_IS_UNKNOWN;
+	if (!complete || g->overflow)
+		return;
+	uint32_t *order, n;
+	uint32_t *owner = owners(g, &order, &n);
+	for (uint32_t i = 0; i < n; i++)
+		g->v[order[i]].verdict =
+			owner[order[i]] == order[i] ? MS_VERDICT_IS_DIRECT : MS_VERDICT_IS_INDIRECT;
+	free(order);
+	free(owner);
+}
+
+void graph_retained(struct graph *g,
+		    void (*f)(void *arg, uint32_t block, uint64_t blocks, uint64_t bytes),
+		    void *arg)
+{
+	uint32_t *order, n;
+	uint32_t *owner = owners(g, &order, &n);
+	struct sum {
+		uint64_t blocks, bytes;
+	} *sum = ms_xrealloc(NULL, (size_t)g->count + 1, sizeof *sum);
+	memset(sum, 0, g->count * sizeof *sum);
+	for (uint32_t i = 0; i < n; i++) {
+		struct sum *s = &sum[owner_of(owner, order[i])];
+		s->blocks++;
+		s->bytes += g->v[order[i]].size;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		if (g->v[order[i]].verdict == MS_VERDICT_IS_DIRECT)
+			f(arg, order[i], sum[order[i]].blocks, sum[order[i]].bytes);
+	free(sum);
+	free(order);
+	free(owner);
+}

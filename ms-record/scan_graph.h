@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT
+ * Which blocks are reachable: blocks, the pointers found in roots and in blocks, and verdicts.
+ *
+ * Nothing here knows where the words come from. Blocks of the heap do not overlap; blocks of
+ * ms_alloc (`user`) do not overlap each other but may lie in blocks of the heap. A word points to
+ * the block in which its value lies, to both when one lies in the other; the value right behind a
+ * block points to that one if it lies in no other of its kind. So a block of 0 bytes is pointed to
+ * by its address.
+ *
+ *   blocks   [ heap, by address ............ | user, by address ... ]
+ *   index    1 GiB of addresses -> leaf; 1 KiB -> the first block that touches it, + 1
+ *   edges    [ of block 0 | of block 1 | ...]  in the order in which blocks were looked through
+ */
+#ifndef SCAN_GRAPH_H
+#define SCAN_GRAPH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/verdict.h"
+
+struct graph_block {
+	uint64_t address, size, number;
+	uint32_t stack;
+	uint8_t verdict; /* enum ms_verdict, after graph_solve */
+	bool user;
+};
+
+struct graph_kind {
+	uint64_t *start; /* addresses of its blocks */
+	uint32_t first, count;
+	uint64_t low, high; /* all lie in [low, high] */
+	uint32_t **leaves;  /* NULL: nothing there */
+};
+
+struct graph {
+	struct graph_block *v; /* borrowed; sorted by graph_init */
+	uint32_t count, heap;  /* heap: of them */
+	struct graph_kind kinds[2];
+	uint8_t *marked;
+	uint32_t *todo; /* marked, and not followed yet */
+	size_t todo_count;
+	uint64_t *first_edge; /* of each block; count + 1 of them */
+	uint32_t *edges;
+	size_t edge_count, edge_room, edge_max;
+	uint32_t from, last; /* block being looked through; its latest edge */
+	bool overflow;       /* there were more than edge_max */
+};
+
+/* Sorts the blocks (fewer than 2^31, kept by the caller) and makes the index. */
+void graph_init(struct graph *g, struct graph_block *v, uint32_t count, size_t edge_max);
+void graph_free(struct graph *g);
+/* The first block of the heap (user: false), or of ms_alloc, that ends after `address`; or the
+ * number of the one after the last. */
+uint32_t graph_find(const struct graph *g, uint64_t address, bool user);
+/* Words of roots. */
+void graph_roots(struct graph *g, const uint64_t *words, size_t n);
+/* Words of block `from`: blocks are looked through in order, each once, in any number of calls. */
+void graph_words(struct graph *g, uint32_t from, const uint64_t *words, size_t n);
+/* All words were seen: sets the verdicts. `complete`: of all roots and blocks; else what is not
+ * reachable is unknown. */
+void graph_solve(struct graph *g, bool complete);
+/* After graph_solve: calls f for every direct block with what it retains: itself and the indirect
+ * blocks that can be reached from it and from no older direct block. */
+void graph_retained(struct graph *g,
+		    void (*f)(void *arg, uint32_t block, uint64_t blocks, uint64_t bytes),
+		    void *arg);
+
+#endif

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: MIT
+ * What memory of a process can hold the program's pointers.
+ *
+ * Roots are all registers, and of all private memory that can be read (of files' mappings the pages
+ * that were changed), and of shared memory without a file on disk, everything but:
+ *
+ *   - blocks: they count when something points to them;
+ *   - the heap between blocks: the brk area, and glibc's arenas, found by their heads at multiples
+ *     of 64 MB; there lies what was freed, and glibc's own lists of it. Unless `wide`;
+ *   - glibc's main arena in the C library's data: its lists point to free memory next to blocks;
+ *   - stacks below the stack pointer, and the red zone below that is kept; stacks of threads that
+ *     ended, which glibc keeps for new ones;
+ *   - what belongs to the recorder.
+ *
+ * Where one of these cannot be told for sure the memory is a root: then a leak may go unseen, but
+ * no block is called unreachable that is not.
+ */
+#include "scan_roots.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libcommon/arena.h"
+
+#define PAGE 4096u
+#define RED_ZONE 128u
+#define ARENA_ALIGN (UINT64_C(1) << 26)
+#define DENSE_GAP 131072u
+#define READ_GAP 65536u
+#define TCB_ROOM 8192u
+
+struct span {
+	uint64_t start, end;
+};
+
+struct spans {
+	struct span *v;
+	size_t n, cap;
+};
+
+static void add(struct spans *s, uint64_t start, uint64_t end)
+{
+	if (start < end)
+		*MS_PUSH(s) = (struct span){start, end};
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct span *x = a, *y = b;
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+/* ---- glibc ---- */
+
+/* The head of a heap of an arena other than the main one. */
+struct heap_info {
+	uint64_t arena, before, bytes, writable;
+};
+
+static bool is_heap(uint64_t at, const struct heap_info *h)
+{
+	uint64_t base = h->arena & ~(ARENA_ALIGN - 1);
+	bool sizes = h->bytes && !(h->bytes % PAGE) && !(h->writable % PAGE) &&
+		     h->bytes <= h->writable && h->writable <= ARENA_ALIGN;
+	bool first = base == at && h->arena - at >= sizeof *h && h->arena - at <= 128;
+	bool further = base != at && base && h->before && !(h->before % ARENA_ALIGN);
+	return sizes && (first || further);
+}
+
+/* Cuts the arenas that lie in a map. */
+static void cut_arenas(const struct roots *r, const struct memory_map *m, struct spans *cut)
+{
+	struct heap_info h;
+	uint64_t at = (m->start + ARENA_ALIGN - 1) & ~(ARENA_ALIGN - 1);
+	for (; at < m->end && at >= m->start; at += ARENA_ALIGN)
+		if (memory_get(r->memory, at, &h, sizeof h) && is_heap(at, &h))
+			add(cut, at, at + h.writable);
+}
+
+/* Offsets in glibc's struct malloc_state, of all versions since 2.26. */
+enum { STATE_FAST = 16, STATE_BINS = 112, STATE_NEXT = 2160, STATE_SYSTEM = 2184 };
+#define STATE_BYTES 2200u
+#define BINS 127u
+#define BINS_EMPTY_LEAST 40u
+
+/* Is there an arena at w? Most of its bins are empty, which means that they point to themselves. So
+ * they do too when looked at from a little further on, but then the rest does not fit. */
+static bool is_arena(const uint64_t *w, uint64_t at)
+{
+	unsigned empty = 0;
+	for (unsigned i = 0; i < BINS; i++) {
+		uint64_t bin = at + STATE_BINS - 16 + 16 * i;
+		empty += w[STATE_BINS / 8 + 2 * i] == bin && w[STATE_BINS / 8 + 2 * i + 1] == bin;
+	}
+	uint64_t next = w[STATE_NEXT / 8], bytes = w[STATE_SYSTEM / 8];
+	bool fits = next == at || (next % ARENA_ALIGN >= 32 && next % ARENA_ALIGN <= 128);
+	return empty >= BINS_EMPTY_LEAST && fits && !(bytes % PAGE);
+}
+
+static void cut_main_arena(const struct roots *r, const struct memory_map *m, struct spans *cut)
+{
+	size_t bytes = (size_t)(m->end - m->start);
+	if (bytes > 1 << 20 || bytes < STATE_BYTES)
+		return;
+	uint64_t *w = ms_xrealloc(NULL, bytes, 1);
+	if (memory_get(r->memory, m->start, w, bytes))
+		for (size_t at = 0; at + STATE_BYTES <= bytes; at += 16)
+			if (is_arena(w + at / 8, m->start + at)) {
+				add(cut, m->start + at, m->start + at + STATE_BYTES);
+				break;
+			}
+	free(w);
+}
+
+/* ---- stacks ---- */
+
+/* The lowest stack pointer of a thread in [start, end); 0 = none. */
+static uint64_t lowest_sp(const struct roots *r, uint64_t start, uint64_t end)
+{
+	uint64_t sp = 0;
+	for (size_t i = 0; i < r->thread_count; i++) {
+		uint64_t its = r->threads[i].sp;
+		if (its >= start && its < end && (!sp || its < sp))
+			sp = its;
+	}
+	return sp;
+}
+
+static bool is_thread(const struct roots *r, uint64_t tp)
+{
+	for (size_t i = 0; i < r->thread_count; i++)
+		if (r->threads[i].tp == tp)
+			return true;
+	return false;
+}
+
+/* The thread control block that glibc keeps at a stack's upper end; 0 = none is there. Its first
+ * word and its third one point to itself. */
+static uint64_t control_block(const struct roots *r, uint64_t start, uint64_t end)
+{
+	uint64_t w[TCB_ROOM / 8];
+	uint64_t from = end - start > TCB_ROOM ? end - TCB_ROOM : start;
+	if (!memory_get(r->memory, from, w, (size_t)(end - from)))
+		return 0;
+	for (uint64_t at = (end - 64) & ~UINT64_C(63); at >= from && at < end; at -= 64)
+		if (w[(at - from) / 8] == at && w[(at - from) / 8 + 2] == at)
+			return at;
+	return 0;
+}
+
+/* A map that may begin with a stack of glibc's making: its guard lies below. An arena that was
+ * mapped right above can be in the same map. */
+static void cut_stack(const struct roots *r, const struct memory_map *m, const struct spans *arenas,
+		      struct spans *cut)
+{
+	uint64_t end = m->end;
+	for (size_t i = 0; i < arenas->n; i++)
+		if (arenas->v[i].start > m->start && arenas->v[i].start < end)
+			end = arenas->v[i].start;
+	uint64_t sp = lowest_sp(r, m->start, end);
+	uint64_t tcb = m->stack ? 0 : control_block(r, m->start, end);
+	if (sp && (m->stack || m->guard_below))
+		add(cut, m->start, sp - RED_ZONE);
+	else if (!m->stack && m->guard_below && tcb && !is_thread(r, tcb))
+		add(cut, m->start, end);
+}
+
+/* ---- all roots ---- */
+
+static bool is_root(const struct roots *r, const struct memory_map *m)
+{
+	if (!m->read || m->special)
+		return false;
+	if (m->shared)
+		return m->write && m->volatile_file && m->inode != r->own_inode;
+	return true;
+}
+
+/* Cuts of all maps, sorted. */
+static struct spans all_cuts(const struct roots *r)
+{
+	struct spans cut = {0};
+	for (size_t i = 0; i < r->own_count; i++)
+		add(&cut, r->own[i][0], r->own[i][1]);
+	for (size_t i = 0; i < r->memory->maps.n; i++) {
+		const struct memory_map *m = &r->memory->maps.v[i];
+		if (!is_root(r, m) || !m->write || m->shared)
+			continue;
+		if (m->libc)
+			cut_main_arena(r, m, &cut);
+		if (m->heap && !r->wide && !r->dense)
+			add(&cut, m->start, m->end);
+		if (!m->anonymous || m->heap)
+			continue;
+		struct spans arenas = {0};
+		if (!m->stack)
+			cut_arenas(r, m, &arenas);
+		cut_stack(r, m, &arenas, &cut);
+		for (size_t k = 0; k < arenas.n && !r->wide; k++)
+			*MS_PUSH(&cut) = arenas.v[k];
+		free(arenas.v);
+	}
+	if (cut.n)
+		qsort(cut.v, cut.n, sizeof *cut.v, by_start);
+	return cut;
+}
+
+/* Is what lies between two blocks the allocator's? */
+static bool between(const struct roots *r, uint32_t next)
+{
+	const struct graph *g = r->graph;
+	if (!r->dense || r->wide || next == 0 || next >= g->heap)
+		return false;
+	return g->v[next].address - (g->v[next - 1].address + g->v[next - 1].size) <= DENSE_GAP;
+}
+
+/* Words of root memory: those in blocks are not roots. */
+static void root_words(void *arg, uint64_t address, const uint64_t *words, size_t n)
+{
+	const struct roots *r = arg;
+	struct graph *g = r->graph;
+	uint64_t at = address, end = address + n * 8;
+	for (uint32_t i = graph_find(g, at, false); at < end; i++) {
+		uint64_t start = i < g->heap ? g->v[i].address : end;
+		uint64_t stop = start < end ? (start + 7) & ~UINT64_C(7) : end;
+		if (at < stop && !between(r, i))
+			graph_roots(g, words + (at - address) / 8, (size_t)(stop - at) / 8);
+		if (i >= g->heap || start >= end)
+			break;
+		stop = (g->v[i].address + g->v[i].size) & ~UINT64_C(7);
+		at = stop > at ? stop : at;
+	}
+}
+
+static void look_at_map(struct roots *r, const struct memory_map *m, const struct spans *cut)
+{
+	uint64_t at = m->start;
+	enum memory_pages which = m->shared || m->anonymous ? MEMORY_TOUCHED : MEMORY_OWN;
+	for (size_t i = 0; i < cut->n && at < m->end; i++) {
+		const struct span *c = &cut->v[i];
+		if (c->end <= at || c->start >= m->end)
+			continue;
+		uint64_t stop = c->start & ~UINT64_C(7);
+		if (stop > at)
+			memory_words(r->memory, at, stop, which, root_words, r);
+		at = (c->end + 7) & ~UINT64_C(7);
+	}
+	if (at < m->end)
+		memory_words(r->memory, at, m->end, which, root_words, r);
+}
+
+/* ---- blocks ---- */
+
+/* Words of one block in [address, +n words), those of blocks of ms_alloc inside it left out. */
+static void block_words(struct graph *g, uint32_t block, uint64_t address, const uint64_t *words,
+			size_t n)
+{
+	uint64_t at = address, end = address + n * 8;
+	if (g->v[block].user || g->heap == g->count) {
+		graph_words(g, block, words, n);
+		return;
+	}
+	for (uint32_t i = graph_find(g, at, true); at < end; i++) {
+		uint64_t start = i < g->count ? g->v[i].address : end;
+		uint64_t stop = start < end ? (start + 7) & ~UINT64_C(7) : end;
+		if (at < stop)
+			graph_words(g, block, words + (at - address) / 8, (size_t)(stop - at) / 8);
+		if (i >= g->count || start >= end)
+			break;
+		stop = (g->v[i].address + g->v[i].size) & ~UINT64_C(7);
+		at = stop > at ? stop : at;
+	}
+}
+
+struct passing {
+	struct graph *g;
+	uint32_t block, end;
+};
+
+static void pass_words(void *arg, uint64_t address, const uint64_t *words, size_t n)
+{
+	struct passing *p = arg;
+	uint64_t end = address + n * 8;
+	for (; p->block < p->end; p->block++) {
+		const struct graph_block *b = &p->g->v[p->block];
+		uint64_t from = (b->address + 7) & ~UINT64_C(7);
+		uint64_t to = (b->address + b->size) & ~UINT64_C(7);
+		if (from >= end)
+			return;
+		uint64_t low = from > address ? from : address, high = to < end ? to : end;
+		if (low < high)
+			block_words(p->g, p->block, low, words + (low - address) / 8,
+				    (size_t)(high - low) / 8);
+		if (to > end)
+			return; /* it goes on in the next piece */
+	}
+}
+
+/* Blocks [first, end), by address: those that lie close together are read at once. */
+static void look_at_blocks(struct roots *r, uint32_t first, uint32_t end)
+{
+	struct graph *g = r->graph;
+	while (first < end && !g->overflow) {
+		uint64_t start = g->v[first].address & ~UINT64_C(7);
+		uint64_t stop = g->v[first].address + g->v[first].size;
+		uint32_t i = first + 1;
+		for (; i < end && g->v[i].address - stop < READ_GAP; i++)
+			stop = g->v[i].address + g->v[i].size;
+		struct passing p = {g, first, i};
+		memory_words(r->memory, start, stop & ~UINT64_C(7), MEMORY_TOUCHED, pass_words, &p);
+		first = i;
+	}
+}
+
+void roots_look(struct roots *r)
+{
+	struct spans cut = all_cuts(r);
+	for (size_t i = 0; i < r->thread_count; i++)
+		graph_roots(r->graph, r->threads[i].regs, r->threads[i].reg_count);
+	for (size_t i = 0; i < r->memory->maps.n; i++)
+		if (is_root(r, &r->memory->maps.v[i]))
+			look_at_map(r, &r->memory->maps.v[i], &cut);
+	free(cut.v);
+	look_at_blocks(r, 0, r->graph->heap);
+	look_at_blocks(r, r->graph->heap, r->graph->count);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT
+ * What memory of a process can hold the program's pointers, and its way into the graph.
+ */
+#ifndef SCAN_ROOTS_H
+#define SCAN_ROOTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "scan_graph.h"
+#include "scan_memory.h"
+
+/* General registers, and the state of all others. */
+#define SCAN_REGS 420u
+
+/* A thread that is held still. */
+struct scan_thread {
+	uint64_t sp, tp; /* tp: thread pointer */
+	uint64_t regs[SCAN_REGS];
+	unsigned reg_count;
+};
+
+struct roots {
+	struct memory *memory;
+	struct graph *graph;
+	const struct scan_thread *threads;
+	size_t thread_count;
+	const uint64_t (*own)[2]; /* the recorder's memory in the process: start, end */
+	size_t own_count;
+	uint64_t own_inode; /* and its shared memory */
+	bool wide;  /* blocks may be missing: heap memory that is no block counts as the program's
+		     */
+	bool dense; /* an allocator whose heap we do not know: what lies close between two blocks is
+		     its own */
+};
+
+/* Looks through registers and all root memory, then through all blocks. What could not be read or
+ * was not reached in time is told by the memory's flags. */
+void roots_look(struct roots *r);
+
+#endif
