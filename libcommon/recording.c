@@ -166,6 +166,16 @@ static void begin_symbols(struct ms_recording *t)
 	}
 }
 
+static bool add_verdict(struct ms_recording *t, struct ms_record rec)
+{
+	struct ms_verdict_record v;
+	if (!ms_verdict_get(rec, &v))
+		return false;
+	v.scan.label = ms_arena_strndup(&t->arena, v.scan.label, v.scan.label_size);
+	*MS_PUSH(&t->verdicts) = v;
+	return true;
+}
+
 static bool take_record(struct ms_recording *t, unsigned type, struct ms_record rec)
 {
 	switch (type) {
@@ -198,6 +208,8 @@ static bool take_record(struct ms_recording *t, unsigned type, struct ms_record 
 	case MS_BLOCK_LOSSES:
 		add_row(t, rec, &t->losses, MS_LOSS_TO);
 		return true;
+	case MS_BLOCK_VERDICTS:
+		return add_verdict(t, rec);
 	default:
 		return add_symbols(t, rec);
 	}
@@ -472,6 +484,7 @@ void ms_recording_close(struct ms_recording *t)
 	free(t->samples.v);
 	free(t->marks.v);
 	free(t->losses.v);
+	free(t->verdicts.v);
 	free(t->frames.v);
 	free(t->nodes.v);
 	free(t->strings.v);

@@ -14,6 +14,7 @@
 #include "trace_index.h"
 #include "tracefile.h"
 #include "format/stacks.h"
+#include "format/verdict.h"
 
 struct ms_err;
 
@@ -68,6 +69,10 @@ struct ms_recording {
 	struct ms_rows modules; /* by id - 1; an id never seen has known = 0 */
 	struct ms_rows threads; /* by index */
 	struct ms_rows samples, marks, losses;
+	struct {
+		struct ms_verdict_record *v; /* labels NUL-ended */
+		size_t n, cap;
+	} verdicts;
 
 	struct {
 		struct ms_frame *v;

@@ -25,6 +25,11 @@
 --                    whole history tells is null, and what --from and --to leave out is not counted
 --   process.options  what was recorded besides, with commas: mmap, usable-size, free-stacks, keep=live; null = nothing
 --   *.mapped_bytes, maps  address space taken with mmap, mremap and brk, never part of heap figures; null without --mmap
+--   site.verdict     the worst of its blocks live at the end: unreachable, indirect, growing, unknown, reachable; null when nobody looked
+--   scan.label       end, mark:NAME, request; scan.state: done, or why nothing is proved: killed, time, unreadable, threads, lost,
+--                    sampled, memory, stopped; its sums are null then
+--   site_verdict     unreachable (nothing points to them but blocks of the same kind in a cycle), indirect (only unreachable ones do),
+--                    reachable, unknown; retained_*: the unreachable ones of the site with the indirect ones that they keep
 --   *.usable_bytes   usable sizes of the live blocks; null without --usable-size
 --   estimate         of a sampled process: the 95 % interval of a figure, the column of that name in the row that the keys name;
 --                    snapshot 0 = the whole run, site 0 = all sites (-1: those that filters hid), thread 0 = all threads
@@ -80,6 +85,14 @@ CREATE TABLE growth(
   process INTEGER NOT NULL, site INTEGER NOT NULL, trend TEXT NOT NULL, from_ns INTEGER, to_ns INTEGER, rise_bytes INTEGER,
   bytes_per_minute INTEGER, low INTEGER, high INTEGER, p REAL, confidence REAL, survival_ns INTEGER, survivors INTEGER, victims INTEGER,
   PRIMARY KEY(process, site)) WITHOUT ROWID;
+-- Scans of memory for pointers to the live blocks, and what each found of a site's blocks.
+CREATE TABLE scan(
+  process INTEGER NOT NULL, scan INTEGER NOT NULL, label TEXT, time_ns INTEGER, event INTEGER, state TEXT, pause_ns INTEGER, took_ns INTEGER,
+  read_bytes INTEGER, wide INTEGER, blocks INTEGER, bytes INTEGER, unreachable_blocks INTEGER, unreachable_bytes INTEGER,
+  PRIMARY KEY(process, scan)) WITHOUT ROWID;
+CREATE TABLE site_verdict(
+  site INTEGER NOT NULL, scan INTEGER NOT NULL, verdict TEXT NOT NULL, blocks INTEGER, bytes INTEGER, retained_blocks INTEGER,
+  retained_bytes INTEGER, PRIMARY KEY(site, scan, verdict)) WITHOUT ROWID;
 -- Which stacks freed a site's blocks (--free-stacks); stack is null when it was not taken.
 CREATE TABLE free_site(process INTEGER NOT NULL, site INTEGER NOT NULL, stack INTEGER, frees INTEGER, freed_bytes INTEGER);
 CREATE TABLE thread(

@@ -559,6 +559,8 @@ int ms_fill_process(struct ms_filling *f, const struct ms_kept_process *p)
 							       w.row_of_thread, p->points,
 							       first_snapshot, w.tick_ns});
 	if (rc == 0)
+		rc = ms_fill_verdicts(f, p, w.row_of_site);
+	if (rc == 0)
 		rc = ms_fill_growth(f, p, w.row_of_site);
 	if (rc == 0)
 		rc = ms_fill_part(f, p) || ms_fill_cut(f, p);

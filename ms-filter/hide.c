@@ -97,6 +97,7 @@ static const char *const count_gone[] = {
 static const char *const drop_gone[] = {
 	"DELETE FROM site_stat WHERE site IN (SELECT site FROM temp.gone)",
 	"DELETE FROM site_thread WHERE site IN (SELECT site FROM temp.gone)",
+	"DELETE FROM site_verdict WHERE site IN (SELECT site FROM temp.gone)",
 	"DELETE FROM free_site WHERE site IN (SELECT site FROM temp.gone)",
 	"DELETE FROM site_size WHERE site IN (SELECT site FROM temp.gone)",
 	"DELETE FROM site_lifetime WHERE site IN (SELECT site FROM temp.gone)",
