@@ -72,7 +72,7 @@ struct ms_recording {
 	struct {
 		struct ms_verdict_record *v; /* labels NUL-ended */
 		size_t n, cap;
-	} verdicts;
+	} verdicts; /* of each scan its head, then its sites, by stack; scans by number */
 
 	struct {
 		struct ms_frame *v;

@@ -31,7 +31,7 @@ static const char *state_name(uint64_t state)
 /* Row of the site with that innermost stack node; 0 = there is none. */
 static int64_t site_row(const struct ms_replay *r, uint64_t node, const int64_t *row_of_site)
 {
-	uint32_t site = r->site_of_node[node < r->node_count ? node : 0];
+	uint32_t site = node < r->node_count ? r->site_of_node[node] : 0;
 	return site ? row_of_site[site - 1] : 0;
 }
 
@@ -42,12 +42,12 @@ struct scan_sums {
 	uint64_t blocks, bytes, lost_blocks, lost_bytes;
 };
 
-static struct scan_sums sums_of(const struct ms_recording *t, uint64_t scan)
+static struct scan_sums sums_of(const struct ms_recording *t, size_t head)
 {
 	struct scan_sums n = {0};
-	for (size_t i = 0; i < t->verdicts.n; i++) {
+	for (size_t i = head + 1; i < t->verdicts.n && !t->verdicts.v[i].is_scan; i++) {
 		const struct ms_verdict_record *v = &t->verdicts.v[i];
-		for (unsigned k = 0; k < MS_VERDICTS && !v->is_scan && v->site.scan == scan; k++) {
+		for (unsigned k = 0; k < MS_VERDICTS; k++) {
 			n.blocks += v->site.blocks[k];
 			n.bytes += v->site.bytes[k];
 			n.lost_blocks += k <= MS_VERDICT_IS_INDIRECT ? v->site.blocks[k] : 0;
@@ -69,7 +69,7 @@ static int put_scans(struct ms_filling *f, const struct ms_kept_process *p)
 		const struct ms_verdict_record *v = &t->verdicts.v[i];
 		if (!v->is_scan)
 			continue;
-		struct scan_sums n = sums_of(t, v->scan.scan);
+		struct scan_sums n = sums_of(t, i);
 		bool done = v->scan.state == MS_SCAN_DONE;
 		ms_put(&in, (uint64_t)p->id);
 		ms_put(&in, v->scan.scan);

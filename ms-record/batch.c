@@ -37,6 +37,7 @@ void batch_reset(struct batch *b)
 		ms_record_writer_init(w[i], w[i]->data, w[i]->room);
 	b->frames.n = b->nodes.n = b->events.n = 0;
 	b->ends = b->close = false;
+	b->scan = NULL;
 	b->next = NULL;
 }
 

@@ -44,6 +44,7 @@ static struct image *add_session(struct control *c, const struct session *s)
 	i->rss_at_peak = samples_rss_at(s, s->stats.peak_ns);
 	i->ending = s->ending;
 	i->exit_status = s->exit_status;
+	i->scan = *scan_result(s->scan);
 	i->stats = s->out->full ? s->out->written : s->stats;
 	i->sampled = s->opt->sample_bytes != 0;
 	i->full = s->out->full;

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "scan.h"
 #include "session.h"
 
 struct control;
@@ -25,6 +26,7 @@ struct image {
 	uint64_t duration_ns, rss_at_peak;
 	int ending, exit_status;
 	struct stats stats;
+	struct scan_result scan;
 	bool sampled; /* sizes there are estimates */
 	char allocator[128], disabled[96], damage[160];
 	uint64_t forks, passed_early;

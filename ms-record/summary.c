@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "control.h"
+#include "format/trace.h"
 #include "libcommon/units.h"
 #include "options.h"
 #include "sampled.h"
@@ -118,18 +119,45 @@ static void print_sampled_heap(const struct image *m, uint64_t mean)
 	     sampled_words(a, t, mean, 0), ms_format_count(n, t->allocations));
 }
 
+/* What the leak scan found, or why there was none. */
+static const char *scan_words(const struct image *m, char room[160])
+{
+	static const char *const why[] = {
+		[MS_SCAN_KILLED] = "it was killed, or ended in a way that cannot be held",
+		[MS_SCAN_TIME] = "that would have taken longer than --leak-check allows",
+		[MS_SCAN_UNREADABLE] = "some of its memory could not be read",
+		[MS_SCAN_THREADS] = "its threads could not be stopped",
+		[MS_SCAN_LOST] = "events were lost",
+		[MS_SCAN_MEMORY] = "too many pointers",
+	};
+	const struct scan_result *r = &m->scan;
+	char a[MS_UNIT_BUF], b[MS_UNIT_BUF];
+	room[0] = '\0';
+	if (r->state == MS_SCAN_DONE && r->unreachable_blocks)
+		snprintf(room, 160, ": %s in %s block%s unreachable",
+			 ms_format_size(a, r->unreachable_bytes),
+			 ms_format_count(b, r->unreachable_blocks),
+			 r->unreachable_blocks == 1 ? "" : "s");
+	else if (r->state == MS_SCAN_DONE && m->stats.live_blocks)
+		snprintf(room, 160, ", none unreachable");
+	else if (r->state < sizeof why / sizeof *why && why[r->state] && m->stats.live_blocks)
+		snprintf(room, 160, "; not scanned for leaks: %s", why[r->state]);
+	return room;
+}
+
 static void print_heap(const struct image *m)
 {
 	char a[MS_UNIT_BUF], b[MS_UNIT_BUF], d[MS_UNIT_BUF], e[MS_UNIT_BUF];
 	const struct stats *t = &m->stats;
-	char rss[MS_UNIT_BUF + 32] = "";
+	char rss[MS_UNIT_BUF + 32] = "", room[160];
 	if (m->rss_at_peak)
 		snprintf(rss, sizeof rss, " (RSS then %s)", ms_format_size(d, m->rss_at_peak));
 	line("peak", "%s at %s%s        allocations  %s (%u %% temporary)",
 	     ms_format_size(a, t->peak_bytes), ms_format_duration(b, t->peak_ns), rss,
 	     ms_format_count(e, t->allocations), percent(t->temporary, t->allocations));
-	line("at end", "%s in %s block%s", ms_format_size(a, t->live_bytes),
-	     ms_format_count(b, t->live_blocks), t->live_blocks == 1 ? "" : "s");
+	line("at end", "%s in %s block%s%s", ms_format_size(a, t->live_bytes),
+	     ms_format_count(b, t->live_blocks), t->live_blocks == 1 ? "" : "s",
+	     scan_words(m, room));
 }
 
 static void print_mapped(const struct control *c, const struct image *m)
@@ -202,11 +230,16 @@ static void print_cost(const struct image *m)
 	const struct stats *t = &m->stats;
 	if (!m->file)
 		return;
+	char scan[MS_UNIT_BUF + 48] = "";
+	if (m->scan.pause_ns)
+		snprintf(scan, sizeof scan, "; leak scan stopped the exit for %s",
+			 ms_format_duration(a, m->scan.pause_ns));
 	if (t->waited_ns)
-		line("cost", "threads waited %s in all (longest %s)",
-		     ms_format_duration(a, t->waited_ns), ms_format_duration(b, t->waited_max_ns));
+		line("cost", "threads waited %s in all (longest %s)%s",
+		     ms_format_duration(a, t->waited_ns), ms_format_duration(b, t->waited_max_ns),
+		     scan);
 	else
-		line("cost", "no thread waited for the recorder");
+		line("cost", "no thread waited for the recorder%s", scan);
 }
 
 static void print_stacks(const struct control *c, const struct image *m)

@@ -4,6 +4,7 @@
 #include "lists.h"
 
 #include "beside.h"
+#include "verdicts.h"
 
 #include <stdlib.h>
 
@@ -12,7 +13,7 @@ const char *const metric_names[METRIC_COUNT] = {"live",      "peak",   "allocate
 
 bool metric_is_bytes(enum metric metric)
 {
-	return metric <= METRIC_ALLOCATED || metric == METRIC_MAPPED;
+	return metric <= METRIC_ALLOCATED || metric >= METRIC_MAPPED;
 }
 
 struct pair pair_add(struct pair x, struct pair y)
@@ -48,7 +49,7 @@ static struct pair estimated(struct pair v, const struct estimates *e, enum metr
 			      [METRIC_ALLOCATED] = {EST_ALLOCATED, EST_ALLOCATIONS},
 			      [METRIC_ALLOCATIONS] = {EST_ALLOCATIONS, EST_ALLOCATED},
 			      [METRIC_FAILED] = {EST_COUNT, EST_ALLOCATIONS}};
-	if (!e || metric == METRIC_TEMPORARY || metric == METRIC_MAPPED)
+	if (!e || metric == METRIC_TEMPORARY || metric >= METRIC_MAPPED)
 		return v;
 	v.estimated = true;
 	if (of[metric].a != EST_COUNT)
@@ -77,6 +78,11 @@ static struct pair site_of(const struct site *s, enum metric metric)
 		return (struct pair){.a = s->failed, .b = s->allocations};
 	case METRIC_MAPPED:
 		return (struct pair){.a = s->at_beside.mapped, .b = s->maps};
+	case METRIC_UNREACHABLE:
+		return (struct pair){.a = s->lost.bytes, .b = s->lost.blocks};
+	case METRIC_HELD:
+		return (struct pair){.a = figure_sub(s->at.bytes, s->lost.bytes),
+				     .b = figure_sub(s->at.blocks, s->lost.blocks)};
 	default:
 		return (struct pair){.a = s->temporary, .b = s->allocations};
 	}
@@ -103,6 +109,11 @@ static struct pair total_of(const struct model *m, enum metric metric)
 		return (struct pair){.a = t->failed, .b = t->allocations};
 	case METRIC_MAPPED:
 		return (struct pair){.a = beside_at(m, m->at_label).mapped, .b = t->maps};
+	case METRIC_UNREACHABLE:
+		return (struct pair){.a = t->unreachable_bytes, .b = t->unreachable_blocks};
+	case METRIC_HELD:
+		return (struct pair){.a = figure_sub(m->at.bytes, t->unreachable_bytes),
+				     .b = figure_sub(m->at.blocks, t->unreachable_blocks)};
 	default:
 		return (struct pair){.a = t->temporary, .b = t->allocations};
 	}
@@ -129,6 +140,11 @@ static struct pair hidden_of(const struct model *m, enum metric metric)
 		return (struct pair){.a = h->failed, .b = h->allocations};
 	case METRIC_MAPPED:
 		return (struct pair){.a = h->at_mapped, .b = h->maps};
+	case METRIC_UNREACHABLE:
+		return (struct pair){.a = h->lost.bytes, .b = h->lost.blocks};
+	case METRIC_HELD:
+		return (struct pair){.a = figure_sub(h->at.bytes, h->lost.bytes),
+				     .b = figure_sub(h->at.blocks, h->lost.blocks)};
 	default:
 		return (struct pair){.a = h->temporary, .b = h->allocations};
 	}
@@ -173,7 +189,7 @@ struct list list_sites(struct model *m, enum metric metric, size_t limit)
 		if (known(p.a) || known(p.b))
 			e[l.all++] = (struct entry){p, &m->sites.v[i]};
 		l.with += known(p.a) != 0;
-		first += known(p.a) != 0 || (known(p.b) && metric <= METRIC_PEAK);
+		first += known(p.a) != 0 || (known(p.b) && (metric <= METRIC_PEAK || metric > METRIC_COUNT));
 	}
 	qsort(e, l.all, sizeof *e, larger_first);
 	l.n = first < limit ? first : limit;

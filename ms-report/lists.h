@@ -14,7 +14,11 @@ enum metric {
 	METRIC_TEMPORARY,   /* temporary allocations and all allocations */
 	METRIC_FAILED,      /* calls that returned null and all allocations */
 	METRIC_MAPPED, /* address space held at the moment looked at, and the calls that took any */
-	METRIC_COUNT
+	METRIC_COUNT,
+	/* of the first screen, at the end of a process that was scanned: */
+	METRIC_UNREACHABLE, /* bytes and blocks that nothing points to */
+	METRIC_HELD,        /* live ones but those */
+	METRIC_LISTS
 };
 
 /* The spelling of --metric, and what `a` counts. */

@@ -10,6 +10,7 @@
 #include "diff.h"
 #include "gaps.h"
 #include "inherited.h"
+#include "verdicts.h"
 
 #include "libcommon/err.h"
 
@@ -615,7 +616,7 @@ int model_load(struct model *m, sqlite3 *db, const char *at, struct ms_err *err)
 	if (diff_read(m, err) != 0)
 		return -1;
 	m->quality.complete = m->quality.complete && !diff_incomplete(m);
-	return 0;
+	return verdicts_read(m, err);
 }
 
 void model_free(struct model *m)

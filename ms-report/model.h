@@ -70,6 +70,8 @@ struct site {
 	uint64_t min_size, max_size, max_live_bytes, max_live_blocks, first_ns, last_ns,
 		lifetime_ns, lifetime_allocations;
 	struct live end, peak, at;   /* at: the moment of --at, else as end */
+	struct live lost;            /* those that nothing points to, as of the scan at the end */
+	uint64_t retained_bytes;     /* what is unreachable only because they are */
 	uint64_t maps, mapped_bytes; /* over the whole run */
 	struct beside at_beside;     /* at the moment of --at */
 	struct estimates *est;       /* of a sampled recording; else NULL, here and below */
@@ -160,7 +162,7 @@ struct mark {
 /* What filters took away, all stages together. */
 struct hidden {
 	uint64_t sites, allocations, frees, reallocations, failed, allocated_bytes, temporary;
-	struct live end, peak, at;
+	struct live end, peak, at, lost;
 	uint64_t maps, at_mapped;
 	const char *filters; /* their texts, joined by "; "; NULL = no filter was used */
 	struct estimates *est;
@@ -205,6 +207,7 @@ struct model {
 	const char *at_label;       /* "end" unless --at said otherwise */
 	const char *cwd;            /* of the first process, or NULL */
 	uint32_t modules_without_symbols, modules_used;
+	const char *unscanned; /* why there is no verdict, if a scan was to be; or NULL */
 };
 
 /* Reads `db` (borrowed, kept for questions about one site). `at` is the label of the snapshot whose

@@ -8,6 +8,7 @@
 #include "noted.h"
 #include "out.h"
 #include "spark.h"
+#include "verdicts.h"
 
 #include <string.h>
 
@@ -219,6 +220,17 @@ static void next(struct page *p, struct out *o, const struct list *live, const s
 	}
 }
 
+/* One group of what is live. */
+static void lives(struct page *p, struct out *o, const struct list *l)
+{
+	if (!l->all && (l->total.a == UNKNOWN || (l->metric != METRIC_LIVE && !l->total.b)))
+		return;
+	out_char(o, '\n');
+	text_title(p, o, list_title(p, l));
+	if (l->all || l->hidden.b)
+		text_list(p, o, l, true);
+}
+
 void text_first(struct page *p, struct out *o, size_t limit)
 {
 	struct model *m = p->m;
@@ -230,14 +242,14 @@ void text_first(struct page *p, struct out *o, size_t limit)
 	beside(p, o);
 	calls(p, o);
 	curves(p, o);
-	struct list live = list_sites(m, METRIC_LIVE, limit),
+	bool known = verdicts_known(m);
+	struct list lost = {0}, live = list_sites(m, known ? METRIC_HELD : METRIC_LIVE, limit),
 		    peak = list_sites(m, METRIC_PEAK, limit);
-	if (live.all || live.total.a != UNKNOWN) {
-		out_char(o, '\n');
-		text_title(p, o, list_title(p, &live));
-		if (live.all || live.hidden.b)
-			text_list(p, o, &live, true);
+	if (known) {
+		lost = list_sites(m, METRIC_UNREACHABLE, limit);
+		lives(p, o, &lost);
 	}
+	lives(p, o, &live);
 	if (peak.all) {
 		out_char(o, '\n');
 		text_title(p, o, list_title(p, &peak));
@@ -248,5 +260,5 @@ void text_first(struct page *p, struct out *o, size_t limit)
 	struct words hidden = {{words_hidden(m, &p->style), noted_one_time(m)}, 1};
 	hidden.n += hidden.v[1] != NULL;
 	text_words(p, o, "Hidden", &hidden, "; ");
-	next(p, o, &live, &peak);
+	next(p, o, lost.n ? &lost : &live, &peak);
 }

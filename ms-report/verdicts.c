@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT
+ * What the scan at the end of each process found.
+ */
+#include "verdicts.h"
+
+#include <string.h>
+
+#include "libcommon/err.h"
+#include "model.h"
+
+static uint64_t column(sqlite3_stmt *st, int i)
+{
+	int64_t v = sqlite3_column_int64(st, i);
+	return v < 0 ? 0 : (uint64_t)v;
+}
+
+static void take_site(struct model *m, sqlite3_stmt *st)
+{
+	uint32_t i = model_index(m->sites.v, m->sites.n, sizeof *m->sites.v,
+				 sqlite3_column_int64(st, 0));
+	if (i == NONE)
+		return;
+	struct site *s = &m->sites.v[i];
+	s->lost = (struct live){.bytes = column(st, 1), .blocks = column(st, 2)};
+	s->retained_bytes = column(st, 3);
+}
+
+/* Why the scan at the end told nothing. */
+static const char *reason(const char *state)
+{
+	static const struct {
+		const char *state, *why;
+	} reasons[] = {
+		{"killed", "it was killed, or ended in a way that cannot be held"},
+		{"time", "it would have taken longer than --leak-check allows"},
+		{"unreadable", "some of its memory could not be read"},
+		{"threads", "its threads could not be stopped"},
+		{"lost", "events were lost"},
+		{"sampled", "only some blocks were recorded"},
+		{"memory", "too many pointers"},
+		{"stopped", "recording had stopped before"},
+	};
+	for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
+		if (state && !strcmp(state, reasons[i].state))
+			return reasons[i].why;
+	return NULL;
+}
+
+static void take_scan(struct model *m, sqlite3_stmt *st)
+{
+	const char *why = reason((const char *)sqlite3_column_text(st, 0));
+	if (why && !m->unscanned)
+		m->unscanned = why;
+}
+
+/* What filters took away has verdicts too. */
+static void find_hidden(struct model *m)
+{
+	struct live sum = {0};
+	for (size_t i = 0; i < m->sites.n; i++) {
+		sum.bytes += m->sites.v[i].lost.bytes;
+		sum.blocks += m->sites.v[i].lost.blocks;
+	}
+	const struct totals *t = &m->totals;
+	bool hides = m->hidden.filters && t->unreachable_bytes != UNKNOWN;
+	m->hidden.lost.bytes = hides && t->unreachable_bytes > sum.bytes
+				       ? t->unreachable_bytes - sum.bytes
+				       : 0;
+	m->hidden.lost.blocks = hides && t->unreachable_blocks > sum.blocks
+					? t->unreachable_blocks - sum.blocks
+					: 0;
+}
+
+int verdicts_read(struct model *m, struct ms_err *err)
+{
+	static const struct {
+		void (*row)(struct model *m, sqlite3_stmt *st);
+		const char *sql;
+	} tables[] = {
+		{take_site,
+		 "SELECT v.site, sum(v.bytes), sum(v.blocks), sum(coalesce(v.retained_bytes, 0))"
+		 " FROM site_verdict v JOIN site s ON s.id = v.site"
+		 " JOIN scan c ON c.process = s.process AND c.scan = v.scan"
+		 " WHERE c.label = 'end' AND c.state = 'done'"
+		 " AND v.verdict IN ('unreachable', 'indirect') GROUP BY v.site"},
+		{take_scan, "SELECT state FROM scan WHERE label = 'end' ORDER BY process"},
+	};
+	for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+		sqlite3_stmt *st = ms_sql_prepare(m->db, tables[i].sql, err);
+		int rc;
+		if (!st)
+			return -1;
+		while ((rc = sqlite3_step(st)) == SQLITE_ROW)
+			tables[i].row(m, st);
+		sqlite3_finalize(st);
+		if (rc != SQLITE_DONE)
+			return ms_err_set(err, "cannot read the snapshot: %s",
+					  sqlite3_errmsg(m->db));
+	}
+	find_hidden(m);
+	return 0;
+}
+
+bool verdicts_known(const struct model *m)
+{
+	return !strcmp(m->at_label, "end") && m->totals.unreachable_bytes != UNKNOWN;
+}
+
+const char *verdicts_why_not(const struct model *m)
+{
+	if (strcmp(m->at_label, "end") != 0 || !m->unscanned)
+		return "";
+	return ms_arena_printf((struct ms_arena *)&m->arena, " (not scanned: %s)", m->unscanned);
+}
