@@ -10,10 +10,10 @@
 #include <string.h>
 
 static const char *const state_names[] = {
-	[MS_SCAN_DONE] = "done",           [MS_SCAN_KILLED] = "killed",
-	[MS_SCAN_TIME] = "time",           [MS_SCAN_UNREADABLE] = "unreadable",
-	[MS_SCAN_THREADS] = "threads",     [MS_SCAN_LOST] = "lost",
-	[MS_SCAN_SAMPLED] = "sampled",     [MS_SCAN_MEMORY] = "memory",
+	[MS_SCAN_DONE] = "done",       [MS_SCAN_KILLED] = "killed",
+	[MS_SCAN_TIME] = "time",       [MS_SCAN_UNREADABLE] = "unreadable",
+	[MS_SCAN_THREADS] = "threads", [MS_SCAN_LOST] = "lost",
+	[MS_SCAN_SAMPLED] = "sampled", [MS_SCAN_MEMORY] = "memory",
 	[MS_SCAN_STOPPED] = "stopped",
 };
 static const char *const verdict_names[MS_VERDICTS] = {
@@ -61,10 +61,11 @@ static int put_scans(struct ms_filling *f, const struct ms_kept_process *p)
 {
 	const struct ms_recording *t = p->rec;
 	struct ms_insert in;
-	ms_insert_open(&in, f->db, "scan",
-		       "process, scan, label, time_ns, event, state, pause_ns, took_ns, read_bytes, "
-		       "wide, blocks, bytes, unreachable_blocks, unreachable_bytes",
-		       f->err);
+	ms_insert_open(
+		&in, f->db, "scan",
+		"process, scan, label, time_ns, event, state, pause_ns, took_ns, read_bytes, "
+		"wide, blocks, bytes, unreachable_blocks, unreachable_bytes",
+		f->err);
 	for (size_t i = 0; i < t->verdicts.n; i++) {
 		const struct ms_verdict_record *v = &t->verdicts.v[i];
 		if (!v->is_scan)

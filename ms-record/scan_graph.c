@@ -226,38 +226,84 @@ void graph_words(struct graph *g, uint32_t from, const uint64_t *words, size_t n
 
 /* ---- verdicts ---- */
 
-/* `owner` of an unreachable block: the direct one under which it was found; of a direct one that
- * turned out to be under another, that one. */
-static uint32_t owner_of(uint32_t *owner, uint32_t i)
+/* Strongly connected components of what is not marked, by Tarjan's algorithm with a stack of its
+ * own: a component is numbered after all those that it leads to. */
+struct components {
+	uint32_t *of; /* component of each block, from 0; NOBODY = marked */
+	uint32_t count;
+	uint8_t *inner;                       /* of each component: another one leads to it */
+	uint32_t *order, *low, *path, *calls; /* while they are looked for */
+	uint64_t *edge;                       /* of each block: the edge to look at next */
+	uint32_t seen, path_count, call_count;
+};
+
+static void enter(const struct graph *g, struct components *c, uint32_t i)
 {
-	while (owner[i] != i) {
-		owner[i] = owner[owner[i]];
-		i = owner[i];
-	}
-	return i;
+	c->order[i] = c->low[i] = ++c->seen;
+	c->edge[i] = g->first_edge[i];
+	c->path[c->path_count++] = i;
+	c->calls[c->call_count++] = i;
 }
 
-/* Everything that can be reached from `leader` and has no owner yet becomes its own. An older
- * leader that it reaches is no direct one. */
-static void gather(struct graph *g, uint32_t *owner, uint32_t leader)
+/* All that `i` leads to was seen: the component is whole if i is its first block. */
+static void leave(struct components *c, uint32_t i)
 {
-	size_t n = 0;
-	owner[leader] = leader;
-	g->todo[n++] = leader;
-	while (n) {
-		uint32_t i = g->todo[--n];
-		for (uint64_t e = g->first_edge[i]; e < g->first_edge[i + 1]; e++) {
-			uint32_t to = g->edges[e];
-			if (g->marked[to] || to == leader)
-				continue;
-			if (owner[to] == NOBODY) {
-				owner[to] = leader;
-				g->todo[n++] = to;
-			} else if (owner[to] == to) {
-				owner[to] = leader;
-			}
-		}
+	if (c->low[i] == c->order[i]) {
+		uint32_t member;
+		do {
+			member = c->path[--c->path_count];
+			c->of[member] = c->count;
+		} while (member != i);
+		c->count++;
 	}
+	if (--c->call_count) {
+		uint32_t caller = c->calls[c->call_count - 1];
+		c->low[caller] = c->low[i] < c->low[caller] ? c->low[i] : c->low[caller];
+	}
+}
+
+static void search(const struct graph *g, struct components *c, uint32_t first)
+{
+	enter(g, c, first);
+	while (c->call_count) {
+		uint32_t i = c->calls[c->call_count - 1];
+		if (c->edge[i] == g->first_edge[i + 1]) {
+			leave(c, i);
+			continue;
+		}
+		uint32_t to = g->edges[c->edge[i]++];
+		if (g->marked[to])
+			continue;
+		if (!c->order[to])
+			enter(g, c, to);
+		else if (c->of[to] == NOBODY && c->order[to] < c->low[i])
+			c->low[i] = c->order[to];
+	}
+}
+
+static void find_components(const struct graph *g, struct components *c)
+{
+	size_t n = (size_t)g->count + 1;
+	*c = (struct components){.of = ms_xrealloc(NULL, n, sizeof(uint32_t)),
+				 .order = zeroed(n * sizeof(uint32_t)),
+				 .low = zeroed(n * sizeof(uint32_t)),
+				 .path = zeroed(n * sizeof(uint32_t)),
+				 .calls = zeroed(n * sizeof(uint32_t)),
+				 .edge = zeroed(n * sizeof(uint64_t))};
+	memset(c->of, 0xff, n * sizeof *c->of);
+	for (uint32_t i = 0; i < g->count; i++)
+		if (!g->marked[i] && !c->order[i])
+			search(g, c, i);
+	uint32_t *const rooms[] = {c->order, c->low, c->path, c->calls};
+	for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++)
+		munmap(rooms[i], n * sizeof(uint32_t));
+	munmap(c->edge, n * sizeof(uint64_t));
+	c->inner = ms_xrealloc(NULL, (size_t)c->count + 1, 1);
+	memset(c->inner, 0, c->count);
+	for (uint32_t i = 0; i < g->count; i++)
+		for (uint64_t e = g->first_edge[i]; !g->marked[i] && e < g->first_edge[i + 1]; e++)
+			if (!g->marked[g->edges[e]] && c->of[g->edges[e]] != c->of[i])
+				c->inner[c->of[g->edges[e]]] = 1;
 }
 
 static const struct graph_block *sorting; /* the scanning thread's alone */
@@ -268,8 +314,7 @@ static int by_number(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Blocks that are not marked, the oldest first; the result is g->todo's memory behind what gather
- * needs, or memory of its own. */
+/* Blocks that are not marked, the oldest first, in memory to be freed. */
 static uint32_t *unmarked(const struct graph *g, uint32_t *count)
 {
 	uint32_t n = 0;
@@ -284,17 +329,6 @@ static uint32_t *unmarked(const struct graph *g, uint32_t *count)
 	sorting = g->v;
 	qsort(v, n, sizeof *v, by_number);
 	return v;
-}
-
-static uint32_t *owners(struct graph *g, uint32_t **order, uint32_t *count)
-{
-	uint32_t *owner = ms_xrealloc(NULL, (size_t)g->count + 1, sizeof *owner);
-	memset(owner, 0xff, g->count * sizeof *owner);
-	*order = unmarked(g, count);
-	for (uint32_t i = 0; i < *count; i++)
-		if (owner[(*order)[i]] == NOBODY)
-			gather(g, owner, (*order)[i]);
-	return owner;
 }
 
 static void follow(struct graph *g)
@@ -315,34 +349,45 @@ void graph_solve(struct graph *g, bool complete)
 		g->v[i].verdict = g->marked[i] ? MS_VERDICT_IS_REACHABLE : MS_VERDICT_IS_UNKNOWN;
 	if (!complete || g->overflow)
 		return;
-	uint32_t *order, n;
-	uint32_t *owner = owners(g, &order, &n);
-	for (uint32_t i = 0; i < n; i++)
-		g->v[order[i]].verdict =
-			owner[order[i]] == order[i] ? MS_VERDICT_IS_DIRECT : MS_VERDICT_IS_INDIRECT;
+	struct components c;
+	uint32_t n, *order = unmarked(g, &n);
+	find_components(g, &c);
+	for (uint32_t i = 0; i < n; i++) {
+		uint8_t *inner = &c.inner[c.of[order[i]]];
+		g->v[order[i]].verdict = *inner ? MS_VERDICT_IS_INDIRECT : MS_VERDICT_IS_DIRECT;
+		*inner = 1; /* of a cycle the oldest is direct */
+	}
 	free(order);
-	free(owner);
+	free(c.of);
+	free(c.inner);
+}
+
+/* What can be reached from a direct block and was not yet, with itself. */
+static void gather(struct graph *g, uint32_t direct, uint64_t *blocks, uint64_t *bytes)
+{
+	*blocks = *bytes = 0;
+	mark(g, direct);
+	while (g->todo_count) {
+		uint32_t i = g->todo[--g->todo_count];
+		++*blocks;
+		*bytes += g->v[i].size;
+		for (uint64_t e = g->first_edge[i]; e < g->first_edge[i + 1]; e++)
+			if (g->v[g->edges[e]].verdict == MS_VERDICT_IS_INDIRECT)
+				mark(g, g->edges[e]);
+	}
 }
 
 void graph_retained(struct graph *g,
 		    void (*f)(void *arg, uint32_t block, uint64_t blocks, uint64_t bytes),
 		    void *arg)
 {
-	uint32_t *order, n;
-	uint32_t *owner = owners(g, &order, &n);
-	struct sum {
-		uint64_t blocks, bytes;
-	} *sum = ms_xrealloc(NULL, (size_t)g->count + 1, sizeof *sum);
-	memset(sum, 0, g->count * sizeof *sum);
+	uint64_t blocks, bytes;
+	uint32_t n, *order = unmarked(g, &n);
 	for (uint32_t i = 0; i < n; i++) {
-		struct sum *s = &sum[owner_of(owner, order[i])];
-		s->blocks++;
-		s->bytes += g->v[order[i]].size;
+		if (g->v[order[i]].verdict != MS_VERDICT_IS_DIRECT)
+			continue;
+		gather(g, order[i], &blocks, &bytes);
+		f(arg, order[i], blocks, bytes);
 	}
-	for (uint32_t i = 0; i < n; i++)
-		if (g->v[order[i]].verdict == MS_VERDICT_IS_DIRECT)
-			f(arg, order[i], sum[order[i]].blocks, sum[order[i]].bytes);
-	free(sum);
 	free(order);
-	free(owner);
 }

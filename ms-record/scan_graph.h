@@ -61,8 +61,8 @@ void graph_words(struct graph *g, uint32_t from, const uint64_t *words, size_t n
 /* All words were seen: sets the verdicts. `complete`: of all roots and blocks; else what is not
  * reachable is unknown. */
 void graph_solve(struct graph *g, bool complete);
-/* After graph_solve: calls f for every direct block with what it retains: itself and the indirect
- * blocks that can be reached from it and from no older direct block. */
+/* After graph_solve, once: calls f for every direct block with what it retains: itself and the
+ * indirect blocks that can be reached from it and from no older direct block. */
 void graph_retained(struct graph *g,
 		    void (*f)(void *arg, uint32_t block, uint64_t blocks, uint64_t bytes),
 		    void *arg);

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -20,10 +21,21 @@
 
 #define PAGE 4096u
 #define PIECE ((size_t)1 << 20)
-#define PIECE_PAGES (PIECE / PAGE)
+#define REGIONS 512u
 #define PRESENT (UINT64_C(1) << 63)
 #define SWAPPED (UINT64_C(1) << 62)
 #define OF_FILE (UINT64_C(1) << 61)
+
+/* The kernel's ioctl PAGEMAP_SCAN (Linux 6.7), which older headers do not have. */
+struct scan_region {
+	uint64_t start, end, categories;
+};
+struct scan_call {
+	uint64_t size, flags, start, end, walk_end, vec, vec_len, max_pages, category_inverted,
+		category_mask, category_anyof_mask, return_mask;
+};
+#define SCAN_IOCTL _IOWR('f', 16, struct scan_call)
+enum { IS_FILE = 4, IS_PRESENT = 8, IS_SWAPPED = 16, IS_ZERO = 32 };
 
 /* ---- maps ---- */
 
@@ -87,7 +99,7 @@ int memory_open(struct memory *m, int proc, pid_t tid, uint64_t deadline_ns)
 	char name[32];
 	*m = (struct memory){.tid = tid, .mem = -1, .pagemap = -1, .deadline_ns = deadline_ns};
 	m->buffer = ms_xrealloc(NULL, PIECE, 1);
-	m->pages = ms_xrealloc(NULL, PIECE_PAGES, sizeof *m->pages);
+	m->regions = ms_xrealloc(NULL, REGIONS, sizeof *m->regions);
 	snprintf(name, sizeof name, "task/%d", (int)tid);
 	int folder = openat(proc, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (folder < 0)
@@ -109,7 +121,7 @@ void memory_close(struct memory *m)
 		close(m->pagemap);
 	free(m->maps.v);
 	free(m->buffer);
-	free(m->pages);
+	free(m->regions);
 	*m = (struct memory){.mem = -1, .pagemap = -1};
 }
 
@@ -136,19 +148,45 @@ bool memory_get(const struct memory *m, uint64_t address, void *to, size_t bytes
 	return pread(m->mem, to, bytes, (off_t)address) == (ssize_t)bytes;
 }
 
-/* Which pages of a piece are wanted; all when that cannot be told. */
-static void look_at_pages(struct memory *m, uint64_t first, size_t pages, enum memory_pages which,
-			  bool *want)
+/* The wanted pages in [*at, end), as regions; *at becomes where to go on. How many, or -1: this
+ * kernel cannot tell. */
+static long scan_pages(struct memory *m, uint64_t *at, uint64_t end, enum memory_pages which)
 {
-	ssize_t n = m->pagemap < 0 ? -1
-				   : pread(m->pagemap, m->pages, pages * sizeof *m->pages,
-					   (off_t)(first / PAGE * sizeof *m->pages));
-	for (size_t i = 0; i < pages; i++) {
-		uint64_t p = (size_t)(n < 0 ? 0 : n) / sizeof *m->pages > i ? m->pages[i] : PRESENT;
-		want[i] = p & (PRESENT | SWAPPED);
-		if (which == MEMORY_OWN && p & OF_FILE)
-			want[i] = false;
+	uint64_t not_these = which == MEMORY_OWN ? IS_FILE | IS_ZERO : IS_ZERO;
+	struct scan_call c = {.size = sizeof c,
+			      .start = *at,
+			      .end = (end + PAGE - 1) & ~(uint64_t)(PAGE - 1),
+			      .vec = (uintptr_t)m->regions,
+			      .vec_len = REGIONS,
+			      .category_inverted = not_these,
+			      .category_mask = not_these,
+			      .category_anyof_mask = IS_PRESENT | IS_SWAPPED,
+			      .return_mask = IS_PRESENT};
+	long n = m->pagemap < 0 ? -1 : ioctl(m->pagemap, SCAN_IOCTL, &c);
+	*at = n < 0 ? *at : c.walk_end;
+	return n;
+}
+
+/* The same by reading the page map, of a stretch that it holds. */
+static long read_pages(struct memory *m, uint64_t *at, uint64_t end, enum memory_pages which)
+{
+	uint64_t room[512];
+	size_t pages = (size_t)((end - *at + PAGE - 1) / PAGE);
+	pages = pages < 512 ? pages : 512;
+	ssize_t got = m->pagemap < 0 ? -1
+				     : pread(m->pagemap, room, pages * sizeof *room,
+					     (off_t)(*at / PAGE * sizeof *room));
+	long n = 0;
+	for (size_t i = 0; i < pages; i++, *at += PAGE) {
+		uint64_t p = (size_t)(got < 0 ? 0 : got) / sizeof *room > i ? room[i] : PRESENT;
+		if (!(p & (PRESENT | SWAPPED)) || (which == MEMORY_OWN && p & OF_FILE))
+			continue;
+		if (n && m->regions[n - 1].end == *at)
+			m->regions[n - 1].end += PAGE;
+		else
+			m->regions[n++] = (struct scan_region){.start = *at, .end = *at + PAGE};
 	}
+	return n;
 }
 
 /* Gives [start, end), page by page where it cannot be read at once. */
@@ -172,30 +210,31 @@ static void give(struct memory *m, uint64_t start, uint64_t end,
 	}
 }
 
+static void give_region(struct memory *m, uint64_t start, uint64_t end,
+			void (*f)(void *, uint64_t, const uint64_t *, size_t), void *arg)
+{
+	for (uint64_t next; start < end && !m->late; start = next) {
+		next = end - start > PIECE ? start + PIECE : end;
+		m->late = clock_mono() > m->deadline_ns;
+		if (!m->late)
+			give(m, start, next, f, arg);
+	}
+}
+
 void memory_words(struct memory *m, uint64_t start, uint64_t end, enum memory_pages which,
 		  void (*f)(void *arg, uint64_t address, const uint64_t *words, size_t n),
 		  void *arg)
 {
-	bool want[PIECE_PAGES];
-	while (start < end) {
-		uint64_t first = start & ~(uint64_t)(PAGE - 1);
-		uint64_t stop = end - first > PIECE ? first + PIECE : end;
-		size_t pages = (size_t)(stop - first + PAGE - 1) / PAGE;
-		m->late = m->late || clock_mono() > m->deadline_ns;
-		if (m->late)
-			return;
-		look_at_pages(m, first, pages, which, want);
-		for (size_t i = 0; i < pages;) {
-			size_t j = i;
-			while (j < pages && want[j])
-				j++;
-			uint64_t from = first + i * PAGE, to = first + j * PAGE;
-			from = from < start ? start : from;
-			to = to > stop ? stop : to;
-			if (from < to)
-				give(m, from, to, f, arg);
-			i = j + (j == i);
+	uint64_t at = start & ~(uint64_t)(PAGE - 1);
+	while (at < end && !m->late) {
+		long n = m->old_kernel ? -1 : scan_pages(m, &at, end, which);
+		m->old_kernel = n < 0;
+		if (n < 0)
+			n = read_pages(m, &at, end, which);
+		for (long i = 0; i < n; i++) {
+			uint64_t from = m->regions[i].start, to = m->regions[i].end;
+			give_region(m, from < start ? start : from, to > end ? end : to, f, arg);
 		}
-		start = stop;
+		m->late = m->late || clock_mono() > m->deadline_ns;
 	}
 }

@@ -26,7 +26,8 @@ struct memory {
 		size_t n, cap;
 	} maps;
 	uint8_t *buffer;
-	uint64_t *pages;
+	struct scan_region *regions;
+	bool old_kernel;      /* it cannot tell regions */
 	uint64_t deadline_ns; /* CLOCK_MONOTONIC */
 	uint64_t bytes;       /* read so far */
 	bool unreadable;      /* some of it could not be read */

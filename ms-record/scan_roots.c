@@ -214,22 +214,52 @@ static bool between(const struct roots *r, uint32_t next)
 	return g->v[next].address - (g->v[next - 1].address + g->v[next - 1].size) <= DENSE_GAP;
 }
 
-/* Words of root memory: those in blocks are not roots. */
-static void root_words(void *arg, uint64_t address, const uint64_t *words, size_t n)
+/* Calls `f` for the parts of [address, + n words) that lie in no block of that kind. */
+static void around(struct graph *g, bool user, uint64_t address, const uint64_t *words, size_t n,
+		   void (*f)(void *arg, uint32_t next, uint64_t address, const uint64_t *words,
+			     size_t n),
+		   void *arg)
 {
-	const struct roots *r = arg;
-	struct graph *g = r->graph;
 	uint64_t at = address, end = address + n * 8;
-	for (uint32_t i = graph_find(g, at, false); at < end; i++) {
-		uint64_t start = i < g->heap ? g->v[i].address : end;
+	uint32_t last = user ? g->count : g->heap;
+	for (uint32_t i = graph_find(g, at, user); at < end; i++) {
+		uint64_t start = i < last ? g->v[i].address : end;
 		uint64_t stop = start < end ? (start + 7) & ~UINT64_C(7) : end;
-		if (at < stop && !between(r, i))
-			graph_roots(g, words + (at - address) / 8, (size_t)(stop - at) / 8);
-		if (i >= g->heap || start >= end)
+		if (at < stop)
+			f(arg, i, at, words + (at - address) / 8, (size_t)(stop - at) / 8);
+		if (i >= last || start >= end)
 			break;
 		stop = (g->v[i].address + g->v[i].size) & ~UINT64_C(7);
 		at = stop > at ? stop : at;
 	}
+}
+
+static void outside_user(void *arg, uint32_t next, uint64_t address, const uint64_t *words,
+			 size_t n)
+{
+	const struct roots *r = arg;
+	(void)next;
+	(void)address;
+	graph_roots(r->graph, words, n);
+}
+
+static void outside_heap(void *arg, uint32_t next, uint64_t address, const uint64_t *words,
+			 size_t n)
+{
+	const struct roots *r = arg;
+	if (between(r, next))
+		return;
+	if (r->graph->heap == r->graph->count)
+		graph_roots(r->graph, words, n);
+	else
+		around(r->graph, true, address, words, n, outside_user, arg);
+}
+
+/* Words of root memory: those in blocks are not roots. */
+static void root_words(void *arg, uint64_t address, const uint64_t *words, size_t n)
+{
+	const struct roots *r = arg;
+	around(r->graph, false, address, words, n, outside_heap, arg);
 }
 
 static void look_at_map(struct roots *r, const struct memory_map *m, const struct spans *cut)
@@ -251,25 +281,29 @@ static void look_at_map(struct roots *r, const struct memory_map *m, const struc
 
 /* ---- blocks ---- */
 
-/* Words of one block in [address, +n words), those of blocks of ms_alloc inside it left out. */
+struct inside {
+	struct graph *g;
+	uint32_t block;
+};
+
+static void inside_words(void *arg, uint32_t next, uint64_t address, const uint64_t *words,
+			 size_t n)
+{
+	const struct inside *in = arg;
+	(void)next;
+	(void)address;
+	graph_words(in->g, in->block, words, n);
+}
+
+/* Words of one block in [address, + n words), those of blocks of ms_alloc inside it left out. */
 static void block_words(struct graph *g, uint32_t block, uint64_t address, const uint64_t *words,
 			size_t n)
 {
-	uint64_t at = address, end = address + n * 8;
-	if (g->v[block].user || g->heap == g->count) {
+	struct inside in = {g, block};
+	if (g->v[block].user || g->heap == g->count)
 		graph_words(g, block, words, n);
-		return;
-	}
-	for (uint32_t i = graph_find(g, at, true); at < end; i++) {
-		uint64_t start = i < g->count ? g->v[i].address : end;
-		uint64_t stop = start < end ? (start + 7) & ~UINT64_C(7) : end;
-		if (at < stop)
-			graph_words(g, block, words + (at - address) / 8, (size_t)(stop - at) / 8);
-		if (i >= g->count || start >= end)
-			break;
-		stop = (g->v[i].address + g->v[i].size) & ~UINT64_C(7);
-		at = stop > at ? stop : at;
-	}
+	else
+		around(g, true, address, words, n, inside_words, &in);
 }
 
 struct passing {

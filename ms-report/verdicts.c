@@ -63,9 +63,8 @@ static void find_hidden(struct model *m)
 	}
 	const struct totals *t = &m->totals;
 	bool hides = m->hidden.filters && t->unreachable_bytes != UNKNOWN;
-	m->hidden.lost.bytes = hides && t->unreachable_bytes > sum.bytes
-				       ? t->unreachable_bytes - sum.bytes
-				       : 0;
+	m->hidden.lost.bytes =
+		hides && t->unreachable_bytes > sum.bytes ? t->unreachable_bytes - sum.bytes : 0;
 	m->hidden.lost.blocks = hides && t->unreachable_blocks > sum.blocks
 					? t->unreachable_blocks - sum.blocks
 					: 0;
