@@ -123,7 +123,7 @@ static void print_sampled_heap(const struct image *m, uint64_t mean)
 static const char *scan_words(const struct image *m, char room[160])
 {
 	static const char *const why[] = {
-		[MS_SCAN_KILLED] = "it was killed, or ended in a way that cannot be held",
+		[MS_SCAN_KILLED] = "killed, or gone without exit()",
 		[MS_SCAN_TIME] = "that would have taken longer than --leak-check allows",
 		[MS_SCAN_UNREADABLE] = "some of its memory could not be read",
 		[MS_SCAN_THREADS] = "its threads could not be stopped",

@@ -31,7 +31,7 @@ static const char *reason(const char *state)
 	static const struct {
 		const char *state, *why;
 	} reasons[] = {
-		{"killed", "it was killed, or ended in a way that cannot be held"},
+		{"killed", "killed, or gone without exit()"},
 		{"time", "it would have taken longer than --leak-check allows"},
 		{"unreadable", "some of its memory could not be read"},
 		{"threads", "its threads could not be stopped"},

@@ -4,8 +4,8 @@
 set -eu
 [ -x "$BIN/ms-filter" ]
 gcc -O1 -g -pthread -I"$SRC/include" -o app "$SRC/tests/cli/filter/cut.c"
-"$BIN/ms-record" -q -o plain.trace ./app
-"$BIN/ms-record" -q --mmap --usable-size --free-stacks -o beside.trace ./app
-"$BIN/ms-record" -q --sample 2k -o sampled.trace ./app
-"$BIN/ms-record" -q --max-size 1M --keep=live -o live.trace ./app 150000
+"$BIN/ms-record" -q --leak-check=no -o plain.trace ./app
+"$BIN/ms-record" -q --leak-check=no --mmap --usable-size --free-stacks -o beside.trace ./app
+"$BIN/ms-record" -q --leak-check=no --sample 2k -o sampled.trace ./app
+"$BIN/ms-record" -q --leak-check=no --max-size 1M --keep=live -o live.trace ./app 150000
 exec python3 "$SRC/tests/cli/filter/cut.py"
