@@ -285,50 +285,63 @@ static bool advance(unsigned op, struct cursor *c, const struct fde *f, uint64_t
 	return false;
 }
 
-/* Runs instructions up to the row of `pc`. False = something that we do not follow. */
+/* The rarer instructions. False = something that we do not follow. */
+static bool run_rare(struct state *s, unsigned op, struct cursor *c, const struct fde *f,
+		     uint64_t *loc, const struct state *initial)
+{
+	switch (op >> 6) {
+	case 2:
+		set_column(s, op & 63, AT_CFA, scaled(uleb(c), f->data_align));
+		return true;
+	case 0:
+		if (op == 0x2e) { /* GNU_args_size */
+			uleb(c);
+			return true;
+		}
+		return advance(op, c, f, loc) ||
+		       column_instruction(s, op, c, initial, f->data_align);
+	}
+	return false;
+}
+
+/* Runs instructions up to the row of `pc`. False = something that we do not follow. The function of
+ * an address may have hundreds before it, nearly all of them of one or two bytes. */
 static bool run(struct cursor c, uint64_t pc, const struct fde *f, struct state *s,
 		const struct state *initial)
 {
 	struct state saved[8];
 	unsigned depth = 0;
 	uint64_t loc = f->start;
-	while (c.at < c.end && !c.bad) {
-		unsigned op = (unsigned)bytes(&c, 1), low = op & 63;
-		switch (op >> 6) {
-		case 1:
+	const uint8_t *p = (const uint8_t *)c.at, *const end = (const uint8_t *)c.end;
+	if (c.bad)
+		return false;
+	while (p < end && loc <= pc) {
+		unsigned op = *p++, low = op & 63;
+		bool small = p < end && *p < 128; /* a number of one byte follows, if any */
+		if (op >> 6 == 1) {
 			loc += low * f->code_align;
-			break;
-		case 2:
-			set_column(s, low, AT_CFA, scaled(uleb(&c), f->data_align));
-			continue;
-		case 3:
+		} else if (op >> 6 == 2 && small) {
+			uint64_t n = *p++;
+			if (low == REG_BP || low == REG_RA)
+				set_column(s, low, AT_CFA, scaled(n, f->data_align));
+		} else if (op >> 6 == 3) {
 			restore_column(s, low, initial);
-			continue;
-		default:
-			if (op == 0) /* nop */
-				continue;
-			if (op == 0x0a && depth < 8) { /* remember_state */
-				saved[depth++] = *s;
-				continue;
-			}
-			if (op == 0x0b && depth > 0) { /* restore_state */
-				*s = saved[--depth];
-				continue;
-			}
-			if (op == 0x2e) { /* GNU_args_size */
-				uleb(&c);
-				continue;
-			}
-			if (!advance(op, &c, f, &loc)) {
-				if (!column_instruction(s, op, &c, initial, f->data_align))
-					return false;
-				continue;
-			}
+		} else if (op == 0x0e && small) { /* def_cfa_offset */
+			s->cfa_offset = *p++;
+		} else if (op == 0x02 && p < end) { /* advance_loc1 */
+			loc += *p++ * f->code_align;
+		} else if (op == 0x0a && depth < 8) { /* remember_state */
+			saved[depth++] = *s;
+		} else if (op == 0x0b && depth > 0) { /* restore_state */
+			*s = saved[--depth];
+		} else if (op) { /* not nop */
+			c.at = (uint64_t)p;
+			if (!run_rare(s, op, &c, f, &loc, initial) || c.bad)
+				return false;
+			p = (const uint8_t *)c.at;
 		}
-		if (loc > pc)
-			break;
 	}
-	return !c.bad;
+	return true;
 }
 
 /* ---- finding the FDE ------------------------------------------------------------------------- */
