@@ -712,11 +712,29 @@ void ms_replay_finish(struct ms_replay *r, uint64_t tick)
 	ms_replay_move_timeline(r, tick);
 	close_span(r);
 	ms_growth_finish(r, tick);
-	ms_replay_sum_cells(r);
 	ms_ages_finish(r);
+	if (!r->sampled)
+		ms_blocks_free(&r->blocks);
+	ms_replay_sum_cells(r);
 	ms_replay_sum_classes(r);
 	if (r->sampled)
 		ms_sampled_finish(r);
 	if (r->beside)
 		ms_beside_finish(r);
+}
+
+void ms_replay_settle(struct ms_replay *r)
+{
+	ms_blocks_free(&r->blocks);
+	if (r->sampled)
+		ms_blocks_free(&r->sampled->blocks);
+	free(r->cells);
+	free(r->cell_table);
+	r->cells = NULL;
+	r->cell_table = NULL;
+	r->cell_count = r->cell_cap = r->cell_mask = 0;
+	r->sites = ms_xrealloc(r->sites, r->site_cap = r->site_count, sizeof *r->sites);
+	r->records = ms_xrealloc(r->records, r->record_cap = r->record_count, sizeof *r->records);
+	r->classes = ms_xrealloc(r->classes, r->class_cap = r->class_count, sizeof *r->classes);
+	r->ages = ms_xrealloc(r->ages, r->age_cap = r->age_count, sizeof *r->ages);
 }

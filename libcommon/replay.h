@@ -217,6 +217,8 @@ bool ms_replay_restored(struct ms_replay *r, const struct ms_checkpoint_head *h,
 /* The recording ends at `tick`: closes the timeline, takes moments up to there, adds up what is a
  * sum of others. */
 void ms_replay_finish(struct ms_replay *r, uint64_t tick);
+/* After ms_replay_finish: gives back what only events needed, and no event may follow. */
+void ms_replay_settle(struct ms_replay *r);
 /* The ms_replay_site_thread of both, in r->records. */
 uint32_t ms_replay_record(struct ms_replay *r, uint32_t site, uint32_t thread);
 /* Live bytes and blocks of a level at the peak. */

@@ -63,7 +63,7 @@ static int turn(struct build *b, struct running *p, uint64_t until)
 	p->next_ns = p->keep.offset_ns + (rc ? next : ms_recording_reached(p->keep.rec));
 	ms_build_enqueue(b, p);
 	if (p->ended) {
-		ms_blocks_free(&r->blocks);
+		ms_replay_settle(r);
 		ms_recording_park(p->keep.rec);
 		ms_points_ended(b, p);
 		return ms_build_successor(b, p);

@@ -24,7 +24,7 @@
 #include "err.h"
 #include "format/trace.h"
 
-#define READ_SIZE ((size_t)1 << 20)
+#define READ_SIZE ((size_t)1 << 18)
 
 struct ms_trace {
 	int fd;
