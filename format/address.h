@@ -71,7 +71,8 @@ struct ms_address_encoder {
 	struct ms_heap heap;
 };
 
-/* `memory` of MS_ADDRESS_MEMORY(max_events) bytes is borrowed for the encoder's life. */
+/* `memory` of MS_ADDRESS_MEMORY(max_events) bytes is borrowed for the encoder's life. The encoder
+ * must be all 0 the first time, so that only what is used of it is touched. */
 void ms_address_encoder_init(struct ms_address_encoder *e, void *memory, size_t max_events);
 /* Starts a block whose first allocation has that number; `reset` as the first one of a file, and
  * now and then where a reader may start (one that does, or goes on after damage, knows no addresses
@@ -106,6 +107,7 @@ static inline const struct ms_column *ms_address_column(const struct ms_column *
 	return heap ? heap : ms_column_find(c, n, MS_COL_ADDRESS);
 }
 
+/* As the encoder, all 0 the first time. */
 void ms_address_decoder_init(struct ms_address_decoder *d);
 /* Starts a block; `b` is its event decoder after init, `column` of ms_address_column: NULL = the
  * trace has no addresses. */

@@ -696,8 +696,9 @@ void ms_heap_take_at(struct ms_heap *h, const struct ms_heap_call *c, uint64_t a
 void ms_heap_reset(struct ms_heap *h)
 {
 	/* Nodes are written before they are read. */
-	memset(h, 0, offsetof(struct ms_heap, nodes));
-	memset(h->nodes, 0, sizeof h->nodes[0]);
+	if (h->begun)
+		memset(h, 0, offsetof(struct ms_heap, nodes));
+	h->begun = true;
 	h->map_from = h->trim_from = UINT64_C(128) << 10;
 }
 

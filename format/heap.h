@@ -58,6 +58,7 @@ struct ms_heap_odd {
 struct ms_heap {
 	uint64_t map_from, trim_from; /* thresholds, in bytes */
 	uint32_t used, unused;        /* nodes ever used; the list of those free again */
+	bool begun;                   /* something may not be 0 */
 	bool told;                    /* it was wrong, so that it may hold what is not so */
 	uint8_t arena_of[MS_EVENT_THREAD_SLOTS];
 	uint8_t cached[MS_EVENT_THREAD_SLOTS][MS_HEAP_CACHED];
@@ -93,6 +94,7 @@ struct ms_heap_call {
 	uint64_t address; /* where that is */
 };
 
+/* The first time, all must be 0 already. */
 void ms_heap_reset(struct ms_heap *h);
 /* Starts an allocation: of `ev`, which releases the block at `old_address` of `old_size` bytes if
  * it is a realloc (0: not known). */

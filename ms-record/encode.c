@@ -230,7 +230,7 @@ static void begin_addresses(struct encoder *e, const struct batch *b)
 		return;
 	bool first = !o->address;
 	if (first) {
-		o->address = ms_xrealloc(NULL, 1, sizeof *o->address);
+		o->address = ms_xcalloc(1, sizeof *o->address);
 		ms_address_encoder_init(o->address, e->address_memory, BLOCK_EVENTS);
 	}
 	o->address->memory = e->address_memory;
