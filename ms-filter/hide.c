@@ -94,17 +94,30 @@ static const char *const count_gone[] = {
 	" ON CONFLICT(key) DO UPDATE SET value = json_insert(value, '$[#]', ?2)",
 };
 
-static const char *const drop_gone[] = {
-	"DELETE FROM site_stat WHERE site IN (SELECT site FROM temp.gone)",
-	"DELETE FROM site_thread WHERE site IN (SELECT site FROM temp.gone)",
-	"DELETE FROM site_verdict WHERE site IN (SELECT site FROM temp.gone)",
-	"DELETE FROM free_site WHERE site IN (SELECT site FROM temp.gone)",
-	"DELETE FROM site_size WHERE site IN (SELECT site FROM temp.gone)",
-	"DELETE FROM site_lifetime WHERE site IN (SELECT site FROM temp.gone)",
-	"DELETE FROM growth WHERE site IN (SELECT site FROM temp.gone)",
-	"DELETE FROM site WHERE id IN (SELECT site FROM temp.gone)",
-	"DROP TABLE temp.gone",
-};
+/* Whatever is known of a site goes with it: every table has the site in a column of that name. */
+static int drop_rows(sqlite3 *db, struct ms_err *err)
+{
+	sqlite3_stmt *q = ms_sql_prepare(
+		db,
+		"SELECT m.name FROM main.sqlite_schema m JOIN pragma_table_info(m.name) c"
+		" ON c.name = 'site' WHERE m.type = 'table' ORDER BY m.name",
+		err);
+	int rc = q ? 0 : -1, step = SQLITE_DONE;
+	while (rc == 0 && (step = sqlite3_step(q)) == SQLITE_ROW) {
+		char *sql = sqlite3_mprintf(
+			"DELETE FROM \"%w\" WHERE site IN (SELECT site FROM temp.gone)",
+			sqlite3_column_text(q, 0));
+		rc = sql ? run(db, sql, 0, NULL, err) : ms_err_set(err, "out of memory");
+		sqlite3_free(sql);
+	}
+	if (rc == 0 && step != SQLITE_DONE)
+		rc = ms_err_set(err, "snapshot database: %s", sqlite3_errmsg(db));
+	sqlite3_finalize(q);
+	if (rc == 0)
+		rc = run(db, "DELETE FROM site WHERE id IN (SELECT site FROM temp.gone)", 0, NULL,
+			 err);
+	return rc == 0 ? run(db, "DROP TABLE temp.gone", 0, NULL, err) : rc;
+}
 
 static int hide_all(sqlite3 *db, const struct matches *m, const char *filter, struct ms_err *err)
 {
@@ -117,10 +130,7 @@ static int hide_all(sqlite3 *db, const struct matches *m, const char *filter, st
 	if (suppressions_note(db, m, stage, err) != 0 || estimates_hide(db, err) != 0 ||
 	    ms_diff_hide(db, stage, filter, err) != 0)
 		return -1;
-	for (size_t i = 0; i < sizeof drop_gone / sizeof *drop_gone; i++)
-		if (run(db, drop_gone[i], 0, NULL, err) != 0)
-			return -1;
-	if (drop_stacks(db, m, err) != 0)
+	if (drop_rows(db, err) != 0 || drop_stacks(db, m, err) != 0)
 		return -1;
 	return run(db, "DELETE FROM frame WHERE id NOT IN (SELECT frame FROM stack)", 0, NULL, err);
 }
