@@ -36,7 +36,8 @@ uint32_t intern(struct intern *t, const void *bytes, size_t size)
 	size_t at = hash & (t->slot_count - 1);
 	for (; t->slots[at]; at = (at + 1) & (t->slot_count - 1)) {
 		const struct interned *x = &t->all.v[t->slots[at] - 1];
-		if (x->hash == hash && x->size == size && memcmp(x->bytes, bytes, size) == 0)
+		if (x->hash == hash && x->size == size &&
+		    (size == 0 || memcmp(x->bytes, bytes, size) == 0))
 			return t->slots[at] - 1;
 	}
 	char *copy = ms_arena_alloc(&t->arena, size + 1);

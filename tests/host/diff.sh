@@ -9,8 +9,17 @@ fail() {
 	failed=1
 }
 here=$SRC/tests/host/diff
-record() { # NAME...: each ./NAME into NAME.trace
-	for p; do "$BIN/ms-record" -q -o "$p.trace" "./$p" || fail "cannot record $p"; done
+# Outputs go through pipes: nothing here has to wait for a disk.
+record() { # NAME...: each ./NAME into the snapshot NAME.run
+	for p; do
+		"$BIN/ms-record" -q -o "$p.trace" "./$p" || fail "cannot record $p"
+		"$BIN/ms-snap" -q "$p.trace" >"$p.run" || fail "cannot read $p"
+	done
+}
+compare() { # OUT ARGUMENTS
+	local out=$1
+	shift
+	"$BIN/ms-diff" -q "$@" >"$out"
 }
 ask() { sqlite3 -separator ' ' "$1" "$2"; }
 # DB: for each figure, sites + hidden = total on either side, and old + delta = new
@@ -42,27 +51,27 @@ g++ -O2 -s -o stripped "$here/program.cc" || exit 1
 record O0 O1 O2 O3 shifted regression function stripped
 for old in O0 O1 O2 O3 shifted; do
 	for new in O0 O1 O2 O3 shifted function; do
-		ms-diff -q --exit-code -o d.db $old.trace $new.trace || fail "$old $new: status $?"
+		compare d.db --exit-code $old.run $new.run || fail "$old $new: status $?"
 		sums d.db
 		# at least 95 in 100 sites of either side are found unchanged on the other
 		[ "$(ask d.db "SELECT sum(iif(kind = 'unchanged', sites + old_sites, 0)) * 100 >= 95 * sum(sites + old_sites) FROM site_diff")" = 1 ] ||
 			fail "$old $new: $(ask d.db 'SELECT kind, matched, sum(old_sites), sum(sites) FROM site_diff GROUP BY 1, 2')"
 	done
 done
-ms-diff -q -o same.db O2.trace O2.trace
+compare same.db O2.run O2.run
 [ "$(ask same.db "SELECT count(*), sum(kind = 'unchanged'), sum(matched = 'exact') FROM site_diff" | tr ' ' '\n' | uniq | wc -l)" = 1 ] ||
 	fail 'a run differs from itself'
 [ "$(ask same.db 'SELECT count(*) FROM diff_total WHERE delta != 0')" = 0 ] || fail 'totals of a run differ from themselves'
-ms-diff -q -o d.db O2.trace function.trace
+compare d.db O2.run function.run
 [ "$(ask d.db "SELECT count(*) > 3, min(evidence LIKE '%read_header% is called %read_prologue% now%') FROM site_diff WHERE matched = 'renamed'")" = '1 1' ] ||
 	fail "another name: $(ask d.db "SELECT evidence FROM site_diff WHERE matched = 'renamed'")"
 # without symbols: matched by position against itself only because it is the same build
-ms-diff -q -o d.db stripped.trace stripped.trace
+compare d.db stripped.run stripped.run
 [ "$(ask d.db "SELECT sum(weak), sum(kind != 'unchanged') FROM site_diff")" = '0 0' ] || fail 'the same build without symbols'
 
 # ---- a regression of 64 KiB is the first row ----
 for old in O0 O2 O3 shifted; do
-	ms-diff -q --exit-code -o d.db $old.trace regression.trace
+	compare d.db --exit-code $old.run regression.run
 	[ $? = 1 ] || fail "$old: a regression is not status 1"
 	sums d.db
 	[ "$(ask d.db 'SELECT kind, delta_live_bytes, delta_allocations FROM changes LIMIT 1')" = 'new 65536 16' ] ||
@@ -70,7 +79,7 @@ for old in O0 O2 O3 shifted; do
 	[ "$(ask d.db "SELECT delta, significant FROM diff_total WHERE figure = 'unfreed_bytes'")" = '65536 1' ] || fail "$old: the total"
 done
 # the other way round it is gone, with its stack
-ms-diff -q --exit-code -o d.db regression.trace O2.trace || fail 'less memory is no regression'
+compare d.db --exit-code regression.run O2.run || fail 'less memory is no regression'
 [ "$(ask d.db "SELECT d.kind, d.delta_live_bytes, s.allocations FROM site_diff d JOIN site s ON s.id = d.site WHERE d.significant = 1
 	AND s.stack IN (SELECT k.id FROM stack k JOIN stack p ON p.id = k.parent JOIN frame f ON f.id = p.frame WHERE f.function LIKE 'forget_buffer%')")" = \
 	'gone -65536 0' ] || fail "gone: $(ask d.db 'SELECT * FROM changes')"
@@ -80,13 +89,13 @@ gcc -g -O2 -pthread -o threads "$here/threads.c" || exit 1
 gcc -g -O2 -pthread -DREGRESSION -o kept "$here/threads.c" || exit 1
 for i in $(seq 0 20); do "$BIN/ms-record" -q -o "t$i.trace" ./threads; done
 for i in $(seq 20); do
-	ms-diff -q --exit-code -o t.db t$((i - 1)).trace "t$i.trace" || fail "alarm in run $i: $(ask t.db 'SELECT * FROM changes')"
+	compare t.db --exit-code t$((i - 1)).trace "t$i.trace" || fail "alarm in run $i: $(ask t.db 'SELECT * FROM changes')"
 done
-ms-diff -q --exit-code -o t.db --old t0.trace --old t1.trace --old t2.trace --old t3.trace --new t4.trace --new t5.trace --new t6.trace ||
+compare t.db --exit-code --old t0.trace --old t1.trace --old t2.trace --old t3.trace --new t4.trace --new t5.trace --new t6.trace ||
 	fail "alarm with several runs: $(ask t.db 'SELECT * FROM changes')"
 sums t.db
 for i in 1 2 3; do "$BIN/ms-record" -q -o k$i.trace ./kept; done
-ms-diff -q --exit-code -o t.db --old t0.trace --old t1.trace --old t2.trace --new k1.trace --new k2.trace --new k3.trace
+compare t.db --exit-code --old t0.trace --old t1.trace --old t2.trace --new k1.trace --new k2.trace --new k3.trace
 [ $? = 1 ] || fail 'what each thread keeps is not found'
 sums t.db
 [ "$(ask t.db 'SELECT kind, delta_live_bytes FROM changes LIMIT 1')" = 'new 72000' ] || fail "kept: $(ask t.db 'SELECT * FROM changes')"
