@@ -120,12 +120,12 @@ static bool alike(const struct leftover *a, const struct leftover *b)
 
 typedef void each_pair(struct search *q, const struct leftover *o, const struct leftover *n);
 
-/* Calls `f` for the pairs that are worth a look: all, or where these are too many those with equal
- * figures. */
-static void for_pairs(struct search *q, each_pair *f)
+/* Calls `f` for the pairs that are worth a look: all, or where only these count, or all are too
+ * many, those with equal figures. */
+static void for_pairs(struct search *q, bool only_equal, each_pair *f)
 {
 	const struct left *o = &q->left[OLD], *n = &q->left[NEW];
-	bool all = o->n == 0 || n->n <= MOST_PAIRS / o->n;
+	bool all = !only_equal && (o->n == 0 || n->n <= MOST_PAIRS / o->n);
 	size_t from = 0;
 	for (size_t i = 0; i < o->n; i++) {
 		while (!all && from < n->n && by_figures(&n->v[from], &o->v[i]) < 0 &&
@@ -200,21 +200,14 @@ static void pair_frames(struct search *q, const struct leftover *o, const struct
 		pair(q->m, MATCHED_FRAMES, say_frames(q->m, o, n), o, n);
 }
 
-static void pair_equal_frames(struct search *q, const struct leftover *o, const struct leftover *n)
-{
-	if (equal(o, n))
-		pair_frames(q, o, n);
-}
-
 /* Several calls of one side are one of the other when their chains are all longer (or all shorter)
  * and their figures add up to its. */
 static void merge_frames(struct search *q, int one_side)
 {
 	const struct left *ones = &q->left[one_side], *others = &q->left[!one_side];
 	uint32_t *v = ms_xrealloc(NULL, others->n + 1, sizeof *v);
-	if (ones->n && others->n > MOST_PAIRS / ones->n)
-		ones = &(struct left){0};
-	for (size_t i = 0; i < ones->n; i++) {
+	bool many = ones->n && others->n > MOST_PAIRS / ones->n;
+	for (size_t i = 0; i < ones->n && !many; i++) {
 		const struct leftover *x = &ones->v[i];
 		double allocations = 0, bytes = 0;
 		size_t n = 0;
@@ -376,7 +369,7 @@ static void match_renamed(struct search *q)
 	struct renames r = {.s = q->m->s};
 	size_t first_row = q->m->rows.n;
 	q->context = &r;
-	for_pairs(q, vote_for_names);
+	for_pairs(q, false, vote_for_names);
 	if (r.all.n) {
 		decide_names(&r);
 		match_by(q->m, renamed_key, &r, MATCHED_RENAMED, NULL);
@@ -430,8 +423,8 @@ static void match_moved(struct search *q)
 	for (size_t i = 0; i < n; i++)
 		v.partner[i] = NONE;
 	q->context = &v;
-	for_pairs(q, find_move);
-	for_pairs(q, pair_move);
+	for_pairs(q, true, find_move);
+	for_pairs(q, true, pair_move);
 	free(v.partner);
 }
 
@@ -441,7 +434,7 @@ void match_left_over(struct matching *m)
 	size_t by;
 	q.context = &by;
 	for (by = 0; q.left[OLD].n && q.left[NEW].n && by < 32; by++)
-		for_pairs(&q, pair_equal_frames);
+		for_pairs(&q, true, pair_frames);
 	if (q.left[OLD].n && q.left[NEW].n) {
 		merge_frames(&q, NEW);
 		merge_frames(&q, OLD);
@@ -451,7 +444,7 @@ void match_left_over(struct matching *m)
 	}
 	q.context = &by;
 	for (by = 1; q.left[OLD].n && q.left[NEW].n && by <= MOST_FRAMES; by++)
-		for_pairs(&q, pair_frames);
+		for_pairs(&q, false, pair_frames);
 	if (q.left[OLD].n && q.left[NEW].n)
 		match_moved(&q);
 	for (int side = OLD; side <= NEW; side++) {

@@ -278,6 +278,15 @@ diff("old.db", "many.db")
 md = run("--md", "--limit", "0", "d.db", tool="ms-report")[0]
 expect("Markdown: size", len(md) < 60000, True)
 
+# two large programs that have nothing in common
+LARGE = "".join(f"""INSERT INTO frame(id, process, module, address, function, inlined, runtime) VALUES({i}, 1, 1, {i}, 'SIDE_{i}(int)', 0, 0);
+    INSERT INTO stack VALUES({i}, 1, 2, {i}, 2); INSERT INTO site(id, process, stack, user_frame, allocations, frees, allocated_bytes, temporary)
+    VALUES({i}, 1, {i}, {i}, {i}, 0, BYTES, 0);""" for i in range(100, 2300))
+made("left.db", LARGE.replace("SIDE", "left").replace("BYTES", "9000"))
+made("right.db", LARGE.replace("SIDE", "right").replace("BYTES", "77"))
+d = diff("left.db", "right.db")
+expect("nothing in common", rows(d, "SELECT kind, count(*) FROM site_diff GROUP BY 1"), [("gone", 2200), ("new", 2200), ("unchanged", 8)])
+
 # ---- tables from somebody else ----
 diff("old.db", "new.db")
 for sql in ("UPDATE site_diff SET site = site + 100", "UPDATE site_diff SET kind = x'ff00', delta_live_bytes = 'x', new_live_bytes = -5, evidence = x'41ff'",
