@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * One module's DWARF: opens libdwarf on our own mapping, indexes the units by address and answers
- * from a bounded cache of them.
+ * One module's DWARF: opens libdw on our own mapping, indexes the units by address and answers from
+ * a bounded cache of them.
  */
 #include "symbols_dwarf.h"
 
@@ -9,118 +9,45 @@
 
 #include "symbols.h"
 
-/* Parsed units kept per module, in bytes; and how many units libdwarf may open before it is closed
- * and opened anew, since it keeps the abbreviations of each. */
-enum { CACHE_BYTES = 64 << 20, REOPEN_AFTER = 512 };
+/* Parsed units kept per module, in bytes; and of how many units and rows of line tables libdw is
+ * closed and opened anew, since it keeps what it read of each. */
+enum { CACHE_BYTES = 64 << 20, UNITS_MAX = 512, ROWS_MAX = 1 << 20 };
 
-/* ---- libdwarf's view of the file ---- */
+/* ---- libdw ---- */
 
-/* The sections that libdwarf is asked about. It reads all headers of some others at once when it
- * opens a file, and frees memory twice when one of .debug_rnglists is damaged. */
-static bool is_shown(const struct ms_elf_section *s)
+static void close_dwarf(struct ms_dwarf *d)
 {
-	static const char *const names[] = {".debug_info", ".debug_abbrev",   ".debug_line",
-					    ".debug_str",  ".debug_line_str", ".debug_str_offsets",
-					    ".debug_addr"};
-	for (size_t i = 0; s->raw && i < sizeof names / sizeof *names; i++)
-		if (!strcmp(s->name, names[i]))
-			return true;
-	return false;
+	dwarf_end(d->main.dw);
+	dwarf_end(d->supplement.dw);
+	d->main.dw = d->supplement.dw = NULL;
 }
 
-static int section_info(void *object, Dwarf_Half index, Dwarf_Obj_Access_Section *out, int *error)
+static void close_all(struct ms_dwarf *d)
 {
-	struct ms_elf *e = ((struct ms_dwarf_object *)object)->elf;
-	(void)error;
-	if (index >= e->section_count)
-		return DW_DLV_NO_ENTRY;
-	const struct ms_elf_section *s = &e->sections[index];
-	*out = (Dwarf_Obj_Access_Section){.name = ""};
-	if (is_shown(s))
-		*out = (Dwarf_Obj_Access_Section){
-			.name = s->name, .type = s->type, .size = s->size};
-	return DW_DLV_OK;
+	close_dwarf(d);
+	elf_end(d->main.elf);
+	elf_end(d->supplement.elf);
 }
 
-static Dwarf_Endianness byte_order(void *object)
+/* libelf marks in the section headers what it decompressed: the mapping is private. What it
+ * decompressed stays until it is closed itself. */
+static Dwarf *open_one(struct ms_elf *e, Elf **elf)
 {
-	(void)object;
-	return DW_OBJECT_LSB;
+	if (e && !*elf)
+		*elf = elf_memory((char *)(uintptr_t)e->map, e->size);
+	return e && *elf ? dwarf_begin_elf(*elf, DWARF_C_READ, NULL) : NULL;
 }
 
-static Dwarf_Small pointer_size(void *object)
+static bool open_dwarf(struct ms_dwarf *d)
 {
-	(void)object;
-	return 8;
-}
-
-/* Of offsets in the object file: 4 here means 32-bit DWARF, which each unit may overrule. */
-static Dwarf_Small length_size(void *object)
-{
-	(void)object;
-	return 4;
-}
-
-static Dwarf_Unsigned section_count(void *object)
-{
-	return ((struct ms_dwarf_object *)object)->elf->section_count;
-}
-
-static int load_section(void *object, Dwarf_Half index, Dwarf_Small **data, int *error)
-{
-	struct ms_elf *e = ((struct ms_dwarf_object *)object)->elf;
-	const uint8_t *p =
-		index && index < e->section_count ? ms_elf_data(&e->sections[index]) : NULL;
-	(void)error;
-	*data = (Dwarf_Small *)p; /* libdwarf only reads */
-	return p ? DW_DLV_OK : DW_DLV_NO_ENTRY;
-}
-
-static const Dwarf_Obj_Access_Methods methods = {
-	.get_section_info = section_info,
-	.get_byte_order = byte_order,
-	.get_length_size = length_size,
-	.get_pointer_size = pointer_size,
-	.get_section_count = section_count,
-	.load_section = load_section,
-};
-
-static void close_object(struct ms_dwarf_object *o)
-{
-	Dwarf_Error e = NULL;
-	if (o->dbg)
-		dwarf_object_finish(o->dbg, &e);
-	o->dbg = NULL;
-}
-
-static bool open_object(struct ms_dwarf_object *o)
-{
-	Dwarf_Error e = NULL;
-	if (!o->elf)
-		return false;
-	o->access = (Dwarf_Obj_Access_Interface){.object = o, .methods = &methods};
-	if (dwarf_object_init_b(&o->access, NULL, NULL, DW_GROUPNUMBER_ANY, &o->dbg, &e) ==
-	    DW_DLV_OK)
-		return true;
-	o->dbg = NULL;
-	return false;
-}
-
-static bool open_both(struct ms_dwarf *d)
-{
-	Dwarf_Error e = NULL;
-	if (!open_object(&d->main))
-		return false;
-	if (open_object(&d->alt))
-		ms_dwarf_ok(d->main.dbg, dwarf_set_tied_dbg(d->main.dbg, d->alt.dbg, &e), &e);
+	elf_version(EV_CURRENT);
 	d->opened_units = 0;
-	return true;
-}
-
-static void close_both(struct ms_dwarf *d)
-{
-	close_object(&d->main);
-	close_object(&d->alt);
+	d->opened_rows = 0;
+	d->main.dw = open_one(d->elf, &d->main.elf);
+	d->supplement.dw = d->main.dw ? open_one(d->alt, &d->supplement.elf) : NULL;
+	if (d->supplement.dw)
+		dwarf_setalt(d->main.dw, d->supplement.dw);
+	return d->main.dw != NULL;
 }
 
 /* ---- which unit covers which addresses ---- */
@@ -135,12 +62,10 @@ struct index {
 		size_t n, cap;
 	} spans;
 	struct ms_ranges ranges;
-	/* Units that do not say their ranges themselves (strict DWARF 2 cannot): by header, with
-	 * the DIE. */
+	/* Units that do not say their ranges themselves (strict DWARF 2 cannot): offset of the
+	 * entry, ascending. */
 	struct {
-		struct bare {
-			uint64_t header, die;
-		} * v;
+		uint64_t *v;
 		size_t n, cap;
 	} bare;
 };
@@ -154,39 +79,40 @@ static void add_unit(struct index *x, uint64_t die, const struct ms_ranges *r)
 		*MS_PUSH(&x->units) = (struct ms_unit_ref){.die = die};
 }
 
-/* A set of .debug_aranges. Units and sets come in the same order. */
-static void add_bare(void *arg, uint64_t header, const struct ms_ranges *r)
+static int by_offset(const void *a, const void *b)
 {
-	struct index *x = arg;
-	size_t low = 0, high = x->bare.n;
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		if (x->bare.v[mid].header < header)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (low < x->bare.n && x->bare.v[low].header == header)
-		add_unit(x, x->bare.v[low].die, r);
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	return x < y ? -1 : x > y;
 }
 
-static void index_unit(struct ms_dwarf *d, struct index *x, Dwarf_Die die)
+/* .debug_aranges has them, one set a unit. */
+static void add_bare_units(struct ms_dwarf *d, struct index *x)
 {
-	Dwarf_Debug dbg = d->main.dbg;
-	Dwarf_Error e = NULL;
-	Dwarf_Off offset = 0;
-	struct ms_die facts;
-	if (!ms_dwarf_ok(dbg, dwarf_dieoffset(die, &offset, &e), &e))
+	Dwarf_Aranges *all;
+	size_t n;
+	if (!x->bare.n || dwarf_getaranges(d->main.dw, &all, &n) != 0)
 		return;
-	ms_die_read(dbg, die, &facts);
-	struct ms_unit_base base = ms_unit_base(d->main.elf, die, &facts);
+	for (size_t i = 0; i < n; i++) {
+		Dwarf_Addr low;
+		Dwarf_Word length;
+		Dwarf_Off unit;
+		if (dwarf_getarangeinfo(dwarf_onearange(all, i), &low, &length, &unit) != 0)
+			continue;
+		struct ms_range r = {low, low + length};
+		if (low && length &&
+		    bsearch(&unit, x->bare.v, x->bare.n, sizeof *x->bare.v, by_offset))
+			add_unit(x, unit, &(struct ms_ranges){.v = &r, .n = 1});
+	}
+}
+
+static void index_unit(struct index *x, Dwarf_Die *die)
+{
+	uint64_t offset = dwarf_dieoffset(die);
 	x->ranges.n = 0;
-	ms_die_ranges(&base, &facts, &x->ranges);
+	ms_die_ranges(die, &x->ranges);
 	add_unit(x, offset, &x->ranges);
-	Dwarf_Off header = 0, size = 0;
-	if (!x->ranges.n &&
-	    ms_dwarf_ok(dbg, dwarf_die_CU_offset_range(die, &header, &size, &e), &e))
-		*MS_PUSH(&x->bare) = (struct bare){header, offset};
+	if (!x->ranges.n)
+		*MS_PUSH(&x->bare) = offset;
 }
 
 static int by_low(const void *a, const void *b)
@@ -199,30 +125,18 @@ static int by_low(const void *a, const void *b)
 
 static void index_units(struct ms_dwarf *d)
 {
-	Dwarf_Debug dbg = d->main.dbg;
 	struct index x = {0};
-	for (;;) {
-		Dwarf_Error e = NULL;
-		Dwarf_Unsigned length, type_offset, next;
-		Dwarf_Half version, address_size, length_size_, extension, unit_type;
-		Dwarf_Off abbreviations;
-		Dwarf_Sig8 signature;
-		Dwarf_Die die = NULL;
-		if (!ms_dwarf_ok(dbg,
-				 dwarf_next_cu_header_d(dbg, 1, &length, &version, &abbreviations,
-							&address_size, &length_size_, &extension,
-							&signature, &type_offset, &next, &unit_type,
-							&e),
-				 &e))
-			break;
-		if (!ms_dwarf_ok(dbg, dwarf_siblingof_b(dbg, NULL, 1, &die, &e), &e))
-			continue;
-		if (address_size == 8)
-			index_unit(d, &x, die);
-		dwarf_dealloc_die(die);
+	Dwarf_CU *unit = NULL, *next;
+	Dwarf_Die die;
+	uint8_t type, address_size = 0;
+	while (dwarf_get_units(d->main.dw, unit, &next, NULL, &type, &die, NULL) == 0) {
+		unit = next;
+		if ((type == DW_UT_compile || type == DW_UT_skeleton) &&
+		    dwarf_cu_die(unit, &die, NULL, NULL, &address_size, NULL, NULL, NULL) &&
+		    address_size == 8)
+			index_unit(&x, &die);
 	}
-	if (x.bare.n)
-		ms_arange_sets(d->main.elf, add_bare, &x);
+	add_bare_units(d, &x);
 	if (x.spans.n)
 		qsort(x.spans.v, x.spans.n, sizeof *x.spans.v, by_low);
 	for (size_t i = 0; i < x.spans.n; i++) {
@@ -241,15 +155,13 @@ struct ms_dwarf *ms_dwarf_new(struct ms_elf *elf, struct ms_elf *alt, struct ms_
 			      struct ms_arena *strings, bool demangle)
 {
 	struct ms_dwarf *d = ms_xrealloc(NULL, 1, sizeof *d);
-	*d = (struct ms_dwarf){.main.elf = elf,
-			       .alt.elf = alt,
+	*d = (struct ms_dwarf){.elf = elf,
+			       .alt = alt,
 			       .symbols = symbols,
 			       .strings = strings,
 			       .demangle = demangle};
-	/* We give back what we got; libdwarf's own book-keeping for those who do not costs a third
-	 * of the time. */
-	dwarf_set_de_alloc_flag(0);
-	if (!open_both(d)) {
+	if (!open_dwarf(d)) {
+		close_all(d);
 		free(d);
 		return NULL;
 	}
@@ -263,7 +175,7 @@ void ms_dwarf_free(struct ms_dwarf *d)
 		return;
 	for (size_t i = 0; i < d->unit_count; i++)
 		ms_unit_free(d->units[i].unit);
-	close_both(d);
+	close_all(d);
 	free(d->units);
 	free(d->spans);
 	free(d);
@@ -292,12 +204,13 @@ static struct ms_unit *unit_of(struct ms_dwarf *d, uint32_t index)
 	if (!r->unit) {
 		while (d->cached_bytes > CACHE_BYTES)
 			drop_oldest(d);
-		if (d->opened_units++ >= REOPEN_AFTER) {
-			close_both(d);
-			open_both(d);
+		if (d->opened_units++ >= UNITS_MAX || d->opened_rows >= ROWS_MAX) {
+			close_dwarf(d);
+			open_dwarf(d);
 		}
 		r->unit = ms_unit_read(d, r->die);
 		d->cached_bytes += r->unit->bytes;
+		d->opened_rows += r->unit->row_count;
 	}
 	r->unit->used = ++d->clock;
 	return r->unit;

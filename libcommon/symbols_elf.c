@@ -176,7 +176,8 @@ struct ms_elf *ms_elf_open(const char *path)
 	errno = 0;
 	if (!S_ISREG(st.st_mode) || st.st_size < (off_t)sizeof(Elf64_Ehdr))
 		goto out;
-	void *map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	void *map = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_NORESERVE, fd, 0);
 	if (map == MAP_FAILED)
 		goto out;
 	Elf64_Ehdr h;

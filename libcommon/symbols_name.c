@@ -15,104 +15,73 @@
  * names stay unqualified. */
 enum { MAX_HOPS = 16, MAX_SCOPES = 32, MAX_NESTING = 8, MAX_SCOPE_STEPS = 1 << 25 };
 
-/* What the chain from a concrete function to its declaration says. Strings belong to libdwarf. */
+/* What the chain from a concrete function to its declaration says. Strings belong to libdw. */
 struct declaration {
-	Dwarf_Debug dbg;
 	const char *linkage, *name;
-	uint64_t die, unit; /* of the end of the chain */
+	Dwarf_Die die; /* the end of the chain */
 };
 
-static bool goes_elsewhere(Dwarf_Half form)
+static const char *text(Dwarf_Die *die, unsigned attribute)
 {
-	return form == DW_FORM_GNU_ref_alt || form == DW_FORM_ref_sup4 || form == DW_FORM_ref_sup8;
+	Dwarf_Attribute a;
+	const char *s = dwarf_attr(die, attribute, &a) ? dwarf_formstring(&a) : NULL;
+	return s && *s ? s : NULL;
 }
 
 /* Follows one reference; false when there is none. */
-static bool follow(struct ms_dwarf *d, Dwarf_Debug *dbg, Dwarf_Die die, Dwarf_Half attribute,
-		   uint64_t *target)
+static bool follow(Dwarf_Die *die, unsigned attribute)
 {
-	Dwarf_Error e = NULL;
-	Dwarf_Attribute a = NULL;
-	Dwarf_Half form = 0;
-	Dwarf_Off off = 0;
-	if (!ms_dwarf_ok(*dbg, dwarf_attr(die, attribute, &a, &e), &e))
+	Dwarf_Attribute a;
+	Dwarf_Die target;
+	if (!dwarf_attr(die, attribute, &a) || !dwarf_formref_die(&a, &target))
 		return false;
-	bool ok = ms_dwarf_ok(*dbg, dwarf_whatform(a, &form, &e), &e) &&
-		  ms_dwarf_ok(*dbg, dwarf_global_formref(a, &off, &e), &e);
-	dwarf_dealloc_attribute(a);
-	if (ok && goes_elsewhere(form)) {
-		*dbg = d->alt.dbg;
-		ok = *dbg != NULL;
-	}
-	*target = off;
-	return ok;
+	*die = target;
+	return true;
 }
 
-static void find_declaration(struct ms_dwarf *d, uint64_t die, struct declaration *out)
+static void find_declaration(const Dwarf_Die *die, struct declaration *out)
 {
-	Dwarf_Debug dbg = d->main.dbg;
-	bool more = true;
-	*out = (struct declaration){0};
-	for (int hop = 0; more && dbg && !out->linkage && hop < MAX_HOPS; hop++) {
-		Dwarf_Error e = NULL;
-		Dwarf_Die at = NULL;
-		Dwarf_Off unit = 0;
-		if (!ms_dwarf_ok(dbg, dwarf_offdie_b(dbg, die, 1, &at, &e), &e))
-			return;
-		out->linkage = ms_die_text(dbg, at, DW_AT_linkage_name);
+	*out = (struct declaration){.die = *die};
+	for (int hop = 0; hop < MAX_HOPS; hop++) {
+		out->linkage = text(&out->die, DW_AT_linkage_name);
 		if (!out->linkage)
-			out->linkage = ms_die_text(dbg, at, DW_AT_MIPS_linkage_name);
-		const char *name = ms_die_text(dbg, at, DW_AT_name);
+			out->linkage = text(&out->die, DW_AT_MIPS_linkage_name);
+		const char *name = text(&out->die, DW_AT_name);
 		if (name)
 			out->name = name;
-		if (ms_dwarf_ok(dbg, dwarf_CU_dieoffset_given_die(at, &unit, &e), &e)) {
-			out->dbg = dbg;
-			out->die = die;
-			out->unit = unit;
-		}
-		more = follow(d, &dbg, at, DW_AT_abstract_origin, &die) ||
-		       follow(d, &dbg, at, DW_AT_specification, &die);
-		dwarf_dealloc_die(at);
+		if (out->linkage || (!follow(&out->die, DW_AT_abstract_origin) &&
+				     !follow(&out->die, DW_AT_specification)))
+			return;
 	}
 }
 
-/* The last child of `die` that begins at or before `target`, or NULL. Takes `die` over. */
-static Dwarf_Die child_towards(struct ms_dwarf *d, Dwarf_Debug dbg, Dwarf_Die die, uint64_t target)
+/* `die` becomes its last child that begins at or before `target`; false: it has none. */
+static bool child_towards(struct ms_dwarf *d, Dwarf_Die *die, Dwarf_Off target)
 {
-	Dwarf_Error e = NULL;
-	Dwarf_Die best = NULL, next = NULL;
-	bool ok = ms_dwarf_ok(dbg, dwarf_child(die, &next, &e), &e);
-	dwarf_dealloc_die(die);
-	while (ok) {
-		Dwarf_Off off = 0;
-		if (d->scope_steps++ > MAX_SCOPE_STEPS ||
-		    !ms_dwarf_ok(dbg, dwarf_dieoffset(next, &off, &e), &e) || off > target) {
-			dwarf_dealloc_die(next);
+	Dwarf_Die next;
+	bool found = false;
+	if (dwarf_child(die, &next) != 0)
+		return false;
+	do {
+		if (d->scope_steps++ > MAX_SCOPE_STEPS || dwarf_dieoffset(&next) > target)
 			break;
-		}
-		if (best)
-			dwarf_dealloc_die(best);
-		best = next;
-		ok = ms_dwarf_ok(dbg, dwarf_siblingof_b(dbg, best, 1, &next, &e), &e);
-	}
-	return best;
+		*die = next;
+		found = true;
+	} while (dwarf_siblingof(&next, &next) == 0);
+	return found;
 }
 
-static const char *function_name(struct ms_dwarf *d, uint32_t language, uint64_t die, int depth);
+static const char *function_name(struct ms_dwarf *d, uint32_t language, const Dwarf_Die *die,
+				 int depth);
 
 /* What a scope adds to the names inside: *whole is set when it is a name qualified already, as that
  * of a function around a local class. */
-static const char *scope_name(struct ms_dwarf *d, const struct declaration *c, Dwarf_Die die,
+static const char *scope_name(struct ms_dwarf *d, const struct declaration *c, Dwarf_Die *die,
 			      int depth, bool *whole)
 {
-	Dwarf_Error e = NULL;
-	Dwarf_Half tag = 0;
-	Dwarf_Off off = 0;
+	const char *name = text(die, DW_AT_name);
 	*whole = false;
-	if (!ms_dwarf_ok(c->dbg, dwarf_tag(die, &tag, &e), &e))
-		return NULL;
-	const char *name = ms_die_text(c->dbg, die, DW_AT_name);
-	switch (tag) {
+	switch (dwarf_tag(die)) {
 	case DW_TAG_namespace:
 		return name ? name : "(anonymous namespace)";
 	case DW_TAG_structure_type:
@@ -126,10 +95,9 @@ static const char *scope_name(struct ms_dwarf *d, const struct declaration *c, D
 		return name;
 	case DW_TAG_subprogram:
 		*whole = true;
-		if (depth >= MAX_NESTING || c->dbg != d->main.dbg ||
-		    !ms_dwarf_ok(c->dbg, dwarf_dieoffset(die, &off, &e), &e))
+		if (depth >= MAX_NESTING)
 			return name;
-		return function_name(d, DW_LANG_C_plus_plus, off, depth + 1);
+		return function_name(d, DW_LANG_C_plus_plus, die, depth + 1);
 	default:
 		return NULL;
 	}
@@ -148,29 +116,24 @@ static const char *join(struct ms_dwarf *d, const char *const *scopes, size_t n,
 }
 
 /* "ns::type::name" in the symbolizer's arena. */
-static const char *qualified(struct ms_dwarf *d, const struct declaration *c, int depth)
+static const char *qualified(struct ms_dwarf *d, struct declaration *c, int depth)
 {
 	const char *scopes[MAX_SCOPES];
 	size_t n = 0;
-	Dwarf_Error e = NULL;
-	Dwarf_Die die = NULL;
-	if (!ms_dwarf_ok(c->dbg, dwarf_offdie_b(c->dbg, c->unit, 1, &die, &e), &e))
-		die = NULL;
-	for (int level = 0; die && level < MAX_SCOPES; level++) {
-		Dwarf_Off off = 0;
+	Dwarf_Off target = dwarf_dieoffset(&c->die);
+	Dwarf_Die die;
+	bool more = dwarf_diecu(&c->die, &die, NULL, NULL) != NULL;
+	for (int level = 0; more && level < MAX_SCOPES; level++) {
 		bool whole;
-		die = child_towards(d, c->dbg, die, c->die);
-		if (!die || !ms_dwarf_ok(c->dbg, dwarf_dieoffset(die, &off, &e), &e) ||
-		    off == c->die)
+		more = child_towards(d, &die, target);
+		if (!more || dwarf_dieoffset(&die) == target)
 			break;
-		const char *name = scope_name(d, c, die, depth, &whole);
+		const char *name = scope_name(d, c, &die, depth, &whole);
 		if (name && whole)
 			n = 0;
 		if (name)
 			scopes[n++] = name;
 	}
-	if (die)
-		dwarf_dealloc_die(die);
 	return join(d, scopes, n, c->name);
 }
 
@@ -216,10 +179,11 @@ static const char *declared_name(struct ms_dwarf *d, uint32_t language, struct d
 	return c->name ? ms_arena_strdup(d->strings, c->name) : NULL;
 }
 
-static const char *function_name(struct ms_dwarf *d, uint32_t language, uint64_t die, int depth)
+static const char *function_name(struct ms_dwarf *d, uint32_t language, const Dwarf_Die *die,
+				 int depth)
 {
 	struct declaration c;
-	find_declaration(d, die, &c);
+	find_declaration(die, &c);
 	return declared_name(d, language, &c, depth);
 }
 
@@ -236,7 +200,11 @@ static const char *symbol_of(struct ms_dwarf *d, const struct declaration *c,
 const char *ms_node_name(struct ms_dwarf *d, const struct ms_unit *u, const struct ms_unit_node *n)
 {
 	struct declaration c;
-	find_declaration(d, n->die, &c);
+	Dwarf_Die unit, die;
+	if (!ms_unit_die(d, u->die, &unit) ||
+	    !dwarf_offdie(dwarf_cu_getdwarf(unit.cu), n->die, &die))
+		return NULL;
+	find_declaration(&die, &c);
 	const char *out = !n->inlined && has_scopes(u->language) ? symbol_of(d, &c, n) : NULL;
 	return out ? out : declared_name(d, u->language, &c, 0);
 }

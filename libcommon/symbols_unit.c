@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * One compilation unit: its line table (symbols_lines.c) and the tree of its functions and inlined
- * calls (symbols_walk.c), flattened for binary search.
+ * One compilation unit: its line table and the tree of its functions and inlined calls
+ * (symbols_tree.c), flattened for binary search.
  */
 #include "symbols_dwarf.h"
 
@@ -102,31 +102,37 @@ static void keep_functions(struct ms_unit *u, struct ms_tree *t)
 
 /* ---- the unit ---- */
 
+bool ms_unit_die(struct ms_dwarf *d, uint64_t offset, Dwarf_Die *out)
+{
+	uint8_t type;
+	Dwarf_Die inner;
+	if (!d->main.dw || !dwarf_offdie(d->main.dw, offset, out))
+		return false;
+	if (dwarf_cu_info(out->cu, NULL, &type, NULL, &inner, NULL, NULL, NULL) == 0 &&
+	    type == DW_UT_skeleton && inner.cu)
+		*out = inner;
+	return true;
+}
+
 struct ms_unit *ms_unit_read(struct ms_dwarf *d, uint64_t offset)
 {
-	Dwarf_Debug dbg = d->main.dbg;
-	Dwarf_Error e = NULL;
-	Dwarf_Die die = NULL;
+	Dwarf_Die outer, die;
 	struct ms_unit *u = ms_xrealloc(NULL, 1, sizeof *u);
 	*u = (struct ms_unit){.die = offset, .bytes = sizeof *u};
-	if (!dbg || !ms_dwarf_ok(dbg, dwarf_offdie_b(dbg, offset, 1, &die, &e), &e))
+	if (!d->main.dw || !dwarf_offdie(d->main.dw, offset, &outer) ||
+	    !ms_unit_die(d, offset, &die))
 		return u;
-	struct ms_die facts;
-	ms_die_read(dbg, die, &facts);
-	u->language = facts.language;
-	const char *folder = ms_die_text(dbg, die, DW_AT_comp_dir);
+	int language = dwarf_srclang(&die);
+	u->language = language < 0 ? 0 : (uint32_t)language;
+	Dwarf_Attribute a;
+	const char *folder = dwarf_attr(&outer, DW_AT_comp_dir, &a) ? dwarf_formstring(&a) : NULL;
 	u->folder = folder ? ms_arena_strdup(&u->arena, folder) : NULL;
-	struct ms_unit_base base = ms_unit_base(d->main.elf, die, &facts);
-	if (facts.has_lines)
-		ms_lines_read(u, d->main.elf, facts.lines);
-	Dwarf_Off header = 0, size = 0;
+	ms_lines_read(u, &outer, &die);
 	struct ms_tree tree = {0};
-	if (ms_dwarf_ok(dbg, dwarf_die_CU_offset_range(die, &header, &size, &e), &e))
-		ms_tree_read(&base, header, offset, u->language, &tree);
+	ms_tree_read(&die, u->language, &tree);
 	keep_functions(u, &tree);
 	free(tree.nodes.v);
 	free(tree.covers.v);
-	dwarf_dealloc_die(die);
 	return u;
 }
 
@@ -138,33 +144,27 @@ void ms_unit_free(struct ms_unit *u)
 	free(u);
 }
 
-/* Joins folders and name, and takes "." and "x/.." out: "/src/app/../lib/./a.c" is "/src/lib/a.c".
- */
-static char *join(struct ms_arena *a, const char *const *parts, size_t n)
+/* Takes "." and "x/.." out: "/src/app/../lib/./a.c" is "/src/lib/a.c". */
+static char *tidy(struct ms_arena *a, const char *path)
 {
-	size_t total = 1;
-	for (size_t i = 0; i < n; i++)
-		total += strlen(parts[i]) + 1;
-	char *out = ms_arena_alloc(a, total), *end = out;
-	bool absolute = parts[0][0] == '/';
+	char *out = ms_arena_alloc(a, strlen(path) + 2), *end = out;
+	bool absolute = path[0] == '/';
 	size_t named = 0; /* components that a ".." can take away */
-	for (size_t i = 0; i < n; i++) {
-		for (const char *p = parts[i]; *p;) {
-			size_t len = strcspn(p, "/");
-			if (len == 2 && !memcmp(p, "..", 2) && named) {
-				while (end > out && *--end != '/')
-					;
-				named--;
-			} else if (len && !(len == 1 && *p == '.') &&
-				   !(len == 2 && !memcmp(p, "..", 2) && absolute)) {
-				if (end > out || absolute)
-					*end++ = '/';
-				memcpy(end, p, len);
-				end += len;
-				named += !(len == 2 && !memcmp(p, "..", 2));
-			}
-			p += len + (p[len] == '/');
+	for (const char *p = path; *p;) {
+		size_t len = strcspn(p, "/");
+		bool up = len == 2 && !memcmp(p, "..", 2);
+		if (up && named) {
+			while (end > out && *--end != '/')
+				;
+			named--;
+		} else if (len && !(len == 1 && *p == '.') && !(up && absolute)) {
+			if (end > out || absolute)
+				*end++ = '/';
+			memcpy(end, p, len);
+			end += len;
+			named += !up;
 		}
+		p += len + (p[len] == '/');
 	}
 	*end = 0;
 	return out;
@@ -172,23 +172,15 @@ static char *join(struct ms_arena *a, const char *const *parts, size_t n)
 
 const char *ms_unit_source(struct ms_dwarf *d, struct ms_unit *u, uint32_t number)
 {
-	if (number < u->first_source || number - u->first_source >= u->source_count)
+	if (number >= u->source_count)
 		return NULL;
-	struct ms_source *s = &u->sources[number - u->first_source];
+	struct ms_source *s = &u->sources[number];
 	if (s->path || !s->name)
 		return s->path;
-	const char *parts[3];
-	size_t n = 0;
-	parts[n++] = s->name;
-	if (parts[0][0] != '/' && s->folder)
-		parts[n++] = s->folder;
-	/* In version 5 the first folder of the table is the compilation folder itself. */
-	if (parts[n - 1][0] != '/' && u->folder && (n == 1 || strcmp(parts[n - 1], u->folder) != 0))
-		parts[n++] = u->folder;
-	for (size_t i = 0; i < n / 2; i++) {
-		const char *swap = parts[i];
-		parts[i] = parts[n - 1 - i];
-		parts[n - 1 - i] = swap;
-	}
-	return s->path = join(d->strings, parts, n);
+	/* libdw joins it with the compilation folder up to version 4 of the table, not in 5 */
+	size_t n = u->folder && s->name[0] != '/' ? strlen(u->folder) : 0;
+	bool joined = !n || (strncmp(s->name, u->folder, n) == 0 && s->name[n] == '/');
+	return s->path = tidy(d->strings,
+			      joined ? s->name
+				     : ms_arena_printf(&u->arena, "%s/%s", u->folder, s->name));
 }

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT
+ * The functions of one unit and the calls inlined into them; steps over all that holds no code.
+ */
+#include "symbols_dwarf.h"
+
+#include <stdlib.h>
+
+/* Limits that only damaged or hostile files reach. */
+enum { MAX_DEPTH = 256, MAX_ENTRIES = 1 << 26, MAX_RANGES = 1 << 20 };
+
+struct walker {
+	bool types_hold_code;
+	struct ms_ranges ranges; /* scratch */
+	struct ms_tree *out;
+	size_t entries;
+};
+
+/* C and C++ define their functions outside of types; Rust, D and Ada do not. */
+static bool types_hold_code(uint32_t language)
+{
+	switch (language) {
+	case DW_LANG_C89:
+	case DW_LANG_C:
+	case DW_LANG_C99:
+	case DW_LANG_C11:
+	case DW_LANG_C_plus_plus:
+	case DW_LANG_C_plus_plus_03:
+	case DW_LANG_C_plus_plus_11:
+	case DW_LANG_C_plus_plus_14:
+	case DW_LANG_Mips_Assembler:
+		return false;
+	default:
+		return true;
+	}
+}
+
+/* The linker leaves 0, or all ones (and all ones but one), where it removed the code. */
+static void add_range(struct ms_ranges *out, uint64_t low, uint64_t high)
+{
+	if (low && low < high && high < UINT64_MAX - 1 && out->n < MAX_RANGES)
+		*MS_PUSH(out) = (struct ms_range){low, high};
+}
+
+void ms_die_ranges(Dwarf_Die *die, struct ms_ranges *out)
+{
+	Dwarf_Addr base, low, high;
+	ptrdiff_t at = 0;
+	for (unsigned i = 0; i < MAX_RANGES; i++) {
+		at = dwarf_ranges(die, at, &base, &low, &high);
+		if (at <= 0)
+			return;
+		add_range(out, low, high);
+	}
+}
+
+uint32_t ms_die_number(Dwarf_Die *die, unsigned attribute)
+{
+	Dwarf_Attribute a;
+	Dwarf_Word v = 0;
+	bool known = dwarf_attr(die, attribute, &a) && dwarf_formudata(&a, &v) == 0;
+	return known && v < UINT32_MAX ? (uint32_t)v : 0;
+}
+
+/* False: declared, abstract, or optimised away: no code in it. */
+static bool add_function(struct walker *w, Dwarf_Die *die, bool inlined, uint32_t parent,
+			 unsigned depth)
+{
+	struct ms_tree *t = w->out;
+	w->ranges.n = 0;
+	ms_die_ranges(die, &w->ranges);
+	if (!w->ranges.n || t->nodes.n >= MS_NO_NODE)
+		return false;
+	for (size_t i = 0; i < w->ranges.n; i++)
+		*MS_PUSH(&t->covers) = (struct ms_cover){w->ranges.v[i].low, w->ranges.v[i].high,
+							 (uint32_t)t->nodes.n, depth};
+	struct ms_unit_node *n = MS_PUSH(&t->nodes);
+	*n = (struct ms_unit_node){.die = dwarf_dieoffset(die),
+				   .entry = w->ranges.v[0].low,
+				   .parent = parent,
+				   .inlined = inlined};
+	if (inlined) {
+		n->call_file = ms_die_number(die, DW_AT_call_file);
+		n->call_line = ms_die_number(die, DW_AT_call_line);
+		n->call_column = ms_die_number(die, DW_AT_call_column);
+	}
+	return true;
+}
+
+static void walk(struct walker *w, Dwarf_Die *die, uint32_t parent, unsigned depth)
+{
+	Dwarf_Die child;
+	if (depth >= MAX_DEPTH || dwarf_child(die, &child) != 0)
+		return;
+	do {
+		uint32_t node = parent;
+		bool enter = false;
+		int tag = dwarf_tag(&child);
+		switch (tag) {
+		case DW_TAG_subprogram:
+		case DW_TAG_inlined_subroutine:
+			enter = add_function(w, &child, tag != DW_TAG_subprogram, parent, depth);
+			node = enter ? (uint32_t)w->out->nodes.n - 1 : parent;
+			break;
+		case DW_TAG_lexical_block:
+		case DW_TAG_try_block:
+		case DW_TAG_catch_block:
+		case DW_TAG_namespace:
+		case DW_TAG_module:
+			enter = true;
+			break;
+		case DW_TAG_structure_type:
+		case DW_TAG_class_type:
+		case DW_TAG_union_type:
+		case DW_TAG_enumeration_type:
+			enter = w->types_hold_code;
+			break;
+		default:
+			break;
+		}
+		if (enter)
+			walk(w, &child, node, depth + 1);
+	} while (w->entries++ < MAX_ENTRIES && dwarf_siblingof(&child, &child) == 0);
+}
+
+void ms_tree_read(Dwarf_Die *unit, uint32_t language, struct ms_tree *out)
+{
+	struct walker w = {.types_hold_code = types_hold_code(language), .out = out};
+	walk(&w, unit, MS_NO_NODE, 0);
+	free(w.ranges.v);
+}
