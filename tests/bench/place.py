@@ -8,7 +8,7 @@ SRC = os.path.dirname(os.path.dirname(HERE))
 MODE = os.environ.get("MODE", "release")
 BUILD = os.path.join(SRC, "build", MODE)
 TB = os.environ["TB"] = os.path.join(BUILD, "tests")
-STORE = os.path.join(SRC, "build", "bench")  # results of the sections, and inputs that take long to make
+STORE = os.environ.get("BENCH_STORE") or os.path.join(SRC, "build", "bench")  # results of the sections, and inputs that take long to make
 
 MS_RECORD = os.path.join(BUILD, "bin", "ms-record")
 MS_SNAP = os.path.join(BUILD, "bin", "ms-snap")

@@ -37,17 +37,18 @@ def machine():
             ("MemScope", (first_line(place.MS_RECORD, "--version") + " " + revision).strip())]
 
 
-def load_words(load):
-    return "load average at the start %.2f, %.2f, %.2f" % tuple(load)
+def load_words(load, others):
+    words = "load average at the start %.2f, %.2f, %.2f, other work used %.0f %% of the processors" % (*load, others * 100)
+    return words + (" (BUSY: times are noise)" if others > 0.1 else "")
 
 
 def show_machine():
     print("; ".join("%s %s" % pair for pair in machine()))
-    print(load_words(os.getloadavg()))
+    print(load_words(os.getloadavg(), section.used_by_others()))
 
 
 def show(result):
-    print("\n==== %s (%s)" % (result.title, load_words(result.load)))
+    print("\n==== %s (%s)" % (result.title, load_words(result.load, result.others)))
     for table in result.tables:
         print("\n" + table.text())
     for note in result.notes:
@@ -106,7 +107,7 @@ def document(found):
 
 def measured_words(r):
     less = "" if r["scale"] == 1 else "; scale %g of the full work" % r["scale"]
-    return "%s, %s; %.0f s%s." % (r["when"], load_words(r["load"]), r["seconds"], less)
+    return "%s, %s; %.0f s%s." % (r["when"], load_words(r["load"], r["others"]), r["seconds"], less)
 
 
 def targets_of(found):

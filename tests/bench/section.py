@@ -32,9 +32,23 @@ class Settings:
         return time.monotonic() > self.deadline
 
 
+def used_by_others(seconds=0.5):
+    """Part of the processors that is in use while the benchmark does nothing."""
+    def ticks():
+        with open("/proc/stat") as f:
+            values = [int(v) for v in f.readline().split()[1:9]]
+        return values[3] + values[4], sum(values)
+
+    idle, total = ticks()
+    time.sleep(seconds)
+    idle_after, total_after = ticks()
+    return 1 - (idle_after - idle) / max(total_after - total, 1)
+
+
 class Result:
     def __init__(self, name, title):
         self.name, self.title, self.tables, self.targets, self.notes, self.short = name, title, [], [], [], {}
+        self.others = used_by_others()
         self.losses = []  # what heaptrack does better, in words
         self.load, self.when, self.start = os.getloadavg(), time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()), time.monotonic()
 
@@ -45,7 +59,7 @@ class Result:
     def store(self, scale):
         os.makedirs(place.STORE, exist_ok=True)
         data = {"name": self.name, "title": self.title, "tables": [t.plain() for t in self.tables], "targets": self.targets,
-                "notes": self.notes, "losses": self.losses, "short": self.short, "load": self.load, "when": self.when, "scale": scale,
+                "notes": self.notes, "losses": self.losses, "short": self.short, "load": self.load, "others": self.others, "when": self.when, "scale": scale,
                 "seconds": time.monotonic() - self.start}
         path = os.path.join(place.STORE, self.name + ".json")
         with open(path + ".new", "w") as f:

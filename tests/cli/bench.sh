@@ -35,10 +35,12 @@ grep -q "no section or program 'no-such-section'" said
 
 [ "$MODE" = release ] || exit 0 # sanitizers must be loaded before anything that is preloaded
 mkdir -p out/bench
+export BENCH_STORE="$PWD/store"
 cp "$TB/bench/micro" out/bench/glibc-simple
 cp "$TB/bench/micro" out/bench/cfrac # ends with 2: it does not know this argument
 MIMALLOC_BENCH=$PWD "$bench/run" -n 1 mimalloc >table
 grep -q '^glibc-simple  *[0-9]' table
+grep -q glibc-simple store/mimalloc.json
 grep -q 'cfrac: none FAILED' table
 if grep '^cfrac' table || grep 'glibc-simple.*FAILED' table; then
 	exit 1
