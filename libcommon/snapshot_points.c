@@ -505,13 +505,15 @@ static int no_such_mark(struct build *b, const struct ms_point *want)
 static int no_such_point(struct build *b, const struct ms_point *want)
 {
 	char buf[2][MS_UNIT_BUF];
-	uint64_t most = 0, dropped = 0;
+	uint64_t most = 0, dropped = 0, cut = 0;
 	for (size_t i = 0; i < b->all.n; i++) {
 		const struct ms_recording *t = b->all.v[i]->keep.rec;
 		uint64_t length = ms_recording_length(t);
 		most = length > most ? length : most;
 		if (ms_has(&t->end, MS_END_DROPPED_UNTIL))
 			dropped = t->end.number[MS_END_DROPPED_UNTIL];
+		if (ms_has(&t->info, MS_INFO_CUT_FROM))
+			cut = t->info.number[MS_INFO_CUT_FROM];
 	}
 	if (want->kind == MS_POINT_MARK && (!b->to || want == b->from || want == b->to))
 		return no_such_mark(b, want);
@@ -520,6 +522,12 @@ static int no_such_point(struct build *b, const struct ms_point *want)
 				  "no point '%s' in the span: it ends at --to '%s' of a recording "
 				  "that lasted %s",
 				  want->label, b->to->label, ms_format_duration(buf[0], most));
+	if (cut)
+		return ms_err_set(b->err,
+				  "no point '%s' in the cut: it begins at %s of a recording that "
+				  "lasted %s",
+				  want->label, ms_format_duration(buf[0], cut),
+				  ms_format_duration(buf[1], most));
 	if (dropped)
 		return ms_err_set(b->err,
 				  "no point '%s' in the recording: it lasted %s, and its events "

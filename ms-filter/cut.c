@@ -25,6 +25,7 @@
 #include "libcommon/ranges.h"
 #include "libcommon/recording.h"
 #include "libcommon/span.h"
+#include "libcommon/units.h"
 
 #define BIT(n) (UINT64_C(1) << (n))
 #define CUT_FIELDS                                                                                 \
@@ -510,6 +511,21 @@ static int write_file(struct cut *c)
 	return ms_file_end(&f, write_cut(c, f.fd), c->err);
 }
 
+/* Of a cut, what lies outside of it is not there any more. */
+static int check_span(const struct cut *c)
+{
+	const struct ms_fields *i = &c->facts->info;
+	uint64_t from = i->number[MS_INFO_CUT_FROM], to = i->number[MS_INFO_CUT_TO];
+	char text[MS_UNIT_BUF];
+	if (ms_has(i, MS_INFO_CUT_FROM) && c->ends[0].given && c->ends[0].ns < from)
+		return ms_err_set(c->err, "no point '%s' in '%s': it is a cut that begins at %s",
+				  c->o->from, c->o->input, ms_format_duration(text, from));
+	if (ms_has(i, MS_INFO_CUT_TO) && c->ends[1].given && c->ends[1].ns > to)
+		return ms_err_set(c->err, "no point '%s' in '%s': it is a cut that ends at %s",
+				  c->o->to, c->o->input, ms_format_duration(text, to));
+	return 0;
+}
+
 int cut_trace(const struct options *o, bool *incomplete, struct ms_err *err)
 {
 	struct cut c = {.o = o, .err = err};
@@ -517,6 +533,8 @@ int cut_trace(const struct options *o, bool *incomplete, struct ms_err *err)
 	int rc = read_facts(&c);
 	if (rc == 0)
 		rc = ms_span_find(o->input, o->from, o->to, c.ends, err);
+	if (rc == 0)
+		rc = check_span(&c);
 	if (rc == 0)
 		rc = keep_prepare(&c.keep, o, c.facts, err);
 	if (rc == 0)

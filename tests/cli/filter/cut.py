@@ -78,6 +78,9 @@ def again(trace):
     same("a cut of a cut", whole, part)
     expect("what it says", part.execute("SELECT cut FROM process").fetchall(),
            [(f"{trace} by --from mark:warm, then --to mark:late",)])
+    for tool, words in (("ms-filter", ["--trace-out", "out.trace"]), ("ms-snap", ["-o", "out.db"])):
+        code, message = run(tool, *words, "--from", "100us", "second.trace")
+        expect(f"{tool} before the cut: {message}", (code, "begins at" in message), (2, True))
     cut("third.trace", "second.trace")
     same("nothing more cut", whole, snap("part.db", "third.trace"))
 
