@@ -20,6 +20,7 @@
 #include "format/trace.h"
 #include "format/verdict.h"
 #include "libcommon/arena.h"
+#include "libcommon/units.h"
 #include "merge.h"
 #include "options.h"
 #include "pool.h"
@@ -33,6 +34,8 @@
 #define WATCH_LEAST_NS UINT64_C(500000)
 #define WATCH_MOST_NS UINT64_C(5000000)
 #define RATE UINT64_C(1000000000) /* bytes a second that are read at least */
+#define WRITER_NS UINT64_C(5000000000)
+#define BLOCK_NS 250u /* and to sort and look through a block */
 #define EDGES_MAX ((size_t)1 << 27)
 #define STOP_NS UINT64_C(300000000)
 #define BLOCKS_MAX (UINT32_C(1) << 30)
@@ -198,15 +201,29 @@ struct work {
 	struct session *s;
 	struct scan *q;
 	const char *label;
+	bool ends; /* a thread is held by the guest: the process is about to end */
 	uint64_t start_ns, deadline_ns, released_ns;
 	struct memory memory;
 	struct graph graph;
 	struct stopped stopped;
 	struct scan_thread *threads;
 	size_t thread_count;
-	uint64_t state; /* MS_SCAN_* */
-	bool graphed;
+	uint64_t state;      /* MS_SCAN_* */
+	bool graphed, asked; /* asked: the draining thread has answered */
 };
+
+const char *scan_state_words(uint64_t state)
+{
+	static const char *const why[] = {
+		[MS_SCAN_KILLED] = "killed, or gone without exit()",
+		[MS_SCAN_TIME] = "that would have taken longer than --leak-check allows",
+		[MS_SCAN_UNREADABLE] = "some of its memory could not be read",
+		[MS_SCAN_THREADS] = "its threads could not be stopped",
+		[MS_SCAN_LOST] = "events were lost",
+		[MS_SCAN_MEMORY] = "too many pointers",
+	};
+	return state < sizeof why / sizeof *why ? why[state] : NULL;
+}
 
 static void put_head(struct session *s, const struct ms_verdict_scan *head)
 {
@@ -300,14 +317,16 @@ static void put_sites(struct work *w, uint64_t scan)
 static void put_result(struct work *w)
 {
 	struct scan *q = w->q;
-	struct ms_verdict_scan head = {.label = w->label,
-				       .label_size = strlen(w->label),
-				       .time_ns = q->time_ns,
-				       .event = q->event,
-				       .state = w->state,
-				       .pause_ns = w->released_ns - w->start_ns,
-				       .read_bytes = w->memory.bytes,
-				       .wide = q->wide};
+	struct ms_verdict_scan head = {
+		.label = w->label,
+		.label_size = strlen(w->label),
+		.time_ns = w->asked ? q->time_ns : session_now(w->s),
+		.event = w->asked ? q->event
+				  : __atomic_load_n(&w->s->stats.events, __ATOMIC_RELAXED),
+		.state = w->state,
+		.pause_ns = w->released_ns - w->start_ns,
+		.read_bytes = w->memory.bytes,
+		.wide = q->wide};
 	pthread_mutex_lock(&w->s->lock);
 	q->result.unreachable_blocks = q->result.unreachable_bytes = 0;
 	head.scan = ++q->scans;
@@ -350,8 +369,9 @@ static bool ask(struct work *w)
 /* Waits for the writing thread. */
 static bool await_stacks(struct work *w)
 {
+	uint64_t until = clock_mono() + WRITER_NS; /* nobody is held any more */
 	while (!__atomic_load_n(&w->q->stacks_known, __ATOMIC_ACQUIRE)) {
-		if (late(w) || __atomic_load_n(&w->s->out->failed, __ATOMIC_ACQUIRE))
+		if (clock_mono() > until || __atomic_load_n(&w->s->out->failed, __ATOMIC_ACQUIRE))
 			return false;
 		usleep(STEP_US);
 	}
@@ -438,12 +458,13 @@ static void look(struct work *w, pid_t tid)
 					  : MS_SCAN_DONE;
 }
 
-static uint64_t sum_of_sizes(const struct scan *q)
+/* What a scan may take, in ns. Of what changes meanwhile a guess is good enough. */
+static uint64_t expected(const struct session *s)
 {
-	uint64_t n = 0;
-	for (uint32_t i = 0; i < q->count; i++)
-		n += q->blocks[i].size;
-	return n;
+	const struct stats *t = &s->stats;
+	uint64_t bytes = __atomic_load_n(&t->live_bytes, __ATOMIC_RELAXED);
+	uint64_t blocks = __atomic_load_n(&t->live_blocks, __ATOMIC_RELAXED);
+	return bytes / (RATE / 1000000) * 1000 + blocks * BLOCK_NS;
 }
 
 /* What keeps the scan from being made; MS_SCAN_DONE = nothing. */
@@ -452,7 +473,7 @@ static uint64_t obstacle(const struct work *w)
 	const struct scan *q = w->q;
 	if (q->lost)
 		return MS_SCAN_LOST;
-	if (sum_of_sizes(q) / (RATE / 1000) * 1000000 > w->deadline_ns - clock_mono() || late(w))
+	if (late(w))
 		return MS_SCAN_TIME;
 	return MS_SCAN_DONE;
 }
@@ -498,58 +519,89 @@ static void let_go(struct work *w)
 {
 	struct session *s = w->s;
 	stop_release(&w->stopped, s->proc);
+	w->released_ns = clock_mono();
+	if (!w->ends)
+		return;
 	uint32_t was = __atomic_load_n(&s->mem->end_state, __ATOMIC_ACQUIRE);
 	if (was == MG_END_LATE && w->state == MS_SCAN_DONE)
 		w->state = MS_SCAN_TIME; /* it may have gone on while we read */
 	tell_guest(s, MG_END_OVER);
-	w->released_ns = clock_mono();
 }
 
-static void scan_end(struct work *w)
+static void scan(struct work *w)
 {
 	pid_t tid = 0;
 	size_t threads = stop_count(w->s->proc, &tid);
-	w->state = threads ? MS_SCAN_DONE : MS_SCAN_KILLED;
-	if (threads == 1)
+	w->state = !threads                                        ? MS_SCAN_KILLED
+		   : expected(w->s) > w->deadline_ns - w->start_ns ? MS_SCAN_TIME
+								   : MS_SCAN_DONE;
+	if (threads == 1 && w->ends)
 		take_held(w);
-	else if (threads && !stop(w))
+	else if (w->state == MS_SCAN_DONE && !stop(w))
 		w->state = MS_SCAN_THREADS;
-	bool asked = w->state == MS_SCAN_DONE && ask(w);
+	w->asked = w->state == MS_SCAN_DONE && ask(w);
 	if (w->state == MS_SCAN_DONE)
-		w->state = asked ? obstacle(w) : late(w) ? MS_SCAN_TIME : MS_SCAN_KILLED;
+		w->state = w->asked ? obstacle(w) : late(w) ? MS_SCAN_TIME : MS_SCAN_KILLED;
 	if (w->state == MS_SCAN_DONE && w->q->count)
 		look(w, tid);
 	let_go(w);
-	if (asked && !await_stacks(w))
+	if (w->asked && !await_stacks(w))
 		w->graphed = false;
 	if (w->graphed)
 		graph_solve(&w->graph, w->state == MS_SCAN_DONE);
 	put_result(w);
 }
 
+/* "pid 4117: 6.0 MiB in 1,204 blocks unreachable; stopped for 31 ms" */
+static void add_answer(struct scanner *sc, const struct work *w)
+{
+	char a[MS_UNIT_BUF], b[MS_UNIT_BUF], c[MS_UNIT_BUF];
+	uint64_t bytes = 0, blocks = 0;
+	size_t at = strlen(sc->answer);
+	for (uint32_t i = 0; w->graphed && i < w->graph.count; i++) {
+		bool lost = w->graph.v[i].verdict <= MS_VERDICT_IS_INDIRECT;
+		bytes += lost ? w->graph.v[i].size : 0;
+		blocks += lost;
+	}
+	ms_format_duration(c, w->released_ns - w->start_ns);
+	if (w->state == MS_SCAN_DONE)
+		snprintf(sc->answer + at, sizeof sc->answer - at,
+			 "%s (pid %d): %s in %s block%s unreachable; stopped for %s\n", w->s->name,
+			 (int)w->s->pid, ms_format_size(a, bytes), ms_format_count(b, blocks),
+			 blocks == 1 ? "" : "s", c);
+	else
+		snprintf(sc->answer + at, sizeof sc->answer - at,
+			 "%s (pid %d): not scanned, %s; stopped for %s\n", w->s->name,
+			 (int)w->s->pid, scan_state_words(w->state), c);
+}
+
 static void *work_thread(void *arg)
 {
 	struct work *w = arg;
-	scan_end(w);
+	scan(w);
 	return NULL;
 }
 
 /* In a thread of its own: whatever it could not let go the kernel lets go when it ends. */
-static void work_on(struct scanner *sc, struct session *s)
+static void work_on(struct scanner *sc, struct session *s, bool ends)
 {
 	struct work w = {.scanner = sc,
 			 .s = s,
 			 .q = s->scan,
-			 .label = "end",
+			 .label = ends ? "end" : "request",
+			 .ends = ends,
 			 .start_ns = clock_mono(),
 			 .memory = {.mem = -1, .pagemap = -1}};
 	pthread_t thread;
 	w.deadline_ns = w.start_ns + sc->opt->leak_ns / 10 * 9;
 	if (pthread_create(&thread, NULL, work_thread, &w)) {
-		tell_guest(s, MG_END_OVER);
+		if (ends)
+			tell_guest(s, MG_END_OVER);
 		return;
 	}
 	pthread_join(thread, NULL);
+	if (!ends)
+		add_answer(sc, &w);
 	graph_free(&w.graph);
 	memory_close(&w.memory);
 	free(w.threads);
@@ -576,14 +628,13 @@ static bool notice(struct session *s)
 					   __ATOMIC_RELAXED);
 }
 
-/* The sessions that are held. They are kept by `busy`. */
-static size_t notice_all(struct scanner *sc, struct session ***out)
+/* Queues the sessions that are held; `busy` keeps them (under lock). */
+static void notice_all(struct scanner *sc)
 {
-	size_t n = 0;
-	*out = NULL;
 	for (size_t i = 0; i < sc->count; i++) {
 		struct session *s = sc->sessions[i];
-		if (__atomic_load_n(&s->mem->end_state, __ATOMIC_ACQUIRE) != MG_END_HELD)
+		if (__atomic_load_n(&s->mem->end_state, __ATOMIC_ACQUIRE) != MG_END_HELD ||
+		    __atomic_load_n(&s->scan->busy, __ATOMIC_ACQUIRE))
 			continue;
 		/* Either we see that it is over, or the draining thread that we are at work. */
 		__atomic_store_n(&s->scan->busy, 1, __ATOMIC_SEQ_CST);
@@ -591,10 +642,9 @@ static size_t notice_all(struct scanner *sc, struct session ***out)
 			__atomic_store_n(&s->scan->busy, 0, __ATOMIC_RELEASE);
 			continue;
 		}
-		*out = ms_xrealloc(*out, n + 1, sizeof **out);
-		(*out)[n++] = s;
+		sc->held[sc->held_count++] = s;
+		pthread_cond_signal(&sc->work);
 	}
-	return n;
 }
 
 /* Young processes end soon, and are looked at more often. */
@@ -608,7 +658,55 @@ static uint64_t watch_ns(const struct scanner *sc)
 	return least < WATCH_LEAST_NS ? WATCH_LEAST_NS : least;
 }
 
-static void *run(void *arg)
+/* The sessions that run and are not about to end, kept by `busy`. */
+static size_t take_all(struct scanner *sc, struct session ***out)
+{
+	size_t n = 0;
+	pthread_mutex_lock(&sc->lock);
+	*out = ms_xrealloc(NULL, sc->count + 1, sizeof **out);
+	for (size_t i = 0; i < sc->count; i++) {
+		struct session *s = sc->sessions[i];
+		if (__atomic_load_n(&s->scan->busy, __ATOMIC_ACQUIRE))
+			continue; /* it ends */
+		__atomic_store_n(&s->scan->busy, 1, __ATOMIC_SEQ_CST);
+		if (__atomic_load_n(&s->ending, __ATOMIC_SEQ_CST) == SESSION_RUNS &&
+		    __atomic_load_n(&s->mem->end_state, __ATOMIC_ACQUIRE) == MG_END_NONE)
+			(*out)[n++] = s;
+		else
+			__atomic_store_n(&s->scan->busy, 0, __ATOMIC_RELEASE);
+	}
+	pthread_mutex_unlock(&sc->lock);
+	return n;
+}
+
+/* Scans all, because somebody asked. */
+static void serve(struct scanner *sc)
+{
+	struct session **all;
+	uint64_t one = 1;
+	sc->answer[0] = '\0';
+	size_t n = take_all(sc, &all);
+	for (size_t i = 0; i < n; i++) {
+		work_on(sc, all[i], false);
+		__atomic_store_n(&all[i]->scan->busy, 0, __ATOMIC_RELEASE);
+		drain_wake(sc->drain);
+	}
+	free(all);
+	__atomic_store_n(&sc->asked, SCAN_ANSWERED, __ATOMIC_RELEASE);
+	if (write(sc->drain->event, &one, sizeof one) < 0)
+		errno = 0; /* it is set already */
+}
+
+void scanner_ask(struct scanner *sc)
+{
+	pthread_mutex_lock(&sc->lock);
+	__atomic_store_n(&sc->asked, SCAN_ASKED, __ATOMIC_RELEASE);
+	pthread_cond_signal(&sc->work);
+	pthread_mutex_unlock(&sc->lock);
+}
+
+/* Watches for processes that are held, also while others are scanned. */
+static void *watch(void *arg)
 {
 	struct scanner *sc = arg;
 	pthread_mutex_lock(&sc->lock);
@@ -617,18 +715,37 @@ static void *run(void *arg)
 			pthread_cond_wait(&sc->changed, &sc->lock);
 			continue;
 		}
-		struct session **held;
-		size_t n = notice_all(sc, &held);
+		notice_all(sc);
 		uint64_t ns = watch_ns(sc);
 		pthread_mutex_unlock(&sc->lock);
-		for (size_t i = 0; i < n; i++) {
-			work_on(sc, held[i]);
-			__atomic_store_n(&held[i]->scan->busy, 0, __ATOMIC_RELEASE);
-			drain_wake(sc->drain);
+		usleep((useconds_t)(ns / 1000));
+		pthread_mutex_lock(&sc->lock);
+	}
+	pthread_mutex_unlock(&sc->lock);
+	return NULL;
+}
+
+static void *run(void *arg)
+{
+	struct scanner *sc = arg;
+	pthread_mutex_lock(&sc->lock);
+	while (!sc->stop || sc->held_count) {
+		bool asked = __atomic_load_n(&sc->asked, __ATOMIC_ACQUIRE) == SCAN_ASKED;
+		if (!sc->held_count && !asked) {
+			pthread_cond_wait(&sc->work, &sc->lock);
+			continue;
 		}
-		free(held);
-		if (!n)
-			usleep((useconds_t)(ns / 1000));
+		struct session *s = sc->held_count ? sc->held[0] : NULL;
+		if (s)
+			memmove(sc->held, sc->held + 1, --sc->held_count * sizeof *sc->held);
+		pthread_mutex_unlock(&sc->lock);
+		if (s)
+			work_on(sc, s, true);
+		else
+			serve(sc);
+		if (s)
+			__atomic_store_n(&s->scan->busy, 0, __ATOMIC_RELEASE);
+		drain_wake(sc->drain);
 		pthread_mutex_lock(&sc->lock);
 	}
 	pthread_mutex_unlock(&sc->lock);
@@ -644,7 +761,10 @@ int scanner_start(struct scanner *sc, const struct options *opt, struct drain *d
 	pthread_cond_init(&sc->changed, NULL);
 	if (opt->leak_check == SCAN_NO || opt->sample_bytes)
 		return 0;
+	pthread_cond_init(&sc->work, NULL);
 	int e = pthread_create(&sc->thread, NULL, run, sc);
+	if (e == 0)
+		e = pthread_create(&sc->watcher, NULL, watch, sc);
 	sc->started = e == 0;
 	errno = e;
 	return e ? -1 : 0;
@@ -658,6 +778,7 @@ void scanner_add(struct scanner *sc, struct session *s)
 	if (sc->count == sc->room) {
 		sc->room = sc->room ? sc->room * 2 : 8;
 		sc->sessions = ms_xrealloc(sc->sessions, sc->room, sizeof *sc->sessions);
+		sc->held = ms_xrealloc(sc->held, sc->room, sizeof *sc->held);
 	}
 	sc->sessions[sc->count++] = s;
 	pthread_cond_signal(&sc->changed);
@@ -682,8 +803,11 @@ void scanner_stop(struct scanner *sc)
 	pthread_mutex_lock(&sc->lock);
 	sc->stop = true;
 	pthread_cond_signal(&sc->changed);
+	pthread_cond_signal(&sc->work);
 	pthread_mutex_unlock(&sc->lock);
+	pthread_join(sc->watcher, NULL);
 	pthread_join(sc->thread, NULL);
 	sc->started = false;
 	free(sc->sessions);
+	free(sc->held);
 }

@@ -43,6 +43,9 @@ struct scan_result {
 	uint64_t pause_ns, read_bytes, took_ns;
 };
 
+/* Why there is no verdict, of MS_SCAN_*; NULL when it goes without saying. */
+const char *scan_state_words(uint64_t state);
+
 struct scan; /* of a session */
 struct scan *scan_new(void);
 void scan_free(struct scan *s);
@@ -51,15 +54,21 @@ const struct scan_result *scan_result(const struct scan *s);
 /* ---- the scanning thread; called by the control thread ---- */
 
 struct scanner {
-	pthread_t thread;
+	pthread_t thread, watcher;
 	pthread_mutex_t lock;
-	pthread_cond_t changed;
+	pthread_cond_t changed, work;
 	const struct options *opt;
 	struct drain *drain;
-	struct session **sessions; /* under lock */
+	struct session **sessions, **held; /* under lock; held: about to end, to be scanned */
+	size_t held_count;
 	size_t count, room;
 	bool stop, started;
+	int asked;         /* atomic: enum scan_asked */
+	char answer[3072]; /* once it is SCAN_ANSWERED */
 };
+
+/* A scan that was asked for (--tell): the control thread sets ASKED and takes the answer. */
+enum scan_asked { SCAN_IDLE, SCAN_ASKED, SCAN_ANSWERED };
 
 /* Starts the thread, unless --leak-check=no. `opt` and `drain` are borrowed. 0, or -1 with errno
  * set. */
@@ -69,6 +78,9 @@ void scanner_add(struct scanner *sc, struct session *s);
 /* Watches it no more: it is about to be freed. */
 void scanner_drop(struct scanner *sc, struct session *s);
 void scanner_stop(struct scanner *sc);
+/* Has every process that runs scanned now; the answer comes with an event of the draining thread's.
+ */
+void scanner_ask(struct scanner *sc);
 
 /* ---- called by the draining thread ---- */
 

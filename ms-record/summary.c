@@ -122,14 +122,6 @@ static void print_sampled_heap(const struct image *m, uint64_t mean)
 /* What the leak scan found, or why there was none. */
 static const char *scan_words(const struct image *m, char room[160])
 {
-	static const char *const why[] = {
-		[MS_SCAN_KILLED] = "killed, or gone without exit()",
-		[MS_SCAN_TIME] = "that would have taken longer than --leak-check allows",
-		[MS_SCAN_UNREADABLE] = "some of its memory could not be read",
-		[MS_SCAN_THREADS] = "its threads could not be stopped",
-		[MS_SCAN_LOST] = "events were lost",
-		[MS_SCAN_MEMORY] = "too many pointers",
-	};
 	const struct scan_result *r = &m->scan;
 	char a[MS_UNIT_BUF], b[MS_UNIT_BUF];
 	room[0] = '\0';
@@ -140,8 +132,8 @@ static const char *scan_words(const struct image *m, char room[160])
 			 r->unreachable_blocks == 1 ? "" : "s");
 	else if (r->state == MS_SCAN_DONE && m->stats.live_blocks)
 		snprintf(room, 160, ", none unreachable");
-	else if (r->state < sizeof why / sizeof *why && why[r->state] && m->stats.live_blocks)
-		snprintf(room, 160, "; not scanned for leaks: %s", why[r->state]);
+	else if (scan_state_words(r->state) && m->stats.live_blocks)
+		snprintf(room, 160, "; not scanned for leaks: %s", scan_state_words(r->state));
 	return room;
 }
 

@@ -27,11 +27,9 @@ int tell_parse(const char *text, enum tell_verb *verb, const char **name, struct
 	static const struct {
 		const char *text;
 		enum tell_verb verb;
-	} verbs[] = {{"flush", TELL_FLUSH},
-		     {"pause", TELL_PAUSE},
-		     {"resume", TELL_RESUME},
-		     {"stop", TELL_STOP},
-		     {"status", TELL_STATUS}};
+	} verbs[] = {{"flush", TELL_FLUSH},   {"pause", TELL_PAUSE},
+		     {"resume", TELL_RESUME}, {"stop", TELL_STOP},
+		     {"status", TELL_STATUS}, {"leak-check", TELL_LEAK_CHECK}};
 	if (!strncmp(text, "mark:", 5)) {
 		*verb = TELL_MARK;
 		*name = text + 5;
@@ -133,6 +131,9 @@ static int talk(int fd, const char *file, const char *verb, bool *again, struct 
 {
 	char text[TELL_PACKET + 1];
 	/* Who is refused is answered before he asks. */
+	struct timeval patient = {.tv_sec = TELL_SCAN_S};
+	if (!strcmp(verb, "leak-check"))
+		setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patient, sizeof patient);
 	bool sent = send(fd, verb, strlen(verb), MSG_NOSIGNAL) >= 0;
 	if (!sent && errno != EPIPE && errno != ECONNRESET)
 		return ms_err_sys(err, "cannot speak to the recorder of '%s'", file);

@@ -21,10 +21,19 @@ struct ms_err;
 struct options;
 
 #define TELL_PACKET 4096u
-#define TELL_VERBS "mark:NAME, flush, pause, resume, stop or status"
+#define TELL_VERBS "mark:NAME, flush, leak-check, pause, resume, stop or status"
 #define TELL_WAIT_NS UINT64_C(5000000000)
+#define TELL_SCAN_S 3600 /* a scan takes as long as --leak-check allows */
 
-enum tell_verb { TELL_MARK, TELL_FLUSH, TELL_PAUSE, TELL_RESUME, TELL_STOP, TELL_STATUS };
+enum tell_verb {
+	TELL_MARK,
+	TELL_FLUSH,
+	TELL_PAUSE,
+	TELL_RESUME,
+	TELL_STOP,
+	TELL_STATUS,
+	TELL_LEAK_CHECK
+};
 
 /* What was typed, understood; `name` of a mark points into it. 0, or -1 with `err` set. */
 int tell_parse(const char *text, enum tell_verb *verb, const char **name, struct ms_err *err);
@@ -43,7 +52,7 @@ struct tell_job {
 	struct tell_job *next;
 	int fd;
 	enum tell_verb verb;
-	enum { TELL_NEW, TELL_ORDERED, TELL_WRITING, TELL_CLOSING } step;
+	enum { TELL_NEW, TELL_ORDERED, TELL_WRITING, TELL_CLOSING, TELL_SCANNING } step;
 	struct order order;
 };
 

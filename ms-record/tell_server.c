@@ -215,7 +215,8 @@ static bool begin(struct control *c, struct tell_job *j)
 {
 	bool over = c->stopped || c->over;
 	uint64_t never = 0;
-	if (over && (j->verb == TELL_MARK || j->verb == TELL_PAUSE || j->verb == TELL_RESUME)) {
+	if (over && (j->verb == TELL_MARK || j->verb == TELL_LEAK_CHECK || j->verb == TELL_PAUSE ||
+		     j->verb == TELL_RESUME)) {
 		answer(j->fd, '1', "recording has stopped");
 		return true;
 	}
@@ -251,6 +252,14 @@ static bool begin(struct control *c, struct tell_job *j)
 		return false;
 	case TELL_STATUS:
 		break;
+	case TELL_LEAK_CHECK:
+		if (!c->scanner.started) {
+			answer(j->fd, '1', "it scans nothing: --leak-check=no, or --sample");
+			return true;
+		}
+		j->step = TELL_SCANNING;
+		scanner_ask(&c->scanner);
+		return false;
 	}
 	order(c, j, ORDER_LOOK);
 	return false;
@@ -269,6 +278,12 @@ static bool go_on(struct control *c, struct tell_job *j)
 		j->step = TELL_WRITING;
 		if (j->order.kind == ORDER_LOOK)
 			j->order.ticket = 0;
+	}
+	if (j->step == TELL_SCANNING &&
+	    __atomic_load_n(&c->scanner.asked, __ATOMIC_ACQUIRE) == SCAN_ANSWERED) {
+		__atomic_store_n(&c->scanner.asked, SCAN_IDLE, __ATOMIC_RELEASE);
+		answer(j->fd, '0', "%s", c->scanner.answer);
+		return true;
 	}
 	if (j->step == TELL_CLOSING && !c->sessions && (c->symbols_done || c->symbols_late)) {
 		answer(j->fd, '0', "%s", "");

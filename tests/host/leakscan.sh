@@ -1,0 +1,67 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# The leak scan harms nobody: fifty scans of a program under load leave nothing behind in it, and a recorder that is dead or asleep when a
+# program ends changes nothing but a moment.
+set -eu
+load=$TB/host/leakload
+leaks=$TB/targets/leaks/leaks
+
+state() { # what the process has: threads, descriptors, mappings without those of the allocator, children
+	ls /proc/"$1"/task | wc -l
+	ls -l /proc/"$1"/fd | sed 's/.* [0-9:]* \([0-9]* ->\)/\1/' | tail -n +2
+	awk '$6 != "" { print $2, $6 }' /proc/"$1"/maps | sort | uniq -c
+	cat /proc/"$1"/task/*/children
+	grep -E 'TracerPid|SigBlk|Seccomp' /proc/"$1"/status
+}
+
+ms-record -q --no-symbols -o live.trace "$load" 6 >out.txt &
+recorder=$!
+for i in $(seq 100); do
+	sleep 0.05
+	pid=$(cat /proc/$recorder/task/*/children 2>/dev/null | tr ' ' '\n' | head -n 1)
+	[ -n "$pid" ] && [ "$(ls /proc/"$pid"/task 2>/dev/null | wc -l)" = 7 ] && break
+done
+sleep 0.5
+state "$pid" >before.txt
+for i in $(seq 50); do
+	ms-record --tell live.trace leak-check >answer.txt
+	grep -qE '^leakload \(pid [0-9]+\): 6\.8 KiB in 7 blocks unreachable; stopped for [0-9.]+ m?s$' answer.txt || { cat answer.txt; exit 1; }
+done
+state "$pid" >after.txt
+diff before.txt after.txt
+wait $recorder
+grep -qx 'wrong 0' out.txt
+ms-snap --no-symbols -o live.db live.trace
+test "$(sqlite3 live.db "SELECT count(*), min(unreachable_blocks), max(unreachable_blocks), min(state), max(state) FROM scan WHERE label = 'request'")" = \
+	"50|7|7|done|done"
+test "$(sqlite3 live.db "SELECT sum(v.blocks) FROM site_verdict v WHERE scan = 50 AND v.verdict != 'reachable'")" = 7
+# Not where nothing is scanned.
+ms-record -q --leak-check=no --no-symbols -o no.trace "$load" 1 >out.txt &
+recorder=$!
+sleep 0.5
+! ms-record --tell no.trace leak-check 2>err.txt
+grep -q 'it scans nothing: --leak-check=no, or --sample' err.txt
+wait $recorder
+
+# The recorder sleeps, or is dead, when the program ends.
+for how in STOP KILL; do
+	ms-record -q --no-symbols -o gone.trace sh -c 'echo $$ >pid; sleep 0.5; exec "$0" direct exit; exit 9' "$leaks" &
+	recorder=$!
+	until [ -s pid ]; do sleep 0.05; done
+	pid=$(cat pid)
+	kill -$how $recorder
+	for i in $(seq 60); do
+		sleep 0.1
+		case $(cut -d ' ' -f 3 /proc/"$pid"/stat 2>/dev/null || echo X) in Z | X) break ;; esac
+		[ "$i" -lt 60 ]
+	done
+	kill -CONT $recorder 2>/dev/null || true
+	wait $recorder || true
+	rm -f pid
+done
+
+# A limit that is too short says so and costs no more than it.
+status=0
+ms-record --no-symbols --leak-check=yes:10ms -o short.trace "$load" 1 200 >out.txt 2>err.txt || status=$?
+test $status = 0
+grep -q 'not scanned for leaks: that would have taken longer than --leak-check allows' err.txt
