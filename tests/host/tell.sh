@@ -108,8 +108,8 @@ c.send(b"0state recording\n")' "$name" >squatter 2>/dev/null &
 	refused_recorder 'belongs to user 65534: not its recorder' squatted status
 	kill $squatter 2>/dev/null
 fi
-for verb in '' nonsense leak-check mark mark: flush2 STATUS; do
-	refused_recorder 'flush, pause, resume|a name is needed' a.trace "$verb"
+for verb in '' nonsense leakcheck mark mark: flush2 STATUS; do
+	refused_recorder 'flush, leak-check, pause, resume|a name is needed' a.trace "$verb"
 done
 refused 'a verb is needed' "$BIN/ms-record" --tell a.trace
 refused "not also 'stop'" "$BIN/ms-record" --tell a.trace flush stop
