@@ -147,7 +147,8 @@ void junit_report(struct page *p, struct out *o, const struct findings *f,
 			  of_budget(f, &opt->budgets.v[i]));
 	out_str(o, "    <system-out>");
 	for (size_t i = 0; i < f->n; i++) {
-		if (f->v[i].rule != RULE_UNREACHABLE && f->v[i].rule != RULE_GROWING)
+		if (f->v[i].rule != RULE_UNREACHABLE && f->v[i].rule != RULE_GROWING &&
+		    f->v[i].rule != RULE_REGRESSION)
 			continue;
 		xml(p, o, f->v[i].message);
 		out_char(o, '\n');

@@ -3,6 +3,7 @@
  */
 #include "findings.h"
 
+#include "diff.h"
 #include "lists.h"
 #include "names.h"
 #include "options.h"
@@ -22,6 +23,10 @@ const struct rule finding_rules[RULE_COUNT] = {
 	 "Nothing pointed to this memory any more when it was looked at: it is leaked.", true},
 	{"memscope/growing", "Growing memory",
 	 "Live memory of this call stack grew for the whole time, as a leak's does.", false},
+	{"memscope/regression", "More memory than before",
+	 "Live or peak memory of this call stack grew by more than noise since the run compared "
+	 "with.",
+	 false},
 	{"memscope/incomplete", "Incomplete recording",
 	 "The recording does not hold all of the run.", false},
 };
@@ -113,13 +118,37 @@ static void add_verdicts(struct model *m, struct findings *f, size_t most, enum 
 	}
 }
 
+/* ---- what a comparison found ---- */
+
+static void add_regressions(struct model *m, struct findings *f, size_t most)
+{
+	const struct diff *d = m->diff;
+	for (size_t i = 0; d && i < d->rows.n && d->rows.v[i].significant; i++) {
+		const struct diff_row *x = &d->rows.v[i];
+		if (x->delta[DIFF_LIVE] <= 0 && x->delta[DIFF_PEAK] <= 0)
+			continue;
+		const char *message = SAY(
+			"%s of %s at the end, %s at the peak: %s",
+			diff_say(m, true, x->delta[DIFF_LIVE]), site_name(m, x->site),
+			diff_say(m, true, x->delta[DIFF_PEAK]),
+			x->kind == DIFF_NEW ? "this site is new" : "it grew by more than noise");
+		add(m, f, most,
+		    (struct finding){
+			    .rule = RULE_REGRESSION,
+			    .message = message,
+			    .site = x->site,
+			    .key = site_key(m, finding_rules[RULE_REGRESSION].id, x->site)});
+	}
+}
+
 struct findings findings_make(struct model *m, const struct options *opt)
 {
 	struct findings f = {.budgets = opt->budgets.n};
-	size_t most = opt->budgets.n + 2 * m->sites.n + 1;
+	size_t most = opt->budgets.n + 3 * m->sites.n + 1;
 	add_budgets(m, opt, &f, most);
 	add_verdicts(m, &f, most, RULE_UNREACHABLE);
 	add_verdicts(m, &f, most, RULE_GROWING);
+	add_regressions(m, &f, most);
 	const char *why = words_incomplete(m);
 	if (why)
 		add(m, &f, most,

@@ -269,6 +269,10 @@ for words in ("### Heap: :x:", "1 of 2 budgets broken", ":x: \u2264 +64.0 KiB", 
 table = run("--csv", "d.db", tool="ms-report")[0].decode().split("\r\n")
 expect("CSV", (len(table), table[0].split(",")[:4], table[1].split(",")[:3]), (11, ["site", "kind", "significant", "matched"], ["1", "grown", "1"]))
 
+found = json.loads(run("--sarif", "d.db", tool="ms-report")[0])["runs"][0]["results"]
+expect("SARIF", [r["ruleId"] for r in found].count("memscope/regression"), 2)
+expect("GitHub", run("--github", "d.db", tool="ms-report")[0].count(b"this site is new"), 1)
+
 # a thousand changes still fit into a comment
 many = "".join(f"""INSERT INTO frame(id, process, module, address, function, inlined, runtime) VALUES({i}, 1, 1, {i}, 'ns<int>::very::long::name::of::function_{i}(int)', 0, 0);
     INSERT INTO stack VALUES({i}, 1, 2, {i}, 2); INSERT INTO site(id, process, stack, user_frame, allocations, frees, allocated_bytes, temporary)
