@@ -128,57 +128,53 @@ void forks_point(struct session *s, uint64_t stamp)
 	*MS_PUSH(&s->heritage->points) = point_now(s, stamp);
 }
 
+static void put_back(struct live *l, const struct live_block *b)
+{
+	struct live_block gone;
+	live_take(l, b->address, &gone);
+	live_add(l, b);
+}
+
 static void undo(const struct heritage *h, uint64_t at, struct live *own, struct live *inherited)
 {
 	for (size_t i = h->log.n; i > 0 && h->log_from + i > at; i--) {
 		const struct fork_change *c = &h->log.v[i - 1];
 		struct live_block gone;
-		bool made;
 		if (c->what == FORK_MADE)
 			live_take(own, c->block.address, &gone);
-		else if (c->what == FORK_TAKEN)
-			*live_make(own, c->block.address, &made) = c->block;
 		else
-			*live_make(inherited, c->block.address, &made) = c->block;
+			put_back(c->what == FORK_TAKEN ? own : inherited, &c->block);
 	}
 }
 
-/* Every block one generation further up. */
-static void move_up(struct live *to, const struct live *from, bool other)
+/* Adds the block one generation further up, unless there is a younger one. */
+static void add_up(void *to, const struct live_block *b)
 {
-	for (size_t i = 0; i <= from->now.mask; i++) {
-		struct live_block b = from->now.slots[i];
-		bool made;
-		if (!b.address)
-			continue;
-		uint64_t up = (b.number >> FORKS_UP_SHIFT) + 1;
-		b.number = (b.number & FORKS_NUMBER) | (up > UP_MAX ? UP_MAX : up)
-							       << FORKS_UP_SHIFT;
-		struct live_block *at = other ? live_make(to, b.address, &made) : &to->now.slots[i];
-		if (!other || made)
-			*at = b;
-	}
+	uint64_t up = (b->number >> FORKS_UP_SHIFT) + 1;
+	struct live_block moved = *b;
+	moved.number = (b->number & FORKS_NUMBER) | (up > UP_MAX ? UP_MAX : up) << FORKS_UP_SHIFT;
+	live_add(to, &moved);
 }
 
 /* The parent's blocks as of the fork become the child's. */
 static void take_over(struct heritage *h)
 {
 	struct heritage *p = h->from;
-	struct live inherited;
+	struct live own, inherited;
 	if (!p)
 		return;
 	take_over(p);
-	live_copy(&h->inherited, p->own);
-	h->has_inherited = true;
+	live_copy(&own, p->own);
 	if (p->has_inherited)
 		live_copy(&inherited, &p->inherited);
 	else
 		live_init(&inherited);
-	undo(p, h->from_at, &h->inherited, &inherited);
-	live_settle(&h->inherited);
-	live_settle(&inherited);
-	move_up(&h->inherited, &h->inherited, false);
-	move_up(&h->inherited, &inherited, true);
+	undo(p, h->from_at, &own, &inherited);
+	live_init(&h->inherited);
+	h->has_inherited = true;
+	live_each(&own, add_up, &h->inherited);
+	live_each(&inherited, add_up, &h->inherited);
+	live_free(&own);
 	live_free(&inherited);
 	h->from = NULL;
 	heritage_unref(p);

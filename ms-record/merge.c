@@ -237,20 +237,19 @@ static void make_way(struct session *s, const struct reader *own, const struct i
 
 /* ---- one item ---- */
 
-/* The new block's place in the table; whatever is live there goes first. */
-static inline struct live_block *place(struct session *s, const struct reader *r,
-				       const struct item *it)
+/* Adds the new block to the table; whatever is live there goes first. */
+static inline void place(struct session *s, const struct reader *r, const struct item *it)
 {
-	bool made;
-	struct live_block *b = live_make(&s->live, it->address, &made);
-	if (made)
-		return b;
-	make_way(s, r, it);
-	return live_make(&s->live, it->address, &made);
+	struct live_block b = {.address = it->address, .number = s->number, .size = it->size};
+	if (!live_add(&s->live, &b)) {
+		make_way(s, r, it);
+		live_add(&s->live, &b);
+	}
+	if (s->heritage && s->heritage->logging)
+		forks_log(s->heritage, FORK_MADE, &b);
 }
 
-static inline void bind_block(struct session *s, struct batch_event *e, const struct item *it,
-			      struct live_block *b)
+static inline void bind_block(struct session *s, struct batch_event *e, const struct item *it)
 {
 	struct stats *st = &s->stats;
 	e->ev.number = s->number;
@@ -258,10 +257,6 @@ static inline void bind_block(struct session *s, struct batch_event *e, const st
 	e->ev.stack = it->stack;
 	e->ev.slack = it->extra;
 	e->ev.address = it->address & ~USER_BLOCK;
-	b->number = s->number;
-	b->size = it->size;
-	if (s->heritage && s->heritage->logging)
-		forks_log(s->heritage, FORK_MADE, b);
 	s->threads.v[e->ev.thread].last_number = s->number++;
 	st->allocations++;
 	if (s->opt->sample_bytes) {
@@ -281,13 +276,13 @@ static inline void bind_block(struct session *s, struct batch_event *e, const st
 
 static inline void do_alloc(struct session *s, struct reader *r, const struct item *it)
 {
-	struct live_block *b = place(s, r, it);
-	bind_block(s, emit(s, MS_EV_ALLOC, r->thread, it->key), it, b);
+	place(s, r, it);
+	bind_block(s, emit(s, MS_EV_ALLOC, r->thread, it->key), it);
 }
 
 static void do_realloc(struct session *s, struct reader *r, const struct item *it)
 {
-	struct live_block *b = place(s, r, it);
+	place(s, r, it);
 	const struct released *old = &r->released[it->link];
 	if (old->inherited) {
 		struct live_block was = {
@@ -308,7 +303,7 @@ static void do_realloc(struct session *s, struct reader *r, const struct item *i
 		s->stats.unknown_frees++;
 	}
 	s->stats.reallocs++;
-	bind_block(s, e, it, b);
+	bind_block(s, e, it);
 }
 
 static inline void do_free(struct session *s, struct reader *r, const struct item *it)

@@ -95,17 +95,13 @@ const struct scan_result *scan_result(const struct scan *s)
 
 /* ---- the draining thread ---- */
 
-static void copy_table(struct scan *q, const struct live_table *t)
+static void copy_block(void *arg, const struct live_block *b)
 {
-	for (size_t i = 0; t->slots && i <= t->mask; i++) {
-		const struct live_block *b = &t->slots[i];
-		if (b->address)
-			q->blocks[q->count++] =
-				(struct graph_block){.address = b->address & INT64_MAX,
+	struct scan *q = arg;
+	q->blocks[q->count++] = (struct graph_block){.address = b->address & INT64_MAX,
 						     .size = b->size,
 						     .number = b->number,
 						     .user = b->address >> 63};
-	}
 }
 
 static void copy_blocks(struct session *s)
@@ -114,8 +110,7 @@ static void copy_blocks(struct session *s)
 	free(q->blocks);
 	q->count = 0;
 	q->blocks = ms_xrealloc(NULL, s->live.count + 1, sizeof *q->blocks);
-	copy_table(q, &s->live.now);
-	copy_table(q, &s->live.old);
+	live_each(&s->live, copy_block, q);
 	const struct mg_session *m = s->mem;
 	q->lost = s->stats.lost + __atomic_load_n(&m->no_ring_lost, __ATOMIC_RELAXED) +
 		  __atomic_load_n(&m->reentry_lost, __ATOMIC_RELAXED);

@@ -66,12 +66,10 @@ static struct session *make(void)
 
 static void add(struct session *s, struct model *m, unsigned place)
 {
-	bool made;
-	struct live_block *b = live_make(&s->live, address(place), &made);
-	b->number = ++numbers;
-	b->size = place;
-	forks_log(s->heritage, FORK_MADE, b);
-	m->at[place] = b->number;
+	struct live_block b = {address(place), ++numbers, place};
+	live_add(&s->live, &b);
+	forks_log(s->heritage, FORK_MADE, &b);
+	m->at[place] = b.number;
 }
 
 /* As the merge does: its own, else an inherited one. */
