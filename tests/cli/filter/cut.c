@@ -62,7 +62,10 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < 3; i++)
 		pthread_create(&t[i], NULL, work, (void *)(i + 7));
 	usleep(4000);
+	for (volatile int i = 0; i < 2; i++)
+		lost = malloc(33); /* the second is temporary: freed next, in the span or not */
 	ms_mark("warm");
+	free(lost);
 	char *m = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	for (int i = 0; i < KEPT / 2; i++)
 		free(kept[i]);
