@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * From an address in a module to functions, files and lines. libdwarf and libelf stay behind this
+ * From an address in a module to functions, files and lines. libdw and libelf stay behind this
  * header.
  */
 #ifndef MS_SYMBOLS_H

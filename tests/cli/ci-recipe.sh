@@ -1,0 +1,79 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# The recipe in tests/ci from end to end: two builds, budgets, all that it writes, and the comment with a gh that notes what it is told.
+set -eu
+recipe=${SRC:?}/tests/ci/heap.sh
+PATH=${BIN:?}:$PATH
+fail() {
+	echo "FAILED: $*"
+	exit 1
+}
+build() { # OUTPUT FLAGS
+	# shellcheck disable=SC2086
+	g++ -g -O1 $2 -o "$1" index.cc
+}
+cat >index.cc <<'END'
+#include <cstdio>
+#include <map>
+#include <string>
+struct Index {
+	std::map<int, std::string> words;
+	void insert(int n) { words[n] = std::string(100, 'x'); }
+};
+int main()
+{
+	static Index *index = new Index;
+	for (int i = 0; i < 1000; i++)
+		index->insert(i);
+#ifdef LEAK
+	for (int i = 0; i < 64; i++)
+		*new volatile char[2000] = 1;
+#endif
+	return puts("tested") < 0;
+}
+END
+build one ''
+build two '-O2 -DLEAK'
+[ "$($recipe record main 2 ./one)" = "tested
+tested" ] || fail "the tests' output"
+$recipe record branch 2 ./two >/dev/null
+[ "$(echo main/* branch/*)" = 'main/run.1.db main/run.1.trace main/run.2.db main/run.2.trace branch/run.1.db branch/run.1.trace branch/run.2.db branch/run.2.trace' ] ||
+	fail "files: $(echo main/* branch/*)"
+export BUDGETS="$SRC/tests/ci/budgets" CODE_URL='https://host/x/blob/main/{file}#L{line}'
+
+# no base yet: everything is new, and no budget on a change can be broken
+rc=0
+$recipe compare none main first >notes 2>err || rc=$?
+[ $rc = 0 ] || fail "no base: status $rc: $(cat notes err)"
+# the same build twice
+$recipe compare main main same >notes 2>err || fail "the same build: $? $(cat notes err)"
+[ ! -s notes ] || fail "annotations of the same build: $(cat notes)"
+# and one that leaks 64 blocks
+rc=0
+$recipe compare main branch out >notes 2>err || rc=$?
+[ $rc = 1 ] || fail "a leak of 128,000 bytes: status $rc"
+grep -q "budget 'delta_unfreed_bytes > 64k' is broken: it is +128000" err || fail "$(cat err)"
+grep -q '^::error file=index.cc,line=15,title=Budget broken::budget .delta_unfreed_bytes > 64k. is broken' notes || fail "$(cat notes)"
+# shellcheck disable=SC2016 # Markdown's
+grep -q '^| new.* | `main` \[index.cc:15\](https://host/x/blob/main/index.cc#L15) |$' out/comment.md || fail "$(cat out/comment.md)"
+grep -q '<failure type="memscope/budget"' out/heap.xml || fail "$(cat out/heap.xml)"
+jq -e '[.runs[0].results[].ruleId] | index("memscope/budget")' out/heap.sarif >/dev/null || fail "$(cat out/heap.sarif)"
+[ "$(wc -c <out/comment.md)" -lt 60000 ] || fail "the comment is too long"
+
+# the comment is made once, then replaced
+mkdir bin
+cat >bin/gh <<'END'
+#!/bin/sh
+printf "%s\n" "$*" >>"$GH_LOG"
+case $* in *--jq*) printf '17\t<!-- other -->\n23\t%s\n' "$GH_KEY" ;; esac
+END
+chmod +x bin/gh
+export GH_LOG="$PWD/log" GH_KEY='<!-- another -->'
+PATH=$PWD/bin:$PATH $recipe comment out 5
+GH_KEY=$(head -n 1 out/comment.md)
+PATH=$PWD/bin:$PATH $recipe comment out 5
+[ "$(grep -v jq log)" = 'api repos/{owner}/{repo}/issues/5/comments -F body=@out/comment.md
+api -X PATCH repos/{owner}/{repo}/issues/comments/23 -F body=@out/comment.md' ] || fail "$(cat log)"
+rc=0
+$recipe 2>err || rc=$?
+[ "$rc $(wc -l <err)" = '2 6' ] || fail "usage: $rc $(cat err)"
