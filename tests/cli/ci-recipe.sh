@@ -76,4 +76,4 @@ PATH=$PWD/bin:$PATH $recipe comment out 5
 api -X PATCH repos/{owner}/{repo}/issues/comments/23 -F body=@out/comment.md' ] || fail "$(cat log)"
 rc=0
 $recipe 2>err || rc=$?
-[ "$rc $(wc -l <err)" = '2 6' ] || fail "usage: $rc $(cat err)"
+[ "$rc $(wc -l <err)" = '2 5' ] || fail "usage: $rc $(cat err)"
