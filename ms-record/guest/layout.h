@@ -107,14 +107,14 @@ struct mg_session {
 	uint64_t sample_seed;
 	uint32_t rings_short; /* ms-record: 1 = no further ring can be made ready (--buffer,
 				 ring_max) */
-	uint32_t end_wait_ms;  /* a thread that ends the process is held for so long at most, for
-				  ms-record to look at its memory; 0 = not at all */
+	uint32_t end_wait_ms; /* a thread that ends the process is held for so long at most, for
+				 ms-record to look at its memory; 0 = not at all */
 	uint32_t reserved[2];
 
 	_Alignas(64) uint32_t state; /* enum mg_state; ms-record -> guest */
-	uint32_t sleeping; /* futex word: MG_SLEEPS* while ms-record sleeps; the guest that fills
-			      half a ring sets it to 0 and wakes it */
-	uint64_t sequence; /* MG_CLOCK_SEQUENCE: atomic counter */
+	uint32_t sleeping;  /* futex word: MG_SLEEPS* while ms-record sleeps; the guest that fills
+			       half a ring sets it to 0 and wakes it */
+	uint64_t sequence;  /* MG_CLOCK_SEQUENCE: atomic counter */
 	uint64_t heartbeat; /* tsc of ms-record's last round */
 
 	_Alignas(64) uint32_t module_count; /* published entries; guest -> ms-record, release */
