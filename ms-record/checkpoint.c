@@ -16,7 +16,7 @@
 
 #define WINDOW (UINT64_C(1) << 15)
 #define GROUPS (WINDOW / 64)
-#define TABLE_LEAST 256u
+#define GONE_LEAST 65536u
 #ifndef PART
 #define PART (UINT32_C(1) << 18) /* blocks: 15 MB to encode them in, most of it never touched */
 #endif
@@ -44,8 +44,10 @@ struct live_list {
 		struct group *v; /* in order of key */
 		size_t n, cap;
 	} old;
-	uint32_t *table; /* by hash of the key: place in old.v + 1; 0 = none */
-	size_t mask;
+	struct {
+		uint64_t *v;
+		size_t n, cap;
+	} gone; /* numbers of old blocks that were freed, not yet taken out of their groups */
 	size_t empty;
 	uint64_t blocks;
 	uint64_t next_number, tick;
@@ -59,9 +61,6 @@ struct live_list *live_list_new(void)
 	struct live_list *l = ms_xrealloc(NULL, 1, sizeof *l);
 	*l = (struct live_list){0};
 	l->window = ms_xrealloc(NULL, WINDOW, sizeof *l->window);
-	l->mask = TABLE_LEAST - 1;
-	l->table = memset(ms_xrealloc(NULL, TABLE_LEAST, sizeof *l->table), 0,
-			  TABLE_LEAST * sizeof *l->table);
 	l->bits = memset(ms_xrealloc(NULL, GROUPS, sizeof *l->bits), 0, GROUPS * sizeof *l->bits);
 	return l;
 }
@@ -73,7 +72,7 @@ void live_list_free(struct live_list *l)
 	for (size_t i = 0; i < l->old.n; i++)
 		free(l->old.v[i].slots);
 	free(l->old.v);
-	free(l->table);
+	free(l->gone.v);
 	free(l->window);
 	free(l->bits);
 	free(l->last);
@@ -88,35 +87,12 @@ uint64_t live_list_blocks(const struct live_list *l)
 
 /* ---- old groups ---- */
 
-/* Where the table has that key, or is to have it. */
-static uint32_t *place_of(const struct live_list *l, uint64_t key)
-{
-	size_t i = (size_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 20) & l->mask;
-	while (l->table[i] && l->old.v[l->table[i] - 1].key != key)
-		i = (i + 1) & l->mask;
-	return &l->table[i];
-}
-
-static void fill_table(struct live_list *l, size_t mask)
-{
-	if (mask != l->mask)
-		l->table = ms_xrealloc(l->table, mask + 1, sizeof *l->table);
-	l->mask = mask;
-	memset(l->table, 0, (mask + 1) * sizeof *l->table);
-	for (size_t i = 0; i < l->old.n; i++)
-		*place_of(l, l->old.v[i].key) = (uint32_t)i + 1;
-}
-
 static void retire(struct live_list *l, size_t word)
 {
 	uint64_t live = l->bits[word];
 	const struct slot *from = &l->window[word * 64];
 	struct slot *to = ms_xrealloc(NULL, (size_t)__builtin_popcountll(live), sizeof *to);
 	*MS_PUSH(&l->old) = (struct group){l->base >> 6, live, live, to};
-	if (l->old.n * 2 > l->mask)
-		fill_table(l, l->mask * 2 + 1);
-	else
-		*place_of(l, l->base >> 6) = (uint32_t)l->old.n;
 	for (uint64_t rest = live; rest; rest &= rest - 1)
 		*to++ = from[__builtin_ctzll(rest)];
 	l->bits[word] = 0;
@@ -139,7 +115,6 @@ static void drop_empty(struct live_list *l)
 			l->old.v[n++] = l->old.v[i];
 	l->old.n = n;
 	l->empty = 0;
-	fill_table(l, l->mask);
 }
 
 /* Gives back the slots of freed blocks once only a quarter is live. */
@@ -152,23 +127,71 @@ static void shrink(struct group *g)
 	g->slots = ms_xrealloc(g->slots, n, sizeof *g->slots);
 }
 
-static void release_old(struct live_list *l, uint64_t number)
+static void take_out(struct live_list *l, struct group *g, uint64_t bit)
 {
-	uint64_t bit = UINT64_C(1) << (number & 63);
-	uint32_t place = *place_of(l, number >> 6);
-	struct group *g = place ? &l->old.v[place - 1] : NULL;
-	if (!g || !(g->live & bit))
-		return;
 	g->live &= ~bit;
-	l->blocks--;
 	if (!g->live) {
 		free(g->slots);
 		g->slots = NULL;
-		if (++l->empty > 64 && l->empty * 2 > l->old.n)
-			drop_empty(l);
+		l->empty++;
 	} else if (__builtin_popcountll(g->live) * 4 <= __builtin_popcountll(g->had)) {
 		shrink(g);
 	}
+}
+
+/* Sorts by 11 bits at a time, the lowest first; `spare` has as much room. Returns the one of both
+ * that the result is in. */
+static uint64_t *sorted(uint64_t *v, uint64_t *spare, size_t n)
+{
+	uint64_t all = 0;
+	for (size_t i = 0; i < n; i++)
+		all |= v[i];
+	for (unsigned shift = 0; shift < 64 && all >> shift; shift += 11) {
+		size_t at[2048] = {0}, sum = 0;
+		for (size_t i = 0; i < n; i++)
+			at[v[i] >> shift & 2047]++;
+		for (size_t i = 0; i < 2048; i++) {
+			size_t count = at[i];
+			at[i] = sum;
+			sum += count;
+		}
+		for (size_t i = 0; i < n; i++)
+			spare[at[v[i] >> shift & 2047]++] = v[i];
+		uint64_t *swap = v;
+		v = spare;
+		spare = swap;
+	}
+	return v;
+}
+
+/* Takes what is gone out of the groups, in one walk through both. */
+static void settle(struct live_list *l)
+{
+	size_t n = l->gone.n, g = 0;
+	uint64_t *spare = ms_xrealloc(NULL, n, sizeof *spare);
+	const uint64_t *gone = sorted(l->gone.v, spare, n);
+	for (size_t i = 0; i < n; i++) {
+		uint64_t bit = UINT64_C(1) << (gone[i] & 63);
+		while (g < l->old.n && l->old.v[g].key < gone[i] >> 6)
+			g++;
+		if (g < l->old.n && l->old.v[g].key == gone[i] >> 6 && l->old.v[g].live & bit)
+			take_out(l, &l->old.v[g], bit);
+		else
+			l->blocks++; /* it was not there */
+	}
+	free(spare);
+	l->gone.n = 0;
+	if (l->empty > 64 && l->empty * 2 > l->old.n)
+		drop_empty(l);
+}
+
+/* An old block's place is far off in memory: so they are taken out many at a time, in order. */
+static void release_old(struct live_list *l, uint64_t number)
+{
+	*MS_PUSH(&l->gone) = number;
+	l->blocks--;
+	if (l->gone.n >= GONE_LEAST && l->gone.n >= l->old.n / 2)
+		settle(l);
 }
 
 /* ---- events ---- */
@@ -274,9 +297,10 @@ static int name_stack(void *arg, uint64_t number, const struct slot *s)
 	return 0;
 }
 
-void live_list_stacks(const struct live_list *l,
-		      void (*f)(void *arg, uint64_t number, uint32_t stack), void *arg)
+void live_list_stacks(struct live_list *l, void (*f)(void *arg, uint64_t number, uint32_t stack),
+		      void *arg)
 {
+	settle(l);
 	each(l, name_stack, &(struct naming){f, arg});
 }
 
@@ -364,10 +388,11 @@ static int put_block(void *arg, uint64_t number, const struct slot *s)
 	return rc == MS_FMT_OK ? 0 : ms_err_set(w->err, "a live block cannot be encoded");
 }
 
-int checkpoint_write(const struct live_list *l, uint64_t event, struct checkpoint_options opt,
+int checkpoint_write(struct live_list *l, uint64_t event, struct checkpoint_options opt,
 		     struct ms_trace_writer *t, struct ms_err *err)
 {
 	struct writing w = {.l = l, .opt = opt, .t = t, .err = err, .threads = l->threads};
+	settle(l);
 	while (w.threads && l->last[w.threads - 1] == UINT64_MAX)
 		w.threads--;
 	w.head = (struct ms_checkpoint_head){

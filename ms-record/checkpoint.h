@@ -10,9 +10,10 @@
  * An allocation lands in the window, an array indexed by the low bits of its number, with a bit
  * that says "live"; most blocks are freed there, which clears the bit. When the window moves on, 64
  * slots leave it at a time, and what is still live of them is packed into an old group at the end
- * of a list, which is thereby sorted. A table by the hash of the group's number finds the group of
- * an old block that is freed. Groups that became empty are taken out of the list once they are half
- * of it. A slot takes 32 bytes, and an old group has at most 4 of them for each live block.
+ * of a list, which is thereby sorted. Old blocks that are freed are only noted; when enough are,
+ * and before a checkpoint, they are sorted and taken out in one walk. Groups that became empty are
+ * taken out of the list once they are half of it. A slot takes 32 bytes, and an old group has at
+ * most 4 of them for each live block; notes take 512 KB, or 4 bytes for each group.
  */
 #ifndef CHECKPOINT_H
 #define CHECKPOINT_H
@@ -34,8 +35,8 @@ void live_list_free(struct live_list *l);
 void live_list_event(struct live_list *l, const struct ms_event *ev);
 uint64_t live_list_blocks(const struct live_list *l);
 /* Calls `f` for every live block, in order of number. */
-void live_list_stacks(const struct live_list *l,
-		      void (*f)(void *arg, uint64_t number, uint32_t stack), void *arg);
+void live_list_stacks(struct live_list *l, void (*f)(void *arg, uint64_t number, uint32_t stack),
+		      void *arg);
 
 /* What a checkpoint says of its blocks besides. */
 struct checkpoint_options {
@@ -45,7 +46,7 @@ struct checkpoint_options {
 
 /* Writes the state after all events so far, which is the one before event number `event` of the
  * trace, in as many blocks as it takes. 0, or -1 with `err` and errno set. */
-int checkpoint_write(const struct live_list *l, uint64_t event, struct checkpoint_options opt,
+int checkpoint_write(struct live_list *l, uint64_t event, struct checkpoint_options opt,
 		     struct ms_trace_writer *t, struct ms_err *err);
 
 #endif

@@ -180,7 +180,7 @@ static void note_stack(void *arg, uint64_t number, uint32_t stack)
 	*MS_PUSH(&q->stacks) = (struct number_stack){number, stack};
 }
 
-void scan_stacks(struct scan *q, const struct live_list *l)
+void scan_stacks(struct scan *q, struct live_list *l)
 {
 	q->stacks.n = 0;
 	if (l)

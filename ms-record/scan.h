@@ -97,6 +97,6 @@ void scan_take(struct session *s, struct batch *b);
 /* ---- called by the writing thread ---- */
 
 /* `l` is the state after the batch in which the request lies; NULL: nothing was ever live. */
-void scan_stacks(struct scan *s, const struct live_list *l);
+void scan_stacks(struct scan *s, struct live_list *l);
 
 #endif
