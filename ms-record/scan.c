@@ -37,7 +37,7 @@
 #define WRITER_NS UINT64_C(5000000000)
 #define BLOCK_NS 250u /* and to sort and look through a block */
 #define EDGES_MAX ((size_t)1 << 27)
-#define STOP_NS UINT64_C(300000000)
+#define STOP_NS UINT64_C(1000000000)
 #define BLOCKS_MAX (UINT32_C(1) << 30)
 #define PENDING_TRIES 200
 
@@ -387,9 +387,9 @@ static bool hook_pending(const struct session *s)
 /* Stops all threads, none of them in the middle of telling of an event. */
 static bool stop(struct work *w)
 {
-	uint64_t until = clock_mono() + STOP_NS;
-	until = until < w->deadline_ns ? until : w->deadline_ns;
-	for (int i = 0; i < PENDING_TRIES; i++) {
+	for (int i = 0; i < PENDING_TRIES && !late(w); i++) {
+		uint64_t until = clock_mono() + STOP_NS;
+		until = until < w->deadline_ns ? until : w->deadline_ns;
 		if (stop_all(&w->stopped, w->s->proc, until))
 			return false;
 		if (!hook_pending(w->s)) {

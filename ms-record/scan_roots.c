@@ -28,6 +28,7 @@
 #define DENSE_GAP 131072u
 #define READ_GAP 65536u
 #define TCB_ROOM 8192u
+#define LARGE 65536u
 
 struct span {
 	uint64_t start, end;
@@ -200,6 +201,11 @@ static struct spans all_cuts(const struct roots *r)
 			*MS_PUSH(&cut) = arenas.v[k];
 		free(arenas.v);
 	}
+	/* They are read as blocks; small ones are not worth a cut. */
+	for (uint32_t i = 0; i < r->graph->heap; i++)
+		if (r->graph->v[i].size >= LARGE)
+			add(&cut, r->graph->v[i].address,
+			    r->graph->v[i].address + r->graph->v[i].size);
 	if (cut.n)
 		qsort(cut.v, cut.n, sizeof *cut.v, by_start);
 	return cut;
@@ -262,11 +268,15 @@ static void root_words(void *arg, uint64_t address, const uint64_t *words, size_
 	around(r->graph, false, address, words, n, outside_heap, arg);
 }
 
-static void look_at_map(struct roots *r, const struct memory_map *m, const struct spans *cut)
+/* *first: the first cut that may concern this map or a later one. */
+static void look_at_map(struct roots *r, const struct memory_map *m, const struct spans *cut,
+			size_t *first)
 {
 	uint64_t at = m->start;
 	enum memory_pages which = m->shared || m->anonymous ? MEMORY_TOUCHED : MEMORY_OWN;
-	for (size_t i = 0; i < cut->n && at < m->end; i++) {
+	while (*first < cut->n && cut->v[*first].end <= m->start)
+		++*first;
+	for (size_t i = *first; i < cut->n && cut->v[i].start < m->end && at < m->end; i++) {
 		const struct span *c = &cut->v[i];
 		if (c->end <= at || c->start >= m->end)
 			continue;
@@ -349,11 +359,12 @@ static void look_at_blocks(struct roots *r, uint32_t first, uint32_t end)
 void roots_look(struct roots *r)
 {
 	struct spans cut = all_cuts(r);
+	size_t first = 0;
 	for (size_t i = 0; i < r->thread_count; i++)
 		graph_roots(r->graph, r->threads[i].regs, r->threads[i].reg_count);
 	for (size_t i = 0; i < r->memory->maps.n; i++)
 		if (is_root(r, &r->memory->maps.v[i]))
-			look_at_map(r, &r->memory->maps.v[i], &cut);
+			look_at_map(r, &r->memory->maps.v[i], &cut, &first);
 	free(cut.v);
 	look_at_blocks(r, 0, r->graph->heap);
 	look_at_blocks(r, r->graph->heap, r->graph->count);

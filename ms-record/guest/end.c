@@ -9,8 +9,9 @@
  *  E1 No lock, no allocation, and no system call before ms-record has looked into /proc and found
  *     that no seccomp filter is installed (MG_END_NAP): a filter may be younger than the
  *     constructor. Until then, and under a filter, the thread spins.
- *  E2 It waits SEEN_MS for ms-record to notice, and `end_wait_ms` for it to be done. A recorder
- *     that is dead, stopped or slow costs no more.
+ *  E2 It waits SEEN_MS for ms-record to notice, on a busy machine too, and `end_wait_ms` for it to
+ *     be done. A recorder that is stopped or slow costs no more; one whose heart has not beaten for
+ *     a second, nothing.
  *  E3 Of several threads that end the process at once one is held and the others wait for the same.
  *  E4 A child of vfork that calls _exit is not an end. It shares its parent's memory, this state
  *     too; ms-record sees that the parent waits in the kernel, and lets it go (MG_END_NONE).
@@ -23,7 +24,7 @@
 #define FUTEX 202
 #define FUTEX_WAIT 0
 #define EXIT_GROUP 231
-#define SEEN_MS 100u
+#define SEEN_MS 1000u
 
 int __cxa_atexit(void (*f)(void *), void *arg, void *dso);
 int __cxa_at_quick_exit(void (*f)(void *), void *dso);
@@ -97,6 +98,13 @@ static void wait(struct mg_session *s)
 	}
 }
 
+/* Its stamp is of the same clock only where that is the TSC. */
+static bool recorder_is_dead(const struct mg_session *s)
+{
+	uint64_t beat = __atomic_load_n(&s->heartbeat, __ATOMIC_RELAXED), now = mg_tsc();
+	return s->clock == MG_CLOCK_TSC && beat && now > beat && now - beat > s->tsc_hz;
+}
+
 /* `regs`: what mg_end_enter saved. */
 __attribute__((used, visibility("hidden"))) void mg_end_hold(const uint64_t *regs);
 void mg_end_hold(const uint64_t *regs)
@@ -105,7 +113,7 @@ void mg_end_hold(const uint64_t *regs)
 	uint32_t none = MG_END_NONE;
 	if (!s || !s->end_wait_ms || !s->tsc_hz ||
 	    !__atomic_load_n(&mg_gate->on, __ATOMIC_ACQUIRE) ||
-	    __atomic_load_n(&s->state, __ATOMIC_RELAXED) == MG_OFF)
+	    __atomic_load_n(&s->state, __ATOMIC_RELAXED) == MG_OFF || recorder_is_dead(s))
 		return;
 	if (__atomic_compare_exchange_n(&s->end_state, &none, MG_END_TAKEN, false, __ATOMIC_ACQ_REL,
 					__ATOMIC_ACQUIRE)) {
