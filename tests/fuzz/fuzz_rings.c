@@ -91,6 +91,7 @@ static struct session *make_session(int fd)
 	}
 	stacks_init(&s->stacks);
 	live_init(&s->live);
+	s->scan = scan_new();
 	modules_init(&s->modules, MODULES);
 	return s;
 }
