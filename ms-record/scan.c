@@ -498,16 +498,8 @@ static long status_number(int proc, const char *label)
  * number, and the parent's thread cannot be the one that waits for us. */
 static bool is_vfork(struct session *s)
 {
-	char name[40], text[512];
 	uint32_t tid = s->same_pidns ? s->mem->end_tid : (uint32_t)s->pid;
-	snprintf(name, sizeof name, "task/%u/stat", tid);
-	int fd = openat(s->proc, name, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-	if (fd >= 0)
-		close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	const char *p = strrchr(text, ')');
-	return p && p[1] && p[2] == 'D';
+	return stop_state(s->proc, (pid_t)tid) == 'D';
 }
 
 static void let_go(struct work *w)

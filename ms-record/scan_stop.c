@@ -25,8 +25,7 @@
 
 /* ---- which threads ---- */
 
-/* 'R', 'S', ..; 0 = it is gone. */
-static char state_of(int proc, pid_t tid)
+char stop_state(int proc, pid_t tid)
 {
 	char name[40], text[512];
 	snprintf(name, sizeof name, "task/%d/stat", (int)tid);
@@ -41,7 +40,7 @@ static char state_of(int proc, pid_t tid)
 
 static bool alive(int proc, pid_t tid)
 {
-	char c = state_of(proc, tid);
+	char c = stop_state(proc, tid);
 	return c && c != 'Z' && c != 'X';
 }
 

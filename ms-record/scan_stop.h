@@ -30,6 +30,8 @@ struct stopped {
 	} threads;
 };
 
+/* 'R', 'S' and so on, of a thread; 0 = it is gone. */
+char stop_state(int proc, pid_t tid);
 /* How many threads of the process are alive; *any is one of them (not a zombie). 0 = none. */
 size_t stop_count(int proc, pid_t *any);
 /* Stops them all; `deadline_ns` of CLOCK_MONOTONIC. 0, or -1 with errno set: then none is. */

@@ -189,7 +189,8 @@ struct list list_sites(struct model *m, enum metric metric, size_t limit)
 		if (known(p.a) || known(p.b))
 			e[l.all++] = (struct entry){p, &m->sites.v[i]};
 		l.with += known(p.a) != 0;
-		first += known(p.a) != 0 || (known(p.b) && (metric <= METRIC_PEAK || metric > METRIC_COUNT));
+		first += known(p.a) != 0 ||
+			 (known(p.b) && (metric <= METRIC_PEAK || metric > METRIC_COUNT));
 	}
 	qsort(e, l.all, sizeof *e, larger_first);
 	l.n = first < limit ? first : limit;

@@ -130,11 +130,15 @@ static const char *number_of(struct page *p, const struct site *s)
 	return ms_arena_printf(&p->m->arena, "%lld", (long long)s->id);
 }
 
-static const char *const heads[METRIC_LISTS][2] = {
-	{"bytes", "blocks"},    {"bytes", "blocks"},     {"allocated", "calls"},
-	{"calls", "allocated"}, {"temporary", "of its"}, {"failed", "allocations"},
-	{"mapped", "calls"},    [METRIC_UNREACHABLE] = {"bytes", "blocks"},
-	[METRIC_HELD] = {"bytes", "blocks"}};
+static const char *const heads[METRIC_LISTS][2] = {{"bytes", "blocks"},
+						   {"bytes", "blocks"},
+						   {"allocated", "calls"},
+						   {"calls", "allocated"},
+						   {"temporary", "of its"},
+						   {"failed", "allocations"},
+						   {"mapped", "calls"},
+						   [METRIC_UNREACHABLE] = {"bytes", "blocks"},
+						   [METRIC_HELD] = {"bytes", "blocks"}};
 
 static void fit(struct page *p, const struct list *l, struct figures *f, struct pair v)
 {
@@ -228,7 +232,10 @@ const char *list_title(struct page *p, const struct list *l)
 	struct model *m = p->m;
 	struct ms_arena *a = &m->arena;
 	/* a site that allocated nothing temporary or failed nowhere is not one of those */
-	size_t count = l->metric >= METRIC_TEMPORARY && l->metric < METRIC_COUNT && l->total.a != UNKNOWN ? l->with : l->all;
+	size_t count =
+		l->metric >= METRIC_TEMPORARY && l->metric < METRIC_COUNT && l->total.a != UNKNOWN
+			? l->with
+			: l->all;
 	const char *sites = say_things(m, count, "site", "sites");
 	if (count > l->n)
 		sites = ms_arena_printf(a, "top %s of %s", say_count(m, l->n), sites);
@@ -239,8 +246,9 @@ const char *list_title(struct page *p, const struct list *l)
 	const char *later = gaps_peak(m);
 	switch (l->metric) {
 	case METRIC_UNREACHABLE:
-		return ms_arena_printf(a, "UNREACHABLE AT THE END, nothing points to these: %s, %s, %s",
-				       total, say_things(m, l->total.b, "block", "blocks"), sites);
+		return ms_arena_printf(
+			a, "UNREACHABLE AT THE END, nothing points to these: %s, %s, %s", total,
+			say_things(m, l->total.b, "block", "blocks"), sites);
 	case METRIC_HELD:
 		return ms_arena_printf(a, "LIVE AT THE END, something points to these: %s, %s, %s",
 				       total, say_things(m, l->total.b, "block", "blocks"), sites);
@@ -250,8 +258,7 @@ const char *list_title(struct page *p, const struct list *l)
 					       ? (m->quality.growing ? "THE END SO FAR" : "THE END")
 					       : say_moment(m, &p->style),
 				       verdicts_why_not(m), total,
-				       est_things(m, l->total.b, b, "block", "blocks"),
-				       sites);
+				       est_things(m, l->total.b, b, "block", "blocks"), sites);
 	case METRIC_PEAK:
 		if (m->processes.n > 1)
 			return ms_arena_printf(

@@ -39,7 +39,7 @@ test "$(sqlite3 live.db "SELECT sum(v.blocks) FROM site_verdict v WHERE scan = 5
 ms-record -q --leak-check=no --no-symbols -o no.trace "$load" 1 >out.txt &
 recorder=$!
 sleep 0.5
-! ms-record --tell no.trace leak-check 2>err.txt
+if ms-record --tell no.trace leak-check 2>err.txt; then exit 1; fi
 grep -q 'it scans nothing: --leak-check=no, or --sample' err.txt
 wait $recorder
 
