@@ -51,7 +51,6 @@ struct number_stack {
 struct scan {
 	int busy;    /* atomic: the scanning thread is at it */
 	int request; /* atomic: enum request */
-	bool again;  /* the end was taken back: nothing is said of it */
 	/* Filled in by the draining thread when the request is done. */
 	uint64_t stamp, event, time_ns;
 	uint64_t lost;
