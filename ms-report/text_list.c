@@ -253,11 +253,11 @@ const char *list_title(struct page *p, const struct list *l)
 		return ms_arena_printf(a, "LIVE AT THE END, something points to these: %s, %s, %s",
 				       total, say_things(m, l->total.b, "block", "blocks"), sites);
 	case METRIC_LIVE:
-		return ms_arena_printf(a, "LIVE AT %s, no verdict of leak%s: %s, %s, %s",
+		return ms_arena_printf(a, "LIVE AT %s, %s: %s, %s, %s",
 				       strcmp(m->at_label, "end") == 0
 					       ? (m->quality.growing ? "THE END SO FAR" : "THE END")
 					       : say_moment(m, &p->style),
-				       verdicts_why_not(m), total,
+				       verdicts_sum(m), total,
 				       est_things(m, l->total.b, b, "block", "blocks"), sites);
 	case METRIC_PEAK:
 		if (m->processes.n > 1)

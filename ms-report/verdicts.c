@@ -7,6 +7,7 @@
 
 #include "libcommon/err.h"
 #include "model.h"
+#include "words.h"
 
 static uint64_t column(sqlite3_stmt *st, int i)
 {
@@ -105,9 +106,12 @@ bool verdicts_known(const struct model *m)
 	return !strcmp(m->at_label, "end") && m->totals.unreachable_bytes != UNKNOWN;
 }
 
-const char *verdicts_why_not(const struct model *m)
+const char *verdicts_sum(struct model *m)
 {
+	if (verdicts_known(m))
+		return ms_arena_printf(&m->arena, "%s of it unreachable",
+				       say_size(m, m->totals.unreachable_bytes));
 	if (strcmp(m->at_label, "end") != 0 || !m->unscanned)
-		return "";
-	return ms_arena_printf((struct ms_arena *)&m->arena, " (not scanned: %s)", m->unscanned);
+		return "no verdict of leak";
+	return ms_arena_printf(&m->arena, "no verdict of leak (not scanned: %s)", m->unscanned);
 }

@@ -11,6 +11,11 @@ for how in abort kill raw; do
 	test "$(sqlite3 run.db "SELECT count(*) FROM site WHERE verdict IS NOT NULL")" = 0
 	ms-report run.trace | grep -q "^LIVE AT THE END, no verdict of leak (not scanned: killed, or gone"
 done
+# Lists of what is live say how much of it is unreachable, too.
+ms-record -q -o run.trace "$TB/targets/leaks/leaks" direct
+for how in --leaks '--leaks --md'; do
+	ms-report $how run.trace | grep -q "LIVE AT THE END, [0-9.]* [KM]*i*B of it unreachable: "
+done
 # Not asked for.
 ms-record -q --leak-check=no -o run.trace "$TB/targets/leaks/leaks" direct
 ms-snap -o run.db run.trace
