@@ -315,8 +315,8 @@ enum ms_scan_state {
 	MS_SCAN_THREADS = 5,    /* its other threads could not be stopped */
 	MS_SCAN_LOST = 6,       /* events were lost, so that blocks are missing or freed long ago */
 	MS_SCAN_SAMPLED = 7,
-	MS_SCAN_MEMORY = 8,     /* too many pointers for the recorder's memory */
-	MS_SCAN_STOPPED = 9,    /* recording had stopped before the end */
+	MS_SCAN_MEMORY = 8,  /* too many pointers for the recorder's memory */
+	MS_SCAN_STOPPED = 9, /* recording had stopped before the end */
 };
 
 /* Symbols block: STRING records number from 1 in order, anew in each block; others refer to them by

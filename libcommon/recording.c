@@ -172,10 +172,10 @@ static bool add_verdict(struct ms_recording *t, struct ms_record rec)
 	if (!ms_verdict_get(rec, &v))
 		return false;
 	const struct ms_verdict_record *last =
-		t->verdicts.n ? &t->verdicts.v[t->verdicts.n - 1] : NULL;
+		t->verdicts.v ? &t->verdicts.v[t->verdicts.n - 1] : NULL;
 	uint64_t number = !last ? 0 : last->is_scan ? last->scan.scan : last->site.scan;
 	bool goes_on = v.is_scan ? v.scan.scan > number
-				 : v.site.scan == number &&
+				 : last && v.site.scan == number &&
 					   (last->is_scan || v.site.stack > last->site.stack);
 	if (!goes_on)
 		return false;

@@ -82,8 +82,8 @@ uint64_t ms_size_class_high(unsigned class);
  * with f->err set. */
 int ms_fill_classes(struct ms_filling *f, const struct ms_replay *r, const uint32_t *order,
 		    const int64_t *row_of_site);
-/* Writes scan and site_verdict of one process, and the verdicts of its end. Snapshots are written. 0,
- * or -1 with f->err set. */
+/* Writes scan and site_verdict of one process, and the verdicts of its end. Snapshots are written.
+ * 0, or -1 with f->err set. */
 int ms_fill_verdicts(struct ms_filling *f, const struct ms_kept_process *p,
 		     const int64_t *row_of_site);
 /* Writes growth of one process, and the verdicts that follow from it. 0, or -1 with f->err set. */

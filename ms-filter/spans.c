@@ -122,7 +122,9 @@ int spans_read(struct spans *s, sqlite3 *db, const struct options *o, struct ms_
 		return 0;
 	s->conditions = o->conditions.n;
 	bool(*found)[2] = calloc(s->conditions, sizeof *found);
-	int rc = found ? read_processes(s, db, o, found, err) : ms_err_set(err, "out of memory");
+	if (!found)
+		return ms_err_set(err, "out of memory");
+	int rc = read_processes(s, db, o, found, err);
 	for (size_t i = 0; rc == 0 && i < s->conditions; i++)
 		for (unsigned k = 0; k < 2; k++)
 			if (o->conditions.v[i].has[k] && !found[i][k])

@@ -178,8 +178,9 @@ static int unknown_column(struct parser *p, const struct operand *o)
 static int take_literal(struct parser *p, struct node *n, const struct operand *o)
 {
 	const struct column *c = &columns[n->left];
-	bool minus = o->text[0] == '-';
-	const char *digits = o->text + minus;
+	const char *text = o->text ? o->text : "";
+	bool minus = text[0] == '-';
+	const char *digits = text + minus;
 	uint64_t v = 0;
 	int rc = 0;
 	n->literal = (struct value){.known = true, .text = o->text};

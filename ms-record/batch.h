@@ -50,7 +50,8 @@ struct batch {
 	} events;
 	uint64_t first_number, first_event;
 	struct ms_record_writer marks, verdicts, end;
-	struct scan *scan; /* wants to know the stacks of what is live after these events; or NULL */
+	struct scan
+		*scan; /* wants to know the stacks of what is live after these events; or NULL */
 	uint64_t first_ns, last_ns;
 	struct stats stats; /* of the image, up to and with these events */
 	bool ends;          /* the block that its events belong to is whole with them */

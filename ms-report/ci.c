@@ -177,7 +177,7 @@ static void command(struct page *p, struct out *o, const struct finding *x)
 	const struct frame *at = x->site ? site_frame(p->m, x->site) : NULL;
 	const char *file = links_file(p->m, &p->links, at);
 	out_str(o, finding_rules[x->rule].error ? "::error " : "::warning ");
-	if (file) {
+	if (at && file) {
 		out_str(o, "file=");
 		command_text(p, o, file, true);
 		if (at->line)

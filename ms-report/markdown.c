@@ -193,11 +193,13 @@ void markdown_list(struct page *p, struct out *o, const struct list *l)
 		markdown_frame(p, o, site_frame(m, s));
 		if (called) {
 			out_str(o, ", calls ");
-			markdown_code(p, o, limited(p, frame_label(&m->arena, m, called, &p->style)));
+			markdown_code(p, o,
+				      limited(p, frame_label(&m->arena, m, called, &p->style)));
 		}
 		if (caller) {
 			out_printf(o, " %s ", text_arrow(p));
-			markdown_code(p, o, limited(p, frame_label(&m->arena, m, caller, &p->style)));
+			markdown_code(p, o,
+				      limited(p, frame_label(&m->arena, m, caller, &p->style)));
 		}
 		out_str(o, " |\n");
 	}
@@ -214,11 +216,12 @@ static void put_cell(struct page *p, struct out *o, const struct column *c, cons
 	struct model *m = p->m;
 	bool text = !column_is_number(c);
 	if (x->s && r->kind == ROW_ITEM && c->kind == CELL_FUNCTION)
-		markdown_code(p, o,
-			 limited(p, p->style.full_names
-					    ? name_clean(&m->arena, x->s, p->style.ascii)
-					    : name_clean(&m->arena, name_short(&m->arena, x->s),
-							 p->style.ascii)));
+		markdown_code(
+			p, o,
+			limited(p, p->style.full_names
+					   ? name_clean(&m->arena, x->s, p->style.ascii)
+					   : name_clean(&m->arena, name_short(&m->arena, x->s),
+							p->style.ascii)));
 	else if (text && x->s)
 		markdown_plain(p, o, limited(p, name_clean(&m->arena, x->s, p->style.ascii)));
 	if (text)

@@ -6,6 +6,7 @@ set -eu
 load=$TB/host/leakload
 leaks=$TB/targets/leaks/leaks
 
+# shellcheck disable=SC2012 # names in /proc
 state() { # what the process has: threads, descriptors, mappings without those of the allocator, children
 	ls /proc/"$1"/task | wc -l
 	ls -l /proc/"$1"/fd | sed 's/.* [0-9:]* \([0-9]* ->\)/\1/' | tail -n +2
@@ -19,7 +20,8 @@ recorder=$!
 for i in $(seq 100); do
 	sleep 0.05
 	pid=$(cat /proc/$recorder/task/*/children 2>/dev/null | tr ' ' '\n' | head -n 1)
-	[ -n "$pid" ] && [ "$(ls /proc/"$pid"/task 2>/dev/null | wc -l)" = 7 ] && break
+	set -- /proc/"$pid"/task/*
+	[ -n "$pid" ] && [ $# = 7 ] && break
 done
 sleep 0.5
 state "$pid" >before.txt
@@ -45,6 +47,7 @@ wait $recorder
 
 # The recorder sleeps, or is dead, when the program ends.
 for how in STOP KILL; do
+	# shellcheck disable=SC2016 # the inner shell expands it
 	ms-record -q --no-symbols -o gone.trace sh -c 'echo $$ >pid; sleep 0.5; exec "$0" direct exit; exit 9' "$leaks" &
 	recorder=$!
 	until [ -s pid ]; do sleep 0.05; done

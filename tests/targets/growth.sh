@@ -35,7 +35,9 @@ for way in $ways; do
 	[ "$growing" = suspect ] || fail "growing: '$growing'"
 	[ "$verdicts" = suspect ] || fail "verdicts: '$verdicts'"
 	# a busy machine stretches the pauses, so that the rate may be lower
-	[ "$rate" -ge $low ] && [ "$rate" -le $high ] || fail "bytes per minute: $rate"
+	if [ "$rate" -lt "$low" ] || [ "$rate" -gt "$high" ]; then
+		fail "bytes per minute: $rate"
+	fi
 	[ "$(sql "SELECT confidence > 0.8 AND low <= bytes_per_minute AND bytes_per_minute <= high FROM growth WHERE trend = 'growing' AND site")" = 1 ] ||
 		fail 'confidence or interval'
 done
