@@ -14,6 +14,7 @@ done
 # Lists of what is live say how much of it is unreachable, too.
 ms-record -q -o run.trace "$TB/targets/leaks/leaks" direct
 for how in --leaks '--leaks --md'; do
+	# shellcheck disable=SC2086
 	ms-report $how run.trace | grep -q "LIVE AT THE END, [0-9.]* [KM]*i*B of it unreachable: "
 done
 # Not asked for.
