@@ -146,6 +146,35 @@ static void show_reach(struct model *m, struct table *t, uint64_t reach)
 	t->columns = own;
 }
 
+void growth_words(struct model *m, const struct style *st, struct words *w)
+{
+	enum { NAMED = 3 };
+	struct ms_err ignored = {0}; /* the tables were checked when it was opened */
+	sqlite3_stmt *q =
+		ms_sql_prepare(m->db,
+			       "SELECT process, site, bytes_per_minute, confidence FROM growth"
+			       " WHERE trend = 'growing' AND site != 0"
+			       " ORDER BY bytes_per_minute DESC, site",
+			       &ignored);
+	size_t more = 0;
+	while (q && sqlite3_step(q) == SQLITE_ROW) {
+		const struct site *s = model_site(m, sqlite3_column_int64(q, 1));
+		const struct frame *f = s ? site_frame(m, s) : NULL;
+		if (!f || w->n == NAMED) {
+			more++;
+			continue;
+		}
+		w->v[w->n++] =
+			SAY("%s %s %s/min, %s live, confidence %.2f, #%lld",
+			    frame_label(&m->arena, m, f, st), frame_place(&m->arena, m, f, st),
+			    rate(m, q, 2), say_size(m, s->end.bytes), sqlite3_column_double(q, 3),
+			    (long long)s->id);
+	}
+	sqlite3_finalize(q);
+	if (more)
+		w->v[w->n++] = SAY("%s: --growth", say_things(m, more, "more site", "more sites"));
+}
+
 struct table table_growth(struct model *m, uint64_t reach, size_t limit)
 {
 	struct table t = TABLE_OF(growth_columns, .title = "GROWTH of live memory over time",

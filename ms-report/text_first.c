@@ -5,6 +5,7 @@
 #include "text.h"
 
 #include "beside.h"
+#include "growth.h"
 #include "noted.h"
 #include "out.h"
 #include "spark.h"
@@ -242,6 +243,10 @@ void text_first(struct page *p, struct out *o, size_t limit)
 	beside(p, o);
 	calls(p, o);
 	curves(p, o);
+	struct words growing = {0};
+	growth_words(m, &p->style, &growing);
+	if (growing.n)
+		text_words(p, o, "Growing", &growing, "; ");
 	bool known = verdicts_known(m);
 	struct list lost = {0}, live = list_sites(m, known ? METRIC_HELD : METRIC_LIVE, limit),
 		    peak = list_sites(m, METRIC_PEAK, limit);
