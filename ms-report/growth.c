@@ -165,10 +165,9 @@ void growth_words(struct model *m, const struct style *st, struct words *w)
 			continue;
 		}
 		w->v[w->n++] =
-			SAY("%s %s %s/min, %s live, confidence %.2f, #%lld",
+			SAY("#%lld %s %s, %s/min, confidence %.2f", (long long)s->id,
 			    frame_label(&m->arena, m, f, st), frame_place(&m->arena, m, f, st),
-			    rate(m, q, 2), say_size(m, s->end.bytes), sqlite3_column_double(q, 3),
-			    (long long)s->id);
+			    rate(m, q, 2), sqlite3_column_double(q, 3));
 	}
 	sqlite3_finalize(q);
 	if (more)
