@@ -24,9 +24,10 @@
 
 #include "event.h"
 
-#define MS_HEAP_NODES (1u << 18)   /* chunks that can be kept, and one */
-#define MS_HEAP_BUCKETS (1u << 17) /* of the tables that find them */
-#define MS_HEAP_ODD (1u << 16)     /* blocks known to be in a larger chunk than they need */
+#define MS_HEAP_NODES (1u << 18)    /* chunks that can be kept, and one */
+#define MS_HEAP_BUCKETS (1u << 17)  /* of the tables that find them */
+#define MS_HEAP_ODD_SETS (1u << 14) /* of blocks known to be in a larger chunk than they need */
+#define MS_HEAP_ODD_WAYS 4u
 #define MS_HEAP_ARENAS 64u
 #define MS_HEAP_LISTS 137u /* 0 is none, 1 unsorted, 2..126 bins, 128 + g fast */
 #define MS_HEAP_CACHED 66u /* sizes below this are cached */
@@ -54,6 +55,12 @@ struct ms_heap_odd {
 	uint64_t granules;
 };
 
+/* A cache line, if the whole is aligned so. */
+struct ms_heap_cache {
+	uint64_t count;
+	uint64_t address[MS_HEAP_CACHE]; /* newest last */
+};
+
 /* About 10 MB, of which is touched what the heap needs. */
 struct ms_heap {
 	uint64_t map_from, trim_from; /* thresholds, in bytes */
@@ -61,11 +68,11 @@ struct ms_heap {
 	bool begun;                   /* something may not be 0 */
 	bool told;                    /* it was wrong, so that it may hold what is not so */
 	uint8_t arena_of[MS_EVENT_THREAD_SLOTS];
-	uint8_t cached[MS_EVENT_THREAD_SLOTS][MS_HEAP_CACHED];
-	uint64_t cache[MS_EVENT_THREAD_SLOTS][MS_HEAP_CACHED][MS_HEAP_CACHE];
+	struct ms_heap_cache cache[MS_EVENT_THREAD_SLOTS][MS_HEAP_CACHED];
 	uint8_t past_cache[MS_HEAP_CALLERS]; /* by stack: it last got a block past the cache */
 	struct ms_heap_arena arenas[MS_HEAP_ARENAS];
-	struct ms_heap_odd odd[MS_HEAP_ODD];
+	uint8_t odd_tags[MS_HEAP_ODD_SETS][MS_HEAP_ODD_WAYS]; /* 0 = nothing there */
+	struct ms_heap_odd odd[MS_HEAP_ODD_SETS][MS_HEAP_ODD_WAYS];
 	uint32_t begins[MS_HEAP_BUCKETS], ends[MS_HEAP_BUCKETS];
 	struct ms_heap_node nodes[MS_HEAP_NODES]; /* 0 is none */
 };
@@ -100,6 +107,9 @@ void ms_heap_reset(struct ms_heap *h);
  * it is a realloc (0: not known). */
 void ms_heap_begin(struct ms_heap *h, struct ms_heap_call *c, const struct ms_event *ev,
 		   uint64_t old_address, uint64_t old_size);
+/* All of an allocation that is no realloc, if its address, not 0, is the newest in the cache: the
+ * most usual case. False: it is not, and nothing was done. */
+bool ms_heap_take_newest(struct ms_heap *h, const struct ms_event *ev, bool *expected);
 /* Place of an address in the cache, from the newest, or -1; and the address at such a place, or 0.
  */
 int ms_heap_cache_find(const struct ms_heap *h, const struct ms_heap_call *c, uint64_t address);
