@@ -138,6 +138,7 @@ static uint64_t round_session(struct session *s)
 		orders_do(s);
 		scan_over(s);
 	}
+	scan_look(s);
 	pause_look(s);
 	round_rest(s);
 	if (__atomic_load_n(&s->out->failed, __ATOMIC_ACQUIRE) ||

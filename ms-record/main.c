@@ -17,8 +17,10 @@
  *   stacks.c    call stacks interned; modules.c, threads.c: what they and events refer to
  *   remote.c    stacks that only libunwind can walk
  *   clock.c     stamps to time
- *   scan.c      which live blocks nothing points to: scan_stop.c stops threads, scan_memory.c reads,
- *               scan_roots.c knows where pointers can be, scan_graph.c follows them
+ *   scanner.c   which live blocks nothing points to: the threads that find out; scan_watch.c: who
+ *               is about to end
+ *   scan.c      one scan: scan_stop.c stops threads, scan_memory.c reads, scan_roots.c knows where
+ *               pointers can be, scan_graph.c follows them; scan_records.c: as records
  *   merge.c     all rings in one order, to events; live.c: the blocks that are live;
  *               forks.c: those that a forked child inherits
  *   batch.c     a span of a trace on its way to

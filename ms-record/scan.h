@@ -22,6 +22,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "format/record.h"
 
@@ -56,7 +57,8 @@ const struct scan_result *scan_result(const struct scan *s);
 struct scanner {
 	pthread_t thread, watcher;
 	pthread_mutex_t lock;
-	pthread_cond_t changed, work;
+	pthread_cond_t work;
+	pid_t tid; /* of the watching thread, under lock; 0 = it does not run */
 	const struct options *opt;
 	struct drain *drain;
 	struct session **sessions, **held; /* under lock; held: about to end, to be scanned */
@@ -84,6 +86,8 @@ void scanner_ask(struct scanner *sc);
 
 /* ---- called by the draining thread ---- */
 
+/* Once a round: notes figures, and calls the scanning thread if the process is about to end. */
+void scan_look(struct session *s);
 /* Serves a request if all events below `limit` can be merged. */
 void scan_merge(struct session *s, uint64_t limit);
 /* The session is over or damaged: no request will be served. True while a scan is still at work on

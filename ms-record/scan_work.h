@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT
+ * What the files of the leak scan share: the request that its threads hand to one another, and one
+ * scan under way.
+ */
+#ifndef SCAN_WORK_H
+#define SCAN_WORK_H
+
+#include <signal.h>
+#include <sys/types.h>
+#include <time.h>
+
+#include "libcommon/arena.h"
+#include "ms-record/guest/layout.h"
+#include "scan.h"
+#include "scan_graph.h"
+#include "scan_memory.h"
+#include "scan_stop.h"
+
+/* How the end of the process is noticed: not (it is gone), by a timer, or by the clock. */
+enum watched { WATCH_NOT, WATCH_TIMER, WATCH_POLL };
+enum request { REQUEST_NONE, REQUEST_ASKED, REQUEST_DONE, REQUEST_FAILED };
+
+struct number_stack {
+	uint64_t number;
+	uint32_t stack;
+};
+
+struct scan {
+	int busy;    /* atomic: the scanning thread is at it */
+	int request; /* atomic: enum request */
+	/* Filled in by the draining thread when the request is done. */
+	uint64_t stamp, event, time_ns;
+	uint64_t lost;
+	bool wide;
+	struct graph_block *blocks;
+	uint32_t count;
+	/* Filled in by the writing thread. */
+	int stacks_known; /* atomic */
+	struct {
+		struct number_stack *v;
+		size_t n, cap;
+	} stacks;
+	/* Under the session's lock. */
+	struct ms_record_writer records;
+	uint64_t scans; /* so far */
+	bool ended;     /* a record of the end is among them */
+	struct scan_result result;
+	/* As of the draining thread's last round; atomic. */
+	uint64_t live_bytes, live_blocks, events;
+	/* Under the scanner's lock. */
+	enum watched watched;
+	timer_t timer;
+	struct scanner *scanner; /* atomic: who watches; NULL = nobody */
+};
+
+/* One scan, in the thread made for it. */
+struct work {
+	struct scanner *scanner;
+	struct session *s;
+	struct scan *q;
+	const char *label;
+	bool ends; /* a thread is held by the guest: the process is about to end */
+	uint64_t start_ns, deadline_ns, released_ns;
+	struct memory memory;
+	struct graph graph;
+	struct stopped stopped;
+	struct scan_thread *threads;
+	size_t thread_count;
+	uint64_t state;      /* MS_SCAN_* */
+	bool graphed, asked; /* asked: the draining thread has answered */
+};
+
+/* Makes the scan of a session; `ends`: a thread of it is held. */
+void scan_work_on(struct scanner *sc, struct session *s, bool ends);
+void scan_tell_guest(struct session *s, enum mg_end_state state);
+/* Has the watching thread look at all processes. */
+void scan_call(struct scan *q);
+/* Has the draining thread put what was found into the trace. */
+void scan_put_result(struct work *w);
+
+/* ---- scan_watch.c: waiting for the end of a process ---- */
+
+/* Blocks the signal that watch_wait waits for, in this thread and those that it starts; what was
+ * blocked before is left in `before`. */
+void watch_block(sigset_t *before);
+/* A session begins to be watched, by the thread `tid`; ends. */
+void watch_begin(struct scan *q, const struct session *s, pid_t tid);
+void watch_end(struct scan *q);
+/* How long not to look at a session, if no signal comes, in ns. UINT64_MAX = for ever. */
+uint64_t watch_patience(const struct session *s);
+/* Waits for so long, or until watch_wake or a process that may have ended. */
+void watch_wait(uint64_t ns);
+void watch_wake(pid_t tid);
+
+#endif

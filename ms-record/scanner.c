@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT
+ * The threads of the leak scan: one watches for processes that are about to end, the other scans.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "drain.h"
+#include "options.h"
+#include "scan_work.h"
+#include "session.h"
+
+/* The number in /proc/PID/NAME behind `label`; -1 = there is none. */
+static long status_number(int proc, const char *label)
+{
+	char text[4096];
+	int fd = openat(proc, "status", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	const char *p = strstr(text, label);
+	return p ? strtol(p + strlen(label), NULL, 10) : -1;
+}
+
+/* Is the one that is held a child of vfork, whose parent waits for it in the kernel? They have one
+ * number, and the parent's thread cannot be the one that waits for us. */
+static bool is_vfork(struct session *s)
+{
+	uint32_t tid = s->same_pidns ? s->mem->end_tid : (uint32_t)s->pid;
+	return stop_state(s->proc, (pid_t)tid) == 'D';
+}
+/* A thread of the target is held: it is told that it was seen, so that it waits. False: it is let
+ * go again. */
+static bool notice(struct session *s)
+{
+	if (is_vfork(s)) {
+		scan_tell_guest(s, MG_END_NONE);
+		return false;
+	}
+	if (s->may_drop && !__atomic_load_n(&s->kept_for_sure, __ATOMIC_ACQUIRE) &&
+	    session_trivial(s)) {
+		scan_tell_guest(s, MG_END_OVER);
+		return false;
+	}
+	uint32_t held = MG_END_HELD;
+	uint32_t seen = status_number(s->proc, "\nSeccomp:\t") == 0 ? MG_END_NAP : MG_END_SEEN;
+	return __atomic_compare_exchange_n(&s->mem->end_state, &held, seen, false, __ATOMIC_ACQ_REL,
+					   __ATOMIC_RELAXED);
+}
+
+/* Queues the sessions that are held; `busy` keeps them (under lock). */
+static void notice_all(struct scanner *sc)
+{
+	for (size_t i = 0; i < sc->count; i++) {
+		struct session *s = sc->sessions[i];
+		if (__atomic_load_n(&s->mem->end_state, __ATOMIC_ACQUIRE) != MG_END_HELD ||
+		    __atomic_load_n(&s->scan->busy, __ATOMIC_ACQUIRE))
+			continue;
+		/* Either we see that it is over, or the draining thread that we are at work. */
+		__atomic_store_n(&s->scan->busy, 1, __ATOMIC_SEQ_CST);
+		if (__atomic_load_n(&s->ending, __ATOMIC_SEQ_CST) != SESSION_RUNS || !notice(s)) {
+			__atomic_store_n(&s->scan->busy, 0, __ATOMIC_RELEASE);
+			continue;
+		}
+		sc->held[sc->held_count++] = s;
+		pthread_cond_signal(&sc->work);
+	}
+}
+
+static uint64_t patience(const struct scanner *sc)
+{
+	uint64_t least = UINT64_MAX;
+	for (size_t i = 0; i < sc->count; i++) {
+		uint64_t some = watch_patience(sc->sessions[i]);
+		least = some < least ? some : least;
+	}
+	return least;
+}
+
+/* The sessions that run and are not about to end, kept by `busy`. */
+static size_t take_all(struct scanner *sc, struct session ***out)
+{
+	size_t n = 0;
+	pthread_mutex_lock(&sc->lock);
+	*out = ms_xrealloc(NULL, sc->count + 1, sizeof **out);
+	for (size_t i = 0; i < sc->count; i++) {
+		struct session *s = sc->sessions[i];
+		if (__atomic_load_n(&s->scan->busy, __ATOMIC_ACQUIRE))
+			continue; /* it ends */
+		__atomic_store_n(&s->scan->busy, 1, __ATOMIC_SEQ_CST);
+		if (__atomic_load_n(&s->ending, __ATOMIC_SEQ_CST) == SESSION_RUNS &&
+		    __atomic_load_n(&s->mem->end_state, __ATOMIC_ACQUIRE) == MG_END_NONE)
+			(*out)[n++] = s;
+		else
+			__atomic_store_n(&s->scan->busy, 0, __ATOMIC_RELEASE);
+	}
+	pthread_mutex_unlock(&sc->lock);
+	return n;
+}
+
+/* Scans all, because somebody asked. */
+static void serve(struct scanner *sc)
+{
+	struct session **all;
+	uint64_t one = 1;
+	sc->answer[0] = '\0';
+	size_t n = take_all(sc, &all);
+	for (size_t i = 0; i < n; i++) {
+		scan_work_on(sc, all[i], false);
+		__atomic_store_n(&all[i]->scan->busy, 0, __ATOMIC_RELEASE);
+		drain_wake(sc->drain);
+	}
+	free(all);
+	__atomic_store_n(&sc->asked, SCAN_ANSWERED, __ATOMIC_RELEASE);
+	if (write(sc->drain->event, &one, sizeof one) < 0)
+		errno = 0; /* it is set already */
+}
+
+void scanner_ask(struct scanner *sc)
+{
+	pthread_mutex_lock(&sc->lock);
+	__atomic_store_n(&sc->asked, SCAN_ASKED, __ATOMIC_RELEASE);
+	pthread_cond_signal(&sc->work);
+	pthread_mutex_unlock(&sc->lock);
+}
+
+/* Has the watching thread look (under lock). */
+static void wake_watcher(struct scanner *sc)
+{
+	if (sc->tid)
+		watch_wake(sc->tid);
+}
+
+/* Watches for processes that are held, also while others are scanned. */
+static void *watch(void *arg)
+{
+	struct scanner *sc = arg;
+	pthread_mutex_lock(&sc->lock);
+	sc->tid = (pid_t)syscall(SYS_gettid);
+	for (size_t i = 0; i < sc->count; i++) /* they came before we did */
+		watch_begin(sc->sessions[i]->scan, sc->sessions[i], sc->tid);
+	while (!sc->stop) {
+		notice_all(sc);
+		uint64_t ns = patience(sc);
+		pthread_mutex_unlock(&sc->lock);
+		watch_wait(ns);
+		pthread_mutex_lock(&sc->lock);
+	}
+	sc->tid = 0;
+	pthread_mutex_unlock(&sc->lock);
+	return NULL;
+}
+
+void scan_call(struct scan *q)
+{
+	struct scanner *sc = __atomic_load_n(&q->scanner, __ATOMIC_ACQUIRE);
+	if (!sc)
+		return;
+	pthread_mutex_lock(&sc->lock);
+	wake_watcher(sc);
+	pthread_mutex_unlock(&sc->lock);
+}
+
+static void *run(void *arg)
+{
+	struct scanner *sc = arg;
+	pthread_mutex_lock(&sc->lock);
+	while (!sc->stop || sc->held_count) {
+		bool asked = __atomic_load_n(&sc->asked, __ATOMIC_ACQUIRE) == SCAN_ASKED;
+		if (!sc->held_count && !asked) {
+			pthread_cond_wait(&sc->work, &sc->lock);
+			continue;
+		}
+		struct session *s = sc->held_count ? sc->held[0] : NULL;
+		if (s)
+			memmove(sc->held, sc->held + 1, --sc->held_count * sizeof *sc->held);
+		pthread_mutex_unlock(&sc->lock);
+		if (s)
+			scan_work_on(sc, s, true);
+		else
+			serve(sc);
+		if (s)
+			__atomic_store_n(&s->scan->busy, 0, __ATOMIC_RELEASE);
+		drain_wake(sc->drain);
+		pthread_mutex_lock(&sc->lock);
+	}
+	pthread_mutex_unlock(&sc->lock);
+	return NULL;
+}
+
+int scanner_start(struct scanner *sc, const struct options *opt, struct drain *drain)
+{
+	memset(sc, 0, sizeof *sc);
+	sc->opt = opt;
+	sc->drain = drain;
+	pthread_mutex_init(&sc->lock, NULL);
+	if (opt->leak_check == SCAN_NO || opt->sample_bytes)
+		return 0;
+	pthread_cond_init(&sc->work, NULL);
+	int e = pthread_create(&sc->thread, NULL, run, sc);
+	sigset_t before;
+	watch_block(&before);
+	if (e == 0)
+		e = pthread_create(&sc->watcher, NULL, watch, sc);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	sc->started = e == 0;
+	errno = e;
+	return e ? -1 : 0;
+}
+
+void scanner_add(struct scanner *sc, struct session *s)
+{
+	if (!sc->started)
+		return;
+	pthread_mutex_lock(&sc->lock);
+	if (sc->count == sc->room) {
+		sc->room = sc->room ? sc->room * 2 : 8;
+		sc->sessions = ms_xrealloc(sc->sessions, sc->room, sizeof *sc->sessions);
+		sc->held = ms_xrealloc(sc->held, sc->room, sizeof *sc->held);
+	}
+	sc->sessions[sc->count++] = s;
+	__atomic_store_n(&s->scan->scanner, sc, __ATOMIC_RELEASE);
+	if (sc->tid)
+		watch_begin(s->scan, s, sc->tid);
+	wake_watcher(sc);
+	pthread_mutex_unlock(&sc->lock);
+}
+
+void scanner_drop(struct scanner *sc, struct session *s)
+{
+	if (!sc->started)
+		return;
+	pthread_mutex_lock(&sc->lock);
+	watch_end(s->scan);
+	for (size_t i = 0; i < sc->count; i++)
+		if (sc->sessions[i] == s)
+			sc->sessions[i--] = sc->sessions[--sc->count];
+	pthread_mutex_unlock(&sc->lock);
+}
+
+void scanner_stop(struct scanner *sc)
+{
+	if (!sc->started)
+		return;
+	pthread_mutex_lock(&sc->lock);
+	sc->stop = true;
+	wake_watcher(sc);
+	pthread_cond_signal(&sc->work);
+	pthread_mutex_unlock(&sc->lock);
+	pthread_join(sc->watcher, NULL);
+	pthread_join(sc->thread, NULL);
+	sc->started = false;
+	for (size_t i = 0; i < sc->count; i++)
+		watch_end(sc->sessions[i]->scan);
+	free(sc->sessions);
+	free(sc->held);
+}
