@@ -11,6 +11,9 @@
 
 #define FIRST_BITS 10u
 #define SMALL ((size_t)1 << 13) /* buckets */
+/* A huge page is cleared as a whole when its first bucket is written: dear while a table still
+ * doubles. */
+#define HUGE_FROM ((size_t)32 << 20) /* bytes */
 #define MOVE 4u
 #define OTHERS_FIRST 64u
 
@@ -23,7 +26,8 @@ static struct live_table make(unsigned bits)
 			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (t.buckets == MAP_FAILED)
 		t.buckets = ms_xrealloc(NULL, SIZE_MAX, sizeof *t.buckets); /* does not return */
-	madvise(t.buckets, n * sizeof *t.buckets, MADV_HUGEPAGE);
+	if (n * sizeof *t.buckets >= HUGE_FROM)
+		madvise(t.buckets, n * sizeof *t.buckets, MADV_HUGEPAGE);
 	return t;
 }
 
