@@ -70,9 +70,10 @@ static bool take_line(struct memory *m, char *line)
 	v.shared = perms[3] == 's';
 	v.anonymous = v.inode == 0;
 	take_path(&v, line + (at ? at : (int)strlen(line)));
-	const struct memory_map *last = m->maps.v ? &m->maps.v[m->maps.n - 1] : NULL;
-	v.guard_below = last && last->end == v.start && !last->read && !last->write;
-	*MS_PUSH(&m->maps) = v;
+	struct memory_map *map = MS_PUSH(&m->maps);
+	*map = v;
+	if (map > m->maps.v)
+		map->guard_below = map[-1].end == v.start && !map[-1].read && !map[-1].write;
 	return true;
 }
 
