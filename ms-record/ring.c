@@ -17,7 +17,7 @@
 #include "threads.h"
 
 #define FREE_AHEAD 24u
-#define FREE_AT_FIRST 3u /* most programs have one thread */
+#define FREE_AT_FIRST 6u /* most programs have one thread; its signal handlers take one each */
 /* Parsed events that wait for a slow thread's pending stamp; beyond this the rings fill up instead.
  */
 #define BACKLOG_MAX (UINT64_C(6) << 20)

@@ -169,8 +169,6 @@ static void begin(struct mg_writer *t, uint32_t tid, uint32_t flags, uint64_t sp
 	w[3] = sp;
 	mg_publish(t, 4);
 	mg_stamped(t);
-	if (__atomic_load_n(&mg.head->sleeping, __ATOMIC_RELAXED) == MG_SLEEPS_LONG)
-		mg_wake_recorder();
 }
 
 /* Waits for ms-record to prepare rings, as long as for room in one; only a short while for one that
@@ -227,6 +225,10 @@ static struct mg_writer *first_event(uintptr_t *self, uint64_t sp)
 	}
 	begin(t, mg.dress.tid(), 0, sp);
 	*self = (uintptr_t)t;
+	/* Not before: signals come at the end of a system call, and a handler that leaves by
+	 * longjmp would have left a thread that is for ever about to begin. */
+	if (__atomic_load_n(&mg.head->sleeping, __ATOMIC_RELAXED) == MG_SLEEPS_LONG)
+		mg_wake_recorder();
 	if (t->generation == mg.generation)
 		return t;
 	*self = 0; /* a handler forked meanwhile, and this is the child */
