@@ -335,6 +335,13 @@ static size_t fill(const struct control *c, struct pollfd *p, struct session **w
 	return n;
 }
 
+/* Asked at every turn: there may have been no descriptor left to poll for it. */
+static bool has_ended(pid_t pid)
+{
+	siginfo_t info = {0};
+	return !waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid;
+}
+
 static void turn(struct control *c, int timeout)
 {
 	size_t count = POLL_FIXED;
@@ -354,16 +361,11 @@ static void turn(struct control *c, int timeout)
 			if (p[i].revents)
 				control_end(c, whose[i], SESSION_EXITED,
 					    session_exit_status(whose[i]->proc));
-		if (p[2].revents & POLLIN) {
-			siginfo_t info = {0};
-			if (!waitid(P_PID, (id_t)c->launch.pid, &info,
-				    WEXITED | WNOHANG | WNOWAIT) &&
-			    info.si_pid)
-				c->over = true;
-		}
 	}
 	free(p);
 	free(whose);
+	if (!c->over)
+		c->over = has_ended(c->launch.pid);
 	watch_time(c);
 	watch_limit(c);
 	if (clock_mono() >= c->sample_ns)

@@ -180,5 +180,8 @@ rc=$?
 [ "$rc $(cat stdout)" = '0 went on' ] || fail "/dev/full: status $rc"
 grep -q 'No space left' err || fail "/dev/full is not said: $(cat err)"
 
+# ---- no descriptor left to watch the program with: its end is seen all the same ----
+(ulimit -n 12 && timeout -s KILL 20 "$BIN/ms-record" -q -o few.trace true) || fail "with 12 descriptors: status $?"
+
 [ $failures = 0 ] && echo ok
 exit $((failures != 0))
