@@ -236,14 +236,19 @@ static void watch_exec(struct control *c, struct session *s)
 		control_end(c, s, SESSION_EXECED, -1);
 }
 
+/* waitid() reports a process that the leak scan has stopped too. */
+static bool tells_end(const siginfo_t *i)
+{
+	return i->si_pid &&
+	       (i->si_code == CLD_EXITED || i->si_code == CLD_KILLED || i->si_code == CLD_DUMPED);
+}
+
 /* As a container's first process we inherit orphans. */
 static void reap_orphans(const struct control *c)
 {
 	siginfo_t info = {0};
 	while (getpid() == 1 && !waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) &&
-	       info.si_pid && info.si_pid != c->launch.pid &&
-	       (info.si_code == CLD_EXITED || info.si_code == CLD_KILLED ||
-		info.si_code == CLD_DUMPED)) {
+	       info.si_pid != c->launch.pid && tells_end(&info)) {
 		waitpid(info.si_pid, NULL, 0);
 		info.si_pid = 0;
 	}
@@ -339,7 +344,7 @@ static size_t fill(const struct control *c, struct pollfd *p, struct session **w
 static bool has_ended(pid_t pid)
 {
 	siginfo_t info = {0};
-	return !waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid;
+	return !waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) && tells_end(&info);
 }
 
 static void turn(struct control *c, int timeout)

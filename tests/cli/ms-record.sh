@@ -183,5 +183,12 @@ grep -q 'No space left' err || fail "/dev/full is not said: $(cat err)"
 # ---- no descriptor left to watch the program with: its end is seen all the same ----
 (ulimit -n 12 && timeout -s KILL 20 "$BIN/ms-record" -q -o few.trace true) || fail "with 12 descriptors: status $?"
 
+# ---- with hardly any descriptors: it may record nothing, but it ends when the command does ----
+for n in 10 12 16 20; do
+	(ulimit -n $n && timeout -k 1 10 "$BIN/ms-record" -q -o n.trace sh -c 'exit 3') 2>err
+	rc=$?
+	[ $rc = 3 ] || fail "$n descriptors: status $rc: $(cat err)"
+done
+
 [ $failures = 0 ] && echo ok
 exit $((failures != 0))
