@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT
+ * A process of somebody else's: its threads stopped for a moment, and one of them made to do system
+ * calls for us, without a debugger and without running any code of a library in it.
+ *
+ *   hijack_open        who is it, and may we?
+ *   hijack_stop_one    one thread stops ------+     hijack_stop_all   all threads stop
+ *     hijack_borrow    a stopped one is ours  |       registers read, set; memory written
+ *       hijack_call    system calls           |       (hijack_borrow works here, too)
+ *     hijack_give_back it is as it was        |
+ *   hijack_resume      <----------------------+---- hijack_resume     they go on
+ *
+ * A thread always stops where the kernel would take a signal (PTRACE_EVENT_STOP), and leaves from
+ * there: so an interrupted system call starts again as the kernel means it. Those calls that return
+ * EINTR although no signal came are made again by us. A process that was stopped by SIGSTOP stays
+ * so.
+ *
+ * The kernel ties a tracee to the thread that seized it: everything between a stop and its resume is
+ * called by one thread. When that thread ends, killed or not, the kernel lets all tracees go on from
+ * where they are. A borrowed thread is not where it was; therefore hijack_borrow first writes a
+ * signal frame of its true state below its stack's red zone, and every system call that we make it
+ * do returns into rt_sigreturn: left alone at whatever moment, it goes back by itself
+ * (hijack_net.c). In a helper process (hijack_helper.c) a SIGKILL of ms-record is not even noticed.
+ *
+ * Nothing here prints. All times are CLOCK_MONOTONIC, in ns.
+ */
+#ifndef HIJACK_H
+#define HIJACK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/user.h>
+
+struct ms_err;
+
+/* ---- who (hijack.c) ---- */
+
+/* Why a process cannot be had. */
+enum hijack_why {
+	HIJACK_MAY = 0,
+	HIJACK_NOBODY,  /* no such process, or a thread's number */
+	HIJACK_ENDED,   /* zombie */
+	HIJACK_KERNEL,  /* kernel thread */
+	HIJACK_USER,    /* another user's */
+	HIJACK_SCOPE,   /* /proc/sys/kernel/yama/ptrace_scope */
+	HIJACK_TRACED,  /* by somebody else */
+	HIJACK_HIDDEN,  /* not dumpable: it has rights that its user has not, or asked for it */
+	HIJACK_MACHINE, /* not an x86-64 program */
+	HIJACK_SECCOMP, /* a filter that we may not suspend */
+	HIJACK_SELF,    /* ourselves */
+	HIJACK_DENIED,  /* the kernel says no and we cannot see why */
+	HIJACK_TROUBLE, /* no descriptor, no memory, ... */
+};
+
+struct hijack {
+	pid_t pid;
+	int proc;            /* folder /proc/PID */
+	int pidfd;           /* -1: this kernel has none */
+	int mem;             /* /proc/PID/mem, to read and write; stays good if rights are lost */
+	uint64_t start_time; /* field 22 of /proc/PID/stat: with pid, who it is */
+	bool seccomp;        /* a filter is installed; it is suspended while a thread is borrowed */
+	/* What hijack_borrow found in its memory: 0 = not looked for yet. */
+	uint64_t call_at, return_at;
+	bool call_returns;
+};
+
+/* Opens process `pid` after having looked for everything that would refuse it; the process does not
+ * notice. `proc_root`: "/proc", or a folder that looks like it (tests); only what is read to judge
+ * is read there if it is another. On failure *why and `err` say what to do; nothing is open. */
+int hijack_open(struct hijack *h, pid_t pid, const char *proc_root, enum hijack_why *why,
+		struct ms_err *err);
+void hijack_close(struct hijack *h);
+/* Is it still there, and the same process? */
+bool hijack_alive(const struct hijack *h);
+/* All `bytes`, or -1 with errno set. Writing ignores the protection of pages; text and read-only
+ * data too. */
+int hijack_read(const struct hijack *h, uint64_t address, void *to, size_t bytes);
+int hijack_write(const struct hijack *h, uint64_t address, const void *from, size_t bytes);
+
+/* ---- stopping and going on (hijack_stop.c) ---- */
+
+struct hijack_thread {
+	pid_t tid;
+	bool waiting; /* seized, and not seen to stop yet */
+	bool gone;    /* it ended */
+	bool changed; /* regs are to be set when it goes on; hijack_resume does */
+	int signal;   /* that it takes when it goes on */
+	uint64_t stop_ns;
+	struct user_regs_struct regs; /* when it stopped */
+};
+
+struct hijack_stop {
+	struct {
+		struct hijack_thread *v;
+		size_t n, cap;
+	} threads;
+	uint64_t begin_ns;   /* the first one was asked to stop */
+	uint64_t stopped_ns; /* the last one had stopped */
+	uint64_t resumed_ns; /* after hijack_resume: the last one went on */
+	uint64_t longest_ns; /* after hijack_resume: the longest that any thread was stopped */
+};
+
+/* `proc` is always the folder /proc/PID. State of a thread: 'R', 'S' and so on; 0 = it is gone. */
+char hijack_state(int proc, pid_t tid);
+/* How many threads of the process are alive; *any is one of them (not a zombie). 0 = none. */
+size_t hijack_count(int proc, pid_t *any);
+/* Stops all threads, those too that begin meanwhile. 0; or -1 with errno set: then all go on that
+ * could be stopped, and the rest goes on when the calling thread ends. ETIMEDOUT: not all stopped
+ * before `deadline_ns` (100 ms from now is a good one: a thread may be in the kernel's hands, or in
+ * vfork); EPERM; ESRCH: none is there. */
+int hijack_stop_all(struct hijack_stop *s, int proc, uint64_t deadline_ns);
+/* Stops one thread that can be borrowed: preferably one that runs. As above; EBUSY: none of them
+ * can be (hijack_borrow says why not). */
+int hijack_stop_one(struct hijack_stop *s, const struct hijack *h, uint64_t deadline_ns);
+/* Has a stopped thread go on elsewhere: t->regs were changed by the caller, and are set now.
+ * hijack_resume does not repair its system call then unless its registers say so. 0, or -1. */
+int hijack_set_regs(struct hijack_thread *t);
+/* All go on, and `s` is empty but for its times. A system call that waited, and was broken off
+ * though no signal came, is made again. Those that return EINTR after that were interrupted by
+ * signals. */
+void hijack_resume(struct hijack_stop *s, int proc);
+
+/* ---- system calls (hijack_call.c) ---- */
+
+struct hijack_call {
+	const struct hijack *h;
+	struct hijack_thread *t; /* stopped by us; its regs are its true ones all the time */
+	uint64_t mask;           /* of its signals; all are blocked meanwhile */
+	uint64_t call_at, sp;    /* of the instruction; its stack meanwhile */
+	bool net;                /* it goes on by itself if we die */
+	bool in_call;            /* it is not at the stop from which it can go on */
+	int held;                /* SIGSTOP that came meanwhile; 0 = none */
+	uint64_t deadline_ns;    /* of one call */
+};
+
+enum { HIJACK_NO_NET = 1 }; /* borrow it even if it could not go on by itself */
+
+/* Borrows a stopped thread. EBUSY-like refusals, all of them with the reason in `err`: it is in the
+ * midst of a restartable sequence or of another's system call dispatch; there is no instruction for
+ * a system call in its memory; no room under its stack for the frame (unless HIJACK_NO_NET). 0, or
+ * -1: then it is as it was. */
+int hijack_borrow(struct hijack_call *c, struct hijack *h, struct hijack_thread *t, unsigned flags,
+		  struct ms_err *err);
+/* One system call. 0 and *result, as the kernel gives it (-errno if the call failed); or -1 with
+ * errno set: the thread is gone (ESRCH), or it did not come back (ETIMEDOUT). Nothing that needs
+ * the thread's own stack, signals or restart block: not nanosleep, poll or futex; never close of a
+ * descriptor that is not ours. */
+int hijack_call(struct hijack_call *c, long number, const uint64_t args[6], int64_t *result);
+/* The same with arguments in a row. */
+#define HIJACK_CALL(c, result, number, ...)                                                        \
+	hijack_call((c), (number), (const uint64_t[6]){__VA_ARGS__}, (result))
+/* A copy of the process that never runs: clone(CLONE_FS | CLONE_FILES) without an exit signal. It
+ * is stopped and traced by the calling thread, and is killed by the kernel when that ends. *own: its
+ * number in our pid namespace, *its: in the process's, for hijack_reap. 0; or -1 with errno set, of
+ * the clone too. */
+int hijack_copy(struct hijack_call *c, pid_t *own, pid_t *its);
+/* Kills the copy, without its parent. */
+void hijack_kill(pid_t own);
+/* Removes what is left of a killed copy from its parent. 0, or -1. */
+int hijack_reap(struct hijack_call *c, pid_t its);
+/* The thread is as it was when it was borrowed, at a stop from which hijack_resume lets it go on. 0;
+ * or -1 with errno set: it is gone, or does not come back (then its net catches it). */
+int hijack_give_back(struct hijack_call *c);
+
+/* ---- in a process of its own (hijack_helper.c) ---- */
+
+/* Calls f(arg, shared) in a forked helper: its own session, all signals blocked, less likely to be
+ * killed for want of memory. So neither SIGKILL nor Ctrl-C of ms-record falls into the time in which
+ * threads are stopped; what f began it brings to its end. `shared` are `bytes` of memory that both
+ * see, copied back to where it is afterwards. 0 and *result what f returned; or -1 with errno set:
+ * there is no helper (then call f yourself), or ECHILD: it was killed.
+ *
+ * Of other threads only the memory is there: f takes no lock that they may hold and does not write
+ * to their files. With ptrace_scope 1 only ancestors may trace: for a process that ms-record
+ * launched a thread of ms-record has to do. The net is what makes that safe, too. */
+int hijack_helper(int (*f)(void *arg, void *shared), void *arg, void *shared, size_t bytes,
+		  int *result);
+
+#endif
