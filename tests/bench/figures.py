@@ -28,6 +28,12 @@ def spread(values):
     return quarters[0], quarters[2]
 
 
+def told(values, limit):
+    """The median, if the middle half is narrower than the limit it is to be held against; else None: the rounds do not tell."""
+    between = spread(values)
+    return median(values) if between and between[1] - between[0] < limit else None
+
+
 def geomean(values):
     """None when there is no value, or one that has no logarithm."""
     values = known(values)
@@ -101,5 +107,5 @@ def worst_target(what, named, limit, at_least=False, **more):
     missing = [n for n, v in named if v is not None and judge(v, limit, at_least) == MISSED]
     note = "worst: %s" % found[0] + ("; %d of %d miss: %s" % (len(missing), len(values), ", ".join(missing)) if missing else "")
     if len(values) < len(named):
-        note += "; %d not measured" % (len(named) - len(values))
+        note += "; %d not told: %s" % (len(named) - len(values), ", ".join(n for n, v in named if v is None))
     return target(what, found[1], limit, at_least, note=note, **more)
