@@ -28,7 +28,8 @@ struct record {
 	const uint64_t *w;
 	uint8_t kind, flags;
 	uint32_t count, keep;
-	uint64_t left; /* bytes of the ring from this record on */
+	uint64_t stamp; /* of a kind that has one */
+	uint64_t left;  /* bytes of the ring from this record on */
 };
 
 static inline uint64_t word(const struct record *c, unsigned i)
@@ -40,6 +41,7 @@ static inline uint64_t word(const struct record *c, unsigned i)
 #define EVENTS (SET(MG_ALLOC) | SET(MG_FREE) | SET(MG_USER_ALLOC) | SET(MG_USER_FREE))
 #define HAVE_FRAMES                                                                                \
 	(EVENTS | SET(MG_REALLOC) | SET(MG_FAILED) | SET(MG_PUSH) | SET(MG_MAP) | SET(MG_UNMAP))
+#define HAVE_NO_STAMP (SET(MG_PUSH) | SET(MG_WRAP))
 #define MAY_BE_USABLE (SET(MG_ALLOC) | SET(MG_REALLOC))
 
 static inline bool is_one(uint8_t kind, unsigned set)
@@ -128,32 +130,38 @@ static void set_base(struct reader *r, uint32_t base)
 		r->paths[i] = stacks_step(path_to(r, i), r->ips[i]);
 }
 
-/* "Previous stack" becomes the keep outermost frames and the `count` behind `frames`. */
-static inline int change_stack(struct session *s, struct reader *r, const struct record *c,
-			       const uint64_t *frames)
+/* "Previous stack" becomes the `keep` outermost frames and the `count` behind `frames`. */
+static inline int new_stack(struct session *s, struct reader *r, uint32_t keep, uint32_t count,
+			    const uint64_t *frames, bool truncated)
 {
-	bool truncated = c->flags & MG_F_TRUNCATED;
-	if (c->keep > r->depth || c->keep + c->count > DEPTH_MAX)
+	if (keep > r->depth || keep + count > DEPTH_MAX)
 		return session_damaged(s, "a call stack is out of range");
-	if (!c->count && c->keep == r->depth && !r->base && !truncated)
-		return 0;
-	uint32_t depth = r->depth = c->keep;
+	uint32_t depth = r->depth = keep;
 	if (r->noded > depth)
 		r->noded = depth;
 	if (r->cut_valid > depth)
 		r->cut_valid = depth;
 	r->node = 0;
 	set_base(r, truncated ? marker(s, 0, MS_FRAME_TRUNCATED) : 0);
-	make_room(r, depth + c->count);
+	make_room(r, depth + count);
 	struct stacks_path path = path_to(r, depth);
-	for (uint32_t i = 0; i < c->count; i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		uint64_t ip = __atomic_load_n(&frames[i], __ATOMIC_RELAXED);
 		path = stacks_step(path, ip);
 		r->ips[depth + i] = ip;
 		r->paths[depth + i] = path;
 	}
-	r->depth += c->count;
+	r->depth += count;
 	return 0;
+}
+
+static inline int change_stack(struct session *s, struct reader *r, const struct record *c,
+			       const uint64_t *frames)
+{
+	bool truncated = c->flags & MG_F_TRUNCATED;
+	if (!c->count && c->keep == r->depth && !r->base && !truncated)
+		return 0;
+	return new_stack(s, r, c->keep, c->count, frames, truncated);
 }
 
 /* Finds out the nodes of all frames. */
@@ -296,9 +304,49 @@ static inline struct item *add(struct session *s, struct reader *r, uint64_t sta
 	return it->key >= s->merged_key && it->key >= before ? it : sort_in(s, r);
 }
 
-/* Nearly all records: an allocation or a free. One path for both, because which it is cannot be
- * foreseen and a wrong guess of the processor costs as much as all the rest. */
-static inline int event(struct session *s, struct reader *r, const struct record *c)
+static inline int no_address(struct session *s)
+{
+	return session_damaged(s, "an allocation or a free without an address");
+}
+
+#define LOW(bits) ((UINT64_C(1) << (bits)) - 1)
+
+/* Nearly all records: MG_ALLOC_SHORT, or a short free; `head` is its first word. One path for both,
+ * because which it is cannot be foreseen and a wrong guess of the processor costs as much as all
+ * the rest. The word behind a free belongs to something else and is not used. Returns the words of
+ * the record, or -1. */
+static inline int64_t short_event(struct session *s, struct reader *r, const struct record *c,
+				  uint64_t head)
+{
+	bool takes = !(head >> 63);
+	uint64_t second = word(c, 1);
+	uint64_t since =
+		takes ? head >> 32 : head >> MG_SHORT_FREE_SHIFT & LOW(MG_SHORT_FREE_STAMP);
+	uint64_t address =
+		takes ? second & LOW(MG_SHORT_ADDRESS) : (head & LOW(MG_SHORT_FREE_SHIFT)) << 4;
+	uint32_t count = takes ? (uint32_t)head >> 8 & LOW(MG_SHORT_COUNT) : 0;
+	uint32_t keep = takes ? (uint32_t)head >> 16 : r->depth;
+	int64_t words = 1 + (int64_t)takes + count;
+	if ((uint64_t)words * 8 > c->left)
+		return session_damaged(s, "a short record runs past its buffer");
+	if (!address)
+		return no_address(s);
+	if ((count || keep != r->depth || (takes && r->base)) &&
+	    new_stack(s, r, keep, count, c->w + 2, false))
+		return -1;
+	if (!r->node && takes && r->depth)
+		r->node = look_up(s, r);
+	s->stats.stacks_cut += takes && r->depth > s->opt->depth;
+	r->last += since;
+	struct item *it = add(s, r, r->last, takes, takes ? ITEM_ALLOC : ITEM_FREE);
+	it->address = address;
+	it->size = second >> MG_SHORT_ADDRESS; /* of a free: not looked at */
+	it->stack = takes && r->depth ? r->node : 0;
+	return words;
+}
+
+/* An allocation or a free in full. */
+static int event(struct session *s, struct reader *r, const struct record *c)
 {
 	bool takes = c->kind == MG_ALLOC || c->kind == MG_USER_ALLOC;
 	bool user = c->kind == MG_USER_ALLOC || c->kind == MG_USER_FREE;
@@ -307,13 +355,13 @@ static inline int event(struct session *s, struct reader *r, const struct record
 		return -1;
 	uint64_t address = word(c, 2);
 	if (!address)
-		return session_damaged(s, "an allocation or a free without an address");
+		return no_address(s);
 	uint8_t kind = takes ? ITEM_ALLOC : ITEM_FREE;
 	if (c->flags & MG_F_UNSURE && !takes)
 		kind = ITEM_FREE_UNSURE;
-	struct item *it = add(s, r, word(c, 1), takes, kind);
+	struct item *it = add(s, r, c->stamp, takes, kind);
 	it->address = user ? address | USER_BLOCK : address;
-	it->size = word(c, takes ? 3 : 2); /* of a free: not looked at */
+	it->size = takes ? word(c, 3) : 0;
 	it->stack = stack;
 	if (c->flags & MG_F_USABLE && takes)
 		it->extra = slack_of(c, it->size);
@@ -325,7 +373,7 @@ static int reallocation(struct session *s, struct reader *r, const struct record
 	uint32_t stack;
 	if (stack_of(s, r, c, &stack))
 		return -1;
-	uint64_t after = word(c, 1), address = word(c, 2), size = word(c, 3), old = word(c, 4);
+	uint64_t after = c->stamp, address = word(c, 2), size = word(c, 3), old = word(c, 4);
 	uint64_t before = word(c, 5);
 	if (!address)
 		return session_damaged(s, "a reallocation without an address");
@@ -349,7 +397,7 @@ static int failure(struct session *s, struct reader *r, const struct record *c)
 	uint32_t stack;
 	if (stack_of(s, r, c, &stack))
 		return -1;
-	struct item *it = add(s, r, word(c, 1), true, ITEM_FAILED);
+	struct item *it = add(s, r, c->stamp, true, ITEM_FAILED);
 	it->size = word(c, 2);
 	it->stack = stack;
 	return 0;
@@ -365,7 +413,7 @@ static int mapping(struct session *s, struct reader *r, const struct record *c)
 	uint64_t address = word(c, 2), bytes = word(c, 3), from = takes ? word(c, 5) : 0;
 	if (!bytes || bytes > UINT64_MAX - address)
 		return session_damaged(s, "a mapping is out of range");
-	uint64_t stamp = word(c, 1);
+	uint64_t stamp = c->stamp;
 	if (from)
 		add(s, r, stamp, takes, ITEM_LOOK)->address = from;
 	struct item *it = add(s, r, stamp, takes, takes ? ITEM_MAP : ITEM_UNMAP);
@@ -385,9 +433,9 @@ static int thread_start(struct session *s, struct reader *r, const struct record
 	uint64_t tid = word(c, 2);
 	if (tid == 0 || tid > INT32_MAX)
 		return session_damaged(s, "a thread has an impossible number");
-	r->thread = threads_add(s, (uint32_t)tid, word(c, 1));
+	r->thread = threads_add(s, (uint32_t)tid, c->stamp);
 	modules_update(s);
-	r->epoch = modules_epoch_at(s, word(c, 1));
+	r->epoch = modules_epoch_at(s, c->stamp);
 	r->depth = r->base = r->noded = r->cut_from = r->cut_valid = 0;
 	r->quiet_ns = session_now(s);
 	return 0;
@@ -412,7 +460,7 @@ static int mark(struct session *s, struct reader *r, const struct record *c, uin
 	char *name = ms_xrealloc(NULL, n + 1, 1);
 	memcpy(name, c->w + 3, n);
 	name[n] = '\0';
-	struct item *it = add(s, r, word(c, 1), true, ITEM_MARK);
+	struct item *it = add(s, r, c->stamp, true, ITEM_MARK);
 	it->size = (uint64_t)(uintptr_t)name;
 	return 0;
 }
@@ -471,11 +519,28 @@ static int parse_one(struct session *s, struct reader *r, const struct record *c
 	case MG_COPY:
 		return copy_part(s, r, c, words);
 	case MG_FORK:
-		add(s, r, word(c, 1), true, ITEM_FORK);
+		add(s, r, c->stamp, true, ITEM_FORK);
 		return 0;
 	default: /* MG_WRAP */
 		return 0;
 	}
+}
+
+/* The record that begins with `head`, if it is not a short one. Its words, or -1. */
+static int64_t full_record(struct session *s, struct reader *r, struct record *c, uint64_t head)
+{
+	c->kind = head & 0xff;
+	c->flags = head >> 8 & 0xff;
+	c->count = head >> 16 & 0xffff;
+	c->keep = (uint32_t)(head >> 32);
+	uint64_t words = head_words(c);
+	if (is_one(c->kind, HAVE_FRAMES))
+		words += c->count;
+	if (head >> 63 || !fixed_words(c->kind) || words * 8 > c->left)
+		return session_damaged(s, "a buffer holds no record where one should be");
+	if (!is_one(c->kind, HAVE_NO_STAMP))
+		r->last = c->stamp = word(c, 1);
+	return parse_one(s, r, c, &words) ? -1 : (int64_t)words;
 }
 
 int parse_records(struct session *s, struct reader *r, uint64_t bytes)
@@ -483,27 +548,20 @@ int parse_records(struct session *s, struct reader *r, uint64_t bytes)
 	if (r->first == r->count)
 		r->first = r->count = 0;
 	while (bytes) {
-		if (bytes < 8 || r->offset + 8 > s->window_bytes)
+		if (bytes < 8 || r->offset + 16 > s->window_bytes)
 			return session_damaged(s, "a buffer has lost its records");
 		struct record c = {.w = (const uint64_t *)(r->window + r->offset)};
-		uint64_t head = word(&c, 0);
-		c.kind = head & 0xff;
-		c.flags = head >> 8 & 0xff;
-		c.count = head >> 16 & 0xffff;
-		c.keep = (uint32_t)(head >> 32);
 		c.left = bytes;
 		if (c.left > s->window_bytes - r->offset)
 			c.left = s->window_bytes - r->offset;
-		uint64_t words = head_words(&c);
-		if (is_one(c.kind, HAVE_FRAMES))
-			words += c.count;
-		if (!fixed_words(c.kind) || words * 8 > c.left)
-			return session_damaged(s, "a buffer holds no record where one should be");
-		bool usual = is_one(c.kind, EVENTS) && r->thread != UINT32_MAX;
-		if (usual ? event(s, r, &c) : parse_one(s, r, &c, &words))
+		uint64_t head = word(&c, 0);
+		bool is_short = head >> 63 || (head & 0xff) == MG_ALLOC_SHORT;
+		int64_t words = is_short && r->thread != UINT32_MAX ? short_event(s, r, &c, head)
+								    : full_record(s, r, &c, head);
+		if (words < 0)
 			return -1;
-		bytes -= words * 8;
-		r->offset = c.kind == MG_WRAP ? 0 : r->offset + words * 8;
+		bytes -= (uint64_t)words * 8;
+		r->offset = c.kind == MG_WRAP ? 0 : r->offset + (uint64_t)words * 8;
 	}
 	return 0;
 }

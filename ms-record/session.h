@@ -77,6 +77,7 @@ struct reader {
 	uint32_t allowed;      /* size_allowed as we set it */
 	uint32_t stalls;       /* as last seen */
 	uint64_t tail, offset; /* bytes read in all; place in the window */
+	uint64_t last;         /* the last stamp read */
 	uint64_t quiet_ns;     /* when it was last seen with data, or looked at */
 
 	uint32_t thread; /* index; UINT32_MAX before the first MG_THREAD */

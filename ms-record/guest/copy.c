@@ -30,7 +30,7 @@ static bool send_part(struct mg_writer *t, uint64_t start, uint64_t from, uint32
 	if (!t->holding)
 		mg_stamping(t);
 	w[0] = mg_word0(MG_COPY, t->flags, extra + words, (uint32_t)(from - start));
-	w[1] = mg_stamp(t);
+	mg_put_stamp(t, w, mg_stamp(t));
 	w[2] = start;
 	w[3] = words * UINT64_C(8);
 	for (uint32_t i = 0; i < extra; i++)

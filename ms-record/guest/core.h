@@ -153,6 +153,7 @@ struct mg_writer {
 	bool keepable;       /* the stack being taken may be compared with later */
 	bool holding;    /* a stamp of realloc is taken and not yet published: `pending` stays */
 	bool rules_used; /* there may be rules in `rules` */
+	uint64_t sent;   /* R7: the stamp of the last record with one, MG_NOT_SENT = not sure */
 
 	struct mg_slot *checks;
 	uint64_t freeing;    /* see mg_nesting_begin */
@@ -334,6 +335,15 @@ MG_INLINE uint64_t *mg_room(struct mg_writer *t, uint32_t words)
 	if (MG_LIKELY(mg_has_room(t, words)))
 		return (uint64_t *)(void *)(t->window + t->offset);
 	return mg_room_slow(t, words);
+}
+
+/* No stamp is as little after it as fits into a short record. */
+#define MG_NOT_SENT (UINT64_C(1) << 63)
+
+/* Puts the stamp into a record at `w`. */
+MG_INLINE void mg_put_stamp(struct mg_writer *t, uint64_t *w, uint64_t stamp)
+{
+	w[1] = t->sent = stamp;
 }
 
 /* R4: the record that was written at the last mg_room becomes visible. A child made by a fork

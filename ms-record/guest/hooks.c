@@ -170,9 +170,10 @@ enter_alloc_rare(const uint64_t *frame, const void *block, uint64_t size)
 	return t;
 }
 
-/* The writer is entered. */
-MG_INLINE void record_alloc(struct mg_writer *t, const uint64_t *frame, const void *block,
-			    uint64_t size, bool foreign)
+/* The writer is entered. In full. */
+static __attribute__((noinline)) void record_alloc_full(struct mg_writer *t, const uint64_t *frame,
+							const void *block, uint64_t size,
+							bool foreign)
 {
 	uint64_t stamp = mg_now(t);
 	bool usable = MG_UNLIKELY(mg.usable) && !foreign;
@@ -187,12 +188,30 @@ MG_INLINE void record_alloc(struct mg_writer *t, const uint64_t *frame, const vo
 	mg_leave(t);
 }
 
+/* The writer is entered. Short, if it fits. */
+MG_INLINE void record_alloc(struct mg_writer *t, const uint64_t *frame, const void *block,
+			    uint64_t size, bool foreign)
+{
+	if (MG_UNLIKELY(mg.usable) && !foreign) {
+		record_alloc_full(t, frame, block, size, foreign);
+		return;
+	}
+	mg_stamping(t);
+	uint64_t stamp = mg_stamp(t);
+	if (MG_LIKELY(mg_unwind(t, frame, ALLOC_SHORT_WORDS)))
+		mg_put_alloc(t, (uint64_t)block, size, stamp);
+	else
+		mg_put_alloc_copied(t, frame, (uint64_t)block, size);
+	t->last_block = (uint64_t)block;
+	mg_leave(t);
+}
+
 static __attribute__((noinline)) void on_alloc_rare(const uint64_t *frame, const void *block,
 						    uint64_t size, bool foreign)
 {
 	struct mg_writer *t = enter_alloc_rare(frame, block, size);
 	if (t)
-		record_alloc(t, frame, block, size, foreign);
+		record_alloc_full(t, frame, block, size, foreign);
 }
 
 static __attribute__((noinline)) void on_alloc_plain(const uint64_t *frame, const void *block,
@@ -212,7 +231,7 @@ static __attribute__((noinline)) void on_alloc_due(const uint64_t *frame, const 
 	mg_sample_take((struct mg_writer *)*MG_SELF, (uint64_t)block);
 	struct mg_writer *t = mg_enter_open(frame);
 	if (t)
-		record_alloc(t, frame, block, size, false);
+		record_alloc_full(t, frame, block, size, false);
 }
 
 /* Nothing here but calls at the end, so that one that is not recorded saves no register. */
@@ -287,11 +306,8 @@ static __attribute__((noinline)) void on_free_plain(const uint64_t *frame, const
 		return;
 	}
 	if (MG_LIKELY(t->freeing != (uint64_t)block)) {
-		uint64_t stamp = mg_now(t);
-		mg_put(t,
-		       (struct mg_record){
-			       .kind = MG_FREE, .words = FREE_WORDS, .a = (uint64_t)block},
-		       (struct mg_stack){0}, stamp);
+		mg_stamping(t);
+		mg_put_free(t, (uint64_t)block, mg_stamp(t));
 	}
 	mg_leave(t);
 }
@@ -436,7 +452,7 @@ void mg_on_mark(const uint64_t *frame, const char *name)
 	uint64_t stamp = mg_stamp(t);
 	if (w) {
 		w[0] = mg_word0(MG_MARK, t->flags, 0, 0);
-		w[1] = stamp;
+		mg_put_stamp(t, w, stamp);
 		w[2] = n;
 		w[words - 1] = 0;
 		for (uint32_t i = 0; i < n; i++)
@@ -460,7 +476,7 @@ uint64_t mg_on_fork(const uint64_t *frame)
 	if (w) {
 		mg_stamping(t);
 		w[0] = mg_word0(MG_FORK, t->flags, 0, 0);
-		w[1] = stamp = mg_stamp(t);
+		mg_put_stamp(t, w, stamp = mg_stamp(t));
 		mg_publish(t, 2);
 		mg_stamped(t);
 	}

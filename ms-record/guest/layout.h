@@ -4,28 +4,41 @@
  *
  *   session memory (one memfd per process image, allocated by ms-record, mapped once by the guest)
  *
- *   +------------------+------------------------+------------------------+---------------------------
- *   | struct mg_session| struct mg_module[]     | struct mg_ring[]       | data windows, one per
- * ring
- *   +------------------+------------------------+------------------------+---------------------------
- *   0                  modules_offset           rings_offset             data_offset + i *
- * window_bytes
+ *   +-------------------+----------------+---------------+-----------------------------+
+ *   | struct mg_session | struct         | struct        | data windows, one for       |
+ *   |                   | mg_module[]    | mg_ring[]     | each ring                   |
+ *   +-------------------+----------------+---------------+-----------------------------+
+ *   0                   modules_offset   rings_offset    data_offset + i * window_bytes
  *
  * A ring is written by one thread and read by ms-record. Invariants:
+ *
  *  R1 `head` and `tail` count bytes and only grow; head - tail <= the size of the lap(s) in use.
+ *
  *  R2 Records lie whole: one that starts below `size` may run past it into the slack (MG_SLACK
- * bytes after every window's largest size), then the writer puts nothing more into this lap: the
- * next record starts at offset 0. A MG_WRAP record (one word) says so; ms-record follows records
- * and wraps only there, so it never needs to know the writer's lap size. The writer keeps 8 bytes
- * in hand for it. R3 The writer takes a new lap size (`size_allowed`, which ms-record may raise
- * while the thread stalls) only at a wrap, and until tail has passed into that lap it keeps to the
- * smaller of both sizes. R4 head is stored with release after the record is whole: a crash loses at
- * most the record being written. R5 Before it takes a stamp the writer stores `pending` = a time
- * read at hook entry (0 when out of hooks), so everything it may still publish is stamped at or
- * after that. Watermark of the merge: ms-record reads now, then pending and head of every ring in
- * that order; the least of now - 100 us and all pendings bounds what is merged. (pending is cleared
- * with release after head is stored.) R6 A thread that could not record counts it in `lost` with
- * the first and last stamps; ms-record reads and reports.
+ *     bytes after every window's largest size), then the writer puts nothing more into this lap:
+ *     the next record starts at offset 0. A MG_WRAP record (one word) says so; ms-record follows
+ *     records and wraps only there, so it never needs to know the writer's lap size. The writer
+ *     keeps 8 bytes in hand for it.
+ *
+ *  R3 The writer takes a new lap size (`size_allowed`, which ms-record may raise while the thread
+ *     stalls) only at a wrap, and until tail has passed into that lap it keeps to the smaller of
+ *     both sizes.
+ *
+ *  R4 head is stored with release after the record is whole: a crash loses at most the record
+ *     being written.
+ *
+ *  R5 Before it takes a stamp the writer stores `pending` = a time read at hook entry (0 when out
+ *     of hooks), so everything it may still publish is stamped at or after that. Watermark of the
+ *     merge: ms-record reads now, then pending and head of every ring in that order; the least of
+ *     now - 100 us and all pendings bounds what is merged. (pending is cleared with release after
+ *     head is stored.)
+ *
+ *  R6 A thread that could not record counts it in `lost` with the first and last stamps; ms-record
+ *     reads and reports.
+ *
+ *  R7 A short record's stamp is a difference to the stamp of the record before it in this ring
+ *     (MG_PUSH and MG_WRAP have none), whatever was dropped between. Where the writer is not sure
+ *     of that one it writes a full record.
  *
  * Times are rdtsc when MG_CLOCK_TSC, else the values of a shared counter.
  *
@@ -41,9 +54,9 @@
 #include <stdint.h>
 
 #define MG_MAGIC                                                                                   \
-	UINT64_C(0x31747365754753d0) /* also the layout's version: guest and ms-record must be of  \
+	UINT64_C(0x32747365754753d0) /* also the layout's version: guest and ms-record must be of  \
 					one build */
-#define MG_LAYOUT_VERSION 1u
+#define MG_LAYOUT_VERSION 2u
 #define MG_OWN_MAX 6u
 
 /* The environment variable that names the recorder's socket (abstract, without the leading NUL). */
@@ -238,7 +251,7 @@ struct mg_ring {
 #define MG_RING_FIRST 65536u /* first size_allowed */
 #define MG_RING_LARGEST 131072u
 
-/* Records: 8-byte words. Word 0: kind (8 bits) | flags (8) | count (16) | keep (32).
+/* Records: 8-byte words. Word 0: kind (8 bits) | flags (8) | count (16) | keep (31) | 0.
  *
  * Stacks are deltas against the stack of this thread's previous record that had one: the new stack
  * is its `keep` outermost frames, then `count` frames from the end of this record, outermost first.
@@ -269,7 +282,27 @@ enum mg_kind {
 			  frames */
 	MG_UNMAP = 14, /* stamp before, address, bytes, MG_MAP_*[, frames if MG_F_STACK] */
 	MG_FORK = 15,  /* stamp: this thread is about to fork */
+	MG_ALLOC_SHORT = 16, /* see MG_SHORT_* */
 };
+/* Short records, which nearly all allocations and frees fit into; what does not is sent in full.
+ *
+ *   MG_ALLOC_SHORT, with a stack and no other flag:
+ *      63      62..32       31..16     15..8      7..0
+ *     | 0 | stamp: + (31) | keep (16) | count (8) | kind |    | size (17) | address (47) |  frames
+ *
+ *   a free without a stack, one word:
+ *      63      62..43       42..0
+ *     | 1 | stamp: + (20) | address / 16 (43) |
+ */
+#define MG_SHORT_FREE (UINT64_C(1) << 63)
+#define MG_SHORT_FREE_SHIFT 43u /* of the stamp */
+#define MG_SHORT_FREE_STAMP 20u /* bits */
+#define MG_SHORT_ALLOC_STAMP 31u
+#define MG_SHORT_ADDRESS 47u
+#define MG_SHORT_SIZE 17u
+#define MG_SHORT_COUNT 8u
+#define MG_SHORT_KEEP 16u
+
 #define MG_F_STACK                                                                                 \
 	1u /* the record has a stack (else keep and count are 0 and "previous stack" is unchanged) \
 	    */

@@ -49,6 +49,37 @@ void mg_drop(struct mg_writer *t, uint64_t stamp)
 	mg_forget(t);
 }
 
+/* ---- what does not fit into a short record ---- */
+
+void mg_put_alloc_full(struct mg_writer *t, uint64_t address, uint64_t size, uint64_t stamp)
+{
+	struct mg_stack s = {MG_F_STACK | t->root_flags, t->keep, t->frames - t->keep,
+			     t->ip + t->keep};
+	uint64_t *w = (uint64_t *)(void *)(t->window + t->offset);
+	if (s.count <= MG_FRAMES_RECORD && mg_has_room(t, ALLOC_WORDS + s.count))
+		for (uint32_t i = 0; i < s.count; i++)
+			w[ALLOC_WORDS + i] = s.frames[i];
+	mg_put(t,
+	       (struct mg_record){.kind = MG_ALLOC, .words = ALLOC_WORDS, .a = address, .b = size},
+	       s, stamp);
+}
+
+void mg_put_free_full(struct mg_writer *t, uint64_t address, uint64_t stamp)
+{
+	mg_put(t, (struct mg_record){.kind = MG_FREE, .words = FREE_WORDS, .a = address},
+	       (struct mg_stack){0}, stamp);
+}
+
+void mg_put_alloc_copied(struct mg_writer *t, const uint64_t *frame, uint64_t address,
+			 uint64_t size)
+{
+	uint64_t stamp;
+	struct mg_stack s = {.flags = mg_copy_later(t, frame, &stamp)};
+	mg_put(t,
+	       (struct mg_record){.kind = MG_ALLOC, .words = ALLOC_WORDS, .a = address, .b = size},
+	       s, stamp);
+}
+
 /* Is the gate shut? A forked child may open its own: then *on is what it is now. */
 bool mg_is_shut(uint32_t *on, const uint64_t *frame)
 {

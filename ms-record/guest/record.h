@@ -13,6 +13,7 @@
 
 /* Words of a record before its frames, word 0 included. */
 enum {
+	ALLOC_SHORT_WORDS = 2,
 	ALLOC_WORDS = 4,
 	FREE_WORDS = 3,
 	REALLOC_WORDS = 6,
@@ -99,12 +100,60 @@ MG_INLINE void mg_put(struct mg_writer *t, const struct mg_record r, struct mg_s
 	if (r.words > 6)
 		w[6] = r.e;
 	bool early = r.kind == MG_FREE || r.kind == MG_UNMAP;
-	w[1] = early && t->holding ? r.before : stamp;
+	mg_put_stamp(t, w, early && t->holding ? r.before : stamp);
 	t->holding = false;
 	mg_publish(t, r.words + s.count);
 	mg_stamped(t);
 	if (MG_UNLIKELY(!t->keepable))
 		mg_forget(t);
+}
+
+/* ---- short records ---- */
+
+/* record.c: what does not fit into a short one. */
+void mg_put_alloc_full(struct mg_writer *t, uint64_t address, uint64_t size, uint64_t stamp);
+void mg_put_free_full(struct mg_writer *t, uint64_t address, uint64_t stamp);
+/* Its stack has to be sent by another way. */
+void mg_put_alloc_copied(struct mg_writer *t, const uint64_t *frame, uint64_t address,
+			 uint64_t size);
+
+/* An allocation whose stack was taken for a record of ALLOC_SHORT_WORDS. Not to be used while a
+ * stamp is held. */
+MG_INLINE void mg_put_alloc(struct mg_writer *t, uint64_t address, uint64_t size, uint64_t stamp)
+{
+	uint64_t *w = (uint64_t *)(void *)(t->window + t->offset), since = stamp - t->sent;
+	uint32_t keep = t->keep, count = t->frames - keep;
+	_Static_assert(MG_FRAMES_MAX < 1u << MG_SHORT_KEEP, "keep always fits");
+	if (MG_UNLIKELY(since >> MG_SHORT_ALLOC_STAMP | size >> MG_SHORT_SIZE |
+			address >> MG_SHORT_ADDRESS | count >> MG_SHORT_COUNT |
+			(uint32_t)(t->root_flags | t->flags)) ||
+	    MG_UNLIKELY(!mg_has_room(t, ALLOC_SHORT_WORDS + count))) {
+		mg_put_alloc_full(t, address, size, stamp);
+		return;
+	}
+	w[0] = MG_ALLOC_SHORT | count << 8 | keep << 16 | since << 32;
+	w[1] = address | size << MG_SHORT_ADDRESS;
+	t->sent = stamp;
+	mg_publish(t, ALLOC_SHORT_WORDS + count);
+	mg_stamped(t);
+	if (MG_UNLIKELY(!t->keepable))
+		mg_forget(t);
+}
+
+/* The same for a free. */
+MG_INLINE void mg_put_free(struct mg_writer *t, uint64_t address, uint64_t stamp)
+{
+	uint64_t *w = (uint64_t *)(void *)(t->window + t->offset), since = stamp - t->sent;
+	uint64_t place = address >> 4 | address << 60; /* in 16 bytes, if it is at a whole one */
+	if (MG_UNLIKELY(since >> MG_SHORT_FREE_STAMP | place >> MG_SHORT_FREE_SHIFT | t->flags) ||
+	    MG_UNLIKELY(!mg_has_room(t, 1))) {
+		mg_put_free_full(t, address, stamp);
+		return;
+	}
+	w[0] = MG_SHORT_FREE | since << MG_SHORT_FREE_SHIFT | place;
+	t->sent = stamp;
+	mg_publish(t, 1);
+	mg_stamped(t);
 }
 
 /* ---- entering ---- */

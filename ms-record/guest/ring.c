@@ -33,6 +33,7 @@
 void mg_ring_attach(struct mg_writer *t)
 {
 	t->mark = 0; /* the first record takes the slow way */
+	t->sent = MG_NOT_SENT;
 	t->stuck_tail = NO_TAIL;
 	if (!t->size)
 		t->size = __atomic_load_n(&t->ring->size_allowed, __ATOMIC_RELAXED);
@@ -130,6 +131,7 @@ void mg_ring_recover(struct mg_writer *t)
 	t->wrapping = false;
 	t->offset = t->head - t->lap;
 	t->mark = 0;
+	t->sent = MG_NOT_SENT;
 	__atomic_store_n(&t->ring->waiting, 0, __ATOMIC_RELAXED);
 }
 

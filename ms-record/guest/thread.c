@@ -164,7 +164,7 @@ static void begin(struct mg_writer *t, uint32_t tid, uint32_t flags, uint64_t sp
 		return;
 	mg_stamping(t);
 	w[0] = mg_word0(MG_THREAD, flags, 0, 0);
-	w[1] = mg_stamp(t);
+	mg_put_stamp(t, w, mg_stamp(t));
 	w[2] = tid;
 	w[3] = sp;
 	mg_publish(t, 4);
@@ -296,7 +296,7 @@ static void new_epoch(struct mg_writer *t)
 	}
 	mg_stamping(t);
 	w[0] = mg_word0(MG_EPOCH, 0, 0, 0);
-	w[1] = mg_stamp(t);
+	mg_put_stamp(t, w, mg_stamp(t));
 	w[2] = epoch;
 	mg_publish(t, 3);
 	mg_stamped(t);

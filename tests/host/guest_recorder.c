@@ -53,6 +53,7 @@ struct event {
 /* What the reader of one ring knows. */
 struct reader {
 	uint64_t tail, offset, last;
+	uint64_t stamp; /* of the last record with one */
 	uint32_t frames;
 	uint64_t copied, copy_bytes; /* of the copy under way */
 	uint64_t frame[FRAMES_MAX];
@@ -64,7 +65,8 @@ static unsigned char *data;
 static struct reader *readers;
 static struct event *events;
 static size_t event_count, event_room;
-static uint64_t kinds[16], flags_seen[8], broken, deepest, frames_sent, records, bytes_read;
+static uint64_t short_allocs, short_frees, kinds[16], flags_seen[8], broken, deepest, frames_sent,
+	records, bytes_read;
 static pid_t child;
 
 static void wrong(const char *what, uint64_t a, uint64_t b)
@@ -136,11 +138,39 @@ static void take_event(struct reader *r, uint32_t ring, uint32_t fixed, const ui
 	r->last = w[1];
 }
 
+/* A short record, as the full one that it stands for. */
+static uint32_t take_short(struct reader *r, uint32_t ring, const uint64_t *w)
+{
+	uint64_t full[4 + 255] = {0};
+	uint32_t count = w[0] >> 8 & 0xff;
+	records++;
+	if (w[0] >> 63) {
+		full[0] = MG_FREE;
+		full[1] = r->stamp += w[0] >> 43 & 0xfffff;
+		full[2] = (w[0] & 0x7ffffffffff) << 4;
+		kinds[MG_FREE]++;
+		short_frees++;
+		take_event(r, ring, 3, full);
+		return 1;
+	}
+	full[0] = MG_ALLOC | MG_F_STACK << 8 | count << 16 | (w[0] >> 16 & 0xffff) << 32;
+	full[1] = r->stamp += w[0] >> 32;
+	full[2] = w[1] & 0x7fffffffffff;
+	full[3] = w[1] >> 47;
+	memcpy(full + 4, w + 2, count * 8);
+	kinds[MG_ALLOC]++;
+	short_allocs++;
+	take_event(r, ring, 4, full);
+	return 2 + count;
+}
+
 /* One record; returns its words, or 0 for a wrap. */
 static uint32_t take_record(struct reader *r, uint32_t ring, const uint64_t *w)
 {
 	static const uint8_t fixed_words[] = {0, 4, 3, 6, 3, 1, 4, 3, 3, 4, 1, 4, 3};
 	uint32_t kind = w[0] & 0xff, count = w[0] >> 16 & 0xffff, fixed;
+	if (w[0] >> 63 || kind == MG_ALLOC_SHORT)
+		return take_short(r, ring, w);
 	if (kind == 0 || kind >= sizeof(fixed_words)) {
 		wrong("unknown kind of record", w[0], r->offset);
 		exit(99);
@@ -153,6 +183,8 @@ static uint32_t take_record(struct reader *r, uint32_t ring, const uint64_t *w)
 		       kind, (unsigned long long)(w[0] >> 8 & 0xff), count,
 		       (unsigned long long)(w[0] >> 32), (unsigned long long)w[1],
 		       (unsigned long long)w[2], (unsigned long long)w[3]);
+	if (kind != MG_WRAP && kind != MG_PUSH)
+		r->stamp = w[1];
 	switch (kind) {
 	case MG_WRAP:
 		return 0;
@@ -389,6 +421,8 @@ static void print_totals(void)
 		printf("%s %llu\n", names[i], (unsigned long long)kinds[i]);
 	for (int i = 0; i < 6; i++)
 		printf("flag_%s %llu\n", flags[i], (unsigned long long)flags_seen[i]);
+	printf("short_alloc %llu\nshort_free %llu\n", (unsigned long long)short_allocs,
+	       (unsigned long long)short_frees);
 	static const char *const sums[] = {"lost", "verified", "mismatched", "copies", "stalls"};
 	for (int i = 0; i < 5; i++)
 		printf("%s %llu\n", sums[i], (unsigned long long)t[i]);

@@ -527,6 +527,66 @@ static void test_epochs(void)
 	CHECK("module of a thread that is behind", f[0].module, 1);
 }
 
+/* Allocations and frees in short records, among full ones. */
+static void put_short(struct ring *g, unsigned since, unsigned keep, uint64_t address,
+		      uint64_t size)
+{
+	uint64_t w0 = word0(MG_ALLOC_SHORT, 1, 0, 0) | (uint64_t)keep << 16;
+	put(g, (uint64_t[]){w0 | (uint64_t)since << 32, address | size << 47, 0x9000 + keep}, 3);
+}
+
+static void put_short_free(struct ring *g, uint64_t since, uint64_t address)
+{
+	put(g, (uint64_t[]){MG_SHORT_FREE | since << 43 | address / 16}, 1);
+}
+
+static void test_short(void)
+{
+	start("short records");
+	const uint64_t high = 0x7ffffffffff0, second = 1u << 20;
+	struct ring *a = take(0, (uint32_t)getpid()), *b = take(1, 1u << 30);
+	drain_add(&drain, s);
+	put_short(a, 5, 0, 0x10, 0);               /* #0 at 5 */
+	put_short(a, 0x7ffffff0, 1, high, 131071); /* #1, two frames */
+	put_short_free(a, second - 1, 0x10);       /* later still */
+	release(a, 3, high);                       /* in full: a stamp of the past */
+	put_short(a, 4, 2, 0x20, 7);               /* #3 at 7, three frames */
+	put(a, (uint64_t[]){word0(MG_PUSH, 0, 1, 1), 0x8000}, 2);
+	put(a,
+	    (uint64_t[]){word0(MG_ALLOC_SHORT, 0, 0, 0) | 2 << 16 | UINT64_C(1) << 32,
+			 0x30 | UINT64_C(9) << 47},
+	    2); /* #4 at 8: that stack as it is */
+	put(b,
+	    (uint64_t[]){word0(MG_ALLOC_SHORT, 0, 0, 0) | UINT64_C(6) << 32, 0x40 | UINT64_C(1)
+											     << 47},
+	    2);                     /* #2 at 6, without a frame */
+	put_short_free(b, 3, 0x30); /* at 9 */
+	let_go(a);
+	let_go(b);
+	finish();
+	read_trace();
+	CHECK("number of events", event_count, 8);
+	check_event(0, MS_EV_FREE_UNKNOWN, 0, 0, 0);
+	check_event(1, MS_EV_ALLOC, 0, 0, 0);
+	check_event(2, MS_EV_ALLOC, 1, 1, 0);
+	check_event(3, MS_EV_ALLOC, 0, 7, 0);
+	check_event(4, MS_EV_ALLOC, 0, 9, 0);
+	check_event(5, MS_EV_FREE, 1, 0, 3);
+	check_event(6, MS_EV_ALLOC, 0, 131071, 0);
+	check_event(7, MS_EV_FREE, 0, 0, 0);
+	CHECK("live bytes", stats.live_bytes, 1 + 7 + 131071);
+	struct ms_frame f[8];
+	CHECK("frames", stack_of(events[1].stack, f, 8), 1);
+	CHECK("the one", f[0].address, 0x9000);
+	CHECK("no frame", stack_of(events[2].stack, f, 8), 0);
+	CHECK("frames", stack_of(events[3].stack, f, 8), 3);
+	CHECK("innermost", f[0].address, 0x9002);
+	CHECK("frames", stack_of(events[4].stack, f, 8), 2);
+	CHECK("pushed", f[0].address, 0x8000);
+	CHECK("outermost", f[1].address, 0x9000);
+	CHECK("frames", stack_of(events[6].stack, f, 8), 2);
+}
+
 /* The recorder comes late: at the module's address there is another by now. */
 static void test_gone(void)
 {
@@ -559,7 +619,7 @@ static void put_garbage(struct ring *g)
 	size_t n = 1 + next_random() % 63;
 	for (size_t i = 0; i < n; i++)
 		w[i] = next_random() % 4 ? next_random() : next_random() % 4096;
-	unsigned kind = (unsigned)(next_random() % 14), count = (unsigned)(next_random() % 64);
+	unsigned kind = (unsigned)(next_random() % 17), count = (unsigned)(next_random() % 64);
 	if (next_random() % 3)
 		w[0] = word0(kind, (unsigned)next_random() & 63, count,
 			     (unsigned)(next_random() % 8 ? next_random() % 64 : next_random()));
@@ -740,7 +800,8 @@ int main(void)
 {
 	static void (*const tests[])(void) = {test_kinds, test_repair,  test_pending, test_sequence,
 					      test_wrap,  test_depth,   test_epochs,  test_gone,
-					      test_live,  test_hostile, test_copy,    test_counts};
+					      test_live,  test_hostile, test_copy,    test_counts,
+					      test_short};
 	if (!clock_tsc_usable()) {
 		puts("the processor's time stamps are not usable here");
 		return 77;
