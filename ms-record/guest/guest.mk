@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # The guest: always optimized, never with sanitizers or flags from outside, whatever MODE says: it runs in other people's processes.
 GUEST_DIR := ms-record/guest
-GUEST_SRC := $(sort $(wildcard $(GUEST_DIR)/*.c))
-GUEST_ASM := $(sort $(wildcard $(GUEST_DIR)/*.S))
+GUEST_SRC := $(filter-out $(GUEST_DIR)/image%,$(sort $(wildcard $(GUEST_DIR)/*.c)))
+GUEST_ASM := $(filter-out $(GUEST_DIR)/image%,$(sort $(wildcard $(GUEST_DIR)/*.S)))
 GUEST_CORE := eh_frame rules unwind ring thread fork copy record hooks spans sample memory
 
 override GUEST_CFLAGS := -std=gnu11 -g -O2 -fPIC -D_GNU_SOURCE $(WARN) -fvisibility=hidden -fno-stack-protector -fcf-protection \
@@ -27,3 +27,27 @@ $(GUEST): $(GUEST_SRC:%.c=$(B)/%.o) $(GUEST_ASM:%.S=$(B)/%.o) $(GUEST_DIR)/expor
 	@nm -D --undefined-only $@ | awk '{sub(/@.*/, "", $$NF); print $$NF}' | LC_ALL=C sort -u | \
 	  LC_ALL=C comm -23 - $(GUEST_DIR)/imports.allow > $@.imports; \
 	if [ -s $@.imports ]; then echo "$@: imports that imports.allow does not name:" $$(cat $@.imports) >&2; rm -f $@; exit 1; fi; rm -f $@.imports
+
+# The image for processes that run already: the core once more, with another way to a thread's state, and nothing that a loader would have to
+# do but add its address. It is built into ms-record.
+IMAGE := $(B)/$(GUEST_DIR)/image/memscope-image.so
+IMAGE_CORE := eh_frame rules unwind ring thread copy record hooks sample memory
+override IMAGE_LDFLAGS := -shared -nostdlib -Wl,-z,defs,-z,norelro,-z,noseparate-code,-z,noexecstack,-Bsymbolic,--hash-style=sysv,--build-id \
+	-Wl,-soname,memscope-image.so
+
+$(B)/$(GUEST_DIR)/image/%.o: override ALL_CFLAGS = $(GUEST_CFLAGS) $(GUEST_CORE_CFLAGS) -include $(GUEST_DIR)/image_self.h
+$(B)/$(GUEST_DIR)/image/%.o: $(GUEST_DIR)/%.c
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+$(B)/$(GUEST_DIR)/image/%.o: $(GUEST_DIR)/%.S
+	@mkdir -p $(@D)
+	$(CC) -g -fPIC -fcf-protection -MMD -MP -c -o $@ $<
+
+# No symbol from outside, no thread-local storage, and only relocations that add the address.
+$(IMAGE): $(IMAGE_CORE:%=$(B)/$(GUEST_DIR)/image/%.o) $(B)/$(GUEST_DIR)/image/image.o $(B)/$(GUEST_DIR)/image/image_entry.o
+	$(CC) $(IMAGE_LDFLAGS) -o $@.tmp $(filter %.o,$^)
+	@if readelf -Wr $@.tmp | grep R_X86_64 | grep -v R_X86_64_RELATIVE || readelf -Wl $@.tmp | grep -w TLS || \
+	  readelf -Ws --dyn-syms $@.tmp | grep -w UND | grep -vw '0: 0000000000000000'; then echo "$@: needs a loader" >&2; rm -f $@.tmp; exit 1; fi
+	@objcopy --strip-debug $@.tmp $@ && rm -f $@.tmp
+$(B)/ms-record/attach_image.o: $(IMAGE)
+$(B)/ms-record/attach_image.o: ALL_CFLAGS += -DMS_IMAGE_FILE='"$(IMAGE)"'

@@ -172,6 +172,11 @@ struct mg_session {
 	/* Private memory of the guest, start and end; in the image's session. Nothing there belongs
 	 * to the program. */
 	uint64_t own[MG_OWN_MAX][2];
+
+	/* Attached: ms-record keeps the table of modules. */
+	_Alignas(64) uint32_t modules_wanted; /* guest: grows when the linker changed something */
+	uint32_t modules_closing;             /* guest: the linker is about to take modules away */
+	uint32_t modules_epoch;               /* ms-record: the table is right as of this epoch */
 };
 
 /* The guest goes from NONE to HELD; ms-record from HELD to SEEN or NAP, and from any but NONE to
@@ -214,6 +219,9 @@ struct mg_module {
 	uint32_t flags; /* MG_MODULE_* */
 	uint32_t reserved;
 	char path[256]; /* dlpi_name, cut; "" = the executable */
+	/* Attached: what the guest may read of it: the segment that holds .eh_frame_hdr, and one of
+	 * code. */
+	uint64_t low, high, code_low, code_high;
 };
 #define MG_MODULE_EXE 1u
 #define MG_MODULE_GUEST 2u
@@ -332,6 +340,92 @@ enum mg_copy_reg {
 	MG_REG_R14,
 	MG_REG_R15,
 	MG_COPY_REGS
+};
+
+/* ---- attaching ------------------------------------------------------------------------------
+ *
+ * For a process that runs already ms-record maps the guest by hand: an image, which is position
+ * independent and is relocated by ms-record, a gate (a page that is wiped in forked children),
+ * private memory, the session, and near each module that is hooked a page of slots. An entry jumps
+ * to its slot, the slot into the image, and the image calls the function through the displaced
+ * instructions, which stand in the slot too. All of it is in the manifest, by which a later
+ * ms-record finds what an earlier one left.
+ *
+ * Image, gate and slots stay for good. Session and private memory go when no thread is inside any
+ * more.
+ */
+#define MG_MANIFEST_MAGIC UINT64_C(0x317473654d4753d1)
+#define MG_MANIFEST_NAME "mg_manifest" /* its symbol; the only one of the image */
+#define MG_IMAGE_NAME "memscope-image" /* of the memory file that holds the image */
+#define MG_HOOKS_MAX 128u
+#define MG_DISPLACED_MAX 20u /* the longest instruction that begins in the first 5 bytes */
+#define MG_SLOT_BYTES 128u
+#define MG_PLACES 16384u /* threads that can be told apart */
+#define MG_PLACE_BYTES 64u
+
+enum mg_hook_kind {
+	MG_HOOK_NONE = 0,
+	MG_HOOK_MALLOC = 1,         /* (size) */
+	MG_HOOK_CALLOC = 2,         /* (n, size) */
+	MG_HOOK_REALLOC = 3,        /* (old, size) */
+	MG_HOOK_REALLOCARRAY = 4,   /* (old, n, size) */
+	MG_HOOK_MEMALIGN = 5,       /* (align, size) */
+	MG_HOOK_POSIX_MEMALIGN = 6, /* (&block, align, size) */
+	MG_HOOK_VALLOC = 7,         /* (size) */
+	MG_HOOK_FREE = 8,           /* (block) */
+	MG_HOOK_LINKER = 9, /* the dynamic linker says that it changes the list of modules */
+};
+
+struct mg_hook {
+	uint64_t entry; /* of the function; 0 = none */
+	uint64_t slot;
+	/* Callers there that call `entry` itself belong to the allocator: blocks that its caches
+	 * give back, which were freed before. */
+	uint64_t inner_low, inner_high;
+	uint32_t kind;  /* enum mg_hook_kind */
+	uint32_t bytes; /* displaced */
+	uint8_t original[MG_DISPLACED_MAX], patched[MG_DISPLACED_MAX];
+};
+
+/* In front of a slot's displaced instructions. */
+struct mg_slot_head {
+	uint8_t code[16];
+	uint64_t enter;     /* of the image */
+	uint64_t displaced; /* address of the displaced instructions */
+	uint64_t hook;      /* of the manifest */
+};
+#define MG_SLOT_DISPLACED 40u /* offset of those */
+
+/* Of the page that is wiped in forked children: there nothing is recorded. */
+struct mg_image_gate {
+	uint32_t on;      /* guest: enum mg_gate_state */
+	uint32_t counted; /* 1: not recorded; nothing to ask */
+	uint64_t begin;   /* MG_BEGIN: the next event begins the session */
+};
+#define MG_BEGIN UINT64_C(0x6e6967656267ffff)
+
+struct mg_manifest {
+	/* Of the image, as it was built and relocated. */
+	uint64_t magic;
+	uint64_t bytes;         /* of this structure */
+	uint64_t enter_alloc;   /* where slots go, by kind: all others, */
+	uint64_t enter_free;    /* MG_HOOK_FREE, */
+	uint64_t enter_linker;  /* MG_HOOK_LINKER */
+	uint64_t gate_variable; /* where the image keeps the gate's address */
+	/* Of this process; for good. */
+	uint64_t gate;
+	uint64_t debug_state; /* address of r_state of the dynamic linker; 0 = none */
+	uint32_t tid_offset;  /* of a thread's number, from its thread pointer */
+	uint32_t hook_count;
+	struct mg_hook hooks[MG_HOOKS_MAX];
+	/* Of whoever is attached. */
+	uint32_t owner;           /* its number in its own namespace; 0 = nobody */
+	uint32_t owner_namespace; /* inode of that */
+	uint64_t owner_start;     /* when it began, in ticks since the start of the system */
+	uint64_t session, session_bytes;
+	uint64_t private,
+		private_bytes; /* MG_PLACES places, then what the guest makes of it; zeroed */
+	uint64_t main_tp, main_low, main_high, main_entry, stack_bytes;
 };
 
 #endif

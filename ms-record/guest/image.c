@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: MIT
+ * The dress for a process that runs already: the hooks that slots come to, and the beginning of a
+ * session, which is the first event's.
+ *
+ *  A1 Nobody waits: the session says so (wait_ticks 0), and a full ring drops. No system call is
+ *     made, ever (seccomp_seen is set), so no filter is in the way and no descriptor is needed.
+ *  A2 What a function does to be done is not the program's: while the function of a hook runs on
+ *     this thread, hooks further down its stack pass through (`inside`). One that was left for good
+ *     is noticed by its return address, which is not there any more.
+ *  A3 Threads come and go unseen; a place is known by the thread pointer, and whose it is by the
+ *     thread's number in its control block.
+ *  A4 A forked child has a copy of all but the session, which it has in common with its parent; its
+ *     gate is wiped, so it passes through. Should a signal handler have forked inside a hook, the
+ *     child ends that hook in memory that is there, and publishes nothing.
+ *  A5 When ms-record is gone, rings run full. A thread that drops looks at the recorder's heart,
+ * and shuts the gate when it stands still. A6 The list of modules is ms-record's. When the linker
+ * is about to take some away the table is void until ms-record has looked: nothing of it is read
+ * then.
+ */
+#include "core.h"
+
+#define EXPORT __attribute__((visibility("default"), used))
+#define ENTRY __attribute__((visibility("hidden"), used))
+#define STILL_SECONDS 5u        /* without a beat: ms-record is gone */
+#define STILL_EVENTS (1u << 26) /* the same where time is counted in events */
+
+_Static_assert(sizeof(struct mg_image_gate) == sizeof(struct mg_gate), "the gate's layout");
+_Static_assert(sizeof(struct mg_place) <= MG_PLACE_BYTES, "room for places");
+_Static_assert(sizeof(struct mg_slot_head) <= MG_SLOT_DISPLACED, "room for a slot's head");
+
+void mg_entry_alloc(void);
+void mg_entry_free(void);
+void mg_entry_linker(void);
+extern const char mg_entry_back[] __attribute__((visibility("hidden")));
+ENTRY void mg_image_before(const uint64_t *frame, const struct mg_hook *h);
+ENTRY void mg_image_after(const uint64_t *frame, const struct mg_hook *h);
+ENTRY void mg_image_free(const uint64_t *frame, const struct mg_hook *h);
+ENTRY void mg_image_linker(const uint64_t *frame, const struct mg_hook *h);
+
+/* Where the entries put what they save, from the frame down. */
+enum { ARG_0 = -6, ARG_1 = -7, ARG_2 = -8, RESULT = -14, RETURN = -21 };
+
+EXPORT struct mg_manifest mg_manifest = {
+	.magic = MG_MANIFEST_MAGIC,
+	.bytes = sizeof(struct mg_manifest),
+	.enter_alloc = (uint64_t)mg_entry_alloc,
+	.enter_free = (uint64_t)mg_entry_free,
+	.enter_linker = (uint64_t)mg_entry_linker,
+	.gate_variable = (uint64_t)&mg_gate,
+};
+
+struct mg_place *mg_places;
+
+/* ---- places -----------------------------------------------------------------------------------
+ */
+
+struct mg_place *mg_place_far(uint64_t tp, uint32_t first)
+{
+	for (uint32_t i = 0; i < MG_PLACES; i++) {
+		struct mg_place *p = &mg_places[(first + i) % MG_PLACES];
+		uint64_t whose = __atomic_load_n(&p->tp, __ATOMIC_RELAXED);
+		if (whose == tp)
+			return p;
+		if (!whose && __atomic_compare_exchange_n(&p->tp, &whose, tp, false,
+							  __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+			return p;
+	}
+	return NULL;
+}
+
+static uint32_t own_tid(void)
+{
+	uint64_t tp;
+	__asm__("mov %%fs:0, %0" : "=r"(tp));
+	return *(const volatile uint32_t *)(tp + mg_manifest.tid_offset);
+}
+
+/* A new thread where another one was. */
+static __attribute__((noinline)) void move_in(struct mg_place *p, uint32_t tid)
+{
+	p->self = 0;
+	p->inside = NULL;
+	p->held = NULL;
+	p->lost = 0;
+	__atomic_store_n(&p->tid, tid, __ATOMIC_RELEASE);
+}
+
+/* A2 */
+static bool within(const struct mg_place *p, const uint64_t *frame)
+{
+	const uint64_t *outer = p->inside;
+	return outer && frame < outer &&
+	       *(const volatile uint64_t *)(outer + RETURN) == (uint64_t)mg_entry_back;
+}
+
+static bool recorder_is_gone(const struct mg_session *s)
+{
+	uint64_t beat = __atomic_load_n(&s->heartbeat, __ATOMIC_RELAXED);
+	if (s->clock != MG_CLOCK_TSC)
+		return __atomic_load_n(&s->sequence, __ATOMIC_RELAXED) - beat > STILL_EVENTS;
+	uint64_t now = mg_tsc();
+	return s->tsc_hz && now > beat && now - beat > s->tsc_hz * STILL_SECONDS;
+}
+
+/* A5 */
+static __attribute__((noinline)) void look_at_recorder(struct mg_place *p, uint64_t lost)
+{
+	struct mg_session *s = mg.session;
+	p->lost = lost;
+	if (!recorder_is_gone(s))
+		return;
+	static const char why[] = "ms-record did not read for too long";
+	for (uint32_t i = 0; i < sizeof(why); i++)
+		s->disabled_why[i] = why[i];
+	__atomic_store_n(&s->guest_disabled, 1, __ATOMIC_RELEASE);
+	mg_gate->counted = 1;
+	__atomic_store_n(&mg_gate->on, MG_GATE_SHUT, __ATOMIC_RELEASE);
+}
+
+/* This thread's place, if the session is on and this is a call of the program's; else NULL. */
+MG_INLINE struct mg_place *place_for(const uint64_t *frame)
+{
+	if (MG_UNLIKELY(!__atomic_load_n(&mg_gate->on, __ATOMIC_ACQUIRE)) && !mg_is_open(frame))
+		return NULL;
+	struct mg_place *p = mg_place_here();
+	if (MG_UNLIKELY(!p)) {
+		__atomic_fetch_add(&mg.session->no_ring_lost, 1, __ATOMIC_RELAXED);
+		return NULL;
+	}
+	uint32_t tid = own_tid();
+	if (MG_UNLIKELY(p->tid != tid))
+		move_in(p, tid);
+	if (MG_UNLIKELY(p->inside) && within(p, frame))
+		return NULL;
+	if (p->self && !(p->self & 1)) {
+		const struct mg_ring *r = ((const struct mg_writer *)p->self)->ring;
+		if (MG_UNLIKELY(r->lost != p->lost))
+			look_at_recorder(p, r->lost);
+	}
+	return p;
+}
+
+/* ---- hooks ------------------------------------------------------------------------------------
+ */
+
+static bool is_realloc(const struct mg_hook *h, const uint64_t *frame)
+{
+	return (h->kind == MG_HOOK_REALLOC || h->kind == MG_HOOK_REALLOCARRAY) && frame[ARG_0];
+}
+
+/* Its address in the block's place is never seen by anybody: SIZE_MAX fails. */
+static uint64_t times(uint64_t a, uint64_t b)
+{
+	uint64_t all;
+	return __builtin_mul_overflow(a, b, &all) ? UINT64_MAX : all;
+}
+
+static uint64_t size_of(const struct mg_hook *h, const uint64_t *frame)
+{
+	switch (h->kind) {
+	case MG_HOOK_CALLOC:
+		return times(frame[ARG_0], frame[ARG_1]);
+	case MG_HOOK_REALLOCARRAY:
+		return times(frame[ARG_1], frame[ARG_2]);
+	case MG_HOOK_REALLOC:
+	case MG_HOOK_MEMALIGN:
+		return frame[ARG_1];
+	case MG_HOOK_POSIX_MEMALIGN:
+		return frame[ARG_2];
+	default:
+		return frame[ARG_0];
+	}
+}
+
+void mg_image_before(const uint64_t *frame, const struct mg_hook *h)
+{
+	struct mg_place *p = place_for(frame);
+	if (!p)
+		return;
+	p->inside = frame;
+	p->held = NULL;
+	if (MG_UNLIKELY(is_realloc(h, frame))) {
+		uint64_t before = 0;
+		p->held = mg_realloc_begin(frame, (const void *)frame[ARG_0], &before);
+		p->before = before;
+	}
+}
+
+void mg_image_after(const uint64_t *frame, const struct mg_hook *h)
+{
+	struct mg_place *p = mg_places ? mg_place_here() : NULL;
+	if (!p || p->inside != frame)
+		return;
+	const void *block = (const void *)frame[RESULT];
+	uint64_t size = size_of(h, frame);
+	struct mg_writer *held = p->held;
+	p->held = NULL;
+	p->inside = NULL;
+	if (h->kind == MG_HOOK_POSIX_MEMALIGN)
+		block = (uint32_t)frame[RESULT] ? NULL : *(const void *const *)frame[ARG_0];
+	if (MG_UNLIKELY(is_realloc(h, frame)))
+		mg_realloc_end(held, frame, p->before, (const void *)frame[ARG_0], block, size);
+	else if (MG_LIKELY(block))
+		mg_on_alloc(frame, block, size);
+	else if (size)
+		mg_on_failed(frame, size);
+}
+
+/* Does the allocator call itself, by `call entry`? */
+static bool is_inner(const struct mg_hook *h, uint64_t ip)
+{
+	if (MG_LIKELY(ip - h->inner_low >= h->inner_high - h->inner_low))
+		return false;
+	int32_t to;
+	const unsigned char *call = (const unsigned char *)ip - 5;
+	to = (int32_t)((uint32_t)call[1] | (uint32_t)call[2] << 8 | (uint32_t)call[3] << 16 |
+		       (uint32_t)call[4] << 24);
+	return call[0] == 0xe8 && ip + (uint64_t)(int64_t)to == h->entry;
+}
+
+void mg_image_free(const uint64_t *frame, const struct mg_hook *h)
+{
+	const void *block = (const void *)frame[ARG_0];
+	if (block && !is_inner(h, frame[1]) && place_for(frame))
+		mg_on_free(frame, block);
+}
+
+/* A6. The linker's lock is held, so this is one thread at a time. */
+void mg_image_linker(const uint64_t *frame, const struct mg_hook *h)
+{
+	enum { CONSISTENT = 0, DELETE = 2 };
+	uint32_t state = *(const volatile uint32_t *)mg_manifest.debug_state;
+	(void)h;
+	if (!__atomic_load_n(&mg_gate->on, __ATOMIC_ACQUIRE) && !mg_is_open(frame))
+		return;
+	struct mg_session *s = mg.session;
+	if (state == DELETE && !s->modules_closing) {
+		__atomic_store_n(&s->modules_closing, 1, __ATOMIC_SEQ_CST);
+		__atomic_fetch_add(&mg.closing, 1, __ATOMIC_SEQ_CST);
+		__atomic_fetch_add(&s->epoch, 1, __ATOMIC_SEQ_CST);
+	} else if (state == CONSISTENT && s->modules_closing) {
+		__atomic_fetch_add(&s->epoch, 1, __ATOMIC_SEQ_CST);
+		__atomic_fetch_sub(&mg.closing, 1, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&s->modules_closing, 0, __ATOMIC_SEQ_CST);
+	}
+	__atomic_fetch_add(&s->modules_wanted, 1, __ATOMIC_RELEASE);
+}
+
+/* ---- the session begins -----------------------------------------------------------------------
+ */
+
+static bool find_image(uint64_t ip, struct mg_image *image)
+{
+	const struct mg_session *s = mg.session;
+	uint32_t n = __atomic_load_n(&s->module_count, __ATOMIC_ACQUIRE);
+	if (__atomic_load_n(&s->modules_epoch, __ATOMIC_ACQUIRE) !=
+	    __atomic_load_n(&s->epoch, __ATOMIC_ACQUIRE))
+		return false;
+	for (uint32_t i = n; i-- > 0;) {
+		const struct mg_module *m = &mg.modules[i];
+		if (ip - m->start >= m->end - m->start ||
+		    __atomic_load_n(&m->closed, __ATOMIC_ACQUIRE))
+			continue;
+		*image = (struct mg_image){m->start,        m->end,      m->low,      m->high,
+					   m->eh_frame_hdr, m->code_low, m->code_high};
+		return true;
+	}
+	return false;
+}
+
+/* Cuts a piece off the private memory, or NULL. */
+static void *cut(uint64_t *at, uint64_t bytes)
+{
+	uint64_t end = mg_manifest.private + mg_manifest.private_bytes;
+	uint64_t start = *at, next = start + ((bytes + 63) & ~UINT64_C(63));
+	if (next > end || next < start)
+		return NULL;
+	*at = next;
+	return (void *)start;
+}
+
+/* Writers, one for each ring as far as they fit: with less room each where it is short. */
+static bool lay_writers(uint64_t *at, uint64_t room, uint32_t rings)
+{
+	enum { FEW = 16 };
+	for (uint32_t frames = MG_FRAMES_USUAL; frames >= 128; frames /= 2) {
+		size_t each = mg_writer_bytes(frames);
+		uint64_t n = room / each < rings ? room / each : rings;
+		if (n < (rings < FEW ? rings : FEW) || !n)
+			continue;
+		mg.writers = cut(at, n * each);
+		mg.writer_bytes = each;
+		mg.frames = frames;
+		mg.writer_count = mg.writers_all = (uint32_t)n;
+		return mg.writers != NULL;
+	}
+	return false;
+}
+
+static void lay_deep(uint64_t *at, uint64_t room)
+{
+	mg.deep_frames = MG_FRAMES_MAX;
+	mg.deep_each = mg_deep_bytes(MG_FRAMES_MAX);
+	uint64_t n = room / mg.deep_each < MG_DEEP_MAX ? room / mg.deep_each : MG_DEEP_MAX;
+	mg.deep = n ? cut(at, n * mg.deep_each) : NULL;
+	mg.deep_count = mg.deep ? (uint32_t)n : 0;
+}
+
+static bool lay_out(const struct mg_session *s)
+{
+	uint64_t at = mg_manifest.private + MG_PLACES * (uint64_t)MG_PLACE_BYTES;
+	void *rules = cut(&at, MG_RULE_BYTES);
+	if (!rules)
+		return false;
+	mg_rules_init(rules);
+	if (s->sample_bytes) {
+		void *samples = cut(&at, mg_sample_table_bytes(MG_SAMPLE_BITS_MOST));
+		if (!samples)
+			return false;
+		mg_sample_table_init(samples, MG_SAMPLE_BITS_MOST);
+	}
+	uint64_t room = mg_manifest.private + mg_manifest.private_bytes - at;
+	if (!lay_writers(&at, room - room / 4, s->ring_max))
+		return false;
+	lay_deep(&at, mg_manifest.private + mg_manifest.private_bytes - at);
+	return true;
+}
+
+static bool start(void)
+{
+	struct mg_session *s = (struct mg_session *)mg_manifest.session;
+	mg_places = (struct mg_place *)mg_manifest.private;
+	mg.modules = (struct mg_module *)(void *)((char *)s + s->modules_offset);
+	mg.rings = (struct mg_ring *)(void *)((char *)s + s->rings_offset);
+	mg.data = (unsigned char *)s + s->data_offset;
+	mg.serial = s->serial;
+	mg.sequence = s->clock != MG_CLOCK_TSC;
+	mg.verify = s->verify;
+	mg.free_stacks = s->free_stacks;
+	mg.stack_bytes = mg_manifest.stack_bytes;
+	mg.main_tp = mg_manifest.main_tp;
+	mg.main_low = mg_manifest.main_low;
+	mg.main_high = mg_manifest.main_high;
+	mg.main_entry = mg_manifest.main_entry;
+	mg.dress.find_image = find_image;
+	mg.dress.tid = own_tid;
+	mg.closing = s->modules_closing;
+	mg.session = mg.head = s;
+	return lay_out(s);
+}
+
+/* The gate is shut, and nobody has said that this is to be so: the session's first event, or a
+ * forked child's. */
+bool mg_shut(const uint64_t *frame)
+{
+	struct mg_gate *g = mg_gate;
+	uint64_t begin = MG_BEGIN;
+	(void)frame;
+	if (!__atomic_compare_exchange_n(&g->adopting, &begin, MG_BEGIN + 1, false,
+					 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+		if (!begin)
+			g->counted = 1; /* A4 */
+		return false;
+	}
+	if (!start()) {
+		g->counted = 1;
+		return false;
+	}
+	__atomic_store_n(&mg.session->guest_ready, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&g->on, mg_gate_open(), __ATOMIC_RELEASE);
+	return true;
+}

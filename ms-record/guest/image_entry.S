@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT
+ * Where the slots of hooked functions jump to.
+ *
+ * A slot has pushed rbp and has left in it the address of {this code, displaced, hook}. The frame
+ * that a hook gets is {rbp, return address}, as in any function with a frame pointer; below it:
+ *
+ *   -1 rbx   -2 r12   -3 r13   -4 r14   -5 r15      the caller's, for stack copies
+ *   -6 rdi   -7 rsi   -8 rdx                        arguments
+ *   -9 rcx  -10 r8   -11 r9   -12 r10  -13 r11  -14 rax
+ *  -15 rdi  -16 rsi  -17 rdx                        as the function left them
+ *  -18 displaced  -19 hook  -20 (alignment)  -21 the function's return address: mg_entry_back
+ *
+ * A compiler that sees both ends of a call keeps values in registers that the function does not
+ * change (-fipa-ra). So the function finds every register as its caller left it, and the caller
+ * every register as the function left it; rsp is all that differs in between. Vector registers are
+ * never touched: nothing that is called from here uses them.
+ */
+	.text
+
+	.macro save
+	push %rbx
+	push %r12
+	push %r13
+	push %r14
+	push %r15
+	push %rdi
+	push %rsi
+	push %rdx
+	push %rcx
+	push %r8
+	push %r9
+	push %r10
+	push %r11
+	push %rax
+	lea -48(%rsp), %rsp
+	.endm
+
+	.macro arguments
+	lea 160(%rsp), %rdi
+	mov 8(%rsp), %rsi
+	.endm
+
+	.macro restore_others
+	mov 48(%rsp), %rax
+	mov 56(%rsp), %r11
+	mov 64(%rsp), %r10
+	mov 72(%rsp), %r9
+	mov 80(%rsp), %r8
+	mov 88(%rsp), %rcx
+	.endm
+
+	.macro restore
+	restore_others
+	mov 96(%rsp), %rdx
+	mov 104(%rsp), %rsi
+	mov 112(%rsp), %rdi
+	.endm
+
+	/* A hook before and after the function. */
+	.globl mg_entry_alloc
+	.hidden mg_entry_alloc
+	.type mg_entry_alloc, @function
+	.p2align 5
+mg_entry_alloc:
+	endbr64
+	save
+	mov 8(%rbp), %rax
+	mov %rax, 16(%rsp)
+	mov 16(%rbp), %rax
+	mov %rax, 8(%rsp)
+	arguments
+	call mg_image_before
+	restore
+	mov 160(%rsp), %rbp
+	call *16(%rsp)
+	.globl mg_entry_back
+	.hidden mg_entry_back
+mg_entry_back:
+	mov %rax, 48(%rsp)
+	mov %r11, 56(%rsp)
+	mov %r10, 64(%rsp)
+	mov %r9, 72(%rsp)
+	mov %r8, 80(%rsp)
+	mov %rcx, 88(%rsp)
+	mov %rdx, 24(%rsp)
+	mov %rsi, 32(%rsp)
+	mov %rdi, 40(%rsp)
+	arguments
+	call mg_image_after
+	restore_others
+	mov 24(%rsp), %rdx
+	mov 32(%rsp), %rsi
+	mov 40(%rsp), %rdi
+	lea 160(%rsp), %rsp
+	pop %rbp
+	ret
+	.size mg_entry_alloc, .-mg_entry_alloc
+
+	/* A hook before the function only, which is left to return by itself. Its address is read
+	 * where a leaf function may keep its own: signal handlers leave that alone. */
+	.macro entry_before name, hook
+	.globl \name
+	.hidden \name
+	.type \name, @function
+	.p2align 5
+\name:
+	endbr64
+	save
+	mov 8(%rbp), %rax
+	mov %rax, 16(%rsp)
+	mov 16(%rbp), %rax
+	mov %rax, 8(%rsp)
+	arguments
+	call \hook
+	mov 16(%rsp), %rax
+	mov %rax, 152(%rsp)
+	restore
+	lea 160(%rsp), %rsp
+	pop %rbp
+	jmp *-16(%rsp)
+	.size \name, .-\name
+	.endm
+
+	entry_before mg_entry_free, mg_image_free
+	entry_before mg_entry_linker, mg_image_linker
+
+	.section .note.GNU-stack, "", @progbits

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT
+ * The entry of a function replaced by a jump.
+ *
+ * Displaced are whole instructions, at least PATCH_JUMP bytes of them. What is relative to its own
+ * place is written anew: a displacement from rip, a jump, with 32 bits where it had 8. Refused is
+ * what leaves its address somewhere (call), what has no long form (loop, jrcxz), what ends the
+ * function too early, and a function that jumps back into the bytes that are not there any more.
+ */
+#include "patch.h"
+
+#include <capstone/capstone.h>
+#include <string.h>
+
+#include "libcommon/err.h"
+
+#define INT3 0xcc
+
+static void put32(uint8_t *to, int64_t v)
+{
+	for (int i = 0; i < 4; i++)
+		to[i] = (uint8_t)((uint64_t)v >> (8 * i));
+}
+
+static bool near32(int64_t v)
+{
+	return v >= INT32_MIN && v <= INT32_MAX;
+}
+
+static bool in_group(const cs_insn *in, unsigned group)
+{
+	for (uint8_t i = 0; i < in->detail->groups_count; i++)
+		if (in->detail->groups[i] == group)
+			return true;
+	return false;
+}
+
+/* The decoder does not count them among the jumps. */
+static bool is_loop(const cs_insn *in)
+{
+	return in->id == X86_INS_LOOP || in->id == X86_INS_LOOPE || in->id == X86_INS_LOOPNE;
+}
+
+/* A branch to an address that stands in it. */
+static bool is_direct(const cs_insn *in)
+{
+	const cs_x86 *x = &in->detail->x86;
+	return (in_group(in, CS_GRP_JUMP) || is_loop(in)) && x->op_count == 1 &&
+	       x->operands[0].type == X86_OP_IMM;
+}
+
+static uint64_t target(const cs_insn *in)
+{
+	return (uint64_t)in->detail->x86.operands[0].imm;
+}
+
+static bool from_rip(const cs_insn *in)
+{
+	const cs_x86 *x = &in->detail->x86;
+	for (uint8_t i = 0; i < x->op_count; i++)
+		if (x->operands[i].type == X86_OP_MEM && x->operands[i].mem.base == X86_REG_RIP)
+			return true;
+	return false;
+}
+
+static bool ends(const cs_insn *in)
+{
+	return in->id == X86_INS_JMP || in_group(in, CS_GRP_RET);
+}
+
+/* ---- one instruction ---- */
+
+/* jmp rel32 or jcc rel32. */
+static int move_branch(struct patch *p, const cs_insn *in, struct ms_err *err)
+{
+	const uint8_t *code = in->detail->x86.opcode;
+	uint8_t *out = p->displaced + p->displaced_bytes;
+	bool jmp = in->id == X86_INS_JMP;
+	uint32_t bytes = jmp ? 5 : 6;
+	uint8_t condition = code[0] == 0x0f ? code[1] : code[0];
+	if (!jmp && (condition & 0xf0) != 0x70 && (condition & 0xf0) != 0x80)
+		return ms_err_set(err, "'%s' at its entry has no long form", in->mnemonic);
+	if (p->displaced_bytes + bytes > sizeof p->displaced)
+		return ms_err_set(err, "its first instructions are too long");
+	int64_t to =
+		(int64_t)(target(in) - (p->slot + MG_SLOT_DISPLACED + p->displaced_bytes + bytes));
+	if (!near32(to))
+		return ms_err_set(err, "a jump at its entry goes too far");
+	if (jmp) {
+		out[0] = 0xe9;
+	} else {
+		out[0] = 0x0f;
+		out[1] = 0x80 | (condition & 15);
+	}
+	put32(out + bytes - 4, to);
+	p->displaced_bytes += bytes;
+	return 0;
+}
+
+static int move_plain(struct patch *p, const cs_insn *in, struct ms_err *err)
+{
+	uint8_t *out = p->displaced + p->displaced_bytes;
+	const cs_x86_encoding *e = &in->detail->x86.encoding;
+	if (p->displaced_bytes + in->size > sizeof p->displaced)
+		return ms_err_set(err, "its first instructions are too long");
+	memcpy(out, in->bytes, in->size);
+	if (from_rip(in)) {
+		int32_t old;
+		uint64_t at = p->slot + MG_SLOT_DISPLACED + p->displaced_bytes;
+		if (e->disp_size != 4 || !e->disp_offset)
+			return ms_err_set(err, "'%s' at its entry is not understood", in->mnemonic);
+		memcpy(&old, in->bytes + e->disp_offset, 4);
+		int64_t to = (int64_t)(in->address - at) + old;
+		if (!near32(to))
+			return ms_err_set(err, "'%s' at its entry reaches too far", in->mnemonic);
+		put32(out + e->disp_offset, to);
+	}
+	p->displaced_bytes += in->size;
+	return 0;
+}
+
+static int move(struct patch *p, const cs_insn *in, struct ms_err *err)
+{
+	if (in_group(in, CS_GRP_CALL))
+		return ms_err_set(err, "there is a call at its entry");
+	if (in_group(in, CS_GRP_INT) || in_group(in, CS_GRP_IRET) || in->id == X86_INS_SYSCALL ||
+	    in->id == X86_INS_SYSENTER || in->id == X86_INS_XBEGIN)
+		return ms_err_set(err, "there is '%s' at its entry", in->mnemonic);
+	if (p->moved_count == PATCH_INSTRUCTIONS || p->bytes + in->size > MG_DISPLACED_MAX)
+		return ms_err_set(err, "its first instructions are too long");
+	p->moved[p->moved_count].from = (uint8_t)p->bytes;
+	p->moved[p->moved_count++].to = (uint8_t)(MG_SLOT_DISPLACED + p->displaced_bytes);
+	p->bytes += in->size;
+	return is_direct(in) ? move_branch(p, in, err) : move_plain(p, in, err);
+}
+
+/* ---- the entry ---- */
+
+/* Behind the function's end there are only bytes that nobody executes. */
+static bool padded(const cs_insn *in, size_t count, uint64_t entry)
+{
+	for (size_t i = 0; i < count && in[i].address < entry + PATCH_JUMP; i++)
+		if (in[i].id != X86_INS_NOP && in[i].id != X86_INS_INT3)
+			return false;
+	return count > 0;
+}
+
+/* The instructions that give way, and the jump back behind them. */
+static int displace(struct patch *p, const cs_insn *in, size_t count, struct ms_err *err)
+{
+	size_t i = 0;
+	bool over = false;
+	for (; i < count && p->bytes < PATCH_JUMP && !over; i++) {
+		if (move(p, &in[i], err))
+			return -1;
+		over = ends(&in[i]);
+	}
+	if (p->bytes < PATCH_JUMP) {
+		if (!over)
+			return ms_err_set(err, "its code is not understood");
+		if (!padded(in + i, count - i, p->entry))
+			return ms_err_set(err, "it is too short");
+		p->bytes = PATCH_JUMP;
+	}
+	if (over)
+		return 0;
+	uint8_t *out = p->displaced + p->displaced_bytes;
+	uint64_t end = p->slot + MG_SLOT_DISPLACED + p->displaced_bytes + PATCH_JUMP;
+	if (p->displaced_bytes + PATCH_JUMP > sizeof p->displaced)
+		return ms_err_set(err, "its first instructions are too long");
+	out[0] = 0xe9;
+	put32(out + 1, (int64_t)(p->entry + p->bytes - end));
+	p->displaced_bytes += PATCH_JUMP;
+	return 0;
+}
+
+static int check_body(const struct patch *p, const cs_insn *in, size_t count, struct ms_err *err)
+{
+	for (size_t i = 0; i < count; i++)
+		if (in[i].address < p->entry + p->bytes || is_direct(&in[i])) {
+			uint64_t to = is_direct(&in[i]) ? target(&in[i]) : 0;
+			if (to > p->entry && to < p->entry + p->bytes)
+				return ms_err_set(err, "it jumps back to its first instructions");
+		}
+	return 0;
+}
+
+static int plan(struct patch *p, const cs_insn *in, size_t count, struct ms_err *err)
+{
+	int64_t to = (int64_t)(p->slot - (p->entry + PATCH_JUMP));
+	if (!near32(to) || !near32(to + MG_SLOT_BYTES))
+		return ms_err_set(err, "there is no room for a jump near it");
+	if (displace(p, in, count, err) || check_body(p, in, count, err))
+		return -1;
+	memset(p->patched, INT3, sizeof p->patched);
+	p->patched[0] = 0xe9;
+	put32(p->patched + 1, to);
+	return 0;
+}
+
+int patch_plan(struct patch *p, uint64_t entry, const uint8_t *code, size_t n, size_t body,
+	       uint64_t slot, struct ms_err *err)
+{
+	csh handle;
+	cs_insn *in = NULL;
+	*p = (struct patch){.entry = entry, .slot = slot};
+	if (n > PATCH_BODY_MOST)
+		n = PATCH_BODY_MOST;
+	if (n < MG_DISPLACED_MAX)
+		return ms_err_set(err, "its code cannot be read");
+	/* The bytes behind a short function are not its own, but may be displaced with it. */
+	if (body && body < n)
+		n = body > 2 * MG_DISPLACED_MAX ? body
+		    : 2 * MG_DISPLACED_MAX < n  ? 2 * MG_DISPLACED_MAX
+						: n;
+	if (cs_open(CS_ARCH_X86, CS_MODE_64, &handle))
+		return ms_err_set(err, "the decoder does not start");
+	cs_option(handle, CS_OPT_DETAIL, CS_OPT_ON);
+	size_t count = cs_disasm(handle, code, n, entry, 0, &in);
+	int rc = plan(p, in, count, err);
+	if (in)
+		cs_free(in, count);
+	cs_close(&handle);
+	if (rc)
+		return rc;
+	memcpy(p->original, code, p->bytes);
+	return 0;
+}
+
+void patch_slot(const struct patch *p, uint64_t enter, uint64_t hook, uint8_t out[MG_SLOT_BYTES])
+{
+	/* push %rbp; lea 8(%rip), %rbp; jmp *2(%rip) */
+	static const uint8_t code[16] = {0x55, 0x48, 0x8d, 0x2d, 8, 0, 0,    0,
+					 0xff, 0x25, 2,    0,    0, 0, INT3, INT3};
+	struct mg_slot_head head = {
+		.enter = enter, .displaced = p->slot + MG_SLOT_DISPLACED, .hook = hook};
+	memcpy(head.code, code, sizeof code);
+	memset(out, INT3, MG_SLOT_BYTES);
+	memcpy(out, &head, sizeof head);
+	memcpy(out + MG_SLOT_DISPLACED, p->displaced, p->displaced_bytes);
+}
+
+uint64_t patch_moved(const struct patch *p, uint64_t ip)
+{
+	for (uint32_t i = 1; i < p->moved_count; i++)
+		if (ip == p->entry + p->moved[i].from)
+			return p->slot + p->moved[i].to;
+	return ip;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT
+ * The entry of a function replaced by a jump: which of its first instructions are displaced, and
+ * how they are written where they do the same.
+ *
+ *   entry:  [ jmp slot ........ int3 ]  rest of the function  <------+
+ *                |                                                   |
+ *   slot:   [ push rbp; lea; jmp enter | words ] [ displaced | jmp entry + n ]
+ *
+ * Nothing here touches a process: bytes in, bytes out.
+ */
+#ifndef PATCH_H
+#define PATCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ms-record/guest/layout.h"
+
+struct ms_err;
+
+#define PATCH_JUMP 5u         /* bytes of the jump */
+#define PATCH_BODY_MOST 4096u /* of a function that are looked at */
+#define PATCH_INSTRUCTIONS 8u
+
+struct patch {
+	uint64_t entry, slot;
+	uint32_t bytes; /* displaced, at most MG_DISPLACED_MAX */
+	uint8_t original[MG_DISPLACED_MAX], patched[MG_DISPLACED_MAX];
+	uint8_t displaced[MG_SLOT_BYTES - MG_SLOT_DISPLACED];
+	uint32_t displaced_bytes;
+	/* Where each of the displaced instructions began, from the entry, and begins now, from the
+	 * slot. */
+	struct {
+		uint8_t from, to;
+	} moved[PATCH_INSTRUCTIONS];
+	uint32_t moved_count;
+};
+
+/* Plans the jump from a function at `entry`, of which `code` has the first `n` bytes, to `slot`;
+ * `body`: how long it is, 0 = not known. 0; or -1 with `err` saying as half a sentence why it
+ * cannot be. */
+int patch_plan(struct patch *p, uint64_t entry, const uint8_t *code, size_t n, size_t body,
+	       uint64_t slot, struct ms_err *err);
+/* The bytes of its slot, which enters the image at `enter` for `hook`, both addresses. */
+void patch_slot(const struct patch *p, uint64_t enter, uint64_t hook, uint8_t out[MG_SLOT_BYTES]);
+/* A thread is at `ip` when the jump is written: where it goes on. */
+uint64_t patch_moved(const struct patch *p, uint64_t ip);
+
+#endif
