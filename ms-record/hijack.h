@@ -14,11 +14,11 @@
  * EINTR although no signal came are made again by us. A process that was stopped by SIGSTOP stays
  * so.
  *
- * The kernel ties a tracee to the thread that seized it: everything between a stop and its resume is
- * called by one thread. When that thread ends, killed or not, the kernel lets all tracees go on from
- * where they are. A borrowed thread is not where it was; therefore hijack_borrow first writes a
- * signal frame of its true state below its stack's red zone, and every system call that we make it
- * do returns into rt_sigreturn: left alone at whatever moment, it goes back by itself
+ * The kernel ties a tracee to the thread that seized it: everything between a stop and its resume
+ * is called by one thread. When that thread ends, killed or not, the kernel lets all tracees go on
+ * from where they are. A borrowed thread is not where it was; therefore hijack_borrow first writes
+ * a signal frame of its true state below its stack's red zone, and every system call that we make
+ * it do returns into rt_sigreturn: left alone at whatever moment, it goes back by itself
  * (hijack_net.c). In a helper process (hijack_helper.c) a SIGKILL of ms-record is not even noticed.
  *
  * Nothing here prints. All times are CLOCK_MONOTONIC, in ns.
@@ -60,9 +60,8 @@ struct hijack {
 	int mem;             /* /proc/PID/mem, to read and write; stays good if rights are lost */
 	uint64_t start_time; /* field 22 of /proc/PID/stat: with pid, who it is */
 	bool seccomp;        /* a filter is installed; it is suspended while a thread is borrowed */
-	/* What hijack_borrow found in its memory: 0 = not looked for yet. */
+	/* `syscall; ret` and the return from a signal, found in its memory; 0 = not yet. */
 	uint64_t call_at, return_at;
-	bool call_returns;
 };
 
 /* Opens process `pid` after having looked for everything that would refuse it; the process does not
@@ -82,11 +81,10 @@ int hijack_write(const struct hijack *h, uint64_t address, const void *from, siz
 
 struct hijack_thread {
 	pid_t tid;
-	bool waiting; /* seized, and not seen to stop yet */
-	bool gone;    /* it ended */
-	bool changed; /* regs are to be set when it goes on; hijack_resume does */
-	int signal;   /* that it takes when it goes on */
-	uint64_t stop_ns;
+	bool waiting;                 /* seized, and not seen to stop yet */
+	bool gone;                    /* it ended */
+	int signal;                   /* that it takes when it goes on */
+	uint64_t stop_ns;             /* when it was asked to */
 	struct user_regs_struct regs; /* when it stopped */
 };
 
@@ -98,7 +96,8 @@ struct hijack_stop {
 	uint64_t begin_ns;   /* the first one was asked to stop */
 	uint64_t stopped_ns; /* the last one had stopped */
 	uint64_t resumed_ns; /* after hijack_resume: the last one went on */
-	uint64_t longest_ns; /* after hijack_resume: the longest that any thread was stopped */
+	uint64_t longest_ns; /* after hijack_resume: from asking a thread to stop until it went on,
+				at most */
 };
 
 /* `proc` is always the folder /proc/PID. State of a thread: 'R', 'S' and so on; 0 = it is gone. */
@@ -110,15 +109,14 @@ size_t hijack_count(int proc, pid_t *any);
  * before `deadline_ns` (100 ms from now is a good one: a thread may be in the kernel's hands, or in
  * vfork); EPERM; ESRCH: none is there. */
 int hijack_stop_all(struct hijack_stop *s, int proc, uint64_t deadline_ns);
-/* Stops one thread that can be borrowed: preferably one that runs. As above; EBUSY: none of them
- * can be (hijack_borrow says why not). */
+/* Stops one thread, preferably one that runs, and not inside a restartable sequence. As above;
+ * EBUSY: all of them are in one. */
 int hijack_stop_one(struct hijack_stop *s, const struct hijack *h, uint64_t deadline_ns);
-/* Has a stopped thread go on elsewhere: t->regs were changed by the caller, and are set now.
- * hijack_resume does not repair its system call then unless its registers say so. 0, or -1. */
+/* Has a stopped thread that is not borrowed go on elsewhere: the caller changed t->regs, and here
+ * they are set. 0, or -1 with errno set. */
 int hijack_set_regs(struct hijack_thread *t);
 /* All go on, and `s` is empty but for its times. A system call that waited, and was broken off
- * though no signal came, is made again. Those that return EINTR after that were interrupted by
- * signals. */
+ * though no signal came, is made again. */
 void hijack_resume(struct hijack_stop *s, int proc);
 
 /* ---- system calls (hijack_call.c) ---- */
@@ -127,19 +125,21 @@ struct hijack_call {
 	const struct hijack *h;
 	struct hijack_thread *t; /* stopped by us; its regs are its true ones all the time */
 	uint64_t mask;           /* of its signals; all are blocked meanwhile */
-	uint64_t call_at, sp;    /* of the instruction; its stack meanwhile */
+	uint64_t call_at, sp;    /* where the instruction is; the stack meanwhile */
+	uint64_t copy_sp;        /* and that of a copy that must not run */
 	bool net;                /* it goes on by itself if we die */
-	bool in_call;            /* it is not at the stop from which it can go on */
-	int held;                /* SIGSTOP that came meanwhile; 0 = none */
+	bool away;               /* it is not at the stop from which it can go on */
+	int held;                /* a signal that cannot be blocked and came meanwhile; 0 = none */
 	uint64_t deadline_ns;    /* of one call */
+	struct hijack_net *frame;
 };
 
 enum { HIJACK_NO_NET = 1 }; /* borrow it even if it could not go on by itself */
 
-/* Borrows a stopped thread. EBUSY-like refusals, all of them with the reason in `err`: it is in the
- * midst of a restartable sequence or of another's system call dispatch; there is no instruction for
- * a system call in its memory; no room under its stack for the frame (unless HIJACK_NO_NET). 0, or
- * -1: then it is as it was. */
+/* Borrows a stopped thread. Refused, with the reason in `err`: it is inside a restartable sequence
+ * (stop it again); it has its system calls dispatched to itself; a seccomp filter cannot be
+ * suspended; there is no instruction for a system call in its memory; it could not go on by itself
+ * (unless HIJACK_NO_NET). 0, or -1: then it is as it was. */
 int hijack_borrow(struct hijack_call *c, struct hijack *h, struct hijack_thread *t, unsigned flags,
 		  struct ms_err *err);
 /* One system call. 0 and *result, as the kernel gives it (-errno if the call failed); or -1 with
@@ -151,25 +151,25 @@ int hijack_call(struct hijack_call *c, long number, const uint64_t args[6], int6
 #define HIJACK_CALL(c, result, number, ...)                                                        \
 	hijack_call((c), (number), (const uint64_t[6]){__VA_ARGS__}, (result))
 /* A copy of the process that never runs: clone(CLONE_FS | CLONE_FILES) without an exit signal. It
- * is stopped and traced by the calling thread, and is killed by the kernel when that ends. *own: its
- * number in our pid namespace, *its: in the process's, for hijack_reap. 0; or -1 with errno set, of
- * the clone too. */
+ * is stopped and traced by the calling thread, and is killed by the kernel when that ends. *own:
+ * its number in our pid namespace, *its: in the process's, for hijack_reap. 0; or -1 with errno
+ * set, of the clone too. */
 int hijack_copy(struct hijack_call *c, pid_t *own, pid_t *its);
 /* Kills the copy, without its parent. */
 void hijack_kill(pid_t own);
 /* Removes what is left of a killed copy from its parent. 0, or -1. */
 int hijack_reap(struct hijack_call *c, pid_t its);
-/* The thread is as it was when it was borrowed, at a stop from which hijack_resume lets it go on. 0;
- * or -1 with errno set: it is gone, or does not come back (then its net catches it). */
+/* The thread is as it was when it was borrowed, at a stop from which hijack_resume lets it go on.
+ * 0; or -1 with errno set: it is gone, or does not come back (then its net catches it). */
 int hijack_give_back(struct hijack_call *c);
 
 /* ---- in a process of its own (hijack_helper.c) ---- */
 
 /* Calls f(arg, shared) in a forked helper: its own session, all signals blocked, less likely to be
- * killed for want of memory. So neither SIGKILL nor Ctrl-C of ms-record falls into the time in which
- * threads are stopped; what f began it brings to its end. `shared` are `bytes` of memory that both
- * see, copied back to where it is afterwards. 0 and *result what f returned; or -1 with errno set:
- * there is no helper (then call f yourself), or ECHILD: it was killed.
+ * killed for want of memory. So neither SIGKILL nor Ctrl-C of ms-record falls into the time in
+ * which threads are stopped; what f began it brings to its end. `shared` are `bytes` of memory that
+ * both see, copied back to where it is afterwards. 0 and *result what f returned; or -1 with errno
+ * set: there is no helper (then call f yourself), or ECHILD: it was killed.
  *
  * Of other threads only the memory is there: f takes no lock that they may hold and does not write
  * to their files. With ptrace_scope 1 only ancestors may trace: for a process that ms-record

@@ -19,8 +19,10 @@
  *   clock.c     stamps to time
  *   scanner.c   which live blocks nothing points to: the threads that find out; scan_watch.c: who
  *               is about to end
- *   scan.c      one scan: scan_stop.c stops threads, scan_memory.c reads, scan_roots.c knows where
+ *   scan.c      one scan: scan_regs.c keeps registers, scan_memory.c reads, scan_roots.c knows where
  *               pointers can be, scan_graph.c follows them; scan_records.c: as records
+ *   hijack.c    another process: may we? hijack_stop.c: its threads stopped; hijack_call.c: one of
+ *               them does system calls for us, with a net below (hijack_net.c); hijack_helper.c
  *   merge.c     all rings in one order, to events; live.c: the blocks that are live;
  *               forks.c: those that a forked child inherits
  *   batch.c     a span of a trace on its way to

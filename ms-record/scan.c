@@ -221,13 +221,13 @@ static bool stop(struct work *w)
 	for (int i = 0; i < PENDING_TRIES && !late(w); i++) {
 		uint64_t until = clock_mono() + STOP_NS;
 		until = until < w->deadline_ns ? until : w->deadline_ns;
-		if (stop_all(&w->stopped, w->s->proc, until))
+		if (hijack_stop_all(&w->stopped, w->s->proc, until))
 			return false;
 		if (!hook_pending(w->s)) {
-			w->threads = stop_threads(&w->stopped, &w->thread_count);
+			w->threads = scan_registers(&w->stopped, &w->thread_count);
 			return true;
 		}
-		stop_release(&w->stopped, w->s->proc);
+		hijack_resume(&w->stopped, w->s->proc);
 		usleep(STEP_US);
 	}
 	return false;
@@ -314,7 +314,7 @@ void scan_tell_guest(struct session *s, enum mg_end_state state)
 static void let_go(struct work *w)
 {
 	struct session *s = w->s;
-	stop_release(&w->stopped, s->proc);
+	hijack_resume(&w->stopped, s->proc);
 	w->released_ns = clock_mono();
 	if (!w->ends)
 		return;
@@ -327,7 +327,7 @@ static void let_go(struct work *w)
 static void scan(struct work *w)
 {
 	pid_t tid = 0;
-	size_t threads = stop_count(w->s->proc, &tid);
+	size_t threads = hijack_count(w->s->proc, &tid);
 	w->state = !threads                                        ? MS_SCAN_KILLED
 		   : expected(w->q) > w->deadline_ns - w->start_ns ? MS_SCAN_TIME
 								   : MS_SCAN_DONE;

@@ -11,10 +11,11 @@
 
 #include "libcommon/arena.h"
 #include "ms-record/guest/layout.h"
+#include "hijack.h"
 #include "scan.h"
 #include "scan_graph.h"
 #include "scan_memory.h"
-#include "scan_stop.h"
+#include "scan_roots.h"
 
 /* How the end of the process is noticed: not (it is gone), by a timer, or by the clock. */
 enum watched { WATCH_NOT, WATCH_TIMER, WATCH_POLL };
@@ -63,7 +64,7 @@ struct work {
 	uint64_t start_ns, deadline_ns, released_ns;
 	struct memory memory;
 	struct graph graph;
-	struct stopped stopped;
+	struct hijack_stop stopped;
 	struct scan_thread *threads;
 	size_t thread_count;
 	uint64_t state;      /* MS_SCAN_* */
@@ -75,6 +76,8 @@ void scan_work_on(struct scanner *sc, struct session *s, bool ends);
 void scan_tell_guest(struct session *s, enum mg_end_state state);
 /* Has the watching thread look at all processes. */
 void scan_call(struct scan *q);
+/* Registers of threads that are stopped, in memory to be freed. */
+struct scan_thread *scan_registers(const struct hijack_stop *s, size_t *count);
 /* Has the draining thread put what was found into the trace. */
 void scan_put_result(struct work *w);
 

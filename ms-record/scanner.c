@@ -31,7 +31,7 @@ static long status_number(int proc, const char *label)
 static bool is_vfork(struct session *s)
 {
 	uint32_t tid = s->same_pidns ? s->mem->end_tid : (uint32_t)s->pid;
-	return stop_state(s->proc, (pid_t)tid) == 'D';
+	return hijack_state(s->proc, (pid_t)tid) == 'D';
 }
 /* A thread of the target is held: it is told that it was seen, so that it waits. False: it is let
  * go again. */

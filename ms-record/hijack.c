@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: MIT
+ * Who a process is, and whether we may have it.
+ *
+ * Everything that would refuse it is looked for first, because the kernel says no more than "not
+ * permitted". What /proc shows is read below `proc_root`.
+ */
+#include "hijack.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <pwd.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "libcommon/err.h"
+
+#define KERNEL_THREAD 0x200000u /* PF_KTHREAD */
+
+/* ---- files of /proc ---- */
+
+/* The file as a string; its length, or -1. */
+static ssize_t slurp(int folder, const char *name, char *to, size_t room)
+{
+	int fd = openat(folder, name, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, to, room - 1);
+	int saved = errno;
+	if (fd >= 0)
+		close(fd);
+	errno = saved;
+	to[n > 0 ? n : 0] = '\0';
+	return n;
+}
+
+/* The number behind a label of `status`; -1 = there is none. */
+static long number(const char *status, const char *label)
+{
+	const char *p = strstr(status, label);
+	return p ? strtol(p + strlen(label), NULL, 10) : -1;
+}
+
+struct looks {
+	char name[64], status[4096];
+	char state;
+	unsigned flags;
+	uint64_t start_time;
+};
+
+static int take_stat(struct looks *l, const char *text)
+{
+	const char *open = strchr(text, '('), *close = strrchr(text, ')');
+	unsigned long long start = 0;
+	if (!open || !close || close < open ||
+	    sscanf(close + 1,
+		   " %c %*d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d "
+		   "%*d %*d %llu",
+		   &l->state, &l->flags, &start) != 3)
+		return -1;
+	snprintf(l->name, sizeof l->name, "%.*s", (int)(close - open - 1), open + 1);
+	l->start_time = start;
+	return 0;
+}
+
+static int look(struct looks *l, int proc)
+{
+	char text[1024];
+	if (slurp(proc, "stat", text, sizeof text) <= 0 ||
+	    slurp(proc, "status", l->status, sizeof l->status) <= 0)
+		return -1;
+	return take_stat(l, text);
+}
+
+/* ---- what we may ---- */
+
+static bool capable(int what)
+{
+	struct __user_cap_header_struct head = {_LINUX_CAPABILITY_VERSION_3, 0};
+	struct __user_cap_data_struct data[2] = {0};
+	if (syscall(SYS_capget, &head, data))
+		return false;
+	return data[what / 32].effective >> (what % 32) & 1;
+}
+
+static const char *user_name(unsigned uid)
+{
+	static __thread char text[64];
+	const struct passwd *p = getpwuid(uid);
+	if (p)
+		snprintf(text, sizeof text, "%s", p->pw_name);
+	else
+		snprintf(text, sizeof text, "%u", uid);
+	return text;
+}
+
+/* ---- reasons ---- */
+
+struct judge {
+	pid_t pid;
+	const char *root;
+	int proc;
+	struct looks looks;
+	enum hijack_why why;
+	struct ms_err *err;
+};
+
+static int refuse(struct judge *j, enum hijack_why why, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+static int refuse(struct judge *j, enum hijack_why why, const char *fmt, ...)
+{
+	char text[900];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	j->why = why;
+	if (j->looks.name[0])
+		return ms_err_set(j->err, "cannot attach to process %d ('%s'): %s", (int)j->pid,
+				  j->looks.name, text);
+	return ms_err_set(j->err, "cannot attach to process %d: %s", (int)j->pid, text);
+}
+
+static int judge_kind(struct judge *j)
+{
+	const struct looks *l = &j->looks;
+	long group = number(l->status, "\nTgid:\t");
+	if (group != j->pid)
+		return refuse(j, HIJACK_NOBODY, "that is a thread of process %ld; give that number",
+			      group);
+	if (l->state == 'Z' || l->state == 'X')
+		return refuse(j, HIJACK_ENDED,
+			      "it has ended, and waits for its parent %ld to notice (zombie)",
+			      number(l->status, "\nPPid:\t"));
+	if (l->flags & KERNEL_THREAD)
+		return refuse(j, HIJACK_KERNEL,
+			      "it is a thread of the kernel and has no memory of its own");
+	if (j->pid == getpid())
+		return refuse(j, HIJACK_SELF, "that is this program itself");
+	return 0;
+}
+
+static int judge_user(struct judge *j)
+{
+	unsigned ids[4], own = geteuid();
+	const char *p = strstr(j->looks.status, "\nUid:\t");
+	struct stat st;
+	if (capable(CAP_SYS_PTRACE) || !p ||
+	    sscanf(p + 6, "%u %u %u %u", &ids[0], &ids[1], &ids[2], &ids[3]) != 4)
+		return 0;
+	for (int i = 0; i < 3; i++)
+		if (ids[i] != own)
+			return refuse(j, HIJACK_USER,
+				      "it belongs to user '%s'; run this as that user or as root",
+				      user_name(ids[i]));
+	if (!fstat(j->proc, &st) && st.st_uid != own)
+		return refuse(j, HIJACK_HIDDEN,
+			      "it keeps others away from its memory (it is not dumpable); run "
+			      "this as root");
+	return 0;
+}
+
+static int judge_tracer(struct judge *j)
+{
+	long tracer = number(j->looks.status, "\nTracerPid:\t");
+	char name[32], comm[64];
+	if (tracer <= 0)
+		return 0;
+	snprintf(name, sizeof name, "../%ld/comm", tracer);
+	slurp(j->proc, name, comm, sizeof comm);
+	comm[strcspn(comm, "\n")] = '\0';
+	return refuse(j, HIJACK_TRACED,
+		      "it is traced by process %ld%s%s%s already; end that one first", tracer,
+		      comm[0] ? " ('" : "", comm, comm[0] ? "')" : "");
+}
+
+static bool is_ancestor(const struct judge *j)
+{
+	char name[32], status[4096];
+	long pid = number(j->looks.status, "\nPPid:\t");
+	for (int depth = 0; pid > 1 && depth < 1000; depth++) {
+		if (pid == getpid())
+			return true;
+		snprintf(name, sizeof name, "../%ld/status", pid);
+		pid = slurp(j->proc, name, status, sizeof status) > 0 ? number(status, "\nPPid:\t")
+								      : 0;
+	}
+	return false;
+}
+
+static int judge_scope(struct judge *j)
+{
+	char text[16];
+	if (slurp(j->proc, "../sys/kernel/yama/ptrace_scope", text, sizeof text) <= 0)
+		return 0;
+	int scope = atoi(text);
+	if (scope >= 3)
+		return refuse(j, HIJACK_SCOPE,
+			      "this system allows nobody to trace (kernel.yama.ptrace_scope is 3, "
+			      "until it is started anew); use --poll, or --standby");
+	if (scope == 0 || capable(CAP_SYS_PTRACE) || (scope == 1 && is_ancestor(j)))
+		return 0;
+	if (scope == 1)
+		return refuse(j, HIJACK_SCOPE,
+			      "only its parent may trace it (kernel.yama.ptrace_scope is 1); run "
+			      "this as root, or set 'sysctl kernel.yama.ptrace_scope=0', or use "
+			      "--poll or --standby");
+	return refuse(j, HIJACK_SCOPE,
+		      "only root may trace (kernel.yama.ptrace_scope is %d); run this as root, or "
+		      "use --poll or --standby",
+		      scope);
+}
+
+static int judge_machine(struct judge *j)
+{
+	unsigned char h[20];
+	int fd = openat(j->proc, "exe", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : pread(fd, h, sizeof h, 0);
+	if (fd >= 0)
+		close(fd);
+	if (n < (ssize_t)sizeof h || memcmp(h, ELFMAG, SELFMAG) != 0)
+		return 0; /* we cannot see it: what is mapped shows it later */
+	if (h[EI_CLASS] != ELFCLASS64 || h[18] != EM_X86_64 || h[19] != 0)
+		return refuse(j, HIJACK_MACHINE, "it is not an x86-64 program%s",
+			      h[EI_CLASS] == ELFCLASS32 ? " (32-bit)" : "");
+	return 0;
+}
+
+static int judge_seccomp(struct judge *j)
+{
+	long mode = number(j->looks.status, "\nSeccomp:\t");
+	if (mode <= 0 || capable(CAP_SYS_ADMIN))
+		return 0;
+	return refuse(j, HIJACK_SECCOMP,
+		      "a seccomp filter would kill it for the system calls that are needed, and "
+		      "only root can suspend that; run this as root, or use --poll");
+}
+
+static int judge(struct judge *j)
+{
+	if (judge_kind(j) || judge_machine(j) || judge_tracer(j) || judge_user(j) ||
+	    judge_scope(j) || judge_seccomp(j))
+		return -1;
+	return 0;
+}
+
+/* ---- open ---- */
+
+static int open_folder(const char *root, pid_t pid)
+{
+	char name[4200];
+	snprintf(name, sizeof name, "%s/%d", root, (int)pid);
+	return open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+static int no_folder(struct judge *j)
+{
+	if (errno == ENOENT || errno == ESRCH)
+		return refuse(j, HIJACK_NOBODY, "there is no such process");
+	return refuse(j, HIJACK_TROUBLE, "%s", strerror(errno));
+}
+
+static int judge_all(struct judge *j)
+{
+	j->proc = open_folder(j->root, j->pid);
+	if (j->proc < 0 || look(&j->looks, j->proc))
+		return no_folder(j);
+	return judge(j);
+}
+
+static int take(struct hijack *h, struct judge *j)
+{
+	struct looks now;
+	h->pidfd = (int)syscall(SYS_pidfd_open, h->pid, 0);
+	h->proc = open_folder("/proc", h->pid);
+	if (h->proc < 0 || look(&now, h->proc))
+		return no_folder(j);
+	h->start_time = now.start_time;
+	h->seccomp = number(now.status, "\nSeccomp:\t") > 0;
+	h->mem = openat(h->proc, "mem", O_RDWR | O_CLOEXEC);
+	if (h->mem >= 0)
+		return 0;
+	if (errno == EACCES || errno == EPERM)
+		return refuse(j, HIJACK_DENIED,
+			      "the kernel does not allow it (%s); run this as root, in a "
+			      "container with the capability SYS_PTRACE",
+			      strerror(errno));
+	return no_folder(j);
+}
+
+int hijack_open(struct hijack *h, pid_t pid, const char *proc_root, enum hijack_why *why,
+		struct ms_err *err)
+{
+	struct judge j = {.pid = pid, .root = proc_root, .proc = -1, .err = err};
+	*h = (struct hijack){.pid = pid, .proc = -1, .pidfd = -1, .mem = -1};
+	int rc = pid <= 0 ? refuse(&j, HIJACK_NOBODY, "there is no such process") : judge_all(&j);
+	if (!rc)
+		rc = take(h, &j);
+	if (j.proc >= 0)
+		close(j.proc);
+	if (rc)
+		hijack_close(h);
+	*why = j.why;
+	return rc;
+}
+
+void hijack_close(struct hijack *h)
+{
+	int *fds[] = {&h->proc, &h->pidfd, &h->mem};
+	for (size_t i = 0; i < sizeof fds / sizeof *fds; i++) {
+		if (*fds[i] >= 0)
+			close(*fds[i]);
+		*fds[i] = -1;
+	}
+}
+
+bool hijack_alive(const struct hijack *h)
+{
+	struct looks now;
+	return !look(&now, h->proc) && now.state != 'Z' && now.state != 'X' &&
+	       now.start_time == h->start_time;
+}
+
+/* ---- memory ---- */
+
+int hijack_read(const struct hijack *h, uint64_t address, void *to, size_t bytes)
+{
+	for (size_t done = 0; done < bytes;) {
+		ssize_t n = pread(h->mem, (char *)to + done, bytes - done, (off_t)(address + done));
+		if (n <= 0) {
+			errno = n ? errno : ESRCH;
+			return -1;
+		}
+		done += (size_t)n;
+	}
+	return 0;
+}
+
+int hijack_write(const struct hijack *h, uint64_t address, const void *from, size_t bytes)
+{
+	for (size_t done = 0; done < bytes;) {
+		ssize_t n = pwrite(h->mem, (const char *)from + done, bytes - done,
+				   (off_t)(address + done));
+		if (n <= 0) {
+			errno = n ? errno : ESRCH;
+			return -1;
+		}
+		done += (size_t)n;
+	}
+	return 0;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT
+ * What the files of hijack.h share.
+ */
+#ifndef HIJACK_PRIVATE_H
+#define HIJACK_PRIVATE_H
+
+#include "hijack.h"
+
+/* ---- hijack_wait.c, hijack_stop.c ---- */
+
+/* What waitpid says of the thread; 0: nothing happened to it until `deadline_ns`. */
+pid_t hijack_wait(pid_t tid, int *status, uint64_t deadline_ns);
+/* A number in the status of a thread, behind its label; 0 = there is none. */
+uint64_t hijack_status(int proc, pid_t tid, const char *label, int base);
+/* Is a stopped thread inside a restartable sequence? The kernel would not break that off any more,
+ * once it was elsewhere. */
+bool hijack_in_rseq(const struct hijack *h, const struct hijack_thread *t);
+/* Changes registers so that a system call that was broken off for no reason is made again. True
+ * when it did. */
+bool hijack_repair(struct user_regs_struct *r, int proc, pid_t tid);
+
+/* ---- hijack_net.c ---- */
+
+/* The frames under the stack, and what was there before. */
+struct hijack_net {
+	uint64_t at;
+	size_t bytes;
+	bool restore; /* it is a stack that is in use */
+	uint8_t before[16384], now[16384];
+};
+
+/* Finds the instructions, or finds that they are still there. 0, or -1: there are none. */
+int hijack_find_code(struct hijack *h);
+/* Writes the frames; sets c->sp and c->copy_sp. 0, or -1 with the reason in `err`. */
+int hijack_spread_net(struct hijack_call *c, struct ms_err *err);
+/* Takes them away. */
+void hijack_take_net(struct hijack_call *c);
+
+#endif

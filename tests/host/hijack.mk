@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: MIT
+# What ms-record does to other processes, by itself: see tests/host/hijack.sh.
+HIJACK_OBJ := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard ms-record/hijack*.c)) ms-record/clock.c)
+TEST_PROGRAMS += $(B)/tests/host/hijack $(B)/tests/host/hijack_victim
+$(B)/tests/host/hijack: $(B)/tests/host/hijack.o $(HIJACK_OBJ) $(COMMON_LIB)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(COMMON_LIB)
+$(B)/tests/host/hijack_victim: tests/host/hijack_victim.c
+	@mkdir -p $(@D)
+	$(CC) -O1 -g -Wall -Wextra -D_GNU_SOURCE -std=gnu11 -o $@ $< -lpthread
