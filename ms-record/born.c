@@ -20,6 +20,7 @@
 #include "forks.h"
 #include "hello.h"
 #include "info.h"
+#include "libcommon/proc_text.h"
 #include "options.h"
 #include "pool.h"
 
@@ -59,9 +60,9 @@ static enum found has_memory(int proc, uint64_t inode)
 	size_t room = 0;
 	enum found r = FOUND_NOT;
 	while (r == FOUND_NOT && getline(&line, &room, f) > 0) {
-		unsigned long long ino;
-		if (strstr(line, "/memfd:memscope") &&
-		    sscanf(line, "%*s %*s %*s %*s %llu", &ino) == 1 && ino == inode)
+		struct ms_proc_map map;
+		if (strstr(line, "/memfd:memscope") && ms_proc_parse_map(line, &map) &&
+		    map.inode == inode)
 			r = FOUND;
 	}
 	if (r == FOUND_NOT && ferror(f) && errno != ESRCH)

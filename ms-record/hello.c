@@ -22,6 +22,7 @@
 #include "info.h"
 #include "libcommon/arena.h"
 #include "libcommon/err.h"
+#include "libcommon/proc.h"
 #include "modules.h"
 #include "options.h"
 #include "pool.h"
@@ -52,19 +53,14 @@ int hello_listen(struct control *c, struct ms_err *err)
 
 static pid_t parent_of(pid_t pid)
 {
-	char path[32], text[512];
-	int ppid = 0;
-	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	ssize_t n = read(fd, text, sizeof text - 1);
-	close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	const char *at = strrchr(text, ')');
-	if (at)
-		sscanf(at + 1, " %*c %d", &ppid);
-	return ppid;
+	char path[32];
+	struct ms_proc_stat st;
+	snprintf(path, sizeof path, "/proc/%d", (int)pid);
+	int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	bool ok = ms_proc_stat_at(folder, &st);
+	if (folder >= 0)
+		close(folder);
+	return ok ? (pid_t)st.field[MS_STAT_PPID] : 0;
 }
 
 static bool descends(pid_t pid)

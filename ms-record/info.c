@@ -14,6 +14,7 @@
 #include "format/trace.h"
 #include "forks.h"
 #include "libcommon/arena.h"
+#include "libcommon/proc.h"
 #include "options.h"
 #include "session.h"
 
@@ -72,18 +73,6 @@ char *info_name(int proc, const char *exe)
 	return comm;
 }
 
-static uint64_t parent_pid(const struct session *s)
-{
-	size_t n;
-	unsigned long long ppid = 0;
-	char *stat = read_file(s->proc, "stat", &n);
-	const char *at = stat ? strrchr(stat, ')') : NULL;
-	if (at)
-		sscanf(at + 1, " %*c %llu", &ppid);
-	free(stat);
-	return ppid;
-}
-
 /* What is not known of a process that is gone is its parent's. */
 static void take_from(struct identity *w, const struct identity *parent)
 {
@@ -134,7 +123,8 @@ void info_names(struct session *s, const struct identity *parent)
 	/* One that wrote its state over its arguments left the rest of them empty. */
 	while (parent && w->args_bytes > 1 && !w->args[w->args_bytes - 2])
 		w->args_bytes--;
-	w->ppid = parent_pid(s);
+	struct ms_proc_stat stat;
+	w->ppid = ms_proc_stat_at(s->proc, &stat) ? stat.field[MS_STAT_PPID] : 0;
 	w->uid = s->proc >= 0 && !fstat(s->proc, &st) ? st.st_uid : UINT64_MAX;
 	w->same_pidns = s->proc < 0 && parent ? parent->same_pidns : same_pidns(s);
 	if (parent)

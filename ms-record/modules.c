@@ -21,6 +21,7 @@
 #include "elffile.h"
 #include "format/trace.h"
 #include "libcommon/arena.h"
+#include "libcommon/proc_text.h"
 #include "session.h"
 
 #define HELD_MAX 256u
@@ -65,21 +66,19 @@ void modules_free(struct modules *m)
 
 static void add_map(struct modules *m, const char *line)
 {
-	struct map p = {0};
-	char perms[8];
-	int at = 0;
-	unsigned long long start, end, offset, inode;
-	if (sscanf(line, "%llx-%llx %7s %llx %x:%x %llu %n", &start, &end, perms, &offset,
-		   &p.dev_major, &p.dev_minor, &inode, &at) < 7)
+	struct ms_proc_map v;
+	if (!ms_proc_parse_map(line, &v))
 		return;
-	p.start = start;
-	p.end = end;
-	p.offset = offset;
-	p.inode = inode;
-	p.exec = perms[2] == 'x';
-	if (line[at] != '/' && !p.exec)
+	struct map p = {.start = v.start,
+			.end = v.end,
+			.offset = v.offset,
+			.inode = v.inode,
+			.dev_major = v.dev_major,
+			.dev_minor = v.dev_minor,
+			.exec = v.perms[2] == 'x'};
+	if (*v.path != '/' && !p.exec)
 		return; /* heaps, stacks and other data: not of interest here */
-	p.path = strdup(line + at);
+	p.path = strdup(v.path);
 	*MS_PUSH(&m->maps) = p;
 }
 

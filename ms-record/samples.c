@@ -3,23 +3,19 @@
  */
 #include "samples.h"
 
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "format/trace.h"
 #include "libcommon/arena.h"
+#include "libcommon/proc.h"
 #include "session.h"
 
 #define ROLLUP_NS UINT64_C(1000000000)
 #define POINTS_MAX 65536u
 
 struct sampler {
-	int statm, stat, rollup; /* descriptors kept open: a read costs a few microseconds */
+	struct ms_proc proc;
 	uint64_t rollup_next;
-	uint64_t page, tick_ns;
 };
 
 struct figures {
@@ -30,11 +26,8 @@ struct figures {
 static struct sampler *make(const struct session *s)
 {
 	struct sampler *p = ms_xrealloc(NULL, 1, sizeof *p);
-	*p = (struct sampler){.statm = openat(s->proc, "statm", O_RDONLY | O_CLOEXEC),
-			      .stat = openat(s->proc, "stat", O_RDONLY | O_CLOEXEC),
-			      .rollup = openat(s->proc, "smaps_rollup", O_RDONLY | O_CLOEXEC),
-			      .page = (uint64_t)sysconf(_SC_PAGESIZE),
-			      .tick_ns = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK)};
+	*p = (struct sampler){0};
+	ms_proc_open_at(&p->proc, s->proc);
 	if (s->forked) /* as costly as its parent is large, and often for a short life */
 		p->rollup_next = clock_mono() + ROLLUP_NS;
 	return p;
@@ -42,79 +35,50 @@ static struct sampler *make(const struct session *s)
 
 void samples_free(struct sampler *p)
 {
-	if (!p)
-		return;
-	int fds[] = {p->statm, p->stat, p->rollup};
-	for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
-		if (fds[i] >= 0)
-			close(fds[i]);
+	if (p)
+		ms_proc_close(&p->proc);
 	free(p);
-}
-
-static bool read_text(int fd, char *text, size_t room)
-{
-	ssize_t n = fd < 0 ? -1 : pread(fd, text, room - 1, 0);
-	if (n <= 0)
-		return false;
-	text[n] = '\0';
-	return true;
 }
 
 static void read_statm(const struct sampler *p, struct figures *f)
 {
-	char text[256];
-	unsigned long long size, resident;
-	if (!read_text(p->statm, text, sizeof text) ||
-	    sscanf(text, "%llu %llu", &size, &resident) != 2 || !resident)
-		return;
-	f->statm = true;
-	f->vsz = size * p->page;
-	f->rss = resident * p->page;
+	struct ms_proc_statm m;
+	f->statm = ms_proc_read_statm(&p->proc, &m);
+	if (f->statm) {
+		f->vsz = m.vsz;
+		f->rss = m.rss;
+	}
 }
 
 static void read_stat(const struct sampler *p, struct figures *f)
 {
-	char text[1024];
-	unsigned long long minflt, majflt, utime, stime, threads;
-	if (!read_text(p->stat, text, sizeof text))
+	struct ms_proc_stat st;
+	f->stat = ms_proc_read_stat(&p->proc, &st);
+	if (!f->stat)
 		return;
-	const char *at = strrchr(text, ')');
-	if (!at ||
-	    sscanf(at + 1,
-		   " %*c %*d %*d %*d %*d %*d %*u %llu %*u %llu %*u %llu %llu %*d %*d %*d %*d %llu",
-		   &minflt, &majflt, &utime, &stime, &threads) != 5)
-		return;
-	f->stat = true;
-	f->minflt = minflt;
-	f->majflt = majflt;
-	f->utime = utime * p->tick_ns;
-	f->stime = stime * p->tick_ns;
-	f->threads = threads;
-}
-
-/* Value of a "Name:   123 kB" line in bytes, 0 when absent. */
-static uint64_t line_of(const char *text, const char *name)
-{
-	const char *at = strstr(text, name);
-	return at ? strtoull(at + strlen(name), NULL, 10) * 1024 : 0;
+	f->minflt = st.field[MS_STAT_MINFLT];
+	f->majflt = st.field[MS_STAT_MAJFLT];
+	f->utime = st.field[MS_STAT_UTIME] * p->proc.tick_ns;
+	f->stime = st.field[MS_STAT_STIME] * p->proc.tick_ns;
+	f->threads = st.field[MS_STAT_THREADS];
 }
 
 static void read_rollup(struct sampler *p, struct figures *f)
 {
-	char text[4096];
+	struct ms_proc_memory m;
 	uint64_t start = clock_mono();
 	if (start < p->rollup_next)
 		return;
-	bool ok = read_text(p->rollup, text, sizeof text);
+	bool ok = ms_proc_read_rollup(&p->proc, &m);
 	uint64_t took = clock_mono() - start;
 	p->rollup_next = start + (took * 100 > ROLLUP_NS ? took * 100 : ROLLUP_NS);
 	if (!ok)
 		return;
 	f->rollup = true;
-	f->pss = line_of(text, "\nPss:");
-	f->private = line_of(text, "\nPrivate_Clean:") + line_of(text, "\nPrivate_Dirty:");
-	f->swap = line_of(text, "\nSwap:");
-	f->heap = line_of(text, "\nAnonymous:");
+	f->pss = m.pss;
+	f->private = m.private_clean + m.private_dirty;
+	f->swap = m.swap;
+	f->heap = m.anonymous;
 }
 
 static void write_sample(struct session *s, uint64_t ns, const struct figures *f)

@@ -18,6 +18,7 @@
 
 #include "clock.h"
 #include "libcommon/arena.h"
+#include "libcommon/proc_text.h"
 
 #define PAGE 4096u
 #define PIECE ((size_t)1 << 20)
@@ -59,17 +60,18 @@ static void take_path(struct memory_map *m, const char *path)
 static bool take_line(struct memory *m, char *line)
 {
 	struct memory_map v = {0};
-	char perms[5] = "";
-	int at = 0;
+	struct ms_proc_map p;
 	line[strcspn(line, "\n")] = '\0';
-	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %*x %*x:%*x %" SCNu64 " %n", &v.start, &v.end,
-		   perms, &v.inode, &at) < 4)
+	if (!ms_proc_parse_map(line, &p))
 		return false;
-	v.read = perms[0] == 'r';
-	v.write = perms[1] == 'w';
-	v.shared = perms[3] == 's';
+	v.start = p.start;
+	v.end = p.end;
+	v.inode = p.inode;
+	v.read = p.perms[0] == 'r';
+	v.write = p.perms[1] == 'w';
+	v.shared = p.perms[3] == 's';
 	v.anonymous = v.inode == 0;
-	take_path(&v, line + (at ? at : (int)strlen(line)));
+	take_path(&v, p.path);
 	struct memory_map *map = MS_PUSH(&m->maps);
 	*map = v;
 	if (map > m->maps.v)

@@ -9,21 +9,17 @@
 #include <unistd.h>
 
 #include "drain.h"
+#include "libcommon/proc.h"
 #include "options.h"
 #include "scan_work.h"
 #include "session.h"
 
-/* The number in /proc/PID/NAME behind `label`; -1 = there is none. */
-static long status_number(int proc, const char *label)
+/* Does it run under a seccomp filter? Also when that cannot be read. */
+static bool has_filter(int proc)
 {
 	char text[4096];
-	int fd = openat(proc, "status", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-	if (fd >= 0)
-		close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	const char *p = strstr(text, label);
-	return p ? strtol(p + strlen(label), NULL, 10) : -1;
+	return !ms_proc_text_at(proc, "status", text, sizeof text) ||
+	       ms_proc_status_number(text, "\nSeccomp:", 1) != 0;
 }
 
 /* Is the one that is held a child of vfork, whose parent waits for it in the kernel? They have one
@@ -47,7 +43,7 @@ static bool notice(struct session *s)
 		return false;
 	}
 	uint32_t held = MG_END_HELD;
-	uint32_t seen = status_number(s->proc, "\nSeccomp:\t") == 0 ? MG_END_NAP : MG_END_SEEN;
+	uint32_t seen = has_filter(s->proc) ? MG_END_SEEN : MG_END_NAP;
 	return __atomic_compare_exchange_n(&s->mem->end_state, &held, seen, false, __ATOMIC_ACQ_REL,
 					   __ATOMIC_RELAXED);
 }

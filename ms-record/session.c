@@ -18,6 +18,7 @@
 #include "libcommon/arena.h"
 #include "forks.h"
 #include "libcommon/err.h"
+#include "libcommon/proc.h"
 #include "modules.h"
 #include "options.h"
 #include "pool.h"
@@ -183,55 +184,32 @@ void session_free(struct session *s)
 	free(s);
 }
 
-/* Field `n` (from 3) and those after it of /proc/PID/stat, separated by spaces, in `text`. NULL
- * when it cannot be read. */
-static char *stat_fields(int proc, char *text, size_t room, int n)
-{
-	int fd = openat(proc, "stat", O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return NULL;
-	ssize_t got = read(fd, text, room - 1);
-	close(fd);
-	text[got > 0 ? got : 0] = '\0';
-	char *p = strrchr(text, ')');
-	for (int field = 2; p && field < n; field++)
-		p = strchr(p + 1, ' ');
-	return p ? p + 1 : NULL;
-}
-
 /* Those fields that belong to the address space: code, stack, data, arguments, environment. */
 uint64_t session_signature(int proc)
 {
-	char text[1024];
-	char *p = stat_fields(proc, text, sizeof text, 3);
+	struct ms_proc_stat st;
 	uint64_t h = 0, any = 0;
-	int field = 2;
-	for (char *save = NULL, *w = p ? strtok_r(p, " ", &save) : NULL; w;
-	     w = strtok_r(NULL, " ", &save)) {
-		field++;
-		if ((field >= 26 && field <= 28) || (field >= 45 && field <= 51 && field != 47)) {
-			uint64_t v = strtoull(w, NULL, 10);
-			any |= v > 1;
-			h = (h ^ v) * UINT64_C(0x100000001b3) + 1;
+	ms_proc_stat_at(proc, &st);
+	for (unsigned i = 26; i < st.fields && i <= 51; i++)
+		if (i <= 28 || (i >= 45 && i != 47)) {
+			any |= st.field[i] > 1;
+			h = (h ^ st.field[i]) * UINT64_C(0x100000001b3) + 1;
 		}
-	}
 	return any ? h : 0;
 }
 
 bool session_hidden(int proc)
 {
-	char text[1024];
-	const char *p = stat_fields(proc, text, sizeof text, 3);
-	return p && *p != 'Z' && *p != 'X' && session_signature(proc) == 0;
+	struct ms_proc_stat st;
+	return ms_proc_stat_at(proc, &st) && st.state != 'Z' && st.state != 'X' &&
+	       session_signature(proc) == 0;
 }
 
 int session_exit_status(int proc)
 {
-	char text[1024], *p = stat_fields(proc, text, sizeof text, 3);
-	if (!p || *p != 'Z')
-		return -1;
-	p = stat_fields(proc, text, sizeof text, 52);
-	return p ? atoi(p) : -1;
+	struct ms_proc_stat st;
+	bool known = ms_proc_stat_at(proc, &st) && st.state == 'Z' && st.fields > MS_STAT_EXIT;
+	return known ? (int)st.field[MS_STAT_EXIT] : -1;
 }
 
 struct batch *session_batch(struct session *s)

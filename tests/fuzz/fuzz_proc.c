@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Fuzzes what ms-record reads of a process: stat, statm, smaps_rollup, maps and the names of its
- * threads. The process chooses its name and those of its files.
+ * Fuzzes what ms-record reads of a process: stat, statm, smaps_rollup, maps, the names of its
+ * threads, smaps and status. The process chooses its name and those of its files.
  *
- * Input: the five texts, each ended by a NUL.
+ * Input: the seven texts, each ended by a NUL.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,13 +13,40 @@
 #include "folder.h"
 #include "fuzz.h"
 #include "libcommon/arena.h"
+#include "libcommon/proc.h"
 #include "ms-record/modules.h"
 #include "ms-record/options.h"
 #include "ms-record/samples.h"
 #include "ms-record/session.h"
 #include "ms-record/threads.h"
 
-static const char *const files[] = {"stat", "statm", "smaps_rollup", "maps", "task/7/comm"};
+static const char *const files[] = {"stat",        "statm", "smaps_rollup", "maps",
+				    "task/7/comm", "smaps", "status"};
+
+/* Its regions: what must hold of any text. */
+static void regions(int folder)
+{
+	struct ms_proc p;
+	struct ms_regions r = {0};
+	struct ms_proc_memory all;
+	uint64_t size;
+	char text[4096];
+	ms_proc_open_at(&p, folder);
+	for (int smaps = 0; smaps < 2; smaps++) {
+		if (ms_regions_read(&p, smaps, &r) != 0)
+			continue;
+		ms_regions_sum(&r, &all, &size);
+		ms_regions_heap(&r);
+		for (size_t i = 0; i < r.n; i++)
+			if (r.v[i].map.end < r.v[i].map.start || r.v[i].kind >= MS_REGION_KINDS ||
+			    strlen(r.v[i].map.perms) > 4 || !ms_region_word(r.v[i].kind))
+				abort();
+	}
+	if (ms_proc_text_at(folder, "status", text, sizeof text))
+		ms_proc_status_number(text, "\nSeccomp:", 0);
+	ms_regions_free(&r);
+	ms_proc_close(&p);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
@@ -56,6 +83,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	threads_look(s, true);
 	samples_take(s, true);
 	samples_rss_at(s, 1);
+	regions(folder);
 	session_free(s);
 	return 0;
 }

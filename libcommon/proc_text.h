@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT
+ * The texts of /proc/PID: stat, statm, status, smaps, smaps_rollup, maps. No I/O here.
+ *
+ * A process chooses its own name and those of its files, so nothing in these texts is believed: a
+ * text that means nothing gives false, or figures of 0. All texts are NUL-ended.
+ */
+#ifndef MS_PROC_TEXT_H
+#define MS_PROC_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Bytes. */
+struct ms_proc_statm {
+	uint64_t vsz, rss;
+	uint64_t shared; /* of rss: of files and shared memory; the rest is anonymous */
+};
+/* False also for a zombie, or a kernel thread: they have no memory. */
+bool ms_proc_parse_statm(const char *text, uint64_t page_bytes, struct ms_proc_statm *out);
+
+/* Fields of stat by their numbers in proc(5); 1 to 3 are not numbers. */
+enum ms_proc_stat_field {
+	MS_STAT_PPID = 4,
+	MS_STAT_FLAGS = 9,
+	MS_STAT_MINFLT = 10,
+	MS_STAT_MAJFLT = 12,
+	MS_STAT_UTIME = 14, /* clock ticks */
+	MS_STAT_STIME = 15,
+	MS_STAT_THREADS = 20,
+	MS_STAT_START = 22, /* clock ticks since boot */
+	MS_STAT_VSZ = 23,   /* bytes */
+	MS_STAT_RSS = 24,   /* pages */
+	MS_STAT_EXIT = 52,  /* as waitpid gives it; of a zombie, for who may know */
+	MS_STAT_FIELDS = 53
+};
+struct ms_proc_stat {
+	char name[64];
+	char state;
+	unsigned fields; /* 1 + the last one that was there */
+	uint64_t field[MS_STAT_FIELDS];
+};
+bool ms_proc_parse_stat(const char *text, struct ms_proc_stat *out);
+
+/* The number behind `label` ("\nSeccomp:") of status; `none` when there is none. */
+uint64_t ms_proc_status_number(const char *text, const char *label, uint64_t none);
+
+/* What smaps says of a mapping, and smaps_rollup of all of them together. Bytes. */
+struct ms_proc_memory {
+	uint64_t rss, pss, shared_clean, shared_dirty, private_clean, private_dirty, anonymous,
+		swap;
+};
+void ms_proc_memory_add(struct ms_proc_memory *sum, const struct ms_proc_memory *m);
+/* Takes "Rss:   123 kB" and the like into `m`; other lines are passed over. */
+void ms_proc_parse_memory_line(const char *line, struct ms_proc_memory *m);
+/* Whole smaps_rollup. False when it has no Rss. */
+bool ms_proc_parse_rollup(const char *text, struct ms_proc_memory *out);
+
+/* A line of maps, or the first line of a mapping in smaps. */
+struct ms_proc_map {
+	uint64_t start, end, offset, inode;
+	uint32_t dev_major, dev_minor;
+	char perms[5];    /* "rw-p" */
+	const char *path; /* in the line, up to its end; "" = none */
+};
+bool ms_proc_parse_map(const char *line, struct ms_proc_map *out);
+
+/* What a mapping is for. */
+enum ms_region_kind {
+	MS_REGION_HEAP,       /* brk */
+	MS_REGION_STACK,      /* of the first thread; those of others are anonymous */
+	MS_REGION_CODE,       /* executable pages of a file that is no library */
+	MS_REGION_SHARED_LIB, /* all pages of a file named *.so or *.so.* */
+	MS_REGION_MAPPED_FILE,
+	MS_REGION_ANONYMOUS,
+	MS_REGION_VDSO,
+	MS_REGION_VVAR,
+	MS_REGION_VSYSCALL,
+	MS_REGION_UNKNOWN,
+	MS_REGION_KINDS
+};
+enum ms_region_kind ms_region_kind_of(const struct ms_proc_map *map);
+/* "heap", "shared_lib", ...: the words of snapshots and JSON. */
+const char *ms_region_word(enum ms_region_kind kind);
+/* Does the mapping count as heap: brk, or private anonymous memory? */
+bool ms_region_is_heap(enum ms_region_kind kind, const char perms[5]);
+
+#endif

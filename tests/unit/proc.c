@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT
+ * Texts of /proc: figures, hostile names, kinds of regions; bars of a sparkline.
+ */
+#include "libcommon/proc.h"
+#include "libcommon/sparkline.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int failures;
+
+static void check(const char *what, uint64_t got, uint64_t want)
+{
+	if (got == want)
+		return;
+	printf("%s: %" PRIu64 " instead of %" PRIu64 "\n", what, got, want);
+	failures++;
+}
+
+static void check_text(const char *what, const char *got, const char *want)
+{
+	if (strcmp(got, want) == 0)
+		return;
+	printf("%s: '%s' instead of '%s'\n", what, got, want);
+	failures++;
+}
+
+static void test_statm(void)
+{
+	struct ms_proc_statm m;
+	check("statm", ms_proc_parse_statm("700 300 100 20 0 90 0\n", 4096, &m), true);
+	check("statm vsz", m.vsz, 700 * 4096);
+	check("statm rss", m.rss, 300 * 4096);
+	check("statm shared", m.shared, 100 * 4096);
+	check("zombie", ms_proc_parse_statm("0 0 0 0 0 0 0\n", 4096, &m), false);
+	check("statm short", ms_proc_parse_statm("700 300", 4096, &m), false);
+	check("statm words", ms_proc_parse_statm("7 x 3", 4096, &m), false);
+	check("statm empty", ms_proc_parse_statm("", 4096, &m), false);
+	check("statm huge", ms_proc_parse_statm("18446744073709551615 1 1", 4096, &m), true);
+	check("statm huge vsz", m.vsz, UINT64_MAX);
+}
+
+#define STAT_TAIL                                                                                  \
+	" R 41 42 42 34816 42 4194304 100 0 7 0 11 22 0 0 20 -5 3 0 1234567 5554176 1073 "         \
+	"18446744073709551615 1 1 0 0 0 0 65536 4 65538 0 0 0 17 1 0 0 0 0 0 1 2 3 4 5 6 7 9\n"
+
+static void test_stat(void)
+{
+	struct ms_proc_stat s;
+	check("stat", ms_proc_parse_stat("42 (a) S 1 (b)" STAT_TAIL, &s), true);
+	check_text("stat name", s.name, "a) S 1 (b");
+	check("stat state", (uint64_t)s.state, 'R');
+	check("stat ppid", s.field[MS_STAT_PPID], 41);
+	check("stat minflt", s.field[MS_STAT_MINFLT], 100);
+	check("stat majflt", s.field[MS_STAT_MAJFLT], 7);
+	check("stat utime", s.field[MS_STAT_UTIME], 11);
+	check("stat stime", s.field[MS_STAT_STIME], 22);
+	check("stat nice", s.field[19], -(uint64_t)5);
+	check("stat threads", s.field[MS_STAT_THREADS], 3);
+	check("stat start", s.field[MS_STAT_START], 1234567);
+	check("stat vsz", s.field[MS_STAT_VSZ], 5554176);
+	check("stat rss", s.field[MS_STAT_RSS], 1073);
+	check("stat exit", s.field[MS_STAT_EXIT], 9);
+	check("stat fields", s.fields, MS_STAT_FIELDS);
+	check("stat no name", ms_proc_parse_stat("42 a R 1", &s), false);
+	check("stat short", ms_proc_parse_stat("42 (a) R 1 2 3", &s), false);
+	check("stat turned", ms_proc_parse_stat(")(" STAT_TAIL, &s), false);
+	check("stat nothing behind", ms_proc_parse_stat("42 (a)", &s), false);
+}
+
+static void test_status(void)
+{
+	static const char text[] = "Name:\tx\nSeccomp:\t2\nSeccomp_filters:\t1\nVmHWM:\t  77 kB\n";
+	check("status", ms_proc_status_number(text, "\nSeccomp:", 9), 2);
+	check("status blanks", ms_proc_status_number(text, "\nVmHWM:", 9), 77);
+	check("status none", ms_proc_status_number(text, "\nUid:", 9), 9);
+	check("status no number", ms_proc_status_number("\nName:\tx", "\nName:", 9), 9);
+}
+
+static void test_rollup(void)
+{
+	struct ms_proc_memory m;
+	static const char text[] =
+		"55a0-7ffd ---p 00000000 00:00 0 [rollup]\nRss: 100 kB\nPss: 50 kB\n"
+		"Pss_Anon: 7 kB\nShared_Clean: 1 kB\nShared_Dirty: 2 kB\nPrivate_Clean: 3 kB\n"
+		"Private_Dirty: 4 kB\nAnonymous: 5 kB\nSwap: 6 kB\nSwapPss: 8 kB\n";
+	check("rollup", ms_proc_parse_rollup(text, &m), true);
+	const uint64_t got[] = {m.rss,           m.pss,           m.shared_clean, m.shared_dirty,
+				m.private_clean, m.private_dirty, m.anonymous,    m.swap};
+	const uint64_t want[] = {100, 50, 1, 2, 3, 4, 5, 6};
+	for (size_t i = 0; i < 8; i++)
+		check("rollup figure", got[i], want[i] * 1024);
+	check("rollup empty", ms_proc_parse_rollup("", &m), false);
+}
+
+static void test_kinds(void)
+{
+	static const struct {
+		const char *line;
+		enum ms_region_kind kind;
+		bool heap;
+	} t[] = {
+		{"1000-2000 rw-p 00000000 00:00 0                          [heap]", MS_REGION_HEAP,
+		 true},
+		{"1000-2000 rw-p 00000000 00:00 0 [stack]", MS_REGION_STACK, false},
+		{"1000-2000 rw-p 00000000 00:00 0 [stack:77]", MS_REGION_STACK, false},
+		{"1000-2000 r-xp 00000000 00:00 0 [vdso]", MS_REGION_VDSO, false},
+		{"1000-2000 r--p 00000000 00:00 0 [vvar]", MS_REGION_VVAR, false},
+		{"1000-2000 r--p 00000000 00:00 0 [vvar_vclock]", MS_REGION_VVAR, false},
+		{"ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0 [vsyscall]",
+		 MS_REGION_VSYSCALL, false},
+		{"1000-2000 r-xp 00000000 00:00 0 [uprobes]", MS_REGION_UNKNOWN, false},
+		{"1000-2000 rw-p 00000000 00:00 0 [anon:arena]", MS_REGION_ANONYMOUS, true},
+		{"1000-2000 rw-s 00000000 00:00 0 [anon_shmem:x]", MS_REGION_ANONYMOUS, false},
+		{"1000-2000 rw-p 00000000 00:00 0", MS_REGION_ANONYMOUS, true},
+		{"1000-2000 rw-p 00000000 00:00 0 ", MS_REGION_ANONYMOUS, true},
+		{"1000-2000 rwxp 00000000 00:00 0 ", MS_REGION_ANONYMOUS, true},
+		{"1000-2000 r-xp 00001000 fe:01 77 /usr/bin/app", MS_REGION_CODE, false},
+		{"1000-2000 r--p 00000000 fe:01 77 /usr/bin/app", MS_REGION_MAPPED_FILE, false},
+		{"1000-2000 r-xp 00000000 fe:01 77 /lib/libc.so.6", MS_REGION_SHARED_LIB, false},
+		{"1000-2000 rw-p 00000000 fe:01 77 /lib/libc.so", MS_REGION_SHARED_LIB, false},
+		{"1000-2000 r--p 00000000 fe:01 77 /lib/libc.so.6 (deleted)", MS_REGION_SHARED_LIB,
+		 false},
+		{"1000-2000 r--p 00000000 fe:01 77 /a.so/data", MS_REGION_MAPPED_FILE, false},
+		{"1000-2000 r--p 00000000 fe:01 77 /a.sound", MS_REGION_MAPPED_FILE, false},
+		{"1000-2000 rw-s 00000000 00:01 77 /memfd:x (deleted)", MS_REGION_MAPPED_FILE,
+		 false},
+		{"1000-2000 rw-s 00000000 00:0f 77 anon_inode:[perf_event]", MS_REGION_MAPPED_FILE,
+		 false},
+		{"1000-2000 r--p 00000000 fe:01 77 /a file\\012with b", MS_REGION_MAPPED_FILE,
+		 false},
+	};
+	for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+		struct ms_proc_map m;
+		if (!ms_proc_parse_map(t[i].line, &m)) {
+			printf("not taken: %s\n", t[i].line);
+			failures++;
+			continue;
+		}
+		check_text(t[i].line, ms_region_word(ms_region_kind_of(&m)),
+			   ms_region_word(t[i].kind));
+		check(t[i].line, ms_region_is_heap(t[i].kind, m.perms), t[i].heap);
+	}
+}
+
+static void test_bad_maps(void)
+{
+	static const char *const lines[] = {"",
+					    "1000",
+					    "1000-",
+					    "2000-1000 rw-p 0 00:00 0",
+					    "1000-2000 rw",
+					    "1000-2000 rw-p",
+					    "1000-2000 rw-p x 00:00 0",
+					    "1000-2000 rw-p 0 0000 0",
+					    "1000-2000 rw-p 0 00:00 ",
+					    "g000-2000 rw-p 0 00:00 0"};
+	struct ms_proc_map m;
+	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+		check(lines[i], ms_proc_parse_map(lines[i], &m), false);
+}
+
+static void test_regions(void)
+{
+	char text[] = "1000-3000 rw-p 00000000 00:00 0 [heap]\nSize: 8 kB\nRss: 8 kB\nPss: 8 kB\n"
+		      "Private_Dirty: 8 kB\nVmFlags: rd wr\n"
+		      "4000-5000 rw-p 00000000 00:00 0 \nRss: 4 kB\nPss: 2 kB\nShared_Dirty: 4 kB\n"
+		      "7000-8000 rw-p 00000000 00:00 0 [stack]\nRss: 4 kB\nPss: 4 kB\n"
+		      "9000-a000 r-xp 00002000 fe:01 9 /bin/x y\nRss: 0 kB\nSwap: 4 kB\n"
+		      "ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0 [vsyscall]\n";
+	struct ms_regions r = {0};
+	struct ms_proc_memory all;
+	uint64_t size;
+	ms_regions_parse(&r, text);
+	ms_regions_sum(&r, &all, &size);
+	check("regions", r.n, 5);
+	check("regions rss", all.rss, 16384);
+	check("regions pss", all.pss, 14336);
+	check("regions swap", all.swap, 4096);
+	check("regions size", size, 5 * 4096);
+	check("regions heap", ms_regions_heap(&r), 12288);
+	check("region offset", r.n > 3 ? r.v[3].map.offset : 0, 0x2000);
+	check("region inode", r.n > 3 ? r.v[3].map.inode : 0, 9);
+	check_text("region path", r.n > 3 ? r.v[3].map.path : "", "/bin/x y");
+	ms_regions_free(&r);
+}
+
+/* What the kernel says of us. */
+static void test_self(void)
+{
+	struct ms_proc p;
+	struct ms_regions r = {0};
+	struct ms_proc_statm m;
+	struct ms_proc_memory roll;
+	check("open", (uint64_t)ms_proc_open(&p, NULL, getpid(), NULL), 0);
+	check("alive", ms_proc_alive(&p), true);
+	check("statm of self", ms_proc_read_statm(&p, &m), true);
+	check("rollup of self", ms_proc_read_rollup(&p, &roll), true);
+	check("regions of self", (uint64_t)ms_regions_read(&p, true, &r), 0);
+	check("some", r.n > 10, true);
+	ms_regions_free(&r);
+	ms_proc_close(&p);
+	struct ms_proc none;
+	check("none", ms_proc_open(&none, NULL, 0x3fffffff, NULL) == -1, true);
+	ms_proc_close(&none);
+}
+
+static void test_sparkline(void)
+{
+	static const double up[] = {0, 1, 2, 3, 4, 5, 6, 7}, flat[] = {5, 5, 5};
+	char line[MS_SPARKLINE_COLUMNS * 3 + 1];
+	ms_sparkline(line, up, 8, 8, true);
+	check_text("up", line, "_.:-=+*#");
+	ms_sparkline(line, up, 8, 4, true);
+	check_text("up in 4", line, ".-+#");
+	ms_sparkline(line, flat, 3, 8, true);
+	check_text("flat", line, "___");
+}
+
+int main(void)
+{
+	test_statm();
+	test_stat();
+	test_status();
+	test_rollup();
+	test_kinds();
+	test_bad_maps();
+	test_regions();
+	test_self();
+	test_sparkline();
+	return failures != 0;
+}
