@@ -3,6 +3,8 @@
  *
  * The files, in the order in which data meets them:
  *   options.c   the command line
+ *   poll.c      --poll, all of it: poll_options.c, poll_take.c samples, poll_say.c table and
+ *               diagnosis, poll_trace.c -o
  *   launch.c    the command found, checked (elffile.c) and started with the guest preloaded
  *   files.c     names of traces, FILE~, FILE.d/; images.c: those over; index.c: FILE.d/index
  *   control.c   the control thread: signals, ends, timers; hello.c: a guest says hello; born.c: a
@@ -40,6 +42,7 @@
 #include "control.h"
 #include "libcommon/err.h"
 #include "options.h"
+#include "poll.h"
 #include "summary.h"
 
 enum { STATUS_OWN_FAILURE = 125 };
@@ -82,6 +85,16 @@ static int record(const struct options *o)
 	return end_as(status);
 }
 
+static int poll_only(const struct options *o)
+{
+	struct ms_err err = {0};
+	int own = STATUS_OWN_FAILURE, status = poll_run(o, &own, &err);
+	if (status >= 0)
+		return end_as(status);
+	fprintf(stderr, "ms-record: %s\n", err.text);
+	return own;
+}
+
 static int tell(const struct options *o)
 {
 	struct ms_err err = {0};
@@ -100,12 +113,12 @@ int main(int argc, char **argv)
 		return STATUS_OWN_FAILURE;
 	}
 	if (o.help)
-		fputs(options_help, stdout);
+		printf("%s%s", options_help, poll_options_help);
 	if (o.version)
 		puts("ms-record " MS_VERSION);
 	if (o.help || o.version)
 		return fflush(stdout) ? STATUS_OWN_FAILURE : 0;
-	int status = o.tell ? tell(&o) : record(&o);
+	int status = o.tell ? tell(&o) : o.poll.on ? poll_only(&o) : record(&o);
 	free(o.env.v);
 	return status;
 }

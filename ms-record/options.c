@@ -58,6 +58,7 @@ const char options_help[] =
 	"leak-check,\n"
 	"                         pause, resume, stop, status\n"
 	"      --verify           compare every call stack with an independent walk\n"
+	"  -p, --pid PID          with --poll: the process to sample\n"
 	"  -q, --quiet            say nothing\n"
 	"  -v, --verbose          say more at the end\n"
 	"  -h, --help             show this\n"
@@ -114,6 +115,8 @@ static const struct option longs[] = {
 	{"keep", required_argument, NULL, OPT_KEEP},
 	{"leak-check", required_argument, NULL, OPT_LEAK_CHECK},
 	{"tell", required_argument, NULL, OPT_TELL},
+	{"pid", required_argument, NULL, 'p'},
+	POLL_LONGS,
 	{0},
 };
 
@@ -350,7 +353,12 @@ static int read_long(struct options *o, int c, const char *arg, struct ms_err *e
 static int read_one(struct options *o, int c, const char *arg, char **argv, struct ms_err *err)
 {
 	uint64_t n;
+	if (c >= OPT_POLL && c < OPT_POLL_END)
+		return poll_option(&o->poll, c, arg, err);
 	switch (c) {
+	case 'p':
+		o->pids = arg;
+		return *arg ? 0 : ms_err_set(err, "bad --pid '': a number is needed");
 	case 'o':
 		o->output = arg;
 		return *arg ? 0 : ms_err_set(err, "bad --output '': a name is needed");
@@ -386,7 +394,7 @@ uint64_t options_recorded(const struct options *o)
 {
 	return (o->mapped ? MS_OPTION_MMAP : 0) | (o->usable_size ? MS_OPTION_USABLE : 0) |
 	       (o->free_stacks ? MS_OPTION_FREE_STACKS : 0) |
-	       (o->keep_live ? MS_OPTION_KEEP_LIVE : 0);
+	       (o->keep_live ? MS_OPTION_KEEP_LIVE : 0) | (o->poll.on ? MS_OPTION_POLL : 0);
 }
 
 static int read_verb(struct options *o, int n, char **v, struct ms_err *err)
@@ -409,8 +417,10 @@ int options_read(struct options *o, int argc, char **argv, struct ms_err *err)
 			      .wait_ns = UINT64_C(2000000000),
 			      .leak_ns = SCAN_AUTO_NS,
 			      .buffer_bytes = 64u << 20};
+	bool given[OPT_POLL] = {false}, polled = false;
 	opterr = 0;
-	for (int c; (c = getopt_long(argc, argv, "+:o:d:i:s:z:qvhV", longs, NULL)) != -1;) {
+	for (int c; (c = getopt_long(argc, argv, "+:o:d:i:p:s:z:qvhV", longs, NULL)) != -1;) {
+		*(c < OPT_POLL ? &given[c] : &polled) = true;
 		if (c == 'h' || c == 'V') {
 			*(c == 'h' ? &o->help : &o->version) = true;
 			return 0;
@@ -418,13 +428,18 @@ int options_read(struct options *o, int argc, char **argv, struct ms_err *err)
 		if (read_one(o, c, optarg, argv, err))
 			return -1;
 	}
+	o->command = argv + optind;
+	if (o->poll.on)
+		return poll_options_check(o, longs, given, err);
+	if (polled || o->pids)
+		return ms_err_set(err, "--pid, --csv, --max-heap, --warn-rate and --proc-root need "
+				       "--poll");
 	if (o->tell)
 		return read_verb(o, argc - optind, argv + optind, err);
 	if (optind >= argc)
 		return ms_err_set(err, "no command to run; try 'ms-record -h'");
 	if (o->keep_live && !o->max_bytes)
 		return ms_err_set(err, "--keep=live needs --max-size");
-	o->command = argv + optind;
 	choose_seed(o);
 	if (o->output && !strcmp(o->output, "-"))
 		return ms_err_set(err, "cannot write to '-': standard output is the command's; use "

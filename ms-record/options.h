@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "poll_options.h"
 #include "scan.h"
 
 struct ms_err;
@@ -38,8 +39,10 @@ struct options {
 	struct {
 		const char **v;
 		size_t n, cap;
-	} env;              /* --env NAME=value */
-	char **command;     /* NULL-terminated */
+	} env;            /* --env NAME=value */
+	char **command;   /* NULL-terminated */
+	const char *pids; /* -p, as given; NULL = none */
+	struct poll_options poll;
 	bool help, version; /* asked for; nothing else is checked then */
 };
 

@@ -5,6 +5,8 @@
 
 #include "out.h"
 
+#include "libcommon/sparkline.h"
+
 #include <string.h>
 
 /* Where a time falls among n spans of a run of `whole` ns. */
@@ -118,17 +120,12 @@ size_t spans_make(struct model *m, size_t n, struct span **out)
 
 void spark_draw(struct out *o, const uint64_t *values, size_t n, uint64_t max, bool ascii)
 {
-	static const char *const blocks[] = {"\xe2\x96\x81", "\xe2\x96\x82", "\xe2\x96\x83",
-					     "\xe2\x96\x84", "\xe2\x96\x85", "\xe2\x96\x86",
-					     "\xe2\x96\x87", "\xe2\x96\x88"};
-	static const char *const plain[] = {"_", ".", ":", "-", "=", "+", "*", "#"};
 	for (size_t i = 0; i < n; i++) {
 		if (values[i] == UNKNOWN) {
 			out_str(o, " ");
 			continue;
 		}
-		size_t level = max ? (size_t)((double)values[i] / (double)max * 8) : 0;
-		level = level > 7 ? 7 : level;
-		out_str(o, ascii ? plain[level] : blocks[level]);
+		double part = max ? (double)values[i] / (double)max : 0;
+		out_str(o, ms_spark_bar(part, ascii));
 	}
 }

@@ -26,7 +26,7 @@ field() { # NUMBER TRACE: a field of the last end block
 # ---- bad command lines ----
 refused 125 'no command'
 refused 125 "unknown option '--nonsense'" --nonsense true
-refused 125 "unknown option '-p'" -p 1
+refused 125 'need --poll' --csv true
 refused 125 'needs a value' -o
 refused 125 "bad size '1x'" --buffer 1x true
 refused 125 'at least 1M' --buffer 1k true

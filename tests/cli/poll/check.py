@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: MIT
+"""ms-record --poll against what is known beforehand, and against pmap."""
+import csv
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+BIN, SRC = os.environ["BIN"], os.environ["SRC"]
+RECORD, REPORT = BIN + "/ms-record", BIN + "/ms-report"
+failures = []
+
+
+def expect(what, got, want):
+    if got != want:
+        failures.append(f"{what}: {got!r} instead of {want!r}")
+
+
+def run(*args, **more):
+    return subprocess.run(args, capture_output=True, text=True, timeout=60, check=False, **more)
+
+
+def poll(*args):
+    return run(RECORD, "--poll", *args)
+
+
+def rows(text):
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def stat_line(pid, name, state="S", start=77):
+    fields = [pid, f"({name})", state, 1, 1, 1, 0, -1, 0, 10, 0, 2, 0, 100, 50, 0, 0, 20, 0, 3, 0, start,
+              8192000, 300, 2 ** 64 - 1] + [0] * 27
+    return " ".join(map(str, fields)) + "\n"
+
+
+SMAPS = """55d000000000-55d000100000 rw-p 00000000 00:00 0 [heap]
+Rss:                 100 kB
+Pss:                 100 kB
+Private_Dirty:       100 kB
+Anonymous:           100 kB
+7f0000000000-7f0000200000 rw-p 00000000 00:00 0
+Rss:                 200 kB
+Pss:                 150 kB
+Shared_Dirty:        100 kB
+Private_Dirty:       100 kB
+Swap:                 12 kB
+7f0000400000-7f0000500000 rw-s 00000000 00:01 9 /dev/zero (deleted)
+Rss:                  40 kB
+Pss:                  20 kB
+Shared_Dirty:         40 kB
+7f0000600000-7f0000700000 rw-p 00001000 fe:01 5 /lib/libc.so.6
+Rss:                   8 kB
+Pss:                   8 kB
+Private_Dirty:         8 kB
+Anonymous:             8 kB
+7ffc00000000-7ffc00100000 rw-p 00000000 00:00 0 [stack]
+Rss:                  16 kB
+Pss:                  16 kB
+Private_Dirty:        16 kB
+"""
+
+
+def made(pid, name="made", statm="2000 91 12 1 0 0 0\n", smaps=SMAPS, **stat):
+    """A process of a /proc that is made: 364 kB of which 316 are anonymous by statm."""
+    os.makedirs(f"proc/{pid}", exist_ok=True)
+    files = {"stat": stat_line(pid, name, **stat), "statm": statm}
+    if smaps is not None:
+        files["smaps"] = smaps
+    for file, text in files.items():
+        with open(f"proc/{pid}/{file}", "w", encoding="utf-8") as f:
+            f.write(text)
+
+
+def check_made():
+    made(41, name="a) R (b")
+    r = poll("--proc-root", "proc", "-p", "41", "-i", "50ms", "-d", "120ms", "--csv")
+    expect("made: status", r.returncode, 0)
+    lines = rows(r.stdout)
+    expect("made: first time", lines[0]["time_s"], "0.000")
+    want = {"rss_bytes": 364, "heap_bytes": 300, "vsz_bytes": 8000, "pss_bytes": 294, "private_bytes": 224,
+            "shared_bytes": 140, "swap_bytes": 12}
+    for key, kb in want.items():
+        expect("made: " + key, lines[0][key], str(kb * 1024))
+    for key, value in {"minor_faults": "10", "major_faults": "2", "user_s": "1.00", "system_s": "0.50",
+                       "threads": "3"}.items():
+        expect("made: " + key, lines[0][key], value)
+    expect("made: between", (lines[1]["heap_bytes"], lines[1]["pss_bytes"]), (str(300 * 1024), ""))
+    expect("made: at the end", lines[-1]["pss_bytes"], str(294 * 1024))
+    expect("made: name", r.stderr.startswith("ms-record: a) R (b (pid 41) polled for 1"), True)
+    expect("made: too short", "\nNo growth can be told" in r.stderr, True)
+    made(42, smaps=None)  # then all that is anonymous counts
+    r = poll("--proc-root", "proc", "-p", "42", "-d", "20ms", "--csv")
+    expect("no smaps: heap", rows(r.stdout)[0]["heap_bytes"], str(316 * 1024))
+    for pid, state, statm, why in ((43, "Z", "0 0 0 0 0 0 0\n", "has ended"), (44, "S", "0 0 0 0 0 0 0\n", "kernel thread")):
+        made(pid, statm=statm, state=state)
+        r = poll("--proc-root", "proc", "-p", str(pid))
+        expect(f"{why}: status", r.returncode, 125)
+        expect(f"{why}: text", why in r.stderr and r.stderr.count("\n") == 1, True)
+    r = poll("--proc-root", "proc", "-p", "45")
+    expect("none", (r.returncode, r.stderr), (125, "ms-record: no process 45\n"))
+
+
+def pmap_figures(pid):
+    """RSS of all, and of brk and private anonymous memory, in bytes."""
+    special = set()
+    shared = set()
+    with open(f"/proc/{pid}/maps", encoding="utf-8") as f:
+        for line in f:
+            start, perms = int(line.split("-")[0], 16), line.split()[1]
+            if re.search(r"\[(vdso|vvar|vsyscall)", line):
+                special.add(start)
+            if perms[3] == "s":
+                shared.add(start)
+    rss = heap = 0
+    for line in run("pmap", "-x", str(pid)).stdout.splitlines():
+        m = re.match(r"([0-9a-f]{8,16})\s+(\d+)\s+(\d+)\s+(\d+)\s+\S+\s+(.*)", line)
+        if not m:
+            continue
+        start, kb, name = int(m.group(1), 16), int(m.group(3)), m.group(5).strip()
+        rss += kb
+        if name == "[ anon ]" and start not in special and start not in shared:
+            heap += kb
+    return rss * 1024, heap * 1024
+
+
+def check_pmap():
+    target = subprocess.Popen(["./series", "still"])
+    os.waitid(os.P_PID, target.pid, os.WSTOPPED | os.WNOWAIT)
+    want = pmap_figures(target.pid)
+    r = poll("-p", str(target.pid), "-i", "100ms", "-d", "350ms", "--csv")
+    for line in rows(r.stdout):
+        expect("pmap at " + line["time_s"], (int(line["rss_bytes"]), int(line["heap_bytes"])), want)
+    expect("pmap: some heap", 3 << 20 < want[1] < 5 << 20, True)
+    expect("pmap: address space", int(rows(r.stdout)[0]["vsz_bytes"]) > 64 << 20, True)
+    target.kill()
+    target.wait()
+
+
+def check_series():
+    """All at once: 10 seconds are what the trend needs."""
+    running = {}
+    for kind in ("leak", "step", "plateau", "reserve", "slow"):
+        more = ["--warn-rate", "100M/s"] if kind == "slow" else []
+        running[kind] = subprocess.Popen(
+            [RECORD, "--poll", "-i", "100ms", "-o", kind + ".trace", *more, "--", "./series",
+             "leak" if kind == "slow" else kind, "11500"], stderr=subprocess.PIPE, text=True)
+    said = {}
+    for kind, p in running.items():
+        text = p.communicate(timeout=60)[1]
+        said[kind] = text.splitlines()[-1]
+        expect(kind + ": status", p.returncode, 7)
+        expect(kind + ": end", "; it exited with 7\n" in text, True)
+    m = re.match(r"Warning: linear heap growth detected: \+(\S+) MiB/s .*confidence (\S+)$", said["leak"])
+    expect("leak: warned", bool(m), True)
+    if m:
+        expect("leak: rate", 6 < float(m.group(1)) < 10, True)
+        expect("leak: confidence", float(m.group(2)) > 0.9, True)
+    expect("step", said["step"], "No growth that goes on: the heap rose by 20.0 MiB at once")
+    expect("plateau", re.sub(r"[\d.]+", "N", said["plateau"]),
+           "No growth that goes on: the heap rose by N MiB, ever more slowly")
+    expect("reserve", said["reserve"], "No growth: the heap is steady")
+    expect("slow", said["slow"].startswith("No growth of 100.0 MiB/s or more: the heap grows by "), True)
+
+
+def check_ends():
+    r = poll("-i", "10ms", "--", "sh", "-c", "exit 3")
+    expect("status", r.returncode, 3)
+    r = poll("-q", "sh", "-c", "kill -9 $$")
+    expect("signal", r.returncode, -9)
+    expect("quiet", r.stderr, "")
+    expect("not found", poll("no-such-command").returncode, 127)
+    expect("not executable", poll("./check.txt").returncode, 126)
+    target = subprocess.Popen(["sleep", "0.3"])
+    watch = subprocess.Popen([RECORD, "--poll", "-p", str(target.pid)], stderr=subprocess.PIPE, text=True)
+    time.sleep(0.05)
+    target.wait()
+    text = watch.communicate(timeout=20)[1]
+    expect("the target's end", watch.returncode, 0)
+    expect("the target's end is said", "; it ended\n" in text, True)
+    target = subprocess.Popen(["sleep", "30"])
+    watch = subprocess.Popen([RECORD, "--poll", "-p", str(target.pid), "-i", "10ms", "--csv"], stderr=subprocess.PIPE,
+                             stdout=subprocess.PIPE, text=True)
+    watch.stdout.readline()
+    watch.stdout.readline()
+    watch.send_signal(signal.SIGINT)
+    text = watch.communicate(timeout=20)[1]
+    expect("interrupted", (watch.returncode, "; it goes on\n" in text), (0, True))
+    expect("the target lives", target.poll(), None)
+    target.kill()
+    target.wait()
+    r = run(RECORD, "--poll", "-d", "50ms", "--", "sh", "-c", "sleep 0.5; exit 4")
+    expect("-d waits for the command", (r.returncode, "; it goes on\n" in r.stderr), (4, True))
+
+
+def check_max_heap():
+    start = time.monotonic()
+    with open("said", "w", encoding="utf-8") as f:  # no pipe: the command has it too, and goes on
+        r = subprocess.run([RECORD, "--poll", "-q", "-i", "20ms", "--max-heap", "4M", "./series", "leak", "8000"],
+                           stderr=f, check=False, timeout=60)
+    expect("max-heap at once", time.monotonic() - start < 7, True)
+    with open("said", encoding="utf-8") as f:
+        expect("max-heap", (r.returncode, "its heap is over 4.0 MiB" in f.read()), (1, True))
+    expect("max-heap not reached", poll("--max-heap", "1G", "true").returncode, 0)
+
+
+def check_refused():
+    for args, why in (
+            ([], "no process to poll"), (["-p", "1", "true"], "not both"), (["-p", "x"], "bad -p 'x'"),
+            (["--mmap", "true"], "--mmap does not go with --poll"), (["--csv", "true"], "use --csv=FILE"),
+            (["-o", "-", "true"], "use 'fd:N'"), (["--max-heap", "1x", "true"], "bad size"),
+            (["--warn-rate", "1M", "true"], "bad --warn-rate"), (["-z", "3", "true"], "-o FILE"),
+            (["--proc-root", "proc", "true"], "needs -p"), (["-p", "41", "-o", "-", "--csv"], "cannot both"),
+            (["-p", str(2 ** 22)], f"no process {2 ** 22}")):
+        r = poll(*args)
+        expect(f"{args}: status", r.returncode, 125)
+        expect(f"{args}: one line with {why}", why in r.stderr and r.stderr.count("\n") == 1, True)
+
+
+def main():
+    with open("check.txt", "w", encoding="utf-8") as f:
+        f.write("no program\n")
+    built = run("gcc", "-O0", "-o", "series", SRC + "/tests/cli/poll/series.c")
+    if built.returncode:
+        sys.exit(built.stderr)
+    check_refused()
+    check_made()
+    check_pmap()
+    check_ends()
+    check_max_heap()
+    check_series()
+    print("\n".join(failures))
+    sys.exit(bool(failures))
+
+
+if __name__ == "__main__":
+    main()

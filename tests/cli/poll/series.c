@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT
+ * Memory over time in a known way: KIND MILLISECONDS. Ends with status 7.
+ */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { STEP_MS = 20 };
+
+static void hold(size_t n)
+{
+	memset(malloc(n), 1, n);
+}
+
+int main(int argc, char **argv)
+{
+	const char *kind = argc > 1 ? argv[1] : "";
+	int steps = (argc > 2 ? atoi(argv[2]) : 0) / STEP_MS;
+	if (strcmp(kind, "still") == 0) { /* brk, private and shared anonymous memory, stopped */
+		hold(100000);
+		hold(3 << 20);
+		memset(mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+			    0),
+		       1, 1 << 20);
+		mmap(NULL, 64 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		raise(SIGSTOP);
+	}
+	for (int i = 0; i < steps; i++) {
+		if (strcmp(kind, "leak") == 0)
+			hold(200000);
+		if (strcmp(kind, "step") == 0 && i == steps / 2)
+			hold(20 << 20);
+		if (strcmp(kind, "plateau") == 0 && i < steps / 3)
+			hold(200000);
+		if (strcmp(kind, "reserve") == 0)
+			mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			     0);
+		usleep(STEP_MS * 1000);
+	}
+	return 7;
+}
