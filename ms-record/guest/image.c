@@ -47,6 +47,7 @@ EXPORT struct mg_manifest mg_manifest = {
 	.enter_free = (uint64_t)mg_entry_free,
 	.enter_linker = (uint64_t)mg_entry_linker,
 	.gate_variable = (uint64_t)&mg_gate,
+	.places_variable = (uint64_t)&mg_places,
 };
 
 struct mg_place *mg_places;

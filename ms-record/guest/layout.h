@@ -407,11 +407,12 @@ struct mg_image_gate {
 struct mg_manifest {
 	/* Of the image, as it was built and relocated. */
 	uint64_t magic;
-	uint64_t bytes;         /* of this structure */
-	uint64_t enter_alloc;   /* where slots go, by kind: all others, */
-	uint64_t enter_free;    /* MG_HOOK_FREE, */
-	uint64_t enter_linker;  /* MG_HOOK_LINKER */
-	uint64_t gate_variable; /* where the image keeps the gate's address */
+	uint64_t bytes;           /* of this structure */
+	uint64_t enter_alloc;     /* where slots go, by kind: all others, */
+	uint64_t enter_free;      /* MG_HOOK_FREE, */
+	uint64_t enter_linker;    /* MG_HOOK_LINKER */
+	uint64_t gate_variable;   /* where the image keeps the gate's address */
+	uint64_t places_variable; /* and that of the threads' places; 0 there: it touches none */
 	/* Of this process; for good. */
 	uint64_t gate;
 	uint64_t debug_state; /* address of r_state of the dynamic linker; 0 = none */

@@ -373,21 +373,42 @@ static void compare(const char *when, size_t i, const struct run *with, const st
 	      functions[i].name, when);
 }
 
-/* The records of ring 0 from byte *at on: counts those of `kind` with this first word. */
-static unsigned count_records(uint64_t *at, uint32_t kind, uint64_t word)
+/* What a record of ring 0 says: its words, kind and block. */
+static uint64_t look(const uint64_t *w, uint32_t *kind, uint64_t *block)
 {
-	unsigned n = 0;
 	static const uint8_t fixed[] = {
 		[MG_ALLOC] = 4,  [MG_FREE] = 3,  [MG_REALLOC] = 6, [MG_FAILED] = 3,
-		[MG_THREAD] = 4, [MG_EPOCH] = 3, [MG_COPY] = 4};
+		[MG_THREAD] = 4, [MG_EPOCH] = 3, [MG_COPY] = 4,    [MG_WRAP] = 1};
+	*kind = w[0] & 0xff;
+	if (w[0] & MG_SHORT_FREE) {
+		*kind = MG_FREE;
+		*block = (w[0] & ((UINT64_C(1) << MG_SHORT_FREE_SHIFT) - 1)) * 16;
+		return 1;
+	}
+	if (*kind == MG_ALLOC_SHORT) {
+		*kind = MG_ALLOC;
+		*block = w[1] & ((UINT64_C(1) << MG_SHORT_ADDRESS) - 1);
+		return 2 + (w[0] >> 8 & 0xff);
+	}
+	CHECK(*kind < sizeof fixed && fixed[*kind], "record %u", *kind);
+	if (*kind >= sizeof fixed || !fixed[*kind])
+		exit(1);
+	*block = w[2];
+	return fixed[*kind] + (w[0] >> 16 & 0xffff);
+}
+
+/* The records of ring 0 from byte *at on: counts those of `kind` and block. */
+static unsigned count_records(uint64_t *at, uint32_t kind, uint64_t block)
+{
+	static uint64_t lap; /* where the present one began */
+	unsigned n = 0;
 	while (*at < rings[0].head) {
-		const uint64_t *w = (const void *)(data + *at);
-		uint32_t k = w[0] & 0xff;
-		CHECK(k < sizeof fixed && fixed[k], "record %u at %lu", k, *at);
-		if (k >= sizeof fixed || !fixed[k])
-			exit(1);
-		n += k == kind && w[2] == word;
-		*at += 8 * (fixed[k] + (w[0] >> 16 & 0xffff));
+		uint32_t k;
+		uint64_t b;
+		*at += 8 * look((const void *)(data + (*at - lap)), &k, &b);
+		n += k == kind && b == block;
+		if (k == MG_WRAP)
+			lap = *at;
 	}
 	rings[0].tail = *at;
 	return n;

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: MIT
+ * Modules of another process, as they lie in its memory.
+ *
+ * What is read there belongs to somebody else and may be anything: counts and sizes are bounded,
+ * and nothing is taken for inside that was not checked to be.
+ */
+#include "attach_elf.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "hijack.h"
+#include "libcommon/arena.h"
+
+#define HEADERS_MOST 64u
+#define SYMBOLS_MOST (1u << 22)
+#define STRINGS_MOST (UINT64_C(256) << 20)
+#define DYNAMIC_MOST 512u
+
+static bool read_hijacked(void *arg, uint64_t address, void *to, size_t bytes)
+{
+	return !hijack_read(arg, address, to, bytes);
+}
+
+struct attach_memory attach_memory_of(struct hijack *h)
+{
+	return (struct attach_memory){read_hijacked, h};
+}
+
+static bool get(const struct attach_memory *mem, uint64_t address, void *to, size_t bytes)
+{
+	return mem->read(mem->arg, address, to, bytes);
+}
+
+/* ---- where ---- */
+
+static void take_segment(struct attach_module *m, const Elf64_Phdr *p)
+{
+	uint64_t low = m->bias + p->p_vaddr, high = low + p->p_memsz;
+	bool readable = p->p_flags & PF_R;
+	m->start = (low & ~UINT64_C(4095)) < m->start ? low & ~UINT64_C(4095) : m->start;
+	m->end = high > m->end ? (high + 4095) & ~UINT64_C(4095) : m->end;
+	if (readable && m->eh_frame_hdr - low < p->p_filesz) {
+		m->low = low;
+		m->high = low + p->p_filesz;
+	}
+	if (readable && p->p_flags & PF_X && p->p_filesz > m->code_high - m->code_low) {
+		m->code_low = low;
+		m->code_high = low + p->p_filesz;
+	}
+}
+
+/* Is that range mapped, all of it readable? */
+static bool is_mapped(const struct attach_maps *maps, uint64_t low, uint64_t high)
+{
+	while (low < high) {
+		const struct attach_map *p = attach_maps_at(maps, low);
+		if (!p || !p->read)
+			return false;
+		low = p->end;
+	}
+	return true;
+}
+
+bool attach_elf_module(const struct attach_memory *mem, const struct attach_maps *maps,
+		       const struct attach_map *at, struct attach_module *m)
+{
+	Elf64_Ehdr e;
+	Elf64_Phdr p[HEADERS_MOST];
+	uint64_t first = UINT64_MAX;
+	if (at->offset || !at->read || !get(mem, at->start, &e, sizeof e) ||
+	    memcmp(e.e_ident, ELFMAG, SELFMAG) || e.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    e.e_phentsize != sizeof *p || e.e_phnum > HEADERS_MOST ||
+	    !get(mem, at->start + e.e_phoff, p, e.e_phnum * sizeof *p))
+		return false;
+	for (unsigned i = 0; i < e.e_phnum; i++)
+		if (p[i].p_type == PT_LOAD && p[i].p_vaddr < first)
+			first = p[i].p_vaddr;
+	*m = (struct attach_module){.map = at, .start = UINT64_MAX};
+	m->bias = at->start - (first & ~UINT64_C(4095));
+	for (unsigned i = 0; i < e.e_phnum; i++) {
+		if (p[i].p_type == PT_GNU_EH_FRAME) {
+			m->eh_frame_hdr = m->bias + p[i].p_vaddr;
+			m->eh_frame_hdr_bytes = p[i].p_memsz;
+		} else if (p[i].p_type == PT_DYNAMIC) {
+			m->dynamic = m->bias + p[i].p_vaddr;
+			m->dynamic_bytes = p[i].p_memsz;
+		}
+		m->interpreter |= p[i].p_type == PT_INTERP;
+	}
+	for (unsigned i = 0; i < e.e_phnum; i++)
+		if (p[i].p_type == PT_LOAD)
+			take_segment(m, &p[i]);
+	if (!m->low || !is_mapped(maps, m->low, m->high))
+		m->eh_frame_hdr = m->low = m->high = 0;
+	/* An ELF file that was only mapped to be read has no code where its code would be. */
+	const struct attach_map *code = attach_maps_at(maps, m->code_low);
+	return m->start < m->end && code && code->exec && code->inode == at->inode &&
+	       is_mapped(maps, m->code_low, m->code_high);
+}
+
+/* ---- symbols ---- */
+
+struct table {
+	const Elf64_Sym *symbols;
+	size_t count;
+	const char *strings;
+	size_t bytes;
+};
+
+static void search(const struct table *t, uint64_t bias, struct attach_symbol *wanted, size_t n)
+{
+	for (size_t i = 0; i < t->count; i++) {
+		const Elf64_Sym *s = &t->symbols[i];
+		unsigned type = ELF64_ST_TYPE(s->st_info);
+		if (s->st_shndx == SHN_UNDEF || !s->st_value || s->st_name >= t->bytes ||
+		    (type != STT_FUNC && type != STT_OBJECT && type != STT_NOTYPE))
+			continue;
+		const char *name = t->strings + s->st_name;
+		for (size_t k = 0; k < n; k++)
+			if (!wanted[k].address && !strcmp(name, wanted[k].name)) {
+				wanted[k].address = bias + s->st_value;
+				wanted[k].bytes = s->st_size;
+			}
+	}
+}
+
+struct dynamic {
+	uint64_t symbols, strings, bytes, hash, gnu_hash;
+};
+
+/* How many symbols the GNU hash table knows: the end of its last chain. */
+static uint64_t gnu_count(const struct attach_memory *mem, uint64_t at)
+{
+	uint32_t h[4], last = 0, chain;
+	if (!get(mem, at, h, sizeof h) || h[0] > SYMBOLS_MOST || h[2] > SYMBOLS_MOST)
+		return 0;
+	uint64_t buckets = at + sizeof h + UINT64_C(8) * h[2];
+	uint32_t *b = ms_xcalloc(h[0] + 1, sizeof *b);
+	bool good = get(mem, buckets, b, h[0] * sizeof *b);
+	for (uint32_t i = 0; good && i < h[0]; i++)
+		last = b[i] > last ? b[i] : last;
+	free(b);
+	if (!good || last < h[1])
+		return 0;
+	uint64_t chains = buckets + UINT64_C(4) * h[0];
+	do
+		if (!get(mem, chains + UINT64_C(4) * (last - h[1]), &chain, sizeof chain))
+			return 0;
+	while (last++ < SYMBOLS_MOST && !(chain & 1));
+	return last;
+}
+
+static uint64_t count_of(const struct attach_memory *mem, const struct dynamic *d)
+{
+	uint32_t h[2];
+	if (d->hash && get(mem, d->hash, h, sizeof h))
+		return h[1];
+	return d->gnu_hash ? gnu_count(mem, d->gnu_hash) : 0;
+}
+
+/* The dynamic linker adds the address in place, but not every one does. */
+static uint64_t absolute(const struct attach_module *m, uint64_t v)
+{
+	return v < m->start ? v + m->bias : v;
+}
+
+static bool read_dynamic(const struct attach_memory *mem, const struct attach_module *m,
+			 struct dynamic *d)
+{
+	Elf64_Dyn e[DYNAMIC_MOST];
+	size_t n = m->dynamic_bytes / sizeof *e;
+	if (!m->dynamic || !n)
+		return false;
+	if (n > DYNAMIC_MOST)
+		n = DYNAMIC_MOST;
+	if (!get(mem, m->dynamic, e, n * sizeof *e))
+		return false;
+	*d = (struct dynamic){0};
+	for (size_t i = 0; i < n && e[i].d_tag != DT_NULL; i++) {
+		uint64_t v = e[i].d_un.d_val;
+		if (e[i].d_tag == DT_SYMTAB)
+			d->symbols = absolute(m, v);
+		else if (e[i].d_tag == DT_STRTAB)
+			d->strings = absolute(m, v);
+		else if (e[i].d_tag == DT_STRSZ)
+			d->bytes = v;
+		else if (e[i].d_tag == DT_HASH)
+			d->hash = absolute(m, v);
+		else if (e[i].d_tag == DT_GNU_HASH)
+			d->gnu_hash = absolute(m, v);
+	}
+	return d->symbols && d->strings && d->bytes && d->bytes < STRINGS_MOST;
+}
+
+void attach_elf_dynamic(const struct attach_memory *mem, const struct attach_module *m,
+			struct attach_symbol *wanted, size_t n)
+{
+	struct dynamic d;
+	if (!read_dynamic(mem, m, &d))
+		return;
+	uint64_t count = count_of(mem, &d);
+	if (!count || count > SYMBOLS_MOST)
+		return;
+	Elf64_Sym *symbols = ms_xcalloc(count, sizeof *symbols);
+	char *strings = ms_xcalloc(d.bytes + 1, 1);
+	struct table t = {symbols, count, strings, d.bytes};
+	if (get(mem, d.symbols, symbols, count * sizeof *symbols) &&
+	    get(mem, d.strings, strings, d.bytes))
+		search(&t, m->bias, wanted, n);
+	free(symbols);
+	free(strings);
+}
+
+/* ---- the file ---- */
+
+/* The very file that is mapped, if we may; else what has its name and number now. */
+static int open_file(int proc, const struct attach_map *map)
+{
+	char path[4200];
+	struct stat st;
+	snprintf(path, sizeof path, "map_files/%llx-%llx", (unsigned long long)map->start,
+		 (unsigned long long)map->end);
+	int fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0 || map->path[0] != '/')
+		return fd;
+	snprintf(path, sizeof path, "root%s", map->path);
+	fd = openat(proc, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_ino != map->inode)) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+/* A section's bytes, if they lie in the file. */
+static const void *section(const uint8_t *file, size_t bytes, const Elf64_Shdr *s)
+{
+	bool inside = s->sh_offset <= bytes && s->sh_size <= bytes - s->sh_offset;
+	return inside ? file + s->sh_offset : NULL;
+}
+
+static bool search_file(const uint8_t *file, size_t bytes, uint64_t bias,
+			struct attach_symbol *wanted, size_t n)
+{
+	const Elf64_Ehdr *e = (const void *)file;
+	if (bytes < sizeof *e || memcmp(e->e_ident, ELFMAG, SELFMAG) ||
+	    e->e_shentsize != sizeof(Elf64_Shdr) || e->e_shoff > bytes ||
+	    e->e_shnum > (bytes - e->e_shoff) / sizeof(Elf64_Shdr))
+		return false;
+	const Elf64_Shdr *s = (const void *)(file + e->e_shoff);
+	for (unsigned i = 0; i < e->e_shnum; i++) {
+		if (s[i].sh_type != SHT_SYMTAB || s[i].sh_link >= e->e_shnum)
+			continue;
+		const Elf64_Shdr *names = &s[s[i].sh_link];
+		struct table t = {section(file, bytes, &s[i]), s[i].sh_size / sizeof(Elf64_Sym),
+				  section(file, bytes, names), names->sh_size};
+		if (!t.symbols || !t.strings || !t.bytes || t.strings[t.bytes - 1])
+			continue;
+		search(&t, bias, wanted, n);
+		return true;
+	}
+	return false;
+}
+
+bool attach_elf_file(int proc, const struct attach_module *m, struct attach_symbol *wanted,
+		     size_t n)
+{
+	struct stat st;
+	bool found = false;
+	int fd = open_file(proc, m->map);
+	if (fd < 0)
+		return false;
+	if (!fstat(fd, &st) && st.st_size > 0) {
+		size_t bytes = (size_t)st.st_size;
+		void *file = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, fd, 0);
+		if (file != MAP_FAILED) {
+			found = search_file(file, bytes, m->bias, wanted, n);
+			munmap(file, bytes);
+		}
+	}
+	close(fd);
+	return found;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT
+ * Modules of another process, as they lie in its memory: where they are, what they define.
+ */
+#ifndef ATTACH_ELF_H
+#define ATTACH_ELF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "attach_maps.h"
+
+struct hijack;
+
+struct attach_module {
+	const struct attach_map *map; /* its first mapping */
+	uint64_t start, end, bias;
+	uint64_t low, high; /* the readable segment that holds .eh_frame_hdr */
+	uint64_t eh_frame_hdr, eh_frame_hdr_bytes;
+	uint64_t code_low, code_high; /* the largest readable segment of code */
+	uint64_t dynamic, dynamic_bytes;
+	bool interpreter; /* it names one */
+};
+
+struct attach_symbol {
+	const char *name; /* wanted */
+	uint64_t address; /* 0 = not found */
+	uint64_t bytes;
+};
+
+/* How another process's memory is read: all `bytes`, or false. */
+struct attach_memory {
+	bool (*read)(void *arg, uint64_t address, void *to, size_t bytes);
+	void *arg;
+};
+/* By the descriptor of a hijack. */
+struct attach_memory attach_memory_of(struct hijack *h);
+
+/* The module whose ELF header is at the start of that mapping. False = there is none, or it is not
+ * loaded there. */
+bool attach_elf_module(const struct attach_memory *mem, const struct attach_maps *maps,
+		       const struct attach_map *at, struct attach_module *m);
+/* Looks for functions (and objects) among the dynamic symbols in memory. Found ones get address and
+ * size. */
+void attach_elf_dynamic(const struct attach_memory *mem, const struct attach_module *m,
+			struct attach_symbol *wanted, size_t n);
+/* The same among all symbols of its file, for those not found yet. `proc`: folder /proc/PID. False
+ * = the file has no such table, or cannot be had. */
+bool attach_elf_file(int proc, const struct attach_module *m, struct attach_symbol *wanted,
+		     size_t n);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT
+ * What is mapped in another process, and where there is room near it.
+ */
+#ifndef ATTACH_MAPS_H
+#define ATTACH_MAPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct ms_err;
+
+struct attach_map {
+	uint64_t start, end, offset, inode;
+	bool read, write, exec, shared;
+	char *path; /* "" = none */
+};
+struct attach_maps {
+	struct attach_map *v; /* by address */
+	size_t n, cap;
+};
+
+/* Reads /proc/PID/maps; `proc` is that folder. 0, or -1 with `err` set. */
+int attach_maps_read(struct attach_maps *m, int proc, struct ms_err *err);
+void attach_maps_free(struct attach_maps *m);
+/* The mapping of an address, or NULL. */
+const struct attach_map *attach_maps_at(const struct attach_maps *m, uint64_t address);
+/* Where `bytes` fit from which every byte of [low, high) can be reached by a 32-bit displacement:
+ * the `nth` nearest such place. 0 = there is none. */
+uint64_t attach_maps_room(const struct attach_maps *m, uint64_t low, uint64_t high, uint64_t bytes,
+			  unsigned nth);
+
+#endif
