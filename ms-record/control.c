@@ -27,6 +27,7 @@
 #define GRACE_NS UINT64_C(200000000)
 #define HELLO_NS UINT64_C(1000000000)
 #define AGAIN_NS UINT64_C(2000000000)
+#define STILL_AFTER 3u /* samples in which nothing had changed */
 
 /* ---- start ---- */
 
@@ -291,20 +292,42 @@ static void watch_limit(struct control *c)
 	c->rewritten = rewritten;
 }
 
+/* When to sample next: as asked for; if nobody did, more rarely while no process does anything. */
+static uint64_t sample_step(struct control *c, uint64_t age, bool moved)
+{
+	uint64_t step = c->opt->interval_ns;
+	c->still = moved || c->opt->interval_asked ? 0 : c->still + 1;
+	if (c->still > STILL_AFTER)
+		step = step * 10;
+	/* A short run has samples too: at first they come as often as its age allows. */
+	step = age < step ? age : step;
+	return step < 2000000 ? 2000000 : step;
+}
+
 static void tick(struct control *c)
 {
+	bool moved = false;
 	reap_orphans(c);
 	for (struct session *s = c->sessions; s; s = s->next) {
 		if (s->ending != SESSION_RUNS)
 			continue;
 		watch_exec(c, s);
 		if (s->ending == SESSION_RUNS)
-			samples_take(s, false);
+			moved |= samples_take(s, false);
 	}
-	uint64_t now = clock_mono(), age = now - c->start_ns;
-	/* A short run has samples too: at first they come as often as its age allows. */
-	uint64_t step = age < c->opt->interval_ns ? age : c->opt->interval_ns;
-	c->sample_ns = now + (step < 2000000 ? 2000000 : step);
+	uint64_t now = clock_mono();
+	c->sample_ns = now + sample_step(c, now - c->start_ns, moved);
+}
+
+/* A process does something again. */
+static void look_again(struct control *c)
+{
+	uint64_t now = clock_mono();
+	if (!__atomic_exchange_n(&c->drain.stirred, 0, __ATOMIC_ACQUIRE) || !c->still)
+		return;
+	c->still = 0;
+	if (c->sample_ns > now + c->opt->interval_ns)
+		c->sample_ns = now;
 }
 
 static int timeout_ms(const struct control *c)
@@ -373,6 +396,7 @@ static void turn(struct control *c, int timeout)
 		c->over = has_ended(c->launch.pid);
 	watch_time(c);
 	watch_limit(c);
+	look_again(c);
 	if (clock_mono() >= c->sample_ns)
 		tick(c);
 	reap(c);

@@ -2,9 +2,10 @@
  * The draining thread.
  *
  * One round: look at every ring of every session, merge what is below the watermark, hand on what
- * is due. When nothing came it sleeps up to 10 ms, and up to 100 ms once nothing came for a while;
- * a thread of the target that has half filled its ring wakes it earlier, through the futex word
- * `sleeping` of its session, and out of a long sleep a thread that begins, too.
+ * is due. When nothing came it sleeps up to 10 ms, up to 100 ms once nothing came for a while, and
+ * up to 400 ms later on (what the end of a process may have to wait for: guest/end.c gives up after
+ * a second). A thread of the target that has half filled its ring wakes it earlier, through the
+ * futex word `sleeping` of its session, and out of a long sleep a thread that begins, too.
  */
 #include "drain.h"
 
@@ -34,6 +35,9 @@
 #define BUSY_NS 1000000
 #define LONG_NS 100000000
 #define LONG_AFTER 20u /* rounds in which nothing came */
+#define DEEP_NS 400000000
+#define DEEP_AFTER (LONG_AFTER + 4u)
+#define TRICKLE 1024u /* bytes that came in a long sleep, and are no reason to sleep less */
 #define BATCH_NS UINT64_C(100000000)
 #define LOOK_NS UINT64_C(20000000)
 #define SLACK_NS 100000u
@@ -169,8 +173,8 @@ static bool lie_down(struct drain *d, uint32_t how)
 }
 
 /* Waits on the words of all images and our own at once; where the kernel cannot, on the first
- * image's. */
-static void wait_all(struct drain *d, uint32_t ours, uint32_t how, long ns)
+ * image's. False: nobody called. */
+static bool wait_all(struct drain *d, uint32_t ours, uint32_t how, long ns)
 {
 	struct futex_waitv v[WAITERS_MAX + 1] = {0};
 	size_t n = 0;
@@ -187,34 +191,64 @@ static void wait_all(struct drain *d, uint32_t ours, uint32_t how, long ns)
 		until.tv_nsec -= 1000000000;
 		until.tv_sec++;
 	}
-	if (syscall(SYS_futex_waitv, v, n, 0, &until, CLOCK_MONOTONIC) >= 0 || errno != ENOSYS)
-		return;
+	if (syscall(SYS_futex_waitv, v, n, 0, &until, CLOCK_MONOTONIC) >= 0)
+		return true;
+	if (errno != ENOSYS)
+		return errno != ETIMEDOUT;
 	struct timespec shorter = {0, ns > 1000000 ? 1000000 : ns};
 	if (d->pool_count)
 		futex(&d->pools[0]->head->sleeping, FUTEX_WAIT, how, &shorter);
 	else
 		futex(&d->wake, FUTEX_WAIT_PRIVATE, ours, &shorter);
+	return true;
 }
 
 static void sleep_a_while(struct drain *d, uint32_t ours, long ns)
 {
 	uint32_t how = ns > IDLE_NS ? MG_SLEEPS_LONG : MG_SLEEPS;
-	if (lie_down(d, how))
-		wait_all(d, ours, how, ns);
+	d->called = !lie_down(d, how) || wait_all(d, ours, how, ns);
 	for (size_t i = 0; i < d->pool_count; i++)
 		__atomic_store_n(&d->pools[i]->head->sleeping, 0, __ATOMIC_SEQ_CST);
+}
+
+/* How often nobody has to look: somebody wakes us before a ring is full, and nothing is under way.
+ * Without the processor's clock stamps get their time by when they were read. */
+static long longest(const struct drain *d)
+{
+	long most = DEEP_NS;
+	for (size_t i = 0; i < d->count; i++) {
+		const struct session *s = d->sessions[i];
+		if (session_seccomp(s))
+			return IDLE_NS; /* nobody wakes us */
+		if (!s->clock.tsc || !s->settled || s->batch_left || s->block_events)
+			most = LONG_NS;
+	}
+	return most;
+}
+
+/* The control thread looks at a process that does something again. */
+static void tell_stir(struct drain *d)
+{
+	uint64_t one = 1;
+	__atomic_store_n(&d->stirred, 1, __ATOMIC_RELEASE);
+	if (write(d->event, &one, sizeof one) < 0)
+		return; /* it is set already */
 }
 
 /* How long, after a round that read so many bytes. */
 static long patience(struct drain *d, uint64_t bytes)
 {
-	d->idle = bytes ? 0 : d->idle + 1;
+	bool trickle = d->idle > LONG_AFTER && !d->called && bytes <= TRICKLE;
+	if (bytes && d->idle > LONG_AFTER)
+		tell_stir(d);
+	if (bytes)
+		d->idle = trickle ? LONG_AFTER + 1 : 0;
+	else
+		d->idle++;
 	if (bytes > 4096)
 		return BUSY_NS;
-	for (size_t i = 0; i < d->count; i++)
-		if (session_seccomp(d->sessions[i]))
-			return IDLE_NS; /* nobody wakes us */
-	return d->idle > LONG_AFTER ? LONG_NS : IDLE_NS;
+	long most = d->idle > DEEP_AFTER ? DEEP_NS : d->idle > LONG_AFTER ? LONG_NS : IDLE_NS;
+	return most > IDLE_NS && most > longest(d) ? longest(d) : most;
 }
 
 /* ---- the thread ---- */

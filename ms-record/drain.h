@@ -32,6 +32,8 @@ struct drain {
 	size_t pool_count, pool_room;
 	uint32_t rounds;    /* atomic */
 	uint32_t idle;      /* rounds since something came */
+	uint32_t stirred;   /* atomic: it came after a while; `event` was written */
+	bool called;        /* out of the last sleep */
 	unsigned wake;      /* futex word */
 	bool stop, started; /* stop: atomic */
 };

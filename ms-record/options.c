@@ -254,6 +254,7 @@ static int read_env(struct options *o, const char *s, struct ms_err *err)
 
 static int read_interval(struct options *o, const char *s, struct ms_err *err)
 {
+	o->interval_asked = true;
 	if (ms_parse_duration(s, &o->interval_ns, err))
 		return -1;
 	return o->interval_ns >= 1000000

@@ -24,6 +24,7 @@ struct options {
 	bool keep_live;
 	const char *tell, *tell_verb; /* --tell FILE VERB: nothing is recorded */
 	uint64_t interval_ns;         /* of /proc samples */
+	bool interval_asked;          /* -i was given */
 	int level;                    /* zstd's */
 	bool quiet, verbose, no_symbols, no_args, no_addresses, verify;
 	bool mapped, usable_size, free_stacks;

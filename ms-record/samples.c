@@ -15,7 +15,8 @@
 
 struct sampler {
 	struct ms_proc proc;
-	uint64_t rollup_next;
+	uint64_t rollup_ns, rollup_took; /* of the last one: when, and how long it took */
+	uint64_t seen; /* sum of what the sample before said */
 };
 
 struct figures {
@@ -29,7 +30,7 @@ static struct sampler *make(const struct session *s)
 	*p = (struct sampler){0};
 	ms_proc_open_at(&p->proc, s->proc);
 	if (s->forked) /* as costly as its parent is large, and often for a short life */
-		p->rollup_next = clock_mono() + ROLLUP_NS;
+		p->rollup_ns = clock_mono();
 	return p;
 }
 
@@ -63,15 +64,22 @@ static void read_stat(const struct sampler *p, struct figures *f)
 	f->threads = st.field[MS_STAT_THREADS];
 }
 
-static void read_rollup(struct sampler *p, struct figures *f)
+/* The kernel walks through all mappings for it. */
+static bool rollup_due(const struct sampler *p, uint64_t now, bool moved)
+{
+	uint64_t rest = p->rollup_took * (moved ? 100 : 1000), least = ROLLUP_NS * (moved ? 1 : 10);
+	return !p->rollup_ns || now >= p->rollup_ns + (rest > least ? rest : least);
+}
+
+static void read_rollup(struct sampler *p, struct figures *f, bool moved, bool must)
 {
 	struct ms_proc_memory m;
 	uint64_t start = clock_mono();
-	if (start < p->rollup_next)
+	if (!must && !rollup_due(p, start, moved))
 		return;
 	bool ok = ms_proc_read_rollup(&p->proc, &m);
-	uint64_t took = clock_mono() - start;
-	p->rollup_next = start + (took * 100 > ROLLUP_NS ? took * 100 : ROLLUP_NS);
+	p->rollup_ns = start;
+	p->rollup_took = clock_mono() - start;
 	if (!ok)
 		return;
 	f->rollup = true;
@@ -122,23 +130,32 @@ static void keep_point(struct session *s, uint64_t ns, uint64_t rss)
 	*MS_PUSH(&s->points) = (struct sample_point){ns, rss};
 }
 
-void samples_take(struct session *s, bool last)
+/* Has the process run, or its memory changed, since the sample before? */
+static bool has_moved(struct sampler *p, const struct figures *f)
+{
+	uint64_t sum = f->utime + f->stime + f->minflt + f->majflt + f->threads + f->rss + f->vsz;
+	bool moved = sum != p->seen;
+	p->seen = sum;
+	return moved;
+}
+
+bool samples_take(struct session *s, bool last)
 {
 	struct figures f = {0};
 	if (!s->sampler)
 		s->sampler = make(s);
-	if (last)
-		s->sampler->rollup_next = 0;
 	uint64_t ns = session_now(s);
 	read_statm(s->sampler, &f);
 	read_stat(s->sampler, &f);
+	bool moved = has_moved(s->sampler, &f);
 	if (f.statm)
-		read_rollup(s->sampler, &f);
+		read_rollup(s->sampler, &f, moved, last);
 	if (!f.statm && !(last && f.stat))
-		return; /* a zombie: its memory is gone, its times are final */
+		return moved; /* a zombie: its memory is gone, its times are final */
 	write_sample(s, ns, &f);
 	if (f.statm)
 		keep_point(s, ns, f.rss);
+	return moved;
 }
 
 uint64_t samples_rss_at(const struct session *s, uint64_t ns)

@@ -12,8 +12,9 @@ struct sampler;
 struct session;
 
 /* Takes one sample of a session (control thread). The costly figures at most once a second and
- * under 1 % of a core; `last`: with them if at all possible. */
-void samples_take(struct session *s, bool last);
+ * under 1 % of a core, a tenth of that while nothing changes; `last`: with them if at all possible.
+ * False: the process has done nothing that could be seen since the sample before. */
+bool samples_take(struct session *s, bool last);
 /* RSS of the sample nearest to `ns`; 0 = none. */
 uint64_t samples_rss_at(const struct session *s, uint64_t ns);
 void samples_free(struct sampler *p);
