@@ -149,6 +149,14 @@ static uint64_t control_block(const struct roots *r, uint64_t start, uint64_t en
 	return 0;
 }
 
+/* The stack of a thread that ended. glibc keeps it for a new one, and with it the thread's table of
+ * dynamic TLS, to which the control block's second word points. */
+static void cut_ended(uint64_t start, uint64_t end, uint64_t tcb, struct spans *cut)
+{
+	add(cut, start, tcb + 8);
+	add(cut, tcb + 16, end);
+}
+
 /* A map that may begin with a stack of glibc's making: its guard lies below. An arena that was
  * mapped right above can be in the same map. */
 static void cut_stack(const struct roots *r, const struct memory_map *m, const struct spans *arenas,
@@ -163,7 +171,7 @@ static void cut_stack(const struct roots *r, const struct memory_map *m, const s
 	if (sp && (m->stack || m->guard_below))
 		add(cut, m->start, sp - RED_ZONE);
 	else if (!m->stack && m->guard_below && tcb && !is_thread(r, tcb))
-		add(cut, m->start, end);
+		cut_ended(m->start, end, tcb, cut);
 }
 
 /* ---- all roots ---- */
