@@ -35,11 +35,18 @@ static bool glob(const char *p, const char *s, bool question)
 	return !*p;
 }
 
+static bool is_new(const struct ms_suppress_frame *f)
+{
+	return f->function && strncmp(f->function, "operator new", 12) == 0;
+}
+
+/* LeakSanitizer and Valgrind have an operator new of their own in place of that of the C++ library:
+ * who names that library does not mean all that is made by new. */
 enum ms_suppressed ms_suppress_frame(const struct ms_suppression *s,
 				     const struct ms_suppress_frame *f)
 {
 	const char *const names[] = {f->function, f->file, f->module};
-	for (size_t i = 0; i < 3; i++)
+	for (size_t i = 0; i < (is_new(f) ? 1 : 3); i++)
 		if (names[i] && names[i][0] && glob(s->detail->pattern, names[i], false))
 			return MS_SUPPRESS_YES;
 	return f->function ? MS_SUPPRESS_NO : MS_SUPPRESS_NAMES;
@@ -95,6 +102,8 @@ static bool line_meets(const struct ms_suppress_line *l, const struct ms_suppres
 	case MS_LINE_FUNCTION:
 		return function_meets(l, f->function, lenient);
 	case MS_LINE_OBJECT:
+		if (is_new(f))
+			return false;
 		return f->module ? glob(l->pattern, f->module, true) : lenient;
 	case MS_LINE_SOURCE:
 		return source_meets(l->pattern, f, lenient);
@@ -124,19 +133,11 @@ static bool meets(const struct try *t, size_t line, size_t at)
 	return true;
 }
 
-/* May the line stand for the allocation function, which our stacks do not have? */
-static bool is_allocator(const struct ms_suppress_line *l)
+/* May the line stand for an operator new? Which one is not told apart: that for arrays goes on to
+ * the other without a frame. */
+static bool new_meets(const struct ms_suppress_line *l)
 {
 	static const char *const names[] = {
-		"malloc",
-		"calloc",
-		"realloc",
-		"reallocarray",
-		"memalign",
-		"posix_memalign",
-		"aligned_alloc",
-		"valloc",
-		"pvalloc",
 		"_Znwm",
 		"_Znam",
 		"_ZnwmRKSt9nothrow_t",
@@ -148,26 +149,47 @@ static bool is_allocator(const struct ms_suppress_line *l)
 		"operator new(unsigned long)",
 		"operator new[](unsigned long)",
 	};
-	if (l->kind == MS_LINE_OBJECT)
-		return strstr(l->pattern, "vgpreload") != NULL;
 	for (size_t i = 0; i < sizeof names / sizeof *names && l->kind == MS_LINE_FUNCTION; i++)
 		if (glob(l->pattern, names[i], true))
 			return true;
 	return false;
 }
 
-static bool is_new(const struct ms_suppress_frame *f)
+/* May the line stand for the allocation function, which our stacks do not have? */
+static bool is_allocator(const struct ms_suppress_line *l)
 {
-	return f->function && strncmp(f->function, "operator new", 12) == 0;
+	static const char *const names[] = {
+		"malloc",         "calloc",        "realloc", "reallocarray", "memalign",
+		"posix_memalign", "aligned_alloc", "valloc",  "pvalloc",
+	};
+	if (l->kind == MS_LINE_OBJECT)
+		return strstr(l->pattern, "vgpreload") != NULL;
+	for (size_t i = 0; i < sizeof names / sizeof *names && l->kind == MS_LINE_FUNCTION; i++)
+		if (glob(l->pattern, names[i], true))
+			return true;
+	return new_meets(l);
+}
+
+/* Our stack has the operators new through which malloc was called: the outermost one is the
+ * allocation function, unless the lines go through malloc too. */
+static bool new_any_way(const struct try *t, size_t count)
+{
+	const struct ms_suppress_line *l = t->lines;
+	if (!is_allocator(l))
+		return meets(t, 0, 0);
+	if (l->kind == MS_LINE_OBJECT || new_meets(l))
+		return meets(t, 1, count);
+	return t->line_count > 1 && new_meets(l + 1) && meets(t, 1, 0);
 }
 
 static bool any_way(const struct try *t)
 {
-	if (meets(t, 0, 0))
-		return true;
-	if (!is_allocator(&t->lines[0]))
-		return false;
-	return meets(t, 1, 0) || (t->n && is_new(&t->frames[0]) && meets(t, 1, 1));
+	size_t count = 0;
+	while (count < t->n && is_new(&t->frames[count]))
+		count++;
+	if (count)
+		return new_any_way(t, count);
+	return meets(t, 0, 0) || (is_allocator(&t->lines[0]) && meets(t, 1, 0));
 }
 
 static enum ms_suppressed kind_meets(const struct ms_suppress_detail *d, const char *verdict)
