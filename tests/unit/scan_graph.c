@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: MIT
+ * The graph of the leak scan on made memory: pointers of every kind, long chains and cycles, and
+ * random memory against the definitions taken word by word.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ms-record/scan_graph.c" /* it belongs to a tool, of which there is no library */
+
+#define ROOT UINT64_MAX
+#define MANY 1000000u
+#define USER (UINT64_C(1) << 63)
+
+static unsigned failures;
+
+static void check(bool good, const char *what, const char *more)
+{
+	if (!good && failures++ < 20)
+		printf("%s: %s\n", what, more);
+}
+
+struct word {
+	uint64_t in, value; /* in: number of a block, or ROOT */
+};
+
+/* Gives the words to the graph as a reader of memory does. */
+static void feed(struct graph *g, const struct word *words, size_t n)
+{
+	for (size_t k = 0; k < n; k++)
+		if (words[k].in == ROOT)
+			graph_roots(g, &words[k].value, 1);
+	for (uint32_t i = 0; i < g->count; i++)
+		for (size_t k = 0; k < n; k++)
+			if (words[k].in == g->v[i].number)
+				graph_words(g, i, &words[k].value, 1);
+}
+
+/* Verdicts by number, as letters. */
+static void tell(const struct graph *g, char *out)
+{
+	for (uint32_t i = 0; i < g->count; i++)
+		out[g->v[i].number] = "dir?"[g->v[i].verdict];
+	out[g->count] = '\0';
+}
+
+/* ---- small memory, worked out by hand ---- */
+
+static const struct {
+	const char *name;
+	struct {
+		uint64_t address, size; /* USER | address: an object of ms_alloc */
+	} blocks[6];
+	struct word words[6];
+	const char *want; /* of each block: direct, indirect, reachable */
+} cases[] = {
+	{"nothing points to it", {{0x1000, 16}}, {{0}}, "d"},
+	{"its address", {{0x1000, 16}}, {{ROOT, 0x1000}}, "r"},
+	{"its last byte", {{0x1000, 16}}, {{ROOT, 0x100f}}, "r"},
+	{"one past the end", {{0x1000, 16}}, {{ROOT, 0x1010}}, "r"},
+	{"two past the end", {{0x1000, 16}}, {{ROOT, 0x1011}}, "d"},
+	{"one before it", {{0x1000, 16}}, {{ROOT, 0xfff}}, "d"},
+	{"an odd address inside", {{0x1000, 1 << 20}}, {{ROOT, 0x81235}}, "r"},
+	{"adjacent: the second one's", {{0x1000, 16}, {0x1010, 16}}, {{ROOT, 0x1010}}, "dr"},
+	{"adjacent: the first one's", {{0x1000, 16}, {0x1010, 16}}, {{ROOT, 0x100f}}, "rd"},
+	{"adjacent, in other order", {{0x1010, 16}, {0x1000, 16}}, {{ROOT, 0x1010}}, "rd"},
+	{"of no bytes", {{0x1000, 0}}, {{ROOT, 0x1000}}, "r"},
+	{"behind one of no bytes", {{0x1000, 0}}, {{ROOT, 0x1001}}, "d"},
+	{"of no bytes behind another", {{0x1000, 16}, {0x1010, 0}}, {{ROOT, 0x1010}}, "dr"},
+	{"of no bytes before another", {{0x1000, 0}, {0x1001, 16}}, {{ROOT, 0x1001}}, "dr"},
+	{"two of no bytes", {{0x1000, 0}, {0x1010, 0}}, {{ROOT, 0x1010}}, "dr"},
+	{"lowest address", {{0, 16}}, {{ROOT, 0}}, "r"},
+	{"highest address", {{(UINT64_C(1) << 47) - 16, 16}}, {{ROOT, UINT64_C(1) << 47}}, "r"},
+	{"bits above an address", {{0x1000, 16}}, {{ROOT, UINT64_C(1) << 63 | 0x1000}}, "d"},
+	{"all bits", {{0x1000, 16}}, {{ROOT, UINT64_MAX}}, "d"},
+	{"itself only", {{0x1000, 16}}, {{0, 0x1000}}, "d"},
+	{"a pair", {{0x1000, 16}, {0x2000, 16}}, {{0, 0x2000}}, "di"},
+	{"a pair, the younger first", {{0x1000, 16}, {0x2000, 16}}, {{1, 0x1000}}, "id"},
+	{"a pair by its middle", {{0x1000, 16}, {0x2000, 16}}, {{0, 0x2007}}, "di"},
+	{"two that point to one another",
+	 {{0x2000, 16}, {0x1000, 16}},
+	 {{0, 0x1000}, {1, 0x2000}},
+	 "di"},
+	{"two with a root",
+	 {{0x2000, 16}, {0x1000, 16}},
+	 {{0, 0x1000}, {1, 0x2000}, {ROOT, 0x1000}},
+	 "rr"},
+	{"three, a pointer into the cycle",
+	 {{0x1000, 16}, {0x2000, 16}, {0x3000, 16}},
+	 {{0, 0x2000}, {1, 0x1000}, {2, 0x2000}},
+	 "iid"},
+	{"two direct ones, one that both lead to",
+	 {{0x1000, 16}, {0x2000, 16}, {0x3000, 16}},
+	 {{0, 0x3000}, {1, 0x3000}},
+	 "ddi"},
+	{"what is reachable leads on",
+	 {{0x1000, 16}, {0x2000, 16}, {0x3000, 16}},
+	 {{ROOT, 0x2000}, {1, 0x3000}, {2, 0x2000}},
+	 "drr"},
+	{"unreachable to reachable",
+	 {{0x1000, 16}, {0x2000, 16}},
+	 {{0, 0x2000}, {ROOT, 0x2000}},
+	 "dr"},
+	{"a gigabyte further", {{0x1000, UINT64_C(3) << 30}}, {{ROOT, UINT64_C(2) << 30}}, "r"},
+	{"behind a gigabyte",
+	 {{0x1000, UINT64_C(3) << 30}, {UINT64_C(4) << 30, 16}},
+	 {{ROOT, (UINT64_C(4) << 30) + 8}},
+	 "dr"},
+	{"an object in a block, both",
+	 {{0x1000, 256}, {USER | 0x1040, 64}},
+	 {{ROOT, 0x1050}},
+	 "rr"},
+	{"an object in a block, the block",
+	 {{0x1000, 256}, {USER | 0x1040, 64}},
+	 {{ROOT, 0x1000}},
+	 "rd"},
+	{"an object in no block", {{0x1000, 256}, {USER | 0x2000, 64}}, {{ROOT, 0x2000}}, "dr"},
+	{"an object at a block's address",
+	 {{0x1000, 256}, {USER | 0x1000, 64}},
+	 {{ROOT, 0x1000}},
+	 "rr"},
+	{"objects point to each other",
+	 {{0x1000, 256}, {USER | 0x1000, 64}, {USER | 0x1040, 64}},
+	 {{1, 0x1040}},
+	 "idi"},
+};
+
+static void by_hand(void)
+{
+	for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+		struct graph_block v[6];
+		struct graph g;
+		char got[8];
+		uint32_t n = (uint32_t)strlen(cases[c].want);
+		size_t words = 0;
+		for (uint32_t i = 0; i < n; i++)
+			v[i] = (struct graph_block){.address = cases[c].blocks[i].address & ~USER,
+						    .size = cases[c].blocks[i].size,
+						    .number = i,
+						    .user = cases[c].blocks[i].address & USER};
+		while (words < 6 && (cases[c].words[words].in || cases[c].words[words].value))
+			words++;
+		graph_init(&g, v, n, 100);
+		feed(&g, cases[c].words, words);
+		graph_solve(&g, true);
+		tell(&g, got);
+		check(strcmp(got, cases[c].want) == 0, cases[c].name, got);
+		graph_free(&g);
+	}
+}
+
+/* ---- memory that is as bad as can be ---- */
+
+struct kept {
+	uint64_t direct, blocks, bytes;
+};
+
+static void add_kept(void *arg, uint32_t block, uint64_t blocks, uint64_t bytes)
+{
+	struct kept *k = arg;
+	(void)block;
+	k->direct++;
+	k->blocks += blocks;
+	k->bytes += bytes;
+}
+
+/* Block i of `n`, in the order of age that an odd factor makes of that of addresses. */
+static struct graph_block *made(uint32_t n, uint64_t size, uint64_t stride)
+{
+	struct graph_block *v = calloc(n, sizeof *v);
+	for (uint32_t i = 0; v && i < n; i++)
+		v[i] = (struct graph_block){.address =
+						    UINT64_C(0x7f0000000000) +
+						    (uint64_t)((i * UINT64_C(7919)) % n) * stride,
+					    .size = size,
+					    .number = i};
+	return v;
+}
+
+enum shape { CHAIN, RING, COMB, STAR };
+
+/* Of a comb every other one is a tooth, which leads to the last one; all lead to the one behind
+ * them, too. */
+static uint32_t next_of(enum shape shape, uint32_t i)
+{
+	switch (shape) {
+	case CHAIN:
+		return i + 1;
+	case RING:
+		return (i + 1) % MANY;
+	case COMB:
+		return i % 2 ? MANY - 1 : i + 2;
+	default:
+		return 0;
+	}
+}
+
+static void long_memory(enum shape shape, bool root, uint64_t direct, const char *what)
+{
+	struct graph_block *v = made(MANY, 48, 64);
+	struct graph g;
+	struct kept k = {0};
+	uint64_t counts[MS_VERDICTS] = {0};
+	graph_init(&g, v, MANY, (size_t)MANY * 4);
+	for (uint32_t i = 0; i < MANY; i++) {
+		uint32_t to = next_of(shape, i);
+		uint64_t words[2] = {to < MANY ? v[to].address + i % 49 : 0,
+				     shape == COMB && i + 1 < MANY ? v[i + 1].address : 0};
+		graph_words(&g, i, words, 1);
+		graph_words(&g, i, words + 1, 1);
+	}
+	uint64_t first = v[0].address;
+	if (root)
+		graph_roots(&g, &first, 1);
+	graph_solve(&g, true);
+	for (uint32_t i = 0; i < MANY; i++)
+		counts[v[i].verdict]++;
+	graph_retained(&g, add_kept, &k);
+	check(counts[MS_VERDICT_IS_DIRECT] == direct && k.direct == direct, what, "direct");
+	check(counts[MS_VERDICT_IS_REACHABLE] == (root ? MANY : 0), what, "reachable");
+	check(counts[MS_VERDICT_IS_UNKNOWN] == 0, what, "unknown");
+	check(k.blocks == (root ? 0 : MANY) && k.bytes == k.blocks * 48, what, "retained");
+	graph_free(&g);
+	free(v);
+}
+
+/* Sorted, and found again, wherever they lie. */
+static void sorted(void)
+{
+	uint32_t n = 20000;
+	struct graph_block *v = calloc(n, sizeof *v);
+	struct graph g;
+	uint64_t seed = 5;
+	for (uint32_t i = 0; v && i < n; i++) {
+		seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
+		v[i] = (struct graph_block){.address = seed >> 29 & ~UINT64_C(63),
+					    .size = 1 + i % 64,
+					    .number = i,
+					    .user = i % 7 == 0};
+	}
+	graph_init(&g, v, n, 1);
+	for (uint32_t i = 1; i < n; i++)
+		check(v[i - 1].user < v[i].user ||
+			      (v[i - 1].user == v[i].user && v[i - 1].address <= v[i].address),
+		      "sorted", "order");
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t at = graph_find(&g, v[i].address, v[i].user);
+		check(at <= i && v[at].address + v[at].size > v[i].address, "sorted", "found");
+		graph_roots(&g, &v[i].address, 1);
+		check(g.marked[i], "sorted", "marked");
+	}
+	graph_free(&g);
+	free(v);
+}
+
+/* Blocks that overlap are not what the graph is made for: it answers all the same, and reads
+ * nothing that is not its own. */
+static void overlapping(void)
+{
+	uint32_t n = 6000;
+	struct graph_block *v = calloc(n, sizeof *v);
+	struct graph g;
+	uint64_t seed = 9;
+	for (uint32_t i = 0; v && i < n; i++) {
+		seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
+		v[i] = (struct graph_block){.address = seed >> 33 &
+						       (i % 500 ? 0xffffff : 0x7fffffffffff),
+					    .size = i % 3 ? seed >> 54 : seed >> 44,
+					    .number = i / 2,
+					    .user = i % 11 == 0};
+	}
+	graph_init(&g, v, n, (size_t)n * 8);
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t words[] = {v[n - 1 - i].address, v[i].address + v[i].size,
+				    v[i / 2].address + 5, ~v[i].address};
+		graph_words(&g, i, words, 4);
+		if (i % 100 == 0)
+			graph_roots(&g, words, 4);
+	}
+	graph_solve(&g, true);
+	struct kept k = {0};
+	graph_retained(&g, add_kept, &k);
+	uint64_t unreachable = 0;
+	for (uint32_t i = 0; i < n; i++)
+		unreachable += v[i].verdict <= MS_VERDICT_IS_INDIRECT;
+	check(k.blocks == unreachable, "overlapping", "all that is unreachable is retained once");
+	graph_free(&g);
+	free(v);
+}
+
+/* Too many pointers, or not all of them seen: nothing is called a leak. */
+static void unsure(void)
+{
+	for (unsigned how = 0; how < 2; how++) {
+		struct graph_block v[] = {{.address = 0x1000, .size = 64},
+					  {.address = 0x2000, .size = 64, .number = 1},
+					  {.address = 0x3000, .size = 64, .number = 2}};
+		struct word words[] = {{ROOT, 0x1000}, {1, 0x3000}, {2, 0x2000}};
+		struct graph g;
+		char got[8];
+		graph_init(&g, v, 3, how ? 0 : 10);
+		feed(&g, words, 3);
+		graph_solve(&g, how != 0);
+		tell(&g, got);
+		check(strcmp(got, "r??") == 0 && g.overflow == (how == 1), "unsure", got);
+		graph_free(&g);
+	}
+	struct graph g;
+	uint64_t word = 0x1000;
+	graph_init(&g, NULL, 0, 10);
+	graph_roots(&g, &word, 1);
+	graph_solve(&g, true);
+	graph_free(&g);
+}
+
+/* ---- random memory, and the definitions ---- */
+
+#define MOST 12u
+#define WORDS 24u
+
+struct model {
+	struct graph_block v[MOST]; /* by number */
+	uint32_t n;
+	struct word words[WORDS];
+	bool leads[MOST][MOST], reached[MOST];
+};
+
+static uint32_t random_below(uint32_t n)
+{
+	static uint64_t seed = 77;
+	seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
+	return (uint32_t)(seed >> 33) % n;
+}
+
+/* To which block of that kind the value points; -1 = to none. */
+static int pointed(const struct model *m, uint64_t value, bool user)
+{
+	int behind = -1;
+	for (uint32_t i = 0; i < m->n; i++) {
+		const struct graph_block *b = &m->v[i];
+		if (b->user != user)
+			continue;
+		if (value == b->address || (value > b->address && value < b->address + b->size))
+			return (int)i;
+		if (value == b->address + b->size)
+			behind = (int)i;
+	}
+	return behind;
+}
+
+static void make_model(struct model *m)
+{
+	uint64_t at[2] = {0x1000, 0x1000};
+	uint32_t ages[MOST];
+	memset(m, 0, sizeof *m);
+	m->n = 1 + random_below(MOST);
+	for (uint32_t i = 0; i < m->n; i++)
+		ages[i] = i;
+	for (uint32_t i = m->n; i-- > 1;) {
+		uint32_t k = random_below(i + 1), t = ages[i];
+		ages[i] = ages[k];
+		ages[k] = t;
+	}
+	for (uint32_t i = 0; i < m->n; i++) {
+		bool user = random_below(4) == 0;
+		uint64_t size = random_below(5) * 8, gap = random_below(3) * 8;
+		m->v[ages[i]] = (struct graph_block){
+			.address = at[user] + gap, .size = size, .number = ages[i], .user = user};
+		at[user] += gap + (size ? size : 8);
+	}
+	for (uint32_t k = 0; k < WORDS; k++) {
+		const struct graph_block *to = &m->v[random_below(m->n)];
+		uint32_t in = random_below(m->n + 1);
+		m->words[k] = (struct word){in == m->n ? (random_below(4) ? m->n : ROOT) : in,
+					    to->address + random_below((uint32_t)to->size + 3)};
+	}
+}
+
+static void close_model(struct model *m)
+{
+	for (uint32_t k = 0; k < WORDS; k++)
+		for (int user = 0; user < 2; user++) {
+			int to = pointed(m, m->words[k].value, user);
+			if (to >= 0 && m->words[k].in == ROOT)
+				m->reached[to] = true;
+			else if (to >= 0 && m->words[k].in < m->n)
+				m->leads[m->words[k].in][to] = true;
+		}
+	for (uint32_t k = 0; k < m->n; k++)
+		for (uint32_t i = 0; i < m->n; i++)
+			for (uint32_t j = 0; j < m->n; j++)
+				m->leads[i][j] |= m->leads[i][k] && m->leads[k][j];
+	for (uint32_t i = 0; i < m->n; i++)
+		for (uint32_t j = 0; m->reached[i] && j < m->n; j++)
+			m->reached[j] |= m->leads[i][j];
+}
+
+static char verdict(const struct model *m, uint32_t i)
+{
+	if (m->reached[i])
+		return 'r';
+	for (uint32_t j = 0; j < m->n; j++)
+		if (j != i && !m->reached[j] && m->leads[j][i] && (!m->leads[i][j] || j < i))
+			return 'i';
+	return 'd';
+}
+
+static void models(void)
+{
+	for (unsigned round = 0; round < 1000; round++) {
+		struct model m;
+		struct graph_block v[MOST];
+		struct graph g;
+		char want[MOST + 1] = "", got[MOST + 1], text[80];
+		make_model(&m);
+		memcpy(v, m.v, sizeof v);
+		graph_init(&g, v, m.n, 1000);
+		feed(&g, m.words, WORDS);
+		graph_solve(&g, true);
+		tell(&g, got);
+		close_model(&m);
+		for (uint32_t i = 0; i < m.n; i++)
+			want[i] = verdict(&m, i);
+		snprintf(text, sizeof text, "round %u: %s, not %s", round, got, want);
+		check(strcmp(got, want) == 0, "random memory", text);
+		graph_free(&g);
+	}
+}
+
+int main(void)
+{
+	by_hand();
+	long_memory(CHAIN, false, 1, "a chain");
+	long_memory(CHAIN, true, 0, "a chain that is kept");
+	long_memory(RING, false, 1, "a ring");
+	long_memory(COMB, false, 1, "a comb");
+	long_memory(STAR, false, MANY - 1, "a star");
+	sorted();
+	overlapping();
+	unsure();
+	models();
+	return failures != 0;
+}
