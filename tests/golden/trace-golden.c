@@ -4,7 +4,7 @@
  *
  *   trace-golden KIND FILE     KIND: full (every kind of block), plain (no addresses), future
  * (unknown blocks, columns, fields), extended (extended events, usable sizes), moments (a
- * checkpoint, an index), heap (addresses as the C library gives them)
+ * checkpoint, an index), heap (addresses as the C library gives them), verdicts (two leak scans)
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,6 +17,7 @@
 #include "format/record.h"
 #include "format/stacks.h"
 #include "format/trace.h"
+#include "format/verdict.h"
 #include "libcommon/err.h"
 #include "libcommon/tracefile.h"
 
@@ -138,6 +139,38 @@ static void put_checkpoint(const struct stream *s, uint64_t event)
 	}
 }
 
+static void put_verdicts(void)
+{
+	struct ms_verdict_scan asked = {.scan = 1,
+					.time_ns = 1200,
+					.event = EVENTS,
+					.state = MS_SCAN_TIME,
+					.pause_ns = 40000000,
+					.took_ns = 41000000,
+					.wide = true,
+					.label = "request",
+					.label_size = 7};
+	struct ms_verdict_scan end = {.scan = 2,
+				      .time_ns = 1900,
+				      .event = UINT64_C(3) * EVENTS,
+				      .state = MS_SCAN_DONE,
+				      .pause_ns = 3000000,
+				      .took_ns = 3500000,
+				      .read_bytes = UINT64_C(5) << 32,
+				      .label = "end",
+				      .label_size = 3};
+	ms_verdict_put_scan(&records, &asked);
+	ms_verdict_put_site(&records, &(struct ms_verdict_site){1, 3, {[3] = 2}, {[3] = 96}, 0, 0});
+	ms_verdict_put_scan(&records, &end);
+	ms_verdict_put_site(&records, &(struct ms_verdict_site){2, 0, {0, 0, 1, 0}, {0}, 0, 0});
+	ms_verdict_put_site(&records,
+			    &(struct ms_verdict_site){
+				    2, 7, {2, 1, 0, 0}, {32, 16, 0, 0}, 6, UINT64_C(1) << 40});
+	ms_verdict_put_site(&records,
+			    &(struct ms_verdict_site){2, 29, {1, 2, 3, 4}, {8, 9, 10, 11}, 1, 8});
+	put_records(MS_BLOCK_VERDICTS);
+}
+
 static struct ms_heap heap;
 
 static void put_events(bool with_addresses, bool future, bool extended, bool moments, bool by_heap)
@@ -238,6 +271,8 @@ int main(int argc, char **argv)
 		   strcmp(argv[1], "heap") == 0);
 	if (moments)
 		ms_trace_write_index(writer, 2000, &index_offset, &err);
+	if (strcmp(argv[1], "verdicts") == 0)
+		put_verdicts();
 	put_end();
 	if (!plain)
 		put_symbols();
