@@ -2,10 +2,11 @@
  * A program under load for tests of the leak scan on request: threads that allocate, wait for
  * events, read from a pipe with a peer, and count what should never happen.
  *
- *   leakload SECONDS [MEGABYTES]
+ *   leakload SECONDS [MEGABYTES]      or until SIGUSR1
  */
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,8 +91,14 @@ __attribute__((noinline)) static void leak(void)
 		memset(malloc(1000), 0, 1000);
 }
 
+static void stop(int sig)
+{
+	over = sig;
+}
+
 int main(int argc, char **argv)
 {
+	sigset_t usr1;
 	static void *(*const all[])(void *) = {churns, churns, polls, reads, writes, sleeps};
 	pthread_t t[6];
 	long megabytes = argc > 2 ? atol(argv[2]) : 1;
@@ -104,8 +111,13 @@ int main(int argc, char **argv)
 	leak();
 	if (pipe(pipes))
 		return 1;
+	sigemptyset(&usr1);
+	sigaddset(&usr1, SIGUSR1);
+	pthread_sigmask(SIG_BLOCK, &usr1, NULL); /* the main thread's alone */
 	for (int i = 0; i < 6; i++)
 		pthread_create(&t[i], NULL, all[i], NULL);
+	signal(SIGUSR1, stop);
+	pthread_sigmask(SIG_UNBLOCK, &usr1, NULL);
 	sleep(argc > 1 ? (unsigned)atoi(argv[1]) : 1);
 	over = 1;
 	for (int i = 0; i < 6; i++)

@@ -15,7 +15,7 @@ state() { # what the process has: threads, descriptors, mappings without those o
 	grep -E 'TracerPid|SigBlk|Seccomp' /proc/"$1"/status
 }
 
-ms-record -q --no-symbols -o live.trace "$load" 6 >out.txt &
+ms-record -q --no-symbols -o live.trace "$load" 100 >out.txt &
 recorder=$!
 for i in $(seq 100); do
 	sleep 0.05
@@ -31,6 +31,7 @@ for i in $(seq 50); do
 done
 state "$pid" >after.txt
 diff before.txt after.txt
+kill -USR1 "$pid"
 wait $recorder
 grep -qx 'wrong 0' out.txt
 ms-snap --no-symbols -o live.db live.trace
