@@ -5,10 +5,14 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <deque>
 #include <exception>
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
+#include <memory_resource>
+#include <set>
 #include <string>
 #include <thread>
 #include <unordered_map>
@@ -215,6 +219,157 @@ APART static void strings()
 	reachable_unique();
 }
 
+/* Its constructor allocates, too: that is told apart. */
+APART static void *direct_memory(size_t n)
+{
+	return operator new(n);
+}
+APART static void indirect_deque(void *at)
+{
+	new (at) std::deque<int>();
+}
+APART static void deque_dropped()
+{
+	indirect_deque(direct_memory(sizeof(std::deque<int>)));
+}
+
+static std::set<int> *kept_set;
+APART static std::set<int> *reachable_set()
+{
+	return new std::set<int>();
+}
+APART static void reachable_insert(int i)
+{
+	kept_set->insert(i);
+}
+APART static void set_kept()
+{
+	kept_set = reachable_set();
+	for (int i = 0; i < 30; i++)
+		reachable_insert(i);
+}
+
+/* Five lists in a map, of one shared cell each. */
+using nested = std::map<int, std::list<std::shared_ptr<cell>>>;
+APART static nested *direct_nested()
+{
+	return new nested();
+}
+APART static std::list<std::shared_ptr<cell>> *indirect_place(nested *m, int i)
+{
+	return &(*m)[i];
+}
+APART static void indirect_share(std::list<std::shared_ptr<cell>> *l)
+{
+	l->push_back(std::make_shared<cell>());
+}
+APART static void nested_dropped()
+{
+	nested *m = direct_nested();
+	for (int i = 0; i < 5; i++)
+		indirect_share(indirect_place(m, i));
+}
+
+/* The object is gone; what counts its weak references keeps its memory. */
+APART static std::weak_ptr<cell> *direct_weak()
+{
+	return new std::weak_ptr<cell>();
+}
+APART static void weak_left()
+{
+	*direct_weak() = indirect_cell();
+}
+
+APART static int *direct_number()
+{
+	return new int(5);
+}
+APART static void released()
+{
+	std::unique_ptr<int> p(direct_number());
+	kept = p.get();
+	p.release();
+	kept = nullptr;
+}
+
+struct large {
+	char room[200];
+};
+APART static void indirect_capture(std::function<int()> *f)
+{
+	large l = {};
+	*f = [l] { return static_cast<int>(l.room[5]); };
+}
+APART static std::function<int()> *direct_function()
+{
+	return new std::function<int()>();
+}
+APART static void function_dropped()
+{
+	indirect_capture(direct_function());
+}
+
+/* The pointer that is kept is to the virtual base, behind all else in the block. */
+struct root {
+	virtual ~root()
+	{
+	}
+	long room[8];
+};
+struct left : virtual root {
+	long room[8];
+};
+struct right : virtual root {
+	long room[8];
+};
+struct joined : left, right {
+};
+static root *volatile kept_root;
+APART static root *reachable_joined()
+{
+	return new joined;
+}
+APART static void virtual_base()
+{
+	kept_root = reachable_joined();
+}
+
+/* A vector in static memory, by an allocator of its own. */
+APART static int *reachable_number()
+{
+	return new int(7);
+}
+APART static void polymorphic()
+{
+	alignas(16) static char room[1024];
+	static std::pmr::monotonic_buffer_resource resource(room, sizeof room,
+							    std::pmr::null_memory_resource());
+	alignas(16) static char holder[sizeof(std::pmr::vector<int *>)];
+	auto *v = new (holder) std::pmr::vector<int *>(&resource);
+	for (int i = 0; i < 3; i++)
+		v->push_back(reachable_number());
+}
+
+namespace space
+{
+template <typename T> struct box {
+	APART static T *direct_make(int n)
+	{
+		return new T[static_cast<size_t>(n)];
+	}
+};
+} // namespace space
+
+APART static void several()
+{
+	vector_dropped();
+	map_dropped();
+	list_dropped();
+	weak_left();
+	space::box<long>::direct_make(10);
+	space::box<long>::direct_make(20);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -228,7 +383,11 @@ int main(int argc, char **argv)
 		CASE(second_base),       CASE(arrays),
 		CASE(freed_by_static),   CASE(freed_by_thread_local),
 		CASE(exception_dropped), CASE(function_static),
-		CASE(strings),
+		CASE(strings),           CASE(deque_dropped),
+		CASE(set_kept),          CASE(nested_dropped),
+		CASE(weak_left),         CASE(released),
+		CASE(function_dropped),  CASE(virtual_base),
+		CASE(polymorphic),       CASE(several),
 	};
 	for (const auto &c : cases)
 		if (argc > 1 && !strcmp(c.name, argv[1]))
