@@ -132,12 +132,12 @@ CREATE TABLE suppression(
   allocations INTEGER, allocated_bytes INTEGER, not_applicable INTEGER, note TEXT, PRIMARY KEY(stage, file, line)) WITHOUT ROWID;
 -- Of ms-diff: what was compared with what and how the totals and the sites changed; no rows in other snapshots.
 --   diff             what holds for the whole comparison: old, new, old_point, new_point, old_runs, new_runs, per, old_operations,
---                    new_operations, min_change, old_missing, same_program
+--                    new_operations, old_nameless, new_nameless (modules with symbols on the other side only), min_change, old_missing, same_program
 --   diff_run         the runs compared; reference = 1 for the one of each side whose figures the others tables show (of new: all of this snapshot)
 --   diff_total       totals as in the JSON report; delta = new - old; *_low, *_high: the range over the runs of a side; delta_low,
 --                    delta_high: 95 % interval where a side was sampled; significant: 1 = more than noise
 --   site_diff        a row per place that allocates, under its site with the most live bytes; a site that is gone is in table site with figures 0
---   site_diff.kind   new, gone, grown, shrunk, unchanged; matched: exact, lines, chain, module, frames, renamed, moved, null: one side only
+--   site_diff.kind   new, gone, grown, shrunk, unchanged, unmatched; matched: exact, lines, chain, module, frames, renamed, moved, figures, null: one side only
 --   site_diff.significant  1 = live or peak bytes changed by more than noise; figures: which figures did, with commas
 --   site_diff_range  of a row's figure: the ranges of both sides, and the interval of delta; only where there is something to say
 --   diff_hidden      what filters hid: stage 0 in what was compared, later ones of the comparison. Sites + hidden = total

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const kind_names[] = {"new", "gone", "grown", "shrunk", "unchanged"};
+const char *const kind_names[] = {"new", "gone", "grown", "shrunk", "unchanged", "unmatched"};
 
 /* Runs of a side below which a peak that grows while no more is allocated is left to timing. */
 #define FEW 3
@@ -132,7 +132,7 @@ static void judge_figure(struct work *w, size_t i, int f)
 	c->delta_sampled[f] = delta_interval(c->figures[OLD][f], c->sampled[OLD][f],
 					     c->figures[NEW][f], c->sampled[NEW][f]);
 	bool certain = !sampled_runs(w) || excludes_0(c->delta_sampled[f]);
-	if (certain && !w->runs->missing &&
+	if (certain && !w->runs->missing && !c->row->hidden &&
 	    differs(w, series_of(w, OLD, i, f), series_of(w, NEW, i, f),
 		    figure_is_bytes((enum figure)f)))
 		c->significant |= 1u << f;
@@ -189,7 +189,9 @@ static void judge_rows(struct work *w)
 		for (int f = 0; f < FIGURES; f++)
 			judge_figure(w, i, f);
 		leave_to_timing(w, c);
-		c->kind = w->runs->flows ? kind_of(c) : kind_at(c);
+		c->kind = c->row->hidden   ? KIND_UNMATCHED
+			  : w->runs->flows ? kind_of(c)
+					   : kind_at(c);
 		if (c->site[OLD] != NONE || c->site[NEW] != NONE)
 			w->c->v[n++] = *c;
 	}
@@ -293,6 +295,14 @@ bool changes_grew(const struct changes *c)
 			return true;
 	}
 	return false;
+}
+
+size_t changes_unmatched(const struct changes *c)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < c->n; i++)
+		n += c->v[i].kind == KIND_UNMATCHED;
+	return n;
 }
 
 void changes_free(struct changes *c)

@@ -8,7 +8,7 @@
 #include "noise.h"
 #include "open.h"
 
-enum kind { KIND_NEW, KIND_GONE, KIND_GROWN, KIND_SHRUNK, KIND_UNCHANGED };
+enum kind { KIND_NEW, KIND_GONE, KIND_GROWN, KIND_SHRUNK, KIND_UNCHANGED, KIND_UNMATCHED };
 extern const char *const kind_names[];
 
 struct change {
@@ -49,6 +49,8 @@ void changes_make(struct changes *c, const struct matching *m, const struct open
 		  int64_t least);
 /* Is there growth of live or peak bytes beyond noise, of a site or in all? */
 bool changes_grew(const struct changes *c);
+/* How many of which nobody can tell whether they changed. */
+size_t changes_unmatched(const struct changes *c);
 void changes_free(struct changes *c);
 
 #endif

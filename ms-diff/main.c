@@ -6,7 +6,8 @@
  *   open.c        opens the runs of both sides and chooses the one of each that is shown
  *   run.c         a run's tables as arrays (figures.h: the figures that are compared)
  *   spots.c       stacks as chains of names that hold for every build (names.c, intern.c)
- *   match.c       pairs what has the same chain; match_left.c what is left
+ *   match.c       pairs what has the same chain; nameless.c what has symbols on one side only;
+ *                 match_left.c what is left
  *   changes.c     pairs become changes of figures; noise.c tells which are more than noise
  *   write.c       adds the tables of the comparison to the new run's snapshot (gone.c: with the
  *                 stacks of what is gone)
@@ -18,6 +19,7 @@
 
 #include "changes.h"
 #include "match.h"
+#include "nameless.h"
 #include "open.h"
 #include "options.h"
 #include "write.h"
@@ -49,12 +51,14 @@ static size_t count_weak(const struct matching *m)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < m->rows.n; i++)
-		n += m->rows.v[i].weak && m->rows.v[i].matched != MATCHED_NONE;
+		n += m->rows.v[i].weak && m->rows.v[i].matched != MATCHED_NONE &&
+		     m->rows.v[i].matched != MATCHED_FIGURES;
 	return n;
 }
 
 /* What a reader of the comparison should know of its inputs. */
-static void say_inputs(const struct options *o, const struct opened *runs, const struct matching *m)
+static void say_inputs(const struct options *o, const struct opened *runs, struct matching *m,
+		       const struct changes *c)
 {
 	if (runs->missing)
 		remark(o, "there is no '%s': everything is new", runs->shown[OLD]->name);
@@ -62,6 +66,20 @@ static void say_inputs(const struct options *o, const struct opened *runs, const
 		remark(o, "warning: '%s' and '%s' are of different programs: '%s' and '%s'",
 		       runs->shown[OLD]->name, runs->shown[NEW]->name,
 		       runs->shown[OLD]->processes.v[0].exe, runs->shown[NEW]->processes.v[0].exe);
+	size_t unmatched = changes_unmatched(c);
+	for (int side = OLD; side <= NEW; side++) {
+		const char *modules = nameless_modules(m, (enum side)side);
+		if (modules && unmatched)
+			remark(o,
+			       "warning: '%s' has no symbols of %s, the other side does: of %zu "
+			       "sites nobody can tell whether they changed",
+			       runs->shown[side]->name, modules, unmatched);
+		else if (modules)
+			remark(o,
+			       "'%s' has no symbols of %s, the other side does; its sites were "
+			       "matched all the same",
+			       runs->shown[side]->name, modules);
+	}
 	size_t weak = count_weak(m);
 	if (weak)
 		remark(o,
@@ -92,6 +110,21 @@ static int say_incomplete(const struct options *o, const struct spots *s)
 	return status;
 }
 
+/* Whether anything grew. 2 when that cannot be told, and that is not allowed. */
+static int judge(const struct options *o, const struct changes *c)
+{
+	size_t unmatched = changes_unmatched(c);
+	if (changes_grew(c))
+		return 1;
+	if (!unmatched || o->cli.allow_partial)
+		return 0;
+	fprintf(stderr,
+		"ms-diff: cannot tell whether a site grew: %zu sites could not be compared, for "
+		"want of symbols (--allow-partial makes that status 0)\n",
+		unmatched);
+	return 2;
+}
+
 /* Compares and writes. The exit status, or -1 with `err` set. */
 static int compare(const struct options *o, struct spots *s, struct ms_err *err)
 {
@@ -103,14 +136,14 @@ static int compare(const struct options *o, struct spots *s, struct ms_err *err)
 	spots_make(s);
 	match(&m);
 	changes_make(&c, &m, &runs, o->min_change);
-	int rc = write_changes(&c, s, &runs, o, err);
+	int rc = write_changes(&c, &m, &runs, o, err);
 	if (rc == 0)
 		rc = ms_snapshot_write(runs.shown[NEW]->db, o->output, err);
 	if (rc == 0) {
-		say_inputs(o, &runs, &m);
+		say_inputs(o, &runs, &m, &c);
 		rc = say_incomplete(o, s);
-		if (rc == 0 && o->exit_code && changes_grew(&c))
-			rc = 1;
+		if (rc == 0 && o->exit_code)
+			rc = judge(o, &c);
 	}
 	changes_free(&c);
 	match_free(&m);

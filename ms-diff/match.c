@@ -10,11 +10,13 @@
  */
 #include "match.h"
 
+#include "nameless.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-const char *const matched_names[MATCHED_COUNT] = {NULL,     "exact",  "lines",   "chain",
-						  "module", "frames", "renamed", "moved"};
+const char *const matched_names[MATCHED_COUNT] = {NULL,     "exact",   "lines", "chain",  "module",
+						  "frames", "renamed", "moved", "figures"};
 
 void match_row(struct matching *m, enum matched how, const char *evidence, const uint32_t *spots,
 	       size_t n)
@@ -373,14 +375,21 @@ void match(struct matching *m)
 	match_by(m, functions_key, &f, MATCHED_MODULE,
 		 "the same functions, in a module of another name");
 	intern_free(&f.keys);
+	nameless_find(m);
+	nameless_match(m);
 	match_left_over(m);
-	for (uint32_t i = 0; i < m->s->all.n; i++)
-		if (m->s->all.v[i].row == NONE)
-			match_row(m, MATCHED_NONE, NULL, &i, 1);
+	for (uint32_t i = 0; i < m->s->all.n; i++) {
+		if (m->s->all.v[i].row != NONE)
+			continue;
+		bool hidden = nameless_hides(m, &m->s->all.v[i]);
+		match_row(m, MATCHED_NONE, hidden ? "one side has no symbols here" : NULL, &i, 1);
+		m->rows.v[m->rows.n - 1].hidden = hidden;
+	}
 }
 
 void match_free(struct matching *m)
 {
 	free(m->rows.v);
+	free(m->names.v);
 	ms_arena_free(&m->arena);
 }

@@ -16,6 +16,7 @@ enum matched {
 	MATCHED_FRAMES,  /* frames more or fewer */
 	MATCHED_RENAMED, /* a function has another name */
 	MATCHED_MOVED,   /* one function is another, the figures are the same */
+	MATCHED_FIGURES, /* one side has no names; the modules and the figures are the same */
 	MATCHED_COUNT
 };
 extern const char *const matched_names[MATCHED_COUNT];
@@ -23,12 +24,23 @@ extern const char *const matched_names[MATCHED_COUNT];
 struct row {
 	enum matched matched;
 	bool weak;            /* it rests on frames without names */
+	bool hidden;          /* not matched, but one side has no names: it may be no change */
 	const char *evidence; /* in words, or NULL */
+};
+
+/* Frames of the modules of one name. */
+struct name_count {
+	size_t frames[2][2]; /* by side: without and with a function's name */
+	bool nameless;       /* one side has names where the other has none, see nameless.h */
 };
 
 struct matching {
 	struct spots *s;
 	struct ms_arena arena;
+	struct {
+		struct name_count *v; /* by number in names */
+		size_t n, cap;
+	} names;
 	struct {
 		struct row *v;
 		size_t n, cap;

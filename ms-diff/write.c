@@ -4,6 +4,7 @@
 #include "write.h"
 
 #include "gone.h"
+#include "nameless.h"
 
 #include "libcommon/err.h"
 
@@ -79,9 +80,10 @@ static void put_key(struct insert *in, const char *key, const char *text, int64_
 	put_row(in);
 }
 
-static int write_keys(sqlite3 *db, const struct spots *s, const struct opened *runs,
+static int write_keys(sqlite3 *db, struct matching *m, const struct opened *runs,
 		      const struct options *o, struct ms_err *err)
 {
+	const struct spots *s = m->s;
 	struct insert in;
 	if (insert_begin(&in, db, "diff", 2, err) != 0)
 		return -1;
@@ -92,6 +94,9 @@ static int write_keys(sqlite3 *db, const struct spots *s, const struct opened *r
 		put_key(&in, new ? "new_point" : "old_point", r->label, 0);
 		put_key(&in, new ? "new_runs" : "old_runs", NULL,
 			side == OLD && runs->missing ? 0 : (int64_t)s->runs[side].n);
+		const char *nameless = nameless_modules(m, (enum side)side);
+		if (nameless)
+			put_key(&in, new ? "new_nameless" : "old_nameless", nameless, 0);
 		if (o->per)
 			put_key(&in, new ? "new_operations" : "old_operations", NULL,
 				r->operations);
@@ -278,13 +283,14 @@ static const char forget[] =
 	"DELETE FROM diff; DELETE FROM diff_run; DELETE FROM diff_total; DELETE FROM site_diff;"
 	" DELETE FROM site_diff_range; DELETE FROM diff_hidden;";
 
-int write_changes(const struct changes *c, const struct spots *s, const struct opened *runs,
+int write_changes(const struct changes *c, struct matching *m, const struct opened *runs,
 		  const struct options *o, struct ms_err *err)
 {
+	const struct spots *s = m->s;
 	sqlite3 *db = runs->shown[NEW]->db;
 	if (exec(db, "BEGIN", err) != 0 || exec(db, forget, err) != 0)
 		return -1;
-	if (write_keys(db, s, runs, o, err) != 0 || write_runs(db, s, runs, err) != 0 ||
+	if (write_keys(db, m, runs, o, err) != 0 || write_runs(db, s, runs, err) != 0 ||
 	    write_totals(db, c, err) != 0 || write_hidden(db, runs, err) != 0 ||
 	    write_sites(db, c, runs, err) != 0)
 		return -1;

@@ -8,7 +8,7 @@
 
 /* Adds to the database of runs->shown[NEW], which is then no longer that run's alone: the tables
  * diff*, site_diff*, and the sites that are gone with their stacks. 0, or -1 with `err` set. */
-int write_changes(const struct changes *c, const struct spots *s, const struct opened *runs,
+int write_changes(const struct changes *c, struct matching *m, const struct opened *runs,
 		  const struct options *o, struct ms_err *err);
 
 #endif

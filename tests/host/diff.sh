@@ -69,6 +69,53 @@ compare d.db O2.run function.run
 compare d.db stripped.run stripped.run
 [ "$(ask d.db "SELECT sum(weak), sum(kind != 'unchanged') FROM site_diff")" = '0 0' ] || fail 'the same build without symbols'
 
+# ---- one side was stripped: the same build is matched by address, exactly ----
+strip -o bare O2
+g++ -O2 -s -Wl,--build-id=none -o other "$here/program.cc" || exit 1
+strip -o regression-bare regression
+record bare other regression-bare
+for pair in 'O2 bare' 'bare O2'; do
+	# shellcheck disable=SC2086
+	set -- $pair
+	compare d.db --exit-code "$1.run" "$2.run" || fail "$pair: status $?"
+	sums d.db
+	[ "$(ask d.db "SELECT count(*) > 30, min(kind || matched) = 'unchangedexact', max(kind || matched) = 'unchangedexact' FROM site_diff")" = '1 1 1' ] ||
+		fail "$pair: $(ask d.db 'SELECT kind, matched, count(*) FROM site_diff GROUP BY 1, 2')"
+	[ "$(ask d.db "SELECT value FROM diff WHERE key = '$([ "$2" = bare ] && echo new || echo old)_nameless'")" = bare ] || fail "$pair: whose symbols are missing"
+done
+# another build: figures match most, the rest is neither new nor gone, and nobody can say that nothing grew
+compare d.db --exit-code O2.run other.run
+[ $? = 2 ] || fail 'sites that cannot be compared are not status 2'
+compare d.db --exit-code --allow-partial O2.run other.run || fail 'nor 0 when that is allowed'
+sums d.db
+[ "$(ask d.db "SELECT sum(kind = 'unmatched') BETWEEN 1 AND 8, sum(kind = 'unchanged') > 30, sum(kind NOT IN ('unmatched', 'unchanged')), sum(significant),
+	sum(kind = 'unmatched' AND matched IS NOT NULL) FROM site_diff")" = '1 1 0 0 0' ] ||
+	fail "without symbols on one side: $(ask d.db 'SELECT kind, matched, significant, count(*) FROM site_diff GROUP BY 1, 2, 3')"
+"$BIN/ms-diff" O2.run other.run 2>said >/dev/null
+grep -q "'other.run' has no symbols of other, the other side does: of [1-8] sites" said || fail "said: $(cat said)"
+"$BIN/ms-report" d.db >text || fail 'the report of it'
+grep -q 'NOT ALL COMPARED: [1-8] sites could not be compared' text || fail "no banner: $(head -5 text)"
+grep -q 'NOTHING CHANGED by more than noise' text || fail 'it is called a change'
+"$BIN/ms-report" --json d.db | jq -e '.diff | .totals.unmatched_sites > 0 and .totals.new_sites == 0 and .totals.gone_sites == 0 and .nameless == {old: null, new: "other"}' \
+	>jq.out || fail 'JSON of it'
+budget() { # STATUS ARGUMENTS
+	local want=$1
+	shift
+	"$BIN/ms-report" -q --summary "$@" d.db >text 2>said
+	local rc=$?
+	[ $rc = "$want" ] || fail "$*: status $rc, not $want: $(cat said)"
+}
+budget 2 --fail-on 'new_sites > 0'
+budget 0 --allow-partial --fail-on 'new_sites > 0'
+budget 2 --fail-on 'site("*").delta_live_bytes > 0'
+budget 1 --fail-on 'unmatched_sites > 0'
+budget 0 --fail-on 'delta_live_bytes > 1k'
+budget 1 --fail-on 'delta_allocations >= 0'
+# what grew in all is found without symbols too
+compare d.db --exit-code O2.run regression-bare.run
+[ $? = 1 ] || fail 'a regression in a stripped build is not status 1'
+[ "$(ask d.db "SELECT sum(delta_live_bytes), sum(significant) FROM site_diff WHERE kind = 'unmatched'")" = '65536 0' ] || fail 'it is in no row'
+
 # ---- a regression of 64 KiB is the first row ----
 for old in O0 O2 O3 shifted; do
 	compare d.db --exit-code $old.run regression.run

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: MIT
+ * Modules whose functions have names on one side only, and what can be matched all the same.
+ *
+ * Of the same build (by its build-id) an address in the file says more than a name, so the frames
+ * that are there without debug information are compared by address: that is exact. Of other builds
+ * only the shape of a stack is left: which modules it goes through, in how many frames, with the
+ * names of the frames in between. Spots of one shape that allocated equally often and as much, and
+ * as many on both sides, are taken for the same. All else is left, and nobody can tell whether it
+ * is new.
+ */
+#include "nameless.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- which modules ---- */
+
+static void count_frames(struct matching *m, const struct run *r)
+{
+	for (size_t i = 0; i < r->frames.n; i++) {
+		const struct run_frame *f = &r->frames.v[i];
+		if (f->module == NONE || f->note || f->inlined || f->runtime)
+			continue;
+		uint32_t name = r->modules.v[f->module].name;
+		while (m->names.n <= name)
+			*MS_PUSH(&m->names) = (struct name_count){{{0}}, false};
+		m->names.v[name].frames[r->side][f->function != NULL]++;
+	}
+}
+
+/* In hundredths of its frames. */
+static size_t without_names(const struct name_count *c, int side)
+{
+	size_t all = c->frames[side][0] + c->frames[side][1];
+	return all ? c->frames[side][0] * 100 / all : 0;
+}
+
+void nameless_find(struct matching *m)
+{
+	for (int side = OLD; side <= NEW; side++)
+		for (size_t i = 0; i < m->s->runs[side].n; i++)
+			count_frames(m, m->s->runs[side].v[i]);
+	for (size_t i = 0; i < m->names.n; i++) {
+		struct name_count *c = &m->names.v[i];
+		size_t old = without_names(c, OLD), new = without_names(c, NEW);
+		size_t most = old > new ? old : new, least = old > new ? new : old;
+		bool both = c->frames[OLD][0] + c->frames[OLD][1] &&
+			    c->frames[NEW][0] + c->frames[NEW][1];
+		c->nameless = both && most >= 25 && least * 4 <= most;
+	}
+}
+
+static bool is_nameless(const struct matching *m, uint32_t module)
+{
+	return module < m->names.n && m->names.v[module].nameless;
+}
+
+static const char *path_of(const struct matching *m, enum side side, uint32_t module)
+{
+	for (size_t i = 0; i < m->s->runs[side].n; i++) {
+		const struct run *r = m->s->runs[side].v[i];
+		for (size_t k = 0; k < r->modules.n; k++)
+			if (r->modules.v[k].name == module && r->modules.v[k].path)
+				return r->modules.v[k].path;
+	}
+	return "?";
+}
+
+const char *nameless_modules(struct matching *m, enum side side)
+{
+	const char *s = NULL;
+	for (uint32_t i = 0; i < m->names.n; i++) {
+		const struct name_count *c = &m->names.v[i];
+		if (!c->nameless || without_names(c, side) < without_names(c, !side))
+			continue;
+		const char *path = path_of(m, side, i), *slash = strrchr(path, '/');
+		s = ms_arena_printf(&m->arena, "%s%s%s", s ? s : "", s ? ", " : "",
+				    slash && slash[1] ? slash + 1 : path);
+	}
+	return s;
+}
+
+/* ---- keys of whole stacks ---- */
+
+struct key {
+	struct {
+		uint64_t *v;
+		size_t n, cap;
+	} words;
+	bool nameless; /* some frame is in such a module... */
+	bool exact;    /* ...and all of these have the same build on both sides */
+};
+
+static uint64_t offset_of(const struct run_module *m, int64_t address)
+{
+	bool based = m->bias != UNKNOWN && m->bias <= address;
+	return (uint64_t)(based ? address - m->bias : address);
+}
+
+/* Of the frames that both sides see: a stripped build shows no inlined ones, and does not tell
+ * which of the others are the runtime's. */
+static void make_key(const struct matching *m, const struct run *r, const struct run_site *site,
+		     bool by_address, struct key *k)
+{
+	k->words.n = 0;
+	k->nameless = false;
+	k->exact = true;
+	*MS_PUSH(&k->words) = r->processes.v[site->process].program;
+	for (uint32_t n = site->stack; n != NONE; n = r->nodes.v[n].parent) {
+		const struct run_frame *f = &r->frames.v[r->nodes.v[n].frame];
+		const struct run_module *module =
+			f->module == NONE ? NULL : &r->modules.v[f->module];
+		if (f->inlined)
+			continue;
+		bool bare = module && !f->note && is_nameless(m, module->name);
+		k->nameless |= bare;
+		k->exact &= !bare || (module->shared && f->address != UNKNOWN);
+		*MS_PUSH(&k->words) = module ? module->name : NONE;
+		*MS_PUSH(&k->words) = !bare        ? f->token
+				      : by_address ? offset_of(module, f->address)
+						   : 0;
+	}
+}
+
+/* ---- one build: by address ---- */
+
+static uint32_t root_of(uint32_t *set, uint32_t i)
+{
+	while (set[i] != i)
+		i = set[i] = set[set[i]];
+	return i;
+}
+
+struct member {
+	uint32_t root, spot;
+};
+
+static int by_root(const void *a, const void *b)
+{
+	const struct member *x = a, *y = b;
+	if (x->root != y->root)
+		return x->root < y->root ? -1 : 1;
+	return x->spot < y->spot ? -1 : x->spot > y->spot;
+}
+
+/* Spots that share a stack of addresses are one: a line with two calls is one spot where lines are
+ * known, and two where they are not. */
+static void join_spots(struct matching *m, uint32_t *set)
+{
+	struct intern keys = {0};
+	struct key k = {0};
+	struct {
+		uint32_t *v;
+		size_t n, cap;
+	} first = {0};
+	for (int side = OLD; side <= NEW; side++)
+		for (size_t i = 0; i < m->s->runs[side].n; i++) {
+			const struct run *r = m->s->runs[side].v[i];
+			for (size_t j = 0; j < r->sites.n; j++) {
+				uint32_t spot = r->sites.v[j].spot;
+				if (m->s->all.v[spot].row != NONE)
+					continue;
+				make_key(m, r, &r->sites.v[j], true, &k);
+				if (!k.nameless || !k.exact)
+					continue;
+				uint32_t key =
+					intern(&keys, k.words.v, k.words.n * sizeof *k.words.v);
+				if (key == first.n)
+					*MS_PUSH(&first) = spot;
+				set[root_of(set, spot)] = root_of(set, first.v[key]);
+			}
+		}
+	free(first.v);
+	free(k.words.v);
+	intern_free(&keys);
+}
+
+static void match_addresses(struct matching *m)
+{
+	size_t n = m->s->all.n, left = 0;
+	uint32_t *set = ms_xrealloc(NULL, n + 1, sizeof *set);
+	struct member *v = ms_xrealloc(NULL, n + 1, sizeof *v);
+	uint32_t *spots = ms_xrealloc(NULL, n + 1, sizeof *spots);
+	for (uint32_t i = 0; i < n; i++)
+		set[i] = i;
+	join_spots(m, set);
+	for (uint32_t i = 0; i < n; i++)
+		if (m->s->all.v[i].row == NONE)
+			v[left++] = (struct member){root_of(set, i), i};
+	qsort(v, left, sizeof *v, by_root);
+	for (size_t i = 0, k; i < left; i = k) {
+		unsigned sides = 0;
+		for (k = i; k < left && v[k].root == v[i].root; k++) {
+			spots[k - i] = v[k].spot;
+			sides |= 1u << m->s->all.v[v[k].spot].side;
+		}
+		if (sides == 3)
+			match_row(m, MATCHED_EXACT,
+				  "the same build, by addresses: one side has no symbols", spots,
+				  k - i);
+	}
+	free(spots);
+	free(v);
+	free(set);
+}
+
+/* ---- other builds: by shape and figures ---- */
+
+/* The key of a spot is that of its first site. */
+struct shapes {
+	uint32_t *of; /* by spot; NONE = it has nothing to do with such modules */
+	struct intern keys;
+};
+
+static void find_shapes(struct matching *m, struct shapes *h)
+{
+	struct key k = {0};
+	for (int side = OLD; side <= NEW; side++)
+		for (size_t i = 0; i < m->s->runs[side].n; i++) {
+			const struct run *r = m->s->runs[side].v[i];
+			for (size_t j = 0; j < r->sites.n; j++) {
+				uint32_t spot = r->sites.v[j].spot;
+				const struct spot *p = &m->s->all.v[spot];
+				if (p->row != NONE || h->of[spot] != NONE || p->allocations <= 0)
+					continue;
+				make_key(m, r, &r->sites.v[j], false, &k);
+				if (!k.nameless)
+					continue;
+				uint64_t figures[2];
+				memcpy(&figures[0], &p->allocations, sizeof figures[0]);
+				memcpy(&figures[1], &p->bytes, sizeof figures[1]);
+				*MS_PUSH(&k.words) = figures[0];
+				*MS_PUSH(&k.words) = figures[1];
+				h->of[spot] =
+					intern(&h->keys, k.words.v, k.words.n * sizeof *k.words.v);
+			}
+		}
+	free(k.words.v);
+}
+
+static void match_shapes(struct matching *m)
+{
+	size_t n = m->s->all.n, left = 0;
+	struct shapes h = {.of = ms_xrealloc(NULL, n + 1, sizeof *h.of)};
+	struct member *v = ms_xrealloc(NULL, n + 1, sizeof *v);
+	uint32_t *spots = ms_xrealloc(NULL, n + 1, sizeof *spots);
+	for (uint32_t i = 0; i < n; i++)
+		h.of[i] = NONE;
+	find_shapes(m, &h);
+	for (uint32_t i = 0; i < n; i++)
+		if (h.of[i] != NONE)
+			v[left++] = (struct member){h.of[i], i};
+	qsort(v, left, sizeof *v, by_root);
+	for (size_t i = 0, k; i < left; i = k) {
+		size_t count[2] = {0};
+		for (k = i; k < left && v[k].root == v[i].root; k++) {
+			spots[k - i] = v[k].spot;
+			count[m->s->all.v[v[k].spot].side]++;
+		}
+		if (count[OLD] == count[NEW])
+			match_row(m, MATCHED_FIGURES,
+				  "one side has no symbols; as many frames in the same modules, "
+				  "and equal figures",
+				  spots, k - i);
+	}
+	intern_free(&h.keys);
+	free(h.of);
+	free(spots);
+	free(v);
+}
+
+/* ---- */
+
+static bool any(const struct matching *m)
+{
+	for (size_t i = 0; i < m->names.n; i++)
+		if (m->names.v[i].nameless)
+			return true;
+	return false;
+}
+
+void nameless_match(struct matching *m)
+{
+	if (!any(m))
+		return;
+	match_addresses(m);
+	match_shapes(m);
+}
+
+bool nameless_hides(const struct matching *m, const struct spot *p)
+{
+	size_t n;
+	const struct link *v = spot_chain(m->s, p, &n);
+	for (size_t i = 0; i < n && !p->same_build; i++)
+		if (is_nameless(m, v[i].module))
+			return true;
+	return false;
+}
