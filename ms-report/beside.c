@@ -178,11 +178,15 @@ void text_site_frees(struct page *p, struct out *o, const struct site *s)
 		const char *figures =
 			SAY("%6s  %9s in %s  ", say_share(m, v[i].frees, all),
 			    say_size(m, v[i].bytes), say_things(m, v[i].frees, "free", "frees"));
-		size_t room = p->style.width > strlen(figures) + 12
-				      ? p->style.width - strlen(figures)
-				      : 12;
+		bool below = p->style.width < strlen(figures) + 24 && !p->style.full_names;
+		size_t room = p->style.width - (below ? 8 : strlen(figures));
 		const char *where = freed_where(p, v[i].stack);
-		out_printf(o, "%s%s\n", figures,
+		out_str(o, figures);
+		if (below) {
+			text_end_line(o);
+			out_repeat(o, " ", 8);
+		}
+		out_printf(o, "%s\n",
 			   p->style.full_names ? where
 					       : name_cut(&m->arena, where, room, p->style.ascii));
 	}

@@ -42,7 +42,7 @@ static int parse_site(const char **s, struct budget *b, struct ms_err *err)
 
 static int parse_figure(const char **s, struct budget *b, struct ms_err *err)
 {
-	if (!b->site && diff_budget_figure(s, b))
+	if (diff_budget_figure(s, b))
 		return 0;
 	size_t n = strspn(*s, "abcdefghijklmnopqrstuvwxyz_");
 	size_t count = b->site ? site_figure_count : figure_count;

@@ -58,6 +58,11 @@ const struct site *budget_worst(const struct budget *b, struct model *m);
 const char *budget_amount(const struct budget *b, struct model *m);
 /* Why one cannot be decided, when it is BUDGET_UNDECIDED. */
 const char *budget_unknown(const struct budget *b, const struct model *m);
+/* Why one about the sites of a comparison cannot be decided, or NULL: of some nobody can tell
+ * whether they changed. */
+const char *budget_apart(const struct budget *b, struct model *m);
+/* Does the pattern of a budget fit the name of a site? */
+bool budget_matches(const struct budget *b, struct model *m, const struct site *s);
 /* Why budgets cannot be decided on this recording, or NULL. */
 const char *budget_untrusted(struct model *m);
 

@@ -32,8 +32,9 @@ static const struct figure *figure(const struct budget *b)
 
 /* ---- site() ---- */
 
-static bool matches(const char *pattern, struct model *m, const struct site *s)
+bool budget_matches(const struct budget *b, struct model *m, const struct site *s)
 {
+	const char *pattern = ms_arena_strndup(&m->arena, b->site, b->site_length);
 	const struct frame *f = site_frame(m, s);
 	const char *name = f ? frame_name(&m->arena, m, f) : "";
 	return fnmatch(pattern, name, 0) == 0 ||
@@ -43,13 +44,12 @@ static bool matches(const char *pattern, struct model *m, const struct site *s)
 /* The sum of the sites that match; `worst`: the one with most. */
 static uint64_t sum_of_sites(const struct budget *b, struct model *m, const struct site **worst)
 {
-	const char *pattern = ms_arena_strndup(&m->arena, b->site, b->site_length);
 	uint64_t sum = 0, most = 0;
 	*worst = NULL;
 	for (size_t i = 0; i < m->sites.n; i++) {
 		const struct site *s = &m->sites.v[i];
 		uint64_t v = site_figure_of(s, b->figure);
-		if ((v == 0 && sum != UNKNOWN) || !matches(pattern, m, s))
+		if ((v == 0 && sum != UNKNOWN) || !budget_matches(b, m, s))
 			continue;
 		sum = figure_add(sum, v);
 		if (v != UNKNOWN && v > most) {
@@ -135,12 +135,18 @@ enum budget_result budget_check(const struct budget *b, struct model *m)
 	return holds[b->op] ? BUDGET_BROKEN : BUDGET_HELD;
 }
 
+const char *budget_apart(const struct budget *b, struct model *m)
+{
+	bool of_sites = b->change && (b->site || strncmp(b->change, "delta_", 6) != 0);
+	return of_sites && strncmp(b->change, "unmatched_", 10) != 0 ? diff_unmatched(m) : NULL;
+}
+
 const char *budget_unknown(const struct budget *b, const struct model *m)
 {
 	if (b->change && !m->diff)
 		return "nothing was compared (ms-diff does)";
-	bool hidden = b->change ? m->diff->hidden_sites && strncmp(b->change, "delta_", 6) != 0
-				: b->site && m->hidden.sites;
+	bool of_sites = b->site || (b->change && strncmp(b->change, "delta_", 6) != 0);
+	bool hidden = of_sites && (b->change ? m->diff->hidden_sites : m->hidden.sites);
 	return hidden ? "filters took sites away that it could be about"
 		      : "the figure is not known";
 }

@@ -67,6 +67,8 @@ static void read_key(struct reader *r)
 		    {"old_point", &d->old_point, NULL},
 		    {"new_point", &d->new_point, NULL},
 		    {"per", &d->per, NULL},
+		    {"old_nameless", &d->nameless[0], NULL},
+		    {"new_nameless", &d->nameless[1], NULL},
 		    {"old_runs", NULL, &d->old_runs},
 		    {"new_runs", NULL, &d->new_runs},
 		    {"old_operations", NULL, &d->old_operations},
@@ -275,7 +277,7 @@ static void sum_rows(struct diff *d)
 			x->kind == DIFF_NEW    ? x->new
 			: x->kind == DIFF_GONE ? x->old
 					       : x->delta);
-		if (x->kind != DIFF_UNCHANGED && !x->significant)
+		if (x->kind < DIFF_UNCHANGED && !x->significant)
 			sum_row(&d->noise, x, x->delta);
 		if (x->matched && strcmp(x->matched, "renamed") == 0)
 			sum_row(&d->renamed, x, x->delta);

@@ -27,7 +27,15 @@ enum diff_figure {
 };
 extern const char *const diff_figure_names[DIFF_FIGURES];
 
-enum diff_kind { DIFF_NEW, DIFF_GONE, DIFF_GROWN, DIFF_SHRUNK, DIFF_UNCHANGED, DIFF_KINDS };
+enum diff_kind {
+	DIFF_NEW,
+	DIFF_GONE,
+	DIFF_GROWN,
+	DIFF_SHRUNK,
+	DIFF_UNCHANGED,
+	DIFF_UNMATCHED,
+	DIFF_KINDS
+};
 extern const char *const diff_kind_names[DIFF_KINDS];
 
 /* Least and largest over several runs, or a 95 % interval. */
@@ -69,6 +77,8 @@ struct diff_sum {
 struct diff {
 	const char *old, *new, *old_point, *new_point, *per; /* per: NULL = not asked */
 	uint64_t old_runs, new_runs, old_operations, new_operations;
+	const char *nameless[2]; /* old, new: modules that have symbols on the other side only, or
+				    NULL */
 	bool old_missing, same_program;
 #define ARRAY(type)                                                                                \
 	struct {                                                                                   \
@@ -96,6 +106,8 @@ const struct diff_total *diff_total(const struct diff *d, const char *figure);
 /* Why budgets on changes cannot be decided, or why the result is incomplete; NULL = no reason. */
 const char *diff_untrusted(struct model *m);
 const char *diff_incomplete(struct model *m);
+/* Of which sites nobody can tell whether they changed, and why; NULL = of none. */
+const char *diff_unmatched(struct model *m);
 
 /* "+6.1 MiB", "-12", "0"; n/a. For people. */
 const char *diff_say(struct model *m, bool bytes, int64_t delta);

@@ -36,9 +36,47 @@ static const struct diff_sum *sum_of(const struct diff *d, const char *name, int
 	return s;
 }
 
+static int figure_named(const char *name)
+{
+	for (int f = 0; f < DIFF_FIGURES; f++)
+		if (strcmp(name, diff_figure_names[f]) == 0)
+			return f;
+	return DIFF_LIVE;
+}
+
+static int64_t add(int64_t a, int64_t b)
+{
+	int64_t sum;
+	bool bad = a == DELTA_UNKNOWN || b == DELTA_UNKNOWN || __builtin_add_overflow(a, b, &sum);
+	return bad ? DELTA_UNKNOWN : sum;
+}
+
+/* Of the sites of a pattern: what the figure was, and its change. Not known when filters took
+ * sites away that it could be about. */
+static struct diff_total sum_sites(const struct budget *b, struct model *m)
+{
+	int f = figure_named(name_of(b, m) + 6);
+	struct diff_total t = {.figure = diff_figure_names[f]};
+	for (size_t i = 0; i < m->diff->rows.n; i++) {
+		const struct diff_row *x = &m->diff->rows.v[i];
+		if (!budget_matches(b, m, x->site))
+			continue;
+		t.old = add(t.old, x->old[f]);
+		t.delta = add(t.delta, x->delta[f]);
+	}
+	if (m->diff->hidden_sites)
+		t.old = t.delta = DELTA_UNKNOWN;
+	return t;
+}
+
 static const struct diff_total *total_of(const struct budget *b, struct model *m)
 {
 	const char *name = name_of(b, m);
+	if (m->diff && b->site) {
+		struct diff_total *t = ms_arena_alloc(&m->arena, sizeof *t);
+		*t = sum_sites(b, m);
+		return t;
+	}
 	if (!m->diff || strncmp(name, "delta_", 6) != 0)
 		return NULL;
 	return diff_total(m->diff, name + 6);
@@ -111,7 +149,10 @@ const struct site *diff_budget_worst(const struct budget *b, struct model *m)
 	const struct diff *d = m->diff;
 	const char *name = name_of(b, m);
 	bool delta = strncmp(name, "delta_", 6) == 0;
-	int figure = delta ? figure_of_total(name + 6) : DIFF_LIVE, kind = -1;
+	int figure = b->site ? figure_named(name + 6)
+		     : delta ? figure_of_total(name + 6)
+			     : DIFF_LIVE,
+	    kind = -1;
 	if (d && !delta)
 		sum_of(d, name, &figure);
 	for (int k = 0; k < DIFF_KINDS && !delta; k++)
@@ -124,6 +165,7 @@ const struct site *diff_budget_worst(const struct budget *b, struct model *m)
 		const struct diff_row *x = &d->rows.v[i];
 		int64_t v = x->delta[figure];
 		if ((kind >= 0 && (int)x->kind != kind) || v == DELTA_UNKNOWN ||
+		    (b->site && !budget_matches(b, m, x->site)) ||
 		    (kind < 0 && (least ? v >= 0 : v <= 0)))
 			continue;
 		if (!worst || (least ? v < worst->delta[figure] : v > worst->delta[figure]))
@@ -158,7 +200,7 @@ const char *diff_budget_amount(const struct budget *b, struct model *m)
 bool budget_is_about(const struct budget *b, const char *total)
 {
 	if (b->change)
-		return b->change_length == strlen(total) + 6 &&
+		return !b->site && b->change_length == strlen(total) + 6 &&
 		       strncmp(b->change, "delta_", 6) == 0 &&
 		       memcmp(b->change + 6, total, strlen(total)) == 0;
 	return !b->site && strcmp(figures[b->figure].name, total) == 0;

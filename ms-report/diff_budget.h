@@ -11,7 +11,8 @@
  *
  *     figure = "delta_" and a name of "totals" in the JSON report, "delta_live_bytes",
  *              "delta_live_blocks"; "new_", "gone_", "grown_", "shrunk_" and "sites" or a figure
- *              of a site; "unchanged_sites", "renamed_sites"
+ *              of a site; "unchanged_sites", "renamed_sites", "unmatched_sites". After site():
+ *              "delta_" and a figure of a site, summed over those of the pattern
  *     number = [ "+" | "-" ] digits [ "." digits ] [ unit | "%" ]     a sign for changes only,
  *              per cent of the old figure for delta_ only */
 

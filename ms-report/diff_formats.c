@@ -73,6 +73,10 @@ static void put_kinds(struct model *m, struct json *j)
 			put_signed(j, SAY("%s_%s", diff_kind_names[k], diff_figure_names[f]),
 				   s->figures[f]);
 	}
+	const struct diff_sum *apart = &m->diff->kinds[DIFF_UNMATCHED];
+	json_number(j, "unmatched_sites", apart->sites);
+	for (int f = 0; f < DIFF_FIGURES; f++)
+		put_signed(j, SAY("unmatched_%s", diff_figure_names[f]), apart->figures[f]);
 	json_number(j, "unchanged_sites", m->diff->kinds[DIFF_UNCHANGED].sites);
 	json_number(j, "renamed_sites", m->diff->renamed.sites);
 }
@@ -165,6 +169,10 @@ void diff_json(struct model *m, struct json *j, size_t limit)
 	json_open(j, "diff", '{');
 	put_side(m, j, true);
 	put_side(m, j, false);
+	json_open(j, "nameless", '{');
+	json_string(j, "old", d->nameless[0]);
+	json_string(j, "new", d->nameless[1]);
+	json_close(j, '}');
 	json_string(j, "per", d->per);
 	json_bool(j, "old_missing", d->old_missing);
 	json_bool(j, "same_program", d->same_program);

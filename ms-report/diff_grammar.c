@@ -14,7 +14,8 @@
 const char *const diff_figure_names[DIFF_FIGURES] = {"live_bytes",      "live_blocks", "peak_bytes",
 						     "peak_blocks",     "allocations", "frees",
 						     "allocated_bytes", "temporary"};
-const char *const diff_kind_names[DIFF_KINDS] = {"new", "gone", "grown", "shrunk", "unchanged"};
+const char *const diff_kind_names[DIFF_KINDS] = {"new",    "gone",      "grown",
+						 "shrunk", "unchanged", "unmatched"};
 
 static bool equal(const char *s, size_t n, const char *name)
 {
@@ -46,13 +47,21 @@ static bool is_change(const char *s, size_t n)
 		if (n > p + 1 && memcmp(s, diff_kind_names[k], p) == 0 && s[p] == '_')
 			return is_figure(s + p + 1, n - p - 1);
 	}
-	return equal(s, n, "unchanged_sites") || equal(s, n, "renamed_sites");
+	return equal(s, n, "unchanged_sites") || equal(s, n, "renamed_sites") ||
+	       equal(s, n, "unmatched_sites");
+}
+
+/* Of the sites of a pattern. */
+static bool is_site_change(const char *s, size_t n)
+{
+	return n > 6 && memcmp(s, "delta_", 6) == 0 && is_figure(s + 6, n - 6) &&
+	       !equal(s, n, "delta_sites");
 }
 
 bool diff_budget_figure(const char **s, struct budget *b)
 {
 	size_t n = strspn(*s, "abcdefghijklmnopqrstuvwxyz_");
-	if (!is_change(*s, n))
+	if (b->site ? !is_site_change(*s, n) : !is_change(*s, n))
 		return false;
 	b->change = *s;
 	b->change_length = n;

@@ -48,7 +48,9 @@ static const char *icon(enum budget_result r)
 
 static enum budget_result decide(struct page *p, const struct budget *b)
 {
-	return budget_untrusted(p->m) ? BUDGET_UNDECIDED : budget_check(b, p->m);
+	if (!p->partial && (budget_untrusted(p->m) || budget_apart(b, p->m)))
+		return BUDGET_UNDECIDED;
+	return budget_check(b, p->m);
 }
 
 /* The budgets about a figure of the table. */

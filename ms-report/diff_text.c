@@ -67,15 +67,45 @@ static const char *remark(struct page *p, const struct diff_line *l)
 											: "";
 }
 
+static const char *per(struct page *p, const struct diff_line *l)
+{
+	return l->per ? SAY("per %s %s", name_clean(&p->m->arena, p->m->diff->per, p->style.ascii),
+			    remark(p, l))
+		      : remark(p, l);
+}
+
+/* A figure where its columns would be wider than the line. */
+static void narrow_figure(struct page *p, struct out *o, const struct diff_line *l)
+{
+	const char *share = diff_percent(p->m, l->total->delta, l->total->old);
+	struct words w = {
+		.v = {SAY("%s %s %s", cell(p, l, l->total->old),
+			  p->style.ascii ? "->" : "\xe2\x86\x92", cell(p, l, l->total->new)),
+		      SAY("%s%s%s", change(p, l), *share ? " " : "", share)},
+		.n = 2};
+	text_fold(p, o, l->title, 2);
+	if (*per(p, l))
+		w.v[w.n++] = per(p, l);
+	text_words_in(p, o, &w, "  ", 2);
+}
+
 static void figures(struct page *p, struct out *o)
 {
 	struct diff_line v[12];
-	size_t n = diff_lines(p->m, v), w[4] = {6, 3, 3, 6};
+	size_t n = diff_lines(p->m, v), w[5] = {6, 3, 3, 6, 0};
 	for (size_t i = 0; i < n; i++) {
 		w[0] = wider(w[0], v[i].title);
 		w[1] = wider(w[1], cell(p, &v[i], v[i].total->old));
 		w[2] = wider(w[2], cell(p, &v[i], v[i].total->new));
 		w[3] = wider(w[3], change(p, &v[i]));
+		w[4] = wider(w[4], per(p, &v[i]));
+	}
+	bool narrow = w[0] + w[1] + w[2] + w[3] + w[4] + 7 + 10 > p->style.width;
+	for (size_t i = 0; i < n && narrow; i++)
+		narrow_figure(p, o, &v[i]);
+	if (narrow) {
+		out_char(o, '\n');
+		return;
 	}
 	text_pad(o, "figure", w[0]);
 	out_str(o, "  ");
@@ -96,8 +126,7 @@ static void figures(struct page *p, struct out *o)
 		out_str(o, "  ");
 		text_pad_left(o, diff_percent(p->m, v[i].total->delta, v[i].total->old), 7);
 		out_str(o, "  ");
-		out_str(o, v[i].per ? SAY("per %s %s", p->m->diff->per, remark(p, &v[i]))
-				    : remark(p, &v[i]));
+		out_str(o, per(p, &v[i]));
 		text_end_line(o);
 	}
 	out_char(o, '\n');
@@ -159,29 +188,81 @@ static void put_row(struct page *p, struct out *o, const struct columns *c, cons
 	out_str(o, "  ");
 }
 
+/* The name and the place of a frame, cut to `room`. */
+static const char *label(struct page *p, const struct frame *f, const char *before, size_t room)
+{
+	struct ms_arena *a = &p->m->arena;
+	const char *s = f ? frame_label(a, p->m, f, &p->style) : "(no stack)";
+	const char *place = f ? frame_place(a, p->m, f, &p->style) : "";
+	bool ascii = p->style.ascii;
+	if (p->style.full_names)
+		return SAY("%s%s%s%s", before, s, *place ? " " : "", place);
+	size_t all = strlen(before) + name_width(s) + 1 + name_width(place), half = room * 3 / 5;
+	if (*place && all > room) {
+		s = SAY("%s%s", before, s);
+		s = SAY("%s %s", name_cut(a, s, half, ascii),
+			name_cut_start(a, place, room - half - 1, ascii));
+	} else {
+		s = SAY("%s%s%s%s", before, s, *place ? " " : "", place);
+	}
+	return name_cut(a, s, room, ascii);
+}
+
 static void where(struct page *p, struct out *o, const struct diff_row *x, size_t before)
 {
-	struct model *m = p->m;
-	struct ms_arena *a = &m->arena;
-	const struct frame *f = site_frame(m, x->site), *caller = site_caller(m, x->site);
-	size_t room = p->style.full_names            ? SIZE_MAX
-		      : p->style.width > before + 20 ? p->style.width - before
-						     : 20;
-	const char *s = f ? frame_label(a, m, f, &p->style) : "(no stack)";
-	const char *place = f ? frame_place(a, m, f, &p->style) : "";
-	size_t half = room == SIZE_MAX ? room : room * 3 / 5;
-	if (*place)
-		s = SAY("%s %s", name_cut(a, s, half, p->style.ascii),
-			name_cut_start(a, place, room - half, p->style.ascii));
-	out_str(o, name_cut(a, s, room, p->style.ascii));
+	const struct frame *caller = site_caller(p->m, x->site);
+	size_t room = p->style.width > before ? p->style.width - before : 1;
+	out_str(o, label(p, site_frame(p->m, x->site), "", room));
 	text_end_line(o);
 	if (!caller)
 		return;
 	out_repeat(o, " ", before);
-	s = frame_label(a, m, caller, &p->style);
-	place = frame_place(a, m, caller, &p->style);
-	out_str(o, name_cut(a, SAY("< %s %s", s, place), room, p->style.ascii));
+	out_str(o, label(p, caller, "< ", room));
 	text_end_line(o);
+}
+
+/* A row where its columns would leave no room for names. */
+static void narrow_row(struct page *p, struct out *o, const struct diff_row *x)
+{
+	struct words w = {.v = {SAY("%s live", diff_say(p->m, true, x->delta[DIFF_LIVE])),
+				SAY("%s peak", diff_say(p->m, true, x->delta[DIFF_PEAK])),
+				SAY("%s calls", diff_say(p->m, false, x->delta[DIFF_ALLOCATIONS])),
+				SAY("#%lld", (long long)x->site->id), what(p, x)},
+			  .n = 5};
+	text_words(p, o, NULL, &w, "  ");
+	out_str(o, "  ");
+	where(p, o, x, 2);
+}
+
+static size_t columns_before(struct page *p, const struct columns *c)
+{
+	return c->live + c->peak + c->number + c->what + 9 +
+	       (p->style.width >= 64 ? c->calls + 2 : 0);
+}
+
+static void put_rows(struct page *p, struct out *o, size_t n)
+{
+	const struct diff *d = p->m->diff;
+	struct columns c = measure(p, n);
+	size_t before = columns_before(p, &c);
+	bool narrow = before + 24 > p->style.width && !p->style.full_names;
+	if (!narrow) {
+		put_row(p, o, &c, "live", "peak", "calls", "#", "");
+		out_str(o, p->style.width < before + 32 ? "where\n"
+							: "where (first frame of your code)\n");
+	}
+	for (size_t i = 0; i < n; i++) {
+		const struct diff_row *x = &d->rows.v[i];
+		if (narrow) {
+			narrow_row(p, o, x);
+			continue;
+		}
+		put_row(p, o, &c, diff_say(p->m, true, x->delta[DIFF_LIVE]),
+			diff_say(p->m, true, x->delta[DIFF_PEAK]),
+			diff_say(p->m, false, x->delta[DIFF_ALLOCATIONS]),
+			SAY("%lld", (long long)x->site->id), what(p, x));
+		where(p, o, x, before);
+	}
 }
 
 static void rows(struct page *p, struct out *o, size_t limit)
@@ -194,32 +275,23 @@ static void rows(struct page *p, struct out *o, size_t limit)
 		p, o,
 		all ? SAY("CHANGED by more than noise: %s", say_things(p->m, all, "site", "sites"))
 		    : "NOTHING CHANGED by more than noise");
-	if (n) {
-		struct columns c = measure(p, n);
-		size_t before = c.live + c.peak + c.number + c.what + 9 +
-				(p->style.width >= 64 ? c.calls + 2 : 0);
-		put_row(p, o, &c, "live", "peak", "calls", "#", "");
-		out_str(o, "where (first frame of your code)\n");
-		for (size_t i = 0; i < n; i++) {
-			const struct diff_row *x = &d->rows.v[i];
-			put_row(p, o, &c, diff_say(p->m, true, x->delta[DIFF_LIVE]),
-				diff_say(p->m, true, x->delta[DIFF_PEAK]),
-				diff_say(p->m, false, x->delta[DIFF_ALLOCATIONS]),
-				SAY("%lld", (long long)x->site->id), what(p, x));
-			where(p, o, x, before);
-		}
-	}
+	if (n)
+		put_rows(p, o, n);
 	if (all > n)
-		out_printf(o, "%s changed by more than noise: --limit 0\n",
-			   say_things(p->m, all - n, "more site", "more sites"));
+		text_fold(p, o,
+			  SAY("%s changed by more than noise: --limit 0",
+			      say_things(p->m, all - n, "more site", "more sites")),
+			  2);
 	const char *rest = diff_rest(p->m);
 	if (*rest)
 		text_words(p, o, "Rest", &(struct words){{rest}, 1}, "");
 	if (p->m->hidden.filters)
 		text_words(p, o, "Hidden", &(struct words){{words_hidden(p->m, &p->style)}, 1}, "");
-	if (n)
-		out_printf(o, "Next     ms-report --site %lld %s\n",
-			   (long long)d->rows.v[0].site->id, p->input ? p->input : "FILE");
+	if (!n)
+		return;
+	out_str(o, "Next     ");
+	text_command(p, o, SAY("ms-report --site %lld", (long long)d->rows.v[0].site->id), 9);
+	out_char(o, '\n');
 }
 
 void diff_text(struct page *p, struct out *o, size_t limit)

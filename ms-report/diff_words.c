@@ -111,6 +111,7 @@ const char *diff_rest(struct model *m)
 					      ? d->noise.figures[DIFF_PEAK]
 					      : d->noise.figures[DIFF_LIVE])));
 	count_kind(m, &s, &d->kinds[DIFF_UNCHANGED], "unchanged");
+	count_kind(m, &s, &d->kinds[DIFF_UNMATCHED], "that could not be compared");
 	if (d->kinds[DIFF_GONE].sites)
 		add_part(m, &s, SAY("%s gone", say_count(m, d->kinds[DIFF_GONE].sites)));
 	if (d->renamed.sites)
@@ -191,6 +192,24 @@ const char *diff_untrusted(struct model *m)
 	return NULL;
 }
 
+const char *diff_unmatched(struct model *m)
+{
+	const struct diff *d = m->diff;
+	const struct diff_sum *k = d ? &d->kinds[DIFF_UNMATCHED] : NULL;
+	if (!k || !k->sites)
+		return NULL;
+	int side = d->nameless[1] ? 1 : 0;
+	const char *name = side ? d->new : d->old;
+	return SAY("%s could not be compared, %s in all: '%s' has no symbols of %s, and the other "
+		   "side does. They are not called new, gone or grown; the totals hold",
+		   say_things(m, k->sites, "site", "sites"),
+		   diff_say(m, true,
+			    k->figures[DIFF_LIVE] == DELTA_UNKNOWN ? k->figures[DIFF_PEAK]
+								   : k->figures[DIFF_LIVE]),
+		   name_clean(&m->arena, name, true),
+		   name_clean(&m->arena, d->nameless[side] ? d->nameless[side] : "a module", true));
+}
+
 const char *diff_worth(struct model *m)
 {
 	const struct diff *d = m->diff;
@@ -214,6 +233,12 @@ const char *diff_worth(struct model *m)
 		add_part(m, &s, "one run of a side: what noise is can only be guessed");
 	else if (diff_noise(m))
 		add_part(m, &s, diff_noise(m));
+	if (d->kinds[DIFF_UNMATCHED].sites)
+		add_part(m, &s,
+			 SAY("SYMBOLS MISSING on one side: %s not compared",
+			     say_things(m, d->kinds[DIFF_UNMATCHED].sites, "site", "sites")));
+	else if (d->nameless[0] || d->nameless[1])
+		add_part(m, &s, "symbols missing on one side");
 	if (!d->same_program)
 		add_part(m, &s, "programs of DIFFERENT names");
 	return s;

@@ -73,7 +73,8 @@ static void add_budgets(struct model *m, const struct options *opt, struct findi
 	const char *why = opt->cli.allow_partial ? NULL : budget_untrusted(m);
 	for (size_t i = 0; i < opt->budgets.n; i++) {
 		const struct budget *b = &opt->budgets.v[i];
-		enum budget_result r = why ? BUDGET_UNDECIDED : budget_check(b, m);
+		const char *apart = opt->cli.allow_partial ? NULL : budget_apart(b, m);
+		enum budget_result r = why || apart ? BUDGET_UNDECIDED : budget_check(b, m);
 		if (r == BUDGET_HELD)
 			continue;
 		struct finding x = {.rule = r == BUDGET_BROKEN ? RULE_BUDGET : RULE_UNDECIDED,
@@ -83,7 +84,9 @@ static void add_budgets(struct model *m, const struct options *opt, struct findi
 		x.message = r == BUDGET_BROKEN ? SAY("budget '%s' is broken: it is %s%s", b->text,
 						     budget_amount(b, m), at)
 					       : SAY("budget '%s' cannot be decided: %s", b->text,
-						     why ? why : budget_unknown(b, m));
+						     why     ? why
+						     : apart ? apart
+							     : budget_unknown(b, m));
 		x.key = SAY("%s:%s", finding_rules[x.rule].id, b->text);
 		add(m, f, most, x);
 	}
@@ -144,7 +147,7 @@ static void add_regressions(struct model *m, struct findings *f, size_t most)
 struct findings findings_make(struct model *m, const struct options *opt)
 {
 	struct findings f = {.budgets = opt->budgets.n};
-	size_t most = opt->budgets.n + 3 * m->sites.n + 1;
+	size_t most = opt->budgets.n + 3 * m->sites.n + 2;
 	add_budgets(m, opt, &f, most);
 	add_verdicts(m, &f, most, RULE_UNREACHABLE);
 	add_verdicts(m, &f, most, RULE_GROWING);
@@ -155,5 +158,11 @@ struct findings findings_make(struct model *m, const struct options *opt)
 		    (struct finding){.rule = RULE_INCOMPLETE,
 				     .message = SAY("the recording is incomplete: %s", why),
 				     .key = finding_rules[RULE_INCOMPLETE].id});
+	why = diff_unmatched(m);
+	if (why)
+		add(m, &f, most,
+		    (struct finding){.rule = RULE_INCOMPLETE,
+				     .message = SAY("the comparison is incomplete: %s", why),
+				     .key = SAY("%s:symbols", finding_rules[RULE_INCOMPLETE].id)});
 	return f;
 }

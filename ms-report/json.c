@@ -12,6 +12,7 @@
 #include "json_parts.h"
 #include "json_writer.h"
 #include "names.h"
+#include "noted.h"
 #include "out.h"
 #include "words.h"
 
@@ -64,6 +65,7 @@ static void put_process(struct model *m, struct json *j, const char *key, const 
 	json_string(j, "end_reason", p->end_reason);
 	json_string(j, "allocator", p->allocator);
 	json_string(j, "trace", p->trace);
+	json_string(j, "cut", noted_cut_of(m, (uint32_t)(p - m->processes.v)));
 	if (with_totals) {
 		json_open(j, "totals", '{');
 		for (size_t i = 0; i < figure_count; i++)
@@ -74,7 +76,7 @@ static void put_process(struct model *m, struct json *j, const char *key, const 
 	json_close(j, '}');
 }
 
-static void put_quality(const struct model *m, struct json *j)
+static void put_quality(struct model *m, struct json *j)
 {
 	const struct quality *q = &m->quality;
 	json_open(j, "quality", '{');
@@ -93,6 +95,9 @@ static void put_quality(const struct model *m, struct json *j)
 	json_number(j, "frames_without_symbol", q->frames_without_symbol);
 	gaps_json(m, j);
 	inherited_json(m, j);
+	json_string(j, "cut", noted_cut_of(m, NONE));
+	json_number(j, "from_ns", m->from_ns);
+	json_number(j, "to_ns", m->to_ns);
 	json_close(j, '}');
 }
 
@@ -138,10 +143,11 @@ void json_frame(const struct model *m, struct json *j, const struct frame *f)
 /* The text of each frame, made once: sites share frames. */
 struct frames {
 	struct out text;
-	size_t *begin; /* frame_count + 1 */
+	size_t *begin;         /* frame_count + 1 */
+	const char **one_time; /* by site */
 };
 
-static struct frames render_frames(const struct model *m)
+static struct frames render_frames(struct model *m)
 {
 	struct frames f = {.text = {.fd = -1},
 			   .begin = ms_xrealloc(NULL, m->frames.n + 1, sizeof *f.begin)};
@@ -151,6 +157,7 @@ static struct frames render_frames(const struct model *m)
 		json_frame(m, &j, &m->frames.v[i]);
 	}
 	f.begin[m->frames.n] = f.text.n;
+	f.one_time = noted_names(m);
 	return f;
 }
 
@@ -185,6 +192,7 @@ static void put_site(struct model *m, struct json *j, const struct frames *f, co
 		{"frees", EST_FREES, s->frees}};
 	est_json(j, s->est, intervals, sizeof intervals / sizeof *intervals);
 	json_string(j, "verdict", s->verdict);
+	json_string(j, "one_time", f->one_time[s - m->sites.v]);
 	uint64_t depth = 0, user = UNKNOWN;
 	json_open(j, "stack", '[');
 	for (uint32_t n = s->stack; n != NONE; n = m->nodes.v[n].parent, depth++) {
@@ -280,6 +288,12 @@ void json_report(struct model *m, struct out *o, enum metric metric, size_t limi
 	put_snapshots(m, &j);
 	json_string(&j, "at", m->at_label);
 	put_sites(m, &j, metric, limit, only);
+	struct noted noted = noted_sum(m);
+	json_open(&j, "one_time", '{');
+	json_number(&j, "sites", noted.sites);
+	json_number(&j, "live_bytes", noted.live_bytes);
+	json_number(&j, "live_blocks", noted.live_blocks);
+	json_close(&j, '}');
 	json_open(&j, "processes", '[');
 	for (size_t i = 0; i < m->processes.n; i++)
 		put_process(m, &j, NULL, &m->processes.v[i], true);

@@ -207,10 +207,12 @@ static int check_budgets(struct model *m, const struct options *opt)
 	}
 	for (size_t i = 0; i < opt->budgets.n; i++) {
 		const struct budget *b = &opt->budgets.v[i];
-		switch (budget_check(b, m)) {
+		const char *apart = opt->cli.allow_partial ? NULL : budget_apart(b, m);
+		switch (apart ? BUDGET_UNDECIDED : budget_check(b, m)) {
 		case BUDGET_UNDECIDED:
-			fprintf(stderr, "ms-report: budget '%s' cannot be decided: %s\n", b->text,
-				budget_unknown(b, m));
+			fprintf(stderr, "ms-report: budget '%s' cannot be decided: %s%s\n", b->text,
+				apart ? apart : budget_unknown(b, m),
+				apart ? " (--allow-partial decides)" : "");
 			status = TROUBLE;
 			break;
 		case BUDGET_BROKEN:
@@ -246,7 +248,10 @@ static int report(const struct options *opt)
 	struct model m = {0};
 	const char *at;
 	sqlite3 *db = open_input(opt, &at, &res, &err);
-	struct page p = {.m = &m, .links = opt->links, .budgets = &opt->budgets};
+	struct page p = {.m = &m,
+			 .links = opt->links,
+			 .budgets = &opt->budgets,
+			 .partial = opt->cli.allow_partial};
 	if (opt->input_count == 1 && strcmp(opt->inputs[0], "-") != 0)
 		p.input = opt->inputs[0];
 	int rc = db ? model_load(&m, db, at, &err) : -1;

@@ -4,6 +4,7 @@
 #include "formats.h"
 
 #include "beside.h"
+#include "diff.h"
 #include "out.h"
 #include "text.h"
 
@@ -70,6 +71,12 @@ void markdown_banner(struct page *p, struct out *o)
 	if (why) {
 		out_str(o, "> :warning: **INCOMPLETE**: ");
 		markdown_plain(p, o, why);
+		out_str(o, "\n\n");
+	}
+	const char *apart = diff_unmatched(p->m);
+	if (apart) {
+		out_str(o, "> :warning: **NOT ALL COMPARED**: ");
+		markdown_plain(p, o, apart);
 		out_str(o, "\n\n");
 	}
 	if (nothing) {

@@ -25,17 +25,26 @@ struct page {
 	const struct answer *answer; /* of --sql, or NULL */
 	struct links links;
 	const struct budgets *budgets; /* NULL = none */
+	bool partial;                  /* they are decided on incomplete figures too */
 };
 
 /* ---- pieces ---- */
 
 /* A heading, bold where there is colour. */
 void text_title(struct page *p, struct out *o, const char *s);
-/* A paragraph folded at blanks to the page's width; later lines begin with `indent` blanks. */
+/* A paragraph folded at blanks to the page's width, and inside a word that is longer than a line;
+ * later lines begin with `indent` blanks. */
 void text_fold(struct page *p, struct out *o, const char *s, size_t indent);
 /* Parts joined by `gap`, folded between parts. `label` stands in the first nine columns. */
 void text_words(struct page *p, struct out *o, const char *label, const struct words *w,
 		const char *gap);
+/* The same in a paragraph that is indented as a whole. */
+void text_words_in(struct page *p, struct out *o, const struct words *w, const char *gap,
+		   size_t indent);
+/* A command to type, from column `indent` on, which is written. What does not fit stands on the
+ * next line, as a shell takes it; an input that is too long even there is called FILE. Returns the
+ * columns it took on its line. */
+size_t text_command(struct page *p, struct out *o, const char *command, size_t indent);
 /* `s` padded to `width` columns with blanks behind (or before). */
 void text_pad(struct out *o, const char *s, size_t width);
 void text_pad_left(struct out *o, const char *s, size_t width);

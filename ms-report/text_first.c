@@ -112,7 +112,14 @@ static const char *marks(struct page *p)
 static void curves(struct page *p, struct out *o)
 {
 	struct model *m = p->m;
-	size_t room = p->style.width > 40 ? p->style.width - 28 : 12, n = room < 36 ? room : 36;
+	/* of several processes nobody noted how sure their sum is */
+	const char *most = !m->est ? "1,023.9 MiB"
+			   : m->processes.n > 1
+				   ? say_unknown(m)
+				   : est_size(m, m->totals.peak_bytes, est_of(m->est, EST_PEAK));
+	size_t rest = 9 + strlen("   of ") + name_width(most), n = 36;
+	if (n + rest > p->style.width)
+		n = p->style.width > rest + 4 ? p->style.width - rest : 4;
 	struct span *s;
 	n = spans_make(m, n, &s);
 	if (!n)
@@ -128,11 +135,8 @@ static void curves(struct page *p, struct out *o)
 	}
 	out_str(o, "Live     ");
 	spark_draw(o, live, n, live_max, p->style.ascii);
-	/* of several processes nobody noted how sure their sum is */
-	const char *most = !m->est ? say_size(m, live_max)
-			   : m->processes.n > 1
-				   ? say_unknown(m)
-				   : est_size(m, m->totals.peak_bytes, est_of(m->est, EST_PEAK));
+	if (!m->est)
+		most = say_size(m, live_max);
 	const char *tail = SAY("   of %s", most), *named = marks(p);
 	out_str(o, tail);
 	if (9 + n + strlen(tail) + name_width(named) <= p->style.width)
@@ -176,45 +180,34 @@ static void busiest(struct page *p, struct out *o)
 	text_words(p, o, "BUSIEST", &w, ", ");
 }
 
-/* A name as the shell wants it. */
-static const char *quoted(struct page *p, const char *s)
-{
-	if (s[strspn(s,
-		     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+,:@%=-")] ==
-	    0)
-		return s;
-	const char *clean = name_clean(&p->m->arena, s, p->style.ascii);
-	if (clean != s || strchr(s, '\''))
-		return "FILE"; /* what cannot be typed as it stands is not offered */
-	return SAY("'%s'", s);
-}
-
 static void next(struct page *p, struct out *o, const struct list *live, const struct list *peak)
 {
 	const struct list *first = live->n ? live : peak;
-	const char *input = p->input ? quoted(p, p->input) : "FILE";
 	struct {
 		const char *command, *why;
 	} v[3];
 	size_t n = 0;
 	if (first->n) {
-		v[n].command =
-			SAY("ms-report --site %lld %s", (long long)first->rows[0]->id, input);
+		v[n].command = SAY("ms-report --site %lld", (long long)first->rows[0]->id);
 		v[n++].why = "its whole stack, sizes, ages, threads";
 	}
-	v[n].command = SAY("ms-report --tree %s", input);
+	v[n].command = "ms-report --tree";
 	v[n++].why = "where the peak comes from, from main on";
 	bool several = p->m->processes.n > 1;
-	v[n].command = SAY("ms-report %s %s", several ? "--by process" : "--md", input);
+	v[n].command = several ? "ms-report --by process" : "ms-report --md";
 	v[n++].why = several ? "each process's own peak" : "tables for a pull request or a log";
-	size_t width = 0;
-	for (size_t i = 0; i < n; i++)
-		width = name_width(v[i].command) > width ? name_width(v[i].command) : width;
+	size_t width = 0, w[3];
+	struct out tmp = {.fd = -1};
+	for (size_t i = 0; i < n; i++) {
+		w[i] = text_command(p, &tmp, v[i].command, 9);
+		width = w[i] > width ? w[i] : width;
+	}
+	out_free(&tmp);
 	for (size_t i = 0; i < n; i++) {
 		out_str(o, i ? "         " : "Next     ");
-		out_str(o, v[i].command);
+		text_command(p, o, v[i].command, 9);
 		if (9 + width + 4 + strlen(v[i].why) <= p->style.width) {
-			out_repeat(o, " ", width - name_width(v[i].command) + 4);
+			out_repeat(o, " ", width - w[i] + 4);
 			out_str(o, v[i].why);
 		}
 		out_char(o, '\n');

@@ -5,7 +5,8 @@
  *    5.9 MiB     1,203   1  orderd::Parser::dup              src/parser.cpp:218      strdup
  *                             < orderd::Session::onFrame     src/session.cpp:91
  *
- * Where the line is narrow, the place goes to a line of its own and the remark is left out.
+ * Where the line is narrow, the place goes to a line of its own and the remark is left out; where
+ * the figures leave no room for names, these go below them.
  */
 #include "text.h"
 
@@ -18,6 +19,7 @@
 
 #define NARROW 45 /* columns for names below which they get lines of their own */
 #define ROOMY 60  /* from here on what the function called is said too */
+#define LEAST 14  /* below this they go below the figures */
 
 struct line {
 	const char *name, *place, *called, *caller, *caller_place;
@@ -188,9 +190,53 @@ static void figures(struct page *p, struct out *o, const struct list *l, const s
 	put_figures(o, f, say_share(p->m, v.a, l->total.a), say_a(p, l, v), say_b(p, l, v), number);
 }
 
+/* A row whose figures leave no room: "91.2 MiB (80-99), 12 blocks  #3", what it is below. */
+static void figures_alone(struct page *p, struct out *o, const struct list *l, struct pair v,
+			  const char *number)
+{
+	const char *const *head = heads[l->metric];
+	struct words w = {
+		.v = {metric_is_bytes(l->metric)
+			      ? say_a(p, l, v)
+			      : ms_arena_printf(&p->m->arena, "%s %s", say_a(p, l, v), head[0]),
+		      ms_arena_printf(&p->m->arena, "%s %s", say_b(p, l, v), head[1])},
+		.n = 2};
+	if (number)
+		w.v[w.n++] = ms_arena_printf(&p->m->arena, "#%s", number);
+	text_words(p, o, NULL, &w, "  ");
+}
+
 static bool any(struct pair v)
 {
 	return (v.a != UNKNOWN && v.a) || (v.b != UNKNOWN && v.b);
+}
+
+static void list_below(struct page *p, struct out *o, const struct list *l, const struct line *v)
+{
+	struct layout lay = {.name = p->style.width - 4, .before = 4};
+	for (size_t i = 0; i < l->n; i++) {
+		figures_alone(p, o, l, site_pair(l->rows[i], l->metric), number_of(p, l->rows[i]));
+		out_str(o, "    ");
+		write_names(p, o, &lay, v[i].name, v[i].place, "", 0);
+		if (!v[i].caller)
+			continue;
+		out_str(o, "      < ");
+		write_names(p, o, &lay, v[i].caller, v[i].caller_place, "", 4);
+	}
+	const struct {
+		bool holds;
+		struct pair v;
+		const char *words;
+	} rest[] = {{l->more_sites != 0, l->more,
+		     say_things(p->m, l->more_sites, "more site", "more sites")},
+		    {any(l->hidden), l->hidden, "hidden by filters"},
+		    {any(l->other), l->other, "of no site"}};
+	for (size_t i = 0; i < sizeof rest / sizeof *rest; i++) {
+		if (!rest[i].holds)
+			continue;
+		figures_alone(p, o, l, rest[i].v, NULL);
+		out_printf(o, "    %s\n", rest[i].words);
+	}
 }
 
 void text_list(struct page *p, struct out *o, const struct list *l, bool callers)
@@ -201,8 +247,14 @@ void text_list(struct page *p, struct out *o, const struct list *l, bool callers
 		v[i] = describe(p, l->rows[i], callers);
 	struct figures f = measure(p, l);
 	size_t before = (f.share ? f.share + 2 : 0) + f.a + f.b + f.number + 2;
+	if (before + LEAST > p->style.width && !p->style.full_names) {
+		list_below(p, o, l, v);
+		return;
+	}
 	put_figures(o, &f, "share", heads[l->metric][0], heads[l->metric][1], "#");
-	out_str(o, p->style.width < 64 ? "where\n" : "where (first frame of your code)\n");
+	out_str(o, p->style.width < 64 || p->style.width < before + 32
+			   ? "where\n"
+			   : "where (first frame of your code)\n");
 	struct layout lay = arrange(p, v, l->n, before);
 	for (size_t i = 0; i < l->n; i++) {
 		figures(p, o, l, &f, site_pair(l->rows[i], l->metric), number_of(p, l->rows[i]));

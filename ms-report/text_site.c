@@ -10,21 +10,25 @@
 
 #define SAY(...) ms_arena_printf(&p->m->arena, __VA_ARGS__)
 
-static void one(struct page *p, struct out *o, const char *label, const char *s)
+/* `s` behind a label, folded under itself from column `indent` on. */
+static void under(struct page *p, struct out *o, const char *label, const char *s, size_t indent)
 {
-	out_str(o, label);
-	out_repeat(o, " ", strlen(label) < 9 ? 9 - strlen(label) : 1);
-	/* folded under itself */
+	text_pad(o, label, indent);
 	struct out tmp = {.fd = -1};
 	struct page narrow = *p;
-	narrow.style.width = p->style.width > 20 ? p->style.width - 9 : 11;
+	narrow.style.width = p->style.width > indent + 11 ? p->style.width - indent : 11;
 	text_fold(&narrow, &tmp, s, 0);
 	for (size_t i = 0; i < tmp.n; i++) {
 		out_char(o, tmp.v[i]);
 		if (tmp.v[i] == '\n' && i + 1 < tmp.n)
-			out_repeat(o, " ", 9);
+			out_repeat(o, " ", indent);
 	}
 	out_free(&tmp);
+}
+
+static void one(struct page *p, struct out *o, const char *label, const char *s)
+{
+	under(p, o, label, s, 9);
 }
 
 static void calls(struct page *p, struct out *o, const struct site *s)
@@ -127,14 +131,22 @@ static void stack_line(struct page *p, struct out *o, size_t i, const struct fra
 	const char *remark = f->inlined ? (named ? "   [inlined]   <- named after" : "   [inlined]")
 			     : named    ? "   <- named after"
 					: "";
-	size_t used = 5, w = name_width(name);
-	out_printf(o, "%3zu  %s", i, name);
-	if (used + w + 2 + name_width(place) > p->style.width && *place) {
-		out_str(o, "\n         ");
-	} else if (*place) {
-		out_repeat(o, " ", (w < column ? column - w : 0) + 2);
+	size_t used = 5, w = name_width(name), rest = name_width(place) + strlen(remark);
+	if (used + w + 2 + rest <= p->style.width || p->style.full_names) {
+		out_printf(o, "%3zu  %s", i, name);
+		size_t gap = w < column ? column - w : 0, room = p->style.width - 7 - w - rest;
+		if (*place)
+			out_repeat(o, " ", (gap < room || p->style.full_names ? gap : room) + 2);
+		out_printf(o, "%s%s\n", place, remark);
+		return;
 	}
-	out_printf(o, "%s%s\n", place, remark);
+	/* whole names are what this view is for: they are folded, not cut */
+	under(p, o, SAY("%3zu", i), name, 5);
+	bool one_line = *place && 9 + rest <= p->style.width;
+	if (*place)
+		under(p, o, "", one_line ? SAY("%s%s", place, remark) : place, 9);
+	if (*remark && !one_line)
+		under(p, o, "", remark + 3, 9);
 }
 
 void text_site(struct page *p, struct out *o, const struct site *s)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Tables in plain text: columns as wide as they need to be, what is optional left out and text cut
- * where the line is narrow; bars.
+ * where the line is narrow; bars. Where even that is wider than the line, each row is a paragraph.
  */
 #include "text.h"
 
@@ -97,8 +97,8 @@ static size_t leave_out(const struct table *t, size_t *width, size_t sum, size_t
 
 #define TEXT_LEAST 8 /* columns of a text that gave way */
 
-/* The widest text gives way, then the next, until all fits in `room`. */
-static void narrow(const struct table *t, size_t *width, size_t sum, size_t room)
+/* The widest text gives way, then the next, until all fits in `room`. Returns the sum. */
+static size_t narrow(const struct table *t, size_t *width, size_t sum, size_t room)
 {
 	while (sum > room) {
 		size_t widest = t->column_count, next = TEXT_LEAST;
@@ -113,13 +113,14 @@ static void narrow(const struct table *t, size_t *width, size_t sum, size_t room
 			}
 		}
 		if (widest == t->column_count || width[widest] <= TEXT_LEAST)
-			return;
+			break;
 		next = next < TEXT_LEAST ? TEXT_LEAST : next;
 		size_t most = width[widest] > next ? width[widest] - next : 1;
 		size_t less = sum - room < most ? sum - room : most;
 		width[widest] -= less;
 		sum -= less;
 	}
+	return sum;
 }
 
 static void write_cell(struct page *p, struct out *o, const struct column *c, const char *s,
@@ -156,6 +157,38 @@ static void write_row(struct page *p, struct out *o, const struct table *t, cons
 	text_end_line(o);
 }
 
+/* "live 1.2 MiB"; "#3". */
+static const char *titled(struct page *p, const struct column *c, const char *s)
+{
+	const char *title = title_of(p, c);
+	return !*title ? s
+		       : ms_arena_printf(&p->m->arena, "%s%s%s", title,
+					 strcmp(title, "#") == 0 ? "" : " ", s);
+}
+
+/* The same row without columns: its name, and below what each column says of it. */
+static void write_paragraph(struct page *p, struct out *o, const struct table *t,
+			    const struct row *r)
+{
+	struct words w = {0};
+	const char *name = NULL;
+	for (size_t c = 0; c < t->column_count && w.n < WORDS_MAX; c++) {
+		const struct column *k = &t->columns[c];
+		const char *s = k->title && k->kind != CELL_BAR
+					? cell_text(p, k, &r->cells[c], r->kind)
+					: "";
+		if (!*s)
+			continue;
+		if (name)
+			w.v[w.n++] = titled(p, k, s);
+		else
+			name = column_is_number(k) ? titled(p, k, s) : s;
+	}
+	text_fold(p, o, name ? name : "", 2);
+	if (w.n)
+		text_words_in(p, o, &w, ", ", 4);
+}
+
 void text_table(struct page *p, struct out *o, const struct table *t)
 {
 	if (t->title)
@@ -168,8 +201,13 @@ void text_table(struct page *p, struct out *o, const struct table *t)
 	size_t room = p->style.width + 2, sum = measure(p, t, width);
 	sum = leave_out(t, width, sum, room);
 	if (!p->style.full_names)
-		narrow(t, width, sum, room);
-	write_row(p, o, t, width, NULL);
+		sum = narrow(t, width, sum, room);
+	bool fits = sum <= room || p->style.full_names;
+	if (fits)
+		write_row(p, o, t, width, NULL);
 	for (size_t i = 0; i < t->n; i++)
-		write_row(p, o, t, width, &t->rows[i]);
+		if (fits)
+			write_row(p, o, t, width, &t->rows[i]);
+		else
+			write_paragraph(p, o, t, &t->rows[i]);
 }

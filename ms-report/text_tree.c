@@ -85,6 +85,10 @@ static void write_branch(struct page *p, struct out *o, const struct tree *t,
 	size_t start = o->n;
 	begin(p, o, t, &b->sum, indent);
 	size_t used = o->n - start; /* all of it is ASCII */
+	if (used + 12 > p->style.width && !p->style.full_names) {
+		text_end_line(o);
+		out_repeat(o, " ", used = 4);
+	}
 	size_t room = p->style.width > used + 12 ? p->style.width - used : 12;
 	const char *name = branch_name(p, b), *place = branch_place(p, b);
 	if (more)
@@ -96,6 +100,19 @@ static void write_branch(struct page *p, struct out *o, const struct tree *t,
 				  : "";
 	}
 	out_printf(o, "%s%s%s\n", name, *place ? "  " : "", place);
+}
+
+/* A sum that is of no single branch. */
+static void write_words(struct page *p, struct out *o, const struct tree *t, const struct pair *v,
+			size_t indent, const char *words)
+{
+	size_t start = o->n;
+	begin(p, o, t, v, indent);
+	if (o->n - start + name_width(words) > p->style.width) {
+		text_end_line(o);
+		out_str(o, "    ");
+	}
+	out_printf(o, "%s\n", words);
 }
 
 /* After the children of a branch: those that are not shown, and what was allocated by itself. */
@@ -111,16 +128,12 @@ static void write_rest(struct page *p, struct out *o, const struct tree *t, cons
 			sum = pair_add(sum, t->v[c].sum);
 		}
 	}
-	if (seen && hidden) {
-		begin(p, o, t, &sum, indent);
-		out_printf(o, "%s\n",
-			   say_things(p->m, hidden, t->up ? "more caller" : "more branch",
-				      t->up ? "more callers" : "more branches"));
-	}
-	if (seen && b->self.a) {
-		begin(p, o, t, &b->self, indent);
-		out_str(o, t->up ? "no further caller\n" : "by itself\n");
-	}
+	if (seen && hidden)
+		write_words(p, o, t, &sum, indent,
+			    say_things(p->m, hidden, t->up ? "more caller" : "more branch",
+				       t->up ? "more callers" : "more branches"));
+	if (seen && b->self.a)
+		write_words(p, o, t, &b->self, indent, t->up ? "no further caller" : "by itself");
 }
 
 static bool has_hidden_children(const struct branch *b, const bool *shown)
@@ -165,12 +178,8 @@ void text_tree(struct page *p, struct out *o, const struct tree *t, size_t limit
 		}
 		at = at ? t->v[at].next : 0;
 	}
-	if (t->hidden.a && t->hidden.a != UNKNOWN) {
-		begin(p, o, t, &t->hidden, 0);
-		out_str(o, "hidden by filters\n");
-	}
-	if (t->other.a && t->other.a != UNKNOWN) {
-		begin(p, o, t, &t->other, 0);
-		out_str(o, "of no site\n");
-	}
+	if (t->hidden.a && t->hidden.a != UNKNOWN)
+		write_words(p, o, t, &t->hidden, 0, "hidden by filters");
+	if (t->other.a && t->other.a != UNKNOWN)
+		write_words(p, o, t, &t->other, 0, "of no site");
 }

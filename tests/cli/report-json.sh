@@ -8,8 +8,10 @@ python=python3
 [ ! -x /usr/bin/python3 ] || python=/usr/bin/python3
 fixture odd.db "UPDATE frame SET function = CAST(x'66FF0A22C328' AS TEXT) WHERE id = 6; UPDATE process SET command = 'not JSON', exe = NULL,
 	started_ns = NULL, exit_status = NULL, unfreed_bytes = 9223372036854775807, stacks_cut = -1, attached = NULL"
+fixture noted.db "UPDATE site SET one_time = 'the emergency pool' WHERE id IN (1, 8); UPDATE process SET cut = 'run.trace by --from 1s', from_ns = 1000000000,
+	to_ns = 3000000000"
 files=
-for db in run cut damaged growing lost killed sampled hidden allhidden nothing two odd; do
+for db in noted run cut damaged growing lost killed sampled hidden allhidden nothing two odd; do
 	ms-report --allow-partial --json=$db.json $db.db
 	files="$files $db.json"
 done
@@ -28,6 +30,10 @@ done
 grep -q '"unfreed_bytes":9223372036854775807,' odd.json
 jq -e '.quality.stacks_cut == null and .process.command == ["not JSON"] and .process.exit == null and .quality.attached == null' odd.json >/dev/null
 jq -e '.sites[0].stack[1].function == "f\ufffd\n\"\ufffd("' odd.json >/dev/null
+jq -e '.quality.cut == "run.trace by --from 1s" and .quality.from_ns == 1000000000 and .quality.to_ns == 3000000000 and .processes[0].cut == .quality.cut
+	and .one_time == {sites: 2, live_bytes: 1048576, live_blocks: 1} and [.sites[] | select(.one_time).id] == [1, 8]
+	and .sites[0].one_time == "the emergency pool"' noted.json >/dev/null
+jq -e '.quality.cut == null and .quality.from_ns == null and .quality.to_ns == null and .one_time.sites == 0 and .sites[0].one_time == null' run.json >/dev/null
 jq -e '(.sites | length) == 1 and .sites[0].id == 2 and .omitted.sites == 7' site.json >/dev/null
 jq -e '.at == "1.5s" and [.sites[].id] == [7, 1] and .sites[1].live_bytes == 1048576 and .omitted.live_bytes == 129008' at.json >/dev/null
 jq -e '.omitted.hidden_sites == 4 and .omitted.filters == "--not-function evil; --min 2k"' hidden.json >/dev/null

@@ -242,7 +242,12 @@ for budget, status, said in [
         ("new_sites > 0", 1, "is broken: it is 1, most of it at site 9: "), ("new_live_bytes > 9000", 0, ""), ("gone_sites == 1", 1, "broken"),
         ("gone_live_bytes > 999", 1, "broken"), ("grown_live_bytes >= 70000", 1, "broken"), ("renamed_sites != 1", 0, ""), ("unchanged_sites < 6", 0, ""),
         ("delta_live_bytes > 100k", 0, ""), ("delta_unreachable_bytes > 0", 2, "the figure is not known"),
-        ("delta_nothing > 1", 2, "no figure 'delta_nothing'"), ("new_peak > 1", 2, "no figure"), ("new_sites > 1 %", 2, "per cent are for delta_"),
+        ('site("orderd::Parser::*").delta_live_bytes > 69999', 1, "is broken: it is +70000 (+68.4 KiB"), ('site("*Parser*").delta_live_bytes > 70000', 0, ""),
+        ('site("orderd::Parser::dup").delta_live_blocks >= 7', 1, "most of it at site 1: "), ('site("nobody").delta_live_bytes > 0', 0, ""),
+        ('site("*").delta_live_bytes > 77999', 1, "is broken: it is +78000 (+76.2 KiB, +132 %), most of it at site 1: "), ('site("*").delta_live_bytes > 132.3 %', 0, ""),
+        ('site("*").delta_frees < -389', 1, "is broken: it is -390"), ('site("*").delta_sites > 0', 2, "no figure 'delta_sites' of a site"),
+        ('site("*").new_sites > 0', 2, "no figure 'new_sites' of a site"), ('site("*").delta_unfreed_bytes > 0', 2, "no figure"),
+        ("unmatched_sites > 0", 0, ""), ("delta_nothing > 1", 2, "no figure 'delta_nothing'"), ("new_peak > 1", 2, "no figure"), ("new_sites > 1 %", 2, "per cent are for delta_"),
         ("new_sites > -1", 2, "bad budget"), ("delta_frees > - ", 2, "expected a number"), ("delta_frees > %", 2, "bad number"),
         ("delta_frees > 1k", 2, "bad budget"), ("delta_frees ~ 1", 2, "expected >"), ("delta_frees", 2, "expected >")]:
     out, rc, err = run("--fail-on", budget, "--json", "d.db", tool="ms-report")
@@ -251,6 +256,16 @@ for budget, status, said in [
         failures.append(f"{budget}: said {err!r}, not {said!r}")
 out, rc, err = run("--fail-on", "delta_frees > 1", "old.db", tool="ms-report")
 expect("no comparison", (rc, "nothing was compared" in err), (2, True))
+
+# filters took sites away that it could be about; without a comparison there is no change
+out, rc, err = run("--not-function", "Parser", "d.db", tool="ms-filter")
+out, rc, err = run("-q", "--summary", "--fail-on", 'site("*Parser*").delta_live_bytes > 0', tool="ms-report", data=out)
+expect("a budget on hidden sites", (rc, "filters took sites away" in err), (2, True))
+out, rc, err = run("-q", "--summary", "--fail-on", 'site("*").delta_live_bytes > 0', "old.db", tool="ms-report")
+expect("a change without a comparison", (rc, "nothing was compared" in err), (2, True))
+for form in ("--sarif", "--junit", "--github", "--md", "--text"):
+    out, rc, err = run("-q", form, "--fail-on", 'site("orderd::Parser::*").delta_live_bytes > 69999', "d.db", tool="ms-report")
+    expect(f"{form}: a broken budget on a site's change", (rc, b"delta_live_bytes" in out or form == "--text"), (1, True))
 
 # ---- reports ----
 with open("d.json", "wb") as f:
