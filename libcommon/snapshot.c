@@ -6,6 +6,7 @@
 #include "err.h"
 #include "io.h"
 #include "schema_sql.h"
+#include "snapshot_bulk.h"
 #include "snapshot_private.h"
 
 #include <stdlib.h>
@@ -57,7 +58,8 @@ sqlite3 *ms_snapshot_new(struct ms_err *err)
 		return NULL;
 	}
 	ms_snapshot_harden(db);
-	if (ms_sql_exec(db, settings, err) != 0 || ms_sql_exec(db, schema_sql, err) != 0) {
+	if (ms_bulk_register(db) != SQLITE_OK || ms_sql_exec(db, settings, err) != 0 ||
+	    ms_sql_exec(db, schema_sql, err) != 0) {
 		sqlite3_close(db);
 		return NULL;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Filling tables: a prepared INSERT whose values are put one after the other.
+ * Filling tables: an INSERT whose values are put one after the other, row by row.
  */
 #ifndef MS_SNAPSHOT_INSERT_H
 #define MS_SNAPSHOT_INSERT_H
@@ -8,16 +8,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "snapshot_bulk.h"
+
 struct ms_err;
 
 struct ms_insert {
 	sqlite3_stmt *stmt; /* NULL after a failure: all calls do nothing then */
 	int column;
+	bool many; /* rows are collected in `rows`; else the statement takes each as it comes */
+	struct ms_bulk rows;
 	sqlite3 *db;
 	struct ms_err *err;
 };
 
-/* INSERT INTO `table` (`columns`): names with commas between. */
+/* INSERT INTO `table` (`columns`): names with commas between. Rows are not in the table before the
+ * insert is closed. `db` is of ms_snapshot_new. */
 void ms_insert_open(struct ms_insert *in, sqlite3 *db, const char *table, const char *columns,
 		    struct ms_err *err);
 /* 0, or -1 when anything failed since open (`err` is set). */
