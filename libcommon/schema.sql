@@ -36,6 +36,9 @@
 --   timeline.live_low, live_high  the 95 % interval of live_last; null when every event was recorded
 --   site.one_time    what known allocation of the C or C++ runtime it is, made once and never freed; null = none
 --   site_stat.oldest_ns  age of its oldest live block at that moment; null at the peak, when sampled, and when over 64 moments were asked for
+--   process.options  poll: samples only; maps, smaps: regions as ms-snap read them from /proc; figures of the heap are null then
+--   process.comm     what the kernel calls it, where only /proc was looked at; else null
+--   region           start and end are the same 64 bits, as signed numbers; figures are null with --maps
 --   process.cut      the trace is a cut of another: of which, and by what; null = it is not
 CREATE TABLE meta(key TEXT PRIMARY KEY, value ANY) WITHOUT ROWID;
 CREATE TABLE process(
@@ -52,7 +55,7 @@ CREATE TABLE process(
   forked INTEGER, inherited_blocks INTEGER, inherited_bytes INTEGER, inherited_frees INTEGER, inherited_freed_bytes INTEGER,
   whole INTEGER, from_ns INTEGER, to_ns INTEGER, dropped_events INTEGER, dropped_until_ns INTEGER, paused_ns INTEGER,
   paused_allocations INTEGER, started_late_ns INTEGER, options TEXT, maps INTEGER, unmaps INTEGER, mapped_bytes INTEGER,
-  mapped_peak_bytes INTEGER, mapped_peak_time_ns INTEGER, mapped_end_bytes INTEGER, peak_usable_bytes INTEGER, unfreed_usable_bytes INTEGER, cut TEXT);
+  mapped_peak_bytes INTEGER, mapped_peak_time_ns INTEGER, mapped_end_bytes INTEGER, peak_usable_bytes INTEGER, unfreed_usable_bytes INTEGER, cut TEXT, comm TEXT);
 CREATE TABLE snapshot(
   id INTEGER PRIMARY KEY, process INTEGER NOT NULL, label TEXT NOT NULL, time_ns INTEGER, live_bytes INTEGER, live_blocks INTEGER,
   rss_bytes INTEGER, pss_bytes INTEGER, private_bytes INTEGER, swap_bytes INTEGER,
@@ -117,8 +120,11 @@ CREATE TABLE sample(
   vsz_bytes INTEGER, minor_faults INTEGER, major_faults INTEGER, user_ns INTEGER, system_ns INTEGER, threads INTEGER, heap_bytes INTEGER,
   PRIMARY KEY(process, time_ns)) WITHOUT ROWID;
 CREATE TABLE region(
-  process INTEGER NOT NULL, snapshot INTEGER, start INTEGER, end INTEGER, kind TEXT, perms TEXT, path TEXT, rss_bytes INTEGER, pss_bytes INTEGER,
-  private_bytes INTEGER, swap_bytes INTEGER);
+  process INTEGER NOT NULL, snapshot INTEGER, start INTEGER, end INTEGER, kind TEXT, perms TEXT, path TEXT, file_offset INTEGER,
+  rss_bytes INTEGER, pss_bytes INTEGER, private_bytes INTEGER, swap_bytes INTEGER, shared_clean_bytes INTEGER, shared_dirty_bytes INTEGER,
+  private_clean_bytes INTEGER, private_dirty_bytes INTEGER);
+-- Processes of which ms-snap --all could not read the regions, at each time.
+CREATE TABLE skipped(time_ns INTEGER NOT NULL, pid INTEGER NOT NULL, name TEXT, reason TEXT NOT NULL, PRIMARY KEY(time_ns, pid)) WITHOUT ROWID;
 CREATE TABLE mark(process INTEGER NOT NULL, seq INTEGER NOT NULL, name TEXT, time_ns INTEGER, event INTEGER, thread INTEGER, PRIMARY KEY(process, seq)) WITHOUT ROWID;
 CREATE TABLE loss(process INTEGER NOT NULL, from_ns INTEGER, to_ns INTEGER, events INTEGER, reason TEXT, thread INTEGER);
 -- What filters took away, one row per filter stage, process and snapshot (snapshot null: the run's totals).

@@ -61,15 +61,28 @@ static int set_verdicts(struct ms_filling *f, const struct ms_kept_process *p)
 	return rc;
 }
 
+static void open_growth(struct ms_insert *in, struct ms_filling *f)
+{
+	ms_insert_open(in, f->db, "growth",
+		       "process, site, trend, from_ns, to_ns, rise_bytes, bytes_per_minute, low, "
+		       "high, p, confidence, survival_ns, survivors, victims",
+		       f->err);
+}
+
+int ms_put_growth(struct ms_filling *f, int64_t process, const struct ms_trend *t)
+{
+	struct ms_insert in;
+	open_growth(&in, f);
+	put_grown(&in, process, 0, &(struct ms_grown){.site = UINT32_MAX, .trend = *t});
+	return ms_insert_close(&in);
+}
+
 int ms_fill_growth(struct ms_filling *f, const struct ms_kept_process *p,
 		   const int64_t *row_of_site)
 {
 	const struct ms_growth *g = p->rec->replay.growth;
 	struct ms_insert in;
-	ms_insert_open(&in, f->db, "growth",
-		       "process, site, trend, from_ns, to_ns, rise_bytes, bytes_per_minute, low, "
-		       "high, p, confidence, survival_ns, survivors, victims",
-		       f->err);
+	open_growth(&in, f);
 	for (size_t i = 0; i < g->grown_count; i++)
 		put_grown(&in, p->id, row_of(&g->grown[i], row_of_site), &g->grown[i]);
 	if (ms_insert_close(&in) != 0)

@@ -8,6 +8,7 @@
 #include "recording.h"
 #include "snapshot.h"
 #include "snapshot_sum.h"
+#include "trend.h"
 
 /* Turns off whatever a hostile database could make SQLite do. */
 void ms_snapshot_harden(sqlite3 *db);
@@ -130,6 +131,15 @@ bool ms_part_is_headless(const struct ms_kept_process *p);
 int ms_fill_part(struct ms_filling *f, const struct ms_kept_process *p);
 /* Of which trace it was cut, where it was. 0, or -1 with f->err set. */
 int ms_fill_cut(struct ms_filling *f, const struct ms_kept_process *p);
+/* Was it recorded with --poll: samples and nothing else? */
+bool ms_is_polled(const struct ms_recording *t);
+/* Of such a one, the growth of its heap, its peak as the samples say, and null for what is not
+ * known. All other rows of it are written. 0, or -1 with f->err set. */
+int ms_fill_polled(struct ms_filling *f, const struct ms_kept_process *p);
+/* The row of table growth for all of a process. */
+int ms_put_growth(struct ms_filling *f, int64_t process, const struct ms_trend *t);
+/* A JSON array of strings in the arena. */
+const char *ms_json_array(struct ms_arena *a, const struct ms_strings *s);
 /* Names the sites that are known one-time allocations of the runtime. All rows of all processes are
  * written. 0, or -1 with `err` set. */
 int ms_fill_one_time(sqlite3 *db, struct ms_err *err);

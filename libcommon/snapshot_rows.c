@@ -30,8 +30,7 @@ struct fill {
 
 /* ---- process ---- */
 
-/* A JSON array of strings in the arena. */
-static const char *json_array(struct ms_arena *a, const struct ms_strings *s)
+const char *ms_json_array(struct ms_arena *a, const struct ms_strings *s)
 {
 	size_t room = 3;
 	for (size_t i = 0; i < s->n; i++)
@@ -103,7 +102,7 @@ static void put_identity(struct fill *w, struct ms_insert *in, struct ms_arena *
 	put_field(in, i, MS_INFO_PPID);
 	ms_put_if(in, w->p->parent != 0, (uint64_t)w->p->parent);
 	put_string(in, i, MS_INFO_EXE);
-	ms_put_text(in, t->args.n ? json_array(a, &t->args) : NULL);
+	ms_put_text(in, t->args.n ? ms_json_array(a, &t->args) : NULL);
 	put_string(in, i, MS_INFO_HOST);
 	put_string(in, i, MS_INFO_KERNEL);
 	put_string(in, i, MS_INFO_CWD);
@@ -563,7 +562,7 @@ int ms_fill_process(struct ms_filling *f, const struct ms_kept_process *p)
 	if (rc == 0)
 		rc = ms_fill_growth(f, p, w.row_of_site);
 	if (rc == 0)
-		rc = ms_fill_part(f, p) || ms_fill_cut(f, p);
+		rc = ms_fill_part(f, p) || ms_fill_cut(f, p) || ms_fill_polled(f, p);
 	ms_stack_rows_free(&w.stacks);
 	free(w.order);
 	free(w.row_of_site);

@@ -4,6 +4,7 @@
 #include "growth.h"
 
 #include "names.h"
+#include "watched.h"
 #include "words.h"
 
 #include "libcommon/err.h"
@@ -119,7 +120,9 @@ static void set_row(struct model *m, struct cell *c, sqlite3_stmt *st, uint64_t 
 		set_place(m, c, s);
 	} else {
 		c[COLUMN_WHERE].s = heap_name(m, p);
-		c[COLUMN_LIVE].n = p == NONE ? UNKNOWN : m->processes.v[p].totals.unfreed_bytes;
+		c[COLUMN_LIVE].n = m->watched  ? watched_heap(m, p)
+				   : p == NONE ? UNKNOWN
+					       : m->processes.v[p].totals.unfreed_bytes;
 	}
 	const char *trend = (const char *)sqlite3_column_text(st, 2);
 	bool growing = trend && strcmp(trend, "growing") == 0;

@@ -11,6 +11,7 @@
 #include "figures.h"
 #include "json_parts.h"
 #include "json_writer.h"
+#include "watched.h"
 #include "names.h"
 #include "noted.h"
 #include "out.h"
@@ -300,6 +301,7 @@ void json_report(struct model *m, struct out *o, enum metric metric, size_t limi
 	json_close(&j, ']');
 	put_threads(m, &j);
 	json_views(m, &j, views, view_count);
+	watched_json(m, &j);
 	if (m->diff)
 		diff_json(m, &j, limit);
 	json_close(&j, '}');

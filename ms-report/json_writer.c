@@ -83,3 +83,40 @@ void json_bool(struct json *j, const char *key, bool v)
 	json_key(j, key);
 	out_str(j->o, v ? "true" : "false");
 }
+
+static void new_line(struct out *o, size_t depth)
+{
+	out_char(o, '\n');
+	out_repeat(o, "  ", depth);
+}
+
+void json_pretty(struct out *o, const char *text, size_t n)
+{
+	size_t depth = 0;
+	bool quoted = false;
+	for (size_t i = 0; i < n; i++) {
+		char c = text[i];
+		bool empty = i + 1 < n && (text[i + 1] == '}' || text[i + 1] == ']');
+		if (quoted || (c != '{' && c != '[' && c != '}' && c != ']' && c != ',')) {
+			out_char(o, c);
+			if (quoted && c == '\\' && i + 1 < n)
+				out_char(o, text[++i]);
+			else if (c == '"')
+				quoted = !quoted;
+			else if (c == ':' && !quoted)
+				out_char(o, ' ');
+		} else if (c == ',') {
+			out_char(o, c);
+			new_line(o, depth);
+		} else if (c == '{' || c == '[') {
+			out_char(o, c);
+			if (empty)
+				out_char(o, text[++i]);
+			else
+				new_line(o, ++depth);
+		} else {
+			new_line(o, depth ? --depth : 0);
+			out_char(o, c);
+		}
+	}
+}

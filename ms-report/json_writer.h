@@ -5,6 +5,7 @@
 #define REPORT_JSON_WRITER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct out;
@@ -23,6 +24,8 @@ void json_number(struct json *j, const char *key, uint64_t v); /* UINT64_MAX = n
 void json_bool(struct json *j, const char *key, bool v);
 /* Comma and key only: the caller writes the value. */
 void json_key(struct json *j, const char *key);
+/* The same JSON text over many lines, indented by two blanks; a line end in it stays one. */
+void json_pretty(struct out *o, const char *text, size_t n);
 /* One string with its quotes. */
 void json_quote(struct out *o, const char *s);
 

@@ -8,6 +8,7 @@
  *   sql.c        --sql
  *   table.c      views as tables of typed cells: views.c, groups.c, processes.c
  *   diff*.c      what ms-diff found
+ *   watched.c, memc.c   what /proc said: --poll, --maps, --smaps
  *   beside.c     mapped address space, usable sizes, frees (beside_read.c)
  *   render.c     which view in which format:
  *                text*.c  markdown.c  json.c (json_writer.c)  csv.c  folded.c

@@ -11,6 +11,7 @@
 #include "gaps.h"
 #include "inherited.h"
 #include "verdicts.h"
+#include "watched.h"
 
 #include "libcommon/err.h"
 
@@ -608,6 +609,7 @@ int model_load(struct model *m, sqlite3 *db, const char *at, struct ms_err *err)
 	read_part(m);
 	if (m->est) /* how sure it is nobody noted */
 		m->sum_peak_bytes = m->sum_peak_time_ns = UNKNOWN;
+	m->watched = watched_read(m);
 	sum_samples(m);
 	sum_processes(m);
 	read_unreadable(m);

@@ -207,6 +207,7 @@ struct model {
 	const char *at_label;       /* "end" unless --at said otherwise */
 	const char *cwd;            /* of the first process, or NULL */
 	uint32_t modules_without_symbols, modules_used;
+	int watched; /* enum watched: only /proc was looked at, so the heap is not known */
 	const char *unscanned; /* why there is no verdict, if a scan was to be; or NULL */
 };
 

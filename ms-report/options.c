@@ -26,6 +26,7 @@ const char options_help[] =
 	"  --failed              sites by calls that returned null\n"
 	"  --mapped              sites by address space mapped at the end (or --at)\n"
 	"  --threads --timeline --sizes --modules\n"
+	"  --regions             address space, of a snapshot that ms-snap --maps or --smaps made\n"
 	"  --growth              sites whose live bytes grow with time, and how fast\n"
 	"  --tree[=down|up]      calls from the program's entry down, or from the allocation up\n"
 	"  --site N              one site: its whole stack, sizes, ages, threads\n"
@@ -39,6 +40,8 @@ const char options_help[] =
 	"  --reach SIZE          with --growth: when SIZE will be reached\n"
 	"  --full-names          nothing shortened        --width N   columns of text\n"
 	"  --ascii               no other characters      --color=auto|always|never\n"
+	"  --layout=memc         with --json: regions as memc writes them, a line for each time\n"
+	"  --pretty              with --json: over many lines\n"
 	"  --no-pager            long text goes to the terminal as it is\n"
 	"  --fail-on 'FIGURE OP NUMBER'   status 1 when true, such as 'unfreed_bytes > 64k'\n"
 	"  --budgets FILE        the same, one in a line of FILE\n"
@@ -64,6 +67,8 @@ enum {
 	OPT_BUDGETS,
 	OPT_CODE_URL,
 	OPT_SOURCE_ROOT,
+	OPT_LAYOUT,
+	OPT_PRETTY,
 };
 
 static const struct option longs[] = {
@@ -86,11 +91,14 @@ static const struct option longs[] = {
 	{"timeline", no_argument, 0, OPT_VIEW + VIEW_TIMELINE},
 	{"sizes", no_argument, 0, OPT_VIEW + VIEW_SIZES},
 	{"modules", no_argument, 0, OPT_VIEW + VIEW_MODULES},
+	{"regions", no_argument, 0, OPT_VIEW + VIEW_REGIONS},
 	{"growth", no_argument, 0, OPT_VIEW + VIEW_GROWTH},
 	{"tree", optional_argument, 0, OPT_VIEW + VIEW_TREE},
 	{"site", required_argument, 0, OPT_VIEW + VIEW_SITE},
 	{"by", required_argument, 0, OPT_VIEW + VIEW_BY},
 	{"sql", required_argument, 0, OPT_VIEW + VIEW_SQL},
+	{"layout", required_argument, 0, OPT_LAYOUT},
+	{"pretty", no_argument, 0, OPT_PRETTY},
 	{"at", required_argument, 0, OPT_AT},
 	{"metric", required_argument, 0, OPT_METRIC},
 	{"limit", required_argument, 0, OPT_LIMIT},
@@ -238,6 +246,12 @@ static int take(void *options, int c, char **argv, struct ms_err *err)
 					    optarg);
 	case OPT_BUDGETS:
 		return budget_read(optarg, &opt->budgets, &opt->arena, err);
+	case OPT_LAYOUT:
+		opt->memc = strcmp(optarg, "memc") == 0;
+		return opt->memc ? 0 : ms_err_set(err, "bad --layout '%s': expected memc", optarg);
+	case OPT_PRETTY:
+		opt->pretty = true;
+		return 0;
 	case OPT_NO_PAGER:
 		opt->no_pager = true;
 		return 0;
@@ -318,6 +332,11 @@ static int check(const struct options *opt, struct ms_err *err)
 	if (opt->metric != METRIC_COUNT && !has_output(opt, FORMAT_FOLDED) &&
 	    !has_view(opt, VIEW_TREE) && !has_view(opt, VIEW_BY))
 		return ms_err_set(err, "--metric is for --folded, --tree and --by");
+	if ((opt->memc || opt->pretty) && !has_output(opt, FORMAT_JSON))
+		return ms_err_set(err, "--layout and --pretty are for --json");
+	if (opt->memc &&
+	    (opt->view_count > 1 || (opt->view_count == 1 && opt->views[0] != VIEW_REGIONS)))
+		return ms_err_set(err, "--layout=memc is for --regions only");
 	if (opt->reach && !has_view(opt, VIEW_GROWTH))
 		return ms_err_set(err, "--reach is for --growth");
 	return check_by(opt, err);

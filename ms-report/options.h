@@ -38,6 +38,7 @@ enum view {
 	VIEW_GROWTH,
 	VIEW_SIZES,
 	VIEW_MODULES,
+	VIEW_REGIONS,
 	VIEW_TREE,
 	VIEW_SITE,
 	VIEW_BY,
@@ -76,6 +77,7 @@ struct options {
 	size_t width; /* 0 = the terminal's */
 	enum color color;
 	bool ascii, full_names, no_pager;
+	bool memc, pretty; /* of FORMAT_JSON */
 	struct ms_cli cli;
 };
 

@@ -7,9 +7,11 @@
 #include "diff.h"
 #include "formats.h"
 #include "growth.h"
+#include "json_writer.h"
 #include "out.h"
 #include "sql.h"
 #include "tree.h"
+#include "watched.h"
 
 #include "libcommon/err.h"
 
@@ -68,7 +70,10 @@ static struct table make_table(struct page *p, const struct options *opt, enum v
 	case VIEW_THREADS:
 		return table_threads(m, opt->metric, limit);
 	case VIEW_TIMELINE:
-		return table_timeline(m, limit < 10000 ? limit : 1000);
+		limit = limit < 10000 ? limit : 1000;
+		return m->watched ? watched_timeline(m, limit) : table_timeline(m, limit);
+	case VIEW_REGIONS:
+		return watched_regions(m, limit);
 	case VIEW_GROWTH:
 		return table_growth(m, opt->reach, limit);
 	case VIEW_SIZES:
@@ -101,12 +106,39 @@ static void who(struct page *p, struct out *o)
 	out_char(o, '\n');
 }
 
+/* The first screen of processes that were not recorded. */
+static void text_watched(struct page *p, struct out *o, size_t limit)
+{
+	struct table t[WATCHED_TABLES];
+	struct words growing = {0};
+	size_t n = watched_first(p->m, limit, t);
+	who(p, o);
+	growth_words(p->m, &p->style, &growing);
+	if (growing.n)
+		text_words(p, o, "Growing", &growing, "; ");
+	for (size_t i = 0; i < n; i++) {
+		if (i || growing.n)
+			out_char(o, '\n');
+		text_table(p, o, &t[i]);
+	}
+}
+
+static void markdown_watched(struct page *p, struct out *o, size_t limit)
+{
+	struct table t[WATCHED_TABLES];
+	size_t n = watched_first(p->m, limit, t);
+	for (size_t i = 0; i < n; i++)
+		markdown_table(p, o, &t[i]);
+}
+
 static void text_view(struct page *p, const struct options *opt, enum view v, struct out *o)
 {
 	size_t limit = limit_of(opt, FORMAT_TEXT, v);
 	struct list l;
 	if (v == VIEW_FIRST && p->m->diff) {
 		diff_text(p, o, opt->limit == LIMIT_DEFAULT ? 10 : limit);
+	} else if (v == VIEW_FIRST && p->m->watched) {
+		text_watched(p, o, opt->limit == LIMIT_DEFAULT ? 20 : limit);
 	} else if (v == VIEW_FIRST) {
 		text_first(p, o, limit);
 	} else if (v == VIEW_SITE) {
@@ -140,6 +172,8 @@ static void markdown_view(struct page *p, const struct options *opt, enum view v
 	struct list l;
 	if (v == VIEW_FIRST && p->m->diff) {
 		diff_markdown(p, o, limit);
+	} else if (v == VIEW_FIRST && p->m->watched) {
+		markdown_watched(p, o, limit);
 	} else if (v == VIEW_FIRST) {
 		markdown_first(p, o, limit);
 	} else if (v == VIEW_SITE || v == VIEW_TREE) {
@@ -189,6 +223,11 @@ static void csv_report(struct page *p, const struct options *opt, struct out *o)
 	size_t limit = limit_of(opt, FORMAT_CSV, v);
 	if (v == VIEW_FIRST && p->m->diff) {
 		diff_csv(p->m, o, limit);
+	} else if (v == VIEW_FIRST && p->m->watched) {
+		struct table t = make_table(
+			p, opt, p->m->watched == WATCHED_POLL ? VIEW_TIMELINE : VIEW_REGIONS,
+			limit);
+		csv_table(p->m, o, &t);
 	} else if (v == VIEW_FIRST || v == VIEW_SITE || is_list(v)) {
 		csv_sites(p->m, o, is_list(v) ? list_metric(v) : METRIC_LIVE, limit,
 			  v == VIEW_SITE ? p->site : NULL);
@@ -215,7 +254,19 @@ static void json(struct page *p, const struct options *opt, struct out *o)
 							v == VIEW_BY ? group_names[opt->by] : NULL,
 							make_table(p, opt, v, limit)};
 	}
-	json_report(p->m, o, metric, limit, p->site, views, n);
+	if (opt->memc)
+		watched_memc(p->m, o, opt->at != NULL);
+	else
+		json_report(p->m, o, metric, limit, p->site, views, n);
+}
+
+static void json_or_pretty(struct page *p, const struct options *opt, struct out *o)
+{
+	struct out compact = {.fd = -1};
+	json(p, opt, opt->pretty ? &compact : o);
+	if (opt->pretty)
+		json_pretty(o, compact.v, compact.n);
+	out_free(&compact);
 }
 
 static void folded(struct page *p, const struct options *opt, struct out *o)
@@ -241,6 +292,9 @@ static void for_ci(struct page *p, const struct options *opt, enum format format
 
 int render_prepare(struct page *p, const struct options *opt, struct ms_err *err)
 {
+	if (opt->memc && p->m->watched != WATCHED_REGIONS)
+		return ms_err_set(err,
+				  "--layout=memc needs a snapshot of regions: ms-snap --smaps");
 	for (size_t i = 0; i < opt->view_count; i++) {
 		if (opt->views[i] == VIEW_SITE && !(p->site = model_site(p->m, opt->site)))
 			return ms_err_set(err, "no site %lld in this snapshot: it has %zu",
@@ -262,7 +316,7 @@ void render(struct page *p, const struct options *opt, enum format f, struct out
 		markdown_report(p, opt, o);
 		break;
 	case FORMAT_JSON:
-		json(p, opt, o);
+		json_or_pretty(p, opt, o);
 		break;
 	case FORMAT_CSV:
 		csv_report(p, opt, o);

@@ -11,6 +11,7 @@
 
 #include "names.h"
 #include "noted.h"
+#include "watched.h"
 
 #include "libcommon/err.h"
 #include "libcommon/snapshot.h"
@@ -171,6 +172,13 @@ struct words words_who(struct model *m, const struct style *st)
 {
 	struct words w = {0};
 	const struct process *p = &m->processes.v[0];
+	if (m->watched == WATCHED_REGIONS && m->processes.n > 1) {
+		add(&w, SAY("%s on %s", say_things(m, m->processes.n, "process", "processes"),
+			    p->host ? name_clean(&m->arena, p->host, st->ascii) : "?"));
+		add(&w, say_date(m, p->started_ns, false));
+		w.n -= !w.v[w.n - 1];
+		return w;
+	}
 	add(&w, name_cut(&m->arena, command_line(m, p, st), st->full_names ? 4096 : 60, st->ascii));
 	const char *host = p->host ? name_clean(&m->arena, p->host, st->ascii) : NULL;
 	const char *pid = p->pid == UNKNOWN ? "" : SAY("pid %llu", (unsigned long long)p->pid);
@@ -181,6 +189,8 @@ struct words words_who(struct model *m, const struct style *st)
 	const char *date = say_date(m, p->started_ns, false);
 	if (date)
 		add(&w, date);
+	if (m->watched == WATCHED_REGIONS) /* of its run nothing is known */
+		return w;
 	if (p->duration_ns != UNKNOWN)
 		add(&w, SAY("ran %s", say_time(m, p->duration_ns)));
 	add(&w, how_it_ended(m, p));
@@ -196,7 +206,7 @@ static void quality_details(struct model *m, struct words *w)
 			   say_things(m, q->stacks_truncated, "stack", "stacks")));
 	if (positive(q->stacks_not_taken))
 		add(w, SAY("%s not taken", say_things(m, q->stacks_not_taken, "stack", "stacks")));
-	if (positive(q->attached))
+	if (positive(q->attached) && !m->watched)
 		add(w, "attached in mid-run: what was allocated before is not in it");
 	if (positive(q->inferred_frees))
 		add(w, SAY("%s inferred", say_things(m, q->inferred_frees, "free", "frees")));
@@ -243,6 +253,8 @@ struct words words_quality(struct model *m)
 			    say_size(m, q->sampled_bytes)));
 	else if (positive(q->events_lost))
 		add(&w, SAY("%s LOST", say_things(m, q->events_lost, "event", "events")));
+	else if (m->watched)
+		add(&w, "what /proc said: allocations were not recorded");
 	else if (q->complete)
 		add(&w, positive(m->gaps.paused_ns)        ? "every event outside the pauses"
 			: positive(m->gaps.dropped_events) ? "every event counted"
@@ -295,7 +307,7 @@ const char *words_nothing(struct model *m, const struct style *st)
 			   est_things(m, h->allocations, est_of(h->est, EST_ALLOCATIONS),
 				      "allocation", "allocations"),
 			   name_clean(&m->arena, h->filters, st->ascii));
-	if (m->totals.allocations != 0 || m->sites.n)
+	if (m->totals.allocations != 0 || m->sites.n || m->watched)
 		return NULL;
 	if (m->est)
 		return SAY("NO ALLOCATION WAS SAMPLED: the program allocated less than %s in all "

@@ -3,6 +3,7 @@
  *
  * In the order in which data meets them:
  *   options.c   the command line
+ *   regions.c   --maps and --smaps: running processes instead of traces
  * All else is shared with the tools that take traces themselves: libcommon/recording.h reads a
  * trace, replay.h models the heap, snapshot_build.c brings processes together, snapshot.h has the
  * database.
@@ -65,6 +66,21 @@ static int check_size(sqlite3 *db, const struct options *o, struct ms_err *err)
 			  ms_format_size(a, size), ms_format_size(b, o->cli.max_image));
 }
 
+/* Of running processes. */
+static int snap_regions(const struct options *o, struct ms_err *err)
+{
+	if (!o->output && isatty(STDOUT_FILENO))
+		return ms_snapshot_write(NULL, NULL, err);
+	sqlite3 *db = regions_snapshot(&o->regions, o->every_ns, err);
+	if (!db)
+		return -1;
+	int rc = check_size(db, o, err);
+	if (rc == 0)
+		rc = ms_snapshot_write(db, o->output, err);
+	sqlite3_close(db);
+	return rc;
+}
+
 /* Builds and writes. The exit status, or -1 with `err` set. */
 static int snap(const struct options *o, struct ms_err *err)
 {
@@ -125,7 +141,9 @@ int main(int argc, char **argv)
 	if (rc == 0 && (o.cli.help || o.cli.version))
 		rc = ms_cli_print(o.cli.help ? options_help : "ms-snap " MS_VERSION "\n", &err);
 	else if (rc == 0)
-		rc = o.embed ? embed(&o) : snap(&o, &err);
+		rc = o.embed                             ? embed(&o)
+		     : o.regions.maps || o.regions.smaps ? snap_regions(&o, &err)
+							 : snap(&o, &err);
 	if (rc < 0) {
 		fprintf(stderr, "ms-snap: %s\n", err.text);
 		rc = 2;

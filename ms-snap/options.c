@@ -15,6 +15,7 @@
 const char options_help[] =
 	"usage: ms-snap [-o FILE] [--at POINT]... [options] TRACE|FOLDER|-...\n"
 	"       ms-snap --symbols=embed TRACE...\n"
+	"       ms-snap --maps|--smaps -p PID|--all [options]\n"
 	"\n"
 	"Replays traces and writes a snapshot: an SQLite database of sites, stacks and figures.\n"
 	"\n"
@@ -32,6 +33,14 @@ const char options_help[] =
 	"      --sysroot DIR    find programs and libraries under DIR\n"
 	"      --debug-dir DIR  find debug information under DIR too\n"
 	"      --symbols=embed  append the symbols to the trace itself; writes no snapshot\n"
+	"      --maps           regions of running processes instead of a trace\n"
+	"      --smaps          the same with what is resident, shared, private and swapped\n"
+	"  -p, --pid PID        of this process\n"
+	"      --all            of all processes; those that cannot be read are counted\n"
+	"      --skip-kernel    leave out threads of the kernel\n"
+	"      --every DURATION again and again\n"
+	"      --count N        so many times (default: until SIGINT)\n"
+	"      --proc-root DIR  read DIR instead of /proc\n"
 	"      --max-image SIZE refuse to write more than SIZE (default 4G)\n"
 	"      --allow-partial  status 0 although a trace is incomplete\n"
 	"  -q, --quiet          no remarks on standard error\n"
@@ -47,7 +56,13 @@ enum {
 	OPT_EVERY,
 	OPT_FROM,
 	OPT_TO,
-	OPT_READ
+	OPT_READ,
+	OPT_MAPS,
+	OPT_SMAPS,
+	OPT_ALL,
+	OPT_SKIP_KERNEL,
+	OPT_COUNT,
+	OPT_PROC_ROOT
 };
 
 static const struct option longs[] = {
@@ -61,6 +76,13 @@ static const struct option longs[] = {
 	{"sysroot", required_argument, NULL, OPT_SYSROOT},
 	{"debug-dir", required_argument, NULL, OPT_DEBUG_DIR},
 	{"symbols", required_argument, NULL, OPT_SYMBOLS},
+	{"maps", no_argument, NULL, OPT_MAPS},
+	{"smaps", no_argument, NULL, OPT_SMAPS},
+	{"pid", required_argument, NULL, 'p'},
+	{"all", no_argument, NULL, OPT_ALL},
+	{"skip-kernel", no_argument, NULL, OPT_SKIP_KERNEL},
+	{"count", required_argument, NULL, OPT_COUNT},
+	{"proc-root", required_argument, NULL, OPT_PROC_ROOT},
 	MS_CLI_LONGS,
 	{0},
 };
@@ -104,6 +126,34 @@ static int set_read(struct options *o, const char *s, struct ms_err *err)
 	return ms_err_set(err, "option '--read': '%s' is not auto, all or part", s);
 }
 
+static int take_regions(struct regions_options *r, int c, char **argv, struct ms_err *err)
+{
+	switch (c) {
+	case 'p':
+		r->pid_text = optarg;
+		return 0;
+	case OPT_MAPS:
+		r->maps = true;
+		return 0;
+	case OPT_SMAPS:
+		r->smaps = true;
+		return 0;
+	case OPT_ALL:
+		r->all = true;
+		return 0;
+	case OPT_SKIP_KERNEL:
+		r->skip_kernel = true;
+		return 0;
+	case OPT_COUNT:
+		return ms_parse_count(optarg, "--count", 1, 1000000, &r->count, err);
+	case OPT_PROC_ROOT:
+		r->proc_root = optarg;
+		return *optarg ? 0 : ms_err_set(err, "option '--proc-root': empty folder name");
+	default:
+		return ms_cli_bad_option("ms-snap", c, argv, longs, err);
+	}
+}
+
 static int take(void *options, int c, char **argv, struct ms_err *err)
 {
 	struct options *o = options;
@@ -136,7 +186,7 @@ static int take(void *options, int c, char **argv, struct ms_err *err)
 			       ? 0
 			       : ms_err_set(err, "option '--symbols': '%s' is not 'embed'", optarg);
 	default:
-		return ms_cli_bad_option("ms-snap", c, argv, longs, err);
+		return take_regions(&o->regions, c, argv, err);
 	}
 }
 
@@ -163,13 +213,27 @@ static int check(const struct options *o, struct ms_err *err)
 	return 0;
 }
 
+/* Regions are not of a trace. */
+static int check_regions(const struct options *o, int operands, struct ms_err *err)
+{
+	if (operands || o->points.n || o->from || o->to || o->embed || o->no_symbols ||
+	    o->sysroot || o->debug_dirs.n || o->read != MS_READ_AUTO)
+		return ms_err_set(err, "--maps and --smaps read running processes: a trace, and "
+				       "options about one, do not go with them");
+	return 0;
+}
+
 int options_parse(struct options *o, int argc, char **argv, struct ms_arena *a, struct ms_err *err)
 {
 	o->cli = (struct ms_cli)MS_CLI_START;
-	if (ms_cli_read(&o->cli, argc, argv, ":o:" MS_CLI_SHORTS, longs, take, o, err) != 0)
+	if (ms_cli_read(&o->cli, argc, argv, ":o:p:" MS_CLI_SHORTS, longs, take, o, err) != 0)
 		return -1;
 	if (o->cli.help || o->cli.version)
 		return 0;
+	if (regions_check(&o->regions, o->every_ns, err) != 0)
+		return -1;
+	if (o->regions.maps || o->regions.smaps)
+		return check_regions(o, argc - optind, err);
 	for (int i = optind; i < argc; i++)
 		if (add_input(o, argv[i], a, err) != 0)
 			return -1;

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "regions.h"
+
 #include "libcommon/cli.h"
 #include "libcommon/snapshot.h"
 
@@ -25,6 +27,7 @@ struct options {
 	enum ms_read read;
 	bool embed; /* --symbols=embed */
 	bool no_symbols;
+	struct regions_options regions;
 	struct ms_cli cli;
 };
 

@@ -165,6 +165,28 @@ def check_series():
            "No growth that goes on: the heap rose by N MiB, ever more slowly")
     expect("reserve", said["reserve"], "No growth: the heap is steady")
     expect("slow", said["slow"].startswith("No growth of 100.0 MiB/s or more: the heap grows by "), True)
+    check_trace()
+
+
+def check_trace():
+    """The trace of the leak, and what ms-report says of it."""
+    report = json.loads(run(REPORT, "--json", "--growth", "--timeline", "--limit", "10", "leak.trace").stdout)
+    growth, timeline = (v["rows"] for v in report["views"])
+    expect("trace: growth", [(g["trend"], g["site"]) for g in growth], [("growing", None)])
+    expect("trace: rate", 6 < growth[0]["bytes_per_minute"] / 60 / 2 ** 20 < 10, True)
+    expect("trace: confidence", growth[0]["confidence"] > 0.9, True)
+    expect("trace: timeline", len(timeline), 10)
+    heap = [t["heap_bytes"] for t in timeline]
+    expect("trace: it rises", heap, sorted(heap))
+    expect("trace: live at the end", growth[0]["live_bytes"], heap[-1])
+    expect("trace: exit", report["process"]["exit"], {"status": 7})
+    expect("trace: not known", {k: v for k, v in report["totals"].items() if v is not None and "rss" not in k}, {})
+    expect("trace: quality", report["quality"]["complete"], True)
+    expect("trace: step", json.loads(run(REPORT, "--json", "--growth", "step.trace").stdout)["views"][0]["rows"][0]["trend"],
+           "step")
+    text = run(REPORT, "leak.trace").stdout
+    expect("trace: text", "NOTHING" not in text and "what /proc said: allocations were not recorded" in text, True)
+    expect("trace: a budget", run(REPORT, "--fail-on", "peak_bytes > 0", "leak.trace").returncode, 2)
 
 
 def check_ends():

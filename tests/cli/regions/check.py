@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: MIT
+"""Regions against /proc and pmap, the layout of memc, processes that come, go or cannot be read."""
+import csv
+import io
+import json
+import os
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+
+BIN, SRC = os.environ["BIN"], os.environ["SRC"]
+SNAP, REPORT = BIN + "/ms-snap", BIN + "/ms-report"
+failures = []
+FIGURES = {"Rss": "rss", "Pss": "pss", "Shared_Clean": "shared_clean", "Shared_Dirty": "shared_dirty",
+           "Private_Clean": "private_clean", "Private_Dirty": "private_dirty", "Swap": "swap"}
+REGION_KEYS = ["start", "end", "type", "perm", "size_kb", "pathname"]
+SMAPS_KEYS = REGION_KEYS + [v + "_kb" for v in FIGURES.values()]
+ONE_KEYS = ["pid", "timestamp_ms", "total_rss_kb", "total_vsize_kb", "region_count", "regions"]
+ALL_KEYS = ["timestamp_ms", "process_count", "skipped", "processes"]
+
+
+def expect(what, got, want):
+    if got != want:
+        failures.append(f"{what}: {got!r} instead of {want!r}")
+
+
+def run(*args, **more):
+    return subprocess.run(args, capture_output=True, text=True, timeout=120, check=False, **more)
+
+
+def snap(out, *args):
+    r = run(SNAP, "-o", out, *args)
+    expect(f"ms-snap {args}", (r.returncode, r.stderr), (0, ""))
+    return out
+
+
+def report(*args):
+    r = run(REPORT, *args)
+    expect(f"ms-report {args}", (r.returncode, r.stderr), (0, ""))
+    return r.stdout
+
+
+def memc(file, *args):
+    return [json.loads(line) for line in report("--json", "--layout=memc", *args, file).splitlines()]
+
+
+def kind(path, perms):
+    """What a mapping is for, said another way than in the program."""
+    if path.startswith("["):
+        for start, word in (("[heap]", "heap"), ("[stack", "stack"), ("[vdso]", "vdso"), ("[vvar", "vvar"),
+                            ("[vsyscall]", "vsyscall"), ("[anon", "anonymous")):
+            if path.startswith(start):
+                return word
+        return "unknown"
+    if not path:
+        return "anonymous"
+    if re.search(r"\.so($|[. ])", path.rsplit("/", 1)[-1]):
+        return "shared_lib"
+    return "code" if perms[2] == "x" else "mapped_file"
+
+
+def regions_of(pid):
+    """/proc/PID/smaps as memc writes it."""
+    out = []
+    with open(f"/proc/{pid}/smaps", encoding="utf-8", errors="surrogateescape") as f:
+        for line in f:
+            m = re.match(r"([0-9a-f]+)-([0-9a-f]+) (\S+) \S+ \S+ \d+ *(.*)\n", line)
+            if m:
+                start, end = int(m.group(1), 16), int(m.group(2), 16)
+                out.append({"start": hex(start), "end": hex(end), "type": kind(m.group(4), m.group(3)),
+                            "perm": m.group(3), "size_kb": (end - start) // 1024, "pathname": m.group(4)})
+            else:
+                key, value = line.split(":", 1)
+                if key in FIGURES:
+                    out[-1][FIGURES[key] + "_kb"] = int(value.split()[0])
+    return out
+
+
+def stopped(*command):
+    p = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    if command[0] != "./many":
+        while "sleep" not in open(f"/proc/{p.pid}/comm", encoding="utf-8").read():
+            time.sleep(0.01)
+        time.sleep(0.02)
+        p.send_signal(signal.SIGSTOP)
+    os.waitid(os.P_PID, p.pid, os.WSTOPPED | os.WNOWAIT)
+    return p
+
+
+def end(processes):
+    for p in processes:
+        p.kill()
+        p.wait()
+
+
+def firm(region):
+    """What other processes that map the same file cannot change: not PSS, and not which pages are shared."""
+    if region["type"] not in ("shared_lib", "mapped_file", "code", "vdso"):
+        return region
+    soft = ("pss_kb", "shared_clean_kb", "private_clean_kb")
+    out = {k: v for k, v in region.items() if k not in soft}
+    out["clean_kb"] = region["shared_clean_kb"] + region["private_clean_kb"]
+    return out
+
+
+def check_one(what, pid, got):
+    want = regions_of(pid)
+    expect(what + ": keys", list(got), ONE_KEYS)
+    expect(what + ": pid", got["pid"], pid)
+    expect(what + ": count", got["region_count"], len(want))
+    expect(what + ": keys of regions", {tuple(r) for r in got["regions"]}, {tuple(SMAPS_KEYS)})
+    for a, b in zip(got["regions"], want):
+        expect(f"{what}: {b['start']} {b['pathname']}", firm(a), firm(b))
+    expect(what + ": RSS", got["total_rss_kb"], sum(r["rss_kb"] for r in want))
+    with open(f"/proc/{pid}/statm", encoding="utf-8") as f:
+        expect(what + ": VSZ", got["total_vsize_kb"], int(f.read().split()[0]) * os.sysconf("SC_PAGESIZE") // 1024)
+
+
+def pmap_rows(pid):
+    """pmap -XX: (start, Size, Rss, Private_Dirty, Swap) of each mapping."""
+    lines = run("pmap", "-XX", str(pid)).stdout.splitlines()
+    head = next(line for line in lines if "Address" in line).split()
+    at = {name: head.index(name) for name in ("Size", "Rss", "Private_Dirty", "Swap")}
+    out = []
+    for line in lines:
+        words = line.split()
+        if len(words) > at["Swap"] and re.match(r"[0-9a-f]{6,16}$", words[0]) and words[1][0] in "r-":
+            out.append((int(words[0], 16), *(int(words[at[k]]) for k in ("Size", "Rss", "Private_Dirty", "Swap"))))
+    return out
+
+
+def check_live():
+    processes = [stopped("sleep", "100") for _ in range(24)]
+    processes.append(stopped("./many", "10"))
+    for p in processes[-2:]:
+        file = snap("one.db", "--smaps", "-p", str(p.pid))
+        got = memc(file)
+        expect("one: objects", len(got), 1)
+        check_one("one", p.pid, got[0])
+        want = pmap_rows(p.pid)
+        if want:
+            expect("pmap -XX", [(int(r["start"], 16), r["size_kb"], r["rss_kb"], r["private_dirty_kb"], r["swap_kb"])
+                                for r in got[0]["regions"]], want)
+    start = int(time.time() * 1000)
+    file = snap("all.db", "--smaps", "--all", "--skip-kernel")
+    got = memc(file, "--regions")
+    expect("all: objects", len(got), 1)
+    expect("all: keys", list(got[0]), ALL_KEYS)
+    expect("all: time", start <= got[0]["timestamp_ms"] <= start + 60000, True)
+    expect("all: count", got[0]["process_count"], len(got[0]["processes"]))
+    by_pid = {p["pid"]: p for p in got[0]["processes"]}
+    for p in processes:
+        expect("all: keys of a process", list(by_pid[p.pid]), ["pid", "name", "snapshot"])
+        check_one(f"all: {p.pid}", p.pid, by_pid[p.pid]["snapshot"])
+    expect("all: name", by_pid[processes[0].pid]["name"], "sleep")
+    with open("/proc/2/comm", encoding="utf-8") as f:
+        kernel = f.read() == "kthreadd\n"
+    if kernel:
+        expect("--skip-kernel", 2 in by_pid, False)
+        with_kernel = memc(snap("all.db", "--maps", "--all"))[0]
+        thread = next(p for p in with_kernel["processes"] if p["pid"] == 2)
+        expect("a kernel thread", (thread["name"], thread["snapshot"]["region_count"], thread["snapshot"]["regions"]),
+               ("kthreadd", 0, []))
+        own = next(p for p in with_kernel["processes"] if p["pid"] == processes[0].pid)
+        expect("--maps: keys", list(own["snapshot"]["regions"][0]), REGION_KEYS)
+    ours = json.loads(report("--json", "--regions", "all.db"))
+    expect("our JSON: skipped", [sorted(s) for s in ours["skipped_processes"]],
+           [["name", "pid", "reason", "time_ns"]] * with_kernel["skipped"] if kernel else [])
+    end(processes)
+
+
+def check_formats():
+    p = stopped("./many", "40")
+    file = snap("one.db", "--smaps", "-p", str(p.pid))
+    compact = report("--json", "--layout=memc", file)
+    pretty = report("--json", "--layout=memc", "--pretty", file)
+    expect("compact is a line", compact.count("\n"), 1)
+    expect("pretty", (pretty.count("\n") > 100, json.loads(pretty)), (True, json.loads(compact)))
+    expect("our JSON is the same pretty", json.loads(report("--json", "--pretty", file)),
+           json.loads(report("--json", file)))
+    rows = list(csv.DictReader(io.StringIO(report("--csv", "--regions", file))))
+    want = regions_of(p.pid)
+    expect("csv", [(r["start"], r["kind"], int(r["rss_bytes"]) // 1024, r["path"]) for r in rows],
+           [(r["start"], r["type"], r["rss_kb"], r["pathname"]) for r in want])
+    text = report("--text", "--width", "120", file)
+    expect("text: kinds", "REGIONS by what they are for" in text and "REGIONS of address space" in text, True)
+    expect("markdown", report("--md", "--regions", file).count("|") > 100, True)
+    n = len(want)
+    expect("text: what is left out is said",
+           f"{n - 5} more regions" in report("--regions", "--limit", "5", file), True)
+    expect("SQL", report("--csv", "--sql", "SELECT kind, count(*) AS n FROM region WHERE kind = 'stack'", file),
+           "kind,n\nstack,1\n")
+    r = run(REPORT, "--fail-on", "unfreed_bytes > 0", file)
+    expect("a budget on what is not known", r.returncode, 2)
+    end([p])
+
+
+def check_many():
+    p = stopped("./many", "20000")
+    file = snap("many.db", "--smaps", "-p", str(p.pid))
+    got = memc(file)[0]
+    expect("20,000 mappings", got["region_count"] > 20000, True)
+    expect("20,000: as /proc", [firm(r) for r in got["regions"]] == [firm(r) for r in regions_of(p.pid)], True)
+    expect("20,000: text", "more regions" in report(file), True)
+    end([p])
+
+
+def check_times():
+    p = subprocess.Popen(["sleep", "0.5"])
+    with sqlite3.connect(snap("times.db", "--maps", "-p", str(p.pid), "--every", "200ms", "--count", "9")) as db:
+        labels = [r[0] for r in db.execute("SELECT label FROM snapshot ORDER BY time_ns")]
+        expect("it ended meanwhile", labels[0] == "start" and labels[-1] == "end" and 2 <= len(labels) <= 4, True)
+        expect("its times", [r[0] for r in db.execute("SELECT DISTINCT time_ns % 200000000 FROM snapshot")], [0])
+        expect("samples too", db.execute("SELECT count(*) FROM sample WHERE vsz_bytes > 0").fetchone()[0], len(labels))
+    p.wait()
+    expect("an object for each time", len(memc("times.db")), len(labels))
+    expect("--at", len(memc("times.db", "--at", "start")), 1)
+    p = subprocess.Popen([SNAP, "--maps", "-p", str(os.getpid()), "--every", "50ms", "-o", "until.db"])
+    time.sleep(0.6)
+    p.send_signal(signal.SIGINT)
+    expect("until SIGINT", p.wait(timeout=30), 0)
+    expect("until SIGINT: objects", len(memc("until.db")) > 1, True)
+
+
+def check_unreadable():
+    """Processes of a /proc that is made: one that is whole, one that ended, one that may not be read."""
+    tail = " 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 9 4096 1 0" + " 0" * 27 + "\n"
+    for pid, state, smaps in ((5, "S", "1000-2000 rw-p 00000000 00:00 0 [heap]\nRss: 4 kB\n"), (6, "S", None), (7, "Z", ""), (8, "S", "")):
+        os.makedirs(f"made/{pid}", exist_ok=True)
+        for name, text in (("stat", f"{pid} (p {pid}) {state}{tail}"), ("statm", "1 1 0\n"), ("smaps", smaps)):
+            if text is not None:
+                with open(f"made/{pid}/{name}", "w", encoding="utf-8") as f:
+                    f.write(text)
+    os.makedirs("made/9", exist_ok=True)  # nothing in it any more
+    got = memc(snap("made.db", "--smaps", "--all", "--proc-root", "made"))[0]
+    expect("made: read", [p["pid"] for p in got["processes"]], [5, 8])
+    expect("made: skipped", (got["process_count"], got["skipped"]), (2, 3))
+    ours = json.loads(report("--json", "made.db"))
+    expect("made: why", [(s["pid"], s["name"], s["reason"]) for s in ours["skipped_processes"]],
+           [(6, "p 6", "ended meanwhile"), (7, "p 7", "ended, and its parent has not asked how yet"),
+            (9, None, "ended meanwhile")])
+    expect("made: said", "SKIPPED: processes that could not be read" in report("made.db"), True)
+    storm = subprocess.Popen(["sh", "-c", "while :; do /bin/true & /bin/true; done"])
+    for i in range(5):
+        got = memc(snap("storm.db", "--smaps", "--all"))[0]
+        expect(f"storm {i}", got["process_count"], len(got["processes"]))
+    end([storm])
+
+
+def check_refused():
+    for args, why in ((["-p", "1"], "'ms-snap --smaps -p 1 | ms-report --regions'"), (["-p", "1"], "'ms-record --poll -p 1'"),
+                      (["--maps"], "which process"), (["--maps", "--all", "-p", "1"], "choose one"),
+                      (["--maps", "--smaps", "--all"], "choose one"), (["--all"], "need --maps or --smaps"),
+                      (["--maps", "-p", "x"], "-p"), (["--maps", "-p", "1", "--skip-kernel"], "is for --all"),
+                      (["--maps", "--all", "--count", "3"], "needs --every"), (["--maps", "--all", "a.trace"], "a trace"),
+                      (["--maps", "-p", str(2 ** 22)], f"no process {2 ** 22}")):
+        r = run(SNAP, "-o", "never.db", *args)
+        expect(f"{args}: status", r.returncode, 2)
+        expect(f"{args}: {why}", why in r.stderr and r.stderr.count("\n") == 1, True)
+    expect("nothing was written", os.path.exists("never.db"), False)
+    r = run(REPORT, "--layout=memc", "made.db")
+    expect("--layout without --json", (r.returncode, "are for --json" in r.stderr), (2, True))
+    run(BIN + "/ms-record", "-q", "--poll", "-i", "10ms", "-o", "p.trace", "true")
+    r = run(REPORT, "--json", "--layout=memc", "p.trace")
+    expect("--layout of a trace", (r.returncode, "needs a snapshot of regions" in r.stderr), (2, True))
+
+
+def main():
+    built = run("gcc", "-O1", "-o", "many", SRC + "/tests/cli/regions/many.c")
+    if built.returncode:
+        sys.exit(built.stderr)
+    for check in (check_live, check_formats, check_many, check_times, check_unreadable, check_refused):
+        check()
+    print("\n".join(f[:300] for f in failures[:12]))
+    sys.exit(bool(failures))
+
+
+if __name__ == "__main__":
+    main()
