@@ -318,6 +318,8 @@ enum ms_scan_state {
 	MS_SCAN_SAMPLED = 7,
 	MS_SCAN_MEMORY = 8,  /* too many pointers for the recorder's memory */
 	MS_SCAN_STOPPED = 9, /* recording had stopped before the end */
+	MS_SCAN_ENDED = 10,  /* asked for, but the process came to its end before it was done */
+	MS_SCAN_FILES = 11,  /* the recorder had no descriptor left to read its memory */
 };
 
 /* Symbols block: STRING records number from 1 in order, anew in each block; others refer to them by

@@ -27,7 +27,7 @@
 --   *.mapped_bytes, maps  address space taken with mmap, mremap and brk, never part of heap figures; null without --mmap
 --   site.verdict     the worst of its blocks live at the end: unreachable, indirect, growing, unknown, reachable; null when nobody looked
 --   scan.label       end, mark:NAME, request; scan.state: done, or why nothing is proved: killed, time, unreadable, threads, lost,
---                    sampled, memory, stopped; its sums are null then
+--                    sampled, memory, stopped, ended, files; its sums are null then
 --   site_verdict     unreachable (nothing points to them but blocks of the same kind in a cycle), indirect (only unreachable ones do),
 --                    reachable, unknown; retained_*: the unreachable ones of the site with the indirect ones that they keep
 --   *.usable_bytes   usable sizes of the live blocks; null without --usable-size

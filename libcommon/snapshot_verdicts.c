@@ -14,7 +14,8 @@ static const char *const state_names[] = {
 	[MS_SCAN_TIME] = "time",       [MS_SCAN_UNREADABLE] = "unreadable",
 	[MS_SCAN_THREADS] = "threads", [MS_SCAN_LOST] = "lost",
 	[MS_SCAN_SAMPLED] = "sampled", [MS_SCAN_MEMORY] = "memory",
-	[MS_SCAN_STOPPED] = "stopped",
+	[MS_SCAN_STOPPED] = "stopped", [MS_SCAN_ENDED] = "ended",
+	[MS_SCAN_FILES] = "files",
 };
 static const char *const verdict_names[MS_VERDICTS] = {
 	[MS_VERDICT_IS_DIRECT] = "unreachable",

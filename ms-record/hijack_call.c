@@ -203,7 +203,9 @@ int hijack_copy(struct hijack_call *c, pid_t *own, pid_t *its)
 		errno = rc ? errno : ECHILD;
 		return -1;
 	}
-	return keep(c, *own);
+	rc = keep(c, *own);
+	*own = rc ? 0 : *own;
+	return rc;
 }
 
 void hijack_kill(pid_t own)

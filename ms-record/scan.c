@@ -29,6 +29,7 @@
 #define EDGES_MAX ((size_t)1 << 27)
 #define STOP_NS UINT64_C(1000000000)
 #define PENDING_TRIES 200
+#define FROZEN_NS UINT64_C(5000000) /* shorter ones are not worth a copy */
 
 struct scan *scan_new(void)
 {
@@ -170,13 +171,20 @@ static bool late(const struct work *w)
 	return clock_mono() > w->deadline_ns;
 }
 
-/* Has the draining thread merge what the process did. False: it cannot. */
-static bool ask(struct work *w)
+/* Asks the draining thread to merge what the process did before `stamp`; 0: before it hears of
+ * this. */
+static void ask(struct work *w, uint64_t stamp)
 {
 	struct scan *q = w->q;
-	q->stamp = 0;
+	q->stamp = stamp;
 	q->stacks_known = 0;
 	__atomic_store_n(&q->request, REQUEST_ASKED, __ATOMIC_RELEASE);
+}
+
+/* Has it? False: it cannot. */
+static bool answered(struct work *w)
+{
+	struct scan *q = w->q;
 	for (;;) {
 		drain_wake(w->scanner->drain);
 		usleep(STEP_US);
@@ -218,6 +226,7 @@ static bool hook_pending(const struct session *s)
 /* Stops all threads, none of them in the middle of telling of an event. */
 static bool stop(struct work *w)
 {
+	w->stop_ns = clock_mono();
 	for (int i = 0; i < PENDING_TRIES && !late(w); i++) {
 		uint64_t until = clock_mono() + STOP_NS;
 		until = until < w->deadline_ns ? until : w->deadline_ns;
@@ -262,10 +271,13 @@ static void look(struct work *w, pid_t tid)
 	struct scan *q = w->q;
 	uint64_t own[MG_OWN_MAX][2];
 	memcpy(own, s->pool->head->own, sizeof own);
-	if (memory_open(&w->memory, s->proc, tid, w->deadline_ns)) {
-		w->state = MS_SCAN_UNREADABLE;
+	if (w->frozen.own ? frozen_open(w, &w->memory, w->deadline_ns)
+			  : memory_open(&w->memory, s->proc, tid, w->deadline_ns)) {
+		w->state = errno == EMFILE || errno == ENFILE ? MS_SCAN_FILES : MS_SCAN_UNREADABLE;
 		return;
 	}
+	w->memory.word = w->ends ? NULL : &s->mem->end_state;
+	w->memory.value = MG_END_HELD;
 	graph_init(&w->graph, q->blocks, q->count, EDGES_MAX);
 	w->graphed = true;
 	struct roots r = {.memory = &w->memory,
@@ -278,7 +290,8 @@ static void look(struct work *w, pid_t tid)
 			  .wide = q->wide,
 			  .dense = !is_glibc(s->mem->allocator)};
 	roots_look(&r);
-	w->state = w->memory.late         ? MS_SCAN_TIME
+	w->state = w->memory.gave_up      ? MS_SCAN_ENDED
+		   : w->memory.late       ? MS_SCAN_TIME
 		   : w->memory.unreadable ? MS_SCAN_UNREADABLE
 		   : w->graph.overflow    ? MS_SCAN_MEMORY
 					  : MS_SCAN_DONE;
@@ -324,23 +337,53 @@ static void let_go(struct work *w)
 	scan_tell_guest(s, MG_END_OVER);
 }
 
-static void scan(struct work *w)
+uint64_t scan_pause(const struct work *w)
 {
-	pid_t tid = 0;
-	size_t threads = hijack_count(w->s->proc, &tid);
-	w->state = !threads                                        ? MS_SCAN_KILLED
-		   : expected(w->q) > w->deadline_ns - w->start_ns ? MS_SCAN_TIME
-								   : MS_SCAN_DONE;
+	uint64_t since = w->ends ? w->start_ns : w->stop_ns;
+	return (since ? w->released_ns - since : 0) + w->frozen.reap_ns;
+}
+
+/* Has the process copied, and lets it go on. False: it cannot be copied. */
+static bool freeze(struct work *w)
+{
+	if (!frozen_make(w))
+		return false;
+	ask(w, clock_stamp(&w->s->clock));
+	let_go(w);
+	w->deadline_ns = w->start_ns + SCAN_YES_NS; /* nobody waits */
+	return true;
+}
+
+/* Stops the process; copies it, or keeps it stopped. */
+static void hold(struct work *w, size_t threads)
+{
+	bool takes_long = expected(w->q) > w->deadline_ns - w->start_ns;
+	bool copy = threads && !w->ends && expected(w->q) > FROZEN_NS && frozen_prepare(w);
+	w->state = !threads ? MS_SCAN_KILLED : takes_long && !copy ? MS_SCAN_TIME : MS_SCAN_DONE;
 	if (threads == 1 && w->ends)
 		take_held(w);
 	else if (w->state == MS_SCAN_DONE && !stop(w))
 		w->state = MS_SCAN_THREADS;
-	w->asked = w->state == MS_SCAN_DONE && ask(w);
+	if (w->state != MS_SCAN_DONE || (copy && freeze(w)))
+		return;
+	if (takes_long)
+		w->state = MS_SCAN_TIME;
+	else
+		ask(w, 0);
+}
+
+static void scan(struct work *w)
+{
+	pid_t tid = 0;
+	hold(w, hijack_count(w->s->proc, &tid));
+	w->asked = w->state == MS_SCAN_DONE && answered(w);
 	if (w->state == MS_SCAN_DONE)
 		w->state = w->asked ? obstacle(w) : late(w) ? MS_SCAN_TIME : MS_SCAN_KILLED;
 	if (w->state == MS_SCAN_DONE && w->q->count)
 		look(w, tid);
-	let_go(w);
+	if (!w->released_ns)
+		let_go(w);
+	frozen_end(w);
 	if (w->asked && !await_stacks(w))
 		w->graphed = false;
 	if (w->graphed)
@@ -359,16 +402,21 @@ static void add_answer(struct scanner *sc, const struct work *w)
 		bytes += lost ? w->graph.v[i].size : 0;
 		blocks += lost;
 	}
-	ms_format_duration(c, w->released_ns - w->start_ns);
+	ms_format_duration(c, scan_pause(w));
 	if (w->state == MS_SCAN_DONE)
 		snprintf(sc->answer + at, sizeof sc->answer - at,
-			 "%s (pid %d): %s in %s block%s unreachable; stopped for %s\n", w->s->name,
-			 (int)w->s->pid, ms_format_size(a, bytes), ms_format_count(b, blocks),
-			 blocks == 1 ? "" : "s", c);
+			 "%s (pid %d): %s in %s block%s unreachable; stopped for %s%s%s\n",
+			 w->s->name, (int)w->s->pid, ms_format_size(a, bytes),
+			 ms_format_count(b, blocks), blocks == 1 ? "" : "s", c,
+			 w->frozen.why[0] ? ", not copied: "
+			 : w->frozen.made ? ", read from a copy"
+					  : "",
+			 w->frozen.why);
 	else
 		snprintf(sc->answer + at, sizeof sc->answer - at,
-			 "%s (pid %d): not scanned, %s; stopped for %s\n", w->s->name,
-			 (int)w->s->pid, scan_state_words(w->state), c);
+			 "%s (pid %d): not scanned, %s%s%s; stopped for %s\n", w->s->name,
+			 (int)w->s->pid, scan_state_words(w->state),
+			 w->frozen.why[0] ? "; not copied: " : "", w->frozen.why, c);
 }
 
 static void *work_thread(void *arg)
@@ -387,7 +435,7 @@ void scan_work_on(struct scanner *sc, struct session *s, bool ends)
 			 .label = ends ? "end" : "request",
 			 .ends = ends,
 			 .start_ns = clock_mono(),
-			 .memory = {.mem = -1, .pagemap = -1}};
+			 .memory = MEMORY_CLOSED};
 	pthread_t thread;
 	w.deadline_ns = w.start_ns + sc->opt->leak_ns / 10 * 9;
 	if (pthread_create(&thread, NULL, work_thread, &w)) {

@@ -66,6 +66,7 @@ static bool take_line(struct memory *m, char *line)
 		return false;
 	v.start = p.start;
 	v.end = p.end;
+	v.offset = p.offset;
 	v.inode = p.inode;
 	v.read = p.perms[0] == 'r';
 	v.write = p.perms[1] == 'w';
@@ -97,35 +98,91 @@ static int read_maps(struct memory *m, int folder)
 	return good ? 0 : -1;
 }
 
-int memory_open(struct memory *m, int proc, pid_t tid, uint64_t deadline_ns)
+static int open_source(struct memory_source *f, int proc, pid_t tid, int *folder)
 {
 	char name[32];
-	*m = (struct memory){.tid = tid, .mem = -1, .pagemap = -1, .deadline_ns = deadline_ns};
+	*f = (struct memory_source){.tid = tid, .mem = -1, .pagemap = -1};
+	snprintf(name, sizeof name, "task/%d", (int)tid);
+	*folder = openat(proc, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (*folder < 0)
+		return -1;
+	f->mem = openat(*folder, "mem", O_RDONLY | O_CLOEXEC);
+	int saved = errno;
+	f->pagemap = openat(*folder, "pagemap", O_RDONLY | O_CLOEXEC);
+	errno = saved;
+	return f->mem < 0 ? -1 : 0;
+}
+
+static void close_fd(int fd)
+{
+	int saved = errno;
+	if (fd >= 0)
+		close(fd);
+	errno = saved;
+}
+
+static void close_source(struct memory_source *f)
+{
+	close_fd(f->mem);
+	close_fd(f->pagemap);
+	f->mem = f->pagemap = -1;
+}
+
+static int open_files(int proc)
+{
+	return openat(proc, "map_files", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+int memory_open(struct memory *m, int proc, pid_t tid, uint64_t deadline_ns)
+{
+	int folder;
+	*m = (struct memory){.live = {.mem = -1, .pagemap = -1}, .deadline_ns = deadline_ns};
 	m->buffer = ms_xrealloc(NULL, PIECE, 1);
 	m->regions = ms_xrealloc(NULL, REGIONS, sizeof *m->regions);
-	snprintf(name, sizeof name, "task/%d", (int)tid);
-	int folder = openat(proc, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (folder < 0)
-		return -1;
-	m->mem = openat(folder, "mem", O_RDONLY | O_CLOEXEC);
-	m->pagemap = openat(folder, "pagemap", O_RDONLY | O_CLOEXEC);
-	int rc = m->mem < 0 ? -1 : read_maps(m, folder);
-	int saved = errno;
-	close(folder);
-	errno = saved;
+	m->files = open_files(proc);
+	int rc = open_source(&m->from, proc, tid, &folder) || read_maps(m, folder) ? -1 : 0;
+	close_fd(folder);
+	return rc;
+}
+
+int memory_set_live(struct memory *m, int proc, pid_t tid)
+{
+	int folder;
+	close_fd(m->files);
+	m->files = open_files(proc);
+	int rc = open_source(&m->live, proc, tid, &folder);
+	close_fd(folder);
 	return rc;
 }
 
 void memory_close(struct memory *m)
 {
-	if (m->mem >= 0)
-		close(m->mem);
-	if (m->pagemap >= 0)
-		close(m->pagemap);
+	close_source(&m->from);
+	close_source(&m->live);
+	close_fd(m->files);
 	free(m->maps.v);
 	free(m->buffer);
 	free(m->regions);
-	*m = (struct memory){.mem = -1, .pagemap = -1};
+	*m = (struct memory)MEMORY_CLOSED;
+}
+
+void memory_set_apart(struct memory *m, const struct memory_part *v, size_t n)
+{
+	m->apart = v;
+	m->apart_count = n;
+	for (size_t i = 0; i < n; i++) {
+		if (!v[i].left_out)
+			continue;
+		(void)MS_PUSH(&m->maps);
+		size_t at = m->maps.n - 1;
+		for (; at && m->maps.v[at - 1].start > v[i].start; at--)
+			m->maps.v[at] = m->maps.v[at - 1];
+		m->maps.v[at] = (struct memory_map){.start = v[i].start,
+						    .end = v[i].end,
+						    .read = true,
+						    .write = true,
+						    .anonymous = true};
+	}
 }
 
 const struct memory_map *memory_at(const struct memory *m, uint64_t address)
@@ -143,12 +200,26 @@ const struct memory_map *memory_at(const struct memory *m, uint64_t address)
 
 /* ---- reading ---- */
 
+/* The first part kept apart that ends after the address, or NULL. */
+static const struct memory_part *apart_after(const struct memory *m, uint64_t address)
+{
+	for (size_t i = 0; i < m->apart_count; i++)
+		if (m->apart[i].end > address)
+			return &m->apart[i];
+	return NULL;
+}
+
 bool memory_get(const struct memory *m, uint64_t address, void *to, size_t bytes)
 {
-	struct iovec local = {to, bytes}, remote = {(void *)(uintptr_t)address, bytes};
-	if (process_vm_readv(m->tid, &local, 1, &remote, 1, 0) == (ssize_t)bytes)
+	const struct memory_part *p = apart_after(m, address);
+	if (p && p->start <= address && p->end - address >= bytes) {
+		memcpy(to, p->bytes + (address - p->start), bytes);
 		return true;
-	return pread(m->mem, to, bytes, (off_t)address) == (ssize_t)bytes;
+	}
+	struct iovec local = {to, bytes}, remote = {(void *)(uintptr_t)address, bytes};
+	if (process_vm_readv(m->from.tid, &local, 1, &remote, 1, 0) == (ssize_t)bytes)
+		return true;
+	return pread(m->from.mem, to, bytes, (off_t)address) == (ssize_t)bytes;
 }
 
 /* The wanted pages in [*at, end), as regions; *at becomes where to go on. How many, or -1: this
@@ -165,7 +236,7 @@ static long scan_pages(struct memory *m, uint64_t *at, uint64_t end, enum memory
 			      .category_mask = not_these,
 			      .category_anyof_mask = IS_PRESENT | IS_SWAPPED,
 			      .return_mask = IS_PRESENT};
-	long n = m->pagemap < 0 ? -1 : ioctl(m->pagemap, SCAN_IOCTL, &c);
+	long n = m->from.pagemap < 0 ? -1 : ioctl(m->from.pagemap, SCAN_IOCTL, &c);
 	*at = n < 0 ? *at : c.walk_end;
 	return n;
 }
@@ -176,9 +247,9 @@ static long read_pages(struct memory *m, uint64_t *at, uint64_t end, enum memory
 	uint64_t room[512];
 	size_t pages = (size_t)((end - *at + PAGE - 1) / PAGE);
 	pages = pages < 512 ? pages : 512;
-	ssize_t got = m->pagemap < 0 ? -1
-				     : pread(m->pagemap, room, pages * sizeof *room,
-					     (off_t)(*at / PAGE * sizeof *room));
+	ssize_t got = m->from.pagemap < 0 ? -1
+					  : pread(m->from.pagemap, room, pages * sizeof *room,
+						  (off_t)(*at / PAGE * sizeof *room));
 	long n = 0;
 	for (size_t i = 0; i < pages; i++, *at += PAGE) {
 		uint64_t p = (size_t)(got < 0 ? 0 : got) / sizeof *room > i ? room[i] : PRESENT;
@@ -213,20 +284,28 @@ static void give(struct memory *m, uint64_t start, uint64_t end,
 	}
 }
 
+/* Is it to end? */
+static bool enough(struct memory *m)
+{
+	m->gave_up |= m->word && __atomic_load_n(m->word, __ATOMIC_ACQUIRE) == m->value;
+	m->late |= m->gave_up || clock_mono() > m->deadline_ns;
+	return m->late;
+}
+
 static void give_region(struct memory *m, uint64_t start, uint64_t end,
 			void (*f)(void *, uint64_t, const uint64_t *, size_t), void *arg)
 {
 	for (uint64_t next; start < end && !m->late; start = next) {
 		next = end - start > PIECE ? start + PIECE : end;
-		m->late = clock_mono() > m->deadline_ns;
-		if (!m->late)
+		if (!enough(m))
 			give(m, start, next, f, arg);
 	}
 }
 
-void memory_words(struct memory *m, uint64_t start, uint64_t end, enum memory_pages which,
-		  void (*f)(void *arg, uint64_t address, const uint64_t *words, size_t n),
-		  void *arg)
+/* What is in the process itself. */
+static void inside(struct memory *m, uint64_t start, uint64_t end, enum memory_pages which,
+		   void (*f)(void *arg, uint64_t address, const uint64_t *words, size_t n),
+		   void *arg)
 {
 	uint64_t at = start & ~(uint64_t)(PAGE - 1);
 	while (at < end && !m->late) {
@@ -238,6 +317,79 @@ void memory_words(struct memory *m, uint64_t start, uint64_t end, enum memory_pa
 			uint64_t from = m->regions[i].start, to = m->regions[i].end;
 			give_region(m, from < start ? start : from, to > end ? end : to, f, arg);
 		}
-		m->late = m->late || clock_mono() > m->deadline_ns;
+		enough(m);
+	}
+}
+
+/* What the file has at [at, end), which is at `address` in the process. */
+static void file_words(struct memory *m, int fd, off_t at, off_t end, uint64_t address,
+		       void (*f)(void *, uint64_t, const uint64_t *, size_t), void *arg)
+{
+	off_t data, hole, first = at;
+	while (at < end && (data = lseek(fd, at, SEEK_DATA)) >= 0 && data < end) {
+		hole = lseek(fd, data, SEEK_HOLE);
+		hole = hole < 0 || hole > end ? end : hole;
+		for (at = data; at < hole && !enough(m);) {
+			size_t n = hole - at > (off_t)PIECE ? PIECE : (size_t)(hole - at);
+			ssize_t got = pread(fd, m->buffer, n, at);
+			if (got <= 0) {
+				m->unreadable = true;
+				return;
+			}
+			m->bytes += (uint64_t)got;
+			f(arg, address + (uint64_t)(at - first),
+			  (const uint64_t *)(void *)m->buffer, (size_t)got / 8);
+			at += got;
+		}
+		if (m->late)
+			return;
+	}
+}
+
+/* The pages of shared memory are not all in the page table of each that uses it, and in that of a
+ * copy none is. */
+static void shared(struct memory *m, uint64_t start, uint64_t end,
+		   void (*f)(void *arg, uint64_t address, const uint64_t *words, size_t n),
+		   void *arg)
+{
+	char name[48];
+	const struct memory_map *map = memory_at(m, start);
+	if (!map)
+		return;
+	snprintf(name, sizeof name, "%" PRIx64 "-%" PRIx64, map->start, map->end);
+	int fd = m->files < 0 ? -1 : openat(m->files, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd >= 0) {
+		off_t at = (off_t)(start - map->start + map->offset);
+		file_words(m, fd, at, at + (off_t)(end - start), start, f, arg);
+		close(fd);
+		return;
+	}
+	struct memory_source own = m->from;
+	m->from = m->live.mem >= 0 ? m->live : own;
+	inside(m, start, end, MEMORY_TOUCHED, f, arg);
+	m->from = own;
+}
+
+void memory_words(struct memory *m, uint64_t start, uint64_t end, enum memory_pages which,
+		  void (*f)(void *arg, uint64_t address, const uint64_t *words, size_t n),
+		  void *arg)
+{
+	if (which == MEMORY_SHARED) {
+		shared(m, start, end, f, arg);
+		return;
+	}
+	while (start < end) {
+		const struct memory_part *p = apart_after(m, start);
+		uint64_t stop = p && p->start < end ? p->start : end;
+		if (start < stop)
+			inside(m, start, stop, which, f, arg);
+		if (!p || p->start >= end)
+			return;
+		uint64_t from = start > p->start ? start : p->start;
+		uint64_t to = p->end < end ? p->end : end;
+		m->bytes += to - from;
+		f(arg, from, (const uint64_t *)(const void *)(p->bytes + (from - p->start)),
+		  (size_t)(to - from) / 8);
+		start = p->end;
 	}
 }

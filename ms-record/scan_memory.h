@@ -10,7 +10,7 @@
 #include <sys/types.h>
 
 struct memory_map {
-	uint64_t start, end, inode;
+	uint64_t start, end, offset, inode;
 	bool read, write, shared, anonymous, heap, stack;
 	bool guard_below;   /* what lies right below can be neither read nor written */
 	bool libc;          /* of the C library's file */
@@ -18,15 +18,34 @@ struct memory_map {
 	bool volatile_file; /* shared memory without a file on disk behind it */
 };
 
-struct memory {
-	pid_t tid; /* any of its threads that is alive */
+/* A part that is not to be read from the process. */
+struct memory_part {
+	uint64_t start, end;
+	uint8_t *bytes;
+	bool left_out; /* it is not even mapped there */
+};
+
+/* Where memory is read from. */
+struct memory_source {
+	pid_t tid; /* of the process, any of its threads that is alive */
 	int mem, pagemap;
+};
+
+struct memory {
+	struct memory_source from;
+	struct memory_source live; /* of a frozen copy: the process itself; else mem is -1 */
+	int files;                 /* its map_files; -1 */
 	struct {
 		struct memory_map *v;
 		size_t n, cap;
 	} maps;
 	uint8_t *buffer;
 	struct scan_region *regions;
+	const struct memory_part *apart; /* by address, borrowed */
+	size_t apart_count;
+	const uint32_t *word; /* when it becomes `value` nothing more is read; NULL = never mind */
+	uint32_t value;
+	bool gave_up;         /* because of that */
 	bool old_kernel;      /* it cannot tell regions */
 	uint64_t deadline_ns; /* CLOCK_MONOTONIC */
 	uint64_t bytes;       /* read so far */
@@ -34,10 +53,22 @@ struct memory {
 	bool late;            /* the deadline has passed: nothing more is read */
 };
 
+/* What is not open. */
+#define MEMORY_CLOSED                                                                              \
+	{                                                                                          \
+		.from = {.mem = -1, .pagemap = -1}, .live = {.mem = -1, .pagemap = -1},            \
+		.files = -1                                                                        \
+	}
+
 /* Opens the memory of thread `tid` and reads what is mapped. `proc`: its process's folder of /proc.
  * 0, or -1 with errno set. */
 int memory_open(struct memory *m, int proc, pid_t tid, uint64_t deadline_ns);
 void memory_close(struct memory *m);
+/* These parts, by address and without overlap, are to be had from here. Borrowed until the close.
+ */
+void memory_set_apart(struct memory *m, const struct memory_part *v, size_t n);
+/* `m` is a copy of the process of which `tid` is a thread. 0, or -1 with errno set. */
+int memory_set_live(struct memory *m, int proc, pid_t tid);
 /* The map that holds the address, or NULL. */
 const struct memory_map *memory_at(const struct memory *m, uint64_t address);
 
@@ -45,6 +76,9 @@ const struct memory_map *memory_at(const struct memory *m, uint64_t address);
 enum memory_pages {
 	MEMORY_TOUCHED, /* those that are there, in memory or swapped out; the rest is zero */
 	MEMORY_OWN,     /* of a file's private mapping: those that the process changed */
+	MEMORY_SHARED,  /* of one shared mapping: those of the file that have contents, where we may
+			 * see  that; else those that are there, which others may have touched that
+			 * are not */
 };
 /* Gives all words of [start, end), multiples of 8, in pieces, in order of address. */
 void memory_words(struct memory *m, uint64_t start, uint64_t end, enum memory_pages which,

@@ -20,6 +20,8 @@ const char *scan_state_words(uint64_t state)
 		[MS_SCAN_THREADS] = "its threads could not be stopped",
 		[MS_SCAN_LOST] = "events were lost",
 		[MS_SCAN_MEMORY] = "too many pointers",
+		[MS_SCAN_ENDED] = "it ended meanwhile",
+		[MS_SCAN_FILES] = "no descriptor was left to read its memory",
 	};
 	return state < sizeof why / sizeof *why ? why[state] : NULL;
 }
@@ -122,7 +124,7 @@ void scan_put_result(struct work *w)
 		.time_ns = w->asked ? q->time_ns : session_now(w->s),
 		.event = w->asked ? q->event : __atomic_load_n(&q->events, __ATOMIC_RELAXED),
 		.state = w->state,
-		.pause_ns = w->released_ns - w->start_ns,
+		.pause_ns = scan_pause(w),
 		.read_bytes = w->memory.bytes,
 		.wide = q->wide};
 	pthread_mutex_lock(&w->s->lock);

@@ -281,7 +281,9 @@ static void look_at_map(struct roots *r, const struct memory_map *m, const struc
 			size_t *first)
 {
 	uint64_t at = m->start;
-	enum memory_pages which = m->shared || m->anonymous ? MEMORY_TOUCHED : MEMORY_OWN;
+	enum memory_pages which = m->shared      ? MEMORY_SHARED
+				  : m->anonymous ? MEMORY_TOUCHED
+						 : MEMORY_OWN;
 	while (*first < cut->n && cut->v[*first].end <= m->start)
 		++*first;
 	for (size_t i = *first; i < cut->n && cut->v[i].start < m->end && at < m->end; i++) {

@@ -54,6 +54,19 @@ struct scan {
 	struct scanner *scanner; /* atomic: who watches; NULL = nobody */
 };
 
+/* A copy of the process that never runs: scan_frozen.c. */
+struct frozen {
+	struct hijack h;
+	bool open, made;
+	pid_t own, its; /* the copy, here and in the process's pid namespace; 0 = there is none */
+	struct {
+		struct memory_part *v;
+		size_t n, cap;
+	} apart;
+	uint64_t reap_ns; /* a thread was stopped again for so long */
+	char why[200];    /* there is none; empty = none was wanted */
+};
+
 /* One scan, in the thread made for it. */
 struct work {
 	struct scanner *scanner;
@@ -61,10 +74,11 @@ struct work {
 	struct scan *q;
 	const char *label;
 	bool ends; /* a thread is held by the guest: the process is about to end */
-	uint64_t start_ns, deadline_ns, released_ns;
+	uint64_t start_ns, deadline_ns, stop_ns, released_ns; /* stop_ns: 0 = never */
 	struct memory memory;
 	struct graph graph;
 	struct hijack_stop stopped;
+	struct frozen frozen;
 	struct scan_thread *threads;
 	size_t thread_count;
 	uint64_t state;      /* MS_SCAN_* */
@@ -76,10 +90,23 @@ void scan_work_on(struct scanner *sc, struct session *s, bool ends);
 void scan_tell_guest(struct session *s, enum mg_end_state state);
 /* Has the watching thread look at all processes. */
 void scan_call(struct scan *q);
+/* For how long the process was held, so far. */
+uint64_t scan_pause(const struct work *w);
 /* Registers of threads that are stopped, in memory to be freed. */
 struct scan_thread *scan_registers(const struct hijack_stop *s, size_t *count);
 /* Has the draining thread put what was found into the trace. */
 void scan_put_result(struct work *w);
+
+/* ---- scan_frozen.c ---- */
+
+/* Looks whether a copy can be made, before anything is stopped. False: frozen.why says why not. */
+bool frozen_prepare(struct work *w);
+/* Makes it while all threads are stopped. False: as above. */
+bool frozen_make(struct work *w);
+/* Opens its memory. 0, or -1 with errno set. */
+int frozen_open(struct work *w, struct memory *m, uint64_t deadline_ns);
+/* Removes it, and all that was made for it; may be called at any state. */
+void frozen_end(struct work *w);
 
 /* ---- scan_watch.c: waiting for the end of a process ---- */
 

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -96,6 +97,15 @@ static void stop(int sig)
 	over = sig;
 }
 
+/* Blocks that nothing points to but memory that is not in a child of fork. */
+static void hide(int flag, int advice, size_t bytes)
+{
+	void **page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, flag | MAP_ANONYMOUS, -1, 0);
+	if (page == MAP_FAILED || (advice && madvise(page, 4096, advice)))
+		exit(9);
+	page[7] = memset(malloc(bytes), 0, bytes);
+}
+
 int main(int argc, char **argv)
 {
 	sigset_t usr1;
@@ -109,6 +119,9 @@ int main(int argc, char **argv)
 		kept = b;
 	}
 	leak();
+	hide(MAP_PRIVATE, MADV_DONTFORK, 3000);
+	hide(MAP_PRIVATE, MADV_WIPEONFORK, 5000);
+	hide(MAP_SHARED, 0, 6000);
 	if (pipe(pipes))
 		return 1;
 	sigemptyset(&usr1);

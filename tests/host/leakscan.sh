@@ -38,6 +38,39 @@ ms-snap --no-symbols -o live.db live.trace
 test "$(sqlite3 live.db "SELECT count(*), min(unreachable_blocks), max(unreachable_blocks), min(state), max(state) FROM scan WHERE label = 'request'")" = \
 	"50|7|7|done|done"
 test "$(sqlite3 live.db "SELECT sum(v.blocks) FROM site_verdict v WHERE scan = 50 AND v.verdict != 'reachable'")" = 7
+# Read from a copy that never runs: the same, and no child is seen by anybody.
+ms-record -v --no-symbols -o copy.trace "$load" 60 32 >out.txt 2>err.txt &
+recorder=$!
+for i in $(seq 100); do
+	sleep 0.05
+	pid=$(cat /proc/$recorder/task/*/children 2>/dev/null | tr ' ' '\n' | head -n 1)
+	set -- /proc/"$pid"/task/*
+	[ -n "$pid" ] && [ $# = 7 ] && break
+done
+sleep 0.5
+state "$pid" >before.txt
+copied='^leakload \(pid [0-9]+\): 6\.8 KiB in 7 blocks unreachable; stopped for [0-9.]+ m?s, read from a copy$'
+for i in $(seq 50); do
+	ms-record --tell copy.trace leak-check >answer.txt
+	grep -qE "$copied" answer.txt || { cat answer.txt; exit 1; }
+done
+state "$pid" >after.txt
+diff before.txt after.txt
+test "$(ms-record --tell copy.trace status | grep images)" = 'images 1'
+# It ends in the midst of a scan, or before, or after (threads that ended leave blocks of glibc's): what it leaks in the end is known all the same.
+ms-record --tell copy.trace leak-check >answer.txt 2>&1 &
+tell=$!
+sleep 0.02
+kill -USR1 "$pid"
+wait $tell || true
+grep -qE "blocks unreachable; stopped for [0-9.]+ m?s, read from a copy|not scanned, it ended meanwhile|recording (has stopped|is over)" answer.txt || { cat answer.txt; exit 1; }
+wait $recorder
+grep -qx 'wrong 0' out.txt
+ms-snap --no-symbols -o copy.db copy.trace
+test "$(sqlite3 copy.db "SELECT count(*), min(unreachable_blocks), max(unreachable_blocks) FROM scan WHERE scan <= 50 AND state = 'done'")" = \
+	"50|7|7"
+test "$(sqlite3 copy.db "SELECT state FROM scan WHERE label = 'end'")" = "done"
+test "$(sqlite3 copy.db 'SELECT count(*) FROM process')" = 1
 # Not where nothing is scanned.
 ms-record -q --leak-check=no --no-symbols -o no.trace "$load" 1 >out.txt &
 recorder=$!
