@@ -10,6 +10,7 @@
 
 #include "cut_keep.h"
 #include "cut_live.h"
+#include "cut_verdicts.h"
 #include "cut_write.h"
 #include "options.h"
 
@@ -49,6 +50,7 @@ struct cut {
 	struct ms_trace *in;
 	struct cut_writer out;
 	struct keep keep;
+	struct cut_verdicts verdicts; /* with conditions */
 	struct ms_span_end ends[2];
 	bool growing, incomplete;
 
@@ -146,7 +148,9 @@ static int begin_span(struct cut *c)
 		return -1;
 	ms_ranges_free(&c->ranges);
 	c->ranges = (struct ms_ranges){0};
-	if (!c->keep.some)
+	if (c->keep.some)
+		cut_verdicts_begin(&c->verdicts, c->facts, c->position);
+	else
 		live_clear(&c->live);
 	return 0;
 }
@@ -189,8 +193,12 @@ static int write_some(struct cut *c, struct ms_event ev)
 				       .freed = ev.freed};
 	else if (ev.kind == MS_EV_REALLOC && !was)
 		ev.kind = MS_EV_ALLOC;
-	if (allocates(&ev))
-		live_add(&c->live, ev.number)->as = c->out.number;
+	if (allocates(&ev)) {
+		struct live_block *b = live_add(&c->live, ev.number);
+		b->as = c->out.number;
+		b->b.size = ev.size;
+		b->b.stack = ev.stack;
+	}
 	return cut_event(&c->out, &ev);
 }
 
@@ -208,6 +216,10 @@ static int take_event(struct cut *c, const struct ms_event *ev)
 	if (c->over)
 		return 0;
 	int rc = 0;
+	if (c->begun && c->keep.some && c->verdicts.next <= c->position)
+		rc = cut_verdicts_write(&c->verdicts, &c->out, c->position, &c->live);
+	if (rc != 0)
+		return rc;
 	if (!c->begun)
 		before_span(c, ev);
 	else
@@ -432,11 +444,21 @@ static int take_block(struct cut *c, const struct ms_block *b)
 	case MS_BLOCK_LOSSES:
 	case MS_BLOCK_SYMBOLS:
 		return cut_copy(&c->out, b);
-	case MS_BLOCK_VERDICTS: /* of all blocks of a call stack: not of some */
+	case MS_BLOCK_VERDICTS: /* of all blocks of a call stack; of some see cut_verdicts.h */
 		return c->keep.some ? 0 : cut_copy(&c->out, b);
 	default: /* the end and the index are written anew; of the rest nothing is known */
 		return 0;
 	}
+}
+
+/* All events are read. A scan at the end stands behind the last one. */
+static int end_span(struct cut *c)
+{
+	if (begin_span(c) != 0)
+		return -1;
+	return c->keep.some && !c->over
+		       ? cut_verdicts_write(&c->verdicts, &c->out, c->position, &c->live)
+		       : 0;
 }
 
 static int read_blocks(struct cut *c)
@@ -454,7 +476,7 @@ static int read_blocks(struct cut *c)
 		case MS_NEXT_EOF:
 			c->growing = ms_trace_state(c->in) == MS_TRACE_GROWING;
 			c->incomplete |= ms_trace_state(c->in) == MS_TRACE_NO_END;
-			return begin_span(c) || cut_flush(&c->out) ? -1 : 0;
+			return end_span(c) || cut_flush(&c->out) ? -1 : 0;
 		default:
 			rc = -1;
 		}

@@ -10,6 +10,7 @@
  * and for --trace-out, which cuts a trace:
  *   cut.c           reads it once, block by block, and decides on each event
  *   cut_keep.c      which blocks meet the conditions; cut_live.c which are live
+ *   cut_verdicts.c  what scans of memory found of the blocks kept
  *   cut_write.c     writes the checkpoint and the events
  * Reading any kind of input and writing the image is libcommon/snapshot.h.
  */

@@ -119,6 +119,34 @@ def conditions(trace):
         [("start", 1000, 0, 500), ("peak", 1000, 0, 500), ("end", 500, 0, 500)])
 
 
+def verdicts(trace):
+    """What a scan found of the blocks that are kept: exact where a stack's blocks are all kept or all alike, unknown else, never too much."""
+    lost, held = ("unreachable", 10, 1000), ("reachable", 20, 6000)
+    for words, wanted, unreachable in (
+            (["--function", "^mixed$"], [("mixed", "reachable", 10, 2100), ("mixed", "unreachable", 10, 2090)], (2090, 10)),
+            (["--not-function", "^mixed$"], [("held", *held), ("lost", *lost), ("lost", "unreachable", 5, 5000)], (6000, 15)),
+            (["--size", "100..100"], [("lost", *lost)], (1000, 10)),
+            (["--size", "205..1k"], [("held", *held), ("lost", "unreachable", 5, 5000), ("mixed", "unknown", 15, 3180)], (5000, 5)),
+            (["--size", "300..300"], [("held", *held)], (0, 0)), (["--size", "1..2"], [], (0, 0)),
+            (["--invert", "--size", "300..300"], [("lost", *lost), ("lost", "unreachable", 5, 5000), ("mixed", "reachable", 10, 2100),
+                                                 ("mixed", "unreachable", 10, 2090)], (8090, 25))):
+        cut("cut.trace", *words, trace)
+        db = snap("part.db", "cut.trace")
+        expect(f"{words}: verdicts", db.execute("""SELECT p.function, v.verdict, v.blocks, v.bytes FROM site_verdict v JOIN place p ON p.site = v.site
+            ORDER BY 1, 2, 4""").fetchall(), wanted)
+        expect(f"{words}: sums", db.execute("SELECT unreachable_bytes, unreachable_blocks FROM process").fetchall(), [unreachable])
+        expect(f"{words}: the scan", db.execute("SELECT label, state, blocks, bytes FROM scan").fetchall(),
+               [("end", "done", *[sum(v[i] for v in wanted) for i in (2, 3)])])
+        expect(f"{words}: live", db.execute("SELECT live_blocks, live_bytes FROM snapshot WHERE label = 'end'").fetchall(),
+               [tuple(sum(v[i] for v in wanted) for i in (2, 3))])
+    # the cut of a cut; and a span that ends before the scan has none of it
+    cut("first.trace", "--size", "100..1000", trace)
+    cut("cut.trace", "--function", "^lost$", "first.trace")
+    expect("again", snap("part.db", "cut.trace").execute("SELECT unreachable_bytes, unreachable_blocks FROM process").fetchall(), [(6000, 15)])
+    cut("cut.trace", "--to", "start", "--size", "100..1000", trace)
+    expect("before the scan", snap("part.db", "cut.trace").execute("SELECT count(*) FROM scan").fetchall(), [(0,)])
+
+
 def incomplete(trace):
     with open(trace, "rb") as f:
         data = f.read()
@@ -152,6 +180,7 @@ def main():
     again("beside.trace")
     conditions("plain.trace")
     conditions("beside.trace")
+    verdicts("verdicts.trace")
     incomplete("plain.trace")
     refused("plain.trace")
     for failure in failures[:20]:
