@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Marks for MemScope: name moments of a program, and tell about a custom allocator's blocks. Header
- * only.
+ * Marks for MemScope: name moments of a program, leave parts of it out, and tell about a custom
+ * allocator's blocks. Header only.
  *
  * Include it and call; there is nothing to link. In a program that is not being recorded every call
  * is a test of a pointer that is null. In one that is, the functions of ms-record's preload library
@@ -18,6 +18,8 @@ extern "C" {
 typedef void memscope_mark_fn(const char *name);
 typedef void memscope_alloc_fn(const void *block, size_t size);
 typedef void memscope_free_fn(const void *block);
+typedef void memscope_realloc_fn(const void *old, const void *block, size_t size);
+typedef void memscope_pause_fn(void);
 
 #if defined(__x86_64__) && defined(__ELF__) && defined(__GNUC__)
 /* The address is read from the global offset table, so that it stays a question to the dynamic
@@ -34,6 +36,9 @@ typedef void memscope_free_fn(const void *block);
 extern memscope_mark_fn memscope_v1_mark __attribute__((weak));
 extern memscope_alloc_fn memscope_v1_alloc __attribute__((weak));
 extern memscope_free_fn memscope_v1_free __attribute__((weak));
+extern memscope_realloc_fn memscope_v1_realloc __attribute__((weak));
+extern memscope_pause_fn memscope_v1_pause __attribute__((weak));
+extern memscope_pause_fn memscope_v1_resume __attribute__((weak));
 #define MEMSCOPE_FUNCTION(type, symbol) (&symbol)
 #endif
 
@@ -59,6 +64,32 @@ static inline void ms_free(const void *block)
 	memscope_free_fn *f = MEMSCOPE_FUNCTION(memscope_free_fn, memscope_v1_free);
 	if (f)
 		f(block);
+}
+
+/* Block `old` became `block`, which may be the same, of `size` bytes: a reallocation. `old` NULL is
+ * ms_alloc; `block` NULL with a size of 0 is ms_free, with another one a failure that changes
+ * nothing. */
+static inline void ms_realloc(const void *old, const void *block, size_t size)
+{
+	memscope_realloc_fn *f = MEMSCOPE_FUNCTION(memscope_realloc_fn, memscope_v1_realloc);
+	if (f)
+		f(old, block, size);
+}
+
+/* Allocations of this process, in all its threads, are only counted from here on... */
+static inline void ms_pause(void)
+{
+	memscope_pause_fn *f = MEMSCOPE_FUNCTION(memscope_pause_fn, memscope_v1_pause);
+	if (f)
+		f();
+}
+
+/* ...until it was called as often as ms_pause. Without one it does nothing. */
+static inline void ms_resume(void)
+{
+	memscope_pause_fn *f = MEMSCOPE_FUNCTION(memscope_pause_fn, memscope_v1_resume);
+	if (f)
+		f();
 }
 
 #ifdef __cplusplus

@@ -23,7 +23,7 @@ static const char *const folders[] = {
 	"/usr/include/",     "/usr/lib/gcc/",      "/usr/lib/llvm",       "/usr/local/include/c++/",
 	"/include/c++/",     "/libstdc++-v3/",     "/libsupc++/",         "/rustc/",
 	"/library/std/src/", "/library/core/src/", "/library/alloc/src/", "../sysdeps/",
-	"../csu/",
+	"../csu/",           "/memscope.h",
 };
 
 /* Beginnings of a qualified name without its return type. */

@@ -402,6 +402,10 @@ static void process(struct session *s, struct reader *r, const struct item *it)
 	case ITEM_FORK:
 		forks_point(s, it->key >> 1);
 		break;
+	case ITEM_PAUSE:
+		session_flush(s); /* what is lost has its own span of time */
+		pause_user(s, it->size, clock_ns(&s->clock, it->key >> 1));
+		break;
 	case ITEM_DONE:
 		return;
 	}

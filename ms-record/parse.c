@@ -40,7 +40,8 @@ static inline uint64_t word(const struct record *c, unsigned i)
 #define SET(kind) (1u << (kind))
 #define EVENTS (SET(MG_ALLOC) | SET(MG_FREE) | SET(MG_USER_ALLOC) | SET(MG_USER_FREE))
 #define HAVE_FRAMES                                                                                \
-	(EVENTS | SET(MG_REALLOC) | SET(MG_FAILED) | SET(MG_PUSH) | SET(MG_MAP) | SET(MG_UNMAP))
+	(EVENTS | SET(MG_REALLOC) | SET(MG_FAILED) | SET(MG_PUSH) | SET(MG_MAP) | SET(MG_UNMAP) |  \
+	 SET(MG_USER_REALLOC))
 #define HAVE_NO_STAMP (SET(MG_PUSH) | SET(MG_WRAP))
 #define MAY_BE_USABLE (SET(MG_ALLOC) | SET(MG_REALLOC))
 
@@ -53,10 +54,11 @@ static inline bool is_one(uint8_t kind, unsigned set)
 static inline unsigned fixed_words(uint8_t kind)
 {
 	static const uint8_t words[32] = {
-		[MG_ALLOC] = 4, [MG_FREE] = 3,   [MG_REALLOC] = 6,    [MG_FAILED] = 3,
-		[MG_PUSH] = 1,  [MG_THREAD] = 4, [MG_EPOCH] = 3,      [MG_MARK] = 3,
-		[MG_COPY] = 4,  [MG_WRAP] = 1,   [MG_USER_ALLOC] = 4, [MG_USER_FREE] = 3,
-		[MG_MAP] = 6,   [MG_UNMAP] = 5,  [MG_FORK] = 2};
+		[MG_ALLOC] = 4,       [MG_FREE] = 3,   [MG_REALLOC] = 6,    [MG_FAILED] = 3,
+		[MG_PUSH] = 1,        [MG_THREAD] = 4, [MG_EPOCH] = 3,      [MG_MARK] = 3,
+		[MG_COPY] = 4,        [MG_WRAP] = 1,   [MG_USER_ALLOC] = 4, [MG_USER_FREE] = 3,
+		[MG_MAP] = 6,         [MG_UNMAP] = 5,  [MG_FORK] = 2,       [MG_PAUSE] = 3,
+		[MG_USER_REALLOC] = 6};
 	return kind < 32 ? words[kind] : 0;
 }
 
@@ -374,17 +376,17 @@ static int reallocation(struct session *s, struct reader *r, const struct record
 	if (stack_of(s, r, c, &stack))
 		return -1;
 	uint64_t after = c->stamp, address = word(c, 2), size = word(c, 3), old = word(c, 4);
-	uint64_t before = word(c, 5);
+	uint64_t before = word(c, 5), user = c->kind == MG_USER_REALLOC ? USER_BLOCK : 0;
 	if (!address)
 		return session_damaged(s, "a reallocation without an address");
 	uint32_t link = r->releases++ % RELEASED;
 	if (old) {
 		struct item *it = add(s, r, before < after ? before : after, false, ITEM_RELEASE);
-		it->address = old;
+		it->address = old | user;
 		it->link = (uint8_t)link;
 	}
 	struct item *it = add(s, r, after, true, old ? ITEM_REALLOC : ITEM_ALLOC);
-	it->address = address;
+	it->address = address | user;
 	it->size = size;
 	it->stack = stack;
 	it->link = (uint8_t)link;
@@ -502,6 +504,7 @@ static int parse_one(struct session *s, struct reader *r, const struct record *c
 	case MG_USER_FREE:
 		return event(s, r, c);
 	case MG_REALLOC:
+	case MG_USER_REALLOC:
 		return reallocation(s, r, c);
 	case MG_FAILED:
 		return failure(s, r, c);
@@ -520,6 +523,9 @@ static int parse_one(struct session *s, struct reader *r, const struct record *c
 		return copy_part(s, r, c, words);
 	case MG_FORK:
 		add(s, r, c->stamp, true, ITEM_FORK);
+		return 0;
+	case MG_PAUSE:
+		add(s, r, c->stamp, true, ITEM_PAUSE)->size = word(c, 2);
 		return 0;
 	default: /* MG_WRAP */
 		return 0;

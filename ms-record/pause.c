@@ -27,25 +27,35 @@ static bool paused(const struct run *r)
 	return __atomic_load_n(&r->paused, __ATOMIC_ACQUIRE) != 0;
 }
 
+/* What the guest is told. */
+static void tell(struct session *s)
+{
+	__atomic_store_n(&s->mem->told_paused, s->pause.told, __ATOMIC_SEQ_CST);
+	mg_settle(s->mem);
+}
+
 void pause_init(struct session *s, struct run *run)
 {
 	s->run = run;
 	s->pause.waiting = !started(run);
-	s->pause.on = s->pause.waiting || paused(run);
+	s->pause.told = !s->pause.waiting && paused(run);
+	s->pause.on = s->pause.waiting || s->pause.told;
 	s->pause.since_ns = 0;
-	if (!s->pause.on)
-		return;
 	if (s->pause.waiting && s->opt->start_mark)
 		strncpy(s->mem->start_mark, s->opt->start_mark, sizeof s->mem->start_mark - 1);
-	s->mem->state = s->pause.waiting ? MG_WAITING : MG_PAUSED;
+	if (s->pause.waiting)
+		s->mem->state = MG_WAITING;
+	else if (s->pause.told)
+		tell(s);
 }
 
 void pause_adopt(struct session *s, struct run *run)
 {
-	uint32_t state = __atomic_load_n(&s->mem->state, __ATOMIC_ACQUIRE);
 	s->run = run;
-	s->pause.waiting = state == MG_WAITING;
-	s->pause.on = state == MG_WAITING || state == MG_PAUSED;
+	s->pause.waiting = __atomic_load_n(&s->mem->state, __ATOMIC_ACQUIRE) == MG_WAITING;
+	s->pause.told = __atomic_load_n(&s->mem->told_paused, __ATOMIC_ACQUIRE);
+	s->pause.user = __atomic_load_n(&s->mem->user_began, __ATOMIC_ACQUIRE);
+	s->pause.on = s->pause.waiting || s->pause.told || s->pause.user;
 }
 
 static void add_loss(struct session *s, uint64_t to)
@@ -69,7 +79,7 @@ static void collect(struct session *s)
 			ring_counters(s, &s->readers[i]);
 }
 
-/* The wait or the pause is over at `ns`. */
+/* The wait or the pause is over at `ns`, or the wait is, and a pause goes on from there. */
 static void end(struct session *s, uint64_t ns)
 {
 	if (ns < s->pause.since_ns)
@@ -84,20 +94,37 @@ static void end(struct session *s, uint64_t ns)
 	} else {
 		s->stats.paused_ns += ns - s->pause.since_ns;
 	}
-	s->pause.on = s->pause.waiting = false;
+	s->pause.waiting = false;
+	s->pause.on = s->pause.told || s->pause.user;
+	s->pause.since_ns = ns;
+}
+
+/* Someone wants a pause, or does not any more. */
+static void update(struct session *s, uint64_t ns)
+{
+	bool want = s->pause.waiting || s->pause.told || s->pause.user;
+	if (want && !s->pause.on)
+		s->pause.since_ns = ns;
+	if (want || !s->pause.on)
+		s->pause.on = want;
+	else
+		end(s, ns);
 }
 
 void pause_look(struct session *s)
 {
 	if (!s->run || s->damaged)
 		return;
-	if (!s->pause.on && paused(s->run)) {
-		s->pause.on = true;
-		s->pause.since_ns = session_now(s);
-		change(s, MG_ON, MG_PAUSED);
-	} else if (s->pause.waiting ? started(s->run) : s->pause.on && !paused(s->run)) {
-		change(s, s->pause.waiting ? MG_WAITING : MG_PAUSED, MG_ON);
+	if (s->pause.waiting) {
+		if (!started(s->run))
+			return;
+		change(s, MG_WAITING, MG_ON);
+		mg_settle(s->mem);
 		end(s, session_now(s));
+	} else if (s->pause.told != paused(s->run)) {
+		s->pause.told = !s->pause.told;
+		tell(s);
+		update(s, session_now(s));
 	}
 }
 
@@ -109,7 +136,17 @@ void pause_mark(struct session *s, const char *name, uint64_t ns)
 	__atomic_compare_exchange_n(&s->run->started_ns, &never, s->clock.start_mono + ns, false,
 				    __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
 	change(s, MG_WAITING, MG_ON); /* a mark from outside; the program's own did it before */
+	mg_settle(s->mem);
 	end(s, ns);
+}
+
+void pause_user(struct session *s, uint64_t change, uint64_t ns)
+{
+	if (change <= s->pause.change)
+		return;
+	s->pause.change = change;
+	s->pause.user = change & 1;
+	update(s, ns);
 }
 
 void pause_finish(struct session *s)

@@ -18,9 +18,10 @@ struct run {
 };
 
 struct pause {
-	bool on, waiting;
-	uint64_t since_ns; /* of the session */
-	uint64_t said;     /* allocations that loss records speak of so far */
+	bool on, waiting, told, user; /* on: any of the others */
+	uint64_t change;              /* of the program's, the latest, see MG_PAUSE */
+	uint64_t since_ns;            /* of the session */
+	uint64_t said;                /* allocations that loss records speak of so far */
 };
 
 /* Puts a new session into the run's state, before its guest has the shared memory. `run` is kept.
@@ -32,6 +33,8 @@ void pause_adopt(struct session *s, struct run *run);
 void pause_look(struct session *s);
 /* The program made a mark at `ns`: is it the one at which recording begins? */
 void pause_mark(struct session *s, const char *name, uint64_t ns);
+/* The program's change of that number, at `ns`: odd = it paused. */
+void pause_user(struct session *s, uint64_t change, uint64_t ns);
 /* The session ends: a pause that still lasts ends too. */
 void pause_finish(struct session *s);
 

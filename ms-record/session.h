@@ -63,9 +63,10 @@ enum item_kind {
 	ITEM_FREE_UNSURE, /* sampling: of a block that may not be one of ours */
 	ITEM_MAP,
 	ITEM_UNMAP,
-	ITEM_LOOK, /* is what is mapped a second time known? */
-	ITEM_FORK, /* the process is about to fork */
-	ITEM_DONE, /* taken out of turn by a repair */
+	ITEM_LOOK,  /* is what is mapped a second time known? */
+	ITEM_FORK,  /* the process is about to fork */
+	ITEM_PAUSE, /* the program paused or resumed */
+	ITEM_DONE,  /* taken out of turn by a repair */
 };
 
 #define RELEASED 16u

@@ -492,6 +492,15 @@ uint64_t mg_on_fork(const uint64_t *frame);
 void mg_on_user_alloc(const uint64_t *frame, const void *block, uint64_t size);
 void mg_on_user_free(const uint64_t *frame, const void *block);
 
+/* ---- user.c: memscope.h besides these ---------------------------------------------------------
+ */
+
+void mg_on_user_realloc(const uint64_t *frame, const void *old, const void *block, uint64_t size);
+/* ms_pause or ms_resume: they nest. */
+void mg_on_pause(const uint64_t *frame, bool pause);
+/* A forked child's session begins: as its parent was at the fork. */
+void mg_user_begin(struct mg_session *s);
+
 /* ---- system calls --------------------------------------------------------------------------- */
 
 MG_INLINE long mg_syscall(long nr, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e,

@@ -184,6 +184,8 @@ static void begin(struct mg_fork_slot *d)
 	d->first_stamp = now;
 	s->seccomp_seen = filtered();
 	s->state = __atomic_load_n(&mg.head->state, __ATOMIC_RELAXED); /* it may be paused by now */
+	s->told_paused = __atomic_load_n(&mg.head->told_paused, __ATOMIC_SEQ_CST);
+	mg_user_begin(s);
 	s->reentry_lost = mg.missed;
 	begin_generation(s->ring_max);
 	mg.fork_stamp = mg.missed = 0;

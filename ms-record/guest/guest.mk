@@ -3,7 +3,7 @@
 GUEST_DIR := ms-record/guest
 GUEST_SRC := $(filter-out $(GUEST_DIR)/image%,$(sort $(wildcard $(GUEST_DIR)/*.c)))
 GUEST_ASM := $(filter-out $(GUEST_DIR)/image%,$(sort $(wildcard $(GUEST_DIR)/*.S)))
-GUEST_CORE := eh_frame rules unwind ring thread fork copy record hooks spans sample memory
+GUEST_CORE := eh_frame rules unwind ring thread fork copy record hooks user spans sample memory
 
 override GUEST_CFLAGS := -std=gnu11 -g -O2 -fPIC -D_GNU_SOURCE $(WARN) -fvisibility=hidden -fno-stack-protector -fcf-protection \
 	-mgeneral-regs-only -mcx16 -fno-strict-aliasing -fno-plt -fasynchronous-unwind-tables

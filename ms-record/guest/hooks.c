@@ -50,8 +50,9 @@ static void begin_at(const char *name)
 		i++;
 	if (!i || s->start_mark[i] || (name[i] && i < sizeof(s->start_mark) - 1))
 		return;
-	__atomic_compare_exchange_n(&s->state, &from, MG_ON, false, __ATOMIC_RELEASE,
-				    __ATOMIC_RELAXED);
+	if (__atomic_compare_exchange_n(&s->state, &from, MG_ON, false, __ATOMIC_RELEASE,
+					__ATOMIC_RELAXED))
+		mg_settle(s);
 }
 
 /* ---- the gate is not wide open: shut, or sampling ---------------------------------------------

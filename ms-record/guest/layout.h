@@ -82,8 +82,8 @@ struct mg_welcome {
 
 enum mg_clock { MG_CLOCK_TSC = 0, MG_CLOCK_SEQUENCE = 1 };
 
-/* Session state, written by ms-record; at the start mark the guest itself goes from WAITING to ON.
- * OFF is for good. */
+/* Session state, written by ms-record; at the start mark the guest itself goes from WAITING to ON,
+ * and between ON and PAUSED both go by mg_settle. OFF is for good. */
 enum mg_state {
 	MG_OFF = 0, /* hooks pass through */
 	MG_ON = 1,
@@ -129,6 +129,10 @@ struct mg_session {
 			       half a ring sets it to 0 and wakes it */
 	uint64_t sequence;  /* MG_CLOCK_SEQUENCE: atomic counter */
 	uint64_t heartbeat; /* tsc of ms-record's last round */
+	/* Who wants MG_PAUSED: see mg_settle. */
+	uint32_t told_paused; /* ms-record: it was told to */
+	uint32_t user_paused; /* guest: the program asked for it (ms_pause)... */
+	uint32_t user_began;  /* ...and had already when the session began: a forked child */
 
 	_Alignas(64) uint32_t module_count; /* published entries; guest -> ms-record, release */
 	uint32_t epoch;                     /* grows at every dlclose (before and after) */
@@ -291,6 +295,9 @@ enum mg_kind {
 	MG_UNMAP = 14, /* stamp before, address, bytes, MG_MAP_*[, frames if MG_F_STACK] */
 	MG_FORK = 15,  /* stamp: this thread is about to fork */
 	MG_ALLOC_SHORT = 16, /* see MG_SHORT_* */
+	MG_PAUSE =
+		17, /* stamp, number of the change: odd = the program paused, even = it resumed */
+	MG_USER_REALLOC = 18, /* memscope.h ms_realloc: as MG_REALLOC, kept apart */
 };
 /* Short records, which nearly all allocations and frees fit into; what does not is sent in full.
  *
@@ -428,5 +435,20 @@ struct mg_manifest {
 		private_bytes; /* MG_PLACES places, then what the guest makes of it; zeroed */
 	uint64_t main_tp, main_low, main_high, main_entry, stack_bytes;
 };
+
+/* Brings the session from ON to PAUSED or back as the words of both sides want it; either side
+ * calls it after it changed its own, or left WAITING. */
+static inline void mg_settle(struct mg_session *s)
+{
+	uint32_t told, user;
+	do {
+		told = __atomic_load_n(&s->told_paused, __ATOMIC_SEQ_CST);
+		user = __atomic_load_n(&s->user_paused, __ATOMIC_SEQ_CST);
+		uint32_t from = told || user ? MG_ON : MG_PAUSED;
+		__atomic_compare_exchange_n(&s->state, &from, told || user ? MG_PAUSED : MG_ON, 0,
+					    __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+	} while (told != __atomic_load_n(&s->told_paused, __ATOMIC_SEQ_CST) ||
+		 user != __atomic_load_n(&s->user_paused, __ATOMIC_SEQ_CST));
+}
 
 #endif

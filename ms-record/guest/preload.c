@@ -150,6 +150,26 @@ MG_EXPORT void memscope_v1_free(const void *block)
 		mg_on_user_free(MG_FRAME, block);
 }
 
+MG_EXPORT void memscope_v1_realloc(const void *old, const void *block, size_t size)
+{
+	if (old && block)
+		mg_on_user_realloc(MG_FRAME, old, block, size);
+	else if (block)
+		mg_on_user_alloc(MG_FRAME, block, size);
+	else if (old && !size)
+		mg_on_user_free(MG_FRAME, old);
+}
+
+MG_EXPORT void memscope_v1_pause(void)
+{
+	mg_on_pause(MG_FRAME, true);
+}
+
+MG_EXPORT void memscope_v1_resume(void)
+{
+	mg_on_pause(MG_FRAME, false);
+}
+
 /* ---- modules
  * --------------------------------------------------------------------------------------- */
 

@@ -37,6 +37,9 @@ _Noreturn void _Exit(int status);
 void memscope_v1_mark(const char *name);
 void memscope_v1_alloc(const void *block, size_t size);
 void memscope_v1_free(const void *block);
+void memscope_v1_realloc(const void *old, const void *block, size_t size);
+void memscope_v1_pause(void);
+void memscope_v1_resume(void);
 
 /* The next provider's functions. Until the first call each is a function that looks all of them up.
  */

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT
+ * What a program says of itself by memscope.h besides its blocks: pauses, and blocks that became
+ * others.
+ *
+ * How many pauses are nested, and how often that changed between none and some, are one word of the
+ * process, so that threads that pause and resume at once agree. A forked child goes on with its
+ * copy of it. The session's state follows from that and from what ms-record was told; an MG_PAUSE
+ * record says when, with the number of the change, by which ms-record puts several in order.
+ */
+#include "record.h"
+
+#define DEPTH UINT64_C(0xffffffff)
+#define CHANGE (UINT64_C(1) << 32)
+
+static uint64_t pauses; /* changes << 32 | depth; an odd number of changes: it is paused */
+
+static bool is_paused(void)
+{
+	return __atomic_load_n(&pauses, __ATOMIC_SEQ_CST) & DEPTH;
+}
+
+/* One more or less. The number of the change, or 0: nothing changed. */
+static uint64_t count(bool pause)
+{
+	uint64_t was = __atomic_load_n(&pauses, __ATOMIC_SEQ_CST), now;
+	do {
+		if (pause ? (was & DEPTH) == DEPTH : !(was & DEPTH))
+			return 0;
+		now = pause ? was + 1 : was - 1;
+		if (!(was & DEPTH) || !(now & DEPTH))
+			now += CHANGE;
+	} while (!__atomic_compare_exchange_n(&pauses, &was, now, false, __ATOMIC_SEQ_CST,
+					      __ATOMIC_SEQ_CST));
+	return now >> 32 == was >> 32 ? 0 : now >> 32;
+}
+
+static void apply(struct mg_session *s)
+{
+	bool paused;
+	do {
+		paused = is_paused();
+		__atomic_store_n(&s->user_paused, paused, __ATOMIC_SEQ_CST);
+		mg_settle(s);
+	} while (paused != is_paused());
+}
+
+void mg_user_begin(struct mg_session *s)
+{
+	s->user_paused = s->user_began = is_paused();
+	mg_settle(s);
+}
+
+void mg_on_pause(const uint64_t *frame, bool pause)
+{
+	uint64_t change = count(pause);
+	if (!change || !mg_is_open(frame))
+		return;
+	if (!pause)
+		apply(mg.session);
+	struct mg_writer *t = mg_enter(frame);
+	if (t) {
+		uint64_t *w = mg_room(t, 3);
+		mg_stamping(t);
+		uint64_t stamp = mg_stamp(t);
+		if (w) {
+			w[0] = mg_word0(MG_PAUSE, t->flags, 0, 0);
+			mg_put_stamp(t, w, stamp);
+			w[2] = change;
+			mg_publish(t, 3);
+		} else {
+			mg_lost(t, stamp);
+		}
+		mg_stamped(t);
+		mg_leave(t);
+	}
+	if (pause)
+		apply(mg.session);
+}
+
+void mg_on_user_realloc(const uint64_t *frame, const void *old, const void *block, uint64_t size)
+{
+	struct mg_writer *t = mg_gate_now() == MG_GATE_ALL ? mg_enter_open(frame) : NULL;
+	if (!t || mg_passing()) {
+		if (t)
+			mg_leave(t);
+		mg_on_user_free(frame, old);
+		mg_on_user_alloc(frame, block, size);
+		return;
+	}
+	struct mg_record r = {.kind = MG_USER_REALLOC,
+			      .words = REALLOC_WORDS,
+			      .a = (uint64_t)block,
+			      .b = size,
+			      .c = (uint64_t)old};
+	uint64_t stamp = mg_now(t);
+	struct mg_stack s = mg_stack_of(t, frame, r.words, &stamp);
+	r.d = stamp;
+	mg_put(t, r, s, stamp);
+	mg_leave(t);
+}

@@ -1,0 +1,115 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# memscope.h: ms_pause, ms_resume and ms_realloc, with exact counts; compiles as C and C++ without a remark; costs nothing unrecorded.
+set -eu
+here=$SRC/tests/cli/memscope/user.c
+fail() {
+	echo "FAILED: $*"
+	exit 1
+}
+expect() { # WHAT GOT WANTED
+	[ "$2" = "$3" ] || fail "$1: $2, not $3"
+}
+warn='-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror'
+echo '#include <memscope.h>
+int main(void) { ms_mark("a"); ms_alloc("b", 1); ms_realloc("b", "b", 2); ms_free("b"); ms_pause(); ms_resume(); return 0; }' >all.c
+cp all.c all.cc
+for std in c99 c11 c17 gnu11; do
+	# shellcheck disable=SC2086
+	gcc -std=$std $warn -Wstrict-prototypes -I"$SRC/include" -o all all.c || fail "$std"
+done
+for std in c++11 c++17 c++20; do
+	# shellcheck disable=SC2086
+	g++ -std=$std $warn -Wold-style-cast -Wzero-as-null-pointer-constant -I"$SRC/include" -o allxx all.cc || fail "$std"
+done
+if command -v clang >/dev/null; then
+	# shellcheck disable=SC2086
+	clang -std=c11 $warn -I"$SRC/include" -o all all.c || fail clang
+fi
+./all && ./allxx || fail 'not recorded'
+gcc -static -I"$SRC/include" -o all-static all.c && ./all-static || fail 'static, not recorded'
+ms-record -q -o all.trace ./all || fail 'recorded'
+
+record() { # NAME OPTIONS: a recording of ./user as NAME.db
+	name=$1
+	shift
+	ms-record -q --leak-check=no -o "$name.trace" "$@" || fail "$name: status $?"
+	rm -f "$name.db"
+	ms-snap -q -o "$name.db" "$name.trace"
+}
+ask() { sqlite3 -separator ' ' "$1.db" "$2"; }
+site() { # NAME FUNCTION: allocations, frees, reallocations and live bytes at the end of what it called
+	ask "$1" "SELECT sum(s.allocations), sum(s.frees), sum(s.reallocations), sum(c.live_bytes) FROM site s JOIN place p ON p.site = s.id
+		LEFT JOIN site_stat c ON c.site = s.id AND c.snapshot = (SELECT max(id) FROM snapshot WHERE label = 'end') WHERE p.function = '$2'"
+}
+for compiler in gcc g++; do
+	case $compiler in g++) language='-x c++' ;; *) language= ;; esac
+	# shellcheck disable=SC2086
+	$compiler $language -O1 -g -Wno-use-after-free -I"$SRC/include" -o user "$here"
+	./user || fail "$compiler: not recorded: $?"
+	record plain ./user
+	function() { case $compiler in g++) echo "$1" ;; *) echo "${1%%(*}" ;; esac }
+	# 130 of 10 bytes, of which 30 were freed and one was moved away while paused
+	expect "$compiler: recorded" "$(site plain "$(function 'recorded(int, int)')")" '130 31 0 990'
+	expect "$compiler: left out" "$(site plain "$(function 'left_out(int, int)')")" '   '
+	# an allocation, two reallocs; one that was freed; one of a block that nobody knows
+	expect "$compiler: its own allocator" "$(site plain "$(function 'own()')")" '5 3 3 370'
+	# 175 in the first pause and the realloc, none in the second, 20 to the end
+	expect "$compiler: counted" "$(ask plain 'SELECT paused_allocations, paused_ns > 0, events_lost, complete FROM process')" '196 1 0 1'
+	expect "$compiler: spans" "$(ask plain "SELECT sum(events), min(reason), max(reason), min(from_ns <= to_ns) FROM loss")" '196 paused paused 1'
+	expect "$compiler: frees of what was left out" "$(ask plain 'SELECT unknown_frees FROM process')" 21
+	ms-report plain.db | tr -s ' \n' '  ' | grep -q 'paused .*: 196 allocations not recorded' || fail "$compiler: the report: $(ms-report plain.db | head -5)"
+done
+# a child goes on as its parent was, and its pause is its own
+record child --follow=all ./user fork
+expect 'the parent' "$(site child 'recorded(int, int)')" '130 31 0 990'
+trace=$(find child.trace.d -name '*.trace')
+ms-snap -q -o kid.db "$trace"
+expect 'the child' "$(site kid 'recorded(int, int)')" '20 0 0 200'
+expect 'what it left out' "$(ask kid 'SELECT paused_allocations, events_lost FROM process'; site kid 'left_out(int, int)')" '50 0
+   '
+# the recorder's own pause and the program's: both must be over
+record late --start-after mark:done ./user
+expect 'before the start mark' "$(site late 'recorded(int, int)'; ask late 'SELECT allocations FROM process')" '   
+0'
+# told to pause from outside too, whichever ends first
+cat >step.c <<'END'
+#include <memscope.h>
+#include <stdio.h>
+#include <stdlib.h>
+static void *volatile last;
+static __attribute__((noinline)) void work(void) { for (int i = 0; i < 10; i++) last = malloc(10); }
+int main(void)
+{
+	setvbuf(stdout, NULL, _IONBF, 0); /* and nothing of its own is allocated later */
+	for (int c; (c = getchar()) != EOF; putchar('.'))
+		c == 'p' ? ms_pause() : c == 'r' ? ms_resume() : work();
+	return 0;
+}
+END
+gcc -O1 -g -I"$SRC/include" -o step step.c
+mkfifo in out
+ms-record -q --leak-check=no -o step.trace ./step <in >out &
+recorder=$!
+exec 7>in 8<out
+step() { printf %s "$1" >&7 && dd bs=1 count=1 <&8 >dot 2>err; }
+tell() { ms-record -q --tell step.trace "$1" >said || fail "$1: $(cat said)"; }
+step a # recorded
+step p && step a
+tell pause
+step a && step r && step a # still told to
+tell resume
+step a # recorded
+tell pause
+step p && step a
+tell resume
+step a # still paused by itself
+step r && step a # recorded
+exec 7>&-
+wait $recorder || fail "stepped: status $?"
+ms-snap -q -o step.db step.trace
+expect 'told and by itself' "$(ask step "SELECT sum(s.allocations) FROM site s JOIN place p ON p.site = s.id WHERE p.function = 'work'
+	UNION ALL SELECT paused_allocations FROM process")" '30
+50'
+record sampled --sample 1 ./user
+expect 'sampled' "$(site sampled 'left_out(int, int)')" '   '
