@@ -253,6 +253,18 @@ static void take_held(struct work *w)
 	w->threads->reg_count = 0;
 }
 
+/* All threads have come to their end. What one was about to tell it never will. */
+static void take_last(struct work *w)
+{
+	const struct scan *q = w->q;
+	size_t bytes = q->last_count * sizeof *w->threads;
+	w->threads = ms_xrealloc(NULL, q->last_count + 1, sizeof *w->threads);
+	memcpy(w->threads, q->last_regs, bytes);
+	w->thread_count = q->last_count;
+	for (uint32_t i = 0; i < w->s->ring_max; i++)
+		__atomic_store_n(&w->s->mem_rings[i].pending, 0, __ATOMIC_RELEASE);
+}
+
 static uint64_t inode_of(int fd)
 {
 	struct stat st;
@@ -335,6 +347,8 @@ static void let_go(struct work *w)
 	if (was == MG_END_LATE && w->state == MS_SCAN_DONE)
 		w->state = MS_SCAN_TIME; /* it may have gone on while we read */
 	scan_tell_guest(s, MG_END_OVER);
+	if (w->q->last_tid)
+		scan_trace_over(w->scanner->trace);
 }
 
 uint64_t scan_pause(const struct work *w)
@@ -360,7 +374,9 @@ static void hold(struct work *w, size_t threads)
 	bool takes_long = expected(w->q) > w->deadline_ns - w->start_ns;
 	bool copy = threads && !w->ends && expected(w->q) > FROZEN_NS && frozen_prepare(w);
 	w->state = !threads ? MS_SCAN_KILLED : takes_long && !copy ? MS_SCAN_TIME : MS_SCAN_DONE;
-	if (threads == 1 && w->ends)
+	if (w->q->last_tid)
+		take_last(w);
+	else if (threads == 1 && w->ends)
 		take_held(w);
 	else if (w->state == MS_SCAN_DONE && !stop(w))
 		w->state = MS_SCAN_THREADS;
@@ -374,8 +390,8 @@ static void hold(struct work *w, size_t threads)
 
 static void scan(struct work *w)
 {
-	pid_t tid = 0;
-	hold(w, hijack_count(w->s->proc, &tid));
+	pid_t tid = w->q->last_tid;
+	hold(w, tid ? 1 : hijack_count(w->s->proc, &tid));
 	w->asked = w->state == MS_SCAN_DONE && answered(w);
 	if (w->state == MS_SCAN_DONE)
 		w->state = w->asked ? obstacle(w) : late(w) ? MS_SCAN_TIME : MS_SCAN_KILLED;
@@ -441,6 +457,8 @@ void scan_work_on(struct scanner *sc, struct session *s, bool ends)
 	if (pthread_create(&thread, NULL, work_thread, &w)) {
 		if (ends)
 			scan_tell_guest(s, MG_END_OVER);
+		if (w.q->last_tid)
+			scan_trace_over(sc->trace);
 		return;
 	}
 	pthread_join(thread, NULL);

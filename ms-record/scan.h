@@ -30,6 +30,7 @@ struct batch;
 struct drain;
 struct live_list;
 struct options;
+struct scan_trace;
 struct session;
 
 enum scan_wish { SCAN_AUTO, SCAN_YES, SCAN_NO };
@@ -65,8 +66,10 @@ struct scanner {
 	size_t held_count;
 	size_t count, room;
 	bool stop, started;
-	int asked;         /* atomic: enum scan_asked */
-	char answer[3072]; /* once it is SCAN_ANSWERED */
+	struct scan_trace *trace; /* the command is traced; NULL = not */
+	pid_t traced;             /* its number; 0 */
+	int asked;                /* atomic: enum scan_asked */
+	char answer[3072];        /* once it is SCAN_ANSWERED */
 };
 
 /* A scan that was asked for (--tell): the control thread sets ASKED and takes the answer. */
@@ -80,6 +83,9 @@ void scanner_add(struct scanner *sc, struct session *s);
 /* Watches it no more: it is about to be freed. */
 void scanner_drop(struct scanner *sc, struct session *s);
 void scanner_stop(struct scanner *sc);
+/* With --leak-check=yes: traces the command, which has not begun to run, so that its end is seen
+ * whatever it is. Does nothing where that is not permitted. */
+void scanner_trace(struct scanner *sc, pid_t pid);
 /* Has every process that runs scanned now; the answer comes with an event of the draining thread's.
  */
 void scanner_ask(struct scanner *sc);

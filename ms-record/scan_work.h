@@ -51,6 +51,11 @@ struct scan {
 	/* Under the scanner's lock. */
 	enum watched watched;
 	timer_t timer;
+	/* Its last thread waits in scan_trace.c, and what registers its threads left; 0 = not so.
+	 */
+	pid_t last_tid;
+	const struct scan_thread *last_regs;
+	size_t last_count;
 	struct scanner *scanner; /* atomic: who watches; NULL = nobody */
 };
 
@@ -96,6 +101,19 @@ uint64_t scan_pause(const struct work *w);
 struct scan_thread *scan_registers(const struct hijack_stop *s, size_t *count);
 /* Has the draining thread put what was found into the trace. */
 void scan_put_result(struct work *w);
+
+/* ---- scan_trace.c ---- */
+
+/* Traces a process in a thread of its own. NULL: it cannot be traced. */
+struct scan_trace *scan_trace_start(struct scanner *sc, pid_t pid);
+/* The scan needs the memory of the process no more. */
+void scan_trace_over(struct scan_trace *t);
+/* Waits until the process has ended. */
+void scan_trace_free(struct scan_trace *t);
+/* The last thread of the process waits for a scan, `regs` are what all left, and live until
+ * scan_trace_over. False: there will be none. */
+bool scanner_hold(struct scanner *sc, pid_t pid, pid_t tid, const struct scan_thread *regs,
+		  size_t count);
 
 /* ---- scan_frozen.c ---- */
 
