@@ -269,7 +269,7 @@ static bool take_stacks(struct ms_recording *t, const struct ms_block *b)
 
 /* ---- reading ---- */
 
-static bool take_block(struct ms_recording *t, const struct ms_block *b)
+bool ms_recording_take(struct ms_recording *t, const struct ms_block *b)
 {
 	if (b->last_ns > t->last_ns && b->last_ns <= INT64_MAX && b->type != MS_BLOCK_SYMBOLS)
 		t->last_ns = b->last_ns;
@@ -301,7 +301,7 @@ int ms_recording_next_block(struct ms_recording *t, uint64_t types, uint64_t wan
 	case MS_NEXT_BLOCK:
 		if (t->on_block)
 			t->on_block(t->on_block_arg);
-		if (!take_block(t, &b))
+		if (!ms_recording_take(t, &b))
 			t->bad_blocks++;
 		return 1;
 	case MS_NEXT_DAMAGED:

@@ -3,7 +3,7 @@
  *
  * The files, in the order in which data meets them:
  *   options.c   the command line
- *   poll.c      --poll, all of it: poll_options.c, poll_take.c samples, poll_say.c table and
+ *   poll.c      --poll, all of it: poll_options.c, poll_series.c the samples, poll_say.c table and
  *               diagnosis, poll_trace.c -o
  *   launch.c    the command found, checked (elffile.c) and started with the guest preloaded
  *   files.c     names of traces, FILE~, FILE.d/; images.c: those over; index.c: FILE.d/index
