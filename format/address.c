@@ -34,9 +34,11 @@
  * reader may start, and at most. */
 #define HEAP_RESET_MIN (UINT64_C(1) << 22)
 #define HEAP_RESET_EVENTS (UINT64_C(1) << 24)
-/* It is given up when of so many allocations it did not foresee one in so many. */
+/* It is given up when of so many allocations it did not foresee one in so many; of glibc's heap,
+ * where only threads that race can be why, the other model would foresee even less. */
 #define HEAP_JUDGED 1000u
 #define HEAP_MISSED 4u
+#define HEAP_MISSED_SURE 2u
 
 /* Granules of 16 bytes as malloc implementations round. Sizes over 1 KB share classes by the top 3
  * bits below their highest. */
@@ -148,12 +150,14 @@ void ms_address_encoder_init(struct ms_address_encoder *e, void *memory, size_t 
 	e->since_reset = UINT64_MAX; /* the first block resets */
 	e->asked = e->missed = 0;
 	e->by_heap = true;
+	e->sure = false;
 }
 
 /* The heap's model foresaw too little since it began: never again. */
 static bool give_up(struct ms_address_encoder *e)
 {
-	if (!e->by_heap || e->asked < HEAP_JUDGED || e->missed < e->asked / HEAP_MISSED)
+	if (!e->by_heap || e->asked < HEAP_JUDGED ||
+	    e->missed < e->asked / (e->sure ? HEAP_MISSED_SURE : HEAP_MISSED))
 		return false;
 	e->by_heap = false;
 	memset(e->place, 0, sizeof e->place);

@@ -232,6 +232,8 @@ static void begin_addresses(struct encoder *e, const struct batch *b)
 	if (first) {
 		o->address = ms_xcalloc(1, sizeof *o->address);
 		ms_address_encoder_init(o->address, e->address_memory, BLOCK_EVENTS);
+		o->address->by_heap = o->heap != HEAP_OTHER;
+		o->address->sure = o->heap == HEAP_GLIBC;
 	}
 	o->address->memory = e->address_memory;
 	bool reset = first || (o->checkpoints.made && ms_address_reset_due(o->address));
