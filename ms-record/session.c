@@ -22,6 +22,7 @@
 #include "modules.h"
 #include "options.h"
 #include "pool.h"
+#include "ready.h"
 #include "remote.h"
 #include "ring.h"
 #include "samples.h"
@@ -307,6 +308,8 @@ void session_room(struct session *s, size_t n)
 	while (b->events.cap < b->events.n + n) {
 		b->events.cap = b->events.cap ? b->events.cap * 2 : BATCH_EVENTS;
 		b->events.v = ms_xrealloc(b->events.v, b->events.cap, sizeof *b->events.v);
+		if (s->stats.events > BATCH_EVENTS) /* it will be filled */
+			ready_memory(b->events.v, b->events.cap * sizeof *b->events.v);
 	}
 	size_t block = s->block_events + b->events.n, left = BLOCK_EVENTS - block;
 	s->batch_left = b->events.cap - b->events.n;
