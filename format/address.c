@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "address_heap.h"
+#include "heap_fast.h"
 #include "varint.h"
 
 /* The column: varint of HEAD_* bits; varint count of the codes' bytes; a code
@@ -256,17 +257,33 @@ static inline bool known(const struct ms_address_model *m, const struct ms_event
 	return releases(ev->kind) && ev->freed >= m->first_number;
 }
 
-static void put_by_heap(struct ms_address_encoder *e, const struct ms_event *ev,
-			uint64_t old_address, uint64_t old_size)
+/* Does the event give the block back that it released? A realloc in place does not. */
+static inline bool gives_back(const struct ms_event *ev, uint64_t old_address)
 {
-	bool old = known(&e->m, ev);
+	return old_address && !(ev->kind == MS_EV_REALLOC && ev->address == old_address);
+}
+
+static inline void release_by_heap(struct ms_heap *h, const struct ms_event *ev,
+				   uint64_t old_address, uint64_t old_size)
+{
+	if (!ms_heap_release_to_cache(h, ev->thread, old_address, old_size))
+		ms_heap_release(h, ev->thread, old_address, old_size, ev->kind == MS_EV_REALLOC);
+}
+
+static inline void put_by_heap(struct ms_address_encoder *e, const struct ms_event *ev,
+			       uint64_t old_address, uint64_t old_size)
+{
+	bool old = known(&e->m, ev), expected;
 	if (allocates(ev->kind)) {
 		e->asked++;
-		e->missed += !ms_address_heap_put(e, ev, old ? old_address : 0, old_size);
+		if (ev->address && ev->kind != MS_EV_REALLOC &&
+		    ms_heap_take_newest(&e->heap, ev, &expected))
+			*e->code++ = expected ? MS_HEAP_EXPECTED : MS_HEAP_CACHED_BLOCK;
+		else
+			e->missed += !ms_address_heap_put(e, ev, old ? old_address : 0, old_size);
 	}
-	if (old && old_address && !(ev->kind == MS_EV_REALLOC && ev->address == old_address))
-		ms_heap_release(&e->heap, ev->thread, old_address, old_size,
-				ev->kind == MS_EV_REALLOC);
+	if (old && gives_back(ev, old_address))
+		release_by_heap(&e->heap, ev, old_address, old_size);
 }
 
 void ms_address_put(struct ms_address_encoder *e, const struct ms_event *ev, uint64_t old_address,
@@ -440,15 +457,20 @@ static void next_by_heap(struct ms_address_decoder *d, struct ms_event *ev, uint
 			 uint64_t old_size)
 {
 	bool old = known(&d->m, ev);
-	if (allocates(ev->kind) &&
-	    !ms_address_heap_get(d, ev, old ? old_address : 0, old_size, &ev->address)) {
-		d->lost = true;
-		ev->address = 0;
-		return;
+	if (allocates(ev->kind)) {
+		if (ev->kind != MS_EV_REALLOC && d->code != d->code_end)
+			ev->address = ms_heap_next_newest(&d->heap, ev, *d->code);
+		if (ev->address) {
+			d->code++;
+		} else if (!ms_address_heap_get(d, ev, old ? old_address : 0, old_size,
+						&ev->address)) {
+			d->lost = true;
+			ev->address = 0;
+			return;
+		}
 	}
-	if (old && old_address && !(ev->kind == MS_EV_REALLOC && ev->address == old_address))
-		ms_heap_release(&d->heap, ev->thread, old_address, old_size,
-				ev->kind == MS_EV_REALLOC);
+	if (old && gives_back(ev, old_address))
+		release_by_heap(&d->heap, ev, old_address, old_size);
 }
 
 void ms_address_next(struct ms_address_decoder *d, struct ms_event *ev, uint64_t old_address,
