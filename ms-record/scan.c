@@ -101,6 +101,15 @@ void scan_look(struct session *s)
 		scan_call(s->scan);
 }
 
+void scan_mark(struct session *s, const char *name)
+{
+	const char *want = s->opt->leak_mark;
+	if (!want || strcmp(want + 5, name))
+		return;
+	__atomic_store_n(&s->scan->due, 1, __ATOMIC_RELEASE);
+	scan_call_due(s->scan);
+}
+
 static void answer(struct scan *q, enum request how)
 {
 	__atomic_store_n(&q->request, how, __ATOMIC_RELEASE);
@@ -443,12 +452,13 @@ static void *work_thread(void *arg)
 }
 
 /* In a thread of its own: whatever it could not let go the kernel lets go when it ends. */
-void scan_work_on(struct scanner *sc, struct session *s, bool ends)
+void scan_work_on(struct scanner *sc, struct session *s, const char *label)
 {
+	bool ends = !strcmp(label, "end");
 	struct work w = {.scanner = sc,
 			 .s = s,
 			 .q = s->scan,
-			 .label = ends ? "end" : "request",
+			 .label = label,
 			 .ends = ends,
 			 .start_ns = clock_mono(),
 			 .memory = MEMORY_CLOSED};
@@ -462,7 +472,7 @@ void scan_work_on(struct scanner *sc, struct session *s, bool ends)
 		return;
 	}
 	pthread_join(thread, NULL);
-	if (!ends)
+	if (!strcmp(label, "request"))
 		add_answer(sc, &w);
 	graph_free(&w.graph);
 	memory_close(&w.memory);

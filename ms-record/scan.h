@@ -65,7 +65,7 @@ struct scanner {
 	struct session **sessions, **held; /* under lock; held: about to end, to be scanned */
 	size_t held_count;
 	size_t count, room;
-	bool stop, started;
+	bool stop, started, due;  /* due: a mark came that is to be scanned at */
 	struct scan_trace *trace; /* the command is traced; NULL = not */
 	pid_t traced;             /* its number; 0 */
 	int asked;                /* atomic: enum scan_asked */
@@ -94,6 +94,8 @@ void scanner_ask(struct scanner *sc);
 
 /* Once a round: notes figures, and calls the scanning thread if the process is about to end. */
 void scan_look(struct session *s);
+/* A mark was merged: perhaps --leak-check-at asks for a scan now. */
+void scan_mark(struct session *s, const char *name);
 /* Serves a request if all events below `limit` can be merged. */
 void scan_merge(struct session *s, uint64_t limit);
 /* The session is over or damaged: no request will be served. True while a scan is still at work on

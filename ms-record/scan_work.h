@@ -28,6 +28,7 @@ struct number_stack {
 
 struct scan {
 	int busy;    /* atomic: the scanning thread is at it */
+	int due;     /* atomic: a mark came that is to be scanned at */
 	int request; /* atomic: enum request */
 	/* Filled in by the draining thread when the request is done. */
 	uint64_t stamp, event, time_ns;
@@ -90,8 +91,11 @@ struct work {
 	bool graphed, asked; /* asked: the draining thread has answered */
 };
 
-/* Makes the scan of a session; `ends`: a thread of it is held. */
-void scan_work_on(struct scanner *sc, struct session *s, bool ends);
+/* Makes the scan of a session; label "end": a thread of it is held; "request": somebody waits for
+ * the scanner's answer; or "mark:NAME". */
+void scan_work_on(struct scanner *sc, struct session *s, const char *label);
+/* Has the scanning thread look which sessions are due. */
+void scan_call_due(struct scan *q);
 void scan_tell_guest(struct session *s, enum mg_end_state state);
 /* Has the watching thread look at all processes. */
 void scan_call(struct scan *q);

@@ -155,7 +155,7 @@ static void serve(struct scanner *sc)
 	sc->answer[0] = '\0';
 	size_t n = take_all(sc, &all);
 	for (size_t i = 0; i < n; i++) {
-		scan_work_on(sc, all[i], false);
+		scan_work_on(sc, all[i], "request");
 		__atomic_store_n(&all[i]->scan->busy, 0, __ATOMIC_RELEASE);
 		drain_wake(sc->drain);
 	}
@@ -210,12 +210,49 @@ void scan_call(struct scan *q)
 	pthread_mutex_unlock(&sc->lock);
 }
 
+void scan_call_due(struct scan *q)
+{
+	struct scanner *sc = __atomic_load_n(&q->scanner, __ATOMIC_ACQUIRE);
+	if (!sc)
+		return;
+	pthread_mutex_lock(&sc->lock);
+	sc->due = true;
+	pthread_cond_signal(&sc->work);
+	pthread_mutex_unlock(&sc->lock);
+}
+
+/* Scans those in which the mark has come (under lock, not held meanwhile). */
+static void serve_due(struct scanner *sc)
+{
+	sc->due = false;
+	for (size_t i = 0; i < sc->count; i++) {
+		struct session *s = sc->sessions[i];
+		struct scan *q = s->scan;
+		if (!__atomic_exchange_n(&q->due, 0, __ATOMIC_ACQ_REL) ||
+		    __atomic_load_n(&q->busy, __ATOMIC_ACQUIRE))
+			continue; /* it ends */
+		__atomic_store_n(&q->busy, 1, __ATOMIC_SEQ_CST);
+		if (__atomic_load_n(&s->ending, __ATOMIC_SEQ_CST) == SESSION_RUNS) {
+			pthread_mutex_unlock(&sc->lock);
+			scan_work_on(sc, s, sc->opt->leak_mark);
+			pthread_mutex_lock(&sc->lock);
+			i = SIZE_MAX; /* they may have changed */
+		}
+		__atomic_store_n(&q->busy, 0, __ATOMIC_RELEASE);
+		drain_wake(sc->drain);
+	}
+}
+
 static void *run(void *arg)
 {
 	struct scanner *sc = arg;
 	pthread_mutex_lock(&sc->lock);
 	while (!sc->stop || sc->held_count) {
 		bool asked = __atomic_load_n(&sc->asked, __ATOMIC_ACQUIRE) == SCAN_ASKED;
+		if (!sc->held_count && sc->due) {
+			serve_due(sc);
+			continue;
+		}
 		if (!sc->held_count && !asked) {
 			pthread_cond_wait(&sc->work, &sc->lock);
 			continue;
@@ -225,7 +262,7 @@ static void *run(void *arg)
 			memmove(sc->held, sc->held + 1, --sc->held_count * sizeof *sc->held);
 		pthread_mutex_unlock(&sc->lock);
 		if (s)
-			scan_work_on(sc, s, true);
+			scan_work_on(sc, s, "end");
 		else
 			serve(sc);
 		if (s)

@@ -14,6 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "include/memscope.h"
+
 static void *volatile global[3];
 static volatile int ready;
 
@@ -76,6 +78,14 @@ int main(int argc, char **argv)
 		global[i] = memset(malloc(500), 0, 500);
 	leak();
 	wipe();
+	if (!strcmp(how, "marks")) {
+		ms_mark("other");
+		ms_mark("now");
+		usleep(400000);
+		leak();
+		wipe();
+		return 0;
+	}
 	for (int i = 0; i < 2; i++)
 		pthread_create(&t, NULL, sleeps, NULL);
 	for (int i = 0; i < 50; i++) {

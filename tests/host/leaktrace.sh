@@ -32,6 +32,19 @@ for how in abort raw; do
 	[ "$said" = 'killed||' ] || fail "auto, $how: $said"
 done 2>/dev/null
 
+# At a mark: what is lost by then, and in the end what is lost by then.
+record --leak-check-at mark:now "$program" marks
+[ $rc = 0 ] || fail "marks: status $rc"
+ms-snap --no-symbols -o t.db t.trace
+said=$(sqlite3 t.db 'SELECT label, state, unreachable_blocks FROM scan ORDER BY scan' | tr '\n' ' ')
+[ "$said" = 'mark:now|done|3 end|done|6 ' ] || fail "marks: $said"
+for bad in now mark: '' mark:; do
+	record --leak-check-at "$bad" true
+	[ $rc = 125 ] || fail "--leak-check-at '$bad': status $rc"
+done
+record --leak-check=yes --leak-check-at mark:x true
+grep -q 'needs --leak-check=auto: with yes the command is traced' err || fail "yes and a mark: $(cat err)"
+
 # A core file is written, and is as large.
 if [[ $(cat /proc/sys/kernel/core_pattern) =~ ^core ]]; then
 	ulimit -c unlimited
