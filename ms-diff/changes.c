@@ -89,7 +89,7 @@ static void sum_sites(struct work *w, int side)
 
 /* ---- what is more than noise ---- */
 
-/* Of a site that no sample fell on: 0, and at most 3.7 times the mean distance of samples. */
+/* Of a site where no sample fell on what is counted: 0, and at most 3.7 times the mean distance of samples. */
 static struct interval unseen(const struct run *r, int f)
 {
 	if (!r->sampled_bytes || !figure_is_bytes((enum figure)f))
@@ -130,7 +130,8 @@ static void judge_figure(struct work *w, size_t i, int f)
 			if (s->runs[side].v[k] == r)
 				c->figures[side][f] = v[k];
 		c->ranges[side][f] = series_range(v, s->runs[side].n);
-		if (c->site[side] == NONE)
+		bool nothing = c->figures[side][f] == 0 && c->sampled[side][f].low == UNKNOWN;
+		if (c->site[side] == NONE || nothing)
 			c->sampled[side][f] = unseen(r, f);
 	}
 	c->delta[f] = figure_sub(c->figures[NEW][f], c->figures[OLD][f]);

@@ -153,7 +153,6 @@ for i in 0 1 2 3 4 5; do
 done
 for i in 1 2 3 4 5; do
 	compare s.db --exit-code "s$((i - 1)).run" "s$i.run" || fail "alarm in sampled run $i: $(ask s.db 'SELECT * FROM changes')"
-	sums s.db
 done
 [ "$(ask s.db 'SELECT count(*) > 100 FROM site_diff')" = 1 ] || fail 'there are few sites'
 for p in O2 regression; do "$BIN/ms-record" -q --leak-check=no --sample 1k -o "$p.sampled" "./$p"; done
