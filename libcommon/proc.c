@@ -175,6 +175,7 @@ void ms_regions_parse(struct ms_regions *out, char *text)
 			if (out->n)
 				ms_proc_parse_memory_line(line, &out->v[out->n - 1].memory);
 		} else if (ms_proc_parse_map(line, &map)) {
+			ms_proc_unescape(line + (map.path - line));
 			*MS_PUSH(out) =
 				(struct ms_region){.map = map, .kind = ms_region_kind_of(&map)};
 		}

@@ -164,6 +164,21 @@ bool ms_proc_parse_map(const char *line, struct ms_proc_map *out)
 	return true;
 }
 
+bool ms_proc_unescape(char *path)
+{
+	static const char newline[] = "\\012";
+	char *to = strstr(path, newline);
+	if (!to)
+		return false;
+	for (const char *p = to; *p;) {
+		bool is = strncmp(p, newline, sizeof newline - 1) == 0;
+		*to++ = is ? '\n' : *p;
+		p += is ? sizeof newline - 1 : 1;
+	}
+	*to = '\0';
+	return true;
+}
+
 static bool is_library(const char *path)
 {
 	const char *slash = strrchr(path, '/');

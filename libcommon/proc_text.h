@@ -64,6 +64,9 @@ struct ms_proc_map {
 	const char *path; /* in the line, up to its end; "" = none */
 };
 bool ms_proc_parse_map(const char *line, struct ms_proc_map *out);
+/* The kernel writes a newline in a path as \\012, and these four characters as they are. Makes them
+ * newlines, in place; false: there are none. */
+bool ms_proc_unescape(char *path);
 
 /* What a mapping is for. */
 enum ms_region_kind {

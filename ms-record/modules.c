@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,8 +65,24 @@ void modules_free(struct modules *m)
 
 /* ---- /proc/PID/maps ---- */
 
-static void add_map(struct modules *m, const char *line)
+/* The path of a mapping as it is: in maps a newline looks like the four characters \012. */
+static char *true_path(const struct session *s, const struct ms_proc_map *v)
 {
+	char link[80], path[4200];
+	if (*v->path != '/' || !strstr(v->path, "\\012"))
+		return strdup(v->path);
+	snprintf(link, sizeof link, "map_files/%" PRIx64 "-%" PRIx64, v->start, v->end);
+	ssize_t n = readlinkat(s->proc, link, path, sizeof path - 1);
+	path[n > 0 ? n : 0] = '\0';
+	char *own = strdup(n > 0 ? path : v->path);
+	if (n <= 0 && own)
+		ms_proc_unescape(own);
+	return own;
+}
+
+static void add_map(struct session *s, const char *line)
+{
+	struct modules *m = &s->modules;
 	struct ms_proc_map v;
 	if (!ms_proc_parse_map(line, &v))
 		return;
@@ -78,7 +95,7 @@ static void add_map(struct modules *m, const char *line)
 			.exec = v.perms[2] == 'x'};
 	if (*v.path != '/' && !p.exec)
 		return; /* heaps, stacks and other data: not of interest here */
-	p.path = strdup(v.path);
+	p.path = true_path(s, &v);
 	*MS_PUSH(&m->maps) = p;
 }
 
@@ -104,7 +121,7 @@ void modules_read_maps(struct session *s)
 		first = false;
 		if (line[n - 1] == '\n')
 			line[n - 1] = '\0';
-		add_map(m, line);
+		add_map(s, line);
 	}
 	free(line);
 	fclose(f);

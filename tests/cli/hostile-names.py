@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: MIT
+"""Records a program with hostile names and parses what every format makes of them."""
+import csv
+import io
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import xml.etree.ElementTree as xml
+
+failures = []
+EVIL = "a\n\tp\x1b[31m\"x<b>&|`$'\\012"
+FOLDER = "we\nird\t dir"
+FUNCTION = b"ho\n\tile\x1b<b>&|`,\""
+
+
+def expect(what, good, seen=""):
+    if not good:
+        failures.append(f"{what}: {seen!r:.300}")
+
+
+def run(*words, status=0, data=None):
+    r = subprocess.run(words, input=data, capture_output=True, check=False)
+    expect(f"{words}: status {r.returncode}", r.returncode == status, r.stderr)
+    expect(f"{words}: its messages", not set(r.stderr) & set(b"\x1b\t"), r.stderr)
+    return r.stdout
+
+
+def one_line(text, what, tabs=False):
+    """Nothing that steers a terminal, and no line that a name broke."""
+    bad = [c for c in text if (c < 32 and c != 10 and not (tabs and c == 9)) or c == 127]
+    expect(f"{what}: control characters", not bad, text)
+    return text.decode()
+
+
+os.mkdir(FOLDER)
+program = os.path.join(FOLDER, EVIL)
+with open("app", "rb") as f:
+    image = f.read()
+assert len(FUNCTION) == len("hostile_function")
+with open(program, "wb") as f:
+    f.write(image.replace(b"hostile_function", FUNCTION))
+os.chmod(program, 0o755)
+run("ms-record", "-q", "--leak-check=no", "-o", "old.trace", program)
+run("ms-record", "-q", "--leak-check=no", "-o", "new.trace", program, "2\n\t\x1b\"<b>")
+for name in ("old", "new"):
+    run("ms-snap", "-q", "-o", name + ".db", name + ".trace")
+with open("diff.db", "wb") as f:
+    f.write(run("ms-diff", "-q", "old.db", "new.db"))
+db = sqlite3.connect("new.db")
+exe = os.path.realpath(program)
+expect("the module", db.execute("SELECT symbols FROM module WHERE path = ?", (exe,)).fetchall() == [("dwarf",)],
+       db.execute("SELECT path, symbols FROM module").fetchall())
+expect("the function", (FUNCTION.decode(),) in db.execute("SELECT function FROM place").fetchall(), db.execute("SELECT * FROM place").fetchall())
+VIEWS = ["--summary", "--leaks", "--peak", "--allocated", "--threads", "--timeline", "--sizes", "--modules", "--tree", "--growth", "--site=1"]
+for name in ("new.db", "diff.db"):
+    for form in ("--text", "--md"):
+        for view in [[], *[[v] for v in VIEWS], *[["--by", k] for k in ("function", "file", "module", "thread", "process", "program", "stack")]]:
+            if form == "--md" and view == ["--tree"]:
+                continue
+            text = one_line(run("ms-report", form, "--width", "120", *view, name), f"{form} {view} {name}")
+            expect(f"{form} {view} {name}: markup", form == "--text" or "<b>" not in text.replace("`", "").replace("\\<b", "") or "`" in text, text)
+    site = json.loads(run("ms-report", "--json", name))
+    expect(f"JSON {name}", any(f["function"] == FUNCTION.decode() and f["module"] == exe for s in site["sites"] for f in s["stack"]), site["sites"])
+    expect(f"JSON {name}: the process", site["process"]["exe"] == exe, site["process"])
+    rows = list(csv.reader(io.StringIO(one_line(run("ms-report", "--csv", name).replace(b"\r\n", b"\n"), f"CSV {name}")), strict=True))
+    expect(f"CSV {name}", len({len(r) for r in rows}) == 1 and len(rows) > 1, rows)
+    suite = xml.fromstring(one_line(run("ms-report", "--junit", "--fail-on", "peak_bytes > 1", name, status=1), f"JUnit {name}"))
+    expect(f"JUnit {name}", suite.tag == "testsuites" and "\\x0a" in suite[0].get("name"), suite[0].attrib)
+    sarif = json.loads(run("ms-report", "--sarif", "--fail-on", "peak_bytes > 1", name, status=1))
+    expect(f"SARIF {name}", sarif["runs"][0]["results"], sarif)
+    lines = one_line(run("ms-report", "--github", "--fail-on", "peak_bytes > 1", name, status=1), f"GitHub {name}").splitlines()
+    expect(f"GitHub {name}", lines and all(line.startswith("::") for line in lines), lines)
+    folded = one_line(run("ms-report", "--folded", name), f"folded {name}").splitlines()
+    expect(f"folded {name}", folded and all(line.rsplit(" ", 1)[1].isdigit() for line in folded), folded)
+    key = one_line(run("ms-report", "--md", name), "key").splitlines()[0]
+    expect(f"the comment's key {name}", name != "diff.db" or (key.startswith("<!-- memscope:") and key.endswith(" -->") and key.count("-->") == 1), key)
+# found by the names as they are, and by what was said
+kept = run("ms-filter", "-q", "--function", "^ho\n\tile", "new.db")
+expect("a filter for it", json.loads(run("ms-report", "--json", data=kept))["omitted"]["hidden_sites"] >= 0)
+run("ms-report", "-q", "--summary", "--fail-on", 'site("ho*ile*").live_bytes > 1', "new.db", status=1)
+run("ms-report", "-q", "--summary", "--fail-on", 'site("ho*ile*").delta_live_bytes > 1', "diff.db", status=1)
+shutil.copy("new.db", "in\nput\t\x1b.db")
+one_line(run("ms-report", "in\nput\t\x1b.db"), "an input's name")
+one_line(run("ms-diff", "-q", "old.db", "in\nput\t\x1b.db") and run("ms-report", data=run("ms-diff", "-q", "old.db", "in\nput\t\x1b.db")), "a compared input's name")
+one_line(run("ms-report", "--sql", "SELECT path FROM module", "new.db"), "--sql")
+print("\n".join(failures[:25]))
+print(f"{len(failures)} failures")
+sys.exit(bool(failures))
