@@ -223,7 +223,7 @@ const char *diff_worth(struct model *m)
 		add_part(m, &s, "sampled: changes are estimates");
 	else if (lost)
 		add_part(m, &s, SAY("events LOST in '%s'", named(m, lost)));
-	else
+	else if (!diff_incomplete(m))
 		add_part(m, &s, "all events");
 	if (d->per)
 		add_part(m, &s,
