@@ -41,6 +41,7 @@ LIBS_ms-top := $(LIBS_common) -lncursesw
 
 GUEST := $(B)/bin/libmemscope-preload.so
 -include ms-record/guest/guest.mk
+include libcommon/public.mk
 
 all: $(TOOLS:%=$(B)/bin/%) $(if $(wildcard ms-record/guest/preload.c),$(GUEST))
 
@@ -119,14 +120,14 @@ demo: deps
 	@tests/demo
 
 # ---- install ------------------------------------------------------------------------------------
-install: all
+install: all install-lib
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/memscope $(DESTDIR)$(PREFIX)/include
 	install -m 755 $(TOOLS:%=$(B)/bin/%) $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(GUEST) $(DESTDIR)$(PREFIX)/lib/memscope
 	install -m 644 include/memscope.h $(DESTDIR)$(PREFIX)/include
 	install -D -m 644 man/memscope-report.schema.json $(DESTDIR)$(PREFIX)/share/memscope/memscope-report.schema.json
 	for p in man/*.[1-9]; do install -D -m 644 $$p $(DESTDIR)$(PREFIX)/share/man/man$${p##*.}/$${p##*/}; done
-uninstall:
+uninstall: uninstall-lib
 	rm -f $(TOOLS:%=$(DESTDIR)$(PREFIX)/bin/%) $(DESTDIR)$(PREFIX)/include/memscope.h
 	rm -rf $(DESTDIR)$(PREFIX)/lib/memscope $(DESTDIR)$(PREFIX)/share/memscope
 	for p in man/*.[1-9]; do rm -f $(DESTDIR)$(PREFIX)/share/man/man$${p##*.}/$${p##*/}; done
@@ -146,6 +147,7 @@ help:
 	@echo 'make lint         layers, format, static analysis, man pages'
 	@echo 'make fuzz         fuzz every parser (FUZZ_SECONDS=60 each)'
 	@echo 'make bench        speed, size and memory against no recorder and heaptrack: 20 minutes, bench-quick: 2'
+	@echo 'make lib          libmemscope alone: memscope-read(3)'
 	@echo 'make install uninstall (DESTDIR, PREFIX) dist deps clean compile_commands.json'
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "address_heap.h"
+#include "heap_fast.h"
 #include "varint.h"
 
 /* The column: varint of HEAD_* bits; varint count of the codes' bytes; a code
@@ -34,9 +35,11 @@
  * reader may start, and at most. */
 #define HEAP_RESET_MIN (UINT64_C(1) << 22)
 #define HEAP_RESET_EVENTS (UINT64_C(1) << 24)
-/* It is given up when of so many allocations it did not foresee one in so many. */
+/* It is given up when of so many allocations it did not foresee one in so many; of glibc's heap,
+ * where only threads that race can be why, the other model would foresee even less. */
 #define HEAP_JUDGED 1000u
 #define HEAP_MISSED 4u
+#define HEAP_MISSED_SURE 2u
 
 /* Granules of 16 bytes as malloc implementations round. Sizes over 1 KB share classes by the top 3
  * bits below their highest. */
@@ -148,12 +151,14 @@ void ms_address_encoder_init(struct ms_address_encoder *e, void *memory, size_t 
 	e->since_reset = UINT64_MAX; /* the first block resets */
 	e->asked = e->missed = 0;
 	e->by_heap = true;
+	e->sure = false;
 }
 
 /* The heap's model foresaw too little since it began: never again. */
 static bool give_up(struct ms_address_encoder *e)
 {
-	if (!e->by_heap || e->asked < HEAP_JUDGED || e->missed < e->asked / HEAP_MISSED)
+	if (!e->by_heap || e->asked < HEAP_JUDGED ||
+	    e->missed < e->asked / (e->sure ? HEAP_MISSED_SURE : HEAP_MISSED))
 		return false;
 	e->by_heap = false;
 	memset(e->place, 0, sizeof e->place);
@@ -252,17 +257,33 @@ static inline bool known(const struct ms_address_model *m, const struct ms_event
 	return releases(ev->kind) && ev->freed >= m->first_number;
 }
 
-static void put_by_heap(struct ms_address_encoder *e, const struct ms_event *ev,
-			uint64_t old_address, uint64_t old_size)
+/* Does the event give the block back that it released? A realloc in place does not. */
+static inline bool gives_back(const struct ms_event *ev, uint64_t old_address)
 {
-	bool old = known(&e->m, ev);
+	return old_address && !(ev->kind == MS_EV_REALLOC && ev->address == old_address);
+}
+
+static inline void release_by_heap(struct ms_heap *h, const struct ms_event *ev,
+				   uint64_t old_address, uint64_t old_size)
+{
+	if (!ms_heap_release_to_cache(h, ev->thread, old_address, old_size))
+		ms_heap_release(h, ev->thread, old_address, old_size, ev->kind == MS_EV_REALLOC);
+}
+
+static inline void put_by_heap(struct ms_address_encoder *e, const struct ms_event *ev,
+			       uint64_t old_address, uint64_t old_size)
+{
+	bool old = known(&e->m, ev), expected;
 	if (allocates(ev->kind)) {
 		e->asked++;
-		e->missed += !ms_address_heap_put(e, ev, old ? old_address : 0, old_size);
+		if (ev->address && ev->kind != MS_EV_REALLOC &&
+		    ms_heap_take_newest(&e->heap, ev, &expected))
+			*e->code++ = expected ? MS_HEAP_EXPECTED : MS_HEAP_CACHED_BLOCK;
+		else
+			e->missed += !ms_address_heap_put(e, ev, old ? old_address : 0, old_size);
 	}
-	if (old && old_address && !(ev->kind == MS_EV_REALLOC && ev->address == old_address))
-		ms_heap_release(&e->heap, ev->thread, old_address, old_size,
-				ev->kind == MS_EV_REALLOC);
+	if (old && gives_back(ev, old_address))
+		release_by_heap(&e->heap, ev, old_address, old_size);
 }
 
 void ms_address_put(struct ms_address_encoder *e, const struct ms_event *ev, uint64_t old_address,
@@ -436,15 +457,20 @@ static void next_by_heap(struct ms_address_decoder *d, struct ms_event *ev, uint
 			 uint64_t old_size)
 {
 	bool old = known(&d->m, ev);
-	if (allocates(ev->kind) &&
-	    !ms_address_heap_get(d, ev, old ? old_address : 0, old_size, &ev->address)) {
-		d->lost = true;
-		ev->address = 0;
-		return;
+	if (allocates(ev->kind)) {
+		if (ev->kind != MS_EV_REALLOC && d->code != d->code_end)
+			ev->address = ms_heap_next_newest(&d->heap, ev, *d->code);
+		if (ev->address) {
+			d->code++;
+		} else if (!ms_address_heap_get(d, ev, old ? old_address : 0, old_size,
+						&ev->address)) {
+			d->lost = true;
+			ev->address = 0;
+			return;
+		}
 	}
-	if (old && old_address && !(ev->kind == MS_EV_REALLOC && ev->address == old_address))
-		ms_heap_release(&d->heap, ev->thread, old_address, old_size,
-				ev->kind == MS_EV_REALLOC);
+	if (old && gives_back(ev, old_address))
+		release_by_heap(&d->heap, ev, old_address, old_size);
 }
 
 void ms_address_next(struct ms_address_decoder *d, struct ms_event *ev, uint64_t old_address,

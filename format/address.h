@@ -64,7 +64,8 @@ struct ms_address_encoder {
 	uint8_t *code, *far; /* ends of the two parts */
 	size_t max;
 	bool reset;
-	bool by_heap;         /* this block is written with that model */
+	bool by_heap; /* this block is written with that model. After init: to begin with another */
+	bool sure;    /* after init: the heap is glibc's, so that its model is given up late */
 	uint64_t since_reset; /* events */
 	uint64_t asked,
 		missed; /* allocations since then, and those that the heap did not foresee */

@@ -59,11 +59,6 @@ bool ms_address_heap_put(struct ms_address_encoder *e, const struct ms_event *ev
 {
 	struct ms_heap_call c;
 	uint64_t address = ev->address;
-	bool expected;
-	if (address && ev->kind != MS_EV_REALLOC && ms_heap_take_newest(&e->heap, ev, &expected)) {
-		*e->code++ = expected ? MS_HEAP_EXPECTED : MS_HEAP_CACHED_BLOCK;
-		return true;
-	}
 	ms_heap_begin(&e->heap, &c, ev, old_address, old_size);
 	if (!address) {
 		*e->code++ = CODE_UNKNOWN;

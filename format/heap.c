@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "heap_odd.h"
+#include "heap_fast.h"
 
 #define FIRST_HEAP UINT64_C(0x21000) /* bytes of a new heap */
 #define TOP_JUMP (UINT64_C(1) << 20)
@@ -301,11 +301,6 @@ void ms_heap_reset(struct ms_heap *h)
 	h->map_from = h->trim_from = UINT64_C(128) << 10;
 }
 
-static inline uint8_t *past_cache_of(struct ms_heap *h, const struct ms_event *ev)
-{
-	return &h->past_cache[ev->stack * UINT32_C(0x9e3779b1) >> 16];
-}
-
 /* Whether a realloc leaves its block in place. */
 static bool stays(struct ms_heap *h, struct ms_heap_call *c)
 {
@@ -333,7 +328,7 @@ void ms_heap_begin(struct ms_heap *h, struct ms_heap_call *c, const struct ms_ev
 	c->granules = clamp(ms_granules(ev->size));
 	c->realloc = ev->kind == MS_EV_REALLOC;
 	c->joined = c->asked = false;
-	c->past_cache = past_cache_of(h, ev);
+	c->past_cache = ms_heap_past_cache(h, ev);
 	c->cached = c->granules < MS_HEAP_CACHED && h->cache[c->thread][c->granules].count;
 	c->old = old_address;
 	if (c->realloc && old_address) {
@@ -343,21 +338,6 @@ void ms_heap_begin(struct ms_heap *h, struct ms_heap_call *c, const struct ms_ev
 		c->expected = c->cached && !c->realloc && !*c->past_cache ? MS_HEAP_CACHED_BLOCK
 									  : MS_HEAP_ARENA;
 	}
-}
-
-bool ms_heap_take_newest(struct ms_heap *h, const struct ms_event *ev, bool *expected)
-{
-	uint64_t g = ms_granules(ev->size);
-	if (g >= MS_HEAP_CACHED)
-		return false;
-	struct ms_heap_cache *cache = &h->cache[ev->thread % MS_EVENT_THREAD_SLOTS][g];
-	uint8_t *past_cache = past_cache_of(h, ev);
-	if (!cache->count || cache->address[cache->count - 1] != ev->address)
-		return false;
-	cache->count--;
-	*expected = !*past_cache;
-	*past_cache = 0;
-	return true;
 }
 
 uint64_t ms_heap_cache_at(const struct ms_heap *h, const struct ms_heap_call *c, uint32_t place)

@@ -107,9 +107,6 @@ void ms_heap_reset(struct ms_heap *h);
  * it is a realloc (0: not known). */
 void ms_heap_begin(struct ms_heap *h, struct ms_heap_call *c, const struct ms_event *ev,
 		   uint64_t old_address, uint64_t old_size);
-/* All of an allocation that is no realloc, if its address, not 0, is the newest in the cache: the
- * most usual case. False: it is not, and nothing was done. */
-bool ms_heap_take_newest(struct ms_heap *h, const struct ms_event *ev, bool *expected);
 /* Place of an address in the cache, from the newest, or -1; and the address at such a place, or 0.
  */
 int ms_heap_cache_find(const struct ms_heap *h, const struct ms_heap_call *c, uint64_t address);

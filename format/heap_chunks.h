@@ -24,13 +24,13 @@
 #define GRANULES_MAX (UINT32_MAX / 2)
 
 /* Neighbours have places near each other, and what is far away is strewn. */
-static inline uint64_t place_of(uint64_t address, unsigned shift)
+static inline uint64_t heap_place(uint64_t address, unsigned shift)
 {
 	return (address >> shift) + (address >> 22) * 40503;
 }
 static inline uint32_t bucket_of(uint64_t address)
 {
-	return place_of(address, 5) % MS_HEAP_BUCKETS;
+	return heap_place(address, 5) % MS_HEAP_BUCKETS;
 }
 
 static inline uint64_t end_of(const struct ms_heap_node *n)

@@ -10,7 +10,7 @@
 
 static inline uint32_t odd_set(uint64_t address)
 {
-	return place_of(address, 7) % MS_HEAP_ODD_SETS;
+	return heap_place(address, 7) % MS_HEAP_ODD_SETS;
 }
 
 /* A byte of an address, not 0, which says that it may be there. */

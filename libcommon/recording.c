@@ -4,6 +4,7 @@
 #include "recording.h"
 
 #include "err.h"
+#include "recording_ahead.h"
 #include "recording_private.h"
 #include "replay_mapped.h"
 #include "replay_sampled.h"
@@ -269,10 +270,15 @@ static bool take_stacks(struct ms_recording *t, const struct ms_block *b)
 
 /* ---- reading ---- */
 
-static bool take_block(struct ms_recording *t, const struct ms_block *b)
+void ms_recording_note_block(struct ms_recording *t, const struct ms_block *b)
 {
 	if (b->last_ns > t->last_ns && b->last_ns <= INT64_MAX && b->type != MS_BLOCK_SYMBOLS)
 		t->last_ns = b->last_ns;
+}
+
+bool ms_recording_take(struct ms_recording *t, const struct ms_block *b)
+{
+	ms_recording_note_block(t, b);
 	if (b->type == MS_BLOCK_STACKS)
 		return take_stacks(t, b);
 	if (b->type == MS_BLOCK_CHECKPOINT)
@@ -291,17 +297,20 @@ static bool take_block(struct ms_recording *t, const struct ms_block *b)
 	return true;
 }
 
-int ms_recording_next_block(struct ms_recording *t, uint64_t types, uint64_t want,
-			    struct ms_err *err)
+static uint64_t columns_of(const struct ms_recording *t, uint64_t want)
 {
-	struct ms_block b;
-	if (t->replay.beside && t->replay.beside->asked_usable)
-		want |= MS_COLUMN_BIT(MS_LIVE_SLACK); /* of checkpoints */
-	switch (ms_trace_next(t->file, types, want, &b, err)) {
+	bool slack = t->replay.beside && t->replay.beside->asked_usable;
+	return slack ? want | MS_COLUMN_BIT(MS_LIVE_SLACK) : want; /* of checkpoints */
+}
+
+/* What ms_trace_next gave. 1, 0 at the end, -1. */
+static int take_next(struct ms_recording *t, enum ms_trace_next next, const struct ms_block *b)
+{
+	switch (next) {
 	case MS_NEXT_BLOCK:
 		if (t->on_block)
 			t->on_block(t->on_block_arg);
-		if (!take_block(t, &b))
+		if (!ms_recording_take(t, b))
 			t->bad_blocks++;
 		return 1;
 	case MS_NEXT_DAMAGED:
@@ -314,26 +323,45 @@ int ms_recording_next_block(struct ms_recording *t, uint64_t types, uint64_t wan
 	}
 }
 
-/* Decodes the next events of a block into the batch. 1, 0 at the end, -1. */
+int ms_recording_next_block(struct ms_recording *t, uint64_t types, uint64_t want,
+			    struct ms_err *err)
+{
+	struct ms_block b;
+	return take_next(t, ms_trace_next(t->file, types, columns_of(t, want), &b, err), &b);
+}
+
+/* Decodes the next events of a block into the batch. False: there are none. */
+static bool decode_batch(struct ms_recording *t)
+{
+	enum ms_fmt rc = MS_FMT_OK;
+	size_t n = 0;
+	while (n < BATCH && (rc = ms_event_next(t->decoder, &t->batch[n])) == MS_FMT_OK)
+		n++;
+	t->in_block = rc == MS_FMT_OK;
+	t->bad_blocks += rc != MS_FMT_OK && rc != MS_FMT_END;
+	t->batch_at = 0;
+	t->batch_end = n;
+	return n != 0;
+}
+
+/* The next events, in t->batch. 1, 0 at the end, -1. */
 static int next_batch(struct ms_recording *t, struct ms_err *err)
 {
 	for (;;) {
-		if (t->in_block) {
-			enum ms_fmt rc = MS_FMT_OK;
-			size_t n = 0;
-			while (n < BATCH &&
-			       (rc = ms_event_next(t->decoder, &t->batch[n])) == MS_FMT_OK)
-				n++;
-			t->in_block = rc == MS_FMT_OK;
-			t->bad_blocks += rc != MS_FMT_OK && rc != MS_FMT_END;
-			t->batch_at = 0;
-			t->batch_end = n;
-			if (n)
+		int rc = 1;
+		if (t->ahead || ms_ahead_start(t, MS_ALL_TYPES, columns_of(t, MS_ALL_COLUMNS))) {
+			enum ms_trace_next last;
+			struct ms_block b;
+			if (ms_ahead_next(t, &last, &b, err))
 				return 1;
+			rc = take_next(t, last, &b);
+		} else if (t->in_block && decode_batch(t)) {
+			return 1;
+		} else {
+			rc = ms_recording_next_block(
+				t, t->parts ? MS_TYPE_BIT(MS_BLOCK_EVENTS) : MS_ALL_TYPES,
+				MS_ALL_COLUMNS, err);
 		}
-		int rc = ms_recording_next_block(
-			t, t->parts ? MS_TYPE_BIT(MS_BLOCK_EVENTS) : MS_ALL_TYPES, MS_ALL_COLUMNS,
-			err);
 		if (rc <= 0)
 			return rc;
 	}
@@ -469,7 +497,7 @@ struct ms_recording *ms_recording_glance(const char *path, struct ms_err *err)
 
 void ms_recording_park(struct ms_recording *t)
 {
-	if (t->in_block || t->batch_at != t->batch_end)
+	if (t->in_block || t->ahead || t->batch_at != t->batch_end)
 		return;
 	ms_trace_park(t->file);
 	free(t->decoder);
@@ -482,6 +510,7 @@ void ms_recording_close(struct ms_recording *t)
 {
 	if (!t)
 		return;
+	ms_ahead_stop(t);
 	ms_replay_free(&t->replay);
 	free(t->decoder);
 	free(t->batch);
@@ -503,6 +532,11 @@ void ms_recording_close(struct ms_recording *t)
 	ms_arena_free(&t->arena);
 	ms_trace_close(t->file);
 	free(t);
+}
+
+uint64_t ms_recording_offset(const struct ms_recording *t)
+{
+	return t->ahead ? t->offset : ms_trace_offset(t->file);
 }
 
 uint64_t ms_recording_length(const struct ms_recording *t)

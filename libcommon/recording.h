@@ -107,6 +107,9 @@ struct ms_recording {
 	struct ms_event *batch;           /* events of one block, decoded */
 	size_t batch_at, batch_end;       /* those not applied yet */
 	bool in_block;
+	bool may_read_ahead;    /* by a thread of its own, where that is worth it */
+	struct ms_ahead *ahead; /* which is at work on `file` and `decoder`; or NULL */
+	uint64_t offset;        /* what is before it in the file was taken, while it is at work */
 
 	/* Reading a part only. */
 	struct ms_trace_index index; /* of ms_recording_open_parts */
@@ -155,6 +158,8 @@ uint64_t ms_recording_reached(const struct ms_recording *t);
 int ms_recording_run(struct ms_recording *t, uint64_t until_ns, uint64_t *next_ns,
 		     struct ms_err *err);
 
+/* Bytes of the file that were taken so far. */
+uint64_t ms_recording_offset(const struct ms_recording *t);
 /* Length in ns: what the end block says, else the latest time in the file. */
 uint64_t ms_recording_length(const struct ms_recording *t);
 /* "complete", "growing", "no end" or "damaged"; the first two are complete. Valid after the end. */

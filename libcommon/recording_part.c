@@ -12,7 +12,9 @@
 /* Were there bytes that could not be read? Then a gap before a checkpoint is no wonder. */
 static bool in_damage(const struct ms_recording *t)
 {
-	uint64_t places = 0, bytes = ms_trace_damaged_bytes(t->file, &places);
+	uint64_t places = 0, bytes = 0;
+	if (!t->ahead) /* there was none before, or it would be over */
+		bytes = ms_trace_damaged_bytes(t->file, &places);
 	return bytes || places || t->bad_blocks;
 }
 

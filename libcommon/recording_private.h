@@ -27,6 +27,10 @@ struct ms_recording *ms_recording_begin(struct ms_trace *file, const char *path,
  * were damaged are counted by the file's reader. */
 int ms_recording_next_block(struct ms_recording *t, uint64_t types, uint64_t want,
 			    struct ms_err *err);
+/* Takes what a block says; of one of events, its decoder is set up. False when it means nothing. */
+bool ms_recording_take(struct ms_recording *t, const struct ms_block *b);
+/* What the head of any block says. */
+void ms_recording_note_block(struct ms_recording *t, const struct ms_block *b);
 /* A block of a checkpoint. It is passed over unless events before it are missing. False when it
  * means nothing. */
 bool ms_recording_take_checkpoint(struct ms_recording *t, const struct ms_block *b);

@@ -75,7 +75,9 @@ bool ms_snapshot_incomplete(sqlite3 *db)
 
 unsigned char *ms_snapshot_image(sqlite3 *db, size_t *size, struct ms_err *err)
 {
-	if (ms_sql_exec(db, "VACUUM", err) != 0)
+	/* Rows go in by order of their keys: until some are deleted there is little to gain. What
+	 * is deleted is overwritten with zeroes at once. */
+	if (ms_sql_int(db, "PRAGMA freelist_count", 1) != 0 && ms_sql_exec(db, "VACUUM", err) != 0)
 		return NULL;
 	sqlite3_int64 n = 0;
 	unsigned char *image = sqlite3_serialize(db, "main", &n, 0);

@@ -24,7 +24,7 @@ static void show_progress(void *arg)
 	struct build *b = arg;
 	uint64_t done = 0;
 	for (size_t i = 0; i < b->all.n && b->progress.on; i++)
-		done += ms_trace_offset(b->all.v[i]->keep.rec->file);
+		done += ms_recording_offset(b->all.v[i]->keep.rec);
 	ms_progress_show(&b->progress, "replaying", done, b->bytes, NULL);
 }
 
@@ -62,6 +62,7 @@ int ms_build_start(struct build *b, struct running *p)
 		p->keep.rec->on_block = show_progress;
 		p->keep.rec->on_block_arg = b;
 	}
+	p->keep.rec->may_read_ahead = b->all.n == 1;
 	p->keep.offset_ns = p->start_ns >= b->origin_ns ? p->start_ns - b->origin_ns : 0;
 	p->next_ns = p->keep.offset_ns;
 	ms_build_enqueue(b, p);

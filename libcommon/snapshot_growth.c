@@ -4,6 +4,7 @@
 #include "arena.h"
 #include "err.h"
 #include "replay_growth.h"
+#include "replay_sampled.h"
 #include "snapshot_insert.h"
 #include "snapshot_private.h"
 
@@ -40,6 +41,19 @@ static void put_grown(struct ms_insert *in, int64_t process, int64_t site, const
 	ms_put_if(in, survival, g->survivors);
 	ms_put_if(in, survival, g->victims);
 	ms_put_row(in);
+}
+
+/* Samples of a block stand for what the block is worth as long as it lives, so they err together,
+ * which the interval of the slope takes no notice of: of a rise of n samples by n's root. */
+static struct ms_trend widened(struct ms_trend t, double mean)
+{
+	double seconds = t.to - t.from;
+	if (t.kind == MS_TREND_SHORT || mean <= 0 || seconds <= 0)
+		return t;
+	double half = 1.96 * sqrt((fabs(t.rise) + mean) * mean) / seconds;
+	t.low = t.slope - hypot(t.slope - t.low, half);
+	t.high = t.slope + hypot(t.high - t.slope, half);
+	return t;
 }
 
 static int64_t row_of(const struct ms_grown *g, const int64_t *row_of_site)
@@ -83,8 +97,12 @@ int ms_fill_growth(struct ms_filling *f, const struct ms_kept_process *p,
 	const struct ms_growth *g = p->rec->replay.growth;
 	struct ms_insert in;
 	open_growth(&in, f);
-	for (size_t i = 0; i < g->grown_count; i++)
-		put_grown(&in, p->id, row_of(&g->grown[i], row_of_site), &g->grown[i]);
+	const struct ms_sampled *sampled = p->rec->replay.sampled;
+	for (size_t i = 0; i < g->grown_count; i++) {
+		struct ms_grown one = g->grown[i];
+		one.trend = widened(one.trend, sampled ? (double)sampled->mean : 0);
+		put_grown(&in, p->id, row_of(&one, row_of_site), &one);
+	}
 	if (ms_insert_close(&in) != 0)
 		return -1;
 	/* of a sampled recording there are rates, but no verdict */

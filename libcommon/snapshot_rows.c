@@ -308,14 +308,36 @@ static int fill_sites(struct fill *w)
 	return ms_insert_close(&in);
 }
 
+static const struct fill *sorting_for;
+
+static int by_rows(const void *a, const void *b)
+{
+	const struct fill *w = sorting_for;
+	const struct ms_replay_site_thread *x = &w->r->records[*(const uint32_t *)a],
+					   *y = &w->r->records[*(const uint32_t *)b];
+	int64_t i = w->row_of_site[x->site], k = w->row_of_site[y->site];
+	if (i == k) {
+		i = w->row_of_thread[x->thread];
+		k = w->row_of_thread[y->thread];
+	}
+	return i < k ? -1 : i > k;
+}
+
+/* In order of its key, which is cheapest. */
 static int fill_site_threads(struct fill *w)
 {
 	struct ms_insert in;
+	size_t n = w->r->record_count;
+	uint32_t *order = ms_xrealloc(NULL, n, sizeof *order);
+	for (size_t i = 0; i < n; i++)
+		order[i] = (uint32_t)i;
+	sorting_for = w;
+	qsort(order, n, sizeof *order, by_rows);
 	ms_insert_open(&in, w->f->db, "site_thread",
 		       "site, thread, allocations, allocated_bytes, live_bytes, live_blocks",
 		       w->f->err);
-	for (size_t i = 0; i < w->r->record_count; i++) {
-		const struct ms_replay_site_thread *s = &w->r->records[i];
+	for (size_t i = 0; i < n; i++) {
+		const struct ms_replay_site_thread *s = &w->r->records[order[i]];
 		ms_put(&in, (uint64_t)w->row_of_site[s->site]);
 		ms_put(&in, (uint64_t)w->row_of_thread[s->thread]);
 		ms_put(&in, s->allocations);
@@ -324,6 +346,7 @@ static int fill_site_threads(struct fill *w)
 		ms_put(&in, s->live_blocks);
 		ms_put_row(&in);
 	}
+	free(order);
 	return ms_insert_close(&in);
 }
 
@@ -442,6 +465,16 @@ static void put_stat(struct fill *w, struct ms_insert *in, const struct ms_kept_
 	ms_put_row(in);
 }
 
+/* Figures of a moment by site, those that have none NULL. */
+static const struct ms_replay_figure **figures_by_site(const struct fill *w,
+						       const struct ms_replay_moment *m)
+{
+	const struct ms_replay_figure **by = ms_xcalloc(w->r->site_count + 1, sizeof *by);
+	for (size_t i = 0; m && i < m->figure_count; i++)
+		by[m->figures[i].site] = &m->figures[i];
+	return by;
+}
+
 static int put_stats(struct fill *w, const struct ms_kept_point *point)
 {
 	struct ms_insert in;
@@ -449,9 +482,10 @@ static int put_stats(struct fill *w, const struct ms_kept_point *point)
 		       "snapshot, site, live_bytes, live_blocks, " MS_BESIDE_NOW ", oldest_ns",
 		       w->f->err);
 	const uint64_t *oldest = point->kind == MS_KEPT_END ? w->r->oldest : NULL;
-	const struct ms_replay_moment *m =
-		point->kind == MS_KEPT_MOMENT ? &w->r->moments[point->moment] : NULL;
-	for (uint32_t i = 0, k = 0; i < w->r->site_count; i++) {
+	const struct ms_replay_figure **figures = figures_by_site(
+		w, point->kind == MS_KEPT_MOMENT ? &w->r->moments[point->moment] : NULL);
+	for (size_t n = 0; n < w->r->site_count; n++) {
+		uint32_t i = w->order[n]; /* in order of the key, which is cheapest */
 		const struct ms_replay_site *s = &w->r->sites[i];
 		uint64_t bytes = 0, blocks = 0, tick = oldest ? oldest[i] : MS_NEVER;
 		if (point->kind == MS_KEPT_PEAK) {
@@ -459,13 +493,14 @@ static int put_stats(struct fill *w, const struct ms_kept_point *point)
 		} else if (point->kind == MS_KEPT_END) {
 			bytes = s->live.bytes;
 			blocks = s->live.blocks;
-		} else if (m && k < m->figure_count && m->figures[k].site == i) {
-			bytes = m->figures[k].live_bytes;
-			tick = m->figures[k].oldest_tick;
-			blocks = m->figures[k++].live_blocks;
+		} else if (figures[i]) {
+			bytes = figures[i]->live_bytes;
+			blocks = figures[i]->live_blocks;
+			tick = figures[i]->oldest_tick;
 		}
 		put_stat(w, &in, point, i, bytes, blocks, tick);
 	}
+	free(figures);
 	return ms_insert_close(&in);
 }
 

@@ -89,7 +89,7 @@ static void sum_sites(struct work *w, int side)
 
 /* ---- what is more than noise ---- */
 
-/* Of a site that no sample fell on: 0, and at most 3.7 times the mean distance of samples. */
+/* Of a site where no sample fell on what is counted: 0, and at most 3.7 times the mean distance of samples. */
 static struct interval unseen(const struct run *r, int f)
 {
 	if (!r->sampled_bytes || !figure_is_bytes((enum figure)f))
@@ -103,9 +103,14 @@ static bool sampled_runs(const struct work *w)
 	return w->runs->shown[OLD]->sampled_bytes || w->runs->shown[NEW]->sampled_bytes;
 }
 
-static bool excludes_0(struct interval x)
+/* Does the interval of a change exclude 0 when it is made twice as wide? A 95 % interval excludes
+ * it by chance in one of twenty sites, and there are hundreds; this one in one of ten thousand. */
+static bool excludes_0(int64_t v, struct interval x)
 {
-	return x.low != UNKNOWN && (x.low > 0 || x.high < 0);
+	if (x.low == UNKNOWN || v == UNKNOWN)
+		return false;
+	double middle = (double)v, down = middle - (double)x.low, up = (double)x.high - middle;
+	return middle - 2 * down > 0 || middle + 2 * up < 0;
 }
 
 static bool differs(const struct work *w, const int64_t *old, const int64_t *new, bool bytes)
@@ -125,24 +130,25 @@ static void judge_figure(struct work *w, size_t i, int f)
 			if (s->runs[side].v[k] == r)
 				c->figures[side][f] = v[k];
 		c->ranges[side][f] = series_range(v, s->runs[side].n);
-		if (c->site[side] == NONE)
+		bool nothing = c->figures[side][f] == 0 && c->sampled[side][f].low == UNKNOWN;
+		if (c->site[side] == NONE || nothing)
 			c->sampled[side][f] = unseen(r, f);
 	}
 	c->delta[f] = figure_sub(c->figures[NEW][f], c->figures[OLD][f]);
 	c->delta_sampled[f] = delta_interval(c->figures[OLD][f], c->sampled[OLD][f],
 					     c->figures[NEW][f], c->sampled[NEW][f]);
-	bool certain = !sampled_runs(w) || excludes_0(c->delta_sampled[f]);
+	bool certain = !sampled_runs(w) || excludes_0(c->delta[f], c->delta_sampled[f]);
 	if (certain && !w->runs->missing && !c->row->hidden &&
 	    differs(w, series_of(w, OLD, i, f), series_of(w, NEW, i, f),
 		    figure_is_bytes((enum figure)f)))
 		c->significant |= 1u << f;
 }
 
-/* How threads meet makes peaks, and a peak that changes although what was allocated did not is
- * taken for that as long as there are too few runs to know. */
+/* How threads meet makes peaks, and samples say when one was; a peak that changes although what was
+ * allocated did not is taken for that, of threads as long as there are too few runs to know. */
 static void leave_to_timing(const struct work *w, struct change *c)
 {
-	if (w->threaded && !(c->significant >> ALLOCATED_BYTES & 1))
+	if ((w->threaded || sampled_runs(w)) && !(c->significant >> ALLOCATED_BYTES & 1))
 		c->significant &= ~(1u << PEAK_BYTES | 1u << PEAK_BLOCKS);
 }
 
@@ -217,7 +223,7 @@ static void judge_total(struct work *w, int t)
 	c->delta_sampled = delta_interval(c->values[OLD], shown[OLD]->sampled_totals[t],
 					  c->values[NEW], shown[NEW]->sampled_totals[t]);
 	c->significant = differs(w, v[OLD], v[NEW], totals[t].bytes) && !w->runs->missing &&
-			 (!sampled_runs(w) || excludes_0(c->delta_sampled));
+			 (!sampled_runs(w) || excludes_0(c->delta, c->delta_sampled));
 }
 
 static bool is_peak(int t)
@@ -235,7 +241,7 @@ static void judge_totals(struct work *w)
 	bool few = s->runs[OLD].n < FEW || s->runs[NEW].n < FEW;
 	for (int t = 0; t < TOTALS; t++) {
 		bool rss = strstr(totals[t].name, "_rss_") != NULL; /* the kernel's noise */
-		if ((is_peak(t) && w->threaded && !more) || (rss && few) ||
+		if ((is_peak(t) && (w->threaded || sampled_runs(w)) && !more) || (rss && few) ||
 		    strstr(totals[t].name, "_time_ns"))
 			w->c->totals[t].significant = false;
 	}

@@ -13,9 +13,11 @@
 #include "libcommon/err.h"
 #include "libcommon/ranges.h"
 #include "libcommon/tracefile.h"
+#include "ready.h"
 
 #define WINDOW (UINT64_C(1) << 15)
 #define GROUPS (WINDOW / 64)
+#define READY UINT64_C(4096) /* slots: the window is made ready by so many */
 #define GONE_LEAST 65536u
 #ifndef PART
 #define PART (UINT32_C(1) << 18) /* blocks: 15 MB to encode them in, most of it never touched */
@@ -222,6 +224,8 @@ static void add(struct live_list *l, const struct ms_event *ev)
 	if (ev->number - l->base >= WINDOW)
 		advance(l, ev->number);
 	uint64_t i = ev->number & (WINDOW - 1);
+	if (i % READY == 0 && i && i == ev->number)
+		ready_memory(&l->window[i], READY * sizeof *l->window);
 	l->window[i] = (struct slot){.size = ev->size,
 				     .address = ev->address,
 				     .tick = ev->time_ticks,

@@ -106,6 +106,7 @@ int control_start(struct control *c, const struct options *o, struct ms_err *err
 		return -1;
 	}
 	tell_listen(&c->tell, c->first->fd, c->first->path);
+	scanner_trace(&c->scanner, c->launch.pid);
 	c->start_ns = clock_mono();
 	if (!o->start_after_ns && !o->start_mark)
 		c->run.started_ns = c->start_ns;

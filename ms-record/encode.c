@@ -13,6 +13,7 @@
 #include "libcommon/arena.h"
 #include "libcommon/err.h"
 #include "libcommon/tracefile.h"
+#include "ready.h"
 #include "rewrite.h"
 #include "scan.h"
 #include "writer.h"
@@ -30,6 +31,7 @@
 #define CHECKPOINT_ROOM 20u
 
 #define SPARE_MAX 4u
+#define HEAP_READY 4096u /* nodes of the model of the heap */
 
 struct encoder {
 	struct encoder *next;
@@ -232,6 +234,8 @@ static void begin_addresses(struct encoder *e, const struct batch *b)
 	if (first) {
 		o->address = ms_xcalloc(1, sizeof *o->address);
 		ms_address_encoder_init(o->address, e->address_memory, BLOCK_EVENTS);
+		o->address->by_heap = o->heap != HEAP_OTHER;
+		o->address->sure = o->heap == HEAP_GLIBC;
 	}
 	o->address->memory = e->address_memory;
 	bool reset = first || (o->checkpoints.made && ms_address_reset_due(o->address));
@@ -263,6 +267,22 @@ static int begin_events(struct encoder *e, const struct batch *b, struct ms_err 
 	return 0;
 }
 
+/* The model of the heap uses its memory from the start on: what it will come to soon. */
+static void ready_heap(struct output *o)
+{
+	struct ms_heap *h = &o->address->heap;
+	if (!o->address->by_heap || h->used < HEAP_READY / 4 || h->used + HEAP_READY / 2 < o->ready_nodes)
+		return;
+	if (!o->ready_nodes) {
+		ready_memory(h->begins, sizeof h->begins);
+		ready_memory(h->ends, sizeof h->ends);
+		o->ready_nodes = h->used;
+	}
+	size_t left = MS_HEAP_NODES - o->ready_nodes, n = left < HEAP_READY ? left : HEAP_READY;
+	ready_memory(&h->nodes[o->ready_nodes], n * sizeof *h->nodes);
+	o->ready_nodes += n;
+}
+
 static int add_events(struct encoder *e, const struct batch *b, struct ms_err *err)
 {
 	struct checkpoints *c = &b->out->checkpoints;
@@ -276,6 +296,8 @@ static int add_events(struct encoder *e, const struct batch *b, struct ms_err *e
 		live_list_event(c->live, &v->ev);
 		c->usable |= v->ev.slack != 0;
 	}
+	if (a)
+		ready_heap(b->out);
 	c->events += b->events.n;
 	c->position = b->first_event + b->events.n;
 	c->position_ns = b->events.v[b->events.n - 1].ev.time_ticks * MS_TRACE_TICK_NS;

@@ -3,7 +3,7 @@
  *
  * The files, in the order in which data meets them:
  *   options.c   the command line
- *   poll.c      --poll, all of it: poll_options.c, poll_take.c samples, poll_say.c table and
+ *   poll.c      --poll, all of it: poll_options.c, poll_series.c the samples, poll_say.c table and
  *               diagnosis, poll_trace.c -o
  *   launch.c    the command found, checked (elffile.c) and started with the guest preloaded
  *   files.c     names of traces, FILE~, FILE.d/; images.c: those over; index.c: FILE.d/index
@@ -21,8 +21,10 @@
  *   clock.c     stamps to time
  *   scanner.c   which live blocks nothing points to: the threads that find out; scan_watch.c: who
  *               is about to end
- *   scan.c      one scan: scan_regs.c keeps registers, scan_memory.c reads, scan_roots.c knows where
- *               pointers can be, scan_graph.c follows them; scan_records.c: as records
+ *   scan.c      one scan: scan_frozen.c makes a copy of the process that does not run, scan_regs.c
+ *               keeps registers, scan_memory.c reads, scan_roots.c knows where pointers can be,
+ *               scan_graph.c follows them; scan_records.c: as records; scan_trace.c: the end of a
+ *               command that is traced
  *   hijack.c    another process: may we? hijack_stop.c: its threads stopped; hijack_call.c: one of
  *               them does system calls for us, with a net below (hijack_net.c); hijack_helper.c
  *   merge.c     all rings in one order, to events; live.c: the blocks that are live;

@@ -17,6 +17,7 @@
 #include "libcommon/arena.h"
 #include "options.h"
 #include "sampled.h"
+#include "scan.h"
 #include "session.h"
 
 #define REPAIR_NS 2000u
@@ -338,6 +339,7 @@ void merge_mark(struct session *s, const char *name, uint64_t ns, uint32_t threa
 	ms_record_end(w);
 	session_flush(s); /* the event block ends here */
 	pause_mark(s, name, ns);
+	scan_mark(s, name);
 }
 
 static void do_mark(struct session *s, struct reader *r, const struct item *it)

@@ -51,6 +51,7 @@ const char options_help[] =
 	"auto[:DUR] "
 	"if that\n"
 	"                         takes under DUR (default auto:2s), yes[:DUR], no\n"
+	"      --leak-check-at WHEN  look when the mark comes, too: mark:NAME\n"
 	"      --no-symbols       do not append symbols at the end\n"
 	"      --no-args          leave command line and environment out of the trace\n"
 	"      --no-addresses     leave the addresses of blocks out of the trace\n"
@@ -84,6 +85,7 @@ enum {
 	OPT_MAX_SIZE,
 	OPT_KEEP,
 	OPT_LEAK_CHECK,
+	OPT_LEAK_CHECK_AT,
 	OPT_TELL
 };
 
@@ -114,6 +116,7 @@ static const struct option longs[] = {
 	{"max-size", required_argument, NULL, OPT_MAX_SIZE},
 	{"keep", required_argument, NULL, OPT_KEEP},
 	{"leak-check", required_argument, NULL, OPT_LEAK_CHECK},
+	{"leak-check-at", required_argument, NULL, OPT_LEAK_CHECK_AT},
 	{"tell", required_argument, NULL, OPT_TELL},
 	{"pid", required_argument, NULL, 'p'},
 	POLL_LONGS,
@@ -224,6 +227,28 @@ static int read_leak_check(struct options *o, const char *s, struct ms_err *err)
 					    s);
 	}
 	return ms_err_set(err, "bad --leak-check '%s': auto, yes or no, or auto:DUR or yes:DUR", s);
+}
+
+static int read_leak_mark(struct options *o, const char *s, struct ms_err *err)
+{
+	o->leak_mark = s;
+	if (!strncmp(s, "mark:", 5) && s[5] && strlen(s + 5) <= 255)
+		return 0;
+	return ms_err_set(
+		err, "bad --leak-check-at '%s': mark:NAME, of at most 255 bytes, is needed", s);
+}
+
+static int check_leak_mark(const struct options *o, struct ms_err *err)
+{
+	if (!o->leak_mark)
+		return 0;
+	if (o->leak_check != SCAN_AUTO)
+		return ms_err_set(err, "--leak-check-at needs --leak-check=auto: with %s",
+				  o->leak_check == SCAN_NO ? "no nothing is scanned"
+							   : "yes the command is traced");
+	if (o->sample_bytes)
+		return ms_err_set(err, "--leak-check-at cannot be had with --sample");
+	return 0;
 }
 
 static int read_start(struct options *o, const char *s, struct ms_err *err)
@@ -340,6 +365,8 @@ static int read_long(struct options *o, int c, const char *arg, struct ms_err *e
 		return o->keep_live ? 0 : ms_err_set(err, "bad --keep '%s': live", arg);
 	case OPT_LEAK_CHECK:
 		return read_leak_check(o, arg, err);
+	case OPT_LEAK_CHECK_AT:
+		return read_leak_mark(o, arg, err);
 	case OPT_START_AFTER:
 		return read_start(o, arg, err);
 	case OPT_TELL:
@@ -441,6 +468,8 @@ int options_read(struct options *o, int argc, char **argv, struct ms_err *err)
 		return ms_err_set(err, "no command to run; try 'ms-record -h'");
 	if (o->keep_live && !o->max_bytes)
 		return ms_err_set(err, "--keep=live needs --max-size");
+	if (check_leak_mark(o, err))
+		return -1;
 	choose_seed(o);
 	if (o->output && !strcmp(o->output, "-"))
 		return ms_err_set(err, "cannot write to '-': standard output is the command's; use "

@@ -29,7 +29,8 @@ struct options {
 	bool quiet, verbose, no_symbols, no_args, no_addresses, verify;
 	bool mapped, usable_size, free_stacks;
 	enum scan_wish leak_check;
-	uint64_t leak_ns; /* how long it may take */
+	uint64_t leak_ns;      /* how long it may take */
+	const char *leak_mark; /* --leak-check-at, "mark:NAME"; NULL = at no mark */
 	uint32_t depth;
 	uint64_t wait_ns; /* --overflow=wait:DUR; 0 = drop at once */
 	uint64_t buffer_bytes;

@@ -113,9 +113,9 @@ static void take_signal(struct watch *w, int sig)
 static void take_sample(struct watch *w, bool detail)
 {
 	struct poll *p = w->poll;
-	struct poll_sample s;
+	struct ms_proc_sample s;
 	p->now_ns = clock_mono() - p->start_mono;
-	if (!poll_take(&p->taker, p->now_ns, detail, &s)) {
+	if (!ms_proc_sample_take(&p->taker, p->now_ns, detail, &s)) {
 		look_for_end(w);
 		return;
 	}

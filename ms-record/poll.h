@@ -9,41 +9,11 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "libcommon/proc.h"
+#include "libcommon/proc_sample.h"
 #include "libcommon/trend.h"
 
 struct ms_err;
 struct options;
-
-/* One sample. Bytes; times in ns since the polling began. */
-struct poll_sample {
-	uint64_t ns;
-	uint64_t rss, vsz, heap;
-	bool exact; /* the kernel counted pages just now (smaps): the others are of then, too */
-	uint64_t pss, private, shared, swap;
-	bool counted; /* the following are known */
-	uint64_t minflt, majflt, utime, stime, threads;
-};
-
-/* How the figures of a process are taken.
- *
- * statm costs a microsecond, but counts pages of files that were written, and stacks, with the
- * anonymous ones, and is some pages wrong on machines with many cores. smaps tells it all, at the
- * cost of looking at every page. So smaps is read at most once a second and for at most a
- * hundredth of the time, and between two readings RSS and heap are what statm says, moved by what
- * it was off at the last reading. */
-struct poll_taker {
-	struct ms_proc proc;
-	struct ms_regions regions;
-	uint64_t detail_ns;          /* when smaps may be read next */
-	uint64_t detail_spent;       /* ns, in all */
-	int64_t rss_off, heap_off;   /* exact figure minus statm's */
-	bool detailed, denied;       /* smaps was read; must not be */
-	struct poll_sample last_one; /* the last exact one */
-};
-/* Takes a sample at `ns` (of the same clock as detail_ns). False: the process has no memory any
- * more. */
-bool poll_take(struct poll_taker *t, uint64_t ns, bool want_detail, struct poll_sample *out);
 
 /* The samples that the diagnosis looks at: every second one goes when there are too many. */
 #define POLL_POINTS 65536u
@@ -57,7 +27,7 @@ struct poll_series {
 	uint64_t samples;     /* in all */
 	struct poll_point first, last, peak; /* peak: each figure's largest */
 };
-void poll_keep(struct poll_series *s, const struct poll_sample *p);
+void poll_keep(struct poll_series *s, const struct ms_proc_sample *p);
 /* What the series of heap, RSS or address space looks like. */
 enum poll_figure { POLL_HEAP, POLL_RSS, POLL_VSZ };
 struct ms_trend poll_trend(const struct poll_series *s, enum poll_figure f);
@@ -67,9 +37,9 @@ enum poll_end { POLL_ENDED, POLL_STOPPED, POLL_MAX_HEAP };
 
 struct poll {
 	const struct options *opt;
-	struct poll_taker taker;
+	struct ms_proc_sampler taker;
 	struct poll_series series;
-	struct poll_sample last; /* the last sample shown */
+	struct ms_proc_sample last; /* the last sample shown */
 	uint64_t start_mono, start_wall, now_ns, duration_ns;
 	enum poll_end end;
 	int status;  /* waitpid's, of a command that ended; -1 = not known */
@@ -89,7 +59,7 @@ int poll_run(const struct options *o, int *own, struct ms_err *err);
 
 /* Opens what --csv asks for, and looks whether there is a terminal. 0, or -1 with `err` set. */
 int poll_say_start(struct poll *p, struct ms_err *err);
-void poll_say_sample(struct poll *p, const struct poll_sample *s);
+void poll_say_sample(struct poll *p, const struct ms_proc_sample *s);
 /* The diagnosis, to `to`. */
 void poll_say_end(struct poll *p, FILE *to);
 /* 0, or -1 with `err` set: the CSV could not be written. */
@@ -100,7 +70,7 @@ int poll_say_close(struct poll *p, struct ms_err *err);
 /* Begins a trace with samples only. 0, or -1 with `err` set. */
 int poll_trace_open(struct poll *p, struct ms_err *err);
 /* Failures are kept for the end: watching goes on. */
-void poll_trace_sample(struct poll *p, const struct poll_sample *s);
+void poll_trace_sample(struct poll *p, const struct ms_proc_sample *s);
 /* 0, or -1 with `err` set when anything of it could not be written. */
 int poll_trace_close(struct poll *p, struct ms_err *err);
 

@@ -41,7 +41,7 @@ int poll_say_start(struct poll *p, struct ms_err *err)
 }
 
 /* Figures that were not read just now are empty. */
-static void say_csv(FILE *f, const struct poll_sample *s)
+static void say_csv(FILE *f, const struct ms_proc_sample *s)
 {
 	fprintf(f, "%.3f,%" PRIu64 ",%" PRIu64 ",%" PRIu64, (double)s->ns / 1e9, s->rss, s->heap,
 		s->vsz);
@@ -59,7 +59,7 @@ static void say_csv(FILE *f, const struct poll_sample *s)
 }
 
 /* Time since the start; RSS; heap; what the heap changed since the line before; address space. */
-static void say_row(struct poll *p, const struct poll_sample *s)
+static void say_row(struct poll *p, const struct ms_proc_sample *s)
 {
 	char rss[MS_UNIT_BUF], heap[MS_UNIT_BUF], delta[MS_UNIT_BUF], vsz[MS_UNIT_BUF];
 	if (s->ns < p->table_ns)
@@ -77,7 +77,7 @@ static void say_row(struct poll *p, const struct poll_sample *s)
 	p->last = *s;
 }
 
-void poll_say_sample(struct poll *p, const struct poll_sample *s)
+void poll_say_sample(struct poll *p, const struct ms_proc_sample *s)
 {
 	if (p->csv)
 		say_csv(p->csv, s);
@@ -139,7 +139,7 @@ static void say_figure(const struct poll *p, FILE *to, const char *label, enum p
 
 static void say_shares(const struct poll *p, FILE *to)
 {
-	const struct poll_sample *s = &p->taker.last_one;
+	const struct ms_proc_sample *s = &p->taker.last_one;
 	char a[MS_UNIT_BUF], b[MS_UNIT_BUF], c[MS_UNIT_BUF], d[MS_UNIT_BUF];
 	if (p->taker.detailed)
 		fprintf(to, "  pages private %s, shared %s (PSS %s), swapped out %s\n",

@@ -96,7 +96,7 @@ static void flush(struct poll_trace *t)
 	t->samples = 0;
 }
 
-void poll_trace_sample(struct poll *p, const struct poll_sample *s)
+void poll_trace_sample(struct poll *p, const struct ms_proc_sample *s)
 {
 	struct poll_trace *t = p->trace;
 	if (!t || t->err.text[0])

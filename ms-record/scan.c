@@ -101,6 +101,15 @@ void scan_look(struct session *s)
 		scan_call(s->scan);
 }
 
+void scan_mark(struct session *s, const char *name)
+{
+	const char *want = s->opt->leak_mark;
+	if (!want || strcmp(want + 5, name))
+		return;
+	__atomic_store_n(&s->scan->due, 1, __ATOMIC_RELEASE);
+	scan_call_due(s->scan);
+}
+
 static void answer(struct scan *q, enum request how)
 {
 	__atomic_store_n(&q->request, how, __ATOMIC_RELEASE);
@@ -253,6 +262,18 @@ static void take_held(struct work *w)
 	w->threads->reg_count = 0;
 }
 
+/* All threads have come to their end. What one was about to tell it never will. */
+static void take_last(struct work *w)
+{
+	const struct scan *q = w->q;
+	size_t bytes = q->last_count * sizeof *w->threads;
+	w->threads = ms_xrealloc(NULL, q->last_count + 1, sizeof *w->threads);
+	memcpy(w->threads, q->last_regs, bytes);
+	w->thread_count = q->last_count;
+	for (uint32_t i = 0; i < w->s->ring_max; i++)
+		__atomic_store_n(&w->s->mem_rings[i].pending, 0, __ATOMIC_RELEASE);
+}
+
 static uint64_t inode_of(int fd)
 {
 	struct stat st;
@@ -262,15 +283,6 @@ static uint64_t inode_of(int fd)
 static bool is_glibc(const char *shared)
 {
 	return !strncmp(shared, "glibc ", 6);
-}
-
-/* What the allocator mapped for itself: nothing, when that is not sure. */
-static void read_arenas(const struct work *w, struct mg_arenas *a)
-{
-	uint64_t at = w->s->mem->arenas;
-	if (!at || !memory_get(&w->memory, at, a, sizeof *a) || a->busy || a->unsure ||
-	    a->count > MG_ARENAS)
-		a->count = 0;
 }
 
 /* Reads all that is needed; sets w->state if that fails. */
@@ -289,16 +301,12 @@ static void look(struct work *w, pid_t tid)
 	w->memory.value = MG_END_HELD;
 	graph_init(&w->graph, q->blocks, q->count, EDGES_MAX);
 	w->graphed = true;
-	struct mg_arenas arenas;
-	read_arenas(w, &arenas);
 	struct roots r = {.memory = &w->memory,
 			  .graph = &w->graph,
 			  .threads = w->threads,
 			  .thread_count = w->thread_count,
 			  .own = own,
 			  .own_count = MG_OWN_MAX,
-			  .arenas = arenas.span,
-			  .arena_count = arenas.count,
 			  .own_inode = inode_of(s->pool->memfd),
 			  .wide = q->wide,
 			  .dense = !is_glibc(s->mem->allocator)};
@@ -348,6 +356,8 @@ static void let_go(struct work *w)
 	if (was == MG_END_LATE && w->state == MS_SCAN_DONE)
 		w->state = MS_SCAN_TIME; /* it may have gone on while we read */
 	scan_tell_guest(s, MG_END_OVER);
+	if (w->q->last_tid)
+		scan_trace_over(w->scanner->trace);
 }
 
 uint64_t scan_pause(const struct work *w)
@@ -373,7 +383,9 @@ static void hold(struct work *w, size_t threads)
 	bool takes_long = expected(w->q) > w->deadline_ns - w->start_ns;
 	bool copy = threads && !w->ends && expected(w->q) > FROZEN_NS && frozen_prepare(w);
 	w->state = !threads ? MS_SCAN_KILLED : takes_long && !copy ? MS_SCAN_TIME : MS_SCAN_DONE;
-	if (threads == 1 && w->ends)
+	if (w->q->last_tid)
+		take_last(w);
+	else if (threads == 1 && w->ends)
 		take_held(w);
 	else if (w->state == MS_SCAN_DONE && !stop(w))
 		w->state = MS_SCAN_THREADS;
@@ -387,8 +399,8 @@ static void hold(struct work *w, size_t threads)
 
 static void scan(struct work *w)
 {
-	pid_t tid = 0;
-	hold(w, hijack_count(w->s->proc, &tid));
+	pid_t tid = w->q->last_tid;
+	hold(w, tid ? 1 : hijack_count(w->s->proc, &tid));
 	w->asked = w->state == MS_SCAN_DONE && answered(w);
 	if (w->state == MS_SCAN_DONE)
 		w->state = w->asked ? obstacle(w) : late(w) ? MS_SCAN_TIME : MS_SCAN_KILLED;
@@ -440,12 +452,13 @@ static void *work_thread(void *arg)
 }
 
 /* In a thread of its own: whatever it could not let go the kernel lets go when it ends. */
-void scan_work_on(struct scanner *sc, struct session *s, bool ends)
+void scan_work_on(struct scanner *sc, struct session *s, const char *label)
 {
+	bool ends = !strcmp(label, "end");
 	struct work w = {.scanner = sc,
 			 .s = s,
 			 .q = s->scan,
-			 .label = ends ? "end" : "request",
+			 .label = label,
 			 .ends = ends,
 			 .start_ns = clock_mono(),
 			 .memory = MEMORY_CLOSED};
@@ -454,10 +467,12 @@ void scan_work_on(struct scanner *sc, struct session *s, bool ends)
 	if (pthread_create(&thread, NULL, work_thread, &w)) {
 		if (ends)
 			scan_tell_guest(s, MG_END_OVER);
+		if (w.q->last_tid)
+			scan_trace_over(sc->trace);
 		return;
 	}
 	pthread_join(thread, NULL);
-	if (!ends)
+	if (!strcmp(label, "request"))
 		add_answer(sc, &w);
 	graph_free(&w.graph);
 	memory_close(&w.memory);

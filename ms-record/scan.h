@@ -30,6 +30,7 @@ struct batch;
 struct drain;
 struct live_list;
 struct options;
+struct scan_trace;
 struct session;
 
 enum scan_wish { SCAN_AUTO, SCAN_YES, SCAN_NO };
@@ -64,9 +65,11 @@ struct scanner {
 	struct session **sessions, **held; /* under lock; held: about to end, to be scanned */
 	size_t held_count;
 	size_t count, room;
-	bool stop, started;
-	int asked;         /* atomic: enum scan_asked */
-	char answer[3072]; /* once it is SCAN_ANSWERED */
+	bool stop, started, due;  /* due: a mark came that is to be scanned at */
+	struct scan_trace *trace; /* the command is traced; NULL = not */
+	pid_t traced;             /* its number; 0 */
+	int asked;                /* atomic: enum scan_asked */
+	char answer[3072];        /* once it is SCAN_ANSWERED */
 };
 
 /* A scan that was asked for (--tell): the control thread sets ASKED and takes the answer. */
@@ -80,6 +83,9 @@ void scanner_add(struct scanner *sc, struct session *s);
 /* Watches it no more: it is about to be freed. */
 void scanner_drop(struct scanner *sc, struct session *s);
 void scanner_stop(struct scanner *sc);
+/* With --leak-check=yes: traces the command, which has not begun to run, so that its end is seen
+ * whatever it is. Does nothing where that is not permitted. */
+void scanner_trace(struct scanner *sc, pid_t pid);
 /* Has every process that runs scanned now; the answer comes with an event of the draining thread's.
  */
 void scanner_ask(struct scanner *sc);
@@ -88,6 +94,8 @@ void scanner_ask(struct scanner *sc);
 
 /* Once a round: notes figures, and calls the scanning thread if the process is about to end. */
 void scan_look(struct session *s);
+/* A mark was merged: perhaps --leak-check-at asks for a scan now. */
+void scan_mark(struct session *s, const char *name);
 /* Serves a request if all events below `limit` can be merged. */
 void scan_merge(struct session *s, uint64_t limit);
 /* The session is over or damaged: no request will be served. True while a scan is still at work on

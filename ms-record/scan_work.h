@@ -28,6 +28,7 @@ struct number_stack {
 
 struct scan {
 	int busy;    /* atomic: the scanning thread is at it */
+	int due;     /* atomic: a mark came that is to be scanned at */
 	int request; /* atomic: enum request */
 	/* Filled in by the draining thread when the request is done. */
 	uint64_t stamp, event, time_ns;
@@ -51,6 +52,11 @@ struct scan {
 	/* Under the scanner's lock. */
 	enum watched watched;
 	timer_t timer;
+	/* Its last thread waits in scan_trace.c, and what registers its threads left; 0 = not so.
+	 */
+	pid_t last_tid;
+	const struct scan_thread *last_regs;
+	size_t last_count;
 	struct scanner *scanner; /* atomic: who watches; NULL = nobody */
 };
 
@@ -85,8 +91,11 @@ struct work {
 	bool graphed, asked; /* asked: the draining thread has answered */
 };
 
-/* Makes the scan of a session; `ends`: a thread of it is held. */
-void scan_work_on(struct scanner *sc, struct session *s, bool ends);
+/* Makes the scan of a session; label "end": a thread of it is held; "request": somebody waits for
+ * the scanner's answer; or "mark:NAME". */
+void scan_work_on(struct scanner *sc, struct session *s, const char *label);
+/* Has the scanning thread look which sessions are due. */
+void scan_call_due(struct scan *q);
 void scan_tell_guest(struct session *s, enum mg_end_state state);
 /* Has the watching thread look at all processes. */
 void scan_call(struct scan *q);
@@ -96,6 +105,19 @@ uint64_t scan_pause(const struct work *w);
 struct scan_thread *scan_registers(const struct hijack_stop *s, size_t *count);
 /* Has the draining thread put what was found into the trace. */
 void scan_put_result(struct work *w);
+
+/* ---- scan_trace.c ---- */
+
+/* Traces a process in a thread of its own. NULL: it cannot be traced. */
+struct scan_trace *scan_trace_start(struct scanner *sc, pid_t pid);
+/* The scan needs the memory of the process no more. */
+void scan_trace_over(struct scan_trace *t);
+/* Waits until the process has ended. */
+void scan_trace_free(struct scan_trace *t);
+/* The last thread of the process waits for a scan, `regs` are what all left, and live until
+ * scan_trace_over. False: there will be none. */
+bool scanner_hold(struct scanner *sc, pid_t pid, pid_t tid, const struct scan_thread *regs,
+		  size_t count);
 
 /* ---- scan_frozen.c ---- */
 

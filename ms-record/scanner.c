@@ -3,6 +3,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -48,6 +49,43 @@ static bool notice(struct session *s)
 					   __ATOMIC_RELAXED);
 }
 
+/* Keeps the session for a scan (under lock). */
+static void queue(struct scanner *sc, struct session *s)
+{
+	sc->held[sc->held_count++] = s;
+	pthread_cond_signal(&sc->work);
+}
+
+bool scanner_hold(struct scanner *sc, pid_t pid, pid_t tid, const struct scan_thread *regs,
+		  size_t count)
+{
+	bool held = false;
+	pthread_mutex_lock(&sc->lock);
+	for (size_t i = 0; i < sc->count && !held && !sc->stop; i++) {
+		struct session *s = sc->sessions[i];
+		if (s->pid != pid || __atomic_load_n(&s->ending, __ATOMIC_ACQUIRE) != SESSION_RUNS)
+			continue;
+		uint64_t now = session_signature(s->proc);
+		if (now && s->signature && now != s->signature)
+			continue; /* it became another program, which said no hello */
+		/* A scan on request that is under way gives up. */
+		__atomic_store_n(&s->mem->end_state, MG_END_HELD, __ATOMIC_RELEASE);
+		while (__atomic_load_n(&s->scan->busy, __ATOMIC_ACQUIRE)) {
+			pthread_mutex_unlock(&sc->lock);
+			usleep(1000);
+			pthread_mutex_lock(&sc->lock);
+		}
+		__atomic_store_n(&s->scan->busy, 1, __ATOMIC_SEQ_CST);
+		s->scan->last_tid = tid;
+		s->scan->last_regs = regs;
+		s->scan->last_count = count;
+		queue(sc, s);
+		held = true;
+	}
+	pthread_mutex_unlock(&sc->lock);
+	return held;
+}
+
 /* Queues the sessions that are held; `busy` keeps them (under lock). */
 static void notice_all(struct scanner *sc)
 {
@@ -62,8 +100,7 @@ static void notice_all(struct scanner *sc)
 			__atomic_store_n(&s->scan->busy, 0, __ATOMIC_RELEASE);
 			continue;
 		}
-		sc->held[sc->held_count++] = s;
-		pthread_cond_signal(&sc->work);
+		queue(sc, s);
 	}
 }
 
@@ -77,6 +114,14 @@ static uint64_t patience(const struct scanner *sc)
 	return least;
 }
 
+static void add_traced(struct scanner *sc, const struct session *s)
+{
+	size_t at = strlen(sc->answer);
+	snprintf(sc->answer + at, sizeof sc->answer - at,
+		 "%s (pid %d): not scanned, --leak-check=yes has it traced\n", s->name,
+		 (int)s->pid);
+}
+
 /* The sessions that run and are not about to end, kept by `busy`. */
 static size_t take_all(struct scanner *sc, struct session ***out)
 {
@@ -87,6 +132,10 @@ static size_t take_all(struct scanner *sc, struct session ***out)
 		struct session *s = sc->sessions[i];
 		if (__atomic_load_n(&s->scan->busy, __ATOMIC_ACQUIRE))
 			continue; /* it ends */
+		if (s->pid == sc->traced) {
+			add_traced(sc, s);
+			continue;
+		}
 		__atomic_store_n(&s->scan->busy, 1, __ATOMIC_SEQ_CST);
 		if (__atomic_load_n(&s->ending, __ATOMIC_SEQ_CST) == SESSION_RUNS &&
 		    __atomic_load_n(&s->mem->end_state, __ATOMIC_ACQUIRE) == MG_END_NONE)
@@ -106,7 +155,7 @@ static void serve(struct scanner *sc)
 	sc->answer[0] = '\0';
 	size_t n = take_all(sc, &all);
 	for (size_t i = 0; i < n; i++) {
-		scan_work_on(sc, all[i], false);
+		scan_work_on(sc, all[i], "request");
 		__atomic_store_n(&all[i]->scan->busy, 0, __ATOMIC_RELEASE);
 		drain_wake(sc->drain);
 	}
@@ -161,12 +210,49 @@ void scan_call(struct scan *q)
 	pthread_mutex_unlock(&sc->lock);
 }
 
+void scan_call_due(struct scan *q)
+{
+	struct scanner *sc = __atomic_load_n(&q->scanner, __ATOMIC_ACQUIRE);
+	if (!sc)
+		return;
+	pthread_mutex_lock(&sc->lock);
+	sc->due = true;
+	pthread_cond_signal(&sc->work);
+	pthread_mutex_unlock(&sc->lock);
+}
+
+/* Scans those in which the mark has come (under lock, not held meanwhile). */
+static void serve_due(struct scanner *sc)
+{
+	sc->due = false;
+	for (size_t i = 0; i < sc->count; i++) {
+		struct session *s = sc->sessions[i];
+		struct scan *q = s->scan;
+		if (!__atomic_exchange_n(&q->due, 0, __ATOMIC_ACQ_REL) ||
+		    __atomic_load_n(&q->busy, __ATOMIC_ACQUIRE))
+			continue; /* it ends */
+		__atomic_store_n(&q->busy, 1, __ATOMIC_SEQ_CST);
+		if (__atomic_load_n(&s->ending, __ATOMIC_SEQ_CST) == SESSION_RUNS) {
+			pthread_mutex_unlock(&sc->lock);
+			scan_work_on(sc, s, sc->opt->leak_mark);
+			pthread_mutex_lock(&sc->lock);
+			i = SIZE_MAX; /* they may have changed */
+		}
+		__atomic_store_n(&q->busy, 0, __ATOMIC_RELEASE);
+		drain_wake(sc->drain);
+	}
+}
+
 static void *run(void *arg)
 {
 	struct scanner *sc = arg;
 	pthread_mutex_lock(&sc->lock);
 	while (!sc->stop || sc->held_count) {
 		bool asked = __atomic_load_n(&sc->asked, __ATOMIC_ACQUIRE) == SCAN_ASKED;
+		if (!sc->held_count && sc->due) {
+			serve_due(sc);
+			continue;
+		}
 		if (!sc->held_count && !asked) {
 			pthread_cond_wait(&sc->work, &sc->lock);
 			continue;
@@ -176,7 +262,7 @@ static void *run(void *arg)
 			memmove(sc->held, sc->held + 1, --sc->held_count * sizeof *sc->held);
 		pthread_mutex_unlock(&sc->lock);
 		if (s)
-			scan_work_on(sc, s, true);
+			scan_work_on(sc, s, "end");
 		else
 			serve(sc);
 		if (s)
@@ -219,6 +305,8 @@ void scanner_add(struct scanner *sc, struct session *s)
 		sc->held = ms_xrealloc(sc->held, sc->room, sizeof *sc->held);
 	}
 	sc->sessions[sc->count++] = s;
+	if (s->pid == sc->traced) /* nothing in it need hold its end */
+		scan_tell_guest(s, MG_END_OVER);
 	__atomic_store_n(&s->scan->scanner, sc, __ATOMIC_RELEASE);
 	if (sc->tid)
 		watch_begin(s->scan, s, sc->tid);
@@ -249,9 +337,19 @@ void scanner_stop(struct scanner *sc)
 	pthread_mutex_unlock(&sc->lock);
 	pthread_join(sc->watcher, NULL);
 	pthread_join(sc->thread, NULL);
+	scan_trace_free(sc->trace);
+	sc->trace = NULL;
 	sc->started = false;
 	for (size_t i = 0; i < sc->count; i++)
 		watch_end(sc->sessions[i]->scan);
 	free(sc->sessions);
 	free(sc->held);
+}
+
+void scanner_trace(struct scanner *sc, pid_t pid)
+{
+	if (!sc->started || sc->opt->leak_check != SCAN_YES)
+		return;
+	sc->trace = scan_trace_start(sc, pid);
+	sc->traced = sc->trace ? pid : 0;
 }

@@ -22,6 +22,7 @@
 #include "modules.h"
 #include "options.h"
 #include "pool.h"
+#include "ready.h"
 #include "remote.h"
 #include "ring.h"
 #include "samples.h"
@@ -259,8 +260,19 @@ static bool whole_blocks(const struct session *s)
 	return (s->may_drop && !s->kept_for_sure) || s->writer->limit.max;
 }
 
+/* The guest learned the allocator's name before the first event. */
+static enum heap_kind heap_of(const struct session *s)
+{
+	const char *name = s->mem->allocator;
+	if (!name[0])
+		return HEAP_UNKNOWN;
+	return strncmp(name, "glibc ", 6) ? HEAP_OTHER : HEAP_GLIBC;
+}
+
 static void hand_over(struct session *s, struct batch *b)
 {
+	if (b->events.n && s->out->heap == HEAP_NOT_ASKED)
+		s->out->heap = heap_of(s);
 	if (b->events.n) {
 		uint64_t first = b->events.v[0].ev.time_ticks * MS_TRACE_TICK_NS;
 		b->first_ns = first < b->first_ns ? first : b->first_ns;
@@ -296,6 +308,8 @@ void session_room(struct session *s, size_t n)
 	while (b->events.cap < b->events.n + n) {
 		b->events.cap = b->events.cap ? b->events.cap * 2 : BATCH_EVENTS;
 		b->events.v = ms_xrealloc(b->events.v, b->events.cap, sizeof *b->events.v);
+		if (s->stats.events > BATCH_EVENTS) /* it will be filled */
+			ready_memory(b->events.v, b->events.cap * sizeof *b->events.v);
 	}
 	size_t block = s->block_events + b->events.n, left = BLOCK_EVENTS - block;
 	s->batch_left = b->events.cap - b->events.n;

@@ -32,6 +32,9 @@ struct checkpoints {
 		position_ns; /* `live` is the state before this event; the last one's time */
 };
 
+/* Whose heap the addresses come from. Set before the first events are handed over. */
+enum heap_kind { HEAP_NOT_ASKED = 0, HEAP_UNKNOWN, HEAP_GLIBC, HEAP_OTHER };
+
 /* One trace being written. Made by the control thread; used by the writing thread until `closed`.
  */
 struct output {
@@ -43,6 +46,8 @@ struct output {
 	int level;
 	struct ms_trace_writer *trace;
 	struct ms_address_encoder *address;
+	enum heap_kind heap;
+	size_t ready_nodes; /* of that encoder's heap: their memory is there */
 	struct encoder *open; /* holds the open block; NULL = none is */
 	struct checkpoints checkpoints;
 	/* --max-size: limit.c, rewrite.c */

@@ -69,6 +69,14 @@ static const char *rate(struct model *m, sqlite3_stmt *st, int i)
 	return SAY("%s%s", v < 0 ? "-" : v ? "+" : "", say_size(m, size));
 }
 
+/* The same with its interval, where sampling makes it an estimate. */
+static const char *estimate(struct model *m, sqlite3_stmt *st)
+{
+	bool sampled = m->quality.sampled_bytes != UNKNOWN && m->quality.sampled_bytes > 0;
+	const char *s = rate(m, st, 3), *low = rate(m, st, 4), *high = rate(m, st, 5);
+	return sampled && s && low && high ? SAY("%s (%s to %s)", s, low, high) : s;
+}
+
 /* "99 % after 10m 00s" */
 static const char *survival(struct model *m, uint64_t after, uint64_t survivors, uint64_t victims)
 {
@@ -127,7 +135,7 @@ static void set_row(struct model *m, struct cell *c, sqlite3_stmt *st, uint64_t 
 	const char *trend = (const char *)sqlite3_column_text(st, 2);
 	bool growing = trend && strcmp(trend, "growing") == 0;
 	c[COLUMN_TREND].s = SAY("%s", trend ? trend : "");
-	c[COLUMN_RATE].s = rate(m, st, 3);
+	c[COLUMN_RATE].s = estimate(m, st);
 	for (int i = 0; i < 3; i++)
 		c[COLUMN_SLOPE + i].s = value(m, st, 3 + i);
 	if (growing)
@@ -182,6 +190,8 @@ struct table table_growth(struct model *m, uint64_t reach, size_t limit)
 	struct table t = TABLE_OF(growth_columns, .title = "GROWTH of live memory over time",
 				  .empty = "no growth in this snapshot");
 	struct ms_err ignored = {0}; /* the tables were checked when it was opened */
+	if (m->quality.sampled_bytes != UNKNOWN && m->quality.sampled_bytes > 0)
+		t.title = "GROWTH of live memory over time: estimates, with 95 % intervals";
 	sqlite3_stmt *st = ms_sql_prepare(
 		m->db,
 		"SELECT process, site, trend, bytes_per_minute, low, high, confidence, survival_ns,"

@@ -84,7 +84,14 @@ for page in "$SRC"/man/*.[1-9]; do
 		block=$PWD/$b
 		if grep -q '^#include' "$b"; then
 			cp "$b" "work/$name/example.c"
-			printf 'gcc -I"%s/include" -o example example.c && ms-record -q -o example.trace ./example\n' "$SRC" >"$b"
+			if [ "$name" = memscope-read.3 ]; then # uses the library, and is not to be recorded
+				flags=
+				[ "$MODE" != asan ] || flags=-fsanitize=address,undefined
+				printf 'gcc -Wall -I"%s/libcommon" %s -o example example.c "%s/../lib/libmemscope.a" -lzstd -lm && ./example\n' \
+					"$SRC" "$flags" "$TB" >"$b"
+			else
+				printf 'gcc -I"%s/include" -o example example.c && ms-record -q -o example.trace ./example\n' "$SRC" >"$b"
+			fi
 		fi
 		(cd "work/$name" && timeout 60 bash -c "run '$block'") >out 2>&1 </dev/null && ran=$((ran + 1)) && continue
 		echo "$b: status $?"

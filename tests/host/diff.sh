@@ -146,4 +146,17 @@ compare t.db --exit-code --old t0.trace --old t1.trace --old t2.trace --new k1.t
 [ $? = 1 ] || fail 'what each thread keeps is not found'
 sums t.db
 [ "$(ask t.db 'SELECT kind, delta_live_bytes FROM changes LIMIT 1')" = 'new 72000' ] || fail "kept: $(ask t.db 'SELECT * FROM changes')"
+# ---- sampled: hundreds of sites, of which one in twenty is outside of its 95 % interval by chance ----
+for i in 0 1 2 3 4 5; do
+	"$BIN/ms-record" -q --leak-check=no --sample 4k -o "s$i.trace" python3 -c 'import json' || fail 'cannot record python3'
+	"$BIN/ms-snap" -q "s$i.trace" >"s$i.run"
+done
+for i in 1 2 3 4 5; do
+	compare s.db --exit-code "s$((i - 1)).run" "s$i.run" || fail "alarm in sampled run $i: $(ask s.db 'SELECT * FROM changes')"
+done
+[ "$(ask s.db 'SELECT count(*) > 100 FROM site_diff')" = 1 ] || fail 'there are few sites'
+for p in O2 regression; do "$BIN/ms-record" -q --leak-check=no --sample 1k -o "$p.sampled" "./$p"; done
+compare s.db --exit-code O2.sampled regression.sampled
+[ $? = 1 ] || fail 'a regression is not found in samples'
+[ "$(ask s.db 'SELECT kind, delta_live_bytes BETWEEN 20000 AND 120000 FROM changes LIMIT 1')" = 'new 1' ] || fail "sampled: $(ask s.db 'SELECT * FROM changes')"
 exit $failed

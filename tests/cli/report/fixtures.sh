@@ -112,6 +112,8 @@ fixture headless.db "UPDATE process SET whole = 0, temporary_allocations = NULL;
 fixture grown.db "INSERT INTO growth VALUES (1, 0, 'growing', 10000000000, 1800000000000, 1200000, 40000, 39000, 42000, 1e-9, 0.97, NULL, NULL, NULL),
 	(1, 1, 'step', 10000000000, 1800000000000, 1048576, 0, 0, 10, 0.002, 0, 600000000000, 1, 0), (1, 2, 'growing', 10000000000, 1800000000000, 1100000, 38000, -100, 40000, 0.004, 0.815, 600000000000, 2990, 23),
 	(1, 5, 'filling', 10000000000, 1800000000000, 300, 5, 2, 9, 0.001, 0, 60000000000, 2, 2); UPDATE site SET verdict = 'growing' WHERE id = 2"
+fixture grown-sampled.db "UPDATE process SET $estimate; INSERT INTO growth VALUES (1, 0, 'growing', 10000000000, 1800000000000, 1200000, 40000, 30000, 50000,
+	1e-9, 0.97, NULL, NULL, NULL), (1, 2, 'growing', 10000000000, 1800000000000, 1100000, 38000, -7000, 83000, 0.004, 0.815, NULL, NULL, NULL)"
 fixture young.db "INSERT INTO growth VALUES (1, 0, 'too short', 1000000000, 4000000000, NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL)"
 # a scan found three sites that nothing points to, one with a hostile name
 fixture leaky.db "UPDATE site SET verdict = 'unreachable' WHERE id IN (2, 3, 5); UPDATE site SET verdict = 'growing' WHERE id = 1;

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT
+ * Samples of a process's memory: cheap ones often, exact ones as often as they may cost.
+ */
+#ifndef MS_PROC_SAMPLE_H
+#define MS_PROC_SAMPLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "proc.h"
+
+/* One sample. Bytes; times in ns, since whatever the caller counts from. */
+struct ms_proc_sample {
+	uint64_t ns;
+	uint64_t rss, vsz, heap;
+	bool exact; /* the kernel counted pages just now (smaps): the others are of then, too */
+	uint64_t pss, private, shared, swap;
+	bool counted; /* the following are known */
+	uint64_t minflt, majflt, utime, stime, threads;
+};
+
+/* How the figures of a process are taken.
+ *
+ * statm costs a microsecond, but counts pages of files that were written, and stacks, with the
+ * anonymous ones, and is some pages wrong on machines with many cores. smaps tells it all, at the
+ * cost of looking at every page. So smaps is read at most once a second and for at most a
+ * hundredth of the time, and between two readings RSS and heap are what statm says, moved by what
+ * it was off at the last reading. */
+struct ms_proc_sampler {
+	struct ms_proc proc;
+	struct ms_regions regions;
+	uint64_t detail_ns;             /* when smaps may be read next */
+	uint64_t detail_spent;          /* ns, in all */
+	int64_t rss_off, heap_off;      /* exact figure minus statm's */
+	bool detailed, denied;          /* smaps was read; must not be */
+	struct ms_proc_sample last_one; /* the last exact one */
+};
+/* Takes a sample at `ns` (of the same clock as detail_ns). False: the process has no memory any
+ * more. */
+bool ms_proc_sample_take(struct ms_proc_sampler *t, uint64_t ns, bool want_detail,
+			 struct ms_proc_sample *out);
+
+#endif

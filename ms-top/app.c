@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT
+ * The loop: look, draw, wait for a key.
+ */
+#include "app.h"
+
+#include <errno.h>
+#include <langinfo.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "app_private.h"
+#include "keys.h"
+#include "term.h"
+#include "libcommon/arena.h"
+#include "libcommon/err.h"
+#include "libcommon/io.h"
+
+#define DETAIL_ROWS 24 /* read in turn, of those that are not in view */
+
+static uint64_t now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+int app_open(struct app *a, const struct options *o, struct ms_err *err)
+{
+	*a = (struct app){.opt = o, .columns = o->columns};
+	a->grid.ascii = strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
+	a->rows.sort = o->sort;
+	a->rows.reverse = o->reverse;
+	a->rows.kernel = o->kernel;
+	pattern_set(&a->rows.filter, o->filter);
+	list_init(&a->list);
+	list_init(&a->regions);
+	if (o->pid) {
+		a->mode = MODE_PROCESS;
+		a->inspecting = true;
+		return process_open(&a->process, o->root, o->pid, err);
+	}
+	a->has_system = true;
+	return system_open(&a->system, o->root, err);
+}
+
+void app_close(struct app *a)
+{
+	if (a->has_system)
+		system_close(&a->system);
+	if (a->inspecting)
+		process_close(&a->process);
+	rows_free(&a->rows);
+	pattern_set(&a->search, "");
+	grid_free(&a->grid);
+}
+
+int app_look(struct app *a, struct ms_err *err)
+{
+	if (a->inspecting) {
+		process_look(&a->process);
+		list_set(&a->regions, a->process.ids, a->process.regions.n);
+	}
+	if (!a->has_system)
+		return 0;
+	if (system_look(&a->system, err) != 0)
+		return -1;
+	rows_make(&a->rows, &a->system, true);
+	if (a->rows.view != ROWS_GROUPS && a->rows.n) {
+		/* what is in view, else from the front */
+		size_t from = a->list.top < a->rows.n ? a->list.top : 0;
+		size_t n = a->opt->batch    ? a->rows.n
+			   : a->list.height ? a->list.height
+					    : DETAIL_ROWS;
+		n = n < a->rows.n - from ? n : a->rows.n - from;
+		system_details(&a->system, a->rows.v + from, n, a->opt->batch);
+	} else if (a->system.n) {
+		system_details(&a->system, a->system.v, a->system.n, a->opt->batch);
+	}
+	list_set(&a->list, a->rows.ids, a->rows.n);
+	a->system.pinned = a->list.has && !a->list.follows ? a->list.selected : 0;
+	return 0;
+}
+
+void app_draw(struct app *a, int rows, int cols)
+{
+	struct screen_state st = {.columns = &a->columns,
+				  .list = &a->list,
+				  .message = a->message[0] ? a->message : NULL,
+				  .frozen = a->frozen,
+				  .delay_s = (double)a->opt->delay_ns / 1e9};
+	grid_begin(&a->grid, rows, cols);
+	if (a->mode == MODE_HELP) {
+		draw_help(&a->grid, a->inspecting ? IN_PROCESS : IN_LIST);
+		return;
+	}
+	if (a->mode == MODE_COLUMNS) {
+		draw_columns(&a->grid, &a->columns, a->column_at);
+		return;
+	}
+	if (a->mode == MODE_FILTER || a->mode == MODE_SEARCH) {
+		st.message = a->mode == MODE_FILTER ? "filter: " : "search: ";
+		st.typed = a->typed;
+	}
+	if (a->inspecting) {
+		st.list = &a->regions;
+		draw_process(&a->grid, &a->process, &st);
+	} else {
+		draw_system(&a->grid, &a->system, &a->rows, &st);
+	}
+}
+
+static void draw_to_terminal(struct app *a)
+{
+	int rows, cols;
+	term_size(&rows, &cols);
+	if (rows < 1 || cols < 1)
+		return;
+	app_draw(a, rows, cols);
+	term_show(&a->grid);
+}
+
+static int loop(struct app *a, struct ms_err *err)
+{
+	uint64_t frames = 0, next = 0;
+	while (!a->quit) {
+		uint64_t t = now();
+		if (a->look || (t >= next && !a->frozen)) {
+			if (app_look(a, err) != 0)
+				return -1;
+			a->look = false;
+			next = t + a->opt->delay_ns;
+			frames++;
+		}
+		draw_to_terminal(a);
+		if (a->opt->frames && frames >= a->opt->frames)
+			return 0;
+		t = now();
+		uint64_t left = next > t ? next - t : 0;
+		int key = term_key(a->frozen ? -1 : (int)(left / 1000000 + 1));
+		if (key == TERM_GONE)
+			return 0;
+		/* all keys that are there, then one frame */
+		for (; key != TERM_NONE && !a->quit; key = term_key(0)) {
+			if (key == TERM_GONE)
+				return 0;
+			app_key(a, key);
+		}
+	}
+	return 0;
+}
+
+int app_run(const struct options *o, struct ms_err *err)
+{
+	struct app a;
+	int rc = app_open(&a, o, err);
+	if (rc == 0)
+		rc = term_open(err);
+	if (rc == 0)
+		rc = loop(&a, err);
+	term_close();
+	app_close(&a);
+	return rc;
+}
+
+/* ---- plain frames ---- */
+
+static int from_environment(const char *name, int least, int otherwise)
+{
+	const char *s = getenv(name);
+	int n = s ? atoi(s) : 0;
+	return n >= least && n <= 4000 ? n : otherwise;
+}
+
+/* A frame as text; as long as it need be to show all rows, unless LINES says otherwise. */
+static int print_frame(struct app *a, struct ms_err *err)
+{
+	int need = a->inspecting ? draw_process_rows(&a->process) : draw_system_rows(&a->rows);
+	int cols = from_environment("COLUMNS", 20, 120), rows = from_environment("LINES", 3, need);
+	size_t room = (size_t)cols * GRID_BYTES + 1;
+	char *line = ms_xrealloc(NULL, room + 1, 1);
+	int rc = 0, last = 0;
+	app_draw(a, rows, cols);
+	for (int i = 0; i < rows - 1; i++)
+		if (grid_row(&a->grid, i, line, room))
+			last = i;
+	for (int i = 0; i <= last && rc == 0; i++) {
+		size_t n = grid_row(&a->grid, i, line, room);
+		line[n] = '\n';
+		rc = ms_write_all(STDOUT_FILENO, line, n + 1);
+	}
+	free(line);
+	if (rc != 0)
+		return ms_err_set(err, "cannot write: %s", strerror(errno));
+	return 0;
+}
+
+int app_print(const struct options *o, struct ms_err *err)
+{
+	struct app a;
+	int rc = app_open(&a, o, err);
+	for (uint64_t i = 0; rc == 0 && (!o->frames || i < o->frames); i++) {
+		uint64_t start = now();
+		if (i && (rc = ms_write_all(STDOUT_FILENO, "\n", 1)) != 0)
+			ms_err_set(err, "cannot write: %s", strerror(errno));
+		if (rc == 0)
+			rc = app_look(&a, err);
+		/* no row is selected where nobody can choose one */
+		a.list.has = a.regions.has = false;
+		if (rc == 0)
+			rc = print_frame(&a, err);
+		if (rc != 0 || (a.inspecting && a.process.ended) || i + 1 == o->frames)
+			break;
+		uint64_t spent = now() - start,
+			 left = spent < o->delay_ns ? o->delay_ns - spent : 0;
+		nanosleep(
+			&(struct timespec){(time_t)(left / 1000000000), (long)(left % 1000000000)},
+			NULL);
+	}
+	app_close(&a);
+	return rc;
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT
+ * What can be shown of a process.
+ */
+#include "columns.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "grid.h"
+#include "words.h"
+#include "libcommon/err.h"
+
+const struct column columns[COLUMN_COUNT] = {
+	[COLUMN_PID] = {"PID", "number; of a group: how many", 7, true, true, 100},
+	[COLUMN_USER] = {"USER", "owner", 8, false, true, 30},
+	[COLUMN_RSS] = {"RSS", "resident memory", 6, true, false, 98},
+	[COLUMN_PSS] = {"PSS", "resident, shared pages divided by their users", 6, true, false, 60},
+	[COLUMN_USS] = {"USS", "resident and not shared", 6, true, false, 50},
+	[COLUMN_SWAP] = {"SWAP", "swapped out", 6, true, false, 20},
+	[COLUMN_HEAP] = {"HEAP", "anonymous memory", 6, true, false, 40},
+	[COLUMN_VSZ] = {"VSZ", "address space", 6, true, false, 15},
+	[COLUMN_RATE] = {"/MIN", "how fast the RSS grows", 7, true, false, 80},
+	[COLUMN_START] = {"START", "change of the RSS since ms-top saw it first, or since b", 7,
+			  true, false, 45},
+	[COLUMN_HISTORY] = {"HISTORY", "the RSS since ms-top saw it first", 8, false, false, 35},
+	[COLUMN_VERDICT] = {"VERDICT", "what the history says", 7, false, true, 70},
+	[COLUMN_STATE] = {"S", "state: R S D Z T, x ended", 1, false, true, 25},
+	[COLUMN_THREADS] = {"THR", "threads", 4, true, false, 24},
+	[COLUMN_CPU] = {"CPU%", "of one core", 5, true, false, 55},
+	[COLUMN_READ] = {"READ/S", "bytes read from disk a second", 6, true, false, 18},
+	[COLUMN_WRITE] = {"WRITE/S", "bytes written to disk a second", 7, true, false, 17},
+	[COLUMN_FAULTS] = {"FAULT/S", "page faults a second", 7, true, false, 16},
+	[COLUMN_FROM] = {"FROM", "file that the figures are from", 6, false, true, 10},
+	[COLUMN_CGROUP] = {"CGROUP", "control group", 16, false, true, 12},
+	[COLUMN_COMMAND] = {"COMMAND", "arguments", 0, false, true, 99},
+};
+
+const struct column_set columns_default = {
+	{COLUMN_PID, COLUMN_USER, COLUMN_RSS, COLUMN_PSS, COLUMN_USS, COLUMN_SWAP, COLUMN_HEAP,
+	 COLUMN_RATE, COLUMN_START, COLUMN_HISTORY, COLUMN_VERDICT, COLUMN_COMMAND},
+	12};
+
+int column_find(const char *name, size_t length, struct ms_err *err)
+{
+	for (int i = 0; i < COLUMN_COUNT; i++)
+		if (strlen(columns[i].title) == length &&
+		    strncasecmp(columns[i].title, name, length) == 0)
+			return i;
+	char all[256] = "";
+	for (int i = 0; i < COLUMN_COUNT; i++)
+		snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s", i ? ", " : "",
+			 columns[i].title);
+	return ms_err_set(err, "no column '%.*s': there are %s", (int)length, name, all);
+}
+
+int columns_parse(const char *text, struct column_set *out, struct ms_err *err)
+{
+	out->n = 0;
+	for (const char *at = text;; at++) {
+		size_t n = strcspn(at, ",");
+		int id = column_find(at, n, err);
+		if (id < 0)
+			return -1;
+		bool twice = false;
+		for (size_t i = 0; i < out->n; i++)
+			twice |= out->v[i] == (enum column_id)id;
+		if (!twice)
+			out->v[out->n++] = (enum column_id)id;
+		at += n;
+		if (!*at)
+			return 0;
+	}
+}
+
+struct column_set columns_fit(const struct column_set *all, int width)
+{
+	struct column_set set = *all;
+	for (;;) {
+		int need = 2;
+		size_t least = set.n;
+		for (size_t i = 0; i < set.n; i++) {
+			const struct column *c = &columns[set.v[i]];
+			need += c->width ? c->width + 1 : 20;
+			if (least == set.n || c->lasts < columns[set.v[least]].lasts)
+				least = i;
+		}
+		if (need <= width || set.n <= 2)
+			return set;
+		memmove(set.v + least, set.v + least + 1, (--set.n - least) * sizeof set.v[0]);
+	}
+}
+
+/* ---- values ---- */
+
+static double per_minute(struct system *s, struct system_process *p)
+{
+	(void)system_verdict(s, p);
+	return p->trend.kind == MS_TREND_SHORT ? 0 : p->trend.slope * 60;
+}
+
+static double since_start(const struct system_process *p)
+{
+	return (double)p->history.bytes - (double)p->history.first_bytes;
+}
+
+static double known(uint64_t v)
+{
+	return v == SYSTEM_UNKNOWN ? -1 : (double)v;
+}
+
+static double number_of(struct system *s, enum column_id id, struct system_process *p)
+{
+	switch (id) {
+	case COLUMN_PID:
+		return p->pid;
+	case COLUMN_RSS:
+		return (double)p->rss;
+	case COLUMN_PSS:
+		return known(p->pss);
+	case COLUMN_USS:
+		return known(p->uss);
+	case COLUMN_SWAP:
+		return known(p->swap);
+	case COLUMN_HEAP:
+		return known(p->heap);
+	case COLUMN_VSZ:
+		return (double)p->vsz;
+	case COLUMN_RATE:
+		return per_minute(s, p);
+	case COLUMN_START:
+	case COLUMN_HISTORY:
+		return since_start(p);
+	case COLUMN_THREADS:
+		return p->threads;
+	case COLUMN_CPU:
+		return p->cpu;
+	case COLUMN_READ:
+		return p->read_rate;
+	case COLUMN_WRITE:
+		return p->write_rate;
+	case COLUMN_FAULTS:
+		return p->fault_rate;
+	default:
+		return 0;
+	}
+}
+
+static const char *source_of(const struct system_process *p)
+{
+	static const char *const words[] = {"stat", "rollup", "denied"};
+	return words[p->source];
+}
+
+static const char *text_of(struct system *s, enum column_id id, struct system_process *p)
+{
+	switch (id) {
+	case COLUMN_USER:
+		return p->user;
+	case COLUMN_VERDICT:
+		return system_verdict(s, p);
+	case COLUMN_FROM:
+		return source_of(p);
+	case COLUMN_CGROUP:
+		return p->cgroup;
+	case COLUMN_COMMAND:
+		return p->command;
+	default:
+		return NULL;
+	}
+}
+
+int column_compare(struct system *s, enum column_id id, struct system_process *a,
+		   struct system_process *b)
+{
+	const char *x = text_of(s, id, a), *y = text_of(s, id, b);
+	if (x)
+		return strcmp(x, y);
+	if (id == COLUMN_STATE)
+		return a->state - b->state;
+	double m = number_of(s, id, a), n = number_of(s, id, b);
+	int order = m < n ? -1 : m > n;
+	return columns[id].up ? order : -order;
+}
+
+/* ---- cells ---- */
+
+static const char *figure(struct system *s, enum column_id id, struct system_process *p,
+			  char buf[WORDS_BUF])
+{
+	bool sums = id >= COLUMN_PSS && id <= COLUMN_HEAP;
+	if (sums && (p->source != SYSTEM_ROLLUP || p->kernel))
+		return "-";
+	switch (id) {
+	case COLUMN_PID:
+		snprintf(buf, WORDS_BUF, "%d", (int)p->pid);
+		return buf;
+	case COLUMN_RATE:
+		return p->kernel || p->trend.kind == MS_TREND_SHORT
+			       ? "-"
+			       : words_change(buf, per_minute(s, p));
+	case COLUMN_START:
+		return words_change(buf, since_start(p));
+	case COLUMN_CPU:
+		snprintf(buf, WORDS_BUF, "%.1f", p->cpu * 100);
+		return buf;
+	case COLUMN_READ:
+	case COLUMN_WRITE:
+		return p->read_bytes == SYSTEM_UNKNOWN
+			       ? "-"
+			       : words_size(buf, (uint64_t)number_of(s, id, p));
+	case COLUMN_THREADS:
+	case COLUMN_FAULTS:
+		return words_count(buf, number_of(s, id, p));
+	default:
+		return words_size(buf, (uint64_t)number_of(s, id, p));
+	}
+}
+
+static enum grid_style style_of(struct system *s, enum column_id id, struct system_process *p)
+{
+	if (p->ended || p->kernel)
+		return GRID_DIM;
+	if (id == COLUMN_VERDICT || id == COLUMN_RATE) {
+		const char *v = system_verdict(s, p);
+		return strcmp(v, "growing") == 0 ? GRID_BAD
+		       : strcmp(v, "maybe") == 0 ? GRID_WARN
+						 : GRID_PLAIN;
+	}
+	return id == COLUMN_HISTORY ? GRID_ACCENT : GRID_PLAIN;
+}
+
+void column_draw(struct grid *g, int row, int col, int width, struct system *s, enum column_id id,
+		 struct system_process *p, const char *indent)
+{
+	char buf[WORDS_BUF], line[sizeof p->command + 128];
+	enum grid_style style = style_of(s, id, p);
+	if (id == COLUMN_HISTORY) {
+		unsigned values[16];
+		size_t n = history_values(&p->history, values,
+					  (size_t)width < 16 ? (size_t)width : 16);
+		grid_spark(g, row, col, width, style, values, n);
+	} else if (id == COLUMN_STATE) {
+		snprintf(buf, sizeof buf, "%c", p->ended ? 'x' : p->state ? p->state : ' ');
+		grid_put(g, row, col, width, style, buf);
+	} else if (id == COLUMN_COMMAND) {
+		snprintf(line, sizeof line, "%s%s", indent, p->command);
+		grid_put(g, row, col, width, style, line);
+	} else if (columns[id].right) {
+		grid_put_right(g, row, col, width, style, figure(s, id, p, buf));
+	} else {
+		grid_put(g, row, col, width, style, text_of(s, id, p));
+	}
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT
+ * A frame of cells.
+ */
+#include "grid.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <wchar.h>
+
+#include "libcommon/arena.h"
+
+static struct grid_cell *cell(const struct grid *g, int row, int col)
+{
+	return &g->cells[(size_t)row * (size_t)g->cols + (size_t)col];
+}
+
+static void blank(struct grid_cell *c)
+{
+	c->text[0] = ' ';
+	c->text[1] = 0;
+	c->bytes = c->width = 1;
+	c->style = GRID_PLAIN;
+	c->selected = false;
+}
+
+void grid_begin(struct grid *g, int rows, int cols)
+{
+	size_t n = (size_t)rows * (size_t)cols;
+	if (n > g->room) {
+		g->cells = ms_xrealloc(g->cells, n, sizeof *g->cells);
+		g->room = n;
+	}
+	g->rows = rows;
+	g->cols = cols;
+	for (size_t i = 0; i < n; i++)
+		blank(&g->cells[i]);
+}
+
+void grid_free(struct grid *g)
+{
+	free(g->cells);
+	*g = (struct grid){0};
+}
+
+/* One character of `s`: its bytes, and what is shown for it. */
+struct character {
+	const char *show;
+	unsigned bytes, show_bytes;
+	int width;
+};
+
+/* Length of a well-formed UTF-8 character, 0 if it is not one; *code is its number. */
+static unsigned decode(const unsigned char *s, unsigned *code)
+{
+	unsigned n = s[0] < 0x80             ? 1
+		     : (s[0] & 0xe0) == 0xc0 ? 2
+		     : (s[0] & 0xf0) == 0xe0 ? 3
+		     : (s[0] & 0xf8) == 0xf0 ? 4
+					     : 0;
+	static const unsigned least[] = {0, 0, 0x80, 0x800, 0x10000};
+	if (n < 2) {
+		*code = s[0];
+		return n;
+	}
+	unsigned c = s[0] & (0x7f >> n);
+	for (unsigned i = 1; i < n; i++) {
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+		c = c << 6 | (s[i] & 0x3f);
+	}
+	*code = c;
+	return c < least[n] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000) ? 0 : n;
+}
+
+static struct character next_character(const struct grid *g, const char *s)
+{
+	unsigned code = 0, n = decode((const unsigned char *)s, &code);
+	if (n == 1 && code >= 0x20 && code != 0x7f)
+		return (struct character){s, 1, 1, 1};
+	if (n <= 1 || code < 0xa0 || g->ascii)
+		return (struct character){"?", n ? n : 1, 1, 1};
+	int w = wcwidth((wchar_t)code);
+	/* not known to the locale, or one that would turn the direction of the line */
+	if (w < 0 || (code >= 0x200b && code <= 0x200f) || (code >= 0x202a && code <= 0x202e) ||
+	    (code >= 0x2066 && code <= 0x2069))
+		return (struct character){"?", n, 1, 1};
+	return (struct character){s, n, n, w};
+}
+
+int grid_width(const struct grid *g, const char *text)
+{
+	int w = 0;
+	while (*text) {
+		struct character c = next_character(g, text);
+		w += c.width;
+		text += c.bytes;
+	}
+	return w;
+}
+
+static void add_mark(struct grid_cell *to, const struct character *c)
+{
+	if (to->bytes + c->show_bytes < GRID_BYTES) {
+		memcpy(to->text + to->bytes, c->show, c->show_bytes);
+		to->bytes = (unsigned char)(to->bytes + c->show_bytes);
+		to->text[to->bytes] = 0;
+	}
+}
+
+static void set_cell(struct grid *g, int row, int col, enum grid_style style,
+		     const struct character *c)
+{
+	struct grid_cell *to = cell(g, row, col);
+	memcpy(to->text, c->show, c->show_bytes);
+	to->text[c->show_bytes] = 0;
+	to->bytes = (unsigned char)c->show_bytes;
+	to->width = (unsigned char)c->width;
+	to->style = (unsigned char)style;
+	if (c->width == 2) {
+		to[1].text[0] = 0;
+		to[1].bytes = to[1].width = 0;
+		to[1].style = to->style;
+	}
+}
+
+int grid_put(struct grid *g, int row, int col, int width, enum grid_style style, const char *text)
+{
+	if (row < 0 || row >= g->rows || col < 0 || col >= g->cols)
+		return 0;
+	if (width < 0 || width > g->cols - col)
+		width = g->cols - col;
+	bool cut = grid_width(g, text) > width;
+	int room = cut ? width - 1 : width, used = 0;
+	while (*text) {
+		struct character c = next_character(g, text);
+		if (used + c.width > room)
+			break;
+		if (!c.width && used)
+			add_mark(cell(g, row, col + used - 1), &c);
+		else if (c.width)
+			set_cell(g, row, col + used, style, &c);
+		used += c.width;
+		text += c.bytes;
+	}
+	if (cut && width > 0) {
+		struct character dots = {g->ascii ? "~" : "…", 0, g->ascii ? 1 : 3, 1};
+		set_cell(g, row, col + used, style, &dots);
+		used++;
+	}
+	return used;
+}
+
+void grid_put_right(struct grid *g, int row, int col, int width, enum grid_style style,
+		    const char *text)
+{
+	int w = grid_width(g, text), from = w < width ? width - w : 0;
+	grid_put(g, row, col + from, width - from, style, text);
+}
+
+int grid_print(struct grid *g, int row, int col, enum grid_style style, const char *fmt, ...)
+{
+	char line[1024];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof line, fmt, ap);
+	va_end(ap);
+	return grid_put(g, row, col, -1, style, line);
+}
+
+static const char *level(const struct grid *g, unsigned n)
+{
+	static const char *const blocks[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+	static const char *const plain[] = {"_", ".", ":", "-", "=", "+", "*", "#"};
+	return (g->ascii ? plain : blocks)[n < 8 ? n : 7];
+}
+
+void grid_spark(struct grid *g, int row, int col, int width, enum grid_style style,
+		const unsigned *values, size_t n)
+{
+	size_t from = n > (size_t)width ? n - (size_t)width : 0;
+	unsigned largest = 0;
+	for (size_t i = from; i < n; i++)
+		largest = values[i] > largest ? values[i] : largest;
+	for (size_t i = from; i < n; i++) {
+		unsigned at = largest ? (unsigned)((unsigned long long)values[i] * 7 / largest) : 0;
+		grid_put(g, row, col + (int)(i - from), 1, style, level(g, at));
+	}
+}
+
+void grid_bar(struct grid *g, int row, int col, int width, enum grid_style style, double part,
+	      double whole)
+{
+	static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+	double full = whole > 0 ? part / whole * width : 0;
+	full = full < 0 ? 0 : full > width ? width : full;
+	int cells = (int)full;
+	for (int i = 0; i < cells; i++)
+		grid_put(g, row, col + i, 1, style, g->ascii ? "#" : "█");
+	int rest = (int)((full - cells) * 8);
+	if (cells < width && rest && !g->ascii)
+		grid_put(g, row, col + cells, 1, style, eighths[rest]);
+}
+
+void grid_rule(struct grid *g, int row, const char *title)
+{
+	for (int i = 0; i < g->cols; i++)
+		grid_put(g, row, i, 1, GRID_DIM, g->ascii ? "-" : "─");
+	if (title[0]) {
+		char text[512];
+		snprintf(text, sizeof text, " %s ", title);
+		grid_put(g, row, 2, g->cols - 4, GRID_BOLD, text);
+	}
+}
+
+void grid_select(struct grid *g, int row)
+{
+	for (int i = 0; row >= 0 && row < g->rows && i < g->cols; i++)
+		cell(g, row, i)->selected = true;
+}
+
+size_t grid_row(const struct grid *g, int row, char *text, size_t room)
+{
+	size_t n = 0, end = 0;
+	for (int i = 0; i < g->cols; i++) {
+		const struct grid_cell *c = cell(g, row, i);
+		if (n + c->bytes + 1 > room)
+			break;
+		memcpy(text + n, c->text, c->bytes);
+		n += c->bytes;
+		if (c->bytes != 1 || c->text[0] != ' ')
+			end = c->bytes ? n : end;
+	}
+	text[end] = 0;
+	return end;
+}

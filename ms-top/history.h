@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT
+ * A figure over time, in a fixed amount of memory: when it is full, every second sample is dropped
+ * and from then on half as many are kept. The latest value is always there.
+ */
+#ifndef TOP_HISTORY_H
+#define TOP_HISTORY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "libcommon/trend.h"
+
+#define HISTORY_SAMPLES 96u
+struct history {
+	uint32_t kib[HISTORY_SAMPLES];
+	uint32_t ms[HISTORY_SAMPLES]; /* since the first sample */
+	uint32_t n;
+	uint32_t step, left; /* one sample of `step` is kept; how many until the next one */
+	uint64_t first_ns;
+	uint64_t bytes, last_ns; /* latest */
+	uint64_t first_bytes;
+};
+
+void history_add(struct history *h, uint64_t now_ns, uint64_t bytes);
+/* Does it grow? No memory is taken. */
+struct ms_trend history_trend(const struct history *h);
+/* At most `n` values, oldest first, the last of them the latest; returns how many. */
+size_t history_values(const struct history *h, unsigned *values, size_t n);
+
+#endif

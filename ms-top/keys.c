@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT
+ * Keys and what they do.
+ */
+#include "keys.h"
+
+#include <ncurses.h>
+
+#define CTRL(c) ((c)&0x1f)
+
+const struct key keys[] = {
+	{{'?', 'h', KEY_F(1)}, ACT_HELP, IN_ALL, "?", "this help", "? help"},
+	{{KEY_UP, 'k'}, ACT_UP, IN_ALL, "Up k", "one row up", NULL},
+	{{KEY_DOWN, 'j'}, ACT_DOWN, IN_ALL, "Down j", "one row down", NULL},
+	{{KEY_PPAGE, CTRL('b')}, ACT_PAGE_UP, IN_ALL, "PgUp ^B", "a page up", NULL},
+	{{KEY_NPAGE, CTRL('f')}, ACT_PAGE_DOWN, IN_ALL, "PgDn ^F", "a page down", NULL},
+	{{KEY_HOME, 'g'}, ACT_FIRST, IN_ALL, "Home g", "first row, and stay there", NULL},
+	{{KEY_END, 'G'}, ACT_LAST, IN_ALL, "End G", "last row", NULL},
+	{{'/'}, ACT_SEARCH, IN_LIST, "/", "search: text or regular expression", "/ search"},
+	{{'n'}, ACT_SEARCH_NEXT, IN_LIST, "n", "next that matches", NULL},
+	{{'f', '\\'}, ACT_FILTER, IN_LIST, "f \\", "show only what matches", "f filter"},
+	{{'s', '>'}, ACT_SORT_NEXT, IN_LIST, "s >", "sort by the next column", "s sort"},
+	{{'S', '<'}, ACT_SORT_PREVIOUS, IN_LIST, "S <", "sort by the column before", NULL},
+	{{'v'}, ACT_REVERSE, IN_LIST, "v", "reverse the order", NULL},
+	{{'u'}, ACT_GROUP, IN_LIST, "u", "groups: by executable, user, cgroup", "u group by"},
+	{{'c'}, ACT_COLUMNS, IN_LIST, "c", "other columns", "c columns"},
+	{{'K'}, ACT_KERNEL, IN_LIST, "K", "show kernel threads, or hide them", NULL},
+	{{'b'}, ACT_BASELINE, IN_LIST, "b", "START counts from now on", "b baseline"},
+	{{'1'}, ACT_VIEW_1, IN_LIST, "1", "processes", NULL},
+	{{'2'}, ACT_VIEW_2, IN_LIST, "2", "groups", NULL},
+	{{'3', 't'}, ACT_VIEW_3, IN_LIST, "3 t", "tree", NULL},
+	{{'\t'}, ACT_NEXT_VIEW, IN_LIST, "Tab", "next view", NULL},
+	{{'\n', '\r', KEY_ENTER},
+	 ACT_ENTER,
+	 IN_LIST,
+	 "Enter",
+	 "inspect the process",
+	 "Enter inspect"},
+	{{27, 'q', KEY_BACKSPACE}, ACT_BACK, IN_PROCESS, "Esc q", "back", "q back"},
+	{{'F', ' '}, ACT_FREEZE, IN_ALL, "F Space", "freeze, and go on", "F freeze"},
+	{{CTRL('l'), 'r'}, ACT_REFRESH, IN_ALL, "^L r", "look again, and draw all anew", NULL},
+	{{'q', 'Q'}, ACT_QUIT, IN_LIST, "q", "quit", "q quit"},
+	{{'Q'}, ACT_QUIT, IN_PROCESS, "Q", "quit", NULL},
+};
+const size_t key_count = sizeof keys / sizeof keys[0];
+
+enum action keys_find(int code, unsigned where)
+{
+	for (size_t i = 0; i < key_count; i++)
+		for (int k = 0; k < 3; k++)
+			if (keys[i].where & where && keys[i].codes[k] && keys[i].codes[k] == code)
+				return keys[i].action;
+	return ACT_NONE;
+}

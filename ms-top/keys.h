@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT
+ * Keys and what they do: one table, from which the help is made too.
+ */
+#ifndef TOP_KEYS_H
+#define TOP_KEYS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum action {
+	ACT_NONE,
+	ACT_UP,
+	ACT_DOWN,
+	ACT_PAGE_UP,
+	ACT_PAGE_DOWN,
+	ACT_FIRST,
+	ACT_LAST,
+	ACT_ENTER,
+	ACT_BACK,
+	ACT_VIEW_1,
+	ACT_VIEW_2,
+	ACT_VIEW_3,
+	ACT_NEXT_VIEW,
+	ACT_SORT_NEXT,
+	ACT_SORT_PREVIOUS,
+	ACT_REVERSE,
+	ACT_FILTER,
+	ACT_SEARCH,
+	ACT_SEARCH_NEXT,
+	ACT_GROUP,
+	ACT_COLUMNS,
+	ACT_KERNEL,
+	ACT_BASELINE,
+	ACT_FREEZE,
+	ACT_REFRESH,
+	ACT_HELP,
+	ACT_QUIT,
+};
+
+/* Where a key means something, bits. */
+enum { IN_LIST = 1, IN_PROCESS = 2, IN_ALL = 3 };
+
+struct key {
+	int codes[3]; /* as the terminal gives them, 0 = no more */
+	enum action action;
+	unsigned where;
+	const char *name, *help; /* help NULL: another row of the same action has it */
+	const char *brief;       /* in the last line of the screen; NULL = not there */
+};
+
+extern const struct key keys[];
+extern const size_t key_count;
+
+enum action keys_find(int code, unsigned where);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT
+ * ms-top: the memory of processes as it changes.
+ *
+ * In the order in which data meets them:
+ *   options.c      the command line
+ *   app.c          the loop: look, draw, wait for a key; plain frames
+ *   system.c       all processes, from /proc; process.c one of them, with its regions
+ *   history.c      a figure over time, and whether it grows
+ *   rows.c         which processes are shown, in what order: filter, groups, tree
+ *   columns.c      what is shown of each
+ *   list.c         the selection, which stays with its row
+ *   draw*.c        frames, into a grid of cells (grid.c; figures in few columns: words.c)
+ *   term.c         the terminal
+ *   keys.c         the table of keys; app_keys.c what they do
+ */
+#include <locale.h>
+#include <stdio.h>
+
+#include "app.h"
+#include "options.h"
+#include "libcommon/err.h"
+
+static int run(const struct options *o, struct ms_err *err)
+{
+	if (!o->batch)
+		return app_run(o, err);
+	ms_cli_signals();
+	return app_print(o, err);
+}
+
+int main(int argc, char **argv)
+{
+	struct options o;
+	struct ms_err err = {0};
+	int rc;
+	setlocale(LC_CTYPE, "");
+	if (options_parse(&o, argc, argv, &err) != 0) {
+		fprintf(stderr, "ms-top: %s\n", err.text);
+		return 2;
+	}
+	if (o.cli.help || o.cli.version)
+		rc = ms_cli_print(o.cli.help ? options_help : "ms-top " MS_VERSION "\n", &err);
+	else
+		rc = run(&o, &err);
+	if (rc < 0)
+		fprintf(stderr, "ms-top: %s\n", err.text);
+	return rc < 0 ? 2 : rc;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT
+ * The command line of ms-top.
+ */
+#include "options.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "libcommon/err.h"
+#include "libcommon/units.h"
+
+const char options_help[] =
+	"usage: ms-top [options]              all processes\n"
+	"       ms-top [options] -p PID       one process\n"
+	"\n"
+	"Shows the memory of processes as it changes: resident, proportional, private, swapped,\n"
+	"and how it grows. ? shows the keys.\n"
+	"\n"
+	"  -p, --pid PID         one process: its figures, history and regions\n"
+	"  -d, --delay DURATION  time between looks (default 1s, at least 100ms)\n"
+	"  -b, --batch           print plain frames; needs no terminal\n"
+	"  -n, --frames N        end after so many frames\n"
+	"      --columns LIST    columns by their titles: pid,rss,command\n"
+	"      --sort COLUMN     sort by this column (default RSS); -COLUMN reverses\n"
+	"      --filter TEXT     only processes that match: text or regular expression\n"
+	"      --kernel          kernel threads too\n"
+	"      --proc-root DIR   read this instead of /proc\n"
+	"  -h, --help            this text\n"
+	"  -V, --version         version\n";
+
+enum { OPT_COLUMNS = 0x100, OPT_SORT, OPT_FILTER, OPT_KERNEL, OPT_ROOT };
+
+static const struct option longs[] = {
+	{"pid", required_argument, NULL, 'p'},
+	{"delay", required_argument, NULL, 'd'},
+	{"batch", no_argument, NULL, 'b'},
+	{"frames", required_argument, NULL, 'n'},
+	{"columns", required_argument, NULL, OPT_COLUMNS},
+	{"sort", required_argument, NULL, OPT_SORT},
+	{"filter", required_argument, NULL, OPT_FILTER},
+	{"kernel", no_argument, NULL, OPT_KERNEL},
+	{"proc-root", required_argument, NULL, OPT_ROOT},
+	MS_CLI_LONGS,
+	{NULL, 0, NULL, 0},
+};
+
+static int take_delay(struct options *o, const char *arg, struct ms_err *err)
+{
+	if (ms_parse_duration(arg, &o->delay_ns, err) != 0)
+		return -1;
+	if (o->delay_ns < 100000000)
+		return ms_err_set(err, "bad --delay '%s': at least 100ms", arg);
+	return 0;
+}
+
+static int take_sort(struct options *o, const char *arg, struct ms_err *err)
+{
+	o->reverse = arg[0] == '-';
+	int id = column_find(arg + o->reverse, strlen(arg + o->reverse), err);
+	o->sort = id < 0 ? COLUMN_RSS : (enum column_id)id;
+	return id < 0 ? -1 : 0;
+}
+
+static int take(void *options, int c, char **argv, struct ms_err *err)
+{
+	struct options *o = options;
+	uint64_t n;
+	switch (c) {
+	case 'p':
+		if (ms_parse_count(optarg, "--pid", 1, 1 << 30, &n, err) != 0)
+			return -1;
+		o->pid = (pid_t)n;
+		return 0;
+	case 'd':
+		return take_delay(o, optarg, err);
+	case 'b':
+		o->batch = true;
+		return 0;
+	case 'n':
+		return ms_parse_count(optarg, "--frames", 1, UINT32_MAX, &o->frames, err);
+	case OPT_COLUMNS:
+		return columns_parse(optarg, &o->columns, err);
+	case OPT_SORT:
+		return take_sort(o, optarg, err);
+	case OPT_FILTER:
+		o->filter = optarg;
+		return 0;
+	case OPT_KERNEL:
+		o->kernel = true;
+		return 0;
+	case OPT_ROOT:
+		o->root = optarg;
+		return 0;
+	default:
+		return ms_cli_bad_option("ms-top", c, argv, longs, err);
+	}
+}
+
+int options_parse(struct options *o, int argc, char **argv, struct ms_err *err)
+{
+	*o = (struct options){.cli = MS_CLI_START,
+			      .delay_ns = 1000000000,
+			      .root = "/proc",
+			      .filter = "",
+			      .columns = columns_default,
+			      .sort = COLUMN_RSS};
+	if (ms_cli_read(&o->cli, argc, argv, ":p:d:bn:" MS_CLI_SHORTS, longs, take, o, err) != 0)
+		return -1;
+	if (o->cli.help || o->cli.version)
+		return 0;
+	if (optind < argc)
+		return ms_err_set(err, "one argument too many: '%s'", argv[optind]);
+	return 0;
+}

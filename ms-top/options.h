@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT
+ * The command line of ms-top.
+ */
+#ifndef TOP_OPTIONS_H
+#define TOP_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "columns.h"
+#include "libcommon/cli.h"
+
+struct ms_err;
+
+struct options {
+	struct ms_cli cli;
+	pid_t pid; /* 0 = all processes */
+	uint64_t delay_ns;
+	uint64_t frames; /* 0 = no end */
+	bool batch, kernel;
+	const char *root, *filter;
+	struct column_set columns;
+	enum column_id sort;
+	bool reverse;
+};
+
+extern const char options_help[];
+
+/* 0, or -1 with `err` set. Borrows from argv. */
+int options_parse(struct options *o, int argc, char **argv, struct ms_err *err);
+
+#endif

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT
+ * One process, as /proc shows it.
+ */
+#include "process.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "libcommon/arena.h"
+#include "libcommon/err.h"
+
+#define DEAR_PART 100u /* of the time, for smaps */
+
+static uint64_t clock_of(clockid_t id)
+{
+	struct timespec t;
+	clock_gettime(id, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Arguments with blanks between them. */
+static void read_command(struct process *p)
+{
+	size_t n = sizeof p->command;
+	if (!ms_proc_text_at(p->proc.folder, "cmdline", p->command, n) || !p->command[0])
+		snprintf(p->command, n, "%s", p->proc.name);
+	while (n > 0 && !p->command[n - 1])
+		n--;
+	for (size_t i = 0; i < n; i++)
+		if (!p->command[i])
+			p->command[i] = ' ';
+}
+
+int process_open(struct process *p, const char *root, pid_t pid, struct ms_err *err)
+{
+	*p = (struct process){.open = true};
+	if (ms_proc_open(&p->proc, root, pid, err) != 0)
+		return -1;
+	read_command(p);
+	process_look(p);
+	return 0;
+}
+
+static void take_stat(struct process *p, double seconds)
+{
+	struct ms_proc_stat st;
+	if (!ms_proc_read_stat(&p->proc, &st))
+		return;
+	uint64_t cpu = st.field[MS_STAT_UTIME] + st.field[MS_STAT_STIME];
+	uint64_t tick = p->proc.tick_ns;
+	if (p->cpu_ticks && seconds > 0 && cpu >= p->cpu_ticks)
+		p->cpu = (double)(cpu - p->cpu_ticks) * (double)tick / 1e9 / seconds;
+	p->cpu_ticks = cpu;
+	p->state = st.state;
+	p->threads = (uint32_t)st.field[MS_STAT_THREADS];
+	uint64_t started = st.field[MS_STAT_START] * tick, boot = clock_of(CLOCK_BOOTTIME);
+	p->up_s = boot > started ? (boot - started) / 1000000000u : 0;
+}
+
+/* Heap sort: takes no memory, and the order of equal ones is that of their addresses. */
+static bool larger(const struct process *p, uint32_t a, uint32_t b)
+{
+	const struct ms_region *x = &p->regions.v[a], *y = &p->regions.v[b];
+	if (x->memory.rss != y->memory.rss)
+		return x->memory.rss > y->memory.rss;
+	uint64_t m = x->map.end - x->map.start, n = y->map.end - y->map.start;
+	return m != n ? m > n : a < b;
+}
+
+static void sift(struct process *p, size_t at, size_t n)
+{
+	for (size_t child; (child = 2 * at + 1) < n; at = child) {
+		if (child + 1 < n && larger(p, p->order[child], p->order[child + 1]))
+			child++;
+		if (!larger(p, p->order[at], p->order[child]))
+			return;
+		uint32_t t = p->order[at];
+		p->order[at] = p->order[child];
+		p->order[child] = t;
+	}
+}
+
+static void sort_regions(struct process *p)
+{
+	size_t n = p->regions.n;
+	if (n > p->room) {
+		p->room = n + n / 4;
+		p->order = ms_xrealloc(p->order, p->room, sizeof *p->order);
+		p->ids = ms_xrealloc(p->ids, p->room, sizeof *p->ids);
+	}
+	for (size_t i = 0; i < n; i++)
+		p->order[i] = (uint32_t)i;
+	for (size_t i = n / 2; i-- > 0;)
+		sift(p, i, n);
+	for (size_t end = n; end-- > 1;) {
+		uint32_t t = p->order[0];
+		p->order[0] = p->order[end];
+		p->order[end] = t;
+		sift(p, 0, end);
+	}
+	for (size_t i = 0; i < n; i++)
+		p->ids[i] = p->regions.v[p->order[i]].map.start;
+}
+
+static void take_regions(struct process *p)
+{
+	uint64_t start = clock_of(CLOCK_MONOTONIC);
+	if (p->denied || start < p->next_regions_ns)
+		return;
+	if (ms_regions_read(&p->proc, true, &p->regions) != 0) {
+		p->denied = errno == EACCES || errno == EPERM;
+		return;
+	}
+	uint64_t cost = clock_of(CLOCK_MONOTONIC) - start;
+	p->next_regions_ns = start + cost * DEAR_PART;
+	p->regions_ns = p->now_ns;
+	p->has_regions = p->regions.n > 0;
+	ms_regions_sum(&p->regions, &p->memory, NULL);
+	p->heap = ms_regions_heap(&p->regions);
+	memset(p->kinds, 0, sizeof p->kinds);
+	for (size_t i = 0; i < p->regions.n; i++) {
+		const struct ms_region *r = &p->regions.v[i];
+		struct process_kind *k = &p->kinds[r->kind];
+		k->count++;
+		k->size += r->map.end - r->map.start;
+		ms_proc_memory_add(&k->memory, &r->memory);
+	}
+	sort_regions(p);
+	history_add(&p->heap_history, p->now_ns, p->heap);
+}
+
+void process_look(struct process *p)
+{
+	p->last_ns = p->now_ns;
+	p->now_ns = clock_of(CLOCK_MONOTONIC);
+	if (p->ended)
+		return;
+	if (!ms_proc_alive(&p->proc) || !ms_proc_read_statm(&p->proc, &p->statm)) {
+		p->ended = !ms_proc_alive(&p->proc);
+		return;
+	}
+	take_stat(p, p->last_ns ? (double)(p->now_ns - p->last_ns) / 1e9 : 0);
+	history_add(&p->rss, p->now_ns, p->statm.rss);
+	take_regions(p);
+	p->trend = history_trend(p->has_regions ? &p->heap_history : &p->rss);
+}
+
+void process_close(struct process *p)
+{
+	if (p->open)
+		ms_proc_close(&p->proc);
+	ms_regions_free(&p->regions);
+	free(p->order);
+	free(p->ids);
+	*p = (struct process){0};
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT
+ * One process, as /proc shows it from one look to the next: figures, their history, its regions.
+ */
+#ifndef TOP_PROCESS_H
+#define TOP_PROCESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "history.h"
+#include "libcommon/proc.h"
+
+struct ms_err;
+
+struct process_kind { /* regions of a kind together; bytes */
+	uint64_t count, size;
+	struct ms_proc_memory memory;
+};
+
+struct process {
+	struct ms_proc proc;
+	bool open, ended;
+	bool has_regions, denied; /* smaps was read; it may not be read */
+	char state;
+	uint32_t threads;
+	double cpu; /* of a core */
+	uint64_t cpu_ticks;
+	uint64_t now_ns, last_ns, up_s;
+	uint64_t regions_ns, next_regions_ns; /* when smaps was read, and may be read again */
+	struct ms_proc_statm statm;           /* bytes */
+	struct ms_proc_memory memory;         /* of all regions, when has_regions */
+	uint64_t heap;                        /* resident, of brk and private anonymous memory */
+	struct history rss, heap_history;
+	struct ms_trend trend; /* of the heap where it is known, else of the RSS */
+	struct process_kind kinds[MS_REGION_KINDS];
+	struct ms_regions regions;
+	uint32_t *order; /* regions by resident size, the largest first */
+	uint64_t *ids;   /* their start addresses, in that order */
+	size_t room;
+	char command[512];
+};
+
+/* 0, or -1 with `err` set: there is none. process_close in both cases. */
+int process_open(struct process *p, const char *root, pid_t pid, struct ms_err *err);
+/* Looks again. smaps is read again only so often that it takes a hundredth of the time. */
+void process_look(struct process *p);
+void process_close(struct process *p);
+
+#endif

@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: MIT
+ * All processes of the system.
+ */
+#include "system.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "libcommon/arena.h"
+#include "libcommon/err.h"
+#include "libcommon/proc_text.h"
+
+#define KERNEL_THREAD UINT64_C(0x200000) /* PF_KTHREAD in field 9 of stat */
+#define DEAR_PART 100u                   /* of the time, for what is dear */
+#define TEXT_BYTES 4096u
+
+static uint64_t now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* A small file below /proc into `text`, NUL-ended. Its length, or -1 with errno set. */
+static ssize_t read_text(const struct system *s, const char *path, char *text, size_t room)
+{
+	int fd = openat(s->root, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return -1;
+	size_t n = 0;
+	ssize_t got = 1;
+	while (n + 1 < room && (got = read(fd, text + n, room - 1 - n)) > 0)
+		n += (size_t)got;
+	int why = errno;
+	close(fd);
+	text[n] = 0;
+	errno = why;
+	return got < 0 && !n ? -1 : (ssize_t)n;
+}
+
+static ssize_t read_of(const struct system *s, pid_t pid, const char *name, char *text, size_t room)
+{
+	char path[48];
+	snprintf(path, sizeof path, "%d/%s", (int)pid, name);
+	return read_text(s, path, text, room);
+}
+
+int system_open(struct system *s, const char *root, struct ms_err *err)
+{
+	*s = (struct system){.root = -1, .list = opendir(root)};
+	if (!s->list)
+		return ms_err_set(err, "cannot open '%s': %s", root, strerror(errno));
+	s->root = dirfd(s->list);
+	s->page_bytes = sysconf(_SC_PAGESIZE);
+	s->ticks = sysconf(_SC_CLK_TCK);
+	if (gethostname(s->host, sizeof s->host - 1) != 0)
+		strcpy(s->host, "?");
+	return 0;
+}
+
+/* ---- rows ---- */
+
+static uint64_t id_of(pid_t pid, uint64_t start)
+{
+	uint64_t h = (uint64_t)pid * UINT64_C(0x9e3779b97f4a7c15) ^ start;
+	h = (h ^ h >> 31) * UINT64_C(0xbf58476d1ce4e5b9);
+	return h ^ h >> 29;
+}
+
+static size_t place_of(const struct system *s, pid_t pid)
+{
+	size_t low = 0, high = s->n;
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+		if (s->v[mid]->pid < pid)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+struct system_process *system_find(const struct system *s, uint64_t id)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (s->v[i]->id == id)
+			return s->v[i];
+	return NULL;
+}
+
+static struct system_process *add(struct system *s, size_t at, pid_t pid)
+{
+	struct system_process *p =
+		s->unused_n ? s->unused[--s->unused_n] : ms_xrealloc(NULL, 1, sizeof *p);
+	*p = (struct system_process){.pid = pid,
+				     .pss = SYSTEM_UNKNOWN,
+				     .uss = SYSTEM_UNKNOWN,
+				     .swap = SYSTEM_UNKNOWN,
+				     .heap = SYSTEM_UNKNOWN,
+				     .file = SYSTEM_UNKNOWN,
+				     .read_bytes = SYSTEM_UNKNOWN,
+				     .written_bytes = SYSTEM_UNKNOWN};
+	(void)*MS_PUSH(s);
+	memmove(s->v + at + 1, s->v + at, (s->n - 1 - at) * sizeof *s->v);
+	return s->v[at] = p;
+}
+
+static void drop(struct system *s, size_t at)
+{
+	struct {
+		struct system_process **v;
+		size_t n, cap;
+	} unused = {s->unused, s->unused_n, s->unused_cap};
+	*MS_PUSH(&unused) = s->v[at];
+	s->unused = unused.v;
+	s->unused_n = unused.n;
+	s->unused_cap = unused.cap;
+	s->n--;
+	memmove(s->v + at, s->v + at + 1, (s->n - at) * sizeof *s->v);
+}
+
+/* ---- a process ---- */
+
+static void read_user(const struct system *s, struct system_process *p)
+{
+	char path[24];
+	struct stat st;
+	snprintf(path, sizeof path, "%d", (int)p->pid);
+	p->uid = fstatat(s->root, path, &st, 0) == 0 ? st.st_uid : (uid_t)-1;
+	for (size_t i = 0; i < s->n; i++)
+		if (s->v[i] != p && s->v[i]->uid == p->uid && s->v[i]->user[0]) {
+			memcpy(p->user, s->v[i]->user, sizeof p->user);
+			return;
+		}
+	const struct passwd *pw = getpwuid(p->uid);
+	if (pw)
+		snprintf(p->user, sizeof p->user, "%s", pw->pw_name);
+	else
+		snprintf(p->user, sizeof p->user, "%u", (unsigned)p->uid);
+}
+
+static void read_command(const struct system *s, struct system_process *p)
+{
+	ssize_t n = p->kernel ? 0 : read_of(s, p->pid, "cmdline", p->command, sizeof p->command);
+	if (n <= 0) {
+		snprintf(p->command, sizeof p->command, p->kernel ? "[%s]" : "%s", p->name);
+		return;
+	}
+	while (n > 0 && !p->command[n - 1])
+		n--;
+	/* its name without the folder */
+	const char *slash = memrchr(p->command, '/', strnlen(p->command, (size_t)n));
+	if (slash) {
+		n -= slash + 1 - p->command;
+		memmove(p->command, slash + 1, (size_t)n);
+		p->command[n] = 0;
+	}
+	for (ssize_t i = 0; i < n; i++)
+		if (!p->command[i])
+			p->command[i] = ' ';
+	char text[TEXT_BYTES];
+	if (read_of(s, p->pid, "cgroup", text, sizeof text) > 0) {
+		const char *line = strstr(text, "0::"), *from = line ? line + 3 : "";
+		size_t length = strcspn(from, "\n");
+		const char *last = memrchr(from, '/', length);
+		from = last && last + 1 < from + length ? last + 1 : from;
+		snprintf(p->cgroup, sizeof p->cgroup, "%.*s", (int)strcspn(from, "\n"), from);
+	}
+}
+
+static double rate(uint64_t now_value, uint64_t before, double seconds)
+{
+	return seconds > 0 && now_value >= before ? (double)(now_value - before) / seconds : 0;
+}
+
+/* Takes what stat says. A process is the same one when it started at the same time. */
+static void take_stat(struct system *s, struct system_process *p, const struct ms_proc_stat *st,
+		      double seconds)
+{
+	bool fresh = !p->id, renamed = strcmp(p->name, st->name) != 0;
+	uint64_t cpu = st->field[MS_STAT_UTIME] + st->field[MS_STAT_STIME];
+	uint64_t minor = st->field[MS_STAT_MINFLT], major = st->field[MS_STAT_MAJFLT];
+	if (!fresh) {
+		p->cpu = rate(cpu, p->cpu_ticks, seconds) / (double)s->ticks;
+		p->fault_rate = rate(minor, p->faults, seconds);
+		p->major_rate = rate(major, p->major_faults, seconds);
+	}
+	p->cpu_ticks = cpu;
+	p->faults = minor;
+	p->major_faults = major;
+	p->parent = (pid_t)st->field[MS_STAT_PPID];
+	p->state = st->state;
+	p->threads = (uint32_t)st->field[MS_STAT_THREADS];
+	p->kernel = st->field[MS_STAT_FLAGS] & KERNEL_THREAD;
+	p->rss = st->field[MS_STAT_RSS] * (uint64_t)s->page_bytes;
+	p->vsz = st->field[MS_STAT_VSZ];
+	snprintf(p->name, sizeof p->name, "%s", st->name);
+	if (fresh) {
+		p->start_ticks = st->field[MS_STAT_START];
+		p->id = id_of(p->pid, p->start_ticks);
+		read_user(s, p);
+	}
+	if (fresh || renamed)
+		read_command(s, p);
+	if (!p->kernel)
+		history_add(&p->history, s->now_ns, p->rss);
+}
+
+static void look_at(struct system *s, pid_t pid, double seconds)
+{
+	char text[TEXT_BYTES];
+	struct ms_proc_stat st;
+	if (read_of(s, pid, "stat", text, sizeof text) <= 0 || !ms_proc_parse_stat(text, &st))
+		return; /* gone meanwhile */
+	size_t at = place_of(s, pid);
+	struct system_process *p = at < s->n && s->v[at]->pid == pid ? s->v[at] : NULL;
+	/* the number was given to another process */
+	while (p && (p->ended || p->start_ticks != st.field[MS_STAT_START])) {
+		if (p->id == s->pinned) {
+			if (!p->ended)
+				p->ended_ns = s->now_ns;
+			p->ended = p->seen = true;
+			at++;
+			p = at < s->n && s->v[at]->pid == pid ? s->v[at] : NULL;
+			continue;
+		}
+		drop(s, at);
+		p = at < s->n && s->v[at]->pid == pid ? s->v[at] : NULL;
+	}
+	if (!p)
+		p = add(s, at, pid);
+	p->seen = true;
+	take_stat(s, p, &st, seconds);
+}
+
+/* Rows whose process was not found any more: they stay a while. */
+static void sweep(struct system *s)
+{
+	s->kernel = s->ended = s->unreadable = 0;
+	for (size_t i = 0; i < s->n;) {
+		struct system_process *p = s->v[i];
+		if (!p->seen && !p->ended) {
+			p->ended = true;
+			p->ended_ns = s->now_ns;
+			p->cpu = p->fault_rate = p->major_rate = p->read_rate = p->write_rate = 0;
+		}
+		if (p->ended && p->id != s->pinned &&
+		    (p->kernel || p->history.n < SYSTEM_ENDED_SEEN ||
+		     s->now_ns - p->ended_ns > SYSTEM_ENDED_NS)) {
+			drop(s, i);
+			continue;
+		}
+		s->kernel += p->kernel;
+		s->ended += p->ended;
+		s->unreadable += p->source == SYSTEM_DENIED && !p->ended;
+		i++;
+	}
+}
+
+/* ---- the system ---- */
+
+static uint64_t kib_of(const char *text, const char *label)
+{
+	uint64_t v = ms_proc_status_number(text, label, SYSTEM_UNKNOWN);
+	return v == SYSTEM_UNKNOWN ? v : v * 1024;
+}
+
+static double psi_of(const char *text, const char *word)
+{
+	const char *line = strstr(text, word), *at = line ? strstr(line, "avg10=") : NULL;
+	return at ? strtod(at + 6, NULL) : -1;
+}
+
+static void read_memory(struct system *s)
+{
+	char text[TEXT_BYTES + 1];
+	struct system_memory *m = &s->memory;
+	text[0] = '\n';
+	if (read_text(s, "meminfo", text + 1, TEXT_BYTES) < 0)
+		text[1] = 0;
+	m->total = kib_of(text, "\nMemTotal:");
+	m->available = kib_of(text, "\nMemAvailable:");
+	m->free = kib_of(text, "\nMemFree:");
+	m->cached = kib_of(text, "\nCached:");
+	m->swap_total = kib_of(text, "\nSwapTotal:");
+	m->swap_free = kib_of(text, "\nSwapFree:");
+	if (read_text(s, "pressure/memory", text, sizeof text) < 0)
+		text[0] = 0;
+	m->some = psi_of(text, "some");
+	m->full = psi_of(text, "full");
+	if (read_text(s, "loadavg", text, sizeof text) < 0 ||
+	    sscanf(text, "%lf %lf %lf", &m->load[0], &m->load[1], &m->load[2]) != 3)
+		m->load[0] = m->load[1] = m->load[2] = 0;
+	if (read_text(s, "uptime", text, sizeof text) < 0)
+		text[0] = 0;
+	m->up_s = (uint64_t)strtoull(text, NULL, 10);
+}
+
+int system_look(struct system *s, struct ms_err *err)
+{
+	rewinddir(s->list);
+	s->last_ns = s->now_ns;
+	s->now_ns = now();
+	double seconds = s->last_ns ? (double)(s->now_ns - s->last_ns) / 1e9 : 0;
+	for (size_t i = 0; i < s->n; i++)
+		s->v[i]->seen = s->v[i]->ended;
+	errno = 0;
+	for (const struct dirent *e; (e = readdir(s->list)); errno = 0) {
+		char *end;
+		long pid = strtol(e->d_name, &end, 10);
+		if (e->d_name[0] >= '0' && e->d_name[0] <= '9' && !*end && pid > 0 && pid < 1 << 30)
+			look_at(s, (pid_t)pid, seconds);
+	}
+	if (errno)
+		return ms_err_set(err, "cannot read the list of processes: %s", strerror(errno));
+	sweep(s);
+	read_memory(s);
+	return 0;
+}
+
+/* ---- what is dear ---- */
+
+static void read_io(struct system *s, struct system_process *p, double seconds)
+{
+	char text[1024];
+	text[0] = '\n';
+	if (read_of(s, p->pid, "io", text + 1, sizeof text - 1) <= 0)
+		return;
+	uint64_t in = ms_proc_status_number(text, "\nread_bytes:", SYSTEM_UNKNOWN);
+	uint64_t out = ms_proc_status_number(text, "\nwrite_bytes:", SYSTEM_UNKNOWN);
+	if (p->read_bytes != SYSTEM_UNKNOWN) {
+		p->read_rate = rate(in, p->read_bytes, seconds);
+		p->write_rate = rate(out, p->written_bytes, seconds);
+	}
+	p->read_bytes = in;
+	p->written_bytes = out;
+}
+
+static void read_rollup(struct system *s, struct system_process *p)
+{
+	char text[TEXT_BYTES];
+	struct ms_proc_memory m;
+	if (read_of(s, p->pid, "smaps_rollup", text, sizeof text) <= 0) {
+		if (errno == EACCES || errno == EPERM)
+			p->source = SYSTEM_DENIED;
+		return;
+	}
+	if (!ms_proc_parse_rollup(text, &m))
+		return;
+	p->source = SYSTEM_ROLLUP;
+	p->pss = m.pss;
+	p->uss = m.private_clean + m.private_dirty;
+	p->swap = m.swap;
+	p->heap = m.anonymous;
+	p->file = m.rss > m.anonymous ? m.rss - m.anonymous : 0;
+}
+
+void system_details(struct system *s, struct system_process *const *rows, size_t n, bool all)
+{
+	uint64_t start = now(), since = s->last_ns ? s->now_ns - s->last_ns : UINT64_C(1000000000);
+	for (size_t i = 0; i < n; i++, s->turn++) {
+		struct system_process *p = rows[s->turn % n];
+		uint64_t before = now();
+		if (i && !all && before - start > since / DEAR_PART)
+			return;
+		if (p->kernel || p->ended || p->source == SYSTEM_DENIED)
+			continue;
+		double seconds = p->dear_ns ? (double)(before - p->dear_ns) / 1e9 : 0;
+		p->dear_ns = before;
+		read_io(s, p, seconds);
+		read_rollup(s, p);
+	}
+}
+
+const char *system_verdict(struct system *s, struct system_process *p)
+{
+	if (p->ended)
+		return "ended";
+	if (p->kernel)
+		return "kernel";
+	/* tests of the whole series: again when it is a hundredth longer */
+	if (!p->trend_ns || s->now_ns - p->trend_ns > (s->now_ns - p->history.first_ns) / 100) {
+		p->trend = history_trend(&p->history);
+		p->trend_ns = s->now_ns;
+	}
+	switch (p->trend.kind) {
+	case MS_TREND_SHORT:
+		return "new";
+	case MS_TREND_GROWING:
+		return p->trend.confidence >= 0.8 ? "growing" : "maybe";
+	case MS_TREND_FILLING:
+		return "filled";
+	default:
+		return ms_trend_word(p->trend.kind);
+	}
+}
+
+void system_close(struct system *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		free(s->v[i]);
+	for (size_t i = 0; i < s->unused_n; i++)
+		free(s->unused[i]);
+	free(s->v);
+	free(s->unused);
+	if (s->list)
+		closedir(s->list);
+	*s = (struct system){.root = -1};
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT
+ * All processes of the system, as /proc shows them from one look to the next.
+ *
+ * Every look reads /proc/PID/stat of each; what is dear (smaps_rollup, which walks page tables, and
+ * io) is read for the rows that are shown, in turn, within a hundredth of the time. Memory is taken
+ * when there are more processes than ever before, else none.
+ */
+#ifndef TOP_SYSTEM_H
+#define TOP_SYSTEM_H
+
+#include <dirent.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "history.h"
+
+struct ms_err;
+
+/* From which file the figures of a row are. */
+enum system_source {
+	SYSTEM_STAT,   /* RSS only */
+	SYSTEM_ROLLUP, /* all of them */
+	SYSTEM_DENIED, /* smaps_rollup may not be read: RSS only */
+};
+#define SYSTEM_UNKNOWN UINT64_MAX
+
+struct system_process {
+	uint64_t id; /* of its life: pid and start time */
+	pid_t pid, parent;
+	uid_t uid;
+	char state; /* R S D Z T I */
+	bool kernel, ended, seen;
+	enum system_source source;
+	uint32_t threads;
+	uint32_t place; /* in the rows of a tree */
+	uint64_t start_ticks;
+	uint64_t ended_ns;
+	uint64_t rss, vsz;                        /* bytes */
+	uint64_t pss, uss, swap, heap, file;      /* SYSTEM_UNKNOWN until read; heap: anonymous */
+	uint64_t cpu_ticks, faults, major_faults; /* so far */
+	uint64_t read_bytes, written_bytes;       /* so far; SYSTEM_UNKNOWN = not permitted */
+	double cpu, fault_rate, major_rate, read_rate, write_rate; /* a second; cpu: of a core */
+	uint64_t dear_ns;                                          /* when smaps_rollup was read */
+	struct history history; /* of the RSS, since it was first seen */
+	struct ms_trend trend;  /* of the history as it was at trend_ns */
+	uint64_t trend_ns;
+	char name[64];
+	char user[24];
+	char command[256]; /* arguments with blanks between; or [name] of a kernel thread */
+	char cgroup[128];  /* the last part of its path */
+};
+
+struct system_memory { /* bytes, SYSTEM_UNKNOWN = the kernel does not say */
+	uint64_t total, available, free, cached, swap_total, swap_free;
+	double some, full; /* PSI: per cent of the last 10 s in which some, or all, waited; < 0 */
+	double load[3];
+	uint64_t up_s;
+};
+
+struct system {
+	struct system_process **v; /* in order of pid; the pointers stay as long as the process */
+	size_t n, cap;
+	struct system_process **unused;
+	size_t unused_n, unused_cap;
+	struct system_memory memory;
+	char host[65];
+	size_t kernel, unreadable, ended; /* rows of these kinds */
+	uint64_t now_ns, last_ns;         /* of the last two looks; 0 = there was none */
+	uint64_t pinned;                  /* id of a row that stays when its process has ended */
+	size_t turn;                      /* who is next for what is dear */
+	DIR *list;                        /* /proc; stays open, so that a look takes no memory */
+	int root;                         /* its descriptor */
+	long page_bytes, ticks;
+};
+
+/* `root`: "/proc", or a copy of it. 0, or -1 with `err` set. */
+int system_open(struct system *s, const char *root, struct ms_err *err);
+/* Looks again. 0, or -1 with `err` set: /proc itself is gone. */
+int system_look(struct system *s, struct ms_err *err);
+/* Reads what is dear for some of these rows, in turn, within a hundredth of the time between looks;
+ * with `all`, for each of them. */
+void system_details(struct system *s, struct system_process *const *rows, size_t n, bool all);
+void system_close(struct system *s);
+
+struct system_process *system_find(const struct system *s, uint64_t id);
+
+/* How long the row of an ended process stays, if it was seen so often. */
+#define SYSTEM_ENDED_SEEN 5u
+#define SYSTEM_ENDED_NS UINT64_C(10000000000)
+/* "growing", "maybe", "steady", ...: what the history says, one word. */
+const char *system_verdict(struct system *s, struct system_process *p);
+
+#endif

@@ -1,0 +1,2 @@
+# Installed by tests/cli/library.sh, which builds nothing itself.
+TEST_PROGRAMS += $(LIB_FILES)

@@ -1,0 +1,264 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# ms-top, by hand: in a real terminal (tmux) over a made /proc, whose every figure is known, and over the real one.
+set -u
+failures=0
+fail() {
+	echo "FAILED: $*"
+	failures=$((failures + 1))
+	[ $failures -lt 5 ] || exit 1
+}
+T=$BIN/ms-top
+export LC_ALL=C.UTF-8
+unset COLUMNS LINES NO_COLOR
+
+# ---- a made /proc ----
+mkdir -p proc/pressure
+printf 'MemTotal: 8388608 kB\nMemFree: 2097152 kB\nMemAvailable: 4194304 kB\nCached: 1048576 kB\nSwapTotal: 1048576 kB\nSwapFree: 524288 kB\n' >proc/meminfo
+echo '0.50 0.25 0.10 1/100 4711' >proc/loadavg
+echo '266400.00 1000.00' >proc/uptime
+printf 'some avg10=1.50 avg60=0 avg300=0 total=0\nfull avg10=0.50 avg60=0 avg300=0 total=0\n' >proc/pressure/memory
+# process PID NAME RSS_KIB PARENT START [FLAGS]: PSS is half of RSS, USS a quarter, anonymous three quarters
+process() {
+	mkdir -p "proc/$1"
+	local flags=${6-4194304} zeros
+	zeros=$(printf ' 0%.0s' {1..28})
+	echo "$1 ($2) S $4 1 1 0 -1 $flags 10 0 2 0 5 6 0 0 20 0 3 0 $5 99999744 $(($3 / 4))$zeros" >"proc/$1/stat.new"
+	mv "proc/$1/stat.new" "proc/$1/stat"
+	printf '/usr/bin/%s\0--port\0%s\0' "$2" "$1" >"proc/$1/cmdline"
+	printf '5500-ffff ---p 00000000 00:00 0 [rollup]\nRss: %s kB\nPss: %s kB\nShared_Clean: %s kB\nPrivate_Clean: 0 kB\nPrivate_Dirty: %s kB\nAnonymous: %s kB\nSwap: 4 kB\n' \
+		"$3" $(($3 / 2)) $(($3 / 2)) $(($3 / 4)) $(($3 * 3 / 4)) >"proc/$1/smaps_rollup"
+	echo "0::/system.slice/$2.service" >"proc/$1/cgroup"
+}
+process 1 init 4096 0 1
+process 100 orderd 1048576 1 50
+process 200 redis 524288 1 60
+process 201 worker 131072 200 70
+process 202 worker 65536 200 71
+process 300 kthreadd 0 0 2 2097152
+
+# ---- plain frames: every figure ----
+COLUMNS=120 timeout 10 "$T" --proc-root proc -b -n 1 >frame || fail "-b: status $?"
+expect() { grep -qE -- "$1" "${2-frame}" || fail "no '$1' in $(cat "${2-frame}")"; }
+expect 'up 3 d   load 0\.50   5 processes   1 kernel threads'
+expect '^Mem 8\.00 G  used .* 4\.00 G   cache 1\.00 G   free 2\.00 G   Swap 512 M / 1\.00 G'
+expect '^PSI mem some 1\.5 %  full 0\.5 %'
+expect '^  +100 root +1\.00 G +512 M +256 M +4\.00 K +768 M +- +0 .* new +orderd --port 100$'
+expect '^  +202 root +64\.0 M +32\.0 M +16\.0 M +4\.00 K +48\.0 M '
+grep -q kthreadd frame && fail 'a kernel thread is shown'
+[ "$(awk '$1 ~ /^[0-9]+$/ { print $1 }' frame | tr '\n' ' ')" = '100 200 201 202 1 ' ] || fail "order: $(cat frame)"
+order() { # ARGS -> pids in their order
+	COLUMNS=120 timeout 10 "$T" --proc-root proc -b -n 1 "$@" | awk '$1 ~ /^[0-9]+$/ { print $1 }' | tr '\n' ' '
+}
+[ "$(order --sort pid)" = '1 100 200 201 202 ' ] || fail "--sort pid: $(order --sort pid)"
+[ "$(order --sort -rss)" = '1 202 201 200 100 ' ] || fail "--sort -rss: $(order --sort -rss)"
+[ "$(order --filter 'work|redis')" = '200 201 202 ' ] || fail "--filter: $(order --filter 'work|redis')"
+[ "$(order --kernel --filter kthread)" = '300 ' ] || fail "--kernel: $(order --kernel --filter kthread)"
+COLUMNS=120 timeout 10 "$T" --proc-root proc -b -n 1 --columns pid,s,thr,vsz,cgroup,from,command --filter orderd >frame
+expect '^  +100 S +3 95\.4 M orderd\.service +rollup orderd --port 100$'
+for columns in 40 60 80 200; do
+	[ "$(COLUMNS=$columns timeout 10 "$T" --proc-root proc -b -n 1 | python3 -c 'import sys; print(max(len(l.rstrip("\n")) for l in sys.stdin))')" -le $columns ] ||
+		fail "a line of $columns columns is too long"
+done
+LC_ALL=C timeout 10 "$T" --proc-root proc -b -n 1 | LC_ALL=C grep -q '[^ -~]' && fail 'not ASCII'
+
+# what a process chose for its name is not for the terminal
+printf '/bin/\033[2Jevil\xff\n\0' >proc/202/cmdline
+COLUMNS=120 timeout 10 "$T" --proc-root proc -b -n 1 --filter evil | cat -v | grep -q '?\[2Jevil??$' || fail 'control characters'
+process 202 worker 65536 200 71
+
+# ---- one process, the real one ----
+sleep 100.$$ &
+target=$!
+COLUMNS=120 timeout 10 "$T" -b -n 1 -p $target >frame || fail "-p: status $?"
+expect "^$target sleep 100\.$$$"
+rss=$(awk '/^Rss:/ { print $2 }' /proc/$target/smaps_rollup)
+python3 - "$rss" frame <<'END' || fail "RSS of -p: $rss in $(cat frame)"
+import re, sys
+shown = re.search(r"^RSS +([0-9.]+) ([KM])", open(sys.argv[2]).read(), re.M)
+kib = float(shown[1]) * {"K": 1, "M": 1024}[shown[2]]
+sys.exit(abs(kib - float(sys.argv[1])) > 0.02 * kib + 64)
+END
+maps=$(wc -l </proc/$target/maps)
+expect "^  $maps REGIONS"
+kill $target
+COLUMNS=120 timeout 10 "$T" -b -n 1 -p $target 2>err >frame
+[ $? = 2 ] || fail 'a process that is gone: status'
+
+# ---- wrong use ----
+wrong() { # MESSAGE ARGS
+	local message=$1 rc
+	shift
+	timeout 10 "$T" "$@" >out 2>err </dev/null
+	rc=$?
+	[ $rc = 2 ] || fail "$*: status $rc"
+	grep -q -- "$message" err || fail "$*: $(cat err)"
+}
+wrong 'no terminal: use -b'
+wrong "no column 'x': there are PID, USER" -b --columns pid,x
+wrong "bad --delay '10ms': at least 100ms" -b -d 10ms
+wrong "one argument too many: 'x'" -b x
+wrong "cannot open 'nowhere'" -b --proc-root nowhere
+wrong "pid" -b -p 0
+timeout 10 "$T" -b -n 1 >/dev/full 2>err
+[ $? = 2 ] || fail "/dev/full: $(cat err)"
+timeout 10 "$T" -b -d 100ms 2>err | head -1 >/dev/null
+[ "${PIPESTATUS[0]}" = 2 ] || fail 'a closed pipe does not end it'
+
+# ---- in a terminal ----
+S="tmux -L memscope-test-$$ -f /dev/null"
+trap '$S kill-server 2>/dev/null; kill $target 2>/dev/null' EXIT
+start() { # COLUMNS LINES ARGS
+	local cols=$1 lines=$2
+	shift 2
+	$S kill-server 2>/dev/null
+	rm -f status
+	$S new-session -d -x "$cols" -y "$lines" "stty -g >before; $T $* ; echo \$? >status; stty -g >after; sleep 100"
+}
+screen() { $S capture-pane -p >screen; }
+# Waits until the screen has a line that matches.
+sees() {
+	for _ in $(seq 60); do
+		screen
+		grep -qE -- "$1" screen && return
+		sleep 0.1
+	done
+	fail "no '$1' on the screen${2+ ($2)}: $(cat screen)"
+}
+keys() { $S send-keys "$@"; }
+ends() { # STATUS
+	for _ in $(seq 60); do
+		[ -s status ] && break
+		sleep 0.1
+	done
+	[ "$(cat status 2>/dev/null)" = "$1" ] || fail "status $(cat status 2>/dev/null), not $1"
+	sleep 0.1
+	cmp -s before after || fail "the terminal is not as it was: $(diff before after)"
+}
+
+start 120 30 --proc-root proc -d 200ms
+sees '^> +100 root +1\.00 G'
+keys j
+sees '^> +200 ' 'j'
+# the selection stays with its row when the order changes
+process 202 worker 2097152 200 71
+sees '^ +202 root +2\.00 G'
+sees '^> +200 ' 'reordered'
+sleep 1
+rm -r proc/100
+sees '^x +100 ' 'ended'
+sees '^> +200 '
+keys k
+sees '^> +100 ' 'on an ended one'
+keys Enter
+sees 'process 100 has ended'
+# a number that is given anew is another process
+process 100 newcomer 8192 1 9999
+sees '^ +100 root +8\.00 M .* newcomer'
+keys g
+sees '^> +202 ' 'Home'
+keys G
+sees '^> +1 ' 'End'
+keys g s
+sees 'sort PSS'
+keys S v
+sees 'sort -RSS'
+sees '^> +1 root' 'reversed'
+keys v /
+sees '^search:'
+keys redis Enter
+sees '^> +200 '
+keys f
+keys worker
+sees 'filter: worker \(3 hidden\)'
+keys Enter 3
+sees '\[3 Tree\]'
+keys f C-u Enter t
+sees '^ +200 .* redis --port'
+screen
+grep -A1 -E '^.? +200 ' screen | grep -qE '  worker' || fail "tree: $(cat screen)"
+keys 2
+sees '^.? +2 root +2\.1[0-9] G .* worker$' 'groups'
+keys u
+sees 'by user'
+sees '^.? +5 root +.* root$'
+keys u
+sees 'by cgroup'
+sees ' worker\.service$'
+keys 1 c
+sees '^ \[x\] PID '
+keys j Space Enter
+sees '^ +PID +RSS'
+keys K
+sees 'kthreadd'
+keys K F
+sees 'FROZEN'
+process 200 redis 4194304 1 60
+sleep 0.6
+screen
+grep -q '4\.00 G .*redis' screen && fail 'frozen, and yet it moves'
+keys F
+sees '^.? +200 +4\.00 G'
+keys b
+sees 'START counts from now on'
+keys '?'
+sees '^Up k +one row up'
+keys x
+sees '\[1 Processes\]'
+for size in '40 10' '400 100' '60 20' '120 30'; do
+	# shellcheck disable=SC2086
+	set -- $size
+	$S resize-window -x "$1" -y "$2"
+	sees 'Processes\]' "at $size"
+done
+keys q
+ends 0
+
+# one process, and back; signals
+sleep 100.$$ &
+target=$!
+start 100 30 --filter "'^sleep 100\.$$'"
+sees "^> +$target "
+keys Enter
+sees "^$target sleep 100\.$$"
+sees ' REGIONS '
+keys j j
+sees '^> 7'
+kill $target
+sees 'ended; last seen'
+keys q
+sees '\[1 Processes\]'
+pid=$($S list-panes -F '#{pane_pid}')
+kill -TERM "$(pgrep -P "$pid" ms-top)"
+ends 0
+start 80 24 --proc-root proc
+sees 'Processes'
+pid=$($S list-panes -F '#{pane_pid}')
+kill -SEGV "$(pgrep -P "$pid" ms-top)"
+ends 139
+start 80 24 --proc-root proc
+sees 'Processes'
+pid=$(pgrep -P "$($S list-panes -F '#{pane_pid}')" ms-top)
+$S kill-server
+for _ in $(seq 50); do
+	[ -e "/proc/$pid" ] || break
+	sleep 0.1
+done
+[ -e "/proc/$pid" ] && fail 'it outlives its terminal'
+
+# ---- 5,000 processes ----
+rm -r proc/[0-9]*
+python3 - <<'END'
+import os
+for pid in range(1000, 6000):
+    os.mkdir("proc/%d" % pid)
+    with open("proc/%d/stat" % pid, "w") as f:
+        f.write("%d (p%d) S 1 1 1 0 -1 0 1 0 0 0 1 1 0 0 20 0 1 0 %d 4096 %d%s\n" % (pid, pid, pid, pid, " 0" * 28))
+    open("proc/%d/cmdline" % pid, "w").close()
+END
+COLUMNS=100 timeout 20 "$T" --proc-root proc -b -n 1 >frame || fail "5,000 processes: status $?"
+[ "$(awk '$1 ~ /^[0-9]+$/' frame | wc -l)" = 5000 ] || fail "5,000 processes: $(wc -l <frame) lines"
+expect '^ +5999 root +23\.4 M '
+
+[ $failures = 0 ] && echo ok
+exit $((failures != 0))

@@ -1,0 +1,92 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# --leak-check=yes: what leaks is known however the program ends, and its status, its core file and what it sees of signals are as without.
+set -u
+program=$TB/host/leaktrace
+failures=0
+fail() {
+	failures=$((failures + 1))
+	echo "$*"
+}
+figures() { # of the scan at the end of the last process
+	ms-snap --no-symbols -o t.db t.trace && sqlite3 t.db "SELECT state, unreachable_blocks, unreachable_bytes FROM scan WHERE label = 'end' ORDER BY process DESC LIMIT 1"
+}
+record() { # ARG...: the status is left in `rc`
+	{ timeout -s KILL 60 ms-record -q --no-symbols -o t.trace "$@"; } 2>err
+	rc=$?
+}
+ulimit -c 0
+for k in 1 2 3; do
+	for how in return abort segv raw term kill thread exec waits; do
+		{ "$program" $how; } 2>/dev/null
+		want=$?
+		record --leak-check=yes "$program" $how
+		[ $rc = $want ] || fail "$how: status $rc, not $want"
+		said=$(figures)
+		[ "$said" = 'done|3|3000' ] || fail "$how, run $k: $said"
+	done
+done 2>/dev/null
+for how in abort raw; do
+	record --leak-check=auto "$program" $how
+	said=$(figures)
+	[ "$said" = 'killed||' ] || fail "auto, $how: $said"
+done 2>/dev/null
+
+# At a mark: what is lost by then, and in the end what is lost by then.
+record --leak-check-at mark:now "$program" marks
+[ $rc = 0 ] || fail "marks: status $rc"
+ms-snap --no-symbols -o t.db t.trace
+said=$(sqlite3 t.db 'SELECT label, state, unreachable_blocks FROM scan ORDER BY scan' | tr '\n' ' ')
+[ "$said" = 'mark:now|done|3 end|done|6 ' ] || fail "marks: $said"
+for bad in now mark: '' mark:; do
+	record --leak-check-at "$bad" true
+	[ $rc = 125 ] || fail "--leak-check-at '$bad': status $rc"
+done
+record --leak-check=yes --leak-check-at mark:x true
+grep -q 'needs --leak-check=auto: with yes the command is traced' err || fail "yes and a mark: $(cat err)"
+
+# A core file is written, and is as large.
+if [[ $(cat /proc/sys/kernel/core_pattern) =~ ^core ]]; then
+	ulimit -c unlimited
+	{ "$program" segv; } 2>/dev/null
+	plain=$(cat core* | wc -c)
+	rm -f core*
+	record --leak-check=yes "$program" segv 2>/dev/null
+	[ "$(figures)" = 'done|3|3000' ] || fail "with a core file: $(figures)"
+	[ "$(cat core* | wc -c)" -ge "$plain" ] || fail "core files: $plain bytes without, $(ls -l core*) with the recorder"
+	rm -f core*
+	ulimit -c 0
+fi
+
+# Stopped, it stays so until it is told to go on.
+timeout -s KILL 60 ms-record -q --no-symbols --leak-check=yes -o t.trace "$program" stop &
+recorder=$!
+for _ in {1..100}; do
+	sleep 0.05
+	pid=$(ps -o pid= --ppid "$(ps -o pid= --ppid $recorder | tr -d ' ')" | tr -d ' ')
+	[ -n "$pid" ] && [[ $(cut -d ' ' -f 3 "/proc/$pid/stat") =~ [tT] ]] && break
+done
+sleep 0.2
+[[ $(cut -d ' ' -f 3 "/proc/$pid/stat") =~ [tT] ]] || fail 'it does not stay stopped'
+said=$(ms-record --tell t.trace leak-check)
+[[ $said =~ 'not scanned, --leak-check=yes has it traced' ]] || fail "a scan on request: $said"
+kill -CONT "$pid"
+wait $recorder
+rc=$?
+[ $rc = 8 ] || fail "stopped and continued: status $rc"
+[ "$(figures)" = 'done|3|3000' ] || fail "stopped and continued: $(figures)"
+
+# The recorder is killed: the program goes on.
+timeout -s KILL 60 ms-record -q --leak-check=yes -o t.trace "$program" pause &
+recorder=$!
+sleep 0.6
+tool=$(ps -o pid= --ppid $recorder | tr -d ' ')
+pid=$(ps -o pid= --ppid "$tool" | tr -d ' ')
+kill -KILL "$tool"
+wait $recorder 2>/dev/null
+sleep 0.2
+grep -q 'State:.*sleeping' "/proc/$pid/status" || fail 'the program died with its recorder'
+kill "$pid"
+
+[ $failures = 0 ] && echo ok
+exit $((failures != 0))
