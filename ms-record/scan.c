@@ -285,6 +285,15 @@ static bool is_glibc(const char *shared)
 	return !strncmp(shared, "glibc ", 6);
 }
 
+/* What the allocator mapped for itself: nothing, when that is not sure. */
+static void read_arenas(const struct work *w, struct mg_arenas *a)
+{
+	uint64_t at = w->s->mem->arenas;
+	if (!at || !memory_get(&w->memory, at, a, sizeof *a) || a->busy || a->unsure ||
+	    a->count > MG_ARENAS)
+		a->count = 0;
+}
+
 /* Reads all that is needed; sets w->state if that fails. */
 static void look(struct work *w, pid_t tid)
 {
@@ -301,12 +310,16 @@ static void look(struct work *w, pid_t tid)
 	w->memory.value = MG_END_HELD;
 	graph_init(&w->graph, q->blocks, q->count, EDGES_MAX);
 	w->graphed = true;
+	struct mg_arenas arenas;
+	read_arenas(w, &arenas);
 	struct roots r = {.memory = &w->memory,
 			  .graph = &w->graph,
 			  .threads = w->threads,
 			  .thread_count = w->thread_count,
 			  .own = own,
 			  .own_count = MG_OWN_MAX,
+			  .arenas = arenas.span,
+			  .arena_count = arenas.count,
 			  .own_inode = inode_of(s->pool->memfd),
 			  .wide = q->wide,
 			  .dense = !is_glibc(s->mem->allocator)};

@@ -7,6 +7,8 @@
  *   - blocks: they count when something points to them;
  *   - the heap between blocks: the brk area, and glibc's arenas, found by their heads at multiples
  *     of 64 MB; there lies what was freed, and glibc's own lists of it. Unless `wide`;
+ *   - what an allocator other than glibc's mapped for itself, as far as the guest saw it (arenas.c
+ * in guest). Unless `wide`;
  *   - glibc's main arena in the C library's data: its lists point to free memory next to blocks;
  *   - stacks below the stack pointer, and the red zone below that is kept; stacks of threads that
  *     ended, which glibc keeps for new ones;
@@ -158,7 +160,7 @@ static void cut_ended(uint64_t start, uint64_t end, uint64_t tcb, struct spans *
 }
 
 /* A map that may begin with a stack of glibc's making: its guard lies below. An arena that was
- * mapped right above can be in the same map. */
+ * mapped right above, glibc's or another allocator's, can be in the same map. */
 static void cut_stack(const struct roots *r, const struct memory_map *m, const struct spans *arenas,
 		      struct spans *cut)
 {
@@ -166,6 +168,9 @@ static void cut_stack(const struct roots *r, const struct memory_map *m, const s
 	for (size_t i = 0; i < arenas->n; i++)
 		if (arenas->v[i].start > m->start && arenas->v[i].start < end)
 			end = arenas->v[i].start;
+	for (size_t i = 0; i < r->arena_count; i++)
+		if (r->arenas[i][0] > m->start && r->arenas[i][0] < end)
+			end = r->arenas[i][0];
 	uint64_t sp = lowest_sp(r, m->start, end);
 	uint64_t tcb = m->stack ? 0 : control_block(r, m->start, end);
 	if (sp && (m->stack || m->guard_below))
@@ -191,6 +196,8 @@ static struct spans all_cuts(const struct roots *r)
 	struct spans cut = {0};
 	for (size_t i = 0; i < r->own_count; i++)
 		add(&cut, r->own[i][0], r->own[i][1]);
+	for (size_t i = 0; i < r->arena_count && !r->wide; i++)
+		add(&cut, r->arenas[i][0], r->arenas[i][1]);
 	for (size_t i = 0; i < r->memory->maps.n; i++) {
 		const struct memory_map *m = &r->memory->maps.v[i];
 		if (!is_root(r, m) || !m->write || m->shared)

@@ -28,6 +28,8 @@ struct roots {
 	size_t thread_count;
 	const uint64_t (*own)[2]; /* the recorder's memory in the process: start, end */
 	size_t own_count;
+	const uint64_t (*arenas)[2]; /* what the allocator mapped for itself */
+	size_t arena_count;
 	uint64_t own_inode; /* and its shared memory */
 	bool wide;  /* blocks may be missing: heap memory that is no block counts as the program's
 		     */

@@ -58,6 +58,7 @@
 					one build */
 #define MG_LAYOUT_VERSION 2u
 #define MG_OWN_MAX 6u
+#define MG_ARENAS 64u
 
 /* The environment variable that names the recorder's socket (abstract, without the leading NUL). */
 #define MG_ENV_SOCKET "MEMSCOPE_SOCKET"
@@ -78,6 +79,12 @@ struct mg_welcome {
 	uint32_t version;
 	uint32_t accept; /* 0 = not wanted: stay out */
 	uint64_t bytes;  /* size of the session memory to map */
+};
+
+/* Memory that the allocator mapped for itself: see arenas.c. Nothing in it when busy or unsure. */
+struct mg_arenas {
+	uint32_t busy, unsure, count, reserved;
+	uint64_t span[MG_ARENAS][2]; /* start, end */
 };
 
 enum mg_clock { MG_CLOCK_TSC = 0, MG_CLOCK_SEQUENCE = 1 };
@@ -176,6 +183,7 @@ struct mg_session {
 	/* Private memory of the guest, start and end; in the image's session. Nothing there belongs
 	 * to the program. */
 	uint64_t own[MG_OWN_MAX][2];
+	uint64_t arenas; /* address of a struct mg_arenas in the guest's memory; 0 = none */
 
 	/* Attached: ms-record keeps the table of modules. */
 	_Alignas(64) uint32_t modules_wanted; /* guest: grows when the linker changed something */

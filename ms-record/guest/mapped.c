@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * The preload dress: mmap, munmap, mremap, brk and sbrk, recorded with --mmap.
  *
- * Each calls the next provider with what it was given, also flags that nobody here knows, and
- * without --mmap does nothing else. Only anonymous memory is recorded. The C library's own calls do
- * not come here (its malloc, its threads' stacks), those of other allocators do: they are address
- * space that such an allocator took.
+ * Each calls the next provider with what it was given, also flags that nobody here knows, notes
+ * what the allocator maps for itself (arenas.c), and without --mmap does nothing else. Only
+ * anonymous memory is recorded. The C library's own calls do not come here (its malloc, its
+ * threads' stacks), those of other allocators do: they are address space that such an allocator
+ * took.
  *
  * Before the functions were looked up mmap, munmap and mremap are plain system calls, which is all
  * that the C library's are, so that they work whatever is held or not yet set up. brk and sbrk keep
@@ -111,9 +112,21 @@ static void record_map(const uint64_t *frame, void *p, size_t bytes, int flags)
 		mg_on_cover(frame, span);
 }
 
+/* Who mapped it is told by the return address of the function that this is put into. */
+MG_INLINE void note_map(const void *caller, const void *p, size_t bytes, int flags)
+{
+	if (p == MAP_FAILED)
+		return;
+	if (flags & MAP_ANONYMOUS)
+		mg_arena_mapped(caller, p, mapped_bytes(bytes, flags));
+	else
+		mg_arena_gone(p, mapped_bytes(bytes, flags));
+}
+
 MG_EXPORT void *mmap(void *address, size_t bytes, int prot, int flags, int fd, long offset)
 {
 	void *p = mg_real.mmap(address, bytes, prot, flags, fd, offset);
+	note_map(__builtin_return_address(0), p, bytes, flags);
 	if (recording())
 		record_map(MG_FRAME, p, bytes, flags);
 	return p;
@@ -122,6 +135,7 @@ MG_EXPORT void *mmap(void *address, size_t bytes, int prot, int flags, int fd, l
 MG_EXPORT void *mmap64(void *address, size_t bytes, int prot, int flags, int fd, long offset)
 {
 	void *p = mg_real.mmap64(address, bytes, prot, flags, fd, offset);
+	note_map(__builtin_return_address(0), p, bytes, flags);
 	if (recording())
 		record_map(MG_FRAME, p, bytes, flags);
 	return p;
@@ -130,6 +144,7 @@ MG_EXPORT void *mmap64(void *address, size_t bytes, int prot, int flags, int fd,
 MG_EXPORT int munmap(void *address, size_t bytes)
 {
 	uint64_t before = 0;
+	mg_arena_gone(address, whole_pages(bytes, PAGE));
 	if (!recording())
 		return mg_real.munmap(address, bytes);
 	struct mg_writer *t = mg_unmap_begin(MG_FRAME, &before);
@@ -146,6 +161,7 @@ MG_EXPORT void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...
 	va_start(ap, flags);
 	void *to = va_arg(ap, void *);
 	va_end(ap);
+	mg_arena_gone(old, whole_pages(old_bytes, PAGE));
 	if (!recording())
 		return mg_real.mremap(old, old_bytes, bytes, flags, to);
 	uint64_t before = 0, all = whole_pages(bytes, PAGE);
@@ -168,9 +184,11 @@ MG_EXPORT void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...
 
 MG_EXPORT int brk(void *end)
 {
+	uint64_t before = 0, old = (uint64_t)mg_real.sbrk(0), now = (uint64_t)end;
+	if (old != UINT64_MAX && now < old)
+		mg_arena_gone(end, old - now);
 	if (!recording())
 		return mg_real.brk(end);
-	uint64_t before = 0, old = (uint64_t)mg_real.sbrk(0), now = (uint64_t)end;
 	if (old == UINT64_MAX || now >= old) {
 		int r = mg_real.brk(end);
 		if (r == 0 && old != UINT64_MAX && now > old)
@@ -185,16 +203,21 @@ MG_EXPORT int brk(void *end)
 
 MG_EXPORT void *sbrk(intptr_t more)
 {
-	if (!recording() || !more)
+	if (!more)
 		return mg_real.sbrk(more);
 	if (more > 0) {
 		void *p = mg_real.sbrk(more);
 		if (p != (void *)-1)
+			mg_arena_mapped(__builtin_return_address(0), p, (uint64_t)more);
+		if (p != (void *)-1 && recording())
 			mg_on_map(MG_FRAME, (struct mg_span){(uint64_t)p, (uint64_t)more},
 				  MG_MAP_BRK, 0);
 		return p;
 	}
 	uint64_t before = 0, less = -(uint64_t)more;
+	mg_arena_gone((char *)mg_real.sbrk(0) - less, less);
+	if (!recording())
+		return mg_real.sbrk(more);
 	struct mg_writer *t = mg_unmap_begin(MG_FRAME, &before);
 	void *p = mg_real.sbrk(more);
 	mg_unmap_end(t, MG_FRAME, before, (struct mg_span){(uint64_t)p - less, less}, MG_MAP_BRK,

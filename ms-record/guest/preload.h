@@ -89,6 +89,13 @@ static inline __attribute__((always_inline)) bool mg_is_early(const void *block)
 /* Copies an early block into one of the real allocator's; as realloc. */
 void *mg_early_realloc(void *block, size_t size);
 
+/* arenas.c: memory of the allocator's own. Anonymous memory was mapped at `address`, by the code at
+ * `caller`; address space is about to be unmapped, or was mapped by anybody. */
+void mg_arena_mapped(const void *caller, const void *address, uint64_t bytes);
+void mg_arena_gone(const void *address, uint64_t bytes);
+/* From the constructor: the allocator is known now, and is or is not the C library's. */
+void mg_arenas_init(bool by_libc);
+
 /* end.c: has the end of the process wait for ms-record, from the constructor on. */
 void mg_end_init(void);
 

@@ -332,10 +332,14 @@ static void learn_allocator(void)
 {
 	struct mg_session *s = mg.session;
 	Dl_info info;
-	if (!dladdr(*(void **)(void *)&mg_real.malloc, &info) || !info.dli_fname)
+	if (!dladdr(*(void **)(void *)&mg_real.malloc, &info) || !info.dli_fname) {
+		mg_arenas_init(true);
 		return;
+	}
 	const char *name = mg_base_name(info.dli_fname);
-	if (!mg_starts(name, "libc.so.") && !mg_starts(name, "libc-")) {
+	bool libc = mg_starts(name, "libc.so.") || mg_starts(name, "libc-");
+	mg_arenas_init(libc);
+	if (!libc) {
 		append(s->allocator, sizeof(s->allocator), 0, name);
 		return;
 	}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT
+ * The preload dress: which memory the allocator behind us mapped for itself.
+ *
+ * What lies there and is no block is the allocator's: thread caches in which pointers to blocks
+ * stay that it has given out, for one. A leak scan must not take them for the program's. Of another
+ * allocator than the C library's, whose calls of mmap and sbrk come to us, we note what it maps,
+ * and forget what anybody unmaps or maps anew before that can be somebody else's.
+ *
+ *  A1 A span is in the table only while all of it is the allocator's. Where that cannot be kept,
+ *     because a signal or a fork came while the table was being changed, `unsure` is set, for ever.
+ *  A2 What is not in the table counts as the program's: to note less is always right.
+ */
+#include "core.h"
+#include "preload.h"
+
+#define SPINS 10000u
+
+/* ms-record reads it from our memory; a forked child has its own. */
+static struct mg_arenas arenas;
+static uint64_t low, high = UINT64_MAX; /* the allocator's module; at first anybody */
+static uint64_t callers[MG_ARENAS];     /* of the spans noted at first */
+
+static bool lock(void)
+{
+	for (unsigned i = 0; i < SPINS; i++) {
+		if (!__atomic_exchange_n(&arenas.busy, 1, __ATOMIC_ACQUIRE))
+			return true;
+		__asm__ volatile("pause");
+	}
+	return false;
+}
+
+static void unlock(void)
+{
+	__atomic_store_n(&arenas.busy, 0, __ATOMIC_RELEASE);
+}
+
+static void remove(uint32_t i)
+{
+	uint32_t last = --arenas.count;
+	arenas.span[i][0] = arenas.span[last][0];
+	arenas.span[i][1] = arenas.span[last][1];
+	callers[i] = callers[last];
+}
+
+static void append(uint64_t start, uint64_t end, uint64_t caller)
+{
+	if (start >= end || arenas.count == MG_ARENAS)
+		return;
+	arenas.span[arenas.count][0] = start;
+	arenas.span[arenas.count][1] = end;
+	callers[arenas.count++] = caller;
+}
+
+/* Takes [start, end) out of all spans. */
+static void cut(uint64_t start, uint64_t end)
+{
+	for (uint32_t i = arenas.count; i-- > 0;) {
+		uint64_t from = arenas.span[i][0], to = arenas.span[i][1], caller = callers[i];
+		if (from >= end || to <= start)
+			continue;
+		remove(i);
+		append(from, start < to ? start : to, caller);
+		append(end > from ? end : from, to, caller);
+	}
+}
+
+/* Adds [start, end), which is in no span, with what lies right beside it. */
+static void join(uint64_t start, uint64_t end, uint64_t caller)
+{
+	for (uint32_t i = arenas.count; i-- > 0;) {
+		if ((arenas.span[i][1] != start && arenas.span[i][0] != end) ||
+		    (high == UINT64_MAX && callers[i] != caller))
+			continue;
+		start = arenas.span[i][0] < start ? arenas.span[i][0] : start;
+		end = arenas.span[i][1] > end ? arenas.span[i][1] : end;
+		remove(i);
+	}
+	append(start, end, caller);
+}
+
+void mg_arena_gone(const void *address, uint64_t bytes)
+{
+	if (!__atomic_load_n(&arenas.count, __ATOMIC_RELAXED) || arenas.unsure)
+		return;
+	if (!lock()) {
+		__atomic_store_n(&arenas.unsure, 1, __ATOMIC_RELAXED);
+		return;
+	}
+	cut((uint64_t)address, (uint64_t)address + bytes);
+	unlock();
+}
+
+void mg_arena_mapped(const void *caller, const void *address, uint64_t bytes)
+{
+	uint64_t by = (uint64_t)caller, start = (uint64_t)address;
+	mg_arena_gone(address, bytes);
+	if (by < low || by >= high || arenas.unsure || !lock())
+		return;
+	join(start, start + bytes, by);
+	unlock();
+}
+
+void mg_arenas_init(bool by_libc)
+{
+	struct mg_image image;
+	bool known = !by_libc && mg_find_image_of((uint64_t)mg_real.malloc, &image);
+	if (!lock())
+		return;
+	low = known ? image.start : 0;
+	high = known ? image.end : 0;
+	for (uint32_t i = arenas.count; i-- > 0;)
+		if (callers[i] < low || callers[i] >= high)
+			remove(i);
+	unlock();
+	if (known)
+		mg.session->arenas = (uint64_t)&arenas;
+}
