@@ -52,6 +52,11 @@ struct ms_symbols *ms_symbols_new(const struct ms_symbols_options *opt)
 	return s;
 }
 
+struct ms_symbols *ms_symbols_again(const struct ms_symbols *s)
+{
+	return ms_symbols_new(&s->opt);
+}
+
 void ms_symbols_free(struct ms_symbols *s)
 {
 	if (!s)

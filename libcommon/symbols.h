@@ -32,6 +32,8 @@ struct ms_location {
 struct ms_symbols;
 
 struct ms_symbols *ms_symbols_new(const struct ms_symbols_options *opt);
+/* Another one with the same options, which shares nothing with it: one for each thread. */
+struct ms_symbols *ms_symbols_again(const struct ms_symbols *s);
 void ms_symbols_free(struct ms_symbols *s);
 
 /* A module by path and build-id (raw bytes; 0 length = unknown, then the file is taken as it is).

@@ -10,6 +10,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -339,26 +341,135 @@ static void put_frame(struct output *o, uint32_t frame, const struct ms_location
 	o->failed |= !ms_record_end(&o->w);
 }
 
-static void put_all(struct contents *c, struct ms_symbols *s, struct output *o, struct ms_err *err)
+/* ---- two threads ----
+ *
+ * The second half of the addresses is looked up by a thread and a symbolizer of its own while the
+ * first half is written; then what it found is written. So the blocks are the same with one thread.
+ */
+
+/* Fewer are looked up sooner than a second symbolizer has opened its files. */
+#define HALF_MIN 2000u
+
+struct half {
+	const struct contents *c;
+	size_t first;         /* of c->wanted; all after it too */
+	struct ms_symbols *s; /* NULL: there is no second half */
+	int *handles;         /* by module; -1 = not asked for */
+	pthread_t thread;
+	bool running;
+	struct {
+		struct ms_location *v;
+		size_t n, cap;
+	} found;
+	size_t *ends; /* in `found`, by number from `first`: of the chain of each */
+};
+
+static bool same_place(const struct wanted *a, const struct wanted *b)
 {
+	return a->module == b->module && a->address == b->address;
+}
+
+static int handle_of(struct ms_symbols *s, const struct module *m)
+{
+	return ms_symbols_module(s, m->path, m->build_id, m->build_id_size, m->kind);
+}
+
+static void *look_up(void *arg)
+{
+	struct half *h = arg;
 	struct ms_location chain[MAX_CHAIN];
 	size_t n = 0;
+	for (size_t i = h->first; i < h->c->wanted.n; i++) {
+		const struct wanted *w = &h->c->wanted.v[i];
+		int *handle = &h->handles[w->module];
+		if (*handle < 0)
+			*handle = handle_of(h->s, &h->c->modules.v[w->module]);
+		if (i == h->first || !same_place(w, w - 1))
+			n = ms_symbols_find(h->s, *handle, w->address, chain, MAX_CHAIN);
+		for (size_t k = 0; k < n; k++)
+			*MS_PUSH(&h->found) = chain[k];
+		h->ends[i - h->first] = h->found.n;
+	}
+	return NULL;
+}
+
+static void start_half(struct half *h, const struct contents *c, const struct ms_symbols *s)
+{
+	cpu_set_t set;
+	size_t n = c->wanted.n;
+	*h = (struct half){.c = c, .first = n};
+	if (n < HALF_MIN || sched_getaffinity(0, sizeof set, &set) != 0 || CPU_COUNT(&set) < 2)
+		return;
+	h->first = n / 2;
+	h->s = ms_symbols_again(s);
+	h->handles = ms_xrealloc(NULL, c->modules.n, sizeof *h->handles);
+	memset(h->handles, -1, c->modules.n * sizeof *h->handles);
+	h->ends = ms_xrealloc(NULL, n - h->first, sizeof *h->ends);
+	sigset_t all, old; /* signals are for the thread that everything else runs in */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	h->running = pthread_create(&h->thread, NULL, look_up, h) == 0;
+	if (!h->running) {
+		ms_symbols_free(h->s);
+		h->s = NULL;
+		h->first = n;
+	}
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+static void wait_for_half(struct half *h)
+{
+	if (h->running)
+		pthread_join(h->thread, NULL);
+	h->running = false;
+}
+
+static void end_half(struct half *h)
+{
+	wait_for_half(h);
+	ms_symbols_free(h->s);
+	free(h->handles);
+	free(h->found.v);
+	free(h->ends);
+}
+
+/* The chain of an address of the second half. */
+static size_t found_of(const struct half *h, size_t i, const struct ms_location **chain)
+{
+	size_t from = i > h->first ? h->ends[i - h->first - 1] : 0;
+	*chain = h->found.v + from;
+	return h->ends[i - h->first] - from;
+}
+
+static void put_all(struct contents *c, struct ms_symbols *s, struct output *o, struct ms_err *err)
+{
+	struct ms_location own[MAX_CHAIN];
+	const struct ms_location *chain = own;
+	struct half half;
+	size_t n = 0;
+	start_half(&half, c, s);
 	for (size_t i = 0; i < c->wanted.n && !o->failed; i++) {
-		const struct wanted *w = &c->wanted.v[i], *before = i ? w - 1 : NULL;
+		const struct wanted *w = &c->wanted.v[i];
 		struct module *m = &c->modules.v[w->module];
+		if (i == half.first)
+			wait_for_half(&half);
+		bool second = i >= half.first;
 		if (m->handle < 0) {
-			m->handle = ms_symbols_module(s, m->path, m->build_id, m->build_id_size,
-						      m->kind);
-			put_module(o, m, ms_symbols_module_state(s, m->handle, NULL));
+			m->handle = second ? half.handles[w->module] : handle_of(s, m);
+			put_module(o, m,
+				   ms_symbols_module_state(second ? half.s : s, m->handle, NULL));
 		}
-		if (!before || before->module != w->module || before->address != w->address)
-			n = ms_symbols_find(s, m->handle, w->address, chain, MAX_CHAIN);
+		if (second)
+			n = found_of(&half, i, &chain);
+		else if (!i || !same_place(w, w - 1))
+			n = ms_symbols_find(s, m->handle, w->address, own, MAX_CHAIN);
 		if (n > 1 || chain[0].function || chain[0].file)
 			put_frame(o, w->frame, chain, n);
 		if (o->w.size > BLOCK_BYTES)
 			flush(o, err);
 	}
 	flush(o, err);
+	end_half(&half);
 }
 
 /* Writes the blocks to the memory file `fd`: symbols, then the end block again. */
