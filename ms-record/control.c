@@ -54,6 +54,8 @@ static int start_threads(struct control *c, struct ms_err *err)
 	    drain_start(&c->drain, &c->writer, c->tell.event) ||
 	    scanner_start(&c->scanner, c->opt, &c->drain))
 		return ms_err_sys(err, "cannot start a thread");
+	/* Needed by no thread, so last: there may be no descriptor left. */
+	c->child = (int)syscall(SYS_pidfd_open, c->launch.pid, 0);
 	return 0;
 }
 
@@ -69,6 +71,56 @@ static void occupy_standard(void)
 		close(fd);
 }
 
+/* Every image needs descriptors; the command, forked already, keeps its own limit. */
+static void raise_descriptors(void)
+{
+	struct rlimit files;
+	if (getrlimit(RLIMIT_NOFILE, &files))
+		return;
+	files.rlim_cur = files.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &files);
+}
+
+/* The trace. */
+static int open_trace(struct control *c, const struct options *o, struct ms_err *err)
+{
+	c->first = files_open(&c->files, o, c->launch.program, c->launch.pid, err);
+	if (!c->first)
+		return -1;
+	if (o->keep_live && !c->files.folder)
+		return ms_err_set(err, "--keep=live needs a regular file, not '%s'", c->files.path);
+	return 0;
+}
+
+static void note_start(struct control *c)
+{
+	c->start_ns = clock_mono();
+	if (!c->opt->start_after_ns && !c->opt->start_mark)
+		c->run.started_ns = c->start_ns;
+}
+
+/* A process that runs already. What we map into it is there before we have threads, so that the
+ * helper, which is forked from us, is simple. */
+static int start_attached(struct control *c, const struct options *o, struct ms_err *err)
+{
+	if (attach_pid(o->pids, &c->launch.pid, err) || attach_look(c, err) || take_signals(c, err))
+		return -1;
+	clock_tsc_hz();
+	raise_descriptors();
+	if (open_trace(c, o, err))
+		return -1;
+	int fd = c->first->fd;
+	const char *path = c->first->path;
+	note_start(c);
+	if (attach_prepare(c, err) || start_threads(c, err) || attach_go(c, err)) {
+		if (c->files.folder)
+			unlink(c->files.path);
+		return -1;
+	}
+	tell_listen(&c->tell, fd, path);
+	return 0;
+}
+
 int control_start(struct control *c, const struct options *o, struct ms_err *err)
 {
 	occupy_standard();
@@ -79,6 +131,8 @@ int control_start(struct control *c, const struct options *o, struct ms_err *err
 	c->launch.status = 125;
 	if (getrandom(c->run_id, sizeof c->run_id, 0) != sizeof c->run_id)
 		return ms_err_sys(err, "cannot get random bytes");
+	if (o->pids)
+		return start_attached(c, o, err);
 	if (launch_find(&c->launch, o, err))
 		return -1;
 	c->launch.status = 125;
@@ -88,28 +142,14 @@ int control_start(struct control *c, const struct options *o, struct ms_err *err
 	clock_tsc_hz(); /* measured before the command waits for it */
 	if (launch_fork(&c->launch, o, err))
 		return -1;
-	/* Every image needs descriptors; the command, forked already, keeps its own limit. */
-	struct rlimit files;
-	if (!getrlimit(RLIMIT_NOFILE, &files)) {
-		files.rlim_cur = files.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &files);
-	}
-	c->first = files_open(&c->files, o, c->launch.program, c->launch.pid, err);
-	if (!c->first || start_threads(c, err)) {
-		launch_cancel(&c->launch);
-		return -1;
-	}
-	c->child = (int)syscall(SYS_pidfd_open, c->launch.pid, 0);
-	if (o->keep_live && !c->files.folder) {
-		ms_err_set(err, "--keep=live needs a regular file, not '%s'", c->files.path);
+	raise_descriptors();
+	if (open_trace(c, o, err) || start_threads(c, err)) {
 		launch_cancel(&c->launch);
 		return -1;
 	}
 	tell_listen(&c->tell, c->first->fd, c->first->path);
 	scanner_trace(&c->scanner, c->launch.pid);
-	c->start_ns = clock_mono();
-	if (!o->start_after_ns && !o->start_mark)
-		c->run.started_ns = c->start_ns;
+	note_start(c);
 	if (launch_go(&c->launch, err)) {
 		if (c->files.folder)
 			unlink(c->files.path);
@@ -165,6 +205,8 @@ void control_stop(struct control *c, const char *why)
 	c->stopped = true;
 	c->stop_why = why;
 	c->stopped_ns = clock_mono();
+	if (c->attach)
+		attach_leave(c);
 	for (struct session *s = c->sessions; s; s = s->next)
 		control_end(c, s, SESSION_STOPPED, -1);
 }
@@ -176,6 +218,11 @@ static void on_signal(struct control *c, int sig)
 	uint64_t now = clock_mono();
 	if (c->over) {
 		c->skip_symbols = true;
+		return;
+	}
+	if (c->attach) {
+		c->skip_symbols = c->stopped;
+		control_stop(c, "a signal");
 		return;
 	}
 	if (sig == SIGINT || sig == SIGQUIT)
@@ -364,6 +411,15 @@ static size_t fill(const struct control *c, struct pollfd *p, struct session **w
 	return n;
 }
 
+/* Is there nothing to record any more? It may have become another program. */
+static bool attached_over(const struct control *c)
+{
+	for (const struct session *s = c->sessions; s; s = s->next)
+		if (s->ending == SESSION_RUNS)
+			return attach_ended(c);
+	return true;
+}
+
 /* Asked at every turn: there may have been no descriptor left to poll for it. */
 static bool has_ended(pid_t pid)
 {
@@ -394,7 +450,7 @@ static void turn(struct control *c, int timeout)
 	free(p);
 	free(whose);
 	if (!c->over)
-		c->over = has_ended(c->launch.pid);
+		c->over = c->attach ? attached_over(c) : has_ended(c->launch.pid);
 	watch_time(c);
 	watch_limit(c);
 	look_again(c);
@@ -439,8 +495,13 @@ static bool give_up(void *arg)
 static void conclude(struct control *c)
 {
 	siginfo_t info = {0};
-	waitid(P_PID, (id_t)c->launch.pid, &info, WEXITED | WNOWAIT);
-	c->status = status_of(&info);
+	if (c->attach) {
+		struct session *s = hello_running(c, c->launch.pid);
+		c->status = s ? session_exit_status(s->proc) : -1;
+	} else {
+		waitid(P_PID, (id_t)c->launch.pid, &info, WEXITED | WNOWAIT);
+		c->status = status_of(&info);
+	}
 	c->end_ns = clock_mono();
 	born_settle(c);
 	/* What it started may be ending too: a moment, then their recording stops. */
@@ -493,6 +554,7 @@ void control_free(struct control *c)
 	for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
+	attach_free(c->attach);
 	free(c->launch.program);
 	free(c->launch.guest);
 }

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "attach.h"
 #include "drain.h"
 #include "files.h"
 #include "images.h"
@@ -20,6 +21,7 @@
 
 struct control {
 	const struct options *opt;
+	struct attach *attach; /* -p: launch.pid is not ours; NULL = a command is run */
 	struct launch launch;
 	struct files files;
 	struct writer writer;

@@ -33,6 +33,7 @@
 
 #define IDLE_NS 10000000
 #define BUSY_NS 1000000
+#define ATTACHED_NS 2000000 /* who is not waited for cannot wait either */
 #define LONG_NS 100000000
 #define LONG_AFTER 20u /* rounds in which nothing came */
 #define DEEP_NS 400000000
@@ -226,6 +227,15 @@ static long longest(const struct drain *d)
 	return most;
 }
 
+/* A process that does not wait for us, and does not wake us. */
+static bool any_attached(const struct drain *d)
+{
+	for (size_t i = 0; i < d->count; i++)
+		if (d->sessions[i]->attach_modules)
+			return true;
+	return false;
+}
+
 /* The control thread looks at a process that does something again. */
 static void tell_stir(struct drain *d)
 {
@@ -247,6 +257,8 @@ static long patience(struct drain *d, uint64_t bytes)
 		d->idle++;
 	if (bytes > 4096)
 		return BUSY_NS;
+	if (any_attached(d))
+		return ATTACHED_NS;
 	long most = d->idle > DEEP_AFTER ? DEEP_NS : d->idle > LONG_AFTER ? LONG_NS : IDLE_NS;
 	return most > IDLE_NS && most > longest(d) ? longest(d) : most;
 }

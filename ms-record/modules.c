@@ -19,6 +19,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "attach_modules.h"
 #include "elffile.h"
 #include "format/trace.h"
 #include "libcommon/arena.h"
@@ -342,6 +343,8 @@ static void note_closed(struct session *s)
 void modules_update(struct session *s)
 {
 	struct modules *all = &s->modules;
+	if (s->attach_modules)
+		attach_modules_look(s);
 	uint32_t n = __atomic_load_n(&s->mem->module_count, __ATOMIC_ACQUIRE);
 	if (n > s->module_max) {
 		session_damaged(s, "the table of modules is out of range");

@@ -20,10 +20,15 @@
 
 const char options_help[] =
 	"usage: ms-record [-o FILE] [options] [--] COMMAND [ARG...]\n"
-	"Record every allocation of COMMAND, with its call stack, into a trace.\n"
+	"       ms-record [-o FILE] [options] -p PID\n"
+	"Record every allocation of COMMAND, or of a process that runs already, with its call "
+	"stack,\n"
+	"into a trace.\n"
 	"\n"
 	"  -o, --output FILE      trace to write (default EXE.PID.trace; %p pid, %e executable,\n"
 	"                         %t start time; fd:N an open descriptor)\n"
+	"  -p, --pid PID          attach to this process until it ends, a signal comes or -d is "
+	"over\n"
 	"  -d, --duration DUR     stop recording after DUR; COMMAND goes on\n"
 	"      --max-size SIZE    stop recording when the traces together reach SIZE\n"
 	"      --keep=live        go on then without the blocks that were freed already\n"
@@ -59,7 +64,6 @@ const char options_help[] =
 	"leak-check,\n"
 	"                         pause, resume, stop, status\n"
 	"      --verify           compare every call stack with an independent walk\n"
-	"  -p, --pid PID          with --poll: the process to sample\n"
 	"  -q, --quiet            say nothing\n"
 	"  -v, --verbose          say more at the end\n"
 	"  -h, --help             show this\n"
@@ -437,6 +441,38 @@ static int read_verb(struct options *o, int n, char **v, struct ms_err *err)
 	return tell_parse(v[0], &verb, &name, err);
 }
 
+/* A process that runs already: what would do nothing for it is refused. */
+static int read_attached(struct options *o, const bool *given, const char *command,
+			 struct ms_err *err)
+{
+	static const struct {
+		int c;
+		const char *why;
+	} refused[] = {
+		{OPT_FOLLOW, "--follow is for commands: what it starts is not followed"},
+		{OPT_ENV, "--env is for commands"},
+		{OPT_OVERFLOW, "--overflow is for commands: an attached process never waits"},
+		{OPT_MMAP, "--mmap is for commands"},
+		{OPT_USABLE_SIZE, "--usable-size is for commands"},
+		{OPT_LEAK_CHECK, "--leak-check is for commands"},
+		{OPT_TELL, "--tell speaks to a recorder, and records nothing"}};
+	for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+		if (given[refused[i].c])
+			return ms_err_set(err, "-p: %s", refused[i].why);
+	if (o->start_mark)
+		return ms_err_set(err, "-p: --start-after mark:NAME is for commands");
+	if (command)
+		return ms_err_set(err, "-p records a process that runs already; '%s' is not run",
+				  command);
+	if (o->keep_live && !o->max_bytes)
+		return ms_err_set(err, "--keep=live needs --max-size");
+	if (o->output && !strcmp(o->output, "-"))
+		o->output = "fd:1";
+	o->leak_check = SCAN_NO;
+	choose_seed(o);
+	return 0;
+}
+
 int options_read(struct options *o, int argc, char **argv, struct ms_err *err)
 {
 	*o = (struct options){.interval_ns = 100000000,
@@ -459,9 +495,11 @@ int options_read(struct options *o, int argc, char **argv, struct ms_err *err)
 	o->command = argv + optind;
 	if (o->poll.on)
 		return poll_options_check(o, longs, given, err);
-	if (polled || o->pids)
-		return ms_err_set(err, "--pid, --csv, --max-heap, --warn-rate and --proc-root need "
-				       "--poll");
+	if (polled)
+		return ms_err_set(err,
+				  "--csv, --max-heap, --warn-rate and --proc-root need --poll");
+	if (o->pids)
+		return read_attached(o, given, argc > optind ? argv[optind] : NULL, err);
 	if (o->tell)
 		return read_verb(o, argc - optind, argv + optind, err);
 	if (optind >= argc)

@@ -32,6 +32,9 @@
 #define SLOT_LAP 131072u
 #define SLOT_MODULES 1024u
 #define READY_FIRST 16u /* two pages each */
+/* Attached: nobody waits for room, so that there is more of it. */
+#define ATTACHED_RINGS 512u
+#define ATTACHED_LAP (2u << 20)
 #define PROBE_NS UINT64_C(200000000)
 
 static uint32_t last_serial; /* atomic */
@@ -60,12 +63,13 @@ static void lay_out(struct extents *e, uint32_t directory)
 
 /* Under RLIMIT_AS the mapping takes from what the program may have: a sixteenth for the image, and
  * nothing for its children. */
-static void choose_sizes(struct pool *p, pid_t pid, bool forks)
+static void choose_sizes(struct pool *p, pid_t pid, bool forks, bool attached)
 {
 	struct rlimit as;
-	uint64_t window = page_up(MG_RING_LARGEST + MG_SLACK);
+	uint64_t window = page_up((attached ? ATTACHED_LAP : MG_RING_LARGEST) + MG_SLACK);
+	uint32_t most = attached ? ATTACHED_RINGS : SESSION_RINGS;
 	p->image = (struct extents){
-		.module_max = SESSION_MODULES, .ring_max = SESSION_RINGS, .window_bytes = window};
+		.module_max = SESSION_MODULES, .ring_max = most, .window_bytes = window};
 	p->each = (struct extents){.module_max = SLOT_MODULES,
 				   .ring_max = SLOT_RINGS,
 				   .window_bytes = page_up(SLOT_LAP + MG_SLACK)};
@@ -73,9 +77,7 @@ static void choose_sizes(struct pool *p, pid_t pid, bool forks)
 	p->slot_max = forks ? POOL_SLOTS : 0;
 	if (!prlimit(pid, RLIMIT_AS, NULL, &as) && as.rlim_cur != RLIM_INFINITY) {
 		uint64_t share = as.rlim_cur / 16, rings = share / window;
-		p->image.ring_max = rings < 8               ? 8
-				    : rings > SESSION_RINGS ? SESSION_RINGS
-							    : (uint32_t)rings;
+		p->image.ring_max = rings < 8 ? 8 : rings > most ? most : (uint32_t)rings;
 		p->image.module_max = 512;
 		p->slot_max = 0;
 	}
@@ -102,7 +104,8 @@ static int map_memory(struct pool *p)
 static int make_memory(struct pool *p, struct ms_err *err)
 {
 	struct stat st;
-	p->memfd = memfd_create("memscope", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (p->memfd < 0)
+		p->memfd = memfd_create("memscope", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (p->memfd < 0 || ftruncate(p->memfd, (off_t)p->bytes) ||
 	    fcntl(p->memfd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) ||
 	    fallocate(p->memfd, 0, 0, (off_t)p->image.data) || fstat(p->memfd, &st))
@@ -113,13 +116,20 @@ static int make_memory(struct pool *p, struct ms_err *err)
 	return 0;
 }
 
-struct pool *pool_new(pid_t pid, bool forks, struct ms_err *err)
+size_t pool_attached_bytes(pid_t pid)
+{
+	struct pool p = {0};
+	choose_sizes(&p, pid, false, true);
+	return p.bytes;
+}
+
+struct pool *pool_new(pid_t pid, bool forks, int memfd, struct ms_err *err)
 {
 	struct pool *p = ms_xrealloc(NULL, 1, sizeof *p);
 	memset(p, 0, sizeof *p);
 	p->refs = 1;
-	p->memfd = -1;
-	choose_sizes(p, pid, forks);
+	p->memfd = memfd;
+	choose_sizes(p, pid, forks, memfd >= 0);
 	if (make_memory(p, err)) {
 		pool_unref(p);
 		return NULL;

@@ -70,8 +70,10 @@ struct pool {
 };
 
 /* Memory for `pid`, with slots when `forks`. The image's part is sealed, mapped and zero. NULL with
- * `err` set. */
-struct pool *pool_new(pid_t pid, bool forks, struct ms_err *err);
+ * `err` set. `memfd`: an empty memory file of a process that we attach to, kept; or -1. */
+struct pool *pool_new(pid_t pid, bool forks, int memfd, struct ms_err *err);
+/* Bytes of such memory for `pid`. */
+size_t pool_attached_bytes(pid_t pid);
 void pool_ref(struct pool *p);
 void pool_unref(struct pool *p);
 /* The header of the image is filled in by its session: slots get the same from now on. */

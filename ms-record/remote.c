@@ -252,6 +252,9 @@ size_t remote_unwind(struct session *s, struct reader *r, uint64_t *frames, bool
 			*whole = !ip;
 			break;
 		}
+		/* The image sends where in the call it was called, not where that returns to. */
+		if (!n && s->attach_modules)
+			ip++;
 		if (!in_guest(s, ip))
 			frames[n++] = ip | (exact ? MG_EXACT_IP : 0);
 		exact = unw_is_signal_frame(&cursor) > 0;

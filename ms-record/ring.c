@@ -17,6 +17,7 @@
 #include "threads.h"
 
 #define FREE_AHEAD 24u
+#define FREE_AHEAD_ATTACHED 96u /* nobody waits for one */
 #define FREE_AT_FIRST 6u /* most programs have one thread; its signal handlers take one each */
 /* Parsed events that wait for a slow thread's pending stamp; beyond this the rings fill up instead.
  */
@@ -64,7 +65,7 @@ static void set_up(const struct session *s, struct reader *r)
 	r->window = s->memory + s->data_offset + i * s->window_bytes;
 	r->thread = UINT32_MAX;
 	r->prepared = true;
-	r->allowed = MG_RING_FIRST;
+	r->allowed = session_first_lap(s, (uint32_t)i);
 }
 
 void ring_adopt(struct session *s, uint32_t n)
@@ -77,14 +78,14 @@ void ring_adopt(struct session *s, uint32_t n)
 
 static bool prepare_one(struct session *s, uint32_t i)
 {
-	uint64_t bytes = MG_RING_FIRST + MG_SLACK;
+	uint64_t bytes = session_first_lap(s, i) + MG_SLACK;
 	if (!take_budget(s, bytes, i < 8))
 		return false;
 	if (!back(s, i, 0, bytes))
 		return false;
 	struct reader *r = &s->readers[i];
 	set_up(s, r);
-	r->ring->size_allowed = MG_RING_FIRST;
+	r->ring->size_allowed = r->allowed;
 	__atomic_store_n(&r->ring->state, MG_RING_FREE, __ATOMIC_RELEASE);
 	return true;
 }
@@ -104,6 +105,8 @@ static uint32_t rings_ahead(const struct session *s)
 	uint32_t taken = s->prepared - count_free(s);
 	if (s->forked)
 		return 1 + s->prepared / 4;
+	if (s->attach_modules)
+		return FREE_AHEAD_ATTACHED;
 	return taken > 1 || session_seccomp(s) ? FREE_AHEAD : FREE_AT_FIRST;
 }
 

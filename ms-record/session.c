@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "attach_modules.h"
 #include "format/trace.h"
 #include "libcommon/arena.h"
 #include "forks.h"
@@ -93,10 +94,22 @@ static void make_tables(struct session *s)
 	modules_init(&s->modules, s->module_max);
 }
 
-struct session *session_new(const struct options *opt, struct writer *writer, struct output *out,
-			    pid_t pid, uint64_t *buffer_used, bool forks, struct ms_err *err)
+/* An attached process never waits, and never makes a system call for us. */
+static void fill_attached(struct session *s)
+{
+	s->mem->wait_ticks = 0;
+	s->mem->seccomp_seen = 1;
+	s->mem->end_wait_ms = 0;
+	s->mem->modules_epoch = ~0u;
+}
+
+/* `memfd`: of an attached process, or -1. */
+static struct session *make(const struct options *opt, struct writer *writer, struct output *out,
+			    pid_t pid, uint64_t *buffer_used, bool forks, int memfd,
+			    struct ms_err *err)
 {
 	struct session *s = blank(opt, writer, buffer_used);
+	s->attach_modules = memfd >= 0 ? attach_modules_new() : NULL;
 	char path[32];
 	s->pid = pid;
 	s->known = s->settled = true;
@@ -107,11 +120,13 @@ struct session *session_new(const struct options *opt, struct writer *writer, st
 		goto out;
 	}
 	s->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	s->pool = pool_new(pid, forks, err);
+	s->pool = pool_new(pid, forks, memfd, err);
 	if (!s->pool)
 		goto out;
 	use_memory(s, &s->pool->image, 0);
 	fill_header(s);
+	if (s->attach_modules)
+		fill_attached(s);
 	pool_seal(s->pool, s);
 	s->signature = session_signature(s->proc);
 	make_tables(s);
@@ -122,6 +137,19 @@ struct session *session_new(const struct options *opt, struct writer *writer, st
 out:
 	session_free(s);
 	return NULL;
+}
+
+struct session *session_new(const struct options *opt, struct writer *writer, struct output *out,
+			    pid_t pid, uint64_t *buffer_used, bool forks, struct ms_err *err)
+{
+	return make(opt, writer, out, pid, buffer_used, forks, -1, err);
+}
+
+struct session *session_attached(const struct options *opt, struct writer *writer,
+				 struct output *out, pid_t pid, uint64_t *buffer_used, int memfd,
+				 struct ms_err *err)
+{
+	return make(opt, writer, out, pid, buffer_used, false, memfd, err);
 }
 
 struct session *session_in_slot(struct pool *p, uint32_t slot)
@@ -156,6 +184,7 @@ void session_free(struct session *s)
 	remote_free(s->remote);
 	heritage_unref(s->heritage);
 	modules_free(&s->modules);
+	attach_modules_free(s->attach_modules);
 	stacks_free(&s->stacks);
 	live_free(&s->live);
 	ms_ranges_free(&s->mapped);

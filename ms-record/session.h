@@ -23,6 +23,7 @@
 #include "stats.h"
 #include "writer.h"
 
+struct attach_modules;
 struct heritage;
 struct identity;
 struct options;
@@ -187,9 +188,10 @@ struct session {
 	int proc;                     /* folder /proc/PID */
 	uint32_t image, parent_image; /* parent + 1, 0 = none */
 	bool launched, same_pidns;
-	char *exe;  /* path */
-	char *name; /* last part of it */
-	char *file; /* trace, as shown and written into the index */
+	struct attach_modules *attach_modules; /* attached: we keep its table; else NULL */
+	char *exe;                             /* path */
+	char *name;                            /* last part of it */
+	char *file;                            /* trace, as shown and written into the index */
 	uint8_t run_id[16];
 	uint64_t signature; /* of the address space: changes with exec */
 	struct identity *who;
@@ -293,6 +295,10 @@ struct session {
  * borrowed; `forks`: with slots for its forked children. NULL with `err` set. `out` is kept. */
 struct session *session_new(const struct options *opt, struct writer *writer, struct output *out,
 			    pid_t pid, uint64_t *buffer_used, bool forks, struct ms_err *err);
+/* The same for a process that we attach to, in the memory file `memfd` that it has mapped; kept. */
+struct session *session_attached(const struct options *opt, struct writer *writer,
+				 struct output *out, pid_t pid, uint64_t *buffer_used, int memfd,
+				 struct ms_err *err);
 /* Makes the session of a slot that a forked child took. It has no process yet, nor output. */
 struct session *session_in_slot(struct pool *p, uint32_t slot);
 /* Made under 100 allocations, or under 64 KiB. */
@@ -317,6 +323,15 @@ void session_room(struct session *s, size_t n);
 int session_damaged(struct session *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* ns since the start of the session's recording. */
 uint64_t session_now(const struct session *s);
+/* Bytes of a ring's first lap. One that may not make a thread wait has to hold what comes until we
+ * look. */
+static inline uint32_t session_first_lap(const struct session *s, uint32_t ring)
+{
+	return !s->attach_modules ? MG_RING_FIRST
+	       : ring < 8         ? 1u << 21
+	       : ring < 24        ? 1u << 19
+				  : MG_RING_FIRST;
+}
 /* Does the process run under a seccomp filter, so that it makes no system call of ours? */
 static inline bool session_seccomp(const struct session *s)
 {

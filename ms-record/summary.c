@@ -50,6 +50,14 @@ static const char *ended(int status, char room[64])
 	return room;
 }
 
+/* What became of it while it was recorded. */
+static const char *became(const struct control *c, char room[64])
+{
+	if (!c->attach || (!c->stopped && c->status >= 0))
+		return ended(c->status, room);
+	return c->stopped ? "was recorded and let go" : "ended or became another program";
+}
+
 static unsigned percent(uint64_t part, uint64_t whole)
 {
 	return whole ? (unsigned)((part * 100 + whole / 2) / whole) : 0;
@@ -72,6 +80,8 @@ static void print_quality(const struct control *c, const struct image *m)
 			ms_format_size(n, c->opt->sample_bytes));
 	else if (t->paused_allocations && t->paused_ns)
 		fprintf(stderr, "%severy event recorded outside the pauses", sep);
+	else if (c->attach)
+		fprintf(stderr, "%severy event recorded meanwhile", sep);
 	else if (c->stopped)
 		fprintf(stderr, "%severy event recorded until it was stopped by %s", sep,
 			c->stop_why);
@@ -216,6 +226,26 @@ static void print_gaps(const struct control *c, const struct image *m)
 		     ms_format_count(b, t->paused_allocations));
 }
 
+/* What attaching did to the process. */
+static void print_attached(const struct control *c)
+{
+	char a[MS_UNIT_BUF], b[MS_UNIT_BUF], d[MS_UNIT_BUF];
+	const struct attach_times *t = attach_times(c->attach);
+	if (t->gave_up)
+		line("trouble", "the hooks are still in it, and do nothing: %s", t->trouble);
+	if (t->missing[0])
+		line("missing", "not hooked: %s", t->missing);
+	if (!c->opt->verbose)
+		return;
+	line("stops", "one thread for %s, to attach all %u for %s, to detach %u time%s, at most %s",
+	     ms_format_duration(a, t->map_ns), t->threads, ms_format_duration(b, t->patch_ns),
+	     t->leave_stops, t->leave_stops == 1 ? "" : "s", ms_format_duration(d, t->leave_ns));
+	line("hooks", "%u function%s, %u thread%s moved out of their way%s%s", t->hooks,
+	     t->hooks == 1 ? "" : "s", t->moved, t->moved == 1 ? "" : "s",
+	     t->adopted ? "; those of an earlier recorder used again" : "",
+	     t->left ? "; buffers left in it" : "");
+}
+
 static void print_cost(const struct image *m)
 {
 	char a[MS_UNIT_BUF], b[MS_UNIT_BUF];
@@ -245,7 +275,11 @@ static void print_stacks(const struct control *c, const struct image *m)
 	if (c->opt->verify)
 		line("verify", "%s stacks compared, %s differ", ms_format_count(a, t->verified),
 		     ms_format_count(b, t->mismatches));
-	if (t->inferred_frees || t->unknown_frees > t->paused_allocations)
+	if (c->attach && t->unknown_frees)
+		line("before", "%s blocks from before were given back, and are not in the figures",
+		     ms_format_count(a, t->unknown_frees));
+	if (c->attach ? t->inferred_frees != 0
+		      : t->inferred_frees || t->unknown_frees > t->paused_allocations)
 		line("frees", "%s inferred, %s of blocks not seen allocated",
 		     ms_format_count(a, t->inferred_frees), ms_format_count(b, t->unknown_frees));
 	if (m->forks)
@@ -352,15 +386,14 @@ static void print_symbols(const struct control *c)
 static void print_nothing(const struct control *c)
 {
 	char room[64];
-	const char *name = c->opt->command[0];
+	const char *name = c->attach ? c->launch.program : c->opt->command[0];
 	if (c->abandoned) {
 		fprintf(stderr,
 			"ms-record: %s %s; the output made no progress and was left as it is\n",
-			name, ended(c->status, room));
+			name, became(c, room));
 		return;
 	}
-	fprintf(stderr, "ms-record: %s %s; nothing was recorded: %s\n", name,
-		ended(c->status, room),
+	fprintf(stderr, "ms-record: %s %s; nothing was recorded: %s\n", name, became(c, room),
 		c->refused.text[0] ? c->refused.text : "it did not load the recorder's library");
 }
 
@@ -372,8 +405,8 @@ void summary_print(const struct control *c)
 		print_nothing(c);
 		return;
 	}
-	fprintf(stderr, "ms-record: %s (pid %d) %s after %s", m->name, (int)m->pid,
-		ended(c->status, room), ms_format_duration(a, c->end_ns - c->start_ns));
+	fprintf(stderr, "ms-record: %s (pid %d) %s after %s", m->name, (int)m->pid, became(c, room),
+		ms_format_duration(a, c->end_ns - c->start_ns));
 	print_quality(c, m);
 	print_trouble(m);
 	print_gaps(c, m);
@@ -388,6 +421,8 @@ void summary_print(const struct control *c)
 		print_no_heap(c, m);
 	print_mapped(c, m);
 	print_cost(m);
+	if (c->attach)
+		print_attached(c);
 	print_stacks(c, m);
 	if (m->allocator[0])
 		line("allocator", "%s", m->allocator);

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: MIT
+ * Recording a process that runs already.
+ *
+ *   attach_look     may we, what is there (hijack.c, attach_plan.c)         it does not notice
+ *   attach_prepare  what an earlier recorder left is taken back, then       one thread stops
+ *                   image, gate, slots, session and private memory mapped
+ *                   (attach_remote.c), the session begun here               nothing stops
+ *   attach_go       entries replaced, threads moved out of them             all threads stop
+ *   attach_leave    entries put back, memory taken away                     all threads stop
+ *
+ * The recording itself is as for a launched program, but the guest waits for nothing, and the table
+ * of modules is ours (attach_modules.c).
+ */
+#include "attach.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "attach_modules.h"
+#include "attach_private.h"
+#include "control.h"
+#include "info.h"
+#include "libcommon/arena.h"
+#include "libcommon/proc.h"
+#include "libcommon/units.h"
+#include "modules.h"
+#include "options.h"
+#include "pool.h"
+#include "samples.h"
+
+#define PRIVATE_BYTES (UINT64_C(192) << 20)
+#define PRIVATE_LEAST (UINT64_C(12) << 20)
+#define AGAIN_MOST 50
+#define AGAIN_NS 20000000
+
+int attach_pid(const char *text, int *pid, struct ms_err *err)
+{
+	uint64_t n;
+	if (strchr(text, ','))
+		return ms_err_set(err, "bad --pid '%s': one process at a time", text);
+	if (ms_parse_count(text, "--pid", 1, INT32_MAX, &n, err))
+		return -1;
+	*pid = (int)n;
+	return 0;
+}
+
+const struct attach_times *attach_times(const struct attach *a)
+{
+	return &a->times;
+}
+
+/* ---- looking ---- */
+
+int attach_look(struct control *c, struct ms_err *err)
+{
+	enum hijack_why why;
+	struct attach *a = ms_xcalloc(1, sizeof *a);
+	c->attach = a;
+	a->pid = c->launch.pid;
+	a->channel[0] = a->channel[1] = a->memfd = -1;
+	if (hijack_open(&a->h, a->pid, "/proc", &why, err))
+		return -1;
+	a->open = true;
+	a->memory = attach_memory_of(&a->h);
+	ssize_t n = readlinkat(a->h.proc, "exe", a->exe, sizeof a->exe - 1);
+	a->exe[n > 0 ? n : 0] = '\0';
+	c->launch.program = strdup(a->exe);
+	if (attach_maps_read(&a->maps, a->h.proc, err) || attach_find_earlier(a, err) ||
+	    attach_find_targets(a, err))
+		return -1;
+	/* Would the jumps fit where there seems to be room? */
+	for (uint32_t i = 0; i < a->near_count; i++)
+		if (a->near[i].fresh)
+			a->near[i].page = attach_maps_room(&a->maps, a->near[i].low,
+							   a->near[i].high, NEAR_BYTES, 0);
+	return attach_plan(a, err);
+}
+
+void attach_free(struct attach *a)
+{
+	if (!a)
+		return;
+	if (a->open)
+		hijack_close(&a->h);
+	attach_maps_free(&a->maps);
+	attach_image_free(&a->image);
+	int fds[] = {a->channel[0], a->channel[1], a->memfd};
+	for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	free(a);
+}
+
+bool attach_ended(const struct control *c)
+{
+	struct pollfd p = {c->attach->h.pidfd, POLLIN, 0};
+	return p.fd < 0 ? !hijack_alive(&c->attach->h) : poll(&p, 1, 0) > 0;
+}
+
+/* ---- the helper ---- */
+
+/* Calls f there, again when not all threads could be stopped in time. */
+static int help(struct attach *a, int (*f)(void *, void *), struct ms_err *err)
+{
+	for (int i = 0; i < AGAIN_MOST; i++) {
+		int result = ATTACH_FAILED;
+		struct timespec pause = {0, AGAIN_NS};
+		if (hijack_helper(f, a, &a->shared, sizeof a->shared, &result))
+			return ms_err_sys(err, "the helper of ms-record did not end well");
+		if (result == ATTACH_DONE)
+			return 0;
+		if (result == ATTACH_FAILED)
+			return ms_err_set(err, "%s", a->shared.err.text);
+		nanosleep(&pause, NULL);
+	}
+	return ms_err_set(err,
+			  "cannot stop the threads of %d: one of them does not come out of the "
+			  "kernel",
+			  (int)a->pid);
+}
+
+static int take_back_earlier(struct attach *a, struct ms_err *err)
+{
+	if ((a->adopted && attach_image_make(&a->image, a->shared.image, err)) ||
+	    help(a, attach_restore, err))
+		return -1;
+	attach_image_free(&a->image);
+	a->release_count = 0;
+	return a->shared.left
+		       ? ms_err_set(
+				 err,
+				 "cannot attach to process %d: its threads are busy with what an "
+				 "earlier recorder left; try again",
+				 (int)a->pid)
+		       : 0;
+}
+
+/* ---- mapping ---- */
+
+/* Private memory, of which nothing is touched before it is used; where address space is short, or
+ * all of it is locked, little. */
+static uint64_t private_bytes(const struct attach *a)
+{
+	struct rlimit as;
+	char text[4096];
+	uint64_t most = PRIVATE_BYTES;
+	if (ms_proc_text_at(a->h.proc, "status", text, sizeof text) &&
+	    ms_proc_status_number(text, "\nVmLck:", 0))
+		most = PRIVATE_LEAST;
+	if (!prlimit(a->pid, RLIMIT_AS, NULL, &as) && as.rlim_cur != RLIM_INFINITY &&
+	    as.rlim_cur / 8 < most)
+		most = as.rlim_cur / 8;
+	return (most < PRIVATE_LEAST ? PRIVATE_LEAST : most) & ~UINT64_C(4095);
+}
+
+static int receive_file(struct attach *a)
+{
+	union {
+		char bytes[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control = {0};
+	char byte;
+	struct iovec io = {&byte, 1};
+	struct msghdr m = {.msg_iov = &io,
+			   .msg_iovlen = 1,
+			   .msg_control = control.bytes,
+			   .msg_controllen = sizeof control.bytes};
+	if (recvmsg(a->channel[0], &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) != 1)
+		return -1;
+	const struct cmsghdr *h = CMSG_FIRSTHDR(&m);
+	if (!h || h->cmsg_type != SCM_RIGHTS)
+		return -1;
+	memcpy(&a->memfd, CMSG_DATA(h), sizeof a->memfd);
+	return 0;
+}
+
+static int map_guest(struct attach *a, struct ms_err *err)
+{
+	a->session_bytes = pool_attached_bytes(a->pid);
+	a->private_bytes = private_bytes(a);
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, a->channel))
+		return ms_err_sys(err, "cannot make a socket");
+	if (help(a, attach_map, err))
+		return -1;
+	a->times.map_ns = a->shared.one_ns;
+	a->release[0] = (struct range){a->shared.session, a->session_bytes};
+	a->release[1] = (struct range){a->shared.private, a->private_bytes};
+	a->release_count = 2;
+	if (receive_file(a))
+		return ms_err_set(err, "cannot take the memory file from %d", (int)a->pid);
+	for (uint32_t i = 0; i < a->near_count; i++)
+		if (a->near[i].fresh)
+			a->near[i].page = a->shared.near[i];
+	return attach_image_make(&a->image, a->shared.image, err);
+}
+
+/* ---- the session ---- */
+
+/* The main thread's stack: it may grow as far as its limit says. */
+static void learn_stack(const struct attach *a, struct mg_manifest *m)
+{
+	struct rlimit l;
+	struct ms_proc_stat st;
+	enum { START_STACK = 28 };
+	uint64_t limit = UINT64_C(8) << 20;
+	if (!prlimit(a->pid, RLIMIT_STACK, NULL, &l) && l.rlim_cur != RLIM_INFINITY)
+		limit = l.rlim_cur;
+	m->stack_bytes = limit;
+	for (size_t i = 0; i < a->maps.n; i++) {
+		if (strcmp(a->maps.v[i].path, "[stack]"))
+			continue;
+		m->main_high = a->maps.v[i].end;
+		m->main_low = m->main_high > limit ? m->main_high - limit : 0;
+	}
+	if (ms_proc_stat_at(a->h.proc, &st) && st.fields > START_STACK)
+		m->main_entry = st.field[START_STACK];
+}
+
+static void set_owner(struct mg_manifest *m)
+{
+	struct ms_proc_stat s;
+	struct stat ns;
+	int folder = open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (folder >= 0 && ms_proc_stat_at(folder, &s) && !stat("/proc/self/ns/pid", &ns)) {
+		m->owner = (uint32_t)getpid();
+		m->owner_start = s.field[MS_STAT_START];
+		m->owner_namespace = (uint32_t)ns.st_ino;
+	}
+	if (folder >= 0)
+		close(folder);
+}
+
+static void fill_manifest(struct attach *a)
+{
+	struct mg_manifest *m = attach_image_manifest(&a->image);
+	uint64_t debug_state = a->manifest.debug_state;
+	a->manifest_at = a->image.base + a->image.manifest;
+	m->gate = a->shared.gate;
+	memcpy(a->image.content + (m->gate_variable - a->image.base), &m->gate, sizeof m->gate);
+	m->debug_state = debug_state;
+	m->session = a->shared.session;
+	m->session_bytes = a->session_bytes;
+	m->private = a->shared.private;
+	m->private_bytes = a->private_bytes;
+	learn_stack(a, m);
+	set_owner(m);
+	for (uint32_t i = 0; i < a->target_count; i++)
+		m->hooks[i] = a->targets[i].hook;
+	m->hook_count = a->target_count;
+	a->manifest = *m;
+}
+
+/* Nobody comes there yet, or those who do find what was there. */
+static int write_slots(const struct attach *a, struct ms_err *err)
+{
+	const struct mg_manifest *m = &a->manifest;
+	for (uint32_t i = 0; i < a->target_count; i++) {
+		const struct target *t = &a->targets[i];
+		uint8_t slot[MG_SLOT_BYTES];
+		uint64_t hook = a->manifest_at + offsetof(struct mg_manifest, hooks) +
+				i * sizeof(struct mg_hook);
+		uint64_t enter = t->hook.kind == MG_HOOK_FREE     ? m->enter_free
+				 : t->hook.kind == MG_HOOK_LINKER ? m->enter_linker
+								  : m->enter_alloc;
+		patch_slot(&t->patch, enter, hook, slot);
+		if (hijack_write(&a->h, t->hook.slot, slot, sizeof slot))
+			return ms_err_sys(err, "cannot write to the memory of %d", (int)a->pid);
+	}
+	return 0;
+}
+
+/* As for a guest that said hello. */
+static struct session *begin(struct control *c, struct ms_err *err)
+{
+	struct attach *a = c->attach;
+	struct session *s = session_attached(c->opt, &c->writer, c->first, a->pid, &c->buffer_used,
+					     a->memfd, err);
+	if (!s)
+		return NULL;
+	a->memfd = -1;
+	c->first = NULL;
+	pause_init(s, &c->run);
+	s->launched = true;
+	s->image = c->next_image++;
+	s->file = strdup(s->out->path);
+	memcpy(s->run_id, c->run_id, sizeof s->run_id);
+	snprintf(s->mem->allocator, sizeof s->mem->allocator, "%s", a->allocator);
+	s->mem->own[0][0] = a->shared.session;
+	s->mem->own[0][1] = a->shared.session + a->session_bytes;
+	s->mem->own[1][0] = a->shared.private;
+	s->mem->own[1][1] = a->shared.private + a->private_bytes;
+	s->mem->own[2][0] = a->image.base;
+	s->mem->own[2][1] = a->image.base + a->image.bytes;
+	s->mem->guest_ready = 1; /* whether an event came yet or not */
+	info_names(s, NULL);
+	info_write(s);
+	modules_read_maps(s);
+	attach_modules_look(s);
+	samples_take(s, false);
+	return s;
+}
+
+/* It did not come to recording: what was mapped for it goes. */
+static int undo(struct attach *a)
+{
+	struct ms_err ignored = {0};
+	a->manifest.hook_count = a->entered ? a->manifest.hook_count : 0;
+	if (a->release_count)
+		help(a, attach_restore, &ignored);
+	return -1;
+}
+
+int attach_prepare(struct control *c, struct ms_err *err)
+{
+	struct attach *a = c->attach;
+	a->times.adopted = a->adopted;
+	if ((a->adopted || a->release_count) && take_back_earlier(a, err))
+		return -1;
+	memset(&a->shared.err, 0, sizeof a->shared.err);
+	if (map_guest(a, err) || attach_plan(a, err))
+		return undo(a);
+	fill_manifest(a);
+	struct session *s = write_slots(a, err) ? NULL : begin(c, err);
+	if (!s)
+		return undo(a);
+	s->next = c->sessions;
+	c->sessions = s;
+	return 0;
+}
+
+int attach_go(struct control *c, struct ms_err *err)
+{
+	struct attach *a = c->attach;
+	a->entered = true; /* perhaps in part */
+	if (help(a, attach_patch, err))
+		return undo(a);
+	a->times.patch_ns = a->shared.all_ns;
+	a->times.threads = a->shared.threads;
+	a->times.moved = a->shared.moved;
+	a->times.hooks = a->target_count;
+	drain_add(&c->drain, c->sessions);
+	return 0;
+}
+
+void attach_leave(struct control *c)
+{
+	struct attach *a = c->attach;
+	struct ms_err err = {0};
+	if (!a->entered)
+		return;
+	a->entered = false;
+	memset(&a->shared.err, 0, sizeof a->shared.err);
+	a->shared.restored = false;
+	a->shared.all_ns = 0;
+	a->shared.stops = 0;
+	if (attach_ended(c))
+		return;
+	if (help(a, attach_restore, &err) && !attach_ended(c)) {
+		a->times.gave_up = !a->shared.restored;
+		snprintf(a->times.trouble, sizeof a->times.trouble, "%.200s", err.text);
+	}
+	a->times.leave_ns = a->shared.all_ns;
+	a->times.leave_stops = a->shared.stops;
+	a->times.left = a->shared.left;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT
+ * Recording a process that runs already: the guest mapped into it, its allocators' entries
+ * replaced, and all of it taken back.
+ */
+#ifndef ATTACH_H
+#define ATTACH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct attach;
+struct control;
+struct ms_err;
+
+/* What -p said: the process's number. 0, or -1 with `err` set. */
+int attach_pid(const char *text, int *pid, struct ms_err *err);
+/* Looks at the process, which does not notice: may we, is it there, what allocators has it? 0, or
+ * -1 with `err` set; c->attach is set either way. */
+int attach_look(struct control *c, struct ms_err *err);
+/* Maps the guest and begins the session, which goes to the draining thread by attach_go. */
+int attach_prepare(struct control *c, struct ms_err *err);
+/* Replaces the entries: from here on it is recorded. On failure nothing is left but the memory of
+ * the guest, which nobody enters. */
+int attach_go(struct control *c, struct ms_err *err);
+/* Puts the entries back and takes the session's memory out of the process. Once; what was recorded
+ * so far is in the rings. */
+void attach_leave(struct control *c);
+/* Has the process ended? */
+bool attach_ended(const struct control *c);
+/* Lines for -v and the summary. */
+struct attach_times {
+	uint64_t map_ns;   /* one thread was stopped to map the guest */
+	uint64_t patch_ns; /* all threads were stopped to replace entries, */
+	uint64_t leave_ns; /* and to put them back, at most at a time */
+	unsigned threads, hooks, moved, leave_stops;
+	bool adopted;      /* what an earlier recorder left was used again */
+	bool left;         /* the session's memory had to be left in it */
+	bool gave_up;      /* the entries could not be put back */
+	char trouble[256]; /* why */
+	char missing[256]; /* functions that could not be hooked, with reasons; "" = none */
+};
+const struct attach_times *attach_times(const struct attach *a);
+void attach_free(struct attach *a);
+
+#endif

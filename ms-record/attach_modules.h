@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT
+ * The table of modules of an attached process, which its guest cannot keep itself.
+ */
+#ifndef ATTACH_MODULES_H
+#define ATTACH_MODULES_H
+
+struct attach_modules;
+struct session;
+
+struct attach_modules *attach_modules_new(void);
+void attach_modules_free(struct attach_modules *m);
+/* Brings the table in shared memory up to date, if the process's linker changed something since.
+ * Called by one thread at a time: once before the guest begins, then by the draining thread. */
+void attach_modules_look(struct session *s);
+
+#endif

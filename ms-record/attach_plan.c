@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: MIT
+ * Attaching, thought out before the process is touched: what is there of an earlier recorder, which
+ * functions are to be hooked, and how.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "attach_private.h"
+#include "libcommon/proc.h"
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+static bool starts(const char *s, const char *with)
+{
+	return !strncmp(s, with, strlen(with));
+}
+
+static bool named(const struct attach_map *m, const char *memfd)
+{
+	return starts(m->path, "/memfd:") && starts(m->path + 7, memfd) &&
+	       m->path[7 + strlen(memfd)] == ' ';
+}
+
+/* ---- an earlier recorder --------------------------------------------------------------------- */
+
+static void release(struct attach *a, uint64_t start, uint64_t bytes)
+{
+	for (uint32_t i = 0; i < a->release_count; i++)
+		if (a->release[i].start == start)
+			return;
+	if (start && bytes && a->release_count < RELEASE_MOST)
+		a->release[a->release_count++] = (struct range){start, bytes};
+}
+
+static bool owner_lives(const struct mg_manifest *m)
+{
+	struct ms_proc_stat s;
+	struct stat ns;
+	char path[32];
+	if (!m->owner || stat("/proc/self/ns/pid", &ns))
+		return false;
+	if ((uint32_t)ns.st_ino != m->owner_namespace)
+		return true; /* we cannot know */
+	snprintf(path, sizeof path, "/proc/%u", m->owner);
+	int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	bool lives = folder >= 0 && ms_proc_stat_at(folder, &s) &&
+		     s.field[MS_STAT_START] == m->owner_start && s.state != 'Z';
+	if (folder >= 0)
+		close(folder);
+	return lives;
+}
+
+/* The manifest of an image at `at`, which is one of ours or looks like one. */
+static bool read_manifest(struct attach *a, const struct attach_map *at)
+{
+	struct attach_module m;
+	struct attach_symbol wanted = {.name = MG_MANIFEST_NAME};
+	if (!attach_elf_module(&a->memory, &a->maps, at, &m))
+		return false;
+	attach_elf_dynamic(&a->memory, &m, &wanted, 1);
+	a->manifest_at = wanted.address;
+	return wanted.address &&
+	       !hijack_read(&a->h, wanted.address, &a->manifest, sizeof a->manifest) &&
+	       a->manifest.magic == MG_MANIFEST_MAGIC;
+}
+
+static bool is_ours(const struct attach *a, const struct attach_map *at)
+{
+	uint8_t head[1024];
+	return !hijack_read(&a->h, at->start, head, sizeof head) &&
+	       attach_image_is_ours(head, sizeof head);
+}
+
+int attach_find_earlier(struct attach *a, struct ms_err *err)
+{
+	for (size_t i = 0; i < a->maps.n; i++) {
+		const struct attach_map *m = &a->maps.v[i];
+		if (named(m, "memscope") && m->shared)
+			release(a, m->start, m->end - m->start);
+		if (!strcmp(m->path, "[anon:memscope]"))
+			release(a, m->start, m->end - m->start);
+		if (!strcmp(base_name(m->path), "libmemscope-preload.so"))
+			return ms_err_set(
+				err, "cannot attach to process %d: it was started by ms-record",
+				(int)a->pid);
+		if (!named(m, MG_IMAGE_NAME) || m->offset || a->adopted || !read_manifest(a, m))
+			continue;
+		if (owner_lives(&a->manifest))
+			return ms_err_set(
+				err,
+				"cannot attach to process %d: ms-record is attached already "
+				"(process %u)",
+				(int)a->pid, a->manifest.owner);
+		if (!is_ours(a, m) || a->manifest.bytes != sizeof a->manifest ||
+		    a->manifest.hook_count > MG_HOOKS_MAX)
+			return ms_err_set(
+				err,
+				"cannot attach to process %d: another version of ms-record was "
+				"attached before",
+				(int)a->pid);
+		a->adopted = true;
+		a->shared.image = m->start;
+		a->shared.gate = a->manifest.gate;
+		/* By its name above, but where the kernel gives no names; 0 once it is gone. */
+		const struct attach_map *own = attach_maps_at(&a->maps, a->manifest.private);
+		if (own && own->start == a->manifest.private && !own->path[0])
+			release(a, a->manifest.private, a->manifest.private_bytes);
+	}
+	return 0;
+}
+
+/* ---- functions --------------------------------------------------------------------------------
+ */
+
+static const struct {
+	const char *name;
+	uint32_t kind;
+	bool must; /* without it the figures would be wrong */
+} functions[] = {{"malloc", MG_HOOK_MALLOC, true},
+		 {"free", MG_HOOK_FREE, true},
+		 {"calloc", MG_HOOK_CALLOC, true},
+		 {"realloc", MG_HOOK_REALLOC, true},
+		 {"reallocarray", MG_HOOK_REALLOCARRAY, false},
+		 {"memalign", MG_HOOK_MEMALIGN, false},
+		 {"aligned_alloc", MG_HOOK_MEMALIGN, false},
+		 {"posix_memalign", MG_HOOK_POSIX_MEMALIGN, false},
+		 {"valloc", MG_HOOK_VALLOC, false},
+		 {"pvalloc", MG_HOOK_VALLOC, false},
+		 {"cfree", MG_HOOK_FREE, false}};
+#define FUNCTIONS (sizeof functions / sizeof *functions)
+enum { MALLOC = 0, FREE = 1 };
+
+/* Of the C library's allocator, in a file's symbols: what gives back a thread's cache. */
+#define CACHE "__malloc_arena_thread_freeres"
+
+static struct near *near_of(struct attach *a, const struct attach_module *m)
+{
+	for (uint32_t i = 0; i < a->near_count; i++)
+		if (a->near[i].low >= m->start && a->near[i].high <= m->end)
+			return &a->near[i];
+	if (a->near_count == NEAR_MOST)
+		return NULL;
+	struct near *n = &a->near[a->near_count++];
+	*n = (struct near){.low = m->end, .high = m->start, .fresh = true};
+	return n;
+}
+
+static const struct mg_hook *earlier_hook(const struct attach *a, uint64_t entry)
+{
+	for (uint32_t i = 0; a->adopted && i < a->manifest.hook_count; i++)
+		if (a->manifest.hooks[i].entry == entry)
+			return &a->manifest.hooks[i];
+	return NULL;
+}
+
+/* Hooked before, by the same image, and the same function: its slot is good as it is. */
+static bool adopt(struct attach *a, struct target *t)
+{
+	const struct mg_hook *h = earlier_hook(a, t->hook.entry);
+	uint8_t now[MG_DISPLACED_MAX];
+	if (!h || h->kind != t->hook.kind || h->bytes < PATCH_JUMP || h->bytes > sizeof now ||
+	    hijack_read(&a->h, h->entry, now, h->bytes))
+		return false;
+	if (memcmp(now, h->original, h->bytes) && memcmp(now, h->patched, h->bytes))
+		return false;
+	struct mg_hook was = *h;
+	was.inner_low = t->hook.inner_low;
+	was.inner_high = t->hook.inner_high;
+	t->hook = was;
+	t->fresh = false;
+	return true;
+}
+
+static void add_target(struct attach *a, const struct attach_module *m, const char *name,
+		       uint32_t kind, const struct attach_symbol *s, const struct range *inner)
+{
+	for (uint32_t i = 0; i < a->target_count; i++)
+		if (a->targets[i].hook.entry == s->address)
+			return;
+	struct near *n = near_of(a, m);
+	if (a->target_count == MG_HOOKS_MAX || !n || s->address < m->code_low ||
+	    s->address >= m->code_high)
+		return;
+	struct target *t = &a->targets[a->target_count++];
+	*t = (struct target){.size = s->bytes, .fresh = true, .near = (uint32_t)(n - a->near)};
+	t->hook.entry = s->address;
+	t->hook.kind = kind;
+	t->hook.inner_low = inner->start;
+	t->hook.inner_high = inner->start + inner->bytes;
+	snprintf(t->name, sizeof t->name, "%s", name);
+	snprintf(t->module, sizeof t->module, "%s", base_name(m->map->path));
+	n->low = s->address < n->low ? s->address : n->low;
+	n->high = s->address + 64 > n->high ? s->address + 64 : n->high;
+	adopt(a, t);
+}
+
+static bool is_libc(const char *name)
+{
+	return starts(name, "libc.so") || starts(name, "libc-") || starts(name, "ld-musl");
+}
+
+static void name_allocator(struct attach *a, const char *name)
+{
+	size_t n = strlen(a->allocator);
+	snprintf(a->allocator + n, sizeof a->allocator - n, "%s%s", n ? ", " : "",
+		 starts(name, "libc.so.6") || starts(name, "libc-2") ? "glibc"
+		 : starts(name, "ld-musl")                           ? "musl"
+								     : name);
+}
+
+/* Whether the module has an allocator: its functions are targets. */
+static void look_for_allocator(struct attach *a, const struct attach_module *m)
+{
+	struct attach_symbol s[FUNCTIONS + 1];
+	const char *name = base_name(m->map->path);
+	bool exe = !strcmp(m->map->path, a->exe);
+	struct range inner = {0};
+	for (size_t i = 0; i < FUNCTIONS; i++)
+		s[i] = (struct attach_symbol){.name = functions[i].name};
+	s[FUNCTIONS] = (struct attach_symbol){.name = CACHE};
+	attach_elf_dynamic(&a->memory, m, s, FUNCTIONS);
+	if (exe && !s[MALLOC].address)
+		attach_elf_file(a->h.proc, m, s, FUNCTIONS + 1);
+	if (!s[MALLOC].address || !s[FREE].address)
+		return;
+	if (is_libc(name))
+		inner = (struct range){m->code_low, m->code_high - m->code_low};
+	else if (s[FUNCTIONS].address)
+		inner = (struct range){s[FUNCTIONS].address, s[FUNCTIONS].bytes};
+	name_allocator(a, name);
+	for (size_t i = 0; i < FUNCTIONS; i++)
+		if (s[i].address)
+			add_target(a, m, functions[i].name, functions[i].kind, &s[i], &inner);
+}
+
+/* The dynamic linker calls an empty function whenever its list of modules changes. */
+static void look_for_linker(struct attach *a, const struct attach_module *m)
+{
+	enum { STATE = 24 }; /* of r_state in struct r_debug */
+	struct attach_symbol s[] = {{.name = "_dl_debug_state"}, {.name = "_r_debug"}};
+	const struct range none = {0};
+	attach_elf_dynamic(&a->memory, m, s, 2);
+	if (!s[0].address || !s[1].address)
+		return;
+	add_target(a, m, "_dl_debug_state", MG_HOOK_LINKER, &s[0], &none);
+	a->manifest.debug_state = s[1].address + STATE;
+}
+
+/* The slots of an earlier attachment are taken; there may be room behind them. */
+static void take_pages(struct attach *a)
+{
+	for (uint32_t i = 0; a->adopted && i < a->manifest.hook_count; i++) {
+		uint64_t page = a->manifest.hooks[i].slot & ~(uint64_t)(NEAR_BYTES - 1);
+		uint32_t slot = (uint32_t)(a->manifest.hooks[i].slot - page) / MG_SLOT_BYTES;
+		for (uint32_t k = 0; k < a->near_count; k++) {
+			struct near *n = &a->near[k];
+			if (a->manifest.hooks[i].entry < n->low ||
+			    a->manifest.hooks[i].entry >= n->high)
+				continue;
+			n->page = page;
+			n->fresh = false;
+			n->taken = slot + 1 > n->taken ? slot + 1 : n->taken;
+		}
+	}
+}
+
+int attach_find_targets(struct attach *a, struct ms_err *err)
+{
+	bool any = false;
+	for (size_t i = 0; i < a->maps.n; i++) {
+		struct attach_module m;
+		const struct attach_map *at = &a->maps.v[i];
+		if (!strcmp(at->path, "[vdso]") || named(at, MG_IMAGE_NAME) ||
+		    !attach_elf_module(&a->memory, &a->maps, at, &m))
+			continue;
+		if (starts(base_name(at->path), "ld-linux"))
+			look_for_linker(a, &m);
+		else
+			look_for_allocator(a, &m);
+	}
+	for (uint32_t i = 0; i < a->target_count; i++)
+		any |= a->targets[i].hook.kind == MG_HOOK_MALLOC;
+	if (!any)
+		return ms_err_set(
+			err,
+			"cannot attach to process %d: no allocator was found in it: neither its "
+			"executable, which may be stripped, nor a library has a malloc "
+			"that can be seen",
+			(int)a->pid);
+	take_pages(a);
+	return 0;
+}
+
+/* ---- jumps ------------------------------------------------------------------------------------
+ */
+
+static bool must(const struct target *t)
+{
+	for (size_t i = 0; i < FUNCTIONS; i++)
+		if (!strcmp(functions[i].name, t->name))
+			return functions[i].must;
+	return false;
+}
+
+static int plan_one(struct attach *a, struct target *t, struct ms_err *err)
+{
+	uint8_t code[PATCH_BODY_MOST];
+	struct near *n = &a->near[t->near];
+	struct ms_err why = {0};
+	size_t want = t->size ? t->size : 512;
+	if (want < 64)
+		want = 64;
+	if (want > sizeof code)
+		want = sizeof code;
+	if ((n->used + 1) * MG_SLOT_BYTES > NEAR_BYTES && t->fresh)
+		return ms_err_set(err, "there is no room for more hooks");
+	uint64_t slot = t->fresh ? n->page + n->used * MG_SLOT_BYTES : t->hook.slot;
+	if (hijack_read(&a->h, t->hook.entry, code, want)) {
+		want = 64;
+		if (hijack_read(&a->h, t->hook.entry, code, want))
+			return ms_err_set(err, "its code cannot be read");
+	}
+	if (!t->fresh) /* it may be hooked now */
+		memcpy(code, t->hook.original, t->hook.bytes);
+	if (patch_plan(&t->patch, t->hook.entry, code, want, t->size, slot, &why))
+		return ms_err_set(err, "%s", why.text);
+	if (t->fresh)
+		n->used++;
+	t->hook.slot = slot;
+	t->hook.bytes = t->patch.bytes;
+	memcpy(t->hook.original, t->patch.original, sizeof t->hook.original);
+	memcpy(t->hook.patched, t->patch.patched, sizeof t->hook.patched);
+	return 0;
+}
+
+static void note_missing(struct attach *a, const struct target *t, const char *why)
+{
+	size_t n = strlen(a->times.missing);
+	snprintf(a->times.missing + n, sizeof a->times.missing - n, "%s%s (%s)", n ? "; " : "",
+		 t->name, why);
+}
+
+int attach_plan(struct attach *a, struct ms_err *err)
+{
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < a->near_count; i++)
+		a->near[i].used = a->near[i].taken;
+	for (uint32_t i = 0; i < a->target_count; i++) {
+		struct target *t = &a->targets[i];
+		struct ms_err why = {0};
+		if (!plan_one(a, t, &why)) {
+			a->targets[kept++] = *t;
+			continue;
+		}
+		if (must(t))
+			return ms_err_set(
+				err, "cannot attach to process %d: %s of '%s' cannot be hooked: %s",
+				(int)a->pid, t->name, t->module, why.text);
+		note_missing(a, t, why.text);
+	}
+	a->target_count = kept;
+	return 0;
+}

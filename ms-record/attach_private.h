@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT
+ * What the files of attaching share: one process, what is to be hooked in it, what is mapped.
+ */
+#ifndef ATTACH_PRIVATE_H
+#define ATTACH_PRIVATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "attach.h"
+#include "attach_elf.h"
+#include "attach_image.h"
+#include "attach_maps.h"
+#include "hijack.h"
+#include "libcommon/err.h"
+#include "ms-record/guest/layout.h"
+#include "patch.h"
+
+#define NEAR_BYTES 4096u
+#define NEAR_MOST 16u
+#define RELEASE_MOST 16u
+
+struct range {
+	uint64_t start, bytes;
+};
+
+/* A page of slots, and the entries that it has to be near to. */
+struct near {
+	uint64_t low, high; /* entries of the module lie there */
+	uint64_t page;      /* 0 = not mapped yet */
+	uint32_t taken;     /* slots of before, */
+	uint32_t used;      /* and with ours */
+	bool fresh;
+};
+
+/* A function that is to be hooked. */
+struct target {
+	struct mg_hook hook;
+	struct patch patch;
+	char name[32], module[64];
+	uint64_t size; /* as its symbol says; 0 = not known */
+	uint32_t near; /* index */
+	bool fresh;    /* no slot has been written for it yet */
+};
+
+/* What the helper's functions get and give; in memory that they share with us. */
+struct attach_shared {
+	struct ms_err err;
+	/* mapped */
+	uint64_t image, gate, session, private;
+	bool image_done;
+	uint64_t near[NEAR_MOST];
+	uint64_t one_ns; /* the borrowed thread was stopped */
+	/* patched */
+	uint64_t all_ns;
+	unsigned threads, moved, stops;
+	uint64_t main_tp;
+	uint32_t tid_offset;
+	/* left */
+	bool left, restored;
+	unsigned others; /* entries that were not ours any more */
+};
+
+struct attach {
+	pid_t pid;
+	struct hijack h;
+	bool open;
+	struct attach_maps maps;
+	struct attach_memory memory;
+	char exe[4097];
+
+	struct attach_image image; /* content once its address is known */
+	bool adopted;              /* image, gate and slots are there already */
+	struct mg_manifest manifest;
+	uint64_t manifest_at;
+
+	struct near near[NEAR_MOST];
+	uint32_t near_count;
+	struct target targets[MG_HOOKS_MAX];
+	uint32_t target_count;
+	char allocator[128];
+
+	struct range release[RELEASE_MOST]; /* of earlier sessions, or ours when it leaves */
+	uint32_t release_count;
+	uint64_t session_bytes, private_bytes;
+	int channel[2]; /* the session's descriptor comes this way */
+	int memfd;
+
+	bool entered; /* entries were replaced */
+	struct attach_shared shared;
+	struct attach_times times;
+};
+
+/* ---- attach_plan.c ---- */
+
+/* Finds what an earlier recorder left (a->manifest, if it is of our image). 0, or -1 with `err`
+ * set: somebody records it, or the memory is another version's. */
+int attach_find_earlier(struct attach *a, struct ms_err *err);
+/* Finds the functions to hook. 0, or -1 with `err` set: there are none, or one that has to be
+ * cannot be hooked. */
+int attach_find_targets(struct attach *a, struct ms_err *err);
+/* Plans each jump, now that pages for slots are known (or supposed). 0, or -1 with `err` set. */
+int attach_plan(struct attach *a, struct ms_err *err);
+
+/* ---- attach_remote.c: run in the helper; each an enum ---- */
+
+enum { ATTACH_DONE, ATTACH_FAILED, ATTACH_AGAIN };
+
+int attach_map(void *arg, void *shared);
+int attach_patch(void *arg, void *shared);
+int attach_restore(void *arg, void *shared);
+
+#endif

@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: MIT
+ * Processes to attach to. Each checks itself and says at SIGTERM what it found: "MODE ok COUNT"
+ * with status 0, or what went wrong with status 1.
+ *
+ *   count THREADS N   at SIGUSR1 every thread makes N rounds of known calls, and the sums are
+ * printed churn THREADS     allocates without end, and looks whether contents stay spin malloc and
+ * free, and nothing else short THREADS     threads that begin, allocate and end blocked           a
+ * thread in each of several system calls that must not return fork              children that
+ * allocate and exit, by fork and by vfork plug FILE         dlopen, a call, dlclose
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/sem.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define THREADS_MOST 256
+
+static atomic_bool over;
+static atomic_ulong done, wrong;
+static char first_wrong[200];
+
+static void fault(const char *what, long a, long b)
+{
+	if (!atomic_fetch_add(&wrong, 1))
+		snprintf(first_wrong, sizeof first_wrong, "%s: %ld, %ld", what, a, b);
+}
+
+static void nap(long ns)
+{
+	struct timespec t = {0, ns};
+	nanosleep(&t, NULL);
+}
+
+/* Keeps the compiler from leaving calls out. */
+static inline void *keep(void *p)
+{
+	__asm__ volatile("" : "+r"(p) : : "memory");
+	return p;
+}
+
+/* ---- count ---- */
+
+struct sums {
+	unsigned long allocations, frees, reallocs, failed, live_bytes, live_blocks;
+};
+static unsigned long rounds;
+static pthread_barrier_t begin, end;
+static struct sums sums[THREADS_MOST];
+static char *kept[THREADS_MOST];
+
+/* One of each call; 60 bytes stay. */
+static void round_of(struct sums *s, char **list)
+{
+	void *p;
+	size_t huge = SIZE_MAX / 2;
+	free(keep(malloc(10)));
+	free(keep(calloc(3, 7)));
+	free(keep(memalign(64, 100)));
+	free(keep(aligned_alloc(32, 64)));
+	if (posix_memalign(&p, 128, 200))
+		abort();
+	free(keep(p));
+	free(keep(valloc(50)));
+	p = keep(realloc(NULL, 20));
+	p = keep(realloc(p, 4000));
+	p = keep(reallocarray(p, 3, 9));
+	free(p);
+	if (keep(malloc(huge)))
+		abort();
+	char *stay = keep(malloc(60));
+	*(char **)(void *)stay = *list;
+	*list = stay;
+	free(NULL);
+	s->allocations += 10;
+	s->frees += 9;
+	s->reallocs += 2;
+	s->failed++;
+	s->live_bytes += 60;
+	s->live_blocks++;
+}
+
+static void *counter(void *arg)
+{
+	size_t i = (size_t)arg;
+	pthread_barrier_wait(&begin);
+	for (unsigned long n = 0; n < rounds; n++) {
+		round_of(&sums[i], &kept[i]);
+		if (n % 20 == 0)
+			nap(100000);
+	}
+	pthread_barrier_wait(&end);
+	return NULL;
+}
+
+static int count(size_t threads)
+{
+	pthread_t t[THREADS_MOST];
+	struct sums all = {0};
+	sigset_t set;
+	int sig;
+	static char line[300]; /* printf would allocate */
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	sigaddset(&set, SIGTERM);
+	pthread_barrier_init(&begin, NULL, (unsigned)threads + 1);
+	pthread_barrier_init(&end, NULL, (unsigned)threads + 1);
+	for (size_t i = 0; i < threads; i++)
+		pthread_create(&t[i], NULL, counter, (void *)i);
+	sigwait(&set, &sig);
+	pthread_barrier_wait(&begin);
+	pthread_barrier_wait(&end);
+	for (size_t i = 0; i < threads; i++) {
+		const struct sums *s = &sums[i];
+		all.allocations += s->allocations;
+		all.frees += s->frees;
+		all.reallocs += s->reallocs;
+		all.failed += s->failed;
+		all.live_bytes += s->live_bytes;
+		all.live_blocks += s->live_blocks;
+	}
+	int n = snprintf(line, sizeof line, "%lu %lu %lu %lu %lu %lu\n", all.allocations, all.frees,
+			 all.reallocs, all.failed, all.live_bytes, all.live_blocks);
+	if (write(1, line, (size_t)n) != n)
+		return 1;
+	sigwait(&set, &sig);
+	return 0;
+}
+
+/* ---- churn, spin, short ---- */
+
+static uint64_t next(uint64_t *x)
+{
+	*x ^= *x << 13;
+	*x ^= *x >> 7;
+	return *x ^= *x << 17;
+}
+
+static void check(const unsigned char *p, size_t n, unsigned char c)
+{
+	for (size_t i = 0; i < n; i++)
+		if (p[i] != c) {
+			fault("a block changed", p[i], c);
+			return;
+		}
+}
+
+static void churn_some(uint64_t *x, unsigned char **p, size_t *n, unsigned blocks, unsigned steps)
+{
+	for (unsigned k = 0; k < steps; k++) {
+		uint64_t r = next(x);
+		unsigned i = (unsigned)(r % blocks);
+		size_t want = 1 + (r >> 20) % 300;
+		if (p[i])
+			check(p[i], n[i], (unsigned char)i);
+		if (p[i] && r & 1 << 16) {
+			p[i] = realloc(p[i], want);
+		} else {
+			free(p[i]);
+			p[i] = r & 1 << 17 ? calloc(1, want) : malloc(want);
+		}
+		n[i] = want;
+		memset(p[i], (int)i, want);
+	}
+	atomic_fetch_add(&done, steps);
+}
+
+static void *churner(void *arg)
+{
+	uint64_t x = (uint64_t)arg + 88172645463325252u;
+	unsigned char *p[64] = {0};
+	size_t n[64] = {0};
+	while (!over)
+		churn_some(&x, p, n, 64, 1000);
+	for (int i = 0; i < 64; i++)
+		free(p[i]);
+	return NULL;
+}
+
+static void *spinner(void *arg)
+{
+	(void)arg;
+	while (!over) {
+		for (int i = 0; i < 1000; i++)
+			free(keep(malloc(24)));
+		atomic_fetch_add(&done, 1000);
+	}
+	return NULL;
+}
+
+static void *brief(void *arg)
+{
+	uint64_t x = (uint64_t)arg * 7919 + 1;
+	unsigned char *p[8] = {0};
+	size_t n[8] = {0};
+	churn_some(&x, p, n, 8, 30);
+	for (int i = 0; i < 8; i++)
+		free(p[i]);
+	return NULL;
+}
+
+static void *starter(void *arg)
+{
+	for (size_t i = (size_t)arg; !over; i += 1000) {
+		pthread_t t;
+		if (pthread_create(&t, NULL, brief, (void *)i))
+			continue;
+		pthread_join(t, NULL);
+	}
+	return NULL;
+}
+
+/* ---- blocked ---- */
+
+static void returned(const char *call, long r)
+{
+	if (!over)
+		fault(call, r, errno);
+}
+
+static void *in_epoll(void *arg)
+{
+	struct epoll_event e;
+	int fd = epoll_create1(0);
+	(void)arg;
+	while (!over)
+		returned("epoll_wait", epoll_wait(fd, &e, 1, -1));
+	return NULL;
+}
+
+static void *in_epoll_for_long(void *arg)
+{
+	struct epoll_event e;
+	int fd = epoll_create1(0);
+	(void)arg;
+	while (!over)
+		returned("epoll_wait with a timeout", epoll_wait(fd, &e, 1, 600000));
+	return NULL;
+}
+
+static void *in_semop(void *arg)
+{
+	int id = semget(IPC_PRIVATE, 1, 0600);
+	struct sembuf b = {0, -1, 0};
+	(void)arg;
+	while (!over)
+		returned("semop", semop(id, &b, 1));
+	return NULL;
+}
+
+static void *in_sigtimedwait(void *arg)
+{
+	sigset_t set;
+	struct timespec t = {600, 0};
+	(void)arg;
+	sigemptyset(&set);
+	sigaddset(&set, SIGWINCH);
+	while (!over)
+		returned("sigtimedwait", sigtimedwait(&set, NULL, &t));
+	return NULL;
+}
+
+static void *in_recv(void *arg)
+{
+	int s[2];
+	char c;
+	struct timeval t = {600, 0};
+	(void)arg;
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, s))
+		abort();
+	setsockopt(s[0], SOL_SOCKET, SO_RCVTIMEO, &t, sizeof t);
+	while (!over)
+		returned("recv", recv(s[0], &c, 1, 0));
+	return NULL;
+}
+
+static void *in_read(void *arg)
+{
+	int p[2];
+	char c;
+	(void)arg;
+	if (pipe(p))
+		abort();
+	while (!over)
+		returned("read", read(p[0], &c, 1));
+	return NULL;
+}
+
+static void *in_nanosleep(void *arg)
+{
+	struct timespec t = {600, 0};
+	(void)arg;
+	while (!over)
+		returned("nanosleep", nanosleep(&t, NULL));
+	return NULL;
+}
+
+/* ---- fork ---- */
+
+static void *forker(void *arg)
+{
+	(void)arg;
+	while (!over) {
+		int status = 0;
+		pid_t pid = fork();
+		if (!pid) {
+			for (int i = 0; i < 100; i++)
+				free(keep(malloc(100)));
+			_exit(7);
+		}
+		if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status) ||
+		    WEXITSTATUS(status) != 7)
+			fault("a child", pid, status);
+		pid = vfork();
+		if (!pid) {
+			execl("/bin/true", "true", (char *)NULL);
+			_exit(9);
+		}
+		if (pid < 0 || waitpid(pid, &status, 0) != pid || status)
+			fault("a program", pid, status);
+		free(keep(malloc(40)));
+		atomic_fetch_add(&done, 1);
+	}
+	return NULL;
+}
+
+/* ---- plug ---- */
+
+static const char *plug_file;
+
+static void *plugger(void *arg)
+{
+	(void)arg;
+	while (!over) {
+		void *h = dlopen(plug_file, RTLD_NOW);
+		void *(*f)(size_t) = h ? (void *(*)(size_t))dlsym(h, "plug_alloc") : NULL;
+		if (!f) {
+			fault("dlopen", 0, 0);
+			return NULL;
+		}
+		for (int i = 0; i < 50; i++)
+			free(keep(f(32)));
+		dlclose(h);
+		atomic_fetch_add(&done, 1);
+	}
+	return NULL;
+}
+
+/* ---- main ---- */
+
+static void start(void *(*f)(void *), size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		pthread_t t;
+		if (pthread_create(&t, NULL, f, (void *)i))
+			abort();
+		pthread_detach(t);
+	}
+}
+
+static bool begin_mode(const char *mode, size_t threads)
+{
+	static void *(*const calls[])(void *) = {in_epoll,        in_epoll_for_long, in_semop,
+						 in_sigtimedwait, in_recv,           in_read,
+						 in_nanosleep};
+	if (!strcmp(mode, "churn"))
+		start(churner, threads);
+	else if (!strcmp(mode, "spin"))
+		start(spinner, 1);
+	else if (!strcmp(mode, "short"))
+		start(starter, threads);
+	else if (!strcmp(mode, "fork"))
+		start(forker, 1);
+	else if (!strcmp(mode, "plug"))
+		start(plugger, 1);
+	else if (!strcmp(mode, "blocked"))
+		for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+			start(calls[i], 1);
+	else
+		return false;
+	return true;
+}
+
+int main(int argc, char **argv)
+{
+	const char *mode = argc > 1 ? argv[1] : "";
+	size_t threads = argc > 2 ? strtoul(argv[2], NULL, 10) : 1;
+	sigset_t set;
+	int sig;
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGUSR1);
+	sigaddset(&set, SIGWINCH);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	sigdelset(&set, SIGWINCH);
+	rounds = argc > 3 ? strtoul(argv[3], NULL, 10) : 0;
+	if (!strcmp(mode, "count") && threads <= THREADS_MOST)
+		return count(threads);
+	plug_file = argc > 2 ? argv[2] : "";
+	if (!begin_mode(mode, threads))
+		return 2;
+	sigwait(&set, &sig);
+	over = true;
+	nap(50000000);
+	if (wrong)
+		printf("%s: %lu faults, the first: %s\n", mode, wrong, first_wrong);
+	else
+		printf("%s ok %lu\n", mode, done);
+	fflush(stdout);
+	_exit(wrong != 0);
+}

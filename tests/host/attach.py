@@ -1,0 +1,271 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Attaches to processes that check themselves (tests/host/attach.c), many times, and looks at what is left."""
+import json
+import os
+import random
+import re
+import signal
+import statistics
+import subprocess
+import sys
+import time
+
+BIN, TB = os.environ["BIN"], os.environ["TB"]
+RECORD = f"{BIN}/ms-record"
+TARGET, STATIC, PLUG = (f"{TB}/host/attach{x}" for x in ("", "_static", "_plug.so"))
+ALL = bool(os.environ.get("MS_CHECK_ALL"))
+CYCLES, KILLS = (100, 200) if ALL else (8, 20)
+failures = []
+
+
+def fail(text):
+    print("FAILED:", text)
+    failures.append(text)
+
+
+def check(good, text):
+    if not good:
+        fail(text)
+
+
+def start(*command):
+    p = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    begun(p.pid)
+    return p
+
+
+def begun(pid):
+    """Until it has done something, or sleeps: then it is past its beginning."""
+    for _ in range(500):
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as f:
+            fields = f.read().rsplit(")", 1)[1].split()
+        if fields[0] == "S" or int(fields[11]) + int(fields[12]) > 5:
+            return
+        time.sleep(0.02)
+
+
+def attach(pid, *options, trace="a.trace", timeout=60):
+    """One ms-record -p to its end: status and what it said."""
+    r = subprocess.run([RECORD, "--no-symbols", "-v", "-o", trace, *options, "-p", str(pid)],
+                       capture_output=True, text=True, timeout=timeout, check=False)
+    return r.returncode, r.stderr
+
+
+def end(p, name):
+    """SIGTERM; the target says whether it found all as it should be."""
+    p.send_signal(signal.SIGTERM)
+    try:
+        out = p.communicate(timeout=20)[0].decode()
+    except subprocess.TimeoutExpired:
+        p.kill()
+        fail(f"{name}: it does not end")
+        return
+    check(p.returncode == 0, f"{name}: status {p.returncode}: {out[-300:]}")
+
+
+def wait_for(trace):
+    """Until the recorder that writes it answers: it has attached."""
+    for _ in range(500):
+        if subprocess.run([RECORD, "--tell", trace, "status"], capture_output=True, check=False).returncode == 0:
+            return
+        time.sleep(0.02)
+
+
+def mapped(pid):
+    with open(f"/proc/{pid}/maps", encoding="utf-8") as f:
+        return f.read()
+
+
+def nanoseconds(text):
+    n, unit = text.split()
+    return float(n.replace(",", "")) * {"s": 1e9, "ms": 1e6, "us": 1e3, "ns": 1}[unit]
+
+
+def stops(said):
+    """Of -v: one thread, all to attach, all to detach; in ns."""
+    m = re.search(r"stops +one thread for (\S+ \w+), to attach all \d+ for (\S+ \w+), to detach \d+ times?, at most (\S+ \w+)",
+                  said)
+    return [nanoseconds(x) for x in m.groups()] if m else None
+
+
+def cycles(name, n, *command):
+    n, duration = (n, "1") if ALL else (max(2, n), "0.05")
+    p = start(*command)
+    seen = []
+    for i in range(n):
+        rc, said = attach(p.pid, "-d", duration)
+        check(rc == 0, f"{name}, cycle {i}: status {rc}: {said}")
+        check(p.poll() is None, f"{name}, cycle {i}: it died: {p.returncode}")
+        if rc or p.poll() is not None:
+            break
+        check("gave up" not in said and "trouble" not in said, f"{name}, cycle {i}: {said}")
+        check(stops(said), f"{name}: no line of stops: {said}")
+        seen.append(stops(said) or [0, 0, 0])
+    left = mapped(p.pid) if p.poll() is None else ""
+    check(left.count("/memfd:memscope-image") == 2, f"{name}: not one image is left, but\n{left}")
+    check("/memfd:memscope " not in left, f"{name}: buffers are left")
+    end(p, name)
+    if seen:
+        one, to, back = ([statistics.median(x) / 1e6 for x in zip(*seen)])
+        print(f"{name}: {len(seen)} cycles, stopped: one thread {one:.2f} ms, all {to:.2f} ms, to detach {back:.2f} ms (medians)")
+
+
+def count(name, program, threads, rounds, env=None):
+    """The trace has exactly what the program says that it did between two points."""
+    p = subprocess.Popen([program, "count", str(threads), str(rounds)], stdout=subprocess.PIPE,
+                         env={**os.environ, **(env or {})})
+    begun(p.pid)
+    r = subprocess.Popen([RECORD, "--no-symbols", "--verify", "-o", "count.trace", "-p", str(p.pid)],
+                         stderr=subprocess.PIPE, text=True)
+    wait_for("count.trace")
+    p.send_signal(signal.SIGUSR1)
+    said = p.stdout.readline().decode().split()
+    r.send_signal(signal.SIGINT)
+    words = r.communicate(timeout=60)[1]
+    check(r.returncode == 0, f"{name}: status {r.returncode}: {words}")
+    end(p, name)
+    report = json.loads(subprocess.run([f"{BIN}/ms-report", "--json", "count.trace"], capture_output=True,
+                                       check=True).stdout)
+    t, q = report["totals"], report["quality"]
+    got = [t["allocations"], t["frees"], t["reallocations"], t["failed_allocations"], t["unfreed_bytes"],
+           t["unfreed_blocks"]]
+    check(got == [int(x) for x in said], f"{name}: recorded {got}, it says {said}; lost {q['events_lost']}")
+    check(q["attached"] is True, f"{name}: the report does not say that it was attached")
+    check(q["complete"] is True, f"{name}: the trace is incomplete")
+    m = re.search(r"verify +([\d,]+) stacks compared, (\d+) differ", words)
+    check(m and m.group(2) == "0" and m.group(1) != "0", f"{name}: stacks differ: {words}")
+
+
+def killed():
+    """ms-record is killed at random moments of attaching, recording and detaching."""
+    random.seed(11)
+    p = start(TARGET, "churn", "4")
+    again = 0
+    for i in range(KILLS):
+        r = subprocess.Popen([RECORD, "-q", "--no-symbols", "-o", "killed.trace", "-p", str(p.pid)],
+                             stderr=subprocess.PIPE, text=True)
+        time.sleep(random.random() * (0.05, 0.05, 0.2)[i % 3])
+        if i % 3 == 2:
+            r.send_signal(signal.SIGINT)
+            time.sleep(random.random() * 0.03)
+        r.kill()
+        said = r.communicate()[1]
+        check(not said or "busy with what an earlier" in said, f"after a kill: {said}")
+        check(p.poll() is None, f"killed, {i}: the target died: {p.returncode}")
+        if p.poll() is not None:
+            return
+        if i % 10 == 9:
+            time.sleep(0.3)
+            rc, said = attach(p.pid, "-d", "0.1")
+            check(rc == 0, f"after a kill, attaching gives {rc}: {said}")
+            again += rc == 0
+    check("/memfd:memscope " not in mapped(p.pid), "buffers of killed recorders are left")
+    end(p, "killed")
+    print(f"killed: {KILLS} times, {again} attachments afterwards")
+
+
+def target_killed():
+    """The target is killed while it is recorded: the trace is whole up to then."""
+    for _ in range(3):
+        p = start(TARGET, "churn", "2")
+        r = subprocess.Popen([RECORD, "-q", "--no-symbols", "-o", "gone.trace", "-p", str(p.pid)])
+        wait_for("gone.trace")
+        time.sleep(0.05)
+        p.kill()
+        p.wait()
+        check(r.wait(timeout=30) == 0, f"the target was killed: status {r.returncode}")
+        report = subprocess.run([f"{BIN}/ms-report", "--json", "gone.trace"], capture_output=True, check=False)
+        check(report.returncode == 0, f"the target was killed: ms-report says {report.stderr}")
+        if report.returncode == 0:
+            check(json.loads(report.stdout)["totals"]["allocations"] > 0, "the target was killed: nothing is in the trace")
+
+
+def refused(words, *options, pid=None):
+    r = subprocess.run([RECORD, "-o", "refused.trace", *options, *(["-p", str(pid)] if pid else [])],
+                       capture_output=True, text=True, timeout=30, check=False)
+    check(r.returncode == 125 and words in r.stderr and r.stderr.count("\n") == 1,
+          f"'{words}' is not what {options} {pid} gives: {r.returncode} {r.stderr}")
+    check(not os.path.exists("refused.trace"), f"{words}: a trace is left")
+
+
+def refusals():
+    p = start(TARGET, "spin")
+    pid = p.pid
+    refused("there is no such process", pid=4194303)
+    refused("a whole number", "-p", "x")
+    refused("one process at a time", "-p", f"{pid},{pid}")
+    refused("'ls' is not run", "-p", str(pid), "ls")
+    for option in ("--mmap", "--usable-size", "--overflow=wait", "--env=A=B", "--follow=all", "--leak-check=yes"):
+        refused("-p: " + option.split("=")[0], option, pid=pid)
+    zombie = subprocess.Popen(["true"])
+    time.sleep(0.1)
+    refused("zombie", pid=zombie.pid)
+    zombie.wait()
+    first = subprocess.Popen([RECORD, "-q", "-o", "first.trace", "-p", str(pid)])
+    wait_for("first.trace")
+    refused("attached already", pid=pid)
+    first.send_signal(signal.SIGTERM)
+    check(first.wait(timeout=30) == 0, "SIGTERM does not give 0")
+    launched = subprocess.Popen([RECORD, "-q", "-o", "launched.trace", "sleep", "5"])
+    time.sleep(0.3)
+    child = int(subprocess.run(["pgrep", "-P", str(launched.pid)], capture_output=True, text=True,
+                               check=True).stdout.split()[0])
+    refused("it was started by ms-record", pid=child)
+    os.kill(child, signal.SIGTERM)
+    launched.wait()
+    stripped = "./stripped"
+    subprocess.run(["strip", "-o", stripped, STATIC], check=True)
+    s = start(stripped, "spin")
+    refused("no allocator was found", pid=s.pid)
+    end(s, "stripped")
+    end(p, "refusals")
+
+
+def stopped():
+    """A stopped process stays stopped, and is recorded when it goes on."""
+    p = start(TARGET, "churn", "2")
+    p.send_signal(signal.SIGSTOP)
+    r = subprocess.Popen([RECORD, "-q", "--no-symbols", "-o", "stopped.trace", "-p", str(p.pid)])
+    wait_for("stopped.trace")
+    with open(f"/proc/{p.pid}/stat", encoding="utf-8") as f:
+        check(f.read().rsplit(")", 1)[1].split()[0] == "T", "a stopped process was set going")
+    p.send_signal(signal.SIGCONT)
+    time.sleep(0.2)
+    r.send_signal(signal.SIGINT)
+    check(r.wait(timeout=30) == 0, "a stopped process: status")
+    end(p, "stopped")
+
+
+def main():
+    if os.path.exists("/proc/sys/kernel/yama/ptrace_scope") and os.geteuid():
+        print("skip: processes of others cannot be traced here")
+        sys.exit(77)
+    count("count 1", TARGET, 1, 500)
+    count("count 4", TARGET, 4, 200)
+    count("count 64", TARGET, 64, 20)
+    count("count static", STATIC, 4, 100)
+    for lib in ("libjemalloc.so.2", "libtcmalloc_minimal.so.4", "libmimalloc.so.2"):
+        path = "/usr/lib/x86_64-linux-gnu/" + lib
+        if os.path.exists(path):
+            count("count " + lib, TARGET, 4, 100, {"LD_PRELOAD": path})
+    n = CYCLES
+    cycles("churn 1", n, TARGET, "churn", "1")
+    cycles("churn 4", n // 2, TARGET, "churn", "4")
+    cycles("churn 64", n // 7, TARGET, "churn", "64")
+    cycles("spin", n // 2, TARGET, "spin")
+    cycles("short", n // 4, TARGET, "short", "4")
+    cycles("blocked", n, TARGET, "blocked")
+    cycles("fork", n // 4, TARGET, "fork")
+    cycles("plug", n // 4, TARGET, "plug", PLUG)
+    cycles("static", n // 4, STATIC, "churn", "4")
+    cycles("python3", n // 4, "python3", "-c", "import signal, sys\nsignal.signal(15, lambda *a: sys.exit(0))\n"
+           "while True: d = {str(i): [i] for i in range(1000)}")
+    stopped()
+    target_killed()
+    killed()
+    refusals()
+    sys.exit(bool(failures))
+
+
+main()
