@@ -146,9 +146,11 @@ static int next_block(struct memscope_trace *t, struct ms_err *err)
 	uint64_t types = MS_ALL_TYPES & ~MS_TYPE_BIT(MS_BLOCK_CHECKPOINT);
 	switch (ms_trace_next(t->rec->file, types, 1, &b, err)) {
 	case MS_NEXT_BLOCK:
-		if (!ms_recording_take(t->rec, &b))
+		if (!ms_recording_take(t->rec, &b)) {
 			t->rec->bad_blocks++;
-		if (b.type != MS_BLOCK_EVENTS || !t->rec->in_block)
+			return 1;
+		}
+		if (b.type != MS_BLOCK_EVENTS)
 			return 1;
 		ms_address_decoder_begin(t->address, t->rec->decoder,
 					 ms_address_column(b.columns, b.column_count));

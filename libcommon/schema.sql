@@ -164,6 +164,13 @@ CREATE TABLE site_diff(
   new_allocated_bytes INTEGER, new_temporary INTEGER,
   delta_live_bytes INTEGER, delta_live_blocks INTEGER, delta_peak_bytes INTEGER, delta_peak_blocks INTEGER, delta_allocations INTEGER,
   delta_frees INTEGER, delta_allocated_bytes INTEGER, delta_temporary INTEGER);
+-- Regions of two moments, by name of the process, kind and path ('' = none); change: new, gone, grown, shrunk, unchanged.
+CREATE TABLE region_diff(
+  process TEXT NOT NULL, kind TEXT NOT NULL, path TEXT NOT NULL, change TEXT,
+  old_regions INTEGER, old_bytes INTEGER, old_rss_bytes INTEGER, old_pss_bytes INTEGER, old_private_bytes INTEGER, old_swap_bytes INTEGER,
+  new_regions INTEGER, new_bytes INTEGER, new_rss_bytes INTEGER, new_pss_bytes INTEGER, new_private_bytes INTEGER, new_swap_bytes INTEGER,
+  delta_bytes INTEGER, delta_rss_bytes INTEGER, delta_pss_bytes INTEGER, delta_private_bytes INTEGER, delta_swap_bytes INTEGER,
+  PRIMARY KEY(process, kind, path)) WITHOUT ROWID;
 CREATE TABLE site_diff_range(
   site INTEGER NOT NULL, figure TEXT NOT NULL, old_low INTEGER, old_high INTEGER, new_low INTEGER, new_high INTEGER,
   delta_low INTEGER, delta_high INTEGER, PRIMARY KEY(site, figure)) WITHOUT ROWID;

@@ -11,6 +11,7 @@
  *   changes.c     pairs become changes of figures; noise.c tells which are more than noise
  *   write.c       adds the tables of the comparison to the new run's snapshot (gone.c: with the
  *                 stacks of what is gone)
+ *   regions.c     the same for snapshots of regions
  * Reading any kind of input and writing the image is libcommon/snapshot.h.
  */
 #include <stdarg.h>
@@ -22,6 +23,7 @@
 #include "nameless.h"
 #include "open.h"
 #include "options.h"
+#include "regions.h"
 #include "write.h"
 
 #include "libcommon/err.h"
@@ -138,12 +140,15 @@ static int compare(const struct options *o, struct spots *s, struct ms_err *err)
 	changes_make(&c, &m, &runs, o->min_change);
 	int rc = write_changes(&c, &m, &runs, o, err);
 	if (rc == 0)
+		rc = regions_compare(runs.shown[OLD], runs.shown[NEW], err);
+	if (rc == 0)
 		rc = ms_snapshot_write(runs.shown[NEW]->db, o->output, err);
 	if (rc == 0) {
 		say_inputs(o, &runs, &m, &c);
 		rc = say_incomplete(o, s);
 		if (rc == 0 && o->exit_code)
-			rc = judge(o, &c);
+			rc = regions_grew(runs.shown[NEW]->db, o->min_change) ? 1
+									      : judge(o, &c);
 	}
 	changes_free(&c);
 	match_free(&m);

@@ -135,7 +135,7 @@ static void text_view(struct page *p, const struct options *opt, enum view v, st
 {
 	size_t limit = limit_of(opt, FORMAT_TEXT, v);
 	struct list l;
-	if (v == VIEW_FIRST && p->m->diff) {
+	if (v == VIEW_FIRST && p->m->diff && !p->m->watched) {
 		diff_text(p, o, opt->limit == LIMIT_DEFAULT ? 10 : limit);
 	} else if (v == VIEW_FIRST && p->m->watched) {
 		text_watched(p, o, opt->limit == LIMIT_DEFAULT ? 20 : limit);
@@ -170,7 +170,7 @@ static void markdown_view(struct page *p, const struct options *opt, enum view v
 			  struct out *o)
 {
 	struct list l;
-	if (v == VIEW_FIRST && p->m->diff) {
+	if (v == VIEW_FIRST && p->m->diff && !p->m->watched) {
 		diff_markdown(p, o, limit);
 	} else if (v == VIEW_FIRST && p->m->watched) {
 		markdown_watched(p, o, limit);
@@ -221,7 +221,7 @@ static void csv_report(struct page *p, const struct options *opt, struct out *o)
 {
 	enum view v = opt->views[0];
 	size_t limit = limit_of(opt, FORMAT_CSV, v);
-	if (v == VIEW_FIRST && p->m->diff) {
+	if (v == VIEW_FIRST && p->m->diff && !p->m->watched) {
 		diff_csv(p->m, o, limit);
 	} else if (v == VIEW_FIRST && p->m->watched) {
 		struct table t = make_table(

@@ -6,8 +6,10 @@
 #include "words.h"
 
 #include "libcommon/err.h"
+#include "libcommon/units.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define SAY(...) ms_arena_printf(&m->arena, __VA_ARGS__)
@@ -139,6 +141,62 @@ static const struct column region_columns[] = {
 	{"path", "path", CELL_PATH, .sum = false},
 };
 
+static const struct column diff_columns[] = {
+	{"process", "process", CELL_TEXT, .sum = false},
+	{"change", "change", CELL_TEXT, .sum = false},
+	{"kind", "kind", CELL_TEXT, .sum = false},
+	{"RSS before", "old_rss_bytes", CELL_SIZE, .sum = false},
+	{"RSS", "new_rss_bytes", CELL_SIZE, .sum = false},
+	{"by", NULL, CELL_VALUE, .sum = false},
+	{"size", "new_bytes", CELL_SIZE, .sum = false},
+	{NULL, "old_bytes", CELL_SIZE, .sum = false},
+	{"by", NULL, CELL_VALUE, .sum = false},
+	{NULL, "old_regions", CELL_COUNT, .sum = false},
+	{NULL, "new_regions", CELL_COUNT, .sum = false},
+	{NULL, "old_pss_bytes", CELL_SIZE, .sum = false},
+	{NULL, "new_pss_bytes", CELL_SIZE, .sum = false},
+	{NULL, "old_private_bytes", CELL_SIZE, .sum = false},
+	{NULL, "new_private_bytes", CELL_SIZE, .sum = false},
+	{NULL, "old_swap_bytes", CELL_SIZE, .sum = false},
+	{NULL, "new_swap_bytes", CELL_SIZE, .sum = false},
+	{NULL, "delta_bytes", CELL_VALUE, .sum = false},
+	{NULL, "delta_rss_bytes", CELL_VALUE, .sum = false},
+	{NULL, "delta_pss_bytes", CELL_VALUE, .sum = false},
+	{NULL, "delta_private_bytes", CELL_VALUE, .sum = false},
+	{NULL, "delta_swap_bytes", CELL_VALUE, .sum = false},
+	{"path", "path", CELL_PATH, .sum = false},
+};
+enum { DIFF_BY_RSS = 5, DIFF_BY_SIZE = 8 };
+
+/* "+12 KiB": what SQL gave as a number. */
+static void say_delta(struct model *m, struct cell *c)
+{
+	char buf[MS_UNIT_BUF];
+	if (c->s)
+		c->s = SAY("%s", ms_format_delta(buf, strtoll(c->s, NULL, 10)));
+}
+
+struct table watched_diff(struct model *m, size_t limit)
+{
+	struct table t = TABLE_OF(diff_columns, .title = "REGIONS that changed, most first",
+				  .empty = "no region changed");
+	fill(m, &t,
+	     "SELECT process, change, kind, old_rss_bytes, new_rss_bytes, delta_rss_bytes,"
+	     " new_bytes, old_bytes, delta_bytes, old_regions, new_regions, old_pss_bytes,"
+	     " new_pss_bytes, old_private_bytes, new_private_bytes, old_swap_bytes,"
+	     " new_swap_bytes, delta_bytes, delta_rss_bytes, delta_pss_bytes, delta_private_bytes,"
+	     " delta_swap_bytes, path FROM region_diff WHERE change != 'unchanged'"
+	     " OR delta_bytes != 0 ORDER BY max(abs(coalesce(delta_rss_bytes, 0)),"
+	     " abs(coalesce(delta_bytes, 0)) / 1024) DESC, process, kind, path",
+	     rows_of(m, "region_diff"));
+	for (size_t i = 0; i < t.n; i++) {
+		say_delta(m, &t.rows[i].cells[DIFF_BY_RSS]);
+		say_delta(m, &t.rows[i].cells[DIFF_BY_SIZE]);
+	}
+	table_finish(m, &t, -1, limit, "regions", NULL);
+	return t;
+}
+
 /* Where there is one process, people need no column for it. */
 static const struct column *without_pid(struct model *m)
 {
@@ -152,6 +210,8 @@ static const struct column *without_pid(struct model *m)
 
 struct table watched_regions(struct model *m, size_t limit)
 {
+	if (rows_of(m, "region_diff"))
+		return watched_diff(m, limit);
 	struct table t = TABLE_OF(region_columns, .title = "REGIONS of address space",
 				  .empty = "no regions in this snapshot");
 	fill(m, &t,
@@ -250,6 +310,10 @@ size_t watched_first(struct model *m, size_t limit, struct table out[WATCHED_TAB
 	size_t n = 0;
 	if (m->watched == WATCHED_POLL) {
 		out[n++] = watched_timeline(m, 12);
+		return n;
+	}
+	if (rows_of(m, "region_diff")) {
+		out[n++] = watched_diff(m, limit);
 		return n;
 	}
 	out[n++] = watched_kinds(m);

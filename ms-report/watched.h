@@ -29,6 +29,8 @@ uint64_t watched_heap(struct model *m, uint32_t process);
 struct table watched_timeline(struct model *m, size_t limit);
 /* Regions at the moment, most resident first (or the largest, where that is not known). */
 struct table watched_regions(struct model *m, size_t limit);
+/* Of ms-diff: what changed between two snapshots of regions; rows of 0 = they were not compared. */
+struct table watched_diff(struct model *m, size_t limit);
 /* By what they are for. */
 struct table watched_kinds(struct model *m);
 /* Processes by what they hold. */

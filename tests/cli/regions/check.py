@@ -250,6 +250,38 @@ def check_unreadable():
     end([storm])
 
 
+def check_diff():
+    """A process of which one kind of region grew, one came and one went."""
+    def write(heap, more):
+        tail = " 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 9 4096 1 0" + " 0" * 27 + "\n"
+        os.makedirs("grown/5", exist_ok=True)
+        smaps = f"1000-{0x1000 + heap * 1024:x} rw-p 00000000 00:00 0 [heap]\nRss: {heap} kB\nPrivate_Dirty: {heap} kB\n{more}"
+        for name, text in (("stat", f"5 (app) S{tail}"), ("statm", "1 1 0\n"), ("smaps", smaps), ("maps", smaps)):
+            with open(f"grown/5/{name}", "w", encoding="utf-8") as f:
+                f.write(text)
+
+    write(40, "7000000-7002000 r--p 00000000 fe:01 7 /old file\nRss: 8 kB\n")
+    snap("old.db", "--smaps", "-p", "5", "--proc-root", "grown")
+    write(100, "8000000-8004000 r--p 00000000 fe:01 8 /new\nRss: 12 kB\n")
+    snap("new.db", "--smaps", "-p", "5", "--proc-root", "grown")
+    snap("maps.db", "--maps", "-p", "5", "--proc-root", "grown")
+    r = run(BIN + "/ms-diff", "--exit-code", "-o", "diff.db", "old.db", "new.db")
+    expect("diff: status", (r.returncode, r.stderr), (1, ""))
+    rows = list(csv.DictReader(io.StringIO(report("--csv", "--regions", "diff.db"))))
+    expect("diff", [(r["change"], r["kind"], r["path"], r["old_rss_bytes"], r["new_rss_bytes"], r["delta_rss_bytes"], r["delta_bytes"])
+                    for r in rows],
+           [("grown", "heap", "[heap]", "40960", "102400", "61440", "61440"),
+            ("new", "mapped_file", "/new", "0", "12288", "12288", "16384"),
+            ("gone", "mapped_file", "/old file", "8192", "0", "-8192", "-8192")])
+    expect("diff: text", "REGIONS that changed" in report("diff.db"), True)
+    expect("diff: markdown", "+60.0 KiB" in report("--md", "diff.db"), True)
+    r = run(BIN + "/ms-diff", "--exit-code", "-o", "same.db", "new.db", "new.db")
+    expect("diff of one with itself", (r.returncode, "no region changed" in report("same.db")), (0, True))
+    run(BIN + "/ms-diff", "-o", "diff.db", "old.db", "maps.db")
+    rows = list(csv.DictReader(io.StringIO(report("--csv", "--regions", "diff.db"))))
+    expect("diff: not known is not 0", {(r["new_rss_bytes"], r["delta_rss_bytes"]) for r in rows}, {("", "")})
+
+
 def check_refused():
     for args, why in ((["-p", "1"], "'ms-snap --smaps -p 1 | ms-report --regions'"), (["-p", "1"], "'ms-record --poll -p 1'"),
                       (["--maps"], "which process"), (["--maps", "--all", "-p", "1"], "choose one"),
@@ -272,7 +304,7 @@ def main():
     built = run("gcc", "-O1", "-o", "many", SRC + "/tests/cli/regions/many.c")
     if built.returncode:
         sys.exit(built.stderr)
-    for check in (check_live, check_formats, check_many, check_times, check_unreadable, check_refused):
+    for check in (check_live, check_formats, check_many, check_times, check_unreadable, check_diff, check_refused):
         check()
     print("\n".join(f[:300] for f in failures[:12]))
     sys.exit(bool(failures))
