@@ -36,6 +36,7 @@ struct memscope_sample {
 	uint64_t vsz_bytes;  /* address space */
 	/* Where the kernel looked at every page for this sample, else unknown: */
 	uint64_t pss_bytes, private_bytes, shared_bytes, swap_bytes;
+	/* At most ten times a second, else unknown: */
 	uint64_t minor_faults, major_faults, user_ns, system_ns, threads;
 };
 

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
-#include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -21,10 +20,11 @@
 
 /* A second signal within this time stops the polling of a command, which goes on. */
 #define AGAIN_NS UINT64_C(2000000000)
+#define OFTEN_NS UINT64_C(100000000)
 
 struct watch {
 	struct poll *poll;
-	int signals, timer;
+	int signals;
 	sigset_t mask; /* as we inherited it */
 	uint64_t forwarded_ns;
 	bool over;
@@ -136,8 +136,7 @@ static int watch_start(struct watch *w, struct ms_err *err)
 	sigprocmask(SIG_BLOCK, &set, &w->mask);
 	signal(SIGPIPE, SIG_IGN);
 	w->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	w->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	return w->signals < 0 || w->timer < 0 ? ms_err_sys(err, "cannot make a timer") : 0;
+	return w->signals < 0 ? ms_err_sys(err, "cannot wait for signals") : 0;
 }
 
 static struct timespec time_of(uint64_t ns)
@@ -145,32 +144,40 @@ static struct timespec time_of(uint64_t ns)
 	return (struct timespec){(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
 }
 
+/* Sleeps until `at`, ns since the start, or until something came. */
+static void wait_until(struct watch *w, uint64_t at)
+{
+	struct poll *p = w->poll;
+	/* Of short waits it is cheaper to see the end by the next sample. */
+	bool often = p->opt->interval_ns < OFTEN_NS;
+	struct pollfd fds[] = {{.fd = w->signals, .events = POLLIN},
+			       {.fd = often ? -1 : p->taker.proc.pidfd, .events = POLLIN}};
+	struct signalfd_siginfo info;
+	uint64_t now = clock_mono() - p->start_mono;
+	struct timespec left = time_of(at > now ? at - now : 0);
+	if (ppoll(fds, 2, &left, NULL) <= 0)
+		return;
+	while (fds[0].revents && read(w->signals, &info, sizeof info) == sizeof info)
+		take_signal(w, (int)info.ssi_signo);
+	look_for_end(w);
+}
+
+/* A sample at each multiple of the interval; those that were missed are left out. */
 static void watch_run(struct watch *w)
 {
 	struct poll *p = w->poll;
-	uint64_t interval = p->opt->interval_ns, end = p->opt->duration_ns;
-	struct itimerspec every = {time_of(interval), time_of(p->start_mono + interval)};
-	timerfd_settime(w->timer, TFD_TIMER_ABSTIME, &every, NULL);
+	uint64_t interval = p->opt->interval_ns, next = interval, now;
+	uint64_t end = p->opt->duration_ns ? p->opt->duration_ns : UINT64_MAX;
 	take_sample(w, true);
 	while (!w->over) {
-		struct pollfd fds[] = {{.fd = w->timer, .events = POLLIN},
-				       {.fd = w->signals, .events = POLLIN},
-				       {.fd = p->taker.proc.pidfd, .events = POLLIN}};
-		uint64_t now = clock_mono() - p->start_mono, ticks;
-		struct signalfd_siginfo info;
-		if (end && now >= end) {
-			take_sample(w, true);
+		wait_until(w, next < end ? next : end);
+		now = clock_mono() - p->start_mono;
+		if (w->over || now < (next < end ? next : end))
+			continue;
+		take_sample(w, now >= end);
+		next = now - now % interval + interval;
+		if (now >= end)
 			stop(w, POLL_STOPPED);
-			break;
-		}
-		struct timespec left = time_of(end - now);
-		ppoll(fds, 3, end ? &left : NULL, NULL);
-		while (read(w->signals, &info, sizeof info) == sizeof info)
-			take_signal(w, (int)info.ssi_signo);
-		if (fds[1].revents || fds[2].revents)
-			look_for_end(w);
-		if (!w->over && read(w->timer, &ticks, sizeof ticks) == sizeof ticks)
-			take_sample(w, false);
 	}
 	p->duration_ns = clock_mono() - p->start_mono;
 }
@@ -234,7 +241,7 @@ static void give_up(struct poll *p)
 int poll_run(const struct options *o, int *own, struct ms_err *err)
 {
 	struct poll p = {.opt = o, .status = -1};
-	struct watch w = {.poll = &p, .signals = -1, .timer = -1};
+	struct watch w = {.poll = &p, .signals = -1};
 	int rc = -1;
 	p.taker.proc =
 		(struct ms_proc){.folder = -1, .pidfd = -1, .statm = -1, .stat = -1, .rollup = -1};
@@ -252,7 +259,6 @@ int poll_run(const struct options *o, int *own, struct ms_err *err)
 	ms_regions_free(&p.taker.regions);
 	free(p.series.v);
 	close(w.signals);
-	close(w.timer);
 	sigprocmask(SIG_SETMASK, &w.mask, NULL);
 	if (rc)
 		return -1;

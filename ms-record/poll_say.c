@@ -55,7 +55,6 @@ static void say_csv(FILE *f, const struct ms_proc_sample *s)
 			(double)s->utime / 1e9, (double)s->stime / 1e9, s->threads);
 	else
 		fputs(",,,,,\n", f);
-	fflush(f);
 }
 
 /* Time since the start; RSS; heap; what the heap changed since the line before; address space. */
@@ -81,6 +80,8 @@ void poll_say_sample(struct poll *p, const struct ms_proc_sample *s)
 {
 	if (p->csv)
 		say_csv(p->csv, s);
+	if (p->csv && s->counted) /* ten times a second */
+		fflush(p->csv);
 	if (p->table)
 		say_row(p, s);
 }
