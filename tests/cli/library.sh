@@ -77,7 +77,8 @@ for user in shared-user static-user; do
 		[ "$(value $figure)" = "$(jq ".totals.$figure" report.json)" ] || fail "$user: $figure $(value $figure), not $(jq ".totals.$figure" report.json)"
 	done
 	[ "$(value exit)/$(value state)/$(value addresses)" = 3/complete/1 ] || fail "$user: $(cat said)"
-	value largest | grep -q 'app.c:10$' || fail "$user: the largest is at '$(value largest)'"
+	# Under ASan the child that finds symbols runs into its limit of address space.
+	[ "$MODE" = asan ] || value largest | grep -q 'app.c:10$' || fail "$user: the largest is at '$(value largest)'"
 	[ "$(value mark)" = kept ] || fail "$user: mark"
 	head -c "$(($(stat -c %s run.trace) / 2))" run.trace >half.trace
 	./$user trace half.trace >said 2>&1
