@@ -36,7 +36,7 @@ const char options_help[] =
 	"  -i, --interval DUR     time between samples of /proc (default 100ms)\n"
 	"  -s, --sample BYTES     record one allocation in BYTES on average (0 = every one, "
 	"default)\n"
-	"  -z, --level N          compression level of zstd, 1 to 19 (default 1)\n"
+	"  -z, --level N          compression level of zstd, 1 to 19 (default 3)\n"
 	"      --depth N          longest stack kept whole (default 512); the middle of deeper "
 	"ones is cut\n"
 	"      --follow=WHAT      further processes: all (trivial ones too), fork (children that "
@@ -476,7 +476,7 @@ static int read_attached(struct options *o, const bool *given, const char *comma
 int options_read(struct options *o, int argc, char **argv, struct ms_err *err)
 {
 	*o = (struct options){.interval_ns = 100000000,
-			      .level = 1,
+			      .level = 3,
 			      .depth = 512,
 			      .wait_ns = UINT64_C(2000000000),
 			      .leak_ns = SCAN_AUTO_NS,

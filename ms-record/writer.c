@@ -34,7 +34,7 @@ struct output *output_new(int fd, const char *path)
 	o->fd = fd;
 	o->path = strdup(path);
 	o->addresses = true;
-	o->level = 1;
+	o->level = 3;
 	return o;
 }
 
