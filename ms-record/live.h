@@ -96,6 +96,7 @@ static inline struct live_bucket *live_bucket(const struct live *l, uint64_t add
 static inline unsigned live_match(const struct live_bucket *b, uint64_t key)
 {
 	unsigned bits = 0;
+#pragma GCC unroll 4
 	for (unsigned i = 0; i < 4; i++)
 		bits |= (unsigned)((b->key[i] ^ key) < 0x10000) << i;
 	return bits;
@@ -122,6 +123,7 @@ static inline bool live_add(struct live *l, const struct live_block *b)
 	struct live_bucket *at = live_bucket(l, b->address);
 	uint64_t key = live_key(b->address);
 	unsigned empty = 0;
+#pragma GCC unroll 4
 	for (unsigned i = 0; i < 4; i++)
 		empty |= (unsigned)!at->key[i] << i;
 	if (!plain || !empty || at->rest[0] & LIVE_SPILLED || l->packed >= l->room)

@@ -8,7 +8,8 @@
 
 struct stats {
 	uint64_t events, allocations, frees, reallocs, failed, temporary, allocated_bytes;
-	uint64_t live_bytes, live_blocks, peak_bytes, peak_blocks, peak_ns;
+	/* Not side by side: the compiler would load both at once, right after each was stored. */
+	uint64_t live_bytes, peak_bytes, live_blocks, peak_blocks, peak_ns;
 	uint64_t lost, stacks_cut, stacks_truncated, stacks_not_taken;
 	uint64_t inferred_frees, unknown_frees, repairs, violations;
 	uint64_t waited_ns, waited_max_ns, remote_unwinds, verified, mismatches;
