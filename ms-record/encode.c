@@ -121,6 +121,8 @@ static int write_records(uint16_t type, const struct batch *b, const struct ms_r
 /* Verdicts, in blocks of some size. */
 static int write_verdicts(const struct batch *b, struct ms_err *err)
 {
+	if (!b->verdicts.size)
+		return 0;
 	const uint8_t *at = b->verdicts.data, *end = at + b->verdicts.size;
 	while (at < end) {
 		struct ms_record_reader r;

@@ -100,20 +100,30 @@ struct mg_rule_table {
 #define MG_OWN_WHERE(rule) (((rule)&63u << 2) * 2)
 #define MG_INDEX 1024u
 
+/* A thread's memory of walks: from the state (ip, sp) of a hook's caller through `n` frames, the
+ * last of which was remembered already. See unwind.c. */
+#define MG_PATH_BITS 7u
+#define MG_PATHS (1u << MG_PATH_BITS)
+#define MG_PATH_MOST 12u /* a multiple of 4 */
+struct mg_slot {
+	uint64_t address, value;
+};
+struct mg_path {
+	uint64_t ip, sp; /* 0 = empty */
+	uint64_t n;
+	struct mg_slot at[MG_PATH_MOST]; /* return addresses; filled up to a multiple of 4 */
+};
+
 /* Lays the tables into zeroed memory of MG_RULE_BYTES bytes. */
 void mg_rules_init(void *memory);
 /* The rule, not from the table and not kept: for verification. */
 uint64_t mg_rule_derive(uint64_t ip);
 uint64_t mg_rule_miss(uint64_t ip, uint32_t epoch);
 struct mg_writer;
-/* Empties the thread's own copy. */
+/* Empties the thread's own copy, and its paths. */
 void mg_own_rules_forget(struct mg_writer *t);
 
 /* ---- threads ------------------------------------------------------------------------------- */
-
-struct mg_slot {
-	uint64_t address, value;
-};
 
 /* Of a remembered frame, beside its ip and slot. */
 struct mg_frame {
@@ -126,7 +136,8 @@ struct mg_frame {
 struct mg_step {
 	uint64_t ip, slot, bp; /* slot: where ip was read, which is the frame's sp - 8 */
 	uint64_t rule;         /* one of the thread's own, or MG_STEP_OTHER | enum mg_rule_need */
-	/* With MG_STEP_OTHER: where the next frame's bp and sp were read, 0 = nowhere. */
+	/* With MG_STEP_OTHER, else undefined: where the next frame's bp and sp were read, 0 =
+	 * nowhere. */
 	uint64_t bp_slot, cfa_slot;
 };
 #define MG_STEP_OTHER (UINT64_C(1) << 63)
@@ -146,7 +157,7 @@ struct mg_writer {
 	uint64_t *ip, *slot;
 	struct mg_frame *frame;
 	struct mg_step *steps;
-	uint64_t *rules; /* MG_OWN_RULES of them, then MG_INDEX entries: see unwind.c */
+	uint64_t *rules; /* MG_OWN_RULES of them, MG_INDEX entries, MG_PATHS: see unwind.c */
 	uint32_t keep, limit;
 	uint16_t root_flags; /* MG_F_TRUNCATED or 0 */
 	uint16_t flags;      /* MG_F_SIGNAL for a nested writer */
@@ -383,6 +394,18 @@ MG_INLINE void mg_stamped(struct mg_writer *t)
 {
 	if (MG_LIKELY(__atomic_load_n(&mg_gate->on, __ATOMIC_RELAXED)))
 		__atomic_store_n(&t->ring->pending, 0, __ATOMIC_RELEASE);
+}
+
+/* Both: the event is over. */
+MG_INLINE void mg_publish_stamped(struct mg_writer *t, uint32_t words)
+{
+	t->offset += words * 8;
+	t->head += words * 8;
+	if (MG_UNLIKELY(!__atomic_load_n(&mg_gate->on, __ATOMIC_RELAXED)))
+		return;
+	struct mg_ring *r = t->ring;
+	__atomic_store_n(&r->head, t->head, __ATOMIC_RELEASE);
+	__atomic_store_n(&r->pending, 0, __ATOMIC_RELEASE);
 }
 
 MG_INLINE uint64_t mg_word0(uint32_t kind, uint32_t flags, uint32_t count, uint32_t keep)

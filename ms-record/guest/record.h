@@ -134,8 +134,7 @@ MG_INLINE void mg_put_alloc(struct mg_writer *t, uint64_t address, uint64_t size
 	w[0] = MG_ALLOC_SHORT | count << 8 | keep << 16 | since << 32;
 	w[1] = address | size << MG_SHORT_ADDRESS;
 	t->sent = stamp;
-	mg_publish(t, ALLOC_SHORT_WORDS + count);
-	mg_stamped(t);
+	mg_publish_stamped(t, ALLOC_SHORT_WORDS + count);
 	if (MG_UNLIKELY(!t->keepable))
 		mg_forget(t);
 }
@@ -152,8 +151,7 @@ MG_INLINE void mg_put_free(struct mg_writer *t, uint64_t address, uint64_t stamp
 	}
 	w[0] = MG_SHORT_FREE | since << MG_SHORT_FREE_SHIFT | place;
 	t->sent = stamp;
-	mg_publish(t, 1);
-	mg_stamped(t);
+	mg_publish_stamped(t, 1);
 }
 
 /* ---- entering ---- */

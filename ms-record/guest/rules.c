@@ -5,16 +5,22 @@
  * one in use slot = { key: ip (47 bits) | epoch (16 bits) << 47 | exact << 63,  rule }
  *
  * A reader never waits: it looks at MG_RULE_PROBES slots in a row and stops at an empty one.
+ *
  *  T1 A slot is written only by a 16-byte compare-and-swap from what was seen there, so key and
- * rule belong together. T2 A slot that was taken never becomes empty again, so no key is hidden
- * behind a hole. It may be taken over by a key of the present epoch when its own epoch has passed:
- * then a reader that read the key and not yet the rule sees the key change (it reads the key
- *     twice), and for the case that it changed back, eight bits of the rule check the key.
+ *     rule belong together.
+ *
+ *  T2 A slot that was taken never becomes empty again, so no key is hidden behind a hole. It may be
+ *     taken over by a key of the present epoch when its own epoch has passed: then a reader that
+ *     read the key and not yet the rule sees the key change (it reads the key twice), and for the
+ *     case that it changed back, eight bits of the rule check the key.
+ *
  *  T3 A rule is a function of the key as long as the epoch lasts: dlclose begins a new one before
- * and after, and while it runs nothing is kept (mg.closing). Two threads that race to add the same
- * key add the same rule. T4 A table half full is left for the next larger, which starts empty and
- * fills by need. The last one takes what finds room; the rest is derived each time, slower and not
- * wrong, and counted.
+ *     and after, and while it runs nothing is kept (mg.closing). Two threads that race to add the
+ *     same key add the same rule.
+ *
+ *  T4 A table half full is left for the next larger one, which is in use from then on while one
+ *     thread copies what the smaller one holds; what is not there yet is derived. The last one
+ *     takes what finds room; the rest is derived each time, slower and not wrong, and counted.
  */
 #include "core.h"
 
@@ -37,14 +43,6 @@ uint64_t mg_rule_derive(uint64_t ip)
 	return mg_eh_frame_rule(&image, ip);
 }
 
-static void grow(struct mg_rule_table *t)
-{
-	struct mg_rule_table *next = t + 1;
-	if (next == mg.tables + MG_RULE_TABLES)
-		return;
-	__atomic_compare_exchange_n(&mg.table, &t, next, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
-}
-
 static bool swap(struct mg_rule_slot *slot, struct mg_rule_slot old, struct mg_rule_slot new)
 {
 	bool done;
@@ -55,9 +53,9 @@ static bool swap(struct mg_rule_slot *slot, struct mg_rule_slot old, struct mg_r
 	return done;
 }
 
-static void keep(struct mg_rule_slot new, uint32_t epoch)
+/* Puts a rule into the table. False = it is too full. */
+static bool put(struct mg_rule_table *t, struct mg_rule_slot new, uint32_t epoch)
 {
-	struct mg_rule_table *t = __atomic_load_n(&mg.table, __ATOMIC_ACQUIRE);
 	uint64_t h = MG_RULE_HASH(new.key) >> t->shift;
 	uint64_t mask = ((uint64_t)1 << (64 - t->shift)) - 1;
 	for (uint32_t i = 0; i < MG_RULE_PROBES; i++) {
@@ -65,17 +63,43 @@ static void keep(struct mg_rule_slot new, uint32_t epoch)
 		struct mg_rule_slot old = {.key = __atomic_load_n(&slot->key, __ATOMIC_ACQUIRE)};
 		old.rule = __atomic_load_n(&slot->rule, __ATOMIC_ACQUIRE);
 		if (old.key == new.key)
-			return;
+			return true;
 		if (old.key && (old.key >> 47 & 0xffff) == (epoch & 0xffff))
 			continue;
 		if (!swap(slot, old, new))
 			continue; /* lost a race: worth one slot, not a loop */
-		if (!old.key && __atomic_add_fetch(&t->used, 1, __ATOMIC_RELAXED) > (mask + 1) / 2)
-			grow(t);
-		return;
+		return old.key ||
+		       __atomic_add_fetch(&t->used, 1, __ATOMIC_RELAXED) <= (mask + 1) / 2;
 	}
 	__atomic_fetch_add(&mg.rule_overflow, 1, __ATOMIC_RELAXED);
-	grow(t);
+	return false;
+}
+
+/* T4: to the next larger table, with what is still good in this one. */
+static void grow(struct mg_rule_table *t, uint32_t epoch)
+{
+	struct mg_rule_table *next = t + 1, *now = t;
+	uint64_t slots = (uint64_t)1 << (64 - t->shift);
+	if (next == mg.tables + MG_RULE_TABLES ||
+	    !__atomic_compare_exchange_n(&mg.table, &now, next, false, __ATOMIC_ACQ_REL,
+					 __ATOMIC_RELAXED))
+		return;
+	for (uint64_t i = 0; i < slots; i++) {
+		struct mg_rule_slot s = {
+			.key = __atomic_load_n(&t->slots[i].key, __ATOMIC_ACQUIRE)};
+		s.rule = __atomic_load_n(&t->slots[i].rule, __ATOMIC_ACQUIRE);
+		if (s.key && s.key == __atomic_load_n(&t->slots[i].key, __ATOMIC_ACQUIRE) &&
+		    (s.key >> 47 & 0xffff) == (epoch & 0xffff) &&
+		    (s.rule >> 24 & 0xff) == MG_RULE_CHECK(MG_RULE_HASH(s.key), epoch))
+			put(next, s, epoch);
+	}
+}
+
+static void keep(struct mg_rule_slot new, uint32_t epoch)
+{
+	struct mg_rule_table *t = __atomic_load_n(&mg.table, __ATOMIC_ACQUIRE);
+	if (!put(t, new, epoch))
+		grow(t, epoch);
 }
 
 uint64_t mg_rule_miss(uint64_t ip, uint32_t epoch)

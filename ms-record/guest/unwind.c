@@ -12,6 +12,11 @@
  * A frame is found by its slot: an index of 1,024 entries, by the slot's address, says which frame
  * was there last. It is a hint: an entry that another frame took over costs steps.
  *
+ * Walks that come again and again are remembered whole, as paths: from the hook's caller to the
+ * frame of the previous stack that was met, each return address and where it was read. A path is
+ * found by the caller's ip and sp and, because the same function allocates for many others, by how
+ * deep the previous stack was and how much of it was kept. That too is only a hint.
+ *
  * Why reuse is sound. The state of a frame is (ip, sp, rbp). Its caller's state is a function of
  * that state and the contents of the slots that the rule of ip names: the return address, and where
  * they are in memory the saved rbp and the saved sp. Nothing else is read. So if this walk reaches
@@ -19,17 +24,32 @@
  * held then, each step from j outwards gives the same state as then, by induction. No history is
  * assumed: whether the memory was rewritten meanwhile (longjmp, exceptions, alloca, a callee that
  * returned and was called again) is seen by its contents, and if it was rewritten with the same
- * values the result is the same. U1 rbp is part of the state only where a later step can depend on
- * it: need is false for a frame whose CFA is not taken from rbp and whose caller's rbp comes
- * from memory; a frame that hands rbp on needs it if its caller does. U2 Slots of frame i are in
- * its callee, which may be another one this time. When frame j was reached through new callees its
- * own entries in `checks` are replaced by those just read; else a later walk would verify a slot
- * that no longer feeds it. U3 A slot is read only in [sp, high] of the thread's own stack, sp being
- * the walk's first. Every slot of frames outside j is above slot[j], which is at least that,
- * because a rule whose slots are below its frame's sp is not simple. U4 Rules can change only with
- * an epoch. A thread that sees a new epoch forgets its previous stack. U5 Kept is only what this
- * argument covers: no stack with a signal frame, on a foreign stack, through unknown code, that
- * ended because of memory contents instead of a rule, or taken while a module is being closed.
+ * values the result is the same.
+ *
+ *  U1 rbp is part of the state only where a later step can depend on it: need is false for a frame
+ *     whose CFA is not taken from rbp and whose caller's rbp comes from memory; a frame that hands
+ *     rbp on needs it if its caller does.
+ *
+ *  U2 Slots of frame i are in its callee, which may be another one this time. When frame j was
+ *     reached through new callees its own entries in `checks` are replaced by those just read; else
+ *     a later walk would verify a slot that no longer feeds it.
+ *
+ *  U3 A slot is read only in [sp, high] of the thread's own stack, sp being the walk's first. Every
+ *     slot of frames outside j is above slot[j], which is at least that, because a rule whose slots
+ *     are below its frame's sp is not simple.
+ *
+ *  U4 Rules can change only with an epoch. A thread that sees a new epoch forgets its previous
+ *     stack and its paths.
+ *
+ *  U5 Kept is only what this argument covers: no stack with a signal frame, on a foreign stack,
+ *     through unknown code, that ended because of memory contents instead of a rule, or taken while
+ *     a module is being closed.
+ *
+ *  U6 A path is the same induction for the frames inside j: it begins in the same state and all its
+ *     slots are compared. It is kept only where no rule on it reads rbp or a saved sp and frame j
+ *     does not need rbp, and used only if that is so of the frame that it leads to now; then those
+ *     inside need none either and have nothing in `checks`. Its slots lie between the walk's sp and
+ *     frame j's slot, which is compared with `high`.
  */
 #include "core.h"
 
@@ -357,11 +377,117 @@ static __attribute__((noinline)) uint32_t own_rule_miss(struct mg_writer *t, uin
 	return r;
 }
 
+MG_INLINE struct mg_path *path_of(const struct mg_writer *t, uint64_t ip, uint64_t sp)
+{
+	struct mg_path *paths = (struct mg_path *)(void *)(t->rules + MG_OWN_RULES + MG_INDEX / 4);
+	return &paths[((ip << 16 ^ sp ^ (uint64_t)(t->keep * 37 + t->frames) << 40) *
+		       UINT64_C(0x9e3779b97f4a7c15)) >>
+		      (64 - MG_PATH_BITS)];
+}
+
 void mg_own_rules_forget(struct mg_writer *t)
 {
+	struct mg_path *paths = (struct mg_path *)(void *)(t->rules + MG_OWN_RULES + MG_INDEX / 4);
 	for (uint32_t i = 0; t->rules_used && i < MG_OWN_RULES; i++)
 		t->rules[i] = 0;
+	for (uint32_t i = 0; t->rules_used && i < MG_PATHS; i++)
+		paths[i].sp = 0;
 	t->rules_used = false;
+}
+
+/* ---- paths ---- */
+
+/* Keeps a walk of `n` steps, by no other rules than CFA = rsp + offset, to frame `base`. */
+static __attribute__((noinline)) void fill_path(const struct mg_writer *t, struct mg_path *p,
+						int32_t base, uint32_t n)
+{
+	p->n = n;
+	for (uint32_t i = 0; i + 1 < n; i++)
+		p->at[i] = (struct mg_slot){t->steps[i + 1].slot, t->steps[i + 1].ip};
+	p->at[n - 1] = (struct mg_slot){t->slot[base], t->ip[base]};
+	for (; n % 4; n++)
+		p->at[n] = (struct mg_slot){(uint64_t)&t->zero, 0};
+}
+
+/* The same, from the second time on that it begins so: most that are seen once are never seen
+ * again.
+ */
+MG_INLINE void remember_path(struct mg_writer *t, struct mg_path *p, const uint64_t *frame,
+			     int32_t base, uint32_t n)
+{
+	uint64_t ip = frame[1], sp = (uint64_t)(frame + 2);
+	if (p->sp != sp || p->ip != ip) {
+		p->ip = ip;
+		p->sp = sp;
+		p->n = 0;
+	} else if (!__atomic_load_n(&mg.closing, __ATOMIC_SEQ_CST)) {
+		t->rules_used = true;
+		fill_path(t, p, base, n);
+	}
+}
+
+/* Would the walk from here come the way that is remembered? All that it would read is compared. */
+MG_INLINE bool path_holds(const struct mg_path *p, const struct walk *w)
+{
+	if (p->sp != w->sp || p->ip != w->ip || !p->n || p->at[p->n - 1].address > w->high - 8)
+		return false;
+	for (uint64_t i = 0; i < p->n; i += 4) {
+		uint64_t x = 0;
+#pragma GCC unroll 4
+		for (uint64_t k = i; k < i + 4; k++)
+			x |= load(p->at[k].address) ^ p->at[k].value;
+#ifdef MG_SEED_STALE_PATH
+		x = 0;
+#endif
+		if (MG_UNLIKELY(x))
+			return false;
+	}
+	return true;
+}
+
+/* The frame that the path leads to, with *n new frames inside it, or -1. */
+MG_INLINE int32_t follow_path(struct mg_writer *t, const struct mg_path *p, const struct walk *w,
+			      int32_t last, uint32_t *n)
+{
+	uint64_t slot = w->sp - 8, ip = w->ip;
+	int32_t j = *index_of(t, slot), next;
+	if (!((t->slot[j] ^ slot) | (t->ip[j] ^ ip)) && j <= last &&
+	    (!t->frame[j].need || t->frame[j].bp == w->bp)) {
+		if (MG_LIKELY(suffix_holds(t, j, &last)))
+			return j;
+	}
+	if (!path_holds(p, w))
+		return -1;
+	uint32_t left = (uint32_t)p->n;
+	slot = p->at[left - 1].address;
+	ip = p->at[left - 1].value;
+	j = *index_of(t, slot);
+	if (((t->slot[j] ^ slot) | (t->ip[j] ^ ip)) || j > last || t->frame[j].need ||
+	    !suffix_holds(t, j, &next) || (uint32_t)j + left >= t->capacity)
+		return -1;
+	/* Further in the previous stack may be the same, too. */
+	for (; left > 1 && j < last; left--, j++)
+		if (t->slot[j + 1] != p->at[left - 2].address ||
+		    t->ip[j + 1] != p->at[left - 2].value)
+			break;
+	*n = left;
+	return j;
+}
+
+/* As take_plain, from a path. */
+MG_INLINE void take_path(struct mg_writer *t, const struct mg_path *p, int32_t base, uint32_t n,
+			 uint64_t *out)
+{
+	uint32_t at = (uint32_t)(base + 1), checks = base ? t->frame[base - 1].checks_to : 0;
+	t->frame[base].checks_to = checks; /* U2 */
+	for (uint32_t i = n; i-- > 0; at++) {
+		uint64_t ip = i ? p->at[i - 1].value : p->ip;
+		uint64_t slot = i ? p->at[i - 1].address : p->sp - 8;
+		t->ip[at] = *out++ = ip;
+		t->slot[at] = slot;
+		*index_of(t, slot) = (uint16_t)at;
+		t->frame[at] = (struct mg_frame){.bp = 0, .checks_to = checks, .need = 0};
+	}
 }
 
 /* A step by a rule that is not one of those, and on to a frame that may be one's. False = the walk
@@ -403,8 +529,11 @@ MG_INLINE int32_t follow(struct mg_writer *t, struct walk *w, uint32_t *count, u
 		    MG_LIKELY(suffix_holds(t, j, &last)))
 			break;
 		uint64_t rule = t->rules[MG_OWN_INDEX(ip)] ^ MG_OWN_REST(ip);
-		if (MG_UNLIKELY(rule - 1 >= (1 << MG_OWN_RULE_BITS) - 1))
+		if (MG_UNLIKELY(rule - 1 >= (1 << MG_OWN_RULE_BITS) - 1)) {
 			rule = own_rule_miss(t, ip);
+			if (!rule)
+				goto other;
+		}
 		uint64_t cfa = sp + MG_OWN_OFFSET(rule), at = cfa - MG_OWN_WHERE(rule);
 		bool good = s < end;
 		if (rule & MG_OWN_FROM_BP) {
@@ -412,12 +541,16 @@ MG_INLINE int32_t follow(struct mg_writer *t, struct walk *w, uint32_t *count, u
 			at = cfa - MG_OWN_WHERE(rule);
 			good &= cfa > sp && !(cfa & 7) && at >= sp;
 		}
-		uint64_t next = 0; /* a rule of 0 has the CFA sp */
+		uint64_t next = 0;
 		if (MG_LIKELY(cfa <= high && good))
 			next = load(cfa - 8);
-		if (MG_LIKELY(next - 4096 < (UINT64_C(1) << 47) - 4096 && rule)) {
+		if (MG_LIKELY(next - 4096 < (UINT64_C(1) << 47) - 4096)) {
 			uint64_t loaded = load(at);
-			*s++ = (struct mg_step){ip, sp - 8, bp, rule, 0, 0};
+			s->ip = ip;
+			s->slot = sp - 8;
+			s->bp = bp;
+			s->rule = rule;
+			s++;
 			all |= rule;
 			/* As often one as the other. */
 			__asm__("testb $2, %b1\n\tcmovne %2, %0"
@@ -428,6 +561,7 @@ MG_INLINE int32_t follow(struct mg_writer *t, struct walk *w, uint32_t *count, u
 			sp = cfa;
 			continue;
 		}
+	other:;
 		uint32_t n = (uint32_t)(s - t->steps);
 		struct walk other = {.ip = ip,
 				     .sp = sp,
@@ -468,8 +602,23 @@ bool mg_unwind(struct mg_writer *t, const uint64_t *frame, uint32_t words)
 	}
 	w.low = w.sp;
 	uint32_t n = 0;
+	struct mg_path *p = path_of(t, w.ip, w.sp);
+	int32_t base = follow_path(t, p, &w, (int32_t)t->frames - 1, &n);
+	if (base >= 0) {
+		if (n) {
+			uint64_t *out = (uint64_t *)(void *)(t->window + t->offset) + words;
+			if (MG_UNLIKELY(!mg_has_room(t, words + n)))
+				out = t->ip + base + 1;
+			take_path(t, p, base, n, out);
+		}
+		t->frames = (uint32_t)base + 1 + n;
+		t->keep = (uint32_t)(base + 1);
+		if (MG_UNLIKELY(mg.verify))
+			verify(t, frame, false);
+		return true;
+	}
 	uint64_t rules = 0;
-	int32_t base = follow(t, &w, &n, &rules);
+	base = follow(t, &w, &n, &rules);
 	if (MG_UNLIKELY(w.copy)) {
 		mg_forget(t);
 		return false;
@@ -489,8 +638,11 @@ bool mg_unwind(struct mg_writer *t, const uint64_t *frame, uint32_t words)
 	if (MG_UNLIKELY(n > MG_FRAMES_RECORD || !mg_has_room(t, words + n)))
 		out = t->ip + base + 1; /* where they are anyway */
 	if (base >= 0 && !(rules & (MG_STEP_OTHER | MG_OWN_FROM_BP)) && !t->frame[base].need) {
-		if (n)
+		if (n) {
 			take_plain(t, base, n, out);
+			if (n <= MG_PATH_MOST && w.keepable && t->keepable)
+				remember_path(t, p, frame, base, n);
+		}
 	} else {
 		take(t, base, n, w.bp, out);
 	}

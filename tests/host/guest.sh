@@ -29,7 +29,7 @@ run() {
 }
 
 # Every stack of every scene, by an uncached walk, libunwind and backtrace(). After dlclose libunwind 1.6 itself is wrong.
-for scene in stale longjmp exceptions alloca realign qsort signals altstack fibers complex dlclose threads; do
+for scene in stale longjmp exceptions alloca realign qsort ways signals altstack fibers complex dlclose threads; do
 	what="scene $scene"
 	ROUNDS=60 run verify=1 "$T/guest_judged.so" -- "$A" "$scene"
 	is verified -gt 60
@@ -52,6 +52,10 @@ what='seeded: stale rbp slot'
 run verify=1 "$T/guest_seeded_stale_slot.so" -- "$A" stale
 is mismatched -gt 100
 is bad_backtrace -gt 100
+what='seeded: a path whose contents are not compared'
+ROUNDS=200 run verify=1 "$T/guest_seeded_stale_path.so" -- "$A" ways
+is mismatched -gt 100
+is bad_backtrace -gt 100
 what='seeded: missed epoch'
 run verify=1 "$T/guest_seeded_epoch.so" -- "$A" dlclose
 is mismatched -gt 10
@@ -68,6 +72,12 @@ what='deeper than is followed: cut, and said to be'
 run "$L" -- "$A" deep
 is deepest -eq 16384
 is flag_truncated -gt 10000
+is lost -eq 0
+
+what='nearly all records are short'
+ROUNDS=200 run "$L" -- "$A" ways
+is short_alloc -gt 3500
+is short_free -gt 3500
 is lost -eq 0
 
 what='10,000 threads on 16 rings'

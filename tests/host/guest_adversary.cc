@@ -134,6 +134,32 @@ static void sorting()
 	}
 }
 
+/* The same allocating function at the same place of the stack, by several ways. */
+__attribute__((noipa)) static void way_in()
+{
+	touch();
+	asm volatile("");
+}
+template <int N> __attribute__((noipa)) static void way()
+{
+	way_in();
+	asm volatile("" ::"i"(N));
+}
+template <int N> __attribute__((noipa)) static void longer_way()
+{
+	way<N>();
+	asm volatile("" ::"i"(N));
+}
+static void ways()
+{
+	static void (*const all[])() = {way<0>, way<1>, way<2>, longer_way<0>, longer_way<1>};
+	unsigned random = 1;
+	for (int i = 0; i < rounds * 20; i++) {
+		random = random * 1103515245 + 12345;
+		all[(random >> 16) % 5]();
+	}
+}
+
 static void handler(int)
 {
 	touch();
@@ -279,6 +305,8 @@ int main(int argc, char **argv)
 			realigns();
 		else if (s == "qsort")
 			sorting();
+		else if (s == "ways")
+			ways();
 		else if (s == "signals")
 			signals(false);
 		else if (s == "altstack")
