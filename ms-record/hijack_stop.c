@@ -306,9 +306,18 @@ static bool repeatable(uint64_t call)
 	return false;
 }
 
+/* The kernel goes on with a sleep by a system call of its own, restart_syscall, which a filter may
+ * forbid. There the sleep begins anew instead. */
+static bool sleeps_under_filter(const struct user_regs_struct *r, int proc, pid_t tid)
+{
+	enum { RESTART_BLOCK = 516 };
+	return (int64_t)r->rax == -RESTART_BLOCK && hijack_status(proc, tid, "\nSeccomp:\t", 10);
+}
+
 bool hijack_repair(struct user_regs_struct *r, int proc, pid_t tid)
 {
-	if ((int64_t)r->orig_rax < 0 || (int64_t)r->rax != -EINTR || !repeatable(r->orig_rax) ||
+	bool broken = (int64_t)r->rax == -EINTR && repeatable(r->orig_rax);
+	if ((int64_t)r->orig_rax < 0 || (!broken && !sleeps_under_filter(r, proc, tid)) ||
 	    signal_waits(proc, tid))
 		return false;
 	r->rax = r->orig_rax;

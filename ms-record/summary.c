@@ -17,13 +17,14 @@
 #include "options.h"
 #include "sampled.h"
 
-/* The last program that the command's process became. */
+/* The last program that the command's process became; of one that we attached to, the first. */
 static const struct image *main_image(const struct control *c)
 {
 	const struct image *last = NULL;
 	for (size_t i = 0; i < c->images.n; i++) {
 		const struct image *m = &c->images.v[i];
-		if (m->pid == c->launch.pid && (!last || m->number > last->number))
+		bool later = !last || (!c->attach && m->number > last->number);
+		if (m->pid == c->launch.pid && later)
 			last = m;
 	}
 	return last;

@@ -2,27 +2,35 @@
  * Processes to attach to. Each checks itself and says at SIGTERM what it found: "MODE ok COUNT"
  * with status 0, or what went wrong with status 1.
  *
- *   count THREADS N   at SIGUSR1 every thread makes N rounds of known calls, and the sums are
- * printed churn THREADS     allocates without end, and looks whether contents stay spin malloc and
- * free, and nothing else short THREADS     threads that begin, allocate and end blocked           a
- * thread in each of several system calls that must not return fork              children that
- * allocate and exit, by fork and by vfork plug FILE         dlopen, a call, dlclose
+ *  - count THREADS N: at SIGUSR1 every thread makes N rounds of known calls; the sums are printed
+ *  - churn THREADS: allocates without end, and looks whether contents stay
+ *  - spin: malloc and free, and nothing else
+ *  - short THREADS: threads that begin, allocate and end
+ *  - blocked: a thread in each of several system calls that must not return
+ *  - fork: children that allocate and exit, by fork and by vfork
+ *  - plug FILE: dlopen, a call, dlclose
+ *  - filter: a thread that may only sleep, by a seccomp filter that kills
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <sys/sem.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -360,6 +368,36 @@ static void *plugger(void *arg)
 	return NULL;
 }
 
+/* ---- filter ---- */
+
+/* Allows what the thread does itself, and not restart_syscall. */
+static void lock_up(void)
+{
+	struct sock_filter f[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clock_nanosleep, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+	struct sock_fprog p = {4, f};
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &p))
+		fault("prctl", errno, 0);
+}
+
+static void *locked(void *arg)
+{
+	(void)arg;
+	free(keep(malloc(100))); /* its arena is there */
+	lock_up();
+	for (;;) {
+		for (int i = 0; i < 100; i++)
+			free(keep(malloc(50)));
+		atomic_fetch_add(&done, 100);
+		nap(20000000);
+	}
+	return NULL;
+}
+
 /* ---- main ---- */
 
 static void start(void *(*f)(void *), size_t n)
@@ -385,6 +423,8 @@ static bool begin_mode(const char *mode, size_t threads)
 		start(starter, threads);
 	else if (!strcmp(mode, "fork"))
 		start(forker, 1);
+	else if (!strcmp(mode, "filter"))
+		start(locked, 1);
 	else if (!strcmp(mode, "plug"))
 		start(plugger, 1);
 	else if (!strcmp(mode, "blocked"))

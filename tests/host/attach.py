@@ -15,7 +15,7 @@ BIN, TB = os.environ["BIN"], os.environ["TB"]
 RECORD = f"{BIN}/ms-record"
 TARGET, STATIC, PLUG = (f"{TB}/host/attach{x}" for x in ("", "_static", "_plug.so"))
 ALL = bool(os.environ.get("MS_CHECK_ALL"))
-CYCLES, KILLS = (100, 200) if ALL else (8, 20)
+CYCLES, KILLS = (100, 200) if ALL else (6, 12)
 failures = []
 
 
@@ -155,7 +155,7 @@ def killed():
         check(p.poll() is None, f"killed, {i}: the target died: {p.returncode}")
         if p.poll() is not None:
             return
-        if i % 10 == 9:
+        if i % 6 == 5:
             time.sleep(0.3)
             rc, said = attach(p.pid, "-d", "0.1")
             check(rc == 0, f"after a kill, attaching gives {rc}: {said}")
@@ -258,6 +258,7 @@ def main():
     cycles("blocked", n, TARGET, "blocked")
     cycles("fork", n // 4, TARGET, "fork")
     cycles("plug", n // 4, TARGET, "plug", PLUG)
+    cycles("filter", n // 4, TARGET, "filter")
     cycles("static", n // 4, STATIC, "churn", "4")
     cycles("python3", n // 4, "python3", "-c", "import signal, sys\nsignal.signal(15, lambda *a: sys.exit(0))\n"
            "while True: d = {str(i): [i] for i in range(1000)}")
