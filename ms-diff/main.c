@@ -64,6 +64,9 @@ static void say_inputs(const struct options *o, const struct opened *runs, struc
 {
 	if (runs->missing)
 		remark(o, "there is no '%s': everything is new", runs->shown[OLD]->name);
+	else if (runs->left_out)
+		remark(o, "there is no '%s': compared with the old runs that are there",
+		       runs->left_out);
 	if (!runs->same_program)
 		remark(o, "warning: '%s' and '%s' are of different programs: '%s' and '%s'",
 		       runs->shown[OLD]->name, runs->shown[NEW]->name,

@@ -113,6 +113,8 @@ static void drop_missing(struct spots *s, struct opened *out)
 	for (size_t i = 0; i < all; i++)
 		if (!s->runs[OLD].v[i]->missing)
 			s->runs[OLD].v[n++] = s->runs[OLD].v[i];
+		else if (!out->left_out)
+			out->left_out = s->runs[OLD].v[i]->name;
 	out->missing = n == 0;
 	s->runs[OLD].n = n ? n : 1;
 }

@@ -14,6 +14,7 @@ struct opened {
 	struct run *shown[2]; /* of each side: the middle one by peak, then live bytes */
 	bool flows;           /* whole runs are compared, not moments of them */
 	bool missing;         /* there is no old run */
+	const char *left_out; /* the first of several old runs that is not there, or NULL */
 	bool same_program;    /* files of one name, as far as that is known */
 	double seconds;       /* that replaying the slowest trace took */
 };

@@ -70,8 +70,9 @@ static int parse_op(const char **s, struct budget *b, struct ms_err *err)
 			*s += strlen(ops[i].s);
 			return 0;
 		}
-	return ms_err_set(err, "bad budget '%s': expected >, >=, <, <=, == or != after '%s'",
-			  b->text, b->change ? "the figure" : figure_named(b, b->figure)->name);
+	const char *name = b->change ? b->change : figure_named(b, b->figure)->name;
+	return ms_err_set(err, "bad budget '%s': expected >, >=, <, <=, == or != after '%.*s'",
+			  b->text, b->change ? (int)b->change_length : (int)strlen(name), name);
 }
 
 static int parse_value(const char *s, struct budget *b, struct ms_err *err)

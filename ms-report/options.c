@@ -234,7 +234,9 @@ static int take(void *options, int c, char **argv, struct ms_err *err)
 	case OPT_FAIL_ON:
 		return add_budget(opt, optarg, err);
 	case OPT_REACH:
-		return ms_parse_size(optarg, &opt->reach, err);
+		if (ms_parse_size(optarg, &opt->reach, err) != 0)
+			return -1;
+		return opt->reach ? 0 : ms_err_set(err, "bad size '%s': nothing to reach", optarg);
 	case OPT_CODE_URL:
 		opt->links.code_url = optarg;
 		return links_check(optarg, err);

@@ -95,15 +95,19 @@ static size_t leave_out(const struct table *t, size_t *width, size_t sum, size_t
 	return sum;
 }
 
-#define TEXT_LEAST 8 /* columns of a text that gave way */
+/* Columns of a text that gave way: a name of a function has to be told from others. */
+static size_t least(const struct column *c)
+{
+	return c->kind == CELL_FUNCTION ? 14 : 8;
+}
 
 /* The widest text gives way, then the next, until all fits in `room`. Returns the sum. */
 static size_t narrow(const struct table *t, size_t *width, size_t sum, size_t room)
 {
 	while (sum > room) {
-		size_t widest = t->column_count, next = TEXT_LEAST;
+		size_t widest = t->column_count, next = 0;
 		for (size_t c = 0; c < t->column_count; c++) {
-			if (column_is_number(&t->columns[c]))
+			if (column_is_number(&t->columns[c]) || width[c] <= least(&t->columns[c]))
 				continue;
 			if (widest == t->column_count || width[c] > width[widest]) {
 				next = widest == t->column_count ? next : width[widest];
@@ -112,10 +116,11 @@ static size_t narrow(const struct table *t, size_t *width, size_t sum, size_t ro
 				next = width[c];
 			}
 		}
-		if (widest == t->column_count || width[widest] <= TEXT_LEAST)
+		if (widest == t->column_count)
 			break;
-		next = next < TEXT_LEAST ? TEXT_LEAST : next;
-		size_t most = width[widest] > next ? width[widest] - next : 1;
+		size_t floor = least(&t->columns[widest]);
+		floor = next > floor ? next : floor;
+		size_t most = width[widest] > floor ? width[widest] - floor : 1;
 		size_t less = sum - room < most ? sum - room : most;
 		width[widest] -= less;
 		sum -= less;

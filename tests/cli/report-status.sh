@@ -40,6 +40,7 @@ try 2 "--by process has no order by --metric mapped" --by process --metric mappe
 try 2 "--by thread has no order by --metric mapped" --by thread --metric mapped run.db
 try 2 "--by program has no order by --metric live" --by program --metric live run.db
 try 2 "bad width '5'" --width 5 run.db
+try 2 "bad size '0': nothing to reach" --growth --reach 0 run.db
 try 2 "bad limit '-1'" --limit -1 run.db
 try 2 "bad --color 'red'" --color=red run.db
 try 2 "only one format can go to standard output" --json --csv run.db
