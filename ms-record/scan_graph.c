@@ -46,6 +46,8 @@ static bool pass(const struct graph_block *from, struct graph_block *to, uint32_
 
 static void sort(struct graph_block *v, uint32_t n)
 {
+	if (!n)
+		return;
 	if (n < 4096) {
 		qsort(v, n, sizeof *v, by_key);
 		return;
