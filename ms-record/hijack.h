@@ -102,7 +102,8 @@ struct hijack_stop {
 
 /* `proc` is always the folder /proc/PID. State of a thread: 'R', 'S' and so on; 0 = it is gone. */
 char hijack_state(int proc, pid_t tid);
-/* How many threads of the process are alive; *any is one of them (not a zombie). 0 = none. */
+/* How many threads of the process are alive; *any is one of them (not a zombie). 0 = none, or, with
+ * errno set, it cannot be seen. */
 size_t hijack_count(int proc, pid_t *any);
 /* Stops all threads, those too that begin meanwhile. 0; or -1 with errno set: then all go on that
  * could be stopped, and the rest goes on when the calling thread ends. ETIMEDOUT: not all stopped

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,15 +73,20 @@ size_t hijack_count(int proc, pid_t *any)
 {
 	DIR *d = open_tasks(proc);
 	size_t n = 0;
+	int why = d ? 0 : errno;
 	for (struct dirent *e; d && (e = readdir(d));) {
 		pid_t tid = (pid_t)atoi(e->d_name);
-		if (tid <= 0 || !alive(proc, tid))
-			continue;
-		n++;
-		*any = tid;
+		errno = 0;
+		if (tid > 0 && alive(proc, tid)) {
+			n++;
+			*any = tid;
+		} else if (errno == EMFILE || errno == ENFILE) {
+			why = errno;
+		}
 	}
 	if (d)
 		closedir(d);
+	errno = why;
 	return n;
 }
 
@@ -281,12 +287,21 @@ int hijack_set_regs(struct hijack_thread *t)
 
 /* ---- going on ---- */
 
-/* Is a signal waiting that the thread would take? Then the call was broken off for good reason. */
+/* Is a signal waiting that the thread would notice? Then the call was broken off for good reason.
+ * One that is ignored waits only because the process is traced. */
 static bool signal_waits(int proc, pid_t tid)
 {
-	uint64_t own = hijack_status(proc, tid, "\nSigPnd:\t", 16);
-	uint64_t shared = hijack_status(proc, tid, "\nShdPnd:\t", 16);
-	return ((own | shared) & ~hijack_status(proc, tid, "\nSigBlk:\t", 16)) != 0;
+	static const int silent[] = {SIGCHLD, SIGURG, SIGWINCH, SIGCONT};
+	uint64_t waits = hijack_status(proc, tid, "\nSigPnd:\t", 16) |
+			 hijack_status(proc, tid, "\nShdPnd:\t", 16);
+	uint64_t ignored = 0;
+	if (!waits)
+		return false;
+	for (size_t i = 0; i < sizeof silent / sizeof *silent; i++)
+		ignored |= UINT64_C(1) << (silent[i] - 1);
+	ignored &= ~hijack_status(proc, tid, "\nSigCgt:\t", 16);
+	ignored |= hijack_status(proc, tid, "\nSigIgn:\t", 16);
+	return (waits & ~ignored & ~hijack_status(proc, tid, "\nSigBlk:\t", 16)) != 0;
 }
 
 /* System calls that return EINTR on a stop and can be made again as they were: nothing has

@@ -14,6 +14,7 @@
 #include "batch.h"
 #include "checkpoint.h"
 #include "drain.h"
+#include "hijack_private.h"
 #include "libcommon/units.h"
 #include "merge.h"
 #include "options.h"
@@ -236,6 +237,7 @@ static bool hook_pending(const struct session *s)
 static bool stop(struct work *w)
 {
 	w->stop_ns = clock_mono();
+	errno = 0;
 	for (int i = 0; i < PENDING_TRIES && !late(w); i++) {
 		uint64_t until = clock_mono() + STOP_NS;
 		until = until < w->deadline_ns ? until : w->deadline_ns;
@@ -294,6 +296,22 @@ static void read_arenas(const struct work *w, struct mg_arenas *a)
 		a->count = 0;
 }
 
+/* Memory of the process that is there: of large blocks most may never have been touched. 0 = not
+ * known. */
+static uint64_t present(const struct work *w)
+{
+	pid_t any = w->q->last_tid ? w->q->last_tid : w->s->pid;
+	uint64_t k = hijack_status(w->s->proc, any, "\nVmRSS:", 10) +
+		     hijack_status(w->s->proc, any, "\nVmSwap:", 10);
+	return k * 1024;
+}
+
+/* Is it for want of descriptors? */
+static bool is_files(int why)
+{
+	return why == EMFILE || why == ENFILE;
+}
+
 /* Reads all that is needed; sets w->state if that fails. */
 static void look(struct work *w, pid_t tid)
 {
@@ -303,11 +321,12 @@ static void look(struct work *w, pid_t tid)
 	memcpy(own, s->pool->head->own, sizeof own);
 	if (w->frozen.own ? frozen_open(w, &w->memory, w->deadline_ns)
 			  : memory_open(&w->memory, s->proc, tid, w->deadline_ns)) {
-		w->state = errno == EMFILE || errno == ENFILE ? MS_SCAN_FILES : MS_SCAN_UNREADABLE;
+		w->state = is_files(errno) ? MS_SCAN_FILES : MS_SCAN_UNREADABLE;
 		return;
 	}
 	w->memory.word = w->ends ? NULL : &s->mem->end_state;
 	w->memory.value = MG_END_HELD;
+	w->memory.total = w->ends ? present(w) : 0;
 	graph_init(&w->graph, q->blocks, q->count, EDGES_MAX);
 	w->graphed = true;
 	struct mg_arenas arenas;
@@ -332,9 +351,11 @@ static void look(struct work *w, pid_t tid)
 }
 
 /* What a scan may take, in ns. Of what changes meanwhile a guess is good enough. */
-static uint64_t expected(const struct scan *q)
+static uint64_t expected(const struct work *w)
 {
-	uint64_t bytes = __atomic_load_n(&q->live_bytes, __ATOMIC_RELAXED);
+	const struct scan *q = w->q;
+	uint64_t bytes = __atomic_load_n(&q->live_bytes, __ATOMIC_RELAXED), there = present(w);
+	bytes = there && there < bytes ? there : bytes;
 	uint64_t blocks = __atomic_load_n(&q->live_blocks, __ATOMIC_RELAXED);
 	return bytes / (RATE / 1000000) * 1000 + blocks * BLOCK_NS;
 }
@@ -391,17 +412,22 @@ static bool freeze(struct work *w)
 }
 
 /* Stops the process; copies it, or keeps it stopped. */
-static void hold(struct work *w, size_t threads)
+static void hold(struct work *w, size_t threads, int unseen)
 {
-	bool takes_long = expected(w->q) > w->deadline_ns - w->start_ns;
-	bool copy = threads && !w->ends && expected(w->q) > FROZEN_NS && frozen_prepare(w);
-	w->state = !threads ? MS_SCAN_KILLED : takes_long && !copy ? MS_SCAN_TIME : MS_SCAN_DONE;
-	if (w->q->last_tid)
+	uint64_t ns = expected(w);
+	bool takes_long = ns > w->deadline_ns - w->start_ns;
+	bool copy = threads && !w->ends && ns > FROZEN_NS && frozen_prepare(w);
+	w->state = !threads              ? (is_files(unseen) ? MS_SCAN_FILES : MS_SCAN_KILLED)
+		   : takes_long && !copy ? MS_SCAN_TIME
+					 : MS_SCAN_DONE;
+	if (w->q->last_tid && !w->q->last_count && w->state == MS_SCAN_DONE)
+		w->state = MS_SCAN_THREADS;
+	else if (w->q->last_tid)
 		take_last(w);
 	else if (threads == 1 && w->ends)
 		take_held(w);
 	else if (w->state == MS_SCAN_DONE && !stop(w))
-		w->state = MS_SCAN_THREADS;
+		w->state = is_files(errno) ? MS_SCAN_FILES : MS_SCAN_THREADS;
 	if (w->state != MS_SCAN_DONE || (copy && freeze(w)))
 		return;
 	if (takes_long)
@@ -413,7 +439,8 @@ static void hold(struct work *w, size_t threads)
 static void scan(struct work *w)
 {
 	pid_t tid = w->q->last_tid;
-	hold(w, tid ? 1 : hijack_count(w->s->proc, &tid));
+	size_t threads = tid ? 1 : hijack_count(w->s->proc, &tid);
+	hold(w, threads, errno);
 	w->asked = w->state == MS_SCAN_DONE && answered(w);
 	if (w->state == MS_SCAN_DONE)
 		w->state = w->asked ? obstacle(w) : late(w) ? MS_SCAN_TIME : MS_SCAN_KILLED;

@@ -23,6 +23,9 @@
 #define PAGE 4096u
 #define PIECE ((size_t)1 << 20)
 #define REGIONS 512u
+#define TRIAL_NS UINT64_C(200000000) /* after so long we know how fast it goes */
+#define TRIAL 8                      /* and after such a part of it */
+#define MARGIN 1.5
 #define PRESENT (UINT64_C(1) << 63)
 #define SWAPPED (UINT64_C(1) << 62)
 #define OF_FILE (UINT64_C(1) << 61)
@@ -288,7 +291,15 @@ static void give(struct memory *m, uint64_t start, uint64_t end,
 static bool enough(struct memory *m)
 {
 	m->gave_up |= m->word && __atomic_load_n(m->word, __ATOMIC_ACQUIRE) == m->value;
-	m->late |= m->gave_up || clock_mono() > m->deadline_ns;
+	uint64_t now = clock_mono();
+	m->late |= m->gave_up || now > m->deadline_ns;
+	if (!m->begin_ns)
+		m->begin_ns = now;
+	if (!m->late && m->bytes > m->total / TRIAL && m->total && now - m->begin_ns > TRIAL_NS) {
+		double took = (double)(now - m->begin_ns),
+		       part = (double)m->bytes / (double)m->total;
+		m->late = part < 1 && took > part * (double)(m->deadline_ns - m->begin_ns) * MARGIN;
+	}
 	return m->late;
 }
 

@@ -45,7 +45,10 @@ struct memory {
 	size_t apart_count;
 	const uint32_t *word; /* when it becomes `value` nothing more is read; NULL = never mind */
 	uint32_t value;
-	bool gave_up;         /* because of that */
+	bool gave_up; /* because of that */
+	/* About how much there is to read, and since when it is read: it ends as soon as that
+	 * cannot be done in time. 0 = not known. */
+	uint64_t total, begin_ns;
 	bool old_kernel;      /* it cannot tell regions */
 	uint64_t deadline_ns; /* CLOCK_MONOTONIC */
 	uint64_t bytes;       /* read so far */

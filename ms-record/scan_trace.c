@@ -51,6 +51,7 @@ struct scan_trace {
 	struct tids early;        /* of which their maker has not told yet */
 	struct scan_thread *regs; /* of threads that came to their end with the process */
 	size_t count, regs_room;
+	unsigned missed; /* that left none */
 };
 
 /* ---- which threads ---- */
@@ -93,12 +94,14 @@ static void on_clone(struct scan_trace *t, pid_t maker)
 
 /* ---- the end ---- */
 
-static bool own_exit(pid_t tid, struct hijack_thread *h)
+static bool own_exit(struct scan_trace *t, pid_t tid, struct hijack_thread *h)
 {
 	*h = (struct hijack_thread){.tid = tid};
-	if (ptrace(PTRACE_GETREGS, tid, NULL, &h->regs))
-		return true;
-	return h->regs.orig_rax == SYS_exit;
+	if (!ptrace(PTRACE_GETREGS, tid, NULL, &h->regs))
+		return h->regs.orig_rax == SYS_exit;
+	t->missed++;
+	h->gone = true;
+	return true;
 }
 
 static void keep_registers(struct scan_trace *t, const struct hijack_thread *h)
@@ -119,7 +122,7 @@ static void scan_now(struct scan_trace *t, pid_t tid)
 {
 	struct scanner *sc = t->scanner;
 	pthread_mutex_lock(&t->lock);
-	t->over = !scanner_hold(sc, t->pid, tid, t->regs, t->count);
+	t->over = !scanner_hold(sc, t->pid, tid, t->regs, t->missed ? 0 : t->count);
 	while (!t->over)
 		pthread_cond_wait(&t->change, &t->lock);
 	pthread_mutex_unlock(&t->lock);
@@ -137,21 +140,38 @@ void scan_trace_over(struct scan_trace *t)
 static void on_exit_stop(struct scan_trace *t, pid_t tid)
 {
 	struct hijack_thread h;
-	bool alone = own_exit(tid, &h);
+	bool alone = own_exit(t, tid, &h);
 	drop(&t->tids, tid);
-	if (!alone || !t->tids.n)
+	if (!h.gone && (!alone || !t->tids.n))
 		keep_registers(t, &h);
 	if (!t->tids.n)
 		scan_now(t, tid);
 	ptrace(PTRACE_DETACH, tid, NULL, NULL);
 }
 
+/* It was killed in such a way that it did not stop once more. */
+static void on_death(struct scan_trace *t, pid_t tid)
+{
+	t->missed += has(&t->tids, tid);
+	drop(&t->tids, tid);
+}
+
 /* ---- other stops ---- */
+
+/* Lets a thread go on, unless it was killed meanwhile and stands at its end already. */
+static void go_on(struct scan_trace *t, int how, pid_t tid, int sig)
+{
+	siginfo_t i;
+	if (!ptrace(PTRACE_GETSIGINFO, tid, NULL, &i) && i.si_code >> 8 == PTRACE_EVENT_EXIT)
+		on_exit_stop(t, tid);
+	else
+		ptrace(how, tid, NULL, (void *)(intptr_t)sig);
+}
 
 /* Of an exec nothing is left but the thread that made it, by the process's number. */
 static void on_exec(struct scan_trace *t, pid_t tid)
 {
-	t->tids.n = t->early.n = t->count = 0;
+	t->tids.n = t->early.n = t->count = t->missed = 0;
 	*MS_PUSH(&t->tids) = tid;
 }
 
@@ -174,10 +194,10 @@ static void repair(pid_t tid, int sig)
 	close(proc);
 }
 
-static void on_signal(pid_t tid, int sig)
+static void on_signal(struct scan_trace *t, pid_t tid, int sig)
 {
 	repair(tid, sig);
-	ptrace(PTRACE_CONT, tid, NULL, (void *)(intptr_t)sig);
+	go_on(t, PTRACE_CONT, tid, sig);
 }
 
 static bool stops(int sig)
@@ -203,9 +223,9 @@ static void on_stop(struct scan_trace *t, pid_t tid, int status)
 		drop(&t->early, tid);
 		ptrace(PTRACE_DETACH, tid, NULL, NULL);
 	} else if (event == PTRACE_EVENT_STOP && stops(sig)) {
-		ptrace(PTRACE_LISTEN, tid, NULL, NULL);
+		go_on(t, PTRACE_LISTEN, tid, 0);
 	} else if (!event) {
-		on_signal(tid, sig);
+		on_signal(t, tid, sig);
 	} else {
 		if (event == PTRACE_EVENT_EXEC)
 			on_exec(t, tid);
@@ -213,7 +233,7 @@ static void on_stop(struct scan_trace *t, pid_t tid, int status)
 			on_clone(t, tid);
 		if (event == PTRACE_EVENT_STOP)
 			on_birth(t, tid);
-		ptrace(PTRACE_CONT, tid, NULL, NULL);
+		go_on(t, PTRACE_CONT, tid, 0);
 	}
 }
 
@@ -235,7 +255,7 @@ static bool turn(struct scan_trace *t)
 	if (WIFSTOPPED(status))
 		on_stop(t, i.si_pid, status);
 	else
-		drop(&t->tids, i.si_pid);
+		on_death(t, i.si_pid);
 	return true;
 }
 

@@ -114,8 +114,8 @@ struct scan_trace *scan_trace_start(struct scanner *sc, pid_t pid);
 void scan_trace_over(struct scan_trace *t);
 /* Waits until the process has ended. */
 void scan_trace_free(struct scan_trace *t);
-/* The last thread of the process waits for a scan, `regs` are what all left, and live until
- * scan_trace_over. False: there will be none. */
+/* The last thread of the process waits for a scan, `regs` are what all left (count 0: one of
+ * them left none), and live until scan_trace_over. False: there will be none. */
 bool scanner_hold(struct scanner *sc, pid_t pid, pid_t tid, const struct scan_thread *regs,
 		  size_t count);
 

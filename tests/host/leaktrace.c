@@ -36,6 +36,15 @@ static void *ends(void *unused)
 	return unused;
 }
 
+static pthread_barrier_t barrier;
+
+static void *exits(void *unused)
+{
+	pthread_barrier_wait(&barrier);
+	exit(4);
+	return unused;
+}
+
 static void *comes_and_goes(void *unused)
 {
 	return unused;
@@ -74,6 +83,7 @@ int main(int argc, char **argv)
 {
 	const char *how = argc > 1 ? argv[1] : "";
 	pthread_t t;
+	pthread_barrier_init(&barrier, NULL, 4);
 	for (int i = 0; i < 3; i++)
 		global[i] = memset(malloc(500), 0, 500);
 	leak();
@@ -98,6 +108,16 @@ int main(int argc, char **argv)
 		return 5;
 	if (!strcmp(how, "waits"))
 		return waits();
+	if (!strcmp(how, "together")) {
+		for (int i = 0; i < 3; i++)
+			pthread_create(&t, NULL, exits, NULL);
+		exits(NULL);
+	}
+	if (!strcmp(how, "sparse")) { /* most of it is never touched */
+		char *p = global[0] = calloc(1, (size_t)16 << 30);
+		p[5] = 1;
+		return 5;
+	}
 	if (!strcmp(how, "abort"))
 		abort();
 	if (!strcmp(how, "segv"))

@@ -15,7 +15,7 @@ record() { # ARG...: the status is left in `rc`
 	{ timeout -s KILL 60 ms-record -q --no-symbols -o t.trace "$@"; } 2>err
 	rc=$?
 }
-ulimit -c 0
+ulimit -S -c 0
 for k in 1 2 3; do
 	for how in return abort segv raw term kill thread exec waits; do
 		{ "$program" $how; } 2>/dev/null
@@ -32,6 +32,19 @@ for how in abort raw; do
 	[ "$said" = 'killed||' ] || fail "auto, $how: $said"
 done 2>/dev/null
 
+# Several threads in exit() at once; a large block of which little is there.
+for k in 1 2 3 4 5; do
+	record "$program" together
+	[ $rc = 4 ] || fail "together: status $rc"
+	[ "$(figures)" = 'done|3|3000' ] || fail "together: $(figures)"
+done
+record "$program" sparse
+[ $rc = 5 ] || fail "sparse: status $rc"
+[ "$(figures)" = 'done|4|3500' ] || fail "sparse: $(figures)"
+# The true reason where there is no descriptor to read with.
+said=$( (ulimit -n 18; ms-record --no-symbols -o t.trace "$program" together 2>&1) )
+[[ $said =~ 'no descriptor was left to read its memory' ]] || fail "18 descriptors: $said"
+
 # At a mark: what is lost by then, and in the end what is lost by then.
 record --leak-check-at mark:now "$program" marks
 [ $rc = 0 ] || fail "marks: status $rc"
@@ -46,8 +59,8 @@ record --leak-check=yes --leak-check-at mark:x true
 grep -q 'needs --leak-check=auto: with yes the command is traced' err || fail "yes and a mark: $(cat err)"
 
 # A core file is written, and is as large.
-if [[ $(cat /proc/sys/kernel/core_pattern) =~ ^core ]]; then
-	ulimit -c unlimited
+if [[ $(cat /proc/sys/kernel/core_pattern) =~ ^core && $(ulimit -H -c) = unlimited ]]; then
+	ulimit -S -c "$(ulimit -H -c)"
 	{ "$program" segv; } 2>/dev/null
 	plain=$(cat core* | wc -c)
 	rm -f core*
@@ -55,7 +68,7 @@ if [[ $(cat /proc/sys/kernel/core_pattern) =~ ^core ]]; then
 	[ "$(figures)" = 'done|3|3000' ] || fail "with a core file: $(figures)"
 	[ "$(cat core* | wc -c)" -ge "$plain" ] || fail "core files: $plain bytes without, $(ls -l core*) with the recorder"
 	rm -f core*
-	ulimit -c 0
+	ulimit -S -c 0
 fi
 
 # Stopped, it stays so until it is told to go on.
