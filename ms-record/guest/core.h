@@ -80,7 +80,7 @@ struct mg_rule_table {
 #define MG_RULE_TABLES 4u
 #define MG_RULE_BITS_FIRST 12u
 #define MG_RULE_BITS_STEP 2u
-#define MG_RULE_PROBES 16u
+#define MG_RULE_PROBES 32u
 /* Bytes of all tables together. */
 #define MG_RULE_BYTES ((size_t)16 << 12 | (size_t)16 << 14 | (size_t)16 << 16 | (size_t)16 << 18)
 

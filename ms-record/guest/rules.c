@@ -18,9 +18,10 @@
  *     and after, and while it runs nothing is kept (mg.closing). Two threads that race to add the
  *     same key add the same rule.
  *
- *  T4 A table half full is left for the next larger one, which is in use from then on while one
- *     thread copies what the smaller one holds; what is not there yet is derived. The last one
- *     takes what finds room; the rest is derived each time, slower and not wrong, and counted.
+ *  T4 A table five eighths full is left for the next larger one, which is in use from then on
+ *     while one thread copies what the smaller one holds; what is not there yet is derived. The
+ *     last one takes what finds room; the rest is derived each time, slower and not wrong, and
+ *     counted.
  */
 #include "core.h"
 
@@ -69,7 +70,7 @@ static bool put(struct mg_rule_table *t, struct mg_rule_slot new, uint32_t epoch
 		if (!swap(slot, old, new))
 			continue; /* lost a race: worth one slot, not a loop */
 		return old.key ||
-		       __atomic_add_fetch(&t->used, 1, __ATOMIC_RELAXED) <= (mask + 1) / 2;
+		       __atomic_add_fetch(&t->used, 1, __ATOMIC_RELAXED) <= (mask + 1) / 8 * 5;
 	}
 	__atomic_fetch_add(&mg.rule_overflow, 1, __ATOMIC_RELAXED);
 	return false;
