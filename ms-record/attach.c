@@ -252,6 +252,8 @@ static void fill_manifest(struct attach *a)
 	m->session_bytes = a->session_bytes;
 	m->private = a->shared.private;
 	m->private_bytes = a->private_bytes;
+	m->target = (uint64_t)a->pid;
+	m->target_start = a->h.start_time;
 	learn_stack(a, m);
 	set_owner(m);
 	for (uint32_t i = 0; i < a->target_count; i++)

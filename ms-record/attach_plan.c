@@ -93,7 +93,9 @@ int attach_find_earlier(struct attach *a, struct ms_err *err)
 				(int)a->pid);
 		if (!named(m, MG_IMAGE_NAME) || m->offset || a->adopted || !read_manifest(a, m))
 			continue;
-		if (owner_lives(&a->manifest))
+		bool inherited = a->manifest.target != (uint64_t)a->pid ||
+				 a->manifest.target_start != a->h.start_time;
+		if (!inherited && owner_lives(&a->manifest))
 			return ms_err_set(
 				err,
 				"cannot attach to process %d: ms-record is attached already "

@@ -434,10 +434,11 @@ struct mg_manifest {
 	uint32_t tid_offset;  /* of a thread's number, from its thread pointer */
 	uint32_t hook_count;
 	struct mg_hook hooks[MG_HOOKS_MAX];
-	/* Of whoever is attached. */
-	uint32_t owner;           /* its number in its own namespace; 0 = nobody */
-	uint32_t owner_namespace; /* inode of that */
-	uint64_t owner_start;     /* when it began, in ticks since the start of the system */
+	/* Of whoever is attached, and to whom: a forked child has a copy. */
+	uint64_t target, target_start; /* its number, and when it began, as below */
+	uint32_t owner;                /* its number in its own namespace; 0 = nobody */
+	uint32_t owner_namespace;      /* inode of that */
+	uint64_t owner_start;          /* when it began, in ticks since the start of the system */
 	uint64_t session, session_bytes;
 	uint64_t private,
 		private_bytes; /* MG_PLACES places, then what the guest makes of it; zeroed */

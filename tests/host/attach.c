@@ -435,6 +435,21 @@ static bool begin_mode(const char *mode, size_t threads)
 	return true;
 }
 
+/* A child that goes on by itself, as a daemon's. Its number is printed. */
+static void heir(size_t threads)
+{
+	char line[32];
+	pid_t pid = fork();
+	if (!pid) {
+		wrong = done = 0;
+		start(churner, threads);
+		return;
+	}
+	int n = snprintf(line, sizeof line, "%d\n", (int)pid);
+	if (pid < 0 || write(1, line, (size_t)n) != n)
+		fault("fork", pid, errno);
+}
+
 int main(int argc, char **argv)
 {
 	const char *mode = argc > 1 ? argv[1] : "";
@@ -454,6 +469,10 @@ int main(int argc, char **argv)
 	if (!begin_mode(mode, threads))
 		return 2;
 	sigwait(&set, &sig);
+	if (sig == SIGUSR1)
+		heir(threads);
+	if (sig == SIGUSR1)
+		sigwait(&set, &sig);
 	over = true;
 	nap(50000000);
 	if (wrong)

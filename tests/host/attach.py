@@ -237,6 +237,23 @@ def stopped():
     end(p, "stopped")
 
 
+def heir():
+    """A child that was forked while its parent is recorded has the hooks too, which do nothing; it can be attached to."""
+    p = start(TARGET, "churn", "2")
+    r = subprocess.Popen([RECORD, "-q", "--no-symbols", "-o", "parent.trace", "-p", str(p.pid)])
+    wait_for("parent.trace")
+    p.send_signal(signal.SIGUSR1)
+    child = int(p.stdout.readline())
+    time.sleep(0.1)
+    for i in range(2):
+        rc, said = attach(child, "-d", "0.1", trace="heir.trace")
+        check(rc == 0 and "nothing recorded" not in said, f"a forked child, {i}: {rc} {said}")
+        r.send_signal(signal.SIGINT)
+        check(r.wait(timeout=30) == 0, "the parent of a forked child: status")
+    os.kill(child, signal.SIGTERM)
+    end(p, "heir")
+
+
 def main():
     if os.path.exists("/proc/sys/kernel/yama/ptrace_scope") and os.geteuid():
         print("skip: processes of others cannot be traced here")
@@ -263,6 +280,7 @@ def main():
     cycles("python3", n // 4, "python3", "-c", "import signal, sys\nsignal.signal(15, lambda *a: sys.exit(0))\n"
            "while True: d = {str(i): [i] for i in range(1000)}")
     stopped()
+    heir()
     target_killed()
     killed()
     refusals()
