@@ -27,6 +27,9 @@ $(FUZZ_OBJ) $(FUZZ_NAMES:%=$(F)/tests/fuzz/fuzz_%.o): $(F)/%.o: %.c $(B)/gen/sch
 $(FUZZ_NAMES:%=$(F)/fuzz_%): $(F)/fuzz_%: $(F)/tests/fuzz/fuzz_%.o $(FUZZ_LIB)
 	clang $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ $(FUZZ_LIBS)
 
+$(F)/ms-record/attach_image.o: FUZZ_FLAGS += -DMS_IMAGE_FILE='"$(IMAGE)"'
+$(F)/ms-record/attach_image.o: $(IMAGE)
+
 fuzz: $(FUZZ_NAMES:%=$(F)/fuzz_%)
 	@for n in $(FUZZ_NAMES); do \
 		echo "fuzzing $$n for $(FUZZ_SECONDS) s"; mkdir -p $(F)/corpus/$$n; \
