@@ -10,6 +10,8 @@
 #include "symbols.h"
 #include "format/trace.h"
 
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,11 +120,43 @@ static int fill_meta(struct build *b, sqlite3 *db)
 	return ms_insert_close(&in);
 }
 
-static sqlite3 *fill(struct build *b)
+/* An empty database, made by a second thread while the traces are replayed: reading our own schema
+ * takes as long as a hundred thousand events. */
+struct maker {
+	pthread_t thread;
+	bool running;
+	sqlite3 *db;
+	struct ms_err err;
+};
+
+static void *make(void *arg)
 {
-	sqlite3 *db = ms_snapshot_new(b->err);
-	if (!db)
-		return NULL;
+	struct maker *m = arg;
+	m->db = ms_snapshot_new(&m->err);
+	return NULL;
+}
+
+static void start_maker(struct maker *m)
+{
+	sigset_t all, old; /* signals are for the thread that everything else runs in */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	m->running = pthread_create(&m->thread, NULL, make, m) == 0;
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+static sqlite3 *made(struct maker *m)
+{
+	if (m->running)
+		pthread_join(m->thread, NULL);
+	else
+		make(m);
+	return m->db;
+}
+
+/* Fills `db`, which is closed when that fails. */
+static sqlite3 *fill(struct build *b, sqlite3 *db)
+{
 	struct ms_symbols_options so = {.sysroot = b->opt->sysroot,
 					.debug_dirs = b->opt->debug_dirs};
 	struct ms_filling f = {.db = db,
@@ -161,24 +195,39 @@ static uint64_t raise_file_limit(void)
 	return lim.rlim_cur;
 }
 
+/* Everything up to the database. */
+static int replay(struct build *b)
+{
+	set_clock(b);
+	if (ms_points_every(b) != 0)
+		return -1;
+	for (size_t i = 0, first = b->all.n; i < first; i++)
+		if (ms_build_start(b, b->all.v[i]) != 0)
+			return -1;
+	if (ms_build_replay(b) != 0 || ms_points_check(b) != 0)
+		return -1;
+	ms_build_number(b);
+	ms_build_count(b);
+	return 0;
+}
+
 static sqlite3 *build(struct build *b, const char *const *traces, size_t n)
 {
+	struct maker m = {0};
 	if (ms_points_parse(b) != 0)
 		return NULL;
 	for (size_t i = 0; i < n; i++)
 		if (ms_build_input(b, traces[i]) != 0)
 			return NULL;
-	set_clock(b);
-	if (ms_points_every(b) != 0)
-		return NULL;
-	for (size_t i = 0, first = b->all.n; i < first; i++)
-		if (ms_build_start(b, b->all.v[i]) != 0)
-			return NULL;
-	if (ms_build_replay(b) != 0 || ms_points_check(b) != 0)
-		return NULL;
-	ms_build_number(b);
-	ms_build_count(b);
-	return fill(b);
+	start_maker(&m);
+	int rc = replay(b);
+	sqlite3 *db = made(&m);
+	if (rc == 0 && db)
+		return fill(b, db);
+	if (rc == 0)
+		ms_err_set(b->err, "%s", m.err.text);
+	sqlite3_close(db);
+	return NULL;
 }
 
 static double seconds_since(const struct timespec *t)
