@@ -139,5 +139,9 @@ enum ms_fmt ms_event_decoder_init(struct ms_event_decoder *d, const struct ms_co
  * format/address.h. What a kind does not have is 0. `freed` is always below the next allocation
  * number. MS_FMT_OK, MS_FMT_END, or MS_FMT_BAD. */
 enum ms_fmt ms_event_next(struct ms_event_decoder *d, struct ms_event *ev);
+/* The next events, `max` (over 0) at most: as many calls of ms_event_next would give them, faster.
+ * Returns how many; *rc is MS_FMT_OK when there are `max`, else what came after the last one. */
+size_t ms_event_next_many(struct ms_event_decoder *d, struct ms_event *ev, size_t max,
+			  enum ms_fmt *rc);
 
 #endif

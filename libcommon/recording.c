@@ -333,10 +333,8 @@ int ms_recording_next_block(struct ms_recording *t, uint64_t types, uint64_t wan
 /* Decodes the next events of a block into the batch. False: there are none. */
 static bool decode_batch(struct ms_recording *t)
 {
-	enum ms_fmt rc = MS_FMT_OK;
-	size_t n = 0;
-	while (n < BATCH && (rc = ms_event_next(t->decoder, &t->batch[n])) == MS_FMT_OK)
-		n++;
+	enum ms_fmt rc;
+	size_t n = ms_event_next_many(t->decoder, t->batch, BATCH, &rc);
 	t->in_block = rc == MS_FMT_OK;
 	t->bad_blocks += rc != MS_FMT_OK && rc != MS_FMT_END;
 	t->batch_at = 0;

@@ -125,10 +125,7 @@ static bool put_events(struct ms_ahead *a, const struct ms_block *begins)
 			p->first_event = d->first_event;
 		}
 		begins = NULL;
-		p->count = 0;
-		while (p->count < PARCEL_EVENTS &&
-		       (rc = ms_event_next(d, &p->events[p->count])) == MS_FMT_OK)
-			p->count++;
+		p->count = ms_event_next_many(d, p->events, PARCEL_EVENTS, &rc);
 		p->bad = rc != MS_FMT_OK && rc != MS_FMT_END;
 		put(a);
 	}

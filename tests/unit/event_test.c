@@ -71,6 +71,29 @@ static bool same_event(const struct ms_event *a, const struct ms_event *b)
 	       a->slack == b->slack;
 }
 
+/* Decodes copies of `decoder` both ways, to the end or to what is bad: many at a time, and each. */
+static void same_as_one_by_one(size_t at_a_time)
+{
+	static struct ms_event_decoder one, many;
+	static struct ms_event got[64];
+	enum ms_fmt rc, want = MS_FMT_OK;
+	one = many = decoder;
+	do {
+		memset(got, 0xa5, sizeof got);
+		size_t n = ms_event_next_many(&many, got, at_a_time, &rc);
+		for (size_t i = 0; i < n; i++) {
+			struct ms_event ev;
+			CHECK(ms_event_next(&one, &ev) == MS_FMT_OK, "one event more");
+			CHECK(same_event(&ev, &got[i]), "another event");
+		}
+		if (n < at_a_time) {
+			struct ms_event ev;
+			want = ms_event_next(&one, &ev);
+		}
+		CHECK(rc == want && (n == at_a_time) == (rc == MS_FMT_OK), "another end");
+	} while (rc == MS_FMT_OK);
+}
+
 /* `lossy`: addresses may be unknown. */
 static void decode_block(bool lossy, uint64_t *unknown)
 {
@@ -79,6 +102,7 @@ static void decode_block(bool lossy, uint64_t *unknown)
 	CHECK(ms_event_decoder_init(&decoder, block.columns, block.column_count) == MS_FMT_OK,
 	      "init");
 	CHECK(decoder.count == block.count, "count");
+	same_as_one_by_one(1 + block.count % 60);
 	ms_address_decoder_begin(&address_decoder, &decoder, c);
 	for (size_t i = 0; i < block.count; i++) {
 		enum ms_fmt r = ms_event_next(&decoder, &ev);
@@ -208,7 +232,8 @@ static void known_bytes(void)
 /* Flipped and cut columns: an error or other events, never a crash, and numbers stay in range. */
 static void hostile(uint64_t seed)
 {
-	struct stream s = {.seed = seed, .threads = 5, .wild = true, .ext = true, .usable = true};
+	struct stream s = {
+		.seed = seed, .threads = 5, .wild = true, .ext = true, .usable = seed % 2};
 	uint64_t events = 0, tick = 0;
 	static uint8_t copy[MS_EVENT_MEMORY(BLOCK)];
 	ms_event_encoder_init(&encoder, memory, BLOCK);
@@ -229,6 +254,7 @@ static void hostile(uint64_t seed)
 			continue;
 		ms_address_decoder_init(&address_decoder);
 		ms_address_decoder_begin(&address_decoder, &decoder, &c[n - 1]);
+		same_as_one_by_one(1 + (size_t)(stream_random(&s) % 50));
 		uint64_t left = decoder.count, next = decoder.first_number;
 		while (ms_event_next(&decoder, &ev) == MS_FMT_OK) {
 			CHECK(left-- > 0, "too many events");
