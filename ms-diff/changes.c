@@ -89,7 +89,8 @@ static void sum_sites(struct work *w, int side)
 
 /* ---- what is more than noise ---- */
 
-/* Of a site where no sample fell on what is counted: 0, and at most 3.7 times the mean distance of samples. */
+/* Of a site where no sample fell on what is counted: 0, and at most 3.7 times the mean distance of
+ * samples. */
 static struct interval unseen(const struct run *r, int f)
 {
 	if (!r->sampled_bytes || !figure_is_bytes((enum figure)f))

@@ -150,8 +150,7 @@ static int compare(const struct options *o, struct spots *s, struct ms_err *err)
 		say_inputs(o, &runs, &m, &c);
 		rc = say_incomplete(o, s);
 		if (rc == 0 && o->exit_code)
-			rc = regions_grew(runs.shown[NEW]->db, o->min_change) ? 1
-									      : judge(o, &c);
+			rc = regions_grew(runs.shown[NEW]->db, o->min_change) ? 1 : judge(o, &c);
 	}
 	changes_free(&c);
 	match_free(&m);

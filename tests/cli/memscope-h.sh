@@ -26,8 +26,10 @@ if command -v clang >/dev/null; then
 	# shellcheck disable=SC2086
 	clang -std=c11 $warn -I"$SRC/include" -o all all.c || fail clang
 fi
-./all && ./allxx || fail 'not recorded'
-gcc -static -I"$SRC/include" -o all-static all.c && ./all-static || fail 'static, not recorded'
+./all || fail 'C, not recorded'
+./allxx || fail 'C++, not recorded'
+gcc -static -I"$SRC/include" -o all-static all.c
+./all-static || fail 'static, not recorded'
 ms-record -q -o all.trace ./all || fail 'recorded'
 
 record() { # NAME OPTIONS: a recording of ./user as NAME.db
@@ -92,7 +94,7 @@ mkfifo in out
 ms-record -q --leak-check=no -o step.trace ./step <in >out &
 recorder=$!
 exec 7>in 8<out
-step() { printf %s "$1" >&7 && dd bs=1 count=1 <&8 >dot 2>err; }
+step() { printf %s "$1" >&7 && dd bs=1 count=1 <&8 >dot 2>dd.log; }
 tell() { ms-record -q --tell step.trace "$1" >said || fail "$1: $(cat said)"; }
 step a # recorded
 step p && step a
