@@ -14,35 +14,31 @@ static const char grouped[] =
 	" GROUP BY 1, 2, 3 ORDER BY 1, 2, 3";
 enum { KEYS = 3, FIGURES_OF_REGION = 6, COLUMNS = KEYS + FIGURES_OF_REGION };
 
-#define FIGURES(s)                                                                                 \
-	s "_regions, " s "_bytes, " s "_rss_bytes, " s "_pss_bytes, " s "_private_bytes, " s       \
-	  "_swap_bytes"
-#define TAKE(c) c " = excluded." c
-#define UPSERT(s, other)                                                                                                 \
-	"INSERT INTO region_diff(process, kind, path, " FIGURES(                                                         \
-		s) ", " FIGURES(other) ")"                                                                               \
-				       " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 0, 0, 0, 0, "                        \
-				       "0, 0)"                                                                           \
-				       " ON CONFLICT DO UPDATE SET " TAKE(s "_regions") ", " TAKE(s "_bytes") ", " TAKE( \
-					       s                                                                         \
-					       "_rss_bytes") ", " TAKE(s                                                 \
-								       "_pss_bytes") ", " TAKE(s                         \
-											       "_"                       \
-											       "p"                       \
-											       "r"                       \
-											       "i"                       \
-											       "v"                       \
-											       "a"                       \
-											       "t"                       \
-											       "e"                       \
-											       "_"                       \
-											       "b"                       \
-											       "y"                       \
-											       "t"                       \
-											       "e"                       \
-											       "s") ", " TAKE(s          \
-													      "_swap_bytes")
-static const char add_old[] = UPSERT("old", "new"), add_new[] = UPSERT("new", "old");
+/* A group of one side; what the other side has not is 0 there. */
+static const char add_old[] = "INSERT INTO region_diff(process, kind, path,"
+			      " old_regions, old_bytes, old_rss_bytes, old_pss_bytes,"
+			      " old_private_bytes, old_swap_bytes,"
+			      " new_regions, new_bytes, new_rss_bytes, new_pss_bytes,"
+			      " new_private_bytes, new_swap_bytes)"
+			      " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 0, 0, 0, 0, 0, 0)"
+			      " ON CONFLICT DO UPDATE SET old_regions = excluded.old_regions,"
+			      " old_bytes = excluded.old_bytes,"
+			      " old_rss_bytes = excluded.old_rss_bytes,"
+			      " old_pss_bytes = excluded.old_pss_bytes,"
+			      " old_private_bytes = excluded.old_private_bytes,"
+			      " old_swap_bytes = excluded.old_swap_bytes";
+static const char add_new[] = "INSERT INTO region_diff(process, kind, path,"
+			      " new_regions, new_bytes, new_rss_bytes, new_pss_bytes,"
+			      " new_private_bytes, new_swap_bytes,"
+			      " old_regions, old_bytes, old_rss_bytes, old_pss_bytes,"
+			      " old_private_bytes, old_swap_bytes)"
+			      " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 0, 0, 0, 0, 0, 0)"
+			      " ON CONFLICT DO UPDATE SET new_regions = excluded.new_regions,"
+			      " new_bytes = excluded.new_bytes,"
+			      " new_rss_bytes = excluded.new_rss_bytes,"
+			      " new_pss_bytes = excluded.new_pss_bytes,"
+			      " new_private_bytes = excluded.new_private_bytes,"
+			      " new_swap_bytes = excluded.new_swap_bytes";
 
 /* What one side did not look at (--maps) is not known, and not 0; then no change is either. */
 static const char finish[] =

@@ -16,7 +16,7 @@
 struct sampler {
 	struct ms_proc proc;
 	uint64_t rollup_ns, rollup_took; /* of the last one: when, and how long it took */
-	uint64_t seen; /* sum of what the sample before said */
+	uint64_t seen;                   /* sum of what the sample before said */
 };
 
 struct figures {

@@ -11,7 +11,7 @@ fail() {
 root=$PWD/root
 make -C "$SRC" MODE="$MODE" DESTDIR="$root" PREFIX=/usr install >log 2>&1 || { cat log && exit 1; }
 flags=()
-[ "$MODE" = asan ] && flags=(-fsanitize=address,undefined)
+[ "$MODE" = asan ] && flags=('-fsanitize=address,undefined')
 [ "$MODE" = tsan ] && flags=(-fsanitize=thread)
 inc=$root/usr/include lib=$root/usr/lib
 
@@ -38,7 +38,8 @@ gcc -Wall -Wextra -Werror "${flags[@]}" -I"$inc" $cflags -o shared-user "$SRC/te
 gcc -Wall -Werror "${flags[@]}" -I"$inc" -o static-user "$SRC/tests/cli/library/user.c" "$lib/libmemscope.a" -lzstd -lm || fail 'static: not built'
 echo '#include <memscope-read.h>' >header.cc
 echo 'int main() { return memscope_read_version() - 1; }' >>header.cc
-g++ -Wall -Wextra -Wpedantic -Werror "${flags[@]}" -I"$inc" -o cxx header.cc -L"$lib" -lmemscope -Wl,-rpath,"$lib" && ./cxx || fail 'C++: not built'
+g++ -Wall -Wextra -Wpedantic -Werror "${flags[@]}" -I"$inc" -o cxx header.cc -L"$lib" -lmemscope -Wl,-rpath,"$lib" || fail 'C++: not built'
+./cxx || fail 'C++: does not run'
 ldd shared-user | grep -q "libmemscope.so.0 => $lib" || [ "$MODE" != release ] || fail 'shared: not the installed library'
 if command -v cmake >/dev/null; then
 	mkdir c && cp "$SRC/tests/cli/library/user.c" c
