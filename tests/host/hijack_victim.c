@@ -69,8 +69,8 @@ unsigned check_state(const void *pattern, unsigned spin);
 	X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)
 #define REGS(X)                                                                                    \
 	X(0, rbx)                                                                                  \
-	X(1, rbp) X(2, r8) X(3, r9) X(4, r10) X(5, r11) X(6, r12) X(7, r13) X(8, r14) X(9, r15)    \
-		X(10, rdx)
+	X(1, rbp)                                                                                  \
+	X(2, r8) X(3, r9) X(4, r10) X(5, r11) X(6, r12) X(7, r13) X(8, r14) X(9, r15) X(10, rdx)
 __asm__(".text\n.globl check_state\n.type check_state, @function\ncheck_state:\n"
 	"	push %rbx\n	push %rbp\n	push %r12\n	push %r13\n	push %r14\n"
 	"	push %r15\n	sub $8, %rsp\n" SIXTEEN(XMM_LOAD) "	fldl 256(%rdi)\n" REGS(
