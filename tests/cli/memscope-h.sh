@@ -94,7 +94,7 @@ mkfifo in out
 ms-record -q --leak-check=no -o step.trace ./step <in >out &
 recorder=$!
 exec 7>in 8<out
-step() { printf %s "$1" >&7 && dd bs=1 count=1 <&8 >dot 2>dd.log; }
+step() { printf %s "$1" >&7 && dd bs=1 count=1 <&8 >step.seen 2>dd.log; }
 tell() { ms-record -q --tell step.trace "$1" >said || fail "$1: $(cat said)"; }
 step a # recorded
 step p && step a
