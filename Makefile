@@ -41,7 +41,7 @@ LIBS_ms-top := $(LIBS_common) -lncursesw
 
 GUEST := $(B)/bin/libmemscope-preload.so
 -include ms-record/guest/guest.mk
-include libcommon/public.mk
+-include libcommon/public.mk
 
 all: $(TOOLS:%=$(B)/bin/%) $(if $(wildcard ms-record/guest/preload.c),$(GUEST))
 
