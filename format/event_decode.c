@@ -353,7 +353,7 @@ size_t ms_event_next_many(struct ms_event_decoder *d, struct ms_event *ev, size_
 	*rc = MS_FMT_OK;
 	while (n < max) {
 		size_t usual = 0;
-		if (!d->slack.at && !next_usual(d, ev + n, max - n, &usual)) {
+		if (d->left && !d->slack.at && !next_usual(d, ev + n, max - n, &usual)) {
 			d->left = 0;
 			*rc = MS_FMT_BAD;
 			return n + usual;

@@ -39,6 +39,26 @@ static void encode_again(const struct ms_event_decoder *d, size_t n)
 			abort();
 }
 
+/* Many at a time give as many events as one by one, and the same last one. */
+static void decode_many(void)
+{
+	static struct ms_event_decoder many, one;
+	static struct ms_event got[37];
+	struct ms_event ev;
+	enum ms_fmt rc;
+	many = one = decoder;
+	do {
+		size_t n = ms_event_next_many(&many, got, 37, &rc);
+		for (size_t i = 0; i < n; i++)
+			if (ms_event_next(&one, &ev) != MS_FMT_OK || ev.number != got[i].number ||
+			    ev.freed != got[i].freed || ev.size != got[i].size ||
+			    ev.stack != got[i].stack || ev.time_ticks != got[i].time_ticks)
+				abort();
+	} while (rc == MS_FMT_OK);
+	if (ms_event_next(&one, &ev) != rc)
+		abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	struct ms_column c[16] = {{0}};
@@ -46,6 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	struct ms_event ev;
 	if (ms_event_decoder_init(&decoder, c, count) != MS_FMT_OK)
 		return 0;
+	decode_many();
 	ms_address_decoder_init(&addresses);
 	addresses.next_event = decoder.first_event;
 	ms_address_decoder_begin(&addresses, &decoder, ms_address_column(c, count));
