@@ -273,7 +273,8 @@ static int begin_events(struct encoder *e, const struct batch *b, struct ms_err 
 static void ready_heap(struct output *o)
 {
 	struct ms_heap *h = &o->address->heap;
-	if (!o->address->by_heap || h->used < HEAP_READY / 4 || h->used + HEAP_READY / 2 < o->ready_nodes)
+	if (!o->address->by_heap || h->used < HEAP_READY / 4 ||
+	    h->used + HEAP_READY / 2 < o->ready_nodes)
 		return;
 	if (!o->ready_nodes) {
 		ready_memory(h->begins, sizeof h->begins);

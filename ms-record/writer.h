@@ -47,7 +47,7 @@ struct output {
 	struct ms_trace_writer *trace;
 	struct ms_address_encoder *address;
 	enum heap_kind heap;
-	size_t ready_nodes; /* of that encoder's heap: their memory is there */
+	size_t ready_nodes;   /* of that encoder's heap: their memory is there */
 	struct encoder *open; /* holds the open block; NULL = none is */
 	struct checkpoints checkpoints;
 	/* --max-size: limit.c, rewrite.c */
