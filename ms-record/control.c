@@ -536,6 +536,7 @@ void control_run(struct control *c)
 	scanner_stop(&c->scanner);
 	drain_stop(&c->drain);
 	writer_stop(&c->writer, give_up, c);
+	tell_turn(c); /* what was asked for in the last moment has been done */
 	waitpid(c->launch.pid, NULL, 0);
 	if (c->first && c->files.folder)
 		unlink(c->files.path); /* the command never said hello */

@@ -30,6 +30,7 @@
 #define EDGES_MAX ((size_t)1 << 27)
 #define STOP_NS UINT64_C(1000000000)
 #define PENDING_TRIES 200
+#define HOOKS_NS UINT64_C(20000000)
 #define FROZEN_NS UINT64_C(5000000) /* shorter ones are not worth a copy */
 
 struct scan *scan_new(void)
@@ -97,7 +98,8 @@ static void note_figures(struct session *s)
 void scan_look(struct session *s)
 {
 	note_figures(s);
-	if (__atomic_load_n(&s->mem->end_state, __ATOMIC_ACQUIRE) == MG_END_HELD &&
+	uint32_t end = __atomic_load_n(&s->mem->end_state, __ATOMIC_ACQUIRE);
+	if (end >= MG_END_HELD && end <= MG_END_NAP &&
 	    !__atomic_load_n(&s->scan->busy, __ATOMIC_ACQUIRE))
 		scan_call(s->scan);
 }
@@ -233,6 +235,17 @@ static bool hook_pending(const struct session *s)
 	return false;
 }
 
+/* Waits a while for a moment in which no thread tells of an event. On a busy machine one that is in
+ * the midst of it may have to wait for a processor: stopped again before it has had one it would
+ * not have come any further. */
+static void await_hooks(const struct session *s)
+{
+	uint64_t until = clock_mono() + HOOKS_NS;
+	do
+		usleep(STEP_US);
+	while (hook_pending(s) && clock_mono() < until);
+}
+
 /* Stops all threads, none of them in the middle of telling of an event. */
 static bool stop(struct work *w)
 {
@@ -248,7 +261,7 @@ static bool stop(struct work *w)
 			return true;
 		}
 		hijack_resume(&w->stopped, w->s->proc);
-		usleep(STEP_US);
+		await_hooks(w->s);
 	}
 	return false;
 }
@@ -325,7 +338,7 @@ static void look(struct work *w, pid_t tid)
 		return;
 	}
 	w->memory.word = w->ends ? NULL : &s->mem->end_state;
-	w->memory.value = MG_END_HELD;
+	w->memory.value = MG_END_SEEN;
 	w->memory.total = w->ends ? present(w) : 0;
 	graph_init(&w->graph, q->blocks, q->count, EDGES_MAX);
 	w->graphed = true;
@@ -387,7 +400,7 @@ static void let_go(struct work *w)
 	if (!w->ends)
 		return;
 	uint32_t was = __atomic_load_n(&s->mem->end_state, __ATOMIC_ACQUIRE);
-	if (was == MG_END_LATE && w->state == MS_SCAN_DONE)
+	if (was == MG_END_LATE && (w->state == MS_SCAN_DONE || w->state == MS_SCAN_KILLED))
 		w->state = MS_SCAN_TIME; /* it may have gone on while we read */
 	scan_tell_guest(s, MG_END_OVER);
 	if (w->q->last_tid)
@@ -411,13 +424,19 @@ static bool freeze(struct work *w)
 	return true;
 }
 
+/* Why a process cannot be scanned that is there no more. */
+static uint64_t gone(const struct work *w)
+{
+	return w->ends ? MS_SCAN_KILLED : MS_SCAN_ENDED;
+}
+
 /* Stops the process; copies it, or keeps it stopped. */
 static void hold(struct work *w, size_t threads, int unseen)
 {
 	uint64_t ns = expected(w);
 	bool takes_long = ns > w->deadline_ns - w->start_ns;
 	bool copy = threads && !w->ends && ns > FROZEN_NS && frozen_prepare(w);
-	w->state = !threads              ? (is_files(unseen) ? MS_SCAN_FILES : MS_SCAN_KILLED)
+	w->state = !threads              ? (is_files(unseen) ? MS_SCAN_FILES : gone(w))
 		   : takes_long && !copy ? MS_SCAN_TIME
 					 : MS_SCAN_DONE;
 	if (w->q->last_tid && !w->q->last_count && w->state == MS_SCAN_DONE)
@@ -443,14 +462,16 @@ static void scan(struct work *w)
 	hold(w, threads, errno);
 	w->asked = w->state == MS_SCAN_DONE && answered(w);
 	if (w->state == MS_SCAN_DONE)
-		w->state = w->asked ? obstacle(w) : late(w) ? MS_SCAN_TIME : MS_SCAN_KILLED;
+		w->state = w->asked ? obstacle(w) : late(w) ? MS_SCAN_TIME : gone(w);
 	if (w->state == MS_SCAN_DONE && w->q->count)
 		look(w, tid);
 	if (!w->released_ns)
 		let_go(w);
 	frozen_end(w);
-	if (w->asked && !await_stacks(w))
+	if (w->asked && !await_stacks(w)) {
 		w->graphed = false;
+		w->state = w->state == MS_SCAN_DONE ? MS_SCAN_TIME : w->state;
+	}
 	if (w->graphed)
 		graph_solve(&w->graph, w->state == MS_SCAN_DONE);
 	scan_put_result(w);

@@ -290,7 +290,7 @@ static void give(struct memory *m, uint64_t start, uint64_t end,
 /* Is it to end? */
 static bool enough(struct memory *m)
 {
-	m->gave_up |= m->word && __atomic_load_n(m->word, __ATOMIC_ACQUIRE) == m->value;
+	m->gave_up |= m->word && __atomic_load_n(m->word, __ATOMIC_ACQUIRE) >= m->value;
 	uint64_t now = clock_mono();
 	m->late |= m->gave_up || now > m->deadline_ns;
 	if (!m->begin_ns)

@@ -43,7 +43,7 @@ struct memory {
 	struct scan_region *regions;
 	const struct memory_part *apart; /* by address, borrowed */
 	size_t apart_count;
-	const uint32_t *word; /* when it becomes `value` nothing more is read; NULL = never mind */
+	const uint32_t *word; /* when it is `value` or more nothing more is read; NULL = never */
 	uint32_t value;
 	bool gave_up; /* because of that */
 	/* About how much there is to read, and since when it is read: it ends as soon as that

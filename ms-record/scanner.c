@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "drain.h"
+#include "format/trace.h"
 #include "libcommon/proc.h"
 #include "options.h"
 #include "scan_work.h"
@@ -86,22 +87,33 @@ bool scanner_hold(struct scanner *sc, pid_t pid, pid_t tid, const struct scan_th
 	return held;
 }
 
-/* Queues the sessions that are held; `busy` keeps them (under lock). */
+/* A session that may be held; `busy` keeps it when it is queued (under lock). One that is being
+ * scanned already, because somebody asked, is told to wait, which that scan sees; its turn comes
+ * when that is over. */
+static void notice_one(struct scanner *sc, struct session *s)
+{
+	uint32_t state = __atomic_load_n(&s->mem->end_state, __ATOMIC_ACQUIRE);
+	bool busy = __atomic_load_n(&s->scan->busy, __ATOMIC_ACQUIRE);
+	if (state < MG_END_HELD || state > MG_END_NAP || s->scan->last_tid)
+		return;
+	if (busy) {
+		if (state == MG_END_HELD)
+			notice(s);
+		return;
+	}
+	/* Either we see that it is over, or the draining thread that we are at work. */
+	__atomic_store_n(&s->scan->busy, 1, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&s->ending, __ATOMIC_SEQ_CST) == SESSION_RUNS &&
+	    (state != MG_END_HELD || notice(s)))
+		queue(sc, s);
+	else
+		__atomic_store_n(&s->scan->busy, 0, __ATOMIC_RELEASE);
+}
+
 static void notice_all(struct scanner *sc)
 {
-	for (size_t i = 0; i < sc->count; i++) {
-		struct session *s = sc->sessions[i];
-		if (__atomic_load_n(&s->mem->end_state, __ATOMIC_ACQUIRE) != MG_END_HELD ||
-		    __atomic_load_n(&s->scan->busy, __ATOMIC_ACQUIRE))
-			continue;
-		/* Either we see that it is over, or the draining thread that we are at work. */
-		__atomic_store_n(&s->scan->busy, 1, __ATOMIC_SEQ_CST);
-		if (__atomic_load_n(&s->ending, __ATOMIC_SEQ_CST) != SESSION_RUNS || !notice(s)) {
-			__atomic_store_n(&s->scan->busy, 0, __ATOMIC_RELEASE);
-			continue;
-		}
-		queue(sc, s);
-	}
+	for (size_t i = 0; i < sc->count; i++)
+		notice_one(sc, sc->sessions[i]);
 }
 
 static uint64_t patience(const struct scanner *sc)
@@ -114,12 +126,11 @@ static uint64_t patience(const struct scanner *sc)
 	return least;
 }
 
-static void add_traced(struct scanner *sc, const struct session *s)
+static void add_why(struct scanner *sc, const struct session *s, const char *why)
 {
 	size_t at = strlen(sc->answer);
-	snprintf(sc->answer + at, sizeof sc->answer - at,
-		 "%s (pid %d): not scanned, --leak-check=yes has it traced\n", s->name,
-		 (int)s->pid);
+	snprintf(sc->answer + at, sizeof sc->answer - at, "%s (pid %d): not scanned, %s\n", s->name,
+		 (int)s->pid, why);
 }
 
 /* The sessions that run and are not about to end, kept by `busy`. */
@@ -130,10 +141,12 @@ static size_t take_all(struct scanner *sc, struct session ***out)
 	*out = ms_xrealloc(NULL, sc->count + 1, sizeof **out);
 	for (size_t i = 0; i < sc->count; i++) {
 		struct session *s = sc->sessions[i];
-		if (__atomic_load_n(&s->scan->busy, __ATOMIC_ACQUIRE))
-			continue; /* it ends */
+		if (__atomic_load_n(&s->scan->busy, __ATOMIC_ACQUIRE)) {
+			add_why(sc, s, scan_state_words(MS_SCAN_ENDED));
+			continue;
+		}
 		if (s->pid == sc->traced) {
-			add_traced(sc, s);
+			add_why(sc, s, "--leak-check=yes has it traced");
 			continue;
 		}
 		__atomic_store_n(&s->scan->busy, 1, __ATOMIC_SEQ_CST);
@@ -147,6 +160,21 @@ static size_t take_all(struct scanner *sc, struct session ***out)
 	return n;
 }
 
+/* Has the watching thread look (under lock). */
+static void wake_watcher(struct scanner *sc)
+{
+	if (sc->tid)
+		watch_wake(sc->tid);
+}
+
+/* A session has been scanned; it may have come to its end meanwhile (under lock). */
+static void leave(struct scanner *sc, struct session *s)
+{
+	__atomic_store_n(&s->scan->busy, 0, __ATOMIC_RELEASE);
+	wake_watcher(sc);
+	drain_wake(sc->drain);
+}
+
 /* Scans all, because somebody asked. */
 static void serve(struct scanner *sc)
 {
@@ -156,8 +184,9 @@ static void serve(struct scanner *sc)
 	size_t n = take_all(sc, &all);
 	for (size_t i = 0; i < n; i++) {
 		scan_work_on(sc, all[i], "request");
-		__atomic_store_n(&all[i]->scan->busy, 0, __ATOMIC_RELEASE);
-		drain_wake(sc->drain);
+		pthread_mutex_lock(&sc->lock);
+		leave(sc, all[i]);
+		pthread_mutex_unlock(&sc->lock);
 	}
 	free(all);
 	__atomic_store_n(&sc->asked, SCAN_ANSWERED, __ATOMIC_RELEASE);
@@ -171,13 +200,6 @@ void scanner_ask(struct scanner *sc)
 	__atomic_store_n(&sc->asked, SCAN_ASKED, __ATOMIC_RELEASE);
 	pthread_cond_signal(&sc->work);
 	pthread_mutex_unlock(&sc->lock);
-}
-
-/* Has the watching thread look (under lock). */
-static void wake_watcher(struct scanner *sc)
-{
-	if (sc->tid)
-		watch_wake(sc->tid);
 }
 
 /* Watches for processes that are held, also while others are scanned. */
@@ -238,8 +260,7 @@ static void serve_due(struct scanner *sc)
 			pthread_mutex_lock(&sc->lock);
 			i = SIZE_MAX; /* they may have changed */
 		}
-		__atomic_store_n(&q->busy, 0, __ATOMIC_RELEASE);
-		drain_wake(sc->drain);
+		leave(sc, s);
 	}
 }
 

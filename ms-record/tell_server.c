@@ -282,7 +282,9 @@ static bool go_on(struct control *c, struct tell_job *j)
 	if (j->step == TELL_SCANNING &&
 	    __atomic_load_n(&c->scanner.asked, __ATOMIC_ACQUIRE) == SCAN_ANSWERED) {
 		__atomic_store_n(&c->scanner.asked, SCAN_IDLE, __ATOMIC_RELEASE);
-		answer(j->fd, '0', "%s", c->scanner.answer);
+		bool none = !c->scanner.answer[0];
+		answer(j->fd, none ? '1' : '0', "%s",
+		       none ? "no process that it records runs any more" : c->scanner.answer);
 		return true;
 	}
 	if (j->step == TELL_CLOSING && !c->sessions && (c->symbols_done || c->symbols_late)) {

@@ -9,9 +9,9 @@
  *  E1 No lock, no allocation, and no system call before ms-record has looked into /proc and found
  *     that no seccomp filter is installed (MG_END_NAP): a filter may be younger than the
  *     constructor. Until then, and under a filter, the thread spins.
- *  E2 It waits SEEN_MS for ms-record to notice, on a busy machine too, and `end_wait_ms` for it to
- *     be done. A recorder that is stopped or slow costs no more; one whose heart has not beaten for
- *     a second, nothing.
+ *  E2 It waits SEEN_MS for ms-record to notice, longer while its heart beats (a busy machine), and
+ *     `end_wait_ms` for it to be done. A recorder that is stopped or slow costs no more; one whose
+ *     heart has not beaten for a second, nothing.
  *  E3 Of several threads that end the process at once one is held and the others wait for the same.
  *     Each takes a handler of its own from the list that exit() empties; so there are AT_ONCE of
  *     ours. One that finds none left ends the process at once.
@@ -82,13 +82,27 @@ static void abandon_hook(void)
 			__atomic_store_n(&t->ring->pending, 0, __ATOMIC_RELEASE);
 }
 
-/* E2: until ms-record is done. `seen`: it has noticed. */
+/* Has its heart not beaten for a second? Its stamp is of the same clock only where that is the TSC.
+ */
+static bool recorder_is_dead(const struct mg_session *s)
+{
+	uint64_t beat = __atomic_load_n(&s->heartbeat, __ATOMIC_RELAXED), now = mg_tsc();
+	return s->clock == MG_CLOCK_TSC && beat && now > beat && now - beat > s->tsc_hz;
+}
+
+/* Is it for certain at work, however slowly, and may take longer than SEEN_MS? */
+static bool recorder_lives(const struct mg_session *s)
+{
+	return s->clock == MG_CLOCK_TSC && s->end_wait_ms > SEEN_MS && !recorder_is_dead(s);
+}
+
+/* E2: until ms-record is done. */
 static void wait(struct mg_session *s)
 {
 	static const uint64_t nap[2] = {0, 10000000};
 	uint64_t start = mg_tsc(), ms = s->tsc_hz / 1000;
 	for (uint32_t now; waiting(now = __atomic_load_n(&s->end_state, __ATOMIC_ACQUIRE));) {
-		uint64_t most = now >= MG_END_SEEN ? s->end_wait_ms : SEEN_MS;
+		uint64_t most = now >= MG_END_SEEN || recorder_lives(s) ? s->end_wait_ms : SEEN_MS;
 		if (mg_tsc() - start > most * ms) {
 			__atomic_store_n(&s->end_state, MG_END_LATE, __ATOMIC_RELEASE);
 			return;
@@ -99,13 +113,6 @@ static void wait(struct mg_session *s)
 		else
 			__asm__ volatile("pause");
 	}
-}
-
-/* Its stamp is of the same clock only where that is the TSC. */
-static bool recorder_is_dead(const struct mg_session *s)
-{
-	uint64_t beat = __atomic_load_n(&s->heartbeat, __ATOMIC_RELAXED), now = mg_tsc();
-	return s->clock == MG_CLOCK_TSC && beat && now > beat && now - beat > s->tsc_hz;
 }
 
 /* `regs`: what mg_end_enter saved. */

@@ -100,13 +100,14 @@ wait
 SUDO_UID=1234 SUDO_GID=2345 "$BIN/ms-record" -q -o sudo.trace true
 [ "$(id -u)" != 0 ] || [ "$(stat -c %u:%g sudo.trace)" = 1234:2345 ] || fail "owner behind sudo"
 
-"$BIN/ms-record" -q -o busy.trace sh -c 'ls >/dev/null; sleep 2; ls >/dev/null' &
-for _ in $(seq 100); do
+"$BIN/ms-record" -q -o busy.trace sh -c 'ls >/dev/null; until [ -e over ]; do sleep 0.1; done; ls >/dev/null' &
+for _ in $(seq 600); do
 	[ -s busy.trace ] && break
 	sleep 0.05
 done
 "$BIN/ms-record" -o busy.trace true 2>err
 [ "$? $(cat err)" = "125 ms-record: cannot write 'busy.trace': another ms-record is writing it" ] || fail "a trace in use is taken: $(cat err)"
+: >over
 wait $!
 [ "$(find busy.trace* -name '*.trace*' | wc -l)" = 4 ] || fail "a trace in use lost its own: $(find busy.trace*)"
 
@@ -136,7 +137,7 @@ grep -q '^  worst     ls (pid [0-9]*) has the highest peak of 2 programs: ' err 
 gcc -static -x c -o 'still
 here' - <<'END' || exit 1
 #include <unistd.h>
-int main(void) { return usleep(400000); }
+int main(void) { return usleep(999999); }
 END
 "$BIN/ms-record" -v -o t.trace sh -c 'exec "./still
 here"' 2>err
@@ -149,7 +150,7 @@ if [ "$(id -u)" = 0 ]; then # another user's program hides what it is
 	nobody=$(mktemp -d /tmp/memscope-setuid.XXXXXX)
 	cp "$BIN/ms-record" "$BIN/libmemscope-preload.so" "$nobody" && cp "$(command -v sleep)" "$nobody/hidden"
 	chown nobody "$nobody" && chmod 4755 "$nobody/hidden"
-	(cd "$nobody" && setpriv --reuid=nobody --regid=nogroup --clear-groups ./ms-record --no-symbols -o t.trace sh -c 'exec ./hidden 0.6') 2>err
+	(cd "$nobody" && setpriv --reuid=nobody --regid=nogroup --clear-groups ./ms-record --no-symbols -o t.trace sh -c 'exec ./hidden 1.5') 2>err
 	[ "$(grep -v '^#' "$nobody/t.trace.d/index" 2>/dev/null | sort -n | cut -f 6,11,12 | tr '\t\n' '= ')" = \
 		'exec=/usr/bin/dash=- -=hidden=not recorded: it has rights that its caller has not ' ] || findmnt -n -o OPTIONS -T "$nobody" | grep -q nosuid ||
 		fail "a setuid program is in the index as $(cat "$nobody/t.trace.d/index")"
@@ -181,11 +182,11 @@ rc=$?
 grep -q 'No space left' err || fail "/dev/full is not said: $(cat err)"
 
 # ---- no descriptor left to watch the program with: its end is seen all the same ----
-(ulimit -n 12 && timeout -s KILL 20 "$BIN/ms-record" -q -o few.trace true) || fail "with 12 descriptors: status $?"
+(ulimit -n 12 && timeout -s KILL 60 "$BIN/ms-record" -q -o few.trace true) || fail "with 12 descriptors: status $?"
 
 # ---- with hardly any descriptors: it may record nothing, but it ends when the command does ----
 for n in 10 12 16 20; do
-	(ulimit -n $n && timeout -k 1 10 "$BIN/ms-record" -q -o n.trace sh -c 'exit 3') 2>err
+	(ulimit -n $n && timeout -k 1 60 "$BIN/ms-record" -q -o n.trace sh -c 'exit 3') 2>err
 	rc=$?
 	[ $rc = 3 ] || fail "$n descriptors: status $rc: $(cat err)"
 done

@@ -22,7 +22,7 @@ def check(what, good, seen=""):
         print(f"FAILED: {what}: {seen!r:.2000}")
 
 
-def terminal(command, env=None, rows=24, on=(0, 1, 2), type_at=None, type_what=b"", limit=20):
+def terminal(command, env=None, rows=24, on=(0, 1, 2), type_at=None, type_what=b"", limit=60):
     """What a command on a terminal of 80 columns shows there, and its status. `on`: which of its streams are the terminal; the
     others are empty or discarded. Once `type_at` was seen, `type_what` is typed."""
     master, slave = pty.openpty()
@@ -128,7 +128,7 @@ def test_interrupt():
             said = p.stderr.readline()
             before = [f for f in os.listdir(".") if f.startswith(("result.", "first."))]
             p.send_signal(sig)
-            rc = p.wait(timeout=15)
+            rc = p.wait(timeout=60)
             p.stderr.close()
             left = [f for f in os.listdir(".") if f.startswith(("result", "first"))]
             check(f"{command[0]}: {sig.name} while it writes", said == b"renaming\n" and len(before) == 1 and rc == -sig and not left,

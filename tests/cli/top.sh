@@ -38,7 +38,7 @@ process 202 worker 65536 200 71
 process 300 kthreadd 0 0 2 2097152
 
 # ---- plain frames: every figure ----
-COLUMNS=120 timeout 10 "$T" --proc-root proc -b -n 1 >frame || fail "-b: status $?"
+COLUMNS=120 timeout 60 "$T" --proc-root proc -b -n 1 >frame || fail "-b: status $?"
 expect() { grep -qE -- "$1" "${2-frame}" || fail "no '$1' in $(cat "${2-frame}")"; }
 expect 'up 3 d   load 0\.50   5 processes   1 kernel threads'
 expect '^Mem 8\.00 G  used .* 4\.00 G   cache 1\.00 G   free 2\.00 G   Swap 512 M / 1\.00 G'
@@ -48,29 +48,29 @@ expect '^  +202 root +64\.0 M +32\.0 M +16\.0 M +4\.00 K +48\.0 M '
 grep -q kthreadd frame && fail 'a kernel thread is shown'
 [ "$(awk '$1 ~ /^[0-9]+$/ { print $1 }' frame | tr '\n' ' ')" = '100 200 201 202 1 ' ] || fail "order: $(cat frame)"
 order() { # ARGS -> pids in their order
-	COLUMNS=120 timeout 10 "$T" --proc-root proc -b -n 1 "$@" | awk '$1 ~ /^[0-9]+$/ { print $1 }' | tr '\n' ' '
+	COLUMNS=120 timeout 60 "$T" --proc-root proc -b -n 1 "$@" | awk '$1 ~ /^[0-9]+$/ { print $1 }' | tr '\n' ' '
 }
 [ "$(order --sort pid)" = '1 100 200 201 202 ' ] || fail "--sort pid: $(order --sort pid)"
 [ "$(order --sort -rss)" = '1 202 201 200 100 ' ] || fail "--sort -rss: $(order --sort -rss)"
 [ "$(order --filter 'work|redis')" = '200 201 202 ' ] || fail "--filter: $(order --filter 'work|redis')"
 [ "$(order --kernel --filter kthread)" = '300 ' ] || fail "--kernel: $(order --kernel --filter kthread)"
-COLUMNS=120 timeout 10 "$T" --proc-root proc -b -n 1 --columns pid,s,thr,vsz,cgroup,from,command --filter orderd >frame
+COLUMNS=120 timeout 60 "$T" --proc-root proc -b -n 1 --columns pid,s,thr,vsz,cgroup,from,command --filter orderd >frame
 expect '^  +100 S +3 95\.4 M orderd\.service +rollup orderd --port 100$'
 for columns in 40 60 80 200; do
-	[ "$(COLUMNS=$columns timeout 10 "$T" --proc-root proc -b -n 1 | python3 -c 'import sys; print(max(len(l.rstrip("\n")) for l in sys.stdin))')" -le $columns ] ||
+	[ "$(COLUMNS=$columns timeout 60 "$T" --proc-root proc -b -n 1 | python3 -c 'import sys; print(max(len(l.rstrip("\n")) for l in sys.stdin))')" -le $columns ] ||
 		fail "a line of $columns columns is too long"
 done
-LC_ALL=C timeout 10 "$T" --proc-root proc -b -n 1 | LC_ALL=C grep -q '[^ -~]' && fail 'not ASCII'
+LC_ALL=C timeout 60 "$T" --proc-root proc -b -n 1 | LC_ALL=C grep -q '[^ -~]' && fail 'not ASCII'
 
 # what a process chose for its name is not for the terminal
 printf '/bin/\033[2Jevil\xff\n\0' >proc/202/cmdline
-COLUMNS=120 timeout 10 "$T" --proc-root proc -b -n 1 --filter evil | cat -v | grep -q '?\[2Jevil??$' || fail 'control characters'
+COLUMNS=120 timeout 60 "$T" --proc-root proc -b -n 1 --filter evil | cat -v | grep -q '?\[2Jevil??$' || fail 'control characters'
 process 202 worker 65536 200 71
 
 # ---- one process, the real one ----
 sleep 100.$$ &
 target=$!
-COLUMNS=120 timeout 10 "$T" -b -n 1 -p $target >frame || fail "-p: status $?"
+COLUMNS=120 timeout 60 "$T" -b -n 1 -p $target >frame || fail "-p: status $?"
 expect "^$target sleep 100\.$$$"
 rss=$(awk '/^Rss:/ { print $2 }' /proc/$target/smaps_rollup)
 python3 - "$rss" frame <<'END' || fail "RSS of -p: $rss in $(cat frame)"
@@ -82,14 +82,14 @@ END
 maps=$(wc -l </proc/$target/maps)
 expect "^  $maps REGIONS"
 kill $target
-COLUMNS=120 timeout 10 "$T" -b -n 1 -p $target 2>err >frame
+COLUMNS=120 timeout 60 "$T" -b -n 1 -p $target 2>err >frame
 [ $? = 2 ] || fail 'a process that is gone: status'
 
 # ---- wrong use ----
 wrong() { # MESSAGE ARGS
 	local message=$1 rc
 	shift
-	timeout 10 "$T" "$@" >out 2>err </dev/null
+	timeout 60 "$T" "$@" >out 2>err </dev/null
 	rc=$?
 	[ $rc = 2 ] || fail "$*: status $rc"
 	grep -q -- "$message" err || fail "$*: $(cat err)"
@@ -100,9 +100,9 @@ wrong "bad --delay '10ms': at least 100ms" -b -d 10ms
 wrong "one argument too many: 'x'" -b x
 wrong "cannot open 'nowhere'" -b --proc-root nowhere
 wrong "pid" -b -p 0
-timeout 10 "$T" -b -n 1 >/dev/full 2>err
+timeout 60 "$T" -b -n 1 >/dev/full 2>err
 [ $? = 2 ] || fail "/dev/full: $(cat err)"
-timeout 10 "$T" -b -d 100ms 2>err | head -1 >/dev/null
+timeout 60 "$T" -b -d 100ms 2>err | head -1 >/dev/null
 [ "${PIPESTATUS[0]}" = 2 ] || fail 'a closed pipe does not end it'
 
 # ---- in a terminal ----
@@ -118,7 +118,7 @@ start() { # COLUMNS LINES ARGS
 screen() { $S capture-pane -p >screen; }
 # Waits until the screen has a line that matches.
 sees() {
-	for _ in $(seq 60); do
+	for _ in $(seq 300); do
 		screen
 		grep -qE -- "$1" screen && return
 		sleep 0.1
@@ -127,7 +127,7 @@ sees() {
 }
 keys() { $S send-keys "$@"; }
 ends() { # STATUS
-	for _ in $(seq 60); do
+	for _ in $(seq 300); do
 		[ -s status ] && break
 		sleep 0.1
 	done
@@ -240,7 +240,7 @@ start 80 24 --proc-root proc
 sees 'Processes'
 pid=$(pgrep -P "$($S list-panes -F '#{pane_pid}')" ms-top)
 $S kill-server
-for _ in $(seq 50); do
+for _ in $(seq 300); do
 	[ -e "/proc/$pid" ] || break
 	sleep 0.1
 done
@@ -256,7 +256,7 @@ for pid in range(1000, 6000):
         f.write("%d (p%d) S 1 1 1 0 -1 0 1 0 0 0 1 1 0 0 20 0 1 0 %d 4096 %d%s\n" % (pid, pid, pid, pid, " 0" * 28))
     open("proc/%d/cmdline" % pid, "w").close()
 END
-COLUMNS=100 timeout 20 "$T" --proc-root proc -b -n 1 >frame || fail "5,000 processes: status $?"
+COLUMNS=100 timeout 60 "$T" --proc-root proc -b -n 1 >frame || fail "5,000 processes: status $?"
 [ "$(awk '$1 ~ /^[0-9]+$/' frame | wc -l)" = 5000 ] || fail "5,000 processes: $(wc -l <frame) lines"
 expect '^ +5999 root +23\.4 M '
 

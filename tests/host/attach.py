@@ -72,6 +72,21 @@ def wait_for(trace):
         time.sleep(0.02)
 
 
+def state(pid):
+    with open(f"/proc/{pid}/stat", encoding="utf-8") as f:
+        return f.read().rsplit(")", 1)[1].split()[0]
+
+
+def child_of(pid):
+    """The child of a recorder, once it has the hooks."""
+    for _ in range(500):
+        said = subprocess.run(["pgrep", "-P", str(pid)], capture_output=True, text=True, check=False).stdout.split()
+        if said and "/memfd:memscope" in mapped(said[0]):
+            return int(said[0])
+        time.sleep(0.02)
+    sys.exit(f"{pid} has no child that is recorded")
+
+
 def mapped(pid):
     with open(f"/proc/{pid}/maps", encoding="utf-8") as f:
         return f.read()
@@ -156,8 +171,11 @@ def killed():
         if p.poll() is not None:
             return
         if i % 6 == 5:
-            time.sleep(0.3)
-            rc, said = attach(p.pid, "-d", "0.1")
+            for _ in range(100):  # it may be busy with what the last one left
+                rc, said = attach(p.pid, "-d", "0.1")
+                if rc == 0:
+                    break
+                time.sleep(0.1)
             check(rc == 0, f"after a kill, attaching gives {rc}: {said}")
             again += rc == 0
     check("/memfd:memscope " not in mapped(p.pid), "buffers of killed recorders are left")
@@ -199,7 +217,8 @@ def refusals():
     for option in ("--mmap", "--usable-size", "--overflow=wait", "--env=A=B", "--follow=all", "--leak-check=yes"):
         refused("-p: " + option.split("=")[0], option, pid=pid)
     zombie = subprocess.Popen(["true"])
-    time.sleep(0.1)
+    while state(zombie.pid) != "Z":
+        time.sleep(0.02)
     refused("zombie", pid=zombie.pid)
     zombie.wait()
     first = subprocess.Popen([RECORD, "-q", "-o", "first.trace", "-p", str(pid)])
@@ -207,10 +226,8 @@ def refusals():
     refused("attached already", pid=pid)
     first.send_signal(signal.SIGTERM)
     check(first.wait(timeout=30) == 0, "SIGTERM does not give 0")
-    launched = subprocess.Popen([RECORD, "-q", "-o", "launched.trace", "sleep", "5"])
-    time.sleep(0.3)
-    child = int(subprocess.run(["pgrep", "-P", str(launched.pid)], capture_output=True, text=True,
-                               check=True).stdout.split()[0])
+    launched = subprocess.Popen([RECORD, "-q", "-o", "launched.trace", "sleep", "60"])
+    child = child_of(launched.pid)
     refused("it was started by ms-record", pid=child)
     os.kill(child, signal.SIGTERM)
     launched.wait()
@@ -228,8 +245,7 @@ def stopped():
     p.send_signal(signal.SIGSTOP)
     r = subprocess.Popen([RECORD, "-q", "--no-symbols", "-o", "stopped.trace", "-p", str(p.pid)])
     wait_for("stopped.trace")
-    with open(f"/proc/{p.pid}/stat", encoding="utf-8") as f:
-        check(f.read().rsplit(")", 1)[1].split()[0] == "T", "a stopped process was set going")
+    check(state(p.pid) == "T", "a stopped process was set going")
     p.send_signal(signal.SIGCONT)
     time.sleep(0.2)
     r.send_signal(signal.SIGINT)

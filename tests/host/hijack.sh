@@ -9,6 +9,13 @@ fail() {
 	failures=$((failures + 1))
 	echo "$*"
 }
+wait_for() { # until the command succeeds; the limit is only there so that it ends
+	for _ in {1..600}; do
+		"$@" && return
+		sleep 0.05
+	done
+	fail "never: $*"
+}
 begin() { # N ARG...: a victim, once N threads are ready
 	local n=$1
 	shift
@@ -53,17 +60,21 @@ done
 # ---- stopped by SIGSTOP it stays so ----
 begin 4 threads 4
 kill -STOP $pid
-sleep 0.1
+is_stopped() {
+	[ "$(cut -d ' ' -f 3 /proc/$pid/stat)" = T ]
+}
+wait_for is_stopped
 for how in 'stop 5' 'calls 5' 'copies 2'; do
 	# shellcheck disable=SC2086
 	timeout -s KILL 60 "$hijack" ${how% *} $pid ${how#* } >out || fail "stopped, $how: $(cat out)"
-	sleep 0.05
-	[ "$(cut -d ' ' -f 3 /proc/$pid/stat)" = T ] || fail "stopped, $how: $(cat /proc/$pid/stat)"
+	wait_for is_stopped
 done
 was=$(word 4)
 kill -CONT $pid
-sleep 0.3
-[ "$(word 4)" != "$was" ] || fail 'it did not go on after SIGCONT'
+goes_on() {
+	[ "$(word 4)" != "$was" ]
+}
+wait_for goes_on
 [ "$(word 0) $(word 1)" = '0 0' ] || fail "after SIGCONT: wrong registers $(word 0), ran elsewhere $(word 1)"
 end
 

@@ -91,7 +91,8 @@ int main(int argc, char **argv)
 	if (!strcmp(how, "marks")) {
 		ms_mark("other");
 		ms_mark("now");
-		usleep(400000);
+		while (access("go", F_OK))
+			usleep(10000);
 		leak();
 		wipe();
 		return 0;

@@ -11,6 +11,13 @@ fail() {
 figures() { # of the scan at the end of the last process
 	ms-snap --no-symbols -o t.db t.trace && sqlite3 t.db "SELECT state, unreachable_blocks, unreachable_bytes FROM scan WHERE label = 'end' ORDER BY process DESC LIMIT 1"
 }
+wait_for() { # until the command succeeds; the limit is only there so that it ends
+	for _ in {1..600}; do
+		"$@" && return
+		sleep 0.05
+	done
+	fail "never: $*"
+}
 record() { # ARG...: the status is left in `rc`
 	{ timeout -s KILL 60 ms-record -q --no-symbols -o t.trace "$@"; } 2>err
 	rc=$?
@@ -34,19 +41,28 @@ done 2>/dev/null
 
 # Several threads in exit() at once; a large block of which little is there.
 for k in 1 2 3 4 5; do
-	record "$program" together
+	record --leak-check=auto:50s "$program" together
 	[ $rc = 4 ] || fail "together: status $rc"
 	[ "$(figures)" = 'done|3|3000' ] || fail "together: $(figures)"
 done
-record "$program" sparse
+record --leak-check=auto:50s "$program" sparse
 [ $rc = 5 ] || fail "sparse: status $rc"
 [ "$(figures)" = 'done|4|3500' ] || fail "sparse: $(figures)"
 # The true reason where there is no descriptor to read with.
-said=$( (ulimit -n 18; ms-record --no-symbols -o t.trace "$program" together 2>&1) )
+said=$( (ulimit -n 18; ms-record --no-symbols --leak-check=auto:50s -o t.trace "$program" together 2>&1) )
 [[ $said =~ 'no descriptor was left to read its memory' ]] || fail "18 descriptors: $said"
 
 # At a mark: what is lost by then, and in the end what is lost by then.
-record --leak-check-at mark:now "$program" marks
+scanned() { # the program goes on when that at the mark is done
+	ms-snap --no-symbols -o t.db t.trace 2>/dev/null && [ "$(sqlite3 t.db 'SELECT count(*) FROM scan')" = 1 ]
+}
+rm -f t.trace
+timeout -s KILL 60 ms-record -q --no-symbols --leak-check=auto:50s --leak-check-at mark:now -o t.trace "$program" marks &
+recorder=$!
+wait_for scanned
+: >go
+wait $recorder
+rc=$?
 [ $rc = 0 ] || fail "marks: status $rc"
 ms-snap --no-symbols -o t.db t.trace
 said=$(sqlite3 t.db 'SELECT label, state, unreachable_blocks FROM scan ORDER BY scan' | tr '\n' ' ')
@@ -74,13 +90,19 @@ fi
 # Stopped, it stays so until it is told to go on.
 timeout -s KILL 60 ms-record -q --no-symbols --leak-check=yes -o t.trace "$program" stop &
 recorder=$!
-for _ in {1..100}; do
-	sleep 0.05
-	pid=$(ps -o pid= --ppid "$(ps -o pid= --ppid $recorder | tr -d ' ')" | tr -d ' ')
-	[ -n "$pid" ] && [[ $(cut -d ' ' -f 3 "/proc/$pid/stat") =~ [tT] ]] && break
-done
-sleep 0.2
-[[ $(cut -d ' ' -f 3 "/proc/$pid/stat") =~ [tT] ]] || fail 'it does not stay stopped'
+begun() { # the number of the program is known, and it is that already
+	tool=$(ps -o pid= --ppid $recorder | tr -d ' ')
+	pid=$(ps -o pid= --ppid "${tool:-1000000000}" 2>/dev/null | tr -d ' ')
+	[ -n "$pid" ] && [ "$(readlink "/proc/$pid/exe")" = "$(readlink -f "$program")" ]
+}
+stays() { # STATE: in it for a while; its maker stops it for moments too
+	for _ in {1..6}; do
+		[[ $(cut -d ' ' -f 3 "/proc/$pid/stat") =~ $1 ]] || return
+		sleep 0.05
+	done
+}
+wait_for begun
+wait_for stays '[tT]'
 said=$(ms-record --tell t.trace leak-check)
 [[ $said =~ 'not scanned, --leak-check=yes has it traced' ]] || fail "a scan on request: $said"
 kill -CONT "$pid"
@@ -92,13 +114,11 @@ rc=$?
 # The recorder is killed: the program goes on.
 timeout -s KILL 60 ms-record -q --leak-check=yes -o t.trace "$program" pause &
 recorder=$!
-sleep 0.6
-tool=$(ps -o pid= --ppid $recorder | tr -d ' ')
-pid=$(ps -o pid= --ppid "$tool" | tr -d ' ')
+wait_for begun
+wait_for stays S
 kill -KILL "$tool"
 wait $recorder 2>/dev/null
-sleep 0.2
-grep -q 'State:.*sleeping' "/proc/$pid/status" || fail 'the program died with its recorder'
+wait_for stays S # it did not die with its recorder
 kill "$pid"
 
 [ $failures = 0 ] && echo ok

@@ -25,15 +25,30 @@ largest() { # FILE...: watches their sizes together while the recorder runs; pri
 	done
 	echo "$most"
 }
+wait_for() { # until the command succeeds; the limit is only there so that it ends
+	for _ in {1..600}; do
+		"$@" && return
+		sleep 0.05
+	done
+	fail "never: $*"
+}
+stopped() { # FILE: its recorder records no more
+	[ "$("$BIN/ms-record" --tell "$1" status 2>/dev/null | sed -n 's/^state //p')" = stopped ]
+}
 longrun=$TB/host/longrun
 
 # ---- without --keep: the recording stops, the program goes on, the trace is whole ----
-"$BIN/ms-record" -o m.trace --max-size 1M "$longrun" forever 5000 1 2>err &
+rm -f over
+"$BIN/ms-record" -o m.trace --max-size 1M "$longrun" forever 5000 60 over 2>err &
 recorder=$!
-most=$(largest m.trace)
+largest m.trace >most &
+watcher=$!
+wait_for stopped m.trace
+: >over
 wait $recorder
 is 'the status of the recorder' $? 0
-[ "$most" -le 1048576 ] || fail "a file of at most 1M had $most bytes"
+wait $watcher
+[ "$(cat most)" -le 1048576 ] || fail "a file of at most 1M had $(cat most) bytes"
 [ "$(stat -c %s m.trace)" -gt 500000 ] || fail "a file of at most 1M stopped at $(stat -c %s m.trace)"
 is 'live' "$(truth allocations | wc -l)" 1 # it went on to its own end
 "$TB/trace-dump" m.trace >dump
@@ -53,9 +68,11 @@ is 'reason' "$(field 16 i.trace)" 3
 [ "$(field 25 i.trace)" -gt 0 ] 2>/dev/null || fail 'a trace that was stopped at its limit has no index'
 
 # ---- all traces of a run together ----
-"$BIN/ms-record" -q -o t.trace --max-size 1M --follow=all sh -c "$longrun forever 100 0.8 & $longrun forever 100 0.8 & wait" 2>err &
+rm -f over
+"$BIN/ms-record" -q -o t.trace --max-size 1M --follow=all sh -c "$longrun forever 100 60 over & $longrun forever 100 60 over & wait" 2>err &
 recorder=$!
-most=$(largest t.trace t.trace.d/*.trace)
+wait_for stopped t.trace
+: >over
 wait $recorder
 most=$(cat t.trace t.trace.d/*.trace | wc -c)
 [ "$most" -le 1048576 ] || fail "traces of at most 1M together have $most bytes"
@@ -65,19 +82,24 @@ for t in t.trace t.trace.d/*.trace; do
 done
 
 # ---- --keep=live: it goes on, exact to the byte ----
-"$BIN/ms-record" -o k.trace --max-size 1M --keep=live "$longrun" forever 5000 2 2>err &
+rm -f over
+"$BIN/ms-record" -o k.trace --max-size 1M --keep=live "$longrun" forever 5000 60 over 2>err &
 recorder=$!
-sleep 0.1
+wait_for test -s k.trace
 exec 5<k.trace # so that no other file gets its number
-sleep 0.9
-exec 6<k.trace # who follows a file that is replaced
+dropped() {
+	[ "$("$BIN/ms-snap" --no-symbols k.trace 2>/dev/null >part.db && sqlite3 part.db 'select dropped_events > 1000000 and dropped_until_ns > 500000000 from process')" = 1 ]
+}
 largest k.trace >most &
 watcher=$!
+wait_for dropped
+exec 6<k.trace # who follows a file that is replaced
 for verb in flush mark:one status mark:two flush; do
 	"$BIN/ms-record" --tell k.trace $verb >said 2>&1 || fail "--tell $verb while a trace is written anew: $(cat said)"
 done
 "$BIN/ms-report" --json k.trace >growing.json
 [[ $(jq '.quality.dropped_until_ns' growing.json) -gt 100000000 ]] || fail 'a trace that grows does not say what was dropped'
+: >over
 is 'a trace that is written anew while it is read is whole' "$(jq -c '.quality.complete' growing.json)" true
 wait $recorder
 is 'the status of the recorder' $? 0
@@ -106,7 +128,12 @@ is 'whether the sites are those of the peak' "$since" "${peak#*|}"
 grep -q 'dropped .*--keep=live' err || fail "the end does not speak of what was dropped: $(cat err)"
 
 # ---- what is live alone is too much ----
-"$BIN/ms-record" -o b.trace --max-size 1M --keep=live "$longrun" forever 200000 "$([ "$MODE" = release ] && echo 1 || echo 4)" 2>err
+rm -f over
+"$BIN/ms-record" -o b.trace --max-size 1M --keep=live "$longrun" forever 200000 60 over 2>err &
+recorder=$!
+wait_for stopped b.trace
+: >over
+wait $recorder
 is 'status' $? 0
 [ "$(stat -c %s b.trace)" -le 1048576 ] || fail "a file of at most 1M has $(stat -c %s b.trace) bytes"
 grep -q 'limit .*--keep=live: what is live takes more than half' err || fail "not said why keeping ended: $(cat err)"

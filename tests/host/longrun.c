@@ -5,17 +5,17 @@
  *   longrun steps      a N: N allocations of 100 bytes, kept; f N: frees N of them, oldest first;
  *                      r N: N reallocs of kept blocks; t N: N allocations freed at once; m NAME: a
  *                      mark, then one allocation of 12345 bytes; q: ends, printing what is live
- *   longrun forever KEEP SECONDS    allocates and frees for that time with KEEP blocks live, prints
- *                      the truth
- *   longrun burst N    waits for a line, then N allocations freed at once, says "ok"
- *   longrun marks N    N marks, an allocation after each
- *   longrun threads N  N threads that allocate a while; says "ok" and waits for a line
+ *   longrun forever KEEP SECONDS [FILE]    allocates and frees for that time, or until there is
+ * that file, with KEEP blocks live, prints the truth longrun burst N    waits for a line, then N
+ * allocations freed at once, says "ok" longrun marks N    N marks, an allocation after each longrun
+ * threads N  N threads that allocate a while; says "ok" and waits for a line
  */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <memscope.h>
 
@@ -83,7 +83,7 @@ static __attribute__((noinline)) char *early(size_t n)
 }
 
 /* Blocks that are kept from the start, and a window of blocks that come and go. */
-static void forever(size_t keep, double seconds)
+static void forever(size_t keep, double seconds, const char *file)
 {
 	static char *slots[1 << 18], *old[100];
 	static size_t sizes[1 << 18];
@@ -94,7 +94,7 @@ static void forever(size_t keep, double seconds)
 		allocations++;
 		live_bytes += 1000;
 	}
-	while (now() < end)
+	while (now() < end && (!file || access(file, F_OK)))
 		for (int k = 0; k < 1000; k++) {
 			x ^= x << 13, x ^= x >> 7, x ^= x << 17;
 			size_t i = x % keep, n = 16 + (x >> 20) % 500;
@@ -140,8 +140,8 @@ int main(int argc, char **argv)
 	static char in[4096], out[4096];
 	setvbuf(stdin, in, _IOFBF, sizeof in);
 	setvbuf(stdout, out, _IOFBF, sizeof out);
-	if (argc == 4 && !strcmp(argv[1], "forever"))
-		forever((size_t)atol(argv[2]), atof(argv[3]));
+	if (argc >= 4 && !strcmp(argv[1], "forever"))
+		forever((size_t)atol(argv[2]), atof(argv[3]), argv[4]);
 	if (argc == 3 && !strcmp(argv[1], "burst") && fgets(line, sizeof line, stdin)) {
 		for (long n = atol(argv[2]); n > 0; n--)
 			free(malloc(64));

@@ -12,7 +12,7 @@ for how in abort kill raw; do
 	ms-report run.trace | grep -q "^LIVE AT THE END, no verdict of leak (not scanned: killed, or gone"
 done
 # Lists of what is live say how much of it is unreachable, too.
-ms-record -q -o run.trace "$TB/targets/leaks/leaks" direct
+ms-record -q --leak-check=auto:50s -o run.trace "$TB/targets/leaks/leaks" direct
 for how in --leaks '--leaks --md'; do
 	# shellcheck disable=SC2086
 	ms-report $how run.trace | grep -q "LIVE AT THE END, [0-9.]* [KM]*i*B of it unreachable: "
@@ -22,7 +22,7 @@ ms-record -q --leak-check=no -o run.trace "$TB/targets/leaks/leaks" direct
 ms-snap -o run.db run.trace
 test "$(sqlite3 run.db "SELECT count(*) FROM scan")" = 0
 # A forked child has its own blocks told; its parent's, which it inherited, are not called its leaks.
-ms-record -q --follow=all -o run.trace "$TB/targets/leaks/leaks" forked
+ms-record -q --leak-check=auto:50s --follow=all -o run.trace "$TB/targets/leaks/leaks" forked
 ms-snap -o run.db run.trace run.trace.d
 test "$(sqlite3 run.db "SELECT group_concat(x, ' ') FROM (SELECT c.process || ':' || c.wide || ':' || c.state || ':' || c.unreachable_blocks AS x
 	FROM scan c ORDER BY c.process)")" = "1:0:done:1 2:1:done:1"

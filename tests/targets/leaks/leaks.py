@@ -145,7 +145,7 @@ def found(path):
 
 
 def run(folder, program, case, how):
-    record = subprocess.run(["ms-record", "-q", "-o", "run.trace", f"{folder}/{program}", case] + ([how] if how != "return" else []),
+    record = subprocess.run(["ms-record", "-q", "--leak-check=auto:50s", "-o", "run.trace", f"{folder}/{program}", case] + ([how] if how != "return" else []),
                             timeout=60, capture_output=True)
     subprocess.run(["ms-snap", "-o", "run.db", "run.trace"], check=True, timeout=60)
     return record.returncode, *found("run.db")
