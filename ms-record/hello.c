@@ -230,7 +230,7 @@ static struct session *new_image(struct control *c, pid_t pid)
 
 static bool read_hello(int fd, struct mg_hello *h)
 {
-	struct timeval wait = {1, 0}; /* on a busy machine it may sleep here; it waits for 2 s */
+	struct timeval wait = {1, 0}; /* on a busy machine it may sleep here; it waits for 5 s */
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof wait);
 	return recv(fd, h, sizeof *h, 0) == sizeof *h && h->magic == MG_MAGIC &&
 	       h->version == MG_LAYOUT_VERSION;

@@ -23,6 +23,7 @@ extern void *__libc_stack_end __attribute__((weak));
 
 #define MAIN_STACK_UNLIMITED                                                                       \
 	(UINT64_C(1) << 32) /* how far down the main stack may reach without a limit */
+#define WELCOME_S 5         /* for the recorder to answer, on a busy machine too */
 #define THREAD_STACK_USUAL (UINT64_C(8) << 20)
 #define TID_OFFSET 720 /* in glibc's thread block on x86-64, checked before it is used */
 
@@ -90,11 +91,11 @@ static int connect_to(const char *name)
 	long fd = call(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, 0);
 	if (failed(fd))
 		return -1;
-	struct timeval second = {.tv_sec = 2};
-	mg_syscall(SYS_setsockopt, (uint64_t)fd, SOL_SOCKET, SO_RCVTIMEO, (uint64_t)&second,
-		   sizeof(second), 0);
-	mg_syscall(SYS_setsockopt, (uint64_t)fd, SOL_SOCKET, SO_SNDTIMEO, (uint64_t)&second,
-		   sizeof(second), 0);
+	struct timeval patience = {.tv_sec = WELCOME_S};
+	mg_syscall(SYS_setsockopt, (uint64_t)fd, SOL_SOCKET, SO_RCVTIMEO, (uint64_t)&patience,
+		   sizeof(patience), 0);
+	mg_syscall(SYS_setsockopt, (uint64_t)fd, SOL_SOCKET, SO_SNDTIMEO, (uint64_t)&patience,
+		   sizeof(patience), 0);
 	size_t length = offsetof(struct sockaddr_un, sun_path) + 1 + n;
 	if (failed(call(SYS_connect, (uint64_t)fd, (uint64_t)&a, length, 0))) {
 		call(SYS_close, (uint64_t)fd, 0, 0, 0);

@@ -37,6 +37,8 @@ int main(int argc, char **argv)
 {
 	static char out[4096];
 	setvbuf(stdout, out, _IOFBF, sizeof out);
+	free(malloc(
+		1)); /* a handler that comes while its thread begins is counted, but not recorded */
 	jumping = argc > 1 && !strcmp(argv[1], "jump");
 	signal(SIGALRM, handler);
 	struct itimerval t = {{0, 40}, {0, 40}};
