@@ -13,18 +13,19 @@
 
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "arena.h"
 #include "err.h"
 #include "recording_private.h"
+#include "thread.h"
 #include "format/trace.h"
 
 /* Few enough for the second-level cache, many enough that waking each other is cheap. */
 #define PARCELS 4u
 #define PARCEL_EVENTS 2048u
+#define STACK_BYTES (512u << 10)
 #define WORTH_IT 16384u /* events of a block */
 
 struct parcel {
@@ -206,7 +207,6 @@ static bool worth_it(const struct ms_recording *t)
 
 bool ms_ahead_start(struct ms_recording *t, uint64_t types, uint64_t want)
 {
-	sigset_t all, old;
 	if (!worth_it(t))
 		return false;
 	struct ms_ahead *a = ms_xcalloc(1, sizeof *a);
@@ -216,12 +216,7 @@ bool ms_ahead_start(struct ms_recording *t, uint64_t types, uint64_t want)
 	t->offset = ms_trace_offset(t->file);
 	pthread_mutex_init(&a->lock, NULL);
 	pthread_cond_init(&a->changed, NULL);
-	/* Signals are for the thread that everything else runs in. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	int rc = pthread_create(&a->thread, NULL, read_ahead, a);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (rc != 0) {
+	if (ms_thread_start(&a->thread, STACK_BYTES, read_ahead, a) != 0) {
 		free(a);
 		t->may_read_ahead = false;
 		return false;

@@ -8,10 +8,10 @@
 #include "err.h"
 #include "snapshot_insert.h"
 #include "symbols.h"
+#include "thread.h"
 #include "format/trace.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,6 +122,8 @@ static int fill_meta(struct build *b, sqlite3 *db)
 
 /* An empty database, made by a second thread while the traces are replayed: reading our own schema
  * takes as long as a hundred thousand events. */
+#define STACK_BYTES (512u << 10)
+
 struct maker {
 	pthread_t thread;
 	bool running;
@@ -138,11 +140,7 @@ static void *make(void *arg)
 
 static void start_maker(struct maker *m)
 {
-	sigset_t all, old; /* signals are for the thread that everything else runs in */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	m->running = pthread_create(&m->thread, NULL, make, m) == 0;
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	m->running = ms_thread_start(&m->thread, STACK_BYTES, make, m) == 0;
 }
 
 static sqlite3 *made(struct maker *m)

@@ -7,6 +7,7 @@
  * write. What a failed write left is cut off again.
  */
 #include "symbols.h"
+#include "thread.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -348,6 +349,7 @@ static void put_frame(struct output *o, uint32_t frame, const struct ms_location
  */
 
 /* Fewer are looked up sooner than a second symbolizer has opened its files. */
+#define STACK_BYTES (8u << 20) /* what libdw is used to */
 #define HALF_MIN 2000u
 
 struct half {
@@ -405,16 +407,12 @@ static void start_half(struct half *h, const struct contents *c, const struct ms
 	h->handles = ms_xrealloc(NULL, c->modules.n, sizeof *h->handles);
 	memset(h->handles, -1, c->modules.n * sizeof *h->handles);
 	h->ends = ms_xrealloc(NULL, n - h->first, sizeof *h->ends);
-	sigset_t all, old; /* signals are for the thread that everything else runs in */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	h->running = pthread_create(&h->thread, NULL, look_up, h) == 0;
+	h->running = ms_thread_start(&h->thread, STACK_BYTES, look_up, h) == 0;
 	if (!h->running) {
 		ms_symbols_free(h->s);
 		h->s = NULL;
 		h->first = n;
 	}
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
 static void wait_for_half(struct half *h)
