@@ -253,7 +253,11 @@ static void apply_block(struct ms_recording *t, const struct parcel *p)
 {
 	if (t->on_block)
 		t->on_block(t->on_block_arg);
-	if (!ms_recording_take(t, &p->block))
+	/* One of events is here because it cannot be decoded; the decoder is the other thread's. */
+	bool bad = p->block.type == MS_BLOCK_EVENTS;
+	if (bad)
+		ms_recording_note_block(t, &p->block);
+	if (bad || !ms_recording_take(t, &p->block))
 		t->bad_blocks++;
 }
 

@@ -24,8 +24,8 @@ void ms_bulk_put(struct ms_bulk *b, struct ms_bulk_value v)
 void ms_bulk_put_text(struct ms_bulk *b, const char *s, size_t length)
 {
 	size_t need = b->text.n + length;
-	if (need > b->text.cap)
-		b->text.v = ms_xrealloc(b->text.v, b->text.cap = need * 2, 1);
+	if (need >= b->text.cap) /* an empty text has a place, too: else it would be null */
+		b->text.v = ms_xrealloc(b->text.v, b->text.cap = need * 2 + 64, 1);
 	memcpy(b->text.v + b->text.n, s, length);
 	ms_bulk_put(b, (struct ms_bulk_value){.text = b->text.n,
 					      .length = (uint32_t)length,

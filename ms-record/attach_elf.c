@@ -251,7 +251,7 @@ static bool search_file(const uint8_t *file, size_t bytes, uint64_t bias,
 {
 	const Elf64_Ehdr *e = (const void *)file;
 	if (bytes < sizeof *e || memcmp(e->e_ident, ELFMAG, SELFMAG) ||
-	    e->e_shentsize != sizeof(Elf64_Shdr) || e->e_shoff > bytes ||
+	    e->e_shentsize != sizeof(Elf64_Shdr) || e->e_shoff > bytes || e->e_shoff % 8 ||
 	    e->e_shnum > (bytes - e->e_shoff) / sizeof(Elf64_Shdr))
 		return false;
 	const Elf64_Shdr *s = (const void *)(file + e->e_shoff);
@@ -261,7 +261,8 @@ static bool search_file(const uint8_t *file, size_t bytes, uint64_t bias,
 		const Elf64_Shdr *names = &s[s[i].sh_link];
 		struct table t = {section(file, bytes, &s[i]), s[i].sh_size / sizeof(Elf64_Sym),
 				  section(file, bytes, names), names->sh_size};
-		if (!t.symbols || !t.strings || !t.bytes || t.strings[t.bytes - 1])
+		if (!t.symbols || s[i].sh_offset % 8 || !t.strings || !t.bytes ||
+		    t.strings[t.bytes - 1])
 			continue;
 		search(&t, bias, wanted, n);
 		return true;

@@ -40,11 +40,18 @@ static bool read_memory(void *arg, uint64_t address, void *to, size_t bytes)
 	return process_vm_readv(s->pid, &here, 1, &there, 1, 0) == (ssize_t)bytes;
 }
 
+/* The process can write to that, too. */
+static uint32_t entries(const struct session *s)
+{
+	uint32_t n = __atomic_load_n(&s->mem->module_count, __ATOMIC_RELAXED);
+	return n < s->module_max ? n : s->module_max;
+}
+
 /* The open entry of this module, or -1. */
 static int find(const struct session *s, const struct attach_module *m)
 {
 	const struct attach_modules *a = s->attach_modules;
-	for (uint32_t i = 0; i < s->mem->module_count && i < s->module_max; i++) {
+	for (uint32_t i = 0, n = entries(s); i < n; i++) {
 		const struct mg_module *e = &s->mem_modules[i];
 		if (!e->closed && e->start == m->start && e->end == m->end &&
 		    e->eh_frame_hdr == m->eh_frame_hdr && a->inode[i] == m->map->inode)
@@ -55,8 +62,8 @@ static int find(const struct session *s, const struct attach_module *m)
 
 static void add(struct session *s, const struct attach_module *m, uint32_t epoch)
 {
-	uint32_t n = s->mem->module_count;
-	if (n >= s->module_max)
+	uint32_t n = entries(s);
+	if (n == s->module_max)
 		return;
 	struct mg_module *e = &s->mem_modules[n];
 	bool vdso = !strcmp(m->map->path, "[vdso]");
@@ -99,7 +106,7 @@ static void refresh(struct session *s, const struct attach_maps *maps, uint32_t 
 		else
 			*MS_PUSH(&new) = m;
 	}
-	for (uint32_t i = 0; i < s->mem->module_count; i++)
+	for (uint32_t i = 0, n = entries(s); i < n; i++)
 		if (!a->seen[i] && !s->mem_modules[i].closed) {
 			s->mem_modules[i].epoch_closed = epoch;
 			__atomic_store_n(&s->mem_modules[i].closed, clock_stamp(&s->clock),

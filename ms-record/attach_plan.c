@@ -79,6 +79,17 @@ static bool is_ours(const struct attach *a, const struct attach_map *at)
 	       attach_image_is_ours(head, sizeof head);
 }
 
+/* It lies in the process's own memory: what we shall write back must be what we wrote. */
+static bool is_sound(const struct mg_manifest *m)
+{
+	if (m->bytes != sizeof *m || m->hook_count > MG_HOOKS_MAX)
+		return false;
+	for (uint32_t i = 0; i < m->hook_count; i++)
+		if (m->hooks[i].bytes < PATCH_JUMP || m->hooks[i].bytes > MG_DISPLACED_MAX)
+			return false;
+	return true;
+}
+
 int attach_find_earlier(struct attach *a, struct ms_err *err)
 {
 	for (size_t i = 0; i < a->maps.n; i++) {
@@ -101,8 +112,7 @@ int attach_find_earlier(struct attach *a, struct ms_err *err)
 				"cannot attach to process %d: ms-record is attached already "
 				"(process %u)",
 				(int)a->pid, a->manifest.owner);
-		if (!is_ours(a, m) || a->manifest.bytes != sizeof a->manifest ||
-		    a->manifest.hook_count > MG_HOOKS_MAX)
+		if (!is_ours(a, m) || !is_sound(&a->manifest))
 			return ms_err_set(
 				err,
 				"cannot attach to process %d: another version of ms-record was "

@@ -115,6 +115,7 @@ int main(int argc, char **argv)
 	struct ms_err err = {0};
 	if (options_read(&o, argc, argv, &err)) {
 		fprintf(stderr, "ms-record: %s\n", err.text);
+		free(o.env.v);
 		return STATUS_OWN_FAILURE;
 	}
 	if (o.help)

@@ -25,29 +25,31 @@
 struct watch {
 	struct poll *poll;
 	int signals;
-	sigset_t mask; /* as we inherited it */
+	sigset_t mask;     /* as we inherited it, */
+	void (*pipe)(int); /* and what SIGPIPE does */
 	uint64_t forwarded_ns;
 	bool over;
 };
 
 /* ---- the command ---- */
 
-static _Noreturn void be_command(const struct options *o, const sigset_t *mask, int result)
+static _Noreturn void be_command(const struct watch *w, int result)
 {
+	const struct options *o = w->poll->opt;
 	for (size_t i = 0; i < o->env.n; i++) {
 		char *copy = strdup(o->env.v[i]);
 		if (copy)
 			putenv(copy);
 	}
-	sigprocmask(SIG_SETMASK, mask, NULL);
+	signal(SIGPIPE, w->pipe);
+	sigprocmask(SIG_SETMASK, &w->mask, NULL);
 	execvp(o->command[0], o->command);
 	int e = errno;
 	_exit(write(result, &e, sizeof e) == sizeof e ? 127 : 126);
 }
 
 /* Returns when the command runs. Its pid; or -1 with `err` and *own set. */
-static pid_t run_command(const struct options *o, const sigset_t *mask, int *own,
-			 struct ms_err *err)
+static pid_t run_command(const struct watch *w, int *own, struct ms_err *err)
 {
 	int result[2], e = 0;
 	*own = 125;
@@ -55,7 +57,7 @@ static pid_t run_command(const struct options *o, const sigset_t *mask, int *own
 		return ms_err_sys(err, "cannot make a pipe");
 	pid_t pid = fork();
 	if (pid == 0)
-		be_command(o, mask, result[1]);
+		be_command(w, result[1]);
 	close(result[1]);
 	ssize_t n = -1;
 	while (pid > 0 && (n = read(result[0], &e, sizeof e)) < 0 && errno == EINTR)
@@ -68,7 +70,7 @@ static pid_t run_command(const struct options *o, const sigset_t *mask, int *own
 	waitpid(pid, NULL, 0);
 	*own = e == ENOENT ? 127 : 126;
 	errno = e;
-	return ms_err_sys(err, "cannot run '%s'", o->command[0]);
+	return ms_err_sys(err, "cannot run '%s'", w->poll->opt->command[0]);
 }
 
 /* ---- watching ---- */
@@ -134,7 +136,7 @@ static int watch_start(struct watch *w, struct ms_err *err)
 	for (size_t i = 0; i < sizeof heard / sizeof *heard; i++)
 		sigaddset(&set, heard[i]);
 	sigprocmask(SIG_BLOCK, &set, &w->mask);
-	signal(SIGPIPE, SIG_IGN);
+	w->pipe = signal(SIGPIPE, SIG_IGN);
 	w->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	return w->signals < 0 ? ms_err_sys(err, "cannot wait for signals") : 0;
 }
@@ -209,7 +211,7 @@ static int start(struct watch *w, int *own, struct ms_err *err)
 	if (watch_start(w, err) || poll_say_start(p, err))
 		return -1;
 	p->pid_out = o->poll.pid;
-	if (!o->poll.pid && (p->pid_out = run_command(o, &w->mask, own, err)) < 0)
+	if (!o->poll.pid && (p->pid_out = run_command(w, own, err)) < 0)
 		return -1;
 	*own = 125;
 	p->start_mono = clock_mono();
@@ -254,6 +256,7 @@ int poll_run(const struct options *o, int *own, struct ms_err *err)
 	} else {
 		give_up(&p);
 		poll_trace_close(&p, err);
+		poll_say_close(&p, err);
 	}
 	ms_proc_close(&p.taker.proc);
 	ms_regions_free(&p.taker.regions);

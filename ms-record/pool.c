@@ -131,6 +131,7 @@ struct pool *pool_new(pid_t pid, bool forks, int memfd, struct ms_err *err)
 	p->memfd = memfd;
 	choose_sizes(p, pid, forks, memfd >= 0);
 	if (make_memory(p, err)) {
+		p->memfd = memfd >= 0 ? -1 : p->memfd; /* still the caller's */
 		pool_unref(p);
 		return NULL;
 	}

@@ -70,7 +70,8 @@ struct pool {
 };
 
 /* Memory for `pid`, with slots when `forks`. The image's part is sealed, mapped and zero. NULL with
- * `err` set. `memfd`: an empty memory file of a process that we attach to, kept; or -1. */
+ * `err` set. `memfd`: an empty memory file of a process that we attach to, kept unless this fails;
+ * or -1. */
 struct pool *pool_new(pid_t pid, bool forks, int memfd, struct ms_err *err);
 /* Bytes of such memory for `pid`. */
 size_t pool_attached_bytes(pid_t pid);

@@ -71,10 +71,12 @@ bool scanner_hold(struct scanner *sc, pid_t pid, pid_t tid, const struct scan_th
 			continue; /* it became another program, which said no hello */
 		/* A scan on request that is under way gives up. */
 		__atomic_store_n(&s->mem->end_state, MG_END_HELD, __ATOMIC_RELEASE);
-		while (__atomic_load_n(&s->scan->busy, __ATOMIC_ACQUIRE)) {
+		if (__atomic_load_n(&s->scan->busy, __ATOMIC_ACQUIRE)) {
 			pthread_mutex_unlock(&sc->lock);
 			usleep(1000);
 			pthread_mutex_lock(&sc->lock);
+			i = SIZE_MAX; /* it may be over and gone by now */
+			continue;
 		}
 		__atomic_store_n(&s->scan->busy, 1, __ATOMIC_SEQ_CST);
 		s->scan->last_tid = tid;

@@ -15,6 +15,7 @@
 #include "format/trace.h"
 #include "libcommon/snapshot.h"
 #include "libcommon/tracefile.h"
+#include "ms-record/attach_modules.h"
 #include "ms-record/options.h"
 
 /* round_session and conclude are its own */
@@ -281,6 +282,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	struct session *s = make_session(fd);
 	s->ending = data[0] & 2 ? SESSION_EXITED : SESSION_RUNS;
 	s->launched = data[0] & 4;
+	s->attach_modules = data[0] & 16 ? attach_modules_new() : NULL;
 	for (size_t at = 1; at + 3 <= n && steps < STEPS; steps++) {
 		size_t size = data[at + 1] | (size_t)data[at + 2] << 8;
 		if (size > n - at - 3)

@@ -270,6 +270,28 @@ def heir():
     end(p, "heir")
 
 
+def spoiled():
+    """What an earlier recorder left was written over by the process: it is not believed."""
+    p = start(TARGET, "churn", "1")
+    attach(p.pid, "-d", "0.05")
+    own = [line.split("-")[0:2] for line in mapped(p.pid).splitlines() if "/memfd:memscope-image" in line and " rw" in line]
+    check(len(own) == 1, "there is no memory of the image")
+    low, high = int(own[0][0], 16), int(own[0][1].split()[0], 16)
+    with open(f"/proc/{p.pid}/mem", "r+b", buffering=0) as f:
+        f.seek(low)
+        at = low + f.read(high - low).index((0x317473654d4753d1).to_bytes(8, "little"))
+        f.seek(at + 80 + 36)  # struct mg_manifest: hooks[0].bytes
+        was = f.read(4)
+        f.seek(at + 80 + 36)
+        f.write((4000).to_bytes(4, "little"))
+        refused("another version of ms-record was attached before", pid=p.pid)
+        f.seek(at + 80 + 36)
+        f.write(was)
+    rc, said = attach(p.pid, "-d", "0.05")
+    check(rc == 0, f"mended: {rc} {said}")
+    end(p, "spoiled")
+
+
 def main():
     if os.path.exists("/proc/sys/kernel/yama/ptrace_scope") and os.geteuid():
         print("skip: processes of others cannot be traced here")
@@ -301,6 +323,7 @@ def main():
     target_killed()
     killed()
     refusals()
+    spoiled()
     sys.exit(bool(failures))
 
 

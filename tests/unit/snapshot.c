@@ -5,6 +5,7 @@
 #include "libcommon/err.h"
 #include "libcommon/io.h"
 #include "libcommon/snapshot.h"
+#include "libcommon/snapshot_insert.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -68,6 +69,21 @@ static void test_round_trip(void)
 	sqlite3_close(a);
 	sqlite3_close(b);
 	sqlite3_close(c);
+}
+
+/* An empty text is none that is missing, also as the first of all. */
+static void test_empty_text(void)
+{
+	struct ms_err err = {0};
+	sqlite3 *db = ms_snapshot_new(&err);
+	struct ms_insert in;
+	ms_insert_open(&in, db, "meta", "key, value", &err);
+	ms_put_text(&in, "");
+	ms_put(&in, 7);
+	ms_put_row(&in);
+	CHECK(ms_insert_close(&in) == 0, "%s", err.text);
+	CHECK(ms_sql_int(db, "SELECT value FROM meta WHERE key = ''", -1) == 7, "it is null");
+	sqlite3_close(db);
 }
 
 static void test_point_of_file(void)
@@ -241,6 +257,7 @@ static void test_not_snapshots(void)
 int main(void)
 {
 	test_round_trip();
+	test_empty_text();
 	test_point_of_file();
 	test_hostile(false);
 	test_hostile(true);

@@ -195,6 +195,7 @@ def check_ends():
     r = poll("-q", "sh", "-c", "kill -9 $$")
     expect("signal", r.returncode, -9)
     expect("quiet", r.stderr, "")
+    expect("SIGPIPE is as it was", poll("-q", "sh", "-c", "kill -PIPE $$; exit 5").returncode, -13)
     expect("not found", poll("no-such-command").returncode, 127)
     expect("not executable", poll("./check.txt").returncode, 126)
     target = subprocess.Popen(["sleep", "0.3"])
@@ -237,7 +238,7 @@ def check_refused():
             (["-o", "-", "true"], "use 'fd:N'"), (["--max-heap", "1x", "true"], "bad size"),
             (["--warn-rate", "1M", "true"], "bad --warn-rate"), (["-z", "3", "true"], "-o FILE"),
             (["--proc-root", "proc", "true"], "needs -p"), (["-p", "41", "-o", "-", "--csv"], "cannot both"),
-            (["-p", str(2 ** 22)], f"no process {2 ** 22}")):
+            (["-p", str(2 ** 22), "--csv=none.csv"], f"no process {2 ** 22}")):
         r = poll(*args)
         expect(f"{args}: status", r.returncode, 125)
         expect(f"{args}: one line with {why}", why in r.stderr and r.stderr.count("\n") == 1, True)
