@@ -15,13 +15,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/kcmp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
@@ -41,6 +44,8 @@
 #define PRIVATE_BYTES (UINT64_C(192) << 20)
 #define PRIVATE_LEAST (UINT64_C(12) << 20)
 #define AGAIN_MOST 50
+#define SESSION_RANGES 2u
+#define TRACED_MOST 1500 /* half a minute */
 #define AGAIN_NS 20000000
 
 int attach_pid(const char *text, int *pid, struct ms_err *err)
@@ -61,6 +66,23 @@ const struct attach_times *attach_times(const struct attach *a)
 
 /* ---- looking ---- */
 
+/* A child of vfork has its parent's memory until it runs a program, and the parent's threads run.
+ */
+static int check_own_memory(const struct attach *a, struct ms_err *err)
+{
+	char text[4096];
+	if (!ms_proc_text_at(a->h.proc, "status", text, sizeof text))
+		return 0;
+	pid_t parent = (pid_t)ms_proc_status_number(text, "\nPPid:", 0);
+	if (parent <= 0 || syscall(SYS_kcmp, a->pid, parent, KCMP_VM, 0, 0))
+		return 0;
+	return ms_err_set(
+		err,
+		"cannot attach to process %d: it has its memory in common with its parent "
+		"%d (vfork)",
+		(int)a->pid, (int)parent);
+}
+
 int attach_look(struct control *c, struct ms_err *err)
 {
 	enum hijack_why why;
@@ -72,11 +94,21 @@ int attach_look(struct control *c, struct ms_err *err)
 		return -1;
 	a->open = true;
 	a->memory = attach_memory_of(&a->h);
+	if (check_own_memory(a, err))
+		return -1;
 	ssize_t n = readlinkat(a->h.proc, "exe", a->exe, sizeof a->exe - 1);
 	a->exe[n > 0 ? n : 0] = '\0';
 	c->launch.program = strdup(a->exe);
-	if (attach_maps_read(&a->maps, a->h.proc, err) || attach_find_earlier(a, err) ||
-	    attach_find_targets(a, err))
+	/* The folder of the process is locked as long as we live, and a helper of ours. */
+	bool locked = !flock(a->h.proc, LOCK_EX | LOCK_NB) || errno != EWOULDBLOCK;
+	if (attach_maps_read(&a->maps, a->h.proc, err) || attach_find_earlier(a, err))
+		return -1;
+	if (!locked)
+		return ms_err_set(err,
+				  "cannot attach to process %d: another ms-record is attaching to "
+				  "it, or detaching from it",
+				  (int)a->pid);
+	if (attach_find_targets(a, err))
 		return -1;
 	/* Would the jumps fit where there seems to be room? */
 	for (uint32_t i = 0; i < a->near_count; i++)
@@ -112,7 +144,7 @@ bool attach_ended(const struct control *c)
 /* Calls f there, again when not all threads could be stopped in time. */
 static int help(struct attach *a, int (*f)(void *, void *), struct ms_err *err)
 {
-	for (int i = 0; i < AGAIN_MOST; i++) {
+	for (int i = 0, traced = 0; i < AGAIN_MOST && traced < TRACED_MOST;) {
 		int result = ATTACH_FAILED;
 		struct timespec pause = {0, AGAIN_NS};
 		if (hijack_helper(f, a, &a->shared, sizeof a->shared, &result))
@@ -121,6 +153,11 @@ static int help(struct attach *a, int (*f)(void *, void *), struct ms_err *err)
 			return 0;
 		if (result == ATTACH_FAILED)
 			return ms_err_set(err, "%s", a->shared.err.text);
+		i += result == ATTACH_AGAIN;
+		traced += result == ATTACH_TRACED;
+		if (traced == TRACED_MOST)
+			return ms_err_set(err, "%s", a->shared.err.text);
+		memset(&a->shared.err, 0, sizeof a->shared.err);
 		nanosleep(&pause, NULL);
 	}
 	return ms_err_set(err,
@@ -147,20 +184,70 @@ static int take_back_earlier(struct attach *a, struct ms_err *err)
 
 /* ---- mapping ---- */
 
-/* Private memory, of which nothing is touched before it is used; where address space is short, or
- * all of it is locked, little. */
-static uint64_t private_bytes(const struct attach *a)
+/* What a limit leaves, less `bytes`; at most half of it is for us, lest the process itself comes to
+ * lack it. */
+static uint64_t share(const struct attach *a, int limit, const char *status, const char *label,
+		      uint64_t bytes)
 {
-	struct rlimit as;
-	char text[4096];
+	struct rlimit l;
+	if (prlimit(a->pid, (enum __rlimit_resource)limit, NULL, &l) || l.rlim_cur == RLIM_INFINITY)
+		return UINT64_MAX;
+	uint64_t used = ms_proc_status_number(status, label, 0) * 1024;
+	uint64_t half = l.rlim_cur > used ? (l.rlim_cur - used) / 2 : 0;
+	return half > bytes ? half - bytes : 0;
+}
+
+/* Where the kernel promises no more memory than it has, what nobody touches counts, too. */
+static bool is_strict(void)
+{
+	char c = 0;
+	int fd = open("/proc/sys/vm/overcommit_memory", O_RDONLY | O_CLOEXEC);
+	bool strict = fd >= 0 && read(fd, &c, 1) == 1 && c == '2';
+	if (fd >= 0)
+		close(fd);
+	return strict;
+}
+
+/* Private memory, of which nothing is touched before it is used; where address space is short, or
+ * all of it is locked, little. 0, or -1 with `err` set. */
+static int choose_private(struct attach *a, struct ms_err *err)
+{
+	char text[4096] = "";
 	uint64_t most = PRIVATE_BYTES;
-	if (ms_proc_text_at(a->h.proc, "status", text, sizeof text) &&
-	    ms_proc_status_number(text, "\nVmLck:", 0))
+	bool known = ms_proc_text_at(a->h.proc, "status", text, sizeof text);
+	if ((known && ms_proc_status_number(text, "\nVmLck:", 0)) || is_strict())
 		most = PRIVATE_LEAST;
-	if (!prlimit(a->pid, RLIMIT_AS, NULL, &as) && as.rlim_cur != RLIM_INFINITY &&
-	    as.rlim_cur / 8 < most)
-		most = as.rlim_cur / 8;
-	return (most < PRIVATE_LEAST ? PRIVATE_LEAST : most) & ~UINT64_C(4095);
+	uint64_t space = share(a, RLIMIT_AS, text, "\nVmSize:", a->session_bytes);
+	uint64_t data = share(a, RLIMIT_DATA, text, "\nVmData:", 0);
+	most = space < most ? space : most;
+	most = data < most ? data : most;
+	a->private_bytes = most & ~UINT64_C(4095);
+	if (most >= PRIVATE_LEAST)
+		return 0;
+	return ms_err_set(err,
+			  "cannot attach to process %d: its memory is limited (ulimit -%c), and "
+			  "recording needs more than half of what is left to it",
+			  (int)a->pid, space < PRIVATE_LEAST ? 'v' : 'd');
+}
+
+/* Its other threads run meanwhile, and may have closed all descriptors and opened others. */
+static int check_mapped(const struct attach *a, struct ms_err *err)
+{
+	struct attach_maps maps;
+	struct stat st;
+	if (attach_maps_read(&maps, a->h.proc, err))
+		return -1;
+	const struct attach_map *image = attach_maps_at(&maps, a->shared.image);
+	const struct attach_map *session = attach_maps_at(&maps, a->shared.session);
+	bool good = image && !strncmp(image->path, "/memfd:" MG_IMAGE_NAME " ",
+				      sizeof "/memfd:" MG_IMAGE_NAME);
+	good = good && session && !fstat(a->memfd, &st) && session->inode == st.st_ino;
+	attach_maps_free(&maps);
+	return good ? 0
+		    : ms_err_set(err,
+				 "cannot attach to process %d: it closes and opens all descriptors "
+				 "meanwhile; try again",
+				 (int)a->pid);
 }
 
 static int receive_file(struct attach *a)
@@ -187,7 +274,8 @@ static int receive_file(struct attach *a)
 static int map_guest(struct attach *a, struct ms_err *err)
 {
 	a->session_bytes = pool_attached_bytes(a->pid);
-	a->private_bytes = private_bytes(a);
+	if (choose_private(a, err))
+		return -1;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, a->channel))
 		return ms_err_sys(err, "cannot make a socket");
 	if (help(a, attach_map, err))
@@ -195,13 +283,23 @@ static int map_guest(struct attach *a, struct ms_err *err)
 	a->times.map_ns = a->shared.one_ns;
 	a->release[0] = (struct range){a->shared.session, a->session_bytes};
 	a->release[1] = (struct range){a->shared.private, a->private_bytes};
-	a->release_count = 2;
+	a->release_count = SESSION_RANGES;
+	if (attach_image_make(&a->image, a->shared.image, err))
+		return -1;
+	/* If no entry comes to be replaced, nobody was there. */
+	if (!a->adopted) {
+		a->release[a->release_count++] = (struct range){a->shared.image, a->image.bytes};
+		a->release[a->release_count++] = (struct range){a->shared.gate, NEAR_BYTES};
+	}
+	for (uint32_t i = 0; i < a->near_count; i++) {
+		if (!a->near[i].fresh)
+			continue;
+		a->near[i].page = a->shared.near[i];
+		a->release[a->release_count++] = (struct range){a->near[i].page, NEAR_BYTES};
+	}
 	if (receive_file(a))
 		return ms_err_set(err, "cannot take the memory file from %d", (int)a->pid);
-	for (uint32_t i = 0; i < a->near_count; i++)
-		if (a->near[i].fresh)
-			a->near[i].page = a->shared.near[i];
-	return attach_image_make(&a->image, a->shared.image, err);
+	return check_mapped(a, err);
 }
 
 /* ---- the session ---- */
@@ -316,6 +414,8 @@ static struct session *begin(struct control *c, struct ms_err *err)
 static int undo(struct attach *a)
 {
 	struct ms_err ignored = {0};
+	if (a->entered && a->release_count > SESSION_RANGES)
+		a->release_count = SESSION_RANGES;
 	a->manifest.hook_count = a->entered ? a->manifest.hook_count : 0;
 	if (a->release_count)
 		help(a, attach_restore, &ignored);
@@ -344,8 +444,11 @@ int attach_go(struct control *c, struct ms_err *err)
 {
 	struct attach *a = c->attach;
 	a->entered = true; /* perhaps in part */
-	if (help(a, attach_patch, err))
+	if (help(a, attach_patch, err)) {
+		a->entered = !a->shared.untouched;
 		return undo(a);
+	}
+	a->release_count = SESSION_RANGES;
 	a->times.patch_ns = a->shared.all_ns;
 	a->times.threads = a->shared.threads;
 	a->times.moved = a->shared.moved;

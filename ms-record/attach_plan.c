@@ -90,6 +90,79 @@ static bool is_sound(const struct mg_manifest *m)
 	return true;
 }
 
+/* Do jumps into that image stand in the process? */
+static bool is_in_use(const struct attach *a, const struct mg_manifest *m)
+{
+	for (uint32_t i = 0; i < m->hook_count; i++) {
+		const struct mg_hook *h = &m->hooks[i];
+		uint8_t now[MG_DISPLACED_MAX];
+		if (!hijack_read(&a->h, h->entry, now, h->bytes) &&
+		    !memcmp(now, h->patched, h->bytes))
+			return true;
+	}
+	return false;
+}
+
+/* An image in it: ours is used again, the one that is in use if there are several. 0, or -1 with
+ * `err` set: somebody records it. */
+static int take_image(struct attach *a, const struct attach_map *at, struct ms_err *err)
+{
+	struct mg_manifest before = a->manifest;
+	uint64_t before_at = a->manifest_at;
+	bool good = read_manifest(a, at), same = good && a->manifest.bytes == sizeof a->manifest;
+	bool inherited = a->manifest.target != (uint64_t)a->pid ||
+			 a->manifest.target_start != a->h.start_time;
+	if (same && !inherited && owner_lives(&a->manifest))
+		return ms_err_set(
+			err,
+			"cannot attach to process %d: ms-record is attached already (process %u)",
+			(int)a->pid, a->manifest.owner);
+	bool ours = good && is_ours(a, at);
+	if (ours && !is_sound(&a->manifest))
+		return ms_err_set(
+			err,
+			"cannot attach to process %d: another version of ms-record was attached "
+			"before, or what it left was written over",
+			(int)a->pid);
+	a->foreign |= good && !ours;
+	if (!ours || (a->adopted && !is_in_use(a, &a->manifest))) {
+		a->manifest = before;
+		a->manifest_at = before_at;
+		return 0;
+	}
+	a->adopted = true;
+	a->shared.image = at->start;
+	a->shared.gate = a->manifest.gate;
+	/* By its name below, but where the kernel gives no names; 0 once it is gone. */
+	const struct attach_map *own = attach_maps_at(&a->maps, a->manifest.private);
+	if (own && own->start == a->manifest.private && !own->path[0])
+		release(a, a->manifest.private, a->manifest.private_bytes);
+	return 0;
+}
+
+/* What another version left is not known to us: as long as it does nothing it may stay. */
+static int check_foreign(struct attach *a, struct ms_err *err)
+{
+	a->release_count = a->foreign ? 0 : a->release_count;
+	for (uint32_t i = 0; a->foreign && i < a->target_count; i++) {
+		uint8_t now[PATCH_JUMP];
+		int32_t by;
+		if (!a->targets[i].fresh ||
+		    hijack_read(&a->h, a->targets[i].hook.entry, now, sizeof now) || now[0] != 0xe9)
+			continue;
+		memcpy(&by, now + 1, sizeof by);
+		const struct attach_map *to = attach_maps_at(
+			&a->maps, a->targets[i].hook.entry + sizeof now + (uint64_t)(int64_t)by);
+		if (to && !to->path[0] && to->exec)
+			return ms_err_set(
+				err,
+				"cannot attach to process %d: another version of ms-record was "
+				"attached before, and did not detach",
+				(int)a->pid);
+	}
+	return 0;
+}
+
 int attach_find_earlier(struct attach *a, struct ms_err *err)
 {
 	for (size_t i = 0; i < a->maps.n; i++) {
@@ -102,29 +175,8 @@ int attach_find_earlier(struct attach *a, struct ms_err *err)
 			return ms_err_set(
 				err, "cannot attach to process %d: it was started by ms-record",
 				(int)a->pid);
-		if (!named(m, MG_IMAGE_NAME) || m->offset || a->adopted || !read_manifest(a, m))
-			continue;
-		bool inherited = a->manifest.target != (uint64_t)a->pid ||
-				 a->manifest.target_start != a->h.start_time;
-		if (!inherited && owner_lives(&a->manifest))
-			return ms_err_set(
-				err,
-				"cannot attach to process %d: ms-record is attached already "
-				"(process %u)",
-				(int)a->pid, a->manifest.owner);
-		if (!is_ours(a, m) || !is_sound(&a->manifest))
-			return ms_err_set(
-				err,
-				"cannot attach to process %d: another version of ms-record was "
-				"attached before",
-				(int)a->pid);
-		a->adopted = true;
-		a->shared.image = m->start;
-		a->shared.gate = a->manifest.gate;
-		/* By its name above, but where the kernel gives no names; 0 once it is gone. */
-		const struct attach_map *own = attach_maps_at(&a->maps, a->manifest.private);
-		if (own && own->start == a->manifest.private && !own->path[0])
-			release(a, a->manifest.private, a->manifest.private_bytes);
+		if (named(m, MG_IMAGE_NAME) && !m->offset && take_image(a, m, err))
+			return -1;
 	}
 	return 0;
 }
@@ -308,7 +360,7 @@ int attach_find_targets(struct attach *a, struct ms_err *err)
 			"that can be seen",
 			(int)a->pid);
 	take_pages(a);
-	return 0;
+	return check_foreign(a, err);
 }
 
 /* ---- jumps ------------------------------------------------------------------------------------

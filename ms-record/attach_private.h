@@ -19,7 +19,7 @@
 
 #define NEAR_BYTES 4096u
 #define NEAR_MOST 16u
-#define RELEASE_MOST 16u
+#define RELEASE_MOST 24u
 
 struct range {
 	uint64_t start, bytes;
@@ -58,6 +58,8 @@ struct attach_shared {
 	uint64_t main_tp;
 	uint32_t tid_offset;
 	/* left */
+	bool untouched; /* no entry is replaced */
+	bool stuck;     /* an entry could not be put back */
 	bool left, restored;
 	unsigned others; /* entries that were not ours any more */
 };
@@ -72,6 +74,7 @@ struct attach {
 
 	struct attach_image image; /* content once its address is known */
 	bool adopted;              /* image, gate and slots are there already */
+	bool foreign;              /* another version's image is there */
 	struct mg_manifest manifest;
 	uint64_t manifest_at;
 
@@ -105,7 +108,7 @@ int attach_plan(struct attach *a, struct ms_err *err);
 
 /* ---- attach_remote.c: run in the helper; each an enum ---- */
 
-enum { ATTACH_DONE, ATTACH_FAILED, ATTACH_AGAIN };
+enum { ATTACH_DONE, ATTACH_FAILED, ATTACH_AGAIN, ATTACH_TRACED };
 
 int attach_map(void *arg, void *shared);
 int attach_patch(void *arg, void *shared);

@@ -10,12 +10,14 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "attach_private.h"
 #include "clock.h"
+#include "hijack_private.h"
 
 #define STOP_NS UINT64_C(100000000) /* all threads: longer would be felt */
 #define LEAVE_TRIES 24
@@ -51,6 +53,10 @@ static int stop_all(const struct attach *a, struct hijack_stop *s, struct ms_err
 		return ATTACH_DONE;
 	if (errno == ETIMEDOUT)
 		return ATTACH_AGAIN;
+	if (errno == EPERM && hijack_status(a->h.proc, a->pid, "\nTracerPid:\t", 10)) {
+		ms_err_set(err, "cannot stop the threads of %d: a debugger traces it", (int)a->pid);
+		return ATTACH_TRACED;
+	}
 	ms_err_sys(err, "cannot stop the threads of %d", (int)a->pid);
 	return ATTACH_FAILED;
 }
@@ -70,6 +76,7 @@ struct remote {
 	struct hijack_call call;
 	struct ms_err *err;
 	bool failed; /* a call did not come back: the rest is not tried */
+	bool again;  /* another thread closed a descriptor of ours */
 };
 
 /* One call; `what` it is for, in an error. False with the error set. */
@@ -85,6 +92,7 @@ static bool try(struct remote *r, const char *what, int64_t *result, long nr,
 	}
 	if (*result < 0 && *result > -4096) {
 		errno = (int)-*result;
+		r->again |= errno == EBADF;
 		ms_err_sys(r->err, "cannot %s in it", what);
 		return false;
 	}
@@ -114,22 +122,68 @@ struct scratch {
 	uint64_t page;
 };
 
-static int64_t make_file(struct remote *r, const struct attach *a, const struct scratch *s,
-			 const char *name, unsigned flags)
+/* A memory file of it, and of ours. Its other threads run: they may close all descriptors, and the
+ * number is another file's then. */
+struct file {
+	int64_t there;
+	int own;
+	char name[64]; /* as links show it */
+};
+
+/* The descriptor in it becomes ours. */
+static int take_file(const struct attach *a, int64_t fd)
 {
-	int64_t fd;
-	if (hijack_write(&a->h, s->page, name, strlen(name) + 1)) {
-		ms_err_sys(r->err, "cannot write to its memory");
-		return -1;
-	}
-	return TRY(r, "make a memory file", &fd, SYS_memfd_create, s->page, flags) ? fd : -1;
+	char path[32];
+	int own = a->h.pidfd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, a->h.pidfd, (int)fd, 0);
+	if (own >= 0)
+		return own;
+	snprintf(path, sizeof path, "fd/%lld", (long long)fd);
+	return openat(a->h.proc, path, O_RDWR | O_CLOEXEC);
 }
 
-static void close_file(struct remote *r, int64_t fd)
+/* Is it the file still? `folder`: /proc/PID. */
+static bool is_file(int folder, int64_t fd, const struct file *f)
+{
+	char path[32], text[sizeof f->name] = "";
+	snprintf(path, sizeof path, "fd/%lld", (long long)fd);
+	return readlinkat(folder, path, text, sizeof text - 1) > 0 && !strcmp(text, f->name);
+}
+
+static bool is_new(const struct file *f)
+{
+	struct stat st;
+	int self = open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	bool good = self >= 0 && is_file(self, f->own, f) && !fstat(f->own, &st) && !st.st_size;
+	if (self >= 0)
+		close(self);
+	return good;
+}
+
+/* It is given its size here: there a limit of the size of files would be in the way. */
+static bool make_file(struct remote *r, const struct attach *a, const struct scratch *s,
+		      const char *name, unsigned flags, uint64_t bytes, struct file *f)
+{
+	*f = (struct file){.there = -1, .own = -1};
+	snprintf(f->name, sizeof f->name, "/memfd:%s (deleted)", name);
+	if (hijack_write(&a->h, s->page, name, strlen(name) + 1)) {
+		ms_err_sys(r->err, "cannot write to its memory");
+		return false;
+	}
+	if (!TRY(r, "make a memory file", &f->there, SYS_memfd_create, s->page, flags))
+		return false;
+	f->own = take_file(a, f->there);
+	if (f->own >= 0 && is_new(f) && (!bytes || !ftruncate(f->own, (off_t)bytes)))
+		return true;
+	r->again |= f->own >= 0 || errno == EBADF || errno == ENOENT;
+	ms_err_sys(r->err, "cannot take a memory file from it");
+	return false;
+}
+
+static void close_file(struct remote *r, const struct attach *a, const struct file *f)
 {
 	int64_t ignored;
-	if (fd >= 0 && !r->failed)
-		HIJACK_CALL(&r->call, &ignored, SYS_close, (uint64_t)fd);
+	if (f->there >= 0 && !r->failed && is_file(a->h.proc, f->there, f))
+		HIJACK_CALL(&r->call, &ignored, SYS_close, (uint64_t)f->there);
 }
 
 /* ---- mapping ------------------------------------------------------------------------------------
@@ -161,16 +215,17 @@ static bool map_image(struct remote *r, struct attach *a, const struct scratch *
 		return false;
 	size_t bytes = im.bytes, data = im.data;
 	attach_image_free(&im);
-	int64_t fd = make_file(r, a, s, MG_IMAGE_NAME, MFD_CLOEXEC);
-	bool good = fd >= 0 &&
-		    TRY(r, "size a memory file", &ignored, SYS_ftruncate, (uint64_t)fd, bytes);
+	struct file f;
+	bool good = make_file(r, a, s, MG_IMAGE_NAME, MFD_CLOEXEC, bytes, &f);
 	if (good)
 		out->image = map(r, "map the recorder's code", 0, bytes, PROT_READ | PROT_EXEC,
-				 MAP_PRIVATE, fd, 0);
+				 MAP_PRIVATE, f.there, 0);
 	good = good && out->image &&
 	       map(r, "map the recorder's data", out->image + data, bytes - data,
-		   PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, fd, data);
-	close_file(r, fd);
+		   PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, f.there, data);
+	close_file(r, a, &f);
+	if (f.own >= 0)
+		close(f.own);
 	if (good)
 		out->gate = map(r, "map memory", 0, 4096, PROT_READ | PROT_WRITE,
 				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -216,17 +271,6 @@ static bool map_near(struct remote *r, struct attach *a, struct attach_shared *o
 	return true;
 }
 
-/* The descriptor in it becomes ours. */
-static int take_file(const struct attach *a, int64_t fd)
-{
-	char path[32];
-	int own = a->h.pidfd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, a->h.pidfd, (int)fd, 0);
-	if (own >= 0)
-		return own;
-	snprintf(path, sizeof path, "fd/%lld", (long long)fd);
-	return openat(a->h.proc, path, O_RDWR | O_CLOEXEC);
-}
-
 static bool send_file(const struct attach *a, int fd)
 {
 	union {
@@ -246,22 +290,17 @@ static bool send_file(const struct attach *a, int fd)
 	return sendmsg(a->channel[1], &m, MSG_NOSIGNAL) == 1;
 }
 
+/* *own: the file of the session. */
 static bool map_session(struct remote *r, const struct attach *a, const struct scratch *s,
-			struct attach_shared *out)
+			struct attach_shared *out, int *own)
 {
-	int64_t ignored, fd = make_file(r, a, s, "memscope", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (fd < 0)
-		return false;
-	int own = take_file(a, fd);
-	bool good = own >= 0 && send_file(a, own);
-	if (!good)
-		ms_err_sys(r->err, "cannot take a memory file from it");
-	if (own >= 0)
-		close(own);
-	if (good)
+	int64_t ignored;
+	struct file f;
+	if (make_file(r, a, s, "memscope", MFD_CLOEXEC | MFD_ALLOW_SEALING, 0, &f))
 		out->session = map(r, "map the buffers", 0, a->session_bytes,
-				   PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
-	close_file(r, fd);
+				   PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, f.there, 0);
+	close_file(r, a, &f);
+	*own = f.own;
 	if (!out->session)
 		return false;
 	out->private = map(r, "map memory", 0, a->private_bytes, PROT_READ | PROT_WRITE,
@@ -277,12 +316,12 @@ static bool map_session(struct remote *r, const struct attach *a, const struct s
 	return true;
 }
 
-static void map_everything(struct remote *r, struct attach *a, struct attach_shared *out)
+static void map_everything(struct remote *r, struct attach *a, struct attach_shared *out, int *own)
 {
 	struct scratch s = {map(r, "map memory", 0, 4096, PROT_READ | PROT_WRITE,
 				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)};
 	bool good = s.page && (a->adopted || map_image(r, a, &s, out)) && map_near(r, a, out) &&
-		    map_session(r, a, &s, out);
+		    map_session(r, a, &s, out, own);
 	unmap(r, s.page, 4096);
 	if (good)
 		return;
@@ -299,9 +338,10 @@ static void map_everything(struct remote *r, struct attach *a, struct attach_sha
 int attach_map(void *arg, void *shared)
 {
 	struct attach *a = arg;
-	struct attach_shared *out = shared;
+	struct attach_shared *out = shared, before = *out;
 	struct hijack_stop s = {0};
 	struct remote r = {.err = &out->err};
+	int own = -1;
 	hurry();
 	if (hijack_stop_one(&s, &a->h, clock_mono() + STOP_NS)) {
 		if (errno == ETIMEDOUT || errno == EBUSY)
@@ -310,12 +350,20 @@ int attach_map(void *arg, void *shared)
 		return ATTACH_FAILED;
 	}
 	if (!hijack_borrow(&r.call, &a->h, &s.threads.v[0], 0, &out->err)) {
-		map_everything(&r, a, out);
-		if (hijack_give_back(&r.call))
+		map_everything(&r, a, out, &own);
+		if (hijack_give_back(&r.call)) {
 			ms_err_sys(&out->err, "a thread of %d did not come back", (int)a->pid);
+			r.again = false;
+		}
 	}
 	hijack_resume(&s, a->h.proc);
+	if (r.again && out->err.text[0]) {
+		*out = before;
+		return ATTACH_AGAIN;
+	}
 	out->one_ns = s.longest_ns;
+	if (!out->err.text[0] && !send_file(a, own))
+		ms_err_sys(&out->err, "cannot hand over a memory file");
 	return out->err.text[0] ? ATTACH_FAILED : ATTACH_DONE;
 }
 
@@ -385,19 +433,61 @@ static int write_data(struct attach *a, const struct attach_shared *out)
 	       hijack_write(&a->h, m->gate, &begin, sizeof begin);
 }
 
+/* What is in use of a thread's stack, or of that of its signals, from its stack pointer up; how
+ * many words. A thread that the C library made has its control block above it. */
+static size_t read_stack(const struct attach *a, const struct hijack_thread *t, uint64_t **words)
+{
+	static uint64_t room[STACK_MOST / 8];
+	uint64_t sp = t->regs.rsp & ~UINT64_C(7), most = t->regs.fs_base - sp;
+	ssize_t n = pread(a->h.mem, room, most < STACK_MOST ? most : STACK_MOST, (off_t)sp);
+	*words = room;
+	return n > 0 ? (size_t)n / 8 : 0;
+}
+
+/* Does the frame of a signal have its instruction pointer there? Behind it stand the flags and the
+ * segments. */
+static bool is_frame(const uint64_t *ip)
+{
+	return (ip[2] & 0xffff) == 0x33 && ip[2] >> 48 == 0x2b;
+}
+
+static uint64_t moved(const struct attach *a, uint64_t ip)
+{
+	uint64_t to = ip;
+	for (uint32_t k = 0; k < a->target_count && to == ip; k++)
+		to = patch_moved(&a->targets[k].patch, ip);
+	return to;
+}
+
+/* Handlers that interrupted one of the instructions that give way return to where it is now. */
+static void move_frames(const struct attach *a, const struct hijack_thread *t,
+			struct attach_shared *out)
+{
+	uint64_t *words;
+	size_t n = read_stack(a, t, &words);
+	for (size_t i = 0; i + 2 < n; i++) {
+		uint64_t to = is_frame(&words[i]) ? moved(a, words[i]) : words[i];
+		if (to == words[i])
+			continue;
+		if (hijack_write(&a->h, (t->regs.rsp & ~UINT64_C(7)) + 8 * i, &to, sizeof to))
+			ms_err_sys(&out->err, "cannot write to its stack");
+		out->moved++;
+	}
+}
+
 static void move_threads(struct attach *a, struct hijack_stop *s, struct attach_shared *out)
 {
 	for (size_t i = 0; i < s->threads.n; i++) {
 		struct hijack_thread *t = &s->threads.v[i];
-		for (uint32_t k = 0; k < a->target_count && !t->gone; k++) {
-			uint64_t to = patch_moved(&a->targets[k].patch, t->regs.rip);
-			if (to == t->regs.rip)
-				continue;
+		if (t->gone)
+			continue;
+		uint64_t to = moved(a, t->regs.rip);
+		if (to != t->regs.rip) {
 			t->regs.rip = to;
 			hijack_set_regs(t);
 			out->moved++;
-			break;
 		}
+		move_frames(a, t, out);
 	}
 }
 
@@ -419,8 +509,10 @@ static void restore(const struct attach *a, struct attach_shared *out)
 		const struct mg_hook *h = &a->manifest.hooks[i];
 		if (!bytes_are(a, h->entry, h->patched, h->bytes))
 			out->others++;
-		else if (hijack_write(&a->h, h->entry, h->original, h->bytes))
+		else if (hijack_write(&a->h, h->entry, h->original, h->bytes)) {
 			ms_err_sys(&out->err, "cannot write to its code");
+			out->stuck = true;
+		}
 	}
 }
 
@@ -443,6 +535,16 @@ static int replace(struct attach *a, struct hijack_stop *s, struct attach_shared
 	return 0;
 }
 
+/* Is the linker about to take modules away? It said so before it was hooked. */
+static bool is_closing(const struct attach *a)
+{
+	enum { DELETE = 2 };
+	uint32_t state;
+	return a->manifest.debug_state &&
+	       !hijack_read(&a->h, a->manifest.debug_state, &state, sizeof state) &&
+	       state == DELETE;
+}
+
 int attach_patch(void *arg, void *shared)
 {
 	struct attach *a = arg;
@@ -453,7 +555,11 @@ int attach_patch(void *arg, void *shared)
 	if (rc)
 		return rc;
 	out->threads = (unsigned)s.threads.n;
-	rc = replace(a, &s, out) ? ATTACH_FAILED : ATTACH_DONE;
+	if (is_closing(a))
+		rc = ATTACH_AGAIN;
+	else
+		rc = replace(a, &s, out) ? ATTACH_FAILED : ATTACH_DONE;
+	out->untouched = rc == ATTACH_AGAIN || (rc == ATTACH_FAILED && !out->stuck);
 	hijack_resume(&s, a->h.proc);
 	out->all_ns = s.resumed_ns - s.begin_ns;
 	return rc;
@@ -462,26 +568,16 @@ int attach_patch(void *arg, void *shared)
 /* ---- putting back -------------------------------------------------------------------------------
  */
 
-/* Is there a frame of a signal that interrupted the image? Behind its instruction pointer stand the
- * flags and the segments. */
-static bool interrupted(const struct attach *a, uint64_t sp, uint64_t low, uint64_t high)
+/* Is there a frame of a signal that interrupted the image? */
+static bool interrupted(const struct attach *a, const struct hijack_thread *t, uint64_t low,
+			uint64_t high)
 {
-	static uint64_t words[STACK_MOST / 8];
-	size_t bytes = STACK_MOST;
-	sp &= ~UINT64_C(7);
-	for (; bytes >= 4096; bytes /= 2)
-		if (!hijack_read(&a->h, sp, words, bytes))
-			break;
-	if (bytes < 4096) {
-		bytes = 4096 - (sp & 4095);
-		if (hijack_read(&a->h, sp, words, bytes))
-			return true; /* in doubt */
-	}
-	for (size_t i = 0; i + 2 < bytes / 8; i++)
-		if (words[i] - low < high - low && (words[i + 2] & 0xffff) == 0x33 &&
-		    words[i + 2] >> 48 == 0x2b)
+	uint64_t *words;
+	size_t n = read_stack(a, t, &words);
+	for (size_t i = 0; i + 2 < n; i++)
+		if (words[i] - low < high - low && is_frame(&words[i]))
 			return true;
-	return false;
+	return !n; /* in doubt */
 }
 
 static bool anybody_inside(const struct attach *a, const struct hijack_stop *s)
@@ -491,7 +587,7 @@ static bool anybody_inside(const struct attach *a, const struct hijack_stop *s)
 		const struct hijack_thread *t = &s->threads.v[i];
 		if (t->gone)
 			continue;
-		if (t->regs.rip - low < high - low || interrupted(a, t->regs.rsp, low, high))
+		if (t->regs.rip - low < high - low || interrupted(a, t, low, high))
 			return true;
 	}
 	return false;

@@ -189,7 +189,8 @@ static uint64_t put_vectors(struct builder *b, pid_t tid)
 	static const uint32_t one = MAGIC1, two = MAGIC2;
 	uint8_t room[sizeof b->net->now / 2];
 	struct iovec v = {room, sizeof room};
-	if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_X86_XSTATE, &v) || v.iov_len < LEGACY + 64)
+	if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_X86_XSTATE, &v) || v.iov_len < LEGACY + 64 ||
+	    v.iov_len == sizeof room)
 		return 0;
 	uint8_t *to = grow(b, v.iov_len + sizeof two, 64, 0);
 	if (!to)

@@ -26,7 +26,7 @@ struct hijack_net {
 	uint64_t at;
 	size_t bytes;
 	bool restore; /* it is a stack that is in use */
-	uint8_t before[16384], now[16384];
+	uint8_t before[32768], now[32768];
 };
 
 /* Finds the instructions, or finds that they are still there. 0, or -1: there are none. */

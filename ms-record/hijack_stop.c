@@ -54,10 +54,17 @@ uint64_t hijack_status(int proc, pid_t tid, const char *label, int base)
 	return p ? strtoull(p + strlen(label), NULL, base) : 0;
 }
 
+/* A thread of the kernel's among the process's, as io_uring has them, does not count: it runs no
+ * code of the process. */
 static bool alive(int proc, pid_t tid)
 {
-	char c = hijack_state(proc, tid);
-	return c && c != 'Z' && c != 'X';
+	enum { IO_WORKER = 0x10 };
+	char text[512], c;
+	unsigned flags;
+	slurp(proc, tid, "stat", text, sizeof text);
+	const char *p = strrchr(text, ')');
+	return p && sscanf(p + 1, " %c %*d %*d %*d %*d %*d %u", &c, &flags) == 2 && c != 'Z' &&
+	       c != 'X' && !(flags & IO_WORKER);
 }
 
 static DIR *open_tasks(int proc)
@@ -115,17 +122,20 @@ static int seize(struct hijack_stop *s, pid_t tid)
 static int seize_new(struct hijack_stop *s, int proc)
 {
 	DIR *d = open_tasks(proc);
-	int n = d ? 0 : -1;
+	int n = d ? 0 : -1, saved = errno;
 	for (struct dirent *e; n >= 0 && (e = readdir(d));) {
 		pid_t tid = (pid_t)atoi(e->d_name);
 		if (tid <= 0 || known(s, tid) || !alive(proc, tid))
 			continue;
-		if (!seize(s, tid))
+		if (!seize(s, tid)) {
 			n++;
-		else if (errno != ESRCH && alive(proc, tid))
+			continue;
+		}
+		saved = errno;
+		if (saved != ESRCH && alive(proc, tid))
 			n = -1;
 	}
-	int saved = errno;
+	saved = n < 0 && d ? saved : errno;
 	if (d)
 		closedir(d);
 	errno = saved;
@@ -232,8 +242,8 @@ static size_t candidates(int proc, pid_t v[CANDIDATES_MAX])
 	size_t n = 0, running = 0;
 	for (struct dirent *e; d && n < CANDIDATES_MAX && (e = readdir(d));) {
 		pid_t tid = (pid_t)atoi(e->d_name);
-		char state = tid > 0 ? hijack_state(proc, tid) : 0;
-		if (!state || state == 'Z' || state == 'X' || state == 'D')
+		char state = tid > 0 && alive(proc, tid) ? hijack_state(proc, tid) : 0;
+		if (!state || state == 'D')
 			continue;
 		v[n++] = tid;
 		if (state == 'R') {

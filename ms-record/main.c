@@ -82,6 +82,7 @@ static int record(const struct options *o)
 	}
 	control_run(&c);
 	control_symbols(&c);
+	tell_over(&c);
 	if (!o->quiet)
 		summary_print(&c);
 	int status = c.attach ? 0 : c.status; /* an attached process's is not ours */

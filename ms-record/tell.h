@@ -70,6 +70,8 @@ int tell_start(struct tell *t);
 void tell_listen(struct tell *t, int fd, const char *path);
 /* Hears what came, goes on with what is to be done. Never waits. */
 void tell_turn(struct control *c);
+/* The traces are finished: whoever said stop is answered. */
+void tell_over(struct control *c);
 void tell_free(struct tell *t);
 
 #endif

@@ -254,7 +254,9 @@ static bool begin(struct control *c, struct tell_job *j)
 		break;
 	case TELL_LEAK_CHECK:
 		if (!c->scanner.started) {
-			answer(j->fd, '1', "it scans nothing: --leak-check=no, or --sample");
+			answer(j->fd, '1',
+			       c->attach ? "an attached process is not scanned for leaks"
+					 : "it scans nothing: --leak-check=no, or --sample");
 			return true;
 		}
 		j->step = TELL_SCANNING;
@@ -313,6 +315,13 @@ void tell_turn(struct control *c)
 		t->first = j->next;
 		free(j);
 	}
+}
+
+void tell_over(struct control *c)
+{
+	for (const struct tell_job *j = c->tell.first; j; j = j->next)
+		if (j->step == TELL_CLOSING)
+			answer(j->fd, '0', "%s", "");
 }
 
 void tell_free(struct tell *t)

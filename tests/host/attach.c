@@ -10,11 +10,19 @@
  *  - fork: children that allocate and exit, by fork and by vfork
  *  - plug FILE: dlopen, a call, dlclose
  *  - filter: a thread that may only sleep, by a seccomp filter that kills
+ *  - trap: a handler that stays for a while where it interrupted free: at its second instruction,
+ * or wherever the recorder is then
+ *  - storm THREADS: churn under a signal every 300 us, on an alternate stack
+ *  - uring: churn beside a thread of the kernel's
+ *  - close FILE: one thread closes all descriptors, another one opens FILE, which must not change
+ *  - vfork: a child that has not run its program yet
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/filter.h>
+#include <linux/io_uring.h>
 #include <linux/seccomp.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -30,10 +38,12 @@
 #include <sys/prctl.h>
 #include <sys/sem.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #define THREADS_MOST 256
@@ -398,6 +408,131 @@ static void *locked(void *arg)
 	return NULL;
 }
 
+/* ---- trap ---- */
+
+#define FLAG_TRAP 0x100
+static __thread unsigned steps, stay_at;
+
+static void stepped(int sig, siginfo_t *info, void *context)
+{
+	ucontext_t *u = context;
+	uint64_t ip = (uint64_t)u->uc_mcontext.gregs[REG_RIP], entry = (uint64_t)(uintptr_t)free;
+	(void)sig;
+	(void)info;
+	bool second = ip > entry && ip < entry + 5;
+	if (++steps != stay_at && !second)
+		return;
+	u->uc_mcontext.gregs[REG_EFL] &= ~FLAG_TRAP;
+	nap(second ? 10000000 : 3000000);
+}
+
+static void *stepper(void *arg)
+{
+	uint64_t x = 4711;
+	struct sigaction a = {.sa_sigaction = stepped, .sa_flags = SA_SIGINFO};
+	void (*volatile give)(void *) = free;
+	(void)arg;
+	sigaction(SIGTRAP, &a, NULL);
+	while (!over) {
+		unsigned char *p = malloc(100);
+		memset(p, 7, 100);
+		steps = 0;
+		stay_at = 1 + (unsigned)(next(&x) % 300);
+		unsigned long flags = __builtin_ia32_readeflags_u64();
+		__builtin_ia32_writeeflags_u64(flags | FLAG_TRAP);
+		give(p);
+		__builtin_ia32_writeeflags_u64(flags);
+		atomic_fetch_add(&done, 1);
+		nap(1000000);
+	}
+	return NULL;
+}
+
+/* ---- storm ---- */
+
+static void struck(int sig)
+{
+	(void)sig;
+	nap(30000);
+}
+
+static void *stormy(void *arg)
+{
+	uint64_t x = (uint64_t)arg + 12345;
+	unsigned char *p[64] = {0};
+	size_t n[64] = {0};
+	stack_t s = {.ss_sp = malloc(65536), .ss_size = 65536};
+	sigaltstack(&s, NULL);
+	while (!over)
+		churn_some(&x, p, n, 64, 100);
+	return NULL;
+}
+
+static void begin_storm(void)
+{
+	struct sigaction a = {.sa_handler = struck, .sa_flags = SA_ONSTACK | SA_RESTART};
+	struct itimerval each = {{0, 300}, {0, 300}};
+	sigaction(SIGALRM, &a, NULL);
+	setitimer(ITIMER_REAL, &each, NULL);
+}
+
+/* ---- uring, close ---- */
+
+static void begin_uring(void)
+{
+	struct io_uring_params p = {.flags = IORING_SETUP_SQPOLL, .sq_thread_idle = 1};
+	if (syscall(SYS_io_uring_setup, 4, &p) < 0)
+		printf("no io_uring here\n");
+}
+
+static void *closer(void *arg)
+{
+	(void)arg;
+	while (!over) {
+		syscall(SYS_close_range, 3, ~0u, 0);
+		nap(1000000);
+		free(keep(malloc(30)));
+	}
+	return NULL;
+}
+
+static void *opener(void *arg)
+{
+	struct stat st;
+	char text[512];
+	(void)arg;
+	memset(text, 'x', sizeof text);
+	while (!over) {
+		int fd = open(plug_file, O_RDWR | O_CREAT, 0600);
+		if (fd >= 0 && pwrite(fd, text, sizeof text, 0) < 0)
+			errno = 0; /* closed meanwhile */
+		if (!stat(plug_file, &st) && st.st_size && st.st_size != sizeof text)
+			fault("the file's size", (long)st.st_size, 0);
+		atomic_fetch_add(&done, 1);
+		free(keep(malloc(30)));
+	}
+	return NULL;
+}
+
+/* ---- vfork ---- */
+
+static void *waiter(void *arg)
+{
+	char line[32];
+	int status;
+	(void)arg;
+	pid_t pid = vfork();
+	if (!pid) {
+		int n = snprintf(line, sizeof line, "%d\n", (int)getpid());
+		if (write(1, line, (size_t)n) == n)
+			nap(900000000);
+		_exit(7);
+	}
+	if (waitpid(pid, &status, 0) != pid || WEXITSTATUS(status) != 7)
+		fault("a child of vfork", pid, status);
+	return NULL;
+}
+
 /* ---- main ---- */
 
 static void start(void *(*f)(void *), size_t n)
@@ -427,11 +562,27 @@ static bool begin_mode(const char *mode, size_t threads)
 		start(locked, 1);
 	else if (!strcmp(mode, "plug"))
 		start(plugger, 1);
+	else if (!strcmp(mode, "trap"))
+		start(stepper, 1);
+	else if (!strcmp(mode, "storm"))
+		start(stormy, threads);
+	else if (!strcmp(mode, "uring"))
+		start(churner, 1);
+	else if (!strcmp(mode, "vfork"))
+		start(waiter, 1);
 	else if (!strcmp(mode, "blocked"))
 		for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
 			start(calls[i], 1);
-	else
+	else if (strcmp(mode, "close") != 0)
 		return false;
+	if (!strcmp(mode, "close")) {
+		start(opener, 1);
+		start(closer, 1);
+	}
+	if (!strcmp(mode, "uring"))
+		begin_uring();
+	if (!strcmp(mode, "storm"))
+		begin_storm();
 	return true;
 }
 

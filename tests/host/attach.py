@@ -52,6 +52,16 @@ def attach(pid, *options, trace="a.trace", timeout=60):
     return r.returncode, r.stderr
 
 
+def records(pid):
+    """Attaching works, and finds something in the end, however busy the machine is."""
+    for duration in ("0.05", "0.5", "3"):
+        rc, said = attach(pid, "-d", duration)
+        check(rc == 0, f"status {rc}: {said}")
+        if rc or "nothing recorded" not in said:
+            return rc == 0
+    return False
+
+
 def end(p, name):
     """SIGTERM; the target says whether it found all as it should be."""
     p.send_signal(signal.SIGTERM)
@@ -226,6 +236,18 @@ def refusals():
     refused("attached already", pid=pid)
     first.send_signal(signal.SIGTERM)
     check(first.wait(timeout=30) == 0, "SIGTERM does not give 0")
+    r = subprocess.run(["sh", "-c", f"exec {RECORD} -o refused.trace -p $$"], capture_output=True, text=True, check=False)
+    check(r.returncode == 125 and "that is this program itself" in r.stderr, f"itself: {r.stderr}")
+    if not os.geteuid():
+        r = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", RECORD, "-o", "/dev/null", "-p",
+                            str(pid)], capture_output=True, text=True, check=False)
+        check(r.returncode == 125 and "it belongs to user" in r.stderr, f"nobody: {r.stderr}")
+    small = start("prlimit", "--as=60000000", TARGET, "churn", "1")
+    refused("its memory is limited (ulimit -v)", pid=small.pid)
+    end(small, "small")
+    mother = subprocess.Popen([TARGET, "vfork"], stdout=subprocess.PIPE)
+    refused("in common with its parent", pid=int(mother.stdout.readline()))
+    end(mother, "vfork")
     launched = subprocess.Popen([RECORD, "-q", "-o", "launched.trace", "sleep", "60"])
     child = child_of(launched.pid)
     refused("it was started by ms-record", pid=child)
@@ -292,6 +314,72 @@ def spoiled():
     end(p, "spoiled")
 
 
+def together():
+    """Several ms-record at once: one of them gets it."""
+    p = start(TARGET, "churn", "4")
+    for i in range(20 if ALL else 3):
+        r = [subprocess.Popen([RECORD, "-q", "--no-symbols", "-o", f"both{k}.trace", "-d", "0.2", "-p", str(p.pid)],
+                              stderr=subprocess.PIPE, text=True) for k in range(3)]
+        said = [x.communicate(timeout=60)[1] for x in r]
+        check(sorted(x.returncode for x in r) == [0, 125, 125], f"together, {i}: {said}")
+        check(p.poll() is None, f"together, {i}: it died: {p.returncode}")
+    check(mapped(p.pid).count("/memfd:memscope-image") == 2, "together: not one image is left")
+    end(p, "together")
+
+
+def other_version():
+    """What another build of ms-record left does not matter once that has detached."""
+    image = f"{TB}/../ms-record/guest/image/memscope-image.so"
+    with open(image, "rb") as f:
+        at = f.read()
+    at = at[at.index(b"\x04\0\0\0\x14\0\0\0\x03\0\0\0GNU\0"):][:36]
+    with open(RECORD, "rb") as f:
+        other = f.read()
+    check(other.count(at) == 1, "the build-id of the image is not in ms-record once")
+    with open("other", "wb") as f:
+        f.write(other.replace(at, at[:16] + bytes(b ^ 255 for b in at[16:])))
+    os.chmod("other", 0o755)
+    p = start(TARGET, "churn", "2")
+    other = ["./other", "-q", "--no-symbols", "-o", "other.trace", "-p", str(p.pid)]
+    check(subprocess.run([*other, "-d", "0.05"], check=False).returncode == 0, "another build does not attach")
+    check(records(p.pid), "another build detached before: nothing is recorded")
+    with subprocess.Popen(other) as r:
+        wait_for("other.trace")
+        refused("attached already", pid=p.pid)
+        r.kill()
+    refused("another version of ms-record was attached before", pid=p.pid)
+    check(subprocess.run([*other, "-d", "0.05"], check=False).returncode == 0, "another build does not attach again")
+    rc, said = attach(p.pid, "-d", "0.05")
+    check(rc == 0, f"another build detached again: {rc} {said}")
+    end(p, "other version")
+
+
+def told():
+    """Words to the recorder of an attached process, and an end in the middle of one of them."""
+    def tell(*words, says=None):
+        r = subprocess.run([RECORD, "--tell", "told.trace", *words], capture_output=True, text=True, check=False, timeout=30)
+        good = says in r.stderr and r.returncode == 125 if says else r.returncode == 0
+        check(good, f"--tell {words}: {r.returncode} {r.stderr}")
+    p = start(TARGET, "churn", "2")
+    for i in range(3):
+        with subprocess.Popen([RECORD, "-q", "--no-symbols", "-o", "told.trace", "-p", str(p.pid)]) as r:
+            wait_for("told.trace")
+            for words in (["mark:here"], ["flush"], ["pause"], ["resume"], ["status"]):
+                tell(*words)
+            tell("leak-check", says="an attached process is not scanned")
+            with subprocess.Popen([RECORD, "--tell", "told.trace", "flush"], stdout=subprocess.DEVNULL,
+                                  stderr=subprocess.DEVNULL) as scan:
+                time.sleep(0.004 * i)
+                if i:
+                    r.send_signal(signal.SIGINT)
+                else:
+                    tell("stop")
+                check(r.wait(timeout=60) == 0, f"told, {i}: status {r.returncode}")
+                scan.wait(timeout=30)
+    check(records(p.pid), "told: nothing is recorded afterwards")
+    end(p, "told")
+
+
 def main():
     if os.path.exists("/proc/sys/kernel/yama/ptrace_scope") and os.geteuid():
         print("skip: processes of others cannot be traced here")
@@ -318,8 +406,16 @@ def main():
     cycles("static", n // 4, STATIC, "churn", "4")
     cycles("python3", n // 4, "python3", "-c", "import signal, sys\nsignal.signal(15, lambda *a: sys.exit(0))\n"
            "while True: d = {str(i): [i] for i in range(1000)}")
+    cycles("trap", n, TARGET, "trap")
+    cycles("storm", n // 2, TARGET, "storm", "4")
+    cycles("uring", n // 4, TARGET, "uring")
+    cycles("close", n // 2, TARGET, "close", "file")
+    cycles("small files", 2, "prlimit", "--fsize=4096", TARGET, "churn", "1")
     stopped()
     heir()
+    together()
+    other_version()
+    told()
     target_killed()
     killed()
     refusals()
