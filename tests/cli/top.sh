@@ -106,12 +106,15 @@ timeout 60 "$T" -b -d 100ms 2>err | head -1 >/dev/null
 [ "${PIPESTATUS[0]}" = 2 ] || fail 'a closed pipe does not end it'
 
 # ---- in a terminal ----
+terminals=0
 S="tmux -L memscope-test-$$ -f /dev/null"
 trap '$S kill-server 2>/dev/null; kill $target 2>/dev/null' EXIT
 start() { # COLUMNS LINES ARGS
 	local cols=$1 lines=$2
 	shift 2
 	$S kill-server 2>/dev/null
+	terminals=$((terminals + 1)) # one that is being killed still answers for a while
+	S="tmux -L memscope-test-$$-$terminals -f /dev/null"
 	rm -f status
 	$S new-session -d -x "$cols" -y "$lines" "stty -g >before; $T $* ; echo \$? >status; stty -g >after; sleep 100"
 }

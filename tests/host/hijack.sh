@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Other processes stopped, borrowed and copied: they notice nothing, whatever they do, and live on when the tracer is killed in the midst of it.
+# shellcheck disable=SC2317 # wait_for calls functions
 set -u
 hijack=$TB/host/hijack
 victim=$TB/host/hijack_victim
@@ -61,7 +62,7 @@ done
 begin 4 threads 4
 kill -STOP $pid
 is_stopped() {
-	[ "$(cut -d ' ' -f 3 /proc/$pid/stat)" = T ]
+	[ "$(cut -d ' ' -f 3 /proc/"$pid"/stat)" = T ]
 }
 wait_for is_stopped
 for how in 'stop 5' 'calls 5' 'copies 2'; do

@@ -16,7 +16,7 @@ state() { # what the process has: threads, descriptors, mappings without those o
 }
 
 wait_for() { # until the command succeeds; the limit is only there so that it ends
-	for i in $(seq 600); do
+	for _ in $(seq 600); do
 		"$@" && return
 		sleep 0.05
 	done
@@ -24,7 +24,7 @@ wait_for() { # until the command succeeds; the limit is only there so that it en
 	exit 1
 }
 works() { # the program has begun all its threads
-	pid=$(cat /proc/$recorder/task/*/children 2>/dev/null | tr ' ' '\n' | head -n 1)
+	pid=$(cat /proc/"$recorder"/task/*/children 2>/dev/null | tr ' ' '\n' | head -n 1)
 	set -- /proc/"$pid"/task/*
 	[ -n "$pid" ] && [ $# = 7 ]
 }
@@ -46,7 +46,7 @@ begin() { # TRACE ARG...: the program under load, recorded, at work. However slo
 pid='' recorder=''
 trap '[ -z "$recorder" ] || kill "$recorder" 2>/dev/null || :' EXIT
 begin live.trace "$load" 200
-for i in $(seq 50); do
+for _ in $(seq 50); do
 	ms-record --tell live.trace leak-check >answer.txt
 	grep -qE '^leakload \(pid [0-9]+\): 6\.8 KiB in 7 blocks unreachable; stopped for [0-9.]+ [mu]?s$' answer.txt || { cat answer.txt; exit 1; }
 done
@@ -62,7 +62,7 @@ test "$(sqlite3 live.db "SELECT sum(v.blocks) FROM site_verdict v WHERE scan = 5
 # Read from a copy that never runs: the same, and no child is seen by anybody.
 begin copy.trace "$load" 200 32
 copied='^leakload \(pid [0-9]+\): 6\.8 KiB in 7 blocks unreachable; stopped for [0-9.]+ [mu]?s, read from a copy$'
-for i in $(seq 50); do
+for _ in $(seq 50); do
 	ms-record --tell copy.trace leak-check >answer.txt
 	grep -qE "$copied" answer.txt || { cat answer.txt; exit 1; }
 done

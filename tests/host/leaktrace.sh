@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # --leak-check=yes: what leaks is known however the program ends, and its status, its core file and what it sees of signals are as without.
+# shellcheck disable=SC2317 # wait_for calls functions
 set -u
 program=$TB/host/leaktrace
 failures=0
@@ -91,7 +92,7 @@ fi
 timeout -s KILL 60 ms-record -q --no-symbols --leak-check=yes -o t.trace "$program" stop &
 recorder=$!
 begun() { # the number of the program is known, and it is that already
-	tool=$(ps -o pid= --ppid $recorder | tr -d ' ')
+	tool=$(ps -o pid= --ppid "$recorder" | tr -d ' ')
 	pid=$(ps -o pid= --ppid "${tool:-1000000000}" 2>/dev/null | tr -d ' ')
 	[ -n "$pid" ] && [ "$(readlink "/proc/$pid/exe")" = "$(readlink -f "$program")" ]
 }

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # --max-size and --keep=live: the files never get larger, what is in them is exact, what is not is said.
+# shellcheck disable=SC2317 # wait_for calls functions
 set -u
 failures=0
 fail() {

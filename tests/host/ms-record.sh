@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # A program's life under ms-record: signals, threads, exec, a recorder that is killed, stopped or cannot write.
+# shellcheck disable=SC2317 # wait_for calls functions
 set -u
 failures=0
 fail() {
@@ -116,7 +117,7 @@ rm -f s.trace go
 "$BIN/ms-record" -o s.trace sh -c 'trap "" TERM; echo ready; until [ -e go ]; do sleep 0.1; done; echo end' >out 2>err &
 pid=$!
 twice() { # two of them that came together would be one
-	kill -TERM $pid
+	kill -TERM "$pid"
 	sleep 0.3
 	state s.trace stopped
 }

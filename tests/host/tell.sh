@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # --tell: every verb on a recording that runs, by its owner and refused to others; pauses and late starts with known counts.
+# shellcheck disable=SC2317 # wait_for calls functions
 set -u
 failures=0
 fail() {
