@@ -75,7 +75,8 @@ done
 record --leak-check=yes --leak-check-at mark:x true
 grep -q 'needs --leak-check=auto: with yes the command is traced' err || fail "yes and a mark: $(cat err)"
 
-# A core file is written, and is as large.
+# A core file is written, and is as large. (A sanitizer in ms-record would forbid its command to write one.)
+export ASAN_OPTIONS=disable_coredump=0 TSAN_OPTIONS=disable_coredump=0
 if [[ $(cat /proc/sys/kernel/core_pattern) =~ ^core && $(ulimit -H -c) = unlimited ]]; then
 	ulimit -S -c "$(ulimit -H -c)"
 	{ "$program" segv; } 2>/dev/null
