@@ -19,12 +19,16 @@
 
 static char error[MEMSCOPE_ERROR];
 
+struct five {
+	struct memscope_ring *ring;
+	int seen;
+};
+
 static int count_to_five(void *arg, const struct memscope_sample *s)
 {
-	struct memscope_ring *ring = arg;
-	memscope_ring_add(ring, s);
-	return s->rss_bytes && memscope_ring_get(ring, 2) &&
-	       s->time_ns > 20000000 + memscope_ring_get(ring, 0)->time_ns;
+	struct five *five = arg;
+	memscope_ring_add(five->ring, s);
+	return s->rss_bytes && ++five->seen == 5;
 }
 
 static void process(pid_t pid)
@@ -51,8 +55,10 @@ static void process(pid_t pid)
 	v = memscope_process_regions(p, 0, &n, error);
 	CHECK(v && v[0].rss_bytes == MEMSCOPE_UNKNOWN);
 	struct memscope_ring *ring = memscope_ring_new(3);
-	CHECK(memscope_process_watch(p, 1, count_to_five, ring, error) == -1);
-	CHECK(memscope_process_watch(p, 5000000, count_to_five, ring, error) == 1);
+	struct five five = {ring, 0};
+	CHECK(memscope_process_watch(p, 1, count_to_five, &five, error) == -1);
+	CHECK(memscope_process_watch(p, 5000000, count_to_five, &five, error) == 1);
+	CHECK(five.seen == 5);
 	CHECK(memscope_ring_count(ring) == 3 && !memscope_ring_get(ring, 3));
 	CHECK(memscope_ring_get(ring, 0)->time_ns < memscope_ring_get(ring, 1)->time_ns);
 	CHECK(memscope_ring_trend(ring, NULL, NULL) == MEMSCOPE_TOO_SHORT);
