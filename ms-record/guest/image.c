@@ -350,6 +350,22 @@ static bool start(void)
 	return lay_out(s);
 }
 
+/* Another thread begins the session now, which takes microseconds. Who does not get in meanwhile
+ * (the other one does not run, or is this thread, below a signal handler) came before the session:
+ * a block of that time is one from before, when it is given back. */
+static bool begun_meanwhile(const struct mg_gate *g)
+{
+	enum { TURNS = 10000 };
+	for (uint32_t i = 0; i < TURNS; i++) {
+		if (__atomic_load_n(&g->on, __ATOMIC_ACQUIRE))
+			return true;
+		if (g->counted || __atomic_load_n(&g->adopting, __ATOMIC_ACQUIRE) != MG_BEGIN + 1)
+			return false;
+		__builtin_ia32_pause();
+	}
+	return false;
+}
+
 /* The gate is shut, and nobody has said that this is to be so: the session's first event, or a
  * forked child's. */
 bool mg_shut(const uint64_t *frame)
@@ -361,7 +377,7 @@ bool mg_shut(const uint64_t *frame)
 					 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
 		if (!begin)
 			g->counted = 1; /* A4 */
-		return false;
+		return begin && begun_meanwhile(g);
 	}
 	if (!start()) {
 		g->counted = 1;

@@ -120,7 +120,7 @@ is 'events left in the file' "$(sqlite3 k.db 'select sum(allocations) + sum(free
 is 'the oldest site' "$(sqlite3 k.db 'select sum(s.live_bytes), sum(s.live_blocks) from site_stat s join place p on p.site = s.site join snapshot n on n.id = s.snapshot where n.label = "end" and p.function = "early"')" '100000|100'
 is 'whole, dropped' "$(sqlite3 k.db 'select whole, dropped_events > 1000000, dropped_until_ns > 500000000 from process')" '0|1|1'
 quality=$("$BIN/ms-report" k.trace | sed -n '/^Quality/,/^$/p' | tr -s '\n ' ' ')
-[[ $quality =~ events\ before\ [0-9.]+\ s\ dropped\ \(--keep=live\):\ allocations,\ peak\ by\ site\ and\ timeline\ before\ are\ unknown ]] || fail "quality: $quality"
+[[ $quality =~ events\ before\ [0-9.]+\ m?s\ dropped\ \(--keep=live\):\ allocations,\ peak\ by\ site\ and\ timeline\ before\ are\ unknown ]] || fail "quality: $quality"
 peak=$(sqlite3 k.db 'select peak_bytes, peak_time_ns < dropped_until_ns from process')
 is 'the peak of the whole run' "${peak%|*}" "$(field 31 k.trace)"
 since=$("$BIN/ms-report" --peak k.trace | grep -c "PEAK since .*the run's, at .* was before: its sites are unknown")
