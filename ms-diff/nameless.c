@@ -165,9 +165,10 @@ static void join_spots(struct matching *m, uint32_t *set)
 					continue;
 				uint32_t key =
 					intern(&keys, k.words.v, k.words.n * sizeof *k.words.v);
-				if (key == first.n)
+				if (key < first.n)
+					set[root_of(set, spot)] = root_of(set, first.v[key]);
+				else
 					*MS_PUSH(&first) = spot;
-				set[root_of(set, spot)] = root_of(set, first.v[key]);
 			}
 		}
 	free(first.v);

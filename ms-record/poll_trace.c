@@ -153,9 +153,9 @@ int poll_trace_close(struct poll *p, struct ms_err *err)
 	flush(t);
 	if (t->out && t->out->trace && !t->err.text[0])
 		write_end(p, t);
-	if (t->err.text[0])
-		rc = ms_err_set(err, "'%s': %s", t->out->path, t->err.text);
 	if (t->out) {
+		if (t->err.text[0])
+			rc = ms_err_set(err, "'%s': %s", t->out->path, t->err.text);
 		ms_trace_writer_free(t->out->trace);
 		t->out->trace = NULL;
 		output_free(t->out);

@@ -38,6 +38,8 @@ static void sort_by(struct app *a, int step)
 	for (size_t i = 0; i < n; i++)
 		if (a->columns.v[i] == a->rows.sort)
 			at = i;
+	if (!n)
+		return;
 	a->rows.sort = a->columns.v[(at + n + (size_t)(step + (int)n)) % n];
 	again(a);
 }
