@@ -3,98 +3,55 @@
  */
 #include "memscope-read.h"
 
+#include "json_writer.h"
+
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-static void number(FILE *f, const char *before, uint64_t v)
+static void put(void *to, const char *s, size_t n)
 {
-	fputs(before, f);
-	if (v == MEMSCOPE_UNKNOWN)
-		fputs("null", f);
-	else
-		fprintf(f, "%" PRIu64, v);
+	fwrite(s, 1, n, to);
 }
 
-/* A file's name may be no UTF-8: such bytes become U+FFFD, as in all our JSON. */
-static size_t utf8_length(const unsigned char *s)
+static void put_sample(struct ms_json *j, const struct memscope_sample *s)
 {
-	static const struct {
-		unsigned char mask, lead;
-	} forms[] = {{0x80, 0}, {0xe0, 0xc0}, {0xf0, 0xe0}, {0xf8, 0xf0}};
-	for (size_t n = 0; n < 4; n++) {
-		if ((s[0] & forms[n].mask) != forms[n].lead)
-			continue;
-		for (size_t i = 1; i <= n; i++)
-			if ((s[i] & 0xc0) != 0x80)
-				return 0;
-		bool overlong = (n == 1 && s[0] < 0xc2) ||
-				(n == 2 && s[0] == 0xe0 && s[1] < 0xa0) ||
-				(n == 3 && s[0] == 0xf0 && s[1] < 0x90);
-		bool beyond = (n == 2 && s[0] == 0xed && s[1] >= 0xa0) ||
-			      (n == 3 && (s[0] > 0xf4 || (s[0] == 0xf4 && s[1] >= 0x90)));
-		return overlong || beyond ? 0 : n + 1;
-	}
-	return 0;
+	ms_json_open(j, NULL, '{');
+	ms_json_number(j, "time_ns", s->time_ns);
+	ms_json_number(j, "rss_bytes", s->rss_bytes);
+	ms_json_number(j, "heap_bytes", s->heap_bytes);
+	ms_json_number(j, "vsz_bytes", s->vsz_bytes);
+	ms_json_number(j, "pss_bytes", s->pss_bytes);
+	ms_json_number(j, "private_bytes", s->private_bytes);
+	ms_json_number(j, "shared_bytes", s->shared_bytes);
+	ms_json_number(j, "swap_bytes", s->swap_bytes);
+	ms_json_number(j, "minor_faults", s->minor_faults);
+	ms_json_number(j, "major_faults", s->major_faults);
+	ms_json_number(j, "user_ns", s->user_ns);
+	ms_json_number(j, "system_ns", s->system_ns);
+	ms_json_number(j, "threads", s->threads);
+	ms_json_close(j, '}');
 }
 
-static void quote(FILE *f, const char *text)
+static void put_region(struct ms_json *j, const struct memscope_region *r)
 {
-	const unsigned char *s = (const unsigned char *)text;
-	fputc('"', f);
-	while (*s) {
-		size_t n = utf8_length(s);
-		if (!n)
-			fputs("\\ufffd", f);
-		else if (*s < 0x20 || *s == 0x7f)
-			fprintf(f, "\\u%04x", *s);
-		else if (*s == '"' || *s == '\\')
-			fprintf(f, "\\%c", *s);
-		else
-			fwrite(s, 1, n, f);
-		s += n ? n : 1;
-	}
-	fputc('"', f);
-}
-
-static void put_sample(FILE *f, const struct memscope_sample *s)
-{
-	number(f, "{\"time_ns\":", s->time_ns);
-	number(f, ",\"rss_bytes\":", s->rss_bytes);
-	number(f, ",\"heap_bytes\":", s->heap_bytes);
-	number(f, ",\"vsz_bytes\":", s->vsz_bytes);
-	number(f, ",\"pss_bytes\":", s->pss_bytes);
-	number(f, ",\"private_bytes\":", s->private_bytes);
-	number(f, ",\"shared_bytes\":", s->shared_bytes);
-	number(f, ",\"swap_bytes\":", s->swap_bytes);
-	number(f, ",\"minor_faults\":", s->minor_faults);
-	number(f, ",\"major_faults\":", s->major_faults);
-	number(f, ",\"user_ns\":", s->user_ns);
-	number(f, ",\"system_ns\":", s->system_ns);
-	number(f, ",\"threads\":", s->threads);
-	fputc('}', f);
-}
-
-static void put_region(FILE *f, const struct memscope_region *r)
-{
-	fprintf(f, "{\"start\":\"0x%" PRIx64 "\",\"end\":\"0x%" PRIx64 "\",\"kind\":", r->start,
-		r->end);
-	quote(f, memscope_kind_name(r->kind));
-	fputs(",\"perms\":", f);
-	quote(f, r->perms);
-	number(f, ",\"size_bytes\":", r->end - r->start);
-	number(f, ",\"file_offset\":", r->file_offset);
-	fputs(",\"path\":", f);
-	quote(f, r->path);
-	number(f, ",\"rss_bytes\":", r->rss_bytes);
-	number(f, ",\"pss_bytes\":", r->pss_bytes);
-	number(f, ",\"shared_clean_bytes\":", r->shared_clean_bytes);
-	number(f, ",\"shared_dirty_bytes\":", r->shared_dirty_bytes);
-	number(f, ",\"private_clean_bytes\":", r->private_clean_bytes);
-	number(f, ",\"private_dirty_bytes\":", r->private_dirty_bytes);
-	number(f, ",\"swap_bytes\":", r->swap_bytes);
-	fputc('}', f);
+	ms_json_open(j, NULL, '{');
+	ms_json_print(j, "start", "0x%" PRIx64, r->start);
+	ms_json_print(j, "end", "0x%" PRIx64, r->end);
+	ms_json_string(j, "kind", memscope_kind_name(r->kind));
+	ms_json_string(j, "perms", r->perms);
+	ms_json_number(j, "size_bytes", r->end - r->start);
+	ms_json_number(j, "file_offset", r->file_offset);
+	ms_json_string(j, "path", r->path);
+	ms_json_number(j, "rss_bytes", r->rss_bytes);
+	ms_json_number(j, "pss_bytes", r->pss_bytes);
+	ms_json_number(j, "shared_clean_bytes", r->shared_clean_bytes);
+	ms_json_number(j, "shared_dirty_bytes", r->shared_dirty_bytes);
+	ms_json_number(j, "private_clean_bytes", r->private_clean_bytes);
+	ms_json_number(j, "private_dirty_bytes", r->private_dirty_bytes);
+	ms_json_number(j, "swap_bytes", r->swap_bytes);
+	ms_json_close(j, '}');
 }
 
 /* The text of a stream that open_memstream made; NULL when anything failed. */
@@ -115,7 +72,8 @@ char *memscope_sample_json(const struct memscope_sample *s)
 	FILE *f = open_memstream(&text, &n);
 	if (!f)
 		return NULL;
-	put_sample(f, s);
+	struct ms_json j = {.put = put, .to = f};
+	put_sample(&j, s);
 	return take(f, &text);
 }
 
@@ -126,13 +84,11 @@ char *memscope_ring_json(const struct memscope_ring *r)
 	FILE *f = open_memstream(&text, &n);
 	if (!f)
 		return NULL;
-	fputc('[', f);
-	for (size_t i = 0; i < memscope_ring_count(r); i++) {
-		if (i)
-			fputc(',', f);
-		put_sample(f, memscope_ring_get(r, i));
-	}
-	fputc(']', f);
+	struct ms_json j = {.put = put, .to = f};
+	ms_json_open(&j, NULL, '[');
+	for (size_t i = 0; i < memscope_ring_count(r); i++)
+		put_sample(&j, memscope_ring_get(r, i));
+	ms_json_close(&j, ']');
 	return take(f, &text);
 }
 
@@ -143,12 +99,10 @@ char *memscope_regions_json(const struct memscope_region *v, size_t n)
 	FILE *f = open_memstream(&text, &size);
 	if (!f)
 		return NULL;
-	fputc('[', f);
-	for (size_t i = 0; i < n; i++) {
-		if (i)
-			fputc(',', f);
-		put_region(f, &v[i]);
-	}
-	fputc(']', f);
+	struct ms_json j = {.put = put, .to = f};
+	ms_json_open(&j, NULL, '[');
+	for (size_t i = 0; i < n; i++)
+		put_region(&j, &v[i]);
+	ms_json_close(&j, ']');
 	return take(f, &text);
 }

@@ -5,7 +5,6 @@
 
 #include <math.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -27,10 +26,29 @@ struct windows {
 	double floor[WINDOWS];                /* least of this and all later ones */
 };
 
-static int by_value(const void *a, const void *b)
+static void sift(double *v, size_t at, size_t n)
 {
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
+	double x = v[at];
+	for (size_t child; (child = 2 * at + 1) < n; at = child) {
+		child += child + 1 < n && v[child + 1] > v[child];
+		if (v[child] <= x)
+			break;
+		v[at] = v[child];
+	}
+	v[at] = x;
+}
+
+/* Heap sort: ms-top asks every second, and qsort() takes memory for more than a kilobyte. */
+static void sort(double *v, size_t n)
+{
+	for (size_t i = n / 2; i-- > 0;)
+		sift(v, i, n);
+	for (size_t end = n; end-- > 1;) {
+		double largest = v[0];
+		v[0] = v[end];
+		v[end] = largest;
+		sift(v, 0, end);
+	}
 }
 
 /* The least samples of equal spans of time; a span without samples is left out. */
@@ -76,7 +94,7 @@ static double mann_kendall(const struct windows *w)
 			s += (w->least[j] > w->least[i]) - (w->least[j] < w->least[i]);
 	double variance = n * (n - 1) * (2 * n + 5);
 	memcpy(sorted, w->least, w->n * sizeof *sorted);
-	qsort(sorted, w->n, sizeof *sorted, by_value);
+	sort(sorted, w->n);
 	for (size_t i = 0, k; i < w->n; i = k) {
 		for (k = i; k < w->n && sorted[k] == sorted[i];)
 			k++;
@@ -96,7 +114,7 @@ static void theil_sen(const struct windows *w, struct ms_trend *t)
 	for (size_t i = 0; i < w->n; i++)
 		for (size_t j = i + 1; j < w->n; j++)
 			slopes[count++] = (w->least[j] - w->least[i]) / (w->time[j] - w->time[i]);
-	qsort(slopes, count, sizeof *slopes, by_value);
+	sort(slopes, count);
 	t->slope = count % 2 ? slopes[count / 2] : (slopes[count / 2 - 1] + slopes[count / 2]) / 2;
 	double off = 1.96 * sqrt(n * (n - 1) * (2 * n + 5) / 18) / 2, middle = (double)count / 2;
 	t->low = slopes[off < middle ? (size_t)(middle - off) : 0];
@@ -109,7 +127,7 @@ static double noise_of(const struct windows *w)
 	double above[WINDOWS];
 	for (size_t i = 0; i < w->n; i++)
 		above[i] = w->least[i] - w->floor[i];
-	qsort(above, w->n, sizeof *above, by_value);
+	sort(above, w->n);
 	return above[(w->n - 1) * 9 / 10];
 }
 

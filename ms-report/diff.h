@@ -6,7 +6,7 @@
 
 #include "model.h"
 
-struct json;
+struct ms_json;
 struct out;
 struct page;
 
@@ -139,7 +139,7 @@ void diff_text(struct page *p, struct out *o, size_t limit);
 void diff_markdown_key(struct page *p, struct out *o);
 void diff_markdown(struct page *p, struct out *o, size_t limit);
 /* Object "diff" of the report. */
-void diff_json(struct model *m, struct json *j, size_t limit);
+void diff_json(struct model *m, struct ms_json *j, size_t limit);
 void diff_csv(struct model *m, struct out *o, size_t limit);
 
 #endif

@@ -3,11 +3,11 @@
  */
 #include "estimate.h"
 
-#include "json_writer.h"
 #include "table.h"
 #include "words.h"
 
 #include "libcommon/err.h"
+#include "libcommon/json_writer.h"
 #include "libcommon/units.h"
 
 #include <math.h>
@@ -239,22 +239,22 @@ const char *est_things(struct model *m, uint64_t n, const struct ms_spread *e, c
 
 /* ---- for machines ---- */
 
-void est_json(struct json *j, const struct estimates *e, const struct est_named *v, size_t n)
+void est_json(struct ms_json *j, const struct estimates *e, const struct est_named *v, size_t n)
 {
 	if (!e)
 		return;
-	json_open(j, "intervals", '{');
+	ms_json_open(j, "intervals", '{');
 	for (size_t i = 0; i < n; i++) {
 		uint64_t low, high;
 		if (v[i].value == UNKNOWN)
 			continue;
 		est_limits(v[i].value, &e->of[v[i].figure], &low, &high);
-		json_open(j, v[i].name, '{');
-		json_number(j, "low", low);
-		json_number(j, "high", high);
-		json_close(j, '}');
+		ms_json_open(j, v[i].name, '{');
+		ms_json_number(j, "low", low);
+		ms_json_number(j, "high", high);
+		ms_json_close(j, '}');
 	}
-	json_close(j, '}');
+	ms_json_close(j, '}');
 }
 
 /* ---- tables ---- */

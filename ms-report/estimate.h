@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 struct cell;
-struct json;
+struct ms_json;
 struct model;
 struct ms_err;
 struct table;
@@ -54,7 +54,7 @@ struct est_named {
 	enum est_figure figure;
 	uint64_t value;
 };
-void est_json(struct json *j, const struct estimates *e, const struct est_named *v, size_t n);
+void est_json(struct ms_json *j, const struct estimates *e, const struct est_named *v, size_t n);
 /* The limits of a figure that is known. */
 void est_limits(uint64_t value, const struct ms_spread *e, uint64_t *low, uint64_t *high);
 

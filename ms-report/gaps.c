@@ -3,9 +3,8 @@
  */
 #include "gaps.h"
 
-#include "json_writer.h"
-
 #include "libcommon/err.h"
+#include "libcommon/json_writer.h"
 
 static uint64_t column(sqlite3_stmt *st, int i)
 {
@@ -80,12 +79,12 @@ uint64_t gaps_unexplained(const struct model *m, uint64_t unknown_frees)
 							     : 0;
 }
 
-void gaps_json(const struct model *m, struct json *j)
+void gaps_json(const struct model *m, struct ms_json *j)
 {
 	const struct gaps *g = &m->gaps;
-	json_number(j, "paused_ns", g->paused_ns);
-	json_number(j, "paused_allocations", g->paused_allocations);
-	json_number(j, "started_late_ns", g->started_late_ns);
-	json_number(j, "dropped_events", g->dropped_events);
-	json_number(j, "dropped_until_ns", g->dropped_until_ns);
+	ms_json_number(j, "paused_ns", g->paused_ns);
+	ms_json_number(j, "paused_allocations", g->paused_allocations);
+	ms_json_number(j, "started_late_ns", g->started_late_ns);
+	ms_json_number(j, "dropped_events", g->dropped_events);
+	ms_json_number(j, "dropped_until_ns", g->dropped_until_ns);
 }

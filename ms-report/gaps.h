@@ -7,7 +7,7 @@
 
 #include "words.h"
 
-struct json;
+struct ms_json;
 struct ms_err;
 
 /* Fills m->gaps. 0, or -1 with `err` set. */
@@ -19,6 +19,6 @@ void gaps_words(struct model *m, struct words *w);
 const char *gaps_peak(struct model *m);
 /* Frees of unknown blocks that no pause explains. */
 uint64_t gaps_unexplained(const struct model *m, uint64_t unknown_frees);
-void gaps_json(const struct model *m, struct json *j);
+void gaps_json(const struct model *m, struct ms_json *j);
 
 #endif

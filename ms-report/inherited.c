@@ -3,9 +3,8 @@
  */
 #include "inherited.h"
 
-#include "json_writer.h"
-
 #include "libcommon/err.h"
+#include "libcommon/json_writer.h"
 
 static uint64_t column(sqlite3_stmt *st, int i)
 {
@@ -55,11 +54,11 @@ void inherited_words(struct model *m, struct words *w)
 			   bytes, by, freed);
 }
 
-void inherited_json(const struct model *m, struct json *j)
+void inherited_json(const struct model *m, struct ms_json *j)
 {
 	const struct inherited *i = &m->inherited;
-	json_number(j, "inherited_blocks", i->blocks);
-	json_number(j, "inherited_bytes", i->bytes);
-	json_number(j, "inherited_frees", i->frees);
-	json_number(j, "inherited_freed_bytes", i->freed_bytes);
+	ms_json_number(j, "inherited_blocks", i->blocks);
+	ms_json_number(j, "inherited_bytes", i->bytes);
+	ms_json_number(j, "inherited_frees", i->frees);
+	ms_json_number(j, "inherited_freed_bytes", i->freed_bytes);
 }

@@ -11,7 +11,7 @@
  *   watched.c, memc.c   what /proc said: --poll, --maps, --smaps
  *   beside.c     mapped address space, usable sizes, frees (beside_read.c)
  *   render.c     which view in which format:
- *                text*.c  markdown.c  json.c (json_writer.c)  csv.c  folded.c
+ *                text*.c  markdown.c  json.c  csv.c  folded.c
  *   out.c        the bytes               pager.c   to a terminal
  */
 #include "names.h"

@@ -3,9 +3,9 @@
  */
 #include "watched.h"
 
-#include "json_writer.h"
 #include "out.h"
 
+#include "libcommon/json_writer.h"
 #include "libcommon/err.h"
 
 #include <stdio.h>
@@ -27,7 +27,7 @@ static uint64_t kb(uint64_t bytes)
 	return bytes == UNKNOWN ? 0 : bytes / 1024;
 }
 
-void watched_json(struct model *m, struct json *j)
+void watched_json(struct model *m, struct ms_json *j)
 {
 	struct ms_err ignored = {0};
 	if (m->watched != WATCHED_REGIONS)
@@ -36,16 +36,16 @@ void watched_json(struct model *m, struct json *j)
 					  "SELECT time_ns, pid, name, reason FROM skipped"
 					  " ORDER BY time_ns, pid",
 					  &ignored);
-	json_open(j, "skipped_processes", '[');
+	ms_json_open(j, "skipped_processes", '[');
 	while (st && sqlite3_step(st) == SQLITE_ROW) {
-		json_open(j, NULL, '{');
-		json_number(j, "time_ns", number(st, 0));
-		json_number(j, "pid", number(st, 1));
-		json_string(j, "name", text(st, 2));
-		json_string(j, "reason", text(st, 3));
-		json_close(j, '}');
+		ms_json_open(j, NULL, '{');
+		ms_json_number(j, "time_ns", number(st, 0));
+		ms_json_number(j, "pid", number(st, 1));
+		ms_json_string(j, "name", text(st, 2));
+		ms_json_string(j, "reason", text(st, 3));
+		ms_json_close(j, '}');
 	}
-	json_close(j, ']');
+	ms_json_close(j, ']');
 	sqlite3_finalize(st);
 }
 
@@ -53,42 +53,40 @@ void watched_json(struct model *m, struct json *j)
 
 struct memc {
 	struct model *m;
-	struct json j;
+	struct ms_json j;
 	sqlite3_stmt *regions; /* by snapshot, in order; at a row when `more` */
 	bool more;
 };
 
-static void address(struct json *j, const char *key, int64_t v)
+static void address(struct ms_json *j, const char *key, int64_t v)
 {
-	char buf[24];
-	snprintf(buf, sizeof buf, "0x%llx", (unsigned long long)v);
-	json_string(j, key, buf);
+	ms_json_print(j, key, "0x%llx", (unsigned long long)v);
 }
 
 /* The figures of smaps; of --maps there are none. */
-static void put_figures(struct json *j, sqlite3_stmt *st)
+static void put_figures(struct ms_json *j, sqlite3_stmt *st)
 {
 	static const char *const keys[] = {
 		"rss_kb",           "pss_kb",           "shared_clean_kb", "shared_dirty_kb",
 		"private_clean_kb", "private_dirty_kb", "swap_kb"};
 	for (int i = 0; i < 7; i++)
-		json_number(j, keys[i], kb(number(st, 6 + i)));
+		ms_json_number(j, keys[i], kb(number(st, 6 + i)));
 }
 
-static void put_region(struct json *j, sqlite3_stmt *st)
+static void put_region(struct ms_json *j, sqlite3_stmt *st)
 {
 	int64_t start = sqlite3_column_int64(st, 1), end = sqlite3_column_int64(st, 2);
 	const char *path = text(st, 5);
-	json_open(j, NULL, '{');
+	ms_json_open(j, NULL, '{');
 	address(j, "start", start);
 	address(j, "end", end);
-	json_string(j, "type", text(st, 3));
-	json_string(j, "perm", text(st, 4));
-	json_number(j, "size_kb", ((uint64_t)end - (uint64_t)start) / 1024);
-	json_string(j, "pathname", path ? path : "");
+	ms_json_string(j, "type", text(st, 3));
+	ms_json_string(j, "perm", text(st, 4));
+	ms_json_number(j, "size_kb", ((uint64_t)end - (uint64_t)start) / 1024);
+	ms_json_string(j, "pathname", path ? path : "");
 	if (sqlite3_column_type(st, 6) != SQLITE_NULL)
 		put_figures(j, st);
-	json_close(j, '}');
+	ms_json_close(j, '}');
 }
 
 /* Steps over the regions of earlier snapshots, which were not wanted. */
@@ -105,17 +103,17 @@ static void put_regions(struct memc *c, int64_t snapshot, bool write)
  */
 static void put_process(struct memc *c, const char *key, sqlite3_stmt *st)
 {
-	struct json *j = &c->j;
-	json_open(j, key, '{');
-	json_number(j, "pid", number(st, 3));
-	json_number(j, "timestamp_ms", number(st, 2) / 1000000);
-	json_number(j, "total_rss_kb", kb(number(st, 5)));
-	json_number(j, "total_vsize_kb", kb(number(st, 6)));
-	json_number(j, "region_count", number(st, 7));
-	json_open(j, "regions", '[');
+	struct ms_json *j = &c->j;
+	ms_json_open(j, key, '{');
+	ms_json_number(j, "pid", number(st, 3));
+	ms_json_number(j, "timestamp_ms", number(st, 2) / 1000000);
+	ms_json_number(j, "total_rss_kb", kb(number(st, 5)));
+	ms_json_number(j, "total_vsize_kb", kb(number(st, 6)));
+	ms_json_number(j, "region_count", number(st, 7));
+	ms_json_open(j, "regions", '[');
 	put_regions(c, sqlite3_column_int64(st, 0), true);
-	json_close(j, ']');
-	json_close(j, '}');
+	ms_json_close(j, ']');
+	ms_json_close(j, '}');
 }
 
 static uint64_t count(struct model *m, const char *what, int64_t at)
@@ -131,25 +129,25 @@ static bool put_time(struct memc *c, sqlite3_stmt *st)
 {
 	int64_t at = sqlite3_column_int64(st, 1);
 	bool row = true;
-	struct json *j = &c->j;
-	json_open(j, NULL, '{');
-	json_number(j, "timestamp_ms", number(st, 2) / 1000000);
-	json_number(j, "process_count",
-		    count(c->m,
-			  "snapshot s JOIN process p ON p.id = s.process"
-			  " WHERE s.time_ns + p.offset_ns",
-			  at));
-	json_number(j, "skipped", count(c->m, "skipped WHERE time_ns", at));
-	json_open(j, "processes", '[');
+	struct ms_json *j = &c->j;
+	ms_json_open(j, NULL, '{');
+	ms_json_number(j, "timestamp_ms", number(st, 2) / 1000000);
+	ms_json_number(j, "process_count",
+		       count(c->m,
+			     "snapshot s JOIN process p ON p.id = s.process"
+			     " WHERE s.time_ns + p.offset_ns",
+			     at));
+	ms_json_number(j, "skipped", count(c->m, "skipped WHERE time_ns", at));
+	ms_json_open(j, "processes", '[');
 	for (; row && sqlite3_column_int64(st, 1) == at; row = sqlite3_step(st) == SQLITE_ROW) {
-		json_open(j, NULL, '{');
-		json_number(j, "pid", number(st, 3));
-		json_string(j, "name", text(st, 4));
+		ms_json_open(j, NULL, '{');
+		ms_json_number(j, "pid", number(st, 3));
+		ms_json_string(j, "name", text(st, 4));
 		put_process(c, "snapshot", st);
-		json_close(j, '}');
+		ms_json_close(j, '}');
 	}
-	json_close(j, ']');
-	json_close(j, '}');
+	ms_json_close(j, ']');
+	ms_json_close(j, '}');
 	return row;
 }
 
@@ -169,7 +167,7 @@ static const char regions_sql[] =
 void watched_memc(struct model *m, struct out *o, bool at)
 {
 	struct ms_err ignored = {0}; /* the tables were checked when it was opened */
-	struct memc c = {.m = m, .j = {.o = o}};
+	struct memc c = {.m = m, .j = out_json(o)};
 	bool all = ms_sql_int(m->db, "SELECT value FROM meta WHERE key = 'all'", 0) == 1;
 	sqlite3_stmt *st = ms_sql_prepare(m->db, processes_sql, &ignored);
 	c.regions = ms_sql_prepare(m->db, regions_sql, &ignored);

@@ -5,35 +5,13 @@
 
 #include "model.h"
 
+#include "libcommon/utf8.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <wchar.h>
 
 #define ELLIPSIS "\xe2\x80\xa6"
-
-size_t utf8_next(const char *s, size_t n, uint32_t *c)
-{
-	const unsigned char *u = (const unsigned char *)s;
-	size_t len = u[0] < 0x80   ? 1
-		     : u[0] < 0xc2 ? 0
-		     : u[0] < 0xe0 ? 2
-		     : u[0] < 0xf0 ? 3
-		     : u[0] < 0xf5 ? 4
-				   : 0;
-	if (!len || len > n)
-		return 0;
-	uint32_t v = len == 1 ? u[0] : u[0] & (0xffu >> (len + 1));
-	for (size_t i = 1; i < len; i++) {
-		if ((u[i] & 0xc0) != 0x80)
-			return 0;
-		v = v << 6 | (u[i] & 0x3f);
-	}
-	if ((len == 3 && v < 0x800) || (len == 4 && v < 0x10000) || v > 0x10ffff ||
-	    (v >= 0xd800 && v < 0xe000))
-		return 0;
-	*c = v;
-	return len;
-}
 
 /* Characters that change how the rest of a line looks, or cannot be seen at all. */
 static bool invisible(uint32_t c)
@@ -50,7 +28,7 @@ static bool invisible(uint32_t c)
 static size_t clean_one(char *to, const char *s, size_t n, bool ascii, size_t *used)
 {
 	uint32_t c;
-	size_t len = utf8_next(s, n, &c);
+	size_t len = ms_utf8_next(s, n, &c);
 	*used = len ? len : 1;
 	if (!len)
 		return (size_t)sprintf(to, "\\x%02x", (unsigned char)*s);
@@ -90,7 +68,7 @@ size_t name_width(const char *s)
 	size_t width = 0, n = strlen(s);
 	for (size_t i = 0; i < n;) {
 		uint32_t c = '?';
-		size_t len = utf8_next(s + i, n - i, &c);
+		size_t len = ms_utf8_next(s + i, n - i, &c);
 		i += len ? len : 1;
 		width += (size_t)columns(c);
 	}
@@ -104,7 +82,7 @@ const char *name_cut(struct ms_arena *a, const char *s, size_t width, bool ascii
 	size_t mark = ascii ? 2 : 1, n = strlen(s), i = 0, w = 0;
 	while (i < n) {
 		uint32_t c = '?';
-		size_t len = utf8_next(s + i, n - i, &c), cw = (size_t)columns(c);
+		size_t len = ms_utf8_next(s + i, n - i, &c), cw = (size_t)columns(c);
 		if (w + cw + mark > width)
 			break;
 		i += len ? len : 1;
@@ -122,7 +100,7 @@ const char *name_cut_start(struct ms_arena *a, const char *s, size_t width, bool
 		return "";
 	while (i < n && have + mark > width) {
 		uint32_t c = '?';
-		size_t len = utf8_next(s + i, n - i, &c);
+		size_t len = ms_utf8_next(s + i, n - i, &c);
 		i += len ? len : 1;
 		have -= (size_t)columns(c);
 	}

@@ -21,10 +21,6 @@ struct style {
 	size_t width; /* columns of a line */
 };
 
-/* Decodes one character of UTF-8 at `s` (`n` bytes, at least 1) into *c. Returns its length, or 0
- * when it is not valid. */
-size_t utf8_next(const char *s, size_t n, uint32_t *c);
-
 /* `s` as text for a terminal or a line of a file: control and other invisible characters, and bytes
  * that are not UTF-8, become \xNN or \u{NNNN}; with `ascii` other characters outside ASCII are
  * replaced too. The result has one line and nothing that steers a terminal. */

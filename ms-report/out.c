@@ -7,6 +7,7 @@
 #include "libcommon/arena.h"
 #include "libcommon/err.h"
 #include "libcommon/io.h"
+#include "libcommon/json_writer.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -95,4 +96,14 @@ void out_free(struct out *o)
 	free(o->v);
 	o->v = NULL;
 	o->n = o->cap = 0;
+}
+
+static void put_json(void *to, const char *s, size_t n)
+{
+	out_put(to, s, n);
+}
+
+struct ms_json out_json(struct out *o)
+{
+	return (struct ms_json){.put = put_json, .to = o};
 }

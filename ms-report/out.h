@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 struct ms_err;
+struct ms_json;
 
 struct out {
 	char *v;
@@ -29,5 +30,7 @@ void out_number(struct out *o, uint64_t n);
  * earlier write failed. */
 int out_flush(struct out *o, const char *name, struct ms_err *err);
 void out_free(struct out *o);
+/* A writer of JSON into it. */
+struct ms_json out_json(struct out *o);
 
 #endif

@@ -7,12 +7,12 @@
 #include "diff.h"
 #include "formats.h"
 #include "growth.h"
-#include "json_writer.h"
 #include "out.h"
 #include "sql.h"
 #include "tree.h"
 #include "watched.h"
 
+#include "libcommon/json_writer.h"
 #include "libcommon/err.h"
 
 /* Markdown for a pull request: hosts refuse comments of 64 KB. */
@@ -264,8 +264,9 @@ static void json_or_pretty(struct page *p, const struct options *opt, struct out
 {
 	struct out compact = {.fd = -1};
 	json(p, opt, opt->pretty ? &compact : o);
+	struct ms_json j = out_json(o);
 	if (opt->pretty)
-		json_pretty(o, compact.v, compact.n);
+		ms_json_pretty(&j, compact.v, compact.n);
 	out_free(&compact);
 }
 

@@ -6,6 +6,8 @@
 #include "diff.h"
 #include "out.h"
 
+#include "libcommon/utf8.h"
+
 #include <string.h>
 
 void text_title(struct page *p, struct out *o, const char *s)
@@ -25,7 +27,7 @@ static size_t fitting(const char *s, size_t room)
 	size_t n = strlen(s), i = 0, w = 0;
 	while (i < n) {
 		uint32_t c;
-		size_t len = utf8_next(s + i, n - i, &c);
+		size_t len = ms_utf8_next(s + i, n - i, &c);
 		char one[8] = {0};
 		memcpy(one, s + i, len = len ? len : 1);
 		w += name_width(one);

@@ -7,7 +7,7 @@
 
 #include "table.h"
 
-struct json;
+struct ms_json;
 struct options;
 struct out;
 struct page;
@@ -44,7 +44,7 @@ size_t watched_first(struct model *m, size_t limit, struct table out[WATCHED_TAB
 /* ---- JSON ---- */
 
 /* The key "skipped_processes", where ms-snap --all was run; else nothing. */
-void watched_json(struct model *m, struct json *j);
+void watched_json(struct model *m, struct ms_json *j);
 /* --layout=memc: one object for each time (only the moment of --at if `at`), a line each. */
 void watched_memc(struct model *m, struct out *o, bool at);
 

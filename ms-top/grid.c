@@ -10,6 +10,8 @@
 #include <wchar.h>
 
 #include "libcommon/arena.h"
+#include "libcommon/sparkline.h"
+#include "libcommon/utf8.h"
 
 static struct grid_cell *cell(const struct grid *g, int row, int col)
 {
@@ -51,32 +53,10 @@ struct character {
 	int width;
 };
 
-/* Length of a well-formed UTF-8 character, 0 if it is not one; *code is its number. */
-static unsigned decode(const unsigned char *s, unsigned *code)
-{
-	unsigned n = s[0] < 0x80             ? 1
-		     : (s[0] & 0xe0) == 0xc0 ? 2
-		     : (s[0] & 0xf0) == 0xe0 ? 3
-		     : (s[0] & 0xf8) == 0xf0 ? 4
-					     : 0;
-	static const unsigned least[] = {0, 0, 0x80, 0x800, 0x10000};
-	if (n < 2) {
-		*code = s[0];
-		return n;
-	}
-	unsigned c = s[0] & (0x7f >> n);
-	for (unsigned i = 1; i < n; i++) {
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-		c = c << 6 | (s[i] & 0x3f);
-	}
-	*code = c;
-	return c < least[n] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000) ? 0 : n;
-}
-
 static struct character next_character(const struct grid *g, const char *s)
 {
-	unsigned code = 0, n = decode((const unsigned char *)s, &code);
+	uint32_t code = 0;
+	unsigned n = (unsigned)ms_utf8_next(s, strnlen(s, 4), &code);
 	if (n == 1 && code >= 0x20 && code != 0x7f)
 		return (struct character){s, 1, 1, 1};
 	if (n <= 1 || code < 0xa0 || g->ascii)
@@ -169,13 +149,6 @@ int grid_print(struct grid *g, int row, int col, enum grid_style style, const ch
 	return grid_put(g, row, col, -1, style, line);
 }
 
-static const char *level(const struct grid *g, unsigned n)
-{
-	static const char *const blocks[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-	static const char *const plain[] = {"_", ".", ":", "-", "=", "+", "*", "#"};
-	return (g->ascii ? plain : blocks)[n < 8 ? n : 7];
-}
-
 void grid_spark(struct grid *g, int row, int col, int width, enum grid_style style,
 		const unsigned *values, size_t n)
 {
@@ -184,8 +157,8 @@ void grid_spark(struct grid *g, int row, int col, int width, enum grid_style sty
 	for (size_t i = from; i < n; i++)
 		largest = values[i] > largest ? values[i] : largest;
 	for (size_t i = from; i < n; i++) {
-		unsigned at = largest ? (unsigned)((unsigned long long)values[i] * 7 / largest) : 0;
-		grid_put(g, row, col + (int)(i - from), 1, style, level(g, at));
+		double part = largest ? (double)values[i] / largest : 0;
+		grid_put(g, row, col + (int)(i - from), 1, style, ms_spark_bar(part, g->ascii));
 	}
 }
 

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT
+ * Writes JSON: commas and escapes are its business, nesting is the caller's.
+ */
+#include "json_writer.h"
+
+#include "utf8.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static void put_char(struct ms_json *j, char c)
+{
+	j->put(j->to, &c, 1);
+}
+
+static void put_text(struct ms_json *j, const char *s)
+{
+	j->put(j->to, s, strlen(s));
+}
+
+static void put_escape(struct ms_json *j, uint32_t c)
+{
+	char text[16];
+	snprintf(text, sizeof text, c == '"' || c == '\\' ? "\\%c" : "\\u%04x", (int)c);
+	put_text(j, text);
+}
+
+static void quote(struct ms_json *j, const char *s)
+{
+	size_t n = strlen(s), plain = 0;
+	put_char(j, '"');
+	for (size_t i = 0; i < n;) {
+		uint32_t c = 0xfffd;
+		size_t len = ms_utf8_next(s + i, n - i, &c);
+		bool special = !len || c < 0x20 || c == '"' || c == '\\' ||
+			       (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029;
+		if (!special) {
+			i += len;
+			continue;
+		}
+		j->put(j->to, s + plain, i - plain);
+		put_escape(j, c);
+		i += len ? len : 1;
+		plain = i;
+	}
+	j->put(j->to, s + plain, n - plain);
+	put_char(j, '"');
+}
+
+void ms_json_key(struct ms_json *j, const char *key)
+{
+	if (j->comma)
+		put_char(j, ',');
+	j->comma = true;
+	if (key) {
+		quote(j, key);
+		put_char(j, ':');
+	}
+}
+
+void ms_json_open(struct ms_json *j, const char *key, char bracket)
+{
+	ms_json_key(j, key);
+	put_char(j, bracket);
+	j->comma = false;
+}
+
+void ms_json_close(struct ms_json *j, char bracket)
+{
+	put_char(j, bracket);
+	j->comma = true;
+}
+
+void ms_json_raw(struct ms_json *j, const char *key, const char *text)
+{
+	ms_json_key(j, key);
+	put_text(j, text ? text : "null");
+}
+
+void ms_json_string(struct ms_json *j, const char *key, const char *s)
+{
+	ms_json_key(j, key);
+	if (s)
+		quote(j, s);
+	else
+		put_text(j, "null");
+}
+
+void ms_json_print(struct ms_json *j, const char *key, const char *fmt, ...)
+{
+	char text[256];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	ms_json_string(j, key, text);
+}
+
+void ms_json_number(struct ms_json *j, const char *key, uint64_t v)
+{
+	char text[24], *p = text + sizeof text;
+	bool known = v != UINT64_MAX;
+	*--p = 0;
+	do
+		*--p = (char)('0' + v % 10);
+	while (v /= 10);
+	ms_json_raw(j, key, known ? p : NULL);
+}
+
+void ms_json_bool(struct ms_json *j, const char *key, bool v)
+{
+	ms_json_raw(j, key, v ? "true" : "false");
+}
+
+void ms_json_real(struct ms_json *j, const char *key, double v, int digits)
+{
+	char text[400]; /* the largest number has 309 digits */
+	snprintf(text, sizeof text, "%.*f", digits, v);
+	ms_json_raw(j, key, isfinite(v) ? text : NULL);
+}
+
+static void new_line(struct ms_json *j, size_t depth)
+{
+	put_char(j, '\n');
+	while (depth--)
+		put_text(j, "  ");
+}
+
+void ms_json_pretty(struct ms_json *j, const char *text, size_t n)
+{
+	size_t depth = 0;
+	bool quoted = false;
+	for (size_t i = 0; i < n; i++) {
+		char c = text[i];
+		bool empty = i + 1 < n && (text[i + 1] == '}' || text[i + 1] == ']');
+		if (quoted || (c != '{' && c != '[' && c != '}' && c != ']' && c != ',')) {
+			put_char(j, c);
+			if (quoted && c == '\\' && i + 1 < n)
+				put_char(j, text[++i]);
+			else if (c == '"')
+				quoted = !quoted;
+			else if (c == ':' && !quoted)
+				put_char(j, ' ');
+		} else if (c == ',') {
+			put_char(j, c);
+			new_line(j, depth);
+		} else if (c == '{' || c == '[') {
+			put_char(j, c);
+			if (empty)
+				put_char(j, text[++i]);
+			else
+				new_line(j, ++depth);
+		} else {
+			new_line(j, depth ? --depth : 0);
+			put_char(j, c);
+		}
+	}
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT
+ * Writes JSON: commas and escapes are its business, nesting is the caller's. Where the text goes is
+ * a function of the caller's, so that no memory is taken here.
+ */
+#ifndef MS_JSON_WRITER_H
+#define MS_JSON_WRITER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct ms_json {
+	void (*put)(void *to, const char *s, size_t n);
+	void *to;
+	bool comma; /* something stands before on this level */
+};
+
+/* `key` is NULL inside an array. */
+void ms_json_open(struct ms_json *j, const char *key, char bracket); /* '{' or '[' */
+void ms_json_close(struct ms_json *j, char bracket);                 /* '}' or ']' */
+void ms_json_string(struct ms_json *j, const char *key,
+		    const char *s); /* NULL = null; bytes that are not UTF-8 become U+FFFD */
+void ms_json_number(struct ms_json *j, const char *key, uint64_t v); /* UINT64_MAX = null */
+void ms_json_bool(struct ms_json *j, const char *key, bool v);
+/* With so many digits behind the point; NaN and infinite = null. */
+void ms_json_real(struct ms_json *j, const char *key, double v, int digits);
+/* A value that is JSON already; NULL = null. */
+void ms_json_raw(struct ms_json *j, const char *key, const char *text);
+/* A string made by printf, of at most 255 bytes. */
+void ms_json_print(struct ms_json *j, const char *key, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* Comma and key only: the caller writes the value. */
+void ms_json_key(struct ms_json *j, const char *key);
+/* The same JSON text over many lines, indented by two blanks; a line end in it stays one. */
+void ms_json_pretty(struct ms_json *j, const char *text, size_t n);
+
+#endif
