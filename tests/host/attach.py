@@ -15,6 +15,7 @@ BIN, TB = os.environ["BIN"], os.environ["TB"]
 RECORD = f"{BIN}/ms-record"
 TARGET, STATIC, PLUG = (f"{TB}/host/attach{x}" for x in ("", "_static", "_plug.so"))
 ALL = bool(os.environ.get("MS_CHECK_ALL"))
+SECONDS = os.environ.get("MS_ATTACH_SECONDS", "0.1")  # of recording in a cycle; with 1 all of them take a quarter of an hour
 CYCLES, KILLS = (100, 200) if ALL else (4, 12)
 failures = []
 
@@ -115,7 +116,7 @@ def stops(said):
 
 
 def cycles(name, n, *command):
-    n, duration = (n, "1") if ALL else (max(2, n), "0.05")
+    n, duration = (n, SECONDS) if ALL else (max(2, n), "0.05")
     p = start(*command)
     seen = []
     for i in range(n):
