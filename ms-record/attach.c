@@ -17,6 +17,8 @@
 #include <fcntl.h>
 #include <linux/kcmp.h>
 #include <poll.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,6 +66,16 @@ const struct attach_times *attach_times(const struct attach *a)
 	return &a->times;
 }
 
+void attach_hold(struct attach *a, struct hijack_stop *stopped)
+{
+	a->held = stopped;
+}
+
+int attach_folder(const struct attach *a)
+{
+	return a->open ? a->h.proc : -1;
+}
+
 /* ---- looking ---- */
 
 /* A child of vfork has its parent's memory until it runs a program, and the parent's threads run.
@@ -89,6 +101,7 @@ int attach_look(struct control *c, struct ms_err *err)
 	struct attach *a = ms_xcalloc(1, sizeof *a);
 	c->attach = a;
 	a->pid = c->launch.pid;
+	a->launched = !c->attached;
 	a->channel[0] = a->channel[1] = a->memfd = -1;
 	if (hijack_open(&a->h, a->pid, "/proc", &why, err))
 		return -1;
@@ -98,7 +111,8 @@ int attach_look(struct control *c, struct ms_err *err)
 		return -1;
 	ssize_t n = readlinkat(a->h.proc, "exe", a->exe, sizeof a->exe - 1);
 	a->exe[n > 0 ? n : 0] = '\0';
-	c->launch.program = strdup(a->exe);
+	if (!a->launched)
+		c->launch.program = strdup(a->exe);
 	/* The folder of the process is locked as long as we live, and a helper of ours. */
 	bool locked = !flock(a->h.proc, LOCK_EX | LOCK_NB) || errno != EWOULDBLOCK;
 	if (attach_maps_read(&a->maps, a->h.proc, err) || attach_find_earlier(a, err))
@@ -141,13 +155,53 @@ bool attach_ended(const struct control *c)
 
 /* ---- the helper ---- */
 
+struct work {
+	struct attach *a;
+	int (*f)(void *, void *);
+	int result;
+};
+
+static void *work(void *arg)
+{
+	struct work *w = arg;
+	w->result = w->f(w->a, &w->a->shared);
+	return NULL;
+}
+
+/* In a thread: with ptrace_scope 1 only the parent may trace. What it leaves stopped goes on when
+ * it ends. */
+static int help_here(struct attach *a, int (*f)(void *, void *), int *result)
+{
+	struct work w = {a, f, ATTACH_FAILED};
+	sigset_t all, before;
+	pthread_t thread;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	errno = pthread_create(&thread, NULL, work, &w);
+	bool good = !errno && !pthread_join(thread, NULL);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	*result = w.result;
+	return good ? 0 : -1;
+}
+
+static int call_helper(struct attach *a, int (*f)(void *, void *), int *result)
+{
+	if (a->held) {
+		*result = f(a, &a->shared);
+		return 0;
+	}
+	if (a->launched)
+		return help_here(a, f, result);
+	return hijack_helper(f, a, &a->shared, sizeof a->shared, result);
+}
+
 /* Calls f there, again when not all threads could be stopped in time. */
 static int help(struct attach *a, int (*f)(void *, void *), struct ms_err *err)
 {
 	for (int i = 0, traced = 0; i < AGAIN_MOST && traced < TRACED_MOST;) {
 		int result = ATTACH_FAILED;
 		struct timespec pause = {0, AGAIN_NS};
-		if (hijack_helper(f, a, &a->shared, sizeof a->shared, &result))
+		if (call_helper(a, f, &result))
 			return ms_err_sys(err, "the helper of ms-record did not end well");
 		if (result == ATTACH_DONE)
 			return 0;
@@ -284,6 +338,7 @@ static int map_guest(struct attach *a, struct ms_err *err)
 	a->release[0] = (struct range){a->shared.session, a->session_bytes};
 	a->release[1] = (struct range){a->shared.private, a->private_bytes};
 	a->release_count = SESSION_RANGES;
+	attach_image_free(&a->image);
 	if (attach_image_make(&a->image, a->shared.image, err))
 		return -1;
 	/* If no entry comes to be replaced, nobody was there. */

@@ -25,6 +25,12 @@ int attach_go(struct control *c, struct ms_err *err);
 /* Puts the entries back and takes the session's memory out of the process. Once; what was recorded
  * so far is in the rings. */
 void attach_leave(struct control *c);
+/* All threads of the process are stopped by the calling thread, and stay so, for what follows;
+ * NULL: no more. */
+struct hijack_stop;
+void attach_hold(struct attach *a, struct hijack_stop *stopped);
+/* The folder /proc/PID, which stays ours; -1 = there is none. */
+int attach_folder(const struct attach *a);
 /* Has the process ended? */
 bool attach_ended(const struct control *c);
 /* Lines for -v and the summary. */

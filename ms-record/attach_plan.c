@@ -12,6 +12,8 @@
 #include "attach_private.h"
 #include "libcommon/proc.h"
 
+#define GUEST "libmemscope-preload.so"
+
 static const char *base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -171,7 +173,7 @@ int attach_find_earlier(struct attach *a, struct ms_err *err)
 			release(a, m->start, m->end - m->start);
 		if (!strcmp(m->path, "[anon:memscope]"))
 			release(a, m->start, m->end - m->start);
-		if (!strcmp(base_name(m->path), "libmemscope-preload.so"))
+		if (!strcmp(base_name(m->path), GUEST) && !a->launched)
 			return ms_err_set(
 				err, "cannot attach to process %d: it was started by ms-record",
 				(int)a->pid);
@@ -271,15 +273,6 @@ static bool is_libc(const char *name)
 	return starts(name, "libc.so") || starts(name, "libc-") || starts(name, "ld-musl");
 }
 
-static void name_allocator(struct attach *a, const char *name)
-{
-	size_t n = strlen(a->allocator);
-	snprintf(a->allocator + n, sizeof a->allocator - n, "%s%s", n ? ", " : "",
-		 starts(name, "libc.so.6") || starts(name, "libc-2") ? "glibc"
-		 : starts(name, "ld-musl")                           ? "musl"
-								     : name);
-}
-
 /* Whether the module has an allocator: its functions are targets. */
 static void look_for_allocator(struct attach *a, const struct attach_module *m)
 {
@@ -299,7 +292,7 @@ static void look_for_allocator(struct attach *a, const struct attach_module *m)
 		inner = (struct range){m->code_low, m->code_high - m->code_low};
 	else if (s[FUNCTIONS].address)
 		inner = (struct range){s[FUNCTIONS].address, s[FUNCTIONS].bytes};
-	name_allocator(a, name);
+	attach_name_allocator(a, m, exe);
 	for (size_t i = 0; i < FUNCTIONS; i++)
 		if (s[i].address)
 			add_target(a, m, functions[i].name, functions[i].kind, &s[i], &inner);
@@ -343,6 +336,7 @@ int attach_find_targets(struct attach *a, struct ms_err *err)
 		struct attach_module m;
 		const struct attach_map *at = &a->maps.v[i];
 		if (!strcmp(at->path, "[vdso]") || named(at, MG_IMAGE_NAME) ||
+		    !strcmp(base_name(at->path), GUEST) ||
 		    !attach_elf_module(&a->memory, &a->maps, at, &m))
 			continue;
 		if (starts(base_name(at->path), "ld-linux"))

@@ -20,6 +20,9 @@
 #define NEAR_BYTES 4096u
 #define NEAR_MOST 16u
 #define RELEASE_MOST 24u
+/* Where a thread's number stands, from its thread pointer. */
+#define ATTACH_TID_GLIBC 720u
+#define ATTACH_TID_MUSL 48u
 
 struct range {
 	uint64_t start, bytes;
@@ -68,6 +71,8 @@ struct attach {
 	pid_t pid;
 	struct hijack h;
 	bool open;
+	bool launched;            /* by us: it begins only */
+	struct hijack_stop *held; /* its threads are stopped already; NULL = they are not */
 	struct attach_maps maps;
 	struct attach_memory memory;
 	char exe[4097];
@@ -105,6 +110,11 @@ int attach_find_earlier(struct attach *a, struct ms_err *err);
 int attach_find_targets(struct attach *a, struct ms_err *err);
 /* Plans each jump, now that pages for slots are known (or supposed). 0, or -1 with `err` set. */
 int attach_plan(struct attach *a, struct ms_err *err);
+
+/* ---- attach_names.c ---- */
+
+/* Adds the name of the module's allocator to a->allocator. */
+void attach_name_allocator(struct attach *a, const struct attach_module *m, bool exe);
 
 /* ---- attach_remote.c: run in the helper; each an enum ---- */
 

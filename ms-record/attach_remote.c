@@ -24,8 +24,6 @@
 #define PAUSE_NS 2000000
 #define PAUSE_MOST_NS 200000000
 #define STACK_MOST (256u << 10) /* of a thread's, from its stack pointer up */
-#define TID_GLIBC 720u
-#define TID_MUSL 48u
 
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
@@ -63,9 +61,11 @@ static int stop_all(const struct attach *a, struct hijack_stop *s, struct ms_err
 
 /* A thread that is to stop needs a processor, and so do we: ahead of what merely computes, where
  * that is permitted. */
-static void hurry(void)
+static void hurry(const struct attach *a)
 {
 	struct sched_param first = {.sched_priority = 10};
+	if (a->held)
+		return;
 	sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &first);
 }
 
@@ -335,35 +335,48 @@ static void map_everything(struct remote *r, struct attach *a, struct attach_sha
 	}
 }
 
+static void map_by(struct attach *a, struct hijack_stop *s, struct remote *r,
+		   struct attach_shared *out, int *own)
+{
+	/* One that we started is not worth a net if there is no room for it: it has done nothing
+	 * yet.
+	 */
+	unsigned flags = a->launched ? HIJACK_NO_NET : 0;
+	if (hijack_borrow(&r->call, &a->h, &s->threads.v[0], flags, &out->err))
+		return;
+	map_everything(r, a, out, own);
+	if (hijack_give_back(&r->call)) {
+		ms_err_sys(&out->err, "a thread of %d did not come back", (int)a->pid);
+		r->again = false;
+	}
+}
+
 int attach_map(void *arg, void *shared)
 {
 	struct attach *a = arg;
 	struct attach_shared *out = shared, before = *out;
-	struct hijack_stop s = {0};
+	struct hijack_stop here = {0}, *s = a->held ? a->held : &here;
 	struct remote r = {.err = &out->err};
 	int own = -1;
-	hurry();
-	if (hijack_stop_one(&s, &a->h, clock_mono() + STOP_NS)) {
+	hurry(a);
+	if (!a->held && hijack_stop_one(s, &a->h, clock_mono() + STOP_NS)) {
 		if (errno == ETIMEDOUT || errno == EBUSY)
 			return ATTACH_AGAIN;
 		ms_err_sys(&out->err, "cannot stop a thread of %d", (int)a->pid);
 		return ATTACH_FAILED;
 	}
-	if (!hijack_borrow(&r.call, &a->h, &s.threads.v[0], 0, &out->err)) {
-		map_everything(&r, a, out, &own);
-		if (hijack_give_back(&r.call)) {
-			ms_err_sys(&out->err, "a thread of %d did not come back", (int)a->pid);
-			r.again = false;
-		}
-	}
-	hijack_resume(&s, a->h.proc);
+	map_by(a, s, &r, out, &own);
+	if (!a->held)
+		hijack_resume(s, a->h.proc);
 	if (r.again && out->err.text[0]) {
 		*out = before;
 		return ATTACH_AGAIN;
 	}
-	out->one_ns = s.longest_ns;
+	out->one_ns = s->longest_ns;
 	if (!out->err.text[0] && !send_file(a, own))
 		ms_err_sys(&out->err, "cannot hand over a memory file");
+	if (own >= 0)
+		close(own);
 	return out->err.text[0] ? ATTACH_FAILED : ATTACH_DONE;
 }
 
@@ -389,7 +402,7 @@ static bool tid_at(const struct attach *a, const struct hijack_stop *s, uint32_t
 			return false;
 		/* In a namespace of its own it has another number. */
 		if (tid != (uint32_t)t->tid && hijack_state(a->h.proc, (pid_t)t->tid) && i == 0 &&
-		    offset != TID_GLIBC)
+		    offset != ATTACH_TID_GLIBC)
 			return false;
 		any = true;
 	}
@@ -409,9 +422,9 @@ static int learn(const struct attach *a, const struct hijack_stop *s, struct att
 		if (t->tid == a->pid)
 			out->main_tp = t->regs.fs_base;
 	}
-	out->tid_offset = tid_at(a, s, TID_GLIBC)  ? TID_GLIBC
-			  : tid_at(a, s, TID_MUSL) ? TID_MUSL
-						   : 0;
+	out->tid_offset = tid_at(a, s, ATTACH_TID_GLIBC)  ? ATTACH_TID_GLIBC
+			  : tid_at(a, s, ATTACH_TID_MUSL) ? ATTACH_TID_MUSL
+							  : 0;
 	if (out->tid_offset)
 		return 0;
 	return ms_err_set(
@@ -549,19 +562,21 @@ int attach_patch(void *arg, void *shared)
 {
 	struct attach *a = arg;
 	struct attach_shared *out = shared;
-	struct hijack_stop s;
-	hurry();
-	int rc = stop_all(a, &s, &out->err);
+	struct hijack_stop here, *s = a->held ? a->held : &here;
+	hurry(a);
+	int rc = a->held ? ATTACH_DONE : stop_all(a, s, &out->err);
 	if (rc)
 		return rc;
-	out->threads = (unsigned)s.threads.n;
+	out->threads = (unsigned)s->threads.n;
 	if (is_closing(a))
 		rc = ATTACH_AGAIN;
 	else
-		rc = replace(a, &s, out) ? ATTACH_FAILED : ATTACH_DONE;
+		rc = replace(a, s, out) ? ATTACH_FAILED : ATTACH_DONE;
 	out->untouched = rc == ATTACH_AGAIN || (rc == ATTACH_FAILED && !out->stuck);
-	hijack_resume(&s, a->h.proc);
-	out->all_ns = s.resumed_ns - s.begin_ns;
+	if (a->held)
+		return rc;
+	hijack_resume(s, a->h.proc);
+	out->all_ns = s->resumed_ns - s->begin_ns;
 	return rc;
 }
 
@@ -649,12 +664,24 @@ static bool is_another(const struct attach *a)
 				  magic != MG_MANIFEST_MAGIC);
 }
 
+/* The same of one that is stopped anyway, and where nobody can be inside. */
+static int restore_held(struct attach *a, struct attach_shared *out)
+{
+	restore(a, out);
+	shut(a, out);
+	release(a, a->held, out);
+	out->restored = true;
+	return out->err.text[0] ? ATTACH_FAILED : ATTACH_DONE;
+}
+
 int attach_restore(void *arg, void *shared)
 {
 	struct attach *a = arg;
 	struct attach_shared *out = shared;
 	out->left = true;
-	hurry();
+	hurry(a);
+	if (a->held)
+		return restore_held(a, out);
 	for (int i = 0; i < LEAVE_TRIES; i++) {
 		struct hijack_stop s;
 		int rc = stop_all(a, &s, &out->err);

@@ -19,6 +19,7 @@
 #include "born.h"
 #include "hello.h"
 #include "info.h"
+#include "inject.h"
 #include "libcommon/arena.h"
 #include "libcommon/err.h"
 #include "options.h"
@@ -52,7 +53,7 @@ static int start_threads(struct control *c, struct ms_err *err)
 	c->writer.limit.keep = c->opt->keep_live;
 	if (tell_start(&c->tell) || writer_start(&c->writer, c->tell.event) ||
 	    drain_start(&c->drain, &c->writer, c->tell.event) ||
-	    scanner_start(&c->scanner, c->opt, &c->drain))
+	    (!c->launch.inject && scanner_start(&c->scanner, c->opt, &c->drain)))
 		return ms_err_sys(err, "cannot start a thread");
 	/* Needed by no thread, so last: there may be no descriptor left. */
 	c->child = (int)syscall(SYS_pidfd_open, c->launch.pid, 0);
@@ -103,6 +104,7 @@ static void note_start(struct control *c)
  * helper, which is forked from us, is simple. */
 static int start_attached(struct control *c, const struct options *o, struct ms_err *err)
 {
+	c->attached = true;
 	if (attach_pid(o->pids, &c->launch.pid, err) || attach_look(c, err) || take_signals(c, err))
 		return -1;
 	clock_tsc_hz();
@@ -150,7 +152,7 @@ int control_start(struct control *c, const struct options *o, struct ms_err *err
 	tell_listen(&c->tell, c->first->fd, c->first->path);
 	scanner_trace(&c->scanner, c->launch.pid);
 	note_start(c);
-	if (launch_go(&c->launch, err)) {
+	if (c->launch.inject ? inject_go(c, err) : launch_go(&c->launch, err)) {
 		if (c->files.folder)
 			unlink(c->files.path);
 		return -1;
@@ -220,7 +222,7 @@ static void on_signal(struct control *c, int sig)
 		c->skip_symbols = true;
 		return;
 	}
-	if (c->attach) {
+	if (c->attached) {
 		c->skip_symbols = c->stopped;
 		control_stop(c, "a signal");
 		return;
@@ -450,7 +452,7 @@ static void turn(struct control *c, int timeout)
 	free(p);
 	free(whose);
 	if (!c->over)
-		c->over = c->attach ? attached_over(c) : has_ended(c->launch.pid);
+		c->over = c->attached ? attached_over(c) : has_ended(c->launch.pid);
 	watch_time(c);
 	watch_limit(c);
 	look_again(c);
@@ -495,7 +497,7 @@ static bool give_up(void *arg)
 static void conclude(struct control *c)
 {
 	siginfo_t info = {0};
-	if (c->attach) {
+	if (c->attached) {
 		struct session *s = hello_running(c, c->launch.pid);
 		c->status = s ? session_exit_status(s->proc) : -1;
 	} else {

@@ -21,7 +21,8 @@
 
 struct control {
 	const struct options *opt;
-	struct attach *attach; /* -p: launch.pid is not ours; NULL = a command is run */
+	struct attach
+		*attach; /* what was done to the process by hand; NULL = the guest is preloaded */
 	struct launch launch;
 	struct files files;
 	struct writer writer;
@@ -40,7 +41,8 @@ struct control {
 	unsigned still;       /* samples since one in which something had changed */
 	const char *stop_why; /* the option or what else stopped the recording */
 	bool symbols_done, symbols_late;
-	bool closing; /* what runs on is not recorded any more */
+	bool attached; /* -p: launch.pid is not ours */
+	bool closing;  /* what runs on is not recorded any more */
 	bool stopped, over, abandoned, skip_symbols, no_snap;
 	unsigned symbols_failed;
 	int status; /* waitpid's, of the command */

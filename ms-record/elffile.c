@@ -5,6 +5,8 @@
 
 #include <elf.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -115,4 +117,68 @@ bool elffile_defines(int fd, const char *name)
 		    table_defines(&src, &y, &t, name))
 			return true;
 	return false;
+}
+
+/* ---- its allocator ---- */
+
+/* `bytes` at an offset of a file that is mapped, or NULL. */
+static const void *part(const uint8_t *file, uint64_t all, uint64_t offset, uint64_t bytes)
+{
+	return offset <= all && bytes <= all - offset ? file + offset : NULL;
+}
+
+static void take_symbols(struct elffile_malloc *m, const Elf64_Shdr *table, const Elf64_Sym *y,
+			 const char *names, uint64_t bytes)
+{
+	bool malloc_there = false, free_there = false;
+	for (uint64_t i = 0; i < table->sh_size / sizeof *y; i++) {
+		unsigned type = ELF64_ST_TYPE(y[i].st_info);
+		bool here = y[i].st_shndx != SHN_UNDEF;
+		if (y[i].st_name >= bytes || (type != STT_FUNC && type != STT_NOTYPE))
+			continue;
+		const char *name = names + y[i].st_name;
+		malloc_there |= here && !strcmp(name, "malloc");
+		free_there |= here && !strcmp(name, "free");
+		m->wanted |= !here && !strcmp(name, "malloc");
+		m->checked |=
+			here && (!strcmp(name, "__asan_init") || !strcmp(name, "__tsan_init") ||
+				 !strcmp(name, "__msan_init"));
+	}
+	m->defined |= malloc_there && free_there;
+	m->exported |= malloc_there && free_there && table->sh_type == SHT_DYNSYM;
+	m->table |= table->sh_type == SHT_SYMTAB;
+}
+
+static bool take_tables(struct elffile_malloc *m, const uint8_t *file, uint64_t all)
+{
+	const Elf64_Ehdr *e = part(file, all, 0, sizeof *e);
+	if (!e || memcmp(e->e_ident, ELFMAG, SELFMAG) || e->e_ident[EI_CLASS] != ELFCLASS64 ||
+	    e->e_shentsize != sizeof(Elf64_Shdr) || e->e_shoff % 8)
+		return false;
+	const Elf64_Shdr *s = part(file, all, e->e_shoff, e->e_shnum * sizeof *s);
+	for (unsigned i = 0; s && i < e->e_shnum; i++) {
+		if ((s[i].sh_type != SHT_DYNSYM && s[i].sh_type != SHT_SYMTAB) ||
+		    s[i].sh_link >= e->e_shnum || s[i].sh_offset % 8)
+			continue;
+		const Elf64_Shdr *t = &s[s[i].sh_link];
+		const Elf64_Sym *y = part(file, all, s[i].sh_offset, s[i].sh_size);
+		const char *names = part(file, all, t->sh_offset, t->sh_size);
+		if (y && names && t->sh_size && !names[t->sh_size - 1])
+			take_symbols(m, &s[i], y, names, t->sh_size);
+	}
+	return s != NULL;
+}
+
+bool elffile_malloc(int fd, struct elffile_malloc *m)
+{
+	struct stat st;
+	*m = (struct elffile_malloc){0};
+	if (fstat(fd, &st) || st.st_size <= 0)
+		return false;
+	void *file = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (file == MAP_FAILED)
+		return false;
+	bool good = take_tables(m, file, (uint64_t)st.st_size);
+	munmap(file, (size_t)st.st_size);
+	return good;
 }

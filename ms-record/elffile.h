@@ -33,6 +33,17 @@ struct elffile_source {
 /* False when it is no ELF file. Fields that cannot be read stay empty. */
 bool elffile_read(const struct elffile_source *src, struct elffile *f);
 
+/* What a file's symbols say of malloc and free. */
+struct elffile_malloc {
+	bool table;    /* it has a table of all symbols, not only of those for the linker */
+	bool defined;  /* both are defined in it, */
+	bool exported; /* and the linker sees them */
+	bool wanted;   /* it takes malloc from elsewhere */
+	bool checked;  /* its allocator is a sanitizer's */
+};
+/* False when there is nothing to be read. */
+bool elffile_malloc(int fd, struct elffile_malloc *m);
+
 /* Does the file define a function of that name, in either of its symbol tables? */
 bool elffile_defines(int fd, const char *name);
 

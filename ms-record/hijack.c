@@ -168,7 +168,7 @@ static int judge_tracer(struct judge *j)
 {
 	long tracer = number(j->looks.status, "\nTracerPid:\t");
 	char name[32], comm[64];
-	if (tracer <= 0)
+	if (tracer <= 0 || tracer == getpid())
 		return 0;
 	snprintf(name, sizeof name, "../%ld/comm", tracer);
 	slurp(j->proc, name, comm, sizeof comm);

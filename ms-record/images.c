@@ -79,7 +79,7 @@ void images_settle(struct control *c, const struct session *s)
 	}
 	files_index(&c->files, i);
 	/* An attached process is not followed into another program. */
-	bool hidden = s->became && s->ending == SESSION_EXECED && !s->successor && !c->attach;
+	bool hidden = s->became && s->ending == SESSION_EXECED && !s->successor && !c->attached;
 	if (hidden && (s->pid == c->launch.pid ||
 		       options_follow_exec(c->opt, s->became, last_part(s->became))))
 		images_missed(c, s->pid, s->image + 1, s->changed_ns, s->became, s->became_why);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Starting the command: found, checked, and run with the guest preloaded.
+ * Starting the command: found, checked, and run with the guest preloaded. What nothing can be
+ * preloaded into is started by inject.c.
  */
 #include "launch.h"
 
@@ -150,21 +151,50 @@ static bool is_loader(const char *path)
 	return slash && !strncmp(slash + 1, "ld-linux", 8);
 }
 
-static int check_elf(struct launch *l, const char *path, const struct elffile *f,
+/* Its allocator is found by its symbols. */
+static int check_static(struct launch *l, const char *path, const struct elffile_malloc *m,
+			struct ms_err *err)
+{
+	if (is_loader(path))
+		return 0;
+	if (!m->defined)
+		return refuse(
+			l, path,
+			m->table ? "it is statically linked and has no malloc, so its "
+				   "allocator is not known; --poll works"
+				 : "it is statically linked and stripped, so its allocator "
+				   "cannot be found; keep its symbols, link it dynamically, or "
+				   "use --poll",
+			err);
+	l->inject = "it is statically linked";
+	return 0;
+}
+
+/* Nothing is preloaded by musl's linker, as ours is for glibc's; nor does a preloaded library see
+ * the calls of a program that has a malloc of its own. */
+static int check_dynamic(struct launch *l, const char *path, const struct elffile *f,
+			 const struct elffile_malloc *m, struct ms_err *err)
+{
+	const char *slash = strrchr(f->interp, '/'), *name = slash ? slash + 1 : f->interp;
+	bool glibc = !strncmp(name, "ld-linux-x86-64", 15), musl = !strncmp(name, "ld-musl", 7);
+	if (!glibc && !musl)
+		return refuse(l, path, "it is not a program for the GNU C library or musl", err);
+	if (musl)
+		l->inject = "it is a program for musl";
+	else if (!m->checked && (m->exported || (m->defined && !m->wanted)))
+		l->inject = "it has a malloc of its own";
+	return 0;
+}
+
+static int check_elf(struct launch *l, const char *path, const struct elffile *f, int fd,
 		     struct ms_err *err)
 {
+	struct elffile_malloc m;
 	if (f->bits != 64 || f->machine != EM_X86_64)
 		return refuse(l, path, "it is not an x86-64 program", err);
-	if (!f->interp[0])
-		return is_loader(path)
-			       ? 0
-			       : refuse(l, path,
-					"it is statically linked, so nothing can be preloaded; "
-					"link it dynamically",
-					err);
-	const char *slash = strrchr(f->interp, '/');
-	if (strncmp(slash ? slash + 1 : f->interp, "ld-linux-x86-64", 15))
-		return refuse(l, path, "it is not a program for the GNU C library", err);
+	elffile_malloc(fd, &m);
+	if (f->interp[0] ? check_dynamic(l, path, f, &m, err) : check_static(l, path, &m, err))
+		return -1;
 	return check_rights(l, path, err);
 }
 
@@ -192,7 +222,7 @@ static int check(struct launch *l, const char *path, int depth, struct ms_err *e
 	struct elffile_source src = {fd, 0, 0};
 	int rc;
 	if (elffile_read(&src, &f))
-		rc = check_elf(l, path, &f, err);
+		rc = check_elf(l, path, &f, fd, err);
 	else if (depth < SCRIPT_DEPTH && interpreter(fd, script))
 		rc = check(l, script, depth + 1, err);
 	else {
@@ -207,10 +237,33 @@ char *launch_why(const char *path)
 {
 	struct launch none = {0};
 	struct ms_err err = {0};
-	if (!check(&none, path, 0, &err))
+	char *text = NULL;
+	if (check(&none, path, 0, &err)) {
+		const char *why = strstr(err.text, "': ");
+		return strdup(why ? why + 3 : err.text);
+	}
+	if (!none.inject)
 		return strdup("it did not load the recorder's library");
-	const char *why = strstr(err.text, "': ");
-	return strdup(why ? why + 3 : err.text);
+	return asprintf(&text, "%s, so nothing can be preloaded; start it with ms-record itself",
+			none.inject) < 0
+		       ? NULL
+		       : text;
+}
+
+/* What needs a library in the program. */
+static int check_options(struct launch *l, const struct options *o, struct ms_err *err)
+{
+	const char *what = o->mapped                   ? "--mmap"
+			   : o->usable_size            ? "--usable-size"
+			   : o->leak_check == SCAN_YES ? "--leak-check=yes"
+			   : o->leak_mark              ? "--leak-check-at"
+			   : o->start_mark             ? "--start-after mark:NAME"
+						       : NULL;
+	if (!what)
+		return 0;
+	ms_err_set(err, "cannot record '%s' with %s: %s, and that needs a library in it",
+		   l->program, what, l->inject);
+	return fail(l, 125);
 }
 
 int launch_find(struct launch *l, const struct options *o, struct ms_err *err)
@@ -218,6 +271,8 @@ int launch_find(struct launch *l, const struct options *o, struct ms_err *err)
 	l->status = 125;
 	if (find(l, o->command[0], err) || check(l, l->program, 0, err))
 		return -1;
+	if (l->inject)
+		return check_options(l, o, err);
 	l->guest = launch_beside("libmemscope-preload.so");
 	if (!l->guest)
 		return ms_err_set(err,
@@ -240,6 +295,8 @@ static void set_environment(const struct launch *l, const struct options *o)
 	}
 	const char *old = getenv("LD_PRELOAD");
 	char *preload = NULL;
+	if (l->inject) /* it is not the program's affair, and musl's linker would fail */
+		return;
 	if (asprintf(&preload, "%s%s%s", l->guest, old && *old ? ":" : "", old ? old : "") >= 0)
 		setenv("LD_PRELOAD", preload, 1);
 	setenv(MG_ENV_SOCKET, l->socket, 1);
@@ -277,13 +334,18 @@ int launch_fork(struct launch *l, const struct options *o, struct ms_err *err)
 	return l->pid < 0 ? ms_err_sys(err, "cannot fork") : 0;
 }
 
-int launch_go(struct launch *l, struct ms_err *err)
+bool launch_let(struct launch *l)
+{
+	bool let = write(l->go, "", 1) == 1;
+	close(l->go);
+	return let;
+}
+
+int launch_answer(struct launch *l, bool let, struct ms_err *err)
 {
 	int e = 0;
-	ssize_t n = -1;
-	bool gone = write(l->go, "", 1) != 1; /* then there is no answer either */
-	close(l->go);
-	while (!gone && (n = read(l->result, &e, sizeof e)) < 0 && errno == EINTR)
+	ssize_t n = -1; /* of one that is gone there is no answer */
+	while (let && (n = read(l->result, &e, sizeof e)) < 0 && errno == EINTR)
 		continue;
 	close(l->result);
 	if (n != sizeof e)
@@ -292,6 +354,11 @@ int launch_go(struct launch *l, struct ms_err *err)
 	errno = e;
 	ms_err_sys(err, "cannot run '%s'", l->program);
 	return fail(l, e == ENOENT ? 127 : 126);
+}
+
+int launch_go(struct launch *l, struct ms_err *err)
+{
+	return launch_answer(l, launch_let(l), err);
 }
 
 void launch_cancel(struct launch *l)

@@ -14,6 +14,7 @@ struct options;
 struct launch {
 	char *program;      /* path of the command */
 	char *guest;        /* path of libmemscope-preload.so */
+	const char *inject; /* why nothing can be preloaded (see inject.h); NULL = it can */
 	const char *socket; /* name of the abstract socket */
 	sigset_t mask;      /* of signals, as we inherited it */
 	int status;         /* for our exit when something fails: 125, 126, 127 */
@@ -32,6 +33,9 @@ int launch_fork(struct launch *l, const struct options *o, struct ms_err *err);
 /* Lets the child exec; waits until it did. 0, or -1 with `err` and l->status set (the child is
  * reaped). */
 int launch_go(struct launch *l, struct ms_err *err);
+/* The two halves of that: false = the child is gone. 0, or -1 as above. */
+bool launch_let(struct launch *l);
+int launch_answer(struct launch *l, bool let, struct ms_err *err);
 /* Ends the waiting child instead. */
 void launch_cancel(struct launch *l);
 /* A file beside this program: in its folder, or ../lib/memscope. malloc'ed, NULL when there is

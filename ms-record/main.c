@@ -6,9 +6,10 @@
  *   poll.c      --poll, all of it: poll_options.c, poll_series.c the samples, poll_say.c table and
  *               diagnosis, poll_trace.c -o
  *   launch.c    the command found, checked (elffile.c) and started with the guest preloaded
- *   attach.c    -p: attach_plan.c finds what is to be hooked (attach_elf.c, attach_maps.c; patch.c:
- *               the entries' jumps), attach_remote.c does it in the process, attach_image.c is what
- *               is mapped there, attach_modules.c keeps its modules
+ *   attach.c    -p: attach_plan.c finds what is to be hooked (attach_elf.c, attach_maps.c,
+ *               attach_names.c; patch.c: the entries' jumps), attach_remote.c does it in the
+ *               process, attach_image.c is what is mapped there, attach_modules.c keeps its modules
+ *   inject.c    the same for a command that nothing can be preloaded into, before it runs
  *   files.c     names of traces, FILE~, FILE.d/; images.c: those over; index.c: FILE.d/index
  *   control.c   the control thread: signals, ends, timers; hello.c: a guest says hello; born.c: a
  *               child forked
@@ -85,7 +86,7 @@ static int record(const struct options *o)
 	tell_over(&c);
 	if (!o->quiet)
 		summary_print(&c);
-	int status = c.attach ? 0 : c.status; /* an attached process's is not ours */
+	int status = c.attached ? 0 : c.status; /* an attached process's is not ours */
 	if (!c.abandoned)
 		control_free(&c);
 	return end_as(status);

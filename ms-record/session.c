@@ -94,10 +94,12 @@ static void make_tables(struct session *s)
 	modules_init(&s->modules, s->module_max);
 }
 
-/* An attached process never waits, and never makes a system call for us. */
+/* The image never makes a system call: who waits for us spins. A process that was not started by us
+ * never waits. */
 static void fill_attached(struct session *s)
 {
-	s->mem->wait_ticks = 0;
+	if (s->opt->pids)
+		s->mem->wait_ticks = 0;
 	s->mem->seccomp_seen = 1;
 	s->mem->end_wait_ms = 0;
 	s->mem->modules_epoch = ~0u;

@@ -23,7 +23,7 @@ static const struct image *main_image(const struct control *c)
 	const struct image *last = NULL;
 	for (size_t i = 0; i < c->images.n; i++) {
 		const struct image *m = &c->images.v[i];
-		bool later = !last || (!c->attach && m->number > last->number);
+		bool later = !last || (!c->attached && m->number > last->number);
 		if (m->pid == c->launch.pid && later)
 			last = m;
 	}
@@ -54,7 +54,7 @@ static const char *ended(int status, char room[64])
 /* What became of it while it was recorded. */
 static const char *became(const struct control *c, char room[64])
 {
-	if (!c->attach || (!c->stopped && c->status >= 0))
+	if (!c->attached || (!c->stopped && c->status >= 0))
 		return ended(c->status, room);
 	return c->stopped ? "was recorded and let go" : "ended or became another program";
 }
@@ -81,7 +81,7 @@ static void print_quality(const struct control *c, const struct image *m)
 			ms_format_size(n, c->opt->sample_bytes));
 	else if (t->paused_allocations && t->paused_ns)
 		fprintf(stderr, "%severy event recorded outside the pauses", sep);
-	else if (c->attach)
+	else if (c->attached)
 		fprintf(stderr, "%severy event recorded meanwhile", sep);
 	else if (c->stopped)
 		fprintf(stderr, "%severy event recorded until it was stopped by %s", sep,
@@ -238,9 +238,14 @@ static void print_attached(const struct control *c)
 		line("missing", "not hooked: %s", t->missing);
 	if (!c->opt->verbose)
 		return;
-	line("stops", "one thread for %s, to attach all %u for %s, to detach %u time%s, at most %s",
-	     ms_format_duration(a, t->map_ns), t->threads, ms_format_duration(b, t->patch_ns),
-	     t->leave_stops, t->leave_stops == 1 ? "" : "s", ms_format_duration(d, t->leave_ns));
+	if (c->attached)
+		line("stops",
+		     "one thread for %s, to attach all %u for %s, to detach %u time%s, at most %s",
+		     ms_format_duration(a, t->map_ns), t->threads,
+		     ms_format_duration(b, t->patch_ns), t->leave_stops,
+		     t->leave_stops == 1 ? "" : "s", ms_format_duration(d, t->leave_ns));
+	else
+		line("start", "the recorder was put into it by hand: %s", c->launch.inject);
 	line("hooks", "%u function%s, %u thread%s moved out of their way%s%s", t->hooks,
 	     t->hooks == 1 ? "" : "s", t->moved, t->moved == 1 ? "" : "s",
 	     t->adopted ? "; those of an earlier recorder used again" : "",
@@ -276,11 +281,11 @@ static void print_stacks(const struct control *c, const struct image *m)
 	if (c->opt->verify)
 		line("verify", "%s stacks compared, %s differ", ms_format_count(a, t->verified),
 		     ms_format_count(b, t->mismatches));
-	if (c->attach && t->unknown_frees)
+	if (c->attached && t->unknown_frees)
 		line("before", "%s blocks from before were given back, and are not in the figures",
 		     ms_format_count(a, t->unknown_frees));
-	if (c->attach ? t->inferred_frees != 0
-		      : t->inferred_frees || t->unknown_frees > t->paused_allocations)
+	if (c->attached ? t->inferred_frees != 0
+			: t->inferred_frees || t->unknown_frees > t->paused_allocations)
 		line("frees", "%s inferred, %s of blocks not seen allocated",
 		     ms_format_count(a, t->inferred_frees), ms_format_count(b, t->unknown_frees));
 	if (m->forks)
@@ -387,7 +392,7 @@ static void print_symbols(const struct control *c)
 static void print_nothing(const struct control *c)
 {
 	char room[64];
-	const char *name = c->attach ? c->launch.program : c->opt->command[0];
+	const char *name = c->attached ? c->launch.program : c->opt->command[0];
 	if (c->abandoned) {
 		fprintf(stderr,
 			"ms-record: %s %s; the output made no progress and was left as it is\n",

@@ -55,7 +55,7 @@ refused 126 'ermission denied' ./plain
 echo 'just text' >text && chmod 755 text
 refused 126 'not a program' ./text
 echo 'int main(void) { return 0; }' >s.c
-gcc -static -o static s.c
+gcc -static -s -o static s.c
 refused 125 'statically linked' ./static
 printf '#!%s/static\n' "$PWD" >script && chmod 755 script
 refused 125 'statically linked' ./script
@@ -141,7 +141,7 @@ int main(void) { return usleep(999999); }
 END
 "$BIN/ms-record" -v -o t.trace sh -c 'exec "./still
 here"' 2>err
-[ "$(sed -n 's/.*not recorded: //p' t.trace.d/index)" = 'it is statically linked, so nothing can be preloaded; link it dynamically' ] ||
+[ "$(sed -n 's/.*not recorded: //p' t.trace.d/index)" = 'it is statically linked, so nothing can be preloaded; start it with ms-record itself' ] ||
 	fail "a static program is in the index as $(cat t.trace.d/index)"
 grep -q '^  image     1 still_here (pid [0-9]*), not recorded: it is statically' err || fail "not said with -v: $(cat err)"
 grep -q '; 1 could not be recorded$' err || fail "not said: $(cat err)"

@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Records commands that count their own calls (tests/host/inject.c) and compares every figure."""
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+
+BIN, TB, SRC = os.environ["BIN"], os.environ["TB"], os.environ["SRC"]
+RECORD = f"{BIN}/ms-record"
+ALL = bool(os.environ.get("MS_CHECK_ALL"))
+NAMES = ("allocations", "frees", "reallocations", "failed_allocations", "unfreed_bytes", "unfreed_blocks")
+failures = []
+
+
+def check(good, text):
+    if not good:
+        print("FAILED:", text)
+        failures.append(text)
+
+
+def run(*command, env=None):
+    return subprocess.run(command, input=b"what is said to it\n", capture_output=True, timeout=120, check=False,
+                          env={**os.environ, **(env or {})})
+
+
+def recorded(name, program, threads, rounds, status=0, env=None, options=()):
+    """What it printed, and the totals of its trace."""
+    args = [program, str(threads), str(rounds), str(status)]
+    r = run(RECORD, "--no-symbols", "-v", "-o", "run.trace", *options, "--", *args, env=env)
+    said = r.stderr.decode()
+    alone = run(*args, env=env)
+    check(r.returncode == alone.returncode, f"{name}: status {r.returncode}, not {alone.returncode}: {said}")
+    lines, expected = r.stdout.split(b"\n"), alone.stdout.split(b"\n")
+    check([x for i, x in enumerate(lines) if i != 1] == [x for i, x in enumerate(expected) if i != 1],
+          f"{name}: it printed {r.stdout}, not {alone.stdout}")
+    report = subprocess.run([f"{BIN}/ms-report", "--json", "run.trace"], capture_output=True, check=False)
+    if report.returncode:
+        check(False, f"{name}: ms-report says {report.stderr}: {said}")
+        return [[0] * 6, [0] * 6], {k: 0 for k in NAMES}, said
+    report = json.loads(report.stdout)
+    q = report["quality"]
+    check(q["complete"] is True and not q["events_lost"], f"{name}: {q}")
+    check(q["attached"] is False, f"{name}: the report says that it was attached")
+    return [[int(x) for x in line.split()] for line in lines[:2]], report["totals"], said
+
+
+def exact(name, program, allocator, threads=4, rounds=200, env=None, whole=False):
+    """Two runs differ by what the program did; `whole`: one run is what its allocator counted."""
+    _, none, said = recorded(name, program, threads, 0, env=env)
+    (did, counted), some, _ = recorded(name, program, threads, rounds, env=env)
+    got = [some[k] - none[k] for k in NAMES]
+    check(got == did, f"{name}: recorded {got}, it did {did}")
+    m = re.search(r"^  allocator +(.*)$", said, re.M)
+    check(m and m.group(1) == allocator, f"{name}: the allocator is {m.group(1) if m else said}, not {allocator}")
+    if whole:
+        check([some[k] for k in NAMES] == counted, f"{name}: recorded {some}, its allocator was asked for {counted}")
+    subprocess.run([f"{BIN}/ms-snap", "--no-symbols", "-o", "run.db", "run.trace"], check=True)
+    first = subprocess.run(["sqlite3", "run.db", "select sum(allocations) from site where max_size = 12345"],
+                           capture_output=True, text=True, check=True).stdout.strip()
+    check(first == "3", f"{name}: {first} of the 3 blocks from before main are there")
+
+
+def ends(name, program):
+    """However it ends, so does ms-record, and the trace has its end."""
+    for status in (7, -signal.SIGKILL, -signal.SIGTERM):
+        recorded(name, program, 2, 10, status)
+    verified = recorded(name, program, 3, 100, options=("--verify",))[2]
+    m = re.search(r"verify +([\d,]+) stacks compared, (\d+) differ", verified)
+    check(m and m.group(2) == "0" and m.group(1) != "0", f"{name}: stacks differ: {verified}")
+
+
+def stopped(name, program):
+    """-d takes the hooks out again; the command goes on to its end."""
+    p = subprocess.Popen([RECORD, "-o", "stop.trace", "-d", "0.05", "--no-symbols", "--", program, "2", "300", "5"],
+                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    p.stdout.readline()
+    for _ in range(1000):
+        status = subprocess.run([RECORD, "--tell", "stop.trace", "status"], capture_output=True, check=False)
+        if status.returncode or b"stopped" in status.stdout:
+            break
+    out, err = p.communicate(b"after\n", timeout=60)
+    check(p.returncode == 5 and out.endswith(b"after\n"), f"{name}: stopped: {p.returncode} {out} {err}")
+
+
+def refused(words, *command):
+    r = run(RECORD, "-o", "no.trace", "--", *command)
+    said = r.stderr.decode()
+    check(r.returncode == 125 and words in said and said.count("\n") == 1, f"{command}: {r.returncode} {said}")
+    check(not os.path.exists("no.trace"), f"{command}: a trace is left")
+
+
+def refusals(program):
+    subprocess.run(["strip", "-o", "stripped", program], check=True)
+    refused("it is statically linked and stripped", "./stripped")
+    with open("bare.c", "w", encoding="utf-8") as f:
+        f.write('void _start(void) { __asm__ volatile("syscall" :: "a"(60), "D"(3)); }\n')
+    subprocess.run(["gcc", "-nostdlib", "-static", "-o", "bare", "bare.c"], check=True)
+    refused("it is statically linked and has no malloc", "./bare")
+
+
+def main():
+    host = f"{TB}/host/inject_"
+    exact("static", host + "static", "glibc (static)")
+    exact("static-pie", host + "static_pie", "glibc (static)", threads=1)
+    exact("own malloc", host + "own", "inject_own, glibc", whole=True)
+    exact("hidden malloc", host + "hidden", "inject_hidden, glibc")
+    for kind in ("static", "own"):
+        ends(kind, host + kind)
+        stopped(kind, host + kind)
+    refusals(host + "static")
+    print("ok" if not failures else f"{len(failures)} failed")
+    sys.exit(1 if failures else 0)
+
+
+main()
