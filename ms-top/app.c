@@ -55,6 +55,27 @@ void app_close(struct app *a)
 	rows_free(&a->rows);
 	pattern_set(&a->search, "");
 	grid_free(&a->grid);
+	json_free(&a->json);
+	free(a->line);
+}
+
+/* Reads what is dear: of the rows in view (else from the front), or of all that have a part in the
+ * order or in a sum. */
+static void look_closer(struct app *a)
+{
+	bool groups = a->rows.view == ROWS_GROUPS, all = a->opt->batch;
+	bool every = groups || column_is_dear(a->rows.sort);
+	struct system_process *const *v = groups ? a->system.v : a->rows.v;
+	size_t from = 0, n = groups ? a->system.n : a->rows.n;
+	if (!every && !all) {
+		size_t height = a->list.height ? a->list.height : DETAIL_ROWS;
+		from = a->list.top < n ? a->list.top : 0;
+		n = height < n - from ? height : n - from;
+	}
+	if (n)
+		system_details(&a->system, v + from, n, all);
+	if (every)
+		rows_make(&a->rows, &a->system, false);
 }
 
 int app_look(struct app *a, struct ms_err *err)
@@ -65,22 +86,13 @@ int app_look(struct app *a, struct ms_err *err)
 	}
 	if (!a->has_system)
 		return 0;
+	/* the row that somebody chose since stays when its process ends */
+	a->system.pinned = a->list.has && !a->list.follows ? a->list.selected : 0;
 	if (system_look(&a->system, err) != 0)
 		return -1;
 	rows_make(&a->rows, &a->system, true);
-	if (a->rows.view != ROWS_GROUPS && a->rows.n) {
-		/* what is in view, else from the front */
-		size_t from = a->list.top < a->rows.n ? a->list.top : 0;
-		size_t n = a->opt->batch    ? a->rows.n
-			   : a->list.height ? a->list.height
-					    : DETAIL_ROWS;
-		n = n < a->rows.n - from ? n : a->rows.n - from;
-		system_details(&a->system, a->rows.v + from, n, a->opt->batch);
-	} else if (a->system.n) {
-		system_details(&a->system, a->system.v, a->system.n, a->opt->batch);
-	}
+	look_closer(a);
 	list_set(&a->list, a->rows.ids, a->rows.n);
-	a->system.pinned = a->list.has && !a->list.follows ? a->list.selected : 0;
 	return 0;
 }
 
@@ -174,26 +186,43 @@ static int from_environment(const char *name, int least, int otherwise)
 	return n >= least && n <= 4000 ? n : otherwise;
 }
 
+static int write_out(const char *text, size_t n, struct ms_err *err)
+{
+	if (ms_write_all(STDOUT_FILENO, text, n) != 0)
+		return ms_err_set(err, "cannot write: %s", strerror(errno));
+	return 0;
+}
+
+static int print_json(struct app *a, struct ms_err *err)
+{
+	if (a->inspecting)
+		json_process(&a->json, &a->process);
+	else
+		json_system(&a->json, &a->system, &a->rows);
+	return write_out(a->json.v, a->json.n, err);
+}
+
 /* A frame as text; as long as it need be to show all rows, unless LINES says otherwise. */
 static int print_frame(struct app *a, struct ms_err *err)
 {
 	int need = a->inspecting ? draw_process_rows(&a->process) : draw_system_rows(&a->rows);
 	int cols = from_environment("COLUMNS", 20, 120), rows = from_environment("LINES", 3, need);
 	size_t room = (size_t)cols * GRID_BYTES + 1;
-	char *line = ms_xrealloc(NULL, room + 1, 1);
-	int rc = 0, last = 0;
+	int last = 0;
+	if (room + 1 > a->line_room) {
+		a->line_room = room + 1;
+		a->line = ms_xrealloc(a->line, a->line_room, 1);
+	}
 	app_draw(a, rows, cols);
 	for (int i = 0; i < rows - 1; i++)
-		if (grid_row(&a->grid, i, line, room))
+		if (grid_row(&a->grid, i, a->line, room))
 			last = i;
-	for (int i = 0; i <= last && rc == 0; i++) {
-		size_t n = grid_row(&a->grid, i, line, room);
-		line[n] = '\n';
-		rc = ms_write_all(STDOUT_FILENO, line, n + 1);
+	for (int i = 0; i <= last; i++) {
+		size_t n = grid_row(&a->grid, i, a->line, room);
+		a->line[n] = '\n';
+		if (write_out(a->line, n + 1, err) != 0)
+			return -1;
 	}
-	free(line);
-	if (rc != 0)
-		return ms_err_set(err, "cannot write: %s", strerror(errno));
 	return 0;
 }
 
@@ -203,14 +232,14 @@ int app_print(const struct options *o, struct ms_err *err)
 	int rc = app_open(&a, o, err);
 	for (uint64_t i = 0; rc == 0 && (!o->frames || i < o->frames); i++) {
 		uint64_t start = now();
-		if (i && (rc = ms_write_all(STDOUT_FILENO, "\n", 1)) != 0)
-			ms_err_set(err, "cannot write: %s", strerror(errno));
+		if (i && !o->json)
+			rc = write_out("\n", 1, err);
 		if (rc == 0)
 			rc = app_look(&a, err);
 		/* no row is selected where nobody can choose one */
 		a.list.has = a.regions.has = false;
 		if (rc == 0)
-			rc = print_frame(&a, err);
+			rc = o->json ? print_json(&a, err) : print_frame(&a, err);
 		if (rc != 0 || (a.inspecting && a.process.ended) || i + 1 == o->frames)
 			break;
 		uint64_t spent = now() - start,

@@ -6,6 +6,7 @@
 
 #include "draw.h"
 #include "grid.h"
+#include "json.h"
 #include "options.h"
 #include "process.h"
 
@@ -24,6 +25,9 @@ struct app {
 	int column_at; /* in the choice of columns */
 	struct pattern search;
 	struct grid grid;
+	char *line; /* of a plain frame */
+	size_t line_room;
+	struct json_line json;
 	char typed[96];
 	char message[256];
 	bool frozen, quit, look; /* look: before the next frame, whatever the time */

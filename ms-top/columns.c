@@ -18,7 +18,8 @@ const struct column columns[COLUMN_COUNT] = {
 	[COLUMN_PSS] = {"PSS", "resident, shared pages divided by their users", 6, true, false, 60},
 	[COLUMN_USS] = {"USS", "resident and not shared", 6, true, false, 50},
 	[COLUMN_SWAP] = {"SWAP", "swapped out", 6, true, false, 20},
-	[COLUMN_HEAP] = {"HEAP", "anonymous memory", 6, true, false, 40},
+	[COLUMN_HEAP] = {"HEAP", "anonymous memory; ~ where only statm tells it", 7, true, false,
+			 40},
 	[COLUMN_VSZ] = {"VSZ", "address space", 6, true, false, 15},
 	[COLUMN_RATE] = {"/MIN", "how fast the RSS grows", 7, true, false, 80},
 	[COLUMN_START] = {"START", "change of the RSS since ms-top saw it first, or since b", 7,
@@ -31,7 +32,8 @@ const struct column columns[COLUMN_COUNT] = {
 	[COLUMN_READ] = {"READ/S", "bytes read from disk a second", 6, true, false, 18},
 	[COLUMN_WRITE] = {"WRITE/S", "bytes written to disk a second", 7, true, false, 17},
 	[COLUMN_FAULTS] = {"FAULT/S", "page faults a second", 7, true, false, 16},
-	[COLUMN_FROM] = {"FROM", "file that the figures are from", 6, false, true, 10},
+	[COLUMN_FROM] = {"FROM", "file that PSS to HEAP are from: rollup, smaps, statm", 6, false,
+			 true, 10},
 	[COLUMN_CGROUP] = {"CGROUP", "control group", 16, false, true, 12},
 	[COLUMN_COMMAND] = {"COMMAND", "arguments", 0, false, true, 99},
 };
@@ -81,7 +83,7 @@ struct column_set columns_fit(const struct column_set *all, int width)
 		size_t least = set.n;
 		for (size_t i = 0; i < set.n; i++) {
 			const struct column *c = &columns[set.v[i]];
-			need += c->width ? c->width + 1 : 20;
+			need += c->width ? c->width + 1 : 19;
 			if (least == set.n || c->lasts < columns[set.v[least]].lasts)
 				least = i;
 		}
@@ -89,6 +91,12 @@ struct column_set columns_fit(const struct column_set *all, int width)
 			return set;
 		memmove(set.v + least, set.v + least + 1, (--set.n - least) * sizeof set.v[0]);
 	}
+}
+
+bool column_is_dear(enum column_id id)
+{
+	return (id >= COLUMN_PSS && id <= COLUMN_HEAP) || id == COLUMN_READ || id == COLUMN_WRITE ||
+	       id == COLUMN_FROM;
 }
 
 /* ---- values ---- */
@@ -117,13 +125,13 @@ static double number_of(struct system *s, enum column_id id, struct system_proce
 	case COLUMN_RSS:
 		return (double)p->rss;
 	case COLUMN_PSS:
-		return known(p->pss);
+		return known(p->figures.pss);
 	case COLUMN_USS:
-		return known(p->uss);
+		return known(p->figures.uss);
 	case COLUMN_SWAP:
-		return known(p->swap);
+		return known(p->figures.swap);
 	case COLUMN_HEAP:
-		return known(p->heap);
+		return known(p->figures.heap);
 	case COLUMN_VSZ:
 		return (double)p->vsz;
 	case COLUMN_RATE:
@@ -136,20 +144,14 @@ static double number_of(struct system *s, enum column_id id, struct system_proce
 	case COLUMN_CPU:
 		return p->cpu;
 	case COLUMN_READ:
-		return p->read_rate;
+		return p->read_bytes == SYSTEM_UNKNOWN ? -1 : p->read_rate;
 	case COLUMN_WRITE:
-		return p->write_rate;
+		return p->read_bytes == SYSTEM_UNKNOWN ? -1 : p->write_rate;
 	case COLUMN_FAULTS:
 		return p->fault_rate;
 	default:
 		return 0;
 	}
-}
-
-static const char *source_of(const struct system_process *p)
-{
-	static const char *const words[] = {"stat", "rollup", "denied"};
-	return words[p->source];
 }
 
 static const char *text_of(struct system *s, enum column_id id, struct system_process *p)
@@ -160,7 +162,7 @@ static const char *text_of(struct system *s, enum column_id id, struct system_pr
 	case COLUMN_VERDICT:
 		return system_verdict(s, p);
 	case COLUMN_FROM:
-		return source_of(p);
+		return source_word(p->figures.source);
 	case COLUMN_CGROUP:
 		return p->cgroup;
 	case COLUMN_COMMAND:
@@ -188,8 +190,9 @@ int column_compare(struct system *s, enum column_id id, struct system_process *a
 static const char *figure(struct system *s, enum column_id id, struct system_process *p,
 			  char buf[WORDS_BUF])
 {
-	bool sums = id >= COLUMN_PSS && id <= COLUMN_HEAP;
-	if (sums && (p->source != SYSTEM_ROLLUP || p->kernel))
+	char size[WORDS_BUF];
+	double v = number_of(s, id, p);
+	if (v < 0 && column_is_dear(id))
 		return "-";
 	switch (id) {
 	case COLUMN_PID:
@@ -204,16 +207,16 @@ static const char *figure(struct system *s, enum column_id id, struct system_pro
 	case COLUMN_CPU:
 		snprintf(buf, WORDS_BUF, "%.1f", p->cpu * 100);
 		return buf;
-	case COLUMN_READ:
-	case COLUMN_WRITE:
-		return p->read_bytes == SYSTEM_UNKNOWN
-			       ? "-"
-			       : words_size(buf, (uint64_t)number_of(s, id, p));
+	case COLUMN_HEAP:
+		/* what is no file's is stacks and shared memory too */
+		snprintf(buf, WORDS_BUF, "%s%.30s", p->figures.source == SOURCE_STATM ? "~" : "",
+			 words_size(size, (uint64_t)v));
+		return buf;
 	case COLUMN_THREADS:
 	case COLUMN_FAULTS:
-		return words_count(buf, number_of(s, id, p));
+		return words_count(buf, v);
 	default:
-		return words_size(buf, (uint64_t)number_of(s, id, p));
+		return words_size(buf, (uint64_t)v);
 	}
 }
 

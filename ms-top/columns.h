@@ -60,6 +60,9 @@ int column_find(const char *name, size_t length, struct ms_err *err);
 /* Which of them fit in `width` columns. */
 struct column_set columns_fit(const struct column_set *all, int width);
 
+/* Is it not read of all processes at every look? */
+bool column_is_dear(enum column_id id);
+
 /* Less than 0: `a` comes first. Unknown figures come last. */
 int column_compare(struct system *s, enum column_id id, struct system_process *a,
 		   struct system_process *b);

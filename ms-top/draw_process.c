@@ -12,43 +12,85 @@
 #include "process.h"
 #include "words.h"
 
-#define FIGURES 6 /* rows before the regions */
-#define KINDS_FROM 24
+#define KINDS_FROM 28 /* rows of a screen that has room for the kinds */
+#define ALL_FROM 16   /* and for a line of each figure */
+#define FIGURES 9     /* rows before the kinds, at most */
 
-static void draw_history(struct grid *g, int row, const char *name, const struct history *h)
+/* A figure: what part of all of it (resident and swapped) it is, its history, its change. */
+static void draw_figure(struct grid *g, int row, const char *name, const struct history *h,
+			double whole)
 {
 	char a[WORDS_BUF], b[WORDS_BUF];
-	unsigned values[48];
-	int width = g->cols >= 100 ? 48 : g->cols >= 60 ? 20 : 8;
-	size_t n = history_values(h, values, (size_t)width);
+	unsigned values[40];
+	int bar = g->cols >= 100 ? 24 : g->cols >= 60 ? 10 : 0;
+	int width = g->cols >= 100 ? 40 : g->cols >= 60 ? 16 : 8, col = 14;
 	grid_put(g, row, 0, 5, GRID_BOLD, name);
+	if (!h->step) {
+		grid_put_right(g, row, 5, 7, GRID_DIM, "-");
+		return;
+	}
 	grid_put_right(g, row, 5, 7, GRID_PLAIN, words_size(a, h->bytes));
-	grid_spark(g, row, 14, width, GRID_ACCENT, values, n);
-	grid_print(g, row, 14 + width + 2, GRID_PLAIN, "%s in %s",
+	grid_bar(g, row, col, bar, GRID_GOOD, (double)h->bytes, whole);
+	col += bar ? bar + 2 : 0;
+	size_t n = history_values(h, values, (size_t)width);
+	grid_spark(g, row, col, width, GRID_ACCENT, values, n);
+	grid_print(g, row, col + width + 2, GRID_PLAIN, "%s in %s",
 		   words_change(a, (double)h->bytes - (double)h->first_bytes),
 		   words_time(b, (double)(h->last_ns - h->first_ns) / 1e9));
 }
 
-static void draw_sums(struct grid *g, int row, const struct process *p)
+static void draw_figures(struct grid *g, int *row, const struct process *p)
 {
-	char a[WORDS_BUF], b[WORDS_BUF], c[WORDS_BUF], d[WORDS_BUF];
-	if (p->has_regions)
-		grid_print(g, row, 0, GRID_PLAIN, "PSS %s   USS %s   swap %s   address space %s",
-			   words_size(a, p->memory.pss),
-			   words_size(b, p->memory.private_clean + p->memory.private_dirty),
-			   words_size(c, p->memory.swap), words_size(d, p->statm.vsz));
-	else
-		grid_print(g, row, 0, GRID_PLAIN, "address space %s   %s",
-			   words_size(a, p->statm.vsz),
-			   p->denied ? "smaps may not be read: no regions"
-				     : "no regions: it has no memory of its own");
+	const struct {
+		const char *name;
+		const struct history *h;
+		bool brief; /* shown on small screens too */
+	} all[] = {{"RSS", &p->rss, true},
+		   {"PSS", &p->pss, false},
+		   {"USS", &p->uss, false},
+		   {"HEAP", &p->heap, true},
+		   {"SWAP", &p->swap, false}};
+	double whole = (double)p->rss.bytes + (p->swap.step ? (double)p->swap.bytes : 0);
+	for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+		if (all[i].brief || g->rows >= ALL_FROM)
+			draw_figure(g, (*row)++, all[i].name, all[i].h, whole);
+	if (g->rows < ALL_FROM) {
+		char a[WORDS_BUF], b[WORDS_BUF], c[WORDS_BUF];
+		grid_print(g, (*row)++, 0, GRID_PLAIN, "PSS %s  USS %s  swap %s",
+			   words_size(a, p->figures.pss), words_size(b, p->figures.uss),
+			   words_size(c, p->figures.swap));
+	}
+}
+
+/* Where the figures below RSS are from, and how old they are. */
+static void draw_source(struct grid *g, int row, const struct process *p)
+{
+	char age[WORDS_BUF], cost[64] = "";
+	double old_s = (double)(p->now_ns - p->dear_ns) / 1e9;
+	if (old_s >= 1)
+		snprintf(cost, sizeof cost, ", %s old: reading it takes %.0f ms",
+			 words_time(age, old_s), (double)p->dear_cost_ns / 1e6);
+	switch (p->figures.source) {
+	case SOURCE_STAT:
+		grid_put(g, row, 0, -1, GRID_DIM, "it has no memory of its own");
+		return;
+	case SOURCE_STATM:
+		grid_print(g, row, 0, GRID_WARN,
+			   "smaps %s: HEAP is what statm counts as no file's, no regions",
+			   p->figures.denied ? "may not be read" : "cannot be read");
+		return;
+	default:
+		grid_print(g, row, 0, GRID_DIM, "PSS to SWAP from %s%s%s",
+			   p->figures.source == SOURCE_SMAPS ? "smaps" : "smaps_rollup", cost,
+			   p->has_regions ? "" : "; no regions");
+	}
 }
 
 static void draw_trend(struct grid *g, int row, const struct process *p)
 {
 	char a[WORDS_BUF], low[WORDS_BUF], high[WORDS_BUF];
 	const struct ms_trend *t = &p->trend;
-	const char *what = p->has_regions ? "heap" : "RSS";
+	const char *what = p->heap.step ? "heap" : "RSS";
 	enum grid_style style = t->kind == MS_TREND_GROWING ? GRID_BAD : GRID_PLAIN;
 	if (t->kind == MS_TREND_SHORT)
 		grid_print(g, row, 0, GRID_DIM, "%s: too early to say whether it grows", what);
@@ -109,19 +151,19 @@ int draw_process_rows(const struct process *p)
 
 void draw_process(struct grid *g, const struct process *p, const struct screen_state *st)
 {
-	char up[WORDS_BUF];
+	char up[WORDS_BUF], space[WORDS_BUF];
 	int row = 0;
 	grid_print(g, row, 0, GRID_BOLD, "%d %s", (int)p->proc.pid, p->command);
 	row++;
 	grid_print(g, row++, 0, p->ended ? GRID_BAD : GRID_PLAIN,
-		   "%s%s%c   up %s   %u threads   cpu %.1f %%", st->frozen ? "FROZEN   " : "",
-		   p->ended ? "ended; last seen: state " : "state ", p->state ? p->state : '?',
-		   words_time(up, (double)p->up_s), p->threads, p->cpu * 100);
-	draw_history(g, row++, "RSS", &p->rss);
-	if (p->has_regions)
-		draw_history(g, row++, "HEAP", &p->heap_history);
-	draw_sums(g, row++, p);
+		   "%s%s%c   up %s   %u threads   cpu %.1f %%   address space %s",
+		   st->frozen ? "FROZEN   " : "", p->ended ? "ended; last seen: state " : "state ",
+		   p->state ? p->state : '?', words_time(up, (double)p->up_s), p->threads,
+		   p->cpu * 100, words_size(space, p->statm.vsz));
+	draw_figures(g, &row, p);
 	draw_trend(g, row++, p);
+	if (g->rows >= ALL_FROM || !p->has_regions)
+		draw_source(g, row++, p);
 	if (p->has_regions) {
 		if (g->rows >= KINDS_FROM)
 			draw_kinds(g, &row, p);

@@ -172,14 +172,20 @@ static void draw_detail(struct grid *g, int row, struct system *s, struct system
 		snprintf(title, sizeof title, "%d %s  %s  %u threads", (int)p->pid, p->command,
 			 p->user, p->threads);
 	grid_rule(g, row, title);
-	if (p->source == SYSTEM_ROLLUP)
-		grid_print(g, row + 1, 1, GRID_PLAIN,
-			   "heap %s   file %s   swap %s   PSS %s   from smaps_rollup",
-			   words_size(a, p->heap), words_size(b, p->file), words_size(c, p->swap),
-			   words_size(d, p->pss));
+	const struct source_figures *f = &p->figures;
+	if (f->source == SOURCE_STAT)
+		grid_print(g, row + 1, 1, GRID_PLAIN, "RSS %s from stat", words_size(a, p->rss));
+	else if (f->source == SOURCE_STATM)
+		grid_print(
+			g, row + 1, 1, GRID_PLAIN,
+			"heap about %s   file %s   from statm: smaps_rollup and smaps %s be read",
+			words_size(a, f->heap), words_size(b, f->file),
+			f->denied ? "may not" : "cannot");
 	else
-		grid_print(g, row + 1, 1, GRID_PLAIN, "RSS %s from stat%s", words_size(a, p->rss),
-			   p->source == SYSTEM_DENIED ? "; smaps_rollup may not be read" : "");
+		grid_print(g, row + 1, 1, GRID_PLAIN,
+			   "heap %s   file %s   swap %s   PSS %s   from %s", words_size(a, f->heap),
+			   words_size(b, f->file), words_size(c, f->swap), words_size(d, f->pss),
+			   f->source == SOURCE_SMAPS ? "smaps" : "smaps_rollup");
 	unsigned values[24];
 	size_t n = history_values(&p->history, values, 24);
 	int col = grid_print(g, row + 2, 1, GRID_PLAIN, "RSS  ");

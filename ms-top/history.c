@@ -47,6 +47,20 @@ struct ms_trend history_trend(const struct history *h)
 	return ms_trend_of(v, n);
 }
 
+const char *history_word(const struct ms_trend *t)
+{
+	switch (t->kind) {
+	case MS_TREND_SHORT:
+		return "new";
+	case MS_TREND_GROWING:
+		return t->confidence >= HISTORY_SURE ? "growing" : "maybe";
+	case MS_TREND_FILLING:
+		return "filled";
+	default:
+		return ms_trend_word(t->kind);
+	}
+}
+
 size_t history_values(const struct history *h, unsigned *values, size_t n)
 {
 	size_t have = h->n < n ? h->n : n;

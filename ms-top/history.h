@@ -11,6 +11,7 @@
 #include "libcommon/trend.h"
 
 #define HISTORY_SAMPLES 96u
+#define HISTORY_SURE 0.8 /* confidence from which on it is called growing */
 struct history {
 	uint32_t kib[HISTORY_SAMPLES];
 	uint32_t ms[HISTORY_SAMPLES]; /* since the first sample */
@@ -24,6 +25,8 @@ struct history {
 void history_add(struct history *h, uint64_t now_ns, uint64_t bytes);
 /* Does it grow? No memory is taken. */
 struct ms_trend history_trend(const struct history *h);
+/* What it says in one word: "growing", "maybe" (growing, but not so sure), "new" (too short), .. */
+const char *history_word(const struct ms_trend *t);
 /* At most `n` values, oldest first, the last of them the latest; returns how many. */
 size_t history_values(const struct history *h, unsigned *values, size_t n);
 

@@ -9,6 +9,8 @@
  *   rows.c         which processes are shown, in what order: filter, groups, tree
  *   columns.c      what is shown of each
  *   list.c         the selection, which stays with its row
+ *   source.c       from which file of /proc the figures are
+ *   json.c         frames as JSON
  *   draw*.c        frames, into a grid of cells (grid.c; figures in few columns: words.c)
  *   term.c         the terminal
  *   keys.c         the table of keys; app_keys.c what they do

@@ -20,6 +20,7 @@ const char options_help[] =
 	"  -p, --pid PID         one process: its figures, history and regions\n"
 	"  -d, --delay DURATION  time between looks (default 1s, at least 100ms)\n"
 	"  -b, --batch           print plain frames; needs no terminal\n"
+	"      --json            print an object a frame instead, one a line\n"
 	"  -n, --frames N        end after so many frames\n"
 	"      --columns LIST    columns by their titles: pid,rss,command\n"
 	"      --sort COLUMN     sort by this column (default RSS); -COLUMN reverses\n"
@@ -29,7 +30,7 @@ const char options_help[] =
 	"  -h, --help            this text\n"
 	"  -V, --version         version\n";
 
-enum { OPT_COLUMNS = 0x100, OPT_SORT, OPT_FILTER, OPT_KERNEL, OPT_ROOT };
+enum { OPT_COLUMNS = 0x100, OPT_SORT, OPT_FILTER, OPT_JSON, OPT_KERNEL, OPT_ROOT };
 
 static const struct option longs[] = {
 	{"pid", required_argument, NULL, 'p'},
@@ -39,6 +40,7 @@ static const struct option longs[] = {
 	{"columns", required_argument, NULL, OPT_COLUMNS},
 	{"sort", required_argument, NULL, OPT_SORT},
 	{"filter", required_argument, NULL, OPT_FILTER},
+	{"json", no_argument, NULL, OPT_JSON},
 	{"kernel", no_argument, NULL, OPT_KERNEL},
 	{"proc-root", required_argument, NULL, OPT_ROOT},
 	MS_CLI_LONGS,
@@ -85,6 +87,9 @@ static int take(void *options, int c, char **argv, struct ms_err *err)
 		return take_sort(o, optarg, err);
 	case OPT_FILTER:
 		o->filter = optarg;
+		return 0;
+	case OPT_JSON:
+		o->batch = o->json = true;
 		return 0;
 	case OPT_KERNEL:
 		o->kernel = true;

@@ -18,7 +18,7 @@ struct options {
 	pid_t pid; /* 0 = all processes */
 	uint64_t delay_ns;
 	uint64_t frames; /* 0 = no end */
-	bool batch, kernel;
+	bool batch, json, kernel;
 	const char *root, *filter;
 	struct column_set columns;
 	enum column_id sort;

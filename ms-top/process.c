@@ -36,7 +36,7 @@ static void read_command(struct process *p)
 
 int process_open(struct process *p, const char *root, pid_t pid, struct ms_err *err)
 {
-	*p = (struct process){.open = true};
+	*p = (struct process){.open = true, .figures = SOURCE_NOTHING};
 	if (ms_proc_open(&p->proc, root, pid, err) != 0)
 		return -1;
 	read_command(p);
@@ -105,21 +105,8 @@ static void sort_regions(struct process *p)
 		p->ids[i] = p->regions.v[p->order[i]].map.start;
 }
 
-static void take_regions(struct process *p)
+static void sum_kinds(struct process *p)
 {
-	uint64_t start = clock_of(CLOCK_MONOTONIC);
-	if (p->denied || start < p->next_regions_ns)
-		return;
-	if (ms_regions_read(&p->proc, true, &p->regions) != 0) {
-		p->denied = errno == EACCES || errno == EPERM;
-		return;
-	}
-	uint64_t cost = clock_of(CLOCK_MONOTONIC) - start;
-	p->next_regions_ns = start + cost * DEAR_PART;
-	p->regions_ns = p->now_ns;
-	p->has_regions = p->regions.n > 0;
-	ms_regions_sum(&p->regions, &p->memory, NULL);
-	p->heap = ms_regions_heap(&p->regions);
 	memset(p->kinds, 0, sizeof p->kinds);
 	for (size_t i = 0; i < p->regions.n; i++) {
 		const struct ms_region *r = &p->regions.v[i];
@@ -128,8 +115,50 @@ static void take_regions(struct process *p)
 		k->size += r->map.end - r->map.start;
 		ms_proc_memory_add(&k->memory, &r->memory);
 	}
+}
+
+/* Regions and sums from smaps. False: it may not be read, or says nothing. */
+static bool take_regions(struct process *p)
+{
+	errno = 0;
+	if (ms_regions_read(&p->proc, true, &p->regions) != 0) {
+		p->figures.denied = errno == EACCES || errno == EPERM;
+		return false;
+	}
+	if (!p->regions.n)
+		return false;
+	p->has_regions = true;
+	ms_regions_sum(&p->regions, &p->memory, NULL);
+	source_take(&p->figures, SOURCE_SMAPS, &p->memory);
+	p->figures.heap = ms_regions_heap(&p->regions);
+	sum_kinds(p);
 	sort_regions(p);
-	history_add(&p->heap_history, p->now_ns, p->heap);
+	return true;
+}
+
+static void remember(struct history *h, uint64_t now_ns, uint64_t bytes)
+{
+	if (bytes != SOURCE_UNKNOWN)
+		history_add(h, now_ns, bytes);
+}
+
+static void take_dear(struct process *p)
+{
+	uint64_t start = clock_of(CLOCK_MONOTONIC);
+	if (start < p->next_dear_ns)
+		return;
+	if (p->figures.denied || !take_regions(p)) {
+		p->has_regions = false;
+		p->regions.n = 0;
+		source_read(p->proc.folder, p->proc.page_bytes, &p->figures);
+	}
+	p->dear_cost_ns = clock_of(CLOCK_MONOTONIC) - start;
+	p->next_dear_ns = start + p->dear_cost_ns * DEAR_PART;
+	p->dear_ns = p->now_ns;
+	remember(&p->pss, p->now_ns, p->figures.pss);
+	remember(&p->uss, p->now_ns, p->figures.uss);
+	remember(&p->heap, p->now_ns, p->figures.heap);
+	remember(&p->swap, p->now_ns, p->figures.swap);
 }
 
 void process_look(struct process *p)
@@ -144,8 +173,8 @@ void process_look(struct process *p)
 	}
 	take_stat(p, p->last_ns ? (double)(p->now_ns - p->last_ns) / 1e9 : 0);
 	history_add(&p->rss, p->now_ns, p->statm.rss);
-	take_regions(p);
-	p->trend = history_trend(p->has_regions ? &p->heap_history : &p->rss);
+	take_dear(p);
+	p->trend = history_trend(p->heap.step ? &p->heap : &p->rss);
 }
 
 void process_close(struct process *p)

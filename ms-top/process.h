@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "history.h"
+#include "source.h"
 #include "libcommon/proc.h"
 
 struct ms_err;
@@ -22,17 +23,18 @@ struct process_kind { /* regions of a kind together; bytes */
 struct process {
 	struct ms_proc proc;
 	bool open, ended;
-	bool has_regions, denied; /* smaps was read; it may not be read */
+	bool has_regions; /* smaps was read */
 	char state;
 	uint32_t threads;
 	double cpu; /* of a core */
 	uint64_t cpu_ticks;
 	uint64_t now_ns, last_ns, up_s;
-	uint64_t regions_ns, next_regions_ns; /* when smaps was read, and may be read again */
-	struct ms_proc_statm statm;           /* bytes */
-	struct ms_proc_memory memory;         /* of all regions, when has_regions */
-	uint64_t heap;                        /* resident, of brk and private anonymous memory */
-	struct history rss, heap_history;
+	uint64_t dear_ns, next_dear_ns; /* when smaps was read, and may be read again */
+	uint64_t dear_cost_ns;          /* how long that took */
+	struct ms_proc_statm statm;     /* bytes */
+	struct ms_proc_memory memory;   /* of all regions, when has_regions */
+	struct source_figures figures;  /* heap: of brk and private anonymous memory */
+	struct history rss, pss, uss, heap, swap;
 	struct ms_trend trend; /* of the heap where it is known, else of the RSS */
 	struct process_kind kinds[MS_REGION_KINDS];
 	struct ms_regions regions;

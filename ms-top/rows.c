@@ -13,6 +13,7 @@ void pattern_set(struct pattern *p, const char *text)
 {
 	if (p->has_regex)
 		regfree(&p->regex);
+	p->serial++;
 	snprintf(p->text, sizeof p->text, "%s", text);
 	p->has_regex = p->text[0] &&
 		       regcomp(&p->regex, p->text, REG_EXTENDED | REG_ICASE | REG_NOSUB) == 0;
@@ -32,6 +33,17 @@ bool pattern_matches(const struct pattern *p, const struct system_process *row)
 				 : strstr(where[i], p->text) != NULL)
 			return true;
 	return false;
+}
+
+/* Whether a process matches does not change with its figures: asked once, since regexec() takes
+ * memory. */
+static bool is_shown(const struct rows *r, struct system_process *p)
+{
+	if (p->matched_by != r->filter.serial) {
+		p->matches = pattern_matches(&r->filter, p);
+		p->matched_by = r->filter.serial;
+	}
+	return p->matches;
 }
 
 static void make_room(struct rows *r, size_t n)
@@ -185,7 +197,7 @@ static struct system_process *group_of(struct rows *r, const char *key)
 static void add_known(uint64_t *sum, uint64_t v)
 {
 	if (v != SYSTEM_UNKNOWN)
-		*sum += v;
+		*sum = *sum == SYSTEM_UNKNOWN ? v : *sum + v;
 }
 
 static void add_to(struct system_process *g, const struct system_process *p)
@@ -196,14 +208,17 @@ static void add_to(struct system_process *g, const struct system_process *p)
 	g->threads += p->threads;
 	g->cpu += p->cpu;
 	g->fault_rate += p->fault_rate;
+	g->major_rate += p->major_rate;
 	g->read_rate += p->read_rate;
 	g->write_rate += p->write_rate;
-	if (p->source == SYSTEM_ROLLUP)
-		g->seen = true; /* sums below are of those that were read */
-	add_known(&g->pss, p->pss);
-	add_known(&g->uss, p->uss);
-	add_known(&g->swap, p->swap);
-	add_known(&g->heap, p->heap);
+	/* sums of those that were read; the worst source of them */
+	if (p->figures.source > g->figures.source)
+		g->figures.source = p->figures.source;
+	add_known(&g->figures.pss, p->figures.pss);
+	add_known(&g->figures.uss, p->figures.uss);
+	add_known(&g->figures.swap, p->figures.swap);
+	add_known(&g->figures.heap, p->figures.heap);
+	add_known(&g->figures.file, p->figures.file);
 	add_known(&g->read_bytes, p->read_bytes);
 	snprintf(g->user, sizeof g->user, "%s",
 		 g->pid == 1 || strcmp(g->user, p->user) == 0 ? p->user : "");
@@ -214,10 +229,11 @@ static void make_groups(struct rows *r, struct system *s, bool fresh)
 	for (size_t i = 0; i < r->group_n; i++) {
 		struct system_process *g = r->groups[i];
 		g->pid = 0;
-		g->rss = g->vsz = g->pss = g->uss = g->swap = g->heap = g->read_bytes = 0;
+		g->rss = g->vsz = 0;
 		g->threads = 0;
-		g->cpu = g->fault_rate = g->read_rate = g->write_rate = 0;
-		g->seen = false;
+		g->cpu = g->fault_rate = g->major_rate = g->read_rate = g->write_rate = 0;
+		g->figures = (struct source_figures)SOURCE_NOTHING;
+		g->read_bytes = SYSTEM_UNKNOWN;
 	}
 	size_t members = r->n;
 	for (size_t i = 0; i < members; i++)
@@ -229,7 +245,6 @@ static void make_groups(struct rows *r, struct system *s, bool fresh)
 		struct system_process *g = r->groups[i];
 		if (!g->pid)
 			continue;
-		g->source = g->seen ? SYSTEM_ROLLUP : SYSTEM_STAT;
 		if (fresh || !g->history.step)
 			history_add(&g->history, s->now_ns, g->rss);
 		r->v[r->n++] = g;
@@ -244,7 +259,7 @@ void rows_make(struct rows *r, struct system *s, bool fresh)
 		struct system_process *p = s->v[i];
 		if (p->kernel && !r->kernel)
 			continue;
-		if (pattern_matches(&r->filter, p))
+		if (is_shown(r, p))
 			r->v[r->n++] = p;
 		else
 			r->hidden++;

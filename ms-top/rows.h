@@ -20,6 +20,7 @@ struct pattern {
 	char text[128];
 	regex_t regex;
 	bool has_regex;
+	uint32_t serial; /* other after every pattern_set */
 };
 void pattern_set(struct pattern *p, const char *text);
 /* An empty one matches everything. */

@@ -16,7 +16,7 @@
 
 #include "libcommon/arena.h"
 #include "libcommon/err.h"
-#include "libcommon/proc_text.h"
+#include "libcommon/proc.h"
 
 #define KERNEL_THREAD UINT64_C(0x200000) /* PF_KTHREAD in field 9 of stat */
 #define DEAR_PART 100u                   /* of the time, for what is dear */
@@ -101,11 +101,7 @@ static struct system_process *add(struct system *s, size_t at, pid_t pid)
 	struct system_process *p =
 		s->unused_n ? s->unused[--s->unused_n] : ms_xrealloc(NULL, 1, sizeof *p);
 	*p = (struct system_process){.pid = pid,
-				     .pss = SYSTEM_UNKNOWN,
-				     .uss = SYSTEM_UNKNOWN,
-				     .swap = SYSTEM_UNKNOWN,
-				     .heap = SYSTEM_UNKNOWN,
-				     .file = SYSTEM_UNKNOWN,
+				     .figures = SOURCE_NOTHING,
 				     .read_bytes = SYSTEM_UNKNOWN,
 				     .written_bytes = SYSTEM_UNKNOWN};
 	(void)*MS_PUSH(s);
@@ -149,6 +145,7 @@ static void read_user(const struct system *s, struct system_process *p)
 
 static void read_command(const struct system *s, struct system_process *p)
 {
+	p->matched_by = 0;
 	ssize_t n = p->kernel ? 0 : read_of(s, p->pid, "cmdline", p->command, sizeof p->command);
 	if (n <= 0) {
 		snprintf(p->command, sizeof p->command, p->kernel ? "[%s]" : "%s", p->name);
@@ -244,7 +241,7 @@ static void look_at(struct system *s, pid_t pid, double seconds)
 /* Rows whose process was not found any more: they stay a while. */
 static void sweep(struct system *s)
 {
-	s->kernel = s->ended = s->unreadable = 0;
+	s->kernel = s->ended = s->unreadable = s->read = 0;
 	for (size_t i = 0; i < s->n;) {
 		struct system_process *p = s->v[i];
 		if (!p->seen && !p->ended) {
@@ -260,7 +257,8 @@ static void sweep(struct system *s)
 		}
 		s->kernel += p->kernel;
 		s->ended += p->ended;
-		s->unreadable += p->source == SYSTEM_DENIED && !p->ended;
+		s->unreadable += p->figures.denied && !p->ended;
+		s->read += p->figures.source != SOURCE_STAT && !p->ended;
 		i++;
 	}
 }
@@ -328,11 +326,11 @@ int system_look(struct system *s, struct ms_err *err)
 
 /* ---- what is dear ---- */
 
-static void read_io(struct system *s, struct system_process *p, double seconds)
+static void read_io(int folder, struct system_process *p, double seconds)
 {
 	char text[1024];
 	text[0] = '\n';
-	if (read_of(s, p->pid, "io", text + 1, sizeof text - 1) <= 0)
+	if (!ms_proc_text_at(folder, "io", text + 1, sizeof text - 1))
 		return;
 	uint64_t in = ms_proc_status_number(text, "\nread_bytes:", SYSTEM_UNKNOWN);
 	uint64_t out = ms_proc_status_number(text, "\nwrite_bytes:", SYSTEM_UNKNOWN);
@@ -344,23 +342,18 @@ static void read_io(struct system *s, struct system_process *p, double seconds)
 	p->written_bytes = out;
 }
 
-static void read_rollup(struct system *s, struct system_process *p)
+static void read_dear(struct system *s, struct system_process *p, uint64_t now_ns)
 {
-	char text[TEXT_BYTES];
-	struct ms_proc_memory m;
-	if (read_of(s, p->pid, "smaps_rollup", text, sizeof text) <= 0) {
-		if (errno == EACCES || errno == EPERM)
-			p->source = SYSTEM_DENIED;
+	char path[24];
+	snprintf(path, sizeof path, "%d", (int)p->pid);
+	int folder = openat(s->root, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (folder < 0)
 		return;
-	}
-	if (!ms_proc_parse_rollup(text, &m))
-		return;
-	p->source = SYSTEM_ROLLUP;
-	p->pss = m.pss;
-	p->uss = m.private_clean + m.private_dirty;
-	p->swap = m.swap;
-	p->heap = m.anonymous;
-	p->file = m.rss > m.anonymous ? m.rss - m.anonymous : 0;
+	read_io(folder, p, p->dear_ns ? (double)(now_ns - p->dear_ns) / 1e9 : 0);
+	source_read(folder, (uint64_t)s->page_bytes, &p->figures);
+	close(folder);
+	p->dear_ns = now_ns;
+	p->next_dear_ns = now_ns + (now() - now_ns) * DEAR_PART;
 }
 
 void system_details(struct system *s, struct system_process *const *rows, size_t n, bool all)
@@ -371,12 +364,8 @@ void system_details(struct system *s, struct system_process *const *rows, size_t
 		uint64_t before = now();
 		if (i && !all && before - start > since / DEAR_PART)
 			return;
-		if (p->kernel || p->ended || p->source == SYSTEM_DENIED)
-			continue;
-		double seconds = p->dear_ns ? (double)(before - p->dear_ns) / 1e9 : 0;
-		p->dear_ns = before;
-		read_io(s, p, seconds);
-		read_rollup(s, p);
+		if (!p->kernel && !p->ended && (all || before >= p->next_dear_ns))
+			read_dear(s, p, before);
 	}
 }
 
@@ -391,16 +380,7 @@ const char *system_verdict(struct system *s, struct system_process *p)
 		p->trend = history_trend(&p->history);
 		p->trend_ns = s->now_ns;
 	}
-	switch (p->trend.kind) {
-	case MS_TREND_SHORT:
-		return "new";
-	case MS_TREND_GROWING:
-		return p->trend.confidence >= 0.8 ? "growing" : "maybe";
-	case MS_TREND_FILLING:
-		return "filled";
-	default:
-		return ms_trend_word(p->trend.kind);
-	}
+	return history_word(&p->trend);
 }
 
 void system_close(struct system *s)

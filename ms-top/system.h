@@ -2,8 +2,9 @@
  * All processes of the system, as /proc shows them from one look to the next.
  *
  * Every look reads /proc/PID/stat of each; what is dear (smaps_rollup, which walks page tables, and
- * io) is read for the rows that are shown, in turn, within a hundredth of the time. Memory is taken
- * when there are more processes than ever before, else none.
+ * io) is read for the rows that are shown, in turn, within a hundredth of the time, and of each
+ * only so often that it takes a hundredth of the time. Memory is taken when there are more
+ * processes than ever before, else none.
  */
 #ifndef TOP_SYSTEM_H
 #define TOP_SYSTEM_H
@@ -15,16 +16,11 @@
 #include <sys/types.h>
 
 #include "history.h"
+#include "source.h"
 
 struct ms_err;
 
-/* From which file the figures of a row are. */
-enum system_source {
-	SYSTEM_STAT,   /* RSS only */
-	SYSTEM_ROLLUP, /* all of them */
-	SYSTEM_DENIED, /* smaps_rollup may not be read: RSS only */
-};
-#define SYSTEM_UNKNOWN UINT64_MAX
+#define SYSTEM_UNKNOWN SOURCE_UNKNOWN
 
 struct system_process {
 	uint64_t id; /* of its life: pid and start time */
@@ -32,19 +28,20 @@ struct system_process {
 	uid_t uid;
 	char state; /* R S D Z T I */
 	bool kernel, ended, seen;
-	enum system_source source;
 	uint32_t threads;
+	uint32_t matched_by; /* serial of the filter that `matches` is about; 0 = none */
+	bool matches;
 	uint32_t place; /* in the rows of a tree */
 	uint64_t start_ticks;
 	uint64_t ended_ns;
 	uint64_t rss, vsz;                        /* bytes */
-	uint64_t pss, uss, swap, heap, file;      /* SYSTEM_UNKNOWN until read; heap: anonymous */
+	struct source_figures figures;            /* dear; heap: anonymous */
 	uint64_t cpu_ticks, faults, major_faults; /* so far */
 	uint64_t read_bytes, written_bytes;       /* so far; SYSTEM_UNKNOWN = not permitted */
 	double cpu, fault_rate, major_rate, read_rate, write_rate; /* a second; cpu: of a core */
-	uint64_t dear_ns;                                          /* when smaps_rollup was read */
-	struct history history; /* of the RSS, since it was first seen */
-	struct ms_trend trend;  /* of the history as it was at trend_ns */
+	uint64_t dear_ns, next_dear_ns; /* when smaps_rollup was read, and may be again */
+	struct history history;         /* of the RSS, since it was first seen */
+	struct ms_trend trend;          /* of the history as it was at trend_ns */
 	uint64_t trend_ns;
 	char name[64];
 	char user[24];
@@ -69,7 +66,7 @@ struct system {
 	size_t kernel, unreadable, ended; /* rows of these kinds */
 	uint64_t now_ns, last_ns;         /* of the last two looks; 0 = there was none */
 	uint64_t pinned;                  /* id of a row that stays when its process has ended */
-	size_t turn;                      /* who is next for what is dear */
+	size_t turn, read;                /* who is next for what is dear; rows that were read */
 	DIR *list;                        /* /proc; stays open, so that a look takes no memory */
 	int root;                         /* its descriptor */
 	long page_bytes, ticks;

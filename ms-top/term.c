@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <locale.h>
 #include <ncurses.h>
+#include <term.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -42,10 +43,35 @@ static void note(int sig)
 	errno = why;
 }
 
+/* What gives the terminal back when ncurses cannot be asked. */
+static char back[256];
+static size_t back_n;
+
+static int add_byte(int c)
+{
+	if (back_n < sizeof back)
+		back[back_n++] = (char)c;
+	return c;
+}
+
+static void prepare_back(void)
+{
+	static const char *const names[] = {"sgr0", "rmkx", "cnorm", "rmcup"};
+	static const char no_mouse[] = "\033[?1006;1000l";
+	back_n = 0;
+	if (tigetstr("kmous") && tigetstr("kmous") != (char *)-1)
+		for (const char *c = no_mouse; *c; c++)
+			add_byte(*c);
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+		const char *text = tigetstr(names[i]);
+		if (text && text != (char *)-1)
+			tputs(text, 1, add_byte);
+	}
+}
+
 static void crashed(int sig)
 {
-	static const char back[] = "\033[0m\033[?1000l\033[?25h\033[?1049l";
-	ssize_t n = write(STDOUT_FILENO, back, sizeof back - 1);
+	ssize_t n = write(STDOUT_FILENO, back, back_n);
 	(void)n;
 	if (has_before)
 		tcsetattr(STDIN_FILENO, TCSANOW, &before);
@@ -63,10 +89,12 @@ static void catch_all(void)
 {
 	static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH};
 	static const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+	static char room[1 << 16]; /* a stack that overflowed is no place for a handler */
+	sigaltstack(&(stack_t){.ss_sp = room, .ss_size = sizeof room}, NULL);
 	for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
 		catch (ends[i], note, SA_RESTART);
 	for (size_t i = 0; i < sizeof crashes / sizeof crashes[0]; i++)
-		catch (crashes[i], crashed, (int)SA_RESETHAND);
+		catch (crashes[i], crashed, (int)SA_RESETHAND | SA_ONSTACK);
 	signal(SIGPIPE, SIG_IGN);
 }
 
@@ -97,7 +125,9 @@ int term_open(struct ms_err *err)
 	screen = newterm(NULL, stdout, stdin);
 	if (!screen)
 		return ms_err_set(err, "terminal '%s' is not known: use -b for plain frames", name);
+	prepare_back();
 	catch_all();
+	atexit(term_close); /* of memory that ran out, which ends us where it is asked for */
 	choose_colours();
 	cbreak();
 	noecho();

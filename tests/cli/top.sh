@@ -2,34 +2,11 @@
 # SPDX-License-Identifier: MIT
 # ms-top, by hand: in a real terminal (tmux) over a made /proc, whose every figure is known, and over the real one.
 set -u
-failures=0
-fail() {
-	echo "FAILED: $*"
-	failures=$((failures + 1))
-	[ $failures -lt 5 ] || exit 1
-}
-T=$BIN/ms-top
-export LC_ALL=C.UTF-8
-unset COLUMNS LINES NO_COLOR
+# shellcheck source-path=SCRIPTDIR source=top/lib.sh
+. "$SRC/tests/cli/top/lib.sh"
 
 # ---- a made /proc ----
-mkdir -p proc/pressure
-printf 'MemTotal: 8388608 kB\nMemFree: 2097152 kB\nMemAvailable: 4194304 kB\nCached: 1048576 kB\nSwapTotal: 1048576 kB\nSwapFree: 524288 kB\n' >proc/meminfo
-echo '0.50 0.25 0.10 1/100 4711' >proc/loadavg
-echo '266400.00 1000.00' >proc/uptime
-printf 'some avg10=1.50 avg60=0 avg300=0 total=0\nfull avg10=0.50 avg60=0 avg300=0 total=0\n' >proc/pressure/memory
-# process PID NAME RSS_KIB PARENT START [FLAGS]: PSS is half of RSS, USS a quarter, anonymous three quarters
-process() {
-	mkdir -p "proc/$1"
-	local flags=${6-4194304} zeros
-	zeros=$(printf ' 0%.0s' {1..28})
-	echo "$1 ($2) S $4 1 1 0 -1 $flags 10 0 2 0 5 6 0 0 20 0 3 0 $5 99999744 $(($3 / 4))$zeros" >"proc/$1/stat.new"
-	mv "proc/$1/stat.new" "proc/$1/stat"
-	printf '/usr/bin/%s\0--port\0%s\0' "$2" "$1" >"proc/$1/cmdline"
-	printf '5500-ffff ---p 00000000 00:00 0 [rollup]\nRss: %s kB\nPss: %s kB\nShared_Clean: %s kB\nPrivate_Clean: 0 kB\nPrivate_Dirty: %s kB\nAnonymous: %s kB\nSwap: 4 kB\n' \
-		"$3" $(($3 / 2)) $(($3 / 2)) $(($3 / 4)) $(($3 * 3 / 4)) >"proc/$1/smaps_rollup"
-	echo "0::/system.slice/$2.service" >"proc/$1/cgroup"
-}
+made_system
 process 1 init 4096 0 1
 process 100 orderd 1048576 1 50
 process 200 redis 524288 1 60
@@ -39,7 +16,6 @@ process 300 kthreadd 0 0 2 2097152
 
 # ---- plain frames: every figure ----
 COLUMNS=120 timeout 60 "$T" --proc-root proc -b -n 1 >frame || fail "-b: status $?"
-expect() { grep -qE -- "$1" "${2-frame}" || fail "no '$1' in $(cat "${2-frame}")"; }
 expect 'up 3 d   load 0\.50   5 processes   1 kernel threads'
 expect '^Mem 8\.00 G  used .* 4\.00 G   cache 1\.00 G   free 2\.00 G   Swap 512 M / 1\.00 G'
 expect '^PSI mem some 1\.5 %  full 0\.5 %'
@@ -106,39 +82,6 @@ timeout 60 "$T" -b -d 100ms 2>err | head -1 >/dev/null
 [ "${PIPESTATUS[0]}" = 2 ] || fail 'a closed pipe does not end it'
 
 # ---- in a terminal ----
-terminals=0
-S="tmux -L memscope-test-$$ -f /dev/null"
-trap '$S kill-server 2>/dev/null; kill $target 2>/dev/null' EXIT
-start() { # COLUMNS LINES ARGS
-	local cols=$1 lines=$2
-	shift 2
-	$S kill-server 2>/dev/null
-	terminals=$((terminals + 1)) # one that is being killed still answers for a while
-	S="tmux -L memscope-test-$$-$terminals -f /dev/null"
-	rm -f status
-	$S new-session -d -x "$cols" -y "$lines" "stty -g >before; $T $* ; echo \$? >status; stty -g >after; sleep 100"
-}
-screen() { $S capture-pane -p >screen; }
-# Waits until the screen has a line that matches.
-sees() {
-	for _ in $(seq 300); do
-		screen
-		grep -qE -- "$1" screen && return
-		sleep 0.1
-	done
-	fail "no '$1' on the screen${2+ ($2)}: $(cat screen)"
-}
-keys() { $S send-keys "$@"; }
-ends() { # STATUS
-	for _ in $(seq 300); do
-		[ -s status ] && break
-		sleep 0.1
-	done
-	[ "$(cat status 2>/dev/null)" = "$1" ] || fail "status $(cat status 2>/dev/null), not $1"
-	sleep 0.1
-	cmp -s before after || fail "the terminal is not as it was: $(diff before after)"
-}
-
 start 120 30 --proc-root proc -d 200ms
 sees '^> +100 root +1\.00 G'
 keys j
