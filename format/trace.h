@@ -342,6 +342,8 @@ enum ms_symbols_state {
 	MS_SYMBOLS_DWARF = 2,    /* files and lines too */
 	MS_SYMBOLS_MISSING = 3,  /* the file is gone */
 	MS_SYMBOLS_MISMATCH = 4, /* the file there has another build-id: not used */
+	MS_SYMBOLS_DAMAGED = 5,  /* its debug information cannot be read, or not all of it */
+	MS_SYMBOLS_PARTIAL = 6,  /* part of that is in a file that was not found (.dwo, dwz's) */
 };
 
 #endif

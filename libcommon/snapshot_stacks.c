@@ -63,20 +63,23 @@ static const struct ms_row *module_of(const struct ms_recording *t, uint32_t id)
 
 static const char *state_name(unsigned state)
 {
-	static const char *const names[] = {"none", "elf", "dwarf", "missing", "mismatch"};
+	static const char *const names[] = {"none",     "elf",     "dwarf",  "missing",
+					    "mismatch", "damaged", "partial"};
 	return state < sizeof names / sizeof *names ? names[state] : NULL;
 }
 
-/* What is known of a module's symbols: as the trace says, or as they were found now. */
+/* What is known of a module's symbols: as they were found now, or else as the trace says. */
 static const char *symbol_state(const struct work *w, uint32_t id)
 {
-	for (size_t i = w->t->states.n; i-- > 0;)
+	int handle = w->handles[id - 1], found = -1;
+	if (handle >= 0)
+		found = ms_symbols_module_state(w->f->symbols, handle, NULL);
+	bool some = found >= 0 && found != MS_SYMBOLS_NONE && found != MS_SYMBOLS_MISSING &&
+		    found != MS_SYMBOLS_MISMATCH;
+	for (size_t i = w->t->states.n; i-- > 0 && !some;)
 		if (w->t->states.v[i].module == id)
 			return state_name(w->t->states.v[i].state);
-	if (w->handles[id - 1] < 0)
-		return NULL;
-	return state_name(
-		(unsigned)ms_symbols_module_state(w->f->symbols, w->handles[id - 1], NULL));
+	return found < 0 ? NULL : state_name((unsigned)found);
 }
 
 static int fill_modules(struct work *w)
@@ -168,23 +171,43 @@ static void places_from_trace(struct work *w, uint32_t frame)
 	}
 }
 
+static int handle_of(const struct work *w, const struct ms_row *m)
+{
+	const char *id = m->text[MS_MODULE_BUILD_ID - 2];
+	const uint64_t *info = w->t->info.number;
+	const struct ms_symbols_module is = {
+		.path = m->text[MS_MODULE_PATH - 2],
+		.build_id = id,
+		.build_id_size = id ? m->number[MS_MODULE_BUILD_ID] : 0,
+		.kind = (int)m->number[MS_MODULE_KIND],
+		.file_bytes = m->number[MS_MODULE_SIZE],
+		.file_mtime_ns = m->number[MS_MODULE_MTIME],
+		.deleted = m->number[MS_MODULE_DELETED],
+		.pid = info[MS_INFO_PID],
+		.from_ns = info[MS_INFO_START_WALL],
+		.to_ns = info[MS_INFO_START_WALL] + w->t->last_ns + MS_SYMBOLS_LATE_NS};
+	return ms_symbols_module_of(w->f->symbols, &is);
+}
+
 static void places_from_files(struct work *w, const struct ms_frame *fr)
 {
 	const struct ms_row *m = module_of(w->t, fr->module);
 	if (!m || !m->text[MS_MODULE_PATH - 2])
 		return;
 	int *handle = &w->handles[fr->module - 1];
-	if (*handle < 0) {
-		const char *id = m->text[MS_MODULE_BUILD_ID - 2];
-		*handle = ms_symbols_module(w->f->symbols, m->text[MS_MODULE_PATH - 2], id,
-					    id ? m->number[MS_MODULE_BUILD_ID] : 0,
-					    (int)m->number[MS_MODULE_KIND]);
-	}
+	if (*handle < 0)
+		*handle = handle_of(w, m);
 	struct ms_location found[CHAIN_MAX];
 	uint64_t address = fr->address - m->number[MS_MODULE_BIAS] - !(fr->flags & MS_FRAME_EXACT);
 	size_t n = ms_symbols_find(w->f->symbols, *handle, address, found, CHAIN_MAX);
 	for (size_t i = 0; i < n && i < CHAIN_MAX; i++)
 		*MS_PUSH(&w->places) = found[i];
+}
+
+/* Was something found since `first`? */
+static bool names_one(const struct work *w, size_t first)
+{
+	return w->places.n > first && w->places.v[w->places.n - 1].function;
 }
 
 static const char *base_name(const char *path)
@@ -225,10 +248,12 @@ static void find_places(struct work *w)
 		l->first = (uint32_t)w->places.n;
 		if (!note_of(fr) && fr->module) {
 			bool told = t->has_symbols && order[i] < t->chain_count;
-			if (told && !w->f->look_again)
-				places_from_trace(w, order[i]);
-			else if (w->f->symbols)
+			if (w->f->symbols && (!told || w->f->look_again))
 				places_from_files(w, fr);
+			if (told && !names_one(w, l->first)) {
+				w->places.n = l->first;
+				places_from_trace(w, order[i]);
+			}
 		}
 		if (w->places.n == l->first)
 			*MS_PUSH(&w->places) = (struct ms_location){0};

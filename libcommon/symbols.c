@@ -11,25 +11,20 @@
 #include "format/trace.h"
 #include "symbols_dwarf.h"
 #include "symbols_files.h"
+#include "symbols_perf.h"
 
-/* A module's kind in a trace that is backed by a file: MS_MODULE_KIND 0 and the recorder's
- * guest, 3. */
-static bool has_file(int kind)
-{
-	return kind == 0 || kind == 3;
-}
+/* MS_MODULE_KIND of the two that no file is behind: the kernel's, and what was made at run time. */
+enum { KIND_VDSO = 1, KIND_MADE = 2 };
 
 struct module {
-	char *path;
-	uint8_t *id;
-	size_t id_size;
-	int kind;
+	struct ms_symbols_module is;
 	bool opened;
 	int state;
 	const char *source;
 	struct ms_module_files files;
 	struct ms_elf *symbols; /* the one of `files` with the better symbol table */
 	struct ms_dwarf *dwarf;
+	struct ms_perf_map *perf;
 	/* Names of the symbol table made readable so far, one per symbol. */
 	const char **names;
 };
@@ -63,6 +58,7 @@ void ms_symbols_free(struct ms_symbols *s)
 		return;
 	for (size_t i = 0; i < s->modules.n; i++) {
 		ms_dwarf_free(s->modules.v[i].dwarf);
+		ms_perf_map_free(s->modules.v[i].perf);
 		ms_module_files_close(&s->modules.v[i].files);
 		free(s->modules.v[i].names);
 	}
@@ -71,23 +67,39 @@ void ms_symbols_free(struct ms_symbols *s)
 	free(s);
 }
 
+static bool same(const struct ms_symbols_module *a, const struct ms_symbols_module *b)
+{
+	if (a->kind != b->kind || a->build_id_size != b->build_id_size || strcmp(a->path, b->path))
+		return false;
+	if (a->build_id_size)
+		return !memcmp(a->build_id, b->build_id, a->build_id_size);
+	return a->file_bytes == b->file_bytes && a->file_mtime_ns == b->file_mtime_ns &&
+	       a->deleted == b->deleted &&
+	       (a->kind != KIND_MADE || (a->pid == b->pid && a->from_ns == b->from_ns));
+}
+
+int ms_symbols_module_of(struct ms_symbols *s, const struct ms_symbols_module *is)
+{
+	for (size_t i = 0; i < s->modules.n; i++)
+		if (same(&s->modules.v[i].is, is))
+			return (int)i;
+	struct module *m = MS_PUSH(&s->modules);
+	*m = (struct module){.is = *is, .source = ""};
+	m->is.path = ms_arena_strdup(&s->arena, is->path);
+	m->is.build_id = NULL;
+	if (is->build_id_size)
+		m->is.build_id = memcpy(ms_arena_alloc(&s->arena, is->build_id_size), is->build_id,
+					is->build_id_size);
+	return (int)(s->modules.n - 1);
+}
+
 int ms_symbols_module(struct ms_symbols *s, const char *path, const void *build_id,
 		      size_t build_id_size, int kind)
 {
-	for (size_t i = 0; i < s->modules.n; i++) {
-		const struct module *m = &s->modules.v[i];
-		if (m->kind == kind && m->id_size == build_id_size && !strcmp(m->path, path) &&
-		    (!build_id_size || !memcmp(m->id, build_id, build_id_size)))
-			return (int)i;
-	}
-	struct module *m = MS_PUSH(&s->modules);
-	*m = (struct module){.path = ms_arena_strdup(&s->arena, path),
-			     .id_size = build_id_size,
-			     .kind = kind,
-			     .source = ""};
-	if (build_id_size)
-		m->id = memcpy(ms_arena_alloc(&s->arena, build_id_size), build_id, build_id_size);
-	return (int)(s->modules.n - 1);
+	return ms_symbols_module_of(s, &(struct ms_symbols_module){.path = path,
+								   .build_id = build_id,
+								   .build_id_size = build_id_size,
+								   .kind = kind});
 }
 
 static void open_dwarf(struct ms_symbols *s, struct module *m)
@@ -96,23 +108,37 @@ static void open_dwarf(struct ms_symbols *s, struct module *m)
 									      : m->files.binary;
 	if (!e || !ms_elf_has_dwarf(e))
 		return;
-	m->dwarf = ms_dwarf_new(e, m->files.alt, m->symbols, &s->arena, !s->opt.no_demangle);
-	if (!m->dwarf)
-		return;
-	m->state = MS_SYMBOLS_DWARF;
+	const struct ms_dwarf_files files = {e, m->files.alt, m->symbols, m->is.path};
+	m->dwarf = ms_dwarf_new(&files, &s->opt, &s->arena);
+	m->state = m->dwarf ? MS_SYMBOLS_DWARF : MS_SYMBOLS_DAMAGED;
 	m->source = e->path;
+}
+
+/* A program that makes code at run time may leave a list of it. */
+static void open_made(struct ms_symbols *s, struct module *m)
+{
+	const char *root = s->opt.sysroot ? s->opt.sysroot : "";
+	m->perf = ms_perf_map_open(root, m->is.pid, m->is.from_ns, m->is.to_ns);
+	if (!m->perf)
+		return;
+	m->state = MS_SYMBOLS_ELF;
+	m->source = ms_perf_map_path(m->perf);
 }
 
 static void open_module(struct ms_symbols *s, struct module *m)
 {
 	m->opened = true;
 	m->state = MS_SYMBOLS_NONE;
-	if (!has_file(m->kind))
+	if (m->is.kind == KIND_MADE) {
+		open_made(s, m);
 		return;
-	m->files = ms_module_files(&s->opt, m->path, m->id, m->id_size);
+	}
+	m->files = ms_module_files(&s->opt, &m->is);
 	struct ms_elf *binary = m->files.binary, *debug = m->files.debug;
 	if (!binary && !debug) {
-		m->state = m->files.mismatch ? MS_SYMBOLS_MISMATCH : MS_SYMBOLS_MISSING;
+		m->state = m->is.kind == KIND_VDSO ? MS_SYMBOLS_NONE
+			   : m->files.mismatch     ? MS_SYMBOLS_MISMATCH
+						   : MS_SYMBOLS_MISSING;
 		return;
 	}
 	m->symbols = debug && (!binary || ms_elf_symbols(debug) > ms_elf_symbols(binary)) ? debug
@@ -126,6 +152,8 @@ static void open_module(struct ms_symbols *s, struct module *m)
 		m->names = calloc(ms_elf_symbols(m->symbols), sizeof *m->names);
 	}
 	open_dwarf(s, m);
+	if (m->files.damaged)
+		m->state = MS_SYMBOLS_DAMAGED;
 }
 
 static struct module *module_at(struct ms_symbols *s, int module)
@@ -143,12 +171,18 @@ int ms_symbols_module_state(struct ms_symbols *s, int module, const char **file)
 	const struct module *m = module_at(s, module);
 	if (file)
 		*file = m ? m->source : "";
+	if (m && m->state == MS_SYMBOLS_DWARF)
+		return m->dwarf->damaged   ? MS_SYMBOLS_DAMAGED
+		       : m->dwarf->partial ? MS_SYMBOLS_PARTIAL
+					   : MS_SYMBOLS_DWARF;
 	return m ? m->state : MS_SYMBOLS_NONE;
 }
 
 /* The name of the symbol table for `address`, made readable once. */
 static const char *symbol_name(struct ms_symbols *s, struct module *m, uint64_t address)
 {
+	if (m->perf)
+		return ms_perf_map_find(m->perf, address);
 	const struct ms_elf_symbol *y = m->symbols ? ms_elf_symbol(m->symbols, address) : NULL;
 	if (!y || !m->names)
 		return NULL;

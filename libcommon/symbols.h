@@ -36,13 +36,32 @@ struct ms_symbols *ms_symbols_new(const struct ms_symbols_options *opt);
 struct ms_symbols *ms_symbols_again(const struct ms_symbols *s);
 void ms_symbols_free(struct ms_symbols *s);
 
-/* A module by path and build-id (raw bytes; 0 length = unknown, then the file is taken as it is).
- * Gives a handle for ms_symbols_find, from 0; the same handle for the same pair. `kind` is the
- * trace's MS_MODULE_KIND. */
+/* What a trace says of a module; 0 = not known. */
+struct ms_symbols_module {
+	const char *path;
+	const void *build_id; /* raw bytes */
+	size_t build_id_size;
+	int kind; /* MS_MODULE_KIND */
+	/* Of its file when it was mapped: where there is no build-id, a file of another size or
+	 * time is another one. */
+	uint64_t file_bytes, file_mtime_ns;
+	bool deleted; /* deleted or replaced while it was mapped */
+	/* Of code made at run time: by which process, and when that ran (ns since 1970). */
+	uint64_t pid, from_ns, to_ns;
+};
+
+/* A program may write its list of code made at run time so long after the last event. */
+#define MS_SYMBOLS_LATE_NS UINT64_C(10000000000)
+
+/* Gives a handle for ms_symbols_find, from 0; the same one for the same module. */
+int ms_symbols_module_of(struct ms_symbols *s, const struct ms_symbols_module *m);
+/* The same of path, build-id (0 length = unknown, then the file is taken as it is) and kind alone.
+ */
 int ms_symbols_module(struct ms_symbols *s, const char *path, const void *build_id,
 		      size_t build_id_size, int kind);
 /* enum ms_symbols_state of format/trace.h, and where the symbols came from ("" = nowhere). Opens
- * the files if needed. */
+ * the files if needed. That something is damaged or missing may show only when it is looked for:
+ * ask after the last ms_symbols_find. */
 int ms_symbols_module_state(struct ms_symbols *s, int module, const char **file);
 /* Looks up `address` as the ELF file has it (bias taken off, and one taken off a return address by
  * the caller). Fills up to `max` locations and returns how many (at least 1: an unknown one has

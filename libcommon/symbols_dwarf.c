@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "symbols.h"
+#include "symbols_split.h"
 
 /* Parsed units kept per module, in bytes; and of how many units and rows of line tables libdw is
  * closed and opened anew, since it keeps what it read of each. */
@@ -17,6 +18,7 @@ enum { CACHE_BYTES = 64 << 20, UNITS_MAX = 512, ROWS_MAX = 1 << 20 };
 
 static void close_dwarf(struct ms_dwarf *d)
 {
+	ms_splits_close(d->splits);
 	dwarf_end(d->main.dw);
 	dwarf_end(d->supplement.dw);
 	d->main.dw = d->supplement.dw = NULL;
@@ -25,17 +27,51 @@ static void close_dwarf(struct ms_dwarf *d)
 static void close_all(struct ms_dwarf *d)
 {
 	close_dwarf(d);
-	elf_end(d->main.elf);
-	elf_end(d->supplement.elf);
+	elf_end(d->main.image.elf ? NULL : d->main.elf);
+	elf_end(d->supplement.image.elf ? NULL : d->supplement.elf);
+	ms_image_close(&d->main.image);
+	ms_image_close(&d->supplement.image);
+	ms_splits_free(d->splits);
+}
+
+static bool needs_image(const struct ms_elf *e)
+{
+	for (unsigned i = 0; i < e->section_count; i++)
+		if (e->sections[i].packing == MS_ELF_ZSTD)
+			return true;
+	return false;
+}
+
+/* All that libdw looks at, decompressed. */
+static Elf *open_image(struct ms_dwarf *d, struct ms_dwarf_file *f)
+{
+	struct {
+		struct ms_image_section *v;
+		size_t n, cap;
+	} all = {0};
+	for (unsigned i = 0; i < f->file->section_count; i++) {
+		struct ms_elf_section *s = &f->file->sections[i];
+		bool wanted =
+			!strncmp(s->name, ".debug_", 7) || !strncmp(s->name, ".gnu_debug", 10);
+		const uint8_t *data = wanted ? ms_elf_data(s) : NULL;
+		d->damaged |= wanted && !data && s->damaged;
+		if (data)
+			*MS_PUSH(&all) = (struct ms_image_section){s->name, data, s->size};
+	}
+	ms_image_make(&f->image, all.v, (unsigned)all.n, f->file->machine);
+	free(all.v);
+	return f->image.elf;
 }
 
 /* libelf marks in the section headers what it decompressed: the mapping is private. What it
  * decompressed stays until it is closed itself. */
-static Dwarf *open_one(struct ms_elf *e, Elf **elf)
+static void open_one(struct ms_dwarf *d, struct ms_dwarf_file *f)
 {
-	if (e && !*elf)
-		*elf = elf_memory((char *)(uintptr_t)e->map, e->size);
-	return e && *elf ? dwarf_begin_elf(*elf, DWARF_C_READ, NULL) : NULL;
+	struct ms_elf *e = f->file;
+	if (e && !f->elf)
+		f->elf = needs_image(e) ? open_image(d, f)
+					: elf_memory((char *)(uintptr_t)e->map, e->size);
+	f->dw = f->elf ? dwarf_begin_elf(f->elf, DWARF_C_READ, NULL) : NULL;
 }
 
 static bool open_dwarf(struct ms_dwarf *d)
@@ -43,8 +79,9 @@ static bool open_dwarf(struct ms_dwarf *d)
 	elf_version(EV_CURRENT);
 	d->opened_units = 0;
 	d->opened_rows = 0;
-	d->main.dw = open_one(d->elf, &d->main.elf);
-	d->supplement.dw = d->main.dw ? open_one(d->alt, &d->supplement.elf) : NULL;
+	open_one(d, &d->main);
+	if (d->main.dw)
+		open_one(d, &d->supplement);
 	if (d->supplement.dw)
 		dwarf_setalt(d->main.dw, d->supplement.dw);
 	return d->main.dw != NULL;
@@ -105,11 +142,11 @@ static void add_bare_units(struct ms_dwarf *d, struct index *x)
 	}
 }
 
-static void index_unit(struct index *x, Dwarf_Die *die)
+static void index_unit(struct ms_dwarf *d, struct index *x, Dwarf_Die *die)
 {
 	uint64_t offset = dwarf_dieoffset(die);
 	x->ranges.n = 0;
-	ms_die_ranges(die, &x->ranges);
+	d->damaged |= !ms_die_ranges(die, &x->ranges);
 	add_unit(x, offset, &x->ranges);
 	if (!x->ranges.n)
 		*MS_PUSH(&x->bare) = offset;
@@ -129,13 +166,15 @@ static void index_units(struct ms_dwarf *d)
 	Dwarf_CU *unit = NULL, *next;
 	Dwarf_Die die;
 	uint8_t type, address_size = 0;
-	while (dwarf_get_units(d->main.dw, unit, &next, NULL, &type, &die, NULL) == 0) {
+	int rc;
+	while ((rc = dwarf_get_units(d->main.dw, unit, &next, NULL, &type, &die, NULL)) == 0) {
 		unit = next;
 		if ((type == DW_UT_compile || type == DW_UT_skeleton) &&
 		    dwarf_cu_die(unit, &die, NULL, NULL, &address_size, NULL, NULL, NULL) &&
 		    address_size == 8)
-			index_unit(&x, &die);
+			index_unit(d, &x, &die);
 	}
+	d->damaged |= rc < 0;
 	add_bare_units(d, &x);
 	if (x.spans.n)
 		qsort(x.spans.v, x.spans.n, sizeof *x.spans.v, by_low);
@@ -151,15 +190,17 @@ static void index_units(struct ms_dwarf *d)
 	d->span_count = x.spans.n;
 }
 
-struct ms_dwarf *ms_dwarf_new(struct ms_elf *elf, struct ms_elf *alt, struct ms_elf *symbols,
-			      struct ms_arena *strings, bool demangle)
+struct ms_dwarf *ms_dwarf_new(const struct ms_dwarf_files *files,
+			      const struct ms_symbols_options *opt, struct ms_arena *strings)
 {
 	struct ms_dwarf *d = ms_xrealloc(NULL, 1, sizeof *d);
-	*d = (struct ms_dwarf){.elf = elf,
-			       .alt = alt,
-			       .symbols = symbols,
+	*d = (struct ms_dwarf){.main.file = files->elf,
+			       .supplement.file = files->alt,
+			       .splits = ms_splits_new(opt, files->elf, files->path),
+			       .symbols = files->symbols,
 			       .strings = strings,
-			       .demangle = demangle};
+			       .demangle = !opt->no_demangle};
+	d->partial = !files->alt && ms_elf_section(files->elf, ".gnu_debugaltlink");
 	if (!open_dwarf(d)) {
 		close_all(d);
 		free(d);
@@ -208,7 +249,7 @@ static struct ms_unit *unit_of(struct ms_dwarf *d, uint32_t index)
 			close_dwarf(d);
 			open_dwarf(d);
 		}
-		r->unit = ms_unit_read(d, r->die);
+		r->unit = ms_unit_read(d, index);
 		d->cached_bytes += r->unit->bytes;
 		d->opened_rows += r->unit->row_count;
 	}

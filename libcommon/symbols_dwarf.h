@@ -21,8 +21,12 @@
 
 #include "arena.h"
 #include "symbols_elf.h"
+#include "symbols_image.h"
 
 struct ms_location;
+struct ms_splits;
+struct ms_symbols_options;
+struct ms_split_ranges;
 
 struct ms_range {
 	uint64_t low, high;
@@ -70,7 +74,7 @@ struct ms_source {
 
 struct ms_unit {
 	struct ms_arena arena;
-	uint64_t die; /* offset of its entry in the main file */
+	uint32_t index; /* in ms_dwarf.units */
 	uint32_t language;
 	const char *folder; /* in which it was compiled, or NULL */
 	struct ms_row *rows;
@@ -91,6 +95,7 @@ struct ms_cover {
 
 /* The functions of a unit. */
 struct ms_tree {
+	bool damaged; /* some of them could not be read */
 	struct {
 		struct ms_unit_node *v;
 		size_t n, cap;
@@ -108,16 +113,22 @@ struct ms_span {
 };
 
 struct ms_unit_ref {
-	uint64_t die;
+	uint64_t die;         /* offset of its entry in the main file */
 	struct ms_unit *unit; /* NULL = not read, or dropped */
 };
 
+struct ms_dwarf_file {
+	struct ms_elf *file;   /* may be NULL */
+	struct ms_image image; /* of sections that libelf cannot decompress */
+	Elf *elf;
+	Dwarf *dw; /* NULL = not open */
+};
+
 struct ms_dwarf {
-	struct ms_elf *elf, *alt;
-	struct {
-		Elf *elf;
-		Dwarf *dw; /* NULL = not open */
-	} main, supplement;
+	struct ms_dwarf_file main, supplement;
+	struct ms_splits *splits;
+	bool damaged;             /* some of it could not be read */
+	bool partial;             /* some of it is in a file that was not found */
 	struct ms_elf *symbols;   /* for names that DWARF leaves out; may be NULL */
 	struct ms_arena *strings; /* of the symbolizer */
 	bool demangle;
@@ -130,10 +141,17 @@ struct ms_dwarf {
 	uint64_t scope_steps; /* work spent on qualifying names */
 };
 
-/* `elf` has .debug_info; `alt` is its supplementary file (dwz) or NULL; `symbols` has the symbol
- * table. All are borrowed. Names live in `strings`. NULL when libdw refuses it. */
-struct ms_dwarf *ms_dwarf_new(struct ms_elf *elf, struct ms_elf *alt, struct ms_elf *symbols,
-			      struct ms_arena *strings, bool demangle);
+/* What a module's DWARF is read from; all is borrowed. */
+struct ms_dwarf_files {
+	struct ms_elf *elf;     /* has .debug_info */
+	struct ms_elf *alt;     /* its supplementary file (dwz), or NULL */
+	struct ms_elf *symbols; /* has the symbol table; may be NULL */
+	const char *path;       /* of the module */
+};
+
+/* Names live in `strings`. NULL when libdw refuses it. */
+struct ms_dwarf *ms_dwarf_new(const struct ms_dwarf_files *files,
+			      const struct ms_symbols_options *opt, struct ms_arena *strings);
 void ms_dwarf_free(struct ms_dwarf *d);
 /* As ms_symbols_find, but 0 when nothing is known about the address. */
 size_t ms_dwarf_find(struct ms_dwarf *d, uint64_t address, struct ms_location *out, size_t max);
@@ -141,19 +159,22 @@ size_t ms_dwarf_find(struct ms_dwarf *d, uint64_t address, struct ms_location *o
 /* ---- between the files of the module ---- */
 
 /* Appends the address ranges of an entry, without empty ones and what the linker left of code that
- * it removed. */
-void ms_die_ranges(Dwarf_Die *die, struct ms_ranges *out);
+ * it removed. False: they cannot be read. */
+bool ms_die_ranges(Dwarf_Die *die, struct ms_ranges *out);
 /* Number in an attribute, 0 = there is none, or it is too large. */
 uint32_t ms_die_number(Dwarf_Die *die, unsigned attribute);
-/* The entry of a unit by its offset; of split DWARF, that in its own file. */
-bool ms_unit_die(struct ms_dwarf *d, uint64_t offset, Dwarf_Die *out);
+/* The entry of a unit by its index; of split DWARF, that in its own file, with *split what ranges
+ * there refer to, else NULL. */
+bool ms_unit_die(struct ms_dwarf *d, uint32_t index, Dwarf_Die *out,
+		 const struct ms_split_ranges **split);
 /* Adds the functions below a unit's entry. */
-void ms_tree_read(Dwarf_Die *unit, uint32_t language, struct ms_tree *out);
+void ms_tree_read(Dwarf_Die *unit, uint32_t language, const struct ms_split_ranges *split,
+		  struct ms_tree *out);
 /* Reads the line table of a unit: its sources, rows and sequences. `outer` is its entry in the main
- * file, `unit` that in its own, if DWARF is split. */
-void ms_lines_read(struct ms_unit *u, Dwarf_Die *outer, Dwarf_Die *unit);
+ * file, `unit` that in its own, if DWARF is split. False: it has one, which cannot be read. */
+bool ms_lines_read(struct ms_unit *u, Dwarf_Die *outer, Dwarf_Die *unit);
 /* Reads a unit; never NULL, but possibly empty. */
-struct ms_unit *ms_unit_read(struct ms_dwarf *d, uint64_t die);
+struct ms_unit *ms_unit_read(struct ms_dwarf *d, uint32_t index);
 void ms_unit_free(struct ms_unit *u);
 const char *ms_unit_source(struct ms_dwarf *d, struct ms_unit *u, uint32_t number);
 /* Name of a node's function, or NULL. */

@@ -13,11 +13,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
+#include <zstd.h>
 
 #include "arena.h"
 
 /* zlib cannot shrink by more than this, so a larger claim is a lie that would cost memory. */
 enum { MAX_ZLIB_RATIO = 1032 };
+/* ELFCOMPRESS_ZSTD, which older headers lack. */
+enum { COMPRESS_ZSTD = 2 };
 
 static bool inside(const struct ms_elf *e, uint64_t offset, uint64_t size)
 {
@@ -40,33 +43,46 @@ static uint64_t big_endian_64(const uint8_t *p)
 	return v;
 }
 
+static void unusable(struct ms_elf_section *s)
+{
+	s->raw = NULL;
+	s->damaged = true;
+}
+
+/* Where the header of a compressed section ends; 0: it is not one that can be read. */
+static size_t compressed_header(struct ms_elf_section *s)
+{
+	Elf64_Chdr h;
+	if (s->raw_size < sizeof h)
+		return 0;
+	memcpy(&h, s->raw, sizeof h);
+	s->size = h.ch_size;
+	s->packing = h.ch_type == ELFCOMPRESS_ZLIB ? MS_ELF_ZLIB : MS_ELF_ZSTD;
+	return h.ch_type == ELFCOMPRESS_ZLIB || h.ch_type == COMPRESS_ZSTD ? sizeof h : 0;
+}
+
+static size_t old_compressed_header(struct ms_elf_section *s)
+{
+	enum { SIZE = 12 };
+	if (s->raw_size < SIZE || memcmp(s->raw, "ZLIB", 4))
+		return 0;
+	s->size = big_endian_64(s->raw + 4);
+	s->packing = MS_ELF_ZLIB;
+	return SIZE;
+}
+
 /* Learns the real size of a compressed section, in either of its two forms, and leaves `raw` at the
- * zlib stream. */
+ * stream. */
 static void open_compressed(struct ms_elf_section *s)
 {
-	if (s->raw && (s->flags & SHF_COMPRESSED)) {
-		Elf64_Chdr h;
-		if (s->raw_size < sizeof h) {
-			s->raw = NULL;
-			return;
-		}
-		memcpy(&h, s->raw, sizeof h);
-		s->size = h.ch_size;
-		s->raw = h.ch_type == ELFCOMPRESS_ZLIB ? s->raw + sizeof h : NULL;
-		s->raw_size -= sizeof h;
-		s->compressed = true;
-	} else if (s->raw && !strncmp(s->name, ".zdebug_", 8)) {
-		if (s->raw_size < 12 || memcmp(s->raw, "ZLIB", 4)) {
-			s->raw = NULL;
-			return;
-		}
-		s->size = big_endian_64(s->raw + 4);
-		s->raw += 12;
-		s->raw_size -= 12;
-		s->compressed = true;
-	}
-	if (s->compressed && s->size / MAX_ZLIB_RATIO > s->raw_size)
-		s->raw = NULL;
+	bool old = !(s->flags & SHF_COMPRESSED);
+	if (!s->raw || (old && strncmp(s->name, ".zdebug_", 8) != 0))
+		return;
+	size_t header = old ? old_compressed_header(s) : compressed_header(s);
+	s->raw += header;
+	s->raw_size -= header;
+	if (!header || (s->packing == MS_ELF_ZLIB && s->size / MAX_ZLIB_RATIO > s->raw_size))
+		unusable(s);
 }
 
 /* ".zdebug_x" is the old spelling of a compressed ".debug_x". */
@@ -87,8 +103,10 @@ static const char *plain_name(struct ms_elf_section *s)
 static void read_sections(struct ms_elf *e, const Elf64_Ehdr *h)
 {
 	uint64_t n = h->e_shnum, names_index = h->e_shstrndx;
-	if (h->e_shentsize != sizeof(Elf64_Shdr) || !h->e_shoff ||
-	    !inside(e, h->e_shoff, sizeof(Elf64_Shdr)))
+	if (!h->e_shoff)
+		return;
+	e->cut_short = true;
+	if (h->e_shentsize != sizeof(Elf64_Shdr) || !inside(e, h->e_shoff, sizeof(Elf64_Shdr)))
 		return;
 	Elf64_Shdr s;
 	memcpy(&s, e->map + h->e_shoff, sizeof s);
@@ -101,13 +119,14 @@ static void read_sections(struct ms_elf *e, const Elf64_Ehdr *h)
 	memcpy(&s, e->map + h->e_shoff + names_index * sizeof s, sizeof s);
 	if (!inside(e, s.sh_offset, s.sh_size))
 		return;
+	e->cut_short = false;
 	const uint8_t *names = e->map + s.sh_offset;
 	uint64_t names_size = s.sh_size;
 	e->sections = ms_xrealloc(NULL, n, sizeof *e->sections);
 	for (uint64_t i = 0; i < n; i++) {
 		memcpy(&s, e->map + h->e_shoff + i * sizeof s, sizeof s);
-		bool here = s.sh_type != SHT_NOBITS && s.sh_type != SHT_NULL &&
-			    inside(e, s.sh_offset, s.sh_size);
+		bool has = s.sh_type != SHT_NOBITS && s.sh_type != SHT_NULL,
+		     here = has && inside(e, s.sh_offset, s.sh_size);
 		e->sections[i] = (struct ms_elf_section){
 			.name = string_at(names, names_size, s.sh_name),
 			.address = s.sh_addr,
@@ -117,6 +136,7 @@ static void read_sections(struct ms_elf *e, const Elf64_Ehdr *h)
 			.link = s.sh_link,
 			.raw = here ? e->map + s.sh_offset : NULL,
 			.raw_size = s.sh_size,
+			.damaged = has && !here,
 		};
 		open_compressed(&e->sections[i]);
 		e->sections[i].name = plain_name(&e->sections[i]);
@@ -150,7 +170,7 @@ static void read_build_id(struct ms_elf *e, const Elf64_Ehdr *h)
 {
 	for (unsigned i = 0; i < e->section_count; i++) {
 		struct ms_elf_section *s = &e->sections[i];
-		if (s->type == SHT_NOTE && s->raw && !s->compressed &&
+		if (s->type == SHT_NOTE && s->raw && s->packing == MS_ELF_PLAIN &&
 		    find_build_id(e, s->raw, s->raw_size))
 			return;
 	}
@@ -166,6 +186,26 @@ static void read_build_id(struct ms_elf *e, const Elf64_Ehdr *h)
 	}
 }
 
+/* Takes over the mapping. NULL with errno 0 when it is no ELF file of our kind. */
+static struct ms_elf *open_map(const char *path, void *map, size_t size)
+{
+	Elf64_Ehdr h;
+	memcpy(&h, map, sizeof h);
+	if (memcmp(h.e_ident, ELFMAG, SELFMAG) || h.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    h.e_ident[EI_DATA] != ELFDATA2LSB) {
+		munmap(map, size);
+		errno = 0;
+		return NULL;
+	}
+	struct ms_elf *e = ms_xrealloc(NULL, 1, sizeof *e);
+	*e = (struct ms_elf){.map = map, .size = size, .machine = h.e_machine, .entry = h.e_entry};
+	e->path = ms_xrealloc(NULL, strlen(path) + 1, 1);
+	strcpy(e->path, path);
+	read_sections(e, &h);
+	read_build_id(e, &h);
+	return e;
+}
+
 struct ms_elf *ms_elf_open(const char *path)
 {
 	struct ms_elf *e = NULL;
@@ -178,29 +218,28 @@ struct ms_elf *ms_elf_open(const char *path)
 		goto out;
 	void *map = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_NORESERVE, fd, 0);
-	if (map == MAP_FAILED)
-		goto out;
-	Elf64_Ehdr h;
-	memcpy(&h, map, sizeof h);
-	if (memcmp(h.e_ident, ELFMAG, SELFMAG) || h.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    h.e_ident[EI_DATA] != ELFDATA2LSB) {
-		munmap(map, (size_t)st.st_size);
-		errno = 0;
-		goto out;
-	}
-	e = ms_xrealloc(NULL, 1, sizeof *e);
-	*e = (struct ms_elf){
-		.map = map, .size = (size_t)st.st_size, .machine = h.e_machine, .entry = h.e_entry};
-	e->path = ms_xrealloc(NULL, strlen(path) + 1, 1);
-	strcpy(e->path, path);
-	read_sections(e, &h);
-	read_build_id(e, &h);
+	if (map != MAP_FAILED)
+		e = open_map(path, map, (size_t)st.st_size);
+	if (e)
+		e->mtime_ns =
+			(uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
 out:;
 	int saved = errno;
 	if (fd >= 0)
 		close(fd);
 	errno = saved;
 	return e;
+}
+
+struct ms_elf *ms_elf_copy(const char *path, const void *data, size_t size)
+{
+	if (size < sizeof(Elf64_Ehdr))
+		return NULL;
+	void *map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (map == MAP_FAILED)
+		return NULL;
+	memcpy(map, data, size);
+	return open_map(path, map, size);
 }
 
 void ms_elf_close(struct ms_elf *e)
@@ -225,34 +264,39 @@ struct ms_elf_section *ms_elf_section(struct ms_elf *e, const char *name)
 }
 
 /* Inflates exactly `size` bytes; a stream that gives fewer or more is damaged. */
-static uint8_t *inflate_all(const uint8_t *in, uint64_t in_size, uint64_t size)
+static bool inflate_zlib(const struct ms_elf_section *s, uint8_t *out)
 {
-	if (in_size > UINT32_MAX || size > UINT32_MAX - 1)
-		return NULL;
-	uint8_t *out = malloc(size + 1);
-	z_stream z = {.next_in = (Bytef *)in,
-		      .avail_in = (uInt)in_size,
+	z_stream z = {.next_in = (Bytef *)s->raw,
+		      .avail_in = (uInt)s->raw_size,
 		      .next_out = out,
-		      .avail_out = (uInt)size};
-	if (!out || inflateInit(&z) != Z_OK) {
-		free(out);
-		return NULL;
-	}
+		      .avail_out = (uInt)s->size};
+	if (inflateInit(&z) != Z_OK)
+		return false;
 	int rc = inflate(&z, Z_FINISH);
 	inflateEnd(&z);
-	if (rc == Z_STREAM_END && z.total_out == size)
-		return out;
-	free(out);
-	return NULL;
+	return rc == Z_STREAM_END && z.total_out == s->size;
+}
+
+static bool inflate_zstd(const struct ms_elf_section *s, uint8_t *out)
+{
+	return ZSTD_getFrameContentSize(s->raw, s->raw_size) == s->size &&
+	       ZSTD_decompress(out, s->size, s->raw, s->raw_size) == s->size;
 }
 
 const uint8_t *ms_elf_data(struct ms_elf_section *s)
 {
-	if (!s || !s->raw || !s->compressed)
-		return s ? s->raw : NULL;
-	if (!s->inflated && !(s->inflated = inflate_all(s->raw, s->raw_size, s->size)))
-		s->raw = NULL;
-	return s->inflated;
+	if (!s || !s->raw || s->packing == MS_ELF_PLAIN || s->inflated)
+		return !s ? NULL : s->inflated ? s->inflated : s->raw;
+	uint8_t *out = NULL;
+	if (s->raw_size <= UINT32_MAX && s->size < UINT32_MAX)
+		out = malloc(s->size + 1);
+	if (out && (s->packing == MS_ELF_ZLIB ? inflate_zlib(s, out) : inflate_zstd(s, out))) {
+		s->inflated = out;
+		return out;
+	}
+	free(out);
+	unusable(s);
+	return NULL;
 }
 
 bool ms_elf_is(const struct ms_elf *e, const void *build_id, size_t size)
@@ -263,7 +307,7 @@ bool ms_elf_is(const struct ms_elf *e, const void *build_id, size_t size)
 bool ms_elf_has_dwarf(struct ms_elf *e)
 {
 	struct ms_elf_section *s = ms_elf_section(e, ".debug_info");
-	return s && s->raw && s->size;
+	return s && (s->damaged || (s->raw && s->size));
 }
 
 /* ---- symbols ---- */
@@ -330,7 +374,7 @@ static void add_entry(struct ms_elf *e, struct candidates *c)
 	enum { LONGEST = 64, HLT = 0xf4 };
 	for (unsigned i = 0; e->machine == EM_X86_64 && i < e->section_count; i++) {
 		const struct ms_elf_section *s = &e->sections[i];
-		if (!(s->flags & SHF_EXECINSTR) || !s->raw || s->compressed ||
+		if (!(s->flags & SHF_EXECINSTR) || !s->raw || s->packing != MS_ELF_PLAIN ||
 		    e->entry - s->address >= s->raw_size)
 			continue;
 		const uint8_t *code = s->raw + (e->entry - s->address);

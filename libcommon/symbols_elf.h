@@ -19,7 +19,8 @@ struct ms_elf_section {
 	uint32_t type, link;
 	const uint8_t *raw; /* in the file; NULL when there are no contents there */
 	uint64_t raw_size;
-	bool compressed;
+	enum { MS_ELF_PLAIN, MS_ELF_ZLIB, MS_ELF_ZSTD } packing; /* of `raw` */
+	bool damaged;      /* it has contents, but not whole ones */
 	uint8_t *inflated; /* contents of a compressed one, when they were asked for */
 };
 
@@ -32,6 +33,7 @@ struct ms_elf {
 	char *path;
 	const uint8_t *map;
 	size_t size;
+	uint64_t mtime_ns; /* 0 = it is no file */
 	struct ms_elf_section *sections;
 	unsigned section_count;
 	const uint8_t *build_id;
@@ -42,11 +44,14 @@ struct ms_elf {
 		*symbols; /* functions by address, one per address; NULL until ms_elf_symbol */
 	size_t symbol_count;
 	bool symbols_read, has_symbols; /* the file's own tables have some */
+	bool cut_short;                 /* its table of sections is not in the file */
 };
 
 /* NULL when the file is not there, not ELF of our kind, or cannot be mapped: errno says why (0 =
  * not ELF). */
 struct ms_elf *ms_elf_open(const char *path);
+/* The same of what is in memory already, copied: `path` is what it is called. */
+struct ms_elf *ms_elf_copy(const char *path, const void *data, size_t size);
 void ms_elf_close(struct ms_elf *e);
 
 struct ms_elf_section *ms_elf_section(struct ms_elf *e, const char *name);
@@ -56,6 +61,7 @@ const uint8_t *ms_elf_data(struct ms_elf_section *s);
 
 /* True when the build-ids are the same, false when either is missing. */
 bool ms_elf_is(const struct ms_elf *e, const void *build_id, size_t size);
+/* True when there is a .debug_info, be it a damaged one. */
 bool ms_elf_has_dwarf(struct ms_elf *e);
 
 /* The function symbol that covers `address`, or NULL. Among several of one address the most public

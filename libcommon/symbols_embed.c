@@ -38,11 +38,7 @@ enum { BLOCK_BYTES = 1 << 20, MAX_CHAIN = 64, ZSTD_LEVEL = 9 };
 
 struct module {
 	uint64_t id, bias;
-	const char *path;
-	const uint8_t *build_id;
-	size_t build_id_size;
-	int kind;
-	bool deleted;
+	struct ms_symbols_module is;
 	int handle; /* -1 = not asked for yet */
 };
 
@@ -69,6 +65,7 @@ struct contents {
 	uint8_t *end; /* records of the last end block */
 	size_t end_size;
 	uint64_t first_ns, last_ns; /* of that block */
+	uint64_t pid, start_ns;     /* start: ns since 1970 */
 	bool has_symbols;
 };
 
@@ -80,7 +77,7 @@ static struct module *module_of_id(struct contents *c, uint64_t id)
 		if (c->modules.v[i].id == id)
 			return &c->modules.v[i];
 	struct module *m = MS_PUSH(&c->modules);
-	*m = (struct module){.id = id, .path = "", .handle = -1};
+	*m = (struct module){.id = id, .is.path = "", .handle = -1};
 	return m;
 }
 
@@ -97,21 +94,23 @@ static void read_module(struct contents *c, struct ms_record rec)
 	struct module *m = module_of_id(c, id);
 	while (ms_record_field(&again, &f) == MS_FMT_OK) {
 		if (f.id == MS_MODULE_PATH && f.is_bytes) {
-			m->path = ms_arena_strndup(&c->arena, (const char *)f.data, f.size);
+			m->is.path = ms_arena_strndup(&c->arena, (const char *)f.data, f.size);
 		} else if (f.id == MS_MODULE_BUILD_ID && f.is_bytes) {
-			m->build_id = memcpy(ms_arena_alloc(&c->arena, f.size + 1), f.data, f.size);
-			m->build_id_size = f.size;
+			m->is.build_id =
+				memcpy(ms_arena_alloc(&c->arena, f.size + 1), f.data, f.size);
+			m->is.build_id_size = f.size;
 		} else if (f.id == MS_MODULE_BIAS) {
 			m->bias = f.value;
 		} else if (f.id == MS_MODULE_KIND) {
-			m->kind = f.value > 255 ? 255 : (int)f.value;
+			m->is.kind = f.value > 255 ? 255 : (int)f.value;
+		} else if (f.id == MS_MODULE_SIZE) {
+			m->is.file_bytes = f.value;
+		} else if (f.id == MS_MODULE_MTIME) {
+			m->is.file_mtime_ns = f.value;
 		} else if (f.id == MS_MODULE_DELETED) {
-			m->deleted = f.value;
+			m->is.deleted = f.value;
 		}
 	}
-	/* What lies at the path now is another file, and no build-id would tell. */
-	if (m->deleted && !m->build_id_size)
-		m->path = "";
 }
 
 static void read_modules(struct contents *c, const struct ms_column *col)
@@ -121,6 +120,21 @@ static void read_modules(struct contents *c, const struct ms_column *col)
 	ms_record_reader_init(&r, col->data, col->size);
 	while (ms_record_next(&r, &rec) == MS_FMT_OK)
 		read_module(c, rec);
+}
+
+static void read_info(struct contents *c, const struct ms_column *col)
+{
+	struct ms_record_reader r;
+	struct ms_record rec;
+	struct ms_field f;
+	ms_record_reader_init(&r, col->data, col->size);
+	while (ms_record_next(&r, &rec) == MS_FMT_OK)
+		while (ms_record_field(&rec, &f) == MS_FMT_OK) {
+			if (f.id == MS_INFO_PID)
+				c->pid = f.value;
+			else if (f.id == MS_INFO_START_WALL)
+				c->start_ns = f.value;
+		}
 }
 
 /* Frames keep their numbers also where blocks were lost; a number that goes back is damage. */
@@ -157,6 +171,8 @@ static void read_block(struct contents *c, const struct ms_block *b)
 		c->has_symbols = true;
 	else if (b->type == MS_BLOCK_MODULES && col)
 		read_modules(c, col);
+	else if (b->type == MS_BLOCK_INFO && col)
+		read_info(c, col);
 	else if (b->type == MS_BLOCK_END && col)
 		read_end(c, b, col);
 }
@@ -165,7 +181,8 @@ static void read_block(struct contents *c, const struct ms_block *b)
 static int read_trace(struct ms_trace *t, const char *path, struct contents *c, struct ms_err *err)
 {
 	const uint64_t types = UINT64_C(1) << MS_BLOCK_STACKS | UINT64_C(1) << MS_BLOCK_SYMBOLS |
-			       UINT64_C(1) << MS_BLOCK_MODULES | UINT64_C(1) << MS_BLOCK_END;
+			       UINT64_C(1) << MS_BLOCK_MODULES | UINT64_C(1) << MS_BLOCK_END |
+			       UINT64_C(1) << MS_BLOCK_INFO;
 	struct ms_block b;
 	enum ms_trace_next next;
 	uint64_t end;
@@ -371,9 +388,13 @@ static bool same_place(const struct wanted *a, const struct wanted *b)
 	return a->module == b->module && a->address == b->address;
 }
 
-static int handle_of(struct ms_symbols *s, const struct module *m)
+static int handle_of(struct ms_symbols *s, const struct contents *c, const struct module *m)
 {
-	return ms_symbols_module(s, m->path, m->build_id, m->build_id_size, m->kind);
+	struct ms_symbols_module is = m->is;
+	is.pid = c->pid;
+	is.from_ns = c->start_ns;
+	is.to_ns = c->start_ns + c->last_ns + MS_SYMBOLS_LATE_NS;
+	return ms_symbols_module_of(s, &is);
 }
 
 static void *look_up(void *arg)
@@ -385,7 +406,7 @@ static void *look_up(void *arg)
 		const struct wanted *w = &h->c->wanted.v[i];
 		int *handle = &h->handles[w->module];
 		if (*handle < 0)
-			*handle = handle_of(h->s, &h->c->modules.v[w->module]);
+			*handle = handle_of(h->s, h->c, &h->c->modules.v[w->module]);
 		if (i == h->first || !same_place(w, w - 1))
 			n = ms_symbols_find(h->s, *handle, w->address, chain, MAX_CHAIN);
 		for (size_t k = 0; k < n; k++)
@@ -439,6 +460,28 @@ static size_t found_of(const struct half *h, size_t i, const struct ms_location 
 	return h->ends[i - h->first] - from;
 }
 
+/* The worse state of what both halves found: of states from DWARF on the later is the worse, of
+ * those before it is the same. */
+static int state_of(struct ms_symbols *s, int first, struct ms_symbols *t, int second)
+{
+	int a = first < 0 ? -1 : ms_symbols_module_state(s, first, NULL),
+	    b = second < 0 ? -1 : ms_symbols_module_state(t, second, NULL);
+	return a > b ? a : b;
+}
+
+/* What is known of a module is known once all its frames were looked up. */
+static void put_modules(const struct contents *c, struct ms_symbols *s, const struct half *h,
+			struct output *o)
+{
+	for (size_t i = 0; i < c->modules.n; i++) {
+		const struct module *m = &c->modules.v[i];
+		int second = h->s ? h->handles[i] : -1,
+		    state = state_of(s, m->handle, h->s, second);
+		if (state >= 0)
+			put_module(o, m, state);
+	}
+}
+
 static void put_all(struct contents *c, struct ms_symbols *s, struct output *o, struct ms_err *err)
 {
 	struct ms_location own[MAX_CHAIN];
@@ -452,11 +495,8 @@ static void put_all(struct contents *c, struct ms_symbols *s, struct output *o, 
 		if (i == half.first)
 			wait_for_half(&half);
 		bool second = i >= half.first;
-		if (m->handle < 0) {
-			m->handle = second ? half.handles[w->module] : handle_of(s, m);
-			put_module(o, m,
-				   ms_symbols_module_state(second ? half.s : s, m->handle, NULL));
-		}
+		if (m->handle < 0 && !second)
+			m->handle = handle_of(s, c, m);
 		if (second)
 			n = found_of(&half, i, &chain);
 		else if (!i || !same_place(w, w - 1))
@@ -466,6 +506,8 @@ static void put_all(struct contents *c, struct ms_symbols *s, struct output *o, 
 		if (o->w.size > BLOCK_BYTES)
 			flush(o, err);
 	}
+	wait_for_half(&half);
+	put_modules(c, s, &half, o);
 	flush(o, err);
 	end_half(&half);
 }

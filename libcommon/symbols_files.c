@@ -4,9 +4,11 @@
  */
 #include "symbols_files.h"
 
+#include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -17,7 +19,8 @@ struct search {
 	size_t id_size;
 	const uint32_t
 		*crc; /* of the file looked for when no build-id can prove it; NULL = none known */
-	bool others;  /* a file was there, but not the one */
+	const struct ms_symbols_module *module; /* NULL = it is not the module itself */
+	bool others;                            /* a file was there, but not the one */
 };
 
 static uint32_t crc_of(const struct ms_elf *e)
@@ -25,14 +28,35 @@ static uint32_t crc_of(const struct ms_elf *e)
 	return (uint32_t)crc32_z(crc32_z(0, NULL, 0), e->map, e->size);
 }
 
+/* Without a build-id: is that the module's file still? Copies elsewhere need not keep the time. */
+static bool may_be(const struct search *s, const struct ms_elf *e)
+{
+	const struct ms_symbols_module *m = s->module;
+	bool elsewhere = s->opt->sysroot || s->opt->debug_dirs;
+	if (m->file_bytes && m->file_bytes != e->size)
+		return false;
+	if (m->file_mtime_ns && m->file_mtime_ns != e->mtime_ns && (!elsewhere || m->deleted))
+		return false;
+	return !m->deleted || (m->file_bytes && m->file_mtime_ns);
+}
+
+static bool is_it(const struct search *s, const struct ms_elf *e)
+{
+	if (s->id_size)
+		return ms_elf_is(e, s->id, s->id_size);
+	if (s->crc)
+		return crc_of(e) == *s->crc;
+	return !s->module || may_be(s, e);
+}
+
 /* The file at `path` if it is the one looked for: same build-id, or, where the searched one has
- * none, same checksum. */
+ * none, same checksum, or nothing that denies it. */
 static struct ms_elf *try_file(struct search *s, const char *path)
 {
 	struct ms_elf *e = ms_elf_open(path);
 	if (!e)
 		return NULL;
-	if (s->id_size ? ms_elf_is(e, s->id, s->id_size) : !s->crc || crc_of(e) == *s->crc)
+	if (is_it(s, e))
 		return e;
 	s->others = true;
 	ms_elf_close(e);
@@ -180,13 +204,32 @@ static struct ms_elf *find_alt(const struct ms_symbols_options *opt, struct ms_e
 	return alt ? alt : by_build_id(&s);
 }
 
-struct ms_module_files ms_module_files(const struct ms_symbols_options *opt, const char *path,
-				       const uint8_t *id, size_t id_size)
+/* The kernel's code in every process is no file, but ours is the same as long as the kernel is. */
+static struct ms_elf *find_vdso(const struct search *s)
 {
+	const uint8_t *at = (const uint8_t *)getauxval(AT_SYSINFO_EHDR);
+	Elf64_Ehdr h;
+	if (!at || !s->id_size)
+		return NULL;
+	memcpy(&h, at, sizeof h);
+	struct ms_elf *e =
+		ms_elf_copy("[vdso]", at, h.e_shoff + (size_t)h.e_shnum * sizeof(Elf64_Shdr));
+	if (!e || ms_elf_is(e, s->id, s->id_size))
+		return e;
+	ms_elf_close(e);
+	return NULL;
+}
+
+struct ms_module_files ms_module_files(const struct ms_symbols_options *opt,
+				       const struct ms_symbols_module *m)
+{
+	enum { KIND_VDSO = 1 };
 	struct ms_module_files f = {0};
-	struct search s = {.opt = opt, .id = id, .id_size = id_size};
-	f.binary = find_binary(&s, path);
+	struct search s = {.opt = opt, .id = m->build_id, .id_size = m->build_id_size, .module = m};
+	f.binary = m->kind == KIND_VDSO ? find_vdso(&s) : find_binary(&s, m->path);
 	f.mismatch = !f.binary && s.others;
+	f.damaged = f.binary && f.binary->cut_short;
+	s.module = NULL;
 	if (f.binary && !s.id_size) {
 		s.id = f.binary->build_id;
 		s.id_size = f.binary->build_id_size;

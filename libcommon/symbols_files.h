@@ -16,11 +16,12 @@ struct ms_module_files {
 	struct ms_elf *debug;  /* its separate debug file, or NULL */
 	struct ms_elf *alt;    /* supplementary file (dwz) of whichever has DWARF, or NULL */
 	bool mismatch;         /* a file of that name is there, but it is another one */
+	bool damaged;          /* that is it, but parts of it are not there */
 };
 
-/* Looks for all three. `id` may be empty: then the file of that path is taken as it is. */
-struct ms_module_files ms_module_files(const struct ms_symbols_options *opt, const char *path,
-				       const uint8_t *id, size_t id_size);
+/* Looks for all three. Without build-id a file is the one unless size or time deny it. */
+struct ms_module_files ms_module_files(const struct ms_symbols_options *opt,
+				       const struct ms_symbols_module *m);
 void ms_module_files_close(struct ms_module_files *f);
 
 #endif

@@ -116,18 +116,20 @@ static void keep(struct ms_unit *u, const struct table *t)
 	u->bytes += t->rows.n * sizeof *u->rows + n * sizeof *u->sequences;
 }
 
-void ms_lines_read(struct ms_unit *u, Dwarf_Die *outer, Dwarf_Die *unit)
+bool ms_lines_read(struct ms_unit *u, Dwarf_Die *outer, Dwarf_Die *unit)
 {
 	struct table t = {.u = u};
 	Dwarf_Lines *lines;
 	size_t n;
-	if (dwarf_getsrcfiles(unit, &t.files, &n) == 0)
+	if (dwarf_getsrcfiles(unit, &t.files, &n) == 0 ||
+	    dwarf_getsrcfiles(outer, &t.files, &n) == 0)
 		add_sources(u, t.files, n);
 	if (dwarf_getsrclines(outer, &lines, &n) != 0)
-		return;
+		return !dwarf_hasattr(outer, DW_AT_stmt_list);
 	for (size_t i = 0; i < n; i++)
 		add_row(&t, dwarf_onesrcline(lines, i));
 	keep(u, &t);
 	free(t.rows.v);
 	free(t.sequences.v);
+	return true;
 }

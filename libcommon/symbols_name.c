@@ -201,7 +201,8 @@ const char *ms_node_name(struct ms_dwarf *d, const struct ms_unit *u, const stru
 {
 	struct declaration c;
 	Dwarf_Die unit, die;
-	if (!ms_unit_die(d, u->die, &unit) ||
+	const struct ms_split_ranges *split;
+	if (!ms_unit_die(d, u->index, &unit, &split) ||
 	    !dwarf_offdie(dwarf_cu_getdwarf(unit.cu), n->die, &die))
 		return NULL;
 	find_declaration(&die, &c);

@@ -5,12 +5,15 @@
 
 #include <stdlib.h>
 
+#include "symbols_split.h"
+
 /* Limits that only damaged or hostile files reach. */
 enum { MAX_DEPTH = 256, MAX_ENTRIES = 1 << 26, MAX_RANGES = 1 << 20 };
 
 struct walker {
 	bool types_hold_code;
-	struct ms_ranges ranges; /* scratch */
+	const struct ms_split_ranges *split; /* NULL = DWARF is not split */
+	struct ms_ranges ranges;             /* scratch */
 	struct ms_tree *out;
 	size_t entries;
 };
@@ -41,16 +44,17 @@ static void add_range(struct ms_ranges *out, uint64_t low, uint64_t high)
 		*MS_PUSH(out) = (struct ms_range){low, high};
 }
 
-void ms_die_ranges(Dwarf_Die *die, struct ms_ranges *out)
+bool ms_die_ranges(Dwarf_Die *die, struct ms_ranges *out)
 {
 	Dwarf_Addr base, low, high;
 	ptrdiff_t at = 0;
 	for (unsigned i = 0; i < MAX_RANGES; i++) {
 		at = dwarf_ranges(die, at, &base, &low, &high);
 		if (at <= 0)
-			return;
+			break;
 		add_range(out, low, high);
 	}
+	return at >= 0;
 }
 
 uint32_t ms_die_number(Dwarf_Die *die, unsigned attribute)
@@ -67,7 +71,10 @@ static bool add_function(struct walker *w, Dwarf_Die *die, bool inlined, uint32_
 {
 	struct ms_tree *t = w->out;
 	w->ranges.n = 0;
-	ms_die_ranges(die, &w->ranges);
+	bool own = w->split && dwarf_hasattr(die, DW_AT_ranges);
+	if (!(own ? ms_split_die_ranges(w->split, die, &w->ranges)
+		  : ms_die_ranges(die, &w->ranges)))
+		t->damaged = true;
 	if (!w->ranges.n || t->nodes.n >= MS_NO_NODE)
 		return false;
 	for (size_t i = 0; i < w->ranges.n; i++)
@@ -89,8 +96,11 @@ static bool add_function(struct walker *w, Dwarf_Die *die, bool inlined, uint32_
 static void walk(struct walker *w, Dwarf_Die *die, uint32_t parent, unsigned depth)
 {
 	Dwarf_Die child;
-	if (depth >= MAX_DEPTH || dwarf_child(die, &child) != 0)
+	int rc = depth >= MAX_DEPTH ? 1 : dwarf_child(die, &child);
+	if (rc != 0) {
+		w->out->damaged |= rc < 0;
 		return;
+	}
 	do {
 		uint32_t node = parent;
 		bool enter = false;
@@ -119,12 +129,15 @@ static void walk(struct walker *w, Dwarf_Die *die, uint32_t parent, unsigned dep
 		}
 		if (enter)
 			walk(w, &child, node, depth + 1);
-	} while (w->entries++ < MAX_ENTRIES && dwarf_siblingof(&child, &child) == 0);
+	} while (w->entries++ < MAX_ENTRIES && (rc = dwarf_siblingof(&child, &child)) == 0);
+	w->out->damaged |= rc < 0;
 }
 
-void ms_tree_read(Dwarf_Die *unit, uint32_t language, struct ms_tree *out)
+void ms_tree_read(Dwarf_Die *unit, uint32_t language, const struct ms_split_ranges *split,
+		  struct ms_tree *out)
 {
-	struct walker w = {.types_hold_code = types_hold_code(language), .out = out};
+	struct walker w = {
+		.types_hold_code = types_hold_code(language), .split = split, .out = out};
 	walk(&w, unit, MS_NO_NODE, 0);
 	free(w.ranges.v);
 }

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbols_split.h"
+
 /* A limit that only damaged or hostile files reach. */
 enum { MAX_ACTIVE = 4096 };
 
@@ -102,34 +104,46 @@ static void keep_functions(struct ms_unit *u, struct ms_tree *t)
 
 /* ---- the unit ---- */
 
-bool ms_unit_die(struct ms_dwarf *d, uint64_t offset, Dwarf_Die *out)
+bool ms_unit_die(struct ms_dwarf *d, uint32_t index, Dwarf_Die *out,
+		 const struct ms_split_ranges **split)
 {
 	uint8_t type;
-	Dwarf_Die inner;
-	if (!d->main.dw || !dwarf_offdie(d->main.dw, offset, out))
+	uint64_t id;
+	*split = NULL;
+	if (!d->main.dw || !dwarf_offdie(d->main.dw, d->units[index].die, out))
 		return false;
-	if (dwarf_cu_info(out->cu, NULL, &type, NULL, &inner, NULL, NULL, NULL) == 0 &&
-	    type == DW_UT_skeleton && inner.cu)
-		*out = inner;
+	if (dwarf_cu_info(out->cu, NULL, &type, NULL, NULL, &id, NULL, NULL) != 0 ||
+	    type != DW_UT_skeleton)
+		return true;
+	const struct ms_split *own = ms_split_of(d->splits, out, id);
+	d->partial |= !own;
+	if (own) {
+		*out = own->die;
+		*split = &own->ranges;
+	}
 	return true;
 }
 
-struct ms_unit *ms_unit_read(struct ms_dwarf *d, uint64_t offset)
+struct ms_unit *ms_unit_read(struct ms_dwarf *d, uint32_t index)
 {
 	Dwarf_Die outer, die;
+	const struct ms_split_ranges *split;
 	struct ms_unit *u = ms_xrealloc(NULL, 1, sizeof *u);
-	*u = (struct ms_unit){.die = offset, .bytes = sizeof *u};
-	if (!d->main.dw || !dwarf_offdie(d->main.dw, offset, &outer) ||
-	    !ms_unit_die(d, offset, &die))
+	*u = (struct ms_unit){.index = index, .bytes = sizeof *u};
+	if (!d->main.dw || !dwarf_offdie(d->main.dw, d->units[index].die, &outer) ||
+	    !ms_unit_die(d, index, &die, &split)) {
+		d->damaged = true;
 		return u;
+	}
 	int language = dwarf_srclang(&die);
 	u->language = language < 0 ? 0 : (uint32_t)language;
 	Dwarf_Attribute a;
 	const char *folder = dwarf_attr(&outer, DW_AT_comp_dir, &a) ? dwarf_formstring(&a) : NULL;
 	u->folder = folder ? ms_arena_strdup(&u->arena, folder) : NULL;
-	ms_lines_read(u, &outer, &die);
 	struct ms_tree tree = {0};
-	ms_tree_read(&die, u->language, &tree);
+	d->damaged |= !ms_lines_read(u, &outer, &die);
+	ms_tree_read(&die, u->language, split, &tree);
+	d->damaged |= tree.damaged;
 	keep_functions(u, &tree);
 	free(tree.nodes.v);
 	free(tree.covers.v);

@@ -570,13 +570,18 @@ static void sum_processes(struct model *m)
 
 static void count_modules(struct model *m)
 {
-	bool *used = ms_arena_alloc(&m->arena, m->modules.n + 1);
-	for (size_t i = 0; i < m->frames.n; i++)
-		if (m->frames.v[i].module != NONE)
-			used[m->frames.v[i].module] = true;
+	for (size_t i = 0; i < m->frames.n; i++) {
+		const struct frame *f = &m->frames.v[i];
+		if (f->module == NONE)
+			continue;
+		struct module *o = &m->modules.v[f->module];
+		o->frames++;
+		o->nameless += !f->function;
+		o->lineless += f->function && !f->line;
+	}
 	for (size_t i = 0; i < m->modules.n; i++) {
 		const char *s = m->modules.v[i].symbols;
-		if (!used[i])
+		if (!m->modules.v[i].frames)
 			continue;
 		m->modules_used++;
 		if (!s || strcmp(s, "none") == 0 || strcmp(s, "missing") == 0 ||

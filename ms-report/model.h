@@ -30,6 +30,9 @@ struct module {
 	uint32_t process;
 	const char *path, *build_id, *kind, *symbols; /* NULL = not known */
 	uint64_t bias; /* address in the process - bias = address in the file; 0 = not known */
+	/* Frames there that stand in some stack, those without a function, and those that have one
+	 * but no line. */
+	uint32_t frames, nameless, lineless;
 };
 
 struct frame {

@@ -183,7 +183,7 @@ static size_t without_hash(const char *s, size_t n)
 const char *name_short(struct ms_arena *a, const char *function)
 {
 	size_t n = strlen(function);
-	if (n > 1 << 16)
+	if (n > 1 << 20)
 		return function;
 	if (!strpbrk(function, "<({[ ") && !strstr(function, "::"))
 		return function;

@@ -148,6 +148,9 @@ struct table table_timeline(struct model *m, size_t limit)
 
 static const struct column module_columns[] = {
 	{"symbols", "symbols", CELL_TEXT, .sum = false},
+	{"frames", "frames", CELL_COUNT, .sum = true},
+	{"no name", "nameless", CELL_COUNT, .sum = true},
+	{"no line", "lineless", CELL_COUNT, .sum = true},
 	{"module", "path", CELL_PATH, .sum = false},
 	{"build-id", "build_id", CELL_TEXT, .sum = false, .optional = true},
 	{NULL, "kind", CELL_TEXT, .sum = false},
@@ -159,7 +162,8 @@ static const char *symbols_words(const char *s)
 	static const char *const words[][2] = {
 		{"dwarf", "functions, files, lines"}, {"elf", "functions only"},
 		{"none", "NONE in the file"},         {"missing", "NONE: file is gone"},
-		{"mismatch", "NONE: another build"},
+		{"mismatch", "NONE: another build"},  {"damaged", "DAMAGED in the file"},
+		{"partial", "PART: a file is gone"},
 	};
 	for (size_t i = 0; s && i < sizeof words / sizeof *words; i++)
 		if (strcmp(s, words[i][0]) == 0)
@@ -175,10 +179,13 @@ struct table table_modules(struct model *m, size_t limit)
 		const struct module *o = &m->modules.v[i];
 		struct cell *c = table_row(m, &t, m->modules.n)->cells;
 		c[0].s = symbols_words(o->symbols);
-		c[1].s = o->path ? o->path : "(no file)";
-		c[2].s = o->build_id;
-		c[3].s = o->kind;
-		c[4].n = o->process == NONE ? UNKNOWN : (uint64_t)m->processes.v[o->process].id;
+		c[1].n = o->frames;
+		c[2].n = o->nameless;
+		c[3].n = o->lineless;
+		c[4].s = o->path ? o->path : "(no file)";
+		c[5].s = o->build_id;
+		c[6].s = o->kind;
+		c[7].n = o->process == NONE ? UNKNOWN : (uint64_t)m->processes.v[o->process].id;
 	}
 	table_finish(m, &t, -1, limit, "modules", NULL);
 	return t;

@@ -2,9 +2,10 @@
  * Prints what the symbolizer says about addresses on standard input, in the words of addr2line
  *-afiC.
  *
- *	symbols-lookup [-d DEBUG-DIR] [-r SYSROOT] [-b BUILD-ID-HEX] [-s] FILE
+ *	symbols-lookup [-d DEBUG-DIR] [-r SYSROOT] [-b BUILD-ID-HEX] [-s|-S] FILE
  *
- * -s prints the module's state and the file that its symbols came from, and reads no addresses.
+ * -s prints the module's state and the file that its symbols came from, and reads no addresses; -S
+ * prints them after all addresses, and nothing of these.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -44,8 +45,8 @@ int main(int argc, char **argv)
 	struct ms_symbols_options opt = {0};
 	unsigned char id[64];
 	size_t id_size = 0;
-	bool state_only = false;
-	for (int c; (c = getopt(argc, argv, "d:r:b:s")) != -1;) {
+	bool state_only = false, state_last = false;
+	for (int c; (c = getopt(argc, argv, "d:r:b:sS")) != -1;) {
 		if (c == 'd') {
 			dirs[0] = optarg;
 			opt.debug_dirs = dirs;
@@ -54,19 +55,25 @@ int main(int argc, char **argv)
 		} else if (c == 'b') {
 			id_size = parse_hex(optarg, id, sizeof id);
 		} else {
-			state_only = true;
+			state_only = c == 's';
+			state_last = c == 'S';
 		}
 	}
 	struct ms_symbols *s = ms_symbols_new(&opt);
 	int module = ms_symbols_module(s, argv[optind], id, id_size, 0);
-	if (state_only) {
+	char line[64];
+	while (!state_only && fgets(line, sizeof line, stdin)) {
+		if (state_last)
+			ms_symbols_find(s, module, strtoull(line, NULL, 16),
+					(struct ms_location[64]){0}, 64);
+		else
+			lookup(s, module, strtoull(line, NULL, 16));
+	}
+	if (state_only || state_last) {
 		const char *file;
 		int state = ms_symbols_module_state(s, module, &file);
 		printf("%d %s\n", state, file);
 	}
-	char line[64];
-	while (!state_only && fgets(line, sizeof line, stdin))
-		lookup(s, module, strtoull(line, NULL, 16));
 	ms_symbols_free(s);
 	return 0;
 }

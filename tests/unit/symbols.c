@@ -330,7 +330,7 @@ static void test_embed(void)
 	check_chain(a.l[FRAME_KNOWN], a.n[FRAME_KNOWN]);
 	check_chain(a.l[FRAME_EXACT], a.n[FRAME_EXACT]);
 	CHECK(!a.n[FRAME_OTHER] && !a.n[FRAME_VDSO] && !a.n[FRAME_CUT] && !a.n[FRAME_DELETED]);
-	CHECK(a.state[MODULE_DELETED] == MS_SYMBOLS_MISSING);
+	CHECK(a.state[MODULE_DELETED] == MS_SYMBOLS_MISMATCH);
 	CHECK(a.state[7] == MS_SYMBOLS_DWARF && a.state[9] == MS_SYMBOLS_MISMATCH &&
 	      a.state[3] == MS_SYMBOLS_NONE && a.state[1] == -1);
 	CHECK(a.string_count == 4); /* three functions, one file */

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT
+ * DWARF packages (.dwp): the split parts of many units in one file, with an index. Part of the
+ * symbol module.
+ */
+#ifndef MS_SYMBOLS_PACKAGE_H
+#define MS_SYMBOLS_PACKAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "symbols_split.h"
+
+/* Sections of a split unit. */
+enum {
+	MS_PART_INFO,
+	MS_PART_ABBREV,
+	MS_PART_LINE,
+	MS_PART_OFFSETS, /* .debug_str_offsets */
+	MS_PART_STRINGS, /* .debug_str, of all units of a package */
+	MS_PART_LISTS,   /* .debug_rnglists */
+	MS_PART_COUNT
+};
+
+struct ms_split_parts {
+	struct ms_bytes of[MS_PART_COUNT];
+	bool packed;
+};
+
+struct ms_package;
+
+/* NULL: there is no package of that name. */
+struct ms_package *ms_package_open(const char *path);
+void ms_package_close(struct ms_package *p);
+/* The parts of the unit with that number. False: it is not in the package, or the index lies. */
+bool ms_package_find(const struct ms_package *p, uint64_t id, struct ms_split_parts *out);
+/* Replaces the strings of a package by those of one unit alone, and its offsets to match: `own`
+ * gets two blocks to be freed. */
+void ms_package_strings(struct ms_bytes of[MS_PART_COUNT], uint8_t *own[2]);
+
+#endif
