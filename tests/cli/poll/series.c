@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { STEP_MS = 20 };
@@ -12,6 +13,15 @@ enum { STEP_MS = 20 };
 static void hold(size_t n)
 {
 	memset(malloc(n), 1, n);
+}
+
+/* When a step is due, from the beginning: on a busy machine late ones catch up. */
+static void wait_until(const struct timespec *begin, long ms)
+{
+	struct timespec t = *begin;
+	t.tv_sec += (t.tv_nsec / 1000000 + ms) / 1000;
+	t.tv_nsec = (t.tv_nsec / 1000000 + ms) % 1000 * 1000000;
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
 }
 
 int main(int argc, char **argv)
@@ -27,6 +37,8 @@ int main(int argc, char **argv)
 		mmap(NULL, 64 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		raise(SIGSTOP);
 	}
+	struct timespec begin;
+	clock_gettime(CLOCK_MONOTONIC, &begin);
 	for (int i = 0; i < steps; i++) {
 		if (strcmp(kind, "leak") == 0)
 			hold(200000);
@@ -37,7 +49,7 @@ int main(int argc, char **argv)
 		if (strcmp(kind, "reserve") == 0)
 			mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
 			     0);
-		usleep(STEP_MS * 1000);
+		wait_until(&begin, (i + 1L) * STEP_MS);
 	}
 	return 7;
 }
