@@ -37,7 +37,6 @@
 #include "info.h"
 #include "libcommon/arena.h"
 #include "libcommon/proc.h"
-#include "libcommon/units.h"
 #include "modules.h"
 #include "options.h"
 #include "pool.h"
@@ -49,17 +48,6 @@
 #define SESSION_RANGES 2u
 #define TRACED_MOST 1500 /* half a minute */
 #define AGAIN_NS 20000000
-
-int attach_pid(const char *text, int *pid, struct ms_err *err)
-{
-	uint64_t n;
-	if (strchr(text, ','))
-		return ms_err_set(err, "bad --pid '%s': one process at a time", text);
-	if (ms_parse_count(text, "--pid", 1, INT32_MAX, &n, err))
-		return -1;
-	*pid = (int)n;
-	return 0;
-}
 
 const struct attach_times *attach_times(const struct attach *a)
 {
@@ -97,13 +85,14 @@ static int check_own_memory(const struct attach *a, struct ms_err *err)
 
 int attach_look(struct control *c, struct ms_err *err)
 {
+	const char *root = c->opt->poll.proc_root;
 	enum hijack_why why;
 	struct attach *a = ms_xcalloc(1, sizeof *a);
 	c->attach = a;
 	a->pid = c->launch.pid;
 	a->launched = !c->attached;
 	a->channel[0] = a->channel[1] = a->memfd = -1;
-	if (hijack_open(&a->h, a->pid, "/proc", &why, err))
+	if (hijack_open(&a->h, a->pid, root ? root : "/proc", &why, err))
 		return -1;
 	a->open = true;
 	a->memory = attach_memory_of(&a->h);
@@ -147,10 +136,10 @@ void attach_free(struct attach *a)
 	free(a);
 }
 
-bool attach_ended(const struct control *c)
+bool attach_ended(const struct attach *a)
 {
-	struct pollfd p = {c->attach->h.pidfd, POLLIN, 0};
-	return p.fd < 0 ? !hijack_alive(&c->attach->h) : poll(&p, 1, 0) > 0;
+	struct pollfd p = {a->h.pidfd, POLLIN, 0};
+	return p.fd < 0 ? !hijack_alive(&a->h) : poll(&p, 1, 0) > 0;
 }
 
 /* ---- the helper ---- */
@@ -495,7 +484,7 @@ int attach_prepare(struct control *c, struct ms_err *err)
 	return 0;
 }
 
-int attach_go(struct control *c, struct ms_err *err)
+int attach_go(struct control *c, struct session *s, struct ms_err *err)
 {
 	struct attach *a = c->attach;
 	a->entered = true; /* perhaps in part */
@@ -508,7 +497,7 @@ int attach_go(struct control *c, struct ms_err *err)
 	a->times.threads = a->shared.threads;
 	a->times.moved = a->shared.moved;
 	a->times.hooks = a->target_count;
-	drain_add(&c->drain, c->sessions);
+	drain_add(&c->drain, s);
 	return 0;
 }
 
@@ -523,9 +512,9 @@ void attach_leave(struct control *c)
 	a->shared.restored = false;
 	a->shared.all_ns = 0;
 	a->shared.stops = 0;
-	if (attach_ended(c))
+	if (attach_ended(a))
 		return;
-	if (help(a, attach_restore, &err) && !attach_ended(c)) {
+	if (help(a, attach_restore, &err) && !attach_ended(a)) {
 		a->times.gave_up = !a->shared.restored;
 		snprintf(a->times.trouble, sizeof a->times.trouble, "%.200s", err.text);
 	}

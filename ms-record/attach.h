@@ -11,17 +11,16 @@
 struct attach;
 struct control;
 struct ms_err;
+struct session;
 
-/* What -p said: the process's number. 0, or -1 with `err` set. */
-int attach_pid(const char *text, int *pid, struct ms_err *err);
-/* Looks at the process, which does not notice: may we, is it there, what allocators has it? 0, or
- * -1 with `err` set; c->attach is set either way. */
+/* Looks at the process c->launch.pid, which does not notice: may we, is it there, what allocators
+ * has it? 0, or -1 with `err` set; c->attach is set either way. */
 int attach_look(struct control *c, struct ms_err *err);
 /* Maps the guest and begins the session, which goes to the draining thread by attach_go. */
 int attach_prepare(struct control *c, struct ms_err *err);
-/* Replaces the entries: from here on it is recorded. On failure nothing is left but the memory of
- * the guest, which nobody enters. */
-int attach_go(struct control *c, struct ms_err *err);
+/* Replaces the entries: from here on it is recorded, in session `s`. On failure nothing is left but
+ * the memory of the guest, which nobody enters. */
+int attach_go(struct control *c, struct session *s, struct ms_err *err);
 /* Puts the entries back and takes the session's memory out of the process. Once; what was recorded
  * so far is in the rings. */
 void attach_leave(struct control *c);
@@ -32,7 +31,7 @@ void attach_hold(struct attach *a, struct hijack_stop *stopped);
 /* The folder /proc/PID, which stays ours; -1 = there is none. */
 int attach_folder(const struct attach *a);
 /* Has the process ended? */
-bool attach_ended(const struct control *c);
+bool attach_ended(const struct attach *a);
 /* Lines for -v and the summary. */
 struct attach_times {
 	uint64_t map_ns;   /* one thread was stopped to map the guest */

@@ -32,7 +32,7 @@
 
 /* ---- start ---- */
 
-static int take_signals(struct control *c, struct ms_err *err)
+int control_take_signals(struct control *c, struct ms_err *err)
 {
 	sigset_t set;
 	sigemptyset(&set);
@@ -105,21 +105,21 @@ static void note_start(struct control *c)
 static int start_attached(struct control *c, const struct options *o, struct ms_err *err)
 {
 	c->attached = true;
-	if (attach_pid(o->pids, &c->launch.pid, err) || attach_look(c, err) || take_signals(c, err))
+	if (several_look(c, err) || control_take_signals(c, err))
 		return -1;
 	clock_tsc_hz();
 	raise_descriptors();
 	if (open_trace(c, o, err))
 		return -1;
+	bool regular = c->files.folder != NULL;
 	int fd = c->first->fd;
-	const char *path = c->first->path;
 	note_start(c);
-	if (attach_prepare(c, err) || start_threads(c, err) || attach_go(c, err)) {
+	if (several_prepare(c, err) || start_threads(c, err) || several_go(c, err)) {
 		if (c->files.folder)
 			unlink(c->files.path);
 		return -1;
 	}
-	tell_listen(&c->tell, fd, path);
+	tell_listen(&c->tell, regular ? -1 : fd, c->files.path);
 	return 0;
 }
 
@@ -133,12 +133,12 @@ int control_start(struct control *c, const struct options *o, struct ms_err *err
 	c->launch.status = 125;
 	if (getrandom(c->run_id, sizeof c->run_id, 0) != sizeof c->run_id)
 		return ms_err_sys(err, "cannot get random bytes");
-	if (o->pids)
+	if (o->pids.n)
 		return start_attached(c, o, err);
 	if (launch_find(&c->launch, o, err))
 		return -1;
 	c->launch.status = 125;
-	if (take_signals(c, err) || hello_listen(c, err))
+	if (control_take_signals(c, err) || hello_listen(c, err))
 		return -1;
 	c->launch.socket = c->socket_name;
 	clock_tsc_hz(); /* measured before the command waits for it */
@@ -207,7 +207,9 @@ void control_stop(struct control *c, const char *why)
 	c->stopped = true;
 	c->stop_why = why;
 	c->stopped_ns = clock_mono();
-	if (c->attach)
+	if (c->attached)
+		several_leave(c);
+	else if (c->attach)
 		attach_leave(c);
 	for (struct session *s = c->sessions; s; s = s->next)
 		control_end(c, s, SESSION_STOPPED, -1);
@@ -400,12 +402,14 @@ static size_t fill(const struct control *c, struct pollfd *p, struct session **w
 {
 	p[0] = (struct pollfd){c->signals, POLLIN, 0};
 	p[1] = (struct pollfd){c->listener, POLLIN, 0};
-	p[2] = (struct pollfd){c->over ? -1 : c->child, POLLIN, 0};
+	/* Of several processes each is one like others. */
+	bool several = c->several.all.n > 1;
+	p[2] = (struct pollfd){c->over || several ? -1 : c->child, POLLIN, 0};
 	p[3] = (struct pollfd){c->tell.epoll, POLLIN, 0};
 	p[4] = (struct pollfd){c->drain.births, POLLIN, 0};
 	size_t n = POLL_FIXED;
 	for (struct session *s = c->sessions; s && n < max; s = s->next) {
-		if (s->ending != SESSION_RUNS || s->pid == c->launch.pid)
+		if (s->ending != SESSION_RUNS || (s->pid == c->launch.pid && !several))
 			continue;
 		whose[n] = s;
 		p[n++] = (struct pollfd){s->pidfd, POLLIN, 0};
@@ -418,7 +422,7 @@ static bool attached_over(const struct control *c)
 {
 	for (const struct session *s = c->sessions; s; s = s->next)
 		if (s->ending == SESSION_RUNS)
-			return attach_ended(c);
+			return several_ended(c);
 	return true;
 }
 
@@ -557,7 +561,7 @@ void control_free(struct control *c)
 	for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
-	attach_free(c->attach);
+	several_free(c);
 	free(c->launch.program);
 	free(c->launch.guest);
 }

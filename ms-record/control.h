@@ -16,13 +16,16 @@
 #include "scan.h"
 #include "libcommon/err.h"
 #include "session.h"
+#include "several.h"
 #include "tell.h"
 #include "writer.h"
 
 struct control {
 	const struct options *opt;
-	struct attach
-		*attach; /* what was done to the process by hand; NULL = the guest is preloaded */
+	struct several several; /* -p */
+	/* What was done to the process by hand, of several the one that is worked at; NULL = the
+	 * guest is preloaded. */
+	struct attach *attach;
 	struct launch launch;
 	struct files files;
 	struct writer writer;
@@ -64,6 +67,8 @@ void control_run(struct control *c);
 void control_end(struct control *c, struct session *s, int how, int status);
 /* Stops the recording of all images; the command goes on. `why` is shown at the end. */
 void control_stop(struct control *c, const char *why);
+/* Has the signals that are ours come by c->signals. 0, or -1 with `err` set. */
+int control_take_signals(struct control *c, struct ms_err *err);
 /* Takes what signals came. */
 void control_read_signals(struct control *c);
 /* Appends symbols to the traces that were kept. */

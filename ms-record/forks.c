@@ -270,10 +270,11 @@ struct session *forks_born(struct pool *p, uint32_t slot)
 {
 	const struct mg_fork_slot *d = &p->dir[slot];
 	uint32_t pid = __atomic_load_n(&d->pid, __ATOMIC_RELAXED);
-	uint32_t parent = __atomic_load_n(&d->parent, __ATOMIC_RELAXED);
+	bool old = p->slots[slot].old;
+	uint32_t parent = old ? 0 : __atomic_load_n(&d->parent, __ATOMIC_RELAXED);
 	uint64_t stamp = __atomic_load_n(&d->fork_stamp, __ATOMIC_RELAXED);
 	uint64_t first = __atomic_load_n(&d->first_stamp, __ATOMIC_RELAXED);
-	struct heritage *from = find(p, parent);
+	struct heritage *from = parent ? find(p, parent) : NULL;
 	struct session *s = session_in_slot(p, slot);
 	s->heritage = heritage_new(s, p->slots[slot].serial);
 	s->born_pid = pid > INT32_MAX ? 0 : pid;
@@ -295,6 +296,9 @@ struct session *forks_born(struct pool *p, uint32_t slot)
 		s->heritage->from = from;
 		s->parent_who = identity_ref(from->who);
 	}
+	s->woken |= p->standby && !parent; /* it forked before */
+	if (old)
+		session_wake_slot(s);
 	return s;
 }
 

@@ -236,7 +236,7 @@ static bool read_hello(int fd, struct mg_hello *h)
 	       h->version == MG_LAYOUT_VERSION;
 }
 
-static bool send_welcome(int fd, const struct session *s)
+bool hello_welcome(int fd, const struct session *s)
 {
 	struct mg_welcome w = {.magic = MG_MAGIC,
 			       .version = MG_LAYOUT_VERSION,
@@ -260,16 +260,25 @@ static bool send_welcome(int fd, const struct session *s)
 	return sendmsg(fd, &m, MSG_NOSIGNAL) == sizeof w;
 }
 
-static void answer(struct control *c, int fd)
+bool hello_hear(const struct control *c, int fd, int *pid)
 {
 	struct ucred who;
 	socklen_t n = sizeof who;
 	struct mg_hello h;
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n) || !welcome_here(c, &who) ||
 	    !read_hello(fd, &h))
+		return false;
+	*pid = who.pid;
+	return true;
+}
+
+static void answer(struct control *c, int fd)
+{
+	int pid;
+	if (!hello_hear(c, fd, &pid))
 		return;
-	struct session *s = new_image(c, who.pid);
-	bool sent = send_welcome(fd, s);
+	struct session *s = new_image(c, pid);
+	bool sent = hello_welcome(fd, s);
 	if (!s)
 		return;
 	drain_add(&c->drain, s);

@@ -132,6 +132,11 @@ static int judge_kind(struct judge *j)
 	if (group != j->pid)
 		return refuse(j, HIJACK_NOBODY, "that is a thread of process %ld; give that number",
 			      group);
+	if (l->state == 'Z' && number(l->status, "\nThreads:\t") > 1)
+		return refuse(j, HIJACK_ENDED,
+			      "its first thread has ended, and with it the way to its memory, "
+			      "though %ld others go on",
+			      number(l->status, "\nThreads:\t") - 1);
 	if (l->state == 'Z' || l->state == 'X')
 		return refuse(j, HIJACK_ENDED,
 			      "it has ended, and waits for its parent %ld to notice (zombie)",
@@ -157,7 +162,8 @@ static int judge_user(struct judge *j)
 			return refuse(j, HIJACK_USER,
 				      "it belongs to user '%s'; run this as that user or as root",
 				      user_name(ids[i]));
-	if (!fstat(j->proc, &st) && st.st_uid != own)
+	/* The folder is its user's all the same; what is in it is not. */
+	if (!fstatat(j->proc, "stat", &st, 0) && st.st_uid != own)
 		return refuse(j, HIJACK_HIDDEN,
 			      "it keeps others away from its memory (it is not dumpable); run "
 			      "this as root");

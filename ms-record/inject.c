@@ -174,7 +174,7 @@ static int put_guest(struct control *c, struct hijack_stop *s, struct ms_err *er
 	attach_hold(c->attach, s);
 	if (attach_prepare(c, err))
 		return -1;
-	if (!attach_go(c, err))
+	if (!attach_go(c, c->sessions, err))
 		return 0;
 	forget_session(c);
 	return -1;

@@ -6,10 +6,12 @@
  *   poll.c      --poll, all of it: poll_options.c, poll_series.c the samples, poll_say.c table and
  *               diagnosis, poll_trace.c -o
  *   launch.c    the command found, checked (elffile.c) and started with the guest preloaded
- *   attach.c    -p: attach_plan.c finds what is to be hooked (attach_elf.c, attach_maps.c,
+ *   several.c   -p: each of its processes
+ *   attach.c    one of them: attach_plan.c finds what is to be hooked (attach_elf.c, attach_maps.c,
  *               attach_names.c; patch.c: the entries' jumps), attach_remote.c does it in the
  *               process, attach_image.c is what is mapped there, attach_modules.c keeps its modules
  *   inject.c    the same for a command that nothing can be preloaded into, before it runs
+ *   standby.c   --standby: what runs until -p wakes it (woken.c)
  *   files.c     names of traces, FILE~, FILE.d/; images.c: those over; index.c: FILE.d/index
  *   control.c   the control thread: signals, ends, timers; hello.c: a guest says hello; born.c: a
  *               child forked
@@ -49,6 +51,7 @@
 #include "libcommon/err.h"
 #include "options.h"
 #include "poll.h"
+#include "standby.h"
 #include "summary.h"
 
 enum { STATUS_OWN_FAILURE = 125 };
@@ -75,7 +78,11 @@ static int record(const struct options *o)
 {
 	struct control c;
 	struct ms_err err = {0};
-	if (control_start(&c, o, &err)) {
+	int failed = control_start(&c, o, &err);
+	bool some = c.several.refused.n != 0; /* of several processes */
+	for (size_t i = 0; i < c.several.refused.n; i++)
+		fprintf(stderr, "ms-record: %s\n", c.several.refused.v[i].why);
+	if (failed) {
 		fprintf(stderr, "ms-record: %s\n", err.text);
 		int own = c.launch.status;
 		control_free(&c);
@@ -87,6 +94,8 @@ static int record(const struct options *o)
 	if (!o->quiet)
 		summary_print(&c);
 	int status = c.attached ? 0 : c.status; /* an attached process's is not ours */
+	if (some)
+		status = STATUS_OWN_FAILURE << 8;
 	if (!c.abandoned)
 		control_free(&c);
 	return end_as(status);
@@ -96,6 +105,16 @@ static int poll_only(const struct options *o)
 {
 	struct ms_err err = {0};
 	int own = STATUS_OWN_FAILURE, status = poll_run(o, &own, &err);
+	if (status >= 0)
+		return end_as(status);
+	fprintf(stderr, "ms-record: %s\n", err.text);
+	return own;
+}
+
+static int standby(const struct options *o)
+{
+	struct ms_err err = {0};
+	int own = STATUS_OWN_FAILURE, status = standby_run(o, &own, &err);
 	if (status >= 0)
 		return end_as(status);
 	fprintf(stderr, "ms-record: %s\n", err.text);
@@ -117,7 +136,7 @@ int main(int argc, char **argv)
 	struct ms_err err = {0};
 	if (options_read(&o, argc, argv, &err)) {
 		fprintf(stderr, "ms-record: %s\n", err.text);
-		free(o.env.v);
+		options_free(&o);
 		return STATUS_OWN_FAILURE;
 	}
 	if (o.help)
@@ -126,7 +145,10 @@ int main(int argc, char **argv)
 		puts("ms-record " MS_VERSION);
 	if (o.help || o.version)
 		return fflush(stdout) ? STATUS_OWN_FAILURE : 0;
-	int status = o.tell ? tell(&o) : o.poll.on ? poll_only(&o) : record(&o);
-	free(o.env.v);
+	int status = o.tell      ? tell(&o)
+		     : o.poll.on ? poll_only(&o)
+		     : o.standby ? standby(&o)
+				 : record(&o);
+	options_free(&o);
 	return status;
 }

@@ -6,6 +6,7 @@
 #include <fnmatch.h>
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
@@ -14,21 +15,22 @@
 #include "libcommon/arena.h"
 #include "libcommon/err.h"
 #include "libcommon/units.h"
+#include "several.h"
 #include "tell.h"
 
 #define MAX_SIZE_LEAST (1u << 20)
 
 const char options_help[] =
 	"usage: ms-record [-o FILE] [options] [--] COMMAND [ARG...]\n"
-	"       ms-record [-o FILE] [options] -p PID\n"
+	"       ms-record [-o FILE] [options] -p PID[,PID...]\n"
 	"Record every allocation of COMMAND, or of a process that runs already, with its call "
 	"stack,\n"
 	"into a trace.\n"
 	"\n"
 	"  -o, --output FILE      trace to write (default EXE.PID.trace; %p pid, %e executable,\n"
 	"                         %t start time; fd:N an open descriptor)\n"
-	"  -p, --pid PID          attach to this process until it ends, a signal comes or -d is "
-	"over\n"
+	"  -p, --pid PID[,PID...]  attach to these processes until they end, a signal comes or -d "
+	"is over\n"
 	"  -d, --duration DUR     stop recording after DUR; COMMAND goes on\n"
 	"      --max-size SIZE    stop recording when the traces together reach SIZE\n"
 	"      --keep=live        go on then without the blocks that were freed already\n"
@@ -60,6 +62,8 @@ const char options_help[] =
 	"      --no-symbols       do not append symbols at the end\n"
 	"      --no-args          leave command line and environment out of the trace\n"
 	"      --no-addresses     leave the addresses of blocks out of the trace\n"
+	"      --standby          run COMMAND so that ms-record -p can record it later, without "
+	"tracing\n"
 	"      --tell FILE VERB   speak to the ms-record that writes FILE: mark:NAME, flush, "
 	"leak-check,\n"
 	"                         pause, resume, stop, status\n"
@@ -90,7 +94,8 @@ enum {
 	OPT_KEEP,
 	OPT_LEAK_CHECK,
 	OPT_LEAK_CHECK_AT,
-	OPT_TELL
+	OPT_TELL,
+	OPT_STANDBY
 };
 
 static const struct option longs[] = {
@@ -122,6 +127,7 @@ static const struct option longs[] = {
 	{"leak-check", required_argument, NULL, OPT_LEAK_CHECK},
 	{"leak-check-at", required_argument, NULL, OPT_LEAK_CHECK_AT},
 	{"tell", required_argument, NULL, OPT_TELL},
+	{"standby", no_argument, NULL, OPT_STANDBY},
 	{"pid", required_argument, NULL, 'p'},
 	POLL_LONGS,
 	{0},
@@ -373,6 +379,9 @@ static int read_long(struct options *o, int c, const char *arg, struct ms_err *e
 		return read_leak_mark(o, arg, err);
 	case OPT_START_AFTER:
 		return read_start(o, arg, err);
+	case OPT_STANDBY:
+		o->standby = true;
+		return 0;
 	case OPT_TELL:
 		o->tell = arg;
 		return *arg ? 0 : ms_err_set(err, "bad --tell '': a file is needed");
@@ -389,8 +398,7 @@ static int read_one(struct options *o, int c, const char *arg, char **argv, stru
 		return poll_option(&o->poll, c, arg, err);
 	switch (c) {
 	case 'p':
-		o->pids = arg;
-		return *arg ? 0 : ms_err_set(err, "bad --pid '': a number is needed");
+		return several_read(o, arg, err);
 	case 'o':
 		o->output = arg;
 		return *arg ? 0 : ms_err_set(err, "bad --output '': a name is needed");
@@ -473,6 +481,24 @@ static int read_attached(struct options *o, const bool *given, const char *comma
 	return 0;
 }
 
+/* Nothing is recorded yet: what says how it is to be done would do nothing. */
+static int read_standby(const struct options *o, const bool *given, int n, struct ms_err *err)
+{
+	for (int c = 1; c < OPT_POLL; c++) {
+		const struct option *l = longs;
+		while (l->name && l->val != c)
+			l++;
+		if (given[c] && l->name && c != OPT_STANDBY && c != OPT_ENV && c != 'q')
+			return ms_err_set(err,
+					  "--standby: --%s is for the ms-record -p that wakes "
+					  "the command",
+					  l->name);
+	}
+	if (o->poll.proc_root)
+		return ms_err_set(err, "--standby: --proc-root is for -p");
+	return n ? 0 : ms_err_set(err, "no command to run; try 'ms-record -h'");
+}
+
 int options_read(struct options *o, int argc, char **argv, struct ms_err *err)
 {
 	*o = (struct options){.interval_ns = 100000000,
@@ -484,7 +510,10 @@ int options_read(struct options *o, int argc, char **argv, struct ms_err *err)
 	bool given[OPT_POLL] = {false}, polled = false;
 	opterr = 0;
 	for (int c; (c = getopt_long(argc, argv, "+:o:d:i:p:s:z:qvhV", longs, NULL)) != -1;) {
-		*(c < OPT_POLL ? &given[c] : &polled) = true;
+		if (c < OPT_POLL)
+			given[c] = true;
+		else
+			polled |= c != OPT_POLL_PROC_ROOT;
 		if (c == 'h' || c == 'V') {
 			*(c == 'h' ? &o->help : &o->version) = true;
 			return 0;
@@ -496,9 +525,12 @@ int options_read(struct options *o, int argc, char **argv, struct ms_err *err)
 	if (o->poll.on)
 		return poll_options_check(o, longs, given, err);
 	if (polled)
-		return ms_err_set(err,
-				  "--csv, --max-heap, --warn-rate and --proc-root need --poll");
-	if (o->pids)
+		return ms_err_set(err, "--csv, --max-heap and --warn-rate need --poll");
+	if (o->standby)
+		return read_standby(o, given, argc - optind, err);
+	if (o->poll.proc_root && !o->pids.n)
+		return ms_err_set(err, "--proc-root needs -p");
+	if (o->pids.n)
 		return read_attached(o, given, argc > optind ? argv[optind] : NULL, err);
 	if (o->tell)
 		return read_verb(o, argc - optind, argv + optind, err);
@@ -513,4 +545,10 @@ int options_read(struct options *o, int argc, char **argv, struct ms_err *err)
 		return ms_err_set(err, "cannot write to '-': standard output is the command's; use "
 				       "'fd:N' or a named pipe");
 	return 0;
+}
+
+void options_free(struct options *o)
+{
+	free(o->env.v);
+	free(o->pids.v);
 }

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "poll_options.h"
 #include "scan.h"
@@ -41,15 +42,20 @@ struct options {
 	struct {
 		const char **v;
 		size_t n, cap;
-	} env;            /* --env NAME=value */
-	char **command;   /* NULL-terminated */
-	const char *pids; /* -p, as given; NULL = none */
+	} env;          /* --env NAME=value */
+	char **command; /* NULL-terminated */
+	struct {
+		pid_t *v;
+		size_t n, cap;
+	} pids; /* -p */
 	struct poll_options poll;
+	bool standby;       /* --standby: COMMAND runs, and is not recorded yet */
 	bool help, version; /* asked for; nothing else is checked then */
 };
 
 /* Reads the arguments. 0, or -1 with `err` set. */
 int options_read(struct options *o, int argc, char **argv, struct ms_err *err);
+void options_free(struct options *o);
 /* What is recorded besides: MS_OPTION_* of the trace. */
 uint64_t options_recorded(const struct options *o);
 /* Shall a program that is executed, or a child that forks from it without an exec, be recorded?

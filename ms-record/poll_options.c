@@ -100,10 +100,9 @@ int poll_options_check(struct options *o, const struct option *longs, const bool
 		       struct ms_err *err)
 {
 	struct poll_options *p = &o->poll;
-	uint64_t pid;
-	if (o->pids && ms_parse_count(o->pids, "-p", 1, INT32_MAX, &pid, err))
-		return -1;
-	p->pid = o->pids ? (pid_t)pid : 0;
+	if (o->pids.n > 1)
+		return ms_err_set(err, "--poll takes one process");
+	p->pid = o->pids.n ? o->pids.v[0] : 0;
 	if (p->pid && o->command[0])
 		return ms_err_set(err, "--poll takes -p PID or COMMAND, not both");
 	if (!p->pid && !o->command[0])

@@ -36,6 +36,7 @@
 #define ATTACHED_RINGS 512u
 #define ATTACHED_LAP (2u << 20)
 #define PROBE_NS UINT64_C(200000000)
+#define SERIALS_SHIFT 16 /* of children in one recording of a process on standby */
 
 static uint32_t last_serial; /* atomic */
 
@@ -150,6 +151,69 @@ struct pool *pool_new(pid_t pid, bool forks, int memfd, struct ms_err *err)
 	m->slot_bytes = p->each.bytes;
 	m->slot_max = p->slot_max;
 	m->serial = p->head_serial;
+	return p;
+}
+
+struct pool_shape pool_shape(const struct pool *p)
+{
+	return (struct pool_shape){p->image, p->each,     p->slots_start,
+				   p->bytes, p->slot_max, p->head_serial};
+}
+
+/* Slots that children took in an earlier recording; those that were only made ready for it are not
+ * any more. */
+static void find_old(struct pool *p)
+{
+	for (uint32_t i = 0; i < p->slot_max; i++) {
+		const struct mg_fork_slot *d = &p->dir[i];
+		if (__atomic_load_n(&d->state, __ATOMIC_ACQUIRE) != MG_SLOT_TAKEN)
+			continue;
+		bool ready = __atomic_load_n(&d->ready, __ATOMIC_ACQUIRE);
+		p->slots[i].prepared = p->slots[i].old = ready;
+		p->slots[i].dead = !ready;
+		p->slots[i].serial = new_serial();
+		p->prepared = i + 1;
+	}
+}
+
+/* Nobody can shrink it under us. */
+static bool is_sound(const struct pool *p)
+{
+	struct stat st;
+	int seals = fcntl(p->memfd, F_GET_SEALS);
+	return seals >= 0 && (seals & F_SEAL_SHRINK) && !fstat(p->memfd, &st) && st.st_size >= 0 &&
+	       (uint64_t)st.st_size >= p->bytes;
+}
+
+struct pool *pool_again(const struct pool_shape *shape, uint32_t wake, int memfd,
+			struct ms_err *err)
+{
+	struct pool *p = ms_xcalloc(1, sizeof *p);
+	struct stat st;
+	p->refs = 1;
+	p->memfd = memfd;
+	p->image = shape->image;
+	p->each = shape->each;
+	p->slots_start = shape->slots_start;
+	p->bytes = shape->bytes;
+	p->slot_max = shape->slot_max;
+	p->head_serial = shape->head_serial;
+	p->standby = true;
+	if (!is_sound(p) || fstat(memfd, &st) || map_memory(p)) {
+		p->memfd = -1; /* still the caller's */
+		pool_unref(p);
+		ms_err_set(err, "cannot map the shared memory of a process on standby");
+		return NULL;
+	}
+	p->inode = st.st_ino;
+	/* Serials of children from earlier recordings, who may have children yet, are none of
+	 * ours. */
+	uint32_t least = wake << SERIALS_SHIFT,
+		 now = __atomic_load_n(&last_serial, __ATOMIC_RELAXED);
+	if (now < least)
+		__atomic_store_n(&last_serial, least, __ATOMIC_RELAXED);
+	p->slots = ms_xcalloc(p->slot_max + 1, sizeof *p->slots);
+	find_old(p);
 	return p;
 }
 
@@ -278,6 +342,11 @@ void pool_leave(struct pool *p, uint32_t slot, bool reuse)
 	uint64_t at = pool_slot_at(p, slot);
 	k->session = NULL;
 	k->prepared = false;
+	k->old = false;
+	if (!reuse && p->standby) {
+		k->dead = true;
+		return; /* whoever records next finds it there */
+	}
 	k->dead = !reuse || fallocate(p->memfd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
 				      (off_t)at, (off_t)p->each.bytes);
 	__atomic_store_n(&p->dir[slot].state, MG_SLOT_UNREADY, __ATOMIC_RELEASE);

@@ -33,9 +33,17 @@ struct extents {
 	uint32_t module_max, ring_max;
 };
 
+/* How all of it is laid out. */
+struct pool_shape {
+	struct extents image, each;
+	uint64_t slots_start, bytes;
+	uint32_t slot_max, head_serial;
+};
+
 /* What we know of a slot; nothing of it is read back from the shared memory. */
 struct slot {
 	bool prepared, dead; /* dead: its process may live on unrecorded, so nobody else gets it */
+	bool old;            /* on standby: it was taken before this recording */
 	uint32_t serial;     /* of the session that it holds */
 	struct session *session; /* once a child was seen in it */
 };
@@ -53,6 +61,7 @@ struct pool {
 	uint64_t slots_start;
 	uint32_t slot_max;
 	uint32_t head_serial;
+	bool standby;                 /* somebody may record its processes again */
 	struct session *head_session; /* NULL once it is over */
 	/* For sessions of slots. */
 	const struct options *opt;
@@ -73,6 +82,10 @@ struct pool {
  * `err` set. `memfd`: an empty memory file of a process that we attach to, kept unless this fails;
  * or -1. */
 struct pool *pool_new(pid_t pid, bool forks, int memfd, struct ms_err *err);
+/* The same in memory that has been laid out so before, by somebody whom we believe. */
+struct pool *pool_again(const struct pool_shape *shape, uint32_t wake, int memfd,
+			struct ms_err *err);
+struct pool_shape pool_shape(const struct pool *p);
 /* Bytes of such memory for `pid`. */
 size_t pool_attached_bytes(pid_t pid);
 void pool_ref(struct pool *p);
@@ -85,7 +98,8 @@ void pool_seal(struct pool *p, struct session *s);
 void pool_round(struct pool *p, void (*born)(void *arg, struct pool *p, uint32_t slot), void *arg);
 /* Has a child called for a slot, or taken one that was not seen yet? */
 bool pool_calls(const struct pool *p);
-/* The session in a slot is over. `reuse`: its process is gone, so another one may have the slot. */
+/* The session in a slot is over. `reuse`: its process is gone, so another one may have the slot. On
+ * standby it keeps it otherwise. */
 void pool_leave(struct pool *p, uint32_t slot, bool reuse);
 /* The image is over. `gone`: and does not write any more. */
 void pool_leave_image(struct pool *p, bool gone);

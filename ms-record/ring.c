@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -74,6 +75,52 @@ void ring_adopt(struct session *s, uint32_t n)
 		take_budget(s, MG_RING_FIRST + MG_SLACK, true);
 		set_up(s, &s->readers[s->prepared]);
 	}
+}
+
+/* Nobody writes there: the session sleeps, or the ring is another recording's. */
+static void clear(struct mg_ring *g)
+{
+	g->lost = g->lost_first = g->lost_last = 0;
+	g->waited = g->waited_max = 0;
+	g->passed = 0;
+	g->verified = g->mismatched = g->copies = 0;
+	g->stalls = 0;
+	g->size_allowed = MG_RING_FIRST;
+	__atomic_store_n(&g->tail, 0, __ATOMIC_RELEASE);
+}
+
+static bool thread_runs(struct session *s, uint32_t tid)
+{
+	char name[32];
+	uint32_t outer = session_outer_tid(s, tid);
+	snprintf(name, sizeof name, "task/%u", outer);
+	return outer && !faccessat(s->proc, name, F_OK, 0);
+}
+
+void ring_take_over(struct session *s, bool proc)
+{
+	for (; s->prepared < s->ring_max; s->prepared++) {
+		struct mg_ring *g = &s->mem_rings[s->prepared];
+		uint32_t state = __atomic_load_n(&g->state, __ATOMIC_ACQUIRE);
+		if (state != MG_RING_FREE && state != MG_RING_TAKEN)
+			return;
+		if (!take_budget(s, MG_RING_FIRST + MG_SLACK, s->prepared < 8) ||
+		    !back(s, s->prepared, 0, MG_RING_FIRST + MG_SLACK)) {
+			s->ring_max = s->prepared; /* the others may have writers */
+			return;
+		}
+		set_up(s, &s->readers[s->prepared]);
+		clear(g);
+		if (state == MG_RING_TAKEN && proc && !thread_runs(s, g->tid))
+			__atomic_store_n(&g->state, MG_RING_FREE, __ATOMIC_RELEASE);
+	}
+}
+
+/* R8: does it hold what is of this recording? */
+static bool is_of_now(const struct session *s, const struct reader *r)
+{
+	return __atomic_load_n(&r->ring->state, __ATOMIC_ACQUIRE) == MG_RING_TAKEN &&
+	       __atomic_load_n(&r->ring->wake, __ATOMIC_ACQUIRE) == s->wake;
 }
 
 static bool prepare_one(struct session *s, uint32_t i)
@@ -189,7 +236,7 @@ uint64_t ring_read_all(struct session *s, uint64_t now, uint64_t *limit)
 	bool full = ring_backlog(s) > BACKLOG_MAX;
 	for (uint32_t i = 0; i < s->prepared && !s->damaged; i++) {
 		struct reader *r = &s->readers[i];
-		if (__atomic_load_n(&r->ring->state, __ATOMIC_ACQUIRE) != MG_RING_TAKEN)
+		if (!is_of_now(s, r))
 			continue;
 		r->taken = true;
 		uint64_t pending = __atomic_load_n(&r->ring->pending, __ATOMIC_ACQUIRE);
@@ -225,7 +272,7 @@ bool ring_half_full(const struct session *s)
 {
 	for (uint32_t i = 0; i < s->prepared; i++) {
 		const struct reader *r = &s->readers[i];
-		if (__atomic_load_n(&r->ring->state, __ATOMIC_ACQUIRE) == MG_RING_TAKEN &&
+		if (is_of_now(s, r) &&
 		    __atomic_load_n(&r->ring->head, __ATOMIC_SEQ_CST) - r->tail >= r->allowed / 2)
 			return true;
 	}

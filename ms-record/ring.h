@@ -29,5 +29,9 @@ uint64_t ring_backlog(const struct session *s);
 void ring_free(struct reader *r);
 /* The first `n` rings of a slot were made ready before its session was: it takes them over. */
 void ring_adopt(struct session *s, uint32_t n);
+/* On standby: takes over the rings of the recording before, all of them empty from now on. A ring
+ * whose thread is gone is free again; `proc`: the session's process is known, so that this can be
+ * told. Before the session is woken (R8). */
+void ring_take_over(struct session *s, bool proc);
 
 #endif

@@ -28,6 +28,7 @@
 #include "ring.h"
 #include "samples.h"
 #include "scan.h"
+#include "standby.h"
 
 #define TIDS_AGAIN_NS UINT64_C(10000000)
 #define TRIVIAL_ALLOCATIONS 100u
@@ -67,7 +68,6 @@ static void fill_header(struct session *s)
 	m->sequence = 1;
 	clock_start(&s->clock, tsc ? NULL : &m->sequence);
 	m->heartbeat = clock_stamp(&s->clock);
-	m->state = MG_ON;
 }
 
 static struct session *blank(const struct options *opt, struct writer *writer,
@@ -105,26 +105,23 @@ static void fill_attached(struct session *s)
 	s->mem->modules_epoch = ~0u;
 }
 
-/* `memfd`: of an attached process, or -1. */
-static struct session *make(const struct options *opt, struct writer *writer, struct output *out,
-			    pid_t pid, uint64_t *buffer_used, bool forks, int memfd,
-			    struct ms_err *err)
+/* Of the process `pid`, which is there. 0, or -1 with `err` set. */
+static int open_process(struct session *s, pid_t pid, struct ms_err *err)
 {
-	struct session *s = blank(opt, writer, buffer_used);
-	s->attach_modules = memfd >= 0 ? attach_modules_new() : NULL;
 	char path[32];
 	s->pid = pid;
 	s->known = s->settled = true;
 	snprintf(path, sizeof path, "/proc/%d", (int)pid);
 	s->proc = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (s->proc < 0) {
-		ms_err_sys(err, "cannot open '%s'", path);
-		goto out;
-	}
+	if (s->proc < 0)
+		return ms_err_sys(err, "cannot open '%s'", path);
 	s->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	s->pool = pool_new(pid, forks, memfd, err);
-	if (!s->pool)
-		goto out;
+	return 0;
+}
+
+/* The pool is there. */
+static void begin(struct session *s)
+{
 	use_memory(s, &s->pool->image, 0);
 	fill_header(s);
 	if (s->attach_modules)
@@ -133,12 +130,28 @@ static struct session *make(const struct options *opt, struct writer *writer, st
 	s->signature = session_signature(s->proc);
 	make_tables(s);
 	s->heritage = heritage_new(s, s->pool->head_serial);
+}
+
+static struct session *give_up(struct session *s)
+{
+	session_free(s);
+	return NULL;
+}
+
+/* `memfd`: of an attached process, or -1. */
+static struct session *make(const struct options *opt, struct writer *writer, struct output *out,
+			    pid_t pid, uint64_t *buffer_used, bool forks, int memfd,
+			    struct ms_err *err)
+{
+	struct session *s = blank(opt, writer, buffer_used);
+	s->attach_modules = memfd >= 0 ? attach_modules_new() : NULL;
+	if (open_process(s, pid, err) || !(s->pool = pool_new(pid, forks, memfd, err)))
+		return give_up(s);
+	begin(s);
+	s->mem->state = MG_ON;
 	s->out = out;
 	ring_prepare(s);
 	return s;
-out:
-	session_free(s);
-	return NULL;
 }
 
 struct session *session_new(const struct options *opt, struct writer *writer, struct output *out,
@@ -154,6 +167,56 @@ struct session *session_attached(const struct options *opt, struct writer *write
 	return make(opt, writer, out, pid, buffer_used, false, memfd, err);
 }
 
+struct session *session_asleep(const struct options *opt, pid_t pid, uint64_t *buffer_used,
+			       struct ms_err *err)
+{
+	struct session *s = blank(opt, NULL, buffer_used);
+	if (open_process(s, pid, err) || !(s->pool = pool_new(pid, true, -1, err)))
+		return give_up(s);
+	begin(s);
+	return s;
+}
+
+struct session *session_woken(const struct options *opt, struct writer *writer, struct output *out,
+			      pid_t pid, uint64_t *buffer_used, const struct standby_answer *a,
+			      int memfd, struct ms_err *err)
+{
+	struct session *s = blank(opt, writer, buffer_used);
+	if (open_process(s, pid, err) || !(s->pool = pool_again(&a->shape, a->wake, memfd, err)))
+		return give_up(s);
+	begin(s);
+	struct mg_session *m = s->mem;
+	m->no_ring_threads = m->forks = 0;
+	m->no_ring_lost = m->reentry_lost = m->not_taken = m->passed_early = 0;
+	s->wake = a->wake;
+	s->woken = true;
+	s->out = out;
+	return s;
+}
+
+void session_wake(struct session *s)
+{
+	struct mg_session *m = s->mem;
+	uint32_t state = s->pause.waiting ? MG_WAITING : MG_ON;
+	m->told_paused = s->pause.told;
+	__atomic_store_n(&m->wake, s->wake, __ATOMIC_SEQ_CST);
+	__atomic_add_fetch(&m->epoch, 1, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&m->state, state, __ATOMIC_SEQ_CST);
+	mg_settle(m);
+}
+
+void session_wake_slot(struct session *s)
+{
+	struct mg_session *m = s->mem, *head = s->pool->head;
+	m->told_paused = __atomic_load_n(&head->told_paused, __ATOMIC_SEQ_CST);
+	m->user_began = __atomic_load_n(&m->user_paused, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&m->wake, s->wake, __ATOMIC_SEQ_CST);
+	__atomic_add_fetch(&m->epoch, 1, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&m->state, __atomic_load_n(&head->state, __ATOMIC_SEQ_CST),
+			 __ATOMIC_SEQ_CST);
+	mg_settle(m);
+}
+
 struct session *session_in_slot(struct pool *p, uint32_t slot)
 {
 	struct session *s = blank(p->opt, p->writer, p->buffer_used);
@@ -165,7 +228,13 @@ struct session *session_in_slot(struct pool *p, uint32_t slot)
 	s->tsc_hz = p->config.tsc_hz;
 	use_memory(s, &p->each, pool_slot_at(p, slot));
 	make_tables(s);
-	ring_adopt(s, POOL_FIRST_RINGS);
+	if (!p->slots[slot].old) {
+		ring_adopt(s, POOL_FIRST_RINGS);
+		return s;
+	}
+	s->woken = true;
+	s->wake = __atomic_load_n(&s->mem->wake, __ATOMIC_RELAXED) + 1;
+	ring_take_over(s, false);
 	return s;
 }
 

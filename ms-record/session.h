@@ -199,6 +199,7 @@ struct session {
 
 	/* Made by a fork (forks.h). */
 	bool forked;
+	bool woken;          /* on standby: it runs since before this recording */
 	bool known;          /* its process was found, or is known to be gone: see born.c */
 	bool may_drop;       /* not kept when it is trivial; nothing is written before it is not */
 	bool settled;        /* the draining thread's: can be drained */
@@ -218,6 +219,7 @@ struct session {
 	struct mg_module *mem_modules;
 	struct mg_ring *mem_rings;
 	uint64_t tsc_hz;
+	uint32_t wake; /* on standby: of this recording, as in `mem` */
 	uint32_t module_max, ring_max;
 	uint64_t window_bytes, data_offset; /* from `memory` on */
 	uint64_t *buffer_used;              /* of all sessions, atomic */
@@ -299,6 +301,20 @@ struct session *session_new(const struct options *opt, struct writer *writer, st
 struct session *session_attached(const struct options *opt, struct writer *writer,
 				 struct output *out, pid_t pid, uint64_t *buffer_used, int memfd,
 				 struct ms_err *err);
+struct standby_answer;
+/* The same for a process on standby, before anybody records it: the session is OFF, and nobody
+ * drains it. */
+struct session *session_asleep(const struct options *opt, pid_t pid, uint64_t *buffer_used,
+			       struct ms_err *err);
+/* The same for one that is about to be woken, in the memory that its holder answered with; `memfd`
+ * is kept, unless this fails. It goes on sleeping until session_wake. */
+struct session *session_woken(const struct options *opt, struct writer *writer, struct output *out,
+			      pid_t pid, uint64_t *buffer_used, const struct standby_answer *a,
+			      int memfd, struct ms_err *err);
+/* Its threads record from their next event on. Once; after pause_init. */
+void session_wake(struct session *s);
+/* The same for a forked child's, as its image is. */
+void session_wake_slot(struct session *s);
 /* Makes the session of a slot that a forked child took. It has no process yet, nor output. */
 struct session *session_in_slot(struct pool *p, uint32_t slot);
 /* Made under 100 allocations, or under 64 KiB. */

@@ -227,11 +227,11 @@ static void print_gaps(const struct control *c, const struct image *m)
 		     ms_format_count(b, t->paused_allocations));
 }
 
-/* What attaching did to the process. */
-static void print_attached(const struct control *c)
+/* What attaching did to one process. */
+static void print_one(const struct control *c, const struct attach *attach)
 {
 	char a[MS_UNIT_BUF], b[MS_UNIT_BUF], d[MS_UNIT_BUF];
-	const struct attach_times *t = attach_times(c->attach);
+	const struct attach_times *t = attach_times(attach);
 	if (t->gave_up)
 		line("trouble", "the hooks are still in it, and do nothing: %s", t->trouble);
 	if (t->missing[0])
@@ -250,6 +250,26 @@ static void print_attached(const struct control *c)
 	     t->hooks == 1 ? "" : "s", t->moved, t->moved == 1 ? "" : "s",
 	     t->adopted ? "; those of an earlier recorder used again" : "",
 	     t->left ? "; buffers left in it" : "");
+}
+
+/* What attaching did to the processes. */
+static void print_attached(const struct control *c)
+{
+	if (!c->attached)
+		print_one(c, c->attach);
+	for (size_t i = 0; i < c->several.all.n; i++) {
+		const struct one *p = &c->several.all.v[i];
+		if (p->failed)
+			continue;
+		bool says = c->opt->verbose || (p->attach && (attach_times(p->attach)->gave_up ||
+							      attach_times(p->attach)->missing[0]));
+		if (c->several.all.n > 1 && says)
+			line("process", "%s (pid %d)", p->program, (int)p->pid);
+		if (p->attach)
+			print_one(c, p->attach);
+		else if (c->opt->verbose)
+			line("hooks", "it was on standby: none was needed");
+	}
 }
 
 static void print_cost(const struct image *m)
@@ -427,7 +447,7 @@ void summary_print(const struct control *c)
 		print_no_heap(c, m);
 	print_mapped(c, m);
 	print_cost(m);
-	if (c->attach)
+	if (c->attached || c->attach)
 		print_attached(c);
 	print_stacks(c, m);
 	if (m->allocator[0])

@@ -255,7 +255,7 @@ static bool begin(struct control *c, struct tell_job *j)
 	case TELL_LEAK_CHECK:
 		if (!c->scanner.started) {
 			answer(j->fd, '1',
-			       c->attach ? "an attached process is not scanned for leaks"
+			       c->attached ? "an attached process is not scanned for leaks"
 					 : "it scans nothing: --leak-check=no, or --sample");
 			return true;
 		}

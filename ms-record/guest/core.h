@@ -182,6 +182,7 @@ struct mg_writer {
 
 	struct mg_writer *nested; /* for a signal handler that interrupts a hook of this thread */
 	uint32_t tid;
+	uint32_t wake; /* the recording that head and offset are of: R8 */
 	uint64_t copy_second;
 	uint32_t copies;
 	uint32_t deep; /* 1 + its room in the pool, or 0 */

@@ -170,8 +170,18 @@ static void begin_generation(uint32_t rings)
 		mg.deep_taken[i] = 0;
 }
 
+/* On standby: did it fork before its parent's thread began this recording? Then it has nothing of
+ * what that recorded. */
+static bool forked_asleep(void)
+{
+	const struct mg_writer *t = inherited();
+	uint32_t wake = __atomic_load_n(&mg.session->wake, __ATOMIC_RELAXED);
+	return wake && !(t && t->wake == wake);
+}
+
 static void begin(struct mg_fork_slot *d)
 {
+	bool asleep = forked_asleep();
 	unsigned char *at = (unsigned char *)mg.head + mg.head->slots_start +
 			    (uint64_t)(d - mg.slots) * mg.head->slot_bytes;
 	struct mg_session *s = (struct mg_session *)(void *)at;
@@ -179,8 +189,8 @@ static void begin(struct mg_fork_slot *d)
 			       ? mg_tsc()
 			       : __atomic_load_n(&mg.session->sequence, __ATOMIC_SEQ_CST);
 	d->pid = own_pid();
-	d->parent = mg.serial;
-	d->fork_stamp = mg.fork_stamp;
+	d->parent = asleep ? 0 : mg.serial;
+	d->fork_stamp = asleep ? 0 : mg.fork_stamp;
 	d->first_stamp = now;
 	s->seccomp_seen = filtered();
 	s->state = __atomic_load_n(&mg.head->state, __ATOMIC_RELAXED); /* it may be paused by now */

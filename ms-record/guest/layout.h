@@ -40,6 +40,13 @@
  *     (MG_PUSH and MG_WRAP have none), whatever was dropped between. Where the writer is not sure
  *     of that one it writes a full record.
  *
+ *  R8 A process on standby is recorded several times, each time by another ms-record, in the same
+ *     memory. In between the session is OFF. Whoever records next sets all tails to 0, then adds 1
+ *     to `wake` and to `epoch`. The epoch sends each writer the slow way at its next event, where
+ *     it begins its ring anew: head and offset 0, then `wake` of the ring, with release. Until then
+ *     the ring is not looked at: what a thread still publishes there that was stopped in a hook of
+ *     the recording before is nobody's.
+ *
  * Times are rdtsc when MG_CLOCK_TSC, else the values of a shared counter.
  *
  * Forks. Behind an image's windows lies a pool of slots, each laid out like the whole: session,
@@ -90,9 +97,9 @@ struct mg_arenas {
 enum mg_clock { MG_CLOCK_TSC = 0, MG_CLOCK_SEQUENCE = 1 };
 
 /* Session state, written by ms-record; at the start mark the guest itself goes from WAITING to ON,
- * and between ON and PAUSED both go by mg_settle. OFF is for good. */
+ * and between ON and PAUSED both go by mg_settle. OFF is for good, but on standby. */
 enum mg_state {
-	MG_OFF = 0, /* hooks pass through */
+	MG_OFF = 0, /* hooks pass through; on standby: until somebody wakes it */
 	MG_ON = 1,
 	MG_PAUSED = 2,  /* allocations are counted only; frees are recorded, without stacks, so that
 			   live figures of what was recorded stay right */
@@ -140,6 +147,7 @@ struct mg_session {
 	uint32_t told_paused; /* ms-record: it was told to */
 	uint32_t user_paused; /* guest: the program asked for it (ms_pause)... */
 	uint32_t user_began;  /* ...and had already when the session began: a forked child */
+	uint32_t wake; /* ms-record: how often it was woken (--standby); grows while it is OFF */
 
 	_Alignas(64) uint32_t module_count; /* published entries; guest -> ms-record, release */
 	uint32_t epoch;                     /* grows at every dlclose (before and after) */
@@ -264,7 +272,8 @@ struct mg_ring {
 	uint64_t verified, mismatched;
 	uint64_t copies; /* stacks sent as copies */
 	uint64_t passed; /* allocations that were counted only (MG_PAUSED, MG_WAITING) */
-	uint64_t reserved[6];
+	uint32_t wake;   /* writer: what it holds is of that recording; see R8 */
+	uint32_t reserved[11];
 };
 
 #define MG_SLACK 16384u      /* bytes after a lap; no record is longer */

@@ -144,6 +144,39 @@ static struct mg_writer *claim(void)
 	return NULL;
 }
 
+/* The first record. */
+static void announce(struct mg_writer *t, uint64_t sp)
+{
+	uint64_t *w = mg_room(t, 4);
+	if (!w)
+		return;
+	mg_stamping(t);
+	w[0] = mg_word0(MG_THREAD, t->flags, 0, 0);
+	mg_put_stamp(t, w, mg_stamp(t));
+	w[2] = t->tid;
+	w[3] = sp;
+	mg_publish(t, 4);
+	mg_stamped(t);
+}
+
+/* R8: another recording. */
+static void rewind_ring(struct mg_writer *t)
+{
+	struct mg_ring *r = t->ring;
+	t->wake = __atomic_load_n(&mg.session->wake, __ATOMIC_ACQUIRE);
+	t->head = t->offset = t->lap = t->lap_before = t->tail = 0;
+	t->size = t->last = 0;
+	t->wrapping = t->holding = false;
+	__atomic_store_n(&r->pending, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&r->head, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&r->wake, t->wake, __ATOMIC_RELEASE);
+}
+
+static bool is_woken(const struct mg_writer *t)
+{
+	return t->wake != __atomic_load_n(&mg.session->wake, __ATOMIC_ACQUIRE);
+}
+
 /* A claimed writer begins: bounds, identity, first record. */
 static void begin(struct mg_writer *t, uint32_t tid, uint32_t flags, uint64_t sp)
 {
@@ -156,21 +189,25 @@ static void begin(struct mg_writer *t, uint32_t tid, uint32_t flags, uint64_t sp
 	t->flags = (uint16_t)flags;
 	t->epoch = t->epoch_seen = ~0u;
 	t->epoch_sent = __atomic_load_n(&mg.session->epoch, __ATOMIC_ACQUIRE);
+	if (is_woken(t))
+		rewind_ring(t);
 	mg_ring_attach(t);
 	if (mg.session->sample_bytes)
 		mg_sample_begin(t);
 	stack_bounds(t);
 	__atomic_store_n(&t->ring->tid, tid, __ATOMIC_RELEASE);
-	uint64_t *w = mg_room(t, 4);
-	if (!w)
-		return;
-	mg_stamping(t);
-	w[0] = mg_word0(MG_THREAD, flags, 0, 0);
-	mg_put_stamp(t, w, mg_stamp(t));
-	w[2] = tid;
-	w[3] = sp;
-	mg_publish(t, 4);
-	mg_stamped(t);
+	announce(t, sp);
+}
+
+/* The thread's first event in another recording. */
+static void wake_up(struct mg_writer *t, uint64_t sp)
+{
+	rewind_ring(t);
+	t->epoch_seen = ~0u;
+	t->epoch_sent = __atomic_load_n(&mg.session->epoch, __ATOMIC_ACQUIRE);
+	t->last_block = t->freeing = 0;
+	mg_ring_attach(t);
+	announce(t, sp);
 }
 
 /* Waits for ms-record to prepare rings, as long as for room in one; only a short while for one that
@@ -326,6 +363,8 @@ struct mg_writer *mg_enter_slow(struct mg_writer *t, const uint64_t *frame)
 	__atomic_store_n(&t->busy, sp, __ATOMIC_RELAXED);
 	__asm__ volatile("" ::: "memory");
 	t->keepable = true;
+	if (MG_UNLIKELY(is_woken(t)))
+		wake_up(t, sp);
 	if (t->epoch_seen != __atomic_load_n(&mg.session->epoch, __ATOMIC_ACQUIRE))
 		new_epoch(t);
 	return t;

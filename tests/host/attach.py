@@ -223,7 +223,7 @@ def refusals():
     pid = p.pid
     refused("there is no such process", pid=4194303)
     refused("a whole number", "-p", "x")
-    refused("one process at a time", "-p", f"{pid},{pid}")
+    refused("given twice", "-p", f"{pid},{pid}")
     refused("'ls' is not run", "-p", str(pid), "ls")
     for option in ("--mmap", "--usable-size", "--overflow=wait", "--env=A=B", "--follow=all", "--leak-check=yes"):
         refused("-p: " + option.split("=")[0], option, pid=pid)

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: MIT
+ * --standby: the holder, who keeps a command's processes ready to be woken.
+ *
+ * It has one thread, and nothing to do but to wait: for a program image of the command's that says
+ * hello, for a recorder that asks for one, for a recorder or a process that ends.
+ */
+#include "standby.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pwd.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "control.h"
+#include "hello.h"
+#include "libcommon/arena.h"
+#include "libcommon/err.h"
+#include "options.h"
+
+#define LINGER_NS UINT64_C(2000000000)
+
+/* One program image. */
+struct sleeper {
+	struct sleeper *next;
+	struct session *session;
+	int listener;
+	int client; /* connection of who records it; -1 = nobody */
+	pid_t recorder;
+	uint32_t wakes;
+};
+
+struct holder {
+	struct control control; /* its launch, listener and signals are used */
+	struct sleeper *first;
+	int child;      /* pidfd of the command */
+	uint64_t since; /* CLOCK_MONOTONIC: somebody was last seen who may say hello */
+	bool forked;    /* the command has started others, as far as that can be seen */
+};
+
+void standby_name(const struct stat *st, char name[STANDBY_NAME_BYTES])
+{
+	snprintf(name, STANDBY_NAME_BYTES, "memscope-standby-%llx", (unsigned long long)st->st_ino);
+}
+
+/* ---- images ---- */
+
+/* Hooks of the image and of all that forked from it pass through again. */
+static void put_to_sleep(struct sleeper *z)
+{
+	struct pool *p = z->session->pool;
+	__atomic_store_n(&p->head->state, MG_OFF, __ATOMIC_SEQ_CST);
+	for (uint32_t i = 0; i < p->slot_max; i++) {
+		struct mg_session *m = (struct mg_session *)(p->memory + pool_slot_at(p, i));
+		uint32_t is_free = MG_SLOT_FREE;
+		__atomic_compare_exchange_n(&p->dir[i].state, &is_free, MG_SLOT_UNREADY, false,
+					    __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+		if (__atomic_load_n(&p->dir[i].state, __ATOMIC_ACQUIRE) == MG_SLOT_TAKEN)
+			__atomic_store_n(&m->state, MG_OFF, __ATOMIC_SEQ_CST);
+	}
+}
+
+static void drop_client(struct sleeper *z)
+{
+	close(z->client);
+	z->client = -1;
+	put_to_sleep(z);
+}
+
+static void free_sleeper(struct sleeper *z)
+{
+	if (z->client >= 0)
+		close(z->client);
+	if (z->listener >= 0)
+		close(z->listener);
+	session_free(z->session);
+	free(z);
+}
+
+/* Removes those of that process. */
+static void forget(struct holder *h, pid_t pid)
+{
+	h->since = clock_mono();
+	for (struct sleeper **at = &h->first; *at;) {
+		struct sleeper *z = *at;
+		if (z->session->pid != pid) {
+			at = &z->next;
+			continue;
+		}
+		*at = z->next;
+		h->forked |= __atomic_load_n(&z->session->mem->slots_wanted, __ATOMIC_RELAXED);
+		free_sleeper(z);
+	}
+}
+
+static int listen_for(const struct session *s)
+{
+	struct sockaddr_un a = {.sun_family = AF_UNIX};
+	struct stat st;
+	char name[STANDBY_NAME_BYTES];
+	if (fstat(s->pool->memfd, &st))
+		return -1;
+	standby_name(&st, name);
+	size_t n = strlen(name);
+	memcpy(a.sun_path + 1, name, n);
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd >= 0 &&
+	    !bind(fd, (struct sockaddr *)&a,
+		  (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n)) &&
+	    !listen(fd, 16))
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+/* An image said hello. */
+static struct sleeper *new_sleeper(struct holder *h, pid_t pid)
+{
+	struct ms_err ignored = {0}; /* it runs on unrecorded, as it would asleep */
+	struct control *c = &h->control;
+	h->forked |= h->control.launch.pid != pid;
+	forget(h, pid);
+	struct session *s = session_asleep(c->opt, pid, &c->buffer_used, &ignored);
+	if (!s)
+		return NULL;
+	struct sleeper *z = ms_xcalloc(1, sizeof *z);
+	*z = (struct sleeper){.session = s, .client = -1, .listener = listen_for(s)};
+	if (z->listener < 0) {
+		free_sleeper(z);
+		return NULL;
+	}
+	z->next = h->first;
+	h->first = z;
+	return z;
+}
+
+static void meet(struct holder *h)
+{
+	int pid;
+	for (int fd; (fd = accept4(h->control.listener, NULL, NULL, SOCK_CLOEXEC)) >= 0;) {
+		if (hello_hear(&h->control, fd, &pid)) {
+			struct sleeper *z = new_sleeper(h, pid);
+			if (!hello_welcome(fd, z ? z->session : NULL))
+				forget(h, pid);
+		}
+		close(fd);
+	}
+}
+
+/* ---- recorders ---- */
+
+static void deny(int fd, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void deny(int fd, const char *fmt, ...)
+{
+	struct standby_answer a = {.magic = MG_MAGIC, .version = MG_LAYOUT_VERSION};
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(a.why, sizeof a.why, fmt, ap);
+	va_end(ap);
+	send(fd, &a, sizeof a, MSG_NOSIGNAL | MSG_DONTWAIT);
+	close(fd);
+}
+
+static void deny_user(int fd)
+{
+	const struct passwd *p = getpwuid(geteuid());
+	if (p)
+		deny(fd, "it belongs to user '%s'; run this as that user or as root", p->pw_name);
+	else
+		deny(fd, "it belongs to user '%u'; run this as that user or as root",
+		     (unsigned)geteuid());
+}
+
+static bool send_memory(int fd, const struct standby_answer *a, int memfd)
+{
+	union {
+		char bytes[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control = {0};
+	struct iovec io = {(void *)(uintptr_t)a, sizeof *a};
+	struct msghdr m = {.msg_iov = &io,
+			   .msg_iovlen = 1,
+			   .msg_control = control.bytes,
+			   .msg_controllen = sizeof control.bytes};
+	struct cmsghdr *h = CMSG_FIRSTHDR(&m);
+	h->cmsg_level = SOL_SOCKET;
+	h->cmsg_type = SCM_RIGHTS;
+	h->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(h), &memfd, sizeof(int));
+	return sendmsg(fd, &m, MSG_NOSIGNAL) == sizeof *a;
+}
+
+/* A recorder says nothing any more; it can only end. */
+static void look_at_client(struct sleeper *z)
+{
+	char text[64];
+	ssize_t n = recv(z->client, text, sizeof text, MSG_DONTWAIT);
+	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+		drop_client(z);
+}
+
+static bool still_recorded(struct sleeper *z)
+{
+	if (z->client >= 0)
+		look_at_client(z);
+	return z->client >= 0;
+}
+
+/* The connection is his from now on. */
+static void hand_over(struct sleeper *z, int fd, pid_t recorder)
+{
+	struct standby_answer a = {.magic = MG_MAGIC,
+				   .version = MG_LAYOUT_VERSION,
+				   .ok = 1,
+				   .pid = (uint32_t)z->session->pid,
+				   .wake = ++z->wakes,
+				   .shape = pool_shape(z->session->pool)};
+	put_to_sleep(z); /* it is; but what the process wrote there is not to be believed */
+	z->client = fd;
+	z->recorder = recorder;
+	if (!send_memory(fd, &a, z->session->pool->memfd))
+		drop_client(z);
+}
+
+static void hear(struct sleeper *z, int fd)
+{
+	struct timeval wait = {1, 0};
+	struct standby_ask q;
+	struct ucred who;
+	socklen_t n = sizeof who;
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof wait);
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n) ||
+	    (who.uid != 0 && who.uid != geteuid()))
+		deny_user(fd);
+	else if (recv(fd, &q, sizeof q, 0) != sizeof q || q.magic != MG_MAGIC ||
+		 q.version != MG_LAYOUT_VERSION)
+		deny(fd, "another version of ms-record holds it on standby");
+	else if (still_recorded(z))
+		deny(fd, "process %d records it already; end that one first", (int)z->recorder);
+	else
+		hand_over(z, fd, who.pid);
+}
+
+static void listen_to(struct sleeper *z)
+{
+	for (int fd; (fd = accept4(z->listener, NULL, NULL, SOCK_CLOEXEC)) >= 0;)
+		hear(z, fd);
+}
+
+/* ---- the loop ---- */
+
+static void pass_signals(struct holder *h)
+{
+	struct signalfd_siginfo info;
+	while (read(h->control.signals, &info, sizeof info) == sizeof info) {
+		bool terminal = info.ssi_signo == SIGINT || info.ssi_signo == SIGQUIT;
+		if (!terminal && h->child >= 0) /* the terminal sent it to the command too */
+			kill(h->control.launch.pid, (int)info.ssi_signo);
+	}
+}
+
+#define POLL_FIXED 3u
+#define POLL_EACH 3u
+
+static size_t fill(const struct holder *h, struct pollfd *p)
+{
+	size_t n = POLL_FIXED;
+	p[0] = (struct pollfd){h->control.signals, POLLIN, 0};
+	p[1] = (struct pollfd){h->control.listener, POLLIN, 0};
+	p[2] = (struct pollfd){h->child, POLLIN, 0};
+	for (const struct sleeper *z = h->first; z; z = z->next) {
+		p[n++] = (struct pollfd){z->listener, POLLIN, 0};
+		p[n++] = (struct pollfd){z->client, POLLIN, 0};
+		p[n++] = (struct pollfd){z->session->pidfd, POLLIN, 0};
+	}
+	return n;
+}
+
+/* One look at all that came. What is polled may be another list afterwards, so the processes that
+ * ended come last. */
+static void look_at_all(struct holder *h, const struct pollfd *p)
+{
+	const struct pollfd *at = p + POLL_FIXED;
+	size_t ended = 0;
+	for (struct sleeper *z = h->first; z; z = z->next, at += POLL_EACH) {
+		if (at[1].revents)
+			look_at_client(z);
+		if (at[0].revents)
+			listen_to(z);
+		ended += at[2].revents != 0;
+	}
+	for (struct sleeper *z = h->first; z && ended;) {
+		struct pollfd over = {z->session->pidfd, POLLIN, 0};
+		pid_t pid = z->session->pid;
+		z = z->next;
+		while (z && z->session->pid == pid)
+			z = z->next;
+		if (poll(&over, 1, 0) > 0)
+			forget(h, pid);
+	}
+	if (p[0].revents)
+		pass_signals(h);
+	if (p[1].revents)
+		meet(h);
+}
+
+/* Has the command ended? It stays a zombie. */
+static bool turn(struct holder *h, int timeout)
+{
+	size_t count = POLL_FIXED;
+	for (const struct sleeper *z = h->first; z; z = z->next)
+		count += POLL_EACH;
+	struct pollfd *p = ms_xcalloc(count, sizeof *p);
+	size_t n = fill(h, p);
+	bool over = false;
+	if (poll(p, n, timeout) > 0) {
+		over = p[2].revents != 0;
+		look_at_all(h, p);
+	}
+	free(p);
+	return over;
+}
+
+static void let_go(struct holder *h)
+{
+	while (h->first)
+		forget(h, h->first->session->pid);
+	int fds[] = {h->control.listener, h->control.signals, h->child};
+	for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	free(h->control.launch.program);
+	free(h->control.launch.guest);
+}
+
+/* The command has ended, and what it started goes on, or is just about to run its program: so does
+ * a child of ours, unseen. */
+static void stay(struct holder *h)
+{
+	pid_t child = h->first || h->forked ? fork() : -1;
+	if (child != 0)
+		return;
+	setsid();
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	for (int fd = 0; null >= 0 && fd < 3; fd++)
+		dup2(null, fd);
+	if (null > 2)
+		close(null);
+	if (chdir("/"))
+		_exit(0);
+	close(h->child);
+	h->child = -1;
+	while (h->first || clock_mono() < h->since + LINGER_NS)
+		turn(h, h->first ? -1 : 100);
+	let_go(h);
+	_exit(0);
+}
+
+static int start(struct holder *h, struct ms_err *err)
+{
+	struct control *c = &h->control;
+	struct launch *l = &c->launch;
+	if (launch_find(l, c->opt, err))
+		return -1;
+	l->status = 125;
+	if (l->inject)
+		return ms_err_set(err, "cannot hold '%s' on standby: %s", l->program, l->inject);
+	if (control_take_signals(c, err) || hello_listen(c, err))
+		return -1;
+	l->socket = c->socket_name;
+	if (launch_fork(l, c->opt, err))
+		return -1;
+	clock_tsc_hz();
+	h->child = (int)syscall(SYS_pidfd_open, l->pid, 0);
+	if (h->child < 0) {
+		launch_cancel(l);
+		return ms_err_sys(err, "cannot watch the command");
+	}
+	return launch_go(l, err);
+}
+
+int standby_run(const struct options *o, int *own, struct ms_err *err)
+{
+	struct holder h = {.child = -1};
+	int status = -1;
+	h.control.opt = o;
+	h.control.listener = h.control.signals = -1;
+	h.control.launch.status = 125;
+	if (start(&h, err)) {
+		*own = h.control.launch.status;
+		let_go(&h);
+		return -1;
+	}
+	while (!turn(&h, -1))
+		continue;
+	pid_t pid = h.control.launch.pid;
+	forget(&h, pid);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		continue;
+	stay(&h);
+	let_go(&h);
+	return status;
+}
