@@ -98,7 +98,7 @@ static void make_tables(struct session *s)
  * never waits. */
 static void fill_attached(struct session *s)
 {
-	if (s->opt->pids)
+	if (s->opt->pids.n)
 		s->mem->wait_ticks = 0;
 	s->mem->seccomp_seen = 1;
 	s->mem->end_wait_ms = 0;
