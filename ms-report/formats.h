@@ -30,6 +30,8 @@ void csv_table(struct model *m, struct out *o, const struct table *t);
 
 /* "root;child;leaf N" lines. */
 void folded_tree(struct model *m, struct out *o, const struct tree *t, bool full_names);
+/* "root;child;leaf OLD NEW" lines of a comparison. False: that figure was not compared. */
+bool folded_diff(struct model *m, struct out *o, enum metric metric, bool full_names);
 
 /* Markdown. Each ends with an empty line. */
 void markdown_first(struct page *p, struct out *o, size_t limit);

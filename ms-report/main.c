@@ -12,6 +12,7 @@
  *   beside.c     mapped address space, usable sizes, frees (beside_read.c)
  *   render.c     which view in which format:
  *                text*.c  markdown.c  json.c  csv.c  folded.c
+ *                export.c and export_table.c: export_*.c, the formats of other programs
  *   out.c        the bytes               pager.c   to a terminal
  */
 #include "names.h"
@@ -153,10 +154,17 @@ static struct style style_for(const struct options *opt, const struct output *ou
 	};
 }
 
+static bool ends_with(const char *s, const char *end)
+{
+	size_t n = strlen(s), k = strlen(end);
+	return n >= k && strcmp(s + n - k, end) == 0;
+}
+
 static int write_output(struct page *p, const struct options *opt, const struct output *output,
 			struct ms_err *err)
 {
 	p->style = style_for(opt, output);
+	p->gzip = output->path && ends_with(output->path, ".gz");
 	bool page = output->format == FORMAT_TEXT || output->format == FORMAT_MD;
 	struct out o = {.fd = output->path || page ? -1 : STDOUT_FILENO};
 	int rc = 0;

@@ -17,6 +17,8 @@ const char options_help[] =
 	"formats (several may be given with =FILE):\n"
 	"  --text[=FILE]  --md[=FILE]  --json[=FILE]  --csv[=FILE]  --folded[=FILE]\n"
 	"  --sarif[=FILE] --junit[=FILE] --github[=FILE]   findings, for continuous integration\n"
+	"  --pprof[=FILE] --speedscope[=FILE] --gprof2dot[=FILE] --massif[=FILE] --dhat[=FILE]\n"
+	"  --heaptrack[=FILE] --callgrind[=FILE] --chrome-trace[=FILE]   for other programs\n"
 	"views (default: the first screen):\n"
 	"  --summary             figures of the whole run\n"
 	"  --leaks               sites by what is live at the end (or --at)\n"
@@ -35,7 +37,8 @@ const char options_help[] =
 	"choices:\n"
 	"  --at POINT            a moment: peak, end, 1.5s, mark:NAME (a snapshot must hold it)\n"
 	"  --metric M            live, peak, allocated, allocations, temporary, failed or\n"
-	"                        mapped, for --folded, --tree and --by\n"
+	"                        mapped, for --folded, --gprof2dot, --tree and --by;\n"
+	"                        what --pprof and --speedscope show first\n"
 	"  --limit N             rows of a list, 0 = all\n"
 	"  --reach SIZE          with --growth: when SIZE will be reached\n"
 	"  --full-names          nothing shortened        --width N   columns of text\n"
@@ -80,6 +83,14 @@ static const struct option longs[] = {
 	{"sarif", optional_argument, 0, OPT_FORMAT + FORMAT_SARIF},
 	{"junit", optional_argument, 0, OPT_FORMAT + FORMAT_JUNIT},
 	{"github", optional_argument, 0, OPT_FORMAT + FORMAT_GITHUB},
+	{"pprof", optional_argument, 0, OPT_FORMAT + FORMAT_PPROF},
+	{"speedscope", optional_argument, 0, OPT_FORMAT + FORMAT_SPEEDSCOPE},
+	{"gprof2dot", optional_argument, 0, OPT_FORMAT + FORMAT_GPROF2DOT},
+	{"massif", optional_argument, 0, OPT_FORMAT + FORMAT_MASSIF},
+	{"dhat", optional_argument, 0, OPT_FORMAT + FORMAT_DHAT},
+	{"heaptrack", optional_argument, 0, OPT_FORMAT + FORMAT_HEAPTRACK},
+	{"callgrind", optional_argument, 0, OPT_FORMAT + FORMAT_CALLGRIND},
+	{"chrome-trace", optional_argument, 0, OPT_FORMAT + FORMAT_CHROME_TRACE},
 	{"summary", no_argument, 0, OPT_VIEW + VIEW_SUMMARY},
 	{"leaks", no_argument, 0, OPT_VIEW + VIEW_LEAKS},
 	{"peak", no_argument, 0, OPT_VIEW + VIEW_PEAK},
@@ -276,6 +287,15 @@ static bool shows(enum format f, enum view v)
 		return v != VIEW_TREE;
 	case FORMAT_FOLDED:
 		return list;
+	case FORMAT_GPROF2DOT:
+		return list && v != VIEW_FAILED && v != VIEW_MAPPED;
+	case FORMAT_PPROF:
+	case FORMAT_SPEEDSCOPE:
+	case FORMAT_MASSIF:
+	case FORMAT_DHAT:
+	case FORMAT_HEAPTRACK:
+	case FORMAT_CALLGRIND:
+	case FORMAT_CHROME_TRACE:
 	case FORMAT_SARIF:
 	case FORMAT_JUNIT:
 	case FORMAT_GITHUB:
@@ -316,6 +336,25 @@ static int check_by(const struct options *opt, struct ms_err *err)
 			  metric_names[opt->metric]);
 }
 
+/* Formats for other programs know some figures only. */
+static int check_metric(const struct options *opt, struct ms_err *err)
+{
+	static const enum format choose[] = {FORMAT_PPROF, FORMAT_SPEEDSCOPE, FORMAT_GPROF2DOT};
+	bool chosen = false, unknown = opt->metric == METRIC_FAILED || opt->metric == METRIC_MAPPED;
+	if (opt->metric == METRIC_COUNT)
+		return 0;
+	for (size_t i = 0; i < sizeof choose / sizeof *choose; i++)
+		chosen |= has_output(opt, choose[i]);
+	if (chosen && unknown)
+		return ms_err_set(err, "--metric %s cannot be had in that format",
+				  metric_names[opt->metric]);
+	if (!chosen && !has_output(opt, FORMAT_FOLDED) && !has_view(opt, VIEW_TREE) &&
+	    !has_view(opt, VIEW_BY))
+		return ms_err_set(err, "--metric is for --folded, --gprof2dot, --pprof, "
+				       "--speedscope, --tree and --by");
+	return 0;
+}
+
 /* Refuses what would be ignored. */
 static int check(const struct options *opt, struct ms_err *err)
 {
@@ -331,9 +370,8 @@ static int check(const struct options *opt, struct ms_err *err)
 	}
 	if (has_output(opt, FORMAT_CSV) && opt->view_count > 1)
 		return ms_err_set(err, "--csv is one table: choose one view");
-	if (opt->metric != METRIC_COUNT && !has_output(opt, FORMAT_FOLDED) &&
-	    !has_view(opt, VIEW_TREE) && !has_view(opt, VIEW_BY))
-		return ms_err_set(err, "--metric is for --folded, --tree and --by");
+	if (check_metric(opt, err) != 0)
+		return -1;
 	if ((opt->memc || opt->pretty) && !has_output(opt, FORMAT_JSON))
 		return ms_err_set(err, "--layout and --pretty are for --json");
 	if (opt->memc &&

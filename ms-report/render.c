@@ -5,6 +5,7 @@
 
 #include "ci.h"
 #include "diff.h"
+#include "export.h"
 #include "formats.h"
 #include "growth.h"
 #include "out.h"
@@ -270,12 +271,24 @@ static void json_or_pretty(struct page *p, const struct options *opt, struct out
 	out_free(&compact);
 }
 
-static void folded(struct page *p, const struct options *opt, struct out *o)
+/* Of a format that has one figure: as --metric says, or a list view. */
+static enum metric chosen_metric(const struct page *p, const struct options *opt)
 {
 	enum metric metric = metric_of(p, opt);
 	for (size_t i = 0; i < opt->view_count && opt->metric == METRIC_COUNT; i++)
 		if (is_list(opt->views[i]))
 			metric = list_metric(opt->views[i]);
+	return metric;
+}
+
+static void folded(struct page *p, const struct options *opt, struct out *o)
+{
+	enum metric metric = chosen_metric(p, opt);
+	/* two moments of one run have no peaks of their own */
+	if (p->m->diff && (folded_diff(p->m, o, metric, opt->full_names) ||
+			   (opt->metric == METRIC_COUNT &&
+			    folded_diff(p->m, o, METRIC_LIVE, opt->full_names))))
+		return;
 	struct tree t = tree_make(p->m, metric, false);
 	folded_tree(p->m, o, &t, opt->full_names);
 }
@@ -296,6 +309,11 @@ int render_prepare(struct page *p, const struct options *opt, struct ms_err *err
 	if (opt->memc && p->m->watched != WATCHED_REGIONS)
 		return ms_err_set(err,
 				  "--layout=memc needs a snapshot of regions: ms-snap --smaps");
+	for (size_t i = 0; i < opt->output_count; i++) {
+		const char *why = export_refuses(p, &opt->outputs[i]);
+		if (why)
+			return ms_err_set(err, "%s", why);
+	}
 	for (size_t i = 0; i < opt->view_count; i++) {
 		if (opt->views[i] == VIEW_SITE && !(p->site = model_site(p->m, opt->site)))
 			return ms_err_set(err, "no site %lld in this snapshot: it has %zu",
@@ -331,6 +349,7 @@ void render(struct page *p, const struct options *opt, enum format f, struct out
 		for_ci(p, opt, f, o);
 		break;
 	default:
-		text_report(p, opt, o);
+		if (!export_write(p, opt, f, chosen_metric(p, opt), o))
+			text_report(p, opt, o);
 	}
 }

@@ -26,6 +26,7 @@ struct page {
 	struct links links;
 	const struct budgets *budgets; /* NULL = none */
 	bool partial;                  /* they are decided on incomplete figures too */
+	bool gzip;                     /* what the output is named after wants it compressed */
 };
 
 /* ---- pieces ---- */

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT
+ * The format of Valgrind's Callgrind, version 1: for callgrind_annotate and KCachegrind.
+ *
+ * The stacks become a call graph: what a function allocated itself by line, and per call what was
+ * allocated below it. A figure is counted once for each function of a stack: where recursion comes
+ * back to a function that the stack has already, the call is written with zeros. A function above
+ * all others calls those that begin a stack, so that theirs are calls too.
+ */
+#include "export.h"
+
+#include <stdlib.h>
+
+static const struct {
+	enum export_figure figure;
+	const char *name;
+} events[EXPORT_FIGURES] = {
+	{EXPORT_LIVE, "curB"},       {EXPORT_LIVE_BLOCKS, "curBk"},
+	{EXPORT_PEAK, "peakB"},      {EXPORT_PEAK_BLOCKS, "peakBk"},
+	{EXPORT_ALLOCATED, "totB"},  {EXPORT_ALLOCATIONS, "totBk"},
+	{EXPORT_TEMPORARY, "tmpBk"},
+};
+
+/* A line of a function: its own costs, or those of the calls from there to another. */
+struct arc {
+	uint32_t from, to, line; /* functions; to == NONE: its own */
+};
+struct cost {
+	uint64_t v[EXPORT_FIGURES];
+	uint32_t next; /* of the same function, or NONE */
+};
+
+struct function {
+	uint32_t file, name, module; /* numbers of strings */
+};
+
+struct callgrind {
+	struct export *x;
+	struct out *o;
+	struct table_of_bytes files, names, modules, functions, arcs;
+	struct {
+		struct cost *v;
+		size_t n, cap;
+	} costs;          /* by arc */
+	uint32_t *number; /* of a place's function + 1; 0 = not asked yet */
+	uint32_t *seen;   /* by function: the last row + 1 that has it */
+	size_t seen_cap;
+	bool *told[3]; /* which files, names and modules were written with their number */
+};
+
+/* ---- numbers ---- */
+
+static uint32_t add_function(struct callgrind *c, const char *file, const char *name,
+			     const char *module)
+{
+	struct function f = {string_number(&c->files, file, NULL),
+			     string_number(&c->names, name, NULL),
+			     string_number(&c->modules, module, NULL)};
+	return bytes_number(&c->functions, &f, sizeof f, NULL);
+}
+
+static uint32_t function_number(struct callgrind *c, uint32_t place)
+{
+	const struct place *p = &c->x->places[place];
+	if (!c->number[place])
+		c->number[place] = add_function(c, p->file ? p->file : "???", p->function,
+						p->path ? p->path : "???") +
+				   1;
+	return c->number[place] - 1;
+}
+
+static void copy_struct(const struct table_of_bytes *t, uint32_t number, void *to)
+{
+	size_t n;
+	const char *s = bytes_of(t, number, &n);
+	for (size_t i = 0; i < n; i++)
+		((char *)to)[i] = s[i];
+}
+
+static void add_cost(struct callgrind *c, uint32_t from, uint32_t to, uint32_t line,
+		     const uint64_t *v)
+{
+	struct arc a = {from, to, line};
+	bool is_new;
+	uint32_t i = bytes_number(&c->arcs, &a, sizeof a, &is_new);
+	if (is_new)
+		*MS_PUSH(&c->costs) = (struct cost){.next = NONE};
+	for (int f = 0; v && f < EXPORT_FIGURES; f++)
+		c->costs.v[i].v[f] = figure_add(c->costs.v[i].v[f], v[f]);
+}
+
+/* Has this row been in the function? It has now. */
+static bool visited(struct callgrind *c, uint32_t function, uint32_t row)
+{
+	if (function >= c->seen_cap) {
+		size_t cap = (size_t)function * 2 + 256;
+		c->seen = ms_xrealloc(c->seen, cap, sizeof *c->seen);
+		for (size_t i = c->seen_cap; i < cap; i++)
+			c->seen[i] = 0;
+		c->seen_cap = cap;
+	}
+	bool was = c->seen[function] == row + 1;
+	c->seen[function] = row + 1;
+	return was;
+}
+
+static void add_row(struct callgrind *c, uint32_t row)
+{
+	struct export *x = c->x;
+	const struct export_row *r = &x->rows[row];
+	uint32_t from = 0, line = 0;
+	for (size_t n = export_stack(x, r); n > 0; n--) {
+		uint32_t place = x->path[n - 1], to = function_number(c, place);
+		add_cost(c, from, to, line, visited(c, to, row) ? NULL : r->v);
+		from = to;
+		line = x->places[place].line;
+	}
+	add_cost(c, from, NONE, line, r->v);
+}
+
+/* ---- writing ---- */
+
+/* "fn=(3) name" at first, "fn=(3)" from then on. */
+static void put_name(struct callgrind *c, const char *key, int kind, uint32_t number)
+{
+	const struct table_of_bytes *const tables[] = {&c->files, &c->names, &c->modules};
+	out_printf(c->o, "%s=(%u)", key, number + 1);
+	if (!c->told[kind][number]) {
+		size_t n;
+		const char *s = bytes_of(tables[kind], number, &n);
+		out_char(c->o, ' ');
+		out_put(c->o, s, n);
+	}
+	c->told[kind][number] = true;
+	out_char(c->o, '\n');
+}
+
+static void put_costs(struct callgrind *c, const uint64_t *v)
+{
+	for (int i = 0; i < EXPORT_FIGURES; i++) {
+		if (!c->x->known[events[i].figure])
+			continue;
+		out_char(c->o, ' ');
+		out_number(c->o, v[events[i].figure]);
+	}
+	out_char(c->o, '\n');
+}
+
+static void put_arc(struct callgrind *c, const struct arc *a, const uint64_t *v)
+{
+	struct function to;
+	if (a->to != NONE) {
+		copy_struct(&c->functions, a->to, &to);
+		put_name(c, "cob", 2, to.module);
+		put_name(c, "cfi", 0, to.file);
+		put_name(c, "cfn", 1, to.name);
+		/* 0 would make the next line one of the function's own */
+		uint64_t calls = v[EXPORT_ALLOCATIONS];
+		out_printf(c->o, "calls=%llu 0\n", (unsigned long long)(calls ? calls : 1));
+	}
+	out_printf(c->o, "%u", a->line);
+	put_costs(c, v);
+}
+
+static void put_function(struct callgrind *c, uint32_t function, uint32_t first)
+{
+	struct function f;
+	struct arc a;
+	copy_struct(&c->functions, function, &f);
+	out_char(c->o, '\n');
+	put_name(c, "ob", 2, f.module);
+	put_name(c, "fl", 0, f.file);
+	put_name(c, "fn", 1, f.name);
+	for (int own = 1; own >= 0; own--)
+		for (uint32_t i = first; i != NONE; i = c->costs.v[i].next) {
+			copy_struct(&c->arcs, i, &a);
+			if (own == (a.to == NONE))
+				put_arc(c, &a, c->costs.v[i].v);
+		}
+}
+
+static void put_functions(struct callgrind *c)
+{
+	size_t n = c->functions.n;
+	uint32_t *first = ms_xrealloc(NULL, n, sizeof *first);
+	for (size_t i = 0; i < n; i++)
+		first[i] = NONE;
+	for (uint32_t i = (uint32_t)c->costs.n; i-- > 0;) {
+		struct arc a;
+		copy_struct(&c->arcs, i, &a);
+		c->costs.v[i].next = first[a.from];
+		first[a.from] = i;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		if (first[i] != NONE)
+			put_function(c, i, first[i]);
+	free(first);
+}
+
+static void put_head(struct callgrind *c)
+{
+	struct export *x = c->x;
+	struct out *o = c->o;
+	uint64_t pid = x->m->processes.v[0].pid;
+	out_str(o, "# callgrind format\nversion: 1\ncreator: memscope " MS_VERSION "\n");
+	if (pid != UNKNOWN)
+		out_printf(o, "pid: %llu\n", (unsigned long long)pid);
+	out_printf(o, "cmd: %s\n", x->command);
+	for (size_t i = 0; i < x->notes.n; i++)
+		out_printf(o, "desc: %s\n", x->notes.v[i]);
+	out_str(o, "\npositions: line\n");
+	for (int i = 0; i < EXPORT_FIGURES; i++)
+		if (x->known[events[i].figure])
+			out_printf(o, "event: %s : %s\n", events[i].name,
+				   export_title(x->m, events[i].figure));
+	out_str(o, "events:");
+	for (int i = 0; i < EXPORT_FIGURES; i++)
+		if (x->known[events[i].figure])
+			out_printf(o, " %s", events[i].name);
+	out_char(o, '\n');
+}
+
+void export_callgrind(struct export *x, struct out *o)
+{
+	struct callgrind c = {.x = x, .o = o};
+	c.number = ms_xcalloc(x->place_count, sizeof *c.number);
+	add_function(&c, "???", "[root]", "???");
+	for (uint32_t i = 0; i < x->n; i++)
+		if (export_any(&x->rows[i]))
+			add_row(&c, i);
+	const size_t counts[3] = {c.files.n, c.names.n, c.modules.n};
+	for (int i = 0; i < 3; i++)
+		c.told[i] = ms_xcalloc(counts[i], sizeof *c.told[i]);
+	put_head(&c);
+	put_functions(&c);
+	out_str(o, "\ntotals:");
+	uint64_t total[EXPORT_FIGURES];
+	for (int f = 0; f < EXPORT_FIGURES; f++) {
+		total[f] = 0;
+		for (size_t i = 0; i < x->n; i++)
+			total[f] = figure_add(total[f], x->rows[i].v[f]);
+	}
+	put_costs(&c, total);
+	for (int i = 0; i < 3; i++)
+		free(c.told[i]);
+	bytes_free(&c.files);
+	bytes_free(&c.names);
+	bytes_free(&c.modules);
+	bytes_free(&c.functions);
+	bytes_free(&c.arcs);
+	free(c.costs.v);
+	free(c.number);
+	free(c.seen);
+}

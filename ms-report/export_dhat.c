@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT
+ * The JSON of Valgrind's DHAT, version 2: for dh_view.html and the Firefox Profiler.
+ */
+#include "export.h"
+
+#include "libcommon/json_writer.h"
+
+#include <stdlib.h>
+
+/* Blocks that live shorter than this many ns are called short-lived. */
+#define SHORT_NS 10000
+
+/* Figures of a place that allocates, in the order in which they are written. */
+enum {
+	TOTAL,
+	TOTAL_BLOCKS,
+	LIFETIMES,
+	MAX,
+	MAX_BLOCKS,
+	GLOBAL,
+	GLOBAL_BLOCKS,
+	END,
+	END_BLOCKS,
+	FIGURES
+};
+static const char *const keys[FIGURES] = {"tb", "tbk", "tl", "mb", "mbk", "gb", "gbk", "eb", "ebk"};
+
+struct dhat {
+	struct export *x;
+	struct ms_json j;
+	struct table_of_bytes frames;
+	struct key_tree stacks; /* from the outermost frame on */
+	struct {
+		uint64_t (*v)[FIGURES];
+		size_t n, cap;
+	} points;         /* by node of `stacks` */
+	uint32_t *number; /* of a place's frame + 1; 0 = not asked yet */
+};
+
+static uint32_t frame_number(struct dhat *d, uint32_t place)
+{
+	if (!d->number[place])
+		d->number[place] =
+			string_number(&d->frames, export_frame_text(d->x, &d->x->places[place]),
+				      NULL) +
+			1;
+	return d->number[place] - 1;
+}
+
+static uint64_t known(uint64_t v)
+{
+	return v == UNKNOWN ? 0 : v;
+}
+
+/* The most that it ever held, where that is not known at least what it held at the two moments. */
+static uint64_t most(uint64_t v, uint64_t a, uint64_t b)
+{
+	return v != UNKNOWN ? v : a > b ? a : b;
+}
+
+static void add_row(struct dhat *d, const struct export_row *r)
+{
+	const struct site *s = r->site;
+	const uint64_t *v = r->v;
+	const uint64_t figures[FIGURES] = {
+		v[EXPORT_ALLOCATED],
+		v[EXPORT_ALLOCATIONS],
+		s ? known(s->lifetime_ns) : 0,
+		most(s ? s->max_live_bytes : UNKNOWN, v[EXPORT_PEAK], v[EXPORT_LIVE]),
+		most(s ? s->max_live_blocks : UNKNOWN, v[EXPORT_PEAK_BLOCKS],
+		     v[EXPORT_LIVE_BLOCKS]),
+		v[EXPORT_PEAK],
+		v[EXPORT_PEAK_BLOCKS],
+		v[EXPORT_LIVE],
+		v[EXPORT_LIVE_BLOCKS]};
+	uint32_t at = 0;
+	for (size_t n = export_stack(d->x, r); n > 0; n--)
+		at = key_child(&d->stacks, at, frame_number(d, d->x->path[n - 1]), NULL);
+	while (d->points.n < d->stacks.n) {
+		uint64_t(*fresh)[FIGURES] = MS_PUSH(&d->points);
+		for (int i = 0; i < FIGURES; i++)
+			(*fresh)[i] = 0;
+	}
+	for (int i = 0; i < FIGURES; i++)
+		d->points.v[at][i] = figure_add(d->points.v[at][i], figures[i]);
+}
+
+static void put_point(struct dhat *d, uint32_t node)
+{
+	ms_json_open(&d->j, NULL, '{');
+	for (int i = 0; i < FIGURES; i++)
+		ms_json_number(&d->j, keys[i], d->points.v[node][i]);
+	ms_json_open(&d->j, "fs", '[');
+	for (uint32_t i = node; i; i = d->stacks.v[i].parent)
+		ms_json_number(&d->j, NULL, d->stacks.v[i].key);
+	ms_json_close(&d->j, ']');
+	ms_json_close(&d->j, '}');
+}
+
+static bool any(const uint64_t *v)
+{
+	for (int i = 0; i < FIGURES; i++)
+		if (v[i])
+			return true;
+	return false;
+}
+
+/* The only text of a reader's choice is the mode: how it was recorded. */
+static void put_head(struct dhat *d)
+{
+	struct export *x = d->x;
+	const struct process *p = &x->m->processes.v[0];
+	const char *mode = "heap";
+	for (size_t i = 0; i < x->notes.n; i++)
+		mode = ms_arena_printf(&x->m->arena, "%s; %s", mode, x->notes.v[i]);
+	ms_json_number(&d->j, "dhatFileVersion", 2);
+	ms_json_string(&d->j, "mode", mode);
+	ms_json_string(&d->j, "verb", "Allocated");
+	ms_json_bool(&d->j, "bklt", true);
+	ms_json_bool(&d->j, "bkacc", false);
+	ms_json_string(&d->j, "tu", "ns");
+	ms_json_string(&d->j, "Mtu", "ms");
+	ms_json_number(&d->j, "tuth", SHORT_NS);
+	ms_json_string(&d->j, "cmd", x->command);
+	ms_json_number(&d->j, "pid", known(p->pid));
+	ms_json_number(&d->j, "tg", known(x->m->totals.peak_time_ns));
+	ms_json_number(&d->j, "te", x->m->duration_ns);
+}
+
+void export_dhat(struct export *x, struct out *o)
+{
+	struct dhat d = {.x = x, .j = out_json(o)};
+	d.number = ms_xcalloc(x->place_count, sizeof *d.number);
+	string_number(&d.frames, "[root]", NULL);
+	for (size_t i = 0; i < x->n; i++)
+		if (export_any(&x->rows[i]))
+			add_row(&d, &x->rows[i]);
+	ms_json_open(&d.j, NULL, '{');
+	put_head(&d);
+	ms_json_open(&d.j, "pps", '[');
+	for (uint32_t i = 1; i < d.points.n; i++)
+		if (any(d.points.v[i]))
+			put_point(&d, i);
+	ms_json_close(&d.j, ']');
+	ms_json_open(&d.j, "ftbl", '[');
+	for (uint32_t i = 0; i < d.frames.n; i++) {
+		size_t n;
+		const char *s = bytes_of(&d.frames, i, &n);
+		ms_json_string(&d.j, NULL, ms_arena_strndup(&x->m->arena, s, n));
+	}
+	ms_json_close(&d.j, ']');
+	ms_json_close(&d.j, '}');
+	out_char(o, '\n');
+	bytes_free(&d.frames);
+	key_free(&d.stacks);
+	free(d.points.v);
+	free(d.number);
+}

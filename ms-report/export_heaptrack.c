@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: MIT
+ * The interpreted file of heaptrack, version 3: for heaptrack_print and heaptrack_gui.
+ *
+ * That format is a sequence of allocations and frees, and a snapshot has sums. So each site gets as
+ * many allocations as it made, with the sizes of its size classes, in an order of ours that leaves
+ * right all that heaptrack sums up: allocations, temporary ones, bytes live at each moment of the
+ * snapshot, so at the peak and at the end. At each moment in turn:
+ *
+ *     1. what went down since the last one is freed
+ *     2. at the first: all blocks that are live at no moment come and go, one at a time
+ *     3. what went up is allocated
+ *
+ * The heap is then never larger than at the larger one of two moments. heaptrack takes a free for
+ * that of a temporary block when it follows the allocation with the same number; sizes therefore
+ * have two numbers, and a free with the other one is an ordinary one. Number 0 would be taken for
+ * temporary after any free: it stays unused.
+ */
+#include "export.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Blocks of one size class, of nearly the same size: `longer` of them have one byte more. */
+struct lot {
+	uint64_t blocks, size, longer;
+	bool temporary;
+};
+
+#define LOTS_MAX 160
+
+/* Blocks that a site has not allocated yet. */
+struct stock {
+	struct lot lot[LOTS_MAX];
+	size_t n, at; /* those before `at` are gone */
+};
+
+struct heaptrack {
+	struct export *x;
+	struct gzip gzip;
+	struct out text;
+	struct table_of_bytes strings, instructions, infos;
+	struct key_tree traces;
+	uint32_t *trace;      /* of a row */
+	uint64_t *live, *now; /* by row: bytes at the next moment, bytes that were written */
+	uint64_t *used;       /* by row: blocks taken from its stock so far */
+	uint64_t *all_used;   /* by row: blocks that the moments take in all */
+	uint64_t *risen;      /* by row: their bytes */
+	sqlite3_stmt *sizes;
+	size_t moments;
+	size_t sample; /* the next one */
+	uint64_t time_ms;
+	uint64_t page_size;
+};
+
+static void flush(struct heaptrack *h)
+{
+	if (h->text.n > 1 << 16)
+		gzip_take(&h->gzip, &h->text);
+}
+
+static void put_hex(struct heaptrack *h, uint64_t v)
+{
+	char buf[16], *p = buf + sizeof buf;
+	do
+		*--p = "0123456789abcdef"[v & 15];
+	while (v >>= 4);
+	out_put(&h->text, p, (size_t)(buf + sizeof buf - p));
+}
+
+/* A line of a letter and numbers. */
+static void put_line(struct heaptrack *h, char letter, const uint64_t *v, size_t n)
+{
+	out_char(&h->text, letter);
+	for (size_t i = 0; i < n; i++) {
+		out_char(&h->text, ' ');
+		put_hex(h, v[i]);
+	}
+	out_char(&h->text, '\n');
+	flush(h);
+}
+
+/* ---- strings, instructions, traces: each before it is used ---- */
+
+static uint64_t string(struct heaptrack *h, const char *s)
+{
+	bool is_new;
+	uint64_t number;
+	if (!s)
+		return 0;
+	number = (uint64_t)string_number(&h->strings, s, &is_new) + 1;
+	if (is_new) {
+		out_str(&h->text, "s ");
+		put_hex(h, strlen(s));
+		out_printf(&h->text, " %s\n", s);
+	}
+	return number;
+}
+
+/* A frame with those inlined into it, from path[*at] on; moves *at behind it. */
+static uint32_t instruction(struct heaptrack *h, const uint32_t *path, size_t n, size_t *at)
+{
+	const struct place *q = &h->x->places[path[*at]];
+	uint64_t v[2 + 3 * 64];
+	size_t count = 0;
+	bool more = true, is_new;
+	v[count++] = q->address == UNKNOWN || !q->address ? 0 : q->address - 1;
+	v[count++] = string(h, q->path);
+	for (; *at < n && more; ++*at) {
+		const struct place *r = &h->x->places[path[*at]];
+		if (r->named && count + 3 <= sizeof v / sizeof *v) {
+			v[count++] = string(h, r->function);
+			v[count++] = string(h, r->file);
+			v[count++] = r->line;
+		}
+		more = r->inlined && *at + 1 < n &&
+		       h->x->places[path[*at + 1]].address == r->address;
+	}
+	uint32_t number = bytes_number(&h->instructions, v, count * sizeof *v, &is_new) + 1;
+	if (is_new)
+		put_line(h, 'i', v, count);
+	return number;
+}
+
+static uint32_t trace(struct heaptrack *h, const struct export_row *r)
+{
+	size_t n = export_stack(h->x, r), count = 0;
+	uint32_t *ips = ms_xrealloc(NULL, n, sizeof *ips), at = 0;
+	for (size_t i = 0; i < n;)
+		ips[count++] = instruction(h, h->x->path, n, &i);
+	while (count) {
+		bool is_new;
+		uint64_t v[2] = {ips[--count], at};
+		at = key_child(&h->traces, at, ips[count], &is_new);
+		if (is_new)
+			put_line(h, 't', v, 2);
+	}
+	free(ips);
+	return at;
+}
+
+/* The number of a size at a row's trace; `other`: the second one. */
+static uint64_t info(struct heaptrack *h, size_t row, uint64_t size, bool other)
+{
+	const struct {
+		uint64_t size, trace, other;
+	} key = {size, h->trace[row], other};
+	bool is_new;
+	uint32_t number = bytes_number(&h->infos, &key, sizeof key, &is_new);
+	if (is_new) {
+		uint64_t v[2] = {size, key.trace};
+		put_line(h, 'a', v, 2);
+	}
+	return number;
+}
+
+static void put_event(struct heaptrack *h, char sign, uint64_t number)
+{
+	put_line(h, sign, &number, 1);
+}
+
+/* ---- sizes ---- */
+
+static void add_lot(struct stock *s, uint64_t blocks, uint64_t bytes, bool temporary)
+{
+	if (blocks && s->n < LOTS_MAX)
+		s->lot[s->n++] = (struct lot){blocks, bytes / blocks, bytes % blocks, temporary};
+}
+
+/* A number of column `c` of the current row of sizes. */
+static uint64_t column(struct heaptrack *h, int c)
+{
+	int64_t v = sqlite3_column_int64(h->sizes, c);
+	return v < 0 ? 0 : (uint64_t)v;
+}
+
+/* One size class: the blocks that are not temporary, with `least` bytes if there are so many, then
+ * the others. */
+static void add_class(struct stock *keep, struct stock *rest, uint64_t blocks, uint64_t bytes,
+		      uint64_t temporary, uint64_t least)
+{
+	if (temporary > blocks)
+		temporary = blocks;
+	uint64_t size = blocks ? bytes / blocks : 0;
+	uint64_t of_temporary = temporary == blocks ? bytes : size * temporary;
+	if (temporary < blocks && bytes - of_temporary < least)
+		of_temporary = figure_sub(bytes, least);
+	add_lot(keep, blocks - temporary, bytes - of_temporary, false);
+	add_lot(rest, temporary, of_temporary, true);
+}
+
+/* Bytes that the blocks which are not temporary must have for all that rises: at each moment one of
+ * them can be too large. */
+static uint64_t least(const struct heaptrack *h, size_t row)
+{
+	const uint64_t *v = h->x->rows[row].v;
+	uint64_t blocks = figure_sub(v[EXPORT_ALLOCATIONS], v[EXPORT_TEMPORARY]);
+	uint64_t each = blocks ? h->risen[row] / blocks + 1 : 0;
+	return figure_add(h->risen[row], 2 * h->moments * each);
+}
+
+/* What a row allocated, largest first, those that were temporary behind all others: so that what is
+ * live at some moment is taken from those that were not. */
+static void fill(struct heaptrack *h, size_t row, struct stock *s)
+{
+	const struct export_row *r = &h->x->rows[row];
+	const uint64_t *v = r->v;
+	struct stock rest = {.n = 0};
+	uint64_t blocks = 0, bytes = 0, temporary = 0;
+	s->n = s->at = 0;
+	if (h->sizes && r->site) {
+		sqlite3_reset(h->sizes);
+		sqlite3_bind_int64(h->sizes, 1, r->site->id);
+		while (sqlite3_step(h->sizes) == SQLITE_ROW && s->n < LOTS_MAX / 2) {
+			blocks += column(h, 0);
+			bytes += column(h, 1);
+			temporary += column(h, 2);
+			add_class(s, &rest, column(h, 0), column(h, 1), column(h, 2), 0);
+		}
+	}
+	if (blocks != v[EXPORT_ALLOCATIONS] || bytes != v[EXPORT_ALLOCATED] ||
+	    temporary != v[EXPORT_TEMPORARY]) {
+		s->n = rest.n = 0;
+		add_class(s, &rest, v[EXPORT_ALLOCATIONS], v[EXPORT_ALLOCATED], v[EXPORT_TEMPORARY],
+			  least(h, row));
+	}
+	for (size_t i = 0; i < rest.n && s->n < LOTS_MAX; i++)
+		s->lot[s->n++] = rest.lot[i];
+}
+
+/* Takes the next block. False: there are no more. */
+static bool take(struct stock *s, uint64_t *size, bool *temporary)
+{
+	while (s->at < s->n && !s->lot[s->at].blocks)
+		s->at++;
+	if (s->at == s->n)
+		return false;
+	struct lot *l = &s->lot[s->at];
+	*size = l->size + (l->longer > 0);
+	*temporary = l->temporary;
+	l->longer -= l->longer > 0;
+	l->blocks--;
+	return true;
+}
+
+static void skip(struct stock *s, uint64_t blocks)
+{
+	for (; s->at < s->n && blocks >= s->lot[s->at].blocks; s->at++)
+		blocks -= s->lot[s->at].blocks;
+	if (s->at < s->n) {
+		struct lot *l = &s->lot[s->at];
+		l->blocks -= blocks;
+		l->longer -= l->longer < blocks ? l->longer : blocks;
+	}
+}
+
+/* ---- events ---- */
+
+/* A row gets `bytes` more; with `dry` only the blocks are counted that this takes. Where the last
+ * block is larger than what is missing, so much is freed before it. */
+static uint64_t rise(struct heaptrack *h, size_t row, struct stock *s, uint64_t bytes, bool dry)
+{
+	uint64_t blocks = 0, size;
+	bool temporary;
+	while (bytes) {
+		if (!take(s, &size, &temporary)) {
+			/* more is live than the site is known to have allocated: it is in the row
+			 * of no site, which comes last */
+			uint64_t *other = h->x->rows[h->x->n - 1].v;
+			other[EXPORT_ALLOCATIONS] -= dry && other[EXPORT_ALLOCATIONS] > 0;
+			if (dry)
+				other[EXPORT_ALLOCATED] =
+					figure_sub(other[EXPORT_ALLOCATED], bytes);
+			size = bytes;
+			blocks--;
+		}
+		if (size > bytes && !dry)
+			put_event(h, '-', info(h, row, size - bytes, true));
+		if (!dry)
+			put_event(h, '+', info(h, row, size, false));
+		bytes -= size < bytes ? size : bytes;
+		blocks++;
+	}
+	return blocks;
+}
+
+/* Blocks that no moment sees: from the row's `skipped`-th one on. */
+static void come_and_go(struct heaptrack *h, size_t row, uint64_t skipped)
+{
+	struct stock s;
+	uint64_t size;
+	bool temporary;
+	fill(h, row, &s);
+	skip(&s, skipped);
+	while (take(&s, &size, &temporary)) {
+		uint64_t number = info(h, row, size, false);
+		uint64_t other = temporary ? number : info(h, row, size, true);
+		put_event(h, '+', number);
+		put_event(h, '-', other);
+	}
+}
+
+/* Samples of resident memory before `ms`, then that time. */
+static void go_to(struct heaptrack *h, uint64_t ms)
+{
+	struct model *m = h->x->m;
+	for (; h->sample < m->samples.n; h->sample++) {
+		const struct sample *s = &m->samples.v[h->sample];
+		uint64_t at = s->time_ns / 1000000, pages = s->rss_bytes / h->page_size;
+		if (at > ms)
+			break;
+		if (at > h->time_ms)
+			put_line(h, 'c', &at, 1);
+		h->time_ms = at > h->time_ms ? at : h->time_ms;
+		put_line(h, 'R', &pages, 1);
+	}
+	if (ms > h->time_ms)
+		put_line(h, 'c', &ms, 1);
+	h->time_ms = ms > h->time_ms ? ms : h->time_ms;
+}
+
+/* What belongs to no site is the same row for all processes. */
+static bool of_process(const struct export_row *r, const struct snapshot *s)
+{
+	return !r->site || r->site->process == s->process;
+}
+
+/* How many bytes of each row the moments take, then how many blocks. */
+static void count_rises(struct heaptrack *h, const struct snapshot **s, size_t n, bool blocks)
+{
+	struct export *x = h->x;
+	struct stock stock;
+	for (size_t k = 0; k < n; k++) {
+		export_live_at(x, s[k], h->live);
+		for (size_t i = 0; i < x->n; i++) {
+			if (!of_process(&x->rows[i], s[k]))
+				continue;
+			uint64_t more = figure_sub(h->live[i], h->now[i]);
+			if (more && blocks) {
+				fill(h, i, &stock);
+				skip(&stock, h->all_used[i]);
+				h->all_used[i] += rise(h, i, &stock, more, true);
+			} else {
+				h->risen[i] = figure_add(h->risen[i], more);
+			}
+			h->now[i] = h->live[i];
+		}
+	}
+	memset(h->now, 0, x->n * sizeof *h->now);
+}
+
+static void put_moment(struct heaptrack *h, const struct snapshot *s, bool first)
+{
+	struct export *x = h->x;
+	struct stock stock;
+	export_live_at(x, s, h->live);
+	go_to(h, export_moment(x, s) / 1000000);
+	for (size_t i = 0; i < x->n; i++)
+		if (of_process(&x->rows[i], s) && h->live[i] < h->now[i]) {
+			put_event(h, '-', info(h, i, h->now[i] - h->live[i], true));
+			h->now[i] = h->live[i];
+		}
+	for (size_t i = 0; first && i < x->n; i++)
+		come_and_go(h, i, h->all_used[i]);
+	for (size_t i = 0; i < x->n; i++) {
+		if (!of_process(&x->rows[i], s) || h->live[i] <= h->now[i])
+			continue;
+		fill(h, i, &stock);
+		skip(&stock, h->used[i]);
+		h->used[i] += rise(h, i, &stock, h->live[i] - h->now[i], false);
+		h->now[i] = h->live[i];
+	}
+}
+
+static void put_head(struct heaptrack *h)
+{
+	struct export *x = h->x;
+	int64_t page = ms_sql_int(x->m->db, "SELECT page_size FROM process ORDER BY id LIMIT 1", 0);
+	h->page_size = page > 0 ? (uint64_t)page : 4096;
+	out_str(&h->text, "v 10400 3\n");
+	for (size_t i = 0; i < x->notes.n; i++)
+		out_printf(&h->text, "# %s\n", x->notes.v[i]);
+	out_printf(&h->text, "X %s\n", x->command);
+	uint64_t system[2] = {h->page_size, 0};
+	put_line(h, 'I', system, 2);
+	if (x->m->quality.attached && x->m->quality.attached != UNKNOWN)
+		out_str(&h->text, "A\n");
+	for (size_t i = 0; i < x->n; i++)
+		h->trace[i] = export_any(&x->rows[i]) ? trace(h, &x->rows[i]) : 0;
+}
+
+static void put_events(struct heaptrack *h)
+{
+	struct export *x = h->x;
+	const struct snapshot **s;
+	size_t n = h->moments = export_moments(x, &s);
+	h->sizes = ms_sql_prepare(x->m->db,
+				  "SELECT allocations, allocated_bytes, coalesce(temporary, 0)"
+				  " FROM site_size WHERE site = ? ORDER BY low DESC",
+				  NULL);
+	/* a first one that nothing uses */
+	for (size_t i = 0; i < x->n && !h->infos.n; i++)
+		if (h->trace[i])
+			info(h, i, 0, true);
+	count_rises(h, s, n, false);
+	count_rises(h, s, n, true);
+	for (size_t k = 0; k < n; k++)
+		put_moment(h, s[k], k == 0);
+	for (size_t i = 0; !n && i < x->n; i++)
+		come_and_go(h, i, 0);
+	go_to(h, x->m->duration_ns / 1000000);
+	sqlite3_finalize(h->sizes);
+}
+
+void export_heaptrack(struct export *x, struct out *o, bool compress)
+{
+	struct heaptrack h = {.x = x, .text = {.fd = -1}};
+	h.trace = ms_xcalloc(x->n, sizeof *h.trace);
+	h.live = ms_xcalloc(x->n, sizeof *h.live);
+	h.now = ms_xcalloc(x->n, sizeof *h.now);
+	h.used = ms_xcalloc(x->n, sizeof *h.used);
+	h.all_used = ms_xcalloc(x->n, sizeof *h.all_used);
+	h.risen = ms_xcalloc(x->n, sizeof *h.risen);
+	gzip_open(&h.gzip, o, !compress);
+	put_head(&h);
+	put_events(&h);
+	gzip_take(&h.gzip, &h.text);
+	gzip_close(&h.gzip);
+	out_free(&h.text);
+	bytes_free(&h.strings);
+	bytes_free(&h.instructions);
+	bytes_free(&h.infos);
+	key_free(&h.traces);
+	free(h.trace);
+	free(h.live);
+	free(h.now);
+	free(h.used);
+	free(h.all_used);
+	free(h.risen);
+}

@@ -1,0 +1,61 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# The formats of other programs, read by readers of our own (tests/cli/export/formats.py): their totals and call stacks are those of --json to
+# the byte, of databases by hand and of a recorded program; and what cannot be had is refused. tests/cli/export-consumers.sh has the programs.
+set -eu
+# shellcheck source=tests/cli/report/fixtures.sh
+. "$SRC/tests/cli/report/fixtures.sh"
+PYTHONDONTWRITEBYTECODE=1
+export PYTHONDONTWRITEBYTECODE
+python3 "$SRC/tests/cli/export/check.py" run.db run.db@1.5s lost.db sampled.db hidden.db allhidden.db nothing.db two.db part.db headless.db
+
+# what the figures are worth is said
+says() { # DB WORDS
+	for f in speedscope massif dhat heaptrack callgrind chrome-trace; do
+		ms-report -q --allow-partial --$f "$1" >out
+		grep -qF "$2" out || { echo "--$f $1 does not say: $2" && exit 1; }
+	done
+	ms-report -q --allow-partial --pprof "$1" | gzip -dc >out
+	grep -qaF "$2" out || { echo "--pprof $1 does not say: $2" && exit 1; }
+}
+says cut.db 'INCOMPLETE: the trace has no end'
+says growing.db 'still being recorded'
+says lost.db '12 events LOST'
+says sampled.db 'sampled every 512.0 KiB on average: figures are estimates'
+says headless.db 'not known, and 0 here or left out: temporary allocations'
+says hidden.db 'hidden: 4 sites'
+
+# a program with a function whose name is hostile: as many bytes as it had
+gcc -O1 -g -pthread -I"$SRC/include" -fno-optimize-sibling-calls -o program "$SRC/tests/cli/export/program.c"
+python3 - <<'END'
+with open("program", "rb") as f:
+    image = f.read()
+hostile = b"ho\n\tle\x1b<b>&|`,\""
+with open("program", "wb") as f:
+    f.write(image.replace(b"hostile_function", hostile.ljust(16, b"\0")))
+END
+ms-record -q --leak-check=no -o real.trace ./program 'an argument'
+ms-snap -q -o real.db real.trace
+ms-diff -q real.trace@peak real.trace@end >diff.db
+ms-report --pprof=real.pb.gz --callgrind=real.callgrind --chrome-trace=real.trace.json real.db
+python3 "$SRC/tests/cli/export/real.py"
+
+refused() { # WORDS MESSAGE
+	rc=0
+	# shellcheck disable=SC2086
+	ms-report $1 >out 2>err || rc=$?
+	if ! { [ "$rc" = 2 ] && [ ! -s out ] && grep -qF -- "$2" err; }; then echo "ms-report $1: status $rc" && cat err && exit 1; fi
+}
+refused '--heaptrack=x.zst run.db' 'does not write zstd: name it .gz'
+refused '--pprof --metric failed run.db' '--metric failed cannot be had in that format'
+refused '--dhat --leaks run.db' '--leaks cannot be had in that format'
+refused '--massif --metric peak run.db' '--metric is for --folded'
+sleep 100 &
+ms-snap -q --maps -p $! -o maps.db
+kill $!
+refused '--pprof maps.db' '/proc was looked at only'
+ms-report --chrome-trace maps.db | jq -e '.otherData.command' >/dev/null
+# --metric chooses what is shown first
+ms-report --speedscope --metric allocations run.db | jq -e '.profiles[.activeProfileIndex].name == "allocations"' >/dev/null
+ms-report --speedscope run.db | jq -e '.profiles[.activeProfileIndex].name == "bytes live at the end"' >/dev/null
+ms-report --gprof2dot --allocated run.db | jq -e '.costs == [{"description": "bytes allocated", "unit": "bytes"}]' >/dev/null
