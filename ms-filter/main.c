@@ -68,12 +68,28 @@ static void say_line(const void *arg, const char *line)
 	remark(arg, "%s", line);
 }
 
+/* Is it of recorded allocations? What /proc says of a process has no sites. */
+static int check_recorded(sqlite3 *db, const struct options *o, struct ms_err *err)
+{
+	static const char sql[] =
+		"SELECT count(*) > 0 AND min(coalesce(options, '') IN ('maps', 'smaps', 'poll'))"
+		" FROM process";
+	if (!ms_sql_int(db, sql, 0))
+		return 0;
+	return ms_err_set(err,
+			  "'%s' holds what /proc said and no sites to choose from (ms-report --sql "
+			  "chooses among regions and samples)",
+			  strcmp(o->input, "-") == 0 ? "standard input" : o->input);
+}
+
 static int filter(sqlite3 *db, const struct options *o, const char *point, struct ms_err *err)
 {
 	struct matches m = {0};
 	int rc = 0;
 	if (o->conditions.n > 0) {
-		rc = matches_find(&m, db, o, point, err);
+		rc = check_recorded(db, o, err);
+		if (rc == 0)
+			rc = matches_find(&m, db, o, point, err);
 		if (rc == 0)
 			rc = hide(db, &m, o->filter, err);
 		if (rc == 0 && m.sites.n > 0 && m.hidden == m.sites.n)
