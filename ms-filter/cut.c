@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "format/trace.h"
+#include "libcommon/anonymize.h"
 #include "libcommon/arena.h"
 #include "libcommon/err.h"
 #include "libcommon/io.h"
@@ -551,6 +552,7 @@ static int check_span(const struct cut *c)
 int cut_trace(const struct options *o, bool *incomplete, struct ms_err *err)
 {
 	struct cut c = {.o = o, .err = err};
+	c.out.names = o->anonymize ? ms_anonymizer_new() : NULL;
 	c.decoder = ms_xrealloc(NULL, 1, sizeof *c.decoder);
 	int rc = read_facts(&c);
 	if (rc == 0)
@@ -564,6 +566,7 @@ int cut_trace(const struct options *o, bool *incomplete, struct ms_err *err)
 	*incomplete = c.incomplete;
 	ms_recording_close(c.facts);
 	ms_trace_close(c.in);
+	ms_anonymizer_free(c.out.names);
 	cut_writer_free(&c.out);
 	keep_free(&c.keep);
 	live_clear(&c.live);

@@ -3,6 +3,8 @@
  */
 #include "cut_write.h"
 
+#include "cut_names.h"
+
 #include <stdlib.h>
 
 #include "libcommon/arena.h"
@@ -16,7 +18,7 @@ int cut_writer_open(struct cut_writer *c, int fd, const struct ms_trace_head *he
 		    struct ms_err *err)
 {
 	struct ms_trace_head h = *head;
-	*c = (struct cut_writer){.tick_ns = head->tick_ns, .err = err};
+	*c = (struct cut_writer){.tick_ns = head->tick_ns, .names = c->names, .err = err};
 	h.hint &= ~MS_FEATURE_ADDRESSES;
 	c->w = ms_trace_writer_new(fd, &h, LEVEL, err);
 	c->events = ms_xrealloc(NULL, 1, sizeof *c->events);
@@ -32,25 +34,74 @@ void cut_writer_free(struct cut_writer *c)
 	free(c->memory);
 }
 
-int cut_copy(struct cut_writer *c, const struct ms_block *b)
-{
-	return ms_trace_write(c->w, b->type, b->first_ns, b->last_ns, b->columns, b->column_count,
-			      c->err);
-}
-
 /* ---- records ---- */
 
-static void copy_fields(struct ms_record_writer *w, struct ms_record record, uint64_t skip)
+static void copy_bytes(struct cut_writer *c, uint16_t type, struct ms_record_writer *w,
+		       const struct ms_field *f)
+{
+	const char *text;
+	uint64_t size;
+	if (!c->names)
+		ms_record_bytes(w, f->id, f->data, f->size);
+	else if (cut_name(c->names, type, f, &text, &size))
+		ms_record_bytes(w, f->id, text, size);
+}
+
+static void copy_fields(struct cut_writer *c, uint16_t type, struct ms_record_writer *w,
+			struct ms_record record, uint64_t skip)
 {
 	struct ms_field f;
 	while (ms_record_field(&record, &f) == MS_FMT_OK) {
 		if (f.id < 64 && (skip >> f.id & 1))
 			continue;
 		if (f.is_bytes)
-			ms_record_bytes(w, f.id, f.data, f.size);
+			copy_bytes(c, type, w, &f);
 		else
 			ms_record_number(w, f.id, f.value);
 	}
+}
+
+/* The records of a block with other names, malloc'ed. NULL: damaged. */
+static uint8_t *other_names(struct cut_writer *c, const struct ms_block *b,
+			    const struct ms_column *column, uint64_t *size)
+{
+	struct ms_record_writer w;
+	struct ms_record_reader r;
+	struct ms_record record;
+	enum ms_fmt next;
+	bool good = true;
+	if (b->type == MS_BLOCK_SYMBOLS)
+		return cut_symbols(c->names, column, size);
+	size_t room = cut_names_room(column->size);
+	uint8_t *out = ms_xrealloc(NULL, room, 1);
+	ms_record_writer_init(&w, out, room);
+	ms_record_reader_init(&r, column->data, column->size);
+	while ((next = ms_record_next(&r, &record)) == MS_FMT_OK) {
+		ms_record_begin(&w);
+		copy_fields(c, b->type, &w, record, 0);
+		good &= ms_record_end(&w);
+	}
+	*size = w.size;
+	if (good && next == MS_FMT_END)
+		return out;
+	free(out);
+	return NULL;
+}
+
+int cut_copy(struct cut_writer *c, const struct ms_block *b)
+{
+	const struct ms_column *column = ms_block_column(b, MS_RECORDS_COLUMN);
+	if (!c->names || b->type == MS_BLOCK_STACKS || !column)
+		return ms_trace_write(c->w, b->type, b->first_ns, b->last_ns, b->columns,
+				      b->column_count, c->err);
+	uint64_t size;
+	uint8_t *records = other_names(c, b, column, &size);
+	if (!records)
+		return ms_err_set(c->err, "cannot write the trace: a block of names is damaged");
+	struct ms_column other = {.id = MS_RECORDS_COLUMN, .data = records, .size = size};
+	int rc = ms_trace_write(c->w, b->type, b->first_ns, b->last_ns, &other, 1, c->err);
+	free(records);
+	return rc;
 }
 
 int cut_record(struct cut_writer *c, uint16_t type, const struct ms_block *b,
@@ -60,13 +111,15 @@ int cut_record(struct cut_writer *c, uint16_t type, const struct ms_block *b,
 	struct ms_record_reader reader;
 	struct ms_record added;
 	size_t room = (size_t)(record.end - record.at) * 2 + more->size + 1024;
+	if (c->names)
+		room = cut_names_room(room);
 	void *memory = ms_xrealloc(NULL, room, 1);
 	ms_record_writer_init(&w, memory, room);
 	ms_record_begin(&w);
-	copy_fields(&w, record, skip);
+	copy_fields(c, type, &w, record, skip);
 	ms_record_reader_init(&reader, more->data, more->size);
 	while (ms_record_next(&reader, &added) == MS_FMT_OK)
-		copy_fields(&w, added, 0);
+		copy_fields(c, type, &w, added, 0);
 	int rc = 0;
 	if (!ms_record_end(&w))
 		rc = ms_err_set(c->err, "cannot write the trace: a record is too long");

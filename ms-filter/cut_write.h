@@ -14,6 +14,7 @@
 #include "libcommon/ranges.h"
 #include "libcommon/tracefile.h"
 
+struct ms_anonymizer;
 struct ms_err;
 
 struct cut_writer {
@@ -23,8 +24,9 @@ struct cut_writer {
 	void *memory; /* of the encoder */
 	bool open;    /* a block of events is begun */
 	uint64_t first_tick, last_tick;
-	uint64_t number, event; /* the next ones */
-	uint64_t count;         /* events written */
+	uint64_t number, event;      /* the next ones */
+	uint64_t count;              /* events written */
+	struct ms_anonymizer *names; /* --anonymize, or NULL */
 	struct ms_err *err;
 };
 
@@ -34,7 +36,7 @@ int cut_writer_open(struct cut_writer *c, int fd, const struct ms_trace_head *he
 		    struct ms_err *err);
 void cut_writer_free(struct cut_writer *c);
 /* Each of these: 0, or -1 with c->err set. */
-/* A block as it is. */
+/* A block as it is, but for names with --anonymize. */
 int cut_copy(struct cut_writer *c, const struct ms_block *b);
 /* A block of one record: the fields of `record` but those in the set `skip`, then what `more`
  * holds. */

@@ -29,6 +29,7 @@
 #include "libcommon/arena.h"
 #include "libcommon/err.h"
 #include "libcommon/snapshot.h"
+#include "libcommon/snapshot_anonymize.h"
 
 #define SLOW_SECONDS 5.0
 
@@ -116,13 +117,16 @@ static int work(const struct options *o, struct ms_err *err)
 	if (!db)
 		return -1;
 	int rc = filter(db, o, point, err);
+	bool incomplete = ms_snapshot_incomplete(db);
+	if (rc == 0 && o->anonymize)
+		rc = ms_snapshot_anonymize(db, NULL, err);
 	if (rc == 0)
 		rc = ms_snapshot_write(db, o->output, err);
 	if (rc == 0 && res.traces > 0 && res.seconds > SLOW_SECONDS)
 		remark(o,
 		       "reading the trace took %.0f s: 'ms-snap -o FILE.db TRACE' once spares that",
 		       res.seconds);
-	if (rc == 0 && ms_snapshot_incomplete(db) && !o->cli.allow_partial) {
+	if (rc == 0 && incomplete && !o->cli.allow_partial) {
 		remark(o,
 		       "'%s' is incomplete: the result holds what could be read "
 		       "(--allow-partial makes that status 0)",

@@ -52,6 +52,7 @@ const char options_help[] =
 	"      --trace-out FILE      write a trace: the events from --from to --to, after the\n"
 	"                            blocks that were live before\n"
 	"      --from, --to POINT    of --trace-out: start, 1.5s, -10m, mark:NAME, peak, end\n"
+	"      --anonymize           replace names and paths by numbered ones, for sharing\n"
 	"      --allow-partial       status 0 although a trace is incomplete\n"
 	"      --max-image SIZE      largest snapshot read from a pipe (default 4G)\n"
 	"  -q, --quiet               no remarks on standard error\n"
@@ -68,6 +69,7 @@ enum {
 	OPT_TRACE_OUT,
 	OPT_FROM,
 	OPT_TO,
+	OPT_ANONYMIZE,
 };
 
 #define BOTH(name, argument, subject)                                                              \
@@ -107,6 +109,7 @@ static const struct option longs[] = {
 	{"trace-out", required_argument, NULL, OPT_TRACE_OUT},
 	{"from", required_argument, NULL, OPT_FROM},
 	{"to", required_argument, NULL, OPT_TO},
+	{"anonymize", no_argument, NULL, OPT_ANONYMIZE},
 	MS_CLI_LONGS,
 	{NULL, 0, NULL, 0},
 };
@@ -193,6 +196,9 @@ static int take(void *options, int c, char **argv, struct ms_err *err)
 		return take_point(&o->from, err);
 	case OPT_TO:
 		return take_point(&o->to, err);
+	case OPT_ANONYMIZE:
+		o->anonymize = true;
+		return 0;
 	case '?':
 	case ':':
 		return ms_cli_bad_option("ms-filter", c, argv, longs, err);

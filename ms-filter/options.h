@@ -69,6 +69,7 @@ struct options {
 		size_t n, cap;
 	} conditions;
 	uint64_t keep, drop;   /* KEEP() and DROP() bits that occur among the conditions */
+	bool anonymize;        /* names and paths */
 	bool invert;           /* keep what they would hide */
 	const char *filter;    /* the conditions as one would type them; "" = none */
 	const char *input;     /* "-" = standard input */

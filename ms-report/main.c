@@ -22,9 +22,11 @@
 #include "pager.h"
 #include "render.h"
 
+#include "libcommon/anonymize.h"
 #include "libcommon/err.h"
 #include "libcommon/io.h"
 #include "libcommon/snapshot.h"
+#include "libcommon/snapshot_anonymize.h"
 
 #include <langinfo.h>
 #include <locale.h>
@@ -250,6 +252,21 @@ static int final_status(struct model *m, const struct options *opt)
 	return TROUBLE;
 }
 
+/* The snapshot, and what of the command line is to be found in it. */
+static int anonymize(sqlite3 *db, struct ms_anonymizer *names, struct page *p, const char **at,
+		     struct ms_err *err)
+{
+	const char *root = p->links.source_root;
+	if (ms_snapshot_anonymize(db, names, err) != 0)
+		return -1;
+	p->input = NULL;
+	if (*at)
+		*at = ms_anonymous(names, MS_NAME_POINT, *at, strlen(*at));
+	if (root)
+		p->links.source_root = ms_anonymous(names, MS_NAME_PATH, root, strlen(root));
+	return 0;
+}
+
 static int report(const struct options *opt)
 {
 	struct ms_err err = {0};
@@ -263,7 +280,10 @@ static int report(const struct options *opt)
 			 .partial = opt->cli.allow_partial};
 	if (opt->input_count == 1 && strcmp(opt->inputs[0], "-") != 0)
 		p.input = opt->inputs[0];
-	int rc = db ? model_load(&m, db, at, &err) : -1;
+	struct ms_anonymizer *names = opt->anonymize ? ms_anonymizer_new() : NULL;
+	int rc = db && names ? anonymize(db, names, &p, &at, &err) : 0;
+	if (rc == 0)
+		rc = db ? model_load(&m, db, at, &err) : -1;
 	if (rc == 0)
 		rc = render_prepare(&p, opt, &err);
 	for (size_t i = 0; rc == 0 && i < opt->output_count; i++)
@@ -276,6 +296,7 @@ static int report(const struct options *opt)
 			res.seconds);
 	model_free(&m);
 	sqlite3_close(db);
+	ms_anonymizer_free(names);
 	return status;
 }
 

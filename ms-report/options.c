@@ -45,6 +45,7 @@ const char options_help[] =
 	"  --ascii               no other characters      --color=auto|always|never\n"
 	"  --layout=memc         with --json: regions as memc writes them, a line for each time\n"
 	"  --pretty              with --json: over many lines\n"
+	"  --anonymize           names and paths replaced by numbered ones, for sharing\n"
 	"  --no-pager            long text goes to the terminal as it is\n"
 	"  --fail-on 'FIGURE OP NUMBER'   status 1 when true, such as 'unfreed_bytes > 64k'\n"
 	"  --budgets FILE        the same, one in a line of FILE\n"
@@ -72,6 +73,7 @@ enum {
 	OPT_SOURCE_ROOT,
 	OPT_LAYOUT,
 	OPT_PRETTY,
+	OPT_ANONYMIZE,
 };
 
 static const struct option longs[] = {
@@ -110,6 +112,7 @@ static const struct option longs[] = {
 	{"sql", required_argument, 0, OPT_VIEW + VIEW_SQL},
 	{"layout", required_argument, 0, OPT_LAYOUT},
 	{"pretty", no_argument, 0, OPT_PRETTY},
+	{"anonymize", no_argument, 0, OPT_ANONYMIZE},
 	{"at", required_argument, 0, OPT_AT},
 	{"metric", required_argument, 0, OPT_METRIC},
 	{"limit", required_argument, 0, OPT_LIMIT},
@@ -264,6 +267,9 @@ static int take(void *options, int c, char **argv, struct ms_err *err)
 		return opt->memc ? 0 : ms_err_set(err, "bad --layout '%s': expected memc", optarg);
 	case OPT_PRETTY:
 		opt->pretty = true;
+		return 0;
+	case OPT_ANONYMIZE:
+		opt->anonymize = true;
 		return 0;
 	case OPT_NO_PAGER:
 		opt->no_pager = true;

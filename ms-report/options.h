@@ -86,6 +86,7 @@ struct options {
 	enum color color;
 	bool ascii, full_names, no_pager;
 	bool memc, pretty; /* of FORMAT_JSON */
+	bool anonymize;
 	struct ms_cli cli;
 };
 

@@ -17,6 +17,7 @@
 #include "libcommon/arena.h"
 #include "libcommon/err.h"
 #include "libcommon/snapshot.h"
+#include "libcommon/snapshot_anonymize.h"
 #include "libcommon/symbols.h"
 #include "libcommon/units.h"
 
@@ -75,6 +76,8 @@ static int snap_regions(const struct options *o, struct ms_err *err)
 	if (!db)
 		return -1;
 	int rc = check_size(db, o, err);
+	if (rc == 0 && o->anonymize)
+		rc = ms_snapshot_anonymize(db, NULL, err);
 	if (rc == 0)
 		rc = ms_snapshot_write(db, o->output, err);
 	sqlite3_close(db);
@@ -102,6 +105,8 @@ static int snap(const struct options *o, struct ms_err *err)
 	if (!db)
 		return -1;
 	int rc = check_size(db, o, err);
+	if (rc == 0 && o->anonymize)
+		rc = ms_snapshot_anonymize(db, NULL, err);
 	if (rc == 0)
 		rc = ms_snapshot_write(db, o->output, err);
 	if (rc == 0 && res.incomplete) {

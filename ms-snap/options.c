@@ -32,6 +32,7 @@ const char options_help[] =
 	"      --no-symbols     look up no symbols but those that the trace holds\n"
 	"      --sysroot DIR    find programs and libraries under DIR\n"
 	"      --debug-dir DIR  find debug information under DIR too\n"
+	"      --anonymize      replace names and paths by numbered ones, for sharing\n"
 	"      --symbols=embed  append the symbols to the trace itself; writes no snapshot\n"
 	"      --maps           regions of running processes instead of a trace\n"
 	"      --smaps          the same with what is resident, shared, private and swapped\n"
@@ -62,7 +63,8 @@ enum {
 	OPT_ALL,
 	OPT_SKIP_KERNEL,
 	OPT_COUNT,
-	OPT_PROC_ROOT
+	OPT_PROC_ROOT,
+	OPT_ANONYMIZE
 };
 
 static const struct option longs[] = {
@@ -76,6 +78,7 @@ static const struct option longs[] = {
 	{"sysroot", required_argument, NULL, OPT_SYSROOT},
 	{"debug-dir", required_argument, NULL, OPT_DEBUG_DIR},
 	{"symbols", required_argument, NULL, OPT_SYMBOLS},
+	{"anonymize", no_argument, NULL, OPT_ANONYMIZE},
 	{"maps", no_argument, NULL, OPT_MAPS},
 	{"smaps", no_argument, NULL, OPT_SMAPS},
 	{"pid", required_argument, NULL, 'p'},
@@ -174,6 +177,9 @@ static int take(void *options, int c, char **argv, struct ms_err *err)
 	case OPT_NO_SYMBOLS:
 		o->no_symbols = true;
 		return 0;
+	case OPT_ANONYMIZE:
+		o->anonymize = true;
+		return 0;
 	case OPT_SYSROOT:
 		o->sysroot = optarg;
 		return 0;
@@ -204,9 +210,9 @@ static int check(const struct options *o, struct ms_err *err)
 		if (strcmp(o->inputs.v[i], "-") == 0)
 			return ms_err_set(err, "--symbols=embed needs files: they are appended to");
 	if (o->embed && (o->output || o->points.n || o->no_symbols || o->every_ns || o->from ||
-			 o->to || o->read != MS_READ_AUTO))
+			 o->to || o->read != MS_READ_AUTO || o->anonymize))
 		return ms_err_set(err, "--symbols=embed writes no snapshot: "
-				       "-o, --at and --no-symbols do not go with it");
+				       "-o, --at, --no-symbols and --anonymize do not go with it");
 	for (size_t i = 0; i < o->inputs.n; i++)
 		if (strcmp(o->inputs.v[i], "-") == 0 && isatty(STDIN_FILENO))
 			return ms_err_set(err, "standard input is a terminal: name a trace");

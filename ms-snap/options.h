@@ -27,6 +27,7 @@ struct options {
 	enum ms_read read;
 	bool embed; /* --symbols=embed */
 	bool no_symbols;
+	bool anonymize;
 	struct regions_options regions;
 	struct ms_cli cli;
 };
