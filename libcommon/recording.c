@@ -427,6 +427,22 @@ int ms_recording_run(struct ms_recording *t, uint64_t until_ns, uint64_t *next_n
 	}
 }
 
+int ms_recording_step(struct ms_recording *t, struct ms_err *err)
+{
+	if (t->stopped)
+		return 0;
+	if (t->batch_at == t->batch_end) {
+		int rc = next_batch(t, err);
+		if (rc <= 0)
+			return rc;
+	}
+	size_t n = due(t, MS_NEVER);
+	ms_replay_events(&t->replay, t->batch + t->batch_at, n);
+	t->batch_at += n;
+	t->stopped = t->batch_at != t->batch_end;
+	return !t->stopped;
+}
+
 struct ms_recording *ms_recording_begin(struct ms_trace *file, const char *path, struct ms_err *err)
 {
 	if (!file)

@@ -141,6 +141,9 @@ void ms_recording_park(struct ms_recording *t);
 /* Opens a trace on disk that has ended and reads everything but events and checkpoints: its marks
  * and its end are known then. NULL without a text in `err`: it must be read from its start. */
 struct ms_recording *ms_recording_open_parts(const char *path, struct ms_err *err);
+/* The same for a trace that still grows, or that has no end: everything but events that is there
+ * now. */
+struct ms_recording *ms_recording_open_present(const char *path, struct ms_err *err);
 /* Takes such a recording to the last checkpoint that holds no event later than `tick`, or to its
  * first event when there is none; ms_recording_run goes on from there. False when that cannot be
  * done: the recording can only be closed then, and the trace be read from its start. */
@@ -157,6 +160,11 @@ uint64_t ms_recording_reached(const struct ms_recording *t);
  * -1 with `err` set: reading failed. */
 int ms_recording_run(struct ms_recording *t, uint64_t until_ns, uint64_t *next_ns,
 		     struct ms_err *err);
+
+/* Applies some of what is there, without finishing the model: for one who follows a trace that
+ * grows. 1: there may be more; 0: no more now, or the stop was reached (t->stopped); t->state is
+ * valid; -1 with `err` set: reading failed. */
+int ms_recording_step(struct ms_recording *t, struct ms_err *err);
 
 /* Bytes of the file that were taken so far. */
 uint64_t ms_recording_offset(const struct ms_recording *t);

@@ -94,17 +94,16 @@ static bool read_entry(struct ms_recording *t, const struct ms_index_entry *e, s
 	       ms_trace_offset(t->file) == e->offset + e->bytes && !in_damage(t);
 }
 
-static bool read_parts(struct ms_recording *t, uint64_t end, struct ms_err *err)
+/* All but events, of the blocks in t->index. */
+static bool read_parts(struct ms_recording *t, struct ms_err *err)
 {
-	if (ms_trace_find_blocks(t->file, end, &t->index, err) <= 0)
-		return false;
 	for (size_t i = 0; i < t->index.n; i++) {
 		const struct ms_index_entry *e = &t->index.v[i];
 		uint64_t bit = e->type < 64 ? MS_TYPE_BIT(e->type) : 0;
 		if (bit & MS_ALL_TYPES & ~MS_EVENT_TYPES && !read_entry(t, e, err))
 			return false;
 	}
-	return t->has_info && t->has_end && !in_damage(t);
+	return t->has_info && !in_damage(t);
 }
 
 struct ms_recording *ms_recording_open_parts(const char *path, struct ms_err *err)
@@ -118,7 +117,8 @@ struct ms_recording *ms_recording_open_parts(const char *path, struct ms_err *er
 		return NULL;
 	}
 	struct ms_recording *t = ms_recording_begin(file, path, err);
-	if (t && !read_parts(t, end, err)) {
+	if (t && (ms_trace_find_blocks(t->file, end, &t->index, err) <= 0 || !read_parts(t, err) ||
+		  !t->has_end)) {
 		ms_recording_close(t);
 		return NULL;
 	}
@@ -126,6 +126,25 @@ struct ms_recording *ms_recording_open_parts(const char *path, struct ms_err *er
 		t->parts = true;
 		t->state = MS_TRACE_ENDED;
 	}
+	return t;
+}
+
+struct ms_recording *ms_recording_open_present(const char *path, struct ms_err *err)
+{
+	struct ms_trace *file = ms_trace_open(path, err);
+	if (!file)
+		return NULL;
+	if (!ms_trace_sparse_present(file)) {
+		ms_trace_close(file);
+		return NULL;
+	}
+	struct ms_recording *t = ms_recording_begin(file, path, err);
+	if (t && (ms_trace_present_blocks(t->file, &t->index, err) <= 0 || !read_parts(t, err))) {
+		ms_recording_close(t);
+		return NULL;
+	}
+	if (t)
+		t->parts = true;
 	return t;
 }
 

@@ -97,6 +97,19 @@ static struct ms_trend trend_of(const struct ms_growth *g, const float *v)
 	return ms_trend_of(s, g->count);
 }
 
+const float *ms_growth_samples(const struct ms_growth *g, uint32_t site)
+{
+	if (site == UINT32_MAX)
+		return g->total;
+	return site < g->row_count ? g->rows[site] : NULL;
+}
+
+struct ms_trend ms_growth_trend(const struct ms_growth *g, uint32_t site)
+{
+	const float *v = ms_growth_samples(g, site);
+	return v ? trend_of(g, v) : (struct ms_trend){.kind = MS_TREND_SHORT, .p = 1};
+}
+
 static struct ms_grown *add_grown(struct ms_growth *g, uint32_t site, struct ms_trend t)
 {
 	if ((g->grown_count & (g->grown_count - 1)) == 0)

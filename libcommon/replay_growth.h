@@ -42,6 +42,11 @@ void ms_growth_start(struct ms_replay *r, uint64_t tick_ns);
 void ms_growth_begin(struct ms_replay *r, uint64_t tick);
 /* Takes the samples that lie before an event at `tick`. Returns the tick of the next one. */
 uint64_t ms_growth_due(struct ms_replay *r, uint64_t tick);
+/* The samples so far of a site, or of the whole heap (UINT32_MAX), g->count of them; NULL: the site
+ * never had a block when they were taken. And their trend: most sites have a new one only when
+ * g->count or g->every has changed. Not after ms_growth_finish. */
+const float *ms_growth_samples(const struct ms_growth *g, uint32_t site);
+struct ms_trend ms_growth_trend(const struct ms_growth *g, uint32_t site);
 /* The recording ends at `tick`. Live blocks are still there. */
 void ms_growth_finish(struct ms_replay *r, uint64_t tick);
 void ms_growth_free(struct ms_growth *g);

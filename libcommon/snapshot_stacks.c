@@ -14,6 +14,7 @@
 
 #include "arena.h"
 #include "err.h"
+#include "frame_places.h"
 #include "replay_mapped.h"
 #include "runtime.h"
 #include "snapshot_insert.h"
@@ -23,8 +24,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define CHAIN_MAX 64
 
 /* Logical frames of one frame of the trace. */
 struct logical {
@@ -54,12 +53,6 @@ static uint64_t *allocate_zero(size_t n)
 }
 
 /* ---- modules ---- */
-
-static const struct ms_row *module_of(const struct ms_recording *t, uint32_t id)
-{
-	return id && id <= t->modules.n && t->modules.v[id - 1].known ? &t->modules.v[id - 1]
-								      : NULL;
-}
 
 static const char *state_name(unsigned state)
 {
@@ -91,7 +84,7 @@ static int fill_modules(struct work *w)
 		       "kind, symbols",
 		       w->f->err);
 	for (uint32_t id = 1; id <= w->t->modules.n; id++) {
-		const struct ms_row *m = module_of(w->t, id);
+		const struct ms_row *m = ms_module_of(w->t, id);
 		if (!m)
 			continue;
 		char hex[2 * 64 + 1] = "";
@@ -142,65 +135,24 @@ static void mark_used(struct work *w)
 
 /* ---- symbols ---- */
 
-static const char *note_of(const struct ms_frame *fr)
-{
-	return fr->flags & MS_FRAME_CUT         ? "cut"
-	       : fr->flags & MS_FRAME_NOT_TAKEN ? "not taken"
-	       : fr->flags & MS_FRAME_BEFORE    ? "before"
-	       : fr->flags & MS_FRAME_TRUNCATED ? "truncated"
-						: NULL;
-}
-
-static const char *string_of(const struct ms_recording *t, uint32_t number)
-{
-	return number && number <= t->strings.n && t->strings.v[number - 1][0]
-		       ? t->strings.v[number - 1]
-		       : NULL;
-}
-
 static void places_from_trace(struct work *w, uint32_t frame)
 {
-	const struct ms_recording *t = w->t;
-	const struct ms_chain *c = &t->chains[frame];
-	for (uint32_t i = 0; i < c->count; i++) {
-		const struct ms_place *p = &t->places.v[c->first + i];
-		*MS_PUSH(&w->places) = (struct ms_location){.function = string_of(t, p->function),
-							    .file = string_of(t, p->file),
-							    .line = p->line,
-							    .inlined = i + 1 < c->count};
-	}
-}
-
-static int handle_of(const struct work *w, const struct ms_row *m)
-{
-	const char *id = m->text[MS_MODULE_BUILD_ID - 2];
-	const uint64_t *info = w->t->info.number;
-	const struct ms_symbols_module is = {
-		.path = m->text[MS_MODULE_PATH - 2],
-		.build_id = id,
-		.build_id_size = id ? m->number[MS_MODULE_BUILD_ID] : 0,
-		.kind = (int)m->number[MS_MODULE_KIND],
-		.file_bytes = m->number[MS_MODULE_SIZE],
-		.file_mtime_ns = m->number[MS_MODULE_MTIME],
-		.deleted = m->number[MS_MODULE_DELETED],
-		.pid = info[MS_INFO_PID],
-		.from_ns = info[MS_INFO_START_WALL],
-		.to_ns = info[MS_INFO_START_WALL] + w->t->last_ns + MS_SYMBOLS_LATE_NS};
-	return ms_symbols_module_of(w->f->symbols, &is);
+	uint32_t n = ms_frame_told_count(w->t, frame);
+	for (uint32_t i = 0; i < n; i++)
+		*MS_PUSH(&w->places) = ms_frame_told_at(w->t, frame, i);
 }
 
 static void places_from_files(struct work *w, const struct ms_frame *fr)
 {
-	const struct ms_row *m = module_of(w->t, fr->module);
-	if (!m || !m->text[MS_MODULE_PATH - 2])
+	struct ms_frame_question q;
+	if (!ms_frame_question(w->t, fr, &q))
 		return;
 	int *handle = &w->handles[fr->module - 1];
 	if (*handle < 0)
-		*handle = handle_of(w, m);
-	struct ms_location found[CHAIN_MAX];
-	uint64_t address = fr->address - m->number[MS_MODULE_BIAS] - !(fr->flags & MS_FRAME_EXACT);
-	size_t n = ms_symbols_find(w->f->symbols, *handle, address, found, CHAIN_MAX);
-	for (size_t i = 0; i < n && i < CHAIN_MAX; i++)
+		*handle = ms_symbols_module_of(w->f->symbols, &q.module);
+	struct ms_location found[MS_CHAIN_MAX];
+	size_t n = ms_symbols_find(w->f->symbols, *handle, q.address, found, MS_CHAIN_MAX);
+	for (size_t i = 0; i < n && i < MS_CHAIN_MAX; i++)
 		*MS_PUSH(&w->places) = found[i];
 }
 
@@ -241,13 +193,13 @@ static void find_places(struct work *w)
 	qsort(order, n, sizeof *order, by_address);
 	for (size_t i = 0; i < n; i++) {
 		const struct ms_frame *fr = &t->frames.v[order[i]];
-		const struct ms_row *m = module_of(t, fr->module);
+		const struct ms_row *m = ms_module_of(t, fr->module);
 		ms_progress_show(w->f->progress, "looking up symbols", i, n,
 				 m ? base_name(m->text[MS_MODULE_PATH - 2]) : NULL);
 		struct logical *l = &w->frames[order[i]];
 		l->first = (uint32_t)w->places.n;
-		if (!note_of(fr) && fr->module) {
-			bool told = t->has_symbols && order[i] < t->chain_count;
+		if (!ms_frame_note(fr) && fr->module) {
+			bool told = ms_frame_told(t, order[i]);
 			if (w->f->symbols && (!told || w->f->look_again))
 				places_from_files(w, fr);
 			if (told && !names_one(w, l->first)) {
@@ -275,8 +227,8 @@ static int fill_frames(struct work *w)
 	w->runtime = memset(ms_xrealloc(NULL, w->places.n, 1), 0, w->places.n);
 	for (uint32_t i = 0; i < t->frames.n; i++) {
 		const struct ms_frame *fr = &t->frames.v[i];
-		const struct ms_row *m = module_of(t, fr->module);
-		const char *note = i ? note_of(fr) : "truncated";
+		const struct ms_row *m = ms_module_of(t, fr->module);
+		const char *note = i ? ms_frame_note(fr) : "truncated";
 		if (!w->used_frames[i] || !w->places.v)
 			continue;
 		w->frames[i].row = w->f->frames + 1;

@@ -146,8 +146,8 @@ static uint64_t index_offset(const struct ms_column *end)
 	return offset;
 }
 
-/* From header to header, from where `t` is. */
-static int walk(struct ms_trace *t, struct ms_trace_index *x, struct ms_err *err)
+/* From header to header, from where `t` is. `partial`: the last block may not be whole. */
+static int walk(struct ms_trace *t, struct ms_trace_index *x, bool partial, struct ms_err *err)
 {
 	uint32_t tick_ns = ms_trace_header(t)->tick_ns;
 	struct ms_block b;
@@ -163,7 +163,15 @@ static int walk(struct ms_trace *t, struct ms_trace_index *x, struct ms_err *err
 						      .event = MS_INDEX_UNKNOWN,
 						      .events = MS_INDEX_UNKNOWN};
 	}
-	return rc == MS_NEXT_EOF ? 1 : rc == MS_NEXT_ERROR ? -1 : 0;
+	return rc == MS_NEXT_EOF || (partial && rc == MS_NEXT_DAMAGED) ? 1
+	       : rc == MS_NEXT_ERROR                                   ? -1
+								       : 0;
+}
+
+int ms_trace_present_blocks(struct ms_trace *t, struct ms_trace_index *x, struct ms_err *err)
+{
+	x->n = 0;
+	return ms_trace_seek(t, ms_trace_first(t)) ? walk(t, x, true, err) : 0;
 }
 
 int ms_trace_find_blocks(struct ms_trace *t, uint64_t end, struct ms_trace_index *x,
@@ -182,5 +190,5 @@ int ms_trace_find_blocks(struct ms_trace *t, uint64_t end, struct ms_trace_index
 		x->n = 0;
 		from = first;
 	}
-	return ms_trace_seek(t, from) ? walk(t, x, err) : 0;
+	return ms_trace_seek(t, from) ? walk(t, x, false, err) : 0;
 }

@@ -55,5 +55,8 @@ bool ms_index_take(struct ms_trace_index *x, const struct ms_column *records, ui
  * the file is to be read from its start; -1 with `err` set: I/O failed. */
 int ms_trace_find_blocks(struct ms_trace *t, uint64_t end, struct ms_trace_index *x,
 			 struct ms_err *err);
+/* The same for a trace that has no end yet (ms_trace_sparse_present): the whole blocks that it has
+ * now, from header to header. */
+int ms_trace_present_blocks(struct ms_trace *t, struct ms_trace_index *x, struct ms_err *err);
 
 #endif

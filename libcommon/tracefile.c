@@ -538,6 +538,16 @@ bool ms_trace_sparse(struct ms_trace *t, uint64_t *end)
 	return jump(t, position(t));
 }
 
+bool ms_trace_sparse_present(struct ms_trace *t)
+{
+	struct stat st;
+	if (!t->regular || !t->own_file || !unpark(t) || fstat(t->fd, &st) != 0)
+		return false;
+	t->size = (uint64_t)st.st_size;
+	t->sparse = true;
+	return jump(t, position(t));
+}
+
 bool ms_trace_seek(struct ms_trace *t, uint64_t offset)
 {
 	t->next_number = 0;

@@ -95,6 +95,8 @@ void ms_trace_park(struct ms_trace *t);
  * path that ended and that nobody writes: else false, and nothing has changed. *end: offset of the
  * end block, the last block of the file. */
 bool ms_trace_sparse(struct ms_trace *t, uint64_t *end);
+/* The same for a file that grows or has no end: up to its size now. */
+bool ms_trace_sparse_present(struct ms_trace *t);
 /* Goes to the block at `offset`; its number, type and place are for the caller to compare. The
  * blocks after it must follow each other as ever. False: not sparse, or I/O failed. */
 bool ms_trace_seek(struct ms_trace *t, uint64_t offset);

@@ -3,7 +3,7 @@
  *
  *   options.c    command line            budget*.c, figures.c   --fail-on
  *   model.c      snapshot -> arrays      lists.c, spark.c, tree.c   sorted, resampled, merged
- *   words.c      sentences               names.c, shorten.c    names made harmless and short
+ *   words.c      sentences               names.c    names made harmless and short
  *   estimate.c   intervals of what was sampled
  *   sql.c        --sql
  *   table.c      views as tables of typed cells: views.c, groups.c, processes.c

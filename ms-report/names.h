@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "libcommon/shorten.h"
+
 struct frame;
 struct model;
 struct ms_arena;
@@ -26,9 +28,11 @@ struct style {
  * replaced too. The result has one line and nothing that steers a terminal. */
 const char *name_clean(struct ms_arena *a, const char *s, bool ascii);
 
-/* A demangled C++ or Rust name without parameters, return type and long template arguments. Other
- * names come back as they are. */
-const char *name_short(struct ms_arena *a, const char *function);
+/* As ms_name_short. */
+static inline const char *name_short(struct ms_arena *a, const char *function)
+{
+	return ms_name_short(a, function);
+}
 
 /* Columns that a cleaned string takes on a terminal. */
 size_t name_width(const char *s);

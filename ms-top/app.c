@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <langinfo.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,12 +14,15 @@
 
 #include "app_private.h"
 #include "keys.h"
+#include "record.h"
 #include "term.h"
+#include "trace.h"
 #include "libcommon/arena.h"
 #include "libcommon/err.h"
 #include "libcommon/io.h"
 
-#define DETAIL_ROWS 24 /* read in turn, of those that are not in view */
+#define WORK_NS 200000000u /* between two looks for work */
+#define HURRY_NS 30000000u
 
 static uint64_t now(void)
 {
@@ -37,8 +41,9 @@ int app_open(struct app *a, const struct options *o, struct ms_err *err)
 	pattern_set(&a->rows.filter, o->filter);
 	list_init(&a->list);
 	list_init(&a->regions);
+	if (o->trace)
+		return (a->trace = trace_open(o->trace, err)) ? 0 : -1;
 	if (o->pid) {
-		a->mode = MODE_PROCESS;
 		a->inspecting = true;
 		return process_open(&a->process, o->root, o->pid, err);
 	}
@@ -48,6 +53,8 @@ int app_open(struct app *a, const struct options *o, struct ms_err *err)
 
 void app_close(struct app *a)
 {
+	recorder_stop(a->recorder);
+	trace_close(a->trace);
 	if (a->has_system)
 		system_close(&a->system);
 	if (a->inspecting)
@@ -59,53 +66,40 @@ void app_close(struct app *a)
 	free(a->line);
 }
 
-/* Reads what is dear: of the rows in view (else from the front), or of all that have a part in the
- * order or in a sum. */
-static void look_closer(struct app *a)
+const struct subject *app_subject(const struct app *a)
 {
-	bool groups = a->rows.view == ROWS_GROUPS, all = a->opt->batch;
-	bool every = groups || column_is_dear(a->rows.sort);
-	struct system_process *const *v = groups ? a->system.v : a->rows.v;
-	size_t from = 0, n = groups ? a->system.n : a->rows.n;
-	if (!every && !all) {
-		size_t height = a->list.height ? a->list.height : DETAIL_ROWS;
-		from = a->list.top < n ? a->list.top : 0;
-		n = height < n - from ? height : n - from;
-	}
-	if (n)
-		system_details(&a->system, v + from, n, all);
-	if (every)
-		rows_make(&a->rows, &a->system, false);
+	return a->trace ? &subject_trace : a->inspecting ? &subject_process : &subject_system;
 }
 
 int app_look(struct app *a, struct ms_err *err)
 {
-	if (a->inspecting) {
-		process_look(&a->process);
-		list_set(&a->regions, a->process.ids, a->process.regions.n);
-	}
-	if (!a->has_system)
-		return 0;
-	/* the row that somebody chose since stays when its process ends */
-	a->system.pinned = a->list.has && !a->list.follows ? a->list.selected : 0;
-	if (system_look(&a->system, err) != 0)
+	/* what is behind has its history too */
+	if (a->has_system && subject_system.look(a, err) != 0)
 		return -1;
-	rows_make(&a->rows, &a->system, true);
-	look_closer(a);
-	list_set(&a->list, a->rows.ids, a->rows.n);
-	return 0;
+	if (a->inspecting && subject_process.look(a, err) != 0)
+		return -1;
+	return a->trace ? subject_trace.look(a, err) : 0;
+}
+
+void app_say(struct app *a, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(a->message, sizeof a->message, fmt, ap);
+	va_end(ap);
 }
 
 void app_draw(struct app *a, int rows, int cols)
 {
+	const struct subject *s = app_subject(a);
 	struct screen_state st = {.columns = &a->columns,
-				  .list = &a->list,
+				  .list = s->list(a),
 				  .message = a->message[0] ? a->message : NULL,
 				  .frozen = a->frozen,
 				  .delay_s = (double)a->opt->delay_ns / 1e9};
 	grid_begin(&a->grid, rows, cols);
 	if (a->mode == MODE_HELP) {
-		draw_help(&a->grid, a->inspecting ? IN_PROCESS : IN_LIST);
+		draw_help(&a->grid, s->where(a));
 		return;
 	}
 	if (a->mode == MODE_COLUMNS) {
@@ -116,12 +110,7 @@ void app_draw(struct app *a, int rows, int cols)
 		st.message = a->mode == MODE_FILTER ? "filter: " : "search: ";
 		st.typed = a->typed;
 	}
-	if (a->inspecting) {
-		st.list = &a->regions;
-		draw_process(&a->grid, &a->process, &st);
-	} else {
-		draw_system(&a->grid, &a->system, &a->rows, &st);
-	}
+	s->draw(a, &st);
 }
 
 static void draw_to_terminal(struct app *a)
@@ -134,26 +123,52 @@ static void draw_to_terminal(struct app *a)
 	term_show(&a->grid);
 }
 
+/* Work between looks. 1: there is more; 0, or -1 with `err` set. */
+static int work(struct app *a, struct ms_err *err)
+{
+	const struct subject *s = app_subject(a);
+	return s->work && !a->frozen ? s->work(a, err) : 0;
+}
+
+/* How long to wait for a key, in ms; -1 = for ever. */
+static int patience(const struct app *a, int busy, uint64_t next)
+{
+	uint64_t t = now(), left = next > t ? next - t : 0;
+	uint64_t most = a->hurry || a->recorder ? HURRY_NS : app_subject(a)->work ? WORK_NS : left;
+	if (a->frozen && !a->recorder)
+		return -1;
+	if (busy || a->look || a->stale)
+		return 0;
+	return (int)((left < most ? left : most) / 1000000 + 1);
+}
+
 static int loop(struct app *a, struct ms_err *err)
 {
 	uint64_t frames = 0, next = 0;
+	bool draw = true;
 	while (!a->quit) {
 		uint64_t t = now();
+		int busy = work(a, err);
+		if (busy < 0)
+			return -1;
+		if (a->recorder)
+			app_recording(a);
 		if (a->look || (t >= next && !a->frozen)) {
 			if (app_look(a, err) != 0)
 				return -1;
 			a->look = false;
 			next = t + a->opt->delay_ns;
 			frames++;
+			draw = true;
 		}
-		draw_to_terminal(a);
+		if (draw || a->stale) {
+			a->stale = false;
+			draw_to_terminal(a);
+		}
 		if (a->opt->frames && frames >= a->opt->frames)
 			return 0;
-		t = now();
-		uint64_t left = next > t ? next - t : 0;
-		int key = term_key(a->frozen ? -1 : (int)(left / 1000000 + 1));
-		if (key == TERM_GONE)
-			return 0;
+		int key = term_key(patience(a, busy, next));
+		draw = key != TERM_NONE;
 		/* all keys that are there, then one frame */
 		for (; key != TERM_NONE && !a->quit; key = term_key(0)) {
 			if (key == TERM_GONE)
@@ -195,17 +210,14 @@ static int write_out(const char *text, size_t n, struct ms_err *err)
 
 static int print_json(struct app *a, struct ms_err *err)
 {
-	if (a->inspecting)
-		json_process(&a->json, &a->process);
-	else
-		json_system(&a->json, &a->system, &a->rows);
+	app_subject(a)->json(a);
 	return write_out(a->json.v, a->json.n, err);
 }
 
 /* A frame as text; as long as it need be to show all rows, unless LINES says otherwise. */
 static int print_frame(struct app *a, struct ms_err *err)
 {
-	int need = a->inspecting ? draw_process_rows(&a->process) : draw_system_rows(&a->rows);
+	int need = app_subject(a)->rows(a);
 	int cols = from_environment("COLUMNS", 20, 120), rows = from_environment("LINES", 3, need);
 	size_t room = (size_t)cols * GRID_BYTES + 1;
 	int last = 0;
@@ -237,10 +249,10 @@ int app_print(const struct options *o, struct ms_err *err)
 		if (rc == 0)
 			rc = app_look(&a, err);
 		/* no row is selected where nobody can choose one */
-		a.list.has = a.regions.has = false;
+		app_subject(&a)->list(&a)->has = false;
 		if (rc == 0)
 			rc = o->json ? print_json(&a, err) : print_frame(&a, err);
-		if (rc != 0 || (a.inspecting && a.process.ended) || i + 1 == o->frames)
+		if (rc != 0 || app_subject(&a)->over(&a) || i + 1 == o->frames)
 			break;
 		uint64_t spent = now() - start,
 			 left = spent < o->delay_ns ? o->delay_ns - spent : 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The state of ms-top, which the loop, the keys and the plain output share.
+ * The state of ms-top, which the loop, the keys and the plain output share; and what each source of
+ * figures must be able to do.
  */
 #ifndef TOP_APP_PRIVATE_H
 #define TOP_APP_PRIVATE_H
@@ -7,10 +8,36 @@
 #include "draw.h"
 #include "grid.h"
 #include "json.h"
+#include "keys.h"
 #include "options.h"
 #include "process.h"
 
-enum mode { MODE_LIST, MODE_PROCESS, MODE_HELP, MODE_COLUMNS, MODE_FILTER, MODE_SEARCH };
+struct app;
+struct ms_err;
+struct recorder;
+struct trace;
+
+/* Where figures come from: all processes, one of them, or a trace. */
+struct subject {
+	unsigned (*where)(const struct app *a); /* its keys mean something */
+	/* Makes the figures of a frame. 0, or -1 with `err` set. */
+	int (*look)(struct app *a, struct ms_err *err);
+	/* Work between looks, for at most some 20 ms. 1: there is more; 0: not now; -1 with `err`
+	 * set. NULL = there is none. */
+	int (*work)(struct app *a, struct ms_err *err);
+	void (*draw)(struct app *a, const struct screen_state *st);
+	void (*json)(struct app *a);      /* makes a->json a frame */
+	int (*rows)(const struct app *a); /* that a frame needs to show everything */
+	struct list *(*list)(struct app *a);
+	void (*act)(struct app *a, enum action act);
+	struct pattern *(*filter)(struct app *a); /* NULL = none */
+	void (*search)(struct app *a, size_t from);
+	void (*again)(struct app *a);      /* rows in another order, or others, of the same look */
+	bool (*over)(const struct app *a); /* nothing more will come */
+};
+extern const struct subject subject_system, subject_process, subject_trace;
+
+enum mode { MODE_LIST, MODE_HELP, MODE_COLUMNS, MODE_FILTER, MODE_SEARCH };
 
 struct app {
 	const struct options *opt;
@@ -19,7 +46,9 @@ struct app {
 	struct rows rows;
 	struct list list, regions; /* of processes; of the inspected one's regions */
 	struct process process;
-	bool inspecting; /* `process` is open */
+	bool inspecting;           /* `process` is open */
+	struct trace *trace;       /* which is in front of both; NULL = none */
+	struct recorder *recorder; /* whose trace is not there yet; NULL = none */
 	enum mode mode;
 	struct column_set columns;
 	int column_at; /* in the choice of columns */
@@ -30,15 +59,25 @@ struct app {
 	struct json_line json;
 	char typed[96];
 	char message[256];
-	bool frozen, quit, look; /* look: before the next frame, whatever the time */
+	bool frozen, quit;
+	bool look;  /* before the next frame, whatever the time */
+	bool stale; /* the frame, although no key was pressed */
+	bool hurry; /* something is going to come soon */
 };
 
 int app_open(struct app *a, const struct options *o, struct ms_err *err);
 void app_close(struct app *a);
-/* Looks at what is shown. 0, or -1 with `err` set. */
+const struct subject *app_subject(const struct app *a);
+/* Looks at what is open. 0, or -1 with `err` set. */
 int app_look(struct app *a, struct ms_err *err);
 void app_draw(struct app *a, int rows, int cols);
 /* A key, as term_key gives it. */
 void app_key(struct app *a, int code);
+/* In the last line until the next key. */
+__attribute__((format(printf, 2, 3))) void app_say(struct app *a, const char *fmt, ...);
+/* Begins to record a process... */
+void app_record(struct app *a, pid_t pid, const char *name);
+/* ... and shows the trace when there is one. */
+void app_recording(struct app *a);
 
 #endif

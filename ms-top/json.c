@@ -27,7 +27,7 @@ static void put(void *to, const char *s, size_t n)
 	l->n += n;
 }
 
-static struct ms_json begin(struct json_line *to, const char *mode)
+struct ms_json json_begin(struct json_line *to, const char *mode)
 {
 	struct timespec t;
 	struct ms_json j = {.put = put, .to = to};
@@ -41,7 +41,7 @@ static struct ms_json begin(struct json_line *to, const char *mode)
 	return j;
 }
 
-static void end(struct ms_json *j)
+void json_end(struct ms_json *j)
 {
 	ms_json_close(j, '}');
 	put(j->to, "\n", 1);
@@ -53,8 +53,7 @@ void json_free(struct json_line *to)
 	*to = (struct json_line){0};
 }
 
-/* What the history of a figure says. Rates are not known while it is too short. */
-static void put_trend(struct ms_json *j, const struct ms_trend *t, const char *verdict)
+void json_trend(struct ms_json *j, const struct ms_trend *t, const char *verdict)
 {
 	bool known = t->kind != MS_TREND_SHORT;
 	ms_json_string(j, "verdict", verdict);
@@ -132,14 +131,14 @@ static void put_row(struct ms_json *j, struct system *s, struct system_process *
 	put_rates(j, p);
 	ms_json_real(j, "change_bytes", (double)p->history.bytes - (double)p->history.first_bytes,
 		     0);
-	put_trend(j, &p->trend, verdict);
+	json_trend(j, &p->trend, verdict);
 	ms_json_close(j, '}');
 }
 
 void json_system(struct json_line *to, struct system *s, const struct rows *r)
 {
 	static const char *const views[] = {"processes", "groups", "tree"};
-	struct ms_json j = begin(to, "system");
+	struct ms_json j = json_begin(to, "system");
 	ms_json_string(&j, "host", s->host);
 	ms_json_number(&j, "up_s", s->memory.up_s);
 	ms_json_real(&j, "load", s->memory.load[0], 2);
@@ -156,7 +155,7 @@ void json_system(struct json_line *to, struct system *s, const struct rows *r)
 	for (size_t i = 0; i < r->n; i++)
 		put_row(&j, s, r->v[i], r, r->depth[i]);
 	ms_json_close(&j, ']');
-	end(&j);
+	json_end(&j);
 }
 
 /* ---- a process ---- */
@@ -213,7 +212,7 @@ static void put_region(struct ms_json *j, const struct ms_region *r)
 
 void json_process(struct json_line *to, const struct process *p)
 {
-	struct ms_json j = begin(to, "process");
+	struct ms_json j = json_begin(to, "process");
 	char state[2] = {p->state, 0};
 	ms_json_number(&j, "pid", (uint64_t)p->proc.pid);
 	ms_json_string(&j, "name", p->proc.name);
@@ -232,12 +231,12 @@ void json_process(struct json_line *to, const struct process *p)
 	put_history(&j, "swap", &p->swap);
 	ms_json_open(&j, "trend", '{');
 	ms_json_string(&j, "of", p->heap.step ? "heap" : "rss");
-	put_trend(&j, &p->trend, history_word(&p->trend));
+	json_trend(&j, &p->trend, history_word(&p->trend));
 	ms_json_close(&j, '}');
 	put_kinds(&j, p);
 	ms_json_open(&j, "regions", '[');
 	for (size_t i = 0; i < p->regions.n; i++)
 		put_region(&j, &p->regions.v[p->order[i]]);
 	ms_json_close(&j, ']');
-	end(&j);
+	json_end(&j);
 }

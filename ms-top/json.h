@@ -6,9 +6,13 @@
 
 #include <stddef.h>
 
+#include "libcommon/json_writer.h"
+
+struct ms_trend;
 struct process;
 struct rows;
 struct system;
+struct trace;
 
 /* A line with its end. Zero to begin with; its memory is used again by the next frame. */
 struct json_line {
@@ -18,6 +22,15 @@ struct json_line {
 
 void json_system(struct json_line *to, struct system *s, const struct rows *r);
 void json_process(struct json_line *to, const struct process *p);
+void json_trace(struct json_line *to, struct trace *t);
 void json_free(struct json_line *to);
+
+/* ---- among the files that write frames ---- */
+
+/* What every frame begins with, and its end. */
+struct ms_json json_begin(struct json_line *to, const char *mode);
+void json_end(struct ms_json *j);
+/* What the history of a figure says. Rates are not known while it is too short. */
+void json_trend(struct ms_json *j, const struct ms_trend *t, const char *verdict);
 
 #endif

@@ -20,6 +20,8 @@ enum action {
 	ACT_VIEW_1,
 	ACT_VIEW_2,
 	ACT_VIEW_3,
+	ACT_VIEW_4,
+	ACT_VIEW_5,
 	ACT_NEXT_VIEW,
 	ACT_SORT_NEXT,
 	ACT_SORT_PREVIOUS,
@@ -33,12 +35,19 @@ enum action {
 	ACT_BASELINE,
 	ACT_FREEZE,
 	ACT_REFRESH,
+	ACT_RECORD,
+	ACT_WRITE,
+	ACT_EARLIER,
+	ACT_LATER,
+	ACT_FAR_EARLIER,
+	ACT_FAR_LATER,
+	ACT_LIVE,
 	ACT_HELP,
 	ACT_QUIT,
 };
 
 /* Where a key means something, bits. */
-enum { IN_LIST = 1, IN_PROCESS = 2, IN_ALL = 3 };
+enum { IN_LIST = 1, IN_PROCESS = 2, IN_TRACE = 4, IN_SITE = 8, IN_ALL = 15 };
 
 struct key {
 	int codes[3]; /* as the terminal gives them, 0 = no more */

@@ -13,9 +13,10 @@
 const char options_help[] =
 	"usage: ms-top [options]              all processes\n"
 	"       ms-top [options] -p PID       one process\n"
+	"       ms-top [options] TRACE        what ms-record writes, or wrote\n"
 	"\n"
 	"Shows the memory of processes as it changes: resident, proportional, private, swapped,\n"
-	"and how it grows. ? shows the keys.\n"
+	"and how it grows; of a trace, which call stacks hold it. ? shows the keys.\n"
 	"\n"
 	"  -p, --pid PID         one process: its figures, history and regions\n"
 	"  -d, --delay DURATION  time between looks (default 1s, at least 100ms)\n"
@@ -115,6 +116,10 @@ int options_parse(struct options *o, int argc, char **argv, struct ms_err *err)
 	if (o->cli.help || o->cli.version)
 		return 0;
 	if (optind < argc)
+		o->trace = argv[optind++];
+	if (optind < argc)
 		return ms_err_set(err, "one argument too many: '%s'", argv[optind]);
+	if (o->trace && o->pid)
+		return ms_err_set(err, "-p and '%s': one of them", o->trace);
 	return 0;
 }

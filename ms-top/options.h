@@ -20,6 +20,7 @@ struct options {
 	uint64_t frames; /* 0 = no end */
 	bool batch, json, kernel;
 	const char *root, *filter;
+	const char *trace; /* NULL = none */
 	struct column_set columns;
 	enum column_id sort;
 	bool reverse;

@@ -19,6 +19,12 @@ void pattern_set(struct pattern *p, const char *text)
 		       regcomp(&p->regex, p->text, REG_EXTENDED | REG_ICASE | REG_NOSUB) == 0;
 }
 
+bool pattern_matches_text(const struct pattern *p, const char *text)
+{
+	return p->has_regex ? regexec(&p->regex, text, 0, NULL, 0) == 0
+			    : strstr(text, p->text) != NULL;
+}
+
 bool pattern_matches(const struct pattern *p, const struct system_process *row)
 {
 	const char *where[] = {row->command, row->name, row->user};
@@ -29,8 +35,7 @@ bool pattern_matches(const struct pattern *p, const struct system_process *row)
 	if (strcmp(pid, p->text) == 0)
 		return true;
 	for (size_t i = 0; i < sizeof where / sizeof where[0]; i++)
-		if (p->has_regex ? regexec(&p->regex, where[i], 0, NULL, 0) == 0
-				 : strstr(where[i], p->text) != NULL)
+		if (pattern_matches_text(p, where[i]))
 			return true;
 	return false;
 }

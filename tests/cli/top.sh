@@ -73,7 +73,8 @@ wrong() { # MESSAGE ARGS
 wrong 'no terminal: use -b'
 wrong "no column 'x': there are PID, USER" -b --columns pid,x
 wrong "bad --delay '10ms': at least 100ms" -b -d 10ms
-wrong "one argument too many: 'x'" -b x
+wrong "cannot open 'x'" -b x
+wrong "one argument too many: 'y'" -b x y
 wrong "cannot open 'nowhere'" -b --proc-root nowhere
 wrong "pid" -b -p 0
 timeout 60 "$T" -b -n 1 >/dev/full 2>err

@@ -7,7 +7,7 @@
 #include "ms-report/budget.c"
 #include "ms-report/diff_grammar.c"
 #include "ms-report/figures.c"
-#include "ms-report/shorten.c"
+#include "libcommon/shorten.h"
 
 #include <stdlib.h>
 
@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 					      : b.site && b.site[b.site_length] != '"')
 		abort();
 	/* never longer than some ellipses for each template */
-	if (strlen(name_short(&a, text)) > 2 * strlen(text))
+	if (strlen(ms_name_short(&a, text)) > 2 * strlen(text))
 		abort();
 	ms_arena_free(&a);
 	return 0;

@@ -7,11 +7,12 @@
  * "(" begins parameters, which are dropped too, and "<" begins template arguments, kept when short.
  * Anything unexpected gives the name back whole.
  */
-#include "names.h"
+#include "shorten.h"
 
-#include "libcommon/arena.h"
+#include "arena.h"
 
 #include <ctype.h>
+#include <stdbool.h>
 #include <string.h>
 
 #define ELLIPSIS "\xe2\x80\xa6"
@@ -180,7 +181,7 @@ static size_t without_hash(const char *s, size_t n)
 	return n - 19;
 }
 
-const char *name_short(struct ms_arena *a, const char *function)
+const char *ms_name_short(struct ms_arena *a, const char *function)
 {
 	size_t n = strlen(function);
 	if (n > 1 << 20)

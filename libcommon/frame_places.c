@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT
+ * What a frame of a recording is.
+ */
+#include "frame_places.h"
+
+#include "format/trace.h"
+
+const struct ms_row *ms_module_of(const struct ms_recording *t, uint32_t id)
+{
+	return id && id <= t->modules.n && t->modules.v[id - 1].known ? &t->modules.v[id - 1]
+								      : NULL;
+}
+
+const char *ms_frame_note(const struct ms_frame *f)
+{
+	return f->flags & MS_FRAME_CUT         ? "cut"
+	       : f->flags & MS_FRAME_NOT_TAKEN ? "not taken"
+	       : f->flags & MS_FRAME_BEFORE    ? "before"
+	       : f->flags & MS_FRAME_TRUNCATED ? "truncated"
+					       : NULL;
+}
+
+bool ms_frame_told(const struct ms_recording *t, uint32_t frame)
+{
+	return t->has_symbols && frame < t->chain_count;
+}
+
+uint32_t ms_frame_told_count(const struct ms_recording *t, uint32_t frame)
+{
+	return t->chains[frame].count;
+}
+
+static const char *string_of(const struct ms_recording *t, uint32_t number)
+{
+	return number && number <= t->strings.n && t->strings.v[number - 1][0]
+		       ? t->strings.v[number - 1]
+		       : NULL;
+}
+
+struct ms_location ms_frame_told_at(const struct ms_recording *t, uint32_t frame, uint32_t i)
+{
+	const struct ms_chain *c = &t->chains[frame];
+	const struct ms_place *p = &t->places.v[c->first + i];
+	return (struct ms_location){.function = string_of(t, p->function),
+				    .file = string_of(t, p->file),
+				    .line = p->line,
+				    .inlined = i + 1 < c->count};
+}
+
+bool ms_frame_question(const struct ms_recording *t, const struct ms_frame *f,
+		       struct ms_frame_question *q)
+{
+	const struct ms_row *m = ms_module_of(t, f->module);
+	if (!m || !m->text[MS_MODULE_PATH - 2])
+		return false;
+	const char *id = m->text[MS_MODULE_BUILD_ID - 2];
+	const uint64_t *info = t->info.number;
+	q->module = (struct ms_symbols_module){
+		.path = m->text[MS_MODULE_PATH - 2],
+		.build_id = id,
+		.build_id_size = id ? m->number[MS_MODULE_BUILD_ID] : 0,
+		.kind = (int)m->number[MS_MODULE_KIND],
+		.file_bytes = m->number[MS_MODULE_SIZE],
+		.file_mtime_ns = m->number[MS_MODULE_MTIME],
+		.deleted = m->number[MS_MODULE_DELETED],
+		.pid = info[MS_INFO_PID],
+		.from_ns = info[MS_INFO_START_WALL],
+		.to_ns = info[MS_INFO_START_WALL] + t->last_ns + MS_SYMBOLS_LATE_NS,
+	};
+	q->address = f->address - m->number[MS_MODULE_BIAS] - !(f->flags & MS_FRAME_EXACT);
+	return true;
+}

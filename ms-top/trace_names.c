@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT
+ * What a call stack is called.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "trace.h"
+#include "format/trace.h"
+
+static const char *base_name(const char *path)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+	return slash ? slash + 1 : path;
+}
+
+/* Everything but what a logical frame has of its own. */
+static struct trace_frame frame_of(const struct ms_recording *rec, uint32_t number)
+{
+	const struct ms_frame *f = &rec->frames.v[number < rec->frames.n ? number : 0];
+	const struct ms_row *m = ms_module_of(rec, f->module);
+	struct trace_frame out = {
+		.note = number ? ms_frame_note(f) : "truncated", .address = f->address, .full = ""};
+	if (m) {
+		out.module = base_name(m->text[MS_MODULE_PATH - 2]);
+		out.address -= m->number[MS_MODULE_BIAS];
+	}
+	return out;
+}
+
+static struct trace_frame logical(struct trace_frame f, const struct ms_named *n)
+{
+	f.function = n->brief;
+	f.full = n->at.function ? n->at.function : "";
+	f.file = n->at.file;
+	f.line = n->at.line;
+	f.inlined = n->at.inlined;
+	f.runtime = n->runtime || f.note;
+	return f;
+}
+
+void trace_each_frame(const struct trace *t, uint32_t node,
+		      bool (*each)(void *arg, const struct trace_frame *f), void *arg)
+{
+	const struct ms_recording *rec = t->follow->rec;
+	for (; node && node < rec->nodes.n; node = rec->nodes.v[node].parent) {
+		uint32_t number = rec->nodes.v[node].frame;
+		struct trace_frame f = frame_of(rec, number);
+		struct ms_frame_names names = ms_names_of(t->names, rec, number);
+		f.pending = names.n == 0;
+		if (f.pending && !each(arg, &f))
+			return;
+		for (size_t i = 0; i < names.n; i++) {
+			struct trace_frame one = logical(f, &names.v[i]);
+			if (!each(arg, &one))
+				return;
+		}
+	}
+}
+
+struct naming {
+	struct trace_frame first, user, caller;
+	bool has_first, has_user, has_caller;
+};
+
+static bool name(void *arg, const struct trace_frame *f)
+{
+	struct naming *n = arg;
+	if (!n->has_first)
+		n->first = *f;
+	n->has_first = true;
+	/* until it is known whether it is the user's, it stands for the name */
+	if (f->pending && !n->has_user) {
+		n->user = *f;
+		n->has_user = true;
+		return false;
+	}
+	if (f->runtime || f->pending)
+		return true;
+	if (n->has_user) {
+		n->caller = *f;
+		n->has_caller = true;
+		return false;
+	}
+	n->user = *f;
+	n->has_user = true;
+	return true;
+}
+
+struct trace_frame trace_site_frame(const struct trace *t, uint32_t node,
+				    struct trace_frame *caller, bool *has_caller)
+{
+	struct naming n = {0};
+	trace_each_frame(t, node, name, &n);
+	if (has_caller)
+		*has_caller = n.has_caller;
+	if (caller)
+		*caller = n.caller;
+	if (n.has_user || n.has_first)
+		return n.has_user ? n.user : n.first;
+	return (struct trace_frame){.note = node ? "lost" : "no stack", .full = ""};
+}
+
+struct trace_frame trace_node_frame(const struct trace *t, uint32_t node)
+{
+	const struct ms_recording *rec = t->follow->rec;
+	if (!node || node >= rec->nodes.n)
+		return (struct trace_frame){.note = "no stack", .full = ""};
+	uint32_t number = rec->nodes.v[node].frame;
+	struct trace_frame f = frame_of(rec, number);
+	struct ms_frame_names names = ms_names_of(t->names, rec, number);
+	f.pending = names.n == 0;
+	/* the function that was called, into which others were inlined */
+	return names.n ? logical(f, &names.v[names.n - 1]) : f;
+}
+
+const char *trace_frame_name(const struct trace_frame *f, char *text, size_t room)
+{
+	if (f->note)
+		snprintf(text, room, "[%s]", f->note);
+	else if (f->function)
+		snprintf(text, room, "%s", f->function);
+	else
+		snprintf(text, room, "%s+0x%llx", f->module ? f->module : "?",
+			 (unsigned long long)f->address);
+	return text;
+}
+
+const char *trace_frame_place(const struct trace_frame *f, char *text, size_t room)
+{
+	text[0] = 0;
+	if (f->file && f->line)
+		snprintf(text, room, "%s:%u", base_name(f->file), f->line);
+	else if (f->file)
+		snprintf(text, room, "%s", base_name(f->file));
+	else if (f->function && f->module)
+		snprintf(text, room, "[%s]", f->module);
+	return text;
+}
+
+struct matching {
+	const struct pattern *pattern;
+	bool found;
+};
+
+static bool match(void *arg, const struct trace_frame *f)
+{
+	struct matching *m = arg;
+	const char *where[] = {f->full, f->function, f->file, f->module};
+	for (size_t i = 0; i < 4 && !m->found; i++)
+		m->found = where[i] && pattern_matches_text(m->pattern, where[i]);
+	return !m->found;
+}
+
+bool trace_node_matches(const struct trace *t, uint32_t node, const struct pattern *p)
+{
+	struct matching m = {.pattern = p};
+	if (!p->text[0])
+		return true;
+	trace_each_frame(t, node, match, &m);
+	return m.found;
+}
+
+const char *trace_thread_name(const struct trace *t, uint32_t thread, char *text, size_t room)
+{
+	const struct ms_recording *rec = t->follow->rec;
+	const struct ms_row *row = thread < rec->threads.n ? &rec->threads.v[thread] : NULL;
+	const char *called =
+		row && ms_has(row, MS_THREAD_NAME) ? row->text[MS_THREAD_NAME - 2] : NULL;
+	if (called && called[0])
+		snprintf(text, room, "%s", called);
+	else
+		snprintf(text, room, "thread %u", thread);
+	return text;
+}
+
+static bool count_frame(void *arg, const struct trace_frame *f)
+{
+	(void)f;
+	++*(size_t *)arg;
+	return true;
+}
+
+size_t trace_frame_count(const struct trace *t, uint32_t node)
+{
+	size_t n = 0;
+	trace_each_frame(t, node, count_frame, &n);
+	return n;
+}
