@@ -12,6 +12,8 @@
  *               process, attach_image.c is what is mapped there, attach_modules.c keeps its modules
  *   inject.c    the same for a command that nothing can be preloaded into, before it runs
  *   standby.c   --standby: what runs until -p wakes it (woken.c)
+ *   doctor.c    --doctor: doctor_machine.c what the machine, doctor_target.c what a process or
+ *               command has against it
  *   files.c     names of traces, FILE~, FILE.d/; images.c: those over; index.c: FILE.d/index
  *   control.c   the control thread: signals, ends, timers; hello.c: a guest says hello; born.c: a
  *               child forked
@@ -48,6 +50,7 @@
 #include <unistd.h>
 
 #include "control.h"
+#include "doctor.h"
 #include "libcommon/err.h"
 #include "options.h"
 #include "poll.h"
@@ -145,7 +148,8 @@ int main(int argc, char **argv)
 		puts("ms-record " MS_VERSION);
 	if (o.help || o.version)
 		return fflush(stdout) ? STATUS_OWN_FAILURE : 0;
-	int status = o.tell      ? tell(&o)
+	int status = o.doctor    ? doctor_run(&o, stdout)
+		     : o.tell    ? tell(&o)
 		     : o.poll.on ? poll_only(&o)
 		     : o.standby ? standby(&o)
 				 : record(&o);

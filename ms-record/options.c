@@ -64,6 +64,9 @@ const char options_help[] =
 	"      --no-addresses     leave the addresses of blocks out of the trace\n"
 	"      --standby          run COMMAND so that ms-record -p can record it later, without "
 	"tracing\n"
+	"      --doctor           say what would work here, for -p PID or COMMAND, and what not "
+	"and "
+	"why\n"
 	"      --tell FILE VERB   speak to the ms-record that writes FILE: mark:NAME, flush, "
 	"leak-check,\n"
 	"                         pause, resume, stop, status\n"
@@ -95,7 +98,8 @@ enum {
 	OPT_LEAK_CHECK,
 	OPT_LEAK_CHECK_AT,
 	OPT_TELL,
-	OPT_STANDBY
+	OPT_STANDBY,
+	OPT_DOCTOR
 };
 
 static const struct option longs[] = {
@@ -128,6 +132,7 @@ static const struct option longs[] = {
 	{"leak-check-at", required_argument, NULL, OPT_LEAK_CHECK_AT},
 	{"tell", required_argument, NULL, OPT_TELL},
 	{"standby", no_argument, NULL, OPT_STANDBY},
+	{"doctor", no_argument, NULL, OPT_DOCTOR},
 	{"pid", required_argument, NULL, 'p'},
 	POLL_LONGS,
 	{0},
@@ -379,6 +384,9 @@ static int read_long(struct options *o, int c, const char *arg, struct ms_err *e
 		return read_leak_mark(o, arg, err);
 	case OPT_START_AFTER:
 		return read_start(o, arg, err);
+	case OPT_DOCTOR:
+		o->doctor = true;
+		return 0;
 	case OPT_STANDBY:
 		o->standby = true;
 		return 0;
@@ -481,19 +489,39 @@ static int read_attached(struct options *o, const bool *given, const char *comma
 	return 0;
 }
 
+/* The name of an option that was given and is none of `allowed`, which ends with 0; NULL = none. */
+static const char *not_allowed(const bool *given, const int *allowed)
+{
+	for (const struct option *l = longs; l->name; l++) {
+		const int *a = allowed;
+		while (*a && *a != l->val)
+			a++;
+		if (!*a && l->val < OPT_POLL && given[l->val])
+			return l->name;
+	}
+	return NULL;
+}
+
+static int read_doctor(struct options *o, const bool *given, struct ms_err *err)
+{
+	static const int allowed[] = {OPT_DOCTOR, 'p', 'o', OPT_BUFFER, 0};
+	const char *name = not_allowed(given, allowed);
+	if (name)
+		return ms_err_set(err, "--doctor: --%s has nothing to say here", name);
+	return o->pids.n && o->command[0]
+		       ? ms_err_set(err, "--doctor takes -p PID or COMMAND, not both")
+		       : 0;
+}
+
 /* Nothing is recorded yet: what says how it is to be done would do nothing. */
 static int read_standby(const struct options *o, const bool *given, int n, struct ms_err *err)
 {
-	for (int c = 1; c < OPT_POLL; c++) {
-		const struct option *l = longs;
-		while (l->name && l->val != c)
-			l++;
-		if (given[c] && l->name && c != OPT_STANDBY && c != OPT_ENV && c != 'q')
-			return ms_err_set(err,
-					  "--standby: --%s is for the ms-record -p that wakes "
-					  "the command",
-					  l->name);
-	}
+	static const int allowed[] = {OPT_STANDBY, OPT_ENV, 'q', 0};
+	const char *name = not_allowed(given, allowed);
+	if (name)
+		return ms_err_set(err,
+				  "--standby: --%s is for the ms-record -p that wakes the command",
+				  name);
 	if (o->poll.proc_root)
 		return ms_err_set(err, "--standby: --proc-root is for -p");
 	return n ? 0 : ms_err_set(err, "no command to run; try 'ms-record -h'");
@@ -526,6 +554,8 @@ int options_read(struct options *o, int argc, char **argv, struct ms_err *err)
 		return poll_options_check(o, longs, given, err);
 	if (polled)
 		return ms_err_set(err, "--csv, --max-heap and --warn-rate need --poll");
+	if (o->doctor)
+		return read_doctor(o, given, err);
 	if (o->standby)
 		return read_standby(o, given, argc - optind, err);
 	if (o->poll.proc_root && !o->pids.n)

@@ -49,6 +49,7 @@ struct options {
 		size_t n, cap;
 	} pids; /* -p */
 	struct poll_options poll;
+	bool doctor;        /* --doctor: says what would work */
 	bool standby;       /* --standby: COMMAND runs, and is not recorded yet */
 	bool help, version; /* asked for; nothing else is checked then */
 };

@@ -86,6 +86,7 @@ begin plain
 refuse "process $pid.*: no allocator was found in it.*stripped" -p "$pid"
 over
 program=$target
+# shellcheck disable=SC2016
 printf '.globl _start\n_start: mov $29, %%eax\nint $0x80\njmp _start\n' >small.s
 if gcc -m32 -nostdlib -static -o small small.s 2>/dev/null && { ./small & } 2>/dev/null; then
 	job=$!
@@ -99,7 +100,6 @@ if gcc -m32 -nostdlib -static -o small small.s 2>/dev/null && { ./small & } 2>/d
 	fi
 	over
 fi
-# shellcheck disable=SC2209
 begin_limited() {
 	rm -f said
 	mkfifo said
@@ -138,7 +138,8 @@ edit() { # FILE SED: of the made one
 	rm "root/$pid/$1"
 	mv edited "root/$pid/$1"
 }
-user= as=
+user=''
+as=''
 begin plain
 made "$pid" 3
 refuse 'this system allows nobody to trace \(kernel.yama.ptrace_scope is 3' --proc-root root -p "$pid"
@@ -172,7 +173,8 @@ if [ "$(id -u)" = 0 ]; then
 fi
 
 # ---- one that can be had is recorded all the same, from a made /proc too ----
-user= as=
+user=''
+as=''
 begin plain
 made "$pid" 0
 timeout -k 5 60 "$BIN/ms-record" -q -o "$open/trace" -d 0.1 --proc-root root -p "$pid" || fail "a process that can be had: status $?"
