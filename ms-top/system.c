@@ -10,7 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <linux/magic.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,7 +22,8 @@
 #include "libcommon/proc.h"
 
 #define KERNEL_THREAD UINT64_C(0x200000) /* PF_KTHREAD in field 9 of stat */
-#define DEAR_PART 100u                   /* of the time, for what is dear */
+#define DEAR_PART 200u                   /* of the time, for what is dear */
+#define KEPT 16384u                      /* descriptors of stat at most */
 #define TEXT_BYTES 4096u
 
 static uint64_t now(void)
@@ -53,6 +57,21 @@ static ssize_t read_of(const struct system *s, pid_t pid, const char *name, char
 	return read_text(s, path, text, room);
 }
 
+/* Of /proc itself stat stays open: to read it again is half the price of opening it too. */
+static void keep_open(struct system *s)
+{
+	struct statfs fs;
+	struct rlimit files;
+	if (fstatfs(s->root, &fs) != 0 || fs.f_type != PROC_SUPER_MAGIC ||
+	    getrlimit(RLIMIT_NOFILE, &files) != 0)
+		return;
+	files.rlim_cur = files.rlim_max;
+	if (files.rlim_cur > 2 * KEPT)
+		files.rlim_cur = 2 * KEPT;
+	if (setrlimit(RLIMIT_NOFILE, &files) == 0)
+		s->keep = (unsigned)files.rlim_cur / 2;
+}
+
 int system_open(struct system *s, const char *root, struct ms_err *err)
 {
 	*s = (struct system){.root = -1, .list = opendir(root)};
@@ -61,6 +80,7 @@ int system_open(struct system *s, const char *root, struct ms_err *err)
 	s->root = dirfd(s->list);
 	s->page_bytes = sysconf(_SC_PAGESIZE);
 	s->ticks = sysconf(_SC_CLK_TCK);
+	keep_open(s);
 	if (gethostname(s->host, sizeof s->host - 1) != 0)
 		strcpy(s->host, "?");
 	return 0;
@@ -101,6 +121,7 @@ static struct system_process *add(struct system *s, size_t at, pid_t pid)
 	struct system_process *p =
 		s->unused_n ? s->unused[--s->unused_n] : ms_xrealloc(NULL, 1, sizeof *p);
 	*p = (struct system_process){.pid = pid,
+				     .stat = -1,
 				     .figures = SOURCE_NOTHING,
 				     .read_bytes = SYSTEM_UNKNOWN,
 				     .written_bytes = SYSTEM_UNKNOWN};
@@ -109,8 +130,18 @@ static struct system_process *add(struct system *s, size_t at, pid_t pid)
 	return s->v[at] = p;
 }
 
+static void close_stat(struct system *s, struct system_process *p)
+{
+	if (p->stat < 0)
+		return;
+	close(p->stat);
+	p->stat = -1;
+	s->kept--;
+}
+
 static void drop(struct system *s, size_t at)
 {
+	close_stat(s, s->v[at]);
 	struct {
 		struct system_process **v;
 		size_t n, cap;
@@ -211,30 +242,68 @@ static void take_stat(struct system *s, struct system_process *p, const struct m
 		history_add(&p->history, s->now_ns, p->rss);
 }
 
-static void look_at(struct system *s, pid_t pid, double seconds)
+static bool parse_from(int fd, struct ms_proc_stat *st)
 {
 	char text[TEXT_BYTES];
-	struct ms_proc_stat st;
-	if (read_of(s, pid, "stat", text, sizeof text) <= 0 || !ms_proc_parse_stat(text, &st))
-		return; /* gone meanwhile */
+	ssize_t n = pread(fd, text, sizeof text - 1, 0);
+	text[n > 0 ? n : 0] = 0;
+	return n > 0 && ms_proc_parse_stat(text, st);
+}
+
+/* stat of a process, by the descriptor that was kept (which never shows another process) or by one
+ * that is kept now. False: it is gone. */
+static bool read_stat(struct system *s, pid_t pid, int *fd, struct ms_proc_stat *st)
+{
+	char path[24];
+	for (size_t i = place_of(s, pid); i < s->n && s->v[i]->pid == pid; i++) {
+		struct system_process *p = s->v[i];
+		if (p->stat >= 0 && parse_from(p->stat, st))
+			return true;
+		close_stat(s, p);
+	}
+	snprintf(path, sizeof path, "%d/stat", (int)pid);
+	*fd = openat(s->root, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (*fd >= 0 && parse_from(*fd, st))
+		return true;
+	if (*fd >= 0)
+		close(*fd);
+	return false;
+}
+
+/* The row of a number and a start; rows of earlier processes of that number go, or have ended. */
+static struct system_process *row_of(struct system *s, pid_t pid, uint64_t start)
+{
 	size_t at = place_of(s, pid);
-	struct system_process *p = at < s->n && s->v[at]->pid == pid ? s->v[at] : NULL;
-	/* the number was given to another process */
-	while (p && (p->ended || p->start_ticks != st.field[MS_STAT_START])) {
-		if (p->id == s->pinned) {
-			if (!p->ended)
-				p->ended_ns = s->now_ns;
-			p->ended = p->seen = true;
-			at++;
-			p = at < s->n && s->v[at]->pid == pid ? s->v[at] : NULL;
+	while (at < s->n && s->v[at]->pid == pid) {
+		struct system_process *p = s->v[at];
+		if (!p->ended && p->start_ticks == start)
+			return p;
+		if (p->id != s->pinned) {
+			drop(s, at);
 			continue;
 		}
-		drop(s, at);
-		p = at < s->n && s->v[at]->pid == pid ? s->v[at] : NULL;
+		if (!p->ended)
+			p->ended_ns = s->now_ns;
+		p->ended = p->seen = true;
+		at++;
 	}
-	if (!p)
-		p = add(s, at, pid);
+	return add(s, at, pid);
+}
+
+static void look_at(struct system *s, pid_t pid, double seconds)
+{
+	struct ms_proc_stat st;
+	int fd = -1;
+	if (!read_stat(s, pid, &fd, &st))
+		return; /* gone meanwhile */
+	struct system_process *p = row_of(s, pid, st.field[MS_STAT_START]);
 	p->seen = true;
+	if (fd >= 0 && s->kept < s->keep) {
+		p->stat = fd;
+		s->kept++;
+	} else if (fd >= 0) {
+		close(fd);
+	}
 	take_stat(s, p, &st, seconds);
 }
 
@@ -247,6 +316,7 @@ static void sweep(struct system *s)
 		if (!p->seen && !p->ended) {
 			p->ended = true;
 			p->ended_ns = s->now_ns;
+			close_stat(s, p);
 			p->cpu = p->fault_rate = p->major_rate = p->read_rate = p->write_rate = 0;
 		}
 		if (p->ended && p->id != s->pinned &&
@@ -385,8 +455,10 @@ const char *system_verdict(struct system *s, struct system_process *p)
 
 void system_close(struct system *s)
 {
-	for (size_t i = 0; i < s->n; i++)
+	for (size_t i = 0; i < s->n; i++) {
+		close_stat(s, s->v[i]);
 		free(s->v[i]);
+	}
 	for (size_t i = 0; i < s->unused_n; i++)
 		free(s->unused[i]);
 	free(s->v);

@@ -2,9 +2,9 @@
  * All processes of the system, as /proc shows them from one look to the next.
  *
  * Every look reads /proc/PID/stat of each; what is dear (smaps_rollup, which walks page tables, and
- * io) is read for the rows that are shown, in turn, within a hundredth of the time, and of each
- * only so often that it takes a hundredth of the time. Memory is taken when there are more
- * processes than ever before, else none.
+ * io) is read for the rows that are shown, in turn, within a 200th of the time, and of each only so
+ * often that it takes a 200th of the time. Memory is taken when there are more processes than ever
+ * before, else none.
  */
 #ifndef TOP_SYSTEM_H
 #define TOP_SYSTEM_H
@@ -28,6 +28,7 @@ struct system_process {
 	uid_t uid;
 	char state; /* R S D Z T I */
 	bool kernel, ended, seen;
+	int stat; /* descriptor of its stat; -1 = not kept */
 	uint32_t threads;
 	uint32_t matched_by; /* serial of the filter that `matches` is about; 0 = none */
 	bool matches;
@@ -67,6 +68,7 @@ struct system {
 	uint64_t now_ns, last_ns;         /* of the last two looks; 0 = there was none */
 	uint64_t pinned;                  /* id of a row that stays when its process has ended */
 	size_t turn, read;                /* who is next for what is dear; rows that were read */
+	size_t kept, keep;                /* descriptors of stat that are open, and may be */
 	DIR *list;                        /* /proc; stays open, so that a look takes no memory */
 	int root;                         /* its descriptor */
 	long page_bytes, ticks;
@@ -76,7 +78,7 @@ struct system {
 int system_open(struct system *s, const char *root, struct ms_err *err);
 /* Looks again. 0, or -1 with `err` set: /proc itself is gone. */
 int system_look(struct system *s, struct ms_err *err);
-/* Reads what is dear for some of these rows, in turn, within a hundredth of the time between looks;
+/* Reads what is dear for some of these rows, in turn, within a 200th of the time between looks;
  * with `all`, for each of them. */
 void system_details(struct system *s, struct system_process *const *rows, size_t n, bool all);
 void system_close(struct system *s);

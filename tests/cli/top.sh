@@ -196,14 +196,7 @@ done
 
 # ---- 5,000 processes ----
 rm -r proc/[0-9]*
-python3 - <<'END'
-import os
-for pid in range(1000, 6000):
-    os.mkdir("proc/%d" % pid)
-    with open("proc/%d/stat" % pid, "w") as f:
-        f.write("%d (p%d) S 1 1 1 0 -1 0 1 0 0 0 1 1 0 0 20 0 1 0 %d 4096 %d%s\n" % (pid, pid, pid, pid, " 0" * 28))
-    open("proc/%d/cmdline" % pid, "w").close()
-END
+many_processes 5000
 COLUMNS=100 timeout 60 "$T" --proc-root proc -b -n 1 >frame || fail "5,000 processes: status $?"
 [ "$(awk '$1 ~ /^[0-9]+$/' frame | wc -l)" = 5000 ] || fail "5,000 processes: $(wc -l <frame) lines"
 expect '^ +5999 root +23\.4 M '

@@ -33,6 +33,18 @@ process() {
 	echo "0::/system.slice/$2.service" >"proc/$1/cgroup"
 }
 
+# Processes 1000, 1001, .. of so many pages each.
+many_processes() { # COUNT
+	python3 - "$1" <<'END'
+import os, sys
+for pid in range(1000, 1000 + int(sys.argv[1])):
+    os.mkdir("proc/%d" % pid)
+    with open("proc/%d/stat" % pid, "w") as f:
+        f.write("%d (p%d) S 1 1 1 0 -1 0 1 0 0 0 1 1 0 0 20 0 1 0 %d 4096 %d%s\n" % (pid, pid, pid, pid, " 0" * 28))
+    open("proc/%d/cmdline" % pid, "w").close()
+END
+}
+
 # ---- in a terminal ----
 terminals=0
 S="tmux -L memscope-test-$$ -f /dev/null"
