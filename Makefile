@@ -73,6 +73,14 @@ $(B)/gen/schema_sql.h: libcommon/schema.sql
 	  sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' $<; echo ';'; } > $@
 $(COMMON_SRC:%.c=$(B)/%.o): $(B)/gen/schema_sql.h
 
+# Style, text and script of ms-report --html.
+HTML_PARTS := ms-report/html/page.css ms-report/html/page.html \
+  $(patsubst %,ms-report/html/%.js,inflate data words charts timeline flame tables sites page)
+$(B)/gen/html_parts.h: ms-report/html/embed $(HTML_PARTS)
+	@mkdir -p $(@D)
+	@ms-report/html/embed $(HTML_PARTS) >$@
+$(B)/ms-report/html.o: $(B)/gen/html_parts.h
+
 define tool_rule
 $(B)/bin/$(1): $(patsubst %.c,$(B)/%.o,$(sort $(wildcard $(1)/*.c))) $(COMMON_LIB) $(FORMAT_LIB)
 	@mkdir -p $$(@D)

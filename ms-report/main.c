@@ -13,6 +13,7 @@
  *   render.c     which view in which format:
  *                text*.c  markdown.c  json.c  csv.c  folded.c
  *                export.c and export_table.c: export_*.c, the formats of other programs
+ *                html.c (html_*.c, and the page's own files in html/)
  *   out.c        the bytes               pager.c   to a terminal
  */
 #include "names.h"

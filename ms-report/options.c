@@ -16,6 +16,7 @@ const char options_help[] =
 	"\n"
 	"formats (several may be given with =FILE):\n"
 	"  --text[=FILE]  --md[=FILE]  --json[=FILE]  --csv[=FILE]  --folded[=FILE]\n"
+	"  --html[=FILE]         one page with charts and tables, for a browser\n"
 	"  --sarif[=FILE] --junit[=FILE] --github[=FILE]   findings, for continuous integration\n"
 	"  --pprof[=FILE] --speedscope[=FILE] --gprof2dot[=FILE] --massif[=FILE] --dhat[=FILE]\n"
 	"  --heaptrack[=FILE] --callgrind[=FILE] --chrome-trace[=FILE]   for other programs\n"
@@ -38,7 +39,7 @@ const char options_help[] =
 	"  --at POINT            a moment: peak, end, 1.5s, mark:NAME (a snapshot must hold it)\n"
 	"  --metric M            live, peak, allocated, allocations, temporary, failed or\n"
 	"                        mapped, for --folded, --gprof2dot, --tree and --by;\n"
-	"                        what --pprof and --speedscope show first\n"
+	"                        what --html, --pprof and --speedscope show first\n"
 	"  --limit N             rows of a list, 0 = all\n"
 	"  --reach SIZE          with --growth: when SIZE will be reached\n"
 	"  --full-names          nothing shortened        --width N   columns of text\n"
@@ -82,6 +83,7 @@ static const struct option longs[] = {
 	{"json", optional_argument, 0, OPT_FORMAT + FORMAT_JSON},
 	{"csv", optional_argument, 0, OPT_FORMAT + FORMAT_CSV},
 	{"folded", optional_argument, 0, OPT_FORMAT + FORMAT_FOLDED},
+	{"html", optional_argument, 0, OPT_FORMAT + FORMAT_HTML},
 	{"sarif", optional_argument, 0, OPT_FORMAT + FORMAT_SARIF},
 	{"junit", optional_argument, 0, OPT_FORMAT + FORMAT_JUNIT},
 	{"github", optional_argument, 0, OPT_FORMAT + FORMAT_GITHUB},
@@ -302,6 +304,7 @@ static bool shows(enum format f, enum view v)
 	case FORMAT_HEAPTRACK:
 	case FORMAT_CALLGRIND:
 	case FORMAT_CHROME_TRACE:
+	case FORMAT_HTML: /* has them all */
 	case FORMAT_SARIF:
 	case FORMAT_JUNIT:
 	case FORMAT_GITHUB:
@@ -354,9 +357,9 @@ static int check_metric(const struct options *opt, struct ms_err *err)
 	if (chosen && unknown)
 		return ms_err_set(err, "--metric %s cannot be had in that format",
 				  metric_names[opt->metric]);
-	if (!chosen && !has_output(opt, FORMAT_FOLDED) && !has_view(opt, VIEW_TREE) &&
-	    !has_view(opt, VIEW_BY))
-		return ms_err_set(err, "--metric is for --folded, --gprof2dot, --pprof, "
+	if (!chosen && !has_output(opt, FORMAT_FOLDED) && !has_output(opt, FORMAT_HTML) &&
+	    !has_view(opt, VIEW_TREE) && !has_view(opt, VIEW_BY))
+		return ms_err_set(err, "--metric is for --folded, --html, --gprof2dot, --pprof, "
 				       "--speedscope, --tree and --by");
 	return 0;
 }

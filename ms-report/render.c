@@ -8,6 +8,7 @@
 #include "export.h"
 #include "formats.h"
 #include "growth.h"
+#include "html.h"
 #include "out.h"
 #include "sql.h"
 #include "tree.h"
@@ -342,6 +343,9 @@ void render(struct page *p, const struct options *opt, enum format f, struct out
 		break;
 	case FORMAT_FOLDED:
 		folded(p, opt, o);
+		break;
+	case FORMAT_HTML:
+		html_report(p, o, metric_of(p, opt), opt->limit);
 		break;
 	case FORMAT_SARIF:
 	case FORMAT_JUNIT:

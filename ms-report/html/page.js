@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT
+ * Puts the page together: figures, charts, tables, search, and light or dark. */
+
+/* ---- light and dark ---- */
+
+function themeButton() {
+	const names = ["auto", "light", "dark"];
+	const stored = () => {
+		try {
+			return localStorage.getItem("memscope-theme");
+		} catch {
+			return null; /* not allowed where the page is */
+		}
+	};
+	let theme = names.includes(stored()) ? stored() : "auto";
+	const button = el("button", { type: "button", id: "theme" });
+	const apply = () => {
+		if (theme === "auto")
+			delete document.documentElement.dataset.theme;
+		else
+			document.documentElement.dataset.theme = theme;
+		button.textContent = `Colours: ${theme}`;
+	};
+	button.addEventListener("click", () => {
+		theme = names[(names.indexOf(theme) + 1) % 3];
+		try {
+			localStorage.setItem("memscope-theme", theme);
+		} catch {
+			/* forgotten with the page */
+		}
+		apply();
+	});
+	apply();
+	return button;
+}
+
+/* ---- figures of the run ---- */
+
+function card(title, value, note, cls) {
+	return el("div", { class: `card ${cls ?? ""}` }, el("dt", {}, title), el("dd", {}, el("span", { class: "value" }, value), note ? el("span", { class: "note" }, note) : null));
+}
+
+function runCards(page) {
+	const t = page.totals, said = (name, say) => page.said?.[name] ?? say(t[name]);
+	const blocks = (n) => known(n) ? `in ${plural(n, "block", "blocks")}` : "";
+	const cards = [
+		card("Peak heap", said("peak_bytes", saySize), [known(t.peak_time_ns) ? `at ${sayTime(t.peak_time_ns)}` : "", blocks(t.peak_blocks)].filter(Boolean).join(", "), "peak"),
+		card(page.still_growing ? "Live so far" : "Live at the end", said("unfreed_bytes", saySize), blocks(t.unfreed_blocks), "live"),
+	];
+	if (known(t.peak_rss_bytes))
+		cards.push(card("Peak RSS", saySize(t.peak_rss_bytes), known(t.end_rss_bytes) ? `${saySize(t.end_rss_bytes)} at the end` : "", "rss"));
+	const rate = t.allocations / page.duration_ns * 1e9;
+	cards.push(card("Allocations", said("allocations", sayCount), [`of ${said("allocated_bytes", saySize)}`, !page.estimated && page.duration_ns > 1e6 && known(rate) ?
+		`${sayBrief(rate)}/s` : ""].filter(Boolean).join(", "), ""));
+	if (known(t.temporary_allocations))
+		cards.push(card("Temporary", sayShare(t.temporary_allocations, t.allocations), "of allocations, freed before the thread's next", ""));
+	if (known(t.unreachable_bytes))
+		cards.push(card("Unreachable", saySize(t.unreachable_bytes), t.unreachable_blocks ? `${blocks(t.unreachable_blocks)}: leaks` : "nothing leaked, a scan says",
+			t.unreachable_blocks ? "leak" : ""));
+	if (page.growing.length)
+		cards.push(card("Growing", plural(page.growing.length, "site", "sites"), page.growing.join("; "), "leak"));
+	return el("dl", { class: "cards" }, cards);
+}
+
+/* Sentences about the run that fit nowhere else. */
+function notes(page) {
+	const all = [
+		page.verdicts ? `Of what is live at ${page.at_said}: ${page.verdicts.replace(" of it", "")}` : null, page.unscanned ? `No verdict on leaks: ${page.unscanned}` : null, page.beside_peak ? `At the peak: ${page.beside_peak}` : null,
+		page.beside_end ? `At the end: ${page.beside_end}` : null, page.hidden === "nothing by filters" ? null : `Hidden: ${page.hidden}`, page.one_time ? `Not hidden, but ${page.one_time}` : null,
+		page.omitted_sites ? `${plural(page.omitted_sites, "small site is", "small sites are")} told as one sum here, to keep the page small: ms-report --html --limit 0 keeps all` : null,
+	].filter(Boolean);
+	return all.length ? el("ul", { class: "notes" }, all.map((s) => el("li", {}, s))) : null;
+}
+
+function diffSection(page) {
+	const d = page.diff, head = ["figure", "before", "after", "change"];
+	const change = (l) => el("span", { class: l.sign === 2 ? "grown" : l.sign === 0 ? "shrunk" : "dim" }, `${l.delta} ${l.percent}`, l.significant ? "" : " (noise)");
+	return [
+		el("p", {}, "Before: ", el("code", {}, d.old ?? "nothing"), "  After: ", el("code", {}, d.new)),
+		simpleTable("Totals of both runs", head, d.lines.map((l) => [l.title, l.old, l.new, l.sign === null ? l.delta : change(l)])),
+		el("ul", { class: "notes" }, [d.worth, d.noise, d.rest ? `Not listed as changed: ${d.rest}` : null, d.unmatched].filter(Boolean).map((s) => el("li", {}, s))),
+	];
+}
+
+/* ---- histograms ---- */
+
+function sizesSection(page) {
+	const t = page.tables.find((x) => x.id === "sizes");
+	if (!t?.rows.some((r) => r[0] === ""))
+		return null;
+	const at = Object.fromEntries(t.columns.map(([, name], i) => [name, i + 1]));
+	const rows = t.rows.filter((r) => r[0] === "").map((r) => ["low", "high", "allocations", "allocated_bytes", "peak_blocks", "live_blocks"].map((n) => r[at[n]]));
+	const figures = [[2, "allocations", sayCount], [3, "bytes allocated", saySize], [4, "blocks at the peak", sayCount], [5, "blocks at the end", sayCount]].filter(([k]) => rows.some((r) => r[k] > 0));
+	const plot = el("div", {});
+	const draw = (k) => {
+		const [column, words, say] = figures.find((f) => f[0] === +k);
+		clear(plot).append(barChart(`Blocks by size: ${words}`, sizeBars(rows, column), say));
+	};
+	draw(figures[0]?.[0] ?? 2);
+	return [el("div", { class: "controls" }, choice("Show", figures.map(([k, words]) => [String(k), words]), "2", draw)), plot,
+		behind("The same as a table", () => dataTable(t, { caption: t.title, bars: false }))];
+}
+
+function lifetimesSection(page) {
+	const of = (unit) => page.lifetimes.filter((r) => r[0] === unit).map((r) => r.slice(1));
+	const units = [["ns", "time", sayTime], ["allocations", "allocations of the program", (v) => sayCount(v)]].filter(([u]) => of(u).length);
+	if (!units.length)
+		return null;
+	const plot = el("div", {});
+	const draw = (unit) => {
+		const [, words, say] = units.find((u) => u[0] === unit);
+		clear(plot).append(barChart(`Frees by lifetime in ${words}`, ageBars(of(unit), say), sayCount));
+	};
+	draw(units[0][0]);
+	return [el("div", { class: "controls" }, choice("Lifetime in", units.map(([u, words]) => [u, words]), units[0][0], draw)), plot,
+		behind("The same as a table", () => el("div", {}, units.map(([u, words, say]) => simpleTable(`Blocks freed, by lifetime in ${words}`, ["lifetime", "freed"],
+			of(u).map(([low, high, frees]) => [sayRange(low, high, say), sayCount(frees)])))))];
+}
+
+/* ---- search ---- */
+
+/* A flag by function: has its name, module or any of its files those words? */
+function searchHits(model, text) {
+	const want = text.trim().toLowerCase();
+	if (!want)
+		return null;
+	const hits = new Uint8Array(model.fns.length);
+	model.fns.forEach((fn, i) => {
+		if (fn.name.toLowerCase().includes(want) || fn.module?.toLowerCase().includes(want))
+			hits[i] = 1;
+	});
+	model.fnOf.forEach((fn, frame) => {
+		if (!hits[fn] && model.fileOf(frame)?.toLowerCase().includes(want))
+			hits[fn] = 1;
+	});
+	return hits;
+}
+
+function searchBox(model, flame, sites) {
+	const input = el("input", { type: "search", id: "search", placeholder: "Search functions, files, modules  ( / )", "aria-label": "Search functions, files and modules", autocomplete: "off" });
+	let waiting = 0;
+	const search = () => {
+		const hits = searchHits(model, input.value);
+		flame.search(hits);
+		sites.search(hits);
+	};
+	input.addEventListener("input", () => {
+		clearTimeout(waiting);
+		waiting = setTimeout(search, model.sites > 20000 ? 300 : 80);
+	});
+	document.addEventListener("keydown", (e) => {
+		if (e.key === "/" && !/^(INPUT|SELECT|TEXTAREA)$/.test(document.activeElement.tagName)) {
+			e.preventDefault();
+			input.focus();
+		}
+	});
+	return input;
+}
+
+/* ---- the whole ---- */
+
+/* What the links on top call the sections. */
+const SHORT = {
+	changes: "Changes", figures: "Figures", timeline: "Timeline", kinds: "Kinds", flame: "Flame graph", sites: "Call stacks", functions: "Functions", growth: "Growth",
+	sizes: "Sizes", lifetimes: "Lifetimes", threads: "Threads", processes: "Processes", regions: "Regions", skipped: "Skipped", modules: "Modules", summary: "All",
+};
+
+function section(id, title, ...children) {
+	const parts = children.flat().filter(Boolean);
+	return parts.length ? el("section", { id, "aria-labelledby": `${id}-title` }, el("h2", { id: `${id}-title` }, title), ...parts) : null;
+}
+
+function tableSection(page, id, title, options) {
+	const t = page.tables.find((x) => x.id === id);
+	return t?.rows.some((r) => r[0] === "") ? section(id, title, dataTable(t, { caption: t.title, ...options })) : null;
+}
+
+function start(data) {
+	const model = new Model(data), page = model.page, main = document.getElementById("main");
+	unknownWord = page.unknown;
+	const flame = new Flame(model), stacks = model.sites > 0, sites = stacks ? new Sites(model, flame) : null;
+	const series = page.watched ? watchedSeries(model) : liveSeries(model), timeline = series?.series.length ? new Timeline(model, series) : null;
+	const several = page.processes.length > 1;
+	const sections = [
+		page.diff ? section("changes", "What changed", diffSection(page)) : null,
+		page.watched ? null : section("figures", page.diff ? "The run after" : "At a glance", runCards(page), notes(page)),
+		timeline ? section("timeline", "Over time", timeline.box, behind("The same as a table", series.table)) : null,
+		tableSection(page, "kinds", "Kinds of memory"),
+		stacks && flame.tree ? section("flame", page.diff ? "Where it changed" : "Where memory goes", flame.box) : null,
+		stacks ? section("sites", page.diff ? "Changes by call stack" : "Call stacks", sites.box) : null,
+		stacks && !page.diff && flame.tree ? section("functions", "Functions, modules, files", new Groups(model, flame).box) : null,
+		tableSection(page, "growth", "Growth"),
+		section("sizes", "Sizes of blocks", sizesSection(page)),
+		section("lifetimes", "How long blocks live", lifetimesSection(page)),
+		tableSection(page, "threads", "Threads"),
+		several || page.watched ? tableSection(page, "processes", "Processes") : null,
+		tableSection(page, "regions", "Regions of address space"),
+		tableSection(page, "skipped", "Processes that could not be read"),
+		tableSection(page, "modules", "Modules and symbols"),
+		tableSection(page, "summary", "All figures"),
+	].filter(Boolean);
+	clear(main).append(...sections);
+	const nav = document.getElementById("nav");
+	nav.append(el("ul", {}, sections.map((s) => el("li", {}, el("a", { href: `#${s.id}` }, SHORT[s.id])))),
+		stacks && flame.tree ? searchBox(model, flame, sites) : "", themeButton());
+	document.body.append(tip);
+	document.documentElement.dataset.ready = "yes";
+	/* for who looks into the page with the browser's own tools, and for tests */
+	Object.defineProperty(globalThis, "memscope", { value: { model, flame, sites, timeline } });
+}
+
+readData().then(start).catch((e) => {
+	clear(document.getElementById("main")).append(el("p", { class: "banner", role: "alert" }, `This page cannot be shown: ${e.message}`));
+	document.documentElement.dataset.ready = "failed";
+	throw e;
+});

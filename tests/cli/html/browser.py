@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: MIT
+"""Opens pages in Chromium and uses them as a reader would. With a folder as argument, pictures of them go there."""
+import glob
+import json
+import subprocess
+import sys
+
+from chromium import Chromium, find
+
+failures = []
+
+
+def expect(what, got, want):
+    """Notes a difference."""
+    if got != want:
+        failures.append(f"{what}: {got!r:.300}, not {want!r:.300}")
+
+
+def make(name, *options):
+    """The page of NAME.db, and what --json says."""
+    subprocess.run(["ms-report", "-q", "--allow-partial", f"--html={name}.html", f"--json={name}.json", *options, name + ".db"], check=True)
+    with open(name + ".json", "rb") as f:
+        return json.load(f)
+
+
+def quiet(b, name):
+    """Nothing was said or asked for."""
+    for c in b.complaints():
+        failures.append(f"{name}: {str(c):.300}")
+    expect(f"{name}: ready", b.js("document.documentElement.dataset.ready"), "yes")
+
+
+def figures(b, name, report):
+    """Cards, totals and rows are those of the report."""
+    expect(f"{name}: totals", b.js("(({model}) => model.page.totals)(memscope)")["peak_bytes"], report["totals"]["peak_bytes"])
+    got = b.js("(({model: m}) => Array.from({length: m.sites}, (_, i) => [m.columns.site_id[i], ...['live_bytes', 'peak_bytes', 'allocations', 'frees', "
+               "'temporary'].map((f) => m.figure(f)[i])].map((v) => Number.isNaN(v) ? null : v)))(memscope)")
+    want = [[s["id"], *(s[f] for f in ("live_bytes", "peak_bytes", "allocations", "frees", "temporary"))] for s in report["sites"]]
+    expect(f"{name}: sites", sorted(got), sorted(want))
+
+
+def use_flame(b):
+    """Zoom by mouse and keys, search, another metric, the table behind."""
+    frames = "[...document.querySelectorAll('.flame .fr')]"
+    expect("frames", b.js(f"{frames}.map((e) => e.getAttribute('aria-label')).filter((s) => s.startsWith('main,') || s.startsWith('all,'))"),
+           ["all, 3.2 MiB, 100 %", "main, 3.0 MiB, 92 %"])
+    b.js(f"{frames}.find((e) => e.textContent.includes('Arena::Arena')).click()")
+    expect("zoomed", b.js("document.querySelector('#flame .readout').textContent"), "Live at the peak: 3.2 MiB in all; orderd::Arena::Arena: 1.0 MiB, 31 %")
+    expect("ways back", b.js("[...document.querySelectorAll('.crumbs button')].length"), 6)
+    b.js("document.querySelector('.crumbs .reset').click()")
+    b.js(f"{frames}[0].focus()")
+    b.press("ArrowDown", 40)
+    b.press("ArrowDown", 40)
+    b.press("ArrowDown", 40)
+    expect("by keys", b.js("document.activeElement.getAttribute('aria-label')"), "main, 3.0 MiB, 92 %")
+    b.press("Enter", 13)
+    expect("zoomed by keys", b.js("memscope.flame.name(memscope.flame.zoomed)"), "main")
+    b.press("Escape", 27)
+    b.press("Escape", 27)
+    b.press("Escape", 27)
+    expect("back by keys", b.js("memscope.flame.name(memscope.flame.zoomed)"), "all")
+    b.press("/", 191)
+    expect("search has the keys", b.js("document.activeElement.id"), "search")
+    for c in "pricecache":
+        b.press(c)
+    b.wait(lambda: b.js("document.querySelectorAll('.fr.hit').length") == 1)
+    expect("found", b.js("document.querySelector('#flame .readout').textContent"), "Live at the peak: 3.2 MiB in all; found in 250.0 KiB, 7.5 %")
+    expect("sites found", b.js("document.querySelectorAll('table.sites tbody tr').length"), 1)
+    b.js("(s => { s.value = ''; s.dispatchEvent(new Event('input')); })(document.getElementById('search'))")
+    b.wait(lambda: b.js("document.querySelectorAll('.fr.hit').length") == 0)
+    for metric, total in (("live", 1244756), ("allocated", 10368060), ("allocations", 105137), ("temporary", 94001), ("peak", 3405476)):
+        for up in ("true", "false"):
+            b.js(f"memscope.flame.set({{metric: '{metric}', up: {up}}})")
+            expect(f"{metric} in all, up {up}", b.js("memscope.flame.total()"), total)
+            expect(f"{metric} in the roots, up {up}", b.js("(f => f.tree.kids(f.tree.root).reduce((a, k) => a + k.sum, 0))(memscope.flame)"), total)
+    b.js("memscope.flame.table.open = true")
+    b.wait(lambda: b.js("document.querySelectorAll('#flame table tbody tr').length"))
+    expect("the table behind", b.js("document.querySelector('#flame table tbody tr').textContent"), "_start3.0 MiB92 %0 B")
+
+
+def use_sites(b):
+    """Sorting, details, the stack."""
+    rows = "[...document.querySelectorAll('table.sites > tbody > tr')]"
+    expect("order", b.js(f"{rows}.map((r) => +r.textContent.match(/#(\\d+)/)[1])"), [7, 1, 2, 3, 4, 5, 8, 6])
+    b.js("document.querySelectorAll('table.sites th button')[5].click()")
+    expect("by another column", b.js(f"{rows}[0].textContent.includes('Logger::fmt')"), True)
+    expect("said", b.js("document.querySelectorAll('table.sites th')[5].getAttribute('aria-sort')"), "descending")
+    expect("the total", b.js("document.querySelector('table.sites tr.total').textContent").replace("\u00a0", " ").startswith("3.2 MiB1.2 MiB3,1269.9 MiB105,137"), True)
+    b.js("document.querySelector('[data-site=\"2\"]').click()")
+    expect("open", b.js("document.querySelector('[data-site=\"2\"]').getAttribute('aria-expanded')"), "true")
+    expect("the stack", b.js("[...document.querySelectorAll('.stack li .fn')].map((e) => e.textContent.slice(0, 30))")[1:4],
+           ["std::_Rb_tree<orderd::Symbol, ", "orderd::PriceCache::insert(ord", "orderd::Feed::tick(orderd::Fra"])
+    expect("the focus stays", b.js("document.activeElement.dataset.site"), "2")
+    b.js("document.querySelector('.site .buttons button').click()")
+    expect("shown in the flame graph", b.js("memscope.flame.zoomed.level") > 3, True)
+
+
+def use_timeline(b):
+    """Keys move through time; a line can be hidden."""
+    b.js("memscope.timeline.svg.focus()")
+    b.press("Home", 36)
+    b.press("End", 35)
+    expect("at the end", b.js("memscope.timeline.svg.getAttribute('aria-valuetext')"), "3.998 s: Live heap 1.2 MiB, RSS 8.5 MiB, 0 allocations a second")
+    b.js("document.querySelector('.legend .key.rss').click()")
+    expect("without RSS", b.js("document.querySelectorAll('path.line.rss').length"), 0)
+    b.js("document.querySelector('.legend .key.rss').click()")
+    expect("with RSS", b.js("document.querySelectorAll('path.line.rss').length"), 1)
+
+
+def pictures(b, folder, name):
+    """What it looks like: for a person to see."""
+    for width, dark in ((1280, False), (1280, True), (400, False)):
+        b.size(width, 900)
+        b.dark(dark)
+        b.js("new Promise((done) => requestAnimationFrame(() => setTimeout(done, 100)))")
+        b.size(width, min(b.js("document.documentElement.scrollHeight"), 6000))
+        b.picture(f"{folder}/{name}-{width}{'-dark' if dark else ''}.png")
+    b.size(1280, 900)
+    b.dark(False)
+
+
+def main():
+    """All pages in one browser."""
+    if not find():
+        print("no Chromium here")
+        sys.exit(77)
+    b = Chromium()
+    try:
+        b.call("Performance.enable", timeDomain="threadTicks")
+        report = make("run")
+        b.open("run.html")
+        quiet(b, "run")
+        figures(b, "run", report)
+        use_flame(b)
+        use_sites(b)
+        use_timeline(b)
+        quiet(b, "run, used")
+        for path in sorted(glob.glob("*.db")):
+            name = path[:-3]
+            report = make(name)
+            before = {m["name"]: m["value"] for m in b.call("Performance.getMetrics")["metrics"]}["ThreadTime"]
+            seconds = b.open(name + ".html")
+            quiet(b, name)
+            if name == "many":
+                spent = {m["name"]: m["value"] for m in b.call("Performance.getMetrics")["metrics"]}["ThreadTime"]
+                print(f"100,000 sites: ready after {seconds:.2f} s, {spent - before:.2f} s of CPU time")
+                b.js("memscope.flame.set({up: true})")
+                expect("many: total", b.js("memscope.flame.total()"), report["totals"]["peak_bytes"])
+                continue
+            figures(b, name, report)
+            expect(f"{name}: wider than the window", b.js("document.documentElement.scrollWidth <= innerWidth"), True)
+            if len(sys.argv) > 1:
+                pictures(b, sys.argv[1], name)
+        # without the browser's own means to unpack, and with no script at all
+        script = b.call("Page.addScriptToEvaluateOnNewDocument", source="delete globalThis.DecompressionStream; delete Uint8Array.fromBase64")
+        b.open("many.html")
+        quiet(b, "unpacked by the page itself")
+        expect("unpacked by the page itself", b.js("memscope.model.sites"), 100000)
+        b.call("Page.removeScriptToEvaluateOnNewDocument", identifier=script["identifier"])
+        b.call("Emulation.setScriptExecutionDisabled", value=True)
+        b.call("Page.reload")
+        b.call("Emulation.setScriptExecutionDisabled", value=False)
+    finally:
+        b.close()
+    print("\n".join(failures[:25]))
+    print(f"{len(failures)} failures")
+    sys.exit(bool(failures))
+
+
+main()

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: MIT
+"""The pages that ms-report --html makes of the databases in argv: whole, safe, and with the figures of --json."""
+import json
+import subprocess
+import sys
+
+from page import Page
+
+FIGURES = ["live_bytes", "live_blocks", "peak_bytes", "peak_blocks", "allocated_bytes", "allocations", "frees", "temporary", "reallocations",
+           "failed_allocations", "usable_bytes", "maps", "mapped_bytes"]
+METRICS = {"live": ("live_bytes", "live_blocks"), "peak": ("peak_bytes", "peak_blocks"), "allocated": ("allocated_bytes", "allocations"),
+           "allocations": ("allocations", "allocated_bytes"), "temporary": ("temporary", "allocations"), "failed": ("failed_allocations", "allocations")}
+failures = []
+
+
+def expect(what, got, want):
+    """Notes a difference."""
+    if got != want:
+        failures.append(f"{what}: {got!r:.300}, not {want!r:.300}")
+
+
+def report(*words):
+    """What ms-report prints."""
+    r = subprocess.run(["ms-report", "-q", "--allow-partial", *words], capture_output=True, check=False)
+    expect(f"status of {words}", r.returncode, 0)
+    return r.stdout
+
+
+def hostile(s):
+    """Is it a text that the page shows in other characters?"""
+    return s is not None and (not s.isprintable() or "\ufffd" in s)
+
+
+def check_sites(name, page, sites):
+    """Every site of the page is the one of the report."""
+    c, by_id = page.columns, {s["id"]: s for s in sites}
+    expect(f"{name}: sites and those left out", len(c["site_id"]) + page.json["omitted_sites"], len(sites))
+    for row, number in enumerate(c["site_id"]):
+        s = by_id[number]
+        for f in FIGURES:
+            expect(f"{name}: {f} of site {number}", c["site_" + f][row], s[f])
+        expect(f"{name}: verdict of site {number}", page.string(c["site_verdict"][row]), s["verdict"])
+        expect(f"{name}: user frame of site {number}", c["site_user"][row], s["user_frame"])
+        stack = page.stack(row)
+        expect(f"{name}: depth of site {number}", len(stack), len(s["stack"]))
+        for got, want in zip(stack, s["stack"]):
+            if want["function"] and not hostile(want["function"]) and "note" not in want:
+                expect(f"{name}: function", got[0], want["function"])
+            if not hostile(want["file"]):
+                expect(f"{name}: file", got[1:3], (want["file"], want["line"]))
+            expect(f"{name}: flags", got[4:], (want["inlined"], want["runtime"]))
+
+
+def check_sums(name, page):
+    """Sites + left out + hidden + other = total, for each metric of which all is known."""
+    for metric, m in page.json["metrics"].items():
+        if metric not in METRICS:
+            continue
+        for i, figure in enumerate(METRICS[metric]):
+            values = page.columns["site_" + figure]
+            parts = [m[k][i] for k in ("omitted", "hidden", "other")]
+            if None in values or None in parts or m["total"][i] is None:
+                continue
+            expect(f"{name}: sum of {figure} in {metric}", sum(values) + sum(parts), m["total"][i])
+
+
+def check_diff(name, page, diff):
+    """Every place that was compared."""
+    c = page.columns
+    by_id = {s["id"]: s for s in diff["sites"]}
+    for row, site in enumerate(c.get("diff_site", [])):
+        s = by_id[c["site_id"][site]]
+        expect(f"{name}: kind", page.json["diff"]["kinds"][c["diff_kind"][row]], s["kind"])
+        expect(f"{name}: significant", bool(c["diff_flags"][row] & 1), s["significant"])
+        for key in s:
+            if key.startswith(("old_", "new_")) and f"diff_{key}" in c:
+                expect(f"{name}: {key} of place {s['id']}", c[f"diff_{key}"][row], s[key])
+    expect(f"{name}: places", page.json["diff"]["places"], len(diff["sites"]))
+
+
+def check(name, *options):
+    """One database."""
+    text = report("--html", *options, name)
+    expect(f"{name}: the same again", report("--html", *options, name) == text, True)
+    with open("page.html", "wb") as f:
+        f.write(text)
+    page, full = Page("page.html"), json.loads(report("--json", "--threads", "--sizes", "--modules", *options, name))
+    for fault in page.faults():
+        failures.append(f"{name}: {fault}")
+    for figure, v in full["totals"].items():
+        if figure != "intervals":
+            expect(f"{name}: {figure}", page.json["totals"][figure], v)
+    expect(f"{name}: complete", page.json["complete"], full["quality"]["complete"])
+    check_sites(name, page, full["sites"])
+    check_sums(name, page)
+    tables = {t["id"]: t for t in page.json["tables"]}
+    for view in full.get("views", []):
+        table = tables[view["view"]]
+        names = [c[1] for c in table["columns"]]
+        rows = [dict(zip(names, r[1:])) for r in table["rows"] if r[0] == ""]
+        expect(f"{name}: rows of {view['view']}", len(rows), len(view["rows"]))
+        for got, want in zip(rows, view["rows"]):
+            for key, v in want.items():
+                if key in got and not isinstance(got[key], list) and not (isinstance(v, str) and hostile(v)):
+                    expect(f"{name}: {key} in {view['view']}", got[key], v)
+    if "diff" in full:
+        check_diff(name, page, full["diff"])
+    return page
+
+
+if __name__ == "__main__":
+    for database in sys.argv[1:]:
+        check(database)
+    check("run.db", "--at", "1.5s")
+    print("\n".join(failures[:25]))
+    print(f"{len(failures)} failures")
+    sys.exit(bool(failures))
