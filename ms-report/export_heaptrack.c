@@ -388,11 +388,40 @@ static void put_head(struct heaptrack *h)
 		h->trace[i] = export_any(&x->rows[i]) ? trace(h, &x->rows[i]) : 0;
 }
 
+/* Is `s` among those moments: all, without marks, the peak and the end? */
+static bool among(const struct snapshot *s, int which)
+{
+	bool peak_or_end = strcmp(s->label, "peak") == 0 || strcmp(s->label, "end") == 0;
+	return which == 0 || peak_or_end || (which == 1 && strncmp(s->label, "mark:", 5) != 0);
+}
+
+/* The most moments in whose order no site gets more than it allocated. Times are coarse, and marks
+ * exact: what is next to a mark can seem to come in the wrong order. */
+static size_t choose_moments(struct heaptrack *h, const struct snapshot ***out)
+{
+	struct export *x = h->x;
+	bool fits = false;
+	size_t n = 0;
+	for (int which = 0; which < 3 && !fits; which++) {
+		size_t all = export_moments(x, out);
+		n = 0;
+		for (size_t i = 0; i < all; i++)
+			if (among((*out)[i], which))
+				(*out)[n++] = (*out)[i];
+		memset(h->risen, 0, x->n * sizeof *h->risen);
+		count_rises(h, *out, n, false);
+		fits = true;
+		for (size_t i = 0; i < x->n; i++)
+			fits &= h->risen[i] <= x->rows[i].v[EXPORT_ALLOCATED];
+	}
+	return n;
+}
+
 static void put_events(struct heaptrack *h)
 {
 	struct export *x = h->x;
 	const struct snapshot **s;
-	size_t n = h->moments = export_moments(x, &s);
+	size_t n = h->moments = choose_moments(h, &s);
 	h->sizes = ms_sql_prepare(x->m->db,
 				  "SELECT allocations, allocated_bytes, coalesce(temporary, 0)"
 				  " FROM site_size WHERE site = ? ORDER BY low DESC",
@@ -401,7 +430,6 @@ static void put_events(struct heaptrack *h)
 	for (size_t i = 0; i < x->n && !h->infos.n; i++)
 		if (h->trace[i])
 			info(h, i, 0, true);
-	count_rises(h, s, n, false);
 	count_rises(h, s, n, true);
 	for (size_t k = 0; k < n; k++)
 		put_moment(h, s[k], k == 0);
