@@ -88,6 +88,14 @@ void ms_package_close(struct ms_package *p)
 	free(p);
 }
 
+uint64_t ms_package_number(const struct ms_package *p, uint32_t slot)
+{
+	uint64_t number = 0;
+	if (slot < p->slots)
+		memcpy(&number, p->numbers + (uint64_t)slot * sizeof number, sizeof number);
+	return number;
+}
+
 /* Row of a unit in the two tables; false: it is not there. */
 static bool find_row(const struct ms_package *p, uint64_t id, uint32_t *row)
 {
@@ -114,7 +122,7 @@ static struct ms_bytes part(const struct ms_package *p, uint32_t row, unsigned n
 		uint32_t offset = number_at(p->offsets, cell), size = number_at(p->sizes, cell);
 		if (number_at(p->sections, i) != number)
 			continue;
-		if (offset > whole.size || size > whole.size - offset)
+		if (!size || offset > whole.size || size > whole.size - offset)
 			break;
 		return (struct ms_bytes){whole.data + offset, size};
 	}

@@ -33,6 +33,8 @@ struct ms_package *ms_package_open(const char *path);
 void ms_package_close(struct ms_package *p);
 /* The parts of the unit with that number. False: it is not in the package, or the index lies. */
 bool ms_package_find(const struct ms_package *p, uint64_t id, struct ms_split_parts *out);
+/* The number in slot `slot` of the index; 0 where there are not so many. */
+uint64_t ms_package_number(const struct ms_package *p, uint32_t slot);
 /* Replaces the strings of a package by those of one unit alone, and its offsets to match: `own`
  * gets two blocks to be freed. */
 void ms_package_strings(struct ms_bytes of[MS_PART_COUNT], uint8_t *own[2]);

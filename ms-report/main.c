@@ -167,6 +167,7 @@ static int write_output(struct page *p, const struct options *opt, const struct 
 			struct ms_err *err)
 {
 	p->style = style_for(opt, output);
+	p->style.source_root = p->links.source_root;
 	p->gzip = output->path && ends_with(output->path, ".gz");
 	bool page = output->format == FORMAT_TEXT || output->format == FORMAT_MD;
 	struct out o = {.fd = output->path || page ? -1 : STDOUT_FILENO};

@@ -155,8 +155,11 @@ const char *frame_place(struct ms_arena *a, const struct model *m, const struct 
 {
 	if (f->file && *f->file) {
 		const char *file = f->file;
-		size_t n = m->cwd ? strlen(m->cwd) : 0;
-		if (n > 1 && strncmp(file, m->cwd, n) == 0 && file[n] == '/' && file[n + 1])
+		const char *root = st->source_root ? st->source_root : m->cwd;
+		size_t n = root ? strlen(root) : 0;
+		while (n && root[n - 1] == '/')
+			n--;
+		if (n && strncmp(file, root, n) == 0 && file[n] == '/' && file[n + 1])
 			file += n + 1;
 		file = name_clean(a, file, st->ascii);
 		return f->line ? ms_arena_printf(a, "%s:%u", file, f->line) : file;

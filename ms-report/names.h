@@ -20,7 +20,8 @@ struct style {
 	bool ascii;      /* nothing but ASCII comes out */
 	bool full_names; /* nothing is shortened or cut */
 	bool color;
-	size_t width; /* columns of a line */
+	size_t width;            /* columns of a line */
+	const char *source_root; /* files below are shown without it; NULL = where it ran */
 };
 
 /* `s` as text for a terminal or a line of a file: control and other invisible characters, and bytes
@@ -46,7 +47,7 @@ const char *frame_name(struct ms_arena *a, const struct model *m, const struct f
 /* ... and for the screen: shortened unless full names are wanted, cleaned. */
 const char *frame_label(struct ms_arena *a, const struct model *m, const struct frame *f,
 			const struct style *st);
-/* Where it is, cleaned: "src/cache.cpp:77" (without the process's working folder), else
+/* Where it is, cleaned: "src/cache.cpp:77" (without the source root), else
  * "[libz.so.1]", else "". */
 const char *frame_place(struct ms_arena *a, const struct model *m, const struct frame *f,
 			const struct style *st);

@@ -149,6 +149,52 @@ static void stack_line(struct page *p, struct out *o, size_t i, const struct fra
 		under(p, o, "", remark + 3, 9);
 }
 
+/* How often the `period` frames from `from` on come again at once after them. */
+static size_t rounds(const uint32_t *frames, size_t n, size_t from, size_t period)
+{
+	size_t r = 0;
+	while (from + (r + 2) * period <= n &&
+	       memcmp(frames + from, frames + from + (r + 1) * period, period * sizeof *frames) ==
+		       0)
+		r++;
+	return r;
+}
+
+/* Of a recursion one round is shown, and how many more there are. */
+#define ROUND_MAX 8u
+static void stack_lines(struct page *p, struct out *o, const struct site *s, size_t column)
+{
+	struct model *m = p->m;
+	size_t n = 0, user = SIZE_MAX;
+	for (uint32_t k = s->stack; k != NONE; k = m->nodes.v[k].parent)
+		n++;
+	uint32_t *frames = ms_arena_alloc(&m->arena, (n + 1) * sizeof *frames);
+	size_t at = 0;
+	for (uint32_t k = s->stack; k != NONE; k = m->nodes.v[k].parent) {
+		user = k == s->user ? at : user;
+		frames[at++] = m->nodes.v[k].frame;
+	}
+	for (size_t i = 0; i < n;) {
+		size_t period = 1, more = 0;
+		while (!p->style.full_names && period <= ROUND_MAX &&
+		       (more = rounds(frames, n, i, period)) < 2)
+			period++;
+		more = period > ROUND_MAX || p->style.full_names ? 0 : more;
+		size_t end = i + (more ? period : 1);
+		for (; i < end; i++)
+			stack_line(p, o, i, &m->frames.v[frames[i]], column, i == user);
+		if (more)
+			under(p, o, "",
+			      SAY("%s of the %s above: recursion",
+				  say_things(m, more, "more round", "more rounds"),
+				  say_things(m, period, "frame", "frames")),
+			      5);
+		i += more * period;
+	}
+	if (!n)
+		out_str(o, "     none was recorded\n");
+}
+
 void text_site(struct page *p, struct out *o, const struct site *s)
 {
 	struct model *m = p->m;
@@ -170,14 +216,11 @@ void text_site(struct page *p, struct out *o, const struct site *s)
 	text_site_frees(p, o, s);
 	out_str(o, "\nStack, the allocation first\n");
 	const struct style all = {.ascii = p->style.ascii, .full_names = true};
-	size_t column = 0, i = 0;
+	size_t column = 0;
 	for (uint32_t n = s->stack; n != NONE; n = m->nodes.v[n].parent) {
 		size_t w = name_width(
 			frame_label(&m->arena, m, &m->frames.v[m->nodes.v[n].frame], &all));
 		column = w > column && w <= p->style.width * 6 / 10 ? w : column;
 	}
-	for (uint32_t n = s->stack; n != NONE; n = m->nodes.v[n].parent)
-		stack_line(p, o, i++, &m->frames.v[m->nodes.v[n].frame], column, n == s->user);
-	if (!i)
-		out_str(o, "     none was recorded\n");
+	stack_lines(p, o, s, column);
 }

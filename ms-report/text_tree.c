@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * A call tree in plain text. The largest branches are shown; what is left out below each is summed
- * up on a line of its own.
+ * A call tree in plain text, as memtrail draws it. The largest branches are shown; what is
+ * left out below each is summed up on a line of its own.
+ *
+ *    2.0 MiB   62 %  ├─ main  main.c:31
+ *    1.0 MiB   31 %  │  └─ load  load.c:7      one of several callees is indented,
+ *    1.0 MiB   31 %  │     read_all            the only one of its caller is not
+ *    3.0 KiB  0.1 %  └─ 3 more branches
  */
 #include "text.h"
 
@@ -43,16 +48,35 @@ static const char *say_pair(struct page *p, const struct tree *t, const struct p
 					  : est_count(p->m, v->a, pair_ea(v));
 }
 
-/* Estimates have an interval instead of a share. */
-static void begin(struct page *p, struct out *o, const struct tree *t, const struct pair *v,
-		  size_t indent)
+/* The lines that lead to a branch: which levels have more to come. */
+#define LEVELS_MAX 1024u
+struct guides {
+	bool more[LEVELS_MAX];
+};
+
+static void put_level(struct page *p, struct out *o, bool branch, bool more)
+{
+	static const char *const glyphs[2][4] = {
+		{"   ", "\u2502  ", "\u2514\u2500 ", "\u251c\u2500 "},
+		{"   ", "|  ", "`- ", "|- "}};
+	out_str(o, glyphs[p->style.ascii][branch * 2 + more]);
+}
+
+/* Figures, then guides down to level `indent`, with a branch there or without. Estimates have an
+ * interval instead of a share. Returns the columns used. */
+static size_t begin(struct page *p, struct out *o, const struct tree *t, const struct pair *v,
+		    const struct guides *g, size_t indent, bool branch)
 {
 	bool share = !v->estimated;
+	size_t most = p->style.width / 9, from = indent > most ? indent - most : 0;
 	text_pad_left(o, say_pair(p, t, v), share ? 11 : 24);
 	if (share)
 		text_pad_left(o, say_share(p->m, v->a, t->total.a), 7);
-	size_t most = p->style.width / 3;
-	out_repeat(o, " ", 2 + (indent * 2 < most ? indent * 2 : most));
+	out_str(o, "  ");
+	for (size_t i = from; i < indent; i++)
+		put_level(p, o, false, g->more[i % LEVELS_MAX]);
+	put_level(p, o, branch, g->more[indent % LEVELS_MAX]);
+	return (share ? 20 : 26) + 3 * (indent - from + 1);
 }
 
 static const char *branch_name(struct page *p, const struct branch *b)
@@ -80,17 +104,18 @@ static const char *branch_place(struct page *p, const struct branch *b)
 }
 
 static void write_branch(struct page *p, struct out *o, const struct tree *t,
-			 const struct branch *b, size_t indent, bool more)
+			 const struct branch *b, const struct guides *g, size_t indent, bool branch,
+			 bool more)
 {
-	size_t start = o->n;
-	begin(p, o, t, &b->sum, indent);
-	size_t used = o->n - start; /* all of it is ASCII */
+	size_t used = begin(p, o, t, &b->sum, g, indent, branch);
 	if (used + 12 > p->style.width && !p->style.full_names) {
 		text_end_line(o);
 		out_repeat(o, " ", used = 4);
 	}
 	size_t room = p->style.width > used + 12 ? p->style.width - used : 12;
 	const char *name = branch_name(p, b), *place = branch_place(p, b);
+	if (b->repeated)
+		name = SAY("%s (recursive)", name);
 	if (more)
 		name = SAY("%s %s", name, p->style.ascii ? ".." : "\xe2\x80\xa6");
 	if (!p->style.full_names) {
@@ -104,36 +129,61 @@ static void write_branch(struct page *p, struct out *o, const struct tree *t,
 
 /* A sum that is of no single branch. */
 static void write_words(struct page *p, struct out *o, const struct tree *t, const struct pair *v,
-			size_t indent, const char *words)
+			const struct guides *g, size_t indent, const char *words)
 {
-	size_t start = o->n;
-	begin(p, o, t, v, indent);
-	if (o->n - start + name_width(words) > p->style.width) {
+	size_t used = begin(p, o, t, v, g, indent, true);
+	if (used + name_width(words) > p->style.width) {
 		text_end_line(o);
 		out_str(o, "    ");
 	}
 	out_printf(o, "%s\n", words);
 }
 
+static bool figure_is_there(const struct pair *v)
+{
+	return v->a && v->a != UNKNOWN;
+}
+
+/* What follows the children of a branch that are shown. */
+struct rest {
+	size_t hidden;
+	struct pair sum; /* of those not shown */
+	bool self;       /* some was allocated by itself */
+};
+
+static struct rest rest_of(const struct tree *t, const struct branch *b, const bool *shown)
+{
+	struct rest r = {0};
+	bool seen = b->first_child != NONE && shown[b->first_child];
+	for (uint32_t c = b->first_child; seen && c != NONE; c = t->v[c].next)
+		if (!shown[c]) {
+			r.hidden++;
+			r.sum = pair_add(r.sum, t->v[c].sum);
+		}
+	r.self = seen && b->self.a;
+	return r;
+}
+
+/* Below all branches there is what no site has. */
+static bool more_at_top(const struct tree *t, const struct branch *b)
+{
+	return b == &t->v[0] && (figure_is_there(&t->hidden) || figure_is_there(&t->other));
+}
+
 /* After the children of a branch: those that are not shown, and what was allocated by itself. */
 static void write_rest(struct page *p, struct out *o, const struct tree *t, const struct branch *b,
-		       const bool *shown, size_t indent)
+		       const bool *shown, struct guides *g, size_t indent)
 {
-	size_t hidden = 0, seen = 0;
-	struct pair sum = {0};
-	for (uint32_t c = b->first_child; c != NONE; c = t->v[c].next) {
-		seen += shown[c];
-		if (!shown[c]) {
-			hidden++;
-			sum = pair_add(sum, t->v[c].sum);
-		}
-	}
-	if (seen && hidden)
-		write_words(p, o, t, &sum, indent,
-			    say_things(p->m, hidden, t->up ? "more caller" : "more branch",
+	struct rest r = rest_of(t, b, shown);
+	g->more[indent % LEVELS_MAX] = r.self || more_at_top(t, b);
+	if (r.hidden)
+		write_words(p, o, t, &r.sum, g, indent,
+			    say_things(p->m, r.hidden, t->up ? "more caller" : "more branch",
 				       t->up ? "more callers" : "more branches"));
-	if (seen && b->self.a)
-		write_words(p, o, t, &b->self, indent, t->up ? "no further caller" : "by itself");
+	g->more[indent % LEVELS_MAX] = more_at_top(t, b);
+	if (r.self)
+		write_words(p, o, t, &b->self, g, indent,
+			    t->up ? "no further caller" : "by itself");
 }
 
 static bool has_hidden_children(const struct branch *b, const bool *shown)
@@ -150,6 +200,24 @@ static bool is_only(const struct tree *t, const struct branch *b)
 	       parent->self.a == 0;
 }
 
+/* Is there another line at the level of a branch after all that is below it? */
+static bool goes_on(const struct tree *t, const struct branch *b, const bool *shown)
+{
+	const struct branch *parent = &t->v[b->parent];
+	struct rest r = rest_of(t, parent, shown);
+	return (b->next != NONE && shown[b->next]) || r.hidden || r.self || more_at_top(t, parent);
+}
+
+static void write_outside(struct page *p, struct out *o, const struct tree *t, struct guides *g)
+{
+	g->more[0] = figure_is_there(&t->other);
+	if (figure_is_there(&t->hidden))
+		write_words(p, o, t, &t->hidden, g, 0, "hidden by filters");
+	g->more[0] = false;
+	if (figure_is_there(&t->other))
+		write_words(p, o, t, &t->other, g, 0, "of no site");
+}
+
 void text_tree(struct page *p, struct out *o, const struct tree *t, size_t limit)
 {
 	const char *total = say_pair(p, t, &t->total);
@@ -160,12 +228,17 @@ void text_tree(struct page *p, struct out *o, const struct tree *t, size_t limit
 		       total));
 	const bool *shown = choose(p, t, limit);
 	size_t *indent = ms_arena_alloc(&p->m->arena, t->n * sizeof *indent);
+	struct guides guides = {0};
 	uint32_t at = t->v[0].first_child;
 	while (at != NONE && at != 0) {
 		const struct branch *b = &t->v[at];
 		if (shown[at]) {
-			indent[at] = b->parent == 0 ? 0 : indent[b->parent] + !is_only(t, b);
-			write_branch(p, o, t, b, indent[at], has_hidden_children(b, shown));
+			bool only = b->parent != 0 && is_only(t, b);
+			indent[at] = b->parent == 0 ? 0 : indent[b->parent] + !only;
+			if (!only)
+				guides.more[indent[at] % LEVELS_MAX] = goes_on(t, b, shown);
+			write_branch(p, o, t, b, &guides, indent[at], !only,
+				     has_hidden_children(b, shown));
 			if (b->first_child != NONE && shown[b->first_child]) {
 				at = b->first_child;
 				continue;
@@ -174,12 +247,9 @@ void text_tree(struct page *p, struct out *o, const struct tree *t, size_t limit
 		/* children are in order of size: after one that is not shown, none is... */
 		while (at != 0 && (t->v[at].next == NONE || !shown[t->v[at].next])) {
 			at = t->v[at].parent;
-			write_rest(p, o, t, &t->v[at], shown, at ? indent[at] + 1 : 0);
+			write_rest(p, o, t, &t->v[at], shown, &guides, at ? indent[at] + 1 : 0);
 		}
 		at = at ? t->v[at].next : 0;
 	}
-	if (t->hidden.a && t->hidden.a != UNKNOWN)
-		write_words(p, o, t, &t->hidden, 0, "hidden by filters");
-	if (t->other.a && t->other.a != UNKNOWN)
-		write_words(p, o, t, &t->other, 0, "of no site");
+	write_outside(p, o, t, &guides);
 }

@@ -19,6 +19,8 @@ struct maker {
 	uint32_t *slots; /* hash table of branches, NONE = free */
 	size_t slot_count;
 	uint32_t *same; /* per frame: the first frame that is the same function */
+	bool fold;
+	bool *repeated; /* by place in a path */
 };
 
 static int compare_frames(const struct frame *a, const struct frame *b)
@@ -122,6 +124,39 @@ static size_t walk(const struct model *m, const struct site *s, uint32_t *path)
 	return n;
 }
 
+/* Is the path of `n` frames the same function by function in its last `period` frames as in those
+ * before? */
+static bool repeats(const struct maker *k, const uint32_t *path, size_t n, size_t period)
+{
+	if (n < 2 * period)
+		return false;
+	for (size_t i = n - period; i < n; i++)
+		if (k->same[path[i]] != k->same[path[i - period]])
+			return false;
+	return true;
+}
+
+/* Leaves out of a path all rounds of a recursion but the first. Returns what is left. */
+static size_t fold_recursion(struct maker *k, uint32_t *path, size_t n)
+{
+	enum { LONGEST = 4 }; /* functions that call each other in turn */
+	size_t kept = 0;
+	for (size_t i = 0; i < n; i++) {
+		k->repeated[kept] = false;
+		path[kept++] = path[i];
+		for (size_t period = 1; period <= LONGEST; period++)
+			if (repeats(k, path, kept, period)) {
+				kept -= period;
+				/* an inlined part of a function inside the function is none */
+				k->repeated[kept - period] |=
+					!k->m->frames.v[path[kept]].inlined &&
+					!k->m->frames.v[path[kept - period]].inlined;
+				break;
+			}
+	}
+	return kept;
+}
+
 static void add_site(struct maker *k, const struct site *s, struct pair v, bool up, uint32_t *path)
 {
 	uint32_t at = 0;
@@ -131,8 +166,17 @@ static void add_site(struct maker *k, const struct site *s, struct pair v, bool 
 	size_t n = walk(k->m, s, path);
 	if (!n)
 		at = child(k, at, NONE, NONE, v);
-	for (size_t i = 0; i < n; i++)
-		at = child(k, at, path[up ? i : n - 1 - i], NONE, v);
+	for (size_t i = 0; !up && i < n / 2; i++) {
+		uint32_t other = path[i];
+		path[i] = path[n - 1 - i];
+		path[n - 1 - i] = other;
+	}
+	if (k->fold)
+		n = fold_recursion(k, path, n);
+	for (size_t i = 0; i < n; i++) {
+		at = child(k, at, path[i], NONE, v);
+		k->b.v[at].repeated |= k->fold && k->repeated[i];
+	}
 	k->b.v[at].self = pair_add(k->b.v[at].self, v);
 }
 
@@ -167,13 +211,14 @@ static void link_children(struct maker *k)
 	free(order);
 }
 
-struct tree tree_make(struct model *m, enum metric metric, bool up)
+static struct tree make(struct model *m, enum metric metric, bool up, bool fold)
 {
-	struct maker k = {.m = m};
+	struct maker k = {.m = m, .fold = fold};
 	number_frames(&k);
 	*MS_PUSH(&k.b) = (struct branch){
 		.parent = NONE, .first_child = NONE, .next = NONE, .frame = NONE, .process = NONE};
 	uint32_t *path = ms_xrealloc(NULL, m->nodes.n, sizeof *path);
+	k.repeated = ms_xcalloc(m->nodes.n + 1, sizeof *k.repeated);
 	for (size_t i = 0; i < m->sites.n; i++) {
 		struct pair v = site_pair(&m->sites.v[i], metric);
 		if (v.a != UNKNOWN && v.a)
@@ -187,8 +232,19 @@ struct tree tree_make(struct model *m, enum metric metric, bool up)
 	t.hidden = hidden_pair(m, metric);
 	t.other.a = figure_sub(figure_sub(t.total.a, t.hidden.a), t.v[0].sum.a);
 	free(path);
+	free(k.repeated);
 	free(k.same);
 	free(k.slots);
 	free(k.b.v);
 	return t;
+}
+
+struct tree tree_make(struct model *m, enum metric metric, bool up)
+{
+	return make(m, metric, up, false);
+}
+
+struct tree tree_make_folded(struct model *m, enum metric metric, bool up)
+{
+	return make(m, metric, up, true);
 }

@@ -14,6 +14,7 @@ struct branch {
 	uint32_t process; /* when frame is NONE: index, or NONE */
 	uint32_t depth;
 	bool several;     /* frames of several lines were merged */
+	bool repeated;    /* calls that came back to it were left out */
 	struct pair sum;  /* of all sites below and of its own */
 	struct pair self; /* of sites whose stack ends here */
 };
@@ -28,5 +29,8 @@ struct tree {
 
 /* In the model's arena. */
 struct tree tree_make(struct model *m, enum metric metric, bool up);
+/* The same for people: of functions that call themselves, or each other in turn, one round is kept.
+ */
+struct tree tree_make_folded(struct model *m, enum metric metric, bool up);
 
 #endif

@@ -1,0 +1,59 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Recursion is folded in trees and stacks, unless --full-names asks for all of it; paths begin at the source root.
+set -eu
+fail() {
+	echo "FAILED: $*"
+	exit 1
+}
+mkdir -p project/src
+cat >project/src/rec.c <<'C'
+#include <stdlib.h>
+void *kept;
+volatile int one = 1;
+void ping(int n);
+__attribute__((noinline)) void pong(int n) { if (n) ping(n - one); else kept = malloc(1000); one = 1; }
+__attribute__((noinline)) void ping(int n) { if (n) pong(n - one); else kept = malloc(1000); one = 1; }
+__attribute__((noinline)) void self(int n) { if (n) self(n - one); else ping(21); one = 1; }
+int main() { self(50); one = 1; return 0; }
+C
+gcc -g -O1 -fno-optimize-sibling-calls -o rec "$PWD/project/src/rec.c"
+ms-record -q -o rec.trace ./rec
+# tree OPTION...: names and places below main, without figures
+tree() {
+	ms-report --tree --ascii "$@" rec.trace | sed -n 's/^.*100 %  `\{0,1\}[- ] *//p' | sed -n '/^main/,$p'
+}
+tree --source-root "$PWD/project" >have
+cat >want <<'W'
+main  src/rec.c:8
+self (recursive)  src/rec.c:7
+ping (recursive)  src/rec.c:6
+pong  src/rec.c:5
+W
+diff want have || fail "the tree"
+tree --source-root "$PWD/project/" | diff want - || fail "a root with a slash"
+tree | grep -q '^main  project/src/rec.c:8$' || fail "the default root"
+ms-report --tree=up --ascii --source-root "$PWD/project" rec.trace | sed -n 's/^.*100 %  `\{0,1\}[- ] *//p' | head -n 4 >have
+cat >want <<'W'
+pong (recursive)  src/rec.c:5
+ping  src/rec.c:6
+self (recursive)  src/rec.c:7
+main  src/rec.c:8
+W
+diff want have || fail "the tree upwards"
+[ "$(ms-report --folded rec.trace | grep -o 'self;' | wc -l)" = 51 ] || fail "folded stacks lose rounds"
+
+ms-report --site 1 --ascii --source-root "$PWD/project" rec.trace | sed -n '/^Stack/,$p' >have
+cat >want <<'W'
+Stack, the allocation first
+  0  pong                    src/rec.c:5   <- named after
+  1  ping                    src/rec.c:6
+  2  pong                    src/rec.c:5
+     9 more rounds of the 2 frames above: recursion
+ 21  ping                    src/rec.c:6
+ 22  self                    src/rec.c:7
+ 23  self                    src/rec.c:7
+     49 more rounds of the 1 frame above: recursion
+W
+head -n 9 have | diff want - || fail "the stack"
+[ "$(ms-report --site 1 --full-names rec.trace | grep -c ' self ')" = 51 ] || fail "--full-names"

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT
+ * Fuzzes the symbolizer with a program's file, all of it: DWARF through libdw, symbols, and the
+ * same file as a package of split DWARF and as a .dwo.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "fuzz.h"
+#include "libcommon/arena.h"
+#include "libcommon/io.h"
+#include "libcommon/symbols.h"
+#include "libcommon/symbols_package.h"
+
+static volatile size_t sum; /* so that every byte is really read */
+
+static void read_location(const struct ms_location *l)
+{
+	sum += (l->function ? strlen(l->function) : 0) + (l->file ? strlen(l->file) : 0);
+}
+
+/* Every 8th byte of the first 4 KiB of each section with code, and what lies around. */
+static void find_all(struct ms_symbols *s, int module, const char *path)
+{
+	enum { STEP = 8, MOST = 4096 };
+	struct ms_location l[16];
+	struct ms_elf *e = ms_elf_open(path);
+	for (unsigned i = 0; e && i < e->section_count && i < 64; i++) {
+		const struct ms_elf_section *c = &e->sections[i];
+		if (!(c->flags & 4))
+			continue;
+		for (uint64_t at = 0; at < c->size + STEP && at < MOST; at += STEP) {
+			size_t n = ms_symbols_find(s, module, c->address + at, l, 16);
+			if (n < 1 || n > 16)
+				abort();
+			while (n--)
+				read_location(&l[n]);
+		}
+	}
+	ms_elf_close(e);
+}
+
+static void read_package(const char *path)
+{
+	struct ms_package *p = ms_package_open(path);
+	for (uint64_t i = 0; p && i < 64; i++) {
+		struct ms_split_parts parts;
+		uint8_t *own[2] = {NULL, NULL};
+		if (!ms_package_find(p, ms_package_number(p, (uint32_t)i), &parts))
+			continue;
+		ms_package_strings(parts.of, own);
+		for (size_t k = 0; k < MS_PART_COUNT; k++)
+			for (uint64_t at = 0; at < parts.of[k].size; at++)
+				sum += parts.of[k].data[at];
+		free(own[0]);
+		free(own[1]);
+	}
+	ms_package_close(p);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+	char path[64];
+	int fd = memfd_create("program", 0);
+	if (fd < 0 || ms_write_all(fd, data, n) != 0)
+		exit(2);
+	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	struct ms_symbols *s = ms_symbols_new(NULL);
+	int module = ms_symbols_module(s, path, NULL, 0, 0);
+	find_all(s, module, path);
+	sum += (size_t)ms_symbols_module_state(s, module, NULL);
+	ms_symbols_free(s);
+	read_package(path);
+	close(fd);
+	return 0;
+}
