@@ -69,14 +69,16 @@ static size_t begin(struct page *p, struct out *o, const struct tree *t, const s
 {
 	bool share = !v->estimated;
 	size_t most = p->style.width / 9, from = indent > most ? indent - most : 0;
-	text_pad_left(o, say_pair(p, t, v), share ? 11 : 24);
+	const char *figure = say_pair(p, t, v);
+	size_t least = share ? 11 : 24, wide = name_width(figure);
+	text_pad_left(o, figure, least);
 	if (share)
 		text_pad_left(o, say_share(p->m, v->a, t->total.a), 7);
 	out_str(o, "  ");
 	for (size_t i = from; i < indent; i++)
 		put_level(p, o, false, g->more[i % LEVELS_MAX]);
 	put_level(p, o, branch, g->more[indent % LEVELS_MAX]);
-	return (share ? 20 : 26) + 3 * (indent - from + 1);
+	return (wide > least ? wide : least) + (share ? 9 : 2) + 3 * (indent - from + 1);
 }
 
 static const char *branch_name(struct page *p, const struct branch *b)
