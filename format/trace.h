@@ -112,6 +112,7 @@ enum ms_index_field {
 #define MS_FRAME_TRUNCATED 4u /* not a frame: the callers beyond could not be found */
 #define MS_FRAME_NOT_TAKEN 8u /* not a frame: the stack was not taken (rate limit) */
 #define MS_FRAME_BEFORE 16u   /* not a frame: allocated before the recording began */
+#define MS_FRAME_HEAP 32u     /* not a frame: the heap that its module names; above the root */
 
 /* Records blocks hold a sequence of records; a record is a varint byte length, then fields; a field
  * is varint (number << 1 | is_bytes), then a varint value, or a varint length and that many bytes.
@@ -175,7 +176,8 @@ enum ms_module_field {
 	MS_MODULE_LOADED = 7,   /* ns */
 	MS_MODULE_UNLOADED = 8, /* ns; absent = never */
 	MS_MODULE_OFFSET = 9,   /* file offset mapped at START */
-	MS_MODULE_KIND = 10,    /* 0 file, 1 vdso, 2 anonymous code (JIT), 3 the recorder's guest */
+	MS_MODULE_KIND = 10,    /* 0 file, 1 vdso, 2 anonymous code (JIT), 3 the recorder's guest,
+				   4 no module: a heap of the program's own, PATH is its name */
 	MS_MODULE_SIZE = 11,    /* file size in bytes when it was mapped */
 	MS_MODULE_MTIME = 12,   /* file modification, ns since 1970 */
 	MS_MODULE_DELETED = 13, /* 1: the file was deleted or replaced while mapped */

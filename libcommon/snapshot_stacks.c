@@ -77,7 +77,7 @@ static const char *symbol_state(const struct work *w, uint32_t id)
 
 static int fill_modules(struct work *w)
 {
-	static const char *const kinds[] = {"file", "vdso", "jit", "recorder"};
+	static const char *const kinds[] = {"file", "vdso", "jit", "recorder", "heap"};
 	struct ms_insert in;
 	ms_insert_open(&in, w->f->db, "module",
 		       "id, process, path, build_id, start, end, bias, loaded_ns, unloaded_ns, "
@@ -101,7 +101,7 @@ static int fill_modules(struct work *w)
 		ms_put_address(&in, m->number[MS_MODULE_BIAS]);
 		ms_put_if(&in, ms_has(m, MS_MODULE_LOADED), m->number[MS_MODULE_LOADED]);
 		ms_put_if(&in, ms_has(m, MS_MODULE_UNLOADED), m->number[MS_MODULE_UNLOADED]);
-		ms_put_text(&in, m->number[MS_MODULE_KIND] < 4 ? kinds[m->number[MS_MODULE_KIND]]
+		ms_put_text(&in, m->number[MS_MODULE_KIND] < 5 ? kinds[m->number[MS_MODULE_KIND]]
 							       : NULL);
 		ms_put_text(&in, symbol_state(w, id));
 		ms_put_row(&in);
@@ -216,6 +216,16 @@ static void find_places(struct work *w)
 
 /* ---- rows ---- */
 
+/* What a frame stands for that is none, with the name of a heap. */
+static const char *note_in_full(const struct ms_frame *fr, const struct ms_row *m, char room[300])
+{
+	const char *name = m ? m->text[MS_MODULE_PATH - 2] : NULL;
+	if (!(fr->flags & MS_FRAME_HEAP) || !name)
+		return ms_frame_note(fr);
+	snprintf(room, 300, "heap %s", name);
+	return room;
+}
+
 /* A frame number 0 stands for what was lost in damage. */
 static int fill_frames(struct work *w)
 {
@@ -228,7 +238,8 @@ static int fill_frames(struct work *w)
 	for (uint32_t i = 0; i < t->frames.n; i++) {
 		const struct ms_frame *fr = &t->frames.v[i];
 		const struct ms_row *m = ms_module_of(t, fr->module);
-		const char *note = i ? ms_frame_note(fr) : "truncated";
+		char room[300];
+		const char *note = i ? note_in_full(fr, m, room) : "truncated";
 		if (!w->used_frames[i] || !w->places.v)
 			continue;
 		w->frames[i].row = w->f->frames + 1;

@@ -34,7 +34,8 @@
  * kept. */
 enum { BLOCK_BYTES = 1 << 20, MAX_CHAIN = 64, ZSTD_LEVEL = 9 };
 
-#define NOT_A_FRAME (MS_FRAME_CUT | MS_FRAME_TRUNCATED | MS_FRAME_NOT_TAKEN | MS_FRAME_BEFORE)
+#define NOT_A_FRAME                                                                                \
+	(MS_FRAME_CUT | MS_FRAME_TRUNCATED | MS_FRAME_NOT_TAKEN | MS_FRAME_BEFORE | MS_FRAME_HEAP)
 
 struct module {
 	uint64_t id, bias;

@@ -548,6 +548,12 @@ void control_run(struct control *c)
 		unlink(c->files.path); /* the command never said hello */
 }
 
+void control_discard(struct control *c)
+{
+	if (c->files.folder)
+		unlink(c->files.path);
+}
+
 void control_free(struct control *c)
 {
 	scanner_stop(&c->scanner);

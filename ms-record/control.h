@@ -55,6 +55,9 @@ struct control {
 	} images;
 	uint64_t rewritten;             /* as last seen */
 	uint64_t kept, trivial, missed; /* further images */
+	bool hooks_placed[MG_HOOKS_MAX]; /* in any program, by number of --hook */
+	struct ms_err hooks_refused;     /* why others were not, in the first that had some */
+	bool not_run;                    /* for that, the command was ended before it began */
 	struct ms_err refused;          /* why an image could not be recorded; the first one */
 };
 
@@ -73,6 +76,8 @@ int control_take_signals(struct control *c, struct ms_err *err);
 void control_read_signals(struct control *c);
 /* Appends symbols to the traces that were kept. */
 void control_symbols(struct control *c);
+/* The command was not run: its trace goes. */
+void control_discard(struct control *c);
 void control_free(struct control *c);
 
 #endif

@@ -19,6 +19,7 @@
 
 #include "born.h"
 #include "control.h"
+#include "hook_launch.h"
 #include "info.h"
 #include "libcommon/arena.h"
 #include "libcommon/err.h"
@@ -260,6 +261,21 @@ bool hello_welcome(int fd, const struct session *s)
 	return sendmsg(fd, &m, MSG_NOSIGNAL) == sizeof w;
 }
 
+/* The program waits meanwhile. Where the command itself has a function that was named and cannot be
+ * hooked, it is not run: it has done nothing yet. */
+static void place_hooks(struct control *c, struct session *s, int fd)
+{
+	struct ms_err err = {0};
+	if (!hook_launch(s, &c->opt->hooks, fd, c->hooks_placed, &err))
+		return;
+	if (!c->hooks_refused.text[0])
+		c->hooks_refused = err;
+	if (s->launched) {
+		c->not_run = true;
+		kill(c->launch.pid, SIGKILL);
+	}
+}
+
 bool hello_hear(const struct control *c, int fd, int *pid)
 {
 	struct ucred who;
@@ -278,11 +294,13 @@ static void answer(struct control *c, int fd)
 	if (!hello_hear(c, fd, &pid))
 		return;
 	struct session *s = new_image(c, pid);
-	bool sent = hello_welcome(fd, s);
+	bool hooks = s && hook_launch_wanted(s, &c->opt->hooks), sent = hello_welcome(fd, s);
 	if (!s)
 		return;
 	drain_add(&c->drain, s);
 	scanner_add(&c->scanner, s);
+	if (hooks && sent)
+		place_hooks(c, s, fd);
 	if (!sent)
 		control_end(c, s, SESSION_STOPPED, -1);
 }

@@ -92,6 +92,12 @@ static int record(const struct options *o)
 		return own;
 	}
 	control_run(&c);
+	if (c.not_run) {
+		fprintf(stderr, "ms-record: %s\n", c.hooks_refused.text);
+		control_discard(&c);
+		control_free(&c);
+		return STATUS_OWN_FAILURE;
+	}
 	control_symbols(&c);
 	tell_over(&c);
 	if (!o->quiet)

@@ -14,6 +14,7 @@
 
 #include "format/trace.h"
 #include "forks.h"
+#include "heaps.h"
 #include "libcommon/arena.h"
 #include "options.h"
 #include "sampled.h"
@@ -144,7 +145,8 @@ static inline void free_block(struct session *s, uint32_t thread, const struct i
 static bool concerns(const struct item *it, uint64_t address, bool frees, bool *fits)
 {
 	bool is_free = it->kind == ITEM_FREE || it->kind == ITEM_RELEASE;
-	bool is_alloc = it->kind == ITEM_ALLOC || it->kind == ITEM_REALLOC;
+	bool is_alloc = it->kind == ITEM_ALLOC || it->kind == ITEM_REALLOC ||
+			it->kind == ITEM_HEAP_ALLOC || it->kind == ITEM_HEAP_REALLOC;
 	if (it->address != address || !(is_free || is_alloc))
 		return false;
 	*fits = is_free == frees;
@@ -191,7 +193,8 @@ static void take_release(struct session *s, struct reader *r, const struct item 
 	struct live_block b = {0};
 	bool found = take_block(s, it->address, &b);
 	bool inherited = !found && s->forked && forks_take(s, it->address, &b);
-	*rel = (struct released){b.number, b.address, b.size, found, inherited};
+	bool backing = !found && !inherited && heaps_give(s, r, it, true);
+	*rel = (struct released){b.number, b.address, b.size, found, inherited, backing};
 }
 
 /* A block is given back that is not live: its allocation may be stamped a little later, on another
@@ -211,7 +214,8 @@ static bool wait_for_block(struct session *s, const struct reader *own, const st
 static void do_release(struct session *s, struct reader *r, const struct item *it)
 {
 	take_release(s, r, it);
-	if (!r->released[it->link].found && !r->released[it->link].inherited)
+	const struct released *rel = &r->released[it->link];
+	if (!rel->found && !rel->inherited && !rel->backing)
 		wait_for_block(s, r, it,
 			       AFTER_RELEASE | (uint32_t)(r - s->readers) * RELEASED | it->link);
 }
@@ -290,8 +294,11 @@ static void do_realloc(struct session *s, struct reader *r, const struct item *i
 			.address = old->address, .number = old->number, .size = old->size};
 		explain(s, r->thread, it->key, &was);
 	}
-	struct batch_event *e =
-		emit(s, old->found ? MS_EV_REALLOC : MS_EV_REALLOC_UNKNOWN, r->thread, it->key);
+	struct batch_event *e = emit(s,
+				     old->found     ? MS_EV_REALLOC
+				     : old->backing ? MS_EV_ALLOC
+						    : MS_EV_REALLOC_UNKNOWN,
+				     r->thread, it->key);
 	if (old->found) {
 		e->ev.freed = old->number;
 		e->old_address = old->address & ~USER_BLOCK;
@@ -300,10 +307,10 @@ static void do_realloc(struct session *s, struct reader *r, const struct item *i
 		s->stats.frees++;
 		if (s->threads.v[r->thread].last_number == old->number)
 			s->stats.temporary++;
-	} else if (!old->inherited) {
+	} else if (!old->inherited && !old->backing) {
 		s->stats.unknown_frees++;
 	}
-	s->stats.reallocs++;
+	s->stats.reallocs += !old->backing;
 	bind_block(s, e, it);
 }
 
@@ -312,7 +319,7 @@ static inline void do_free(struct session *s, struct reader *r, const struct ite
 	struct live_block b;
 	if (take_block(s, it->address, &b)) {
 		release(s, MS_EV_FREE, r->thread, it->key, &b, it->stack);
-	} else if (!free_inherited(s, r->thread, it) &&
+	} else if (!free_inherited(s, r->thread, it) && !heaps_give(s, r, it, true) &&
 		   !wait_for_block(s, r, it, AFTER_FREE | r->thread)) {
 		unknown_free(s, r->thread, it);
 		s->stats.unknown_frees++;
@@ -325,7 +332,7 @@ static void do_free_unsure(struct session *s, struct reader *r, const struct ite
 	struct live_block b;
 	if (take_block(s, it->address, &b))
 		release(s, MS_EV_FREE, r->thread, it->key, &b, it->stack);
-	else if (!free_inherited(s, r->thread, it))
+	else if (!free_inherited(s, r->thread, it) && !heaps_give(s, r, it, false))
 		s->stats.unsure_frees++;
 }
 
@@ -368,6 +375,32 @@ static void do_after(struct session *s, const struct item *it)
 		take_release(s, &s->readers[who / RELEASED], &f);
 }
 
+void merge_free(struct session *s, struct reader *r, const struct item *it, uint64_t address)
+{
+	struct live_block b;
+	if (take_block(s, address, &b))
+		release(s, MS_EV_FREE, r->thread, it->key, &b, 0);
+}
+
+void merge_make_way(struct session *s, const struct reader *r, const struct item *it)
+{
+	struct live_block b;
+	if (live_find(&s->live, it->address, &b))
+		make_way(s, r, it);
+}
+
+/* A block of a heap of the program's own. */
+static void do_heap_block(struct session *s, struct reader *r, const struct item *it)
+{
+	struct item plain = *it;
+	uint64_t pool = heaps_place(s, &plain);
+	if (plain.kind == ITEM_REALLOC)
+		do_realloc(s, r, &plain);
+	else
+		do_alloc(s, r, &plain);
+	heaps_join(s, pool, it->address, s->number - 1);
+}
+
 static void process(struct session *s, struct reader *r, const struct item *it)
 {
 	switch ((enum item_kind)it->kind) {
@@ -407,6 +440,16 @@ static void process(struct session *s, struct reader *r, const struct item *it)
 	case ITEM_PAUSE:
 		session_flush(s); /* what is lost has its own span of time */
 		pause_user(s, it->size, clock_ns(&s->clock, it->key >> 1));
+		break;
+	case ITEM_HEAP_ALLOC:
+	case ITEM_HEAP_REALLOC:
+		do_heap_block(s, r, it);
+		break;
+	case ITEM_BACKING:
+		heaps_backing(s, r, it);
+		break;
+	case ITEM_POOL:
+		heaps_pool(s, r, it);
 		break;
 	case ITEM_DONE:
 		return;

@@ -25,6 +25,11 @@ uint64_t merge_lookahead(const struct session *s);
  * Valid until the next one. */
 struct batch_event *merge_emit(struct session *s, uint8_t kind, uint32_t thread, uint64_t key);
 
+/* The block at `address` is freed at the item's stamp. */
+void merge_free(struct session *s, struct reader *r, const struct item *it, uint64_t address);
+/* Whatever is live at the address that the item takes goes. */
+void merge_make_way(struct session *s, const struct reader *r, const struct item *it);
+
 /* mapped.c: address space taken (ITEM_MAP) or given back (ITEM_UNMAP). */
 void mapped_take(struct session *s, struct reader *r, const struct item *it);
 void mapped_give(struct session *s, struct reader *r, const struct item *it);

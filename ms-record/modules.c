@@ -29,7 +29,7 @@
 #define HELD_MAX 256u
 #define MAPS_AGAIN_NS UINT64_C(50000000)
 
-enum { KIND_FILE = 0, KIND_VDSO = 1, KIND_ANONYMOUS = 2, KIND_GUEST = 3 };
+enum { KIND_FILE = 0, KIND_VDSO = 1, KIND_ANONYMOUS = 2, KIND_GUEST = 3, KIND_HEAP = 4 };
 
 void modules_init(struct modules *m, uint32_t max)
 {
@@ -402,6 +402,23 @@ static uint32_t add_unnamed(struct session *s, const struct map *p, uint32_t epo
 	if (fd >= 0)
 		close(fd);
 	return add(s, m, "[anonymous code]", clock_stamp(&s->clock), false);
+}
+
+uint32_t modules_heap(struct session *s, const char *name)
+{
+	struct module m = {.kind = KIND_HEAP,
+			   .epoch_closed = UINT32_MAX,
+			   .fd = -1,
+			   .looked_at = true,
+			   .path = strdup(name)};
+	*MS_PUSH(&s->modules.all) = m;
+	uint32_t id = (uint32_t)s->modules.all.n;
+	struct ms_record_writer *w = batch_record(&session_batch(s)->modules, strlen(name) + 64);
+	ms_record_number(w, MS_MODULE_ID, id);
+	ms_record_string(w, MS_MODULE_PATH, name);
+	ms_record_number(w, MS_MODULE_KIND, KIND_HEAP);
+	ms_record_end(w);
+	return id;
 }
 
 uint32_t modules_find(struct session *s, uint64_t ip, uint32_t epoch)

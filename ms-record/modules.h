@@ -24,4 +24,7 @@ uint32_t modules_find(struct session *s, uint64_t ip, uint32_t epoch);
 /* The epoch at that stamp. */
 uint32_t modules_epoch_at(const struct session *s, uint64_t stamp);
 
+/* A module that stands for a heap of the program's own, for markers in call stacks. Its id. */
+uint32_t modules_heap(struct session *s, const char *name);
+
 #endif

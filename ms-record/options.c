@@ -67,6 +67,8 @@ const char options_help[] =
 	"      --doctor           say what would work here, for -p PID or COMMAND, and what not "
 	"and "
 	"why\n"
+	"      --hook SPEC        record a custom allocator's function too: 'f(_, size) -> ptr', "
+	"'g(ptr)'\n"
 	"      --tell FILE VERB   speak to the ms-record that writes FILE: mark:NAME, flush, "
 	"leak-check,\n"
 	"                         pause, resume, stop, status\n"
@@ -99,7 +101,8 @@ enum {
 	OPT_LEAK_CHECK_AT,
 	OPT_TELL,
 	OPT_STANDBY,
-	OPT_DOCTOR
+	OPT_DOCTOR,
+	OPT_HOOK
 };
 
 static const struct option longs[] = {
@@ -133,6 +136,7 @@ static const struct option longs[] = {
 	{"tell", required_argument, NULL, OPT_TELL},
 	{"standby", no_argument, NULL, OPT_STANDBY},
 	{"doctor", no_argument, NULL, OPT_DOCTOR},
+	{"hook", required_argument, NULL, OPT_HOOK},
 	{"pid", required_argument, NULL, 'p'},
 	POLL_LONGS,
 	{0},
@@ -390,6 +394,8 @@ static int read_long(struct options *o, int c, const char *arg, struct ms_err *e
 	case OPT_STANDBY:
 		o->standby = true;
 		return 0;
+	case OPT_HOOK:
+		return hooks_add(&o->hooks, arg, err);
 	case OPT_TELL:
 		o->tell = arg;
 		return *arg ? 0 : ms_err_set(err, "bad --tell '': a file is needed");
@@ -556,6 +562,12 @@ int options_read(struct options *o, int argc, char **argv, struct ms_err *err)
 		return ms_err_set(err, "--csv, --max-heap and --warn-rate need --poll");
 	if (o->doctor)
 		return read_doctor(o, given, err);
+	if (o->hooks.n && o->sample_bytes)
+		return ms_err_set(err, "--hook cannot be had with --sample");
+	if (o->hooks.n && o->tell)
+		return ms_err_set(err, "--tell speaks to a recorder; --hook hooks nothing there");
+	if (o->hooks.n && o->standby)
+		return ms_err_set(err, "--hook cannot be had with --standby");
 	if (o->standby)
 		return read_standby(o, given, argc - optind, err);
 	if (o->poll.proc_root && !o->pids.n)
@@ -581,4 +593,5 @@ void options_free(struct options *o)
 {
 	free(o->env.v);
 	free(o->pids.v);
+	hooks_free(&o->hooks);
 }

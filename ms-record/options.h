@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "hook_spec.h"
 #include "poll_options.h"
 #include "scan.h"
 
@@ -48,6 +49,7 @@ struct options {
 		pid_t *v;
 		size_t n, cap;
 	} pids; /* -p */
+	struct hooks hooks; /* --hook */
 	struct poll_options poll;
 	bool doctor;        /* --doctor: says what would work */
 	bool standby;       /* --standby: COMMAND runs, and is not recorded yet */

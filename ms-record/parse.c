@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "format/trace.h"
+#include "heaps.h"
 #include "libcommon/arena.h"
 #include "modules.h"
 #include "options.h"
@@ -41,7 +42,7 @@ static inline uint64_t word(const struct record *c, unsigned i)
 #define EVENTS (SET(MG_ALLOC) | SET(MG_FREE) | SET(MG_USER_ALLOC) | SET(MG_USER_FREE))
 #define HAVE_FRAMES                                                                                \
 	(EVENTS | SET(MG_REALLOC) | SET(MG_FAILED) | SET(MG_PUSH) | SET(MG_MAP) | SET(MG_UNMAP) |  \
-	 SET(MG_USER_REALLOC))
+	 SET(MG_USER_REALLOC) | SET(MG_HEAP_ALLOC) | SET(MG_HEAP_REALLOC))
 #define HAVE_NO_STAMP (SET(MG_PUSH) | SET(MG_WRAP))
 #define MAY_BE_USABLE (SET(MG_ALLOC) | SET(MG_REALLOC))
 
@@ -58,7 +59,8 @@ static inline unsigned fixed_words(uint8_t kind)
 		[MG_PUSH] = 1,        [MG_THREAD] = 4, [MG_EPOCH] = 3,      [MG_MARK] = 3,
 		[MG_COPY] = 4,        [MG_WRAP] = 1,   [MG_USER_ALLOC] = 4, [MG_USER_FREE] = 3,
 		[MG_MAP] = 6,         [MG_UNMAP] = 5,  [MG_FORK] = 2,       [MG_PAUSE] = 3,
-		[MG_USER_REALLOC] = 6};
+		[MG_USER_REALLOC] = 6, [MG_HEAP_ALLOC] = 6, [MG_HEAP_REALLOC] = 8,
+		[MG_HEAP_BACKING] = 5, [MG_POOL] = 6};
 	return kind < 32 ? words[kind] : 0;
 }
 
@@ -394,6 +396,66 @@ static int reallocation(struct session *s, struct reader *r, const struct record
 	return 0;
 }
 
+/* Of a heap of the program's own. Where its old block was given back is said only now. */
+static int heap_block(struct session *s, struct reader *r, const struct record *c)
+{
+	uint32_t stack, link = 0;
+	if (stack_of(s, r, c, &stack))
+		return -1;
+	bool again = c->kind == MG_HEAP_REALLOC;
+	uint64_t address = word(c, 2), size = word(c, 3), before = word(c, 5);
+	uint64_t heap = word(c, again ? 6 : 4), pool = word(c, again ? 7 : 5);
+	uint64_t own = heap & MG_HEAP_PLAIN ? 0 : USER_BLOCK;
+	if (!address || (again && !word(c, 4)))
+		return no_address(s);
+	if (again) {
+		link = r->releases++ % RELEASED;
+		before = before < c->stamp ? before : c->stamp;
+		if (before < (s->merged_key + 1) >> 1)
+			before = (s->merged_key + 1) >> 1;
+		struct item *it = add(s, r, before, false, ITEM_RELEASE);
+		it->address = word(c, 4) | own;
+		it->link = (uint8_t)link;
+	}
+	struct item *it = add(s, r, c->stamp, true, again ? ITEM_HEAP_REALLOC : ITEM_HEAP_ALLOC);
+	it->address = address | own;
+	it->size = size;
+	it->stack = stack;
+	it->link = (uint8_t)link;
+	it->extra = heaps_say(s, heap & UINT32_MAX, pool, NULL);
+	return 0;
+}
+
+static int backing(struct session *s, struct reader *r, const struct record *c)
+{
+	if (!word(c, 2))
+		return no_address(s);
+	struct item *it = add(s, r, c->stamp, true, ITEM_BACKING);
+	it->address = word(c, 2);
+	it->size = word(c, 3);
+	it->extra = (word(c, 4) & MG_HEAP_HIDDEN) != 0;
+	return 0;
+}
+
+static int pool(struct session *s, struct reader *r, const struct record *c, uint64_t *words)
+{
+	uint64_t n = word(c, 5), step = word(c, 2), address = word(c, 4);
+	char *name = NULL;
+	if (n > MG_POOL_NAME_MOST)
+		return session_damaged(s, "a pool's name is too long");
+	*words += (n + 7) / 8;
+	if (*words * 8 > c->left)
+		return session_damaged(s, "a pool's name runs past its buffer");
+	if (n) {
+		name = ms_xcalloc(n + 1, 1);
+		memcpy(name, c->w + 6, n);
+	}
+	struct item *it = add(s, r, c->stamp, step == MG_POOL_MADE, ITEM_POOL);
+	it->address = address;
+	it->extra = heaps_say(s, step, 0, name);
+	return 0;
+}
+
 static int failure(struct session *s, struct reader *r, const struct record *c)
 {
 	uint32_t stack;
@@ -506,6 +568,13 @@ static int parse_one(struct session *s, struct reader *r, const struct record *c
 	case MG_REALLOC:
 	case MG_USER_REALLOC:
 		return reallocation(s, r, c);
+	case MG_HEAP_ALLOC:
+	case MG_HEAP_REALLOC:
+		return heap_block(s, r, c);
+	case MG_HEAP_BACKING:
+		return backing(s, r, c);
+	case MG_POOL:
+		return pool(s, r, c, words);
 	case MG_FAILED:
 		return failure(s, r, c);
 	case MG_MAP:

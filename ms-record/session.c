@@ -16,6 +16,7 @@
 
 #include "attach_modules.h"
 #include "format/trace.h"
+#include "heaps.h"
 #include "libcommon/arena.h"
 #include "forks.h"
 #include "libcommon/err.h"
@@ -253,6 +254,7 @@ void session_free(struct session *s)
 			ring_free(&s->readers[i]);
 	free(s->readers);
 	remote_free(s->remote);
+	heaps_free(s->heaps);
 	heritage_unref(s->heritage);
 	modules_free(&s->modules);
 	attach_modules_free(s->attach_modules);

@@ -24,6 +24,7 @@
 #include "writer.h"
 
 struct attach_modules;
+struct heaps;
 struct heritage;
 struct identity;
 struct options;
@@ -68,6 +69,11 @@ enum item_kind {
 	ITEM_FORK,  /* the process is about to fork */
 	ITEM_PAUSE, /* the program paused or resumed */
 	ITEM_DONE,  /* taken out of turn by a repair */
+	/* heaps.h */
+	ITEM_HEAP_ALLOC,   /* extra: see heaps_say */
+	ITEM_HEAP_REALLOC, /* the same */
+	ITEM_BACKING,      /* extra: 1 = hidden */
+	ITEM_POOL,
 };
 
 #define RELEASED 16u
@@ -106,7 +112,7 @@ struct reader {
 	size_t first, count, room;
 	struct released {
 		uint64_t number, address, size;
-		bool found, inherited;
+		bool found, inherited, backing;
 	} released[RELEASED];
 	uint32_t releases;
 	bool remapped; /* what the mremap under way took away, or maps again, is known */
@@ -237,6 +243,7 @@ struct session {
 	} threads;
 	struct stacks stacks;
 	struct live live;
+	struct heaps *heaps; /* NULL until there is one */
 	struct ms_ranges mapped; /* by stack */
 	/* Threads of a process in another pid namespace: their numbers there and here. */
 	struct {

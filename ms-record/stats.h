@@ -20,6 +20,8 @@ struct stats {
 	 * recorded; of the live ones, now and at the peak: */
 	uint64_t seen_bytes, peak_seen_bytes;
 	double variance, peak_variance;
+	/* Blocks of malloc's that custom allocators cut theirs from (heaps.h). */
+	uint64_t backings, backing_bytes, backing_peak_bytes;
 };
 
 #endif

@@ -198,6 +198,17 @@ static void print_no_heap(const struct control *c, const struct image *m)
 		     m->allocator[0] ? m->allocator : "an allocator that is known");
 }
 
+/* Functions that --hook names and that were not hooked. */
+static void print_hooks(const struct control *c)
+{
+	if (c->hooks_refused.text[0])
+		line("hooks", "%s", c->hooks_refused.text);
+	for (size_t i = 0; i < c->opt->hooks.n && !c->attach; i++)
+		if (!c->hooks_placed[i] && !strstr(c->hooks_refused.text, c->opt->hooks.v[i].name))
+			line("hooks", "'%s' was not found in any program when it started",
+			     c->opt->hooks.v[i].name);
+}
+
 /* What was left out because it was asked to. */
 static void print_gaps(const struct control *c, const struct image *m)
 {
@@ -436,6 +447,7 @@ void summary_print(const struct control *c)
 	print_quality(c, m);
 	print_trouble(m);
 	print_gaps(c, m);
+	print_hooks(c);
 	print_other_trouble(c, m);
 	if (c->refused.text[0])
 		line("trouble", "not every program was recorded: %s", c->refused.text);

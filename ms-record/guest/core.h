@@ -187,6 +187,11 @@ struct mg_writer {
 	uint32_t copies;
 	uint32_t deep; /* 1 + its room in the pool, or 0 */
 
+	/* A hooked function of the program that runs: see custom.c. */
+	const uint64_t *custom; /* its frame, NULL = none */
+	const struct mg_hook *custom_hook;
+	uint64_t custom_size, custom_old, custom_pool, custom_before;
+
 	/* Sampling: see sample.c. Goes on from thread to thread. */
 	int64_t until_sample; /* bytes up to and with the next sample point */
 	uint64_t random;      /* state of its generator, 0 = not started */
@@ -209,7 +214,10 @@ enum mg_gate_state {
 	MG_GATE_SHUT = 0,
 	MG_GATE_ALL = 1,      /* every event is recorded */
 	MG_GATE_SAMPLING = 2, /* sample.c says which */
+	MG_GATE_HOOKED = 3,   /* every event; functions of the program are hooked: see custom.c */
 };
+/* Is every event recorded? */
+#define MG_GATE_WHOLE(on) ((on)&1)
 struct mg_gate {
 	uint32_t on;       /* enum mg_gate_state */
 	uint32_t counted;  /* nothing more to count while shut */
@@ -232,6 +240,7 @@ struct mg_core {
 	bool sequence; /* the clock is MG_CLOCK_SEQUENCE */
 	bool verify;   /* options of the session, as they were at the start */
 	bool free_stacks;
+	bool hooked; /* functions of the program are hooked */
 	/* The usable size of a block of the allocator behind malloc; NULL = not asked for, or it
 	 * does not tell. Like a dress's functions it may not allocate, lock or block. */
 	uint64_t (*usable)(const void *block);
@@ -419,7 +428,9 @@ MG_INLINE uint64_t mg_word0(uint32_t kind, uint32_t flags, uint32_t count, uint3
 /* How the gate opens for this session. */
 MG_INLINE uint32_t mg_gate_open(void)
 {
-	return mg.session->sample_bytes ? MG_GATE_SAMPLING : MG_GATE_ALL;
+	return mg.session->sample_bytes ? MG_GATE_SAMPLING
+	       : mg.hooked              ? MG_GATE_HOOKED
+					: MG_GATE_ALL;
 }
 
 /* A block's key is its address, with the highest bit set for one of ms_alloc. */
@@ -524,6 +535,26 @@ void mg_on_user_realloc(const uint64_t *frame, const void *old, const void *bloc
 void mg_on_pause(const uint64_t *frame, bool pause);
 /* A forked child's session begins: as its parent was at the fork. */
 void mg_user_begin(struct mg_session *s);
+
+/* ---- custom.c: functions of the program that are hooked, and memscope.h's pools ----------------
+ */
+
+/* Of an allocation when the gate is MG_GATE_HOOKED: was it made inside a hooked function? Then it
+ * is recorded as such, or not at all. */
+bool mg_custom_backing(const uint64_t *frame, const void *block, uint64_t size);
+/* Of a free then: is it by a hooked function that frees that block? */
+bool mg_custom_freeing(const uint64_t *frame, const void *block);
+/* Does the hooked function run still, in which this writer's thread was last? `frame`: of a hook
+ * that was called now. */
+bool mg_custom_within(const struct mg_writer *t, const uint64_t *frame);
+void mg_on_pool(const uint64_t *frame, uint32_t step, const void *pool, const char *name);
+void mg_on_pool_alloc(const uint64_t *frame, const void *pool, const void *block, uint64_t size);
+/* Of the dress: is this call of a hooked function to be looked at? */
+bool mg_custom_is_open(const uint64_t *frame);
+/* This thread's writer as it is, or NULL. */
+struct mg_writer *mg_custom_writer(void);
+/* custom_entry.S: where slots of hooked functions go. */
+void mg_entry_custom(void);
 
 /* ---- system calls --------------------------------------------------------------------------- */
 

@@ -64,7 +64,7 @@ static __attribute__((noinline)) bool skip_alloc_slow(uint32_t on, const uint64_
 {
 	if (mg_is_shut(&on, frame))
 		return true;
-	if (on == MG_GATE_ALL)
+	if (MG_GATE_WHOLE(on))
 		return false;
 	if (!mg_passing())
 		return !mg_sample_alloc(frame, key, size);
@@ -88,7 +88,7 @@ static __attribute__((noinline)) bool skip_free_slow(uint32_t on, const uint64_t
 {
 	if (mg_is_shut(&on, frame))
 		return true;
-	if (on == MG_GATE_ALL)
+	if (MG_GATE_WHOLE(on))
 		return false;
 	enum mg_sampled known = mg_sample_free(key);
 	*flags = known == MG_SAMPLED_UNSURE ? MG_F_UNSURE : 0;
@@ -161,6 +161,8 @@ static __attribute__((noinline)) struct mg_writer *
 enter_alloc_rare(const uint64_t *frame, const void *block, uint64_t size)
 {
 	uint32_t on = mg_gate_now();
+	if (on == MG_GATE_HOOKED && mg_custom_backing(frame, block, size))
+		return NULL;
 	if (on != MG_GATE_ALL && skip_alloc(on, frame, (uint64_t)block, size))
 		return NULL;
 	struct mg_writer *t = mg_enter_open(frame);
@@ -265,7 +267,7 @@ void mg_on_failed(const uint64_t *frame, uint64_t size)
 	struct mg_writer *t = mg_enter(frame);
 	if (!t)
 		return;
-	if (!mg_passing()) {
+	if (!mg_passing() && !(t->custom && mg_custom_within(t, frame))) {
 		uint64_t stamp = mg_now(t);
 		struct mg_stack s = mg_stack_of(t, frame, FAILED_WORDS, &stamp);
 		mg_put(t, (struct mg_record){.kind = MG_FAILED, .words = FAILED_WORDS, .a = size},
@@ -316,10 +318,25 @@ static __attribute__((noinline)) void on_free_plain(const uint64_t *frame, const
 void mg_on_free(const uint64_t *frame, const void *block)
 {
 	uint32_t on = mg_gate_now();
-	if (MG_LIKELY(on == MG_GATE_ALL && !mg.free_stacks))
+	if (MG_UNLIKELY(on == MG_GATE_HOOKED) && mg_custom_freeing(frame, block))
+		return;
+	if (MG_LIKELY(MG_GATE_WHOLE(on) && !mg.free_stacks))
 		on_free_plain(frame, block);
 	else if (on != MG_GATE_SAMPLING || MG_UNLIKELY(!mg_sample_unknown((uint64_t)block)))
 		on_free_rare(frame, block);
+}
+
+/* Inside a hooked function: the old block goes by itself, the new one is like others. */
+static __attribute__((noinline)) void realloc_inside(struct mg_writer *t, const uint64_t *frame,
+						     uint64_t before, const void *old,
+						     const void *block, uint64_t size)
+{
+	mg_put(t,
+	       (struct mg_record){
+		       .kind = MG_FREE, .words = FREE_WORDS, .a = (uint64_t)old, .before = before},
+	       (struct mg_stack){0}, mg_now(t));
+	mg_leave(t);
+	mg_on_alloc(frame, block, size);
 }
 
 struct mg_writer *mg_realloc_begin(const uint64_t *frame, const void *old, uint64_t *before)
@@ -342,6 +359,10 @@ void mg_realloc_end(struct mg_writer *t, const uint64_t *frame, uint64_t before,
 	}
 	if (mg_passing()) {
 		pass_realloc(t, before, old, block, size);
+		return;
+	}
+	if (MG_UNLIKELY(t->custom && mg_custom_within(t, frame)) && block) {
+		realloc_inside(t, frame, before, old, block, size);
 		return;
 	}
 	const struct mg_record release = {

@@ -46,6 +46,7 @@ EXPORT struct mg_manifest mg_manifest = {
 	.enter_alloc = (uint64_t)mg_entry_alloc,
 	.enter_free = (uint64_t)mg_entry_free,
 	.enter_linker = (uint64_t)mg_entry_linker,
+	.enter_custom = (uint64_t)mg_entry_custom,
 	.gate_variable = (uint64_t)&mg_gate,
 	.places_variable = (uint64_t)&mg_places,
 };
@@ -226,6 +227,18 @@ void mg_image_free(const uint64_t *frame, const struct mg_hook *h)
 		mg_on_free(frame, block);
 }
 
+bool mg_custom_is_open(const uint64_t *frame)
+{
+	return place_for(frame) != NULL;
+}
+
+/* After a detach there are no places any more. */
+struct mg_writer *mg_custom_writer(void)
+{
+	const struct mg_place *p = mg_places ? mg_place_here() : NULL;
+	return p && !(p->self & 1) ? (struct mg_writer *)p->self : NULL;
+}
+
 /* A6. The linker's lock is held, so this is one thread at a time. */
 void mg_image_linker(const uint64_t *frame, const struct mg_hook *h)
 {
@@ -346,6 +359,8 @@ static bool start(void)
 	mg.dress.find_image = find_image;
 	mg.dress.tid = own_tid;
 	mg.closing = s->modules_closing;
+	for (uint32_t i = 0; i < mg_manifest.hook_count; i++)
+		mg.hooked |= mg_manifest.hooks[i].kind == MG_HOOK_CUSTOM;
 	mg.session = mg.head = s;
 	return lay_out(s);
 }

@@ -66,6 +66,8 @@
 #define MG_LAYOUT_VERSION 2u
 #define MG_OWN_MAX 6u
 #define MG_ARENAS 64u
+#define MG_NEAR_MOST 16u
+#define MG_NEAR_BYTES 4096u
 
 /* The environment variable that names the recorder's socket (abstract, without the leading NUL). */
 #define MG_ENV_SOCKET "MEMSCOPE_SOCKET"
@@ -197,6 +199,17 @@ struct mg_session {
 	_Alignas(64) uint32_t modules_wanted; /* guest: grows when the linker changed something */
 	uint32_t modules_closing;             /* guest: the linker is about to take modules away */
 	uint32_t modules_epoch;               /* ms-record: the table is right as of this epoch */
+
+	/* Launched, with functions to hook: when all else is mapped the guest says so over the
+	 * socket. ms-record finds the functions and asks for pages near them, and memory for so
+	 * many struct mg_hook; the guest maps them and says so; ms-record fills them and replaces
+	 * the entries. It answers each time. */
+	_Alignas(64) uint32_t hooks_wanted; /* ms-record: 1 = there may be some */
+	uint32_t near_count, hook_count;    /* ms-record; 0 = there are none */
+	uint64_t near[MG_NEAR_MOST]; /* ms-record; the guest sets those to 0 that it could not map
+				      */
+	uint64_t hooks;              /* guest: where the hooks go; 0 = it could not */
+	uint64_t enter_custom;       /* guest: where slots go */
 };
 
 /* The guest goes from NONE to HELD; ms-record from HELD to SEEN or NAP, and from any but NONE to
@@ -315,6 +328,23 @@ enum mg_kind {
 	MG_PAUSE =
 		17, /* stamp, number of the change: odd = the program paused, even = it resumed */
 	MG_USER_REALLOC = 18, /* memscope.h ms_realloc: as MG_REALLOC, kept apart */
+	/* Heaps of the program's own: by hooked functions (struct mg_custom), or memscope.h's. Heap:
+	 * its number, 0 = that of the pool, or of malloc if there is none. */
+	MG_HEAP_ALLOC = 19,   /* stamp, address, size, heap, pool or 0, frames */
+	MG_HEAP_REALLOC = 20, /* stamp after, new address, size, old address, stamp before, heap,
+				 pool or 0, frames. The stamp before may be one of the past */
+	MG_HEAP_BACKING = 21, /* stamp, address, size, heap | MG_HEAP_HIDDEN: of malloc's, made
+				 inside a hooked function */
+	MG_POOL = 22, /* stamp, enum mg_pool_step, heap, pool, bytes of its name, then that in whole
+			 words */
+};
+#define MG_HEAP_HIDDEN (UINT64_C(1) << 32)
+#define MG_HEAP_PLAIN (UINT64_C(1) << 33) /* a block of malloc's heap, in a pool */
+#define MG_POOL_NAME_MOST 255u
+enum mg_pool_step {
+	MG_POOL_MADE = 1,  /* what may be live of a pool that was there is gone */
+	MG_POOL_RESET = 2, /* all its blocks are freed */
+	MG_POOL_GONE = 3,  /* and it is no more */
 };
 /* Short records, which nearly all allocations and frees fit into; what does not is sent in full.
  *
@@ -398,7 +428,27 @@ enum mg_hook_kind {
 	MG_HOOK_VALLOC = 7,         /* (size) */
 	MG_HOOK_FREE = 8,           /* (block) */
 	MG_HOOK_LINKER = 9, /* the dynamic linker says that it changes the list of modules */
+	MG_HOOK_CUSTOM = 10, /* as its `custom` says */
 };
+
+/* A function of a custom allocator: what it does, and which arguments say so, counted from 1; 0 =
+ * it has none. */
+enum mg_custom_what {
+	MG_CUSTOM_ALLOC = 1,   /* size, nmemb, pool; returns the block */
+	MG_CUSTOM_REALLOC = 2, /* besides: block */
+	MG_CUSTOM_FREE = 3,    /* block */
+	MG_CUSTOM_RESET = 4,   /* pool */
+	MG_CUSTOM_CREATE = 5,  /* returns the pool */
+};
+struct mg_custom {
+	uint8_t what; /* enum mg_custom_what */
+	uint8_t size, nmemb, block, pool;
+	uint8_t flags; /* MG_CUSTOM_* */
+	uint16_t heap; /* its number, from 1; 0 = the blocks are of malloc's heap */
+};
+#define MG_CUSTOM_HIDE 1u    /* what is allocated inside is not recorded */
+#define MG_CUSTOM_SIZE32 2u  /* the size is an int */
+#define MG_CUSTOM_NMEMB32 4u /* so is the number */
 
 struct mg_hook {
 	uint64_t entry; /* of the function; 0 = none */
@@ -408,6 +458,7 @@ struct mg_hook {
 	uint64_t inner_low, inner_high;
 	uint32_t kind;  /* enum mg_hook_kind */
 	uint32_t bytes; /* displaced */
+	struct mg_custom custom;
 	uint8_t original[MG_DISPLACED_MAX], patched[MG_DISPLACED_MAX];
 };
 
@@ -434,7 +485,8 @@ struct mg_manifest {
 	uint64_t bytes;           /* of this structure */
 	uint64_t enter_alloc;     /* where slots go, by kind: all others, */
 	uint64_t enter_free;      /* MG_HOOK_FREE, */
-	uint64_t enter_linker;    /* MG_HOOK_LINKER */
+	uint64_t enter_linker;    /* MG_HOOK_LINKER, */
+	uint64_t enter_custom;    /* MG_HOOK_CUSTOM */
 	uint64_t gate_variable;   /* where the image keeps the gate's address */
 	uint64_t places_variable; /* and that of the threads' places; 0 there: it touches none */
 	/* Of this process; for good. */

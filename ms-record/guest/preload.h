@@ -39,6 +39,10 @@ void memscope_v1_alloc(const void *block, size_t size);
 void memscope_v1_free(const void *block);
 void memscope_v1_realloc(const void *old, const void *block, size_t size);
 void memscope_v1_pause(void);
+void memscope_v1_pool_create(const void *pool, const char *name);
+void memscope_v1_pool_alloc(const void *pool, const void *block, size_t size);
+void memscope_v1_pool_reset(const void *pool);
+void memscope_v1_pool_destroy(const void *pool);
 void memscope_v1_resume(void);
 
 /* The next provider's functions. Until the first call each is a function that looks all of them up.
@@ -95,6 +99,11 @@ void mg_arena_mapped(const void *caller, const void *address, uint64_t bytes);
 void mg_arena_gone(const void *address, uint64_t bytes);
 /* From the constructor: the allocator is known now, and is or is not the C library's. */
 void mg_arenas_init(bool by_libc);
+
+struct mg_session;
+/* custom_preload.c: what the session says is to be hooked. `fd`: the socket to ms-record, which
+ * does it. */
+void mg_custom_prepare(struct mg_session *s, int fd);
 
 /* end.c: has the end of the process wait for ms-record, from the constructor on. */
 void mg_end_init(void);

@@ -19,12 +19,16 @@ enum {
 	REALLOC_WORDS = 6,
 	FAILED_WORDS = 3,
 	MAP_WORDS = 6,
-	UNMAP_WORDS = 5
+	UNMAP_WORDS = 5,
+	HEAP_ALLOC_WORDS = 6,
+	HEAP_REALLOC_WORDS = 8,
+	BACKING_WORDS = 5,
+	POOL_WORDS = 6 /* and the name's */
 };
 
 struct mg_record {
 	uint32_t kind, words;
-	uint64_t a, b, c, d, e; /* what follows the stamp */
+	uint64_t a, b, c, d, e, f; /* what follows the stamp */
 	uint64_t before;        /* its stamp, if that was taken before the real call (holding) */
 };
 
@@ -99,6 +103,8 @@ MG_INLINE void mg_put(struct mg_writer *t, const struct mg_record r, struct mg_s
 		w[5] = r.d;
 	if (r.words > 6)
 		w[6] = r.e;
+	if (r.words > 7)
+		w[7] = r.f;
 	bool early = r.kind == MG_FREE || r.kind == MG_UNMAP;
 	mg_put_stamp(t, w, early && t->holding ? r.before : stamp);
 	t->holding = false;

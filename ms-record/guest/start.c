@@ -348,7 +348,7 @@ static void learn_allocator(void)
 	append(s->allocator, sizeof(s->allocator), at, gnu_get_libc_version());
 }
 
-static void begin_session(void)
+static void begin_session(int fd)
 {
 	struct mg_session *s = mg.session;
 	learn_thread_block();
@@ -375,6 +375,7 @@ static void begin_session(void)
 		__atomic_store_n(&s->seccomp_seen, 1, __ATOMIC_RELAXED);
 	s->passed_early = mg.early;
 	mg_end_init();
+	mg_custom_prepare(s, fd);
 	__atomic_store_n(&mg_gate->on, mg_gate_open(), __ATOMIC_RELEASE);
 	__atomic_store_n(&s->guest_ready, 1, __ATOMIC_RELEASE);
 }
@@ -394,7 +395,7 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
 	bool mapped = memory >= 0 && map_session(memory, w.bytes);
 	if (memory >= 0)
 		call(SYS_close, (uint64_t)memory, 0, 0, 0);
-	call(SYS_close, (uint64_t)fd, 0, 0, 0);
 	if (mapped)
-		begin_session();
+		begin_session(fd);
+	call(SYS_close, (uint64_t)fd, 0, 0, 0);
 }

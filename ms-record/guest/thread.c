@@ -184,6 +184,7 @@ static void begin(struct mg_writer *t, uint32_t tid, uint32_t flags, uint64_t sp
 	t->nested = NULL;
 	t->holding = false;
 	t->last_block = t->freeing = 0;
+	t->custom = NULL;
 	t->busy = sp;
 	t->tid = tid;
 	t->flags = (uint16_t)flags;

@@ -79,7 +79,7 @@ void mg_on_pause(const uint64_t *frame, bool pause)
 
 void mg_on_user_realloc(const uint64_t *frame, const void *old, const void *block, uint64_t size)
 {
-	struct mg_writer *t = mg_gate_now() == MG_GATE_ALL ? mg_enter_open(frame) : NULL;
+	struct mg_writer *t = MG_GATE_WHOLE(mg_gate_now()) ? mg_enter_open(frame) : NULL;
 	if (!t || mg_passing()) {
 		if (t)
 			mg_leave(t);

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT
+ * Functions of the program that are hooked: custom allocators, by --hook or by their known names.
+ *
+ *  C1 An allocating function gets a frame of ours below it (custom_entry.S), to see what it
+ *     returns; all others are recorded at their entry and get none. One function of a thread at a
+ *     time has such a frame: what is called inside it is a part of what it does, and passes.
+ *  C2 What malloc gives out meanwhile is the heap's backing: recorded apart, or hidden, never
+ *     counted with the blocks that are cut from it. Whether the function runs still is told by the
+ *     frame, which says so itself: a longjmp may have left it for good. An exception that leaves it
+ *     is seen by the frame's personality.
+ *  C3 Frees inside are recorded: which table an address is in is for ms-record to know. Only the old
+ *     block of a reallocation is not: that has its own record. A function that frees blocks of
+ *     malloc's heap has a frame, too, so that what it calls does not free them once more.
+ */
+#include "record.h"
+
+extern const char mg_entry_custom_back[] __attribute__((visibility("hidden")));
+int mg_custom_before(const uint64_t *frame, const struct mg_hook *h);
+void mg_custom_after(const uint64_t *frame, const struct mg_hook *h);
+int mg_custom_personality(int version, int actions, uint64_t class, void *exception, void *context);
+
+/* Where custom_entry.S keeps things, from the frame. */
+enum { ARG_1 = -6, RESULT = -14, HOOK = -17, RETURN = -35, STACK_ARGS = 2, IN_REGISTERS = 6 };
+
+static uint64_t argument(const uint64_t *frame, unsigned n)
+{
+	return n <= IN_REGISTERS ? frame[ARG_1 + 1 - (int)n]
+				 : frame[STACK_ARGS + n - IN_REGISTERS - 1];
+}
+
+static uint64_t size_of(const uint64_t *frame, const struct mg_custom *c)
+{
+	uint64_t size = c->size ? argument(frame, c->size) : 0, n = 1, all;
+	if (c->flags & MG_CUSTOM_SIZE32)
+		size = (uint32_t)size;
+	if (c->nmemb)
+		n = argument(frame, c->nmemb);
+	if (c->flags & MG_CUSTOM_NMEMB32)
+		n = (uint32_t)n;
+	return __builtin_mul_overflow(size, n, &all) ? UINT64_MAX : all;
+}
+
+/* C2. The words between are the program's, or were: they are compared, not believed. */
+bool mg_custom_within(const struct mg_writer *t, const uint64_t *frame)
+{
+	const uint64_t *outer = t->custom;
+	return outer && frame < outer &&
+	       ((const volatile uint64_t *)outer)[RETURN] == (uint64_t)mg_entry_custom_back &&
+	       ((const volatile uint64_t *)outer)[HOOK] == (uint64_t)t->custom_hook;
+}
+
+bool mg_custom_backing(const uint64_t *frame, const void *block, uint64_t size)
+{
+	const struct mg_writer *own = mg_custom_writer();
+	if (!own || !mg_custom_within(own, frame))
+		return false;
+	const struct mg_custom *c = &own->custom_hook->custom;
+	bool hidden = c->flags & MG_CUSTOM_HIDE || !c->heap;
+	struct mg_writer *t = mg_enter_open(frame);
+	if (!t)
+		return true;
+	if (!mg_waiting())
+		mg_put(t,
+		       (struct mg_record){.kind = MG_HEAP_BACKING,
+					  .words = BACKING_WORDS,
+					  .a = (uint64_t)block,
+					  .b = size,
+					  .c = c->heap | (hidden ? MG_HEAP_HIDDEN : 0)},
+		       (struct mg_stack){0}, mg_now(t));
+	t->last_block = (uint64_t)block;
+	mg_leave(t);
+	return true;
+}
+
+/* The allocator frees a block by calling another function that is hooked. */
+bool mg_custom_freeing(const uint64_t *frame, const void *block)
+{
+	const struct mg_writer *t = mg_custom_writer();
+	return t && t->custom && t->custom_old == (uint64_t)block && mg_custom_within(t, frame);
+}
+
+/* ---- at the entry -----------------------------------------------------------------------------
+ */
+
+/* The block goes; `inner`: the function that runs below. */
+static void release(const uint64_t *frame, const struct mg_hook *h, const struct mg_writer *inner)
+{
+	const void *block = (const void *)argument(frame, h->custom.block);
+	if (!block)
+		return;
+	if (inner && inner->custom_old == (uint64_t)block) /* C3 */
+		return;
+	if (h->custom.heap)
+		mg_on_user_free(frame, block);
+	else
+		mg_on_free(frame, block);
+}
+
+static void begin(struct mg_writer *t, const uint64_t *frame, const struct mg_hook *h)
+{
+	const struct mg_custom *c = &h->custom;
+	t->custom_hook = h;
+	t->custom_size = size_of(frame, c);
+	t->custom_old = c->block ? argument(frame, c->block) : 0;
+	t->custom_pool = c->pool ? argument(frame, c->pool) : 0;
+	t->custom_before = t->custom_old ? mg_stamp(t) : 0;
+	__asm__ volatile("" ::: "memory");
+	t->custom = frame;
+}
+
+/* 1: the function is to be called with a frame of ours. */
+int mg_custom_before(const uint64_t *frame, const struct mg_hook *h)
+{
+	if (!mg_custom_is_open(frame))
+		return 0;
+	struct mg_writer *t = mg_enter(frame);
+	if (!t)
+		return 0;
+	bool inner = mg_custom_within(t, frame);
+	if (!inner)
+		t->custom = NULL;
+	bool frees = h->custom.what == MG_CUSTOM_FREE;
+	bool entry_only = (frees && h->custom.heap) || h->custom.what == MG_CUSTOM_RESET;
+	mg_leave(t);
+	if (frees)
+		release(frame, h, inner ? t : NULL);
+	if (!entry_only && !inner)
+		begin(t, frame, h);
+	if (h->custom.what == MG_CUSTOM_RESET)
+		mg_on_pool(frame, MG_POOL_RESET, (const void *)argument(frame, h->custom.pool),
+			   NULL);
+	return !entry_only && !inner;
+}
+
+/* ---- when it returns --------------------------------------------------------------------------
+ */
+
+static void put_block(struct mg_writer *t, const uint64_t *frame, const void *block)
+{
+	uint64_t heap = t->custom_hook->custom.heap;
+	if (!heap)
+		heap = MG_HEAP_PLAIN;
+	struct mg_record r = {.kind = MG_HEAP_ALLOC,
+			      .words = HEAP_ALLOC_WORDS,
+			      .a = (uint64_t)block,
+			      .b = t->custom_size,
+			      .c = heap,
+			      .d = t->custom_pool};
+	if (t->custom_old)
+		r = (struct mg_record){.kind = MG_HEAP_REALLOC,
+				       .words = HEAP_REALLOC_WORDS,
+				       .a = (uint64_t)block,
+				       .b = t->custom_size,
+				       .c = t->custom_old,
+				       .d = t->custom_before,
+				       .e = heap,
+				       .f = t->custom_pool};
+	uint64_t stamp = mg_now(t);
+	struct mg_stack s = mg_stack_of(t, frame, r.words, &stamp);
+	mg_put(t, r, s, stamp);
+}
+
+static void count_passed(struct mg_writer *t)
+{
+	if (__atomic_load_n(&mg_gate->on, __ATOMIC_RELAXED))
+		__atomic_store_n(&t->ring->passed, t->ring->passed + 1, __ATOMIC_RELAXED);
+}
+
+/* A block of a heap of its own. */
+static void heap_block(const uint64_t *frame, const void *block)
+{
+	struct mg_writer *t = mg_enter(frame);
+	if (!t)
+		return;
+	if (!mg_passing())
+		put_block(t, frame, block);
+	else
+		count_passed(t);
+	mg_leave(t);
+}
+
+/* A block of malloc's heap, by another function of the same allocator. */
+static void plain_block(const uint64_t *frame, const void *block, const struct mg_writer *t)
+{
+	const void *old = (const void *)t->custom_old;
+	uint64_t size = t->custom_size;
+	if (old)
+		mg_on_free(frame, old);
+	mg_on_alloc(frame, block, size);
+}
+
+void mg_custom_after(const uint64_t *frame, const struct mg_hook *h)
+{
+	struct mg_writer *t = mg_custom_writer();
+	if (!t || t->custom != frame)
+		return;
+	t->custom = NULL;
+	const void *block = (const void *)frame[RESULT];
+	if (h->custom.what == MG_CUSTOM_FREE)
+		return;
+	if (h->custom.what == MG_CUSTOM_CREATE) {
+		if (block)
+			mg_on_pool(frame, MG_POOL_MADE, block, NULL);
+	} else if (block && (h->custom.heap || t->custom_pool)) {
+		heap_block(frame, block);
+	} else if (block) {
+		plain_block(frame, block, t);
+	} else if (t->custom_size) {
+		mg_on_failed(frame, t->custom_size);
+	} else if (t->custom_old && h->custom.heap) { /* of 0 bytes: it was a free */
+		mg_on_user_free(frame, (const void *)t->custom_old);
+	} else if (t->custom_old) {
+		mg_on_free(frame, (const void *)t->custom_old);
+	}
+}
+
+/* An exception, or the end of the thread, leaves the function. */
+int mg_custom_personality(int version, int actions, uint64_t class, void *exception, void *context)
+{
+	enum { CLEANUP_PHASE = 2, FORCE_UNWIND = 8, CONTINUE_UNWIND = 8 };
+	struct mg_writer *t = actions & CLEANUP_PHASE ? mg_custom_writer() : NULL;
+	(void)version, (void)class, (void)exception, (void)context;
+	const uint64_t *frame = t ? t->custom : NULL;
+	if (!frame)
+		return CONTINUE_UNWIND;
+	t->custom = NULL;
+	if (!(actions & FORCE_UNWIND) && t->custom_size)
+		mg_on_failed(frame, t->custom_size);
+	return CONTINUE_UNWIND;
+}
+
+/* ---- pools ------------------------------------------------------------------------------------
+ */
+
+void mg_on_pool(const uint64_t *frame, uint32_t step, const void *pool, const char *name)
+{
+	struct mg_writer *t = mg_enter(frame);
+	if (!t)
+		return;
+	uint32_t n = 0;
+	while (name && n < MG_POOL_NAME_MOST && name[n])
+		n++;
+	uint32_t words = POOL_WORDS + (n + 7) / 8;
+	uint64_t *w = mg_room(t, words);
+	mg_stamping(t);
+	uint64_t stamp = mg_stamp(t);
+	if (w) {
+		w[0] = mg_word0(MG_POOL, t->flags, 0, 0);
+		mg_put_stamp(t, w, stamp);
+		w[2] = step;
+		w[3] = 0;
+		w[4] = (uint64_t)pool;
+		w[5] = n;
+		if (n)
+			w[words - 1] = 0;
+		for (uint32_t i = 0; i < n; i++)
+			((char *)(w + POOL_WORDS))[i] = name[i];
+		mg_publish(t, words);
+	} else {
+		mg_lost(t, stamp);
+	}
+	mg_stamped(t);
+	mg_leave(t);
+}
+
+void mg_on_pool_alloc(const uint64_t *frame, const void *pool, const void *block, uint64_t size)
+{
+	struct mg_writer *t = mg_gate_now() == MG_GATE_SAMPLING ? NULL : mg_enter(frame);
+	if (!t) {
+		mg_on_user_alloc(frame, block, size);
+		return;
+	}
+	if (mg_passing()) {
+		count_passed(t);
+		mg_leave(t);
+		return;
+	}
+	struct mg_record r = {.kind = MG_HEAP_ALLOC,
+			      .words = HEAP_ALLOC_WORDS,
+			      .a = (uint64_t)block,
+			      .b = size,
+			      .d = (uint64_t)pool};
+	uint64_t stamp = mg_now(t);
+	struct mg_stack s = mg_stack_of(t, frame, r.words, &stamp);
+	mg_put(t, r, s, stamp);
+	mg_leave(t);
+}

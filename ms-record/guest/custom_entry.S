@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT
+ * Where the slots of functions go that --hook names.
+ *
+ * A slot has pushed rbp and has left in it the address of {this code, displaced, hook}. Below the
+ * frame {rbp, return address}:
+ *
+ *   -1 rbx   -2 r12   -3 r13   -4 r14   -5 r15      the caller's, for stack copies
+ *   -6 rdi   -7 rsi   -8 rdx   -9 rcx  -10 r8  -11 r9   the arguments, later as the function left them
+ *  -12 r10  -13 r11  -14 rax  -15 flags             the same
+ *  -16 displaced  -17 hook  -18 (alignment)
+ *  -34 .. -19  a copy of the words above the frame, where arguments may be
+ *  -35 the function's return address: mg_entry_custom_back
+ *
+ * As in image_entry.S every register but rsp is as its caller left it when the function begins, and
+ * as the function left it when it returns; flags too. Vector registers are never touched. Where
+ * mg_custom_before says that nobody has to see it return, the function is jumped to with the stack
+ * as it was.
+ *
+ * The unwind table is for exceptions that pass: the frame is simple, and has a personality that
+ * takes note (custom.c).
+ */
+	.text
+	.set FRAME, 144	/* from rsp, while arguments are not copied */
+	.set ARGS, 16	/* words that are copied */
+
+	.macro save reg
+	push %\reg
+	.cfi_adjust_cfa_offset 8
+	.endm
+
+	.macro restore
+	pushq 24(%rsp)
+	.cfi_adjust_cfa_offset 8
+	popfq
+	.cfi_adjust_cfa_offset -8
+	mov 32(%rsp), %rax
+	mov 40(%rsp), %r11
+	mov 48(%rsp), %r10
+	mov 56(%rsp), %r9
+	mov 64(%rsp), %r8
+	mov 72(%rsp), %rcx
+	mov 80(%rsp), %rdx
+	mov 88(%rsp), %rsi
+	mov 96(%rsp), %rdi
+	.endm
+
+	.globl mg_entry_custom
+	.hidden mg_entry_custom
+	.type mg_entry_custom, @function
+	.p2align 5
+mg_entry_custom:
+	.cfi_startproc
+	.cfi_personality 0x1b, mg_custom_personality
+	.cfi_def_cfa_offset 16
+	.cfi_offset %rbp, -16
+	endbr64
+	save rbx
+	save r12
+	save r13
+	save r14
+	save r15
+	save rdi
+	save rsi
+	save rdx
+	save rcx
+	save r8
+	save r9
+	save r10
+	save r11
+	save rax
+	pushfq
+	.cfi_adjust_cfa_offset 8
+	lea -24(%rsp), %rsp
+	.cfi_adjust_cfa_offset 24
+	cld
+	mov 8(%rbp), %rax
+	mov %rax, 16(%rsp)
+	mov 16(%rbp), %rsi
+	mov %rsi, 8(%rsp)
+	lea FRAME(%rsp), %rdi
+	call mg_custom_before
+	test %eax, %eax
+	jz pass
+	restore
+	.rept ARGS
+	pushq FRAME+16+8*(ARGS-1)(%rsp)
+	.cfi_adjust_cfa_offset 8
+	.endr
+	mov FRAME+8*ARGS(%rsp), %rbp
+	call *16+8*ARGS(%rsp)
+	.globl mg_entry_custom_back
+	.hidden mg_entry_custom_back
+mg_entry_custom_back:
+	lea 8*ARGS(%rsp), %rsp
+	.cfi_adjust_cfa_offset -8*ARGS
+	mov %rax, 32(%rsp)
+	pushfq
+	.cfi_adjust_cfa_offset 8
+	popq 24(%rsp)
+	.cfi_adjust_cfa_offset -8
+	mov %r11, 40(%rsp)
+	mov %r10, 48(%rsp)
+	mov %r9, 56(%rsp)
+	mov %r8, 64(%rsp)
+	mov %rcx, 72(%rsp)
+	mov %rdx, 80(%rsp)
+	mov %rsi, 88(%rsp)
+	mov %rdi, 96(%rsp)
+	cld
+	lea FRAME(%rsp), %rdi
+	mov 8(%rsp), %rsi
+	call mg_custom_after
+	restore
+	lea FRAME(%rsp), %rsp
+	.cfi_def_cfa_offset 16
+	pop %rbp
+	.cfi_restore %rbp
+	.cfi_def_cfa_offset 8
+	ret
+	.cfi_def_cfa_offset 16+FRAME
+	.cfi_offset %rbp, -16
+	/* Its address is read where a leaf function may keep its own: signal handlers leave that
+	 * alone. */
+pass:
+	mov 16(%rsp), %rax
+	mov %rax, FRAME-8(%rsp)
+	restore
+	lea FRAME(%rsp), %rsp
+	.cfi_def_cfa_offset 16
+	pop %rbp
+	.cfi_restore %rbp
+	.cfi_def_cfa_offset 8
+	jmp *-16(%rsp)
+	.cfi_endproc
+	.size mg_entry_custom, .-mg_entry_custom
+
+	.section .note.GNU-stack, "", @progbits

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT
+ * The preload dress of hooked functions: memory for their slots, which ms-record fills while the
+ * constructor waits, and memscope.h's pools.
+ */
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "core.h"
+#include "preload.h"
+
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
+
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const char _etext[] __attribute__((visibility("hidden")));
+
+/* What we call ourselves, the next provider of malloc, may be hooked by another of its names. */
+bool mg_custom_is_open(const uint64_t *frame)
+{
+	if (frame[1] - (uint64_t)__ehdr_start < (uint64_t)(_etext - __ehdr_start))
+		return false;
+	return mg_is_open(frame);
+}
+
+struct mg_writer *mg_custom_writer(void)
+{
+	uintptr_t self = mg_self;
+	return self & 1 ? NULL : (struct mg_writer *)self;
+}
+
+static uint64_t map(uint64_t at, uint64_t bytes, uint64_t prot, uint64_t flags)
+{
+	long r = mg_syscall(SYS_mmap, at, bytes, prot, MAP_PRIVATE | MAP_ANONYMOUS | flags,
+			    (uint64_t)-1, 0);
+	return r < 0 && r > -4096 ? 0 : (uint64_t)r;
+}
+
+/* A kernel that does not know the flag maps elsewhere. */
+static uint64_t map_at(uint64_t at)
+{
+	uint64_t got = map(at, MG_NEAR_BYTES, PROT_READ | PROT_EXEC, MAP_FIXED_NOREPLACE);
+	if (got && got != at)
+		mg_syscall(SYS_munmap, got, MG_NEAR_BYTES, 0, 0, 0, 0);
+	return got == at ? at : 0;
+}
+
+/* ms-record has its turn. */
+static bool exchange(int fd)
+{
+	enum { NO_SIGNAL = 0x4000 };
+	char byte = 0;
+	return mg_syscall(SYS_sendto, (uint64_t)fd, (uint64_t)&byte, 1, NO_SIGNAL, 0, 0) == 1 &&
+	       mg_syscall(SYS_recvfrom, (uint64_t)fd, (uint64_t)&byte, 1, 0, 0, 0) == 1;
+}
+
+void mg_custom_prepare(struct mg_session *s, int fd)
+{
+	s->enter_custom = (uint64_t)mg_entry_custom;
+	if (!s->hooks_wanted || !exchange(fd))
+		return;
+	uint32_t n = s->near_count, hooks = s->hook_count;
+	if (!n || n > MG_NEAR_MOST || hooks > MG_HOOKS_MAX)
+		return;
+	s->hooks = map(0, hooks * sizeof(struct mg_hook), PROT_READ, 0);
+	for (uint32_t i = 0; i < n; i++)
+		s->near[i] = map_at(s->near[i]);
+	mg.hooked = exchange(fd);
+}
+
+/* ---- memscope.h's pools ------------------------------------------------------------------------
+ */
+
+MG_EXPORT void memscope_v1_pool_create(const void *pool, const char *name)
+{
+	if (pool)
+		mg_on_pool(MG_FRAME, MG_POOL_MADE, pool, name);
+}
+
+MG_EXPORT void memscope_v1_pool_alloc(const void *pool, const void *block, size_t size)
+{
+	if (pool && block)
+		mg_on_pool_alloc(MG_FRAME, pool, block, size);
+}
+
+MG_EXPORT void memscope_v1_pool_reset(const void *pool)
+{
+	if (pool)
+		mg_on_pool(MG_FRAME, MG_POOL_RESET, pool, NULL);
+}
+
+MG_EXPORT void memscope_v1_pool_destroy(const void *pool)
+{
+	if (pool)
+		mg_on_pool(MG_FRAME, MG_POOL_GONE, pool, NULL);
+}

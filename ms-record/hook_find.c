@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: MIT
+ * Functions that --hook names, found in the modules of a process.
+ *
+ * Symbols are those of the file that is mapped, .symtab and .dynsym, so that static functions are
+ * found too. What a file says may be anything: nothing is read outside of it.
+ */
+#include "hook_find.h"
+
+#include <ctype.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "libcommon/arena.h"
+#include "libcommon/err.h"
+#include "libcommon/symbols.h"
+
+struct hook_module {
+	struct attach_module m;
+	const uint8_t *file;
+	size_t bytes;
+	struct {
+		struct table {
+			const Elf64_Sym *symbols;
+			size_t count;
+			const char *strings;
+			size_t bytes;
+		} v[2];
+		unsigned n;
+	} tables;
+};
+
+/* ---- files ---- */
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+/* The very file that is mapped, if we may; else what has its name and number now. */
+static int open_file(int proc, const struct attach_map *map)
+{
+	char path[4200];
+	struct stat st;
+	snprintf(path, sizeof path, "map_files/%llx-%llx", (unsigned long long)map->start,
+		 (unsigned long long)map->end);
+	int fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0 || map->path[0] != '/')
+		return fd;
+	snprintf(path, sizeof path, "root%s", map->path);
+	fd = openat(proc, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_ino != map->inode)) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+static const void *section(const struct hook_module *m, const Elf64_Shdr *s)
+{
+	bool inside = s->sh_offset <= m->bytes && s->sh_size <= m->bytes - s->sh_offset;
+	return inside ? m->file + s->sh_offset : NULL;
+}
+
+static void add_table(struct hook_module *m, const Elf64_Shdr *all, unsigned n, const Elf64_Shdr *s)
+{
+	if ((s->sh_type != SHT_SYMTAB && s->sh_type != SHT_DYNSYM) || s->sh_link >= n ||
+	    m->tables.n == 2)
+		return;
+	const Elf64_Shdr *names = &all[s->sh_link];
+	struct table t = {section(m, s), s->sh_size / sizeof(Elf64_Sym), section(m, names),
+			  names->sh_size};
+	if (t.symbols && s->sh_offset % 8 == 0 && t.strings && t.bytes && !t.strings[t.bytes - 1])
+		m->tables.v[m->tables.n++] = t;
+}
+
+static void find_tables(struct hook_module *m)
+{
+	const Elf64_Ehdr *e = (const void *)m->file;
+	if (m->bytes < sizeof *e || memcmp(e->e_ident, ELFMAG, SELFMAG) != 0 ||
+	    e->e_shentsize != sizeof(Elf64_Shdr) || e->e_shoff > m->bytes || e->e_shoff % 8 ||
+	    e->e_shnum > (m->bytes - e->e_shoff) / sizeof(Elf64_Shdr))
+		return;
+	const Elf64_Shdr *s = (const void *)(m->file + e->e_shoff);
+	for (unsigned i = 0; i < e->e_shnum; i++)
+		add_table(m, s, e->e_shnum, &s[i]);
+}
+
+static void map_file(struct hook_module *m, int proc)
+{
+	struct stat st;
+	int fd = open_file(proc, m->m.map);
+	if (fd < 0)
+		return;
+	if (!fstat(fd, &st) && st.st_size > 0) {
+		void *file = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+		if (file != MAP_FAILED) {
+			m->file = file;
+			m->bytes = (size_t)st.st_size;
+			find_tables(m);
+		}
+	}
+	close(fd);
+}
+
+static bool is_ours(const char *path)
+{
+	const char *base = base_name(path);
+	return !strcmp(path, "[vdso]") || !strcmp(base, "libmemscope-preload.so") ||
+	       !strncmp(path, "/memfd:" MG_IMAGE_NAME " ", sizeof "/memfd:" MG_IMAGE_NAME);
+}
+
+void hook_modules_read(struct hook_modules *all, int proc, const struct attach_maps *maps,
+		       const struct attach_memory *mem)
+{
+	*all = (struct hook_modules){0};
+	for (size_t i = 0; i < maps->n; i++) {
+		struct hook_module m = {0};
+		if (is_ours(maps->v[i].path) ||
+		    !attach_elf_module(mem, maps, &maps->v[i], &m.m))
+			continue;
+		map_file(&m, proc);
+		*MS_PUSH(&all->all) = m;
+	}
+}
+
+void hook_modules_free(struct hook_modules *all)
+{
+	for (size_t i = 0; i < all->all.n; i++)
+		if (all->all.v[i].file)
+			munmap((void *)(uintptr_t)all->all.v[i].file, all->all.v[i].bytes);
+	free(all->all.v);
+	*all = (struct hook_modules){0};
+}
+
+/* ---- names ---- */
+
+/* What a compiler put behind a name. */
+enum suffix { NONE, SAME, CHANGED, OTHER };
+
+static enum suffix suffix_of(const char *s)
+{
+	static const char *const changed[] = {".constprop", ".isra", ".part"};
+	if (!*s || *s == '@')
+		return NONE;
+	for (size_t i = 0; i < sizeof changed / sizeof *changed; i++)
+		if (strstr(s, changed[i]))
+			return CHANGED;
+	return !strncmp(s, ".lto_priv", 9) || !strncmp(s, ".llvm.", 6) ? SAME : OTHER;
+}
+
+/* "ns::f(int) const" without parameters, in place; and without what stands before the name. */
+static void strip_parameters(char *name)
+{
+	int depth = 0;
+	char *close = strrchr(name, ')');
+	for (char *p = close; p && p >= name; p--) {
+		depth += (*p == ')') - (*p == '(');
+		if (!depth) {
+			if (p > name)
+				*p = '\0';
+			return;
+		}
+	}
+}
+
+/* A template's name begins with what it returns. */
+static bool ends_as(const char *name, const char *wanted)
+{
+	size_t n = strlen(name), w = strlen(wanted);
+	return n >= w && !strcmp(name + n - w, wanted) &&
+	       (n == w || name[n - w - 1] == ' ' || name[n - w - 1] == '*');
+}
+
+static bool demangles_to(const char *mangled, size_t n, const char *wanted)
+{
+	char *bare = strndup(mangled, n), *name = bare ? ms_demangle(bare) : NULL;
+	bool same = name && ends_as(name, wanted);
+	if (name && !same) {
+		strip_parameters(name);
+		same = ends_as(name, wanted);
+	}
+	free(name);
+	free(bare);
+	return same;
+}
+
+/* Part of a C++ name that is in the mangled one as it is; "" = there is none. */
+static void key_of(const char *name, char key[64])
+{
+	size_t n = strcspn(name, "(<"), from = n;
+	while (from && (isalnum((unsigned char)name[from - 1]) || name[from - 1] == '_'))
+		from--;
+	snprintf(key, 64, "%.*s", (int)(n - from), name + from);
+	if (strstr(name, "operator"))
+		key[0] = '\0';
+}
+
+/* Does the symbol have that name? *suffix: and what behind it. */
+static bool is_named(const char *symbol, const char *wanted, const char *key, enum suffix *suffix)
+{
+	size_t n = strlen(wanted);
+	if (!strncmp(symbol, wanted, n) && (!symbol[n] || symbol[n] == '.' || symbol[n] == '@')) {
+		*suffix = suffix_of(symbol + n);
+		return true;
+	}
+	if (symbol[0] != '_' || symbol[1] != 'Z' || (*key && !strstr(symbol, key)))
+		return false;
+	size_t bare = strcspn(symbol, ".@");
+	*suffix = suffix_of(symbol + bare);
+	return demangles_to(symbol, bare, wanted);
+}
+
+static bool module_fits(const char *path, const char *wanted)
+{
+	const char *base = base_name(path);
+	size_t n = wanted ? strlen(wanted) : 0;
+	return !wanted || !strcmp(path, wanted) ||
+	       (!strncmp(base, wanted, n) && (!base[n] || base[n] == '.'));
+}
+
+/* ---- one of them ---- */
+
+struct found {
+	struct hook_place *place;
+	unsigned count;
+	bool indirect;
+	char others[200];  /* where else */
+	char changed[128]; /* a copy with other arguments */
+};
+
+static void note(struct found *f, const struct hook_module *m, const char *name)
+{
+	size_t n = strlen(f->others);
+	char *nice = ms_demangle(name);
+	snprintf(f->others + n, sizeof f->others - n, "%s%s in %s", n ? ", " : "",
+		 nice ? nice : name, base_name(m->m.map->path));
+	free(nice);
+}
+
+static void take(struct found *f, const struct hook_module *m, const Elf64_Sym *s, const char *name,
+		 enum suffix suffix)
+{
+	uint64_t address = m->m.bias + s->st_value;
+	if (suffix == CHANGED)
+		snprintf(f->changed, sizeof f->changed, "%s", name);
+	if (suffix == CHANGED || suffix == OTHER ||
+	    (f->count && f->place->address == address))
+		return;
+	f->indirect |= ELF64_ST_TYPE(s->st_info) == STT_GNU_IFUNC;
+	note(f, m, name);
+	if (f->count++)
+		return;
+	*f->place =
+		(struct hook_place){.module = m->m, .address = address, .bytes = s->st_size};
+	snprintf(f->place->name, sizeof f->place->name, "%s", name);
+}
+
+static void search(struct found *f, const struct hook_module *m, const struct hook_spec *spec)
+{
+	char key[64];
+	key_of(spec->name, key);
+	for (unsigned k = 0; k < m->tables.n; k++) {
+		const struct table *t = &m->tables.v[k];
+		for (size_t i = 0; i < t->count; i++) {
+			const Elf64_Sym *s = &t->symbols[i];
+			unsigned type = ELF64_ST_TYPE(s->st_info);
+			enum suffix suffix;
+			if (s->st_shndx == SHN_UNDEF || !s->st_value || s->st_name >= t->bytes ||
+			    (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE))
+				continue;
+			const char *name = t->strings + s->st_name;
+			if (is_named(name, spec->name, key, &suffix))
+				take(f, m, s, name, suffix);
+		}
+	}
+}
+
+int hook_find(const struct hook_modules *all, const struct hook_spec *spec,
+	      struct hook_place *place, struct ms_err *err)
+{
+	struct found f = {.place = place};
+	for (size_t i = 0; i < all->all.n; i++)
+		if (module_fits(all->all.v[i].m.map->path, spec->module))
+			search(&f, &all->all.v[i], spec);
+	if (f.count > 1)
+		return ms_err_set(err, "there are several: %s; say which by 'MODULE!NAME' or its "
+				       "full name",
+				  f.others);
+	if (f.changed[0])
+		return ms_err_set(err,
+				  "the compiler made a copy of it with other arguments, '%s', "
+				  "whose calls would be missed",
+				  f.changed);
+	if (f.indirect)
+		return ms_err_set(err, "it is chosen when the program starts (ifunc)");
+	if (f.count && (place->address < place->module.code_low ||
+			place->address >= place->module.code_high))
+		return ms_err_set(err, "it is not in the code of its module");
+	return f.count ? 0 : 1;
+}

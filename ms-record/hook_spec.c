@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT
+ * What --hook says.
+ */
+#include "hook_spec.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libcommon/arena.h"
+#include "libcommon/err.h"
+
+#define ARGUMENTS_MOST 16u
+
+static int bad(const struct hook_spec *h, const char *why, struct ms_err *err)
+{
+	return ms_err_set(err, "bad --hook '%s': %s", h->text, why);
+}
+
+/* A copy of [from, to) without blanks at its ends. */
+static char *copy(const char *from, const char *to)
+{
+	while (from < to && isspace((unsigned char)*from))
+		from++;
+	while (to > from && isspace((unsigned char)to[-1]))
+		to--;
+	char *s = strndup(from, (size_t)(to - from));
+	return s ? s : ms_xcalloc(1, 1);
+}
+
+static bool is(const char *from, const char *to, const char *word)
+{
+	return (size_t)(to - from) == strlen(word) && !strncmp(from, word, strlen(word));
+}
+
+/* ---- arguments ---- */
+
+static int take_argument(struct hook_spec *h, const char *from, const char *to, uint8_t n,
+			 struct ms_err *err)
+{
+	struct mg_custom *c = &h->custom;
+	const struct {
+		const char *name;
+		uint8_t *where;
+		uint8_t flag;
+	} names[] = {{"size", &c->size, 0},    {"size32", &c->size, MG_CUSTOM_SIZE32},
+		     {"nmemb", &c->nmemb, 0},  {"nmemb32", &c->nmemb, MG_CUSTOM_NMEMB32},
+		     {"ptr", &c->block, 0},    {"pool", &c->pool, 0}};
+	while (from < to && isspace((unsigned char)*from))
+		from++;
+	while (to > from && isspace((unsigned char)to[-1]))
+		to--;
+	if (is(from, to, "_"))
+		return 0;
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		if (!is(from, to, names[i].name))
+			continue;
+		if (*names[i].where)
+			return ms_err_set(err, "bad --hook '%s': there are two arguments '%s'",
+					  h->text, names[i].name);
+		*names[i].where = n;
+		c->flags |= names[i].flag;
+		return 0;
+	}
+	return ms_err_set(err,
+			  "bad --hook '%s': an argument is size, nmemb, ptr, pool or _, not '%.*s'",
+			  h->text, (int)(to - from), from);
+}
+
+static int take_arguments(struct hook_spec *h, const char *from, const char *to,
+			  struct ms_err *err)
+{
+	const char *end = from;
+	while (end < to && isspace((unsigned char)*end))
+		end++;
+	if (end == to)
+		return 0;
+	for (unsigned n = 1; from <= to; n++, from = end + 1) {
+		end = memchr(from, ',', (size_t)(to - from));
+		if (!end)
+			end = to;
+		if (n > ARGUMENTS_MOST)
+			return bad(h, "at most 16 arguments are possible", err);
+		if (take_argument(h, from, end, (uint8_t)n, err))
+			return -1;
+	}
+	return 0;
+}
+
+/* ---- what stands behind them ---- */
+
+static const char *word_end(const char *s)
+{
+	while (*s && !isspace((unsigned char)*s))
+		s++;
+	return s;
+}
+
+static const char *skip(const char *s)
+{
+	while (isspace((unsigned char)*s))
+		s++;
+	return s;
+}
+
+enum result { NOTHING, A_BLOCK, A_POOL };
+
+static int take_rest(struct hook_spec *h, const char *s, enum result *result, struct ms_err *err)
+{
+	*result = NOTHING;
+	for (s = skip(s); *s; s = skip(s)) {
+		const char *end = word_end(s);
+		if (s[0] == '-' && s[1] == '>') {
+			s = skip(s + 2);
+			end = word_end(s);
+			*result = is(s, end, "ptr") ? A_BLOCK : is(s, end, "pool") ? A_POOL
+										   : NOTHING;
+			if (*result == NOTHING)
+				return bad(h, "a result is '-> ptr' or '-> pool'", err);
+		} else if (is(s, end, "in")) {
+			s = skip(end);
+			end = word_end(s);
+			if (s == end || h->heap)
+				return bad(h, "'in' needs one name of a heap", err);
+			h->heap = copy(s, end);
+		} else if (is(s, end, "hide")) {
+			h->custom.flags |= MG_CUSTOM_HIDE;
+		} else if (!is(s, end, "apart")) {
+			return ms_err_set(err, "bad --hook '%s': '%s' is not understood", h->text,
+					  s);
+		}
+		s = end;
+	}
+	return 0;
+}
+
+static int choose(struct hook_spec *h, enum result result, struct ms_err *err)
+{
+	struct mg_custom *c = &h->custom;
+	if (result == A_BLOCK) {
+		if (!c->size)
+			return bad(h, "which argument is the size?", err);
+		c->what = c->block ? MG_CUSTOM_REALLOC : MG_CUSTOM_ALLOC;
+		return 0;
+	}
+	if (result == A_POOL) {
+		c->what = MG_CUSTOM_CREATE;
+		return c->block || c->pool || c->size
+			       ? bad(h, "what makes a pool has no size, ptr or pool", err)
+			       : 0;
+	}
+	c->what = c->block ? MG_CUSTOM_FREE : MG_CUSTOM_RESET;
+	if (!c->block && !c->pool)
+		return bad(h,
+			   c->size ? "what does it return? '-> ptr'"
+				   : "one argument is the block that is freed (ptr), or the pool",
+			   err);
+	c->size = c->nmemb = 0;
+	return 0;
+}
+
+/* The parenthesis that the last one closes. */
+static const char *opening(const char *s, const char *close)
+{
+	int depth = 0;
+	for (const char *p = close; p >= s; p--) {
+		depth += (*p == ')') - (*p == '(');
+		if (!depth)
+			return p;
+	}
+	return NULL;
+}
+
+int hook_spec_read(struct hook_spec *h, const char *text, struct ms_err *err)
+{
+	enum result result;
+	*h = (struct hook_spec){.text = text};
+	const char *close = strrchr(text, ')'), *open = close ? opening(text, close) : NULL;
+	if (!open)
+		return bad(h, "NAME(ARGUMENTS) [-> ptr] is needed, as in 'f(_, size) -> ptr'", err);
+	const char *module = memchr(text, '!', (size_t)(open - text));
+	if (module && module - text >= 8 && !strncmp(module - 8, "operator", 8))
+		module = NULL;
+	if (module)
+		h->module = copy(text, module);
+	h->name = copy(module ? module + 1 : text, open);
+	if (!*h->name || take_arguments(h, open + 1, close, err) ||
+	    take_rest(h, close + 1, &result, err) || choose(h, result, err)) {
+		int rc = *h->name ? -1 : bad(h, "it names no function", err);
+		hook_spec_free(h);
+		return rc;
+	}
+	if (!h->heap)
+		h->heap = copy(h->name, h->name + strlen(h->name));
+	return 0;
+}
+
+void hook_spec_free(struct hook_spec *h)
+{
+	free(h->module);
+	free(h->name);
+	free(h->heap);
+	h->module = h->name = h->heap = NULL;
+}
+
+int hooks_add(struct hooks *all, const char *text, struct ms_err *err)
+{
+	struct hook_spec h;
+	size_t i = 0;
+	if (hook_spec_read(&h, text, err))
+		return -1;
+	if (all->n == MG_HOOKS_MAX / 2) {
+		hook_spec_free(&h);
+		return ms_err_set(err, "too many --hook: at most %u are possible",
+				  MG_HOOKS_MAX / 2);
+	}
+	while (i < all->heaps.n && strcmp(all->heaps.v[i], h.heap) != 0)
+		i++;
+	if (i == all->heaps.n)
+		*MS_PUSH(&all->heaps) = h.heap;
+	h.custom.heap = (uint16_t)(i + 1);
+	*MS_PUSH(all) = h;
+	return 0;
+}
+
+void hooks_free(struct hooks *all)
+{
+	for (size_t i = 0; i < all->n; i++)
+		hook_spec_free(&all->v[i]);
+	free(all->v);
+	free(all->heaps.v);
+	*all = (struct hooks){0};
+}
