@@ -12,8 +12,9 @@
 --   process.at_sum_peak_bytes  what it held when the sum of all was largest: these add up to sum_peak_bytes
 --   snapshot.label   the point as given: peak, end, 1.5s, mark:warm
 --   module.symbols   none, elf, dwarf, missing, mismatch, damaged, partial; null when nobody looked
---   module.kind      file, vdso, jit, recorder
---   frame.note       cut, truncated, not taken, before: no frame but why frames are missing; else null
+--   module.kind      file, vdso, jit, recorder; heap: no module, path is the name of a heap of the program's own
+--   frame.note       cut, truncated, not taken, before: no frame but why frames are missing; heap NAME: no frame but the heap of
+--                    the program's own that its blocks are of, above the outermost frame; else null
 --   stack.depth      0 for the outermost row; parent is the caller's row
 --   site_size        blocks of a site by size, classes as in size_class
 --   site_lifetime    freed blocks of a site by what lay between allocation and free; unit: ns, allocations (of the process)
@@ -200,6 +201,18 @@ CREATE VIEW by_module AS SELECT p.module, sum(s.allocations) AS allocations, sum
 CREATE VIEW by_file AS SELECT p.file, sum(s.allocations) AS allocations, sum(s.allocated_bytes) AS allocated_bytes, s.process
   FROM site s JOIN place p ON p.site = s.id GROUP BY s.process, p.file ORDER BY allocated_bytes DESC;
 CREATE VIEW by_thread AS SELECT name, tid, allocations, allocated_bytes, live_bytes, process FROM thread ORDER BY allocated_bytes DESC;
+-- Heaps of the program's own (ms-record --hook, memscope.h) and malloc's.
+CREATE VIEW by_heap AS
+  WITH RECURSIVE up(site, stack) AS (
+    SELECT id, stack FROM site UNION ALL SELECT up.site, k.parent FROM up JOIN stack k ON k.id = up.stack WHERE k.parent IS NOT NULL),
+  root AS (SELECT up.site, substr(f.note, 6) AS heap FROM up JOIN stack k ON k.id = up.stack AND k.parent IS NULL JOIN frame f ON f.id = k.frame
+    WHERE f.note LIKE 'heap %'),
+  at_end AS (SELECT c.site, c.live_bytes, c.live_blocks FROM site_stat c JOIN snapshot t ON t.id = c.snapshot WHERE t.label = 'end')
+  SELECT coalesce(root.heap, 'malloc') AS heap, sum(s.allocations) AS allocations, sum(s.frees) AS frees, sum(s.reallocations) AS reallocations,
+    sum(s.failed_allocations) AS failed_allocations, sum(s.allocated_bytes) AS allocated_bytes, sum(e.live_bytes) AS live_bytes,
+    sum(e.live_blocks) AS live_blocks, s.process
+  FROM site s LEFT JOIN root ON root.site = s.id LEFT JOIN at_end e ON e.site = s.id GROUP BY s.process, coalesce(root.heap, 'malloc')
+  ORDER BY allocated_bytes DESC;
 CREATE VIEW by_process AS SELECT id AS process, pid, exe, allocations, allocated_bytes, peak_bytes, unfreed_bytes FROM process ORDER BY peak_bytes DESC;
 -- One row per program of a tree: how its processes' peaks are distributed, and which process was the worst.
 CREATE VIEW by_exe AS

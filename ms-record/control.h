@@ -53,12 +53,12 @@ struct control {
 		struct image *v;
 		size_t n, cap;
 	} images;
-	uint64_t rewritten;             /* as last seen */
-	uint64_t kept, trivial, missed; /* further images */
+	uint64_t rewritten;              /* as last seen */
+	uint64_t kept, trivial, missed;  /* further images */
 	bool hooks_placed[MG_HOOKS_MAX]; /* in any program, by number of --hook */
 	struct ms_err hooks_refused;     /* why others were not, in the first that had some */
 	bool not_run;                    /* for that, the command was ended before it began */
-	struct ms_err refused;          /* why an image could not be recorded; the first one */
+	struct ms_err refused;           /* why an image could not be recorded; the first one */
 };
 
 /* Makes socket and signal descriptor, opens the trace, starts the threads and the command. 0, or -1

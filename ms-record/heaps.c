@@ -129,8 +129,7 @@ static uint32_t name_of(struct session *s, const char *name)
 		if (!strcmp(h->names.v[i].name, name))
 			return (uint32_t)i;
 	struct ms_frame f = {.module = modules_heap(s, name), .flags = MS_FRAME_HEAP};
-	*MS_PUSH(&h->names) =
-		(struct heap_name){strdup(name), stacks_node(&s->stacks, 0, &f)};
+	*MS_PUSH(&h->names) = (struct heap_name){strdup(name), stacks_node(&s->stacks, 0, &f)};
 	return (uint32_t)h->names.n - 1;
 }
 
@@ -256,8 +255,8 @@ void heaps_join(struct session *s, uint64_t pool, uint64_t address, uint64_t num
 		p->members.n = kept;
 		if (kept > p->members.cap / 2) {
 			p->members.cap *= 2;
-			p->members.v = ms_xrealloc(p->members.v, p->members.cap,
-						   sizeof *p->members.v);
+			p->members.v =
+				ms_xrealloc(p->members.v, p->members.cap, sizeof *p->members.v);
 		}
 	}
 	*MS_PUSH(&p->members) = (struct member){address, number};

@@ -122,8 +122,7 @@ void hook_modules_read(struct hook_modules *all, int proc, const struct attach_m
 	*all = (struct hook_modules){0};
 	for (size_t i = 0; i < maps->n; i++) {
 		struct hook_module m = {0};
-		if (is_ours(maps->v[i].path) ||
-		    !attach_elf_module(mem, maps, &maps->v[i], &m.m))
+		if (is_ours(maps->v[i].path) || !attach_elf_module(mem, maps, &maps->v[i], &m.m))
 			continue;
 		map_file(&m, proc);
 		*MS_PUSH(&all->all) = m;
@@ -250,15 +249,13 @@ static void take(struct found *f, const struct hook_module *m, const Elf64_Sym *
 	uint64_t address = m->m.bias + s->st_value;
 	if (suffix == CHANGED)
 		snprintf(f->changed, sizeof f->changed, "%s", name);
-	if (suffix == CHANGED || suffix == OTHER ||
-	    (f->count && f->place->address == address))
+	if (suffix == CHANGED || suffix == OTHER || (f->count && f->place->address == address))
 		return;
 	f->indirect |= ELF64_ST_TYPE(s->st_info) == STT_GNU_IFUNC;
 	note(f, m, name);
 	if (f->count++)
 		return;
-	*f->place =
-		(struct hook_place){.module = m->m, .address = address, .bytes = s->st_size};
+	*f->place = (struct hook_place){.module = m->m, .address = address, .bytes = s->st_size};
 	snprintf(f->place->name, sizeof f->place->name, "%s", name);
 }
 
@@ -290,8 +287,9 @@ int hook_find(const struct hook_modules *all, const struct hook_spec *spec,
 		if (module_fits(all->all.v[i].m.map->path, spec->module))
 			search(&f, &all->all.v[i], spec);
 	if (f.count > 1)
-		return ms_err_set(err, "there are several: %s; say which by 'MODULE!NAME' or its "
-				       "full name",
+		return ms_err_set(err,
+				  "there are several: %s; say which by 'MODULE!NAME' or its "
+				  "full name",
 				  f.others);
 	if (f.changed[0])
 		return ms_err_set(err,
@@ -300,8 +298,8 @@ int hook_find(const struct hook_modules *all, const struct hook_spec *spec,
 				  f.changed);
 	if (f.indirect)
 		return ms_err_set(err, "it is chosen when the program starts (ifunc)");
-	if (f.count && (place->address < place->module.code_low ||
-			place->address >= place->module.code_high))
+	if (f.count &&
+	    (place->address < place->module.code_low || place->address >= place->module.code_high))
 		return ms_err_set(err, "it is not in the code of its module");
 	return f.count ? 0 : 1;
 }

@@ -86,9 +86,8 @@ static struct near *near_of(struct work *w, const struct hook_place *p)
 	if (w->near_count == MG_NEAR_MOST)
 		return NULL;
 	struct near *n = &w->near[w->near_count++];
-	*n = (struct near){.module = p->module.start,
-			   .low = p->module.code_low,
-			   .high = p->module.code_high};
+	*n = (struct near){
+		.module = p->module.start, .low = p->module.code_low, .high = p->module.code_high};
 	return n;
 }
 

@@ -14,9 +14,9 @@ struct session;
 
 /* May there be something to hook in it? Then the session says so to the guest. */
 bool hook_launch_wanted(struct session *s, const struct hooks *hooks);
-/* Speaks with the guest at the other end of `fd`, and places the hooks; placed[i] is set for each of
- * `hooks` that was. 0; or -1 with `err` set to lines, one for each function that is there and cannot
- * be hooked. */
+/* Speaks with the guest at the other end of `fd`, and places the hooks; placed[i] is set for each
+ * of `hooks` that was. 0; or -1 with `err` set to lines, one for each function that is there and
+ * cannot be hooked. */
 int hook_launch(struct session *s, const struct hooks *hooks, int fd, bool *placed,
 		struct ms_err *err);
 

@@ -43,9 +43,9 @@ static int take_argument(struct hook_spec *h, const char *from, const char *to, 
 		const char *name;
 		uint8_t *where;
 		uint8_t flag;
-	} names[] = {{"size", &c->size, 0},    {"size32", &c->size, MG_CUSTOM_SIZE32},
-		     {"nmemb", &c->nmemb, 0},  {"nmemb32", &c->nmemb, MG_CUSTOM_NMEMB32},
-		     {"ptr", &c->block, 0},    {"pool", &c->pool, 0}};
+	} names[] = {{"size", &c->size, 0},   {"size32", &c->size, MG_CUSTOM_SIZE32},
+		     {"nmemb", &c->nmemb, 0}, {"nmemb32", &c->nmemb, MG_CUSTOM_NMEMB32},
+		     {"ptr", &c->block, 0},   {"pool", &c->pool, 0}};
 	while (from < to && isspace((unsigned char)*from))
 		from++;
 	while (to > from && isspace((unsigned char)to[-1]))
@@ -67,8 +67,7 @@ static int take_argument(struct hook_spec *h, const char *from, const char *to, 
 			  h->text, (int)(to - from), from);
 }
 
-static int take_arguments(struct hook_spec *h, const char *from, const char *to,
-			  struct ms_err *err)
+static int take_arguments(struct hook_spec *h, const char *from, const char *to, struct ms_err *err)
 {
 	const char *end = from;
 	while (end < to && isspace((unsigned char)*end))
@@ -113,8 +112,9 @@ static int take_rest(struct hook_spec *h, const char *s, enum result *result, st
 		if (s[0] == '-' && s[1] == '>') {
 			s = skip(s + 2);
 			end = word_end(s);
-			*result = is(s, end, "ptr") ? A_BLOCK : is(s, end, "pool") ? A_POOL
-										   : NOTHING;
+			*result = is(s, end, "ptr")    ? A_BLOCK
+				  : is(s, end, "pool") ? A_POOL
+						       : NOTHING;
 			if (*result == NOTHING)
 				return bad(h, "a result is '-> ptr' or '-> pool'", err);
 		} else if (is(s, end, "in")) {

@@ -3,8 +3,8 @@
  *
  *   [MODULE!]NAME(ARGUMENT, ...) [-> ptr|pool] [in HEAP] [hide|apart]
  *
- * ARGUMENT: size, nmemb, ptr, pool, or _ for what does not matter; size32 and nmemb32 where it is an
- * int. NAME as in the symbol table, or as C++ writes it, with or without its parameters.
+ * ARGUMENT: size, nmemb, ptr, pool, or _ for what does not matter; size32 and nmemb32 where it is
+ * an int. NAME as in the symbol table, or as C++ writes it, with or without its parameters.
  */
 #ifndef HOOK_SPEC_H
 #define HOOK_SPEC_H
@@ -17,10 +17,10 @@
 struct ms_err;
 
 struct hook_spec {
-	const char *text;         /* as given; borrowed */
-	char *module;             /* NULL = any */
-	char *name, *heap;        /* heap "" = malloc's */
-	struct mg_custom custom;  /* its heap's number is the owner's to give */
+	const char *text;        /* as given; borrowed */
+	char *module;            /* NULL = any */
+	char *name, *heap;       /* heap "" = malloc's */
+	struct mg_custom custom; /* its heap's number is the owner's to give */
 };
 
 /* 0, or -1 with `err` set: it is not understood. */

@@ -394,6 +394,10 @@ static void do_heap_block(struct session *s, struct reader *r, const struct item
 {
 	struct item plain = *it;
 	uint64_t pool = heaps_place(s, &plain);
+	if (it->kind == ITEM_HEAP_FAILED) {
+		do_failed(s, r, &plain);
+		return;
+	}
 	if (plain.kind == ITEM_REALLOC)
 		do_realloc(s, r, &plain);
 	else
@@ -443,6 +447,7 @@ static void process(struct session *s, struct reader *r, const struct item *it)
 		break;
 	case ITEM_HEAP_ALLOC:
 	case ITEM_HEAP_REALLOC:
+	case ITEM_HEAP_FAILED:
 		do_heap_block(s, r, it);
 		break;
 	case ITEM_BACKING:

@@ -55,12 +55,13 @@ static inline bool is_one(uint8_t kind, unsigned set)
 static inline unsigned fixed_words(uint8_t kind)
 {
 	static const uint8_t words[32] = {
-		[MG_ALLOC] = 4,       [MG_FREE] = 3,   [MG_REALLOC] = 6,    [MG_FAILED] = 3,
-		[MG_PUSH] = 1,        [MG_THREAD] = 4, [MG_EPOCH] = 3,      [MG_MARK] = 3,
-		[MG_COPY] = 4,        [MG_WRAP] = 1,   [MG_USER_ALLOC] = 4, [MG_USER_FREE] = 3,
-		[MG_MAP] = 6,         [MG_UNMAP] = 5,  [MG_FORK] = 2,       [MG_PAUSE] = 3,
-		[MG_USER_REALLOC] = 6, [MG_HEAP_ALLOC] = 6, [MG_HEAP_REALLOC] = 8,
-		[MG_HEAP_BACKING] = 5, [MG_POOL] = 6};
+		[MG_ALLOC] = 4,        [MG_FREE] = 3,         [MG_REALLOC] = 6,
+		[MG_FAILED] = 3,       [MG_PUSH] = 1,         [MG_THREAD] = 4,
+		[MG_EPOCH] = 3,        [MG_MARK] = 3,         [MG_COPY] = 4,
+		[MG_WRAP] = 1,         [MG_USER_ALLOC] = 4,   [MG_USER_FREE] = 3,
+		[MG_MAP] = 6,          [MG_UNMAP] = 5,        [MG_FORK] = 2,
+		[MG_PAUSE] = 3,        [MG_USER_REALLOC] = 6, [MG_HEAP_ALLOC] = 6,
+		[MG_HEAP_REALLOC] = 8, [MG_HEAP_BACKING] = 5, [MG_POOL] = 6};
 	return kind < 32 ? words[kind] : 0;
 }
 
@@ -406,7 +407,7 @@ static int heap_block(struct session *s, struct reader *r, const struct record *
 	uint64_t address = word(c, 2), size = word(c, 3), before = word(c, 5);
 	uint64_t heap = word(c, again ? 6 : 4), pool = word(c, again ? 7 : 5);
 	uint64_t own = heap & MG_HEAP_PLAIN ? 0 : USER_BLOCK;
-	if (!address || (again && !word(c, 4)))
+	if (again && (!address || !word(c, 4)))
 		return no_address(s);
 	if (again) {
 		link = r->releases++ % RELEASED;
@@ -417,8 +418,11 @@ static int heap_block(struct session *s, struct reader *r, const struct record *
 		it->address = word(c, 4) | own;
 		it->link = (uint8_t)link;
 	}
-	struct item *it = add(s, r, c->stamp, true, again ? ITEM_HEAP_REALLOC : ITEM_HEAP_ALLOC);
-	it->address = address | own;
+	struct item *it = add(s, r, c->stamp, true,
+			      again      ? ITEM_HEAP_REALLOC
+			      : !address ? ITEM_HEAP_FAILED
+					 : ITEM_HEAP_ALLOC);
+	it->address = address ? address | own : 0;
 	it->size = size;
 	it->stack = stack;
 	it->link = (uint8_t)link;

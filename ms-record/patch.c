@@ -2,9 +2,11 @@
  * The entry of a function replaced by a jump.
  *
  * Displaced are whole instructions, at least PATCH_JUMP bytes of them. What is relative to its own
- * place is written anew: a displacement from rip, a jump, with 32 bits where it had 8. Refused is
- * what leaves its address somewhere (call), what has no long form (loop, jrcxz), what ends the
- * function too early, and a function that jumps back into the bytes that are not there any more.
+ * place is written anew: a displacement from rip, a jump, with 32 bits where it had 8; a call as
+ * what it does, a return address that is pushed and a jump, so that what is called returns to where
+ * it always did and whoever looks at the stack sees nothing new. Refused is what has no long form
+ * (loop, jrcxz), a call through a register or memory, what ends the function too early, and a
+ * function that jumps back into the bytes that are not there any more.
  */
 #include "patch.h"
 
@@ -96,32 +98,83 @@ static int move_branch(struct patch *p, const cs_insn *in, struct ms_err *err)
 	return 0;
 }
 
+/* Where the displacement from rip stands; 0 = not known. The decoder does not say of every
+ * instruction: then it is where its bytes are, if they are there once. */
+static size_t displacement_at(const cs_insn *in)
+{
+	const cs_x86 *x = &in->detail->x86;
+	size_t found = 0;
+	int32_t value = 0, here;
+	if (x->encoding.disp_offset && x->encoding.disp_size == 4)
+		return x->encoding.disp_offset;
+	for (uint8_t i = 0; i < x->op_count; i++)
+		if (x->operands[i].type == X86_OP_MEM)
+			value = (int32_t)x->operands[i].mem.disp;
+	for (size_t at = 2; at + 4 <= in->size; at++) {
+		memcpy(&here, in->bytes + at, sizeof here);
+		if (here != value || (in->bytes[at - 1] & 0xc7) != 0x05)
+			continue;
+		if (found)
+			return 0;
+		found = at;
+	}
+	return found;
+}
+
 static int move_plain(struct patch *p, const cs_insn *in, struct ms_err *err)
 {
 	uint8_t *out = p->displaced + p->displaced_bytes;
-	const cs_x86_encoding *e = &in->detail->x86.encoding;
 	if (p->displaced_bytes + in->size > sizeof p->displaced)
 		return ms_err_set(err, "its first instructions are too long");
 	memcpy(out, in->bytes, in->size);
 	if (from_rip(in)) {
 		int32_t old;
 		uint64_t at = p->slot + MG_SLOT_DISPLACED + p->displaced_bytes;
-		if (e->disp_size != 4 || !e->disp_offset)
+		size_t where = displacement_at(in);
+		if (!where)
 			return ms_err_set(err, "'%s' at its entry is not understood", in->mnemonic);
-		memcpy(&old, in->bytes + e->disp_offset, 4);
+		memcpy(&old, in->bytes + where, 4);
 		int64_t to = (int64_t)(in->address - at) + old;
 		if (!near32(to))
 			return ms_err_set(err, "'%s' at its entry reaches too far", in->mnemonic);
-		put32(out + e->disp_offset, to);
+		put32(out + where, to);
 	}
 	p->displaced_bytes += in->size;
 	return 0;
 }
 
+/* call rel32: push the address behind it, in two halves, and jmp rel32. It is the last one that is
+ * displaced, for it is as long as the jump. */
+static int move_call(struct patch *p, const cs_insn *in, struct ms_err *err)
+{
+	enum { BYTES = 5 + 8 + 5 };
+	uint8_t *out = p->displaced + p->displaced_bytes;
+	uint64_t back = in->address + in->size;
+	if (in->size != PATCH_JUMP || in->bytes[0] != 0xe8)
+		return ms_err_set(err, "there is a call through a pointer at its entry");
+	if (p->displaced_bytes + BYTES > sizeof p->displaced)
+		return ms_err_set(err, "its first instructions are too long");
+	int64_t to =
+		(int64_t)(target(in) - (p->slot + MG_SLOT_DISPLACED + p->displaced_bytes + BYTES));
+	if (!near32(to))
+		return ms_err_set(err, "a call at its entry goes too far");
+	out[0] = 0x68;
+	put32(out + 1, (int64_t)back);
+	memcpy(out + 5, "\xc7\x44\x24\x04", 4); /* movl $.., 4(%rsp) */
+	put32(out + 9, (int64_t)(back >> 32));
+	out[13] = 0xe9;
+	put32(out + 14, to);
+	p->displaced_bytes += BYTES;
+	return 0;
+}
+
+static bool is_call(const cs_insn *in)
+{
+	return in_group(in, CS_GRP_CALL);
+}
+
 static int move(struct patch *p, const cs_insn *in, struct ms_err *err)
 {
-	if (in_group(in, CS_GRP_CALL))
-		return ms_err_set(err, "there is a call at its entry");
 	if (in_group(in, CS_GRP_INT) || in_group(in, CS_GRP_IRET) || in->id == X86_INS_SYSCALL ||
 	    in->id == X86_INS_SYSENTER || in->id == X86_INS_XBEGIN)
 		return ms_err_set(err, "there is '%s' at its entry", in->mnemonic);
@@ -130,6 +183,8 @@ static int move(struct patch *p, const cs_insn *in, struct ms_err *err)
 	p->moved[p->moved_count].from = (uint8_t)p->bytes;
 	p->moved[p->moved_count++].to = (uint8_t)(MG_SLOT_DISPLACED + p->displaced_bytes);
 	p->bytes += in->size;
+	if (is_call(in))
+		return move_call(p, in, err);
 	return is_direct(in) ? move_branch(p, in, err) : move_plain(p, in, err);
 }
 
@@ -152,7 +207,7 @@ static int displace(struct patch *p, const cs_insn *in, size_t count, struct ms_
 	for (; i < count && p->bytes < PATCH_JUMP && !over; i++) {
 		if (move(p, &in[i], err))
 			return -1;
-		over = ends(&in[i]);
+		over = ends(&in[i]) || is_call(&in[i]);
 	}
 	if (p->bytes < PATCH_JUMP) {
 		if (!over)

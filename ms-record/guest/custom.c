@@ -8,8 +8,8 @@
  *     counted with the blocks that are cut from it. Whether the function runs still is told by the
  *     frame, which says so itself: a longjmp may have left it for good. An exception that leaves it
  *     is seen by the frame's personality.
- *  C3 Frees inside are recorded: which table an address is in is for ms-record to know. Only the old
- *     block of a reallocation is not: that has its own record. A function that frees blocks of
+ *  C3 Frees inside are recorded: which table an address is in is for ms-record to know. Only the
+ * old block of a reallocation is not: that has its own record. A function that frees blocks of
  *     malloc's heap has a frame, too, so that what it calls does not free them once more.
  */
 #include "record.h"
@@ -72,11 +72,21 @@ bool mg_custom_backing(const uint64_t *frame, const void *block, uint64_t size)
 	return true;
 }
 
-/* The allocator frees a block by calling another function that is hooked. */
+/* The function gives its own old block back. One of malloc's heap has been recorded; else it may be
+ * backing that is the block itself, which the reallocation takes from the program. */
 bool mg_custom_freeing(const uint64_t *frame, const void *block)
 {
-	const struct mg_writer *t = mg_custom_writer();
-	return t && t->custom && t->custom_old == (uint64_t)block && mg_custom_within(t, frame);
+	const struct mg_writer *own = mg_custom_writer();
+	if (!own || !own->custom || own->custom_old != (uint64_t)block ||
+	    !mg_custom_within(own, frame))
+		return false;
+	struct mg_writer *t = own->custom_hook->custom.heap ? mg_enter(frame) : NULL;
+	if (!t)
+		return true;
+	mg_put(t, (struct mg_record){.kind = MG_FREE, .words = FREE_WORDS, .a = (uint64_t)block},
+	       (struct mg_stack){.flags = MG_F_UNSURE}, mg_now(t));
+	mg_leave(t);
+	return true;
 }
 
 /* ---- at the entry -----------------------------------------------------------------------------
@@ -166,7 +176,7 @@ static void count_passed(struct mg_writer *t)
 		__atomic_store_n(&t->ring->passed, t->ring->passed + 1, __ATOMIC_RELAXED);
 }
 
-/* A block of a heap of its own. */
+/* A block of a heap of its own, or NULL: there was none to be had. */
 static void heap_block(const uint64_t *frame, const void *block)
 {
 	struct mg_writer *t = mg_enter(frame);
@@ -177,6 +187,16 @@ static void heap_block(const uint64_t *frame, const void *block)
 	else
 		count_passed(t);
 	mg_leave(t);
+}
+
+static void failed(const uint64_t *frame, struct mg_writer *t, const struct mg_hook *h)
+{
+	if (h->custom.heap) {
+		t->custom_old = 0;
+		heap_block(frame, NULL);
+	} else {
+		mg_on_failed(frame, t->custom_size);
+	}
 }
 
 /* A block of malloc's heap, by another function of the same allocator. */
@@ -206,7 +226,7 @@ void mg_custom_after(const uint64_t *frame, const struct mg_hook *h)
 	} else if (block) {
 		plain_block(frame, block, t);
 	} else if (t->custom_size) {
-		mg_on_failed(frame, t->custom_size);
+		failed(frame, t, h);
 	} else if (t->custom_old && h->custom.heap) { /* of 0 bytes: it was a free */
 		mg_on_user_free(frame, (const void *)t->custom_old);
 	} else if (t->custom_old) {
@@ -224,8 +244,9 @@ int mg_custom_personality(int version, int actions, uint64_t class, void *except
 	if (!frame)
 		return CONTINUE_UNWIND;
 	t->custom = NULL;
-	if (!(actions & FORCE_UNWIND) && t->custom_size)
-		mg_on_failed(frame, t->custom_size);
+	if (!(actions & FORCE_UNWIND) && t->custom_size &&
+	    t->custom_hook->custom.what <= MG_CUSTOM_REALLOC)
+		failed(frame, t, t->custom_hook);
 	return CONTINUE_UNWIND;
 }
 

@@ -29,6 +29,45 @@ struct mg_writer *mg_custom_writer(void)
 	return self & 1 ? NULL : (struct mg_writer *)self;
 }
 
+/* ---- vector registers --------------------------------------------------------------------------
+ *
+ * The caller of a hooked function may keep values in them (-fipa-ra). Nothing of ours touches them,
+ * but the dynamic linker does, which is asked for a module at the first sight of an address.
+ */
+
+#define XSAVE_BYTES 2752u /* x87 to AVX-512, and the header */
+#define XSAVE_PARTS 0xe7u /* these; not the tiles, which nobody there uses */
+
+static bool has_xsave;
+
+static void find_xsave(void)
+{
+	uint32_t a = 1, b, c = 0, d;
+	__asm__("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
+	has_xsave = c >> 27 & 1;
+}
+
+static bool find_image_kept(uint64_t ip, struct mg_image *image)
+{
+	_Alignas(64) unsigned char area[XSAVE_BYTES];
+	uint64_t *header = (uint64_t *)(void *)(area + 512);
+	for (uint32_t i = 0; i < 8; i++)
+		header[i] = 0;
+	if (has_xsave)
+		__asm__ volatile("xsave64 %0" : "=m"(area) : "a"(XSAVE_PARTS), "d"(0) : "memory");
+	else
+		__asm__ volatile("fxsave64 %0" : "=m"(area)::"memory");
+	bool found = mg_find_image_of(ip, image);
+	if (has_xsave)
+		__asm__ volatile("xrstor64 %0" ::"m"(area), "a"(XSAVE_PARTS), "d"(0) : "memory");
+	else
+		__asm__ volatile("fxrstor64 %0" ::"m"(area) : "memory");
+	return found;
+}
+
+/* ---- the hooks ---------------------------------------------------------------------------------
+ */
+
 static uint64_t map(uint64_t at, uint64_t bytes, uint64_t prot, uint64_t flags)
 {
 	long r = mg_syscall(SYS_mmap, at, bytes, prot, MAP_PRIVATE | MAP_ANONYMOUS | flags,
@@ -65,7 +104,11 @@ void mg_custom_prepare(struct mg_session *s, int fd)
 	s->hooks = map(0, hooks * sizeof(struct mg_hook), PROT_READ, 0);
 	for (uint32_t i = 0; i < n; i++)
 		s->near[i] = map_at(s->near[i]);
-	mg.hooked = exchange(fd);
+	if (!exchange(fd))
+		return;
+	find_xsave();
+	mg.dress.find_image = find_image_kept;
+	mg.hooked = true;
 }
 
 /* ---- memscope.h's pools ------------------------------------------------------------------------

@@ -334,7 +334,8 @@ static __attribute__((noinline)) void realloc_inside(struct mg_writer *t, const 
 	mg_put(t,
 	       (struct mg_record){
 		       .kind = MG_FREE, .words = FREE_WORDS, .a = (uint64_t)old, .before = before},
-	       (struct mg_stack){0}, mg_now(t));
+	       (struct mg_stack){.flags = t->custom_old == (uint64_t)old ? MG_F_UNSURE : 0},
+	       mg_now(t));
 	mg_leave(t);
 	mg_on_alloc(frame, block, size);
 }

@@ -330,7 +330,7 @@ enum mg_kind {
 	MG_USER_REALLOC = 18, /* memscope.h ms_realloc: as MG_REALLOC, kept apart */
 	/* Heaps of the program's own: by hooked functions (struct mg_custom), or memscope.h's. Heap:
 	 * its number, 0 = that of the pool, or of malloc if there is none. */
-	MG_HEAP_ALLOC = 19,   /* stamp, address, size, heap, pool or 0, frames */
+	MG_HEAP_ALLOC = 19,   /* stamp, address (0: it failed), size, heap, pool or 0, frames */
 	MG_HEAP_REALLOC = 20, /* stamp after, new address, size, old address, stamp before, heap,
 				 pool or 0, frames. The stamp before may be one of the past */
 	MG_HEAP_BACKING = 21, /* stamp, address, size, heap | MG_HEAP_HIDDEN: of malloc's, made

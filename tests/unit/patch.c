@@ -116,10 +116,16 @@ __asm__(".pushsection .text.patch, \"ax\", @progbits\n"
 	"	sub $0x28, %rsp\n	mov %r10, 8(%rsp)\n	call body\n	add $0x28, %rsp\n	ret\n" END("f_sub_rsp")
 	FUNCTION("f_ret")
 	"	ret\n" END("f_ret")
+	FUNCTION("f_call")
+	"	call body\n	ret\n" END("f_call")
+	FUNCTION("f_sub_call")
+	"	sub $8, %rsp\n	call body\n	add $8, %rsp\n	ret\n" END("f_sub_call")
+	FUNCTION("f_ucomisd")
+	"	ucomisd patch_text_end(%rip), %xmm0\n	call body\n	ret\n" END("f_ucomisd")
 	"	.p2align 4\n"
 	/* refused */
 	FUNCTION("r_call")
-	"	call body\n	ret\n" END("r_call")
+	"	call *%rax\n	nop\n	nop\n	nop\n	ret\n" END("r_call")
 	FUNCTION("r_loop")
 	"1:	loop 1f\n	nop\n	nop\n	nop\n1:	ret\n" END("r_loop")
 	FUNCTION("r_jrcxz")
@@ -140,7 +146,8 @@ __asm__(".pushsection .text.patch, \"ax\", @progbits\n"
 /* clang-format on */
 
 extern uint8_t f_push[], f_jcc32[], f_jcc8[], f_cmp_rip[], f_mov_rip[], f_lea_rip[], f_imm_rip[],
-	f_jmp32[], f_jmp8[], f_endbr[], f_overflow[], f_sub_rsp[], f_ret[], patch_text_end[];
+	f_jmp32[], f_jmp8[], f_endbr[], f_overflow[], f_sub_rsp[], f_ret[], f_call[], f_sub_call[], f_ucomisd[],
+	patch_text_end[];
 extern uint8_t r_call[], r_loop[], r_jrcxz[], r_short[], r_back[], r_int[], r_syscall[], r_inside[];
 
 static const struct function {
@@ -159,13 +166,16 @@ static const struct function {
 		 {"endbr64", f_endbr, 0},
 		 {"jo rel8", f_overflow, 0},
 		 {"sub rsp", f_sub_rsp, 0},
-		 {"ret", f_ret, 1}};
+		 {"ret", f_ret, 1},
+		 {"call", f_call, 0},
+		 {"sub, call", f_sub_call, 0},
+		 {"ucomisd (rip)", f_ucomisd, 0}};
 #define FUNCTIONS (sizeof functions / sizeof *functions)
 
 static const struct {
 	uint8_t *at;
 	const char *why;
-} refused[] = {{r_call, "there is a call at its entry"},
+} refused[] = {{r_call, "there is a call through a pointer at its entry"},
 	       {r_loop, "'loop' at its entry has no long form"},
 	       {r_jrcxz, "'jrcxz' at its entry has no long form"},
 	       {r_short, "it is too short"},

@@ -1,0 +1,117 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# ms-record --hook: custom allocators that count for themselves, compared exactly; registers kept; exceptions; refusals.
+set -eu
+here=$SRC/tests/targets/custom
+fail() {
+	echo "FAILED: $*"
+	exit 1
+}
+expect() { # WHAT GOT WANTED
+	[ "$2" = "$3" ] || fail "$1: $2, not $3"
+}
+hook() { # a file of specifications, as options
+	sed "s/.*/--hook '&'/" "$1" | tr '\n' ' '
+}
+record() { # NAME OPTIONS: NAME.db of a recording; what the program says in NAME.out
+	name=$1
+	shift
+	rm -f "$name.db" "$name.trace"
+	ms-record -q -o "$name.trace" "$@" >"$name.out" 2>"$name.err" || fail "$name: status $?: $(cat "$name.err")"
+	ms-snap -q -o "$name.db" "$name.trace"
+}
+ask() { sqlite3 "$1.db" "$2"; }
+sound() { # NAME: nothing is unknown, guessed or lost
+	expect "$1: quality" "$(ask "$1" 'SELECT complete, events_lost, unknown_frees, inferred_frees FROM process')" '1|0|0|0'
+}
+
+# C: nine allocators and a wrapper of malloc
+for flags in -O2 '-O2 -flto' -O0; do
+	# shellcheck disable=SC2086
+	gcc $flags -g -o allocators "$here/allocators.c"
+	./allocators >plain.out
+	eval "record allocators $(hook "$here/allocators.hooks") ./allocators"
+	cmp plain.out allocators.out || fail "$flags: another output"
+	ask allocators "SELECT heap, allocations, frees, allocated_bytes, coalesce(live_bytes, 0) FROM by_heap WHERE heap <> 'malloc'" | sort >seen
+	sort plain.out | diff - seen || fail "$flags: other figures"
+	# malloc's are the program's own, not what they cut their blocks from
+	expect "$flags: malloc" "$(ask allocators "SELECT allocations, allocated_bytes FROM by_heap WHERE heap = 'malloc'")" '19|12408'
+	sound allocators
+done
+ms-report --tree allocators.db | grep -q 'heap xmalloc' || fail 'no heap in the tree'
+eval "record hidden $(sed 's/$/ hide/' "$here/allocators.hooks" | sed "s/.*/--hook '&'/" | tr '\n' ' ') ./allocators"
+ask hidden "SELECT heap, allocations, frees, allocated_bytes, coalesce(live_bytes, 0) FROM by_heap WHERE heap <> 'malloc'" | sort >seen
+sort plain.out | diff - seen || fail 'hidden: other figures'
+sound hidden
+
+# every register of a caller that relies on the function's own use of them
+for flags in -O2 '-O2 -flto' '-O3 -fwhole-program'; do
+	# shellcheck disable=SC2086
+	gcc $flags -o registers "$here/registers.c"
+	./registers >plain.out || fail "registers $flags: not recorded"
+	record registers --hook 'pool_alloc(size) -> ptr' --hook 'asm_alloc(size) -> ptr' ./registers
+	cmp plain.out registers.out || fail "registers $flags: $(cat registers.out)"
+	expect "registers $flags" "$(ask registers "SELECT heap, allocations, allocated_bytes FROM by_heap WHERE heap <> 'malloc'")" 'pool_alloc|20000|390000
+asm_alloc|2000|48000'
+done
+
+# C++: members, templates, exceptions that leave the function
+g++ -O2 -g -o members "$here/members.cc"
+./members >plain.out 2>plain.err
+record members --hook 'app::Pool::alloc(unsigned long)(_, size) -> ptr' --hook 'app::Pool::release(_, ptr)' \
+	--hook 'outer_alloc(_, size) -> ptr' --hook 'app::Slab<double>::take(_, size32) -> ptr in take' ./members
+cmp plain.out members.out && cmp plain.err members.err || fail 'members: another output'
+ask members "SELECT heap, allocations, frees, failed_allocations, allocated_bytes, coalesce(live_bytes, 0) FROM by_heap WHERE heap <> 'malloc'" | sort >seen
+sort plain.out | diff - seen || fail 'members: other figures'
+sound members
+
+# what cannot be hooked is said before the program has begun, and it is not run
+cat >refused.c <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+#define KEPT __attribute__((noinline, used))
+KEPT static void *copied(size_t n, int f) { return f ? malloc(n * (size_t)f) : calloc(1, n); }
+static void *twice(size_t n) { return n ? malloc(n) : NULL; }
+void *one(size_t n) { return copied(n, 3); }
+void *two(size_t n) { return copied(n + 1, 3); }
+__asm__(".globl short_one\n.type short_one, @function\nshort_one:\n\txor %eax, %eax\n\tret\n.size short_one, .-short_one\n"
+	".globl other\n.type other, @function\nother:\n\tmov %rdi, %rax\n\tret\n.size other, .-other\n"
+	".globl back\n.type back, @function\nback:\n\tsub $1, %rdi\n0:\tdec %edi\n\tjnz 0b\n\tmov %rdi, %rax\n\tret\n.size back, .-back\n"
+	".type cloned.constprop.0, @function\ncloned.constprop.0:\n\tmov %rdi, %rax\n\tadd $3, %rax\n\tret\n.size cloned.constprop.0, .-cloned.constprop.0\n");
+int main(void)
+{
+	puts("it ran");
+	free(one(1)), free(two(2)), free(twice(3));
+	return 0;
+}
+END
+gcc -O2 -c -o refused.o refused.c
+cat >twin.c <<'END'
+#include <stdlib.h>
+__attribute__((noinline)) static void *twice(size_t n) { return malloc(n + 1); }
+void *twin(size_t n) { return twice(n); }
+END
+gcc -O0 -c -o twin.o twin.c
+gcc -O0 -o refused refused.c twin.o
+refused() { # SPEC WHY
+	if ms-record -q -o refused.trace --hook "$1" ./refused >refused.out 2>refused.err; then
+		fail "$1 was not refused"
+	else
+		expect "$1" $? 125
+	fi
+	grep -q "^ms-record: cannot hook '.*': $2" refused.err || fail "$1: $(cat refused.err)"
+	if [ -s refused.out ] || [ -e refused.trace ]; then fail "$1: it was run"; fi
+}
+refused 'short_one(size) -> ptr' 'it is too short'
+refused 'cloned(size) -> ptr' 'the compiler made a copy of it with other arguments'
+refused 'twice(size) -> ptr' 'there are several: twice in refused, twice in refused'
+refused 'back(size) -> ptr' 'it jumps back to its first instructions'
+for bad in 'f' 'f(x)' 'f(size)' 'f(_)' 'f(size, size) -> ptr' 'f(_) -> ptr' 'f(size) -> int' '(size) -> ptr' 'f(size) -> ptr at once' 'f(ptr) -> pool'; do
+	if ms-record -q -o bad.trace --hook "$bad" ./refused >bad.out 2>bad.err; then fail "'$bad' was accepted"; fi
+	grep -q "^ms-record: bad --hook" bad.err || fail "'$bad': $(cat bad.err)"
+done
+# a function that another program has: said at the end, all others are hooked
+ms-record -o none.trace --hook 'nobody(size) -> ptr' --hook 'one(size) -> ptr' sh -c ./refused >none.out 2>none.err
+expect 'not found: output' "$(cat none.out)" 'it ran'
+grep -q "'nobody' was not found in any program" none.err || fail "not found: $(cat none.err)"
+if grep -q "'one'" none.err; then fail "found in what was executed: $(cat none.err)"; fi
