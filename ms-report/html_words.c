@@ -392,7 +392,33 @@ static void put_details(struct page *p, struct ms_json *j, const struct html_sit
 
 /* ---- comparison ---- */
 
-static void put_diff(struct page *p, struct ms_json *j)
+/* What places that are not told had and have, in the order of the figures. */
+static void put_left_out(const struct diff *d, const struct html_sites *s, struct model *m,
+			 struct ms_json *j)
+{
+	uint64_t places = 0, sums[2][DIFF_FIGURES] = {0};
+	for (size_t i = 0; i < d->rows.n; i++) {
+		const struct diff_row *x = &d->rows.v[i];
+		if (s->row[x->site - m->sites.v] != NONE)
+			continue;
+		places++;
+		for (int f = 0; f < DIFF_FIGURES; f++) {
+			sums[0][f] += x->old[f] > 0 ? (uint64_t)x->old[f] : 0;
+			sums[1][f] += x->new[f] > 0 ? (uint64_t)x->new[f] : 0;
+		}
+	}
+	ms_json_open(j, "left_out", '{');
+	ms_json_number(j, "places", places);
+	for (int side = 0; side < 2; side++) {
+		ms_json_open(j, side ? "new" : "old", '{');
+		for (int f = 0; f < DIFF_FIGURES; f++)
+			ms_json_number(j, diff_figure_names[f], sums[side][f]);
+		ms_json_close(j, '}');
+	}
+	ms_json_close(j, '}');
+}
+
+static void put_diff(struct page *p, struct ms_json *j, const struct html_sites *s)
 {
 	struct model *m = p->m;
 	const struct diff *d = m->diff;
@@ -409,6 +435,7 @@ static void put_diff(struct page *p, struct ms_json *j)
 	put_text(p, j, "unmatched", diff_unmatched(m));
 	ms_json_bool(j, "old_missing", d->old_missing);
 	ms_json_number(j, "places", d->rows.n);
+	put_left_out(d, s, m, j);
 	ms_json_number(j, "hidden_sites", d->hidden_sites);
 	ms_json_open(j, "lines", '[');
 	for (size_t i = 0; i < n; i++) {
@@ -466,5 +493,5 @@ void html_words_write(struct page *p, struct ms_json *j, const struct html_sites
 		  " GROUP BY unit, low, high ORDER BY unit, low, high LIMIT 500");
 	put_details(p, j, s);
 	if (p->m->diff)
-		put_diff(p, j);
+		put_diff(p, j, s);
 }

@@ -14,14 +14,14 @@ class Samples {
 		this.model = model;
 		const page = model.page, diff = model.columns.diff_site;
 		this.site = diff ? Int32Array.from(diff) : Int32Array.from({ length: model.sites }, (_, i) => i);
-		this.rest = diff ? [] : ["omitted", "hidden", "other"];
+		this.rest = diff ? ["omitted"] : ["omitted", "hidden", "other"];
 		this.n = this.site.length + this.rest.length;
 		this.start = new Int32Array(this.n + 1);
 		const processes = page.processes.length > 1 ? model.processFns ??= page.processes.map((p) =>
 			model.pseudo({ name: `${p.name}, pid ${p.pid ?? "?"}`, kind: "process" })) : null;
 		model.noStack ??= model.pseudo(NO_STACK);
 		model.restFns ??= [
-			`${plural(page.omitted_sites, "small site", "small sites")} left out of this page`,
+			`${plural(page.diff?.left_out.places ?? page.omitted_sites, "small site", "small sites")} left out of this page`,
 			`${plural(page.hidden_sites || 0, "site", "sites")} hidden by filters`, "in no site",
 		].map((name) => model.pseudo({ name }));
 		const all = [], one = [];
@@ -106,9 +106,14 @@ function changesOf(model) {
 	for (const [name, [label, figure, say]] of Object.entries(figures)) {
 		const before = c["diff_old_" + figure], after = c["diff_new_" + figure];
 		if (before?.some(known) || after?.some(known))
-			found[name] = { label, say, before, after };
+			found[name] = { label, say, ...withRest(before, after, model.page.diff.left_out, figure) };
 	}
 	return found;
+}
+
+/* Before and after of each place, then of those that are not told. */
+function withRest(before, after, rest, figure) {
+	return { before: Float64Array.from([...before, rest.old[figure]]), after: Float64Array.from([...after, rest.new[figure]]) };
 }
 
 /* ---- the tree ---- */
@@ -236,7 +241,7 @@ class Flame {
 		const widths = new Float64Array(samples.n);
 		if (this.diff) {
 			const pick = { before: (i) => m.before[i] || 0, after: (i) => m.after[i] || 0, change: (i) => Math.abs((m.after[i] || 0) - (m.before[i] || 0)) };
-			for (let i = 0; i < n; i++)
+			for (let i = 0; i < samples.n; i++)
 				widths[i] = pick[state.side](i);
 		} else {
 			for (let i = 0; i < n; i++)

@@ -62,6 +62,12 @@ function runCards(page) {
 	return el("dl", { class: "cards" }, cards);
 }
 
+/* Of what was only looked at: the last and the largest of each line. */
+function watchedCards(series) {
+	return el("dl", { class: "cards" }, series.series.map((s) => card(s.label, saySize(s.values.findLast(known)),
+		series.time.length > 1 ? `at the end; at most ${saySize(s.values.reduce((a, v) => v > a ? v : a, 0))}` : "", s.id)));
+}
+
 /* Sentences about the run that fit nowhere else. */
 function notes(page) {
 	const all = [
@@ -74,9 +80,9 @@ function notes(page) {
 
 function diffSection(page) {
 	const d = page.diff, head = ["figure", "before", "after", "change"];
-	const change = (l) => el("span", { class: l.sign === 2 ? "grown" : l.sign === 0 ? "shrunk" : "dim" }, `${l.delta} ${l.percent}`, l.significant ? "" : " (noise)");
+	const change = (l) => el("span", { class: !l.significant || l.sign === 1 ? "dim" : l.sign ? "grown" : "shrunk" }, `${l.delta} ${l.percent}`, l.significant || l.sign === 1 ? "" : " (noise)");
 	return [
-		el("p", {}, "Before: ", el("code", {}, d.old ?? "nothing"), "  After: ", el("code", {}, d.new)),
+		el("p", {}, "From ", el("code", {}, d.old ?? "nothing"), ` (${d.old_point ?? "end"}) to `, el("code", {}, d.new), ` (${d.new_point ?? "end"})`),
 		simpleTable("Totals of both runs", head, d.lines.map((l) => [l.title, l.old, l.new, l.sign === null ? l.delta : change(l)])),
 		el("ul", { class: "notes" }, [d.worth, d.noise, d.rest ? `Not listed as changed: ${d.rest}` : null, d.unmatched].filter(Boolean).map((s) => el("li", {}, s))),
 	];
@@ -137,7 +143,7 @@ function searchHits(model, text) {
 }
 
 function searchBox(model, flame, sites) {
-	const input = el("input", { type: "search", id: "search", placeholder: "Search functions, files, modules  ( / )", "aria-label": "Search functions, files and modules", autocomplete: "off" });
+	const input = el("input", { type: "search", id: "search", placeholder: "Search names and files ( / )", "aria-label": "Search functions, files and modules", autocomplete: "off" });
 	let waiting = 0;
 	const search = () => {
 		const hits = searchHits(model, input.value);
@@ -179,15 +185,19 @@ function start(data) {
 	const model = new Model(data), page = model.page, main = document.getElementById("main");
 	unknownWord = page.unknown;
 	const flame = new Flame(model), stacks = model.sites > 0, sites = stacks ? new Sites(model, flame) : null;
-	const series = page.watched ? watchedSeries(model) : liveSeries(model), timeline = series?.series.length ? new Timeline(model, series) : null;
+	const series = page.watched ? watchedSeries(model) : liveSeries(model), timeline = series?.series.length && series.time.length > 1 ? new Timeline(model, series) : null;
 	const several = page.processes.length > 1;
-	const sections = [
-		page.diff ? section("changes", "What changed", diffSection(page)) : null,
-		page.watched ? null : section("figures", page.diff ? "The run after" : "At a glance", runCards(page), notes(page)),
-		timeline ? section("timeline", "Over time", timeline.box, behind("The same as a table", series.table)) : null,
-		tableSection(page, "kinds", "Kinds of memory"),
+	const run = [
+		section("figures", page.diff ? "The run after" : "At a glance", page.watched ? series && watchedCards(series) : runCards(page), notes(page)),
+		timeline ? section("timeline", page.diff ? "The run after, over time" : "Over time", timeline.box, behind("The same as a table", series.table)) : null,
+	];
+	const stacked = [
 		stacks && flame.tree ? section("flame", page.diff ? "Where it changed" : "Where memory goes", flame.box) : null,
 		stacks ? section("sites", page.diff ? "Changes by call stack" : "Call stacks", sites.box) : null,
+	];
+	const sections = [
+		page.diff ? section("changes", "What changed", diffSection(page)) : null,
+		...(page.diff ? [...stacked, ...run] : [...run, tableSection(page, "kinds", "Kinds of memory"), ...stacked]),
 		stacks && !page.diff && flame.tree ? section("functions", "Functions, modules, files", new Groups(model, flame).box) : null,
 		tableSection(page, "growth", "Growth"),
 		section("sizes", "Sizes of blocks", sizesSection(page)),
@@ -196,7 +206,7 @@ function start(data) {
 		several || page.watched ? tableSection(page, "processes", "Processes") : null,
 		tableSection(page, "regions", "Regions of address space"),
 		tableSection(page, "skipped", "Processes that could not be read"),
-		tableSection(page, "modules", "Modules and symbols"),
+		tableSection(page, "modules", "Modules and symbols", { bars: false }),
 		tableSection(page, "summary", "All figures"),
 	].filter(Boolean);
 	clear(main).append(...sections);

@@ -91,7 +91,7 @@ class Sites {
 		const rows = this.rows, total = this.model.columns.diff_site?.length ?? this.model.sites;
 		this.caption.textContent = this.hits ? `${sayCount(rows.length)} of ${sayCount(total)} sites have what was searched for in their call stack` :
 			`${sayCount(total)} ${this.model.columns.diff_site ? "places that were compared" : "sites: all blocks with the same call stack"}`;
-		clear(this.head).append(el("tr", {}, this.columns.map((c) => {
+		clear(this.head).append(el("tr", {}, el("th", { scope: "col" }, "where"), this.columns.map((c) => {
 			const th = sortHead(c.words, !c.text, this.sort === c ? this.way < 0 ? "descending" : "ascending" : null, () => {
 				this.way = this.sort === c ? -this.way : c.text ? 1 : -1;
 				this.sort = c;
@@ -99,24 +99,27 @@ class Sites {
 				this.draw();
 			});
 			th.title = c.why;
+			th.className += ` ${this.classOf(c)}`;
 			return th;
-		}), el("th", { scope: "col" }, "where")));
+		})));
 		clear(this.body).append(...rows.slice(0, this.limit).flatMap((row) => this.row(row)));
 		clear(this.foot).append(...this.sums());
 		clear(this.more);
 		if (rows.length > this.limit)
 			this.more.append(el("button", { type: "button", on: { click: () => { this.limit *= 3; this.draw(); } } }, `Show more of ${sayCount(rows.length)} sites`));
 	}
+	/* On a narrow screen only the first column of figures and the one that is sorted by are shown. */
+	classOf(c) {
+		return c.first || c === this.sort || c.text ? "" : "wide";
+	}
 	cell(c, row) {
 		const v = c.value(row);
 		if (c.text)
 			return el("td", {}, el("span", { class: `badge ${v}` }, v));
 		if (c.delta)
-			return el("td", { class: "n", title: `${c.say(c.before[row])} before, ${c.say(c.after[row])} after` },
+			return el("td", { class: `n ${this.classOf(c)}`, title: `${c.say(c.before[row])} before, ${c.say(c.after[row])} after` },
 				el("span", { class: v > 0 ? "grown" : v < 0 ? "shrunk" : "dim" }, signed(c.say, v)));
-		const bounds = c.bounds && known(v) ? c.bounds(row) : null;
-		const words = bounds && known(bounds[0]) ? `${c.say(v)} (${c.say(bounds[0])} to ${c.say(bounds[1])})` : c.say(v);
-		return barCell(words, c.total ? v / c.total : 0);
+		return barCell(c.say(v), c.total ? v / c.total : 0, c.bounds ? rangeWords(c.say, c.bounds(row)) : null, this.classOf(c));
 	}
 	row(row) {
 		const site = this.siteOf(row), { model } = this, id = this.id(row), open = this.open.has(id), at = model.named(site);
@@ -130,21 +133,23 @@ class Sites {
 		};
 		const where = el("td", { class: "where" },
 			el("button", { type: "button", class: "link", "data-site": String(id), "aria-expanded": String(open), title: at.frame < 0 ? null : label(at.frame).name,
-				on: { click: toggle } }, el("span", { class: "chevron", "aria-hidden": "true" }, open ? "▾ " : "▸ "), name),
+				on: { click: toggle } }, el("span", { class: "chevron", "aria-hidden": "true" }, open ? "▾\u00a0" : "▸\u00a0"), name),
 			" ", at.frame < 0 ? null : el("span", { class: "place" }, model.place(at.frame)),
 			verdict && verdict !== "reachable" ? el("span", { class: `badge ${verdict}` }, verdict) : null,
 			model.oneTime(site) ? el("span", { class: "badge" }, "one-time") : null,
 			el("div", { class: "dim" }, [at.called >= 0 ? `calls ${label(at.called).brief}` : null, at.caller >= 0 ? `called by ${label(at.caller).brief}` : null]
 				.concat(verdict === "reachable" ? verdict : null, `#${id}`).filter(Boolean).join(" · ")));
-		const line = el("tr", { class: open ? "open" : null }, this.columns.map((c) => this.cell(c, row)), where);
+		const line = el("tr", { class: open ? "open" : null }, where, this.columns.map((c) => this.cell(c, row)));
 		return open ? [line, el("tr", { class: "detail" }, el("td", { colspan: this.columns.length + 1 }, this.detail(site)))] : [line];
 	}
 	/* What is not in the rows, so that all add up to the total. */
 	sums() {
 		const { model } = this, page = model.page;
 		if (model.columns.diff_site)
-			return [];
-		const line = (cls, words, value) => el("tr", { class: cls }, this.columns.map((c) => el("td", { class: "n" }, c.rest ? c.say(value(c)) : "")), el("td", {}, words));
+			return page.diff.left_out.places ? [el("tr", { class: "more" }, el("td", {}, `${plural(page.diff.left_out.places, "place", "places")} left out of this page`),
+				this.columns.map((c) => el("td", { class: `n ${this.classOf(c)}` }, c.delta ? signed(c.say, c.delta(c.before.length - 1)) : "")))] : [];
+		const line = (cls, words, value) => el("tr", { class: cls }, el("td", {}, words),
+			this.columns.map((c) => el("td", { class: `n ${this.classOf(c)}` }, c.rest ? c.say(value(c)) : "")));
 		const all = [];
 		const shown = new Set(this.rows.slice(0, this.limit)), rest = model.sites - shown.size;
 		if (rest > 0)
@@ -170,7 +175,7 @@ class Sites {
 		const copy = el("button", { type: "button", on: { click: () => this.copy(site, copy) } }, "Copy stack");
 		const parts = [this.stackOf(site)];
 		if (d)
-			parts.push(this.figuresOf(d));
+			parts.push(this.figuresOf(d, model.figure("frees")[site]));
 		else
 			parts.push(el("p", { class: "dim" }, `Sizes, ages and threads are kept here for the ${model.details.size} largest sites: `,
 				el("code", {}, `ms-report --site ${model.columns.site_id[site]}`), " tells those of any."));
@@ -193,13 +198,13 @@ class Sites {
 		const frames = model.stack(site);
 		return frames.length ? el("ol", { class: "stack", start: "0" }, frames.map(item)) : el("p", { class: "dim" }, "No call stack was taken.");
 	}
-	figuresOf(d) {
+	figuresOf(d, frees) {
 		const have = (words, v) => known(v) ? [words, v] : null;
 		const facts = [
 			have("sizes", d.min_size) ? ["sizes", sayRange(d.min_size, d.max_size, saySize)] : null,
 			have("most live at once", d.max_live_bytes) ? ["most live at once", saySize(d.max_live_bytes)] : null,
 			have("first", d.first_ns) ? ["allocated from", `${sayTime(d.first_ns)} to ${sayTime(d.last_ns)}`] : null,
-			d.lifetime_ns > 0 && have("", d.lifetime_ns) ? ["lifetimes in all", sayTime(d.lifetime_ns)] : null,
+			d.lifetime_ns > 0 && frees > 0 ? ["mean lifetime of freed ones", sayTime(d.lifetime_ns / frees)] : null,
 			d.retained_bytes > 0 ? ["keeps others unreachable", saySize(d.retained_bytes)] : null,
 		];
 		const charts = [];
@@ -226,9 +231,22 @@ class Sites {
 
 /* ---- histograms ---- */
 
+/* Rows whose ranges follow each other, with empty ones where a class has nothing. */
+function withGaps(rows, factor) {
+	const all = [];
+	for (const r of rows) {
+		for (let last = all.at(-1); last && known(last[1]) && r[0] > last[1] + 1 && all.length < 100; last = all.at(-1)) {
+			const low = last[1] + 1;
+			all.push([low, Math.min(low * factor, r[0]) - 1, ...new Array(r.length - 2).fill(0)]);
+		}
+		all.push(r);
+	}
+	return all;
+}
+
 /* From [low, high, allocations, bytes, peak blocks, live blocks]. */
 function sizeBars(rows, column = 2) {
-	return rows.map((r) => ({
+	return withGaps(rows, 2).map((r) => ({
 		label: sayRange(r[0], r[1], saySize), short: saySize(r[0]).replace(".0 ", " "), value: r[column],
 		tip: [["allocations", sayCount(r[2])], ["bytes", saySize(r[3])], ["live at the peak", sayCount(r[4])], ["live at the end", sayCount(r[5])]],
 	}));
@@ -236,5 +254,5 @@ function sizeBars(rows, column = 2) {
 
 /* From [low, high, frees]. */
 function ageBars(rows, say) {
-	return rows.map((r) => ({ label: sayRange(r[0], r[1], say), short: say === sayTime ? sayTick(r[0]) : sayBrief(r[0]), value: r[2], tip: [["freed", sayCount(r[2])]] }));
+	return withGaps(rows, 10).map((r) => ({ label: sayRange(r[0], r[1], say), short: say === sayTime ? sayTick(r[0]) : sayBrief(r[0]), value: r[2], tip: [["freed", sayCount(r[2])]] }));
 }

@@ -17,10 +17,15 @@ function compare(a, b) {
 	return (known(a) ? a : -1) - (known(b) ? b : -1);
 }
 
-/* An amount with a bar of its share behind it. */
-function barCell(words, share) {
-	return el("td", { class: "n" }, share > 0 ? el("span", { class: "share", "aria-hidden": "true", style: { width: `${Math.min(100, share * 100)}%` } }) : null,
-		el("span", { class: "amount" }, words));
+/* An amount with a bar of its share under it; `range` of an estimate, `cls` of its column. */
+function barCell(words, share, range, cls) {
+	return el("td", { class: `n ${cls ?? ""}` }, words, range ? el("span", { class: "range" }, range) : null,
+		share > 0 ? el("span", { class: "share", "aria-hidden": "true", style: { width: `${Math.min(100, share * 100)}%` } }) : null);
+}
+
+/* "1.2 KiB to 3.4 KiB" of an estimate, or null. */
+function rangeWords(say, bounds) {
+	return bounds && known(bounds[0]) && known(bounds[1]) ? `${say(bounds[0])} to ${say(bounds[1])}` : null;
 }
 
 function cellValue(v) {
@@ -31,9 +36,7 @@ function cellWords(kind, v) {
 	const say = SAY[kind];
 	if (!say)
 		return v ?? "";
-	if (Array.isArray(v))
-		return `${say(v[0])} (${say(v[1])} to ${say(v[2])})`;
-	return kind === "id" ? say(v) : say(v ?? NaN);
+	return kind === "id" ? say(cellValue(v)) : say(cellValue(v) ?? NaN);
 }
 
 /* A table of ms-report's, 50 rows at first. `choose`: names of columns, default those for people. */
@@ -49,9 +52,9 @@ function dataTable(t, { caption, first = 50, bars = true } = {}) {
 	const isNumber = (c) => !["text", "function", "path"].includes(c.kind);
 	const cell = (c, v, item) => {
 		const words = cellWords(c.kind, v);
-		if (item && bars && c.sum && isNumber(c))
-			return barCell(words, cellValue(v) / most.get(c));
-		return el("td", { class: isNumber(c) ? "n" : c.kind === "text" ? null : "name", title: c.kind === "path" ? words : null }, words);
+		if (isNumber(c))
+			return barCell(words, item && bars && c.sum ? cellValue(v) / most.get(c) : 0, Array.isArray(v) ? rangeWords(SAY[c.kind], v.slice(1)) : null);
+		return el("td", { class: c.kind === "text" ? null : "name", title: c.kind === "path" ? words : null }, words);
 	};
 	const draw = () => {
 		const rows = by ? [...items].sort((a, b) => way * compare(cellValue(a[by.at]), cellValue(b[by.at]))) : items;
@@ -133,10 +136,10 @@ class Groups {
 			return th;
 		};
 		const table = el("table", {}, el("caption", {}, `${m.label}, by ${this.by}`),
-			el("thead", {}, el("tr", {}, head("self", "as the site", "of call stacks whose first frame of your own code it is"),
-				head("total", "anywhere", "of call stacks that have it anywhere"), sortHead("share", true, null), sortHead("sites", true, null), sortHead(this.by, false, null))),
-			el("tbody", {}, rows.slice(0, this.limit).map((g) => el("tr", {}, barCell(m.say(g.self), g.self / total), barCell(m.say(g.total), g.total / total),
-				el("td", { class: "n" }, sayShare(g[this.sort], total)), el("td", { class: "n" }, sayCount(g.sites)), this.nameCell(g)))));
+			el("thead", {}, el("tr", {}, sortHead(this.by, false, null), head("self", "as the site", "of call stacks whose first frame of your own code it is"),
+				head("total", "anywhere", "of call stacks that have it anywhere"), sortHead("share", true, null), sortHead("sites", true, null))),
+			el("tbody", {}, rows.slice(0, this.limit).map((g) => el("tr", {}, this.nameCell(g), barCell(m.say(g.self), g.self / total),
+				barCell(m.say(g.total), g.total / total), el("td", { class: "n" }, sayShare(g[this.sort], total)), el("td", { class: "n" }, sayCount(g.sites))))));
 		clear(this.body).append(el("div", { class: "scroll" }, table));
 		if (rows.length > this.limit)
 			this.body.append(el("p", { class: "more" }, el("button", { type: "button", on: { click: () => again({ limit: this.limit * 4 }) } },

@@ -233,7 +233,7 @@ class Timeline {
 	move(i) {
 		this.at = i;
 		this.cursor?.setAttribute("visibility", i < 0 ? "hidden" : "visible");
-		let words = `${this.data.time.length} points over ${sayTime(this.end)}`;
+		let words = "Point at the chart, or come to it with the Tab key and use the arrow keys, to read its figures";
 		if (i >= 0) {
 			const time = this.data.time[i], x = this.x(time);
 			this.cursor.setAttribute("x1", x);

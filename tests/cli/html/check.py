@@ -76,12 +76,17 @@ def check_diff(name, page, diff):
             if key.startswith(("old_", "new_")) and f"diff_{key}" in c:
                 expect(f"{name}: {key} of place {s['id']}", c[f"diff_{key}"][row], s[key])
     expect(f"{name}: places", page.json["diff"]["places"], len(diff["sites"]))
+    left = page.json["diff"]["left_out"]
+    expect(f"{name}: places left out", left["places"], len(diff["sites"]) - len(c["diff_site"]))
+    for figure, v in left["new"].items():
+        if all(s[f"new_{figure}"] is not None for s in diff["sites"]):
+            expect(f"{name}: {figure} left out", v + sum(c[f"diff_new_{figure}"]), sum(s[f"new_{figure}"] for s in diff["sites"]))
 
 
-def check(name, *options):
-    """One database."""
-    text = report("--html", *options, name)
-    expect(f"{name}: the same again", report("--html", *options, name) == text, True)
+def check(name, *options, limit=()):
+    """One database; `limit` is for the page alone."""
+    text = report("--html", *options, *limit, name)
+    expect(f"{name}: the same again", report("--html", *options, *limit, name) == text, True)
     with open("page.html", "wb") as f:
         f.write(text)
     page, full = Page("page.html"), json.loads(report("--json", "--threads", "--sizes", "--modules", *options, name))
@@ -112,6 +117,8 @@ if __name__ == "__main__":
     for database in sys.argv[1:]:
         check(database)
     check("run.db", "--at", "1.5s")
+    check("run.db", limit=("--limit", "3"))
+    check("diff3.db", limit=("--limit", "2"))
     print("\n".join(failures[:25]))
     print(f"{len(failures)} failures")
     sys.exit(bool(failures))

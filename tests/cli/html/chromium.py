@@ -120,6 +120,8 @@ class Chromium:
                 bad.append(("exception", p["exceptionDetails"]))
             elif e["method"] == "Log.entryAdded":
                 bad.append(("log", p["entry"]["text"]))
+            elif e["method"] == "Page.javascriptDialogOpening":
+                bad.append(("dialog", p["message"]))
             elif e["method"] == "Network.requestWillBeSent" and p["type"] != "Document" and not p["request"]["url"].startswith("data:,"):
                 bad.append(("network", p["request"]["url"]))
         return bad
