@@ -316,7 +316,7 @@ static int receive_file(struct attach *a)
 
 static int map_guest(struct attach *a, struct ms_err *err)
 {
-	a->session_bytes = pool_attached_bytes(a->pid);
+	a->session_bytes = pool_attached_bytes(a->pid, a->forks);
 	if (choose_private(a, err))
 		return -1;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, a->channel))
@@ -428,7 +428,7 @@ static struct session *begin(struct control *c, struct ms_err *err)
 {
 	struct attach *a = c->attach;
 	struct session *s = session_attached(c->opt, &c->writer, c->first, a->pid, &c->buffer_used,
-					     a->memfd, err);
+					     a->forks, a->memfd, err);
 	if (!s)
 		return NULL;
 	a->memfd = -1;
@@ -470,6 +470,7 @@ int attach_prepare(struct control *c, struct ms_err *err)
 {
 	struct attach *a = c->attach;
 	a->times.adopted = a->adopted;
+	a->forks = c->files.folder && options_follow_fork(c->opt, a->exe, "");
 	if ((a->adopted || a->release_count) && take_back_earlier(a, err))
 		return -1;
 	memset(&a->shared.err, 0, sizeof a->shared.err);

@@ -28,6 +28,15 @@ struct attach_modules *attach_modules_new(void)
 	return ms_xcalloc(1, sizeof(struct attach_modules));
 }
 
+struct attach_modules *attach_modules_forked(const struct attach_modules *parent)
+{
+	struct attach_modules *m = attach_modules_new();
+	if (parent)
+		memcpy(m->inode, parent->inode, sizeof m->inode);
+	m->begun = true;
+	return m;
+}
+
 void attach_modules_free(struct attach_modules *m)
 {
 	free(m);
@@ -132,6 +141,8 @@ void attach_modules_look(struct session *s)
 		return; /* it ends */
 	refresh(s, &maps, epoch);
 	attach_maps_free(&maps);
+	if (!a->begun)
+		m->modules_first = entries(s);
 	a->begun = true;
 	a->wanted = wanted;
 	if (!__atomic_load_n(&m->modules_closing, __ATOMIC_SEQ_CST) &&

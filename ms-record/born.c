@@ -72,6 +72,19 @@ static enum found has_memory(int proc, uint64_t inode)
 	return r;
 }
 
+/* The process to which the thread `tid` belongs, if there is one. */
+static uint32_t leader_of(uint32_t tid)
+{
+	char path[48], text[4096];
+	snprintf(path, sizeof path, "/proc/%u/status", tid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	return (uint32_t)ms_proc_status_number(text, "\nTgid:", tid);
+}
+
 /* Is it process `pid` here? Then its folder and descriptor are kept. */
 static enum found try_pid(struct session *s, uint32_t pid)
 {
@@ -125,7 +138,11 @@ static bool other_namespace(const struct identity *parent)
 
 static enum found find_process(struct session *s, const struct identity *parent)
 {
-	enum found r = s->born_pid ? try_pid(s, s->born_pid) : FOUND_NOT;
+	uint32_t pid = s->born_pid ? leader_of(s->born_pid) : 0;
+	/* A child of a raw clone may have its parent's number still. */
+	if (pid && parent && pid == (uint32_t)parent->pid && parent->same_pidns)
+		return FOUND_UNSURE;
+	enum found r = pid ? try_pid(s, pid) : FOUND_NOT;
 	if (r == FOUND_NOT && s->born_pid && (!parent || other_namespace(parent)))
 		r = look_through_all(s, s->born_pid);
 	if (r == FOUND_NOT)

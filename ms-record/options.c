@@ -471,7 +471,6 @@ static int read_attached(struct options *o, const bool *given, const char *comma
 		int c;
 		const char *why;
 	} refused[] = {
-		{OPT_FOLLOW, "--follow is for commands: what it starts is not followed"},
 		{OPT_ENV, "--env is for commands"},
 		{OPT_OVERFLOW, "--overflow is for commands: an attached process never waits"},
 		{OPT_MMAP, "--mmap is for commands"},
@@ -481,6 +480,9 @@ static int read_attached(struct options *o, const bool *given, const char *comma
 	for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
 		if (given[refused[i].c])
 			return ms_err_set(err, "-p: %s", refused[i].why);
+	if (o->follow == FOLLOW_EXEC)
+		return ms_err_set(err, "-p: --follow=exec: the programs that an attached process "
+				       "runs are not recorded");
 	if (o->start_mark)
 		return ms_err_set(err, "-p: --start-after mark:NAME is for commands");
 	if (command)

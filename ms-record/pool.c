@@ -35,6 +35,8 @@
 /* Attached: nobody waits for room, so that there is more of it. */
 #define ATTACHED_RINGS 512u
 #define ATTACHED_LAP (2u << 20)
+#define ATTACHED_SLOTS 64u
+#define ATTACHED_SLOT_RINGS 16u
 #define PROBE_NS UINT64_C(200000000)
 #define SERIALS_SHIFT 16 /* of children in one recording of a process on standby */
 
@@ -71,11 +73,13 @@ static void choose_sizes(struct pool *p, pid_t pid, bool forks, bool attached)
 	uint32_t most = attached ? ATTACHED_RINGS : SESSION_RINGS;
 	p->image = (struct extents){
 		.module_max = SESSION_MODULES, .ring_max = most, .window_bytes = window};
-	p->each = (struct extents){.module_max = SLOT_MODULES,
-				   .ring_max = SLOT_RINGS,
-				   .window_bytes = page_up(SLOT_LAP + MG_SLACK)};
+	p->each = (struct extents){
+		.module_max = SLOT_MODULES,
+		.ring_max = attached ? ATTACHED_SLOT_RINGS : SLOT_RINGS,
+		.window_bytes = page_up((attached ? POOL_ATTACHED_LAP : SLOT_LAP) + MG_SLACK)};
 	lay_out(&p->each, 0);
-	p->slot_max = forks ? POOL_SLOTS : 0;
+	p->slot_max = !forks ? 0 : attached ? ATTACHED_SLOTS : POOL_SLOTS;
+	p->target = attached ? READY_FIRST : 0; /* nobody waits for one */
 	if (!prlimit(pid, RLIMIT_AS, NULL, &as) && as.rlim_cur != RLIM_INFINITY) {
 		uint64_t share = as.rlim_cur / 16, rings = share / window;
 		p->image.ring_max = rings < 8 ? 8 : rings > most ? most : (uint32_t)rings;
@@ -117,10 +121,10 @@ static int make_memory(struct pool *p, struct ms_err *err)
 	return 0;
 }
 
-size_t pool_attached_bytes(pid_t pid)
+size_t pool_attached_bytes(pid_t pid, bool forks)
 {
 	struct pool p = {0};
-	choose_sizes(&p, pid, false, true);
+	choose_sizes(&p, pid, forks, true);
 	return p.bytes;
 }
 
@@ -130,7 +134,8 @@ struct pool *pool_new(pid_t pid, bool forks, int memfd, struct ms_err *err)
 	memset(p, 0, sizeof *p);
 	p->refs = 1;
 	p->memfd = memfd;
-	choose_sizes(p, pid, forks, memfd >= 0);
+	p->attached = memfd >= 0;
+	choose_sizes(p, pid, forks, p->attached);
 	if (make_memory(p, err)) {
 		p->memfd = memfd >= 0 ? -1 : p->memfd; /* still the caller's */
 		pool_unref(p);
@@ -261,7 +266,7 @@ static void fill(struct pool *p, uint32_t i, uint32_t serial)
 	memcpy(m->start_mark, p->head->start_mark, sizeof m->start_mark);
 	memcpy(m->allocator, p->head->allocator, sizeof m->allocator);
 	for (uint32_t r = 0; r < POOL_FIRST_RINGS; r++) {
-		rings[r].size_allowed = MG_RING_FIRST;
+		rings[r].size_allowed = p->attached ? POOL_ATTACHED_LAP : MG_RING_FIRST;
 		rings[r].state = MG_RING_FREE;
 	}
 	m->sample_seed += (uint64_t)serial << 32;

@@ -24,7 +24,8 @@ struct writer;
 
 #define POOL_SLOTS 128u
 #define POOL_GHOSTS 32u
-#define POOL_FIRST_RINGS 2u /* that a child finds ready */
+#define POOL_FIRST_RINGS 2u            /* that a child finds ready */
+#define POOL_ATTACHED_LAP (512u << 10) /* of a child's ring when nobody waits */
 
 /* Where the parts of a session lie, from its start. */
 struct extents {
@@ -61,7 +62,8 @@ struct pool {
 	uint64_t slots_start;
 	uint32_t slot_max;
 	uint32_t head_serial;
-	bool standby;                 /* somebody may record its processes again */
+	bool attached; /* the guest was put into it: nobody waits, and we keep tables of modules */
+	bool standby;  /* somebody may record its processes again */
 	struct session *head_session; /* NULL once it is over */
 	/* For sessions of slots. */
 	const struct options *opt;
@@ -86,8 +88,8 @@ struct pool *pool_new(pid_t pid, bool forks, int memfd, struct ms_err *err);
 struct pool *pool_again(const struct pool_shape *shape, uint32_t wake, int memfd,
 			struct ms_err *err);
 struct pool_shape pool_shape(const struct pool *p);
-/* Bytes of such memory for `pid`. */
-size_t pool_attached_bytes(pid_t pid);
+/* Bytes of such memory for `pid`, which is attached to. */
+size_t pool_attached_bytes(pid_t pid, bool forks);
 void pool_ref(struct pool *p);
 void pool_unref(struct pool *p);
 /* The header of the image is filled in by its session: slots get the same from now on. */

@@ -72,7 +72,7 @@ static void set_up(const struct session *s, struct reader *r)
 void ring_adopt(struct session *s, uint32_t n)
 {
 	for (; s->prepared < n; s->prepared++) {
-		take_budget(s, MG_RING_FIRST + MG_SLACK, true);
+		take_budget(s, session_first_lap(s, s->prepared) + MG_SLACK, true);
 		set_up(s, &s->readers[s->prepared]);
 	}
 }

@@ -162,10 +162,10 @@ struct session *session_new(const struct options *opt, struct writer *writer, st
 }
 
 struct session *session_attached(const struct options *opt, struct writer *writer,
-				 struct output *out, pid_t pid, uint64_t *buffer_used, int memfd,
-				 struct ms_err *err)
+				 struct output *out, pid_t pid, uint64_t *buffer_used, bool forks,
+				 int memfd, struct ms_err *err)
 {
-	return make(opt, writer, out, pid, buffer_used, false, memfd, err);
+	return make(opt, writer, out, pid, buffer_used, forks, memfd, err);
 }
 
 struct session *session_asleep(const struct options *opt, pid_t pid, uint64_t *buffer_used,
@@ -228,6 +228,9 @@ struct session *session_in_slot(struct pool *p, uint32_t slot)
 	s->born_ns = clock_mono();
 	s->tsc_hz = p->config.tsc_hz;
 	use_memory(s, &p->each, pool_slot_at(p, slot));
+	if (p->attached)
+		s->attach_modules = attach_modules_forked(
+			p->head_session ? p->head_session->attach_modules : NULL);
 	make_tables(s);
 	if (!p->slots[slot].old) {
 		ring_adopt(s, POOL_FIRST_RINGS);
@@ -511,6 +514,8 @@ bool session_thread_alive(struct session *s, uint32_t index)
 {
 	char name[32];
 	struct thread *t = &s->threads.v[index];
+	if (s->proc < 0 && !s->known)
+		return true; /* nobody knows which process it is */
 	if (!t->outer) {
 		/* It can be younger than the list, and a list that is read while threads end can be
 		 * short. */

@@ -19,6 +19,7 @@
 #include "live.h"
 #include "ms-record/guest/layout.h"
 #include "pause.h"
+#include "pool.h"
 #include "stacks.h"
 #include "stats.h"
 #include "writer.h"
@@ -307,8 +308,8 @@ struct session *session_new(const struct options *opt, struct writer *writer, st
 			    pid_t pid, uint64_t *buffer_used, bool forks, struct ms_err *err);
 /* The same for a process that we attach to, in the memory file `memfd` that it has mapped; kept. */
 struct session *session_attached(const struct options *opt, struct writer *writer,
-				 struct output *out, pid_t pid, uint64_t *buffer_used, int memfd,
-				 struct ms_err *err);
+				 struct output *out, pid_t pid, uint64_t *buffer_used, bool forks,
+				 int memfd, struct ms_err *err);
 struct standby_answer;
 /* The same for a process on standby, before anybody records it: the session is OFF, and nobody
  * drains it. */
@@ -352,6 +353,7 @@ uint64_t session_now(const struct session *s);
 static inline uint32_t session_first_lap(const struct session *s, uint32_t ring)
 {
 	return !s->attach_modules ? MG_RING_FIRST
+	       : s->slot          ? POOL_ATTACHED_LAP
 	       : ring < 8         ? 1u << 21
 	       : ring < 24        ? 1u << 19
 				  : MG_RING_FIRST;

@@ -137,10 +137,11 @@ static int judge(struct woken *w, pid_t pid, const struct stat *st, struct ms_er
 /* What the process would have to have been started with. */
 static int check_options(const struct options *o, pid_t pid, struct ms_err *err)
 {
-	const char *name = o->sample_bytes  ? "--sample"
-			   : o->free_stacks ? "--free-stacks"
-			   : o->verify      ? "--verify"
-					    : NULL;
+	const char *name = o->sample_bytes            ? "--sample"
+			   : o->follow == FOLLOW_NONE ? "--follow=none"
+			   : o->free_stacks           ? "--free-stacks"
+			   : o->verify                ? "--verify"
+						      : NULL;
 	if (!name)
 		return 0;
 	return ms_err_set(err, "cannot wake process %d: %s cannot be had with --standby", (int)pid,

@@ -303,6 +303,9 @@ struct mg_writer *mg_enter_slow(struct mg_writer *t, const uint64_t *frame);
 /* The gate is shut: counts calls before the guest was ready; a forked child begins a recording of
  * its own, then true, or is counted, once. */
 bool mg_shut(const uint64_t *frame);
+#ifdef MG_IMAGE
+bool mg_shut_forked(const uint64_t *frame);
+#endif
 /* Is this process recorded? A forked child begins to be. */
 MG_INLINE bool mg_is_open(const uint64_t *frame)
 {

@@ -26,7 +26,12 @@
 #define MMAP 9
 #define CLAIM_PASSES 32u
 #define OLD_WRITER UINT64_MAX /* busy with what is over */
-#define TRIES 50              /* of 2 ms each, for a slot or for the thread that looks for one */
+#ifndef MG_IMAGE
+#define TRIES 50 /* of 2 ms each, for a slot or for the thread that looks for one */
+#define MG_SHUT mg_shut
+#else
+#define TRIES 1 /* an attached process's children do not wait for us either */
+#endif
 
 static uint64_t thread_pointer(void)
 {
@@ -142,13 +147,14 @@ static uint32_t own_tid(void)
 	return real;
 }
 
-/* Of the process: the thread that forked has its number. */
+/* Of the process: the thread that forked has its number. Where we may not ask, that of a thread,
+ * which leads ms-record there. */
 static uint32_t own_pid(void)
 {
 	uint32_t tid = own_tid();
-	if (*MG_SELF)
+	if (*MG_SELF || filtered())
 		return tid;
-	return filtered() ? 0 : (uint32_t)mg_syscall(GETPID, 0, 0, 0, 0, 0, 0);
+	return (uint32_t)mg_syscall(GETPID, 0, 0, 0, 0, 0, 0);
 }
 
 /* Which writers may be used. */
@@ -193,6 +199,7 @@ static void begin(struct mg_fork_slot *d)
 	d->fork_stamp = asleep ? 0 : mg.fork_stamp;
 	d->first_stamp = now;
 	s->seccomp_seen = filtered();
+	s->heartbeat = __atomic_load_n(&mg.head->heartbeat, __ATOMIC_RELAXED);
 	s->state = __atomic_load_n(&mg.head->state, __ATOMIC_RELAXED); /* it may be paused by now */
 	s->told_paused = __atomic_load_n(&mg.head->told_paused, __ATOMIC_SEQ_CST);
 	mg_user_begin(s);
@@ -237,7 +244,7 @@ static bool wait_for_adoption(struct mg_gate *g, uint64_t who)
 	return false;
 }
 
-bool mg_shut(const uint64_t *frame)
+bool MG_SHUT(const uint64_t *frame)
 {
 	struct mg_gate *g = mg_gate;
 	uint64_t nobody = 0;

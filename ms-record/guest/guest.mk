@@ -31,7 +31,7 @@ $(GUEST): $(GUEST_SRC:%.c=$(B)/%.o) $(GUEST_ASM:%.S=$(B)/%.o) $(GUEST_DIR)/expor
 # The image for processes that run already: the core once more, with another way to a thread's state, and nothing that a loader would have to
 # do but add its address. It is built into ms-record.
 IMAGE := $(B)/$(GUEST_DIR)/image/memscope-image.so
-IMAGE_CORE := eh_frame rules unwind ring thread copy record hooks sample memory custom custom_entry
+IMAGE_CORE := eh_frame rules unwind ring thread fork copy record hooks user sample memory custom custom_entry
 override IMAGE_LDFLAGS := -shared -nostdlib -Wl,-z,defs,-z,norelro,-z,noseparate-code,-z,noexecstack,-Bsymbolic,--hash-style=sysv,--build-id \
 	-Wl,-soname,memscope-image.so
 

@@ -221,10 +221,10 @@ static __attribute__((noinline)) void on_alloc_plain(const uint64_t *frame, cons
 						     uint64_t size)
 {
 	struct mg_writer *t = mg_enter_plain(frame);
-	if (MG_UNLIKELY(!t))
-		on_alloc_rare(frame, block, size, false);
-	else
+	if (MG_LIKELY(t))
 		record_alloc(t, frame, block, size, false);
+	else if (!mg_is_off())
+		on_alloc_rare(frame, block, size, false);
 }
 
 /* An allocation while sampling that is to be recorded. */
@@ -305,7 +305,8 @@ static __attribute__((noinline)) void on_free_plain(const uint64_t *frame, const
 {
 	struct mg_writer *t = mg_enter_plain(frame);
 	if (MG_UNLIKELY(!t)) {
-		on_free_rare(frame, block);
+		if (!mg_is_off())
+			on_free_rare(frame, block);
 		return;
 	}
 	if (MG_LIKELY(t->freeing != (uint64_t)block)) {

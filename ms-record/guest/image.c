@@ -10,12 +10,13 @@
  *  A3 Threads come and go unseen; a place is known by the thread pointer, and whose it is by the
  *     thread's number in its control block.
  *  A4 A forked child has a copy of all but the session, which it has in common with its parent; its
- *     gate is wiped, so it passes through. Should a signal handler have forked inside a hook, the
- *     child ends that hook in memory that is there, and publishes nothing.
- *  A5 When ms-record is gone, rings run full. A thread that drops looks at the recorder's heart,
- * and shuts the gate when it stands still. A6 The list of modules is ms-record's. When the linker
- * is about to take some away the table is void until ms-record has looked: nothing of it is read
- * then.
+ *     gate is wiped. At its first event it takes a slot of the session (fork.c), if one is ready.
+ * It is not recorded where its number cannot be told: the C library knows it only of children that
+ *     it made itself. Should a signal handler have forked inside a hook, the child ends that hook
+ * in memory that is there, and publishes nothing. A5 When ms-record is gone, rings run full. A
+ * thread that drops looks at the recorder's heart, and shuts the gate when it stands still. A6 The
+ * list of modules is ms-record's. When the linker is about to take some away the table is void
+ * until ms-record has looked: nothing of it is read then.
  */
 #include "core.h"
 
@@ -52,6 +53,9 @@ EXPORT struct mg_manifest mg_manifest = {
 };
 
 struct mg_place *mg_places;
+static bool laid_out;
+static uint32_t process;  /* its number, or one of a thread of it */
+static uint32_t removals; /* by the dynamic linker, of modules */
 
 /* ---- places -----------------------------------------------------------------------------------
  */
@@ -248,6 +252,8 @@ void mg_image_linker(const uint64_t *frame, const struct mg_hook *h)
 	if (!__atomic_load_n(&mg_gate->on, __ATOMIC_ACQUIRE) && !mg_is_open(frame))
 		return;
 	struct mg_session *s = mg.session;
+	if (state == DELETE)
+		__atomic_fetch_add(&removals, 1, __ATOMIC_SEQ_CST);
 	if (state == DELETE && !s->modules_closing) {
 		__atomic_store_n(&s->modules_closing, 1, __ATOMIC_SEQ_CST);
 		__atomic_fetch_add(&mg.closing, 1, __ATOMIC_SEQ_CST);
@@ -263,13 +269,41 @@ void mg_image_linker(const uint64_t *frame, const struct mg_hook *h)
 /* ---- the session begins -----------------------------------------------------------------------
  */
 
+/* The table as this process last saw it right, which is what a forked child copies; and how often
+ * the linker took modules away, then and since. Other threads may write it while one forks: any mix
+ * is true, for entries are only added, and those of modules that went are closed before the table
+ * is right again. */
+static struct {
+	const struct mg_module *table;
+	uint32_t count, epoch, removals;
+} known;
+
+/* In a forked child. Entries keep their numbers. Without any the table is void until ms-record has
+ * looked. */
+static void modules_forked(void)
+{
+	struct mg_session *s = mg.session;
+	uint32_t n = known.removals == removals ? known.count : 0;
+	n = n < s->module_max ? n : s->module_max;
+	for (uint32_t i = 0; i < n; i++)
+		mg.modules[i] = known.table[i];
+	__atomic_store_n(&s->epoch, known.epoch, __ATOMIC_RELAXED);
+	__atomic_store_n(&s->modules_epoch, n ? known.epoch : known.epoch - 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&s->module_count, n, __ATOMIC_RELEASE);
+}
+
 static bool find_image(uint64_t ip, struct mg_image *image)
 {
+	uint32_t before = __atomic_load_n(&removals, __ATOMIC_ACQUIRE);
 	const struct mg_session *s = mg.session;
 	uint32_t n = __atomic_load_n(&s->module_count, __ATOMIC_ACQUIRE);
 	if (__atomic_load_n(&s->modules_epoch, __ATOMIC_ACQUIRE) !=
 	    __atomic_load_n(&s->epoch, __ATOMIC_ACQUIRE))
 		return false;
+	known.table = mg.modules;
+	known.count = n;
+	known.epoch = __atomic_load_n(&s->epoch, __ATOMIC_RELAXED);
+	__atomic_store_n(&known.removals, before, __ATOMIC_RELEASE);
 	for (uint32_t i = n; i-- > 0;) {
 		const struct mg_module *m = &mg.modules[i];
 		if (ip - m->start >= m->end - m->start ||
@@ -343,6 +377,7 @@ static bool lay_out(const struct mg_session *s)
 static bool start(void)
 {
 	struct mg_session *s = (struct mg_session *)mg_manifest.session;
+	laid_out = false;
 	mg_places = (struct mg_place *)mg_manifest.private;
 	mg.modules = (struct mg_module *)(void *)((char *)s + s->modules_offset);
 	mg.rings = (struct mg_ring *)(void *)((char *)s + s->rings_offset);
@@ -358,11 +393,27 @@ static bool start(void)
 	mg.main_entry = mg_manifest.main_entry;
 	mg.dress.find_image = find_image;
 	mg.dress.tid = own_tid;
+	mg.dress.modules_forked = modules_forked;
 	mg.closing = s->modules_closing;
 	for (uint32_t i = 0; i < mg_manifest.hook_count; i++)
 		mg.hooked |= mg_manifest.hooks[i].kind == MG_HOOK_CUSTOM;
 	mg.session = mg.head = s;
-	return lay_out(s);
+	process =
+		mg.main_tp ? *(const volatile uint32_t *)(mg.main_tp + mg_manifest.tid_offset) : 0;
+	mg.slots = (struct mg_fork_slot *)(void *)((char *)s + s->slots_offset);
+	mg.slot_count = s->slot_max;
+	/* What an earlier session left, or one of the process that forked. */
+	mg.writer_base = mg.writers_used = mg.ring_hint = mg.claims = 0;
+	mg.fork_stamp = mg.missed = 0;
+	/* Of those that were there at first none has gone. */
+	known.table = mg.modules;
+	known.count = s->epoch || s->modules_closing ? 0 : s->modules_first;
+	known.epoch = 0;
+	known.removals = removals;
+	for (uint32_t i = 0; i < MG_DEEP_MAX; i++)
+		mg.deep_taken[i] = 0;
+	laid_out = lay_out(s);
+	return laid_out;
 }
 
 /* Another thread begins the session now, which takes microseconds. Who does not get in meanwhile
@@ -381,19 +432,45 @@ static bool begun_meanwhile(const struct mg_gate *g)
 	return false;
 }
 
+/* A4: the process that forked had no event yet, so nothing is laid out. */
+static bool start_forked(struct mg_gate *g)
+{
+	uint64_t nobody = 0;
+	if (!__atomic_compare_exchange_n(&g->adopting, &nobody, MG_BEGIN + 1, false,
+					 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		return false;
+	bool good = start();
+	process = 0; /* the number that stands there may be this process's */
+	g->counted = !good;
+	__atomic_store_n(&g->adopting, 0, __ATOMIC_RELEASE);
+	return good;
+}
+
+/* A4 */
+static bool begin_forked(const uint64_t *frame, struct mg_gate *g)
+{
+	if ((!mg_places || !laid_out) && !start_forked(g))
+		return false;
+	const struct mg_place *p = mg_place_here();
+	uint32_t tid = own_tid();
+	if (mg.slot_count && (g->adopting || (p && p->tid != tid && tid != process))) {
+		process = tid;
+		return mg_shut_forked(frame);
+	}
+	__atomic_fetch_add(&mg.head->forks, 1, __ATOMIC_RELAXED);
+	g->counted = 1;
+	return false;
+}
+
 /* The gate is shut, and nobody has said that this is to be so: the session's first event, or a
  * forked child's. */
 bool mg_shut(const uint64_t *frame)
 {
 	struct mg_gate *g = mg_gate;
 	uint64_t begin = MG_BEGIN;
-	(void)frame;
 	if (!__atomic_compare_exchange_n(&g->adopting, &begin, MG_BEGIN + 1, false,
-					 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-		if (!begin)
-			g->counted = 1; /* A4 */
-		return begin && begun_meanwhile(g);
-	}
+					 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		return begin == MG_BEGIN + 1 ? begun_meanwhile(g) : begin_forked(frame, g);
 	if (!start()) {
 		g->counted = 1;
 		return false;

@@ -8,6 +8,8 @@
 #include <stdint.h>
 
 #define MG_IMAGE 1
+/* fork.c's, for a child; the image asks first whether there is a session to begin. */
+#define MG_SHUT mg_shut_forked
 
 /* One thread's place. Whose it is tells its number: control blocks are used again. */
 struct mg_place {

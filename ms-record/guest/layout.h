@@ -199,6 +199,7 @@ struct mg_session {
 	_Alignas(64) uint32_t modules_wanted; /* guest: grows when the linker changed something */
 	uint32_t modules_closing;             /* guest: the linker is about to take modules away */
 	uint32_t modules_epoch;               /* ms-record: the table is right as of this epoch */
+	uint32_t modules_first; /* ms-record: entries that were there when it attached */
 
 	/* Launched, with functions to hook: when all else is mapped the guest says so over the
 	 * socket. ms-record finds the functions and asks for pages near them, and memory for so
@@ -233,7 +234,7 @@ enum mg_slot_state {
 struct mg_fork_slot {
 	_Alignas(64) uint32_t state; /* enum mg_slot_state */
 	uint32_t ready;  /* the child, with release: what follows is true, and its session begun */
-	uint32_t pid;    /* in its own namespace; 0 = it cannot tell */
+	uint32_t pid;    /* or a thread's, in its own namespace; 0 = it cannot tell */
 	uint32_t parent; /* serial of the session of the process that forked */
 	uint64_t fork_stamp;  /* of the MG_FORK record before the fork; 0 = there was none */
 	uint64_t first_stamp; /* when it was taken, by the parent's clock */

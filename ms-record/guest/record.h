@@ -214,6 +214,12 @@ MG_INLINE bool mg_passing(void)
 	return MG_UNLIKELY(__atomic_load_n(&mg.session->state, __ATOMIC_RELAXED) != MG_ON);
 }
 
+/* Asleep, or recorded no more. */
+MG_INLINE bool mg_is_off(void)
+{
+	return __atomic_load_n(&mg.session->state, __ATOMIC_RELAXED) == MG_OFF;
+}
+
 MG_INLINE bool mg_waiting(void)
 {
 	return __atomic_load_n(&mg.session->state, __ATOMIC_RELAXED) == MG_WAITING;

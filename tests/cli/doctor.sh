@@ -165,8 +165,9 @@ grep -q '^attaching would not work: 2 reasons$' said || fail "scope 3: $(cat sai
 kill $real
 
 # ---- real ones ----
-mkfifo number
 begin() { # PROGRAM MODE
+	rm -f number
+	mkfifo number
 	"$@" >number &
 	job=$!
 	read -r pid <number

@@ -225,7 +225,7 @@ def refusals():
     refused("a whole number", "-p", "x")
     refused("given twice", "-p", f"{pid},{pid}")
     refused("'ls' is not run", "-p", str(pid), "ls")
-    for option in ("--mmap", "--usable-size", "--overflow=wait", "--env=A=B", "--follow=all", "--leak-check=yes"):
+    for option in ("--mmap", "--usable-size", "--overflow=wait", "--env=A=B", "--follow=exec", "--leak-check=yes"):
         refused("-p: " + option.split("=")[0], option, pid=pid)
     zombie = subprocess.Popen(["true"])
     while state(zombie.pid) != "Z":
