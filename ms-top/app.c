@@ -99,11 +99,11 @@ void app_draw(struct app *a, int rows, int cols)
 				  .delay_s = (double)a->opt->delay_ns / 1e9};
 	grid_begin(&a->grid, rows, cols);
 	if (a->mode == MODE_HELP) {
-		draw_help(&a->grid, s->where(a));
+		a->help_pages = draw_help(&a->grid, s->where(a), a->help_page);
 		return;
 	}
 	if (a->mode == MODE_COLUMNS) {
-		draw_columns(&a->grid, &a->columns, a->column_at);
+		draw_columns(&a->grid, &a->columns, a->column_at, a->rows.sort);
 		return;
 	}
 	if (a->mode == MODE_FILTER || a->mode == MODE_SEARCH) {

@@ -23,7 +23,9 @@ static void again(struct app *a)
 
 static void type(struct app *a, enum mode mode)
 {
+	const struct list *l = list_of(a);
 	a->mode = mode;
+	a->before_typing = l->has && !l->follows ? l->selected : 0;
 	snprintf(a->typed, sizeof a->typed, "%.*s", (int)sizeof a->typed - 1,
 		 mode == MODE_FILTER ? app_subject(a)->filter(a)->text : "");
 }
@@ -61,6 +63,7 @@ static void act_on(struct app *a, enum action act)
 		return;
 	case ACT_HELP:
 		a->mode = MODE_HELP;
+		a->help_page = 0;
 		return;
 	case ACT_FREEZE:
 		a->frozen = !a->frozen;
@@ -92,6 +95,14 @@ static void act_on(struct app *a, enum action act)
 	}
 }
 
+/* Other rows by the filter: half of it may have hidden the one that was selected. */
+static void filtered(struct app *a)
+{
+	again(a);
+	if (a->before_typing)
+		list_choose(list_of(a), a->before_typing);
+}
+
 /* A line being typed: the filter applies at once. */
 static void typing(struct app *a, int code)
 {
@@ -103,8 +114,9 @@ static void typing(struct app *a, int code)
 		}
 		if (a->mode == MODE_FILTER && code == 27)
 			pattern_set(app_subject(a)->filter(a), "");
+		if (a->mode == MODE_FILTER)
+			filtered(a);
 		a->mode = MODE_LIST;
-		again(a);
 		return;
 	}
 	if (code == KEY_BACKSPACE || code == 127 || code == 8) {
@@ -120,7 +132,7 @@ static void typing(struct app *a, int code)
 	}
 	if (a->mode == MODE_FILTER) {
 		pattern_set(app_subject(a)->filter(a), a->typed);
-		again(a);
+		filtered(a);
 	}
 }
 
@@ -152,6 +164,10 @@ static void choosing(struct app *a, int code)
 	case ACT_FREEZE:
 		toggle_column(a);
 		return;
+	case ACT_SORT_NEXT:
+		a->rows.sort = (enum column_id)a->column_at;
+		again(a);
+		return;
 	default:
 		a->mode = MODE_LIST;
 	}
@@ -168,7 +184,8 @@ void app_key(struct app *a, int code)
 	}
 	switch (a->mode) {
 	case MODE_HELP:
-		a->mode = MODE_LIST;
+		if (++a->help_page >= a->help_pages)
+			a->mode = MODE_LIST;
 		return;
 	case MODE_COLUMNS:
 		choosing(a, code);

@@ -51,13 +51,16 @@ struct app {
 	struct recorder *recorder; /* whose trace is not there yet; NULL = none */
 	enum mode mode;
 	struct column_set columns;
-	int column_at; /* in the choice of columns */
+	uint64_t before_groups; /* the process that was selected then, 0 = none */
+	int column_at;          /* in the choice of columns */
+	int help_page, help_pages;
 	struct pattern search;
 	struct grid grid;
 	char *line; /* of a plain frame */
 	size_t line_room;
 	struct json_line json;
 	char typed[96];
+	uint64_t before_typing; /* the row that was selected then, 0 = nobody chose one */
 	char message[256];
 	bool frozen, quit;
 	bool look;  /* before the next frame, whatever the time */

@@ -88,10 +88,16 @@ static void system_again(struct app *a)
 	list_set(&a->list, a->rows.ids, a->rows.n);
 }
 
+/* Another view. Groups are other rows than processes: the one that was selected comes back. */
 static void show(struct app *a, enum rows_view view)
 {
+	bool were_groups = a->rows.view == ROWS_GROUPS;
+	if (!were_groups && view == ROWS_GROUPS)
+		a->before_groups = a->list.follows ? 0 : a->list.selected;
 	a->rows.view = view;
 	system_again(a);
+	if (were_groups && view != ROWS_GROUPS)
+		list_choose(&a->list, a->before_groups);
 	if (!a->list.has || a->list.follows)
 		list_first(&a->list);
 }
@@ -283,6 +289,21 @@ static void process_act(struct app *a, enum action act)
 		app_record(a, a->process.proc.pid, a->process.proc.name);
 }
 
+static void process_search(struct app *a, size_t from)
+{
+	const struct process *p = &a->process;
+	for (size_t i = 0; i < p->regions.n; i++) {
+		size_t at = (from + i) % p->regions.n;
+		const struct ms_region *r = &p->regions.v[p->order[at]];
+		if (pattern_matches_text(&a->search, r->map.path) ||
+		    pattern_matches_text(&a->search, ms_region_word(r->kind))) {
+			list_choose(&a->regions, p->ids[at]);
+			return;
+		}
+	}
+	app_say(a, "no region matches '%.100s'", a->search.text);
+}
+
 static unsigned process_where(const struct app *a)
 {
 	(void)a;
@@ -302,5 +323,6 @@ const struct subject subject_process = {
 	.rows = process_rows,
 	.list = process_list,
 	.act = process_act,
+	.search = process_search,
 	.over = process_over,
 };

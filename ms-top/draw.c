@@ -34,27 +34,37 @@ void draw_last_line(struct grid *g, unsigned where, const struct screen_state *s
 	}
 }
 
-void draw_help(struct grid *g, unsigned where)
+#define HELP_WIDTH 40 /* of a key and what it does */
+
+int draw_help(struct grid *g, unsigned where, int page)
 {
-	size_t n = 0, at = 0;
+	int n = 0, at = 0, room = g->rows > 2 ? g->rows - 2 : 1;
 	for (size_t i = 0; i < key_count; i++)
 		n += keys[i].help && keys[i].where & where;
+	/* as many columns as are needed, and fit; else several pages */
+	int across = (n + room - 1) / room, fit = g->cols / HELP_WIDTH;
+	across = across < fit ? across : fit > 1 ? fit : 1;
+	int width = g->cols / across, pages = (n + room * across - 1) / (room * across);
 	grid_rule(g, 0, "keys");
-	/* as many columns as are needed, and fit */
-	size_t room = g->rows > 2 ? (size_t)g->rows - 2 : 1, across = (n + room - 1) / room;
-	int width = g->cols / (int)(across ? across : 1);
 	for (size_t i = 0; i < key_count; i++) {
 		if (!keys[i].help || !(keys[i].where & where))
 			continue;
-		int row = 1 + (int)(at % room), col = (int)(at / room) * width;
-		grid_put(g, row, col, width - 1, GRID_BOLD, keys[i].name);
+		int place = at++ - page * room * across;
+		if (place < 0 || place >= room * across)
+			continue;
+		int row = 1 + place % room, col = place / room * width;
+		grid_put(g, row, col, 8, GRID_BOLD, keys[i].name);
 		grid_put(g, row, col + 9, width - 10, GRID_PLAIN, keys[i].help);
-		at++;
 	}
-	grid_put(g, g->rows - 1, 0, -1, GRID_DIM, "any key: back");
+	if (page + 1 < pages)
+		grid_print(g, g->rows - 1, 0, GRID_DIM, "any key: more (%d of %d)", page + 1,
+			   pages);
+	else
+		grid_put(g, g->rows - 1, 0, -1, GRID_DIM, "any key: back");
+	return pages;
 }
 
-void draw_columns(struct grid *g, const struct column_set *set, int at)
+void draw_columns(struct grid *g, const struct column_set *set, int at, enum column_id sort)
 {
 	int room = g->rows - 2, top = at >= room ? at - room + 1 : 0;
 	grid_rule(g, 0, "columns");
@@ -62,12 +72,14 @@ void draw_columns(struct grid *g, const struct column_set *set, int at)
 		bool shown = false;
 		for (size_t k = 0; k < set->n; k++)
 			shown |= set->v[k] == (enum column_id)i;
-		grid_print(g, 1 + i - top, 0, GRID_PLAIN, " [%c] %-8s %s", shown ? 'x' : ' ',
-			   columns[i].title, columns[i].help);
+		grid_print(g, 1 + i - top, 0, GRID_PLAIN, "%c[%c] %-8s %s%s", i == at ? '>' : ' ',
+			   shown ? 'x' : ' ', columns[i].title, columns[i].help,
+			   (enum column_id)i == sort ? "; sorted by" : "");
 		if (i == at)
 			grid_select(g, 1 + i - top);
 	}
-	grid_put(g, g->rows - 1, 0, -1, GRID_DIM, "Space: show or hide   Enter: done");
+	grid_put(g, g->rows - 1, 0, -1, GRID_DIM,
+		 "Space: show or hide   s: sort by it   Enter: done");
 }
 
 const char *draw_verdict(const struct ms_trend *t)
@@ -76,7 +88,7 @@ const char *draw_verdict(const struct ms_trend *t)
 	case MS_TREND_SHORT:
 		return "too early to say";
 	case MS_TREND_GROWING:
-		return t->confidence >= 0.8 ? "growing" : "maybe growing";
+		return t->confidence >= HISTORY_SURE ? "growing" : "maybe growing";
 	case MS_TREND_FILLING:
 		return "filled: it grew ever more slowly";
 	case MS_TREND_STEP:

@@ -26,8 +26,9 @@ struct screen_state {
 void draw_system(struct grid *g, struct system *s, const struct rows *r,
 		 const struct screen_state *st);
 void draw_process(struct grid *g, const struct process *p, const struct screen_state *st);
-void draw_help(struct grid *g, unsigned where);
-void draw_columns(struct grid *g, const struct column_set *set, int at);
+/* Keys, a screen of them at a time: page 0 and so on. How many pages there are. */
+int draw_help(struct grid *g, unsigned where, int page);
+void draw_columns(struct grid *g, const struct column_set *set, int at, enum column_id sort);
 /* Rows that a frame needs to show everything, for plain output. */
 int draw_system_rows(const struct rows *r);
 int draw_process_rows(const struct process *p);

@@ -50,14 +50,14 @@ terminals=0
 S="tmux -L memscope-test-$$ -f /dev/null"
 target=
 trap '$S kill-server 2>/dev/null; [ -z "$target" ] || kill $target 2>/dev/null' EXIT
-start() { # COLUMNS LINES ARGS
+start() { # COLUMNS LINES ARGS; TERM_OF and LC_OF are what it sees as TERM and LC_ALL
 	local cols=$1 lines=$2
 	shift 2
 	$S kill-server 2>/dev/null
 	terminals=$((terminals + 1)) # one that is being killed still answers for a while
 	S="tmux -L memscope-test-$$-$terminals -f /dev/null"
 	rm -f status before after
-	$S new-session -d -x "$cols" -y "$lines" "echo what was there; stty -g >before; $T $* ; echo \$? >status; stty -g >after; sleep 100"
+	$S new-session -d -x "$cols" -y "$lines" "echo what was there; stty -g >before; ${TERM_OF+TERM=$TERM_OF} ${LC_OF+LC_ALL=$LC_OF} $T $* ; echo \$? >status; stty -g >after; sleep 100"
 }
 screen() { $S capture-pane -p >screen; }
 # Waits until the screen has a line that matches.

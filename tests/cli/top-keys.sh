@@ -1,0 +1,149 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Every key of ms-top's lists, over 5,000 processes; terminals without colours, with 8 and 256, without UTF-8; the help, from 40x10 on.
+set -u
+# shellcheck source-path=SCRIPTDIR source=top/lib.sh
+. "$SRC/tests/cli/top/lib.sh"
+made_system
+many_processes 5000
+process 1 init 4096 0 1
+process 100 orderd 1048576 1 50
+
+start 120 30 --proc-root proc
+sees '^> +100 '
+sees '5002 processes'
+# each key, and where the selection is then; 19 rows are in view
+while read -r key want; do
+	keys "$key"
+	sees "^> +$want " "$key"
+done <<'END'
+j 5999
+Down 5998
+k 5999
+Up 100
+NPage 5982
+C-f 5964
+PPage 5982
+C-b 100
+End 1000
+Home 100
+G 1000
+g 100
+END
+# the mouse's wheel, as terminals tell it
+wheel() { $S send-keys -l "$(printf '\033[M%b!!' "$1")"; }
+wheel a
+sees '^> +5997 ' 'wheel down'
+wheel '`'
+sees '^> +100 ' 'wheel up'
+keys / p12.4 Enter
+sees '^> +1294 ' '/'
+keys n
+sees '^> +1284 ' 'n'
+keys / 'nobody' Enter
+sees "no process matches 'nobody'"
+sees '^> +1284 '
+for key in f "'\\'"; do
+	eval "keys $key"
+	keys 'p500.|1284' Enter
+	sees 'filter: p500\.\|1284 \(4991 hidden\).* sort RSS  11$' "$key"
+	keys f Escape
+	sees 'sort RSS  5002$' 'no filter'
+done
+sees '^> +1284 ' 'filtered, and again all'
+keys '>'
+sees 'sort PSS'
+keys '<' '<'
+sees 'sort USER'
+keys s v
+sees 'sort -RSS'
+sees '^> +1284 '
+keys v Tab
+sees '\[2 Groups\]by executable|\[2 Groups\] .*by executable'
+keys u u u 3
+sees '\[3 Tree\]'
+sees '^> +1284 ' 'tree'
+keys 1 b
+sees 'START counts from now on'
+keys Space
+sees 'FROZEN'
+keys Space C-l
+sees '^> +1284 ' 'redrawn'
+# sorted by a column that is not shown
+keys c
+sees '^>\[x\] PID'
+keys j j j j j j j s
+sees '^>\[ \] VSZ .*; sorted by'
+keys Enter
+sees 'sort VSZ'
+sees '^> +1284 '
+for key in '?' h F1; do
+	keys "$key"
+	sees '^PgUp \^B +a page up' "$key"
+	keys x
+	sees 'Processes\]'
+done
+# all keys of the help can be read on the smallest screen too
+$S resize-window -x 40 -y 10
+sees '^\[1 Processes\]'
+keys '?'
+for page in 1 2 3; do
+	sees "more \\($page of [0-9]" "page $page"
+	cat screen >>help
+	keys x
+done
+sees '^any key: back'
+cat screen >>help
+keys x
+sees 'Processes\]'
+grep -qE '^\? +this help$' help || fail "help: $(cat help)"
+grep -qE '^Down j +one row down$' help || fail "help: $(cat help)"
+keys q
+ends 0
+rm -r proc/[1-9]???
+
+# ---- one process ----
+printf '5500-5600 rw-p 00000000 00:00 0 [heap]\nRss: 100 kB\n7f00-7f80 r--s 00001000 00:01 7 /lib/libx.so\nRss: 28 kB\n8f00-8f80 r--s 00001000 00:01 7 /data\nRss: 12 kB\n' >proc/1/smaps
+echo '24414 32 7 1 0 1 0' >proc/1/statm
+start 80 24 --proc-root proc -p 1
+sees '^> 5500 '
+keys / data Enter
+sees '^> 8f00 ' '/'
+keys / anon Enter
+sees "no region matches 'anon'"
+keys k
+sees '^> 7f00 '
+keys Escape
+ends 0
+
+# ---- terminals ----
+colours() { # LEAST MOST: how many other than the terminal's own stand on the screen
+	local n
+	start 100 24 --proc-root proc
+	sees 'Processes\]'
+	n=$($S capture-pane -p -e | grep -aoE $'\033\\[[0-9;]*3[0-7]m' | sort -u | wc -l)
+	((n >= $1 && n <= $2)) || fail "NO_COLOR=${NO_COLOR-} TERM=${TERM_OF-}: $n colours: $($S capture-pane -p -e)"
+	keys q
+}
+NO_COLOR=1 colours 0 0
+ends 0
+for TERM_OF in xterm-256color xterm; do
+	colours 2 4
+	ends 0
+done
+# these have no other screen to come back from
+for TERM_OF in linux:2 vt100:0; do
+	least=${TERM_OF#*:}
+	TERM_OF=${TERM_OF%:*}
+	colours "$least" $((least * 2))
+	until_true test -s after
+done
+unset TERM_OF
+LC_OF=C start 100 24 --proc-root proc
+sees 'Processes\]'
+LC_ALL=C grep -q '[^ -~]' screen && fail "LC_ALL=C: $(cat screen)"
+sees 'used #+ +4\.00 G'
+keys q
+ends 0
+[ $failures = 0 ] && echo ok
+exit $((failures != 0))
