@@ -26,6 +26,7 @@
 #define HEADER_FROM 12
 #define GLIMPSE 9
 #define GLIMPSE_FROM 26
+#define NAMES_FROM 60 /* columns, for the names of all views */
 
 static const char *const view_names[] = {"Sites", "Tree", "Threads", "Timeline", "Sizes"};
 
@@ -148,7 +149,10 @@ static void draw_views(struct grid *g, int row, const struct trace *t)
 	for (int i = 0; i < TRACE_VIEWS; i++) {
 		char text[48];
 		bool now = (enum trace_view)i == t->view;
-		snprintf(text, sizeof text, now ? "[%d %s]" : "%d %s", i + 1, view_names[i]);
+		if (now || g->cols >= NAMES_FROM)
+			snprintf(text, sizeof text, now ? "[%d %s]" : "%d %s", i + 1, view_names[i]);
+		else
+			snprintf(text, sizeof text, "%d", i + 1);
 		col += grid_put(g, row, col, -1, now ? GRID_BOLD : GRID_DIM, text) + 1;
 	}
 	if (t->filter.text[0])

@@ -198,6 +198,7 @@ static void draw_axis(const struct chart *c, const struct trace *t, int row)
 		const char *name = m->text[MS_MARK_NAME - 2];
 		int col = c->left + column_of(c, m->number[MS_MARK_TIME]);
 		int width = name ? grid_width(c->g, name) : 0;
+		col = col < free_from && col + 3 > free_from ? free_from : col;
 		if (!name || col < free_from || col + width > c->left + c->width - 12)
 			continue;
 		grid_put(c->g, row + 1, col, -1, GRID_WARN, name);

@@ -20,6 +20,7 @@
 #include "format/verdict.h"
 
 #define WORK_NS 20000000u
+#define LATE_NS 2000000000u /* that an event may come after a sample of /proc */
 #define WINDOW_NS 200000000u            /* shortest span of rates */
 #define ALL_EVENTS (UINT64_C(16) << 20) /* fewer are replayed in about a second */
 
@@ -330,9 +331,12 @@ void trace_look(struct trace *t)
 	take_past(t);
 	t->looks++;
 	read_process(t);
-	/* of a trace that is over, as ms-snap has it: samples up to its end */
-	if (t->follow->caught_up && rec->state != MS_TRACE_GROWING)
-		ms_growth_due(&rec->replay, ms_recording_length(rec) / rec->head->tick_ns);
+	/* history goes on while nothing happens: of a trace that is over up to its end, as ms-snap
+	 * has it, of one that grows up to where no event can come any more */
+	uint64_t late = rec->state == MS_TRACE_GROWING ? LATE_NS : 0,
+		 reached = ms_follow_reached(t->follow);
+	if (t->follow->caught_up && reached > late)
+		ms_growth_due(&rec->replay, (reached - late) / rec->head->tick_ns);
 	sum_up(t);
 	total_up(t);
 	rate_up(t);

@@ -1,0 +1,336 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# ms-top of a trace: while it grows, when it has ended, at earlier moments; in a terminal, as plain frames and as JSON. The figures
+# are those of ms-snap --at.
+set -u
+# shellcheck source-path=SCRIPTDIR source=top/lib.sh
+. "$SRC/tests/cli/top/lib.sh"
+record="$BIN/ms-record" snap="$BIN/ms-snap" traced=$TB/cli/top/traced feed=$TB/cli/top/feed
+numbers() { python3 "$SRC/tests/cli/top/numbers.py" "$@" || fail "figures of $* differ: $(cat "$3")"; }
+
+# ---- a program that does what it is told, recorded ----
+mkfifo told
+begin() { # TRACE
+	"$record" -q -o "$1" "$traced" <told >said &
+	recorder=$!
+	exec 9>told
+	until_true test -s "$1"
+}
+tell() {
+	local n
+	n=$(wc -l <said)
+	echo "$*" >&9
+	until_true eval "[ \$(wc -l <said) -gt $n ]"
+}
+finish() {
+	echo quit >&9 # others may have inherited that end
+	exec 9>&-
+	wait $recorder || fail "recorder: status $?"
+}
+
+# ---- while it grows ----
+begin live.trace
+tell hoard 100
+start 120 40 -d 200ms live.trace
+sees '^traced \([0-9]+\)   live\.trace   recording   .*lag [0-9.]+ s   every event'
+sees '^> +97\.7 K .* 100 .* hoard traced\.c:[0-9]+ < main'
+tell churn 5000
+sees '^ +0 .* 100 % .* temporary +churn traced\.c'
+tell thread 40
+sees '^ +19\.5 K .* 40 .* work traced\.c'
+tell mark
+# differences from a baseline; the selection stays with its site when that changes places
+keys j
+sees '^> +19\.5 K'
+keys b
+sees 'BASE counts from now on'
+tell hoard 300
+sees '^ +391 K +\+293 K .* hoard'
+tell thread 2000
+sees '^> +0 .* churn|^> +19\.5 K .* work' 'reordered'
+sees '^. +996 K +\+977 K .* 2\.04 k .* work'
+keys s
+sees 'sort BASE'
+keys s s v
+sees 'sort -BLOCKS'
+keys S S S v
+sees 'sort LIVE'
+# the views
+keys 2
+sees '^> +996 K +71\.8 +2\.04 k  - '
+sees ' hoard traced\.c'
+keys g
+keys Enter
+sees ' \+ '
+keys Enter
+sees ' hoard traced\.c'
+keys 3
+sees ' worker$'
+sees 'LIVE +BLOCKS ALLOC/S +ALLOCD'
+keys 4
+sees 'peak 1\.3[0-9] M at'
+sees ' half way'
+keys 5
+sees '^> +32 - +63 +0 +0 +5\.00 k +100 %'
+sees '^ +512 - +1023 +391 K +400 +400 +0 %'
+keys Tab
+sees '\[1 Sites\]'
+keys / hoard Enter
+sees '^> .* hoard'
+keys f wor
+sees 'filter: wor \([0-9]+ hidden\)'
+sees 'hidden by the filter'
+screen
+grep -q 'hoard traced.c:[0-9]* < main$' screen && fail "filtered, and yet there: $(cat screen)"
+keys Escape
+sees '^. .* hoard'
+# a site
+keys / hoard Enter Enter
+sees '^ live 391 K in 400 blocks   \+293 K since the baseline'
+sees '^> +0 +hoard .*traced\.c:[0-9]+$'
+sees ' 1 +main .*traced\.c:[0-9]+$'
+sees ' sizes, of live bytes'
+sees ' 512-1\.00 K .* 100 % 400'
+sees ' threads, of live bytes'
+sees ' age of live blocks'
+keys j
+sees '^> +1 +main '
+keys q
+sees '\[1 Sites\]'
+keys F
+sees 'FROZEN'
+tell hoard 100
+sleep 0.6
+screen
+grep -q '488 K' screen && fail 'frozen, and yet it moves'
+keys F
+sees '^. +488 K '
+keys '?'
+sees '^\[ +earlier'
+keys x
+# a snapshot of this moment is that of ms-snap
+keys w
+sees 'wrote live\.trace\.[0-9.]+s\.db'
+db=$(echo live.trace.*s.db) point=${db#live.trace.}
+point=${point%.db}
+"$snap" -q --at "$point" -o same.db live.trace || fail 'ms-snap of it'
+# the file has grown since
+tables='SELECT * FROM snapshot; SELECT * FROM site_stat; SELECT id, allocations, frees, allocated_bytes, temporary FROM site'
+[ "$(sqlite3 "$db" "$tables")" = "$(sqlite3 same.db "$tables")" ] || fail 'another snapshot'
+screen
+numbers screen same.db screen
+rm "$db"
+# all sizes
+for size in '40 10' '200 60' '60 20' '400 100' '80 24' '120 40'; do
+	# shellcheck disable=SC2086
+	set -- $size
+	$S resize-window -x "$1" -y "$2"
+	for view in 1 2 3 4 5; do
+		keys $view
+		sees "\\[$view [STZ]" "at $size"
+	done
+	keys 1 Enter
+	sees '^─* ?[─]+ ' "a site at $size"
+	keys q
+done
+# its end
+finish
+sees '^traced .*   ended   '
+sees ' (unreachable|reachable|indirect) '
+
+# ---- earlier moments ----
+keys '['
+sees 'PAST, at '
+keys '[' '['
+sees 'PAST, at '
+keys '{' '{' '{'
+sees 'PAST, at '
+sees '^[> ] +[0-9]'
+keys w
+for _ in $(seq 300); do
+	screen
+	grep -q 'wrote live' screen && break
+	grep -q 'not there yet' screen && keys w
+	sleep 0.1
+done
+sees 'wrote live\.trace\.[0-9.]+s\.db'
+db=$(echo live.trace.*s.db) point=${db#live.trace.}
+point=${point%.db}
+"$snap" -q --at "$point" -o same.db live.trace || fail 'ms-snap of the past'
+cmp "$db" same.db || fail 'another snapshot of the past'
+numbers screen same.db screen
+keys ']'
+sees 'PAST, at '
+keys End
+sees '^traced .*   ended   '
+keys End g
+keys Q
+ends 0
+
+# ---- the same in plain frames and JSON ----
+"$snap" -q --at end -o end.db live.trace
+timeout 60 "$T" --json -n 1 live.trace >frame.json || fail "--json: status $?"
+numbers json end.db frame.json
+jq -e '.state == "ended" and .mode == "trace" and .trouble == false and .sites[1].caller.name == "main"' frame.json >/dev/null || fail "$(cat frame.json)"
+start 100 25 live.trace
+sees '^> +996 K'
+screen
+COLUMNS=100 LINES=25 timeout 60 "$T" -b -n 1 live.trace >frame || fail "-b: status $?"
+sed -e 's/^>/ /' -e '/^? help/d' -e 's/ *$//' screen | sed -e '/^$/d' >shown
+sed -e 's/ *$//' frame | cmp - shown || fail "a plain frame is not the screen: $(diff frame shown)"
+keys q
+ends 0
+LC_ALL=C timeout 60 "$T" -b -n 1 live.trace | LC_ALL=C grep -q '[^ -~]' && fail 'not ASCII'
+for columns in 40 60 80 200; do
+	[ "$(COLUMNS=$columns timeout 60 "$T" -b -n 1 live.trace | python3 -c 'import sys; print(max(len(l.rstrip("\n")) for l in sys.stdin))')" -le $columns ] ||
+		fail "a line of $columns columns is too long"
+done
+
+# ---- it becomes another program ----
+"$record" -q -o exec.trace --follow=all sh -c "exec $traced" < <(echo hoard 7) >said || fail 'sh -c exec'
+timeout 60 "$T" --json -n 1 exec.trace | jq -e '.command | test("^traced")' >/dev/null || fail 'not followed over exec'
+
+# ---- a file that is written bit by bit ----
+"$record" -q -o whole.trace "$traced" < <(for n in 1 2 3 4 5 6 7 8; do echo "churn 20000" && echo "hoard 10$n"; done) >said
+coproc FEED { "$feed" whole.trace fed.trace; }
+feed() {
+	echo "$*" >&"${FEED[1]}"
+	read -r _ <&"${FEED[0]}" || fail "feed $*"
+}
+fed() {
+	local pid=$FEED_PID
+	echo quit >&"${FEED[1]}"
+	wait "$pid"
+}
+feed events 1000
+start 110 30 -d 200ms fed.trace
+sees '^traced .*   fed\.trace   recording   '
+feed half
+sleep 0.5
+sees '^traced .*   recording   '
+feed events 200000
+feed rate 400000
+sees '^> +816 K .* 836 .* hoard'
+keys w
+sees 'wrote fed\.trace\.[0-9.]+s\.db'
+feed unlock
+sees '^traced .*   ended   '
+"$snap" -q --at end -o end.db whole.trace
+screen
+numbers screen end.db screen
+keys q
+ends 0
+rm -f fed.trace.*.db
+fed
+
+# ---- files that something happens to ----
+gone() { # WHAT ALREADY-RUNNING: a fresh, growing file and a terminal on it
+	coproc FEED { "$feed" whole.trace "$1"; }
+	feed events 60000
+	start 120 30 -d 200ms "$1"
+	sees '   recording   '
+	sees '^> .* hoard'
+}
+gone removed.trace
+rm removed.trace
+sees '^traced .*   the file was removed'
+feed events 400000
+sees '^> +816 K .* 836 .* hoard'
+keys w
+sees 'the file is not there any more'
+keys '['
+sees 'PAST, at '
+keys q
+ends 0
+fed
+
+gone rotated.trace
+mv rotated.trace rotated.trace~
+cp live.trace rotated.trace
+sees 'another file has its name: \^L reads that'
+keys C-l
+sees '^traced .*   rotated\.trace   ended   '
+sees '996 K .* work'
+keys q
+ends 0
+fed
+
+gone cut.trace
+feed cut 500
+sees 'the file was cut: what was read stays'
+sees '^> .* hoard'
+keys q
+ends 0
+fed
+
+gone killed.trace
+feed unlock
+sees 'NO END: its recorder is gone'
+keys q
+ends 0
+fed
+
+cp whole.trace damaged.trace
+size=$(stat -c %s damaged.trace)
+printf 'damage in the middle' | dd of=damaged.trace bs=1 seek=$((size / 2)) conv=notrunc 2>dd || fail "$(cat dd)"
+COLUMNS=120 timeout 60 "$T" -b -n 1 damaged.trace >frame || fail "damaged: status $?"
+expect 'DAMAGED: some of it cannot be read'
+head -c $((size / 2)) whole.trace >short.trace
+COLUMNS=120 timeout 60 "$T" -b -n 1 short.trace >frame || fail "short: status $?"
+expect 'NO END: its recorder is gone'
+
+# ---- what is no trace ----
+wrong() { # MESSAGE ARGS
+	local message=$1 rc
+	shift
+	timeout 60 "$T" -b -n 1 "$@" >out 2>err </dev/null
+	rc=$?
+	[ $rc = 2 ] || fail "$*: status $rc"
+	grep -q -- "$message" err || fail "$*: $(cat err)"
+}
+: >empty.trace
+wrong "cannot open 'nowhere.trace': No such file" nowhere.trace
+wrong "cannot read 'empty.trace': empty file" empty.trace
+wrong "cannot read 'end.db': a database" end.db
+wrong "a folder: name one of its traces" .
+wrong "cannot follow '/dev/null': not a file on disk" /dev/null
+wrong "one argument too many" live.trace live.trace
+wrong "one of them" -p 1 live.trace
+
+# ---- nothing is allocated from frame to frame ----
+coproc FEED { "$feed" whole.trace idle.trace; }
+feed events 100000
+frames() { # N -> allocations of ms-top
+	"$record" -q --leak-check=no -o top.trace "$T" -b -d 100ms -n "$1" idle.trace >frames || fail "recording ms-top: status $?"
+	"$snap" -q -o top.db top.trace && sqlite3 top.db 'SELECT allocations FROM process'
+}
+if [ "$MODE" = release ]; then
+	few=$(frames 5) many=$(frames 25)
+	[ "$few" = "$many" ] || fail "5 frames take $few allocations, 25 take $many"
+fi
+fed
+
+# ---- record a process that was chosen ----
+"$traced" <told >said &
+target=$!
+exec 9>told
+tell hoard 5
+start 100 30 -d 200ms --filter "'^traced\$'"
+sees "^> +$target "
+keys r
+sees "^traced \\($target\\)   traced\\.$target\\.trace   recording   "
+tell hoard 50
+sees '^> +48\.8 K .* 50 .* hoard'
+keys q
+sees "recorded to traced\\.$target\\.trace"
+sees '\[1 Processes\]'
+keys q
+ends 0
+echo quit >&9
+exec 9>&-
+wait $target || fail "the recorded process: status $?"
+target=
+timeout 60 "$T" --json -n 1 traced.*.trace | jq -e '.attached and .live_blocks == 50 and .state == "ended"' >/dev/null || fail 'what was recorded'
+
+[ $failures = 0 ] && echo ok
+exit $((failures != 0))
