@@ -333,6 +333,16 @@ static bool is_export(enum format f)
 	return f >= FORMAT_PPROF && f <= FORMAT_CHROME_TRACE;
 }
 
+/* That file has a line for each allocation. */
+#define HEAPTRACK_MOST UINT64_C(10000000000)
+static bool too_many(const struct model *m)
+{
+	uint64_t sum = 0;
+	for (size_t i = 0; i < m->sites.n; i++)
+		sum = figure_add(sum, known(m->sites.v[i].allocations));
+	return sum > HEAPTRACK_MOST || (known(m->totals.allocations) > HEAPTRACK_MOST);
+}
+
 const char *export_refuses(const struct page *p, const struct output *output)
 {
 	if (!is_export(output->format))
@@ -342,6 +352,9 @@ const char *export_refuses(const struct page *p, const struct output *output)
 		       "--chrome-trace, --json or --csv";
 	if (output->format == FORMAT_PPROF && !output->path && isatty(STDOUT_FILENO))
 		return "--pprof is not for a terminal: name a file, such as --pprof=heap.pb.gz";
+	if (output->format == FORMAT_HEAPTRACK && too_many(p->m))
+		return "--heaptrack writes a line for each allocation, and these are more than "
+		       "10,000,000,000";
 	size_t n = output->path ? strlen(output->path) : 0;
 	if (output->format == FORMAT_HEAPTRACK && n >= 4 &&
 	    strcmp(output->path + n - 4, ".zst") == 0)

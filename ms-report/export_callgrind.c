@@ -147,7 +147,7 @@ static void put_costs(struct callgrind *c, const uint64_t *v)
 
 static void put_arc(struct callgrind *c, const struct arc *a, const uint64_t *v)
 {
-	struct function to;
+	struct function to = {0};
 	if (a->to != NONE) {
 		copy_struct(&c->functions, a->to, &to);
 		put_name(c, "cob", 2, to.module);
@@ -163,8 +163,8 @@ static void put_arc(struct callgrind *c, const struct arc *a, const uint64_t *v)
 
 static void put_function(struct callgrind *c, uint32_t function, uint32_t first)
 {
-	struct function f;
-	struct arc a;
+	struct function f = {0};
+	struct arc a = {0};
 	copy_struct(&c->functions, function, &f);
 	out_char(c->o, '\n');
 	put_name(c, "ob", 2, f.module);
@@ -185,7 +185,7 @@ static void put_functions(struct callgrind *c)
 	for (size_t i = 0; i < n; i++)
 		first[i] = NONE;
 	for (uint32_t i = (uint32_t)c->costs.n; i-- > 0;) {
-		struct arc a;
+		struct arc a = {0};
 		copy_struct(&c->arcs, i, &a);
 		c->costs.v[i].next = first[a.from];
 		first[a.from] = i;

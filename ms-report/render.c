@@ -286,9 +286,9 @@ static void folded(struct page *p, const struct options *opt, struct out *o)
 {
 	enum metric metric = chosen_metric(p, opt);
 	/* two moments of one run have no peaks of their own */
-	if (p->m->diff && (folded_diff(p->m, o, metric, opt->full_names) ||
-			   (opt->metric == METRIC_COUNT &&
-			    folded_diff(p->m, o, METRIC_LIVE, opt->full_names))))
+	if (p->m->diff &&
+	    (folded_diff(p->m, o, metric, opt->full_names) ||
+	     (opt->metric == METRIC_COUNT && folded_diff(p->m, o, METRIC_LIVE, opt->full_names))))
 		return;
 	struct tree t = tree_make(p->m, metric, false);
 	folded_tree(p->m, o, &t, opt->full_names);

@@ -194,6 +194,8 @@ def dhat(path):
         assert isinstance(j[key], int)
     assert j["ftbl"][0] == "[root]" and len(set(j["ftbl"])) == len(j["ftbl"])
     seen = set()
+    for frame in j["ftbl"][1:]:  # as the Firefox Profiler takes it apart
+        assert not frame.startswith("0x") or re.fullmatch(r"0x([0-9a-fA-F]+): (.+) \((?:in )?(.+?)(?::(\d+))?(?::(\d+))?\)", frame), frame
     for p in j["pps"]:
         assert set(p) == {"tb", "tbk", "tl", "mb", "mbk", "gb", "gbk", "eb", "ebk", "fs"} and 0 not in p["fs"] and p["fs"]
         assert tuple(p["fs"]) not in seen, "a repeated location"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A program to record: a thread, recursion, inlined functions, temporary blocks, and a function whose name the test replaces by a hostile one.
+ * A program to record: a thread, recursion, inlined functions, temporary blocks, and a function
+ * whose name the test replaces by a hostile one.
  */
 #include <memscope.h>
 #include <pthread.h>
