@@ -492,7 +492,8 @@ static int read_attached(struct options *o, const bool *given, const char *comma
 		return ms_err_set(err, "--keep=live needs --max-size");
 	if (o->output && !strcmp(o->output, "-"))
 		o->output = "fd:1";
-	o->leak_check = SCAN_NO;
+	if (check_leak_mark(o, err))
+		return -1;
 	choose_seed(o);
 	return 0;
 }

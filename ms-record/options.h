@@ -30,9 +30,9 @@ struct options {
 	int level;                    /* zstd's */
 	bool quiet, verbose, no_symbols, no_args, no_addresses, verify;
 	bool mapped, usable_size, free_stacks;
-	enum scan_wish leak_check;
-	uint64_t leak_ns;      /* how long it may take */
-	const char *leak_mark; /* --leak-check-at, "mark:NAME"; NULL = at no mark */
+	enum scan_wish leak_check; /* with -p: on request only */
+	uint64_t leak_ns;          /* how long it may take */
+	const char *leak_mark;     /* --leak-check-at, "mark:NAME"; NULL = at no mark */
 	uint32_t depth;
 	uint64_t wait_ns; /* --overflow=wait:DUR; 0 = drop at once */
 	uint64_t buffer_bytes;
@@ -48,7 +48,7 @@ struct options {
 	struct {
 		pid_t *v;
 		size_t n, cap;
-	} pids; /* -p */
+	} pids;             /* -p */
 	struct hooks hooks; /* --hook */
 	struct poll_options poll;
 	bool doctor;        /* --doctor: says what would work */

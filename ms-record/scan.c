@@ -83,8 +83,9 @@ static void copy_blocks(struct session *s)
 	for (uint32_t i = 0; i < s->prepared; i++)
 		passed += __atomic_load_n(&s->readers[i].ring->passed, __ATOMIC_RELAXED) -
 			  s->readers[i].passed;
-	q->wide = s->forked || passed || s->stats.paused_allocations || s->stats.started_late_ns ||
-		  s->stats.unknown_frees;
+	/* What was there before is no block of ours, and may point to those that are. */
+	q->wide = s->opt->pids.n || s->forked || passed || s->stats.paused_allocations ||
+		  s->stats.started_late_ns || s->stats.unknown_frees;
 }
 
 static void note_figures(struct session *s)

@@ -43,7 +43,7 @@ static void put_head(struct session *s, const struct ms_verdict_scan *head)
 void scan_finish(struct session *s)
 {
 	struct scan *q = s->scan;
-	if (s->opt->leak_check == SCAN_NO || q->ended || !s->stats.allocations)
+	if (s->opt->leak_check == SCAN_NO || s->opt->pids.n || q->ended || !s->stats.allocations)
 		return;
 	uint64_t why = s->opt->sample_bytes           ? MS_SCAN_SAMPLED
 		       : s->ending == SESSION_STOPPED ? MS_SCAN_STOPPED

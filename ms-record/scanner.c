@@ -210,7 +210,7 @@ static void *watch(void *arg)
 	struct scanner *sc = arg;
 	pthread_mutex_lock(&sc->lock);
 	sc->tid = (pid_t)syscall(SYS_gettid);
-	for (size_t i = 0; i < sc->count; i++) /* they came before we did */
+	for (size_t i = 0; i < sc->count && !sc->opt->pids.n; i++) /* they came before we did */
 		watch_begin(sc->sessions[i]->scan, sc->sessions[i], sc->tid);
 	while (!sc->stop) {
 		notice_all(sc);
@@ -331,7 +331,7 @@ void scanner_add(struct scanner *sc, struct session *s)
 	if (s->pid == sc->traced) /* nothing in it need hold its end */
 		scan_tell_guest(s, MG_END_OVER);
 	__atomic_store_n(&s->scan->scanner, sc, __ATOMIC_RELEASE);
-	if (sc->tid)
+	if (sc->tid && !sc->opt->pids.n) /* who is attached to is not held at its end */
 		watch_begin(s->scan, s, sc->tid);
 	wake_watcher(sc);
 	pthread_mutex_unlock(&sc->lock);

@@ -63,7 +63,7 @@ static void fill_header(struct session *s)
 	m->free_stacks = s->opt->free_stacks;
 	m->usable_size = s->opt->usable_size;
 	m->mapped = s->opt->mapped;
-	m->end_wait_ms = s->opt->leak_check == SCAN_NO || s->opt->sample_bytes
+	m->end_wait_ms = s->opt->leak_check == SCAN_NO || s->opt->sample_bytes || s->opt->pids.n
 				 ? 0
 				 : (uint32_t)(s->opt->leak_ns / 1000000);
 	m->sequence = 1;

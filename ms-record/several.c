@@ -240,6 +240,7 @@ int several_go(struct control *c, struct ms_err *err)
 			continue;
 		select_one(c, p);
 		if (!go(c, p, &why)) {
+			scanner_add(&c->scanner, p->session);
 			going++;
 			continue;
 		}

@@ -254,9 +254,7 @@ static bool begin(struct control *c, struct tell_job *j)
 		break;
 	case TELL_LEAK_CHECK:
 		if (!c->scanner.started) {
-			answer(j->fd, '1',
-			       c->attached ? "an attached process is not scanned for leaks"
-					   : "it scans nothing: --leak-check=no, or --sample");
+			answer(j->fd, '1', "it scans nothing: --leak-check=no, or --sample");
 			return true;
 		}
 		j->step = TELL_SCANNING;

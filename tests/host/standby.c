@@ -11,6 +11,9 @@
  *  c I N  child I makes N rounds -> as r
  *  g I J  child I forks a child, which becomes child J -> its number
  *  x      as k, but by a system call of its own
+ *  l N    loses N blocks of 100 bytes -> N
+ *  h N    has N blocks of 200 bytes, known only to a block that was made at the first such order
+ *         -> N
  *  q      ends with status 7, as does the end of the input
  */
 #define _GNU_SOURCE
@@ -140,6 +143,31 @@ static void give_back(void)
 	say_number(n);
 }
 
+static __attribute__((noinline)) void lose(long n)
+{
+	for (long i = 0; i < n; i++)
+		memset(keep(malloc(100)), 0, 100);
+}
+
+#define HELD 1000
+static void **holder;
+static __attribute__((noinline)) void hold(long n)
+{
+	static long held;
+	if (!holder)
+		holder = keep(calloc(HELD, sizeof *holder));
+	for (; n > 0 && held < HELD; n--)
+		holder[held++] = keep(calloc(1, 200));
+}
+
+/* What the last calls left on the stack. */
+static __attribute__((noinline)) void wipe(void)
+{
+	char room[16384];
+	memset(room, 0, sizeof room);
+	__asm__ volatile("" : : "r"(room) : "memory");
+}
+
 static ssize_t read_line(int fd, char *to, size_t room)
 {
 	size_t n = 0;
@@ -230,7 +258,14 @@ int main(int argc, char **argv)
 			make_rounds(n);
 		else if (line[0] == 'f')
 			give_back();
-		else if (line[0] == 'k' || line[0] == 'x')
+		else if (sscanf(line, "l %ld", &n) == 1 || sscanf(line, "h %ld", &n) == 1) {
+			if (line[0] == 'l')
+				lose(n);
+			else
+				hold(n);
+			wipe();
+			say_number(n);
+		} else if (line[0] == 'k' || line[0] == 'x')
 			fork_child(children++, line[0] == 'x');
 		else if (sscanf(line, "c %ld %ld", &i, &n) == 2) {
 			snprintf(words, sizeof words, "%ld\n", n);
