@@ -51,7 +51,9 @@ struct ms_location ms_frame_told_at(const struct ms_recording *t, uint32_t frame
 bool ms_frame_question(const struct ms_recording *t, const struct ms_frame *f,
 		       struct ms_frame_question *q)
 {
-	const struct ms_row *m = ms_module_of(t, f->module);
+	static const struct ms_row none = {.number[MS_MODULE_KIND] = MS_SYMBOLS_MADE,
+					   .text[MS_MODULE_PATH - 2] = ""};
+	const struct ms_row *m = f->module ? ms_module_of(t, f->module) : &none;
 	if (!m || !m->text[MS_MODULE_PATH - 2])
 		return false;
 	const char *id = m->text[MS_MODULE_BUILD_ID - 2];

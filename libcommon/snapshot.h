@@ -32,6 +32,7 @@ struct ms_build_options {
 	bool no_symbols;
 	const char *sysroot;
 	const char *const *debug_dirs; /* NULL-terminated, or NULL */
+	uint64_t debuginfod_ns;        /* --debuginfod: how long in all; 0 = never */
 	bool progress;                 /* show progress on standard error if it is a terminal */
 };
 
@@ -41,6 +42,7 @@ struct ms_build_result {
 	unsigned traces, incomplete, growing, unreadable;
 	uint64_t events;
 	double seconds;
+	const char *symbols_trouble; /* why not all symbols were asked for, or NULL */
 };
 
 /* An in-memory database, writable and ours alone, with schema.sql in it and nothing else. */

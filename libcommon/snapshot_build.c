@@ -156,20 +156,23 @@ static sqlite3 *made(struct maker *m)
 static sqlite3 *fill(struct build *b, sqlite3 *db)
 {
 	struct ms_symbols_options so = {.sysroot = b->opt->sysroot,
-					.debug_dirs = b->opt->debug_dirs};
+					.debug_dirs = b->opt->debug_dirs,
+					.debuginfod_ns = b->opt->debuginfod_ns};
 	struct ms_filling f = {.db = db,
 			       .err = b->err,
 			       .labels = b->labels,
 			       .label_count = b->label_count,
 			       .symbols = b->opt->no_symbols ? NULL : ms_symbols_new(&so),
 			       .progress = &b->progress,
-			       .look_again = b->opt->sysroot || b->opt->debug_dirs};
+			       .look_again = b->opt->sysroot || b->opt->debug_dirs ||
+					     b->opt->debuginfod_ns};
 	int rc = ms_sql_exec(db, "BEGIN", b->err) || fill_meta(b, db);
 	if (rc == 0 && !some_in_part(b))
 		rc = ms_sum_fill(&b->sum, db, b->err);
 	for (size_t i = 0; i < b->all.n && rc == 0; i++)
 		rc = ms_fill_process(&f, &b->all.v[i]->keep);
 	rc = rc || ms_fill_one_time(db, b->err) || ms_sql_exec(db, "COMMIT", b->err);
+	b->res->symbols_trouble = f.symbols ? ms_symbols_trouble(f.symbols) : NULL;
 	ms_symbols_free(f.symbols);
 	if (rc == 0)
 		return db;

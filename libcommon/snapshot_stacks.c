@@ -43,7 +43,7 @@ struct work {
 		size_t n, cap;
 	} places;
 	bool *runtime; /* by place */
-	int *handles;  /* by module: ms_symbols_module, -1 = not asked */
+	int *handles;  /* by module: ms_symbols_module, -1 = not asked; [0]: of frames of none */
 	int64_t module_base;
 };
 
@@ -64,7 +64,7 @@ static const char *state_name(unsigned state)
 /* What is known of a module's symbols: as they were found now, or else as the trace says. */
 static const char *symbol_state(const struct work *w, uint32_t id)
 {
-	int handle = w->handles[id - 1], found = -1;
+	int handle = w->handles[id], found = -1;
 	if (handle >= 0)
 		found = ms_symbols_module_state(w->f->symbols, handle, NULL);
 	bool some = found >= 0 && found != MS_SYMBOLS_NONE && found != MS_SYMBOLS_MISSING &&
@@ -147,7 +147,7 @@ static void places_from_files(struct work *w, const struct ms_frame *fr)
 	struct ms_frame_question q;
 	if (!ms_frame_question(w->t, fr, &q))
 		return;
-	int *handle = &w->handles[fr->module - 1];
+	int *handle = &w->handles[fr->module];
 	if (*handle < 0)
 		*handle = ms_symbols_module_of(w->f->symbols, &q.module);
 	struct ms_location found[MS_CHAIN_MAX];
@@ -198,7 +198,7 @@ static void find_places(struct work *w)
 				 m ? base_name(m->text[MS_MODULE_PATH - 2]) : NULL);
 		struct logical *l = &w->frames[order[i]];
 		l->first = (uint32_t)w->places.n;
-		if (!ms_frame_note(fr) && fr->module) {
+		if (!ms_frame_note(fr) && order[i]) {
 			bool told = ms_frame_told(t, order[i]);
 			if (w->f->symbols && (!told || w->f->look_again))
 				places_from_files(w, fr);
@@ -312,8 +312,8 @@ int ms_fill_stacks(struct ms_filling *f, const struct ms_kept_process *p, struct
 	w.used_frames = (bool *)allocate_zero(t->frames.n / sizeof(uint64_t) + 1);
 	w.frames = memset(ms_xrealloc(NULL, t->frames.n, sizeof *w.frames), 0,
 			  t->frames.n * sizeof *w.frames);
-	w.handles = ms_xrealloc(NULL, t->modules.n, sizeof *w.handles);
-	for (size_t i = 0; i < t->modules.n; i++)
+	w.handles = ms_xrealloc(NULL, t->modules.n + 1, sizeof *w.handles);
+	for (size_t i = 0; i <= t->modules.n; i++)
 		w.handles[i] = -1;
 	mark_used(&w);
 	find_places(&w);

@@ -9,12 +9,13 @@
 
 #include "arena.h"
 #include "format/trace.h"
+#include "symbols_debuginfod.h"
 #include "symbols_dwarf.h"
 #include "symbols_files.h"
 #include "symbols_perf.h"
 
 /* MS_MODULE_KIND of the two that no file is behind: the kernel's, and what was made at run time. */
-enum { KIND_VDSO = 1, KIND_MADE = 2 };
+enum { KIND_VDSO = 1, KIND_MADE = MS_SYMBOLS_MADE };
 
 struct module {
 	struct ms_symbols_module is;
@@ -32,6 +33,8 @@ struct module {
 struct ms_symbols {
 	struct ms_symbols_options opt;
 	struct ms_arena arena;
+	uint64_t until_ns;             /* servers are asked so long */
+	struct ms_debuginfod *servers; /* NULL = never */
 	struct {
 		struct module *v;
 		size_t n, cap;
@@ -44,12 +47,26 @@ struct ms_symbols *ms_symbols_new(const struct ms_symbols_options *opt)
 	*s = (struct ms_symbols){0};
 	if (opt)
 		s->opt = *opt;
+	if (s->opt.debuginfod_ns) {
+		s->until_ns = ms_debuginfod_now() + s->opt.debuginfod_ns;
+		s->servers = ms_debuginfod_new(s->until_ns);
+	}
 	return s;
 }
 
 struct ms_symbols *ms_symbols_again(const struct ms_symbols *s)
 {
-	return ms_symbols_new(&s->opt);
+	struct ms_symbols_options opt = s->opt;
+	opt.debuginfod_ns = 0;
+	struct ms_symbols *again = ms_symbols_new(&opt);
+	if (s->servers)
+		again->servers = ms_debuginfod_new(s->until_ns);
+	return again;
+}
+
+const char *ms_symbols_trouble(const struct ms_symbols *s)
+{
+	return s->servers ? ms_debuginfod_trouble(s->servers) : NULL;
 }
 
 void ms_symbols_free(struct ms_symbols *s)
@@ -62,6 +79,7 @@ void ms_symbols_free(struct ms_symbols *s)
 		ms_module_files_close(&s->modules.v[i].files);
 		free(s->modules.v[i].names);
 	}
+	ms_debuginfod_free(s->servers);
 	free(s->modules.v);
 	ms_arena_free(&s->arena);
 	free(s);
@@ -133,7 +151,7 @@ static void open_module(struct ms_symbols *s, struct module *m)
 		open_made(s, m);
 		return;
 	}
-	m->files = ms_module_files(&s->opt, &m->is);
+	m->files = ms_module_files(&s->opt, s->servers, &m->is);
 	struct ms_elf *binary = m->files.binary, *debug = m->files.debug;
 	if (!binary && !debug) {
 		m->state = m->is.kind == KIND_VDSO ? MS_SYMBOLS_NONE

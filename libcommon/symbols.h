@@ -16,6 +16,7 @@ struct ms_symbols_options {
 	const char *const
 		*debug_dirs; /* searched before /usr/lib/debug; NULL-terminated, or NULL */
 	bool no_demangle;
+	uint64_t debuginfod_ns; /* ask debuginfod servers, for so long in all; 0 = never */
 };
 
 /* One logical frame; a physical one is a chain of these, innermost inlined first. Strings live as
@@ -36,6 +37,9 @@ struct ms_symbols *ms_symbols_new(const struct ms_symbols_options *opt);
 struct ms_symbols *ms_symbols_again(const struct ms_symbols *s);
 void ms_symbols_free(struct ms_symbols *s);
 
+/* Why servers were not asked for all that was missing, or NULL: they were, or were not to be. */
+const char *ms_symbols_trouble(const struct ms_symbols *s);
+
 /* What a trace says of a module; 0 = not known. */
 struct ms_symbols_module {
 	const char *path;
@@ -50,6 +54,8 @@ struct ms_symbols_module {
 	uint64_t pid, from_ns, to_ns;
 };
 
+/* MS_MODULE_KIND of code that was made at run time, and what a frame of no module is taken for. */
+#define MS_SYMBOLS_MADE 2
 /* A program may write its list of code made at run time so long after the last event. */
 #define MS_SYMBOLS_LATE_NS UINT64_C(10000000000)
 

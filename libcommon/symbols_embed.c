@@ -223,13 +223,14 @@ static int by_id(const void *a, const void *b)
 
 static void choose_frames(struct contents *c)
 {
-	if (c->modules.n)
-		qsort(c->modules.v, c->modules.n, sizeof *c->modules.v, by_id);
+	/* of number 0 are frames outside of all modules */
+	module_of_id(c, 0)->is.kind = MS_SYMBOLS_MADE;
+	qsort(c->modules.v, c->modules.n, sizeof *c->modules.v, by_id);
 	for (size_t i = 1; i < c->frames.n; i++) {
 		const struct ms_frame *f = &c->frames.v[i];
 		struct module key = {.id = f->module};
 		struct module *m =
-			!f->module || (f->flags & NOT_A_FRAME) || !c->modules.n
+			(f->flags & NOT_A_FRAME)
 				? NULL
 				: bsearch(&key, c->modules.v, c->modules.n, sizeof key, by_id);
 		if (m)
@@ -478,7 +479,7 @@ static void put_modules(const struct contents *c, struct ms_symbols *s, const st
 		const struct module *m = &c->modules.v[i];
 		int second = h->s ? h->handles[i] : -1,
 		    state = state_of(s, m->handle, h->s, second);
-		if (state >= 0)
+		if (state >= 0 && m->id)
 			put_module(o, m, state);
 	}
 }

@@ -12,6 +12,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "symbols_debuginfod.h"
+
 struct search {
 	const struct ms_symbols_options *opt;
 	struct ms_arena scratch;
@@ -20,6 +22,7 @@ struct search {
 	const uint32_t
 		*crc; /* of the file looked for when no build-id can prove it; NULL = none known */
 	const struct ms_symbols_module *module; /* NULL = it is not the module itself */
+	struct ms_debuginfod *servers;          /* or NULL */
 	bool others;                            /* a file was there, but not the one */
 };
 
@@ -111,6 +114,15 @@ static struct ms_elf *by_build_id(struct search *s)
 	return NULL;
 }
 
+/* The debug file with that build-id, from a server. */
+static struct ms_elf *by_server(struct search *s)
+{
+	char *path = s->servers ? ms_debuginfod_find(s->servers, s->id, s->id_size) : NULL;
+	struct ms_elf *e = path ? try_file(s, path) : NULL;
+	free(path);
+	return e;
+}
+
 /* The module itself: at its path under the sysroot, else in a folder of --debug-dir, whole or by
  * its name alone. */
 static struct ms_elf *find_binary(struct search *s, const char *path)
@@ -182,7 +194,8 @@ static struct ms_elf *find_debug(struct search *s, struct ms_elf *binary)
 }
 
 /* dwz moves what several debug files share into one more, named by path and build-id. */
-static struct ms_elf *find_alt(const struct ms_symbols_options *opt, struct ms_elf *e)
+static struct ms_elf *find_alt(const struct ms_symbols_options *opt, struct ms_debuginfod *servers,
+			       struct ms_elf *e)
 {
 	const uint8_t *id;
 	size_t id_size;
@@ -190,7 +203,7 @@ static struct ms_elf *find_alt(const struct ms_symbols_options *opt, struct ms_e
 	const char *folder, *name = e ? link_name(e, ".gnu_debugaltlink", &id, &id_size) : NULL;
 	if (!name || !id_size)
 		return NULL;
-	struct search s = {.opt = opt, .id = id, .id_size = id_size};
+	struct search s = {.opt = opt, .servers = servers, .id = id, .id_size = id_size};
 	struct ms_elf *alt = NULL;
 	if (*name == '/') {
 		alt = try_path(&s, "%s%s", opt->sysroot ? opt->sysroot : "", name);
@@ -201,7 +214,9 @@ static struct ms_elf *find_alt(const struct ms_symbols_options *opt, struct ms_e
 	}
 	for (unsigned i = 0; !alt && (folder = debug_folder(&s, i, buf, sizeof buf)); i++)
 		alt = try_path(&s, "%s/.dwz/%s", folder, base_name(name));
-	return alt ? alt : by_build_id(&s);
+	if (!alt)
+		alt = by_build_id(&s);
+	return alt ? alt : by_server(&s);
 }
 
 /* The kernel's code in every process is no file, but ours is the same as long as the kernel is. */
@@ -221,6 +236,7 @@ static struct ms_elf *find_vdso(const struct search *s)
 }
 
 struct ms_module_files ms_module_files(const struct ms_symbols_options *opt,
+				       struct ms_debuginfod *servers,
 				       const struct ms_symbols_module *m)
 {
 	enum { KIND_VDSO = 1 };
@@ -230,13 +246,20 @@ struct ms_module_files ms_module_files(const struct ms_symbols_options *opt,
 	f.mismatch = !f.binary && s.others;
 	f.damaged = f.binary && f.binary->cut_short;
 	s.module = NULL;
+	s.servers = m->kind == KIND_VDSO ? NULL : servers;
 	if (f.binary && !s.id_size) {
 		s.id = f.binary->build_id;
 		s.id_size = f.binary->build_id_size;
 	}
 	if (!f.binary || !ms_elf_has_dwarf(f.binary))
 		f.debug = find_debug(&s, f.binary);
-	f.alt = find_alt(opt, f.debug ? f.debug : f.binary);
+	if ((!f.binary || !ms_elf_has_dwarf(f.binary)) &&
+	    (!f.debug || !ms_elf_has_dwarf(f.debug))) {
+		struct ms_elf *served = by_server(&s);
+		ms_elf_close(served ? f.debug : NULL);
+		f.debug = served ? served : f.debug;
+	}
+	f.alt = find_alt(opt, servers, f.debug ? f.debug : f.binary);
 	return f;
 }
 

@@ -19,8 +19,12 @@ struct ms_module_files {
 	bool damaged;          /* that is it, but parts of it are not there */
 };
 
-/* Looks for all three. Without build-id a file is the one unless size or time deny it. */
+struct ms_debuginfod;
+
+/* Looks for all three, at last on `servers`, if that is not NULL. Without build-id a file is the
+ * one unless size or time deny it. */
 struct ms_module_files ms_module_files(const struct ms_symbols_options *opt,
+				       struct ms_debuginfod *servers,
 				       const struct ms_symbols_module *m);
 void ms_module_files_close(struct ms_module_files *f);
 

@@ -21,6 +21,12 @@
 #include "libcommon/symbols.h"
 #include "libcommon/units.h"
 
+static void tell_trouble(const struct options *o, const char *why)
+{
+	if (why && !o->cli.quiet)
+		fprintf(stderr, "ms-snap: --debuginfod: %s\n", why);
+}
+
 /* One line for each process that is not whole. */
 static void tell_incomplete(sqlite3 *db, const struct options *o, struct ms_err *err)
 {
@@ -99,11 +105,13 @@ static int snap(const struct options *o, struct ms_err *err)
 				      .no_symbols = o->no_symbols,
 				      .sysroot = o->sysroot,
 				      .debug_dirs = o->debug_dirs.v,
+				      .debuginfod_ns = o->debuginfod_ns,
 				      .progress = !o->cli.quiet};
 	struct ms_build_result res;
 	sqlite3 *db = ms_snapshot_build(o->inputs.v, o->inputs.n, &bo, &res, err);
 	if (!db)
 		return -1;
+	tell_trouble(o, res.symbols_trouble);
 	int rc = check_size(db, o, err);
 	if (rc == 0 && o->anonymize)
 		rc = ms_snapshot_anonymize(db, NULL, err);
@@ -122,7 +130,9 @@ static int snap(const struct options *o, struct ms_err *err)
 /* One trace that cannot have symbols does not keep the others from theirs. */
 static int embed(const struct options *o)
 {
-	struct ms_symbols_options so = {.sysroot = o->sysroot, .debug_dirs = o->debug_dirs.v};
+	struct ms_symbols_options so = {.sysroot = o->sysroot,
+					.debug_dirs = o->debug_dirs.v,
+					.debuginfod_ns = o->debuginfod_ns};
 	struct ms_symbols *s = ms_symbols_new(&so);
 	int rc = 0;
 	for (size_t i = 0; i < o->inputs.n; i++) {
@@ -132,6 +142,7 @@ static int embed(const struct options *o)
 		fprintf(stderr, "ms-snap: %s\n", err.text);
 		rc = 2;
 	}
+	tell_trouble(o, ms_symbols_trouble(s));
 	ms_symbols_free(s);
 	return rc;
 }

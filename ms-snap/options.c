@@ -32,6 +32,8 @@ const char options_help[] =
 	"      --no-symbols     look up no symbols but those that the trace holds\n"
 	"      --sysroot DIR    find programs and libraries under DIR\n"
 	"      --debug-dir DIR  find debug information under DIR too\n"
+	"      --debuginfod[=DURATION]\n"
+	"                       ask the servers of DEBUGINFOD_URLS too, for so long (60s)\n"
 	"      --anonymize      replace names and paths by numbered ones, for sharing\n"
 	"      --symbols=embed  append the symbols to the trace itself; writes no snapshot\n"
 	"      --maps           regions of running processes instead of a trace\n"
@@ -64,7 +66,8 @@ enum {
 	OPT_SKIP_KERNEL,
 	OPT_COUNT,
 	OPT_PROC_ROOT,
-	OPT_ANONYMIZE
+	OPT_ANONYMIZE,
+	OPT_DEBUGINFOD
 };
 
 static const struct option longs[] = {
@@ -79,6 +82,7 @@ static const struct option longs[] = {
 	{"debug-dir", required_argument, NULL, OPT_DEBUG_DIR},
 	{"symbols", required_argument, NULL, OPT_SYMBOLS},
 	{"anonymize", no_argument, NULL, OPT_ANONYMIZE},
+	{"debuginfod", optional_argument, NULL, OPT_DEBUGINFOD},
 	{"maps", no_argument, NULL, OPT_MAPS},
 	{"smaps", no_argument, NULL, OPT_SMAPS},
 	{"pid", required_argument, NULL, 'p'},
@@ -108,6 +112,15 @@ static int set_every(struct options *o, const char *s, struct ms_err *err)
 	if (ms_parse_duration(s, &o->every_ns, &why) != 0 || o->every_ns == 0)
 		return ms_err_set(
 			err, "option '--every': bad duration '%s': use 100ms, 10s, 5m or 2h", s);
+	return 0;
+}
+
+static int set_debuginfod(struct options *o, const char *s, struct ms_err *err)
+{
+	struct ms_err why = {0};
+	if (ms_parse_duration(s ? s : "60s", &o->debuginfod_ns, &why) != 0 || !o->debuginfod_ns)
+		return ms_err_set(err, "option '--debuginfod': bad duration '%s': use 10s or 2m",
+				  s);
 	return 0;
 }
 
@@ -177,6 +190,8 @@ static int take(void *options, int c, char **argv, struct ms_err *err)
 	case OPT_NO_SYMBOLS:
 		o->no_symbols = true;
 		return 0;
+	case OPT_DEBUGINFOD:
+		return set_debuginfod(o, optarg, err);
 	case OPT_ANONYMIZE:
 		o->anonymize = true;
 		return 0;
@@ -223,7 +238,7 @@ static int check(const struct options *o, struct ms_err *err)
 static int check_regions(const struct options *o, int operands, struct ms_err *err)
 {
 	if (operands || o->points.n || o->from || o->to || o->embed || o->no_symbols ||
-	    o->sysroot || o->debug_dirs.n || o->read != MS_READ_AUTO)
+	    o->debuginfod_ns || o->sysroot || o->debug_dirs.n || o->read != MS_READ_AUTO)
 		return ms_err_set(err, "--maps and --smaps read running processes: a trace, and "
 				       "options about one, do not go with them");
 	return 0;

@@ -28,6 +28,7 @@ struct options {
 	bool embed; /* --symbols=embed */
 	bool no_symbols;
 	bool anonymize;
+	uint64_t debuginfod_ns; /* --debuginfod; 0 = no */
 	struct regions_options regions;
 	struct ms_cli cli;
 };

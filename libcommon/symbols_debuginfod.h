@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT
+ * Debug files from the servers that DEBUGINFOD_URLS names, where that was asked for. Part of the
+ * symbol module.
+ *
+ * By libdebuginfod, loaded at run time: who does not ask for it needs neither it nor a network, and
+ * nothing else here ever connects to anything.
+ */
+#ifndef MS_SYMBOLS_DEBUGINFOD_H
+#define MS_SYMBOLS_DEBUGINFOD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct ms_debuginfod;
+
+/* The monotonic clock. */
+uint64_t ms_debuginfod_now(void);
+/* Asks until `until_ns` of that clock. */
+struct ms_debuginfod *ms_debuginfod_new(uint64_t until_ns);
+void ms_debuginfod_free(struct ms_debuginfod *d);
+/* Path of the debug file with that build-id, malloc'ed, or NULL. What it is, is still to be proved.
+ */
+char *ms_debuginfod_find(struct ms_debuginfod *d, const uint8_t *id, size_t id_size);
+/* What kept it from asking, or NULL: no library, no servers, or no time left. */
+const char *ms_debuginfod_trouble(const struct ms_debuginfod *d);
+
+#endif
