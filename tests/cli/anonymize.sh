@@ -53,6 +53,7 @@ has() {
 }
 # clean FILE: nothing of the program's names, of the machine or the folders is in it
 host=$(hostname)
+[ ${#host} -ge 6 ] || host=secret # a short one is in many words
 id=$(readelf -n secretfolder/secretprogram | sed -n 's/.*Build ID: //p')
 clean() {
 	for word in secret "$host" "$(basename "$(dirname "$PWD")")" "$(uname -r)" "$id"; do

@@ -9,7 +9,6 @@ set -eu
 . "$SRC/tests/cli/symbols-matrix-lib.sh"
 need g++ addr2line objdump objcopy dwp
 
-# The rest of the matrix is in symbols-matrix-more.sh.
 for flags in "-O0 -gdwarf-4" "-O2 -gdwarf-4" "-O0 -gdwarf-5" "-O2 -gdwarf-5 -no-pie -fomit-frame-pointer" "-O2 -gdwarf-5 -flto"; do
 	build g++ "$flags"
 	judge
