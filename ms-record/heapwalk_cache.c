@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT
+ * Chunks that were given back and still look used: those in the threads' caches and in the arenas'
+ * fast lists.
+ *
+ * A cache's chunks bear a word by which free notices that one comes twice: since 2.34 one number
+ * for the whole process, before that the cache's own address. It is learned from the caches, which
+ * the threads' own memory points to. So chunks are recognised without following lists that change.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "heapwalk_private.h"
+#include "libcommon/arena.h"
+
+#define TLS_MOST 65536u /* below a thread pointer */
+#define BINS 64u
+#define TORN_MOST 3u /* entries that change while they are read */
+#define FAST_TRIES 8u
+#define FAST_MOST (1u << 24)
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	return x < y ? -1 : x > y;
+}
+
+static bool among(const uint64_t *v, size_t n, uint64_t x)
+{
+	return n && bsearch(&x, v, n, sizeof *v, by_value);
+}
+
+bool walk_is_key(const struct walk *k, uint64_t word)
+{
+	return among(k->keys, k->key_count, word);
+}
+
+bool walk_is_fast(const struct walk *k, uint64_t chunk)
+{
+	return among(k->fast.v, k->fast.n, chunk);
+}
+
+bool walk_is_own(const struct walk *k, uint64_t chunk)
+{
+	return among(k->own.v, k->own.n, chunk);
+}
+
+/* ---- threads' caches ---- */
+
+/* With counts of two bytes (2.30), or of one. */
+struct cache {
+	uint64_t entries[BINS];
+	uint16_t counts[BINS];
+};
+
+static bool read_cache(const struct walk *k, uint64_t at, struct cache *c)
+{
+	uint64_t size;
+	uint8_t small[BINS];
+	if (!walk_get(k, at - 8, &size, sizeof size))
+		return false;
+	if ((size & ~UINT64_C(7)) == 0x290)
+		return walk_get(k, at, c->counts, sizeof c->counts) &&
+		       walk_get(k, at + sizeof c->counts, c->entries, sizeof c->entries);
+	if ((size & ~UINT64_C(7)) != 0x250 || !walk_get(k, at, small, sizeof small) ||
+	    !walk_get(k, at + sizeof small, c->entries, sizeof c->entries))
+		return false;
+	for (unsigned i = 0; i < BINS; i++)
+		c->counts[i] = small[i];
+	return true;
+}
+
+static bool looks_like_one(const struct walk *k, const struct cache *c)
+{
+	unsigned torn = 0;
+	for (unsigned i = 0; i < BINS; i++) {
+		uint64_t e = c->entries[i];
+		if (e && (e & 15 || !walk_in_heap(k, e)))
+			return false;
+		torn += !c->counts[i] != !e;
+	}
+	return torn <= TORN_MOST;
+}
+
+static void add_key(struct walk *k, uint64_t key)
+{
+	for (size_t i = 0; i < k->key_count; i++)
+		if (k->keys[i] == key)
+			return;
+	if (key && k->key_count < KEYS_MOST)
+		k->keys[k->key_count++] = key;
+}
+
+/* What votes there are for the one word of the process. */
+struct votes {
+	uint64_t key[16];
+	unsigned count[16];
+};
+
+static void vote(struct votes *v, uint64_t key)
+{
+	for (unsigned i = 0; i < 16; i++) {
+		if (v->count[i] && v->key[i] != key)
+			continue;
+		v->key[i] = key;
+		v->count[i]++;
+		return;
+	}
+}
+
+static void take_cache(struct walk *k, uint64_t at, const struct cache *c, struct votes *v)
+{
+	*MS_PUSH(&k->own) = at - 16;
+	for (unsigned i = 0; i < BINS; i++) {
+		uint64_t e[2];
+		if (!c->entries[i] || !walk_get(k, c->entries[i], e, sizeof e) || !e[1])
+			continue;
+		if (e[1] == at)
+			add_key(k, at);
+		else
+			vote(v, e[1]);
+	}
+}
+
+static bool known(const struct walk *k, uint64_t chunk)
+{
+	for (size_t i = 0; i < k->own.n; i++)
+		if (k->own.v[i] == chunk)
+			return true;
+	return false;
+}
+
+/* What a thread's memory points to. */
+static void look_at_thread(struct walk *k, uint64_t tp, struct votes *v)
+{
+	const struct attach_map *m = attach_maps_at(&k->maps, tp);
+	uint64_t low = m && tp - m->start > TLS_MOST ? tp - TLS_MOST : m ? m->start : 0;
+	struct cache c;
+	if (!m || !m->read || tp & 7 || tp == low)
+		return;
+	low = (low + 7) & ~UINT64_C(7);
+	size_t n = (size_t)(tp - low) / 8;
+	uint64_t *words = ms_xcalloc(n, sizeof *words);
+	if (walk_get(k, low, words, n * sizeof *words))
+		for (size_t i = n; i-- > 0;) {
+			uint64_t at = words[i];
+			if (!at || at & 15 || !walk_in_heap(k, at) || known(k, at - 16) ||
+			    !read_cache(k, at, &c) || !looks_like_one(k, &c))
+				continue;
+			take_cache(k, at, &c, v);
+		}
+	free(words);
+}
+
+/* ---- fast lists ---- */
+
+static bool fits(const struct walk *k, uint64_t chunk, uint64_t bytes)
+{
+	uint64_t size;
+	return !(chunk & 15) && walk_in_heap(k, chunk) &&
+	       walk_get(k, chunk + 8, &size, sizeof size) && (size & ~UINT64_C(7)) == bytes;
+}
+
+/* The link of a chunk: as it is, or mixed with where it stands (2.32). */
+static bool next_of(const struct walk *k, uint64_t chunk, uint64_t bytes, uint64_t *next)
+{
+	uint64_t raw, at = chunk + 16;
+	if (!walk_get(k, at, &raw, sizeof raw))
+		return false;
+	*next = raw ^ at >> 12;
+	if (!*next || fits(k, *next, bytes))
+		return true;
+	*next = raw;
+	return !raw || fits(k, raw, bytes);
+}
+
+/* False: it changed meanwhile. What was found was in it at some time. */
+static bool read_list(struct walk *k, uint64_t head, uint64_t bytes)
+{
+	uint64_t chunk, left = FAST_MOST;
+	if (!walk_get(k, head, &chunk, sizeof chunk))
+		return false;
+	while (chunk && left--) {
+		if (!fits(k, chunk, bytes))
+			return false;
+		*MS_PUSH(&k->fast) = chunk;
+		if (walk_over(k) || !next_of(k, chunk, bytes, &chunk))
+			return false;
+	}
+	return !chunk;
+}
+
+static void read_lists(struct walk *k, const struct arena *a)
+{
+	bool whole = true;
+	for (unsigned i = 0; i < ARENA_FASTBINS; i++) {
+		bool good = false;
+		for (unsigned t = 0; t < FAST_TRIES && !good && !walk_over(k); t++) {
+			size_t before = k->fast.n;
+			good = read_list(k, a->at + 8 * (ARENA_FAST + i), 32 + 16 * (uint64_t)i);
+			if (!good && t + 1 < FAST_TRIES)
+				k->fast.n = before;
+		}
+		whole &= good;
+	}
+	if (!whole)
+		walk_missing(k, "a list of free chunks is damaged, or changes all the time");
+}
+
+void walk_caches(struct walk *k)
+{
+	struct votes v = {0};
+	for (size_t i = 0; i < k->from->tp_count && !walk_over(k); i++)
+		look_at_thread(k, k->from->tps[i], &v);
+	unsigned best = 0;
+	for (unsigned i = 1; i < 16; i++)
+		best = v.count[i] > v.count[best] ? i : best;
+	if (v.count[best])
+		add_key(k, v.key[best]);
+	for (size_t i = 0; i < k->arenas.n; i++)
+		read_lists(k, &k->arenas.v[i]);
+	qsort(k->keys, k->key_count, sizeof *k->keys, by_value);
+	if (k->own.n)
+		qsort(k->own.v, k->own.n, sizeof *k->own.v, by_value);
+	if (k->fast.n)
+		qsort(k->fast.v, k->fast.n, sizeof *k->fast.v, by_value);
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT
+ * Where glibc's arenas are, found by their shape: a C library has no symbols of them.
+ *
+ * Bins that are empty point to themselves, so that a word's value tells its own address: of 127
+ * bins most are empty. That alone fits a place some bins further on too; there the top chunk is
+ * inside the structure itself.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "heapwalk_private.h"
+#include "libcommon/arena.h"
+
+#define DATA_MOST ((size_t)16 << 20) /* of a module's data that is looked through */
+#define EMPTY_LEAST 40u
+#define MAPS_MOST_DEFAULT 65536u
+#define PAGE UINT64_C(4096)
+
+/* ---- an arena ---- */
+
+static bool is_link(uint64_t v)
+{
+	return v && !(v & 15) && v >> 47 == 0;
+}
+
+/* Bin i's two links, as if it began at the chunk in front of them. */
+static bool has_bins(const uint64_t *w, uint64_t at)
+{
+	unsigned empty = 0;
+	for (unsigned i = 0; i < ARENA_BIN_COUNT; i++) {
+		uint64_t self = at + 8 * (ARENA_BINS - 2 + 2 * i);
+		const uint64_t *bin = &w[ARENA_BINS + 2 * i];
+		if (bin[0] == self && bin[1] == self)
+			empty++;
+		else if (!is_link(bin[0]) || !is_link(bin[1]))
+			return false;
+	}
+	return empty >= EMPTY_LEAST;
+}
+
+static bool is_arena(const struct walk *k, const uint64_t *w, uint64_t at)
+{
+	uint64_t top = w[ARENA_TOP];
+	return has_bins(w, at) && is_link(top) && top - at >= 8 * ARENA_WORDS && w[ARENA_SYSTEM] &&
+	       w[ARENA_SYSTEM] <= w[ARENA_SYSTEM_MAX] && !(w[ARENA_NEXT] & 7) &&
+	       attach_maps_at(&k->maps, w[ARENA_NEXT]);
+}
+
+static struct arena *add_arena(struct walk *k, uint64_t at, const uint64_t *w)
+{
+	struct arena *a = MS_PUSH(&k->arenas);
+	a->at = at;
+	a->main = k->arenas.n == 1;
+	memcpy(a->words, w, sizeof a->words);
+	return a;
+}
+
+/* The others hang in a ring. */
+static void follow_ring(struct walk *k)
+{
+	uint64_t first = k->arenas.v[0].at, at = k->arenas.v[0].words[ARENA_NEXT];
+	for (; at != first && k->arenas.n < ARENAS_MOST;
+	     at = k->arenas.v[k->arenas.n - 1].words[ARENA_NEXT]) {
+		uint64_t w[ARENA_WORDS];
+		if (at & 7 || !walk_get(k, at, w, sizeof w) || !has_bins(w, at)) {
+			walk_missing(k, "an arena's list is damaged, or changed meanwhile");
+			return;
+		}
+		add_arena(k, at, w);
+	}
+}
+
+/* ---- struct malloc_par ---- */
+
+/* p: at its limit of mappings. In front of it stands how many there are; behind, in this order: the
+ * most there were, a flag, their bytes, the most of those, where the main heap begins. */
+static bool is_par(const uint8_t *p, uint64_t heap, uint64_t heap_end, uint64_t *base)
+{
+	uint32_t n[4];
+	uint64_t words[3];
+	memcpy(n, p - 4, sizeof n);
+	memcpy(words, p + ((uintptr_t)p % 8 ? 12 : 16), sizeof words);
+	*base = words[2];
+	return n[1] == MAPS_MOST_DEFAULT && n[0] <= n[2] && n[2] <= n[1] && n[3] <= 1 &&
+	       words[0] % PAGE == 0 && words[0] <= words[1] && *base >= heap && *base < heap_end;
+}
+
+static void look_for_par(struct walk *k, const uint8_t *data, size_t bytes, uint64_t at)
+{
+	const struct attach_map *heap = attach_maps_at(&k->maps, k->arenas.v[0].words[ARENA_TOP]);
+	if (!heap)
+		return;
+	for (size_t i = 64; i + 64 <= bytes; i += 4) {
+		uint32_t most;
+		uint64_t base;
+		memcpy(&most, data + i, 4);
+		if (most != MAPS_MOST_DEFAULT || !is_par(data + i, heap->start, heap->end, &base))
+			continue;
+		k->base = base;
+		k->mapped_at = at + i - 4;
+		return;
+	}
+}
+
+/* ---- modules ---- */
+
+static bool may_hold(const char *path, const char *exe)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	return !strcmp(path, exe) || !strncmp(name, "libc.so.6", 9) || !strncmp(name, "libc-2.", 7);
+}
+
+static bool search(struct walk *k, const uint8_t *data, size_t bytes, uint64_t at)
+{
+	for (size_t i = 0; i + 8 * ARENA_WORDS <= bytes; i += 8) {
+		const uint64_t *w = (const void *)(data + i);
+		/* The first bin decides nearly always. */
+		if (!is_link(w[ARENA_BINS]) || !is_arena(k, w, at + i))
+			continue;
+		add_arena(k, at + i, w);
+		look_for_par(k, data, bytes, at);
+		return true;
+	}
+	return false;
+}
+
+/* Its data from map `i` on, with what is zero at first. */
+static bool search_data(struct walk *k, size_t i)
+{
+	const struct attach_map *m = &k->maps.v[i];
+	uint64_t start = m->start, end = m->end;
+	for (i++; i < k->maps.n && k->maps.v[i].start == end && k->maps.v[i].write &&
+		  (!k->maps.v[i].path[0] || !strcmp(k->maps.v[i].path, m->path));
+	     i++)
+		end = k->maps.v[i].end;
+	if (end - start > DATA_MOST)
+		end = start + DATA_MOST;
+	uint8_t *data = ms_xcalloc((size_t)(end - start), 1);
+	bool found = walk_get(k, start, data, (size_t)(end - start)) &&
+		     search(k, data, (size_t)(end - start), start);
+	free(data);
+	return found;
+}
+
+/* ---- regions ---- */
+
+/* An arena's heaps: the last one has the top chunk, each knows the one before. */
+static void add_heaps(struct walk *k, const struct arena *a)
+{
+	uint64_t top = a->words[ARENA_TOP], last = top & ~(HEAP_MOST - 1);
+	uint64_t own = a->at & ~(HEAP_MOST - 1), head = a->at - own;
+	for (uint64_t heap = last, i = 0; heap && i < HEAPS_MOST; i++) {
+		uint64_t info[3]; /* its arena, the heap before, its size */
+		if (!walk_get(k, heap, info, sizeof info) || info[0] != a->at ||
+		    info[2] > HEAP_MOST || head > HEAP_INFO_MOST) {
+			walk_missing(k, "an arena's heap is damaged, or went meanwhile");
+			return;
+		}
+		uint64_t first = heap == own ? a->at + sizeof a->words : heap + head;
+		*MS_PUSH(&k->regions) = (struct region){.start = (first + 15) & ~UINT64_C(15),
+							.end = heap == last ? top : heap + info[2],
+							.reach = heap + HEAP_MOST,
+							.arena = a->at,
+							.fenced = heap != last};
+		heap = info[1];
+	}
+}
+
+static void add_regions(struct walk *k)
+{
+	const struct arena *m = &k->arenas.v[0];
+	if (!k->base)
+		walk_missing(k, "where the main heap begins was not found");
+	else if (k->base <= m->words[ARENA_TOP])
+		*MS_PUSH(&k->regions) = (struct region){
+			.start = (k->base + 15) & ~UINT64_C(15),
+			.end = m->words[ARENA_TOP],
+			.arena = m->at,
+			.reach = attach_maps_at(&k->maps, m->words[ARENA_TOP])->end};
+	if (m->words[ARENA_FLAGS] >> 32 & ARENA_NONCONTIGUOUS)
+		walk_missing(k, "the main heap is not in one piece");
+	for (size_t i = 1; i < k->arenas.n; i++)
+		add_heaps(k, &k->arenas.v[i]);
+}
+
+bool walk_find(struct walk *k)
+{
+	char exe[4097];
+	ssize_t n = readlinkat(k->from->proc, "exe", exe, sizeof exe - 1);
+	exe[n > 0 ? n : 0] = '\0';
+	for (size_t i = 0; i < k->maps.n && !k->arenas.n; i++) {
+		const struct attach_map *m = &k->maps.v[i];
+		if (m->read && m->write && !m->shared && m->path[0] == '/' &&
+		    may_hold(m->path, exe))
+			search_data(k, i);
+	}
+	if (!k->arenas.n)
+		return false;
+	follow_ring(k);
+	add_regions(k);
+	return true;
+}

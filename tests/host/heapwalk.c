@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT
+ * A heap to be walked: heapwalk THREADS BLOCKS MODE
+ *
+ * Main and every thread allocate blocks of many sizes, each as main's first, then give every third
+ * back. Main prints those that stay as "stays ADDRESS BYTES" with usable bytes, those that went as
+ * "went ADDRESS", then "ready", and waits for the end of its standard input. MODE: still; churn,
+ * the threads go on with blocks of their own; broken, a header on the heap is overwritten.
+ */
+#define _GNU_SOURCE
+#include <malloc.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define THREADS_MOST 64
+
+struct list {
+	void **stays, **went;
+	size_t stay_count, went_count;
+};
+static struct list lists[THREADS_MOST];
+static size_t blocks;
+static const char *mode;
+static pthread_barrier_t done;
+
+static size_t size_of(size_t i)
+{
+	if (i % 997 == 0)
+		return 200000 + i * 16 % 300000; /* a mapping of its own */
+	return i % 50 == 0 ? 5000 + i % 3000 : 8 + i * 37 % 1200;
+}
+
+static void *one(size_t i)
+{
+	size_t size = size_of(i);
+	void *p = i % 1500 == 7 ? memalign(4096, 150000 + i)
+		  : i % 90 == 3 ? memalign(256, size)
+				: malloc(size);
+	memset(p, (int)i, 24 < size ? 24 : size);
+	return p;
+}
+
+static void fill(struct list *l)
+{
+	l->stays = malloc(blocks * sizeof(void *));
+	l->went = malloc(blocks * sizeof(void *));
+	for (size_t i = 0; i < blocks; i++)
+		l->stays[i] = one(i);
+	for (size_t i = 0; i < blocks; i++)
+		if (i % 3 == 1) {
+			l->went[l->went_count++] = l->stays[i];
+			free(l->stays[i]);
+		} else {
+			l->stays[l->stay_count++] = l->stays[i];
+		}
+}
+
+static void churn(uint64_t x)
+{
+	static __thread void *mine[512];
+	for (;;) {
+		x = x * UINT64_C(6364136223846793005) + 1442695040888963407u;
+		size_t at = x >> 40 & 511;
+		free(mine[at]);
+		mine[at] = malloc(8 + (x >> 20) % 2000);
+		memset(mine[at], 0x41, 8);
+	}
+}
+
+static void *run(void *arg)
+{
+	fill(arg);
+	pthread_barrier_wait(&done);
+	if (!strcmp(mode, "churn"))
+		churn((uint64_t)(uintptr_t)arg);
+	pause();
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t t;
+	size_t threads = argc > 1 ? strtoul(argv[1], NULL, 10) : 1;
+	blocks = argc > 2 ? strtoul(argv[2], NULL, 10) : 1000;
+	mode = argc > 3 ? argv[3] : "still";
+	pthread_barrier_init(&done, NULL, (unsigned)threads);
+	for (size_t i = 1; i < threads; i++)
+		pthread_create(&t, NULL, run, &lists[i]);
+	fill(&lists[0]);
+	pthread_barrier_wait(&done);
+	for (size_t i = 0; i < threads; i++) {
+		printf("stays %p %zu\nstays %p %zu\n", (void *)lists[i].stays,
+		       malloc_usable_size(lists[i].stays), (void *)lists[i].went,
+		       malloc_usable_size(lists[i].went));
+		for (size_t k = 0; k < lists[i].stay_count; k++)
+			printf("stays %p %zu\n", lists[i].stays[k],
+			       malloc_usable_size(lists[i].stays[k]));
+		for (size_t k = 0; k < lists[i].went_count; k++)
+			printf("went %p\n", lists[i].went[k]);
+	}
+	if (!strcmp(mode, "broken"))
+		((uint64_t *)lists[0].stays[blocks / 3])[-1] = 0x4141414141414141;
+	puts("ready");
+	fflush(stdout);
+	while (getchar() != EOF)
+		continue;
+	_exit(0);
+}

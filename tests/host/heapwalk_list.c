@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT
+ * heapwalk_list PID: the blocks on the heap of a process that runs, one a line: "used ADDRESS
+ * BYTES" or "cached ADDRESS BYTES"; first how much of it that is, and why not all.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "libcommon/err.h"
+#include "ms-record/clock.h"
+#include "ms-record/heapwalk.h"
+#include "ms-record/hijack.h"
+
+static void list(const char *kind, const struct heapwalk_blocks *b)
+{
+	for (size_t i = 0; i < b->n; i++)
+		printf("%s %#lx %lu\n", kind, (unsigned long)b->v[i].address,
+		       (unsigned long)b->v[i].bytes);
+}
+
+int main(int argc, char **argv)
+{
+	static const char *const states[] = {"none", "part", "whole"};
+	struct hijack h;
+	struct hijack_stop s;
+	struct ms_err err = {0};
+	enum hijack_why why;
+	uint64_t tps[512];
+	if (argc != 2 || hijack_open(&h, atoi(argv[1]), "/proc", &why, &err) ||
+	    hijack_stop_all(&s, h.proc, clock_mono() + 1000000000)) {
+		fprintf(stderr, "heapwalk_list: %s\n", err.text);
+		return 2;
+	}
+	struct heapwalk_from from = {.memory = attach_memory_of(&h),
+				     .proc = h.proc,
+				     .tps = tps,
+				     .deadline_ns = clock_mono() + 20000000000};
+	for (size_t i = 0; i < s.threads.n && i < 512; i++)
+		tps[from.tp_count++] = s.threads.v[i].regs.fs_base;
+	hijack_resume(&s, h.proc);
+	struct heapwalk w;
+	uint64_t begin = clock_mono();
+	heapwalk(&w, &from);
+	printf("%s %lu arenas %lu mapped %lu us: %s\n", states[w.state], (unsigned long)w.arenas,
+	       (unsigned long)w.mapped, (unsigned long)((clock_mono() - begin) / 1000), w.why);
+	list("used", &w.used);
+	list("cached", &w.cached);
+	heapwalk_free(&w);
+	hijack_close(&h);
+	return 0;
+}
