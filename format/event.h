@@ -36,11 +36,16 @@ enum ms_event_ext {
 	 * freed = MS_MAP_*. What was mapped there before goes. */
 	MS_EXT_MAP = 2,
 	MS_EXT_UNMAP = 3, /* and given back: address, size; freed = MS_MAP_* */
-	/* A block of malloc's that a custom allocator cuts its own blocks from: address, size. In no
-	 * figure of the heap. */
+	/* A block of malloc's that a custom allocator cuts its own blocks from: address, size. In
+	 * no figure of the heap. */
 	MS_EXT_BACKING = 4,
 	MS_EXT_UNBACKING = 5, /* and given back: the same */
+	/* As INHERITED: the old block was allocated before the recorder attached. size (usable
+	 * bytes, 0 = not known); freed = MS_BEFORE_EARLIER: explains one of the frees of unknown
+	 * blocks before it instead. */
+	MS_EXT_BEFORE = 6,
 };
+#define MS_BEFORE_EARLIER 1u
 #define MS_MAP_BRK 1u   /* by brk or sbrk */
 #define MS_MAP_REMAP 2u /* half of an mremap: the other half is its neighbour */
 

@@ -38,6 +38,7 @@ enum ms_block_type {
 	MS_BLOCK_CHECKPOINT = 11, /* columns: MS_LIVE_*; the live blocks at a moment */
 	MS_BLOCK_INDEX = 12,      /* records: MS_INDEX_*; where blocks are */
 	MS_BLOCK_VERDICTS = 13,   /* records: MS_VERDICT_*; what a scan of memory found */
+	MS_BLOCK_BEFORE = 14,     /* records: MS_BEFORE_*; blocks from before an attachment */
 };
 
 /* Columns of an event block. Absent = empty. */
@@ -231,6 +232,25 @@ enum ms_loss_reason {
 	MS_LOST_LIMIT = 6,    /* --max-size, -d or a full disk stopped the recording */
 };
 
+/* The blocks that an attached process had already: one record of all, with a state; then one for
+ * each size class that has some. */
+enum ms_before_field {
+	MS_BEFORE_TIME = 1,    /* ns: when it was known */
+	MS_BEFORE_STATE = 2,   /* MS_BEFORE_* */
+	MS_BEFORE_WHY = 3,     /* bytes: what is not known, and why; absent: all is */
+	MS_BEFORE_BLOCKS = 4,  /* when it was attached to; absent: not known */
+	MS_BEFORE_BYTES = 5,   /* usable ones, of them; of those given back early a few are missing
+				*/
+	MS_BEFORE_LARGEST = 6, /* bytes */
+	MS_BEFORE_CLASS = 7,   /* of BLOCKS and BYTES: bits of the size; 0 = of 0 bytes or unknown
+				*/
+};
+enum ms_before_state {
+	MS_BEFORE_WHOLE = 1,
+	MS_BEFORE_PART = 2,
+	MS_BEFORE_UNKNOWN = 3, /* another allocator than glibc's, for instance */
+};
+
 enum ms_end_field {
 	MS_END_TIME = 1,   /* ns */
 	MS_END_STATUS = 2, /* exit status; absent when killed by a signal or still running */
@@ -275,6 +295,8 @@ enum ms_end_field {
 	MS_END_PAUSED = 38,             /* ns that the recording was paused */
 	MS_END_PAUSED_ALLOCATIONS = 39, /* allocations that were not recorded meanwhile */
 	MS_END_INHERITED_FREES = 40,    /* frees of blocks from before the fork */
+	MS_END_BEFORE_FREES = 41,       /* and of blocks from before the attachment; none of these
+					   is an UNKNOWN_FREE */
 };
 enum ms_end_reason {
 	MS_ENDED_EXIT = 1, /* the process ended */

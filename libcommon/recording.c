@@ -219,6 +219,9 @@ static bool take_record(struct ms_recording *t, unsigned type, struct ms_record 
 		return true;
 	case MS_BLOCK_VERDICTS:
 		return add_verdict(t, rec);
+	case MS_BLOCK_BEFORE:
+		add_row(t, rec, &t->before, MS_BEFORE_TIME);
+		return true;
 	default:
 		return add_symbols(t, rec);
 	}
@@ -535,6 +538,7 @@ void ms_recording_close(struct ms_recording *t)
 	free(t->samples.v);
 	free(t->marks.v);
 	free(t->losses.v);
+	free(t->before.v);
 	free(t->verdicts.v);
 	free(t->frames.v);
 	free(t->nodes.v);

@@ -68,7 +68,7 @@ struct ms_recording {
 	struct ms_strings args, allocators;
 	struct ms_rows modules; /* by id - 1; an id never seen has known = 0 */
 	struct ms_rows threads; /* by index */
-	struct ms_rows samples, marks, losses;
+	struct ms_rows samples, marks, losses, before;
 	struct {
 		struct ms_verdict_record *v; /* labels NUL-ended */
 		size_t n, cap;

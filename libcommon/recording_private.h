@@ -16,7 +16,7 @@
 	 MS_TYPE_BIT(MS_BLOCK_MODULES) | MS_TYPE_BIT(MS_BLOCK_THREADS) |                           \
 	 MS_TYPE_BIT(MS_BLOCK_SAMPLES) | MS_TYPE_BIT(MS_BLOCK_MARKS) |                             \
 	 MS_TYPE_BIT(MS_BLOCK_LOSSES) | MS_TYPE_BIT(MS_BLOCK_VERDICTS) |                           \
-	 MS_TYPE_BIT(MS_BLOCK_END) | MS_TYPE_BIT(MS_BLOCK_SYMBOLS))
+	 MS_TYPE_BIT(MS_BLOCK_BEFORE) | MS_TYPE_BIT(MS_BLOCK_END) | MS_TYPE_BIT(MS_BLOCK_SYMBOLS))
 /* Addresses are the one column that replay has no use for; in checkpoints that number is slack. */
 #define MS_ALL_COLUMNS (UINT64_C(0xffe) & ~MS_COLUMN_BIT(MS_COL_ADDRESS))
 

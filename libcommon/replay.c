@@ -437,6 +437,17 @@ static void inherited_free(struct ms_replay *r, const struct ms_event *ev)
 	r->inherited_freed_bytes += ev->size >> 57 ? 0 : ev->size; /* no address space is larger */
 }
 
+/* The same of a block from before the attachment; or it says so of an earlier free. */
+static void before_free(struct ms_replay *r, const struct ms_event *ev)
+{
+	if (ev->freed == MS_BEFORE_EARLIER)
+		r->unknown_frees -= r->unknown_frees != 0;
+	else
+		r->explained = r->events + 1;
+	r->before_frees++;
+	r->before_freed_bytes += ev->size >> 57 ? 0 : ev->size;
+}
+
 /* Extended kinds change nothing of the heap. */
 static void extended(struct ms_replay *r, const struct ms_event *ev)
 {
@@ -446,6 +457,8 @@ static void extended(struct ms_replay *r, const struct ms_event *ev)
 		ms_beside_unmap(r, ev);
 	else if (ev->ext == MS_EXT_INHERITED)
 		inherited_free(r, ev);
+	else if (ev->ext == MS_EXT_BEFORE)
+		before_free(r, ev);
 }
 
 /* Is it an event that this model can apply? Numbers and times of a good trace never go back. */

@@ -139,7 +139,9 @@ struct ms_replay {
 	uint64_t inferred_frees, unknown_frees, bad_events;
 	uint64_t inherited_frees, inherited_freed_bytes; /* of blocks from before a fork; they
 							    change nothing else */
-	uint64_t explained; /* the event (counted from 1) that gives such a block back */
+	uint64_t before_frees,
+		before_freed_bytes; /* the same of blocks from before an attachment */
+	uint64_t explained;         /* the event (counted from 1) that gives such a block back */
 
 	struct ms_replay_site *sites;
 	size_t site_count, site_cap;

@@ -40,6 +40,8 @@
 --   process.options  poll: samples only; maps, smaps: regions as ms-snap read them from /proc; figures of the heap are null then
 --   process.comm     what the kernel calls it, where only /proc was looked at; else null
 --   region           start and end are the same 64 bits, as signed numbers; figures are null with --maps
+--   process.before   blocks that it had when it was attached to, which no other figure has: whole, part, unknown; null when its start was
+--                    recorded. before_why: what is missing; before_bytes are usable ones; before_frees: of these, since
 --   process.cut      the trace is a cut of another: of which, and by what; null = it is not
 CREATE TABLE meta(key TEXT PRIMARY KEY, value ANY) WITHOUT ROWID;
 CREATE TABLE process(
@@ -56,7 +58,8 @@ CREATE TABLE process(
   forked INTEGER, inherited_blocks INTEGER, inherited_bytes INTEGER, inherited_frees INTEGER, inherited_freed_bytes INTEGER,
   whole INTEGER, from_ns INTEGER, to_ns INTEGER, dropped_events INTEGER, dropped_until_ns INTEGER, paused_ns INTEGER,
   paused_allocations INTEGER, started_late_ns INTEGER, options TEXT, maps INTEGER, unmaps INTEGER, mapped_bytes INTEGER,
-  mapped_peak_bytes INTEGER, mapped_peak_time_ns INTEGER, mapped_end_bytes INTEGER, peak_usable_bytes INTEGER, unfreed_usable_bytes INTEGER, cut TEXT, comm TEXT);
+  mapped_peak_bytes INTEGER, mapped_peak_time_ns INTEGER, mapped_end_bytes INTEGER, peak_usable_bytes INTEGER, unfreed_usable_bytes INTEGER, cut TEXT, comm TEXT,
+  before TEXT, before_why TEXT, before_blocks INTEGER, before_bytes INTEGER, before_largest INTEGER, before_frees INTEGER, before_freed_bytes INTEGER);
 CREATE TABLE snapshot(
   id INTEGER PRIMARY KEY, process INTEGER NOT NULL, label TEXT NOT NULL, time_ns INTEGER, live_bytes INTEGER, live_blocks INTEGER,
   rss_bytes INTEGER, pss_bytes INTEGER, private_bytes INTEGER, swap_bytes INTEGER,
@@ -106,6 +109,9 @@ CREATE TABLE thread(
 CREATE TABLE size_class(
   process INTEGER NOT NULL, low INTEGER NOT NULL, high INTEGER NOT NULL, allocations INTEGER, allocated_bytes INTEGER, temporary INTEGER,
   peak_bytes INTEGER, peak_blocks INTEGER, live_bytes INTEGER, live_blocks INTEGER, PRIMARY KEY(process, low)) WITHOUT ROWID;
+-- Blocks from before an attachment by usable size, classes as in size_class.
+CREATE TABLE before_size(
+  process INTEGER NOT NULL, low INTEGER NOT NULL, high INTEGER NOT NULL, blocks INTEGER, bytes INTEGER, PRIMARY KEY(process, low)) WITHOUT ROWID;
 CREATE TABLE timeline(
   process INTEGER NOT NULL, time_ns INTEGER NOT NULL, live_min INTEGER, live_max INTEGER, live_last INTEGER, blocks_last INTEGER,
   allocations INTEGER, frees INTEGER, allocated_bytes INTEGER, live_low INTEGER, live_high INTEGER, PRIMARY KEY(process, time_ns)) WITHOUT ROWID;

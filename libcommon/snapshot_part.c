@@ -42,7 +42,8 @@ static const char forget_end[] =
 	"DELETE FROM timeline WHERE process = %1$" PRId64 ";"
 	"UPDATE thread SET live_bytes = NULL, live_blocks = NULL WHERE process = %1$" PRId64 ";"
 	"UPDATE process SET events = NULL, inferred_frees = NULL, unknown_frees = NULL,"
-	" unfreed_bytes = NULL, unfreed_blocks = NULL, unfreed_usable_bytes = NULL"
+	" unfreed_bytes = NULL, unfreed_blocks = NULL, unfreed_usable_bytes = NULL,"
+	" before_frees = NULL, before_freed_bytes = NULL"
 	" WHERE id = %1$" PRId64 ";";
 
 /* Totals of the whole recording, from its end block. */

@@ -92,6 +92,8 @@ int ms_fill_growth(struct ms_filling *f, const struct ms_kept_process *p,
 		   const int64_t *row_of_site);
 /* Fills in what the recording left out because it was asked to. 0, or -1 with f->err set. */
 int ms_fill_gaps(struct ms_filling *f, const struct ms_kept_process *p);
+/* What an attached one had already. */
+int ms_fill_before(struct ms_filling *f, const struct ms_kept_process *p);
 /* And what a forked process inherited. */
 int ms_fill_inherited(struct ms_filling *f, const struct ms_kept_process *p);
 /* Writes timeline, samples, marks and losses; threads by index, each as its row. 0, or -1 with

@@ -578,7 +578,8 @@ int ms_fill_process(struct ms_filling *f, const struct ms_kept_process *p)
 	order_sites(&w);
 	if (rc == 0)
 		rc = fill_process(&w) || fill_threads(&w) || fill_sites(&w) ||
-		     fill_site_threads(&w) || ms_fill_gaps(f, p) || ms_fill_inherited(f, p);
+		     fill_site_threads(&w) || ms_fill_gaps(f, p) || ms_fill_inherited(f, p) ||
+		     ms_fill_before(f, p);
 	const int64_t first_snapshot = f->snapshots + 1;
 	for (size_t i = 0; i < f->label_count && rc == 0; i++)
 		rc = fill_moment(&w, f->labels[i], &p->points[i]);

@@ -443,6 +443,7 @@ static int take_block(struct cut *c, const struct ms_block *b)
 	case MS_BLOCK_THREADS:
 	case MS_BLOCK_SAMPLES:
 	case MS_BLOCK_LOSSES:
+	case MS_BLOCK_BEFORE:
 	case MS_BLOCK_SYMBOLS:
 		return cut_copy(&c->out, b);
 	case MS_BLOCK_VERDICTS: /* of all blocks of a call stack; of some see cut_verdicts.h */

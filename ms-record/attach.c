@@ -33,6 +33,7 @@
 
 #include "attach_modules.h"
 #include "attach_private.h"
+#include "before.h"
 #include "control.h"
 #include "info.h"
 #include "libcommon/arena.h"
@@ -485,6 +486,12 @@ int attach_prepare(struct control *c, struct ms_err *err)
 	return 0;
 }
 
+/* With another allocator beside it, which has blocks too, its heap is not all. */
+static bool is_glibc(const struct attach *a)
+{
+	return !strcmp(a->allocator, "glibc") || !strcmp(a->allocator, "glibc (static)");
+}
+
 int attach_go(struct control *c, struct session *s, struct ms_err *err)
 {
 	struct attach *a = c->attach;
@@ -498,6 +505,8 @@ int attach_go(struct control *c, struct session *s, struct ms_err *err)
 	a->times.threads = a->shared.threads;
 	a->times.moved = a->shared.moved;
 	a->times.hooks = a->target_count;
+	if (!a->launched)
+		before_begin(s, &a->h, is_glibc(a), a->shared.tps, a->shared.tp_count);
 	drain_add(&c->drain, s);
 	return 0;
 }

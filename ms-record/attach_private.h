@@ -21,6 +21,7 @@
 #define NEAR_MOST 16u
 #define RELEASE_MOST 24u
 /* Where a thread's number stands, from its thread pointer. */
+#define ATTACH_TPS 1024u
 #define ATTACH_TID_GLIBC 720u
 #define ATTACH_TID_MUSL 48u
 
@@ -58,6 +59,8 @@ struct attach_shared {
 	/* patched */
 	uint64_t all_ns;
 	unsigned threads, moved, stops;
+	uint64_t tps[ATTACH_TPS]; /* of the threads that were stopped */
+	uint32_t tp_count;
 	uint64_t main_tp;
 	uint32_t tid_offset;
 	/* left */

@@ -411,6 +411,7 @@ static bool tid_at(const struct attach *a, const struct hijack_stop *s, uint32_t
 
 static int learn(const struct attach *a, const struct hijack_stop *s, struct attach_shared *out)
 {
+	out->tp_count = 0;
 	for (size_t i = 0; i < s->threads.n; i++) {
 		const struct hijack_thread *t = &s->threads.v[i];
 		if (!t->gone && !t->regs.fs_base)
@@ -421,6 +422,8 @@ static int learn(const struct attach *a, const struct hijack_stop *s, struct att
 				(int)a->pid);
 		if (t->tid == a->pid)
 			out->main_tp = t->regs.fs_base;
+		if (!t->gone && out->tp_count < ATTACH_TPS)
+			out->tps[out->tp_count++] = t->regs.fs_base;
 	}
 	out->tid_offset = tid_at(a, s, ATTACH_TID_GLIBC)  ? ATTACH_TID_GLIBC
 			  : tid_at(a, s, ATTACH_TID_MUSL) ? ATTACH_TID_MUSL

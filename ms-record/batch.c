@@ -19,8 +19,9 @@ void batch_free(struct batch *b)
 {
 	if (!b)
 		return;
-	struct ms_record_writer *w[] = {&b->info,   &b->modules, &b->threads,  &b->samples,
-					&b->losses, &b->marks,   &b->verdicts, &b->end};
+	struct ms_record_writer *w[] = {&b->info,    &b->modules,  &b->threads,
+					&b->samples, &b->losses,   &b->before,
+					&b->marks,   &b->verdicts, &b->end};
 	for (size_t i = 0; i < sizeof w / sizeof *w; i++)
 		free(w[i]->data);
 	free(b->frames.v);
@@ -31,8 +32,9 @@ void batch_free(struct batch *b)
 
 void batch_reset(struct batch *b)
 {
-	struct ms_record_writer *w[] = {&b->info,   &b->modules, &b->threads,  &b->samples,
-					&b->losses, &b->marks,   &b->verdicts, &b->end};
+	struct ms_record_writer *w[] = {&b->info,    &b->modules,  &b->threads,
+					&b->samples, &b->losses,   &b->before,
+					&b->marks,   &b->verdicts, &b->end};
 	for (size_t i = 0; i < sizeof w / sizeof *w; i++)
 		ms_record_writer_init(w[i], w[i]->data, w[i]->room);
 	b->frames.n = b->nodes.n = b->events.n = 0;
@@ -44,8 +46,8 @@ void batch_reset(struct batch *b)
 bool batch_empty(const struct batch *b)
 {
 	return !b->info.size && !b->modules.size && !b->threads.size && !b->samples.size &&
-	       !b->losses.size && !b->marks.size && !b->verdicts.size && !b->scan && !b->end.size &&
-	       !b->frames.n && !b->nodes.n && !b->events.n && !b->close;
+	       !b->losses.size && !b->before.size && !b->marks.size && !b->verdicts.size &&
+	       !b->scan && !b->end.size && !b->frames.n && !b->nodes.n && !b->events.n && !b->close;
 }
 
 struct ms_record_writer *batch_record(struct ms_record_writer *w, size_t bytes)

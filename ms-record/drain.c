@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "before.h"
 #include "finish.h"
 #include "forks.h"
 #include "libcommon/arena.h"
@@ -125,6 +126,7 @@ static void conclude(struct session *s)
 		merge_until(s, limit);
 	}
 	merge_until(s, UINT64_MAX);
+	before_look(s, true);
 	orders_do(s);
 	threads_look(s, true);
 	for (uint32_t i = 0; i < s->prepared; i++)
@@ -144,6 +146,7 @@ static uint64_t round_session(struct session *s)
 		scan_over(s);
 	}
 	scan_look(s);
+	before_look(s, false);
 	pause_look(s);
 	round_rest(s);
 	if (__atomic_load_n(&s->out->failed, __ATOMIC_ACQUIRE) ||

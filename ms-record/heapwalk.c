@@ -23,7 +23,7 @@
 
 #define WINDOW ((size_t)256 << 10)
 #define CACHED_MOST 0x420u /* bytes of a chunk in a thread's cache */
-#define BLOCKS_MOST ((size_t)24 << 20)
+#define BLOCKS_MOST ((size_t)16 << 20)
 #define TRIES 24u
 #define STEP 2048u /* chunks between places that the walk can go back to */
 #define USED 1u
@@ -88,18 +88,14 @@ out:
 
 struct place {
 	uint64_t at;
-	uint64_t last, last_bytes, last_key; /* the chunk before; 0 = there is none */
-	size_t used, cached;
+	struct found last; /* the chunk before; at 0 = there is none */
+	size_t found;
 };
 
 static void take(struct walk *k, const struct place *p, bool used)
 {
-	struct heapwalk_block b = {p->last + 16, p->last_bytes - 8};
-	if (!p->last || !used || walk_is_own(k, p->last))
-		return;
-	bool cached = (p->last_bytes <= CACHED_MOST && walk_is_key(k, p->last_key)) ||
-		      walk_is_fast(k, p->last);
-	*MS_PUSH(cached ? &k->out->cached : &k->out->used) = b;
+	if (p->last.at && used)
+		*MS_PUSH(&k->found) = p->last;
 }
 
 /* The top chunk was where the region ends when the walk began. Since then it may have gone down,
@@ -130,9 +126,7 @@ static enum step step(struct walk *k, struct window *w, const struct region *r, 
 		end = true;
 	}
 	take(k, p, x[1] & USED);
-	p->last = p->at;
-	p->last_bytes = bytes;
-	p->last_key = x[3];
+	p->last = (struct found){p->at, bytes, x[3]};
 	p->at += bytes;
 	return end ? END : ON;
 }
@@ -140,13 +134,12 @@ static enum step step(struct walk *k, struct window *w, const struct region *r, 
 static void back(struct walk *k, struct place *p, const struct place *to)
 {
 	*p = *to;
-	k->out->used.n = p->used;
-	k->out->cached.n = p->cached;
+	k->found.n = p->found;
 }
 
 static void walk_region(struct walk *k, struct window *w, const struct region *r)
 {
-	struct place first = {.at = r->start, .used = k->out->used.n, .cached = k->out->cached.n};
+	struct place first = {.at = r->start, .found = k->found.n};
 	struct place p = first, here = first, before = first;
 	unsigned tries = 0;
 	w->bytes = 0;
@@ -167,11 +160,10 @@ static void walk_region(struct walk *k, struct window *w, const struct region *r
 		}
 		if (n % STEP)
 			continue;
-		p.used = k->out->used.n;
-		p.cached = k->out->cached.n;
+		p.found = k->found.n;
 		before = here;
 		here = p;
-		if (k->out->used.n + k->out->cached.n > BLOCKS_MOST || walk_over(k)) {
+		if (k->found.n > BLOCKS_MOST || walk_over(k)) {
 			walk_missing(k, "it has too many blocks, or took too long");
 			return;
 		}
@@ -186,13 +178,28 @@ static void none(struct heapwalk *w, const char *why)
 	snprintf(w->why, sizeof w->why, "%s", why);
 }
 
+/* Now that it is known what is cached. */
+static void sort_out(struct walk *k)
+{
+	for (size_t i = 0; i < k->found.n; i++) {
+		const struct found *f = &k->found.v[i];
+		bool cached = (f->bytes <= CACHED_MOST && walk_is_key(k, f->word)) ||
+			      walk_is_fast(k, f->at);
+		if (!walk_is_own(k, f->at))
+			*MS_PUSH(cached ? &k->out->cached : &k->out->used) =
+				(struct heapwalk_block){f->at + 16, f->bytes - 8};
+	}
+}
+
+/* The chunks first: what is given back meanwhile was seen then. */
 static void walk_all(struct walk *k)
 {
 	struct window w = {.data = ms_xrealloc(NULL, WINDOW, 1)};
-	walk_caches(k);
-	walk_mapped(k);
 	for (size_t i = 0; i < k->regions.n && !walk_over(k); i++)
 		walk_region(k, &w, &k->regions.v[i]);
+	walk_caches(k);
+	walk_mapped(k);
+	sort_out(k);
 	if (walk_over(k))
 		walk_missing(k, "it took too long");
 	k->out->arenas = k->arenas.n;
@@ -214,6 +221,7 @@ void heapwalk(struct heapwalk *w, const struct heapwalk_from *from)
 	attach_maps_free(&k->maps);
 	free(k->arenas.v);
 	free(k->regions.v);
+	free(k->found.v);
 	free(k->fast.v);
 	free(k->own.v);
 	free(k);

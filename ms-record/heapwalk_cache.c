@@ -15,7 +15,7 @@
 #define TLS_MOST 65536u /* below a thread pointer */
 #define BINS 64u
 #define TORN_MOST 3u /* entries that change while they are read */
-#define FAST_TRIES 8u
+#define FAST_TRIES 64u
 #define FAST_MOST (1u << 24)
 
 static int by_value(const void *a, const void *b)
@@ -195,10 +195,7 @@ static void read_lists(struct walk *k, const struct arena *a)
 	for (unsigned i = 0; i < ARENA_FASTBINS; i++) {
 		bool good = false;
 		for (unsigned t = 0; t < FAST_TRIES && !good && !walk_over(k); t++) {
-			size_t before = k->fast.n;
 			good = read_list(k, a->at + 8 * (ARENA_FAST + i), 32 + 16 * (uint64_t)i);
-			if (!good && t + 1 < FAST_TRIES)
-				k->fast.n = before;
 		}
 		whole &= good;
 	}

@@ -41,6 +41,11 @@ struct region {
 	bool fenced; /* it ends with a fence before `end` */
 };
 
+/* A chunk that looks used, and the second word of its block, which tells whether it is cached. */
+struct found {
+	uint64_t at, bytes, word;
+};
+
 struct walk {
 	struct heapwalk *out;
 	const struct heapwalk_from *from;
@@ -53,6 +58,10 @@ struct walk {
 		struct region *v;
 		size_t n, cap;
 	} regions;
+	struct {
+		struct found *v;
+		size_t n, cap;
+	} found;
 	struct {
 		uint64_t *v;
 		size_t n, cap;

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "before.h"
 #include "scan.h"
 #include "session.h"
 
@@ -27,6 +28,8 @@ struct image {
 	int ending, exit_status;
 	struct stats stats;
 	struct scan_result scan;
+	struct before_counts before;
+	bool mid_run; /* `before` holds */
 	bool sampled; /* sizes there are estimates */
 	char allocator[128], disabled[96], damage[160];
 	uint64_t forks, passed_early;

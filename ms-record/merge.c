@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "before.h"
 #include "format/trace.h"
 #include "forks.h"
 #include "heaps.h"
@@ -118,6 +119,37 @@ static void unknown_free(struct session *s, uint32_t thread, const struct item *
 	e->ev.stack = it->stack;
 }
 
+/* It may be one from before the attachment. */
+static void explain_before(struct session *s, uint32_t thread, uint64_t key, uint64_t size)
+{
+	session_room(s, 2);
+	struct batch_event *e = emit(s, MS_EV_EXT, thread, key);
+	e->ev.ext = MS_EXT_BEFORE;
+	e->ev.size = size;
+	s->stats.before_frees++;
+}
+
+static __attribute__((noinline)) bool free_before(struct session *s, uint32_t thread,
+						  const struct item *it)
+{
+	struct live_block was;
+	if (!before_freed(s->before, it->address, &was))
+		return false;
+	explain_before(s, thread, it->key, was.size);
+	unknown_free(s, thread, it);
+	return true;
+}
+
+/* Of a block that nobody knows. */
+static __attribute__((noinline)) void free_unknown(struct session *s, uint32_t thread,
+						   const struct item *it)
+{
+	if (s->before && free_before(s, thread, it))
+		return;
+	unknown_free(s, thread, it);
+	s->stats.unknown_frees++;
+}
+
 static bool free_inherited(struct session *s, uint32_t thread, const struct item *it)
 {
 	struct live_block b;
@@ -134,8 +166,7 @@ static inline void free_block(struct session *s, uint32_t thread, const struct i
 	if (take_block(s, it->address, &b)) {
 		release(s, MS_EV_FREE, thread, it->key, &b, it->stack);
 	} else if (!free_inherited(s, thread, it)) {
-		unknown_free(s, thread, it);
-		s->stats.unknown_frees++;
+		free_unknown(s, thread, it);
 	}
 }
 
@@ -153,12 +184,19 @@ static bool concerns(const struct item *it, uint64_t address, bool frees, bool *
 	return true;
 }
 
+/* How far ahead the other half of a repair is looked for. Of an attached process events are lost
+ * whenever there is no room: what is further away than a stamp can be wrong is another block's. */
+static uint64_t reach(const struct session *s)
+{
+	return s->before ? stamps_of(s, REPAIR_NS) : merge_lookahead(s);
+}
+
 /* The first item of a ring other than `own` (whose order is its program's), in reach after `key`,
  * that concerns `address` and gives it back or takes it, as `frees` says. */
 static struct item *look_ahead(struct session *s, const struct reader *own, uint64_t address,
 			       bool frees, uint64_t key, struct reader **whose)
 {
-	uint64_t last = key + (merge_lookahead(s) << 1);
+	uint64_t last = key + (reach(s) << 1);
 	struct item *found = NULL;
 	for (uint32_t i = 0; i < s->prepared; i++) {
 		struct reader *r = &s->readers[i];
@@ -194,7 +232,7 @@ static void take_release(struct session *s, struct reader *r, const struct item 
 	bool found = take_block(s, it->address, &b);
 	bool inherited = !found && s->forked && forks_take(s, it->address, &b);
 	bool backing = !found && !inherited && heaps_give(s, r, it, true);
-	*rel = (struct released){b.number, b.address, b.size, found, inherited, backing};
+	*rel = (struct released){b.number, b.address, b.size, found, inherited, backing, false};
 }
 
 /* A block is given back that is not live: its allocation may be stamped a little later, on another
@@ -203,6 +241,10 @@ static bool wait_for_block(struct session *s, const struct reader *own, const st
 			   uint32_t after)
 {
 	struct reader *other;
+	/* At an address where none was ever made a block from before is given back, and what is
+	 * made there soon after is another one. */
+	if (s->before && !before_seen(s->before, it->address))
+		return false;
 	struct item *a = look_ahead(s, own, it->address, false, it->key, &other);
 	if (!a || a->after)
 		return false;
@@ -214,10 +256,14 @@ static bool wait_for_block(struct session *s, const struct reader *own, const st
 static void do_release(struct session *s, struct reader *r, const struct item *it)
 {
 	take_release(s, r, it);
-	const struct released *rel = &r->released[it->link];
-	if (!rel->found && !rel->inherited && !rel->backing)
-		wait_for_block(s, r, it,
-			       AFTER_RELEASE | (uint32_t)(r - s->readers) * RELEASED | it->link);
+	struct released *rel = &r->released[it->link];
+	struct live_block was = {0};
+	if (rel->found || rel->inherited || rel->backing ||
+	    wait_for_block(s, r, it,
+			   AFTER_RELEASE | (uint32_t)(r - s->readers) * RELEASED | it->link))
+		return;
+	rel->before = s->before && before_freed(s->before, it->address, &was);
+	rel->size = was.size;
 }
 
 /* An allocation at an address that is still live: a free that is stamped late, or a lost one. */
@@ -252,6 +298,8 @@ static inline void place(struct session *s, const struct reader *r, const struct
 	}
 	if (s->heritage && s->heritage->logging)
 		forks_log(s->heritage, FORK_MADE, &b);
+	if (__builtin_expect(s->before != NULL, 0))
+		before_made(s->before, it->address);
 }
 
 static inline void bind_block(struct session *s, struct batch_event *e, const struct item *it)
@@ -294,6 +342,8 @@ static void do_realloc(struct session *s, struct reader *r, const struct item *i
 			.address = old->address, .number = old->number, .size = old->size};
 		explain(s, r->thread, it->key, &was);
 	}
+	if (old->before)
+		explain_before(s, r->thread, it->key, old->size);
 	struct batch_event *e = emit(s,
 				     old->found     ? MS_EV_REALLOC
 				     : old->backing ? MS_EV_ALLOC
@@ -307,7 +357,7 @@ static void do_realloc(struct session *s, struct reader *r, const struct item *i
 		s->stats.frees++;
 		if (s->threads.v[r->thread].last_number == old->number)
 			s->stats.temporary++;
-	} else if (!old->inherited && !old->backing) {
+	} else if (!old->inherited && !old->backing && !old->before) {
 		s->stats.unknown_frees++;
 	}
 	s->stats.reallocs += !old->backing;
@@ -321,8 +371,7 @@ static inline void do_free(struct session *s, struct reader *r, const struct ite
 		release(s, MS_EV_FREE, r->thread, it->key, &b, it->stack);
 	} else if (!free_inherited(s, r->thread, it) && !heaps_give(s, r, it, true) &&
 		   !wait_for_block(s, r, it, AFTER_FREE | r->thread)) {
-		unknown_free(s, r->thread, it);
-		s->stats.unknown_frees++;
+		free_unknown(s, r->thread, it);
 	}
 }
 

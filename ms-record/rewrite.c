@@ -37,7 +37,8 @@ struct records {
 
 /* In the order in which they are written. */
 static const uint16_t types[] = {MS_BLOCK_INFO,    MS_BLOCK_MODULES, MS_BLOCK_THREADS,
-				 MS_BLOCK_SAMPLES, MS_BLOCK_LOSSES,  MS_BLOCK_MARKS};
+				 MS_BLOCK_SAMPLES, MS_BLOCK_LOSSES,  MS_BLOCK_BEFORE,
+				 MS_BLOCK_MARKS};
 #define TYPES (sizeof types / sizeof *types)
 
 struct kept {

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "attach_modules.h"
+#include "before.h"
 #include "format/trace.h"
 #include "heaps.h"
 #include "libcommon/arena.h"
@@ -261,6 +262,7 @@ void session_free(struct session *s)
 	heritage_unref(s->heritage);
 	modules_free(&s->modules);
 	attach_modules_free(s->attach_modules);
+	before_free(s->before);
 	stacks_free(&s->stacks);
 	live_free(&s->live);
 	ms_ranges_free(&s->mapped);

@@ -25,6 +25,7 @@
 #include "writer.h"
 
 struct attach_modules;
+struct before;
 struct heaps;
 struct heritage;
 struct identity;
@@ -114,7 +115,7 @@ struct reader {
 	size_t first, count, room;
 	struct released {
 		uint64_t number, address, size;
-		bool found, inherited, backing;
+		bool found, inherited, backing, before;
 	} released[RELEASED];
 	uint32_t releases;
 	bool remapped; /* what the mremap under way took away, or maps again, is known */
@@ -196,6 +197,7 @@ struct session {
 	int proc;                     /* folder /proc/PID */
 	uint32_t image, parent_image; /* parent + 1, 0 = none */
 	bool launched, same_pidns;
+	struct before *before;                 /* attached in mid-run; else NULL */
 	struct attach_modules *attach_modules; /* attached: we keep its table; else NULL */
 	char *exe;                             /* path */
 	char *name;                            /* last part of it */
@@ -245,7 +247,7 @@ struct session {
 	} threads;
 	struct stacks stacks;
 	struct live live;
-	struct heaps *heaps; /* NULL until there is one */
+	struct heaps *heaps;     /* NULL until there is one */
 	struct ms_ranges mapped; /* by stack */
 	/* Threads of a process in another pid namespace: their numbers there and here. */
 	struct {
