@@ -123,7 +123,7 @@ static bool get_ext(struct ms_event_decoder *d, struct ms_event *ev)
 		return false;
 	struct ms_event_cursor c = {d->ext.at, d->ext.at + length};
 	d->ext.at += length;
-	if (kind > MS_EXT_UNMAP)
+	if (kind > MS_EXT_BEFORE)
 		return true;
 	if (!get(&c, &stack) || stack > UINT32_MAX || !get(&c, &ev->address) ||
 	    !get(&c, &ev->size) || !get(&c, &ev->freed))

@@ -10,6 +10,8 @@
  *   attach.c    one of them: attach_plan.c finds what is to be hooked (attach_elf.c, attach_maps.c,
  *               attach_names.c; patch.c: the entries' jumps), attach_remote.c does it in the
  *               process, attach_image.c is what is mapped there, attach_modules.c keeps its modules
+ *   before.c    what such a process had already: heapwalk.c walks glibc's heap (heapwalk_find.c,
+ *               heapwalk_cache.c, heapwalk_mapped.c)
  *   inject.c    the same for a command that nothing can be preloaded into, before it runs
  *   standby.c   --standby: what runs until -p wakes it (woken.c)
  *   doctor.c    --doctor: doctor_machine.c what the machine, doctor_target.c what a process or

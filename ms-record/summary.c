@@ -182,7 +182,7 @@ static void print_no_heap(const struct control *c, const struct image *m)
 {
 	if (!m->file)
 		line("heap", "%s: %s", m->name, m->note);
-	else if (images_own_malloc(m))
+	else if (!c->attached && !c->attach && images_own_malloc(m))
 		line("heap",
 		     "no allocation was seen: %s has a malloc of its own, which a preloaded "
 		     "library "

@@ -5,9 +5,9 @@
 
 #include <string.h>
 
-#include "json_writer.h"
-
 #include "libcommon/err.h"
+#include "libcommon/json_writer.h"
+#include "names.h"
 
 #define SAY(...) ms_arena_printf(&m->arena, __VA_ARGS__)
 
@@ -74,13 +74,13 @@ void before_words(struct model *m, struct words *w)
 		   say_things(m, b->blocks, "block", "blocks"), say_size(m, b->bytes), since, why));
 }
 
-void before_json(const struct model *m, struct json *j)
+void before_json(const struct model *m, struct ms_json *j)
 {
 	const struct before *b = &m->before;
-	json_string(j, "before", b->state);
-	json_number(j, "before_blocks", b->state ? b->blocks : UNKNOWN);
-	json_number(j, "before_bytes", b->state ? b->bytes : UNKNOWN);
-	json_number(j, "before_largest", b->state ? b->largest : UNKNOWN);
-	json_number(j, "before_frees", b->state ? b->frees : UNKNOWN);
-	json_number(j, "before_freed_bytes", b->state ? b->freed_bytes : UNKNOWN);
+	ms_json_string(j, "before", b->state);
+	ms_json_number(j, "before_blocks", b->state ? b->blocks : UNKNOWN);
+	ms_json_number(j, "before_bytes", b->state ? b->bytes : UNKNOWN);
+	ms_json_number(j, "before_largest", b->state ? b->largest : UNKNOWN);
+	ms_json_number(j, "before_frees", b->state ? b->frees : UNKNOWN);
+	ms_json_number(j, "before_freed_bytes", b->state ? b->freed_bytes : UNKNOWN);
 }

@@ -6,6 +6,7 @@
 #include "beside.h"
 #include "diff.h"
 #include "gaps.h"
+#include "before.h"
 #include "inherited.h"
 
 #include "figures.h"
@@ -99,6 +100,7 @@ static void put_quality(struct model *m, struct ms_json *j)
 	ms_json_number(j, "frames_without_symbol", q->frames_without_symbol);
 	gaps_json(m, j);
 	inherited_json(m, j);
+	before_json(m, j);
 	ms_json_string(j, "cut", noted_cut_of(m, NONE));
 	ms_json_number(j, "from_ns", m->from_ns);
 	ms_json_number(j, "to_ns", m->to_ns);

@@ -9,6 +9,7 @@
 #include "beside.h"
 #include "diff.h"
 #include "gaps.h"
+#include "before.h"
 #include "inherited.h"
 #include "verdicts.h"
 #include "watched.h"
@@ -601,8 +602,8 @@ int model_load(struct model *m, sqlite3 *db, const char *at, struct ms_err *err)
 	}
 	if (m->processes.n == 0)
 		return ms_err_set(err, "this snapshot holds no process");
-	if (gaps_read(m, err) != 0 || inherited_read(m, err) != 0 || beside_read(m, err) != 0 ||
-	    estimates_read(m, err) != 0)
+	if (gaps_read(m, err) != 0 || inherited_read(m, err) != 0 || before_read(m, err) != 0 ||
+	    beside_read(m, err) != 0 || estimates_read(m, err) != 0)
 		return -1;
 	uint64_t unused = UNKNOWN;
 	m->end = sum_moment(m, "end", &unused);

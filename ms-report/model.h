@@ -109,6 +109,12 @@ struct inherited {
 	uint64_t processes, blocks, bytes, frees, freed_bytes;
 };
 
+/* Of attached processes: what they had already. */
+struct before {
+	uint64_t processes, blocks, bytes, largest, frees, freed_bytes;
+	const char *state, *why; /* "whole", "part", "unknown"; NULL = nobody was attached to */
+};
+
 struct process {
 	int64_t id;
 	uint64_t pid, ppid, started_ns, offset_ns, duration_ns, exit_status, exit_signal;
@@ -195,6 +201,7 @@ struct model {
 	struct quality quality;
 	struct gaps gaps;
 	struct inherited inherited;
+	struct before before;
 	struct hidden hidden;
 	struct diff *diff;     /* what it was compared with, see diff.h; NULL = it was not */
 	struct estimates *est; /* of totals, end, peak and at */

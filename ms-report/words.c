@@ -7,6 +7,7 @@
 #include "diff.h"
 #include "estimate.h"
 #include "gaps.h"
+#include "before.h"
 #include "inherited.h"
 
 #include "names.h"
@@ -207,7 +208,7 @@ static void quality_details(struct model *m, struct words *w)
 	if (positive(q->stacks_not_taken))
 		add(w, SAY("%s not taken", say_things(m, q->stacks_not_taken, "stack", "stacks")));
 	if (positive(q->attached) && !m->watched)
-		add(w, "attached in mid-run: what was allocated before is not in it");
+		before_words(m, w);
 	if (positive(q->inferred_frees))
 		add(w, SAY("%s inferred", say_things(m, q->inferred_frees, "free", "frees")));
 	uint64_t unknown = gaps_unexplained(m, q->unknown_frees);

@@ -3,8 +3,9 @@
  *
  * Main and every thread allocate blocks of many sizes, each as main's first, then give every third
  * back. Main prints those that stay as "stays ADDRESS BYTES" with usable bytes, those that went as
- * "went ADDRESS", then "ready", and waits for the end of its standard input. MODE: still; churn,
- * the threads go on with blocks of their own; broken, a header on the heap is overwritten.
+ * "went ADDRESS", then "ready", and waits for the end of its standard input; at an f there main
+ * gives back all that it has. MODE: still; churn, the threads go on with blocks of their own;
+ * broken, a header on the heap is overwritten.
  */
 #define _GNU_SOURCE
 #include <malloc.h>
@@ -80,6 +81,21 @@ static void *run(void *arg)
 	return NULL;
 }
 
+/* Says "freed COUNT BYTES" of all that main has. */
+static void give_back(struct list *l)
+{
+	static char line[100];
+	size_t bytes = 0;
+	for (size_t i = 0; i < l->stay_count; i++) {
+		bytes += malloc_usable_size(l->stays[i]);
+		free(l->stays[i]);
+	}
+	int n = snprintf(line, sizeof line, "freed %zu %zu\n", l->stay_count, bytes);
+	l->stay_count = 0;
+	if (write(1, line, (size_t)n) != n)
+		_exit(1);
+}
+
 int main(int argc, char **argv)
 {
 	pthread_t t;
@@ -105,7 +121,8 @@ int main(int argc, char **argv)
 		((uint64_t *)lists[0].stays[blocks / 3])[-1] = 0x4141414141414141;
 	puts("ready");
 	fflush(stdout);
-	while (getchar() != EOF)
-		continue;
+	for (char c; read(0, &c, 1) == 1;)
+		if (c == 'f')
+			give_back(&lists[0]);
 	_exit(0);
 }

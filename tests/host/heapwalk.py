@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Compares what is found on a heap (tests/host/heapwalk_list.c) with what its process has (tests/host/heapwalk.c)."""
+import json
 import os
+import signal
 import subprocess
 import sys
+import time
 
-TB = os.environ["TB"]
+BIN, TB = os.environ["BIN"], os.environ["TB"]
 failures = []
 
 
@@ -80,10 +83,68 @@ def broken():
     check(0 < len([a for a in stays if a in used]) < len(stays), f"broken: {len(used)} of {len(stays)}")
 
 
+def until(done):
+    for _ in range(2000):
+        if done():
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def report():
+    r = subprocess.run([f"{BIN}/ms-report", "--json", "w.trace"], capture_output=True, check=False)
+    return json.loads(r.stdout)["quality"] if r.returncode == 0 else {}
+
+
+def recorded(name, program, threads, blocks):
+    """What is there when ms-record attaches is in the trace, and what is given back of it, exactly."""
+    p, _, _ = begin(program, threads, blocks, "still")
+    head, used, _ = walk(p)
+    check(head.startswith("whole"), f"{name}: {head}")
+    if os.path.exists("w.trace"):
+        os.unlink("w.trace")
+    r = subprocess.Popen([f"{BIN}/ms-record", "-q", "--no-symbols", "-o", "w.trace", "-p", str(p.pid)])
+    check(until(lambda: report().get("before")), f"{name}: the trace does not say what was there: {report()}")
+    p.stdin.write("f")
+    p.stdin.flush()
+    freed = [int(x) for x in p.stdout.readline().split()[1:]]
+    r.send_signal(signal.SIGINT)
+    check(r.wait(timeout=60) == 0, f"{name}: ms-record ended with {r.returncode}")
+    end(p)
+    q = report()
+    got = [q.get(k) for k in ("before", "before_blocks", "before_bytes", "before_largest", "before_frees",
+                              "before_freed_bytes", "unknown_frees", "inferred_frees", "attached")]
+    want = ["whole", len(used), sum(used.values()), max(used.values()), *freed, 0, 0, True]
+    check(got == want, f"{name}: {got}, not {want}")
+    subprocess.run([f"{BIN}/ms-snap", "--no-symbols", "-o", "w.db", "w.trace"], check=True)
+    rows = subprocess.run(["sqlite3", "w.db", "SELECT low, high, blocks, bytes FROM before_size"], capture_output=True,
+                          text=True, check=True).stdout.splitlines()
+    for low, high, count, size in ([int(x) for x in row.split("|")] for row in rows):
+        of = [x for x in used.values() if low <= x <= high]
+        check([len(of), sum(of)] == [count, size], f"{name}: {count} blocks of {low} to {high}, not {len(of)}")
+    check(sum(int(row.split("|")[2]) for row in rows) == len(used), f"{name}: {rows}")
+
+
+def unknown():
+    """Of another allocator than glibc's that is said."""
+    p = subprocess.Popen([f"{TB}/host/inject_own", "1", "10"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    p.stdout.readline()
+    r = subprocess.run([f"{BIN}/ms-record", "--no-symbols", "-o", "w.trace", "-d", "0.1", "-p", str(p.pid)], capture_output=True,
+                       text=True, timeout=60, check=False)
+    p.kill()
+    p.communicate()
+    q = report()
+    check(r.returncode == 0 and "not known (its allocator is not glibc's)" in r.stderr, f"unknown: {r.stderr}")
+    check(q.get("before") == "unknown" and q.get("before_blocks") is None, f"unknown: {q}")
+
+
 still("one thread", "heapwalk", 1, 5000)
 still("nine threads", "heapwalk", 9, 5000)
 still("static", "heapwalk_static", 3, 5000)
 churn("churn", "heapwalk", 5, 5000, 20 if os.environ.get("MS_CHECK_ALL") else 4)
 broken()
+recorded("recorded", "heapwalk", 3, 4000)
+recorded("recorded, static", "heapwalk_static", 2, 3000)
+unknown()
 print("ok" if not failures else f"{len(failures)} failed")
 sys.exit(1 if failures else 0)
