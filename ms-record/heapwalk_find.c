@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * Where glibc's arenas are, found by their shape: a C library has no symbols of them.
  *
- * Bins that are empty point to themselves, so that a word's value tells its own address: of 127
- * bins most are empty. That alone fits a place some bins further on too; there the top chunk is
- * inside the structure itself.
+ * Bins that are empty point to themselves, and what hangs in the others points back, so that a
+ * word's value tells its own address. That alone fits a place some bins further on too; there the
+ * top chunk is inside the structure itself.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,8 @@
 #include "libcommon/arena.h"
 
 #define DATA_MOST ((size_t)16 << 20) /* of a module's data that is looked through */
-#define EMPTY_LEAST 40u
+#define BINS_LEAST 120u
+#define FIND_TRIES 16u
 #define MAPS_MOST_DEFAULT 65536u
 #define PAGE UINT64_C(4096)
 
@@ -24,26 +25,34 @@ static bool is_link(uint64_t v)
 	return v && !(v & 15) && v >> 47 == 0;
 }
 
-/* Bin i's two links, as if it began at the chunk in front of them. */
-static bool has_bins(const uint64_t *w, uint64_t at)
+/* Does the chunk there hang in a bin that begins at `self`? */
+static bool hangs(const struct walk *k, uint64_t chunk, uint64_t self)
 {
-	unsigned empty = 0;
+	uint64_t back;
+	return walk_get(k, chunk + 24, &back, sizeof back) && back == self;
+}
+
+/* Bin i's two links, as if it began at the chunk in front of them. Some may change while they are
+ * read. */
+static bool has_bins(const struct walk *k, const uint64_t *w, uint64_t at)
+{
+	unsigned good = 0;
+	for (unsigned i = 0; i < ARENA_BIN_COUNT; i++)
+		if (!is_link(w[ARENA_BINS + 2 * i]) || !is_link(w[ARENA_BINS + 2 * i + 1]))
+			return false;
 	for (unsigned i = 0; i < ARENA_BIN_COUNT; i++) {
 		uint64_t self = at + 8 * (ARENA_BINS - 2 + 2 * i);
 		const uint64_t *bin = &w[ARENA_BINS + 2 * i];
-		if (bin[0] == self && bin[1] == self)
-			empty++;
-		else if (!is_link(bin[0]) || !is_link(bin[1]))
-			return false;
+		good += (bin[0] == self && bin[1] == self) || hangs(k, bin[0], self);
 	}
-	return empty >= EMPTY_LEAST;
+	return good >= BINS_LEAST;
 }
 
 static bool is_arena(const struct walk *k, const uint64_t *w, uint64_t at)
 {
 	uint64_t top = w[ARENA_TOP];
-	return has_bins(w, at) && is_link(top) && top - at >= 8 * ARENA_WORDS && w[ARENA_SYSTEM] &&
-	       w[ARENA_SYSTEM] <= w[ARENA_SYSTEM_MAX] && !(w[ARENA_NEXT] & 7) &&
+	return has_bins(k, w, at) && is_link(top) && top - at >= 8 * ARENA_WORDS &&
+	       w[ARENA_SYSTEM] && w[ARENA_SYSTEM] <= w[ARENA_SYSTEM_MAX] && !(w[ARENA_NEXT] & 7) &&
 	       attach_maps_at(&k->maps, w[ARENA_NEXT]);
 }
 
@@ -63,7 +72,8 @@ static void follow_ring(struct walk *k)
 	for (; at != first && k->arenas.n < ARENAS_MOST;
 	     at = k->arenas.v[k->arenas.n - 1].words[ARENA_NEXT]) {
 		uint64_t w[ARENA_WORDS];
-		if (at & 7 || !walk_get(k, at, w, sizeof w) || !has_bins(w, at)) {
+		/* Its heaps will tell whether it is one. */
+		if (at & 7 || !walk_get(k, at, w, sizeof w) || !is_link(w[ARENA_TOP])) {
 			walk_missing(k, "an arena's list is damaged, or changed meanwhile");
 			return;
 		}
@@ -184,17 +194,24 @@ static void add_regions(struct walk *k)
 		add_heaps(k, &k->arenas.v[i]);
 }
 
-bool walk_find(struct walk *k)
+static void search_modules(struct walk *k, const char *exe)
 {
-	char exe[4097];
-	ssize_t n = readlinkat(k->from->proc, "exe", exe, sizeof exe - 1);
-	exe[n > 0 ? n : 0] = '\0';
 	for (size_t i = 0; i < k->maps.n && !k->arenas.n; i++) {
 		const struct attach_map *m = &k->maps.v[i];
 		if (m->read && m->write && !m->shared && m->path[0] == '/' &&
 		    may_hold(m->path, exe))
 			search_data(k, i);
 	}
+}
+
+bool walk_find(struct walk *k)
+{
+	char exe[4097];
+	ssize_t n = readlinkat(k->from->proc, "exe", exe, sizeof exe - 1);
+	exe[n > 0 ? n : 0] = '\0';
+	/* It may change so much while it is read that it is not recognised. */
+	for (unsigned t = 0; t < FIND_TRIES && !k->arenas.n && !walk_over(k); t++)
+		search_modules(k, exe);
 	if (!k->arenas.n)
 		return false;
 	follow_ring(k);
