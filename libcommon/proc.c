@@ -163,6 +163,14 @@ static int read_whole(int fd, struct ms_regions *r)
 	return 0;
 }
 
+/* The kernel writes a few mappings a read. One that grew meanwhile is written again, as it is now:
+ * what it was before is not counted too. */
+static void drop_overlapped(struct ms_regions *r, const struct ms_proc_map *map)
+{
+	while (r->n && r->v[r->n - 1].map.end > map->start)
+		r->n--;
+}
+
 void ms_regions_parse(struct ms_regions *out, char *text)
 {
 	out->n = 0;
@@ -175,6 +183,7 @@ void ms_regions_parse(struct ms_regions *out, char *text)
 			if (out->n)
 				ms_proc_parse_memory_line(line, &out->v[out->n - 1].memory);
 		} else if (ms_proc_parse_map(line, &map)) {
+			drop_overlapped(out, &map);
 			ms_proc_unescape(line + (map.path - line));
 			*MS_PUSH(out) =
 				(struct ms_region){.map = map, .kind = ms_region_kind_of(&map)};

@@ -26,17 +26,35 @@ void source_take(struct source_figures *f, enum source source, const struct ms_p
 	f->file = m->rss > m->anonymous ? m->rss - m->anonymous : 0;
 }
 
-/* Whole lines of `text` are added up; what follows the last of them is moved to its front. Returns
- * how much that is. */
-static size_t add_lines(char *text, size_t n, size_t room, struct ms_proc_memory *sum)
+/* smaps so far: of all mappings but the last one, which the kernel writes again when it grew
+ * between two reads. */
+struct smaps {
+	struct ms_proc_memory sum, last;
+	uint64_t end; /* of the last one */
+};
+
+static void add_line(struct smaps *s, const char *line)
+{
+	struct ms_proc_map map;
+	if (!ms_proc_parse_map(line, &map)) {
+		ms_proc_parse_memory_line(line, &s->last);
+		return;
+	}
+	if (map.start >= s->end)
+		ms_proc_memory_add(&s->sum, &s->last);
+	s->last = (struct ms_proc_memory){0};
+	s->end = map.end;
+}
+
+/* Whole lines of `text` are taken; what follows the last of them is moved to its front. Returns how
+ * much that is. */
+static size_t add_lines(struct smaps *s, char *text, size_t n, size_t room)
 {
 	char *line = text, *end;
 	text[n] = 0;
 	while ((end = memchr(line, '\n', n - (size_t)(line - text)))) {
-		struct ms_proc_memory one = {0};
 		*end = 0;
-		ms_proc_parse_memory_line(line, &one);
-		ms_proc_memory_add(sum, &one);
+		add_line(s, line);
 		line = end + 1;
 	}
 	size_t rest = n - (size_t)(line - text);
@@ -49,19 +67,21 @@ static size_t add_lines(char *text, size_t n, size_t room, struct ms_proc_memory
 static bool read_smaps(int folder, struct ms_proc_memory *sum)
 {
 	char text[8192];
+	struct smaps s = {0};
 	size_t have = 0, all = 0;
 	ssize_t n;
 	int fd = openat(folder, "smaps", O_RDONLY | O_CLOEXEC);
-	*sum = (struct ms_proc_memory){0};
 	if (fd < 0)
 		return false;
 	while ((n = read(fd, text + have, sizeof text - 1 - have)) > 0) {
 		all += (size_t)n;
-		have = add_lines(text, have + (size_t)n, sizeof text, sum);
+		have = add_lines(&s, text, have + (size_t)n, sizeof text);
 	}
 	int why = errno;
 	close(fd);
 	errno = why;
+	ms_proc_memory_add(&s.sum, &s.last);
+	*sum = s.sum;
 	return n == 0 && all > 0;
 }
 

@@ -10,7 +10,11 @@ process 100 orderd 1048576 1 50
 process 200 redis 524288 1 60
 process 201 worker 131072 200 70
 # figures fall back: smaps where there is no smaps_rollup, then statm
-mv proc/201/smaps_rollup proc/201/smaps
+{
+	printf '5500-5600 rw-p 00000000 00:00 0 \nRss: 77 kB\nPss: 77 kB\n' # which then grew, and is written again
+	cat proc/201/smaps_rollup
+} >proc/201/smaps
+rm proc/201/smaps_rollup
 rm proc/200/smaps_rollup
 echo '24414 131072 32768 1 0 1 0' >proc/200/statm
 printf '5500-5600 rw-p 00000000 00:00 0 [heap]\nRss: 100 kB\nPss: 100 kB\nPrivate_Dirty: 100 kB\nAnonymous: 100 kB\nSwap: 8 kB\n7f00-7f80 r--s 00001000 00:01 7 /a "b"\nRss: 28 kB\nPss: 14 kB\nShared_Clean: 28 kB\nSwap: 0 kB\n' >proc/1/smaps

@@ -188,6 +188,22 @@ static void test_regions(void)
 	ms_regions_free(&r);
 }
 
+/* A mapping that grew while smaps was read stands there twice. */
+static void test_grown(void)
+{
+	char text[] = "1000-2000 rw-p 00000000 00:00 0 \nRss: 4 kB\n"
+		      "4000-5000 rw-p 00000000 00:00 0 \nRss: 4 kB\n"
+		      "4000-9000 rw-p 00000000 00:00 0 \nRss: 16 kB\n"
+		      "9000-a000 r--p 00000000 00:00 0 \nRss: 4 kB\n";
+	struct ms_regions r = {0};
+	struct ms_proc_memory all;
+	ms_regions_parse(&r, text);
+	ms_regions_sum(&r, &all, NULL);
+	check("grown regions", r.n, 3);
+	check("grown rss", all.rss, 24 * 1024);
+	ms_regions_free(&r);
+}
+
 /* What the kernel says of us. */
 static void test_self(void)
 {
@@ -229,6 +245,7 @@ int main(void)
 	test_kinds();
 	test_bad_maps();
 	test_regions();
+	test_grown();
 	test_self();
 	test_sparkline();
 	return failures != 0;
