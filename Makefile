@@ -127,6 +127,11 @@ demo: deps
 	$(MAKE) -j$(JOBS) all
 	@tests/demo
 
+# Captures of ms-top in README, from real runs; as root.
+screens: deps
+	$(MAKE) -j$(JOBS) all
+	@tests/screens
+
 # ---- install ------------------------------------------------------------------------------------
 install: all install-lib
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/memscope $(DESTDIR)$(PREFIX)/include
@@ -155,9 +160,10 @@ help:
 	@echo 'make lint         layers, format, static analysis, man pages'
 	@echo 'make fuzz         fuzz every parser (FUZZ_SECONDS=60 each)'
 	@echo 'make bench        speed, size and memory against no recorder and heaptrack: 20 minutes, bench-quick: 2'
+	@echo 'make screens      write the screens of ms-top in README anew (as root)'
 	@echo 'make lib          libmemscope alone: memscope-read(3)'
 	@echo 'make install uninstall (DESTDIR, PREFIX) dist deps clean compile_commands.json'
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
-.PHONY: all test-programs check check-all asan tsan lint bench bench-quick bench-programs deps deps-all deps-bench demo install uninstall dist clean help compile_commands.json
+.PHONY: all test-programs check check-all asan tsan lint bench bench-quick bench-programs deps deps-all deps-bench demo screens install uninstall dist clean help compile_commands.json
 .DELETE_ON_ERROR:
