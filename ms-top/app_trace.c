@@ -131,6 +131,8 @@ static void sort_by(struct app *a, int step)
 	for (size_t i = 0; i < n; i++)
 		if (all[i] == t->sort)
 			at = i;
+	if (!n)
+		return;
 	/* by name or by a line nothing can be sorted */
 	do
 		at = (at + n + (size_t)(step + (int)n)) % n;

@@ -150,7 +150,8 @@ static void draw_views(struct grid *g, int row, const struct trace *t)
 		char text[48];
 		bool now = (enum trace_view)i == t->view;
 		if (now || g->cols >= NAMES_FROM)
-			snprintf(text, sizeof text, now ? "[%d %s]" : "%d %s", i + 1, view_names[i]);
+			snprintf(text, sizeof text, now ? "[%d %s]" : "%d %s", i + 1,
+				 view_names[i]);
 		else
 			snprintf(text, sizeof text, "%d", i + 1);
 		col += grid_put(g, row, col, -1, now ? GRID_BOLD : GRID_DIM, text) + 1;

@@ -20,7 +20,7 @@
 #include "format/verdict.h"
 
 #define WORK_NS 20000000u
-#define LATE_NS 2000000000u /* that an event may come after a sample of /proc */
+#define LATE_NS 2000000000u             /* that an event may come after a sample of /proc */
 #define WINDOW_NS 200000000u            /* shortest span of rates */
 #define ALL_EVENTS (UINT64_C(16) << 20) /* fewer are replayed in about a second */
 
@@ -85,6 +85,7 @@ static void leave(void *arg)
 	past_drop(t->past);
 	ms_names_forget(t->names);
 	t->shown = NULL;
+	t->seen.rec = NULL;
 	t->in_past = t->waiting = t->has_base = t->in_site = false;
 	t->site_count = t->thread_count = t->base_count = t->verdicts_seen = 0;
 	t->before = (struct trace_total){0};
@@ -114,6 +115,7 @@ static void take_past(struct trace *t)
 		return;
 	}
 	t->shown = s->rec;
+	t->seen.rec = NULL;
 	t->partial = s->partial;
 	t->rates.seconds = (double)s->window_ns / 1e9;
 	t->before = (struct trace_total){.ns = s->ns - s->window_ns,
@@ -325,6 +327,25 @@ static void rate_up(struct trace *t)
 		t->before = *now;
 }
 
+/* Has nothing happened that could change a sum or an order? Twice, so that rates are 0 then. */
+static bool nothing_new(struct trace *t)
+{
+	const struct ms_recording *rec = t->shown;
+	struct trace_seen now = {.rec = rec,
+				 .position = rec->replay.position,
+				 .verdicts = rec->verdicts.n,
+				 .answers =
+					 t->filter.text[0] ? ms_names_answers(t->names, NULL) : 0,
+				 .state = rec->state},
+			  *then = &t->seen;
+	bool same = now.rec == then->rec && now.position == then->position &&
+		    now.verdicts == then->verdicts && now.answers == then->answers &&
+		    now.state == then->state && t->sort != SITE_RATE && t->sort != SITE_VERDICT;
+	now.times = same ? then->times + 1 : 0;
+	*then = now;
+	return now.times > 2;
+}
+
 void trace_look(struct trace *t)
 {
 	struct ms_recording *rec = t->follow->rec;
@@ -337,11 +358,15 @@ void trace_look(struct trace *t)
 		 reached = ms_follow_reached(t->follow);
 	if (t->follow->caught_up && reached > late)
 		ms_growth_due(&rec->replay, (reached - late) / rec->head->tick_ns);
-	sum_up(t);
+	bool same = nothing_new(t);
+	if (!same)
+		sum_up(t);
 	total_up(t);
-	rate_up(t);
-	trace_rows(t);
-	if (t->view == TRACE_TREE)
+	if (!same) {
+		rate_up(t);
+		trace_rows(t);
+	}
+	if (t->view == TRACE_TREE && !same)
 		tree_make(t);
 	if (t->in_site)
 		site_look(t, t->detail.node);
@@ -423,6 +448,7 @@ void trace_set_base(struct trace *t)
 	t->base_count = t->site_count;
 	t->base = t->total;
 	t->has_base = true;
+	trace_rows(t);
 }
 
 double trace_since_base(const struct trace *t, const struct trace_site *s)
@@ -462,6 +488,7 @@ void trace_travel(struct trace *t, uint64_t ns)
 	char path[64];
 	if (ns == MS_NEVER || ns >= trace_length(t)) {
 		past_drop(t->past);
+		t->seen.rec = NULL;
 		t->in_past = t->waiting = t->partial = false;
 		t->shown = t->follow->rec;
 		t->before = (struct trace_total){0};

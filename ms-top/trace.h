@@ -164,6 +164,13 @@ struct trace {
 
 	uint64_t answers; /* of t->names, at the latest frame */
 	uint64_t looks;
+	/* what the sums are of, and how often they came out the same since */
+	struct trace_seen {
+		const struct ms_recording *rec;
+		uint64_t position, verdicts, answers;
+		enum ms_trace_state state;
+		unsigned times;
+	} seen;
 	char process[256];
 	char news[256]; /* to be told once */
 };
