@@ -12,8 +12,11 @@
  *
  * The heap is then never larger than at the larger one of two moments. heaptrack takes a free for
  * that of a temporary block when it follows the allocation with the same number; sizes therefore
- * have two numbers, and a free with the other one is an ordinary one. Number 0 would be taken for
- * temporary after any free: it stays unused.
+ * have two numbers, and a free with the other one is an ordinary one.
+ *
+ * heaptrack_gui counts on it that the numbers are first allocated with in their order. So all is
+ * done twice: first only the numbers are given, those to allocate with before the others, then the
+ * events are written.
  */
 #include "export.h"
 
@@ -38,7 +41,9 @@ struct heaptrack {
 	struct export *x;
 	struct gzip gzip;
 	struct out text;
-	struct table_of_bytes strings, instructions, infos;
+	struct table_of_bytes strings, instructions;
+	struct table_of_bytes gains, losses; /* structs info: to allocate with, to free with */
+	bool collecting;                     /* these, and writing no events */
 	struct key_tree traces;
 	uint32_t *trace;      /* of a row */
 	uint64_t *live, *now; /* by row: bytes at the next moment, bytes that were written */
@@ -138,24 +143,43 @@ static uint32_t trace(struct heaptrack *h, const struct export_row *r)
 	return at;
 }
 
-/* The number of a size at a row's trace; `other`: the second one. */
-static uint64_t info(struct heaptrack *h, size_t row, uint64_t size, bool other)
+/* A size at a trace. */
+struct info {
+	uint64_t size, trace;
+};
+
+static uint64_t info(struct heaptrack *h, struct table_of_bytes *t, size_t row, uint64_t size)
 {
-	const struct {
-		uint64_t size, trace, other;
-	} key = {size, h->trace[row], other};
-	bool is_new;
-	uint32_t number = bytes_number(&h->infos, &key, sizeof key, &is_new);
-	if (is_new) {
-		uint64_t v[2] = {size, key.trace};
-		put_line(h, 'a', v, 2);
-	}
-	return number;
+	if (!h->trace[row])
+		h->trace[row] = trace(h, &h->x->rows[row]);
+	struct info key = {size, h->trace[row]};
+	return bytes_number(t, &key, sizeof key, NULL);
 }
 
-static void put_event(struct heaptrack *h, char sign, uint64_t number)
+static void gain(struct heaptrack *h, size_t row, uint64_t size)
 {
-	put_line(h, sign, &number, 1);
+	uint64_t number = info(h, &h->gains, row, size);
+	if (!h->collecting)
+		put_line(h, '+', &number, 1);
+}
+
+/* `temporary`: of the block that was allocated just before. */
+static void lose(struct heaptrack *h, size_t row, uint64_t size, bool temporary)
+{
+	uint64_t number = temporary ? info(h, &h->gains, row, size)
+				    : h->gains.n + info(h, &h->losses, row, size);
+	if (!h->collecting)
+		put_line(h, '-', &number, 1);
+}
+
+static void put_infos(struct heaptrack *h, const struct table_of_bytes *t)
+{
+	for (uint32_t i = 0; i < t->n; i++) {
+		struct info key;
+		size_t n;
+		memcpy(&key, bytes_of(t, i, &n), sizeof key);
+		put_line(h, 'a', (uint64_t[]){key.size, key.trace}, 2);
+	}
 }
 
 /* ---- sizes ---- */
@@ -253,6 +277,13 @@ static void skip(struct stock *s, uint64_t blocks)
 	}
 }
 
+/* All blocks of the size that was taken last. */
+static void skip_alike(struct stock *s, uint64_t size)
+{
+	const struct lot *l = &s->lot[s->at];
+	skip(s, size > l->size ? l->longer : l->blocks);
+}
+
 /* ---- events ---- */
 
 /* A row gets `bytes` more; with `dry` only the blocks are counted that this takes. Where the last
@@ -274,9 +305,9 @@ static uint64_t rise(struct heaptrack *h, size_t row, struct stock *s, uint64_t 
 			blocks--;
 		}
 		if (size > bytes && !dry)
-			put_event(h, '-', info(h, row, size - bytes, true));
+			lose(h, row, size - bytes, false);
 		if (!dry)
-			put_event(h, '+', info(h, row, size, false));
+			gain(h, row, size);
 		bytes -= size < bytes ? size : bytes;
 		blocks++;
 	}
@@ -292,10 +323,10 @@ static void come_and_go(struct heaptrack *h, size_t row, uint64_t skipped)
 	fill(h, row, &s);
 	skip(&s, skipped);
 	while (take(&s, &size, &temporary)) {
-		uint64_t number = info(h, row, size, false);
-		uint64_t other = temporary ? number : info(h, row, size, true);
-		put_event(h, '+', number);
-		put_event(h, '-', other);
+		gain(h, row, size);
+		lose(h, row, size, temporary);
+		if (h->collecting)
+			skip_alike(&s, size);
 	}
 }
 
@@ -353,10 +384,11 @@ static void put_moment(struct heaptrack *h, const struct snapshot *s, bool first
 	struct export *x = h->x;
 	struct stock stock;
 	export_live_at(x, s, h->live);
-	go_to(h, export_moment(x, s) / 1000000);
+	if (!h->collecting)
+		go_to(h, export_moment(x, s) / 1000000);
 	for (size_t i = 0; i < x->n; i++)
 		if (of_process(&x->rows[i], s) && h->live[i] < h->now[i]) {
-			put_event(h, '-', info(h, i, h->now[i] - h->live[i], true));
+			lose(h, i, h->now[i] - h->live[i], false);
 			h->now[i] = h->live[i];
 		}
 	for (size_t i = 0; first && i < x->n; i++)
@@ -384,8 +416,6 @@ static void put_head(struct heaptrack *h)
 	put_line(h, 'I', system, 2);
 	if (x->m->quality.attached && x->m->quality.attached != UNKNOWN)
 		out_str(&h->text, "A\n");
-	for (size_t i = 0; i < x->n; i++)
-		h->trace[i] = export_any(&x->rows[i]) ? trace(h, &x->rows[i]) : 0;
 }
 
 /* Is `s` among those moments: all, without marks, the peak and the end? */
@@ -417,6 +447,18 @@ static size_t choose_moments(struct heaptrack *h, const struct snapshot ***out)
 	return n;
 }
 
+static void put_moments(struct heaptrack *h, const struct snapshot **s, size_t n, bool collecting)
+{
+	struct export *x = h->x;
+	h->collecting = collecting;
+	memset(h->now, 0, x->n * sizeof *h->now);
+	memset(h->used, 0, x->n * sizeof *h->used);
+	for (size_t k = 0; k < n; k++)
+		put_moment(h, s[k], k == 0);
+	for (size_t i = 0; !n && i < x->n; i++)
+		come_and_go(h, i, 0);
+}
+
 static void put_events(struct heaptrack *h)
 {
 	struct export *x = h->x;
@@ -426,15 +468,11 @@ static void put_events(struct heaptrack *h)
 				  "SELECT allocations, allocated_bytes, coalesce(temporary, 0)"
 				  " FROM site_size WHERE site = ? ORDER BY low DESC",
 				  NULL);
-	/* a first one that nothing uses */
-	for (size_t i = 0; i < x->n && !h->infos.n; i++)
-		if (h->trace[i])
-			info(h, i, 0, true);
 	count_rises(h, s, n, true);
-	for (size_t k = 0; k < n; k++)
-		put_moment(h, s[k], k == 0);
-	for (size_t i = 0; !n && i < x->n; i++)
-		come_and_go(h, i, 0);
+	put_moments(h, s, n, true);
+	put_infos(h, &h->gains);
+	put_infos(h, &h->losses);
+	put_moments(h, s, n, false);
 	go_to(h, x->m->duration_ns / 1000000);
 	sqlite3_finalize(h->sizes);
 }
@@ -456,7 +494,8 @@ void export_heaptrack(struct export *x, struct out *o, bool compress)
 	out_free(&h.text);
 	bytes_free(&h.strings);
 	bytes_free(&h.instructions);
-	bytes_free(&h.infos);
+	bytes_free(&h.gains);
+	bytes_free(&h.losses);
 	key_free(&h.traces);
 	free(h.trace);
 	free(h.live);

@@ -212,6 +212,7 @@ def heaptrack(path):
         data = f.read()
     strings, ips, traces, infos, cost = [], [], [], [], {}
     total = {"allocations": 0, "temporary": 0, "leaked": 0, "peak": 0}
+    counted = 0
     curve, comments, last, clock, peak_by_trace, names = [], [], 0, 0, {}, {}
     for line in data.decode().split("\n")[:-1]:
         mode, rest = line[0], line[2:]
@@ -240,6 +241,8 @@ def heaptrack(path):
             size, trace = infos[v[0]]
             c = cost.setdefault(trace, {"allocations": 0, "temporary": 0, "leaked": 0, "allocated": 0})
             if mode == "+":
+                assert v[0] <= counted, "heaptrack_gui needs first allocations in the order of their numbers"
+                counted = max(counted, v[0] + 1)
                 for x in (total, c):
                     x["allocations"] += 1
                     x["leaked"] += size
