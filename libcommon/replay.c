@@ -187,12 +187,18 @@ static void halve(struct ms_replay *r)
 	r->span_ticks *= 2;
 }
 
+static uint64_t mapped_now(const struct ms_replay *r)
+{
+	return r->beside ? r->beside->mapped_bytes : 0;
+}
+
 /* The current span gets its figures; what is left of it belongs to the next one. */
 static void close_span(struct ms_replay *r)
 {
 	struct ms_replay_span *s = &r->spans[r->span];
 	s->live_last = r->live_bytes;
 	s->blocks_last = r->live_blocks;
+	s->mapped_last = mapped_now(r);
 	s->allocations = r->allocations - r->open.allocations;
 	s->frees = r->frees - r->open.frees;
 	s->bytes = r->bytes - r->open.bytes;
@@ -222,7 +228,8 @@ void ms_replay_move_timeline(struct ms_replay *r, uint64_t tick)
 							      r->live_blocks,
 							      0,
 							      0,
-							      0};
+							      0,
+							      mapped_now(r)};
 		halve(r);
 		r->span = MS_TIMELINE_SPANS / 2 - 1;
 	}
@@ -231,6 +238,7 @@ void ms_replay_move_timeline(struct ms_replay *r, uint64_t tick)
 		open_span(r);
 		r->spans[r->span].live_last = r->live_bytes;
 		r->spans[r->span].blocks_last = r->live_blocks;
+		r->spans[r->span].mapped_last = mapped_now(r);
 	}
 }
 

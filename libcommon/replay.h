@@ -100,6 +100,7 @@ struct ms_replay_ages {
 struct ms_replay_span {
 	uint64_t live_min, live_max, live_last, blocks_last;
 	uint64_t allocations, frees, bytes; /* within the span */
+	uint64_t mapped_last;               /* 0 where that was not recorded */
 };
 #define MS_TIMELINE_SPANS 512u
 

@@ -25,7 +25,7 @@
 --   process.whole    1 = the figures count all events; 0 = reading began at a checkpoint or events were dropped: what only the
 --                    whole history tells is null, and what --from and --to leave out is not counted
 --   process.options  what was recorded besides, with commas: mmap, usable-size, free-stacks, keep=live; null = nothing
---   *.mapped_bytes, maps  address space taken with mmap, mremap and brk, never part of heap figures; null without --mmap
+--   *.mapped_bytes, mapped_last, maps  address space taken with mmap, mremap and brk, never part of heap figures; null without --mmap
 --   site.verdict     the worst of its blocks live at the end: unreachable, indirect, growing, unknown, reachable; null when nobody looked
 --   scan.label       end, mark:NAME, request; scan.state: done, or why nothing is proved: killed, time, unreadable, threads, lost,
 --                    sampled, memory, stopped, ended, files; its sums are null then
@@ -114,7 +114,7 @@ CREATE TABLE before_size(
   process INTEGER NOT NULL, low INTEGER NOT NULL, high INTEGER NOT NULL, blocks INTEGER, bytes INTEGER, PRIMARY KEY(process, low)) WITHOUT ROWID;
 CREATE TABLE timeline(
   process INTEGER NOT NULL, time_ns INTEGER NOT NULL, live_min INTEGER, live_max INTEGER, live_last INTEGER, blocks_last INTEGER,
-  allocations INTEGER, frees INTEGER, allocated_bytes INTEGER, live_low INTEGER, live_high INTEGER, PRIMARY KEY(process, time_ns)) WITHOUT ROWID;
+  allocations INTEGER, frees INTEGER, allocated_bytes INTEGER, live_low INTEGER, live_high INTEGER, mapped_last INTEGER, PRIMARY KEY(process, time_ns)) WITHOUT ROWID;
 CREATE TABLE estimate(
   process INTEGER NOT NULL, snapshot INTEGER NOT NULL, site INTEGER NOT NULL, thread INTEGER NOT NULL, figure TEXT NOT NULL,
   low INTEGER, high INTEGER, seen INTEGER, variance REAL, step REAL, step_variance REAL,

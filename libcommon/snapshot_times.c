@@ -2,6 +2,7 @@
  * Rows of what happened when: timeline, samples, marks, losses of one process.
  */
 #include "format/trace.h"
+#include "replay_mapped.h"
 #include "snapshot_insert.h"
 #include "snapshot_private.h"
 
@@ -19,7 +20,7 @@ static int fill_timeline(struct times *w)
 	struct ms_insert in;
 	ms_insert_open(&in, w->f->db, "timeline",
 		       "process, time_ns, live_min, live_max, live_last, blocks_last, allocations, "
-		       "frees, allocated_bytes",
+		       "frees, allocated_bytes, mapped_last",
 		       w->f->err);
 	for (size_t i = w->r->from_tick / w->r->span_ticks; i <= w->r->span; i++) {
 		const struct ms_replay_span *s = &w->r->spans[i];
@@ -33,6 +34,7 @@ static int fill_timeline(struct times *w)
 		ms_put(&in, s->allocations);
 		ms_put(&in, s->frees);
 		ms_put(&in, s->bytes);
+		ms_put_if(&in, w->r->beside && w->r->beside->mapped, s->mapped_last);
 		ms_put_row(&in);
 	}
 	return ms_insert_close(&in);

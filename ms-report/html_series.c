@@ -36,6 +36,7 @@ void html_spans_write(struct model *m, struct html_columns *c)
 		{"span_allocations", offsetof(struct span, allocations)},
 		{"span_frees", offsetof(struct span, frees)},
 		{"span_allocated_bytes", offsetof(struct span, allocated_bytes)},
+		{"span_mapped_bytes", offsetof(struct span, mapped)},
 		{"span_live_low", offsetof(struct span, live_limits[0])},
 		{"span_live_high", offsetof(struct span, live_limits[1])},
 	};

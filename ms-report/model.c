@@ -268,9 +268,10 @@ static void read_point(struct reader *r)
 {
 	struct point *p = MS_PUSH(&r->m->points);
 	*p = (struct point){.process = REFERENCE(r, r->m->processes)};
-	uint64_t *const figures[] = {
-		&p->time_ns,     &p->live_min, &p->live_max,        &p->live_last, &p->blocks_last,
-		&p->allocations, &p->frees,    &p->allocated_bytes, &p->live_low,  &p->live_high};
+	uint64_t *const figures[] = {&p->time_ns,   &p->live_min,        &p->live_max,
+				     &p->live_last, &p->blocks_last,     &p->allocations,
+				     &p->frees,     &p->allocated_bytes, &p->live_low,
+				     &p->live_high, &p->mapped_last};
 	for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
 		*figures[i] = number(r);
 	p->time_ns = shared(r, p->process, p->time_ns);
@@ -400,7 +401,8 @@ static const struct {
 		     " peak_bytes, peak_blocks, live_bytes, live_blocks FROM size_class"
 		     " ORDER BY low, process"},
 	{read_point, "SELECT process, time_ns, live_min, live_max, live_last, blocks_last,"
-		     " allocations, frees, allocated_bytes, live_low, live_high FROM timeline "
+		     " allocations, frees, allocated_bytes, live_low, live_high, mapped_last"
+		     " FROM timeline "
 		     "ORDER BY process, time_ns"},
 	{read_sample, "SELECT process, time_ns, rss_bytes FROM sample ORDER BY process, time_ns"},
 	{read_mark, "SELECT process, name, time_ns FROM mark ORDER BY time_ns, process, seq"},

@@ -156,6 +156,7 @@ struct point {
 	uint64_t time_ns, live_min, live_max, live_last, blocks_last, allocations, frees,
 		allocated_bytes;
 	uint64_t live_low, live_high; /* interval of live_last; UNKNOWN: it is exact */
+	uint64_t mapped_last;
 	uint32_t process;
 };
 struct sample {

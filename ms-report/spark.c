@@ -25,7 +25,7 @@ static uint64_t known(uint64_t v)
 static void add_points(struct span *s, size_t n, const struct point *p, size_t count,
 		       uint64_t whole)
 {
-	uint64_t live = 0, blocks = 0, limits[2] = {0, 0};
+	uint64_t live = 0, blocks = 0, mapped = 0, limits[2] = {0, 0};
 	size_t at = 0;
 	for (size_t i = 0; i < n; i++) {
 		uint64_t low = live, high = live;
@@ -36,6 +36,7 @@ static void add_points(struct span *s, size_t n, const struct point *p, size_t c
 			first = false;
 			live = known(p[at].live_last);
 			blocks = p[at].blocks_last;
+			mapped = p[at].mapped_last;
 			bool exact = p[at].live_high == UNKNOWN;
 			limits[0] = exact ? live : p[at].live_low;
 			limits[1] = exact ? live : p[at].live_high;
@@ -49,6 +50,7 @@ static void add_points(struct span *s, size_t n, const struct point *p, size_t c
 		s[i].live_max = figure_add(s[i].live_max, high);
 		s[i].live_last = figure_add(s[i].live_last, live);
 		s[i].blocks_last = figure_add(s[i].blocks_last, blocks);
+		s[i].mapped = figure_add(s[i].mapped, mapped);
 		/* wider than it need be for several processes together */
 		for (int k = 0; k < 2; k++)
 			s[i].live_limits[k] = figure_add(s[i].live_limits[k], limits[k]);
@@ -83,7 +85,8 @@ static void forget_unknown(const struct model *m, struct span *s, size_t n)
 	for (size_t i = 0; i < n; i++)
 		if (s[i].to_ns <= from || s[i].from_ns > m->to_ns)
 			s[i].live_min = s[i].live_max = s[i].live_last = s[i].blocks_last =
-				s[i].allocations = s[i].frees = s[i].allocated_bytes = UNKNOWN;
+				s[i].allocations = s[i].frees = s[i].allocated_bytes = s[i].mapped =
+					UNKNOWN;
 }
 
 /* The longest run of elements of one process from `i` on. */

@@ -17,6 +17,7 @@ struct span {
 		rss; /* largest sample; the one before if there is none; UNKNOWN before the first */
 	uint64_t allocations, frees, allocated_bytes; /* in the span */
 	uint64_t live_limits[2];                      /* of live_last, an estimate */
+	uint64_t mapped;                              /* at its end; UNKNOWN = not recorded */
 	bool estimated;                               /* live_limits is set */
 };
 

@@ -12,38 +12,16 @@ function liveSeries(model) {
 	const time = Float64Array.from(c.span_to_ns, (to, i) => (to + c.span_from_ns[i]) / 2);
 	const live = Float64Array.from(c.span_live_max, (v, i) => known(v) ? v : c.span_live_bytes[i]);
 	const seconds = (c.span_to_ns[0] - c.span_from_ns[0]) / 1e9;
-	const mapped = mappedSeries(model, time);
 	return {
 		time,
 		series: [
 			{ id: "live", label: "Live heap", area: true, values: live },
 			{ id: "rss", label: "RSS", values: c.span_rss_bytes },
-			...(mapped ? [{ id: "mapped", label: "Mapped, at moments", dashed: true, values: mapped }] : []),
+			{ id: "mapped", label: "Mapped address space", dashed: true, values: c.span_mapped_bytes },
 		].filter((s) => s.values.some(known)),
 		rate: Float64Array.from(c.span_allocations, (v) => v / seconds),
 		table: () => timelineTable(model),
 	};
-}
-
-/* Address space that was mapped is known at the moments looked at and at its own peak: lines between. */
-function mappedSeries(model, time) {
-	const page = model.page, t = page.totals;
-	if (page.processes.length !== 1)
-		return null;
-	const points = page.moments.filter((m) => m.mapped_bytes !== null && m.time_ns !== null).map((m) => [m.time_ns, m.mapped_bytes]);
-	if (points.length && known(t.mapped_peak_time_ns))
-		points.push([t.mapped_peak_time_ns, t.mapped_peak_bytes]);
-	if (points.length < 2)
-		return null;
-	points.push([0, 0]);
-	points.sort((a, b) => a[0] - b[0]);
-	let i = 0;
-	return Float64Array.from(time, (at) => {
-		while (i + 1 < points.length && points[i + 1][0] < at)
-			i++;
-		const [a, b] = [points[i], points[Math.min(i + 1, points.length - 1)]];
-		return b[0] > a[0] ? a[1] + (b[1] - a[1]) * Math.min(1, (at - a[0]) / (b[0] - a[0])) : b[1];
-	});
 }
 
 /* What /proc said: the sum of all processes that were looked at. */
@@ -71,7 +49,7 @@ function watchedSeries(model) {
 }
 
 function timelineTable(model) {
-	const c = model.columns, n = c.span_to_ns.length, step = Math.ceil(n / 50), rows = [];
+	const c = model.columns, n = c.span_to_ns.length, step = Math.ceil(n / 50), rows = [], mapped = c.span_mapped_bytes.some(known);
 	for (let i = 0; i < n; i += step) {
 		let most = NaN, allocations = 0, frees = 0;
 		const end = Math.min(i + step, n);
@@ -82,9 +60,9 @@ function timelineTable(model) {
 		}
 		const last = end - 1;
 		rows.push([sayTime(c.span_to_ns[last]), saySize(most), saySize(c.span_live_bytes[last]), sayCount(c.span_live_blocks[last]),
-			saySize(c.span_rss_bytes[last]), sayCount(allocations), sayCount(frees)]);
+			saySize(c.span_rss_bytes[last]), ...(mapped ? [saySize(c.span_mapped_bytes[last])] : []), sayCount(allocations), sayCount(frees)]);
 	}
-	return simpleTable("The run in spans of equal length", ["up to", "live, most", "live", "blocks", "RSS", "allocations", "frees"], rows);
+	return simpleTable("The run in spans of equal length", ["up to", "live, most", "live", "blocks", "RSS", ...(mapped ? ["mapped"] : []), "allocations", "frees"], rows);
 }
 
 class Timeline {

@@ -70,6 +70,8 @@ def mapped(db, process, truth):
     now = {r["label"]: r["mapped_bytes"] for r in db.execute("SELECT * FROM snapshot")}
     same("at the mark", now["mark:middle"], truth["mark_bytes"])
     same("at the end", now["end"], truth["mapped_end_bytes"])
+    last = db.execute("SELECT mapped_last FROM timeline ORDER BY time_ns DESC LIMIT 1").fetchone()[0]
+    same("at the end of the timeline", last, truth["mapped_end_bytes"])
     got = {}
     for r in db.execute("SELECT * FROM site WHERE maps > 0"):
         a = got.setdefault(sites[r["id"]], [0, 0])

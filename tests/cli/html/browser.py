@@ -148,6 +148,8 @@ def main():
                 b.js("memscope.flame.set({up: true})")
                 expect("many: total", b.js("memscope.flame.total()"), report["totals"]["peak_bytes"])
                 continue
+            if name == "beside":
+                expect("what was mapped", b.js("memscope.timeline.data.series.map((s) => [s.id, Array.from(s.values).at(-1)])[2]"), ["mapped", 4750000])
             if name == "hostile":
                 expect("no markup out of names", b.js("[document.images.length, document.scripts.length, document.querySelectorAll('iframe, b, object').length]"), [0, 2, 0])
                 b.js("document.querySelectorAll('[data-site]').forEach((e) => document.querySelector(`[data-site='${e.dataset.site}']`).click())")

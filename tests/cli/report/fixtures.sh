@@ -46,7 +46,7 @@ beside="UPDATE process SET options = 'mmap,usable-size,free-stacks', maps = 40, 
 	UPDATE snapshot SET usable_bytes = 3500000, mapped_bytes = 4800000 WHERE id = 1;
 	UPDATE snapshot SET usable_bytes = 1300000, mapped_bytes = 4500000 WHERE id = 2;
 	UPDATE snapshot SET usable_bytes = 1200000, mapped_bytes = 9000000 WHERE id = 3;
-	UPDATE site SET maps = 0, mapped_bytes = 0;
+	UPDATE site SET maps = 0, mapped_bytes = 0; UPDATE timeline SET mapped_last = 3000000 + time_ns / 2000;
 	UPDATE site SET maps = 10, mapped_bytes = 8000000 WHERE id = 1;
 	UPDATE site SET maps = 30, mapped_bytes = 1000000 WHERE id = 2;
 	UPDATE site_stat SET mapped_bytes = 0, usable_bytes = live_bytes + CASE site WHEN 1 THEN 24 WHEN 2 THEN 48000 WHEN 3 THEN 4520 WHEN 4 THEN 1000
