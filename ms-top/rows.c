@@ -53,7 +53,7 @@ static bool is_shown(const struct rows *r, struct system_process *p)
 
 static void make_room(struct rows *r, size_t n)
 {
-	if (n <= r->room)
+	if (r->room && n <= r->room)
 		return;
 	r->room = n + n / 4 + 64;
 	r->v = ms_xrealloc(r->v, r->room, sizeof *r->v);
