@@ -4,6 +4,7 @@
 #
 # Each program is compared with addr2line once, as a whole file; then with itself, after its debug information was split, packed,
 # compressed or moved, when every answer must be the same. Which answers addr2line gives wrong is in symbols.sh.
+# Other compilers and tools are in symbols-matrix-more.sh.
 set -eu
 # shellcheck source=tests/cli/symbols-matrix-lib.sh
 . "$SRC/tests/cli/symbols-matrix-lib.sh"

@@ -131,6 +131,43 @@ static void test_states(void)
 	ms_symbols_free(s);
 }
 
+/* Names that would take a recursive demangler for ever, or all of its stack. */
+static void test_demangle_hostile(void)
+{
+	static char name[1 << 17];
+	/* f(a<int, int>, a<that, that>, ...): each argument is twice as long as the one before */
+	char *end = stpcpy(name, "_Z1f1aIiiE");
+	for (const char *d = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"; *d; d++)
+		end += sprintf(end, "S_IS%c_S%c_E", *d, *d);
+	char *got = ms_demangle(name);
+	CHECK(!got);
+	free(got);
+	end[-10 * 30] = 0; /* the first six can be had */
+	got = ms_demangle(name);
+	CHECK(got && strlen(got) == 2132);
+	free(got);
+	/* a pointer to a pointer to a ...; an array of an array of a ... */
+	for (const char *part = "P"; part; part = strcmp(part, "P") ? NULL : "A1_") {
+		end = stpcpy(name, "_Z1f");
+		while (end - name < 65000)
+			end = stpcpy(end, part);
+		stpcpy(end, "i");
+		free(ms_demangle(name));
+	}
+	/* f<f<f<...>>>, not closed, and closed */
+	end = stpcpy(name, "_Z");
+	while (end - name < 20000)
+		end = stpcpy(end, "1fI");
+	free(ms_demangle(name));
+	*end++ = 'i';
+	memset(end, 'E', 6666);
+	strcpy(end + 6666, "vv");
+	free(ms_demangle(name));
+	memset(name, '_', 1 << 16);
+	strcpy(name + (1 << 16), "x");
+	CHECK(!ms_demangle(name));
+}
+
 static void test_demangle(void)
 {
 	static const struct {
@@ -484,6 +521,7 @@ int main(void)
 	test_self();
 	test_states();
 	test_demangle();
+	test_demangle_hostile();
 	test_embed();
 	test_embed_many();
 	test_embed_refused();
