@@ -140,6 +140,7 @@ static int check_options(const struct options *o, pid_t pid, struct ms_err *err)
 	const char *name = o->sample_bytes            ? "--sample"
 			   : o->follow == FOLLOW_NONE ? "--follow=none"
 			   : o->free_stacks           ? "--free-stacks"
+			   : o->hooks.n               ? "--hook"
 			   : o->verify                ? "--verify"
 						      : NULL;
 	if (!name)
