@@ -271,7 +271,8 @@ static bool same_timeline(const struct ms_replay *a, const struct ms_replay *b, 
 		return false;
 	/* but what is mapped: the checkpoints made here have no ranges */
 	for (size_t i = from; i <= a->span; i++)
-		if (memcmp(&a->spans[i], &b->spans[i], offsetof(struct ms_replay_span, mapped_last)))
+		if (memcmp(&a->spans[i], &b->spans[i],
+			   offsetof(struct ms_replay_span, mapped_last)))
 			return false;
 	return true;
 }
