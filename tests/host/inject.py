@@ -101,6 +101,19 @@ def refusals(program):
     refused("it is statically linked and has no malloc", "./bare")
 
 
+def others():
+    """For musl, and with jemalloc linked in: check-all installs them (tests/deps)."""
+    source, flags = f"{SRC}/tests/host/inject.c", ["-g", "-O2", "-w", "-fno-builtin"]
+    jemalloc = "/usr/lib/x86_64-linux-gnu/libjemalloc.a"
+    for name, allocator, command in (
+            ("musl", "musl", ["musl-gcc", *flags, source]),
+            ("musl, static", "musl (static)", ["musl-gcc", *flags, "-static", source]),
+            ("jemalloc", "jemalloc (static), glibc", ["gcc", *flags, source, jemalloc, "-lpthread", "-lm", "-ldl", "-lstdc++"])):
+        subprocess.run([*command, "-o", "other"], check=True)
+        exact(name, "./other", allocator)
+        recorded(name, "./other", 2, 10, -signal.SIGTERM)
+
+
 def main():
     host = f"{TB}/host/inject_"
     exact("static", host + "static", "glibc (static)")
@@ -111,6 +124,8 @@ def main():
         ends(kind, host + kind)
         stopped(kind, host + kind)
     refusals(host + "static")
+    if ALL:
+        others()
     print("ok" if not failures else f"{len(failures)} failed")
     sys.exit(1 if failures else 0)
 
