@@ -40,6 +40,7 @@ rc=$?
 unset ASAN_OPTIONS
 
 # ---- suspended ----
+$S kill-server 2>/dev/null
 S="tmux -L memscope-test-$$-shell -f /dev/null"
 rm -f before after
 $S new-session -d -x 80 -y 24 "PS1='ready> ' bash --norc --noprofile -i"

@@ -58,6 +58,7 @@ END
 maps=$(wc -l </proc/$target/maps)
 expect "^  $maps REGIONS"
 kill $target
+wait $target 2>/dev/null
 COLUMNS=120 timeout 60 "$T" -b -n 1 -p $target 2>err >frame
 [ $? = 2 ] || fail 'a process that is gone: status'
 
@@ -133,7 +134,7 @@ keys u
 sees 'by cgroup'
 sees ' worker\.service$'
 keys 1 c
-sees '^ \[x\] PID '
+sees '^>\[x\] PID '
 keys j Space Enter
 sees '^ +PID +RSS'
 keys K
