@@ -151,9 +151,15 @@ int ms_snapshot_anonymize(sqlite3 *db, struct ms_anonymizer *a, struct ms_err *e
 		ms_anonymizer_free(own);
 		return ms_err_set(err, "snapshot database: %s", sqlite3_errmsg(db));
 	}
-	int rc = replace_columns(db, err) || replace_lists(db, err) || replace_keys(db, err) ||
-		 ms_sql_exec(db, "UPDATE module SET build_id = NULL", err) ||
-		 ms_sql_exec(db, "VACUUM", err);
+	int rc =
+		replace_columns(db, err) || replace_lists(db, err) || replace_keys(db, err) ||
+		ms_sql_exec(db, "UPDATE module SET build_id = NULL", err) ||
+		run(db,
+		    sqlite3_mprintf("UPDATE frame SET note = 'heap ' || anonymous(%d, substr(note, "
+				    "6)) WHERE note LIKE 'heap %%'",
+				    MS_NAME_ALLOCATOR),
+		    err) ||
+		ms_sql_exec(db, "VACUUM", err);
 	sqlite3_create_function(db, "anonymous", 2, SQLITE_UTF8, NULL, NULL, NULL, NULL);
 	ms_anonymizer_free(own);
 	return rc ? -1 : 0;

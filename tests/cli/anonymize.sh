@@ -91,6 +91,12 @@ done
 [ "$(sqlite3 snap.db 'SELECT count(*) FROM frame WHERE runtime = 0')" = "$(sqlite3 plain.db 'SELECT count(*) FROM frame WHERE runtime = 0')" ] ||
 	fail "runtime"
 
+# the heap of a pool has the name that the program gave it
+sqlite3 plain.db ".backup heap.db" "ATTACH 'heap.db' AS h" "UPDATE h.frame SET note = 'heap secretpool' WHERE id = 1"
+ms-filter --anonymize heap.db >heap2.db
+clean heap2.db
+[ "$(sqlite3 heap2.db 'SELECT note FROM frame WHERE id = 1')" = 'heap allocator1' ] || fail "heap: $(sqlite3 heap2.db 'SELECT note FROM frame WHERE id = 1')"
+
 # every column that can hold text is thought of: replaced (*) or words of our own (=)
 cat >columns <<'C'
 = diff.key
@@ -106,7 +112,7 @@ cat >columns <<'C'
 = estimate.figure
 * frame.file
 * frame.function
-= frame.note
+* frame.note
 = growth.trend
 * hidden.filter
 = loss.reason
@@ -118,6 +124,8 @@ cat >columns <<'C'
 * module.path
 = module.symbols
 * process.allocator
+= process.before
+= process.before_why
 = process.clock
 * process.comm
 * process.command
