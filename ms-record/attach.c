@@ -97,6 +97,7 @@ int attach_look(struct control *c, struct ms_err *err)
 		return -1;
 	a->open = true;
 	a->memory = attach_memory_of(&a->h);
+	a->hooks = &c->opt->hooks;
 	if (check_own_memory(a, err))
 		return -1;
 	ssize_t n = readlinkat(a->h.proc, "exe", a->exe, sizeof a->exe - 1);
@@ -416,6 +417,7 @@ static int write_slots(const struct attach *a, struct ms_err *err)
 				i * sizeof(struct mg_hook);
 		uint64_t enter = t->hook.kind == MG_HOOK_FREE     ? m->enter_free
 				 : t->hook.kind == MG_HOOK_LINKER ? m->enter_linker
+				 : t->hook.kind == MG_HOOK_CUSTOM ? m->enter_custom
 								  : m->enter_alloc;
 		patch_slot(&t->patch, enter, hook, slot);
 		if (hijack_write(&a->h, t->hook.slot, slot, sizeof slot))

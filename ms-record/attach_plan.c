@@ -210,7 +210,8 @@ enum { MALLOC = 0, FREE = 1 };
 static struct near *near_of(struct attach *a, const struct attach_module *m)
 {
 	for (uint32_t i = 0; i < a->near_count; i++)
-		if (a->near[i].low >= m->start && a->near[i].high <= m->end)
+		if (a->near[i].low >= m->start && a->near[i].high <= m->end &&
+		    a->near[i].count < NEAR_BYTES / MG_SLOT_BYTES)
 			return &a->near[i];
 	if (a->near_count == NEAR_MOST)
 		return NULL;
@@ -237,35 +238,43 @@ static bool adopt(struct attach *a, struct target *t)
 		return false;
 	if (memcmp(now, h->original, h->bytes) && memcmp(now, h->patched, h->bytes))
 		return false;
-	struct mg_hook was = *h;
-	was.inner_low = t->hook.inner_low;
-	was.inner_high = t->hook.inner_high;
-	t->hook = was;
+	t->hook = *h;
 	t->fresh = false;
 	return true;
+}
+
+struct target *attach_add_target(struct attach *a, const struct attach_module *m, const char *name,
+				 uint32_t kind, uint64_t address, uint64_t bytes)
+{
+	for (uint32_t i = 0; i < a->target_count; i++)
+		if (a->targets[i].hook.entry == address)
+			return NULL;
+	if (a->target_count == MG_HOOKS_MAX || address < m->code_low || address >= m->code_high)
+		return NULL;
+	struct near *n = near_of(a, m);
+	if (!n)
+		return NULL;
+	struct target *t = &a->targets[a->target_count++];
+	*t = (struct target){.size = bytes, .fresh = true, .near = (uint32_t)(n - a->near)};
+	t->hook.entry = address;
+	t->hook.kind = kind;
+	snprintf(t->name, sizeof t->name, "%s", name);
+	snprintf(t->module, sizeof t->module, "%s", base_name(m->map->path));
+	n->low = address < n->low ? address : n->low;
+	n->high = address + 64 > n->high ? address + 64 : n->high;
+	n->count++;
+	adopt(a, t);
+	return t;
 }
 
 static void add_target(struct attach *a, const struct attach_module *m, const char *name,
 		       uint32_t kind, const struct attach_symbol *s, const struct range *inner)
 {
-	for (uint32_t i = 0; i < a->target_count; i++)
-		if (a->targets[i].hook.entry == s->address)
-			return;
-	struct near *n = near_of(a, m);
-	if (a->target_count == MG_HOOKS_MAX || !n || s->address < m->code_low ||
-	    s->address >= m->code_high)
+	struct target *t = attach_add_target(a, m, name, kind, s->address, s->bytes);
+	if (!t)
 		return;
-	struct target *t = &a->targets[a->target_count++];
-	*t = (struct target){.size = s->bytes, .fresh = true, .near = (uint32_t)(n - a->near)};
-	t->hook.entry = s->address;
-	t->hook.kind = kind;
 	t->hook.inner_low = inner->start;
 	t->hook.inner_high = inner->start + inner->bytes;
-	snprintf(t->name, sizeof t->name, "%s", name);
-	snprintf(t->module, sizeof t->module, "%s", base_name(m->map->path));
-	n->low = s->address < n->low ? s->address : n->low;
-	n->high = s->address + 64 > n->high ? s->address + 64 : n->high;
-	adopt(a, t);
 }
 
 static bool is_libc(const char *name)
@@ -320,11 +329,13 @@ static void take_pages(struct attach *a)
 		for (uint32_t k = 0; k < a->near_count; k++) {
 			struct near *n = &a->near[k];
 			if (a->manifest.hooks[i].entry < n->low ||
-			    a->manifest.hooks[i].entry >= n->high)
+			    a->manifest.hooks[i].entry >= n->high ||
+			    (!n->fresh && n->page != page))
 				continue;
 			n->page = page;
 			n->fresh = false;
 			n->taken = slot + 1 > n->taken ? slot + 1 : n->taken;
+			break;
 		}
 	}
 }
@@ -353,6 +364,8 @@ int attach_find_targets(struct attach *a, struct ms_err *err)
 			"executable, which may be stripped, nor a library has a malloc "
 			"that can be seen",
 			(int)a->pid);
+	if (attach_find_hooks(a, err))
+		return -1;
 	take_pages(a);
 	return check_foreign(a, err);
 }
@@ -362,6 +375,8 @@ int attach_find_targets(struct attach *a, struct ms_err *err)
 
 static bool must(const struct target *t)
 {
+	if (t->asked)
+		return true;
 	for (size_t i = 0; i < FUNCTIONS; i++)
 		if (!strcmp(functions[i].name, t->name))
 			return functions[i].must;

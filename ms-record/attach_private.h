@@ -35,6 +35,7 @@ struct near {
 	uint64_t page;      /* 0 = not mapped yet */
 	uint32_t taken;     /* slots of before, */
 	uint32_t used;      /* and with ours */
+	uint32_t count;     /* functions that are to have one */
 	bool fresh;
 };
 
@@ -45,6 +46,7 @@ struct target {
 	char name[32], module[64];
 	uint64_t size; /* as its symbol says; 0 = not known */
 	uint32_t near; /* index */
+	bool asked;    /* by --hook */
 	bool fresh;    /* no slot has been written for it yet */
 };
 
@@ -88,6 +90,8 @@ struct attach {
 
 	struct near near[NEAR_MOST];
 	uint32_t near_count;
+	const struct hooks *hooks; /* --hook */
+	bool throws;               /* exceptions may come, and cannot pass the image */
 	struct target targets[MG_HOOKS_MAX];
 	uint32_t target_count;
 	char allocator[128];
@@ -112,6 +116,12 @@ int attach_find_earlier(struct attach *a, struct ms_err *err);
 /* Finds the functions to hook. 0, or -1 with `err` set: there are none, or one that has to be
  * cannot be hooked. */
 int attach_find_targets(struct attach *a, struct ms_err *err);
+/* One more function, or NULL: it is one already, or there is no room. */
+struct target *attach_add_target(struct attach *a, const struct attach_module *m, const char *name,
+				 uint32_t kind, uint64_t address, uint64_t bytes);
+/* attach_hooks.c: those that --hook names, and known ones besides malloc's. 0, or -1 with `err` set:
+ * one that was named cannot be had. */
+int attach_find_hooks(struct attach *a, struct ms_err *err);
 /* Plans each jump, now that pages for slots are known (or supposed). 0, or -1 with `err` set. */
 int attach_plan(struct attach *a, struct ms_err *err);
 

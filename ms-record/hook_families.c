@@ -98,6 +98,30 @@ static const char *const functions[] = {
 };
 #define FUNCTIONS (sizeof functions / sizeof *functions)
 
+static const char *const operators[] = {
+	"_Znwm(size) -> ptr",
+	"_Znam(size) -> ptr",
+	"_ZnwmRKSt9nothrow_t(size) -> ptr",
+	"_ZnamRKSt9nothrow_t(size) -> ptr",
+	"_ZnwmSt11align_val_t(size) -> ptr",
+	"_ZnamSt11align_val_t(size) -> ptr",
+	"_ZnwmSt11align_val_tRKSt9nothrow_t(size) -> ptr",
+	"_ZnamSt11align_val_tRKSt9nothrow_t(size) -> ptr",
+	"_ZdlPv(ptr)",
+	"_ZdaPv(ptr)",
+	"_ZdlPvm(ptr)",
+	"_ZdaPvm(ptr)",
+	"_ZdlPvRKSt9nothrow_t(ptr)",
+	"_ZdaPvRKSt9nothrow_t(ptr)",
+	"_ZdlPvSt11align_val_t(ptr)",
+	"_ZdaPvSt11align_val_t(ptr)",
+	"_ZdlPvmSt11align_val_t(ptr)",
+	"_ZdaPvmSt11align_val_t(ptr)",
+	"_ZdlPvSt11align_val_tRKSt9nothrow_t(ptr)",
+	"_ZdaPvSt11align_val_tRKSt9nothrow_t(ptr)",
+};
+#define OPERATORS (sizeof operators / sizeof *operators)
+
 static const char *const libraries[] = {"jemalloc", "mimalloc", "tcmalloc"};
 
 static bool is_one(const char *path)
@@ -117,16 +141,41 @@ bool hook_families_wanted(const struct session *s)
 	return false;
 }
 
-void hook_families_each(const struct hook_modules *m,
-			void (*f)(void *arg, const struct hook_spec *spec), void *arg)
+bool hook_families_there(const struct hook_modules *m)
+{
+	static const char *const keys[] = {"mallocx", "je_malloc", "_rjem_malloc", "mi_malloc",
+					   "tc_malloc"};
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+		if (hook_is_there(m, keys[i]))
+			return true;
+	return false;
+}
+
+static void each(const struct hook_modules *m, const char *const *texts, struct hook_spec *specs,
+		 size_t n, const char *path, hook_families_fn *f, void *arg)
+{
+	struct ms_err ignored = {0};
+	for (size_t i = 0; i < n; i++) {
+		struct hook_place place;
+		if (!specs[i].name && hook_spec_read(&specs[i], texts[i], &ignored))
+			continue;
+		struct hook_spec of = specs[i];
+		of.module = (char *)(uintptr_t)path;
+		if (!hook_find(m, &of, &place, &ignored))
+			f(arg, &specs[i], &place);
+	}
+}
+
+void hook_families_each(const struct hook_modules *m, hook_families_fn *f, void *arg)
 {
 	static struct hook_spec specs[FUNCTIONS];
-	struct ms_err ignored = {0};
-	for (size_t i = 0; i < FUNCTIONS; i++) {
-		struct hook_place place;
-		if (!specs[i].name && hook_spec_read(&specs[i], functions[i], &ignored))
-			continue;
-		if (!hook_find(m, &specs[i], &place, &ignored))
-			f(arg, &specs[i]);
-	}
+	each(m, functions, specs, FUNCTIONS, NULL, f, arg);
+}
+
+void hook_operators_each(const struct hook_modules *m, const char *path, hook_families_fn *f,
+			 void *arg)
+{
+	static struct hook_spec specs[OPERATORS];
+	if (!hook_is_runtime(path))
+		each(m, operators, specs, OPERATORS, path, f, arg);
 }

@@ -13,8 +13,14 @@ struct session;
 
 /* Does the process seem to have one, by the names of what is mapped? */
 bool hook_families_wanted(const struct session *s);
+/* The same, by what its modules define. */
+bool hook_families_there(const struct hook_modules *m);
 /* Calls `f` with each function of them that is there. What `spec` points to stays. */
-void hook_families_each(const struct hook_modules *m,
-			void (*f)(void *arg, const struct hook_spec *spec), void *arg);
+typedef void hook_families_fn(void *arg, const struct hook_spec *spec,
+			      const struct hook_place *place);
+void hook_families_each(const struct hook_modules *m, hook_families_fn *f, void *arg);
+/* The same with C++'s operators new and delete of the module at `path`. */
+void hook_operators_each(const struct hook_modules *m, const char *path, hook_families_fn *f,
+			 void *arg);
 
 #endif

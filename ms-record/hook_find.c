@@ -303,3 +303,27 @@ int hook_find(const struct hook_modules *all, const struct hook_spec *spec,
 		return ms_err_set(err, "it is not in the code of its module");
 	return f.count ? 0 : 1;
 }
+
+bool hook_is_there(const struct hook_modules *all, const char *name)
+{
+	struct hook_place place;
+	struct found f = {.place = &place};
+	struct hook_spec spec = {.name = (char *)(uintptr_t)name};
+	for (size_t i = 0; i < all->all.n && !f.count; i++)
+		search(&f, &all->all.v[i], &spec);
+	return f.count != 0;
+}
+
+bool hook_unwinds(const struct hook_modules *all)
+{
+	return hook_is_there(all, "_Unwind_RaiseException");
+}
+
+bool hook_is_runtime(const char *path)
+{
+	static const char *const runtimes[] = {"libstdc++", "libc++", "libc.", "libc-", "ld-"};
+	for (size_t i = 0; i < sizeof runtimes / sizeof *runtimes; i++)
+		if (!strncmp(base_name(path), runtimes[i], strlen(runtimes[i])))
+			return true;
+	return false;
+}

@@ -35,9 +35,11 @@ void hook_modules_free(struct hook_modules *m);
  * had, because there are several, or only such that the compiler changed. */
 int hook_find(const struct hook_modules *m, const struct hook_spec *spec, struct hook_place *place,
 	      struct ms_err *err);
-/* May the code at a place let a C++ exception out, as far as can be told? Anything that it calls
- * may, but for functions of the C library. */
-bool hook_may_throw(const struct hook_modules *m, const struct hook_place *place,
-		    const struct attach_memory *mem);
+/* Is a function of that name there? */
+bool hook_is_there(const struct hook_modules *m, const char *name);
+/* Is there anything that unwinds stacks for exceptions? */
+bool hook_unwinds(const struct hook_modules *m);
+/* Does a module belong to a C++ runtime, or to the C library? */
+bool hook_is_runtime(const char *path);
 
 #endif

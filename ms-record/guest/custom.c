@@ -55,11 +55,12 @@ bool mg_custom_backing(const uint64_t *frame, const void *block, uint64_t size)
 	if (!own || !mg_custom_within(own, frame))
 		return false;
 	const struct mg_custom *c = &own->custom_hook->custom;
-	bool hidden = c->flags & MG_CUSTOM_HIDE || !c->heap;
+	bool hidden = c->flags & MG_CUSTOM_HIDE;
 	struct mg_writer *t = mg_enter_open(frame);
 	if (!t)
 		return true;
-	if (!mg_waiting())
+	/* Another name of malloc: the block is the one that will be recorded. */
+	if (!mg_waiting() && c->heap)
 		mg_put(t,
 		       (struct mg_record){.kind = MG_HEAP_BACKING,
 					  .words = BACKING_WORDS,

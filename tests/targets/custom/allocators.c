@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define API __attribute__((noinline, noclone))
 
@@ -419,9 +420,12 @@ static void use_wrappers(void)
 	say(&t);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	char go;
 	setvbuf(stdout, NULL, _IONBF, 0);
+	if (argc > 1 && read(0, &go, 1) != 1) /* until it is recorded */
+		return argv[0] == NULL;
 	use_pool();
 	use_arena();
 	use_slab();

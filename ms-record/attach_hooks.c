@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT
+ * Attaching: functions of the program's own that --hook names, those of allocators that are known, and
+ * C++'s operators where the allocator has its own.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "attach_private.h"
+#include "hook_families.h"
+#include "hook_find.h"
+
+static struct target *add(struct attach *a, const struct hook_spec *spec,
+			  const struct hook_place *place)
+{
+	struct target *t = attach_add_target(a, &place->module, spec->name, MG_HOOK_CUSTOM,
+					     place->address, place->bytes);
+	if (t)
+		t->hook.custom = spec->custom;
+	return t;
+}
+
+/* ---- --hook ---- */
+
+static int refuse(const struct attach *a, const struct hook_spec *h, const char *why,
+		  struct ms_err *err)
+{
+	return ms_err_set(err, "cannot hook '%s' in process %d: %s", h->name, (int)a->pid, why);
+}
+
+static int add_asked(struct attach *a, const struct hook_modules *m, const struct hook_spec *h,
+		     struct ms_err *err)
+{
+	struct hook_place place;
+	struct ms_err why = {0};
+	int rc = hook_find(m, h, &place, &why);
+	if (rc)
+		return refuse(a, h, rc < 0 ? why.text : "there is no such function in it", err);
+	bool returns = h->custom.what == MG_CUSTOM_ALLOC || h->custom.what == MG_CUSTOM_REALLOC ||
+		       h->custom.what == MG_CUSTOM_CREATE;
+	if (returns && a->throws)
+		return refuse(a, h,
+			      "an exception that leaves it could not pass the hook in this "
+			      "process; start the program with ms-record, or hook a function "
+			      "that returns nothing",
+			      err);
+	struct target *t = add(a, h, &place);
+	if (!t)
+		return refuse(a, h, "it is recorded already, or there are too many hooks", err);
+	t->asked = true;
+	return 0;
+}
+
+/* ---- known ones ---- */
+
+static void add_known(void *arg, const struct hook_spec *spec, const struct hook_place *place)
+{
+	add(arg, spec, place);
+}
+
+static bool has_malloc(const struct attach *a, const struct attach_module *m)
+{
+	for (uint32_t i = 0; i < a->target_count; i++)
+		if (a->targets[i].hook.kind == MG_HOOK_MALLOC &&
+		    a->targets[i].hook.entry - m->start < m->end - m->start)
+			return true;
+	return false;
+}
+
+static void add_operators(struct attach *a, const struct hook_modules *m)
+{
+	for (size_t i = 0; i < a->maps.n; i++) {
+		struct attach_module own;
+		if (attach_elf_module(&a->memory, &a->maps, &a->maps.v[i], &own) &&
+		    has_malloc(a, &own))
+			hook_operators_each(m, own.map->path, add_known, a);
+	}
+}
+
+int attach_find_hooks(struct attach *a, struct ms_err *err)
+{
+	struct hook_modules m;
+	int rc = 0;
+	hook_modules_read(&m, a->h.proc, &a->maps, &a->memory);
+	a->throws = hook_unwinds(&m);
+	for (size_t i = 0; i < a->hooks->n && !rc; i++)
+		rc = add_asked(a, &m, &a->hooks->v[i], err);
+	if (!rc && hook_families_there(&m))
+		hook_families_each(&m, add_known, a);
+	if (!rc)
+		add_operators(a, &m);
+	hook_modules_free(&m);
+	return rc;
+}
