@@ -335,7 +335,7 @@ static int map_guest(struct attach *a, struct ms_err *err)
 	/* If no entry comes to be replaced, nobody was there. */
 	if (!a->adopted) {
 		a->release[a->release_count++] = (struct range){a->shared.image, a->image.bytes};
-		a->release[a->release_count++] = (struct range){a->shared.gate, NEAR_BYTES};
+		a->release[a->release_count++] = (struct range){a->shared.gate, 4096};
 	}
 	for (uint32_t i = 0; i < a->near_count; i++) {
 		if (!a->near[i].fresh)

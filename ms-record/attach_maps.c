@@ -111,9 +111,10 @@ static void look(struct search *s, const struct attach_map *before, const struct
 		from = LOWEST;
 	if (to > HIGHEST)
 		to = HIGHEST;
+	from = (from + s->bytes - 1) & ~(s->bytes - 1);
 	if (to <= from || to - from < s->bytes)
 		return;
-	uint64_t high = to - s->bytes;
+	uint64_t high = (to - s->bytes) & ~(s->bytes - 1);
 	if (!stack) {
 		consider(s, high);
 		if (high - from > MARGIN)

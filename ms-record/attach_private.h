@@ -17,7 +17,7 @@
 #include "ms-record/guest/layout.h"
 #include "patch.h"
 
-#define NEAR_BYTES 4096u
+#define NEAR_BYTES MG_NEAR_BYTES
 #define NEAR_MOST 16u
 #define RELEASE_MOST 24u
 /* Where a thread's number stands, from its thread pointer. */

@@ -67,7 +67,7 @@
 #define MG_OWN_MAX 6u
 #define MG_ARENAS 64u
 #define MG_NEAR_MOST 16u
-#define MG_NEAR_BYTES 4096u
+#define MG_NEAR_BYTES 8192u /* of slots, near a module; at a multiple of it */
 
 /* The environment variable that names the recorder's socket (abstract, without the leading NUL). */
 #define MG_ENV_SOCKET "MEMSCOPE_SOCKET"

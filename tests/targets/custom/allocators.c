@@ -424,8 +424,11 @@ int main(int argc, char **argv)
 {
 	char go;
 	setvbuf(stdout, NULL, _IONBF, 0);
-	if (argc > 1 && read(0, &go, 1) != 1) /* until it is recorded */
-		return argv[0] == NULL;
+	if (argc > 1) { /* until it is recorded */
+		fputs(argv[1], stderr);
+		if (read(0, &go, 1) != 1)
+			return 1;
+	}
 	use_pool();
 	use_arena();
 	use_slab();
