@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Marks for MemScope: name moments of a program, leave parts of it out, and tell about a custom
- * allocator's blocks. Header only.
+ * allocator's blocks and pools. Header only.
  *
  * Include it and call; there is nothing to link. In a program that is not being recorded every call
  * is a test of a pointer that is null. In one that is, the functions of ms-record's preload library
@@ -20,6 +20,9 @@ typedef void memscope_alloc_fn(const void *block, size_t size);
 typedef void memscope_free_fn(const void *block);
 typedef void memscope_realloc_fn(const void *old, const void *block, size_t size);
 typedef void memscope_pause_fn(void);
+typedef void memscope_pool_create_fn(const void *pool, const char *name);
+typedef void memscope_pool_alloc_fn(const void *pool, const void *block, size_t size);
+typedef void memscope_pool_fn(const void *pool);
 
 #if defined(__x86_64__) && defined(__ELF__) && defined(__GNUC__)
 /* The address is read from the global offset table, so that it stays a question to the dynamic
@@ -39,6 +42,10 @@ extern memscope_free_fn memscope_v1_free __attribute__((weak));
 extern memscope_realloc_fn memscope_v1_realloc __attribute__((weak));
 extern memscope_pause_fn memscope_v1_pause __attribute__((weak));
 extern memscope_pause_fn memscope_v1_resume __attribute__((weak));
+extern memscope_pool_create_fn memscope_v1_pool_create __attribute__((weak));
+extern memscope_pool_alloc_fn memscope_v1_pool_alloc __attribute__((weak));
+extern memscope_pool_fn memscope_v1_pool_reset __attribute__((weak));
+extern memscope_pool_fn memscope_v1_pool_destroy __attribute__((weak));
 #define MEMSCOPE_FUNCTION(type, symbol) (&symbol)
 #endif
 
@@ -90,6 +97,49 @@ static inline void ms_resume(void)
 	memscope_pause_fn *f = MEMSCOPE_FUNCTION(memscope_pause_fn, memscope_v1_resume);
 	if (f)
 		f();
+}
+
+/* There is a pool, whatever address stands for it. Its blocks are of the heap called `name`, which
+ * pools may share; NULL: of no heap of their own. What was live of a pool at that address is freed.
+ * At most 255 bytes of the name are kept. */
+static inline void ms_pool_create(const void *pool, const char *name)
+{
+	memscope_pool_create_fn *f =
+		MEMSCOPE_FUNCTION(memscope_pool_create_fn, memscope_v1_pool_create);
+	if (f)
+		f(pool, name);
+}
+
+/* The pool gave out `size` bytes at `block`. */
+static inline void ms_pool_alloc(const void *pool, const void *block, size_t size)
+{
+	memscope_pool_alloc_fn *f =
+		MEMSCOPE_FUNCTION(memscope_pool_alloc_fn, memscope_v1_pool_alloc);
+	if (f)
+		f(pool, block, size);
+}
+
+/* And took one back. */
+static inline void ms_pool_free(const void *pool, const void *block)
+{
+	(void)pool;
+	ms_free(block);
+}
+
+/* All its blocks are freed... */
+static inline void ms_pool_reset(const void *pool)
+{
+	memscope_pool_fn *f = MEMSCOPE_FUNCTION(memscope_pool_fn, memscope_v1_pool_reset);
+	if (f)
+		f(pool);
+}
+
+/* ...and it is no more. */
+static inline void ms_pool_destroy(const void *pool)
+{
+	memscope_pool_fn *f = MEMSCOPE_FUNCTION(memscope_pool_fn, memscope_v1_pool_destroy);
+	if (f)
+		f(pool);
 }
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Attaching: functions of the program's own that --hook names, those of allocators that are known, and
- * C++'s operators where the allocator has its own.
+ * Attaching: functions of the program's own that --hook names, those of allocators that are known,
+ * and C++'s operators where the allocator has its own.
  */
 #include <stdio.h>
 #include <string.h>

@@ -329,8 +329,7 @@ static void take_pages(struct attach *a)
 		for (uint32_t k = 0; k < a->near_count; k++) {
 			struct near *n = &a->near[k];
 			if (a->manifest.hooks[i].entry < n->low ||
-			    a->manifest.hooks[i].entry >= n->high ||
-			    (!n->fresh && n->page != page))
+			    a->manifest.hooks[i].entry >= n->high || (!n->fresh && n->page != page))
 				continue;
 			n->page = page;
 			n->fresh = false;

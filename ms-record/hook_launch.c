@@ -120,8 +120,7 @@ static void look_for(struct work *w, const struct hook_spec *spec, bool asked)
 	*MS_PUSH(&w->targets) = t;
 }
 
-static void look_for_known(void *arg, const struct hook_spec *spec,
-			   const struct hook_place *place)
+static void look_for_known(void *arg, const struct hook_spec *spec, const struct hook_place *place)
 {
 	(void)place;
 	look_for(arg, spec, false);

@@ -12,7 +12,8 @@ expect() { # WHAT GOT WANTED
 }
 warn='-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror'
 echo '#include <memscope.h>
-int main(void) { ms_mark("a"); ms_alloc("b", 1); ms_realloc("b", "b", 2); ms_free("b"); ms_pause(); ms_resume(); return 0; }' >all.c
+int main(void) { ms_mark("a"); ms_alloc("b", 1); ms_realloc("b", "b", 2); ms_free("b"); ms_pause(); ms_resume();
+	ms_pool_create("p", "n"); ms_pool_alloc("p", "b", 1); ms_pool_free("p", "b"); ms_pool_reset("p"); ms_pool_destroy("p"); return 0; }' >all.c
 cp all.c all.cc
 for std in c99 c11 c17 gnu11; do
 	# shellcheck disable=SC2086
@@ -113,5 +114,51 @@ ms-snap -q -o step.db step.trace
 expect 'told and by itself' "$(ask step "SELECT sum(s.allocations) FROM site s JOIN place p ON p.site = s.id WHERE p.function = 'work'
 	UNION ALL SELECT paused_allocations FROM process")" '30
 50'
+# pools: heaps by name, blocks that are freed at once, addresses that are used again
+cat >pools.c <<'END'
+#include <memscope.h>
+#include <stdlib.h>
+static char a[1000], b[1000], c[1000];
+static __attribute__((noinline)) void in(const char *pool, int from, int n)
+{
+	for (int i = from; i < from + n; i++)
+		ms_pool_alloc(pool, pool + i, 3);
+}
+int main(void)
+{
+	ms_pool_create(a, "requests");
+	ms_pool_create(b, "requests");
+	ms_pool_create(c, NULL);
+	for (int round = 0; round < 10; round++) {
+		in(a, 0, 100);
+		ms_pool_free(a, a + 50);
+		ms_pool_reset(a);
+	}
+	in(b, 0, 200), in(b, 300, 50);
+	ms_pool_destroy(b);
+	ms_pool_create(b, "others");
+	in(b, 0, 300);
+	ms_pool_create(b, "others"); /* what was there is gone */
+	in(b, 10, 20);
+	in(c, 0, 40);
+	for (int i = 0; i < 5000; i++) { /* a long list of blocks that are gone */
+		in(c, 500, 1);
+		ms_pool_free(c, c + 500);
+	}
+	ms_pool_alloc("never made", a, 7);
+	free(malloc(5000));
+	return 0;
+}
+END
+gcc -O1 -g -fno-builtin -I"$SRC/include" -o pools pools.c
+./pools || fail 'pools, not recorded'
+record pools ./pools
+expect 'pools' "$(ask pools 'SELECT heap, allocations, frees, allocated_bytes, coalesce(live_bytes, 0) FROM by_heap ORDER BY heap')" \
+	'malloc 5042 5001 20127 127
+others 320 300 960 60
+requests 1250 1250 3750 0'
+expect 'pools: quality' "$(ask pools 'SELECT unknown_frees, inferred_frees FROM process')" '0 0'
+ms-report --tree pools.db >pools.txt
+grep -q 'heap others' pools.txt || fail "pools in the report: $(cat pools.txt)"
 record sampled --sample 1 ./user
 expect 'sampled' "$(site sampled 'left_out(int, int)')" '   '

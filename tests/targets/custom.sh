@@ -25,6 +25,28 @@ sound() { # NAME: nothing is unknown, guessed or lost
 	expect "$1: quality" "$(ask "$1" 'SELECT complete, events_lost, unknown_frees, inferred_frees FROM process')" '1|0|0|0'
 }
 
+attached() { # NAME COMMAND OPTIONS: the same with -p, from before the command begins
+	name=$1 command=$2
+	shift 2
+	rm -f "$name.db" "$name.trace" go ready
+	mkfifo go
+	$command started <go >"$name.out" 2>ready &
+	target=$!
+	exec 7>go
+	until [ -s ready ]; do kill -0 $target && sleep 0.02; done
+	ms-record -q -o "$name.trace" "$@" -p $target 2>"$name.err" &
+	recorder=$!
+	until ms-record -q --tell "$name.trace" status >told 2>&1; do
+		kill -0 $recorder 2>dead || fail "$name: $(cat "$name.err")"
+		sleep 0.05
+	done
+	echo >&7
+	exec 7>&-
+	wait $target || fail "$name: the process's status $?"
+	wait $recorder || fail "$name: status $?: $(cat "$name.err")"
+	ms-snap -q -o "$name.db" "$name.trace"
+}
+
 # C: nine allocators and a wrapper of malloc
 for flags in -O2 '-O2 -flto' -O0; do
 	# shellcheck disable=SC2086
@@ -55,12 +77,28 @@ for flags in -O2 '-O2 -flto' '-O3 -fwhole-program'; do
 asm_alloc|2000|48000'
 done
 
+# the same in processes that run already
+gcc -O2 -g -o allocators "$here/allocators.c"
+./allocators >plain.out
+eval "attached allocators ./allocators $(hook "$here/allocators.hooks")"
+cmp plain.out allocators.out || fail '-p: another output'
+ask allocators "SELECT heap, allocations, frees, allocated_bytes, coalesce(live_bytes, 0) FROM by_heap" | sort >seen
+{ cat plain.out && echo 'malloc|19|18|12408|12345'; } | sort | diff - seen || fail '-p: other figures'
+sound allocators
+gcc -O2 -flto -o registers "$here/registers.c"
+./registers >plain.out
+attached registers ./registers --hook 'pool_alloc(size) -> ptr' --hook 'asm_alloc(size) -> ptr'
+cmp plain.out registers.out || fail "registers, -p: $(cat registers.out)"
+expect 'registers, -p' "$(ask registers 'SELECT heap, allocations, allocated_bytes FROM by_heap WHERE heap IN ('"'pool_alloc', 'asm_alloc'"')')" \
+	'pool_alloc|20000|390000
+asm_alloc|2000|48000'
+
 # C++: members, templates, exceptions that leave the function
 g++ -O2 -g -o members "$here/members.cc"
 ./members >plain.out 2>plain.err
 record members --hook 'app::Pool::alloc(unsigned long)(_, size) -> ptr' --hook 'app::Pool::release(_, ptr)' \
 	--hook 'outer_alloc(_, size) -> ptr' --hook 'app::Slab<double>::take(_, size32) -> ptr in take' ./members
-cmp plain.out members.out && cmp plain.err members.err || fail 'members: another output'
+{ cmp plain.out members.out && cmp plain.err members.err; } || fail 'members: another output'
 ask members "SELECT heap, allocations, frees, failed_allocations, allocated_bytes, coalesce(live_bytes, 0) FROM by_heap WHERE heap <> 'malloc'" | sort >seen
 sort plain.out | diff - seen || fail 'members: other figures'
 sound members
@@ -110,6 +148,12 @@ for bad in 'f' 'f(x)' 'f(size)' 'f(_)' 'f(size, size) -> ptr' 'f(_) -> ptr' 'f(s
 	if ms-record -q -o bad.trace --hook "$bad" ./refused >bad.out 2>bad.err; then fail "'$bad' was accepted"; fi
 	grep -q "^ms-record: bad --hook" bad.err || fail "'$bad': $(cat bad.err)"
 done
+sleep 60 &
+for spec in 'nobody(size) -> ptr' 'malloc(size) -> ptr'; do
+	if ms-record -q -o refused.trace --hook "$spec" -p $! 2>refused.err; then fail "$spec, -p: was not refused"; else expect "$spec, -p" $? 125; fi
+	grep -q "^ms-record: cannot hook '.*' in process $!: " refused.err || fail "$spec, -p: $(cat refused.err)"
+done
+kill $!
 # a function that another program has: said at the end, all others are hooked
 ms-record -o none.trace --hook 'nobody(size) -> ptr' --hook 'one(size) -> ptr' sh -c ./refused >none.out 2>none.err
 expect 'not found: output' "$(cat none.out)" 'it ran'

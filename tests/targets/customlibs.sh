@@ -1,0 +1,70 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Allocators of libraries by their own functions, launched and attached to, compared exactly with what the program asked for: jemalloc,
+# mimalloc and tcmalloc, which are known, glib's slices and APR's pools by --hook.
+set -eu
+here=$SRC/tests/targets/custom
+lib=/usr/lib/$(gcc -dumpmachine)
+for l in libjemalloc.so.2 libmimalloc.so.2.0 libtcmalloc_minimal.so.4 libglib-2.0.so.0 libapr-1.so.0; do
+	if [ "${MS_CHECK_ALL-0}" = 0 ] || [ ! -e "$lib/$l" ]; then
+		echo "part of make check-all: needs $l"
+		exit 77
+	fi
+done
+fail() {
+	echo "FAILED: $*"
+	exit 1
+}
+expect() { # WHAT GOT WANTED
+	[ "$2" = "$3" ] || fail "$1: $2, not $3"
+}
+ask() { sqlite3 "$1.db" "$2"; }
+attached() { # NAME COMMAND OPTIONS
+	name=$1 command=$2
+	shift 2
+	rm -f "$name.db" "$name.trace" go ready
+	mkfifo go
+	$command started <go >"$name.out" 2>ready &
+	target=$!
+	exec 7>go
+	until [ -s ready ]; do kill -0 $target && sleep 0.02; done
+	ms-record -q -o "$name.trace" "$@" -p $target 2>"$name.err" &
+	recorder=$!
+	until ms-record -q --tell "$name.trace" status >told 2>&1; do
+		kill -0 $recorder 2>dead || fail "$name: $(cat "$name.err")"
+		sleep 0.05
+	done
+	echo >&7
+	exec 7>&-
+	wait $target || fail "$name: the process's status $?"
+	wait $recorder || fail "$name: status $?: $(cat "$name.err")"
+	ms-snap -q -o "$name.db" "$name.trace"
+}
+figures() { # NAME HEAP
+	ask "$1" "SELECT allocations, frees, allocated_bytes, coalesce(live_bytes, 0) FROM by_heap WHERE heap = '$2'"
+}
+try() { # NAME LIBRARY HEAP WANTED WANTED-WHEN-LAUNCHED OPTIONS: '' = what the program says
+	of=$1 heap=$3 wanted=$4 launched=$5
+	g++ -O2 -g -D"$1" -o "$1" "$here/libraries.cc" "$lib/$2"
+	shift 5
+	"./$of" >plain.out
+	attached "$of-p" "./$of" "$@"
+	cmp plain.out "$of-p.out" || fail "$of, -p: another output"
+	expect "$of, -p" "$(figures "$of-p" "$heap")" "${wanted:-$(cat plain.out)}"
+	ms-record -q -o "$of.trace" "$@" "./$of" >"$of.out" || fail "$of: status $?"
+	cmp plain.out "$of.out" || fail "$of: another output"
+	ms-snap -q -o "$of.db" "$of.trace"
+	expect "$of" "$(figures "$of" "$heap")" "${launched:-$(cat plain.out)}"
+	for n in "$of" "$of-p"; do
+		expect "$n: quality" "$(ask "$n" 'SELECT complete, events_lost, unknown_frees, inferred_frees FROM process')" '1|0|0|0'
+	done
+}
+# What the libraries allocate when they start comes besides: libstdc++'s reserve of 72,704 bytes, two slices of glib's, two blocks of APR's
+# first pool, and a structure of each heap that mimalloc makes.
+try JEMALLOC libjemalloc.so.2 malloc '' '3601|2850|2174204|583304'
+try MIMALLOC libmimalloc.so.2.0 malloc '3540|3289|773190|53657' '3540|3289|773190|53657'
+try TCMALLOC libtcmalloc_minimal.so.4 malloc '' '2505|1918|1374830|606616'
+try SLICES libglib-2.0.so.0 g_slice '' '4002|3936|402192|6536' --hook 'g_slice_alloc(size) -> ptr in g_slice' \
+	--hook 'g_slice_alloc0(size) -> ptr in g_slice' --hook 'g_slice_free1(_, ptr)'
+try APR libapr-1.so.0 apr '4002|3800|402080|20180' '4002|3800|402080|20180' --hook 'apr_palloc(pool, size) -> ptr in apr' \
+	--hook 'apr_pool_clear(pool)' --hook 'apr_pool_destroy(pool)'
