@@ -329,8 +329,8 @@ enum mg_kind {
 	MG_PAUSE =
 		17, /* stamp, number of the change: odd = the program paused, even = it resumed */
 	MG_USER_REALLOC = 18, /* memscope.h ms_realloc: as MG_REALLOC, kept apart */
-	/* Heaps of the program's own: by hooked functions (struct mg_custom), or memscope.h's. Heap:
-	 * its number, 0 = that of the pool, or of malloc if there is none. */
+	/* Heaps of the program's own: by hooked functions (struct mg_custom), or memscope.h's.
+	 * Heap: its number, 0 = that of the pool, or of malloc if there is none. */
 	MG_HEAP_ALLOC = 19,   /* stamp, address (0: it failed), size, heap, pool or 0, frames */
 	MG_HEAP_REALLOC = 20, /* stamp after, new address, size, old address, stamp before, heap,
 				 pool or 0, frames. The stamp before may be one of the past */
@@ -428,7 +428,7 @@ enum mg_hook_kind {
 	MG_HOOK_POSIX_MEMALIGN = 6, /* (&block, align, size) */
 	MG_HOOK_VALLOC = 7,         /* (size) */
 	MG_HOOK_FREE = 8,           /* (block) */
-	MG_HOOK_LINKER = 9, /* the dynamic linker says that it changes the list of modules */
+	MG_HOOK_LINKER = 9,  /* the dynamic linker says that it changes the list of modules */
 	MG_HOOK_CUSTOM = 10, /* as its `custom` says */
 };
 

@@ -29,7 +29,7 @@ enum {
 struct mg_record {
 	uint32_t kind, words;
 	uint64_t a, b, c, d, e, f; /* what follows the stamp */
-	uint64_t before;        /* its stamp, if that was taken before the real call (holding) */
+	uint64_t before;           /* its stamp, if that was taken before the real call (holding) */
 };
 
 struct mg_stack {

@@ -6,8 +6,8 @@
 # compressed or moved, when every answer must be the same. Which answers addr2line gives wrong is in symbols.sh.
 # Other compilers and tools are in symbols-matrix-more.sh.
 set -eu
-# shellcheck source=tests/cli/symbols-matrix-lib.sh
-. "$SRC/tests/cli/symbols-matrix-lib.sh"
+# shellcheck source=tests/cli/symbols/matrix-lib.sh
+. "$SRC/tests/cli/symbols/matrix-lib.sh"
 need g++ addr2line objdump objcopy dwp
 
 for flags in "-O0 -gdwarf-4" "-O2 -gdwarf-4" "-O0 -gdwarf-5" "-O2 -gdwarf-5 -no-pie -fomit-frame-pointer" "-O2 -gdwarf-5 -flto"; do

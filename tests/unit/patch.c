@@ -146,8 +146,8 @@ __asm__(".pushsection .text.patch, \"ax\", @progbits\n"
 /* clang-format on */
 
 extern uint8_t f_push[], f_jcc32[], f_jcc8[], f_cmp_rip[], f_mov_rip[], f_lea_rip[], f_imm_rip[],
-	f_jmp32[], f_jmp8[], f_endbr[], f_overflow[], f_sub_rsp[], f_ret[], f_call[], f_sub_call[], f_ucomisd[],
-	patch_text_end[];
+	f_jmp32[], f_jmp8[], f_endbr[], f_overflow[], f_sub_rsp[], f_ret[], f_call[], f_sub_call[],
+	f_ucomisd[], patch_text_end[];
 extern uint8_t r_call[], r_loop[], r_jrcxz[], r_short[], r_back[], r_int[], r_syscall[], r_inside[];
 
 static const struct function {

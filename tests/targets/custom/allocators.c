@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Custom allocators in C that count for themselves: each prints heap, allocations, frees, bytes given out,
- * bytes live at the end. Pool, arena with reset, slab, a static function, a size in the seventh argument, a
- * bump allocator, subpools as in APR, a wrapper of malloc with realloc.
+ * Custom allocators in C that count for themselves: each prints heap, allocations, frees, bytes
+ * given out, bytes live at the end. Pool, arena with reset, slab, a static function, a size in the
+ * seventh argument, a bump allocator, subpools as in APR, a wrapper of malloc with realloc.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -197,11 +197,11 @@ static void use_static(void)
 
 /* ---- the size is the seventh argument, others are on the stack too, and are changed ---- */
 
-API void *alloc_7(const char *file, int line, const char *function, int a, double x, int b, void *heap,
-		  size_t size, long after, float y, long last)
+API void *alloc_7(const char *file, int line, const char *function, int a, double x, int b,
+		  void *heap, size_t size, long after, float y, long last)
 {
-	if (line != 7 || b != 6 || a != 4 || x != 0.5 || y != 0.25f || after != 8 || last != 11 || *file != 'f' ||
-	    *function != 'g' || heap)
+	if (line != 7 || b != 6 || a != 4 || x != 0.5 || y != 0.25f || after != 8 || last != 11 ||
+	    *file != 'f' || *function != 'g' || heap)
 		abort();
 	size += 8;
 	after = (long)size;
@@ -241,7 +241,8 @@ static void use_7(void)
 	}
 	say(&t);
 	struct truth m = {"alloc_many", 0, 0, 0, 0};
-	void *p = alloc_many("ddddfdd", (size_t)4, (size_t)8, (size_t)16, (size_t)32, 64.0, (size_t)128, (size_t)256);
+	void *p = alloc_many("ddddfdd", (size_t)4, (size_t)8, (size_t)16, (size_t)32, 64.0,
+			     (size_t)128, (size_t)256);
 	if (!p)
 		abort();
 	made(&m, 4); /* what the hook takes for the size */
