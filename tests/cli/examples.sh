@@ -82,7 +82,7 @@ for page in "$SRC"/man/*.[1-9]; do
 	for b in "blocks/$name"/*; do
 		[ -f "$b" ] || continue
 		block=$PWD/$b
-		if grep -q '^#include' "$b"; then
+		if head -n 1 "$b" | grep -q '^#include'; then
 			cp "$b" "work/$name/example.c"
 			if [ "$name" = memscope-read.3 ]; then # uses the library, and is not to be recorded
 				flags=

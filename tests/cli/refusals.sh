@@ -3,15 +3,17 @@
 # What ms-record -p refuses: each with a line of its own, status 125, no trace, and the process as it was. What this machine cannot show is shown
 # by a made /proc.
 set -u
-target=$TB/cli/refusals
 failures=0
 fail() {
 	failures=$((failures + 1))
 	echo "$*"
 }
-open=$(mktemp -d) # where another user may write
+open=$(mktemp -d) tools=$(mktemp -d) # where another user may write, and run programs
 chmod 777 "$open"
-trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$open"' EXIT
+chmod 755 "$tools"
+trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$open" "$tools"' EXIT
+cp "$BIN/ms-record" "$BIN/libmemscope-preload.so" "$TB"/cli/refusals{,_static} "$tools"
+target=$tools/refusals
 nobody() {
 	setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
 }
@@ -37,8 +39,8 @@ refuse() { # PATTERN ARG...: by $user, if it is set
 	shift
 	[ -z "${pid-}" ] || look "$pid" >before
 	case ${user-} in
-	nobody) nobody timeout -k 5 60 "$BIN/ms-record" -o "$open/trace" -d 1 "$@" >out 2>err ;;
-	*) timeout -k 5 60 "$BIN/ms-record" -o "$open/trace" -d 1 "$@" >out 2>err ;;
+	nobody) nobody timeout -k 5 60 "$tools/ms-record" -o "$open/trace" -d 1 "$@" >out 2>err ;;
+	*) timeout -k 5 60 "$tools/ms-record" -o "$open/trace" -d 1 "$@" >out 2>err ;;
 	esac
 	rc=$?
 	[ $rc = 125 ] || fail "$pattern: status $rc"
@@ -177,7 +179,7 @@ user=''
 as=''
 begin plain
 made "$pid" 0
-timeout -k 5 60 "$BIN/ms-record" -q -o "$open/trace" -d 0.1 --proc-root root -p "$pid" || fail "a process that can be had: status $?"
+timeout -k 5 60 "$tools/ms-record" -q -o "$open/trace" -d 0.1 --proc-root root -p "$pid" || fail "a process that can be had: status $?"
 [ -s "$open/trace" ] || fail 'a process that can be had: no trace'
 over
 

@@ -5,10 +5,12 @@ import json
 import os
 import random
 import re
+import shutil
 import signal
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 BIN, TB = os.environ["BIN"], os.environ["TB"]
@@ -240,8 +242,11 @@ def refusals():
     r = subprocess.run(["sh", "-c", f"exec {RECORD} -o refused.trace -p $$"], capture_output=True, text=True, check=False)
     check(r.returncode == 125 and "that is this program itself" in r.stderr, f"itself: {r.stderr}")
     if not os.geteuid():
-        r = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", RECORD, "-o", "/dev/null", "-p",
-                            str(pid)], capture_output=True, text=True, check=False)
+        with tempfile.TemporaryDirectory() as tools:  # where another user may come
+            os.chmod(tools, 0o755)
+            shutil.copy(RECORD, tools)
+            r = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", tools + "/ms-record", "-o",
+                                "/dev/null", "-p", str(pid)], capture_output=True, text=True, check=False)
         check(r.returncode == 125 and "it belongs to user" in r.stderr, f"nobody: {r.stderr}")
     small = start("prlimit", "--as=60000000", TARGET, "churn", "1")
     refused("its memory is limited (ulimit -v)", pid=small.pid)

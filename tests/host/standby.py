@@ -13,7 +13,11 @@ import tempfile
 import time
 
 BIN, TB = os.environ["BIN"], os.environ["TB"]
-RECORD, TARGET = f"{BIN}/ms-record", f"{TB}/host/standby"
+TOOLS = tempfile.mkdtemp()  # where another user may come, other than to where the build is perhaps
+for tool in f"{BIN}/ms-record", f"{BIN}/libmemscope-preload.so", f"{TB}/host/standby":
+    shutil.copy(tool, TOOLS)
+os.chmod(TOOLS, 0o755)
+RECORD, TARGET = f"{TOOLS}/ms-record", f"{TOOLS}/standby"
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 KILLS = 200 if os.environ.get("MS_CHECK_ALL") else 30
 failures = []
@@ -267,7 +271,7 @@ def unprivileged():
         shutil.rmtree(where)
 
 
-def main():
+def run():
     again_and_again()
     children()
     programs()
@@ -275,6 +279,13 @@ def main():
     refusals()
     if not os.geteuid():
         unprivileged()
+
+
+def main():
+    try:
+        run()
+    finally:
+        shutil.rmtree(TOOLS)
     sys.exit(bool(failures))
 
 

@@ -236,7 +236,7 @@ def check_max_heap():
 
 def check_refused():
     for args, why in (
-            ([], "no process to poll"), (["-p", "1", "true"], "not both"), (["-p", "x"], "bad -p 'x'"),
+            ([], "no process to poll"), (["-p", "1", "true"], "not both"), (["-p", "x"], "bad --pid 'x'"),
             (["--mmap", "true"], "--mmap does not go with --poll"), (["--csv", "true"], "use --csv=FILE"),
             (["-o", "-", "true"], "use 'fd:N'"), (["--max-heap", "1x", "true"], "bad size"),
             (["--warn-rate", "1M", "true"], "bad --warn-rate"), (["-z", "3", "true"], "-o FILE"),

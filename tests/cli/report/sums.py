@@ -95,8 +95,7 @@ def check(db):
             out = out[out.index("TREE of") :].splitlines()[1:]
             same(f"{db} --tree={way} --limit {limit}: has lines", bool(out), total["allocations"] > 0)
             rows = [re.match(r"\s*([\d,]+)\s+<?[\d.]+ %  (\S.*)", line) for line in out]
-            # a branch that is its parent's only one is not indented: only processes stand for themselves
-            top = [count(m.group(1)) for m in rows if m and re.search(r"\(pid|hidden|more branch|more caller", m.group(2))]
+            top = [count(m.group(1)) for m in rows if m and re.match(r"[|`]- ", m.group(2))]
             if one("SELECT count(*) FROM process") > 1:
                 same(f"{db} --tree={way} --limit {limit}: top level", sum(top), total["allocations"])
     if want["live_blocks"] and not sampled:  # else figures have intervals in text
