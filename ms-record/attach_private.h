@@ -119,8 +119,8 @@ int attach_find_targets(struct attach *a, struct ms_err *err);
 /* One more function, or NULL: it is one already, or there is no room. */
 struct target *attach_add_target(struct attach *a, const struct attach_module *m, const char *name,
 				 uint32_t kind, uint64_t address, uint64_t bytes);
-/* attach_hooks.c: those that --hook names, and known ones besides malloc's. 0, or -1 with `err` set:
- * one that was named cannot be had. */
+/* attach_hooks.c: those that --hook names, and known ones besides malloc's. 0, or -1 with `err`
+ * set: one that was named cannot be had. */
 int attach_find_hooks(struct attach *a, struct ms_err *err);
 /* Plans each jump, now that pages for slots are known (or supposed). 0, or -1 with `err` set. */
 int attach_plan(struct attach *a, struct ms_err *err);

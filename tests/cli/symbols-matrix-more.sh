@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # The rest of the matrix of builds: clang, dwz, packages by LLVM, Rust; llvm-symbolizer is a second judge of every frame.
 set -eu
-# shellcheck source=tests/cli/symbols-matrix-lib.sh
-. "$SRC/tests/cli/symbols-matrix-lib.sh"
+# shellcheck source=tests/cli/symbols/matrix-lib.sh
+. "$SRC/tests/cli/symbols/matrix-lib.sh"
 need g++ clang++ addr2line objdump objcopy dwp dwz llvm-dwp llvm-symbolizer
 
 # The same chains, files and lines as llvm-symbolizer on every address, and functions, where both say one.

@@ -89,11 +89,11 @@ __attribute__((target("avx512f"), noinline)) static void call_avx512(void)
 	__asm__ volatile(
 		"sub $256, %%rsp\n\t" ALL5(
 			FILL5) "kmovw masks(%%rip), %%k1\n\tkmovw masks+8(%%rip), "
-			       "%%k7\n\t" GENERAL_IN
-				       ALL5(LOAD5) "kmovw %%k1, %%eax\n\tmov %%rax, "
-						   "masks+64(%%rip)\n\tkmovw %%k7, %%eax\n\tmov "
-						   "%%rax, masks+72(%%rip)\n\t"
-						   "add $256, %%rsp\n\tvzeroupper"
+			       "%%k7\n\t" GENERAL_IN ALL5(
+				       LOAD5) "kmovw %%k1, %%eax\n\tmov %%rax, "
+					      "masks+64(%%rip)\n\tkmovw %%k7, %%eax\n\tmov "
+					      "%%rax, masks+72(%%rip)\n\t"
+					      "add $256, %%rsp\n\tvzeroupper"
 		:
 		: [from] "r"((void *)vectors[0]), [to] "b"((void *)vectors[1])
 		: CLOBBERS, "r12");
