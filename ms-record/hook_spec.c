@@ -209,12 +209,13 @@ int hooks_add(struct hooks *all, const char *text, struct ms_err *err)
 	size_t i = 0;
 	if (hook_spec_read(&h, text, err))
 		return -1;
+	const char *heap = h.heap ? h.heap : "";
 	if (all->n == MG_HOOKS_MAX / 2) {
 		hook_spec_free(&h);
 		return ms_err_set(err, "too many --hook: at most %u are possible",
 				  MG_HOOKS_MAX / 2);
 	}
-	while (i < all->heaps.n && strcmp(all->heaps.v[i], h.heap) != 0)
+	while (i < all->heaps.n && strcmp(all->heaps.v[i], heap) != 0)
 		i++;
 	if (i == all->heaps.n)
 		*MS_PUSH(&all->heaps) = h.heap;

@@ -42,7 +42,7 @@ int draw_help(struct grid *g, unsigned where, int page)
 	for (size_t i = 0; i < key_count; i++)
 		n += keys[i].help && keys[i].where & where;
 	/* as many columns as are needed, and fit; else several pages */
-	int across = (n + room - 1) / room, fit = g->cols / HELP_WIDTH;
+	int across = n > room ? (n + room - 1) / room : 1, fit = g->cols / HELP_WIDTH;
 	across = across < fit ? across : fit > 1 ? fit : 1;
 	int width = g->cols / across, pages = (n + room * across - 1) / (room * across);
 	grid_rule(g, 0, "keys");

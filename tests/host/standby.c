@@ -33,7 +33,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define MOST 64
+#define MOST 128
 
 struct sums {
 	long allocations, frees, reallocs, failed, bytes, blocks;
