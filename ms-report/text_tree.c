@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * A call tree in plain text, as memtrail draws it. The largest branches are shown; what is
- * left out below each is summed up on a line of its own.
+ * A call tree in plain text, as memtrail draws it: bytes, blocks, share. The largest branches are
+ * shown; what is left out below each is summed up on a line of its own.
  *
- *    2.0 MiB   62 %  ├─ main  main.c:31
- *    1.0 MiB   31 %  │  └─ load  load.c:7      one of several callees is indented,
- *    1.0 MiB   31 %  │     read_all            the only one of its caller is not
- *    3.0 KiB  0.1 %  └─ 3 more branches
+ *    2.0 MiB  1,210x   62 %  ├─ main  main.c:31
+ *    1.0 MiB     12x   31 %  │  └─ load  load.c:7   one of several callees is indented,
+ *    1.0 MiB     12x   31 %  │     read_all         the only one of its caller is not
+ *    3.0 KiB      3x  0.1 %  └─ 3 more branches
  */
 #include "text.h"
 
@@ -48,11 +48,47 @@ static const char *say_pair(struct page *p, const struct tree *t, const struct p
 					  : est_count(p->m, v->a, pair_ea(v));
 }
 
+#define NARROW 64 /* columns below which blocks are not counted */
+
+/* "1,210x": blocks of bytes; "1.2 kx (1,020-1,430)" of an estimate. "" where bytes are not what is
+ * shown, or it is not known how many blocks they are. */
+static const char *say_times(struct page *p, const struct tree *t, const struct pair *v)
+{
+	if (!metric_is_bytes(t->metric) || v->b == UNKNOWN || p->style.width < NARROW)
+		return "";
+	const char *n = est_count(p->m, v->b, pair_eb(v)), *limits = strstr(n, " (");
+	int digits = (int)(limits ? (size_t)(limits - n) : strlen(n));
+	return SAY("%.*sx%s", digits, n, limits ? limits : "");
+}
+
+/* " in 1,210 blocks", of all. */
+static const char *say_blocks(struct page *p, const struct tree *t)
+{
+	bool calls = t->metric == METRIC_ALLOCATED || t->metric == METRIC_MAPPED;
+	if (!metric_is_bytes(t->metric) || t->total.b == UNKNOWN)
+		return "";
+	return SAY(" in %s", est_things(p->m, t->total.b, pair_eb(&t->total),
+					calls ? "call" : "block", calls ? "calls" : "blocks"));
+}
+
 /* The lines that lead to a branch: which levels have more to come. */
 #define LEVELS_MAX 1024u
 struct guides {
 	bool more[LEVELS_MAX];
+	size_t times; /* columns of the numbers of blocks; 0 = left out */
 };
+
+/* A sum of branches is no longer than the one above all: that has the most digits, but for
+ * estimates. */
+static size_t times_width(struct page *p, const struct tree *t, const bool *shown)
+{
+	size_t most = strlen(say_times(p, t, &t->total));
+	for (size_t i = 0; i < t->n; i++) {
+		size_t n = shown[i] ? strlen(say_times(p, t, &t->v[i].sum)) : 0;
+		most = n > most ? n : most;
+	}
+	return most ? most + 2 : 0;
+}
 
 static void put_level(struct page *p, struct out *o, bool branch, bool more)
 {
@@ -62,8 +98,8 @@ static void put_level(struct page *p, struct out *o, bool branch, bool more)
 	out_str(o, glyphs[p->style.ascii][branch * 2 + more]);
 }
 
-/* Figures, then guides down to level `indent`, with a branch there or without. Estimates have an
- * interval instead of a share. Returns the columns used. */
+/* Figures, then guides down to level `indent`, with a branch there or without. Estimates have
+ * intervals instead of a share. Returns the columns used. */
 static size_t begin(struct page *p, struct out *o, const struct tree *t, const struct pair *v,
 		    const struct guides *g, size_t indent, bool branch)
 {
@@ -72,13 +108,14 @@ static size_t begin(struct page *p, struct out *o, const struct tree *t, const s
 	const char *figure = say_pair(p, t, v);
 	size_t least = share ? 11 : 24, wide = name_width(figure);
 	text_pad_left(o, figure, least);
+	text_pad_left(o, say_times(p, t, v), g->times);
 	if (share)
 		text_pad_left(o, say_share(p->m, v->a, t->total.a), 7);
 	out_str(o, "  ");
 	for (size_t i = from; i < indent; i++)
 		put_level(p, o, false, g->more[i % LEVELS_MAX]);
 	put_level(p, o, branch, g->more[indent % LEVELS_MAX]);
-	return (wide > least ? wide : least) + (share ? 9 : 2) + 3 * (indent - from + 1);
+	return (wide > least ? wide : least) + g->times + (share ? 9 : 2) + 3 * (indent - from + 1);
 }
 
 static const char *branch_name(struct page *p, const struct branch *b)
@@ -222,15 +259,14 @@ static void write_outside(struct page *p, struct out *o, const struct tree *t, s
 
 void text_tree(struct page *p, struct out *o, const struct tree *t, size_t limit)
 {
-	const char *total = say_pair(p, t, &t->total);
 	text_title(p, o,
-		   SAY("TREE of %s, from %s: %s", metric_names[t->metric],
+		   SAY("TREE of %s, from %s: %s%s", metric_names[t->metric],
 		       t->up ? "the allocating function up to its callers"
 			     : "the program's entry down",
-		       total));
+		       say_pair(p, t, &t->total), say_blocks(p, t)));
 	const bool *shown = choose(p, t, limit);
 	size_t *indent = ms_arena_alloc(&p->m->arena, t->n * sizeof *indent);
-	struct guides guides = {0};
+	struct guides guides = {.times = times_width(p, t, shown)};
 	uint32_t at = t->v[0].first_child;
 	while (at != NONE && at != 0) {
 		const struct branch *b = &t->v[at];

@@ -221,7 +221,9 @@ static struct tree make(struct model *m, enum metric metric, bool up, bool fold)
 	k.repeated = ms_xcalloc(m->nodes.n + 1, sizeof *k.repeated);
 	for (size_t i = 0; i < m->sites.n; i++) {
 		struct pair v = site_pair(&m->sites.v[i], metric);
-		if (v.a != UNKNOWN && v.a)
+		/* blocks of 0 bytes are told to people, who see how many blocks there are */
+		bool blocks = fold && metric_is_bytes(metric) && v.b != UNKNOWN && v.b;
+		if (v.a != UNKNOWN && (v.a || blocks))
 			add_site(&k, &m->sites.v[i], v, up, path);
 	}
 	link_children(&k);

@@ -98,6 +98,10 @@ def check(db):
             top = [count(m.group(1)) for m in rows if m and re.match(r"[|`]- ", m.group(2))]
             if one("SELECT count(*) FROM process") > 1:
                 same(f"{db} --tree={way} --limit {limit}: top level", sum(top), total["allocations"])
+            out = run(f"--tree={way}", "--metric", "allocated", f"--limit={limit}", "--ascii", db)
+            if not sampled:
+                top = re.findall(r"^ *[\d.,]+ \w+ +([\d,]+)x +<?[\d.]+ %  [|`]- ", out, re.M)
+                same(f"{db} --tree={way} --limit {limit}: calls at the top level", sum(map(count, top)), total["allocations"])
     if want["live_blocks"] and not sampled:  # else figures have intervals in text
         for limit in (1, 2, 0):
             args = (f"--limit={limit}", "--ascii", db)
