@@ -4,6 +4,7 @@
  */
 #include "symbols.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,7 @@
 #include "symbols_dwarf.h"
 #include "symbols_files.h"
 #include "symbols_perf.h"
+#include "symbols_plt.h"
 
 /* MS_MODULE_KIND of the two that no file is behind: the kernel's, and what was made at run time. */
 enum { KIND_VDSO = 1, KIND_MADE = MS_SYMBOLS_MADE };
@@ -26,6 +28,7 @@ struct module {
 	struct ms_elf *symbols; /* the one of `files` with the better symbol table */
 	struct ms_dwarf *dwarf;
 	struct ms_perf_map *perf;
+	struct ms_plt *plt; /* of the binary, once something may be in it */
 	/* Names of the symbol table made readable so far, one per symbol. */
 	const char **names;
 };
@@ -76,6 +79,7 @@ void ms_symbols_free(struct ms_symbols *s)
 	for (size_t i = 0; i < s->modules.n; i++) {
 		ms_dwarf_free(s->modules.v[i].dwarf);
 		ms_perf_map_free(s->modules.v[i].perf);
+		ms_plt_free(s->modules.v[i].plt);
 		ms_module_files_close(&s->modules.v[i].files);
 		free(s->modules.v[i].names);
 	}
@@ -170,6 +174,8 @@ static void open_module(struct ms_symbols *s, struct module *m)
 		m->names = calloc(ms_elf_symbols(m->symbols), sizeof *m->names);
 	}
 	open_dwarf(s, m);
+	if (m->files.refused && !m->dwarf && m->state != MS_SYMBOLS_DAMAGED)
+		m->state = MS_SYMBOLS_REFUSED;
 	if (m->files.damaged)
 		m->state = MS_SYMBOLS_DAMAGED;
 }
@@ -196,6 +202,25 @@ int ms_symbols_module_state(struct ms_symbols *s, int module, const char **file)
 	return m ? m->state : MS_SYMBOLS_NONE;
 }
 
+/* "malloc@plt": a separate debug file has no instructions, so the program itself is asked. */
+static const char *linkage_name(struct ms_symbols *s, struct module *m, uint64_t address)
+{
+	uint64_t addend;
+	if (!m->files.binary)
+		return NULL;
+	if (!m->plt)
+		m->plt = ms_plt_new(m->files.binary);
+	const char *name = ms_plt_find(m->plt, address, &addend), *out;
+	if (!name)
+		return NULL;
+	char *plain = s->opt.no_demangle ? NULL : ms_demangle(name);
+	name = plain ? plain : name;
+	out = addend ? ms_arena_printf(&s->arena, "%s+0x%" PRIx64 "@plt", name, addend)
+		     : ms_arena_printf(&s->arena, "%s@plt", name);
+	free(plain);
+	return out;
+}
+
 /* The name of the symbol table for `address`, made readable once. */
 static const char *symbol_name(struct ms_symbols *s, struct module *m, uint64_t address)
 {
@@ -203,7 +228,7 @@ static const char *symbol_name(struct ms_symbols *s, struct module *m, uint64_t 
 		return ms_perf_map_find(m->perf, address);
 	const struct ms_elf_symbol *y = m->symbols ? ms_elf_symbol(m->symbols, address) : NULL;
 	if (!y || !m->names)
-		return NULL;
+		return linkage_name(s, m, address);
 	const char **name = &m->names[y - m->symbols->symbols];
 	if (*name)
 		return *name;

@@ -27,8 +27,7 @@ static bool inside(const struct ms_elf *e, uint64_t offset, uint64_t size)
 	return offset <= e->size && size <= e->size - offset;
 }
 
-/* A string of a table that ends inside it; "" for anything else. */
-static const char *string_at(const uint8_t *table, uint64_t size, uint64_t at)
+const char *ms_elf_string(const uint8_t *table, uint64_t size, uint64_t at)
 {
 	if (!table || at >= size || !memchr(table + at, 0, size - at))
 		return "";
@@ -128,7 +127,7 @@ static void read_sections(struct ms_elf *e, const Elf64_Ehdr *h)
 		bool has = s.sh_type != SHT_NOBITS && s.sh_type != SHT_NULL,
 		     here = has && inside(e, s.sh_offset, s.sh_size);
 		e->sections[i] = (struct ms_elf_section){
-			.name = string_at(names, names_size, s.sh_name),
+			.name = ms_elf_string(names, names_size, s.sh_name),
 			.address = s.sh_addr,
 			.size = s.sh_size,
 			.flags = s.sh_flags,
@@ -359,7 +358,7 @@ static void read_table(struct ms_elf *e, struct ms_elf_section *s, struct candid
 		memcpy(&y, data + i * sizeof y, sizeof y);
 		if (!is_function(e, &y))
 			continue;
-		const char *name = string_at(names, strings->size, y.st_name);
+		const char *name = ms_elf_string(names, strings->size, y.st_name);
 		if (!*name || *name == '$')
 			continue;
 		*MS_PUSH(c) = (struct candidate){{y.st_value, y.st_size, name}, rank_of(&y, name)};

@@ -59,6 +59,9 @@ struct ms_elf_section *ms_elf_section(struct ms_elf *e, const char *name);
  * closed. */
 const uint8_t *ms_elf_data(struct ms_elf_section *s);
 
+/* A string of a table that ends inside it; "" for anything else, a table that is NULL too. */
+const char *ms_elf_string(const uint8_t *table, uint64_t size, uint64_t at);
+
 /* True when the build-ids are the same, false when either is missing. */
 bool ms_elf_is(const struct ms_elf *e, const void *build_id, size_t size);
 /* True when there is a .debug_info, be it a damaged one. */

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT
+ * Names of a program's linkage table: the few instructions through which it calls "malloc" of
+ * another module are "malloc@plt". Part of the symbol module.
+ */
+#ifndef MS_SYMBOLS_PLT_H
+#define MS_SYMBOLS_PLT_H
+
+#include <stdint.h>
+
+struct ms_elf;
+struct ms_plt;
+
+/* What the table of `e`, which must outlive it, jumps through. Never NULL; without entries where
+ * the file has none or is of another machine than x86-64. */
+struct ms_plt *ms_plt_new(struct ms_elf *e);
+void ms_plt_free(struct ms_plt *p);
+
+/* The symbol that the entry at `address` jumps to, as the file has it, and what is to be added to
+ * it ("*ABS*" and an address, where it has no name); NULL: there is no entry. */
+const char *ms_plt_find(const struct ms_plt *p, uint64_t address, uint64_t *addend);
+
+#endif

@@ -1,0 +1,79 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Names of a linkage table ("malloc@plt"): the same as objdump's for every instruction in it, however the table was made.
+set -eu
+lookup=$TB/cli/symbols-lookup
+[ "$(uname -m)" = x86_64 ] || {
+	echo 'linkage tables of x86-64 alone are read'
+	exit 77
+}
+fail() {
+	echo "FAILED: $*"
+	exit 1
+}
+cat >part.cpp <<'C'
+#include <stdlib.h>
+namespace part { void *make(int n) { return malloc(n); } }
+C
+cat >program.cpp <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <string>
+namespace part { void *make(int n); }
+int main(int argc, char **argv)
+{
+	std::string s(argc * 100, 'x');
+	void *(*volatile f)(size_t, size_t) = calloc; /* its address is taken, so that it has a slot of another kind */
+	char *p = (char *)part::make(argc), *q = strdup(argv[0]);
+	puts(s.c_str());
+	free(p), free(q), free(f(1, 2)), free(calloc(3, 4));
+	return 0;
+}
+C
+# ours FILE: what the lookup says of the addresses on standard input, one name each
+ours() {
+	"$lookup" "$PWD/$1" | sed -n '2~3p'
+}
+# compare WHAT LEAST FILE [FILE]: the program in the second file is asked, which may have lost names that objdump needs
+compare() {
+	objdump -d -C --no-show-raw-insn "$3" | awk '
+		/^[0-9a-f]+ <.*>:$/ { name = $0; sub(/^[0-9a-f]+ </, "", name); sub(/>:$/, "", name) }
+		/^ *[0-9a-f]+:/ && name ~ /@plt$/ { sub(/:.*/, ""); print "0x" $1 "\t" name }' >table
+	cut -f 1 table | ours "${4-$3}" >have
+	cut -f 2 table >want
+	cmp -s want have || fail "$1: $(paste table have | awk -F '\t' '$2 != $3' | head -n 5)"
+	[ "$(sort -u want | wc -l)" -ge "$2" ] || fail "$1: few entries: $(sort -u want | tr '\n' ' ')"
+}
+g++ -O1 -fPIC -shared -o libpart.so part.cpp
+link() {
+	# shellcheck disable=SC2016
+	g++ -O0 -o program program.cpp "$@" -L. -lpart '-Wl,-rpath,$ORIGIN'
+}
+link -g
+compare "as usual" 6 program
+grep -qx 'malloc@plt\|strdup@plt' want || fail "no strdup@plt"
+grep -qx 'part::make(int)@plt' want || fail "no part::make(int)@plt"
+# what comes before the first entry belongs to none
+first=$(readelf -SW program | sed -n 's/^ *\[ *[0-9]*\] \.plt  *PROGBITS *\([0-9a-f]*\) .*/0x\1/p')
+[ "$(echo "$first" | ours program)" = '??' ] || fail "the start of the table has a name"
+objcopy --only-keep-debug program program.debug
+objcopy --strip-all --add-gnu-debuglink=program.debug program stripped
+compare "stripped, with a debug file" 6 program stripped
+rm program.debug
+compare "stripped" 6 program stripped
+for flags in "-Wl,-z,now" "-Wl,-z,lazy" "-no-pie -Wl,-z,lazy" "-fcf-protection=full -Wl,-z,ibtplt" "-Wl,-z,ibtplt -Wl,-z,now" "-fno-plt"; do
+	# shellcheck disable=SC2086
+	link $flags
+	case $flags in -fno-plt) least=0 ;; *) least=5 ;; esac
+	compare "$flags" $least program
+done
+gcc -O1 -static -o static -x c - <<'C'
+#include <stdlib.h>
+#include <string.h>
+int main(int argc, char **argv) { return strlen(argv[0]) + argc > 1000; }
+C
+objdump -d -C --no-show-raw-insn static | grep -q '@plt>:' && compare "static" 1 static
+libc=$(ldd program | sed -n 's/.*libc\.so\.6 => \([^ ]*\) .*/\1/p')
+cp "$libc" libc.so
+compare "the C library" 3 libc.so
