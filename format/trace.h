@@ -368,6 +368,8 @@ enum ms_symbols_state {
 	MS_SYMBOLS_MISMATCH = 4, /* the file there has another build-id: not used */
 	MS_SYMBOLS_DAMAGED = 5,  /* its debug information cannot be read, or not all of it */
 	MS_SYMBOLS_PARTIAL = 6,  /* part of that is in a file that was not found (.dwo, dwz's) */
+	MS_SYMBOLS_REFUSED = 7,  /* names from its own symbol table at best: the separate debug file
+				    has another checksum or build-id */
 };
 
 #endif

@@ -11,7 +11,7 @@
 --   process.offset_ns   start of this process on the clock that all processes share (the earliest starts at 0)
 --   process.at_sum_peak_bytes  what it held when the sum of all was largest: these add up to sum_peak_bytes
 --   snapshot.label   the point as given: peak, end, 1.5s, mark:warm
---   module.symbols   none, elf, dwarf, missing, mismatch, damaged, partial; null when nobody looked
+--   module.symbols   none, elf, dwarf, missing, mismatch, damaged, partial, refused; null when nobody looked
 --   module.kind      file, vdso, jit, recorder; heap: no module, path is the name of a heap of the program's own
 --   frame.note       cut, truncated, not taken, before: no frame but why frames are missing; heap NAME: no frame but the heap of
 --                    the program's own that its blocks are of, above the outermost frame; else null

@@ -57,7 +57,7 @@ static uint64_t *allocate_zero(size_t n)
 static const char *state_name(unsigned state)
 {
 	static const char *const names[] = {"none",     "elf",     "dwarf",  "missing",
-					    "mismatch", "damaged", "partial"};
+					    "mismatch", "damaged", "partial", "refused"};
 	return state < sizeof names / sizeof *names ? names[state] : NULL;
 }
 
@@ -68,7 +68,7 @@ static const char *symbol_state(const struct work *w, uint32_t id)
 	if (handle >= 0)
 		found = ms_symbols_module_state(w->f->symbols, handle, NULL);
 	bool some = found >= 0 && found != MS_SYMBOLS_NONE && found != MS_SYMBOLS_MISSING &&
-		    found != MS_SYMBOLS_MISMATCH;
+		    found != MS_SYMBOLS_MISMATCH && found != MS_SYMBOLS_REFUSED;
 	for (size_t i = w->t->states.n; i-- > 0 && !some;)
 		if (w->t->states.v[i].module == id)
 			return state_name(w->t->states.v[i].state);

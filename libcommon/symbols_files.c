@@ -246,6 +246,7 @@ struct ms_module_files ms_module_files(const struct ms_symbols_options *opt,
 	f.mismatch = !f.binary && s.others;
 	f.damaged = f.binary && f.binary->cut_short;
 	s.module = NULL;
+	s.others = false;
 	s.servers = m->kind == KIND_VDSO ? NULL : servers;
 	if (f.binary && !s.id_size) {
 		s.id = f.binary->build_id;
@@ -259,6 +260,7 @@ struct ms_module_files ms_module_files(const struct ms_symbols_options *opt,
 		ms_elf_close(served ? f.debug : NULL);
 		f.debug = served ? served : f.debug;
 	}
+	f.refused = s.others && !f.debug;
 	f.alt = find_alt(opt, servers, f.debug ? f.debug : f.binary);
 	return f;
 }

@@ -17,6 +17,7 @@ struct ms_module_files {
 	struct ms_elf *alt;    /* supplementary file (dwz) of whichever has DWARF, or NULL */
 	bool mismatch;         /* a file of that name is there, but it is another one */
 	bool damaged;          /* that is it, but parts of it are not there */
+	bool refused;          /* debug files of its name were there, but none of its build */
 };
 
 struct ms_debuginfod;

@@ -13,6 +13,7 @@
 #include "noted.h"
 #include "text.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -392,33 +393,56 @@ static void put_figures(const struct model *m, const struct html_sites *s, struc
 	}
 }
 
+static const struct {
+	const char *name;
+	enum est_figure figure;
+	size_t offset;
+} estimated[] = {
+	{"live_bytes", EST_AT, offsetof(struct site, at.bytes)},
+	{"peak_bytes", EST_PEAK, offsetof(struct site, peak.bytes)},
+	{"allocated_bytes", EST_ALLOCATED, offsetof(struct site, allocated_bytes)},
+	{"allocations", EST_ALLOCATIONS, offsetof(struct site, allocations)},
+};
+#define ESTIMATED (sizeof estimated / sizeof *estimated)
+
 /* Of estimates: the ends of their intervals. */
 static void put_intervals(const struct model *m, const struct html_sites *s, struct html_columns *c)
 {
-	static const struct {
-		const char *name;
-		enum est_figure figure;
-		size_t offset;
-	} figures[] = {
-		{"live_bytes", EST_AT, offsetof(struct site, at.bytes)},
-		{"peak_bytes", EST_PEAK, offsetof(struct site, peak.bytes)},
-		{"allocated_bytes", EST_ALLOCATED, offsetof(struct site, allocated_bytes)},
-		{"allocations", EST_ALLOCATIONS, offsetof(struct site, allocations)},
-	};
-	for (size_t k = 0; m->est && k < 2 * sizeof figures / sizeof *figures; k++) {
+	for (size_t k = 0; m->est && k < 2 * ESTIMATED; k++) {
 		char name[40];
-		snprintf(name, sizeof name, "site_%s_%s", figures[k / 2].name,
+		snprintf(name, sizeof name, "site_%s_%s", estimated[k / 2].name,
 			 k % 2 ? "high" : "low");
 		html_column(c, name, s->n, "figure");
 		for (size_t i = 0; i < s->n; i++) {
 			const struct site *x = &m->sites.v[s->v[i]];
 			uint64_t limits[2] = {UNKNOWN, UNKNOWN};
 			uint64_t v = *(const uint64_t *)(const void *)((const char *)x +
-								       figures[k / 2].offset);
-			const struct ms_spread *e = est_of(x->est, figures[k / 2].figure);
+								       estimated[k / 2].offset);
+			const struct ms_spread *e = est_of(x->est, estimated[k / 2].figure);
 			if (e && v != UNKNOWN)
 				est_limits(v, e, &limits[0], &limits[1]);
 			html_figure(c, limits[k % 2]);
+		}
+	}
+}
+
+/* What estimates rest on, for the intervals of sums of them. */
+static void put_spreads(const struct model *m, const struct html_sites *s, struct html_columns *c)
+{
+	static const char *const names[] = {"seen", "deviation", "step", "step_deviation"};
+	for (size_t k = 0; m->est && k < 4 * ESTIMATED; k++) {
+		char name[60];
+		snprintf(name, sizeof name, "spread_%s_%s", estimated[k / 4].name, names[k % 4]);
+		html_column(c, name, s->n, "plain");
+		for (size_t i = 0; i < s->n; i++) {
+			const struct ms_spread *e =
+				est_of(m->sites.v[s->v[i]].est, estimated[k / 4].figure);
+			double v = !e           ? 0
+				   : k % 4 == 0 ? e->seen
+				   : k % 4 == 1 ? sqrt(e->variance)
+				   : k % 4 == 2 ? e->step
+						: sqrt(e->step_variance);
+			html_plain(c, (uint64_t)llround(v * 1000));
 		}
 	}
 }
@@ -456,6 +480,7 @@ static void put_sites(struct page *p, const struct html_sites *s, const uint32_t
 	}
 	put_figures(m, s, c);
 	put_intervals(m, s, c);
+	put_spreads(m, s, c);
 }
 
 void html_sites_write(struct page *p, const struct html_sites *s, struct html_strings *strings,

@@ -17,6 +17,7 @@
 #include "libcommon/err.h"
 #include "libcommon/json_writer.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,6 +103,22 @@ static void put_pair(struct ms_json *j, const char *key, struct pair v)
 	ms_json_close(j, ']');
 }
 
+/* What a sum of estimates rests on, as a site's columns spread_* have it; null where it is exact.
+ */
+static void put_spread(struct ms_json *j, const char *key, const struct pair *v)
+{
+	const struct ms_spread *e = pair_ea(v);
+	if (!e) {
+		ms_json_string(j, key, NULL);
+		return;
+	}
+	const double values[] = {e->seen, sqrt(e->variance), e->step, sqrt(e->step_variance)};
+	ms_json_open(j, key, '[');
+	for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+		ms_json_number(j, NULL, (uint64_t)llround(values[i] * 1000));
+	ms_json_close(j, ']');
+}
+
 /* Total = sites that are told + left out + hidden + other, for each metric. */
 static void put_metrics(struct page *p, struct ms_json *j, const struct html_sites *s)
 {
@@ -123,6 +140,12 @@ static void put_metrics(struct page *p, struct ms_json *j, const struct html_sit
 		put_pair(j, "other",
 			 (struct pair){.a = figure_sub(total.a, sum.a),
 				       .b = figure_sub(total.b, sum.b)});
+		struct pair hidden = hidden_pair(m, (enum metric)k);
+		ms_json_open(j, "spread", '{');
+		put_spread(j, "total", &total);
+		put_spread(j, "omitted", &omitted);
+		put_spread(j, "hidden", &hidden);
+		ms_json_close(j, '}');
 		ms_json_close(j, '}');
 	}
 	ms_json_close(j, '}');

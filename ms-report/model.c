@@ -575,7 +575,7 @@ static void count_modules(struct model *m)
 {
 	for (size_t i = 0; i < m->frames.n; i++) {
 		const struct frame *f = &m->frames.v[i];
-		if (f->module == NONE)
+		if (f->module == NONE || f->note)
 			continue;
 		struct module *o = &m->modules.v[f->module];
 		o->frames++;
@@ -583,13 +583,14 @@ static void count_modules(struct model *m)
 		o->lineless += f->function && !f->line;
 	}
 	for (size_t i = 0; i < m->modules.n; i++) {
-		const char *s = m->modules.v[i].symbols;
-		if (!m->modules.v[i].frames)
-			continue;
-		m->modules_used++;
-		if (!s || strcmp(s, "none") == 0 || strcmp(s, "missing") == 0 ||
-		    strcmp(s, "mismatch") == 0)
-			m->modules_without_symbols++;
+		const struct module *o = &m->modules.v[i];
+		m->modules_used += o->frames > 0;
+		m->modules_nameless += o->nameless > 0;
+		m->frames_nameless += o->nameless;
+		m->modules_unsound +=
+			o->frames && o->symbols &&
+			(strcmp(o->symbols, "damaged") == 0 || strcmp(o->symbols, "partial") == 0 ||
+			 strcmp(o->symbols, "refused") == 0);
 	}
 }
 

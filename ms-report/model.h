@@ -217,7 +217,10 @@ struct model {
 	const char *unreadable;     /* which and why, or NULL */
 	const char *at_label;       /* "end" unless --at said otherwise */
 	const char *cwd;            /* of the first process, or NULL */
-	uint32_t modules_without_symbols, modules_used;
+	uint32_t modules_used;      /* by any frame */
+	uint32_t modules_nameless;  /* of those: with frames that have no name, */
+	uint64_t frames_nameless;   /* and how many */
+	uint32_t modules_unsound;   /* of those: whose debug information is damaged, or not whole */
 	int watched; /* enum watched: only /proc was looked at, so the heap is not known */
 	const char *unscanned; /* why there is no verdict, if a scan was to be; or NULL */
 };

@@ -267,10 +267,15 @@ struct words words_quality(struct model *m)
 	if (noted_cut(m))
 		add(&w, noted_cut(m));
 	quality_details(m, &w);
-	if (m->modules_without_symbols)
+	if (m->frames_nameless)
 		add(&w,
-		    SAY("%u of %s without symbols: ms-report --modules", m->modules_without_symbols,
+		    SAY("%s in %u of %s nameless: ms-report --modules",
+			say_things(m, m->frames_nameless, "frame", "frames"), m->modules_nameless,
 			say_things(m, m->modules_used, "module", "modules")));
+	if (m->modules_unsound)
+		add(&w, SAY("%s with debug information that cannot be used, or not all of it: "
+			    "ms-report --modules",
+			    say_things(m, m->modules_unsound, "module", "modules")));
 	return w;
 }
 

@@ -86,7 +86,7 @@ function metricsOf(model) {
 		if (!sum && !(own?.total[0] > 0))
 			continue;
 		found[name] = {
-			...m, values, say: m.bytes ? saySize : sayCount, blocks: m.blocks ? model.figure(m.blocks) : null,
+			...m, name, values, say: m.bytes ? saySize : sayCount, blocks: m.blocks ? model.figure(m.blocks) : null,
 			total: own ? own.total[0] ?? NaN : sum, rest: own ? [own.omitted[0], own.hidden[0], own.other[0]] : [0, 0, 0],
 		};
 	}
@@ -410,6 +410,7 @@ class Flame {
 			["change", `${signed(m.say, node.after - node.before)}${node.before ? ` (${sayShare(node.after - node.before, node.before)})` : ""}`],
 		] : [
 			[m.label, `${m.say(node.sum)} (${sayShare(node.sum, this.total())})`],
+			this.range(node) ? ["95 % sure", this.range(node).slice(2, -1)] : null,
 			node.own ? ["of that itself", m.say(node.own)] : null,
 			node.parent && node.parent.fn >= 0 ? ["of the frame before", sayShare(node.sum, node.parent.sum)] : null,
 		];
@@ -417,6 +418,21 @@ class Flame {
 			lines.push([m === this.metrics.allocated ? "calls" : "blocks", sayCount(this.blocks(node))]);
 		lines.push(["sites", sayCount(node.members.length)]);
 		return [el("strong", {}, fn ? fn.name : "all"), fn?.module ? el("span", { class: "dim" }, fn.module) : "", tipLines(lines)];
+	}
+	/* " (1.2 MiB to 3.4 MiB)": the interval of an estimate, or "". */
+	range(node) {
+		const m = this.metric, c = this.model.columns, at = `spread_${m.bytes ?? m.count}_`, own = this.model.page.metrics[m.name]?.spread;
+		if (this.diff || !own?.total || !c[at + "seen"])
+			return "";
+		const spread = new Spread(), columns = ["seen", "deviation", "step", "step_deviation"].map((s) => c[at + s]);
+		if (node === this.tree.root)
+			spread.add(...own.total);
+		else
+			for (const i of node.members) {
+				const rest = i < this.samples.site.length ? null : own[this.samples.rest[i - this.samples.site.length]] ?? [0, 0, 0, 0];
+				spread.add(...(rest ?? columns.map((v) => v[this.samples.site[i]])));
+			}
+		return ` (${rangeWords(m.say, spread.interval(node.sum))})`;
 	}
 	blocks(node) {
 		let sum = 0;
@@ -438,7 +454,7 @@ class Flame {
 		if (focus)
 			e.focus();
 		if (focus || document.activeElement === e)
-			this.status.textContent = `${this.name(this.focused)}: ${this.amount(this.focused)}`;
+			this.status.textContent = `${this.name(this.focused)}: ${this.amount(this.focused)}${this.range(this.focused)}`;
 	}
 	key(e) {
 		const at = this.focused, drawn = (n) => n && this.elementOf(n) ? n : null;
@@ -496,9 +512,9 @@ class Flame {
 		const m = this.metric;
 		let words = this.diff ? `${m.label}: ${signed(m.say, this.tree.root.after - this.tree.root.before)} in all` : `${m.label}: ${m.say(this.total())} in all`;
 		if (this.model.page.estimated)
-			words += ", an estimate";
+			words += this.range(this.tree.root) || ", an estimate";
 		if (this.zoomed.parent)
-			words += `; ${this.name(this.zoomed)}: ${this.amount(this.zoomed)}`;
+			words += `; ${this.name(this.zoomed)}: ${this.amount(this.zoomed)}${this.range(this.zoomed)}`;
 		if (this.hits)
 			words += `; found in ${m.say(this.found())}, ${sayShare(this.found(), this.total())}`;
 		this.status.textContent = words;

@@ -103,7 +103,7 @@ stripped() {
 	objcopy --strip-all --remove-section=.note.gnu.build-id --add-gnu-debuglink=program.debug whole program
 	same "debuglink"
 	printf x >>program.debug
-	case $("$lookup" -s "$PWD/program") in [01]*) ;; *) fail "a wrong checksum is believed" ;; esac
+	case $("$lookup" -s "$PWD/program") in 7*) ;; *) fail "a wrong checksum is believed, or not told" ;; esac
 	rm program.debug
 }
 
