@@ -33,8 +33,8 @@ static bool draw_frame(void *arg, const struct trace_frame *f)
 	if (x->row >= x->end)
 		return false;
 	trace_frame_name(f, name, sizeof name);
-	if (f->file && f->line)
-		snprintf(place, sizeof place, "%.250s:%u", f->file, f->line);
+	if (f->path && f->line)
+		snprintf(place, sizeof place, "%.250s:%u", f->path, f->line);
 	else
 		trace_frame_place(f, place, sizeof place);
 	enum grid_style style = f->runtime ? GRID_DIM : GRID_PLAIN;
@@ -43,7 +43,7 @@ static bool draw_frame(void *arg, const struct trace_frame *f)
 	int room = g->cols - 6 - (right < g->cols / 2 ? right : g->cols / 2) - 2;
 	int col = 6 + grid_put(g, x->row, 6, room > 10 ? room : 10, style, name);
 	int at = g->cols / 2 > col + 2 && g->cols / 2 + right <= g->cols ? g->cols / 2 : col + 2;
-	at += grid_put(g, x->row, at, -1, GRID_DIM, place);
+	at += grid_put_end(g, x->row, at, g->cols - at - (f->inlined ? 10 : 0), GRID_DIM, place);
 	if (f->inlined)
 		grid_put(g, x->row, at + 1, -1, GRID_DIM, "[inlined]");
 	if (x->st)

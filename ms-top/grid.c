@@ -132,6 +132,23 @@ int grid_put(struct grid *g, int row, int col, int width, enum grid_style style,
 	return used;
 }
 
+int grid_put_end(struct grid *g, int row, int col, int width, enum grid_style style,
+		 const char *text)
+{
+	int w = grid_width(g, text), used = 0;
+	if (width > g->cols - col)
+		width = g->cols - col;
+	if (w > width && width > 0) {
+		used = grid_put(g, row, col, 1, style, g->ascii ? "~" : "…");
+		while (*text && w > width - 1) {
+			struct character c = next_character(g, text);
+			w -= c.width;
+			text += c.bytes;
+		}
+	}
+	return used + grid_put(g, row, col + used, width - used, style, text);
+}
+
 void grid_put_right(struct grid *g, int row, int col, int width, enum grid_style style,
 		    const char *text)
 {

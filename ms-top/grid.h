@@ -45,7 +45,10 @@ void grid_free(struct grid *g);
 /* Puts text at a place, cut to `width` columns (with an ellipsis; < 0: up to the end of the row).
  * Returns the columns that it took. Places outside of the grid are left out. */
 int grid_put(struct grid *g, int row, int col, int width, enum grid_style style, const char *text);
-/* The same, ending at column `col` + `width`. */
+/* Text of which the front is cut off where it is too wide. */
+int grid_put_end(struct grid *g, int row, int col, int width, enum grid_style style,
+		 const char *text);
+/* As grid_put, ending at column `col` + `width`. */
 void grid_put_right(struct grid *g, int row, int col, int width, enum grid_style style,
 		    const char *text);
 __attribute__((format(printf, 5, 6))) int grid_print(struct grid *g, int row, int col,

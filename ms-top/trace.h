@@ -230,6 +230,7 @@ struct trace_frame {
 	const char *function; /* short; NULL = unknown */
 	const char *full;
 	const char *file; /* NULL = unknown */
+	const char *path; /* the same as it is shown, without the folder it was started in */
 	uint32_t line;
 	const char *module; /* file name; NULL = unknown */
 	uint64_t address;   /* in the module's file */
@@ -249,7 +250,8 @@ struct trace_frame trace_node_frame(const struct trace *t, uint32_t node);
 const char *trace_frame_name(const struct trace_frame *f, char *text, size_t room);
 /* "cache.cpp:77", "[libz.so.1]", "". */
 const char *trace_frame_place(const struct trace_frame *f, char *text, size_t room);
-/* Does some frame of the stack match? */
+/* Does some frame of the stack match, by function, file as it is shown (only its name, where that
+ * is a whole path) or module? */
 bool trace_node_matches(const struct trace *t, uint32_t node, const struct pattern *p);
 const char *trace_thread_name(const struct trace *t, uint32_t thread, char *text, size_t room);
 

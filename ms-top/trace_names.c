@@ -27,11 +27,25 @@ static struct trace_frame frame_of(const struct ms_recording *rec, uint32_t numb
 	return out;
 }
 
-static struct trace_frame logical(struct trace_frame f, const struct ms_named *n)
+/* A file below the folder where the program was started, without that, as ms-report has it; else
+ * whole. */
+static const char *shown_path(const struct ms_recording *rec, const char *file)
+{
+	const char *root = rec->info.text[MS_INFO_CWD];
+	size_t n = root ? strlen(root) : 0;
+	while (n && root[n - 1] == '/')
+		n--;
+	bool below = file && n && strncmp(file, root, n) == 0 && file[n] == '/' && file[n + 1];
+	return below ? file + n + 1 : file;
+}
+
+static struct trace_frame logical(const struct ms_recording *rec, struct trace_frame f,
+				  const struct ms_named *n)
 {
 	f.function = n->brief;
 	f.full = n->at.function ? n->at.function : "";
 	f.file = n->at.file;
+	f.path = shown_path(rec, f.file);
 	f.line = n->at.line;
 	f.inlined = n->at.inlined;
 	f.runtime = n->runtime || f.note;
@@ -50,7 +64,7 @@ void trace_each_frame(const struct trace *t, uint32_t node,
 		if (f.pending && !each(arg, &f))
 			return;
 		for (size_t i = 0; i < names.n; i++) {
-			struct trace_frame one = logical(f, &names.v[i]);
+			struct trace_frame one = logical(rec, f, &names.v[i]);
 			if (!each(arg, &one))
 				return;
 		}
@@ -110,7 +124,7 @@ struct trace_frame trace_node_frame(const struct trace *t, uint32_t node)
 	struct ms_frame_names names = ms_names_of(t->names, rec, number);
 	f.pending = names.n == 0;
 	/* the function that was called, into which others were inlined */
-	return names.n ? logical(f, &names.v[names.n - 1]) : f;
+	return names.n ? logical(rec, f, &names.v[names.n - 1]) : f;
 }
 
 const char *trace_frame_name(const struct trace_frame *f, char *text, size_t room)
@@ -145,7 +159,9 @@ struct matching {
 static bool match(void *arg, const struct trace_frame *f)
 {
 	struct matching *m = arg;
-	const char *where[] = {f->full, f->function, f->file, f->module};
+	/* the folder that everything lies in is in no name: a word of it would match all */
+	const char *path = f->path && f->path[0] == '/' ? base_name(f->path) : f->path;
+	const char *where[] = {f->full, f->function, path, f->module};
 	for (size_t i = 0; i < 4 && !m->found; i++)
 		m->found = where[i] && pattern_matches_text(m->pattern, where[i]);
 	return !m->found;

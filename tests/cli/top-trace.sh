@@ -10,11 +10,18 @@ numbers() { python3 "$SRC/tests/cli/top/numbers.py" "$@" || fail "figures of $* 
 
 # ---- a program that does what it is told, recorded ----
 mkfifo told
+gone() { # it does not hear us any more
+	wait $recorder
+	fail "the program that is told what to do has ended, status $?: $(cat said.err)"
+	exit 1
+}
+trap gone PIPE
 begin() { # TRACE
-	"$record" -q -o "$1" "$traced" <told >said &
+	"$record" -q -o "$1" "$traced" <told >said 2>said.err &
 	recorder=$!
 	exec 9>told
-	until_true test -s "$1"
+	until_true eval "[ -s '$1' ] || ! kill -0 $recorder"
+	kill -0 $recorder 2>/dev/null || gone
 }
 tell() {
 	local n
@@ -224,14 +231,14 @@ rm -f fed.trace.*.db
 fed
 
 # ---- files that something happens to ----
-gone() { # WHAT ALREADY-RUNNING: a fresh, growing file and a terminal on it
+watched() { # FILE: a fresh, growing one and a terminal on it
 	coproc FEED { "$feed" whole.trace "$1"; }
 	feed events 60000
 	start 120 30 -d 200ms "$1"
 	sees '   recording   '
 	sees '^> .* hoard'
 }
-gone removed.trace
+watched removed.trace
 rm removed.trace
 sees '^traced .*   the file was removed'
 feed events 400000
@@ -244,7 +251,7 @@ keys q
 ends 0
 fed
 
-gone rotated.trace
+watched rotated.trace
 mv rotated.trace rotated.trace~
 cp live.trace rotated.trace
 sees 'another file has its name: \^L reads that'
@@ -255,7 +262,7 @@ keys q
 ends 0
 fed
 
-gone cut.trace
+watched cut.trace
 feed cut 500
 sees 'the file was cut: what was read stays'
 sees '^> .* hoard'
@@ -263,7 +270,7 @@ keys q
 ends 0
 fed
 
-gone killed.trace
+watched killed.trace
 feed unlock
 sees 'NO END: its recorder is gone'
 keys q
