@@ -94,6 +94,7 @@ base=$("$BIN/ms-record" -q -o b.trace ./steps threads 0 1 0 >/dev/null && field 
 
 # ---- signals ----
 for sig in TERM HUP; do
+	rm -f out
 	"$BIN/ms-record" -q -o s.trace ./steps signal >out &
 	pid=$!
 	wait_for grep -q ready out
@@ -113,7 +114,7 @@ kill -INT $pid
 touch go
 wait $pid
 is 'status after SIGINT to the recorder alone' "$? $(cat out)" '0 end'
-rm -f s.trace go
+rm -f s.trace go out
 "$BIN/ms-record" -o s.trace sh -c 'trap "" TERM; echo ready; until [ -e go ]; do sleep 0.1; done; echo end' >out 2>err &
 pid=$!
 twice() { # two of them that came together would be one
@@ -164,7 +165,7 @@ is 'unknown frees of a trade' "$(field 11 x.trace)" 0
 is 'violations of a trade' "$(field 13 x.trace)" 0
 
 # ---- the recorder is killed: the command goes on, the trace is readable so far ----
-rm -f go
+rm -f go out
 "$BIN/ms-record" -q -o k.trace ./steps until go >out &
 pid=$!
 has_events() {
@@ -182,7 +183,7 @@ grep -q ' events (2)' dump || fail 'a killed recorder left no events'
 grep -q ' end (9)' dump && fail 'a killed recorder left an end'
 
 # ---- the recorder is stopped: threads wait, then drop, and the command ends all the same ----
-rm -f go
+rm -f go out
 "$BIN/ms-record" -q --overflow=wait:100ms --no-symbols -o w.trace ./steps late 500000 go >out &
 pid=$!
 wait_for grep -q ready out
