@@ -5,6 +5,11 @@
  * Definitions are those of ms-snapshot(5). Memory depends on live blocks, sites and threads, not on
  * events.
  *
+ * replay.c has what each kind of event does, replay_quick.c a short way for the usual ones;
+ * replay_places.c the tables of sites and threads, replay_cells.h what events count in;
+ * replay_timeline.c and replay_moments.c what is done when an alarm goes off; replay_checkpoint.c
+ * begins in the middle. What only some recordings have: replay_sampled.h, replay_mapped.h.
+ *
  * The peak in one pass. A peak is a moment, and each site's (and size class's) live bytes at that
  * moment are wanted, but which moment was the peak is known only at the end, and copying all sites
  * at every new maximum would be quadratic. So they are versioned lazily: `peak_epoch` is the number

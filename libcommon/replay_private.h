@@ -30,13 +30,39 @@ static inline struct ms_replay_site ms_replay_idle_site(uint32_t node)
 				       .latest_class = MS_SIZE_CLASSES};
 }
 
-/* The site of a stack node, made if needed. */
-uint32_t ms_replay_site_of(struct ms_replay *r, uint32_t stack);
+/* The site of a stack node that has none yet. */
+uint32_t ms_replay_new_site(struct ms_replay *r, uint32_t node);
+/* The site of a stack node, made if needed, which may move r->sites. A node that nobody told of
+ * stands for no stack. */
+static inline uint32_t ms_replay_site_of(struct ms_replay *r, uint32_t stack)
+{
+	uint32_t node = stack < r->node_count ? stack : 0;
+	uint32_t site = r->site_of_node[node];
+	return site ? site - 1 : ms_replay_new_site(r, node);
+}
+/* Something was allocated there at `tick`. */
+static inline void ms_replay_seen_at(struct ms_replay_site *s, uint64_t tick)
+{
+	if (__builtin_expect(s->first_tick == MS_NEVER, 0))
+		s->first_tick = tick;
+	s->last_tick = tick;
+}
+
 /* Room for that many threads at least. */
 void ms_replay_more_threads(struct ms_replay *r, size_t count);
 /* Makes the span that holds `tick` the current one. A jump of any length costs at most a pass or
  * two over the spans. */
 void ms_replay_move_timeline(struct ms_replay *r, uint64_t tick);
+/* The same, and closes that span: nothing follows. */
+void ms_replay_end_timeline(struct ms_replay *r, uint64_t tick);
+/* Takes the moments that lie before the event at `tick`; all that count by events when `all`.
+ * Returns the tick of the next one. */
+uint64_t ms_replay_take_due(struct ms_replay *r, uint64_t tick, bool all);
+/* Takes what is left of them; the recording ends at `tick`. */
+void ms_replay_end_moments(struct ms_replay *r, uint64_t tick);
+/* Applies what it can of `n` events, of which none is at an alarm by position; not of a recording
+ * that is sampled or has more than a heap. Returns how many. */
+size_t ms_replay_quick(struct ms_replay *r, const struct ms_event *ev, size_t n);
 /* Counting begins at `tick`, with what is live now. */
 void ms_replay_begin(struct ms_replay *r, uint64_t tick);
 

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT
+ * The timeline of the live-heap model: a bounded number of spans, which become longer as time goes.
+ */
+#include "replay_private.h"
+
+#include "replay_mapped.h"
+
+/* Pairs of spans become one: twice the time in the same room. */
+static void halve(struct ms_replay *r)
+{
+	for (size_t i = 0; i < MS_TIMELINE_SPANS / 2; i++) {
+		struct ms_replay_span a = r->spans[2 * i], b = r->spans[2 * i + 1];
+		b.live_min = a.live_min < b.live_min ? a.live_min : b.live_min;
+		b.live_max = a.live_max > b.live_max ? a.live_max : b.live_max;
+		b.allocations += a.allocations;
+		b.frees += a.frees;
+		b.bytes += a.bytes;
+		r->spans[i] = b;
+	}
+	r->span_ticks *= 2;
+}
+
+static uint64_t mapped_now(const struct ms_replay *r)
+{
+	return r->beside ? r->beside->mapped_bytes : 0;
+}
+
+/* The current span gets its figures; what is left of it belongs to the next one. */
+static void close_span(struct ms_replay *r)
+{
+	struct ms_replay_span *s = &r->spans[r->span];
+	s->live_last = r->live_bytes;
+	s->blocks_last = r->live_blocks;
+	s->mapped_last = mapped_now(r);
+	s->allocations = r->allocations - r->open.allocations;
+	s->frees = r->frees - r->open.frees;
+	s->bytes = r->bytes - r->open.bytes;
+	r->open = (struct ms_replay_span){
+		.allocations = r->allocations, .frees = r->frees, .bytes = r->bytes};
+}
+
+static void open_span(struct ms_replay *r)
+{
+	r->spans[r->span] =
+		(struct ms_replay_span){.live_min = r->live_bytes, .live_max = r->live_bytes};
+}
+
+void ms_replay_move_timeline(struct ms_replay *r, uint64_t tick)
+{
+	if (tick / r->span_ticks == r->span)
+		return;
+	close_span(r);
+	while (tick / r->span_ticks >= MS_TIMELINE_SPANS) {
+		/* spans not reached yet are as the last one left them */
+		for (size_t i = r->span + 1; i < MS_TIMELINE_SPANS; i++)
+			r->spans[i] = (struct ms_replay_span){r->live_bytes,
+							      r->live_bytes,
+							      r->live_bytes,
+							      r->live_blocks,
+							      0,
+							      0,
+							      0,
+							      mapped_now(r)};
+		halve(r);
+		r->span = MS_TIMELINE_SPANS / 2 - 1;
+	}
+	for (size_t to = (size_t)(tick / r->span_ticks); r->span < to;) {
+		r->span++;
+		open_span(r);
+		r->spans[r->span].live_last = r->live_bytes;
+		r->spans[r->span].blocks_last = r->live_blocks;
+		r->spans[r->span].mapped_last = mapped_now(r);
+	}
+}
+
+void ms_replay_end_timeline(struct ms_replay *r, uint64_t tick)
+{
+	ms_replay_move_timeline(r, tick);
+	close_span(r);
+}
