@@ -96,6 +96,10 @@ int ms_fill_gaps(struct ms_filling *f, const struct ms_kept_process *p);
 int ms_fill_before(struct ms_filling *f, const struct ms_kept_process *p);
 /* And what a forked process inherited. */
 int ms_fill_inherited(struct ms_filling *f, const struct ms_kept_process *p);
+/* Writes the row of table process. `partial`: not every event is there, and what that makes
+ * unknowable is null; `without_symbol`: frames. 0, or -1 with f->err set. */
+int ms_fill_process_row(struct ms_filling *f, const struct ms_kept_process *p, bool partial,
+			uint64_t without_symbol);
 /* Writes timeline, samples, marks and losses; threads by index, each as its row. 0, or -1 with
  * f->err set. */
 int ms_fill_times(struct ms_filling *f, const struct ms_kept_process *p,
