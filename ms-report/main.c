@@ -2,7 +2,8 @@
  * ms-report: what a recording says, for people and for machines.
  *
  *   options.c    command line            budget*.c, figures.c   --fail-on
- *   model.c      snapshot -> arrays      lists.c, spark.c, tree.c   sorted, resampled, merged
+ *   model.c      snapshot -> arrays (model_rows.c)
+ *                lists.c, spark.c, tree.c   sorted, resampled, merged
  *   words.c      sentences               names.c    names made harmless and short
  *   estimate.c   intervals of what was sampled
  *   sql.c        --sql
