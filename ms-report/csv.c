@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT
  * CSV as RFC 4180 has it: CR LF after each row, quotes where needed, a header row.
- *
- * Text that a spreadsheet would take for a formula gets an apostrophe in front.
  */
 #include "formats.h"
 
@@ -11,12 +9,12 @@
 
 #include <string.h>
 
-static void put_text(struct model *m, struct out *o, const char *s)
+void csv_text(struct model *m, struct out *o, const char *s)
 {
 	if (!s)
 		return;
 	s = name_clean(&m->arena, s, false);
-	const char *guard = strchr("=+-@", *s) && *s ? "'" : "";
+	const char *guard = *s && strchr("=+-@", *s) ? "'" : "";
 	if (!s[strcspn(s, ",\"\r\n")]) {
 		out_str(o, guard);
 		out_str(o, s);
@@ -43,14 +41,14 @@ static void put_number(struct out *o, uint64_t v)
 
 static void put_frame(struct model *m, struct out *o, const struct frame *f)
 {
-	put_text(m, o, f ? frame_name(&m->arena, m, f) : NULL);
+	csv_text(m, o, f ? frame_name(&m->arena, m, f) : NULL);
 	out_char(o, ',');
-	put_text(m, o, f ? f->file : NULL);
+	csv_text(m, o, f ? f->file : NULL);
 	out_char(o, ',');
 	if (f && f->line)
 		out_number(o, f->line);
 	out_char(o, ',');
-	put_text(m, o, f && f->module != NONE ? m->modules.v[f->module].path : NULL);
+	csv_text(m, o, f && f->module != NONE ? m->modules.v[f->module].path : NULL);
 }
 
 #define FIGURES 11
@@ -86,7 +84,7 @@ static void put_row(struct model *m, struct out *o, const struct site *s, const 
 	}
 	out_char(o, ',');
 	if (!s) {
-		put_text(m, o, what);
+		csv_text(m, o, what);
 		out_str(o, ",,,,,,");
 		end_row(m, o, v, e);
 		return;
@@ -95,9 +93,9 @@ static void put_row(struct model *m, struct out *o, const struct site *s, const 
 			   *caller = site_caller(m, s);
 	put_frame(m, o, f);
 	out_char(o, ',');
-	put_text(m, o, called ? frame_name(&m->arena, m, called) : NULL);
+	csv_text(m, o, called ? frame_name(&m->arena, m, called) : NULL);
 	out_char(o, ',');
-	put_text(m, o, caller ? frame_name(&m->arena, m, caller) : NULL);
+	csv_text(m, o, caller ? frame_name(&m->arena, m, caller) : NULL);
 	out_char(o, ',');
 	put_number(o, (uint64_t)m->processes.v[s->process].id);
 	end_row(m, o, v, e);
@@ -186,7 +184,7 @@ void csv_table(struct model *m, struct out *o, const struct table *t)
 		if (!t->columns[c].name)
 			continue;
 		out_str(o, gap);
-		put_text(m, o, t->columns[c].name);
+		csv_text(m, o, t->columns[c].name);
 		gap = ",";
 	}
 	for (size_t c = 0; c < t->column_count; c++)
@@ -206,7 +204,7 @@ void csv_table(struct model *m, struct out *o, const struct table *t)
 			if (k->kind == CELL_VALUE)
 				out_str(o, t->rows[i].cells[c].s ? t->rows[i].cells[c].s : "");
 			else if (!column_is_number(k))
-				put_text(m, o, row_text(m, &t->rows[i], &t->rows[i].cells[c]));
+				csv_text(m, o, row_text(m, &t->rows[i], &t->rows[i].cells[c]));
 			else
 				put_number(o, t->rows[i].cells[c].n);
 		}

@@ -3,6 +3,7 @@
  */
 #include "diff.h"
 
+#include "formats.h"
 #include "json_parts.h"
 #include "names.h"
 #include "out.h"
@@ -198,27 +199,6 @@ void diff_json(struct model *m, struct ms_json *j, size_t limit)
 }
 
 /* ---- CSV ---- */
-
-static void csv_text(struct model *m, struct out *o, const char *s)
-{
-	if (!s)
-		return;
-	s = name_clean(&m->arena, s, false);
-	const char *guard = *s && strchr("=+-@", *s) ? "'" : "";
-	if (!s[strcspn(s, ",\"\r\n")]) {
-		out_str(o, guard);
-		out_str(o, s);
-		return;
-	}
-	out_char(o, '"');
-	out_str(o, guard);
-	for (; *s; s++) {
-		if (*s == '"')
-			out_char(o, '"');
-		out_char(o, *s);
-	}
-	out_char(o, '"');
-}
 
 static void csv_figures(struct out *o, const int64_t *v)
 {

@@ -27,6 +27,9 @@ void json_report(struct model *m, struct out *o, enum metric metric, size_t limi
 void csv_sites(struct model *m, struct out *o, enum metric metric, size_t limit,
 	       const struct site *only);
 void csv_table(struct model *m, struct out *o, const struct table *t);
+/* One text, with quotes where needed; what a spreadsheet would take for a formula gets an
+ * apostrophe in front. Nothing for NULL. */
+void csv_text(struct model *m, struct out *o, const char *s);
 
 /* "root;child;leaf N" lines. */
 void folded_tree(struct model *m, struct out *o, const struct tree *t, bool full_names);
