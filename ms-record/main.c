@@ -2,7 +2,7 @@
  * ms-record: run a command and record every allocation, with its call stack, into a trace.
  *
  * The files, in the order in which data meets them:
- *   options.c   the command line
+ *   options.c   the command line; options_values.c: what its values mean
  *   poll.c      --poll, all of it: poll_options.c, poll_series.c the samples, poll_say.c table and
  *               diagnosis, poll_trace.c -o
  *   launch.c    the command found, checked (elffile.c) and started with the guest preloaded

@@ -3,22 +3,19 @@
  */
 #include "options.h"
 
-#include <fnmatch.h>
 #include <getopt.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
 
 #include "format/trace.h"
-#include "libcommon/arena.h"
+#include "libcommon/cli.h"
 #include "libcommon/err.h"
 #include "libcommon/units.h"
+#include "options_values.h"
 #include "several.h"
 #include "tell.h"
-
-#define MAX_SIZE_LEAST (1u << 20)
 
 const char options_help[] =
 	"usage: ms-record [-o FILE] [options] [--] COMMAND [ARG...]\n"
@@ -142,202 +139,46 @@ static const struct option longs[] = {
 	{0},
 };
 
-static int read_follow(struct options *o, const char *s, struct ms_err *err)
+/* Takes an option without a value. False: it is another one. */
+static bool set_flag(struct options *o, int c)
 {
-	static const struct {
-		const char *name;
-		enum follow follow;
-	} names[] = {{"all", FOLLOW_ALL},
-		     {"none", FOLLOW_NONE},
-		     {"fork", FOLLOW_FORK},
-		     {"exec", FOLLOW_EXEC}};
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		if (!strcmp(s, names[i].name)) {
-			o->follow = names[i].follow;
-			return 0;
-		}
-	/* A word without a sign of a pattern is more likely a slip than a program's name. */
-	if (!*s || strchr(s, '/') || strstr(s, ",,") || *s == ',' || s[strlen(s) - 1] == ',' ||
-	    !strpbrk(s, "*?[,"))
-		return ms_err_set(
-			err,
-			"bad --follow '%s': all, none, fork, exec, or names of programs as "
-			"patterns ('cc1*,ld')",
-			s);
-	o->follow = FOLLOW_NAMED;
-	o->follow_names = s;
-	return 0;
-}
-
-static bool named(const struct options *o, const char *exe, const char *name)
-{
-	const char *slash = strrchr(exe, '/');
-	char pattern[256];
-	for (const char *p = o->follow_names; *p; p += strspn(p, ",")) {
-		size_t n = strcspn(p, ",");
-		snprintf(pattern, sizeof pattern, "%.*s", (int)n, p);
-		if (!fnmatch(pattern, slash ? slash + 1 : exe, 0) || !fnmatch(pattern, name, 0))
-			return true;
-		p += n;
+	switch (c) {
+	case 'q':
+		o->quiet = true;
+		return true;
+	case 'v':
+		o->verbose = true;
+		return true;
+	case OPT_NO_SYMBOLS:
+		o->no_symbols = true;
+		return true;
+	case OPT_NO_ARGS:
+		o->no_args = true;
+		return true;
+	case OPT_NO_ADDRESSES:
+		o->no_addresses = true;
+		return true;
+	case OPT_MMAP:
+		o->mapped = true;
+		return true;
+	case OPT_USABLE_SIZE:
+		o->usable_size = true;
+		return true;
+	case OPT_FREE_STACKS:
+		o->free_stacks = true;
+		return true;
+	case OPT_DOCTOR:
+		o->doctor = true;
+		return true;
+	case OPT_STANDBY:
+		o->standby = true;
+		return true;
+	case OPT_VERIFY:
+		o->verify = true;
+		return true;
+	default:
+		return false;
 	}
-	return false;
-}
-
-bool options_follow_exec(const struct options *o, const char *exe, const char *name)
-{
-	if (o->follow == FOLLOW_NAMED)
-		return named(o, exe, name);
-	return o->follow != FOLLOW_NONE && o->follow != FOLLOW_FORK;
-}
-
-bool options_follow_fork(const struct options *o, const char *exe, const char *name)
-{
-	if (o->follow == FOLLOW_NAMED)
-		return named(o, exe, name);
-	return o->follow != FOLLOW_NONE && o->follow != FOLLOW_EXEC;
-}
-
-static int read_overflow(struct options *o, const char *s, struct ms_err *err)
-{
-	if (!strcmp(s, "drop")) {
-		o->wait_ns = 0;
-		return 0;
-	}
-	if (!strcmp(s, "wait"))
-		return 0;
-	if (strncmp(s, "wait:", 5))
-		return ms_err_set(err, "bad --overflow '%s': wait, wait:DUR or drop", s);
-	if (ms_parse_duration(s + 5, &o->wait_ns, err))
-		return -1;
-	return o->wait_ns ? 0 : ms_err_set(err, "bad --overflow '%s': use drop", s);
-}
-
-static int read_max_size(struct options *o, const char *s, struct ms_err *err)
-{
-	if (ms_parse_size(s, &o->max_bytes, err))
-		return -1;
-	return o->max_bytes >= MAX_SIZE_LEAST
-		       ? 0
-		       : ms_err_set(err, "bad --max-size '%s': at least 1M is needed", s);
-}
-
-static int read_leak_check(struct options *o, const char *s, struct ms_err *err)
-{
-	static const struct {
-		const char *name;
-		enum scan_wish wish;
-		uint64_t ns;
-	} wishes[] = {{"auto", SCAN_AUTO, SCAN_AUTO_NS},
-		      {"yes", SCAN_YES, SCAN_YES_NS},
-		      {"no", SCAN_NO, 0}};
-	size_t n = strcspn(s, ":");
-	for (size_t i = 0; i < sizeof wishes / sizeof *wishes; i++) {
-		if (strlen(wishes[i].name) != n || strncmp(s, wishes[i].name, n) != 0)
-			continue;
-		o->leak_check = wishes[i].wish;
-		o->leak_ns = wishes[i].ns;
-		if (!s[n])
-			return 0;
-		if (o->leak_check == SCAN_NO || ms_parse_duration(s + n + 1, &o->leak_ns, err))
-			break;
-		return o->leak_ns >= 10000000 && o->leak_ns <= UINT64_C(3600000000000)
-			       ? 0
-			       : ms_err_set(err, "bad --leak-check '%s': 10ms to 1h are possible",
-					    s);
-	}
-	return ms_err_set(err, "bad --leak-check '%s': auto, yes or no, or auto:DUR or yes:DUR", s);
-}
-
-static int read_leak_mark(struct options *o, const char *s, struct ms_err *err)
-{
-	o->leak_mark = s;
-	if (!strncmp(s, "mark:", 5) && s[5] && strlen(s + 5) <= 255)
-		return 0;
-	return ms_err_set(
-		err, "bad --leak-check-at '%s': mark:NAME, of at most 255 bytes, is needed", s);
-}
-
-static int check_leak_mark(const struct options *o, struct ms_err *err)
-{
-	if (!o->leak_mark)
-		return 0;
-	if (o->leak_check != SCAN_AUTO)
-		return ms_err_set(err, "--leak-check-at needs --leak-check=auto: with %s",
-				  o->leak_check == SCAN_NO ? "no nothing is scanned"
-							   : "yes the command is traced");
-	if (o->sample_bytes)
-		return ms_err_set(err, "--leak-check-at cannot be had with --sample");
-	return 0;
-}
-
-static int read_start(struct options *o, const char *s, struct ms_err *err)
-{
-	o->start_after_ns = 0;
-	o->start_mark = NULL;
-	if (strncmp(s, "mark:", 5)) {
-		if (ms_parse_duration(s, &o->start_after_ns, err))
-			return -1;
-		return o->start_after_ns ? 0
-					 : ms_err_set(err, "bad --start-after '%s': too short", s);
-	}
-	o->start_mark = s + 5;
-	if (!s[5] || strlen(s + 5) > 255)
-		return ms_err_set(
-			err, "bad --start-after '%s': a name of at most 255 bytes is needed", s);
-	return 0;
-}
-
-static int read_env(struct options *o, const char *s, struct ms_err *err)
-{
-	const char *eq = strchr(s, '=');
-	if (!eq || eq == s)
-		return ms_err_set(err, "bad --env '%s': NAME=VALUE is needed", s);
-	*MS_PUSH(&o->env) = s;
-	return 0;
-}
-
-static int read_interval(struct options *o, const char *s, struct ms_err *err)
-{
-	o->interval_asked = true;
-	if (ms_parse_duration(s, &o->interval_ns, err))
-		return -1;
-	return o->interval_ns >= 1000000
-		       ? 0
-		       : ms_err_set(err, "bad --interval '%s': at least 1ms is needed", s);
-}
-
-static int read_buffer(struct options *o, const char *s, struct ms_err *err)
-{
-	if (ms_parse_size(s, &o->buffer_bytes, err))
-		return -1;
-	return o->buffer_bytes >= 1u << 20
-		       ? 0
-		       : ms_err_set(err, "bad --buffer '%s': at least 1M is needed", s);
-}
-
-#define SAMPLE_MOST (UINT64_C(1) << 40)
-
-static int read_sample(struct options *o, const char *s, struct ms_err *err)
-{
-	if (ms_parse_size(s, &o->sample_bytes, err))
-		return -1;
-	return o->sample_bytes <= SAMPLE_MOST
-		       ? 0
-		       : ms_err_set(err, "bad --sample '%s': at most 1T is possible", s);
-}
-
-/* No seed given: one that nobody can foresee, which the trace names. */
-static void choose_seed(struct options *o)
-{
-	while (o->sample_bytes && !o->sample_seed)
-		if (getrandom(&o->sample_seed, sizeof o->sample_seed, 0) < 0)
-			o->sample_seed = (uint64_t)getpid();
-}
-
-static int read_number(const char *s, const char *what, uint64_t min, uint64_t max, uint64_t *n,
-		       struct ms_err *err)
-{
-	return ms_parse_count(s, what, min, max, n, err);
 }
 
 static int read_long(struct options *o, int c, const char *arg, struct ms_err *err)
@@ -345,69 +186,44 @@ static int read_long(struct options *o, int c, const char *arg, struct ms_err *e
 	uint64_t n;
 	switch (c) {
 	case OPT_DEPTH:
-		if (read_number(arg, "--depth", 2, 1000000, &n, err))
+		if (ms_parse_count(arg, "--depth", 2, 1000000, &n, err))
 			return -1;
 		o->depth = (uint32_t)n;
 		return 0;
 	case OPT_FOLLOW:
-		return read_follow(o, arg, err);
+		return options_follow(o, arg, err);
 	case OPT_ENV:
-		return read_env(o, arg, err);
+		return options_env(o, arg, err);
 	case OPT_OVERFLOW:
-		return read_overflow(o, arg, err);
+		return options_overflow(o, arg, err);
 	case OPT_BUFFER:
-		return read_buffer(o, arg, err);
-	case OPT_NO_SYMBOLS:
-		o->no_symbols = true;
-		return 0;
-	case OPT_NO_ARGS:
-		o->no_args = true;
-		return 0;
-	case OPT_NO_ADDRESSES:
-		o->no_addresses = true;
-		return 0;
+		return options_buffer(o, arg, err);
 	case OPT_SEED:
-		return read_number(arg, "--seed", 0, UINT64_MAX, &o->sample_seed, err);
-	case OPT_MMAP:
-		o->mapped = true;
-		return 0;
-	case OPT_USABLE_SIZE:
-		o->usable_size = true;
-		return 0;
-	case OPT_FREE_STACKS:
-		o->free_stacks = true;
-		return 0;
+		return ms_parse_count(arg, "--seed", 0, UINT64_MAX, &o->sample_seed, err);
 	case OPT_MAX_SIZE:
-		return read_max_size(o, arg, err);
+		return options_max_size(o, arg, err);
 	case OPT_KEEP:
 		o->keep_live = !strcmp(arg, "live");
 		return o->keep_live ? 0 : ms_err_set(err, "bad --keep '%s': live", arg);
 	case OPT_LEAK_CHECK:
-		return read_leak_check(o, arg, err);
+		return options_leak_check(o, arg, err);
 	case OPT_LEAK_CHECK_AT:
-		return read_leak_mark(o, arg, err);
+		return options_leak_mark(o, arg, err);
 	case OPT_START_AFTER:
-		return read_start(o, arg, err);
-	case OPT_DOCTOR:
-		o->doctor = true;
-		return 0;
-	case OPT_STANDBY:
-		o->standby = true;
-		return 0;
+		return options_start(o, arg, err);
 	case OPT_HOOK:
 		return hooks_add(&o->hooks, arg, err);
-	case OPT_TELL:
+	default: /* OPT_TELL */
 		o->tell = arg;
 		return *arg ? 0 : ms_err_set(err, "bad --tell '': a file is needed");
-	default:
-		o->verify = true;
-		return 0;
 	}
 }
 
 static int read_one(struct options *o, int c, const char *arg, char **argv, struct ms_err *err)
 {
 	uint64_t n;
+	if (set_flag(o, c))
+		return 0;
 	if (c >= OPT_POLL && c < OPT_POLL_END)
 		return poll_option(&o->poll, c, arg, err);
 	switch (c) {
@@ -421,24 +237,17 @@ static int read_one(struct options *o, int c, const char *arg, char **argv, stru
 			return -1;
 		return o->duration_ns ? 0 : ms_err_set(err, "bad --duration '%s': too short", arg);
 	case 'i':
-		return read_interval(o, arg, err);
+		return options_interval(o, arg, err);
 	case 's':
-		return read_sample(o, arg, err);
+		return options_sample(o, arg, err);
 	case 'z':
-		if (read_number(arg, "--level", 1, 19, &n, err))
+		if (ms_parse_count(arg, "--level", 1, 19, &n, err))
 			return -1;
 		o->level = (int)n;
 		return 0;
-	case 'q':
-		o->quiet = true;
-		return 0;
-	case 'v':
-		o->verbose = true;
-		return 0;
 	case ':':
-		return ms_err_set(err, "option '%s' needs a value", argv[optind - 1]);
 	case '?':
-		return ms_err_set(err, "unknown option '%s'", argv[optind - 1]);
+		return ms_cli_bad_option("ms-record", c, argv, longs, err);
 	default:
 		return read_long(o, c, arg, err);
 	}
@@ -461,6 +270,27 @@ static int read_verb(struct options *o, int n, char **v, struct ms_err *err)
 		return ms_err_set(err, "--tell takes one verb, not also '%s'", v[1]);
 	o->tell_verb = v[0];
 	return tell_parse(v[0], &verb, &name, err);
+}
+
+static int check_leak_mark(const struct options *o, struct ms_err *err)
+{
+	if (!o->leak_mark)
+		return 0;
+	if (o->leak_check != SCAN_AUTO)
+		return ms_err_set(err, "--leak-check-at needs --leak-check=auto: with %s",
+				  o->leak_check == SCAN_NO ? "no nothing is scanned"
+							   : "yes the command is traced");
+	if (o->sample_bytes)
+		return ms_err_set(err, "--leak-check-at cannot be had with --sample");
+	return 0;
+}
+
+/* No seed given: one that nobody can foresee, which the trace names. */
+static void choose_seed(struct options *o)
+{
+	while (o->sample_bytes && !o->sample_seed)
+		if (getrandom(&o->sample_seed, sizeof o->sample_seed, 0) < 0)
+			o->sample_seed = (uint64_t)getpid();
 }
 
 /* A process that runs already: what would do nothing for it is refused. */

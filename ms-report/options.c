@@ -213,77 +213,101 @@ static int add_budget(struct options *opt, const char *arg, struct ms_err *err)
 	return 0;
 }
 
-static int take(void *options, int c, char **argv, struct ms_err *err)
+/* Takes an option without a value. False: it is another one. */
+static bool set_flag(struct options *opt, int c)
 {
-	struct options *opt = options;
+	switch (c) {
+	case OPT_FULL_NAMES:
+		opt->full_names = true;
+		return true;
+	case OPT_ASCII:
+		opt->ascii = true;
+		return true;
+	case OPT_PRETTY:
+		opt->pretty = true;
+		return true;
+	case OPT_ANONYMIZE:
+		opt->anonymize = true;
+		return true;
+	case OPT_NO_PAGER:
+		opt->no_pager = true;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static int set_source_root(struct options *opt, const char *arg, struct ms_err *err)
+{
+	opt->links.source_root = arg;
+	return *arg == '/' ? 0
+			   : ms_err_set(err, "bad --source-root '%s': expected a whole path", arg);
+}
+
+static int set_layout(struct options *opt, const char *arg, struct ms_err *err)
+{
+	opt->memc = strcmp(arg, "memc") == 0;
+	return opt->memc ? 0 : ms_err_set(err, "bad --layout '%s': expected memc", arg);
+}
+
+/* Of the options with a value that are neither format nor view. */
+static int set(struct options *opt, int c, const char *arg, struct ms_err *err)
+{
 	static const char *const colors[] = {"auto", "always", "never"};
 	uint64_t n;
 	int k;
 	switch (c) {
 	case OPT_AT:
-		opt->at = optarg;
-		return *optarg ? 0 : ms_err_set(err, "--at needs a moment");
+		opt->at = arg;
+		return *arg ? 0 : ms_err_set(err, "--at needs a moment");
 	case OPT_METRIC:
-		k = choice("--metric", optarg, metric_names, METRIC_COUNT, err);
+		k = choice("--metric", arg, metric_names, METRIC_COUNT, err);
 		opt->metric = (enum metric)k;
 		return k < 0 ? -1 : 0;
 	case OPT_LIMIT:
-		if (ms_parse_count(optarg, "limit", 0, 1000000000, &n, err) != 0)
+		if (ms_parse_count(arg, "limit", 0, 1000000000, &n, err) != 0)
 			return -1;
 		opt->limit = n ? (size_t)n : SIZE_MAX;
 		return 0;
 	case OPT_WIDTH:
-		if (ms_parse_count(optarg, "width", 20, 10000, &n, err) != 0)
+		if (ms_parse_count(arg, "width", 20, 10000, &n, err) != 0)
 			return -1;
 		opt->width = (size_t)n;
 		return 0;
 	case OPT_COLOR:
-		k = choice("--color", optarg ? optarg : "always", colors, 3, err);
+		k = choice("--color", arg ? arg : "always", colors, 3, err);
 		opt->color = (enum color)k;
 		return k < 0 ? -1 : 0;
-	case OPT_FULL_NAMES:
-		opt->full_names = true;
-		return 0;
-	case OPT_ASCII:
-		opt->ascii = true;
-		return 0;
 	case OPT_FAIL_ON:
-		return add_budget(opt, optarg, err);
+		return add_budget(opt, arg, err);
 	case OPT_REACH:
-		if (ms_parse_size(optarg, &opt->reach, err) != 0)
+		if (ms_parse_size(arg, &opt->reach, err) != 0)
 			return -1;
-		return opt->reach ? 0 : ms_err_set(err, "bad size '%s': nothing to reach", optarg);
+		return opt->reach ? 0 : ms_err_set(err, "bad size '%s': nothing to reach", arg);
 	case OPT_CODE_URL:
-		opt->links.code_url = optarg;
-		return links_check(optarg, err);
+		opt->links.code_url = arg;
+		return links_check(arg, err);
 	case OPT_SOURCE_ROOT:
-		opt->links.source_root = optarg;
-		return *optarg == '/'
-			       ? 0
-			       : ms_err_set(err, "bad --source-root '%s': expected a whole path",
-					    optarg);
+		return set_source_root(opt, arg, err);
 	case OPT_BUDGETS:
-		return budget_read(optarg, &opt->budgets, &opt->arena, err);
-	case OPT_LAYOUT:
-		opt->memc = strcmp(optarg, "memc") == 0;
-		return opt->memc ? 0 : ms_err_set(err, "bad --layout '%s': expected memc", optarg);
-	case OPT_PRETTY:
-		opt->pretty = true;
-		return 0;
-	case OPT_ANONYMIZE:
-		opt->anonymize = true;
-		return 0;
-	case OPT_NO_PAGER:
-		opt->no_pager = true;
-		return 0;
-	case ':':
-		return ms_err_set(err, "option '%s' needs a value", argv[optind - 1]);
-	case '?':
-		return ms_err_set(err, "unknown or misused option '%s'", argv[optind - 1]);
-	default:
-		return c < OPT_VIEW ? add_output(opt, (enum format)(c - OPT_FORMAT), optarg, err)
-				    : add_view(opt, (enum view)(c - OPT_VIEW), optarg, err);
+		return budget_read(arg, &opt->budgets, &opt->arena, err);
+	default: /* OPT_LAYOUT */
+		return set_layout(opt, arg, err);
 	}
+}
+
+static int take(void *options, int c, char **argv, struct ms_err *err)
+{
+	struct options *opt = options;
+	if (set_flag(opt, c))
+		return 0;
+	if (c == ':' || c == '?')
+		return ms_cli_bad_option("ms-report", c, argv, longs, err);
+	if (c < OPT_VIEW)
+		return add_output(opt, (enum format)(c - OPT_FORMAT), optarg, err);
+	if (c < OPT_AT)
+		return add_view(opt, (enum view)(c - OPT_VIEW), optarg, err);
+	return set(opt, c, optarg, err);
 }
 
 /* Which formats can show a view; the others show their own whole. */

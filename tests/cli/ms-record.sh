@@ -27,7 +27,8 @@ field() { # NUMBER TRACE: a field of the last end block
 refused 125 'no command'
 refused 125 "unknown option '--nonsense'" --nonsense true
 refused 125 'need --poll' --csv true
-refused 125 'needs a value' -o
+refused 125 "option '-o' needs an argument" -o
+refused 125 "option '--quiet' takes no argument" --quiet=yes true
 refused 125 "bad size '1x'" --buffer 1x true
 refused 125 'at least 1M' --buffer 1k true
 refused 125 "bad duration" -d never true

@@ -26,9 +26,9 @@ try() {
 }
 
 # options
-try 2 "unknown or misused option '--nonsense'" --nonsense run.db
-try 2 "unknown or misused option '-x'" -x run.db
-try 2 "option '--site' needs a value" run.db --site
+try 2 "unknown option '--nonsense'" --nonsense run.db
+try 2 "unknown option '-x'" -x run.db
+try 2 "option '--site' needs an argument" run.db --site
 try 2 "bad site 'x'" --site x run.db
 try 2 "no site 77 in this snapshot" --site 77 run.db
 try 2 "bad --tree 'sideways': expected down or up" --tree=sideways run.db
