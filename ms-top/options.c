@@ -44,7 +44,8 @@ static const struct option longs[] = {
 	{"json", no_argument, NULL, OPT_JSON},
 	{"kernel", no_argument, NULL, OPT_KERNEL},
 	{"proc-root", required_argument, NULL, OPT_ROOT},
-	MS_CLI_LONGS,
+	{"help", no_argument, NULL, 'h'},
+	{"version", no_argument, NULL, 'V'},
 	{NULL, 0, NULL, 0},
 };
 
@@ -111,7 +112,7 @@ int options_parse(struct options *o, int argc, char **argv, struct ms_err *err)
 			      .filter = "",
 			      .columns = columns_default,
 			      .sort = COLUMN_RSS};
-	if (ms_cli_read(&o->cli, argc, argv, ":p:d:bn:" MS_CLI_SHORTS, longs, take, o, err) != 0)
+	if (ms_cli_read(&o->cli, argc, argv, ":p:d:bn:hV", longs, take, o, err) != 0)
 		return -1;
 	if (o->cli.help || o->cli.version)
 		return 0;
