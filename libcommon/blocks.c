@@ -152,7 +152,7 @@ static void grow(struct ms_blocks *b)
 	free(old);
 }
 
-void ms_blocks_expect(const struct ms_blocks *b, uint64_t number)
+void ms_blocks_expect_old(const struct ms_blocks *b, uint64_t number)
 {
 	__builtin_prefetch(&b->old[home_of(b, number >> 6)]);
 }

@@ -82,8 +82,8 @@ bool ms_blocks_take_old(struct ms_blocks *b, uint64_t number, struct ms_block_sl
 struct ms_block_slot ms_blocks_widen(struct ms_blocks *b, uint64_t size, uint64_t tick,
 				     uint32_t owner);
 struct ms_wide_block ms_blocks_narrow(struct ms_blocks *b, struct ms_block_slot slot);
-/* Has the processor fetch what a take of that old block will look at. */
-void ms_blocks_expect(const struct ms_blocks *b, uint64_t number);
+/* What ms_blocks_expect does for an old block. */
+void ms_blocks_expect_old(const struct ms_blocks *b, uint64_t number);
 
 /* Forgets all blocks; those of a checkpoint follow by ms_blocks_put_back in order of number, all
  * below `next`, then ms_blocks_all_back. */
@@ -91,6 +91,15 @@ void ms_blocks_clear(struct ms_blocks *b, uint64_t next);
 void ms_blocks_put_back(struct ms_blocks *b, uint64_t number, uint64_t size, uint64_t tick,
 			uint32_t owner);
 void ms_blocks_all_back(struct ms_blocks *b);
+
+/* Has the processor fetch what a take of that block will look at. */
+static inline void ms_blocks_expect(const struct ms_blocks *b, uint64_t number)
+{
+	if (number < b->base)
+		ms_blocks_expect_old(b, number);
+	else
+		__builtin_prefetch(&b->window[number & (MS_BLOCKS_WINDOW - 1)], 1);
+}
 
 static inline struct ms_block_slot ms_blocks_slot(struct ms_blocks *b, uint64_t size, uint64_t tick,
 						  uint32_t owner)

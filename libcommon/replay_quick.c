@@ -8,7 +8,7 @@
 #include "replay_cells.h"
 #include "replay_private.h"
 
-/* Events this far ahead are looked at, so that the old blocks that they free are at hand. */
+/* Events this far ahead are looked at, so that the blocks that they free are at hand. */
 #define LOOK_AHEAD 12
 
 /* What every event changes, out of memory. */
@@ -144,8 +144,7 @@ size_t ms_replay_quick(struct ms_replay *r, const struct ms_event *ev, size_t n)
 	if (r->alarm_tick <= r->last_tick) /* gone off already */
 		return 0;
 	for (; i < n; i++, ev++) {
-		if (i + LOOK_AHEAD < n && ev[LOOK_AHEAD].kind == MS_EV_FREE &&
-		    ev[LOOK_AHEAD].freed < r->blocks.base)
+		if (i + LOOK_AHEAD < n && ev[LOOK_AHEAD].kind == MS_EV_FREE)
 			ms_blocks_expect(&r->blocks, ev[LOOK_AHEAD].freed);
 		/* also false when time goes back */
 		bool usual = ev->time_ticks - t.last_tick < r->alarm_tick - t.last_tick &&
