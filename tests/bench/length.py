@@ -39,6 +39,7 @@ class Length:
             if settings.heaptrack and not (settings.late and millions >= 50):
                 self.heaptrack.append(recorders.heaptrack(work))
         self.events = self.ours[-1].trace.events
+        meter.measure([place.MS_SNAP, "--symbols=embed", "length.trace"])  # heaptrack's file has its symbols too
         self.snaps, self.prints = [], []
         snap("length.trace")
         for _ in range(repeats(millions) + 1):
@@ -97,7 +98,7 @@ def measure(settings):
         if one.limited:
             result.notes.append("%s million events under ulimit -v of %d MiB: %.2f s, %.0f MiB." % (label, LIMIT >> 20, one.limited.wall,
                                                                                                one.limited.rss_kib / 1024))
-    result.notes.append("%d live blocks, %d frames, random sizes; 3 runs, of the longest one." % (LIVE, DEPTH))
+    result.notes.append("%d live blocks, %d frames, random sizes; 3 runs, of the longest one. Both files with symbols." % (LIVE, DEPTH))
     for left in ("length.trace", "length.db", "heaptrack.zst"):
         if os.path.exists(left):
             os.unlink(left)
