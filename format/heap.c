@@ -364,10 +364,20 @@ static uint32_t first_in_list(const struct ms_heap *h, const struct ms_heap_call
 	return *fast ? a->head[LIST_FAST + c->granules] : a->tail[ms_chunk_bin(c->granules)];
 }
 
+/* Is it in the bin that an arena looks into for that? */
+static bool in_bin(const struct ms_heap *h, const struct ms_heap_call *c, uint32_t i)
+{
+	const struct ms_heap_node *n = &h->nodes[i];
+	return n->list == ms_chunk_bin(c->granules) && n->arena == h->arena_of[c->thread];
+}
+
 int ms_heap_list_find(const struct ms_heap *h, const struct ms_heap_call *c, uint64_t address)
 {
 	bool fast;
-	uint32_t i = first_in_list(h, c, &fast);
+	uint32_t i = first_in_list(h, c, &fast), known = fast ? i : begins_at(h, address);
+	/* Most that are not there need no walk to tell. */
+	if (!known || (!fast && !in_bin(h, c, known)))
+		return -1;
 	for (int place = 0; i && place < WALK_FIND; place++) {
 		if (h->nodes[i].address == address)
 			return place;
