@@ -35,6 +35,7 @@
 #include "attach_private.h"
 #include "before.h"
 #include "control.h"
+#include "hook_late.h"
 #include "info.h"
 #include "libcommon/arena.h"
 #include "libcommon/proc.h"
@@ -98,6 +99,7 @@ int attach_look(struct control *c, struct ms_err *err)
 	a->open = true;
 	a->memory = attach_memory_of(&a->h);
 	a->hooks = &c->opt->hooks;
+	a->placed = c->hooks_placed;
 	if (check_own_memory(a, err))
 		return -1;
 	ssize_t n = readlinkat(a->h.proc, "exe", a->exe, sizeof a->exe - 1);
@@ -348,6 +350,23 @@ static int map_guest(struct attach *a, struct ms_err *err)
 	return check_mapped(a, err);
 }
 
+uint64_t attach_more_room(struct attach *a, uint64_t low, uint64_t high)
+{
+	struct ms_err ignored = {0};
+	uint32_t i = a->near_count;
+	if (i == NEAR_MOST)
+		return 0;
+	attach_maps_free(&a->maps);
+	if (attach_maps_read(&a->maps, a->h.proc, &ignored))
+		return 0;
+	a->near[a->near_count++] = (struct near){.low = low, .high = high, .fresh = true};
+	a->shared.near[i] = 0;
+	memset(&a->shared.err, 0, sizeof a->shared.err);
+	if (help(a, attach_map_near, &ignored) || !a->shared.near[i])
+		a->near_count--;
+	return a->near[i].page = a->shared.near[i];
+}
+
 /* ---- the session ---- */
 
 /* The main thread's stack: it may grow as far as its limit says. */
@@ -449,6 +468,8 @@ static struct session *begin(struct control *c, struct ms_err *err)
 	s->mem->own[2][0] = a->image.base;
 	s->mem->own[2][1] = a->image.base + a->image.bytes;
 	s->mem->guest_ready = 1; /* whether an event came yet or not */
+	s->mem->late_wanted = a->hooks->n && a->manifest.debug_state;
+	hook_late_known(s, &a->maps);
 	info_names(s, NULL);
 	info_write(s);
 	modules_read_maps(s);

@@ -33,6 +33,8 @@ static int add_asked(struct attach *a, const struct hook_modules *m, const struc
 	struct hook_place place;
 	struct ms_err why = {0};
 	int rc = hook_find(m, h, &place, &why);
+	if (rc > 0 && a->manifest.debug_state)
+		return 0; /* a module may come that has it */
 	if (rc)
 		return refuse(a, h, rc < 0 ? why.text : "there is no such function in it", err);
 	bool returns = h->custom.what == MG_CUSTOM_ALLOC || h->custom.what == MG_CUSTOM_REALLOC ||
@@ -47,6 +49,7 @@ static int add_asked(struct attach *a, const struct hook_modules *m, const struc
 	if (!t)
 		return refuse(a, h, "it is recorded already, or there are too many hooks", err);
 	t->asked = true;
+	a->placed[h - a->hooks->v] = true;
 	return 0;
 }
 

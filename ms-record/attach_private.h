@@ -91,6 +91,7 @@ struct attach {
 	struct near near[NEAR_MOST];
 	uint32_t near_count;
 	const struct hooks *hooks; /* --hook */
+	bool *placed;              /* of each of them: it is hooked somewhere */
 	bool throws;               /* exceptions may come, and cannot pass the image */
 	struct target targets[MG_HOOKS_MAX];
 	uint32_t target_count;
@@ -135,6 +136,7 @@ void attach_name_allocator(struct attach *a, const struct attach_module *m, bool
 enum { ATTACH_DONE, ATTACH_FAILED, ATTACH_AGAIN, ATTACH_TRACED };
 
 int attach_map(void *arg, void *shared);
+int attach_map_near(void *arg, void *shared); /* pages for slots only */
 int attach_patch(void *arg, void *shared);
 int attach_restore(void *arg, void *shared);
 

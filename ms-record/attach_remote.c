@@ -380,6 +380,26 @@ int attach_map(void *arg, void *shared)
 	return out->err.text[0] ? ATTACH_FAILED : ATTACH_DONE;
 }
 
+int attach_map_near(void *arg, void *shared)
+{
+	struct attach *a = arg;
+	struct attach_shared *out = shared;
+	struct hijack_stop s;
+	struct remote r = {.err = &out->err};
+	hurry(a);
+	if (hijack_stop_one(&s, &a->h, clock_mono() + STOP_NS)) {
+		ms_err_sys(&out->err, "cannot stop a thread of %d", (int)a->pid);
+		return errno == ETIMEDOUT || errno == EBUSY ? ATTACH_AGAIN : ATTACH_FAILED;
+	}
+	if (!hijack_borrow(&r.call, &a->h, &s.threads.v[0], 0, &out->err)) {
+		map_near(&r, a, out);
+		if (hijack_give_back(&r.call))
+			ms_err_sys(&out->err, "a thread of %d did not come back", (int)a->pid);
+	}
+	hijack_resume(&s, a->h.proc);
+	return out->err.text[0] ? ATTACH_FAILED : ATTACH_DONE;
+}
+
 /* ---- replacing ----------------------------------------------------------------------------------
  */
 

@@ -18,6 +18,7 @@
 
 #include "born.h"
 #include "hello.h"
+#include "hook_late.h"
 #include "info.h"
 #include "inject.h"
 #include "libcommon/arena.h"
@@ -448,6 +449,7 @@ static void turn(struct control *c, int timeout)
 			hello_accept(c);
 		if (p[4].revents)
 			born_accept(c);
+		hook_late_look(c);
 		for (size_t i = POLL_FIXED; i < n; i++)
 			if (p[i].revents)
 				control_end(c, whose[i], SESSION_EXITED,

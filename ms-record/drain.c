@@ -22,6 +22,7 @@
 #include "before.h"
 #include "finish.h"
 #include "forks.h"
+#include "hook_late.h"
 #include "libcommon/arena.h"
 #include "merge.h"
 #include "modules.h"
@@ -312,6 +313,14 @@ static void add_newborn(void *arg, struct pool *p, uint32_t slot)
 	pthread_mutex_unlock(&d->lock);
 }
 
+/* A thread waits for hooks, which are the control thread's. */
+static void tell_late(struct drain *d, const struct session *s)
+{
+	uint64_t one = 1;
+	if (hook_late_asked(s) && write(d->event, &one, sizeof one) < 0)
+		errno = 0; /* it is signalled already */
+}
+
 static uint64_t round_all(struct drain *d)
 {
 	uint64_t bytes = 0;
@@ -327,6 +336,7 @@ static uint64_t round_all(struct drain *d)
 			d->sessions[i] = d->sessions[--d->count];
 		} else {
 			bytes += round_session(s);
+			tell_late(d, s);
 			i++;
 		}
 	}

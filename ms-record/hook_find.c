@@ -119,14 +119,28 @@ static bool is_ours(const char *path)
 void hook_modules_read(struct hook_modules *all, int proc, const struct attach_maps *maps,
 		       const struct attach_memory *mem)
 {
+	hook_modules_some(all, proc, maps, mem, NULL, NULL);
+}
+
+void hook_modules_some(struct hook_modules *all, int proc, const struct attach_maps *maps,
+		       const struct attach_memory *mem,
+		       bool (*wanted)(const void *arg, const struct attach_map *map),
+		       const void *arg)
+{
 	*all = (struct hook_modules){0};
 	for (size_t i = 0; i < maps->n; i++) {
 		struct hook_module m = {0};
-		if (is_ours(maps->v[i].path) || !attach_elf_module(mem, maps, &maps->v[i], &m.m))
+		if (is_ours(maps->v[i].path) || (wanted && !wanted(arg, &maps->v[i])) ||
+		    !attach_elf_module(mem, maps, &maps->v[i], &m.m))
 			continue;
 		map_file(&m, proc);
 		*MS_PUSH(&all->all) = m;
 	}
+}
+
+const char *hook_module_name(const struct hook_modules *all)
+{
+	return all->all.n ? all->all.v[0].m.map->path : "";
 }
 
 void hook_modules_free(struct hook_modules *all)

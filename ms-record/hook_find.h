@@ -30,6 +30,13 @@ struct hook_modules {
 /* `maps` is borrowed as long as the modules are. `proc`: folder /proc/PID. */
 void hook_modules_read(struct hook_modules *m, int proc, const struct attach_maps *maps,
 		       const struct attach_memory *mem);
+/* The same, of those only that begin in a mapping for which `wanted` says so. */
+void hook_modules_some(struct hook_modules *m, int proc, const struct attach_maps *maps,
+		       const struct attach_memory *mem,
+		       bool (*wanted)(const void *arg, const struct attach_map *map),
+		       const void *arg);
+/* The name of the first of them, "" = there is none. */
+const char *hook_module_name(const struct hook_modules *m);
 void hook_modules_free(struct hook_modules *m);
 /* 0: there is one, in *place; 1: there is none; -1 with `err` set to half a sentence: it cannot be
  * had, because there are several, or only such that the compiler changed. */

@@ -19,20 +19,20 @@
 #include "attach_maps.h"
 #include "hook_families.h"
 #include "hook_find.h"
+#include "hook_late.h"
+#include "hook_write.h"
 #include "libcommon/arena.h"
 #include "libcommon/err.h"
 #include "options.h"
-#include "patch.h"
 #include "session.h"
 
-#define SLOTS (MG_NEAR_BYTES / MG_SLOT_BYTES)
 #define PATIENCE_S 5
 
 struct target {
 	const struct hook_spec *spec;
-	bool asked; /* by --hook */
+	bool asked;    /* by --hook */
+	uint32_t kind; /* enum mg_hook_kind */
 	struct hook_place place;
-	struct patch patch;
 	unsigned near, slot;
 };
 
@@ -58,12 +58,7 @@ struct work {
 static bool read_memory(void *arg, uint64_t address, void *to, size_t bytes)
 {
 	const struct work *w = arg;
-	return pread(w->mem, to, bytes, (off_t)address) == (ssize_t)bytes;
-}
-
-static bool put(const struct work *w, uint64_t address, const void *from, size_t bytes)
-{
-	return pwrite(w->mem, from, bytes, (off_t)address) == (ssize_t)bytes;
+	return hook_peek(w->mem, address, to, bytes);
 }
 
 /* One more line. */
@@ -81,7 +76,7 @@ static void refuse(struct work *w, const struct target *t, const char *why)
 static struct near *near_of(struct work *w, const struct hook_place *p)
 {
 	for (unsigned i = 0; i < w->near_count; i++)
-		if (w->near[i].module == p->module.start && w->near[i].used < SLOTS)
+		if (w->near[i].module == p->module.start && w->near[i].used < HOOK_SLOTS)
 			return &w->near[i];
 	if (w->near_count == MG_NEAR_MOST)
 		return NULL;
@@ -99,13 +94,13 @@ static bool is_taken(const struct work *w, uint64_t address)
 	return false;
 }
 
-static void look_for(struct work *w, const struct hook_spec *spec, bool asked)
+static bool look_for(struct work *w, const struct hook_spec *spec, bool asked, uint32_t kind)
 {
-	struct target t = {.spec = spec, .asked = asked};
+	struct target t = {.spec = spec, .asked = asked, .kind = kind};
 	struct ms_err why = {0};
 	int rc = hook_find(&w->modules, spec, &t.place, &why);
 	if (rc > 0)
-		return; /* another program may have it */
+		return false; /* another program may have it, or a module that is opened later */
 	if (!rc && is_taken(w, t.place.address)) {
 		rc = -1;
 		ms_err_set(&why, "it is hooked already");
@@ -113,17 +108,34 @@ static void look_for(struct work *w, const struct hook_spec *spec, bool asked)
 	struct near *n = rc || w->targets.n == MG_HOOKS_MAX ? NULL : near_of(w, &t.place);
 	if (!n) {
 		refuse(w, &t, rc ? why.text : "there are too many hooks");
-		return;
+		return false;
 	}
 	t.near = (unsigned)(n - w->near);
 	t.slot = n->used++;
 	*MS_PUSH(&w->targets) = t;
+	return true;
 }
 
 static void look_for_known(void *arg, const struct hook_spec *spec, const struct hook_place *place)
 {
 	(void)place;
-	look_for(arg, spec, false);
+	look_for(arg, spec, false, MG_HOOK_CUSTOM);
+}
+
+/* By which modules that are opened later are noticed. */
+static void look_for_linker(struct work *w, const struct attach_memory *mem)
+{
+	static char module[] = "ld-linux-x86-64", name[] = "_dl_debug_state";
+	static const struct hook_spec spec = {.module = module, .name = name};
+	struct attach_symbol debug = {.name = "_r_debug"};
+	enum { STATE = 24 }; /* of r_state in struct r_debug */
+	if (!look_for(w, &spec, false, MG_HOOK_LINKER))
+		return;
+	attach_elf_dynamic(mem, &w->targets.v[w->targets.n - 1].place.module, &debug, 1);
+	if (debug.address)
+		w->s->mem->debug_state = debug.address + STATE;
+	else
+		w->targets.n--; /* its slot stays empty */
 }
 
 static void choose_pages(struct work *w)
@@ -145,34 +157,19 @@ static void choose_pages(struct work *w)
 
 /* ---- the jumps ---- */
 
-static int plan(struct work *w, struct target *t, struct ms_err *why)
+static int place(const struct work *w, const struct target *t, uint64_t at, struct ms_err *why)
 {
-	uint8_t code[PATCH_BODY_MOST];
+	struct mg_hook h;
 	uint64_t page = w->s->mem->near[t->near];
-	size_t want = t->place.bytes ? t->place.bytes : 512;
-	want = want < 64 ? 64 : want > sizeof code ? sizeof code : want;
+	const struct hook_write one = {.mem = w->mem,
+				       .enter = w->s->mem->enter_custom,
+				       .slot = page + t->slot * MG_SLOT_BYTES,
+				       .hook = at,
+				       .kind = t->kind,
+				       .custom = t->spec->custom};
 	if (!page)
 		return ms_err_set(why, "there is no room for a jump near it");
-	if (!read_memory(w, t->place.address, code, want) &&
-	    !read_memory(w, t->place.address, code, want = 64))
-		return ms_err_set(why, "its code cannot be read");
-	return patch_plan(&t->patch, t->place.address, code, want, t->place.bytes,
-			  page + t->slot * MG_SLOT_BYTES, why);
-}
-
-static bool place(const struct work *w, const struct target *t, uint64_t at)
-{
-	uint8_t slot[MG_SLOT_BYTES];
-	struct mg_hook h = {.entry = t->place.address,
-			    .slot = t->patch.slot,
-			    .kind = MG_HOOK_CUSTOM,
-			    .bytes = t->patch.bytes,
-			    .custom = t->spec->custom};
-	memcpy(h.original, t->patch.original, sizeof h.original);
-	memcpy(h.patched, t->patch.patched, sizeof h.patched);
-	patch_slot(&t->patch, w->s->mem->enter_custom, at, slot);
-	return put(w, at, &h, sizeof h) && put(w, t->patch.slot, slot, sizeof slot) &&
-	       put(w, t->place.address, h.patched, h.bytes);
+	return hook_write(&one, &t->place, &h, why);
 }
 
 static void place_all(struct work *w)
@@ -184,10 +181,10 @@ static void place_all(struct work *w)
 		uint64_t at = m->hooks + i * sizeof(struct mg_hook);
 		if (!m->hooks)
 			refuse(w, t, "the program has no memory left");
-		else if (plan(w, t, &why))
+		else if (place(w, t, at, &why))
 			refuse(w, t, why.text);
-		else if (!place(w, t, at))
-			refuse(w, t, "its memory cannot be written to");
+		else if (t->kind == MG_HOOK_LINKER)
+			w->s->mem->late_wanted = 1;
 		else if (t->asked)
 			w->placed[t->spec - w->hooks->v] = true;
 	}
@@ -228,7 +225,10 @@ int hook_launch(struct session *s, const struct hooks *hooks, int fd, bool *plac
 	} else {
 		hook_modules_read(&w.modules, s->proc, &w.maps, &mem);
 		for (size_t i = 0; i < hooks->n; i++)
-			look_for(&w, &hooks->v[i], true);
+			look_for(&w, &hooks->v[i], true, MG_HOOK_CUSTOM);
+		if (hooks->n)
+			look_for_linker(&w, &mem);
+		hook_late_known(s, &w.maps);
 		if (hook_families_wanted(s))
 			hook_families_each(&w.modules, look_for_known, &w);
 		choose_pages(&w);

@@ -10,6 +10,9 @@
  *   attach.c    one of them: attach_plan.c finds what is to be hooked (attach_elf.c, attach_maps.c,
  *               attach_names.c; patch.c: the entries' jumps), attach_remote.c does it in the
  *               process, attach_image.c is what is mapped there, attach_modules.c keeps its modules
+ *   hook_spec.c --hook: what a function does; hook_find.c finds it in a process, hook_families.c
+ *               knows allocators by name; hook_launch.c places hooks in a command before it runs,
+ *               attach_hooks.c with -p, hook_late.c in modules that are opened later (hook_write.c)
  *   before.c    what such a process had already: heapwalk.c walks glibc's heap (heapwalk_find.c,
  *               heapwalk_cache.c, heapwalk_mapped.c)
  *   inject.c    the same for a command that nothing can be preloaded into, before it runs
@@ -38,6 +41,7 @@
  *   hijack.c    another process: may we? hijack_stop.c: its threads stopped; hijack_call.c: one of
  *               them does system calls for us, with a net below (hijack_net.c); hijack_helper.c
  *   merge.c     all rings in one order, to events; live.c: the blocks that are live;
+ *               heaps.c: pools and heaps of the program's own;
  *               forks.c: those that a forked child inherits
  *   batch.c     a span of a trace on its way to
  *   writer.c    the writing thread; encode.c: batches to blocks
@@ -93,6 +97,11 @@ static int record(const struct options *o)
 		control_free(&c);
 		return own;
 	}
+	for (size_t i = 0; i < o->hooks.n && c.attached && !o->quiet; i++)
+		if (!c.hooks_placed[i])
+			fprintf(stderr,
+				"ms-record: no module has '%s' yet: its hook waits for one\n",
+				o->hooks.v[i].name);
 	control_run(&c);
 	if (c.not_run) {
 		fprintf(stderr, "ms-record: %s\n", c.hooks_refused.text);

@@ -18,6 +18,7 @@
 #include "before.h"
 #include "format/trace.h"
 #include "heaps.h"
+#include "hook_late.h"
 #include "libcommon/arena.h"
 #include "forks.h"
 #include "libcommon/err.h"
@@ -259,6 +260,7 @@ void session_free(struct session *s)
 	free(s->readers);
 	remote_free(s->remote);
 	heaps_free(s->heaps);
+	hook_late_free(s->late);
 	heritage_unref(s->heritage);
 	modules_free(&s->modules);
 	attach_modules_free(s->attach_modules);

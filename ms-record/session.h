@@ -28,6 +28,7 @@ struct attach_modules;
 struct before;
 struct heaps;
 struct heritage;
+struct hook_late;
 struct identity;
 struct options;
 struct order;
@@ -295,6 +296,7 @@ struct session {
 	} points;
 	unsigned point_every, point_skip;
 	struct sampler *sampler;
+	struct hook_late *late; /* NULL until something was hooked */
 	bool removed;        /* counted, not kept */
 	bool reported;       /* in the index */
 	char allocator[128]; /* copied at the end */

@@ -203,9 +203,11 @@ static void print_hooks(const struct control *c)
 {
 	if (c->hooks_refused.text[0])
 		line("hooks", "%s", c->hooks_refused.text);
-	for (size_t i = 0; i < c->opt->hooks.n && !c->attach; i++)
+	for (size_t i = 0; i < c->opt->hooks.n; i++)
 		if (!c->hooks_placed[i] && !strstr(c->hooks_refused.text, c->opt->hooks.v[i].name))
-			line("hooks", "'%s' was not found in any program when it started",
+			line("hooks",
+			     "'%s' was not found in any program, nor in a module that it "
+			     "opened",
 			     c->opt->hooks.v[i].name);
 }
 

@@ -556,6 +556,12 @@ void mg_on_pool_alloc(const uint64_t *frame, const void *pool, const void *block
 bool mg_custom_is_open(const uint64_t *frame);
 /* This thread's writer as it is, or NULL. */
 struct mg_writer *mg_custom_writer(void);
+/* Of the dress: the dynamic linker changes its list of modules, and calls a function of that kind.
+ */
+void mg_custom_linker(const uint64_t *frame);
+/* late.c: has ms-record look for functions to hook in modules that were opened just now, and waits
+ * for that. `map`: maps a page for slots there, and returns its address or 0; NULL: we cannot. */
+void mg_late_ask(uint64_t (*map)(uint64_t at));
 /* custom_entry.S: where slots of hooked functions go. */
 void mg_entry_custom(void);
 

@@ -122,7 +122,9 @@ static void begin(struct mg_writer *t, const uint64_t *frame, const struct mg_ho
 /* 1: the function is to be called with a frame of ours. */
 int mg_custom_before(const uint64_t *frame, const struct mg_hook *h)
 {
-	if (!mg_custom_is_open(frame))
+	if (h->kind == MG_HOOK_LINKER)
+		mg_custom_linker(frame);
+	if (h->kind == MG_HOOK_LINKER || !mg_custom_is_open(frame))
 		return 0;
 	struct mg_writer *t = mg_enter(frame);
 	if (!t)

@@ -101,7 +101,7 @@ void mg_custom_prepare(struct mg_session *s, int fd)
 	uint32_t n = s->near_count, hooks = s->hook_count;
 	if (!n || n > MG_NEAR_MOST || hooks > MG_HOOKS_MAX)
 		return;
-	s->hooks = map(0, hooks * sizeof(struct mg_hook), PROT_READ, 0);
+	s->hooks = map(0, MG_HOOKS_MAX * sizeof(struct mg_hook), PROT_READ, 0);
 	for (uint32_t i = 0; i < n; i++)
 		s->near[i] = map_at(s->near[i]);
 	if (!exchange(fd))
@@ -109,6 +109,17 @@ void mg_custom_prepare(struct mg_session *s, int fd)
 	find_xsave();
 	mg.dress.find_image = find_image_kept;
 	mg.hooked = true;
+}
+
+/* What dlclose comes to needs nothing. */
+void mg_custom_linker(const uint64_t *frame)
+{
+	enum { CONSISTENT = 0, DELETE = 2 };
+	static uint32_t last;
+	uint32_t before = last;
+	last = *(const volatile uint32_t *)mg.head->debug_state;
+	if (last == CONSISTENT && before != DELETE && mg_is_open(frame))
+		mg_late_ask(map_at);
 }
 
 /* ---- memscope.h's pools ------------------------------------------------------------------------

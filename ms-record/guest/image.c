@@ -3,7 +3,8 @@
  * session, which is the first event's.
  *
  *  A1 Nobody waits: the session says so (wait_ticks 0), and a full ring drops. No system call is
- *     made, ever (seccomp_seen is set), so no filter is in the way and no descriptor is needed.
+ *     made, ever (seccomp_seen is set), so no filter is in the way and no descriptor is needed. A
+ *     thread that opens a module while --hook was given spins until what it has is hooked (late.c).
  *  A2 What a function does to be done is not the program's: while the function of a hook runs on
  *     this thread, hooks further down its stack pass through (`inside`). One that was left for good
  *     is noticed by its return address, which is not there any more.
@@ -248,6 +249,7 @@ void mg_image_linker(const uint64_t *frame, const struct mg_hook *h)
 {
 	enum { CONSISTENT = 0, DELETE = 2 };
 	uint32_t state = *(const volatile uint32_t *)mg_manifest.debug_state;
+	bool opened = false;
 	(void)h;
 	if (!__atomic_load_n(&mg_gate->on, __ATOMIC_ACQUIRE) && !mg_is_open(frame))
 		return;
@@ -262,8 +264,17 @@ void mg_image_linker(const uint64_t *frame, const struct mg_hook *h)
 		__atomic_fetch_add(&s->epoch, 1, __ATOMIC_SEQ_CST);
 		__atomic_fetch_sub(&mg.closing, 1, __ATOMIC_SEQ_CST);
 		__atomic_store_n(&s->modules_closing, 0, __ATOMIC_SEQ_CST);
+	} else {
+		opened = state == CONSISTENT;
 	}
 	__atomic_fetch_add(&s->modules_wanted, 1, __ATOMIC_RELEASE);
+	if (opened)
+		mg_late_ask(NULL);
+}
+
+void mg_custom_linker(const uint64_t *frame)
+{
+	(void)frame; /* it has an entry of its own */
 }
 
 /* ---- the session begins -----------------------------------------------------------------------
@@ -395,6 +406,7 @@ static bool start(void)
 	mg.dress.tid = own_tid;
 	mg.dress.modules_forked = modules_forked;
 	mg.closing = s->modules_closing;
+	mg.hooked = s->late_wanted;
 	for (uint32_t i = 0; i < mg_manifest.hook_count; i++)
 		mg.hooked |= mg_manifest.hooks[i].kind == MG_HOOK_CUSTOM;
 	mg.session = mg.head = s;

@@ -63,7 +63,7 @@
 #define MG_MAGIC                                                                                   \
 	UINT64_C(0x32747365754753d0) /* also the layout's version: guest and ms-record must be of  \
 					one build */
-#define MG_LAYOUT_VERSION 2u
+#define MG_LAYOUT_VERSION 3u
 #define MG_OWN_MAX 6u
 #define MG_ARENAS 64u
 #define MG_NEAR_MOST 16u
@@ -209,8 +209,27 @@ struct mg_session {
 	uint32_t near_count, hook_count;    /* ms-record; 0 = there are none */
 	uint64_t near[MG_NEAR_MOST]; /* ms-record; the guest sets those to 0 that it could not map
 				      */
-	uint64_t hooks;              /* guest: where the hooks go; 0 = it could not */
+	uint64_t hooks;              /* guest: where MG_HOOKS_MAX hooks go; 0 = it could not */
 	uint64_t enter_custom;       /* guest: where slots go */
+
+	/* Modules that are opened later: see late.c. The last two are of the image's session. */
+	uint32_t late_state;  /* enum mg_late_state; futex word */
+	uint32_t late_wanted; /* ms-record: 1 = it looks for functions to hook in them */
+	uint64_t late_page;   /* ms-record: where a page for slots is wanted; guest: 0 = it cannot
+				 be had there */
+	uint64_t debug_state; /* ms-record: address of r_state of the dynamic linker */
+};
+
+/* Of a thread that opens a module, and waits in the dynamic linker for functions in it to be
+ * hooked. ms-record goes from ASKED to TAKEN, from there to PAGE, and from TAKEN or MAPPED to NONE.
+ */
+enum mg_late_state {
+	MG_LATE_NONE = 0,
+	MG_LATE_ASKED = 1,  /* guest */
+	MG_LATE_TAKEN = 2,  /* ms-record looks */
+	MG_LATE_PAGE = 3,   /* ms-record wants a page (late_page), */
+	MG_LATE_MAPPED = 4, /* guest: which is there, or not */
+	MG_LATE_GONE = 5,   /* guest: it does not wait any more; nothing may be written */
 };
 
 /* The guest goes from NONE to HELD; ms-record from HELD to SEEN or NAP, and from any but NONE to

@@ -1,0 +1,50 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# ms-record --hook in modules that are opened while the program runs: launched, attached to, in forked children; loaded again at the same
+# place, out of reach of what was there. Compared exactly, from the first call, which is a constructor's.
+set -eu
+here=$SRC/tests/targets/custom
+# shellcheck source=tests/targets/custom/common.sh
+. "$here/common.sh"
+mkdir plugs.d
+for plug in a b c; do gcc -O2 -g -shared -fPIC -DPLUG -o plugs.d/$plug.so "$here/plugs.c"; done
+gcc -O2 -g -o plugs "$here/plugs.c" -pthread
+own="heap <> 'malloc'"
+hooks="--hook 'pool_alloc(size) -> ptr' --hook 'pool_free(ptr)'"
+
+./plugs plugs.d >plain.out
+eval "record launched $hooks ./plugs plugs.d"
+cmp plain.out launched.out || fail 'launched: another output'
+expect launched "$(heaps launched "$own")" "$(cat plain.out)"
+sound launched
+eval "attached attached './plugs plugs.d' $hooks"
+expect attached "$(heaps attached "$own")" "$(cat attached.out)"
+sound attached
+# until a module has it the hook waits, and says so
+expect waits "$(grep -c '^ms-record: no module has .* yet: its hook waits for one$' attached.err)" 2
+
+# children, with what their parent had hooked when they were forked
+./plugs plugs.d forks >plain.out
+eval "record forks --follow=all $hooks ./plugs plugs.d forks"
+expect forks "$(heaps forks "$own")" "$(cat plain.out)"
+for i in 1 2; do
+	ms-snap -q -o child.db forks.trace.d/*."$i".trace
+	n=$((49 + i))
+	expect "child $i" "$(heaps child "$own")" "pool_alloc|$((n + 3))|$((n + 3))|$((30 + n * (n + 1) / 2))|0"
+	sound child
+done
+
+# one that no module has
+record none --hook 'nobody(size) -> ptr' ./plugs plugs.d
+ms-record -o none.trace --hook 'nobody(size) -> ptr' ./plugs plugs.d >none.out 2>none.err
+grep -q "'nobody' was not found in any program, nor in a module that it opened" none.err || fail "none: $(cat none.err)"
+# one that cannot be hooked there: the program goes on
+cat >short.c <<'END'
+__asm__(".globl short_one\n.type short_one, @function\nshort_one:\n\txor %eax, %eax\n\tret\n.size short_one, .-short_one\n"
+	".globl other\n.type other, @function\nother:\n\tmov %rdi, %rax\n\tret\n.size other, .-other\n");
+void work(int n);
+void work(int n) { (void)n; }
+END
+gcc -O2 -shared -fPIC -o plugs.d/a.so short.c
+ms-record -o short.trace --hook 'short_one(size) -> ptr' ./plugs plugs.d >short.out 2>short.err
+grep -q "'short_one' in 'a.so', which was opened later, cannot be hooked: it is too short" short.err || fail "short: $(cat short.err)"
