@@ -398,11 +398,9 @@ static void hand_over(struct session *s, struct batch *b)
 /* Hands over what is full. */
 static void make_way(struct session *s, struct batch *b, size_t n)
 {
-	if (b->events.n + n <= BATCH_EVENTS)
-		return;
 	if (s->block_events + b->events.n + n > BLOCK_EVENTS)
 		session_flush(s);
-	else if (!whole_blocks(s))
+	else if (b->events.n + n > BATCH_EVENTS && !whole_blocks(s))
 		hand_over(s, b);
 }
 
