@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Each format of ms-report read by the program that it is for: go tool pprof, ms_print, heaptrack_print, callgrind_annotate, and in a browser
-# speedscope's page and dh_view. gprof2dot is in no package of Debian's: it takes part where it is installed.
+# speedscope's page and dh_view. The one gprof2dot that Debian has, in ruby-stackprof, is older than its JSON and reads callgrind's format;
+# export-gprof2dot.sh has the JSON.
 set -eu
 if [ -z "${MS_CHECK_ALL-}" ]; then
 	echo 'make check-all installs pprof, heaptrack, valgrind, a browser and speedscope'
@@ -15,5 +16,6 @@ ms-record -q --leak-check=no -o real.trace ./program
 ms-snap -q --every 1ms --at peak --at end --at mark:warm -o real.db real.trace
 npm pack --silent speedscope@1.25.0 >/dev/null
 tar -xzf speedscope-*.tgz
-command -v gprof2dot || echo 'without gprof2dot'
 python3 "$SRC/tests/cli/export/consumers.py" package/dist/release/index.html run.db real.db hidden.db sampled.db two.db
+gprof2dot=$(dpkg -L ruby-stackprof | grep '/gprof2dot\.py$')
+python3 "$SRC/tests/cli/export/gprof2dot.py" "$gprof2dot" callgrind run.db real.db

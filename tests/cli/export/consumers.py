@@ -5,7 +5,6 @@ import collections
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 
@@ -16,9 +15,9 @@ from check import FIGURES, PPROF, expect, same
 DH_VIEW = "/usr/libexec/valgrind/dh_view.html"
 
 
-def tool(*words, quiet=True, data=None):
+def tool(*words, quiet=True):
     """What a program prints; it has nothing to complain about."""
-    r = subprocess.run(words, capture_output=True, check=False, input=data, timeout=300, env={**os.environ, "HOME": os.getcwd()})
+    r = subprocess.run(words, capture_output=True, check=False, timeout=300, env={**os.environ, "HOME": os.getcwd()})
     expect(f"{words}: status", r.returncode == 0, r.stderr)
     expect(f"{words}: complaints", not quiet or not r.stderr, r.stderr)
     return r.stdout.decode()
@@ -46,15 +45,6 @@ def go_pprof(db, truth):
         svg = tool("go", "tool", "pprof", "-svg", "-symbolize=none", "x.pb.gz", quiet=False)
         expect(f"{db} go pprof -svg", "</svg>" in svg, svg)
     return raw
-
-
-def gprof2dot(db, truth):
-    if not truth.totals.get("peak_bytes"):
-        return
-    check.run("--gprof2dot=x.json", db)
-    dot = tool("gprof2dot", "-f", "json", "--node-thres=0", "--edge-thres=0", "x.json")
-    expect(f"{db} gprof2dot", dot.startswith("digraph"), dot)
-    expect(f"{db} dot", "</svg>" in tool("dot", "-Tsvg", data=dot.encode()))
 
 
 def ms_print(db, truth):
@@ -199,8 +189,6 @@ def check_all(page, files, browser):
         if db in ("run.db", "two.db"):
             speedscope(db, truth, browser, page)
         dh_view(db, truth, browser)
-        if shutil.which("gprof2dot"):
-            gprof2dot(db, truth)
 
 
 sys.exit(main())
