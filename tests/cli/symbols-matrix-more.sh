@@ -4,19 +4,33 @@
 set -eu
 # shellcheck source=tests/cli/symbols/matrix-lib.sh
 . "$SRC/tests/cli/symbols/matrix-lib.sh"
-need g++ clang++ addr2line objdump objcopy dwp dwz llvm-dwp llvm-symbolizer
+need g++ clang++ c++filt addr2line objdump objcopy dwp dwz llvm-dwp llvm-symbolizer
 
-# The same chains, files and lines as llvm-symbolizer on every address, and functions, where both say one.
+# Of Rust, c++filt tells the hash of each crate and the type of each constant too.
+readable() {
+	c++filt | sed -e 's/\[[0-9a-f]\{8,16\}\]//g' -e 's/\([0-9]\): [ui]\([0-9]*\|size\)\>/\1/g'
+}
+
+# llvm_judge [LEAST]: the same chains, functions, files and lines as llvm-symbolizer on every address of at least so many frames. Its names
+# are those of the linker, made readable by the demangler that ours are; it says which clone of a function it is, and of functions
+# that gcc gives no such name it leaves out the scopes. Of functions whose code is the same, and so is one, either name will do.
 llvm_judge() {
-	llvm-symbolizer --obj=whole --inlines --demangle --functions=linkage --output-style=GNU <addresses >theirs
-	# ours without the addresses; llvm-symbolizer of version 14 ends every chain with an empty line
+	llvm-symbolizer --obj=whole --inlines --no-demangle --functions=linkage --output-style=GNU <addresses |
+		sed '/^$/d' | normal | sed -e 's/^??:0:0$/??:0/' -e 's,\(/.*\):0$,\1:?,' \
+		-e 's/^[^/]*-cgu\.[0-9]*:0$/??:0/' >theirs # it names a file from the symbol table where there is no line
+	sed -n '1~2p' theirs | readable >names
+	nm whole | sed -n 's/^\([0-9a-f]*\) [TtWw] /\1\t/p' | readable >symbols
+	sed -n '2~2p' theirs | paste -d '\n' names - >theirs2
 	sed '/^0x/d' want | normal >ours
-	sed '/^$/d' theirs | normal | sed -e 's/^??:0:0$/??:0/' -e 's,\(/.*\):0$,\1:?,' >theirs2
 	[ "$(wc -l <ours)" = "$(wc -l <theirs2)" ] || fail "llvm-symbolizer has other chains: $(diff theirs2 ours | head -n 20)"
-	paste theirs2 ours | awk -F '\t' '
-		function plain(s) { gsub(/ > /, ">", s); gsub(/ >/, ">", s); sub(/ \[clone [^]]*\]$/, "", s); return s }
-		NR % 2 == 0 { n++; if ($1 != $2) { print "want " $1; print "have " $2; bad++ } }
-		END { print bad + 0 " of " n " places differ"; exit bad > 0 }' >differ || fail "$(tail -n 21 differ)"
+	paste theirs2 ours | awk -F '\t' -v least="${1-80}" '
+		NR == FNR { at[$2, $1]; where[$2] = $1; next }
+		{ n++; want = $1 }
+		FNR % 2 && $1 != $2 { sub(/( \[clone [^]]*\])+$/, "", want) }
+		(want in where && ($2, where[want]) in at) || ($2 in where && (want, where[$2]) in at) { next }
+		want == $2 || (FNR % 2 && substr($2, length($2) - length(want) - 1) == "::" want) { next }
+		{ print "want " $1; print "have " $2; bad++ }
+		END { print bad + 0 " of " n " names and places differ"; exit bad > 0 || n < 2 * least }' symbols - >differ || fail "$(tail -n 21 differ)"
 }
 
 for flags in "-O0 -gdwarf-4" "-O2 -gdwarf-4" "-O0 -gdwarf-5" "-O2 -gdwarf-5 -no-pie -fomit-frame-pointer" "-O2 -gdwarf-4 -gz"; do
@@ -25,7 +39,8 @@ for flags in "-O0 -gdwarf-4" "-O2 -gdwarf-4" "-O0 -gdwarf-5" "-O2 -gdwarf-5 -no-
 		llvm_judge
 		split_file
 		case "$compiler $flags" in
-		"g++"* | *"-gz"*) ;; # llvm-dwp 14 never ends on what gcc writes in version 5
+		*"-gz"*) ;; # llvm-dwp takes no packed sections
+		"g++ -O0 -gdwarf-5") ;; # nothing packs these: llvm-dwp never ends on abbreviations with constants in them, dwp crashes
 		*) pack llvm-dwp ;;
 		esac
 		case $flags in *O2*) stripped && build_id_folder ;; esac
@@ -34,6 +49,7 @@ done
 for flags in "-O2 -gdwarf-2" "-O2 -gdwarf-3" "-O2 -gdwarf-5 -flto"; do
 	build g++ "$flags"
 	judge
+	llvm_judge
 	stripped
 done
 build clang++ "-O2 -gdwarf-5"
@@ -43,6 +59,7 @@ packed_sections zlib
 
 for version in 4 5; do
 	build g++ "-O2 -gdwarf-$version"
+	llvm_judge
 	cp whole program
 	g++ -O2 -gdwarf-$version -DTWO -o second sample.cpp
 	dwz -m common.debug program second 2>dwz.log || fail "dwz: $(cat dwz.log)"
@@ -85,12 +102,7 @@ R
 			{ echo "note: no $mangling here: $(head -n 1 rust.log)" && continue; }
 		calls whole | awk 'NR % 7 == 0' >addresses
 		"$lookup" "$PWD/whole" <addresses >want
-		llvm-symbolizer --obj=whole --inlines --demangle --output-style=GNU <addresses | sed '/^$/d' | normal | sed -e 's/^??:0:0$/??:0/' -e 's,\(/.*\):0$,\1:?,' \
-			-e 's/^[^/]*-cgu\.[0-9]*:0$/??:0/' >theirs2 # it names a file from the symbol table where there is no line
-		sed '/^0x/d' want | normal >ours
-		[ "$(wc -l <ours)" = "$(wc -l <theirs2)" ] || fail "chains differ: $(diff theirs2 ours | head -n 20)"
-		paste theirs2 ours | awk -F '\t' 'NR % 2 == 0 { n++; bad += $1 != $2 } END { print bad + 0, n; exit bad > 0 || n < 300 }' >differ ||
-			fail "places: $(cat differ)"
+		llvm_judge 300
 		grep -q '^_R\|^_ZN' ours && fail "names that are not readable: $(grep -m 3 '^_R\|^_ZN' ours)"
 		grep -q 'sample::inner::generic' ours || fail "no sample::inner::generic"
 	done

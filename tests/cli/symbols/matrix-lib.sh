@@ -85,7 +85,7 @@ split_file() {
 
 # pack TOOL: in a package
 pack() {
-	"$1" -e program -o program.dwp || fail "$1 failed"
+	timeout -s KILL 60 "$1" -e program -o program.dwp || fail "$1 failed"
 	mv sample.dwo away
 	same ".dwp of $1"
 	mv program.dwp program.away
