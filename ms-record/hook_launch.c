@@ -208,7 +208,7 @@ static bool answer(int fd)
 bool hook_launch_wanted(struct session *s, const struct hooks *hooks)
 {
 	bool wanted = hooks->n || hook_families_wanted(s);
-	s->mem->hooks_wanted = wanted && !s->opt->sample_bytes;
+	s->mem->hooks_wanted = wanted;
 	return s->mem->hooks_wanted;
 }
 

@@ -395,8 +395,6 @@ int options_read(struct options *o, int argc, char **argv, struct ms_err *err)
 		return ms_err_set(err, "--csv, --max-heap and --warn-rate need --poll");
 	if (o->doctor)
 		return read_doctor(o, given, err);
-	if (o->hooks.n && o->sample_bytes)
-		return ms_err_set(err, "--hook cannot be had with --sample");
 	if (o->hooks.n && o->tell)
 		return ms_err_set(err, "--tell speaks to a recorder; --hook hooks nothing there");
 	if (o->hooks.n && o->standby)

@@ -397,24 +397,41 @@ static int reallocation(struct session *s, struct reader *r, const struct record
 	return 0;
 }
 
+/* When the old block of a reallocation was given back, as far as that is not merged yet. */
+static uint64_t stamp_before(const struct session *s, const struct record *c)
+{
+	uint64_t before = word(c, 5) < c->stamp ? word(c, 5) : c->stamp;
+	uint64_t least = (s->merged_key + 1) >> 1;
+	return before < least ? least : before;
+}
+
+static int heap_release(struct session *s, struct reader *r, const struct record *c)
+{
+	uint64_t old = word(c, 4), own = word(c, 6) & MG_HEAP_PLAIN ? 0 : USER_BLOCK;
+	if (!old)
+		return no_address(s);
+	struct item *it = add(s, r, stamp_before(s, c), false, ITEM_FREE_UNSURE);
+	it->address = old | own;
+	return 0;
+}
+
 /* Of a heap of the program's own. Where its old block was given back is said only now. */
 static int heap_block(struct session *s, struct reader *r, const struct record *c)
 {
 	uint32_t stack, link = 0;
+	if (c->flags & MG_F_UNSURE && c->kind == MG_HEAP_REALLOC)
+		return heap_release(s, r, c);
 	if (stack_of(s, r, c, &stack))
 		return -1;
 	bool again = c->kind == MG_HEAP_REALLOC;
-	uint64_t address = word(c, 2), size = word(c, 3), before = word(c, 5);
+	uint64_t address = word(c, 2), size = word(c, 3);
 	uint64_t heap = word(c, again ? 6 : 4), pool = word(c, again ? 7 : 5);
 	uint64_t own = heap & MG_HEAP_PLAIN ? 0 : USER_BLOCK;
 	if (again && (!address || !word(c, 4)))
 		return no_address(s);
 	if (again) {
 		link = r->releases++ % RELEASED;
-		before = before < c->stamp ? before : c->stamp;
-		if (before < (s->merged_key + 1) >> 1)
-			before = (s->merged_key + 1) >> 1;
-		struct item *it = add(s, r, before, false, ITEM_RELEASE);
+		struct item *it = add(s, r, stamp_before(s, c), false, ITEM_RELEASE);
 		it->address = word(c, 4) | own;
 		it->link = (uint8_t)link;
 	}

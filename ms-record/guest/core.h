@@ -191,6 +191,7 @@ struct mg_writer {
 	const uint64_t *custom; /* its frame, NULL = none */
 	const struct mg_hook *custom_hook;
 	uint64_t custom_size, custom_old, custom_pool, custom_before;
+	uint32_t custom_known; /* sampling: enum mg_sampled, of the old block */
 
 	/* Sampling: see sample.c. Goes on from thread to thread. */
 	int64_t until_sample; /* bytes up to and with the next sample point */
@@ -280,7 +281,8 @@ struct mg_core {
 	uint8_t *sample_counts; /* the blocks that were sampled: see sample.c */
 	uint64_t *sample_slots;
 	uint32_t sample_shift;
-	uint64_t early; /* calls before the guest was ready */
+	bool pools_sampled; /* blocks in pools were: what is noted may be gone */
+	uint64_t early;     /* calls before the guest was ready */
 	struct mg_dress dress;
 };
 extern struct mg_core mg __attribute__((visibility("hidden")));
@@ -450,6 +452,10 @@ size_t mg_sample_table_bytes(uint32_t bits);
 void mg_sample_table_init(void *memory, uint32_t bits);
 /* Notes a block. */
 void mg_sample_keep(uint64_t key);
+/* The same of a block in a pool, whose end is not told here: it may still be noted from before. */
+void mg_sample_keep_once(uint64_t key);
+/* The countdown has run out, and nothing is recorded: what it was for is not a block. */
+void mg_sample_again(struct mg_writer *t);
 /* The countdown has run out: the block with this key is sampled. */
 void mg_sample_take(struct mg_writer *t, uint64_t key);
 /* Counts down. True: the allocation is to be recorded, and mg_sample_take to be called. */
@@ -545,6 +551,8 @@ void mg_user_begin(struct mg_session *s);
 /* Of an allocation when the gate is MG_GATE_HOOKED: was it made inside a hooked function? Then it
  * is recorded as such, or not at all. */
 bool mg_custom_backing(const uint64_t *frame, const void *block, uint64_t size);
+/* The same while sampling: then nothing is recorded. */
+bool mg_custom_hides(const uint64_t *frame);
 /* Of a free then: is it by a hooked function that frees that block? */
 bool mg_custom_freeing(const uint64_t *frame, const void *block);
 /* Does the hooked function run still, in which this writer's thread was last? `frame`: of a hook

@@ -11,6 +11,10 @@
  *  C3 Frees inside are recorded: which table an address is in is for ms-record to know. Only the
  * old block of a reallocation is not: that has its own record. A function that frees blocks of
  *     malloc's heap has a frame, too, so that what it calls does not free them once more.
+ *  C4 While sampling, the blocks count down like others. Backing that a sample point falls upon is
+ *     nobody's: every byte is one by itself, so that changes nothing for the others. What is in a
+ *     pool is freed by its reset and not heard of here, so a block may be noted that is no more:
+ * frees are sent as unsure from then on.
  */
 #include "record.h"
 
@@ -38,6 +42,11 @@ static uint64_t size_of(const uint64_t *frame, const struct mg_custom *c)
 	if (c->flags & MG_CUSTOM_NMEMB32)
 		n = (uint32_t)n;
 	return __builtin_mul_overflow(size, n, &all) ? UINT64_MAX : all;
+}
+
+static uint64_t key_of(const struct mg_custom *c, uint64_t block)
+{
+	return block | (c->heap ? MG_SAMPLE_USER : 0);
 }
 
 /* C2. The words between are the program's, or were: they are compared, not believed. */
@@ -71,6 +80,12 @@ bool mg_custom_backing(const uint64_t *frame, const void *block, uint64_t size)
 	t->last_block = (uint64_t)block;
 	mg_leave(t);
 	return true;
+}
+
+bool mg_custom_hides(const uint64_t *frame)
+{
+	const struct mg_writer *own = mg_custom_writer();
+	return own && mg_custom_within(own, frame);
 }
 
 /* The function gives its own old block back. One of malloc's heap has been recorded; else it may be
@@ -115,6 +130,9 @@ static void begin(struct mg_writer *t, const uint64_t *frame, const struct mg_ho
 	t->custom_old = c->block ? argument(frame, c->block) : 0;
 	t->custom_pool = c->pool ? argument(frame, c->pool) : 0;
 	t->custom_before = t->custom_old ? mg_stamp(t) : 0;
+	t->custom_known = MG_SAMPLED_YES;
+	if (mg_gate_now() == MG_GATE_SAMPLING && (c->heap || c->pool) && t->custom_old)
+		t->custom_known = mg_sample_free(key_of(c, t->custom_old));
 	__asm__ volatile("" ::: "memory");
 	t->custom = frame;
 }
@@ -148,11 +166,49 @@ int mg_custom_before(const uint64_t *frame, const struct mg_hook *h)
 /* ---- when it returns --------------------------------------------------------------------------
  */
 
+/* C4. Is the block of that key recorded? */
+static bool take_sample(uint64_t key, uint64_t size, bool pooled)
+{
+	struct mg_writer *own = mg_custom_writer();
+	if (!own || !mg_sample_due(own, key | MG_SAMPLE_USER, size))
+		return false;
+	mg_sample_again(own);
+	if (pooled)
+		mg_sample_keep_once(key);
+	else
+		mg_sample_keep(key);
+	if (pooled)
+		mg.pools_sampled = true;
+	return true;
+}
+
+/* The same of what a function returned. Its old block is given back here, unless the record of the
+ * new one says so. */
+static bool is_sampled(struct mg_writer *t, uint64_t block)
+{
+	const struct mg_custom *c = &t->custom_hook->custom;
+	bool taken = take_sample(key_of(c, block), t->custom_size, t->custom_pool);
+	bool both = taken && t->custom_known == MG_SAMPLED_YES;
+	if (t->custom_old && t->custom_known != MG_SAMPLED_NO && !both)
+		mg_put(t,
+		       (struct mg_record){.kind = MG_HEAP_REALLOC,
+					  .words = HEAP_REALLOC_WORDS,
+					  .c = t->custom_old,
+					  .d = t->custom_before,
+					  .e = c->heap ? c->heap : MG_HEAP_PLAIN},
+		       (struct mg_stack){.flags = MG_F_UNSURE}, mg_now(t));
+	if (!both)
+		t->custom_old = 0;
+	return taken;
+}
+
 static void put_block(struct mg_writer *t, const uint64_t *frame, const void *block)
 {
 	uint64_t heap = t->custom_hook->custom.heap;
 	if (!heap)
 		heap = MG_HEAP_PLAIN;
+	if (block && mg_gate_now() == MG_GATE_SAMPLING && !is_sampled(t, (uint64_t)block))
+		return;
 	struct mg_record r = {.kind = MG_HEAP_ALLOC,
 			      .words = HEAP_ALLOC_WORDS,
 			      .a = (uint64_t)block,
@@ -192,8 +248,18 @@ static void heap_block(const uint64_t *frame, const void *block)
 	mg_leave(t);
 }
 
+/* The old block of a reallocation is still there. */
+static void keep_old(const struct mg_writer *t)
+{
+	const struct mg_custom *c = &t->custom_hook->custom;
+	if (mg_gate_now() == MG_GATE_SAMPLING && (c->heap || c->pool) && t->custom_old &&
+	    t->custom_known != MG_SAMPLED_NO)
+		mg_sample_keep(key_of(c, t->custom_old));
+}
+
 static void failed(const uint64_t *frame, struct mg_writer *t, const struct mg_hook *h)
 {
+	keep_old(t);
 	if (h->custom.heap) {
 		t->custom_old = 0;
 		heap_block(frame, NULL);
@@ -231,8 +297,10 @@ void mg_custom_after(const uint64_t *frame, const struct mg_hook *h)
 	} else if (t->custom_size) {
 		failed(frame, t, h);
 	} else if (t->custom_old && h->custom.heap) { /* of 0 bytes: it was a free */
+		keep_old(t);
 		mg_on_user_free(frame, (const void *)t->custom_old);
 	} else if (t->custom_old) {
+		keep_old(t);
 		mg_on_free(frame, (const void *)t->custom_old);
 	}
 }
@@ -252,6 +320,8 @@ int mg_custom_personality(int version, int actions, uint64_t class, void *except
 		failed(frame, t, t->custom_hook);
 	return CONTINUE_UNWIND;
 }
+
+#define SAID_MOST (UINT64_C(1) << 62) /* what a program says may be anything */
 
 /* ---- pools ------------------------------------------------------------------------------------
  */
@@ -289,13 +359,15 @@ void mg_on_pool(const uint64_t *frame, uint32_t step, const void *pool, const ch
 
 void mg_on_pool_alloc(const uint64_t *frame, const void *pool, const void *block, uint64_t size)
 {
-	struct mg_writer *t = mg_gate_now() == MG_GATE_SAMPLING ? NULL : mg_enter(frame);
-	if (!t) {
-		mg_on_user_alloc(frame, block, size);
+	struct mg_writer *t = mg_enter(frame);
+	if (!t)
 		return;
-	}
-	if (mg_passing()) {
+	bool passes = mg_passing();
+	if (passes)
 		count_passed(t);
+	if (passes || (mg_gate_now() == MG_GATE_SAMPLING &&
+		       !take_sample((uint64_t)block | MG_SAMPLE_USER,
+				    size < SAID_MOST ? size : SAID_MOST, true))) {
 		mg_leave(t);
 		return;
 	}

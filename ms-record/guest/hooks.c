@@ -78,7 +78,7 @@ static __attribute__((noinline)) bool skip_alloc(uint32_t on, const uint64_t *fr
 						 uint64_t size)
 {
 	uintptr_t self = *MG_SELF;
-	if (MG_UNLIKELY(on != MG_GATE_SAMPLING || mg_passing() || !self || self & 1))
+	if (MG_UNLIKELY(on != MG_GATE_SAMPLING || mg_passing() || !self || self & 1 || mg.hooked))
 		return skip_alloc_slow(on, frame, key, size);
 	return mg_sample_passes((struct mg_writer *)self, key, size);
 }
@@ -231,6 +231,10 @@ static __attribute__((noinline)) void on_alloc_plain(const uint64_t *frame, cons
 static __attribute__((noinline)) void on_alloc_due(const uint64_t *frame, const void *block,
 						   uint64_t size)
 {
+	if (MG_UNLIKELY(mg.hooked) && mg_custom_hides(frame)) {
+		mg_sample_again((struct mg_writer *)*MG_SELF);
+		return;
+	}
 	mg_sample_take((struct mg_writer *)*MG_SELF, (uint64_t)block);
 	struct mg_writer *t = mg_enter_open(frame);
 	if (t)

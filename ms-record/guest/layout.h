@@ -352,7 +352,9 @@ enum mg_kind {
 	 * Heap: its number, 0 = that of the pool, or of malloc if there is none. */
 	MG_HEAP_ALLOC = 19,   /* stamp, address (0: it failed), size, heap, pool or 0, frames */
 	MG_HEAP_REALLOC = 20, /* stamp after, new address, size, old address, stamp before, heap,
-				 pool or 0, frames. The stamp before may be one of the past */
+				 pool or 0, frames. The stamp before may be one of the past.
+				   With MG_F_UNSURE, while sampling: only the old block is given
+				   back, if it was recorded; the new one is none of ours */
 	MG_HEAP_BACKING = 21, /* stamp, address, size, heap | MG_HEAP_HIDDEN: of malloc's, made
 				 inside a hooked function */
 	MG_POOL = 22, /* stamp, enum mg_pool_step, heap, pool, bytes of its name, then that in whole

@@ -84,6 +84,11 @@ void mg_sample_take(struct mg_writer *t, uint64_t key)
 	mg_sample_keep(key);
 }
 
+void mg_sample_again(struct mg_writer *t)
+{
+	draw(t);
+}
+
 /* ---- the blocks ---- */
 
 size_t mg_sample_table_bytes(uint32_t bits)
@@ -115,6 +120,15 @@ void mg_sample_keep(uint64_t key)
 	__atomic_fetch_or(&mg.sample_counts[home], OVERFLOWED, __ATOMIC_RELAXED);
 }
 
+void mg_sample_keep_once(uint64_t key)
+{
+	const uint64_t *slot = mg.sample_slots + mg_sample_home(key) * SLOTS;
+	for (uint32_t i = 0; i < WINDOW; i++)
+		if (__atomic_load_n(&slot[i], __ATOMIC_RELAXED) == key)
+			return;
+	mg_sample_keep(key);
+}
+
 /* The home has blocks: is it one of them? */
 static enum mg_sampled look_for(uint64_t key, uint64_t home)
 {
@@ -126,7 +140,7 @@ static enum mg_sampled look_for(uint64_t key, uint64_t home)
 						 __ATOMIC_RELAXED))
 			continue;
 		__atomic_fetch_sub(&mg.sample_counts[home], 1, __ATOMIC_RELAXED);
-		return MG_SAMPLED_YES;
+		return mg.pools_sampled ? MG_SAMPLED_UNSURE : MG_SAMPLED_YES;
 	}
 	return __atomic_load_n(&mg.sample_counts[home], __ATOMIC_RELAXED) & OVERFLOWED
 		       ? MG_SAMPLED_UNSURE
@@ -155,5 +169,12 @@ static struct mg_writer *countdown_of(const uint64_t *frame)
 bool mg_sample_alloc(const uint64_t *frame, uint64_t key, uint64_t size)
 {
 	struct mg_writer *t = countdown_of(frame);
-	return t && !mg_sample_passes(t, key, size);
+	if (!t || !mg_sample_due(t, key, size))
+		return false;
+	if (MG_UNLIKELY(mg.hooked) && !(key & MG_SAMPLE_USER) && mg_custom_hides(frame)) {
+		mg_sample_again(t);
+		return false;
+	}
+	mg_sample_take(t, key);
+	return true;
 }
