@@ -22,32 +22,42 @@ compare() { # OUT ARGUMENTS
 	"$BIN/ms-diff" -q "$@" >"$out"
 }
 ask() { sqlite3 -separator ' ' "$1" "$2"; }
-# DB: for each figure, sites + hidden = total on either side, and old + delta = new
-sums() {
-	local f total
-	for f in live_bytes:live_bytes live_blocks:live_blocks peak_bytes:own_peaks_bytes peak_blocks:own_peaks_blocks allocations:allocations \
-		frees:frees allocated_bytes:allocated_bytes temporary:temporary_allocations; do
-		total=${f#*:} f=${f%:*}
-		for side in old new; do
-			[ "$(ask "$1" "SELECT (SELECT coalesce(sum(${side}_$f), 0) FROM site_diff) + (SELECT sum(${side}_$f) FROM diff_hidden)
-				- (SELECT $side FROM diff_total WHERE figure = '$total')")" = 0 ] || fail "$1: $side $f do not add up"
-		done
-		[ "$(ask "$1" "SELECT count(*) FROM site_diff WHERE old_$f + delta_$f IS NOT new_$f")" = 0 ] || fail "$1: delta of $f"
+# One question for all, since it is put often: for each figure, sites + hidden = total on either side, and old + delta = new.
+questions="SELECT 'delta of totals' WHERE EXISTS (SELECT * FROM diff_total WHERE old + delta IS NOT new AND delta IS NOT NULL)
+	UNION ALL SELECT 'integrity: ' || integrity_check FROM pragma_integrity_check WHERE integrity_check != 'ok'"
+for f in live_bytes:live_bytes live_blocks:live_blocks peak_bytes:own_peaks_bytes peak_blocks:own_peaks_blocks allocations:allocations \
+	frees:frees allocated_bytes:allocated_bytes temporary:temporary_allocations; do
+	total=${f#*:} f=${f%:*}
+	for side in old new; do
+		questions="$questions UNION ALL SELECT '$side $f do not add up' WHERE (SELECT coalesce(sum(${side}_$f), 0) FROM site_diff)
+			+ (SELECT sum(${side}_$f) FROM diff_hidden) - (SELECT $side FROM diff_total WHERE figure = '$total') IS NOT 0"
 	done
-	[ "$(ask "$1" "SELECT count(*) FROM diff_total WHERE old + delta IS NOT new AND delta IS NOT NULL")" = 0 ] || fail "$1: delta of totals"
-	[ "$(ask "$1" 'PRAGMA integrity_check')" = ok ] || fail "$1: integrity"
+	questions="$questions UNION ALL SELECT 'delta of $f' WHERE EXISTS (SELECT * FROM site_diff WHERE old_$f + delta_$f IS NOT new_$f)"
+done
+sums() { # DB
+	local answers
+	answers=$(ask "$1" "$questions") || answers="status $?"
+	[ -z "$answers" ] || fail "$1: $answers"
 }
 
 # ---- one source, built in several ways ----
-for level in 0 1 2 3; do g++ -g -O$level -o "O$level" "$here/program.cc" || exit 1; done
 {
 	printf '\n\n\n\n\n\n\n'
 	sed 's/^static void cache/\n\n\n&/; s/^int main/\n\n&/' "$here/program.cc"
 } >renamed.cpp
-g++ -g -O2 -Wl,-Ttext-segment=0x800000 -no-pie -o shifted renamed.cpp || exit 1
-g++ -g -O2 -DREGRESSION -o regression renamed.cpp || exit 1
-g++ -g -O2 -DRENAMED -o function renamed.cpp || exit 1
-g++ -O2 -s -o stripped "$here/program.cc" || exit 1
+compile() { # OUTPUT ARGUMENTS...: while the others go on; built counts
+	local out=$1
+	shift
+	g++ -o "$out" "$@" && echo "$out" >>built
+}
+for level in 0 1 2 3; do compile "O$level" -g "-O$level" "$here/program.cc" & done
+compile shifted -g -O2 -Wl,-Ttext-segment=0x800000 -no-pie renamed.cpp &
+compile regression -g -O2 -DREGRESSION renamed.cpp &
+compile function -g -O2 -DRENAMED renamed.cpp &
+compile stripped -O2 -s "$here/program.cc" &
+compile other -O2 -s -Wl,--build-id=none "$here/program.cc" &
+wait
+[ "$(wc -l <built)" = 9 ] || exit 1
 record O0 O1 O2 O3 shifted regression function stripped
 for old in O0 O1 O2 O3 shifted; do
 	for new in O0 O1 O2 O3 shifted function; do
@@ -71,7 +81,6 @@ compare d.db stripped.run stripped.run
 
 # ---- one side was stripped: the same build is matched by address, exactly ----
 strip -o bare O2
-g++ -O2 -s -Wl,--build-id=none -o other "$here/program.cc" || exit 1
 strip -o regression-bare regression
 record bare other regression-bare
 for pair in 'O2 bare' 'bare O2'; do
