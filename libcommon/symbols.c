@@ -221,12 +221,23 @@ static const char *linkage_name(struct ms_symbols *s, struct module *m, uint64_t
 	return out;
 }
 
+/* A signal handler returns to the first instruction of a function that nothing calls
+ * (__restore_rt), so that the byte before may belong to none. */
+static const struct ms_elf_symbol *function_at(struct ms_elf *e, uint64_t address)
+{
+	const struct ms_elf_symbol *y = ms_elf_symbol(e, address);
+	if (y)
+		return y;
+	y = ms_elf_symbol(e, address + 1);
+	return y && y->address == address + 1 ? y : NULL;
+}
+
 /* The name of the symbol table for `address`, made readable once. */
 static const char *symbol_name(struct ms_symbols *s, struct module *m, uint64_t address)
 {
 	if (m->perf)
 		return ms_perf_map_find(m->perf, address);
-	const struct ms_elf_symbol *y = m->symbols ? ms_elf_symbol(m->symbols, address) : NULL;
+	const struct ms_elf_symbol *y = m->symbols ? function_at(m->symbols, address) : NULL;
 	if (!y || !m->names)
 		return linkage_name(s, m, address);
 	const char **name = &m->names[y - m->symbols->symbols];

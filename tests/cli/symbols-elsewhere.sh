@@ -116,6 +116,19 @@ cp -p app.same app
 [ "$(state noid.trace)" = dwarf ] || fail "the very file: $(state noid.trace)"
 head -c 3000 app >app.cut && touch -r app app.cut && mv app.cut app
 [ "$(state noid.trace)" = mismatch ] || fail "a file cut short: $(state noid.trace)"
+# a debug file whose checksum is not that of the link: said, not used, and the first screen says where
+make_app -Wl,--build-id=none
+objcopy --only-keep-debug app app.debug
+objcopy --strip-all --add-gnu-debuglink=app.debug app
+ms-record -q --no-symbols -o crc.trace ./app
+[ "$(state crc.trace)" = dwarf ] || fail "a debug file beside: $(state crc.trace)"
+printf x >>app.debug
+[ "$(state crc.trace)" = refused ] || fail "a debug file with a wrong checksum: $(state crc.trace)"
+ms-report --modules --ascii --width 200 state.db >modules
+grep -q '^REFUSED: debug file differs  *[1-9][0-9]*  *[1-9][0-9]*  *1  *.*/app' modules || fail "the frames of a module without its debug file: $(cat modules)"
+ms-report --width 200 state.db >first
+grep -q '^Quality .*, [1-9][0-9]* frames in [1-9] of [1-9] modules nameless: ms-report --modules' first || fail "what has no name: $(head -n 5 first)"
+grep -q '1 module with debug information that cannot be used, or not all of it: ms-report --modules' first || fail "what was not used: $(head -n 5 first)"
 
 # ---- a program that replaces itself while it runs ----
 
@@ -145,6 +158,52 @@ ms-record -q -o self.trace ./self next || fail "recording what replaces itself"
 ms-report --json self.trace | jq -r '.sites[].stack[] | select(.module != null and (.module | endswith("/self"))) | .function' | sort -u >functions
 [ "$(cat functions)" = null ] || grep -qx before functions || fail "names of another file: $(cat functions)"
 grep -qx 'wrong\|filler' functions && fail "names of another file: $(cat functions)"
+
+# ---- code of the kernel's ----
+
+cat >vdso.c <<'C'
+#include <elf.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/auxv.h>
+#include <time.h>
+static sigjmp_buf back;
+void *kept;
+static void handler(int sig) { (void)sig; kept = malloc(12345); siglongjmp(back, 1); }
+__attribute__((noinline)) int asks(struct timespec *t) { return clock_gettime(CLOCK_MONOTONIC, t); }
+int main(void)
+{
+	struct sigaction a = {.sa_handler = handler};
+	const Elf64_Ehdr *h = (const Elf64_Ehdr *)getauxval(AT_SYSINFO_EHDR);
+	sigaction(SIGSEGV, &a, NULL);
+	if (!h || (!sigsetjmp(back, 1) && asks((struct timespec *)8))) /* the kernel's code writes where nothing is */
+		return 1;
+	fwrite(h, h->e_shoff + h->e_shnum * sizeof(Elf64_Shdr), 1, stdout);
+	fprintf(stderr, "%p\n", (void *)h);
+	return 0;
+}
+C
+gcc -g -O1 -fno-optimize-sibling-calls -o vdso vdso.c
+if ./vdso >vdso.so 2>base; then
+	for options in "" --no-symbols; do # names in the trace, and looked up afterwards
+		# shellcheck disable=SC2086
+		ms-record -q $options -o vdso.trace ./vdso >vdso.so 2>base
+		ms-report --json vdso.trace | jq -c '.sites[] | select(.live_bytes == 12345) | .stack' >stack
+		at=$(jq -r '.[] | select(.module == "[vdso]") | .address' stack)
+		[ -n "$at" ] || fail "no frame of the kernel's code: $(cat stack)"
+		# the frame was interrupted, not left by a call: its address is that of an instruction
+		want=$(addr2line -f -e vdso.so "$(printf '%x' $((at - $(cat base))))" | head -n 1)
+		have=$(jq -r '[.[] | select(.module == "[vdso]") | .function // "??"] | join(" ")' stack)
+		start=$(nm -D vdso.so | sed -n "s/^\([0-9a-f]*\) . $want\(@.*\)*$/\1/p") # where it has two names, either will do
+		[ "$have" = "$want" ] || nm -D vdso.so | grep -q "^$start . $have\(@.*\)*$" || fail "a frame of the kernel's code, not $want: $(cat stack)"
+		[ "$(jq -r 'map(.function) | [.[0], .[index("asks"):index("main") + 1][]] | join(" ")' stack)" = 'handler asks main' ] || fail "around the kernel's code: $(cat stack)"
+	done
+	ms-report --modules --ascii --width 200 vdso.trace | grep -q '^functions only  *1  *[01]  .*\[vdso\]' || fail "the kernel's code among modules"
+else
+	echo "note: the kernel answers clock_gettime itself here"
+fi
 
 # ---- code made at run time ----
 
