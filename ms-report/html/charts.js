@@ -80,5 +80,6 @@ function barChart(title, bars, say, small) {
 		el("div", { class: "plot", "aria-hidden": "true" },
 			steps.map((v) => el("div", { class: "grid", style: { bottom: `${v * 100 / most}%` } }, el("span", {}, say === saySize ? saySize(v) : sayBrief(v)))),
 			bars.map(column)),
-		el("div", { class: "labels", "aria-hidden": "true" }, bars.map((b, i) => el("span", {}, i % every === 0 ? b.short ?? b.label : ""))));
+		el("div", { class: "labels", "aria-hidden": "true" }, bars.map((b, i) => el("span", { class: small ? null : i % (2 * every) === 0 ? "first" : i % every === 0 ? "second" : null },
+			i % every === 0 ? b.short ?? b.label : ""))));
 }

@@ -97,6 +97,11 @@ class Model {
 	figure(name) {
 		return this.columns["site_" + name];
 	}
+	/* By site, what the estimate of a figure rests on, as Spread.add takes it; null where figures are exact. */
+	spreads(name) {
+		const v = ["seen", "deviation", "step", "step_deviation"].map((s) => this.columns[`spread_${name}_${s}`]);
+		return v[0] ? (site) => v.map((column) => column[site]) : null;
+	}
 	/* The frames of a site, innermost first. */
 	stack(site) {
 		const v = [];

@@ -421,17 +421,15 @@ class Flame {
 	}
 	/* " (1.2 MiB to 3.4 MiB)": the interval of an estimate, or "". */
 	range(node) {
-		const m = this.metric, c = this.model.columns, at = `spread_${m.bytes ?? m.count}_`, own = this.model.page.metrics[m.name]?.spread;
-		if (this.diff || !own?.total || !c[at + "seen"])
+		const m = this.metric, { site, rest } = this.samples, own = this.model.page.metrics[m.name]?.spread;
+		const spreadOf = !this.diff && own?.total ? this.model.spreads(m.bytes ?? m.count) : null, spread = new Spread();
+		if (!spreadOf)
 			return "";
-		const spread = new Spread(), columns = ["seen", "deviation", "step", "step_deviation"].map((s) => c[at + s]);
 		if (node === this.tree.root)
 			spread.add(...own.total);
 		else
-			for (const i of node.members) {
-				const rest = i < this.samples.site.length ? null : own[this.samples.rest[i - this.samples.site.length]] ?? [0, 0, 0, 0];
-				spread.add(...(rest ?? columns.map((v) => v[this.samples.site[i]])));
-			}
+			for (const i of node.members)
+				spread.add(...(i < site.length ? spreadOf(site[i]) : own[rest[i - site.length]] ?? [0, 0, 0, 0]));
 		return ` (${rangeWords(m.say, spread.interval(node.sum))})`;
 	}
 	blocks(node) {

@@ -36,8 +36,11 @@ function themeButton() {
 
 /* ---- figures of the run ---- */
 
+/* Of an estimate, "3.2 MiB (1.3-6.9)", the interval goes below. */
 function card(title, value, note, cls) {
-	return el("div", { class: `card ${cls ?? ""}` }, el("dt", {}, title), el("dd", {}, el("span", { class: "value" }, value), note ? el("span", { class: "note" }, note) : null));
+	const [, figure, range] = /^(.*) \((\d.*-.*)\)$/.exec(value) ?? [null, value, null];
+	return el("div", { class: `card ${cls ?? ""}` }, el("dt", {}, title),
+		el("dd", {}, el("span", { class: "value" }, figure, range ? el("span", { class: "range" }, `95 % sure: ${range}`) : null), note ? el("span", { class: "note" }, note) : null));
 }
 
 function runCards(page) {
@@ -207,7 +210,7 @@ function start(data) {
 		tableSection(page, "regions", "Regions of address space"),
 		tableSection(page, "skipped", "Processes that could not be read"),
 		tableSection(page, "modules", "Modules and symbols", { bars: false }),
-		tableSection(page, "summary", "All figures"),
+		page.watched ? null : tableSection(page, "summary", "All figures"), /* of what was only looked at nearly all are not known */
 	].filter(Boolean);
 	clear(main).append(...sections);
 	const nav = document.getElementById("nav");

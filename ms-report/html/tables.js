@@ -49,12 +49,13 @@ function dataTable(t, { caption, first = 50, bars = true } = {}) {
 	const most = new Map(shown.map((c) => [c, Math.max(...items.map((r) => cellValue(r[c.at]) || 0))]));
 	let by = null, way = -1, limit = first;
 	const head = el("thead", {}), body = el("tbody", {}), foot = el("tfoot", {}), more = el("p", { class: "more" });
+	const short = new Set(shown.filter((c) => c.kind === "text" && items.every((r) => (r[c.at] ?? "").length <= 26)));
 	const isNumber = (c) => !["text", "function", "path"].includes(c.kind);
 	const cell = (c, v, item) => {
 		const words = cellWords(c.kind, v);
 		if (isNumber(c))
 			return barCell(words, item && bars && c.sum ? cellValue(v) / most.get(c) : 0, Array.isArray(v) ? rangeWords(SAY[c.kind], v.slice(1)) : null);
-		return el("td", { class: c.kind === "text" ? null : "name", title: c.kind === "path" ? words : null }, words);
+		return el("td", { class: short.has(c) ? "short" : c.kind === "text" ? null : "name", title: c.kind === "path" ? words : null }, words);
 	};
 	const draw = () => {
 		const rows = by ? [...items].sort((a, b) => way * compare(cellValue(a[by.at]), cellValue(b[by.at]))) : items;
@@ -77,7 +78,7 @@ function dataTable(t, { caption, first = 50, bars = true } = {}) {
 
 /* Rows {name, module, self, total}: `self` of sites named after it, `total` of those that have it
  * anywhere in their stack. */
-function groupsOf(model, values, by) {
+function groupsOf(model, values, spreadOf, by) {
 	const groups = new Map(), keyOf = {
 		function: (frame) => model.fns[model.fnOf[frame]].name, module: (frame) => model.fns[model.fnOf[frame]].module ?? "(no module)",
 		file: (frame) => model.fileOf(frame) ?? "(no source file known)",
@@ -87,19 +88,21 @@ function groupsOf(model, values, by) {
 		const v = values[site];
 		if (!(v > 0))
 			continue;
-		const user = model.columns.site_user[site], at = user >= 0 ? user : 0;
+		const user = model.columns.site_user[site], at = user >= 0 ? user : 0, spread = spreadOf?.(site);
 		let depth = 0;
 		for (let n = model.node[site]; n >= 0; n = model.parent[n], depth++) {
 			const frame = model.frame[n], key = keys[frame] ??= keyOf(frame);
 			let g = groups.get(key);
 			if (!g)
-				groups.set(key, g = { key, frame, self: 0, total: 0, sites: 0, last: -1 });
+				groups.set(key, g = { key, frame, self: 0, total: 0, sites: 0, last: -1, spreads: spread ? [new Spread(), new Spread()] : null });
 			if (g.last !== site) {
 				g.last = site;
 				g.total += v;
+				g.spreads?.[1].add(...spread);
 			}
 			if (depth === at) {
 				g.self += v;
+				g.spreads?.[0].add(...spread);
 				g.sites++;
 			}
 		}
@@ -128,18 +131,21 @@ class Groups {
 		clear(this.controls).append(
 			choice("By", [["function", "function"], ["module", "module"], ["file", "source file"]], this.by, (by) => again({ by, limit: 25 })),
 			choice("Of", Object.entries(this.flame.metrics).map(([k, x]) => [k, x.label]), this.metric, (metric) => again({ metric })));
-		const rows = groupsOf(this.model, m.values, this.by).filter((g) => g[this.sort] > 0), total = m.total;
+		const rows = groupsOf(this.model, m.values, this.model.spreads(m.bytes ?? m.count), this.by).filter((g) => g[this.sort] > 0), total = m.total;
 		rows.sort((a, b) => b[this.sort] - a[this.sort] || compare(a.key, b.key));
+		const narrow = (key) => this.sort === key ? "" : "wide"; /* there only the one that is sorted by is shown */
 		const head = (key, words, why) => {
 			const th = sortHead(words, true, this.sort === key ? "descending" : null, () => again({ sort: key }));
 			th.title = why;
+			th.className += ` ${narrow(key)}`;
 			return th;
 		};
+		const figure = (g, key, i) => barCell(m.say(g[key]), g[key] / total, g.spreads && rangeWords(m.say, g.spreads[i].interval(g[key])), narrow(key));
 		const table = el("table", {}, el("caption", {}, `${m.label}, by ${this.by}`),
 			el("thead", {}, el("tr", {}, sortHead(this.by, false, null), head("self", "as the site", "of call stacks whose first frame of your own code it is"),
 				head("total", "anywhere", "of call stacks that have it anywhere"), sortHead("share", true, null), sortHead("sites", true, null))),
-			el("tbody", {}, rows.slice(0, this.limit).map((g) => el("tr", {}, this.nameCell(g), barCell(m.say(g.self), g.self / total),
-				barCell(m.say(g.total), g.total / total), el("td", { class: "n" }, sayShare(g[this.sort], total)), el("td", { class: "n" }, sayCount(g.sites))))));
+			el("tbody", {}, rows.slice(0, this.limit).map((g) => el("tr", {}, this.nameCell(g), figure(g, "self", 0),
+				figure(g, "total", 1), el("td", { class: "n" }, sayShare(g[this.sort], total)), el("td", { class: "n" }, sayCount(g.sites))))));
 		clear(this.body).append(el("div", { class: "scroll" }, table));
 		if (rows.length > this.limit)
 			this.body.append(el("p", { class: "more" }, el("button", { type: "button", on: { click: () => again({ limit: this.limit * 4 }) } },

@@ -19,7 +19,7 @@ function liveSeries(model) {
 			{ id: "rss", label: "RSS", values: c.span_rss_bytes },
 			{ id: "mapped", label: "Mapped address space", dashed: true, values: c.span_mapped_bytes },
 		].filter((s) => s.values.some(known)),
-		rate: Float64Array.from(c.span_allocations, (v) => v / seconds),
+		rate: c.span_allocations.some((v) => v > 0) ? Float64Array.from(c.span_allocations, (v) => v / seconds) : null,
 		table: () => timelineTable(model),
 	};
 }
@@ -148,22 +148,25 @@ class Timeline {
 		}
 		return drawn;
 	}
-	/* Marks and moments as lines with a label on top where there is room, and the peak as a dot. */
-	points() {
-		const page = this.model.page, t = page.totals, drawn = [];
-		const flags = page.marks.map((m) => ({ at: m.time_ns, label: m.name, cls: "mark" }));
-		for (const m of page.moments)
-			if (!["peak", "end", "start"].includes(m.label) && m.time_ns !== null)
-				flags.push({ at: m.time_ns, label: m.label, cls: "moment" });
-		let free = 0;
-		for (const f of flags.sort((a, b) => a.at - b.at).slice(0, 300)) {
+	/* Marks and moments as lines with a label on top where there is room, for marks first; many moments are ticks on top. */
+	flags() {
+		const page = this.model.page, drawn = [], taken = [];
+		const flags = page.marks.slice(0, 300).map((m) => ({ at: m.time_ns, label: m.name, cls: "mark", foot: CHART.height }));
+		const moments = page.moments.filter((m) => !["peak", "end", "start"].includes(m.label) && m.time_ns !== null), many = moments.length > 12;
+		flags.push(...moments.slice(0, 1000).map((m) => ({ at: m.time_ns, label: m.label, cls: "moment", foot: many ? CHART.top : CHART.height })));
+		for (const f of flags) {
 			const x = this.x(f.at), words = f.label.length > 24 ? f.label.slice(0, 23) + "…" : f.label, room = words.length * 6.6 + 8;
-			drawn.push(el("svg:line", { class: f.cls, x1: x, x2: x, y1: CHART.top - 6, y2: CHART.height }, el("svg:title", {}, `${f.label} at ${sayTime(f.at)}`)));
-			if (x >= free && x + room < this.inner + CHART.left) {
+			drawn.push(el("svg:line", { class: f.cls, x1: x, x2: x, y1: CHART.top - 6, y2: f.foot }, el("svg:title", {}, `${f.label} at ${sayTime(f.at)}`)));
+			if (x + room < this.inner + CHART.left && !(many && f.cls === "moment") && !taken.some(([from, to]) => x < to && x + room > from)) {
 				drawn.push(el("svg:text", { class: `flag ${f.cls}`, x: x + 3, y: CHART.top - 10 }, words));
-				free = x + room;
+				taken.push([x, x + room]);
 			}
 		}
+		return drawn;
+	}
+	/* Those, and the peak as a dot. */
+	points() {
+		const page = this.model.page, t = page.totals, drawn = this.flags();
 		if (known(t.peak_time_ns) && known(t.peak_bytes) && !this.off.has("live") && !page.watched && t.peak_bytes > 0) {
 			const x = this.x(t.peak_time_ns), right = x > CHART.left + this.inner * 0.75;
 			drawn.push(el("svg:circle", { class: "peak", cx: x, cy: this.y(t.peak_bytes), r: 4.5 }),

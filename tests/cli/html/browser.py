@@ -108,6 +108,42 @@ def use_timeline(b):
     expect("with RSS", b.js("document.querySelectorAll('path.line.rss').length"), 1)
 
 
+def intervals(b, report):
+    """The intervals that the page adds up are those of --json: of each site, and of all."""
+    b.js("memscope.flame.set({metric: 'peak', up: false})")
+    got = b.js("(({model: m}) => Array.from({length: m.sites}, (_, i) => ['live_bytes', 'peak_bytes', 'allocated_bytes', 'allocations'].map((f) => {"
+               "const s = new Spread(); s.add(...m.spreads(f)(i)); return [f, m.columns.site_id[i], ...s.interval(m.figure(f)[i]), m.columns['site_' + f + '_low'][i], "
+               "m.columns['site_' + f + '_high'][i]]; })).flat())(memscope)")
+    for f, site, low, high, want_low, want_high in got:  # thousandths of what they rest on were rounded
+        if max(abs(low - want_low), abs(high - want_high)) > 1 + 1e-6 * want_high:
+            failures.append(f"interval of {f} of site {site}: {low} to {high}, not {want_low} to {want_high}")
+    expect("intervals compared", len(got), 4 * len(report["sites"]))
+    want = report["totals"]["intervals"]["peak_bytes"]
+    root = b.js("(f => f.model.page.metrics.peak.spread.total && (() => { const s = new Spread(); s.add(...f.model.page.metrics.peak.spread.total); "
+                "return s.interval(f.total()); })())(memscope.flame)")
+    if max(abs(root[0] - want["low"]), abs(root[1] - want["high"])) > 1 + 1e-6 * want["high"]:
+        failures.append(f"interval of the peak: {root}, not {want}")
+    expect("said of all", b.js("document.querySelector('#flame .readout').textContent"), "Live at the peak: 3.2 MiB in all (1.3 MiB to 6.9 MiB)")
+    for name, want in (("main", ["3.0 MiB (92 %)", "1.1 MiB to 6.5 MiB"]), ("start_thread", ["250.0 KiB (7.5 %)", "2.7 KiB to 2.3 MiB"])):
+        frame = f"[...document.querySelectorAll('.flame .fr')].find((e) => e.getAttribute('aria-label').startsWith('{name},'))"
+        b.js(f"{frame}.dispatchEvent(new MouseEvent('mousemove', {{bubbles: true, clientX: 300, clientY: 300}}))")
+        expect(f"the tip of {name}", b.js("[...document.querySelectorAll('#tip dd')].slice(0, 2).map((e) => e.textContent)"), want)
+    expect("intervals of functions", b.js("document.querySelectorAll('#functions td .range').length > 5"), True)
+
+
+def fits(b, name):
+    """Nothing is wider than the window, wide or narrow; and on paper."""
+    for width in (1280, 400):
+        b.size(width, 900)
+        expect(f"{name}: wider than {width}", b.js("document.documentElement.scrollWidth <= innerWidth"), True)
+        expect(f"{name}: words broken at {width}", b.js("[...document.querySelectorAll('td.short')].filter((e) => { const r = document.createRange(); "
+               "r.selectNodeContents(e); return r.getClientRects().length > 1; }).length"), 0)
+    b.size(1280, 900)
+    b.call("Emulation.setEmulatedMedia", media="print")
+    expect(f"{name}: controls on paper", b.js("[...document.querySelectorAll('.controls, #nav')].filter((e) => e.offsetHeight).length"), 0)
+    b.call("Emulation.setEmulatedMedia", media="")
+
+
 def pictures(b, folder, name):
     """What it looks like: for a person to see."""
     for width, dark in ((1280, False), (1280, True), (400, False)):
@@ -157,7 +193,10 @@ def main():
                        True)
                 quiet(b, "hostile, used")
             figures(b, name, report)
-            expect(f"{name}: wider than the window", b.js("document.documentElement.scrollWidth <= innerWidth"), True)
+            fits(b, name)
+            if name == "sampled":
+                intervals(b, report)
+                quiet(b, "sampled, used")
             if len(sys.argv) > 1:
                 pictures(b, sys.argv[1], name)
         # without the browser's own means to unpack, and with no script at all
