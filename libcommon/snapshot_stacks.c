@@ -56,7 +56,7 @@ static uint64_t *allocate_zero(size_t n)
 
 static const char *state_name(unsigned state)
 {
-	static const char *const names[] = {"none",     "elf",     "dwarf",  "missing",
+	static const char *const names[] = {"none",     "elf",     "dwarf",   "missing",
 					    "mismatch", "damaged", "partial", "refused"};
 	return state < sizeof names / sizeof *names ? names[state] : NULL;
 }
