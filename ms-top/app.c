@@ -31,6 +31,17 @@ static uint64_t now(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+static int open_trace(struct app *a, const struct options *o, struct ms_err *err)
+{
+	a->trace = trace_open(o->trace, err);
+	if (!a->trace)
+		return -1;
+	a->trace->sort = (enum site_column)o->site_sort;
+	a->trace->reverse = o->reverse;
+	pattern_set(&a->trace->filter, o->filter);
+	return 0;
+}
+
 int app_open(struct app *a, const struct options *o, struct ms_err *err)
 {
 	*a = (struct app){.opt = o, .columns = o->columns};
@@ -42,7 +53,7 @@ int app_open(struct app *a, const struct options *o, struct ms_err *err)
 	list_init(&a->list);
 	list_init(&a->regions);
 	if (o->trace)
-		return (a->trace = trace_open(o->trace, err)) ? 0 : -1;
+		return open_trace(a, o, err);
 	if (o->pid) {
 		a->inspecting = true;
 		return process_open(&a->process, o->root, o->pid, err);

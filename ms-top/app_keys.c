@@ -56,6 +56,45 @@ static void go(struct app *a, enum action act)
 	}
 }
 
+bool app_find(struct app *a, struct list *l, size_t from,
+	      bool (*matches)(struct app *a, size_t row))
+{
+	for (size_t i = 0; i < l->n; i++) {
+		size_t at = (from + i) % l->n;
+		if (matches(a, at))
+			return list_choose(l, l->ids[at]);
+	}
+	return false;
+}
+
+int app_next(const int *all, size_t n, int now, int step)
+{
+	size_t at = 0;
+	for (size_t i = 0; i < n; i++)
+		if (all[i] == now)
+			at = i;
+	return n ? all[(at + n + (size_t)(step + (int)n)) % n] : now;
+}
+
+void app_quit(struct app *a, int arg)
+{
+	(void)arg;
+	a->quit = true;
+}
+
+/* What the source of figures does for it. */
+static void act_there(struct app *a, enum action act)
+{
+	const struct subject *s = app_subject(a);
+	if (s->before)
+		s->before(a);
+	for (const struct deed *d = s->deeds; d->act != ACT_NONE; d++)
+		if (d->act == act) {
+			d->run(a, d->arg);
+			return;
+		}
+}
+
 static void act_on(struct app *a, enum action act)
 {
 	switch (act) {
@@ -71,7 +110,7 @@ static void act_on(struct app *a, enum action act)
 	case ACT_REFRESH:
 		a->look = true;
 		term_redraw();
-		app_subject(a)->act(a, act);
+		act_there(a, act);
 		return;
 	case ACT_UP:
 	case ACT_DOWN:
@@ -90,8 +129,11 @@ static void act_on(struct app *a, enum action act)
 	case ACT_SEARCH_NEXT:
 		app_subject(a)->search(a, list_of(a)->at + 1);
 		return;
+	case ACT_COPY:
+		app_copy(a);
+		return;
 	default:
-		app_subject(a)->act(a, act);
+		act_there(a, act);
 	}
 }
 

@@ -5,6 +5,7 @@
 #ifndef TOP_APP_PRIVATE_H
 #define TOP_APP_PRIVATE_H
 
+#include "chosen.h"
 #include "draw.h"
 #include "grid.h"
 #include "json.h"
@@ -16,6 +17,13 @@ struct app;
 struct ms_err;
 struct recorder;
 struct trace;
+
+/* What is done for a key. */
+struct deed {
+	enum action act;
+	void (*run)(struct app *a, int arg);
+	int arg;
+};
 
 /* Where figures come from: all processes, one of them, or a trace. */
 struct subject {
@@ -29,9 +37,12 @@ struct subject {
 	void (*json)(struct app *a);      /* makes a->json a frame */
 	int (*rows)(const struct app *a); /* that a frame needs to show everything */
 	struct list *(*list)(struct app *a);
-	void (*act)(struct app *a, enum action act);
+	const struct deed *deeds;                 /* up to one of ACT_NONE */
+	void (*before)(struct app *a);            /* each of them; NULL = nothing */
 	struct pattern *(*filter)(struct app *a); /* NULL = none */
 	void (*search)(struct app *a, size_t from);
+	/* What y copies, into `text`, where it is not the selected row. Its length, 0 = that. */
+	size_t (*copy)(struct app *a, char *text, size_t room);
 	void (*again)(struct app *a);      /* rows in another order, or others, of the same look */
 	bool (*over)(const struct app *a); /* nothing more will come */
 };
@@ -52,7 +63,11 @@ struct app {
 	enum mode mode;
 	struct column_set columns;
 	uint64_t before_groups; /* the process that was selected then, 0 = none */
-	int column_at;          /* in the choice of columns */
+	bool all;               /* by the key for that; before it there was: */
+	bool all_kernel;
+	char all_filter[128];
+	struct chosen chosen; /* the selected process */
+	int column_at;        /* in the choice of columns */
 	int help_page, help_pages;
 	struct pattern search;
 	struct grid grid;
@@ -76,6 +91,14 @@ int app_look(struct app *a, struct ms_err *err);
 void app_draw(struct app *a, int rows, int cols);
 /* A key, as term_key gives it. */
 void app_key(struct app *a, int code);
+/* Chooses the first row from `from` on, round about, that matches. False: there is none. */
+bool app_find(struct app *a, struct list *l, size_t from,
+	      bool (*matches)(struct app *a, size_t row));
+/* The one of `n` that is `step` places behind `now`, round about. */
+int app_next(const int *all, size_t n, int now, int step);
+void app_quit(struct app *a, int arg);
+/* The selected row, or what the subject says, to the terminal's clipboard. */
+void app_copy(struct app *a);
 /* In the last line until the next key. */
 __attribute__((format(printf, 2, 3))) void app_say(struct app *a, const char *fmt, ...);
 /* Begins to record a process... */

@@ -30,6 +30,14 @@ static void look_closer(struct app *a)
 		rows_make(&a->rows, &a->system, false);
 }
 
+/* Of a group there is nothing to be read. */
+static void look_at_chosen(struct app *a)
+{
+	bool one = a->list.has && a->rows.view != ROWS_GROUPS;
+	chosen_look(&a->chosen, &a->system, one ? a->rows.v[a->list.at] : NULL,
+		    strcmp(a->opt->root, "/proc") != 0);
+}
+
 static int system_look_all(struct app *a, struct ms_err *err)
 {
 	/* the row that somebody chose since stays when its process ends */
@@ -39,6 +47,7 @@ static int system_look_all(struct app *a, struct ms_err *err)
 	rows_make(&a->rows, &a->system, true);
 	look_closer(a);
 	list_set(&a->list, a->rows.ids, a->rows.n);
+	look_at_chosen(a);
 	return 0;
 }
 
@@ -49,7 +58,10 @@ static void system_json(struct app *a)
 
 static void system_draw(struct app *a, const struct screen_state *st)
 {
-	draw_system(&a->grid, &a->system, &a->rows, st);
+	/* another one may have been selected since */
+	if (a->list.has && a->list.selected != a->chosen.id)
+		look_at_chosen(a);
+	draw_system(&a->grid, &a->system, &a->rows, &a->chosen, st);
 }
 
 static int system_rows(const struct app *a)
@@ -102,20 +114,72 @@ static void show(struct app *a, enum rows_view view)
 		list_first(&a->list);
 }
 
+static void show_view(struct app *a, int view)
+{
+	show(a, (enum rows_view)view);
+}
+
+static void next_view(struct app *a, int step)
+{
+	show(a, (enum rows_view)(((int)a->rows.view + step) % ROWS_VIEWS));
+}
+
+static void group(struct app *a, int step)
+{
+	if (a->rows.view == ROWS_GROUPS)
+		a->rows.group = (enum rows_group)(((int)a->rows.group + step) % ROWS_GROUPINGS);
+	show(a, ROWS_GROUPS);
+}
+
 static void sort_by(struct app *a, int step)
 {
-	size_t at = 0, n = a->columns.n;
-	for (size_t i = 0; i < n; i++)
-		if (a->columns.v[i] == a->rows.sort)
-			at = i;
-	if (!n)
-		return;
-	a->rows.sort = a->columns.v[(at + n + (size_t)(step + (int)n)) % n];
+	int all[COLUMN_COUNT];
+	for (size_t i = 0; i < a->columns.n; i++)
+		all[i] = (int)a->columns.v[i];
+	a->rows.sort = (enum column_id)app_next(all, a->columns.n, (int)a->rows.sort, step);
 	system_again(a);
 }
 
-static void enter(struct app *a)
+static void reverse(struct app *a, int arg)
 {
+	(void)arg;
+	a->rows.reverse = !a->rows.reverse;
+	system_again(a);
+}
+
+static void kernel_threads(struct app *a, int arg)
+{
+	(void)arg;
+	a->rows.kernel = !a->rows.kernel;
+	system_again(a);
+}
+
+/* Nothing is left out; and back to what was. */
+static void show_all(struct app *a, int arg)
+{
+	(void)arg;
+	struct rows *r = &a->rows;
+	uint64_t chosen = a->list.has && !a->list.follows ? a->list.selected : 0;
+	bool back = a->all && r->kernel && !r->filter.text[0];
+	a->all = !back;
+	if (back) {
+		r->kernel = a->all_kernel;
+		pattern_set(&r->filter, a->all_filter);
+	} else {
+		a->all_kernel = r->kernel;
+		snprintf(a->all_filter, sizeof a->all_filter, "%s", r->filter.text);
+		r->kernel = true;
+		pattern_set(&r->filter, "");
+	}
+	system_again(a);
+	if (chosen)
+		list_choose(&a->list, chosen);
+	app_say(a, back ? "as before" : "all, kernel threads too; a again: as before");
+}
+
+static void enter(struct app *a, int arg)
+{
+	(void)arg;
 	struct ms_err err = {0};
 	if (!a->list.has)
 		return;
@@ -140,31 +204,40 @@ static void enter(struct app *a)
 	list_set(&a->regions, a->process.ids, a->process.regions.n);
 }
 
-static void system_search(struct app *a, size_t from)
+static bool row_matches(struct app *a, size_t row)
 {
-	for (size_t i = 0; i < a->rows.n; i++) {
-		size_t at = (from + i) % a->rows.n;
-		if (pattern_matches(&a->search, a->rows.v[at])) {
-			list_choose(&a->list, a->rows.ids[at]);
-			return;
-		}
-	}
-	app_say(a, "no process matches '%.100s'", a->search.text);
+	return pattern_matches(&a->search, a->rows.v[row]);
 }
 
-static void record(struct app *a)
+static void system_search(struct app *a, size_t from)
 {
+	if (!app_find(a, &a->list, from, row_matches))
+		app_say(a, "no process matches '%.100s'", a->search.text);
+}
+
+static void choose_columns(struct app *a, int arg)
+{
+	(void)arg;
+	a->mode = MODE_COLUMNS;
+}
+
+static void record(struct app *a, int arg)
+{
+	(void)arg;
 	const struct system_process *p = a->list.has ? a->rows.v[a->list.at] : NULL;
 	if (!p || a->rows.view == ROWS_GROUPS)
 		app_say(a, "choose a process to record");
+	else if (p->kernel)
+		app_say(a, "%s is a thread of the kernel", p->name);
 	else if (p->ended)
 		app_say(a, "process %d has ended", (int)p->pid);
 	else
 		app_record(a, p->pid, p->name);
 }
 
-static void new_baseline(struct app *a)
+static void new_baseline(struct app *a, int arg)
 {
+	(void)arg;
 	for (size_t i = 0; i < a->system.n; i++)
 		a->system.v[i]->history.first_bytes = a->system.v[i]->history.bytes;
 	for (size_t i = 0; i < a->rows.group_n; i++)
@@ -173,55 +246,24 @@ static void new_baseline(struct app *a)
 	system_again(a);
 }
 
-static void system_act(struct app *a, enum action act)
-{
-	switch (act) {
-	case ACT_VIEW_1:
-	case ACT_VIEW_2:
-	case ACT_VIEW_3:
-		show(a, (enum rows_view)(act - ACT_VIEW_1));
-		return;
-	case ACT_NEXT_VIEW:
-		show(a, (enum rows_view)((a->rows.view + 1) % ROWS_VIEWS));
-		return;
-	case ACT_GROUP:
-		if (a->rows.view == ROWS_GROUPS)
-			a->rows.group = (enum rows_group)((a->rows.group + 1) % ROWS_GROUPINGS);
-		show(a, ROWS_GROUPS);
-		return;
-	case ACT_SORT_NEXT:
-		sort_by(a, 1);
-		return;
-	case ACT_SORT_PREVIOUS:
-		sort_by(a, -1);
-		return;
-	case ACT_REVERSE:
-		a->rows.reverse = !a->rows.reverse;
-		system_again(a);
-		return;
-	case ACT_KERNEL:
-		a->rows.kernel = !a->rows.kernel;
-		system_again(a);
-		return;
-	case ACT_BASELINE:
-		new_baseline(a);
-		return;
-	case ACT_ENTER:
-		enter(a);
-		return;
-	case ACT_RECORD:
-		record(a);
-		return;
-	case ACT_COLUMNS:
-		a->mode = MODE_COLUMNS;
-		return;
-	case ACT_QUIT:
-		a->quit = true;
-		return;
-	default:
-		return;
-	}
-}
+static const struct deed system_deeds[] = {
+	{ACT_VIEW_1, show_view, ROWS_PROCESSES},
+	{ACT_VIEW_2, show_view, ROWS_GROUPS},
+	{ACT_VIEW_3, show_view, ROWS_TREE},
+	{ACT_NEXT_VIEW, next_view, 1},
+	{ACT_GROUP, group, 1},
+	{ACT_SORT_NEXT, sort_by, 1},
+	{ACT_SORT_PREVIOUS, sort_by, -1},
+	{ACT_REVERSE, reverse, 0},
+	{ACT_KERNEL, kernel_threads, 0},
+	{ACT_ALL, show_all, 0},
+	{ACT_BASELINE, new_baseline, 0},
+	{ACT_ENTER, enter, 0},
+	{ACT_RECORD, record, 0},
+	{ACT_COLUMNS, choose_columns, 0},
+	{ACT_QUIT, app_quit, 0},
+	{ACT_NONE, NULL, 0},
+};
 
 const struct subject subject_system = {
 	.where = system_where,
@@ -230,7 +272,7 @@ const struct subject subject_system = {
 	.json = system_json,
 	.rows = system_rows,
 	.list = system_list,
-	.act = system_act,
+	.deeds = system_deeds,
 	.filter = system_filter,
 	.search = system_search,
 	.again = system_again,
@@ -267,8 +309,9 @@ static struct list *process_list(struct app *a)
 	return &a->regions;
 }
 
-static void back(struct app *a)
+static void back(struct app *a, int arg)
 {
+	(void)arg;
 	if (!a->has_system) {
 		a->quit = true;
 		return;
@@ -277,31 +320,34 @@ static void back(struct app *a)
 	a->inspecting = false;
 }
 
-static void process_act(struct app *a, enum action act)
+static void record_it(struct app *a, int arg)
 {
-	if (act == ACT_BACK)
-		back(a);
-	else if (act == ACT_QUIT)
-		a->quit = true;
-	else if (act == ACT_RECORD && a->process.ended)
+	(void)arg;
+	if (a->process.ended)
 		app_say(a, "process %d has ended", (int)a->process.proc.pid);
-	else if (act == ACT_RECORD)
+	else
 		app_record(a, a->process.proc.pid, a->process.proc.name);
+}
+
+static const struct deed process_deeds[] = {
+	{ACT_BACK, back, 0},
+	{ACT_QUIT, app_quit, 0},
+	{ACT_RECORD, record_it, 0},
+	{ACT_NONE, NULL, 0},
+};
+
+static bool region_matches(struct app *a, size_t row)
+{
+	const struct process *p = &a->process;
+	const struct ms_region *r = &p->regions.v[p->order[row]];
+	return pattern_matches_text(&a->search, r->map.path) ||
+	       pattern_matches_text(&a->search, ms_region_word(r->kind));
 }
 
 static void process_search(struct app *a, size_t from)
 {
-	const struct process *p = &a->process;
-	for (size_t i = 0; i < p->regions.n; i++) {
-		size_t at = (from + i) % p->regions.n;
-		const struct ms_region *r = &p->regions.v[p->order[at]];
-		if (pattern_matches_text(&a->search, r->map.path) ||
-		    pattern_matches_text(&a->search, ms_region_word(r->kind))) {
-			list_choose(&a->regions, p->ids[at]);
-			return;
-		}
-	}
-	app_say(a, "no region matches '%.100s'", a->search.text);
+	if (!app_find(a, &a->regions, from, region_matches))
+		app_say(a, "no region matches '%.100s'", a->search.text);
 }
 
 static unsigned process_where(const struct app *a)
@@ -322,7 +368,7 @@ const struct subject subject_process = {
 	.json = process_json,
 	.rows = process_rows,
 	.list = process_list,
-	.act = process_act,
+	.deeds = process_deeds,
 	.search = process_search,
 	.over = process_over,
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * A trace as the source of figures: what keys do, and how it is drawn.
  */
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include "save.h"
 #include "trace.h"
 #include "libcommon/err.h"
+#include "libcommon/units.h"
 
 /* ---- looking ---- */
 
@@ -47,11 +49,28 @@ static int complete(struct app *a, struct ms_err *err)
 	return rc;
 }
 
+/* Nobody looks at them a second time: what rows are filtered and sorted by is known of all. */
+static void settle(struct trace *t)
+{
+	bool pending = true;
+	for (uint64_t before = UINT64_MAX; before != ms_names_answers(t->names, NULL) || pending;) {
+		while (ms_names_answers(t->names, &pending), pending)
+			usleep(1000);
+		before = ms_names_answers(t->names, NULL);
+		for (size_t i = 0; i < t->site_count; i++)
+			trace_trend(t, &t->sites[i]);
+		trace_rows(t);
+		ms_names_answers(t->names, &pending);
+	}
+}
+
 static int look(struct app *a, struct ms_err *err)
 {
 	if (a->opt->batch && complete(a, err) != 0)
 		return -1;
 	trace_look(a->trace);
+	if (a->opt->batch && (a->trace->filter.text[0] || a->trace->sort != SITE_LIVE))
+		settle(a->trace);
 	if (a->trace->in_site) {
 		static uint64_t numbers[4096];
 		size_t n = trace_frame_count(a->trace, a->trace->detail.node);
@@ -123,37 +142,55 @@ static void show(struct app *a, enum trace_view view)
 		list_first(&t->lists[view]);
 }
 
+static void show_view(struct app *a, int view)
+{
+	show(a, (enum trace_view)view);
+}
+
+static void next_view(struct app *a, int step)
+{
+	show(a, (enum trace_view)(((int)a->trace->view + step) % TRACE_VIEWS));
+}
+
 static void sort_by(struct app *a, int step)
 {
-	enum site_column all[SITE_COLUMNS];
+	enum site_column shown[SITE_COLUMNS];
+	int all[SITE_COLUMNS];
 	struct trace *t = a->trace;
-	size_t n = site_columns_fit(t, 1000, all), at = 0;
-	for (size_t i = 0; i < n; i++)
-		if (all[i] == t->sort)
-			at = i;
-	if (!n)
-		return;
+	size_t n = 0, fit = site_columns_fit(t, 1000, shown);
 	/* by name or by a line nothing can be sorted */
-	do
-		at = (at + n + (size_t)(step + (int)n)) % n;
-	while (all[at] == SITE_NAME || all[at] == SITE_HISTORY);
-	t->sort = all[at];
+	for (size_t i = 0; i < fit; i++)
+		if (shown[i] != SITE_NAME && shown[i] != SITE_HISTORY)
+			all[n++] = (int)shown[i];
+	t->sort = (enum site_column)app_next(all, n, (int)t->sort, step);
 	again(a);
+}
+
+/* A tree has one order, but rows of two kinds. */
+static void reverse(struct app *a, int arg)
+{
+	(void)arg;
+	struct trace *t = a->trace;
+	if (t->view == TRACE_TREE)
+		tree_lines(t);
+	else
+		t->reverse = !t->reverse;
+	again(a);
+}
+
+static bool site_matches(struct app *a, size_t row)
+{
+	return trace_node_matches(a->trace, (uint32_t)a->trace->ids[row], &a->search);
 }
 
 static void search(struct app *a, size_t from)
 {
-	struct trace *t = a->trace;
 	bool pending;
-	for (size_t i = 0; i < t->rows; i++) {
-		size_t at = (from + i) % t->rows;
-		if (trace_node_matches(t, (uint32_t)t->ids[at], &a->search)) {
-			show(a, TRACE_SITES);
-			list_choose(&t->lists[TRACE_SITES], t->ids[at]);
-			return;
-		}
+	if (app_find(a, &a->trace->lists[TRACE_SITES], from, site_matches)) {
+		show(a, TRACE_SITES);
+		return;
 	}
-	ms_names_answers(t->names, &pending);
+	ms_names_answers(a->trace->names, &pending);
 	app_say(a, "no site matches '%.100s'%s", a->search.text,
 		pending ? ": not all names are known yet" : "");
 }
@@ -167,16 +204,21 @@ static void open_site(struct app *a, uint32_t node)
 	a->look = true;
 }
 
-static void enter(struct app *a)
+static void enter(struct app *a, int arg)
 {
+	(void)arg;
 	struct trace *t = a->trace;
 	const struct list *l = &t->lists[t->view];
 	if (!l->has)
 		return;
-	if (t->view == TRACE_SITES)
+	if (t->view == TRACE_SITES) {
 		open_site(a, (uint32_t)l->selected);
-	else if (t->view == TRACE_TREE && !tree_toggle(t, l->at))
-		open_site(a, (uint32_t)l->selected);
+	} else if (t->view == TRACE_TREE && !tree_toggle(t, l->at)) {
+		const struct trace_branch *b = &t->tree.b.v[t->tree.rows[l->at]];
+		open_site(a, b->site);
+		if (b->sites > 1)
+			app_say(a, "the largest of the %u sites there", b->sites);
+	}
 }
 
 static void travel(struct app *a, int steps)
@@ -197,8 +239,9 @@ static void travel(struct app *a, int steps)
 	trace_travel(t, at * step);
 }
 
-static void live(struct app *a)
+static void live(struct app *a, int arg)
 {
+	(void)arg;
 	struct trace *t = a->trace;
 	if (!t->in_past) {
 		list_last(list_of(a));
@@ -208,8 +251,9 @@ static void live(struct app *a)
 	a->look = true;
 }
 
-static void save(struct app *a)
+static void save(struct app *a, int arg)
 {
+	(void)arg;
 	struct trace *t = a->trace;
 	char point[64];
 	trace_point(t, point, sizeof point);
@@ -225,8 +269,9 @@ static void save(struct app *a)
 		app_say(a, "one snapshot is being written already");
 }
 
-static void back(struct app *a)
+static void back(struct app *a, int arg)
 {
+	(void)arg;
 	struct trace *t = a->trace;
 	if (t->in_site) {
 		t->in_site = false;
@@ -242,8 +287,9 @@ static void back(struct app *a)
 	a->look = true;
 }
 
-static void reread(struct app *a)
+static void reread(struct app *a, int arg)
 {
+	(void)arg;
 	struct ms_err err = {0};
 	enum ms_follow_file file = a->trace->follow->file;
 	a->look = true;
@@ -251,67 +297,104 @@ static void reread(struct app *a)
 		app_say(a, "%.250s", err.text);
 }
 
-static void act(struct app *a, enum action act)
+static void baseline(struct app *a, int arg)
+{
+	(void)arg;
+	trace_set_base(a->trace);
+	app_say(a, a->trace->in_past ? "a baseline is of the latest moment: End"
+				     : "BASE counts from now on");
+}
+
+/* figures that are about to be made anew are no base for anything */
+static void before(struct app *a)
+{
+	if (a->look)
+		trace_look(a->trace);
+}
+
+static const struct deed deeds[] = {
+	{ACT_VIEW_1, show_view, TRACE_SITES},
+	{ACT_VIEW_2, show_view, TRACE_TREE},
+	{ACT_VIEW_3, show_view, TRACE_THREADS},
+	{ACT_VIEW_4, show_view, TRACE_TIMELINE},
+	{ACT_VIEW_5, show_view, TRACE_SIZES},
+	{ACT_NEXT_VIEW, next_view, 1},
+	{ACT_SORT_NEXT, sort_by, 1},
+	{ACT_SORT_PREVIOUS, sort_by, -1},
+	{ACT_REVERSE, reverse, 0},
+	{ACT_ENTER, enter, 0},
+	{ACT_BACK, back, 0},
+	{ACT_QUIT, app_quit, 0},
+	{ACT_BASELINE, baseline, 0},
+	{ACT_EARLIER, travel, -1},
+	{ACT_FAR_EARLIER, travel, -10},
+	{ACT_LATER, travel, 1},
+	{ACT_FAR_LATER, travel, 10},
+	{ACT_LIVE, live, 0},
+	{ACT_WRITE, save, 0},
+	{ACT_REFRESH, reread, 0},
+	{ACT_NONE, NULL, 0},
+};
+
+struct copying {
+	char *text;
+	size_t n, room;
+	unsigned number;
+};
+
+static void __attribute__((format(printf, 2, 3))) put(struct copying *c, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	int n = vsnprintf(c->text + c->n, c->room - c->n, fmt, ap);
+	va_end(ap);
+	c->n += n > 0 && (size_t)n < c->room - c->n ? (size_t)n : 0;
+}
+
+/* One line, whatever a program called its functions. */
+static void put_frame(struct copying *c, const struct trace_frame *f)
+{
+	char name[2048];
+	size_t from = c->n;
+	put(c, "%3u  %.2000s", c->number,
+	    f->full && f->full[0] && !f->note ? f->full : trace_frame_name(f, name, sizeof name));
+	if (f->path && f->line)
+		put(c, "  %.1000s:%u", f->path, f->line);
+	else
+		put(c, "  %s", trace_frame_place(f, name, sizeof name));
+	for (; from < c->n; from++)
+		if ((unsigned char)c->text[from] < ' ' || c->text[from] == 127)
+			c->text[from] = '?';
+	put(c, "%s\n", f->inlined ? "  [inlined]" : "");
+}
+
+static bool copy_frame(void *arg, const struct trace_frame *f)
+{
+	struct copying *c = arg;
+	put_frame(c, f);
+	c->number++;
+	return true;
+}
+
+/* The stack of the site that is open or selected, with what it holds. */
+static size_t copy(struct app *a, char *text, size_t room)
 {
 	struct trace *t = a->trace;
-	/* figures that are about to be made anew are no base for anything */
-	if (a->look)
-		trace_look(t);
-	switch (act) {
-	case ACT_VIEW_1:
-	case ACT_VIEW_2:
-	case ACT_VIEW_3:
-	case ACT_VIEW_4:
-	case ACT_VIEW_5:
-		show(a, (enum trace_view)(act - ACT_VIEW_1));
-		return;
-	case ACT_NEXT_VIEW:
-		show(a, (enum trace_view)((t->view + 1) % TRACE_VIEWS));
-		return;
-	case ACT_SORT_NEXT:
-		sort_by(a, 1);
-		return;
-	case ACT_SORT_PREVIOUS:
-		sort_by(a, -1);
-		return;
-	case ACT_REVERSE:
-		t->reverse = !t->reverse;
-		again(a);
-		return;
-	case ACT_ENTER:
-		enter(a);
-		return;
-	case ACT_BACK:
-		back(a);
-		return;
-	case ACT_QUIT:
-		a->quit = true;
-		return;
-	case ACT_BASELINE:
-		trace_set_base(t);
-		app_say(a, t->in_past ? "a baseline is of the latest moment: End"
-				      : "BASE counts from now on");
-		return;
-	case ACT_EARLIER:
-	case ACT_FAR_EARLIER:
-		travel(a, act == ACT_EARLIER ? -1 : -10);
-		return;
-	case ACT_LATER:
-	case ACT_FAR_LATER:
-		travel(a, act == ACT_LATER ? 1 : 10);
-		return;
-	case ACT_LIVE:
-		live(a);
-		return;
-	case ACT_WRITE:
-		save(a);
-		return;
-	case ACT_REFRESH:
-		reread(a);
-		return;
-	default:
-		return;
-	}
+	const struct list *l = &t->lists[t->view];
+	struct copying c = {.text = text, .room = room};
+	char live[MS_UNIT_BUF], count[MS_UNIT_BUF], when[64];
+	uint32_t node = t->detail.node;
+	if (!t->in_site && t->view == TRACE_SITES && l->has)
+		node = (uint32_t)l->selected;
+	else if (!t->in_site)
+		return 0;
+	const struct trace_site *s = trace_find(t, node);
+	trace_point(t, when, sizeof when);
+	if (s)
+		put(&c, "%s in %s blocks, %.100s at %s\n", ms_format_size(live, s->sum.live_bytes),
+		    ms_format_count(count, s->sum.live_blocks), t->process, when);
+	trace_each_frame(t, node, copy_frame, &c);
+	return c.n;
 }
 
 static struct pattern *filter(struct app *a)
@@ -332,9 +415,11 @@ const struct subject subject_trace = {
 	.json = json,
 	.rows = rows,
 	.list = list_of,
-	.act = act,
+	.deeds = deeds,
+	.before = before,
 	.filter = filter,
 	.search = search,
+	.copy = copy,
 	.again = again,
 	.over = over,
 };
@@ -346,6 +431,10 @@ void app_record(struct app *a, pid_t pid, const char *name)
 	struct ms_err err = {0};
 	if (a->recorder) {
 		app_say(a, "a recording is being started already");
+		return;
+	}
+	if (strcmp(a->opt->root, "/proc") != 0) {
+		app_say(a, "with --proc-root nothing can be recorded: its numbers are not ours");
 		return;
 	}
 	a->recorder = recorder_start(pid, name, &err);

@@ -196,7 +196,7 @@ static const char *figure(struct system *s, enum column_id id, struct system_pro
 		return "-";
 	switch (id) {
 	case COLUMN_PID:
-		snprintf(buf, WORDS_BUF, "%d", (int)p->pid);
+		snprintf(buf, WORDS_BUF, p->group ? "x%d" : "%d", (int)p->pid);
 		return buf;
 	case COLUMN_RATE:
 		return p->kernel || p->trend.kind == MS_TREND_SHORT
@@ -233,6 +233,14 @@ static enum grid_style style_of(struct system *s, enum column_id id, struct syst
 	return id == COLUMN_HISTORY ? GRID_ACCENT : GRID_PLAIN;
 }
 
+/* Of one that has ended. */
+static const char *peak_of(const struct system_process *p, char buf[WORDS_BUF])
+{
+	char size[WORDS_BUF];
+	snprintf(buf, WORDS_BUF, "peak %.20s  ", words_size(size, p->largest));
+	return buf;
+}
+
 void column_draw(struct grid *g, int row, int col, int width, struct system *s, enum column_id id,
 		 struct system_process *p, const char *indent)
 {
@@ -247,7 +255,10 @@ void column_draw(struct grid *g, int row, int col, int width, struct system *s, 
 		snprintf(buf, sizeof buf, "%c", p->ended ? 'x' : p->state ? p->state : ' ');
 		grid_put(g, row, col, width, style, buf);
 	} else if (id == COLUMN_COMMAND) {
-		snprintf(line, sizeof line, "%s%s", indent, p->command);
+		/* in front, where long arguments do not hide it */
+		snprintf(line, sizeof line, "%s%s%s%s", indent,
+			 p->recorded && s->recordings.n ? g->ascii ? "*rec " : "●rec " : "",
+			 p->ended ? peak_of(p, buf) : "", p->command);
 		grid_put(g, row, col, width, style, line);
 	} else if (columns[id].right) {
 		grid_put_right(g, row, col, width, style, figure(s, id, p, buf));

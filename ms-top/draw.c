@@ -10,27 +10,64 @@
 #include "grid.h"
 #include "keys.h"
 
-void draw_last_line(struct grid *g, unsigned where, const struct screen_state *st)
+/* A message, in as many of the last rows as it needs. */
+static void draw_message(struct grid *g, const char *text)
 {
-	int row = g->rows - 1, col = 0;
-	if (st->typed) {
-		col = grid_print(g, row, 0, GRID_BOLD, "%s%s", st->message, st->typed);
-		grid_put(g, row, col, 1, GRID_HEAD, " ");
-		return;
+	char line[1024];
+	int width = g->cols > 10 ? g->cols : 10, need = grid_width(g, text) / width + 1;
+	int from = g->rows - (need < g->rows / 2 ? need : g->rows / 2 + 1);
+	for (int row = from < 0 ? 0 : from; row < g->rows && *text; row++) {
+		/* at the last blank that fits */
+		size_t n = 0, end = 0, all = strlen(text);
+		for (; n < all && n < sizeof line - 1 && n < (size_t)width; n++)
+			if (text[n] == ' ')
+				end = n;
+		if (n == all || row + 1 == g->rows || !end)
+			end = row + 1 == g->rows ? all : n;
+		snprintf(line, sizeof line, "%.*s", (int)end, text);
+		for (int i = 0; i < g->cols; i++)
+			grid_put(g, row, i, 1, GRID_PLAIN, " ");
+		grid_put(g, row, 0, -1, GRID_WARN, line);
+		text += end;
+		text += *text == ' ';
 	}
-	if (st->message) {
-		grid_put(g, row, 0, -1, GRID_WARN, st->message);
-		return;
-	}
+}
+
+/* The keys that matter most, as many as there is room for, and how to get out of here. */
+static void draw_keys(struct grid *g, unsigned where)
+{
+	int row = g->rows - 1, col = 0, out = g->cols;
+	size_t leave = key_count;
+	for (size_t i = 0; i < key_count; i++)
+		if (keys[i].brief && keys[i].where & where &&
+		    (keys[i].action == ACT_QUIT || keys[i].action == ACT_BACK))
+			leave = i;
+	if (leave < key_count)
+		out -= grid_width(g, keys[leave].brief);
 	for (size_t i = 0; i < key_count; i++) {
 		const char *text = keys[i].brief;
-		if (!text || !(keys[i].where & where))
+		if (!text || !(keys[i].where & where) || i == leave)
 			continue;
 		int w = grid_width(g, text);
-		if (col + w > g->cols)
-			return;
+		if (col + w + 2 > out)
+			break;
 		grid_put(g, row, col, -1, GRID_DIM, text);
 		col += w + 2;
+	}
+	if (leave < key_count)
+		grid_put(g, row, col, -1, GRID_DIM, keys[leave].brief);
+}
+
+void draw_last_line(struct grid *g, unsigned where, const struct screen_state *st)
+{
+	int row = g->rows - 1;
+	if (st->typed) {
+		int col = grid_print(g, row, 0, GRID_BOLD, "%s%s", st->message, st->typed);
+		grid_put(g, row, col, 1, GRID_HEAD, " ");
+	} else if (st->message) {
+		draw_message(g, st->message);
+	} else {
+		draw_keys(g, where);
 	}
 }
 

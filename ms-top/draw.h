@@ -10,6 +10,7 @@
 #include "list.h"
 #include "rows.h"
 
+struct chosen;
 struct grid;
 struct process;
 
@@ -23,7 +24,7 @@ struct screen_state {
 };
 
 /* Frames of a screen's size: the grid was begun. */
-void draw_system(struct grid *g, struct system *s, const struct rows *r,
+void draw_system(struct grid *g, struct system *s, const struct rows *r, const struct chosen *c,
 		 const struct screen_state *st);
 void draw_process(struct grid *g, const struct process *p, const struct screen_state *st);
 /* Keys, a screen of them at a time: page 0 and so on. How many pages there are. */

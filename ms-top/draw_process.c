@@ -14,7 +14,7 @@
 
 #define KINDS_FROM 28 /* rows of a screen that has room for the kinds */
 #define ALL_FROM 16   /* and for a line of each figure */
-#define FIGURES 9     /* rows before the kinds, at most */
+#define FIGURES 10    /* rows before the kinds, at most */
 
 /* A figure: what part of all of it (resident and swapped) it is, its history, its change. */
 static void draw_figure(struct grid *g, int row, const char *name, const struct history *h,
@@ -101,6 +101,17 @@ static void draw_trend(struct grid *g, int row, const struct process *p)
 			   t->confidence);
 }
 
+/* Where that leads; a row of its own when it leads anywhere. */
+static int draw_outlook(struct grid *g, int row, const struct process *p)
+{
+	char words[LIMITS_WORDS];
+	struct forecast f = limits_forecast(&p->limits, &p->trend);
+	if (p->ended || !f.what)
+		return 0;
+	grid_print(g, row, 0, GRID_BAD, "at this rate it %s", limits_words(&f, words));
+	return 1;
+}
+
 static void draw_kinds(struct grid *g, int *row, const struct process *p)
 {
 	char a[WORDS_BUF], b[WORDS_BUF], c[WORDS_BUF], d[WORDS_BUF];
@@ -162,6 +173,8 @@ void draw_process(struct grid *g, const struct process *p, const struct screen_s
 		   p->cpu * 100, words_size(space, p->statm.vsz));
 	draw_figures(g, &row, p);
 	draw_trend(g, row++, p);
+	if (g->rows >= ALL_FROM)
+		row += draw_outlook(g, row, p);
 	if (g->rows >= ALL_FROM || !p->has_regions)
 		draw_source(g, row++, p);
 	if (p->has_regions) {

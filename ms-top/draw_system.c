@@ -13,20 +13,21 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "chosen.h"
 #include "draw_private.h"
 #include "grid.h"
 #include "keys.h"
 #include "words.h"
 
 #define HEADER 3
-#define DETAIL 4
+#define DETAIL 5
 #define DETAIL_FROM 22 /* rows of a screen that has room for it */
 #define HEADER_FROM 14
 
 static const char *const view_names[] = {"Processes", "Groups", "Tree"};
 static const char *const group_names[] = {"executable", "user", "cgroup"};
 
-static void draw_header(struct grid *g, const struct system *s)
+static void draw_header(struct grid *g, const struct system *s, bool kernel)
 {
 	const struct system_memory *m = &s->memory;
 	char up[WORDS_BUF], a[WORDS_BUF], b[WORDS_BUF], c[WORDS_BUF], d[WORDS_BUF], extra[96] = "";
@@ -34,8 +35,9 @@ static void draw_header(struct grid *g, const struct system *s)
 	if (s->unreadable)
 		snprintf(extra, sizeof extra, " (%zu unreadable: other users)", s->unreadable);
 	grid_print(g, 0, 0, GRID_BOLD,
-		   "%s   up %s   load %.2f   %zu processes%s   %zu kernel threads", s->host,
-		   words_time(up, (double)m->up_s), m->load[0], n, extra, s->kernel);
+		   "%s   up %s   load %.2f   %zu processes%s   %zu kernel threads%s", s->host,
+		   words_time(up, (double)m->up_s), m->load[0], n, extra, s->kernel,
+		   kernel || !s->kernel ? "" : " hidden");
 	if (m->total == SYSTEM_UNKNOWN || m->available == SYSTEM_UNKNOWN) {
 		grid_put(g, 1, 0, -1, GRID_DIM, "the kernel does not tell the memory in use");
 		return;
@@ -55,11 +57,11 @@ static void draw_header(struct grid *g, const struct system *s)
 }
 
 /* Who grew most, among all that are shown. */
-static void draw_pressure(struct grid *g, const struct system *s)
+static void draw_pressure(struct grid *g, const struct system *s, double delay_s)
 {
 	const struct system_process *most = NULL;
 	double change = 0;
-	char a[WORDS_BUF];
+	char a[WORDS_BUF], b[WORDS_BUF];
 	for (size_t i = 0; i < s->n; i++) {
 		const struct system_process *p = s->v[i];
 		double d = (double)p->history.bytes - (double)p->history.first_bytes;
@@ -73,8 +75,14 @@ static void draw_pressure(struct grid *g, const struct system *s)
 		col = grid_print(g, 2, 0, GRID_PLAIN, "PSI mem some %.1f %%  full %.1f %%    ",
 				 s->memory.some, s->memory.full < 0 ? 0 : s->memory.full);
 	if (most)
-		grid_print(g, 2, col, GRID_PLAIN, "most growth: %s %s", most->name,
-			   words_change(a, change));
+		col += grid_print(g, 2, col, GRID_PLAIN, "most growth in %s: %s %s    ",
+				  words_time(b, (double)(s->now_ns - most->history.first_ns) / 1e9),
+				  most->name, words_change(a, change));
+	char every[64];
+	snprintf(every, sizeof every, "history %s, every %g s",
+		 words_time(a, (double)(s->now_ns - s->first_ns) / 1e9), delay_s);
+	if (s->now_ns > s->first_ns && g->cols - col >= grid_width(g, every))
+		grid_put_right(g, 2, col, g->cols - col, GRID_DIM, every);
 }
 
 static void draw_views(struct grid *g, int row, const struct rows *r, const struct screen_state *st)
@@ -89,9 +97,8 @@ static void draw_views(struct grid *g, int row, const struct rows *r, const stru
 	if (r->view == ROWS_GROUPS)
 		col += grid_print(g, row, col, GRID_PLAIN, "by %s", group_names[r->group]);
 	char right[256];
-	int n = snprintf(right, sizeof right, "%s%ssort %s%s  %zu", st->frozen ? "FROZEN  " : "",
-			 r->filter.text[0] ? "" : "", r->reverse ? "-" : "", columns[r->sort].title,
-			 r->n);
+	int n = snprintf(right, sizeof right, "%ssort %s%s  %zu", st->frozen ? "FROZEN  " : "",
+			 r->reverse ? "-" : "", columns[r->sort].title, r->n);
 	if (r->filter.text[0]) {
 		char with[sizeof right + 160];
 		snprintf(with, sizeof with, "filter: %s (%zu hidden)   %s", r->filter.text,
@@ -137,6 +144,18 @@ static void draw_titles(struct grid *g, int row, const struct column_set *set, c
 	}
 }
 
+/* What is not in view. */
+static void draw_rest(struct grid *g, int row, const struct rows *r, size_t top, size_t shown)
+{
+	size_t unreadable = 0;
+	for (size_t i = 0; i < r->n; i++)
+		unreadable += (i < top || i >= top + shown) && r->v[i]->figures.denied;
+	int col = grid_print(g, row, 2, GRID_DIM, "%5zu more", r->n - shown);
+	if (unreadable)
+		grid_print(g, row, 2 + col, GRID_DIM, ", %zu of them unreadable (other users)",
+			   unreadable);
+}
+
 static void draw_rows(struct grid *g, int from, int height, struct system *s, const struct rows *r,
 		      const struct screen_state *st)
 {
@@ -144,7 +163,11 @@ static void draw_rows(struct grid *g, int from, int height, struct system *s, co
 	int at[COLUMN_COUNT], widths[COLUMN_COUNT];
 	place(&set, g->cols, at, widths);
 	draw_titles(g, from, &set, at, widths, r);
+	bool rest = height > 3 && r->n > (size_t)height - 1;
+	height -= rest;
 	size_t top = list_view(st->list, height > 1 ? (size_t)height - 1 : 0);
+	if (rest)
+		draw_rest(g, from + height, r, top, (size_t)height - 1);
 	for (int i = 1; i < height && top + (size_t)i - 1 < r->n; i++) {
 		size_t row = top + (size_t)i - 1;
 		struct system_process *p = r->v[row];
@@ -162,44 +185,113 @@ static void draw_rows(struct grid *g, int from, int height, struct system *s, co
 			 r->hidden ? "no process matches the filter" : "no processes");
 }
 
-static void draw_detail(struct grid *g, int row, struct system *s, struct system_process *p,
-			bool group)
+/* Which processes, and how much of what its cgroup may have it has. */
+static void draw_detail_title(struct grid *g, int row, const struct system_process *p,
+			      const struct chosen *c)
 {
-	char title[600], a[WORDS_BUF], b[WORDS_BUF], c[WORDS_BUF], d[WORDS_BUF];
-	if (group)
+	char title[700], a[WORDS_BUF], b[WORDS_BUF], limit[80] = "";
+	if (!c)
 		snprintf(title, sizeof title, "%s: %d processes", p->command, (int)p->pid);
-	else
-		snprintf(title, sizeof title, "%d %s  %s  %u threads", (int)p->pid, p->command,
-			 p->user, p->threads);
+	else {
+		if (c->limits.group_max != SOURCE_UNKNOWN)
+			snprintf(limit, sizeof limit, " %s of %s",
+				 words_size(a, c->limits.group_now),
+				 words_size(b, c->limits.group_max));
+		snprintf(title, sizeof title, "%d %.200s  %s  cgroup %s%s  %u thread%s",
+			 (int)p->pid, p->command, p->user, p->cgroup[0] ? p->cgroup : "-", limit,
+			 p->threads, p->threads == 1 ? "" : "s");
+	}
 	grid_rule(g, row, title);
+}
+
+static void draw_figures(struct grid *g, int row, const struct system_process *p,
+			 const struct chosen *c)
+{
 	const struct source_figures *f = &p->figures;
-	if (f->source == SOURCE_STAT)
-		grid_print(g, row + 1, 1, GRID_PLAIN, "RSS %s from stat", words_size(a, p->rss));
-	else if (f->source == SOURCE_STATM)
+	char a[WORDS_BUF], b[WORDS_BUF], e[WORDS_BUF], d[WORDS_BUF];
+	int bar = g->cols >= 100 ? 24 : 0, col = 1;
+	if (f->source == SOURCE_STAT) {
+		grid_print(g, row, 1, GRID_PLAIN, "RSS %s from stat", words_size(a, p->rss));
+		return;
+	}
+	if (f->source == SOURCE_STATM) {
 		grid_print(
-			g, row + 1, 1, GRID_PLAIN,
+			g, row, 1, GRID_PLAIN,
 			"heap about %s   file %s   from statm: smaps_rollup and smaps %s be read",
 			words_size(a, f->heap), words_size(b, f->file),
 			f->denied ? "may not" : "cannot");
-	else
-		grid_print(g, row + 1, 1, GRID_PLAIN,
-			   "heap %s   file %s   swap %s   PSS %s   from %s", words_size(a, f->heap),
-			   words_size(b, f->file), words_size(c, f->swap), words_size(d, f->pss),
-			   f->source == SOURCE_SMAPS ? "smaps" : "smaps_rollup");
+		return;
+	}
+	bool shared = c && c->shared != SOURCE_UNKNOWN && f->file != SOURCE_UNKNOWN;
+	col += grid_print(g, row, col, GRID_PLAIN, "heap %s  ", words_size(a, f->heap));
+	if (bar)
+		grid_bar(g, row, col, bar, GRID_GOOD, (double)f->heap, (double)p->rss);
+	col += bar ? bar + 2 : 1;
+	col += grid_print(
+		g, row, col, GRID_PLAIN, "file %s   ",
+		words_size(b, shared && f->file > c->shared ? f->file - c->shared : f->file));
+	if (shared)
+		col += grid_print(g, row, col, GRID_PLAIN, "shm %s   ", words_size(e, c->shared));
+	grid_print(g, row, col, GRID_PLAIN, "swap %s   from %s", words_size(d, f->swap),
+		   f->source == SOURCE_SMAPS ? "smaps" : "smaps_rollup");
+}
+
+static void draw_history(struct grid *g, int row, struct system *s, struct system_process *p)
+{
+	char a[WORDS_BUF];
 	unsigned values[24];
 	size_t n = history_values(&p->history, values, 24);
-	int col = grid_print(g, row + 2, 1, GRID_PLAIN, "RSS  ");
-	grid_spark(g, row + 2, 1 + col, 24, GRID_ACCENT, values, n);
+	int col = 1 + grid_print(g, row, 1, GRID_PLAIN, "RSS  "), width = g->cols >= 80 ? 24 : 8;
+	grid_spark(g, row, col, width, GRID_ACCENT, values, n);
+	col += width + 2;
 	(void)system_verdict(s, p);
-	if (p->trend.kind == MS_TREND_SHORT)
-		grid_print(g, row + 2, col + 27, GRID_DIM, "too early to say whether it grows");
-	else
-		grid_print(g, row + 2, col + 27, GRID_PLAIN, "%s/min  confidence %.2f  %s",
-			   words_change(a, p->trend.slope * 60), p->trend.confidence,
-			   draw_verdict(&p->trend));
-	grid_print(g, row + 3, 1, GRID_PLAIN, "faults %s/s, %s/s major   cpu %.1f %%   cgroup %s",
-		   words_count(a, p->fault_rate), words_count(b, p->major_rate), p->cpu * 100,
-		   p->cgroup[0] ? p->cgroup : "-");
+	if (p->trend.kind == MS_TREND_SHORT) {
+		grid_put(g, row, col, -1, GRID_DIM, "too early to say whether it grows");
+		return;
+	}
+	col += grid_print(g, row, col, GRID_PLAIN, "%s/min  %s",
+			  words_change(a, p->trend.slope * 60), draw_verdict(&p->trend));
+	if (p->trend.kind == MS_TREND_GROWING)
+		grid_print(g, row, col, GRID_PLAIN, ", confidence %.2f", p->trend.confidence);
+}
+
+/* Where that leads, and what could be done about it. */
+static void draw_outlook(struct grid *g, int row, const struct system_process *p,
+			 const struct chosen *c)
+{
+	char words[LIMITS_WORDS];
+	struct forecast f = {0};
+	if (!p->ended)
+		f = limits_forecast(&c->limits, &p->trend);
+	int col = 1 + grid_put(g, row, 1, -1, GRID_BAD, limits_words(&f, words));
+	if (c->record[0])
+		grid_print(g, row, f.what ? col + 3 : col, GRID_DIM, "r would record it: %s",
+			   c->record);
+}
+
+static void draw_faults(struct grid *g, int row, const struct system_process *p,
+			const struct chosen *c)
+{
+	char a[WORDS_BUF], b[WORDS_BUF];
+	int col = 1 + grid_print(g, row, 1, GRID_PLAIN, "faults %s/s, %s/s major   cpu %.1f %%",
+				 words_count(a, p->fault_rate), words_count(b, p->major_rate),
+				 p->cpu * 100);
+	if (c && c->oom_score >= 0)
+		col += grid_print(g, row, col, GRID_PLAIN, "   oom_score %d", c->oom_score);
+	if (c && c->allocator[0])
+		grid_print(g, row, col, GRID_PLAIN, "   allocator %s", c->allocator);
+}
+
+/* `c`: what was read of it alone; NULL = it is a group. */
+static void draw_detail(struct grid *g, int row, struct system *s, struct system_process *p,
+			const struct chosen *c)
+{
+	draw_detail_title(g, row, p, c);
+	draw_figures(g, row + 1, p, c);
+	draw_history(g, row + 2, s, p);
+	draw_faults(g, row + 3, p, c);
+	if (c)
+		draw_outlook(g, row + 4, p, c);
 }
 
 int draw_system_rows(const struct rows *r)
@@ -208,20 +300,20 @@ int draw_system_rows(const struct rows *r)
 	return rows > HEADER_FROM ? rows : HEADER_FROM;
 }
 
-void draw_system(struct grid *g, struct system *s, const struct rows *r,
+void draw_system(struct grid *g, struct system *s, const struct rows *r, const struct chosen *c,
 		 const struct screen_state *st)
 {
 	int row = 0, end = g->rows - 1;
 	if (g->rows >= HEADER_FROM) {
-		draw_header(g, s);
-		draw_pressure(g, s);
+		draw_header(g, s, r->kernel);
+		draw_pressure(g, s, st->delay_s);
 		row = HEADER;
 	}
 	draw_views(g, row++, r, st);
 	struct system_process *p = st->list->has ? r->v[st->list->at] : NULL;
 	if (g->rows >= DETAIL_FROM && p) {
-		end -= DETAIL + 1;
-		draw_detail(g, end, s, p, r->view == ROWS_GROUPS);
+		end -= DETAIL;
+		draw_detail(g, end, s, p, r->view == ROWS_GROUPS ? NULL : c);
 	}
 	draw_rows(g, row, end - row, s, r, st);
 	draw_last_line(g, IN_LIST, st);

@@ -48,12 +48,16 @@ static void draw_quality(const struct trace *t, char *text, size_t room)
 	else
 		snprintf(text, room, "every event%s",
 			 rec->info.number[MS_INFO_ATTACHED] ? " since the attach" : "");
+	size_t n = strlen(text);
+	for (size_t i = 0; i < rec->allocators.n && n < room; i++)
+		n += (size_t)snprintf(text + n, room - n, "%s%s", i ? " + " : "   ",
+				      rec->allocators.v[i]);
 }
 
 static void draw_what(struct grid *g, const struct trace *t, const struct screen_state *st)
 {
 	const struct ms_recording *rec = t->follow->rec;
-	char when[MS_UNIT_BUF], lag[64] = "", quality[96], name[64];
+	char when[MS_UNIT_BUF], lag[64] = "", quality[256], name[64];
 	bool trouble;
 	const char *state = trace_state(t, &trouble), *slash = strrchr(t->follow->path, '/');
 	uint64_t behind = ms_follow_lag(t->follow);
@@ -125,15 +129,38 @@ static void draw_memory(struct grid *g, const struct trace *t)
 	draw_rss(g, 1, col > 50 ? col : 50, t);
 }
 
+/* Allocations over time, up to now. */
+static void draw_calls(struct grid *g, int row, int col, int width, const struct trace *t)
+{
+	const struct ms_replay *r = &t->shown->replay;
+	unsigned values[64];
+	size_t n = r->span < (size_t)width ? r->span : (size_t)width;
+	if (t->partial || !n)
+		return;
+	for (size_t i = 0; i < n; i++) {
+		uint64_t sum = 0;
+		size_t from = i * r->span / n, to = (i + 1) * r->span / n;
+		for (size_t k = from; k < to; k++)
+			sum += r->spans[k].allocations;
+		sum /= to > from ? to - from : 1;
+		values[i] = (unsigned)(sum < UINT32_MAX ? sum : UINT32_MAX);
+	}
+	grid_spark(g, row, col, width, GRID_ACCENT, values, n);
+}
+
 static void draw_rates(struct grid *g, const struct trace *t)
 {
 	char a[WORDS_BUF], b[WORDS_BUF], c[WORDS_BUF], d[WORDS_BUF], e[WORDS_BUF];
 	const struct trace_rates *r = &t->rates;
 	int col = grid_print(g, 2, 0, GRID_BOLD, "Alloc ");
-	col += grid_print(g, 2, col, GRID_PLAIN, "%7s/s  %s/s", words_count(a, r->allocations),
+	int width = g->cols >= 120 ? 24 : g->cols >= 98 ? 8 : 0;
+	col += grid_print(g, 2, col, GRID_PLAIN, "%7s/s ", words_count(a, r->allocations));
+	draw_calls(g, 2, col, width, t);
+	col += width + (width > 0);
+	col += grid_print(g, 2, col, GRID_PLAIN, "%s/s",
 			  words_size(b, r->bytes > 0 ? (uint64_t)r->bytes : 0));
 	if (!t->shown->replay.sampled)
-		col += grid_print(g, 2, col, GRID_PLAIN, ", %.0f %% temporary", r->temporary * 100);
+		col += grid_print(g, 2, col, GRID_PLAIN, ", %.0f %% temp", r->temporary * 100);
 	col += grid_print(g, 2, col, GRID_BOLD, "   Free ");
 	col += grid_print(g, 2, col, GRID_PLAIN, "%s/s   %s events/s%s", words_count(c, r->frees),
 			  words_count(d, r->events), r->average ? " on average" : "");
@@ -232,20 +259,27 @@ static void draw_number(struct grid *g, int row, int col, int width, const struc
 	grid_put_right(g, row, col, width, GRID_PLAIN, text);
 }
 
+/* "insert cache.cpp:77  map::operator[] < tick": what the function called, if that is not the
+ * allocator itself, and who called it. */
 static void draw_name(struct grid *g, int row, int col, const struct trace *t,
 		      const struct trace_site *s)
 {
-	char text[512];
-	bool called;
-	struct trace_frame caller, f = trace_site_frame(t, s->node, &caller, &called);
-	col += grid_put(g, row, col, -1, f.runtime ? GRID_DIM : GRID_PLAIN,
-			trace_frame_name(&f, text, sizeof text));
-	trace_frame_place(&f, text, sizeof text);
-	if (text[0] && g->cols > col + 1)
-		col += 1 + grid_put(g, row, col + 1, -1, GRID_DIM, text);
-	if (called && g->cols > col + 8) {
+	char place[512], called[512] = "", caller[512] = "", text[512];
+	struct trace_site_name n = trace_site_name(t, s->node);
+	enum grid_style style = n.user.runtime ? GRID_DIM : GRID_PLAIN;
+	col += grid_put(g, row, col, -1, style, trace_frame_name(&n.user, text, sizeof text));
+	trace_frame_place(&n.user, place, sizeof place);
+	if (n.has_caller)
+		trace_frame_name(&n.caller, caller, sizeof caller);
+	if (n.has_called)
+		trace_frame_name(&n.called, called, sizeof called);
+	if (place[0] && g->cols > col + 1)
+		col += 1 + grid_put(g, row, col + 1, -1, GRID_DIM, place);
+	if (called[0] && g->cols > col + 10)
+		col += 2 + grid_put(g, row, col + 2, -1, GRID_DIM, called);
+	if (caller[0] && g->cols > col + 8) {
 		col += grid_put(g, row, col, -1, GRID_DIM, " < ");
-		grid_put(g, row, col, -1, GRID_DIM, trace_frame_name(&caller, text, sizeof text));
+		grid_put(g, row, col, -1, GRID_DIM, caller);
 	}
 }
 
@@ -296,21 +330,36 @@ static void draw_titles(struct grid *g, int row, const struct trace *t,
 }
 
 /* What is not in view adds up too. */
-static void draw_rest(struct grid *g, int row, const struct trace *t, uint64_t shown_bytes,
-		      size_t shown)
+static void draw_rest(struct grid *g, int row, struct trace *t, size_t top, size_t shown,
+		      const enum site_column *cols, size_t n)
 {
-	char a[WORDS_BUF], b[MS_UNIT_BUF], c[WORDS_BUF];
-	uint64_t all = t->shown->replay.live_bytes - t->hidden_bytes;
-	if (t->rows <= shown && !t->hidden)
-		return;
-	int col = 0;
-	if (t->rows > shown)
-		col = grid_print(g, row, 0, GRID_DIM, "  %7s  %s more sites",
-				 words_size(a, all - shown_bytes),
-				 ms_format_count(b, t->rows - shown));
+	char count[MS_UNIT_BUF], hidden[WORDS_BUF];
+	struct trace_site rest = {0};
+	int col = 2;
+	for (size_t i = 0; i < t->rows; i++) {
+		const struct trace_sum *x = &t->sites[t->order[i]].sum;
+		if (i >= top && i < top + shown)
+			continue;
+		rest.sum.live_bytes += x->live_bytes;
+		rest.sum.live_blocks += x->live_blocks;
+		rest.sum.allocations += x->allocations;
+		rest.sum.temporary += x->temporary;
+		rest.sum.bytes += x->bytes;
+		rest.sum.per_second += x->per_second;
+	}
+	for (size_t i = 0; i < n && t->rows > shown; i++) {
+		enum site_column id = cols[i];
+		if (id == SITE_LIVE || id == SITE_BLOCKS || id == SITE_CALLS ||
+		    id == SITE_ALLOCATED || id == SITE_TEMPORARY)
+			draw_number(g, row, col, site_columns[id].width, t, id, &rest);
+		if (id == SITE_NAME)
+			col += grid_print(g, row, col, GRID_DIM, "%s more sites",
+					  ms_format_count(count, t->rows - shown));
+		col += site_columns[id].width + 1;
+	}
 	if (t->hidden)
-		grid_print(g, row, col, GRID_DIM, "  %s hidden by the filter",
-			   words_size(c, t->hidden_bytes));
+		grid_print(g, row, t->rows > shown ? col + 1 : 2, GRID_DIM,
+			   "%s hidden by the filter", words_size(hidden, t->hidden_bytes));
 }
 
 static void draw_sites(struct grid *g, int row, int end, struct trace *t,
@@ -318,18 +367,16 @@ static void draw_sites(struct grid *g, int row, int end, struct trace *t,
 {
 	enum site_column cols[SITE_COLUMNS];
 	size_t n = site_columns_fit(t, g->cols, cols), shown = 0;
-	uint64_t bytes = 0;
 	int room = end - row - 1;
 	bool rest = t->hidden || (room > 1 && t->rows > (size_t)room);
 	draw_titles(g, row++, t, cols, n);
 	size_t top = list_view(st->list, room > rest ? (size_t)(room - rest) : 0);
 	for (; row < end - rest && top + shown < t->rows; row++, shown++) {
 		draw_site_row(g, row, t, top + shown, cols, n);
-		bytes += t->sites[t->order[top + shown]].sum.live_bytes;
 		draw_trace_mark(g, row, st, t->ids[top + shown]);
 	}
 	if (rest)
-		draw_rest(g, row, t, bytes, shown);
+		draw_rest(g, row, t, top, shown, cols, n);
 	if (!t->rows)
 		grid_put(g, row, 2, -1, GRID_DIM,
 			 t->hidden              ? "no site matches the filter"
@@ -348,6 +395,17 @@ int draw_trace_rows(const struct trace *t)
 					      : 16;
 	int rows = HEADER + 3 + (int)(n < 100000 ? n : 100000);
 	return rows > HEADER_FROM ? rows : HEADER_FROM;
+}
+
+/* Where it all leads; a row of its own when it leads anywhere. */
+static int draw_outlook(struct grid *g, int row, const struct trace *t)
+{
+	char words[LIMITS_WORDS];
+	if (!t->forecast.what)
+		return 0;
+	grid_print(g, row, 1, GRID_BAD, "at this rate (confidence %.2f) live heap %s",
+		   t->whole.confidence, limits_words(&t->forecast, words));
+	return 1;
 }
 
 static void draw_view(struct grid *g, int row, int end, struct trace *t,
@@ -370,6 +428,7 @@ static void draw_view(struct grid *g, int row, int end, struct trace *t,
 		break;
 	}
 	if (g->rows >= GLIMPSE_FROM && st->list->has && t->rows) {
+		end -= draw_outlook(g, end - 1, t);
 		end -= GLIMPSE;
 		draw_trace_glimpse(g, end, end + GLIMPSE, t, (uint32_t)st->list->selected);
 	}

@@ -173,9 +173,13 @@ static void draw_boxes(struct grid *g, int row, int end, const struct trace *t)
 void draw_trace_glimpse(struct grid *g, int row, int end, struct trace *t, uint32_t node)
 {
 	char name[512];
-	struct trace_frame f = trace_site_frame(t, node, NULL, NULL);
+	struct trace_site_name n = trace_site_name(t, node);
 	site_look(t, node);
-	grid_rule(g, row++, trace_frame_name(&f, name, sizeof name));
+	grid_rule(g, row, trace_frame_name(&n.user, name, sizeof name));
+	const char *hint = " Enter: whole screen   y: copy ";
+	if (g->cols >= 80)
+		grid_put_right(g, row, g->cols - 40, 38, GRID_DIM, hint);
+	row++;
 	struct frames x = {.g = g, .row = row, .end = row + GLIMPSE_FRAMES};
 	trace_each_frame(t, node, draw_frame, &x);
 	draw_boxes(g, row + GLIMPSE_FRAMES, end, t);
@@ -225,9 +229,9 @@ void draw_trace_site(struct grid *g, int row, int end, struct trace *t,
 {
 	char name[512];
 	uint32_t node = t->detail.node;
-	struct trace_frame f = trace_site_frame(t, node, NULL, NULL);
+	struct trace_site_name n = trace_site_name(t, node);
 	struct trace_site *s = trace_find(t, node);
-	grid_rule(g, row++, trace_frame_name(&f, name, sizeof name));
+	grid_rule(g, row++, trace_frame_name(&n.user, name, sizeof name));
 	if (s) {
 		draw_figures(g, row++, t, s);
 		draw_trend(g, row++, t, s);

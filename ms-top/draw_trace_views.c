@@ -21,36 +21,45 @@ static void draw_head(struct grid *g, int row, const char *text)
 
 /* ---- tree ---- */
 
+/* Name and place of a branch; of one that stands for several lines only the file. */
+static void draw_branch(struct grid *g, int row, int col, const struct trace *t,
+			const struct trace_branch *b)
+{
+	char text[512];
+	struct trace_frame f = trace_part(t, b->frame, b->part);
+	if (b->several)
+		f.line = 0;
+	col += grid_put(g, row, col, -1, f.runtime ? GRID_DIM : GRID_PLAIN,
+			trace_frame_name(&f, text, sizeof text));
+	trace_frame_place(&f, text, sizeof text);
+	col += grid_put(g, row, col + 1, -1, GRID_DIM, text) + 1;
+	if (f.inlined)
+		grid_put(g, row, col + 1, -1, GRID_DIM, "[inlined]");
+}
+
 void draw_trace_tree(struct grid *g, int row, int end, struct trace *t,
 		     const struct screen_state *st)
 {
 	const struct trace_tree *tree = &t->tree;
-	draw_head(g, row++, "     LIVE     %  BLOCKS  FUNCTION, with all that it called");
+	draw_head(g, row++,
+		  tree->lines ? "     LIVE     %  BLOCKS  FUNCTION:LINE, with all that it called"
+			      : "     LIVE     %  BLOCKS  FUNCTION, with all that it called");
 	size_t top = list_view(st->list, end > row ? (size_t)(end - row) : 0);
+	/* deep stacks turn back to the left */
+	int wrap = g->cols > 60 ? g->cols - 40 : 20;
 	for (; row < end && top < tree->n; row++, top++) {
-		char a[WORDS_BUF], b[WORDS_BUF], name[512];
-		uint32_t node = tree->rows[top];
-		struct trace_frame f = trace_node_frame(t, node);
-		double part = t->total.live_bytes ? 100 * (double)tree->bytes[node] /
-							    (double)t->total.live_bytes
-						  : 0;
-		int indent = tree->depth[top] < 200 ? tree->depth[top] : 200;
+		char a[WORDS_BUF], n[WORDS_BUF];
+		const struct trace_branch *b = &tree->b.v[tree->rows[top]];
+		double part = t->total.live_bytes
+				      ? 100 * (double)b->bytes / (double)t->total.live_bytes
+				      : 0;
 		int col = grid_print(g, row, 0, GRID_PLAIN, "  %7s %5.1f %7s  ",
-				     words_size(a, tree->bytes[node]), part,
-				     words_count(b, (double)tree->blocks[node]));
-		/* deep stacks turn back to the left */
-		col += indent % (g->cols > 60 ? (g->cols - 40) : 20);
-		col += grid_put(g, row, col, 2, GRID_DIM,
-				!tree->first[node]      ? "  "
-				: tree->open[node] == 2 ? "- "
-							: "+ ");
-		if (col < 26 + indent % (g->cols > 60 ? (g->cols - 40) : 20))
-			col = 26 + indent % (g->cols > 60 ? (g->cols - 40) : 20);
-		col += grid_put(g, row, col, -1, f.runtime ? GRID_DIM : GRID_PLAIN,
-				trace_frame_name(&f, name, sizeof name));
-		trace_frame_place(&f, name, sizeof name);
-		grid_put(g, row, col + 1, -1, GRID_DIM, name);
-		draw_trace_mark(g, row, st, node);
+				     words_size(a, b->bytes), part,
+				     words_count(n, (double)b->blocks));
+		col = (col > 24 ? col : 24) + tree->depth[top] % wrap;
+		grid_put(g, row, col, 2, GRID_DIM, !b->first ? "  " : b->open == 2 ? "- " : "+ ");
+		draw_branch(g, row, col + 2, t, b);
+		draw_trace_mark(g, row, st, b->id);
 	}
 	if (!tree->n)
 		grid_put(g, row, 2, -1, GRID_DIM, "nothing is live");

@@ -63,6 +63,17 @@ void json_trend(struct ms_json *j, const struct ms_trend *t, const char *verdict
 	ms_json_real(j, "confidence", known ? t->confidence : NAN, 2);
 }
 
+void json_forecast(struct ms_json *j, const struct forecast *f)
+{
+	ms_json_open(j, "forecast", '{');
+	ms_json_string(j, "limit", f->word);
+	ms_json_number(j, "limit_bytes", f->what ? f->limit : SOURCE_UNKNOWN);
+	ms_json_real(j, "reached_in_s", f->what ? f->seconds : NAN, 0);
+	ms_json_real(j, "soonest_s", f->what ? f->soonest : NAN, 0);
+	ms_json_real(j, "latest_s", f->what && isfinite(f->latest) ? f->latest : NAN, 0);
+	ms_json_close(j, '}');
+}
+
 /* ---- the system ---- */
 
 static void put_memory(struct ms_json *j, const struct system_memory *m)
@@ -123,6 +134,8 @@ static void put_row(struct ms_json *j, struct system *s, struct system_process *
 		ms_json_string(j, "state", p->ended ? "x" : state);
 		ms_json_bool(j, "kernel", p->kernel);
 		ms_json_bool(j, "ended", p->ended);
+		ms_json_bool(j, "recorded", p->recorded && s->recordings.n);
+		ms_json_number(j, "largest_rss_bytes", p->largest);
 	}
 	if (r->view == ROWS_TREE)
 		ms_json_number(j, "depth", depth);
@@ -232,6 +245,8 @@ void json_process(struct json_line *to, const struct process *p)
 	ms_json_open(&j, "trend", '{');
 	ms_json_string(&j, "of", p->heap.step ? "heap" : "rss");
 	json_trend(&j, &p->trend, history_word(&p->trend));
+	struct forecast f = limits_forecast(&p->limits, &p->trend);
+	json_forecast(&j, &f);
 	ms_json_close(&j, '}');
 	put_kinds(&j, p);
 	ms_json_open(&j, "regions", '[');

@@ -8,6 +8,7 @@
 
 #include "libcommon/json_writer.h"
 
+struct forecast;
 struct ms_trend;
 struct process;
 struct rows;
@@ -32,5 +33,8 @@ struct ms_json json_begin(struct json_line *to, const char *mode);
 void json_end(struct ms_json *j);
 /* What the history of a figure says. Rates are not known while it is too short. */
 void json_trend(struct ms_json *j, const struct ms_trend *t, const char *verdict);
+
+/* When that meets which limit; all null where it meets none. */
+void json_forecast(struct ms_json *j, const struct forecast *f);
 
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "trace.h"
 #include "libcommon/err.h"
 #include "libcommon/units.h"
 
@@ -24,8 +25,9 @@ const char options_help[] =
 	"      --json            print an object a frame instead, one a line\n"
 	"  -n, --frames N        end after so many frames\n"
 	"      --columns LIST    columns by their titles: pid,rss,command\n"
-	"      --sort COLUMN     sort by this column (default RSS); -COLUMN reverses\n"
-	"      --filter TEXT     only processes that match: text or regular expression\n"
+	"      --sort COLUMN     sort by this column (default RSS; of a trace LIVE); -COLUMN\n"
+	"                        reverses\n"
+	"      --filter TEXT     only processes, or sites, that match: text or regular expression\n"
 	"      --kernel          kernel threads too\n"
 	"      --proc-root DIR   read this instead of /proc\n"
 	"  -h, --help            this text\n"
@@ -58,12 +60,34 @@ static int take_delay(struct options *o, const char *arg, struct ms_err *err)
 	return 0;
 }
 
-static int take_sort(struct options *o, const char *arg, struct ms_err *err)
+/* Columns of processes, or of the sites of a trace. */
+static int take_sort(struct options *o, struct ms_err *err)
 {
-	o->reverse = arg[0] == '-';
-	int id = column_find(arg + o->reverse, strlen(arg + o->reverse), err);
-	o->sort = id < 0 ? COLUMN_RSS : (enum column_id)id;
-	return id < 0 ? -1 : 0;
+	o->reverse = o->sort_text[0] == '-';
+	const char *name = o->sort_text + o->reverse;
+	int id = o->trace ? site_column_find(name, err) : column_find(name, strlen(name), err);
+	if (id < 0)
+		return -1;
+	if (o->trace)
+		o->site_sort = id;
+	else
+		o->sort = (enum column_id)id;
+	return 0;
+}
+
+/* No option is accepted that would do nothing. */
+static int check(struct options *o, struct ms_err *err)
+{
+	if (o->trace && o->pid)
+		return ms_err_set(err, "-p and '%s': one of them", o->trace);
+	if (o->trace && strcmp(o->root, "/proc") != 0)
+		return ms_err_set(err, "--proc-root and '%s': one of them", o->trace);
+	if ((o->trace || o->pid) && o->of_list)
+		return ms_err_set(err, "'%s' is for the list of processes", o->of_list);
+	if (o->pid && (o->filter[0] || o->sort_text))
+		return ms_err_set(err, "'%s' is for lists of processes and traces",
+				  o->filter[0] ? "--filter" : "--sort");
+	return o->sort_text ? take_sort(o, err) : 0;
 }
 
 static int take(void *options, int c, char **argv, struct ms_err *err)
@@ -84,9 +108,11 @@ static int take(void *options, int c, char **argv, struct ms_err *err)
 	case 'n':
 		return ms_parse_count(optarg, "--frames", 1, UINT32_MAX, &o->frames, err);
 	case OPT_COLUMNS:
+		o->of_list = "--columns";
 		return columns_parse(optarg, &o->columns, err);
 	case OPT_SORT:
-		return take_sort(o, optarg, err);
+		o->sort_text = optarg;
+		return 0;
 	case OPT_FILTER:
 		o->filter = optarg;
 		return 0;
@@ -94,6 +120,7 @@ static int take(void *options, int c, char **argv, struct ms_err *err)
 		o->batch = o->json = true;
 		return 0;
 	case OPT_KERNEL:
+		o->of_list = "--kernel";
 		o->kernel = true;
 		return 0;
 	case OPT_ROOT:
@@ -111,7 +138,8 @@ int options_parse(struct options *o, int argc, char **argv, struct ms_err *err)
 			      .root = "/proc",
 			      .filter = "",
 			      .columns = columns_default,
-			      .sort = COLUMN_RSS};
+			      .sort = COLUMN_RSS,
+			      .site_sort = SITE_LIVE};
 	if (ms_cli_read(&o->cli, argc, argv, ":p:d:bn:hV", longs, take, o, err) != 0)
 		return -1;
 	if (o->cli.help || o->cli.version)
@@ -120,7 +148,5 @@ int options_parse(struct options *o, int argc, char **argv, struct ms_err *err)
 		o->trace = argv[optind++];
 	if (optind < argc)
 		return ms_err_set(err, "one argument too many: '%s'", argv[optind]);
-	if (o->trace && o->pid)
-		return ms_err_set(err, "-p and '%s': one of them", o->trace);
-	return 0;
+	return check(o, err);
 }

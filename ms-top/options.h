@@ -23,7 +23,9 @@ struct options {
 	const char *trace; /* NULL = none */
 	struct column_set columns;
 	enum column_id sort;
+	int site_sort; /* of a trace: enum site_column */
 	bool reverse;
+	const char *sort_text, *of_list; /* --sort; an option that only lists of processes have */
 };
 
 extern const char options_help[];

@@ -175,6 +175,7 @@ void process_look(struct process *p)
 	history_add(&p->rss, p->now_ns, p->statm.rss);
 	take_dear(p);
 	p->trend = history_trend(p->heap.step ? &p->heap : &p->rss);
+	limits_read(&p->limits, p->proc.folder);
 }
 
 void process_close(struct process *p)

@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "history.h"
+#include "limits.h"
 #include "source.h"
 #include "libcommon/proc.h"
 
@@ -35,6 +36,7 @@ struct process {
 	struct ms_proc_memory memory;   /* of all regions, when has_regions */
 	struct source_figures figures;  /* heap: of brk and private anonymous memory */
 	struct history rss, pss, uss, heap, swap;
+	struct limits limits;
 	struct ms_trend trend; /* of the heap where it is known, else of the RSS */
 	struct process_kind kinds[MS_REGION_KINDS];
 	struct ms_regions regions;

@@ -195,6 +195,7 @@ static struct system_process *group_of(struct rows *r, const char *key)
 	r->group_n = all.n;
 	r->group_cap = all.cap;
 	g->id = id;
+	g->group = true;
 	snprintf(g->command, sizeof g->command, "%s", key);
 	return g;
 }

@@ -230,6 +230,7 @@ static void take_stat(struct system *s, struct system_process *p, const struct m
 	p->kernel = st->field[MS_STAT_FLAGS] & KERNEL_THREAD;
 	p->rss = st->field[MS_STAT_RSS] * (uint64_t)s->page_bytes;
 	p->vsz = st->field[MS_STAT_VSZ];
+	p->largest = p->rss > p->largest ? p->rss : p->largest;
 	snprintf(p->name, sizeof p->name, "%s", st->name);
 	if (fresh) {
 		p->start_ticks = st->field[MS_STAT_START];
@@ -333,6 +334,25 @@ static void sweep(struct system *s)
 	}
 }
 
+/* Recorders that are at work: those on standby only hold memory for others. */
+static void find_recordings(struct system *s)
+{
+	char path[24];
+	s->recordings.n = 0;
+	for (size_t i = 0; i < s->n; i++) {
+		const struct system_process *p = s->v[i];
+		if (p->ended || strcmp(p->name, "ms-record") != 0 ||
+		    strstr(p->command, " --standby"))
+			continue;
+		snprintf(path, sizeof path, "%d", (int)p->pid);
+		int folder = openat(s->root, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (folder < 0)
+			continue;
+		recordings_add(&s->recordings, folder);
+		close(folder);
+	}
+}
+
 /* ---- the system ---- */
 
 static uint64_t kib_of(const char *text, const char *label)
@@ -377,6 +397,7 @@ int system_look(struct system *s, struct ms_err *err)
 	rewinddir(s->list);
 	s->last_ns = s->now_ns;
 	s->now_ns = now();
+	s->first_ns = s->first_ns ? s->first_ns : s->now_ns;
 	double seconds = s->last_ns ? (double)(s->now_ns - s->last_ns) / 1e9 : 0;
 	for (size_t i = 0; i < s->n; i++)
 		s->v[i]->seen = s->v[i]->ended;
@@ -390,6 +411,7 @@ int system_look(struct system *s, struct ms_err *err)
 	if (errno)
 		return ms_err_set(err, "cannot read the list of processes: %s", strerror(errno));
 	sweep(s);
+	find_recordings(s);
 	read_memory(s);
 	return 0;
 }
@@ -421,6 +443,8 @@ static void read_dear(struct system *s, struct system_process *p, uint64_t now_n
 		return;
 	read_io(folder, p, p->dear_ns ? (double)(now_ns - p->dear_ns) / 1e9 : 0);
 	source_read(folder, (uint64_t)s->page_bytes, &p->figures);
+	/* it shares the memory, but is not what is recorded */
+	p->recorded = strcmp(p->name, "ms-record") != 0 && recordings_have(&s->recordings, folder);
 	close(folder);
 	p->dear_ns = now_ns;
 	p->next_dear_ns = now_ns + (now() - now_ns) * DEAR_PART;

@@ -16,6 +16,7 @@
 #include <sys/types.h>
 
 #include "history.h"
+#include "maps.h"
 #include "source.h"
 
 struct ms_err;
@@ -28,7 +29,9 @@ struct system_process {
 	uid_t uid;
 	char state; /* R S D Z T I */
 	bool kernel, ended, seen;
-	int stat; /* descriptor of its stat; -1 = not kept */
+	bool group;    /* it stands for `pid` processes */
+	bool recorded; /* a recorder shares memory with it; read with what is dear */
+	int stat;      /* descriptor of its stat; -1 = not kept */
 	uint32_t threads;
 	uint32_t matched_by; /* serial of the filter that `matches` is about; 0 = none */
 	bool matches;
@@ -36,6 +39,7 @@ struct system_process {
 	uint64_t start_ticks;
 	uint64_t ended_ns;
 	uint64_t rss, vsz;                        /* bytes */
+	uint64_t largest;                         /* RSS that was seen */
 	struct source_figures figures;            /* dear; heap: anonymous */
 	uint64_t cpu_ticks, faults, major_faults; /* so far */
 	uint64_t read_bytes, written_bytes;       /* so far; SYSTEM_UNKNOWN = not permitted */
@@ -66,12 +70,14 @@ struct system {
 	char host[65];
 	size_t kernel, unreadable, ended; /* rows of these kinds */
 	uint64_t now_ns, last_ns;         /* of the last two looks; 0 = there was none */
+	uint64_t first_ns;                /* of the first one */
 	uint64_t pinned;                  /* id of a row that stays when its process has ended */
 	size_t turn, read;                /* who is next for what is dear; rows that were read */
 	size_t kept, keep;                /* descriptors of stat that are open, and may be */
 	DIR *list;                        /* /proc; stays open, so that a look takes no memory */
 	int root;                         /* its descriptor */
 	long page_bytes, ticks;
+	struct recordings recordings; /* that go on, of all recorders */
 };
 
 /* `root`: "/proc", or a copy of it. 0, or -1 with `err` set. */

@@ -18,12 +18,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <termios.h>
 #include <unistd.h>
 #include <wchar.h>
 
 #include "grid.h"
 #include "libcommon/err.h"
+#include "libcommon/io.h"
 
 static SCREEN *screen;
 static int wake[2] = {-1, -1};
@@ -69,12 +71,49 @@ static void prepare_back(void)
 	}
 }
 
+/* ---- standard error ----
+ *
+ * A line on the screen that goes away is a line that nobody reads: the last words of who ends us,
+ * be it our own arena, the C library or a library's warning. They are kept in a file in memory.
+ */
+static int said = -1, real_error = -1;
+
+static void keep_said(void)
+{
+#ifndef __SANITIZE_ADDRESS__ /* whose report ends the program at once */
+	if (!isatty(STDERR_FILENO))
+		return;
+	said = memfd_create("ms-top-said", MFD_CLOEXEC);
+	real_error = said < 0 ? -1 : fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+	if (real_error >= 0)
+		dup2(said, STDERR_FILENO);
+#endif
+}
+
+/* In a handler of signals too. */
+static void show_said(void)
+{
+	char text[512];
+	ssize_t n, w = 0;
+	if (real_error < 0)
+		return;
+	dup2(real_error, STDERR_FILENO);
+	close(real_error);
+	real_error = -1;
+	for (off_t at = 0; (n = pread(said, text, sizeof text, at)) > 0; at += n)
+		w = write(STDERR_FILENO, text, (size_t)n);
+	(void)w;
+	close(said);
+	said = -1;
+}
+
 static void crashed(int sig)
 {
 	ssize_t n = write(STDOUT_FILENO, back, back_n);
 	(void)n;
 	if (has_before)
 		tcsetattr(STDIN_FILENO, TCSANOW, &before);
+	show_said();
 	signal(sig, SIG_DFL);
 	raise(sig);
 }
@@ -126,6 +165,7 @@ int term_open(struct ms_err *err)
 	if (!screen)
 		return ms_err_set(err, "terminal '%s' is not known: use -b for plain frames", name);
 	prepare_back();
+	keep_said();
 	catch_all();
 	atexit(term_close); /* of memory that ran out, which ends us where it is asked for */
 	choose_colours();
@@ -149,6 +189,7 @@ void term_close(void)
 		endwin();
 	delscreen(screen);
 	screen = NULL;
+	show_said();
 }
 
 void term_size(int *rows, int *cols)
@@ -188,6 +229,36 @@ void term_show(const struct grid *g)
 		}
 	}
 	refresh();
+}
+
+/* ---- the clipboard ---- */
+
+static void put_base64(char out[4], const unsigned char *in, size_t n)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	unsigned v = in[0] << 16 | (n > 1 ? in[1] << 8 : 0) | (n > 2 ? in[2] : 0);
+	out[0] = digits[v >> 18];
+	out[1] = digits[v >> 12 & 63];
+	out[2] = n > 1 ? digits[v >> 6 & 63] : '=';
+	out[3] = n > 2 ? digits[v & 63] : '=';
+}
+
+bool term_copy(const char *text, size_t n)
+{
+	static const char *const without[] = {"linux", "vt", "dumb", "ansi", "cons"};
+	static char out[8 + (TERM_COPY_MOST + 2) / 3 * 4];
+	const char *name = getenv("TERM");
+	for (size_t i = 0; i < sizeof without / sizeof without[0]; i++)
+		if (!name || strncmp(name, without[i], strlen(without[i])) == 0)
+			return false;
+	if (n > TERM_COPY_MOST)
+		return false;
+	size_t at = (size_t)sprintf(out, "\033]52;c;");
+	for (size_t i = 0; i < n; i += 3, at += 4)
+		put_base64(out + at, (const unsigned char *)text + i, n - i < 3 ? n - i : 3);
+	out[at++] = '\a';
+	return ms_write_all(STDOUT_FILENO, out, at) == 0;
 }
 
 void term_redraw(void)

@@ -86,13 +86,13 @@ static void leave(void *arg)
 	ms_names_forget(t->names);
 	t->shown = NULL;
 	t->seen.rec = NULL;
+	t->whole_of = 0;
 	t->in_past = t->waiting = t->has_base = t->in_site = false;
 	t->site_count = t->thread_count = t->base_count = t->verdicts_seen = 0;
 	t->before = (struct trace_total){0};
 	t->rates = (struct trace_rates){0};
 	t->detail = (struct site_detail){0};
-	if (t->tree.room)
-		memset(t->tree.open, 0, t->tree.room);
+	tree_forget(t);
 	for (int i = 0; i < TRACE_VIEWS; i++)
 		list_init(&t->lists[i]);
 }
@@ -370,6 +370,7 @@ void trace_look(struct trace *t)
 		tree_make(t);
 	if (t->in_site)
 		site_look(t, t->detail.node);
+	trace_limits(t);
 	t->answers = ms_names_answers(t->names, NULL);
 }
 

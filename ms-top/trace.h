@@ -6,6 +6,7 @@
  *   trace.c              sums of either: whole, sites, threads, sizes
  *   trace_rows.c         sites in their order; trace_tree.c the tree of callers
  *   trace_names.c        what a call stack is called; trace_site.c all about one site
+ *   trace_limits.c       when live bytes will have reached a limit
  */
 #ifndef TOP_TRACE_H
 #define TOP_TRACE_H
@@ -15,6 +16,7 @@
 #include <stdint.h>
 
 #include "columns.h"
+#include "limits.h"
 #include "list.h"
 #include "rows.h"
 #include "libcommon/follow.h"
@@ -106,12 +108,33 @@ struct site_detail {
 	uint64_t ages_ns, next_ages_ns; /* when blocks were looked at, and may be again */
 };
 
+/* The tree of callers; see trace_tree.c. */
+struct trace_branch {
+	uint64_t id;            /* of its functions from the outermost on: its name for ever */
+	uint64_t bytes, blocks; /* of it and all that it called */
+	uint64_t most;          /* bytes of the largest site that ends here */
+	uint32_t site;          /* innermost node of that; 0 = none ends here */
+	uint32_t sites;         /* with something live, that end here */
+	uint32_t parent;        /* branches number from their parents on; 0 = the root */
+	uint32_t first, next;   /* children with something live, and siblings; 0 = none */
+	uint32_t frame;         /* one of its frames */
+	uint32_t node;          /* and the first node that had it */
+	uint16_t part;          /* which of its logical frames, the innermost one is 0 */
+	uint8_t open;           /* 0 = not decided yet, 1 = closed, 2 = open */
+	bool several;           /* frames of several lines */
+};
 struct trace_tree {
-	uint64_t *bytes, *blocks; /* by node: of it and all that it called */
-	uint32_t *first, *next;   /* children with something live, and siblings; 0 = none */
-	uint8_t *open;            /* 0 = not decided yet, 1 = closed, 2 = open */
-	size_t room;
-	uint32_t *rows; /* nodes in view order */
+	struct {
+		struct trace_branch *v;
+		size_t n, cap;
+	} b;
+	uint32_t *of_node; /* the branch that a node ends at */
+	size_t nodes, node_room;
+	uint32_t *slots; /* branches by id, 0 = free */
+	size_t slot_count;
+	uint64_t answers; /* names that it was made with */
+	bool lines;       /* a branch for each place of a call, not for each function */
+	uint32_t *rows;   /* branches in view order */
 	uint64_t *ids;
 	uint16_t *depth;
 	size_t n, rows_room;
@@ -161,6 +184,9 @@ struct trace {
 	size_t size_rows;
 	struct trace_tree tree;
 	struct site_detail detail;
+	struct ms_trend whole;    /* of all live bytes */
+	uint64_t whole_of;        /* which samples that is of; 0 = none */
+	struct forecast forecast; /* of the program, while it is recorded on this machine */
 
 	uint64_t answers; /* of t->names, at the latest frame */
 	uint64_t looks;
@@ -210,6 +236,8 @@ const char *trace_state(const struct trace *t, bool *trouble);
 /* ---- trace_rows.c ---- */
 
 void trace_rows(struct trace *t);
+/* The column of that title which rows can be sorted by. -1 with `err` set. */
+int site_column_find(const char *name, struct ms_err *err);
 /* Sorts numbers without taking memory. */
 void trace_sort(uint32_t *v, size_t n, bool (*before)(const void *arg, uint32_t a, uint32_t b),
 		const void *arg);
@@ -219,9 +247,18 @@ size_t site_columns_fit(const struct trace *t, int width, enum site_column out[S
 /* ---- trace_tree.c ---- */
 
 void tree_make(struct trace *t);
+/* Rows are of functions, or of lines: the other of these from now on. */
+void tree_lines(struct trace *t);
 /* Opens or closes the branch at a row. False: it has none. */
 bool tree_toggle(struct trace *t, size_t row);
+/* The recording is going to be another one. */
+void tree_forget(struct trace *t);
 void tree_free(struct trace_tree *tree);
+
+/* ---- trace_limits.c ---- */
+
+/* Makes t->forecast anew. */
+void trace_limits(struct trace *t);
 
 /* ---- trace_names.c ---- */
 
@@ -240,12 +277,17 @@ struct trace_frame {
 /* Calls `each` for the logical frames of a node's stack, innermost first, until it says false. */
 void trace_each_frame(const struct trace *t, uint32_t node,
 		      bool (*each)(void *arg, const struct trace_frame *f), void *arg);
-/* The frame that the site is named after, and the next one of the user's that called it. False in
- * *has_caller: there is none. */
-struct trace_frame trace_site_frame(const struct trace *t, uint32_t node,
-				    struct trace_frame *caller, bool *has_caller);
-/* The innermost logical frame of one node alone. */
-struct trace_frame trace_node_frame(const struct trace *t, uint32_t node);
+/* What a site is called, as ms-report does: after the first frame of the user's own code. */
+struct trace_site_name {
+	struct trace_frame user;
+	struct trace_frame called; /* the frame just inside of that */
+	struct trace_frame caller; /* the one that called it, if that is the user's too */
+	bool has_called, has_caller;
+};
+struct trace_site_name trace_site_name(const struct trace *t, uint32_t node);
+/* One of the logical frames of a frame, the innermost one is 0; and how many it has. */
+struct trace_frame trace_part(const struct trace *t, uint32_t frame, uint16_t part);
+size_t trace_parts(const struct trace *t, uint32_t frame);
 /* "Cache::insert", "libz.so.1+0x1234", "[frames cut]". */
 const char *trace_frame_name(const struct trace_frame *f, char *text, size_t room);
 /* "cache.cpp:77", "[libz.so.1]", "". */

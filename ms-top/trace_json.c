@@ -69,8 +69,8 @@ static void put_frame(struct ms_json *j, const char *key, const struct trace_fra
 static void put_site(struct ms_json *j, struct trace *t, struct trace_site *s)
 {
 	const struct trace_sum *x = &s->sum;
-	bool called, sampled = t->shown->replay.sampled != NULL;
-	struct trace_frame caller, f = trace_site_frame(t, s->node, &caller, &called);
+	bool sampled = t->shown->replay.sampled != NULL;
+	struct trace_site_name n = trace_site_name(t, s->node);
 	struct ms_trend trend = trace_trend(t, s);
 	ms_json_open(j, NULL, '{');
 	ms_json_number(j, "stack", s->node);
@@ -81,9 +81,13 @@ static void put_site(struct ms_json *j, struct trace *t, struct trace_site *s)
 	ms_json_number(j, "temporary", sampled ? UINT64_MAX : known(t, x->temporary));
 	ms_json_real(j, "allocations_per_second", x->per_second, 1);
 	json_trend(j, &trend, trace_verdict(t, s));
-	put_frame(j, "site", &f);
-	if (called)
-		put_frame(j, "caller", &caller);
+	put_frame(j, "site", &n.user);
+	if (n.has_called)
+		put_frame(j, "called", &n.called);
+	else
+		ms_json_raw(j, "called", NULL);
+	if (n.has_caller)
+		put_frame(j, "caller", &n.caller);
 	else
 		ms_json_raw(j, "caller", NULL);
 	ms_json_close(j, '}');
@@ -129,6 +133,7 @@ void json_trace(struct json_line *to, struct trace *t)
 		struct ms_json j = json_begin(to, "trace");
 		put_process(&j, t);
 		put_total(&j, t);
+		json_forecast(&j, &t->forecast);
 		ms_json_number(&j, "hidden", t->hidden);
 		put_sites(&j, t);
 		put_threads(&j, t);

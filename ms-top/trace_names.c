@@ -72,59 +72,58 @@ void trace_each_frame(const struct trace *t, uint32_t node,
 }
 
 struct naming {
-	struct trace_frame first, user, caller;
-	bool has_first, has_user, has_caller;
+	struct trace_site_name name;
+	struct trace_frame first, inner;
+	bool has_first, has_user;
 };
 
 static bool name(void *arg, const struct trace_frame *f)
 {
 	struct naming *n = arg;
+	if (n->has_user) {
+		n->name.caller = *f;
+		n->name.has_caller = !f->runtime && !f->pending;
+		return false;
+	}
+	/* until it is known whether it is the user's, it stands for the name */
+	if (f->pending || !f->runtime) {
+		n->name.user = *f;
+		n->has_user = true;
+		n->name.called = n->inner;
+		n->name.has_called = n->has_first;
+		return !f->pending;
+	}
 	if (!n->has_first)
 		n->first = *f;
+	n->inner = *f;
 	n->has_first = true;
-	/* until it is known whether it is the user's, it stands for the name */
-	if (f->pending && !n->has_user) {
-		n->user = *f;
-		n->has_user = true;
-		return false;
-	}
-	if (f->runtime || f->pending)
-		return true;
-	if (n->has_user) {
-		n->caller = *f;
-		n->has_caller = true;
-		return false;
-	}
-	n->user = *f;
-	n->has_user = true;
 	return true;
 }
 
-struct trace_frame trace_site_frame(const struct trace *t, uint32_t node,
-				    struct trace_frame *caller, bool *has_caller)
+struct trace_site_name trace_site_name(const struct trace *t, uint32_t node)
 {
 	struct naming n = {0};
 	trace_each_frame(t, node, name, &n);
-	if (has_caller)
-		*has_caller = n.has_caller;
-	if (caller)
-		*caller = n.caller;
-	if (n.has_user || n.has_first)
-		return n.has_user ? n.user : n.first;
-	return (struct trace_frame){.note = node ? "lost" : "no stack", .full = ""};
+	if (!n.has_user)
+		n.name.user = n.has_first ? n.first
+					  : (struct trace_frame){.note = node ? "lost" : "no stack",
+								 .full = ""};
+	return n.name;
 }
 
-struct trace_frame trace_node_frame(const struct trace *t, uint32_t node)
+size_t trace_parts(const struct trace *t, uint32_t frame)
+{
+	size_t n = ms_names_of(t->names, t->follow->rec, frame).n;
+	return n ? n : 1;
+}
+
+struct trace_frame trace_part(const struct trace *t, uint32_t frame, uint16_t part)
 {
 	const struct ms_recording *rec = t->follow->rec;
-	if (!node || node >= rec->nodes.n)
-		return (struct trace_frame){.note = "no stack", .full = ""};
-	uint32_t number = rec->nodes.v[node].frame;
-	struct trace_frame f = frame_of(rec, number);
-	struct ms_frame_names names = ms_names_of(t->names, rec, number);
+	struct trace_frame f = frame_of(rec, frame);
+	struct ms_frame_names names = ms_names_of(t->names, rec, frame);
 	f.pending = names.n == 0;
-	/* the function that was called, into which others were inlined */
-	return names.n ? logical(rec, f, &names.v[names.n - 1]) : f;
+	return part < names.n ? logical(rec, f, &names.v[part]) : f;
 }
 
 const char *trace_frame_name(const struct trace_frame *f, char *text, size_t room)

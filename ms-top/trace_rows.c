@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT
  * The rows of a trace's views: sites, threads, sizes, in their order.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "trace.h"
 #include "libcommon/arena.h"
+#include "libcommon/err.h"
 
 #define TRENDS 200u /* looked at in turn, when rows are sorted by them */
 
@@ -21,6 +24,20 @@ const struct column site_columns[SITE_COLUMNS] = {
 	[SITE_VERDICT] = {"VERDICT", "what the history says, or a scan", 11, false, false, 55},
 	[SITE_NAME] = {"SITE", "first frame of your code", 0, false, true, 99},
 };
+
+int site_column_find(const char *name, struct ms_err *err)
+{
+	char all[128] = "";
+	for (int i = 0; i < SITE_COLUMNS; i++) {
+		if (i == SITE_BASE || i == SITE_HISTORY || i == SITE_NAME)
+			continue;
+		if (strcasecmp(site_columns[i].title, name) == 0)
+			return i;
+		snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s", i ? ", " : "",
+			 site_columns[i].title);
+	}
+	return ms_err_set(err, "a trace cannot be sorted by '%s': there are %s", name, all);
+}
 
 size_t site_columns_fit(const struct trace *t, int width, enum site_column out[SITE_COLUMNS])
 {

@@ -8,11 +8,13 @@ made_system
 many_processes 5000
 process 1 init 4096 0 1
 process 100 orderd 1048576 1 50
+process 2 kthreadd 0 0 2 2097152
 
 start 120 30 --proc-root proc
 sees '^> +100 '
+sees '^ +4984 more$'
 sees '5002 processes'
-# each key, and where the selection is then; 19 rows are in view
+# each key, and where the selection is then; 18 rows are in view
 while read -r key want; do
 	keys "$key"
 	sees "^> +$want " "$key"
@@ -21,9 +23,9 @@ j 5999
 Down 5998
 k 5999
 Up 100
-NPage 5982
-C-f 5964
-PPage 5982
+NPage 5983
+C-f 5966
+PPage 5983
 C-b 100
 End 1000
 Home 100
@@ -69,6 +71,15 @@ keys Space
 sees 'FROZEN'
 keys Space C-l
 sees '^> +1284 ' 'redrawn'
+# everything, and back to what was
+keys f 'p500.' Enter
+sees 'filter: p500\. \(4992 hidden\)'
+keys a
+sees 'sort RSS  5003$' 'all'
+keys a
+sees 'filter: p500\. \(4992 hidden\)' 'not all'
+keys f C-u Enter / '^p1284$' Enter
+sees '^> +1284 '
 # sorted by a column that is not shown
 keys c
 sees '^>\[x\] PID'

@@ -16,7 +16,7 @@ process 300 kthreadd 0 0 2 2097152
 
 # ---- plain frames: every figure ----
 COLUMNS=120 timeout 60 "$T" --proc-root proc -b -n 1 >frame || fail "-b: status $?"
-expect 'up 3 d   load 0\.50   5 processes   1 kernel threads'
+expect 'up 3 d   load 0\.50   5 processes   1 kernel threads hidden$'
 expect '^Mem 8\.00 G  used .* 4\.00 G   cache 1\.00 G   free 2\.00 G   Swap 512 M / 1\.00 G'
 expect '^PSI mem some 1\.5 %  full 0\.5 %'
 expect '^  +100 root +1\.00 G +512 M +256 M +4\.00 K +768 M +- +0 .* new +orderd --port 100$'
@@ -94,7 +94,7 @@ sees '^ +202 root +2\.00 G'
 sees '^> +200 ' 'reordered'
 sleep 1
 rm -r proc/100
-sees '^x +100 ' 'ended'
+sees '^x +100 .* ended +peak 1\.00 G  orderd --port 100$' 'ended'
 sees '^> +200 '
 keys k
 sees '^> +100 ' 'on an ended one'
@@ -126,10 +126,10 @@ sees '^ +200 .* redis --port'
 screen
 grep -A1 -E '^.? +200 ' screen | grep -qE '  worker' || fail "tree: $(cat screen)"
 keys 2
-sees '^.? +2 root +2\.1[0-9] G .* worker$' 'groups'
+sees '^.? +x2 root +2\.1[0-9] G .* worker$' 'groups'
 keys u
 sees 'by user'
-sees '^.? +5 root +.* root$'
+sees '^.? +x5 root +.* root$'
 keys u
 sees 'by cgroup'
 sees ' worker\.service$'

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT
+ * What is read of the selected process alone.
+ */
+#include "chosen.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "maps.h"
+#include "libcommon/proc.h"
+
+#define CAN_TRACE (UINT64_C(1) << 19) /* CAP_SYS_PTRACE */
+
+/* ---- its allocator ---- */
+
+struct allocators {
+	char *text;
+	size_t room;
+	bool other; /* than the C library's */
+};
+
+static bool take_mapping(void *arg, const char *line)
+{
+	static const struct {
+		const char *file, *name;
+	} known[] = {{"libjemalloc", "jemalloc"}, {"libtcmalloc", "tcmalloc"},
+		     {"libmimalloc", "mimalloc"}, {"libsnmalloc", "snmalloc"},
+		     {"libscudo", "scudo"},       {"libhoard", "Hoard"},
+		     {"ld-musl", "musl"},         {"libhardened_malloc", "hardened_malloc"},
+		     {"libc.so.6", "glibc's"}};
+	struct allocators *a = arg;
+	const char *file = strrchr(line, '/');
+	for (size_t i = 0; file && i < sizeof known / sizeof known[0]; i++) {
+		if (strncmp(file + 1, known[i].file, strlen(known[i].file)) != 0)
+			continue;
+		bool libc = i + 1 == sizeof known / sizeof known[0];
+		if (libc && a->other)
+			continue;
+		a->other |= !libc;
+		snprintf(a->text, a->room, "%s (%.30s)", known[i].name, file + 1);
+	}
+	return true;
+}
+
+/* ---- whether it could be recorded ---- */
+
+static uint64_t hex_of(const char *text, const char *label)
+{
+	const char *at = strstr(text, label);
+	return at ? strtoull(at + strlen(label), NULL, 16) : 0;
+}
+
+static bool we_may_trace(void)
+{
+	static int may = -1;
+	char text[4096];
+	int self = may < 0 ? open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	if (may < 0)
+		may = self >= 0 && ms_proc_text_at(self, "status", text, sizeof text) &&
+		      (hex_of(text, "\nCapEff:") & CAN_TRACE) != 0;
+	if (self >= 0)
+		close(self);
+	return may;
+}
+
+static void judge(struct chosen *c, const struct system_process *p, int folder)
+{
+	char text[4096], scope[16] = "";
+	text[0] = '\n';
+	if (!ms_proc_text_at(folder, "status", text + 1, sizeof text - 1))
+		return;
+	int tracer = (int)ms_proc_status_number(text, "\nTracerPid:", 0);
+	ms_proc_text_at(folder, "../sys/kernel/yama/ptrace_scope", scope, sizeof scope);
+	size_t room = sizeof c->record;
+	c->may_record = false;
+	if (p->recorded)
+		snprintf(c->record, room, "it is being recorded");
+	else if (tracer)
+		snprintf(c->record, room, "no: process %d traces it", tracer);
+	else if (scope[0] == '3')
+		snprintf(c->record, room, "no: this system allows nobody to trace");
+	else if (we_may_trace())
+		c->may_record = true;
+	else if (p->uid != geteuid())
+		snprintf(c->record, room, "no: it belongs to %s; root may", p->user);
+	else if (scope[0] == '1' || scope[0] == '2')
+		snprintf(c->record, room,
+			 "no: ptrace_scope is %c; root may, or ms-record --standby", scope[0]);
+	else
+		c->may_record = true;
+	if (c->may_record)
+		snprintf(c->record, room, "allowed (%s)",
+			 p->uid == geteuid() && p->uid ? "it is yours" : "root");
+}
+
+void chosen_look(struct chosen *c, const struct system *s, const struct system_process *p,
+		 bool made)
+{
+	char path[24], text[4096];
+	bool same = p && c->id == p->id;
+	if (!same)
+		*c = (struct chosen){
+			.shared = SOURCE_UNKNOWN, .oom_score = -1, .limits = LIMITS_NONE};
+	if (!p || p->ended || p->kernel)
+		return;
+	snprintf(path, sizeof path, "%d", (int)p->pid);
+	int folder = openat(s->root, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (folder < 0)
+		return;
+	if (!same)
+		maps_each(folder, take_mapping,
+			  &(struct allocators){.text = c->allocator, .room = sizeof c->allocator});
+	c->id = p->id;
+	limits_read(&c->limits, folder);
+	text[0] = '\n';
+	if (ms_proc_text_at(folder, "status", text + 1, sizeof text - 1))
+		c->shared = ms_proc_status_number(text, "\nRssShmem:", SOURCE_UNKNOWN);
+	if (c->shared != SOURCE_UNKNOWN)
+		c->shared *= 1024;
+	c->oom_score = ms_proc_text_at(folder, "oom_score", text, sizeof text) ? atoi(text) : -1;
+	if (!made)
+		judge(c, p, folder);
+	close(folder);
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT
+ * Lines of /proc/PID/maps, and which processes are being recorded.
+ */
+#include "maps.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SHARED "/memfd:memscope (deleted)" /* as the kernel names that memory */
+
+bool maps_each(int folder, bool (*each)(void *arg, const char *line), void *arg)
+{
+	char text[8192];
+	size_t have = 0;
+	ssize_t n;
+	bool go_on = true;
+	int fd = openat(folder, "maps", O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	while (go_on && (n = read(fd, text + have, sizeof text - 1 - have)) > 0) {
+		char *line = text, *end;
+		have += (size_t)n;
+		text[have] = 0;
+		for (; go_on && (end = strchr(line, '\n')); line = end + 1) {
+			*end = 0;
+			go_on = each(arg, line);
+		}
+		have -= (size_t)(line - text);
+		if (have + 1 >= sizeof text)
+			have = 0; /* the middle of a path */
+		memmove(text, line, have);
+	}
+	close(fd);
+	return true;
+}
+
+/* ---- what is recorded ---- */
+
+struct entry { /* of getdents64 */
+	uint64_t inode;
+	int64_t next;
+	unsigned short bytes;
+	unsigned char type;
+	char name[];
+};
+
+static void look_at(struct recordings *r, int fds, const char *name)
+{
+	char link[sizeof SHARED];
+	struct stat st;
+	ssize_t n = readlinkat(fds, name, link, sizeof link);
+	if (n != sizeof SHARED - 1 || memcmp(link, SHARED, sizeof SHARED - 1) != 0 ||
+	    fstatat(fds, name, &st, 0) != 0)
+		return;
+	for (size_t i = 0; i < r->n; i++)
+		if (r->v[i] == st.st_ino)
+			return;
+	if (r->n < RECORDINGS)
+		r->v[r->n++] = st.st_ino;
+}
+
+void recordings_add(struct recordings *r, int folder)
+{
+	_Alignas(8) char list[2048];
+	ssize_t n;
+	int fds = openat(folder, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fds < 0)
+		return;
+	/* opendir() would take memory */
+	while ((n = getdents64(fds, list, sizeof list)) > 0)
+		for (ssize_t at = 0; at < n;) {
+			const struct entry *e = (const void *)(list + at);
+			at += e->bytes;
+			if (e->name[0] >= '0' && e->name[0] <= '9')
+				look_at(r, fds, e->name);
+		}
+	close(fds);
+}
+
+struct search {
+	const struct recordings *r;
+	bool found;
+};
+
+static bool take_line(void *arg, const char *line)
+{
+	struct search *s = arg;
+	const char *name = strchr(line, '/');
+	if (!name || strcmp(name, SHARED) != 0)
+		return true;
+	/* START-END PERMS OFFSET DEVICE INODE NAME */
+	for (int i = 0; i < 4; i++)
+		line += strcspn(line, " ") + 1;
+	uint64_t inode = strtoull(line, NULL, 10);
+	for (size_t i = 0; i < s->r->n; i++)
+		s->found |= s->r->v[i] == inode;
+	return !s->found;
+}
+
+bool recordings_have(const struct recordings *r, int folder)
+{
+	struct search s = {r, false};
+	return r->n && maps_each(folder, take_line, &s) && s.found;
+}
