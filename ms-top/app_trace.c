@@ -452,6 +452,7 @@ void app_recording(struct app *a)
 		a->trace = trace_open(recorder_trace(a->recorder), &why);
 	if (a->trace) {
 		a->trace->recorder = a->recorder;
+		app_say(a, "recording to %.200s until q", recorder_trace(a->recorder));
 		a->look = true;
 		a->frozen = false;
 	} else if (recorder_ended(a->recorder, text, sizeof text)) {

@@ -79,16 +79,16 @@ static void judge(struct chosen *c, const struct system_process *p, int folder)
 	if (p->recorded)
 		snprintf(c->record, room, "it is being recorded");
 	else if (tracer)
-		snprintf(c->record, room, "no: process %d traces it", tracer);
+		snprintf(c->record, room, "process %d traces it", tracer);
 	else if (scope[0] == '3')
-		snprintf(c->record, room, "no: this system allows nobody to trace");
+		snprintf(c->record, room, "this system allows nobody to trace");
 	else if (we_may_trace())
 		c->may_record = true;
 	else if (p->uid != geteuid())
-		snprintf(c->record, room, "no: it belongs to %s; root may", p->user);
+		snprintf(c->record, room, "it belongs to %s; root may", p->user);
 	else if (scope[0] == '1' || scope[0] == '2')
-		snprintf(c->record, room,
-			 "no: ptrace_scope is %c; root may, or ms-record --standby", scope[0]);
+		snprintf(c->record, room, "ptrace_scope is %c; root may, or ms-record --standby",
+			 scope[0]);
 	else
 		c->may_record = true;
 	if (c->may_record)

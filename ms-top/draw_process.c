@@ -167,10 +167,10 @@ void draw_process(struct grid *g, const struct process *p, const struct screen_s
 	grid_print(g, row, 0, GRID_BOLD, "%d %s", (int)p->proc.pid, p->command);
 	row++;
 	grid_print(g, row++, 0, p->ended ? GRID_BAD : GRID_PLAIN,
-		   "%s%s%c   up %s   %u threads   cpu %.1f %%   address space %s",
+		   "%s%s%c   up %s   %u thread%s   cpu %.1f %%   address space %s",
 		   st->frozen ? "FROZEN   " : "", p->ended ? "ended; last seen: state " : "state ",
 		   p->state ? p->state : '?', words_time(up, (double)p->up_s), p->threads,
-		   p->cpu * 100, words_size(space, p->statm.vsz));
+		   p->threads == 1 ? "" : "s", p->cpu * 100, words_size(space, p->statm.vsz));
 	draw_figures(g, &row, p);
 	draw_trend(g, row++, p);
 	if (g->rows >= ALL_FROM)

@@ -265,8 +265,8 @@ static void draw_outlook(struct grid *g, int row, const struct system_process *p
 		f = limits_forecast(&c->limits, &p->trend);
 	int col = 1 + grid_put(g, row, 1, -1, GRID_BAD, limits_words(&f, words));
 	if (c->record[0])
-		grid_print(g, row, f.what ? col + 3 : col, GRID_DIM, "r would record it: %s",
-			   c->record);
+		grid_print(g, row, f.what ? col + 3 : col, GRID_DIM, "r %s record it: %s",
+			   c->may_record ? "would" : "cannot", c->record);
 }
 
 static void draw_faults(struct grid *g, int row, const struct system_process *p,

@@ -192,8 +192,8 @@ static void draw_views(struct grid *g, int row, const struct trace *t)
 	if (t->view == TRACE_SITES)
 		snprintf(right + strlen(right), sizeof right - strlen(right), "sort %s%s   ",
 			 t->reverse ? "-" : "", site_columns[t->sort].title);
-	snprintf(right + strlen(right), sizeof right - strlen(right), "%s sites",
-		 ms_format_count(count, t->rows));
+	snprintf(right + strlen(right), sizeof right - strlen(right), "%s site%s",
+		 ms_format_count(count, t->rows), t->rows == 1 ? "" : "s");
 	if (col < g->cols)
 		grid_put_right(g, row, col, g->cols - col, GRID_PLAIN, right);
 }
@@ -353,8 +353,9 @@ static void draw_rest(struct grid *g, int row, struct trace *t, size_t top, size
 		    id == SITE_ALLOCATED || id == SITE_TEMPORARY)
 			draw_number(g, row, col, site_columns[id].width, t, id, &rest);
 		if (id == SITE_NAME)
-			col += grid_print(g, row, col, GRID_DIM, "%s more sites",
-					  ms_format_count(count, t->rows - shown));
+			col += grid_print(g, row, col, GRID_DIM, "%s more site%s",
+					  ms_format_count(count, t->rows - shown),
+					  t->rows - shown == 1 ? "" : "s");
 		col += site_columns[id].width + 1;
 	}
 	if (t->hidden)

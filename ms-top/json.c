@@ -245,9 +245,9 @@ void json_process(struct json_line *to, const struct process *p)
 	ms_json_open(&j, "trend", '{');
 	ms_json_string(&j, "of", p->heap.step ? "heap" : "rss");
 	json_trend(&j, &p->trend, history_word(&p->trend));
+	ms_json_close(&j, '}');
 	struct forecast f = limits_forecast(&p->limits, &p->trend);
 	json_forecast(&j, &f);
-	ms_json_close(&j, '}');
 	put_kinds(&j, p);
 	ms_json_open(&j, "regions", '[');
 	for (size_t i = 0; i < p->regions.n; i++)

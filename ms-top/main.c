@@ -11,16 +11,12 @@
  *   chosen.c       what is read of the selected one alone; limits.c when its growth meets a limit;
  *                  maps.c its mappings, and by them whether it is being recorded
  *   trace.c        a trace as it grows: read on, summed up; past.c at an earlier moment;
- *                  trace_rows.c, trace_tree.c in order, trace_names.c call stacks, trace_site.c one,
- *                  trace_limits.c when its growth meets a limit
- *   record.c       ms-record of a process that was chosen; save.c snapshots
- *   list.c         the selection, which stays with its row
- *   source.c       from which file of /proc the figures are
- *   json.c         frames as JSON
- *   draw*.c        frames, into a grid of cells (grid.c; figures in few columns: words.c)
- *   term.c         the terminal
- *   keys.c         the table of keys; app_keys.c, app_system.c, app_trace.c what they do, app_copy.c
- *                  copying
+ *                  trace_rows.c, trace_tree.c in order, trace_names.c call stacks, trace_site.c
+ * one, trace_limits.c when its growth meets a limit record.c       ms-record of a process that was
+ * chosen; save.c snapshots list.c         the selection, which stays with its row source.c from
+ * which file of /proc the figures are json.c         frames as JSON draw*.c        frames, into a
+ * grid of cells (grid.c; figures in few columns: words.c) term.c         the terminal keys.c the
+ * table of keys; app_keys.c, app_system.c, app_trace.c what they do, app_copy.c copying
  */
 #include <locale.h>
 #include <stdio.h>

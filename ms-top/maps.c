@@ -49,24 +49,34 @@ struct entry { /* of getdents64 */
 	char name[];
 };
 
-static void look_at(struct recordings *r, int fds, const char *name)
+/* Of a recorder: the memory that it has, and whether it looks at some process still. */
+struct look {
+	uint64_t inode[RECORDINGS];
+	size_t n;
+	bool at_work;
+};
+
+static bool is_statm(const char *link)
 {
-	char link[sizeof SHARED];
+	return strncmp(link, "/proc/", 6) == 0 &&
+	       strcmp(link + 6 + strspn(link + 6, "0123456789"), "/statm") == 0;
+}
+
+static void look_at(struct look *l, int fds, const char *name)
+{
+	char link[sizeof SHARED + 1];
 	struct stat st;
-	ssize_t n = readlinkat(fds, name, link, sizeof link);
-	if (n != sizeof SHARED - 1 || memcmp(link, SHARED, sizeof SHARED - 1) != 0 ||
-	    fstatat(fds, name, &st, 0) != 0)
-		return;
-	for (size_t i = 0; i < r->n; i++)
-		if (r->v[i] == st.st_ino)
-			return;
-	if (r->n < RECORDINGS)
-		r->v[r->n++] = st.st_ino;
+	ssize_t n = readlinkat(fds, name, link, sizeof link - 1);
+	link[n > 0 ? n : 0] = 0;
+	l->at_work |= is_statm(link);
+	if (strcmp(link, SHARED) == 0 && l->n < RECORDINGS && fstatat(fds, name, &st, 0) == 0)
+		l->inode[l->n++] = st.st_ino;
 }
 
 void recordings_add(struct recordings *r, int folder)
 {
 	_Alignas(8) char list[2048];
+	struct look l = {.n = 0};
 	ssize_t n;
 	int fds = openat(folder, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fds < 0)
@@ -77,9 +87,11 @@ void recordings_add(struct recordings *r, int folder)
 			const struct entry *e = (const void *)(list + at);
 			at += e->bytes;
 			if (e->name[0] >= '0' && e->name[0] <= '9')
-				look_at(r, fds, e->name);
+				look_at(&l, fds, e->name);
 		}
 	close(fds);
+	for (size_t i = 0; l.at_work && i < l.n && r->n < RECORDINGS; i++)
+		r->v[r->n++] = l.inode[i];
 }
 
 struct search {

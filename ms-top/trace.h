@@ -121,6 +121,7 @@ struct trace_branch {
 	uint32_t node;          /* and the first node that had it */
 	uint16_t part;          /* which of its logical frames, the innermost one is 0 */
 	uint8_t open;           /* 0 = not decided yet, 1 = closed, 2 = open */
+	bool chosen;            /* somebody opened or closed it */
 	bool several;           /* frames of several lines */
 };
 struct trace_tree {

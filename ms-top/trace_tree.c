@@ -142,8 +142,12 @@ static void make_anew(struct trace *t)
 	add_nodes(t);
 	for (size_t i = 1; i < n; i++) {
 		uint32_t heir = heir_of(tree, &old[i]);
-		if (heir && old[i].open != UNDECIDED)
-			tree->b.v[heir].open = old[i].open;
+		struct trace_branch *b = &tree->b.v[heir];
+		/* what was closed for being small may be a part of a larger one now */
+		if (heir && (old[i].chosen || (old[i].open == OPEN && !b->chosen))) {
+			b->open = old[i].open;
+			b->chosen = old[i].chosen;
+		}
 		if (heir && l->has && l->selected == old[i].id)
 			l->selected = tree->b.v[heir].id;
 	}
@@ -277,6 +281,7 @@ bool tree_toggle(struct trace *t, size_t row)
 	if (!b->first)
 		return false;
 	b->open = b->open == OPEN ? CLOSED : OPEN;
+	b->chosen = true;
 	tree_make(t);
 	return true;
 }

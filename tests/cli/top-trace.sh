@@ -318,18 +318,21 @@ fi
 fed
 
 # ---- record a process that was chosen ----
-"$traced" <told >said &
+me=traced$$ # no other process has that name
+cp "$traced" $me || fail cp
+./$me <told >said &
 target=$!
 exec 9>told
 tell hoard 5
-start 100 30 -d 200ms --filter "'^traced\$'"
+start 100 30 -d 200ms --filter "'^$me\$'"
 sees "^> +$target "
 keys r
-sees "^traced \\($target\\)   traced\\.$target\\.trace   recording   "
+sees "^recording to $me\\.$target\\.trace until q\$"
+sees "^$me \\($target\\)   $me\\.$target\\.trace   recording   "
 tell hoard 50
 sees '^> +48\.8 K .* 50 .* hoard'
 keys q
-sees "recorded to traced\\.$target\\.trace"
+sees "recorded to $me\\.$target\\.trace"
 sees '\[1 Processes\]'
 keys q
 ends 0
@@ -337,7 +340,7 @@ echo quit >&9
 exec 9>&-
 wait $target || fail "the recorded process: status $?"
 target=
-timeout 60 "$T" --json -n 1 traced.*.trace | jq -e '.attached and .live_blocks == 50 and .state == "ended"' >/dev/null || fail 'what was recorded'
+timeout 60 "$T" --json -n 1 $me.*.trace | jq -e '.attached and .live_blocks == 50 and .state == "ended"' >/dev/null || fail 'what was recorded'
 
 [ $failures = 0 ] && echo ok
 exit $((failures != 0))

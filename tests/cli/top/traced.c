@@ -34,6 +34,26 @@ __attribute__((noinline)) static void churn(int n)
 	}
 }
 
+__attribute__((noinline)) static void leaf(int n)
+{
+	for (int i = 0; i < n; i++)
+		keep(malloc(2000));
+}
+
+/* Two calls of one function. */
+__attribute__((noinline)) static void twice(int n)
+{
+	leaf(n);
+	leaf(n * 2);
+}
+
+/* The C library's function calls the allocator. */
+__attribute__((noinline)) static void word(int n)
+{
+	for (int i = 0; i < n; i++)
+		keep(strdup("a word of so many letters"));
+}
+
 static void *work(void *arg)
 {
 	pthread_setname_np(pthread_self(), "worker");
@@ -55,23 +75,27 @@ static void thread(int n)
 
 int main(void)
 {
-	char line[200], word[32];
+	char line[200], verb[32];
 	int n;
 	kept = mmap(NULL, 1 << 24, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	setvbuf(stdin, NULL, _IONBF, 0);
 	setvbuf(stdout, NULL, _IONBF, 0);
 	while (fgets(line, sizeof line, stdin)) {
-		if (sscanf(line, "%31s %d", word, &n) < 1)
+		if (sscanf(line, "%31s %d", verb, &n) < 1)
 			continue;
-		if (!strcmp(word, "hoard"))
+		if (!strcmp(verb, "hoard"))
 			hoard(n);
-		else if (!strcmp(word, "churn"))
+		else if (!strcmp(verb, "churn"))
 			churn(n);
-		else if (!strcmp(word, "thread"))
+		else if (!strcmp(verb, "twice"))
+			twice(n);
+		else if (!strcmp(verb, "word"))
+			word(n);
+		else if (!strcmp(verb, "thread"))
 			thread(n);
-		else if (!strcmp(word, "mark"))
+		else if (!strcmp(verb, "mark"))
 			ms_mark("half way");
-		else if (!strcmp(word, "quit"))
+		else if (!strcmp(verb, "quit"))
 			break;
 		puts("done");
 	}
