@@ -220,8 +220,7 @@ void attach_elf_dynamic(const struct attach_memory *mem, const struct attach_mod
 
 /* ---- the file ---- */
 
-/* The very file that is mapped, if we may; else what has its name and number now. */
-static int open_file(int proc, const struct attach_map *map)
+int attach_elf_open(int proc, const struct attach_map *map)
 {
 	char path[4200];
 	struct stat st;
@@ -275,7 +274,7 @@ bool attach_elf_file(int proc, const struct attach_module *m, struct attach_symb
 {
 	struct stat st;
 	bool found = false;
-	int fd = open_file(proc, m->map);
+	int fd = attach_elf_open(proc, m->map);
 	if (fd < 0)
 		return false;
 	if (!fstat(fd, &st) && st.st_size > 0) {

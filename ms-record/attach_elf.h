@@ -44,6 +44,9 @@ bool attach_elf_module(const struct attach_memory *mem, const struct attach_maps
  * size. */
 void attach_elf_dynamic(const struct attach_memory *mem, const struct attach_module *m,
 			struct attach_symbol *wanted, size_t n);
+/* Opens the very file that is mapped, if we may; else what has its name and number now. -1 =
+ * neither. `proc`: folder /proc/PID. */
+int attach_elf_open(int proc, const struct attach_map *map);
 /* The same among all symbols of its file, for those not found yet. `proc`: folder /proc/PID. False
  * = the file has no such table, or cannot be had. */
 bool attach_elf_file(int proc, const struct attach_module *m, struct attach_symbol *wanted,

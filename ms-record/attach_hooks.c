@@ -69,12 +69,20 @@ static bool has_malloc(const struct attach *a, const struct attach_module *m)
 	return false;
 }
 
+/* There the operators are those of the C++ runtime, which call malloc, and throw when there is no
+ * memory: that could not pass a hook. */
+static bool is_runtime(const struct attach *a, const struct attach_module *m)
+{
+	return !strcmp(m->map->path, a->exe) &&
+	       (strstr(a->allocator, "glibc (static)") || strstr(a->allocator, "musl (static)"));
+}
+
 static void add_operators(struct attach *a, const struct hook_modules *m)
 {
 	for (size_t i = 0; i < a->maps.n; i++) {
 		struct attach_module own;
 		if (attach_elf_module(&a->memory, &a->maps, &a->maps.v[i], &own) &&
-		    has_malloc(a, &own))
+		    has_malloc(a, &own) && !is_runtime(a, &own))
 			hook_operators_each(m, own.map->path, add_known, a);
 	}
 }

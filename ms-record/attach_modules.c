@@ -12,6 +12,7 @@
 #include <sys/uio.h>
 
 #include "attach_elf.h"
+#include "frames_list.h"
 #include "libcommon/arena.h"
 #include "libcommon/err.h"
 #include "session.h"
@@ -89,6 +90,7 @@ static void add(struct session *s, const struct attach_module *m, uint32_t epoch
 				.code_low = m->code_low,
 				.code_high = m->code_high};
 	strncpy(e->path, m->map->path, sizeof e->path - 1);
+	e->frames = m->eh_frame_hdr || vdso ? 0 : frames_list(s, m->map);
 	s->attach_modules->inode[n] = m->map->inode;
 	s->attach_modules->seen[n] = true;
 	__atomic_store_n(&s->mem->module_count, n + 1, __ATOMIC_RELEASE);

@@ -19,6 +19,7 @@
 
 #include "born.h"
 #include "control.h"
+#include "frames_list.h"
 #include "hook_launch.h"
 #include "info.h"
 #include "libcommon/arena.h"
@@ -175,6 +176,7 @@ static struct session *begin(struct control *c, pid_t pid, const struct called *
 	info_names(s, NULL);
 	info_write(s);
 	modules_read_maps(s);
+	frames_list_all(s);
 	samples_take(s, false);
 	return s;
 }

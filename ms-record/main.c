@@ -26,6 +26,8 @@
  *   pause.c     recording that waits for its start or is paused
  *   session.c   one process image; pool.c: its shared memory, and its forked children's; info.c:
  *               what it is
+ *   frames.c    modules without .eh_frame_hdr: the table that it would be; frames_list.c: for the
+ *               guest
  *   samples.c   /proc figures of it
  *   drain.c     the draining thread: rounds over all sessions
  *   ring.c      rings: made ready, looked at, taken back; parse.c: their records, checked

@@ -3,7 +3,7 @@
  *
  *   +---------------------------------------------+--------+--------+-- ...
  *   | image: session, modules, rings, directory,  | slot 0 | slot 1 |
- *   |        windows                              |        |        |
+ *   |        lists of functions, windows          |        |        |
  *   +---------------------------------------------+--------+--------+-- ...
  *
  * A slot costs nothing until it is prepared, which happens when the image first forks. When its
@@ -24,6 +24,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "frames.h"
 #include "libcommon/arena.h"
 #include "libcommon/err.h"
 #include "session.h"
@@ -37,6 +38,7 @@
 #define ATTACHED_LAP (2u << 20)
 #define ATTACHED_SLOTS 64u
 #define ATTACHED_SLOT_RINGS 16u
+#define ENTRIES_BYTES (UINT64_C(16) << 20)
 #define PROBE_NS UINT64_C(200000000)
 #define SERIALS_SHIFT 16 /* of children in one recording of a process on standby */
 
@@ -59,8 +61,11 @@ static void lay_out(struct extents *e, uint32_t directory)
 {
 	e->modules = page_up(sizeof(struct mg_session));
 	e->rings = page_up(e->modules + e->module_max * sizeof(struct mg_module));
-	e->data = page_up(e->rings + e->ring_max * sizeof(struct mg_ring) +
-			  directory * sizeof(struct mg_fork_slot));
+	e->frames = page_up(e->rings + e->ring_max * sizeof(struct mg_ring) +
+			    directory * sizeof(struct mg_fork_slot));
+	e->entries = e->frames +
+		     (e->entries_bytes ? page_up(MG_LISTS_MAX * sizeof(struct mg_frames)) : 0);
+	e->data = e->entries + e->entries_bytes;
 	e->bytes = e->data + e->ring_max * e->window_bytes;
 }
 
@@ -71,8 +76,10 @@ static void choose_sizes(struct pool *p, pid_t pid, bool forks, bool attached)
 	struct rlimit as;
 	uint64_t window = page_up((attached ? ATTACHED_LAP : MG_RING_LARGEST) + MG_SLACK);
 	uint32_t most = attached ? ATTACHED_RINGS : SESSION_RINGS;
-	p->image = (struct extents){
-		.module_max = SESSION_MODULES, .ring_max = most, .window_bytes = window};
+	p->image = (struct extents){.module_max = SESSION_MODULES,
+				    .ring_max = most,
+				    .window_bytes = window,
+				    .entries_bytes = ENTRIES_BYTES};
 	p->each = (struct extents){
 		.module_max = SLOT_MODULES,
 		.ring_max = attached ? ATTACHED_SLOT_RINGS : SLOT_RINGS,
@@ -81,7 +88,10 @@ static void choose_sizes(struct pool *p, pid_t pid, bool forks, bool attached)
 	p->slot_max = !forks ? 0 : attached ? ATTACHED_SLOTS : POOL_SLOTS;
 	p->target = attached ? READY_FIRST : 0; /* nobody waits for one */
 	if (!prlimit(pid, RLIMIT_AS, NULL, &as) && as.rlim_cur != RLIM_INFINITY) {
-		uint64_t share = as.rlim_cur / 16, rings = share / window;
+		uint64_t share = as.rlim_cur / 16;
+		p->image.entries_bytes =
+			share / 8 < ENTRIES_BYTES ? page_up(share / 8) : ENTRIES_BYTES;
+		uint64_t rings = (share - p->image.entries_bytes) / window;
 		p->image.ring_max = rings < 8 ? 8 : rings > most ? most : (uint32_t)rings;
 		p->image.module_max = 512;
 		p->slot_max = 0;
@@ -113,7 +123,7 @@ static int make_memory(struct pool *p, struct ms_err *err)
 		p->memfd = memfd_create("memscope", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (p->memfd < 0 || ftruncate(p->memfd, (off_t)p->bytes) ||
 	    fcntl(p->memfd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) ||
-	    fallocate(p->memfd, 0, 0, (off_t)p->image.data) || fstat(p->memfd, &st))
+	    fallocate(p->memfd, 0, 0, (off_t)p->image.entries) || fstat(p->memfd, &st))
 		return ms_err_sys(err, "cannot make shared memory of %zu bytes", p->bytes);
 	p->inode = st.st_ino;
 	if (map_memory(p))
@@ -148,6 +158,7 @@ struct pool *pool_new(pid_t pid, bool forks, int memfd, struct ms_err *err)
 	m->modules_offset = p->image.modules;
 	m->rings_offset = p->image.rings;
 	m->data_offset = p->image.data;
+	m->frames_offset = p->image.frames;
 	m->window_bytes = p->image.window_bytes;
 	m->module_max = p->image.module_max;
 	m->ring_max = p->image.ring_max;
@@ -181,6 +192,21 @@ static void find_old(struct pool *p)
 	}
 }
 
+/* Who was recorded may have written over them: only where they lie is checked, which is enough. */
+static void find_lists(struct pool *p)
+{
+	uint64_t low = p->image.entries, bytes = p->image.entries_bytes;
+	uint32_t n = __atomic_load_n(&p->head->frames_count, __ATOMIC_ACQUIRE);
+	for (uint32_t i = 0; i < n && i < MG_LISTS_MAX; i++) {
+		struct mg_frames f;
+		memcpy(&f, p->memory + p->image.frames + i * sizeof f, sizeof f);
+		if (f.offset < low || f.offset - low > bytes || f.offset % 8 ||
+		    f.count > (bytes - (f.offset - low)) / sizeof(struct mg_frames_entry))
+			return;
+		p->frames[p->frames_count++] = f;
+	}
+}
+
 /* Nobody can shrink it under us. */
 static bool is_sound(const struct pool *p)
 {
@@ -204,6 +230,7 @@ struct pool *pool_again(const struct pool_shape *shape, uint32_t wake, int memfd
 	p->slot_max = shape->slot_max;
 	p->head_serial = shape->head_serial;
 	p->standby = true;
+	p->entries_used = p->image.entries_bytes; /* they stay as they are */
 	if (!is_sound(p) || fstat(memfd, &st) || map_memory(p)) {
 		p->memfd = -1; /* still the caller's */
 		pool_unref(p);
@@ -219,6 +246,7 @@ struct pool *pool_again(const struct pool_shape *shape, uint32_t wake, int memfd
 		__atomic_store_n(&last_serial, least, __ATOMIC_RELAXED);
 	p->slots = ms_xcalloc(p->slot_max + 1, sizeof *p->slots);
 	find_old(p);
+	find_lists(p);
 	return p;
 }
 
@@ -246,6 +274,57 @@ void pool_seal(struct pool *p, struct session *s)
 	p->opt = s->opt;
 	p->writer = s->writer;
 	p->buffer_used = s->buffer_used;
+}
+
+/* ---- lists of functions ---- */
+
+static struct mg_frames_entry *entries_of(const struct pool *p, const struct mg_frames *f)
+{
+	return (struct mg_frames_entry *)(p->memory + f->offset);
+}
+
+/* A library may come again and again. */
+static uint32_t find_listed(const struct pool *p, const struct mg_frames *f,
+			    const struct frames_table *t)
+{
+	for (uint32_t i = 0; i < p->frames_count; i++) {
+		const struct mg_frames *g = &p->frames[i];
+		if (g->start == f->start && g->low == f->low && g->high == f->high &&
+		    g->count == f->count &&
+		    !memcmp(entries_of(p, g), t->entries.v, g->count * sizeof *t->entries.v))
+			return i + 1;
+	}
+	return 0;
+}
+
+uint32_t pool_list_frames(struct pool *p, uint64_t start, const struct frames_table *t)
+{
+	uint64_t bytes = t->entries.n * sizeof *t->entries.v;
+	struct mg_frames f = {.start = start,
+			      .low = t->low,
+			      .high = t->high,
+			      .offset = p->image.entries + p->entries_used,
+			      .count = (uint32_t)t->entries.n};
+	uint32_t n = p->frames_count, known = find_listed(p, &f, t);
+	if (known || !f.count || n == MG_LISTS_MAX ||
+	    bytes > p->image.entries_bytes - p->entries_used ||
+	    fallocate(p->memfd, 0, (off_t)f.offset, (off_t)bytes))
+		return known;
+	memcpy(entries_of(p, &f), t->entries.v, bytes);
+	p->frames[n] = f;
+	memcpy(p->memory + p->image.frames + n * sizeof f, &f, sizeof f);
+	p->entries_used += bytes;
+	p->frames_count = n + 1;
+	__atomic_store_n(&p->head->frames_count, n + 1, __ATOMIC_RELEASE);
+	return n + 1;
+}
+
+const struct mg_frames *pool_frames(const struct pool *p, uint64_t start)
+{
+	for (uint32_t i = p->frames_count; i-- > 0;)
+		if (p->frames[i].start == start)
+			return &p->frames[i];
+	return NULL;
 }
 
 /* ---- slots ---- */

@@ -29,7 +29,8 @@ struct writer;
 
 /* Where the parts of a session lie, from its start. */
 struct extents {
-	uint64_t modules, rings, data, bytes;
+	uint64_t modules, rings, frames, entries, data, bytes;
+	uint64_t entries_bytes; /* for lists of functions (mg_frames); nothing is behind them yet */
 	uint64_t window_bytes;
 	uint32_t module_max, ring_max;
 };
@@ -64,6 +65,11 @@ struct pool {
 	uint32_t head_serial;
 	bool attached; /* the guest was put into it: nobody waits, and we keep tables of modules */
 	bool standby;  /* somebody may record its processes again */
+	/* Lists of functions: the control thread's until the image's session is drained, then the
+	 * draining thread's. */
+	struct mg_frames frames[MG_LISTS_MAX];
+	uint32_t frames_count;
+	uint64_t entries_used;        /* bytes */
 	struct session *head_session; /* NULL once it is over */
 	/* For sessions of slots. */
 	const struct options *opt;
@@ -94,6 +100,13 @@ void pool_ref(struct pool *p);
 void pool_unref(struct pool *p);
 /* The header of the image is filled in by its session: slots get the same from now on. */
 void pool_seal(struct pool *p, struct session *s);
+
+/* Lists the functions of the module at `start`, which has no .eh_frame_hdr. Its index + 1; 0 =
+ * there is no room. */
+struct frames_table;
+uint32_t pool_list_frames(struct pool *p, uint64_t start, const struct frames_table *t);
+/* What is listed for that module, or NULL. */
+const struct mg_frames *pool_frames(const struct pool *p, uint64_t start);
 
 /* The draining thread's, once a round: children that took a slot are handed to `born`, and enough
  * slots are kept ready. */

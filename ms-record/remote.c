@@ -108,6 +108,18 @@ static bool read_code(struct remote *c, uint64_t address, void *out, size_t n)
 
 /* ---- accessors ---- */
 
+/* Lists of functions are at addresses that no program has. */
+#define LISTED (UINT64_C(1) << 63)
+
+static int read_list(const struct pool *p, uint64_t at, unw_word_t *value)
+{
+	uint64_t first = p->image.entries;
+	if (at < first || at - first + sizeof *value > p->entries_used)
+		return -UNW_EINVAL;
+	memcpy(value, p->memory + at, sizeof *value);
+	return 0;
+}
+
 static int access_mem(unw_addr_space_t as, unw_word_t address, unw_word_t *value, int write,
 		      void *arg)
 {
@@ -116,6 +128,8 @@ static int access_mem(unw_addr_space_t as, unw_word_t address, unw_word_t *value
 	(void)as;
 	if (write)
 		return -UNW_EINVAL;
+	if (address >= LISTED)
+		return read_list(c->s->pool, address - LISTED, value);
 	uint64_t into = address - r->copy_start;
 	if (into < r->copy_bytes && r->copy_bytes - into >= sizeof *value) {
 		memcpy(value, r->copy + into, sizeof *value);
@@ -173,6 +187,21 @@ static void put_unwind_info(unw_addr_space_t as, unw_proc_info_t *pi, void *arg)
 	pi->unwind_info = NULL;
 }
 
+/* A module without .eh_frame_hdr. */
+static int find_listed(unw_addr_space_t as, unw_word_t ip, const struct module *m,
+		       unw_proc_info_t *pi, int need, struct remote *c)
+{
+	const struct mg_frames *f = pool_frames(c->s->pool, m->start);
+	if (!f)
+		return -UNW_ENOINFO;
+	unw_dyn_info_t di = {
+		.start_ip = m->start, .end_ip = m->end, .format = UNW_INFO_FORMAT_REMOTE_TABLE};
+	di.u.rti.segbase = m->start;
+	di.u.rti.table_data = LISTED + f->offset;
+	di.u.rti.table_len = (uint64_t)f->count * 8 / sizeof(unw_word_t);
+	return _Ux86_64_dwarf_search_unwind_table(as, ip, &di, pi, need, c);
+}
+
 /* .eh_frame_hdr: version, three encodings, pointer, count, table of (start, FDE) relative to the
  * header. Only the encodings that linkers write (pcrel sdata4, udata4, datarel sdata4) are known.
  */
@@ -186,7 +215,9 @@ static int find_proc_info(unw_addr_space_t as, unw_word_t ip, unw_proc_info_t *p
 		int32_t frame;
 		uint32_t count;
 	} h;
-	if (!m || !m->eh_frame_hdr || !read_code(c, m->eh_frame_hdr, &h, sizeof h))
+	if (m && !m->eh_frame_hdr)
+		return find_listed(as, ip, m, pi, need, c);
+	if (!m || !read_code(c, m->eh_frame_hdr, &h, sizeof h))
 		return -UNW_ENOINFO;
 	if (h.version != 1 || h.frame_encoding != 0x1b || h.count_encoding != 0x03 ||
 	    h.table_encoding != 0x3b || h.count > (1u << 24))

@@ -25,9 +25,11 @@
 #include <unistd.h>
 
 #include "control.h"
+#include "frames_list.h"
 #include "hello.h"
 #include "libcommon/arena.h"
 #include "libcommon/err.h"
+#include "modules.h"
 #include "options.h"
 
 #define LINGER_NS UINT64_C(2000000000)
@@ -136,6 +138,8 @@ static struct sleeper *new_sleeper(struct holder *h, pid_t pid)
 	struct session *s = session_asleep(c->opt, pid, &c->buffer_used, &ignored);
 	if (!s)
 		return NULL;
+	modules_read_maps(s);
+	frames_list_all(s);
 	struct sleeper *z = ms_xcalloc(1, sizeof *z);
 	*z = (struct sleeper){.session = s, .client = -1, .listener = listen_for(s)};
 	if (z->listener < 0) {

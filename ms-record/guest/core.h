@@ -59,7 +59,12 @@ struct mg_image {
 		high; /* the mapped segment that holds .eh_frame_hdr; [low, high) is readable */
 	uint64_t hdr; /* 0 = none */
 	uint64_t code_low, code_high; /* a segment of code that may be read too; 0, 0 = none */
+	const struct mg_frames_entry *frames; /* instead of a header; [low, high) is .eh_frame */
+	uint32_t frame_count;                 /* 0 = none */
 };
+/* What ms-record lists for the module: its index + 1, 0 = none; and with that, into the image. */
+uint32_t mg_frames_of(uint64_t start);
+void mg_image_frames(struct mg_image *image, uint32_t frames);
 
 /* The rule for `ip` (MG_EXACT_IP set: an interrupted instruction) of a module, by its .eh_frame.
  * Every read lies in [low, high) or [code_low, code_high). */

@@ -379,6 +379,24 @@ static uint64_t find_fde(struct cursor *c, uint64_t hdr, uint64_t pc)
 	return hdr + (uint64_t)(int64_t)table[low].fde;
 }
 
+/* The same by a list that ms-record made. */
+static uint64_t find_listed(const struct mg_image *image, uint64_t pc)
+{
+	const struct mg_frames_entry *v = image->frames;
+	int64_t rel = (int64_t)(pc - image->start);
+	if (rel < v[0].start)
+		return 0;
+	uint32_t low = 0, high = image->frame_count;
+	while (high - low > 1) {
+		uint32_t mid = low + (high - low) / 2;
+		if (v[mid].start <= rel)
+			low = mid;
+		else
+			high = mid;
+	}
+	return image->start + (uint64_t)(int64_t)v[low].fde;
+}
+
 /* A length-prefixed entry at `at`: a cursor over what follows the length. */
 static struct cursor entry(const struct cursor *segment, uint64_t at)
 {
@@ -521,11 +539,11 @@ uint64_t mg_eh_frame_rule(const struct mg_image *image, uint64_t ip)
 	uint64_t address = ip & ~MG_EXACT_IP;
 	uint64_t pc = exact ? address : address - 1;
 	uint64_t none = !exact && is_sigreturn(image, address) ? MG_RULE_SIGNAL : MG_RULE_NONE;
-	if (!image->hdr)
+	if (!image->hdr && !image->frame_count)
 		return none;
 	struct cursor segment = {.low = image->low, .high = image->high};
-	struct cursor c = part(&segment, image->hdr, image->high);
-	uint64_t at = find_fde(&c, image->hdr, pc);
+	struct cursor c = part(&segment, image->hdr ? image->hdr : image->low, image->high);
+	uint64_t at = image->hdr ? find_fde(&c, image->hdr, pc) : find_listed(image, pc);
 	if (c.bad)
 		return MG_RULE_COMPLEX;
 	struct fde f = {0};

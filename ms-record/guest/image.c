@@ -320,8 +320,10 @@ static bool find_image(uint64_t ip, struct mg_image *image)
 		if (ip - m->start >= m->end - m->start ||
 		    __atomic_load_n(&m->closed, __ATOMIC_ACQUIRE))
 			continue;
-		*image = (struct mg_image){m->start,        m->end,      m->low,      m->high,
-					   m->eh_frame_hdr, m->code_low, m->code_high};
+		*image = (struct mg_image){
+			m->start,    m->end,       m->low, m->high, m->eh_frame_hdr,
+			m->code_low, m->code_high, NULL,   0};
+		mg_image_frames(image, m->frames);
 		return true;
 	}
 	return false;

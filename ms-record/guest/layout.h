@@ -4,11 +4,11 @@
  *
  *   session memory (one memfd per process image, allocated by ms-record, mapped once by the guest)
  *
- *   +-------------------+----------------+---------------+-----------------------------+
- *   | struct mg_session | struct         | struct        | data windows, one for       |
- *   |                   | mg_module[]    | mg_ring[]     | each ring                   |
- *   +-------------------+----------------+---------------+-----------------------------+
- *   0                   modules_offset   rings_offset    data_offset + i * window_bytes
+ *   +-------------------+----------------+---------------+---------------+-----------------------+
+ *   | struct mg_session | struct         | struct        | struct        | data windows, one for |
+ *   |                   | mg_module[]    | mg_ring[]     | mg_frames[]   | each ring             |
+ *   +-------------------+----------------+---------------+---------------+-----------------------+
+ *   0                   modules_offset   rings_offset    frames_offset   data_offset + i * window
  *
  * A ring is written by one thread and read by ms-record. Invariants:
  *
@@ -218,6 +218,11 @@ struct mg_session {
 	uint64_t late_page;   /* ms-record: where a page for slots is wanted; guest: 0 = it cannot
 				 be had there */
 	uint64_t debug_state; /* ms-record: address of r_state of the dynamic linker */
+
+	/* Of mg_frames[MG_LISTS_MAX], which ms-record fills; the image's, for its forked children
+	 * too. */
+	_Alignas(64) uint64_t frames_offset;
+	uint32_t frames_count; /* with release */
 };
 
 /* Of a thread that opens a module, and waits in the dynamic linker for functions in it to be
@@ -269,13 +274,26 @@ struct mg_module {
 	uint64_t eh_frame_hdr_bytes;
 	uint64_t loaded, closed; /* stamps; closed 0 = still there */
 	uint32_t epoch_loaded, epoch_closed;
-	uint32_t flags; /* MG_MODULE_* */
-	uint32_t reserved;
-	char path[256]; /* dlpi_name, cut; "" = the executable */
+	uint32_t flags;  /* MG_MODULE_* */
+	uint32_t frames; /* index of its mg_frames, + 1; 0 = none */
+	char path[256];  /* dlpi_name, cut; "" = the executable */
 	/* Attached: what the guest may read of it: the segment that holds .eh_frame_hdr, and one of
 	 * code. */
 	uint64_t low, high, code_low, code_high;
 };
+/* The functions of a module that has no .eh_frame_hdr, as that would list them. Nothing of it ever
+ * changes. */
+#define MG_LISTS_MAX 64u
+struct mg_frames {
+	uint64_t start;     /* of the module */
+	uint64_t low, high; /* .eh_frame */
+	uint64_t offset;    /* of mg_frames_entry[count], from the image's session */
+	uint32_t count, reserved;
+};
+struct mg_frames_entry {
+	int32_t start, fde; /* from the module's start; sorted */
+};
+
 #define MG_MODULE_EXE 1u
 #define MG_MODULE_GUEST 2u
 #define MG_MODULE_VDSO 4u

@@ -137,6 +137,7 @@ static int32_t add(const struct mg_module *new, const struct image *im, const ch
 	struct mg_module *m = &mg.modules[n];
 	*m = *new;
 	copy_path(m->path, sizeof(m->path), path);
+	m->frames = m->eh_frame_hdr ? 0 : mg_frames_of(m->start);
 	m->loaded = now();
 	m->epoch_loaded = mg.session->epoch;
 	if ((uint64_t)&images - m->start < m->end - m->start)
@@ -263,8 +264,9 @@ bool mg_find_image_of(uint64_t ip, struct mg_image *image)
 		return false;
 	const struct mg_module *m = &mg.modules[i];
 	const struct image *im = &images[i];
-	*image = (struct mg_image){m->start,        m->end,       im->low,      im->high,
-				   m->eh_frame_hdr, im->code_low, im->code_high};
+	*image = (struct mg_image){m->start,     m->end,        im->low, im->high, m->eh_frame_hdr,
+				   im->code_low, im->code_high, NULL,    0};
+	mg_image_frames(image, im->module.frames);
 	return true;
 }
 

@@ -36,6 +36,30 @@ void mg_rules_init(void *memory)
 	mg.table = &mg.tables[0];
 }
 
+uint32_t mg_frames_of(uint64_t start)
+{
+	const struct mg_session *s = mg.head;
+	const struct mg_frames *f = (const void *)((const char *)s + s->frames_offset);
+	uint32_t n = __atomic_load_n(&s->frames_count, __ATOMIC_ACQUIRE);
+	for (uint32_t i = 0; i < n && i < MG_LISTS_MAX; i++)
+		if (f[i].start == start)
+			return i + 1;
+	return 0;
+}
+
+void mg_image_frames(struct mg_image *image, uint32_t frames)
+{
+	const struct mg_session *s = mg.head;
+	if (!frames || frames > MG_LISTS_MAX)
+		return;
+	const struct mg_frames *f = (const void *)((const char *)s + s->frames_offset);
+	f += frames - 1;
+	image->frames = (const void *)((const char *)s + f->offset);
+	image->frame_count = f->count;
+	image->low = f->low;
+	image->high = f->high;
+}
+
 uint64_t mg_rule_derive(uint64_t ip)
 {
 	struct mg_image image;

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT
+ * Lists the functions of modules without .eh_frame_hdr where the guest finds them.
+ */
+#ifndef FRAMES_LIST_H
+#define FRAMES_LIST_H
+
+#include <stdint.h>
+
+struct attach_map;
+struct session;
+
+/* For the module whose ELF header is at the start of `map`, if it has no header of its own: its
+ * index + 1 in the image's mg_frames[]; 0 = it needs none, or cannot have one. By the thread that
+ * has the session's modules. */
+uint32_t frames_list(struct session *s, const struct attach_map *map);
+/* The same for all modules of a process that waits to be welcomed (session's maps are read). */
+void frames_list_all(struct session *s);
+
+#endif
