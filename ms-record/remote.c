@@ -191,7 +191,8 @@ static void put_unwind_info(unw_addr_space_t as, unw_proc_info_t *pi, void *arg)
 static int find_listed(unw_addr_space_t as, unw_word_t ip, const struct module *m,
 		       unw_proc_info_t *pi, int need, struct remote *c)
 {
-	const struct mg_frames *f = pool_frames(c->s->pool, m->start);
+	const struct pool *p = c->s->pool;
+	const struct mg_frames *f = p ? pool_frames(p, m->start) : NULL;
 	if (!f)
 		return -UNW_ENOINFO;
 	unw_dyn_info_t di = {
