@@ -36,8 +36,8 @@ enum ms_event_ext {
 	 * freed = MS_MAP_*. What was mapped there before goes. */
 	MS_EXT_MAP = 2,
 	MS_EXT_UNMAP = 3, /* and given back: address, size; freed = MS_MAP_* */
-	/* A block of malloc's that a custom allocator cuts its own blocks from: address, size. In
-	 * no figure of the heap. */
+	/* A block of malloc's that a custom allocator cuts its own blocks from: address, size;
+	 * stack = the marker of its heap (MS_FRAME_HEAP). In no figure of the heap. */
 	MS_EXT_BACKING = 4,
 	MS_EXT_UNBACKING = 5, /* and given back: the same */
 	/* As INHERITED: the old block was allocated before the recorder attached. size (usable

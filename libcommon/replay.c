@@ -5,6 +5,7 @@
 
 #include "arena.h"
 #include "replay_ages.h"
+#include "replay_backing.h"
 #include "replay_cells.h"
 #include "replay_growth.h"
 #include "replay_mapped.h"
@@ -45,6 +46,7 @@ void ms_replay_free(struct ms_replay *r)
 	free(r->moments);
 	ms_sampled_free(r->sampled);
 	ms_beside_free(r->beside);
+	ms_backing_free(r->backing);
 	ms_growth_free(r->growth);
 }
 
@@ -227,6 +229,8 @@ static void extended(struct ms_replay *r, const struct ms_event *ev)
 		inherited_free(r, ev);
 	else if (ev->ext == MS_EXT_BEFORE)
 		before_free(r, ev);
+	else if (ev->ext == MS_EXT_BACKING || ev->ext == MS_EXT_UNBACKING)
+		ms_backing_event(r, ev);
 }
 
 /* Is it an event that this model can apply? Numbers and times of a good trace never go back. */

@@ -42,6 +42,8 @@
 --   region           start and end are the same 64 bits, as signed numbers; figures are null with --maps
 --   process.before   blocks that it had when it was attached to, which no other figure has: whole, part, unknown; null when its start was
 --                    recorded. before_why: what is missing; before_bytes are usable ones; before_frees: of these, since
+--   heap             of each heap of the program's own (frame.note heap NAME) the memory from malloc that it cuts its blocks from, at the end;
+--                    backing_max_bytes: the most at a time; backings: blocks in all. No row: none was seen, or not all events were
 --   process.cut      the trace is a cut of another: of which, and by what; null = it is not
 CREATE TABLE meta(key TEXT PRIMARY KEY, value ANY) WITHOUT ROWID;
 CREATE TABLE process(
@@ -112,6 +114,9 @@ CREATE TABLE size_class(
 -- Blocks from before an attachment by usable size, classes as in size_class.
 CREATE TABLE before_size(
   process INTEGER NOT NULL, low INTEGER NOT NULL, high INTEGER NOT NULL, blocks INTEGER, bytes INTEGER, PRIMARY KEY(process, low)) WITHOUT ROWID;
+CREATE TABLE heap(
+  process INTEGER NOT NULL, name TEXT NOT NULL, backing_bytes INTEGER, backing_blocks INTEGER, backing_max_bytes INTEGER, backings INTEGER,
+  PRIMARY KEY(process, name)) WITHOUT ROWID;
 CREATE TABLE timeline(
   process INTEGER NOT NULL, time_ns INTEGER NOT NULL, live_min INTEGER, live_max INTEGER, live_last INTEGER, blocks_last INTEGER,
   allocations INTEGER, frees INTEGER, allocated_bytes INTEGER, live_low INTEGER, live_high INTEGER, mapped_last INTEGER, PRIMARY KEY(process, time_ns)) WITHOUT ROWID;
@@ -207,18 +212,23 @@ CREATE VIEW by_module AS SELECT p.module, sum(s.allocations) AS allocations, sum
 CREATE VIEW by_file AS SELECT p.file, sum(s.allocations) AS allocations, sum(s.allocated_bytes) AS allocated_bytes, s.process
   FROM site s JOIN place p ON p.site = s.id GROUP BY s.process, p.file ORDER BY allocated_bytes DESC;
 CREATE VIEW by_thread AS SELECT name, tid, allocations, allocated_bytes, live_bytes, process FROM thread ORDER BY allocated_bytes DESC;
--- Heaps of the program's own (ms-record --hook, memscope.h) and malloc's.
+-- Heaps of the program's own (ms-record --hook, memscope.h) and malloc's; unused: of the backing memory, what is in no live block.
 CREATE VIEW by_heap AS
   WITH RECURSIVE up(site, stack) AS (
     SELECT id, stack FROM site UNION ALL SELECT up.site, k.parent FROM up JOIN stack k ON k.id = up.stack WHERE k.parent IS NOT NULL),
   root AS (SELECT up.site, substr(f.note, 6) AS heap FROM up JOIN stack k ON k.id = up.stack AND k.parent IS NULL JOIN frame f ON f.id = k.frame
     WHERE f.note LIKE 'heap %'),
-  at_end AS (SELECT c.site, c.live_bytes, c.live_blocks FROM site_stat c JOIN snapshot t ON t.id = c.snapshot WHERE t.label = 'end')
-  SELECT coalesce(root.heap, 'malloc') AS heap, sum(s.allocations) AS allocations, sum(s.frees) AS frees, sum(s.reallocations) AS reallocations,
-    sum(s.failed_allocations) AS failed_allocations, sum(s.allocated_bytes) AS allocated_bytes, sum(e.live_bytes) AS live_bytes,
-    sum(e.live_blocks) AS live_blocks, s.process
-  FROM site s LEFT JOIN root ON root.site = s.id LEFT JOIN at_end e ON e.site = s.id GROUP BY s.process, coalesce(root.heap, 'malloc')
-  ORDER BY allocated_bytes DESC;
+  at_end AS (SELECT c.site, c.live_bytes, c.live_blocks FROM site_stat c JOIN snapshot t ON t.id = c.snapshot WHERE t.label = 'end'),
+  at_peak AS (SELECT c.site, c.live_bytes, c.live_blocks FROM site_stat c JOIN snapshot t ON t.id = c.snapshot WHERE t.label = 'peak'),
+  each AS (SELECT coalesce(root.heap, 'malloc') AS heap, sum(s.allocations) AS allocations, sum(s.frees) AS frees,
+    sum(s.reallocations) AS reallocations, sum(s.failed_allocations) AS failed_allocations, sum(s.allocated_bytes) AS allocated_bytes,
+    sum(e.live_bytes) AS live_bytes, sum(e.live_blocks) AS live_blocks, s.process, sum(p.live_bytes) AS peak_bytes,
+    sum(p.live_blocks) AS peak_blocks
+  FROM site s LEFT JOIN root ON root.site = s.id LEFT JOIN at_end e ON e.site = s.id LEFT JOIN at_peak p ON p.site = s.id
+  GROUP BY s.process, coalesce(root.heap, 'malloc'))
+  SELECT each.*, h.backing_bytes, h.backing_blocks, h.backing_max_bytes,
+    iif(h.backing_bytes > 0, max(h.backing_bytes - coalesce(each.live_bytes, 0), 0), NULL) AS unused_bytes
+  FROM each LEFT JOIN heap h ON h.process = each.process AND h.name = each.heap AND each.heap <> 'malloc' ORDER BY allocated_bytes DESC;
 CREATE VIEW by_process AS SELECT id AS process, pid, exe, allocations, allocated_bytes, peak_bytes, unfreed_bytes FROM process ORDER BY peak_bytes DESC;
 -- One row per program of a tree: how its processes' peaks are distributed, and which process was the worst.
 CREATE VIEW by_exe AS

@@ -69,6 +69,7 @@ static const struct {
 	{"region_diff", "process", MS_NAME_MODULE},
 	{"region_diff", "path", MS_NAME_MODULE},
 	{"suppression", "file", MS_NAME_PATH},
+	{"heap", "name", MS_NAME_ALLOCATOR},
 };
 
 static void anonymous(sqlite3_context *c, int n, sqlite3_value **v)

@@ -27,6 +27,7 @@ static const char forget[] =
 	");"
 	"DELETE FROM site_thread WHERE site IN (SELECT id FROM site WHERE process = %1$" PRId64 ");"
 	"DELETE FROM free_site WHERE process = %1$" PRId64 ";"
+	"DELETE FROM heap WHERE process = %1$" PRId64 ";"
 	"DELETE FROM size_class WHERE process = %1$" PRId64 ";"
 	"DELETE FROM estimate WHERE process = %1$" PRId64
 	" AND figure NOT IN ('live_bytes', 'live_blocks', 'unfreed_bytes', 'unfreed_blocks');"

@@ -321,31 +321,40 @@ uint64_t heaps_place(struct session *s, struct item *it)
 
 /* ---- backing ---- */
 
+/* The number of a block of backing: its heap's, and is it hidden? */
+#define HIDDEN UINT64_C(1)
+#define HEAP_OF(number) ((uint32_t)((number) >> 1))
+
+/* `size` bytes of backing of the heap with that number. */
 static void emit(struct session *s, const struct reader *r, const struct item *it, uint64_t size,
-		 uint8_t ext)
+		 uint8_t ext, uint32_t heap)
 {
 	struct batch_event *e = merge_emit(s, MS_EV_EXT, r->thread, it->key);
+	const struct hooks *hooks = &s->opt->hooks;
+	if (heap && heap <= hooks->heaps.n) {
+		uint32_t name = name_of(s, hooks->heaps.v[heap - 1]);
+		e->ev.stack = s->heaps->names.v[name].marker;
+	}
 	e->ev.ext = ext;
 	e->ev.address = s->opt->no_addresses ? 0 : it->address;
 	e->ev.size = size;
 }
 
-/* The address of one that is hidden is kept with its number 1. */
 void heaps_backing(struct session *s, struct reader *r, const struct item *it)
 {
 	struct heaps *h = heaps_of(s);
-	struct live_block b = {it->address, it->extra & 1, it->size}, old;
+	struct live_block b = {it->address, it->extra, it->size}, old;
 	merge_make_way(s, r, it);
-	if (live_take(&h->backing, it->address, &old) && !old.number)
+	if (live_take(&h->backing, it->address, &old) && !(old.number & HIDDEN))
 		s->stats.backing_bytes -= old.size;
 	live_add(&h->backing, &b);
-	if (b.number)
+	if (b.number & HIDDEN)
 		return;
 	s->stats.backings++;
 	s->stats.backing_bytes += it->size;
 	if (s->stats.backing_bytes > s->stats.backing_peak_bytes)
 		s->stats.backing_peak_bytes = s->stats.backing_bytes;
-	emit(s, r, it, it->size, MS_EXT_BACKING);
+	emit(s, r, it, it->size, MS_EXT_BACKING, HEAP_OF(b.number));
 }
 
 bool heaps_give(struct session *s, struct reader *r, const struct item *it, bool sure)
@@ -359,9 +368,9 @@ bool heaps_give(struct session *s, struct reader *r, const struct item *it, bool
 		       live_find(&h->backing, it->address & ~USER_BLOCK, &b);
 	if (!live_take(&h->backing, it->address, &b))
 		return false;
-	if (!b.number) {
+	if (!(b.number & HIDDEN)) {
 		s->stats.backing_bytes -= b.size;
-		emit(s, r, it, b.size, MS_EXT_UNBACKING);
+		emit(s, r, it, b.size, MS_EXT_UNBACKING, HEAP_OF(b.number));
 	}
 	if (sure && live_find(&s->live, it->address | USER_BLOCK, &own))
 		merge_free(s, r, it, own.address);

@@ -454,7 +454,7 @@ static int backing(struct session *s, struct reader *r, const struct record *c)
 	struct item *it = add(s, r, c->stamp, true, ITEM_BACKING);
 	it->address = word(c, 2);
 	it->size = word(c, 3);
-	it->extra = (word(c, 4) & MG_HEAP_HIDDEN) != 0;
+	it->extra = (uint32_t)(word(c, 4) & UINT16_MAX) << 1 | ((word(c, 4) & MG_HEAP_HIDDEN) != 0);
 	return 0;
 }
 

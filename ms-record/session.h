@@ -76,7 +76,7 @@ enum item_kind {
 	ITEM_HEAP_ALLOC,   /* extra: see heaps_say */
 	ITEM_HEAP_REALLOC, /* the same */
 	ITEM_HEAP_FAILED,  /* the same */
-	ITEM_BACKING,      /* extra: 1 = hidden */
+	ITEM_BACKING,      /* extra: 1 = hidden, | heap << 1 */
 	ITEM_POOL,
 };
 

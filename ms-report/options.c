@@ -29,6 +29,7 @@ const char options_help[] =
 	"  --failed              sites by calls that returned null\n"
 	"  --mapped              sites by address space mapped at the end (or --at)\n"
 	"  --threads --timeline --sizes --modules\n"
+	"  --heaps               heaps of the program's own, and what is behind them\n"
 	"  --regions             address space, of a snapshot that ms-snap --maps or --smaps made\n"
 	"  --growth              sites whose live bytes grow with time, and how fast\n"
 	"  --tree[=down|up]      calls from the program's entry down, or from the allocation up\n"
@@ -106,6 +107,7 @@ static const struct option longs[] = {
 	{"timeline", no_argument, 0, OPT_VIEW + VIEW_TIMELINE},
 	{"sizes", no_argument, 0, OPT_VIEW + VIEW_SIZES},
 	{"modules", no_argument, 0, OPT_VIEW + VIEW_MODULES},
+	{"heaps", no_argument, 0, OPT_VIEW + VIEW_HEAPS},
 	{"regions", no_argument, 0, OPT_VIEW + VIEW_REGIONS},
 	{"growth", no_argument, 0, OPT_VIEW + VIEW_GROWTH},
 	{"tree", optional_argument, 0, OPT_VIEW + VIEW_TREE},

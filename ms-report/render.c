@@ -8,6 +8,7 @@
 #include "export.h"
 #include "formats.h"
 #include "growth.h"
+#include "heaps.h"
 #include "html.h"
 #include "out.h"
 #include "sql.h"
@@ -82,6 +83,8 @@ static struct table make_table(struct page *p, const struct options *opt, enum v
 		return table_sizes(m, opt->metric, limit);
 	case VIEW_MODULES:
 		return table_modules(m, limit);
+	case VIEW_HEAPS:
+		return table_heaps(m, limit);
 	case VIEW_SQL:
 		return sql_table(m, p->answer, limit);
 	default:

@@ -6,6 +6,7 @@
 
 #include "beside.h"
 #include "growth.h"
+#include "heaps.h"
 #include "noted.h"
 #include "out.h"
 #include "spark.h"
@@ -78,6 +79,13 @@ static void beside(struct page *p, struct out *o)
 		line(p, o, "At peak", peak, NULL);
 	if (end)
 		line(p, o, "At end", end, NULL);
+}
+
+static void heaps(struct page *p, struct out *o)
+{
+	const char *s = heaps_line(p->m);
+	if (s)
+		text_words(p, o, "Heaps", &(struct words){{s}, 1}, "");
 }
 
 static void calls(struct page *p, struct out *o)
@@ -234,6 +242,7 @@ void text_first(struct page *p, struct out *o, size_t limit)
 	out_char(o, '\n');
 	heap_and_rss(p, o);
 	beside(p, o);
+	heaps(p, o);
 	calls(p, o);
 	curves(p, o);
 	struct words growing = {0};

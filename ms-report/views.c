@@ -177,6 +177,8 @@ struct table table_modules(struct model *m, size_t limit)
 				  .empty = "no modules in this snapshot");
 	for (size_t i = 0; i < m->modules.n; i++) {
 		const struct module *o = &m->modules.v[i];
+		if (o->kind && !strcmp(o->kind, "heap"))
+			continue; /* a name for call stacks */
 		struct cell *c = table_row(m, &t, m->modules.n)->cells;
 		c[0].s = symbols_words(o->symbols);
 		c[1].n = o->frames;

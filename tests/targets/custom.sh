@@ -22,6 +22,16 @@ for flags in -O2 '-O2 -flto' -O0; do
 	sound allocators
 done
 ms-report --tree allocators.db | grep -q 'heap xmalloc' || fail 'no heap in the tree'
+# what is behind each: pool_alloc takes 64 KiB at a time, xmalloc's blocks are malloc's own
+expect backing "$(ask allocators "SELECT heap, peak_bytes, backing_bytes, backing_blocks, backing_max_bytes, unused_bytes FROM by_heap
+	WHERE heap IN ('pool_alloc', 'xmalloc', 'malloc', 'bump') ORDER BY heap")" 'bump|4021||||
+malloc|12345||||
+pool_alloc|9950|65536|1|65536|55586
+xmalloc|300077|300077|101|303000|0'
+ms-report --heaps --csv allocators.db >heaps.csv
+grep -q '^pool_alloc,9950,100,9950,502500,5000,4900,65536,55586$' heaps.csv || fail "--heaps: $(cat heaps.csv)"
+ms-report allocators.db | grep -q '^Heaps    take_static 294.4 KiB, xmalloc 293.0 KiB of 293.0 KiB, 8 more: ms-report --heaps' || fail 'no line of heaps on the first screen'
+if ms-report --modules allocators.db | grep -q xmalloc; then fail 'a heap is said to be a module'; fi
 eval "record hidden $(sed 's/$/ hide/' "$here/allocators.hooks" | sed "s/.*/--hook '&'/" | tr '\n' ' ') ./allocators"
 heaps hidden "heap <> 'malloc'" >seen
 sort plain.out | diff - seen || fail 'hidden: other figures'

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT
+ * Heaps of the program's own beside malloc's.
+ */
+#include "heaps.h"
+
+#include "words.h"
+
+#include "libcommon/arena.h"
+#include "libcommon/err.h"
+#include "libcommon/snapshot.h"
+#include "names.h"
+
+#define SAY(...) ms_arena_printf(&m->arena, __VA_ARGS__)
+#define LINE_MOST 2u
+
+enum { NAME, LIVE, BLOCKS, PEAK, ALLOCATED, ALLOCATIONS, FREES, BACKING, UNUSED, COLUMNS };
+
+static const struct column columns[COLUMNS] = {
+	[NAME] = {"heap", "heap", CELL_TEXT, .sum = false},
+	[LIVE] = {"live", "live_bytes", CELL_SIZE, .sum = true},
+	[BLOCKS] = {"blocks", "live_blocks", CELL_COUNT, .sum = true},
+	[PEAK] = {"at the peak", "peak_bytes", CELL_SIZE, .sum = true},
+	[ALLOCATED] = {"allocated", "allocated_bytes", CELL_SIZE, .sum = true},
+	[ALLOCATIONS] = {"allocations", "allocations", CELL_COUNT, .sum = true, .optional = true},
+	[FREES] = {NULL, "frees", CELL_COUNT, .sum = true},
+	[BACKING] = {"backing", "backing_bytes", CELL_SIZE, .sum = false},
+	[UNUSED] = {"of it unused", "unused_bytes", CELL_SIZE, .sum = false},
+};
+
+/* The heap of a site stands above its outermost frame. What is unused of backing memory is known at
+ * the end only. */
+static const char sql[] =
+	"WITH RECURSIVE up(site, stack) AS (SELECT id, stack FROM site UNION ALL"
+	"  SELECT up.site, k.parent FROM up JOIN stack k ON k.id = up.stack"
+	"  WHERE k.parent IS NOT NULL),"
+	" root AS (SELECT up.site, substr(f.note, 6) AS heap FROM up"
+	"  JOIN stack k ON k.id = up.stack AND k.parent IS NULL JOIN frame f ON f.id = k.frame"
+	"  WHERE f.note LIKE 'heap %'),"
+	" stat AS (SELECT c.site, t.label, c.live_bytes, c.live_blocks FROM site_stat c"
+	"  JOIN snapshot t ON t.id = c.snapshot),"
+	" each AS (SELECT coalesce(root.heap, 'malloc') AS heap, root.heap IS NULL AS plain,"
+	"  total(e.live_bytes) AS live, total(e.live_blocks) AS blocks,"
+	"  iif((SELECT count(*) FROM snapshot WHERE label = 'peak'),"
+	"  CAST(total(p.live_bytes) AS INTEGER), NULL) AS peak,"
+	"  sum(s.allocated_bytes) AS allocated, sum(s.allocations) AS allocations,"
+	"  sum(s.frees) AS frees FROM site s LEFT JOIN root ON root.site = s.id"
+	"  LEFT JOIN stat e ON e.site = s.id AND e.label = ?1"
+	"  LEFT JOIN stat p ON p.site = s.id AND p.label = 'peak' GROUP BY root.heap),"
+	" behind AS (SELECT name, sum(backing_bytes) AS bytes FROM heap GROUP BY name)"
+	" SELECT heap, CAST(live AS INTEGER), CAST(blocks AS INTEGER), peak, allocated,"
+	"  allocations, frees, b.bytes, iif(b.bytes > 0 AND ?1 = 'end',"
+	"  max(b.bytes - CAST(live AS INTEGER), 0), NULL)"
+	" FROM each LEFT JOIN behind b ON b.name = heap AND NOT plain ORDER BY live DESC, heap";
+
+static uint64_t number(sqlite3_stmt *st, int i)
+{
+	return sqlite3_column_type(st, i) == SQLITE_INTEGER ? (uint64_t)sqlite3_column_int64(st, i)
+							    : UNKNOWN;
+}
+
+struct table table_heaps(struct model *m, size_t limit)
+{
+	struct ms_err ignored = {0};
+	struct table t = {.columns = columns,
+			  .column_count = COLUMNS,
+			  .title = m->est ? "HEAPS (estimated)" : "HEAPS",
+			  .empty = "no site in this snapshot",
+			  .at = true};
+	sqlite3_stmt *st = ms_sql_prepare(m->db, sql, &ignored);
+	if (st)
+		sqlite3_bind_text(st, 1, m->at_label, -1, SQLITE_STATIC);
+	while (st && sqlite3_step(st) == SQLITE_ROW) {
+		struct cell *c = table_row(m, &t, m->sites.n)->cells;
+		const char *name = (const char *)sqlite3_column_text(st, NAME);
+		c[NAME].s = ms_arena_strdup(&m->arena, name ? name : "");
+		for (int i = LIVE; i < COLUMNS; i++)
+			c[i].n = number(st, i);
+	}
+	sqlite3_finalize(st);
+	table_finish(m, &t, -1, limit, "heaps", NULL);
+	return t;
+}
+
+const char *heaps_line(struct model *m)
+{
+	struct table t = table_heaps(m, SIZE_MAX);
+	const char *s = "";
+	if (t.n < 2)
+		return NULL;
+	for (size_t i = 0; i < t.n && i < LINE_MOST; i++) {
+		const struct cell *c = t.rows[i].cells;
+		const char *behind = c[BACKING].n == UNKNOWN || !c[BACKING].n
+					     ? ""
+					     : SAY(" of %s", say_size(m, c[BACKING].n));
+		s = SAY("%s%s%s %s%s", s, i ? ", " : "",
+			name_cut(&m->arena, name_clean(&m->arena, c[NAME].s, false), 24, false),
+			say_size(m, c[LIVE].n), behind);
+	}
+	return t.n > LINE_MOST
+		       ? SAY("%s, %s more: ms-report --heaps", s, say_count(m, t.n - LINE_MOST))
+		       : SAY("%s: ms-report --heaps", s);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT
+ * Heaps of the program's own beside malloc's: what each holds, and the memory that it cuts its
+ * blocks from.
+ */
+#ifndef REPORT_HEAPS_H
+#define REPORT_HEAPS_H
+
+#include "table.h"
+
+/* One row a heap, that with the most live bytes first. */
+struct table table_heaps(struct model *m, size_t limit);
+/* The same in a line, or NULL: there is but one. */
+const char *heaps_line(struct model *m);
+
+#endif
