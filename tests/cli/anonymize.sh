@@ -114,6 +114,7 @@ cat >columns <<'C'
 * frame.function
 * frame.note
 = growth.trend
+* heap.name
 * hidden.filter
 = loss.reason
 * mark.name
