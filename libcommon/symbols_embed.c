@@ -24,223 +24,15 @@
 #include "arena.h"
 #include "err.h"
 #include "format/record.h"
-#include "format/stacks.h"
 #include "format/trace.h"
 #include "io.h"
+#include "symbols_wanted.h"
 #include "tracefile.h"
 
 /* A symbols block is closed when it reaches this size; a chain longer than MAX_CHAIN keeps its
  * inner part and the function itself. The level is worth its time, as this is written once and
  * kept. */
 enum { BLOCK_BYTES = 1 << 20, MAX_CHAIN = 64, ZSTD_LEVEL = 9 };
-
-#define NOT_A_FRAME                                                                                \
-	(MS_FRAME_CUT | MS_FRAME_TRUNCATED | MS_FRAME_NOT_TAKEN | MS_FRAME_BEFORE | MS_FRAME_HEAP)
-
-struct module {
-	uint64_t id, bias;
-	struct ms_symbols_module is;
-	int handle; /* -1 = not asked for yet */
-};
-
-/* A frame to look up: `address` as its ELF file has it, inside the call. */
-struct wanted {
-	uint32_t frame, module; /* module: index in `modules` */
-	uint64_t address;
-};
-
-struct contents {
-	struct ms_arena arena;
-	struct {
-		struct module *v;
-		size_t n, cap;
-	} modules;
-	struct {
-		struct ms_frame *v;
-		size_t n, cap;
-	} frames; /* by number; 0 is none */
-	struct {
-		struct wanted *v;
-		size_t n, cap;
-	} wanted;
-	uint8_t *end; /* records of the last end block */
-	size_t end_size;
-	uint64_t first_ns, last_ns; /* of that block */
-	uint64_t pid, start_ns;     /* start: ns since 1970 */
-	bool has_symbols;
-};
-
-/* ---- reading the trace ---- */
-
-static struct module *module_of_id(struct contents *c, uint64_t id)
-{
-	for (size_t i = c->modules.n; i-- > 0;)
-		if (c->modules.v[i].id == id)
-			return &c->modules.v[i];
-	struct module *m = MS_PUSH(&c->modules);
-	*m = (struct module){.id = id, .is.path = "", .handle = -1};
-	return m;
-}
-
-static void read_module(struct contents *c, struct ms_record rec)
-{
-	struct ms_record again = rec;
-	struct ms_field f;
-	uint64_t id = 0;
-	while (ms_record_field(&rec, &f) == MS_FMT_OK)
-		if (f.id == MS_MODULE_ID)
-			id = f.value;
-	if (!id)
-		return;
-	struct module *m = module_of_id(c, id);
-	while (ms_record_field(&again, &f) == MS_FMT_OK) {
-		if (f.id == MS_MODULE_PATH && f.is_bytes) {
-			m->is.path = ms_arena_strndup(&c->arena, (const char *)f.data, f.size);
-		} else if (f.id == MS_MODULE_BUILD_ID && f.is_bytes) {
-			m->is.build_id =
-				memcpy(ms_arena_alloc(&c->arena, f.size + 1), f.data, f.size);
-			m->is.build_id_size = f.size;
-		} else if (f.id == MS_MODULE_BIAS) {
-			m->bias = f.value;
-		} else if (f.id == MS_MODULE_KIND) {
-			m->is.kind = f.value > 255 ? 255 : (int)f.value;
-		} else if (f.id == MS_MODULE_SIZE) {
-			m->is.file_bytes = f.value;
-		} else if (f.id == MS_MODULE_MTIME) {
-			m->is.file_mtime_ns = f.value;
-		} else if (f.id == MS_MODULE_DELETED) {
-			m->is.deleted = f.value;
-		}
-	}
-}
-
-static void read_modules(struct contents *c, const struct ms_column *col)
-{
-	struct ms_record_reader r;
-	struct ms_record rec;
-	ms_record_reader_init(&r, col->data, col->size);
-	while (ms_record_next(&r, &rec) == MS_FMT_OK)
-		read_module(c, rec);
-}
-
-static void read_info(struct contents *c, const struct ms_column *col)
-{
-	struct ms_record_reader r;
-	struct ms_record rec;
-	struct ms_field f;
-	ms_record_reader_init(&r, col->data, col->size);
-	while (ms_record_next(&r, &rec) == MS_FMT_OK)
-		while (ms_record_field(&rec, &f) == MS_FMT_OK) {
-			if (f.id == MS_INFO_PID)
-				c->pid = f.value;
-			else if (f.id == MS_INFO_START_WALL)
-				c->start_ns = f.value;
-		}
-}
-
-/* Frames keep their numbers also where blocks were lost; a number that goes back is damage. */
-static void read_frames(struct contents *c, const struct ms_block *b)
-{
-	enum { MAX_GAP = 1 << 24 };
-	struct ms_stacks_decoder d;
-	struct ms_frame f;
-	if (ms_stacks_decoder_init(&d, b->columns, b->column_count) != MS_FMT_OK ||
-	    d.first_frame < c->frames.n || d.first_frame - c->frames.n > MAX_GAP)
-		return;
-	while (c->frames.n < d.first_frame)
-		*MS_PUSH(&c->frames) = (struct ms_frame){0};
-	while (ms_stacks_next_frame(&d, &f) == MS_FMT_OK)
-		*MS_PUSH(&c->frames) = f;
-}
-
-static void read_end(struct contents *c, const struct ms_block *b, const struct ms_column *col)
-{
-	free(c->end);
-	c->end = ms_xrealloc(NULL, col->size + 1, 1);
-	memcpy(c->end, col->data, col->size);
-	c->end_size = col->size;
-	c->first_ns = b->first_ns;
-	c->last_ns = b->last_ns;
-}
-
-static void read_block(struct contents *c, const struct ms_block *b)
-{
-	const struct ms_column *col = ms_block_column(b, MS_RECORDS_COLUMN);
-	if (b->type == MS_BLOCK_STACKS)
-		read_frames(c, b);
-	else if (b->type == MS_BLOCK_SYMBOLS)
-		c->has_symbols = true;
-	else if (b->type == MS_BLOCK_MODULES && col)
-		read_modules(c, col);
-	else if (b->type == MS_BLOCK_INFO && col)
-		read_info(c, col);
-	else if (b->type == MS_BLOCK_END && col)
-		read_end(c, b, col);
-}
-
-/* Reads what is needed of `t`. 0, or -1: it failed, or is no ended trace. */
-static int read_trace(struct ms_trace *t, const char *path, struct contents *c, struct ms_err *err)
-{
-	const uint64_t types = UINT64_C(1) << MS_BLOCK_STACKS | UINT64_C(1) << MS_BLOCK_SYMBOLS |
-			       UINT64_C(1) << MS_BLOCK_MODULES | UINT64_C(1) << MS_BLOCK_END |
-			       UINT64_C(1) << MS_BLOCK_INFO;
-	struct ms_block b;
-	enum ms_trace_next next;
-	uint64_t end;
-	ms_trace_sparse(t,
-			&end); /* events, most of a long trace, are stepped over if they can be */
-	*MS_PUSH(&c->frames) = (struct ms_frame){0};
-	while ((next = ms_trace_next(t, types, 1, &b, err)) != MS_NEXT_EOF) {
-		if (next == MS_NEXT_ERROR)
-			return -1;
-		if (next == MS_NEXT_BLOCK)
-			read_block(c, &b);
-	}
-	if (ms_trace_state(t) == MS_TRACE_GROWING)
-		return ms_err_set(err, "cannot add symbols to '%s': it is still being written",
-				  path);
-	if (ms_trace_state(t) != MS_TRACE_ENDED || !c->end)
-		return ms_err_set(
-			err, "cannot add symbols to '%s': it is incomplete (no end block)", path);
-	return 0;
-}
-
-static int by_module_and_address(const void *a, const void *b)
-{
-	const struct wanted *x = a, *y = b;
-	if (x->module != y->module)
-		return x->module < y->module ? -1 : 1;
-	if (x->address != y->address)
-		return x->address < y->address ? -1 : 1;
-	return x->frame < y->frame ? -1 : x->frame > y->frame;
-}
-
-static int by_id(const void *a, const void *b)
-{
-	const struct module *x = a, *y = b;
-	return x->id < y->id ? -1 : x->id > y->id;
-}
-
-static void choose_frames(struct contents *c)
-{
-	/* of number 0 are frames outside of all modules */
-	module_of_id(c, 0)->is.kind = MS_SYMBOLS_MADE;
-	qsort(c->modules.v, c->modules.n, sizeof *c->modules.v, by_id);
-	for (size_t i = 1; i < c->frames.n; i++) {
-		const struct ms_frame *f = &c->frames.v[i];
-		struct module key = {.id = f->module};
-		struct module *m =
-			(f->flags & NOT_A_FRAME)
-				? NULL
-				: bsearch(&key, c->modules.v, c->modules.n, sizeof key, by_id);
-		if (m)
-			*MS_PUSH(&c->wanted) = (struct wanted){
-				(uint32_t)i, (uint32_t)(m - c->modules.v),
-				f->address - m->bias - !(f->flags & MS_FRAME_EXACT)};
-	}
-	if (c->wanted.n)
-		qsort(c->wanted.v, c->wanted.n, sizeof *c->wanted.v, by_module_and_address);
-}
 
 /* ---- writing symbols ---- */
 
@@ -330,7 +122,7 @@ static void flush(struct output *o, struct ms_err *err)
 	o->strings.n = 0;
 }
 
-static void put_module(struct output *o, const struct module *m, int state)
+static void put_module(struct output *o, const struct ms_wanted_module *m, int state)
 {
 	make_room(o, 64);
 	ms_record_begin(&o->w);
@@ -372,8 +164,8 @@ static void put_frame(struct output *o, uint32_t frame, const struct ms_location
 #define HALF_MIN 2000u
 
 struct half {
-	const struct contents *c;
-	size_t first;         /* of c->wanted; all after it too */
+	const struct ms_wanted *c;
+	size_t first;         /* of c->frames; all after it too */
 	struct ms_symbols *s; /* NULL: there is no second half */
 	int *handles;         /* by module; -1 = not asked for */
 	pthread_t thread;
@@ -385,12 +177,13 @@ struct half {
 	size_t *ends; /* in `found`, by number from `first`: of the chain of each */
 };
 
-static bool same_place(const struct wanted *a, const struct wanted *b)
+static bool same_place(const struct ms_wanted_frame *a, const struct ms_wanted_frame *b)
 {
 	return a->module == b->module && a->address == b->address;
 }
 
-static int handle_of(struct ms_symbols *s, const struct contents *c, const struct module *m)
+static int handle_of(struct ms_symbols *s, const struct ms_wanted *c,
+		     const struct ms_wanted_module *m)
 {
 	struct ms_symbols_module is = m->is;
 	is.pid = c->pid;
@@ -404,8 +197,8 @@ static void *look_up(void *arg)
 	struct half *h = arg;
 	struct ms_location chain[MAX_CHAIN];
 	size_t n = 0;
-	for (size_t i = h->first; i < h->c->wanted.n; i++) {
-		const struct wanted *w = &h->c->wanted.v[i];
+	for (size_t i = h->first; i < h->c->frames.n; i++) {
+		const struct ms_wanted_frame *w = &h->c->frames.v[i];
 		int *handle = &h->handles[w->module];
 		if (*handle < 0)
 			*handle = handle_of(h->s, h->c, &h->c->modules.v[w->module]);
@@ -418,10 +211,10 @@ static void *look_up(void *arg)
 	return NULL;
 }
 
-static void start_half(struct half *h, const struct contents *c, const struct ms_symbols *s)
+static void start_half(struct half *h, const struct ms_wanted *c, const struct ms_symbols *s)
 {
 	cpu_set_t set;
-	size_t n = c->wanted.n;
+	size_t n = c->frames.n;
 	*h = (struct half){.c = c, .first = n};
 	if (n < HALF_MIN || sched_getaffinity(0, sizeof set, &set) != 0 || CPU_COUNT(&set) < 2)
 		return;
@@ -472,11 +265,11 @@ static int state_of(struct ms_symbols *s, int first, struct ms_symbols *t, int s
 }
 
 /* What is known of a module is known once all its frames were looked up. */
-static void put_modules(const struct contents *c, struct ms_symbols *s, const struct half *h,
+static void put_modules(const struct ms_wanted *c, struct ms_symbols *s, const struct half *h,
 			struct output *o)
 {
 	for (size_t i = 0; i < c->modules.n; i++) {
-		const struct module *m = &c->modules.v[i];
+		const struct ms_wanted_module *m = &c->modules.v[i];
 		int second = h->s ? h->handles[i] : -1,
 		    state = state_of(s, m->handle, h->s, second);
 		if (state >= 0 && m->id)
@@ -484,16 +277,16 @@ static void put_modules(const struct contents *c, struct ms_symbols *s, const st
 	}
 }
 
-static void put_all(struct contents *c, struct ms_symbols *s, struct output *o, struct ms_err *err)
+static void put_all(struct ms_wanted *c, struct ms_symbols *s, struct output *o, struct ms_err *err)
 {
 	struct ms_location own[MAX_CHAIN];
 	const struct ms_location *chain = own;
 	struct half half;
 	size_t n = 0;
 	start_half(&half, c, s);
-	for (size_t i = 0; i < c->wanted.n && !o->failed; i++) {
-		const struct wanted *w = &c->wanted.v[i];
-		struct module *m = &c->modules.v[w->module];
+	for (size_t i = 0; i < c->frames.n && !o->failed; i++) {
+		const struct ms_wanted_frame *w = &c->frames.v[i];
+		struct ms_wanted_module *m = &c->modules.v[w->module];
 		if (i == half.first)
 			wait_for_half(&half);
 		bool second = i >= half.first;
@@ -515,7 +308,7 @@ static void put_all(struct contents *c, struct ms_symbols *s, struct output *o, 
 }
 
 /* Writes the blocks to the memory file `fd`: symbols, then the end block again. */
-static int build_blocks(struct contents *c, struct ms_symbols *s, uint32_t next_block, int fd,
+static int build_blocks(struct ms_wanted *c, struct ms_symbols *s, uint32_t next_block, int fd,
 			struct ms_err *err)
 {
 	struct output o = {.to = ms_trace_writer_append(fd, next_block, ZSTD_LEVEL, err),
@@ -523,7 +316,6 @@ static int build_blocks(struct contents *c, struct ms_symbols *s, uint32_t next_
 	if (!o.to)
 		return -1;
 	ms_record_writer_init(&o.w, NULL, 0);
-	choose_frames(c);
 	put_all(c, s, &o, err);
 	struct ms_column end = {.id = MS_RECORDS_COLUMN, .data = c->end, .size = c->end_size};
 	if (!o.failed && ms_trace_write(o.to, MS_BLOCK_END, c->first_ns, c->last_ns, &end, 1, err))
@@ -580,11 +372,11 @@ out:
 
 int ms_symbols_embed(const char *path, struct ms_symbols *s, struct ms_err *err)
 {
-	struct contents c = {0};
+	struct ms_wanted c = {0};
 	struct ms_symbols *own = NULL;
 	int rc = -1, memory = -1;
 	struct ms_trace *t = ms_trace_open(path, err);
-	if (!t || read_trace(t, path, &c, err))
+	if (!t || ms_wanted_read(t, path, &c, err))
 		goto out;
 	if (c.has_symbols) {
 		rc = 0;
@@ -604,10 +396,6 @@ out:
 		close(memory);
 	ms_symbols_free(own);
 	ms_trace_close(t);
-	ms_arena_free(&c.arena);
-	free(c.modules.v);
-	free(c.frames.v);
-	free(c.wanted.v);
-	free(c.end);
+	ms_wanted_free(&c);
 	return rc;
 }

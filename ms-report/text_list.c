@@ -279,73 +279,84 @@ void text_list(struct page *p, struct out *o, const struct list *l, bool callers
 	}
 }
 
+/* What a list is of. */
+static const char *list_name(struct page *p, const struct list *l)
+{
+	struct model *m = p->m;
+	struct ms_arena *a = &m->arena;
+	bool end = strcmp(m->at_label, "end") == 0;
+	const char *later = gaps_peak(m);
+	switch (l->metric) {
+	case METRIC_UNREACHABLE:
+		return "UNREACHABLE AT THE END, nothing points to these";
+	case METRIC_HELD:
+		return "LIVE AT THE END, something points to these";
+	case METRIC_LIVE:
+		return ms_arena_printf(a, "LIVE AT %s, %s",
+				       !end                 ? say_moment(m, &p->style)
+				       : m->quality.growing ? "THE END SO FAR"
+							    : "THE END",
+				       verdicts_sum(m));
+	case METRIC_PEAK:
+		return m->processes.n > 1   ? "PEAK, each process at its own"
+		       : l->total.estimated ? "PEAK, the largest estimate"
+		       : later              ? later
+					    : ms_arena_printf(a, "PEAK at %s",
+							      say_time(m, m->totals.peak_time_ns));
+	case METRIC_ALLOCATED:
+		return "ALLOCATED over the whole run";
+	case METRIC_ALLOCATIONS:
+		return "CALLS over the whole run";
+	case METRIC_MAPPED:
+		return ms_arena_printf(a, "MAPPED at %s, %s",
+				       end ? "the end" : say_moment(m, &p->style),
+				       beside_heap_is_apart(m) ? "apart from the heap"
+							       : "with what the allocator took");
+	case METRIC_FAILED:
+		return "FAILED, calls that returned null";
+	default:
+		return "TEMPORARY, freed before the next allocation";
+	}
+}
+
+/* The second figure of all, as it follows the first: ", 12 blocks", " in 3 calls"; "" = it is not
+ * of these. */
+static const char *list_second(struct page *p, const struct list *l)
+{
+	struct model *m = p->m;
+	struct ms_arena *a = &m->arena;
+	const struct ms_spread *e = pair_eb(&l->total);
+	switch (l->metric) {
+	case METRIC_ALLOCATED:
+		return ms_arena_printf(a, " in %s", est_things(m, l->total.b, e, "call", "calls"));
+	case METRIC_ALLOCATIONS:
+		return ms_arena_printf(a, " for %s", est_size(m, l->total.b, e));
+	case METRIC_TEMPORARY:
+		return ms_arena_printf(a, " of %s", est_things(m, l->total.b, e, "call", "calls"));
+	case METRIC_MAPPED:
+	case METRIC_FAILED:
+		return "";
+	default:
+		return ms_arena_printf(a, ", %s", est_things(m, l->total.b, e, "block", "blocks"));
+	}
+}
+
 const char *list_title(struct page *p, const struct list *l)
 {
 	struct model *m = p->m;
 	struct ms_arena *a = &m->arena;
 	/* a site that allocated nothing temporary or failed nowhere is not one of those */
-	size_t count =
-		l->metric >= METRIC_TEMPORARY && l->metric < METRIC_COUNT && l->total.a != UNKNOWN
-			? l->with
-			: l->all;
+	bool some =
+		l->metric >= METRIC_TEMPORARY && l->metric < METRIC_COUNT && l->total.a != UNKNOWN;
+	size_t count = some ? l->with : l->all;
 	const char *sites = say_things(m, count, "site", "sites");
 	if (count > l->n)
 		sites = ms_arena_printf(a, "top %s of %s", say_count(m, l->n), sites);
-	const char *total = metric_is_bytes(l->metric)
-				    ? est_size(m, l->total.a, pair_ea(&l->total))
-				    : est_count(m, l->total.a, pair_ea(&l->total));
-	const struct ms_spread *b = pair_eb(&l->total);
-	const char *later = gaps_peak(m);
-	switch (l->metric) {
-	case METRIC_UNREACHABLE:
-		return ms_arena_printf(
-			a, "UNREACHABLE AT THE END, nothing points to these: %s, %s, %s", total,
-			say_things(m, l->total.b, "block", "blocks"), sites);
-	case METRIC_HELD:
-		return ms_arena_printf(a, "LIVE AT THE END, something points to these: %s, %s, %s",
-				       total, say_things(m, l->total.b, "block", "blocks"), sites);
-	case METRIC_LIVE:
-		return ms_arena_printf(a, "LIVE AT %s, %s: %s, %s, %s",
-				       strcmp(m->at_label, "end") == 0
-					       ? (m->quality.growing ? "THE END SO FAR" : "THE END")
-					       : say_moment(m, &p->style),
-				       verdicts_sum(m), total,
-				       est_things(m, l->total.b, b, "block", "blocks"), sites);
-	case METRIC_PEAK:
-		if (m->processes.n > 1)
-			return ms_arena_printf(
-				a, "PEAK, each process at its own: %s, %s, %s", total,
-				est_things(m, l->total.b, b, "block", "blocks"), sites);
-		if (l->total.estimated)
-			return ms_arena_printf(a, "PEAK, the largest estimate: %s, %s, %s", total,
-					       est_things(m, l->total.b, b, "block", "blocks"),
-					       sites);
-		return ms_arena_printf(a, "%s: %s, %s, %s",
-				       later ? later
-					     : ms_arena_printf(a, "PEAK at %s",
-							       say_time(m, m->totals.peak_time_ns)),
-				       total, est_things(m, l->total.b, b, "block", "blocks"),
-				       sites);
-	case METRIC_ALLOCATED:
-		return ms_arena_printf(a, "ALLOCATED over the whole run: %s in %s, %s", total,
-				       est_things(m, l->total.b, b, "call", "calls"), sites);
-	case METRIC_ALLOCATIONS:
-		return ms_arena_printf(a, "CALLS over the whole run: %s for %s, %s", total,
-				       est_size(m, l->total.b, b), sites);
-	case METRIC_MAPPED:
-		return ms_arena_printf(a, "MAPPED at %s, %s: %s, %s",
-				       strcmp(m->at_label, "end") == 0 ? "the end"
-								       : say_moment(m, &p->style),
-				       beside_heap_is_apart(m) ? "apart from the heap"
-							       : "with what the allocator took",
-				       total, sites);
-	case METRIC_FAILED:
-		return ms_arena_printf(a, "FAILED, calls that returned null: %s, %s", total, sites);
-	default:
-		return ms_arena_printf(a,
-				       "TEMPORARY, freed before the next allocation: %s of %s, %s",
-				       total, est_things(m, l->total.b, b, "call", "calls"), sites);
-	}
+	const struct ms_spread *e = pair_ea(&l->total);
+	return ms_arena_printf(a, "%s: %s%s, %s", list_name(p, l),
+			       metric_is_bytes(l->metric) ? est_size(m, l->total.a, e)
+							  : est_count(m, l->total.a, e),
+			       list_second(p, l), sites);
 }
 
 void text_list_view(struct page *p, struct out *o, const struct list *l)
