@@ -73,14 +73,24 @@ bool ms_proc_parse_stat(const char *text, struct ms_proc_stat *out)
 	return out->fields > MS_STAT_RSS;
 }
 
-uint64_t ms_proc_status_number(const char *text, const char *label, uint64_t none)
+static uint64_t labelled(const char *text, const char *label, int base, uint64_t none)
 {
 	const char *at = strstr(text, label);
 	uint64_t v;
 	if (!at)
 		return none;
 	at = skip_blanks(at + strlen(label));
-	return number(&at, 10, &v) ? v : none;
+	return number(&at, base, &v) ? v : none;
+}
+
+uint64_t ms_proc_status_number(const char *text, const char *label, uint64_t none)
+{
+	return labelled(text, label, 10, none);
+}
+
+uint64_t ms_proc_status_mask(const char *text, const char *label)
+{
+	return labelled(text, label, 16, 0);
 }
 
 void ms_proc_memory_add(struct ms_proc_memory *sum, const struct ms_proc_memory *m)

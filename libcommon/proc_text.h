@@ -44,6 +44,8 @@ bool ms_proc_parse_stat(const char *text, struct ms_proc_stat *out);
 
 /* The number behind `label` ("\nSeccomp:") of status; `none` when there is none. */
 uint64_t ms_proc_status_number(const char *text, const char *label, uint64_t none);
+/* The same of a mask of signals ("\nSigBlk:"), which has base 16; 0 when there is none. */
+uint64_t ms_proc_status_mask(const char *text, const char *label);
 
 /* What smaps says of a mapping, and smaps_rollup of all of them together. Bytes. */
 struct ms_proc_memory {

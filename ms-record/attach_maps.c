@@ -3,63 +3,48 @@
  */
 #include "attach_maps.h"
 
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "libcommon/arena.h"
 #include "libcommon/err.h"
+#include "libcommon/proc.h"
 
 #define REACH (UINT64_C(0x7f) << 24) /* a little less than 2 GiB */
 #define LOWEST UINT64_C(0x10000)
 #define HIGHEST (UINT64_C(0x7ffffffff) << 12)
 #define MARGIN UINT64_C(0x10000) /* to what grows */
 
-static void add(struct attach_maps *m, const char *line)
+static void add(struct attach_maps *m, const struct ms_proc_map *from)
 {
-	struct attach_map p = {0};
-	char perms[8];
-	int at = 0;
-	unsigned long long start, end, offset, inode;
-	if (sscanf(line, "%llx-%llx %7s %llx %*s %llu %n", &start, &end, perms, &offset, &inode,
-		   &at) < 5)
-		return;
-	p.start = start;
-	p.end = end;
-	p.offset = offset;
-	p.inode = inode;
-	p.read = perms[0] == 'r';
-	p.write = perms[1] == 'w';
-	p.exec = perms[2] == 'x';
-	p.shared = perms[3] == 's';
-	p.path = strdup(line + at);
+	const char *perms = from->perms;
+	struct attach_map p = {.start = from->start,
+			       .end = from->end,
+			       .offset = from->offset,
+			       .inode = from->inode,
+			       .read = perms[0] == 'r',
+			       .write = perms[1] == 'w',
+			       .exec = perms[2] == 'x',
+			       .shared = perms[3] == 's',
+			       .path = strdup(from->path)};
 	if (p.path)
 		*MS_PUSH(m) = p;
 }
 
 int attach_maps_read(struct attach_maps *m, int proc, struct ms_err *err)
 {
+	const struct ms_proc p = {.folder = proc};
+	struct ms_regions r = {0};
 	*m = (struct attach_maps){0};
-	int fd = openat(proc, "maps", O_RDONLY | O_CLOEXEC);
-	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
-	if (!f) {
+	int rc = ms_regions_read(&p, false, &r);
+	if (rc)
 		ms_err_sys(err, "cannot read its maps");
-		if (fd >= 0)
-			close(fd);
-		return -1;
-	}
-	char *line = NULL;
-	size_t room = 0;
-	for (ssize_t n; (n = getline(&line, &room, f)) > 0;) {
-		if (line[n - 1] == '\n')
-			line[n - 1] = '\0';
-		add(m, line);
-	}
-	free(line);
-	fclose(f);
-	return m->n ? 0 : ms_err_set(err, "cannot read its maps");
+	for (size_t i = 0; i < r.n; i++)
+		add(m, &r.v[i].map);
+	ms_regions_free(&r);
+	if (!rc && !m->n)
+		ms_err_set(err, "cannot read its maps");
+	return m->n ? 0 : -1;
 }
 
 void attach_maps_free(struct attach_maps *m)

@@ -47,7 +47,7 @@ static void pause_between(int i)
  * let go by the end of this process only. */
 static int stop_all(const struct attach *a, struct hijack_stop *s, struct ms_err *err)
 {
-	if (!hijack_stop_all(s, a->h.proc, clock_mono() + STOP_NS))
+	if (!hijack_stop_all(s, a->h.proc, STOP_NS))
 		return ATTACH_DONE;
 	if (errno == ETIMEDOUT)
 		return ATTACH_AGAIN;
@@ -67,6 +67,14 @@ static void hurry(const struct attach *a)
 	if (a->held)
 		return;
 	sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &first);
+}
+
+/* Before anything stops: what can be known then, and our own haste. */
+static void get_ready(struct attach *a)
+{
+	if (!a->held)
+		hijack_find_code(&a->h);
+	hurry(a);
 }
 
 /* ---- system calls in it ------------------------------------------------------------------------
@@ -358,16 +366,18 @@ int attach_map(void *arg, void *shared)
 	struct hijack_stop here = {0}, *s = a->held ? a->held : &here;
 	struct remote r = {.err = &out->err};
 	int own = -1;
-	hurry(a);
-	if (!a->held && hijack_stop_one(s, &a->h, clock_mono() + STOP_NS)) {
+	get_ready(a);
+	if (!a->held && hijack_stop_one(s, &a->h, STOP_NS)) {
 		if (errno == ETIMEDOUT || errno == EBUSY)
 			return ATTACH_AGAIN;
 		ms_err_sys(&out->err, "cannot stop a thread of %d", (int)a->pid);
 		return ATTACH_FAILED;
 	}
+	hijack_wait_begin();
 	map_by(a, s, &r, out, &own);
 	if (!a->held)
 		hijack_resume(s, a->h.proc);
+	hijack_wait_end();
 	if (r.again && out->err.text[0]) {
 		*out = before;
 		return ATTACH_AGAIN;
@@ -702,7 +712,7 @@ int attach_restore(void *arg, void *shared)
 	struct attach *a = arg;
 	struct attach_shared *out = shared;
 	out->left = true;
-	hurry(a);
+	get_ready(a);
 	if (a->held)
 		return restore_held(a, out);
 	for (int i = 0; i < LEAVE_TRIES; i++) {

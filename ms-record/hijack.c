@@ -20,60 +20,32 @@
 #include <unistd.h>
 
 #include "libcommon/err.h"
+#include "libcommon/proc.h"
 
 #define KERNEL_THREAD 0x200000u /* PF_KTHREAD */
 
 /* ---- files of /proc ---- */
 
-/* The file as a string; its length, or -1. */
-static ssize_t slurp(int folder, const char *name, char *to, size_t room)
-{
-	int fd = openat(folder, name, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, to, room - 1);
-	int saved = errno;
-	if (fd >= 0)
-		close(fd);
-	errno = saved;
-	to[n > 0 ? n : 0] = '\0';
-	return n;
-}
+struct looks {
+	struct ms_proc_stat stat;
+	char status[4096];
+};
 
 /* The number behind a label of `status`; -1 = there is none. */
 static long number(const char *status, const char *label)
 {
-	const char *p = strstr(status, label);
-	return p ? strtol(p + strlen(label), NULL, 10) : -1;
+	return (long)ms_proc_status_number(status, label, UINT64_MAX);
 }
 
-struct looks {
-	char name[64], status[4096];
-	char state;
-	unsigned flags;
-	uint64_t start_time;
-};
-
-static int take_stat(struct looks *l, const char *text)
+static bool look(struct looks *l, int proc)
 {
-	const char *open = strchr(text, '('), *close = strrchr(text, ')');
-	unsigned long long start = 0;
-	if (!open || !close || close < open ||
-	    sscanf(close + 1,
-		   " %c %*d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d "
-		   "%*d %*d %llu",
-		   &l->state, &l->flags, &start) != 3)
-		return -1;
-	snprintf(l->name, sizeof l->name, "%.*s", (int)(close - open - 1), open + 1);
-	l->start_time = start;
-	return 0;
+	return ms_proc_stat_at(proc, &l->stat) &&
+	       ms_proc_text_at(proc, "status", l->status, sizeof l->status);
 }
 
-static int look(struct looks *l, int proc)
+static bool ended(const struct looks *l)
 {
-	char text[1024];
-	if (slurp(proc, "stat", text, sizeof text) <= 0 ||
-	    slurp(proc, "status", l->status, sizeof l->status) <= 0)
-		return -1;
-	return take_stat(l, text);
+	return l->stat.state == 'Z' || l->stat.state == 'X';
 }
 
 /* ---- what we may ---- */
@@ -119,9 +91,9 @@ static int refuse(struct judge *j, enum hijack_why why, const char *fmt, ...)
 	vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
 	j->why = why;
-	if (j->looks.name[0])
+	if (j->looks.stat.name[0])
 		return ms_err_set(j->err, "cannot attach to process %d ('%s'): %s", (int)j->pid,
-				  j->looks.name, text);
+				  j->looks.stat.name, text);
 	return ms_err_set(j->err, "cannot attach to process %d: %s", (int)j->pid, text);
 }
 
@@ -132,16 +104,16 @@ static int judge_kind(struct judge *j)
 	if (group != j->pid)
 		return refuse(j, HIJACK_NOBODY, "that is a thread of process %ld; give that number",
 			      group);
-	if (l->state == 'Z' && number(l->status, "\nThreads:\t") > 1)
+	if (l->stat.state == 'Z' && number(l->status, "\nThreads:\t") > 1)
 		return refuse(j, HIJACK_ENDED,
 			      "its first thread has ended, and with it the way to its memory, "
 			      "though %ld others go on",
 			      number(l->status, "\nThreads:\t") - 1);
-	if (l->state == 'Z' || l->state == 'X')
+	if (ended(l))
 		return refuse(j, HIJACK_ENDED,
 			      "it has ended, and waits for its parent %ld to notice (zombie)",
 			      number(l->status, "\nPPid:\t"));
-	if (l->flags & KERNEL_THREAD)
+	if (l->stat.field[MS_STAT_FLAGS] & KERNEL_THREAD)
 		return refuse(j, HIJACK_KERNEL,
 			      "it is a thread of the kernel and has no memory of its own");
 	if (j->pid == getpid())
@@ -177,7 +149,7 @@ static int judge_tracer(struct judge *j)
 	if (tracer <= 0 || tracer == getpid())
 		return 0;
 	snprintf(name, sizeof name, "../%ld/comm", tracer);
-	slurp(j->proc, name, comm, sizeof comm);
+	ms_proc_text_at(j->proc, name, comm, sizeof comm);
 	comm[strcspn(comm, "\n")] = '\0';
 	return refuse(j, HIJACK_TRACED,
 		      "it is traced by process %ld%s%s%s already; end that one first", tracer,
@@ -192,8 +164,9 @@ static bool is_ancestor(const struct judge *j)
 		if (pid == getpid())
 			return true;
 		snprintf(name, sizeof name, "../%ld/status", pid);
-		pid = slurp(j->proc, name, status, sizeof status) > 0 ? number(status, "\nPPid:\t")
-								      : 0;
+		pid = ms_proc_text_at(j->proc, name, status, sizeof status)
+			      ? number(status, "\nPPid:\t")
+			      : 0;
 	}
 	return false;
 }
@@ -201,7 +174,7 @@ static bool is_ancestor(const struct judge *j)
 static int judge_scope(struct judge *j)
 {
 	char text[16];
-	if (slurp(j->proc, "../sys/kernel/yama/ptrace_scope", text, sizeof text) <= 0)
+	if (!ms_proc_text_at(j->proc, "../sys/kernel/yama/ptrace_scope", text, sizeof text))
 		return 0;
 	int scope = atoi(text);
 	if (scope >= 3)
@@ -273,7 +246,7 @@ static int no_folder(struct judge *j)
 static int judge_all(struct judge *j)
 {
 	j->proc = open_folder(j->root, j->pid);
-	if (j->proc < 0 || look(&j->looks, j->proc))
+	if (j->proc < 0 || !look(&j->looks, j->proc))
 		return no_folder(j);
 	return judge(j);
 }
@@ -283,9 +256,9 @@ static int take(struct hijack *h, struct judge *j)
 	struct looks now;
 	h->pidfd = (int)syscall(SYS_pidfd_open, h->pid, 0);
 	h->proc = open_folder("/proc", h->pid);
-	if (h->proc < 0 || look(&now, h->proc))
+	if (h->proc < 0 || !look(&now, h->proc))
 		return no_folder(j);
-	h->start_time = now.start_time;
+	h->start_time = now.stat.field[MS_STAT_START];
 	h->seccomp = number(now.status, "\nSeccomp:\t") > 0;
 	h->mem = openat(h->proc, "mem", O_RDWR | O_CLOEXEC);
 	if (h->mem >= 0)
@@ -327,8 +300,8 @@ void hijack_close(struct hijack *h)
 bool hijack_alive(const struct hijack *h)
 {
 	struct looks now;
-	return !look(&now, h->proc) && now.state != 'Z' && now.state != 'X' &&
-	       now.start_time == h->start_time;
+	return look(&now, h->proc) && !ended(&now) &&
+	       now.stat.field[MS_STAT_START] == h->start_time;
 }
 
 /* ---- memory ---- */

@@ -107,12 +107,12 @@ char hijack_state(int proc, pid_t tid);
 size_t hijack_count(int proc, pid_t *any);
 /* Stops all threads, those too that begin meanwhile. 0; or -1 with errno set: then all go on that
  * could be stopped, and the rest goes on when the calling thread ends. ETIMEDOUT: not all stopped
- * before `deadline_ns` (100 ms from now is a good one: a thread may be in the kernel's hands, or in
- * vfork); EPERM; ESRCH: none is there. */
-int hijack_stop_all(struct hijack_stop *s, int proc, uint64_t deadline_ns);
+ * within `patience_ns` of when the first one was asked to (100 ms are good: a thread may be in the
+ * kernel's hands, or in vfork); EPERM; ESRCH: none is there. */
+int hijack_stop_all(struct hijack_stop *s, int proc, uint64_t patience_ns);
 /* Stops one thread, preferably one that runs, and not inside a restartable sequence. As above;
  * EBUSY: all of them are in one. */
-int hijack_stop_one(struct hijack_stop *s, const struct hijack *h, uint64_t deadline_ns);
+int hijack_stop_one(struct hijack_stop *s, const struct hijack *h, uint64_t patience_ns);
 /* Has a stopped thread that is not borrowed go on elsewhere: the caller changed t->regs, and here
  * they are set. 0, or -1 with errno set. */
 int hijack_set_regs(struct hijack_thread *t);

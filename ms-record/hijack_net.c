@@ -18,9 +18,6 @@
  */
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
@@ -32,6 +29,7 @@
 #include "hijack_private.h"
 #include "libcommon/arena.h"
 #include "libcommon/err.h"
+#include "libcommon/proc.h"
 
 #define RED_ZONE 128u
 #define PIECE 262144u
@@ -48,33 +46,20 @@
 
 /* ---- what is mapped ---- */
 
-struct map {
-	uint64_t start, end;
-	char perms[5];
-	char path[256];
-};
-
 /* Calls f for every map until it returns true. */
-static bool each_map(const struct hijack *h,
-		     bool (*f)(void *arg, const struct map *m, const struct map *below), void *arg)
+static void each_map(const struct hijack *h,
+		     bool (*f)(void *arg, const struct ms_proc_map *m,
+			       const struct ms_proc_map *below),
+		     void *arg)
 {
-	int fd = openat(h->proc, "maps", O_RDONLY | O_CLOEXEC);
-	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
-	char *line = NULL;
-	size_t room = 0;
-	struct map m = {0}, below = {0};
-	bool stop = false;
-	while (file && !stop && getline(&line, &room, file) > 0) {
-		below = m;
-		m = (struct map){0};
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %*x %*s %*u %255[^\n]", &m.start,
-			   &m.end, m.perms, m.path) >= 3)
-			stop = f(arg, &m, &below);
-	}
-	free(line);
-	if (file)
-		fclose(file);
-	return stop;
+	const struct ms_proc p = {.folder = h->proc};
+	static const struct ms_proc_map none = {.path = ""};
+	struct ms_regions r = {0};
+	ms_regions_read(&p, false, &r);
+	for (size_t i = 0; i < r.n; i++)
+		if (f(arg, &r.v[i].map, i ? &r.v[i - 1].map : &none))
+			break;
+	ms_regions_free(&r);
 }
 
 /* ---- the instructions ---- */
@@ -98,7 +83,7 @@ static void look_for(uint64_t *found, const uint8_t *in, size_t n, uint64_t at, 
 		*found = at + (uint64_t)(p - in);
 }
 
-static bool search_map(void *arg, const struct map *m, const struct map *below)
+static bool search_map(void *arg, const struct ms_proc_map *m, const struct ms_proc_map *below)
 {
 	struct search *s = arg;
 	(void)below;
@@ -150,7 +135,7 @@ struct place {
 	uint64_t process; /* low end of [stack] */
 };
 
-static bool find_place(void *arg, const struct map *m, const struct map *below)
+static bool find_place(void *arg, const struct ms_proc_map *m, const struct ms_proc_map *below)
 {
 	struct place *p = arg;
 	bool stack = !strcmp(m->path, "[stack]");

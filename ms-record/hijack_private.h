@@ -10,6 +10,9 @@
 
 /* What waitpid says of the thread; 0: nothing happened to it until `deadline_ns`. */
 pid_t hijack_wait(pid_t tid, int *status, uint64_t deadline_ns);
+/* Between these two, waits of the calling thread share one timer. They may be nested. */
+void hijack_wait_begin(void);
+void hijack_wait_end(void);
 /* A number in the status of a thread, behind its label; 0 = there is none. */
 uint64_t hijack_status(int proc, pid_t tid, const char *label, int base);
 /* Is a stopped thread inside a restartable sequence? The kernel would not break that off any more,

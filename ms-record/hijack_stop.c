@@ -17,6 +17,7 @@
 #include "clock.h"
 #include "hijack_private.h"
 #include "libcommon/arena.h"
+#include "libcommon/proc.h"
 
 #define STEP_US 30
 #define ROUNDS_MAX 100
@@ -26,45 +27,44 @@
 
 /* ---- which threads ---- */
 
-static ssize_t slurp(int proc, pid_t tid, const char *file, char *to, size_t room)
+static bool text_of(int proc, pid_t tid, const char *file, char *text, size_t room)
 {
 	char name[48];
 	snprintf(name, sizeof name, "task/%d/%s", (int)tid, file);
-	int fd = openat(proc, name, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, to, room - 1);
-	if (fd >= 0)
-		close(fd);
-	to[n > 0 ? n : 0] = '\0';
-	return n;
+	return ms_proc_text_at(proc, name, text, room);
+}
+
+static bool stat_of(int proc, pid_t tid, struct ms_proc_stat *out)
+{
+	char text[2048];
+	return text_of(proc, tid, "stat", text, sizeof text) && ms_proc_parse_stat(text, out);
 }
 
 char hijack_state(int proc, pid_t tid)
 {
-	char text[512];
-	slurp(proc, tid, "stat", text, sizeof text);
-	const char *p = strrchr(text, ')');
-	return p && p[1] ? p[2] : 0;
+	struct ms_proc_stat st;
+	return stat_of(proc, tid, &st) ? st.state : 0;
 }
 
 uint64_t hijack_status(int proc, pid_t tid, const char *label, int base)
 {
 	char text[4096];
-	slurp(proc, tid, "status", text, sizeof text);
-	const char *p = strstr(text, label);
-	return p ? strtoull(p + strlen(label), NULL, base) : 0;
+	if (!text_of(proc, tid, "status", text, sizeof text))
+		return 0;
+	return base == 16 ? ms_proc_status_mask(text, label)
+			  : ms_proc_status_number(text, label, 0);
 }
 
-/* A thread of the kernel's among the process's, as io_uring has them, does not count: it runs no
- * code of the process. */
-static bool alive(int proc, pid_t tid)
+/* Its state; 0 = it is not alive. A thread of the kernel's among the process's, as io_uring has
+ * them, does not count: it runs no code of the process. */
+static char alive(int proc, pid_t tid)
 {
 	enum { IO_WORKER = 0x10 };
-	char text[512], c;
-	unsigned flags;
-	slurp(proc, tid, "stat", text, sizeof text);
-	const char *p = strrchr(text, ')');
-	return p && sscanf(p + 1, " %c %*d %*d %*d %*d %*d %u", &c, &flags) == 2 && c != 'Z' &&
-	       c != 'X' && !(flags & IO_WORKER);
+	struct ms_proc_stat st;
+	if (!stat_of(proc, tid, &st) || st.state == 'Z' || st.state == 'X' ||
+	    st.field[MS_STAT_FLAGS] & IO_WORKER)
+		return 0;
+	return st.state;
 }
 
 static DIR *open_tasks(int proc)
@@ -97,25 +97,43 @@ size_t hijack_count(int proc, pid_t *any)
 	return n;
 }
 
-static bool known(const struct hijack_stop *s, pid_t tid)
+/* /proc names them in the order in which they were made, as we have them: *at is where the one
+ * before was, and one behind it where this one should be. */
+static bool known(const struct hijack_stop *s, pid_t tid, size_t *at)
 {
-	for (size_t i = 0; i < s->threads.n; i++)
-		if (s->threads.v[i].tid == tid)
+	for (size_t i = 0; i < s->threads.n; i++) {
+		size_t k = (*at + i) % s->threads.n;
+		if (s->threads.v[k].tid == tid) {
+			*at = k + 1;
 			return true;
+		}
+	}
 	return false;
 }
 
 /* ---- stopping ---- */
 
-/* 0; or -1 with errno set. */
+/* A seized thread runs on until it is asked to stop. 0; or -1 with errno set. */
 static int seize(struct hijack_stop *s, pid_t tid)
 {
 	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL))
 		return -1;
-	*MS_PUSH(&s->threads) =
-		(struct hijack_thread){.tid = tid, .waiting = true, .stop_ns = clock_mono()};
-	ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
+	*MS_PUSH(&s->threads) = (struct hijack_thread){.tid = tid, .waiting = true};
 	return 0;
+}
+
+static void ask(struct hijack_thread *t)
+{
+	t->stop_ns = clock_mono();
+	ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL);
+}
+
+/* All that were not asked before. */
+static void ask_all(struct hijack_stop *s)
+{
+	for (size_t i = 0; i < s->threads.n; i++)
+		if (!s->threads.v[i].stop_ns)
+			ask(&s->threads.v[i]);
 }
 
 /* Seizes the threads that are new. How many, or -1. */
@@ -123,9 +141,10 @@ static int seize_new(struct hijack_stop *s, int proc)
 {
 	DIR *d = open_tasks(proc);
 	int n = d ? 0 : -1, saved = errno;
+	size_t at = 0;
 	for (struct dirent *e; n >= 0 && (e = readdir(d));) {
 		pid_t tid = (pid_t)atoi(e->d_name);
-		if (tid <= 0 || known(s, tid) || !alive(proc, tid))
+		if (tid <= 0 || known(s, tid, &at) || !alive(proc, tid))
 			continue;
 		if (!seize(s, tid)) {
 			n++;
@@ -189,17 +208,31 @@ static size_t stopped(const struct hijack_stop *s)
 	return n;
 }
 
-int hijack_stop_all(struct hijack_stop *s, int proc, uint64_t deadline_ns)
+/* What takes time is done before the first one is asked to stop: looking at each thread, and taking
+ * hold of it. Then only those are new that began since. */
+static int stop_rounds(struct hijack_stop *s, int proc, uint64_t patience_ns)
 {
-	int n = -1;
-	*s = (struct hijack_stop){.begin_ns = clock_mono()};
-	for (int i = 0; i < ROUNDS_MAX; i++) {
+	int n = seize_new(s, proc);
+	s->begin_ns = clock_mono();
+	uint64_t deadline_ns = s->begin_ns + patience_ns;
+	for (int i = 0; i < ROUNDS_MAX && n > 0; i++) {
+		ask_all(s);
+		if (await(s, deadline_ns)) {
+			errno = ETIMEDOUT;
+			return -1;
+		}
 		n = seize_new(s, proc);
-		if (n <= 0)
-			break;
-		if (await(s, deadline_ns))
-			return fail(s, proc, ETIMEDOUT);
 	}
+	return n;
+}
+
+int hijack_stop_all(struct hijack_stop *s, int proc, uint64_t patience_ns)
+{
+	*s = (struct hijack_stop){0};
+	hijack_wait_begin();
+	int n = stop_rounds(s, proc, patience_ns), saved = errno;
+	hijack_wait_end();
+	errno = saved;
 	s->stopped_ns = clock_mono();
 	if (n == 0 && stopped(s))
 		return 0;
@@ -242,7 +275,7 @@ static size_t candidates(int proc, pid_t v[CANDIDATES_MAX])
 	size_t n = 0, running = 0;
 	for (struct dirent *e; d && n < CANDIDATES_MAX && (e = readdir(d));) {
 		pid_t tid = (pid_t)atoi(e->d_name);
-		char state = tid > 0 && alive(proc, tid) ? hijack_state(proc, tid) : 0;
+		char state = tid > 0 ? alive(proc, tid) : 0;
 		if (!state || state == 'D')
 			continue;
 		v[n++] = tid;
@@ -261,6 +294,7 @@ static int stop_this(struct hijack_stop *s, const struct hijack *h, pid_t tid, u
 {
 	if (seize(s, tid))
 		return -1;
+	ask_all(s);
 	if (await(s, deadline_ns))
 		return fail(s, h->proc, ETIMEDOUT);
 	for (int i = 0; i < RSEQ_TRIES && stopped(s) && hijack_in_rseq(h, s->threads.v); i++)
@@ -271,14 +305,14 @@ static int stop_this(struct hijack_stop *s, const struct hijack *h, pid_t tid, u
 	return hijack_in_rseq(h, s->threads.v) ? fail(s, h->proc, EBUSY) : 0;
 }
 
-int hijack_stop_one(struct hijack_stop *s, const struct hijack *h, uint64_t deadline_ns)
+int hijack_stop_one(struct hijack_stop *s, const struct hijack *h, uint64_t patience_ns)
 {
 	pid_t v[CANDIDATES_MAX];
 	size_t n = candidates(h->proc, v);
-	uint64_t begin = clock_mono(), each = begin < deadline_ns ? (deadline_ns - begin) / 4 : 0;
-	int why = ESRCH;
+	int why = n ? ETIMEDOUT : ESRCH;
+	uint64_t deadline_ns = clock_mono() + patience_ns;
 	for (size_t i = 0; i < n && clock_mono() <= deadline_ns; i++) {
-		uint64_t until = clock_mono() + each;
+		uint64_t until = clock_mono() + patience_ns / 4;
 		*s = (struct hijack_stop){.begin_ns = clock_mono()};
 		if (!stop_this(s, h, v[i], until < deadline_ns ? until : deadline_ns)) {
 			s->stopped_ns = clock_mono();
@@ -299,19 +333,17 @@ int hijack_set_regs(struct hijack_thread *t)
 
 /* Is a signal waiting that the thread would notice? Then the call was broken off for good reason.
  * One that is ignored waits only because the process is traced. */
-static bool signal_waits(int proc, pid_t tid)
+static bool signal_waits(const char *status)
 {
 	static const int silent[] = {SIGCHLD, SIGURG, SIGWINCH, SIGCONT};
-	uint64_t waits = hijack_status(proc, tid, "\nSigPnd:\t", 16) |
-			 hijack_status(proc, tid, "\nShdPnd:\t", 16);
+	uint64_t waits =
+		ms_proc_status_mask(status, "\nSigPnd:") | ms_proc_status_mask(status, "\nShdPnd:");
 	uint64_t ignored = 0;
-	if (!waits)
-		return false;
 	for (size_t i = 0; i < sizeof silent / sizeof *silent; i++)
 		ignored |= UINT64_C(1) << (silent[i] - 1);
-	ignored &= ~hijack_status(proc, tid, "\nSigCgt:\t", 16);
-	ignored |= hijack_status(proc, tid, "\nSigIgn:\t", 16);
-	return (waits & ~ignored & ~hijack_status(proc, tid, "\nSigBlk:\t", 16)) != 0;
+	ignored &= ~ms_proc_status_mask(status, "\nSigCgt:");
+	ignored |= ms_proc_status_mask(status, "\nSigIgn:");
+	return (waits & ~ignored & ~ms_proc_status_mask(status, "\nSigBlk:")) != 0;
 }
 
 /* System calls that return EINTR on a stop and can be made again as they were: nothing has
@@ -333,17 +365,20 @@ static bool repeatable(uint64_t call)
 
 /* The kernel goes on with a sleep by a system call of its own, restart_syscall, which a filter may
  * forbid. There the sleep begins anew instead. */
-static bool sleeps_under_filter(const struct user_regs_struct *r, int proc, pid_t tid)
+static bool sleeps(const struct user_regs_struct *r)
 {
 	enum { RESTART_BLOCK = 516 };
-	return (int64_t)r->rax == -RESTART_BLOCK && hijack_status(proc, tid, "\nSeccomp:\t", 10);
+	return (int64_t)r->rax == -RESTART_BLOCK;
 }
 
 bool hijack_repair(struct user_regs_struct *r, int proc, pid_t tid)
 {
+	char status[4096];
 	bool broken = (int64_t)r->rax == -EINTR && repeatable(r->orig_rax);
-	if ((int64_t)r->orig_rax < 0 || (!broken && !sleeps_under_filter(r, proc, tid)) ||
-	    signal_waits(proc, tid))
+	if ((int64_t)r->orig_rax < 0 || (!broken && !sleeps(r)))
+		return false;
+	text_of(proc, tid, "status", status, sizeof status);
+	if ((!broken && !ms_proc_status_number(status, "\nSeccomp:", 0)) || signal_waits(status))
 		return false;
 	r->rax = r->orig_rax;
 	r->rip -= 2;

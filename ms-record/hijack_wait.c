@@ -39,7 +39,7 @@ static void install(void)
 	sigaction(wake_signal(), &a, NULL);
 }
 
-static bool start(timer_t *timer)
+static bool start_timer(timer_t *timer)
 {
 	struct sigevent e = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = wake_signal()};
 	struct itimerspec each = {{0, STEP_NS}, {0, STEP_NS}};
@@ -70,24 +70,46 @@ static pid_t sleep_until(pid_t tid, int *status, uint64_t deadline_ns, bool time
 	return r;
 }
 
-pid_t hijack_wait(pid_t tid, int *status, uint64_t deadline_ns)
+static __thread struct {
+	unsigned nested;
+	bool started;
+	timer_t timer;
+	sigset_t signal, before;
+} waits;
+
+/* The signal is blocked but while we sleep, lest it break off anything else. */
+void hijack_wait_begin(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	sigset_t set, before;
-	timer_t timer;
+	if (waits.nested++)
+		return;
+	pthread_once(&once, install);
+	sigemptyset(&waits.signal);
+	sigaddset(&waits.signal, wake_signal());
+	pthread_sigmask(SIG_BLOCK, &waits.signal, &waits.before);
+	waits.started = start_timer(&waits.timer);
+}
+
+void hijack_wait_end(void)
+{
+	if (--waits.nested)
+		return;
+	if (waits.started)
+		timer_delete(waits.timer);
+	pthread_sigmask(SIG_SETMASK, &waits.before, NULL);
+}
+
+pid_t hijack_wait(pid_t tid, int *status, uint64_t deadline_ns)
+{
 	pid_t r = 0;
 	for (int i = 0; i < LOOKS && r == 0; i++)
 		r = wait_once(tid, status, WNOHANG);
 	if (r)
 		return r;
-	pthread_once(&once, install);
-	sigemptyset(&set);
-	sigaddset(&set, wake_signal());
-	pthread_sigmask(SIG_UNBLOCK, &set, &before);
-	bool started = start(&timer);
-	r = sleep_until(tid, status, deadline_ns, started);
-	if (started)
-		timer_delete(timer);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	hijack_wait_begin();
+	pthread_sigmask(SIG_UNBLOCK, &waits.signal, NULL);
+	r = sleep_until(tid, status, deadline_ns, waits.started);
+	pthread_sigmask(SIG_BLOCK, &waits.signal, NULL);
+	hijack_wait_end();
 	return r;
 }

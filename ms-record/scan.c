@@ -253,9 +253,8 @@ static bool stop(struct work *w)
 	w->stop_ns = clock_mono();
 	errno = 0;
 	for (int i = 0; i < PENDING_TRIES && !late(w); i++) {
-		uint64_t until = clock_mono() + STOP_NS;
-		until = until < w->deadline_ns ? until : w->deadline_ns;
-		if (hijack_stop_all(&w->stopped, w->s->proc, until))
+		uint64_t now = clock_mono(), left = w->deadline_ns > now ? w->deadline_ns - now : 0;
+		if (hijack_stop_all(&w->stopped, w->s->proc, left < STOP_NS ? left : STOP_NS))
 			return false;
 		if (!hook_pending(w->s)) {
 			w->threads = scan_registers(&w->stopped, &w->thread_count);

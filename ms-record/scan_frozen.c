@@ -217,7 +217,7 @@ static int reap(struct frozen *f, uint64_t *stopped_ns)
 {
 	struct hijack_stop s;
 	struct hijack_call c;
-	if (hijack_stop_one(&s, &f->h, clock_mono() + STOP_NS))
+	if (hijack_stop_one(&s, &f->h, STOP_NS))
 		return -1;
 	int rc = hijack_borrow(&c, &f->h, s.threads.v, 0, NULL);
 	if (!rc) {

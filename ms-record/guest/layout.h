@@ -75,7 +75,7 @@
 /* Handshake, SOCK_SEQPACKET: the guest's constructor sends mg_hello, ms-record answers mg_welcome,
  * with the session memory's descriptor (and no other) as SCM_RIGHTS when `accept` is 1. The guest
  * maps it and closes both. ms-record takes pid and uid from SO_PEERCRED, opens a pidfd, and answers
- * within a second or the guest goes on unrecorded. */
+ * within five seconds or the guest goes on unrecorded. */
 struct mg_hello {
 	uint64_t magic;
 	uint32_t version;

@@ -27,7 +27,7 @@ int main(int argc, char **argv)
 	enum hijack_why why;
 	uint64_t tps[512];
 	if (argc != 2 || hijack_open(&h, atoi(argv[1]), "/proc", &why, &err) ||
-	    hijack_stop_all(&s, h.proc, clock_mono() + 30000000000)) {
+	    hijack_stop_all(&s, h.proc, 30000000000)) {
 		fprintf(stderr, "heapwalk_list: %s\n", err.text);
 		return 2;
 	}

@@ -25,6 +25,8 @@
 #include "ms-record/clock.h"
 #include "ms-record/hijack.h"
 
+#define PATIENCE_NS UINT64_C(20000000000) /* of a busy machine */
+
 static struct hijack h;
 static uint64_t *times;
 static size_t count;
@@ -54,16 +56,11 @@ static void print_times(void)
 	       (unsigned long)times[count - 1] / 1000);
 }
 
-static uint64_t soon(void)
-{
-	return clock_mono() + 2000000000;
-}
-
 static int stop(unsigned n)
 {
 	struct hijack_stop s;
 	for (unsigned i = 0; i < n; i++) {
-		if (hijack_stop_all(&s, h.proc, soon()))
+		if (hijack_stop_all(&s, h.proc, PATIENCE_NS))
 			return trouble("stop", NULL);
 		hijack_resume(&s, h.proc);
 		note(s.longest_ns, n);
@@ -91,7 +88,7 @@ static int calls(unsigned n)
 	struct hijack_call c;
 	for (unsigned i = 0; i < n; i++) {
 		struct ms_err err = {0};
-		if (hijack_stop_one(&s, &h, soon()))
+		if (hijack_stop_one(&s, &h, PATIENCE_NS))
 			return trouble("stop", NULL);
 		if (hijack_borrow(&c, &h, s.threads.v, 0, &err))
 			return trouble("borrow", &err);
@@ -110,7 +107,7 @@ static int copy(pid_t *own, pid_t *its, unsigned n)
 	struct hijack_stop s;
 	struct hijack_call c;
 	struct ms_err err = {0};
-	if (hijack_stop_all(&s, h.proc, soon()))
+	if (hijack_stop_all(&s, h.proc, PATIENCE_NS))
 		return trouble("stop", NULL);
 	if (hijack_borrow(&c, &h, s.threads.v, 0, &err))
 		return trouble("borrow", &err);
@@ -137,7 +134,8 @@ static int copies(unsigned n)
 		if (access(name, R_OK))
 			return trouble("copy", NULL);
 		hijack_kill(own);
-		if (hijack_stop_one(&s, &h, soon()) || hijack_borrow(&c, &h, s.threads.v, 0, &err))
+		if (hijack_stop_one(&s, &h, PATIENCE_NS) ||
+		    hijack_borrow(&c, &h, s.threads.v, 0, &err))
 			return trouble("borrow", &err);
 		if (hijack_reap(&c, its) || hijack_give_back(&c))
 			return trouble("reap", NULL);

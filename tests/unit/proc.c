@@ -78,6 +78,9 @@ static void test_status(void)
 	check("status blanks", ms_proc_status_number(text, "\nVmHWM:", 9), 77);
 	check("status none", ms_proc_status_number(text, "\nUid:", 9), 9);
 	check("status no number", ms_proc_status_number("\nName:\tx", "\nName:", 9), 9);
+	check("status mask", ms_proc_status_mask("\nSigBlk:\t00000000fffe0a01\n", "\nSigBlk:"),
+	      0xfffe0a01);
+	check("status no mask", ms_proc_status_mask(text, "\nSigBlk:"), 0);
 }
 
 static void test_rollup(void)
