@@ -193,6 +193,7 @@ static int help(struct attach *a, int (*f)(void *, void *), struct ms_err *err)
 {
 	for (int i = 0, traced = 0; i < AGAIN_MOST && traced < TRACED_MOST;) {
 		int result = ATTACH_FAILED;
+		a->tries = (unsigned)i;
 		struct timespec pause = {0, AGAIN_NS};
 		if (call_helper(a, f, &result))
 			return ms_err_sys(err, "the helper of ms-record did not end well");

@@ -103,8 +103,9 @@ struct attach {
 	int channel[2]; /* the session's descriptor comes this way */
 	int memfd;
 
-	bool forks;   /* forked children are recorded, too */
-	bool entered; /* entries were replaced */
+	unsigned tries; /* of stopping all threads, so far */
+	bool forks;     /* forked children are recorded, too */
+	bool entered;   /* entries were replaced */
 	struct attach_shared shared;
 	struct attach_times times;
 };

@@ -20,6 +20,7 @@
 #include "hijack_private.h"
 
 #define STOP_NS UINT64_C(100000000) /* all threads: longer would be felt */
+#define STOP_TRIES 20               /* then it is twice as long each time that as many failed */
 #define LEAVE_TRIES 24
 #define PAUSE_NS 2000000
 #define PAUSE_MOST_NS 200000000
@@ -47,7 +48,7 @@ static void pause_between(int i)
  * let go by the end of this process only. */
 static int stop_all(const struct attach *a, struct hijack_stop *s, struct ms_err *err)
 {
-	if (!hijack_stop_all(s, a->h.proc, STOP_NS))
+	if (!hijack_stop_all(s, a->h.proc, STOP_NS << a->tries / STOP_TRIES))
 		return ATTACH_DONE;
 	if (errno == ETIMEDOUT)
 		return ATTACH_AGAIN;
@@ -641,8 +642,9 @@ static bool anybody_inside(const struct attach *a, const struct hijack_stop *s)
 	return false;
 }
 
-/* The image touches neither session nor places from here on, and belongs to nobody. */
-static void shut(const struct attach *a, struct attach_shared *out)
+/* Nobody enters the image any more, and it belongs to nobody. When nobody is inside either it
+ * touches neither session nor places from here on; who is goes on in them. */
+static void shut(const struct attach *a, bool inside, struct attach_shared *out)
 {
 	if (!a->manifest_at)
 		return;
@@ -650,7 +652,8 @@ static void shut(const struct attach *a, struct attach_shared *out)
 	uint64_t nothing = 0;
 	uint32_t nobody = 0;
 	if (hijack_write(&a->h, a->manifest.gate, &gate, sizeof gate) ||
-	    hijack_write(&a->h, a->manifest.places_variable, &nothing, sizeof nothing) ||
+	    (!inside &&
+	     hijack_write(&a->h, a->manifest.places_variable, &nothing, sizeof nothing)) ||
 	    hijack_write(&a->h, a->manifest_at + offsetof(struct mg_manifest, owner), &nobody,
 			 sizeof nobody))
 		ms_err_sys(&out->err, "cannot write to its memory");
@@ -701,10 +704,16 @@ static bool is_another(const struct attach *a)
 static int restore_held(struct attach *a, struct attach_shared *out)
 {
 	restore(a, out);
-	shut(a, out);
+	shut(a, false, out);
 	release(a, a->held, out);
 	out->restored = true;
 	return out->err.text[0] ? ATTACH_FAILED : ATTACH_DONE;
+}
+
+/* Is it stopped, so that nobody comes out of where he is? */
+static bool stands_still(const struct attach *a)
+{
+	return hijack_state(a->h.proc, a->pid) == 'T';
 }
 
 int attach_restore(void *arg, void *shared)
@@ -717,6 +726,7 @@ int attach_restore(void *arg, void *shared)
 		return restore_held(a, out);
 	for (int i = 0; i < LEAVE_TRIES; i++) {
 		struct hijack_stop s;
+		bool last = i == LEAVE_TRIES - 1 || stands_still(a);
 		int rc = stop_all(a, &s, &out->err);
 		if (rc)
 			return rc;
@@ -729,16 +739,16 @@ int attach_restore(void *arg, void *shared)
 		if (!out->restored)
 			restore(a, out);
 		out->restored = true;
-		bool inside = anybody_inside(a, &s), last = i == LEAVE_TRIES - 1;
+		bool inside = anybody_inside(a, &s);
 		if (!inside || last)
-			shut(a, out);
+			shut(a, inside, out);
 		if (!inside)
 			release(a, &s, out);
 		hijack_resume(&s, a->h.proc);
 		out->stops++;
 		uint64_t ns = s.resumed_ns - s.begin_ns;
 		out->all_ns = ns > out->all_ns ? ns : out->all_ns;
-		if (!inside)
+		if (!inside || last)
 			break;
 		pause_between(i);
 	}

@@ -22,6 +22,7 @@
 #define STEP_US 30
 #define ROUNDS_MAX 100
 #define LATE_NS UINT64_C(60000000)
+#define LATE_MOST_NS UINT64_C(5000000000)
 #define CANDIDATES_MAX 64u
 #define RSEQ_TRIES 50
 
@@ -397,18 +398,27 @@ static void release(struct hijack_stop *s, struct hijack_thread *t, int proc)
 	t->gone = true;
 }
 
+/* Waits for one that did not stop in time: let go before it did, it would find its system call
+ * broken off. It waits for a processor; in the kernel's hands it may be for ever. */
+static bool comes(struct hijack_thread *t, int proc)
+{
+	uint64_t most = clock_mono() + LATE_MOST_NS;
+	while (await_one(t, clock_mono() + LATE_NS))
+		if (clock_mono() > most || hijack_state(proc, t->tid) == 'D')
+			return false;
+	return !t->gone;
+}
+
 void hijack_resume(struct hijack_stop *s, int proc)
 {
-	uint64_t until = clock_mono() + LATE_NS;
 	for (size_t i = 0; i < s->threads.n; i++) {
 		struct hijack_thread *t = &s->threads.v[i];
 		if (!t->gone && !t->waiting)
 			release(s, t, proc);
 	}
-	/* One that did not stop in time cannot be let go before it does. */
 	for (size_t i = 0; i < s->threads.n; i++) {
 		struct hijack_thread *t = &s->threads.v[i];
-		if (t->waiting && !await_one(t, until) && !t->gone)
+		if (t->waiting && comes(t, proc))
 			release(s, t, proc);
 	}
 	s->resumed_ns = clock_mono();

@@ -4,9 +4,9 @@
  *
  *  - count THREADS N: at SIGUSR1 every thread makes N rounds of known calls; the sums are printed
  *  - churn THREADS: allocates without end, and looks whether contents stay
+ *  - tally FILE THREADS: from SIGUSR1 on, allocations and frees are counted in FILE
  *  - spin: malloc and free, and nothing else
  *  - short THREADS: threads that begin, allocate and end
- *  - blocked: a thread in each of several system calls that must not return
  *  - fork: children that allocate and exit, by fork and by vfork
  *  - plug FILE: dlopen, a call, dlclose
  *  - filter: a thread that may only sleep, by a seccomp filter that kills
@@ -34,10 +34,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/sem.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -163,6 +161,61 @@ static int count(size_t threads)
 	return 0;
 }
 
+/* ---- tally ---- */
+
+/* Of a thread; in a file, which is there when the process is not. */
+struct tally {
+	_Alignas(64) volatile uint64_t allocations;
+	volatile uint64_t frees;
+};
+static struct tally *tallies;
+
+/* A block that the thread frees some rounds later: a few are always live. */
+static void *tallier(void *arg)
+{
+	enum { LIVE = 8 };
+	struct tally *t = &tallies[(size_t)arg];
+	void *p[LIVE] = {0};
+	pthread_barrier_wait(&begin);
+	for (unsigned i = 0;; i++) {
+		void **at = &p[i % LIVE];
+		if (*at) {
+			free(*at);
+			t->frees++;
+		}
+		*at = keep(malloc(40));
+		t->allocations++;
+		if (i % 20 == 0)
+			nap(1000000);
+	}
+	return NULL;
+}
+
+static int tally(const char *file, size_t threads)
+{
+	size_t bytes = THREADS_MOST * sizeof *tallies;
+	int fd = open(file, O_RDWR | O_CREAT | O_TRUNC, 0600), sig;
+	sigset_t set;
+	if (fd < 0 || ftruncate(fd, (off_t)bytes))
+		return 9;
+	tallies = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (tallies == MAP_FAILED)
+		return 9;
+	pthread_barrier_init(&begin, NULL, (unsigned)threads + 1);
+	for (size_t i = 0; i < threads; i++) {
+		pthread_t t;
+		if (pthread_create(&t, NULL, tallier, (void *)i))
+			return 9;
+	}
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	sigwait(&set, &sig);
+	pthread_barrier_wait(&begin);
+	sigaddset(&set, SIGTERM);
+	sigwait(&set, &sig);
+	return 0;
+}
+
 /* ---- churn, spin, short ---- */
 
 static uint64_t next(uint64_t *x)
@@ -243,91 +296,6 @@ static void *starter(void *arg)
 			continue;
 		pthread_join(t, NULL);
 	}
-	return NULL;
-}
-
-/* ---- blocked ---- */
-
-static void returned(const char *call, long r)
-{
-	if (!over)
-		fault(call, r, errno);
-}
-
-static void *in_epoll(void *arg)
-{
-	struct epoll_event e;
-	int fd = epoll_create1(0);
-	(void)arg;
-	while (!over)
-		returned("epoll_wait", epoll_wait(fd, &e, 1, -1));
-	return NULL;
-}
-
-static void *in_epoll_for_long(void *arg)
-{
-	struct epoll_event e;
-	int fd = epoll_create1(0);
-	(void)arg;
-	while (!over)
-		returned("epoll_wait with a timeout", epoll_wait(fd, &e, 1, 600000));
-	return NULL;
-}
-
-static void *in_semop(void *arg)
-{
-	int id = semget(IPC_PRIVATE, 1, 0600);
-	struct sembuf b = {0, -1, 0};
-	(void)arg;
-	while (!over)
-		returned("semop", semop(id, &b, 1));
-	return NULL;
-}
-
-static void *in_sigtimedwait(void *arg)
-{
-	sigset_t set;
-	struct timespec t = {600, 0};
-	(void)arg;
-	sigemptyset(&set);
-	sigaddset(&set, SIGWINCH);
-	while (!over)
-		returned("sigtimedwait", sigtimedwait(&set, NULL, &t));
-	return NULL;
-}
-
-static void *in_recv(void *arg)
-{
-	int s[2];
-	char c;
-	struct timeval t = {600, 0};
-	(void)arg;
-	if (socketpair(AF_UNIX, SOCK_STREAM, 0, s))
-		abort();
-	setsockopt(s[0], SOL_SOCKET, SO_RCVTIMEO, &t, sizeof t);
-	while (!over)
-		returned("recv", recv(s[0], &c, 1, 0));
-	return NULL;
-}
-
-static void *in_read(void *arg)
-{
-	int p[2];
-	char c;
-	(void)arg;
-	if (pipe(p))
-		abort();
-	while (!over)
-		returned("read", read(p[0], &c, 1));
-	return NULL;
-}
-
-static void *in_nanosleep(void *arg)
-{
-	struct timespec t = {600, 0};
-	(void)arg;
-	while (!over)
-		returned("nanosleep", nanosleep(&t, NULL));
 	return NULL;
 }
 
@@ -554,9 +522,6 @@ static void start(void *(*f)(void *), size_t n)
 
 static bool begin_mode(const char *mode, size_t threads)
 {
-	static void *(*const calls[])(void *) = {in_epoll,        in_epoll_for_long, in_semop,
-						 in_sigtimedwait, in_recv,           in_read,
-						 in_nanosleep};
 	if (!strcmp(mode, "churn"))
 		start(churner, threads);
 	else if (!strcmp(mode, "spin"))
@@ -577,9 +542,6 @@ static bool begin_mode(const char *mode, size_t threads)
 		start(churner, 1);
 	else if (!strcmp(mode, "vfork"))
 		start(waiter, 1);
-	else if (!strcmp(mode, "blocked"))
-		for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
-			start(calls[i], 1);
 	else if (strcmp(mode, "close") != 0)
 		return false;
 	if (!strcmp(mode, "close")) {
@@ -623,6 +585,8 @@ int main(int argc, char **argv)
 	rounds = argc > 3 ? strtoul(argv[3], NULL, 10) : 0;
 	if (!strcmp(mode, "count") && threads <= THREADS_MOST)
 		return count(threads);
+	if (!strcmp(mode, "tally") && argc > 3 && rounds <= THREADS_MOST)
+		return tally(argv[2], rounds);
 	plug_file = argc > 2 ? argv[2] : "";
 	if (!begin_mode(mode, threads))
 		return 2;

@@ -1,143 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Attaches to processes that check themselves (tests/host/attach.c), many times, and looks at what is left."""
+"""Attaches to processes that check themselves (tests/host/attach.c), counts, refuses, and looks at what is left."""
 import json
 import os
-import random
 import re
 import shutil
 import signal
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
 
-BIN, TB = os.environ["BIN"], os.environ["TB"]
-RECORD = f"{BIN}/ms-record"
-TARGET, STATIC, PLUG = (f"{TB}/host/attach{x}" for x in ("", "_static", "_plug.so"))
-ALL = bool(os.environ.get("MS_CHECK_ALL"))
-SECONDS = os.environ.get("MS_ATTACH_SECONDS", "0.1")  # of recording in a cycle; with 1 all of them take a quarter of an hour
-CYCLES, KILLS = (100, 200) if ALL else (4, 12)
-failures = []
-
-
-def fail(text):
-    print("FAILED:", text)
-    failures.append(text)
-
-
-def check(good, text):
-    if not good:
-        fail(text)
-
-
-def start(*command):
-    p = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    begun(p.pid)
-    return p
-
-
-def begun(pid):
-    """Until it has done something, or sleeps: then it is past its beginning."""
-    for _ in range(500):
-        with open(f"/proc/{pid}/stat", encoding="utf-8") as f:
-            fields = f.read().rsplit(")", 1)[1].split()
-        if fields[0] == "S" or int(fields[11]) + int(fields[12]) > 5:
-            return
-        time.sleep(0.02)
-
-
-def attach(pid, *options, trace="a.trace", timeout=60):
-    """One ms-record -p to its end: status and what it said."""
-    r = subprocess.run([RECORD, "--no-symbols", "-v", "-o", trace, *options, "-p", str(pid)],
-                       capture_output=True, text=True, timeout=timeout, check=False)
-    return r.returncode, r.stderr
-
-
-def records(pid):
-    """Attaching works, and finds something in the end, however busy the machine is."""
-    for duration in ("0.05", "0.5", "3"):
-        rc, said = attach(pid, "-d", duration)
-        check(rc == 0, f"status {rc}: {said}")
-        if rc or "nothing recorded" not in said:
-            return rc == 0
-    return False
-
-
-def end(p, name):
-    """SIGTERM; the target says whether it found all as it should be."""
-    p.send_signal(signal.SIGTERM)
-    try:
-        out = p.communicate(timeout=20)[0].decode()
-    except subprocess.TimeoutExpired:
-        p.kill()
-        fail(f"{name}: it does not end")
-        return
-    check(p.returncode == 0, f"{name}: status {p.returncode}: {out[-300:]}")
-
-
-def wait_for(trace):
-    """Until the recorder that writes it answers: it has attached."""
-    for _ in range(500):
-        if subprocess.run([RECORD, "--tell", trace, "status"], capture_output=True, check=False).returncode == 0:
-            return
-        time.sleep(0.02)
-
-
-def state(pid):
-    with open(f"/proc/{pid}/stat", encoding="utf-8") as f:
-        return f.read().rsplit(")", 1)[1].split()[0]
-
-
-def child_of(pid):
-    """The child of a recorder, once it has the hooks."""
-    for _ in range(500):
-        said = subprocess.run(["pgrep", "-P", str(pid)], capture_output=True, text=True, check=False).stdout.split()
-        if said and "/memfd:memscope" in mapped(said[0]):
-            return int(said[0])
-        time.sleep(0.02)
-    sys.exit(f"{pid} has no child that is recorded")
-
-
-def mapped(pid):
-    with open(f"/proc/{pid}/maps", encoding="utf-8") as f:
-        return f.read()
-
-
-def nanoseconds(text):
-    n, unit = text.split()
-    return float(n.replace(",", "")) * {"s": 1e9, "ms": 1e6, "us": 1e3, "ns": 1}[unit]
-
-
-def stops(said):
-    """Of -v: one thread, all to attach, all to detach; in ns."""
-    m = re.search(r"stops +one thread for (\S+ \w+), to attach all \d+ for (\S+ \w+), to detach \d+ times?, at most (\S+ \w+)",
-                  said)
-    return [nanoseconds(x) for x in m.groups()] if m else None
-
-
-def cycles(name, n, *command):
-    n, duration = (n, SECONDS) if ALL else (max(2, n), "0.05")
-    p = start(*command)
-    seen = []
-    for i in range(n):
-        rc, said = attach(p.pid, "-d", duration)
-        check(rc == 0, f"{name}, cycle {i}: status {rc}: {said}")
-        check(p.poll() is None, f"{name}, cycle {i}: it died: {p.returncode}")
-        if rc or p.poll() is not None:
-            break
-        check("gave up" not in said and "trouble" not in said, f"{name}, cycle {i}: {said}")
-        check(stops(said), f"{name}: no line of stops: {said}")
-        seen.append(stops(said) or [0, 0, 0])
-    left = mapped(p.pid) if p.poll() is None else ""
-    check(left.count("/memfd:memscope-image") == 2, f"{name}: not one image is left, but\n{left}")
-    check("/memfd:memscope " not in left, f"{name}: buffers are left")
-    end(p, name)
-    if seen:
-        one, to, back = ([statistics.median(x) / 1e6 for x in zip(*seen)])
-        print(f"{name}: {len(seen)} cycles, stopped: one thread {one:.2f} ms, all {to:.2f} ms, to detach {back:.2f} ms (medians)")
-
+from attaching import (ALL, BIN, RECORD, STATIC, TARGET, TB, attach, begun, check, child_of, end, failures, mapped, records,
+                       start, state, wait_for)
 
 def count(name, program, threads, rounds, env=None):
     """The trace has exactly what the program says that it did between two points."""
@@ -163,53 +38,6 @@ def count(name, program, threads, rounds, env=None):
     check(q["complete"] is True, f"{name}: the trace is incomplete")
     m = re.search(r"verify +([\d,]+) stacks compared, (\d+) differ", words)
     check(m and m.group(2) == "0" and m.group(1) != "0", f"{name}: stacks differ: {words}")
-
-
-def killed():
-    """ms-record is killed at random moments of attaching, recording and detaching."""
-    random.seed(11)
-    p = start(TARGET, "churn", "4")
-    again = 0
-    for i in range(KILLS):
-        r = subprocess.Popen([RECORD, "-q", "--no-symbols", "-o", "killed.trace", "-p", str(p.pid)],
-                             stderr=subprocess.PIPE, text=True)
-        time.sleep(random.random() * (0.05, 0.05, 0.2)[i % 3])
-        if i % 3 == 2:
-            r.send_signal(signal.SIGINT)
-            time.sleep(random.random() * 0.03)
-        r.kill()
-        said = r.communicate()[1]
-        check(not said or "busy with what an earlier" in said, f"after a kill: {said}")
-        check(p.poll() is None, f"killed, {i}: the target died: {p.returncode}")
-        if p.poll() is not None:
-            return
-        if i % 6 == 5:
-            for _ in range(100):  # it may be busy with what the last one left
-                rc, said = attach(p.pid, "-d", "0.1")
-                if rc == 0:
-                    break
-                time.sleep(0.1)
-            check(rc == 0, f"after a kill, attaching gives {rc}: {said}")
-            again += rc == 0
-    check("/memfd:memscope " not in mapped(p.pid), "buffers of killed recorders are left")
-    end(p, "killed")
-    print(f"killed: {KILLS} times, {again} attachments afterwards")
-
-
-def target_killed():
-    """The target is killed while it is recorded: the trace is whole up to then."""
-    for _ in range(3):
-        p = start(TARGET, "churn", "2")
-        r = subprocess.Popen([RECORD, "-q", "--no-symbols", "-o", "gone.trace", "-p", str(p.pid)])
-        wait_for("gone.trace")
-        time.sleep(0.05)
-        p.kill()
-        p.wait()
-        check(r.wait(timeout=30) == 0, f"the target was killed: status {r.returncode}")
-        report = subprocess.run([f"{BIN}/ms-report", "--json", "gone.trace"], capture_output=True, check=False)
-        check(report.returncode == 0, f"the target was killed: ms-report says {report.stderr}")
-        if report.returncode == 0:
-            check(json.loads(report.stdout)["totals"]["allocations"] > 0, "the target was killed: nothing is in the trace")
 
 
 def refused(words, *options, pid=None):
@@ -398,32 +226,11 @@ def main():
         path = "/usr/lib/x86_64-linux-gnu/" + lib
         if os.path.exists(path):
             count("count " + lib, TARGET, 4, 100, {"LD_PRELOAD": path})
-    n = CYCLES
-    cycles("churn 1", n, TARGET, "churn", "1")
-    cycles("churn 4", n // 2, TARGET, "churn", "4")
-    many = "64" if ALL else "16"  # as many that never rest take minutes on a small machine
-    cycles("churn " + many, n // 7, TARGET, "churn", many)
-    cycles("spin", n // 2, TARGET, "spin")
-    cycles("short", n // 4, TARGET, "short", "4")
-    cycles("blocked", n, TARGET, "blocked")
-    cycles("fork", n // 4, TARGET, "fork")
-    cycles("plug", n // 4, TARGET, "plug", PLUG)
-    cycles("filter", n // 4, TARGET, "filter")
-    cycles("static", n // 4, STATIC, "churn", "4")
-    cycles("python3", n // 4, "python3", "-c", "import signal, sys\nsignal.signal(15, lambda *a: sys.exit(0))\n"
-           "while True: d = {str(i): [i] for i in range(1000)}")
-    cycles("trap", n, TARGET, "trap")
-    cycles("storm", n // 2, TARGET, "storm", "4")
-    cycles("uring", n // 4, TARGET, "uring")
-    cycles("close", n // 2, TARGET, "close", "file")
-    cycles("small files", 2, "prlimit", "--fsize=4096", TARGET, "churn", "1")
     stopped()
     heir()
     together()
     other_version()
     told()
-    target_killed()
-    killed()
     refusals()
     spoiled()
     sys.exit(bool(failures))

@@ -1,5 +1,4 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# ms-record -p: running processes are recorded and let go, again and again, and are what they were; ms-record is killed at any
-# moment; what cannot be had is refused.
+# ms-record -p: running processes are recorded exactly and let go; what cannot be had is refused.
 exec python3 "$SRC/tests/host/attach.py"

@@ -132,7 +132,7 @@ static int run_threads(unsigned n)
 
 /* ---- system calls that wait ---- */
 
-#define LONG 60
+#define LONG 36000
 static int pair[2], epoll, semaphores, queue, listener, inotify_like[2];
 static uint32_t futex_word;
 static sem_t never;

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: MIT
+"""Running processes, what attaches to them, and what is found then: for attach.py and attach_cycles.py."""
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+SRC = os.environ.get("SRC") or os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BIN = os.environ.get("BIN") or f"{SRC}/build/release/bin"
+TB = os.environ.get("TB") or f"{SRC}/build/release/tests"
+RECORD = f"{BIN}/ms-record"
+TARGET, STATIC, PLUG = (f"{TB}/host/attach{x}" for x in ("", "_static", "_plug.so"))
+ALL = bool(os.environ.get("MS_CHECK_ALL"))
+failures = []
+
+
+def fail(text):
+    print("FAILED:", text)
+    failures.append(text)
+
+
+def check(good, text):
+    if not good:
+        fail(text)
+
+
+def start(*command):
+    p = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    begun(p.pid)
+    return p
+
+
+def begun(pid):
+    """Until it has done something, or sleeps: then it is past its beginning."""
+    for _ in range(500):
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as f:
+            fields = f.read().rsplit(")", 1)[1].split()
+        if fields[0] == "S" or int(fields[11]) + int(fields[12]) > 5:
+            return
+        time.sleep(0.02)
+
+
+def attach(pid, *options, trace="a.trace", timeout=60):
+    """One ms-record -p to its end: status and what it said."""
+    r = subprocess.run([RECORD, "--no-symbols", "-v", "-o", trace, *options, "-p", str(pid)],
+                       capture_output=True, text=True, timeout=timeout, check=False)
+    return r.returncode, r.stderr
+
+
+def records(pid):
+    """Attaching works, and finds something in the end, however busy the machine is."""
+    for duration in ("0.05", "0.5", "3"):
+        rc, said = attach(pid, "-d", duration)
+        check(rc == 0, f"status {rc}: {said}")
+        if rc or "nothing recorded" not in said:
+            return rc == 0
+    return False
+
+
+def end(p, name):
+    """SIGTERM; the target says whether it found all as it should be."""
+    p.send_signal(signal.SIGTERM)
+    try:
+        out = p.communicate(timeout=20)[0].decode()
+    except subprocess.TimeoutExpired:
+        p.kill()
+        fail(f"{name}: it does not end")
+        return
+    check(p.returncode == 0, f"{name}: status {p.returncode}: {out[-300:]}")
+
+
+def wait_for(trace):
+    """Until the recorder that writes it answers: it has attached."""
+    for _ in range(500):
+        if subprocess.run([RECORD, "--tell", trace, "status"], capture_output=True, check=False).returncode == 0:
+            return
+        time.sleep(0.02)
+
+
+def state(pid):
+    with open(f"/proc/{pid}/stat", encoding="utf-8") as f:
+        return f.read().rsplit(")", 1)[1].split()[0]
+
+
+def child_of(pid):
+    """The child of a recorder, once it has the hooks."""
+    for _ in range(500):
+        said = subprocess.run(["pgrep", "-P", str(pid)], capture_output=True, text=True, check=False).stdout.split()
+        if said and "/memfd:memscope" in mapped(said[0]):
+            return int(said[0])
+        time.sleep(0.02)
+    sys.exit(f"{pid} has no child that is recorded")
+
+
+def mapped(pid):
+    with open(f"/proc/{pid}/maps", encoding="utf-8") as f:
+        return f.read()
+
+
+def nanoseconds(text):
+    n, unit = text.split()
+    return float(n.replace(",", "")) * {"s": 1e9, "ms": 1e6, "us": 1e3, "ns": 1}[unit]
+
+
+def stops(said):
+    """Of -v: one thread, all to attach, all to detach; in ns."""
+    m = re.search(r"stops +one thread for (\S+ \w+), to attach all \d+ for (\S+ \w+), to detach \d+ times?, at most (\S+ \w+)",
+                  said)
+    return [nanoseconds(x) for x in m.groups()] if m else None
