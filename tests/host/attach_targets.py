@@ -149,9 +149,15 @@ class Stopped(Target):
             self.stop()
         return Said(r.returncode, text)
 
-    def end(self):
+    def mapped(self):
+        """Once one that came later has taken away what was left."""
         self.process.send_signal(signal.SIGCONT)
-        return super().end()
+        for _ in range(100):
+            said = super().cycle(0.05)
+            if not said.status and "buffers left" not in said.text:
+                break
+            time.sleep(0.1)
+        return super().mapped()
 
 
 class Chroot(Target):
