@@ -302,7 +302,7 @@ void heaps_pool(struct session *s, struct reader *r, const struct item *it)
 uint64_t heaps_place(struct session *s, struct item *it)
 {
 	struct heaps *h = heaps_of(s);
-	const struct hooks *hooks = &s->opt->hooks;
+	const struct hooks *hooks = s->hooks;
 	struct said what = hear(h, it->extra);
 	const struct heap_pool *p = what.pool ? pool_find(h, what.pool) : NULL;
 	uint32_t heap = (uint32_t)what.heap, marker = 0;
@@ -330,7 +330,7 @@ static void emit(struct session *s, const struct reader *r, const struct item *i
 		 uint8_t ext, uint32_t heap)
 {
 	struct batch_event *e = merge_emit(s, MS_EV_EXT, r->thread, it->key);
-	const struct hooks *hooks = &s->opt->hooks;
+	const struct hooks *hooks = s->hooks;
 	if (heap && heap <= hooks->heaps.n) {
 		uint32_t name = name_of(s, hooks->heaps.v[heap - 1]);
 		e->ev.stack = s->heaps->names.v[name].marker;

@@ -268,7 +268,7 @@ bool hello_welcome(int fd, const struct session *s)
 static void place_hooks(struct control *c, struct session *s, int fd)
 {
 	struct ms_err err = {0};
-	if (!hook_launch(s, &c->opt->hooks, fd, c->hooks_placed, &err))
+	if (!hook_launch(s, &c->opt->hooks, fd, c->hooks_placed, s->launched, &err))
 		return;
 	if (!c->hooks_refused.text[0])
 		c->hooks_refused = err;

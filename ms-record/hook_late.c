@@ -305,14 +305,15 @@ static void place_known(void *arg, const struct hook_spec *spec, const struct ho
 
 static void place_asked(struct work *w)
 {
-	const struct hooks *hooks = &w->c->opt->hooks;
+	const struct hooks *hooks = w->s->hooks;
+	bool ours = hooks == &w->c->opt->hooks;
 	for (size_t i = 0; i < hooks->n; i++) {
 		struct hook_place at;
 		struct ms_err why = {0};
 		int rc = hook_find(&w->modules, &hooks->v[i], &at, &why);
 		if (!rc)
 			rc = place(w, &hooks->v[i], &at, &why);
-		if (!rc)
+		if (!rc && ours)
 			w->c->hooks_placed[i] = true;
 		else if (rc < 0)
 			refuse(w, &hooks->v[i], hook_module_name(&w->modules), why.text);

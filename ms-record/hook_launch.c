@@ -212,7 +212,7 @@ bool hook_launch_wanted(struct session *s, const struct hooks *hooks)
 	return s->mem->hooks_wanted;
 }
 
-int hook_launch(struct session *s, const struct hooks *hooks, int fd, bool *placed,
+int hook_launch(struct session *s, const struct hooks *hooks, int fd, bool *placed, bool all,
 		struct ms_err *err)
 {
 	struct work w = {.s = s, .hooks = hooks, .placed = placed, .mem = -1, .err = err};
@@ -233,9 +233,11 @@ int hook_launch(struct session *s, const struct hooks *hooks, int fd, bool *plac
 			hook_families_each(&w.modules, look_for_known, &w);
 		choose_pages(&w);
 	}
-	if (answer(fd) && w.near_count && hear(fd)) {
+	bool held = all && err->text[0]; /* unanswered it waits, and has done nothing yet */
+	if (!held && answer(fd) && w.near_count && hear(fd)) {
 		place_all(&w);
-		answer(fd);
+		if (!all || !err->text[0])
+			answer(fd);
 	}
 	hook_modules_free(&w.modules);
 	attach_maps_free(&w.maps);

@@ -16,8 +16,8 @@ struct session;
 bool hook_launch_wanted(struct session *s, const struct hooks *hooks);
 /* Speaks with the guest at the other end of `fd`, and places the hooks; placed[i] is set for each
  * of `hooks` that was. 0; or -1 with `err` set to lines, one for each function that is there and
- * cannot be hooked. */
-int hook_launch(struct session *s, const struct hooks *hooks, int fd, bool *placed,
+ * cannot be hooked; with `all` the guest waits then for some seconds, for its end. */
+int hook_launch(struct session *s, const struct hooks *hooks, int fd, bool *placed, bool all,
 		struct ms_err *err);
 
 #endif

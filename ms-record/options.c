@@ -15,6 +15,7 @@
 #include "libcommon/units.h"
 #include "options_values.h"
 #include "several.h"
+#include "standby.h"
 #include "tell.h"
 
 const char options_help[] =
@@ -355,7 +356,7 @@ static int read_doctor(struct options *o, const bool *given, struct ms_err *err)
 /* Nothing is recorded yet: what says how it is to be done would do nothing. */
 static int read_standby(const struct options *o, const bool *given, int n, struct ms_err *err)
 {
-	static const int allowed[] = {OPT_STANDBY, OPT_ENV, 'q', 0};
+	static const int allowed[] = {OPT_STANDBY, OPT_ENV, OPT_HOOK, 'q', 0};
 	const char *name = not_allowed(given, allowed);
 	if (name)
 		return ms_err_set(err,
@@ -363,6 +364,12 @@ static int read_standby(const struct options *o, const bool *given, int n, struc
 				  name);
 	if (o->poll.proc_root)
 		return ms_err_set(err, "--standby: --proc-root is for -p");
+	size_t bytes = 1;
+	for (size_t i = 0; i < o->hooks.n; i++)
+		bytes += strlen(o->hooks.v[i].text) + 1;
+	if (bytes > STANDBY_HOOKS_BYTES)
+		return ms_err_set(err, "--standby: what --hook says is longer than %u bytes",
+				  STANDBY_HOOKS_BYTES);
 	return n ? 0 : ms_err_set(err, "no command to run; try 'ms-record -h'");
 }
 
@@ -397,8 +404,6 @@ int options_read(struct options *o, int argc, char **argv, struct ms_err *err)
 		return read_doctor(o, given, err);
 	if (o->hooks.n && o->tell)
 		return ms_err_set(err, "--tell speaks to a recorder; --hook hooks nothing there");
-	if (o->hooks.n && o->standby)
-		return ms_err_set(err, "--hook cannot be had with --standby");
 	if (o->standby)
 		return read_standby(o, given, argc - optind, err);
 	if (o->poll.proc_root && !o->pids.n)

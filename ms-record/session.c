@@ -79,6 +79,7 @@ static struct session *blank(const struct options *opt, struct writer *writer,
 	struct session *s = ms_xrealloc(NULL, 1, sizeof *s);
 	memset(s, 0, sizeof *s);
 	s->opt = opt;
+	s->hooks = &opt->hooks;
 	s->writer = writer;
 	s->pidfd = s->proc = -1;
 	s->exit_status = -1;
@@ -227,6 +228,8 @@ struct session *session_in_slot(struct pool *p, uint32_t slot)
 	s->pool = p;
 	s->slot = slot + 1;
 	s->forked = true;
+	if (p->head_session)
+		s->hooks = p->head_session->hooks;
 	s->born_ns = clock_mono();
 	s->tsc_hz = p->config.tsc_hz;
 	use_memory(s, &p->each, pool_slot_at(p, slot));

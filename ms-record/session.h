@@ -29,6 +29,7 @@ struct before;
 struct heaps;
 struct heritage;
 struct hook_late;
+struct hooks;
 struct identity;
 struct options;
 struct order;
@@ -190,6 +191,7 @@ struct remote;
 struct session {
 	struct session *next; /* list of the control thread */
 	const struct options *opt;
+	const struct hooks *hooks; /* --hook, here or where it was put on standby */
 	struct writer *writer;
 	struct output *out;
 
@@ -297,9 +299,9 @@ struct session {
 	unsigned point_every, point_skip;
 	struct sampler *sampler;
 	struct hook_late *late; /* NULL until something was hooked */
-	bool removed;        /* counted, not kept */
-	bool reported;       /* in the index */
-	char allocator[128]; /* copied at the end */
+	bool removed;           /* counted, not kept */
+	bool reported;          /* in the index */
+	char allocator[128];    /* copied at the end */
 	char disabled[96];
 	uint64_t passed_early, forks;
 	bool no_usable; /* --usable-size, and the allocator does not tell */

@@ -27,8 +27,10 @@
 #include "control.h"
 #include "frames_list.h"
 #include "hello.h"
+#include "hook_launch.h"
 #include "libcommon/arena.h"
 #include "libcommon/err.h"
+#include "modules.h"
 #include "modules.h"
 #include "options.h"
 
@@ -140,6 +142,7 @@ static struct sleeper *new_sleeper(struct holder *h, pid_t pid)
 		return NULL;
 	modules_read_maps(s);
 	frames_list_all(s);
+	modules_read_maps(s);
 	struct sleeper *z = ms_xcalloc(1, sizeof *z);
 	*z = (struct sleeper){.session = s, .client = -1, .listener = listen_for(s)};
 	if (z->listener < 0) {
@@ -151,15 +154,36 @@ static struct sleeper *new_sleeper(struct holder *h, pid_t pid)
 	return z;
 }
 
+/* Its image waits meanwhile. A command that has a function which cannot be hooked is not run. */
+static void place_hooks(struct control *c, struct sleeper *z, int fd)
+{
+	struct ms_err err = {0};
+	bool placed[MG_HOOKS_MAX] = {false};
+	bool own = z->session->pid == c->launch.pid;
+	if (!hook_launch(z->session, &c->opt->hooks, fd, placed, own, &err) || !own)
+		return;
+	c->hooks_refused = err;
+	c->not_run = true;
+	kill(c->launch.pid, SIGKILL);
+}
+
+static void welcome(struct holder *h, int fd, int pid)
+{
+	struct control *c = &h->control;
+	struct sleeper *z = new_sleeper(h, pid);
+	bool hooks = z && hook_launch_wanted(z->session, &c->opt->hooks);
+	if (!hello_welcome(fd, z ? z->session : NULL))
+		forget(h, pid);
+	else if (hooks)
+		place_hooks(c, z, fd);
+}
+
 static void meet(struct holder *h)
 {
 	int pid;
 	for (int fd; (fd = accept4(h->control.listener, NULL, NULL, SOCK_CLOEXEC)) >= 0;) {
-		if (hello_hear(&h->control, fd, &pid)) {
-			struct sleeper *z = new_sleeper(h, pid);
-			if (!hello_welcome(fd, z ? z->session : NULL))
-				forget(h, pid);
-		}
+		if (hello_hear(&h->control, fd, &pid))
+			welcome(h, fd, pid);
 		close(fd);
 	}
 }
@@ -223,6 +247,18 @@ static bool still_recorded(struct sleeper *z)
 	return z->client >= 0;
 }
 
+/* A line for each; they fit. */
+static void say_hooks(const struct hooks *hooks, char text[STANDBY_HOOKS_BYTES])
+{
+	for (size_t i = 0; i < hooks->n; i++) {
+		char *end = stpcpy(text, hooks->v[i].text);
+		for (char *p = text; p < end; p++)
+			*p = *p == '\n' ? ' ' : *p;
+		*end = '\n';
+		text = end + 1;
+	}
+}
+
 /* The connection is his from now on. */
 static void hand_over(struct sleeper *z, int fd, pid_t recorder)
 {
@@ -232,6 +268,7 @@ static void hand_over(struct sleeper *z, int fd, pid_t recorder)
 				   .pid = (uint32_t)z->session->pid,
 				   .wake = ++z->wakes,
 				   .shape = pool_shape(z->session->pool)};
+	say_hooks(z->session->hooks, a.hooks);
 	put_to_sleep(z); /* it is; but what the process wrote there is not to be believed */
 	z->client = fd;
 	z->recorder = recorder;
@@ -414,6 +451,10 @@ int standby_run(const struct options *o, int *own, struct ms_err *err)
 	forget(&h, pid);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		continue;
+	if (h.control.not_run) {
+		let_go(&h);
+		return ms_err_set(err, "%s", h.control.hooks_refused.text);
+	}
 	stay(&h);
 	let_go(&h);
 	return status;

@@ -24,6 +24,8 @@ struct ms_err;
 struct options;
 struct stat;
 
+#define STANDBY_HOOKS_BYTES 8192u
+
 struct standby_ask {
 	uint64_t magic; /* MG_MAGIC */
 	uint32_t version;
@@ -37,6 +39,7 @@ struct standby_answer {
 	uint32_t pid; /* of the image */
 	uint32_t wake;
 	struct pool_shape shape;
+	char hooks[STANDBY_HOOKS_BYTES]; /* each --hook as it was given, and a line end */
 };
 
 /* The name of the socket for the memory file `st`, into `name`. */

@@ -18,7 +18,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "attach_maps.h"
 #include "control.h"
+#include "hook_late.h"
 #include "info.h"
 #include "libcommon/err.h"
 #include "libcommon/proc_text.h"
@@ -119,7 +121,7 @@ static int judge(struct woken *w, pid_t pid, const struct stat *st, struct ms_er
 {
 	struct standby_answer *a = &w->answer;
 	struct stat got;
-	a->why[sizeof a->why - 1] = '\0';
+	a->why[sizeof a->why - 1] = a->hooks[sizeof a->hooks - 1] = '\0';
 	if (a->magic != MG_MAGIC || a->version != MG_LAYOUT_VERSION)
 		return refuse(pid, "another version of ms-record holds it on standby", err);
 	if (!a->ok)
@@ -140,9 +142,10 @@ static int check_options(const struct options *o, pid_t pid, struct ms_err *err)
 	const char *name = o->sample_bytes            ? "--sample"
 			   : o->follow == FOLLOW_NONE ? "--follow=none"
 			   : o->free_stacks           ? "--free-stacks"
-			   : o->hooks.n               ? "--hook"
 			   : o->verify                ? "--verify"
 						      : NULL;
+	if (o->hooks.n)
+		return refuse(pid, "--hook has to be given to its --standby", err);
 	if (!name)
 		return 0;
 	return ms_err_set(err, "cannot wake process %d: %s cannot be had with --standby", (int)pid,
@@ -190,9 +193,28 @@ void woken_free(struct woken *w)
 			close(*fds[i]);
 		*fds[i] = -1;
 	}
+	hooks_free(&w->hooks);
 }
 
 /* ---- recording ---- */
+
+/* What its holder hooked. A module that was opened since then is not looked at: its code may be
+ * executed. */
+static int take_hooks(struct session *s, struct woken *w, struct ms_err *err)
+{
+	struct attach_maps maps;
+	char *text = w->answer.hooks;
+	for (char *end; (end = memchr(text, '\n', strlen(text))); text = end + 1) {
+		*end = '\0';
+		if (hooks_add(&w->hooks, text, err))
+			return -1;
+	}
+	s->hooks = &w->hooks;
+	if (!attach_maps_read(&maps, s->proc, NULL))
+		hook_late_known(s, &maps);
+	attach_maps_free(&maps);
+	return 0;
+}
 
 /* As for a guest that said hello. */
 int woken_prepare(struct control *c, struct woken *w, pid_t pid, struct ms_err *err)
@@ -202,6 +224,11 @@ int woken_prepare(struct control *c, struct woken *w, pid_t pid, struct ms_err *
 	if (!s)
 		return -1;
 	w->memfd = -1;
+	if (take_hooks(s, w, err)) {
+		s->out = NULL;
+		session_free(s);
+		return -1;
+	}
 	c->first = NULL;
 	pause_init(s, &c->run);
 	s->image = c->next_image++;

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "hook_spec.h"
 #include "standby.h"
 
 struct control;
@@ -17,6 +18,7 @@ struct session;
 struct woken {
 	int connection, memfd, pidfd;
 	struct standby_answer answer;
+	struct hooks hooks; /* as it was put on standby with; once it is prepared */
 };
 
 /* Is that process on standby? Then it is reserved for us until woken_free. The same for whoever
