@@ -301,6 +301,46 @@ void ms_address_put(struct ms_address_encoder *e, const struct ms_event *ev, uin
 			*place_of(e, old_address) = e->m.freed;
 }
 
+/* Allocations and frees, which are nearly all; the others by put_by_heap. */
+static void put_many_by_heap(struct ms_address_encoder *e, const struct ms_full_event *v, size_t n)
+{
+	uint8_t *code = e->code;
+	uint64_t first = e->m.first_number;
+	for (const struct ms_full_event *end = v + n; v < end; v++) {
+		const struct ms_event *ev = &v->ev;
+		bool expected;
+		if (ev->kind == MS_EV_FREE) {
+			if (ev->freed >= first && v->old_address)
+				release_by_heap(&e->heap, ev, v->old_address, v->old_size);
+		} else if (ev->kind == MS_EV_ALLOC && ev->address) {
+			e->asked++;
+			if (ms_heap_take_newest(&e->heap, ev, &expected)) {
+				*code++ = expected ? MS_HEAP_EXPECTED : MS_HEAP_CACHED_BLOCK;
+				continue;
+			}
+			e->code = code;
+			e->missed += !ms_address_heap_put(e, ev, 0, 0);
+			code = e->code;
+		} else {
+			e->code = code;
+			put_by_heap(e, ev, v->old_address, v->old_size);
+			code = e->code;
+		}
+	}
+	e->code = code;
+}
+
+void ms_address_put_many(struct ms_address_encoder *e, const struct ms_full_event *v, size_t n)
+{
+	if (!e->by_heap) {
+		for (size_t i = 0; i < n; i++)
+			ms_address_put(e, &v[i].ev, v[i].old_address, v[i].old_size);
+		return;
+	}
+	e->since_reset += n;
+	put_many_by_heap(e, v, n);
+}
+
 struct ms_column ms_address_encoder_finish(struct ms_address_encoder *e)
 {
 	uint8_t head[2 * MS_VARINT_MAX], *codes = e->memory + HEAD_BYTES, *far = codes + e->max;

@@ -78,7 +78,7 @@ void ms_address_encoder_init(struct ms_address_encoder *e, void *memory, size_t 
 /* Starts a block whose first allocation has that number; `reset` as the first one of a file, and
  * now and then where a reader may start (one that does, or goes on after damage, knows no addresses
  * before a reset). Also resets by itself every million events or so; with the heap's model, every
- * 16 million. */
+ * 64 million. */
 void ms_address_encoder_begin(struct ms_address_encoder *e, uint64_t first_number, bool reset);
 /* Is it time to reset where a reader may start? With the heap's model, which knows nothing then of
  * what is there, not at every place. */
@@ -88,6 +88,8 @@ bool ms_address_reset_due(const struct ms_address_encoder *e);
  * most max_events a block. */
 void ms_address_put(struct ms_address_encoder *e, const struct ms_event *ev, uint64_t old_address,
 		    uint64_t old_size);
+/* The same for `n` events, faster. */
+void ms_address_put_many(struct ms_address_encoder *e, const struct ms_full_event *v, size_t n);
 /* The column of the block; it stays valid until the next begin. */
 struct ms_column ms_address_encoder_finish(struct ms_address_encoder *e);
 

@@ -171,6 +171,150 @@ enum ms_fmt ms_event_put(struct ms_event_encoder *e, const struct ms_event *ev)
 	return MS_FMT_OK;
 }
 
+/* ---- many events ----
+ *
+ * Allocations and frees are nearly all there is. They are put here with what changes from event to
+ * event in registers; whatever else comes is left to ms_event_put. Both do the same.
+ */
+
+/* What every event changes. */
+struct usual {
+	uint8_t *op, *thread, *stack, *size, *freed, *time;
+	struct ms_event_thread t, *home; /* a copy of *home */
+	uint64_t number, ticks;
+	uint32_t thread_index;
+};
+
+static inline struct usual take_state(struct ms_event_encoder *e)
+{
+	struct ms_event_thread *home = thread_of(&e->m, e->m.thread);
+	return (struct usual){e->op, e->thread, e->stack,    e->size,   e->freed,   e->time,
+			      *home, home,      e->m.number, e->m.time, e->m.thread};
+}
+
+static inline void put_state(struct ms_event_encoder *e, const struct usual *u)
+{
+	*u->home = u->t;
+	e->count += (size_t)(u->op - e->op);
+	e->op = u->op;
+	e->thread = u->thread;
+	e->stack = u->stack;
+	e->size = u->size;
+	e->freed = u->freed;
+	e->time = u->time;
+	e->m.number = u->number;
+	e->m.time = u->ticks;
+	e->m.thread = u->thread_index;
+}
+
+static inline unsigned usual_common(struct ms_event_model *m, struct usual *u,
+				    const struct ms_event *ev)
+{
+	unsigned op = OP_SAME_THREAD | OP_SAME_TICK;
+	if (ev->thread != u->thread_index) {
+		u->thread = ms_varint_put(u->thread, ev->thread);
+		*u->home = u->t;
+		u->thread_index = ev->thread;
+		u->home = thread_of(m, ev->thread);
+		u->t = *u->home;
+		op ^= OP_SAME_THREAD;
+	}
+	if (ev->time_ticks > u->ticks) {
+		u->time = ms_varint_put(u->time, ev->time_ticks - u->ticks);
+		u->ticks = ev->time_ticks;
+		op ^= OP_SAME_TICK;
+	}
+	return op;
+}
+
+static inline unsigned usual_free(struct ms_event_model *m, struct usual *u, uint64_t freed)
+{
+	uint64_t distance = u->number - freed, *first = freed_first(m, &u->t);
+	bool hit = *first == distance;
+	if (!hit) {
+		uint64_t step = ms_zigzag(freed - u->t.freed);
+		bool ago = distance <= step;
+		u->freed = ms_varint_put(u->freed, (ago ? distance : step) << 1 | ago);
+		*first = distance;
+	}
+	note_free(&u->t, freed);
+	return hit ? OP_FREED : 0;
+}
+
+static inline unsigned usual_allocation(struct ms_event_model *m, struct usual *u,
+					const struct ms_event *ev)
+{
+	uint32_t stack = ev->stack, *first = stack_first(m, &u->t),
+		 *second = stack_second(m, &u->t);
+	uint64_t size = ev->size, *size1 = size_first(m, &u->t, stack),
+		 *size2 = size_second(m, stack);
+	unsigned op = OP_STACK | OP_SIZE;
+	if (*first != stack) {
+		u->stack = ms_varint_put(
+			u->stack, *second == stack
+					  ? STACK_SECOND
+					  : ms_zigzag((uint64_t)stack - u->t.stack) + STACK_PLAIN);
+		op ^= OP_STACK;
+	}
+	if (*size1 != size) {
+		u->size = ms_varint_put(u->size, *size2 == size ? SIZE_SECOND : size + SIZE_PLAIN);
+		op ^= OP_SIZE;
+	}
+	*first = *second = stack;
+	*size1 = *size2 = size;
+	note_alloc(&u->t, stack);
+	u->number++;
+	return op;
+}
+
+/* Is it one of those? A size may be too large to be added to. */
+static inline bool is_usual(const struct usual *u, const struct ms_event *ev)
+{
+	if (ev->kind == MS_EV_ALLOC)
+		return !ev->slack && ev->size < UINT64_MAX - SIZE_PLAIN;
+	return ev->kind == MS_EV_FREE && !ev->stack && ev->freed < u->number;
+}
+
+static size_t put_usual(struct ms_event_encoder *e, const struct ms_full_event *v, size_t n)
+{
+	struct usual u = take_state(e);
+	size_t i = 0;
+	if (n > e->max - e->count)
+		n = e->max - e->count;
+	if (e->slack != region(e, AT_SLACK) || u.number >= NUMBER_MAX - n)
+		return 0;
+	for (; i < n; i++) {
+		const struct ms_event *ev = &v[i].ev;
+		if (__builtin_expect(!is_usual(&u, ev), 0))
+			break;
+		unsigned op = usual_common(&e->m, &u, ev);
+		if (ev->kind == MS_EV_FREE)
+			op |= MS_EV_FREE | usual_free(&e->m, &u, ev->freed);
+		else
+			op |= usual_allocation(&e->m, &u, ev);
+		*u.op++ = (uint8_t)op;
+	}
+	put_state(e, &u);
+	return i;
+}
+
+size_t ms_event_put_many(struct ms_event_encoder *e, const struct ms_full_event *v, size_t n,
+			 enum ms_fmt *rc)
+{
+	size_t i = 0;
+	*rc = MS_FMT_OK;
+	while (i < n) {
+		i += put_usual(e, v + i, n - i);
+		if (i == n)
+			break;
+		*rc = ms_event_put(e, &v[i].ev);
+		if (*rc != MS_FMT_OK)
+			break;
+		i++;
+	}
+	return i;
+}
+
 size_t ms_event_encoder_bytes(const struct ms_event_encoder *e)
 {
 	const uint8_t *end[] = {e->op,   e->thread,  e->stack, e->size, e->freed,

@@ -25,11 +25,6 @@
 struct output;
 struct scan;
 
-struct batch_event {
-	struct ms_event ev;
-	uint64_t old_address, old_size; /* of the block that it frees; 0, 0 = none */
-};
-
 struct batch {
 	struct batch *next;
 	struct output *out;
@@ -45,7 +40,7 @@ struct batch {
 	} nodes;
 	uint32_t first_frame, first_node;
 	struct {
-		struct batch_event *v;
+		struct ms_full_event *v;
 		size_t n, cap;
 	} events;
 	uint64_t first_number, first_event;

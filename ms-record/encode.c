@@ -31,7 +31,8 @@
 #define CHECKPOINT_ROOM 20u
 
 #define SPARE_MAX 4u
-#define HEAP_READY 4096u /* nodes of the model of the heap */
+#define AT_ONCE ((size_t)256) /* events, of 18 KB */
+#define HEAP_READY 4096u      /* nodes of the model of the heap */
 
 struct encoder {
 	struct encoder *next;
@@ -286,20 +287,30 @@ static void ready_heap(struct output *o)
 	o->ready_nodes += n;
 }
 
+/* Columns one after the other, of few enough events to be at hand each time. Returns how many. */
+static size_t put_events(struct encoder *e, struct output *o, const struct ms_full_event *v,
+			 size_t n)
+{
+	enum ms_fmt rc;
+	size_t put = ms_event_put_many(&e->events, v, n, &rc);
+	if (o->addresses)
+		ms_address_put_many(o->address, v, put);
+	for (size_t i = 0; i < put; i++) {
+		live_list_event(o->checkpoints.live, &v[i].ev);
+		o->checkpoints.usable |= v[i].ev.slack != 0;
+	}
+	return put;
+}
+
 static int add_events(struct encoder *e, const struct batch *b, struct ms_err *err)
 {
 	struct checkpoints *c = &b->out->checkpoints;
-	struct ms_address_encoder *a = b->out->addresses ? b->out->address : NULL;
-	for (size_t i = 0; i < b->events.n; i++) {
-		const struct batch_event *v = &b->events.v[i];
-		if (ms_event_put(&e->events, &v->ev) != MS_FMT_OK)
-			return ms_err_set(err, "event %zu of a batch cannot be encoded", i);
-		if (a)
-			ms_address_put(a, &v->ev, v->old_address, v->old_size);
-		live_list_event(c->live, &v->ev);
-		c->usable |= v->ev.slack != 0;
+	for (size_t i = 0; i < b->events.n; i += AT_ONCE) {
+		size_t n = b->events.n - i < AT_ONCE ? b->events.n - i : AT_ONCE;
+		if (put_events(e, b->out, &b->events.v[i], n) != n)
+			return ms_err_set(err, "an event of a batch cannot be encoded");
 	}
-	if (a)
+	if (b->out->addresses)
 		ready_heap(b->out);
 	c->events += b->events.n;
 	c->position = b->first_event + b->events.n;

@@ -329,7 +329,7 @@ uint64_t heaps_place(struct session *s, struct item *it)
 static void emit(struct session *s, const struct reader *r, const struct item *it, uint64_t size,
 		 uint8_t ext, uint32_t heap)
 {
-	struct batch_event *e = merge_emit(s, MS_EV_EXT, r->thread, it->key);
+	struct ms_full_event *e = merge_emit(s, MS_EV_EXT, r->thread, it->key);
 	const struct hooks *hooks = s->hooks;
 	if (heap && heap <= hooks->heaps.n) {
 		uint32_t name = name_of(s, hooks->heaps.v[heap - 1]);

@@ -13,7 +13,7 @@ _Static_assert(MG_MAP_BRK == MS_MAP_BRK && MG_MAP_REMAP == MS_MAP_REMAP, "one me
 
 static void emit(struct session *s, const struct reader *r, const struct item *it, uint8_t ext)
 {
-	struct batch_event *e = merge_emit(s, MS_EV_EXT, r->thread, it->key);
+	struct ms_full_event *e = merge_emit(s, MS_EV_EXT, r->thread, it->key);
 	e->ev.ext = ext;
 	e->ev.address = it->address;
 	e->ev.size = it->size;

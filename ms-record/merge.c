@@ -41,27 +41,27 @@ uint64_t merge_lookahead(const struct session *s)
 /* ---- events ---- */
 
 /* The hot path of the merge is inline down to the next event's place. */
-static inline struct batch_event *emit(struct session *s, uint8_t kind, uint32_t thread,
-				       uint64_t key)
+static inline struct ms_full_event *emit(struct session *s, uint8_t kind, uint32_t thread,
+					 uint64_t key)
 {
 	if (s->batch_left == 0)
 		session_room(s, 1);
 	s->batch_left--;
 	struct batch *b = s->batch;
-	struct batch_event *e = &b->events.v[b->events.n++];
-	*e = (struct batch_event){.ev = {.kind = kind,
-					 .thread = thread,
-					 .time_ticks = clock_tick(&s->clock, key >> 1)}};
+	struct ms_full_event *e = &b->events.v[b->events.n++];
+	*e = (struct ms_full_event){.ev = {.kind = kind,
+					   .thread = thread,
+					   .time_ticks = clock_tick(&s->clock, key >> 1)}};
 	s->stats.events++;
 	return e;
 }
 
-struct batch_event *merge_emit(struct session *s, uint8_t kind, uint32_t thread, uint64_t key)
+struct ms_full_event *merge_emit(struct session *s, uint8_t kind, uint32_t thread, uint64_t key)
 {
 	return emit(s, kind, thread, key);
 }
 
-static inline void count_freed(struct session *s, const struct batch_event *e)
+static inline void count_freed(struct session *s, const struct ms_full_event *e)
 {
 	if (s->opt->sample_bytes) {
 		sampled_freed(&s->stats, s->opt->sample_bytes, e->ev.freed, e->old_size);
@@ -75,7 +75,7 @@ static inline void count_freed(struct session *s, const struct batch_event *e)
 static inline void release(struct session *s, uint8_t kind, uint32_t thread, uint64_t key,
 			   const struct live_block *b, uint32_t stack)
 {
-	struct batch_event *e = emit(s, kind, thread, key);
+	struct ms_full_event *e = emit(s, kind, thread, key);
 	e->ev.freed = b->number;
 	e->ev.stack = stack;
 	e->old_address = b->address & ~USER_BLOCK;
@@ -94,7 +94,7 @@ static inline void release(struct session *s, uint8_t kind, uint32_t thread, uin
 static void explain(struct session *s, uint32_t thread, uint64_t key, const struct live_block *b)
 {
 	session_room(s, 2);
-	struct batch_event *e = emit(s, MS_EV_EXT, thread, key);
+	struct ms_full_event *e = emit(s, MS_EV_EXT, thread, key);
 	e->ev.ext = MS_EXT_INHERITED;
 	e->ev.freed = b->number;
 	e->ev.size = b->size;
@@ -114,7 +114,7 @@ static inline bool take_block(struct session *s, uint64_t address, struct live_b
 
 static void unknown_free(struct session *s, uint32_t thread, const struct item *it)
 {
-	struct batch_event *e = emit(s, MS_EV_FREE_UNKNOWN, thread, it->key);
+	struct ms_full_event *e = emit(s, MS_EV_FREE_UNKNOWN, thread, it->key);
 	e->ev.address = it->address & ~USER_BLOCK;
 	e->ev.stack = it->stack;
 }
@@ -123,7 +123,7 @@ static void unknown_free(struct session *s, uint32_t thread, const struct item *
 static void explain_before(struct session *s, uint32_t thread, uint64_t key, uint64_t size)
 {
 	session_room(s, 2);
-	struct batch_event *e = emit(s, MS_EV_EXT, thread, key);
+	struct ms_full_event *e = emit(s, MS_EV_EXT, thread, key);
 	e->ev.ext = MS_EXT_BEFORE;
 	e->ev.size = size;
 	s->stats.before_frees++;
@@ -302,7 +302,7 @@ static inline void place(struct session *s, const struct reader *r, const struct
 		before_made(s->before, it->address);
 }
 
-static inline void bind_block(struct session *s, struct batch_event *e, const struct item *it)
+static inline void bind_block(struct session *s, struct ms_full_event *e, const struct item *it)
 {
 	struct stats *st = &s->stats;
 	e->ev.number = s->number;
@@ -344,11 +344,11 @@ static void do_realloc(struct session *s, struct reader *r, const struct item *i
 	}
 	if (old->before)
 		explain_before(s, r->thread, it->key, old->size);
-	struct batch_event *e = emit(s,
-				     old->found     ? MS_EV_REALLOC
-				     : old->backing ? MS_EV_ALLOC
-						    : MS_EV_REALLOC_UNKNOWN,
-				     r->thread, it->key);
+	struct ms_full_event *e = emit(s,
+				       old->found     ? MS_EV_REALLOC
+				       : old->backing ? MS_EV_ALLOC
+						      : MS_EV_REALLOC_UNKNOWN,
+				       r->thread, it->key);
 	if (old->found) {
 		e->ev.freed = old->number;
 		e->old_address = old->address & ~USER_BLOCK;
@@ -407,7 +407,7 @@ static void do_mark(struct session *s, struct reader *r, const struct item *it)
 
 static void do_failed(struct session *s, struct reader *r, const struct item *it)
 {
-	struct batch_event *e = emit(s, MS_EV_FAILED, r->thread, it->key);
+	struct ms_full_event *e = emit(s, MS_EV_FAILED, r->thread, it->key);
 	e->ev.size = it->size;
 	e->ev.stack = it->stack;
 	s->stats.failed++;

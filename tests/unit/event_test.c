@@ -2,6 +2,7 @@
  * Event blocks: decode(encode(x)) = x on streams made from seeds; hostile columns are refused.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "format/address.h"
 #include "format/event.h"
@@ -32,6 +33,11 @@ static struct ms_event_encoder encoder;
 static struct ms_event_decoder decoder;
 static uint8_t memory[MS_EVENT_MEMORY(BLOCK)], address_memory[MS_ADDRESS_MEMORY(BLOCK)];
 
+/* The same events put many at a time; of addresses, goes on from block to block. */
+static struct ms_address_encoder many_addresses;
+static struct ms_full_event full[BLOCK + 1];
+static uint8_t many_memory[MS_ADDRESS_MEMORY(BLOCK)];
+
 struct coded {
 	struct ms_event event[BLOCK];
 	size_t count;
@@ -40,10 +46,45 @@ struct coded {
 };
 static struct coded block;
 
+static void same_column(const struct ms_column *a, const struct ms_column *b)
+{
+	CHECK(a->id == b->id && a->size == b->size && !memcmp(a->data, b->data, a->size),
+	      "column %u differs", a->id);
+}
+
+/* Encodes the block again, some events at a time. */
+static void same_put_many(uint64_t number, uint64_t event, uint64_t tick, bool reset)
+{
+	static uint8_t columns_memory[MS_EVENT_MEMORY(BLOCK)];
+	static struct ms_event_encoder many;
+	struct ms_column c[MS_EVENT_COLUMNS + 1];
+	enum ms_fmt rc;
+	ms_event_encoder_init(&many, columns_memory, BLOCK);
+	ms_event_encoder_begin(&many, number, event, tick);
+	ms_address_encoder_begin(&many_addresses, number, reset);
+	for (size_t i = 0, n; i < block.count; i += n) {
+		n = 1 + (event + i * 7) % 90;
+		n = n < block.count - i ? n : block.count - i;
+		CHECK(ms_event_put_many(&many, full + i, n, &rc) == n && rc == MS_FMT_OK,
+		      "put many: %d", rc);
+		ms_address_put_many(&many_addresses, full + i, n);
+	}
+	full[block.count] = full[0];
+	CHECK(ms_event_put_many(&many, full + block.count, 1, &rc) == 0 && rc == MS_FMT_FULL,
+	      "a full block took many");
+	CHECK(ms_event_next_number(&many) == ms_event_next_number(&encoder), "number");
+	size_t n = ms_event_encoder_finish(&many, c);
+	c[n++] = ms_address_encoder_finish(&many_addresses);
+	CHECK(n == block.column_count, "%zu columns", n);
+	for (size_t i = 0; i < n; i++)
+		same_column(&c[i], &block.columns[i]);
+}
+
 static void encode_block(struct stream *s, uint64_t *events, uint64_t *tick, bool reset)
 {
-	ms_event_encoder_begin(&encoder, s->number, *events, *tick);
-	ms_address_encoder_begin(&address_encoder, s->number, reset);
+	const uint64_t number = s->number, first = *events, first_tick = *tick;
+	ms_event_encoder_begin(&encoder, number, first, first_tick);
+	ms_address_encoder_begin(&address_encoder, number, reset);
 	block.count = 0;
 	for (;;) {
 		struct ms_event *ev = &block.event[block.count];
@@ -53,7 +94,7 @@ static void encode_block(struct stream *s, uint64_t *events, uint64_t *tick, boo
 		enum ms_fmt r = ms_event_put(&encoder, ev);
 		CHECK(r == MS_FMT_OK, "put: %d", r);
 		ms_address_put(&address_encoder, ev, s->old.address, s->old.size);
-		block.count++;
+		full[block.count++] = (struct ms_full_event){*ev, s->old.address, s->old.size};
 	}
 	struct ms_event more = block.event[0];
 	CHECK(ms_event_put(&encoder, &more) == MS_FMT_FULL, "a full block took more");
@@ -61,6 +102,7 @@ static void encode_block(struct stream *s, uint64_t *events, uint64_t *tick, boo
 	*tick = s->time;
 	block.column_count = ms_event_encoder_finish(&encoder, block.columns);
 	block.columns[block.column_count++] = ms_address_encoder_finish(&address_encoder);
+	same_put_many(number, first, first_tick, reset);
 }
 
 static bool same_event(const struct ms_event *a, const struct ms_event *b)
@@ -142,6 +184,7 @@ static void round_trip(uint64_t seed, unsigned threads, bool wild, bool no_addre
 	memset(blocks, 0, sizeof blocks);
 	ms_event_encoder_init(&encoder, memory, BLOCK);
 	ms_address_encoder_init(&address_encoder, address_memory, BLOCK);
+	ms_address_encoder_init(&many_addresses, many_memory, BLOCK);
 	ms_address_decoder_init(&address_decoder);
 	for (unsigned b = 0; b < n; b++) {
 		encode_block(&s, &events, &tick, b % 3 == 0);
@@ -159,6 +202,7 @@ static void lost_blocks(uint64_t seed)
 	memset(blocks, 0, sizeof blocks);
 	ms_event_encoder_init(&encoder, memory, BLOCK);
 	ms_address_encoder_init(&address_encoder, address_memory, BLOCK);
+	ms_address_encoder_init(&many_addresses, many_memory, BLOCK);
 	ms_address_decoder_init(&address_decoder);
 	for (unsigned b = 0; b < 16; b++) {
 		encode_block(&s, &events, &tick, b % 6 == 0);
