@@ -1,11 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Allocators of libraries by their own functions, launched and attached to, compared exactly with what the program asked for: jemalloc,
-# mimalloc and tcmalloc, which are known, glib's slices and APR's pools by --hook.
+# mimalloc and tcmalloc, which are known, glib's slices and APR's pools by --hook; tcmalloc and jemalloc linked into the program, too, which may
+# be static itself (of mimalloc Debian has no static library).
 set -eu
 here=$SRC/tests/targets/custom
 lib=/usr/lib/$(gcc -dumpmachine)
-for l in libjemalloc.so.2 libmimalloc.so.2.0 libtcmalloc_minimal.so.4 libglib-2.0.so.0 libapr-1.so.0; do
+for l in libjemalloc.so.2 libmimalloc.so.2.0 libtcmalloc_minimal.so.4 libglib-2.0.so.0 libapr-1.so.0 libtcmalloc_minimal.a libjemalloc.a; do
 	if [ "${MS_CHECK_ALL-0}" = 0 ] || [ ! -e "$lib/$l" ]; then
 		echo "part of make check-all: needs $l"
 		exit 77
@@ -18,7 +19,8 @@ figures() { # NAME HEAP
 }
 try() { # NAME LIBRARY HEAP WANTED WANTED-WHEN-LAUNCHED OPTIONS: '' = what the program says
 	of=$1 heap=$3 wanted=$4 launched=$5
-	g++ -O2 -g -D"$1" -o "$1" "$here/libraries.cc" "$lib/$2"
+	# shellcheck disable=SC2086
+	g++ -O2 -g ${static-} -D"$1" -o "$1" "$here/libraries.cc" "$lib/$2" -pthread
 	shift 5
 	"./$of" >plain.out
 	attached "$of-p" "./$of" "$@"
@@ -27,7 +29,7 @@ try() { # NAME LIBRARY HEAP WANTED WANTED-WHEN-LAUNCHED OPTIONS: '' = what the p
 	ms-record -q -o "$of.trace" "$@" "./$of" >"$of.out" || fail "$of: status $?"
 	cmp plain.out "$of.out" || fail "$of: another output"
 	ms-snap -q -o "$of.db" "$of.trace"
-	expect "$of" "$(figures "$of" "$heap")" "${launched:-$(cat plain.out)}"
+	expect "$of" "$(figures "$of" "$heap" | cut -d '|' -f "${fields:-1-}")" "${launched:-$(cat plain.out)}"
 	for n in "$of" "$of-p"; do
 		sound "$n"
 	done
@@ -41,3 +43,10 @@ try SLICES libglib-2.0.so.0 g_slice '' '4002|3936|402192|6536' --hook 'g_slice_a
 	--hook 'g_slice_alloc0(size) -> ptr in g_slice' --hook 'g_slice_free1(_, ptr)'
 try APR libapr-1.so.0 apr '4002|3800|402080|20180' '4002|3800|402080|20180' --hook 'apr_palloc(pool, size) -> ptr in apr' \
 	--hook 'apr_pool_clear(pool)' --hook 'apr_pool_destroy(pool)'
+# linked into the program: the guest is put into it by hand
+try JEMALLOC libjemalloc.a malloc '' ''
+try TCMALLOC libtcmalloc_minimal.a malloc '' '2505|1918|1374830|606616'
+# and in a static one, where the C library's own allocations come besides when it is launched: names, which may be of any length
+static=-static fields=1-2
+try JEMALLOC libjemalloc.a malloc '' '3605|2850'
+try TCMALLOC libtcmalloc_minimal.a malloc '' '2510|1918'
