@@ -297,6 +297,8 @@ enum ms_end_field {
 	MS_END_INHERITED_FREES = 40,    /* frees of blocks from before the fork */
 	MS_END_BEFORE_FREES = 41,       /* and of blocks from before the attachment; none of these
 					   is an UNKNOWN_FREE */
+	MS_END_HOOKS = 42,              /* functions that --hook named */
+	MS_END_HOOK_MISSING = 43,       /* bytes, repeated: one that no module had */
 };
 enum ms_end_reason {
 	MS_ENDED_EXIT = 1, /* the process ended */

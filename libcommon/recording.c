@@ -202,6 +202,7 @@ static bool take_record(struct ms_recording *t, unsigned type, struct ms_record 
 	case MS_BLOCK_END:
 		get_fields(t, rec, &t->end, true);
 		get_strings(t, rec, MS_END_ALLOCATOR, &t->allocators);
+		get_strings(t, rec, MS_END_HOOK_MISSING, &t->hooks_missing);
 		t->has_end = true;
 		return true;
 	case MS_BLOCK_MODULES:
@@ -533,6 +534,7 @@ void ms_recording_close(struct ms_recording *t)
 	free(t->batch);
 	free(t->args.v);
 	free(t->allocators.v);
+	free(t->hooks_missing.v);
 	free(t->modules.v);
 	free(t->threads.v);
 	free(t->samples.v);

@@ -56,6 +56,7 @@ static const struct {
 	const char *where;
 } lists[] = {
 	{"process", "command", MS_NAME_MODULE, MS_NAME_ARGUMENT, NULL},
+	{"process", "hooks_missing", MS_NAME_FUNCTION, MS_NAME_FUNCTION, NULL},
 	{"diff_run", "command", MS_NAME_MODULE, MS_NAME_ARGUMENT, NULL},
 	{"diff_run", "filters", MS_NAME_REMARK, MS_NAME_REMARK, NULL},
 	{"meta", "value", MS_NAME_REMARK, MS_NAME_REMARK, "key = 'filters'"},

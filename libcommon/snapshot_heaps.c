@@ -18,6 +18,31 @@ static const char *name_of(const struct ms_recording *t, uint32_t node)
 	return m ? m->text[MS_MODULE_PATH - 2] : NULL;
 }
 
+int ms_fill_hooks(struct ms_filling *f, const struct ms_kept_process *p)
+{
+	const struct ms_recording *t = p->rec;
+	if (!ms_has(&t->end, MS_END_HOOKS))
+		return 0;
+	int rc = 0;
+	for (size_t i = 0; i <= t->hooks_missing.n && rc == 0; i++) {
+		sqlite3_stmt *st =
+			ms_sql_prepare(f->db,
+				       i ? "UPDATE process SET hooks_missing ="
+					   " json_insert(hooks_missing, '$[#]', ?1) WHERE id = ?2"
+					 : "UPDATE process SET hooks_missing = '[]' WHERE id = ?2",
+				       f->err);
+		bool bad = !st || sqlite3_bind_int64(st, 2, p->id) ||
+			   (i && sqlite3_bind_text(st, 1, t->hooks_missing.v[i - 1], -1,
+						   SQLITE_STATIC)) ||
+			   sqlite3_step(st) != SQLITE_DONE;
+		if (bad && st)
+			ms_err_set(f->err, "cannot fill the snapshot: %s", sqlite3_errmsg(f->db));
+		sqlite3_finalize(st);
+		rc = bad ? -1 : 0;
+	}
+	return rc;
+}
+
 int ms_fill_heaps(struct ms_filling *f, const struct ms_kept_process *p)
 {
 	const struct ms_backing *b = p->rec->replay.backing;

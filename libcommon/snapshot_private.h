@@ -94,6 +94,8 @@ int ms_fill_growth(struct ms_filling *f, const struct ms_kept_process *p,
 int ms_fill_gaps(struct ms_filling *f, const struct ms_kept_process *p);
 /* What an attached one had already. */
 int ms_fill_before(struct ms_filling *f, const struct ms_kept_process *p);
+/* Functions that were to be hooked and were not there. */
+int ms_fill_hooks(struct ms_filling *f, const struct ms_kept_process *p);
 /* The memory behind heaps of its own, where every event is there. */
 int ms_fill_heaps(struct ms_filling *f, const struct ms_kept_process *p);
 /* And what a forked process inherited. */

@@ -397,7 +397,8 @@ int ms_fill_process(struct ms_filling *f, const struct ms_kept_process *p)
 	if (rc == 0)
 		rc = ms_fill_process_row(f, p, w.partial, w.stacks.without_symbol) ||
 		     fill_threads(&w) || fill_sites(&w) || fill_site_threads(&w) ||
-		     ms_fill_gaps(f, p) || ms_fill_inherited(f, p) || ms_fill_before(f, p);
+		     ms_fill_gaps(f, p) || ms_fill_inherited(f, p) || ms_fill_before(f, p) ||
+		     ms_fill_hooks(f, p);
 	const int64_t first_snapshot = f->snapshots + 1;
 	for (size_t i = 0; i < f->label_count && rc == 0; i++)
 		rc = fill_moment(&w, f->labels[i], &p->points[i]);

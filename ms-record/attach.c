@@ -99,7 +99,6 @@ int attach_look(struct control *c, struct ms_err *err)
 	a->open = true;
 	a->memory = attach_memory_of(&a->h);
 	a->hooks = &c->opt->hooks;
-	a->placed = c->hooks_placed;
 	if (check_own_memory(a, err))
 		return -1;
 	ssize_t n = readlinkat(a->h.proc, "exe", a->exe, sizeof a->exe - 1);
@@ -471,6 +470,9 @@ static struct session *begin(struct control *c, struct ms_err *err)
 	s->mem->guest_ready = 1; /* whether an event came yet or not */
 	s->mem->late_wanted = a->hooks->n && a->manifest.debug_state;
 	hook_late_known(s, &a->maps);
+	for (size_t i = 0; i < a->hooks->n; i++)
+		if (a->placed[i])
+			hook_late_placed(c, s, i);
 	info_names(s, NULL);
 	info_write(s);
 	modules_read_maps(s);

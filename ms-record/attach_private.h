@@ -91,7 +91,7 @@ struct attach {
 	struct near near[NEAR_MOST];
 	uint32_t near_count;
 	const struct hooks *hooks; /* --hook */
-	bool *placed;              /* of each of them: it is hooked somewhere */
+	bool placed[MG_HOOKS_MAX]; /* of each of them: it is there */
 	bool throws;               /* exceptions may come, and cannot pass the image */
 	struct target targets[MG_HOOKS_MAX];
 	uint32_t target_count;

@@ -7,6 +7,8 @@
 #include <sys/wait.h>
 
 #include "format/trace.h"
+#include "hook_late.h"
+#include "hook_spec.h"
 #include "libcommon/arena.h"
 #include "session.h"
 
@@ -128,13 +130,33 @@ static void add_allocators(const struct session *s, struct ms_record_writer *w)
 	}
 }
 
+/* Bytes that they take. */
+static size_t hooks_bytes(const struct session *s)
+{
+	size_t n = 16;
+	for (size_t i = 0; i < s->hooks->n; i++)
+		n += strlen(s->hooks->v[i].name) + 16;
+	return n;
+}
+
+/* A forked child has its parent's, and what was on standby those of then. */
+static void add_hooks(const struct session *s, struct ms_record_writer *w)
+{
+	if (s->forked || s->woken || !s->hooks->n)
+		return;
+	ms_record_number(w, MS_END_HOOKS, s->hooks->n);
+	for (size_t i = 0; i < s->hooks->n; i++)
+		if (hook_late_missing(s, i))
+			ms_record_string(w, MS_END_HOOK_MISSING, s->hooks->v[i].name);
+}
+
 void finish_trace(struct session *s)
 {
 	take_session_counters(s);
 	pause_finish(s);
 	session_flush(s); /* what is left, so that the end block stands alone */
 	struct batch *b = session_batch(s);
-	struct ms_record_writer *w = batch_record(&b->end, 60 * 20 + 256 + 512);
+	struct ms_record_writer *w = batch_record(&b->end, 60 * 20 + 256 + 512 + hooks_bytes(s));
 	ms_record_number(w, MS_END_TIME, session_now(s));
 	ms_record_number(w, MS_END_REASON, reason_of(s));
 	add_exit(s, w);
@@ -142,6 +164,7 @@ void finish_trace(struct session *s)
 	if (s->successor)
 		ms_record_string(w, MS_END_SUCCESSOR, s->successor);
 	add_allocators(s, w);
+	add_hooks(s, w);
 	if (s->launched) {
 		ms_record_number(w, MS_END_IMAGES_KEPT, s->images_kept);
 		ms_record_number(w, MS_END_IMAGES_TRIVIAL, s->images_trivial);

@@ -20,6 +20,7 @@
 #include "born.h"
 #include "control.h"
 #include "frames_list.h"
+#include "hook_late.h"
 #include "hook_launch.h"
 #include "info.h"
 #include "libcommon/arena.h"
@@ -268,7 +269,12 @@ bool hello_welcome(int fd, const struct session *s)
 static void place_hooks(struct control *c, struct session *s, int fd)
 {
 	struct ms_err err = {0};
-	if (!hook_launch(s, &c->opt->hooks, fd, c->hooks_placed, s->launched, &err))
+	bool placed[MG_HOOKS_MAX] = {false};
+	int rc = hook_launch(s, &c->opt->hooks, fd, placed, s->launched, &err);
+	for (size_t i = 0; i < c->opt->hooks.n; i++)
+		if (placed[i])
+			hook_late_placed(c, s, i);
+	if (!rc)
 		return;
 	if (!c->hooks_refused.text[0])
 		c->hooks_refused = err;

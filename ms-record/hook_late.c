@@ -35,7 +35,8 @@ struct hook_late {
 			uint64_t start, inode;
 		} * v;
 		size_t n, cap;
-	} known; /* mappings of executed files that were looked at */
+	} known;                   /* mappings of executed files that were looked at */
+	bool placed[MG_HOOKS_MAX]; /* by number of --hook */
 };
 
 struct work {
@@ -89,11 +90,16 @@ static bool is_known(const struct hook_late *l, const struct attach_map *m)
 	return false;
 }
 
-void hook_late_known(struct session *s, const struct attach_maps *maps)
+static struct hook_late *late_of(struct session *s)
 {
 	if (!s->late)
 		s->late = ms_xcalloc(1, sizeof *s->late);
-	s->late->known.n = 0;
+	return s->late;
+}
+
+void hook_late_known(struct session *s, const struct attach_maps *maps)
+{
+	late_of(s)->known.n = 0;
 	for (size_t i = 0; i < maps->n; i++)
 		if (maps->v[i].inode)
 			*MS_PUSH(&s->late->known) =
@@ -105,6 +111,18 @@ void hook_late_free(struct hook_late *l)
 	if (l)
 		free(l->known.v);
 	free(l);
+}
+
+void hook_late_placed(struct control *c, struct session *s, size_t i)
+{
+	late_of(s)->placed[i] = true;
+	if (s->hooks == &c->opt->hooks)
+		c->hooks_placed[i] = true;
+}
+
+bool hook_late_missing(const struct session *s, size_t i)
+{
+	return !s->late || !s->late->placed[i];
 }
 
 static bool is_new(const void *arg, const struct attach_map *m)
@@ -306,15 +324,14 @@ static void place_known(void *arg, const struct hook_spec *spec, const struct ho
 static void place_asked(struct work *w)
 {
 	const struct hooks *hooks = w->s->hooks;
-	bool ours = hooks == &w->c->opt->hooks;
 	for (size_t i = 0; i < hooks->n; i++) {
 		struct hook_place at;
 		struct ms_err why = {0};
 		int rc = hook_find(&w->modules, &hooks->v[i], &at, &why);
 		if (!rc)
 			rc = place(w, &hooks->v[i], &at, &why);
-		if (!rc && ours)
-			w->c->hooks_placed[i] = true;
+		if (!rc)
+			hook_late_placed(w->c, w->s, i);
 		else if (rc < 0)
 			refuse(w, &hooks->v[i], hook_module_name(&w->modules), why.text);
 	}

@@ -190,15 +190,21 @@ static void answer_status(const struct control *c, struct tell_job *j)
 {
 	struct figures f = j->order.figures;
 	uint64_t bytes, started = __atomic_load_n(&c->run.started_ns, __ATOMIC_ACQUIRE);
+	char waiting[48] = "";
+	size_t n = 0;
 	all_figures(c, &f, &bytes);
+	for (size_t i = 0; i < c->opt->hooks.n; i++)
+		n += !c->hooks_placed[i];
+	if (c->opt->hooks.n)
+		snprintf(waiting, sizeof waiting, "hooks_waiting %zu\n", n);
 	answer(j->fd, '0',
 	       "state %s\nrunning_ns %" PRIu64 "\nstarted_late_ns %" PRIu64 "\nevents %" PRIu64
 	       "\nallocations %" PRIu64 "\nlive_bytes %" PRIu64 "\nlive_blocks %" PRIu64
 	       "\npeak_bytes %" PRIu64 "\nlost_events %" PRIu64 "\npaused_ns %" PRIu64
-	       "\npaused_allocations %" PRIu64 "\nimages %" PRIu64 "\nfile_bytes %" PRIu64 "\n",
+	       "\npaused_allocations %" PRIu64 "\nimages %" PRIu64 "\nfile_bytes %" PRIu64 "\n%s",
 	       state_of(c), clock_mono() - c->start_ns, started ? started - c->start_ns : 0,
 	       f.events, f.allocations, f.live_bytes, f.live_blocks, f.peak_bytes, f.lost,
-	       f.paused_ns, f.paused_allocations, f.images, bytes);
+	       f.paused_ns, f.paused_allocations, f.images, bytes, waiting);
 }
 
 /* ---- doing ---- */

@@ -12,6 +12,7 @@
 
 #define SAY(...) ms_arena_printf(&m->arena, __VA_ARGS__)
 #define LINE_MOST 2u
+#define NAMES_MOST 8u
 
 enum { NAME, LIVE, BLOCKS, PEAK, ALLOCATED, ALLOCATIONS, FREES, BACKING, UNUSED, COLUMNS };
 
@@ -99,4 +100,24 @@ const char *heaps_line(struct model *m)
 	return t.n > LINE_MOST
 		       ? SAY("%s, %s more: ms-report --heaps", s, say_count(m, t.n - LINE_MOST))
 		       : SAY("%s: ms-report --heaps", s);
+}
+
+const char *heaps_missing(struct model *m)
+{
+	struct ms_err ignored = {0};
+	const char *s = NULL;
+	sqlite3_stmt *st = ms_sql_prepare(
+		m->db,
+		"SELECT j.value FROM process p, json_each(p.hooks_missing) j GROUP BY j.value"
+		" HAVING count(DISTINCT p.id) = (SELECT count(hooks_missing) FROM process)"
+		" ORDER BY j.value",
+		&ignored);
+	for (size_t n = 0; st && n < NAMES_MOST && sqlite3_step(st) == SQLITE_ROW; n++) {
+		const char *name = (const char *)sqlite3_column_text(st, 0);
+		name = name_cut(&m->arena, name_clean(&m->arena, name ? name : "", false), 60,
+				false);
+		s = s ? SAY("%s, '%s'", s, name) : SAY("'%s'", name);
+	}
+	sqlite3_finalize(st);
+	return s;
 }

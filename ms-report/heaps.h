@@ -12,4 +12,7 @@ struct table table_heaps(struct model *m, size_t limit);
 /* The same in a line, or NULL: there is but one. */
 const char *heaps_line(struct model *m);
 
+/* Functions that were to be hooked and that no process had: 'a', 'b'; or NULL. */
+const char *heaps_missing(struct model *m);
+
 #endif

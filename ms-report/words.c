@@ -7,6 +7,7 @@
 #include "diff.h"
 #include "estimate.h"
 #include "gaps.h"
+#include "heaps.h"
 #include "before.h"
 #include "inherited.h"
 
@@ -214,6 +215,9 @@ static void quality_details(struct model *m, struct words *w)
 	uint64_t unknown = gaps_unexplained(m, q->unknown_frees);
 	if (positive(unknown))
 		add(w, SAY("%s of unknown blocks", say_things(m, unknown, "free", "frees")));
+	const char *hooks = heaps_missing(m);
+	if (hooks)
+		add(w, SAY("no module had %s", hooks));
 	gaps_words(m, w);
 	inherited_words(m, w);
 	uint64_t children = 0;

@@ -134,6 +134,7 @@ cat >columns <<'C'
 * process.cwd
 = process.end_reason
 * process.exe
+* process.hooks_missing
 * process.host
 * process.kernel
 = process.machine

@@ -16,11 +16,14 @@ hooks="--hook 'pool_alloc(size) -> ptr' --hook 'pool_free(ptr)'"
 eval "record launched $hooks ./plugs plugs.d"
 cmp plain.out launched.out || fail 'launched: another output'
 expect launched "$(heaps launched "$own")" "$(cat plain.out)"
+expect 'launched: hooks' "$(ask launched 'SELECT hooks_missing FROM process')" '[]'
+ms-report launched.db >launched.report
 sound launched
 eval "attached attached './plugs plugs.d' $hooks"
 expect attached "$(heaps attached "$own")" "$(cat attached.out)"
 sound attached
 # until a module has it the hook waits, and says so
+grep -q '^hooks_waiting 2$' told || fail "status: $(cat told)"
 expect waits "$(grep -c '^ms-record: no module has .* yet: its hook waits for one$' attached.err)" 2
 
 # children, with what their parent had hooked when they were forked
@@ -35,9 +38,11 @@ for i in 1 2; do
 done
 
 # one that no module has
-record none --hook 'nobody(size) -> ptr' ./plugs plugs.d
-ms-record -o none.trace --hook 'nobody(size) -> ptr' ./plugs plugs.d >none.out 2>none.err
+ms-record -o none.trace --hook 'nobody(size) -> ptr' --hook 'pool_free(ptr)' ./plugs plugs.d >none.out 2>none.err
 grep -q "'nobody' was not found in any program, nor in a module that it opened" none.err || fail "none: $(cat none.err)"
+expect 'none: snapshot' "$(ms-snap -q -o none.db none.trace && ask none 'SELECT hooks_missing FROM process')" '["nobody"]'
+ms-report none.db | grep -q "^Quality .* no module had 'nobody'" || fail "none: $(ms-report none.db | head -3)"
+if grep -q 'no module had' launched.report; then fail 'launched: a hook is said to be missing'; fi
 # one that cannot be hooked there: the program goes on
 cat >short.c <<'END'
 __asm__(".globl short_one\n.type short_one, @function\nshort_one:\n\txor %eax, %eax\n\tret\n.size short_one, .-short_one\n"
