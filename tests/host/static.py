@@ -33,7 +33,7 @@ def build(out, *args, source=f"{SRC}/tests/host/static.c", cc="gcc"):
         objects.append(os.path.basename(s) + ".o")
         compiler = "g++" if s.endswith(".cc") else cc
         if not os.path.exists(objects[-1]) or cc != "gcc":
-            subprocess.run([compiler, *FLAGS, "-fPIE", "-c", "-o", objects[-1], s], check=True)
+            subprocess.run([compiler, *FLAGS, *(["-DNO_FIBER"] if cc != "gcc" else []), "-fPIE", "-c", "-o", objects[-1], s], check=True)
     linker = "g++" if source.endswith(".cc") else cc
     subprocess.run([linker, "-o", out, *args, *objects, "-lpthread"], check=True)
     return f"./{out}"
@@ -103,6 +103,15 @@ def same(name, program, comparisons):
     check(got == expected(ROUNDS), f"{name}: {(got - expected(ROUNDS))} too many, {expected(ROUNDS) - got} too few")
 
 
+def musl(name, program):
+    """Its C library speaks of none of its own functions, so who called qsort and raise cannot be told."""
+    record(name, program, str(ROUNDS))
+    got, wanted = stacks(OWN), expected(ROUNDS)
+    del wanted["on_fiber", "leaf"], wanted["main", "one_round", "handle", "leaf"]
+    got = collections.Counter({k: n for k, n in got.items() if k[-2] not in ("compare", "handle")})
+    check(got == wanted, f"{name}: {got - wanted} too many, {wanted - got} too few")
+
+
 def no_sections(program, out):
     """Takes the section headers off."""
     shutil.copy(program, out)
@@ -153,6 +162,7 @@ def target(name):
 def attached(name, program):
     """A process that runs already."""
     with subprocess.Popen([program, "1", "wait"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as p:
+        check(p.stdout.readline() == "begun\n", f"{name}: it did not begin")
         end = time.monotonic() + 20
         while time.monotonic() < end:
             r = run(RECORD, "--verify", "-v", "-d", "0.2", "-o", "run.trace", "-p", str(p.pid))
@@ -204,7 +214,7 @@ def main():
     target("throw.cc")
     target("vla.c")
     if ALL:
-        same("musl, static", build("musl", "-static", cc="musl-gcc"), comparisons)
+        musl("musl, static", build("musl", "-static", cc="musl-gcc"))
     print("ok" if not failures else f"{len(failures)} failed")
     sys.exit(1 if failures else 0)
 
