@@ -21,12 +21,6 @@ bool mg_custom_hides(const uint64_t *frame)
 	return false;
 }
 
-bool mg_custom_hides(const uint64_t *frame)
-{
-	(void)frame;
-	return false;
-}
-
 static unsigned failures;
 
 static void expect(bool good, const char *what, double got, double want)
