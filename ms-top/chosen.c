@@ -104,6 +104,7 @@ void chosen_look(struct chosen *c, const struct system *s, const struct system_p
 	if (!same)
 		*c = (struct chosen){
 			.shared = SOURCE_UNKNOWN, .oom_score = -1, .limits = LIMITS_NONE};
+	c->record[0] = 0;
 	if (!p || p->ended || p->kernel)
 		return;
 	snprintf(path, sizeof path, "%d", (int)p->pid);

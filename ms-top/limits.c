@@ -14,7 +14,7 @@
 #include "words.h"
 #include "libcommon/proc.h"
 
-#define FAR_S (10 * 365.25 * 86400)
+#define FAR_S (365.25 * 86400)
 #define NO_LIMIT (UINT64_C(1) << 60) /* from here on a cgroup of the old kind means none */
 
 /* A file that holds one number. */

@@ -29,8 +29,9 @@ void limits_read(struct limits *l, int folder);
 
 /* Which limit a growth meets first. */
 struct forecast {
-	const char
-		*what; /* NULL: it does not grow, nobody can be so sure, or not within 10 years */
+	/* "reaches its cgroup's", to be followed by the limit. NULL: it does not grow, nobody can
+	 * be so sure, or not within a year. */
+	const char *what;
 	const char *word; /* the same as one word: "cgroup", "address_space", "memory" */
 	uint64_t limit;   /* bytes; of "memory": what is left */
 	double seconds, soonest, latest; /* by the slope and its interval; latest may be INFINITY */
