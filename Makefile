@@ -114,6 +114,10 @@ bench: bench-programs
 	tests/bench/run
 bench-quick: bench-programs
 	tests/bench/run --quick
+# What ms-top costs and how soon it answers.
+bench-top: deps-bench
+	$(MAKE) -j$(JOBS) all $(B)/tests/bench/bigtrace $(addprefix $(B)/tests/cli/top/,traced feed)
+	tests/bench/top
 bench-programs: deps-bench
 	$(MAKE) -j$(JOBS) all $(BENCH_PROGRAMS)
 
@@ -160,10 +164,11 @@ help:
 	@echo 'make lint         layers, format, static analysis, man pages'
 	@echo 'make fuzz         fuzz every parser (FUZZ_SECONDS=60 each)'
 	@echo 'make bench        speed, size and memory against no recorder and heaptrack: 20 minutes, bench-quick: 2'
+	@echo 'make bench-top    what ms-top reads and costs, and how soon it answers: 2 minutes'
 	@echo 'make screens      write the screens of ms-top in README anew (as root)'
 	@echo 'make lib          libmemscope alone: memscope-read(3)'
 	@echo 'make install uninstall (DESTDIR, PREFIX) dist deps clean compile_commands.json'
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
-.PHONY: all test-programs check check-all asan tsan lint bench bench-quick bench-programs deps deps-all deps-bench demo screens install uninstall dist clean help compile_commands.json
+.PHONY: all test-programs check check-all asan tsan lint bench bench-quick bench-top bench-programs deps deps-all deps-bench demo screens install uninstall dist clean help compile_commands.json
 .DELETE_ON_ERROR:
