@@ -59,13 +59,14 @@ struct window {
 	uint8_t *data;
 };
 
-/* The words at an address of a region, up to `end` and a header behind it. */
-static bool words_at(const struct walk *k, struct window *w, uint64_t at, uint64_t end,
+/* The words at an address of a region: up to the header of the top chunk where it ends, or to the
+ * fence, behind which nothing may be mapped. */
+static bool words_at(const struct walk *k, struct window *w, uint64_t at, const struct region *r,
 		     uint64_t out[4])
 {
 	enum { BYTES = 32 };
 	if (at < w->at || at + BYTES > w->at + w->bytes) {
-		uint64_t want = end + 16 - at;
+		uint64_t want = r->end + (r->fenced ? 0 : 16) - at;
 		w->at = at;
 		w->bytes = want > WINDOW ? WINDOW : (size_t)want;
 		if (w->bytes < BYTES) {
@@ -115,7 +116,7 @@ enum step { ON, END, ASTRAY };
 static enum step step(struct walk *k, struct window *w, const struct region *r, struct place *p)
 {
 	uint64_t x[4];
-	if (p->at > r->end || !words_at(k, w, p->at, r->end, x))
+	if (p->at > r->end || !words_at(k, w, p->at, r, x))
 		return ASTRAY;
 	uint64_t bytes = x[1] & ~UINT64_C(7);
 	bool fence = r->fenced && (bytes == FENCE || !bytes);

@@ -160,7 +160,8 @@ static void add_heaps(struct walk *k, const struct arena *a)
 {
 	uint64_t top = a->words[ARENA_TOP], last = top & ~(HEAP_MOST - 1);
 	uint64_t own = a->at & ~(HEAP_MOST - 1), head = a->at - own;
-	for (uint64_t heap = last, i = 0; heap && i < HEAPS_MOST; i++) {
+	uint64_t heap = last;
+	while (heap && k->regions.n < HEAPS_MOST && !walk_over(k)) {
 		uint64_t info[3]; /* its arena, the heap before, its size */
 		if (!walk_get(k, heap, info, sizeof info) || info[0] != a->at ||
 		    info[2] > HEAP_MOST || head > HEAP_INFO_MOST) {
@@ -175,6 +176,8 @@ static void add_heaps(struct walk *k, const struct arena *a)
 							.fenced = heap != last};
 		heap = info[1];
 	}
+	if (heap)
+		walk_missing(k, "an arena has too many heaps, or they took too long");
 }
 
 static void add_regions(struct walk *k)

@@ -207,12 +207,32 @@ static void find_lists(struct pool *p)
 	}
 }
 
-/* Nobody can shrink it under us. */
+/* Laid out as lay_out does it, in sizes that we know. */
+static bool is_layout(const struct extents *e, uint32_t directory)
+{
+	struct extents own = *e;
+	if (e->module_max > SESSION_MODULES || e->ring_max < POOL_FIRST_RINGS ||
+	    e->ring_max > SESSION_RINGS || e->entries_bytes > ENTRIES_BYTES ||
+	    e->entries_bytes != page_up(e->entries_bytes) ||
+	    e->window_bytes < MG_RING_FIRST + MG_SLACK ||
+	    e->window_bytes > page_up(ATTACHED_LAP + MG_SLACK) ||
+	    e->window_bytes != page_up(e->window_bytes))
+		return false;
+	lay_out(&own, directory);
+	return own.modules == e->modules && own.rings == e->rings && own.frames == e->frames &&
+	       own.entries == e->entries && own.data == e->data && own.bytes == e->bytes;
+}
+
+/* Who holds it may be a user whom root believes only so far: its parts lie inside. Nobody can
+ * shrink it under us. */
 static bool is_sound(const struct pool *p)
 {
 	struct stat st;
 	int seals = fcntl(p->memfd, F_GET_SEALS);
-	return seals >= 0 && (seals & F_SEAL_SHRINK) && !fstat(p->memfd, &st) && st.st_size >= 0 &&
+	return p->slot_max <= POOL_SLOTS && is_layout(&p->image, p->slot_max) &&
+	       is_layout(&p->each, 0) && p->slots_start == p->image.bytes &&
+	       p->bytes == p->slots_start + p->slot_max * p->each.bytes && seals >= 0 &&
+	       (seals & F_SEAL_SHRINK) && !fstat(p->memfd, &st) && st.st_size >= 0 &&
 	       (uint64_t)st.st_size >= p->bytes;
 }
 

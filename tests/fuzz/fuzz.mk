@@ -14,6 +14,10 @@ FUZZ_LIBS := $(sort $(LIBS_common) $(LIBS_ms-record))
 
 $(FUZZ_REPLAY): $(B)/tests/fuzz/fuzz_%: $(B)/tests/fuzz/fuzz_%.o $(B)/tests/fuzz/replay.o $(RECORD_LIB) $(COMMON_LIB) $(FORMAT_LIB)
 	$(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(RECORD_LIB) $(COMMON_LIB) $(FORMAT_LIB) $(FUZZ_LIBS)
+# All of ms-top but its main; it has names that the recorder has too.
+FUZZ_TOP_SRC := $(filter-out ms-top/main.c,$(sort $(wildcard ms-top/*.c)))
+$(B)/tests/fuzz/fuzz_top: $(FUZZ_TOP_SRC:%.c=$(B)/%.o)
+$(B)/tests/fuzz/fuzz_top: FUZZ_LIBS := $(LIBS_ms-top)
 
 F := build/fuzz
 FUZZ_FLAGS := $(BASE) -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined
@@ -21,11 +25,14 @@ FUZZ_OBJ := $(RECORD_SRC:%.c=$(F)/%.o) $(FORMAT_SRC:%.c=$(F)/%.o) $(COMMON_SRC:%
 FUZZ_LIB := $(F)/libfuzz.a
 $(FUZZ_LIB): $(FUZZ_OBJ)
 	@rm -f $@; ar crs $@ $^
-$(FUZZ_OBJ) $(FUZZ_NAMES:%=$(F)/tests/fuzz/fuzz_%.o): $(F)/%.o: %.c $(B)/gen/schema_sql.h
+$(FUZZ_OBJ) $(FUZZ_TOP_SRC:%.c=$(F)/%.o) $(FUZZ_NAMES:%=$(F)/tests/fuzz/fuzz_%.o): $(F)/%.o: %.c $(B)/gen/schema_sql.h
 	@mkdir -p $(@D)
 	clang $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -I. -I$(B)/gen -MMD -MP -c -o $@ $<
 $(FUZZ_NAMES:%=$(F)/fuzz_%): $(F)/fuzz_%: $(F)/tests/fuzz/fuzz_%.o $(FUZZ_LIB)
 	clang $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ $(FUZZ_LIBS)
+
+$(F)/fuzz_top: $(FUZZ_TOP_SRC:%.c=$(F)/%.o)
+$(F)/fuzz_top: FUZZ_LIBS := $(LIBS_ms-top)
 
 $(F)/ms-record/attach_image.o: FUZZ_FLAGS += -DMS_IMAGE_FILE='"$(IMAGE)"'
 $(F)/ms-record/attach_image.o: $(IMAGE)
