@@ -3,6 +3,7 @@
  */
 #include "arena.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -16,10 +17,12 @@ struct ms_arena_chunk {
 	char *end;
 };
 
+int ms_out_of_memory_status = 2;
+
 static _Noreturn void out_of_memory(void)
 {
-	fputs("memscope: out of memory\n", stderr);
-	exit(2);
+	fprintf(stderr, "%s: out of memory\n", program_invocation_short_name);
+	exit(ms_out_of_memory_status);
 }
 
 void *ms_xrealloc(void *p, size_t count, size_t size)

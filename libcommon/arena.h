@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  * Arena: memory that is given back all at once, and a growing array on malloc.
  *
- * Running out of memory here ends the program with status 2 and one line on standard error: the one
- * exception to "only main prints and exits" (CONTRIBUTING.md).
+ * Running out of memory here ends the program with one line on standard error: the one exception to
+ * "only main prints and exits" (CONTRIBUTING.md). The status is 2 unless main set another.
  */
 #ifndef MS_ARENA_H
 #define MS_ARENA_H
 
 #include <stddef.h>
+
+extern int ms_out_of_memory_status;
 
 struct ms_arena {
 	struct ms_arena_chunk *chunk; /* newest */

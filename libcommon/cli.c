@@ -99,6 +99,7 @@ const char *ms_cli_operand(struct ms_arena *a, const char *operand, const char *
 void ms_cli_signals(void)
 {
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
 	ms_cleanup_on_signals();
 }
 

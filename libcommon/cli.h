@@ -53,8 +53,8 @@ int ms_cli_bad_option(const char *tool, int c, char **argv, const struct option 
 /* FILE of an operand FILE@POINT, made in `a`, and *point its POINT; else the operand and NULL. */
 const char *ms_cli_operand(struct ms_arena *a, const char *operand, const char **point);
 
-/* To be called before anything is read: a reader of our output that went away is an error like any
- * other, and a signal leaves no temporary file behind. */
+/* To be called before anything is read: a reader of our output that went away and a limit of file
+ * sizes are errors like any other, and a signal leaves no temporary file behind. */
 void ms_cli_signals(void);
 /* Writes `text` (of -h or -V) to standard output. 0, or -1 with `err` set: a full disk behind it
  * must not go unnoticed. */

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* A message is one line, whatever is in the names and texts that it quotes: a control character
@@ -17,15 +18,48 @@ static void one_line(char *s)
 			*s = ' ';
 }
 
+/* The reason stands at the end, behind names that may be long: what is too much goes from the
+ * middle. */
+static void cut(char *text, size_t room, const char *all, size_t n)
+{
+	static const char gap[] = " ... ";
+	size_t tail = room / 4, head = room - tail - sizeof gap;
+	const char *end = all + n - tail;
+	while (head && (all[head] & 0xc0) == 0x80)
+		head--;
+	while ((*end & 0xc0) == 0x80)
+		end++;
+	snprintf(text, room, "%.*s%s%s", (int)head, all, gap, end);
+}
+
+/* `e`: errno to be explained; 0 = none. */
+static int set(struct ms_err *err, int e, const char *fmt, va_list ap)
+{
+	char *what = NULL, *all = NULL;
+	if (vasprintf(&what, fmt, ap) < 0)
+		what = NULL;
+	int n = what ? asprintf(&all, e ? "%s: %s" : "%s", what, strerror(e)) : -1;
+	if (n < 0)
+		snprintf(err->text, sizeof err->text, "out of memory");
+	else if ((size_t)n < sizeof err->text)
+		memcpy(err->text, all, (size_t)n + 1);
+	else
+		cut(err->text, sizeof err->text, all, (size_t)n);
+	free(what);
+	if (n >= 0)
+		free(all);
+	one_line(err->text);
+	return -1;
+}
+
 int ms_err_set(struct ms_err *err, const char *fmt, ...)
 {
 	va_list ap;
 	if (!err || err->text[0])
 		return -1;
 	va_start(ap, fmt);
-	vsnprintf(err->text, sizeof err->text, fmt, ap);
+	set(err, 0, fmt, ap);
 	va_end(ap);
-	one_line(err->text);
 	return -1;
 }
 
@@ -36,10 +70,7 @@ int ms_err_sys(struct ms_err *err, const char *fmt, ...)
 	if (!err || err->text[0])
 		return -1;
 	va_start(ap, fmt);
-	int n = vsnprintf(err->text, sizeof err->text, fmt, ap);
+	set(err, e, fmt, ap);
 	va_end(ap);
-	if (n >= 0 && (size_t)n < sizeof err->text)
-		snprintf(err->text + n, sizeof err->text - (size_t)n, ": %s", strerror(e));
-	one_line(err->text);
 	return -1;
 }

@@ -141,7 +141,8 @@ bool ms_proc_parse_rollup(const char *text, struct ms_proc_memory *out)
 		ms_proc_parse_memory_line(line, out);
 		any |= strncmp(line, "Rss:", 4) == 0;
 		line = strchr(line, '\n');
-		line += line != NULL;
+		if (line)
+			line++;
 	}
 	return any;
 }

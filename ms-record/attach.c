@@ -454,6 +454,7 @@ static struct session *begin(struct control *c, struct ms_err *err)
 	if (!s)
 		return NULL;
 	a->memfd = -1;
+	files_begin(&c->files);
 	c->first = NULL;
 	pause_init(s, &c->run);
 	s->launched = true;

@@ -41,8 +41,10 @@ int control_take_signals(struct control *c, struct ms_err *err)
 	for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
 		sigaddset(&set, ours[i]);
 	c->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	/* A pipe that its reader closed is an error of one trace, not our end. */
+	/* A pipe that its reader closed, or a limit of file sizes, is an error of one trace, not
+	 * our end. */
 	sigaddset(&set, SIGPIPE);
+	sigaddset(&set, SIGXFSZ);
 	if (c->signals < 0 || sigprocmask(SIG_BLOCK, &set, &c->launch.mask))
 		return ms_err_sys(err, "cannot take signals");
 	return 0;
@@ -116,8 +118,7 @@ static int start_attached(struct control *c, const struct options *o, struct ms_
 	int fd = c->first->fd;
 	note_start(c);
 	if (several_prepare(c, err) || start_threads(c, err) || several_go(c, err)) {
-		if (c->files.folder)
-			unlink(c->files.path);
+		files_discard(&c->files);
 		return -1;
 	}
 	tell_listen(&c->tell, regular ? -1 : fd, c->files.path);
@@ -148,14 +149,14 @@ int control_start(struct control *c, const struct options *o, struct ms_err *err
 	raise_descriptors();
 	if (open_trace(c, o, err) || start_threads(c, err)) {
 		launch_cancel(&c->launch);
+		files_discard(&c->files);
 		return -1;
 	}
 	tell_listen(&c->tell, c->first->fd, c->first->path);
 	scanner_trace(&c->scanner, c->launch.pid);
 	note_start(c);
 	if (c->launch.inject ? inject_go(c, err) : launch_go(&c->launch, err)) {
-		if (c->files.folder)
-			unlink(c->files.path);
+		files_discard(&c->files);
 		return -1;
 	}
 	return 0;
@@ -546,14 +547,13 @@ void control_run(struct control *c)
 	writer_stop(&c->writer, give_up, c);
 	tell_turn(c); /* what was asked for in the last moment has been done */
 	waitpid(c->launch.pid, NULL, 0);
-	if (c->first && c->files.folder)
-		unlink(c->files.path); /* the command never said hello */
+	if (c->first)
+		files_discard(&c->files); /* the command never said hello */
 }
 
 void control_discard(struct control *c)
 {
-	if (c->files.folder)
-		unlink(c->files.path);
+	files_discard(&c->files);
 }
 
 void control_free(struct control *c)

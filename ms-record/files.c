@@ -16,10 +16,13 @@
 
 #include "libcommon/arena.h"
 #include "libcommon/err.h"
+#include "libcommon/tracefile.h"
 #include "images.h"
 #include "options.h"
 #include "session.h"
 #include "writer.h"
+
+#define OPEN_TRIES 100u
 
 static const char *last_part(const char *path)
 {
@@ -69,6 +72,13 @@ static char *expand(const char *pattern, const char *exe, pid_t pid, struct ms_e
 	return out;
 }
 
+/* FILE~, malloc'ed. */
+static char *old_name(const struct files *f)
+{
+	char *old = NULL;
+	return asprintf(&old, "%s~", f->file) < 0 ? ms_xcalloc(1, 1) : old;
+}
+
 /* Whoever called sudo shall own what is made for him. */
 static void give_to_user(int fd)
 {
@@ -109,43 +119,73 @@ static struct output *open_descriptor(const struct options *o, const char *text,
 	return make_output(o, own, text);
 }
 
-/* Does another recorder write this trace? It holds a lock on its first byte. */
-static bool being_written(const char *path)
+enum held { OURS, ANOTHERS, MOVED };
+
+/* Takes the lock by which readers see that a trace grows, and a second recorder that it is taken.
+ * MOVED: it is not, or not any more, what has that name. */
+static enum held hold(int fd, const char *path)
 {
-	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_len = 1};
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
-	bool yes = fd >= 0 && fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
-	if (fd >= 0)
-		close(fd);
-	return yes;
+	struct stat st, named;
+	if (ms_trace_lock(fd) && (errno == EAGAIN || errno == EACCES))
+		return ANOTHERS;
+	return fstat(fd, &st) || stat(path, &named) || st.st_dev != named.st_dev ||
+			       st.st_ino != named.st_ino
+		       ? MOVED
+		       : OURS;
 }
 
-/* A regular file: the old one is kept once as FILE~. */
-static int open_regular(const char *path, struct ms_err *err)
+/* The old file is kept once as FILE~. */
+static int move_old(struct files *f, struct ms_err *err)
 {
-	char *old = NULL;
 	struct stat st;
-	if (!lstat(path, &st) && S_ISREG(st.st_mode) && st.st_size) {
-		/* Its folder of further traces would go from under it. */
-		if (being_written(path))
-			return ms_err_set(err, "cannot write '%s': another ms-record is writing it",
-					  path);
-		if (asprintf(&old, "%s~", path) < 0)
-			return ms_err_set(err, "out of memory");
-		if (rename(path, old)) {
-			ms_err_sys(err, "cannot rename '%s' to '%s'", path, old);
-			free(old);
-			return -1;
-		}
+	enum held held = OURS;
+	if (stat(f->file, &st) || !S_ISREG(st.st_mode) || !st.st_size)
+		return 0;
+	int fd = open(f->file, O_RDWR | O_CLOEXEC | O_NONBLOCK), rc = 0; /* if we may */
+	if (fd >= 0)
+		held = hold(fd, f->file);
+	if (held == ANOTHERS) { /* its folder of further traces would go from under it */
+		rc = ms_err_set(err, "cannot write '%s': another ms-record is writing it", f->path);
+	} else if (held == OURS) {
+		char *old = old_name(f);
+		rc = rename(f->file, old)
+			     ? ms_err_sys(err, "cannot rename '%s' to '%s'", f->file, old)
+			     : 0;
+		f->has_old = rc == 0;
 		free(old);
 	}
-	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0 && errno == ELOOP)
-		fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return ms_err_sys(err, "cannot open '%s'", path);
-	give_to_user(fd);
-	return fd;
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+/* A regular file. Two recorders may want it at once: the lock decides. */
+static int open_regular(struct files *f, struct ms_err *err)
+{
+	for (unsigned i = 0; i < OPEN_TRIES; i++) {
+		struct stat st;
+		if (move_old(f, err))
+			return -1;
+		int fd = open(f->file, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+		if (fd < 0)
+			return ms_err_sys(err, "cannot open '%s'", f->path);
+		enum held held = hold(fd, f->file);
+		if (held == OURS && !fstat(fd, &st) && !st.st_size) {
+			give_to_user(fd);
+			return fd;
+		}
+		close(fd);
+		if (held == ANOTHERS)
+			break;
+	}
+	return ms_err_set(err, "cannot write '%s': another ms-record is writing it", f->path);
+}
+
+/* A symbolic link stays one. */
+static char *name_of_file(const char *path)
+{
+	char *real = realpath(path, NULL), *copy = real ? real : strdup(path);
+	return copy ? copy : ms_xcalloc(1, 1);
 }
 
 /* An earlier run's folder: traces and index go, and the folder if nothing else is in it. */
@@ -187,20 +227,37 @@ struct output *files_open(struct files *f, const struct options *o, const char *
 		}
 		return make_output(o, fd, f->path);
 	}
-	int fd = open_regular(f->path, err);
+	f->file = name_of_file(f->path);
+	int fd = open_regular(f, err);
 	if (fd < 0)
 		return NULL;
 	if (asprintf(&f->folder, "%s.d", f->path) < 0)
 		f->folder = NULL;
-	else
-		remove_folder(f->folder);
 	return make_output(o, fd, f->path);
+}
+
+void files_begin(struct files *f)
+{
+	if (f->folder && !f->folder_made)
+		remove_folder(f->folder);
+}
+
+void files_discard(struct files *f)
+{
+	if (!f->folder || f->discarded)
+		return;
+	f->discarded = true;
+	char *old = old_name(f);
+	if (!f->has_old || rename(old, f->file))
+		unlink(f->file);
+	free(old);
 }
 
 static int make_folder(struct files *f, struct ms_err *err)
 {
 	if (f->folder_made)
 		return 0;
+	files_begin(f);
 	if (mkdir(f->folder, 0700) && errno != EEXIST)
 		return ms_err_sys(err, "cannot make folder '%s'", f->folder);
 	int fd = open(f->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -262,5 +319,6 @@ void files_done(struct files *f)
 {
 	index_close(&f->index);
 	free(f->path);
+	free(f->file);
 	free(f->folder);
 }

@@ -18,15 +18,21 @@ struct session;
 
 struct files {
 	char *path;   /* of the launched image's trace; "fd:N" for a descriptor */
+	char *file;   /* the same, behind symbolic links; NULL = not a regular file */
+	bool has_old; /* FILE~ had that name before this run */
 	char *folder; /* FILE.d, or NULL: there can be none */
-	bool folder_made;
+	bool folder_made, discarded;
 	struct index index;
 };
 
-/* Works out the name of the trace of `exe` (a path) as process `pid` and opens it. An old file goes
- * to FILE~, an old FILE.d is removed. NULL with `err` set. */
+/* Works out the name of the trace of `exe` (a path) as process `pid` and opens it; no other recorder
+ * gets it then. An old file goes to FILE~. NULL with `err` set. */
 struct output *files_open(struct files *f, const struct options *o, const char *exe, pid_t pid,
 			  struct ms_err *err);
+/* There is something to write: an old FILE.d is removed. */
+void files_begin(struct files *f);
+/* There was nothing: the file is removed, and an old one has its name again. */
+void files_discard(struct files *f);
 /* A trace in FILE.d for image `seq`, made at its first block. NULL with `err` set. */
 struct output *files_open_further(struct files *f, const struct options *o, const char *name,
 				  pid_t pid, uint32_t seq, struct ms_err *err);

@@ -166,6 +166,8 @@ static struct session *begin(struct control *c, pid_t pid, const struct called *
 			output_free(out);
 		return NULL;
 	}
+	if (launched)
+		files_begin(&c->files);
 	pause_init(s, &c->run);
 	s->launched = launched;
 	s->may_drop = pid != c->launch.pid && c->opt->follow != FOLLOW_ALL;

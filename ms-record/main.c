@@ -59,6 +59,7 @@
 
 #include "control.h"
 #include "doctor.h"
+#include "libcommon/arena.h"
 #include "libcommon/err.h"
 #include "options.h"
 #include "poll.h"
@@ -156,6 +157,7 @@ int main(int argc, char **argv)
 {
 	struct options o;
 	struct ms_err err = {0};
+	ms_out_of_memory_status = STATUS_OWN_FAILURE;
 	if (options_read(&o, argc, argv, &err)) {
 		fprintf(stderr, "ms-record: %s\n", err.text);
 		options_free(&o);

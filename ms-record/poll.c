@@ -25,8 +25,8 @@
 struct watch {
 	struct poll *poll;
 	int signals;
-	sigset_t mask;     /* as we inherited it, */
-	void (*pipe)(int); /* and what SIGPIPE does */
+	sigset_t mask;                        /* as we inherited it, */
+	void (*pipe)(int), (*too_large)(int); /* and what SIGPIPE and SIGXFSZ do */
 	uint64_t forwarded_ns;
 	bool over;
 };
@@ -42,6 +42,7 @@ static _Noreturn void be_command(const struct watch *w, int result)
 			putenv(copy);
 	}
 	signal(SIGPIPE, w->pipe);
+	signal(SIGXFSZ, w->too_large);
 	sigprocmask(SIG_SETMASK, &w->mask, NULL);
 	execvp(o->command[0], o->command);
 	int e = errno;
@@ -137,6 +138,7 @@ static int watch_start(struct watch *w, struct ms_err *err)
 		sigaddset(&set, heard[i]);
 	sigprocmask(SIG_BLOCK, &set, &w->mask);
 	w->pipe = signal(SIGPIPE, SIG_IGN);
+	w->too_large = signal(SIGXFSZ, SIG_IGN);
 	w->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	return w->signals < 0 ? ms_err_sys(err, "cannot wait for signals") : 0;
 }

@@ -80,6 +80,7 @@ int poll_trace_open(struct poll *p, struct ms_err *err)
 	if (o->fd < 0)
 		return ms_err_sys(err, "cannot open '%s'", o->path);
 	ms_trace_lock(o->fd);
+	files_begin(&t->files);
 	struct ms_trace_head head = output_head(o);
 	o->trace = ms_trace_writer_new(o->fd, &head, p->opt->level, err);
 	if (!o->trace)

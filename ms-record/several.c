@@ -162,8 +162,8 @@ static int own_file(struct control *c, const struct one *p, struct ms_err *err)
 
 static void give_up_file(struct control *c)
 {
-	if (c->first && c->files.folder && !c->sessions)
-		unlink(c->files.path);
+	if (c->first && !c->sessions)
+		files_discard(&c->files);
 	output_free(c->first);
 	c->first = NULL;
 }

@@ -20,7 +20,11 @@
 #include "libcommon/arena.h"
 #include "options.h"
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SYMBOLS_MEMORY RLIM_INFINITY /* they reserve terabytes */
+#else
 #define SYMBOLS_MEMORY (UINT64_C(16) << 30)
+#endif
 #define SYMBOLS_SECONDS 300u
 #define WORDS 3 /* of ms-snap's command line before the files */
 /* Who told the recorder to stop is answered after this time even when symbols are not done yet. */

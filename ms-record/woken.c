@@ -229,6 +229,7 @@ int woken_prepare(struct control *c, struct woken *w, pid_t pid, struct ms_err *
 		session_free(s);
 		return -1;
 	}
+	files_begin(&c->files);
 	c->first = NULL;
 	pause_init(s, &c->run);
 	s->image = c->next_image++;

@@ -52,6 +52,7 @@ static bool fits(const char *text, size_t n)
 __attribute__((noreturn)) static void become(const char *pager, int fd)
 {
 	signal(SIGPIPE, SIG_DFL);
+	signal(SIGXFSZ, SIG_DFL);
 	signal(SIGINT, SIG_DFL);
 	signal(SIGQUIT, SIG_DFL);
 	/* colours and a quick end, as less -FRX, for a PAGER that is just "less" */

@@ -135,6 +135,7 @@ static void catch_all(void)
 	for (size_t i = 0; i < sizeof crashes / sizeof crashes[0]; i++)
 		catch (crashes[i], crashed, (int)SA_RESETHAND | SA_ONSTACK);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
 }
 
 /* Colours from the terminal's own palette, on its own background. */

@@ -233,6 +233,8 @@ static void put_children(struct trace *t, uint32_t branch, unsigned depth)
 	size_t from = tree->n, n = 0;
 	for (uint32_t c = v[branch].first; c; c = v[c].next)
 		n++;
+	if (!n)
+		return;
 	/* sorted where they are going to be, and moved apart by what is open */
 	more_rows(tree, from + n);
 	n = 0;

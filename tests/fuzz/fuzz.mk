@@ -29,7 +29,7 @@ $(FUZZ_OBJ) $(FUZZ_TOP_SRC:%.c=$(F)/%.o) $(FUZZ_NAMES:%=$(F)/tests/fuzz/fuzz_%.o
 	@mkdir -p $(@D)
 	clang $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -I. -I$(B)/gen -MMD -MP -c -o $@ $<
 $(FUZZ_NAMES:%=$(F)/fuzz_%): $(F)/fuzz_%: $(F)/tests/fuzz/fuzz_%.o $(FUZZ_LIB)
-	clang $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ $(FUZZ_LIBS)
+	clang $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $(filter %.o,$^) $(FUZZ_LIB) $(FUZZ_LIBS)
 
 $(F)/fuzz_top: $(FUZZ_TOP_SRC:%.c=$(F)/%.o)
 $(F)/fuzz_top: FUZZ_LIBS := $(LIBS_ms-top)

@@ -30,7 +30,7 @@ int main(void)
 END
 fi
 build() { # COMMAND...: the recorder, or nothing
-	(cd copy && rm -rf build && "$@" make -j2 V=1 CFLAGS=-O0 build/release/bin/$tool 2>&1)
+	(cd copy && rm -rf build && "$@" make MODE=release -j2 V=1 CFLAGS=-O0 build/release/bin/$tool 2>&1)
 	echo "status $?"
 }
 build >plain.out
