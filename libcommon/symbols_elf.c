@@ -19,6 +19,8 @@
 
 /* zlib cannot shrink by more than this, so a larger claim is a lie that would cost memory. */
 enum { MAX_ZLIB_RATIO = 1032 };
+/* Nor zstd, of which 4 bytes can stand for 128 KiB. */
+enum { MAX_ZSTD_RATIO = 32768 };
 /* ELFCOMPRESS_ZSTD, which older headers lack. */
 enum { COMPRESS_ZSTD = 2 };
 
@@ -278,8 +280,16 @@ static bool inflate_zlib(const struct ms_elf_section *s, uint8_t *out)
 
 static bool inflate_zstd(const struct ms_elf_section *s, uint8_t *out)
 {
-	return ZSTD_getFrameContentSize(s->raw, s->raw_size) == s->size &&
-	       ZSTD_decompress(out, s->size, s->raw, s->raw_size) == s->size;
+	return ZSTD_decompress(out, s->size, s->raw, s->raw_size) == s->size;
+}
+
+/* Can it be as large as it says? Before there is memory for that. */
+static bool is_plausible(const struct ms_elf_section *s)
+{
+	return s->raw_size <= UINT32_MAX && s->size < UINT32_MAX &&
+	       (s->packing == MS_ELF_ZLIB ||
+		(s->size / MAX_ZSTD_RATIO <= s->raw_size &&
+		 ZSTD_getFrameContentSize(s->raw, s->raw_size) == s->size));
 }
 
 const uint8_t *ms_elf_data(struct ms_elf_section *s)
@@ -287,7 +297,7 @@ const uint8_t *ms_elf_data(struct ms_elf_section *s)
 	if (!s || !s->raw || s->packing == MS_ELF_PLAIN || s->inflated)
 		return !s ? NULL : s->inflated ? s->inflated : s->raw;
 	uint8_t *out = NULL;
-	if (s->raw_size <= UINT32_MAX && s->size < UINT32_MAX)
+	if (is_plausible(s))
 		out = malloc(s->size + 1);
 	if (out && (s->packing == MS_ELF_ZLIB ? inflate_zlib(s, out) : inflate_zstd(s, out))) {
 		s->inflated = out;
