@@ -70,6 +70,7 @@ keys 1
 
 # ---- y ----
 $S set -s set-clipboard on
+# shellcheck disable=SC2317 # called by eval
 buffer() { $S show-buffer 2>/dev/null; }
 keys g y
 sees "sent [0-9]+ lines to the terminal's clipboard \\(OSC 52\\)"
