@@ -1,18 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Reads a trace file: whole, cut, growing, damaged, or from a pipe.
- *
- * One buffer holds what was read and not consumed; the block returned last lies at its start:
- *
- *   file offset  base            base + start              base + end
- *                | returned block | not looked at yet       | room for the next read
- *
- * Every byte is read once, in order. At the end of what is there the lock tells whether a writer is
- * still at work: then an incomplete block is no more than that, and the next call goes on with it.
- * Else the file is cut there.
+ * Reads a trace file: whole, cut, growing, damaged, or from a pipe. Its bytes come through
+ * tracefile_bytes.c; tracefile_parts.c reads some of its blocks only.
  */
-#include "tracefile.h"
+#include "tracefile_private.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,145 +14,6 @@
 #include "arena.h"
 #include "err.h"
 #include "format/trace.h"
-
-#define READ_SIZE ((size_t)1 << 18)
-
-struct ms_trace {
-	int fd;
-	char *name;
-	struct ms_trace_head head;
-	bool regular;
-	bool own_file; /* opened by its path: the file's offset is nobody else's */
-	bool parked;   /* closed until it is read on */
-	dev_t dev;     /* when parked: which file it was */
-	ino_t ino;
-	bool sparse;       /* what is not wanted is not read */
-	uint64_t size;     /* of the file, when sparse */
-	uint64_t first;    /* offset of the first block */
-	bool writer_alive; /* at the last end of the data */
-	bool ended;        /* the last block was an end block */
-	bool skipping;     /* looking for the next block header since damage_from */
-	bool after_damage; /* damage was reported and no block was returned since */
-	uint64_t damage_from;
-	uint64_t damaged_bytes, damaged_places;
-	uint32_t next_number;
-	uint64_t base;
-	size_t start, end, room;
-	uint8_t *buffer;
-	uint8_t *raw; /* decompressed columns */
-	size_t raw_room;
-	struct ms_column columns[MS_BLOCK_COLUMNS_MAX];
-	ZSTD_DCtx *zstd;
-};
-
-/* ---- bytes ---- */
-
-/* A write lock of another description on byte 0. Asking for a read lock finds write locks only. */
-static bool writer_holds_lock(const struct ms_trace *t)
-{
-	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_len = 1};
-	return t->regular && fcntl(t->fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
-}
-
-static void make_room(struct ms_trace *t, size_t n)
-{
-	if (t->start + n <= t->room)
-		return;
-	if (t->end > t->start)
-		memmove(t->buffer, t->buffer + t->start, t->end - t->start);
-	t->base += t->start;
-	t->end -= t->start;
-	t->start = 0;
-	if (n > t->room) {
-		t->room = n + READ_SIZE;
-		t->buffer = ms_xrealloc(t->buffer, t->room, 1);
-	}
-}
-
-/* A writer on a full disk cuts an incomplete block off again: forget the part of it that was read.
- */
-static void follow_cut(struct ms_trace *t)
-{
-	struct stat st;
-	off_t unread = (off_t)(t->end - t->start);
-	off_t at = lseek(t->fd, 0, SEEK_CUR);
-	if (!unread || at < 0 || fstat(t->fd, &st) != 0 || st.st_size >= at ||
-	    st.st_size < at - unread)
-		return;
-	if (lseek(t->fd, -unread, SEEK_CUR) >= 0)
-		t->end = t->start;
-}
-
-void ms_trace_park(struct ms_trace *t)
-{
-	struct stat st;
-	if (!t->own_file || !t->regular || t->parked || fstat(t->fd, &st) != 0)
-		return;
-	t->dev = st.st_dev;
-	t->ino = st.st_ino;
-	t->base += t->start;
-	t->start = t->end = t->room = t->raw_room = 0;
-	free(t->buffer);
-	free(t->raw);
-	t->buffer = t->raw = NULL;
-	ZSTD_freeDCtx(t->zstd);
-	t->zstd = NULL;
-	close(t->fd);
-	t->fd = -1;
-	t->parked = true;
-}
-
-/* Opens a parked file again. False with errno. */
-static bool unpark(struct ms_trace *t)
-{
-	struct stat st;
-	if (!t->parked)
-		return true;
-	t->fd = open(t->name, O_RDONLY | O_CLOEXEC);
-	t->zstd = ZSTD_createDCtx();
-	bool same = t->fd >= 0 && fstat(t->fd, &st) == 0 && st.st_dev == t->dev &&
-		    st.st_ino == t->ino && lseek(t->fd, (off_t)t->base, SEEK_SET) >= 0;
-	if (t->fd >= 0 && !(same && t->zstd))
-		errno = same ? ENOMEM : ESTALE;
-	t->parked = false;
-	return same && t->zstd;
-}
-
-/* Reads until `n` bytes lie at start. 1, 0 at the end of the data (writer_alive is set), -1 with
- * errno. */
-static int fill(struct ms_trace *t, size_t n)
-{
-	bool last_try = false;
-	if (!unpark(t))
-		return -1;
-	make_room(t, n);
-	while (t->end - t->start < n) {
-		size_t most = t->sparse ? n - (t->end - t->start) : t->room - t->end;
-		ssize_t got = read(t->fd, t->buffer + t->end, most);
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return -1;
-		t->end += (size_t)got;
-		if (got > 0) {
-			last_try = false;
-			continue;
-		}
-		t->writer_alive = writer_holds_lock(t);
-		if (t->writer_alive && t->regular)
-			follow_cut(t);
-		/* A writer may have written its last and let go between the read and the look. */
-		if (t->writer_alive || last_try)
-			return 0;
-		last_try = true;
-	}
-	return 1;
-}
-
-static size_t unread(const struct ms_trace *t)
-{
-	return t->end - t->start;
-}
 
 /* ---- opening ---- */
 
@@ -180,15 +32,15 @@ static int refuse(const struct ms_trace *t, enum ms_fmt why, struct ms_err *err)
 		return ms_err_set(err,
 				  "cannot read '%s': it needs a newer MemScope (features 0x%llx)",
 				  t->name, (unsigned long long)t->head.need);
-	if (unread(t) == 0)
+	if (ms_trace_unread(t) == 0)
 		return ms_err_set(err, "cannot read '%s': empty file", t->name);
 	static const char database[] = "SQLite format 3";
-	if (unread(t) >= sizeof database && !memcmp(t->buffer, database, sizeof database))
+	if (ms_trace_unread(t) >= sizeof database && !memcmp(t->buffer, database, sizeof database))
 		return ms_err_set(err,
 				  "cannot read '%s': a database, not a MemScope trace (only traces "
 				  "can be read together)",
 				  t->name);
-	if (!ms_trace_is(t->buffer, unread(t)))
+	if (!ms_trace_is(t->buffer, ms_trace_unread(t)))
 		return ms_err_set(err, "cannot read '%s': not a MemScope trace", t->name);
 	if (why == MS_FMT_SHORT)
 		return ms_err_set(err, "cannot read '%s': cut inside the file header", t->name);
@@ -199,10 +51,10 @@ static int read_header(struct ms_trace *t, struct ms_err *err)
 {
 	size_t size = MS_FILE_HEADER_SIZE;
 	for (;;) {
-		int got = fill(t, size);
+		int got = ms_trace_fill(t, size);
 		if (got < 0)
 			return ms_err_sys(err, "cannot read '%s'", t->name);
-		enum ms_fmt r = ms_file_header_get(t->buffer, unread(t), &t->head, &size);
+		enum ms_fmt r = ms_file_header_get(t->buffer, ms_trace_unread(t), &t->head, &size);
 		if (r == MS_FMT_SHORT && got == 1)
 			continue;
 		if (r != MS_FMT_OK)
@@ -226,7 +78,7 @@ struct ms_trace *ms_trace_open_fd(int fd, const char *name, const void *bytes, s
 	t->name = ms_xrealloc(NULL, strlen(name) + 1, 1);
 	strcpy(t->name, name);
 	t->regular = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
-	make_room(t, n > MS_FILE_HEADER_SIZE ? n : MS_FILE_HEADER_SIZE);
+	ms_trace_room(t, n > MS_FILE_HEADER_SIZE ? n : MS_FILE_HEADER_SIZE);
 	if (n)
 		memcpy(t->buffer, bytes, n);
 	t->end = n;
@@ -272,16 +124,11 @@ void ms_trace_close(struct ms_trace *t)
 
 /* ---- damage ---- */
 
-static uint64_t position(const struct ms_trace *t)
-{
-	return t->base + t->start;
-}
-
 /* From here on, bytes are skipped until a block header is found. */
 static void start_skipping(struct ms_trace *t, size_t first_step)
 {
 	if (!t->skipping)
-		t->damage_from = position(t);
+		t->damage_from = ms_trace_position(t);
 	t->skipping = true;
 	t->ended = false;
 	t->start += first_step;
@@ -293,14 +140,14 @@ static int find_header(struct ms_trace *t)
 	struct ms_block_head h;
 	for (;;) {
 		t->start = ms_block_scan(t->buffer, t->end, t->start);
-		int got = fill(t, MS_BLOCK_HEADER_SIZE);
+		int got = ms_trace_fill(t, MS_BLOCK_HEADER_SIZE);
 		if (got < 0)
 			return -1;
-		if (unread(t) >= MS_BLOCK_HEADER_SIZE &&
+		if (ms_trace_unread(t) >= MS_BLOCK_HEADER_SIZE &&
 		    ms_block_header_get(t->buffer + t->start, &h) == MS_FMT_OK)
 			return 1;
-		if (got == 0 && unread(t) < MS_BLOCK_HEADER_SIZE) {
-			if (t->writer_alive || unread(t) == 0)
+		if (got == 0 && ms_trace_unread(t) < MS_BLOCK_HEADER_SIZE) {
+			if (t->writer_alive || ms_trace_unread(t) == 0)
 				return 0;
 		}
 		t->start++;
@@ -324,10 +171,10 @@ static bool tail_is_damage(struct ms_trace *t)
 {
 	struct ms_block_head h;
 	size_t n = t->end;
-	if (t->writer_alive || unread(t) == 0)
+	if (t->writer_alive || ms_trace_unread(t) == 0)
 		return false;
-	if (unread(t) < MS_BLOCK_HEADER_SIZE)
-		return ms_block_scan(t->buffer + t->start, unread(t), 0) != 0;
+	if (ms_trace_unread(t) < MS_BLOCK_HEADER_SIZE)
+		return ms_block_scan(t->buffer + t->start, ms_trace_unread(t), 0) != 0;
 	for (size_t at = t->start + 1; (at = ms_block_scan(t->buffer, n, at)) < n; at++)
 		if (n - at >= MS_BLOCK_HEADER_SIZE &&
 		    ms_block_header_get(t->buffer + at, &h) == MS_FMT_OK)
@@ -381,7 +228,7 @@ static bool take_block(struct ms_trace *t, const struct ms_block_head *h, uint64
 		.number = h->number,
 		.first_ns = h->first_ns,
 		.last_ns = h->last_ns,
-		.offset = position(t),
+		.offset = ms_trace_position(t),
 		.bytes = MS_BLOCK_HEADER_SIZE + (uint64_t)h->payload,
 	};
 	return h->number >= t->next_number && ms_crc32c(0, payload, h->payload) == h->checksum &&
@@ -393,13 +240,13 @@ static bool take_block(struct ms_trace *t, const struct ms_block_head *h, uint64
 static int skip_block(struct ms_trace *t, size_t bytes)
 {
 	struct ms_block_head h;
-	int got = fill(t, bytes + MS_BLOCK_HEADER_SIZE);
+	int got = ms_trace_fill(t, bytes + MS_BLOCK_HEADER_SIZE);
 	if (got < 0)
 		return -1;
 	const uint8_t *next = t->buffer + t->start + bytes;
-	bool good = unread(t) >= bytes + MS_BLOCK_HEADER_SIZE
+	bool good = ms_trace_unread(t) >= bytes + MS_BLOCK_HEADER_SIZE
 			    ? ms_block_header_get(next, &h) == MS_FMT_OK
-			    : unread(t) == bytes;
+			    : ms_trace_unread(t) == bytes;
 	start_skipping(t, good ? bytes : MS_BLOCK_SYNC_SIZE);
 	return 0;
 }
@@ -412,39 +259,10 @@ static void consume(struct ms_trace *t, const struct ms_block_head *h)
 	t->after_damage = false;
 }
 
-static enum ms_trace_next failed(const struct ms_trace *t, struct ms_err *err)
+enum ms_trace_next ms_trace_failed(const struct ms_trace *t, struct ms_err *err)
 {
 	ms_err_sys(err, "cannot read '%s'", t->name);
 	return MS_NEXT_ERROR;
-}
-
-/* The file's offset and the buffer's go to `offset`. */
-static bool jump(struct ms_trace *t, uint64_t offset)
-{
-	if (!unpark(t))
-		return false;
-	t->base = offset;
-	t->start = t->end = 0;
-	return lseek(t->fd, (off_t)offset, SEEK_SET) >= 0;
-}
-
-/* Steps over the block whose header is at start without reading it. */
-static bool pass_over(struct ms_trace *t, const struct ms_block_head *h)
-{
-	uint64_t next = position(t) + MS_BLOCK_HEADER_SIZE + h->payload;
-	if (!jump(t, next))
-		return false;
-	t->next_number = h->number + 1;
-	t->ended = h->type == MS_BLOCK_END;
-	t->after_damage = false;
-	return true;
-}
-
-/* Can the block be passed over so? Else the usual way tells what is wrong. */
-static bool passable(const struct ms_trace *t, const struct ms_block_head *h)
-{
-	return t->sparse && (h->number == t->next_number || t->after_damage) &&
-	       position(t) + MS_BLOCK_HEADER_SIZE + h->payload <= t->size;
 }
 
 enum ms_trace_next ms_trace_next(struct ms_trace *t, uint64_t types, uint64_t want,
@@ -455,26 +273,27 @@ enum ms_trace_next ms_trace_next(struct ms_trace *t, uint64_t types, uint64_t wa
 		if (t->skipping) {
 			int found = find_header(t);
 			if (found < 0)
-				return failed(t, err);
+				return ms_trace_failed(t, err);
 			if (found == 0 && t->writer_alive)
 				return MS_NEXT_EOF;
-			return report_damage(t, position(t), b);
+			return report_damage(t, ms_trace_position(t), b);
 		}
-		int got = fill(t, MS_BLOCK_HEADER_SIZE);
+		int got = ms_trace_fill(t, MS_BLOCK_HEADER_SIZE);
 		if (got < 0)
-			return failed(t, err);
+			return ms_trace_failed(t, err);
 		if (got == 1 && ms_block_header_get(t->buffer + t->start, &h) != MS_FMT_OK) {
 			start_skipping(t, 1);
 			continue;
 		}
-		if (got == 1 && types && !wanted(types & ~UINT64_C(1), h.type) && passable(t, &h)) {
-			if (!pass_over(t, &h))
-				return failed(t, err);
+		if (got == 1 && types && !wanted(types & ~UINT64_C(1), h.type) &&
+		    ms_trace_passable(t, &h)) {
+			if (!ms_trace_pass_over(t, &h))
+				return ms_trace_failed(t, err);
 			continue;
 		}
 		size_t bytes = got == 1 ? MS_BLOCK_HEADER_SIZE + (size_t)h.payload : 0;
-		if (got == 1 && (got = fill(t, bytes)) < 0)
-			return failed(t, err);
+		if (got == 1 && (got = ms_trace_fill(t, bytes)) < 0)
+			return ms_trace_failed(t, err);
 		if (got == 0) {
 			if (!tail_is_damage(t))
 				return MS_NEXT_EOF;
@@ -482,8 +301,8 @@ enum ms_trace_next ms_trace_next(struct ms_trace *t, uint64_t types, uint64_t wa
 			continue;
 		}
 		if (h.number > t->next_number && !t->after_damage) {
-			t->damage_from = position(t);
-			return report_damage(t, position(t), b);
+			t->damage_from = ms_trace_position(t);
+			return report_damage(t, ms_trace_position(t), b);
 		}
 		if (types && !wanted(types & ~UINT64_C(1), h.type) && h.number >= t->next_number) {
 			consume(t, &h);
@@ -494,85 +313,8 @@ enum ms_trace_next ms_trace_next(struct ms_trace *t, uint64_t types, uint64_t wa
 			return MS_NEXT_BLOCK;
 		}
 		if (skip_block(t, bytes) < 0)
-			return failed(t, err);
+			return ms_trace_failed(t, err);
 	}
-}
-
-/* ---- parts of a file ---- */
-
-#define TAIL ((size_t)64 << 10) /* an end block is far smaller */
-
-/* The block that ends where the file does, by its header. */
-static bool last_block(struct ms_trace *t, uint64_t *offset, struct ms_block_head *h)
-{
-	size_t n = t->size < TAIL ? (size_t)t->size : TAIL;
-	uint64_t from = t->size - n;
-	bool found = false;
-	uint8_t *tail = ms_xrealloc(NULL, n, 1);
-	if (pread(t->fd, tail, n, (off_t)from) != (ssize_t)n)
-		n = 0;
-	for (size_t at = 0; (at = ms_block_scan(tail, n, at)) + MS_BLOCK_HEADER_SIZE <= n; at++) {
-		struct ms_block_head this;
-		if (ms_block_header_get(tail + at, &this) == MS_FMT_OK &&
-		    from + at + MS_BLOCK_HEADER_SIZE + this.payload == t->size) {
-			*h = this;
-			*offset = from + at;
-			found = true;
-		}
-	}
-	free(tail);
-	return found;
-}
-
-bool ms_trace_sparse(struct ms_trace *t, uint64_t *end)
-{
-	struct stat st;
-	struct ms_block_head h;
-	if (!t->regular || !t->own_file || !unpark(t) || fstat(t->fd, &st) != 0 ||
-	    writer_holds_lock(t))
-		return false;
-	t->size = (uint64_t)st.st_size;
-	if (!last_block(t, end, &h) || h.type != MS_BLOCK_END || *end < position(t))
-		return false;
-	t->sparse = true;
-	return jump(t, position(t));
-}
-
-bool ms_trace_sparse_present(struct ms_trace *t)
-{
-	struct stat st;
-	if (!t->regular || !t->own_file || !unpark(t) || fstat(t->fd, &st) != 0)
-		return false;
-	t->size = (uint64_t)st.st_size;
-	t->sparse = true;
-	return jump(t, position(t));
-}
-
-bool ms_trace_seek(struct ms_trace *t, uint64_t offset)
-{
-	t->next_number = 0;
-	t->after_damage = true; /* blocks before it are not missed */
-	t->skipping = false;
-	return t->sparse && jump(t, offset);
-}
-
-enum ms_trace_next ms_trace_pass(struct ms_trace *t, struct ms_block *b, struct ms_err *err)
-{
-	struct ms_block_head h;
-	int got = fill(t, MS_BLOCK_HEADER_SIZE);
-	if (got < 0)
-		return failed(t, err);
-	if (got == 0)
-		return unread(t) ? MS_NEXT_DAMAGED : MS_NEXT_EOF;
-	if (ms_block_header_get(t->buffer + t->start, &h) != MS_FMT_OK || !passable(t, &h))
-		return MS_NEXT_DAMAGED;
-	*b = (struct ms_block){.type = h.type,
-			       .number = h.number,
-			       .first_ns = h.first_ns,
-			       .last_ns = h.last_ns,
-			       .offset = position(t),
-			       .bytes = MS_BLOCK_HEADER_SIZE + (uint64_t)h.payload};
-	return pass_over(t, &h) ? MS_NEXT_BLOCK : failed(t, err);
 }
 
 uint64_t ms_trace_first(const struct ms_trace *t)
@@ -589,7 +331,7 @@ const struct ms_trace_head *ms_trace_header(const struct ms_trace *t)
 
 enum ms_trace_state ms_trace_state(struct ms_trace *t)
 {
-	if (t->ended && unread(t) == 0)
+	if (t->ended && ms_trace_unread(t) == 0)
 		return MS_TRACE_ENDED;
 	return t->writer_alive ? MS_TRACE_GROWING : MS_TRACE_NO_END;
 }
@@ -608,7 +350,7 @@ uint32_t ms_trace_blocks(const struct ms_trace *t)
 
 uint64_t ms_trace_offset(const struct ms_trace *t)
 {
-	return position(t);
+	return ms_trace_position(t);
 }
 
 const struct ms_column *ms_block_column(const struct ms_block *b, uint32_t id)
