@@ -219,13 +219,15 @@ static uint64_t slot_for(struct work *w, const struct attach_module *m)
 static void refuse(struct work *w, const struct hook_spec *spec, const char *module,
 		   const char *why)
 {
-	char *text = w->c->hooks_refused.text;
+	char *text = w->c->hooks_refused.text, where[300];
 	size_t n = strlen(text);
 	const char *slash = strrchr(module, '/');
-	snprintf(text + n, sizeof w->c->hooks_refused.text - n,
-		 "%s'%s' in '%s', which was opened "
-		 "later, cannot be hooked: %s",
-		 n ? "; " : "", spec->name, slash ? slash + 1 : module, why);
+	snprintf(where, sizeof where, "'%.128s' in '%.128s'", spec->name,
+		 slash ? slash + 1 : module);
+	if (!strstr(text, where)) /* it may be opened again and again */
+		snprintf(text + n, sizeof w->c->hooks_refused.text - n,
+			 "%s%s, which was opened later, cannot be hooked: %s", n ? "; " : "", where,
+			 why);
 }
 
 /* It belongs to a module that is not there any more, so nobody is inside. */
