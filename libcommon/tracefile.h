@@ -24,6 +24,9 @@ struct ms_trace_writer *ms_trace_writer_new(int fd, const struct ms_trace_head *
  * `next` is the number of the block to write next, from ms_trace_blocks(). */
 struct ms_trace_writer *ms_trace_writer_append(int fd, uint32_t next, int level,
 					       struct ms_err *err);
+/* From now on columns of these numbers (bit per number; 0 = none) are compressed at another level.
+ */
+void ms_trace_writer_effort(struct ms_trace_writer *w, int level, uint64_t columns);
 /* Writes one block, in one write where the kernel lets us. Times are ns since the start of the
  * recording. 0, or -1 with `err` set. After a failure a regular file is cut back to its last whole
  * block, and a later, smaller block (the end block) may still fit; on a pipe all later calls fail.

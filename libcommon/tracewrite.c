@@ -23,6 +23,8 @@
 struct ms_trace_writer {
 	int fd;
 	int level;
+	int effort; /* level of the columns in `effort_columns` */
+	uint64_t effort_columns;
 	bool regular, broken;
 	uint32_t number;
 	uint64_t written;
@@ -90,7 +92,9 @@ static struct ms_column_entry store_column(struct ms_trace_writer *w, const stru
 		.id = (uint16_t)c->id, .codec = MS_CODEC_RAW, .raw = (uint32_t)c->size};
 	e.stored = e.raw;
 	if (c->size >= RAW_BELOW) {
-		size_t n = ZSTD_compressCCtx(w->zstd, out, c->size - 1, c->data, c->size, w->level);
+		bool more = c->id < 64 && w->effort_columns >> c->id & 1;
+		size_t n = ZSTD_compressCCtx(w->zstd, out, c->size - 1, c->data, c->size,
+					     more ? w->effort : w->level);
 		if (!ZSTD_isError(n)) {
 			e.codec = MS_CODEC_ZSTD;
 			e.stored = (uint32_t)n;
@@ -168,6 +172,12 @@ int ms_trace_write_index(struct ms_trace_writer *w, uint64_t ns, uint64_t *offse
 		return 0;
 	*offset = w->written;
 	return ms_trace_write(w, MS_BLOCK_INDEX, ns, ns, &c, 1, err);
+}
+
+void ms_trace_writer_effort(struct ms_trace_writer *w, int level, uint64_t columns)
+{
+	w->effort = level;
+	w->effort_columns = columns;
 }
 
 void ms_trace_writer_limit(struct ms_trace_writer *w, uint64_t bytes)

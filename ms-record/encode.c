@@ -32,7 +32,9 @@
 
 #define SPARE_MAX 4u
 #define AT_ONCE ((size_t)256) /* events, of 18 KB */
-#define HEAP_READY 4096u      /* nodes of the model of the heap */
+#define LEVEL_FROM 3          /* of zstd: see set_effort */
+#define LEVEL_MORE 6
+#define HEAP_READY 4096u /* nodes of the model of the heap */
 
 struct encoder {
 	struct encoder *next;
@@ -318,6 +320,13 @@ static int add_events(struct encoder *e, const struct batch *b, struct ms_err *e
 	return 0;
 }
 
+/* The kinds of events compress much better for some more time, if there is any. */
+static void set_effort(const struct output *o)
+{
+	bool more = !o->hurried && o->level >= LEVEL_FROM && o->level < LEVEL_MORE;
+	ms_trace_writer_effort(o->trace, LEVEL_MORE, more ? UINT64_C(1) << MS_COL_OP : 0);
+}
+
 static int end_events(struct encoder *e, const struct batch *b, struct ms_err *err)
 {
 	struct output *o = b->out;
@@ -329,7 +338,11 @@ static int end_events(struct encoder *e, const struct batch *b, struct ms_err *e
 		columns[n] = ms_address_encoder_finish(o->address);
 		n += columns[n].size != 0;
 	}
-	return limit_write(o, MS_BLOCK_EVENTS, ns, columns, n, err) < 0 ? -1 : 0;
+	set_effort(o);
+	int rc = limit_write(o, MS_BLOCK_EVENTS, ns, columns, n, err);
+	if (o->trace)
+		ms_trace_writer_effort(o->trace, 0, 0);
+	return rc < 0 ? -1 : 0;
 }
 
 static int write_events(struct encoder *e, const struct batch *b, struct ms_err *err)

@@ -24,6 +24,7 @@
 #define QUEUE_USUAL BLOCK_EVENTS
 #define QUEUE_MAX (6 * BLOCK_EVENTS)
 #define QUEUE_WAKE (4 * BATCH_EVENTS) /* the thread is woken for so many, or for a block's end */
+#define QUEUE_BEHIND (8 * BATCH_EVENTS)
 #define STUCK_NS 20000000
 #define SPARE_MAX BLOCK_EVENTS /* room for events in empty batches that are kept */
 
@@ -93,6 +94,7 @@ static void begin(struct output *o)
 static void write_batch(struct writer *w, struct encoders *encoders, struct batch *b)
 {
 	struct output *o = b->out;
+	o->hurried = w->behind;
 	if (w->limit.max)
 		o->limit = &w->limit;
 	if (!o->trace && !o->failed)
@@ -125,6 +127,7 @@ static struct batch *take(struct writer *w)
 	while (!w->first && !w->stop)
 		pthread_cond_wait(&w->filled, &w->lock);
 	struct batch *b = w->first;
+	w->behind = w->queued > QUEUE_BEHIND;
 	if (b) {
 		w->first = b->next;
 		if (!w->first)

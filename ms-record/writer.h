@@ -44,6 +44,7 @@ struct output {
 	bool keep_fd_open; /* the descriptor was given to us (fd:N) */
 	bool create;       /* the writing thread makes the file */
 	int level;
+	bool hurried; /* the writing thread is behind */
 	struct ms_trace_writer *trace;
 	struct ms_address_encoder *address;
 	enum heap_kind heap;
@@ -81,6 +82,7 @@ struct writer {
 	uint64_t watched;         /* written is to reach this */
 	int event;                /* eventfd, written when it did */
 	bool stop, started;
+	bool behind; /* much was queued when the thread took its last batch */
 };
 
 /* Starts the thread. `event` is borrowed. 0, or -1 with errno set. */

@@ -437,6 +437,46 @@ static void later_version(size_t n)
 }
 
 /* Headers that are whole but not for us, and what the message says. */
+/* The size of a file with two equal columns of words, of which those in `columns` get level 12. */
+static uint64_t with_effort(uint64_t columns)
+{
+	static uint8_t words[65536];
+	struct ms_err err = {0};
+	struct ms_block b;
+	uint64_t x = 1;
+	for (size_t i = 0; i < sizeof words; i++) {
+		x = x * UINT64_C(6364136223846793005) + 1442695040888963407;
+		words[i] =
+			i < 64 || x >> 60 == 0 ? (uint8_t)(x >> 40) & 15 : words[i - 1 - (x >> 58)];
+	}
+	struct ms_column c[] = {{1, words, sizeof words}, {2, words, sizeof words}};
+	int fd = memory_file("", 0);
+	struct ms_trace_writer *w = ms_trace_writer_new(fd, &head, 1, &err);
+	ms_trace_writer_effort(w, 12, columns);
+	CHECK(ms_trace_write(w, MS_BLOCK_EVENTS, 0, 1, c, 2, &err) == 0, "%s", err.text);
+	uint64_t bytes = ms_trace_writer_bytes(w);
+	ms_trace_writer_free(w);
+	lseek(fd, 0, SEEK_SET);
+	struct ms_trace *t = ms_trace_open_fd(fd, "effort", NULL, 0, &err);
+	CHECK(t && ms_trace_next(t, 0, 1, &b, &err) == MS_NEXT_BLOCK, "%s", err.text);
+	for (size_t i = 0; i < 2; i++)
+		CHECK(b.columns[i].size == sizeof words &&
+			      !memcmp(b.columns[i].data, words, sizeof words),
+		      "column %zu", i);
+	ms_trace_close(t);
+	return bytes;
+}
+
+/* Each column that is asked for is smaller, and no other. */
+static void effort(void)
+{
+	uint64_t none = with_effort(0), one = with_effort(1 << 2),
+		 both = with_effort(1 << 1 | 1 << 2);
+	CHECK(one < none, "%llu bytes, %llu with effort", (unsigned long long)none,
+	      (unsigned long long)one);
+	CHECK(none - one == one - both, "columns of one content differ");
+}
+
 static void refused(size_t n)
 {
 	static const struct {
@@ -499,5 +539,6 @@ int main(void)
 	appended(n);
 	later_version(n);
 	refused(n);
+	effort();
 	return failures != 0;
 }
