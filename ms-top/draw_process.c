@@ -94,11 +94,14 @@ static void draw_trend(struct grid *g, int row, const struct process *p)
 	enum grid_style style = t->kind == MS_TREND_GROWING ? GRID_BAD : GRID_PLAIN;
 	if (t->kind == MS_TREND_SHORT)
 		grid_print(g, row, 0, GRID_DIM, "%s: too early to say whether it grows", what);
-	else
-		grid_print(g, row, 0, style, "%s: %s, %s/min (%s to %s), confidence %.2f", what,
-			   draw_verdict(t), words_change(a, t->slope * 60),
-			   words_change(low, t->low * 60), words_change(high, t->high * 60),
-			   t->confidence);
+	else {
+		int col = grid_print(g, row, 0, style, "%s: %s, %s/min (%s to %s)", what,
+				     draw_verdict(t), words_change(a, t->slope * 60),
+				     words_change(low, t->low * 60),
+				     words_change(high, t->high * 60));
+		if (t->kind == MS_TREND_GROWING)
+			grid_print(g, row, col, style, ", confidence %.2f", t->confidence);
+	}
 }
 
 /* Where that leads; a row of its own when it leads anywhere. */

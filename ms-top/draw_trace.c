@@ -161,11 +161,15 @@ static void draw_rates(struct grid *g, const struct trace *t)
 			  words_size(b, r->bytes > 0 ? (uint64_t)r->bytes : 0));
 	if (!t->shown->replay.sampled)
 		col += grid_print(g, 2, col, GRID_PLAIN, ", %.0f %% temp", r->temporary * 100);
-	col += grid_print(g, 2, col, GRID_BOLD, "   Free ");
-	col += grid_print(g, 2, col, GRID_PLAIN, "%s/s   %s events/s%s", words_count(c, r->frees),
-			  words_count(d, r->events), r->average ? " on average" : "");
+	/* what there is room for in 80 columns */
+	bool wide = g->cols >= 98;
+	const char *gap = wide ? "   " : "  ";
+	col += grid_print(g, 2, col, GRID_BOLD, "%sFree ", gap);
+	col += grid_print(g, 2, col, GRID_PLAIN, "%s/s%s%s %s/s%s", words_count(c, r->frees), gap,
+			  words_count(d, r->events), wide ? "events" : "ev",
+			  r->average ? " on average" : "");
 	if (t->total.rss != UINT64_MAX && t->total.rss > t->total.live_bytes)
-		grid_print(g, 2, col, GRID_PLAIN, "   not heap %s",
+		grid_print(g, 2, col, GRID_PLAIN, "%snot heap %s", gap,
 			   words_size(e, t->total.rss - t->total.live_bytes));
 }
 

@@ -218,10 +218,15 @@ static void draw_trend(struct grid *g, int row, struct trace *t, struct trace_si
 			 "read from a checkpoint: what was before it is not known");
 	else if (s->trend.kind == MS_TREND_SHORT)
 		grid_print(g, row, col, GRID_DIM, "too early to say whether it grows");
-	else
-		grid_print(g, row, col, GRID_PLAIN, "%s: %s/min (%s to %s), confidence %.2f", word,
-			   words_change(a, s->trend.slope * 60), words_change(b, s->trend.low * 60),
-			   words_change(c, s->trend.high * 60), s->trend.confidence);
+	else {
+		col += grid_print(g, row, col, GRID_PLAIN, "%s: %s/min (%s to %s)", word,
+				  words_change(a, s->trend.slope * 60),
+				  words_change(b, s->trend.low * 60),
+				  words_change(c, s->trend.high * 60));
+		if (s->trend.kind == MS_TREND_GROWING)
+			grid_print(g, row, col, GRID_PLAIN, ", confidence %.2f",
+				   s->trend.confidence);
+	}
 }
 
 void draw_trace_site(struct grid *g, int row, int end, struct trace *t,

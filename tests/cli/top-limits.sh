@@ -35,7 +35,7 @@ smaps 200 524288
 	kib=1048576
 	while sleep 0.2; do
 		kib=$((kib + 2048))
-		process 100 orderd $kib 1 50
+		stat_of 100 orderd $kib 1 50
 		smaps 100 $kib
 	done
 ) &

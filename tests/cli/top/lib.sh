@@ -21,12 +21,15 @@ made_system() {
 	printf 'some avg10=1.50 avg60=0 avg300=0 total=0\nfull avg10=0.50 avg60=0 avg300=0 total=0\n' >proc/pressure/memory
 }
 # process PID NAME RSS_KIB PARENT START [FLAGS]: PSS is half of RSS, USS a quarter, anonymous three quarters
-process() {
-	mkdir -p "proc/$1"
+stat_of() { # the same: its stat alone, at once
 	local flags=${6-4194304} zeros
 	zeros=$(printf ' 0%.0s' {1..28})
 	echo "$1 ($2) S $4 1 1 0 -1 $flags 10 0 2 0 5 6 0 0 20 0 3 0 $5 99999744 $(($3 / 4))$zeros" >"proc/$1/stat.new"
 	mv "proc/$1/stat.new" "proc/$1/stat"
+}
+process() {
+	mkdir -p "proc/$1"
+	stat_of "$@"
 	printf '/usr/bin/%s\0--port\0%s\0' "$2" "$1" >"proc/$1/cmdline"
 	printf '5500-ffff ---p 00000000 00:00 0 [rollup]\nRss: %s kB\nPss: %s kB\nShared_Clean: %s kB\nPrivate_Clean: 0 kB\nPrivate_Dirty: %s kB\nAnonymous: %s kB\nSwap: 4 kB\n' \
 		"$3" $(($3 / 2)) $(($3 / 2)) $(($3 / 4)) $(($3 * 3 / 4)) >"proc/$1/smaps_rollup"
