@@ -124,12 +124,18 @@ int attach_look(struct control *c, struct ms_err *err)
 	return attach_plan(a, err);
 }
 
+void attach_forget(struct attach *a)
+{
+	if (a->open)
+		hijack_close(&a->h);
+	a->open = a->entered = false;
+}
+
 void attach_free(struct attach *a)
 {
 	if (!a)
 		return;
-	if (a->open)
-		hijack_close(&a->h);
+	attach_forget(a);
 	attach_maps_free(&a->maps);
 	attach_image_free(&a->image);
 	int fds[] = {a->channel[0], a->channel[1], a->memfd};
@@ -387,6 +393,8 @@ static void learn_stack(const struct attach *a, struct mg_manifest *m)
 	}
 	if (ms_proc_stat_at(a->h.proc, &st) && st.fields > START_STACK)
 		m->main_entry = st.field[START_STACK];
+	if (a->entry_sp)
+		m->main_entry = a->entry_sp;
 }
 
 static void set_owner(struct mg_manifest *m)
@@ -457,8 +465,11 @@ static struct session *begin(struct control *c, struct ms_err *err)
 	files_begin(&c->files);
 	c->first = NULL;
 	pause_init(s, &c->run);
-	s->launched = true;
+	s->launched = !a->further;
+	s->may_drop = a->may_drop;
+	s->parent_image = a->parent;
 	s->image = c->next_image++;
+	s->mem->sample_seed += s->image;
 	s->file = strdup(s->out->path);
 	memcpy(s->run_id, c->run_id, sizeof s->run_id);
 	snprintf(s->mem->allocator, sizeof s->mem->allocator, "%s", a->allocator);

@@ -31,6 +31,8 @@ uint64_t attach_more_room(struct attach *a, uint64_t low, uint64_t high);
  * NULL: no more. */
 struct hijack_stop;
 void attach_hold(struct attach *a, struct hijack_stop *stopped);
+/* Its process has ended, or is another program now: what we have open of it is closed. */
+void attach_forget(struct attach *a);
 /* The folder /proc/PID, which stays ours; -1 = there is none. */
 int attach_folder(const struct attach *a);
 /* Has the process ended? */

@@ -200,7 +200,8 @@ static const struct {
 		 {"posix_memalign", MG_HOOK_POSIX_MEMALIGN, false},
 		 {"valloc", MG_HOOK_VALLOC, false},
 		 {"pvalloc", MG_HOOK_VALLOC, false},
-		 {"cfree", MG_HOOK_FREE, false}};
+		 {"cfree", MG_HOOK_FREE, false},
+		 {"fork", MG_HOOK_FORK, false}};
 #define FUNCTIONS (sizeof functions / sizeof *functions)
 enum { MALLOC = 0, FREE = 1 };
 
@@ -303,7 +304,7 @@ static void look_for_allocator(struct attach *a, const struct attach_module *m)
 		inner = (struct range){s[FUNCTIONS].address, s[FUNCTIONS].bytes};
 	attach_name_allocator(a, m, exe);
 	for (size_t i = 0; i < FUNCTIONS; i++)
-		if (s[i].address)
+		if (s[i].address && (functions[i].kind != MG_HOOK_FORK || a->launched))
 			add_target(a, m, functions[i].name, functions[i].kind, &s[i], &inner);
 }
 

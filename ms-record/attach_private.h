@@ -77,6 +77,10 @@ struct attach {
 	struct hijack h;
 	bool open;
 	bool launched;            /* by us: it begins only */
+	bool further;             /* it is not the command, or not any more */
+	bool may_drop;            /* as in struct session, */
+	uint32_t parent;          /* and parent_image there */
+	uint64_t entry_sp;        /* its stack pointer at its beginning; 0 = as the kernel says */
 	struct hijack_stop *held; /* its threads are stopped already; NULL = they are not */
 	struct attach_maps maps;
 	struct attach_memory memory;

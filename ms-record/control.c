@@ -56,7 +56,7 @@ static int start_threads(struct control *c, struct ms_err *err)
 	c->writer.limit.keep = c->opt->keep_live;
 	if (tell_start(&c->tell) || writer_start(&c->writer, c->tell.event) ||
 	    drain_start(&c->drain, &c->writer, c->tell.event) ||
-	    (!c->launch.inject && scanner_start(&c->scanner, c->opt, &c->drain)))
+	    scanner_start(&c->scanner, c->opt, &c->drain))
 		return ms_err_sys(err, "cannot start a thread");
 	/* Needed by no thread, so last: there may be no descriptor left. */
 	c->child = (int)syscall(SYS_pidfd_open, c->launch.pid, 0);
@@ -153,7 +153,8 @@ int control_start(struct control *c, const struct options *o, struct ms_err *err
 		return -1;
 	}
 	tell_listen(&c->tell, c->first->fd, c->first->path);
-	scanner_trace(&c->scanner, c->launch.pid);
+	if (!c->launch.inject)
+		scanner_trace(&c->scanner, c->launch.pid);
 	note_start(c);
 	if (c->launch.inject ? inject_go(c, err) : launch_go(&c->launch, err)) {
 		files_discard(&c->files);
@@ -211,8 +212,8 @@ void control_stop(struct control *c, const char *why)
 	c->stopped_ns = clock_mono();
 	if (c->attached)
 		several_leave(c);
-	else if (c->attach)
-		attach_leave(c);
+	else
+		inject_leave(c);
 	for (struct session *s = c->sessions; s; s = s->next)
 		control_end(c, s, SESSION_STOPPED, -1);
 }
@@ -398,7 +399,7 @@ static int timeout_ms(const struct control *c)
 
 /* ---- the loop ---- */
 
-#define POLL_FIXED 5u
+#define POLL_FIXED 6u
 
 static size_t fill(const struct control *c, struct pollfd *p, struct session **whose, size_t max)
 {
@@ -409,6 +410,7 @@ static size_t fill(const struct control *c, struct pollfd *p, struct session **w
 	p[2] = (struct pollfd){c->over || several ? -1 : c->child, POLLIN, 0};
 	p[3] = (struct pollfd){c->tell.epoll, POLLIN, 0};
 	p[4] = (struct pollfd){c->drain.births, POLLIN, 0};
+	p[5] = (struct pollfd){inject_event(c), POLLIN, 0};
 	size_t n = POLL_FIXED;
 	for (struct session *s = c->sessions; s && n < max; s = s->next) {
 		if (s->ending != SESSION_RUNS || (s->pid == c->launch.pid && !several))
@@ -450,6 +452,8 @@ static void turn(struct control *c, int timeout)
 			hello_accept(c);
 		if (p[4].revents)
 			born_accept(c);
+		if (p[5].revents)
+			inject_serve(c);
 		hook_late_look(c);
 		for (size_t i = POLL_FIXED; i < n; i++)
 			if (p[i].revents)
@@ -542,6 +546,7 @@ void control_run(struct control *c)
 		waitpid(c->launch.pid, NULL, 0);
 		return;
 	}
+	inject_over(c);
 	scanner_stop(&c->scanner);
 	drain_stop(&c->drain);
 	writer_stop(&c->writer, give_up, c);
@@ -558,6 +563,7 @@ void control_discard(struct control *c)
 
 void control_free(struct control *c)
 {
+	inject_over(c);
 	scanner_stop(&c->scanner);
 	drain_stop(&c->drain);
 	writer_stop(&c->writer, give_up, c);
@@ -570,6 +576,7 @@ void control_free(struct control *c)
 		if (fds[i] >= 0)
 			close(fds[i]);
 	several_free(c);
+	inject_free(c);
 	free(c->launch.program);
 	free(c->launch.guest);
 }

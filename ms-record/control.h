@@ -26,6 +26,7 @@ struct control {
 	/* What was done to the process by hand, of several the one that is worked at; NULL = the
 	 * guest is preloaded. */
 	struct attach *attach;
+	struct inject *inject; /* the command was started by inject.h; else NULL */
 	struct launch launch;
 	struct files files;
 	struct writer writer;

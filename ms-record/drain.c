@@ -45,6 +45,8 @@
 #define LOOK_NS UINT64_C(20000000)
 #define SLACK_NS 100000u
 #define WAITERS_MAX 126u
+#define SETTLE_LEAST_NS 400000u
+#define SETTLE_MOST_NS UINT64_C(100000000)
 #define FOR_EVER (UINT64_MAX >> 2) /* later than any stamp */
 
 /* ---- one session, one round ---- */
@@ -424,6 +426,18 @@ void drain_add(struct drain *d, struct session *s)
 uint32_t drain_rounds(const struct drain *d)
 {
 	return __atomic_load_n(&d->rounds, __ATOMIC_ACQUIRE);
+}
+
+void drain_settle(struct drain *d)
+{
+	uint64_t start = clock_mono(), now = start;
+	uint32_t rounds = drain_rounds(d);
+	while ((drain_rounds(d) - rounds < 2 || now < start + SETTLE_LEAST_NS) &&
+	       now < start + SETTLE_MOST_NS) {
+		drain_wake(d);
+		usleep(100);
+		now = clock_mono();
+	}
 }
 
 struct session *drain_newborn(struct drain *d)

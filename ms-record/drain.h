@@ -49,6 +49,8 @@ uint32_t drain_rounds(const struct drain *d);
 struct session *drain_newborn(struct drain *d);
 /* Something changed (an image ended): look at once. */
 void drain_wake(struct drain *d);
+/* Waits until it has seen all that happened so far, a tenth of a second at most. */
+void drain_settle(struct drain *d);
 /* Lets the thread end once it has no session any more, and waits for it. */
 void drain_stop(struct drain *d);
 

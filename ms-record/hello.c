@@ -195,16 +195,51 @@ static uint32_t parent_image(struct control *c, pid_t pid, const struct session 
 	return p->forked && !kept ? p->parent_image : p->image + 1;
 }
 
-/* An image that said hello and is not recorded. */
+/* A wanted image that is not recorded. */
 static void missed(struct control *c, pid_t pid, uint32_t parent, const char *exe,
-		   struct session *old)
+		   struct session *old, const char *why)
 {
 	images_missed(c, pid, parent, clock_mono(), exe,
-		      c->stopped || c->over ? "recording had stopped" : c->refused.text);
+		      c->stopped || c->over ? "recording had stopped" : why);
 	if (old) { /* it is known what became of it */
 		free(old->became);
 		old->became = NULL;
 	}
+}
+
+struct output *hello_trace_for(struct control *c, int pid, struct session **old, uint32_t *parent,
+			       struct ms_err *err)
+{
+	struct called n;
+	born_accept(c);
+	call(&n, pid);
+	*old = hello_running(c, pid);
+	*parent = parent_image(c, pid, *old);
+	struct output *out = trace_for(c, pid, &n, err);
+	free(n.name);
+	return out;
+}
+
+bool hello_wants(const struct control *c, int pid)
+{
+	struct called n;
+	call(&n, pid);
+	bool further = !c->first || pid != c->launch.pid;
+	bool wanted = pid == c->launch.pid || options_follow_exec(c->opt, n.exe, n.name);
+	free(n.name);
+	return wanted && !c->stopped && !c->over && (!further || c->files.folder);
+}
+
+void hello_missed(struct control *c, int pid, const char *why)
+{
+	struct called n;
+	born_accept(c);
+	call(&n, pid);
+	struct session *old = hello_running(c, pid);
+	missed(c, pid, parent_image(c, pid, old), n.exe, old, why);
+	if (old)
+		hello_succeed(c, old, NULL);
+	free(n.name);
 }
 
 /* The session for a process that said hello, or NULL: not recorded. */
@@ -221,7 +256,7 @@ static struct session *new_image(struct control *c, pid_t pid)
 	if (follow && !c->stopped && !c->over && (!further || c->files.folder))
 		s = begin(c, pid, &n, parent);
 	if (!s && further && follow)
-		missed(c, pid, parent, n.exe, old);
+		missed(c, pid, parent, n.exe, old, c->refused.text);
 	free(n.name);
 	if (old)
 		hello_succeed(c, old, s);

@@ -6,8 +6,11 @@
 
 #include <stdbool.h>
 
+#include <stdint.h>
+
 struct control;
 struct ms_err;
+struct output;
 
 /* Makes the socket. 0, or -1 with `err` set. */
 int hello_listen(struct control *c, struct ms_err *err);
@@ -20,6 +23,14 @@ bool hello_welcome(int fd, const struct session *s);
 struct session *hello_running(struct control *c, int pid);
 /* `now` takes the place of `old` in the same process. */
 void hello_succeed(struct control *c, struct session *old, const struct session *now);
+/* The trace of a process that becomes another program, and whose image that was: *old (NULL: of
+ * none that is recorded), *parent as in struct session. NULL with `err` set: there can be none. */
+struct output *hello_trace_for(struct control *c, int pid, struct session **old, uint32_t *parent,
+			       struct ms_err *err);
+/* Is the program wanted that the process has become? */
+bool hello_wants(const struct control *c, int pid);
+/* One that is wanted cannot be recorded, for that reason. */
+void hello_missed(struct control *c, int pid, const char *why);
 /* Answers everyone who waits at the socket: a new image is recorded, or told to stay out. */
 void hello_accept(struct control *c);
 

@@ -146,7 +146,7 @@ static int judge_tracer(struct judge *j)
 {
 	long tracer = number(j->looks.status, "\nTracerPid:\t");
 	char name[32], comm[64];
-	if (tracer <= 0 || tracer == getpid())
+	if (tracer <= 0 || tracer == getpid() || tracer == syscall(SYS_gettid))
 		return 0;
 	snprintf(name, sizeof name, "../%ld/comm", tracer);
 	ms_proc_text_at(j->proc, name, comm, sizeof comm);

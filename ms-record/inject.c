@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Starting a command that nothing can be preloaded into.
+ * Starting a command that nothing can be preloaded into, and following what it becomes.
  *
- *   seized     before it execs, by this thread, which is its parent: that is permitted where
+ *   seized     before it execs, by a thread of ours, which is its parent's: that is permitted where
  *              tracing others is not
  *   exec       it stops: nothing of the new program has run
  *   its tid    it goes on from one system call to the next, until its C library has told the kernel
@@ -11,22 +11,38 @@
  *   stopped    where signals are taken, so that a thread can be borrowed (hijack.h)
  *   attached   as -p does it (attach.h), but all while it is stopped here
  *
+ * The thread goes on tracing it and all that it starts (scan_trace.c). At every further exec the
+ * same is done again; or, where a library can be preloaded, that is put into its environment
+ * (exec_env.h), and it says hello. Sessions are the control thread's: it gives way for the time.
+ *
+ *   tracing thread            control thread
+ *   exec: ASKED  -----------> inject_serve: GRANTED, waits
+ *   ... sessions are its own
+ *   DONE  ------------------> goes on
+ *
  * If we are killed meanwhile it goes on, unrecorded, as a traced process does.
  */
 #include "inject.h"
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "attach_private.h"
+#include "born.h"
 #include "clock.h"
 #include "control.h"
+#include "exec_env.h"
+#include "hello.h"
 #include "libcommon/arena.h"
+#include "options.h"
 #include "session.h"
 
 #define AT_CALL (SIGTRAP | 0x80)
@@ -68,17 +84,6 @@ static void pass(pid_t pid, int how, int why)
 		trace(PTRACE_LISTEN, pid, 0); /* it was stopped by a signal, and stays so */
 	else
 		trace(how, pid, event || sig == AT_CALL ? 0 : (uint64_t)sig);
-}
-
-static bool await_exec(pid_t pid)
-{
-	int why;
-	while (await(pid, &why)) {
-		if (why >> 8 == PTRACE_EVENT_EXEC)
-			return true;
-		pass(pid, PTRACE_CONT, why);
-	}
-	return false;
 }
 
 /* ---- its number -------------------------------------------------------------------------------
@@ -167,46 +172,340 @@ static void forget_session(struct control *c)
 	session_free(s);
 }
 
-static int put_guest(struct control *c, struct hijack_stop *s, struct ms_err *err)
+struct inject {
+	struct scan_tree tree; /* the first */
+	struct control *c;
+	pthread_mutex_t lock;
+	pthread_cond_t change;
+	enum { FREE, ASKED, GRANTED } baton; /* under lock */
+	bool over;                           /* under lock: nothing is traced any more */
+	bool begun;                          /* the command has been looked at */
+	bool quit;                           /* under lock: nobody will grant anything */
+	int event;                           /* for the control thread, which is to grant */
+	struct {
+		struct attach **v;
+		size_t n, cap;
+	} all; /* further processes, the control thread's */
+};
+
+/* Its old image, and those of processes that are gone, need nothing open any more. */
+static void sweep(struct inject *j, pid_t pid)
 {
-	if (attach_look(c, err))
-		return -1;
-	attach_hold(c->attach, s);
-	if (attach_prepare(c, err))
-		return -1;
-	if (!attach_go(c, c->sessions, err))
-		return 0;
-	forget_session(c);
-	return -1;
+	struct control *c = j->c;
+	if (c->attach && c->attach->pid == pid)
+		attach_forget(c->attach);
+	for (size_t i = 0; i < j->all.n; i++) {
+		struct attach *a = j->all.v[i];
+		if (a->pid != pid && !attach_ended(a))
+			continue;
+		attach_free(a);
+		j->all.v[i--] = j->all.v[--j->all.n];
+	}
 }
 
-static void inject(struct control *c)
+/* A process at the beginning of a program. */
+struct beginning {
+	struct hijack_stop stop;
+	uint64_t sp;     /* before anything of it had run */
+	uint32_t parent; /* image + 1 */
+	bool further;    /* it is not the command */
+};
+
+/* With c->attach and c->first of this process: its session, or NULL with `err` set. */
+static struct session *put_guest(struct control *c, struct beginning *b, struct ms_err *err)
 {
-	struct hijack_stop s = {0};
-	struct ms_err why = {0};
-	pid_t pid = c->launch.pid;
-	bool good =
-		!reach_number(pid, &why) && !stop_there(pid, &s, &why) && !put_guest(c, &s, &why);
+	struct session *before = c->sessions;
+	if (attach_look(c, err))
+		return NULL;
+	attach_hold(c->attach, &b->stop);
+	c->attach->further = b->further;
+	c->attach->parent = b->parent;
+	c->attach->entry_sp = b->sp;
+	c->attach->may_drop = b->further && c->opt->follow != FOLLOW_ALL;
+	if (attach_prepare(c, err))
+		return NULL;
+	struct session *now = c->sessions;
+	if (!attach_go(c, now, err)) {
+		scanner_add(&c->scanner, now);
+		return now;
+	}
+	if (now != before)
+		forget_session(c);
+	return NULL;
+}
+
+/* Work at another process than the command: what is c's of it is put aside. */
+struct aside {
+	struct attach *attach;
+	struct output *first;
+	pid_t pid;
+};
+
+static void put_aside(struct control *c, struct aside *a, pid_t pid, struct output *out)
+{
+	*a = (struct aside){c->attach, c->first, c->launch.pid};
+	c->attach = NULL;
+	c->first = out;
+	c->launch.pid = pid;
+}
+
+/* The attachment of a further process is kept, and the command's is there again. */
+static void put_back(struct control *c, const struct aside *a, bool good)
+{
 	if (c->attach)
 		attach_hold(c->attach, NULL);
-	if (s.threads.n) {
-		int proc = c->attach ? attach_folder(c->attach) : -1;
-		hijack_resume(&s, proc);
-	} else {
-		trace(PTRACE_DETACH, pid, 0);
-	}
 	if (good)
-		return;
+		*MS_PUSH(&c->inject->all) = c->attach;
+	else
+		attach_free(c->attach);
+	if (c->first) { /* nothing came of it */
+		unlink(c->first->path);
+		output_free(c->first);
+	}
+	c->attach = a->attach;
+	c->first = a->first;
+	c->launch.pid = a->pid;
+}
+
+static bool put_further(struct control *c, pid_t pid, struct beginning *b, struct ms_err *err)
+{
+	struct session *old, *now;
+	struct aside aside;
+	struct output *out = hello_trace_for(c, pid, &old, &b->parent, err);
+	if (!out)
+		return false;
+	bool command = pid == c->launch.pid;
+	put_aside(c, &aside, pid, out);
+	now = put_guest(c, b, err);
+	if (now && command)
+		now->may_drop = false;
+	put_back(c, &aside, now != NULL);
+	if (now && old)
+		hello_succeed(c, old, now);
+	return now != NULL;
+}
+
+static bool put_first(struct control *c, struct beginning *b, struct ms_err *err)
+{
+	bool good = put_guest(c, b, err) != NULL;
+	if (c->attach)
+		attach_hold(c->attach, NULL);
+	if (good)
+		return true;
 	attach_free(c->attach);
 	c->attach = NULL;
+	return false;
+}
+
+/* Left at some stop. */
+static bool inject(struct control *c, pid_t pid, bool first, struct ms_err *err)
+{
+	struct beginning b = {.further = !first};
+	struct user_regs_struct regs;
+	b.sp = trace(PTRACE_GETREGS, pid, (uintptr_t)&regs) ? 0 : regs.rsp;
+	bool good = !reach_number(pid, err) && !stop_there(pid, &b.stop, err) &&
+		    (first ? put_first(c, &b, err) : put_further(c, pid, &b, err));
+	free(b.stop.threads.v);
+	return good;
+}
+
+/* ---- what it becomes --------------------------------------------------------------------------
+ */
+
+static void refuse(struct control *c, const struct ms_err *why)
+{
 	if (!c->refused.text[0])
-		ms_err_set(&c->refused, "%s", why.text);
+		ms_err_set(&c->refused, "%s", why->text);
+}
+
+/* Without what it is about. */
+static const char *reason(const struct ms_err *why)
+{
+	const char *at = strstr(why->text, "': ");
+	return at ? at + 3 : why->text;
+}
+
+/* Puts the library into its environment, or the guest into it. */
+static int prepare(struct control *c, pid_t pid, enum launch_way way, bool wanted,
+		   struct ms_err *err)
+{
+	struct ms_err ignored = {0};
+	char path[4200];
+	snprintf(path, sizeof path, "/proc/%d/root%s", (int)pid, c->launch.guest);
+	if (way == LAUNCH_PRELOAD && access(path, R_OK))
+		return ms_err_set(err, "the recorder's library cannot be seen from where it runs");
+	if (way == LAUNCH_PRELOAD) /* it says hello, and is told whether it is wanted */
+		return exec_env_preload(pid, c->launch.guest, c->socket_name, err);
+	exec_env_spare(pid, c->launch.guest, &ignored);
+	if (way == LAUNCH_NOT || !wanted)
+		return way == LAUNCH_NOT ? -1 : 0;
+	return inject(c, pid, false, err) ? 0 : -1;
+}
+
+static void become(struct control *c, pid_t pid)
+{
+	struct ms_err why = {0};
+	char exe[32];
+	snprintf(exe, sizeof exe, "/proc/%d/exe", (int)pid);
+	enum launch_way way = launch_way(exe, &why);
+	bool wanted = hello_wants(c, pid);
+	if (!hello_running(c, pid)) { /* it may be a forked child that is recorded */
+		drain_settle(&c->drain);
+		born_accept(c);
+	}
+	sweep(c->inject, pid);
+	if (!prepare(c, pid, way, wanted, &why) || !wanted)
+		return;
+	refuse(c, &why);
+	hello_missed(c, pid, reason(&why));
+}
+
+/* Waits until the control thread gives way. */
+static bool ask(struct inject *j)
+{
+	uint64_t one = 1;
+	pthread_mutex_lock(&j->lock);
+	j->baton = ASKED;
+	if (write(j->event, &one, sizeof one) < 0)
+		errno = 0; /* it is set already */
+	pthread_cond_broadcast(&j->change);
+	while (j->baton == ASKED && !j->quit)
+		pthread_cond_wait(&j->change, &j->lock);
+	bool granted = j->baton == GRANTED;
+	j->baton = granted ? GRANTED : FREE;
+	pthread_mutex_unlock(&j->lock);
+	return granted;
+}
+
+static void give_back(struct inject *j)
+{
+	pthread_mutex_lock(&j->lock);
+	j->baton = FREE;
+	pthread_cond_broadcast(&j->change);
+	pthread_mutex_unlock(&j->lock);
+}
+
+static void execed(struct scan_tree *tree, pid_t pid)
+{
+	struct inject *j = (struct inject *)tree;
+	struct control *c = j->c;
+	struct ms_err why = {0};
+	if (!ask(j))
+		return;
+	if (j->begun)
+		become(c, pid);
+	else if (!inject(c, pid, true, &why))
+		refuse(c, &why);
+	j->begun = true;
+	give_back(j);
+}
+
+static void over(struct scan_tree *tree)
+{
+	struct inject *j = (struct inject *)tree;
+	pthread_mutex_lock(&j->lock);
+	j->over = true;
+	pthread_cond_broadcast(&j->change);
+	pthread_mutex_unlock(&j->lock);
+}
+
+/* ---- the control thread -----------------------------------------------------------------------
+ */
+
+int inject_event(const struct control *c)
+{
+	return c->inject ? c->inject->event : -1;
+}
+
+/* Gives way, if somebody asks. With `wait` somebody does, or will not any more. */
+static void serve(struct inject *j, bool wait)
+{
+	uint64_t n;
+	if (read(j->event, &n, sizeof n) < 0)
+		errno = 0;
+	pthread_mutex_lock(&j->lock);
+	while (wait && j->baton == FREE && !j->over)
+		pthread_cond_wait(&j->change, &j->lock);
+	if (j->baton == ASKED) {
+		j->baton = GRANTED;
+		pthread_cond_broadcast(&j->change);
+	}
+	while (j->baton == GRANTED)
+		pthread_cond_wait(&j->change, &j->lock);
+	pthread_mutex_unlock(&j->lock);
+}
+
+void inject_serve(struct control *c)
+{
+	serve(c->inject, false);
+}
+
+/* Is it to be traced on, when it has the guest? */
+static bool is_followed(const struct control *c)
+{
+	const struct options *o = c->opt;
+	bool follows = c->files.folder && o->follow != FOLLOW_NONE && o->follow != FOLLOW_FORK;
+	return c->attach && (follows || (o->leak_check != SCAN_NO && !o->sample_bytes));
+}
+
+void inject_over(struct control *c)
+{
+	struct inject *j = c->inject;
+	if (!j)
+		return;
+	pthread_mutex_lock(&j->lock);
+	j->quit = true;
+	pthread_cond_broadcast(&j->change);
+	pthread_mutex_unlock(&j->lock);
+	scanner_untrace(&c->scanner);
+}
+
+void inject_leave(struct control *c)
+{
+	struct inject *j = c->inject;
+	if (!j)
+		return;
+	inject_over(c);
+	if (c->attach)
+		attach_leave(c);
+	struct attach *first = c->attach;
+	for (size_t i = 0; i < j->all.n; i++) {
+		c->attach = j->all.v[i];
+		attach_leave(c);
+	}
+	c->attach = first;
+}
+
+void inject_free(struct control *c)
+{
+	struct inject *j = c->inject;
+	if (!j)
+		return;
+	inject_over(c);
+	for (size_t i = 0; i < j->all.n; i++)
+		attach_free(j->all.v[i]);
+	free(j->all.v);
+	if (j->event >= 0)
+		close(j->event);
+	free(j);
+	c->inject = NULL;
+}
+
+static struct inject *make(struct control *c)
+{
+	struct inject *j = ms_xcalloc(1, sizeof *j);
+	j->tree = (struct scan_tree){execed, over};
+	j->c = c;
+	j->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	pthread_mutex_init(&j->lock, NULL);
+	pthread_cond_init(&j->change, NULL);
+	return c->inject = j;
 }
 
 int inject_go(struct control *c, struct ms_err *err)
 {
-	pid_t pid = c->launch.pid;
-	if (trace(PTRACE_SEIZE, pid, PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC)) {
+	struct inject *j = make(c);
+	if (!scanner_trace_tree(&c->scanner, c->launch.pid, &j->tree)) {
 		ms_err_sys(err,
 			   "cannot record '%s': nothing can be preloaded into it, and it cannot "
 			   "be traced (in a container, add the capability SYS_PTRACE)",
@@ -214,10 +513,11 @@ int inject_go(struct control *c, struct ms_err *err)
 		launch_cancel(&c->launch);
 		return -1;
 	}
-	bool let = launch_let(&c->launch), runs = let && await_exec(pid);
+	bool let = launch_let(&c->launch);
+	serve(j, true);
 	if (launch_answer(&c->launch, let, err))
 		return -1;
-	if (runs)
-		inject(c);
+	if (!is_followed(c))
+		inject_over(c);
 	return 0;
 }

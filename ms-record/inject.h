@@ -9,9 +9,20 @@ struct control;
 struct ms_err;
 
 /* Lets the waiting child (launch_fork) exec, stops it at its beginning, and puts the guest into it
- * as into a process that runs; then it goes on. 0; also when the guest could not be put there, with
- * c->refused set: it runs unrecorded. -1 with `err` and c->launch.status set: it did not come to
- * run, and is reaped. */
+ * as into a process that runs; then it goes on. It is traced
+ * on, with all that it starts, as far as further programs are wanted or its end is to be scanned.
+ * 0; also when the guest could not be put there, with c->refused set: it runs unrecorded. -1 with
+ * `err` and c->launch.status set: it did not come to run, and is reaped. */
 int inject_go(struct control *c, struct ms_err *err);
+/* A descriptor that can be read when inject_serve is to be called; -1 = there is none. */
+int inject_event(const struct control *c);
+/* Gives way to the thread that traces the command and what it started: one has become another
+ * program. */
+void inject_serve(struct control *c);
+/* Traces nothing any more, and takes the guest out of all that it was put into. */
+void inject_leave(struct control *c);
+/* Traces nothing any more. */
+void inject_over(struct control *c);
+void inject_free(struct control *c);
 
 #endif

@@ -233,6 +233,14 @@ static int check(struct launch *l, const char *path, int depth, struct ms_err *e
 	return rc;
 }
 
+enum launch_way launch_way(const char *path, struct ms_err *err)
+{
+	struct launch l = {0};
+	if (check(&l, path, 0, err))
+		return LAUNCH_NOT;
+	return l.inject ? LAUNCH_INJECT : LAUNCH_PRELOAD;
+}
+
 char *launch_why(const char *path)
 {
 	struct launch none = {0};
@@ -253,12 +261,11 @@ char *launch_why(const char *path)
 /* What needs a library in the program. */
 static int check_options(struct launch *l, const struct options *o, struct ms_err *err)
 {
-	const char *what = o->mapped                   ? "--mmap"
-			   : o->usable_size            ? "--usable-size"
-			   : o->leak_check == SCAN_YES ? "--leak-check=yes"
-			   : o->leak_mark              ? "--leak-check-at"
-			   : o->start_mark             ? "--start-after mark:NAME"
-						       : NULL;
+	const char *what = o->mapped        ? "--mmap"
+			   : o->usable_size ? "--usable-size"
+			   : o->leak_mark   ? "--leak-check-at"
+			   : o->start_mark  ? "--start-after mark:NAME"
+					    : NULL;
 	if (!what)
 		return 0;
 	ms_err_set(err, "cannot record '%s' with %s: %s, and that needs a library in it",
@@ -271,9 +278,9 @@ int launch_find(struct launch *l, const struct options *o, struct ms_err *err)
 	l->status = 125;
 	if (find(l, o->command[0], err) || check(l, l->program, 0, err))
 		return -1;
-	if (l->inject)
-		return check_options(l, o, err);
-	l->guest = launch_beside("libmemscope-preload.so");
+	if (l->inject && check_options(l, o, err))
+		return -1;
+	l->guest = launch_beside("libmemscope-preload.so"); /* for what it may become, too */
 	if (!l->guest)
 		return ms_err_set(err,
 				  "cannot find 'libmemscope-preload.so' beside this program or "

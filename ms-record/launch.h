@@ -26,6 +26,13 @@ struct launch {
 /* Finds the command along PATH and checks that it can be recorded. 0, or -1 with `err` and
  * l->status set. */
 int launch_find(struct launch *l, const struct options *o, struct ms_err *err);
+/* How a program is to be recorded that a traced process has become. */
+enum launch_way {
+	LAUNCH_NOT,     /* it cannot be: see launch_why */
+	LAUNCH_PRELOAD, /* a library can be preloaded */
+	LAUNCH_INJECT,
+};
+enum launch_way launch_way(const char *path, struct ms_err *err);
 /* Why the executable `path` cannot be recorded, as half a sentence. malloc'ed. */
 char *launch_why(const char *path);
 /* Forks a child that waits to be let go. 0, or -1 with `err` set. */

@@ -15,7 +15,8 @@
  *               attach_hooks.c with -p, hook_late.c in modules that are opened later (hook_write.c)
  *   before.c    what such a process had already: heapwalk.c walks glibc's heap (heapwalk_find.c,
  *               heapwalk_cache.c, heapwalk_mapped.c)
- *   inject.c    the same for a command that nothing can be preloaded into, before it runs
+ *   inject.c    the same for a command that nothing can be preloaded into, before it runs, and for
+ *               what it becomes and starts; exec_env.c: environments of those that can be preloaded
  *   standby.c   --standby: what runs until -p wakes it (woken.c)
  *   doctor.c    --doctor: doctor_machine.c what the machine, doctor_target.c what a process or
  *               command has against it

@@ -53,6 +53,14 @@ struct scan *scan_new(void);
 void scan_free(struct scan *s);
 const struct scan_result *scan_result(const struct scan *s);
 
+/* What is done with the processes of a traced tree; called by the thread that traces it. */
+struct scan_tree {
+	/* The process is at the beginning of another program, and left at some stop of its own. */
+	void (*execed)(struct scan_tree *tree, pid_t pid);
+	/* There will be no more; all are let go. */
+	void (*over)(struct scan_tree *tree);
+};
+
 /* ---- the scanning thread; called by the control thread ---- */
 
 struct scanner {
@@ -67,7 +75,8 @@ struct scanner {
 	size_t count, room;
 	bool stop, started, due;  /* due: a mark came that is to be scanned at */
 	struct scan_trace *trace; /* the command is traced; NULL = not */
-	pid_t traced;             /* its number; 0 */
+	pid_t traced;             /* its number, if its end is seen so; 0 */
+	bool tree;                /* with all that it starts */
 	int asked;                /* atomic: enum scan_asked */
 	char answer[3072];        /* once it is SCAN_ANSWERED */
 };
@@ -86,6 +95,10 @@ void scanner_stop(struct scanner *sc);
 /* With --leak-check=yes: traces the command, which has not begun to run, so that its end is seen
  * whatever it is. Does nothing where that is not permitted. */
 void scanner_trace(struct scanner *sc, pid_t pid);
+/* Traces the command, which has not begun to run, and all that it starts. False: not permitted. */
+bool scanner_trace_tree(struct scanner *sc, pid_t pid, struct scan_tree *tree);
+/* Traces nothing any more. */
+void scanner_untrace(struct scanner *sc);
 /* Has every process that runs scanned now; the answer comes with an event of the draining thread's.
  */
 void scanner_ask(struct scanner *sc);

@@ -2,16 +2,17 @@
  * The end of a process that nothing in it can hold: abort, a fatal signal, a system call of its
  * own.
  *
- * With --leak-check=yes the command is traced from its start by a thread of ours. The kernel stops
- * every thread of it once more when it ends (PTRACE_EVENT_EXIT), its memory still in place. Each
- * leaves its registers there and goes on, but for the last: that one waits while the scan is made.
- * So nobody waits for anybody who waits for us, whether the kernel writes a core file before or
- * after.
+ * With --leak-check=yes the command is traced from its start by a thread of ours, and so is one
+ * that nothing can be preloaded into (inject.h), there with all that it starts. The kernel stops
+ * every thread of a process once more when it ends (PTRACE_EVENT_EXIT), its memory still in place.
+ * Each leaves its registers there and goes on, but for the last: that one waits while the scan is
+ * made. So nobody waits for anybody who waits for us, whether the kernel writes a core file before
+ * or after.
  *
  * Meanwhile every signal comes by here before it is delivered. One that is ignored would not have
  * been noticed by a system call that waits; traced it breaks some off, and they are made again. The
  * exit status is not touched: only stops are waited for, and a thread is let go for good before it
- * ends.
+ * ends. When this thread of ours ends the kernel lets all go on that are traced still.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,33 +26,45 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "drain.h"
 #include "hijack_private.h"
 #include "libcommon/arena.h"
+#include "libcommon/proc.h"
 #include "options.h"
 #include "scan_work.h"
 #include "session.h"
 
 #define OPTIONS (PTRACE_O_TRACEEXIT | PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC)
+#define TREE (OPTIONS | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACESYSGOOD)
 
 struct tids {
 	pid_t *v;
 	size_t n, cap;
 };
 
-struct scan_trace {
-	struct scanner *scanner;
-	pthread_t thread;
-	pthread_mutex_t lock;
-	pthread_cond_t change;
+/* One process. */
+struct traced {
+	struct traced *next;
 	pid_t pid;
-	int seized; /* under lock: 0 = not known, 1 = it is, -1 = it cannot be */
-	bool over;  /* under lock: the scan at the end is done with its memory */
-	/* The thread's alone. */
 	struct tids tids;         /* that live */
 	struct tids early;        /* of which their maker has not told yet */
 	struct scan_thread *regs; /* of threads that came to their end with the process */
 	size_t count, regs_room;
 	unsigned missed; /* that left none */
+};
+
+struct scan_trace {
+	struct scanner *scanner;
+	struct scan_tree *tree; /* NULL = one process only */
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t change;
+	pid_t pid;
+	int seized;         /* under lock: 0 = not known, 1 = it is, -1 = it cannot be */
+	bool over;          /* under lock: the scan at the end is done with its memory */
+	int quit;           /* atomic: all are let go, at once */
+	int done;           /* atomic: the thread is about to end */
+	struct traced *all; /* the thread's alone */
 };
 
 /* ---- which threads ---- */
@@ -71,13 +84,70 @@ static void drop(struct tids *l, pid_t tid)
 			l->v[i--] = l->v[--l->n];
 }
 
-/* The thread is seen for the first time; perhaps before its maker told of it. */
-static void on_birth(struct scan_trace *t, pid_t tid)
+static struct traced *process(const struct scan_trace *t, pid_t pid)
 {
-	if (has(&t->tids, tid))
-		return;
-	*MS_PUSH(&t->tids) = tid;
-	*MS_PUSH(&t->early) = tid;
+	struct traced *p = t->all;
+	while (p && p->pid != pid)
+		p = p->next;
+	return p;
+}
+
+static struct traced *whose(const struct scan_trace *t, pid_t tid)
+{
+	struct traced *p = t->all;
+	while (p && !has(&p->tids, tid))
+		p = p->next;
+	return p;
+}
+
+static struct traced *add(struct scan_trace *t, pid_t pid)
+{
+	struct traced *p = ms_xcalloc(1, sizeof *p);
+	p->pid = pid;
+	p->next = t->all;
+	return t->all = p;
+}
+
+static void forget(struct scan_trace *t, struct traced *p)
+{
+	struct traced **at = &t->all;
+	while (*at != p)
+		at = &(*at)->next;
+	*at = p->next;
+	free(p->tids.v);
+	free(p->early.v);
+	free(p->regs);
+	free(p);
+}
+
+/* The process of a thread that stands; NULL = none of ours. */
+static struct traced *process_of(struct scan_trace *t, pid_t tid)
+{
+	char name[32], text[4096] = "";
+	snprintf(name, sizeof name, "/proc/%d", (int)tid);
+	int proc = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (proc >= 0) {
+		ms_proc_text_at(proc, "status", text, sizeof text);
+		close(proc);
+	}
+	pid_t pid = (pid_t)ms_proc_status_number(text, "\nTgid:", 0);
+	struct traced *p = pid ? process(t, pid) : NULL;
+	return p || !pid || !t->tree ? p : add(t, pid);
+}
+
+/* The thread is seen for the first time; perhaps before its maker told of it. False: it is none of
+ * ours. */
+static bool on_birth(struct scan_trace *t, pid_t tid)
+{
+	struct traced *p = whose(t, tid);
+	if (p)
+		return true;
+	p = process_of(t, tid);
+	if (!p)
+		return false;
+	*MS_PUSH(&p->tids) = tid;
+	*MS_PUSH(&p->early) = tid;
+	return true;
 }
 
 /* Its maker tells of it; it may have ended since. */
@@ -86,43 +156,49 @@ static void on_clone(struct scan_trace *t, pid_t maker)
 	unsigned long born;
 	if (ptrace(PTRACE_GETEVENTMSG, maker, NULL, &born))
 		return;
-	if (has(&t->early, (pid_t)born))
-		drop(&t->early, (pid_t)born);
-	else
-		*MS_PUSH(&t->tids) = (pid_t)born;
+	for (struct traced *p = t->all; p; p = p->next)
+		if (has(&p->early, (pid_t)born)) {
+			drop(&p->early, (pid_t)born);
+			return;
+		}
+	struct traced *p = process_of(t, (pid_t)born);
+	if (p && !has(&p->tids, (pid_t)born))
+		*MS_PUSH(&p->tids) = (pid_t)born;
 }
 
 /* ---- the end ---- */
 
-static bool own_exit(struct scan_trace *t, pid_t tid, struct hijack_thread *h)
+static bool own_exit(struct traced *p, pid_t tid, struct hijack_thread *h)
 {
 	*h = (struct hijack_thread){.tid = tid};
 	if (!ptrace(PTRACE_GETREGS, tid, NULL, &h->regs))
 		return h->regs.orig_rax == SYS_exit;
-	t->missed++;
+	p->missed++;
 	h->gone = true;
 	return true;
 }
 
-static void keep_registers(struct scan_trace *t, const struct hijack_thread *h)
+static void keep_registers(struct traced *p, const struct hijack_thread *h)
 {
 	struct hijack_stop one = {.threads = {(struct hijack_thread *)h, 1, 1}};
 	size_t n;
 	struct scan_thread *r = scan_registers(&one, &n);
-	if (t->count == t->regs_room) {
-		t->regs_room = t->regs_room ? t->regs_room * 2 : 16;
-		t->regs = ms_xrealloc(t->regs, t->regs_room, sizeof *t->regs);
+	if (p->count == p->regs_room) {
+		p->regs_room = p->regs_room ? p->regs_room * 2 : 16;
+		p->regs = ms_xrealloc(p->regs, p->regs_room, sizeof *p->regs);
 	}
-	t->regs[t->count++] = *r;
+	p->regs[p->count++] = *r;
 	free(r);
 }
 
 /* The last thread waits here. */
-static void scan_now(struct scan_trace *t, pid_t tid)
+static void scan_now(struct scan_trace *t, const struct traced *p, pid_t tid)
 {
 	struct scanner *sc = t->scanner;
+	if (t->tree && scanner_doubts(sc, p->pid))
+		drain_settle(sc->drain);
 	pthread_mutex_lock(&t->lock);
-	t->over = !scanner_hold(sc, t->pid, tid, t->regs, t->missed ? 0 : t->count);
+	t->over = !scanner_hold(sc, p->pid, tid, p->regs, p->missed ? 0 : p->count);
 	while (!t->over)
 		pthread_cond_wait(&t->change, &t->lock);
 	pthread_mutex_unlock(&t->lock);
@@ -140,20 +216,30 @@ void scan_trace_over(struct scan_trace *t)
 static void on_exit_stop(struct scan_trace *t, pid_t tid)
 {
 	struct hijack_thread h;
-	bool alone = own_exit(t, tid, &h);
-	drop(&t->tids, tid);
-	if (!h.gone && (!alone || !t->tids.n))
-		keep_registers(t, &h);
-	if (!t->tids.n)
-		scan_now(t, tid);
+	struct traced *p = whose(t, tid);
+	if (p) {
+		bool alone = own_exit(p, tid, &h);
+		drop(&p->tids, tid);
+		if (!h.gone && (!alone || !p->tids.n))
+			keep_registers(p, &h);
+		if (!p->tids.n) {
+			scan_now(t, p, tid);
+			forget(t, p);
+		}
+	}
 	ptrace(PTRACE_DETACH, tid, NULL, NULL);
 }
 
 /* It was killed in such a way that it did not stop once more. */
 static void on_death(struct scan_trace *t, pid_t tid)
 {
-	t->missed += has(&t->tids, tid);
-	drop(&t->tids, tid);
+	struct traced *p = whose(t, tid);
+	if (!p)
+		return;
+	p->missed++;
+	drop(&p->tids, tid);
+	if (!p->tids.n)
+		forget(t, p);
 }
 
 /* ---- other stops ---- */
@@ -171,14 +257,32 @@ static void go_on(struct scan_trace *t, int how, pid_t tid, int sig)
 /* Of an exec nothing is left but the thread that made it, by the process's number. */
 static void on_exec(struct scan_trace *t, pid_t tid)
 {
-	t->tids.n = t->early.n = t->count = t->missed = 0;
-	*MS_PUSH(&t->tids) = tid;
+	struct traced *p = process(t, tid);
+	if (!p)
+		p = add(t, tid);
+	p->tids.n = p->early.n = p->count = p->missed = 0;
+	*MS_PUSH(&p->tids) = tid;
+	if (!t->tree)
+		return;
+	t->tree->execed(t->tree, tid);
+	ptrace(PTRACE_SETOPTIONS, tid, NULL, (void *)(uintptr_t)TREE);
+}
+
+/* Was a system call broken off, as far as registers tell? */
+static bool broken_off(const struct user_regs_struct *r)
+{
+	enum { RESTART_BLOCK = 516 };
+	int64_t result = (int64_t)r->rax;
+	return (int64_t)r->orig_rax >= 0 && (result == -EINTR || result == -RESTART_BLOCK);
 }
 
 /* A system call that this signal would not have broken off, were nobody looking, is made again. */
 static void repair(pid_t tid, int sig)
 {
 	char name[32];
+	struct user_regs_struct r;
+	if (ptrace(PTRACE_GETREGS, tid, NULL, &r) || !broken_off(&r))
+		return;
 	snprintf(name, sizeof name, "/proc/%d", (int)tid);
 	int proc = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (proc < 0)
@@ -187,9 +291,7 @@ static void repair(pid_t tid, int sig)
 	bool ignored = hijack_status(proc, tid, "\nSigIgn:\t", 16) & bit;
 	bool caught = hijack_status(proc, tid, "\nSigCgt:\t", 16) & bit;
 	bool silent = sig == SIGCHLD || sig == SIGURG || sig == SIGWINCH || sig == SIGCONT;
-	struct user_regs_struct r;
-	if ((ignored || (silent && !caught)) && !ptrace(PTRACE_GETREGS, tid, NULL, &r) &&
-	    hijack_repair(&r, proc, tid))
+	if ((ignored || (silent && !caught)) && hijack_repair(&r, proc, tid))
 		ptrace(PTRACE_SETREGS, tid, NULL, &r);
 	close(proc);
 }
@@ -205,22 +307,12 @@ static bool stops(int sig)
 	return sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU;
 }
 
-/* A child that is no thread of it is none of ours. */
-static bool is_stranger(struct scan_trace *t, pid_t tid)
-{
-	char name[48];
-	snprintf(name, sizeof name, "/proc/%d/task/%d", (int)t->pid, (int)tid);
-	return access(name, F_OK) != 0;
-}
-
 static void on_stop(struct scan_trace *t, pid_t tid, int status)
 {
 	int event = status >> 16, sig = WSTOPSIG(status);
 	if (event == PTRACE_EVENT_EXIT) {
 		on_exit_stop(t, tid);
-	} else if (event == PTRACE_EVENT_STOP && is_stranger(t, tid)) {
-		drop(&t->tids, tid);
-		drop(&t->early, tid);
+	} else if (event == PTRACE_EVENT_STOP && !on_birth(t, tid)) {
 		ptrace(PTRACE_DETACH, tid, NULL, NULL);
 	} else if (event == PTRACE_EVENT_STOP && stops(sig)) {
 		go_on(t, PTRACE_LISTEN, tid, 0);
@@ -229,18 +321,17 @@ static void on_stop(struct scan_trace *t, pid_t tid, int status)
 	} else {
 		if (event == PTRACE_EVENT_EXEC)
 			on_exec(t, tid);
-		if (event == PTRACE_EVENT_CLONE)
+		if (event == PTRACE_EVENT_CLONE || event == PTRACE_EVENT_FORK ||
+		    event == PTRACE_EVENT_VFORK)
 			on_clone(t, tid);
-		if (event == PTRACE_EVENT_STOP)
-			on_birth(t, tid);
 		go_on(t, PTRACE_CONT, tid, 0);
 	}
 }
 
 /* ---- the thread ---- */
 
-/* Waits for what happens to any thread. False: the process has ended, and its status is there for
- * whoever waits for it. */
+/* Waits for what happens to any thread. False: there is none any more, or the one process has
+ * ended, and its status is there for whoever waits for it. */
 static bool turn(struct scan_trace *t)
 {
 	siginfo_t i = {0};
@@ -259,24 +350,52 @@ static bool turn(struct scan_trace *t)
 	return true;
 }
 
+static void nothing(int sig)
+{
+	(void)sig;
+}
+
+static int quit_signal(void)
+{
+	return SIGRTMAX - 2;
+}
+
+/* Something that breaks off a wait, in this thread alone. */
+static void take_quit(void)
+{
+	struct sigaction a = {.sa_handler = nothing};
+	sigset_t set;
+	sigemptyset(&set);
+	sigaddset(&set, quit_signal());
+	sigaction(quit_signal(), &a, NULL);
+	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+}
+
 static void *run(void *arg)
 {
 	struct scan_trace *t = arg;
-	bool good = !ptrace(PTRACE_SEIZE, t->pid, NULL, (void *)(uintptr_t)OPTIONS);
+	unsigned options = t->tree ? TREE : OPTIONS;
+	take_quit();
+	bool good = !ptrace(PTRACE_SEIZE, t->pid, NULL, (void *)(uintptr_t)options);
+	struct traced *p = add(t, t->pid);
+	*MS_PUSH(&p->tids) = t->pid;
 	pthread_mutex_lock(&t->lock);
 	t->seized = good ? 1 : -1;
 	pthread_cond_signal(&t->change);
 	pthread_mutex_unlock(&t->lock);
-	*MS_PUSH(&t->tids) = t->pid;
-	while (good)
+	while (good && !__atomic_load_n(&t->quit, __ATOMIC_ACQUIRE))
 		good = turn(t);
+	if (t->tree)
+		t->tree->over(t->tree);
+	__atomic_store_n(&t->done, 1, __ATOMIC_RELEASE);
 	return NULL;
 }
 
-struct scan_trace *scan_trace_start(struct scanner *sc, pid_t pid)
+struct scan_trace *scan_trace_start(struct scanner *sc, pid_t pid, struct scan_tree *tree)
 {
 	struct scan_trace *t = ms_xcalloc(1, sizeof *t);
 	t->scanner = sc;
+	t->tree = tree;
 	t->pid = pid;
 	pthread_mutex_init(&t->lock, NULL);
 	pthread_cond_init(&t->change, NULL);
@@ -295,13 +414,24 @@ struct scan_trace *scan_trace_start(struct scanner *sc, pid_t pid)
 	return NULL;
 }
 
+/* It may be just about to wait: until it has heard. */
+static void quit(struct scan_trace *t)
+{
+	__atomic_store_n(&t->quit, 1, __ATOMIC_RELEASE);
+	while (!__atomic_load_n(&t->done, __ATOMIC_ACQUIRE)) {
+		pthread_kill(t->thread, quit_signal());
+		usleep(1000);
+	}
+}
+
 void scan_trace_free(struct scan_trace *t)
 {
 	if (!t)
 		return;
+	if (t->tree)
+		quit(t);
 	pthread_join(t->thread, NULL);
-	free(t->tids.v);
-	free(t->early.v);
-	free(t->regs);
+	while (t->all)
+		forget(t, t->all);
 	free(t);
 }

@@ -108,12 +108,15 @@ void scan_put_result(struct work *w);
 
 /* ---- scan_trace.c ---- */
 
-/* Traces a process in a thread of its own. NULL: it cannot be traced. */
-struct scan_trace *scan_trace_start(struct scanner *sc, pid_t pid);
+/* Traces a process in a thread of its own, with `tree` all that it starts, too. NULL: it cannot be
+ * traced. */
+struct scan_trace *scan_trace_start(struct scanner *sc, pid_t pid, struct scan_tree *tree);
 /* The scan needs the memory of the process no more. */
 void scan_trace_over(struct scan_trace *t);
-/* Waits until the process has ended. */
+/* Waits until the process has ended; a tree is let go at once. */
 void scan_trace_free(struct scan_trace *t);
+/* Is it not sure that what the process did is worth a trace, with what has been seen so far? */
+bool scanner_doubts(struct scanner *sc, pid_t pid);
 /* The last thread of the process waits for a scan, `regs` are what all left (count 0: one of
  * them left none), and live until scan_trace_over. False: there will be none. */
 bool scanner_hold(struct scanner *sc, pid_t pid, pid_t tid, const struct scan_thread *regs,

@@ -31,6 +31,13 @@ static bool is_vfork(struct session *s)
 	uint32_t tid = s->same_pidns ? s->mem->end_tid : (uint32_t)s->pid;
 	return hijack_state(s->proc, (pid_t)tid) == 'D';
 }
+/* Will no trace be kept of it? */
+static bool is_dropped(const struct session *s)
+{
+	return s->may_drop && !__atomic_load_n(&s->kept_for_sure, __ATOMIC_ACQUIRE) &&
+	       session_trivial(s);
+}
+
 /* A thread of the target is held: it is told that it was seen, so that it waits. False: it is let
  * go again. */
 static bool notice(struct session *s)
@@ -39,8 +46,7 @@ static bool notice(struct session *s)
 		scan_tell_guest(s, MG_END_NONE);
 		return false;
 	}
-	if (s->may_drop && !__atomic_load_n(&s->kept_for_sure, __ATOMIC_ACQUIRE) &&
-	    session_trivial(s)) {
+	if (is_dropped(s)) {
 		scan_tell_guest(s, MG_END_OVER);
 		return false;
 	}
@@ -57,6 +63,16 @@ static void queue(struct scanner *sc, struct session *s)
 	pthread_cond_signal(&sc->work);
 }
 
+bool scanner_doubts(struct scanner *sc, pid_t pid)
+{
+	bool doubts = false;
+	pthread_mutex_lock(&sc->lock);
+	for (size_t i = 0; i < sc->count; i++)
+		doubts |= sc->sessions[i]->pid == pid && is_dropped(sc->sessions[i]);
+	pthread_mutex_unlock(&sc->lock);
+	return doubts;
+}
+
 bool scanner_hold(struct scanner *sc, pid_t pid, pid_t tid, const struct scan_thread *regs,
 		  size_t count)
 {
@@ -65,6 +81,8 @@ bool scanner_hold(struct scanner *sc, pid_t pid, pid_t tid, const struct scan_th
 	for (size_t i = 0; i < sc->count && !held && !sc->stop; i++) {
 		struct session *s = sc->sessions[i];
 		if (s->pid != pid || __atomic_load_n(&s->ending, __ATOMIC_ACQUIRE) != SESSION_RUNS)
+			continue;
+		if (sc->tree && is_dropped(s))
 			continue;
 		uint64_t now = session_signature(s->proc);
 		if (now && s->signature && now != s->signature)
@@ -147,8 +165,10 @@ static size_t take_all(struct scanner *sc, struct session ***out)
 			add_why(sc, s, scan_state_words(MS_SCAN_ENDED));
 			continue;
 		}
-		if (s->pid == sc->traced) {
-			add_why(sc, s, "--leak-check=yes has it traced");
+		if (s->pid == sc->traced || sc->tree) {
+			add_why(sc, s,
+				sc->tree ? "ms-record traces it until its end"
+					 : "--leak-check=yes has it traced");
 			continue;
 		}
 		__atomic_store_n(&s->scan->busy, 1, __ATOMIC_SEQ_CST);
@@ -328,7 +348,7 @@ void scanner_add(struct scanner *sc, struct session *s)
 		sc->held = ms_xrealloc(sc->held, sc->room, sizeof *sc->held);
 	}
 	sc->sessions[sc->count++] = s;
-	if (s->pid == sc->traced) /* nothing in it need hold its end */
+	if (s->pid == sc->traced || sc->tree) /* nothing in it need hold its end */
 		scan_tell_guest(s, MG_END_OVER);
 	__atomic_store_n(&s->scan->scanner, sc, __ATOMIC_RELEASE);
 	if (sc->tid && !sc->opt->pids.n) /* who is attached to is not held at its end */
@@ -351,6 +371,7 @@ void scanner_drop(struct scanner *sc, struct session *s)
 
 void scanner_stop(struct scanner *sc)
 {
+	scanner_untrace(sc);
 	if (!sc->started)
 		return;
 	pthread_mutex_lock(&sc->lock);
@@ -373,6 +394,21 @@ void scanner_trace(struct scanner *sc, pid_t pid)
 {
 	if (!sc->started || sc->opt->leak_check != SCAN_YES)
 		return;
-	sc->trace = scan_trace_start(sc, pid);
+	sc->trace = scan_trace_start(sc, pid, NULL);
 	sc->traced = sc->trace ? pid : 0;
+}
+
+bool scanner_trace_tree(struct scanner *sc, pid_t pid, struct scan_tree *tree)
+{
+	sc->tree = true;
+	sc->trace = scan_trace_start(sc, pid, tree);
+	return sc->trace != NULL;
+}
+
+void scanner_untrace(struct scanner *sc)
+{
+	if (!sc->tree)
+		return;
+	scan_trace_free(sc->trace);
+	sc->trace = NULL;
 }

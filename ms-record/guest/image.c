@@ -181,8 +181,13 @@ static uint64_t size_of(const struct mg_hook *h, const uint64_t *frame)
 
 void mg_image_before(const uint64_t *frame, const struct mg_hook *h)
 {
+	bool forks = h->kind == MG_HOOK_FORK; /* what its handlers do is the program's */
+	if (MG_UNLIKELY(forks) && !__atomic_load_n(&mg_gate->on, __ATOMIC_ACQUIRE))
+		return;
 	struct mg_place *p = place_for(frame);
-	if (!p)
+	if (MG_UNLIKELY(forks) && p)
+		mg_fork_begin(frame);
+	if (!p || forks)
 		return;
 	p->inside = frame;
 	p->held = NULL;
@@ -196,6 +201,8 @@ void mg_image_before(const uint64_t *frame, const struct mg_hook *h)
 void mg_image_after(const uint64_t *frame, const struct mg_hook *h)
 {
 	struct mg_place *p = mg_places ? mg_place_here() : NULL;
+	if (MG_UNLIKELY(h->kind == MG_HOOK_FORK) && p && laid_out)
+		mg_fork_end(frame, mg.fork_stamp, !(uint32_t)frame[RESULT]);
 	if (!p || p->inside != frame)
 		return;
 	const void *block = (const void *)frame[RESULT];

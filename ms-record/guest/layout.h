@@ -469,6 +469,7 @@ enum mg_hook_kind {
 	MG_HOOK_FREE = 8,           /* (block) */
 	MG_HOOK_LINKER = 9,  /* the dynamic linker says that it changes the list of modules */
 	MG_HOOK_CUSTOM = 10, /* as its `custom` says */
+	MG_HOOK_FORK = 11,   /* () */
 };
 
 /* A function of a custom allocator: what it does, and which arguments say so, counted from 1; 0 =
