@@ -25,8 +25,8 @@ struct files {
 	struct index index;
 };
 
-/* Works out the name of the trace of `exe` (a path) as process `pid` and opens it; no other recorder
- * gets it then. An old file goes to FILE~. NULL with `err` set. */
+/* Works out the name of the trace of `exe` (a path) as process `pid` and opens it; no other
+ * recorder gets it then. An old file goes to FILE~. NULL with `err` set. */
 struct output *files_open(struct files *f, const struct options *o, const char *exe, pid_t pid,
 			  struct ms_err *err);
 /* There is something to write: an old FILE.d is removed. */

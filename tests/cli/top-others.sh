@@ -17,6 +17,7 @@ cp "$(command -v sleep)" $old
 # ---- a number that is given anew ----
 reuse() { # NAME: the number of the process that has just ended is another process's
 	coproc AGAIN { "$TB/cli/top/again" "$target" "$1" 2>again.err; }
+	# shellcheck disable=SC2153 # which coproc sets
 	again_pid=$AGAIN_PID
 	if ! read -r _ <&"${AGAIN[0]}"; then
 		wait "$again_pid"
@@ -91,8 +92,10 @@ nobody="setpriv --reuid=65534 --regid=65534 --clear-groups"
 ./$old 1000.$$ &
 target=$!
 T="$nobody $elsewhere/ms-top"
+# shellcheck disable=SC2086 # a command of several words
 COLUMNS=120 timeout 60 $T -b -n 1 --columns pid,rss,pss,uss,heap,swap,from,command --filter "^$old" >frame || fail "-b: status $?"
 expect "^ +$target +[0-9.]+ [KM] +- +- +~[0-9.]+ [KM] +- statm +$old 1000"
+# shellcheck disable=SC2086
 timeout 60 $T --json -n 2 -d 100ms --filter "^$old" | tail -n 1 >system.json || fail "--json: status $?"
 jq -e '.unreadable >= 1 and (.rows[0] | .from == "statm" and .pss_bytes == null and .uss_bytes == null and .heap_bytes > 0 and .rss_bytes > .heap_bytes and
 	.user == "root" and .recorded == false)' system.json >/dev/null || fail "--json: $(cat system.json)"
@@ -102,7 +105,7 @@ sees '^PSS +-$'
 sees '^smaps may not be read: HEAP is what statm counts as no file.s, no regions$'
 keys q
 ends 0
-cd "$elsewhere" && chown 65534 . || fail chown
+if ! cd "$elsewhere" || ! chown 65534 .; then fail chown; fi
 start 100 30 --filter "'^$old'"
 sees "^> +$target "
 sees ' from statm: smaps_rollup and smaps may not be read$'
