@@ -4,6 +4,7 @@
  *
  *  - count THREADS N: at SIGUSR1 every thread makes N rounds of known calls; the sums are printed
  *  - churn THREADS: allocates without end, and looks whether contents stay
+ *  - watch THREADS: churn, and one more thread that says for how long all stood still
  *  - tally FILE THREADS: from SIGUSR1 on, allocations and frees are counted in FILE
  *  - spin: malloc and free, and nothing else
  *  - short THREADS: threads that begin, allocate and end
@@ -26,6 +27,7 @@
 #include <linux/seccomp.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -263,6 +265,35 @@ static void *churner(void *arg)
 		churn_some(&x, p, n, 64, 1000);
 	for (int i = 0; i < 64; i++)
 		free(p[i]);
+	return NULL;
+}
+
+/* ---- watch ---- */
+
+static uint64_t still_ns, still_most_ns; /* when it should have come back, until it did */
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* Ahead of all that merely computes, where that is permitted: then it comes late only when it is
+ * kept from coming. */
+static void *watcher(void *arg)
+{
+	enum { NAP_NS = 100000, USUAL_NS = 200000 };
+	struct sched_param first = {.sched_priority = 5};
+	(void)arg;
+	pthread_setschedparam(pthread_self(), SCHED_FIFO, &first);
+	while (!over) {
+		uint64_t begin_ns = now_ns();
+		nap(NAP_NS);
+		uint64_t late = now_ns() - begin_ns - NAP_NS;
+		still_ns += late > USUAL_NS ? late : 0;
+		still_most_ns = late > still_most_ns ? late : still_most_ns;
+	}
 	return NULL;
 }
 
@@ -522,7 +553,7 @@ static void start(void *(*f)(void *), size_t n)
 
 static bool begin_mode(const char *mode, size_t threads)
 {
-	if (!strcmp(mode, "churn"))
+	if (!strcmp(mode, "churn") || !strcmp(mode, "watch"))
 		start(churner, threads);
 	else if (!strcmp(mode, "spin"))
 		start(spinner, 1);
@@ -548,6 +579,8 @@ static bool begin_mode(const char *mode, size_t threads)
 		start(opener, 1);
 		start(closer, 1);
 	}
+	if (!strcmp(mode, "watch"))
+		start(watcher, 1);
 	if (!strcmp(mode, "uring"))
 		begin_uring();
 	if (!strcmp(mode, "storm"))
@@ -597,6 +630,9 @@ int main(int argc, char **argv)
 		sigwait(&set, &sig);
 	over = true;
 	nap(50000000);
+	if (!strcmp(mode, "watch"))
+		printf("stood still for %lu us, at most %lu at a time\n",
+		       (unsigned long)still_ns / 1000, (unsigned long)still_most_ns / 1000);
 	if (wrong)
 		printf("%s: %lu faults, the first: %s\n", mode, wrong, first_wrong);
 	else

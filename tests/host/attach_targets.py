@@ -144,19 +144,21 @@ class Stopped(Target):
             text = r.communicate(timeout=600)[1]
         self.stays("let go")
         if "buffers left" in text:  # a thread was stopped where it needs them: it has to leave
-            self.process.send_signal(signal.SIGCONT)
-            time.sleep(0.1)
+            self.tidy()
             self.stop()
         return Said(r.returncode, text)
 
-    def mapped(self):
-        """Once one that came later has taken away what was left."""
+    def tidy(self):
+        """It goes on; once its threads have left, the next recorder takes away what was left."""
         self.process.send_signal(signal.SIGCONT)
         for _ in range(100):
             said = super().cycle(0.05)
             if not said.status and "buffers left" not in said.text:
                 break
             time.sleep(0.1)
+
+    def mapped(self):
+        self.tidy()
         return super().mapped()
 
 

@@ -168,6 +168,30 @@ def check_series():
     check_trace()
 
 
+def minute_begin():
+    """A minute of each, at the usual interval; check-all has the time."""
+    if not os.environ.get("MS_CHECK_ALL"):
+        return {}
+    return {kind: subprocess.Popen([RECORD, "--poll", "-i", "1s", "-d", "61s", "--", "./series", kind, "62000"],
+                                   stderr=subprocess.PIPE, text=True) for kind in ("drip", "step", "plateau", "reserve")}
+
+
+def minute_end(running):
+    said = {}
+    for kind, p in running.items():
+        said[kind] = p.communicate(timeout=120)[1].splitlines()[-1]
+        expect(f"a minute, {kind}: status", p.returncode, 7)
+    if not said:
+        return
+    m = re.match(r"Warning: linear heap growth detected: \+(\S+) MiB/s .*confidence (\S+)$", said["drip"])
+    expect("a minute: 1 MiB/s is warned of", bool(m), True)
+    if m:
+        expect("a minute: rate", 0.8 < float(m.group(1)) < 1.2, True)
+        expect("a minute: confidence", float(m.group(2)) > 0.9, True)
+    for kind in ("step", "plateau", "reserve"):
+        expect(f"a minute: {kind}", said[kind].startswith("No growth"), True)
+
+
 def check_trace():
     """The trace of the leak, and what ms-report says of it."""
     report = json.loads(run(REPORT, "--json", "--growth", "--timeline", "--limit", "10", "leak.trace").stdout)
@@ -253,12 +277,14 @@ def main():
     built = run("gcc", "-O0", "-o", "series", SRC + "/tests/cli/poll/series.c")
     if built.returncode:
         sys.exit(built.stderr)
+    minute = minute_begin()
     check_refused()
     check_made()
     check_pmap()
     check_ends()
     check_max_heap()
     check_series()
+    minute_end(minute)
     print("\n".join(failures))
     sys.exit(bool(failures))
 

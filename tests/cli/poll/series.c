@@ -42,6 +42,8 @@ int main(int argc, char **argv)
 	for (int i = 0; i < steps; i++) {
 		if (strcmp(kind, "leak") == 0)
 			hold(200000);
+		if (strcmp(kind, "drip") == 0) /* 1 MiB/s */
+			hold(20971);
 		if (strcmp(kind, "step") == 0 && i == steps / 2)
 			hold(20 << 20);
 		if (strcmp(kind, "plateau") == 0 && i < steps / 3)
