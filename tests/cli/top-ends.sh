@@ -24,7 +24,7 @@ if [ "$MODE" = release ]; then
 	prlimit --pid "$pid" --as=$(($(awk '/^VmSize:/ { print $2 }' "/proc/$pid/status") * 1024 + 1000000))
 	many_processes 5000
 	ends 2
-	sees '^memscope: out of memory$' 'what it said, on the screen that was there before'
+	sees '^ms-top: out of memory$' 'what it said, on the screen that was there before'
 	rm -r proc/[1-9]???
 fi
 
