@@ -16,14 +16,16 @@
  *     node        its innermost node + 1, 0 = none       user   rows outwards to the user's frame
  *     process     index in "processes"                   verdict, one_time   "strings" + 1
  *     frees       "change" from allocations; other figures as in the JSON report
- *   spread_*    of a sampled recording, by site: what the estimate of a figure rests on
- * (libcommon's struct ms_spread), thousandths; of variances the roots node_*      call stacks as a
- * tree in preorder: a caller comes before what it called up          how many levels to go up from
- * the row before to its caller: 0 = that called it frame       "new" frame_*     function ("new"),
- * file (string + 1), line, flags (1 inlined, 2 runtime, 4 remark) function_*  name, short
- * (strings), module (string + 1), flags (1 no name is known) span_*      the timeline diff_*      a
- * row per place that ms-diff compared: site (row of site_*), kind, flags (1 significant, 2 weak),
- * old_FIGURE, new_FIGURE
+ *   spread_*    a row per such site, of a sampled recording: what the estimate of a figure rests
+ *               on (struct ms_spread), in thousandths; roots of the variances
+ *   node_*      call stacks as a tree in preorder: a caller comes before what it called
+ *     up          how many levels to go up from the row before to its caller: 0 = that called it
+ *     frame       "new"
+ *   frame_*     function ("new"), file (string + 1), line, flags (1 inlined, 2 runtime, 4 remark)
+ *   function_*  name, short (strings), module (string + 1), flags (1 no name is known)
+ *   span_*      the timeline
+ *   diff_*      a row per place that ms-diff compared: site (row of site_*), kind, flags
+ *               (1 significant, 2 weak), old_FIGURE, new_FIGURE
  *
  * All texts are cleaned: one line, no control characters, valid UTF-8.
  */
