@@ -55,6 +55,7 @@ static struct session *make_session(int fd)
 	struct session *s = ms_xrealloc(NULL, 1, sizeof *s);
 	memset(s, 0, sizeof *s);
 	s->opt = &opt;
+	s->hooks = &opt.hooks;
 	s->writer = &writer;
 	s->out = output_new(fd, "trace");
 	s->out->keep_fd_open = true;
