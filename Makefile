@@ -62,9 +62,9 @@ $(B)/tests/%.o: tests/%.c
 	$(say) CC $<
 	$(CC) $(ALL_CFLAGS) -I. -I$(B)/gen -MMD -MP -c -o $@ $<
 $(FORMAT_LIB): $(FORMAT_SRC:%.c=$(B)/%.o)
-	@rm -f $@; ar crs $@ $^
+	@mkdir -p $(@D); rm -f $@; ar crs $@ $^
 $(COMMON_LIB): $(COMMON_SRC:%.c=$(B)/%.o)
-	@rm -f $@; ar crs $@ $^
+	@mkdir -p $(@D); rm -f $@; ar crs $@ $^
 
 # The schema is one SQL file, compiled in as a string.
 $(B)/gen/schema_sql.h: libcommon/schema.sql

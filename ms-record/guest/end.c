@@ -16,7 +16,9 @@
  *     Each takes a handler of its own from the list that exit() empties; so there are AT_ONCE of
  *     ours. One that finds none left ends the process at once.
  *  E4 A child of vfork that calls _exit is not an end. It shares its parent's memory, this state
- *     too; ms-record sees that the parent waits in the kernel, and lets it go (MG_END_NONE).
+ *     too. Where the program has called vfork before, the kernel is asked who is here, which takes
+ * a system call (against E1: who needs vfork is not under so strict a filter); a child by the raw
+ *     system call is held until ms-record sees that its parent waits in the kernel (MG_END_NONE).
  *  E5 The hook that a signal handler interrupted, if it is the one that calls exit, will never
  *     publish its event; its `pending` must not hold up the merge.
  */
@@ -25,6 +27,7 @@
 
 #define FUTEX 202
 #define FUTEX_WAIT 0
+#define GETTID 186
 #define EXIT_GROUP 231
 #define SEEN_MS 1000u
 #define AT_ONCE 4
@@ -65,6 +68,37 @@ __asm__(".text\n"
 	"	ret\n"
 	"	.cfi_endproc\n"
 	".size mg_end_enter, .-mg_end_enter\n");
+
+/* vfork returns twice to its caller, so the real one is jumped to. */
+static bool vforked;
+int (*mg_end_vfork(void))(void) __attribute__((used, visibility("hidden")));
+int (*mg_end_vfork(void))(void)
+{
+	vforked = true;
+	mg_resolve();
+	return mg_real.vfork ? mg_real.vfork : mg_real.fork;
+}
+__asm__(".text\n"
+	".globl vfork\n"
+	".type vfork, @function\n"
+	"vfork:\n"
+	"	.cfi_startproc\n"
+	"	endbr64\n"
+	"	sub $8, %rsp\n"
+	"	.cfi_def_cfa_offset 16\n"
+	"	call mg_end_vfork\n"
+	"	add $8, %rsp\n"
+	"	.cfi_def_cfa_offset 8\n"
+	"	jmp *%rax\n"
+	"	.cfi_endproc\n"
+	".size vfork, .-vfork\n");
+
+/* E4: a thread of the C library's knows its number; a child of vfork finds its parent's there. */
+static bool is_vfork_child(void)
+{
+	return __atomic_load_n(&vforked, __ATOMIC_RELAXED) &&
+	       (uint32_t)mg_syscall(GETTID, 0, 0, 0, 0, 0, 0) != mg.dress.tid();
+}
 
 static bool waiting(uint32_t state)
 {
@@ -123,7 +157,8 @@ void mg_end_hold(const uint64_t *regs)
 	uint32_t none = MG_END_NONE;
 	if (!s || !s->end_wait_ms || !s->tsc_hz ||
 	    !__atomic_load_n(&mg_gate->on, __ATOMIC_ACQUIRE) ||
-	    __atomic_load_n(&s->state, __ATOMIC_RELAXED) == MG_OFF || recorder_is_dead(s))
+	    __atomic_load_n(&s->state, __ATOMIC_RELAXED) == MG_OFF || recorder_is_dead(s) ||
+	    is_vfork_child())
 		return;
 	if (__atomic_compare_exchange_n(&s->end_state, &none, MG_END_TAKEN, false, __ATOMIC_ACQ_REL,
 					__ATOMIC_ACQUIRE)) {

@@ -191,7 +191,7 @@ MG_EXPORT int dlclose(void *handle)
 /* ---- forks
  * ----------------------------------------------------------------------------------------- */
 
-/* vfork, posix_spawn and the raw system calls are left alone; see fork.c. */
+/* posix_spawn and the raw system calls are left alone, see fork.c; vfork is in end.c. */
 MG_EXPORT int fork(void)
 {
 	uint64_t stamp = mg_fork_begin(MG_FRAME);

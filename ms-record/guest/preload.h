@@ -65,6 +65,7 @@ struct mg_real {
 	int (*brk)(void *);
 	void *(*sbrk)(intptr_t);
 	int (*fork)(void);
+	int (*vfork)(void); /* NULL = not looked up yet */
 	void (*_exit)(int);
 };
 extern struct mg_real mg_real __attribute__((visibility("hidden")));

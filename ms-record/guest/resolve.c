@@ -182,6 +182,7 @@ void mg_resolve(void)
 	r.brk = next("brk", r.brk);
 	r.sbrk = next("sbrk", r.sbrk);
 	r.fork = next("fork", r.fork);
+	r.vfork = next("vfork", NULL);
 	r._exit = next("_exit", r._exit);
 	r.malloc = next("malloc", r.malloc);
 	mg_real = r;

@@ -172,7 +172,7 @@ class Chroot(Target):
             os.makedirs(root + os.path.dirname(file), exist_ok=True)
             shutil.copy(file, root + file)
         shutil.copy(TARGET, root + "/attach")
-        self.command = ["unshare", "--mount", "chroot", root, "/attach", "churn", "2"]
+        self.command = ["unshare", "--mount", "--propagation=unchanged", "chroot", root, "/attach", "churn", "2"]
         super().begin(seconds)
         check(os.readlink(f"/proc/{self.pid}/root") == root and not os.path.exists(f"/proc/{self.pid}/root/proc"),
               f"{self.name}: it is not below '{root}'")
