@@ -174,5 +174,6 @@ class Chroot(Target):
         shutil.copy(TARGET, root + "/attach")
         self.command = ["unshare", "--mount", "--propagation=unchanged", "chroot", root, "/attach", "churn", "2"]
         super().begin(seconds)
-        check(os.readlink(f"/proc/{self.pid}/root") == root and not os.path.exists(f"/proc/{self.pid}/root/proc"),
+        # What is above the root of ours is told too, in its own namespace.
+        check(os.readlink(f"/proc/{self.pid}/root").endswith(root) and not os.path.exists(f"/proc/{self.pid}/root/proc"),
               f"{self.name}: it is not below '{root}'")
