@@ -16,7 +16,7 @@ cp "$(command -v sleep)" $old
 
 # ---- a number that is given anew ----
 reuse() { # NAME: the number of the process that has just ended is another process's
-	coproc AGAIN { "$TB/cli/top/again" "$target" "$1" 2>again.err; }
+	coproc AGAIN { exec "$TB/cli/top/again" "$target" "$1" 2>again.err; }
 	# shellcheck disable=SC2153 # which coproc sets
 	again_pid=$AGAIN_PID
 	if ! read -r _ <&"${AGAIN[0]}"; then
