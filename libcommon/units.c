@@ -161,6 +161,8 @@ char *ms_format_duration(char buf[MS_UNIT_BUF], uint64_t ns)
 {
 	if (ns < 1000000)
 		snprintf(buf, MS_UNIT_BUF, "%.2f ms", (double)ns / 1e6);
+	else if (ns < 9950000)
+		snprintf(buf, MS_UNIT_BUF, "%.1f ms", (double)ns / 1e6);
 	else if (ns < 1000000000)
 		snprintf(buf, MS_UNIT_BUF, "%.0f ms", (double)ns / 1e6);
 	else if (ns < UINT64_C(59999500000))

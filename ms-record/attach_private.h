@@ -136,7 +136,7 @@ int attach_plan(struct attach *a, struct ms_err *err);
 /* Adds the name of the module's allocator to a->allocator. */
 void attach_name_allocator(struct attach *a, const struct attach_module *m, bool exe);
 
-/* ---- attach_remote.c: run in the helper; each an enum ---- */
+/* ---- attach_remote.c, attach_mapping.c: run in the helper; each an enum ---- */
 
 enum { ATTACH_DONE, ATTACH_FAILED, ATTACH_AGAIN, ATTACH_TRACED };
 
@@ -144,5 +144,13 @@ int attach_map(void *arg, void *shared);
 int attach_map_near(void *arg, void *shared); /* pages for slots only */
 int attach_patch(void *arg, void *shared);
 int attach_restore(void *arg, void *shared);
+
+#define ATTACH_STOP_NS UINT64_C(100000000) /* stopped for longer would be felt */
+
+/* Before anything stops: what can be known then, and haste. A thread that is to stop needs a
+ * processor, and so do we: ahead of what merely computes, and without waiting for a processor to
+ * wake up, where that is permitted. A descriptor: until it is closed, as the helper's end does,
+ * none sleeps; or -1. */
+int attach_hurry(struct attach *a);
 
 #endif

@@ -1,40 +1,24 @@
 /* SPDX-License-Identifier: MIT
- * Attaching, the part that stops threads: the guest mapped, entries replaced, entries put back.
+ * Attaching, the part that stops all threads: entries replaced, entries put back.
  * Runs in the helper process; what it finds goes back through shared memory.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <stdio.h>
 #include <stddef.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "attach_private.h"
-#include "clock.h"
 #include "hijack_private.h"
 
-#define STOP_NS UINT64_C(100000000) /* all threads: longer would be felt */
-#define STOP_TRIES 20               /* then it is twice as long each time that as many failed */
+#define STOP_TRIES 20 /* then it is twice as long each time that as many failed */
 #define LEAVE_TRIES 24
 #define PAUSE_NS 2000000
 #define PAUSE_MOST_NS 200000000
 #define STACK_MOST (256u << 10) /* of a thread's, from its stack pointer up */
-
-#ifndef MAP_FIXED_NOREPLACE
-#define MAP_FIXED_NOREPLACE 0x100000
-#endif
-#ifndef MADV_WIPEONFORK
-#define MADV_WIPEONFORK 18
-#endif
-#ifndef PR_SET_VMA
-#define PR_SET_VMA 0x53564d41
-#endif
 
 /* A thread inside the image leaves it as soon as it gets a processor: ever longer. */
 static void pause_between(int i)
@@ -48,7 +32,7 @@ static void pause_between(int i)
  * let go by the end of this process only. */
 static int stop_all(const struct attach *a, struct hijack_stop *s, struct ms_err *err)
 {
-	if (!hijack_stop_all(s, a->h.proc, STOP_NS << a->tries / STOP_TRIES))
+	if (!hijack_stop_all(s, a->h.proc, ATTACH_STOP_NS << a->tries / STOP_TRIES))
 		return ATTACH_DONE;
 	if (errno == ETIMEDOUT)
 		return ATTACH_AGAIN;
@@ -60,355 +44,19 @@ static int stop_all(const struct attach *a, struct hijack_stop *s, struct ms_err
 	return ATTACH_FAILED;
 }
 
-/* A thread that is to stop needs a processor, and so do we: ahead of what merely computes, where
- * that is permitted. */
-static void hurry(const struct attach *a)
+/* Processors that must wake up first take most of the time of a system call in an idle process. */
+int attach_hurry(struct attach *a)
 {
+	static const int32_t none_us;
 	struct sched_param first = {.sched_priority = 10};
 	if (a->held)
-		return;
+		return -1;
+	hijack_find_code(&a->h);
 	sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &first);
-}
-
-/* Before anything stops: what can be known then, and our own haste. */
-static void get_ready(struct attach *a)
-{
-	if (!a->held)
-		hijack_find_code(&a->h);
-	hurry(a);
-}
-
-/* ---- system calls in it ------------------------------------------------------------------------
- */
-
-struct remote {
-	struct hijack_call call;
-	struct ms_err *err;
-	bool failed; /* a call did not come back: the rest is not tried */
-	bool again;  /* another thread closed a descriptor of ours */
-};
-
-/* One call; `what` it is for, in an error. False with the error set. */
-static bool try(struct remote *r, const char *what, int64_t *result, long nr,
-		const uint64_t args[6])
-{
-	if (r->failed)
-		return false;
-	if (hijack_call(&r->call, nr, args, result)) {
-		r->failed = true;
-		ms_err_sys(r->err, "cannot %s in it", what);
-		return false;
-	}
-	if (*result < 0 && *result > -4096) {
-		errno = (int)-*result;
-		r->again |= errno == EBADF;
-		ms_err_sys(r->err, "cannot %s in it", what);
-		return false;
-	}
-	return true;
-}
-#define TRY(r, what, result, nr, ...) try(r, what, result, nr, (const uint64_t[6]){__VA_ARGS__})
-
-static uint64_t map(struct remote *r, const char *what, uint64_t at, uint64_t bytes, int prot,
-		    int flags, int64_t fd, uint64_t offset)
-{
-	int64_t got;
-	return TRY(r, what, &got, SYS_mmap, at, bytes, (uint64_t)prot, (uint64_t)flags,
-		   (uint64_t)fd, offset)
-		       ? (uint64_t)got
-		       : 0;
-}
-
-static void unmap(struct remote *r, uint64_t at, uint64_t bytes)
-{
-	int64_t ignored;
-	if (at && !r->failed)
-		HIJACK_CALL(&r->call, &ignored, SYS_munmap, at, bytes);
-}
-
-/* A page for what calls have to be given. */
-struct scratch {
-	uint64_t page;
-};
-
-/* A memory file of it, and of ours. Its other threads run: they may close all descriptors, and the
- * number is another file's then. */
-struct file {
-	int64_t there;
-	int own;
-	char name[64]; /* as links show it */
-};
-
-/* The descriptor in it becomes ours. */
-static int take_file(const struct attach *a, int64_t fd)
-{
-	char path[32];
-	int own = a->h.pidfd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, a->h.pidfd, (int)fd, 0);
-	if (own >= 0)
-		return own;
-	snprintf(path, sizeof path, "fd/%lld", (long long)fd);
-	return openat(a->h.proc, path, O_RDWR | O_CLOEXEC);
-}
-
-/* Is it the file still? `folder`: /proc/PID. */
-static bool is_file(int folder, int64_t fd, const struct file *f)
-{
-	char path[32], text[sizeof f->name] = "";
-	snprintf(path, sizeof path, "fd/%lld", (long long)fd);
-	return readlinkat(folder, path, text, sizeof text - 1) > 0 && !strcmp(text, f->name);
-}
-
-static bool is_new(const struct file *f)
-{
-	struct stat st;
-	int self = open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	bool good = self >= 0 && is_file(self, f->own, f) && !fstat(f->own, &st) && !st.st_size;
-	if (self >= 0)
-		close(self);
-	return good;
-}
-
-/* It is given its size here: there a limit of the size of files would be in the way. */
-static bool make_file(struct remote *r, const struct attach *a, const struct scratch *s,
-		      const char *name, unsigned flags, uint64_t bytes, struct file *f)
-{
-	*f = (struct file){.there = -1, .own = -1};
-	snprintf(f->name, sizeof f->name, "/memfd:%s (deleted)", name);
-	if (hijack_write(&a->h, s->page, name, strlen(name) + 1)) {
-		ms_err_sys(r->err, "cannot write to its memory");
-		return false;
-	}
-	if (!TRY(r, "make a memory file", &f->there, SYS_memfd_create, s->page, flags))
-		return false;
-	f->own = take_file(a, f->there);
-	if (f->own >= 0 && is_new(f) && (!bytes || !ftruncate(f->own, (off_t)bytes)))
-		return true;
-	r->again |= f->own >= 0 || errno == EBADF || errno == ENOENT;
-	ms_err_sys(r->err, "cannot take a memory file from it");
-	return false;
-}
-
-static void close_file(struct remote *r, const struct attach *a, const struct file *f)
-{
-	int64_t ignored;
-	if (f->there >= 0 && !r->failed && is_file(a->h.proc, f->there, f))
-		HIJACK_CALL(&r->call, &ignored, SYS_close, (uint64_t)f->there);
-}
-
-/* ---- mapping ------------------------------------------------------------------------------------
- */
-
-/* The image's address is known: its content goes there, with a gate that is shut. */
-static bool write_image(struct attach *a, struct attach_shared *r)
-{
-	struct mg_image_gate shut = {.counted = 1};
-	if (attach_image_make(&a->image, r->image, &r->err))
-		return false;
-	struct mg_manifest *m = attach_image_manifest(&a->image);
-	m->gate = r->gate;
-	memcpy(a->image.content + (m->gate_variable - r->image), &r->gate, sizeof r->gate);
-	if (hijack_write(&a->h, r->gate, &shut, sizeof shut) ||
-	    hijack_write(&a->h, r->image, a->image.content, a->image.bytes)) {
-		ms_err_sys(&r->err, "cannot write to its memory");
-		return false;
-	}
-	return true;
-}
-
-static bool map_image(struct remote *r, struct attach *a, const struct scratch *s,
-		      struct attach_shared *out)
-{
-	struct attach_image im;
-	int64_t ignored;
-	if (attach_image_make(&im, 0, r->err))
-		return false;
-	size_t bytes = im.bytes, data = im.data;
-	attach_image_free(&im);
-	struct file f;
-	bool good = make_file(r, a, s, MG_IMAGE_NAME, MFD_CLOEXEC, bytes, &f);
-	if (good)
-		out->image = map(r, "map the recorder's code", 0, bytes, PROT_READ | PROT_EXEC,
-				 MAP_PRIVATE, f.there, 0);
-	good = good && out->image &&
-	       map(r, "map the recorder's data", out->image + data, bytes - data,
-		   PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, f.there, data);
-	close_file(r, a, &f);
-	if (f.own >= 0)
-		close(f.own);
-	if (good)
-		out->gate = map(r, "map memory", 0, 4096, PROT_READ | PROT_WRITE,
-				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	good = good && out->gate &&
-	       TRY(r, "have a page wiped in forked children (Linux 4.14 can)", &ignored,
-		   SYS_madvise, out->gate, 4096, MADV_WIPEONFORK) &&
-	       write_image(a, out);
-	out->image_done = good;
-	if (!good) {
-		unmap(r, out->image, bytes);
-		unmap(r, out->gate, 4096);
-		out->image = out->gate = 0;
-	}
-	return good;
-}
-
-/* Pages for slots: where the maps showed room there may be none any more. */
-static bool map_near(struct remote *r, struct attach *a, struct attach_shared *out)
-{
-	enum { PLACES = 8 };
-	for (uint32_t i = 0; i < a->near_count; i++) {
-		const struct near *n = &a->near[i];
-		if (!n->fresh)
-			continue;
-		for (unsigned k = 0; k < PLACES && !out->near[i]; k++) {
-			int64_t got;
-			uint64_t at = attach_maps_room(&a->maps, n->low, n->high, NEAR_BYTES, k);
-			if (!at || HIJACK_CALL(&r->call, &got, SYS_mmap, at, NEAR_BYTES,
-					       PROT_READ | PROT_EXEC,
-					       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE,
-					       (uint64_t)-1, 0))
-				break;
-			if (got == (int64_t)at)
-				out->near[i] = at;
-			else if (got > 0) /* a kernel that does not know the flag */
-				unmap(r, (uint64_t)got, NEAR_BYTES);
-		}
-		if (!out->near[i]) {
-			ms_err_set(r->err, "there is no room for a jump near its allocator");
-			return false;
-		}
-	}
-	return true;
-}
-
-static bool send_file(const struct attach *a, int fd)
-{
-	union {
-		char bytes[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} control = {0};
-	struct iovec io = {"", 1};
-	struct msghdr m = {.msg_iov = &io,
-			   .msg_iovlen = 1,
-			   .msg_control = control.bytes,
-			   .msg_controllen = sizeof control.bytes};
-	struct cmsghdr *h = CMSG_FIRSTHDR(&m);
-	h->cmsg_level = SOL_SOCKET;
-	h->cmsg_type = SCM_RIGHTS;
-	h->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(h), &fd, sizeof fd);
-	return sendmsg(a->channel[1], &m, MSG_NOSIGNAL) == 1;
-}
-
-/* *own: the file of the session. */
-static bool map_session(struct remote *r, const struct attach *a, const struct scratch *s,
-			struct attach_shared *out, int *own)
-{
-	int64_t ignored;
-	struct file f;
-	if (make_file(r, a, s, "memscope", MFD_CLOEXEC | MFD_ALLOW_SEALING, 0, &f))
-		out->session = map(r, "map the buffers", 0, a->session_bytes,
-				   PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, f.there, 0);
-	close_file(r, a, &f);
-	*own = f.own;
-	if (!out->session)
-		return false;
-	out->private = map(r, "map memory", 0, a->private_bytes, PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (!out->private)
-		return false;
-	HIJACK_CALL(&r->call, &ignored, SYS_madvise, out->session, a->session_bytes, MADV_DONTDUMP);
-	HIJACK_CALL(&r->call, &ignored, SYS_madvise, out->private, a->private_bytes, MADV_DONTDUMP);
-	/* A name by which a later recorder finds it, where the kernel can. */
-	if (!hijack_write(&a->h, s->page, "memscope", 9))
-		HIJACK_CALL(&r->call, &ignored, SYS_prctl, PR_SET_VMA, 0, out->private,
-			    a->private_bytes, s->page);
-	return true;
-}
-
-static void map_everything(struct remote *r, struct attach *a, struct attach_shared *out, int *own)
-{
-	struct scratch s = {map(r, "map memory", 0, 4096, PROT_READ | PROT_WRITE,
-				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)};
-	bool good = s.page && (a->adopted || map_image(r, a, &s, out)) && map_near(r, a, out) &&
-		    map_session(r, a, &s, out, own);
-	unmap(r, s.page, 4096);
-	if (good)
-		return;
-	unmap(r, out->session, a->session_bytes);
-	unmap(r, out->private, a->private_bytes);
-	for (uint32_t i = 0; i < a->near_count; i++)
-		unmap(r, out->near[i], NEAR_BYTES);
-	if (out->image_done) {
-		unmap(r, out->image, a->image.bytes);
-		unmap(r, out->gate, 4096);
-	}
-}
-
-static void map_by(struct attach *a, struct hijack_stop *s, struct remote *r,
-		   struct attach_shared *out, int *own)
-{
-	/* One that we started is not worth a net if there is no room for it: it has done nothing
-	 * yet.
-	 */
-	unsigned flags = a->launched ? HIJACK_NO_NET : 0;
-	if (hijack_borrow(&r->call, &a->h, &s->threads.v[0], flags, &out->err))
-		return;
-	map_everything(r, a, out, own);
-	if (hijack_give_back(&r->call)) {
-		ms_err_sys(&out->err, "a thread of %d did not come back", (int)a->pid);
-		r->again = false;
-	}
-}
-
-int attach_map(void *arg, void *shared)
-{
-	struct attach *a = arg;
-	struct attach_shared *out = shared, before = *out;
-	struct hijack_stop here = {0}, *s = a->held ? a->held : &here;
-	struct remote r = {.err = &out->err};
-	int own = -1;
-	get_ready(a);
-	if (!a->held && hijack_stop_one(s, &a->h, STOP_NS)) {
-		if (errno == ETIMEDOUT || errno == EBUSY)
-			return ATTACH_AGAIN;
-		ms_err_sys(&out->err, "cannot stop a thread of %d", (int)a->pid);
-		return ATTACH_FAILED;
-	}
-	hijack_wait_begin();
-	map_by(a, s, &r, out, &own);
-	if (!a->held)
-		hijack_resume(s, a->h.proc);
-	hijack_wait_end();
-	if (r.again && out->err.text[0]) {
-		*out = before;
-		return ATTACH_AGAIN;
-	}
-	out->one_ns = s->longest_ns;
-	if (!out->err.text[0] && !send_file(a, own))
-		ms_err_sys(&out->err, "cannot hand over a memory file");
-	if (own >= 0)
-		close(own);
-	return out->err.text[0] ? ATTACH_FAILED : ATTACH_DONE;
-}
-
-int attach_map_near(void *arg, void *shared)
-{
-	struct attach *a = arg;
-	struct attach_shared *out = shared;
-	struct hijack_stop s;
-	struct remote r = {.err = &out->err};
-	hurry(a);
-	if (hijack_stop_one(&s, &a->h, clock_mono() + STOP_NS)) {
-		ms_err_sys(&out->err, "cannot stop a thread of %d", (int)a->pid);
-		return errno == ETIMEDOUT || errno == EBUSY ? ATTACH_AGAIN : ATTACH_FAILED;
-	}
-	if (!hijack_borrow(&r.call, &a->h, &s.threads.v[0], 0, &out->err)) {
-		map_near(&r, a, out);
-		if (hijack_give_back(&r.call))
-			ms_err_sys(&out->err, "a thread of %d did not come back", (int)a->pid);
-	}
-	hijack_resume(&s, a->h.proc);
-	return out->err.text[0] ? ATTACH_FAILED : ATTACH_DONE;
+	int awake = open("/dev/cpu_dma_latency", O_WRONLY | O_CLOEXEC);
+	if (awake >= 0 && write(awake, &none_us, sizeof none_us) < 0)
+		errno = 0;
+	return awake;
 }
 
 /* ---- replacing ----------------------------------------------------------------------------------
@@ -596,8 +244,8 @@ int attach_patch(void *arg, void *shared)
 {
 	struct attach *a = arg;
 	struct attach_shared *out = shared;
-	struct hijack_stop here, *s = a->held ? a->held : &here;
-	hurry(a);
+	struct hijack_stop here = {0}, *s = a->held ? a->held : &here;
+	attach_hurry(a);
 	int rc = a->held ? ATTACH_DONE : stop_all(a, s, &out->err);
 	if (rc)
 		return rc;
@@ -675,18 +323,21 @@ static bool disown(const struct attach *a)
 static void release(struct attach *a, struct hijack_stop *s, struct attach_shared *out)
 {
 	struct ms_err why = {0};
-	struct remote r = {.err = &why};
+	struct hijack_call call;
+	int64_t ignored;
 	out->left = true;
 	for (size_t i = 0; i < s->threads.n; i++) {
-		if (s->threads.v[i].gone ||
-		    hijack_borrow(&r.call, &a->h, &s->threads.v[i], 0, &why))
+		if (s->threads.v[i].gone || hijack_borrow(&call, &a->h, &s->threads.v[i], 0, &why))
 			continue;
+		int failed = 0;
 		if (!disown(a))
 			a->release_count = 0;
-		for (uint32_t k = 0; k < a->release_count; k++)
-			unmap(&r, a->release[k].start, a->release[k].bytes);
-		out->left = r.failed;
-		if (hijack_give_back(&r.call))
+		for (uint32_t k = 0; k < a->release_count && !failed; k++)
+			if (a->release[k].start)
+				failed = HIJACK_CALL(&call, &ignored, SYS_munmap,
+						     a->release[k].start, a->release[k].bytes);
+		out->left = failed != 0;
+		if (hijack_give_back(&call))
 			out->left = true;
 		return;
 	}
@@ -721,9 +372,9 @@ int attach_restore(void *arg, void *shared)
 	struct attach *a = arg;
 	struct attach_shared *out = shared;
 	out->left = true;
-	get_ready(a);
 	if (a->held)
 		return restore_held(a, out);
+	int awake = attach_hurry(a);
 	for (int i = 0; i < LEAVE_TRIES; i++) {
 		struct hijack_stop s;
 		bool last = i == LEAVE_TRIES - 1 || stands_still(a);
@@ -750,6 +401,9 @@ int attach_restore(void *arg, void *shared)
 		out->all_ns = ns > out->all_ns ? ns : out->all_ns;
 		if (!inside || last)
 			break;
+		if (awake >= 0)
+			close(awake);
+		awake = -1;
 		pause_between(i);
 	}
 	return out->err.text[0] ? ATTACH_FAILED : ATTACH_DONE;

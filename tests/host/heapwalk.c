@@ -5,7 +5,8 @@
  * back. Main prints those that stay as "stays ADDRESS BYTES" with usable bytes, those that went as
  * "went ADDRESS", then "ready", and waits for the end of its standard input; at an f there main
  * gives back all that it has. MODE: still; churn, the threads go on with blocks of their own;
- * broken, a header on the heap is overwritten.
+ * broken, a header on the heap is overwritten. Right before a block with a
+ * mapping of its own, 2 GiB are mapped and never touched, where there is room.
  */
 #define _GNU_SOURCE
 #include <malloc.h>
@@ -14,9 +15,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define THREADS_MOST 64
+#define EMPTY ((size_t)2 << 30)
 
 struct list {
 	void **stays, **went;
@@ -107,6 +110,9 @@ int main(int argc, char **argv)
 		pthread_create(&t, NULL, run, &lists[i]);
 	fill(&lists[0]);
 	pthread_barrier_wait(&done);
+	if (mmap((void *)(((uintptr_t)lists[0].stays[0] & ~UINT64_C(4095)) - EMPTY), EMPTY,
+		 PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED)
+		return 1;
 	for (size_t i = 0; i < threads; i++) {
 		printf("stays %p %zu\nstays %p %zu\n", (void *)lists[i].stays,
 		       malloc_usable_size(lists[i].stays), (void *)lists[i].went,

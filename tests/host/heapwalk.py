@@ -43,6 +43,12 @@ def walk(p):
     return head, used, cached
 
 
+def tables(p):
+    """KiB of its page tables."""
+    with open(f"/proc/{p.pid}/status", encoding="ascii") as f:
+        return next(int(line.split()[1]) for line in f if line.startswith("VmPTE:"))
+
+
 def end(p):
     p.stdin.close()
     check(p.wait(timeout=30) == 0, f"it ended with {p.returncode}")
@@ -50,7 +56,10 @@ def end(p):
 
 def still(name, program, threads, blocks):
     p, stays, went = begin(program, threads, blocks, "still")
+    before = tables(p)
     head, used, cached = walk(p)
+    more = tables(p) - before
+    check(more <= 16, f"{name}: its page tables grew by {more} KiB")
     end(p)
     check(head.startswith("whole"), f"{name}: {head}")
     missing = [a for a in stays if used.get(a) != stays[a]]

@@ -226,9 +226,9 @@ static const struct {
 	{"mark:cold", "no point 'mark:cold' in the recording: its marks are: warm, reload, warm"},
 	{"mark:warm#3",
 	 "no point 'mark:warm#3' in the recording: its marks are: warm, reload, warm"},
-	{"3ms", "no point '3ms' in the recording: it lasted 2 ms"},
-	{"-3ms", "no point '-3ms' in the recording: it lasted 2 ms"},
-	{"22:13:21", "no point '22:13:21' in the recording: it lasted 2 ms"},
+	{"3ms", "no point '3ms' in the recording: it lasted 2.0 ms"},
+	{"-3ms", "no point '-3ms' in the recording: it lasted 2.0 ms"},
+	{"22:13:21", "no point '22:13:21' in the recording: it lasted 2.0 ms"},
 	{"half", "bad point 'half': use peak, end, start, 1.5s, -10m, 14:30:05, mark:NAME, "
 		 "mark:NAME#3 or mark:NAME#last"},
 	{"25:00", "bad point '25:00': use"},

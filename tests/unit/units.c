@@ -127,6 +127,9 @@ static void test_formats(void)
 	same(ms_format_count(b, 1204118332), "1,204,118,332");
 	same(ms_format_count(b, UINT64_MAX), "18,446,744,073,709,551,615");
 	same(ms_format_duration(b, 310000), "0.31 ms");
+	same(ms_format_duration(b, 1449000), "1.4 ms");
+	same(ms_format_duration(b, 9949000), "9.9 ms");
+	same(ms_format_duration(b, 9950000), "10 ms");
 	same(ms_format_duration(b, 190000000), "190 ms");
 	same(ms_format_duration(b, 3204000000), "3.204 s");
 	same(ms_format_duration(b, UINT64_C(3492000000000)), "58m 12s");
