@@ -73,11 +73,6 @@ static void unmap(struct remote *r, uint64_t at, uint64_t bytes)
 		HIJACK_CALL(&r->call, &ignored, SYS_munmap, at, bytes);
 }
 
-/* A page for what calls have to be given. */
-struct scratch {
-	uint64_t page;
-};
-
 /* A memory file of it, and of ours. Its other threads run: they may close all descriptors, and the
  * number is another file's then. */
 struct file {
@@ -116,16 +111,16 @@ static bool is_new(const struct file *f)
 }
 
 /* It is given its size here: there a limit of the size of files would be in the way. */
-static bool make_file(struct remote *r, const struct attach *a, const struct scratch *s,
-		      const char *name, unsigned flags, uint64_t bytes, struct file *f)
+static bool make_file(struct remote *r, const struct attach *a, uint64_t room, const char *name,
+		      unsigned flags, uint64_t bytes, struct file *f)
 {
 	*f = (struct file){.there = -1, .own = -1};
 	snprintf(f->name, sizeof f->name, "/memfd:%s (deleted)", name);
-	if (hijack_write(&a->h, s->page, name, strlen(name) + 1)) {
+	if (hijack_write(&a->h, room, name, strlen(name) + 1)) {
 		ms_err_sys(r->err, "cannot write to its memory");
 		return false;
 	}
-	if (!TRY(r, "make a memory file", &f->there, SYS_memfd_create, s->page, flags))
+	if (!TRY(r, "make a memory file", &f->there, SYS_memfd_create, room, flags))
 		return false;
 	f->own = take_file(a, f->there);
 	if (f->own >= 0 && is_new(f) && (!bytes || !ftruncate(f->own, (off_t)bytes)))
@@ -149,6 +144,7 @@ static void close_file(struct remote *r, const struct attach *a, const struct fi
 static bool write_image(struct attach *a, struct attach_shared *r)
 {
 	struct mg_image_gate shut = {.counted = 1};
+	attach_image_free(&a->image);
 	if (attach_image_make(&a->image, r->image, &r->err))
 		return false;
 	struct mg_manifest *m = attach_image_manifest(&a->image);
@@ -162,17 +158,12 @@ static bool write_image(struct attach *a, struct attach_shared *r)
 	return true;
 }
 
-static bool map_image(struct remote *r, struct attach *a, const struct scratch *s,
-		      struct attach_shared *out)
+static bool map_image(struct remote *r, struct attach *a, uint64_t room, struct attach_shared *out)
 {
-	struct attach_image im;
+	size_t bytes = a->image.bytes, data = a->image.data;
 	int64_t ignored;
-	if (attach_image_make(&im, 0, r->err))
-		return false;
-	size_t bytes = im.bytes, data = im.data;
-	attach_image_free(&im);
 	struct file f;
-	bool good = make_file(r, a, s, MG_IMAGE_NAME, MFD_CLOEXEC, bytes, &f);
+	bool good = make_file(r, a, room, MG_IMAGE_NAME, MFD_CLOEXEC, bytes, &f);
 	if (good)
 		out->image = map(r, "map the recorder's code", 0, bytes, PROT_READ | PROT_EXEC,
 				 MAP_PRIVATE, f.there, 0);
@@ -187,8 +178,7 @@ static bool map_image(struct remote *r, struct attach *a, const struct scratch *
 				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	good = good && out->gate &&
 	       TRY(r, "have a page wiped in forked children (Linux 4.14 can)", &ignored,
-		   SYS_madvise, out->gate, 4096, MADV_WIPEONFORK) &&
-	       write_image(a, out);
+		   SYS_madvise, out->gate, 4096, MADV_WIPEONFORK);
 	out->image_done = good;
 	if (!good) {
 		unmap(r, out->image, bytes);
@@ -247,12 +237,12 @@ static bool send_file(const struct attach *a, int fd)
 }
 
 /* *own: the file of the session. */
-static bool map_session(struct remote *r, const struct attach *a, const struct scratch *s,
+static bool map_session(struct remote *r, const struct attach *a, uint64_t room,
 			struct attach_shared *out, int *own)
 {
 	int64_t ignored;
 	struct file f;
-	if (make_file(r, a, s, "memscope", MFD_CLOEXEC | MFD_ALLOW_SEALING, 0, &f))
+	if (make_file(r, a, room, "memscope", MFD_CLOEXEC | MFD_ALLOW_SEALING, 0, &f))
 		out->session = map(r, "map the buffers", 0, a->session_bytes,
 				   PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, f.there, 0);
 	close_file(r, a, &f);
@@ -266,19 +256,22 @@ static bool map_session(struct remote *r, const struct attach *a, const struct s
 	HIJACK_CALL(&r->call, &ignored, SYS_madvise, out->session, a->session_bytes, MADV_DONTDUMP);
 	HIJACK_CALL(&r->call, &ignored, SYS_madvise, out->private, a->private_bytes, MADV_DONTDUMP);
 	/* A name by which a later recorder finds it, where the kernel can. */
-	if (!hijack_write(&a->h, s->page, "memscope", 9))
+	if (!hijack_write(&a->h, room, "memscope", 9))
 		HIJACK_CALL(&r->call, &ignored, SYS_prctl, PR_SET_VMA, 0, out->private,
-			    a->private_bytes, s->page);
+			    a->private_bytes, room);
 	return true;
 }
 
 static void map_everything(struct remote *r, struct attach *a, struct attach_shared *out, int *own)
 {
-	struct scratch s = {map(r, "map memory", 0, 4096, PROT_READ | PROT_WRITE,
-				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)};
-	bool good = s.page && (a->adopted || map_image(r, a, &s, out)) && map_near(r, a, out) &&
-		    map_session(r, a, &s, out, own);
-	unmap(r, s.page, 4096);
+	/* For the names of files. */
+	uint64_t page = r->call.room ? 0
+				     : map(r, "map memory", 0, 4096, PROT_READ | PROT_WRITE,
+					   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t room = page ? page : r->call.room;
+	bool good = room && (a->adopted || map_image(r, a, room, out)) && map_near(r, a, out) &&
+		    map_session(r, a, room, out, own);
+	unmap(r, page, 4096);
 	if (good)
 		return;
 	unmap(r, out->session, a->session_bytes);
@@ -332,13 +325,18 @@ int attach_map(void *arg, void *shared)
 	struct attach_shared *out = shared, before = *out;
 	struct remote r = {.err = &out->err};
 	int own = -1;
+	if (!a->adopted && attach_image_make(&a->image, 0, &out->err))
+		return ATTACH_FAILED;
 	attach_hurry(a);
 	int rc = map_stopped(a, out, &r, &own);
 	if (rc == ATTACH_FAILED && r.again) {
 		*out = before;
 		return ATTACH_AGAIN;
 	}
-	if (rc == ATTACH_DONE && !send_file(a, own))
+	/* Nobody executes it before entries are replaced. */
+	if (rc == ATTACH_DONE && !a->adopted && !write_image(a, out))
+		rc = ATTACH_FAILED;
+	else if (rc == ATTACH_DONE && !send_file(a, own))
 		rc = ms_err_sys(&out->err, "cannot hand over a memory file") ? ATTACH_FAILED : rc;
 	if (own >= 0)
 		close(own);

@@ -128,12 +128,15 @@ struct hijack_call {
 	uint64_t mask;           /* of its signals; all are blocked meanwhile */
 	uint64_t call_at, sp;    /* where the instruction is; the stack meanwhile */
 	uint64_t copy_sp;        /* and that of a copy that must not run */
+	uint64_t room;           /* HIJACK_ROOM bytes for what calls are given; 0 = without net */
 	bool net;                /* it goes on by itself if we die */
 	bool away;               /* it is not at the stop from which it can go on */
 	int held;                /* a signal that cannot be blocked and came meanwhile; 0 = none */
 	uint64_t deadline_ns;    /* of one call */
 	struct hijack_net *frame;
 };
+
+#define HIJACK_ROOM 64u
 
 enum { HIJACK_NO_NET = 1 }; /* borrow it even if it could not go on by itself */
 

@@ -240,7 +240,7 @@ static void set_context(ucontext_t *u, const struct user_regs_struct *r, uint64_
 	memcpy(&u->uc_sigmask, &mask, 8);
 }
 
-/* Both frames. False: they do not fit. */
+/* Both frames, and room for arguments. False: they do not fit. */
 static bool build(struct hijack_call *c, struct builder *b)
 {
 	ucontext_t u;
@@ -256,7 +256,11 @@ static bool build(struct hijack_call *c, struct builder *b)
 				       .ss = STACK_SEGMENT};
 	set_context(&u, &end, 0, UINT64_MAX);
 	c->copy_sp = c->sp ? put_frame(b, c->h->return_at, &u) : 0;
-	return c->copy_sp != 0;
+	uint8_t *room = c->copy_sp ? grow(b, HIJACK_ROOM, 16, 0) : NULL;
+	if (room)
+		memset(room, 0, HIJACK_ROOM);
+	c->room = room ? b->at : 0;
+	return room;
 }
 
 static int spread(struct hijack_call *c, uint64_t top, uint64_t low, bool in_use)
@@ -286,6 +290,7 @@ int hijack_spread_net(struct hijack_call *c, struct ms_err *err)
 		return 0;
 	free(c->frame);
 	c->frame = NULL;
+	c->room = 0;
 	return ms_err_set(err, "there is no room for a signal frame under its stack");
 }
 

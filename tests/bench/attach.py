@@ -70,7 +70,7 @@ def ours(pid, r):
                          stderr=subprocess.STDOUT, text=True, start_new_session=True)
     ask = [place.MS_RECORD, "--tell", "a.trace", "status"]
     while p.poll() is None and subprocess.run(ask, capture_output=True, check=False).returncode:
-        time.sleep(0.002)
+        time.sleep(0.02)
     r.attach = time.monotonic() - start
     time.sleep(MOMENT)
     p.send_signal(signal.SIGINT)
@@ -126,7 +126,7 @@ def measure(settings):
     windows = {}
     for name, words in TARGETS.items():
         rounds = {how: [] for how in ways}
-        for _ in settings.each_round(60, rounds=2 * settings.rounds + 1):
+        for _ in settings.each_round(60, rounds=settings.rounds + 2):
             for how, attach in ways.items():
                 progress("attach: %s, %s" % (name, how))
                 rounds[how].append(one(words, attach))
