@@ -106,6 +106,7 @@ struct attach {
 	uint64_t session_bytes, private_bytes;
 	int channel[2]; /* the session's descriptor comes this way */
 	int memfd;
+	int awake; /* keeps processors from sleeping; -1 = not asked for */
 
 	unsigned tries; /* of stopping all threads, so far */
 	bool forks;     /* forked children are recorded, too */
@@ -149,8 +150,9 @@ int attach_restore(void *arg, void *shared);
 
 /* Before anything stops: what can be known then, and haste. A thread that is to stop needs a
  * processor, and so do we: ahead of what merely computes, and without waiting for a processor to
- * wake up, where that is permitted. A descriptor: until it is closed, as the helper's end does,
- * none sleeps; or -1. */
-int attach_hurry(struct attach *a);
+ * wake up, where that is permitted: none sleeps until a->awake is closed, as the helper's end does,
+ * or attach_calm. */
+void attach_hurry(struct attach *a);
+void attach_calm(struct attach *a);
 
 #endif

@@ -45,18 +45,24 @@ static int stop_all(const struct attach *a, struct hijack_stop *s, struct ms_err
 }
 
 /* Processors that must wake up first take most of the time of a system call in an idle process. */
-int attach_hurry(struct attach *a)
+void attach_hurry(struct attach *a)
 {
 	static const int32_t none_us;
 	struct sched_param first = {.sched_priority = 10};
 	if (a->held)
-		return -1;
+		return;
 	hijack_find_code(&a->h);
 	sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &first);
-	int awake = open("/dev/cpu_dma_latency", O_WRONLY | O_CLOEXEC);
-	if (awake >= 0 && write(awake, &none_us, sizeof none_us) < 0)
+	a->awake = open("/dev/cpu_dma_latency", O_WRONLY | O_CLOEXEC);
+	if (a->awake >= 0 && write(a->awake, &none_us, sizeof none_us) < 0)
 		errno = 0;
-	return awake;
+}
+
+void attach_calm(struct attach *a)
+{
+	if (a->awake >= 0)
+		close(a->awake);
+	a->awake = -1;
 }
 
 /* ---- replacing ----------------------------------------------------------------------------------
@@ -374,7 +380,7 @@ int attach_restore(void *arg, void *shared)
 	out->left = true;
 	if (a->held)
 		return restore_held(a, out);
-	int awake = attach_hurry(a);
+	attach_hurry(a);
 	for (int i = 0; i < LEAVE_TRIES; i++) {
 		struct hijack_stop s;
 		bool last = i == LEAVE_TRIES - 1 || stands_still(a);
@@ -401,9 +407,7 @@ int attach_restore(void *arg, void *shared)
 		out->all_ns = ns > out->all_ns ? ns : out->all_ns;
 		if (!inside || last)
 			break;
-		if (awake >= 0)
-			close(awake);
-		awake = -1;
+		attach_calm(a);
 		pause_between(i);
 	}
 	return out->err.text[0] ? ATTACH_FAILED : ATTACH_DONE;

@@ -4,7 +4,7 @@
  *
  * Input: words of 12 bytes: { when, what | region << 4, place low, place high, value (8) }. `what`:
  * the word at that place of the region is set, added to, or becomes the address of another place,
- * or the region goes away. `when`: after so many reads, times 4.
+ * or the region goes away, or that page was never written. `when`: after so many reads, times 4.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@
 #define PATCH_BYTES 12u
 
 enum { LIBC, MAIN_HEAP, ARENA_HEAP, LATER_HEAP, TLS, LARGE, REGIONS };
-enum { SET, ADD, POINT, GO };
+enum { SET, ADD, POINT, GO, UNWRITTEN };
 
 static struct {
 	uint64_t start;
@@ -135,6 +135,27 @@ static void make(void)
 
 /* ---- as another process ---- */
 
+/* In the file that tells of every page whether it was written. */
+static void put_page(unsigned region, unsigned page, uint64_t v)
+{
+	static int fd = -1;
+	if (fd < 0)
+		fd = openat(fuzz_folder(), "pagemap", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	off_t to = (off_t)((regions[region].start / PAGE + page) * sizeof v);
+	if (fd < 0 || pwrite(fd, &v, sizeof v, to) != sizeof v)
+		exit(2);
+}
+
+static bool pages_ready;
+
+static void make_pages(void)
+{
+	for (unsigned i = 0; i < REGIONS && !pages_ready; i++)
+		for (unsigned page = 0; page < regions[i].pages; page++)
+			put_page(i, page, UINT64_C(1) << 63);
+	pages_ready = true;
+}
+
 static void apply(const uint8_t *p)
 {
 	unsigned region = p[1] >> 4, word = p[2] | (unsigned)p[3] << 8;
@@ -155,6 +176,10 @@ static void apply(const uint8_t *p)
 		break;
 	case GO:
 		regions[region].gone = true;
+		break;
+	case UNWRITTEN:
+		put_page(region, word / WORDS_OF_PAGE, 0);
+		pages_ready = false;
 		break;
 	}
 }
@@ -235,6 +260,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	const uint64_t tps[] = {at(TLS, 200), 1, 0x7f0000100000, UINT64_MAX};
 	struct heapwalk w;
 	make_maps();
+	make_pages();
 	make();
 	patches = data;
 	patch_count = n / PATCH_BYTES < PATCHES ? n / PATCH_BYTES : PATCHES;

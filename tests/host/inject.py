@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 
 BIN, TB, SRC = os.environ["BIN"], os.environ["TB"], os.environ["SRC"]
 RECORD = f"{BIN}/ms-record"
@@ -72,8 +73,18 @@ def ends(name, program):
     check(m and m.group(2) == "0" and m.group(1) != "0", f"{name}: stacks differ: {verified}")
 
 
+def latency(pid):
+    """Does it keep processors awake (20 s from now on, too)?"""
+    folder = f"/proc/{pid}/fd"
+    for _ in range(200):
+        if not any(os.path.realpath(f"{folder}/{fd}") == "/dev/cpu_dma_latency" for fd in os.listdir(folder)):
+            return False
+        time.sleep(0.1)
+    return True
+
+
 def stopped(name, program):
-    """-d takes the hooks out again; the command goes on to its end."""
+    """-d takes the hooks out again; the command goes on to its end. Processors may sleep meanwhile."""
     p = subprocess.Popen([RECORD, "-o", "stop.trace", "-d", "0.05", "--no-symbols", "--", program, "2", "300", "5"],
                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     p.stdout.readline()
@@ -81,6 +92,7 @@ def stopped(name, program):
         status = subprocess.run([RECORD, "--tell", "stop.trace", "status"], capture_output=True, check=False)
         if status.returncode or b"stopped" in status.stdout:
             break
+    check(not latency(p.pid), f"{name}: stopped, and it keeps processors awake")
     out, err = p.communicate(b"after\n", timeout=60)
     check(p.returncode == 5 and out.endswith(b"after\n"), f"{name}: stopped: {p.returncode} {out} {err}")
 
