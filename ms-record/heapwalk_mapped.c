@@ -74,7 +74,9 @@ static void add_block(struct walk *k, struct pages *p, uint64_t at, uint64_t byt
 static bool may_have(const struct walk *k, size_t i)
 {
 	const struct attach_map *m = &k->maps.v[i], *below = i ? m - 1 : NULL;
-	bool stack = below && below->end == m->start && !below->read && !below->write;
+	/* What an arena's last heap may grow to looks like the guard of a stack. */
+	bool stack = below && below->end == m->start && !below->read && !below->write &&
+		     !walk_in_heap(k, m->start - 1);
 	return m->read && m->write && !m->shared && !m->inode &&
 	       (!m->path[0] || (m->path[0] == '[' && !strncmp(m->path, "[anon:", 6) &&
 				strcmp(m->path, "[anon:memscope]") != 0)) &&

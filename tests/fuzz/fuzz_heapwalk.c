@@ -37,7 +37,7 @@ static struct {
 	{0x7e0000000000, 2, "", false, {0}},
 	{0x7e0004000000, 1, "", false, {0}},
 	{0x7f0000100000, 1, "", false, {0}},
-	{0x7f0000200000, 3, "", false, {0}},
+	{0x7e0008000000, 3, "", false, {0}}, /* behind what the second arena may grow to */
 };
 
 static const uint8_t *patches;
@@ -213,7 +213,7 @@ static bool read_memory(void *arg, uint64_t address, void *to, size_t bytes)
 static void make_maps(void)
 {
 	static bool ready;
-	static const unsigned order[] = {MAIN_HEAP, ARENA_HEAP, LATER_HEAP, LIBC, TLS, LARGE};
+	static const unsigned order[] = {MAIN_HEAP, ARENA_HEAP, LATER_HEAP, LARGE, LIBC, TLS};
 	char text[1024];
 	int n = 0;
 	for (unsigned i = 0; i < REGIONS && !ready; i++) {
@@ -223,6 +223,11 @@ static void make_maps(void)
 			      (unsigned long long)regions[r].start,
 			      (unsigned long long)regions[r].start + regions[r].pages * PAGE,
 			      r == LIBC, regions[r].name);
+		uint64_t end = regions[r].start + regions[r].pages * PAGE;
+		if (r == ARENA_HEAP || r == LATER_HEAP)
+			n += snprintf(text + n, sizeof text - (size_t)n,
+				      "%llx-%llx ---p 00000000 00:00 0\n", (unsigned long long)end,
+				      (unsigned long long)(regions[r].start + HEAP_MOST));
 	}
 	if (!ready)
 		fuzz_file(fuzz_folder(), "maps", text, (size_t)n);
