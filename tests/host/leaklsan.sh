@@ -11,7 +11,7 @@ command -v clang >/dev/null || { echo "clang is not installed"; exit 77; }
 leaks=$SRC/tests/targets/leaks
 mkdir lsan
 flags="-O1 -g -fno-builtin -fno-optimize-sibling-calls -fno-inline -Wno-unknown-attributes -D_GNU_SOURCE -I$SRC -I$leaks"
-for p in leaks leaksmore; do
+for p in leaks leaksmore leaksthreads; do
 	# shellcheck disable=SC2086
 	clang $flags -fsanitize=leak -std=gnu11 -o lsan/$p "$leaks/$p.c" -lpthread -ldl
 done

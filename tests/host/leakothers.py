@@ -8,7 +8,7 @@ import sqlite3
 import subprocess
 import xml.etree.ElementTree as ET
 
-SOURCES = {"leaks.h", "leaks.c", "leaksmore.c", "leakscxx.cc", "leaksmodule.c"}
+SOURCES = {"leaks.h", "main.h", "leaks.c", "leaksmore.c", "leaksthreads.c", "leakscxx.cc", "leaksmodule.c"}
 KINDS = ("direct", "indirect")
 
 

@@ -3,9 +3,10 @@
 LEAKS_DIR := $(B)/tests/targets/leaks
 LEAKS_FLAGS := -O1 -g -Wall -Wextra -fno-builtin -fno-allocation-dce -fno-optimize-sibling-calls -fno-inline -D_GNU_SOURCE -I. -Itests/targets/leaks \
 	-Wno-unused-function
-TEST_PROGRAMS += $(LEAKS_DIR)/leaks $(LEAKS_DIR)/leaksmore $(LEAKS_DIR)/leaksother $(LEAKS_DIR)/leakscxx $(LEAKS_DIR)/leaksmodule.so
+LEAKS_C := $(addprefix $(LEAKS_DIR)/,leaks leaksmore leaksother leaksthreads)
+TEST_PROGRAMS += $(LEAKS_C) $(LEAKS_DIR)/leakscxx $(LEAKS_DIR)/leaksmodule.so
 
-$(LEAKS_DIR)/leaks $(LEAKS_DIR)/leaksmore $(LEAKS_DIR)/leaksother: $(LEAKS_DIR)/%: tests/targets/leaks/%.c tests/targets/leaks/leaks.h include/memscope.h
+$(LEAKS_C): $(LEAKS_DIR)/%: tests/targets/leaks/%.c tests/targets/leaks/leaks.h tests/targets/leaks/main.h include/memscope.h
 	@mkdir -p $(@D)
 	$(CC) $(LEAKS_FLAGS) -std=gnu11 -o $@ $< -lpthread -ldl
 $(LEAKS_DIR)/leakscxx: tests/targets/leaks/leakscxx.cc tests/targets/leaks/leaks.h

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "main.h"
+
 #define obstack_chunk_alloc chunk_alloc
 #define obstack_chunk_free free
 
@@ -19,7 +21,6 @@ struct node {
 
 static void *volatile kept, *volatile kept2;
 static volatile uintptr_t hidden;
-static const char *folder;
 
 /* ---- linked structures ---- */
 
@@ -257,14 +258,7 @@ APART static void several(void)
 
 /* ---- main ---- */
 
-static const struct {
-	const char *name;
-	void (*f)(void);
-} cases[] = {
-#define CASE(name)                                                                                 \
-	{                                                                                          \
-#name, name                                                                        \
-	}
+static const struct leak_case cases[] = {
 	CASE(doubly_linked), CASE(hash_dropped),    CASE(hash_kept),    CASE(rows),
 	CASE(tagged_low),    CASE(tagged_high),     CASE(exclusive_or), CASE(copies),
 	CASE(file_dropped),  CASE(variable),        CASE(static_arena), CASE(arena_dropped),
@@ -274,13 +268,7 @@ static const struct {
 
 int main(int argc, char **argv)
 {
-	char *slash = strrchr(argv[0], '/');
-	if (slash)
-		*slash = '\0';
-	folder = argv[0];
-	for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++)
-		if (!strcmp(cases[i].name, argv[1]))
-			cases[i].f();
-	scrub();
+	run_case(argv, cases, sizeof cases / sizeof *cases);
+	end_as(argc > 2 ? argv[2] : "return");
 	return 0;
 }
