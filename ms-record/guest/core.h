@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * The freestanding core of the guest: its state, and what its files offer each other and a dress.
  *
- * The core is the unwinder (unwind.c), the rules that it steps by (rules.c, eh_frame.c), the
- * writer's side of a ring (ring.c), the threads' places (thread.c) and what a hook does (hooks.c).
- * It calls nothing outside itself but the two functions of `struct mg_dress`. A dress (preload.c)
- * maps memory, fills `mg` once, and calls the hooks. Nothing here changes errno, allocates, prints,
- * exits, or takes a lock that somebody waits for.
+ * The core is the unwinder (unwind.c, walk.c), the rules that it steps by (rules.c, eh_frame.c),
+ * the writer's side of a ring (ring.c), the threads' places (thread.c) and what a hook does
+ * (hooks.c). It calls nothing outside itself but the two functions of `struct mg_dress`. A dress
+ * (preload.c) maps memory, fills `mg` once, and calls the hooks. Nothing here changes errno,
+ * allocates, prints, exits, or takes a lock that somebody waits for.
  */
 #ifndef MG_CORE_H
 #define MG_CORE_H
@@ -329,7 +329,7 @@ MG_INLINE void mg_leave(struct mg_writer *t)
 	__atomic_store_n(&t->busy, 0, __ATOMIC_RELEASE);
 }
 
-/* ---- unwinding (unwind.c) ------------------------------------------------------------------ */
+/* ---- unwinding (unwind.c, walk.c) ---------------------------------------------------------- */
 
 /* Takes the stack of the hook with this frame. Afterwards ip[0..frames) is the stack, of which the
  * first `keep` frames are those of the previous one. False = it has to be sent as a copy.
@@ -337,6 +337,10 @@ MG_INLINE void mg_leave(struct mg_writer *t)
  * If a record of `words` words and the frames not kept, which are at most MG_FRAMES_RECORD, has
  * room in the ring at once, they are there, behind those words. */
 bool mg_unwind(struct mg_writer *t, const uint64_t *frame, uint32_t words);
+/* Counts a mismatch when the stack just taken is not what a walk from the same frame finds that
+ * uses nothing remembered, neither frames nor rules. `cut`: its root part was not taken. */
+void mg_verify(struct mg_writer *t, const uint64_t *frame, bool cut)
+	__attribute__((visibility("hidden")));
 /* Is the hook in which `t` is busy still on the stack below the one with this frame? In doubt, yes.
  */
 bool mg_still_inside(struct mg_writer *t, const uint64_t *frame);

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT
+ * One step from a frame to its caller, by the rule of its ip: what every walk is made of. All of it
+ * is inlined into the walks but what is rare.
+ */
+#ifndef STEP_H
+#define STEP_H
+
+#include "core.h"
+
+/* A walk under way. */
+struct walk {
+	uint64_t ip, sp, bp;
+	uint64_t low, high;         /* slots may be read in [low, high) */
+	uint64_t bp_slot, cfa_slot; /* where bp and sp were read, 0 = nowhere */
+	uint32_t flags;
+	bool copy; /* cannot go on: send a copy */
+	bool keepable;
+	bool deep; /* more frames than there is room for */
+};
+
+MG_INLINE uint64_t load(uint64_t address)
+{
+	return *(const volatile uint64_t *)address;
+}
+
+MG_INLINE uint64_t rule_of(uint64_t ip, uint32_t epoch)
+{
+	const struct mg_rule_table *t = __atomic_load_n(&mg.table, __ATOMIC_ACQUIRE);
+	uint64_t key = MG_RULE_KEY(ip, epoch), hash = MG_RULE_HASH(key);
+	uint64_t h = hash >> t->shift, mask = (UINT64_C(1) << (64 - t->shift)) - 1;
+	for (uint32_t i = 0; i < MG_RULE_PROBES; i++) {
+		const struct mg_rule_slot *slot = &t->slots[(h + i) & mask];
+		uint64_t k = __atomic_load_n(&slot->key, __ATOMIC_ACQUIRE);
+		if (MG_LIKELY(k == key)) {
+			uint64_t rule = __atomic_load_n(&slot->rule, __ATOMIC_ACQUIRE);
+			if (MG_LIKELY(__atomic_load_n(&slot->key, __ATOMIC_ACQUIRE) == key &&
+				      (rule >> 24 & 0xff) == MG_RULE_CHECK(hash, epoch)))
+				return rule;
+			break;
+		}
+		if (!k)
+			break;
+	}
+	return mg_rule_miss(ip, epoch);
+}
+
+MG_INLINE bool own_stack(struct mg_writer *t, struct walk *w)
+{
+	w->low = __atomic_load_n(&t->ring->stack_low, __ATOMIC_RELAXED);
+	w->high = __atomic_load_n(&t->ring->stack_high, __ATOMIC_RELAXED);
+	return w->sp - w->low < w->high - w->low && w->high >= w->low;
+}
+
+/* U3 of unwind.c: may [at, at + 8) be a slot of a frame whose sp is `sp`? */
+MG_INLINE bool is_slot(const struct walk *w, uint64_t sp, uint64_t at)
+{
+	return at - sp < w->high - sp && w->high - at >= 8 && !(at & 7);
+}
+
+/* The kernel's frame: sp points at struct ucontext, whose gregs begin at 40: rbp is the 11th, rsp
+ * the 16th, rip the 17th. */
+static bool step_signal(struct walk *w)
+{
+	if (w->high < w->sp || w->high - w->sp < 176) {
+		w->copy = true;
+		return false;
+	}
+	uint64_t uc = w->sp;
+	w->ip = load(uc + 168) | MG_EXACT_IP;
+	w->bp = load(uc + 120);
+	w->sp = load(uc + 160);
+	w->bp_slot = w->cfa_slot = 0;
+	w->keepable = false;
+	/* The handler may have run on a stack of its own: then the interrupted frames are
+	 * elsewhere, and only our own stack is known. */
+	if (w->sp - w->low >= w->high - w->low || w->sp & 7)
+		w->copy = true;
+	return !w->copy;
+}
+
+/* The steps that are not CFA = register + offset, and the ends. */
+static bool step_rare(struct walk *w, uint64_t rule, uint64_t *cfa)
+{
+	uint64_t at;
+	switch (MG_RULE_TYPE(rule)) {
+	case MG_RULE_DEREF:
+		at = w->bp + (uint64_t)MG_RULE_CFA_OFFSET(rule);
+		if (!is_slot(w, w->sp, at))
+			break;
+		w->cfa_slot = at;
+		*cfa = load(at);
+		return true;
+	case MG_RULE_END:
+		return false;
+	case MG_RULE_NONE:
+		/* The dynamic linker's entry, which has no CFI, is the root of what it calls. */
+		if (w->sp - (mg.main_entry - 64) >= 128)
+			w->flags |= MG_F_TRUNCATED;
+		return false;
+	}
+	w->copy = true;
+	return false;
+}
+
+/* Steps to the caller; false = the walk ends here, or has to be a copy. */
+MG_INLINE bool step(struct walk *w, uint64_t rule)
+{
+	uint32_t type = MG_RULE_TYPE(rule);
+	uint64_t cfa = (type & 1 ? w->sp : w->bp) + (uint64_t)MG_RULE_CFA_OFFSET(rule);
+	w->cfa_slot = 0;
+	if (MG_UNLIKELY(type > MG_RULE_RBP)) {
+		if (type == MG_RULE_SIGNAL)
+			return step_signal(w);
+		if (!step_rare(w, rule, &cfa))
+			return false;
+	}
+	if (MG_UNLIKELY(cfa <= w->sp || cfa > w->high || cfa & 7)) {
+		w->flags |= MG_F_TRUNCATED;
+		w->keepable = false;
+		return false;
+	}
+	w->bp_slot = 0;
+	if (MG_RULE_BP(rule) != MG_BP_SAME) {
+		uint64_t base = MG_RULE_BP(rule) == MG_BP_AT_CFA ? cfa : w->bp;
+		uint64_t at = base + (uint64_t)MG_RULE_BP_OFFSET(rule);
+		if (MG_UNLIKELY(!is_slot(w, w->sp, at))) {
+			w->copy = true;
+			return false;
+		}
+		w->bp_slot = at;
+		w->bp = load(at);
+	}
+	w->ip = load(cfa - 8);
+	w->sp = cfa;
+	if (MG_UNLIKELY(w->ip - 4096 >= (UINT64_C(1) << 47) - 4096)) {
+		if (w->ip) /* a 0 says that this was the root; no frame follows either way */
+			w->flags |= MG_F_TRUNCATED;
+		w->keepable = false;
+		return false;
+	}
+	return true;
+}
+
+#endif

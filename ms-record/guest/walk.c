@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT
+ * Walks that use no frame of the previous stack: to verify what the unwinder took, and to find out
+ * whether a hook is still under way.
+ */
+#include "core.h"
+#include "step.h"
+
+#ifdef MG_JUDGE
+void mg_judge(struct mg_writer *t, const uint64_t *frame) __attribute__((visibility("hidden")));
+#endif
+
+void mg_verify(struct mg_writer *t, const uint64_t *frame, bool cut)
+{
+	struct walk w = {
+		.ip = frame[1], .sp = (uint64_t)(frame + 2), .bp = frame[0], .keepable = true};
+	bool same = own_stack(t, &w);
+	w.low = w.sp;
+	uint32_t at = t->frames;
+	while (same) {
+		same = at > 0 && t->ip[--at] == w.ip;
+		if (!at && cut)
+			break; /* no more was sent, whatever comes */
+		if (!same || !step(&w, mg_rule_derive(w.ip)))
+			break;
+	}
+	if (!same || at != 0 || w.copy)
+		t->ring->mismatched++;
+	t->ring->verified++;
+#ifdef MG_JUDGE
+	mg_judge(t, frame);
+#endif
+}
+
+/* A live hook's return address is read by a walk that comes past it, through the signal handler's
+ * frame; two live hooks have not one frame. */
+bool mg_still_inside(struct mg_writer *t, const uint64_t *frame)
+{
+	struct walk w = {.ip = frame[1], .sp = (uint64_t)(frame + 2), .bp = frame[0]};
+	uint64_t slot = t->busy + 8;
+	if (!own_stack(t, &w))
+		return true; /* a signal stack */
+	if (t->busy - w.low >= w.high - w.low)
+		return false; /* was on another stack, and this is not one that a signal interrupts
+				 it with */
+	w.low = w.sp;
+	uint32_t epoch = __atomic_load_n(&mg.session->epoch, __ATOMIC_ACQUIRE);
+	for (uint32_t n = 0; w.sp - 8 <= slot; n++) {
+		if (w.sp - 8 == slot)
+			return n > 0;
+		if (n == MG_FRAMES_MAX || !step(&w, rule_of(w.ip, epoch)))
+			return true;
+	}
+	return false;
+}
