@@ -66,9 +66,9 @@ def others():
     """What needs more packages, or more time."""
     for threads, share in ((64, 10), (200, 33)):
         yield churn(f"churn {threads}", threads, share=share)
-    source = f"{SRC}/tests/host/attach.c"
-    musl = built("musl", "musl-gcc", "-static", "-idirafter", "/usr/include", "-idirafter", "/usr/include/x86_64-linux-gnu", source)
-    jemalloc = built("jemalloc", "gcc", source, LIB + "libjemalloc.a", "-lpthread", "-lm", "-ldl", "-lstdc++")
+    sources = [f"{SRC}/tests/host/attach{part}.c" for part in ("", "_counts", "_odd")]
+    musl = built("musl", "musl-gcc", "-static", "-idirafter", "/usr/include", "-idirafter", "/usr/include/x86_64-linux-gnu", *sources)
+    jemalloc = built("jemalloc", "gcc", *sources, LIB + "libjemalloc.a", "-lpthread", "-lm", "-ldl", "-lstdc++")
     for name, program in (("musl, static", musl), ("jemalloc linked in", jemalloc)):
         if program:
             yield churn(name, 4, program, share=4)

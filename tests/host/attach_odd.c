@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT
+ * Threads in places where it would be easy to harm them: behind a filter, in a trap, under signals,
+ * beside the kernel's own, without descriptors, in vfork.
+ */
+#define _GNU_SOURCE
+#include "attach_target.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/io_uring.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+/* ---- filter ---- */
+
+/* Allows what the thread does itself, and not restart_syscall. */
+static void lock_up(void)
+{
+	struct sock_filter f[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clock_nanosleep, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+	struct sock_fprog p = {4, f};
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &p))
+		fault("prctl", errno, 0);
+}
+
+void *locked(void *arg)
+{
+	(void)arg;
+	free(keep(malloc(100))); /* its arena is there */
+	lock_up();
+	for (;;) {
+		for (int i = 0; i < 100; i++)
+			free(keep(malloc(50)));
+		atomic_fetch_add(&done, 100);
+		nap(20000000);
+	}
+	return NULL;
+}
+
+/* ---- trap ---- */
+
+#define FLAG_TRAP 0x100
+static __thread unsigned steps, stay_at;
+static unsigned starts; /* instructions of free begin there, seen before anybody came */
+
+static void stepped(int sig, siginfo_t *info, void *context)
+{
+	ucontext_t *u = context;
+	uint64_t ip = (uint64_t)u->uc_mcontext.gregs[REG_RIP], entry = (uint64_t)(uintptr_t)free;
+	(void)sig;
+	bool second = ip > entry && ip < entry + 5;
+	if (!done && ip - entry < 5)
+		starts |= 1u << (ip - entry);
+	if (info->si_code != TRAP_TRACE || (ip - entry < 5 && !(starts >> (ip - entry) & 1)))
+		fault("in the middle of the jump", (long)(ip - entry), info->si_code);
+	if (++steps != stay_at && !second)
+		return;
+	nap(second ? 10000000 : 3000000);
+}
+
+void *stepper(void *arg)
+{
+	uint64_t x = 4711;
+	struct sigaction a = {.sa_sigaction = stepped, .sa_flags = SA_SIGINFO};
+	void (*volatile give)(void *) = free;
+	(void)arg;
+	sigaction(SIGTRAP, &a, NULL);
+	while (!over) {
+		unsigned char *p = malloc(100);
+		memset(p, 7, 100);
+		steps = 0;
+		stay_at = 1 + (unsigned)(next_random(&x) % 300);
+		unsigned long flags = __builtin_ia32_readeflags_u64();
+		__builtin_ia32_writeeflags_u64(flags | FLAG_TRAP);
+		give(p);
+		__builtin_ia32_writeeflags_u64(flags);
+		atomic_fetch_add(&done, 1);
+		nap(1000000);
+	}
+	return NULL;
+}
+
+/* ---- storm ---- */
+
+static void struck(int sig)
+{
+	(void)sig;
+	nap(30000);
+}
+
+void *stormy(void *arg)
+{
+	uint64_t x = (uint64_t)arg + 12345;
+	unsigned char *p[64] = {0};
+	size_t n[64] = {0};
+	stack_t s = {.ss_sp = malloc(65536), .ss_size = 65536};
+	sigaltstack(&s, NULL);
+	while (!over)
+		churn_some(&x, p, n, 64, 100);
+	return NULL;
+}
+
+void begin_storm(void)
+{
+	struct sigaction a = {.sa_handler = struck, .sa_flags = SA_ONSTACK | SA_RESTART};
+	struct itimerval each = {{0, 300}, {0, 300}};
+	sigaction(SIGALRM, &a, NULL);
+	setitimer(ITIMER_REAL, &each, NULL);
+}
+
+/* ---- uring, close ---- */
+
+void begin_uring(void)
+{
+	struct io_uring_params p = {.flags = IORING_SETUP_SQPOLL, .sq_thread_idle = 1};
+	if (syscall(SYS_io_uring_setup, 4, &p) < 0)
+		printf("no io_uring here\n");
+}
+
+void *closer(void *arg)
+{
+	(void)arg;
+	while (!over) {
+		syscall(SYS_close_range, 3, ~0u, 0);
+		nap(1000000);
+		free(keep(malloc(30)));
+	}
+	return NULL;
+}
+
+void *opener(void *arg)
+{
+	struct stat st;
+	char text[512];
+	(void)arg;
+	memset(text, 'x', sizeof text);
+	while (!over) {
+		int fd = open(file_name, O_RDWR | O_CREAT, 0600);
+		if (fd >= 0 && pwrite(fd, text, sizeof text, 0) < 0)
+			errno = 0; /* closed meanwhile */
+		if (!stat(file_name, &st) && st.st_size && st.st_size != sizeof text)
+			fault("the file's size", (long)st.st_size, 0);
+		atomic_fetch_add(&done, 1);
+		free(keep(malloc(30)));
+	}
+	return NULL;
+}
+
+/* ---- vfork ---- */
+
+void *waiter(void *arg)
+{
+	char line[32];
+	int status;
+	(void)arg;
+	pid_t pid = vfork();
+	if (!pid) {
+		int n = snprintf(line, sizeof line, "%d\n", (int)getpid());
+		if (write(1, line, (size_t)n) == n)
+			nap(900000000);
+		_exit(7);
+	}
+	if (waitpid(pid, &status, 0) != pid || WEXITSTATUS(status) != 7)
+		fault("a child of vfork", pid, status);
+	return NULL;
+}
