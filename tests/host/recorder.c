@@ -1,152 +1,41 @@
 /* SPDX-License-Identifier: MIT
- * Plays the guest: writes records into rings as the layout says, or garbage, and checks the trace
- * that comes out.
+ * Plays the guest: writes records into rings as the layout says, or garbage, and checks the events
+ * of the trace that comes out. Their stacks: recorder_stacks.c.
  */
-#include <elf.h>
-#include <execinfo.h>
-#include <fcntl.h>
-#include <link.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 #include <x86intrin.h>
 
-#include "format/event.h"
-#include "format/record.h"
-#include "format/stacks.h"
-#include "format/trace.h"
-#include "libcommon/err.h"
-#include "libcommon/tracefile.h"
-#include "ms-record/drain.h"
-#include "ms-record/info.h"
-#include "ms-record/options.h"
-#include "ms-record/session.h"
-
-#define EVENTS_MAX 400000
-#define FRAMES_MAX 70000
-
-static int failures;
-static const char *test_name;
-
-#define CHECK(what, got, want)                                                                     \
-	do {                                                                                       \
-		long long g_ = (long long)(got), w_ = (long long)(want);                           \
-		if (g_ != w_) {                                                                    \
-			printf("%s:%d: %s: %s is %lld, not %lld\n", __FILE__, __LINE__, test_name, \
-			       what, g_, w_);                                                      \
-			failures++;                                                                \
-		}                                                                                  \
-	} while (0)
-
-/* ---- the recorder ---- */
-
-static struct options opt = {
-	.level = 1, .depth = 512, .wait_ns = 1000000000, .buffer_bytes = 64u << 20};
-static struct writer writer;
-static struct drain drain;
-static struct session *s;
-static uint64_t used;
-static uint64_t base; /* stamps count from here */
-
-static void start(const char *name)
-{
-	struct ms_err err = {0};
-	test_name = name;
-	int fd = open("trace", O_RDWR | O_CREAT | O_TRUNC, 0600);
-	struct output *out = output_new(fd, "trace");
-	memset(&writer, 0, sizeof writer);
-	if (fd < 0 || writer_start(&writer, -1) || drain_start(&drain, &writer, -1))
-		exit(1);
-	s = session_new(&opt, &writer, out, getpid(), &used, false, &err);
-	if (!s) {
-		puts(err.text);
-		exit(1);
-	}
-	info_names(s, NULL);
-	s->file = strdup("trace");
-	info_write(s);
-	base = clock_stamp(&s->clock);
-}
-
-static bool never(void *arg)
-{
-	(void)arg;
-	return false;
-}
-
-static struct stats stats;
-static bool damaged;
-
-static void finish(void)
-{
-	__atomic_store_n(&s->ending, SESSION_EXITED, __ATOMIC_RELEASE);
-	drain_stop(&drain);
-	writer_stop(&writer, never, NULL);
-	CHECK("finished", s->finished, 1);
-	stats = s->stats;
-	damaged = s->damaged;
-	session_free(s);
-	CHECK("shared memory still counted", used, 0);
-}
-
-/* ---- the guest ---- */
-
-struct ring {
-	struct mg_ring *r;
-	uint8_t *window;
-	uint64_t offset;
-};
-static struct ring rings[4];
-
-static uint64_t word0(unsigned kind, unsigned flags, unsigned count, unsigned keep)
-{
-	return kind | flags << 8 | (uint64_t)count << 16 | (uint64_t)keep << 32;
-}
-
-static void put(struct ring *g, const uint64_t *words, size_t n)
-{
-	if (g->offset + n * 8 + 8 > g->r->size_allowed) {
-		*(uint64_t *)(void *)(g->window + g->offset) = word0(MG_WRAP, 0, 0, 0);
-		__atomic_add_fetch(&g->r->head, 8, __ATOMIC_RELEASE);
-		g->offset = 0;
-	}
-	memcpy(g->window + g->offset, words, n * 8);
-	g->offset += n * 8;
-	__atomic_add_fetch(&g->r->head, n * 8, __ATOMIC_RELEASE);
-}
-
-/* Takes a ring as the thread `tid`; what it writes is held back by `pending` until let_go. */
-static struct ring *take(unsigned i, uint32_t tid)
-{
-	struct ring *g = &rings[i];
-	g->r = &s->mem_rings[i];
-	g->window = s->memory + s->data_offset + i * s->window_bytes;
-	g->offset = 0;
-	g->r->pending = base;
-	g->r->tid = tid;
-	__atomic_store_n(&g->r->state, MG_RING_TAKEN, __ATOMIC_RELEASE);
-	put(g, (uint64_t[]){word0(MG_THREAD, 0, 0, 0), base, tid, 0}, 4);
-	return g;
-}
-
-static void let_go(struct ring *g)
-{
-	__atomic_store_n(&g->r->pending, 0, __ATOMIC_RELEASE);
-}
-
-static void alloc(struct ring *g, uint64_t at, uint64_t address, uint64_t size)
-{
-	put(g, (uint64_t[]){word0(MG_ALLOC, MG_F_STACK, 1, 0), base + at, address, size, 0x1000},
-	    5);
-}
+#include "recorder_play.h"
 
 static void release(struct ring *g, uint64_t at, uint64_t address)
 {
 	put(g, (uint64_t[]){word0(MG_FREE, 0, 0, 0), base + at, address}, 3);
 }
 
-#include "recorder_trace.h"
+static void check_event(size_t i, int kind, unsigned thread, uint64_t size, uint64_t freed)
+{
+	if (i >= event_count) {
+		CHECK("number of events", event_count, i + 1);
+		return;
+	}
+	CHECK("kind", events[i].kind, kind);
+	CHECK("thread", events[i].thread, thread);
+	CHECK("size", events[i].size, size);
+	CHECK("freed", events[i].freed, freed);
+}
+
+/* The events written so far, waiting for `want` of them: a running recorder is looked at from
+ * outside, as readers do. */
+static size_t written(size_t want)
+{
+	for (int i = 0;; i++) {
+		struct ms_err err = {0};
+		enum ms_trace_state state;
+		read_blocks(&state, &err);
+		if (event_count >= want || i == 200)
+			return event_count;
+		usleep(10000);
+	}
+}
 
 /* ---- tests ---- */
 
@@ -319,92 +208,6 @@ static void test_wrap(void)
 	CHECK("nodes", node_count, 1);
 }
 
-static void test_depth(void)
-{
-	uint64_t w[4 + 40] = {0};
-	start("deep stacks");
-	opt.depth = 8;
-	struct ring *a = take(0, (uint32_t)getpid());
-	drain_add(&drain, s);
-	for (unsigned i = 0; i < 40; i++)
-		w[4 + i] = 0x1000 + i; /* outermost first */
-	w[0] = word0(MG_ALLOC, MG_F_STACK, 40, 0);
-	w[1] = base + 1, w[2] = 0x10, w[3] = 1;
-	put(a, w, 44);
-	put(a, (uint64_t[]){word0(MG_ALLOC, MG_F_STACK, 1, 39), base + 2, 0x20, 1, 0x9999}, 5);
-	put(a, (uint64_t[]){word0(MG_ALLOC, MG_F_STACK | MG_F_TRUNCATED, 0, 3), base + 3, 0x30, 1},
-	    4);
-	put(a, (uint64_t[]){word0(MG_ALLOC, MG_F_NOT_TAKEN, 0, 0), base + 4, 0x40, 1}, 4);
-	put(a,
-	    (uint64_t[]){word0(MG_ALLOC, MG_F_STACK, 1, 3), base + 5, 0x50, 1,
-			 0x7000 | MG_EXACT_IP},
-	    5);
-	let_go(a);
-	finish();
-	opt.depth = 512;
-	read_trace();
-	struct ms_frame f[64];
-	CHECK("stacks cut", end_fields[MS_END_STACKS_CUT], 2);
-	CHECK("stacks truncated", end_fields[MS_END_STACKS_TRUNCATED], 1);
-	CHECK("stacks not taken", end_fields[MS_END_STACKS_NOT_TAKEN], 1);
-	CHECK("frames of the first", stack_of(events[0].stack, f, 64), 9);
-	CHECK("innermost", f[0].address, 0x1000 + 39);
-	CHECK("leaf part", f[3].address, 0x1000 + 36);
-	CHECK("cut", f[4].flags, MS_FRAME_CUT);
-	CHECK("root part", f[5].address, 0x1003);
-	CHECK("outermost", f[8].address, 0x1000);
-	CHECK("frames of the second", stack_of(events[1].stack, f, 64), 9);
-	CHECK("its innermost", f[0].address, 0x9999);
-	CHECK("its next", f[1].address, 0x1000 + 38);
-	CHECK("frames of the third", stack_of(events[2].stack, f, 64), 4);
-	CHECK("its end", f[3].flags, MS_FRAME_TRUNCATED);
-	CHECK("frames of the fourth", stack_of(events[3].stack, f, 64), 1);
-	CHECK("its only", f[0].flags, MS_FRAME_NOT_TAKEN);
-	CHECK("frames of the fifth", stack_of(events[4].stack, f, 64), 4);
-	CHECK("an exact address", f[0].flags, MS_FRAME_EXACT);
-}
-
-static void add_module(uint32_t i, uint64_t start_at, uint32_t epoch)
-{
-	s->mem_modules[i] = (struct mg_module){.start = start_at,
-					       .end = start_at + 0x1000,
-					       .bias = start_at,
-					       .loaded = base + epoch,
-					       .epoch_loaded = epoch};
-	snprintf(s->mem_modules[i].path, sizeof s->mem_modules[i].path, "/nowhere/lib%u.so", i);
-	__atomic_store_n(&s->mem->module_count, i + 1, __ATOMIC_RELEASE);
-}
-
-static void test_epochs(void)
-{
-	start("a module at a reused address");
-	struct ring *a = take(0, (uint32_t)getpid()), *b = take(1, (uint32_t)getpid());
-	add_module(0, 0x7000000, 0);
-	drain_add(&drain, s);
-	put(a, (uint64_t[]){word0(MG_ALLOC, MG_F_STACK, 1, 0), base + 1, 0x10, 1, 0x7000010}, 5);
-	usleep(30000);
-	__atomic_store_n(&s->mem->epoch, 1, __ATOMIC_RELEASE);
-	s->mem_modules[0].epoch_closed = 1;
-	__atomic_store_n(&s->mem_modules[0].closed, base + 2, __ATOMIC_RELEASE);
-	__atomic_store_n(&s->mem->epoch, 2, __ATOMIC_RELEASE);
-	add_module(1, 0x7000000, 2);
-	put(a, (uint64_t[]){word0(MG_EPOCH, 0, 0, 0), base + 3, 2}, 3);
-	put(a, (uint64_t[]){word0(MG_ALLOC, MG_F_STACK, 1, 0), base + 4, 0x20, 1, 0x7000010}, 5);
-	usleep(30000); /* the other thread has not seen the new epoch yet */
-	put(b, (uint64_t[]){word0(MG_ALLOC, MG_F_STACK, 1, 0), base + 5, 0x30, 1, 0x7000020}, 5);
-	let_go(a);
-	let_go(b);
-	finish();
-	read_trace();
-	struct ms_frame f[2];
-	CHECK("frames", stack_of(events[0].stack, f, 2), 1);
-	CHECK("module before", f[0].module, 1);
-	CHECK("frames", stack_of(events[1].stack, f, 2), 1);
-	CHECK("module after", f[0].module, 2);
-	CHECK("frames", stack_of(events[2].stack, f, 2), 1);
-	CHECK("module of a thread that is behind", f[0].module, 1);
-}
-
 /* Allocations and frees in short records, among full ones. */
 static void put_short(struct ring *g, unsigned since, unsigned keep, uint64_t address,
 		      uint64_t size)
@@ -463,22 +266,6 @@ static void test_short(void)
 	CHECK("pushed", f[0].address, 0x8000);
 	CHECK("outermost", f[1].address, 0x9000);
 	CHECK("frames", stack_of(events[6].stack, f, 8), 2);
-}
-
-/* The recorder comes late: at the module's address there is another by now. */
-static void test_gone(void)
-{
-	start("a module that went before it was seen");
-	struct ring *a = take(0, (uint32_t)getpid());
-	uint64_t here = (uintptr_t)test_gone & ~UINT64_C(4095);
-	add_module(0, here, 0);
-	s->mem_modules[0].closed = base + 2;
-	drain_add(&drain, s);
-	alloc(a, 1, 0x10, 1);
-	let_go(a);
-	finish();
-	read_trace();
-	CHECK("its name is the guest's", strcmp(module_path, "/nowhere/lib0.so"), 0);
 }
 
 static uint64_t rng;
@@ -555,105 +342,6 @@ static void test_live(void)
 	live_free(&l);
 }
 
-/* ---- stacks sent as registers and a copy ---- */
-
-static __attribute__((noinline, no_sanitize("address"))) uint64_t peek(uint64_t address)
-{
-	return *(volatile const uint64_t *)(uintptr_t)address;
-}
-
-static int add_own_module(struct dl_phdr_info *info, size_t size, void *arg)
-{
-	struct mg_module m = {.start = UINT64_MAX, .bias = info->dlpi_addr, .loaded = base};
-	uint32_t n = s->mem->module_count;
-	(void)size, (void)arg;
-	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-		uint64_t low = info->dlpi_addr + p->p_vaddr;
-		if (p->p_type == PT_LOAD && low < m.start)
-			m.start = low & ~UINT64_C(4095);
-		if (p->p_type == PT_LOAD && low + p->p_memsz > m.end)
-			m.end = low + p->p_memsz;
-		if (p->p_type == PT_GNU_EH_FRAME) {
-			m.eh_frame_hdr = low;
-			m.eh_frame_hdr_bytes = p->p_memsz;
-		}
-	}
-	s->mem_modules[n] = m;
-	__atomic_store_n(&s->mem->module_count, n + 1, __ATOMIC_RELEASE);
-	return 0;
-}
-
-static void *judge[64];
-static int judged;
-
-extern void *__libc_stack_end;
-
-/* Sends the stack from here up in parts, as the guest does. */
-static __attribute__((noinline)) void send_copy(struct ring *g)
-{
-	uint64_t w[8 + MG_COPY_REGS + 512], regs[MG_COPY_REGS];
-	size_t part = 4096;
-	__asm__ volatile("leaq 0f(%%rip), %%rax\n0:\tmovq %%rax, (%0)\n\tmovq %%rsp, 8(%0)\n\tmovq "
-			 "%%rbp, 16(%0)\n\t"
-			 "movq %%rbx, 24(%0)\n\tmovq %%r12, 32(%0)\n\tmovq %%r13, 40(%0)\n\tmovq "
-			 "%%r14, 48(%0)\n\t"
-			 "movq %%r15, 56(%0)"
-			 :
-			 : "r"(regs)
-			 : "rax", "memory");
-	judged = backtrace(judge, 64);
-	uint64_t sp = regs[MG_REG_RSP], end = ((uintptr_t)__libc_stack_end | 4095) + 1;
-	for (uint64_t at = 0; sp + at < end; at += part) {
-		unsigned n = 4;
-		size_t bytes = end - sp - at < part ? end - sp - at : part;
-		w[0] = word0(MG_COPY, 0, 0, (unsigned)at);
-		w[1] = base + 1, w[2] = sp, w[3] = bytes;
-		for (unsigned k = 0; !at && k < MG_COPY_REGS; k++)
-			w[n++] = regs[k];
-		for (size_t k = 0; k < bytes / 8;
-		     k++) /* other frames too: not for the sanitizer to judge */
-			w[n++] = peek(sp + at + k * 8);
-		put(g, w, n);
-	}
-	put(g, (uint64_t[]){word0(MG_ALLOC, MG_F_COPIED, 0, 0), base + 2, 0x5000, 9}, 4);
-}
-
-static __attribute__((noinline)) void caller(struct ring *g, int depth)
-{
-	if (depth)
-		caller(g, depth - 1);
-	else
-		send_copy(g);
-	__asm__ volatile("");
-}
-
-static void test_copy(void)
-{
-	start("a stack sent as a copy");
-	struct ring *a = take(0, (uint32_t)getpid());
-	dl_iterate_phdr(add_own_module, NULL);
-	drain_add(&drain, s);
-	caller(a, 10);
-	let_go(a);
-	usleep(100000); /* unwound while this process, whose memory it reads, still has it */
-	finish();
-	read_trace();
-	struct ms_frame f[80];
-	size_t n = stack_of(events[0].stack, f, 80);
-	CHECK("remote unwinds", end_fields[MS_END_REMOTE_UNWINDS], 1);
-	/* Where each looked from differs, and a sanitizer puts a frame of its own on top. */
-	int from = 0;
-	while (from < judged && (uintptr_t)judge[from] != f[1].address)
-		from++;
-	CHECK("frames as backtrace has them", (long)n - 1, judged - from);
-	for (int i = from; i < judged && (size_t)(i - from + 1) < n; i++)
-		CHECK("frame", f[i - from + 1].address, (uintptr_t)judge[i]);
-	CHECK("frames", n > 12, 1);
-	CHECK("a module is known", f[1].module != 0, 1);
-	CHECK("stacks without root", end_fields[MS_END_STACKS_TRUNCATED], 0);
-}
-
 static void test_counts(void)
 {
 	start("what the guest counts");
@@ -676,16 +364,8 @@ static void test_counts(void)
 
 int main(void)
 {
-	static void (*const tests[])(void) = {test_kinds, test_repair,  test_pending, test_sequence,
-					      test_wrap,  test_depth,   test_epochs,  test_gone,
-					      test_live,  test_hostile, test_copy,    test_counts,
-					      test_short};
-	if (!clock_tsc_usable()) {
-		puts("the processor's time stamps are not usable here");
-		return 77;
-	}
-	for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
-		tests[i]();
-	printf("%s\n", failures ? "FAILED" : "ok");
-	return failures != 0;
+	static void (*const tests[])(void) = {test_kinds,    test_repair, test_pending,
+					      test_sequence, test_wrap,   test_live,
+					      test_hostile,  test_counts, test_short};
+	return run_tests(tests, sizeof tests / sizeof *tests);
 }

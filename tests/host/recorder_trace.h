@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The trace that came out of a test of the recorder, read into arrays. Included once, by
- * recorder.c.
+ * The trace that came out of a test of the recorder, read into arrays. Each program that includes
+ * recorder_play.h includes it once, by that.
  */
 #ifndef RECORDER_TRACE_H
 #define RECORDER_TRACE_H
@@ -92,20 +92,6 @@ static void read_trace(void)
 	CHECK("events in the end block", end_fields[MS_END_EVENTS], event_count);
 }
 
-/* The events written so far, waiting for `want` of them: a running recorder is looked at from
- * outside, as readers do. */
-static size_t written(size_t want)
-{
-	for (int i = 0;; i++) {
-		struct ms_err err = {0};
-		enum ms_trace_state state;
-		read_blocks(&state, &err);
-		if (event_count >= want || i == 200)
-			return event_count;
-		usleep(10000);
-	}
-}
-
 /* Frames of a stack, innermost first; returns how many. */
 static size_t stack_of(uint32_t node, struct ms_frame *out, size_t max)
 {
@@ -113,18 +99,6 @@ static size_t stack_of(uint32_t node, struct ms_frame *out, size_t max)
 	for (; node && n < max; node = nodes[node].parent)
 		out[n++] = frames[nodes[node].frame];
 	return n;
-}
-
-static void check_event(size_t i, int kind, unsigned thread, uint64_t size, uint64_t freed)
-{
-	if (i >= event_count) {
-		CHECK("number of events", event_count, i + 1);
-		return;
-	}
-	CHECK("kind", events[i].kind, kind);
-	CHECK("thread", events[i].thread, thread);
-	CHECK("size", events[i].size, size);
-	CHECK("freed", events[i].freed, freed);
 }
 
 #endif
