@@ -107,6 +107,7 @@ void app_draw(struct app *a, int rows, int cols)
 				  .list = s->list(a),
 				  .message = a->message[0] ? a->message : NULL,
 				  .frozen = a->frozen,
+				  .where = s->where(a),
 				  .delay_s = (double)a->opt->delay_ns / 1e9};
 	grid_begin(&a->grid, rows, cols);
 	if (a->mode == MODE_HELP) {

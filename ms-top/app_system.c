@@ -30,11 +30,11 @@ static void look_closer(struct app *a)
 		rows_make(&a->rows, &a->system, false);
 }
 
-/* Of a group there is nothing to be read. */
+/* Of a group as such there is nothing to be read. */
 static void look_at_chosen(struct app *a)
 {
-	bool one = a->list.has && a->rows.view != ROWS_GROUPS;
-	chosen_look(&a->chosen, &a->system, one ? a->rows.v[a->list.at] : NULL,
+	struct system_process *p = a->list.has ? a->rows.v[a->list.at] : NULL;
+	chosen_look(&a->chosen, &a->system, p && !p->group ? p : NULL,
 		    strcmp(a->opt->root, "/proc") != 0);
 }
 
@@ -76,8 +76,7 @@ static struct list *system_list(struct app *a)
 
 static unsigned system_where(const struct app *a)
 {
-	(void)a;
-	return IN_LIST;
+	return a->rows.view == ROWS_GROUPS ? IN_GROUPS : IN_PROCESSES;
 }
 
 static struct pattern *system_filter(struct app *a)
@@ -103,12 +102,12 @@ static void system_again(struct app *a)
 /* Another view. Groups are other rows than processes: the one that was selected comes back. */
 static void show(struct app *a, enum rows_view view)
 {
-	bool were_groups = a->rows.view == ROWS_GROUPS;
-	if (!were_groups && view == ROWS_GROUPS)
+	bool was_group = a->list.has && a->rows.v[a->list.at]->group;
+	if (a->rows.view != ROWS_GROUPS && view == ROWS_GROUPS)
 		a->before_groups = a->list.follows ? 0 : a->list.selected;
 	a->rows.view = view;
 	system_again(a);
-	if (were_groups && view != ROWS_GROUPS)
+	if (was_group && view != ROWS_GROUPS)
 		list_choose(&a->list, a->before_groups);
 	if (!a->list.has || a->list.follows)
 		list_first(&a->list);
@@ -183,13 +182,13 @@ static void enter(struct app *a, int arg)
 	struct ms_err err = {0};
 	if (!a->list.has)
 		return;
-	if (a->rows.view == ROWS_GROUPS) {
-		/* its members */
-		pattern_set(&a->rows.filter, a->rows.v[a->list.at]->command);
-		show(a, ROWS_PROCESSES);
+	struct system_process *p = a->rows.v[a->list.at];
+	if (p->group) {
+		p->open = !p->open;
+		a->list.follows = false; /* it stays, wherever it comes to stand */
+		system_again(a);
 		return;
 	}
-	struct system_process *p = a->rows.v[a->list.at];
 	if (p->ended) {
 		app_say(a, "process %d has ended", (int)p->pid);
 		return;
@@ -225,7 +224,7 @@ static void record(struct app *a, int arg)
 {
 	(void)arg;
 	const struct system_process *p = a->list.has ? a->rows.v[a->list.at] : NULL;
-	if (!p || a->rows.view == ROWS_GROUPS)
+	if (!p || p->group)
 		app_say(a, "choose a process to record");
 	else if (p->kernel)
 		app_say(a, "%s is a thread of the kernel", p->name);

@@ -356,7 +356,7 @@ static void put_frame(struct copying *c, const struct trace_frame *f)
 {
 	char name[2048];
 	size_t from = c->n;
-	put(c, "%3u  %.2000s", c->number,
+	put(c, "%3u  %s", c->number,
 	    f->full && f->full[0] && !f->note ? f->full : trace_frame_name(f, name, sizeof name));
 	if (f->path && f->line)
 		put(c, "  %.1000s:%u", f->path, f->line);
@@ -404,7 +404,7 @@ static struct pattern *filter(struct app *a)
 
 static unsigned where(const struct app *a)
 {
-	return a->trace->in_site ? IN_SITE : IN_TRACE;
+	return a->trace->in_site ? IN_SITE : (unsigned)IN_SITES << a->trace->view;
 }
 
 const struct subject subject_trace = {

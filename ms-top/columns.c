@@ -75,7 +75,16 @@ int columns_parse(const char *text, struct column_set *out, struct ms_err *err)
 	}
 }
 
-struct column_set columns_fit(const struct column_set *all, int width)
+int column_width(enum column_id id, enum column_id sort, int width)
+{
+	const struct column *c = &columns[id];
+	int need = (int)strlen(c->title) + (id == sort);
+	if (id == COLUMN_HISTORY && width >= COLUMN_WIDE_FROM)
+		return COLUMN_HISTORY_WIDE;
+	return c->width && c->width < need ? need : c->width;
+}
+
+struct column_set columns_fit(const struct column_set *all, enum column_id sort, int width)
 {
 	struct column_set set = *all;
 	for (;;) {
@@ -83,7 +92,7 @@ struct column_set columns_fit(const struct column_set *all, int width)
 		size_t least = set.n;
 		for (size_t i = 0; i < set.n; i++) {
 			const struct column *c = &columns[set.v[i]];
-			need += c->width ? c->width + 1 : 19;
+			need += c->width ? column_width(set.v[i], sort, width) + 1 : 19;
 			if (least == set.n || c->lasts < columns[set.v[least]].lasts)
 				least = i;
 		}
@@ -247,16 +256,20 @@ void column_draw(struct grid *g, int row, int col, int width, struct system *s, 
 	char buf[WORDS_BUF], line[sizeof p->command + 128];
 	enum grid_style style = style_of(s, id, p);
 	if (id == COLUMN_HISTORY) {
-		unsigned values[16];
+		unsigned values[COLUMN_HISTORY_WIDE];
 		size_t n = history_values(&p->history, values,
-					  (size_t)width < 16 ? (size_t)width : 16);
+					  width < COLUMN_HISTORY_WIDE ? (size_t)width
+								      : COLUMN_HISTORY_WIDE);
 		grid_spark(g, row, col, width, style, values, n);
 	} else if (id == COLUMN_STATE) {
 		snprintf(buf, sizeof buf, "%c", p->ended ? 'x' : p->state ? p->state : ' ');
 		grid_put(g, row, col, width, style, buf);
 	} else if (id == COLUMN_COMMAND) {
 		/* in front, where long arguments do not hide it */
-		snprintf(line, sizeof line, "%s%s%s%s", indent,
+		snprintf(line, sizeof line, "%s%s%s%s%s", indent,
+			 !p->group ? ""
+			 : p->open ? "- "
+				   : "+ ",
 			 p->recorded && s->recordings.n ? g->ascii ? "*rec " : "●rec " : "",
 			 p->ended ? peak_of(p, buf) : "", p->command);
 		grid_put(g, row, col, width, style, line);

@@ -57,8 +57,14 @@ extern const struct column_set columns_default;
 int columns_parse(const char *text, struct column_set *out, struct ms_err *err);
 /* -1 with `err` set when there is no such column. */
 int column_find(const char *name, size_t length, struct ms_err *err);
-/* Which of them fit in `width` columns. */
-struct column_set columns_fit(const struct column_set *all, int width);
+/* Which of them fit in `width` columns, when they are sorted by `sort`. */
+struct column_set columns_fit(const struct column_set *all, enum column_id sort, int width);
+/* How wide one is then: the title of the one that rows are sorted by has a mark. 0: what is left.
+ */
+int column_width(enum column_id id, enum column_id sort, int width);
+/* Of a history, where the screen is so wide. */
+#define COLUMN_HISTORY_WIDE 24
+#define COLUMN_WIDE_FROM 160
 
 /* Is it not read of all processes at every look? */
 bool column_is_dear(enum column_id id);
@@ -66,7 +72,7 @@ bool column_is_dear(enum column_id id);
 /* Less than 0: `a` comes first. Unknown figures come last. */
 int column_compare(struct system *s, enum column_id id, struct system_process *a,
 		   struct system_process *b);
-/* The cell of a process; `indent` is for its command. `children` > 0: it is a group of so many. */
+/* The cell of a process, or of a group; `indent` is for its command. */
 void column_draw(struct grid *g, int row, int col, int width, struct system *s, enum column_id id,
 		 struct system_process *p, const char *indent);
 

@@ -58,20 +58,22 @@ static void draw_keys(struct grid *g, unsigned where)
 		grid_put(g, row, col, -1, GRID_DIM, keys[leave].brief);
 }
 
-void draw_last_line(struct grid *g, unsigned where, const struct screen_state *st)
+void draw_last_line(struct grid *g, const struct screen_state *st)
 {
 	int row = g->rows - 1;
 	if (st->typed) {
-		int col = grid_print(g, row, 0, GRID_BOLD, "%s%s", st->message, st->typed);
+		/* its end is where the next character comes */
+		int col = grid_put(g, row, 0, -1, GRID_BOLD, st->message);
+		col += grid_put_end(g, row, col, g->cols - 1 - col, GRID_BOLD, st->typed);
 		grid_put(g, row, col, 1, GRID_HEAD, " ");
 	} else if (st->message) {
 		draw_message(g, st->message);
 	} else {
-		draw_keys(g, where);
+		draw_keys(g, st->where);
 	}
 }
 
-#define HELP_WIDTH 40 /* of a key and what it does */
+#define HELP_WIDTH (KEYS_NAME + 1 + KEYS_HELP + 1) /* of a key and what it does */
 
 int draw_help(struct grid *g, unsigned where, int page)
 {
@@ -82,6 +84,8 @@ int draw_help(struct grid *g, unsigned where, int page)
 	int across = n > room ? (n + room - 1) / room : 1, fit = g->cols / HELP_WIDTH;
 	across = across < fit ? across : fit > 1 ? fit : 1;
 	int width = g->cols / across, pages = (n + room * across - 1) / (room * across);
+	/* the screen may have grown since it was turned to */
+	page = page < pages ? page : pages - 1;
 	grid_rule(g, 0, "keys");
 	for (size_t i = 0; i < key_count; i++) {
 		if (!keys[i].help || !(keys[i].where & where))
@@ -90,8 +94,9 @@ int draw_help(struct grid *g, unsigned where, int page)
 		if (place < 0 || place >= room * across)
 			continue;
 		int row = 1 + place % room, col = place / room * width;
-		grid_put(g, row, col, 8, GRID_BOLD, keys[i].name);
-		grid_put(g, row, col + 9, width - 10, GRID_PLAIN, keys[i].help);
+		grid_put(g, row, col, KEYS_NAME, GRID_BOLD, keys[i].name);
+		grid_put(g, row, col + KEYS_NAME + 1, width - KEYS_NAME - 2, GRID_PLAIN,
+			 keys[i].help);
 	}
 	if (page + 1 < pages)
 		grid_print(g, g->rows - 1, 0, GRID_DIM, "any key: more (%d of %d)", page + 1,

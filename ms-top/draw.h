@@ -20,6 +20,7 @@ struct screen_state {
 	const char *message; /* in the last line instead of the keys; NULL = none */
 	const char *typed;   /* what is being typed after `message`; NULL = nothing is */
 	bool frozen;
+	unsigned where; /* which keys mean something, bits of keys.h */
 	double delay_s;
 };
 

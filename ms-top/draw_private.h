@@ -9,7 +9,7 @@ struct ms_trend;
 struct screen_state;
 
 /* Keys, a message, or what is being typed. */
-void draw_last_line(struct grid *g, unsigned where, const struct screen_state *st);
+void draw_last_line(struct grid *g, const struct screen_state *st);
 /* What a trend says, in a few words. */
 const char *draw_verdict(const struct ms_trend *t);
 

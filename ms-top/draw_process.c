@@ -137,24 +137,53 @@ static void draw_kinds(struct grid *g, int *row, const struct process *p)
 	(*row)++;
 }
 
+/* The cells of a region; of a path its end, which tells files apart. */
+static void draw_cells(struct grid *g, int row, enum grid_style style, const char *const *text)
+{
+	static const struct {
+		int width; /* 0 = what is left */
+		bool right;
+		int from; /* columns of a screen that has room for it */
+	} cells[] = {{12, false, 0}, {8, true, 60},   {8, true, 0},    {8, true, 72},
+		     {8, true, 100}, {5, false, 100}, {11, false, 52}, {0, false, 0}};
+	for (int i = 0, col = 2; i < (int)(sizeof cells / sizeof cells[0]); i++) {
+		int width = i == 0 && g->cols >= 100 ? 16 : cells[i].width;
+		if (g->cols < cells[i].from)
+			continue;
+		if (!width)
+			grid_put_end(g, row, col, g->cols - col, style, text[i]);
+		else if (cells[i].right)
+			grid_put_right(g, row, col, width, style, text[i]);
+		else
+			grid_put(g, row, col, width, style, text[i]);
+		col += width + 1;
+	}
+}
+
 static void draw_regions(struct grid *g, int row, int end, const struct process *p,
 			 struct list *list)
 {
-	char a[WORDS_BUF], b[WORDS_BUF], c[WORDS_BUF], d[WORDS_BUF], title[32];
-	snprintf(title, sizeof title, "%zu REGIONS", p->regions.n);
-	grid_print(g, row++, 0, GRID_HEAD, "  %-16s %8s %8s %8s %8s %-5s %-11s %s", title, "SIZE",
-		   "RSS", "PSS", "SWAP", "PERM", "KIND", "FILE");
+	char a[WORDS_BUF], b[WORDS_BUF], c[WORDS_BUF], d[WORDS_BUF], first[32];
+	snprintf(first, sizeof first, "%zu REGIONS", p->regions.n);
+	for (int i = 0; i < g->cols; i++)
+		grid_put(g, row, i, 1, GRID_HEAD, " ");
+	draw_cells(g, row++, GRID_HEAD,
+		   (const char *[]){first, "SIZE", "RSS", "PSS", "SWAP", "PERM", "KIND", "FILE"});
 	size_t top = list_view(list, end > row ? (size_t)(end - row) : 0);
 	for (; row < end && top < p->regions.n; row++, top++) {
 		const struct ms_region *r = &p->regions.v[p->order[top]];
 		bool here = list->has && list->selected == r->map.start;
-		grid_print(g, row, 0, GRID_PLAIN, "%c %-16llx %8s %8s %8s %8s %-5s %-11s %s",
-			   here ? '>' : ' ', (unsigned long long)r->map.start,
-			   words_size(a, r->map.end - r->map.start), words_size(b, r->memory.rss),
-			   words_size(c, r->memory.pss), words_size(d, r->memory.swap),
-			   r->map.perms, ms_region_word(r->kind), r->map.path);
-		if (here)
+		snprintf(first, sizeof first, "%llx", (unsigned long long)r->map.start);
+		draw_cells(g, row, GRID_PLAIN,
+			   (const char *[]){first, words_size(a, r->map.end - r->map.start),
+					    words_size(b, r->memory.rss),
+					    words_size(c, r->memory.pss),
+					    words_size(d, r->memory.swap), r->map.perms,
+					    ms_region_word(r->kind), r->map.path});
+		if (here) {
+			grid_put(g, row, 0, 1, GRID_PLAIN, ">");
 			grid_select(g, row);
+		}
 	}
 }
 
@@ -185,5 +214,5 @@ void draw_process(struct grid *g, const struct process *p, const struct screen_s
 			draw_kinds(g, &row, p);
 		draw_regions(g, row, g->rows - 1, p, st->list);
 	}
-	draw_last_line(g, IN_PROCESS, st);
+	draw_last_line(g, st);
 }

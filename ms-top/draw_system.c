@@ -23,6 +23,7 @@
 #define DETAIL 5
 #define DETAIL_FROM 22 /* rows of a screen that has room for it */
 #define HEADER_FROM 14
+#define NAMES_FROM 60 /* columns, for the names of all views */
 
 static const char *const view_names[] = {"Processes", "Groups", "Tree"};
 static const char *const group_names[] = {"executable", "user", "cgroup"};
@@ -35,15 +36,16 @@ static void draw_header(struct grid *g, const struct system *s, bool kernel)
 	if (s->unreadable)
 		snprintf(extra, sizeof extra, " (%zu unreadable: other users)", s->unreadable);
 	grid_print(g, 0, 0, GRID_BOLD,
-		   "%s   up %s   load %.2f   %zu processes%s   %zu kernel threads%s", s->host,
-		   words_time(up, (double)m->up_s), m->load[0], n, extra, s->kernel,
-		   kernel || !s->kernel ? "" : " hidden");
+		   "%s   up %s   load %.2f   %zu process%s%s   %zu kernel thread%s%s", s->host,
+		   words_time(up, (double)m->up_s), m->load[0], n, n == 1 ? "" : "es", extra,
+		   s->kernel, s->kernel == 1 ? "" : "s", kernel || !s->kernel ? "" : " hidden");
 	if (m->total == SYSTEM_UNKNOWN || m->available == SYSTEM_UNKNOWN) {
 		grid_put(g, 1, 0, -1, GRID_DIM, "the kernel does not tell the memory in use");
 		return;
 	}
 	uint64_t used = m->total - m->available;
-	int bar = g->cols >= 100 ? 28 : g->cols >= 60 ? 12 : 0;
+	int bar = g->cols - 78; /* beside all the figures */
+	bar = bar < 8 ? 0 : bar > 28 ? 28 : bar;
 	int col = grid_print(g, 1, 0, GRID_PLAIN, "Mem %s  used ", words_size(a, m->total));
 	grid_bar(g, 1, col, bar, (double)used > 0.9 * (double)m->total ? GRID_BAD : GRID_GOOD,
 		 (double)used, (double)m->total);
@@ -91,7 +93,11 @@ static void draw_views(struct grid *g, int row, const struct rows *r, const stru
 	for (int i = 0; i < ROWS_VIEWS; i++) {
 		char text[48];
 		bool now = (enum rows_view)i == r->view;
-		snprintf(text, sizeof text, now ? "[%d %s]" : "%d %s", i + 1, view_names[i]);
+		if (now || g->cols >= NAMES_FROM)
+			snprintf(text, sizeof text, now ? "[%d %s]" : "%d %s", i + 1,
+				 view_names[i]);
+		else
+			snprintf(text, sizeof text, "%d", i + 1);
 		col += grid_put(g, row, col, -1, now ? GRID_BOLD : GRID_DIM, text) + 1;
 	}
 	if (r->view == ROWS_GROUPS)
@@ -112,16 +118,17 @@ static void draw_views(struct grid *g, int row, const struct rows *r, const stru
 }
 
 /* Places of the columns on a row; the one without a width takes what is left. */
-static void place(const struct column_set *set, int width, int *at, int *widths)
+static void place(const struct column_set *set, enum column_id sort, int width, int *at,
+		  int *widths)
 {
 	int fixed = 2, open = 0;
 	for (size_t i = 0; i < set->n; i++) {
-		fixed += columns[set->v[i]].width ? columns[set->v[i]].width + 1 : 1;
+		fixed += column_width(set->v[i], sort, width) + 1;
 		open += !columns[set->v[i]].width;
 	}
 	int col = 2;
 	for (size_t i = 0; i < set->n; i++) {
-		int w = columns[set->v[i]].width;
+		int w = column_width(set->v[i], sort, width);
 		at[i] = col;
 		widths[i] = w ? w : width > fixed ? (width - fixed) / (open ? open : 1) + 1 : 1;
 		col += widths[i] + 1;
@@ -159,9 +166,9 @@ static void draw_rest(struct grid *g, int row, const struct rows *r, size_t top,
 static void draw_rows(struct grid *g, int from, int height, struct system *s, const struct rows *r,
 		      const struct screen_state *st)
 {
-	struct column_set set = columns_fit(st->columns, g->cols);
+	struct column_set set = columns_fit(st->columns, r->sort, g->cols);
 	int at[COLUMN_COUNT], widths[COLUMN_COUNT];
-	place(&set, g->cols, at, widths);
+	place(&set, r->sort, g->cols, at, widths);
 	draw_titles(g, from, &set, at, widths, r);
 	bool rest = height > 3 && r->n > (size_t)height - 1;
 	height -= rest;
@@ -197,9 +204,20 @@ static void draw_detail_title(struct grid *g, int row, const struct system_proce
 			snprintf(limit, sizeof limit, " %s of %s",
 				 words_size(a, c->limits.group_now),
 				 words_size(b, c->limits.group_max));
-		snprintf(title, sizeof title, "%d %.200s  %s  cgroup %s%s  %u thread%s",
-			 (int)p->pid, p->command, p->user, p->cgroup[0] ? p->cgroup : "-", limit,
-			 p->threads, p->threads == 1 ? "" : "s");
+		char rest[400];
+		snprintf(rest, sizeof rest, "  %s  cgroup %s%s  %u thread%s", p->user,
+			 p->cgroup[0] ? p->cgroup : "-", limit, p->threads,
+			 p->threads == 1 ? "" : "s");
+		/* long arguments leave room for what the row does not say */
+		int room = g->cols - 14 - grid_width(g, rest);
+		room = room > 20 ? room : 20;
+		bool cut = grid_width(g, p->command) > room;
+		int n = (int)grid_fit(g, p->command, cut ? room - 1 : room);
+		snprintf(title, sizeof title, "%d %.*s%s%s", (int)p->pid, n, p->command,
+			 !cut       ? ""
+			 : g->ascii ? "~"
+				    : "…",
+			 rest);
 	}
 	grid_rule(g, row, title);
 }
@@ -313,8 +331,8 @@ void draw_system(struct grid *g, struct system *s, const struct rows *r, const s
 	struct system_process *p = st->list->has ? r->v[st->list->at] : NULL;
 	if (g->rows >= DETAIL_FROM && p) {
 		end -= DETAIL;
-		draw_detail(g, end, s, p, r->view == ROWS_GROUPS ? NULL : c);
+		draw_detail(g, end, s, p, p->group ? NULL : c);
 	}
 	draw_rows(g, row, end - row, s, r, st);
-	draw_last_line(g, IN_LIST, st);
+	draw_last_line(g, st);
 }

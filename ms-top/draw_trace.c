@@ -24,7 +24,7 @@
 
 #define HEADER 3
 #define HEADER_FROM 12
-#define GLIMPSE 9
+#define SURE_FROM 110 /* columns, for the confidence in a forecast too */
 #define GLIMPSE_FROM 26
 #define NAMES_FROM 60 /* columns, for the names of all views */
 
@@ -168,12 +168,37 @@ static void draw_rates(struct grid *g, const struct trace *t)
 	col += grid_print(g, 2, col, GRID_PLAIN, "%s/s%s%s %s/s%s", words_count(c, r->frees), gap,
 			  words_count(d, r->events), wide ? "events" : "ev",
 			  r->average ? " on average" : "");
-	if (t->total.rss != UINT64_MAX && t->total.rss > t->total.live_bytes)
-		grid_print(g, 2, col, GRID_PLAIN, "%snot heap %s", gap,
-			   words_size(e, t->total.rss - t->total.live_bytes));
+	char other[64];
+	if (t->total.rss == UINT64_MAX || t->total.rss <= t->total.live_bytes)
+		return;
+	snprintf(other, sizeof other, "%snot heap %s", gap,
+		 words_size(e, t->total.rss - t->total.live_bytes));
+	if (grid_width(g, other) <= g->cols - col)
+		grid_put(g, 2, col, -1, GRID_PLAIN, other);
 }
 
-static void draw_views(struct grid *g, int row, const struct trace *t)
+size_t draw_trace_flags(const struct grid *g, const struct trace *t, const struct screen_state *st,
+			char *text, size_t room)
+{
+	char when[MS_UNIT_BUF];
+	bool trouble;
+	const char *state = trace_state(t, &trouble);
+	text[0] = 0;
+	if (g->rows >= HEADER_FROM)
+		return 0;
+	size_t n = (size_t)snprintf(text, room, "%s", st->frozen ? "FROZEN  " : "");
+	if (t->in_past)
+		n += (size_t)snprintf(text + n, room - n, "PAST %s  ",
+				      ms_format_duration(when, t->past_ns));
+	if (trouble)
+		n += (size_t)snprintf(text + n, room - n, "%.*s  ", (int)strcspn(state, ":"),
+				      state);
+	return n;
+}
+
+/* How many rows there are, and what is done to them. */
+static void draw_views(struct grid *g, int row, const struct trace *t,
+		       const struct screen_state *st)
 {
 	int col = 0;
 	char right[400] = "", when[MS_UNIT_BUF], count[MS_UNIT_BUF];
@@ -187,17 +212,24 @@ static void draw_views(struct grid *g, int row, const struct trace *t)
 			snprintf(text, sizeof text, "%d", i + 1);
 		col += grid_put(g, row, col, -1, now ? GRID_BOLD : GRID_DIM, text) + 1;
 	}
-	if (t->filter.text[0])
-		snprintf(right, sizeof right, "filter: %s (%zu hidden)   ", t->filter.text,
+	bool flags = draw_trace_flags(g, t, st, right, sizeof right) > 0;
+	size_t n = strlen(right);
+	if (t->filter.text[0] && t->view == TRACE_SITES)
+		snprintf(right + n, sizeof right - n, "filter: %s (%zu hidden)   ", t->filter.text,
 			 t->hidden);
 	if (t->has_base)
 		snprintf(right + strlen(right), sizeof right - strlen(right), "baseline %s   ",
 			 ms_format_duration(when, t->base.ns));
-	if (t->view == TRACE_SITES)
+	if (t->view == TRACE_SITES && !flags)
 		snprintf(right + strlen(right), sizeof right - strlen(right), "sort %s%s   ",
 			 t->reverse ? "-" : "", site_columns[t->sort].title);
-	snprintf(right + strlen(right), sizeof right - strlen(right), "%s site%s",
-		 ms_format_count(count, t->rows), t->rows == 1 ? "" : "s");
+	/* only the list of sites is filtered */
+	size_t rows = t->view == TRACE_THREADS ? t->thread_rows
+		      : t->view == TRACE_SITES ? t->rows
+					       : t->rows + t->hidden;
+	snprintf(right + strlen(right), sizeof right - strlen(right), "%s %s%s",
+		 ms_format_count(count, rows), t->view == TRACE_THREADS ? "thread" : "site",
+		 rows == 1 ? "" : "s");
 	if (col < g->cols)
 		grid_put_right(g, row, col, g->cols - col, GRID_PLAIN, right);
 }
@@ -300,7 +332,7 @@ static void draw_site_row(struct grid *g, int row, struct trace *t, size_t at,
 	struct trace_site *s = &t->sites[t->order[at]];
 	int col = 2;
 	for (size_t i = 0; i < n; i++) {
-		int width = site_columns[cols[i]].width;
+		int width = site_column_width(t, cols[i], g->cols);
 		if (cols[i] == SITE_HISTORY)
 			draw_trace_history(g, row, col, width, t, t->order[at]);
 		else if (cols[i] == SITE_VERDICT) {
@@ -322,14 +354,15 @@ static void draw_titles(struct grid *g, int row, const struct trace *t,
 		grid_put(g, row, i, 1, GRID_HEAD, " ");
 	for (size_t i = 0; i < n; i++) {
 		const struct column *c = &site_columns[cols[i]];
+		int width = site_column_width(t, cols[i], g->cols);
 		char title[24];
 		snprintf(title, sizeof title, "%s%s", c->title,
 			 cols[i] == t->sort ? (t->reverse ? "^" : "v") : "");
 		if (c->right)
-			grid_put_right(g, row, col, c->width, GRID_HEAD, title);
+			grid_put_right(g, row, col, width, GRID_HEAD, title);
 		else
-			grid_put(g, row, col, c->width ? c->width : -1, GRID_HEAD, title);
-		col += c->width + 1;
+			grid_put(g, row, col, width ? width : -1, GRID_HEAD, title);
+		col += width + 1;
 	}
 }
 
@@ -353,14 +386,15 @@ static void draw_rest(struct grid *g, int row, struct trace *t, size_t top, size
 	}
 	for (size_t i = 0; i < n && t->rows > shown; i++) {
 		enum site_column id = cols[i];
+		int width = site_column_width(t, id, g->cols);
 		if (id == SITE_LIVE || id == SITE_BLOCKS || id == SITE_CALLS ||
 		    id == SITE_ALLOCATED || id == SITE_TEMPORARY)
-			draw_number(g, row, col, site_columns[id].width, t, id, &rest);
+			draw_number(g, row, col, width, t, id, &rest);
 		if (id == SITE_NAME)
 			col += grid_print(g, row, col, GRID_DIM, "%s more site%s",
 					  ms_format_count(count, t->rows - shown),
 					  t->rows - shown == 1 ? "" : "s");
-		col += site_columns[id].width + 1;
+		col += width + 1;
 	}
 	if (t->hidden)
 		grid_print(g, row, t->rows > shown ? col + 1 : 2, GRID_DIM,
@@ -408,8 +442,11 @@ static int draw_outlook(struct grid *g, int row, const struct trace *t)
 	char words[LIMITS_WORDS];
 	if (!t->forecast.what)
 		return 0;
-	grid_print(g, row, 1, GRID_BAD, "at this rate (confidence %.2f) live heap %s",
-		   t->whole.confidence, limits_words(&t->forecast, words));
+	char sure[32] = "";
+	if (g->cols >= SURE_FROM)
+		snprintf(sure, sizeof sure, " (confidence %.2f)", t->whole.confidence);
+	grid_print(g, row, 1, GRID_BAD, "at this rate%s live heap %s", sure,
+		   limits_words(&t->forecast, words));
 	return 1;
 }
 
@@ -434,8 +471,9 @@ static void draw_view(struct grid *g, int row, int end, struct trace *t,
 	}
 	if (g->rows >= GLIMPSE_FROM && st->list->has && t->rows) {
 		end -= draw_outlook(g, end - 1, t);
-		end -= GLIMPSE;
-		draw_trace_glimpse(g, end, end + GLIMPSE, t, (uint32_t)st->list->selected);
+		int rows = draw_trace_glimpse_rows(g->rows);
+		end -= rows;
+		draw_trace_glimpse(g, end, end + rows, t, (uint32_t)st->list->selected);
 	}
 	draw_sites(g, row, end, t, st);
 }
@@ -451,10 +489,10 @@ void draw_trace(struct grid *g, struct trace *t, const struct screen_state *st)
 	}
 	if (t->in_site) {
 		draw_trace_site(g, row, g->rows - 1, t, st);
-		draw_last_line(g, IN_SITE, st);
+		draw_last_line(g, st);
 		return;
 	}
-	draw_views(g, row++, t);
+	draw_views(g, row++, t, st);
 	draw_view(g, row, g->rows - 1, t, st);
-	draw_last_line(g, IN_TRACE, st);
+	draw_last_line(g, st);
 }

@@ -4,6 +4,7 @@
 #ifndef TOP_DRAW_TRACE_H
 #define TOP_DRAW_TRACE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct grid;
@@ -27,10 +28,16 @@ void draw_trace_timeline(struct grid *g, int row, int end, struct trace *t);
 /* draw_trace_site.c: the whole site, and what there is room for beneath the table. */
 void draw_trace_site(struct grid *g, int row, int end, struct trace *t,
 		     const struct screen_state *st);
+/* How many rows it has on a screen of so many. */
+int draw_trace_glimpse_rows(int rows);
 void draw_trace_glimpse(struct grid *g, int row, int end, struct trace *t, uint32_t node);
 /* A site's live bytes over time, in `width` columns. */
 void draw_trace_history(struct grid *g, int row, int col, int width, const struct trace *t,
 			uint32_t site);
+/* What a screen without the header must say all the same: that it is frozen, or of the past, or
+ * that the trace has a fault. Its length. */
+size_t draw_trace_flags(const struct grid *g, const struct trace *t, const struct screen_state *st,
+			char *text, size_t room);
 /* A row of a table that is selected gets its mark. */
 void draw_trace_mark(struct grid *g, int row, const struct screen_state *st, uint64_t id);
 

@@ -11,7 +11,8 @@
 #include "words.h"
 #include "libcommon/units.h"
 
-#define GLIMPSE_FRAMES 4
+#define GLIMPSE_FRAMES 4 /* on a screen of up to GLIMPSE_MORE rows; and as many of its bars */
+#define GLIMPSE_MORE 40
 
 /* ---- the stack ---- */
 
@@ -157,18 +158,30 @@ static void draw_threads(struct box *b, const struct trace *t, const struct site
 static void draw_boxes(struct grid *g, int row, int end, const struct trace *t)
 {
 	const struct site_detail *d = &t->detail;
-	int across = g->cols >= 100 ? 3 : g->cols >= 66 ? 2 : 1, width = (g->cols - 1) / across - 1;
+	int across = g->cols >= 100 ? 3 : g->cols >= 66 ? 2 : 1, pitch = (g->cols - 1) / across;
+	int width = pitch - (across > 1 ? 3 : 1);
 	struct box b = {g, row, end, 1, width};
 	draw_sizes(&b, d);
 	if (across > 1)
-		b = (struct box){g, row, end, 1 + width + 1, width};
+		b = (struct box){g, row, end, 1 + pitch, width};
 	draw_ages(&b, d);
 	if (across > 2)
-		b = (struct box){g, row, end, 1 + 2 * (width + 1), width};
+		b = (struct box){g, row, end, 1 + 2 * pitch, width};
 	draw_threads(&b, t, d);
 }
 
 /* ---- beneath the table ---- */
+
+static int glimpse_frames(int rows)
+{
+	return GLIMPSE_FRAMES + (rows > GLIMPSE_MORE ? (rows - GLIMPSE_MORE) / 5 : 0);
+}
+
+int draw_trace_glimpse_rows(int rows)
+{
+	return 1 + glimpse_frames(rows) + GLIMPSE_FRAMES +
+	       (glimpse_frames(rows) - GLIMPSE_FRAMES) / 2;
+}
 
 void draw_trace_glimpse(struct grid *g, int row, int end, struct trace *t, uint32_t node)
 {
@@ -180,9 +193,9 @@ void draw_trace_glimpse(struct grid *g, int row, int end, struct trace *t, uint3
 	if (g->cols >= 80)
 		grid_put_right(g, row, g->cols - 40, 38, GRID_DIM, hint);
 	row++;
-	struct frames x = {.g = g, .row = row, .end = row + GLIMPSE_FRAMES};
+	struct frames x = {.g = g, .row = row, .end = row + glimpse_frames(g->rows)};
 	trace_each_frame(t, node, draw_frame, &x);
-	draw_boxes(g, row + GLIMPSE_FRAMES, end, t);
+	draw_boxes(g, row + glimpse_frames(g->rows), end, t);
 }
 
 /* ---- the whole screen ---- */
@@ -197,19 +210,25 @@ static void draw_figures(struct grid *g, int row, struct trace *t, struct trace_
 	if (t->has_base)
 		col += grid_print(g, row, 1 + col, GRID_PLAIN, "%s since the baseline   ",
 				  words_change(e, trace_since_base(t, s)));
-	if (!t->partial)
-		grid_print(g, row, 1 + col, GRID_PLAIN,
-			   "allocated %s in %s calls, %.0f %% temporary, %llu realloc, %llu failed",
-			   words_size(c, x->bytes), words_count(d, (double)x->allocations),
-			   x->allocations ? 100 * (double)x->temporary / (double)x->allocations : 0,
-			   (unsigned long long)detail->reallocations,
-			   (unsigned long long)detail->failed);
+	if (t->partial)
+		return;
+	/* as many whole figures as there is room for */
+	char parts[4][80];
+	snprintf(parts[0], sizeof parts[0], "allocated %s in %s calls", words_size(c, x->bytes),
+		 words_count(d, (double)x->allocations));
+	snprintf(parts[1], sizeof parts[1], ", %.0f %% temporary",
+		 x->allocations ? 100 * (double)x->temporary / (double)x->allocations : 0);
+	snprintf(parts[2], sizeof parts[2], ", %llu realloc",
+		 (unsigned long long)detail->reallocations);
+	snprintf(parts[3], sizeof parts[3], ", %llu failed", (unsigned long long)detail->failed);
+	for (int i = 0; i < 4 && grid_width(g, parts[i]) <= g->cols - 1 - col; i++)
+		col += grid_put(g, row, 1 + col, -1, GRID_PLAIN, parts[i]);
 }
 
 static void draw_trend(struct grid *g, int row, struct trace *t, struct trace_site *s)
 {
 	char a[WORDS_BUF], b[WORDS_BUF], c[WORDS_BUF];
-	int width = g->cols >= 100 ? 48 : g->cols >= 60 ? 20 : 8;
+	int width = g->cols >= 120 ? 48 : g->cols >= 100 ? 30 : g->cols >= 60 ? 16 : 8;
 	const char *word = trace_verdict(t, s);
 	draw_trace_history(g, row, 1, width, t, (uint32_t)(s - t->sites));
 	int col = 1 + width + 2;
@@ -232,11 +251,13 @@ static void draw_trend(struct grid *g, int row, struct trace *t, struct trace_si
 void draw_trace_site(struct grid *g, int row, int end, struct trace *t,
 		     const struct screen_state *st)
 {
-	char name[512];
+	char name[640];
 	uint32_t node = t->detail.node;
 	struct trace_site_name n = trace_site_name(t, node);
 	struct trace_site *s = trace_find(t, node);
-	grid_rule(g, row++, trace_frame_name(&n.user, name, sizeof name));
+	size_t flags = draw_trace_flags(g, t, st, name, 128);
+	trace_frame_name(&n.user, name + flags, sizeof name - flags);
+	grid_rule(g, row++, name);
 	if (s) {
 		draw_figures(g, row++, t, s);
 		draw_trend(g, row++, t, s);

@@ -80,6 +80,19 @@ int grid_width(const struct grid *g, const char *text)
 	return w;
 }
 
+size_t grid_fit(const struct grid *g, const char *text, int width)
+{
+	const char *at = text;
+	while (*at) {
+		struct character c = next_character(g, at);
+		width -= c.width;
+		if (width < 0)
+			break;
+		at += c.bytes;
+	}
+	return (size_t)(at - text);
+}
+
 static void add_mark(struct grid_cell *to, const struct character *c)
 {
 	if (to->bytes + c->show_bytes < GRID_BYTES) {
@@ -198,7 +211,7 @@ void grid_rule(struct grid *g, int row, const char *title)
 	for (int i = 0; i < g->cols; i++)
 		grid_put(g, row, i, 1, GRID_DIM, g->ascii ? "-" : "─");
 	if (title[0]) {
-		char text[512];
+		char text[2048];
 		snprintf(text, sizeof text, " %s ", title);
 		grid_put(g, row, 2, g->cols - 4, GRID_BOLD, text);
 	}

@@ -67,6 +67,8 @@ void grid_select(struct grid *g, int row);
 
 /* Columns that text takes, as grid_put would put it. */
 int grid_width(const struct grid *g, const char *text);
+/* Bytes of `text` that need no more than `width` columns. */
+size_t grid_fit(const struct grid *g, const char *text, int width);
 /* A row as text without trailing blanks, NUL-ended. Returns its length; `room` is enough when it is
  * cols * GRID_BYTES + 1. */
 size_t grid_row(const struct grid *g, int row, char *text, size_t room);

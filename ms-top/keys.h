@@ -48,8 +48,24 @@ enum action {
 	ACT_QUIT,
 };
 
-/* Where a key means something, bits. */
-enum { IN_LIST = 1, IN_PROCESS = 2, IN_TRACE = 4, IN_SITE = 8, IN_ALL = 15 };
+/* Where a key means something, bits: one each for what can be on the screen. */
+enum {
+	IN_PROCESSES = 1, /* as a list, or a tree */
+	IN_GROUPS = 2,
+	IN_LIST = IN_PROCESSES | IN_GROUPS,
+	IN_PROCESS = 4,
+	IN_SITES = 8, /* and those after it, as enum trace_view has them */
+	IN_TREE = 16,
+	IN_THREADS = 32,
+	IN_TIMELINE = 64,
+	IN_SIZES = 128,
+	IN_TRACE = IN_SITES | IN_TREE | IN_THREADS | IN_TIMELINE | IN_SIZES,
+	IN_SITE = 256,
+	IN_ALL = 511
+};
+/* Of one key, so that two fit next to each other in 80 columns. */
+#define KEYS_NAME 8
+#define KEYS_HELP 30
 
 struct key {
 	int codes[3]; /* as the terminal gives them, 0 = no more */

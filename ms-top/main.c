@@ -2,21 +2,24 @@
  * ms-top: the memory of processes as it changes.
  *
  * In the order in which data meets them:
+ *
  *   options.c      the command line
  *   app.c          the loop: look, draw, wait for a key; plain frames
  *   system.c       all processes, from /proc; process.c one of them, with its regions
+ *   source.c       from which file of /proc the figures are
  *   history.c      a figure over time, and whether it grows
  *   rows.c         which processes are shown, in what order: filter, groups, tree
  *   columns.c      what is shown of each
  *   chosen.c       what is read of the selected one alone; limits.c when its growth meets a limit;
  *                  maps.c its mappings, and by them whether it is being recorded
- *   trace.c        a trace as it grows: read on, summed up; past.c at an earlier moment;
- *                  trace_rows.c, trace_tree.c in order, trace_names.c call stacks, trace_site.c
- * one, trace_limits.c when its growth meets a limit record.c       ms-record of a process that was
- * chosen; save.c snapshots list.c         the selection, which stays with its row source.c from
- * which file of /proc the figures are json.c         frames as JSON draw*.c        frames, into a
- * grid of cells (grid.c; figures in few columns: words.c) term.c         the terminal keys.c the
- * table of keys; app_keys.c, app_system.c, app_trace.c what they do, app_copy.c copying
+ *   trace.c        a trace as it grows: read on, summed up; past.c at an earlier moment
+ *   trace_*.c      its rows in order and as a tree, names of call stacks, one site, limits, JSON
+ *   record.c       ms-record of a process that was chosen; save.c snapshots
+ *   list.c         the selection, which stays with its row
+ *   json.c         frames as JSON
+ *   draw*.c        frames, into a grid of cells (grid.c; figures in few columns: words.c)
+ *   term.c         the terminal
+ *   keys.c         the table of keys; app_*.c what they do
  */
 #include <locale.h>
 #include <stdio.h>

@@ -115,6 +115,9 @@ static int take(void *options, int c, char **argv, struct ms_err *err)
 		return 0;
 	case OPT_FILTER:
 		o->filter = optarg;
+		if (strlen(optarg) >= PATTERN_ROOM)
+			return ms_err_set(err, "bad --filter '%.20s...': at most %d bytes", optarg,
+					  PATTERN_ROOM - 1);
 		return 0;
 	case OPT_JSON:
 		o->batch = o->json = true;

@@ -177,7 +177,8 @@ static const char *key_of(const struct rows *r, const struct system_process *p)
 	return key[0] ? key : "-";
 }
 
-static struct system_process *group_of(struct rows *r, const char *key)
+/* NULL when nobody made it yet; with `make` it is made. */
+static struct system_process *group_of(struct rows *r, const char *key, bool make)
 {
 	uint64_t id = 14695981039346656037u + (uint64_t)r->group;
 	for (const char *c = key; *c; c++)
@@ -185,6 +186,8 @@ static struct system_process *group_of(struct rows *r, const char *key)
 	for (size_t i = 0; i < r->group_n; i++)
 		if (r->groups[i]->id == id)
 			return r->groups[i];
+	if (!make)
+		return NULL;
 	struct {
 		struct system_process **v;
 		size_t n, cap;
@@ -235,6 +238,7 @@ static void make_groups(struct rows *r, struct system *s, bool fresh)
 	for (size_t i = 0; i < r->group_n; i++) {
 		struct system_process *g = r->groups[i];
 		g->pid = 0;
+		g->members = NULL;
 		g->rss = g->vsz = 0;
 		g->threads = 0;
 		g->cpu = g->fault_rate = g->major_rate = g->read_rate = g->write_rate = 0;
@@ -244,8 +248,15 @@ static void make_groups(struct rows *r, struct system *s, bool fresh)
 	size_t members = r->n;
 	for (size_t i = 0; i < members; i++)
 		if (!r->v[i]->ended)
-			add_to(group_of(r, key_of(r, r->v[i])), r->v[i]);
-	make_room(r, r->group_n);
+			add_to(group_of(r, key_of(r, r->v[i]), true), r->v[i]);
+	for (size_t i = members; i-- > 0;) {
+		struct system_process *p = r->v[i], *g = group_of(r, key_of(r, p), false);
+		if (g && g->open) {
+			p->next = g->members;
+			g->members = p;
+		}
+	}
+	make_room(r, r->group_n + members);
 	r->n = 0;
 	for (size_t i = 0; i < r->group_n; i++) {
 		struct system_process *g = r->groups[i];
@@ -255,6 +266,24 @@ static void make_groups(struct rows *r, struct system *s, bool fresh)
 			history_add(&g->history, s->now_ns, g->rss);
 		r->v[r->n++] = g;
 	}
+}
+
+/* The members of groups that are open become rows behind them. */
+static void open_groups(struct rows *r)
+{
+	size_t done = 0;
+	for (size_t i = 0; i < r->n; i++) {
+		r->depth[done] = 0;
+		r->scratch[done++] = r->v[i];
+		for (struct system_process *p = r->v[i]->members; p; p = p->next) {
+			r->depth[done] = 1;
+			r->scratch[done++] = p;
+		}
+	}
+	struct system_process **rows = r->scratch;
+	r->scratch = r->v;
+	r->v = rows;
+	r->n = done;
 }
 
 void rows_make(struct rows *r, struct system *s, bool fresh)
@@ -270,10 +299,14 @@ void rows_make(struct rows *r, struct system *s, bool fresh)
 		else
 			r->hidden++;
 	}
-	if (r->view == ROWS_GROUPS)
+	if (r->view == ROWS_GROUPS) {
+		sort(r, s); /* within the groups */
 		make_groups(r, s, fresh);
+	}
 	sort(r, s);
 	memset(r->depth, 0, r->n);
+	if (r->view == ROWS_GROUPS)
+		open_groups(r);
 	if (r->view == ROWS_TREE)
 		make_tree(r, s);
 	for (size_t i = 0; i < r->n; i++)

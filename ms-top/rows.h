@@ -16,8 +16,9 @@ enum rows_view { ROWS_PROCESSES, ROWS_GROUPS, ROWS_TREE, ROWS_VIEWS };
 enum rows_group { ROWS_BY_EXECUTABLE, ROWS_BY_USER, ROWS_BY_CGROUP, ROWS_GROUPINGS };
 
 /* A pattern: a regular expression, or plain text where it is none. */
+#define PATTERN_ROOM 128
 struct pattern {
-	char text[128];
+	char text[PATTERN_ROOM];
 	regex_t regex;
 	bool has_regex;
 	uint32_t serial; /* other after every pattern_set */
@@ -36,7 +37,7 @@ struct rows {
 
 	struct system_process **v; /* the result of rows_make */
 	uint64_t *ids;
-	unsigned char *depth; /* in the tree */
+	unsigned char *depth; /* in the tree; of members of a group 1 */
 	size_t n, room;
 	size_t hidden; /* by the filter */
 

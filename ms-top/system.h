@@ -29,7 +29,9 @@ struct system_process {
 	uid_t uid;
 	char state; /* R S D Z T I */
 	bool kernel, ended, seen;
-	bool group;    /* it stands for `pid` processes */
+	bool group;                            /* it stands for `pid` processes, */
+	bool open;                             /* which are rows too: */
+	struct system_process *members, *next; /* in order, by the last rows_make */
 	bool recorded; /* a recorder shares memory with it; read with what is dear */
 	int stat;      /* descriptor of its stat; -1 = not kept */
 	uint32_t threads;

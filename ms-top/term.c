@@ -165,6 +165,12 @@ int term_open(struct ms_err *err)
 	screen = newterm(NULL, stdout, stdin);
 	if (!screen)
 		return ms_err_set(err, "terminal '%s' is not known: use -b for plain frames", name);
+	const char *place = tigetstr("cup");
+	if (!place || place == (char *)-1) {
+		term_close();
+		return ms_err_set(
+			err, "terminal '%s' has no places for text: use -b for plain frames", name);
+	}
 	prepare_back();
 	keep_said();
 	catch_all();

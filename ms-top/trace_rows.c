@@ -39,6 +39,15 @@ int site_column_find(const char *name, struct ms_err *err)
 	return ms_err_set(err, "a trace cannot be sorted by '%s': there are %s", name, all);
 }
 
+int site_column_width(const struct trace *t, enum site_column id, int width)
+{
+	const struct column *c = &site_columns[id];
+	int need = (int)strlen(c->title) + (id == t->sort);
+	if (id == SITE_HISTORY && width >= COLUMN_WIDE_FROM)
+		return COLUMN_HISTORY_WIDE;
+	return c->width && c->width < need ? need : c->width;
+}
+
 size_t site_columns_fit(const struct trace *t, int width, enum site_column out[SITE_COLUMNS])
 {
 	bool shown[SITE_COLUMNS];
@@ -51,7 +60,9 @@ size_t site_columns_fit(const struct trace *t, int width, enum site_column out[S
 			const struct column *c = &site_columns[i];
 			if (!shown[i])
 				continue;
-			need += c->width ? c->width + 1 : 20;
+			need += c->width      ? site_column_width(t, (enum site_column)i, width) + 1
+				: width >= 60 ? SITE_NAME_LEAST
+					      : SITE_NAME_LEAST - 6;
 			out[n++] = (enum site_column)i;
 			if (least < 0 || c->lasts < site_columns[least].lasts)
 				least = i;

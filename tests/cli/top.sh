@@ -16,7 +16,7 @@ process 300 kthreadd 0 0 2 2097152
 
 # ---- plain frames: every figure ----
 COLUMNS=120 timeout 60 "$T" --proc-root proc -b -n 1 >frame || fail "-b: status $?"
-expect 'up 3 d   load 0\.50   5 processes   1 kernel threads hidden$'
+expect 'up 3 d   load 0\.50   5 processes   1 kernel thread hidden$'
 expect '^Mem 8\.00 G  used .* 4\.00 G   cache 1\.00 G   free 2\.00 G   Swap 512 M / 1\.00 G'
 expect '^PSI mem some 1\.5 %  full 0\.5 %'
 expect '^  +100 root +1\.00 G +512 M +256 M +4\.00 K +768 M +- +0 .* new +orderd --port 100$'
