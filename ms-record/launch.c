@@ -315,6 +315,8 @@ static _Noreturn void child(const struct launch *l, const struct options *o, int
 	set_environment(l, o);
 	if (read(go, &byte, 1) != 1)
 		_exit(125);
+	if (o->children_ignored)
+		signal(SIGCHLD, SIG_IGN);
 	sigprocmask(SIG_SETMASK, &l->mask, NULL);
 	execv(l->program, o->command);
 	int e = errno;

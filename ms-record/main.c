@@ -159,6 +159,8 @@ int main(int argc, char **argv)
 	struct options o;
 	struct ms_err err = {0};
 	ms_out_of_memory_status = STATUS_OWN_FAILURE;
+	/* While it is ignored nobody is told how a child has ended. */
+	bool ignored = signal(SIGCHLD, SIG_DFL) == SIG_IGN;
 	if (options_read(&o, argc, argv, &err)) {
 		fprintf(stderr, "ms-record: %s\n", err.text);
 		options_free(&o);
@@ -170,6 +172,7 @@ int main(int argc, char **argv)
 		puts("ms-record " MS_VERSION);
 	if (o.help || o.version)
 		return fflush(stdout) ? STATUS_OWN_FAILURE : 0;
+	o.children_ignored = ignored;
 	int status = o.doctor    ? doctor_run(&o, stdout)
 		     : o.tell    ? tell(&o)
 		     : o.poll.on ? poll_only(&o)

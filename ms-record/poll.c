@@ -43,6 +43,8 @@ static _Noreturn void be_command(const struct watch *w, int result)
 	}
 	signal(SIGPIPE, w->pipe);
 	signal(SIGXFSZ, w->too_large);
+	if (o->children_ignored)
+		signal(SIGCHLD, SIG_IGN);
 	sigprocmask(SIG_SETMASK, &w->mask, NULL);
 	execvp(o->command[0], o->command);
 	int e = errno;
@@ -125,6 +127,8 @@ static void take_sample(struct watch *w, bool detail)
 	poll_keep(&p->series, &s);
 	poll_say_sample(p, &s);
 	poll_trace_sample(p, &s);
+	if (poll_say_unread(p) || poll_trace_unread(p))
+		stop(w, POLL_STOPPED);
 	if (p->opt->poll.max_heap && s.heap > p->opt->poll.max_heap)
 		stop(w, POLL_MAX_HEAP);
 }

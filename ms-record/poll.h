@@ -46,6 +46,7 @@ struct poll {
 	int pid_out; /* its number */
 	char name[64];
 	FILE *csv;                /* NULL = none */
+	int csv_errno;            /* why it could not be written */
 	bool table;               /* the live table is shown */
 	uint64_t table_ns;        /* when the next line may be */
 	struct poll_trace *trace; /* NULL = none */
@@ -59,7 +60,10 @@ int poll_run(const struct options *o, int *own, struct ms_err *err);
 
 /* Opens what --csv asks for, and looks whether there is a terminal. 0, or -1 with `err` set. */
 int poll_say_start(struct poll *p, struct ms_err *err);
+/* Failures are kept for the end: watching goes on, unless poll_say_unread(). */
 void poll_say_sample(struct poll *p, const struct ms_proc_sample *s);
+/* Is the CSV standard output, and nobody reads that any more? */
+bool poll_say_unread(const struct poll *p);
 /* The diagnosis, to `to`. */
 void poll_say_end(struct poll *p, FILE *to);
 /* 0, or -1 with `err` set: the CSV could not be written. */
@@ -69,8 +73,10 @@ int poll_say_close(struct poll *p, struct ms_err *err);
 
 /* Begins a trace with samples only. 0, or -1 with `err` set. */
 int poll_trace_open(struct poll *p, struct ms_err *err);
-/* Failures are kept for the end: watching goes on. */
+/* Failures are kept for the end: watching goes on, unless poll_trace_unread(). */
 void poll_trace_sample(struct poll *p, const struct ms_proc_sample *s);
+/* Is it standard output, and nobody reads that any more? */
+bool poll_trace_unread(const struct poll *p);
 /* 0, or -1 with `err` set when anything of it could not be written. */
 int poll_trace_close(struct poll *p, struct ms_err *err);
 

@@ -82,17 +82,29 @@ void poll_say_sample(struct poll *p, const struct ms_proc_sample *s)
 		say_csv(p->csv, s);
 	if (p->csv && s->counted) /* ten times a second */
 		fflush(p->csv);
+	if (p->csv && ferror(p->csv) && !p->csv_errno)
+		p->csv_errno = errno;
 	if (p->table)
 		say_row(p, s);
+}
+
+bool poll_say_unread(const struct poll *p)
+{
+	return p->csv == stdout && p->csv_errno;
 }
 
 int poll_say_close(struct poll *p, struct ms_err *err)
 {
 	if (!p->csv)
 		return 0;
-	bool bad = ferror(p->csv);
-	bad |= (p->csv == stdout ? fflush(p->csv) : fclose(p->csv)) != 0;
-	return bad ? ms_err_sys(err, "cannot write '%s'", p->opt->poll.csv) : 0;
+	bool out = p->csv == stdout;
+	if ((out ? fflush(p->csv) : fclose(p->csv)) != 0 && !p->csv_errno)
+		p->csv_errno = errno;
+	if (!p->csv_errno)
+		return 0;
+	errno = p->csv_errno;
+	return out ? ms_err_sys(err, "cannot write to standard output")
+		   : ms_err_sys(err, "cannot write '%s'", p->opt->poll.csv);
 }
 
 /* ---- at the end ---- */

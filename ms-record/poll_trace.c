@@ -127,6 +127,11 @@ void poll_trace_sample(struct poll *p, const struct ms_proc_sample *s)
 		flush(t);
 }
 
+bool poll_trace_unread(const struct poll *p)
+{
+	return p->trace && p->trace->err.text[0] && !strcmp(p->opt->output, "-");
+}
+
 static void write_end(struct poll *p, struct poll_trace *t)
 {
 	struct ms_record_writer *w = batch_record(&t->batch->end, 8 * 16);

@@ -170,7 +170,7 @@ static int read_pid(struct reading *r, struct ms_proc *p, bool first, struct ms_
 static int read_times(struct reading *r, uint64_t every_ns, struct ms_err *err)
 {
 	const struct regions_options *o = r->o;
-	uint64_t start = now_ns(CLOCK_MONOTONIC), count = every_ns ? o->count : 1;
+	uint64_t start = now_ns(CLOCK_MONOTONIC), next = 0, count = every_ns ? o->count : 1;
 	struct ms_proc p = {.folder = -1, .pidfd = -1, .statm = -1, .stat = -1, .rollup = -1};
 	sigset_t enough, old;
 	int rc = o->pid ? ms_proc_open(&p, o->proc_root, o->pid, err) : 0;
@@ -180,9 +180,12 @@ static int read_times(struct reading *r, uint64_t every_ns, struct ms_err *err)
 	if (every_ns)
 		sigprocmask(SIG_BLOCK, &enough, &old);
 	for (uint64_t i = 0; rc == 0 && (!count || i < count); i++) {
-		if (!wait_until(start + i * every_ns, &enough))
+		if (!wait_until(start + next, &enough))
 			break;
-		r->time_ns = i * every_ns;
+		/* What was missed is left out: who was stopped meanwhile cannot say how it was. */
+		uint64_t since = now_ns(CLOCK_MONOTONIC) - start;
+		r->time_ns = every_ns ? since - since % every_ns : 0;
+		next = r->time_ns + every_ns;
 		rc = o->pid ? read_pid(r, &p, i == 0, err) : read_all(r, err);
 	}
 	if (every_ns)

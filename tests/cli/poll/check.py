@@ -247,6 +247,42 @@ def check_ends():
     expect("-d waits for the command", (r.returncode, "; it goes on\n" in r.stderr), (4, True))
 
 
+def check_unread():
+    target = subprocess.Popen(["sleep", "60"])
+    for how in (["--csv"], ["-o", "-"]):
+        watch = subprocess.Popen([RECORD, "--poll", "-p", str(target.pid), "-i", "20ms", *how],
+                                 stderr=subprocess.PIPE, stdout=subprocess.PIPE)
+        watch.stdout.read(20)
+        watch.stdout.close()
+        try:
+            watch.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            failures.append(f"{how}: goes on although nobody reads")
+            watch.kill()
+        text = watch.stderr.read().decode()
+        watch.stderr.close()
+        expect(f"{how}: nobody reads", (watch.wait(), text[-13:]), (125, ": Broken pipe\n"[-13:]))
+    target.kill()
+    target.wait()
+
+
+def ignore_children():
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+
+
+def check_ignored():
+    """SIGCHLD is ignored, as below some servers: then nobody is told how a child ended."""
+    script = "grep SigIgn /proc/$$/status; exit 4"
+    want = run("sh", "-c", script, preexec_fn=ignore_children).stdout
+    for how in (["--poll"], ["-o", "ignored.trace"], ["--standby"]):
+        try:
+            r = subprocess.run([RECORD, *how, "sh", "-c", script], capture_output=True, text=True, timeout=20,
+                               check=False, preexec_fn=ignore_children)
+            expect(f"{how} with SIGCHLD ignored", (r.returncode, r.stdout), (4, want))
+        except subprocess.TimeoutExpired:
+            failures.append(f"{how} with SIGCHLD ignored: does not end")
+
+
 def check_max_heap():
     start = time.monotonic()
     with open("said", "w", encoding="utf-8") as f:  # no pipe: the command has it too, and goes on
@@ -282,6 +318,8 @@ def main():
     check_made()
     check_pmap()
     check_ends()
+    check_unread()
+    check_ignored()
     check_max_heap()
     check_series()
     minute_end(minute)

@@ -226,6 +226,25 @@ def check_times():
     expect("until SIGINT: objects", len(memc("until.db")) > 1, True)
 
 
+def check_stopped():
+    """ms-snap is stopped for three times that it should have looked at: none of them is made up."""
+    p = subprocess.Popen([SNAP, "--maps", "-p", str(os.getpid()), "--every", "500ms", "--count", "6", "-o", "stopped.db"])
+    waits = "128 "  # rt_sigtimedwait
+    until = time.monotonic() + 20
+    while time.monotonic() < until:
+        with open(f"/proc/{p.pid}/syscall", encoding="utf-8") as f:
+            if f.read().startswith(waits):
+                break
+        time.sleep(0.01)
+    p.send_signal(signal.SIGSTOP)
+    time.sleep(2)
+    p.send_signal(signal.SIGCONT)
+    expect("stopped: status", p.wait(timeout=60), 0)
+    with sqlite3.connect("stopped.db") as db:
+        times = [r[0] for r in db.execute("SELECT time_ns FROM snapshot ORDER BY time_ns")]
+    expect("stopped: times", (len(times), times[-1] >= 4000000000, {t % 500000000 for t in times}), (6, True, {0}))
+
+
 def check_unreadable():
     """Processes of a /proc that is made: one that is whole, one that ended, one that may not be read."""
     tail = " 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 9 4096 1 0" + " 0" * 27 + "\n"
@@ -333,7 +352,7 @@ def main():
     built = run("gcc", "-O1", "-o", "many", SRC + "/tests/cli/regions/many.c")
     if built.returncode:
         sys.exit(built.stderr)
-    for check in (check_live, check_formats, check_many, check_times, check_unreadable, check_forbidden, check_filter,
+    for check in (check_live, check_formats, check_many, check_times, check_stopped, check_unreadable, check_forbidden, check_filter,
                   check_diff, check_refused):
         check()
     print("\n".join(f[:300] for f in failures[:12]))
