@@ -326,6 +326,17 @@ static uint64_t stop_time(const struct control *c)
 	return start && c->opt->duration_ns ? start + c->opt->duration_ns : UINT64_MAX;
 }
 
+/* Nothing of what is recorded can be written any more: a command goes on unrecorded, but of
+ * processes that are attached to nothing else is waited for. */
+static void watch_outputs(struct control *c)
+{
+	for (const struct session *s = c->sessions; s; s = s->next)
+		if (!__atomic_load_n(&s->out->failed, __ATOMIC_ACQUIRE))
+			return;
+	if (c->attached && c->sessions)
+		control_stop(c, "a failed write");
+}
+
 static void watch_time(struct control *c)
 {
 	uint64_t now = clock_mono();
@@ -466,6 +477,7 @@ static void turn(struct control *c, int timeout)
 		c->over = c->attached ? attached_over(c) : has_ended(c->launch.pid);
 	watch_time(c);
 	watch_limit(c);
+	watch_outputs(c);
 	look_again(c);
 	if (clock_mono() >= c->sample_ns)
 		tick(c);

@@ -92,7 +92,7 @@ static int record(const struct options *o)
 	struct control c;
 	struct ms_err err = {0};
 	int failed = control_start(&c, o, &err);
-	bool some = c.several.refused.n != 0; /* of several processes */
+	bool some = c.several.refused.n != 0; /* of several processes were not to be had */
 	for (size_t i = 0; i < c.several.refused.n; i++)
 		fprintf(stderr, "ms-record: %s\n", c.several.refused.v[i].why);
 	if (failed) {
@@ -118,6 +118,8 @@ static int record(const struct options *o)
 	if (!o->quiet)
 		summary_print(&c);
 	int status = c.attached ? 0 : c.status; /* an attached process's is not ours */
+	for (size_t i = 0; i < c.images.n && c.attached; i++)
+		some |= c.images.v[i].error != NULL; /* a trace that could not be written */
 	if (some)
 		status = STATUS_OWN_FAILURE << 8;
 	if (!c.abandoned)

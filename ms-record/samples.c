@@ -142,6 +142,9 @@ static bool has_moved(struct sampler *p, const struct figures *f)
 bool samples_take(struct session *s, bool last)
 {
 	struct figures f = {0};
+	uint64_t signature = session_signature(s->proc);
+	if (signature && s->signature && signature != s->signature)
+		return false; /* another program's figures already */
 	if (!s->sampler)
 		s->sampler = make(s);
 	uint64_t ns = session_now(s);

@@ -11,8 +11,8 @@ import sys
 import tempfile
 import time
 
-from attaching import (ALL, BIN, RECORD, STATIC, TARGET, TB, attach, begun, check, child_of, end, failures, mapped, records,
-                       start, state, wait_for)
+from attaching import (ALL, BIN, RECORD, STATIC, TARGET, TB, attach, begun, check, child_of, end, fail, failures, mapped,
+                       records, start, state, wait_for)
 
 def count(name, program, threads, rounds, env=None):
     """The trace has exactly what the program says that it did between two points."""
@@ -214,6 +214,35 @@ def told():
     end(p, "told")
 
 
+def unwritten():
+    """A trace that cannot be written: nobody waits for the end of the process."""
+    p = start(TARGET, "churn", "2")
+    with subprocess.Popen([RECORD, "-q", "--no-symbols", "-o", "/dev/full", "-p", str(p.pid)]) as r:
+        try:
+            check(r.wait(timeout=30) == 125, f"unwritten: status {r.returncode}")
+        except subprocess.TimeoutExpired:
+            fail("unwritten: it goes on")
+            r.kill()
+    check(records(p.pid), "unwritten: nothing is recorded afterwards")
+    end(p, "unwritten")
+
+
+def other_program():
+    """What the process becomes by exec has 200 MB, which it never had itself."""
+    code = "import time; b = b'x' * 200000000; time.sleep(60)"
+    with subprocess.Popen(["sh", "-c", f'read x; exec python3 -c "{code}"'], stdin=subprocess.PIPE) as p:
+        begun(p.pid)
+        with subprocess.Popen([RECORD, "-q", "--no-symbols", "-o", "other.trace", "-p", str(p.pid)]) as r:
+            wait_for("other.trace")
+            p.stdin.write(b"\n")
+            p.stdin.flush()
+            check(r.wait(timeout=60) == 0, f"another program: status {r.returncode}")
+        p.kill()
+    said = subprocess.run([f"{BIN}/ms-report", "--json", "other.trace"], capture_output=True, text=True, check=False).stdout
+    peak = json.loads(said)["totals"]["peak_rss_bytes"]
+    check(peak < 50000000, f"another program's memory is taken for that of the process: {peak} bytes")
+
+
 def main():
     if os.path.exists("/proc/sys/kernel/yama/ptrace_scope") and os.geteuid():
         print("skip: processes of others cannot be traced here")
@@ -231,6 +260,8 @@ def main():
     together()
     other_version()
     told()
+    unwritten()
+    other_program()
     refusals()
     spoiled()
     sys.exit(bool(failures))
