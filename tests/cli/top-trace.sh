@@ -54,7 +54,7 @@ sees 'BASE counts from now on'
 tell hoard 300
 sees '^ +391 K +\+293 K .* hoard'
 tell thread 2000
-sees '^> +0 .* churn|^> +19\.5 K .* work' 'reordered'
+sees '^> +996 K .* work' 'reordered'
 sees '^. +996 K +\+977 K .* 2\.04 k .* work'
 keys s
 sees 'sort BASE'
