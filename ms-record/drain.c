@@ -144,6 +144,8 @@ static void conclude(struct session *s)
 static uint64_t round_session(struct session *s)
 {
 	uint64_t bytes = s->damaged ? 0 : round_events(s);
+	if (s->may_drop && !s->grown && !session_trivial(s))
+		__atomic_store_n(&s->grown, 1, __ATOMIC_RELEASE);
 	if (s->damaged) {
 		orders_do(s);
 		scan_over(s);

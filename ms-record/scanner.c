@@ -35,7 +35,7 @@ static bool is_vfork(struct session *s)
 static bool is_dropped(const struct session *s)
 {
 	return s->may_drop && !__atomic_load_n(&s->kept_for_sure, __ATOMIC_ACQUIRE) &&
-	       session_trivial(s);
+	       !__atomic_load_n(&s->grown, __ATOMIC_ACQUIRE);
 }
 
 /* A thread of the target is held: it is told that it was seen, so that it waits. False: it is let

@@ -223,6 +223,7 @@ struct session {
 	uint64_t fork_event, fork_number, inherited_blocks, inherited_bytes;
 	struct heritage *heritage;
 	int kept_for_sure; /* atomic: it is not trivial */
+	int grown;         /* atomic: nor is what has been merged of it */
 
 	/* shared memory; sizes are ours, never read back */
 	struct pool *pool;
