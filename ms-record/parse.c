@@ -9,260 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/trace.h"
 #include "heaps.h"
 #include "libcommon/arena.h"
 #include "modules.h"
-#include "options.h"
-#include "remote.h"
+#include "parse_stack.h"
 #include "session.h"
 #include "threads.h"
 
-#define DEPTH_MAX (1u << 20)
 #define COPY_MAX (4u << 20)
 #define MARK_MAX 4096u
-#define ADDRESS_MASK UINT64_C(0x7fffffffffffffff)
 #define USER_BLOCK (UINT64_C(1) << 63) /* marks blocks of ms_alloc in the live table */
-
-/* A record in the window: its words are behind `w`. */
-struct record {
-	const uint64_t *w;
-	uint8_t kind, flags;
-	uint32_t count, keep;
-	uint64_t stamp; /* of a kind that has one */
-	uint64_t left;  /* bytes of the ring from this record on */
-};
-
-static inline uint64_t word(const struct record *c, unsigned i)
-{
-	return __atomic_load_n(&c->w[i], __ATOMIC_RELAXED);
-}
-
-#define SET(kind) (1u << (kind))
-#define EVENTS (SET(MG_ALLOC) | SET(MG_FREE) | SET(MG_USER_ALLOC) | SET(MG_USER_FREE))
-#define HAVE_FRAMES                                                                                \
-	(EVENTS | SET(MG_REALLOC) | SET(MG_FAILED) | SET(MG_PUSH) | SET(MG_MAP) | SET(MG_UNMAP) |  \
-	 SET(MG_USER_REALLOC) | SET(MG_HEAP_ALLOC) | SET(MG_HEAP_REALLOC))
-#define HAVE_NO_STAMP (SET(MG_PUSH) | SET(MG_WRAP))
-#define MAY_BE_USABLE (SET(MG_ALLOC) | SET(MG_REALLOC))
-
-static inline bool is_one(uint8_t kind, unsigned set)
-{
-	return set >> (kind & 31) & 1;
-}
-
-/* Words before the frames, by kind; 0 = none of ours. */
-static inline unsigned fixed_words(uint8_t kind)
-{
-	static const uint8_t words[32] = {
-		[MG_ALLOC] = 4,        [MG_FREE] = 3,         [MG_REALLOC] = 6,
-		[MG_FAILED] = 3,       [MG_PUSH] = 1,         [MG_THREAD] = 4,
-		[MG_EPOCH] = 3,        [MG_MARK] = 3,         [MG_COPY] = 4,
-		[MG_WRAP] = 1,         [MG_USER_ALLOC] = 4,   [MG_USER_FREE] = 3,
-		[MG_MAP] = 6,          [MG_UNMAP] = 5,        [MG_FORK] = 2,
-		[MG_PAUSE] = 3,        [MG_USER_REALLOC] = 6, [MG_HEAP_ALLOC] = 6,
-		[MG_HEAP_REALLOC] = 8, [MG_HEAP_BACKING] = 5, [MG_POOL] = 6};
-	return kind < 32 ? words[kind] : 0;
-}
-
-/* The same with a usable size. */
-static inline unsigned head_words(const struct record *c)
-{
-	bool usable = c->flags & MG_F_USABLE && is_one(c->kind, MAY_BE_USABLE);
-	return fixed_words(c->kind) + usable;
-}
-
-static inline const uint64_t *frames_of(const struct record *c)
-{
-	return c->w + head_words(c);
-}
-
-/* As in struct ms_event: usable size - size + 1; 0 = the record does not say. */
-static uint32_t slack_of(const struct record *c, uint64_t size)
-{
-	unsigned fixed = fixed_words(c->kind);
-	if (head_words(c) == fixed)
-		return 0;
-	uint64_t usable = word(c, fixed), slack = usable > size ? usable - size : 0;
-	return slack < UINT32_MAX - 1 ? (uint32_t)slack + 1 : UINT32_MAX - 1;
-}
-
-/* ---- the current stack ---- */
-
-static void make_room(struct reader *r, uint32_t depth)
-{
-	if (depth <= r->cap)
-		return;
-	r->cap = depth * 2 < 256 ? 256 : depth * 2;
-	r->ips = ms_xrealloc(r->ips, r->cap, sizeof *r->ips);
-	r->paths = ms_xrealloc(r->paths, r->cap, sizeof *r->paths);
-	r->nodes = ms_xrealloc(r->nodes, r->cap, sizeof *r->nodes);
-	r->cut_nodes = ms_xrealloc(r->cut_nodes, r->cap, sizeof *r->cut_nodes);
-}
-
-static uint32_t node_of(struct session *s, struct reader *r, uint32_t parent, uint64_t ip)
-{
-	uint32_t node = stacks_cached(&s->stacks, parent, ip, r->epoch);
-	if (node)
-		return node;
-	struct ms_frame f = {.address = ip & ADDRESS_MASK,
-			     .module = modules_find(s, ip & ADDRESS_MASK, r->epoch),
-			     .flags = ip & MG_EXACT_IP ? MS_FRAME_EXACT : 0};
-	node = stacks_node(&s->stacks, parent, &f);
-	stacks_remember(&s->stacks, parent, ip, r->epoch, node);
-	return node;
-}
-
-static uint32_t marker(struct session *s, uint32_t parent, uint32_t flag)
-{
-	return stacks_node(&s->stacks, parent, &(struct ms_frame){.flags = flag});
-}
-
-static struct stacks_path path_to(const struct reader *r, uint32_t depth)
-{
-	return depth ? r->paths[depth - 1] : stacks_root(r->epoch, r->base);
-}
-
-/* The frames kept may hang below another base than before. */
-static void set_base(struct reader *r, uint32_t base)
-{
-	if (base == r->base)
-		return;
-	r->base = base;
-	r->noded = 0;
-	r->cut_valid = r->cut_from;
-	for (uint32_t i = 0; i < r->depth; i++)
-		r->paths[i] = stacks_step(path_to(r, i), r->ips[i]);
-}
-
-/* "Previous stack" becomes the `keep` outermost frames and the `count` behind `frames`. */
-static inline int new_stack(struct session *s, struct reader *r, uint32_t keep, uint32_t count,
-			    const uint64_t *frames, bool truncated)
-{
-	if (keep > r->depth || keep + count > DEPTH_MAX)
-		return session_damaged(s, "a call stack is out of range");
-	uint32_t depth = r->depth = keep;
-	if (r->noded > depth)
-		r->noded = depth;
-	if (r->cut_valid > depth)
-		r->cut_valid = depth;
-	r->node = 0;
-	set_base(r, truncated ? marker(s, 0, MS_FRAME_TRUNCATED) : 0);
-	make_room(r, depth + count);
-	struct stacks_path path = path_to(r, depth);
-	for (uint32_t i = 0; i < count; i++) {
-		uint64_t ip = __atomic_load_n(&frames[i], __ATOMIC_RELAXED);
-		path = stacks_step(path, ip);
-		r->ips[depth + i] = ip;
-		r->paths[depth + i] = path;
-	}
-	r->depth += count;
-	return 0;
-}
-
-static inline int change_stack(struct session *s, struct reader *r, const struct record *c,
-			       const uint64_t *frames)
-{
-	bool truncated = c->flags & MG_F_TRUNCATED;
-	if (!c->count && c->keep == r->depth && !r->base && !truncated)
-		return 0;
-	return new_stack(s, r, c->keep, c->count, frames, truncated);
-}
-
-/* Finds out the nodes of all frames. */
-static void fill_nodes(struct session *s, struct reader *r)
-{
-	for (uint32_t i = r->noded; i < r->depth; i++)
-		r->nodes[i] = node_of(s, r, i ? r->nodes[i - 1] : r->base, r->ips[i]);
-	r->noded = r->depth;
-}
-
-/* The node of a stack deeper than --depth: root part, a cut, leaf part. Where the leaf part starts
- * moves in steps, so that a stack that grows and shrinks deep down is not built again each time. */
-static uint32_t cut_stack(struct session *s, struct reader *r)
-{
-	uint32_t depth = s->opt->depth, root = depth / 2, leaf = depth - root;
-	fill_nodes(s, r);
-	uint32_t step = leaf / 4 ? leaf / 4 : 1;
-	uint32_t from = r->depth - leaf;
-	from = root + (from - root + step - 1) / step * step;
-	if (from != r->cut_from || r->cut_valid < from) {
-		r->cut_from = from;
-		r->cut_valid = from;
-	}
-	uint32_t parent = r->cut_valid > from ? r->cut_nodes[r->cut_valid - 1]
-					      : marker(s, r->nodes[root - 1], MS_FRAME_CUT);
-	for (uint32_t i = r->cut_valid; i < r->depth; i++)
-		parent = r->cut_nodes[i] = node_of(s, r, parent, r->ips[i]);
-	r->cut_valid = r->depth;
-	return parent;
-}
-
-static uint32_t look_up(struct session *s, struct reader *r)
-{
-	if (r->depth > s->opt->depth)
-		return cut_stack(s, r);
-	uint32_t node = stacks_find(&s->stacks, r->paths[r->depth - 1]);
-	if (node)
-		return node;
-	fill_nodes(s, r);
-	stacks_know(&s->stacks, r->paths[r->depth - 1], r->nodes[r->depth - 1]);
-	return r->nodes[r->depth - 1];
-}
-
-static inline uint32_t current_node(struct session *s, struct reader *r)
-{
-	s->stats.stacks_truncated += r->base != 0;
-	if (!r->depth)
-		return r->base;
-	s->stats.stacks_cut += r->depth > s->opt->depth;
-	if (!r->node)
-		r->node = look_up(s, r);
-	return r->node;
-}
-
-/* A stack that came as registers and memory. */
-static uint32_t copied_node(struct session *s, struct reader *r, bool cut)
-{
-	uint64_t frames[REMOTE_FRAMES];
-	bool whole = false;
-	size_t n = remote_unwind(s, r, frames, &whole);
-	s->stats.remote_unwinds++;
-	r->copy_bytes = 0;
-	uint32_t node = 0;
-	if (!whole || cut || !n) {
-		node = marker(s, 0, MS_FRAME_TRUNCATED);
-		s->stats.stacks_truncated++;
-	}
-	uint32_t depth = s->opt->depth, root = depth / 2;
-	if (n > depth)
-		s->stats.stacks_cut++;
-	for (size_t i = n; i-- > 0;) { /* outermost last in `frames` */
-		size_t out = n - 1 - i;
-		if (n > depth && out == root)
-			node = marker(s, node, MS_FRAME_CUT);
-		if (n <= depth || out < root || i < depth - root)
-			node = node_of(s, r, node, frames[i]);
-	}
-	return node;
-}
-
-/* The stack of an event. 0 or -1. */
-static inline int stack_of(struct session *s, struct reader *r, const struct record *c,
-			   uint32_t *node)
-{
-	if (c->flags & MG_F_STACK && change_stack(s, r, c, frames_of(c)))
-		return -1;
-	if (c->flags & MG_F_NOT_TAKEN) {
-		s->stats.stacks_not_taken++;
-		*node = marker(s, 0, MS_FRAME_NOT_TAKEN);
-	} else if (c->flags & MG_F_COPIED) {
-		*node = copied_node(s, r, c->flags & MG_F_CUT_COPY);
-	} else {
-		*node = c->flags & MG_F_STACK ? current_node(s, r) : 0;
-	}
-	return 0;
-}
 
 /* ---- items ---- */
 
@@ -337,10 +93,10 @@ static inline int64_t short_event(struct session *s, struct reader *r, const str
 	if (!address)
 		return no_address(s);
 	if ((count || keep != r->depth || (takes && r->base)) &&
-	    new_stack(s, r, keep, count, c->w + 2, false))
+	    parse_stack_new(s, r, keep, count, c->w + 2, false))
 		return -1;
 	if (!r->node && takes && r->depth)
-		r->node = look_up(s, r);
+		r->node = parse_stack_look_up(s, r);
 	s->stats.stacks_cut += takes && r->depth > s->opt->depth;
 	r->last += since;
 	struct item *it = add(s, r, r->last, takes, takes ? ITEM_ALLOC : ITEM_FREE);
@@ -356,7 +112,7 @@ static int event(struct session *s, struct reader *r, const struct record *c)
 	bool takes = c->kind == MG_ALLOC || c->kind == MG_USER_ALLOC;
 	bool user = c->kind == MG_USER_ALLOC || c->kind == MG_USER_FREE;
 	uint32_t stack = 0;
-	if (c->flags && stack_of(s, r, c, &stack))
+	if (c->flags && parse_stack_of(s, r, c, &stack))
 		return -1;
 	uint64_t address = word(c, 2);
 	if (!address)
@@ -376,7 +132,7 @@ static int event(struct session *s, struct reader *r, const struct record *c)
 static int reallocation(struct session *s, struct reader *r, const struct record *c)
 {
 	uint32_t stack;
-	if (stack_of(s, r, c, &stack))
+	if (parse_stack_of(s, r, c, &stack))
 		return -1;
 	uint64_t after = c->stamp, address = word(c, 2), size = word(c, 3), old = word(c, 4);
 	uint64_t before = word(c, 5), user = c->kind == MG_USER_REALLOC ? USER_BLOCK : 0;
@@ -421,7 +177,7 @@ static int heap_block(struct session *s, struct reader *r, const struct record *
 	uint32_t stack, link = 0;
 	if (c->flags & MG_F_UNSURE && c->kind == MG_HEAP_REALLOC)
 		return heap_release(s, r, c);
-	if (stack_of(s, r, c, &stack))
+	if (parse_stack_of(s, r, c, &stack))
 		return -1;
 	bool again = c->kind == MG_HEAP_REALLOC;
 	uint64_t address = word(c, 2), size = word(c, 3);
@@ -480,7 +236,7 @@ static int pool(struct session *s, struct reader *r, const struct record *c, uin
 static int failure(struct session *s, struct reader *r, const struct record *c)
 {
 	uint32_t stack;
-	if (stack_of(s, r, c, &stack))
+	if (parse_stack_of(s, r, c, &stack))
 		return -1;
 	struct item *it = add(s, r, c->stamp, true, ITEM_FAILED);
 	it->size = word(c, 2);
@@ -492,7 +248,7 @@ static int failure(struct session *s, struct reader *r, const struct record *c)
 static int mapping(struct session *s, struct reader *r, const struct record *c)
 {
 	uint32_t stack;
-	if (stack_of(s, r, c, &stack))
+	if (parse_stack_of(s, r, c, &stack))
 		return -1;
 	bool takes = c->kind == MG_MAP;
 	uint64_t address = word(c, 2), bytes = word(c, 3), from = takes ? word(c, 5) : 0;
@@ -602,7 +358,7 @@ static int parse_one(struct session *s, struct reader *r, const struct record *c
 	case MG_UNMAP:
 		return mapping(s, r, c);
 	case MG_PUSH:
-		return change_stack(s, r, c, c->w + 1);
+		return parse_stack_change(s, r, c, c->w + 1);
 	case MG_THREAD:
 		return thread_start(s, r, c);
 	case MG_EPOCH:
