@@ -8,7 +8,6 @@
 
 #include <ctype.h>
 #include <elf.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,25 +40,6 @@ static const char *base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	return slash ? slash + 1 : path;
-}
-
-/* The very file that is mapped, if we may; else what has its name and number now. */
-static int open_file(int proc, const struct attach_map *map)
-{
-	char path[4200];
-	struct stat st;
-	snprintf(path, sizeof path, "map_files/%llx-%llx", (unsigned long long)map->start,
-		 (unsigned long long)map->end);
-	int fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0 || map->path[0] != '/')
-		return fd;
-	snprintf(path, sizeof path, "root%s", map->path);
-	fd = openat(proc, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_ino != map->inode)) {
-		close(fd);
-		return -1;
-	}
-	return fd;
 }
 
 static const void *section(const struct hook_module *m, const Elf64_Shdr *s)
@@ -95,7 +75,7 @@ static void find_tables(struct hook_module *m)
 static void map_file(struct hook_module *m, int proc)
 {
 	struct stat st;
-	int fd = open_file(proc, m->m.map);
+	int fd = attach_elf_open(proc, m->m.map);
 	if (fd < 0)
 		return;
 	if (!fstat(fd, &st) && st.st_size > 0) {
