@@ -21,15 +21,7 @@ woken() { # NAME COMMAND OPTIONS OF THE HOLDER: recorded from before the command
 	grep -q 'has to be given to its --standby' other.err || fail "another hook: $(cat other.err)"
 	ms-record -q -o "$name.trace" -p "$target" 2>"$name.err" &
 	recorder=$!
-	until ms-record -q --tell "$name.trace" status >told 2>&1; do
-		kill -0 $recorder 2>dead || fail "$name: $(cat "$name.err")"
-		sleep 0.05
-	done
-	echo >&7
-	exec 7>&-
-	wait $holder || fail "$name: the command's status $?"
-	wait $recorder || fail "$name: status $?: $(cat "$name.err")"
-	ms-snap -q -o "$name.db" "$name.trace"
+	finish "$name" $holder
 }
 gcc -O2 -g -o allocators "$here/allocators.c"
 ./allocators >plain.out

@@ -22,6 +22,17 @@ record() { # NAME OPTIONS: NAME.db of a recording; what the program says in NAME
 	ms-record -q -o "$name.trace" "$@" >"$name.out" 2>"$name.err" || fail "$name: status $?: $(cat "$name.err")"
 	ms-snap -q -o "$name.db" "$name.trace"
 }
+finish() { # NAME PROCESS: once $recorder records NAME.trace the command, which waits for descriptor 7, goes on; to its end
+	until ms-record -q --tell "$1.trace" status >told 2>&1; do
+		kill -0 "$recorder" 2>dead || fail "$1: $(cat "$1.err")"
+		sleep 0.05
+	done
+	echo >&7
+	exec 7>&-
+	wait "$2" || fail "$1: the command's status $?"
+	wait "$recorder" || fail "$1: status $?: $(cat "$1.err")"
+	ms-snap -q -o "$1.db" "$1.trace"
+}
 attached() { # NAME COMMAND OPTIONS: the same with -p, from before the command begins
 	name=$1 command=$2
 	shift 2
@@ -33,13 +44,5 @@ attached() { # NAME COMMAND OPTIONS: the same with -p, from before the command b
 	until [ -s ready ]; do kill -0 $target && sleep 0.02; done
 	ms-record -o "$name.trace" "$@" -p $target 2>"$name.err" &
 	recorder=$!
-	until ms-record -q --tell "$name.trace" status >told 2>&1; do
-		kill -0 $recorder 2>dead || fail "$name: $(cat "$name.err")"
-		sleep 0.05
-	done
-	echo >&7
-	exec 7>&-
-	wait $target || fail "$name: the process's status $?"
-	wait $recorder || fail "$name: status $?: $(cat "$name.err")"
-	ms-snap -q -o "$name.db" "$name.trace"
+	finish "$name" $target
 }
