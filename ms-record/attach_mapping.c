@@ -7,13 +7,13 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "attach_private.h"
 #include "hijack_private.h"
+#include "pass_file.h"
 
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
@@ -217,25 +217,6 @@ static bool map_near(struct remote *r, struct attach *a, struct attach_shared *o
 	return true;
 }
 
-static bool send_file(const struct attach *a, int fd)
-{
-	union {
-		char bytes[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} control = {0};
-	struct iovec io = {"", 1};
-	struct msghdr m = {.msg_iov = &io,
-			   .msg_iovlen = 1,
-			   .msg_control = control.bytes,
-			   .msg_controllen = sizeof control.bytes};
-	struct cmsghdr *h = CMSG_FIRSTHDR(&m);
-	h->cmsg_level = SOL_SOCKET;
-	h->cmsg_type = SCM_RIGHTS;
-	h->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(h), &fd, sizeof fd);
-	return sendmsg(a->channel[1], &m, MSG_NOSIGNAL) == 1;
-}
-
 /* *own: the file of the session. */
 static bool map_session(struct remote *r, const struct attach *a, uint64_t room,
 			struct attach_shared *out, int *own)
@@ -336,7 +317,7 @@ int attach_map(void *arg, void *shared)
 	/* Nobody executes it before entries are replaced. */
 	if (rc == ATTACH_DONE && !a->adopted && !write_image(a, out))
 		rc = ATTACH_FAILED;
-	else if (rc == ATTACH_DONE && !send_file(a, own))
+	else if (rc == ATTACH_DONE && !pass_file(a->channel[1], "", 1, own))
 		rc = ms_err_sys(&out->err, "cannot hand over a memory file") ? ATTACH_FAILED : rc;
 	if (own >= 0)
 		close(own);

@@ -28,6 +28,7 @@
 #include "libcommon/proc.h"
 #include "modules.h"
 #include "options.h"
+#include "pass_file.h"
 #include "pool.h"
 #include "samples.h"
 
@@ -283,22 +284,7 @@ bool hello_welcome(int fd, const struct session *s)
 			       .version = MG_LAYOUT_VERSION,
 			       .accept = s != NULL,
 			       .bytes = s ? s->pool->bytes : 0};
-	union {
-		char bytes[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} control = {0};
-	struct iovec io = {&w, sizeof w};
-	struct msghdr m = {.msg_iov = &io, .msg_iovlen = 1};
-	if (s) {
-		m.msg_control = control.bytes;
-		m.msg_controllen = sizeof control.bytes;
-		struct cmsghdr *h = CMSG_FIRSTHDR(&m);
-		h->cmsg_level = SOL_SOCKET;
-		h->cmsg_type = SCM_RIGHTS;
-		h->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(h), &s->pool->memfd, sizeof(int));
-	}
-	return sendmsg(fd, &m, MSG_NOSIGNAL) == sizeof w;
+	return pass_file(fd, &w, sizeof w, s ? s->pool->memfd : -1);
 }
 
 /* The program waits meanwhile. Where the command itself has a function that was named and cannot be

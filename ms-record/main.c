@@ -22,7 +22,7 @@
  *               command has against it
  *   files.c     names of traces, FILE~, FILE.d/; images.c: those over; index.c: FILE.d/index
  *   control.c   the control thread: signals, ends, timers; hello.c: a guest says hello; born.c: a
- *               child forked
+ *               child forked; pass_file.c: who is answered gets an open file
  *   tell.c      --tell, the client; tell_server.c: heard; orders.c: done
  *   pause.c     recording that waits for its start or is paused
  *   session.c   one process image; pool.c: its shared memory, and its forked children's; info.c:
@@ -31,7 +31,8 @@
  *               guest
  *   samples.c   /proc figures of it
  *   drain.c     the draining thread: rounds over all sessions
- *   ring.c      rings: made ready, looked at, taken back; parse.c: their records, checked
+ *   ring.c      rings: made ready, looked at, taken back; parse.c: their records, checked;
+ *               parse_stack.c: the call stacks of these
  *   stacks.c    call stacks interned; modules.c, threads.c: what they and events refer to
  *   remote.c    stacks that only libunwind can walk
  *   clock.c     stamps to time

@@ -31,8 +31,8 @@
 #include "libcommon/arena.h"
 #include "libcommon/err.h"
 #include "modules.h"
-#include "modules.h"
 #include "options.h"
+#include "pass_file.h"
 
 #define LINGER_NS UINT64_C(2000000000)
 
@@ -212,25 +212,6 @@ static void deny_user(int fd)
 		     (unsigned)geteuid());
 }
 
-static bool send_memory(int fd, const struct standby_answer *a, int memfd)
-{
-	union {
-		char bytes[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} control = {0};
-	struct iovec io = {(void *)(uintptr_t)a, sizeof *a};
-	struct msghdr m = {.msg_iov = &io,
-			   .msg_iovlen = 1,
-			   .msg_control = control.bytes,
-			   .msg_controllen = sizeof control.bytes};
-	struct cmsghdr *h = CMSG_FIRSTHDR(&m);
-	h->cmsg_level = SOL_SOCKET;
-	h->cmsg_type = SCM_RIGHTS;
-	h->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(h), &memfd, sizeof(int));
-	return sendmsg(fd, &m, MSG_NOSIGNAL) == sizeof *a;
-}
-
 /* A recorder says nothing any more; it can only end. */
 static void look_at_client(struct sleeper *z)
 {
@@ -272,7 +253,7 @@ static void hand_over(struct sleeper *z, int fd, pid_t recorder)
 	put_to_sleep(z); /* it is; but what the process wrote there is not to be believed */
 	z->client = fd;
 	z->recorder = recorder;
-	if (!send_memory(fd, &a, z->session->pool->memfd))
+	if (!pass_file(fd, &a, sizeof a, z->session->pool->memfd))
 		drop_client(z);
 }
 

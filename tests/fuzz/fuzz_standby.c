@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "fuzz.h"
+#include "ms-record/pass_file.h"
 
 /* lay_out and judge are their own */
 #include "ms-record/pool.c"
@@ -72,25 +73,6 @@ static int make_memory_of(uint64_t bytes, const uint8_t *data, size_t n)
 	return fd;
 }
 
-static bool put_answer(int to, const struct standby_answer *a, int memfd)
-{
-	union {
-		char bytes[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} control = {0};
-	struct iovec io = {(void *)(uintptr_t)a, sizeof *a};
-	struct msghdr m = {.msg_iov = &io,
-			   .msg_iovlen = 1,
-			   .msg_control = control.bytes,
-			   .msg_controllen = sizeof control.bytes};
-	struct cmsghdr *h = CMSG_FIRSTHDR(&m);
-	h->cmsg_level = SOL_SOCKET;
-	h->cmsg_type = SCM_RIGHTS;
-	h->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(h), &memfd, sizeof(int));
-	return sendmsg(to, &m, MSG_NOSIGNAL) == sizeof *a;
-}
-
 /* ---- recording ---- */
 
 static void born(void *arg, struct pool *p, uint32_t slot)
@@ -139,7 +121,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	size_t at = make_answer(&a, data, n);
 	int memfd = make_memory_of(a.shape.bytes, data + at, n - at);
 	if (fstat(memfd, &st) || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) ||
-	    !put_answer(pair[1], &a, memfd))
+	    !pass_file(pair[1], &a, sizeof a, memfd))
 		exit(2);
 	w.connection = pair[0];
 	if (receive(&w) == 0 && judge(&w, getpid(), &st, &err) == 0)

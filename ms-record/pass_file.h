@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT
+ * A message with an open file, to whom it is to have it too.
+ */
+#ifndef PASS_FILE_H
+#define PASS_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Sends the `n` bytes over the connection `to`, and the file `fd` with them unless that is -1.
+ * False = not all of it was taken. Raises no signal. */
+bool pass_file(int to, const void *bytes, size_t n, int fd);
+
+#endif
