@@ -39,7 +39,7 @@ static void put_number(struct out *o, uint64_t v)
 /* ---- sites
  * ----------------------------------------------------------------------------------------- */
 
-static void put_frame(struct model *m, struct out *o, const struct frame *f)
+void csv_frame(struct model *m, struct out *o, const struct frame *f)
 {
 	csv_text(m, o, f ? frame_name(&m->arena, m, f) : NULL);
 	out_char(o, ',');
@@ -91,7 +91,7 @@ static void put_row(struct model *m, struct out *o, const struct site *s, const 
 	}
 	const struct frame *f = site_frame(m, s), *called = site_called(m, s),
 			   *caller = site_caller(m, s);
-	put_frame(m, o, f);
+	csv_frame(m, o, f);
 	out_char(o, ',');
 	csv_text(m, o, called ? frame_name(&m->arena, m, called) : NULL);
 	out_char(o, ',');

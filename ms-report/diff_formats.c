@@ -218,14 +218,7 @@ static void csv_row(struct model *m, struct out *o, const struct diff_row *x)
 	csv_figures(o, x->new);
 	csv_figures(o, x->delta);
 	out_char(o, ',');
-	csv_text(m, o, f ? frame_name(&m->arena, m, f) : NULL);
-	out_char(o, ',');
-	csv_text(m, o, f ? f->file : NULL);
-	out_char(o, ',');
-	if (f && f->line)
-		out_number(o, f->line);
-	out_char(o, ',');
-	csv_text(m, o, f && f->module != NONE ? m->modules.v[f->module].path : NULL);
+	csv_frame(m, o, f);
 	out_char(o, ',');
 	csv_text(m, o, caller ? frame_name(&m->arena, m, caller) : NULL);
 	out_char(o, ',');

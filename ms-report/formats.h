@@ -30,6 +30,8 @@ void csv_table(struct model *m, struct out *o, const struct table *t);
 /* One text, with quotes where needed; what a spreadsheet would take for a formula gets an
  * apostrophe in front. Nothing for NULL. */
 void csv_text(struct model *m, struct out *o, const char *s);
+/* Its four columns: function, file, line, module. They are empty for NULL. */
+void csv_frame(struct model *m, struct out *o, const struct frame *f);
 
 /* "root;child;leaf N" lines. */
 void folded_tree(struct model *m, struct out *o, const struct tree *t, bool full_names);
