@@ -2,6 +2,7 @@
  * A recording that a second thread reads ahead: the same as without it, also where blocks of events
  * cannot be decoded.
  */
+#include "check.h"
 #include "made_trace.h"
 
 #include "libcommon/recording.h"
@@ -9,18 +10,6 @@
 #define EVENTS 20000u /* of a block: enough to be read ahead */
 #define BLOCKS 40u
 #define BAD 7u /* every so many blocks one that means nothing */
-
-static int failures;
-
-#define CHECK(x, ...)                                                                              \
-	do {                                                                                       \
-		if (!(x)) {                                                                        \
-			failures++;                                                                \
-			printf("%s:%d: %s: ", __FILE__, __LINE__, #x);                             \
-			printf(__VA_ARGS__);                                                       \
-			puts("");                                                                  \
-		}                                                                                  \
-	} while (0)
 
 /* Every third one frees what the one before allocated. `bad`: its head says one event more. */
 static void put_events(struct made *m, void *memory, bool bad)

@@ -7,21 +7,10 @@
 #include "libcommon/recording.h"
 #include "libcommon/snapshot.h"
 
+#include "check.h"
 #include "example_trace.h"
 
 #include <sys/stat.h>
-
-static int failures;
-
-#define CHECK(cond, ...)                                                                           \
-	do {                                                                                       \
-		if (!(cond)) {                                                                     \
-			failures++;                                                                \
-			printf("%s:%d: %s: ", __FILE__, __LINE__, #cond);                          \
-			printf(__VA_ARGS__);                                                       \
-			puts("");                                                                  \
-		}                                                                                  \
-	} while (0)
 
 static sqlite3 *build(const char *const *paths, size_t n, const char *const *points,
 		      size_t point_count, struct ms_build_result *res, struct ms_err *err)

@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "check.h"
 #include "ms-record/attach_image.c"
 #include "ms-record/patch.c"
 
@@ -183,18 +184,6 @@ static const struct {
 	       {r_int, "there is 'int3' at its entry"},
 	       {r_syscall, "there is 'syscall' at its entry"},
 	       {r_inside, "it jumps back to its first instructions"}};
-
-static unsigned failures;
-
-#define CHECK(cond, ...)                                                                           \
-	do {                                                                                       \
-		if (!(cond)) {                                                                     \
-			failures++;                                                                \
-			printf("%s:%d: %s: ", __FILE__, __LINE__, #cond);                          \
-			printf(__VA_ARGS__);                                                       \
-			putchar('\n');                                                             \
-		}                                                                                  \
-	} while (0)
 
 /* ---- the image in this process ----------------------------------------------------------------
  */

@@ -13,17 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static int failures;
-
-#define CHECK(cond, ...)                                                                           \
-	do {                                                                                       \
-		if (!(cond)) {                                                                     \
-			failures++;                                                                \
-			printf("%s:%d: %s: ", __FILE__, __LINE__, #cond);                          \
-			printf(__VA_ARGS__);                                                       \
-			puts("");                                                                  \
-		}                                                                                  \
-	} while (0)
+#include "check.h"
 
 static const char content[] =
 	"INSERT INTO meta VALUES('complete', 1);"
