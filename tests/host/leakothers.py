@@ -20,7 +20,7 @@ def plain(name):
 def stack_of(frames):
     """frames: (function, file), innermost first."""
     names = [plain(f) for f, source in frames if f and os.path.basename(source or "") in SOURCES]
-    return "<".join(n for n in names if n != "main") or "?"
+    return "<".join(n for n in names if n not in ("main", "run_case")) or "?"
 
 
 class Leaks(dict):
