@@ -64,12 +64,6 @@ struct ms_event {
 	uint8_t ext;    /* enum ms_event_ext, of MS_EV_EXT; a reader may meet others */
 };
 
-/* The same with what is known of the block that it frees; 0, 0 = none. */
-struct ms_full_event {
-	struct ms_event ev;
-	uint64_t old_address, old_size;
-};
-
 /* ---- prediction, the same in encoder and decoder (ms-trace(5), EVENT BLOCKS) ---- */
 
 #define MS_EVENT_THREAD_SLOTS 64u
@@ -123,7 +117,7 @@ void ms_event_encoder_begin(struct ms_event_encoder *e, uint64_t first_number, u
 enum ms_fmt ms_event_put(struct ms_event_encoder *e, const struct ms_event *ev);
 /* Adds `n` events: as so many calls of ms_event_put would, faster. Returns how many; *rc is
  * MS_FMT_OK when all, else what the next one gave. */
-size_t ms_event_put_many(struct ms_event_encoder *e, const struct ms_full_event *v, size_t n,
+size_t ms_event_put_many(struct ms_event_encoder *e, const struct ms_event *v, size_t n,
 			 enum ms_fmt *rc);
 static inline uint64_t ms_event_next_number(const struct ms_event_encoder *e)
 {

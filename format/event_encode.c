@@ -275,7 +275,7 @@ static inline bool is_usual(const struct usual *u, const struct ms_event *ev)
 	return ev->kind == MS_EV_FREE && !ev->stack && ev->freed < u->number;
 }
 
-static size_t put_usual(struct ms_event_encoder *e, const struct ms_full_event *v, size_t n)
+static size_t put_usual(struct ms_event_encoder *e, const struct ms_event *v, size_t n)
 {
 	struct usual u = take_state(e);
 	size_t i = 0;
@@ -284,7 +284,7 @@ static size_t put_usual(struct ms_event_encoder *e, const struct ms_full_event *
 	if (e->slack != region(e, AT_SLACK) || u.number >= NUMBER_MAX - n)
 		return 0;
 	for (; i < n; i++) {
-		const struct ms_event *ev = &v[i].ev;
+		const struct ms_event *ev = &v[i];
 		if (__builtin_expect(!is_usual(&u, ev), 0))
 			break;
 		unsigned op = usual_common(&e->m, &u, ev);
@@ -298,7 +298,7 @@ static size_t put_usual(struct ms_event_encoder *e, const struct ms_full_event *
 	return i;
 }
 
-size_t ms_event_put_many(struct ms_event_encoder *e, const struct ms_full_event *v, size_t n,
+size_t ms_event_put_many(struct ms_event_encoder *e, const struct ms_event *v, size_t n,
 			 enum ms_fmt *rc)
 {
 	size_t i = 0;
@@ -307,7 +307,7 @@ size_t ms_event_put_many(struct ms_event_encoder *e, const struct ms_full_event 
 		i += put_usual(e, v + i, n - i);
 		if (i == n)
 			break;
-		*rc = ms_event_put(e, &v[i].ev);
+		*rc = ms_event_put(e, &v[i]);
 		if (*rc != MS_FMT_OK)
 			break;
 		i++;

@@ -51,11 +51,13 @@ enum ms_event_column {
 	MS_COL_SIZE = 5,   /* varint per mispredicted size, in bytes */
 	MS_COL_FREED = 6,  /* varint per mispredicted free: which block */
 	MS_COL_TIME = 7,   /* varint per event whose tick differs from the one before: difference */
-	MS_COL_ADDRESS = 8, /* a code per allocation, then distances: see ms-trace(5) */
-	MS_COL_UNKNOWN = 9, /* varint per free of an unknown block: its address */
-	MS_COL_EXT = 10,    /* payload of MS_EV_EXT events */
-	MS_COL_SLACK = 11,  /* varint per allocation: usable size - size; absent = not asked for */
-	MS_COL_HEAP = 12,   /* instead of MS_COL_ADDRESS: as a model of the heap foresees them */
+	MS_COL_ADDRESS_OLD = 8, /* of early recorders; not read any more, and so is HEAP_OLD */
+	MS_COL_UNKNOWN = 9,     /* varint per free of an unknown block: its address */
+	MS_COL_EXT = 10,        /* payload of MS_EV_EXT events */
+	MS_COL_SLACK = 11, /* varint per allocation: usable size - size; absent = not asked for */
+	MS_COL_HEAP_OLD = 12,
+	MS_COL_ADDRESS =
+		13, /* varints per allocation: distance from a guess; see format/address.h */
 };
 
 /* Columns of a stacks block. Frames and nodes are numbered from 1 in order of appearance in the

@@ -20,7 +20,8 @@ struct memscope_trace {
 	char *path;
 	struct ms_blocks live; /* tick: the address; owner: the call stack */
 	uint64_t next_number;
-	struct ms_address_decoder *address;
+	struct ms_address_decoder address;
+	void *address_memory;
 	bool begun; /* a block of events is being decoded */
 	bool ended;
 	uint64_t bad; /* events that mean nothing */
@@ -31,8 +32,6 @@ struct memscope_trace *memscope_trace_open(const char *path, char *error)
 	struct ms_err err = {0};
 	struct memscope_trace *t = ms_xcalloc(1, sizeof *t);
 	t->path = strdup(path); /* a recording borrows it */
-	t->address = ms_xcalloc(1, sizeof *t->address);
-	ms_address_decoder_init(t->address);
 	ms_blocks_init(&t->live);
 	if (t->path)
 		t->rec = ms_recording_begin(ms_trace_open(t->path, &err), t->path, &err);
@@ -49,7 +48,7 @@ void memscope_trace_close(struct memscope_trace *t)
 		return;
 	ms_recording_close(t->rec);
 	ms_blocks_free(&t->live);
-	free(t->address);
+	free(t->address_memory);
 	free(t->path);
 	free(t);
 }
@@ -119,8 +118,7 @@ static bool convert(struct memscope_trace *t, struct ms_event *ev, struct memsco
 				       .inferred = ev->kind == MS_EV_FREE_INFERRED};
 	if (frees(ev))
 		put_freed(t, ev, out);
-	bool known = out->old_size != MEMSCOPE_UNKNOWN && out->old_address != MEMSCOPE_UNKNOWN;
-	ms_address_next(t->address, ev, known ? out->old_address : 0, known ? out->old_size : 0);
+	ms_address_next(&t->address, ev);
 	if (ev->kind >= MS_EV_EXT)
 		return put_extended(ev, out);
 	out->kind = kinds[ev->kind];
@@ -152,8 +150,11 @@ static int next_block(struct memscope_trace *t, struct ms_err *err)
 		}
 		if (b.type != MS_BLOCK_EVENTS)
 			return 1;
-		ms_address_decoder_begin(t->address, t->rec->decoder,
-					 ms_address_column(b.columns, b.column_count));
+		t->address_memory =
+			ms_xrealloc(t->address_memory,
+				    MS_ADDRESS_DECODER_MEMORY(t->rec->decoder->count) + 1, 1);
+		ms_address_decoder_begin(&t->address, t->rec->decoder, b.columns, b.column_count,
+					 t->address_memory);
 		t->begun = true;
 		return 1;
 	case MS_NEXT_DAMAGED:

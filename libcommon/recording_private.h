@@ -17,8 +17,9 @@
 	 MS_TYPE_BIT(MS_BLOCK_SAMPLES) | MS_TYPE_BIT(MS_BLOCK_MARKS) |                             \
 	 MS_TYPE_BIT(MS_BLOCK_LOSSES) | MS_TYPE_BIT(MS_BLOCK_VERDICTS) |                           \
 	 MS_TYPE_BIT(MS_BLOCK_BEFORE) | MS_TYPE_BIT(MS_BLOCK_END) | MS_TYPE_BIT(MS_BLOCK_SYMBOLS))
-/* Addresses are the one column that replay has no use for; in checkpoints that number is slack. */
-#define MS_ALL_COLUMNS (UINT64_C(0xffe) & ~MS_COLUMN_BIT(MS_COL_ADDRESS))
+/* Replay has no use for addresses (MS_COL_ADDRESS is above these; what early recorders wrote is
+ * not read). */
+#define MS_ALL_COLUMNS (UINT64_C(0xffe) & ~MS_COLUMN_BIT(MS_COL_ADDRESS_OLD))
 
 /* A recording of `file`, which may be NULL, at its start. */
 struct ms_recording *ms_recording_begin(struct ms_trace *file, const char *path,

@@ -40,7 +40,7 @@ struct batch {
 	} nodes;
 	uint32_t first_frame, first_node;
 	struct {
-		struct ms_full_event *v;
+		struct ms_event *v;
 		size_t n, cap;
 	} events;
 	uint64_t first_number, first_event;

@@ -226,10 +226,10 @@ static void take_cached(struct before *b, struct live *cached)
 /* Says of a free that was written as one of an unknown block that it was one from before. */
 static void explain(struct session *s, uint64_t size)
 {
-	struct ms_full_event *e = merge_emit(s, MS_EV_EXT, 0, s->merged_key);
-	e->ev.ext = MS_EXT_BEFORE;
-	e->ev.size = size;
-	e->ev.freed = MS_BEFORE_EARLIER;
+	struct ms_event *e = merge_emit(s, MS_EV_EXT, 0, s->merged_key);
+	e->ext = MS_EXT_BEFORE;
+	e->size = size;
+	e->freed = MS_BEFORE_EARLIER;
 	s->stats.before_frees++;
 	s->stats.unknown_frees -= s->stats.unknown_frees != 0;
 }

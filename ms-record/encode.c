@@ -13,7 +13,6 @@
 #include "libcommon/arena.h"
 #include "libcommon/err.h"
 #include "libcommon/tracefile.h"
-#include "ready.h"
 #include "rewrite.h"
 #include "scan.h"
 #include "writer.h"
@@ -31,15 +30,15 @@
 #define CHECKPOINT_ROOM 20u
 
 #define SPARE_MAX 4u
-#define AT_ONCE ((size_t)256) /* events, of 18 KB */
+#define AT_ONCE ((size_t)256) /* events, of 14 KB */
 #define LEVEL_FROM 3          /* of zstd: see set_effort */
 #define LEVEL_MORE 6
-#define HEAP_READY 4096u /* nodes of the model of the heap */
 
 struct encoder {
 	struct encoder *next;
 	struct ms_event_encoder events;
 	struct ms_stacks_encoder stacks;
+	struct ms_address_encoder addresses;
 	uint8_t *event_memory, *stacks_memory, *address_memory;
 	bool begun; /* it has a block */
 	uint64_t first_ns;
@@ -53,6 +52,7 @@ static struct encoder *encoder_new(void)
 	e->event_memory = ms_xrealloc(NULL, MS_EVENT_MEMORY(BLOCK_EVENTS), 1);
 	e->stacks_memory = ms_xrealloc(NULL, MS_STACKS_MEMORY(STACKS_MAX, STACKS_MAX), 1);
 	e->address_memory = ms_xrealloc(NULL, MS_ADDRESS_MEMORY(BLOCK_EVENTS), 1);
+	ms_address_encoder_init(&e->addresses, e->address_memory, BLOCK_EVENTS);
 	ms_event_encoder_init(&e->events, e->event_memory, BLOCK_EVENTS);
 	ms_stacks_encoder_init(&e->stacks, e->stacks_memory, STACKS_MAX, STACKS_MAX);
 	return e;
@@ -206,7 +206,6 @@ static int write_checkpoint(const struct batch *b, struct ms_err *err)
 {
 	struct output *o = b->out;
 	struct checkpoints *c = &o->checkpoints;
-	c->made = false;
 	if (!c->live) {
 		c->live = live_list_new();
 		c->bytes_per_1000 = 500; /* a guess for the first one */
@@ -222,30 +221,10 @@ static int write_checkpoint(const struct batch *b, struct ms_err *err)
 	limit_grown(o);
 	c->bytes_per_1000 = (c->bytes - before) * 1000 / (blocks + 1);
 	c->events = 0;
-	c->made = true;
 	return 0;
 }
 
 /* ---- events ---- */
-
-/* The address encoder lives as long as its trace: what it predicts goes on from block to block. At
- * checkpoints it starts anew now and then, for readers that start there. */
-static void begin_addresses(struct encoder *e, const struct batch *b)
-{
-	struct output *o = b->out;
-	if (!o->addresses)
-		return;
-	bool first = !o->address;
-	if (first) {
-		o->address = ms_xcalloc(1, sizeof *o->address);
-		ms_address_encoder_init(o->address, e->address_memory, BLOCK_EVENTS);
-		o->address->by_heap = o->heap != HEAP_OTHER;
-		o->address->sure = o->heap == HEAP_GLIBC;
-	}
-	o->address->memory = e->address_memory;
-	bool reset = first || (o->checkpoints.made && ms_address_reset_due(o->address));
-	ms_address_encoder_begin(o->address, b->first_number, reset);
-}
 
 /* What became of the events: in the file, dropped with those before, or left out at the end. */
 static void note_events(const struct batch *b)
@@ -264,42 +243,25 @@ static int begin_events(struct encoder *e, const struct batch *b, struct ms_err 
 {
 	if (write_checkpoint(b, err) != 0)
 		return -1;
-	begin_addresses(e, b);
+	if (b->out->addresses)
+		ms_address_encoder_begin(&e->addresses, b->first_number);
 	ms_event_encoder_begin(&e->events, b->first_number, b->first_event,
-			       b->events.v[0].ev.time_ticks);
+			       b->events.v[0].time_ticks);
 	e->first_ns = b->first_ns;
 	e->begun = true;
 	return 0;
 }
 
-/* The model of the heap uses its memory from the start on: what it will come to soon. */
-static void ready_heap(struct output *o)
-{
-	struct ms_heap *h = &o->address->heap;
-	if (!o->address->by_heap || h->used < HEAP_READY / 4 ||
-	    h->used + HEAP_READY / 2 < o->ready_nodes)
-		return;
-	if (!o->ready_nodes) {
-		ready_memory(h->begins, sizeof h->begins);
-		ready_memory(h->ends, sizeof h->ends);
-		o->ready_nodes = h->used;
-	}
-	size_t left = MS_HEAP_NODES - o->ready_nodes, n = left < HEAP_READY ? left : HEAP_READY;
-	ready_memory(&h->nodes[o->ready_nodes], n * sizeof *h->nodes);
-	o->ready_nodes += n;
-}
-
 /* Columns one after the other, of few enough events to be at hand each time. Returns how many. */
-static size_t put_events(struct encoder *e, struct output *o, const struct ms_full_event *v,
-			 size_t n)
+static size_t put_events(struct encoder *e, struct output *o, const struct ms_event *v, size_t n)
 {
 	enum ms_fmt rc;
 	size_t put = ms_event_put_many(&e->events, v, n, &rc);
 	if (o->addresses)
-		ms_address_put_many(o->address, v, put);
+		ms_address_put_many(&e->addresses, v, put);
 	for (size_t i = 0; i < put; i++) {
-		live_list_event(o->checkpoints.live, &v[i].ev);
-		o->checkpoints.usable |= v[i].ev.slack != 0;
+		live_list_event(o->checkpoints.live, &v[i]);
+		o->checkpoints.usable |= v[i].slack != 0;
 	}
 	return put;
 }
@@ -312,11 +274,9 @@ static int add_events(struct encoder *e, const struct batch *b, struct ms_err *e
 		if (put_events(e, b->out, &b->events.v[i], n) != n)
 			return ms_err_set(err, "an event of a batch cannot be encoded");
 	}
-	if (b->out->addresses)
-		ready_heap(b->out);
 	c->events += b->events.n;
 	c->position = b->first_event + b->events.n;
-	c->position_ns = b->events.v[b->events.n - 1].ev.time_ticks * MS_TRACE_TICK_NS;
+	c->position_ns = b->events.v[b->events.n - 1].time_ticks * MS_TRACE_TICK_NS;
 	return 0;
 }
 
@@ -335,7 +295,7 @@ static int end_events(struct encoder *e, const struct batch *b, struct ms_err *e
 	size_t n = ms_event_encoder_finish(&e->events, columns);
 	e->begun = false;
 	if (o->addresses) {
-		columns[n] = ms_address_encoder_finish(o->address);
+		columns[n] = ms_address_encoder_finish(&e->addresses);
 		n += columns[n].size != 0;
 	}
 	set_effort(o);

@@ -92,7 +92,7 @@ static void give_to_user(int fd)
 static struct output *make_output(const struct options *o, int fd, const char *path)
 {
 	struct output *out = output_new(fd, path);
-	out->addresses = !o->no_addresses;
+	out->addresses = o->addresses;
 	out->level = o->level;
 	return out;
 }

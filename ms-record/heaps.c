@@ -329,15 +329,15 @@ uint64_t heaps_place(struct session *s, struct item *it)
 static void emit(struct session *s, const struct reader *r, const struct item *it, uint64_t size,
 		 uint8_t ext, uint32_t heap)
 {
-	struct ms_full_event *e = merge_emit(s, MS_EV_EXT, r->thread, it->key);
+	struct ms_event *e = merge_emit(s, MS_EV_EXT, r->thread, it->key);
 	const struct hooks *hooks = s->hooks;
 	if (heap && heap <= hooks->heaps.n) {
 		uint32_t name = name_of(s, hooks->heaps.v[heap - 1]);
-		e->ev.stack = s->heaps->names.v[name].marker;
+		e->stack = s->heaps->names.v[name].marker;
 	}
-	e->ev.ext = ext;
-	e->ev.address = s->opt->no_addresses ? 0 : it->address;
-	e->ev.size = size;
+	e->ext = ext;
+	e->address = s->opt->addresses ? it->address : 0;
+	e->size = size;
 }
 
 void heaps_backing(struct session *s, struct reader *r, const struct item *it)

@@ -13,12 +13,12 @@ _Static_assert(MG_MAP_BRK == MS_MAP_BRK && MG_MAP_REMAP == MS_MAP_REMAP, "one me
 
 static void emit(struct session *s, const struct reader *r, const struct item *it, uint8_t ext)
 {
-	struct ms_full_event *e = merge_emit(s, MS_EV_EXT, r->thread, it->key);
-	e->ev.ext = ext;
-	e->ev.address = it->address;
-	e->ev.size = it->size;
-	e->ev.stack = it->stack;
-	e->ev.freed = it->extra & (MS_MAP_BRK | MS_MAP_REMAP);
+	struct ms_event *e = merge_emit(s, MS_EV_EXT, r->thread, it->key);
+	e->ext = ext;
+	e->address = it->address;
+	e->size = it->size;
+	e->stack = it->stack;
+	e->freed = it->extra & (MS_MAP_BRK | MS_MAP_REMAP);
 }
 
 /* Takes the range out of what is mapped; true = some of it was. */

@@ -41,33 +41,37 @@ uint64_t merge_lookahead(const struct session *s)
 /* ---- events ---- */
 
 /* The hot path of the merge is inline down to the next event's place. */
-static inline struct ms_full_event *emit(struct session *s, uint8_t kind, uint32_t thread,
-					 uint64_t key)
+static inline struct ms_event *emit(struct session *s, uint8_t kind, uint32_t thread, uint64_t key)
 {
 	if (s->batch_left == 0)
 		session_room(s, 1);
 	s->batch_left--;
 	struct batch *b = s->batch;
-	struct ms_full_event *e = &b->events.v[b->events.n++];
-	*e = (struct ms_full_event){.ev = {.kind = kind,
-					   .thread = thread,
-					   .time_ticks = clock_tick(&s->clock, key >> 1)}};
+	struct ms_event *e = &b->events.v[b->events.n++];
+	*e = (struct ms_event){
+		.kind = kind, .thread = thread, .time_ticks = clock_tick(&s->clock, key >> 1)};
 	s->stats.events++;
 	return e;
 }
 
-struct ms_full_event *merge_emit(struct session *s, uint8_t kind, uint32_t thread, uint64_t key)
+struct ms_event *merge_emit(struct session *s, uint8_t kind, uint32_t thread, uint64_t key)
 {
 	return emit(s, kind, thread, key);
 }
 
-static inline void count_freed(struct session *s, const struct ms_full_event *e)
+/* Of a block in an event, if it is asked for. */
+static inline uint64_t shown_address(const struct session *s, uint64_t address)
+{
+	return s->opt->addresses ? address & ~USER_BLOCK : 0;
+}
+
+static inline void count_freed(struct session *s, uint64_t number, uint64_t size)
 {
 	if (s->opt->sample_bytes) {
-		sampled_freed(&s->stats, s->opt->sample_bytes, e->ev.freed, e->old_size);
+		sampled_freed(&s->stats, s->opt->sample_bytes, number, size);
 		return;
 	}
-	s->stats.live_bytes -= e->old_size;
+	s->stats.live_bytes -= size;
 	s->stats.live_blocks--;
 }
 
@@ -75,12 +79,10 @@ static inline void count_freed(struct session *s, const struct ms_full_event *e)
 static inline void release(struct session *s, uint8_t kind, uint32_t thread, uint64_t key,
 			   const struct live_block *b, uint32_t stack)
 {
-	struct ms_full_event *e = emit(s, kind, thread, key);
-	e->ev.freed = b->number;
-	e->ev.stack = stack;
-	e->old_address = b->address & ~USER_BLOCK;
-	e->old_size = b->size;
-	count_freed(s, e);
+	struct ms_event *e = emit(s, kind, thread, key);
+	e->freed = b->number;
+	e->stack = stack;
+	count_freed(s, b->number, b->size);
 	if (kind == MS_EV_FREE_INFERRED) {
 		s->stats.inferred_frees++;
 		return;
@@ -94,11 +96,11 @@ static inline void release(struct session *s, uint8_t kind, uint32_t thread, uin
 static void explain(struct session *s, uint32_t thread, uint64_t key, const struct live_block *b)
 {
 	session_room(s, 2);
-	struct ms_full_event *e = emit(s, MS_EV_EXT, thread, key);
-	e->ev.ext = MS_EXT_INHERITED;
-	e->ev.freed = b->number;
-	e->ev.size = b->size;
-	e->ev.address = s->opt->no_addresses ? 0 : b->address & ~USER_BLOCK;
+	struct ms_event *e = emit(s, MS_EV_EXT, thread, key);
+	e->ext = MS_EXT_INHERITED;
+	e->freed = b->number;
+	e->size = b->size;
+	e->address = shown_address(s, b->address);
 	s->stats.inherited_frees++;
 }
 
@@ -114,18 +116,18 @@ static inline bool take_block(struct session *s, uint64_t address, struct live_b
 
 static void unknown_free(struct session *s, uint32_t thread, const struct item *it)
 {
-	struct ms_full_event *e = emit(s, MS_EV_FREE_UNKNOWN, thread, it->key);
-	e->ev.address = it->address & ~USER_BLOCK;
-	e->ev.stack = it->stack;
+	struct ms_event *e = emit(s, MS_EV_FREE_UNKNOWN, thread, it->key);
+	e->address = shown_address(s, it->address);
+	e->stack = it->stack;
 }
 
 /* It may be one from before the attachment. */
 static void explain_before(struct session *s, uint32_t thread, uint64_t key, uint64_t size)
 {
 	session_room(s, 2);
-	struct ms_full_event *e = emit(s, MS_EV_EXT, thread, key);
-	e->ev.ext = MS_EXT_BEFORE;
-	e->ev.size = size;
+	struct ms_event *e = emit(s, MS_EV_EXT, thread, key);
+	e->ext = MS_EXT_BEFORE;
+	e->size = size;
 	s->stats.before_frees++;
 }
 
@@ -302,18 +304,18 @@ static inline void place(struct session *s, const struct reader *r, const struct
 		before_made(s->before, it->address);
 }
 
-static inline void bind_block(struct session *s, struct ms_full_event *e, const struct item *it)
+static inline void bind_block(struct session *s, struct ms_event *e, const struct item *it)
 {
 	struct stats *st = &s->stats;
-	e->ev.number = s->number;
-	e->ev.size = it->size;
-	e->ev.stack = it->stack;
-	e->ev.slack = it->extra;
-	e->ev.address = it->address & ~USER_BLOCK;
-	s->threads.v[e->ev.thread].last_number = s->number++;
+	e->number = s->number;
+	e->size = it->size;
+	e->stack = it->stack;
+	e->slack = it->extra;
+	e->address = shown_address(s, it->address);
+	s->threads.v[e->thread].last_number = s->number++;
 	st->allocations++;
 	if (s->opt->sample_bytes) {
-		sampled_made(st, s->opt->sample_bytes, e->ev.number, it->size);
+		sampled_made(st, s->opt->sample_bytes, e->number, it->size);
 	} else {
 		st->allocated_bytes += it->size;
 		st->live_blocks++;
@@ -323,7 +325,7 @@ static inline void bind_block(struct session *s, struct ms_full_event *e, const 
 		sampled_peak(st);
 		st->peak_bytes = st->live_bytes;
 		st->peak_blocks = st->live_blocks;
-		st->peak_ns = e->ev.time_ticks * MS_TRACE_TICK_NS;
+		st->peak_ns = e->time_ticks * MS_TRACE_TICK_NS;
 	}
 }
 
@@ -344,16 +346,14 @@ static void do_realloc(struct session *s, struct reader *r, const struct item *i
 	}
 	if (old->before)
 		explain_before(s, r->thread, it->key, old->size);
-	struct ms_full_event *e = emit(s,
-				       old->found     ? MS_EV_REALLOC
-				       : old->backing ? MS_EV_ALLOC
-						      : MS_EV_REALLOC_UNKNOWN,
-				       r->thread, it->key);
+	struct ms_event *e = emit(s,
+				  old->found     ? MS_EV_REALLOC
+				  : old->backing ? MS_EV_ALLOC
+						 : MS_EV_REALLOC_UNKNOWN,
+				  r->thread, it->key);
 	if (old->found) {
-		e->ev.freed = old->number;
-		e->old_address = old->address & ~USER_BLOCK;
-		e->old_size = old->size;
-		count_freed(s, e);
+		e->freed = old->number;
+		count_freed(s, old->number, old->size);
 		s->stats.frees++;
 		if (s->threads.v[r->thread].last_number == old->number)
 			s->stats.temporary++;
@@ -407,9 +407,9 @@ static void do_mark(struct session *s, struct reader *r, const struct item *it)
 
 static void do_failed(struct session *s, struct reader *r, const struct item *it)
 {
-	struct ms_full_event *e = emit(s, MS_EV_FAILED, r->thread, it->key);
-	e->ev.size = it->size;
-	e->ev.stack = it->stack;
+	struct ms_event *e = emit(s, MS_EV_FAILED, r->thread, it->key);
+	e->size = it->size;
+	e->stack = it->stack;
 	s->stats.failed++;
 }
 

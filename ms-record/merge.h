@@ -23,7 +23,7 @@ uint64_t merge_lookahead(const struct session *s);
 
 /* The next event of the trace, to be filled in: kind, thread and time are set. `key`: the item's.
  * Valid until the next one. */
-struct ms_full_event *merge_emit(struct session *s, uint8_t kind, uint32_t thread, uint64_t key);
+struct ms_event *merge_emit(struct session *s, uint8_t kind, uint32_t thread, uint64_t key);
 
 /* The block at `address` is freed at the item's stamp. */
 void merge_free(struct session *s, struct reader *r, const struct item *it, uint64_t address);

@@ -59,7 +59,7 @@ const char options_help[] =
 	"      --leak-check-at WHEN  look when the mark comes, too: mark:NAME\n"
 	"      --no-symbols       do not append symbols at the end\n"
 	"      --no-args          leave command line and environment out of the trace\n"
-	"      --no-addresses     leave the addresses of blocks out of the trace\n"
+	"      --addresses, --no-addresses  keep the addresses of blocks in the trace, or not (default)\n"
 	"      --standby          run COMMAND so that ms-record -p can record it later, without "
 	"tracing\n"
 	"      --doctor           say what would work here, for -p PID or COMMAND, and what not "
@@ -86,7 +86,8 @@ enum {
 	OPT_BUFFER,
 	OPT_NO_SYMBOLS,
 	OPT_NO_ARGS,
-	OPT_NO_ADDRESSES,
+	OPT_ADDRESSES,
+	OPT_NO_ADDRESSES, /* of releases in which they were there unless it was given */
 	OPT_VERIFY,
 	OPT_SEED,
 	OPT_MMAP,
@@ -121,6 +122,7 @@ static const struct option longs[] = {
 	{"buffer", required_argument, NULL, OPT_BUFFER},
 	{"no-symbols", no_argument, NULL, OPT_NO_SYMBOLS},
 	{"no-args", no_argument, NULL, OPT_NO_ARGS},
+	{"addresses", no_argument, NULL, OPT_ADDRESSES},
 	{"no-addresses", no_argument, NULL, OPT_NO_ADDRESSES},
 	{"verify", no_argument, NULL, OPT_VERIFY},
 	{"mmap", no_argument, NULL, OPT_MMAP},
@@ -156,8 +158,10 @@ static bool set_flag(struct options *o, int c)
 	case OPT_NO_ARGS:
 		o->no_args = true;
 		return true;
+	case OPT_ADDRESSES:
+		o->addresses = true;
+		return true;
 	case OPT_NO_ADDRESSES:
-		o->no_addresses = true;
 		return true;
 	case OPT_MMAP:
 		o->mapped = true;

@@ -29,7 +29,7 @@ struct options {
 	bool interval_asked;          /* -i was given */
 	int level;                    /* zstd's */
 	bool children_ignored;        /* SIGCHLD was ignored as we began, and is for the command */
-	bool quiet, verbose, no_symbols, no_args, no_addresses, verify;
+	bool quiet, verbose, no_symbols, no_args, addresses, verify;
 	bool mapped, usable_size, free_stacks;
 	enum scan_wish leak_check; /* with -p: on request only */
 	uint64_t leak_ns;          /* how long it may take */

@@ -250,8 +250,6 @@ static void adopt(struct output *o, struct target *t)
 	close(o->fd);
 	o->trace = t->trace;
 	o->fd = t->fd;
-	free(o->address); /* its predictions start anew */
-	o->address = NULL;
 	o->dropped_events = c->position;
 	o->dropped_ns = c->position_ns;
 	c->events = 0;

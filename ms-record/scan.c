@@ -15,6 +15,7 @@
 #include "checkpoint.h"
 #include "drain.h"
 #include "hijack_private.h"
+#include "format/trace.h"
 #include "libcommon/units.h"
 #include "merge.h"
 #include "options.h"

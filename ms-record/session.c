@@ -372,21 +372,10 @@ static bool whole_blocks(const struct session *s)
 	return (s->may_drop && !s->kept_for_sure) || s->writer->limit.max;
 }
 
-/* The guest learned the allocator's name before the first event. */
-static enum heap_kind heap_of(const struct session *s)
-{
-	const char *name = s->mem->allocator;
-	if (!name[0])
-		return HEAP_UNKNOWN;
-	return strncmp(name, "glibc ", 6) ? HEAP_OTHER : HEAP_GLIBC;
-}
-
 static void hand_over(struct session *s, struct batch *b)
 {
-	if (b->events.n && s->out->heap == HEAP_NOT_ASKED)
-		s->out->heap = heap_of(s);
 	if (b->events.n) {
-		uint64_t first = b->events.v[0].ev.time_ticks * MS_TRACE_TICK_NS;
+		uint64_t first = b->events.v[0].time_ticks * MS_TRACE_TICK_NS;
 		b->first_ns = first < b->first_ns ? first : b->first_ns;
 	}
 	b->last_ns = session_now(s);

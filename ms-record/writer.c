@@ -34,7 +34,6 @@ struct output *output_new(int fd, const char *path)
 	memset(o, 0, sizeof *o);
 	o->fd = fd;
 	o->path = strdup(path);
-	o->addresses = true;
 	o->level = 3;
 	return o;
 }
@@ -47,7 +46,6 @@ void output_free(struct output *o)
 		ms_trace_writer_free(o->trace);
 	if (o->fd >= 0 && !o->keep_fd_open)
 		close(o->fd);
-	free(o->address);
 	live_list_free(o->checkpoints.live);
 	kept_free(o->kept);
 	free(o->path);

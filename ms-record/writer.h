@@ -12,7 +12,6 @@
 #include <stdint.h>
 
 #include "batch.h"
-#include "format/address.h"
 #include "libcommon/tracefile.h"
 #include "limit.h"
 #include "libcommon/err.h"
@@ -27,13 +26,9 @@ struct checkpoints {
 	uint64_t events, bytes;  /* since the last one; of the file then */
 	uint64_t bytes_per_1000; /* blocks of the last one */
 	bool usable;             /* usable sizes are recorded */
-	bool made;               /* right before the events in hand */
 	uint64_t position,
 		position_ns; /* `live` is the state before this event; the last one's time */
 };
-
-/* Whose heap the addresses come from. Set before the first events are handed over. */
-enum heap_kind { HEAP_NOT_ASKED = 0, HEAP_UNKNOWN, HEAP_GLIBC, HEAP_OTHER };
 
 /* One trace being written. Made by the control thread; used by the writing thread until `closed`.
  */
@@ -46,9 +41,6 @@ struct output {
 	int level;
 	bool hurried; /* the writing thread is behind */
 	struct ms_trace_writer *trace;
-	struct ms_address_encoder *address;
-	enum heap_kind heap;
-	size_t ready_nodes;   /* of that encoder's heap: their memory is there */
 	struct encoder *open; /* holds the open block; NULL = none is */
 	struct checkpoints checkpoints;
 	/* --max-size: limit.c, rewrite.c */

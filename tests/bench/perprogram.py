@@ -26,7 +26,7 @@ class Measured:
         self.name, self.start, self.failed = name, start, {}  # start: CPU s of ms-record for a program that does nothing
         self.runs = {r: [] for r in RECORDERS}
         self.print, self.snap = [], []  # meter.Sample of heaptrack_print and of ms-snap
-        self.full = self.bare_addresses = self.threads = None
+        self.full = self.with_addresses = self.threads = None
 
     def of(self, recorder, field):
         return [getattr(r, field) for r in self.runs[recorder]]
@@ -116,10 +116,10 @@ def rounds(measured, work, settings):
 
 
 def files(measured, work):
-    """With symbols, and without addresses: once each, for their sizes."""
+    """With symbols, and without them but with addresses: once each, for their sizes."""
     full = attempt(measured, "full trace", lambda: recorders.ours(work, (), "full.trace"))
-    bare = attempt(measured, "--no-addresses", lambda: recorders.ours(work, ("--no-symbols", "--no-addresses"), "bare.trace"))
-    measured.full, measured.bare_addresses = full and full.trace, bare and bare.trace
+    extra = attempt(measured, "--addresses", lambda: recorders.ours(work, ("--no-symbols", "--addresses"), "addresses.trace"))
+    measured.full, measured.with_addresses = full and full.trace, extra and extra.trace
 
 
 def analyses(measured, settings):
@@ -151,7 +151,7 @@ def measure_one(name, make, settings, start=0.0):
         rounds(measured, work, settings)
         files(measured, work)
         analyses(measured, settings)
-    for left in ("heaptrack.raw", "heaptrack.raw.zst", "heaptrack.zst", "run.trace", "full.trace", "bare.trace", "snap.db"):
+    for left in ("heaptrack.raw", "heaptrack.raw.zst", "heaptrack.zst", "run.trace", "full.trace", "addresses.trace", "snap.db"):
         if os.path.exists(left):
             os.unlink(left)
     return measured
@@ -196,22 +196,22 @@ def added_table(result, all_measured):
 
 def file_table(result, all_measured):
     t = result.table("Files and memory", [
-        "program", "B/event|heaptrack", "B/event|ours", "with|symbols", "without|addresses", "limit", "", "peak RSS x|raw", "peak RSS x|ours",
+        "program", "B/event|heaptrack", "B/event|ours", "with|symbols", "with|addresses", "limit", "", "peak RSS x|raw", "peak RSS x|ours",
         "added|KiB", "allowed|KiB", "ms-record|MiB"])
     for m in all_measured:
         theirs, mine, limit = m.file_bytes("heaptrack"), m.file_bytes("ours"), file_limit(m)
         word = "" if mine is None or limit is None else figures.judge(mine, limit)
         recorder = median(m.of("ours", "recorder_kib"))
-        t.add(m.name, number(theirs, 3), number(mine, 3), number(per(m.full, "size"), 3), number(per(m.bare_addresses, "size"), 3),
+        t.add(m.name, number(theirs, 3), number(mine, 3), number(per(m.full, "size"), 3), number(per(m.with_addresses, "size"), 3),
               number(limit, 3), word, number(m.peak_times("raw")), number(m.peak_times("ours")), number(m.peak_added(), 0),
               number(m.peak_allowed(), 0), number(recorder / 1024 if recorder else None, 0))
     t.rule()
     t.add("median", *[number(median([f(m) for m in all_measured]), 3) for f in (
         lambda m: m.file_bytes("heaptrack"), lambda m: m.file_bytes("ours"), lambda m: per(m.full, "size"),
-        lambda m: per(m.bare_addresses, "size"))], "", "", *[number(figures.geomean([m.peak_times(r) for m in all_measured]))
+        lambda m: per(m.with_addresses, "size"))], "", "", *[number(figures.geomean([m.peak_times(r) for m in all_measured]))
                                                           for r in ("raw", "ours")], "", "", "")
-    t.notes.append("B/event: heaptrack's compressed file (with its symbols; no addresses, threads or times), ours without symbols, with them, and "
-                   "with --no-addresses. Peak RSS of the program; its mean is geometric. allowed: 2 MiB + 320 KiB for each thread that allocates.")
+    t.notes.append("B/event: heaptrack's compressed file (with its symbols; no threads or times), ours without symbols, with them, and "
+                   "with --addresses. Peak RSS of the program; its mean is geometric. allowed: 2 MiB + 320 KiB for each thread that allocates.")
 
 
 def per(trace, field):

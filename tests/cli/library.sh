@@ -70,7 +70,7 @@ kill -KILL $pid
 
 # ---- a trace ----
 gcc -g -O0 -I"$SRC/include" -o app "$SRC/tests/cli/library/app.c" || exit 1
-"$BIN/ms-record" -q -o run.trace ./app
+"$BIN/ms-record" -q --addresses -o run.trace ./app
 for user in shared-user static-user; do
 	./$user trace run.trace >said || { cat said && fail "$user: trace"; }
 	"$BIN/ms-report" --json run.trace >report.json

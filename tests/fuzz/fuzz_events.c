@@ -2,6 +2,7 @@
  * Fuzzes the decoder of event blocks: whatever it accepts keeps its promises and encodes to the
  * same events again.
  */
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,9 +68,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	if (ms_event_decoder_init(&decoder, c, count) != MS_FMT_OK)
 		return 0;
 	decode_many();
-	ms_address_decoder_init(&addresses);
-	addresses.next_event = decoder.first_event;
-	ms_address_decoder_begin(&addresses, &decoder, ms_address_column(c, count));
+	void *blocks = calloc(decoder.count + 1, MS_ADDRESS_DECODER_MEMORY(1));
+	if (!blocks)
+		abort();
+	ms_address_decoder_begin(&addresses, &decoder, c, count, blocks);
 	uint64_t next = decoder.first_number;
 	while (ms_event_next(&decoder, &ev) == MS_FMT_OK) {
 		bool releases = ev.kind == MS_EV_FREE || ev.kind == MS_EV_REALLOC ||
@@ -80,8 +82,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 			ev.kind == MS_EV_REALLOC_UNKNOWN;
 		if (kept < MOST && ev.kind != MS_EV_EXT)
 			events[kept++] = ev;
-		ms_address_next(&addresses, &ev, ev.freed * 16, ev.freed % 100);
+		ms_address_next(&addresses, &ev);
 	}
+	free(blocks);
 	encode_again(&decoder, kept);
 	return 0;
 }

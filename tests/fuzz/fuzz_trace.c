@@ -33,10 +33,13 @@ static void decode(const struct ms_block *b)
 	if (b->type == MS_BLOCK_EVENTS) {
 		if (ms_event_decoder_init(&events, b->columns, b->column_count) != MS_FMT_OK)
 			return;
-		ms_address_decoder_begin(&addresses, &events,
-					 ms_address_column(b->columns, b->column_count));
+		void *blocks = calloc(events.count + 1, MS_ADDRESS_DECODER_MEMORY(1));
+		if (!blocks)
+			abort();
+		ms_address_decoder_begin(&addresses, &events, b->columns, b->column_count, blocks);
 		while (ms_event_next(&events, &ev) == MS_FMT_OK)
-			ms_address_next(&addresses, &ev, 0, 0);
+			ms_address_next(&addresses, &ev);
+		free(blocks);
 	} else if (b->type == MS_BLOCK_STACKS) {
 		if (ms_stacks_decoder_init(&stacks, b->columns, b->column_count) != MS_FMT_OK)
 			return;
@@ -74,7 +77,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		close(fd);
 		return 0;
 	}
-	ms_address_decoder_init(&addresses);
 	uint64_t at = ms_trace_offset(t);
 	while ((r = ms_trace_next(t, 0, 0, &b, &err)) == MS_NEXT_BLOCK || r == MS_NEXT_DAMAGED) {
 		/* In order, nothing twice. */

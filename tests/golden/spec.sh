@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # A reader in another language, written from ms-trace(5) alone, finds the same events; the page names every number.
 set -eu
-for t in "$SRC"/tests/golden/v1/*.trace; do
+for t in "$SRC"/tests/golden/v1/plain.trace "$SRC"/tests/golden/v2/*.trace; do
 	python3 "$SRC/tests/golden/reader.py" "$t" >there.txt
 	grep -E '^  (from allocation|[0-9]+ thread)' "${t%.trace}.txt" >here.txt
 	[ "$(wc -l <here.txt)" -gt 900 ]

@@ -25,47 +25,19 @@ static const char *const kinds[] = {"alloc",         "free",         "realloc",
 				    "failed",        "free-unknown", "realloc-unknown",
 				    "free-inferred", "ext"};
 
-/* Blocks by allocation number, from the first one of the first event block seen. */
-static struct known {
-	uint64_t address, size;
-} * known;
-static uint64_t known_first, known_room;
 static struct ms_address_decoder addresses;
 static struct ms_event_decoder events;
 
-static struct known *known_at(uint64_t number)
-{
-	static struct known none;
-	uint64_t i = number - known_first;
-	none = (struct known){0};
-	if (number < known_first || i >= UINT64_C(1) << 32)
-		return &none;
-	if (i >= known_room) {
-		uint64_t room = i * 2 + 1024;
-		known = realloc(known, room * sizeof *known);
-		if (!known)
-			exit(2);
-		memset(known + known_room, 0, (room - known_room) * sizeof *known);
-		known_room = room;
-	}
-	return &known[i];
-}
-
 static void print_event(struct ms_event *ev)
 {
-	struct known old = {0};
 	bool releases = ev->kind == MS_EV_FREE || ev->kind == MS_EV_REALLOC ||
 			ev->kind == MS_EV_FREE_INFERRED;
-	if (releases)
-		old = *known_at(ev->freed);
-	ms_address_next(&addresses, ev, old.address, old.size);
+	ms_address_next(&addresses, ev);
 	printf("  %" PRIu64 " thread %u %s", ev->time_ticks, ev->thread, kinds[ev->kind]);
 	bool made = ev->kind == MS_EV_ALLOC || ev->kind == MS_EV_REALLOC ||
 		    ev->kind == MS_EV_REALLOC_UNKNOWN;
-	if (made) {
-		*known_at(ev->number) = (struct known){ev->address, ev->size};
+	if (made)
 		printf(" #%" PRIu64, ev->number);
-	}
 	if (releases)
 		printf(" frees #%" PRIu64, ev->freed);
 	if (made || ev->kind == MS_EV_FAILED)
@@ -83,19 +55,19 @@ static void print_event(struct ms_event *ev)
 
 static void dump_events(const struct ms_block *b)
 {
-	static bool started;
 	struct ms_event ev;
 	enum ms_fmt r = ms_event_decoder_init(&events, b->columns, b->column_count);
 	if (r == MS_FMT_OK) {
 		printf("  from allocation #%" PRIu64 ", event %" PRIu64 ", tick %" PRIu64
 		       ": %" PRIu64 " events\n",
 		       events.first_number, events.first_event, events.first_tick, events.count);
-		known_first = started ? known_first : events.first_number;
-		started = true;
-		ms_address_decoder_begin(&addresses, &events,
-					 ms_address_column(b->columns, b->column_count));
+		void *memory = calloc(events.count + 1, MS_ADDRESS_DECODER_MEMORY(1));
+		if (!memory)
+			exit(2);
+		ms_address_decoder_begin(&addresses, &events, b->columns, b->column_count, memory);
 		while ((r = ms_event_next(&events, &ev)) == MS_FMT_OK)
 			print_event(&ev);
+		free(memory);
 	}
 	if (r == MS_FMT_BAD)
 		puts("  bad");
@@ -224,7 +196,6 @@ int main(int argc, char **argv)
 	const struct ms_trace_head *h = ms_trace_header(t);
 	printf("trace %u.%u machine %u tick %u ns need 0x%" PRIx64 " hint 0x%" PRIx64 "\n",
 	       h->major, h->minor, h->machine, h->tick_ns, h->need, h->hint);
-	ms_address_decoder_init(&addresses);
 	while ((r = ms_trace_next(t, 0, 0, &b, &err)) == MS_NEXT_BLOCK || r == MS_NEXT_DAMAGED)
 		if (r == MS_NEXT_DAMAGED)
 			printf("damaged: %" PRIu64 " bytes at %" PRIu64 "\n", b.bytes, b.offset);
@@ -235,6 +206,5 @@ int main(int argc, char **argv)
 	else
 		printf("%s\n", states[ms_trace_state(t)]);
 	ms_trace_close(t);
-	free(known);
 	return r == MS_NEXT_EOF ? 0 : 2;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * Writes small traces, the same bytes on every machine with the same zstd: what tests/golden/v1 was
+ * Writes small traces, the same bytes on every machine with the same zstd: what tests/golden/v2 was
  * made with, and what other tests cut, flip and follow.
  *
  *   trace-golden KIND FILE     KIND: full (every kind of block), plain (no addresses), future
  * (unknown blocks, columns, fields), extended (extended events, usable sizes), moments (a
- * checkpoint, an index), heap (addresses as the C library gives them), verdicts (two leak scans)
+ * checkpoint, an index), verdicts (two leak scans)
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -171,37 +171,30 @@ static void put_verdicts(void)
 	put_records(MS_BLOCK_VERDICTS);
 }
 
-static struct ms_heap heap;
-
-static void put_events(bool with_addresses, bool future, bool extended, bool moments, bool by_heap)
+static void put_events(bool with_addresses, bool future, bool extended, bool moments)
 {
-	static uint8_t memory[MS_EVENT_MEMORY(EVENTS)], address_memory[MS_ADDRESS_MEMORY(EVENTS)];
+	static uint8_t memory[MS_EVENT_MEMORY(EVENTS)];
+	static _Alignas(8) uint8_t address_memory[MS_ADDRESS_MEMORY(EVENTS)];
 	static struct ms_event_encoder e;
 	static struct ms_address_encoder a;
-	struct stream s = {.seed = by_heap ? 62 : 42,
+	struct stream s = {.seed = 42,
 			   .threads = 4,
 			   .no_addresses = !with_addresses,
 			   .ext = extended,
 			   .usable = extended};
 	struct ms_column c[MS_EVENT_COLUMNS + 2];
-	if (by_heap) {
-		ms_heap_reset(&heap);
-		s.heap = &heap;
-	}
 	ms_event_encoder_init(&e, memory, EVENTS);
 	ms_address_encoder_init(&a, address_memory, EVENTS);
-	a.by_heap = by_heap;
 	for (unsigned block = 0; block < 3; block++) {
-		bool checkpoint = moments && block == 2;
-		if (checkpoint)
+		if (moments && block == 2)
 			put_checkpoint(&s, block * EVENTS);
 		ms_event_encoder_begin(&e, s.number, block * EVENTS, s.time);
-		ms_address_encoder_begin(&a, s.number, block == 0 || checkpoint);
+		ms_address_encoder_begin(&a, s.number);
 		for (unsigned i = 0; i < EVENTS; i++) {
 			struct ms_event ev;
 			stream_next(&s, &ev);
 			ms_event_put(&e, &ev);
-			ms_address_put(&a, &ev, s.old.address, s.old.size);
+			ms_address_put_many(&a, &ev, 1);
 		}
 		size_t n = ms_event_encoder_finish(&e, c);
 		if (with_addresses)
@@ -267,8 +260,7 @@ int main(int argc, char **argv)
 	put_info(future);
 	put_stacks();
 	put_small_blocks();
-	put_events(!plain, future, strcmp(argv[1], "extended") == 0, moments,
-		   strcmp(argv[1], "heap") == 0);
+	put_events(!plain, future, strcmp(argv[1], "extended") == 0, moments);
 	if (moments)
 		ms_trace_write_index(writer, 2000, &index_offset, &err);
 	if (strcmp(argv[1], "verdicts") == 0)

@@ -130,7 +130,7 @@ grep -q 'dropped .*--keep=live' err || fail "the end does not speak of what was 
 
 # ---- what is live alone is too much ----
 rm -f over
-"$BIN/ms-record" -o b.trace --max-size 1M --keep=live "$longrun" forever 200000 60 over 2>err &
+"$BIN/ms-record" -o b.trace --addresses --max-size 1M --keep=live "$longrun" forever 200000 60 over 2>err &
 recorder=$!
 wait_for stopped b.trace
 : >over

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "format/event.h"
-#include "format/heap.h"
 
 struct stream_block {
 	uint64_t number, address, size;
@@ -27,7 +26,6 @@ struct stream {
 	bool ext, usable; /* extended events; usable sizes */
 	uint64_t number, time, brk;
 	uint64_t recycled[64]; /* by size class: one address freed last */
-	struct ms_heap *heap;  /* instead: addresses as the C library gives them, mostly */
 	struct stream_block *live;
 	size_t n, room;
 	struct stream_block old; /* what the last event released; address 0 and size 0 = nothing */
@@ -66,62 +64,6 @@ static inline uint64_t stream_address(struct stream *s, uint64_t size)
 	return a;
 }
 
-/* An address that the heap would not give, of those that it knows; 0 = none. */
-static inline uint64_t stream_heap_other(struct stream *s, struct ms_heap_call *c, uint64_t r)
-{
-	uint32_t place = (uint32_t)(r >> 32) % 3;
-	uint64_t address = 0;
-	ms_heap_ask(s->heap, c);
-	if (r & 1) {
-		address = ms_heap_cache_at(s->heap, c, place);
-		if (address)
-			ms_heap_take_cached(s->heap, c, place);
-	} else {
-		address = ms_heap_list_at(s->heap, c, place);
-		if (address)
-			ms_heap_take_at(s->heap, c, address);
-	}
-	return address;
-}
-
-/* Fresh, of one of two arenas. */
-static inline uint64_t stream_heap_fresh(struct stream *s, struct ms_heap_call *c,
-					 const struct ms_event *ev)
-{
-	uint64_t base = ev->thread % 2 ? UINT64_C(0x7f0000000030) : UINT64_C(0x555555559010);
-	uint64_t address = base + 0x290 + s->brk;
-	s->brk += (ev->size % (UINT64_C(1) << 20) + 8 + 15) & ~UINT64_C(15);
-	ms_heap_ask(s->heap, c);
-	ms_heap_take_at(s->heap, c, address);
-	return address;
-}
-
-/* From the heap; now and then another way, or from elsewhere, than it would. */
-static inline uint64_t stream_heap_address(struct stream *s, const struct ms_event *ev)
-{
-	struct ms_heap_call c;
-	bool moves = ev->kind == MS_EV_REALLOC;
-	ms_heap_begin(s->heap, &c, ev, moves ? s->old.address : 0, moves ? s->old.size : 0);
-	uint64_t r = stream_random(s), address = 0;
-	enum ms_heap_way way = r % 32 == 0           ? MS_HEAP_ARENA
-			       : moves && r % 8 == 1 ? MS_HEAP_STAYS
-						     : c.expected;
-	if (r % 32 == 2) {
-		address = stream_heap_other(s, &c, r >> 8);
-	} else if (r % 64 != 3) {
-		address = way == MS_HEAP_STAYS          ? s->old.address
-			  : way == MS_HEAP_CACHED_BLOCK ? ms_heap_cache_at(s->heap, &c, 0)
-							: ms_heap_ask(s->heap, &c);
-		if (address)
-			ms_heap_take(s->heap, &c, way);
-	}
-	if (!address)
-		address = stream_heap_fresh(s, &c, ev);
-	if (moves && address != s->old.address)
-		ms_heap_release(s->heap, ev->thread, s->old.address, s->old.size, true);
-	return address;
-}
-
 static inline void stream_release(struct stream *s, struct ms_event *ev)
 {
 	size_t i = stream_random(s) % 3 ? s->n - 1 - stream_random(s) % (s->n < 8 ? s->n : 8)
@@ -131,18 +73,13 @@ static inline void stream_release(struct stream *s, struct ms_event *ev)
 	s->n--;
 	ev->freed = s->old.number;
 	s->recycled[s->old.size / 16 % 64] = s->old.address;
-	if (s->heap && ev->kind != MS_EV_REALLOC)
-		ms_heap_release(s->heap, ev->thread, s->old.address, s->old.size, false);
 }
 
 static inline void stream_allocate(struct stream *s, struct ms_event *ev)
 {
-	if (s->heap)
-		ev->address = stream_heap_address(s, ev);
-	else
-		ev->address = ev->kind == MS_EV_REALLOC && stream_random(s) % 2
-				      ? s->old.address
-				      : stream_address(s, ev->size);
+	ev->address = ev->kind == MS_EV_REALLOC && stream_random(s) % 2
+			      ? s->old.address
+			      : stream_address(s, ev->size);
 	ev->number = s->number++;
 	if (s->n == s->room &&
 	    !(s->live = realloc(s->live, (s->room = s->room * 2 + 64) * sizeof *s->live)))
