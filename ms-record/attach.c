@@ -93,7 +93,7 @@ int attach_look(struct control *c, struct ms_err *err)
 	c->attach = a;
 	a->pid = c->launch.pid;
 	a->launched = !c->attached;
-	a->channel[0] = a->channel[1] = a->memfd = a->awake = -1;
+	a->channel[0] = a->channel[1] = a->memfd = -1;
 	if (hijack_open(&a->h, a->pid, root ? root : "/proc", &why, err))
 		return -1;
 	a->open = true;
@@ -177,7 +177,6 @@ static int help_here(struct attach *a, int (*f)(void *, void *), int *result)
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	errno = pthread_create(&thread, NULL, work, &w);
 	bool good = !errno && !pthread_join(thread, NULL);
-	attach_calm(a);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	*result = w.result;
 	return good ? 0 : -1;

@@ -106,7 +106,6 @@ struct attach {
 	uint64_t session_bytes, private_bytes;
 	int channel[2]; /* the session's descriptor comes this way */
 	int memfd;
-	int awake; /* keeps processors from sleeping; -1 = not asked for */
 
 	unsigned tries; /* of stopping all threads, so far */
 	bool forks;     /* forked children are recorded, too */
@@ -148,11 +147,7 @@ int attach_restore(void *arg, void *shared);
 
 #define ATTACH_STOP_NS UINT64_C(100000000) /* stopped for longer would be felt */
 
-/* Before anything stops: what can be known then, and haste. A thread that is to stop needs a
- * processor, and so do we: ahead of what merely computes, and without waiting for a processor to
- * wake up, where that is permitted: none sleeps until a->awake is closed, as the helper's end does,
- * or attach_calm. */
+/* Before anything stops: what can be known then, and the best nice value that is permitted. */
 void attach_hurry(struct attach *a);
-void attach_calm(struct attach *a);
 
 #endif

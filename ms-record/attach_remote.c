@@ -3,10 +3,9 @@
  * Runs in the helper process; what it finds goes back through shared memory.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <sched.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -44,25 +43,14 @@ static int stop_all(const struct attach *a, struct hijack_stop *s, struct ms_err
 	return ATTACH_FAILED;
 }
 
-/* Processors that must wake up first take most of the time of a system call in an idle process. */
+/* No real-time class: it would run ahead of the kernel's own threads too. */
 void attach_hurry(struct attach *a)
 {
-	static const int32_t none_us;
-	struct sched_param first = {.sched_priority = 10};
 	if (a->held)
 		return;
 	hijack_find_code(&a->h);
-	sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &first);
-	a->awake = open("/dev/cpu_dma_latency", O_WRONLY | O_CLOEXEC);
-	if (a->awake >= 0 && write(a->awake, &none_us, sizeof none_us) < 0)
+	if (setpriority(PRIO_PROCESS, 0, -20)) /* of the calling thread */
 		errno = 0;
-}
-
-void attach_calm(struct attach *a)
-{
-	if (a->awake >= 0)
-		close(a->awake);
-	a->awake = -1;
 }
 
 /* ---- replacing ----------------------------------------------------------------------------------
@@ -407,7 +395,6 @@ int attach_restore(void *arg, void *shared)
 		out->all_ns = ns > out->all_ns ? ns : out->all_ns;
 		if (!inside || last)
 			break;
-		attach_calm(a);
 		pause_between(i);
 	}
 	return out->err.text[0] ? ATTACH_FAILED : ATTACH_DONE;

@@ -5,7 +5,9 @@
  * Here:
  *  - churn THREADS: allocates without end, and looks whether contents stay
  *  - watch THREADS: churn, and one more thread that says for how long all stood still
- *  - spin: malloc and free, and nothing else
+ *  - spin THREADS: malloc and free, and nothing else
+ *  - hog THREADS: computes
+ *  - nap: sleeps for a millisecond, again and again; says by how much it came late at most
  *  - short THREADS: threads that begin, allocate and end
  *  - fork: children that allocate and exit, by fork and by vfork
  *  - plug FILE: dlopen, a call, dlclose
@@ -115,6 +117,16 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
+/* By how much it comes late from a nap. */
+static uint64_t late_from(long nap_ns)
+{
+	uint64_t begin_ns = now_ns();
+	nap(nap_ns);
+	uint64_t late = now_ns() - begin_ns - (uint64_t)nap_ns;
+	still_most_ns = late > still_most_ns ? late : still_most_ns;
+	return late;
+}
+
 /* Ahead of all that merely computes, where that is permitted: then it comes late only when it is
  * kept from coming. */
 static void *watcher(void *arg)
@@ -124,12 +136,25 @@ static void *watcher(void *arg)
 	(void)arg;
 	pthread_setschedparam(pthread_self(), SCHED_FIFO, &first);
 	while (!over) {
-		uint64_t begin_ns = now_ns();
-		nap(NAP_NS);
-		uint64_t late = now_ns() - begin_ns - NAP_NS;
+		uint64_t late = late_from(NAP_NS);
 		still_ns += late > USUAL_NS ? late : 0;
-		still_most_ns = late > still_most_ns ? late : still_most_ns;
 	}
+	return NULL;
+}
+
+static void *sleeper(void *arg)
+{
+	(void)arg;
+	while (!over)
+		late_from(1000000);
+	return NULL;
+}
+
+static void *hog(void *arg)
+{
+	(void)arg;
+	while (!over)
+		atomic_fetch_add_explicit(&done, 1, memory_order_relaxed);
 	return NULL;
 }
 
@@ -232,7 +257,11 @@ static bool begin_mode(const char *mode, size_t threads)
 	if (!strcmp(mode, "churn") || !strcmp(mode, "watch"))
 		start(churner, threads);
 	else if (!strcmp(mode, "spin"))
-		start(spinner, 1);
+		start(spinner, threads);
+	else if (!strcmp(mode, "hog"))
+		start(hog, threads);
+	else if (!strcmp(mode, "nap"))
+		start(sleeper, 1);
 	else if (!strcmp(mode, "short"))
 		start(starter, threads);
 	else if (!strcmp(mode, "fork"))
@@ -306,7 +335,7 @@ int main(int argc, char **argv)
 		sigwait(&set, &sig);
 	over = true;
 	nap(50000000);
-	if (!strcmp(mode, "watch"))
+	if (!strcmp(mode, "watch") || !strcmp(mode, "nap"))
 		printf("stood still for %lu us, at most %lu at a time\n",
 		       (unsigned long)still_ns / 1000, (unsigned long)still_most_ns / 1000);
 	if (wrong)

@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""A program with many threads that compute is attached to and let go on a busy machine: nothing else on it may stand still.
+
+usage: tests/host/attach_still.py [-c CYCLES] [-g HOGS] [-s SECONDS] [THREADS...]
+
+  -c CYCLES   for each number of threads (default 3)
+  -g HOGS     threads beside it that compute only (default 2)
+  -s SECONDS  of recording in a cycle (default 0.05)
+  THREADS     of the program that is attached to (default 65)
+
+Beside them runs a process that only sleeps: the longest time by which it came late is printed, for a while without and then with the
+recorder. Times are not judged; that nobody asks for a real-time class or for processors that never sleep is.
+"""
+import getopt
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+from attaching import RECORD, TARGET, attach, check, end, failures, start, stops
+
+
+def slept(run):
+    """By how many ms at most the sleeper came late while run() ran."""
+    p = subprocess.Popen([TARGET, "nap"], stdout=subprocess.PIPE, text=True)
+    time.sleep(0.1)
+    run()
+    p.terminate()
+    out = p.communicate(timeout=60)[0]
+    found = re.search(r"at most (\d+) at a time", out)
+    check(found and p.returncode == 0, f"the sleeper: {p.returncode}: {out}")
+    return int(found.group(1)) / 1000 if found else 0
+
+
+def cycles(target, count, seconds, windows):
+    for i in range(count):
+        rc, said = attach(target.pid, "-d", str(seconds), timeout=600)
+        check(rc == 0, f"cycle {i}: status {rc}: {said}")
+        windows.append(stops(said) or (0, 0, 0))
+
+
+def asked(target):
+    """Nobody asks for what could keep the kernel's own threads from a processor."""
+    if not shutil.which("strace"):
+        print("no strace: system calls of the recorder not seen")
+        return
+    calls = "sched_setscheduler,sched_setattr,openat,setpriority"
+    subprocess.run(["strace", "-f", "-qq", "-o", "calls", "-e", "trace=" + calls, RECORD, "-q", "--no-symbols", "-o", "s.trace",
+                    "-d", "0.05", "-p", str(target.pid)], check=True, timeout=120)
+    with open("calls", encoding="utf-8") as f:
+        said = f.read()
+    check("setpriority" in said, "strace saw nothing of the part that stops threads")
+    check(not re.search(r"sched_set|dma_latency", said), "asked for: " + str(re.findall(r".*(?:sched_set|dma_latency).*", said)))
+
+
+def busy(threads, hogs, count, seconds):
+    hog = start(TARGET, "hog", str(hogs))
+    target = start(TARGET, "spin", str(threads))
+    windows = []
+    alone = slept(lambda: time.sleep(1))
+    late = slept(lambda: cycles(target, count, seconds, windows))
+    asked(target)
+    end(target, f"{threads} threads")
+    end(hog, "the hogs")
+    most = [max(w) / 1e6 for w in zip(*windows)]
+    middle = [sorted(w)[len(w) // 2] / 1e6 for w in zip(*windows)]
+    print(f"{threads} threads, {hogs} hogs, {count} cycles: a sleeper was late by {late:.1f} ms at most, by {alone:.1f} ms alone; stopped, "
+          "median (longest) ms: " + ", ".join(f"{n} {a:.2f} ({b:.2f})" for n, a, b in zip(("one", "to attach", "to detach"), middle, most)))
+
+
+def main():
+    options, words = getopt.getopt(sys.argv[1:], "c:g:s:h")
+    options = dict(options)
+    if "-h" in options:
+        print(__doc__)
+        return 0
+    for threads in words or ["65"]:
+        busy(int(threads), int(options.get("-g", 2)), int(options.get("-c", 3)), float(options.get("-s", 0.05)))
+    return bool(failures)
+
+
+sys.exit(main())
