@@ -10,7 +10,9 @@
 --   process.end_reason  exit, exec, stopped, disk; null when there is no end block
 --   process.offset_ns   start of this process on the clock that all processes share (the earliest starts at 0)
 --   process.at_sum_peak_bytes  what it held when the sum of all was largest: these add up to sum_peak_bytes
---   snapshot.label   the point as given: peak, end, 1.5s, mark:warm
+--   process.became   the row of the image that this one became by exec: what it held then was gone, and is no figure of any end;
+--                    exec_bytes, exec_blocks: how much that was, 0 where became is null
+--   snapshot.label   the point as given: peak, end, 1.5s, mark:warm; of an image that became another one, exec instead of end
 --   module.symbols   none, elf, dwarf, missing, mismatch, damaged, partial, refused; null when nobody looked
 --   module.kind      file, vdso, jit, recorder; heap: no module, path is the name of a heap of the program's own
 --   frame.note       cut, truncated, not taken, before: no frame but why frames are missing; heap NAME: no frame but the heap of
@@ -63,7 +65,7 @@ CREATE TABLE process(
   paused_allocations INTEGER, started_late_ns INTEGER, options TEXT, maps INTEGER, unmaps INTEGER, mapped_bytes INTEGER,
   mapped_peak_bytes INTEGER, mapped_peak_time_ns INTEGER, mapped_end_bytes INTEGER, peak_usable_bytes INTEGER, unfreed_usable_bytes INTEGER, cut TEXT, comm TEXT,
   before TEXT, before_why TEXT, before_blocks INTEGER, before_bytes INTEGER, before_largest INTEGER, before_frees INTEGER, before_freed_bytes INTEGER,
-  hooks_missing TEXT);
+  hooks_missing TEXT, became INTEGER, exec_bytes INTEGER, exec_blocks INTEGER);
 CREATE TABLE snapshot(
   id INTEGER PRIMARY KEY, process INTEGER NOT NULL, label TEXT NOT NULL, time_ns INTEGER, live_bytes INTEGER, live_blocks INTEGER,
   rss_bytes INTEGER, pss_bytes INTEGER, private_bytes INTEGER, swap_bytes INTEGER,

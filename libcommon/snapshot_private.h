@@ -153,6 +153,9 @@ const char *ms_json_array(struct ms_arena *a, const struct ms_strings *s);
 /* Names the sites that are known one-time allocations of the runtime. All rows of all processes are
  * written. 0, or -1 with `err` set. */
 int ms_fill_one_time(sqlite3 *db, struct ms_err *err);
+/* Links images that replaced each other, and takes what was gone by exec out of what is live at the
+ * end. All rows of all processes are written. 0, or -1 with `err` set. */
+int ms_fill_replaced(sqlite3 *db, struct ms_err *err);
 /* Writes all tables of one process. 0, or -1 with f->err set. */
 int ms_fill_process(struct ms_filling *f, const struct ms_kept_process *p);
 

@@ -33,7 +33,8 @@ static const char *label(struct run *r, const char *sql)
 
 #define FIRST "SELECT label FROM snapshot GROUP BY label ORDER BY min(time_ns), min(id) LIMIT 1"
 #define LAST                                                                                       \
-	"SELECT label FROM snapshot GROUP BY label ORDER BY max(time_ns) DESC, max(id) DESC "      \
+	"SELECT label FROM snapshot GROUP BY label "                                               \
+	"ORDER BY label = 'exec', max(time_ns) DESC, max(id) DESC "                                \
 	"LIMIT 1"
 #define END "SELECT label FROM snapshot WHERE label = 'end'"
 

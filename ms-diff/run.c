@@ -41,6 +41,8 @@ const struct total totals[TOTALS] = {
 	{"live_blocks", NULL, false, false},
 	{"own_peaks_bytes", NULL, true, false},
 	{"own_peaks_blocks", NULL, false, false},
+	{"exec_bytes", "exec_bytes", true, false},
+	{"exec_blocks", "exec_blocks", false, false},
 };
 enum { T_ALLOCATIONS = 0, T_FREES = 1, T_ALLOCATED = 4, T_TEMPORARY = 5, T_PEAK = 6 };
 enum { T_PEAK_BLOCKS = 7, T_PEAK_TIME = 8, T_PEAK_USABLE = 13 };
@@ -337,7 +339,7 @@ static void read_sampled_totals(struct run *r)
 	for (int i = 0; i < TOTALS; i++) {
 		bool blocks = i == T_LIVE + 1 || i == T_OWN_PEAKS + 1;
 		const char *name = blocks ? "live_blocks" : "live_bytes";
-		if (i < T_LIVE)
+		if (i < T_LIVE || totals[i].column)
 			ask(r, sql, totals[i].name, v);
 		else
 			ask(r, ms_arena_printf(&r->arena, at, name),

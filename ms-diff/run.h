@@ -20,7 +20,7 @@ extern const char *const side_names[2];
 
 /* Figures of a whole run, by the names of "totals" in the JSON report; then what the sites add up
  * to. */
-enum { TOTALS = 27 };
+enum { TOTALS = 29 };
 extern const struct total {
 	const char *name;
 	const char *column; /* of table process, to be summed up; NULL = from elsewhere */

@@ -150,6 +150,15 @@ static void add_hooks(const struct session *s, struct ms_record_writer *w)
 			ms_record_string(w, MS_END_HOOK_MISSING, s->hooks->v[i].name);
 }
 
+/* An image is over when the next one begins, not when that is noticed: they hold nothing together.
+ */
+static uint64_t end_of(const struct session *s)
+{
+	uint64_t now = session_now(s), start = s->clock.start_mono;
+	return s->replaced_ns > start && s->replaced_ns - start < now ? s->replaced_ns - start
+								      : now;
+}
+
 void finish_trace(struct session *s)
 {
 	take_session_counters(s);
@@ -157,7 +166,7 @@ void finish_trace(struct session *s)
 	session_flush(s); /* what is left, so that the end block stands alone */
 	struct batch *b = session_batch(s);
 	struct ms_record_writer *w = batch_record(&b->end, 60 * 20 + 256 + 512 + hooks_bytes(s));
-	ms_record_number(w, MS_END_TIME, session_now(s));
+	ms_record_number(w, MS_END_TIME, end_of(s));
 	ms_record_number(w, MS_END_REASON, reason_of(s));
 	add_exit(s, w);
 	finish_counts(&s->stats, w);

@@ -146,8 +146,10 @@ static struct output *trace_for(struct control *c, pid_t pid, const struct calle
 
 void hello_succeed(struct control *c, struct session *old, const struct session *now)
 {
-	if (now)
+	if (now) {
 		old->successor = relative(c, old, now->file);
+		old->replaced_ns = now->clock.start_mono;
+	}
 	control_end(c, old, SESSION_EXECED, -1);
 }
 

@@ -289,6 +289,7 @@ struct session {
 	char *became,
 		*became_why; /* an executable that brought no hello (yet), and why it cannot */
 	uint64_t ended_ns, changed_ns;
+	uint64_t replaced_ns; /* when the image that it became began; 0 = it became none */
 	uint64_t images_kept, images_trivial; /* launched: valid once ending is set */
 	int finished;                         /* atomic: the draining thread is done with it */
 

@@ -30,6 +30,8 @@ const struct figure figures[] = {
 	FIGURE("mapped_peak_bytes", FIGURE_BYTES, mapped_peak),
 	FIGURE("mapped_peak_time_ns", FIGURE_TIME, mapped_peak_time_ns),
 	FIGURE("mapped_end_bytes", FIGURE_BYTES, mapped_end),
+	FIGURE("exec_bytes", FIGURE_BYTES, exec_bytes),
+	FIGURE("exec_blocks", FIGURE_COUNT, exec_blocks),
 	FIGURE("peak_rss_bytes", FIGURE_BYTES, peak_rss_bytes),
 	FIGURE("end_rss_bytes", FIGURE_BYTES, end_rss_bytes),
 };

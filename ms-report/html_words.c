@@ -8,6 +8,7 @@
 #include "estimate.h"
 #include "figures.h"
 #include "growth.h"
+#include "images.h"
 #include "names.h"
 #include "noted.h"
 #include "text.h"
@@ -58,6 +59,9 @@ static void put_quality(struct page *p, struct ms_json *j)
 	put_text(p, j, "unknown", say_unknown(m));
 	put_text(p, j, "beside_peak", beside_one_peak(m) ? beside_words(m, "peak") : NULL);
 	put_text(p, j, "beside_end", beside_words(m, "end"));
+	put_text(p, j, "peak_of", images_of_peak(m));
+	put_text(p, j, "end_of", images_of_end(m));
+	put_text(p, j, "gone", images_gone(m));
 	ms_json_bool(j, "complete", q->complete);
 	ms_json_bool(j, "still_growing", q->growing);
 	ms_json_bool(j, "watched", m->watched != WATCHED_NOT);
@@ -82,6 +86,7 @@ static void put_totals(struct page *p, struct ms_json *j)
 	ms_json_open(j, "totals", '{');
 	for (size_t i = 0; i < figure_count; i++)
 		ms_json_number(j, figures[i].name, figure_of(t, i));
+	images_json(m, j);
 	ms_json_close(j, '}');
 	if (!m->est)
 		return;

@@ -6,6 +6,7 @@
 #include "beside.h"
 #include "diff.h"
 #include "gaps.h"
+#include "images.h"
 #include "before.h"
 #include "inherited.h"
 
@@ -66,6 +67,7 @@ static void put_process(struct model *m, struct ms_json *j, const char *key,
 		ms_json_string(j, "exit", NULL);
 	}
 	ms_json_string(j, "end_reason", p->end_reason);
+	ms_json_number(j, "became", p->became == NONE ? UNKNOWN : (uint64_t)p->became_row);
 	ms_json_string(j, "allocator", p->allocator);
 	ms_json_string(j, "trace", p->trace);
 	ms_json_string(j, "cut", noted_cut_of(m, (uint32_t)(p - m->processes.v)));
@@ -288,6 +290,7 @@ void json_report(struct model *m, struct out *o, enum metric metric, size_t limi
 	ms_json_open(&j, "totals", '{');
 	for (size_t i = 0; i < figure_count; i++)
 		ms_json_number(&j, figures[i].name, figure_of(&m->totals, i));
+	images_json(m, &j);
 	total_intervals(&j, &m->totals, m->est);
 	ms_json_close(&j, '}');
 	put_snapshots(m, &j);

@@ -5,6 +5,7 @@
 
 #include "beside.h"
 #include "diff.h"
+#include "images.h"
 #include "out.h"
 #include "text.h"
 
@@ -112,17 +113,20 @@ static void figures_table(struct page *p, struct out *o)
 	struct model *m = p->m;
 	const struct totals *t = &m->totals;
 	const struct estimates *e = m->est;
+	const char *peak_of = images_of_peak(m), *end_of = images_of_end(m), *gone = images_gone(m);
 	const char *rows[][3] = {
 		{"peak live", est_size(m, t->peak_bytes, est_of(e, EST_PEAK)),
-		 m->processes.n > 1
+		 m->processes.n > 1 && !peak_of
 			 ? SAY("of all processes together, at %s", say_time(m, t->peak_time_ns))
-			 : SAY("%s%s%s",
+			 : SAY("%s%s%s%s",
 			       est_things(m, t->peak_blocks, est_of(e, EST_PEAK_BLOCKS), "block",
 					  "blocks"),
 			       e ? ", the largest estimate" : " at ",
-			       e ? "" : say_time(m, t->peak_time_ns))},
+			       e ? "" : say_time(m, t->peak_time_ns), peak_of ? peak_of : "")},
 		{"live at end", est_size(m, t->unfreed_bytes, est_of(e, EST_END)),
-		 est_things(m, t->unfreed_blocks, est_of(e, EST_END_BLOCKS), "block", "blocks")},
+		 SAY("%s%s",
+		     est_things(m, t->unfreed_blocks, est_of(e, EST_END_BLOCKS), "block", "blocks"),
+		     end_of ? end_of : "")},
 		{"unreachable at end",
 		 t->unreachable_bytes == UNKNOWN ? "not scanned"
 						 : say_size(m, t->unreachable_bytes),
@@ -139,6 +143,11 @@ static void figures_table(struct page *p, struct out *o)
 	out_str(o, "| figure | value | |\n|---|--:|---|\n");
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		out_printf(o, "| %s | %s | %s |\n", rows[i][0], rows[i][1], rows[i][2]);
+	if (gone) {
+		out_str(o, "| gone by exec | | ");
+		markdown_plain(p, o, gone);
+		out_str(o, " |\n");
+	}
 	beside_row(p, o, "memory at the peak", beside_one_peak(m) ? "peak" : NULL);
 	beside_row(p, o, "memory at the end", "end");
 	out_char(o, '\n');

@@ -6,6 +6,7 @@
 #include "beside.h"
 #include "diff.h"
 #include "gaps.h"
+#include "images.h"
 #include "before.h"
 #include "inherited.h"
 #include "verdicts.h"
@@ -162,6 +163,11 @@ static void sum_processes(struct model *m)
 		const struct process *p = &m->processes.v[i];
 		uint64_t *a = &m->totals.allocations;
 		const uint64_t *b = &p->totals.allocations;
+		struct totals all = p->totals;
+		if (p->became != NONE) { /* nothing of it was there at the end */
+			all.unreachable_bytes = all.unreachable_blocks = all.end_rss_bytes = 0;
+			b = &all.allocations;
+		}
 		for (size_t k = 0; k < sizeof p->totals / sizeof *a; k++)
 			a[k] = figure_add(a[k], b[k]);
 		add_quality(&m->quality, &p->quality);
@@ -172,7 +178,8 @@ static void sum_processes(struct model *m)
 	if (m->processes.n <= 1)
 		return;
 	m->totals.peak_bytes = m->sum_peak_bytes;
-	m->totals.peak_blocks = UNKNOWN;
+	m->totals.peak_blocks =
+		m->peak_image == NONE ? UNKNOWN : m->processes.v[m->peak_image].totals.peak_blocks;
 	m->totals.peak_time_ns = m->sum_peak_time_ns;
 	/* each process has its own moment: there is no one figure for all */
 	m->totals.peak_rss_bytes = m->totals.peak_rss_time_ns = UNKNOWN;
@@ -225,6 +232,7 @@ int model_load(struct model *m, sqlite3 *db, const char *at, struct ms_err *err)
 		m->sum_peak_bytes = m->sum_peak_time_ns = UNKNOWN;
 	m->watched = watched_read(m);
 	sum_samples(m);
+	images_link(m);
 	sum_processes(m);
 	read_unreadable(m);
 	m->quality.complete = m->quality.complete && !m->traces_unreadable;

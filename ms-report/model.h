@@ -87,6 +87,7 @@ struct totals {
 	uint64_t unfreed_bytes, unfreed_blocks, unreachable_bytes, unreachable_blocks;
 	uint64_t peak_usable, unfreed_usable, maps, unmaps, mapped_bytes, mapped_peak,
 		mapped_peak_time_ns, mapped_end;
+	uint64_t exec_bytes, exec_blocks; /* live in images when they became another one */
 	uint64_t peak_rss_bytes, peak_rss_time_ns, end_rss_bytes; /* from /proc samples */
 };
 
@@ -122,6 +123,9 @@ struct process {
 	struct totals totals;
 	struct quality quality;
 	uint64_t waited_ns, children_not_recorded;
+	uint64_t at_sum_peak; /* what it held when all together held the most */
+	int64_t became_row;   /* the image that followed it by exec, 0 = none, */
+	uint32_t became;      /* and its index or NONE */
 	struct estimates *est;
 };
 
@@ -209,6 +213,9 @@ struct model {
 	struct live end, peak,
 		at; /* of all processes at these snapshots; UNKNOWN when there is none */
 	uint64_t at_time_ns, duration_ns;
+	uint32_t images;     /* of them, those that became another one by exec */
+	uint32_t peak_image; /* that held all of the peak of several; NONE = not one alone */
+	uint32_t end_image;  /* that all of the end is of; NONE = not one alone */
 	uint64_t sum_peak_bytes, sum_peak_time_ns; /* of all processes on one clock */
 	bool part; /* of some process not every event was counted: --at, --from or --to */
 	uint64_t from_ns,

@@ -105,6 +105,10 @@ static void read_process(struct reader *r)
 				     &t->unreachable_blocks};
 	for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
 		*figures[i] = number(r);
+	t->exec_bytes = number(r);
+	t->exec_blocks = number(r);
+	p->at_sum_peak = number(r);
+	p->became_row = id(r);
 	t->peak_rss_bytes = t->peak_rss_time_ns = t->end_rss_bytes = UNKNOWN;
 }
 
@@ -325,7 +329,9 @@ static const struct {
 	 " damaged_bytes, damaged_places, frames_without_symbol, allocations, frees,"
 	 " reallocations, failed_allocations, allocated_bytes, temporary_allocations,"
 	 " peak_bytes, peak_blocks, peak_time_ns, unfreed_bytes, unfreed_blocks,"
-	 " unreachable_bytes, unreachable_blocks FROM process ORDER BY id"},
+	 " unreachable_bytes, unreachable_blocks, exec_bytes, exec_blocks, at_sum_peak_bytes, "
+	 "became"
+	 " FROM process ORDER BY id"},
 	{read_snapshot, "SELECT id, process, label, time_ns, live_bytes, live_blocks, rss_bytes"
 			" FROM snapshot ORDER BY id"},
 	{read_module,

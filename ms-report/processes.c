@@ -24,26 +24,12 @@ static const struct column process_columns[] = {
 	{"temporary", "temporary", CELL_COUNT, .sum = true, .optional = true},
 	{NULL, "failed_allocations", CELL_COUNT, .sum = true},
 	{NULL, "process", CELL_ID, .sum = false},
+	{NULL, "exec_bytes", CELL_SIZE, .sum = true},
+	{NULL, "exec_blocks", CELL_COUNT, .sum = true},
+	{NULL, "became", CELL_ID, .sum = false},
 };
 
-/* What each process held when the sum of all was largest, in the order of m->processes. */
-static uint64_t *at_sum_peak(struct model *m)
-{
-	uint64_t *v = ms_arena_alloc(&m->arena, (m->processes.n + 1) * sizeof *v);
-	struct ms_err ignored = {0};
-	sqlite3_stmt *st = ms_sql_prepare(
-		m->db, "SELECT at_sum_peak_bytes FROM process ORDER BY id", &ignored);
-	for (size_t i = 0; i < m->processes.n; i++) {
-		bool known = st && sqlite3_step(st) == SQLITE_ROW &&
-			     sqlite3_column_type(st, 0) == SQLITE_INTEGER &&
-			     sqlite3_column_int64(st, 0) >= 0;
-		/* how sure an estimate of it is nobody noted */
-		known = known && !m->processes.v[i].est;
-		v[i] = known ? (uint64_t)sqlite3_column_int64(st, 0) : UNKNOWN;
-	}
-	sqlite3_finalize(st);
-	return v;
-}
+enum { EXEC_COLUMN = 12 };
 
 static const char *process_title(struct model *m)
 {
@@ -62,23 +48,23 @@ struct table table_processes(struct model *m, enum metric metric, size_t limit)
 		[METRIC_ALLOCATIONS] = 6, [METRIC_TEMPORARY] = 9, [METRIC_FAILED] = 10,
 		[METRIC_COUNT] = 2};
 	struct table t = TABLE_OF(process_columns, .title = process_title(m));
-	const uint64_t *at_sum = at_sum_peak(m);
+	if (m->images) {
+		struct column *shown = ms_arena_alloc(&m->arena, sizeof process_columns);
+		memcpy(shown, process_columns, sizeof process_columns);
+		shown[EXEC_COLUMN].title = "at exec";
+		t.columns = shown;
+	}
 	for (size_t i = 0; i < m->processes.n; i++) {
 		const struct process *p = &m->processes.v[i];
 		const struct totals *s = &p->totals;
 		struct cell *c = table_row(m, &t, m->processes.n)->cells;
-		const uint64_t v[] = {0,
-				      p->pid,
-				      s->peak_bytes,
-				      figure_add(s->peak_time_ns, p->offset_ns),
-				      at_sum[i],
-				      s->unfreed_bytes,
-				      s->allocations,
-				      s->unfreed_blocks,
-				      s->allocated_bytes,
-				      s->temporary,
-				      s->failed,
-				      (uint64_t)p->id};
+		const uint64_t v[] = {
+			0, p->pid, s->peak_bytes, figure_add(s->peak_time_ns, p->offset_ns),
+			/* how sure an estimate of it is nobody noted */
+			p->est ? UNKNOWN : p->at_sum_peak, s->unfreed_bytes, s->allocations,
+			s->unfreed_blocks, s->allocated_bytes, s->temporary, s->failed,
+			(uint64_t)p->id, s->exec_bytes, s->exec_blocks,
+			p->became == NONE ? UNKNOWN : (uint64_t)p->became_row};
 		for (size_t k = 0; k < t.column_count; k++)
 			c[k].n = v[k];
 		c[0].s = p->exe ? p->exe : "(unknown)";
@@ -96,6 +82,9 @@ struct table table_processes(struct model *m, enum metric metric, size_t limit)
 				  a->allocated_bytes,
 				  a->temporary,
 				  a->failed,
+				  UNKNOWN,
+				  a->exec_bytes,
+				  a->exec_blocks,
 				  UNKNOWN};
 	table_finish(m, &t, column_of[metric], limit, "processes", total);
 	return t;

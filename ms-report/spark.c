@@ -89,10 +89,49 @@ static void forget_unknown(const struct model *m, struct span *s, size_t n)
 					UNKNOWN;
 }
 
-/* The longest run of elements of one process from `i` on. */
-#define SAME_PROCESS(a, i, end)                                                                    \
-	for (end = i; end < (a).n && (a).v[end].process == (a).v[i].process; end++)                \
-	continue
+/* Copies the elements of process `p` and of the images that it became by exec, in order of time:
+ * what one of them held was gone when the next began, so they are one curve. `next` leads through
+ * an array that is sorted by process. */
+#define CHAIN(m, a, next, p, to, count)                                                            \
+	for (uint32_t q = p; q != NONE; q = (m)->processes.v[q].became)                            \
+		for (size_t i = (next)[q]; i < (a).n && (a).v[i].process == q; i++)                \
+	(to)[(count)++] = (a).v[i]
+
+/* Where the elements of each process begin. */
+#define BEGINS(a, next)                                                                            \
+	for (size_t i = (a).n; i-- > 0;)                                                           \
+	(next)[(a).v[i].process] = i
+
+static void add_all(struct model *m, struct span *s, size_t n, uint64_t whole)
+{
+	size_t processes = m->processes.n + 1;
+	struct ms_arena_mark mark = ms_arena_mark(&m->arena);
+	struct point *points = ms_arena_alloc(&m->arena, (m->points.n + 1) * sizeof *points);
+	struct sample *samples = ms_arena_alloc(&m->arena, (m->samples.n + 1) * sizeof *samples);
+	size_t *point = ms_arena_alloc(&m->arena, processes * sizeof *point),
+	       *sample = ms_arena_alloc(&m->arena, processes * sizeof *sample);
+	bool *follows = ms_arena_alloc(&m->arena, processes * sizeof *follows);
+	memset(point, 0xff, processes * sizeof *point);
+	memset(sample, 0xff, processes * sizeof *sample);
+	memset(follows, 0, processes * sizeof *follows);
+	BEGINS(m->points, point);
+	BEGINS(m->samples, sample);
+	for (uint32_t p = 0; p < m->processes.n; p++) {
+		size_t np = 0, ns = 0;
+		uint32_t became = m->processes.v[p].became;
+		if (became != NONE)
+			follows[became] = true;
+		if (follows[p])
+			continue;
+		CHAIN(m, m->points, point, p, points, np);
+		CHAIN(m, m->samples, sample, p, samples, ns);
+		if (np)
+			add_points(s, n, points, np, whole);
+		if (ns)
+			add_samples(s, n, samples, ns, whole);
+	}
+	ms_arena_release(&m->arena, mark);
+}
 
 size_t spans_make(struct model *m, size_t n, struct span **out)
 {
@@ -109,14 +148,7 @@ size_t spans_make(struct model *m, size_t n, struct span **out)
 					: (uint64_t)((double)whole / (double)n * (double)(i + 1));
 		s[i].rss = UNKNOWN;
 	}
-	for (size_t i = 0, end; i < m->points.n; i = end) {
-		SAME_PROCESS(m->points, i, end);
-		add_points(s, n, m->points.v + i, end - i, whole);
-	}
-	for (size_t i = 0, end; i < m->samples.n; i = end) {
-		SAME_PROCESS(m->samples, i, end);
-		add_samples(s, n, m->samples.v + i, end - i, whole);
-	}
+	add_all(m, s, n, whole);
 	forget_unknown(m, s, n);
 	return n;
 }

@@ -7,6 +7,7 @@
 #include "beside.h"
 #include "growth.h"
 #include "heaps.h"
+#include "images.h"
 #include "noted.h"
 #include "out.h"
 #include "spark.h"
@@ -49,16 +50,22 @@ static void heap_and_rss(struct page *p, struct out *o)
 	struct model *m = p->m;
 	const struct totals *t = &m->totals;
 	bool timed = t->peak_time_ns != UNKNOWN && t->peak_blocks != 0;
+	const char *peak_of = images_of_peak(m), *end_of = images_of_end(m), *gone = images_gone(m);
+	bool together = m->processes.n > 1 && !peak_of;
 	line(p, o, "Heap",
-	     SAY("peak %s%s%s%s%s", est_size(m, t->peak_bytes, est_of(m->est, EST_PEAK)),
-		 m->processes.n > 1 ? " of all together" : " in ",
-		 m->processes.n > 1 ? ""
-				    : est_things(m, t->peak_blocks, est_of(m->est, EST_PEAK_BLOCKS),
-						 "block", "blocks"),
-		 timed ? " at " : "", timed ? say_time(m, t->peak_time_ns) : ""),
-	     SAY("end %s in %s", est_size(m, t->unfreed_bytes, est_of(m->est, EST_END)),
+	     SAY("peak %s%s%s%s%s%s", est_size(m, t->peak_bytes, est_of(m->est, EST_PEAK)),
+		 together ? " of all together" : " in ",
+		 together ? ""
+			  : est_things(m, t->peak_blocks, est_of(m->est, EST_PEAK_BLOCKS), "block",
+				       "blocks"),
+		 timed ? " at " : "", timed ? say_time(m, t->peak_time_ns) : "",
+		 peak_of ? peak_of : ""),
+	     SAY("end %s in %s%s", est_size(m, t->unfreed_bytes, est_of(m->est, EST_END)),
 		 est_things(m, t->unfreed_blocks, est_of(m->est, EST_END_BLOCKS), "block",
-			    "blocks")));
+			    "blocks"),
+		 end_of ? end_of : ""));
+	if (gone)
+		line(p, o, "Exec", gone, NULL);
 	if (t->peak_rss_bytes == UNKNOWN)
 		return;
 	const char *apart = "";

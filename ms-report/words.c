@@ -8,6 +8,7 @@
 #include "estimate.h"
 #include "gaps.h"
 #include "heaps.h"
+#include "images.h"
 #include "before.h"
 #include "inherited.h"
 
@@ -184,18 +185,24 @@ struct words words_who(struct model *m, const struct style *st)
 	add(&w, name_cut(&m->arena, command_line(m, p, st), st->full_names ? 4096 : 60, st->ascii));
 	const char *host = p->host ? name_clean(&m->arena, p->host, st->ascii) : NULL;
 	const char *pid = p->pid == UNKNOWN ? "" : SAY("pid %llu", (unsigned long long)p->pid);
-	if (m->processes.n > 1)
-		pid = SAY("%s and %s", pid,
-			  say_things(m, m->processes.n - 1, "more process", "more processes"));
+	size_t more = m->processes.n - m->images - 1;
+	if (more)
+		pid = SAY("%s and %s", pid, say_things(m, more, "more process", "more processes"));
 	add(&w, host ? SAY("%s on %s", pid, host) : pid);
 	const char *date = say_date(m, p->started_ns, false);
 	if (date)
 		add(&w, date);
 	if (m->watched == WATCHED_REGIONS) /* of its run nothing is known */
 		return w;
-	if (p->duration_ns != UNKNOWN)
-		add(&w, SAY("ran %s", say_time(m, p->duration_ns)));
-	add(&w, how_it_ended(m, p));
+	const struct process *last = images_last(m, p);
+	uint64_t ran = figure_sub(figure_add(last->duration_ns, last->offset_ns), p->offset_ns);
+	if (ran != UNKNOWN)
+		add(&w, SAY("ran %s", say_time(m, ran)));
+	if (m->images && more)
+		add(&w, SAY("%s replaced by exec", say_things(m, m->images, "image", "images")));
+	else if (m->images)
+		add(&w, SAY("%s images, one after another (exec)", say_count(m, m->processes.n)));
+	add(&w, how_it_ended(m, last));
 	return w;
 }
 

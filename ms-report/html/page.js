@@ -47,8 +47,8 @@ function runCards(page) {
 	const t = page.totals, said = (name, say) => page.said?.[name] ?? say(t[name]);
 	const blocks = (n) => known(n) ? `in ${plural(n, "block", "blocks")}` : "";
 	const cards = [
-		card("Peak heap", said("peak_bytes", saySize), [known(t.peak_time_ns) ? `at ${sayTime(t.peak_time_ns)}` : "", blocks(t.peak_blocks)].filter(Boolean).join(", "), "peak"),
-		card(page.still_growing ? "Live so far" : "Live at the end", said("unfreed_bytes", saySize), blocks(t.unfreed_blocks), "live"),
+		card("Peak heap", said("peak_bytes", saySize), [known(t.peak_time_ns) ? `at ${sayTime(t.peak_time_ns)}` : "", blocks(t.peak_blocks)].filter(Boolean).join(", ") + (page.peak_of || ""), "peak"),
+		card(page.still_growing ? "Live so far" : "Live at the end", said("unfreed_bytes", saySize), blocks(t.unfreed_blocks) + (page.end_of || ""), "live"),
 	];
 	if (known(t.peak_rss_bytes))
 		cards.push(card("Peak RSS", saySize(t.peak_rss_bytes), known(t.end_rss_bytes) ? `${saySize(t.end_rss_bytes)} at the end` : "", "rss"));
@@ -75,7 +75,7 @@ function watchedCards(series) {
 function notes(page) {
 	const all = [
 		page.verdicts ? `Of what is live at ${page.at_said}: ${page.verdicts.replace(" of it", "")}` : null, page.unscanned ? `No verdict on leaks: ${page.unscanned}` : null, page.beside_peak ? `At the peak: ${page.beside_peak}` : null,
-		page.beside_end ? `At the end: ${page.beside_end}` : null, page.hidden === "nothing by filters" ? null : `Hidden: ${page.hidden}`, page.one_time ? `Not hidden, but ${page.one_time}` : null,
+		page.beside_end ? `At the end: ${page.beside_end}` : null, page.gone ? `Exec: ${page.gone}` : null, page.hidden === "nothing by filters" ? null : `Hidden: ${page.hidden}`, page.one_time ? `Not hidden, but ${page.one_time}` : null,
 		page.omitted_sites ? `${plural(page.omitted_sites, "small site is", "small sites are")} told as one sum here, to keep the page small: ms-report --html --limit 0 keeps all` : null,
 	].filter(Boolean);
 	return all.length ? el("ul", { class: "notes" }, all.map((s) => el("li", {}, s))) : null;

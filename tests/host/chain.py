@@ -115,6 +115,8 @@ def forked():
             check(name == "third", f"forked: {name} has no trace: {said}")  # by a raw clone
             continue
         want = dict(zip(fields, map(int, numbers)))
+        for unit in ("bytes", "blocks"):  # what it held when it became another program was gone then
+            r["unfreed_" + unit] += r["exec_" + unit]
         got = {k: r[k] for k in fields}
         if name == "main":  # what the C library allocates before main
             before = {k: got[k] - want[k] for k in ("allocations", "allocated_bytes", "unfreed_blocks", "unfreed_bytes")}
@@ -138,6 +140,57 @@ def wanted():
     with open("run.trace.d/index", encoding="utf-8") as f:
         notes = f.read()
     check("\tnot recorded: it is statically linked and stripped" in notes, f"the index says {notes}")
+
+
+def images():
+    """A program that becomes itself with other amounts, and one behind a shell: each image for itself, the sum, and which image it is of."""
+    for kept, names, args in (((200, 3000, 700), None, (D, "400", "exec", D, "6000", "exec", D, "1400")),
+                              ((500,), ["sh", "chain_dynamic"], ("/bin/sh", "-c", f"exec {D} 1000"))):
+        # chain keeps every second block and loses the others, freeing none: what it made is what it held.
+        record(*args)
+        report = json.loads(run(f"{BIN}/ms-report", "--json", "run.trace").stdout)
+        totals, rows = report["totals"], report["processes"]
+        made = [2000 * n for n in kept]
+        own = rows[-len(made):]
+        others = [r for r in rows if r not in own]
+        check([r["became"] for r in rows] == [r["id"] for r in rows[1:]] + [None], f"images: {rows}")
+        check([r["totals"]["peak_bytes"] for r in own] == made, f"peaks of {rows}")
+        check([r["totals"]["unfreed_bytes"] for r in rows] == [0] * (len(rows) - 1) + made[-1:], f"unfreed of {rows}")
+        check([r["totals"]["exec_bytes"] for r in own] == made[:-1] + [0], f"gone by exec of {rows}")
+        gone = sum(made[:-1]) + sum(r["totals"]["peak_bytes"] and r["totals"]["exec_bytes"] for r in others)
+        got = [totals[k] for k in ("peak_bytes", "peak_process", "unfreed_bytes", "unfreed_blocks", "unfreed_process", "exec_bytes", "unreachable_blocks")]
+        most = made.index(max(made))
+        check(got == [max(made), own[most]["id"], made[-1], 2 * kept[-1], rows[-1]["id"], gone, kept[-1]], f"totals {got} of {kept}")
+        check(totals["peak_blocks"] == 2 * max(kept), f"blocks of the peak: {totals}")
+        check(totals["allocations"] == totals["frees"] + totals["unfreed_blocks"] + totals["exec_blocks"], f"sum rule: {totals}")
+        check(sum(s["live_bytes"] for s in report["sites"]) == totals["unfreed_bytes"], "sites at the end")
+        check(names is None or [os.path.basename(r["exe"]) for r in rows] in (names, ["dash", names[1]]), f"names of {rows}")
+        number = f"of image {len(others) + most + 1} of {len(rows)}, chain_dynamic", f"of image {len(rows)} of {len(rows)}, chain_dynamic"
+        for options in ((), ("--md",), ("--html=-",)):
+            text = run(f"{BIN}/ms-report", *options, "run.trace").stdout.replace("\\", "")
+            check(all(n in text for n in number), f"{options}: {number} not in {text[:2000]}")
+        table = run(f"{BIN}/ms-report", "--csv", "--summary", "run.trace").stdout
+        check(f"unfreed,{made[-1]},bytes\n" in table and f"gone by exec,{gone},bytes\n" in table, table)
+        by = run(f"{BIN}/ms-report", "--csv", "--by", "process", "run.trace").stdout.split("\n")
+        column = by[0].split(",").index("exec_bytes")
+        check(sum(int(line.split(",")[column]) for line in by[1:-1]) == gone, f"{by}")
+        spans = run(f"{BIN}/ms-report", "--csv", "--timeline", "run.trace").stdout.split("\n")
+        at = spans[0].split(",").index("live_max"), spans[0].split(",").index("live_bytes")
+        values = [[int(line.split(",")[k] or 0) for k in at] for line in spans[1:-1]]
+        check(max(v[0] for v in values) == max(made) and values[-1][1] == made[-1], f"the curve: {values}")
+        held = run(f"{BIN}/ms-report", "--fail-on", f"unfreed_bytes > {made[-1]}", "--fail-on", f"exec_bytes > {gone}", "run.trace")
+        broken = run(f"{BIN}/ms-report", "--fail-on", f"unfreed_bytes >= {made[-1]}", "run.trace")
+        check((held.returncode, broken.returncode) == (0, 1), f"budgets: {held} {broken}")
+        run(f"{BIN}/ms-snap", "--no-symbols", "-o", "run.db", "run.trace")
+        db = sqlite3.connect("run.db")
+        check(db.execute("SELECT sum(bytes) FROM leaks").fetchone() == (made[-1],), "view leaks")
+        check(db.execute("SELECT sum(live_bytes) FROM snapshot WHERE label = 'exec'").fetchone() == (gone,), "moment exec")
+        db.close()
+        diff = run(f"{BIN}/ms-diff", "-o", "diff.db", "run.db", "run.db")
+        db = sqlite3.connect("diff.db")
+        found = dict(db.execute("SELECT figure, old FROM diff_total WHERE figure IN ('unfreed_bytes', 'live_bytes', 'exec_bytes')"))
+        check(found == {"unfreed_bytes": made[-1], "live_bytes": made[-1], "exec_bytes": gone}, f"ms-diff: {found} {diff}")
+        db.close()
 
 
 def environment():
@@ -182,6 +235,7 @@ def main():
     starts()
     forked()
     wanted()
+    images()
     environment()
     if ALL:
         others()

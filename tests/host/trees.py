@@ -105,7 +105,7 @@ def tree(file):
     for i in kept:
         r = rows[i.image]
         of, figures = ticks(os.path.join(file + ".d", i.trace))
-        check(f"figures of {i.trace}", (r["allocations"], r["allocated_bytes"], r["peak_bytes"], r["unfreed_bytes"]), figures)
+        check(f"figures of {i.trace}", (r["allocations"], r["allocated_bytes"], r["peak_bytes"], r["unfreed_bytes"] + r["exec_bytes"]), figures)
         check(f"the index about {i.trace}", (int(i.allocations), int(i.allocated_bytes), int(i.peak_bytes)), figures[:3])
         check(f"the executable of {i.trace}", (r["exe"], r["pid"]), (i.exe, int(i.pid)))
         replayed[i.image] = figures

@@ -50,6 +50,9 @@ class Snapshot:
         rows = db.execute("SELECT * FROM process%s ORDER BY id" % where).fetchall()
         self.process = rows[0]
         self.id = self.process["id"]
+        # What was live when it became another program was gone then.
+        replaced = self.process["became"] is not None
+        self.last, self.unfreed = ("exec", "exec") if replaced else ("end", "unfreed")
         self.modules = {r["id"]: r["path"] for r in db.execute("SELECT * FROM module")}
         self.frames = {r["id"]: (r["function"], self.modules.get(r["module"]), r["note"], r["file"])
                        for r in db.execute("SELECT * FROM frame")}
@@ -68,7 +71,7 @@ class Snapshot:
         return out
 
     def counts(self, site):
-        end, peak = (self.live.get((label, site["id"]), (0, 0)) for label in ("end", "peak"))
+        end, peak = (self.live.get((label, site["id"]), (0, 0)) for label in (self.last, "peak"))
         return [site["allocations"], site["frees"], site["reallocations"], site["failed_allocations"],
                 site["allocated_bytes"], site["temporary"], *end, *peak]
 
@@ -181,7 +184,7 @@ class Check:
     def totals(self, snapshot, sums):
         p = snapshot.process
         got = [p[k] for k in ("allocations", "frees", "reallocations", "failed_allocations", "allocated_bytes",
-                              "temporary_allocations", "unfreed_bytes", "unfreed_blocks", "peak_bytes", "peak_blocks")]
+                              "temporary_allocations", snapshot.unfreed + "_bytes", snapshot.unfreed + "_blocks", "peak_bytes", "peak_blocks")]
         self.same("process row against the sum of its sites", got, sums)
 
     def threads(self, snapshot, truth):
