@@ -334,26 +334,7 @@ void mg_on_pool(const uint64_t *frame, uint32_t step, const void *pool, const ch
 	uint32_t n = 0;
 	while (name && n < MG_POOL_NAME_MOST && name[n])
 		n++;
-	uint32_t words = POOL_WORDS + (n + 7) / 8;
-	uint64_t *w = mg_room(t, words);
-	mg_stamping(t);
-	uint64_t stamp = mg_stamp(t);
-	if (w) {
-		w[0] = mg_word0(MG_POOL, t->flags, 0, 0);
-		mg_put_stamp(t, w, stamp);
-		w[2] = step;
-		w[3] = 0;
-		w[4] = (uint64_t)pool;
-		w[5] = n;
-		if (n)
-			w[words - 1] = 0;
-		for (uint32_t i = 0; i < n; i++)
-			((char *)(w + POOL_WORDS))[i] = name[i];
-		mg_publish(t, words);
-	} else {
-		mg_lost(t, stamp);
-	}
-	mg_stamped(t);
+	mg_put_words(t, MG_POOL, (const uint64_t[]){step, 0, (uint64_t)pool, n}, 4, name, n);
 	mg_leave(t);
 }
 

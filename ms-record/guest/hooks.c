@@ -474,24 +474,9 @@ void mg_on_mark(const uint64_t *frame, const char *name)
 	uint32_t n = 0;
 	while (n < 255 && name[n])
 		n++;
-	uint32_t words = 3 + (n + 7) / 8;
-	uint64_t *w = mg_room(t, words);
-	mg_stamping(t);
-	uint64_t stamp = mg_stamp(t);
-	if (w) {
-		w[0] = mg_word0(MG_MARK, t->flags, 0, 0);
-		mg_put_stamp(t, w, stamp);
-		w[2] = n;
-		w[words - 1] = 0;
-		for (uint32_t i = 0; i < n; i++)
-			((char *)(w + 3))[i] = name[i];
-		mg_publish(t, words);
-	} else {
-		mg_lost(t, stamp);
-	}
+	mg_put_words(t, MG_MARK, &(uint64_t){n}, 1, name, n);
 	if (mg_passing())
 		begin_at(name);
-	mg_stamped(t);
 	mg_leave(t);
 }
 
@@ -500,14 +485,7 @@ uint64_t mg_on_fork(const uint64_t *frame)
 	struct mg_writer *t = mg_enter(frame);
 	if (!t)
 		return 0;
-	uint64_t *w = mg_room(t, 2), stamp = 0;
-	if (w) {
-		mg_stamping(t);
-		w[0] = mg_word0(MG_FORK, t->flags, 0, 0);
-		mg_put_stamp(t, w, stamp = mg_stamp(t));
-		mg_publish(t, 2);
-		mg_stamped(t);
-	}
+	uint64_t stamp = mg_put_words(t, MG_FORK, NULL, 0, NULL, 0);
 	mg_leave(t);
 	return stamp;
 }

@@ -49,6 +49,29 @@ void mg_drop(struct mg_writer *t, uint64_t stamp)
 	mg_forget(t);
 }
 
+uint64_t mg_put_words(struct mg_writer *t, uint32_t kind, const uint64_t *v, uint32_t n,
+		      const char *name, uint32_t name_bytes)
+{
+	uint32_t words = 2 + n + (name_bytes + 7) / 8;
+	uint64_t *w = mg_room(t, words);
+	mg_stamping(t);
+	uint64_t stamp = mg_stamp(t);
+	if (w) {
+		w[words - 1] = 0;
+		w[0] = mg_word0(kind, t->flags, 0, 0);
+		mg_put_stamp(t, w, stamp);
+		for (uint32_t i = 0; i < n; i++)
+			w[2 + i] = v[i];
+		for (uint32_t i = 0; i < name_bytes; i++)
+			((char *)(w + 2 + n))[i] = name[i];
+		mg_publish(t, words);
+	} else {
+		mg_lost(t, stamp);
+	}
+	mg_stamped(t);
+	return w ? stamp : 0;
+}
+
 /* ---- what does not fit into a short record ---- */
 
 void mg_put_alloc_full(struct mg_writer *t, uint64_t address, uint64_t size, uint64_t stamp)

@@ -22,8 +22,7 @@ enum {
 	UNMAP_WORDS = 5,
 	HEAP_ALLOC_WORDS = 6,
 	HEAP_REALLOC_WORDS = 8,
-	BACKING_WORDS = 5,
-	POOL_WORDS = 6 /* and the name's */
+	BACKING_WORDS = 5
 };
 
 struct mg_record {
@@ -60,6 +59,10 @@ uint64_t *mg_room_later(struct mg_writer *t, uint32_t words, struct mg_stack *s,
 uint32_t mg_copy_later(struct mg_writer *t, const uint64_t *frame, uint64_t *stamp);
 /* There is no room at all. */
 void mg_drop(struct mg_writer *t, uint64_t stamp);
+/* Writes a record without a stack: `n` words behind the stamp, then `name_bytes` bytes of `name` in
+ * whole words. Its stamp, or 0: there was no room, and it is counted as lost. */
+uint64_t mg_put_words(struct mg_writer *t, uint32_t kind, const uint64_t *v, uint32_t n,
+		      const char *name, uint32_t name_bytes);
 /* Is the gate shut? A forked child may open its own: then *on is what it is now. */
 bool mg_is_shut(uint32_t *on, const uint64_t *frame);
 

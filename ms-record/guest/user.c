@@ -59,18 +59,7 @@ void mg_on_pause(const uint64_t *frame, bool pause)
 		apply(mg.session);
 	struct mg_writer *t = mg_enter(frame);
 	if (t) {
-		uint64_t *w = mg_room(t, 3);
-		mg_stamping(t);
-		uint64_t stamp = mg_stamp(t);
-		if (w) {
-			w[0] = mg_word0(MG_PAUSE, t->flags, 0, 0);
-			mg_put_stamp(t, w, stamp);
-			w[2] = change;
-			mg_publish(t, 3);
-		} else {
-			mg_lost(t, stamp);
-		}
-		mg_stamped(t);
+		mg_put_words(t, MG_PAUSE, &change, 1, NULL, 0);
 		mg_leave(t);
 	}
 	if (pause)
