@@ -32,9 +32,6 @@
 #define SEEN_MS 1000u
 #define AT_ONCE 4
 
-int __cxa_atexit(void (*f)(void *), void *arg, void *dso);
-int __cxa_at_quick_exit(void (*f)(void *), void *dso);
-
 /* Saves the registers that a function keeps for its caller, and calls mg_end_hold with their
  * address: what lies from there up is the program's. */
 void mg_end_enter(void *unused) __attribute__((visibility("hidden")));
@@ -192,7 +189,7 @@ void mg_end_init(void)
 	if (!mg.session->end_wait_ms)
 		return;
 	for (int i = 0; i < AT_ONCE; i++) {
-		__cxa_atexit(mg_end_enter, NULL, NULL);
-		__cxa_at_quick_exit(mg_end_enter, NULL);
+		mg_real.__cxa_atexit(mg_end_enter, NULL, NULL);
+		mg_real.__cxa_at_quick_exit(mg_end_enter, NULL);
 	}
 }

@@ -161,8 +161,8 @@ struct mg_session {
 	uint32_t no_usable; /* 1: usable sizes were asked for and the allocator does not tell them
 			     */
 	uint64_t no_ring_lost; /* their events */
-	uint64_t passed_early; /* allocations before the guest was ready (bootstrap buffer, no
-				  thread pointer) */
+	uint64_t passed_early; /* allocations before the guest was ready (no thread
+				  pointer) */
 	uint64_t reentry_lost; /* events of signal handlers inside a hook that could not be kept */
 	uint64_t not_taken;    /* stacks not taken because of the rate limit */
 	char disabled_why[96];

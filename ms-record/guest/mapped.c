@@ -61,24 +61,6 @@ void *mg_early_mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
 					 (uint64_t)flags, (uint64_t)to, 0));
 }
 
-int mg_early_brk(void *end)
-{
-	mg_resolve();
-	if (mg_real.brk != mg_early_brk)
-		return mg_real.brk(end);
-	errno = ENOMEM;
-	return -1;
-}
-
-void *mg_early_sbrk(intptr_t more)
-{
-	mg_resolve();
-	if (mg_real.sbrk != mg_early_sbrk)
-		return mg_real.sbrk(more);
-	errno = ENOMEM;
-	return (void *)-1;
-}
-
 /* ---- mmap, munmap, mremap ---------------------------------------------------------------------
  */
 

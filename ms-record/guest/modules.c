@@ -180,7 +180,7 @@ void mg_modules_scan(void)
 	if (!try_lock(100000))
 		return;
 	scan_number++;
-	dl_iterate_phdr(scan_one, NULL);
+	mg_real.dl_iterate_phdr(scan_one, NULL);
 	for (uint32_t i = 0; i < mg.session->module_count; i++)
 		if (!mg.modules[i].closed && images[i].seen != scan_number)
 			close_module(i);

@@ -67,8 +67,6 @@ MG_INLINE void *resize(const uint64_t *frame, void *old, size_t size)
 	uint64_t before = 0;
 	if (!old)
 		return done(frame, mg_real.realloc(NULL, size), size);
-	if (MG_UNLIKELY(mg_is_early(old)))
-		return done(frame, mg_early_realloc(old, size), size);
 	struct mg_writer *t = mg_realloc_begin(frame, old, &before);
 	void *block = mg_real.realloc(old, size);
 	mg_realloc_end(t, frame, before, old, block, size);
@@ -92,41 +90,36 @@ MG_EXPORT void *reallocarray(void *old, size_t n, size_t size)
 	return resize(MG_FRAME, old, all);
 }
 
-/* Is it a block to be given back to the real allocator? Records it then. */
-MG_INLINE bool freeing(const uint64_t *frame, void *block)
+MG_INLINE void give_back(const uint64_t *frame, void *block)
 {
-	if (!block || MG_UNLIKELY(mg_is_early(block)))
-		return false;
+	if (!block)
+		return;
 	mg_on_free(frame, block);
-	return true;
+	mg_real.free(block);
 }
 
 MG_EXPORT void free(void *block)
 {
-	if (freeing(MG_FRAME, block))
-		mg_real.free(block);
+	give_back(MG_FRAME, block);
 }
 
 /* The others are free by their definitions, and not every libc has them. */
 MG_EXPORT void cfree(void *block)
 {
-	if (freeing(MG_FRAME, block))
-		mg_real.free(block);
+	give_back(MG_FRAME, block);
 }
 
 MG_EXPORT void free_sized(void *block, size_t size)
 {
 	(void)size;
-	if (freeing(MG_FRAME, block))
-		mg_real.free(block);
+	give_back(MG_FRAME, block);
 }
 
 MG_EXPORT void free_aligned_sized(void *block, size_t align, size_t size)
 {
 	(void)align;
 	(void)size;
-	if (freeing(MG_FRAME, block))
-		mg_real.free(block);
+	give_back(MG_FRAME, block);
 }
 
 /* ---- memscope.h

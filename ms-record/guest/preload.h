@@ -4,6 +4,7 @@
 #ifndef MG_PRELOAD_H
 #define MG_PRELOAD_H
 
+#include <elf.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -47,6 +48,7 @@ void memscope_v1_resume(void);
 
 /* The next provider's functions. Until the first call each is a function that looks all of them up.
  */
+struct dl_phdr_info;
 struct mg_real {
 	void *(*malloc)(size_t);
 	void (*free)(void *);
@@ -65,34 +67,38 @@ struct mg_real {
 	int (*brk)(void *);
 	void *(*sbrk)(intptr_t);
 	int (*fork)(void);
-	int (*vfork)(void); /* NULL = not looked up yet */
+	int (*vfork)(void);
 	void (*_exit)(int);
+	/* Of the C library, where a sanitizer in the program has its own, which is not ready yet. */
+	int (*__cxa_atexit)(void (*f)(void *), void *arg, void *dso);
+	int (*__cxa_at_quick_exit)(void (*f)(void *), void *dso);
+	int (*dl_iterate_phdr)(int (*f)(struct dl_phdr_info *, size_t, void *), void *arg);
 };
 extern struct mg_real mg_real __attribute__((visibility("hidden")));
 
 /* Looks the functions up, once. */
 void mg_resolve(void);
-/* Sets mg.usable, if the allocator behind malloc tells usable sizes. False = it does not. Only
- * where a missing name may be asked for: in the constructor. */
+/* After that: our module, and the one whose malloc is the next. */
+struct link_map;
+extern const struct link_map *mg_own_map __attribute__((visibility("hidden")));
+extern const struct link_map *mg_malloc_map __attribute__((visibility("hidden")));
+/* The next provider's function of that name, and its module, or NULL. From the constructor only. */
+void *mg_next(const char *name, const struct link_map **where);
+/* What is read of a module's symbols, and the one that it defines under that name, or NULL. */
+struct mg_symbols {
+	const Elf64_Sym *symbols;
+	const char *strings;
+	const uint16_t *versions;
+	const uint32_t *hash, *gnu_hash;
+};
+void mg_symbols_read(struct mg_symbols *y, const struct link_map *m);
+const Elf64_Sym *mg_symbol(const struct mg_symbols *y, const char *name);
+/* Sets mg.usable, if the allocator behind malloc tells usable sizes. False = it does not. */
 bool mg_resolve_usable(void);
-/* Do both addresses lie in one module? */
-bool mg_same_module(const void *a, const void *b);
 /* mapped.c: the functions above as they are before they were looked up. */
 void *mg_early_mmap(void *address, size_t bytes, int prot, int flags, int fd, long offset);
 int mg_early_munmap(void *address, size_t bytes);
 void *mg_early_mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...);
-int mg_early_brk(void *end);
-void *mg_early_sbrk(intptr_t more);
-/* Is this a block of the buffer that serves calls made while the functions are looked up? It is
- * never freed. */
-#define MG_EARLY_BYTES 65536u
-extern unsigned char mg_early[MG_EARLY_BYTES] __attribute__((visibility("hidden")));
-static inline __attribute__((always_inline)) bool mg_is_early(const void *block)
-{
-	return (uintptr_t)block - (uintptr_t)mg_early < MG_EARLY_BYTES;
-}
-/* Copies an early block into one of the real allocator's; as realloc. */
-void *mg_early_realloc(void *block, size_t size);
 
 /* arenas.c: memory of the allocator's own. Anonymous memory was mapped at `address`, by the code at
  * `caller`; address space is about to be unmapped, or was mapped by anybody. */
@@ -100,6 +106,9 @@ void mg_arena_mapped(const void *caller, const void *address, uint64_t bytes);
 void mg_arena_gone(const void *address, uint64_t bytes);
 /* From the constructor: the allocator is known now, and is or is not the C library's. */
 void mg_arenas_init(bool by_libc);
+
+/* cxx.c: from the constructor: which of C++'s operators need a wrapper. */
+void mg_cxx_init(void);
 
 struct mg_session;
 /* custom_preload.c: what the session says is to be hooked. `fd`: the socket to ms-record, which

@@ -1,220 +1,160 @@
 /* SPDX-License-Identifier: MIT
- * Finds the next provider of each function by dlsym, with a buffer of its own for what is asked for
- * meanwhile.
+ * Finds the next provider of each function: in the modules behind us, by their hash tables.
+ *
+ * No dlsym: it takes the dynamic linker's lock, which dlopen holds while constructors run, changes
+ * what dlerror says, and allocates. What was loaded at start stays loaded, in the order of the
+ * linker's list, which is that of its look-ups; only that part is read here.
  *
  * Never `__libc_malloc` and the like: the program's allocator may be another one, and a block must
  * go back where it came from.
  */
-#include <dlfcn.h>
-#include <errno.h>
+#include <link.h>
 
 #include "core.h"
 #include "preload.h"
 
-#define BUFFER_ALIGN 64u
-#define EXIT_GROUP 231
+extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
 
-/* Each block is preceded by its size. */
-unsigned char mg_early[MG_EARLY_BYTES] __attribute__((aligned(BUFFER_ALIGN)));
-static size_t used;
-static bool resolving;
+const struct link_map *mg_own_map, *mg_malloc_map;
 
-static void *early_block(size_t size, size_t align)
+/* ---- a module's symbols ----------------------------------------------------------------------
+ */
+
+void mg_symbols_read(struct mg_symbols *y, const struct link_map *m)
 {
-	if (align < 16)
-		align = 16;
-	if (size > MG_EARLY_BYTES || align > BUFFER_ALIGN)
-		return NULL;
-	size_t at = (used + sizeof(size_t) + align - 1) & ~(align - 1);
-	if (at + size > MG_EARLY_BYTES)
-		return NULL;
-	*(size_t *)(void *)(mg_early + at - sizeof(size_t)) = size;
-	used = at + size;
-	return mg_early + at;
+	uint64_t bias = m->l_addr;
+	*y = (struct mg_symbols){0};
+	for (const Elf64_Dyn *d = m->l_ld; d && d->d_tag != DT_NULL; d++) {
+		/* The linker adds the address in place, but not in what is read-only. */
+		const void *p = (void *)(d->d_un.d_ptr + (d->d_un.d_ptr < bias ? bias : 0));
+		if (d->d_tag == DT_SYMTAB)
+			y->symbols = p;
+		else if (d->d_tag == DT_STRTAB)
+			y->strings = p;
+		else if (d->d_tag == DT_VERSYM)
+			y->versions = p;
+		else if (d->d_tag == DT_HASH)
+			y->hash = p;
+		else if (d->d_tag == DT_GNU_HASH)
+			y->gnu_hash = p;
+	}
 }
 
-void *mg_early_realloc(void *block, size_t size)
+/* Is it that function, defined there, and its default version? */
+static bool is_it(const struct mg_symbols *y, uint32_t i, const char *name)
 {
-	size_t old = ((size_t *)block)[-1];
-	void *p = resolving ? early_block(size, 16) : mg_real.malloc(size);
-	for (size_t i = 0; p && i < (old < size ? old : size); i++)
-		((char *)p)[i] = ((char *)block)[i];
-	return p;
+	const Elf64_Sym *s = &y->symbols[i];
+	const char *is = y->strings + s->st_name;
+	for (; *is && *is == *name; is++)
+		name++;
+	return *is == *name && s->st_shndx != SHN_UNDEF && s->st_value &&
+	       !(y->versions && y->versions[i] & 0x8000);
+}
+
+/* Its index, 0 = not there. */
+static uint32_t index_of(const struct mg_symbols *y, const char *name)
+{
+	const uint32_t *h = y->gnu_hash;
+	uint32_t hash = 5381, i = !h && y->hash ? y->hash[1] : 0;
+	while (i > 0 && !is_it(y, --i, name)) /* so rare that its hashes are not worth computing */
+		continue;
+	if (!h || !h[0])
+		return i;
+	for (const char *c = name; *c; c++)
+		hash = hash * 33 + (unsigned char)*c;
+	const uint64_t *bloom = (const uint64_t *)(const void *)(h + 4);
+	const uint32_t *buckets = (const uint32_t *)(const void *)(bloom + h[2]);
+	const uint32_t *chain = buckets + h[0] - h[1];
+	uint64_t word = bloom[hash / 64 & (h[2] - 1)];
+	if (word >> (hash & 63) & word >> (hash >> h[3] & 63) & 1)
+		for (i = buckets[hash % h[0]]; i; i = chain[i] & 1 ? 0 : i + 1)
+			if ((chain[i] ^ hash) < 2 && is_it(y, i, name))
+				break;
+	return i;
+}
+
+const Elf64_Sym *mg_symbol(const struct mg_symbols *y, const char *name)
+{
+	uint32_t i = y->symbols && y->strings ? index_of(y, name) : 0;
+	return i ? y->symbols + i : NULL;
+}
+
+void *mg_next(const char *name, const struct link_map **where)
+{
+	for (const struct link_map *m = mg_own_map->l_next; m; m = m->l_next) {
+		struct mg_symbols y;
+		mg_symbols_read(&y, m);
+		const Elf64_Sym *s = mg_symbol(&y, name);
+		if (!s)
+			continue;
+		void *p = (void *)(m->l_addr + s->st_value);
+		*where = m;
+		return ELF64_ST_TYPE(s->st_info) == STT_GNU_IFUNC ? ((void *(*)(void))p)() : p;
+	}
+	return NULL;
 }
 
 /* ---- the functions as they are before the first call --------------------------------------------
  */
 
-static void *early_malloc(size_t size)
-{
-	mg_resolve();
-	return mg_real.malloc == early_malloc ? early_block(size, 16) : mg_real.malloc(size);
-}
+#define FUNCTIONS(X)                                                                               \
+	X(void *, malloc, (size_t size), size)                                                     \
+	X(void, free, (void *block), block)                                                        \
+	X(void *, calloc, (size_t n, size_t size), n, size)                                        \
+	X(void *, realloc, (void *block, size_t size), block, size)                                \
+	X(void *, memalign, (size_t align, size_t size), align, size)                              \
+	X(void *, aligned_alloc, (size_t align, size_t size), align, size)                         \
+	X(int, posix_memalign, (void **out, size_t align, size_t size), out, align, size)          \
+	X(void *, valloc, (size_t size), size)                                                     \
+	X(void *, pvalloc, (size_t size), size)                                                    \
+	X(int, dlclose, (void *handle), handle)                                                    \
+	X(int, brk, (void *end), end)                                                              \
+	X(void *, sbrk, (intptr_t more), more)                                                     \
+	X(int, fork, (void))                                                                       \
+	X(int, vfork, (void))                                                                      \
+	X(void, _exit, (int status), status)
 
-static void early_free(void *block)
-{
-	mg_resolve();
-	if (mg_real.free != early_free)
-		mg_real.free(block);
-}
+#define EARLY(type, name, parameters, ...)                                                         \
+	static type early_of_##name parameters                                                     \
+	{                                                                                          \
+		mg_resolve();                                                                      \
+		return mg_real.name(__VA_ARGS__);                                                  \
+	}
+FUNCTIONS(EARLY)
 
-static void *early_calloc(size_t n, size_t size)
-{
-	size_t all;
-	mg_resolve();
-	if (mg_real.calloc != early_calloc)
-		return mg_real.calloc(n, size);
-	return __builtin_mul_overflow(n, size, &all) ? NULL : early_block(all, 16);
-}
+#define IS_EARLY(type, name, ...) .name = early_of_##name,
+struct mg_real mg_real = {FUNCTIONS(IS_EARLY).mmap = mg_early_mmap, .mmap64 = mg_early_mmap,
+			  .munmap = mg_early_munmap, .mremap = mg_early_mremap};
 
-static void *early_realloc(void *block, size_t size)
-{
-	mg_resolve();
-	return mg_real.realloc == early_realloc ? early_block(size, 16)
-						: mg_real.realloc(block, size);
-}
-
-static void *early_memalign(size_t align, size_t size)
-{
-	mg_resolve();
-	return mg_real.memalign == early_memalign ? early_block(size, align)
-						  : mg_real.memalign(align, size);
-}
-
-static void *early_aligned_alloc(size_t align, size_t size)
-{
-	mg_resolve();
-	return mg_real.aligned_alloc == early_aligned_alloc ? early_block(size, align)
-							    : mg_real.aligned_alloc(align, size);
-}
-
-static int early_posix_memalign(void **out, size_t align, size_t size)
-{
-	mg_resolve();
-	if (mg_real.posix_memalign != early_posix_memalign)
-		return mg_real.posix_memalign(out, align, size);
-	*out = early_block(size, align);
-	return *out ? 0 : 12;
-}
-
-static void *early_valloc(size_t size)
-{
-	mg_resolve();
-	return mg_real.valloc == early_valloc ? NULL : mg_real.valloc(size);
-}
-
-static void *early_pvalloc(size_t size)
-{
-	mg_resolve();
-	return mg_real.pvalloc == early_pvalloc ? NULL : mg_real.pvalloc(size);
-}
-
-static int early_dlclose(void *handle)
-{
-	mg_resolve();
-	return mg_real.dlclose == early_dlclose ? -1 : mg_real.dlclose(handle);
-}
-
-static int early_fork(void)
-{
-	mg_resolve();
-	return mg_real.fork == early_fork ? -1 : mg_real.fork();
-}
-
-static void early_exit(int status)
-{
-	mg_resolve();
-	if (mg_real._exit != early_exit)
-		mg_real._exit(status);
-	mg_syscall(EXIT_GROUP, (uint64_t)status, 0, 0, 0, 0, 0);
-}
-
-struct mg_real mg_real = {
-	.malloc = early_malloc,
-	.free = early_free,
-	.calloc = early_calloc,
-	.realloc = early_realloc,
-	.memalign = early_memalign,
-	.aligned_alloc = early_aligned_alloc,
-	.posix_memalign = early_posix_memalign,
-	.valloc = early_valloc,
-	.pvalloc = early_pvalloc,
-	.dlclose = early_dlclose,
-	.mmap = mg_early_mmap,
-	.mmap64 = mg_early_mmap,
-	.munmap = mg_early_munmap,
-	.mremap = mg_early_mremap,
-	.brk = mg_early_brk,
-	.sbrk = mg_early_sbrk,
-	.fork = early_fork,
-	._exit = early_exit,
-};
-
-static void *next(const char *name, void *otherwise)
-{
-	void *p = dlsym(RTLD_NEXT, name);
-	return p ? p : otherwise;
-}
-
-/* All are looked up before one is used, so that blocks of the buffer are asked for only here. Only
- * names that every libc has: the first call may come with any of libc's locks held, and the message
- * about a missing name, or clearing it by dlerror, takes the locale's. */
 void mg_resolve(void)
 {
-	if (resolving || mg_real.malloc != early_malloc)
+	const struct link_map *m;
+	if (mg_own_map)
 		return;
-	int error = errno;
-	resolving = true;
-	struct mg_real r = mg_real;
-	r.free = next("free", r.free);
-	r.calloc = next("calloc", r.calloc);
-	r.realloc = next("realloc", r.realloc);
-	r.memalign = next("memalign", r.memalign);
-	r.aligned_alloc = next("aligned_alloc", r.memalign);
-	r.posix_memalign = next("posix_memalign", r.posix_memalign);
-	r.valloc = next("valloc", r.valloc);
-	r.pvalloc = next("pvalloc", r.pvalloc);
-	r.dlclose = next("dlclose", r.dlclose);
-	r.mmap = next("mmap", r.mmap);
-	r.mmap64 = next("mmap64", r.mmap64);
-	r.munmap = next("munmap", r.munmap);
-	r.mremap = next("mremap", r.mremap);
-	r.brk = next("brk", r.brk);
-	r.sbrk = next("sbrk", r.sbrk);
-	r.fork = next("fork", r.fork);
-	r.vfork = next("vfork", NULL);
-	r._exit = next("_exit", r._exit);
-	r.malloc = next("malloc", r.malloc);
-	mg_real = r;
-	resolving = false;
-	errno = error;
+	for (m = _r_debug.r_map; m->l_ld != _DYNAMIC;)
+		m = m->l_next;
+	mg_own_map = m;
+#define NEXT(type, name, ...) *(void **)(void *)&mg_real.name = mg_next(#name, &m);
+	FUNCTIONS(NEXT)
+	NEXT(, mmap)
+	NEXT(, mmap64)
+	NEXT(, munmap)
+	NEXT(, mremap)
+	NEXT(, __cxa_atexit)
+	NEXT(, __cxa_at_quick_exit)
+	NEXT(, dl_iterate_phdr)
+	mg_next("malloc", &mg_malloc_map);
 }
 
 /* ---- usable sizes -------------------------------------------------------------------------------
  */
 
-static size_t (*real_usable)(void *);
-
-static uint64_t usable(const void *block)
-{
-	return mg_is_early(block) ? ((const size_t *)block)[-1] : real_usable((void *)block);
-}
-
-bool mg_same_module(const void *a, const void *b)
-{
-	Dl_info x, y;
-	return dladdr(a, &x) && dladdr(b, &y) && x.dli_fbase == y.dli_fbase;
-}
-
 /* The function of one allocator given a block of another one's would read what is not a header. */
 bool mg_resolve_usable(void)
 {
-	void *p = dlsym(RTLD_NEXT, "malloc_usable_size");
-	if (!p)
-		dlerror(); /* not the program's to read */
-	if (!p || !mg_same_module(p, *(void **)(void *)&mg_real.malloc))
-		return false;
-	*(void **)(void *)&real_usable = p;
-	mg.usable = usable;
-	return true;
+	const struct link_map *m = NULL;
+	*(void **)(void *)&mg.usable = mg_next("malloc_usable_size", &m);
+	if (m != mg_malloc_map)
+		mg.usable = NULL;
+	return mg.usable;
 }

@@ -5,8 +5,8 @@
  * Every step may fail, and then the program goes on unrecorded; once the session is mapped,
  * disabled_why says why. After this there are no system calls but futex. No descriptor stays open.
  */
-#include <dlfcn.h>
 #include <gnu/libc-version.h>
+#include <link.h>
 #include <linux/seccomp.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -267,6 +267,7 @@ static const char *map_rest(void)
 	mg.dress.modules_forked = mg_modules_forked;
 	mg_modules_init(m + 4096 + MG_RULE_BYTES);
 	mg_gate = (struct mg_gate *)(void *)m;
+	mg_gate->counted = 1; /* it is shut, but not because this is a forked child */
 	return NULL;
 }
 
@@ -332,12 +333,7 @@ static void learn_stacks(void)
 static void learn_allocator(void)
 {
 	struct mg_session *s = mg.session;
-	Dl_info info;
-	if (!dladdr(*(void **)(void *)&mg_real.malloc, &info) || !info.dli_fname) {
-		mg_arenas_init(true);
-		return;
-	}
-	const char *name = mg_base_name(info.dli_fname);
+	const char *name = mg_base_name(mg_malloc_map->l_name);
 	bool libc = mg_starts(name, "libc.so.") || mg_starts(name, "libc-");
 	mg_arenas_init(libc);
 	if (!libc) {
@@ -376,6 +372,7 @@ static void begin_session(int fd)
 	s->passed_early = mg.early;
 	mg_end_init();
 	mg_custom_prepare(s, fd);
+	mg_gate->counted = 0;
 	__atomic_store_n(&mg_gate->on, mg_gate_open(), __ATOMIC_RELEASE);
 	__atomic_store_n(&s->guest_ready, 1, __ATOMIC_RELEASE);
 }
@@ -385,6 +382,7 @@ static void begin_session(int fd)
 __attribute__((constructor)) static void start(int argc, char **argv, char **env)
 {
 	mg_resolve();
+	mg_cxx_init();
 	const char *name = variable(env, MG_ENV_SOCKET "=");
 	int fd = name && *name ? connect_to(name) : -1;
 	mg_closed_gate.counted = 1;
