@@ -296,7 +296,8 @@ static void look_for_allocator(struct attach *a, const struct attach_module *m)
 	attach_elf_dynamic(&a->memory, m, s, FUNCTIONS);
 	if (exe && !s[MALLOC].address)
 		attach_elf_file(a->h.proc, m, s, FUNCTIONS + 1);
-	if (!s[MALLOC].address || !s[FREE].address)
+	/* A static program that never calls free may have none. */
+	if (!s[MALLOC].address || (!s[FREE].address && (!exe || m->interpreter)))
 		return;
 	if (is_libc(name))
 		inner = (struct range){m->code_low, m->code_high - m->code_low};

@@ -142,8 +142,9 @@ static void take_symbols(struct elffile_malloc *m, const Elf64_Shdr *table, cons
 		m->wanted |= !here && !strcmp(name, "malloc");
 		m->checked |=
 			here && (!strcmp(name, "__asan_init") || !strcmp(name, "__tsan_init") ||
-				 !strcmp(name, "__msan_init"));
+				 !strcmp(name, "__msan_init") || !strcmp(name, "__hwasan_init"));
 	}
+	m->malloc |= malloc_there;
 	m->defined |= malloc_there && free_there;
 	m->exported |= malloc_there && free_there && table->sh_type == SHT_DYNSYM;
 	m->table |= table->sh_type == SHT_SYMTAB;

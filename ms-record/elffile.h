@@ -36,6 +36,7 @@ bool elffile_read(const struct elffile_source *src, struct elffile *f);
 /* What a file's symbols say of malloc and free. */
 struct elffile_malloc {
 	bool table;    /* it has a table of all symbols, not only of those for the linker */
+	bool malloc;   /* that is defined in it; a program may never call free */
 	bool defined;  /* both are defined in it, */
 	bool exported; /* and the linker sees them */
 	bool wanted;   /* it takes malloc from elsewhere */

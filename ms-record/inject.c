@@ -294,6 +294,12 @@ static bool put_first(struct control *c, struct beginning *b, struct ms_err *err
 		return true;
 	attach_free(c->attach);
 	c->attach = NULL;
+	/* It has done nothing yet. */
+	const char *why = strstr(err->text, ": ");
+	ms_err_set(&c->refused, "cannot record '%s': %s; --poll works", c->launch.program,
+		   why ? why + 2 : err->text);
+	c->not_run = true;
+	kill(c->launch.pid, SIGKILL);
 	return false;
 }
 

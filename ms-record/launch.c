@@ -157,7 +157,7 @@ static int check_static(struct launch *l, const char *path, const struct elffile
 {
 	if (is_loader(path))
 		return 0;
-	if (!m->defined)
+	if (!m->malloc)
 		return refuse(
 			l, path,
 			m->table ? "it is statically linked and has no malloc, so its "
@@ -179,9 +179,17 @@ static int check_dynamic(struct launch *l, const char *path, const struct elffil
 	bool glibc = !strncmp(name, "ld-linux-x86-64", 15), musl = !strncmp(name, "ld-musl", 7);
 	if (!glibc && !musl)
 		return refuse(l, path, "it is not a program for the GNU C library or musl", err);
+	if (m->checked)
+		return refuse(
+			l, path,
+			"a sanitizer is linked into it, whose malloc neither a preloaded library "
+			"nor a hook may stand before; build it without -fsanitize, link the "
+			"sanitizer dynamically (gcc does without -static-libasan or "
+			"-static-libtsan), or use --poll",
+			err);
 	if (musl)
 		l->inject = "it is a program for musl";
-	else if (!m->checked && (m->exported || (m->defined && !m->wanted)))
+	else if (m->exported || (m->defined && !m->wanted))
 		l->inject = "it has a malloc of its own";
 	return 0;
 }
@@ -300,8 +308,15 @@ static void set_environment(const struct launch *l, const struct options *o)
 		if (copy)
 			putenv(copy);
 	}
-	const char *old = getenv("LD_PRELOAD");
-	char *preload = NULL;
+	/* AddressSanitizer, in it or in what it runs, ends a program that has another library in
+	 * front of its own. It reads what the kernel shows: later is too late. */
+	static const char asan[] = "verify_asan_link_order=0";
+	const char *old = getenv("ASAN_OPTIONS");
+	char *preload = NULL, *options = NULL;
+	if (!old || !strstr(old, asan))
+		if (asprintf(&options, "%s%s%s", asan, old ? ":" : "", old ? old : "") >= 0)
+			setenv("ASAN_OPTIONS", options, 1);
+	old = getenv("LD_PRELOAD");
 	if (l->inject) /* it is not the program's affair, and musl's linker would fail */
 		return;
 	if (asprintf(&preload, "%s%s%s", l->guest, old && *old ? ":" : "", old ? old : "") >= 0)

@@ -109,7 +109,8 @@ static int record(const struct options *o)
 				o->hooks.v[i].name);
 	control_run(&c);
 	if (c.not_run) {
-		fprintf(stderr, "ms-record: %s\n", c.hooks_refused.text);
+		fprintf(stderr, "ms-record: %s\n",
+			c.hooks_refused.text[0] ? c.hooks_refused.text : c.refused.text);
 		control_discard(&c);
 		control_free(&c);
 		return STATUS_OWN_FAILURE;
