@@ -299,11 +299,9 @@ static void place_hooks(struct control *c, struct session *s, int fd)
 	for (size_t i = 0; i < c->opt->hooks.n; i++)
 		if (placed[i])
 			hook_late_placed(c, s, i);
-	if (!rc)
-		return;
-	if (!c->hooks_refused.text[0])
+	if (err.text[0] && !c->hooks_refused.text[0])
 		c->hooks_refused = err;
-	if (s->launched) {
+	if (rc && s->launched) {
 		c->not_run = true;
 		kill(c->launch.pid, SIGKILL);
 	}

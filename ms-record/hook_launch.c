@@ -20,6 +20,7 @@
 #include "hook_families.h"
 #include "hook_find.h"
 #include "hook_late.h"
+#include "hook_operators.h"
 #include "hook_write.h"
 #include "libcommon/arena.h"
 #include "libcommon/err.h"
@@ -31,6 +32,7 @@
 struct target {
 	const struct hook_spec *spec;
 	bool asked;    /* by --hook */
+	bool own;      /* an operator of the program's own, which allocates by itself: found */
 	uint32_t kind; /* enum mg_hook_kind */
 	struct hook_place place;
 	unsigned near, slot;
@@ -52,6 +54,7 @@ struct work {
 		unsigned used;
 	} near[MG_NEAR_MOST];
 	unsigned near_count;
+	bool refused; /* one that was asked for */
 	struct ms_err *err;
 };
 
@@ -65,6 +68,12 @@ static bool read_memory(void *arg, uint64_t address, void *to, size_t bytes)
 static void refuse(struct work *w, const struct target *t, const char *why)
 {
 	size_t n = strlen(w->err->text);
+	w->refused |= t->asked;
+	if (t->own && !n)
+		ms_err_set(w->err,
+			   "operators new and delete of the program's own are not all recorded: "
+			   "'%s' cannot be hooked: %s",
+			   t->spec->name, why);
 	if (t->asked)
 		snprintf(w->err->text + n, sizeof w->err->text - n, "%scannot hook '%s': %s",
 			 n ? "\nms-record: " : "", t->spec->name, why);
@@ -94,11 +103,11 @@ static bool is_taken(const struct work *w, uint64_t address)
 	return false;
 }
 
-static bool look_for(struct work *w, const struct hook_spec *spec, bool asked, uint32_t kind)
+static bool look_for(struct work *w, struct target t)
 {
-	struct target t = {.spec = spec, .asked = asked, .kind = kind};
+	const struct hook_spec *spec = t.spec;
 	struct ms_err why = {0};
-	int rc = hook_find(&w->modules, spec, &t.place, &why);
+	int rc = t.own ? 0 : hook_find(&w->modules, spec, &t.place, &why);
 	if (rc > 0)
 		return false; /* another program may have it, or a module that is opened later */
 	if (!rc && is_taken(w, t.place.address)) {
@@ -119,7 +128,13 @@ static bool look_for(struct work *w, const struct hook_spec *spec, bool asked, u
 static void look_for_known(void *arg, const struct hook_spec *spec, const struct hook_place *place)
 {
 	(void)place;
-	look_for(arg, spec, false, MG_HOOK_CUSTOM);
+	look_for(arg, (struct target){.spec = spec, .kind = MG_HOOK_CUSTOM});
+}
+
+static void look_for_own(void *arg, const struct hook_spec *spec, const struct hook_place *place)
+{
+	look_for(arg, (struct target){
+			      .spec = spec, .own = true, .kind = MG_HOOK_CUSTOM, .place = *place});
 }
 
 /* By which modules that are opened later are noticed. */
@@ -129,7 +144,7 @@ static void look_for_linker(struct work *w, const struct attach_memory *mem)
 	static const struct hook_spec spec = {.module = module, .name = name};
 	struct attach_symbol debug = {.name = "_r_debug"};
 	enum { STATE = 24 }; /* of r_state in struct r_debug */
-	if (!look_for(w, &spec, false, MG_HOOK_LINKER))
+	if (!look_for(w, (struct target){.spec = &spec, .kind = MG_HOOK_LINKER}))
 		return;
 	attach_elf_dynamic(mem, &w->targets.v[w->targets.n - 1].place.module, &debug, 1);
 	if (debug.address)
@@ -207,7 +222,7 @@ static bool answer(int fd)
 
 bool hook_launch_wanted(struct session *s, const struct hooks *hooks)
 {
-	bool wanted = hooks->n || hook_families_wanted(s);
+	bool wanted = hooks->n || hook_families_wanted(s) || hook_operators_own(s->proc);
 	s->mem->hooks_wanted = wanted;
 	return s->mem->hooks_wanted;
 }
@@ -221,22 +236,28 @@ int hook_launch(struct session *s, const struct hooks *hooks, int fd, bool *plac
 		return ms_err_set(err, "cannot hook anything in '%s': it ended", s->name);
 	w.mem = openat(s->proc, "mem", O_RDWR | O_CLOEXEC);
 	if (w.mem < 0 || attach_maps_read(&w.maps, s->proc, err)) {
+		w.refused = true;
 		ms_err_sys(err, "cannot hook anything in '%s': its memory cannot be had", s->name);
 	} else {
 		hook_modules_read(&w.modules, s->proc, &w.maps, &mem);
 		for (size_t i = 0; i < hooks->n; i++)
-			look_for(&w, &hooks->v[i], true, MG_HOOK_CUSTOM);
+			look_for(&w, (struct target){.spec = &hooks->v[i],
+						     .asked = true,
+						     .kind = MG_HOOK_CUSTOM});
 		if (hooks->n)
 			look_for_linker(&w, &mem);
 		hook_late_known(s, &w.maps);
 		if (hook_families_wanted(s))
 			hook_families_each(&w.modules, look_for_known, &w);
+		if (hook_operators_own(s->proc))
+			hook_operators_each(&w.modules, hook_module_name(&w.modules), look_for_own,
+					    &w);
 		choose_pages(&w);
 	}
-	bool held = all && err->text[0]; /* unanswered it waits, and has done nothing yet */
+	bool held = all && w.refused; /* unanswered it waits, and has done nothing yet */
 	if (!held && answer(fd) && w.near_count && hear(fd)) {
 		place_all(&w);
-		if (!all || !err->text[0])
+		if (!all || !w.refused)
 			answer(fd);
 	}
 	hook_modules_free(&w.modules);
@@ -244,5 +265,5 @@ int hook_launch(struct session *s, const struct hooks *hooks, int fd, bool *plac
 	free(w.targets.v);
 	if (w.mem >= 0)
 		close(w.mem);
-	return err->text[0] ? -1 : 0;
+	return w.refused ? -1 : 0;
 }

@@ -11,7 +11,8 @@
  *               attach_names.c; patch.c: the entries' jumps), attach_remote.c does it in the
  *               process, attach_image.c is what is mapped there, attach_modules.c keeps its modules
  *   hook_spec.c --hook: what a function does; hook_find.c finds it in a process, hook_families.c
- *               knows allocators by name; hook_launch.c places hooks in a command before it runs,
+ *               knows allocators by name; hook_operators.c C++'s operators of the program's own;
+ *               hook_launch.c places hooks in a command before it runs,
  *               attach_hooks.c with -p, hook_late.c in modules that are opened later (hook_write.c)
  *   before.c    what such a process had already: heapwalk.c walks glibc's heap (heapwalk_find.c,
  *               heapwalk_cache.c, heapwalk_mapped.c)

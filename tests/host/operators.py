@@ -128,10 +128,69 @@ def allocators():
         check((totals.get("allocations"), totals.get("unfreed_bytes")) == (50, 5000), f"keeps: {totals}")
 
 
+BUMP = """
+#include <cstddef>
+#include <cstdlib>
+#include <new>
+#include <string>
+#include <unistd.h>
+#include <vector>
+static char pool[1 << 20];
+static size_t at;
+static unsigned long made, gone;
+static void *take(size_t n) { void *p = pool + at; at += (n + 15) & ~15ul; return p; }
+void *operator new(size_t n) { if (n > 100000) throw std::bad_alloc(); made++; return take(n); }
+void operator delete(void *p) noexcept { gone += p != nullptr; }
+void operator delete(void *p, size_t) noexcept { gone += p != nullptr; }
+int main()
+{
+	void *volatile m;
+	for (int i = 0; i < 100; i++) {
+		std::vector<int> v(10 + i);
+		std::string *s = new std::string(50, 'x');
+		m = v.data();
+		if (i % 10)
+			delete s;
+		char *a = new char[i + 1];
+		m = a;
+		delete[] a;
+	}
+	try {
+		m = ::operator new(200000);
+	} catch (const std::bad_alloc &) {
+		gone += 1000000;
+	}
+	m = std::malloc(100);
+	char text[100];
+	write(1, text, snprintf(text, sizeof text, "%lu %lu\\n", made, gone));
+	return 5;
+}
+"""
+
+
+def own():
+    """Operators of a program that do not call malloc are recorded themselves, those that do by what they call."""
+    for name, flags in (("bump", ()), ("bump_static", ("-static-libstdc++", "-static-libgcc")), ("bump_now", ("-fno-plt", "-Wl,-z,now"))):
+        program = build(name, BUMP.replace("<unistd.h>", "<unistd.h>\n#include <cstdio>"), *flags, cc="g++")
+        made, gone = (int(x) for x in run(program).stdout.split())
+        totals, _ = record(program)
+        # Of malloc's: the one block, and libstdc++'s reserve for exceptions. What the operator throws is made inside, and passes.
+        got = [totals.get(k) for k in ("allocations", "frees", "failed_allocations")]
+        check(got == [made + 2, gone - 1000000, 1], f"{name}: {got}, it made {made}, gave back {gone}")
+    short = build("short_delete", BUMP.replace("<unistd.h>", "<unistd.h>\n#include <cstdio>").replace("{ gone += p != nullptr; }", "{}"), "-Os", cc="g++")
+    totals, said = record(short)
+    check(totals.get("allocations") == 400 + 2, f"short_delete: {totals}")
+    check("operators new and delete of the program's own are not all recorded: '_ZdlPv' cannot be hooked: it is too short" in said, said)
+    through = build("through", BUMP.replace("take(n); }", "malloc(n); }").replace("<unistd.h>", "<unistd.h>\n#include <cstdio>"), cc="g++")
+    totals, said = record(through)
+    check(totals.get("allocations") == 400 + 3 and "operators" not in said, f"through: {totals} {said}")
+
+
 def main():
     scopes()
     sanitizers()
     allocators()
+    own()
     print("ok" if not failures else f"{len(failures)} failed")
     sys.exit(1 if failures else 0)
 
