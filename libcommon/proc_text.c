@@ -93,6 +93,15 @@ uint64_t ms_proc_status_mask(const char *text, const char *label)
 	return labelled(text, label, 16, 0);
 }
 
+uint32_t ms_proc_status_inner(const char *text)
+{
+	const char *at = strstr(text, "\nNSpid:");
+	uint64_t v, last = 0;
+	for (at = at ? skip_blanks(at + 7) : ""; number(&at, 10, &v); at = skip_blanks(at))
+		last = v;
+	return (uint32_t)last;
+}
+
 void ms_proc_memory_add(struct ms_proc_memory *sum, const struct ms_proc_memory *m)
 {
 	sum->rss += m->rss;

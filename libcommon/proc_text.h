@@ -46,6 +46,9 @@ bool ms_proc_parse_stat(const char *text, struct ms_proc_stat *out);
 uint64_t ms_proc_status_number(const char *text, const char *label, uint64_t none);
 /* The same of a mask of signals ("\nSigBlk:"), which has base 16; 0 when there is none. */
 uint64_t ms_proc_status_mask(const char *text, const char *label);
+/* The number of a process or thread in its own PID namespace, the innermost (the last one of
+ * NSpid); 0 when status has none, as before Linux 4.1. */
+uint32_t ms_proc_status_inner(const char *text);
 
 /* What smaps says of a mapping, and smaps_rollup of all of them together. Bytes. */
 struct ms_proc_memory {

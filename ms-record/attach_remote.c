@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -12,6 +13,7 @@
 
 #include "attach_private.h"
 #include "hijack_private.h"
+#include "libcommon/proc.h"
 
 #define STOP_TRIES 20 /* then it is twice as long each time that as many failed */
 #define LEAVE_TRIES 24
@@ -62,24 +64,37 @@ static bool bytes_are(const struct attach *a, uint64_t at, const uint8_t *bytes,
 	return !hijack_read(&a->h, at, now, n) && !memcmp(now, bytes, n);
 }
 
-/* A thread's number stands in its control block; where, depends on the C library. */
-static bool tid_at(const struct attach *a, const struct hijack_stop *s, uint32_t offset)
+/* How many threads have their number there, as their own PID namespace counts. Some are enough: to
+ * ask for all would keep them waiting. */
+static unsigned numbers_at(const struct attach *a, const struct hijack_stop *s, uint32_t offset)
 {
-	bool any = false;
-	for (size_t i = 0; i < s->threads.n; i++) {
+	enum { ASKED = 8 };
+	char name[48], text[4096];
+	unsigned n = 0;
+	for (size_t i = 0; i < s->threads.n && i < ASKED; i++) {
 		const struct hijack_thread *t = &s->threads.v[i];
-		uint32_t tid;
-		if (t->gone)
+		uint32_t is;
+		snprintf(name, sizeof name, "task/%d/status", (int)t->tid);
+		if (t->gone || hijack_read(&a->h, t->regs.fs_base + offset, &is, sizeof is) ||
+		    !ms_proc_text_at(a->h.proc, name, text, sizeof text))
 			continue;
-		if (hijack_read(&a->h, t->regs.fs_base + offset, &tid, sizeof tid) || !tid)
-			return false;
-		/* In a namespace of its own it has another number. */
-		if (tid != (uint32_t)t->tid && hijack_state(a->h.proc, (pid_t)t->tid) && i == 0 &&
-		    offset != ATTACH_TID_GLIBC)
-			return false;
-		any = true;
+		uint32_t own = ms_proc_status_inner(text);
+		n += is == (own ? own : (uint32_t)t->tid);
 	}
-	return any;
+	return n;
+}
+
+/* A thread's number stands in its control block; where, depends on the C library. Of a child that
+ * was forked behind the library's back it is its parent's. 0: the library is not known. */
+static uint32_t find_tid(const struct attach *a, const struct hijack_stop *s)
+{
+	unsigned glibc = numbers_at(a, s, ATTACH_TID_GLIBC);
+	unsigned musl = numbers_at(a, s, ATTACH_TID_MUSL);
+	if (glibc || musl)
+		return glibc >= musl ? ATTACH_TID_GLIBC : ATTACH_TID_MUSL;
+	return strstr(a->allocator, "glibc")  ? ATTACH_TID_GLIBC
+	       : strstr(a->allocator, "musl") ? ATTACH_TID_MUSL
+					      : 0;
 }
 
 static int learn(const struct attach *a, const struct hijack_stop *s, struct attach_shared *out)
@@ -98,9 +113,7 @@ static int learn(const struct attach *a, const struct hijack_stop *s, struct att
 		if (!t->gone && out->tp_count < ATTACH_TPS)
 			out->tps[out->tp_count++] = t->regs.fs_base;
 	}
-	out->tid_offset = tid_at(a, s, ATTACH_TID_GLIBC)  ? ATTACH_TID_GLIBC
-			  : tid_at(a, s, ATTACH_TID_MUSL) ? ATTACH_TID_MUSL
-							  : 0;
+	out->tid_offset = find_tid(a, s);
 	if (out->tid_offset)
 		return 0;
 	return ms_err_set(

@@ -20,7 +20,7 @@
 #include "forks.h"
 #include "hello.h"
 #include "info.h"
-#include "libcommon/proc_text.h"
+#include "libcommon/proc.h"
 #include "options.h"
 #include "pool.h"
 
@@ -32,16 +32,7 @@ enum found { FOUND, FOUND_NOT, FOUND_UNSURE };
 static uint32_t inner_pid(int proc)
 {
 	char text[4096];
-	int fd = openat(proc, "status", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-	if (fd >= 0)
-		close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	char *at = strstr(text, "\nNSpid:");
-	if (!at)
-		return 0;
-	at[1 + strcspn(at + 1, "\n")] = '\0';
-	return (uint32_t)strtoul(strrchr(at, '\t') + 1, NULL, 10);
+	return ms_proc_text_at(proc, "status", text, sizeof text) ? ms_proc_status_inner(text) : 0;
 }
 
 /* Does the process have our memory mapped? */

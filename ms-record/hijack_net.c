@@ -30,7 +30,9 @@
 #include "libcommon/arena.h"
 #include "libcommon/err.h"
 #include "libcommon/proc.h"
+#include "ms-record/guest/layout.h"
 
+#define OUR_IMAGE "/memfd:" MG_IMAGE_NAME
 #define RED_ZONE 128u
 #define PIECE 262144u
 #define TEXT_MAX (UINT64_C(256) << 20) /* looked through */
@@ -87,7 +89,9 @@ static bool search_map(void *arg, const struct ms_proc_map *m, const struct ms_p
 {
 	struct search *s = arg;
 	(void)below;
-	if (m->perms[2] != 'x' || !strcmp(m->path, "[vsyscall]"))
+	/* What is ours is taken away by such a call, perhaps. */
+	if (m->perms[2] != 'x' || !strcmp(m->path, "[vsyscall]") ||
+	    !strncmp(m->path, OUR_IMAGE, sizeof OUR_IMAGE - 1))
 		return false;
 	for (uint64_t at = m->start; at < m->end && s->looked_at < TEXT_MAX;) {
 		uint64_t left = m->end - at;

@@ -453,23 +453,12 @@ uint64_t session_now(const struct session *s)
 	return clock_now(&s->clock);
 }
 
-/* The last number of "NSpid:" in the status of a thread. 0 = it is gone. */
+/* The number of a thread in its own namespace. 0 = it is gone. */
 static uint32_t inner_tid(const struct session *s, const char *outer)
 {
 	char path[300], text[4096];
 	snprintf(path, sizeof path, "task/%s/status", outer);
-	int fd = openat(s->proc, path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-	if (fd >= 0)
-		close(fd);
-	if (n <= 0)
-		return 0;
-	text[n] = '\0';
-	char *at = strstr(text, "\nNSpid:");
-	if (!at)
-		return 0;
-	at[1 + strcspn(at + 1, "\n")] = '\0';
-	return (uint32_t)strtoul(strrchr(at, '\t') + 1, NULL, 10);
+	return ms_proc_text_at(s->proc, path, text, sizeof text) ? ms_proc_status_inner(text) : 0;
 }
 
 static void read_tids(struct session *s)

@@ -19,10 +19,11 @@ import sys
 import traceback
 
 from attach_servers import Nginx, Redis
-from attach_targets import Blocked, Chroot, Stopped, Target
+from attach_targets import Apart, Blocked, Chroot, Stopped, Target
 from attaching import ALL, PLUG, SRC, STATIC, TARGET, check, failures
 
 CHECKED_EVERY = 10  # cycles whose whole report is read, too
+INSIDE = ("--pid", "--mount")
 LIB = "/usr/lib/x86_64-linux-gnu/"
 PYTHON = ("import signal, sys\nsignal.signal(15, lambda *a: sys.exit(0))\n"
           "while True: d = {str(i): [i] for i in range(1000)}")
@@ -34,6 +35,15 @@ def built(name, *command):
         return None
     subprocess.run([*command, "-g", "-O2", "-w", "-fno-builtin", "-std=gnu11", "-o", name], check=True)
     return os.path.abspath(name)
+
+
+def with_musl(name, *options):
+    sources = [f"{SRC}/tests/host/attach{part}.c" for part in ("", "_counts", "_odd")]
+    return built(name, "musl-gcc", *options, "-idirafter", "/usr/include", "-idirafter", "/usr/include/x86_64-linux-gnu", *sources)
+
+
+def apart(name, program, **more):
+    return Apart(name, program, "churn", "4", share=4, blocks=256, mean=150.5, **more)
 
 
 def churn(name, threads, program=TARGET, **more):
@@ -60,14 +70,36 @@ def programs():
     yield Target("small files", "prlimit", "--fsize=4096", TARGET, "churn", "1", blocks=64, exe="attach", share=50)
     if not os.geteuid():
         yield Chroot("chroot", share=4, blocks=128, exe="attach")
+        yield apart("PID namespace", TARGET)
+        yield apart("PID namespace, inside", TARGET, inside=INSIDE)
+        musl = with_musl("musl-there")
+        if musl:
+            yield apart("musl, PID namespace", musl)
+
+
+def namespaces():
+    """Of each kind, with each C library; from outside and from inside."""
+    users = ("--user", "--map-root-user")
+    all_kinds = (*users, "--ipc", "--net", "--uts", "--cgroup")
+    for name, program in (("glibc", TARGET), ("glibc static", STATIC), ("musl", with_musl("musl-apart")),
+                          ("musl static", with_musl("musl-apart-static", "-static"))):
+        if not program:
+            continue
+        yield apart(f"{name}, namespaces", program, more=all_kinds)
+        yield apart(f"{name}, inside", program, inside=INSIDE)
+        yield apart(f"{name}, inside user's", program, more=users, inside=("--user", *INSIDE))
+        if "static" in name:
+            yield apart(f"{name}, chroot in all", program, more=all_kinds, alone=True)
 
 
 def others():
     """What needs more packages, or more time."""
     for threads, share in ((64, 10), (200, 33)):
         yield churn(f"churn {threads}", threads, share=share)
+    if not os.geteuid():
+        yield from namespaces()
     sources = [f"{SRC}/tests/host/attach{part}.c" for part in ("", "_counts", "_odd")]
-    musl = built("musl", "musl-gcc", "-static", "-idirafter", "/usr/include", "-idirafter", "/usr/include/x86_64-linux-gnu", *sources)
+    musl = with_musl("musl", "-static")
     jemalloc = built("jemalloc", "gcc", *sources, LIB + "libjemalloc.a", "-lpthread", "-lm", "-ldl", "-lstdc++")
     for name, program in (("musl, static", musl), ("jemalloc linked in", jemalloc)):
         if program:

@@ -82,9 +82,12 @@ class Target:
     def mapped(self):
         return mapped(self.pid) if self.process.poll() is None else ""
 
+    def signal(self, number):
+        self.process.send_signal(number)
+
     def end(self):
         """SIGTERM; what it said."""
-        self.process.send_signal(signal.SIGTERM)
+        self.signal(signal.SIGTERM)
         try:
             out = self.process.communicate(timeout=60)[0].decode().strip()
         except subprocess.TimeoutExpired:
@@ -177,3 +180,46 @@ class Chroot(Target):
         # What is above the root of ours is told too, in its own namespace.
         check(os.readlink(f"/proc/{self.pid}/root").endswith(root) and not os.path.exists(f"/proc/{self.pid}/root/proc"),
               f"{self.name}: it is not below '{root}'")
+
+
+class Apart(Target):
+    """In namespaces of its own (PID and more), where it is number 1; perhaps in one that has nothing but the program.
+    inside: the namespaces in which the recorder is, too."""
+
+    def __init__(self, name, program, *words, more=(), inside=(), alone=False, **options):
+        command = [program, *words]
+        if alone:
+            command[0] = "/" + os.path.basename(program)
+            command = ["chroot", os.path.abspath("alone"), *command]
+        super().__init__(name, "unshare", "--pid", "--fork", "--mount-proc", *more, *command, **options)
+        self.program, self.inside, self.alone = program, inside, alone
+
+    def begin(self, _seconds):
+        if self.alone:
+            os.makedirs("alone", exist_ok=True)
+            shutil.copy(self.program, "alone")
+        self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.pid = self.child()
+        begun(self.pid)
+
+    def child(self):
+        for _ in range(1000):
+            for pid in subprocess.run(["pgrep", "-P", str(self.process.pid)], capture_output=True, text=True, check=False).stdout.split():
+                if os.path.basename(os.readlink(f"/proc/{pid}/exe")) == os.path.basename(self.program):
+                    return int(pid)
+            time.sleep(0.02)
+        raise RuntimeError(f"{self.name}: it does not begin")
+
+    def recorder(self, *options):
+        outside = super().recorder(*options)
+        if not self.inside:
+            return outside
+        return ["nsenter", f"--wd={os.getcwd()}", "-t", str(self.pid), *self.inside, *outside[:-1], "1"]
+
+    def signal(self, number):
+        os.kill(self.pid, number)
+
+    def kill(self):
+        if self.pid and self.process.poll() is None:
+            self.signal(signal.SIGKILL)
+        super().kill()

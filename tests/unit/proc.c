@@ -81,6 +81,9 @@ static void test_status(void)
 	check("status mask", ms_proc_status_mask("\nSigBlk:\t00000000fffe0a01\n", "\nSigBlk:"),
 	      0xfffe0a01);
 	check("status no mask", ms_proc_status_mask(text, "\nSigBlk:"), 0);
+	check("status inner", ms_proc_status_inner("Pid:\t7\nNSpid:\t417\t33\t1\nNSpgid:\t9\n"), 1);
+	check("status same", ms_proc_status_inner("Pid:\t7\nNSpid:\t7\n"), 7);
+	check("status no inner", ms_proc_status_inner(text), 0);
 }
 
 static void test_rollup(void)
