@@ -132,7 +132,7 @@ struct hijack_call {
 	bool net;                /* it goes on by itself if we die */
 	bool away;               /* it is not at the stop from which it can go on */
 	int held;                /* a signal that cannot be blocked and came meanwhile; 0 = none */
-	uint64_t deadline_ns;    /* of one call */
+	uint64_t deadline_ns;    /* of the call that is under way */
 	struct hijack_net *frame;
 };
 
@@ -147,7 +147,8 @@ enum { HIJACK_NO_NET = 1 }; /* borrow it even if it could not go on by itself */
 int hijack_borrow(struct hijack_call *c, struct hijack *h, struct hijack_thread *t, unsigned flags,
 		  struct ms_err *err);
 /* One system call. 0 and *result, as the kernel gives it (-errno if the call failed); or -1 with
- * errno set: the thread is gone (ESRCH), or it did not come back (ETIMEDOUT). Nothing that needs
+ * errno set: the thread is gone (ESRCH), it did not come back (ETIMEDOUT), or cannot do it (EFAULT:
+ * the instruction is not there any more; or it is broken off always). Nothing that needs
  * the thread's own stack, signals or restart block: not nanosleep, poll or futex; never close of a
  * descriptor that is not ours. */
 int hijack_call(struct hijack_call *c, long number, const uint64_t args[6], int64_t *result);

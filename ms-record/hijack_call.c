@@ -84,7 +84,7 @@ static int prepare(struct hijack_call *c, struct hijack *h, unsigned flags, stru
 int hijack_borrow(struct hijack_call *c, struct hijack *h, struct hijack_thread *t, unsigned flags,
 		  struct ms_err *err)
 {
-	*c = (struct hijack_call){.h = h, .t = t, .deadline_ns = CALL_NS};
+	*c = (struct hijack_call){.h = h, .t = t};
 	if (!prepare(c, h, flags, err))
 		return 0;
 	hijack_take_net(c);
@@ -94,15 +94,37 @@ int hijack_borrow(struct hijack_call *c, struct hijack *h, struct hijack_thread 
 
 /* ---- one call ---- */
 
+static void begin(struct hijack_call *c)
+{
+	c->deadline_ns = clock_mono() + CALL_NS;
+}
+
 /* The thread's next stop. 0, or -1 with errno set. */
 static int await(struct hijack_call *c, pid_t tid, int *status)
 {
-	pid_t r = hijack_wait(tid, status, clock_mono() + c->deadline_ns);
+	pid_t r = clock_mono() > c->deadline_ns ? 0 : hijack_wait(tid, status, c->deadline_ns);
 	if (r == tid && WIFSTOPPED(*status))
 		return 0;
 	c->t->gone |= r && tid == c->t->tid;
 	errno = r ? ESRCH : ETIMEDOUT;
 	return -1;
+}
+
+/* At a stop for a signal: is it for what the thread did just now, and not sent by anybody? */
+static bool is_fault(pid_t tid)
+{
+	siginfo_t info = {0};
+	return !trace(PTRACE_GETSIGINFO, tid, 0, (uintptr_t)&info) && info.si_code > 0 &&
+	       (info.si_signo == SIGSEGV || info.si_signo == SIGBUS || info.si_signo == SIGILL ||
+		info.si_signo == SIGFPE || info.si_signo == SIGTRAP);
+}
+
+/* The kernel makes a blocked fault deadly for ever: the instruction must be there before it is
+ * executed. Another thread, or a call of ours, may have taken it away. */
+static bool can_call(const struct hijack_call *c)
+{
+	uint8_t now[2];
+	return !hijack_read(c->h, c->call_at, now, sizeof now) && now[0] == 0x0f && now[1] == 0x05;
 }
 
 /* On to the next stop before or after a system call. *born: a child that came meanwhile. */
@@ -121,6 +143,9 @@ static int step(struct hijack_call *c, pid_t *born)
 		    event == PTRACE_EVENT_VFORK) {
 			if (born && !trace(PTRACE_GETEVENTMSG, c->t->tid, 0, (uintptr_t)&pid))
 				*born = (pid_t)pid;
+		} else if (!event && is_fault(c->t->tid)) {
+			errno = EFAULT;
+			return -1;
 		} else if (!event) {
 			c->held = sig; /* SIGSTOP: it is given back in the end */
 		}
@@ -136,7 +161,8 @@ static bool broken_off(int64_t result)
 static int call(struct hijack_call *c, long number, const uint64_t a[6], int64_t *result,
 		pid_t *born)
 {
-	for (int i = 0; i < TRIES; i++) {
+	begin(c);
+	for (int i = 0; i < TRIES && can_call(c); i++) {
 		struct user_regs_struct r = c->t->regs;
 		r.orig_rax = UINT64_MAX;
 		r.rax = (uint64_t)number;
@@ -156,7 +182,7 @@ static int call(struct hijack_call *c, long number, const uint64_t a[6], int64_t
 		if (!broken_off(*result))
 			return 0;
 	}
-	errno = EAGAIN;
+	errno = EFAULT;
 	return -1;
 }
 
@@ -171,6 +197,7 @@ int hijack_call(struct hijack_call *c, long number, const uint64_t args[6], int6
 static int keep(struct hijack_call *c, pid_t own)
 {
 	int status;
+	begin(c);
 	if (await(c, own, &status) || trace(PTRACE_SETOPTIONS, own, 0, PTRACE_O_EXITKILL)) {
 		int saved = errno;
 		hijack_kill(own);
@@ -210,10 +237,12 @@ int hijack_copy(struct hijack_call *c, pid_t *own, pid_t *its)
 
 void hijack_kill(pid_t own)
 {
+	uint64_t deadline_ns = clock_mono() + CALL_NS;
 	int status;
 	if (kill(own, SIGKILL))
 		return;
-	while (waitpid(own, &status, __WALL) == own && !WIFEXITED(status) && !WIFSIGNALED(status))
+	while (hijack_wait(own, &status, deadline_ns) == own && WIFSTOPPED(status) &&
+	       clock_mono() < deadline_ns)
 		continue;
 }
 
@@ -228,7 +257,8 @@ int hijack_reap(struct hijack_call *c, pid_t its)
 
 /* ---- given back ---- */
 
-/* From the end of a system call to a stop where signals are taken, without a step in user mode. */
+/* From the end of a system call to a stop where signals are taken, without a step in user mode; or
+ * from within one that did not end in time. */
 static int come_back(struct hijack_call *c)
 {
 	int status;
@@ -236,12 +266,14 @@ static int come_back(struct hijack_call *c)
 		return 0;
 	if (trace(PTRACE_INTERRUPT, c->t->tid, 0, 0))
 		return -1;
+	begin(c);
 	for (;;) {
-		if (trace(PTRACE_CONT, c->t->tid, 0, 0) || await(c, c->t->tid, &status))
+		trace(PTRACE_CONT, c->t->tid, 0, 0);
+		if (await(c, c->t->tid, &status))
 			return -1;
 		if (status >> 16 == PTRACE_EVENT_STOP)
 			return 0;
-		if (status >> 16 == 0 && WSTOPSIG(status) != AT_CALL) {
+		if (status >> 16 == 0 && WSTOPSIG(status) != AT_CALL && !is_fault(c->t->tid)) {
 			c->t->signal = WSTOPSIG(status);
 			return 0;
 		}

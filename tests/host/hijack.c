@@ -4,6 +4,7 @@
  *   hijack why PID ROOT      may we?
  *   hijack stop PID N        all threads stopped and resumed N times
  *   hijack calls PID N       one thread borrowed N times, for ten system calls each
+ *   hijack faults PID N      the same where no call can be made: each fails, and no more happens
  *   hijack copies PID N      N copies made, looked at, removed
  *   hijack helper PID N      `calls` in a helper process
  *   hijack torture PID N FILE  the tracer killed N times; FILE: as hijack_victim threads
@@ -97,6 +98,43 @@ static int calls(unsigned n)
 		hijack_resume(&s, h.proc);
 		note(s.longest_ns, n);
 		usleep(500);
+	}
+	return 0;
+}
+
+/* The instruction is gone; then it is there, but may not be executed. */
+static int two_faults(struct hijack_call *c)
+{
+	static const uint8_t code[] = {0x0f, 0x05, 0xc3};
+	int64_t r, page;
+	uint64_t call_at = c->call_at;
+	if (HIJACK_CALL(c, &page, SYS_mmap, 0, 4096, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS, UINT64_MAX, 0))
+		return trouble("mmap", NULL);
+	for (int i = 0; i < 2; i++) {
+		c->call_at = (uint64_t)page;
+		if (!HIJACK_CALL(c, &r, SYS_getppid, 0, 0, 0, 0, 0, 0) || errno != EFAULT ||
+		    hijack_write(&h, (uint64_t)page, code, sizeof code))
+			return trouble("a call where there is none", NULL);
+	}
+	c->call_at = call_at;
+	return HIJACK_CALL(c, &r, SYS_munmap, (uint64_t)page, 4096, 0, 0, 0, 0) || r;
+}
+
+static int faults(unsigned n)
+{
+	struct hijack_stop s;
+	struct hijack_call c;
+	for (unsigned i = 0; i < n; i++) {
+		struct ms_err err = {0};
+		if (hijack_stop_all(&s, h.proc, PATIENCE_NS))
+			return trouble("stop", NULL);
+		if (hijack_borrow(&c, &h, s.threads.v, 0, &err))
+			return trouble("borrow", &err);
+		if (two_faults(&c) || hijack_give_back(&c))
+			return trouble("give back", NULL);
+		hijack_resume(&s, h.proc);
+		note(s.longest_ns, n);
 	}
 	return 0;
 }
@@ -259,6 +297,7 @@ int main(int argc, char **argv)
 	unsigned n = (unsigned)atoi(argv[3]);
 	rc = !strcmp(argv[1], "stop")     ? stop(n)
 	     : !strcmp(argv[1], "calls")  ? calls(n)
+	     : !strcmp(argv[1], "faults") ? faults(n)
 	     : !strcmp(argv[1], "copies") ? copies(n)
 	     : !strcmp(argv[1], "helper") ? helper(n)
 	     : argc > 4                   ? torture(n, argv[4])

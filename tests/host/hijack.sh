@@ -46,7 +46,7 @@ for n in 1 4 64; do
 	begin $n threads $n
 	sleep 0.2
 	state >before
-	for how in 'stop 20' "calls $((n > 4 ? 20 : 100))" "copies $((n > 4 ? 5 : 20))" 'helper 10'; do
+	for how in 'stop 20' "calls $((n > 4 ? 20 : 100))" "copies $((n > 4 ? 5 : 20))" 'helper 10' 'faults 3'; do
 		# shellcheck disable=SC2086
 		timeout -s KILL 60 "$hijack" ${how% *} $pid ${how#* } >out || fail "$n threads, $how: $(cat out)"
 	done
