@@ -15,7 +15,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/kcmp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -68,23 +67,6 @@ int attach_folder(const struct attach *a)
 
 /* ---- looking ---- */
 
-/* A child of vfork has its parent's memory until it runs a program, and the parent's threads run.
- */
-static int check_own_memory(const struct attach *a, struct ms_err *err)
-{
-	char text[4096];
-	if (!ms_proc_text_at(a->h.proc, "status", text, sizeof text))
-		return 0;
-	pid_t parent = (pid_t)ms_proc_status_number(text, "\nPPid:", 0);
-	if (parent <= 0 || syscall(SYS_kcmp, a->pid, parent, KCMP_VM, 0, 0))
-		return 0;
-	return ms_err_set(
-		err,
-		"cannot attach to process %d: it has its memory in common with its parent "
-		"%d (vfork)",
-		(int)a->pid, (int)parent);
-}
-
 int attach_look(struct control *c, struct ms_err *err)
 {
 	const char *root = c->opt->poll.proc_root;
@@ -99,8 +81,9 @@ int attach_look(struct control *c, struct ms_err *err)
 	a->open = true;
 	a->memory = attach_memory_of(&a->h);
 	a->hooks = &c->opt->hooks;
-	if (check_own_memory(a, err))
-		return -1;
+	pid_t seen, sharer = attach_sharer(a, &seen);
+	if (sharer)
+		return attach_refuse_sharer(a, "attach to", sharer, err);
 	ssize_t n = readlinkat(a->h.proc, "exe", a->exe, sizeof a->exe - 1);
 	a->exe[n > 0 ? n : 0] = '\0';
 	if (!a->launched)

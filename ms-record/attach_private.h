@@ -131,6 +131,16 @@ int attach_find_hooks(struct attach *a, struct ms_err *err);
 /* Plans each jump, now that pages for slots are known (or supposed). 0, or -1 with `err` set. */
 int attach_plan(struct attach *a, struct ms_err *err);
 
+/* ---- attach_sharers.c ---- */
+
+/* Who else has its memory, and keeps it: a second is given to all that do. 0 = nobody; *seen is for
+ * attach_is_alone. */
+pid_t attach_sharer(const struct attach *a, pid_t *seen);
+/* All threads are stopped: is nobody there since? */
+bool attach_is_alone(const struct attach *a, pid_t seen);
+/* -1, with the reason in `err`: that process. what: "attach to". */
+int attach_refuse_sharer(const struct attach *a, const char *what, pid_t pid, struct ms_err *err);
+
 /* ---- attach_names.c ---- */
 
 /* Adds the name of the module's allocator to a->allocator. */

@@ -252,12 +252,18 @@ int attach_patch(void *arg, void *shared)
 	struct attach *a = arg;
 	struct attach_shared *out = shared;
 	struct hijack_stop here = {0}, *s = a->held ? a->held : &here;
+	pid_t seen = 0, sharer = a->held ? 0 : attach_sharer(a, &seen);
+	if (sharer) {
+		out->untouched = true;
+		attach_refuse_sharer(a, "attach to", sharer, &out->err);
+		return ATTACH_FAILED;
+	}
 	attach_hurry(a);
 	int rc = a->held ? ATTACH_DONE : stop_all(a, s, &out->err);
 	if (rc)
 		return rc;
 	out->threads = (unsigned)s->threads.n;
-	if (is_closing(a))
+	if (is_closing(a) || (!a->held && !attach_is_alone(a, seen)))
 		rc = ATTACH_AGAIN;
 	else
 		rc = replace(a, s, out) ? ATTACH_FAILED : ATTACH_DONE;
@@ -381,6 +387,12 @@ int attach_restore(void *arg, void *shared)
 	out->left = true;
 	if (a->held)
 		return restore_held(a, out);
+	pid_t seen, sharer = attach_sharer(a, &seen);
+	if (sharer) {
+		shut(a, true, out);
+		attach_refuse_sharer(a, "detach from", sharer, &out->err);
+		return ATTACH_FAILED;
+	}
 	attach_hurry(a);
 	for (int i = 0; i < LEAVE_TRIES; i++) {
 		struct hijack_stop s;
@@ -393,6 +405,10 @@ int attach_restore(void *arg, void *shared)
 			out->left = false;
 			out->restored = true;
 			return ATTACH_DONE;
+		}
+		if (!attach_is_alone(a, seen)) {
+			hijack_resume(&s, a->h.proc);
+			return ATTACH_AGAIN;
 		}
 		if (!out->restored)
 			restore(a, out);

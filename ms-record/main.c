@@ -9,7 +9,8 @@
  *   several.c   -p: each of its processes
  *   attach.c    one of them: attach_plan.c finds what is to be hooked (attach_elf.c, attach_maps.c,
  *               attach_names.c; patch.c: the entries' jumps), attach_remote.c does it in the
- *               process, attach_image.c is what is mapped there, attach_modules.c keeps its modules
+ *               process unless another one has its memory, too (attach_sharers.c), attach_image.c
+ *               is what is mapped there, attach_modules.c keeps its modules
  *   hook_spec.c --hook: what a function does; hook_find.c finds it in a process, hook_families.c
  *               knows allocators by name; hook_operators.c C++'s operators of the program's own;
  *               hook_launch.c places hooks in a command before it runs,

@@ -24,6 +24,8 @@
  *  - uring: churn beside a thread of the kernel's
  *  - close FILE: one thread closes all descriptors, another one opens FILE, which must not change
  *  - vfork: a child that has not run its program yet
+ *  - share: churn; from SIGUSR1 on beside a process that has the same memory, by clone
+ *  - spawn THREADS: programs are started without end
  */
 #define _GNU_SOURCE
 #include "attach_target.h"
@@ -274,8 +276,10 @@ static bool begin_mode(const char *mode, size_t threads)
 		start(stepper, 1);
 	else if (!strcmp(mode, "storm"))
 		start(stormy, threads);
-	else if (!strcmp(mode, "uring"))
+	else if (!strcmp(mode, "uring") || !strcmp(mode, "share"))
 		start(churner, 1);
+	else if (!strcmp(mode, "spawn"))
+		start(spawner, threads);
 	else if (!strcmp(mode, "vfork"))
 		start(waiter, 1);
 	else if (strcmp(mode, "close") != 0)
@@ -329,7 +333,9 @@ int main(int argc, char **argv)
 	if (!begin_mode(mode, threads))
 		return 2;
 	sigwait(&set, &sig);
-	if (sig == SIGUSR1)
+	if (sig == SIGUSR1 && !strcmp(mode, "share"))
+		start(sharer, 1);
+	else if (sig == SIGUSR1)
 		heir(threads);
 	if (sig == SIGUSR1)
 		sigwait(&set, &sig);

@@ -95,6 +95,33 @@ def refusals():
     end(p, "refusals")
 
 
+def has_child(pid):
+    for _ in range(500):
+        if subprocess.run(["pgrep", "-P", str(pid)], stdout=subprocess.DEVNULL, check=False).returncode == 0:
+            return
+        time.sleep(0.02)
+    fail(f"{pid} has no child")
+
+
+def sharing():
+    """Another process has the same memory: from the beginning, or since it is recorded."""
+    p = start(TARGET, "share")
+    p.send_signal(signal.SIGUSR1)
+    has_child(p.pid)
+    refused("in common with its child", pid=p.pid)
+    check("memscope" not in mapped(p.pid), "refused, and something was mapped")
+    end(p, "sharing")
+    p = start(TARGET, "share")
+    with subprocess.Popen([RECORD, "--no-symbols", "-o", "share.trace", "-p", str(p.pid)], stderr=subprocess.PIPE, text=True) as r:
+        wait_for("share.trace")
+        p.send_signal(signal.SIGUSR1)
+        has_child(p.pid)
+        r.send_signal(signal.SIGINT)
+        said = r.communicate(timeout=60)[1]
+    check(r.returncode == 0 and "the hooks are still in it" in said, f"sharing while recorded: {r.returncode} {said}")
+    end(p, "sharing while recorded")
+
+
 def stopped():
     """A stopped process stays stopped, and is recorded when it goes on."""
     p = start(TARGET, "churn", "2")
@@ -266,6 +293,7 @@ def main():
     unwritten()
     other_program()
     refusals()
+    sharing()
     spoiled()
     sys.exit(bool(failures))
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Threads in places where it would be easy to harm them: behind a filter, in a trap, under signals,
- * beside the kernel's own, without descriptors, in vfork.
+ * beside the kernel's own, without descriptors, in vfork, beside another process in their memory.
  */
 #define _GNU_SOURCE
 #include "attach_target.h"
@@ -10,7 +10,9 @@
 #include <linux/filter.h>
 #include <linux/io_uring.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -170,11 +172,56 @@ void *waiter(void *arg)
 	pid_t pid = vfork();
 	if (!pid) {
 		int n = snprintf(line, sizeof line, "%d\n", (int)getpid());
-		if (write(1, line, (size_t)n) == n)
+		for (int i = write(1, line, (size_t)n) == n ? 0 : 3; i < 3; i++)
 			nap(900000000);
 		_exit(7);
 	}
 	if (waitpid(pid, &status, 0) != pid || WEXITSTATUS(status) != 7)
 		fault("a child of vfork", pid, status);
+	return NULL;
+}
+
+/* ---- share ---- */
+
+static int share_some(void *arg)
+{
+	unsigned char *p[64] = {0};
+	size_t n[64] = {0};
+	uint64_t x = 4711;
+	(void)arg;
+	while (!over)
+		churn_some(&x, p, n, 64, 100);
+	return 7;
+}
+
+/* The child has the thread pointer of this thread, which does nothing meanwhile. */
+void *sharer(void *arg)
+{
+	enum { STACK = 262144 };
+	int status;
+	char *stack = malloc(STACK);
+	(void)arg;
+	pid_t pid = clone(share_some, stack + STACK, CLONE_VM | SIGCHLD, NULL);
+	if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status) || WEXITSTATUS(status) != 7)
+		fault("a process with the same memory", pid, status);
+	return NULL;
+}
+
+/* ---- spawn ---- */
+
+void *spawner(void *arg)
+{
+	extern char **environ;
+	char *words[] = {"true", NULL};
+	(void)arg;
+	while (!over) {
+		int status;
+		pid_t pid;
+		if (posix_spawn(&pid, "/bin/true", NULL, NULL, words, environ) ||
+		    waitpid(pid, &status, 0) != pid || status)
+			fault("a program", pid, status);
+		free(keep(malloc(40)));
+		atomic_fetch_add(&done, 1);
+	}
 	return NULL;
 }

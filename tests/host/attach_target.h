@@ -40,5 +40,7 @@ void begin_uring(void);
 void *closer(void *unused);
 void *opener(void *unused);
 void *waiter(void *unused);
+void *sharer(void *unused);
+void *spawner(void *unused);
 
 #endif
