@@ -49,6 +49,7 @@
 #define SESSION_RANGES 2u
 #define TRACED_MOST 1500 /* half a minute */
 #define AGAIN_NS 20000000
+#define HELP_NS UINT64_C(60000000000)
 
 const struct attach_times *attach_times(const struct attach *a)
 {
@@ -179,7 +180,8 @@ static int call_helper(struct attach *a, int (*f)(void *, void *), int *result)
 /* Calls f there, again when not all threads could be stopped in time. */
 static int help(struct attach *a, int (*f)(void *, void *), struct ms_err *err)
 {
-	for (int i = 0, traced = 0; i < AGAIN_MOST && traced < TRACED_MOST;) {
+	uint64_t until = clock_mono() + HELP_NS;
+	for (int i = 0, traced = 0; i < AGAIN_MOST && clock_mono() < until;) {
 		int result = ATTACH_FAILED;
 		a->tries = (unsigned)i;
 		struct timespec pause = {0, AGAIN_NS};

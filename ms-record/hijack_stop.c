@@ -400,9 +400,8 @@ static void release(struct hijack_stop *s, struct hijack_thread *t, int proc)
 
 /* Waits for one that did not stop in time: let go before it did, it would find its system call
  * broken off. It waits for a processor; in the kernel's hands it may be for ever. */
-static bool comes(struct hijack_thread *t, int proc)
+static bool comes(struct hijack_thread *t, int proc, uint64_t most)
 {
-	uint64_t most = clock_mono() + LATE_MOST_NS;
 	while (await_one(t, clock_mono() + LATE_NS))
 		if (clock_mono() > most || hijack_state(proc, t->tid) == 'D')
 			return false;
@@ -416,9 +415,10 @@ void hijack_resume(struct hijack_stop *s, int proc)
 		if (!t->gone && !t->waiting)
 			release(s, t, proc);
 	}
+	uint64_t most = clock_mono() + LATE_MOST_NS;
 	for (size_t i = 0; i < s->threads.n; i++) {
 		struct hijack_thread *t = &s->threads.v[i];
-		if (t->waiting && comes(t, proc))
+		if (t->waiting && comes(t, proc, most))
 			release(s, t, proc);
 	}
 	s->resumed_ns = clock_mono();
