@@ -128,18 +128,29 @@ pid_t attach_sharer(const struct attach *a, pid_t *seen)
 	return stays;
 }
 
+/* A child that was born while its parent was traced may be ours: it stands still. */
+static bool is_stopped(const struct attach *a, pid_t pid)
+{
+	char text[4096];
+	return text_of(a, pid, "status", text, sizeof text) &&
+	       ms_proc_status_number(text, "\nTracerPid:", 0) == (uint64_t)syscall(SYS_gettid);
+}
+
 bool attach_is_alone(const struct attach *a, pid_t seen)
 {
 	pid_t last = newest();
 	if (a->launched)
 		return true;
+	bool alone = true;
 	if (seen <= EARLIER || last < seen || last - seen > BORN_MOST) {
 		size_t n;
-		free(all_sharers(a, &n));
-		return !n;
+		pid_t *all = all_sharers(a, &n);
+		while (n && alone)
+			alone = is_stopped(a, all[--n]);
+		free(all);
+		return alone;
 	}
-	for (pid_t pid = seen - EARLIER; pid <= last; pid++)
-		if (shares(a, pid))
-			return false;
-	return true;
+	for (pid_t pid = seen - EARLIER; pid <= last && alone; pid++)
+		alone = !shares(a, pid) || is_stopped(a, pid);
+	return alone;
 }
