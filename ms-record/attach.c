@@ -49,7 +49,7 @@
 #define SESSION_RANGES 2u
 #define TRACED_MOST 1500 /* half a minute */
 #define AGAIN_NS 20000000
-#define HELP_NS UINT64_C(60000000000)
+#define HELP_NS UINT64_C(120000000000)
 
 const struct attach_times *attach_times(const struct attach *a)
 {

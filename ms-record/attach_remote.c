@@ -15,7 +15,7 @@
 #include "hijack_private.h"
 #include "libcommon/proc.h"
 
-#define STOP_TRIES 20 /* then it is twice as long each time that as many failed */
+#define STOP_TRIES 10 /* then it is twice as long each time that as many failed */
 #define LEAVE_TRIES 24
 #define PAUSE_NS 2000000
 #define PAUSE_MOST_NS 200000000

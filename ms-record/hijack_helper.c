@@ -14,7 +14,7 @@
 #include "clock.h"
 #include "hijack.h"
 
-#define HELP_NS UINT64_C(120000000000)
+#define HELP_NS UINT64_C(300000000000)
 #define KILLED_NS UINT64_C(5000000000)
 
 struct room {
