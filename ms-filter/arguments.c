@@ -10,18 +10,18 @@
 
 #include "libcommon/arena.h"
 #include "libcommon/err.h"
+#include "libcommon/pattern.h"
 #include "libcommon/suppress.h"
 #include "libcommon/units.h"
 
 static int regex_argument(struct condition *c, const char *name, const char *arg,
 			  struct ms_err *err)
 {
-	int bad = regcomp(&c->regex, arg, REG_EXTENDED | REG_NOSUB);
-	if (bad == 0)
-		return 0;
-	char why[128];
-	regerror(bad, &c->regex, why, sizeof why);
-	return ms_err_set(err, "option '--%s': bad regular expression '%s': %s", name, arg, why);
+	char room[MS_PATTERN_WHY];
+	const char *why = ms_pattern_compile(&c->regex, arg, 0, room);
+	return why ? ms_err_set(err, "option '--%s': bad regular expression '%s': %s", name, arg,
+				why)
+		   : 0;
 }
 
 /* The two ends of "LOW..HIGH", "LOW.." and "..HIGH"; of anything else both are it. */

@@ -11,6 +11,7 @@
 
 #include "libcommon/arena.h"
 #include "libcommon/err.h"
+#include "libcommon/pattern.h"
 #include "libcommon/units.h"
 
 #define DEPTH_MAX 100
@@ -201,13 +202,11 @@ static bool is_text(int column)
 
 static int compile_regex(struct parser *p, struct node *n)
 {
-	char why[128];
-	int bad = regcomp(&n->regex, n->literal.text, REG_EXTENDED | REG_NOSUB);
-	if (bad) {
-		regerror(bad, &n->regex, why, sizeof why);
+	char room[MS_PATTERN_WHY];
+	const char *why = ms_pattern_compile(&n->regex, n->literal.text, 0, room);
+	if (why)
 		return ms_err_set(p->err, "option '--where': bad regular expression '%s': %s",
 				  n->literal.text, why);
-	}
 	n->next_regex = p->where->regexes;
 	p->where->regexes = n;
 	return 0;

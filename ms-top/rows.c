@@ -8,15 +8,16 @@
 #include <string.h>
 
 #include "libcommon/arena.h"
+#include "libcommon/pattern.h"
 
 void pattern_set(struct pattern *p, const char *text)
 {
+	char why[MS_PATTERN_WHY];
 	if (p->has_regex)
 		regfree(&p->regex);
 	p->serial++;
 	snprintf(p->text, sizeof p->text, "%s", text);
-	p->has_regex = p->text[0] &&
-		       regcomp(&p->regex, p->text, REG_EXTENDED | REG_ICASE | REG_NOSUB) == 0;
+	p->has_regex = p->text[0] && !ms_pattern_compile(&p->regex, p->text, REG_ICASE, why);
 }
 
 bool pattern_matches_text(const struct pattern *p, const char *text)

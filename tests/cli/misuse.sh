@@ -186,7 +186,7 @@ if [ -x "$BIN/ms-filter" ]; then
 	: >stdin
 	"$BIN/ms-filter" -o wal-out.db in/wal.db || { echo 'a WAL file itself'; failures=$((failures + 1)); }
 	run ms-filter 2 'No such file' -o out/no/x in/good.db
-	run ms-filter 2 'directory' -o out in/good.db
+	run ms-filter 2 'folder' -o out in/good.db
 	run ms-filter 2 'No space left' -o /dev/full in/good.db
 	run ms-filter 2 'needs an argument' in/good.db -o
 	run ms-filter 2 'empty file name' -o '' in/good.db
@@ -207,6 +207,9 @@ if [ -x "$BIN/ms-filter" ]; then
 		--function (|bad regular expression '\(': Unmatched
 		--not-file [|bad regular expression '\[': 
 		--module a{2,1}|bad regular expression
+		--module (a)\1|bad regular expression '.*': back-references
+		--function a{256}|bad regular expression .*: \{n\} is at most 255
+		--file (a{255}){255}|bad regular expression '.*': written out
 		--not-temporary=1|takes no argument
 		--not-t|ambiguous option '--not-t'
 		--m|ambiguous option '--m'

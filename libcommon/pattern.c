@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT
+ * Regular expressions from users.
+ *
+ * glibc's matcher takes a time that grows with the square of the text or faster as soon as there is
+ * a back-reference, and writes repetitions out: (a{255}){255} are 65,025 copies. So the length that
+ * an expression has then is worked out first.
+ */
+#include "pattern.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#define BYTES_MAX 1000u
+#define REPEAT_MAX 255u
+#define WRITTEN_OUT_MAX 1000u
+
+static const char back_reference[] = "back-references (\\1 to \\9) are not taken",
+		  too_long[] = "it is longer than 1000 bytes", repeats[] = "{n} is at most 255",
+		  written_out[] = "written out, its repetitions are more than 1000 characters";
+
+/* What a group, or the whole, holds so far, and its last item. */
+struct level {
+	size_t all, last;
+};
+
+struct scan {
+	const char *at;
+	struct level level[BYTES_MAX + 1];
+	size_t depth;
+};
+
+static void item(struct scan *s, size_t n)
+{
+	struct level *l = &s->level[s->depth];
+	l->last = n;
+	l->all += n;
+}
+
+/* The last item, `times` in all. */
+static void repeat(struct scan *s, size_t times)
+{
+	struct level *l = &s->level[s->depth];
+	if (times < 2)
+		return;
+	l->all += l->last * (times - 1);
+	l->last *= times;
+}
+
+/* Behind a bracket expression, which begins at s->at; a backslash is nothing special in it. */
+static void pass_bracket(struct scan *s)
+{
+	const char *p = s->at + 1;
+	p += *p == '^';
+	p += *p == ']';
+	while (*p && *p != ']') {
+		char kind = *p == '[' && p[1] && strchr(":.=", p[1]) ? p[1] : 0;
+		for (p += kind ? 2 : 1; kind && *p; p++)
+			if (*p == kind && p[1] == ']') {
+				p += 2;
+				break;
+			}
+	}
+	s->at = *p ? p + 1 : p;
+	item(s, 1);
+}
+
+/* Digits up to another character, at most REPEAT_MAX + 1. */
+static size_t number(const char **p)
+{
+	size_t n = 0;
+	for (; **p >= '0' && **p <= '9'; ++*p)
+		n = n > REPEAT_MAX ? n : n * 10 + (size_t)(**p - '0');
+	return n > REPEAT_MAX ? REPEAT_MAX + 1 : n;
+}
+
+/* {n}, {n,} and {n,m}. False: too many. */
+static bool pass_braces(struct scan *s)
+{
+	const char *p = s->at + 1;
+	size_t low = number(&p), high = low;
+	if (*p == ',') {
+		p++;
+		high = *p == '}' ? low + 1 : number(&p);
+	}
+	if (low > REPEAT_MAX || high > REPEAT_MAX + (*p == '}' && p[-1] == ','))
+		return false;
+	repeat(s, high > low ? high : low);
+	s->at = p;
+	return true;
+}
+
+static void close_group(struct scan *s)
+{
+	size_t n = s->level[s->depth].all;
+	if (s->depth)
+		s->depth--;
+	item(s, n ? n : 1);
+}
+
+/* Takes the next part. NULL, or why it is refused. */
+static const char *step(struct scan *s)
+{
+	char c = *s->at, next = s->at[1];
+	switch (c) {
+	case '[':
+		pass_bracket(s);
+		return NULL;
+	case '{':
+		return pass_braces(s) ? (s->at += *s->at == '}', NULL) : repeats;
+	case '\\':
+		if (next >= '1' && next <= '9')
+			return back_reference;
+		s->at += next != '\0';
+		item(s, 1);
+		break;
+	case '(':
+		s->level[++s->depth] = (struct level){0};
+		break;
+	case ')':
+		close_group(s);
+		break;
+	case '+':
+		repeat(s, 2);
+		break;
+	case '*':
+	case '?':
+		break;
+	default:
+		item(s, 1);
+	}
+	s->at++;
+	return NULL;
+}
+
+static const char *check(const char *text)
+{
+	struct scan s = {.at = text};
+	if (strnlen(text, BYTES_MAX + 1) > BYTES_MAX)
+		return too_long;
+	while (*s.at) {
+		const char *why = step(&s);
+		if (why)
+			return why;
+		if (s.level[s.depth].all > WRITTEN_OUT_MAX)
+			return written_out;
+	}
+	return NULL;
+}
+
+const char *ms_pattern_compile(regex_t *re, const char *text, int flags, char why[MS_PATTERN_WHY])
+{
+	const char *refused = check(text);
+	int bad = refused ? 0 : regcomp(re, text, REG_EXTENDED | REG_NOSUB | flags);
+	if (bad)
+		regerror(bad, re, why, MS_PATTERN_WHY);
+	return bad ? why : refused;
+}
