@@ -15,10 +15,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "format/trace.h"
-
-/* The temporary file being written, for the signal handler; "" = none. */
-static char temporary[PATH_MAX + 32];
+/* The temporary file being written, for the signal handler. */
+static struct {
+	int folder;
+	char name[NAME_MAX + 1];
+} temporary;
 static volatile sig_atomic_t temporary_set;
 
 int ms_write_all(int fd, const void *data, size_t n)
@@ -37,153 +38,111 @@ int ms_write_all(int fd, const void *data, size_t n)
 	return 0;
 }
 
-static int write_directly(const char *path, const void *data, size_t n, struct ms_err *err)
+/* What was said of an earlier file holds on where nobody else can have said it. Else the file is
+ * for its owner alone: reports and snapshots hold command lines. */
+static mode_t mode_for(const struct ms_dest *p)
 {
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return ms_err_sys(err, "cannot write '%s'", path);
-	int rc = ms_write_all(fd, data, n);
-	if (rc != 0)
-		ms_err_sys(err, "cannot write '%s'", path);
-	if (close(fd) != 0 && rc == 0)
-		rc = ms_err_sys(err, "cannot write '%s'", path);
-	return rc;
-}
-
-/* Keeps the mode of the file that is replaced; a new one gets 0666 less the umask, which mkstemp
- * would not give. */
-static mode_t mode_for(const struct stat *old, bool exists)
-{
-	if (exists)
-		return old->st_mode & 07777;
-	mode_t mask = umask(0);
-	umask(mask);
-	return 0666 & ~mask;
-}
-
-/* A recording cannot be made again: a result that is to replace one is a slip of the hand. */
-static bool is_trace(const char *path)
-{
-	char head[MS_TRACE_MAGIC_SIZE];
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	bool is = fd >= 0 && read(fd, head, sizeof head) == (ssize_t)sizeof head &&
-		  memcmp(head, MS_TRACE_MAGIC, sizeof head) == 0;
-	if (fd >= 0)
-		close(fd);
-	return is;
+	bool kept = p->safe && S_ISREG(p->st.st_mode) && ms_dest_ours(&p->st);
+	return kept ? p->st.st_mode & 0777 : 0600;
 }
 
 static const int deadly[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
 
 /* Makes the temporary file. No signal comes between that and its being known. */
-static int make_temporary(void)
+static int make_temporary(const struct ms_dest *p)
 {
 	sigset_t all, old;
 	sigemptyset(&all);
 	for (size_t i = 0; i < sizeof deadly / sizeof *deadly; i++)
 		sigaddset(&all, deadly[i]);
 	sigprocmask(SIG_BLOCK, &all, &old);
-	int fd = mkostemp(temporary, O_CLOEXEC), why = errno;
+	int fd = ms_dest_temporary(p->folder, p->name, temporary.name), why = errno;
+	temporary.folder = p->folder;
 	temporary_set = fd >= 0;
 	sigprocmask(SIG_SETMASK, &old, NULL);
 	errno = why;
 	return fd;
 }
 
-/* Where `path` leads: a symbolic link stays one, and its target is replaced. */
-static const char *target_of(const char *path, bool exists, char real[PATH_MAX])
-{
-	return exists && realpath(path, real) ? real : path;
-}
-
-/* Refuses what must not be replaced. */
-static int check_target(const char *path, bool exists, const struct stat *st, struct ms_err *err)
-{
-	if (exists && S_ISDIR(st->st_mode)) {
-		errno = EISDIR;
-		return ms_err_sys(err, "cannot write '%s'", path);
-	}
-	if (exists && S_ISREG(st->st_mode) && is_trace(path))
-		return ms_err_set(err, "cannot write '%s': it is a trace, which would be lost",
-				  path);
-	return 0;
-}
-
-static int open_temporary(const char *path, struct ms_err *err)
-{
-	if ((size_t)snprintf(temporary, sizeof temporary, "%s.XXXXXX", path) >= sizeof temporary) {
-		errno = ENAMETOOLONG;
-		return ms_err_sys(err, "cannot write '%s'", path);
-	}
-	int fd = make_temporary();
-	return fd >= 0 ? fd : ms_err_sys(err, "cannot write '%s'", path);
-}
-
 /* Gives the temporary file its name, or removes it when `rc` is not 0. */
-static int close_temporary(int fd, const char *path, int rc, struct ms_err *err)
+static int close_temporary(const struct ms_file *f, int rc, struct ms_err *err)
 {
-	if (close(fd) != 0 && rc == 0)
-		rc = ms_err_sys(err, "cannot write '%s'", path);
-	if (rc == 0 && rename(temporary, path) != 0)
-		rc = ms_err_sys(err, "cannot write '%s'", path);
+	const struct ms_dest *p = &f->dest;
+	if (rc == 0 && fchmod(f->fd, mode_for(p)) != 0)
+		rc = ms_err_sys(err, "cannot write '%s'", f->path);
+	if (close(f->fd) != 0 && rc == 0)
+		rc = ms_err_sys(err, "cannot write '%s'", f->path);
+	if (rc == 0 && renameat(p->folder, temporary.name, p->folder, p->name) != 0)
+		rc = ms_err_sys(err, "cannot write '%s'", f->path);
 	if (rc != 0)
-		unlink(temporary);
+		unlinkat(p->folder, temporary.name, 0);
 	temporary_set = 0;
 	return rc == 0 ? 0 : -1;
 }
 
-int ms_write_file(const char *path, const void *data, size_t n, struct ms_err *err)
+static int open_place(struct ms_file *f, struct ms_err *err)
 {
-	struct stat st;
-	bool exists = stat(path, &st) == 0;
-	char real[PATH_MAX];
-	if (check_target(path, exists, &st, err) != 0)
-		return -1;
-	if (exists && !S_ISREG(st.st_mode))
-		return write_directly(path, data, n, err);
-	path = target_of(path, exists, real);
-	int fd = open_temporary(path, err);
-	if (fd < 0)
-		return -1;
-	int rc = ms_write_all(fd, data, n);
-	if (rc == 0)
-		rc = fchmod(fd, mode_for(&st, exists));
-	if (rc != 0)
-		ms_err_sys(err, "cannot write '%s'", path);
-	return close_temporary(fd, path, rc, err);
+	const struct ms_dest *p = &f->dest;
+	f->direct = p->fd >= 0 || (p->st.st_mode && !S_ISREG(p->st.st_mode));
+	/* A recording cannot be made again: a result that is to replace one is a slip of the hand.
+	 */
+	if (!f->direct && ms_dest_is_trace(p->folder, p->name))
+		return ms_err_set(err, "cannot write '%s': it is a trace, which would be lost",
+				  f->path);
+	if (f->direct && p->fd < 0)
+		return f->fd = ms_dest_open_special(p, f->path, err);
+	f->fd = f->direct ? fcntl(p->fd, F_DUPFD_CLOEXEC, 3) : make_temporary(p);
+	return f->fd < 0 ? ms_err_sys(err, "cannot write '%s'", f->path) : 0;
 }
 
 int ms_file_begin(struct ms_file *f, const char *path, struct ms_err *err)
 {
-	struct stat st;
-	char real[PATH_MAX];
-	bool exists = stat(path, &st) == 0;
-	*f = (struct ms_file){.fd = -1, .direct = exists && !S_ISREG(st.st_mode)};
-	if (check_target(path, exists, &st, err) != 0)
+	*f = (struct ms_file){.fd = -1, .path = path};
+	if (ms_dest_find(&f->dest, path, err) != 0)
 		return -1;
-	const char *to = target_of(path, exists, real);
-	if (strlen(to) >= sizeof f->path) {
-		errno = ENAMETOOLONG;
-		return ms_err_sys(err, "cannot write '%s'", path);
-	}
-	strcpy(f->path, to);
-	f->fd = f->direct ? open(to, O_WRONLY | O_CLOEXEC) : open_temporary(to, err);
-	if (f->fd < 0)
-		return ms_err_sys(err, "cannot write '%s'", path);
-	return 0;
+	if (open_place(f, err) >= 0)
+		return 0;
+	ms_dest_close(&f->dest);
+	return -1;
 }
 
 int ms_file_end(struct ms_file *f, int rc, struct ms_err *err)
 {
-	int fd = f->fd;
-	f->fd = -1;
-	if (fd < 0)
+	if (f->fd < 0)
 		return rc;
 	if (!f->direct)
-		return close_temporary(fd, f->path, rc, err);
-	if (close(fd) != 0 && rc == 0)
+		rc = close_temporary(f, rc, err);
+	else if (close(f->fd) != 0 && rc == 0)
 		rc = ms_err_sys(err, "cannot write '%s'", f->path);
+	f->fd = -1;
+	ms_dest_close(&f->dest);
 	return rc;
+}
+
+int ms_write_file(const char *path, const void *data, size_t n, struct ms_err *err)
+{
+	struct ms_file f;
+	if (ms_file_begin(&f, path, err) != 0)
+		return -1;
+	int rc = ms_write_all(f.fd, data, n);
+	if (rc != 0)
+		ms_err_sys(err, "cannot write '%s'", path);
+	return ms_file_end(&f, rc, err);
+}
+
+int ms_open_output(const char *path, struct ms_err *err)
+{
+	struct ms_file f;
+	if (ms_file_begin(&f, path, err) != 0)
+		return -1;
+	int fd = fcntl(f.fd, F_DUPFD_CLOEXEC, 3), rc = 0;
+	if (fd < 0)
+		rc = ms_err_sys(err, "cannot write '%s'", path);
+	if (ms_file_end(&f, rc, err) == 0)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return -1;
 }
 
 int ms_read_all(int fd, const char *name, size_t max, void **data, size_t *n, struct ms_err *err)
@@ -228,7 +187,7 @@ int ms_read_all(int fd, const char *name, size_t max, void **data, size_t *n, st
 static void clean_up(int sig)
 {
 	if (temporary_set)
-		unlink(temporary);
+		unlinkat(temporary.folder, temporary.name, 0);
 	signal(sig, SIG_DFL);
 	raise(sig);
 }

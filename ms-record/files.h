@@ -9,37 +9,42 @@
 #include <sys/types.h>
 
 #include "index.h"
+#include "libcommon/dest.h"
 
 struct ms_err;
 struct options;
 struct image;
 struct output;
-struct session;
 
 struct files {
-	char *path;   /* of the launched image's trace; "fd:N" for a descriptor */
-	char *file;   /* the same, behind symbolic links; NULL = not a regular file */
+	char *path; /* of the launched image's trace; "fd:N" for a descriptor */
+	/* Of a regular file: */
+	struct ms_dest dest; /* its name, behind symbolic links that were followed */
+	dev_t dev;           /* and which it is */
+	ino_t ino;
 	bool has_old; /* FILE~ had that name before this run */
 	char *folder; /* FILE.d, or NULL: there can be none */
-	bool folder_made, discarded;
+	int beside;   /* the folder that this is in, O_PATH */
+	int inside;   /* itself, once it was made; -1 */
+	bool discarded;
 	struct index index;
 };
 
-/* Works out the name of the trace of `exe` (a path) as process `pid` and opens it; no other
- * recorder gets it then. An old file goes to FILE~. NULL with `err` set. */
+/* Works out the name of the trace of `exe` (a path) as process `pid` and makes it; no other
+ * recorder gets it then. An old file goes to FILE~. A FIFO is waited for until somebody reads it,
+ * five seconds at most. NULL with `err` set. */
 struct output *files_open(struct files *f, const struct options *o, const char *exe, pid_t pid,
 			  struct ms_err *err);
-/* There is something to write: an old FILE.d is removed. */
+/* There is something to write: FILE.d of an earlier recording is removed, but what else is in it.
+ */
 void files_begin(struct files *f);
 /* There was nothing: the file is removed, and an old one has its name again. */
 void files_discard(struct files *f);
 /* A trace in FILE.d for image `seq`, made at its first block. NULL with `err` set. */
 struct output *files_open_further(struct files *f, const struct options *o, const char *name,
 				  pid_t pid, uint32_t seq, struct ms_err *err);
-/* Makes a file that is not there yet. -1 with errno set. Used by the writing thread. */
-int files_create(const char *path);
-/* Removes a trace that is not kept. */
-void files_remove(struct files *f, const struct session *s);
+/* Removes a trace that is not kept, if it was made. */
+void files_remove(const struct output *o);
 /* Adds an image that is over to FILE.d/index. */
 void files_index(struct files *f, const struct image *m);
 /* Closes the index and frees. */

@@ -75,7 +75,7 @@ void images_settle(struct control *c, const struct session *s)
 	if (!i->kept) {
 		strcpy(i->note, "trivial");
 		c->trivial++;
-		files_remove(&c->files, s);
+		files_remove(s->out);
 		limit_give_back(&c->writer.limit, i->bytes);
 	} else if (!s->launched) {
 		c->kept++;

@@ -3,7 +3,6 @@
  */
 #include "index.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,10 +12,11 @@
 
 #include "images.h"
 #include "libcommon/arena.h"
+#include "libcommon/dest.h"
 #include "libcommon/io.h"
 
-static const char head[] = "#image\tparent\tpid\tstarted_ns\tduration_ns\tend\tallocations\t"
-			   "allocated_bytes\tpeak_bytes\ttrace\texe\tnote\n";
+static const char head[] = INDEX_HEAD "parent\tpid\tstarted_ns\tduration_ns\tend\tallocations\t"
+				      "allocated_bytes\tpeak_bytes\ttrace\texe\tnote\n";
 
 static const char *how(const struct image *m, char room[32])
 {
@@ -79,22 +79,15 @@ static void put_image(FILE *f, const struct image *m)
 	fprintf(f, "\t%s\n", m->note[0] ? m->note : "-");
 }
 
-int index_open(struct index *x, const char *folder)
+void index_open(struct index *x, int folder)
 {
-	int dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	x->fd = dir < 0 ? -1
-			: openat(dir, "index",
-				 O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_NOFOLLOW | O_CLOEXEC,
-				 0600);
-	if (dir >= 0)
-		close(dir);
+	x->fd = ms_dest_create(folder, "index");
 	if (x->fd < 0)
-		return -1;
+		return;
 	x->open = true;
 	/* A full disk costs the index alone. */
 	if (ms_write_all(x->fd, head, sizeof head - 1) == 0 && x->waiting)
 		ms_write_all(x->fd, x->waiting, x->waiting_bytes);
-	return x->fd;
 }
 
 void index_add(struct index *x, const struct image *m)

@@ -17,10 +17,12 @@ struct index {
 	size_t waiting_bytes;
 };
 
-/* Begins the index in the folder `folder`. Each line is written at once and whole, so that a
- * recorder that is killed leaves those so far. Returns the descriptor (for its owner to be set),
- * or -1: there is no index then, which harms nothing else. */
-int index_open(struct index *x, const char *folder);
+/* How an index begins, by which a folder is known for that of a recording. */
+#define INDEX_HEAD "#image\t"
+
+/* Begins the index in that folder. Each line is written at once and whole, so that a recorder that
+ * is killed leaves those so far. Without an index nothing else is harmed. */
+void index_open(struct index *x, int folder);
 /* Adds an image; before index_open the line waits. */
 void index_add(struct index *x, const struct image *m);
 void index_close(struct index *x);

@@ -259,7 +259,7 @@ static void put_back(struct control *c, const struct aside *a, bool good)
 	else
 		attach_free(c->attach);
 	if (c->first) { /* nothing came of it */
-		unlink(c->first->path);
+		files_remove(c->first);
 		output_free(c->first);
 	}
 	c->attach = a->attach;

@@ -13,6 +13,7 @@
 
 #include "libcommon/arena.h"
 #include "libcommon/err.h"
+#include "libcommon/io.h"
 #include "libcommon/sparkline.h"
 #include "libcommon/units.h"
 #include "options.h"
@@ -31,7 +32,8 @@ int poll_say_start(struct poll *p, struct ms_err *err)
 	p->table = !p->opt->quiet && isatty(STDERR_FILENO);
 	if (!csv)
 		return 0;
-	p->csv = strcmp(csv, "-") ? fopen(csv, "we") : stdout;
+	int fd = strcmp(csv, "-") ? ms_open_output(csv, err) : -1;
+	p->csv = strcmp(csv, "-") ? fdopen(fd, "w") : stdout;
 	if (!p->csv)
 		return ms_err_sys(err, "cannot open '%s'", csv);
 	fputs("time_s,rss_bytes,heap_bytes,vsz_bytes,pss_bytes,private_bytes,shared_bytes,"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The trace of --poll: what ran where, samples, how it ended. No events.
  */
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -75,10 +74,6 @@ int poll_trace_open(struct poll *p, struct ms_err *err)
 		return -1;
 	}
 	struct output *o = t->out;
-	if (o->fd < 0) /* a FIFO: waits for a reader, as nothing else waits for us yet */
-		o->fd = open(o->path, O_WRONLY | O_CLOEXEC);
-	if (o->fd < 0)
-		return ms_err_sys(err, "cannot open '%s'", o->path);
 	ms_trace_lock(o->fd);
 	files_begin(&t->files);
 	struct ms_trace_head head = output_head(o);

@@ -19,6 +19,7 @@
 #include "format/record.h"
 #include "format/trace.h"
 #include "libcommon/arena.h"
+#include "libcommon/dest.h"
 #include "libcommon/err.h"
 #include "libcommon/tracefile.h"
 #include "libcommon/units.h"
@@ -126,30 +127,23 @@ void kept_stacks(struct kept *k, const struct ms_frame *frames, size_t frame_cou
 
 struct target {
 	int fd;
-	char path[PATH_MAX];      /* of the file that it replaces */
-	char name[PATH_MAX + 32]; /* its own while it has one; "" = none yet */
+	const struct output *o;  /* whose file it replaces */
+	char name[NAME_MAX + 1]; /* its own while it has one; "" = none yet */
 	struct ms_trace_writer *trace;
 	uint64_t ns[2];
 	unsigned blocks;
 };
 
 /* A file without a name in the same folder; where that cannot be had, one with a name. */
-static int open_beside(struct target *t, const struct output *o, struct ms_err *err)
+static int open_beside(struct target *t, struct ms_err *err)
 {
-	struct stat now, ours;
-	if (!realpath(o->path, t->path) || stat(t->path, &now) || fstat(o->fd, &ours))
-		return ms_err_sys(err, "cannot find '%s'", o->path);
-	if (now.st_dev != ours.st_dev || now.st_ino != ours.st_ino)
-		return ms_err_set(err, "'%s' was replaced by another file", o->path);
-	snprintf(t->name, sizeof t->name, "%s", t->path);
-	*strrchr(t->name, '/') = '\0';
-	t->fd = open(t->name[0] ? t->name : "/", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	bool unnamed = t->fd >= 0;
-	snprintf(t->name, sizeof t->name, "%s.%d.new", t->path, (int)getpid());
-	if (!unnamed)
-		t->fd = open(t->name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (unnamed || t->fd < 0)
-		t->name[0] = '\0';
+	const struct output *o = t->o;
+	struct stat ours;
+	if (fstat(o->fd, &ours) || !ms_dest_is(o->folder, o->name, ours.st_dev, ours.st_ino))
+		return ms_err_set(err, "'%s' was removed or replaced by another file", o->path);
+	t->fd = openat(o->folder, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (t->fd < 0)
+		t->fd = ms_dest_temporary(o->folder, o->name, t->name);
 	if (t->fd < 0)
 		return ms_err_sys(err, "cannot make a file beside '%s'", o->path);
 	if (fchown(t->fd, ours.st_uid, ours.st_gid))
@@ -227,17 +221,19 @@ static void end_old(struct output *o)
 
 static int take_place(struct target *t, struct ms_err *err)
 {
+	const struct output *o = t->o;
 	char self[64];
 	if (!t->name[0]) {
-		snprintf(t->name, sizeof t->name, "%s.%d.new", t->path, (int)getpid());
+		snprintf(t->name, sizeof t->name, "%.*s.%d.new", NAME_MAX - 20, o->name,
+			 (int)getpid());
 		snprintf(self, sizeof self, "/proc/self/fd/%d", t->fd);
-		if (linkat(AT_FDCWD, self, AT_FDCWD, t->name, AT_SYMLINK_FOLLOW)) {
+		if (linkat(AT_FDCWD, self, o->folder, t->name, AT_SYMLINK_FOLLOW)) {
 			ms_err_sys(err, "cannot name '%s'", t->name);
 			t->name[0] = '\0';
 			return -1;
 		}
 	}
-	if (rename(t->name, t->path))
+	if (renameat(o->folder, t->name, o->folder, o->name))
 		return ms_err_sys(err, "cannot rename '%s'", t->name);
 	t->name[0] = '\0';
 	return 0;
@@ -250,6 +246,7 @@ static void adopt(struct output *o, struct target *t)
 	close(o->fd);
 	o->trace = t->trace;
 	o->fd = t->fd;
+	output_identify(o);
 	o->dropped_events = c->position;
 	o->dropped_ns = c->position_ns;
 	c->events = 0;
@@ -260,11 +257,11 @@ static void adopt(struct output *o, struct target *t)
 int rewrite_trace(struct output *o, struct ms_err *err)
 {
 	struct ms_err why = {0}, live = {0};
-	struct target t = {.fd = -1};
+	struct target t = {.fd = -1, .o = o};
 	uint64_t most = limit_half(o);
 	char size[MS_UNIT_BUF];
 	(void)err;
-	if (open_beside(&t, o, &why) || ms_trace_lock(t.fd) || write_all(&t, o, most, &why)) {
+	if (open_beside(&t, &why) || ms_trace_lock(t.fd) || write_all(&t, o, most, &why)) {
 		if (t.trace && ms_trace_writer_full(t.trace))
 			ms_err_set(&live, "what is live takes more than half of it, %s",
 				   ms_format_size(size, most));
@@ -277,7 +274,7 @@ int rewrite_trace(struct output *o, struct ms_err *err)
 	return 0;
 out:
 	if (t.name[0])
-		unlink(t.name);
+		unlinkat(o->folder, t.name, 0);
 	ms_trace_writer_free(t.trace);
 	if (t.fd >= 0)
 		close(t.fd);

@@ -9,14 +9,15 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "checkpoint.h"
 #include "encode.h"
-#include "files.h"
 #include "format/trace.h"
 #include "libcommon/arena.h"
+#include "libcommon/dest.h"
 #include "libcommon/tracefile.h"
 #include "rewrite.h"
 
@@ -33,9 +34,27 @@ struct output *output_new(int fd, const char *path)
 	struct output *o = ms_xrealloc(NULL, 1, sizeof *o);
 	memset(o, 0, sizeof *o);
 	o->fd = fd;
+	o->folder = -1;
 	o->path = strdup(path);
 	o->level = 3;
 	return o;
+}
+
+void output_identify(struct output *o)
+{
+	struct stat st;
+	if (o->folder < 0 || fstat(o->fd, &st))
+		return;
+	o->dev = st.st_dev;
+	o->ino = st.st_ino;
+}
+
+void output_place(struct output *o, int folder, const char *name)
+{
+	o->folder = folder;
+	o->name = strdup(name);
+	if (o->fd >= 0)
+		output_identify(o);
 }
 
 void output_free(struct output *o)
@@ -48,6 +67,7 @@ void output_free(struct output *o)
 		close(o->fd);
 	live_list_free(o->checkpoints.live);
 	kept_free(o->kept);
+	free(o->name);
 	free(o->path);
 	free(o);
 }
@@ -68,11 +88,11 @@ struct ms_trace_head output_head(const struct output *o)
 				      .tick_ns = MS_TRACE_TICK_NS};
 }
 
-/* Opens what could not be opened before without waiting, and writes the header. */
+/* Makes the file of a further image, and writes the header. */
 static void begin(struct output *o)
 {
 	if (o->create)
-		o->fd = files_create(o->path);
+		o->fd = ms_dest_create(o->folder, o->name);
 	else if (o->fd < 0)
 		o->fd = open(o->path, O_WRONLY | O_CLOEXEC);
 	if (o->fd < 0) {
@@ -80,6 +100,7 @@ static void begin(struct output *o)
 		fail(o);
 		return;
 	}
+	output_identify(o);
 	ms_trace_lock(o->fd);
 	struct ms_trace_head head = output_head(o);
 	o->trace = ms_trace_writer_new(o->fd, &head, o->level, &o->err);

@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "batch.h"
 #include "libcommon/tracefile.h"
@@ -33,8 +34,12 @@ struct checkpoints {
 /* One trace being written. Made by the control thread; used by the writing thread until `closed`.
  */
 struct output {
-	int fd; /* -1: opened by the writing thread (a FIFO blocks until somebody reads) */
-	char *path;
+	int fd;     /* -1: made by the writing thread */
+	char *path; /* as shown */
+	int folder; /* where its file is, by which name there; -1 = it is none that we made */
+	char *name;
+	dev_t dev; /* which one that is; `ino` 0 = not made yet */
+	ino_t ino;
 	bool addresses;
 	bool keep_fd_open; /* the descriptor was given to us (fd:N) */
 	bool create;       /* the writing thread makes the file */
@@ -92,6 +97,10 @@ struct batch *writer_batch(struct writer *w);
 bool writer_stop(struct writer *w, bool (*give_up)(void *), void *arg);
 
 struct output *output_new(int fd, const char *path);
+/* It is a file of that name in that folder, which is borrowed. */
+void output_place(struct output *o, int folder, const char *name);
+/* Notes which file is open. */
+void output_identify(struct output *o);
 /* The header of its trace. */
 struct ms_trace_head output_head(const struct output *o);
 void output_free(struct output *o);

@@ -37,7 +37,8 @@ rm d/out
 # ---- a recording that does not come about: the command runs, and an earlier trace has its name and folder ----
 cp good.trace d/t
 mkdir d/t.d
-: >d/t.d/earlier.trace
+printf "#image\t\n" >d/t.d/index
+: >d/t.d/ls.7.1.trace
 if [ "$MODE" = release ]; then # others write beside the recorder, or need more memory
 	(ulimit -f 8 && exec timeout 60 "$BIN/ms-record" -o d/t sh -c 'echo said; exit 7') >stdout 2>err
 	rc=$?
@@ -51,10 +52,10 @@ fi
 "$BIN/ms-record" -q -o d/t --poll no-such-command-anywhere 2>err
 same d/t good.trace 'no such command'
 nothing_else 'no such command' t t.d
-[ -e d/t.d/earlier.trace ] || fail 'no such command: the folder of the earlier recording went'
+[ -e d/t.d/ls.7.1.trace ] || fail 'no such command: the folder of the earlier recording went'
 "$BIN/ms-record" -q -o d/t true || fail 'the next recording'
 same d/t~ good.trace 'the next recording'
-[ ! -e d/t.d/earlier.trace ] || fail 'the next recording: the folder of the earlier one is there'
+[ ! -e d/t.d/ls.7.1.trace ] || fail 'the next recording: the folder of the earlier one is there'
 rm -r d/*
 
 # ---- a symbolic link stays one; what it led to is kept as any old file ----

@@ -186,7 +186,7 @@ grep -q 'No space left' err || fail "/dev/full is not said: $(cat err)"
 (ulimit -n 12 && timeout -s KILL 60 "$BIN/ms-record" -q -o few.trace true) || fail "with 12 descriptors: status $?"
 
 # ---- with hardly any descriptors: it may record nothing, but it ends when the command does ----
-for n in 10 12 16 20; do
+for n in 12 14 16 20; do
 	(ulimit -n $n && timeout -k 1 60 "$BIN/ms-record" -q -o n.trace sh -c 'exit 3') 2>err
 	rc=$?
 	[ $rc = 3 ] || fail "$n descriptors: status $rc: $(cat err)"

@@ -114,7 +114,7 @@ refuse "option '-o' needs an argument" run.trace -o
 refuse 'empty file name' -o '' run.trace
 refuse 'No space left' -o /dev/full run.trace
 refuse 'No such file' -o no/x.db run.trace
-refuse 'directory' -o run.trace.d run.trace
+refuse 'folder' -o run.trace.d run.trace
 refuse "cannot read 'none/bad.1.1.trace': not a MemScope trace" none
 refuse "cannot read 'part/bad.1.1.trace': not a MemScope trace" run.trace part/bad.1.1.trace
 refuse "cannot open 'run@no.trace': No such file" run@no.trace
