@@ -315,7 +315,7 @@ bool session_hidden(int proc)
 {
 	struct ms_proc_stat st;
 	return ms_proc_stat_at(proc, &st) && st.state != 'Z' && st.state != 'X' &&
-	       session_signature(proc) == 0;
+	       st.field[MS_STAT_VSZ] && session_signature(proc) == 0;
 }
 
 int session_exit_status(int proc)

@@ -341,7 +341,7 @@ void session_free(struct session *s);
 /* A number that differs after an exec; 0 = cannot be told (zombie, no permission). `proc`: folder
  * /proc/PID. */
 uint64_t session_signature(int proc);
-/* Does it run, but keep us from seeing its address space? */
+/* Does it run, but keep us from seeing its address space? One that ends has none any more. */
 bool session_hidden(int proc);
 /* waitpid's status of a process that has ended and was not waited for yet, as far as that can be
  * told; else -1. */

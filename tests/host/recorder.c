@@ -2,6 +2,8 @@
  * Plays the guest: writes records into rings as the layout says, or garbage, and checks the events
  * of the trace that comes out. Their stacks: recorder_stacks.c.
  */
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <x86intrin.h>
 
 #include "recorder_play.h"
@@ -362,10 +364,37 @@ static void test_counts(void)
 	CHECK("reason", end_fields[MS_END_REASON], MS_ENDED_EXIT);
 }
 
+/* /proc/PID/stat, as it is in a folder of ours. */
+static void write_stat(char state, unsigned long vsize, unsigned long addresses)
+{
+	mkdir("process", 0777);
+	FILE *f = fopen("process/stat", "w");
+	fprintf(f, "77 (a name) %c 1", state);
+	for (int i = 5; i <= 52; i++)
+		fprintf(f, " %lu", i == 23 ? vsize : (i >= 26 && i <= 51) ? addresses : 0);
+	fprintf(f, "\n");
+	fclose(f);
+}
+
+/* One whose memory is gone already, as it ends, hides nothing. */
+static void test_hidden(void)
+{
+	write_stat('S', 4096000, 1);
+	int process = open("process", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CHECK("hides", session_hidden(process), true);
+	write_stat('S', 4096000, 0x5555000);
+	CHECK("shows all", session_hidden(process), false);
+	write_stat('D', 0, 0);
+	CHECK("ends", session_hidden(process), false);
+	write_stat('Z', 0, 0);
+	CHECK("has ended", session_hidden(process), false);
+	close(process);
+}
+
 int main(void)
 {
-	static void (*const tests[])(void) = {test_kinds,    test_repair, test_pending,
-					      test_sequence, test_wrap,   test_live,
-					      test_hostile,  test_counts, test_short};
+	static void (*const tests[])(void) = {test_kinds, test_repair, test_pending, test_sequence,
+					      test_wrap,  test_live,   test_hostile, test_counts,
+					      test_short, test_hidden};
 	return run_tests(tests, sizeof tests / sizeof *tests);
 }
