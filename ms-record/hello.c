@@ -325,11 +325,14 @@ static void answer(struct control *c, int fd)
 	if (!hello_hear(c, fd, &pid))
 		return;
 	struct session *s = new_image(c, pid);
-	bool hooks = s && hook_launch_wanted(s, &c->opt->hooks), sent = hello_welcome(fd, s);
+	bool hooks = s && hook_launch_wanted(s, &c->opt->hooks);
+	if (s) { /* everybody knows it before it runs: it may be gone before we do again */
+		drain_add(&c->drain, s);
+		scanner_add(&c->scanner, s);
+	}
+	bool sent = hello_welcome(fd, s);
 	if (!s)
 		return;
-	drain_add(&c->drain, s);
-	scanner_add(&c->scanner, s);
 	if (hooks && sent)
 		place_hooks(c, s, fd);
 	if (!sent)

@@ -83,6 +83,11 @@ int main(int argc, char **argv)
 {
 	const char *how = argc > 1 ? argv[1] : "";
 	pthread_t t;
+	if (!strcmp(how, "soon")) {
+		leak();
+		wipe();
+		abort();
+	}
 	pthread_barrier_init(&barrier, NULL, 4);
 	for (int i = 0; i < 3; i++)
 		global[i] = memset(malloc(500), 0, 500);
