@@ -69,7 +69,8 @@ struct mg_real {
 	int (*fork)(void);
 	int (*vfork)(void);
 	void (*_exit)(int);
-	/* Of the C library, where a sanitizer in the program has its own, which is not ready yet. */
+	/* Of the C library, where a sanitizer in the program has its own, which is not ready yet.
+	 */
 	int (*__cxa_atexit)(void (*f)(void *), void *arg, void *dso);
 	int (*__cxa_at_quick_exit)(void (*f)(void *), void *dso);
 	int (*dl_iterate_phdr)(int (*f)(struct dl_phdr_info *, size_t, void *), void *arg);

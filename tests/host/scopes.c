@@ -61,7 +61,7 @@ static void constructor(void)
 /* What dlsym could not find is still to be told after operators were called the first time. */
 static void message(void)
 {
-	dlsym(RTLD_DEFAULT, "no_such_function");
+	(void)dlsym(RTLD_DEFAULT, "no_such_function");
 	struct module m = open_one("plain", RTLD_NOW);
 	void *none = dlsym(m.handle, "no_such_function_either");
 	use("plain", &m);
