@@ -100,7 +100,7 @@ static int fill_modules(struct work *w)
 		ms_put_address(&in, m->number[MS_MODULE_END]);
 		ms_put_address(&in, m->number[MS_MODULE_BIAS]);
 		ms_put_if(&in, ms_has(m, MS_MODULE_LOADED), m->number[MS_MODULE_LOADED]);
-		ms_put_if(&in, ms_has(m, MS_MODULE_UNLOADED), m->number[MS_MODULE_UNLOADED]);
+		ms_put_if(&in, m->number[MS_MODULE_UNLOADED] != 0, m->number[MS_MODULE_UNLOADED]);
 		ms_put_text(&in, m->number[MS_MODULE_KIND] < 5 ? kinds[m->number[MS_MODULE_KIND]]
 							       : NULL);
 		ms_put_text(&in, symbol_state(w, id));

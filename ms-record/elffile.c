@@ -57,6 +57,9 @@ static void read_header(const struct elffile_source *src, const Elf64_Phdr *p, s
 		if (!read_at(src, p->p_offset, f->interp, n) || !n)
 			strcpy(f->interp, "?");
 		f->interp[n] = '\0';
+	} else if (p->p_type == PT_GNU_EH_FRAME) {
+		f->eh_frame_hdr = p->p_vaddr;
+		f->eh_frame_hdr_bytes = p->p_memsz;
 	} else if (p->p_type == PT_LOAD && f->load_count < ELFFILE_LOADS) {
 		f->loads[f->load_count].offset = p->p_offset;
 		f->loads[f->load_count].address = p->p_vaddr;

@@ -21,6 +21,7 @@ struct elffile {
 		uint64_t offset, address, bytes;
 	} loads[ELFFILE_LOADS];
 	size_t load_count;
+	uint64_t eh_frame_hdr, eh_frame_hdr_bytes; /* address in the file, 0 = none */
 };
 
 /* Where the bytes come from: a file, or a process's memory at `base`. */

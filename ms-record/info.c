@@ -106,6 +106,11 @@ static bool same_pidns(const struct session *s)
 	return a <= 0 || b <= 0 || !strcmp(own, theirs);
 }
 
+const char *info_cwd(const struct session *s)
+{
+	return s->who->cwd;
+}
+
 void info_names(struct session *s, const struct identity *parent)
 {
 	struct identity *w = s->who;

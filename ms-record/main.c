@@ -35,7 +35,8 @@
  *   drain.c     the draining thread: rounds over all sessions
  *   ring.c      rings: made ready, looked at, taken back; parse.c: their records, checked;
  *               parse_stack.c: the call stacks of these
- *   stacks.c    call stacks interned; modules.c, threads.c: what they and events refer to
+ *   stacks.c    call stacks interned; modules.c, threads.c: what they and events refer to;
+ *               module_file.c: which file a module is of, and whether it was there before
  *   remote.c    stacks that only libunwind can walk
  *   clock.c     stamps to time
  *   scanner.c   which live blocks nothing points to: the threads that find out; scan_watch.c: who

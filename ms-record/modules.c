@@ -24,16 +24,16 @@
 #include "format/trace.h"
 #include "libcommon/arena.h"
 #include "libcommon/proc_text.h"
+#include "module_file.h"
 #include "session.h"
 
 #define HELD_MAX 256u
 #define MAPS_AGAIN_NS UINT64_C(50000000)
-
-enum { KIND_FILE = 0, KIND_VDSO = 1, KIND_ANONYMOUS = 2, KIND_GUEST = 3, KIND_HEAP = 4 };
+#define EPOCHS_MAX 65536u
 
 void modules_init(struct modules *m, uint32_t max)
 {
-	m->number = ms_xrealloc(NULL, max, sizeof *m->number);
+	m->entries = ms_xrealloc(NULL, max, sizeof *m->entries);
 }
 
 static void forget_maps(struct modules *m)
@@ -43,25 +43,21 @@ static void forget_maps(struct modules *m)
 	m->maps.n = 0;
 }
 
-static void close_file(struct module *m)
-{
-	if (m->fd >= 0 && (!m->shared || !__atomic_sub_fetch(m->shared, 1, __ATOMIC_ACQ_REL))) {
-		close(m->fd);
-		free(m->shared);
-	}
-	m->fd = -1;
-}
-
 void modules_free(struct modules *m)
 {
 	forget_maps(m);
 	free(m->maps.v);
 	for (size_t i = 0; i < m->all.n; i++) {
-		close_file(&m->all.v[i]);
+		module_file_close(&m->all.v[i]);
+		if (m->all.v[i].same) /* the rest is the first one's */
+			continue;
 		free(m->all.v[i].path);
+		free(m->all.v[i].name);
 	}
 	free(m->all.v);
-	free(m->number);
+	free(m->open.v);
+	free(m->epochs.v);
+	free(m->entries);
 }
 
 /* ---- /proc/PID/maps ---- */
@@ -136,59 +132,7 @@ static const struct map *map_of(const struct modules *m, uint64_t from, uint64_t
 	return NULL;
 }
 
-/* ---- files ---- */
-
-static bool cut_deleted(char *path)
-{
-	static const char mark[] = " (deleted)";
-	size_t n = strlen(path);
-	if (n < sizeof mark || strcmp(path + n - (sizeof mark - 1), mark))
-		return false;
-	path[n - (sizeof mark - 1)] = '\0';
-	return true;
-}
-
-/* Opens the file as the process sees it. -1 when it is gone or another one. */
-static int open_file(const struct session *s, const struct map *p, const char *path, bool *other)
-{
-	char full[4200];
-	struct stat st;
-	if (path[0] != '/')
-		return -1;
-	snprintf(full, sizeof full, "root%s", path);
-	int fd = openat(s->proc, full, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0)
-		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0)
-		return -1;
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
-		close(fd);
-		return -1;
-	}
-	if (p && p->inode && st.st_ino != p->inode) {
-		*other = true;
-		close(fd);
-		return -1;
-	}
-	return fd;
-}
-
-static void look_at_file(const struct session *s, struct module *m)
-{
-	struct elffile f;
-	struct stat st;
-	struct elffile_source src = {m->fd, s->pid, m->start};
-	m->looked_at = true;
-	if (m->kind != KIND_ANONYMOUS && elffile_read(&src, &f)) {
-		m->build_id_size = (uint8_t)f.build_id_size;
-		memcpy(m->build_id, f.build_id, f.build_id_size);
-	}
-	m->has_file = m->fd >= 0 && !fstat(m->fd, &st);
-	if (!m->has_file)
-		return;
-	m->file_bytes = (uint64_t)st.st_size;
-	m->file_mtime_ns = (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
-}
+/* ---- records ---- */
 
 static void write_module(struct session *s, uint32_t id, struct module *m, const struct map *p,
 			 bool deleted, uint64_t loaded)
@@ -196,7 +140,7 @@ static void write_module(struct session *s, uint32_t id, struct module *m, const
 	size_t path = strlen(m->path);
 	struct ms_record_writer *w = batch_record(&session_batch(s)->modules, path + 320);
 	if (!m->looked_at)
-		look_at_file(s, m);
+		module_file_look(s, m);
 	ms_record_number(w, MS_MODULE_ID, id);
 	ms_record_bytes(w, MS_MODULE_PATH, m->path, path);
 	ms_record_number(w, MS_MODULE_START, m->start);
@@ -217,25 +161,82 @@ static void write_module(struct session *s, uint32_t id, struct module *m, const
 	ms_record_end(w);
 }
 
+/* What is said of a module that comes again, or goes: of the first of its file. `ns` 0 = it is
+ * there again. */
+static void write_unloaded(struct session *s, uint32_t id, uint64_t ns)
+{
+	struct ms_record_writer *w = batch_record(&session_batch(s)->modules, 64);
+	ms_record_number(w, MS_MODULE_ID, id);
+	ms_record_number(w, MS_MODULE_UNLOADED, ns);
+	ms_record_end(w);
+}
+
+/* ---- which are there ---- */
+
+static void note_epoch(struct modules *all, uint64_t stamp, uint32_t epoch)
+{
+	if (all->epochs.n >= EPOCHS_MAX) {
+		all->epochs.n /= 2;
+		memmove(all->epochs.v, all->epochs.v + all->epochs.n,
+			all->epochs.n * sizeof *all->epochs.v);
+	}
+	*MS_PUSH(&all->epochs) = (struct module_epoch){stamp, epoch};
+	struct module_epoch *v = all->epochs.v;
+	for (size_t i = all->epochs.n - 1; i && v[i - 1].stamp > v[i].stamp; i--) {
+		struct module_epoch t = v[i];
+		v[i] = v[i - 1];
+		v[i - 1] = t;
+	}
+}
+
+/* The place of one more: that of a module that was opened again and closed long ago, or a new one.
+ * Its index. */
+static uint32_t place(struct modules *all, const struct module *m)
+{
+	uint32_t i = (uint32_t)all->all.n;
+	if (m->same && all->reopened.n > MODULES_CLOSED)
+		i = all->reopened.v[(all->reopened.next + MODULES_ROOM - all->reopened.n--) %
+				    MODULES_ROOM];
+	else
+		MS_PUSH(&all->all);
+	all->all.v[i] = *m;
+	*MS_PUSH(&all->open) = i;
+	return i;
+}
+
+static void close_module(struct modules *all, uint32_t i, uint32_t epoch)
+{
+	struct module *m = &all->all.v[i];
+	m->epoch_closed = epoch;
+	for (size_t k = 0; k < all->open.n; k++)
+		if (all->open.v[k] == i)
+			all->open.v[k--] = all->open.v[--all->open.n];
+	if (!m->same)
+		return;
+	module_file_close(m);
+	all->reopened.v[all->reopened.next++ % MODULES_ROOM] = i;
+	all->reopened.next %= MODULES_ROOM;
+	all->reopened.n += all->reopened.n < MODULES_ROOM;
+}
+
 /* Adds a module whose range and kind are known; finds path and file. Returns its id. `gone`: it has
  * been closed, and what is mapped there now may be another's. */
-static uint32_t add(struct session *s, struct module m, const char *name, uint64_t loaded,
-		    bool gone)
+static uint32_t add(struct session *s, struct module m, const char *name, bool gone)
 {
 	struct modules *all = &s->modules;
-	const struct map *p = gone || m.kind == KIND_VDSO ? NULL : map_of(all, m.start, m.end);
+	const struct map *p = gone || m.kind == MODULE_VDSO ? NULL : map_of(all, m.start, m.end);
 	bool deleted = false;
-	m.path = strdup(p && p->path[0] ? p->path : name);
-	if (p)
-		deleted = cut_deleted(m.path);
-	m.fd = deleted ? -1 : open_file(s, p, m.path, &deleted);
-	*MS_PUSH(&all->all) = m;
-	uint32_t id = (uint32_t)all->all.n;
-	write_module(s, id, &all->all.v[id - 1], p, deleted, loaded);
-	if (m.fd >= 0 && all->held++ >= HELD_MAX) {
-		close_file(&all->all.v[id - 1]);
+	module_file_find(s, &m, name, p, &deleted);
+	uint32_t i = place(all, &m);
+	note_epoch(all, m.loaded, m.epoch_loaded);
+	if (m.same) {
+		write_unloaded(s, m.same, 0);
+		return i + 1;
 	}
-	return id;
+	write_module(s, i + 1, &all->all.v[i], p, deleted, m.loaded);
+	if (m.fd >= 0 && all->held++ >= HELD_MAX)
+		module_file_close(&all->all.v[i]);
+	return i + 1;
 }
 
 /* ---- the guest's table ---- */
@@ -263,28 +264,18 @@ static void add_entry(struct session *s, uint32_t i)
 			   .eh_frame_hdr_bytes = g.eh_frame_hdr_bytes,
 			   .epoch_loaded = g.epoch_loaded,
 			   .epoch_closed = UINT32_MAX,
+			   .loaded = g.loaded,
 			   .guest = g.flags & MG_MODULE_GUEST,
 			   .fd = -1};
-	m.kind = m.guest ? KIND_GUEST : g.flags & MG_MODULE_VDSO ? KIND_VDSO : KIND_FILE;
-	const char *name = m.kind == KIND_VDSO ? "[vdso]" : g.path[0] ? g.path : s->exe;
-	if (m.kind != KIND_VDSO && !map_of(all, m.start, m.end))
-		modules_read_maps(s);
+	m.kind = m.guest ? MODULE_GUEST : g.flags & MG_MODULE_VDSO ? MODULE_VDSO : MODULE_FILE;
+	const char *name = m.kind == MODULE_VDSO ? "[vdso]" : g.path[0] ? g.path : s->exe;
 	bool gone = __atomic_load_n(&s->mem_modules[i].closed, __ATOMIC_ACQUIRE);
-	all->number[i] = add(s, m, name, g.loaded, gone) - 1;
-}
-
-/* The file of a module, for one more. */
-static int share_file(struct module *m, struct module *with)
-{
-	if (m->fd < 0)
-		return -1;
-	if (!m->shared) {
-		m->shared = ms_xrealloc(NULL, 1, sizeof *m->shared);
-		*m->shared = 1;
+	if (m.kind != MODULE_VDSO && !gone && !map_of(all, m.start, m.end)) {
+		modules_read_maps(s);
+		gone = __atomic_load_n(&s->mem_modules[i].closed, __ATOMIC_ACQUIRE);
 	}
-	__atomic_add_fetch(m->shared, 1, __ATOMIC_RELAXED);
-	with->shared = m->shared;
-	return m->fd;
+	all->entries[i] =
+		(struct module_entry){.loaded = g.loaded, .number = add(s, m, name, gone) - 1};
 }
 
 /* Entry `i` of the table, if it is the parent's. */
@@ -292,19 +283,23 @@ static bool inherit_entry(struct session *s, uint32_t i, struct modules *parent)
 {
 	const struct mg_module *g = &s->mem_modules[i];
 	struct modules *all = &s->modules;
-	struct module *p = i < parent->seen ? &parent->all.v[parent->number[i]] : NULL;
+	struct module *p = i < parent->seen ? &parent->all.v[parent->entries[i].number] : NULL;
 	if (!p || p->start != __atomic_load_n(&g->start, __ATOMIC_RELAXED) ||
-	    p->bias != __atomic_load_n(&g->bias, __ATOMIC_RELAXED))
+	    p->bias != __atomic_load_n(&g->bias, __ATOMIC_RELAXED) ||
+	    p->loaded != __atomic_load_n(&g->loaded, __ATOMIC_RELAXED))
 		return false;
 	struct module m = *p;
 	m.path = strdup(p->path);
-	m.fd = share_file(p, &m);
+	m.name = p->name ? strdup(p->name) : NULL;
+	m.same = 0;
+	module_file_share(p, &m);
 	m.epoch_closed = UINT32_MAX;
-	all->number[i] = (uint32_t)all->all.n;
-	*MS_PUSH(&all->all) = m;
+	uint32_t number = place(all, &m);
+	all->entries[i] = (struct module_entry){.loaded = m.loaded, .number = number};
+	note_epoch(all, m.loaded, m.epoch_loaded);
 	const struct map *at = map_of(all, m.start, m.end);
-	bool deleted = at && m.kind == KIND_FILE && strstr(at->path, " (deleted)");
-	write_module(s, all->number[i] + 1, &m, at, deleted, 0);
+	bool deleted = at && m.kind == MODULE_FILE && strstr(at->path, " (deleted)");
+	write_module(s, number + 1, &m, at, deleted, 0);
 	return true;
 }
 
@@ -327,17 +322,39 @@ static void note_closed(struct session *s)
 {
 	struct modules *all = &s->modules;
 	for (uint32_t i = 0; i < all->seen; i++) {
-		struct module *m = &all->all.v[all->number[i]];
+		struct module_entry *e = &all->entries[i];
+		const struct module *m = &all->all.v[e->number];
 		uint64_t closed = __atomic_load_n(&s->mem_modules[i].closed, __ATOMIC_ACQUIRE);
-		if (!closed || m->epoch_closed != UINT32_MAX)
+		if (!closed || e->closed)
 			continue;
-		m->epoch_closed = s->mem_modules[i].epoch_closed;
-		struct ms_record_writer *w = batch_record(&session_batch(s)->modules, 64);
-		ms_record_number(w, MS_MODULE_ID, all->number[i] + 1);
-		ms_record_number(w, MS_MODULE_UNLOADED, clock_ns(&s->clock, closed));
-		ms_record_end(w);
+		e->closed = true;
+		close_module(all, e->number, s->mem_modules[i].epoch_closed);
+		/* The epoch grows once more when closing is done. */
+		note_epoch(all, closed, m->epoch_closed + 1);
+		write_unloaded(s, m->same ? m->same : e->number + 1, clock_ns(&s->clock, closed));
 		forget_maps(all); /* what was read may be of the module that went */
+		if (!s->attach_modules)
+			__atomic_store_n(&s->mem_modules[i].taken, 1, __ATOMIC_RELEASE);
 	}
+}
+
+/* The guest used entries of closed modules again. One that is not whole yet has no stamp of
+ * loading, or one after that of closing, which is its predecessor's then. */
+static bool take_again(struct session *s)
+{
+	bool some = false;
+	for (uint32_t i = 0; i < s->modules.seen; i++) {
+		const struct module_entry *e = &s->modules.entries[i];
+		if (!e->closed)
+			continue;
+		uint64_t closed = __atomic_load_n(&s->mem_modules[i].closed, __ATOMIC_ACQUIRE);
+		uint64_t loaded = __atomic_load_n(&s->mem_modules[i].loaded, __ATOMIC_RELAXED);
+		if (loaded <= e->loaded || (closed && closed < loaded))
+			continue;
+		add_entry(s, i);
+		some = true;
+	}
+	return some;
 }
 
 void modules_update(struct session *s)
@@ -355,31 +372,37 @@ void modules_update(struct session *s)
 		all->closed_epoch = epoch;
 		note_closed(s);
 	}
-	uint32_t before = all->seen;
+	bool some = all->seen != n;
+	some |= take_again(s);
 	for (; all->seen < n; all->seen++)
 		add_entry(s, all->seen);
-	if (before != n)
+	if (some)
 		note_closed(s); /* a new entry may be closed already, its epoch seen above */
 }
 
 /* ---- look-up ---- */
 
-/* The module that was there in `epoch`; failing that, the latest one that ever was. */
-static uint32_t look(struct modules *all, uint64_t ip, uint32_t epoch)
+static bool fits(const struct module *m, uint64_t ip, uint32_t epoch)
 {
-	size_t best = SIZE_MAX;
-	bool exact = false;
-	for (size_t i = 0; i < all->all.n; i++) {
-		const struct module *m = &all->all.v[i];
-		if (ip < m->start || ip >= m->end)
-			continue;
-		bool fits = m->epoch_loaded <= epoch && epoch <= m->epoch_closed;
-		if (exact && !fits)
-			continue;
-		exact = fits;
-		best = i;
+	return ip >= m->start && ip < m->end && m->epoch_loaded <= epoch &&
+	       epoch <= m->epoch_closed;
+}
+
+/* The module that was there in `epoch`; failing that, the latest one that ever was. */
+static uint32_t look(const struct modules *all, uint64_t ip, uint32_t epoch)
+{
+	const struct module *v = all->all.v, *best = NULL;
+	for (size_t i = 0; i < all->open.n; i++)
+		if (fits(&v[all->open.v[i]], ip, epoch))
+			return all->open.v[i] + 1;
+	for (size_t i = all->all.n; i-- > 0;) {
+		if (fits(&v[i], ip, epoch))
+			return (uint32_t)i + 1;
+		if (ip >= v[i].start && ip < v[i].end &&
+		    (!best || v[i].epoch_loaded > best->epoch_loaded))
+			best = &v[i];
 	}
-	return best == SIZE_MAX ? 0 : (uint32_t)best + 1;
+	return best ? (uint32_t)(best - v) + 1 : 0;
 }
 
 /* Code that the guest did not name: a file mapped by hand, or made at run time. */
@@ -389,11 +412,12 @@ static uint32_t add_unnamed(struct session *s, const struct map *p, uint32_t epo
 			   .end = p->end,
 			   .epoch_loaded = epoch,
 			   .epoch_closed = UINT32_MAX,
-			   .kind = p->path[0] == '/' ? KIND_FILE : KIND_ANONYMOUS,
+			   .loaded = clock_stamp(&s->clock),
+			   .kind = p->path[0] == '/' ? MODULE_FILE : MODULE_ANONYMOUS,
 			   .fd = -1};
 	struct elffile f;
 	bool other = false;
-	int fd = m.kind == KIND_FILE ? open_file(s, p, p->path, &other) : -1;
+	int fd = m.kind == MODULE_FILE ? module_file_open(s, p, p->path, &other) : -1;
 	struct elffile_source src = {fd, s->pid, 0};
 	if (fd >= 0 && elffile_read(&src, &f))
 		for (size_t i = 0; i < f.load_count; i++)
@@ -401,12 +425,12 @@ static uint32_t add_unnamed(struct session *s, const struct map *p, uint32_t epo
 				m.bias = p->start - (f.loads[i].address & ~UINT64_C(4095));
 	if (fd >= 0)
 		close(fd);
-	return add(s, m, "[anonymous code]", clock_stamp(&s->clock), false);
+	return add(s, m, "[anonymous code]", false);
 }
 
 uint32_t modules_heap(struct session *s, const char *name)
 {
-	struct module m = {.kind = KIND_HEAP,
+	struct module m = {.kind = MODULE_HEAP,
 			   .epoch_closed = UINT32_MAX,
 			   .fd = -1,
 			   .looked_at = true,
@@ -416,12 +440,12 @@ uint32_t modules_heap(struct session *s, const char *name)
 	struct ms_record_writer *w = batch_record(&session_batch(s)->modules, strlen(name) + 64);
 	ms_record_number(w, MS_MODULE_ID, id);
 	ms_record_string(w, MS_MODULE_PATH, name);
-	ms_record_number(w, MS_MODULE_KIND, KIND_HEAP);
+	ms_record_number(w, MS_MODULE_KIND, MODULE_HEAP);
 	ms_record_end(w);
 	return id;
 }
 
-uint32_t modules_find(struct session *s, uint64_t ip, uint32_t epoch)
+static uint32_t find(struct session *s, uint64_t ip, uint32_t epoch)
 {
 	struct modules *all = &s->modules;
 	uint32_t id = look(all, ip, epoch);
@@ -438,17 +462,26 @@ uint32_t modules_find(struct session *s, uint64_t ip, uint32_t epoch)
 	return p && p->exec ? add_unnamed(s, p, epoch) : 0;
 }
 
+uint32_t modules_find(struct session *s, uint64_t *ip, uint32_t epoch)
+{
+	uint32_t id = find(s, *ip, epoch);
+	const struct module *m = id ? &s->modules.all.v[id - 1] : NULL;
+	if (!m || !m->same)
+		return id;
+	*ip += s->modules.all.v[m->same - 1].bias - m->bias;
+	return m->same;
+}
+
 uint32_t modules_epoch_at(const struct session *s, uint64_t stamp)
 {
-	uint32_t epoch = 0;
-	for (uint32_t i = 0; i < s->modules.seen; i++) {
-		const struct mg_module *g = &s->mem_modules[i];
-		uint64_t closed = __atomic_load_n(&g->closed, __ATOMIC_ACQUIRE);
-		if (g->loaded <= stamp && g->epoch_loaded > epoch)
-			epoch = g->epoch_loaded;
-		/* The epoch grows once more when closing is done. */
-		if (closed && closed <= stamp && g->epoch_closed + 1 > epoch)
-			epoch = g->epoch_closed + 1;
+	const struct module_epoch *v = s->modules.epochs.v;
+	size_t low = 0, high = s->modules.epochs.n;
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		if (v[middle].stamp <= stamp)
+			low = middle + 1;
+		else
+			high = middle;
 	}
-	return epoch;
+	return low ? v[low - 1].epoch : 0;
 }

@@ -17,9 +17,10 @@ void modules_inherit(struct session *s, struct modules *parent);
 void modules_read_maps(struct session *s);
 /* Takes over what the guest added or closed since the last call. */
 void modules_update(struct session *s);
-/* Id of the module that held `ip` in `epoch`, 0 = none known. Looks into /proc/PID/maps when it
- * must. */
-uint32_t modules_find(struct session *s, uint64_t ip, uint32_t epoch);
+/* Id of the module that held `*ip` in `epoch`, 0 = none known. Looks into /proc/PID/maps when it
+ * must. Of a file that was opened before, it is the first module of that file, and `*ip` becomes
+ * what the address would be in that: a plugin that comes again is the same one. */
+uint32_t modules_find(struct session *s, uint64_t *ip, uint32_t epoch);
 
 /* The epoch at that stamp. */
 uint32_t modules_epoch_at(const struct session *s, uint64_t stamp);

@@ -24,8 +24,8 @@ static uint32_t node_of(struct session *s, struct reader *r, uint32_t parent, ui
 	if (node)
 		return node;
 	struct ms_frame f = {.address = ip & ADDRESS_MASK,
-			     .module = modules_find(s, ip & ADDRESS_MASK, r->epoch),
 			     .flags = ip & MG_EXACT_IP ? MS_FRAME_EXACT : 0};
+	f.module = modules_find(s, &f.address, r->epoch);
 	node = stacks_node(&s->stacks, parent, &f);
 	stacks_remember(&s->stacks, parent, ip, r->epoch, node);
 	return node;

@@ -36,7 +36,7 @@ struct order;
 struct pool;
 struct scan;
 
-#define SESSION_MODULES 1024u
+#define SESSION_MODULES 4096u
 #define SESSION_RINGS 1024u
 
 /* ---- per ring ---- */
@@ -138,9 +138,24 @@ struct module {
 	/* Of the file, once it was looked at; a forked child has its parent's. */
 	bool looked_at, has_file;
 	uint8_t build_id_size, build_id[64];
-	uint64_t file_bytes, file_mtime_ns;
-	char *path;
+	uint64_t file_bytes, file_mtime_ns, inode;
+	uint64_t loaded; /* stamp */
+	uint32_t same; /* id of the first that is of the same file; 0 = it is the first, or gone */
+	char *path;    /* of the first */
+	char *name;    /* as the dynamic linker calls it, if that is no whole path; of the first */
 };
+
+/* MS_MODULE_KIND of the trace. */
+enum { MODULE_FILE = 0, MODULE_VDSO = 1, MODULE_ANONYMOUS = 2, MODULE_GUEST = 3, MODULE_HEAP = 4 };
+
+struct module_epoch {
+	uint64_t stamp;
+	uint32_t epoch;
+};
+
+/* So many are remembered of those that are opened and closed over and over. */
+#define MODULES_CLOSED 1024u
+#define MODULES_ROOM (2 * MODULES_CLOSED)
 
 struct map {
 	uint64_t start, end, offset, inode;
@@ -155,11 +170,27 @@ struct modules {
 		size_t n, cap;
 	} all; /* module i has id i + 1 */
 	struct {
+		uint32_t *v;
+		size_t n, cap;
+	} open; /* of them, those that are not closed */
+	struct {
+		uint32_t v[MODULES_ROOM];
+		size_t next, n; /* where the next one goes; how many there are */
+	} reopened; /* of those that are not the first of their file, the latest that were closed */
+	struct {
+		struct module_epoch *v;
+		size_t n, cap;
+	} epochs; /* which epoch began with each module that came or went, in order */
+	struct {
 		struct map *v;
 		size_t n, cap;
 	} maps;
-	uint32_t seen;         /* entries of the guest's table taken over */
-	uint32_t *number;      /* of each of them, index into `all` */
+	uint32_t seen; /* entries of the guest's table taken over */
+	struct module_entry {
+		uint64_t loaded; /* stamp: another one is another module */
+		uint32_t number; /* index into `all` */
+		bool closed;
+	} * entries;           /* of each of them */
 	uint32_t closed_epoch; /* session epoch at which `closed` was looked at */
 	size_t last;           /* hit */
 	unsigned held;         /* open files */

@@ -276,6 +276,7 @@ struct mg_module {
 	uint32_t epoch_loaded, epoch_closed;
 	uint32_t flags;  /* MG_MODULE_* */
 	uint32_t frames; /* index of its mg_frames, + 1; 0 = none */
+	uint32_t taken;  /* by ms-record, once it knows `closed`: the entry may be used again */
 	char path[256];  /* dlpi_name, cut; "" = the executable */
 	/* Attached: what the guest may read of it: the segment that holds .eh_frame_hdr, and one of
 	 * code. */

@@ -4,7 +4,8 @@
  *
  * One writer at a time, by a lock that nobody waits for: who finds it taken treats the address as
  * unknown for now, which costs a stack copy and is never wrong. Readers take entries below
- * module_count, which is stored with release after the entry. _dl_find_object (glibc 2.35) says
+ * module_count, which is stored with release after the entry, that are not closed: an entry that is
+ * used again is closed until it is whole. _dl_find_object (glibc 2.35) says
  * without a lock what is mapped now, so a module that was unloaded or replaced without a call of
  * dlclose that we see (gconv, NSS) is noticed at the next new address in its range.
  */
@@ -54,8 +55,8 @@ static int32_t find_open(uint64_t ip)
 	uint32_t n = __atomic_load_n(&mg.session->module_count, __ATOMIC_ACQUIRE);
 	for (uint32_t i = n; i-- > 0;) {
 		const struct mg_module *m = &mg.modules[i];
-		if (ip - m->start < m->end - m->start &&
-		    !__atomic_load_n(&m->closed, __ATOMIC_ACQUIRE))
+		if (!__atomic_load_n(&m->closed, __ATOMIC_ACQUIRE) &&
+		    ip - m->start < m->end - m->start)
 			return (int32_t)i;
 	}
 	return -1;
@@ -74,7 +75,7 @@ static bool describe(struct mg_module *m, struct image *im, uint64_t bias, const
 		     unsigned n)
 {
 	*im = (struct image){0};
-	*m = (struct mg_module){.start = UINT64_MAX, .bias = bias};
+	*m = (struct mg_module){.start = UINT64_MAX, .bias = bias, .closed = 1};
 	for (unsigned i = 0; i < n; i++) {
 		uint64_t low = bias + ph[i].p_vaddr, high = low + ph[i].p_memsz;
 		if (ph[i].p_type == PT_GNU_EH_FRAME) {
@@ -120,21 +121,27 @@ static void close_module(uint32_t i)
 	__atomic_store_n(&m->closed, ours->closed, __ATOMIC_RELEASE);
 }
 
-/* Adds a described module; what it overlaps has gone. With the lock held. */
+/* The entry of a described module, a new one if need be; what that overlaps has gone. With the lock
+ * held. */
 static int32_t add(const struct mg_module *new, const struct image *im, const char *path)
 {
-	uint32_t n = mg.session->module_count;
+	uint32_t n = mg.session->module_count, at = n;
 	bool replaced = false;
-	if (n >= mg.session->module_max)
-		return -1;
 	for (uint32_t i = 0; i < n; i++) {
 		struct mg_module *o = &mg.modules[i];
-		if (!o->closed && o->start < new->end &&new->start < o->end) {
-			close_module(i);
-			replaced = true;
-		}
+		if (o->taken)
+			at = i;
+		if (o->closed || o->start >= new->end || new->start >= o->end)
+			continue;
+		images[i].seen = scan_number;
+		if (o->start == new->start && o->eh_frame_hdr == new->eh_frame_hdr)
+			return (int32_t)i;
+		close_module(i);
+		replaced = true;
 	}
-	struct mg_module *m = &mg.modules[n];
+	if (at >= mg.session->module_max)
+		return -1;
+	struct mg_module *m = &mg.modules[at];
 	*m = *new;
 	copy_path(m->path, sizeof(m->path), path);
 	m->frames = m->eh_frame_hdr ? 0 : mg_frames_of(m->start);
@@ -146,14 +153,15 @@ static int32_t add(const struct mg_module *new, const struct image *im, const ch
 		m->flags |= MG_MODULE_VDSO;
 	if (!n)
 		m->flags |= MG_MODULE_EXE;
-	images[n] = *im;
-	images[n].seen = scan_number;
-	images[n].module = *m;
-	count = n + 1;
-	__atomic_store_n(&mg.session->module_count, n + 1, __ATOMIC_RELEASE);
+	images[at] = *im;
+	images[at].seen = scan_number;
+	__atomic_store_n(&m->closed, 0, __ATOMIC_RELEASE);
+	images[at].module = *m;
+	count = n + (at == n);
+	__atomic_store_n(&mg.session->module_count, count, __ATOMIC_RELEASE);
 	if (replaced)
 		new_epoch();
-	return (int32_t)n;
+	return (int32_t)at;
 }
 
 static int scan_one(struct dl_phdr_info *info, size_t size, void *unused)
@@ -162,13 +170,7 @@ static int scan_one(struct dl_phdr_info *info, size_t size, void *unused)
 	(void)unused;
 	struct mg_module m;
 	struct image im;
-	if (!describe(&m, &im, info->dlpi_addr, info->dlpi_phdr, info->dlpi_phnum))
-		return 0;
-	int32_t i = find_open(m.start);
-	if (i >= 0 && mg.modules[i].start == m.start &&
-	    mg.modules[i].eh_frame_hdr == m.eh_frame_hdr)
-		images[i].seen = scan_number;
-	else
+	if (describe(&m, &im, info->dlpi_addr, info->dlpi_phdr, info->dlpi_phnum))
 		add(&m, &im, info->dlpi_name);
 	return 0;
 }
@@ -215,7 +217,6 @@ static int32_t add_object(const struct dl_find_object *o)
 	const Elf64_Ehdr *e = o->dlfo_map_start;
 	struct mg_module m;
 	struct image im;
-	int32_t r = -1;
 	if (!map || e->e_ident[0] != 0x7f || e->e_ident[1] != 'E' || e->e_ident[2] != 'L' ||
 	    e->e_ident[3] != 'F' || e->e_phentsize != sizeof(Elf64_Phdr) ||
 	    e->e_phoff + e->e_phnum * sizeof(Elf64_Phdr) > 4096)
@@ -223,9 +224,7 @@ static int32_t add_object(const struct dl_find_object *o)
 	const Elf64_Phdr *ph = (const void *)((const char *)e + e->e_phoff);
 	if (!describe(&m, &im, map->l_addr, ph, e->e_phnum) || !try_lock(1))
 		return -1;
-	r = find_open(m.start);
-	if (r < 0 || mg.modules[r].start != m.start || mg.modules[r].eh_frame_hdr != m.eh_frame_hdr)
-		r = add(&m, &im, map->l_name);
+	int32_t r = add(&m, &im, map->l_name);
 	unlock();
 	return r;
 }

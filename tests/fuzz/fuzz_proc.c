@@ -77,8 +77,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	session_signature(s->proc);
 	samples_take(s, false);
 	modules_read_maps(s);
-	for (size_t i = 0; i < s->modules.maps.n; i++)
-		modules_find(s, s->modules.maps.v[i].start, 0);
+	for (size_t i = 0; i < s->modules.maps.n; i++) {
+		uint64_t ip = s->modules.maps.v[i].start;
+		modules_find(s, &ip, 0);
+	}
 	threads_add(s, 7, 1);
 	threads_look(s, true);
 	samples_take(s, true);

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT
+ * Which file a module is of: its path, held open, and whether it was there before.
+ */
+#ifndef MODULE_FILE_H
+#define MODULE_FILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct map;
+struct module;
+struct session;
+
+/* Finds path and file of a module whose range and kind are known, and the first module of the same
+ * file, of which `m` then has path, build-id and descriptor. `name`: what the guest calls it, which
+ * may be a path from a folder that was the current one then. `p`: where it is mapped, NULL = it
+ * went, or nothing is known of it; then a file is taken only if it looks like what was there.
+ * `*deleted` is set when the path leads to no file, or to another. */
+void module_file_find(struct session *s, struct module *m, const char *name, const struct map *p,
+		      bool *deleted);
+/* Reads what is known of its file. */
+void module_file_look(const struct session *s, struct module *m);
+/* Opens the file as the process sees it. -1 when it is gone or another one; then `*other`. */
+int module_file_open(const struct session *s, const struct map *p, const char *path, bool *other);
+/* Shares the descriptor of `m` with `with`; each is closed by module_file_close. */
+void module_file_share(struct module *m, struct module *with);
+void module_file_close(struct module *m);
+
+#endif
