@@ -168,6 +168,7 @@ enum ms_info_field {
 #define MS_OPTION_FREE_STACKS 4u /* where blocks were freed */
 #define MS_OPTION_KEEP_LIVE 8u   /* pairs already freed are dropped at --max-size */
 #define MS_OPTION_POLL 16u       /* samples only: no event was to be recorded */
+#define MS_OPTION_KEEP_LAST 32u  /* events are dropped when they are older than that */
 
 enum ms_module_field {
 	MS_MODULE_ID = 1,       /* from 1; a later record of the same id amends it */

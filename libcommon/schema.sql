@@ -26,7 +26,7 @@
 --   loss.reason      overflow, no ring, reentry, killed, paused, limit
 --   process.whole    1 = the figures count all events; 0 = reading began at a checkpoint or events were dropped: what only the
 --                    whole history tells is null, and what --from and --to leave out is not counted
---   process.options  what was recorded besides, with commas: mmap, usable-size, free-stacks, keep=live; null = nothing
+--   process.options  what was recorded besides, with commas: mmap, usable-size, free-stacks, keep=live, keep=last; null = nothing
 --   *.mapped_bytes, mapped_last, maps  address space taken with mmap, mremap and brk, never part of heap figures; null without --mmap
 --   site.verdict     the worst of its blocks live at the end: unreachable, indirect, growing, unknown, reachable; null when nobody looked
 --   scan.label       end, mark:NAME, request; scan.state: done, or why nothing is proved: killed, time, unreadable, threads, lost,

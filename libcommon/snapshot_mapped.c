@@ -30,8 +30,8 @@ static bool usable_known(const struct ms_recording *t)
 
 static void put_options(struct ms_insert *in, const struct ms_recording *t)
 {
-	static const char *const names[] = {"mmap", "usable-size", "free-stacks", "keep=live",
-					    "poll"};
+	static const char *const names[] = {"mmap",      "usable-size", "free-stacks",
+					    "keep=live", "poll",        "keep=last"};
 	uint64_t given = ms_has(&t->info, MS_INFO_OPTIONS) ? t->info.number[MS_INFO_OPTIONS] : 0;
 	char text[64] = "", *end = text;
 	for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {

@@ -206,6 +206,7 @@ static int write_checkpoint(const struct batch *b, struct ms_err *err)
 {
 	struct output *o = b->out;
 	struct checkpoints *c = &o->checkpoints;
+	later_turn(o, b->first_ns);
 	if (!c->live) {
 		c->live = live_list_new();
 		c->bytes_per_1000 = 500; /* a guess for the first one */
@@ -217,6 +218,7 @@ static int write_checkpoint(const struct batch *b, struct ms_err *err)
 	ms_trace_writer_limit(o->trace, 0);
 	if (checkpoint_write(c->live, b->first_event, opt, o->trace, err) != 0)
 		return -1;
+	later_checkpoint(o, b->first_event, opt);
 	c->bytes = ms_trace_writer_bytes(o->trace);
 	limit_grown(o);
 	c->bytes_per_1000 = (c->bytes - before) * 1000 / (blocks + 1);

@@ -88,6 +88,7 @@ static int try_write(struct output *o, uint16_t type, const uint64_t ns[2],
 		return -1;
 	}
 	count(o);
+	later_block(o, type, ns, columns, n);
 	return 0;
 }
 
@@ -121,6 +122,13 @@ void limit_moved(struct output *o, unsigned blocks)
 	tell_event(o->limit);
 }
 
+void limit_reach(struct output *o)
+{
+	__atomic_store_n(&o->limit->reached, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&o->full, 1, __ATOMIC_RELEASE);
+	tell_event(o->limit);
+}
+
 int limit_write(struct output *o, uint16_t type, const uint64_t ns[2],
 		const struct ms_column *columns, size_t n, struct ms_err *err)
 {
@@ -139,9 +147,7 @@ int limit_write(struct output *o, uint16_t type, const uint64_t ns[2],
 		return rc;
 	if (o->kept && (rc = rewrite_trace(o, err)) <= 0)
 		return rc < 0 ? -1 : 1;
-	__atomic_store_n(&o->limit->reached, 1, __ATOMIC_RELEASE);
-	__atomic_store_n(&o->full, 1, __ATOMIC_RELEASE);
-	tell_event(o->limit);
+	limit_reach(o);
 	return 1;
 }
 

@@ -20,7 +20,8 @@ struct output;
 
 struct limit {
 	uint64_t max;       /* bytes */
-	bool keep;          /* --keep=live */
+	bool keep;          /* --keep=live, or last */
+	uint64_t keep_ns;   /* --keep=last; 0 = live */
 	uint64_t used;      /* atomic: bytes of all traces */
 	uint64_t reserved;  /* of them for ends of open ones */
 	int reached;        /* atomic */
@@ -45,6 +46,8 @@ uint64_t limit_room(const struct output *o);
 void limit_grown(struct output *o);
 /* What a trace written anew may take: half of what the others leave. */
 uint64_t limit_half(const struct output *o);
+/* No trace of the run takes more from here on; limit->why says why. */
+void limit_reach(struct output *o);
 /* The trace of `o` was written anew. */
 void limit_moved(struct output *o, unsigned blocks);
 /* What the traces do not take, once all are written. */

@@ -32,6 +32,7 @@ const char options_help[] =
 	"  -d, --duration DUR     stop recording after DUR; COMMAND goes on\n"
 	"      --max-size SIZE    stop recording when the traces together reach SIZE\n"
 	"      --keep=live        go on then without the blocks that were freed already\n"
+	"      --keep=last:DUR    keep the events of the last DUR, and what was live before\n"
 	"      --start-after WHEN do not record before: DUR after the start, or mark:NAME\n"
 	"  -i, --interval DUR     time between samples of /proc (default 100ms)\n"
 	"  -s, --sample BYTES     record one allocation in BYTES on average (0 = every one, "
@@ -208,8 +209,7 @@ static int read_long(struct options *o, int c, const char *arg, struct ms_err *e
 	case OPT_MAX_SIZE:
 		return options_max_size(o, arg, err);
 	case OPT_KEEP:
-		o->keep_live = !strcmp(arg, "live");
-		return o->keep_live ? 0 : ms_err_set(err, "bad --keep '%s': live", arg);
+		return options_keep(o, arg, err);
 	case OPT_LEAK_CHECK:
 		return options_leak_check(o, arg, err);
 	case OPT_LEAK_CHECK_AT:
@@ -262,7 +262,10 @@ uint64_t options_recorded(const struct options *o)
 {
 	return (o->mapped ? MS_OPTION_MMAP : 0) | (o->usable_size ? MS_OPTION_USABLE : 0) |
 	       (o->free_stacks ? MS_OPTION_FREE_STACKS : 0) |
-	       (o->keep_live ? MS_OPTION_KEEP_LIVE : 0) | (o->poll.on ? MS_OPTION_POLL : 0);
+	       (o->keep_last_ns ? MS_OPTION_KEEP_LAST
+		: o->keep_live  ? MS_OPTION_KEEP_LIVE
+				: 0) |
+	       (o->poll.on ? MS_OPTION_POLL : 0);
 }
 
 static int read_verb(struct options *o, int n, char **v, struct ms_err *err)
@@ -323,8 +326,8 @@ static int read_attached(struct options *o, const bool *given, const char *comma
 	if (command)
 		return ms_err_set(err, "-p records a process that runs already; '%s' is not run",
 				  command);
-	if (o->keep_live && !o->max_bytes)
-		return ms_err_set(err, "--keep=live needs --max-size");
+	if (options_check_keep(o, err))
+		return -1;
 	if (o->output && !strcmp(o->output, "-"))
 		o->output = "fd:1";
 	if (check_leak_mark(o, err))
@@ -418,8 +421,8 @@ int options_read(struct options *o, int argc, char **argv, struct ms_err *err)
 		return read_verb(o, argc - optind, argv + optind, err);
 	if (optind >= argc)
 		return ms_err_set(err, "no command to run; try 'ms-record -h'");
-	if (o->keep_live && !o->max_bytes)
-		return ms_err_set(err, "--keep=live needs --max-size");
+	if (options_check_keep(o, err))
+		return -1;
 	if (check_leak_mark(o, err))
 		return -1;
 	choose_seed(o);

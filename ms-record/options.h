@@ -18,12 +18,13 @@ struct ms_err;
 enum follow { FOLLOW_DEFAULT, FOLLOW_ALL, FOLLOW_NONE, FOLLOW_FORK, FOLLOW_EXEC, FOLLOW_NAMED };
 
 struct options {
-	const char *output;      /* NULL = EXE.PID.trace */
-	uint64_t duration_ns;    /* 0 = until the end */
-	uint64_t start_after_ns; /* --start-after DUR; 0 = at once */
-	const char *start_mark;  /* --start-after mark:NAME; NULL = none */
-	uint64_t max_bytes;      /* --max-size; 0 = none */
-	bool keep_live;
+	const char *output;           /* NULL = EXE.PID.trace */
+	uint64_t duration_ns;         /* 0 = until the end */
+	uint64_t start_after_ns;      /* --start-after DUR; 0 = at once */
+	const char *start_mark;       /* --start-after mark:NAME; NULL = none */
+	uint64_t max_bytes;           /* --max-size; 0 = none */
+	bool keep_live;               /* --keep, of either kind */
+	uint64_t keep_last_ns;        /* --keep=last:DUR; 0 = --keep=live */
 	const char *tell, *tell_verb; /* --tell FILE VERB: nothing is recorded */
 	uint64_t interval_ns;         /* of /proc samples */
 	bool interval_asked;          /* -i was given */

@@ -183,3 +183,25 @@ int options_sample(struct options *o, const char *s, struct ms_err *err)
 		       ? 0
 		       : ms_err_set(err, "bad --sample '%s': at most 1T is possible", s);
 }
+
+int options_keep(struct options *o, const char *arg, struct ms_err *err)
+{
+	o->keep_live = true;
+	o->keep_last_ns = 0;
+	if (!strcmp(arg, "live"))
+		return 0;
+	if (strncmp(arg, "last:", 5) != 0)
+		return ms_err_set(err, "bad --keep '%s': live, or last:DURATION", arg);
+	if (ms_parse_duration(arg + 5, &o->keep_last_ns, err))
+		return -1;
+	return o->keep_last_ns ? 0 : ms_err_set(err, "bad --keep '%s': more than 0 is needed", arg);
+}
+
+int options_check_keep(const struct options *o, struct ms_err *err)
+{
+	if (o->keep_last_ns && o->max_bytes)
+		return ms_err_set(err, "--keep=last does not go together with --max-size");
+	if (o->keep_live && !o->keep_last_ns && !o->max_bytes)
+		return ms_err_set(err, "--keep=live needs --max-size");
+	return 0;
+}

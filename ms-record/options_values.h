@@ -18,4 +18,8 @@ int options_interval(struct options *o, const char *s, struct ms_err *err);
 int options_buffer(struct options *o, const char *s, struct ms_err *err);
 int options_sample(struct options *o, const char *s, struct ms_err *err);
 
+/* --keep, and whether it goes with the others. */
+int options_keep(struct options *o, const char *arg, struct ms_err *err);
+int options_check_keep(const struct options *o, struct ms_err *err);
+
 #endif

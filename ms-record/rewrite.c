@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * --keep=live: a trace written anew without the blocks that were freed already.
+ * --keep: a trace written anew without the blocks that were freed already, or without what is older
+ * than a span of time.
  */
 #include "rewrite.h"
 
@@ -239,7 +240,8 @@ static int take_place(struct target *t, struct ms_err *err)
 	return 0;
 }
 
-static void adopt(struct output *o, struct target *t)
+/* Events before number `event`, the last of them of `ns`, are not in it. */
+static void adopt(struct output *o, struct target *t, uint64_t event, uint64_t ns)
 {
 	struct checkpoints *c = &o->checkpoints;
 	ms_trace_writer_free(o->trace);
@@ -247,11 +249,20 @@ static void adopt(struct output *o, struct target *t)
 	o->trace = t->trace;
 	o->fd = t->fd;
 	output_identify(o);
-	o->dropped_events = c->position;
-	o->dropped_ns = c->position_ns;
+	o->dropped_events = event;
+	o->dropped_ns = ns;
 	c->events = 0;
 	c->bytes = ms_trace_writer_bytes(o->trace);
 	limit_moved(o, t->blocks);
+}
+
+static void drop(struct target *t)
+{
+	if (t->name[0])
+		unlinkat(t->o->folder, t->name, 0);
+	ms_trace_writer_free(t->trace);
+	if (t->fd >= 0)
+		close(t->fd);
 }
 
 int rewrite_trace(struct output *o, struct ms_err *err)
@@ -270,15 +281,85 @@ int rewrite_trace(struct output *o, struct ms_err *err)
 	if (take_place(&t, &why))
 		goto out;
 	end_old(o);
-	adopt(o, &t);
+	adopt(o, &t, o->checkpoints.position, o->checkpoints.position_ns);
 	return 0;
 out:
-	if (t.name[0])
-		unlinkat(o->folder, t.name, 0);
-	ms_trace_writer_free(t.trace);
-	if (t.fd >= 0)
-		close(t.fd);
+	drop(&t);
 	snprintf(o->limit->why, sizeof o->limit->why, "%.*s", (int)sizeof o->limit->why - 1,
 		 live.text[0] ? live.text : why.text);
 	return 1;
+}
+
+/* ---- --keep=last ---- */
+
+struct later {
+	struct target target;
+	uint64_t event, ns; /* it has what follows; the last one before is of then */
+	bool failed;        /* something of it could not be written */
+};
+
+void later_free(struct later *l)
+{
+	if (l)
+		drop(&l->target);
+	free(l);
+}
+
+void later_block(struct output *o, uint16_t type, const uint64_t ns[2],
+		 const struct ms_column *columns, size_t n)
+{
+	struct later *l = o->later;
+	struct ms_err why = {0};
+	if (!l || l->failed)
+		return;
+	l->target.blocks++;
+	l->failed = ms_trace_write(l->target.trace, type, ns[0], ns[1], columns, n, &why) != 0;
+}
+
+void later_checkpoint(struct output *o, uint64_t event, struct checkpoint_options opt)
+{
+	struct later *l = o->later;
+	struct ms_err why = {0};
+	if (l && !l->failed)
+		l->failed = checkpoint_write(o->checkpoints.live, event, opt, l->target.trace,
+					     &why) != 0;
+}
+
+/* The later one takes the place of the one that has the name. */
+static int take_over(struct output *o, struct ms_err *why)
+{
+	struct later *l = o->later;
+	if (l->failed)
+		return ms_err_set(why, "a file beside '%s' could not be written", o->path);
+	if (take_place(&l->target, why))
+		return -1;
+	end_old(o);
+	adopt(o, &l->target, l->event, l->ns);
+	free(l);
+	o->later = NULL;
+	return 0;
+}
+
+static int begin_later(struct output *o, struct ms_err *why)
+{
+	struct later *l = o->later = ms_xcalloc(1, sizeof *l);
+	l->target = (struct target){.fd = -1, .o = o};
+	l->event = o->checkpoints.position;
+	l->ns = o->checkpoints.position_ns;
+	return open_beside(&l->target, why) || ms_trace_lock(l->target.fd) ||
+	       write_all(&l->target, o, 0, why);
+}
+
+void later_turn(struct output *o, uint64_t ns)
+{
+	struct ms_err why = {0};
+	uint64_t begun = o->later ? o->later->ns : 0;
+	if (!o->limit || !o->limit->keep_ns || o->full || !o->checkpoints.live ||
+	    ns < begun + o->limit->keep_ns)
+		return;
+	if ((!o->later || take_over(o, &why) == 0) && begin_later(o, &why) == 0)
+		return;
+	snprintf(o->limit->why, sizeof o->limit->why, "%.*s", (int)sizeof o->limit->why - 1,
+		 why.text);
+	limit_reach(o);
 }

@@ -9,6 +9,7 @@
 #ifndef REWRITE_H
 #define REWRITE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,6 +17,7 @@
 #include "format/stacks.h"
 
 struct kept;
+struct later;
 struct ms_err;
 struct output;
 
@@ -31,5 +33,23 @@ void kept_stacks(struct kept *k, const struct ms_frame *frames, size_t frame_cou
 /* Writes the trace anew. 0 = done; 1 = not: what must stay takes more than half of the limit, and
  * limit->why says so; -1 with `err` set: writing failed. */
 int rewrite_trace(struct output *o, struct ms_err *err);
+
+/* ---- --keep=last ----
+ *
+ * Two traces are written at a time, one span of time apart: the first has the name, and the later
+ * one begins with a checkpoint of what was live then. When that is a span ago it takes the first
+ * one's place, and a new one begins. So at least the last span is there, at most two.
+ */
+
+/* Is called before each block of events, the first of which is of `ns`, when all before are
+ * written: begins another trace when it is time. When that cannot be, recording stops as at a
+ * limit, and limit->why says why. */
+void later_turn(struct output *o, uint64_t ns);
+/* What is written to `o` otherwise, for the later one too. Nothing where there is none. */
+void later_block(struct output *o, uint16_t type, const uint64_t ns[2],
+		 const struct ms_column *columns, size_t n);
+struct checkpoint_options;
+void later_checkpoint(struct output *o, uint64_t event, struct checkpoint_options opt);
+void later_free(struct later *l);
 
 #endif

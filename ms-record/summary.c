@@ -224,16 +224,19 @@ static void print_gaps(const struct control *c, const struct image *m)
 		     ms_format_duration(a, t->started_late_ns),
 		     ms_format_count(b, t->paused_allocations),
 		     t->paused_ns ? " (with the pauses)" : "");
-	if (m->full)
+	if (m->full && c->opt->keep_last_ns)
+		line("limit", "--keep=last: %s: recording stopped after %s, the program went on",
+		     c->writer.limit.why, ms_format_duration(b, m->full_ns));
+	else if (m->full)
 		line("limit",
 		     "--max-size %s was reached after %s%s%s: recording stopped, the program went "
 		     "on",
 		     ms_format_size(a, c->opt->max_bytes), ms_format_duration(b, m->full_ns),
 		     c->writer.limit.why[0] ? "; --keep=live: " : "", c->writer.limit.why);
 	if (m->dropped_events)
-		line("dropped",
-		     "%s events before %s (--keep=live): only what was live then is known",
-		     ms_format_count(a, m->dropped_events), ms_format_duration(b, m->dropped_ns));
+		line("dropped", "%s events before %s (--keep=%s): only what was live then is known",
+		     ms_format_count(a, m->dropped_events), ms_format_duration(b, m->dropped_ns),
+		     c->opt->keep_last_ns ? "last" : "live");
 	if (c->run.started_ns && t->paused_ns)
 		line("paused", "%s in all: %s allocations not recorded",
 		     ms_format_duration(a, t->paused_ns),

@@ -68,6 +68,7 @@ void output_free(struct output *o)
 	live_list_free(o->checkpoints.live);
 	kept_free(o->kept);
 	free(o->name);
+	later_free(o->later);
 	free(o->path);
 	free(o);
 }
@@ -130,6 +131,8 @@ static void write_batch(struct writer *w, struct encoders *encoders, struct batc
 		o->trace = NULL;
 		kept_free(o->kept);
 		o->kept = NULL;
+		later_free(o->later);
+		o->later = NULL;
 		live_list_free(o->checkpoints.live);
 		o->checkpoints.live = NULL;
 		if (o->fd >= 0 && !o->keep_fd_open) {

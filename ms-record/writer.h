@@ -51,6 +51,7 @@ struct output {
 	/* --max-size: limit.c, rewrite.c */
 	struct limit *limit;  /* NULL = none */
 	struct kept *kept;    /* --keep=live: what a rewriting needs; NULL = none */
+	struct later *later;  /* --keep=last: the trace that will take its place; NULL = none */
 	uint64_t reserve;     /* bytes that the end of this trace may take */
 	uint64_t counted;     /* of this trace in limit->used */
 	struct stats written; /* what the file holds, when not all was written */

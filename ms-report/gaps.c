@@ -17,13 +17,14 @@ int gaps_read(struct model *m, struct ms_err *err)
 	sqlite3_stmt *st = ms_sql_prepare(
 		m->db,
 		"SELECT max(paused_ns), sum(paused_allocations), max(started_late_ns),"
-		" sum(dropped_events), max(dropped_until_ns) FROM process",
+		" sum(dropped_events), max(dropped_until_ns), max(options LIKE '%keep=last%')"
+		" FROM process",
 		err);
 	if (!st)
 		return -1;
 	int rc = sqlite3_step(st);
-	m->gaps = (struct gaps){column(st, 0), column(st, 1), column(st, 2), column(st, 3),
-				column(st, 4)};
+	m->gaps = (struct gaps){column(st, 0), column(st, 1), column(st, 2),
+				column(st, 3), column(st, 4), column(st, 5) == 1};
 	sqlite3_finalize(st);
 	return rc == SQLITE_ROW
 		       ? 0
@@ -56,7 +57,12 @@ void gaps_words(struct model *m, struct words *w)
 			   positive(g->paused_ns) ? "" : not_recorded));
 	if (positive(g->paused_ns))
 		add(w, SAY("paused %s%s", say_time(m, g->paused_ns), not_recorded));
-	if (positive(g->dropped_until_ns))
+	if (positive(g->dropped_until_ns) && g->last)
+		add(w, SAY("every event since %s kept (--keep=last), before only what was live "
+			   "then: totals are of the whole run, ms-snap --from %.4fs has figures "
+			   "since",
+			   say_time(m, g->dropped_until_ns), (double)g->dropped_until_ns / 1e9));
+	else if (positive(g->dropped_until_ns))
 		add(w, SAY("events before %s dropped (--keep=live): allocations, peak by site and "
 			   "timeline before are unknown",
 			   say_time(m, g->dropped_until_ns)));

@@ -103,6 +103,7 @@ struct quality {
  * longest of times. */
 struct gaps {
 	uint64_t paused_ns, paused_allocations, started_late_ns, dropped_events, dropped_until_ns;
+	bool last; /* dropped by --keep=last */
 };
 
 /* Of forked processes: blocks live in their parents at the fork, and what they freed of them. */

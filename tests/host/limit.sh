@@ -149,6 +149,10 @@ refused() { # PATTERN ARG...
 	[[ $said =~ ^ms-record:.*$pattern && $(wc -l <<<"$said") = 1 ]] || fail "$*: $said"
 }
 refused 'needs --max-size' --keep=live true
+refused 'does not go together with --max-size' --max-size 1M --keep=last:1s true
+refused "bad --keep 'last:0'" --keep=last:0 true
+refused "bad duration 'x'" --keep=last:x true
+refused 'needs a regular file' -o fd:1 --keep=last:1s true
 refused "bad --keep 'all'" --max-size 1M --keep=all true
 refused 'at least 1M' --max-size 900k true
 mkfifo pipe
