@@ -2,9 +2,10 @@
  * Appends to an ended trace what its frames are called, so that the file is complete by itself on
  * any machine.
  *
- * Blocks are first written to a memory file, then to the trace in one write: whoever kills this
- * process leaves the trace as it was or as it should be, but for a kill in the middle of that
- * write. What a failed write left is cut off again.
+ * Blocks are first written to a memory file, then to the trace in one write, which signals do not
+ * interrupt; what a failed write left is cut off again. Where even that was killed, the blocks
+ * behind the last end block are no more than the beginning of what was to be appended: readers take
+ * the trace for whole, and it is cut off before symbols are appended again.
  */
 #include "symbols.h"
 #include "thread.h"
@@ -328,37 +329,39 @@ static int build_blocks(struct ms_wanted *c, struct ms_symbols *s, uint32_t next
 
 /* ---- appending ---- */
 
-/* Writes it all, or cuts off what was written. Whoever tells this process to end waits for that. */
-static int write_or_cut(int fd, const void *data, size_t n, uint64_t old_size)
+/* Writes it all behind the end block, or cuts off what was written. Whoever tells this process to
+ * end waits for that. */
+static int write_or_cut(int fd, const void *data, size_t n, uint64_t end)
 {
 	sigset_t all, before;
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &before);
-	int rc = ms_write_all(fd, data, n), saved = errno;
-	if (rc < 0 && ftruncate(fd, (off_t)old_size) < 0)
+	int rc = ftruncate(fd, (off_t)end) < 0 ? -1 : ms_write_all(fd, data, n), saved = errno;
+	if (rc < 0 && ftruncate(fd, (off_t)end) < 0)
 		rc = -1; /* the first error says enough */
 	errno = saved;
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return rc;
 }
 
-/* Appends all of the memory file to the trace, which must still have `old_size` bytes; else leaves
- * it so. */
-static int append(int from, const char *path, uint64_t old_size, struct ms_err *err)
+/* Appends all of the memory file to the trace behind its end block, at `end`. It must still be the
+ * file that was `read`, as long as then; else leaves it so. */
+static int append(int from, const char *path, const struct stat *read, uint64_t end,
+		  struct ms_err *err)
 {
-	int rc = -1, fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+	int rc = -1, fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK);
 	struct stat st, added;
 	void *map = MAP_FAILED;
 	if (fd < 0 || flock(fd, LOCK_EX) < 0 || fstat(fd, &st) < 0 || fstat(from, &added) < 0) {
 		ms_err_sys(err, "cannot append to '%s'", path);
 		goto out;
 	}
-	if ((uint64_t)st.st_size != old_size) {
+	if (st.st_size != read->st_size || st.st_dev != read->st_dev || st.st_ino != read->st_ino) {
 		ms_err_set(err, "cannot append to '%s': it has changed meanwhile", path);
 		goto out;
 	}
 	map = mmap(NULL, (size_t)added.st_size, PROT_READ, MAP_PRIVATE, from, 0);
-	if (map == MAP_FAILED || write_or_cut(fd, map, (size_t)added.st_size, old_size) < 0)
+	if (map == MAP_FAILED || write_or_cut(fd, map, (size_t)added.st_size, end) < 0)
 		ms_err_sys(err, "cannot append to '%s'", path);
 	else
 		rc = 0;
@@ -375,8 +378,9 @@ int ms_symbols_embed(const char *path, struct ms_symbols *s, struct ms_err *err)
 	struct ms_wanted c = {0};
 	struct ms_symbols *own = NULL;
 	int rc = -1, memory = -1;
+	struct stat st;
 	struct ms_trace *t = ms_trace_open(path, err);
-	if (!t || ms_wanted_read(t, path, &c, err))
+	if (!t || !ms_trace_stat(t, &st) || ms_wanted_read(t, path, &c, err))
 		goto out;
 	if (c.has_symbols) {
 		rc = 0;
@@ -389,8 +393,8 @@ int ms_symbols_embed(const char *path, struct ms_symbols *s, struct ms_err *err)
 	}
 	if (!s)
 		s = own = ms_symbols_new(NULL);
-	if (!build_blocks(&c, s, ms_trace_blocks(t), memory, err))
-		rc = append(memory, path, ms_trace_offset(t), err);
+	if (!build_blocks(&c, s, c.next_block, memory, err))
+		rc = append(memory, path, &st, c.end_offset, err);
 out:
 	if (memory >= 0)
 		close(memory);

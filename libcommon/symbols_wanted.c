@@ -104,6 +104,9 @@ static void read_end(struct ms_wanted *c, const struct ms_block *b, const struct
 	c->end_size = col->size;
 	c->first_ns = b->first_ns;
 	c->last_ns = b->last_ns;
+	c->end_offset = b->offset + b->bytes;
+	c->next_block = b->number + 1;
+	c->has_symbols = c->open_symbols;
 }
 
 static void read_block(struct ms_wanted *c, const struct ms_block *b)
@@ -112,7 +115,7 @@ static void read_block(struct ms_wanted *c, const struct ms_block *b)
 	if (b->type == MS_BLOCK_STACKS)
 		read_frames(c, b);
 	else if (b->type == MS_BLOCK_SYMBOLS)
-		c->has_symbols = true;
+		c->open_symbols = true;
 	else if (b->type == MS_BLOCK_MODULES && col)
 		read_modules(c, col);
 	else if (b->type == MS_BLOCK_INFO && col)

@@ -46,7 +46,10 @@ struct ms_wanted {
 	size_t end_size;
 	uint64_t first_ns, last_ns; /* of that block */
 	uint64_t pid, start_ns;     /* start: ns since 1970 */
+	uint64_t end_offset;        /* behind it in the file */
+	uint32_t next_block;        /* number of the one to append there */
 	bool has_symbols;           /* already: there is nothing to look up */
+	bool open_symbols;          /* no end block follows them: not all were appended */
 };
 
 /* Reads what is needed of `t`, which is `path`, into `w`, all zero. 0, or -1 with `err` set: it

@@ -160,7 +160,7 @@ static enum ms_trace_next report_damage(struct ms_trace *t, uint64_t to, struct 
 	t->damaged_bytes += b->bytes;
 	t->damaged_places += !t->after_damage || b->bytes;
 	t->skipping = false;
-	t->ended = false;
+	t->ended = t->closed = false;
 	t->after_damage = true;
 	return MS_NEXT_DAMAGED;
 }
@@ -256,6 +256,7 @@ static void consume(struct ms_trace *t, const struct ms_block_head *h)
 	t->start += MS_BLOCK_HEADER_SIZE + h->payload;
 	t->next_number = h->number + 1;
 	t->ended = h->type == MS_BLOCK_END;
+	t->closed |= t->ended;
 	t->after_damage = false;
 }
 
@@ -333,7 +334,15 @@ enum ms_trace_state ms_trace_state(struct ms_trace *t)
 {
 	if (t->ended && ms_trace_unread(t) == 0)
 		return MS_TRACE_ENDED;
-	return t->writer_alive ? MS_TRACE_GROWING : MS_TRACE_NO_END;
+	if (t->writer_alive)
+		return MS_TRACE_GROWING;
+	/* Whoever appended symbols was killed: the recording is as whole as before. */
+	return t->closed ? MS_TRACE_ENDED : MS_TRACE_NO_END;
+}
+
+bool ms_trace_stat(const struct ms_trace *t, struct stat *st)
+{
+	return fstat(t->fd, st) == 0;
 }
 
 uint64_t ms_trace_damaged_bytes(const struct ms_trace *t, uint64_t *places)

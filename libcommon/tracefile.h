@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "format/block.h"
 
@@ -61,7 +62,7 @@ enum ms_trace_next {
 
 enum ms_trace_state {
 	MS_TRACE_GROWING, /* no end block, a writer holds a lock on the file */
-	MS_TRACE_ENDED,   /* the last block is an end block and nothing follows it */
+	MS_TRACE_ENDED,   /* there is an end block; nothing follows it, or what was appended */
 	MS_TRACE_NO_END,  /* neither: the writer was killed, or the copy is short */
 };
 
@@ -109,6 +110,8 @@ enum ms_trace_next ms_trace_pass(struct ms_trace *t, struct ms_block *b, struct 
 /* Offset of the first block. */
 uint64_t ms_trace_first(const struct ms_trace *t);
 
+/* Which file it is, and its size. */
+bool ms_trace_stat(const struct ms_trace *t, struct stat *st);
 /* Valid after MS_NEXT_EOF. */
 enum ms_trace_state ms_trace_state(struct ms_trace *t);
 /* Damage since open, in bytes and in places (may be NULL). */

@@ -92,6 +92,7 @@ bool ms_trace_pass_over(struct ms_trace *t, const struct ms_block_head *h)
 		return false;
 	t->next_number = h->number + 1;
 	t->ended = h->type == MS_BLOCK_END;
+	t->closed |= t->ended;
 	t->after_damage = false;
 	return true;
 }

@@ -25,6 +25,7 @@ struct ms_trace {
 	uint64_t first;    /* offset of the first block */
 	bool writer_alive; /* at the last end of the data */
 	bool ended;        /* the last block was an end block */
+	bool closed;       /* an end block was read: what follows was appended */
 	bool skipping;     /* looking for the next block header since damage_from */
 	bool after_damage; /* damage was reported and no block was returned since */
 	uint64_t damage_from;

@@ -29,7 +29,8 @@
 #define GRACE_NS UINT64_C(200000000)
 #define HELLO_NS UINT64_C(1000000000)
 #define AGAIN_NS UINT64_C(2000000000)
-#define STILL_AFTER 3u /* samples in which nothing had changed */
+#define STUCK_NS UINT64_C(5000000000) /* a write that takes so long */
+#define STILL_AFTER 3u                /* samples in which nothing had changed */
 
 /* ---- start ---- */
 
@@ -510,11 +511,19 @@ static int status_of(const siginfo_t *i)
 					: i->si_status | (i->si_code == CLD_DUMPED ? 0x80 : 0);
 }
 
+/* A further signal leaves the output behind as it is, but only when it makes no progress: a trace
+ * is ended, whoever is in a hurry. All else that is waited for has limits of its own. */
 static bool give_up(void *arg)
 {
 	struct control *c = arg;
+	bool waits;
 	control_read_signals(c);
-	return c->skip_symbols;
+	uint64_t done = writer_progress(&c->writer, &waits), now = clock_mono();
+	if (!c->skip_symbols || done != c->progress || !waits) {
+		c->progress = done;
+		c->progress_ns = now;
+	}
+	return now - c->progress_ns > STUCK_NS;
 }
 
 /* The command is over; its process stays a zombie until its last figures are read. */
@@ -537,11 +546,11 @@ static void conclude(struct control *c)
 	for (struct session *s = c->sessions; s; s = s->next)
 		if (s->pid != c->launch.pid)
 			control_end(c, s, SESSION_STOPPED, -1);
-	while (others_left(c) && !c->skip_symbols)
+	while (others_left(c) && !give_up(c))
 		turn(c, 1);
 	for (struct session *s = c->sessions; s; s = s->next)
 		control_end(c, s, SESSION_EXITED, c->status);
-	while (c->sessions && !c->skip_symbols) {
+	while (c->sessions && !give_up(c)) {
 		if (reap(c))
 			turn(c, clock_mono() < c->end_ns + GRACE_NS * 5 ? 1 : 20);
 	}

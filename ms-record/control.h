@@ -55,6 +55,7 @@ struct control {
 		size_t n, cap;
 	} images;
 	uint64_t rewritten;              /* as last seen */
+	uint64_t progress, progress_ns;  /* of the writing thread, as last seen to change */
 	uint64_t kept, trivial, missed;  /* further images */
 	bool hooks_placed[MG_HOOKS_MAX]; /* in any program, by number of --hook */
 	struct ms_err hooks_refused;     /* why others were not, in the first that had some */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -61,6 +62,8 @@ static struct image *add_session(struct control *c, const struct session *s)
 	i->passed_early = s->passed_early;
 	i->no_usable = s->no_usable;
 	i->guest_ready = s->guest_ready;
+	i->dev = s->out->dev;
+	i->ino = s->out->ino;
 	if (__atomic_load_n(&s->out->failed, __ATOMIC_ACQUIRE)) {
 		i->error_number = s->out->error_number;
 		i->error = strdup(s->out->err.text);
@@ -115,6 +118,16 @@ void images_free(struct control *c)
 		free(c->images.v[i].error);
 	}
 	free(c->images.v);
+}
+
+const char *images_lost(const struct image *m)
+{
+	struct stat st;
+	if (!m->kept || !m->ino || m->error)
+		return NULL;
+	if (stat(m->file, &st))
+		return "removed";
+	return st.st_dev == m->dev && st.st_ino == m->ino ? NULL : "replaced by another file";
 }
 
 bool images_own_malloc(const struct image *m)

@@ -38,6 +38,8 @@ struct image {
 	uint64_t full_ns;
 	bool full; /* --max-size was reached */
 	bool kept, guest_ready;
+	dev_t dev; /* which file it is; `ino` 0 = none that we made */
+	ino_t ino;
 	int error_number; /* the trace could not be written */
 	char *error;
 };
@@ -49,6 +51,8 @@ void images_settle(struct control *c, const struct session *s);
  * became or started (0 = not known) at `mono_ns` of CLOCK_MONOTONIC. */
 void images_missed(struct control *c, pid_t pid, uint32_t parent, uint64_t mono_ns, const char *exe,
 		   const char *why);
+/* What became of its file while or since it was written, in words; NULL = it is there. */
+const char *images_lost(const struct image *m);
 /* Has its executable a malloc, which a preloaded library cannot see? (Reads its symbols: slow.) */
 bool images_own_malloc(const struct image *m);
 void images_free(struct control *c);

@@ -124,7 +124,7 @@ static int record(const struct options *o)
 		summary_print(&c);
 	int status = c.attached ? 0 : c.status; /* an attached process's is not ours */
 	for (size_t i = 0; i < c.images.n && c.attached; i++)
-		some |= c.images.v[i].error != NULL; /* a trace that could not be written */
+		some |= c.images.v[i].error || images_lost(&c.images.v[i]); /* no trace of it */
 	if (some)
 		status = STATUS_OWN_FAILURE << 8;
 	if (!c.abandoned)

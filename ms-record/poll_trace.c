@@ -157,6 +157,10 @@ int poll_trace_close(struct poll *p, struct ms_err *err)
 	if (t->out) {
 		if (t->err.text[0])
 			rc = ms_err_set(err, "'%s': %s", t->out->path, t->err.text);
+		else if (t->out->ino &&
+			 !ms_dest_is(t->out->folder, t->out->name, t->out->dev, t->out->ino))
+			rc = ms_err_set(err, "'%s' was removed or replaced meanwhile",
+					t->out->path);
 		ms_trace_writer_free(t->out->trace);
 		t->out->trace = NULL;
 		output_free(t->out);

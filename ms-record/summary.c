@@ -17,6 +17,8 @@
 #include "options.h"
 #include "sampled.h"
 
+#define LOST_NAMED 3u
+
 /* The last program that the command's process became; of one that we attached to, the first. */
 static const struct image *main_image(const struct control *c)
 {
@@ -70,7 +72,9 @@ static void print_quality(const struct control *c, const struct image *m)
 	char n[MS_UNIT_BUF];
 	const struct stats *t = &m->stats;
 	const char *sep = "; ";
-	if (t->lost)
+	if (images_lost(m))
+		fprintf(stderr, "%sits trace is lost", sep);
+	else if (t->lost)
 		fprintf(stderr, "%s%s events lost", sep, ms_format_count(n, t->lost));
 	else if (m->damage[0] || m->disabled[0] || m->error)
 		fprintf(stderr, "%srecorded in part", sep);
@@ -107,6 +111,18 @@ static void print_other_trouble(const struct control *c, const struct image *sai
 		line("trouble", "%" PRIu64 " further %s recorded in part, %s events lost there",
 		     programs, programs == 1 ? "program was" : "programs were",
 		     ms_format_count(n, lost));
+}
+
+static void print_lost(const struct control *c)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < c->images.n; i++) {
+		const char *lost = images_lost(&c->images.v[i]);
+		if (lost && n++ < LOST_NAMED)
+			line("trouble", "'%s' was %s meanwhile", c->images.v[i].file, lost);
+	}
+	if (n > LOST_NAMED)
+		line("trouble", "so were %zu more traces", n - LOST_NAMED);
 }
 
 static void print_trouble(const struct image *m)
@@ -426,18 +442,22 @@ static void print_image(const struct image *m)
 	fprintf(stderr, "%s%s\n", m->note[0] ? ", " : "", m->note);
 }
 
-static void print_files(const struct control *c)
+/* True when the first trace, which is named for reading, is there. */
+static bool print_files(const struct control *c)
 {
 	char a[MS_UNIT_BUF];
+	bool there = false;
 	for (size_t i = 0; i < c->images.n; i++) {
 		const struct image *m = &c->images.v[i];
-		if (m->number != 0)
+		if (m->number != 0 || images_lost(m))
 			continue;
+		there = true;
 		fprintf(stderr, "  files     %s %s (%s)", m->file, ms_format_size(a, m->bytes),
 			m->name);
 		print_further(c);
 		fputc('\n', stderr);
 	}
+	return there;
 }
 
 static void print_symbols(const struct control *c)
@@ -479,6 +499,7 @@ void summary_print(const struct control *c)
 	fprintf(stderr, "ms-record: %s (pid %d) %s after %s", m->name, (int)m->pid, became(c, room),
 		ms_format_duration(a, c->end_ns - c->start_ns));
 	print_quality(c, m);
+	print_lost(c);
 	print_trouble(m);
 	print_gaps(c, m);
 	print_hooks(c);
@@ -501,11 +522,11 @@ void summary_print(const struct control *c)
 	print_worst(c);
 	for (size_t i = 0; i < c->images.n && c->opt->verbose; i++)
 		print_image(&c->images.v[i]);
-	print_files(c);
+	bool there = print_files(c);
 	print_symbols(c);
-	if (c->files.folder)
+	if (c->files.folder && there)
 		fprintf(stderr, "next: ms-report %s\n", c->files.path);
-	if (c->files.folder && c->kept)
+	if (c->files.folder && there && c->kept)
 		fprintf(stderr, "      ms-report --by process %s %s\n", c->files.path,
 			c->files.folder);
 }

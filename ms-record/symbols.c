@@ -135,7 +135,7 @@ static void wait_below(struct control *c, struct jobs *j, size_t most)
 
 static bool wants(const struct image *m)
 {
-	return m->kept && !m->error && m->stats.events;
+	return m->kept && !m->error && m->stats.events && !images_lost(m);
 }
 
 /* Largest first, so that the last ones to end are short. */

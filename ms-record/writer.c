@@ -272,6 +272,15 @@ bool writer_reached(struct writer *w, uint64_t ticket)
 	return reached;
 }
 
+uint64_t writer_progress(struct writer *w, bool *waits)
+{
+	pthread_mutex_lock(&w->lock);
+	uint64_t n = w->pushed + w->written;
+	*waits = w->pushed != w->written;
+	pthread_mutex_unlock(&w->lock);
+	return n;
+}
+
 struct batch *writer_batch(struct writer *w)
 {
 	pthread_mutex_lock(&w->lock);

@@ -91,6 +91,8 @@ void writer_push(struct writer *w, struct batch *b);
 uint64_t writer_ticket(struct writer *w);
 /* Was that batch written (or failed to be)? If not, w->event tells when. One thread asks. */
 bool writer_reached(struct writer *w, uint64_t ticket);
+/* A number that changes as batches come and are written; *waits: some were not yet. */
+uint64_t writer_progress(struct writer *w, bool *waits);
 /* An empty batch, perhaps a used one. */
 struct batch *writer_batch(struct writer *w);
 /* Lets the thread end after what is queued, and waits for it. False when `give_up`, asked every 50

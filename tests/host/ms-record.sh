@@ -130,6 +130,39 @@ is 'status after two SIGTERM' "$? $(tail -n 1 out)" '0 end'
 is 'reason after two SIGTERM' "$(field 16 s.trace)" 3
 grep -q 'until it was stopped' err || fail "not said: $(cat err)"
 
+# ---- signals right behind each other: symbols are skipped, the trace is whole ----
+for _ in 1 2 3; do
+	rm -f s.trace go
+	./steps until go >/dev/null &
+	target=$!
+	"$BIN/ms-record" -q -p $target -o s.trace &
+	pid=$!
+	wait_for state s.trace recording
+	kill -INT $pid
+	kill -TERM $pid
+	wait $pid
+	is 'status after SIGINT and SIGTERM' $? 0
+	"$TB/trace-dump" s.trace | grep -qx ended || fail 'after SIGINT and SIGTERM the trace has no end'
+	touch go
+	wait $target
+done
+
+# ---- a trace that is removed or replaced while it is written ----
+for what in removed 'replaced by another file'; do
+	rm -f s.trace go
+	"$BIN/ms-record" -o s.trace ./steps until go >out 2>err &
+	pid=$!
+	wait_for state s.trace recording
+	rm s.trace
+	[ "$what" = removed ] || echo text >s.trace
+	touch go
+	wait $pid
+	is "status when the trace was $what" "$? $(cat out)" '0 end'
+	grep -q "^  trouble   's.trace' was $what meanwhile$" err || fail "a trace that was $what is not said: $(cat err)"
+	grep -q '^next\|^  files\|every event' err && fail "a trace that was $what is praised: $(cat err)"
+	[ "$what" = removed ] || is 'what replaced the trace' "$(cat s.trace)" text
+done
+
 # ---- -d ----
 rm -f s.trace go
 "$BIN/ms-record" -q -d 300ms -o s.trace ./steps until go >out &

@@ -112,7 +112,7 @@ def has_report(r):
 
 
 def cut():
-    """Cut at any byte past the header."""
+    """Cut at any byte past the header. A cut in what was appended behind the end block leaves a whole recording."""
     record(1500)
     data = open("run.trace", "rb").read()
     starts = blocks_of("run.trace")
@@ -127,18 +127,23 @@ def cut():
     while len(places) < POSITIONS:
         places.add(choose.randrange(starts[0], len(data)))
         places.discard(whole)
+    places |= {whole + 1, whole + 47, whole + 48, (whole + len(data)) // 2}
     seen = set()
     for i, place in enumerate(sorted(places)):
         part(data[:place])
+        ended = place > whole
         try:
-            seen.add(against_replay("part.trace", expected, "no end"))
-            if i % EVERY:
+            seen.add(against_replay("part.trace", expected, "complete" if ended else "no end"))
+            if i % EVERY and not ended:
                 continue
             report = tool("ms-report", "--json", "part.trace")
-            same("ms-report's status", report.returncode, 2)
+            same("ms-report's status", report.returncode, 0 if ended else 2)
             has_report(report)
-            same("quality.complete", json.loads(report.stdout)["quality"]["complete"], False)
-            if i % 10 == 0:
+            same("quality.complete", json.loads(report.stdout)["quality"]["complete"], ended)
+            if ended:
+                same("ms-snap --symbols=embed", tool("ms-snap", "--symbols=embed", "part.trace").returncode, 0)
+                same("the trace with symbols again", open("part.trace", "rb").read() == data, True)
+            elif i % 10 == 0:
                 same("ms-report --allow-partial", tool("ms-report", "--allow-partial", "part.trace").returncode, 0)
                 banner(tool("ms-report", "part.trace"))
         except Wrong as wrong:

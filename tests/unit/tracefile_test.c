@@ -387,9 +387,26 @@ static void appended(size_t n)
 		CHECK(ms_trace_next(t, 0, 0, &b, &err) == MS_NEXT_BLOCK && b.number == i,
 		      "block %u", i);
 	CHECK(ms_trace_next(t, 0, 0, &b, &err) == MS_NEXT_EOF &&
-		      ms_trace_state(t) == MS_TRACE_NO_END,
-	      "not closed");
+		      ms_trace_state(t) == MS_TRACE_ENDED,
+	      "not closed: only the appending was cut short");
 	ms_trace_close(t);
+	off_t size = lseek(fd, 0, SEEK_END);
+	for (off_t cut = size - 1; cut >= (off_t)n; cut--) {
+		int part = dup(fd);
+		unsigned blocks = 0;
+		CHECK(ftruncate(fd, cut) == 0 && lseek(fd, 0, SEEK_SET) == 0, "cut");
+		t = ms_trace_open_fd(part, "test", NULL, 0, &err);
+		while (ms_trace_next(t, 0, 0, &b, &err) == MS_NEXT_BLOCK)
+			blocks++;
+		CHECK(blocks == BLOCKS && ms_trace_state(t) == MS_TRACE_ENDED &&
+			      !ms_trace_damaged_bytes(t, NULL),
+		      "an appended block cut at %lld", (long long)cut);
+		ms_trace_close(t);
+	}
+	ms_trace_writer_free(w);
+	CHECK(ftruncate(fd, (off_t)n) == 0 && lseek(fd, 0, SEEK_END) == (off_t)n, "cut off");
+	w = ms_trace_writer_append(fd, BLOCKS, 3, &err);
+	CHECK(put(w, 1) == 0, "symbols");
 	CHECK(lseek(fd, 0, SEEK_END) > 0 && put(w, BLOCKS - 1) == 0, "end");
 	CHECK(lseek(fd, 0, SEEK_SET) == 0, "seek");
 	t = ms_trace_open_fd(fd, "test", NULL, 0, &err);
