@@ -123,7 +123,7 @@ static int start_attached(struct control *c, const struct options *o, struct ms_
 		files_discard(&c->files);
 		return -1;
 	}
-	tell_listen(&c->tell, regular ? -1 : fd, c->files.path);
+	tell_listen(&c->tell, regular ? -1 : fd, c->files.path, c->run_id);
 	return 0;
 }
 
@@ -154,7 +154,7 @@ int control_start(struct control *c, const struct options *o, struct ms_err *err
 		files_discard(&c->files);
 		return -1;
 	}
-	tell_listen(&c->tell, c->first->fd, c->first->path);
+	tell_listen(&c->tell, c->first->fd, c->first->path, c->run_id);
 	if (!c->launch.inject)
 		scanner_trace(&c->scanner, c->launch.pid);
 	note_start(c);
@@ -356,7 +356,7 @@ static void watch_limit(struct control *c)
 		control_stop(c, "--max-size");
 	uint64_t rewritten = __atomic_load_n(&l->rewritten, __ATOMIC_ACQUIRE);
 	if (rewritten != c->rewritten)
-		tell_listen(&c->tell, -1, c->files.path);
+		tell_listen(&c->tell, -1, c->files.path, c->run_id);
 	c->rewritten = rewritten;
 }
 

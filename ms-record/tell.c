@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,13 +15,16 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "format/record.h"
+#include "format/trace.h"
 #include "libcommon/err.h"
 #include "libcommon/tracefile.h"
 #include "options.h"
 
 #define NAME_MAX_BYTES 255u
-#define TRIES 20
+#define TRIES 100
 #define TRY_US 50000u
+#define HEAD_BYTES ((size_t)4 << 20) /* more than the first block */
 
 int tell_parse(const char *text, enum tell_verb *verb, const char **name, struct ms_err *err)
 {
@@ -49,24 +53,75 @@ int tell_parse(const char *text, enum tell_verb *verb, const char **name, struct
 	return ms_err_set(err, "unknown verb '%.64s': " TELL_VERBS, text);
 }
 
-struct tell_name tell_name(const struct stat *st)
+struct tell_name tell_name(const struct stat *st, const uint8_t session[TELL_SESSION])
 {
 	struct tell_name n;
-	snprintf(n.text, sizeof n.text, "memscope-tell-%llx-%llx", (unsigned long long)st->st_dev,
-		 (unsigned long long)st->st_ino);
+	int at = snprintf(n.text, sizeof n.text, "memscope-tell-%llx-%llx",
+			  (unsigned long long)st->st_dev, (unsigned long long)st->st_ino);
+	if (S_ISREG(st->st_mode))
+		at += snprintf(n.text + at, sizeof n.text - (size_t)at, "-");
+	for (size_t i = 0; i < TELL_SESSION && S_ISREG(st->st_mode); i++)
+		at += snprintf(n.text + at, sizeof n.text - (size_t)at, "%02x", session[i]);
 	return n;
+}
+
+/* The number N of "fd:N", or -1. */
+static int descriptor(const char *file)
+{
+	char *end = NULL;
+	long fd = strncmp(file, "fd:", 3) ? -1 : strtol(file + 3, &end, 10);
+	return end && end > file + 3 && !*end && fd >= 0 && fd <= INT_MAX ? (int)fd : -1;
 }
 
 static int look_at(const char *file, struct stat *st, struct ms_err *err)
 {
-	char *end = NULL;
-	long fd = strncmp(file, "fd:", 3) ? -1 : strtol(file + 3, &end, 10);
-	if (end && end > file + 3 && !*end) {
-		if (fstat((int)fd, st))
-			return ms_err_sys(err, "cannot look at '%s'", file);
-		return 0;
-	}
-	return stat(file, st) ? ms_err_sys(err, "cannot look at '%s'", file) : 0;
+	int fd = descriptor(file);
+	return (fd >= 0 ? fstat(fd, st) : stat(file, st))
+		       ? ms_err_sys(err, "cannot look at '%s'", file)
+		       : 0;
+}
+
+static bool take_session(struct ms_trace *t, uint8_t session[TELL_SESSION])
+{
+	struct ms_err ignored = {0};
+	struct ms_block b;
+	struct ms_record_reader r;
+	struct ms_record rec;
+	struct ms_field f;
+	bool found = false;
+	if (ms_trace_next(t, 0, 1, &b, &ignored) != MS_NEXT_BLOCK || b.type != MS_BLOCK_INFO)
+		return false;
+	const struct ms_column *c = ms_block_column(&b, MS_RECORDS_COLUMN);
+	ms_record_reader_init(&r, c ? c->data : NULL, c ? c->size : 0);
+	while (!found && ms_record_next(&r, &rec) == MS_FMT_OK)
+		while (ms_record_field(&rec, &f) == MS_FMT_OK)
+			if (f.id == MS_INFO_SESSION && f.is_bytes && f.size == TELL_SESSION) {
+				memcpy(session, f.data, TELL_SESSION);
+				found = true;
+			}
+	return found;
+}
+
+/* The run's number, from the first block of a trace. 1, 0 when it has none (yet), -1 with `err`
+ * set. */
+static int read_session(const char *file, uint8_t session[TELL_SESSION], struct ms_err *err)
+{
+	struct ms_err ignored = {0};
+	int own = descriptor(file), fd;
+	fd = own >= 0 ? fcntl(own, F_DUPFD_CLOEXEC, 3) : open(file, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return ms_err_sys(err, "cannot look at '%s'", file);
+	/* A descriptor's offset is others' too. */
+	uint8_t *head = own >= 0 ? malloc(HEAD_BYTES) : NULL;
+	ssize_t n = head ? pread(fd, head, HEAD_BYTES, 0) : 0;
+	struct ms_trace *t = ms_trace_open_fd(fd, file, head, n > 0 ? (size_t)n : 0, &ignored);
+	bool found = t && take_session(t, session);
+	if (t)
+		ms_trace_close(t);
+	else
+		close(fd);
+	free(head);
+	return found;
 }
 
 /* Nobody listens: why. *held: somebody writes it all the same. */
@@ -94,7 +149,11 @@ static int explain(const char *file, const struct stat *st, bool *held, struct m
 static int connect_to(const char *file, const struct stat *st, bool *held, struct ms_err *err)
 {
 	struct sockaddr_un a = {.sun_family = AF_UNIX};
-	struct tell_name name = tell_name(st);
+	uint8_t session[TELL_SESSION] = {0};
+	int known = S_ISREG(st->st_mode) ? read_session(file, session, err) : 1;
+	if (known <= 0)
+		return known < 0 ? -1 : explain(file, st, held, err);
+	struct tell_name name = tell_name(st, session);
 	struct timeval wait = {.tv_sec = TELL_WAIT_NS / 1000000000};
 	size_t n = strlen(name.text);
 	memcpy(a.sun_path + 1, name.text, n);

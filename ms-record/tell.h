@@ -2,10 +2,12 @@
  * --tell: what a second ms-record says to the one that writes a file.
  *
  * The recorder listens on an abstract socket (SOCK_SEQPACKET) whose name is made of the file's
- * device and inode, so that every spelling of its path leads there. The kernel says who is at the
- * other end: the recorder hears its own user and root, the client believes the file's owner and
- * root. One packet asks (the verb as typed), one answers: '0' and what to print, or '1' and why
- * not.
+ * device and inode, so that every spelling of its path leads there and a copy does not, and of the
+ * run's random number (SESSION in the first block of a trace), so that nobody can have taken the
+ * name before. A pipe cannot be asked for the number: its socket's name has none. The kernel says
+ * who is at the other end: the recorder hears its own user and root, the client believes the file's
+ * owner and root. One packet asks (the verb as typed), one answers: '0' and what to print, or '1'
+ * and why not.
  */
 #ifndef TELL_H
 #define TELL_H
@@ -37,11 +39,12 @@ enum tell_verb {
 
 /* What was typed, understood; `name` of a mark points into it. 0, or -1 with `err` set. */
 int tell_parse(const char *text, enum tell_verb *verb, const char **name, struct ms_err *err);
-/* Fills `name` (32 bytes or more are needed for each number) with the socket's for that file. */
+/* The name of the socket for that file; `session`: the run's number, for regular files. */
+#define TELL_SESSION 16u
 struct tell_name {
-	char text[64];
+	char text[96];
 };
-struct tell_name tell_name(const struct stat *st);
+struct tell_name tell_name(const struct stat *st, const uint8_t session[TELL_SESSION]);
 
 /* The client: asks, waits for the answer, prints what it says. 0, or -1 with `err` set. */
 int tell_ask(const struct options *o, struct ms_err *err);
@@ -65,9 +68,10 @@ struct tell {
 
 /* Makes the descriptors but no socket yet. 0, or -1 with errno set. */
 int tell_start(struct tell *t);
-/* Listens for the file behind `fd`, or, when that is -1, `path`; instead of another before. A file
- * that somebody listens for already is passed over: then nothing can be told. */
-void tell_listen(struct tell *t, int fd, const char *path);
+/* Listens for the file behind `fd`, or, when that is -1, `path`, of the run `session`; instead of
+ * another before. A pipe that somebody listens for already is passed over: then nothing can be
+ * told. */
+void tell_listen(struct tell *t, int fd, const char *path, const uint8_t session[TELL_SESSION]);
 /* Hears what came, goes on with what is to be done. Never waits. */
 void tell_turn(struct control *c);
 /* The traces are finished: whoever said stop is answered. */

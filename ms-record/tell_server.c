@@ -85,13 +85,13 @@ static void accept_all(struct tell *t)
 	}
 }
 
-void tell_listen(struct tell *t, int fd, const char *path)
+void tell_listen(struct tell *t, int fd, const char *path, const uint8_t session[TELL_SESSION])
 {
 	struct stat st;
 	if (fd >= 0 ? fstat(fd, &st) : stat(path, &st))
 		return;
 	struct sockaddr_un a = {.sun_family = AF_UNIX};
-	struct tell_name name = tell_name(&st);
+	struct tell_name name = tell_name(&st, session);
 	size_t n = strlen(name.text);
 	memcpy(a.sun_path + 1, name.text, n);
 	int s = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

@@ -103,20 +103,26 @@ if [ "$(id -u)" = 0 ]; then
 	exec 6<&-
 	rm -f /tmp/ms-record.$$
 	# what another user listens with under a file's name is not believed
-	echo text >squatted
+	mkfifo squatted
 	name=$(printf 'memscope-tell-%x-%x' "$(stat -c %d squatted)" "$(stat -c %i squatted)")
+	# nor does a trace's socket have a name that is known before: this one is free
+	guessed=$(printf 'memscope-tell-%x-%x' "$(stat -c %d a.trace)" "$(stat -c %i a.trace)")
 	setpriv --reuid=65534 --clear-groups /usr/bin/python3 -c '
 import socket, sys
-s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-s.bind(b"\0" + sys.argv[1].encode())
-s.listen()
+def listen(name):
+    s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    s.bind(b"\0" + name.encode())
+    s.listen()
+    return s
+s, guessed = listen(sys.argv[1]), listen(sys.argv[2])
 print("ready", flush=True)
 c = s.accept()[0]
 c.recv(100)
-c.send(b"0state recording\n")' "$name" >squatter 2>/dev/null &
+c.send(b"0state recording\n")' "$name" "$guessed" >squatter 2>/dev/null &
 	squatter=$!
 	wait_for grep -q ready squatter
 	refused_recorder 'belongs to user 65534: not its recorder' squatted status
+	tell a.trace flush
 	kill $squatter 2>/dev/null
 fi
 for verb in '' nonsense leakcheck mark mark: flush2 STATUS; do
