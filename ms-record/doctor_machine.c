@@ -91,6 +91,10 @@ static void look_at_rights(struct doctor *d)
 			   scope);
 	if (may)
 		doctor_say(d, DOCTOR_OK, "capabilities", "SYS_PTRACE: other users' processes too");
+	else if (!d->made && geteuid() == 0)
+		doctor_say(d, less, "capabilities",
+			   "root without SYS_PTRACE: what has more capabilities, or another user, "
+			   "cannot be attached to; --cap-add SYS_PTRACE, or --poll or --standby");
 	else
 		doctor_say(d, DOCTOR_OK, "capabilities",
 			   "no SYS_PTRACE: one's own processes only; for others use sudo");

@@ -121,6 +121,14 @@ static int judge_kind(struct judge *j)
 	return 0;
 }
 
+/* Root of a container is often root without the one capability that counts. */
+static int refuse_root(struct judge *j, enum hijack_why why)
+{
+	return refuse(j, why,
+		      "this runs as root, but without the capability SYS_PTRACE; add it (--cap-add "
+		      "SYS_PTRACE of a container), or use --poll or --standby");
+}
+
 static int judge_user(struct judge *j)
 {
 	unsigned ids[4], own = geteuid();
@@ -131,9 +139,11 @@ static int judge_user(struct judge *j)
 		return 0;
 	for (int i = 0; i < 3; i++)
 		if (ids[i] != own)
-			return refuse(j, HIJACK_USER,
-				      "it belongs to user '%s'; run this as that user or as root",
-				      user_name(ids[i]));
+			return own == 0 ? refuse_root(j, HIJACK_USER)
+					: refuse(j, HIJACK_USER,
+						 "it belongs to user '%s'; run this as that user "
+						 "or as root",
+						 user_name(ids[i]));
 	/* The folder is its user's all the same; what is in it is not. */
 	if (!fstatat(j->proc, "stat", &st, 0) && st.st_uid != own)
 		return refuse(j, HIJACK_HIDDEN,
@@ -263,10 +273,13 @@ static int take(struct hijack *h, struct judge *j)
 	h->mem = openat(h->proc, "mem", O_RDWR | O_CLOEXEC);
 	if (h->mem >= 0)
 		return 0;
+	if ((errno == EACCES || errno == EPERM) && geteuid() == 0 && !capable(CAP_SYS_PTRACE))
+		return refuse_root(j, HIJACK_DENIED);
 	if (errno == EACCES || errno == EPERM)
 		return refuse(j, HIJACK_DENIED,
 			      "the kernel does not allow it (%s); run this as root, in a "
-			      "container with the capability SYS_PTRACE",
+			      "container with the capability SYS_PTRACE, or use --poll or "
+			      "--standby",
 			      strerror(errno));
 	return no_folder(j);
 }

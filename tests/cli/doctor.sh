@@ -226,5 +226,19 @@ usage 'takes -p PID or COMMAND, not both' -p 1 ls
 usage '--duration has nothing to say here' -d 1
 usage '--mmap has nothing to say here' --mmap ls
 
+# ---- root without the capability that counts, as in a container ----
+if [ "$(id -u)" = 0 ]; then
+	sleep 60 &
+	own=$!
+	setpriv --reuid=nobody --clear-groups sleep 60 &
+	for pid in $own $!; do
+		setpriv --bounding-set -sys_ptrace --inh-caps -sys_ptrace "$BIN/ms-record" -p "$pid" >said 2>&1
+		[[ "$? $(<said)" =~ ^125\ .*runs\ as\ root,\ but\ without\ the\ capability\ SYS_PTRACE.*--poll\ or\ --standby$ ]] ||
+			fail "root without SYS_PTRACE: $(<said)"
+	done
+	setpriv --bounding-set -sys_ptrace --inh-caps -sys_ptrace "$BIN/ms-record" --doctor >said 2>&1
+	grep -q '^note  capabilities  root without SYS_PTRACE: .*--poll or --standby$' said || fail "root without SYS_PTRACE: $(<said)"
+fi
+
 [ $failures = 0 ] && echo ok
 exit $((failures != 0))
