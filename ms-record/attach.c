@@ -450,6 +450,8 @@ static struct session *begin(struct control *c, struct ms_err *err)
 	files_begin(&c->files);
 	c->first = NULL;
 	pause_init(s, &c->run);
+	if (a->shared.blind)
+		session_go_blind(s);
 	s->launched = !a->further;
 	s->may_drop = a->may_drop;
 	s->parent_image = a->parent;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -236,6 +237,11 @@ static bool map_session(struct remote *r, const struct attach *a, uint64_t room,
 		return false;
 	HIJACK_CALL(&r->call, &ignored, SYS_madvise, out->session, a->session_bytes, MADV_DONTDUMP);
 	HIJACK_CALL(&r->call, &ignored, SYS_madvise, out->private, a->private_bytes, MADV_DONTDUMP);
+	/* Where one thread may not read the clock most likely none may. */
+	int mode = PR_TSC_ENABLE;
+	if (!HIJACK_CALL(&r->call, &ignored, SYS_prctl, PR_GET_TSC, room, 0, 0, 0) &&
+	    !hijack_read(&a->h, room, &mode, sizeof mode))
+		out->blind = mode == PR_TSC_SIGSEGV;
 	/* A name by which a later recorder finds it, where the kernel can. */
 	if (!hijack_write(&a->h, room, "memscope", 9))
 		HIJACK_CALL(&r->call, &ignored, SYS_prctl, PR_SET_VMA, 0, out->private,

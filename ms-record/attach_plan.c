@@ -201,7 +201,8 @@ static const struct {
 		 {"valloc", MG_HOOK_VALLOC, false},
 		 {"pvalloc", MG_HOOK_VALLOC, false},
 		 {"cfree", MG_HOOK_FREE, false},
-		 {"fork", MG_HOOK_FORK, false}};
+		 {"fork", MG_HOOK_FORK, false},
+		 {"prctl", MG_HOOK_PRCTL, false}};
 #define FUNCTIONS (sizeof functions / sizeof *functions)
 enum { MALLOC = 0, FREE = 1 };
 

@@ -58,6 +58,7 @@ struct attach_shared {
 	bool image_done;
 	uint64_t near[NEAR_MOST];
 	uint64_t one_ns; /* the borrowed thread was stopped */
+	bool blind;      /* it may not read the processor's clock */
 	/* patched */
 	uint64_t all_ns;
 	unsigned threads, moved, stops;

@@ -11,8 +11,10 @@
 #include <x86intrin.h>
 
 #include "format/trace.h"
+#include "ms-record/guest/layout.h"
 
 #define PAIR_SPACING_NS UINT64_C(1000000)
+#define SETTLED_NS UINT64_C(1000000)
 #define MEASURED_NS UINT64_C(400000) /* each end to some 20 ns: right to a ten-thousandth */
 
 static uint64_t read_clock(clockid_t id)
@@ -90,29 +92,58 @@ uint64_t clock_now(const struct clock *c)
 	return clock_mono() - c->start_mono;
 }
 
-void clock_start(struct clock *c, uint64_t *sequence)
+void clock_start(struct clock *c, const uint64_t *sequence)
 {
 	memset(c, 0, sizeof *c);
 	c->tsc = !sequence;
 	c->sequence = sequence;
+	c->counted = sequence ? 0 : UINT64_MAX;
 	c->start_wall = read_clock(CLOCK_REALTIME);
 	c->start_mono = clock_mono();
 	c->pairs[0] = (struct clock_pair){clock_stamp(c), 0};
 	c->count = 1;
 }
 
+void clock_watch(struct clock *c, const struct mg_session *m)
+{
+	c->sequence = &m->sequence;
+	c->blind = &m->blind;
+}
+
+/* Adds a pair, or moves the newest one. */
+static void add_pair(struct clock *c, uint64_t stamp, uint64_t ns, bool add)
+{
+	c->newest += add;
+	if (add && c->count < CLOCK_PAIRS)
+		c->count++;
+	c->pairs[c->newest % CLOCK_PAIRS] = (struct clock_pair){stamp, ns};
+}
+
+/* The last pair of the TSC stays. */
+static void look_at_guest(struct clock *c)
+{
+	if (!c->tsc || !c->blind || !__atomic_load_n(c->blind, __ATOMIC_SEQ_CST))
+		return;
+	c->tsc = false;
+	c->counted = __rdtsc();
+	c->changed_ns = clock_now(c);
+	add_pair(c, c->counted, c->changed_ns, true);
+	add_pair(c, clock_stamp(c), c->changed_ns, true);
+}
+
+bool clock_settled(const struct clock *c)
+{
+	return !c->changed_ns || clock_now(c) > c->changed_ns + SETTLED_NS;
+}
+
 uint64_t clock_round(struct clock *c)
 {
+	look_at_guest(c);
 	uint64_t stamp = clock_stamp(c), ns = clock_now(c);
 	const struct clock_pair *last = &c->pairs[c->newest % CLOCK_PAIRS];
 	const struct clock_pair *before = &c->pairs[(c->newest - 1) % CLOCK_PAIRS];
 	/* The newest pair moves along until it is far enough from the one before. */
-	if (c->count == 1 || last->ns >= before->ns + PAIR_SPACING_NS) {
-		c->newest++;
-		if (c->count < CLOCK_PAIRS)
-			c->count++;
-	}
-	c->pairs[c->newest % CLOCK_PAIRS] = (struct clock_pair){stamp, ns};
+	add_pair(c, stamp, ns, c->count == 1 || last->ns >= before->ns + PAIR_SPACING_NS);
 	return stamp;
 }
 
@@ -174,6 +205,7 @@ void clock_fork(struct clock *c, const struct clock *from, uint64_t stamp)
 	uint64_t zero = clock_ns(from, stamp);
 	memset(c, 0, sizeof *c);
 	c->tsc = from->tsc;
+	c->counted = from->counted;
 	c->start_mono = from->start_mono + zero;
 	c->start_wall = from->start_wall + zero;
 	c->pairs[0] = (struct clock_pair){stamp, 0};

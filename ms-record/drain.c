@@ -18,6 +18,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+#include <x86intrin.h>
 
 #include "before.h"
 #include "finish.h"
@@ -61,8 +62,10 @@ static uint64_t round_events(struct session *s)
 {
 	uint64_t now = clock_round(&s->clock), limit;
 	__atomic_store_n(&s->mem->heartbeat, now, __ATOMIC_RELAXED);
+	__atomic_store_n(&s->mem->ticks, __rdtsc(), __ATOMIC_RELAXED);
 	modules_update(s);
-	uint64_t bytes = ring_read_all(s, now - slack(s), &limit);
+	uint64_t last = clock_settled(&s->clock) ? now - slack(s) : s->merged_to;
+	uint64_t bytes = ring_read_all(s, last, &limit);
 	uint64_t ahead = merge_lookahead(s);
 	if (limit > ahead) {
 		orders_merge(s, limit - ahead);

@@ -279,15 +279,16 @@ struct session *forks_born(struct pool *p, uint32_t slot)
 	s->heritage = heritage_new(s, p->slots[slot].serial);
 	s->born_pid = pid > INT32_MAX ? 0 : pid;
 	p->slots[slot].session = s;
-	uint64_t *sequence = p->config.clock == MG_CLOCK_TSC ? NULL : &s->mem->sequence;
-	if (from && !sequence) {
-		uint64_t now = clock_round(from->clock);
+	bool counts = p->config.clock != MG_CLOCK_TSC || s->mem->blind;
+	uint64_t now = from && !counts && from->clock->tsc ? clock_round(from->clock) : 0;
+	if (now && from->clock->tsc) {
 		first = sane_stamp(from, first, now);
 		stamp = stamp > now ? 0 : stamp;
 		clock_fork(&s->clock, from->clock, sane_stamp(from, stamp ? stamp : first, now));
 	} else {
-		clock_start(&s->clock, sequence);
+		clock_start(&s->clock, counts ? &s->mem->sequence : NULL);
 	}
+	clock_watch(&s->clock, s->mem);
 	s->fork_stamp = stamp ? stamp : first; /* the state at its first event will have to do */
 	if (!stamp && from && from->owner)
 		ask(from, first);
@@ -395,6 +396,7 @@ void forks_over(struct session *s)
 	h->final = point_now(s, 0);
 	h->clock = ms_xrealloc(NULL, 1, sizeof *h->clock);
 	*h->clock = s->clock;
+	h->clock->blind = NULL; /* it is over */
 	h->over = s->live;
 	h->own = &h->over;
 	s->live = (struct live){0};

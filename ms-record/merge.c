@@ -27,15 +27,16 @@
 #define AHEAD ITEMS_AHEAD /* the table is fetched early for the item so far on */
 #define USER_BLOCK (UINT64_C(1) << 63)
 
-static uint64_t stamps_of(const struct session *s, uint64_t ns)
+/* As many stamps at `at`. */
+static uint64_t stamps_of(const struct session *s, uint64_t ns, uint64_t at)
 {
 	/* A shared counter gives exact order: nothing is ever late. */
-	return s->clock.tsc ? (uint64_t)((double)ns * (double)s->tsc_hz / 1e9) : 0;
+	return at < s->clock.counted ? (uint64_t)((double)ns * (double)s->tsc_hz / 1e9) : 0;
 }
 
 uint64_t merge_lookahead(const struct session *s)
 {
-	return stamps_of(s, LOOK_NS);
+	return s->clock.tsc ? stamps_of(s, LOOK_NS, 0) : 0;
 }
 
 /* ---- events ---- */
@@ -188,9 +189,9 @@ static bool concerns(const struct item *it, uint64_t address, bool frees, bool *
 
 /* How far ahead the other half of a repair is looked for. Of an attached process events are lost
  * whenever there is no room: what is further away than a stamp can be wrong is another block's. */
-static uint64_t reach(const struct session *s)
+static uint64_t reach(const struct session *s, uint64_t stamp)
 {
-	return s->before ? stamps_of(s, REPAIR_NS) : merge_lookahead(s);
+	return stamps_of(s, s->before ? REPAIR_NS : LOOK_NS, stamp);
 }
 
 /* The first item of a ring other than `own` (whose order is its program's), in reach after `key`,
@@ -198,7 +199,7 @@ static uint64_t reach(const struct session *s)
 static struct item *look_ahead(struct session *s, const struct reader *own, uint64_t address,
 			       bool frees, uint64_t key, struct reader **whose)
 {
-	uint64_t last = key + (reach(s) << 1);
+	uint64_t last = key + (reach(s, key >> 1) << 1);
 	struct item *found = NULL;
 	for (uint32_t i = 0; i < s->prepared; i++) {
 		struct reader *r = &s->readers[i];
@@ -221,7 +222,7 @@ static struct item *look_ahead(struct session *s, const struct reader *own, uint
 
 static void count_repair(struct session *s, uint64_t from, uint64_t to)
 {
-	if (to - from <= stamps_of(s, REPAIR_NS) << 1)
+	if (to - from <= stamps_of(s, REPAIR_NS, from >> 1) << 1)
 		s->stats.repairs++;
 	else
 		s->stats.violations++;

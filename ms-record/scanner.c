@@ -16,12 +16,20 @@
 #include "scan_work.h"
 #include "session.h"
 
-/* Does it run under a seccomp filter? Also when that cannot be read. */
-static bool has_filter(int proc)
+static bool has_filter(int proc, const char *status)
 {
 	char text[4096];
-	return !ms_proc_text_at(proc, "status", text, sizeof text) ||
+	return !ms_proc_text_at(proc, status, text, sizeof text) ||
 	       ms_proc_status_number(text, "\nSeccomp:", 1) != 0;
+}
+
+/* May the thread that is held be under a seccomp filter? */
+static bool is_filtered(const struct session *s)
+{
+	char status[40];
+	snprintf(status, sizeof status, "task/%u/status", s->mem->end_tid);
+	return session_seccomp(s) || has_filter(s->proc, "status") ||
+	       (s->same_pidns && has_filter(s->proc, status));
 }
 
 /* Is the one that is held a child of vfork, whose parent waits for it in the kernel? They have one
@@ -51,7 +59,7 @@ static bool notice(struct session *s)
 		return false;
 	}
 	uint32_t held = MG_END_HELD;
-	uint32_t seen = has_filter(s->proc) ? MG_END_SEEN : MG_END_NAP;
+	uint32_t seen = is_filtered(s) ? MG_END_SEEN : MG_END_NAP;
 	return __atomic_compare_exchange_n(&s->mem->end_state, &held, seen, false, __ATOMIC_ACQ_REL,
 					   __ATOMIC_RELAXED);
 }

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <x86intrin.h>
 
 #include "attach_modules.h"
 #include "before.h"
@@ -69,8 +70,10 @@ static void fill_header(struct session *s)
 				 ? 0
 				 : (uint32_t)(s->opt->leak_ns / 1000000);
 	m->sequence = 1;
-	clock_start(&s->clock, tsc ? NULL : &m->sequence);
+	clock_start(&s->clock, tsc && !m->blind ? NULL : &m->sequence);
+	clock_watch(&s->clock, m);
 	m->heartbeat = clock_stamp(&s->clock);
+	m->ticks = __rdtsc();
 }
 
 static struct session *blank(const struct options *opt, struct writer *writer,
@@ -245,6 +248,12 @@ struct session *session_in_slot(struct pool *p, uint32_t slot)
 	s->wake = __atomic_load_n(&s->mem->wake, __ATOMIC_RELAXED) + 1;
 	ring_take_over(s, false);
 	return s;
+}
+
+void session_go_blind(struct session *s)
+{
+	s->mem->sequence = __rdtsc() + s->tsc_hz;
+	s->mem->blind = 1;
 }
 
 bool session_trivial(const struct session *s)

@@ -10,6 +10,7 @@
 
 #include "format/trace.h"
 #include "libcommon/arena.h"
+#include "libcommon/proc.h"
 #include "session.h"
 
 /* A thread is often named just after it started: look again soon, then ever more rarely. */
@@ -34,6 +35,18 @@ static void read_name(struct session *s, struct thread *t)
 		memcpy(t->name, name, sizeof t->name);
 		t->dirty = true;
 	}
+}
+
+/* A seccomp filter of which the guest was not told: one installed by a system call of the program's
+ * own. */
+static void look_for_filter(struct session *s, const char *status)
+{
+	char text[4096];
+	uint32_t none = 0;
+	if (!session_seccomp(s) && ms_proc_text_at(s->proc, status, text, sizeof text) &&
+	    ms_proc_status_number(text, "\nSeccomp:", 0))
+		__atomic_compare_exchange_n(&s->mem->seccomp_seen, &none, 1, false,
+					    __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
 }
 
 uint32_t threads_add(struct session *s, uint32_t tid, uint64_t stamp)
@@ -89,10 +102,14 @@ static void write_thread(struct session *s, uint32_t index)
 void threads_look(struct session *s, bool all)
 {
 	uint64_t now = session_now(s);
+	char status[40];
+	look_for_filter(s, "status");
 	for (uint32_t i = 0; i < s->threads.n; i++) {
 		struct thread *t = &s->threads.v[i];
 		if (!t->gone && (all || now >= t->look_ns)) {
 			read_name(s, t);
+			snprintf(status, sizeof status, "task/%u/status", t->outer);
+			look_for_filter(s, status);
 			if (t->look_after < LAST_LOOK_NS)
 				t->look_after *= 4;
 			t->look_ns = now + t->look_after;

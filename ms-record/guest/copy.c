@@ -6,7 +6,7 @@
 static bool copy_allowed(struct mg_writer *t)
 {
 	uint64_t hz = mg.session->tsc_hz ? mg.session->tsc_hz : UINT64_C(2000000000);
-	uint64_t second = mg_tsc() / hz;
+	uint64_t second = mg_ticks() / hz;
 	if (second != t->copy_second) {
 		t->copy_second = second;
 		t->copies = 0;

@@ -243,7 +243,8 @@ struct mg_dress {
 
 struct mg_core {
 	struct mg_session *session;
-	bool sequence; /* the clock is MG_CLOCK_SEQUENCE */
+	bool sequence; /* stamps are from the shared counter */
+	bool blind;    /* and no other clock may be read: see confine.c */
 	bool verify;   /* options of the session, as they were at the start */
 	bool free_stacks;
 	bool hooked; /* functions of the program are hooked */
@@ -288,6 +289,8 @@ struct mg_core {
 	uint32_t sample_shift;
 	bool pools_sampled; /* blocks in pools were: what is noted may be gone */
 	uint64_t early;     /* calls before the guest was ready */
+	bool filtered;      /* a seccomp filter was installed since the start: see confine.c */
+	uint32_t calling;   /* threads about to make a system call */
 	struct mg_dress dress;
 };
 extern struct mg_core mg __attribute__((visibility("hidden")));
@@ -406,13 +409,15 @@ MG_INLINE void mg_stamping(struct mg_writer *t)
 	__atomic_store_n(&t->ring->pending, t->last + 1, __ATOMIC_RELEASE);
 	__asm__ volatile("" ::: "memory");
 }
+MG_INLINE uint64_t mg_clock(void)
+{
+	return MG_LIKELY(!mg.sequence)
+		       ? mg_tsc()
+		       : __atomic_fetch_add(&mg.session->sequence, 1, __ATOMIC_SEQ_CST);
+}
 MG_INLINE uint64_t mg_stamp(struct mg_writer *t)
 {
-	uint64_t now = MG_LIKELY(!mg.sequence)
-			       ? mg_tsc()
-			       : __atomic_fetch_add(&mg.session->sequence, 1, __ATOMIC_SEQ_CST);
-	t->last = now;
-	return now;
+	return t->last = mg_clock();
 }
 MG_INLINE void mg_stamped(struct mg_writer *t)
 {
@@ -581,6 +586,24 @@ void mg_custom_linker(const uint64_t *frame);
 void mg_late_ask(uint64_t (*map)(uint64_t at));
 /* custom_entry.S: where slots of hooked functions go. */
 void mg_entry_custom(void);
+
+/* ---- what the program forbids itself (confine.c) -----------------------------------------------
+ */
+
+/* As mg_tsc, for waits: where the program forbade that, something that goes on about as fast, if
+ * mg_spin is called in between. */
+uint64_t mg_ticks(void);
+void mg_spin(void);
+/* Has ms-record's heart not beaten for so long? Not told where stamps are counted. */
+bool mg_recorder_rests(const struct mg_session *s, uint64_t seconds);
+/* May system calls be forbidden? */
+bool mg_filtered(void);
+/* The system call, without a result; under a filter a wait is a spin. */
+#define MG_FUTEX_WAIT 0
+#define MG_FUTEX_WAKE 1
+void mg_futex(const uint32_t *word, uint32_t op, uint32_t value, uint64_t ns);
+/* The program is about to install a filter, or to forbid a thread to read the clock. */
+void mg_confine(bool calls, bool clock);
 
 /* ---- system calls --------------------------------------------------------------------------- */
 

@@ -78,7 +78,9 @@ static uint64_t map(uint64_t at, uint64_t bytes, uint64_t prot, uint64_t flags)
 /* A kernel that does not know the flag maps elsewhere. */
 static uint64_t map_at(uint64_t at)
 {
-	uint64_t got = map(at, MG_NEAR_BYTES, PROT_READ | PROT_EXEC, MAP_FIXED_NOREPLACE);
+	uint64_t got = mg.filtered
+			       ? 0
+			       : map(at, MG_NEAR_BYTES, PROT_READ | PROT_EXEC, MAP_FIXED_NOREPLACE);
 	if (got && got != at)
 		mg_syscall(SYS_munmap, got, MG_NEAR_BYTES, 0, 0, 0, 0);
 	return got == at ? at : 0;

@@ -16,17 +16,15 @@
  *     Each takes a handler of its own from the list that exit() empties; so there are AT_ONCE of
  *     ours. One that finds none left ends the process at once.
  *  E4 A child of vfork that calls _exit is not an end. It shares its parent's memory, this state
- *     too. Where the program has called vfork before, the kernel is asked who is here, which takes
- * a system call (against E1: who needs vfork is not under so strict a filter); a child by the raw
- *     system call is held until ms-record sees that its parent waits in the kernel (MG_END_NONE).
+ *     too. Where the program has called vfork before, the kernel is asked who is here, if there is
+ *     no filter; else, and where the raw system call was made, the child is held until ms-record
+ *     sees that its parent waits in the kernel (MG_END_NONE).
  *  E5 The hook that a signal handler interrupted, if it is the one that calls exit, will never
  *     publish its event; its `pending` must not hold up the merge.
  */
 #include "core.h"
 #include "preload.h"
 
-#define FUTEX 202
-#define FUTEX_WAIT 0
 #define GETTID 186
 #define EXIT_GROUP 231
 #define SEEN_MS 1000u
@@ -68,8 +66,7 @@ __asm__(".text\n"
 
 /* vfork returns twice to its caller, so the real one is jumped to. */
 static bool vforked;
-int (*mg_end_vfork(void))(void) __attribute__((used, visibility("hidden")));
-int (*mg_end_vfork(void))(void)
+static __attribute__((used)) int (*mg_end_vfork(void))(void)
 {
 	vforked = true;
 	mg_resolve();
@@ -93,7 +90,7 @@ __asm__(".text\n"
 /* E4: a thread of the C library's knows its number; a child of vfork finds its parent's there. */
 static bool is_vfork_child(void)
 {
-	return __atomic_load_n(&vforked, __ATOMIC_RELAXED) &&
+	return __atomic_load_n(&vforked, __ATOMIC_RELAXED) && !mg_filtered() &&
 	       (uint32_t)mg_syscall(GETTID, 0, 0, 0, 0, 0, 0) != mg.dress.tid();
 }
 
@@ -113,48 +110,37 @@ static void abandon_hook(void)
 			__atomic_store_n(&t->ring->pending, 0, __ATOMIC_RELEASE);
 }
 
-/* Has its heart not beaten for a second? Its stamp is of the same clock only where that is the TSC.
- */
-static bool recorder_is_dead(const struct mg_session *s)
-{
-	uint64_t beat = __atomic_load_n(&s->heartbeat, __ATOMIC_RELAXED), now = mg_tsc();
-	return s->clock == MG_CLOCK_TSC && beat && now > beat && now - beat > s->tsc_hz;
-}
-
 /* Is it for certain at work, however slowly, and may take longer than SEEN_MS? */
 static bool recorder_lives(const struct mg_session *s)
 {
-	return s->clock == MG_CLOCK_TSC && s->end_wait_ms > SEEN_MS && !recorder_is_dead(s);
+	return !mg.sequence && s->end_wait_ms > SEEN_MS && !mg_recorder_rests(s, 1);
 }
 
 /* E2: until ms-record is done. */
 static void wait(struct mg_session *s)
 {
-	static const uint64_t nap[2] = {0, 10000000};
-	uint64_t start = mg_tsc(), ms = s->tsc_hz / 1000;
+	uint64_t start = mg_ticks(), ms = s->tsc_hz / 1000;
 	for (uint32_t now; waiting(now = __atomic_load_n(&s->end_state, __ATOMIC_ACQUIRE));) {
 		uint64_t most = now >= MG_END_SEEN || recorder_lives(s) ? s->end_wait_ms : SEEN_MS;
-		if (mg_tsc() - start > most * ms) {
+		if (mg_ticks() - start > most * ms) {
 			__atomic_store_n(&s->end_state, MG_END_LATE, __ATOMIC_RELEASE);
 			return;
 		}
 		if (now == MG_END_NAP)
-			mg_syscall(FUTEX, (uint64_t)&s->end_state, FUTEX_WAIT, MG_END_NAP,
-				   (uint64_t)nap, 0, 0);
+			mg_futex(&s->end_state, MG_FUTEX_WAIT, MG_END_NAP, 10000000);
 		else
-			__asm__ volatile("pause");
+			mg_spin();
 	}
 }
 
 /* `regs`: what mg_end_enter saved. */
-__attribute__((used, visibility("hidden"))) void mg_end_hold(const uint64_t *regs);
-void mg_end_hold(const uint64_t *regs)
+static __attribute__((used)) void mg_end_hold(const uint64_t *regs)
 {
 	struct mg_session *s = mg.session;
 	uint32_t none = MG_END_NONE;
 	if (!s || !s->end_wait_ms || !s->tsc_hz ||
 	    !__atomic_load_n(&mg_gate->on, __ATOMIC_ACQUIRE) ||
-	    __atomic_load_n(&s->state, __ATOMIC_RELAXED) == MG_OFF || recorder_is_dead(s) ||
+	    __atomic_load_n(&s->state, __ATOMIC_RELAXED) == MG_OFF || mg_recorder_rests(s, 1) ||
 	    is_vfork_child())
 		return;
 	if (__atomic_compare_exchange_n(&s->end_state, &none, MG_END_TAKEN, false, __ATOMIC_ACQ_REL,
@@ -176,13 +162,7 @@ MG_EXPORT void _exit(int status)
 		mg_syscall(EXIT_GROUP, (uint64_t)status, 0, 0, 0, 0, 0);
 }
 
-MG_EXPORT void _Exit(int status)
-{
-	mg_end_enter(NULL);
-	mg_real._exit(status);
-	for (;;)
-		mg_syscall(EXIT_GROUP, (uint64_t)status, 0, 0, 0, 0, 0);
-}
+MG_EXPORT void _Exit(int status) __attribute__((alias("_exit")));
 
 void mg_end_init(void)
 {

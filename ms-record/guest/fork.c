@@ -19,15 +19,14 @@
  */
 #include "core.h"
 
-#define FUTEX 202
-#define FUTEX_WAIT 0
 #define GETPID 39
 #define GETTID 186
 #define MMAP 9
 #define CLAIM_PASSES 32u
+#define NAP_NS 2000000
 #define OLD_WRITER UINT64_MAX /* busy with what is over */
 #ifndef MG_IMAGE
-#define TRIES 50 /* of 2 ms each, for a slot or for the thread that looks for one */
+#define TRIES 50 /* of NAP_NS each, for a slot or for the thread that looks for one */
 #define MG_SHUT mg_shut
 #else
 #define TRIES 1 /* an attached process's children do not wait for us either */
@@ -46,24 +45,6 @@ static struct mg_writer *inherited(void)
 	return self && !(self & 1) ? (struct mg_writer *)self : NULL;
 }
 
-static bool filtered(void)
-{
-	return __atomic_load_n(&mg.head->seccomp_seen, __ATOMIC_RELAXED);
-}
-
-/* At most 2 ms, or until *word is not `seen` any more. */
-static void nap(uint32_t *word, uint32_t seen)
-{
-	static const uint64_t timeout[2] = {0, 2000000};
-	if (!filtered()) {
-		mg_syscall(FUTEX, (uint64_t)word, FUTEX_WAIT, seen, (uint64_t)timeout, 0, 0);
-		return;
-	}
-	uint64_t start = mg_tsc();
-	while (mg_tsc() - start < 4000000)
-		__asm__ volatile("pause");
-}
-
 /* ---- F1 ---------------------------------------------------------------------------------------
  */
 
@@ -74,7 +55,7 @@ static void cut_off(struct mg_writer *t)
 		mg.void_ring.stack_high = t->ring->stack_high;
 		t->ring = &mg.void_ring;
 		/* The hook may hold the address of the record that it was about to write. */
-		if (t->busy && !filtered())
+		if (t->busy && !mg_filtered())
 			mg_syscall(MMAP, (uint64_t)t->window, mg.session->window_bytes, 1 | 2,
 				   0x10 | 0x02 | 0x20 | 0x4000, UINT64_MAX, 0);
 	}
@@ -123,7 +104,7 @@ static struct mg_fork_slot *wait_for_slot(void)
 		uint32_t seen = __atomic_load_n(&mg.head->slots_futex, __ATOMIC_ACQUIRE);
 		want_slots();
 		if (!(d = take_slot()))
-			nap(&mg.head->slots_futex, seen);
+			mg_futex(&mg.head->slots_futex, MG_FUTEX_WAIT, seen, NAP_NS);
 		if (__atomic_load_n(&mg.head->state, __ATOMIC_RELAXED) == MG_OFF)
 			break;
 	}
@@ -137,7 +118,7 @@ static uint32_t own_tid(void)
 	bool raw = mg.raw_tp == thread_pointer();
 	mg.raw_tp = 0;
 	uint32_t tid = mg.dress.tid();
-	if (filtered() || (!raw && (mg.fork_stamp || (t && t->tid != tid))))
+	if (mg_filtered() || (!raw && (mg.fork_stamp || (t && t->tid != tid))))
 		return tid;
 	uint32_t real = (uint32_t)mg_syscall(GETTID, 0, 0, 0, 0, 0, 0);
 	if (real != tid) {
@@ -152,7 +133,7 @@ static uint32_t own_tid(void)
 static uint32_t own_pid(void)
 {
 	uint32_t tid = own_tid();
-	if (*MG_SELF || filtered())
+	if (*MG_SELF || mg_filtered())
 		return tid;
 	return (uint32_t)mg_syscall(GETPID, 0, 0, 0, 0, 0, 0);
 }
@@ -191,14 +172,15 @@ static void begin(struct mg_fork_slot *d)
 	unsigned char *at = (unsigned char *)mg.head + mg.head->slots_start +
 			    (uint64_t)(d - mg.slots) * mg.head->slot_bytes;
 	struct mg_session *s = (struct mg_session *)(void *)at;
-	uint64_t now = mg.head->clock == MG_CLOCK_TSC
-			       ? mg_tsc()
-			       : __atomic_load_n(&mg.session->sequence, __ATOMIC_SEQ_CST);
+	uint64_t now =
+		!mg.sequence ? mg_tsc() : __atomic_load_n(&mg.session->sequence, __ATOMIC_SEQ_CST);
 	d->pid = own_pid();
 	d->parent = asleep ? 0 : mg.serial;
 	d->fork_stamp = asleep ? 0 : mg.fork_stamp;
 	d->first_stamp = now;
-	s->seccomp_seen = filtered();
+	s->seccomp_seen = mg_filtered();
+	s->blind = mg.blind;
+	s->ticks = __atomic_load_n(&mg.session->ticks, __ATOMIC_RELAXED);
 	s->heartbeat = __atomic_load_n(&mg.head->heartbeat, __ATOMIC_RELAXED);
 	s->state = __atomic_load_n(&mg.head->state, __ATOMIC_RELAXED); /* it may be paused by now */
 	s->told_paused = __atomic_load_n(&mg.head->told_paused, __ATOMIC_SEQ_CST);
@@ -238,7 +220,7 @@ static bool wait_for_adoption(struct mg_gate *g, uint64_t who)
 			return true;
 		if (__atomic_load_n(&g->counted, __ATOMIC_ACQUIRE))
 			return false;
-		nap(&g->on, 0);
+		mg_futex(&g->on, MG_FUTEX_WAIT, 0, NAP_NS);
 	}
 	__atomic_fetch_add(&mg.missed, 1, __ATOMIC_RELAXED);
 	return false;

@@ -103,10 +103,9 @@ static bool within(const struct mg_place *p, const uint64_t *frame)
 static bool recorder_is_gone(const struct mg_session *s)
 {
 	uint64_t beat = __atomic_load_n(&s->heartbeat, __ATOMIC_RELAXED);
-	if (s->clock != MG_CLOCK_TSC)
+	if (mg.sequence)
 		return __atomic_load_n(&s->sequence, __ATOMIC_RELAXED) - beat > STILL_EVENTS;
-	uint64_t now = mg_tsc();
-	return s->tsc_hz && now > beat && now - beat > s->tsc_hz * STILL_SECONDS;
+	return mg_recorder_rests(s, STILL_SECONDS);
 }
 
 /* A5 */
@@ -179,15 +178,30 @@ static uint64_t size_of(const struct mg_hook *h, const uint64_t *frame)
 	}
 }
 
+/* What a fork's handlers do is the program's. */
+static __attribute__((noinline)) void before_other(const uint64_t *frame, const struct mg_hook *h)
+{
+	enum { SET_SECCOMP = 22, STRICT = 1, SET_TSC = 26, SIGSEGV = 2 };
+	uint32_t option = (uint32_t)frame[ARG_0], value = (uint32_t)frame[ARG_1];
+	bool forks = h->kind == MG_HOOK_FORK;
+	bool clock =
+		option == SET_TSC ? value == SIGSEGV : option == SET_SECCOMP && value == STRICT;
+	if (!(forks ? __atomic_load_n(&mg_gate->on, __ATOMIC_ACQUIRE) : clock) || !place_for(frame))
+		return;
+	if (forks)
+		mg_fork_begin(frame);
+	else
+		mg_confine(false, true);
+}
+
 void mg_image_before(const uint64_t *frame, const struct mg_hook *h)
 {
-	bool forks = h->kind == MG_HOOK_FORK; /* what its handlers do is the program's */
-	if (MG_UNLIKELY(forks) && !__atomic_load_n(&mg_gate->on, __ATOMIC_ACQUIRE))
+	if (MG_UNLIKELY(h->kind >= MG_HOOK_FORK)) {
+		before_other(frame, h);
 		return;
+	}
 	struct mg_place *p = place_for(frame);
-	if (MG_UNLIKELY(forks) && p)
-		mg_fork_begin(frame);
-	if (!p || forks)
+	if (!p)
 		return;
 	p->inside = frame;
 	p->held = NULL;
@@ -403,7 +417,8 @@ static bool start(void)
 	mg.rings = (struct mg_ring *)(void *)((char *)s + s->rings_offset);
 	mg.data = (unsigned char *)s + s->data_offset;
 	mg.serial = s->serial;
-	mg.sequence = s->clock != MG_CLOCK_TSC;
+	mg.blind = s->blind;
+	mg.sequence = mg.blind || s->clock != MG_CLOCK_TSC;
 	mg.verify = s->verify;
 	mg.free_stacks = s->free_stacks;
 	mg.stack_bytes = mg_manifest.stack_bytes;

@@ -8,38 +8,18 @@
  *  L1 It waits ASKED_MS for ms-record to take it up, TAKEN_MS for it to be done; not at all when
  * its heart stands still, or nobody records. A recorder that comes later than that writes nothing.
  *  L2 A page near the module is mapped by us where the dress can: the linker made the same system
- *     call just now, so no filter is in its way. The image makes none: there ms-record does it.
+ *     call just now; not under a filter that was installed since the start. The image makes none:
+ *     there ms-record does it.
  */
 #include "core.h"
 
-#define FUTEX 202
-#define FUTEX_WAIT 0
-#define FUTEX_WAKE 1
 #define ASKED_MS 1000u
 #define TAKEN_MS 5000u
-#define DEAD_MS 1000u
-
-static bool filtered(const struct mg_session *s)
-{
-	return __atomic_load_n(&s->seccomp_seen, __ATOMIC_RELAXED);
-}
 
 static bool nobody_records(const struct mg_session *s)
 {
-	uint64_t beat = __atomic_load_n(&s->heartbeat, __ATOMIC_RELAXED), now = mg_tsc();
-	if (__atomic_load_n(&s->state, __ATOMIC_RELAXED) == MG_OFF || !s->tsc_hz)
-		return true;
-	return s->clock == MG_CLOCK_TSC && now > beat && now - beat > s->tsc_hz / 1000 * DEAD_MS;
-}
-
-static void rest(struct mg_session *s, uint32_t state)
-{
-	static const uint64_t nap[2] = {0, 20000000};
-	if (!filtered(s))
-		mg_syscall(FUTEX, (uint64_t)&s->late_state, FUTEX_WAIT, state, (uint64_t)nap, 0, 0);
-	else
-		for (int i = 0; i < 100; i++)
-			__asm__ volatile("pause");
+	return __atomic_load_n(&s->state, __ATOMIC_RELAXED) == MG_OFF || !s->tsc_hz ||
+	       mg_recorder_rests(s, 1);
 }
 
 /* False: ms-record is just about to go on. */
@@ -54,8 +34,7 @@ static void answer(struct mg_session *s, uint64_t (*map)(uint64_t at))
 {
 	s->late_page = map ? map(s->late_page) : 0;
 	__atomic_store_n(&s->late_state, MG_LATE_MAPPED, __ATOMIC_RELEASE);
-	if (!filtered(s))
-		mg_syscall(FUTEX, (uint64_t)&s->late_state, FUTEX_WAKE, 1, 0, 0, 0);
+	mg_futex(&s->late_state, MG_FUTEX_WAKE, 1, 0);
 }
 
 void mg_late_ask(uint64_t (*map)(uint64_t at))
@@ -67,13 +46,13 @@ void mg_late_ask(uint64_t (*map)(uint64_t at))
 					 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 		return;
 	mg_wake_recorder();
-	uint64_t start = mg_tsc(), ms = s->tsc_hz / 1000;
+	uint64_t start = mg_ticks(), ms = s->tsc_hz / 1000;
 	while ((state = __atomic_load_n(&s->late_state, __ATOMIC_ACQUIRE)) != MG_LATE_NONE) {
 		uint64_t most = ms * (state == MG_LATE_ASKED ? ASKED_MS : TAKEN_MS);
 		if (state == MG_LATE_PAGE)
 			answer(s, map);
-		else if (mg_tsc() - start <= most)
-			rest(s, state);
+		else if (mg_ticks() - start <= most)
+			mg_futex(&s->late_state, MG_FUTEX_WAIT, state, 20000000);
 		else if (give_up(s, state))
 			return;
 	}

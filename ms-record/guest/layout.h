@@ -47,7 +47,8 @@
  *     the ring is not looked at: what a thread still publishes there that was stopped in a hook of
  *     the recording before is nobody's.
  *
- * Times are rdtsc when MG_CLOCK_TSC, else the values of a shared counter.
+ * Times are rdtsc when MG_CLOCK_TSC, until the program forbids that (`blind`); else the values of
+ * a shared counter.
  *
  * Forks. Behind an image's windows lies a pool of slots, each laid out like the whole: session,
  * modules, rings, windows. All processes that fork from the image, or from one another, without an
@@ -80,7 +81,6 @@ struct mg_hello {
 	uint64_t magic;
 	uint32_t version;
 	uint32_t pid;
-	uint64_t tsc;  /* now */
 	char exe[256]; /* program_invocation_name, cut */
 };
 struct mg_welcome {
@@ -144,7 +144,8 @@ struct mg_session {
 	uint32_t sleeping;  /* futex word: MG_SLEEPS* while ms-record sleeps; the guest that fills
 			       half a ring sets it to 0 and wakes it */
 	uint64_t sequence;  /* MG_CLOCK_SEQUENCE: atomic counter */
-	uint64_t heartbeat; /* tsc of ms-record's last round */
+	uint64_t heartbeat; /* stamp of ms-record's last round, */
+	uint64_t ticks;     /* and the TSC */
 	/* Who wants MG_PAUSED: see mg_settle. */
 	uint32_t told_paused; /* ms-record: it was told to */
 	uint32_t user_paused; /* guest: the program asked for it (ms_pause)... */
@@ -155,7 +156,8 @@ struct mg_session {
 	uint32_t epoch;                     /* grows at every dlclose (before and after) */
 	uint32_t guest_ready;               /* 1 after the constructor */
 	uint32_t guest_disabled;            /* 1: the guest gave up; reason below */
-	uint32_t seccomp_seen;
+	uint32_t seccomp_seen;    /* not 0: there may be a seccomp filter; ms-record may set it */
+	uint32_t blind;           /* 1: stamps are from `sequence`, whatever the clock; for good */
 	uint32_t forks;           /* children that noticed that they are not the recorded process */
 	uint32_t no_ring_threads; /* threads that found no ring */
 	uint32_t no_usable; /* 1: usable sizes were asked for and the allocator does not tell them
@@ -471,6 +473,7 @@ enum mg_hook_kind {
 	MG_HOOK_LINKER = 9,  /* the dynamic linker says that it changes the list of modules */
 	MG_HOOK_CUSTOM = 10, /* as its `custom` says */
 	MG_HOOK_FORK = 11,   /* () */
+	MG_HOOK_PRCTL = 12,  /* (option, argument) */
 };
 
 /* A function of a custom allocator: what it does, and which arguments say so, counted from 1; 0 =

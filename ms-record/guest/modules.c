@@ -44,12 +44,6 @@ static void unlock(void)
 	__atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
 }
 
-static uint64_t now(void)
-{
-	return !mg.sequence ? mg_tsc()
-			    : __atomic_fetch_add(&mg.session->sequence, 1, __ATOMIC_SEQ_CST);
-}
-
 static int32_t find_open(uint64_t ip)
 {
 	uint32_t n = __atomic_load_n(&mg.session->module_count, __ATOMIC_ACQUIRE);
@@ -117,7 +111,7 @@ static void close_module(uint32_t i)
 	struct mg_module *m = &mg.modules[i], *ours = &images[i].module;
 	m->epoch_closed = ours->epoch_closed =
 		__atomic_load_n(&mg.session->epoch, __ATOMIC_RELAXED);
-	ours->closed = now();
+	ours->closed = mg_clock();
 	__atomic_store_n(&m->closed, ours->closed, __ATOMIC_RELEASE);
 }
 
@@ -145,7 +139,7 @@ static int32_t add(const struct mg_module *new, const struct image *im, const ch
 	*m = *new;
 	copy_path(m->path, sizeof(m->path), path);
 	m->frames = m->eh_frame_hdr ? 0 : mg_frames_of(m->start);
-	m->loaded = now();
+	m->loaded = mg_clock();
 	m->epoch_loaded = mg.session->epoch;
 	if ((uint64_t)&images - m->start < m->end - m->start)
 		m->flags |= MG_MODULE_GUEST;

@@ -7,6 +7,9 @@
  * the table at the first sight of one of its addresses (modules.c).
  */
 #include <errno.h>
+#include <linux/prctl.h>
+#include <linux/seccomp.h>
+#include <sys/syscall.h>
 
 #include "core.h"
 #include "preload.h"
@@ -104,23 +107,10 @@ MG_EXPORT void free(void *block)
 }
 
 /* The others are free by their definitions, and not every libc has them. */
-MG_EXPORT void cfree(void *block)
-{
-	give_back(MG_FRAME, block);
-}
-
-MG_EXPORT void free_sized(void *block, size_t size)
-{
-	(void)size;
-	give_back(MG_FRAME, block);
-}
-
-MG_EXPORT void free_aligned_sized(void *block, size_t align, size_t size)
-{
-	(void)align;
-	(void)size;
-	give_back(MG_FRAME, block);
-}
+__asm__(".globl cfree, free_sized, free_aligned_sized\n"
+	".set cfree, free\n"
+	".set free_sized, free\n"
+	".set free_aligned_sized, free\n");
 
 /* ---- memscope.h
  * ---------------------------------------------------------------------------------- */
@@ -192,3 +182,48 @@ MG_EXPORT int fork(void)
 	mg_fork_end(MG_FRAME, stamp, r == 0);
 	return r;
 }
+
+/* ---- what the program forbids itself: confine.c
+ * ----------------------------------------------------------------- */
+
+/* A system call that may forbid something. One that only asks what the kernel can do has flags with
+ * the strict mode, or no filter. */
+static void confine(long number, unsigned long a, unsigned long b, unsigned long c)
+{
+	bool control = number == SYS_prctl, seccomp = control && (int)a == PR_SET_SECCOMP;
+	bool strict = seccomp ? b == SECCOMP_MODE_STRICT : !control && !a && !b;
+	bool filter = c && (seccomp ? b == SECCOMP_MODE_FILTER : !control && a == 1);
+	bool clock = control && (int)a == PR_SET_TSC && b == PR_TSC_SIGSEGV;
+	mg_confine(strict || filter, strict || clock);
+}
+
+int prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d);
+MG_EXPORT int prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d)
+{
+	confine(SYS_prctl, (unsigned long)option, a, b);
+	return mg_real.prctl(option, a, b, c, d);
+}
+
+/* These calls by their numbers. */
+static __attribute__((used)) long rare_syscall(long number, unsigned long a, unsigned long b,
+					       unsigned long c, unsigned long d, unsigned long e,
+					       unsigned long f)
+{
+	confine(number, a, b, c);
+	return mg_real.syscall(number, a, b, c, d, e, f);
+}
+
+/* The others are the real one's, with the stack as it is: some return twice, or on another one. */
+__asm__(".text\n"
+	".globl syscall\n"
+	".type syscall, @function\n"
+	"syscall:\n"
+	"	.cfi_startproc\n"
+	"	endbr64\n"
+	"	cmp $157, %rdi\n" /* prctl */
+	"	je rare_syscall\n"
+	"	cmp $317, %rdi\n" /* seccomp */
+	"	je rare_syscall\n"
+	"	jmp *mg_real(%rip)\n"
+	"	.cfi_endproc\n"
+	".size syscall, .-syscall\n");

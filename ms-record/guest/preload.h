@@ -22,9 +22,6 @@ void *aligned_alloc(size_t align, size_t size);
 int posix_memalign(void **out, size_t align, size_t size);
 void *valloc(size_t size);
 void *pvalloc(size_t size);
-void cfree(void *block);
-void free_sized(void *block, size_t size);
-void free_aligned_sized(void *block, size_t align, size_t size);
 int dlclose(void *handle);
 void *mmap(void *address, size_t bytes, int prot, int flags, int fd, long offset);
 void *mmap64(void *address, size_t bytes, int prot, int flags, int fd, long offset);
@@ -50,6 +47,9 @@ void memscope_v1_resume(void);
  */
 struct dl_phdr_info;
 struct mg_real {
+	/* First: see preload.c. */
+	long (*syscall)(long, unsigned long, unsigned long, unsigned long, unsigned long,
+			unsigned long, unsigned long);
 	void *(*malloc)(size_t);
 	void (*free)(void *);
 	void *(*calloc)(size_t, size_t);
@@ -68,6 +68,7 @@ struct mg_real {
 	void *(*sbrk)(intptr_t);
 	int (*fork)(void);
 	int (*vfork)(void);
+	int (*prctl)(int, unsigned long, unsigned long, unsigned long, unsigned long);
 	void (*_exit)(int);
 	/* Of the C library, where a sanitizer in the program has its own, which is not ready yet.
 	 */

@@ -112,6 +112,13 @@ void *mg_next(const char *name, const struct link_map **where)
 	X(void *, sbrk, (intptr_t more), more)                                                     \
 	X(int, fork, (void))                                                                       \
 	X(int, vfork, (void))                                                                      \
+	X(int, prctl,                                                                              \
+	  (int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d),        \
+	  option, a, b, c, d)                                                                      \
+	X(long, syscall,                                                                           \
+	  (long number, unsigned long a, unsigned long b, unsigned long c, unsigned long d,        \
+	   unsigned long e, unsigned long f),                                                      \
+	  number, a, b, c, d, e, f)                                                                \
 	X(void, _exit, (int status), status)
 
 #define EARLY(type, name, parameters, ...)                                                         \

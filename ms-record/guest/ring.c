@@ -25,9 +25,6 @@
  */
 #include "core.h"
 
-#define FUTEX 202
-#define FUTEX_WAIT 0
-#define FUTEX_WAKE 1
 #define NO_TAIL (~UINT64_C(0))
 
 void mg_ring_attach(struct mg_writer *t)
@@ -42,11 +39,10 @@ void mg_ring_attach(struct mg_writer *t)
 void mg_wake_recorder(void)
 {
 	uint32_t *sleeping = &mg.head->sleeping;
-	if (!__atomic_load_n(sleeping, __ATOMIC_RELAXED) ||
+	if (!__atomic_load_n(sleeping, __ATOMIC_RELAXED) || mg_filtered() ||
 	    !__atomic_exchange_n(sleeping, 0, __ATOMIC_SEQ_CST))
 		return;
-	if (!__atomic_load_n(&mg.session->seccomp_seen, __ATOMIC_RELAXED))
-		mg_syscall(FUTEX, (uint64_t)sleeping, FUTEX_WAKE, 1, 0, 0, 0);
+	mg_futex(sleeping, MG_FUTEX_WAKE, 1, 0);
 }
 
 /* Sleeps until tail moves from `tail`, at most some milliseconds; only spins under a seccomp
@@ -58,15 +54,8 @@ static void sleep_for_tail(struct mg_writer *t, uint64_t tail)
 	__atomic_store_n(&r->waiting, 1, __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	mg_wake_recorder();
-	if (__atomic_load_n(&r->tail, __ATOMIC_ACQUIRE) == tail) {
-		static const uint64_t timeout[2] = {0, 20000000};
-		if (!__atomic_load_n(&mg.session->seccomp_seen, __ATOMIC_RELAXED))
-			mg_syscall(FUTEX, (uint64_t)&r->tail_futex, FUTEX_WAIT, seen,
-				   (uint64_t)timeout, 0, 0);
-		else
-			for (int i = 0; i < 1000; i++)
-				__asm__ volatile("pause");
-	}
+	if (__atomic_load_n(&r->tail, __ATOMIC_ACQUIRE) == tail)
+		mg_futex(&r->tail_futex, MG_FUTEX_WAIT, seen, 20000000);
 	__atomic_store_n(&t->ring->waiting, 0, __ATOMIC_RELAXED); /* not `r`: see fork.c */
 }
 
@@ -75,7 +64,7 @@ static void sleep_for_tail(struct mg_writer *t, uint64_t tail)
 static bool wait_for_tail(struct mg_writer *t, uint64_t tail)
 {
 	struct mg_ring *r = t->ring;
-	uint64_t start = mg_tsc(), waited = 0;
+	uint64_t start = mg_ticks(), waited = 0;
 	bool moved = false;
 	if (!mg.session->wait_ticks || t->stuck_tail == tail)
 		return false;
@@ -85,7 +74,7 @@ static bool wait_for_tail(struct mg_writer *t, uint64_t tail)
 	       __atomic_load_n(&mg.session->state, __ATOMIC_RELAXED) != MG_OFF) {
 		sleep_for_tail(t, tail);
 		moved = __atomic_load_n(&r->tail, __ATOMIC_ACQUIRE) != tail;
-		waited = mg_tsc() - start;
+		waited = mg_ticks() - start;
 	}
 	r = t->ring;
 	r->waited += waited;

@@ -106,7 +106,7 @@ static int connect_to(const char *name)
 
 static bool send_hello(int fd, const char *exe)
 {
-	struct mg_hello h = {.magic = MG_MAGIC, .version = MG_LAYOUT_VERSION, .tsc = mg_tsc()};
+	struct mg_hello h = {.magic = MG_MAGIC, .version = MG_LAYOUT_VERSION};
 	h.pid = (uint32_t)call(SYS_getpid, 0, 0, 0, 0);
 	append(h.exe, sizeof(h.exe), 0, exe);
 	return mg_syscall(SYS_sendto, (uint64_t)fd, (uint64_t)&h, sizeof(h), MSG_NOSIGNAL, 0, 0) ==
@@ -301,7 +301,7 @@ static uint32_t tid_of_thread(void)
 	if (tp == mg.raw_tp)
 		return mg.raw_tid;
 	if (!tid_in_block)
-		return (uint32_t)call(SYS_gettid, 0, 0, 0, 0);
+		return mg_filtered() ? 0 : (uint32_t)call(SYS_gettid, 0, 0, 0, 0);
 	__asm__ volatile("mov %%fs:%c1, %0" : "=r"(tid) : "i"(TID_OFFSET));
 	return tid;
 }

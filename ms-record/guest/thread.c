@@ -223,18 +223,13 @@ static struct mg_writer *claim_waiting(void)
 {
 	struct mg_session *s = mg.session;
 	struct mg_writer *t = claim();
-	uint64_t start = mg_tsc();
-	while (!t && mg_tsc() - start < ring_patience(s) &&
+	uint64_t start = mg_ticks();
+	while (!t && mg_ticks() - start < ring_patience(s) &&
 	       __atomic_load_n(&mg_gate->on, __ATOMIC_RELAXED) &&
 	       __atomic_load_n(&s->state, __ATOMIC_RELAXED) != MG_OFF) {
-		static const uint64_t timeout[2] = {0, 1000000};
-		static uint32_t never;
-		if (__atomic_load_n(&s->seccomp_seen, __ATOMIC_RELAXED)) {
-			__asm__ volatile("pause");
-		} else {
-			mg_wake_recorder();
-			mg_syscall(202, (uint64_t)&never, 0, 0, (uint64_t)timeout, 0, 0);
-		}
+		static const uint32_t never;
+		mg_wake_recorder();
+		mg_futex(&never, MG_FUTEX_WAIT, 0, 1000000);
 		t = claim();
 	}
 	return t;
@@ -245,13 +240,14 @@ static struct mg_writer *first_event(uintptr_t *self, uint64_t sp)
 {
 	uintptr_t events = *self >> 1;
 	struct mg_writer *t = NULL;
+	uint32_t tid = mg.dress.tid(); /* 0: it is not to be had */
 	if (!*self) {
 		*self = 1; /* a signal handler that comes now records nothing, and does not claim a
 			      second ring */
-		t = claim_waiting();
+		t = tid ? claim_waiting() : NULL;
 		if (!t && __atomic_load_n(&mg_gate->on, __ATOMIC_RELAXED))
 			__atomic_fetch_add(&mg.session->no_ring_threads, 1, __ATOMIC_RELAXED);
-	} else if (events && events % RETRY_EVENTS == 0) {
+	} else if (tid && events && events % RETRY_EVENTS == 0) {
 		t = claim();
 	}
 	if (!t && !__atomic_load_n(&mg_gate->on, __ATOMIC_RELAXED)) { /* forked meanwhile */
@@ -263,7 +259,7 @@ static struct mg_writer *first_event(uintptr_t *self, uint64_t sp)
 		__atomic_fetch_add(&mg.session->no_ring_lost, 1, __ATOMIC_RELAXED);
 		return NULL;
 	}
-	begin(t, mg.dress.tid(), 0, sp);
+	begin(t, tid, 0, sp);
 	*self = (uintptr_t)t;
 	/* Not before: signals come at the end of a system call, and a handler that leaves by
 	 * longjmp would have left a thread that is for ever about to begin. */

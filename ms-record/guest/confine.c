@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT
+ * What a program forbids itself while it runs: system calls, by a seccomp filter, and reading the
+ * processor's clock.
+ *
+ * The dress says so before it happens; ms-record looks for filters in /proc besides.
+ *
+ *  C1 Under a filter, whatever it allows, waits are spins. Who makes a system call is counted in
+ *     `calling` before it asks whether there is a filter, and who installs one waits for those: it
+ *     may be for all threads (TSYNC). That it could not be installed in the end changes nothing.
+ *
+ *  C2 Where one thread may not read the clock, all of its process take their stamps from the shared
+ *     counter. That begins a second ahead: so a stamp of a thread that was just about to read the
+ *     clock comes before all that is counted. That is as it was: whoever enters a hook after
+ *     something was counted sees that it has to count too. ms-record goes over as well: clock.h.
+ *
+ *  C3 Without the clock waits are bounded by what ms-record last read of it, and by how often it is
+ *     asked for here, should ms-record be gone.
+ */
+#include "core.h"
+
+#define FUTEX 202
+#define SPINS 200
+#define LOOK_TICKS (UINT64_C(1) << 14) /* what mg_spin takes, or less */
+#define CALLS_SPINS (1 << 16)          /* longer than any sleep */
+
+void mg_spin(void)
+{
+	for (int i = 0; i < SPINS; i++)
+		__asm__ volatile("pause");
+}
+
+uint64_t mg_ticks(void)
+{
+	static uint64_t looks;
+	if (MG_LIKELY(!mg.blind))
+		return mg_tsc();
+	return __atomic_load_n(&mg.session->ticks, __ATOMIC_RELAXED) +
+	       __atomic_add_fetch(&looks, LOOK_TICKS, __ATOMIC_RELAXED);
+}
+
+bool mg_recorder_rests(const struct mg_session *s, uint64_t seconds)
+{
+	uint64_t beat = __atomic_load_n(&s->heartbeat, __ATOMIC_RELAXED);
+	return !mg.sequence && beat && (int64_t)(mg_tsc() - beat) > (int64_t)(s->tsc_hz * seconds);
+}
+
+bool mg_filtered(void)
+{
+	return __atomic_load_n(&mg.filtered, __ATOMIC_SEQ_CST) ||
+	       __atomic_load_n(&mg.session->seccomp_seen, __ATOMIC_SEQ_CST);
+}
+
+void mg_futex(const uint32_t *word, uint32_t op, uint32_t value, uint64_t ns)
+{
+	const uint64_t timeout[2] = {0, ns};
+	__atomic_fetch_add(&mg.calling, 1, __ATOMIC_SEQ_CST);
+	bool may = !mg_filtered();
+	if (may)
+		mg_syscall(FUTEX, (uint64_t)word, op, value, (uint64_t)timeout, 0, 0);
+	__atomic_fetch_sub(&mg.calling, 1, __ATOMIC_SEQ_CST);
+	if (may || op != MG_FUTEX_WAIT)
+		return;
+	uint64_t start = mg_ticks();
+	while (__atomic_load_n(word, __ATOMIC_ACQUIRE) == value && mg_ticks() - start < 2 * ns)
+		mg_spin();
+}
+
+void mg_confine(bool calls, bool clock)
+{
+	static struct mg_session nowhere;
+	struct mg_session *s = mg.session;
+	bool first = s && !mg_filtered();
+	if (!s)
+		return;
+	if (!__atomic_load_n(&mg_gate->on, __ATOMIC_ACQUIRE))
+		s = &nowhere; /* a child that has none of its own: this one is its parent's */
+	if (clock) {          /* C2 */
+		uint64_t from = (mg.blind ? s->heartbeat : mg_tsc()) + mg.session->tsc_hz;
+		if (!mg.sequence)
+			s->sequence = from;
+		__atomic_store_n(&s->blind, 1, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&mg.sequence, true, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&mg.blind, true, __ATOMIC_SEQ_CST);
+	}
+	if (!calls)
+		return;
+	mg_wake_recorder(); /* it does not sleep for long from now on */
+	__atomic_store_n(&s->seccomp_seen, 1, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&mg.filtered, true, __ATOMIC_SEQ_CST);
+	for (int i = 0; first && i < CALLS_SPINS && __atomic_load_n(&mg.calling, __ATOMIC_SEQ_CST);
+	     i++)
+		mg_spin();
+}

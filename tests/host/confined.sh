@@ -1,0 +1,68 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Programs that install seccomp filters or forbid themselves the processor's clock while they are recorded: they go on as they do alone, and every
+# event is there.
+set -u
+failures=0
+fail() {
+	failures=$((failures + 1))
+	echo "$*"
+}
+cp "$TB/host/confined" confined || exit 1
+
+count='
+import sqlite3
+print(*(n for (n,) in sqlite3.connect("t.db").execute("""SELECT sum(site.allocations) AS n FROM site JOIN stack ON stack.id = site.stack
+	JOIN frame ON frame.id = stack.frame WHERE function IN ("in_filter", "round_robin", "busy", "leak") GROUP BY site.process ORDER BY n DESC""")))
+for row in sqlite3.connect("t.db").execute("SELECT pid, unknown_frees, inferred_frees, unfreed_blocks FROM process WHERE unknown_frees OR inferred_frees"):
+	print("pid, unknown frees, inferred frees, unfreed:", row)'
+
+# SCENE STATUS NUMBER...: the allocations in these functions, of each process, the largest first
+scene() {
+	local name=$1 status=$2 said is
+	shift 2
+	said=$(./confined "$name" 2>&1)
+	is=$?
+	[ "$is $said" = "$status begins
+$name: done" ] || fail "$name alone: status $is: $said"
+	rm -rf t.trace t.trace.d
+	timeout 120 "$BIN/ms-record" --follow=all -o t.trace ./confined "$name" >out 2>err
+	is=$?
+	[ $is = "$status" ] || fail "$name: status $is: $(cat err)"
+	[ "$(cat out)" = "$said" ] || fail "$name: output $(cat out)"
+	figures "$name" "$@"
+}
+figures() { # NAME NUMBER...
+	local name=$1 found
+	shift
+	grep -q 'every event recorded' err || fail "$name: $(cat err)"
+	"$BIN/ms-snap" -q -o t.db t.trace* || fail "$name: ms-snap"
+	found=$(python3 -c "$count")
+	[ "$found" = "$*" ] || fail "$name: $found allocations, not $*"
+}
+attached() { # SCENE NUMBER
+	./confined "$1" >out &
+	local target=$!
+	rm -rf t.trace t.trace.d
+	timeout 120 "$BIN/ms-record" -p $target -o t.trace 2>err || fail "$1: $(cat err)"
+	wait $target || fail "$1: status $?"
+	[ "$(cat out)" = "begins
+$1: done" ] || fail "$1: output $(cat out)"
+	figures "$@"
+}
+# 50,000 each, as a rule, and one before
+scene filter 0 50001
+scene library 0 50001
+scene raw 0 50001
+scene strict 7 50001
+scene clocks 0 6000
+scene all 0 350001
+scene forks 0 75001 25000 25000 25000 25000 25000 25000
+scene blind 0 50001 50000 25000
+scene leak 0 50101
+found=$("$BIN/ms-report" --json t.trace | python3 -c 'import json, sys; print(json.load(sys.stdin)["totals"]["unreachable_blocks"])')
+[ "$found" = 100 ] || fail "leak: $found unreachable blocks: $(cat err)"
+attached late 100000
+attached early 50000
+
+[ $failures = 0 ]
