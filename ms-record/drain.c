@@ -93,9 +93,11 @@ static void round_rest(struct session *s)
 		threads_look(s, false);
 		ring_return(s, false);
 		forks_tidy(s);
-		for (uint32_t i = 0; i < s->prepared && !s->damaged; i++)
+		for (uint32_t i = 0; i < s->prepared && !s->damaged; i++) {
+			ring_shrink(&s->readers[i]);
 			if (s->readers[i].taken)
 				ring_counters(s, &s->readers[i]);
+		}
 	}
 	ring_prepare(s);
 	if (batch_due(s, now)) {

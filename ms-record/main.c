@@ -55,6 +55,7 @@
  *   finish.c    the end block; symbols.c: symbols appended by ms-snap
  *   summary.c   what is said at the end
  */
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,7 +72,7 @@
 #include "standby.h"
 #include "summary.h"
 
-enum { STATUS_OWN_FAILURE = 125 };
+enum { STATUS_OWN_FAILURE = 125, LARGE = 1 << 19 };
 
 /* Ends as the command did: with its status, or by its signal (without a core file of our own). */
 static int end_as(int status)
@@ -166,6 +167,9 @@ int main(int argc, char **argv)
 	struct options o;
 	struct ms_err err = {0};
 	ms_out_of_memory_status = STATUS_OWN_FAILURE;
+	/* What is large and needed for a moment only, a checkpoint's memory for one, goes back to
+	 * the kernel each time; else the first such free would have malloc keep the others. */
+	mallopt(M_MMAP_THRESHOLD, LARGE);
 	/* While it is ignored nobody is told how a child has ended. */
 	bool ignored = signal(SIGCHLD, SIG_DFL) == SIG_IGN;
 	if (options_read(&o, argc, argv, &err)) {

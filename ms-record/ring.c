@@ -7,10 +7,12 @@
 #include <linux/futex.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "format/trace.h"
+#include "libcommon/arena.h"
 #include "options.h"
 #include "parse.h"
 #include "pool.h"
@@ -24,6 +26,7 @@
  */
 #define BACKLOG_MAX (UINT64_C(6) << 20)
 #define QUIET_NS UINT64_C(5000000)
+#define ITEMS_KEPT ((size_t)1 << 14) /* of a ring, 800 KB */
 
 void ring_free(struct reader *r)
 {
@@ -277,6 +280,18 @@ bool ring_half_full(const struct session *s)
 			return true;
 	}
 	return false;
+}
+
+void ring_shrink(struct reader *r)
+{
+	size_t n = r->count - r->first;
+	if (r->room <= ITEMS_KEPT || n > r->room / 16)
+		return;
+	memmove(r->items, r->items + r->first, n * sizeof *r->items);
+	r->first = 0;
+	r->count = n;
+	r->room /= 2;
+	r->items = ms_xrealloc(r->items, r->room + ITEMS_AHEAD, sizeof *r->items);
 }
 
 /* ---- taken back ---- */

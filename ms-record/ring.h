@@ -26,6 +26,8 @@ void ring_counters(struct session *s, struct reader *r);
 bool ring_half_full(const struct session *s);
 /* Events parsed and not merged yet. */
 uint64_t ring_backlog(const struct session *s);
+/* Gives back memory for events that a burst took, half of it each time. */
+void ring_shrink(struct reader *r);
 void ring_free(struct reader *r);
 /* The first `n` rings of a slot were made ready before its session was: it takes them over. */
 void ring_adopt(struct session *s, uint32_t n);
