@@ -53,9 +53,8 @@ int control_take_signals(struct control *c, struct ms_err *err)
 
 static int start_threads(struct control *c, struct ms_err *err)
 {
-	c->writer.limit.max = c->opt->keep_last_ns ? INT64_MAX : c->opt->max_bytes;
+	c->writer.limit.max = c->opt->max_bytes;
 	c->writer.limit.keep = c->opt->keep_live;
-	c->writer.limit.keep_ns = c->opt->keep_last_ns;
 	if (tell_start(&c->tell) || writer_start(&c->writer, c->tell.event) ||
 	    drain_start(&c->drain, &c->writer, c->tell.event) ||
 	    scanner_start(&c->scanner, c->opt, &c->drain))
@@ -91,11 +90,7 @@ static void raise_descriptors(void)
 static int open_trace(struct control *c, const struct options *o, struct ms_err *err)
 {
 	c->first = files_open(&c->files, o, c->launch.program, c->launch.pid, err);
-	if (!c->first)
-		return -1;
-	if (o->keep_live && !c->files.folder)
-		return ms_err_set(err, "--keep needs a regular file, not '%s'", c->files.path);
-	return 0;
+	return c->first ? 0 : -1;
 }
 
 static void note_start(struct control *c)

@@ -372,14 +372,17 @@ struct output *files_open(struct files *f, const struct options *o, const char *
 	f->path = expand(o->output ? o->output : "%e.%p.trace", exe, pid, err);
 	if (!f->path)
 		return NULL;
-	if (!strncmp(f->path, "fd:", 3))
-		return open_descriptor(o, f->path, f->path + 3, err);
-	if (ms_dest_find(&f->dest, f->path, err))
+	bool number = !strncmp(f->path, "fd:", 3);
+	if (!number && ms_dest_find(&f->dest, f->path, err))
 		return NULL;
-	if (f->dest.fd >= 0)
-		return open_descriptor(o, f->path, f->dest.name, err);
-	if (!f->dest.st.st_mode || S_ISREG(f->dest.st.st_mode))
+	if (!number && f->dest.fd < 0 && (!f->dest.st.st_mode || S_ISREG(f->dest.st.st_mode)))
 		return open_file(f, o, err);
+	if (o->keep_live) {
+		ms_err_set(err, "--keep=live needs a regular file, not '%s'", f->path);
+		return NULL;
+	}
+	if (number || f->dest.fd >= 0)
+		return open_descriptor(o, f->path, number ? f->path + 3 : f->dest.name, err);
 	int fd = ms_dest_open_special(&f->dest, f->path, err);
 	return fd < 0 ? NULL : make_output(o, fd, f->path, -1, NULL);
 }
