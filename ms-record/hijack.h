@@ -174,7 +174,8 @@ int hijack_give_back(struct hijack_call *c);
  * killed for want of memory. So neither SIGKILL nor Ctrl-C of ms-record falls into the time in
  * which threads are stopped; what f began it brings to its end. `shared` are `bytes` of memory that
  * both see, copied back to where it is afterwards. 0 and *result what f returned; or -1 with errno
- * set: there is no helper (then call f yourself), or ECHILD: it was killed, by us after five minutes.
+ * set: there is no helper (then call f yourself), or ECHILD: it was killed, by us after five
+ * minutes.
  *
  * Of other threads only the memory is there: f takes no lock that they may hold and does not write
  * to their files. With ptrace_scope 1 only ancestors may trace: for a process that ms-record

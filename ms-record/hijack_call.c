@@ -102,6 +102,7 @@ static void begin(struct hijack_call *c)
 /* The thread's next stop. 0, or -1 with errno set. */
 static int await(struct hijack_call *c, pid_t tid, int *status)
 {
+	*status = 0;
 	pid_t r = clock_mono() > c->deadline_ns ? 0 : hijack_wait(tid, status, c->deadline_ns);
 	if (r == tid && WIFSTOPPED(*status))
 		return 0;
