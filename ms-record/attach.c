@@ -50,6 +50,9 @@
 #define TRACED_MOST 1500 /* half a minute */
 #define AGAIN_NS 20000000
 #define HELP_NS UINT64_C(120000000000)
+#define INSIDE_NS 2000000
+#define INSIDE_MOST_NS 200000000
+#define KILLED_MOST 3
 
 const struct attach_times *attach_times(const struct attach *a)
 {
@@ -177,20 +180,31 @@ static int call_helper(struct attach *a, int (*f)(void *, void *), int *result)
 	return hijack_helper(f, a, &a->shared, sizeof a->shared, result);
 }
 
-/* Calls f there, again when not all threads could be stopped in time. */
+/* A thread inside the image leaves it as soon as it gets a processor: ever longer. */
+static long pause_of(const struct attach *a, int result)
+{
+	if (result != ATTACH_INSIDE)
+		return AGAIN_NS;
+	return a->leaves < 7 ? INSIDE_NS << (a->leaves - 1) : INSIDE_MOST_NS;
+}
+
+/* Calls f there, again when not all threads could be stopped in time, or some were in the image.
+ * What is to leave the process does so when the helper was killed, too. */
 static int help(struct attach *a, int (*f)(void *, void *), struct ms_err *err)
 {
 	uint64_t until = clock_mono() + HELP_NS;
-	for (int i = 0, traced = 0; i < AGAIN_MOST && clock_mono() < until;) {
-		int result = ATTACH_FAILED;
+	a->leaves = 0;
+	for (int i = 0, traced = 0, killed = 0; i < AGAIN_MOST && clock_mono() < until;) {
+		int result = ATTACH_AGAIN;
 		a->tries = (unsigned)i;
-		struct timespec pause = {0, AGAIN_NS};
-		if (call_helper(a, f, &result))
+		if (call_helper(a, f, &result) && (f != attach_restore || ++killed > KILLED_MOST))
 			return ms_err_sys(err, "the helper of ms-record did not end well");
 		if (result == ATTACH_DONE)
 			return 0;
 		if (result == ATTACH_FAILED)
 			return ms_err_set(err, "%s", a->shared.err.text);
+		a->leaves += result == ATTACH_INSIDE;
+		struct timespec pause = {0, pause_of(a, result)};
 		i += result == ATTACH_AGAIN;
 		traced += result == ATTACH_TRACED;
 		if (traced == TRACED_MOST)
@@ -211,6 +225,7 @@ static int take_back_earlier(struct attach *a, struct ms_err *err)
 		return -1;
 	attach_image_free(&a->image);
 	a->release_count = 0;
+	a->shared.restored = false;
 	return a->shared.left
 		       ? ms_err_set(
 				 err,
@@ -528,6 +543,8 @@ int attach_go(struct control *c, struct session *s, struct ms_err *err)
 	a->release_count = SESSION_RANGES;
 	a->times.patch_ns = a->shared.all_ns;
 	a->times.threads = a->shared.threads;
+	a->times.asleep = a->shared.asleep;
+	a->times.cut_short = a->shared.cut_short;
 	a->times.moved = a->shared.moved;
 	a->times.hooks = a->target_count;
 	if (!a->launched)
@@ -555,5 +572,6 @@ void attach_leave(struct control *c)
 	}
 	a->times.leave_ns = a->shared.all_ns;
 	a->times.leave_stops = a->shared.stops;
+	a->times.cut_short = a->shared.cut_short;
 	a->times.left = a->shared.left;
 }

@@ -43,11 +43,13 @@ struct attach_times {
 	uint64_t patch_ns; /* all threads were stopped to replace entries, */
 	uint64_t leave_ns; /* and to put them back, at most at a time */
 	unsigned threads, hooks, moved, leave_stops;
-	bool adopted;      /* what an earlier recorder left was used again */
-	bool left;         /* the session's memory had to be left in it */
-	bool gave_up;      /* the entries could not be put back */
-	char trouble[256]; /* why */
-	char missing[256]; /* functions that could not be hooked, with reasons; "" = none */
+	unsigned asleep;    /* threads that waited in the kernel and were left alone */
+	unsigned cut_short; /* system calls that may have come back early */
+	bool adopted;       /* what an earlier recorder left was used again */
+	bool left;          /* the session's memory had to be left in it */
+	bool gave_up;       /* the entries could not be put back */
+	char trouble[256];  /* why */
+	char missing[256];  /* functions that could not be hooked, with reasons; "" = none */
 };
 const struct attach_times *attach_times(const struct attach *a);
 void attach_free(struct attach *a);

@@ -297,12 +297,16 @@ static int map_stopped(struct attach *a, struct attach_shared *out, struct remot
 		ms_err_sys(&out->err, "cannot stop a thread of %d", (int)a->pid);
 		return ATTACH_FAILED;
 	}
+	struct hijack_thread one = s->threads.v[0];
 	hijack_wait_begin();
 	map_by(a, s, r, out, own);
 	if (!a->held)
 		hijack_resume(s, a->h.proc);
 	hijack_wait_end();
 	out->one_ns = s->longest_ns;
+	out->cut_short += s->cut_short;
+	out->one_tid = one.tid;
+	out->one_tp = one.regs.fs_base;
 	return out->err.text[0] ? ATTACH_FAILED : ATTACH_DONE;
 }
 

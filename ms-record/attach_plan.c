@@ -99,7 +99,7 @@ static bool is_in_use(const struct attach *a, const struct mg_manifest *m)
 		const struct mg_hook *h = &m->hooks[i];
 		uint8_t now[MG_DISPLACED_MAX];
 		if (!hijack_read(&a->h, h->entry, now, h->bytes) &&
-		    !memcmp(now, h->patched, h->bytes))
+		    patch_state(h, now) >= PATCH_JUMPS)
 			return true;
 	}
 	return false;
@@ -238,7 +238,7 @@ static bool adopt(struct attach *a, struct target *t)
 	if (!h || h->kind != t->hook.kind || h->bytes < PATCH_JUMP || h->bytes > sizeof now ||
 	    hijack_read(&a->h, h->entry, now, h->bytes))
 		return false;
-	if (memcmp(now, h->original, h->bytes) && memcmp(now, h->patched, h->bytes))
+	if (patch_state(h, now) == PATCH_OTHERS)
 		return false;
 	t->hook = *h;
 	t->fresh = false;

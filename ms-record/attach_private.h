@@ -59,9 +59,11 @@ struct attach_shared {
 	uint64_t near[NEAR_MOST];
 	uint64_t one_ns; /* the borrowed thread was stopped */
 	bool blind;      /* it may not read the processor's clock */
+	uint64_t one_tp; /* its thread pointer */
+	pid_t one_tid;
 	/* patched */
 	uint64_t all_ns;
-	unsigned threads, moved, stops;
+	unsigned threads, asleep, moved, stops, cut_short;
 	uint64_t tps[ATTACH_TPS]; /* of the threads that were stopped */
 	uint32_t tp_count;
 	uint64_t main_tp;
@@ -108,9 +110,10 @@ struct attach {
 	int channel[2]; /* the session's descriptor comes this way */
 	int memfd;
 
-	unsigned tries; /* of stopping all threads, so far */
-	bool forks;     /* forked children are recorded, too */
-	bool entered;   /* entries were replaced */
+	unsigned tries;  /* of stopping all threads, so far */
+	unsigned leaves; /* of finding nobody inside */
+	bool forks;      /* forked children are recorded, too */
+	bool entered;    /* entries were replaced */
 	struct attach_shared shared;
 	struct attach_times times;
 };
@@ -149,14 +152,28 @@ void attach_name_allocator(struct attach *a, const struct attach_module *m, bool
 
 /* ---- attach_remote.c, attach_mapping.c: run in the helper; each an enum ---- */
 
-enum { ATTACH_DONE, ATTACH_FAILED, ATTACH_AGAIN, ATTACH_TRACED };
+/* INSIDE: threads are in the image; try again when they have had time to leave. */
+enum { ATTACH_DONE, ATTACH_FAILED, ATTACH_AGAIN, ATTACH_TRACED, ATTACH_INSIDE };
 
 int attach_map(void *arg, void *shared);
 int attach_map_near(void *arg, void *shared); /* pages for slots only */
 int attach_patch(void *arg, void *shared);
 int attach_restore(void *arg, void *shared);
 
+#define ATTACH_LEAVES 24u
 #define ATTACH_STOP_NS UINT64_C(100000000) /* stopped for longer would be felt */
+
+/* ---- attach_rewrite.c ---- */
+
+/* Can the entries be rewritten while some threads are left alone? */
+bool attach_may_hold(const struct attach *a);
+/* 0, or -1: later. */
+typedef int attach_move(struct attach *a, struct hijack_stop *s, struct attach_shared *out);
+/* Entries become jumps or, `back`, what they were, those that were not are counted in *others; all
+ * threads are stopped, or held. move: before anything but the first bytes changes, none of them may
+ * be where other bytes will be. ATTACH_DONE, _FAILED or _AGAIN. */
+int attach_rewrite(struct attach *a, struct hijack_stop *s, bool back, attach_move *move,
+		   struct attach_shared *out, unsigned *others);
 
 /* Before anything stops: what can be known then, and the best nice value that is permitted. */
 void attach_hurry(struct attach *a);

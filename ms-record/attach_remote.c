@@ -8,32 +8,21 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "attach_private.h"
 #include "hijack_private.h"
 #include "libcommon/proc.h"
 
-#define STOP_TRIES 10 /* then it is twice as long each time that as many failed */
-#define LEAVE_TRIES 24
-#define PAUSE_NS 2000000
-#define PAUSE_MOST_NS 200000000
+#define STOP_TRIES 10           /* then it is twice as long each time that as many failed */
 #define STACK_MOST (256u << 10) /* of a thread's, from its stack pointer up */
 
-/* A thread inside the image leaves it as soon as it gets a processor: ever longer. */
-static void pause_between(int i)
-{
-	long ns = i < 6 ? PAUSE_NS << i : PAUSE_MOST_NS;
-	struct timespec t = {0, ns};
-	nanosleep(&t, NULL);
-}
-
-/* All threads stop, or all go on as if nothing had been. A thread that did not stop in time can be
- * let go by the end of this process only. */
+/* All threads stop, but for those that wait in the kernel, or all go on as if nothing had been. A
+ * thread that did not stop in time can be let go by the end of this process only. */
 static int stop_all(const struct attach *a, struct hijack_stop *s, struct ms_err *err)
 {
-	if (!hijack_stop_all(s, a->h.proc, ATTACH_STOP_NS << a->tries / STOP_TRIES))
+	uint64_t patience_ns = ATTACH_STOP_NS << a->tries / STOP_TRIES;
+	if (!(attach_may_hold(a) ? hijack_hold_all : hijack_stop_all)(s, a->h.proc, patience_ns))
 		return ATTACH_DONE;
 	if (errno == ETIMEDOUT)
 		return ATTACH_AGAIN;
@@ -95,6 +84,37 @@ static uint32_t find_tid(const struct attach *a, const struct hijack_stop *s)
 	return strstr(a->allocator, "glibc")  ? ATTACH_TID_GLIBC
 	       : strstr(a->allocator, "musl") ? ATTACH_TID_MUSL
 					      : 0;
+}
+
+/* The thread pointer of one that was left alone: it was seen before, or glibc gave the kernel an
+ * address behind it. */
+static void find_tp(const struct attach *a, struct hijack_thread *t)
+{
+	enum { ROBUST_LIST = ATTACH_TID_GLIBC + 16 };
+	uint64_t head = 0, bytes, words[3];
+	if (t->tid == a->shared.one_tid)
+		t->regs.fs_base = a->shared.one_tp;
+	else if (syscall(SYS_get_robust_list, t->tid, &head, &bytes) || !head ||
+		 hijack_read(&a->h, head - ROBUST_LIST, words, sizeof words) ||
+		 words[0] != head - ROBUST_LIST || words[2] != words[0])
+		t->regs.fs_base = 0;
+	else
+		t->regs.fs_base = words[0];
+}
+
+/* Those whose is not found are stopped for it if it `must` be. 0, or -1: one did not stop. */
+static int find_tps(const struct attach *a, struct hijack_stop *s, bool must)
+{
+	for (size_t i = 0; i < s->threads.n; i++) {
+		struct hijack_thread *t = &s->threads.v[i];
+		if (!t->asleep)
+			continue;
+		find_tp(a, t);
+		if (!t->regs.fs_base && must && hijack_wake(s, a->h.proc, t, ATTACH_STOP_NS) &&
+		    !t->gone)
+			return -1;
+	}
+	return 0;
 }
 
 static int learn(const struct attach *a, const struct hijack_stop *s, struct attach_shared *out)
@@ -161,36 +181,59 @@ static uint64_t moved(const struct attach *a, uint64_t ip)
 	return to;
 }
 
-/* Handlers that interrupted one of the instructions that give way return to where it is now. */
-static void move_frames(const struct attach *a, const struct hijack_thread *t,
+/* Handlers that interrupted one of the instructions that give way return to where it is now. Is
+ * there any? In a thread that was left alone they stay as they are. */
+static bool move_frames(const struct attach *a, const struct hijack_thread *t,
 			struct attach_shared *out)
 {
 	uint64_t *words;
+	bool any = false;
 	size_t n = read_stack(a, t, &words);
 	for (size_t i = 0; i + 2 < n; i++) {
 		uint64_t to = is_frame(&words[i]) ? moved(a, words[i]) : words[i];
 		if (to == words[i])
 			continue;
+		any = true;
+		if (t->asleep)
+			break;
 		if (hijack_write(&a->h, (t->regs.rsp & ~UINT64_C(7)) + 8 * i, &to, sizeof to))
 			ms_err_sys(&out->err, "cannot write to its stack");
 		out->moved++;
 	}
+	return any;
 }
 
-static void move_threads(struct attach *a, struct hijack_stop *s, struct attach_shared *out)
+static bool move_thread(const struct attach *a, struct hijack_thread *t, struct attach_shared *out)
+{
+	uint64_t to = t->gone ? t->regs.rip : moved(a, t->regs.rip);
+	if (to != t->regs.rip && !t->asleep) {
+		t->regs.rip = to;
+		hijack_set_regs(t);
+		out->moved++;
+	}
+	return !t->gone && move_frames(a, t, out);
+}
+
+/* 0, or -1: one that has to be moved did not stop. */
+static int move_threads(struct attach *a, struct hijack_stop *s, struct attach_shared *out)
 {
 	for (size_t i = 0; i < s->threads.n; i++) {
 		struct hijack_thread *t = &s->threads.v[i];
-		if (t->gone)
+		if (!move_thread(a, t, out) || !t->asleep)
 			continue;
-		uint64_t to = moved(a, t->regs.rip);
-		if (to != t->regs.rip) {
-			t->regs.rip = to;
-			hijack_set_regs(t);
-			out->moved++;
-		}
-		move_frames(a, t, out);
+		if (hijack_wake(s, a->h.proc, t, ATTACH_STOP_NS) && !t->gone)
+			return -1;
+		move_thread(a, t, out);
 	}
+	return 0;
+}
+
+static int move_none(struct attach *a, struct hijack_stop *s, struct attach_shared *out)
+{
+	(void)a;
+	(void)s;
+	(void)out;
+	return 0;
 }
 
 static int check_entries(const struct attach *a, struct ms_err *err)
@@ -205,36 +248,35 @@ static int check_entries(const struct attach *a, struct ms_err *err)
 	return 0;
 }
 
-static void restore(const struct attach *a, struct attach_shared *out)
-{
-	for (uint32_t i = 0; i < a->manifest.hook_count; i++) {
-		const struct mg_hook *h = &a->manifest.hooks[i];
-		if (!bytes_are(a, h->entry, h->patched, h->bytes))
-			out->others++;
-		else if (hijack_write(&a->h, h->entry, h->original, h->bytes)) {
-			ms_err_sys(&out->err, "cannot write to its code");
-			out->stuck = true;
-		}
-	}
-}
-
 static int replace(struct attach *a, struct hijack_stop *s, struct attach_shared *out)
 {
+	unsigned others = 0;
+	if (find_tps(a, s, true))
+		return ATTACH_AGAIN;
 	if (learn(a, s, out) || check_entries(a, &out->err))
-		return -1;
-	if (write_data(a, out))
-		return ms_err_sys(&out->err, "cannot write to the memory of %d", (int)a->pid);
-	for (uint32_t i = 0; i < a->target_count; i++) {
-		const struct target *t = &a->targets[i];
-		if (hijack_write(&a->h, t->hook.entry, t->patch.patched, t->patch.bytes) ||
-		    !bytes_are(a, t->hook.entry, t->patch.patched, t->patch.bytes)) {
-			ms_err_sys(&out->err, "cannot write to the code of %d", (int)a->pid);
-			restore(a, out);
-			return -1;
-		}
+		return ATTACH_FAILED;
+	if (write_data(a, out)) {
+		ms_err_sys(&out->err, "cannot write to the memory of %d", (int)a->pid);
+		return ATTACH_FAILED;
 	}
-	move_threads(a, s, out);
-	return 0;
+	int rc = attach_rewrite(a, s, false, move_threads, out, &others);
+	for (uint32_t i = 0; i < a->target_count && rc == ATTACH_DONE; i++) {
+		const struct target *t = &a->targets[i];
+		if (!bytes_are(a, t->hook.entry, t->patch.patched, t->patch.bytes))
+			rc = ATTACH_FAILED;
+	}
+	out->stuck = rc == ATTACH_FAILED;
+	if (out->stuck)
+		ms_err_sys(&out->err, "cannot write to the code of %d", (int)a->pid);
+	return rc;
+}
+
+static void restore(struct attach *a, struct hijack_stop *s, struct attach_shared *out)
+{
+	int rc = attach_rewrite(a, s, true, move_none, out, &out->others);
+	if (rc == ATTACH_FAILED)
+		ms_err_sys(&out->err, "cannot write to its code");
+	out->restored = rc != ATTACH_AGAIN;
 }
 
 /* Is the linker about to take modules away? It said so before it was hooked. */
@@ -266,12 +308,14 @@ int attach_patch(void *arg, void *shared)
 	if (is_closing(a) || (!a->held && !attach_is_alone(a, seen)))
 		rc = ATTACH_AGAIN;
 	else
-		rc = replace(a, s, out) ? ATTACH_FAILED : ATTACH_DONE;
+		rc = replace(a, s, out);
 	out->untouched = rc == ATTACH_AGAIN || (rc == ATTACH_FAILED && !out->stuck);
 	if (a->held)
 		return rc;
 	hijack_resume(s, a->h.proc);
 	out->all_ns = s->resumed_ns - s->begin_ns;
+	out->asleep = s->asleep;
+	out->cut_short += s->cut_short;
 	return rc;
 }
 
@@ -332,28 +376,39 @@ static bool disown(const struct attach *a)
 	       !hijack_write(&a->h, a->manifest_at + at, nothing, sizeof nothing);
 }
 
-/* All are stopped and nobody is inside: one of them takes the session's memory away. */
-static void release(struct attach *a, struct hijack_stop *s, struct attach_shared *out)
+/* One thread that is stopped, if need be for this. */
+static bool borrow_any(struct attach *a, struct hijack_stop *s, struct hijack_call *call)
 {
 	struct ms_err why = {0};
+	for (size_t i = 0; i < s->threads.n; i++)
+		if (!s->threads.v[i].gone && !s->threads.v[i].asleep &&
+		    !hijack_borrow(call, &a->h, &s->threads.v[i], 0, &why))
+			return true;
+	struct hijack_thread *t = hijack_easiest(s, a->h.proc);
+	return t && !hijack_wake(s, a->h.proc, t, ATTACH_STOP_NS) &&
+	       !hijack_borrow(call, &a->h, t, 0, &why);
+}
+
+/* Nobody is inside, or comes there: one of them takes the session's memory away. False: none could
+ * be had for it now. */
+static bool release(struct attach *a, struct hijack_stop *s, struct attach_shared *out)
+{
 	struct hijack_call call;
 	int64_t ignored;
-	out->left = true;
-	for (size_t i = 0; i < s->threads.n; i++) {
-		if (s->threads.v[i].gone || hijack_borrow(&call, &a->h, &s->threads.v[i], 0, &why))
-			continue;
-		int failed = 0;
-		if (!disown(a))
-			a->release_count = 0;
-		for (uint32_t k = 0; k < a->release_count && !failed; k++)
-			if (a->release[k].start)
-				failed = HIJACK_CALL(&call, &ignored, SYS_munmap,
-						     a->release[k].start, a->release[k].bytes);
-		out->left = failed != 0;
-		if (hijack_give_back(&call))
-			out->left = true;
-		return;
-	}
+	int failed = 0;
+	out->left = a->release_count != 0;
+	if (!out->left || !borrow_any(a, s, &call))
+		return !out->left;
+	if (!disown(a))
+		a->release_count = 0;
+	for (uint32_t k = 0; k < a->release_count && !failed; k++)
+		if (a->release[k].start)
+			failed = HIJACK_CALL(&call, &ignored, SYS_munmap, a->release[k].start,
+					     a->release[k].bytes);
+	out->left = failed != 0;
+	if (hijack_give_back(&call))
+		out->left = true;
+	return true;
 }
 
 /* Does it run another program now? Its memory as we knew it cannot be read any more. */
@@ -367,7 +422,7 @@ static bool is_another(const struct attach *a)
 /* The same of one that is stopped anyway, and where nobody can be inside. */
 static int restore_held(struct attach *a, struct attach_shared *out)
 {
-	restore(a, out);
+	restore(a, a->held, out);
 	shut(a, false, out);
 	release(a, a->held, out);
 	out->restored = true;
@@ -378,6 +433,18 @@ static int restore_held(struct attach *a, struct attach_shared *out)
 static bool stands_still(const struct attach *a)
 {
 	return hijack_state(a->h.proc, a->pid) == 'T';
+}
+
+/* The entries are what they were. A thread that was left alone may come back into the image from
+ * the function that it called, and finds it shut if it did not do so before: then it is inside. Is
+ * anybody, or is there more to do? */
+static bool leave(struct attach *a, struct hijack_stop *s, bool last, struct attach_shared *out)
+{
+	bool inside = anybody_inside(a, s);
+	if (!inside || last)
+		shut(a, inside, out);
+	inside = inside || hijack_look(s, a->h.proc, ATTACH_STOP_NS) || anybody_inside(a, s);
+	return inside || !release(a, s, out);
 }
 
 int attach_restore(void *arg, void *shared)
@@ -394,37 +461,33 @@ int attach_restore(void *arg, void *shared)
 		return ATTACH_FAILED;
 	}
 	attach_hurry(a);
-	for (int i = 0; i < LEAVE_TRIES; i++) {
-		struct hijack_stop s;
-		bool last = i == LEAVE_TRIES - 1 || stands_still(a);
-		int rc = stop_all(a, &s, &out->err);
-		if (rc)
-			return rc;
-		if (is_another(a)) {
-			hijack_resume(&s, a->h.proc);
-			out->left = false;
-			out->restored = true;
-			return ATTACH_DONE;
-		}
-		if (!attach_is_alone(a, seen)) {
-			hijack_resume(&s, a->h.proc);
-			return ATTACH_AGAIN;
-		}
-		if (!out->restored)
-			restore(a, out);
-		out->restored = true;
-		bool inside = anybody_inside(a, &s);
-		if (!inside || last)
-			shut(a, inside, out);
-		if (!inside)
-			release(a, &s, out);
+	if (!a->leaves)
+		hijack_await_easy(a->h.proc);
+	struct hijack_stop s;
+	bool last = a->leaves == ATTACH_LEAVES - 1 || stands_still(a), inside = false;
+	int rc = stop_all(a, &s, &out->err);
+	if (rc)
+		return rc;
+	bool another = is_another(a);
+	if (!another && !attach_is_alone(a, seen)) {
 		hijack_resume(&s, a->h.proc);
-		out->stops++;
-		uint64_t ns = s.resumed_ns - s.begin_ns;
-		out->all_ns = ns > out->all_ns ? ns : out->all_ns;
-		if (!inside || last)
-			break;
-		pause_between(i);
+		return ATTACH_AGAIN;
 	}
+	find_tps(a, &s, false);
+	if (!another && !out->restored)
+		restore(a, &s, out);
+	if (!another && out->restored)
+		inside = leave(a, &s, last, out);
+	hijack_resume(&s, a->h.proc);
+	out->left = out->left && !another;
+	out->restored = out->restored || another;
+	out->stops++;
+	out->cut_short += s.cut_short;
+	uint64_t ns = s.resumed_ns - s.begin_ns;
+	out->all_ns = ns > out->all_ns ? ns : out->all_ns;
+	if (!out->restored)
+		return ATTACH_AGAIN;
+	if (inside && !last)
+		return ATTACH_INSIDE;
 	return out->err.text[0] ? ATTACH_FAILED : ATTACH_DONE;
 }

@@ -9,6 +9,9 @@
  *     hijack_give_back it is as it was        |
  *   hijack_resume      <----------------------+---- hijack_resume     they go on
  *
+ * hijack_hold_all is hijack_stop_all without those that wait in the kernel: they wait on, and can
+ * wake up at any time.
+ *
  * A thread always stops where the kernel would take a signal (PTRACE_EVENT_STOP), and leaves from
  * there: so an interrupted system call starts again as the kernel means it. Those calls that return
  * EINTR although no signal came are made again by us. A process that was stopped by SIGSTOP stays
@@ -79,12 +82,24 @@ int hijack_write(const struct hijack *h, uint64_t address, const void *from, siz
 
 /* ---- stopping and going on (hijack_stop.c) ---- */
 
+/* What a thread would find if it were stopped, in the order of what is better. */
+enum hijack_trace {
+	HIJACK_RUNS,      /* nothing: it is in no system call that waits */
+	HIJACK_RESUMED,   /* nothing: the kernel goes on with what it waits for */
+	HIJACK_REPEATED,  /* its system call is made again by us, and a timeout in it begins anew */
+	HIJACK_CUT_SHORT, /* it may come back with a part done, or EINTR */
+};
+
 struct hijack_thread {
 	pid_t tid;
-	bool waiting;                 /* seized, and not seen to stop yet */
-	bool gone;                    /* it ended */
-	int signal;                   /* that it takes when it goes on */
-	uint64_t stop_ns;             /* when it was asked to */
+	bool waiting;            /* seized, and not seen to stop yet */
+	bool gone;               /* it ended */
+	bool asleep;             /* seized and left alone; of regs only rip and rsp are known */
+	enum hijack_trace trace; /* of those that hijack_easiest looked at */
+	pid_t born;              /* it is stopped where it began a thread or process, which is
+				    stopped, too; 0 = it is not. It cannot be borrowed or moved */
+	int signal;              /* that it takes when it goes on */
+	uint64_t stop_ns;        /* when it was asked to */
 	struct user_regs_struct regs; /* when it stopped */
 };
 
@@ -93,6 +108,9 @@ struct hijack_stop {
 		struct hijack_thread *v;
 		size_t n, cap;
 	} threads;
+	bool holds;          /* hijack_hold_all */
+	unsigned asleep;     /* after hijack_resume: how many were left alone */
+	unsigned cut_short;  /* how many were stopped though a trace of that may be left */
 	uint64_t begin_ns;   /* the first one was asked to stop */
 	uint64_t stopped_ns; /* the last one had stopped */
 	uint64_t resumed_ns; /* after hijack_resume: the last one went on */
@@ -110,6 +128,21 @@ size_t hijack_count(int proc, pid_t *any);
  * within `patience_ns` of when the first one was asked to (100 ms are good: a thread may be in the
  * kernel's hands, or in vfork); EPERM; ESRCH: none is there. */
 int hijack_stop_all(struct hijack_stop *s, int proc, uint64_t patience_ns);
+/* The same, but a thread that waits in a system call is left alone, and goes on when the calling
+ * thread ends; so do the threads and processes that it begins before that. */
+int hijack_hold_all(struct hijack_stop *s, int proc, uint64_t patience_ns);
+/* After it: those that were left alone and do not wait any more are stopped. When it returns, each
+ * of them has been off all processors, in a system call, since it was called. 0, or -1: one did not
+ * stop within `patience_ns`. */
+int hijack_look(struct hijack_stop *s, int proc, uint64_t patience_ns);
+/* If all threads are in system calls that would be cut short: waits until one is not, 50 ms at
+ * most.
+ */
+void hijack_await_easy(int proc);
+/* Of those that were left alone: the one whom it would harm the least to be stopped, or NULL. */
+struct hijack_thread *hijack_easiest(struct hijack_stop *s, int proc);
+/* Stops one that was left alone. 0, or -1: not within `patience_ns`, or it has ended. */
+int hijack_wake(struct hijack_stop *s, int proc, struct hijack_thread *t, uint64_t patience_ns);
 /* Stops one thread, preferably one that runs, and not inside a restartable sequence. As above;
  * EBUSY: all of them are in one. */
 int hijack_stop_one(struct hijack_stop *s, const struct hijack *h, uint64_t patience_ns);

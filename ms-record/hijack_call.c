@@ -59,6 +59,8 @@ static int prepare(struct hijack_call *c, struct hijack *h, unsigned flags, stru
 	pid_t tid = c->t->tid;
 	if (c->t->gone)
 		return ms_err_set(err, "the thread has ended");
+	if (c->t->asleep || c->t->born)
+		return ms_err_set(err, "the thread is in the midst of a system call");
 	if (hijack_in_rseq(h, c->t))
 		return ms_err_set(err, "the thread is inside a restartable sequence");
 	if (dispatched(tid))

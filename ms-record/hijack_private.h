@@ -15,9 +15,18 @@ void hijack_wait_begin(void);
 void hijack_wait_end(void);
 /* A number in the status of a thread, behind its label; 0 = there is none. */
 uint64_t hijack_status(int proc, pid_t tid, const char *label, int base);
+/* A file of a thread, as text. */
+bool hijack_text(int proc, pid_t tid, const char *file, char *text, size_t room);
 /* Is a stopped thread inside a restartable sequence? The kernel would not break that off any more,
  * once it was elsewhere. */
 bool hijack_in_rseq(const struct hijack *h, const struct hijack_thread *t);
+
+/* ---- hijack_sleep.c ---- */
+
+/* Does a thread wait in a system call, in which nothing is begun or ended, and is off all
+ * processors? Then the call with its first four arguments, rip and rsp are in t->regs. */
+bool hijack_waits(int proc, struct hijack_thread *t);
+enum hijack_trace hijack_trace_of(int proc, struct hijack_thread *t);
 /* Changes registers so that a system call that was broken off for no reason is made again. True
  * when it did. */
 bool hijack_repair(struct user_regs_struct *r, int proc, pid_t tid);

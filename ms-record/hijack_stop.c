@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * Stops threads of a process for a short while, and has them go on as if nothing had been.
+ *
+ * A thread that is seized and not asked to stop runs on as before, or waits on: nothing breaks off
+ * what it does in the kernel (hijack_sleep.c). The kernel lets go of it when its tracer ends. What
+ * it begins meanwhile, threads and processes, is born stopped and waits for that end, too.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -24,11 +28,13 @@
 #define LATE_NS UINT64_C(60000000)
 #define LATE_MOST_NS UINT64_C(20000000000)
 #define CANDIDATES_MAX 64u
+#define CUT_NS UINT64_C(50000000) /* for a call that would be cut short to end by itself */
+#define BIRTHS (PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK)
 #define RSEQ_TRIES 50
 
 /* ---- which threads ---- */
 
-static bool text_of(int proc, pid_t tid, const char *file, char *text, size_t room)
+bool hijack_text(int proc, pid_t tid, const char *file, char *text, size_t room)
 {
 	char name[48];
 	snprintf(name, sizeof name, "task/%d/%s", (int)tid, file);
@@ -38,7 +44,7 @@ static bool text_of(int proc, pid_t tid, const char *file, char *text, size_t ro
 static bool stat_of(int proc, pid_t tid, struct ms_proc_stat *out)
 {
 	char text[2048];
-	return text_of(proc, tid, "stat", text, sizeof text) && ms_proc_parse_stat(text, out);
+	return hijack_text(proc, tid, "stat", text, sizeof text) && ms_proc_parse_stat(text, out);
 }
 
 char hijack_state(int proc, pid_t tid)
@@ -50,7 +56,7 @@ char hijack_state(int proc, pid_t tid)
 uint64_t hijack_status(int proc, pid_t tid, const char *label, int base)
 {
 	char text[4096];
-	if (!text_of(proc, tid, "status", text, sizeof text))
+	if (!hijack_text(proc, tid, "status", text, sizeof text))
 		return 0;
 	return base == 16 ? ms_proc_status_mask(text, label)
 			  : ms_proc_status_number(text, label, 0);
@@ -114,11 +120,16 @@ static bool known(const struct hijack_stop *s, pid_t tid, size_t *at)
 
 /* ---- stopping ---- */
 
-/* A seized thread runs on until it is asked to stop. 0; or -1 with errno set. */
-static int seize(struct hijack_stop *s, pid_t tid)
+/* A seized thread runs on until it is asked to stop. One that a thread of ours began is ours. 0; or
+ * -1 with errno set. */
+static int seize(struct hijack_stop *s, int proc, pid_t tid)
 {
-	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL))
+	if (ptrace(PTRACE_SEIZE, tid, NULL, (void *)(uintptr_t)(s->holds ? BIRTHS : 0)) &&
+	    (errno != EPERM || !s->holds ||
+	     hijack_status(proc, tid, "\nTracerPid:\t", 10) != (uint64_t)syscall(SYS_gettid))) {
+		errno = errno == ENOENT ? ESRCH : errno;
 		return -1;
+	}
 	*MS_PUSH(&s->threads) = (struct hijack_thread){.tid = tid, .waiting = true};
 	return 0;
 }
@@ -129,12 +140,24 @@ static void ask(struct hijack_thread *t)
 	ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL);
 }
 
-/* All that were not asked before. */
+/* All that were not asked before, but for those that are left alone. */
 static void ask_all(struct hijack_stop *s)
 {
 	for (size_t i = 0; i < s->threads.n; i++)
-		if (!s->threads.v[i].stop_ns)
+		if (s->threads.v[i].waiting && !s->threads.v[i].stop_ns)
 			ask(&s->threads.v[i]);
+}
+
+/* Leaves those alone that wait in a system call. */
+static void leave_asleep(struct hijack_stop *s, int proc)
+{
+	for (size_t i = 0; i < s->threads.n; i++) {
+		struct hijack_thread *t = &s->threads.v[i];
+		if (!t->waiting || t->stop_ns || !hijack_waits(proc, t))
+			continue;
+		t->asleep = true;
+		t->waiting = false;
+	}
 }
 
 /* Seizes the threads that are new. How many, or -1. */
@@ -147,7 +170,7 @@ static int seize_new(struct hijack_stop *s, int proc)
 		pid_t tid = (pid_t)atoi(e->d_name);
 		if (tid <= 0 || known(s, tid, &at) || !alive(proc, tid))
 			continue;
-		if (!seize(s, tid)) {
+		if (!seize(s, proc, tid)) {
 			n++;
 			continue;
 		}
@@ -162,8 +185,24 @@ static int seize_new(struct hijack_stop *s, int proc)
 	return n;
 }
 
-/* Waits until the thread has stopped. A signal that it was about to take it takes first: that may
- * be the one that stops or ends it, or a handler begins. 0, or -1: the deadline has passed. */
+/* What waitpid said of a thread. A signal that it was about to take it takes first: that may be the
+ * one that stops or ends it, or a handler begins. */
+static void hear(struct hijack_thread *t, pid_t r, int status)
+{
+	unsigned long born = 0;
+	int event = status >> 16, sig = WSTOPSIG(status);
+	t->gone = r < 0 || WIFEXITED(status) || WIFSIGNALED(status);
+	if (!t->gone && (event == PTRACE_EVENT_CLONE || event == PTRACE_EVENT_FORK ||
+			 event == PTRACE_EVENT_VFORK)) {
+		ptrace(PTRACE_GETEVENTMSG, t->tid, NULL, &born);
+		t->born = (pid_t)born;
+	}
+	t->waiting = !t->gone && !t->born && event != PTRACE_EVENT_STOP;
+	if (t->waiting)
+		ptrace(PTRACE_CONT, t->tid, NULL, (void *)(intptr_t)(event ? 0 : sig));
+}
+
+/* Waits until the thread has stopped. 0, or -1: the deadline has passed. */
 static int await_one(struct hijack_thread *t, uint64_t deadline_ns)
 {
 	int status;
@@ -173,12 +212,7 @@ static int await_one(struct hijack_thread *t, uint64_t deadline_ns)
 			errno = ETIMEDOUT;
 			return -1;
 		}
-		t->gone = r < 0 || WIFEXITED(status) || WIFSIGNALED(status);
-		t->waiting = !t->gone && status >> 16 != PTRACE_EVENT_STOP;
-		if (t->waiting) {
-			int sig = status >> 16 ? 0 : WSTOPSIG(status);
-			ptrace(PTRACE_CONT, t->tid, NULL, (void *)(intptr_t)sig);
-		}
+		hear(t, r, status);
 	}
 	if (!t->gone)
 		t->gone = ptrace(PTRACE_GETREGS, t->tid, NULL, &t->regs) != 0;
@@ -205,7 +239,7 @@ static size_t stopped(const struct hijack_stop *s)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < s->threads.n; i++)
-		n += !s->threads.v[i].gone;
+		n += !s->threads.v[i].gone && (s->holds || !s->threads.v[i].asleep);
 	return n;
 }
 
@@ -214,6 +248,8 @@ static size_t stopped(const struct hijack_stop *s)
 static int stop_rounds(struct hijack_stop *s, int proc, uint64_t patience_ns)
 {
 	int n = seize_new(s, proc);
+	if (s->holds)
+		leave_asleep(s, proc);
 	s->begin_ns = clock_mono();
 	uint64_t deadline_ns = s->begin_ns + patience_ns;
 	for (int i = 0; i < ROUNDS_MAX && n > 0; i++) {
@@ -223,13 +259,14 @@ static int stop_rounds(struct hijack_stop *s, int proc, uint64_t patience_ns)
 			return -1;
 		}
 		n = seize_new(s, proc);
+		if (n > 0 && s->holds)
+			leave_asleep(s, proc);
 	}
 	return n;
 }
 
-int hijack_stop_all(struct hijack_stop *s, int proc, uint64_t patience_ns)
+static int stop_most(struct hijack_stop *s, int proc, uint64_t patience_ns)
 {
-	*s = (struct hijack_stop){0};
 	hijack_wait_begin();
 	int n = stop_rounds(s, proc, patience_ns), saved = errno;
 	hijack_wait_end();
@@ -238,6 +275,57 @@ int hijack_stop_all(struct hijack_stop *s, int proc, uint64_t patience_ns)
 	if (n == 0 && stopped(s))
 		return 0;
 	return fail(s, proc, n < 0 ? errno : n ? ETIMEDOUT : ESRCH);
+}
+
+int hijack_stop_all(struct hijack_stop *s, int proc, uint64_t patience_ns)
+{
+	*s = (struct hijack_stop){0};
+	return stop_most(s, proc, patience_ns);
+}
+
+int hijack_hold_all(struct hijack_stop *s, int proc, uint64_t patience_ns)
+{
+	*s = (struct hijack_stop){.holds = true};
+	return stop_most(s, proc, patience_ns);
+}
+
+static void wake(struct hijack_thread *t)
+{
+	t->asleep = false;
+	t->waiting = true;
+}
+
+/* One that was left alone: does it wait as before, and has not even met a signal? */
+static bool still_waits(struct hijack_thread *t, int proc)
+{
+	int status;
+	pid_t r = waitpid(t->tid, &status, __WALL | __WNOTHREAD | WNOHANG);
+	if (!r && hijack_waits(proc, t))
+		return true;
+	wake(t);
+	if (r)
+		hear(t, r, status);
+	if (t->waiting)
+		ask(t);
+	else if (!t->gone)
+		t->gone = ptrace(PTRACE_GETREGS, t->tid, NULL, &t->regs) != 0;
+	t->stop_ns = t->stop_ns ? t->stop_ns : clock_mono();
+	return false;
+}
+
+int hijack_look(struct hijack_stop *s, int proc, uint64_t patience_ns)
+{
+	int rc = 0;
+	bool all = true;
+	for (size_t i = 0; i < s->threads.n; i++)
+		if (s->threads.v[i].asleep && !still_waits(&s->threads.v[i], proc))
+			all = false;
+	if (all)
+		return 0;
+	hijack_wait_begin();
+	rc = await(s, clock_mono() + patience_ns);
+	hijack_wait_end();
+	return rc;
 }
 
 /* ---- one thread ---- */
@@ -269,31 +357,52 @@ static int stop_again(struct hijack_stop *s, uint64_t deadline_ns)
 	return await(s, deadline_ns);
 }
 
-/* Threads of the process: first those that run. */
-static size_t candidates(int proc, pid_t v[CANDIDATES_MAX])
+/* Threads of the process, those first that would find the least trace of being stopped. */
+struct candidates {
+	struct hijack_thread v[CANDIDATES_MAX]; /* ordered by .trace */
+	size_t n;
+};
+
+static void add_candidate(struct candidates *c, int proc, pid_t tid)
+{
+	struct hijack_thread t = {.tid = tid};
+	char state = alive(proc, tid);
+	size_t i = c->n;
+	if (!state || state == 'D')
+		return;
+	t.trace = state == 'R' ? HIJACK_RUNS : hijack_trace_of(proc, &t);
+	for (; i && c->v[i - 1].trace > t.trace; i--)
+		c->v[i] = c->v[i - 1];
+	c->v[i] = t;
+	c->n++;
+}
+
+static void find_candidates(struct candidates *c, int proc)
 {
 	DIR *d = open_tasks(proc);
-	size_t n = 0, running = 0;
-	for (struct dirent *e; d && n < CANDIDATES_MAX && (e = readdir(d));) {
-		pid_t tid = (pid_t)atoi(e->d_name);
-		char state = tid > 0 ? alive(proc, tid) : 0;
-		if (!state || state == 'D')
-			continue;
-		v[n++] = tid;
-		if (state == 'R') {
-			v[n - 1] = v[running];
-			v[running++] = tid;
-		}
-	}
+	c->n = 0;
+	for (struct dirent *e; d && c->n < CANDIDATES_MAX && (e = readdir(d));)
+		if (atoi(e->d_name) > 0)
+			add_candidate(c, proc, (pid_t)atoi(e->d_name));
 	if (d)
 		closedir(d);
-	return n;
+}
+
+/* The same; if all of them are where they would be cut short, some time is theirs. */
+static void await_candidates(struct candidates *c, int proc)
+{
+	uint64_t until = clock_mono() + CUT_NS;
+	find_candidates(c, proc);
+	while (c->n && c->v[0].trace == HIJACK_CUT_SHORT && clock_mono() < until) {
+		usleep(1000);
+		find_candidates(c, proc);
+	}
 }
 
 /* 0, or -1 with errno set: it goes on. */
 static int stop_this(struct hijack_stop *s, const struct hijack *h, pid_t tid, uint64_t deadline_ns)
 {
-	if (seize(s, tid))
+	if (seize(s, h->proc, tid))
 		return -1;
 	ask_all(s);
 	if (await(s, deadline_ns))
@@ -308,15 +417,16 @@ static int stop_this(struct hijack_stop *s, const struct hijack *h, pid_t tid, u
 
 int hijack_stop_one(struct hijack_stop *s, const struct hijack *h, uint64_t patience_ns)
 {
-	pid_t v[CANDIDATES_MAX];
-	size_t n = candidates(h->proc, v);
-	int why = n ? ETIMEDOUT : ESRCH;
+	struct candidates c;
+	await_candidates(&c, h->proc);
+	int why = c.n ? ETIMEDOUT : ESRCH;
 	uint64_t deadline_ns = clock_mono() + patience_ns;
-	for (size_t i = 0; i < n && clock_mono() <= deadline_ns; i++) {
+	for (size_t i = 0; i < c.n && clock_mono() <= deadline_ns; i++) {
 		uint64_t until = clock_mono() + patience_ns / 4;
 		*s = (struct hijack_stop){.begin_ns = clock_mono()};
-		if (!stop_this(s, h, v[i], until < deadline_ns ? until : deadline_ns)) {
+		if (!stop_this(s, h, c.v[i].tid, until < deadline_ns ? until : deadline_ns)) {
 			s->stopped_ns = clock_mono();
+			s->cut_short = c.v[i].trace == HIJACK_CUT_SHORT;
 			return 0;
 		}
 		why = errno;
@@ -325,67 +435,42 @@ int hijack_stop_one(struct hijack_stop *s, const struct hijack *h, uint64_t pati
 	return -1;
 }
 
+void hijack_await_easy(int proc)
+{
+	struct candidates c;
+	await_candidates(&c, proc);
+}
+
+struct hijack_thread *hijack_easiest(struct hijack_stop *s, int proc)
+{
+	struct hijack_thread *best = NULL;
+	for (size_t i = 0; i < s->threads.n; i++) {
+		struct hijack_thread *t = &s->threads.v[i];
+		if (!t->asleep)
+			continue;
+		t->trace = hijack_trace_of(proc, t);
+		best = best && best->trace <= t->trace ? best : t;
+	}
+	return best;
+}
+
+int hijack_wake(struct hijack_stop *s, int proc, struct hijack_thread *t, uint64_t patience_ns)
+{
+	s->cut_short += hijack_trace_of(proc, t) == HIJACK_CUT_SHORT;
+	wake(t);
+	ask(t);
+	hijack_wait_begin();
+	int rc = await_one(t, clock_mono() + patience_ns);
+	hijack_wait_end();
+	return rc || t->gone ? -1 : 0;
+}
+
 int hijack_set_regs(struct hijack_thread *t)
 {
 	return ptrace(PTRACE_SETREGS, t->tid, NULL, &t->regs) ? -1 : 0;
 }
 
 /* ---- going on ---- */
-
-/* Is a signal waiting that the thread would notice? Then the call was broken off for good reason.
- * One that is ignored waits only because the process is traced. */
-static bool signal_waits(const char *status)
-{
-	static const int silent[] = {SIGCHLD, SIGURG, SIGWINCH, SIGCONT};
-	uint64_t waits =
-		ms_proc_status_mask(status, "\nSigPnd:") | ms_proc_status_mask(status, "\nShdPnd:");
-	uint64_t ignored = 0;
-	for (size_t i = 0; i < sizeof silent / sizeof *silent; i++)
-		ignored |= UINT64_C(1) << (silent[i] - 1);
-	ignored &= ~ms_proc_status_mask(status, "\nSigCgt:");
-	ignored |= ms_proc_status_mask(status, "\nSigIgn:");
-	return (waits & ~ignored & ~ms_proc_status_mask(status, "\nSigBlk:")) != 0;
-}
-
-/* System calls that return EINTR on a stop and can be made again as they were: nothing has
- * happened in them yet. Never close or connect. */
-static bool repeatable(uint64_t call)
-{
-	static const int calls[] = {
-		SYS_epoll_wait, SYS_epoll_pwait,     SYS_epoll_pwait2, SYS_semop,
-		SYS_semtimedop, SYS_rt_sigtimedwait, SYS_recvfrom,     SYS_recvmsg,
-		SYS_recvmmsg,   SYS_sendto,          SYS_sendmsg,      SYS_sendmmsg,
-		SYS_accept,     SYS_accept4,         SYS_read,         SYS_readv,
-		SYS_write,      SYS_writev,          SYS_io_getevents, SYS_futex,
-		SYS_pread64,    SYS_pwrite64,        SYS_io_pgetevents};
-	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
-		if (call == (uint64_t)calls[i])
-			return true;
-	return false;
-}
-
-/* The kernel goes on with a sleep by a system call of its own, restart_syscall, which a filter may
- * forbid. There the sleep begins anew instead. */
-static bool sleeps(const struct user_regs_struct *r)
-{
-	enum { RESTART_BLOCK = 516 };
-	return (int64_t)r->rax == -RESTART_BLOCK;
-}
-
-bool hijack_repair(struct user_regs_struct *r, int proc, pid_t tid)
-{
-	char status[4096];
-	bool broken = (int64_t)r->rax == -EINTR && repeatable(r->orig_rax);
-	if ((int64_t)r->orig_rax < 0 || (!broken && !sleeps(r)))
-		return false;
-	text_of(proc, tid, "status", status, sizeof status);
-	if ((!broken && !ms_proc_status_number(status, "\nSeccomp:", 0)) || signal_waits(status))
-		return false;
-	r->rax = r->orig_rax;
-	r->rip -= 2;
-	r->orig_rax = UINT64_MAX;
-	return true;
-}
 
 static void release(struct hijack_stop *s, struct hijack_thread *t, int proc)
 {
@@ -412,7 +497,7 @@ void hijack_resume(struct hijack_stop *s, int proc)
 {
 	for (size_t i = 0; i < s->threads.n; i++) {
 		struct hijack_thread *t = &s->threads.v[i];
-		if (!t->gone && !t->waiting)
+		if (!t->gone && !t->waiting && !t->asleep)
 			release(s, t, proc);
 	}
 	uint64_t most = clock_mono() + LATE_MOST_NS;
@@ -422,6 +507,9 @@ void hijack_resume(struct hijack_stop *s, int proc)
 			release(s, t, proc);
 	}
 	s->resumed_ns = clock_mono();
+	s->asleep = 0;
+	for (size_t i = 0; i < s->threads.n; i++)
+		s->asleep += s->threads.v[i].asleep;
 	free(s->threads.v);
 	memset(&s->threads, 0, sizeof s->threads);
 }

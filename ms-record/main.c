@@ -45,8 +45,9 @@
  *               keeps registers, scan_memory.c reads, scan_roots.c knows where pointers can be,
  *               scan_graph.c follows them; scan_records.c: as records; scan_trace.c: the end of a
  *               command that is traced
- *   hijack.c    another process: may we? hijack_stop.c: its threads stopped; hijack_call.c: one of
- *               them does system calls for us, with a net below (hijack_net.c); hijack_helper.c
+ *   hijack.c    another process: may we? hijack_stop.c: its threads stopped, hijack_sleep.c but for
+ *               those that wait; hijack_call.c: one does system calls for us, with a net below
+ *               (hijack_net.c); hijack_helper.c
  *   merge.c     all rings in one order, to events; live.c: the blocks that are live;
  *               heaps.c: pools and heaps of the program's own;
  *               forks.c: those that a forked child inherits

@@ -17,6 +17,8 @@
 
 #define INT3 0xcc
 
+const uint8_t patch_wait[PATCH_FIRST] = {0xeb, 0xfe};
+
 static void put32(uint8_t *to, int64_t v)
 {
 	for (int i = 0; i < 4; i++)
@@ -292,6 +294,19 @@ void patch_slot(const struct patch *p, uint64_t enter, uint64_t hook, uint8_t ou
 	memset(out, INT3, MG_SLOT_BYTES);
 	memcpy(out, &head, sizeof head);
 	memcpy(out + MG_SLOT_DISPLACED, p->displaced, p->displaced_bytes);
+}
+
+enum patch_state patch_state(const struct mg_hook *h, const uint8_t *now)
+{
+	const uint8_t *rest = now + PATCH_FIRST;
+	size_t n = h->bytes - PATCH_FIRST;
+	bool original = !memcmp(rest, h->original + PATCH_FIRST, n);
+	bool patched = !memcmp(rest, h->patched + PATCH_FIRST, n);
+	if ((original || patched) && !memcmp(now, patch_wait, PATCH_FIRST))
+		return PATCH_WAITS;
+	if (original && !memcmp(now, h->original, PATCH_FIRST))
+		return PATCH_ORIGINAL;
+	return patched && !memcmp(now, h->patched, PATCH_FIRST) ? PATCH_JUMPS : PATCH_OTHERS;
 }
 
 uint64_t patch_moved(const struct patch *p, uint64_t ip)

@@ -19,8 +19,11 @@
 struct ms_err;
 
 #define PATCH_JUMP 5u         /* bytes of the jump */
+#define PATCH_FIRST 2u        /* bytes of a jump to itself, which stands there in between */
 #define PATCH_BODY_MOST 4096u /* of a function that are looked at */
 #define PATCH_INSTRUCTIONS 8u
+
+extern const uint8_t patch_wait[PATCH_FIRST]; /* the jump to itself */
 
 struct patch {
 	uint64_t entry, slot;
@@ -43,6 +46,10 @@ int patch_plan(struct patch *p, uint64_t entry, const uint8_t *code, size_t n, s
 	       uint64_t slot, struct ms_err *err);
 /* The bytes of its slot, which enters the image at `enter` for `hook`, both addresses. */
 void patch_slot(const struct patch *p, uint64_t enter, uint64_t hook, uint8_t out[MG_SLOT_BYTES]);
+/* What stands at the entry of a hook: it was left in the midst of being rewritten when who comes
+ * waits there. */
+enum patch_state { PATCH_OTHERS, PATCH_ORIGINAL, PATCH_JUMPS, PATCH_WAITS };
+enum patch_state patch_state(const struct mg_hook *h, const uint8_t *now);
 /* A thread is at `ip` when the jump is written: where it goes on. */
 uint64_t patch_moved(const struct patch *p, uint64_t ip);
 

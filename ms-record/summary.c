@@ -278,6 +278,12 @@ static void print_one(const struct control *c, const struct attach *attach)
 		     t->leave_stops == 1 ? "" : "s", ms_format_duration(d, t->leave_ns));
 	else
 		line("start", "the recorder was put into it by hand: %s", c->launch.inject);
+	if (c->attached && t->asleep + t->cut_short)
+		line("waiting",
+		     "%u thread%s left alone, for %s; %u system call%s may have come back early",
+		     t->asleep, t->asleep == 1 ? "" : "s",
+		     t->asleep == 1 ? "it waited in the kernel" : "they waited in the kernel",
+		     t->cut_short, t->cut_short == 1 ? "" : "s");
 	line("hooks", "%u function%s, %u thread%s moved out of their way%s%s", t->hooks,
 	     t->hooks == 1 ? "" : "s", t->moved, t->moved == 1 ? "" : "s",
 	     t->adopted ? "; those of an earlier recorder used again" : "",

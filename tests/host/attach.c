@@ -9,6 +9,7 @@
  *  - hog THREADS: computes
  *  - nap: sleeps for a millisecond, again and again; says by how much it came late at most
  *  - short THREADS: threads that begin, allocate and end
+ *  - doze THREADS: threads that allocate when they wake up, which is all the time, and fork
  *  - fork: children that allocate and exit, by fork and by vfork
  *  - plug FILE: dlopen, a call, dlclose
  *
@@ -195,21 +196,27 @@ static void *starter(void *arg)
 
 /* ---- fork ---- */
 
+static void fork_child(void)
+{
+	int status = 0;
+	pid_t pid = fork();
+	if (!pid) {
+		for (int i = 0; i < 100; i++)
+			free(keep(malloc(100)));
+		_exit(7);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status) ||
+	    WEXITSTATUS(status) != 7)
+		fault("a child", pid, pid < 0 ? errno : status);
+}
+
 static void *forker(void *arg)
 {
 	(void)arg;
 	while (!over) {
+		fork_child();
 		int status = 0;
-		pid_t pid = fork();
-		if (!pid) {
-			for (int i = 0; i < 100; i++)
-				free(keep(malloc(100)));
-			_exit(7);
-		}
-		if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status) ||
-		    WEXITSTATUS(status) != 7)
-			fault("a child", pid, status);
-		pid = vfork();
+		pid_t pid = vfork();
 		if (!pid) {
 			execl("/bin/true", "true", (char *)NULL);
 			_exit(9);
@@ -218,6 +225,22 @@ static void *forker(void *arg)
 			fault("a program", pid, status);
 		free(keep(malloc(40)));
 		atomic_fetch_add(&done, 1);
+	}
+	return NULL;
+}
+
+/* ---- doze ---- */
+
+static void *dozer(void *arg)
+{
+	uint64_t x = (uint64_t)arg + 88172645463325252u;
+	unsigned char *p[64] = {0};
+	size_t n[64] = {0};
+	for (unsigned i = 1; !over; i++) {
+		churn_some(&x, p, n, 64, 20);
+		nap((long)(next_random(&x) % 100000));
+		if (i % 64 == 0)
+			fork_child();
 	}
 	return NULL;
 }
@@ -260,6 +283,8 @@ static bool begin_mode(const char *mode, size_t threads)
 		start(churner, threads);
 	else if (!strcmp(mode, "spin"))
 		start(spinner, threads);
+	else if (!strcmp(mode, "doze"))
+		start(dozer, threads);
 	else if (!strcmp(mode, "hog"))
 		start(hog, threads);
 	else if (!strcmp(mode, "nap"))

@@ -273,6 +273,41 @@ def other_program():
     check(peak < 50000000, f"another program's memory is taken for that of the process: {peak} bytes")
 
 
+HOOK_BYTES, HOOK_ORIGINAL = 88, 48  # struct mg_hook
+
+
+def halfway():
+    """The recorder was killed while entries waited to be rewritten: who calls them waits there, and the next recorder mends them."""
+    p = start(TARGET, "churn", "2")
+    with subprocess.Popen([RECORD, "-q", "--no-symbols", "-o", "half.trace", "-p", str(p.pid)]) as r:
+        wait_for("half.trace")
+        r.kill()
+    p.send_signal(signal.SIGSTOP)
+    while state(p.pid) != "T":
+        time.sleep(0.02)
+    own = [line.split("-")[0:2] for line in mapped(p.pid).splitlines() if "/memfd:memscope-image" in line and " rw" in line]
+    low, high = int(own[0][0], 16), int(own[0][1].split()[0], 16)
+    with open(f"/proc/{p.pid}/mem", "r+b", buffering=0) as f:
+        f.seek(low)
+        hooks = f.read(high - low)
+        hooks = hooks[hooks.index((0x317473654d4753d1).to_bytes(8, "little")) + 84:]  # struct mg_manifest: hook_count, hooks
+        count = int.from_bytes(hooks[:4], "little")
+        check(count >= 10, f"{count} hooks")
+        for i in range(count):
+            hook = hooks[4 + HOOK_BYTES * i:4 + HOOK_BYTES * (i + 1)]
+            entry, size = int.from_bytes(hook[:8], "little"), int.from_bytes(hook[36:40], "little")
+            f.seek(entry)
+            check(f.read(1) == b"\xe9", f"hook {i} is not in place")
+            f.seek(entry)
+            f.write(b"\xeb\xfe")
+            if i % 2:  # the bytes behind were not written yet
+                f.seek(entry + 2)
+                f.write(hook[HOOK_ORIGINAL + 2:HOOK_ORIGINAL + size])
+    p.send_signal(signal.SIGCONT)
+    check(records(p.pid), "nothing is recorded after a recorder was killed halfway")
+    end(p, "halfway")
+
+
 def main():
     if os.path.exists("/proc/sys/kernel/yama/ptrace_scope") and os.geteuid():
         print("skip: processes of others cannot be traced here")
@@ -295,6 +330,7 @@ def main():
     refusals()
     sharing()
     spoiled()
+    halfway()
     sys.exit(bool(failures))
 
 

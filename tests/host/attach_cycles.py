@@ -58,6 +58,7 @@ def programs():
     yield Target("short", TARGET, "short", "4", share=4)
     yield Blocked("blocked", least=0)
     yield Stopped("stopped", TARGET, "churn", "2", share=4, least=0, blocks=128)
+    yield Target("doze", TARGET, "doze", "8")
     yield Target("fork", TARGET, "fork", share=4)
     yield Target("plug", TARGET, "plug", PLUG, share=4)
     yield Target("filter", TARGET, "filter", share=4, least=0)

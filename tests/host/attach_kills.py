@@ -41,10 +41,10 @@ class Tally:
 
 
 class Churn:
-    """One that computes without end; it is judged by itself at its end."""
+    """One that computes without end, or wakes up without end; it is judged by itself at its end."""
 
-    def __init__(self):
-        self.process = start(TARGET, "churn", str(THREADS))
+    def __init__(self, mode):
+        self.process = start(TARGET, mode, str(THREADS))
 
     def begin(self):
         pass
@@ -192,7 +192,8 @@ def process_killed():
 
 def main():
     random.seed(11)
-    killed("churn", Churn())
+    killed("churn", Churn("churn"))
+    killed("doze", Churn("doze"))
     killed("tally", Tally("killed.tally"))
     process_killed()
     sys.exit(bool(failures))

@@ -14,6 +14,7 @@ recorder. Times are not judged; that nobody asks for a real-time class or for pr
 """
 import getopt
 import re
+import signal
 import shutil
 import subprocess
 import sys
@@ -58,15 +59,23 @@ def asked(target):
 def busy(threads, hogs, count, seconds):
     hog = start(TARGET, "hog", str(hogs))
     target = start(TARGET, "spin", str(threads))
+    try:
+        measure(target, hog, f"{threads} threads, {hogs} hogs", count, seconds)
+    finally:
+        target.kill()
+        hog.kill()
+
+
+def measure(target, hog, name, count, seconds):
     windows = []
     alone = slept(lambda: time.sleep(1))
     late = slept(lambda: cycles(target, count, seconds, windows))
     asked(target)
-    end(target, f"{threads} threads")
+    end(target, name)
     end(hog, "the hogs")
     most = [max(w) / 1e6 for w in zip(*windows)]
     middle = [sorted(w)[len(w) // 2] / 1e6 for w in zip(*windows)]
-    print(f"{threads} threads, {hogs} hogs, {count} cycles: a sleeper was late by {late:.1f} ms at most, by {alone:.1f} ms alone; stopped, "
+    print(f"{name}, {count} cycles: a sleeper was late by {late:.1f} ms at most, by {alone:.1f} ms alone; stopped, "
           "median (longest) ms: " + ", ".join(f"{n} {a:.2f} ({b:.2f})" for n, a, b in zip(("one", "to attach", "to detach"), middle, most)))
 
 
@@ -76,6 +85,7 @@ def main():
     if "-h" in options:
         print(__doc__)
         return 0
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     for threads in words or ["65"]:
         busy(int(threads), int(options.get("-g", 2)), int(options.get("-c", 3)), float(options.get("-s", 0.05)))
     return bool(failures)

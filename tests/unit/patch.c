@@ -463,6 +463,27 @@ static void test_moved(void)
 	CHECK(patch_moved(p, p->entry + 7) == p->entry + 7, "what was not displaced stays");
 }
 
+static void test_state(void)
+{
+	struct mg_hook h = {.bytes = 7,
+			    .original = {0x41, 0x57, 0x41, 0x56, 0x55, 0x90, 0x90},
+			    .patched = {0xe9, 1, 2, 3, 4, 0xcc, 0xcc}};
+	uint8_t now[MG_DISPLACED_MAX];
+	memcpy(now, h.original, sizeof now);
+	CHECK(patch_state(&h, now) == PATCH_ORIGINAL, "original");
+	memcpy(now, patch_wait, PATCH_FIRST);
+	CHECK(patch_state(&h, now) == PATCH_WAITS, "begun");
+	memcpy(now, h.patched, sizeof now);
+	CHECK(patch_state(&h, now) == PATCH_JUMPS, "patched");
+	memcpy(now, patch_wait, PATCH_FIRST);
+	CHECK(patch_state(&h, now) == PATCH_WAITS, "nearly done");
+	now[3] = 9;
+	CHECK(patch_state(&h, now) == PATCH_OTHERS, "another's");
+	memcpy(now, h.original, PATCH_FIRST);
+	memcpy(now + PATCH_FIRST, h.patched + PATCH_FIRST, 5);
+	CHECK(patch_state(&h, now) == PATCH_OTHERS, "half");
+}
+
 int main(void)
 {
 	static struct run without[3 * FUNCTIONS];
@@ -487,6 +508,7 @@ int main(void)
 	test_kind(MG_HOOK_MALLOC, without);
 	test_kind(MG_HOOK_FREE, without);
 	test_moved();
+	test_state();
 	CHECK(gate->on && session->guest_ready, "it did not begin");
 	CHECK(rings[0].verified + rings[0].copies && !rings[0].mismatched,
 	      "%lu stacks differ of %lu", rings[0].mismatched, rings[0].verified);

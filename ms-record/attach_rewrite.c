@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT
+ * Entries rewritten while threads that wait in the kernel may wake up and come to them.
+ * Runs in the helper process.
+ *
+ * Where all threads are stopped, the bytes are just written. Else, for all entries at a time:
+ *
+ *   1. the first two bytes become a jump to itself: whoever comes waits there
+ *   2. hijack_look: each thread has been in the kernel since, or is stopped; so none is on its way
+ *      behind the first two bytes, but for stopped ones, which are moved
+ *   3. the other bytes become what they are to be
+ *   4. hijack_look: nobody's processor has old bytes of these any more
+ *   5. the first two bytes become what they are to be
+ *   6. hijack_look: a child that was forked meanwhile has a copy with jumps to themselves; it was
+ *      born stopped, and gets its bytes
+ *
+ * The first two bytes are written with the rest of their aligned word, at one time. If we are
+ * killed at any moment, nobody executes half an instruction: who comes waits until ms-record, or
+ * the next one, finds the jump to itself and puts the old bytes back (patch_state).
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "attach_private.h"
+
+#define WORD 8u
+#define FORK_NS UINT64_C(500000000) /* for a fork to come to its end */
+
+static bool fits(const struct mg_hook *h)
+{
+	return h->entry % WORD <= WORD - PATCH_FIRST;
+}
+
+bool attach_may_hold(const struct attach *a)
+{
+	for (uint32_t i = 0; i < a->manifest.hook_count; i++)
+		if (!fits(&a->manifest.hooks[i]))
+			return false;
+	return !a->launched;
+}
+
+static int write_first(const struct attach *a, const struct mg_hook *h, const uint8_t *first)
+{
+	uint8_t word[WORD];
+	uint64_t at = h->entry & ~(uint64_t)(WORD - 1);
+	if (hijack_read(&a->h, at, word, sizeof word))
+		return -1;
+	memcpy(word + h->entry % WORD, first, PATCH_FIRST);
+	return hijack_write(&a->h, at, word, sizeof word);
+}
+
+static int write_rest(const struct attach *a, const struct mg_hook *h, const uint8_t *to)
+{
+	return hijack_write(&a->h, h->entry + PATCH_FIRST, to + PATCH_FIRST,
+			    h->bytes - PATCH_FIRST);
+}
+
+struct rewrite {
+	struct attach *a;
+	struct hijack_stop *s;
+	bool back;
+	struct {
+		const struct mg_hook *hook;
+		const uint8_t *to;
+		uint8_t first[PATCH_FIRST]; /* as it was */
+	} v[MG_HOOKS_MAX];
+	uint32_t n;
+};
+
+/* Those that are as they should be before; *others: those that are neither that nor wait. */
+static void choose(struct rewrite *r, unsigned *others)
+{
+	for (uint32_t i = 0; i < r->a->manifest.hook_count; i++) {
+		const struct mg_hook *h = &r->a->manifest.hooks[i];
+		uint8_t now[MG_DISPLACED_MAX];
+		enum patch_state st = hijack_read(&r->a->h, h->entry, now, h->bytes)
+					      ? PATCH_OTHERS
+					      : patch_state(h, now);
+		if (st == PATCH_OTHERS || st == (r->back ? PATCH_ORIGINAL : PATCH_JUMPS)) {
+			++*others;
+			continue;
+		}
+		r->v[r->n].hook = h;
+		r->v[r->n].to = r->back ? h->original : h->patched;
+		memcpy(r->v[r->n++].first, now, PATCH_FIRST);
+	}
+}
+
+static bool anybody_asleep(const struct hijack_stop *s)
+{
+	for (size_t i = 0; i < s->threads.n; i++)
+		if (s->threads.v[i].asleep)
+			return true;
+	return false;
+}
+
+/* Whoever comes to that entry waits. */
+static bool waits(const struct attach *a, const struct mg_hook *h)
+{
+	uint8_t now[MG_DISPLACED_MAX];
+	return !hijack_read(&a->h, h->entry, now, h->bytes) && patch_state(h, now) == PATCH_WAITS;
+}
+
+/* Children that were forked while there were jumps to themselves. */
+static void mend_children(const struct rewrite *r)
+{
+	for (size_t i = 0; i < r->s->threads.n; i++) {
+		char path[32];
+		if (!r->s->threads.v[i].born)
+			continue;
+		snprintf(path, sizeof path, "/proc/%d/mem", (int)r->s->threads.v[i].born);
+		struct attach child = {.h = {.mem = open(path, O_RDWR | O_CLOEXEC)}};
+		for (uint32_t k = 0; k < r->n && child.h.mem >= 0; k++)
+			if (waits(&child, r->v[k].hook) &&
+			    !write_rest(&child, r->v[k].hook, r->v[k].to))
+				write_first(&child, r->v[k].hook, r->v[k].to);
+		if (child.h.mem >= 0)
+			close(child.h.mem);
+	}
+}
+
+/* A thread does not stop: the entries are as they were. */
+static int give_up(struct rewrite *r)
+{
+	for (uint32_t i = 0; i < r->n; i++) {
+		const struct mg_hook *h = r->v[i].hook;
+		write_first(r->a, h, r->v[i].first);
+		r->v[i].to = r->back ? h->patched : h->original;
+	}
+	hijack_look(r->s, r->a->h.proc, ATTACH_STOP_NS);
+	mend_children(r);
+	return ATTACH_AGAIN;
+}
+
+static int write_all(struct rewrite *r)
+{
+	int rc = 0;
+	for (uint32_t i = 0; i < r->n; i++)
+		rc |= hijack_write(&r->a->h, r->v[i].hook->entry, r->v[i].to, r->v[i].hook->bytes);
+	return rc ? ATTACH_FAILED : ATTACH_DONE;
+}
+
+static int write_in_turn(struct rewrite *r, attach_move *move, struct attach_shared *out)
+{
+	int proc = r->a->h.proc, rc = 0;
+	for (uint32_t i = 0; i < r->n && !rc; i++)
+		rc = write_first(r->a, r->v[i].hook, patch_wait);
+	if (rc || hijack_look(r->s, proc, ATTACH_STOP_NS) || move(r->a, r->s, out))
+		return give_up(r);
+	for (uint32_t i = 0; i < r->n; i++)
+		rc |= write_rest(r->a, r->v[i].hook, r->v[i].to);
+	hijack_look(r->s, proc, ATTACH_STOP_NS);
+	for (uint32_t i = 0; i < r->n; i++)
+		rc |= write_first(r->a, r->v[i].hook, r->v[i].to);
+	hijack_look(r->s, proc, FORK_NS);
+	mend_children(r);
+	return rc ? ATTACH_FAILED : ATTACH_DONE;
+}
+
+int attach_rewrite(struct attach *a, struct hijack_stop *s, bool back, attach_move *move,
+		   struct attach_shared *out, unsigned *others)
+{
+	static struct rewrite r;
+	r = (struct rewrite){.a = a, .s = s, .back = back};
+	choose(&r, others);
+	if (anybody_asleep(s))
+		return write_in_turn(&r, move, out);
+	return move(a, s, out) ? ATTACH_AGAIN : write_all(&r);
+}
