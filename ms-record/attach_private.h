@@ -175,7 +175,8 @@ typedef int attach_move(struct attach *a, struct hijack_stop *s, struct attach_s
 int attach_rewrite(struct attach *a, struct hijack_stop *s, bool back, attach_move *move,
 		   struct attach_shared *out, unsigned *others);
 
-/* Before anything stops: what can be known then, and the best nice value that is permitted. */
+/* Before anything stops: what can be known then, and the best nice value that is permitted (see
+ * hijack_helper, too). */
 void attach_hurry(struct attach *a);
 
 #endif

@@ -3,6 +3,7 @@
  * Runs in the helper process; what it finds goes back through shared memory.
  */
 #include <errno.h>
+#include <sched.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -34,13 +35,24 @@ static int stop_all(const struct attach *a, struct hijack_stop *s, struct ms_err
 	return ATTACH_FAILED;
 }
 
-/* No real-time class: it would run ahead of the kernel's own threads too. */
+/* No real-time class: it would run ahead of the kernel's own threads too. Who asks for short turns
+ * gets them sooner (Linux 6.12); before that nobody listens. */
 void attach_hurry(struct attach *a)
 {
+	struct {
+		uint32_t size, policy;
+		uint64_t flags;
+		int32_t nice;
+		uint32_t priority;
+		uint64_t turn_ns, deadline_ns, period_ns;
+	} want = {.size = sizeof want, .policy = SCHED_OTHER, .nice = -20, .turn_ns = 100000};
 	if (a->held)
 		return;
 	hijack_find_code(&a->h);
-	if (setpriority(PRIO_PROCESS, 0, -20)) /* of the calling thread */
+	if (!syscall(SYS_sched_setattr, 0, &want, 0)) /* of the calling thread */
+		return;
+	want.nice = getpriority(PRIO_PROCESS, 0);
+	if (syscall(SYS_sched_setattr, 0, &want, 0))
 		errno = 0;
 }
 

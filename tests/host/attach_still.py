@@ -47,13 +47,14 @@ def asked(target):
     if not shutil.which("strace"):
         print("no strace: system calls of the recorder not seen")
         return
-    calls = "sched_setscheduler,sched_setattr,openat,setpriority"
+    calls = "sched_setscheduler,sched_setattr,openat"
     subprocess.run(["strace", "-f", "-qq", "-o", "calls", "-e", "trace=" + calls, RECORD, "-q", "--no-symbols", "-o", "s.trace",
                     "-d", "0.05", "-p", str(target.pid)], check=True, timeout=120)
     with open("calls", encoding="utf-8") as f:
         said = f.read()
-    check("setpriority" in said, "strace saw nothing of the part that stops threads")
-    check(not re.search(r"sched_set|dma_latency", said), "asked for: " + str(re.findall(r".*(?:sched_set|dma_latency).*", said)))
+    check("sched_policy=SCHED_OTHER" in said, "strace saw nothing of the part that stops threads")
+    wrong = re.findall(r".*(?:sched_setscheduler|SCHED_FIFO|SCHED_RR|SCHED_DEADLINE|dma_latency).*", said)
+    check(not wrong, f"asked for: {wrong}")
 
 
 def busy(threads, hogs, count, seconds):
