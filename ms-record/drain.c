@@ -93,10 +93,9 @@ static void round_rest(struct session *s)
 		threads_look(s, false);
 		ring_return(s, false);
 		forks_tidy(s);
-		for (uint32_t i = 0; i < s->prepared && !s->damaged; i++) {
-			ring_shrink(&s->readers[i]);
-			if (s->readers[i].taken)
-				ring_counters(s, &s->readers[i]);
+		for (size_t i = 0; i < s->taken.n && !s->damaged; i++) {
+			ring_shrink(s->taken.v[i]);
+			ring_counters(s, s->taken.v[i]);
 		}
 	}
 	ring_prepare(s);
@@ -137,9 +136,8 @@ static void conclude(struct session *s)
 	before_look(s, true);
 	orders_do(s);
 	threads_look(s, true);
-	for (uint32_t i = 0; i < s->prepared; i++)
-		if (s->readers[i].taken)
-			ring_counters(s, &s->readers[i]);
+	for (size_t i = 0; i < s->taken.n; i++)
+		ring_counters(s, s->taken.v[i]);
 	scan_finish(s);
 	finish_trace(s);
 	leave_pool(s);

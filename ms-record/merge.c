@@ -201,8 +201,8 @@ static struct item *look_ahead(struct session *s, const struct reader *own, uint
 {
 	uint64_t last = key + (reach(s, key >> 1) << 1);
 	struct item *found = NULL;
-	for (uint32_t i = 0; i < s->prepared; i++) {
-		struct reader *r = &s->readers[i];
+	for (size_t i = 0; i < s->taken.n; i++) {
+		struct reader *r = s->taken.v[i];
 		bool fits = false;
 		if (r == own)
 			continue;
@@ -554,10 +554,10 @@ static void take_run(struct session *s, struct reader *r, uint64_t until)
 void merge_until(struct session *s, uint64_t limit)
 {
 	uint64_t end = limit == UINT64_MAX ? UINT64_MAX : (limit << 1) - 1;
-	struct heap_run *heap = ms_xrealloc(NULL, s->prepared + 1, sizeof *heap);
+	struct heap_run *heap = ms_xrealloc(NULL, s->taken.n + 1, sizeof *heap);
 	size_t n = 0;
-	for (uint32_t i = 0; i < s->prepared; i++) {
-		struct reader *r = &s->readers[i];
+	for (size_t i = 0; i < s->taken.n; i++) {
+		struct reader *r = s->taken.v[i];
 		if (r->first < r->count && r->items[r->first].key <= end)
 			heap[n++] = (struct heap_run){r->items[r->first].key, r};
 	}

@@ -30,7 +30,7 @@ static void make_item_room(struct reader *r)
 		r->count -= r->first;
 		r->first = 0;
 	} else {
-		r->room = r->room ? r->room * 2 : 1024;
+		r->room = r->room ? r->room * 2 : 32;
 		r->items = ms_xrealloc(r->items, r->room + ITEMS_AHEAD, sizeof *r->items);
 	}
 }
@@ -310,7 +310,7 @@ static int copy_part(struct session *s, struct reader *r, const struct record *c
 {
 	uint64_t start = word(c, 2), n = word(c, 3);
 	unsigned regs = c->keep ? 0 : MG_COPY_REGS;
-	if (n > MG_SLACK || c->keep > COPY_MAX || (c->keep && c->keep != r->copy_bytes))
+	if (n > MG_RECORD_MOST || c->keep > COPY_MAX || (c->keep && c->keep != r->copy_bytes))
 		return session_damaged(s, "a stack copy is out of range");
 	*words += regs + (n + 7) / 8;
 	if (*words * 8 > c->left)

@@ -11,7 +11,7 @@
 
 void parse_stack_grow(struct reader *r, uint32_t depth)
 {
-	r->cap = depth * 2 < 256 ? 256 : depth * 2;
+	r->cap = depth * 2 < 32 ? 32 : depth * 2;
 	r->ips = ms_xrealloc(r->ips, r->cap, sizeof *r->ips);
 	r->paths = ms_xrealloc(r->paths, r->cap, sizeof *r->paths);
 	r->nodes = ms_xrealloc(r->nodes, r->cap, sizeof *r->nodes);

@@ -77,9 +77,8 @@ static void add_loss(struct session *s, uint64_t to)
 
 static void collect(struct session *s)
 {
-	for (uint32_t i = 0; i < s->prepared && !s->damaged; i++)
-		if (s->readers[i].taken)
-			ring_counters(s, &s->readers[i]);
+	for (size_t i = 0; i < s->taken.n && !s->damaged; i++)
+		ring_counters(s, s->taken.v[i]);
 }
 
 /* The wait or the pause is over at `ns`, or the wait is, and a pause goes on from there. */

@@ -29,8 +29,9 @@
 #include "libcommon/err.h"
 #include "session.h"
 
-#define SLOT_RINGS 64u
-#define SLOT_LAP 131072u
+#define SLOT_RINGS 128u
+#define SLOT_WINDOW 65536u
+#define RINGS_AT_ONCE 64u /* structures that memory is put behind */
 #define SLOT_MODULES 1024u
 #define READY_FIRST 16u /* two pages each */
 /* Attached: nobody waits for room, so that there is more of it. */
@@ -74,16 +75,16 @@ static void lay_out(struct extents *e, uint32_t directory)
 static void choose_sizes(struct pool *p, pid_t pid, bool forks, bool attached)
 {
 	struct rlimit as;
-	uint64_t window = page_up((attached ? ATTACHED_LAP : MG_RING_LARGEST) + MG_SLACK);
+	uint64_t window = attached ? page_up(ATTACHED_LAP + MG_SLACK) : MG_RING_LARGEST + MG_SLACK;
 	uint32_t most = attached ? ATTACHED_RINGS : SESSION_RINGS;
 	p->image = (struct extents){.module_max = SESSION_MODULES,
 				    .ring_max = most,
 				    .window_bytes = window,
 				    .entries_bytes = ENTRIES_BYTES};
-	p->each = (struct extents){
-		.module_max = SLOT_MODULES,
-		.ring_max = attached ? ATTACHED_SLOT_RINGS : SLOT_RINGS,
-		.window_bytes = page_up((attached ? POOL_ATTACHED_LAP : SLOT_LAP) + MG_SLACK)};
+	p->each = (struct extents){.module_max = SLOT_MODULES,
+				   .ring_max = attached ? ATTACHED_SLOT_RINGS : SLOT_RINGS,
+				   .window_bytes = attached ? page_up(POOL_ATTACHED_LAP + MG_SLACK)
+							    : SLOT_WINDOW};
 	lay_out(&p->each, 0);
 	p->slot_max = !forks ? 0 : attached ? ATTACHED_SLOTS : POOL_SLOTS;
 	p->target = attached ? READY_FIRST : 0; /* nobody waits for one */
@@ -116,14 +117,30 @@ static int map_memory(struct pool *p)
 	return 0;
 }
 
+/* All in front of the windows, but most of the rings: see pool_back_ring. */
+static int back_head(const struct pool *p)
+{
+	uint64_t rest = p->image.rings + p->image.ring_max * sizeof(struct mg_ring);
+	return fallocate(p->memfd, 0, 0, (off_t)p->image.rings) ||
+	       fallocate(p->memfd, 0, (off_t)rest, (off_t)(p->image.entries - rest));
+}
+
+bool pool_back_ring(const struct pool *p, const struct session *s, uint32_t i)
+{
+	uint64_t at = (uint64_t)((uint8_t *)&s->mem_rings[i] - p->memory);
+	uint32_t n = s->ring_max - i < RINGS_AT_ONCE ? s->ring_max - i : RINGS_AT_ONCE;
+	return i % RINGS_AT_ONCE ||
+	       !fallocate(p->memfd, FALLOC_FL_KEEP_SIZE, (off_t)at, n * sizeof(struct mg_ring));
+}
+
 static int make_memory(struct pool *p, struct ms_err *err)
 {
 	struct stat st;
 	if (p->memfd < 0)
 		p->memfd = memfd_create("memscope", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (p->memfd < 0 || ftruncate(p->memfd, (off_t)p->bytes) ||
-	    fcntl(p->memfd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) ||
-	    fallocate(p->memfd, 0, 0, (off_t)p->image.entries) || fstat(p->memfd, &st))
+	    fcntl(p->memfd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) || back_head(p) ||
+	    fstat(p->memfd, &st))
 		return ms_err_sys(err, "cannot make shared memory of %zu bytes", p->bytes);
 	p->inode = st.st_ino;
 	if (map_memory(p))
@@ -365,8 +382,9 @@ static void fill(struct pool *p, uint32_t i, uint32_t serial)
 	memcpy(m->start_mark, p->head->start_mark, sizeof m->start_mark);
 	memcpy(m->allocator, p->head->allocator, sizeof m->allocator);
 	for (uint32_t r = 0; r < POOL_FIRST_RINGS; r++) {
-		rings[r].size_allowed = p->attached ? POOL_ATTACHED_LAP : MG_RING_FIRST;
+		rings[r].size_allowed = p->attached ? POOL_ATTACHED_LAP : POOL_FEW_LAP;
 		rings[r].state = MG_RING_FREE;
+		m->free_rings[0] |= UINT64_C(1) << r;
 	}
 	m->sample_seed += (uint64_t)serial << 32;
 	m->state = MG_ON;

@@ -24,8 +24,10 @@ struct writer;
 
 #define POOL_SLOTS 128u
 #define POOL_GHOSTS 32u
-#define POOL_FIRST_RINGS 2u            /* that a child finds ready */
-#define POOL_ATTACHED_LAP (512u << 10) /* of a child's ring when nobody waits */
+#define POOL_FIRST_RINGS 2u              /* that a child finds ready */
+#define POOL_FEW_RINGS 4u                /* that begin with a larger lap, */
+#define POOL_FEW_LAP (65536u - MG_SLACK) /* of so many bytes */
+#define POOL_ATTACHED_LAP (512u << 10)   /* of a child's ring when nobody waits */
 
 /* Where the parts of a session lie, from its start. */
 struct extents {
@@ -109,6 +111,8 @@ uint32_t pool_list_frames(struct pool *p, uint64_t start, const struct frames_ta
 /* What is listed for that module, or NULL. */
 const struct mg_frames *pool_frames(const struct pool *p, uint64_t start);
 
+/* Puts memory behind the structures of a session's rings, from `i` on. */
+bool pool_back_ring(const struct pool *p, const struct session *s, uint32_t i);
 /* The draining thread's, once a round: children that took a slot are handed to `born`, and enough
  * slots are kept ready. */
 void pool_round(struct pool *p, void (*born)(void *arg, struct pool *p, uint32_t slot), void *arg);

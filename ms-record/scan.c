@@ -77,13 +77,13 @@ static void copy_blocks(struct session *s)
 	const struct mg_session *m = s->mem;
 	q->lost = s->stats.lost + __atomic_load_n(&m->no_ring_lost, __ATOMIC_RELAXED) +
 		  __atomic_load_n(&m->reentry_lost, __ATOMIC_RELAXED);
-	for (uint32_t i = 0; i < s->prepared; i++)
-		q->lost += __atomic_load_n(&s->readers[i].ring->lost, __ATOMIC_RELAXED) -
-			   s->readers[i].lost;
+	for (size_t i = 0; i < s->taken.n; i++)
+		q->lost += __atomic_load_n(&s->taken.v[i]->ring->lost, __ATOMIC_RELAXED) -
+			   s->taken.v[i]->lost;
 	uint64_t passed = __atomic_load_n(&m->passed_early, __ATOMIC_RELAXED);
-	for (uint32_t i = 0; i < s->prepared; i++)
-		passed += __atomic_load_n(&s->readers[i].ring->passed, __ATOMIC_RELAXED) -
-			  s->readers[i].passed;
+	for (size_t i = 0; i < s->taken.n; i++)
+		passed += __atomic_load_n(&s->taken.v[i]->ring->passed, __ATOMIC_RELAXED) -
+			  s->taken.v[i]->passed;
 	/* What was there before is no block of ours, and may point to those that are. */
 	q->wide = s->opt->pids.n || s->forked || passed || s->stats.paused_allocations ||
 		  s->stats.started_late_ns || s->stats.unknown_frees;
@@ -228,7 +228,8 @@ static bool await_stacks(struct work *w)
 
 static bool hook_pending(const struct session *s)
 {
-	for (uint32_t i = 0; i < s->ring_max; i++) {
+	uint32_t n = __atomic_load_n(&s->prepared, __ATOMIC_RELAXED);
+	for (uint32_t i = 0; i < n; i++) {
 		const struct mg_ring *r = &s->mem_rings[i];
 		if (__atomic_load_n(&r->state, __ATOMIC_ACQUIRE) == MG_RING_TAKEN &&
 		    __atomic_load_n(&r->pending, __ATOMIC_ACQUIRE))
@@ -286,7 +287,8 @@ static void take_last(struct work *w)
 	w->threads = ms_xrealloc(NULL, q->last_count + 1, sizeof *w->threads);
 	memcpy(w->threads, q->last_regs, bytes);
 	w->thread_count = q->last_count;
-	for (uint32_t i = 0; i < w->s->ring_max; i++)
+	uint32_t rings = __atomic_load_n(&w->s->prepared, __ATOMIC_RELAXED);
+	for (uint32_t i = 0; i < rings; i++)
 		__atomic_store_n(&w->s->mem_rings[i].pending, 0, __ATOMIC_RELEASE);
 }
 
@@ -331,8 +333,9 @@ static void look(struct work *w, pid_t tid)
 {
 	struct session *s = w->s;
 	struct scan *q = w->q;
-	uint64_t own[MG_OWN_MAX][2];
-	memcpy(own, s->pool->head->own, sizeof own);
+	uint64_t own[2 * MG_OWN_MAX][2] = {0}; /* a forked child has its parent's, and more */
+	memcpy(own, s->pool->head->own, sizeof own / 2);
+	memcpy(own + MG_OWN_MAX, s->mem->own, s->forked ? sizeof own / 2 : 0);
 	if (w->frozen.own ? frozen_open(w, &w->memory, w->deadline_ns)
 			  : memory_open(&w->memory, s->proc, tid, w->deadline_ns)) {
 		w->state = is_files(errno) ? MS_SCAN_FILES : MS_SCAN_UNREADABLE;
@@ -350,7 +353,7 @@ static void look(struct work *w, pid_t tid)
 			  .threads = w->threads,
 			  .thread_count = w->thread_count,
 			  .own = own,
-			  .own_count = MG_OWN_MAX,
+			  .own_count = 2 * MG_OWN_MAX,
 			  .arenas = arenas.span,
 			  .arena_count = arenas.count,
 			  .own_inode = inode_of(s->pool->memfd),

@@ -193,7 +193,7 @@ struct session *session_woken(const struct options *opt, struct writer *writer, 
 		return give_up(s);
 	begin(s);
 	struct mg_session *m = s->mem;
-	m->no_ring_threads = m->forks = 0;
+	m->forks = 0;
 	m->no_ring_lost = m->reentry_lost = m->not_taken = m->passed_early = 0;
 	s->wake = a->wake;
 	s->woken = true;
@@ -285,6 +285,8 @@ void session_free(struct session *s)
 	batch_free(s->batch);
 	samples_free(s->sampler);
 	scan_free(s->scan);
+	free(s->taken.v);
+	free(s->alive.v);
 	free(s->threads.v);
 	free(s->tids.v);
 	free(s->samples.data);
@@ -474,8 +476,10 @@ static void read_tids(struct session *s)
 {
 	int fd = openat(s->proc, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	uint64_t start = session_now(s);
 	s->tids.n = 0;
-	s->tids_ns = session_now(s);
+	s->tids_ns = start;
+	s->tids_again_ns = start + TIDS_AGAIN_NS;
 	if (!d) {
 		if (fd >= 0)
 			close(fd);
@@ -488,13 +492,15 @@ static void read_tids(struct session *s)
 				(struct tid_pair){inner, (uint32_t)strtoul(e->d_name, NULL, 10)};
 	}
 	closedir(d);
+	uint64_t now = session_now(s), took = now - start;
+	s->tids_again_ns = now + (took > TIDS_AGAIN_NS / 8 ? took * 8 : TIDS_AGAIN_NS);
 }
 
 uint32_t session_outer_tid(struct session *s, uint32_t tid)
 {
 	if (s->same_pidns)
 		return tid;
-	if (!s->tids_ns || session_now(s) > s->tids_ns + TIDS_AGAIN_NS)
+	if (!s->tids_ns || session_now(s) > s->tids_again_ns)
 		read_tids(s);
 	for (size_t i = 0; i < s->tids.n; i++)
 		if (s->tids.v[i].inner == tid)

@@ -37,7 +37,7 @@ struct pool;
 struct scan;
 
 #define SESSION_MODULES 4096u
-#define SESSION_RINGS 1024u
+#define SESSION_RINGS MG_RINGS_MOST
 
 /* ---- per ring ---- */
 
@@ -87,11 +87,15 @@ struct reader {
 	struct mg_ring *ring; /* shared with a possibly hostile process: read once, check, use */
 	const uint8_t *window;
 	bool prepared, taken;
-	uint32_t allowed;      /* size_allowed as we set it */
-	uint32_t stalls;       /* as last seen */
-	uint64_t tail, offset; /* bytes read in all; place in the window */
-	uint64_t last;         /* the last stamp read */
-	uint64_t quiet_ns;     /* when it was last seen with data, or looked at */
+	uint32_t allowed;             /* size_allowed as we set it */
+	uint32_t stalls;              /* as last seen */
+	uint64_t tail, offset;        /* bytes read in all; place in the window */
+	uint64_t last;                /* the last stamp read */
+	uint64_t quiet_ns;            /* when it was last seen with data, or looked at */
+	uint64_t pending, pending_ns; /* as last seen in it, and since when; */
+	uint64_t pending_look_ns;     /* when to look whether it counts still */
+	struct item *items;           /* sorted; [first, count) are waiting */
+	size_t first, count, room;
 
 	uint32_t thread; /* index; UINT32_MAX before the first MG_THREAD */
 	uint32_t epoch;
@@ -113,8 +117,6 @@ struct reader {
 	uint8_t *copy;
 	size_t copy_bytes, copy_room;
 
-	struct item *items; /* sorted; [first, count) are waiting */
-	size_t first, count, room;
 	struct released {
 		uint64_t number, address, size;
 		bool found, inherited, backing, before;
@@ -275,11 +277,28 @@ struct session {
 	/* the draining thread's */
 	struct reader *readers;
 	uint32_t prepared; /* rings made ready so far */
+	/* Those that have a writer, of which is known that they have, and as a set. */
+	struct {
+		struct reader **v;
+		size_t n, cap;
+	} taken;
+	uint64_t listed[MG_RINGS_MOST / 64];
+	size_t return_next; /* of `taken`: the one to be looked at next for whether it is over, */
+	uint64_t return_ns; /* not before then, */
+	size_t name_next;   /* and the same of `alive` and names */
+	uint64_t names_ns;
 	struct modules modules;
 	struct {
 		struct thread *v;
 		size_t n, cap;
 	} threads;
+	/* Those that have not gone, or whose end is not written. */
+	struct {
+		struct alive {
+			uint32_t tid, index;
+		} * v;
+		size_t n, cap;
+	} alive;
 	struct stacks stacks;
 	struct live live;
 	struct heaps *heaps;     /* NULL until there is one */
@@ -291,7 +310,7 @@ struct session {
 		} * v;
 		size_t n, cap;
 	} tids;
-	uint64_t tids_ns; /* when they were read */
+	uint64_t tids_ns, tids_again_ns; /* when they were read, and may be again */
 	struct remote *remote;
 	struct batch *batch;
 	uint32_t frames_sent, nodes_sent;
@@ -389,15 +408,17 @@ void session_room(struct session *s, size_t n);
 int session_damaged(struct session *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* ns since the start of the session's recording. */
 uint64_t session_now(const struct session *s);
-/* Bytes of a ring's first lap. One that may not make a thread wait has to hold what comes until we
- * look. */
+/* Bytes of a ring's first lap: most processes have few threads, and it should hold what comes until
+ * we look. One that may not make a thread wait has to. */
 static inline uint32_t session_first_lap(const struct session *s, uint32_t ring)
 {
-	return !s->attach_modules ? MG_RING_FIRST
-	       : s->slot          ? POOL_ATTACHED_LAP
-	       : ring < 8         ? 1u << 21
-	       : ring < 24        ? 1u << 19
-				  : MG_RING_FIRST;
+	uint32_t most = (uint32_t)s->window_bytes - MG_SLACK;
+	uint32_t lap = !s->attach_modules ? ring < POOL_FEW_RINGS ? POOL_FEW_LAP : MG_RING_FIRST
+		       : s->slot          ? POOL_ATTACHED_LAP
+		       : ring < 8         ? 1u << 21
+		       : ring < 24        ? 1u << 19
+					  : 1u << 16;
+	return lap < most ? lap : most;
 }
 /* Does the process run under a seccomp filter, so that it makes no system call of ours? */
 static inline bool session_seccomp(const struct session *s)

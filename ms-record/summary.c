@@ -75,7 +75,8 @@ static void print_quality(const struct control *c, const struct image *m)
 	if (images_lost(m))
 		fprintf(stderr, "%sits trace is lost", sep);
 	else if (t->lost)
-		fprintf(stderr, "%s%s events lost", sep, ms_format_count(n, t->lost));
+		fprintf(stderr, "%s%s events lost%s", sep, ms_format_count(n, t->lost),
+			t->violations ? ", the others recorded" : "");
 	else if (m->damage[0] || m->disabled[0] || m->error)
 		fprintf(stderr, "%srecorded in part", sep);
 	else if (!t->events)
@@ -92,6 +93,8 @@ static void print_quality(const struct control *c, const struct image *m)
 			c->stop_why);
 	else
 		fprintf(stderr, "%severy event recorded", sep);
+	if (t->violations)
+		fprintf(stderr, ", %s of them out of order", ms_format_count(n, t->violations));
 	fputc('\n', stderr);
 }
 

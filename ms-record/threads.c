@@ -16,6 +16,8 @@
 /* A thread is often named just after it started: look again soon, then ever more rarely. */
 #define FIRST_LOOK_NS UINT64_C(5000000)
 #define LAST_LOOK_NS UINT64_C(1000000000)
+#define LOOKS_NS UINT64_C(1000000) /* at a stretch */
+#define LOOKS_SHARE 8u             /* so many times as long it is not looked again */
 
 static void read_name(struct session *s, struct thread *t)
 {
@@ -52,12 +54,10 @@ static void look_for_filter(struct session *s, const char *status)
 uint32_t threads_add(struct session *s, uint32_t tid, uint64_t stamp)
 {
 	/* A signal handler inside a hook writes to a ring of its own: the same thread. */
-	for (uint32_t i = 0; i < s->prepared; i++) {
-		uint32_t have = s->readers[i].thread;
-		if (s->readers[i].taken && have < s->threads.n && s->threads.v[have].tid == tid &&
-		    !s->threads.v[have].gone)
-			return have;
-	}
+	for (size_t i = 0; i < s->alive.n; i++)
+		if (s->alive.v[i].tid == tid && !s->threads.v[s->alive.v[i].index].gone)
+			return s->alive.v[i].index;
+	*MS_PUSH(&s->alive) = (struct alive){tid, (uint32_t)s->threads.n};
 	struct thread *t = MS_PUSH(&s->threads);
 	uint64_t now = session_now(s);
 	*t = (struct thread){.tid = tid,
@@ -99,22 +99,47 @@ static void write_thread(struct session *s, uint32_t index)
 	t->dirty = false;
 }
 
+static void look_again(struct session *s, struct thread *t, uint64_t now)
+{
+	char status[40];
+	read_name(s, t);
+	snprintf(status, sizeof status, "task/%u/status", t->outer);
+	look_for_filter(s, status);
+	if (t->look_after < LAST_LOOK_NS)
+		t->look_after *= 4;
+	t->look_ns = now + t->look_after;
+}
+
+/* What changed is written; who has gone then is forgotten. */
+static void write_changes(struct session *s)
+{
+	for (size_t i = 0; i < s->alive.n;) {
+		uint32_t index = s->alive.v[i].index;
+		const struct thread *t = &s->threads.v[index];
+		if (t->dirty)
+			write_thread(s, index);
+		if (t->gone)
+			s->alive.v[i] = s->alive.v[--s->alive.n];
+		else
+			i++;
+	}
+}
+
 void threads_look(struct session *s, bool all)
 {
-	uint64_t now = session_now(s);
-	char status[40];
+	uint64_t start = session_now(s), now = start;
 	look_for_filter(s, "status");
-	for (uint32_t i = 0; i < s->threads.n; i++) {
-		struct thread *t = &s->threads.v[i];
-		if (!t->gone && (all || now >= t->look_ns)) {
-			read_name(s, t);
-			snprintf(status, sizeof status, "task/%u/status", t->outer);
-			look_for_filter(s, status);
-			if (t->look_after < LAST_LOOK_NS)
-				t->look_after *= 4;
-			t->look_ns = now + t->look_after;
+	for (size_t n = all || now >= s->names_ns ? s->alive.n : 0; n; n--) {
+		size_t i = s->name_next++ % s->alive.n;
+		struct thread *t = &s->threads.v[s->alive.v[i].index];
+		if (t->gone || (!all && now < t->look_ns))
+			continue;
+		look_again(s, t, now);
+		now = session_now(s);
+		if (!all && now > start + LOOKS_NS) {
+			s->names_ns = now + (now - start) * LOOKS_SHARE;
+			break;
 		}
-		if (t->dirty)
-			write_thread(s, i);
 	}
+	write_changes(s);
 }

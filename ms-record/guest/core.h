@@ -20,12 +20,12 @@
 #define MG_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define MG_INLINE static inline __attribute__((always_inline))
 
-#define MG_FRAMES_USUAL 1024u  /* frames that a writer has room for */
-#define MG_FRAMES_MAX 16384u   /* frames of one stack that are followed: room from a pool */
-#define MG_DEEP_MAX 32u        /* rooms in that pool */
-#define MG_FRAMES_SHORT 512u   /* frames followed when the last stack was deeper than all that */
-#define MG_FRAMES_RECORD 1024u /* frames in one record */
-#define MG_COPY_MAX 65536u     /* bytes of a stack copy */
+#define MG_FRAMES_USUAL 1024u /* frames that a writer has room for */
+#define MG_FRAMES_MAX 16384u  /* frames of one stack that are followed: room from a pool */
+#define MG_DEEP_MAX 32u       /* rooms in that pool */
+#define MG_FRAMES_SHORT 512u  /* frames followed when the last stack was deeper than all that */
+#define MG_FRAMES_RECORD MG_RECORD_FRAMES
+#define MG_COPY_MAX 65536u /* bytes of a stack copy */
 #define MG_COPIES_A_SECOND 1000u
 
 /* ---- rules (rules.c, eh_frame.c) ----------------------------------------------------------- */
@@ -205,9 +205,9 @@ struct mg_writer {
 	uint64_t zero; /* what the padding in front of the arrays points at */
 };
 
-/* Bytes of a writer, and of a room in the pool, for `frames` frames. */
+/* Bytes of a writer for `frames` frames, and of a room in the pool. */
 size_t mg_writer_bytes(uint32_t frames);
-size_t mg_deep_bytes(uint32_t frames);
+size_t mg_deep_bytes(void);
 /* Moves a writer whose stacks are too deep for it to a room of the pool; false = none is free. The
  * previous stack is lost. */
 bool mg_deepen(struct mg_writer *t);
@@ -241,6 +241,11 @@ struct mg_dress {
 	void (*modules_forked)(void);
 };
 
+/* Rings and writers are mapped in chunks, each as large as all before it. */
+#define MG_CHUNKS 10u
+#define MG_CHUNK_FIRST 16u
+_Static_assert(MG_CHUNK_FIRST << (MG_CHUNKS - 1) == MG_RINGS_MOST, "the chunks hold all rings");
+
 struct mg_core {
 	struct mg_session *session;
 	bool sequence; /* stamps are from the shared counter */
@@ -255,6 +260,8 @@ struct mg_core {
 	struct mg_session *head;    /* of the image; another one in a forked child */
 	struct mg_fork_slot *slots; /* slot_count of them; see fork.c */
 	uint32_t slot_count;
+	unsigned char *slot_memory; /* the first page of it, or all: see grow.c */
+	bool slots_mapped;
 	uint32_t generation;   /* grows when a forked child begins its own recording */
 	uint32_t writer_base;  /* the writer of ring 0 */
 	uint32_t writers_used; /* writers below were claimed in this or an earlier generation */
@@ -267,16 +274,14 @@ struct mg_core {
 	struct mg_ring void_ring; /* for writers that shall not reach the parent's memory */
 	struct mg_module *modules;
 	struct mg_ring *rings;
-	unsigned char *data;
-	unsigned char *writers; /* memory of the writers */
+	/* The rings' windows, and the writers: see grow.c. */
+	unsigned char *windows[MG_CHUNKS], *writers[MG_CHUNKS];
 	size_t writer_bytes;
 	uint32_t writer_count;
-	uint32_t frames;     /* of each writer */
-	unsigned char *deep; /* the pool */
-	size_t deep_each;
-	uint32_t deep_frames, deep_count;
+	uint32_t frames;                  /* of each writer */
+	unsigned char *deep[MG_DEEP_MAX]; /* the pool, as far as it is mapped */
 	uint32_t deep_taken[MG_DEEP_MAX];
-	uint32_t ring_hint, claims;
+	bool deep_none;   /* no more can be mapped */
 	uint32_t closing; /* dlclose calls under way */
 	uint32_t epoch;   /* the session's, as far as this process made it */
 	uint64_t main_tp, main_low, main_high, stack_bytes;
@@ -353,11 +358,32 @@ MG_INLINE void mg_forget(struct mg_writer *t)
 	t->frames = 0;
 }
 
+/* ---- memory as threads come (grow.c) ------------------------------------------------------- */
+
+/* A limit of the process; UINT64_MAX = none. */
+uint64_t mg_limit(uint32_t resource);
+/* Bytes of address space that a mapping may take now: a part of what the program may have. */
+uint64_t mg_grow_budget(void);
+/* Private memory, noted as ours; NULL = none. */
+void *mg_grow_own(uint64_t bytes);
+/* Where element `i` of `each` bytes is; NULL = it is not mapped. */
+void *mg_grown(unsigned char *const *chunks, uint32_t i, size_t each);
+/* What is mapped in one piece. */
+void mg_grow_whole(unsigned char **chunks, void *base, uint32_t count, size_t each);
+/* The same, and maps it if need be. */
+void *mg_grow(unsigned char **chunks, uint32_t i, size_t each);
+/* The memory of a fork's slot, or NULL. */
+unsigned char *mg_grow_slot(uint32_t i);
+/* All that can be had, before a seccomp filter that may forbid it. */
+void mg_grow_ahead(void);
+
 /* ---- records (ring.c) ---------------------------------------------------------------------- */
 
 /* Room for a record of `words` words, or NULL: it has to be dropped. May wait. */
 uint64_t *mg_room_slow(struct mg_writer *t, uint32_t words);
 void mg_lost(struct mg_writer *t, uint64_t stamp);
+/* Counts a wait. */
+void mg_waited(struct mg_writer *t, uint64_t ticks);
 /* Wakes ms-record if it sleeps. */
 void mg_wake_recorder(void);
 void mg_ring_attach(struct mg_writer *t);
@@ -461,7 +487,6 @@ uint64_t mg_sample_distance(uint64_t random, uint64_t mean);
 void mg_sample_begin(struct mg_writer *t);
 /* Memory for the table of sampled blocks with 2^bits buckets; it has to be zero. */
 #define MG_SAMPLE_BITS_MOST 16u
-#define MG_SAMPLE_BITS_LEAST 8u
 size_t mg_sample_table_bytes(uint32_t bits);
 void mg_sample_table_init(void *memory, uint32_t bits);
 /* Notes a block. */

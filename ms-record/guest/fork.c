@@ -15,7 +15,7 @@
  *
  *  F3 No system call but futex; gettid where the child was made by a raw system call, because the C
  *     library does not know its number then; getpid where the thread that adopts may not be the one
- *     that forked; mmap for F1. None of them under a seccomp filter.
+ *     that forked; mmap for F1; mremap for the slot. None of them under a seccomp filter.
  */
 #include "core.h"
 
@@ -144,16 +144,18 @@ static void begin_generation(uint32_t rings)
 	uint32_t used = mg.writers_used, base = 0;
 	if (!*MG_SELF) { /* another thread may have forked, and still have its writer */
 		base = used;
-		for (uint32_t i = 0; i < used; i++)
-			((struct mg_writer *)(void *)(mg.writers + i * mg.writer_bytes))->busy =
-				OLD_WRITER;
+		for (uint32_t i = 0; i < used; i++) {
+			struct mg_writer *t = mg_grown(mg.writers, i, mg.writer_bytes);
+			if (t)
+				t->busy = OLD_WRITER;
+		}
 	}
 	*MG_SELF = 0;
 	mg.generation++;
 	mg.writer_base = base;
 	mg.writer_count = mg.writers_all - base < rings ? mg.writers_all - base : rings;
-	mg.ring_hint = mg.claims = mg.closing = 0;
-	for (uint32_t i = 0; i < mg.deep_count; i++)
+	mg.closing = 0;
+	for (uint32_t i = 0; i < MG_DEEP_MAX; i++)
 		mg.deep_taken[i] = 0;
 }
 
@@ -166,11 +168,9 @@ static bool forked_asleep(void)
 	return wake && !(t && t->wake == wake);
 }
 
-static void begin(struct mg_fork_slot *d)
+static void begin(struct mg_fork_slot *d, unsigned char *at)
 {
 	bool asleep = forked_asleep();
-	unsigned char *at = (unsigned char *)mg.head + mg.head->slots_start +
-			    (uint64_t)(d - mg.slots) * mg.head->slot_bytes;
 	struct mg_session *s = (struct mg_session *)(void *)at;
 	uint64_t now =
 		!mg.sequence ? mg_tsc() : __atomic_load_n(&mg.session->sequence, __ATOMIC_SEQ_CST);
@@ -192,7 +192,7 @@ static void begin(struct mg_fork_slot *d)
 	mg.serial = s->serial;
 	mg.modules = (struct mg_module *)(void *)(at + s->modules_offset);
 	mg.rings = (struct mg_ring *)(void *)(at + s->rings_offset);
-	mg.data = at + s->data_offset;
+	mg_grow_whole(mg.windows, at + s->data_offset, s->ring_max, s->window_bytes);
 	mg.dress.modules_forked();
 	__atomic_store_n(&s->guest_ready, 1, __ATOMIC_RELEASE);
 	__atomic_store_n(&d->ready, 1, __ATOMIC_RELEASE);
@@ -201,12 +201,15 @@ static void begin(struct mg_fork_slot *d)
 static bool adopt(struct mg_gate *g)
 {
 	struct mg_fork_slot *d = wait_for_slot();
-	if (!d) {
+	unsigned char *at = d ? mg_grow_slot((uint32_t)(d - mg.slots)) : NULL;
+	if (!at) {
+		if (d)
+			__atomic_store_n(&d->state, MG_SLOT_FREE, __ATOMIC_RELEASE);
 		__atomic_fetch_add(&mg.head->forks, 1, __ATOMIC_RELAXED);
 		__atomic_store_n(&g->counted, 1, __ATOMIC_RELEASE);
 		return false;
 	}
-	begin(d);
+	begin(d, at);
 	__atomic_store_n(&g->on, mg_gate_open(), __ATOMIC_RELEASE);
 	mg_wake_recorder();
 	return true;

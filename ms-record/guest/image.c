@@ -370,22 +370,14 @@ static bool lay_writers(uint64_t *at, uint64_t room, uint32_t rings)
 		uint64_t n = room / each < rings ? room / each : rings;
 		if (n < (rings < FEW ? rings : FEW) || !n)
 			continue;
-		mg.writers = cut(at, n * each);
+		void *writers = cut(at, n * each);
 		mg.writer_bytes = each;
 		mg.frames = frames;
 		mg.writer_count = mg.writers_all = (uint32_t)n;
-		return mg.writers != NULL;
+		mg_grow_whole(mg.writers, writers, (uint32_t)n, each);
+		return writers != NULL;
 	}
 	return false;
-}
-
-static void lay_deep(uint64_t *at, uint64_t room)
-{
-	mg.deep_frames = MG_FRAMES_MAX;
-	mg.deep_each = mg_deep_bytes(MG_FRAMES_MAX);
-	uint64_t n = room / mg.deep_each < MG_DEEP_MAX ? room / mg.deep_each : MG_DEEP_MAX;
-	mg.deep = n ? cut(at, n * mg.deep_each) : NULL;
-	mg.deep_count = mg.deep ? (uint32_t)n : 0;
 }
 
 static bool lay_out(const struct mg_session *s)
@@ -404,7 +396,8 @@ static bool lay_out(const struct mg_session *s)
 	uint64_t room = mg_manifest.private + mg_manifest.private_bytes - at;
 	if (!lay_writers(&at, room - room / 4, s->ring_max))
 		return false;
-	lay_deep(&at, mg_manifest.private + mg_manifest.private_bytes - at);
+	for (uint32_t i = 0; i < MG_DEEP_MAX; i++)
+		mg.deep[i] = cut(&at, mg_deep_bytes());
 	return true;
 }
 
@@ -415,7 +408,9 @@ static bool start(void)
 	mg_places = (struct mg_place *)mg_manifest.private;
 	mg.modules = (struct mg_module *)(void *)((char *)s + s->modules_offset);
 	mg.rings = (struct mg_ring *)(void *)((char *)s + s->rings_offset);
-	mg.data = (unsigned char *)s + s->data_offset;
+	mg_grow_whole(mg.windows, (char *)s + s->data_offset, s->ring_max, s->window_bytes);
+	mg.slot_memory = (unsigned char *)s + s->slots_start;
+	mg.slots_mapped = true;
 	mg.serial = s->serial;
 	mg.blind = s->blind;
 	mg.sequence = mg.blind || s->clock != MG_CLOCK_TSC;
@@ -439,7 +434,7 @@ static bool start(void)
 	mg.slots = (struct mg_fork_slot *)(void *)((char *)s + s->slots_offset);
 	mg.slot_count = s->slot_max;
 	/* What an earlier session left, or one of the process that forked. */
-	mg.writer_base = mg.writers_used = mg.ring_hint = mg.claims = 0;
+	mg.writer_base = mg.writers_used = 0;
 	mg.fork_stamp = mg.missed = 0;
 	/* Of those that were there at first none has gone. */
 	known.table = mg.modules;

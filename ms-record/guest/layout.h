@@ -10,15 +10,18 @@
  *   +-------------------+----------------+---------------+---------------+-----------------------+
  *   0                   modules_offset   rings_offset    frames_offset   data_offset + i * window
  *
+ * The guest maps all in front of the windows and the first of these, and the others as threads
+ * come: see grow.c. ms-record puts memory behind a ring and the first of its window when it makes
+ * the ring ready, and behind more of the window when it raises size_allowed.
+ *
  * A ring is written by one thread and read by ms-record. Invariants:
  *
  *  R1 `head` and `tail` count bytes and only grow; head - tail <= the size of the lap(s) in use.
  *
- *  R2 Records lie whole: one that starts below `size` may run past it into the slack (MG_SLACK
- *     bytes after every window's largest size), then the writer puts nothing more into this lap:
- *     the next record starts at offset 0. A MG_WRAP record (one word) says so; ms-record follows
- *     records and wraps only there, so it never needs to know the writer's lap size. The writer
- *     keeps 8 bytes in hand for it.
+ *  R2 Records lie whole, below `size`: none is longer than half of the smallest lap, what would be
+ *     is split. Where the next one does not fit it starts at offset 0. A MG_WRAP record (one word)
+ *     says so; ms-record follows records and wraps only there, so it never needs to know the
+ *     writer's lap size. The writer keeps 8 bytes in hand for it.
  *
  *  R3 The writer takes a new lap size (`size_allowed`, which ms-record may raise while the thread
  *     stalls) only at a wrap, and until tail has passed into that lap it keeps to the smaller of
@@ -31,7 +34,8 @@
  *     of hooks), so everything it may still publish is stamped at or after that. Watermark of the
  *     merge: ms-record reads now, then pending and head of every ring in that order; the least of
  *     now - 100 us and all pendings bounds what is merged. (pending is cleared with release after
- *     head is stored.)
+ *     head is stored.) A pending that has not changed for half a second bounds nothing: its hook
+ *     was left by a longjmp, or takes long; what still comes of it is a violation, and counted.
  *
  *  R6 A thread that could not record counts it in `lost` with the first and last stamps; ms-record
  *     reads and reports.
@@ -46,6 +50,11 @@
  *     it begins its ring anew: head and offset 0, then `wake` of the ring, with release. Until then
  *     the ring is not looked at: what a thread still publishes there that was stopped in a hook of
  *     the recording before is nobody's.
+ *
+ *  R9 A ring that is free has its bit in `free_rings`. Who clears the bit has it, and says so by
+ *     MG_RING_TAKEN. ms-record alone gives it back, when it is drained and the thread is gone: head
+ *     and tail 0, the lap as it was at first, then the state, then the bit. Every writer begins it
+ *     anew, as in R8.
  *
  * Times are rdtsc when MG_CLOCK_TSC, until the program forbids that (`blind`); else the values of
  * a shared counter.
@@ -65,7 +74,7 @@
 	UINT64_C(0x32747365754753d0) /* also the layout's version: guest and ms-record must be of  \
 					one build */
 #define MG_LAYOUT_VERSION 3u
-#define MG_OWN_MAX 6u
+#define MG_OWN_MAX 48u /* chunks of writers, rooms for deep stacks, and a few */
 #define MG_ARENAS 64u
 #define MG_NEAR_MOST 16u
 #define MG_NEAR_BYTES 8192u /* of slots, near a module; at a multiple of it */
@@ -113,6 +122,8 @@ enum mg_state {
 #define MG_SLEEPS 1u
 #define MG_SLEEPS_LONG 2u
 
+#define MG_RINGS_MOST 8192u
+
 struct mg_session {
 	uint64_t magic;
 	uint32_t version;
@@ -120,10 +131,9 @@ struct mg_session {
 	uint64_t modules_offset;
 	uint64_t rings_offset;
 	uint64_t data_offset;
-	uint64_t window_bytes; /* distance of data windows: largest ring size + MG_SLACK, whole
-				  pages */
+	uint64_t window_bytes; /* distance of data windows: largest lap + MG_SLACK, whole pages */
 	uint32_t module_max;   /* entries of mg_module[] */
-	uint32_t ring_max;     /* entries of mg_ring[] */
+	uint32_t ring_max;     /* entries of mg_ring[], at most MG_RINGS_MOST */
 	uint64_t tsc_hz;       /* for waits; 0 = unknown */
 	uint64_t wait_ticks;   /* --overflow: a waiting thread gives up when the tail has not moved
 				  for this long; 0 = never wait */
@@ -156,10 +166,10 @@ struct mg_session {
 	uint32_t epoch;                     /* grows at every dlclose (before and after) */
 	uint32_t guest_ready;               /* 1 after the constructor */
 	uint32_t guest_disabled;            /* 1: the guest gave up; reason below */
-	uint32_t seccomp_seen;    /* not 0: there may be a seccomp filter; ms-record may set it */
-	uint32_t blind;           /* 1: stamps are from `sequence`, whatever the clock; for good */
-	uint32_t forks;           /* children that noticed that they are not the recorded process */
-	uint32_t no_ring_threads; /* threads that found no ring */
+	uint32_t seccomp_seen; /* not 0: there may be a seccomp filter; ms-record may set it */
+	uint32_t blind;        /* 1: stamps are from `sequence`, whatever the clock; for good */
+	uint32_t forks;        /* children that noticed that they are not the recorded process */
+	uint32_t own_count;    /* guest: of `own`, and what was too many */
 	uint32_t no_usable; /* 1: usable sizes were asked for and the allocator does not tell them
 			     */
 	uint64_t no_ring_lost; /* their events */
@@ -225,6 +235,12 @@ struct mg_session {
 	 * too. */
 	_Alignas(64) uint64_t frames_offset;
 	uint32_t frames_count; /* with release */
+
+	uint32_t rings_wanted; /* guest: threads that wait for a ring */
+	uint32_t rings_futex;  /* ms-record adds 1 and wakes when there are more for them */
+
+	/* R9: bit i of word i / 64. */
+	_Alignas(64) uint64_t free_rings[MG_RINGS_MOST / 64];
 };
 
 /* Of a thread that opens a module, and waits in the dynamic linker for functions in it to be
@@ -303,7 +319,7 @@ struct mg_frames_entry {
 
 enum mg_ring_state {
 	MG_RING_UNREADY = 0, /* no memory behind it yet */
-	MG_RING_FREE = 1,    /* ms-record prepared it; a thread may take it by compare-and-swap */
+	MG_RING_FREE = 1,    /* ms-record prepared it; a thread may take it (R9) */
 	MG_RING_TAKEN = 2,   /* has a writer; only ms-record returns it: drained and the thread gone
 				from /proc */
 };
@@ -327,12 +343,15 @@ struct mg_ring {
 	uint64_t copies; /* stacks sent as copies */
 	uint64_t passed; /* allocations that were counted only (MG_PAUSED, MG_WAITING) */
 	uint32_t wake;   /* writer: what it holds is of that recording; see R8 */
-	uint32_t reserved[11];
+	uint32_t reserved[5];
 };
 
-#define MG_SLACK 16384u      /* bytes after a lap; no record is longer */
-#define MG_RING_FIRST 65536u /* first size_allowed */
-#define MG_RING_LARGEST 131072u
+/* Laps. A reader may look at the word behind a record. */
+#define MG_SLACK 64u
+#define MG_RING_FIRST (8192u - MG_SLACK) /* the first size_allowed, and the least */
+#define MG_RING_LARGEST (131072u - MG_SLACK)
+#define MG_RECORD_FRAMES 480u /* frames, or words of a copy, in one record */
+#define MG_RECORD_MOST 4032u  /* bytes of a record: R2 */
 
 /* Records: 8-byte words. Word 0: kind (8 bits) | flags (8) | count (16) | keep (31) | 0.
  *

@@ -2,14 +2,13 @@
  * The writer's side of a ring: room for records, waiting while there is none, and what is lost.
  *
  *   window   |<- lap k: bytes since t->lap ----->|            head counts bytes for ever, offset =
- * head - lap 0           offset              size  (slack) [new][new]..|   free
+ * head - lap 0           offset              size          [new][new]..|   free
  * [old][old][old][WRAP]     [old]: of lap k-1, not yet read: tail - lap_before onwards ^ limit
  *
  * One thread writes `head`, `pending` and the window, ms-record alone writes `tail`.
- *  W1 A record and 8 bytes for a later MG_WRAP fit below `size`; so in this implementation the
- * slack (R2) is used only by a record longer than a whole lap. Where the record does not fit,
- * MG_WRAP goes into the 8 bytes kept in hand, and the next lap begins at 0. W2 Nothing unread is
- * overwritten: a reader in this lap is behind everything that we may write. A reader in the lap
+ *  W1 A record and 8 bytes for a later MG_WRAP fit below `size` (R2). Where the record does not
+ * fit, MG_WRAP goes into the 8 bytes kept in hand, and the next lap begins at 0. W2 Nothing unread
+ * is overwritten: a reader in this lap is behind everything that we may write. A reader in the lap
  * before is at tail - lap_before, and a record must end, with its 8 bytes, at or below that. A
  * reader further back means no room at all: the lap in which it reads lies where we would write.
  * This compares real positions, so it holds for laps of different sizes (R3). W3 `head` is stored
@@ -32,8 +31,6 @@ void mg_ring_attach(struct mg_writer *t)
 	t->mark = 0; /* the first record takes the slow way */
 	t->sent = MG_NOT_SENT;
 	t->stuck_tail = NO_TAIL;
-	if (!t->size)
-		t->size = __atomic_load_n(&t->ring->size_allowed, __ATOMIC_RELAXED);
 }
 
 void mg_wake_recorder(void)
@@ -55,8 +52,16 @@ static void sleep_for_tail(struct mg_writer *t, uint64_t tail)
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	mg_wake_recorder();
 	if (__atomic_load_n(&r->tail, __ATOMIC_ACQUIRE) == tail)
-		mg_futex(&r->tail_futex, MG_FUTEX_WAIT, seen, 20000000);
+		mg_futex(&r->tail_futex, MG_FUTEX_WAIT, seen, 100000000);
 	__atomic_store_n(&t->ring->waiting, 0, __ATOMIC_RELAXED); /* not `r`: see fork.c */
+}
+
+void mg_waited(struct mg_writer *t, uint64_t ticks)
+{
+	struct mg_ring *r = t->ring; /* another one than before the wait: see fork.c */
+	r->waited += ticks;
+	if (ticks > r->waited_max)
+		r->waited_max = ticks;
 }
 
 /* Waits until tail moves from `tail`. False = it did not for the time allowed, or nobody records
@@ -76,10 +81,7 @@ static bool wait_for_tail(struct mg_writer *t, uint64_t tail)
 		moved = __atomic_load_n(&r->tail, __ATOMIC_ACQUIRE) != tail;
 		waited = mg_ticks() - start;
 	}
-	r = t->ring;
-	r->waited += waited;
-	if (waited > r->waited_max)
-		r->waited_max = waited;
+	mg_waited(t, waited);
 	t->stuck_tail = moved ? NO_TAIL : tail;
 	return moved;
 }
@@ -129,7 +131,7 @@ static uint64_t limit_of(const struct mg_writer *t)
 {
 	uint64_t behind = t->head - t->tail; /* all unread bytes */
 	if (behind <= t->offset)
-		return t->size > MG_SLACK ? t->size : MG_SLACK;
+		return t->size;
 	if (behind > t->head - t->lap_before)
 		return 0;
 	return t->tail - t->lap_before;

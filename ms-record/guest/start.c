@@ -62,17 +62,6 @@ static bool failed(long r)
 	return r < 0 && r > -4096;
 }
 
-/* Private memory: nothing there is the program's. */
-static void own(const void *start, size_t bytes)
-{
-	for (unsigned i = 0; i < MG_OWN_MAX; i++)
-		if (!mg.session->own[i][1]) {
-			mg.session->own[i][0] = (uint64_t)start;
-			mg.session->own[i][1] = (uint64_t)start + bytes;
-			return;
-		}
-}
-
 /* ---- the handshake
  * --------------------------------------------------------------------------------- */
 
@@ -143,27 +132,14 @@ static int receive_welcome(int fd, struct mg_welcome *w)
 /* ---- memory
  * ------------------------------------------------------------------------------------------ */
 
-static void *map(size_t bytes, int fd)
+static void *map(size_t bytes, int fd, uint64_t offset)
 {
-	uint64_t flags = fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
-	long r = mg_syscall(SYS_mmap, 0, bytes, PROT_READ | PROT_WRITE, flags | MAP_NORESERVE,
-			    (uint64_t)(int64_t)fd, 0);
-	return failed(r) ? NULL : (void *)r;
-}
-
-static uint64_t limit_of(int resource)
-{
-	struct rlimit l = {0};
-	if (failed(call(SYS_prlimit64, 0, (uint64_t)resource, 0, (uint64_t)&l)))
-		return RLIM_INFINITY;
-	return l.rlim_cur;
-}
-
-/* Bytes of address space that we may take: an eighth where the program has a limit. */
-static uint64_t budget(void)
-{
-	uint64_t limit = limit_of(RLIMIT_AS);
-	return limit == RLIM_INFINITY ? UINT64_MAX : limit / 8;
+	long r = mg_syscall(SYS_mmap, 0, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+			    (uint64_t)(int64_t)fd, offset);
+	if (failed(r))
+		return NULL;
+	call(SYS_madvise, (uint64_t)r, bytes, MADV_DONTDUMP, 0);
+	return (void *)r;
 }
 
 static void disable(const char *why)
@@ -173,42 +149,27 @@ static void disable(const char *why)
 	__atomic_store_n(&s->guest_disabled, 1, __ATOMIC_RELEASE);
 }
 
-/* Maps the session: with a budget only the first data windows, and no slots for forked children.
- * Sets mg.writer_count to the rings that can be used. */
+/* Maps the session, with the first data windows, and the first page of the slots for forked
+ * children: see grow.c. Sets mg.writer_count to the rings that can be used. */
 static bool map_session(int fd, uint64_t bytes)
 {
-	struct mg_session *s = map(sizeof(*s), fd);
+	struct mg_session *s = map(sizeof(*s), fd, 0);
 	if (!s)
 		return false;
 	struct mg_session head = *s;
 	call(SYS_munmap, (uint64_t)s, sizeof(*s), 0, 0);
-	uint64_t most = budget() / 2, fixed = head.data_offset;
-	if (head.magic != MG_MAGIC || head.version != MG_LAYOUT_VERSION || fixed > bytes ||
-	    !head.window_bytes)
+	uint32_t rings = head.ring_max < MG_CHUNK_FIRST ? head.ring_max : MG_CHUNK_FIRST;
+	uint64_t first = head.data_offset + rings * head.window_bytes;
+	if (head.magic != MG_MAGIC || head.version != MG_LAYOUT_VERSION || first > bytes ||
+	    !rings || head.ring_max > MG_RINGS_MOST || !(s = map(first, fd, 0)))
 		return false;
-	uint32_t rings = head.ring_max;
-	uint64_t all = head.slots_start + head.slot_max * head.slot_bytes;
-	bool slots = head.slot_max && all <= bytes && all <= most;
-	s = slots ? map(all, fd) : NULL;
-	if (s) {
-		mg.slots = (struct mg_fork_slot *)(void *)((char *)s + head.slots_offset);
-		mg.slot_count = head.slot_max;
-	}
-	for (; !s && rings; rings /= 2) {
-		all = fixed + rings * head.window_bytes;
-		if (all > bytes || all > most)
-			continue;
-		s = map(all, fd);
-		if (s)
-			break;
-	}
-	if (!rings)
-		return false;
-	call(SYS_madvise, (uint64_t)s, all, MADV_DONTDUMP, 0);
-	mg.writer_count = mg.writers_all = rings;
+	mg.slot_memory = head.slot_max ? map(4096, fd, head.slots_start) : NULL;
+	mg.slot_count = mg.slot_memory ? head.slot_max : 0;
+	mg.slots = (struct mg_fork_slot *)(void *)((char *)s + head.slots_offset);
+	mg.writer_count = mg.writers_all = head.ring_max;
 	mg.modules = (struct mg_module *)(void *)((char *)s + head.modules_offset);
 	mg.rings = (struct mg_ring *)(void *)((char *)s + head.rings_offset);
-	mg.data = (unsigned char *)s + head.data_offset;
+	mg.windows[0] = (unsigned char *)s + head.data_offset;
 	mg.session = mg.head = s;
 	mg.serial = head.serial;
 	mg.sequence = head.clock != MG_CLOCK_TSC;
@@ -217,51 +178,16 @@ static bool map_session(int fd, uint64_t bytes)
 	return true;
 }
 
-/* The writers' memory: less for each where address space is short. */
-static bool map_writers(void)
-{
-	uint64_t most = budget() / 2;
-	for (uint32_t frames = MG_FRAMES_USUAL; frames >= 128; frames /= 2) {
-		size_t each = mg_writer_bytes(frames);
-		if (each * mg.writer_count > most ||
-		    !(mg.writers = map(each * mg.writer_count, -1)))
-			continue;
-		call(SYS_madvise, (uint64_t)mg.writers, each * mg.writer_count, MADV_DONTDUMP, 0);
-		mg.writer_bytes = each;
-		mg.frames = frames;
-		own(mg.writers, each * mg.writer_count);
-		return true;
-	}
-	return false;
-}
-
-/* Rooms for deep stacks. Without them such stacks are cut, and said to be. */
-static void map_deep(void)
-{
-	uint64_t most = budget() / 4;
-	mg.deep_frames = MG_FRAMES_MAX;
-	mg.deep_each = mg_deep_bytes(MG_FRAMES_MAX);
-	for (uint32_t n = MG_DEEP_MAX; n; n /= 2) {
-		if (n * mg.deep_each > most || !(mg.deep = map(n * mg.deep_each, -1)))
-			continue;
-		call(SYS_madvise, (uint64_t)mg.deep, n * mg.deep_each, MADV_DONTDUMP, 0);
-		mg.deep_count = n;
-		own(mg.deep, n * mg.deep_each);
-		return;
-	}
-}
-
 /* Everything else that is private, in one mapping; the gate has a page of its own, wiped in
  * children. */
 static const char *map_rest(void)
 {
 	size_t modules = (mg_modules_bytes(mg.session->module_max) + 4095) & ~(size_t)4095;
-	char *m = map(4096 + MG_RULE_BYTES + modules, -1);
+	char *m = mg_grow_own(4096 + MG_RULE_BYTES + modules);
 	if (!m)
 		return "no memory for the rule table";
 	if (failed(call(SYS_madvise, (uint64_t)m, 4096, MADV_WIPEONFORK, 0)))
 		return "this kernel cannot wipe a page on fork (Linux 4.14 can)";
-	own(m, 4096 + MG_RULE_BYTES + modules);
 	mg_rules_init(m + 4096);
 	mg.dress.find_image = mg_find_image_of;
 	mg.dress.modules_forked = mg_modules_forked;
@@ -274,18 +200,13 @@ static const char *map_rest(void)
 /* The table of sampled blocks: smaller where address space is short. */
 static bool map_samples(void)
 {
-	uint64_t most = budget() / 8;
-	for (uint32_t bits = MG_SAMPLE_BITS_MOST; bits >= MG_SAMPLE_BITS_LEAST; bits -= 2) {
-		size_t bytes = mg_sample_table_bytes(bits);
-		void *m = bytes > most ? NULL : map(bytes, -1);
-		if (!m)
-			continue;
-		call(SYS_madvise, (uint64_t)m, bytes, MADV_DONTDUMP, 0);
+	uint32_t bits = MG_SAMPLE_BITS_MOST;
+	while (bits > 8 && mg_sample_table_bytes(bits) > mg_grow_budget() / 4)
+		bits -= 2;
+	void *m = mg_grow_own(mg_sample_table_bytes(bits));
+	if (m)
 		mg_sample_table_init(m, bits);
-		own(m, bytes);
-		return true;
-	}
-	return false;
+	return m != NULL;
 }
 
 /* ---- facts
@@ -316,7 +237,7 @@ static void learn_thread_block(void)
 
 static void learn_stacks(void)
 {
-	uint64_t stack = limit_of(RLIMIT_STACK), main_stack = stack;
+	uint64_t stack = mg_limit(RLIMIT_STACK), main_stack = stack;
 	if (stack == RLIM_INFINITY) {
 		stack = THREAD_STACK_USUAL;
 		main_stack = MAIN_STACK_UNLIMITED;
@@ -349,11 +270,12 @@ static void begin_session(int fd)
 	struct mg_session *s = mg.session;
 	learn_thread_block();
 	learn_stacks();
-	if (!map_writers()) {
+	mg.frames = MG_FRAMES_USUAL;
+	mg.writer_bytes = mg_writer_bytes(mg.frames);
+	if (!mg_grow(mg.writers, 0, mg.writer_bytes)) {
 		disable("no memory for the threads' state");
 		return;
 	}
-	map_deep();
 	const char *why = map_rest();
 	if (why) {
 		disable(why);
@@ -367,8 +289,10 @@ static void begin_session(int fd)
 	mg.mapping = s->mapped;
 	if (s->usable_size && !mg_resolve_usable())
 		s->no_usable = 1;
-	if (call(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0) != SECCOMP_MODE_DISABLED)
+	if (call(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0) != SECCOMP_MODE_DISABLED) {
+		mg_grow_ahead();
 		__atomic_store_n(&s->seccomp_seen, 1, __ATOMIC_RELAXED);
+	}
 	s->passed_early = mg.early;
 	mg_end_init();
 	mg_custom_prepare(s, fd);

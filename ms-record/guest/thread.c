@@ -2,9 +2,7 @@
  * Threads' places: a writer for each ring, taken at a thread's first event and given back by
  * ms-record alone.
  *
- * Writer i is private memory behind ring i. When ms-record frees a ring (drained, its thread gone)
- * and another thread takes it, writing goes on where the last writer stopped: offset and laps stay,
- * the previous stack does not.
+ * Writer i is private memory behind ring i.
  */
 #include "core.h"
 
@@ -58,9 +56,9 @@ size_t mg_writer_bytes(uint32_t frames)
 	return (((n + 4095) & ~(size_t)4095) | 4096) + 192;
 }
 
-size_t mg_deep_bytes(uint32_t frames)
+size_t mg_deep_bytes(void)
 {
-	return (arrays(NULL, 0, frames) + 4095) & ~(size_t)4095;
+	return (arrays(NULL, 0, MG_FRAMES_MAX) + 4095) & ~(size_t)4095;
 }
 
 static void to_usual(struct mg_writer *t)
@@ -78,11 +76,17 @@ static void to_usual(struct mg_writer *t)
 
 bool mg_deepen(struct mg_writer *t)
 {
-	for (uint32_t i = 0; !t->deep && i < mg.deep_count; i++) {
-		if (__atomic_exchange_n(&mg.deep_taken[i], 1, __ATOMIC_ACQUIRE))
+	for (uint32_t i = 0; !t->deep && i < MG_DEEP_MAX; i++) {
+		if ((!mg.deep[i] && mg.deep_none) ||
+		    __atomic_exchange_n(&mg.deep_taken[i], 1, __ATOMIC_ACQUIRE))
 			continue;
+		if (!mg.deep[i] && !(mg.deep[i] = mg_grow_own(mg_deep_bytes()))) {
+			mg.deep_none = true;
+			__atomic_store_n(&mg.deep_taken[i], 0, __ATOMIC_RELEASE);
+			continue;
+		}
 		t->deep = i + 1;
-		arrays(t, (uint64_t)mg.deep + i * mg.deep_each, mg.deep_frames);
+		arrays(t, (uint64_t)mg.deep[i], MG_FRAMES_MAX);
 		return true;
 	}
 	return false;
@@ -103,11 +107,14 @@ static void stack_bounds(struct mg_writer *t)
 	__atomic_store_n(&t->ring->stack_high, high, __ATOMIC_RELEASE);
 }
 
-/* The writer behind a ring; what a forked child inherited in it is void. */
+/* The writer behind a ring; what a forked child inherited in it is void. NULL = there is no memory.
+ */
 static struct mg_writer *writer_of(uint32_t ring)
 {
 	uint32_t i = mg.writer_base + ring;
-	struct mg_writer *t = (struct mg_writer *)(void *)(mg.writers + i * mg.writer_bytes);
+	struct mg_writer *t = mg_grow(mg.writers, i, mg.writer_bytes);
+	if (!t)
+		return NULL;
 	if (t->generation != mg.generation)
 		*t = (struct mg_writer){.generation = mg.generation, .rules_used = t->rules_used};
 	uint32_t used = __atomic_load_n(&mg.writers_used, __ATOMIC_RELAXED);
@@ -117,29 +124,40 @@ static struct mg_writer *writer_of(uint32_t ring)
 	return t;
 }
 
-#define CLAIMS_FROM_HINT 64u
+/* R9: this thread has cleared the ring's bit in `word`. */
+static struct mg_writer *take(uint32_t i, uint64_t *word)
+{
+	unsigned char *window = mg_grow(mg.windows, i, mg.session->window_bytes);
+	struct mg_writer *t = window ? writer_of(i) : NULL;
+	if (!t) { /* nor is there memory for those behind it */
+		mg.writer_count = i;
+		__atomic_fetch_or(word, UINT64_C(1) << i % 64, __ATOMIC_RELEASE);
+		return NULL;
+	}
+	t->ring = &mg.rings[i];
+	t->window = window;
+	__atomic_store_n(&t->ring->state, MG_RING_TAKEN, __ATOMIC_RELEASE);
+	return t;
+}
 
-/* Takes a free ring; NULL = there is none. Looks behind the one taken last, but from the first
- * again every so often: rings that came back are used before new ones, so that a program with
- * short-lived threads keeps few in memory, which each fork would have to copy. */
+/* Takes the first free ring; NULL = there is none. Those that came back are used before new ones,
+ * so that a program with short-lived threads keeps few in memory, which each fork would have to
+ * copy.
+ */
 static struct mg_writer *claim(void)
 {
-	bool again = __atomic_fetch_add(&mg.claims, 1, __ATOMIC_RELAXED) % CLAIMS_FROM_HINT == 0;
-	uint32_t first = again ? 0 : __atomic_load_n(&mg.ring_hint, __ATOMIC_RELAXED);
 	if (!__atomic_load_n(&mg_gate->on, __ATOMIC_RELAXED))
 		return NULL; /* they are the parent's */
-	for (uint32_t n = 0; n < mg.writer_count; n++) {
-		uint32_t i = (first + n) % mg.writer_count, free = MG_RING_FREE;
-		struct mg_ring *r = &mg.rings[i];
-		if (__atomic_load_n(&r->state, __ATOMIC_RELAXED) != MG_RING_FREE ||
-		    !__atomic_compare_exchange_n(&r->state, &free, MG_RING_TAKEN, false,
-						 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-			continue;
-		__atomic_store_n(&mg.ring_hint, i + 1, __ATOMIC_RELAXED);
-		struct mg_writer *t = writer_of(i);
-		t->ring = r;
-		t->window = mg.data + i * mg.session->window_bytes;
-		return t;
+	for (uint32_t first = 0; first < mg.writer_count; first += 64) {
+		uint64_t *word = &mg.session->free_rings[first / 64], free;
+		while ((free = __atomic_load_n(word, __ATOMIC_RELAXED))) {
+			uint64_t bit = free & -free;
+			uint32_t i = first + (uint32_t)__builtin_ctzll(free);
+			if (i >= mg.writer_count)
+				return NULL;
+			if (__atomic_fetch_and(word, ~bit, __ATOMIC_ACQUIRE) & bit)
+				return take(i, word);
+		}
 	}
 	return NULL;
 }
@@ -159,22 +177,29 @@ static void announce(struct mg_writer *t, uint64_t sp)
 	mg_stamped(t);
 }
 
-/* R8: another recording. */
-static void rewind_ring(struct mg_writer *t)
+static bool is_woken(const struct mg_writer *t)
+{
+	return t->wake != __atomic_load_n(&mg.session->wake, __ATOMIC_ACQUIRE);
+}
+
+/* R8, R9: another recording, or another thread. */
+static void restart(struct mg_writer *t, uint64_t sp)
 {
 	struct mg_ring *r = t->ring;
 	t->wake = __atomic_load_n(&mg.session->wake, __ATOMIC_ACQUIRE);
 	t->head = t->offset = t->lap = t->lap_before = t->tail = 0;
-	t->size = t->last = 0;
+	/* No stamp of this thread will be older. */
+	t->last = mg.sequence ? 0 : __atomic_load_n(&mg.session->heartbeat, __ATOMIC_RELAXED) - 1;
+	t->size = __atomic_load_n(&r->size_allowed, __ATOMIC_RELAXED);
 	t->wrapping = t->holding = false;
+	mg_ring_attach(t);
 	__atomic_store_n(&r->pending, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&r->head, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&r->wake, t->wake, __ATOMIC_RELEASE);
-}
-
-static bool is_woken(const struct mg_writer *t)
-{
-	return t->wake != __atomic_load_n(&mg.session->wake, __ATOMIC_ACQUIRE);
+	t->epoch_seen = ~0u;
+	t->epoch_sent = __atomic_load_n(&mg.session->epoch, __ATOMIC_ACQUIRE);
+	t->last_block = t->freeing = 0;
+	announce(t, sp);
 }
 
 /* A claimed writer begins: bounds, identity, first record. */
@@ -182,40 +207,24 @@ static void begin(struct mg_writer *t, uint32_t tid, uint32_t flags, uint64_t sp
 {
 	to_usual(t);
 	t->nested = NULL;
-	t->holding = false;
-	t->last_block = t->freeing = 0;
 	t->custom = NULL;
 	t->busy = sp;
 	t->tid = tid;
 	t->flags = (uint16_t)flags;
-	t->epoch = t->epoch_seen = ~0u;
-	t->epoch_sent = __atomic_load_n(&mg.session->epoch, __ATOMIC_ACQUIRE);
-	if (is_woken(t))
-		rewind_ring(t);
-	mg_ring_attach(t);
+	t->epoch = ~0u;
 	if (mg.session->sample_bytes)
 		mg_sample_begin(t);
 	stack_bounds(t);
 	__atomic_store_n(&t->ring->tid, tid, __ATOMIC_RELEASE);
-	announce(t, sp);
-}
-
-/* The thread's first event in another recording. */
-static void wake_up(struct mg_writer *t, uint64_t sp)
-{
-	rewind_ring(t);
-	t->epoch_seen = ~0u;
-	t->epoch_sent = __atomic_load_n(&mg.session->epoch, __ATOMIC_ACQUIRE);
-	t->last_block = t->freeing = 0;
-	mg_ring_attach(t);
-	announce(t, sp);
+	restart(t, sp);
 }
 
 /* Waits for ms-record to prepare rings, as long as for room in one; only a short while for one that
  * another thread gives back. */
 static uint64_t ring_patience(const struct mg_session *s)
 {
-	bool few = __atomic_load_n(&s->rings_short, __ATOMIC_RELAXED);
+	bool few =
+		__atomic_load_n(&s->rings_short, __ATOMIC_RELAXED) || mg.writer_count < s->ring_max;
 	return few && s->wait_ticks > UINT64_C(1) << 29 ? UINT64_C(1) << 29 : s->wait_ticks;
 }
 
@@ -223,14 +232,23 @@ static struct mg_writer *claim_waiting(void)
 {
 	struct mg_session *s = mg.session;
 	struct mg_writer *t = claim();
-	uint64_t start = mg_ticks();
-	while (!t && mg_ticks() - start < ring_patience(s) &&
+	uint64_t start = mg_ticks(), since = start; /* the last time that rings were made */
+	while (!t && mg_ticks() - since < ring_patience(s) &&
 	       __atomic_load_n(&mg_gate->on, __ATOMIC_RELAXED) &&
 	       __atomic_load_n(&s->state, __ATOMIC_RELAXED) != MG_OFF) {
-		static const uint32_t never;
+		uint32_t seen = __atomic_load_n(&s->rings_futex, __ATOMIC_ACQUIRE);
+		__atomic_fetch_add(&s->rings_wanted, 1, __ATOMIC_SEQ_CST);
 		mg_wake_recorder();
-		mg_futex(&never, MG_FUTEX_WAIT, 0, 1000000);
 		t = claim();
+		if (!t)
+			mg_futex(&s->rings_futex, MG_FUTEX_WAIT, seen, 100000000);
+		if (mg.session == s && __atomic_load_n(&mg_gate->on, __ATOMIC_RELAXED))
+			__atomic_fetch_sub(&s->rings_wanted, 1, __ATOMIC_RELAXED);
+		if (seen != __atomic_load_n(&s->rings_futex, __ATOMIC_ACQUIRE))
+			since = mg_ticks();
+		t = t ? t : claim();
+		if (t)
+			mg_waited(t, mg_ticks() - start);
 	}
 	return t;
 }
@@ -245,8 +263,6 @@ static struct mg_writer *first_event(uintptr_t *self, uint64_t sp)
 		*self = 1; /* a signal handler that comes now records nothing, and does not claim a
 			      second ring */
 		t = tid ? claim_waiting() : NULL;
-		if (!t && __atomic_load_n(&mg_gate->on, __ATOMIC_RELAXED))
-			__atomic_fetch_add(&mg.session->no_ring_threads, 1, __ATOMIC_RELAXED);
 	} else if (tid && events && events % RETRY_EVENTS == 0) {
 		t = claim();
 	}
@@ -263,7 +279,9 @@ static struct mg_writer *first_event(uintptr_t *self, uint64_t sp)
 	*self = (uintptr_t)t;
 	/* Not before: signals come at the end of a system call, and a handler that leaves by
 	 * longjmp would have left a thread that is for ever about to begin. */
-	if (__atomic_load_n(&mg.head->sleeping, __ATOMIC_RELAXED) == MG_SLEEPS_LONG)
+	uint32_t i = (uint32_t)(t->ring - mg.rings) % MG_RINGS_MOST;
+	if (__atomic_load_n(&mg.head->sleeping, __ATOMIC_RELAXED) == MG_SLEEPS_LONG ||
+	    !__atomic_load_n(&mg.session->free_rings[i / 64], __ATOMIC_RELAXED))
 		mg_wake_recorder();
 	if (t->generation == mg.generation)
 		return t;
@@ -361,7 +379,7 @@ struct mg_writer *mg_enter_slow(struct mg_writer *t, const uint64_t *frame)
 	__asm__ volatile("" ::: "memory");
 	t->keepable = true;
 	if (MG_UNLIKELY(is_woken(t)))
-		wake_up(t, sp);
+		restart(t, sp);
 	if (t->epoch_seen != __atomic_load_n(&mg.session->epoch, __ATOMIC_ACQUIRE))
 		new_epoch(t);
 	return t;

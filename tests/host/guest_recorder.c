@@ -31,7 +31,7 @@
 
 static struct options {
 	long verify, free_stacks, sequence, lap, rings, null, stop, wait_ms, dump, keep_dead;
-} opt = {.lap = MG_RING_FIRST, .rings = 64, .wait_ms = 2000};
+} opt = {.lap = 65536 - MG_SLACK, .rings = 64, .wait_ms = 2000};
 
 static const struct option_name {
 	const char *name;
@@ -252,8 +252,14 @@ static void reclaim(uint32_t i)
 	if (access(path, F_OK) == 0 || rings[i].head != readers[i].tail)
 		return;
 	rings[i].tid = 0;
-	rings[i].pending = 0;
+	rings[i].pending = rings[i].head = rings[i].tail = 0;
+	readers[i].tail = readers[i].offset = 0;
 	__atomic_store_n(&rings[i].state, MG_RING_FREE, __ATOMIC_RELEASE);
+	__atomic_fetch_or(&session->free_rings[i / 64], UINT64_C(1) << i % 64, __ATOMIC_SEQ_CST);
+	if (!session->rings_wanted)
+		return;
+	__atomic_fetch_add(&session->rings_futex, 1, __ATOMIC_SEQ_CST);
+	syscall(202, &session->rings_futex, 1, 1, NULL, NULL, 0);
 }
 
 static void round_of(long round)
@@ -281,7 +287,7 @@ static int make_session(void)
 		.magic = MG_MAGIC, .version = MG_LAYOUT_VERSION, .window_bytes = window};
 	s.module_max = 1024;
 	s.ring_max = (uint32_t)opt.rings;
-	s.modules_offset = page;
+	s.modules_offset = (sizeof s + page - 1) & ~(page - 1);
 	s.rings_offset = s.modules_offset + s.module_max * sizeof(struct mg_module);
 	s.data_offset =
 		(s.rings_offset + s.ring_max * sizeof(struct mg_ring) + page - 1) & ~(page - 1);
@@ -305,6 +311,7 @@ static int make_session(void)
 	for (uint32_t i = 0; i < s.ring_max; i++) {
 		rings[i].size_allowed = (uint32_t)opt.lap;
 		rings[i].state = MG_RING_FREE;
+		session->free_rings[i / 64] |= UINT64_C(1) << i % 64;
 	}
 	return fd;
 }
@@ -435,11 +442,11 @@ static void print_totals(void)
 	       (unsigned long long)bytes, (unsigned long long)deepest,
 	       (unsigned long long)frames_sent, (unsigned long long)bytes_read,
 	       (unsigned long long)used, (unsigned long long)waited);
-	printf("modules %u\nlast_epoch %u\nready %u\ndisabled %u\nforks %u\nno_ring_threads "
-	       "%u\nno_ring_lost %llu\nearly %llu\n"
+	printf("modules %u\nlast_epoch %u\nready %u\ndisabled %u\nforks %u\n"
+	       "no_ring_lost %llu\nearly %llu\n"
 	       "reentry_lost %llu\ndropped_stacks %llu\nallocator %s\nwhy %s\n",
 	       session->module_count, session->epoch, session->guest_ready, session->guest_disabled,
-	       session->forks, session->no_ring_threads, (unsigned long long)session->no_ring_lost,
+	       session->forks, (unsigned long long)session->no_ring_lost,
 	       (unsigned long long)session->passed_early, (unsigned long long)session->reentry_lost,
 	       (unsigned long long)session->not_taken, session->allocator, session->disabled_why);
 	printf("roots");

@@ -158,6 +158,26 @@ static void test_pending(void)
 	CHECK("violations", end_fields[MS_END_VIOLATIONS], 0);
 }
 
+/* As by a longjmp out of a realloc: what the others do goes on, and what comes late is counted. */
+static void test_left(void)
+{
+	start("a hook that is never left");
+	struct ring *a = take(0, (uint32_t)getpid()), *b = take(1, (uint32_t)getpid() + 0);
+	drain_add(&drain, s);
+	let_go(b);
+	for (unsigned i = 0; i < 1000; i++)
+		alloc(b, __rdtsc() - base, 0x10000 + i * 16, 1);
+	CHECK("events written while one is pending", written(1000), 1000);
+	alloc(a, 1, 0x5000, 1);
+	CHECK("events written afterwards", written(1001), 1001);
+	finish();
+	read_trace();
+	CHECK("the late one's size", event_count == 1001 ? events[1000].size : 0, 1);
+	CHECK("its block is live", stats.live_blocks, 1001);
+	CHECK("violations", end_fields[MS_END_VIOLATIONS], 1);
+	CHECK("lost", end_fields[MS_END_LOST], 0);
+}
+
 static void test_sequence(void)
 {
 	start("stamps from a shared counter");
@@ -393,8 +413,8 @@ static void test_hidden(void)
 
 int main(void)
 {
-	static void (*const tests[])(void) = {test_kinds, test_repair, test_pending, test_sequence,
-					      test_wrap,  test_live,   test_hostile, test_counts,
-					      test_short, test_hidden};
+	static void (*const tests[])(void) = {
+		test_kinds, test_repair,  test_pending, test_left,  test_sequence, test_wrap,
+		test_live,  test_hostile, test_counts,  test_short, test_hidden};
 	return run_tests(tests, sizeof tests / sizeof *tests);
 }

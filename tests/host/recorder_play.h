@@ -124,6 +124,7 @@ static struct ring *take(unsigned i, uint32_t tid)
 	g->offset = 0;
 	g->r->pending = base;
 	g->r->tid = tid;
+	__atomic_fetch_and(&s->mem->free_rings[0], ~(UINT64_C(1) << i), __ATOMIC_RELEASE);
 	__atomic_store_n(&g->r->state, MG_RING_TAKEN, __ATOMIC_RELEASE);
 	put(g, (uint64_t[]){word0(MG_THREAD, 0, 0, 0), base, tid, 0}, 4);
 	return g;

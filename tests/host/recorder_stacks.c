@@ -148,7 +148,7 @@ extern void *__libc_stack_end;
 static __attribute__((noinline)) void send_copy(struct ring *g)
 {
 	uint64_t w[8 + MG_COPY_REGS + 512], regs[MG_COPY_REGS];
-	size_t part = 4096;
+	size_t part = MG_RECORD_FRAMES * 8;
 	__asm__ volatile("leaq 0f(%%rip), %%rax\n0:\tmovq %%rax, (%0)\n\tmovq %%rsp, 8(%0)\n\tmovq "
 			 "%%rbp, 16(%0)\n\t"
 			 "movq %%rbx, 24(%0)\n\tmovq %%r12, 32(%0)\n\tmovq %%r13, 40(%0)\n\tmovq "

@@ -286,6 +286,7 @@ static void make_session(void)
 	for (unsigned i = 0; i < RINGS; i++) {
 		rings[i].size_allowed = MG_RING_LARGEST;
 		rings[i].state = MG_RING_FREE;
+		session->free_rings[0] |= 1u << i;
 	}
 	dl_iterate_phdr(add_module, m + modules);
 	manifest->gate = (uint64_t)gate;
