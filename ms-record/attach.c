@@ -375,21 +375,16 @@ uint64_t attach_more_room(struct attach *a, uint64_t low, uint64_t high)
 
 /* ---- the session ---- */
 
-/* The main thread's stack: it may grow as far as its limit says. */
+/* The main thread's stack. */
 static void learn_stack(const struct attach *a, struct mg_manifest *m)
 {
-	struct rlimit l;
 	struct ms_proc_stat st;
 	enum { START_STACK = 28 };
-	uint64_t limit = UINT64_C(8) << 20;
-	if (!prlimit(a->pid, RLIMIT_STACK, NULL, &l) && l.rlim_cur != RLIM_INFINITY)
-		limit = l.rlim_cur;
-	m->stack_bytes = limit;
 	for (size_t i = 0; i < a->maps.n; i++) {
 		if (strcmp(a->maps.v[i].path, "[stack]"))
 			continue;
 		m->main_high = a->maps.v[i].end;
-		m->main_low = m->main_high > limit ? m->main_high - limit : 0;
+		m->main_low = a->maps.v[i].start;
 	}
 	if (ms_proc_stat_at(a->h.proc, &st) && st.fields > START_STACK)
 		m->main_entry = st.field[START_STACK];

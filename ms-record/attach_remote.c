@@ -162,6 +162,7 @@ static int write_data(struct attach *a, const struct attach_shared *out)
 	struct mg_image_gate begin = {.begin = MG_BEGIN};
 	m->main_tp = out->main_tp;
 	m->tid_offset = out->tid_offset;
+	m->stack_field = out->tid_offset == ATTACH_TID_GLIBC ? 0 : MG_NO_FIELD;
 	return hijack_write(&a->h, a->image.base + a->image.data, a->image.content + a->image.data,
 			    a->image.bytes - a->image.data) ||
 	       hijack_write(&a->h, m->gate, &begin, sizeof begin);

@@ -29,6 +29,7 @@
 #include "modules.h"
 #include "orders.h"
 #include "pool.h"
+#include "ranges.h"
 #include "ring.h"
 #include "scan.h"
 #include "session.h"
@@ -64,6 +65,7 @@ static uint64_t round_events(struct session *s)
 	__atomic_store_n(&s->mem->heartbeat, now, __ATOMIC_RELAXED);
 	__atomic_store_n(&s->mem->ticks, __rdtsc(), __ATOMIC_RELAXED);
 	modules_update(s);
+	ranges_look(s);
 	uint64_t last = clock_settled(&s->clock) ? now - slack(s) : s->merged_to;
 	uint64_t bytes = ring_read_all(s, last, &limit);
 	uint64_t ahead = merge_lookahead(s);
@@ -179,7 +181,8 @@ static bool lie_down(struct drain *d, uint32_t how)
 		if (pool_calls(d->pools[i]))
 			return false;
 	for (size_t i = 0; i < d->count; i++)
-		if (!d->sessions[i]->damaged && ring_half_full(d->sessions[i]))
+		if (!d->sessions[i]->damaged &&
+		    (ring_half_full(d->sessions[i]) || ranges_due(d->sessions[i])))
 			return false;
 	return true;
 }

@@ -35,6 +35,7 @@
  *   drain.c     the draining thread: rounds over all sessions
  *   ring.c      rings: made ready, looked at, taken back; parse.c: their records, checked;
  *               parse_stack.c: the call stacks of these
+ *   ranges.c    mappings for the guest: where stacks end
  *   stacks.c    call stacks interned; modules.c, threads.c: what they and events refer to;
  *               module_file.c: which file a module is of, and whether it was there before
  *   remote.c    stacks that only libunwind can walk

@@ -100,6 +100,7 @@ void modules_read_maps(struct session *s)
 {
 	struct modules *m = &s->modules;
 	m->maps_read_ns = session_now(s);
+	m->maps_old = false;
 	int fd = openat(s->proc, "maps", O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return;
@@ -455,7 +456,7 @@ static uint32_t find(struct session *s, uint64_t ip, uint32_t epoch)
 	if ((id = look(all, ip, epoch)))
 		return id;
 	const struct map *p = map_of(all, ip, ip + 1);
-	if (!p && session_now(s) > all->maps_read_ns + MAPS_AGAIN_NS) {
+	if (!p && (all->maps_old || session_now(s) > all->maps_read_ns + MAPS_AGAIN_NS)) {
 		modules_read_maps(s);
 		p = map_of(all, ip, ip + 1);
 	}

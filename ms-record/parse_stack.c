@@ -26,6 +26,10 @@ static uint32_t node_of(struct session *s, struct reader *r, uint32_t parent, ui
 	struct ms_frame f = {.address = ip & ADDRESS_MASK,
 			     .flags = ip & MG_EXACT_IP ? MS_FRAME_EXACT : 0};
 	f.module = modules_find(s, &f.address, r->epoch);
+	/* Where nobody was called, whoever prepared the stack left an address, not one behind a
+	 * call. */
+	if (!parent && !remote_called(s, ip))
+		f.flags = MS_FRAME_EXACT;
 	node = stacks_node(&s->stacks, parent, &f);
 	stacks_remember(&s->stacks, parent, ip, r->epoch, node);
 	return node;

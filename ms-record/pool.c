@@ -33,6 +33,7 @@
 #define SLOT_WINDOW 65536u
 #define RINGS_AT_ONCE 64u /* structures that memory is put behind */
 #define SLOT_MODULES 1024u
+#define SLOT_RANGES 2048u
 #define READY_FIRST 16u /* two pages each */
 /* Attached: nobody waits for room, so that there is more of it. */
 #define ATTACHED_RINGS 512u
@@ -66,7 +67,8 @@ static void lay_out(struct extents *e, uint32_t directory)
 			    directory * sizeof(struct mg_fork_slot));
 	e->entries = e->frames +
 		     (e->entries_bytes ? page_up(MG_LISTS_MAX * sizeof(struct mg_frames)) : 0);
-	e->data = e->entries + e->entries_bytes;
+	e->ranges = e->entries + e->entries_bytes;
+	e->data = page_up(e->ranges + 2 * e->range_max * sizeof(struct mg_range));
 	e->bytes = e->data + e->ring_max * e->window_bytes;
 }
 
@@ -79,9 +81,11 @@ static void choose_sizes(struct pool *p, pid_t pid, bool forks, bool attached)
 	uint32_t most = attached ? ATTACHED_RINGS : SESSION_RINGS;
 	p->image = (struct extents){.module_max = SESSION_MODULES,
 				    .ring_max = most,
+				    .range_max = POOL_RANGES,
 				    .window_bytes = window,
 				    .entries_bytes = ENTRIES_BYTES};
 	p->each = (struct extents){.module_max = SLOT_MODULES,
+				   .range_max = SLOT_RANGES,
 				   .ring_max = attached ? ATTACHED_SLOT_RINGS : SLOT_RINGS,
 				   .window_bytes = attached ? page_up(POOL_ATTACHED_LAP + MG_SLACK)
 							    : SLOT_WINDOW};
@@ -95,6 +99,7 @@ static void choose_sizes(struct pool *p, pid_t pid, bool forks, bool attached)
 		uint64_t rings = (share - p->image.entries_bytes) / window;
 		p->image.ring_max = rings < 8 ? 8 : rings > most ? most : (uint32_t)rings;
 		p->image.module_max = 512;
+		p->image.range_max = 512;
 		p->slot_max = 0;
 	}
 	lay_out(&p->image, p->slot_max);
@@ -176,6 +181,8 @@ struct pool *pool_new(pid_t pid, bool forks, int memfd, struct ms_err *err)
 	m->rings_offset = p->image.rings;
 	m->data_offset = p->image.data;
 	m->frames_offset = p->image.frames;
+	m->ranges_offset = p->image.ranges;
+	m->range_max = p->image.range_max;
 	m->window_bytes = p->image.window_bytes;
 	m->module_max = p->image.module_max;
 	m->ring_max = p->image.ring_max;
@@ -228,16 +235,17 @@ static void find_lists(struct pool *p)
 static bool is_layout(const struct extents *e, uint32_t directory)
 {
 	struct extents own = *e;
-	if (e->module_max > SESSION_MODULES || e->ring_max < POOL_FIRST_RINGS ||
-	    e->ring_max > SESSION_RINGS || e->entries_bytes > ENTRIES_BYTES ||
-	    e->entries_bytes != page_up(e->entries_bytes) ||
+	if (e->module_max > SESSION_MODULES || e->range_max > POOL_RANGES ||
+	    e->ring_max < POOL_FIRST_RINGS || e->ring_max > SESSION_RINGS ||
+	    e->entries_bytes > ENTRIES_BYTES || e->entries_bytes != page_up(e->entries_bytes) ||
 	    e->window_bytes < MG_RING_FIRST + MG_SLACK ||
 	    e->window_bytes > page_up(ATTACHED_LAP + MG_SLACK) ||
 	    e->window_bytes != page_up(e->window_bytes))
 		return false;
 	lay_out(&own, directory);
 	return own.modules == e->modules && own.rings == e->rings && own.frames == e->frames &&
-	       own.entries == e->entries && own.data == e->data && own.bytes == e->bytes;
+	       own.entries == e->entries && own.ranges == e->ranges && own.data == e->data &&
+	       own.bytes == e->bytes;
 }
 
 /* Who holds it may be a user whom root believes only so far: its parts lie inside. Nobody can
@@ -375,6 +383,8 @@ static void fill(struct pool *p, uint32_t i, uint32_t serial)
 	m->rings_offset = p->each.rings;
 	m->data_offset = p->each.data;
 	m->window_bytes = p->each.window_bytes;
+	m->ranges_offset = p->each.ranges;
+	m->range_max = p->each.range_max;
 	m->module_max = p->each.module_max;
 	m->ring_max = p->each.ring_max;
 	m->sequence = 1;

@@ -23,6 +23,7 @@ struct session;
 struct writer;
 
 #define POOL_SLOTS 128u
+#define POOL_RANGES 16384u /* of mappings */
 #define POOL_GHOSTS 32u
 #define POOL_FIRST_RINGS 2u              /* that a child finds ready */
 #define POOL_FEW_RINGS 4u                /* that begin with a larger lap, */
@@ -31,10 +32,10 @@ struct writer;
 
 /* Where the parts of a session lie, from its start. */
 struct extents {
-	uint64_t modules, rings, frames, entries, data, bytes;
+	uint64_t modules, rings, frames, entries, ranges, data, bytes;
 	uint64_t entries_bytes; /* for lists of functions (mg_frames); nothing is behind them yet */
 	uint64_t window_bytes;
-	uint32_t module_max, ring_max;
+	uint32_t module_max, ring_max, range_max;
 };
 
 /* How all of it is laid out. */

@@ -261,19 +261,47 @@ void remote_free(struct remote *c)
 	free(c);
 }
 
+static struct remote *of(struct session *s)
+{
+	if (!s->remote)
+		s->remote = make(s);
+	return s->remote;
+}
+
+/* As the guest's is_called. */
+bool remote_called(struct session *s, uint64_t ip)
+{
+	uint8_t code[7];
+	if (!read_code(of(s), ip - sizeof code, code, sizeof code) || code[2] == 0xe8)
+		return true;
+	for (unsigned i = 0; i + 2 <= sizeof code; i++)
+		if (code[i] == 0xff && (code[i + 1] & 0x38) == 0x10)
+			return true;
+	return false;
+}
+
 static bool in_guest(const struct session *s, uint64_t ip)
 {
 	const struct module *m = module_at(s, ip);
 	return m && m->guest;
 }
 
+/* Where nothing says how to go on libunwind guesses, by rbp and by what looks like an address. */
+static bool is_known(struct remote *c, unw_cursor_t *cursor, uint64_t ip, bool exact)
+{
+	unw_proc_info_t pi;
+	unw_word_t bp = 1;
+	if (!find_proc_info(c->space, exact ? ip : ip - 1, &pi, 0, c))
+		return true;
+	unw_get_reg(cursor, UNW_X86_64_RBP, &bp);
+	return !bp || unw_is_signal_frame(cursor) > 0; /* 0: it ends here, by the ABI */
+}
+
 size_t remote_unwind(struct session *s, struct reader *r, uint64_t *frames, bool *whole)
 {
 	unw_cursor_t cursor;
 	size_t n = 0;
-	if (!s->remote)
-		s->remote = make(s);
-	struct remote *c = s->remote;
+	struct remote *c = of(s);
 	c->r = r;
 	if (!c->space || unw_init_remote(&cursor, c->space, c))
 		return 0;
@@ -289,6 +317,8 @@ size_t remote_unwind(struct session *s, struct reader *r, uint64_t *frames, bool
 			ip++;
 		if (!in_guest(s, ip))
 			frames[n++] = ip | (exact ? MG_EXACT_IP : 0);
+		if (!is_known(c, &cursor, ip, exact))
+			break;
 		exact = unw_is_signal_frame(&cursor) > 0;
 		int step = unw_step(&cursor);
 		if (step <= 0) {

@@ -19,6 +19,8 @@ struct session;
  * an interrupted instruction), without frames inside the guest. *whole: the root was reached.
  * Returns how many. */
 size_t remote_unwind(struct session *s, struct reader *r, uint64_t *frames, bool *whole);
+/* Is there a call in front of this address? Yes also where that cannot be seen. */
+bool remote_called(struct session *s, uint64_t ip);
 void remote_free(struct remote *m);
 
 #endif

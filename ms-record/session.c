@@ -48,6 +48,8 @@ static void use_memory(struct session *s, const struct extents *e, uint64_t at)
 	s->mem = (struct mg_session *)(s->memory + at);
 	s->mem_modules = (struct mg_module *)(s->memory + at + e->modules);
 	s->mem_rings = (struct mg_ring *)(s->memory + at + e->rings);
+	s->ranges.list = (struct mg_range *)(s->memory + at + e->ranges);
+	s->ranges.max = e->range_max;
 }
 
 static void fill_header(struct session *s)
@@ -193,7 +195,7 @@ struct session *session_woken(const struct options *opt, struct writer *writer, 
 		return give_up(s);
 	begin(s);
 	struct mg_session *m = s->mem;
-	m->forks = 0;
+	m->forks = m->ranges_count[0] = m->ranges_count[1] = 0;
 	m->no_ring_lost = m->reentry_lost = m->not_taken = m->passed_early = 0;
 	s->wake = a->wake;
 	s->woken = true;

@@ -197,6 +197,7 @@ struct modules {
 	size_t last;           /* hit */
 	unsigned held;         /* open files */
 	uint64_t maps_read_ns;
+	bool maps_old; /* there are others since */
 };
 
 struct thread {
@@ -288,6 +289,12 @@ struct session {
 	size_t name_next;   /* and the same of `alive` and names */
 	uint64_t names_ns;
 	struct modules modules;
+	struct {
+		struct mg_range *list; /* in shared memory: two of `max` each */
+		uint32_t max;
+		bool read;        /* once */
+		uint64_t free_at; /* ns: when the time that it took is made up for */
+	} ranges;
 	struct {
 		struct thread *v;
 		size_t n, cap;

@@ -78,14 +78,12 @@ uint32_t mg_send_copy(struct mg_writer *t, const uint64_t *frame)
 	if (!copy_allowed(t))
 		return MG_F_NOT_TAKEN;
 	uint64_t start = r[MG_REG_RSP] & ~UINT64_C(7), caller = (uint64_t)(frame + 2);
-	uint64_t low = t->ring->stack_low, high = t->ring->stack_high;
 	uint32_t flags = MG_F_STACK | MG_F_COPIED;
-	uint64_t end = high & ~UINT64_C(7);
-	if (start - low >= high - low ||
-	    high < low) { /* an unknown stack: only the caller's page is sure to be there */
-		end = (caller | 4095) + 1;
+	struct mg_range own;
+	bool known = mg_own_stack(start, &own);
+	uint64_t end = known ? own.end : ((caller - 8) | 4095) + 1; /* stack.c, S3 */
+	if (!known)
 		flags |= MG_F_CUT_COPY;
-	}
 	if (end - start > MG_COPY_MAX) {
 		end = start + MG_COPY_MAX;
 		flags |= MG_F_CUT_COPY;

@@ -41,7 +41,12 @@ enum mg_rule_type {
 	MG_RULE_END = 5,     /* the root: no return address */
 	MG_RULE_NONE = 6,    /* a known module says nothing about this ip */
 	MG_RULE_COMPLEX = 7, /* true, but not one of ours: ms-record unwinds a copy */
-	MG_RULE_UNKNOWN = 8, /* no module here (code made at run time); never kept */
+	/* Of what is in no module that is known; never kept. */
+	MG_RULE_UNKNOWN = 8,   /* a file's: ms-record unwinds a copy */
+	MG_RULE_CODE_RSP = 9,  /* made at run time, as MG_RULE_RSP, */
+	MG_RULE_CODE_RBP = 10, /* and MG_RULE_RBP, */
+	MG_RULE_CODE_END = 11, /* or nothing can be said */
+	MG_RULE_NO_CODE = 12,  /* not seen to be code */
 };
 enum mg_rule_bp { MG_BP_SAME = 0, MG_BP_AT_CFA = 1, MG_BP_AT_BP = 2 };
 enum mg_rule_need { MG_NEED_INHERIT = 0, MG_NEED_YES = 1, MG_NEED_NO = 2 };
@@ -69,6 +74,12 @@ void mg_image_frames(struct mg_image *image, uint32_t frames);
 /* The rule for `ip` (MG_EXACT_IP set: an interrupted instruction) of a module, by its .eh_frame.
  * Every read lies in [low, high) or [code_low, code_high). */
 uint64_t mg_eh_frame_rule(const struct mg_image *image, uint64_t ip);
+
+/* Of code that has no unwinding information, in [ip, end): the rule when what is executed there
+ * goes straight to a return, else MG_RULE_CODE_END. */
+uint64_t mg_code_rule(uint64_t ip, uint64_t end);
+/* Of an address in no module. */
+uint64_t mg_rule_outside(uint64_t ip);
 
 struct mg_rule_slot {
 	uint64_t key; /* 0 = empty */
@@ -171,6 +182,7 @@ struct mg_writer {
 	bool rules_used; /* there may be rules in `rules` */
 	uint64_t sent;   /* R7: the stamp of the last record with one, MG_NOT_SENT = not sure */
 
+	uint64_t low, high; /* of the stack it was last on, if that is known: see stack.c */
 	struct mg_slot *checks;
 	uint64_t freeing;    /* see mg_nesting_begin */
 	uint32_t generation; /* of mg.generation: another one is a writer of the parent */
@@ -284,7 +296,10 @@ struct mg_core {
 	bool deep_none;   /* no more can be mapped */
 	uint32_t closing; /* dlclose calls under way */
 	uint32_t epoch;   /* the session's, as far as this process made it */
-	uint64_t main_tp, main_low, main_high, stack_bytes;
+	/* See stack.c. main_low: as far down as the main stack was seen to reach. stack_field:
+	 * where in glibc's thread block the start of the thread's stack stands, then its size; 0 =
+	 * not looked for yet, MG_NO_FIELD = nowhere. */
+	uint64_t main_tp, main_low, main_high, stack_field;
 	uint64_t main_entry; /* sp at the program's entry, or 0 */
 	struct mg_rule_table tables[MG_RULE_TABLES];
 	struct mg_rule_table *table;
@@ -349,6 +364,12 @@ bool mg_unwind(struct mg_writer *t, const uint64_t *frame, uint32_t words);
  * uses nothing remembered, neither frames nor rules. `cut`: its root part was not taken. */
 void mg_verify(struct mg_writer *t, const uint64_t *frame, bool cut)
 	__attribute__((visibility("hidden")));
+/* stack.c: bounds of the stack that holds `sp`. Own: it is the one that the thread was started on.
+ * Find: any; false = it is not known, and if a hook's caller has this sp the rest of its page may
+ * be read. New: the same for a hook, whose thread notes it for the next ones; its end. */
+bool mg_own_stack(uint64_t sp, struct mg_range *stack);
+bool mg_find_stack(uint64_t sp, struct mg_range *stack);
+uint64_t mg_new_stack(struct mg_writer *t, uint64_t sp);
 /* Is the hook in which `t` is busy still on the stack below the one with this frame? In doubt, yes.
  */
 bool mg_still_inside(struct mg_writer *t, const uint64_t *frame);

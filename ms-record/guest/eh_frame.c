@@ -9,6 +9,7 @@
 
 enum { DW_OMIT = 0xff, DW_PCREL = 0x10, DW_DATAREL = 0x30, DW_INDIRECT = 0x80 };
 enum { REG_BP = 6, REG_SP = 7, REG_RA = 16 };
+enum { CODE_MOST = 32 }; /* bytes */
 enum column { SAME, AT_CFA, EXPRESSION, UNDEFINED, OTHER };
 
 struct cursor {
@@ -533,12 +534,27 @@ static bool is_sigreturn(const struct mg_image *image, uint64_t ip)
 	return true;
 }
 
+/* Is there a call in front of `ip`? Where it cannot be seen, it is taken for one. */
+static bool is_called(const struct mg_image *image, uint64_t ip)
+{
+	const uint8_t *code = (const uint8_t *)ip;
+	if (ip < image->code_low + 7 || ip > image->code_high || code[-5] == 0xe8)
+		return true;
+	for (int n = 2; n <= 7; n++)
+		if (code[-n] == 0xff && (code[1 - n] & 0x38) == 0x10)
+			return true;
+	return false;
+}
+
 uint64_t mg_eh_frame_rule(const struct mg_image *image, uint64_t ip)
 {
 	bool exact = ip & MG_EXACT_IP;
 	uint64_t address = ip & ~MG_EXACT_IP;
 	uint64_t pc = exact ? address : address - 1;
 	uint64_t none = !exact && is_sigreturn(image, address) ? MG_RULE_SIGNAL : MG_RULE_NONE;
+	uint64_t artificial = !exact && !is_called(image, address) ? UINT64_C(1) << 32 : 0;
+	if (none == MG_RULE_NONE)
+		none |= artificial;
 	if (!image->hdr && !image->frame_count)
 		return none;
 	struct cursor segment = {.low = image->low, .high = image->high};
@@ -555,6 +571,8 @@ uint64_t mg_eh_frame_rule(const struct mg_image *image, uint64_t ip)
 		return none;
 	if (f.signal)
 		return MG_RULE_SIGNAL;
+	if (artificial)
+		return none;
 	struct state s = {0};
 	uint64_t start = f.start;
 	f.start = 0; /* the CIE's instructions hold everywhere */
@@ -565,4 +583,60 @@ uint64_t mg_eh_frame_rule(const struct mg_image *image, uint64_t ip)
 	if (!run(f.code, pc, &f, &s, &initial))
 		return MG_RULE_COMPLEX;
 	return pack(&segment, &s);
+}
+
+/* An instruction between a call and the return, whose opcode (with REX) is `op`: what is added to
+ * rsp goes to *offset. False = it is not known, or can go elsewhere. `bp`: rsp comes from rbp. */
+static bool unwinds(struct cursor *c, uint64_t op, int64_t *offset, bool *bp)
+{
+	uint64_t operand = op >= 0x58 && op <= 0x5f ? 0 : bytes(c, 1);
+	switch (op << 8 | operand) {
+	case 0x4883c4: /* add $n, %rsp */
+		*offset += bytes_signed(c, 1);
+		return true;
+	case 0x4881c4:
+		*offset += bytes_signed(c, 4);
+		return true;
+	case 0x488d65: /* lea n(%rbp), %rsp */
+	case 0x4889ec: /* mov %rbp, %rsp */
+	case 0x488be5:
+		*offset = op == 0x488d ? bytes_signed(c, 1) : 0;
+		*bp = true;
+		return true;
+	}
+	*offset += 8;
+	return op == 0x41 ? operand >= 0x58 && operand <= 0x5f : op - 0x58 < 8 && op != 0x5c;
+}
+
+/* A call in such code can be stepped out of if all between it and the return is known. */
+uint64_t mg_code_rule(uint64_t ip, uint64_t end)
+{
+	struct cursor c = {.at = ip, .end = end};
+	bool from_bp = false;
+	uint64_t mode = MG_BP_SAME;
+	int64_t offset = 0, bp_at = 0;
+	while (c.at - ip < CODE_MOST && !c.bad) {
+		uint64_t op = bytes(&c, 1);
+		if (op == 0xc3 || op == 0xc2) /* ret */
+			return (from_bp ? MG_RULE_CODE_RBP : MG_RULE_CODE_RSP) | mode << 4 |
+			       MG_NEED_YES << 6 |
+			       (uint64_t)(uint16_t)(mode ? bp_at - offset - 8 : 0) << 8 |
+			       (uint64_t)(offset + 8) << 32;
+		if (op == 0x48)
+			op = op << 8 | bytes(&c, 1);
+		if (op == 0xc9 && mode == MG_BP_SAME) { /* leave */
+			from_bp = true;
+			offset = 0;
+			op = 0x5d;
+		}
+		if (op == 0x5d) { /* pop %rbp */
+			mode = MG_BP_AT_CFA;
+			bp_at = offset;
+		}
+		bool bp = false;
+		if (!unwinds(&c, op, &offset, &bp) || (bp && mode != MG_BP_SAME))
+			break;
+		from_bp |= bp;
+	}
+	return MG_RULE_CODE_END;
 }

@@ -51,8 +51,6 @@ static struct mg_writer *inherited(void)
 static void cut_off(struct mg_writer *t)
 {
 	for (; t && t->ring != &mg.void_ring; t = t->nested) {
-		mg.void_ring.stack_low = t->ring->stack_low;
-		mg.void_ring.stack_high = t->ring->stack_high;
 		t->ring = &mg.void_ring;
 		/* The hook may hold the address of the record that it was about to write. */
 		if (t->busy && !mg_filtered())

@@ -3,7 +3,7 @@
 GUEST_DIR := ms-record/guest
 GUEST_SRC := $(filter-out $(GUEST_DIR)/image%,$(sort $(wildcard $(GUEST_DIR)/*.c)))
 GUEST_ASM := $(filter-out $(GUEST_DIR)/image%,$(sort $(wildcard $(GUEST_DIR)/*.S)))
-GUEST_CORE := eh_frame grow rules unwind walk ring thread fork copy record hooks user spans sample memory custom late confine
+GUEST_CORE := eh_frame grow rules unwind walk ring thread fork copy record hooks user spans sample memory custom late confine stack
 
 override GUEST_CFLAGS := -std=gnu11 -g -O2 -fPIC -D_GNU_SOURCE $(WARN) -fvisibility=hidden -fno-stack-protector -fcf-protection \
 	-mgeneral-regs-only -mcx16 -fno-strict-aliasing -fno-plt -fasynchronous-unwind-tables
@@ -31,7 +31,7 @@ $(GUEST): $(GUEST_SRC:%.c=$(B)/%.o) $(GUEST_ASM:%.S=$(B)/%.o) $(GUEST_DIR)/expor
 # The image for processes that run already: the core once more, with another way to a thread's state, and nothing that a loader would have to
 # do but add its address. It is built into ms-record.
 IMAGE := $(B)/$(GUEST_DIR)/image/memscope-image.so
-IMAGE_CORE := eh_frame grow rules unwind walk ring thread fork copy record hooks user sample memory custom custom_entry late confine
+IMAGE_CORE := eh_frame grow rules unwind walk ring thread fork copy record hooks user sample memory custom custom_entry late confine stack
 override IMAGE_LDFLAGS := -shared -nostdlib -Wl,-z,defs,-z,norelro,-z,noseparate-code,-z,noexecstack,-Bsymbolic,--hash-style=sysv,--build-id \
 	-Wl,-soname,memscope-image.so
 

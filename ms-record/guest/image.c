@@ -416,7 +416,7 @@ static bool start(void)
 	mg.sequence = mg.blind || s->clock != MG_CLOCK_TSC;
 	mg.verify = s->verify;
 	mg.free_stacks = s->free_stacks;
-	mg.stack_bytes = mg_manifest.stack_bytes;
+	mg.stack_field = mg_manifest.stack_field;
 	mg.main_tp = mg_manifest.main_tp;
 	mg.main_low = mg_manifest.main_low;
 	mg.main_high = mg_manifest.main_high;

@@ -4,11 +4,12 @@
  *
  *   session memory (one memfd per process image, allocated by ms-record, mapped once by the guest)
  *
- *   +-------------------+----------------+---------------+---------------+-----------------------+
- *   | struct mg_session | struct         | struct        | struct        | data windows, one for |
- *   |                   | mg_module[]    | mg_ring[]     | mg_frames[]   | each ring             |
- *   +-------------------+----------------+---------------+---------------+-----------------------+
- *   0                   modules_offset   rings_offset    frames_offset   data_offset + i * window
+ *   +------------+----------------+--------------+---------------+----------------+---------------+
+ *   | struct     | struct         | struct       | struct        | struct         | data windows, |
+ *   | mg_session | mg_module[]    | mg_ring[]    | mg_frames[]   | mg_range[2][]  | one for each  |
+ *   +------------+----------------+--------------+---------------+----------------+---------------+
+ *   0            modules_offset   rings_offset   frames_offset   ranges_offset    data_offset +
+ *                                                                                 i * window
  *
  * The guest maps all in front of the windows and the first of these, and the others as threads
  * come: see grow.c. ms-record puts memory behind a ring and the first of its window when it makes
@@ -148,7 +149,9 @@ struct mg_session {
 				 ring_max) */
 	uint32_t end_wait_ms; /* a thread that ends the process is held for so long at most, for
 				 ms-record to look at its memory; 0 = not at all */
-	uint32_t reserved[2];
+	uint32_t range_max;   /* entries of mg_range[2][] */
+	uint32_t reserved;
+	uint64_t ranges_offset;
 
 	_Alignas(64) uint32_t state; /* enum mg_state; ms-record -> guest */
 	uint32_t sleeping;  /* futex word: MG_SLEEPS* while ms-record sleeps; the guest that fills
@@ -230,6 +233,11 @@ struct mg_session {
 	uint64_t late_page;   /* ms-record: where a page for slots is wanted; guest: 0 = it cannot
 				 be had there */
 	uint64_t debug_state; /* ms-record: address of r_state of the dynamic linker */
+
+	/* Mappings: see struct mg_range. */
+	_Alignas(64) uint32_t ranges_wanted; /* guest: 1 = something was in none */
+	uint32_t ranges_round;               /* ms-record; lowest bit: which list is in use */
+	uint32_t ranges_count[2];            /* of either */
 
 	/* Of mg_frames[MG_LISTS_MAX], which ms-record fills; the image's, for its forked children
 	 * too. */
@@ -333,18 +341,27 @@ struct mg_ring {
 	uint32_t size_allowed;       /* bytes of a lap, at most window_bytes - MG_SLACK */
 	_Alignas(64) uint32_t state; /* enum mg_ring_state */
 	uint32_t tid;
-	uint32_t waiting;               /* writer: 1 while it waits for space */
-	uint32_t stalls;                /* writer: waits so far */
-	uint64_t stack_low, stack_high; /* mapping of this thread's stack: the guest's guess, which
-					   ms-record corrects from maps */
-	uint64_t waited, waited_max;    /* ticks */
+	uint32_t waiting;                     /* writer: 1 while it waits for space */
+	uint32_t stalls;                      /* writer: waits so far */
+	uint64_t waited, waited_max;          /* ticks */
 	uint64_t lost, lost_first, lost_last; /* R6: count, stamps */
 	uint64_t verified, mismatched;
 	uint64_t copies; /* stacks sent as copies */
 	uint64_t passed; /* allocations that were counted only (MG_PAUSED, MG_WAITING) */
 	uint32_t wake;   /* writer: what it holds is of that recording; see R8 */
-	uint32_t reserved[5];
+	uint32_t reserved[9];
 };
+
+/* A mapping that can be read, and be written to or executed: a stack or code can be there. Of these
+ * ms-record reads a list from /proc/PID/maps: when the process begins, and whenever the guest met
+ * what is in none. There is room for two, and the one in use is never written to. A reader looks up
+ * `ranges_round` before and after: it has grown when what was read may be of another list. */
+struct mg_range {
+	uint64_t start, end; /* sorted; `end` with MG_RANGE_* */
+};
+#define MG_RANGE_CODE UINT64_C(1) /* executable */
+#define MG_RANGE_FILE UINT64_C(2) /* of a file */
+#define MG_RANGE_FLAGS UINT64_C(4095)
 
 /* Laps. A reader may look at the word behind a record. */
 #define MG_SLACK 64u
@@ -541,6 +558,7 @@ struct mg_image_gate {
 	uint32_t counted; /* 1: not recorded; nothing to ask */
 	uint64_t begin;   /* MG_BEGIN: the next event begins the session */
 };
+#define MG_NO_FIELD 1u
 #define MG_BEGIN UINT64_C(0x6e6967656267ffff)
 
 struct mg_manifest {
@@ -567,7 +585,8 @@ struct mg_manifest {
 	uint64_t session, session_bytes;
 	uint64_t private,
 		private_bytes; /* MG_PLACES places, then what the guest makes of it; zeroed */
-	uint64_t main_tp, main_low, main_high, main_entry, stack_bytes;
+	uint64_t main_tp, main_low, main_high, main_entry;
+	uint64_t stack_field; /* see mg_core: 0, or MG_NO_FIELD without glibc */
 };
 
 /* Brings the session from ON to PAUSED or back as the words of both sides want it; either side

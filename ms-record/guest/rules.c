@@ -63,8 +63,10 @@ void mg_image_frames(struct mg_image *image, uint32_t frames)
 uint64_t mg_rule_derive(uint64_t ip)
 {
 	struct mg_image image;
-	if ((ip & ~MG_EXACT_IP) >> 47 || !mg.dress.find_image(ip & ~MG_EXACT_IP, &image))
-		return MG_RULE_UNKNOWN;
+	if ((ip & ~MG_EXACT_IP) >> 47)
+		return MG_RULE_NO_CODE;
+	if (!mg.dress.find_image(ip & ~MG_EXACT_IP, &image))
+		return mg_rule_outside(ip);
 	return mg_eh_frame_rule(&image, ip);
 }
 
@@ -130,7 +132,7 @@ static void keep(struct mg_rule_slot new, uint32_t epoch)
 uint64_t mg_rule_miss(uint64_t ip, uint32_t epoch)
 {
 	uint64_t rule = mg_rule_derive(ip);
-	if (MG_RULE_TYPE(rule) == MG_RULE_UNKNOWN)
+	if (MG_RULE_TYPE(rule) >= MG_RULE_UNKNOWN)
 		return rule;
 	uint64_t key = MG_RULE_KEY(ip, epoch);
 	rule |= MG_RULE_CHECK(MG_RULE_HASH(key), epoch) << 24;

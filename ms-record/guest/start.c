@@ -21,10 +21,7 @@
 
 extern void *__libc_stack_end __attribute__((weak));
 
-#define MAIN_STACK_UNLIMITED                                                                       \
-	(UINT64_C(1) << 32) /* how far down the main stack may reach without a limit */
-#define WELCOME_S 5         /* for the recorder to answer, on a busy machine too */
-#define THREAD_STACK_USUAL (UINT64_C(8) << 20)
+#define WELCOME_S 5    /* for the recorder to answer, on a busy machine too */
 #define TID_OFFSET 720 /* in glibc's thread block on x86-64, checked before it is used */
 
 bool mg_starts(const char *s, const char *prefix)
@@ -237,17 +234,10 @@ static void learn_thread_block(void)
 
 static void learn_stacks(void)
 {
-	uint64_t stack = mg_limit(RLIMIT_STACK), main_stack = stack;
-	if (stack == RLIM_INFINITY) {
-		stack = THREAD_STACK_USUAL;
-		main_stack = MAIN_STACK_UNLIMITED;
-	}
-	mg.stack_bytes = stack;
 	__asm__("mov %%fs:0, %0" : "=r"(mg.main_tp));
 	mg.main_entry = &__libc_stack_end ? (uint64_t)__libc_stack_end : 0;
-	uint64_t top = mg.main_entry ? mg.main_entry : (uint64_t)__builtin_frame_address(0);
-	mg.main_high = (top | 4095) + 1;
-	mg.main_low = mg.main_high > main_stack ? mg.main_high - main_stack : 0;
+	mg.main_low = (uint64_t)__builtin_frame_address(0) & ~UINT64_C(4095);
+	mg.main_high = ((mg.main_entry ? mg.main_entry : mg.main_low) | 4095) + 1;
 }
 
 /* The name of the allocator behind us, for people. */

@@ -44,13 +44,6 @@ MG_INLINE uint64_t rule_of(uint64_t ip, uint32_t epoch)
 	return mg_rule_miss(ip, epoch);
 }
 
-MG_INLINE bool own_stack(struct mg_writer *t, struct walk *w)
-{
-	w->low = __atomic_load_n(&t->ring->stack_low, __ATOMIC_RELAXED);
-	w->high = __atomic_load_n(&t->ring->stack_high, __ATOMIC_RELAXED);
-	return w->sp - w->low < w->high - w->low && w->high >= w->low;
-}
-
 /* U3 of unwind.c: may [at, at + 8) be a slot of a frame whose sp is `sp`? */
 MG_INLINE bool is_slot(const struct walk *w, uint64_t sp, uint64_t at)
 {
@@ -61,21 +54,25 @@ MG_INLINE bool is_slot(const struct walk *w, uint64_t sp, uint64_t at)
  * the 16th, rip the 17th. */
 static bool step_signal(struct walk *w)
 {
-	if (w->high < w->sp || w->high - w->sp < 176) {
-		w->copy = true;
-		return false;
-	}
+	struct mg_range r = {0};
 	uint64_t uc = w->sp;
+	w->keepable = false;
+	w->flags |= MG_F_TRUNCATED; /* if it ends here */
+	if (w->high < uc || w->high - uc < 176)
+		return false;
 	w->ip = load(uc + 168) | MG_EXACT_IP;
 	w->bp = load(uc + 120);
 	w->sp = load(uc + 160);
 	w->bp_slot = w->cfa_slot = 0;
-	w->keepable = false;
 	/* The handler may have run on a stack of its own: then the interrupted frames are
-	 * elsewhere, and only our own stack is known. */
-	if (w->sp - w->low >= w->high - w->low || w->sp & 7)
-		w->copy = true;
-	return !w->copy;
+	 * elsewhere. */
+	if (w->sp & 7 || (w->sp - w->low >= w->high - w->low && !mg_find_stack(w->sp, &r)))
+		return false;
+	if (r.end)
+		w->high = r.end;
+	w->low = w->sp;
+	w->flags &= ~MG_F_TRUNCATED;
+	return true;
 }
 
 /* The steps that are not CFA = register + offset, and the ends. */
@@ -92,9 +89,20 @@ static bool step_rare(struct walk *w, uint64_t rule, uint64_t *cfa)
 		return true;
 	case MG_RULE_END:
 		return false;
+	case MG_RULE_CODE_RSP:
+	case MG_RULE_CODE_RBP:
+		w->keepable = false;
+		return true;
+	case MG_RULE_CODE_END:
+	case MG_RULE_NO_CODE:
+		w->keepable = false;
+		w->flags |= MG_F_TRUNCATED;
+		return false;
 	case MG_RULE_NONE:
-		/* The dynamic linker's entry, which has no CFI, is the root of what it calls. */
-		if (w->sp - (mg.main_entry - 64) >= 128)
+		/* The dynamic linker's entry, which has no CFI, is the root of what it calls. So is
+		 * an address that no call left, of what was begun on a stack of its own. */
+		if (w->sp - (mg.main_entry - 64) >= 128 &&
+		    (!MG_RULE_CFA_OFFSET(rule) || mg_own_stack(w->sp - 8, &(struct mg_range){0})))
 			w->flags |= MG_F_TRUNCATED;
 		return false;
 	}

@@ -92,21 +92,6 @@ bool mg_deepen(struct mg_writer *t)
 	return false;
 }
 
-static void stack_bounds(struct mg_writer *t)
-{
-	uint64_t tp, low, high;
-	__asm__("mov %%fs:0, %0" : "=r"(tp));
-	if (tp == mg.main_tp) {
-		low = mg.main_low;
-		high = mg.main_high;
-	} else { /* a thread's control block lies at the top of its stack */
-		high = tp & ~UINT64_C(7);
-		low = high > mg.stack_bytes ? high - mg.stack_bytes : 0;
-	}
-	__atomic_store_n(&t->ring->stack_low, low, __ATOMIC_RELAXED);
-	__atomic_store_n(&t->ring->stack_high, high, __ATOMIC_RELEASE);
-}
-
 /* The writer behind a ring; what a forked child inherited in it is void. NULL = there is no memory.
  */
 static struct mg_writer *writer_of(uint32_t ring)
@@ -214,7 +199,7 @@ static void begin(struct mg_writer *t, uint32_t tid, uint32_t flags, uint64_t sp
 	t->epoch = ~0u;
 	if (mg.session->sample_bytes)
 		mg_sample_begin(t);
-	stack_bounds(t);
+	t->low = t->high = 0;
 	__atomic_store_n(&t->ring->tid, tid, __ATOMIC_RELEASE);
 	restart(t, sp);
 }

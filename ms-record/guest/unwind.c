@@ -39,16 +39,16 @@
  *     reached through new callees its own entries in `checks` are replaced by those just read; else
  *     a later walk would verify a slot that no longer feeds it.
  *
- *  U3 A slot is read only in [sp, high] of the thread's own stack, sp being the walk's first. Every
- *     slot of frames outside j is above slot[j], which is at least that, because a rule whose slots
+ *  U3 A slot is read only in [sp, high] of the stack that it runs on (see stack.c), sp being the
+ *     walk's first. A thread that comes to another one forgets its previous stack. Every slot of
+ *     frames outside j is above slot[j], which is at least that, because a rule whose slots
  *     are below its frame's sp is not simple.
  *
  *  U4 Rules can change only with an epoch. A thread that sees a new epoch forgets its previous
  *     stack and its paths.
  *
- *  U5 Kept is only what this argument covers: no stack with a signal frame, on a foreign stack,
- *     through unknown code, that ended because of memory contents instead of a rule, or taken while
- *     a module is being closed.
+ *  U5 Kept is only what this argument covers: no stack with a signal frame, through unknown code,
+ * that ended because of memory contents instead of a rule, or taken while a module is being closed.
  *
  *  U6 A path is the same induction for the frames inside j: it begins in the same state and all its
  *     slots are compared. It is kept only where no rule on it reads rbp or a saved sp and frame j
@@ -344,6 +344,11 @@ static __attribute__((noinline)) bool step_other(struct mg_writer *t, struct wal
 		if (w->deep)
 			return false;
 		uint64_t rule = rule_of(w->ip, t->epoch);
+		if (rule == MG_RULE_NO_CODE && *n) {
+			w->flags |= MG_F_TRUNCATED;
+			w->keepable = false;
+			return false;
+		}
 		struct mg_step *s = &t->steps[(*n)++];
 		*s = (struct mg_step){.ip = w->ip,
 				      .slot = w->sp - 8,
@@ -363,7 +368,7 @@ static __attribute__((noinline)) bool step_other(struct mg_writer *t, struct wal
 MG_INLINE int32_t follow(struct mg_writer *t, struct walk *w, uint32_t *count, uint64_t *rules)
 {
 	uint64_t ip = w->ip, sp = w->sp, bp = w->bp, all = 0;
-	const uint64_t high = w->high;
+	uint64_t high = w->high;
 	const struct mg_step *end = t->steps + t->limit;
 	struct mg_step *s = t->steps;
 	int32_t last = (int32_t)t->frames - 1, j;
@@ -422,6 +427,7 @@ MG_INLINE int32_t follow(struct mg_writer *t, struct walk *w, uint32_t *count, u
 		ip = w->ip;
 		sp = w->sp;
 		bp = w->bp;
+		high = w->high; /* of another stack, below a signal's */
 		j = -1;
 		if (!on)
 			break;
@@ -439,12 +445,13 @@ MG_INLINE int32_t follow(struct mg_writer *t, struct walk *w, uint32_t *count, u
 
 bool mg_unwind(struct mg_writer *t, const uint64_t *frame, uint32_t words)
 {
-	struct walk w = {
-		.ip = frame[1], .sp = (uint64_t)(frame + 2), .bp = frame[0], .keepable = true};
-	if (MG_UNLIKELY(!own_stack(t, &w))) {
-		mg_forget(t);
-		return false;
-	}
+	struct walk w = {.ip = frame[1],
+			 .sp = (uint64_t)(frame + 2),
+			 .bp = frame[0],
+			 .high = t->high,
+			 .keepable = true};
+	if (MG_UNLIKELY(w.sp - t->low >= w.high - t->low))
+		w.high = mg_new_stack(t, w.sp);
 	w.low = w.sp;
 	uint32_t n = 0;
 	struct mg_path *p = path_of(t, w.ip, w.sp);
@@ -501,6 +508,6 @@ bool mg_unwind(struct mg_writer *t, const uint64_t *frame, uint32_t words)
 	if (MG_UNLIKELY(!w.keepable))
 		t->keepable = false;
 	if (MG_UNLIKELY(mg.verify))
-		mg_verify(t, frame, w.deep);
+		mg_verify(t, frame, w.flags & MG_F_TRUNCATED);
 	return true;
 }

@@ -13,8 +13,11 @@ void mg_verify(struct mg_writer *t, const uint64_t *frame, bool cut)
 {
 	struct walk w = {
 		.ip = frame[1], .sp = (uint64_t)(frame + 2), .bp = frame[0], .keepable = true};
-	bool same = own_stack(t, &w);
+	bool same = true;
+	struct mg_range stack;
+	mg_find_stack(w.sp, &stack);
 	w.low = w.sp;
+	w.high = stack.end;
 	uint32_t at = t->frames;
 	while (same) {
 		same = at > 0 && t->ip[--at] == w.ip;
@@ -37,12 +40,14 @@ bool mg_still_inside(struct mg_writer *t, const uint64_t *frame)
 {
 	struct walk w = {.ip = frame[1], .sp = (uint64_t)(frame + 2), .bp = frame[0]};
 	uint64_t slot = t->busy + 8;
-	if (!own_stack(t, &w))
+	struct mg_range own;
+	if (!mg_own_stack(w.sp, &own))
 		return true; /* a signal stack */
-	if (t->busy - w.low >= w.high - w.low)
+	if (t->busy - own.start >= own.end - own.start)
 		return false; /* was on another stack, and this is not one that a signal interrupts
 				 it with */
 	w.low = w.sp;
+	w.high = own.end;
 	uint32_t epoch = __atomic_load_n(&mg.session->epoch, __ATOMIC_ACQUIRE);
 	for (uint32_t n = 0; w.sp - 8 <= slot; n++) {
 		if (w.sp - 8 == slot)

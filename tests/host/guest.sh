@@ -41,7 +41,7 @@ for scene in stale longjmp exceptions alloca realign qsort ways signals altstack
 	is double -eq 0
 	is unknown_frees -eq 0
 	case $scene in
-	altstack | fibers | complex) is copies -gt 50 ;;
+	complex) is copies -gt 50 ;;
 	*) is copies -eq 0 ;;
 	esac
 	grep -q 'never at the same address' out && fail "$what: the libraries were never at one address"

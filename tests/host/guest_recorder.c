@@ -262,10 +262,33 @@ static void reclaim(uint32_t i)
 	syscall(202, &session->rings_futex, 1, 1, NULL, NULL, 0);
 }
 
+/* The mappings of the child, for the guest: struct mg_range. */
+static void list_ranges(void)
+{
+	char path[64], line[4352], perms[5];
+	unsigned long start, end;
+	uint32_t round = session->ranges_round + 1, n = 0;
+	struct mg_range *list = (void *)((char *)session + session->ranges_offset);
+	list += (round & 1) * session->range_max;
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)child);
+	__atomic_store_n(&session->ranges_wanted, 0, __ATOMIC_SEQ_CST);
+	FILE *f = fopen(path, "r");
+	while (f && fgets(line, sizeof(line), f) && n < session->range_max)
+		if (sscanf(line, "%lx-%lx %4s", &start, &end, perms) == 3 && perms[0] == 'r' &&
+		    (perms[1] == 'w' || perms[2] == 'x'))
+			list[n++] = (struct mg_range){start, end | (perms[2] == 'x')};
+	if (f)
+		fclose(f);
+	session->ranges_count[round & 1] = n;
+	__atomic_store_n(&session->ranges_round, round, __ATOMIC_RELEASE);
+}
+
 static void round_of(long round)
 {
 	bool any = false;
 	session->heartbeat++;
+	if (session->ranges_wanted || (!session->ranges_round && session->guest_ready))
+		list_ranges();
 	for (uint32_t i = 0; i < session->ring_max; i++) {
 		if (!opt.stop || round < opt.stop)
 			any |= drain_ring(i);
@@ -289,8 +312,10 @@ static int make_session(void)
 	s.ring_max = (uint32_t)opt.rings;
 	s.modules_offset = (sizeof s + page - 1) & ~(page - 1);
 	s.rings_offset = s.modules_offset + s.module_max * sizeof(struct mg_module);
-	s.data_offset =
-		(s.rings_offset + s.ring_max * sizeof(struct mg_ring) + page - 1) & ~(page - 1);
+	s.range_max = 1024;
+	s.ranges_offset = s.rings_offset + s.ring_max * sizeof(struct mg_ring);
+	s.data_offset = (s.ranges_offset + 2 * s.range_max * sizeof(struct mg_range) + page - 1) &
+			~(page - 1);
 	s.clock = opt.sequence ? MG_CLOCK_SEQUENCE : MG_CLOCK_TSC;
 	s.tsc_hz = 2000000000;
 	s.wait_ticks = (uint64_t)opt.wait_ms * 2000000;

@@ -298,7 +298,7 @@ static void make_session(void)
 	manifest->main_entry = (uint64_t)__libc_stack_end;
 	manifest->main_high = (manifest->main_entry | 4095) + 1;
 	manifest->main_low = manifest->main_high - (4u << 20);
-	manifest->stack_bytes = 8u << 20;
+	manifest->stack_field = MG_NO_FIELD;
 	gate->begin = MG_BEGIN;
 	gate->counted = 0;
 }

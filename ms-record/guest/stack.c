@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT
+ * Where the stack ends on which a thread runs, and what can be read as code: nothing that the guest
+ * reads there may fault.
+ *
+ *  S1 The stack that a thread was started on is mapped from any sp in it up to its end as long as
+ *     the thread runs. The kernel made that of the main thread, which reaches down to the lowest sp
+ *     seen so far, or a little less: below it the kernel keeps a gap (1 MB) free of other mappings.
+ *     Of the others glibc notes where it begins in their thread block, which lies at its end. Where
+ *     the limit of a stack's size would let it begin says nothing: fibers may be mapped there.
+ *
+ *  S2 Any other stack (of fibers, of signals, of threads of another C library) is looked up in the
+ *     mappings that ms-record lists. Such a list is of the past. But what is in use of a stack is
+ *     mapped, and a walk only goes from call to call of that. Beyond its end leads nothing but a
+ *     return address that no call left there, but whoever prepared the stack; it ends the walk, as
+ *     the code in front of it is no call. So a fault would take such an address that is behind a
+ *     call all the same, and memory that was unmapped since it was listed. Copies, which are read
+ *     without looking at what they hold, are not made by the list.
+ *
+ *  S3 For a stack that is in no list yet ms-record is asked for another one, and the kernel whether
+ *     the next pages can be read: a futex call that wakes and requeues nobody reads a word or says
+ *     EFAULT. Where no system call may be made only the rest of the page may be read that holds the
+ *     hook's own return address, which the call has just put there.
+ *
+ *  S4 Code that is in no module is read only where code is listed, at a call's return address.
+ */
+#include "core.h"
+
+#define MAIN_GAP (UINT64_C(1) << 20)
+#define ASKED_PAGES 16
+/* In glibc's thread block: its own address, and between what may be the bounds of the stack. */
+#define SELF_FIELD 16u
+#define BLOCK_LOW 704u
+#define BLOCK_HIGH 2304u
+
+static void want_list(void)
+{
+	struct mg_session *s = mg.session;
+	if (!__atomic_load_n(&s->ranges_wanted, __ATOMIC_RELAXED) &&
+	    __atomic_load_n(&mg_gate->on, __ATOMIC_RELAXED)) {
+		__atomic_store_n(&s->ranges_wanted, 1, __ATOMIC_SEQ_CST);
+		mg_wake_recorder();
+	}
+}
+
+/* The listed mapping that holds `at`. */
+static bool find_listed(uint64_t at, struct mg_range *found)
+{
+	const struct mg_session *s = mg.session;
+	uint32_t round = __atomic_load_n(&s->ranges_round, __ATOMIC_ACQUIRE), low = 0;
+	uint32_t high = __atomic_load_n(&s->ranges_count[round & 1], __ATOMIC_RELAXED);
+	const struct mg_range *v = (const void *)((const char *)s + s->ranges_offset);
+	v += (round & 1) * s->range_max;
+	*found = (struct mg_range){0};
+	while (low < high) {
+		uint32_t i = low + (high - low) / 2;
+		found->start = __atomic_load_n(&v[i].start, __ATOMIC_RELAXED);
+		found->end = __atomic_load_n(&v[i].end, __ATOMIC_RELAXED);
+		if (at < found->start)
+			high = i;
+		else if (at >= (found->end & ~MG_RANGE_FLAGS))
+			low = i + 1;
+		else
+			break;
+	}
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return low < high && __atomic_load_n(&s->ranges_round, __ATOMIC_RELAXED) == round;
+}
+
+static uint64_t word(uint64_t at)
+{
+	return *(const volatile uint64_t *)at;
+}
+
+/* In the main thread's block glibc has the process's first sp for the size of its stack; in a
+ * static executable what _start made of it. */
+static void find_field(void)
+{
+	uint64_t field = MG_NO_FIELD;
+	for (uint64_t at = BLOCK_LOW; mg.main_entry && mg.main_tp && at < BLOCK_HIGH; at += 8)
+		if (mg.main_entry - word(mg.main_tp + at) <= 16)
+			field = at - 8;
+	mg.stack_field = field;
+}
+
+bool mg_own_stack(uint64_t sp, struct mg_range *r)
+{
+	uint64_t tp;
+	__asm__("mov %%fs:0, %0" : "=r"(tp));
+	*r = (struct mg_range){0};
+	if (!mg.stack_field)
+		find_field();
+	if (tp == mg.main_tp) {
+		*r = (struct mg_range){mg.main_low - MAIN_GAP, mg.main_high};
+	} else if (mg.stack_field != MG_NO_FIELD && word(tp + SELF_FIELD) == tp) {
+		uint64_t start = word(tp + mg.stack_field);
+		if (tp - start < word(tp + mg.stack_field + 8))
+			*r = (struct mg_range){start, tp & ~UINT64_C(7)};
+	}
+	if (sp - r->start >= r->end - r->start)
+		return false;
+	if (tp == mg.main_tp && sp < mg.main_low)
+		mg.main_low = sp & ~UINT64_C(4095);
+	return true;
+}
+
+static bool can_read(uint64_t at)
+{
+	enum { FUTEX = 202, CMP_REQUEUE_PRIVATE = 4 | 128, FAULT = -14 };
+	return mg_syscall(FUTEX, at, CMP_REQUEUE_PRIVATE, 0, 0, at, 0) != FAULT;
+}
+
+bool mg_find_stack(uint64_t sp, struct mg_range *r)
+{
+	if (mg_own_stack(sp, r))
+		return true;
+	bool known = find_listed(sp - 8, r);
+	r->end &= ~MG_RANGE_FLAGS;
+	if (known)
+		return true;
+	want_list();
+	bool may_call = !__atomic_load_n(&mg.session->seccomp_seen, __ATOMIC_RELAXED);
+	r->start = r->end = (sp - 8) & ~UINT64_C(4095);
+	for (int n = 0; n < ASKED_PAGES && may_call && can_read(r->end); n++)
+		r->end += 4096;
+	if (r->end != r->start)
+		return true;
+	r->end += 4096;
+	return false;
+}
+
+uint64_t mg_new_stack(struct mg_writer *t, uint64_t sp)
+{
+	struct mg_range r;
+	bool known = mg_find_stack(sp, &r);
+	mg_forget(t);
+	t->low = known ? r.start : 0;
+	t->high = known ? r.end : 0;
+	return r.end;
+}
+
+uint64_t mg_rule_outside(uint64_t ip)
+{
+	struct mg_range r;
+	if (!find_listed(ip & ~MG_EXACT_IP, &r) || !(r.end & MG_RANGE_CODE)) {
+		want_list();
+		return MG_RULE_NO_CODE;
+	}
+	uint64_t rule =
+		ip & MG_EXACT_IP ? MG_RULE_CODE_END : mg_code_rule(ip, r.end & ~MG_RANGE_FLAGS);
+	bool file = r.end & MG_RANGE_FILE; /* a module that we do not know yet */
+	return rule == MG_RULE_CODE_END && file ? MG_RULE_UNKNOWN : rule;
+}

@@ -1,0 +1,58 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Stacks of threads, fibers, signals and generated code: the program lives, nearly all are whole, none is wrong or made up.
+set -u
+T=$TB/host/stacks
+failures=0
+fail() {
+	failures=$((failures + 1))
+	echo "$*"
+}
+number() { grep -o "[0-9,]* $1" err | tr -d ', a-z' | grep . || echo 0; }
+
+# record NAME MOST COMMAND...: output and status as without a recorder, at most MOST of 1000 stacks not whole, and none that differs.
+record() {
+	local name=$1 most=$2
+	shift 2
+	"$@" >want 2>&1
+	local status=$?
+	timeout 100 "$BIN/ms-record" --verify --no-symbols -o "$name.trace" "$@" >got 2>err
+	[ $? = $status ] || fail "$name: status $?, not $status: $(cat err)"
+	cmp -s want got || fail "$name: output"
+	grep -q ' stacks compared, 0 differ' err || fail "$name: $(grep verify err)"
+	local compared not
+	compared=$(number 'stacks compared')
+	not=$(($(number 'end before their root') + $(number 'not taken')))
+	[ $((not * 1000 <= compared * most)) = 1 ] || fail "$name: $not of $compared stacks are not whole"
+	"$BIN/ms-snap" -o "$name.db" "$name.trace" 2>/dev/null || fail "$name: ms-snap"
+}
+
+# only NAME PATTERN: the stacks that go through leaf(), from its caller on, are these and no others.
+only() {
+	python3 "$SRC/tests/host/stacks.py" "$1.db" >stacks || fail "$1: no stacks"
+	[ -s stacks ] || fail "$1: no stacks"
+	grep -vxE "$2" stacks >others && fail "$1: $(cat others)"
+}
+
+# The first of these two ended by SIGSEGV: what lies above a fiber's stack belongs to nobody, or to the thread.
+record guard 500 "$T" guard
+record smaller 1000 "$T" smaller
+record large 0 "$T" large
+record coroutines 10 "$T" coroutines
+record fibers 10 "$T" fibers
+record alternate 10 "$T" alternate
+# What is listed is a few milliseconds old, for a program that is as short.
+record trampolines 50 "$T" trampolines
+record obscure 1000 "$T" obscure
+
+walk='walk_3 walk_2 walk_1'
+main='main __libc_start_call_main __libc_start_main.* _start'
+only guard 'below start_thread .*|<code> <cut>|<cut>|walk_3 fiber_entry over'
+only smaller '<code> <cut>|<cut>'
+only large "$walk walk_0 far_down start_thread .*"
+only coroutines "$walk walk_0 coroutine_entry __start_context"
+only fibers "$walk walk_0 fiber_entry no_cfi_over"
+only alternate "$walk handle __restore_rt .* raise alternate $main"
+only trampolines "(interpret <code> )*interpret (trampolines $main|<cut>)"
+only obscure '<code> <cut>|<cut>'
+exit $failures
