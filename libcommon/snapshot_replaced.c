@@ -14,8 +14,8 @@
 static const char sql[] =
 	"UPDATE process SET became = q.id FROM (SELECT id, parent, pid FROM process) q"
 	" WHERE process.id = q.parent AND process.pid = q.pid AND process.end_reason = 'exec';"
-	"UPDATE process SET exec_bytes = iif(became IS NULL, 0, unfreed_bytes),"
-	" exec_blocks = iif(became IS NULL, 0, unfreed_blocks);"
+	"UPDATE process SET exec_bytes = unfreed_bytes * (became IS NOT NULL),"
+	" exec_blocks = unfreed_blocks * (became IS NOT NULL);"
 	"UPDATE process SET unfreed_bytes = unfreed_bytes * 0,"
 	" unfreed_blocks = unfreed_blocks * 0, unfreed_usable_bytes = unfreed_usable_bytes * 0,"
 	" mapped_end_bytes = mapped_end_bytes * 0 WHERE became IS NOT NULL;"

@@ -53,8 +53,9 @@ int control_take_signals(struct control *c, struct ms_err *err)
 
 static int start_threads(struct control *c, struct ms_err *err)
 {
-	c->writer.limit.max = c->opt->max_bytes;
+	c->writer.limit.max = c->opt->keep_last_ns ? INT64_MAX : c->opt->max_bytes;
 	c->writer.limit.keep = c->opt->keep_live;
+	c->writer.limit.keep_ns = c->opt->keep_last_ns;
 	if (tell_start(&c->tell) || writer_start(&c->writer, c->tell.event) ||
 	    drain_start(&c->drain, &c->writer, c->tell.event) ||
 	    scanner_start(&c->scanner, c->opt, &c->drain))

@@ -378,7 +378,7 @@ struct output *files_open(struct files *f, const struct options *o, const char *
 	if (!number && f->dest.fd < 0 && (!f->dest.st.st_mode || S_ISREG(f->dest.st.st_mode)))
 		return open_file(f, o, err);
 	if (o->keep_live) {
-		ms_err_set(err, "--keep=live needs a regular file, not '%s'", f->path);
+		ms_err_set(err, "--keep needs a regular file, not '%s'", f->path);
 		return NULL;
 	}
 	if (number || f->dest.fd >= 0)

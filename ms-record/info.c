@@ -108,7 +108,7 @@ static bool same_pidns(const struct session *s)
 
 const char *info_cwd(const struct session *s)
 {
-	return s->who->cwd;
+	return s->who ? s->who->cwd : NULL;
 }
 
 void info_names(struct session *s, const struct identity *parent)

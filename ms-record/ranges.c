@@ -51,7 +51,7 @@ static void publish(struct session *s, const struct ms_regions *r)
 	struct mg_range *list = s->ranges.list + (round & 1) * s->ranges.max;
 	uint64_t at = (uint64_t)((uint8_t *)list - s->memory);
 	uint64_t bytes = (r->n < s->ranges.max ? r->n : s->ranges.max) * sizeof *list;
-	if (!r->n || fallocate(s->pool->memfd, 0, (off_t)at, (off_t)bytes))
+	if (!r->n || !s->pool || fallocate(s->pool->memfd, 0, (off_t)at, (off_t)bytes))
 		return;
 	uint32_t n = fill(list, s->ranges.max, r);
 	__atomic_store_n(&s->mem->ranges_count[round & 1], n, __ATOMIC_RELAXED);

@@ -88,7 +88,9 @@ static uint64_t row(const struct model *m, uint32_t image)
 
 void images_json(const struct model *m, struct ms_json *j)
 {
+	const struct totals *t = &m->totals;
 	bool one = m->processes.n == 1;
-	ms_json_number(j, "peak_process", row(m, one ? 0 : m->peak_image));
-	ms_json_number(j, "unfreed_process", row(m, one ? 0 : m->end_image));
+	uint32_t peak = one ? 0 : m->peak_image, end = one ? 0 : m->end_image;
+	ms_json_number(j, "peak_process", row(m, t->peak_bytes == UNKNOWN ? NONE : peak));
+	ms_json_number(j, "unfreed_process", row(m, t->unfreed_bytes == UNKNOWN ? NONE : end));
 }

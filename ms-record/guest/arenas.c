@@ -20,21 +20,6 @@ static struct mg_arenas arenas;
 static uint64_t low, high = UINT64_MAX; /* the allocator's module; at first anybody */
 static uint64_t callers[MG_ARENAS];     /* of the spans noted at first */
 
-static bool lock(void)
-{
-	for (unsigned i = 0; i < SPINS; i++) {
-		if (!__atomic_exchange_n(&arenas.busy, 1, __ATOMIC_ACQUIRE))
-			return true;
-		__asm__ volatile("pause");
-	}
-	return false;
-}
-
-static void unlock(void)
-{
-	__atomic_store_n(&arenas.busy, 0, __ATOMIC_RELEASE);
-}
-
 static void remove(uint32_t i)
 {
 	uint32_t last = --arenas.count;
@@ -83,36 +68,36 @@ void mg_arena_gone(const void *address, uint64_t bytes)
 {
 	if (!__atomic_load_n(&arenas.count, __ATOMIC_RELAXED) || arenas.unsure)
 		return;
-	if (!lock()) {
+	if (!mg_try_lock(&arenas.busy, SPINS)) {
 		__atomic_store_n(&arenas.unsure, 1, __ATOMIC_RELAXED);
 		return;
 	}
 	cut((uint64_t)address, (uint64_t)address + bytes);
-	unlock();
+	mg_unlock(&arenas.busy);
 }
 
 void mg_arena_mapped(const void *caller, const void *address, uint64_t bytes)
 {
 	uint64_t by = (uint64_t)caller, start = (uint64_t)address;
 	mg_arena_gone(address, bytes);
-	if (by < low || by >= high || arenas.unsure || !lock())
+	if (by < low || by >= high || arenas.unsure || !mg_try_lock(&arenas.busy, SPINS))
 		return;
 	join(start, start + bytes, by);
-	unlock();
+	mg_unlock(&arenas.busy);
 }
 
 void mg_arenas_init(bool by_libc)
 {
 	struct mg_image image;
 	bool known = !by_libc && mg_find_image_of((uint64_t)mg_real.malloc, &image);
-	if (!lock())
+	if (!mg_try_lock(&arenas.busy, SPINS))
 		return;
 	low = known ? image.start : 0;
 	high = known ? image.end : 0;
 	for (uint32_t i = arenas.count; i-- > 0;)
 		if (callers[i] < low || callers[i] >= high)
 			remove(i);
-	unlock();
+	mg_unlock(&arenas.busy);
 	if (known)
 		mg.session->arenas = (uint64_t)&arenas;
 }

@@ -84,8 +84,8 @@ void mg_confine(bool calls, bool clock)
 	}
 	if (!calls)
 		return;
-	if (first && s != &nowhere)
-		mg_grow_ahead();
+	if (first)
+		mg_grow_ahead(s != &nowhere);
 	mg_wake_recorder(); /* it does not sleep for long from now on */
 	__atomic_store_n(&s->seccomp_seen, 1, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&mg.filtered, true, __ATOMIC_SEQ_CST);

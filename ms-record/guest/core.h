@@ -322,6 +322,14 @@ extern struct mg_gate mg_closed_gate __attribute__((visibility("hidden")));
 
 /* Where this thread's writer is kept: 0 = none yet; odd = 2 x events + 1 of a thread that found no
  * ring. A dress without thread-local storage of its own defines MG_SELF. */
+/* Address of this thread's control block. */
+MG_INLINE uint64_t mg_thread_pointer(void)
+{
+	uint64_t tp;
+	__asm__("mov %%fs:0, %0" : "=r"(tp));
+	return tp;
+}
+
 #ifndef MG_SELF
 extern __thread uintptr_t mg_self __attribute__((tls_model("initial-exec"), visibility("hidden")));
 #define MG_SELF (&mg_self)
@@ -395,8 +403,9 @@ void mg_grow_whole(unsigned char **chunks, void *base, uint32_t count, size_t ea
 void *mg_grow(unsigned char **chunks, uint32_t i, size_t each);
 /* The memory of a fork's slot, or NULL. */
 unsigned char *mg_grow_slot(uint32_t i);
-/* All that can be had, before a seccomp filter that may forbid it. */
-void mg_grow_ahead(void);
+/* All that can be had, before a seccomp filter that may forbid it. Not `here`: in a forked child
+ * that has not begun, only slots. */
+void mg_grow_ahead(bool here);
 
 /* ---- records (ring.c) ---------------------------------------------------------------------- */
 

@@ -19,29 +19,17 @@
  * The unwind table is for exceptions that pass: the frame is simple, and has a personality that
  * takes note (custom.c).
  */
+#include "entry_registers.h"
 	.text
 	.set FRAME, 144	/* from rsp, while arguments are not copied */
 	.set ARGS, 16	/* words that are copied */
-
-	.macro save reg
-	push %\reg
-	.cfi_adjust_cfa_offset 8
-	.endm
 
 	.macro restore
 	pushq 24(%rsp)
 	.cfi_adjust_cfa_offset 8
 	popfq
 	.cfi_adjust_cfa_offset -8
-	mov 32(%rsp), %rax
-	mov 40(%rsp), %r11
-	mov 48(%rsp), %r10
-	mov 56(%rsp), %r9
-	mov 64(%rsp), %r8
-	mov 72(%rsp), %rcx
-	mov 80(%rsp), %rdx
-	mov 88(%rsp), %rsi
-	mov 96(%rsp), %rdi
+	load 32, rax, r11, r10, r9, r8, rcx, rdx, rsi, rdi
 	.endm
 
 	.globl mg_entry_custom
@@ -54,20 +42,7 @@ mg_entry_custom:
 	.cfi_def_cfa_offset 16
 	.cfi_offset %rbp, -16
 	endbr64
-	save rbx
-	save r12
-	save r13
-	save r14
-	save r15
-	save rdi
-	save rsi
-	save rdx
-	save rcx
-	save r8
-	save r9
-	save r10
-	save r11
-	save rax
+	push_all cfi=1
 	pushfq
 	.cfi_adjust_cfa_offset 8
 	lea -24(%rsp), %rsp
@@ -98,14 +73,7 @@ mg_entry_custom_back:
 	.cfi_adjust_cfa_offset 8
 	popq 24(%rsp)
 	.cfi_adjust_cfa_offset -8
-	mov %r11, 40(%rsp)
-	mov %r10, 48(%rsp)
-	mov %r9, 56(%rsp)
-	mov %r8, 64(%rsp)
-	mov %rcx, 72(%rsp)
-	mov %rdx, 80(%rsp)
-	mov %rsi, 88(%rsp)
-	mov %rdi, 96(%rsp)
+	store 40, r11, r10, r9, r8, rcx, rdx, rsi, rdi
 	cld
 	lea FRAME(%rsp), %rdi
 	mov 8(%rsp), %rsi

@@ -22,9 +22,11 @@ struct state {
 	uint64_t cfa_reg;
 	int64_t cfa_offset;
 	uint64_t cfa_expr, cfa_expr_end; /* 0 = no expression */
-	enum column bp, ra;
-	int64_t bp_offset, ra_offset;
-	uint64_t bp_expr, bp_expr_end;
+	struct place {
+		enum column column;
+		int64_t offset;
+		uint64_t expr, expr_end;
+	} bp, ra;
 };
 
 struct fde {
@@ -63,35 +65,31 @@ static int64_t bytes_signed(struct cursor *c, unsigned n)
 	return (int64_t)(bytes(c, n) << shift) >> shift;
 }
 
-static uint64_t uleb(struct cursor *c)
+static uint64_t leb(struct cursor *c, bool is_signed)
 {
 	uint64_t v = 0;
 	for (unsigned shift = 0; shift < 70; shift += 7) {
 		uint64_t b = bytes(c, 1);
 		if (shift < 64)
 			v |= (b & 127) << shift;
-		if (!(b & 128))
-			return v;
+		if (b & 128)
+			continue;
+		if (is_signed && shift < 57 && b & 64)
+			v |= ~UINT64_C(0) << (shift + 7);
+		return v;
 	}
 	c->bad = true;
 	return 0;
 }
 
+static uint64_t uleb(struct cursor *c)
+{
+	return leb(c, false);
+}
+
 static int64_t sleb(struct cursor *c)
 {
-	uint64_t v = 0;
-	for (unsigned shift = 0; shift < 70; shift += 7) {
-		uint64_t b = bytes(c, 1);
-		if (shift < 64)
-			v |= (b & 127) << shift;
-		if (!(b & 128)) {
-			if (shift < 57 && b & 64)
-				v |= ~UINT64_C(0) << (shift + 7);
-			return (int64_t)v;
-		}
-	}
-	c->bad = true;
-	return 0;
+	return (int64_t)leb(c, true);
 }
 
 static void skip(struct cursor *c, uint64_t n)
@@ -107,34 +105,15 @@ static uint64_t pointer(struct cursor *c, uint8_t encoding, uint64_t datarel)
 {
 	if (encoding == DW_OMIT)
 		return 0;
+	static const uint8_t sizes[8] = {8, 0, 2, 4, 8};
 	uint64_t from = c->at, v = 0;
-	switch (encoding & 15) {
-	case 0:
-	case 4:
-	case 12:
-		v = bytes(c, 8);
-		break;
-	case 1:
-		v = uleb(c);
-		break;
-	case 2:
-		v = bytes(c, 2);
-		break;
-	case 3:
-		v = bytes(c, 4);
-		break;
-	case 9:
-		v = (uint64_t)sleb(c);
-		break;
-	case 10:
-		v = (uint64_t)bytes_signed(c, 2);
-		break;
-	case 11:
-		v = (uint64_t)bytes_signed(c, 4);
-		break;
-	default:
+	unsigned size = (encoding & 15) == 8 ? 0 : sizes[encoding & 7];
+	if ((encoding & 7) == 1)
+		v = leb(c, encoding & 8);
+	else if (!size)
 		c->bad = true;
-	}
+	else
+		v = encoding & 8 ? (uint64_t)bytes_signed(c, size) : bytes(c, size);
 	switch (encoding & 0x70) {
 	case 0:
 		return v;
@@ -151,26 +130,19 @@ static uint64_t pointer(struct cursor *c, uint8_t encoding, uint64_t datarel)
 
 static void set_column(struct state *s, uint64_t reg, enum column column, int64_t offset)
 {
-	if (reg == REG_BP) {
-		s->bp = column;
-		s->bp_offset = offset;
-	} else if (reg == REG_RA) {
-		s->ra = column;
-		s->ra_offset = offset;
+	struct place *p = reg == REG_BP ? &s->bp : reg == REG_RA ? &s->ra : NULL;
+	if (p) {
+		p->column = column;
+		p->offset = offset;
 	}
 }
 
 static void restore_column(struct state *s, uint64_t reg, const struct state *initial)
 {
-	if (reg == REG_BP) {
+	if (reg == REG_BP)
 		s->bp = initial->bp;
-		s->bp_offset = initial->bp_offset;
-		s->bp_expr = initial->bp_expr;
-		s->bp_expr_end = initial->bp_expr_end;
-	} else if (reg == REG_RA) {
+	else if (reg == REG_RA)
 		s->ra = initial->ra;
-		s->ra_offset = initial->ra_offset;
-	}
 }
 
 static void expression_column(struct state *s, uint64_t reg, struct cursor *c, bool value)
@@ -179,8 +151,8 @@ static void expression_column(struct state *s, uint64_t reg, struct cursor *c, b
 	skip(c, n);
 	set_column(s, reg, value || reg != REG_BP ? OTHER : EXPRESSION, 0);
 	if (reg == REG_BP) {
-		s->bp_expr = from;
-		s->bp_expr_end = from + n;
+		s->bp.expr = from;
+		s->bp.expr_end = from + n;
 	}
 }
 
@@ -215,6 +187,8 @@ static bool column_instruction(struct state *s, unsigned op, struct cursor *c,
 		set_column(s, reg, SAME, 0);
 		return true;
 	case 0x09: /* register */
+	case 0x14: /* val_offset */
+	case 0x15: /* val_offset_sf */
 		uleb(c);
 		set_column(s, reg, OTHER, 0);
 		return true;
@@ -248,14 +222,6 @@ static bool column_instruction(struct state *s, unsigned op, struct cursor *c,
 	case 0x13: /* def_cfa_offset_sf */
 		s->cfa_offset = scaled((uint64_t)sleb(c), data_align);
 		return true;
-	case 0x14: /* val_offset */
-		uleb(c);
-		set_column(s, reg, OTHER, 0);
-		return true;
-	case 0x15: /* val_offset_sf */
-		sleb(c);
-		set_column(s, reg, OTHER, 0);
-		return true;
 	case 0x16: /* val_expression */
 		expression_column(s, reg, c, true);
 		return true;
@@ -269,21 +235,13 @@ static bool column_instruction(struct state *s, unsigned op, struct cursor *c,
 /* How far an advance instruction moves; false = another instruction. */
 static bool advance(unsigned op, struct cursor *c, const struct fde *f, uint64_t *loc)
 {
-	switch (op) {
-	case 0x01: /* set_loc */
+	if (op == 0x01) /* set_loc */
 		*loc = pointer(c, f->encoding, 0);
-		return true;
-	case 0x02:
-		*loc += bytes(c, 1) * f->code_align;
-		return true;
-	case 0x03:
-		*loc += bytes(c, 2) * f->code_align;
-		return true;
-	case 0x04:
-		*loc += bytes(c, 4) * f->code_align;
-		return true;
-	}
-	return false;
+	else if (op >= 0x02 && op <= 0x04)
+		*loc += bytes(c, 1u << (op - 0x02)) * f->code_align;
+	else
+		return false;
+	return true;
 }
 
 /* The rarer instructions. False = something that we do not follow. */
@@ -347,10 +305,23 @@ static bool run(struct cursor c, uint64_t pc, const struct fde *f, struct state 
 
 /* ---- finding the FDE ------------------------------------------------------------------------- */
 
-/* An entry of the sorted table, both relative to the header. */
-struct fde_entry {
-	int32_t start, fde;
-} __attribute__((packed));
+/* What the last entry at or below `rel` has of a sorted table, both relative to `base`; 0 = none.
+ */
+static uint64_t search(const struct mg_frames_entry *v, uint64_t count, uint64_t base, uint64_t pc)
+{
+	int64_t rel = (int64_t)(pc - base);
+	uint64_t low = 0, high = count;
+	if (count == 0 || rel < v[0].start)
+		return 0;
+	while (high - low > 1) {
+		uint64_t mid = low + (high - low) / 2;
+		if (v[mid].start <= rel)
+			low = mid;
+		else
+			high = mid;
+	}
+	return base + (uint64_t)(int64_t)v[low].fde;
+}
 
 /* The FDE whose start is the last one at or below `pc`, by the sorted table; 0 = none. Sets c->bad
  * when there is no such table. */
@@ -365,37 +336,7 @@ static uint64_t find_fde(struct cursor *c, uint64_t hdr, uint64_t pc)
 		c->bad = true;
 		return 0;
 	}
-	const struct fde_entry *table = (const void *)c->at;
-	int64_t rel = (int64_t)(pc - hdr);
-	if (count == 0 || rel < table[0].start)
-		return 0;
-	uint64_t low = 0, high = count;
-	while (high - low > 1) {
-		uint64_t mid = low + (high - low) / 2;
-		if (table[mid].start <= rel)
-			low = mid;
-		else
-			high = mid;
-	}
-	return hdr + (uint64_t)(int64_t)table[low].fde;
-}
-
-/* The same by a list that ms-record made. */
-static uint64_t find_listed(const struct mg_image *image, uint64_t pc)
-{
-	const struct mg_frames_entry *v = image->frames;
-	int64_t rel = (int64_t)(pc - image->start);
-	if (rel < v[0].start)
-		return 0;
-	uint32_t low = 0, high = image->frame_count;
-	while (high - low > 1) {
-		uint32_t mid = low + (high - low) / 2;
-		if (v[mid].start <= rel)
-			low = mid;
-		else
-			high = mid;
-	}
-	return image->start + (uint64_t)(int64_t)v[low].fde;
+	return search((const void *)c->at, count, hdr, pc);
 }
 
 /* A length-prefixed entry at `at`: a cursor over what follows the length. */
@@ -490,11 +431,11 @@ static bool bp_relative(const struct cursor *segment, uint64_t at, uint64_t end,
 static uint64_t pack(const struct cursor *segment, const struct state *s)
 {
 	uint64_t type = 0;
-	int64_t cfa = s->cfa_offset, bp = s->bp_offset;
-	uint64_t mode = s->bp == AT_CFA ? MG_BP_AT_CFA : MG_BP_SAME;
-	if (s->ra == UNDEFINED)
+	int64_t cfa = s->cfa_offset, bp = s->bp.offset;
+	uint64_t mode = s->bp.column == AT_CFA ? MG_BP_AT_CFA : MG_BP_SAME;
+	if (s->ra.column == UNDEFINED)
 		return MG_RULE_END | MG_NEED_NO << 6;
-	if (s->ra != AT_CFA || s->ra_offset != -8 || s->bp == OTHER)
+	if (s->ra.column != AT_CFA || s->ra.offset != -8 || s->bp.column == OTHER)
 		return MG_RULE_COMPLEX;
 	if (s->cfa_expr && bp_relative(segment, s->cfa_expr, s->cfa_expr_end, 1, &cfa))
 		type = MG_RULE_DEREF;
@@ -502,9 +443,9 @@ static uint64_t pack(const struct cursor *segment, const struct state *s)
 		type = MG_RULE_RSP;
 	else if (!s->cfa_expr && s->cfa_reg == REG_BP)
 		type = MG_RULE_RBP;
-	if (s->bp == EXPRESSION) {
+	if (s->bp.column == EXPRESSION) {
 		mode = MG_BP_AT_BP;
-		if (!bp_relative(segment, s->bp_expr, s->bp_expr_end, 0, &bp))
+		if (!bp_relative(segment, s->bp.expr, s->bp.expr_end, 0, &bp))
 			type = 0;
 	}
 	if (!type || bp != (int16_t)bp || cfa != (int32_t)cfa)
@@ -559,7 +500,8 @@ uint64_t mg_eh_frame_rule(const struct mg_image *image, uint64_t ip)
 		return none;
 	struct cursor segment = {.low = image->low, .high = image->high};
 	struct cursor c = part(&segment, image->hdr ? image->hdr : image->low, image->high);
-	uint64_t at = image->hdr ? find_fde(&c, image->hdr, pc) : find_listed(image, pc);
+	uint64_t at = image->hdr ? find_fde(&c, image->hdr, pc)
+				 : search(image->frames, image->frame_count, image->start, pc);
 	if (c.bad)
 		return MG_RULE_COMPLEX;
 	struct fde f = {0};

@@ -148,7 +148,7 @@ static __attribute__((used)) void mg_end_hold(const uint64_t *regs)
 		abandon_hook();
 		s->end_tid = mg.dress.tid();
 		s->end_sp = (uint64_t)regs;
-		__asm__("mov %%fs:0, %0" : "=r"(s->end_tp));
+		s->end_tp = mg_thread_pointer();
 		__atomic_store_n(&s->end_state, MG_END_HELD, __ATOMIC_RELEASE);
 	}
 	wait(s);

@@ -32,13 +32,6 @@
 #define TRIES 1 /* an attached process's children do not wait for us either */
 #endif
 
-static uint64_t thread_pointer(void)
-{
-	uint64_t tp;
-	__asm__("mov %%fs:0, %0" : "=r"(tp));
-	return tp;
-}
-
 static struct mg_writer *inherited(void)
 {
 	uintptr_t self = *MG_SELF;
@@ -113,14 +106,14 @@ static struct mg_fork_slot *wait_for_slot(void)
 static uint32_t own_tid(void)
 {
 	const struct mg_writer *t = inherited();
-	bool raw = mg.raw_tp == thread_pointer();
+	bool raw = mg.raw_tp == mg_thread_pointer();
 	mg.raw_tp = 0;
 	uint32_t tid = mg.dress.tid();
 	if (mg_filtered() || (!raw && (mg.fork_stamp || (t && t->tid != tid))))
 		return tid;
 	uint32_t real = (uint32_t)mg_syscall(GETTID, 0, 0, 0, 0, 0, 0);
 	if (real != tid) {
-		mg.raw_tp = thread_pointer();
+		mg.raw_tp = mg_thread_pointer();
 		mg.raw_tid = real;
 	}
 	return real;
@@ -216,7 +209,7 @@ static bool adopt(struct mg_gate *g)
 /* Another thread adopts. A signal handler that interrupts it is not waited for. */
 static bool wait_for_adoption(struct mg_gate *g, uint64_t who)
 {
-	for (int i = 0; i < TRIES && who != thread_pointer(); i++) {
+	for (int i = 0; i < TRIES && who != mg_thread_pointer(); i++) {
 		if (__atomic_load_n(&g->on, __ATOMIC_ACQUIRE))
 			return true;
 		if (__atomic_load_n(&g->counted, __ATOMIC_ACQUIRE))
@@ -241,7 +234,7 @@ bool MG_SHUT(const uint64_t *frame)
 		mg.missed++;
 		return false;
 	}
-	if (!__atomic_compare_exchange_n(&g->adopting, &nobody, thread_pointer(), false,
+	if (!__atomic_compare_exchange_n(&g->adopting, &nobody, mg_thread_pointer(), false,
 					 __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))
 		return wait_for_adoption(g, nobody);
 	return adopt(g);

@@ -131,13 +131,13 @@ unsigned char *mg_grow_slot(uint32_t i)
 	return mg.slots_mapped ? mg.slot_memory + i * each : map(mg.slot_memory, i * each, each);
 }
 
-void mg_grow_ahead(void)
+void mg_grow_ahead(bool here)
 {
-	for (uint32_t i = 0; i < AHEAD && i < mg.writers_all; i += MG_CHUNK_FIRST) {
+	for (uint32_t i = 0; here && i < AHEAD && i < mg.writers_all; i += MG_CHUNK_FIRST) {
 		mg_grow(mg.windows, i, mg.session->window_bytes);
 		mg_grow(mg.writers, i, mg.writer_bytes);
 	}
-	for (uint32_t i = 0; i < MG_DEEP_MAX; i++)
+	for (uint32_t i = 0; here && i < MG_DEEP_MAX; i++)
 		if (!mg.deep[i] && !(mg.deep[i] = mg_grow_own(mg_deep_bytes())))
 			break;
 	unsigned char *m = mg.slot_count && !mg.slots_mapped

@@ -77,9 +77,7 @@ struct mg_place *mg_place_far(uint64_t tp, uint32_t first)
 
 static uint32_t own_tid(void)
 {
-	uint64_t tp;
-	__asm__("mov %%fs:0, %0" : "=r"(tp));
-	return *(const volatile uint32_t *)(tp + mg_manifest.tid_offset);
+	return *(const volatile uint32_t *)(mg_thread_pointer() + mg_manifest.tid_offset);
 }
 
 /* A new thread where another one was. */

@@ -15,45 +15,21 @@
  * every register as the function left it; rsp is all that differs in between. Vector registers are
  * never touched: nothing that is called from here uses them.
  */
+#include "entry_registers.h"
 	.text
 
 	.macro save
-	push %rbx
-	push %r12
-	push %r13
-	push %r14
-	push %r15
-	push %rdi
-	push %rsi
-	push %rdx
-	push %rcx
-	push %r8
-	push %r9
-	push %r10
-	push %r11
-	push %rax
+	push_all
 	lea -48(%rsp), %rsp
+	mov 8(%rbp), %rax
+	mov %rax, 16(%rsp)
+	mov 16(%rbp), %rax
+	mov %rax, 8(%rsp)
 	.endm
 
 	.macro arguments
 	lea 160(%rsp), %rdi
 	mov 8(%rsp), %rsi
-	.endm
-
-	.macro restore_others
-	mov 48(%rsp), %rax
-	mov 56(%rsp), %r11
-	mov 64(%rsp), %r10
-	mov 72(%rsp), %r9
-	mov 80(%rsp), %r8
-	mov 88(%rsp), %rcx
-	.endm
-
-	.macro restore
-	restore_others
-	mov 96(%rsp), %rdx
-	mov 104(%rsp), %rsi
-	mov 112(%rsp), %rdi
 	.endm
 
 	/* A hook before and after the function. */
@@ -64,33 +40,20 @@
 mg_entry_alloc:
 	endbr64
 	save
-	mov 8(%rbp), %rax
-	mov %rax, 16(%rsp)
-	mov 16(%rbp), %rax
-	mov %rax, 8(%rsp)
 	arguments
 	call mg_image_before
-	restore
+	load 48, rax, r11, r10, r9, r8, rcx, rdx, rsi, rdi
 	mov 160(%rsp), %rbp
 	call *16(%rsp)
 	.globl mg_entry_back
 	.hidden mg_entry_back
 mg_entry_back:
-	mov %rax, 48(%rsp)
-	mov %r11, 56(%rsp)
-	mov %r10, 64(%rsp)
-	mov %r9, 72(%rsp)
-	mov %r8, 80(%rsp)
-	mov %rcx, 88(%rsp)
-	mov %rdx, 24(%rsp)
-	mov %rsi, 32(%rsp)
-	mov %rdi, 40(%rsp)
+	store 48, rax, r11, r10, r9, r8, rcx
+	store 24, rdx, rsi, rdi
 	arguments
 	call mg_image_after
-	restore_others
-	mov 24(%rsp), %rdx
-	mov 32(%rsp), %rsi
-	mov 40(%rsp), %rdi
+	load 48, rax, r11, r10, r9, r8, rcx
+	load 24, rdx, rsi, rdi
 	lea 160(%rsp), %rsp
 	pop %rbp
 	ret
@@ -106,15 +69,11 @@ mg_entry_back:
 \name:
 	endbr64
 	save
-	mov 8(%rbp), %rax
-	mov %rax, 16(%rsp)
-	mov 16(%rbp), %rax
-	mov %rax, 8(%rsp)
 	arguments
 	call \hook
 	mov 16(%rsp), %rax
 	mov %rax, 152(%rsp)
-	restore
+	load 48, rax, r11, r10, r9, r8, rcx, rdx, rsi, rdi
 	lea 160(%rsp), %rsp
 	pop %rbp
 	jmp *-16(%rsp)

@@ -319,7 +319,7 @@ struct mg_frames {
 };
 struct mg_frames_entry {
 	int32_t start, fde; /* from the module's start; sorted */
-};
+} __attribute__((packed));
 
 #define MG_MODULE_EXE 1u
 #define MG_MODULE_GUEST 2u

@@ -29,21 +29,6 @@ static uint32_t count; /* entries that this process made */
 
 extern int _dl_find_object(void *, struct dl_find_object *) __attribute__((weak));
 
-static bool try_lock(unsigned tries)
-{
-	while (tries--) {
-		if (!__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE))
-			return true;
-		__asm__ volatile("pause");
-	}
-	return false;
-}
-
-static void unlock(void)
-{
-	__atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
-}
-
 static int32_t find_open(uint64_t ip)
 {
 	uint32_t n = __atomic_load_n(&mg.session->module_count, __ATOMIC_ACQUIRE);
@@ -54,14 +39,6 @@ static int32_t find_open(uint64_t ip)
 			return (int32_t)i;
 	}
 	return -1;
-}
-
-static void copy_path(char *to, size_t size, const char *from)
-{
-	size_t i = 0;
-	for (; from && from[i] && i < size - 1; i++)
-		to[i] = from[i];
-	to[i] = 0;
 }
 
 /* What the program headers say, and the segment that holds .eh_frame_hdr. */
@@ -137,7 +114,7 @@ static int32_t add(const struct mg_module *new, const struct image *im, const ch
 		return -1;
 	struct mg_module *m = &mg.modules[at];
 	*m = *new;
-	copy_path(m->path, sizeof(m->path), path);
+	mg_append(m->path, sizeof(m->path), 0, path ? path : "");
 	m->frames = m->eh_frame_hdr ? 0 : mg_frames_of(m->start);
 	m->loaded = mg_clock();
 	m->epoch_loaded = mg.session->epoch;
@@ -173,14 +150,14 @@ static int scan_one(struct dl_phdr_info *info, size_t size, void *unused)
  * linker's lock is taken. */
 void mg_modules_scan(void)
 {
-	if (!try_lock(100000))
+	if (!mg_try_lock(&lock, 100000))
 		return;
 	scan_number++;
 	mg_real.dl_iterate_phdr(scan_one, NULL);
 	for (uint32_t i = 0; i < mg.session->module_count; i++)
 		if (!mg.modules[i].closed && images[i].seen != scan_number)
 			close_module(i);
-	unlock();
+	mg_unlock(&lock);
 }
 
 #ifndef MG_SEED_EPOCH
@@ -216,10 +193,10 @@ static int32_t add_object(const struct dl_find_object *o)
 	    e->e_phoff + e->e_phnum * sizeof(Elf64_Phdr) > 4096)
 		return -1;
 	const Elf64_Phdr *ph = (const void *)((const char *)e + e->e_phoff);
-	if (!describe(&m, &im, map->l_addr, ph, e->e_phnum) || !try_lock(1))
+	if (!describe(&m, &im, map->l_addr, ph, e->e_phnum) || !mg_try_lock(&lock, 1))
 		return -1;
 	int32_t r = add(&m, &im, map->l_name);
-	unlock();
+	mg_unlock(&lock);
 	return r;
 }
 
@@ -231,10 +208,10 @@ static int32_t module_at(uint64_t ip)
 	if (!_dl_find_object || (i >= 0 && mg.modules[i].flags & MG_MODULE_VDSO))
 		return i;
 	if (_dl_find_object((void *)ip, &o)) {
-		if (i >= 0 && try_lock(1)) {
+		if (i >= 0 && mg_try_lock(&lock, 1)) {
 			close_module((uint32_t)i);
 			new_epoch();
-			unlock();
+			mg_unlock(&lock);
 		}
 		return -1;
 	}

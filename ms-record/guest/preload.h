@@ -24,7 +24,6 @@ void *valloc(size_t size);
 void *pvalloc(size_t size);
 int dlclose(void *handle);
 void *mmap(void *address, size_t bytes, int prot, int flags, int fd, long offset);
-void *mmap64(void *address, size_t bytes, int prot, int flags, int fd, long offset);
 int munmap(void *address, size_t bytes);
 void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...);
 int brk(void *end);
@@ -61,7 +60,6 @@ struct mg_real {
 	void *(*pvalloc)(size_t);
 	int (*dlclose)(void *);
 	void *(*mmap)(void *, size_t, int, int, int, long);
-	void *(*mmap64)(void *, size_t, int, int, int, long);
 	int (*munmap)(void *, size_t);
 	void *(*mremap)(void *, size_t, size_t, int, ...);
 	int (*brk)(void *);
@@ -135,8 +133,25 @@ struct mg_image;
  */
 bool mg_find_image_of(uint64_t ip, struct mg_image *image);
 
+/* A lock that nobody waits for long: false = it is taken. */
+static inline bool mg_try_lock(uint32_t *lock, unsigned tries)
+{
+	while (tries--) {
+		if (!__atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE))
+			return true;
+		__asm__ volatile("pause");
+	}
+	return false;
+}
+static inline void mg_unlock(uint32_t *lock)
+{
+	__atomic_store_n(lock, 0, __ATOMIC_RELEASE);
+}
+
 /* The base name of a module's path. */
 const char *mg_base_name(const char *path);
 bool mg_starts(const char *s, const char *prefix);
+/* Puts text behind `at` characters of it, cut to fit. How many there are then. */
+size_t mg_append(char *to, size_t size, size_t at, const char *from);
 
 #endif

@@ -130,8 +130,8 @@ void *mg_next(const char *name, const struct link_map **where)
 FUNCTIONS(EARLY)
 
 #define IS_EARLY(type, name, ...) .name = early_of_##name,
-struct mg_real mg_real = {FUNCTIONS(IS_EARLY).mmap = mg_early_mmap, .mmap64 = mg_early_mmap,
-			  .munmap = mg_early_munmap, .mremap = mg_early_mremap};
+struct mg_real mg_real = {FUNCTIONS(IS_EARLY).mmap = mg_early_mmap, .munmap = mg_early_munmap,
+			  .mremap = mg_early_mremap};
 
 void mg_resolve(void)
 {
@@ -144,7 +144,6 @@ void mg_resolve(void)
 #define NEXT(type, name, ...) *(void **)(void *)&mg_real.name = mg_next(#name, &m);
 	FUNCTIONS(NEXT)
 	NEXT(, mmap)
-	NEXT(, mmap64)
 	NEXT(, munmap)
 	NEXT(, mremap)
 	NEXT(, __cxa_atexit)

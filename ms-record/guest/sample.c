@@ -63,7 +63,7 @@ uint64_t mg_sample_distance(uint64_t random, uint64_t mean)
 	return bytes ? bytes : 1;
 }
 
-static void draw(struct mg_writer *t)
+void mg_sample_again(struct mg_writer *t)
 {
 	t->random += GOLDEN;
 	t->until_sample = (int64_t)mg_sample_distance(mix(t->random), mg.session->sample_bytes);
@@ -75,18 +75,13 @@ void mg_sample_begin(struct mg_writer *t)
 		return;
 	uint64_t index = (uint64_t)(t->ring - mg.rings) + 1;
 	t->random = mix(mg.session->sample_seed + mix(index * GOLDEN)) | 1;
-	draw(t);
+	mg_sample_again(t);
 }
 
 void mg_sample_take(struct mg_writer *t, uint64_t key)
 {
-	draw(t);
+	mg_sample_again(t);
 	mg_sample_keep(key);
-}
-
-void mg_sample_again(struct mg_writer *t)
-{
-	draw(t);
 }
 
 /* ---- the blocks ---- */

@@ -40,7 +40,7 @@ const char *mg_base_name(const char *path)
 	return base;
 }
 
-static size_t append(char *to, size_t size, size_t at, const char *from)
+size_t mg_append(char *to, size_t size, size_t at, const char *from)
 {
 	while (*from && at + 1 < size)
 		to[at++] = *from++;
@@ -73,7 +73,7 @@ static const char *variable(char **env, const char *prefix)
 static int connect_to(const char *name)
 {
 	struct sockaddr_un a = {.sun_family = AF_UNIX};
-	size_t n = append(a.sun_path + 1, sizeof(a.sun_path) - 1, 0, name);
+	size_t n = mg_append(a.sun_path + 1, sizeof(a.sun_path) - 1, 0, name);
 	long fd = call(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, 0);
 	if (failed(fd))
 		return -1;
@@ -94,7 +94,7 @@ static bool send_hello(int fd, const char *exe)
 {
 	struct mg_hello h = {.magic = MG_MAGIC, .version = MG_LAYOUT_VERSION};
 	h.pid = (uint32_t)call(SYS_getpid, 0, 0, 0, 0);
-	append(h.exe, sizeof(h.exe), 0, exe);
+	mg_append(h.exe, sizeof(h.exe), 0, exe);
 	return mg_syscall(SYS_sendto, (uint64_t)fd, (uint64_t)&h, sizeof(h), MSG_NOSIGNAL, 0, 0) ==
 	       sizeof(h);
 }
@@ -142,7 +142,7 @@ static void *map(size_t bytes, int fd, uint64_t offset)
 static void disable(const char *why)
 {
 	struct mg_session *s = mg.session;
-	append(s->disabled_why, sizeof(s->disabled_why), 0, why);
+	mg_append(s->disabled_why, sizeof(s->disabled_why), 0, why);
 	__atomic_store_n(&s->guest_disabled, 1, __ATOMIC_RELEASE);
 }
 
@@ -214,9 +214,7 @@ static bool tid_in_block;
 static uint32_t tid_of_thread(void)
 {
 	uint32_t tid;
-	uint64_t tp;
-	__asm__("mov %%fs:0, %0" : "=r"(tp));
-	if (tp == mg.raw_tp)
+	if (mg_thread_pointer() == mg.raw_tp)
 		return mg.raw_tid;
 	if (!tid_in_block)
 		return mg_filtered() ? 0 : (uint32_t)call(SYS_gettid, 0, 0, 0, 0);
@@ -234,7 +232,7 @@ static void learn_thread_block(void)
 
 static void learn_stacks(void)
 {
-	__asm__("mov %%fs:0, %0" : "=r"(mg.main_tp));
+	mg.main_tp = mg_thread_pointer();
 	mg.main_entry = &__libc_stack_end ? (uint64_t)__libc_stack_end : 0;
 	mg.main_low = (uint64_t)__builtin_frame_address(0) & ~UINT64_C(4095);
 	mg.main_high = ((mg.main_entry ? mg.main_entry : mg.main_low) | 4095) + 1;
@@ -248,11 +246,11 @@ static void learn_allocator(void)
 	bool libc = mg_starts(name, "libc.so.") || mg_starts(name, "libc-");
 	mg_arenas_init(libc);
 	if (!libc) {
-		append(s->allocator, sizeof(s->allocator), 0, name);
+		mg_append(s->allocator, sizeof(s->allocator), 0, name);
 		return;
 	}
-	size_t at = append(s->allocator, sizeof(s->allocator), 0, "glibc ");
-	append(s->allocator, sizeof(s->allocator), at, gnu_get_libc_version());
+	size_t at = mg_append(s->allocator, sizeof(s->allocator), 0, "glibc ");
+	mg_append(s->allocator, sizeof(s->allocator), at, gnu_get_libc_version());
 }
 
 static void begin_session(int fd)
@@ -280,7 +278,7 @@ static void begin_session(int fd)
 	if (s->usable_size && !mg_resolve_usable())
 		s->no_usable = 1;
 	if (call(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0) != SECCOMP_MODE_DISABLED) {
-		mg_grow_ahead();
+		mg_grow_ahead(true);
 		__atomic_store_n(&s->seccomp_seen, 1, __ATOMIC_RELAXED);
 	}
 	s->passed_early = mg.early;

@@ -4,7 +4,7 @@
  *
  * Writer i is private memory behind ring i.
  */
-#include "core.h"
+#include "record.h"
 
 struct mg_core mg;
 struct mg_gate mg_closed_gate;
@@ -147,21 +147,6 @@ static struct mg_writer *claim(void)
 	return NULL;
 }
 
-/* The first record. */
-static void announce(struct mg_writer *t, uint64_t sp)
-{
-	uint64_t *w = mg_room(t, 4);
-	if (!w)
-		return;
-	mg_stamping(t);
-	w[0] = mg_word0(MG_THREAD, t->flags, 0, 0);
-	mg_put_stamp(t, w, mg_stamp(t));
-	w[2] = t->tid;
-	w[3] = sp;
-	mg_publish(t, 4);
-	mg_stamped(t);
-}
-
 static bool is_woken(const struct mg_writer *t)
 {
 	return t->wake != __atomic_load_n(&mg.session->wake, __ATOMIC_ACQUIRE);
@@ -184,7 +169,7 @@ static void restart(struct mg_writer *t, uint64_t sp)
 	t->epoch_seen = ~0u;
 	t->epoch_sent = __atomic_load_n(&mg.session->epoch, __ATOMIC_ACQUIRE);
 	t->last_block = t->freeing = 0;
-	announce(t, sp);
+	mg_put_words(t, MG_THREAD, (const uint64_t[]){t->tid, sp}, 2, NULL, 0);
 }
 
 /* A claimed writer begins: bounds, identity, first record. */

@@ -31,8 +31,8 @@ for word in $(sqlite3 a.db "SELECT name FROM sqlite_schema UNION SELECT c.name F
 done
 
 # ---- incomplete: status 2 and a line, the snapshot is written; --allow-partial: 0 ----
-size=$(stat -c %s run.trace)
-head -c $((size - 20)) run.trace >cut.trace
+end=$("$TB/trace-dump" -b run.trace | grep -A1 -m1 ' end (9) ' | sed -nE 's/^  at ([0-9]+),.*/\1/p')
+head -c $((end + 20)) run.trace >cut.trace
 ms-snap -o cut.db cut.trace 2>err && fail "cut: status 0"
 { [ "$(wc -l <err)" = 1 ] && grep -q "^ms-snap: 'cut.trace' is incomplete" err; } || fail "cut: $(cat err)"
 [ "$(sqlite3 cut.db 'SELECT complete, unfreed_bytes FROM process')" = "0|300" ] || fail "cut: figures"

@@ -8,10 +8,10 @@ set -eu
 # A rename that takes its time, so that a signal comes while a temporary file is there.
 cat >slow.c <<'EOF'
 #include <unistd.h>
-int rename(const char *from, const char *to);
-int rename(const char *from, const char *to)
+int renameat(int a, const char *from, int b, const char *to);
+int renameat(int a, const char *from, int b, const char *to)
 {
-	(void)from, (void)to;
+	(void)a, (void)from, (void)b, (void)to;
 	write(2, "renaming\n", 9);
 	sleep(20);
 	return -1;

@@ -38,7 +38,7 @@ figures() { # NAME NUMBER...
 	grep -q 'every event recorded' err || fail "$name: $(cat err)"
 	"$BIN/ms-snap" -q -o t.db t.trace* || fail "$name: ms-snap"
 	found=$(python3 -c "$count")
-	[ "$found" = "$*" ] || fail "$name: $found allocations, not $*"
+	[ "$found" = "$*" ] || [ "$found" = "${may_be-}" ] || fail "$name: $found allocations, not $*"
 }
 attached() { # SCENE NUMBER
 	./confined "$1" >out &
@@ -62,7 +62,8 @@ scene blind 0 50001 50000 25000
 scene leak 0 50101
 found=$("$BIN/ms-report" --json t.trace | python3 -c 'import json, sys; print(json.load(sys.stdin)["totals"]["unreachable_blocks"])')
 [ "$found" = 100 ] || fail "leak: $found unreachable blocks: $(cat err)"
-attached late 100000
-attached early 50000
+may_be=100001 attached late 100000
+# The entry may have been patched when the last block of the waiting loop was asked for.
+may_be=50001 attached early 50000
 
 [ $failures = 0 ]
