@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Macros for the assembly that functions jump to where they are hooked: many registers at once.
  */
+/* clang-format off */
 	/* Registers from words, or to them, the first of which is at `from`(%rsp). */
 	.macro load from regs:vararg
 	.set word, \from

@@ -85,6 +85,7 @@ for mode in 0777 1777; do
 	: >victim/ls.7.1.trace && echo text >victim/text
 	before=$(cd victim && cksum -- * && stat -c '%n %a %u %i' -- *)
 	# made before us, to read what we write
+	# shellcheck disable=SC2016
 	other sh -c 'umask 0; cd there; for f in a.db b.db c.db d.trace e.html f.json g.csv r.trace; do : >$f; done'
 	outputs there
 	"$BIN/ms-record" -q -o there/r.trace true || fail "$mode: a file of another"
@@ -127,7 +128,8 @@ for mode in 0777 1777; do
 	ended "$mode: a hard link" there/hard.trace
 	is "$mode: what is elsewhere" "$(cd victim && cksum -- * && stat -c '%n %a %u %i' -- *)" "$before"
 	# behind a link to the folder all is well
-	ln -s there behind && "$BIN/ms-record" -q --follow=all -o behind/ok.trace sh -c 'ls >/dev/null; true' || fail "$mode: a folder that is a link"
+	ln -s there behind
+	"$BIN/ms-record" -q --follow=all -o behind/ok.trace sh -c 'ls >/dev/null; true' || fail "$mode: a folder that is a link"
 	ended "$mode: a folder that is a link" there/ok.trace
 	is "$mode: modes and owners of a tree" "$(stat -c '%a %u' there/ok.trace there/ok.trace.d there/ok.trace.d/* | sort -u | tr '\n' ' ')" '600 0 700 0 '
 	rm -rf there victim behind
