@@ -40,14 +40,19 @@ figures() { # NAME NUMBER...
 	found=$(python3 -c "$count")
 	[ "$found" = "$*" ] || [ "$found" = "${may_be-}" ] || fail "$name: $found allocations, not $*"
 }
+# An attached process waits for nobody: on a busy machine events may be lost, which is said. Then again.
 attached() { # SCENE NUMBER
-	./confined "$1" >out &
-	local target=$!
-	rm -rf t.trace t.trace.d
-	timeout 120 "$BIN/ms-record" -p $target -o t.trace 2>err || fail "$1: $(cat err)"
-	wait $target || fail "$1: status $?"
-	[ "$(cat out)" = "begins
+	local target try
+	for try in 1 2 3 4 5 6; do
+		./confined "$1" >out &
+		target=$!
+		rm -rf t.trace t.trace.d
+		timeout 120 "$BIN/ms-record" -p $target -o t.trace 2>err || fail "$1: $(cat err)"
+		wait $target || fail "$1: status $?"
+		[ "$(cat out)" = "begins
 $1: done" ] || fail "$1: output $(cat out)"
+		if [ "$try" = 6 ] || ! grep -q 'events lost' err; then break; fi
+	done
 	figures "$@"
 }
 # 50,000 each, as a rule, and one before
