@@ -345,7 +345,8 @@ static int find_beside(struct files *f, struct ms_err *err)
 	}
 	if (f->beside < 0 || asprintf(&f->folder, "%s.d", f->path) < 0) {
 		f->folder = NULL;
-		return ms_err_sys(err, "cannot write '%s'", f->path);
+		ms_err_sys(err, "cannot write '%s'", f->path);
+		return -1;
 	}
 	return 0;
 }
