@@ -133,11 +133,13 @@ unsigned char *mg_grow_slot(uint32_t i)
 
 void mg_grow_ahead(bool here)
 {
-	for (uint32_t i = 0; here && i < AHEAD && i < mg.writers_all; i += MG_CHUNK_FIRST) {
+	bool limited = mg_grow_budget() != UINT64_MAX; /* the rest is the program's */
+	uint32_t ahead = limited ? 2 * MG_CHUNK_FIRST : AHEAD;
+	for (uint32_t i = 0; here && i < ahead && i < mg.writers_all; i += MG_CHUNK_FIRST) {
 		mg_grow(mg.windows, i, mg.session->window_bytes);
 		mg_grow(mg.writers, i, mg.writer_bytes);
 	}
-	for (uint32_t i = 0; here && i < MG_DEEP_MAX; i++)
+	for (uint32_t i = 0; here && i < (limited ? 1 : MG_DEEP_MAX); i++)
 		if (!mg.deep[i] && !(mg.deep[i] = mg_grow_own(mg_deep_bytes())))
 			break;
 	unsigned char *m = mg.slot_count && !mg.slots_mapped
