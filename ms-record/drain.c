@@ -79,8 +79,11 @@ static uint64_t round_events(struct session *s)
 	return bytes;
 }
 
+/* Under --max-size what says whose trace it is goes first, while there is room for it. */
 static bool batch_due(const struct session *s, uint64_t now)
 {
+	if (!s->flushed_ns && s->writer->limit.max)
+		return true;
 	const struct batch *b = s->batch;
 	if (s->block_events || (b && b->events.n))
 		return now >= s->batch_since + BATCH_NS;
