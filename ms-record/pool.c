@@ -34,12 +34,12 @@
 #define RINGS_AT_ONCE 64u /* structures that memory is put behind */
 #define SLOT_MODULES 1024u
 #define SLOT_RANGES 2048u
-#define READY_FIRST 16u /* two pages each */
+#define READY_FIRST 2u /* two pages each */
+#define ATTACHED_READY_FIRST 16u
 /* Attached: nobody waits for room, so that there is more of it. */
 #define ATTACHED_RINGS 512u
 #define ATTACHED_LAP (2u << 20)
 #define ATTACHED_SLOTS 64u
-#define ATTACHED_SLOT_RINGS 16u
 #define ENTRIES_BYTES (UINT64_C(16) << 20)
 #define PROBE_NS UINT64_C(200000000)
 #define SERIALS_SHIFT 16 /* of children in one recording of a process on standby */
@@ -86,12 +86,12 @@ static void choose_sizes(struct pool *p, pid_t pid, bool forks, bool attached)
 				    .entries_bytes = ENTRIES_BYTES};
 	p->each = (struct extents){.module_max = SLOT_MODULES,
 				   .range_max = SLOT_RANGES,
-				   .ring_max = attached ? ATTACHED_SLOT_RINGS : SLOT_RINGS,
+				   .ring_max = attached ? MG_CHUNK_FIRST : SLOT_RINGS,
 				   .window_bytes = attached ? page_up(POOL_ATTACHED_LAP + MG_SLACK)
 							    : SLOT_WINDOW};
 	lay_out(&p->each, 0);
 	p->slot_max = !forks ? 0 : attached ? ATTACHED_SLOTS : POOL_SLOTS;
-	p->target = attached ? READY_FIRST : 0; /* nobody waits for one */
+	p->target = attached ? ATTACHED_READY_FIRST : READY_FIRST;
 	if (!prlimit(pid, RLIMIT_AS, NULL, &as) && as.rlim_cur != RLIM_INFINITY) {
 		uint64_t share = as.rlim_cur / 16;
 		p->image.entries_bytes =
@@ -189,6 +189,7 @@ struct pool *pool_new(pid_t pid, bool forks, int memfd, struct ms_err *err)
 	m->slots_offset = p->image.rings + p->image.ring_max * sizeof(struct mg_ring);
 	m->slots_start = p->slots_start;
 	m->slot_bytes = p->each.bytes;
+	m->slot_first = p->each.data + MG_CHUNK_FIRST * p->each.window_bytes;
 	m->slot_max = p->slot_max;
 	m->serial = p->head_serial;
 	return p;
@@ -275,6 +276,7 @@ struct pool *pool_again(const struct pool_shape *shape, uint32_t wake, int memfd
 	p->slot_max = shape->slot_max;
 	p->head_serial = shape->head_serial;
 	p->standby = true;
+	p->target = READY_FIRST;
 	p->entries_used = p->image.entries_bytes; /* they stay as they are */
 	if (!is_sound(p) || fstat(memfd, &st) || map_memory(p)) {
 		p->memfd = -1; /* still the caller's */
@@ -310,15 +312,6 @@ void pool_unref(struct pool *p)
 		close(p->memfd);
 	free(p->slots);
 	free(p);
-}
-
-void pool_seal(struct pool *p, struct session *s)
-{
-	p->config = *p->head;
-	p->head_session = s;
-	p->opt = s->opt;
-	p->writer = s->writer;
-	p->buffer_used = s->buffer_used;
 }
 
 /* ---- lists of functions ---- */
@@ -426,9 +419,9 @@ static uint32_t count_free(const struct pool *p)
 static void keep_ready(struct pool *p)
 {
 	bool wanted = __atomic_exchange_n(&p->head->slots_wanted, 0, __ATOMIC_SEQ_CST);
-	uint32_t have = p->target ? count_free(p) : 0, before = have;
+	uint32_t have = count_free(p), before = have;
 	if (wanted && have < 2) /* they ran out */
-		p->target = p->target ? p->target * 4 : READY_FIRST;
+		p->target *= 4;
 	if (p->target > p->slot_max)
 		p->target = p->slot_max;
 	for (uint32_t i = 0; i < p->slot_max && have < p->target; i++) {
@@ -441,6 +434,17 @@ static void keep_ready(struct pool *p)
 		return;
 	__atomic_add_fetch(&p->head->slots_futex, 1, __ATOMIC_SEQ_CST);
 	syscall(SYS_futex, &p->head->slots_futex, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+void pool_seal(struct pool *p, struct session *s)
+{
+	p->config = *p->head;
+	p->head_session = s;
+	p->opt = s->opt;
+	p->writer = s->writer;
+	p->buffer_used = s->buffer_used;
+	if (p->writer && !p->standby) /* a child that comes at once shall not have to wait */
+		keep_ready(p);
 }
 
 static bool waits(const struct pool *p, uint32_t i)

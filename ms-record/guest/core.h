@@ -255,7 +255,6 @@ struct mg_dress {
 
 /* Rings and writers are mapped in chunks, each as large as all before it. */
 #define MG_CHUNKS 10u
-#define MG_CHUNK_FIRST 16u
 _Static_assert(MG_CHUNK_FIRST << (MG_CHUNKS - 1) == MG_RINGS_MOST, "the chunks hold all rings");
 
 struct mg_core {
@@ -389,8 +388,6 @@ MG_INLINE void mg_forget(struct mg_writer *t)
 
 /* ---- memory as threads come (grow.c) ------------------------------------------------------- */
 
-/* A limit of the process; UINT64_MAX = none. */
-uint64_t mg_limit(uint32_t resource);
 /* Bytes of address space that a mapping may take now: a part of what the program may have. */
 uint64_t mg_grow_budget(void);
 /* Private memory, noted as ours; NULL = none. */

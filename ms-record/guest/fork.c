@@ -17,11 +17,11 @@
  *     library does not know its number then; getpid where the thread that adopts may not be the one
  *     that forked; mmap for F1; mremap for the slot. None of them under a seccomp filter.
  */
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
 #include "core.h"
 
-#define GETPID 39
-#define GETTID 186
-#define MMAP 9
 #define CLAIM_PASSES 32u
 #define NAP_NS 2000000
 #define OLD_WRITER UINT64_MAX /* busy with what is over */
@@ -47,8 +47,10 @@ static void cut_off(struct mg_writer *t)
 		t->ring = &mg.void_ring;
 		/* The hook may hold the address of the record that it was about to write. */
 		if (t->busy && !mg_filtered())
-			mg_syscall(MMAP, (uint64_t)t->window, mg.session->window_bytes, 1 | 2,
-				   0x10 | 0x02 | 0x20 | 0x4000, UINT64_MAX, 0);
+			mg_syscall(SYS_mmap, (uint64_t)t->window, mg.session->window_bytes,
+				   PROT_READ | PROT_WRITE,
+				   MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+				   UINT64_MAX, 0);
 	}
 }
 
@@ -111,7 +113,7 @@ static uint32_t own_tid(void)
 	uint32_t tid = mg.dress.tid();
 	if (mg_filtered() || (!raw && (mg.fork_stamp || (t && t->tid != tid))))
 		return tid;
-	uint32_t real = (uint32_t)mg_syscall(GETTID, 0, 0, 0, 0, 0, 0);
+	uint32_t real = (uint32_t)mg_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0);
 	if (real != tid) {
 		mg.raw_tp = mg_thread_pointer();
 		mg.raw_tid = real;
@@ -126,7 +128,7 @@ static uint32_t own_pid(void)
 	uint32_t tid = own_tid();
 	if (*MG_SELF || mg_filtered())
 		return tid;
-	return (uint32_t)mg_syscall(GETPID, 0, 0, 0, 0, 0, 0);
+	return (uint32_t)mg_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
 }
 
 /* Which writers may be used. */
@@ -183,7 +185,8 @@ static void begin(struct mg_fork_slot *d, unsigned char *at)
 	mg.serial = s->serial;
 	mg.modules = (struct mg_module *)(void *)(at + s->modules_offset);
 	mg.rings = (struct mg_ring *)(void *)(at + s->rings_offset);
-	mg_grow_whole(mg.windows, at + s->data_offset, s->ring_max, s->window_bytes);
+	mg_grow_whole(mg.windows, at + s->data_offset,
+		      mg.slots_mapped ? s->ring_max : MG_CHUNK_FIRST, s->window_bytes);
 	mg.dress.modules_forked();
 	__atomic_store_n(&s->guest_ready, 1, __ATOMIC_RELEASE);
 	__atomic_store_n(&d->ready, 1, __ATOMIC_RELEASE);
@@ -251,11 +254,7 @@ uint64_t mg_fork_begin(const uint64_t *frame)
 		return 0;
 	uint64_t stamp = mg_on_fork(frame);
 	mg.fork_stamp = stamp;
-	bool any = false;
-	for (uint32_t i = 0; i < mg.slot_count && !any; i++)
-		any = __atomic_load_n(&mg.slots[i].state, __ATOMIC_RELAXED) == MG_SLOT_FREE;
-	if (!any)
-		want_slots();
+	__atomic_store_n(&mg.head->slots_wanted, 1, __ATOMIC_SEQ_CST); /* soon */
 	return stamp;
 }
 

@@ -4,7 +4,8 @@
  *
  *  G1 No descriptor is needed: mremap of a shared mapping with an old length of 0 makes another one
  *     of the same file, from the same place on and as long as wanted. The front of it, up to the
- *     wanted place, is given back.
+ *     wanted place, is given back; below a limit in steps, each from the last page of the one
+ *     before, because no more may be mapped at any time than is wanted.
  *
  *  G2 Chunk c > 0 holds as many elements as all before it. Whoever needs one maps it; of several
  *     threads at once one wins, by compare-and-swap, and the others give back what they mapped.
@@ -12,29 +13,20 @@
  *  G3 Under a seccomp filter nothing is mapped, and under a limit nothing that is more than a
  *     sixteenth of it, but for what every thread needs: then that chunk's rings cannot be used.
  */
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+
 #include "core.h"
 
-#define MMAP 9
-#define MUNMAP 11
-#define MREMAP 25
-#define MREMAP_MAYMOVE 1
-#define MADVISE 28
-#define DONTDUMP 16
-#define PRLIMIT 302
-#define LIMIT_AS 9
 #define AHEAD 1024u /* rings, before a filter */
-
-uint64_t mg_limit(uint32_t resource)
-{
-	uint64_t limit[2] = {0};
-	long r = mg_syscall(PRLIMIT, 0, resource, 0, (uint64_t)limit, 0, 0);
-	return r ? UINT64_MAX : limit[0];
-}
+#define STEP (1u << 20)
 
 uint64_t mg_grow_budget(void)
 {
-	uint64_t limit = mg_limit(LIMIT_AS);
-	return limit == UINT64_MAX ? limit : limit / 16;
+	uint64_t limit[2] = {UINT64_MAX};
+	mg_syscall(SYS_prlimit64, 0, RLIMIT_AS, 0, (uint64_t)limit, 0, 0);
+	return limit[0] == UINT64_MAX ? UINT64_MAX : limit[0] / 16;
 }
 
 /* Nothing there is the program's. */
@@ -47,30 +39,45 @@ static void own(unsigned char *start, size_t bytes)
 	mg.session->own[i][1] = (uint64_t)start + bytes;
 }
 
-static void unmap(unsigned char *start, uint64_t bytes)
+static void unmap(uint64_t start, uint64_t bytes)
 {
-	mg_syscall(MUNMAP, (uint64_t)start, bytes, 0, 0, 0, 0);
+	if (start && bytes)
+		mg_syscall(SYS_munmap, start, bytes, 0, 0, 0, 0);
 }
 
-/* Private memory, or (G1) what lies `skip` behind `shared`. */
+/* G1 */
+static long map_behind(uint64_t from, uint64_t skip, uint64_t bytes)
+{
+	uint64_t step = mg_grow_budget() == UINT64_MAX ? skip : STEP, mine = 0;
+	do {
+		uint64_t k = skip < step ? skip : step, rest = skip == k ? bytes : 4096;
+		long r = mg_syscall(SYS_mremap, from, 0, k + rest, MREMAP_MAYMOVE, 0, 0);
+		unmap(mine, 4096);
+		if (r < 0)
+			return r;
+		unmap((uint64_t)r, k);
+		from = mine = (uint64_t)r + k;
+		skip -= k;
+	} while (skip);
+	return (long)from;
+}
+
+/* Private memory, or what lies `skip` behind `shared`. */
 static unsigned char *map(unsigned char *shared, uint64_t skip, uint64_t bytes)
 {
 	long r;
-	bool starting = mg_gate == &mg_closed_gate;
 	__atomic_fetch_add(&mg.calling, 1, __ATOMIC_SEQ_CST); /* confine.c, C1 */
-	if (mg_filtered() || (!starting && bytes > mg_grow_budget()))
+	if (mg_filtered() || (mg_gate != &mg_closed_gate && bytes > mg_grow_budget()))
 		r = -1;
 	else if (shared)
-		r = mg_syscall(MREMAP, (uint64_t)shared, 0, skip + bytes, MREMAP_MAYMOVE, 0, 0);
+		r = map_behind((uint64_t)shared, skip, bytes);
 	else
-		r = mg_syscall(MMAP, 0, bytes, 1 | 2, 0x02 | 0x20 | 0x4000, UINT64_MAX, 0);
-	unsigned char *m = r < 0 ? NULL : (unsigned char *)r;
-	if (m && skip)
-		unmap(m, skip);
-	if (m)
-		mg_syscall(MADVISE, (uint64_t)(m + skip), bytes, DONTDUMP, 0, 0, 0);
+		r = mg_syscall(SYS_mmap, 0, bytes, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, UINT64_MAX, 0);
+	if (r > 0)
+		mg_syscall(SYS_madvise, (uint64_t)r, bytes, MADV_DONTDUMP, 0, 0, 0);
 	__atomic_fetch_sub(&mg.calling, 1, __ATOMIC_SEQ_CST);
-	return m ? m + skip : NULL;
+	return r < 0 ? NULL : (unsigned char *)r;
 }
 
 void *mg_grow_own(uint64_t bytes)
@@ -119,7 +126,7 @@ void *mg_grow(unsigned char **chunks, uint32_t i, size_t each)
 		return NULL;
 	if (!__atomic_compare_exchange_n(&chunks[c], &nobody, m, false, __ATOMIC_ACQ_REL,
 					 __ATOMIC_RELAXED))
-		unmap(m, bytes);
+		unmap((uint64_t)m, bytes);
 	else if (!shared)
 		own(m, bytes);
 	return mg_grown(chunks, i, each);
@@ -127,17 +134,17 @@ void *mg_grow(unsigned char **chunks, uint32_t i, size_t each)
 
 unsigned char *mg_grow_slot(uint32_t i)
 {
-	uint64_t each = mg.head->slot_bytes;
-	return mg.slots_mapped ? mg.slot_memory + i * each : map(mg.slot_memory, i * each, each);
+	uint64_t at = i * mg.head->slot_bytes;
+	return mg.slots_mapped ? mg.slot_memory + at : map(mg.slot_memory, at, mg.head->slot_first);
 }
 
 void mg_grow_ahead(bool here)
 {
 	bool limited = mg_grow_budget() != UINT64_MAX; /* the rest is the program's */
 	uint32_t ahead = limited ? 2 * MG_CHUNK_FIRST : AHEAD;
-	for (uint32_t i = 0; here && i < ahead && i < mg.writers_all; i += MG_CHUNK_FIRST) {
+	for (uint32_t i = 0; here && i < ahead && i < mg.session->ring_max; i += MG_CHUNK_FIRST) {
 		mg_grow(mg.windows, i, mg.session->window_bytes);
-		mg_grow(mg.writers, i, mg.writer_bytes);
+		mg_grow(mg.writers, mg.writer_base + i, mg.writer_bytes);
 	}
 	for (uint32_t i = 0; here && i < (limited ? 1 : MG_DEEP_MAX); i++)
 		if (!mg.deep[i] && !(mg.deep[i] = mg_grow_own(mg_deep_bytes())))

@@ -124,6 +124,7 @@ enum mg_state {
 #define MG_SLEEPS_LONG 2u
 
 #define MG_RINGS_MOST 8192u
+#define MG_CHUNK_FIRST 16u /* windows that are there from the start; see grow.c */
 
 struct mg_session {
 	uint64_t magic;
@@ -195,6 +196,7 @@ struct mg_session {
 	_Alignas(64) uint64_t slots_offset; /* of mg_fork_slot[slot_max]; 0 in a slot */
 	uint64_t slots_start;               /* of the first slot's memory */
 	uint64_t slot_bytes;
+	uint64_t slot_first; /* with MG_CHUNK_FIRST windows: the rest is mapped when it is needed */
 	uint32_t slot_max;
 	uint32_t serial;       /* of this session: no two of a run have the same; never 0 */
 	uint32_t slots_wanted; /* guest: 1 = it found none free */

@@ -148,7 +148,7 @@ static int scan_one(struct dl_phdr_info *info, size_t size, void *unused)
 
 /* Takes the linker's list; what it does not name any more is closed. Never from a hook: the
  * linker's lock is taken. */
-void mg_modules_scan(void)
+static void scan(void)
 {
 	if (!mg_try_lock(&lock, 100000))
 		return;
@@ -169,7 +169,7 @@ void mg_modules_before_close(void)
 
 void mg_modules_after_close(void)
 {
-	mg_modules_scan();
+	scan();
 	new_epoch();
 	__atomic_fetch_sub(&mg.closing, 1, __ATOMIC_SEQ_CST);
 }
@@ -248,7 +248,7 @@ size_t mg_modules_bytes(uint32_t module_max)
 void mg_modules_init(void *memory)
 {
 	images = memory;
-	mg_modules_scan();
+	scan();
 }
 
 /* Only what this process made itself: its parent's table has gone on, or is somebody else's. */

@@ -122,7 +122,6 @@ void mg_end_init(void);
  * zeroed, is kept. */
 size_t mg_modules_bytes(uint32_t module_max);
 void mg_modules_init(void *memory);
-void mg_modules_scan(void);
 /* Around the real dlclose. */
 void mg_modules_before_close(void);
 void mg_modules_after_close(void);

@@ -78,10 +78,10 @@ static int connect_to(const char *name)
 	if (failed(fd))
 		return -1;
 	struct timeval patience = {.tv_sec = WELCOME_S};
-	mg_syscall(SYS_setsockopt, (uint64_t)fd, SOL_SOCKET, SO_RCVTIMEO, (uint64_t)&patience,
-		   sizeof(patience), 0);
-	mg_syscall(SYS_setsockopt, (uint64_t)fd, SOL_SOCKET, SO_SNDTIMEO, (uint64_t)&patience,
-		   sizeof(patience), 0);
+	const uint64_t both[] = {SO_RCVTIMEO, SO_SNDTIMEO};
+	for (int i = 0; i < 2; i++)
+		mg_syscall(SYS_setsockopt, (uint64_t)fd, SOL_SOCKET, both[i], (uint64_t)&patience,
+			   sizeof(patience), 0);
 	size_t length = offsetof(struct sockaddr_un, sun_path) + 1 + n;
 	if (failed(call(SYS_connect, (uint64_t)fd, (uint64_t)&a, length, 0))) {
 		call(SYS_close, (uint64_t)fd, 0, 0, 0);
@@ -119,11 +119,10 @@ static int receive_welcome(int fd, struct mg_welcome *w)
 		got = *(const int *)(const void *)CMSG_DATA(c);
 	bool good = n == sizeof(*w) && w->magic == MG_MAGIC && w->version == MG_LAYOUT_VERSION &&
 		    w->accept == 1;
-	if (!good && got >= 0) {
-		call(SYS_close, (uint64_t)got, 0, 0, 0);
-		got = -1;
-	}
-	return got;
+	if (good || got < 0)
+		return got;
+	call(SYS_close, (uint64_t)got, 0, 0, 0);
+	return -1;
 }
 
 /* ---- memory
