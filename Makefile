@@ -26,7 +26,7 @@ ALL_LDFLAGS = $(LDFLAGS_$(MODE)) $(LDFLAGS)
 
 # ---- layers -------------------------------------------------------------------------------------
 FORMAT_SRC := $(sort $(wildcard format/*.c))
-COMMON_SRC := $(sort $(wildcard libcommon/*.c))
+COMMON_SRC := $(sort $(wildcard libcommon/*/*.c))
 TOOLS := $(sort $(patsubst %/main.c,%,$(wildcard ms-*/main.c)))
 FORMAT_LIB := $(B)/libformat.a
 COMMON_LIB := $(B)/libcommon.a
@@ -41,7 +41,7 @@ LIBS_ms-top := $(LIBS_common) -lncursesw
 
 GUEST := $(B)/bin/libmemscope-preload.so
 -include ms-record/guest/guest.mk
--include libcommon/public.mk
+-include libcommon/api/public.mk
 
 all: $(TOOLS:%=$(B)/bin/%) $(if $(wildcard ms-record/guest/preload.c),$(GUEST))
 
@@ -67,9 +67,9 @@ $(COMMON_LIB): $(COMMON_SRC:%.c=$(B)/%.o)
 	@mkdir -p $(@D); rm -f $@; ar crs $@ $^
 
 # The schema is one SQL file, compiled in as a string.
-$(B)/gen/schema_sql.h: libcommon/schema.sql
+$(B)/gen/schema_sql.h: libcommon/snapshot/schema.sql
 	@mkdir -p $(@D)
-	@{ echo '/* made from libcommon/schema.sql */'; echo 'static const char schema_sql[] ='; \
+	@{ echo '/* made from libcommon/snapshot/schema.sql */'; echo 'static const char schema_sql[] ='; \
 	  sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' $<; echo ';'; } > $@
 $(COMMON_SRC:%.c=$(B)/%.o): $(B)/gen/schema_sql.h
 

@@ -4,7 +4,7 @@
  */
 #include "gone.h"
 
-#include "libcommon/err.h"
+#include "libcommon/base/err.h"
 
 static void put(sqlite3_stmt *st, int column, int64_t v)
 {

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "libcommon/arena.h"
+#include "libcommon/base/arena.h"
 
 struct intern {
 	struct ms_arena arena;

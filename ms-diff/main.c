@@ -12,7 +12,7 @@
  *   write.c       adds the tables of the comparison to the new run's snapshot (gone.c: with the
  *                 stacks of what is gone)
  *   regions.c     the same for snapshots of regions
- * Reading any kind of input and writing the image is libcommon/snapshot.h.
+ * Reading any kind of input and writing the image is libcommon/snapshot/snapshot.h.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@
 #include "regions.h"
 #include "write.h"
 
-#include "libcommon/err.h"
+#include "libcommon/base/err.h"
 
 #define SLOW_SECONDS 5.0
 

@@ -3,7 +3,7 @@
  */
 #include "names.h"
 
-#include "libcommon/arena.h"
+#include "libcommon/base/arena.h"
 
 #include <ctype.h>
 #include <stdbool.h>

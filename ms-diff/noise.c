@@ -12,7 +12,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "libcommon/arena.h"
+#include "libcommon/base/arena.h"
 
 enum {
 	FEW = 3,           /* runs of a side below which the allowance counts as well */

@@ -6,8 +6,8 @@
  */
 #include "open.h"
 
-#include "libcommon/err.h"
-#include "libcommon/point.h"
+#include "libcommon/base/err.h"
+#include "libcommon/base/point.h"
 
 #include <errno.h>
 #include <string.h>

@@ -3,10 +3,10 @@
  */
 #include "options.h"
 
-#include "libcommon/arena.h"
-#include "libcommon/err.h"
-#include "libcommon/point.h"
-#include "libcommon/units.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/base/err.h"
+#include "libcommon/base/point.h"
+#include "libcommon/base/units.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 
 #include "run.h"
 
-#include "libcommon/cli.h"
+#include "libcommon/base/cli.h"
 
 struct options {
 	struct {

@@ -3,7 +3,7 @@
  */
 #include "regions.h"
 
-#include "libcommon/err.h"
+#include "libcommon/base/err.h"
 
 /* Regions of one moment, together where process name, kind and path are the same. */
 static const char grouped[] =

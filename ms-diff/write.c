@@ -6,7 +6,7 @@
 #include "gone.h"
 #include "nameless.h"
 
-#include "libcommon/err.h"
+#include "libcommon/base/err.h"
 
 #include <stdio.h>
 #include <string.h>

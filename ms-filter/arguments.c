@@ -8,11 +8,11 @@
 
 #include <string.h>
 
-#include "libcommon/arena.h"
-#include "libcommon/err.h"
-#include "libcommon/pattern.h"
-#include "libcommon/suppress.h"
-#include "libcommon/units.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/base/err.h"
+#include "libcommon/base/pattern.h"
+#include "libcommon/suppress/suppress.h"
+#include "libcommon/base/units.h"
 
 static int regex_argument(struct condition *c, const char *name, const char *arg,
 			  struct ms_err *err)

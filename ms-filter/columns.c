@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-#include "libcommon/arena.h"
-#include "libcommon/snapshot.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/snapshot/snapshot.h"
 
 /* s the site, p its process, t the moment and c what is live then, q the peak and d what is live
  * there, x its change by ms-diff, f the frame after which it is named and m its module, g its

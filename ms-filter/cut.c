@@ -20,14 +20,14 @@
 #include <unistd.h>
 
 #include "format/trace.h"
-#include "libcommon/anonymize.h"
-#include "libcommon/arena.h"
-#include "libcommon/err.h"
-#include "libcommon/io.h"
-#include "libcommon/ranges.h"
-#include "libcommon/recording.h"
-#include "libcommon/span.h"
-#include "libcommon/units.h"
+#include "libcommon/snapshot/anonymize.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/base/err.h"
+#include "libcommon/base/io.h"
+#include "libcommon/base/ranges.h"
+#include "libcommon/trace/recording.h"
+#include "libcommon/base/span.h"
+#include "libcommon/base/units.h"
 
 #define BIT(n) (UINT64_C(1) << (n))
 #define CUT_FIELDS                                                                                 \

@@ -12,10 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libcommon/arena.h"
-#include "libcommon/err.h"
-#include "libcommon/recording.h"
-#include "libcommon/snapshot.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/base/err.h"
+#include "libcommon/trace/recording.h"
+#include "libcommon/snapshot/snapshot.h"
 #include "format/trace.h"
 
 #define BY_NAME (KEEP(FUNCTION) | KEEP(FILE_NAME) | KEEP(MODULE))

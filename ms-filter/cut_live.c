@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#include "libcommon/arena.h"
+#include "libcommon/base/arena.h"
 
 static size_t home(const struct live *l, uint64_t number)
 {

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "format/trace.h"
-#include "libcommon/anonymize.h"
-#include "libcommon/arena.h"
+#include "libcommon/snapshot/anonymize.h"
+#include "libcommon/base/arena.h"
 
 #define KEPT (-1)
 

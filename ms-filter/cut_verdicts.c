@@ -13,9 +13,9 @@
 
 #include "cut_write.h"
 #include "format/trace.h"
-#include "libcommon/arena.h"
-#include "libcommon/err.h"
-#include "libcommon/recording.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/base/err.h"
+#include "libcommon/trace/recording.h"
 
 static void set_next(struct cut_verdicts *v)
 {

@@ -7,8 +7,8 @@
 
 #include <stdlib.h>
 
-#include "libcommon/arena.h"
-#include "libcommon/err.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/base/err.h"
 #include "format/trace.h"
 
 #define LEVEL 3

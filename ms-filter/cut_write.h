@@ -11,8 +11,8 @@
 #include "format/event.h"
 #include "format/record.h"
 
-#include "libcommon/ranges.h"
-#include "libcommon/tracefile.h"
+#include "libcommon/base/ranges.h"
+#include "libcommon/trace/tracefile.h"
 
 struct ms_anonymizer;
 struct ms_err;

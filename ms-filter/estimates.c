@@ -4,8 +4,8 @@
  */
 #include "estimates.h"
 
-#include "libcommon/err.h"
-#include "libcommon/estimate.h"
+#include "libcommon/base/err.h"
+#include "libcommon/stats/estimate.h"
 
 #include <math.h>
 

@@ -4,7 +4,7 @@
 #ifndef FILTER_ESTIMATES_H
 #define FILTER_ESTIMATES_H
 
-#include "libcommon/snapshot.h"
+#include "libcommon/snapshot/snapshot.h"
 
 struct ms_err;
 

@@ -12,9 +12,9 @@
 
 #include <stddef.h>
 
-#include "libcommon/err.h"
-#include "libcommon/snapshot.h"
-#include "libcommon/snapshot_diff.h"
+#include "libcommon/base/err.h"
+#include "libcommon/snapshot/snapshot.h"
+#include "libcommon/snapshot/snapshot_diff.h"
 
 /* Runs `sql` once, with `stage` and `filter` for ?1 and ?2 where it has them. */
 static int run(sqlite3 *db, const char *sql, int64_t stage, const char *filter, struct ms_err *err)

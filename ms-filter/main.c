@@ -12,7 +12,7 @@
  *   cut_keep.c      which blocks meet the conditions; cut_live.c which are live
  *   cut_verdicts.c  what scans of memory found of the blocks kept
  *   cut_write.c     writes the checkpoint and the events
- * Reading any kind of input and writing the image is libcommon/snapshot.h.
+ * Reading any kind of input and writing the image is libcommon/snapshot/snapshot.h.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -26,10 +26,10 @@
 #include "options.h"
 #include "suppressions.h"
 
-#include "libcommon/arena.h"
-#include "libcommon/err.h"
-#include "libcommon/snapshot.h"
-#include "libcommon/snapshot_anonymize.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/base/err.h"
+#include "libcommon/snapshot/snapshot.h"
+#include "libcommon/snapshot/snapshot_anonymize.h"
 
 #define SLOW_SECONDS 5.0
 

@@ -18,9 +18,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libcommon/arena.h"
-#include "libcommon/err.h"
-#include "libcommon/snapshot.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/base/err.h"
+#include "libcommon/snapshot/snapshot.h"
 
 #define STACK_SUBJECTS (UINT64_C(1) << FUNCTION | UINT64_C(1) << FILE_NAME | UINT64_C(1) << MODULE)
 

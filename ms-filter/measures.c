@@ -12,10 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libcommon/arena.h"
-#include "libcommon/err.h"
-#include "libcommon/snapshot.h"
-#include "libcommon/snapshot_diff.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/base/err.h"
+#include "libcommon/snapshot/snapshot.h"
+#include "libcommon/snapshot/snapshot_diff.h"
 
 #define BY_COLUMNS                                                                                 \
 	(KEEP(MIN_DELTA) | KEEP(MIN_LIFETIME) | KEEP(MAX_LIFETIME) | KEEP(FIRST) | KEEP(LAST) |    \

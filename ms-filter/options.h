@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "libcommon/cli.h"
-#include "libcommon/point.h"
+#include "libcommon/base/cli.h"
+#include "libcommon/base/point.h"
 
 struct ms_arena;
 struct ms_err;

@@ -8,9 +8,9 @@
 
 #include <stdlib.h>
 
-#include "libcommon/arena.h"
-#include "libcommon/err.h"
-#include "libcommon/snapshot.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/base/err.h"
+#include "libcommon/snapshot/snapshot.h"
 
 #define DAY INT64_C(86400000000000)
 

@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libcommon/arena.h"
-#include "libcommon/err.h"
-#include "libcommon/snapshot.h"
-#include "libcommon/suppress.h"
-#include "libcommon/units.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/base/err.h"
+#include "libcommon/snapshot/snapshot.h"
+#include "libcommon/suppress/suppress.h"
+#include "libcommon/base/units.h"
 
 #define LINES_MAX 20 /* on standard error; the snapshot has them all */
 #define FRAMES_MAX 4096

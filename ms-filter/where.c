@@ -9,10 +9,10 @@
 #include <regex.h>
 #include <string.h>
 
-#include "libcommon/arena.h"
-#include "libcommon/err.h"
-#include "libcommon/pattern.h"
-#include "libcommon/units.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/base/err.h"
+#include "libcommon/base/pattern.h"
+#include "libcommon/base/units.h"
 
 #define DEPTH_MAX 100
 

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "hijack.h"
-#include "libcommon/arena.h"
+#include "libcommon/base/arena.h"
 
 #define HEADERS_MOST 64u
 #define SYMBOLS_MOST (1u << 22)

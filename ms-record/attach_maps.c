@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libcommon/arena.h"
-#include "libcommon/err.h"
-#include "libcommon/proc.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/base/err.h"
+#include "libcommon/proc/proc.h"
 
 #define REACH (UINT64_C(0x7f) << 24) /* a little less than 2 GiB */
 #define LOWEST UINT64_C(0x10000)

@@ -13,8 +13,8 @@
 
 #include "attach_elf.h"
 #include "frames_list.h"
-#include "libcommon/arena.h"
-#include "libcommon/err.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/base/err.h"
 #include "session.h"
 
 struct attach_modules {

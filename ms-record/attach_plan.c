@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "attach_private.h"
-#include "libcommon/proc.h"
+#include "libcommon/proc/proc.h"
 
 #define GUEST "libmemscope-preload.so"
 

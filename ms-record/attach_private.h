@@ -13,7 +13,7 @@
 #include "attach_image.h"
 #include "attach_maps.h"
 #include "hijack.h"
-#include "libcommon/err.h"
+#include "libcommon/base/err.h"
 #include "ms-record/guest/layout.h"
 #include "patch.h"
 

@@ -13,7 +13,7 @@
 
 #include "attach_private.h"
 #include "hijack_private.h"
-#include "libcommon/proc.h"
+#include "libcommon/proc/proc.h"
 
 #define STOP_TRIES 10           /* then it is twice as long each time that as many failed */
 #define STACK_MOST (256u << 10) /* of a thread's, from its stack pointer up */

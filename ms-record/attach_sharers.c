@@ -18,7 +18,7 @@
 
 #include "attach_private.h"
 #include "clock.h"
-#include "libcommon/proc.h"
+#include "libcommon/proc/proc.h"
 
 #define PATIENCE_NS UINT64_C(1000000000) /* of a child that is about to run its program */
 #define LOOK_NS 2000000

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libcommon/arena.h"
+#include "libcommon/base/arena.h"
 
 struct batch *batch_new(void)
 {

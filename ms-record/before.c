@@ -26,7 +26,7 @@
 #include "format/trace.h"
 #include "heapwalk.h"
 #include "hijack.h"
-#include "libcommon/arena.h"
+#include "libcommon/base/arena.h"
 #include "merge.h"
 #include "options.h"
 #include "session.h"

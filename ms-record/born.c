@@ -20,7 +20,7 @@
 #include "forks.h"
 #include "hello.h"
 #include "info.h"
-#include "libcommon/proc.h"
+#include "libcommon/proc/proc.h"
 #include "options.h"
 #include "pool.h"
 

@@ -9,10 +9,10 @@
 #include "format/checkpoint.h"
 #include "format/event.h"
 #include "format/trace.h"
-#include "libcommon/arena.h"
-#include "libcommon/err.h"
-#include "libcommon/ranges.h"
-#include "libcommon/tracefile.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/base/err.h"
+#include "libcommon/base/ranges.h"
+#include "libcommon/trace/tracefile.h"
 #include "ready.h"
 
 #define WINDOW (UINT64_C(1) << 15)
@@ -22,7 +22,7 @@
 #ifndef PART
 #define PART (UINT32_C(1) << 18) /* blocks: 15 MB to encode them in, most of it never touched */
 #endif
-#define THREADS_MAX (UINT32_C(1) << 22) /* as in libcommon/replay.c */
+#define THREADS_MAX (UINT32_C(1) << 22) /* as in libcommon/replay/replay.c */
 
 /* A tick is 100 us, so that 40 bits last for three years. */
 struct slot {

@@ -21,8 +21,8 @@
 #include "hook_late.h"
 #include "info.h"
 #include "inject.h"
-#include "libcommon/arena.h"
-#include "libcommon/err.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/base/err.h"
 #include "options.h"
 #include "samples.h"
 

@@ -14,7 +14,7 @@
 #include "images.h"
 #include "launch.h"
 #include "scan.h"
-#include "libcommon/err.h"
+#include "libcommon/base/err.h"
 #include "session.h"
 #include "several.h"
 #include "tell.h"

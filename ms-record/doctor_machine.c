@@ -15,8 +15,8 @@
 #include "clock.h"
 #include "doctor.h"
 #include "launch.h"
-#include "libcommon/proc_text.h"
-#include "libcommon/units.h"
+#include "libcommon/proc/proc_text.h"
+#include "libcommon/base/units.h"
 #include "options.h"
 
 #define DISK_LITTLE (UINT64_C(256) << 20)

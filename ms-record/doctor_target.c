@@ -14,8 +14,8 @@
 #include "elffile.h"
 #include "hijack.h"
 #include "launch.h"
-#include "libcommon/err.h"
-#include "libcommon/proc_text.h"
+#include "libcommon/base/err.h"
+#include "libcommon/proc/proc_text.h"
 #include "options.h"
 #include "woken.h"
 

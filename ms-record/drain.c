@@ -24,7 +24,7 @@
 #include "finish.h"
 #include "forks.h"
 #include "hook_late.h"
-#include "libcommon/arena.h"
+#include "libcommon/base/arena.h"
 #include "merge.h"
 #include "modules.h"
 #include "orders.h"

@@ -17,8 +17,8 @@
 #include <sys/uio.h>
 #include <sys/user.h>
 
-#include "libcommon/arena.h"
-#include "libcommon/err.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/base/err.h"
 #include "ms-record/guest/layout.h"
 
 #define WORDS_MOST (1u << 16)

@@ -14,8 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "libcommon/err.h"
-#include "libcommon/tracefile.h"
+#include "libcommon/base/err.h"
+#include "libcommon/trace/tracefile.h"
 #include "images.h"
 #include "options.h"
 #include "session.h"

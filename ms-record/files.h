@@ -9,7 +9,7 @@
 #include <sys/types.h>
 
 #include "index.h"
-#include "libcommon/dest.h"
+#include "libcommon/base/dest.h"
 
 struct ms_err;
 struct options;

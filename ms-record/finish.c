@@ -9,7 +9,7 @@
 #include "format/trace.h"
 #include "hook_late.h"
 #include "hook_spec.h"
-#include "libcommon/arena.h"
+#include "libcommon/base/arena.h"
 #include "session.h"
 
 static void add_loss(struct session *s, uint64_t count, unsigned reason)

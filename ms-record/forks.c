@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "info.h"
-#include "libcommon/arena.h"
+#include "libcommon/base/arena.h"
 #include "merge.h"
 #include "modules.h"
 #include "options.h"

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "attach_elf.h"
-#include "libcommon/arena.h"
+#include "libcommon/base/arena.h"
 
 #define HEADERS_MOST 64u
 #define NAMES_MOST (1u << 20)

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "format/trace.h"
-#include "libcommon/arena.h"
+#include "libcommon/base/arena.h"
 #include "merge.h"
 #include "modules.h"
 #include "options.h"

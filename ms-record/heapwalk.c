@@ -19,7 +19,7 @@
 
 #include "clock.h"
 #include "heapwalk_private.h"
-#include "libcommon/arena.h"
+#include "libcommon/base/arena.h"
 
 #define WINDOW ((size_t)256 << 10)
 #define CACHED_MOST 0x420u /* bytes of a chunk in a thread's cache */

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "heapwalk_private.h"
-#include "libcommon/arena.h"
+#include "libcommon/base/arena.h"
 
 #define TLS_MOST 65536u /* below a thread pointer */
 #define BINS 64u

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "heapwalk_private.h"
-#include "libcommon/arena.h"
+#include "libcommon/base/arena.h"
 
 #define DATA_MOST ((size_t)16 << 20) /* of a module's data that is looked through */
 #define BINS_LEAST 120u

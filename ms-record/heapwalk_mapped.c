@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "heapwalk_private.h"
-#include "libcommon/arena.h"
+#include "libcommon/base/arena.h"
 
 #define PAGE UINT64_C(4096)
 #define MAPPED 2u

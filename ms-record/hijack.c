@@ -19,8 +19,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "libcommon/err.h"
-#include "libcommon/proc.h"
+#include "libcommon/base/err.h"
+#include "libcommon/proc/proc.h"
 
 #define KERNEL_THREAD 0x200000u /* PF_KTHREAD */
 

@@ -17,7 +17,7 @@
 
 #include "clock.h"
 #include "hijack_private.h"
-#include "libcommon/err.h"
+#include "libcommon/base/err.h"
 
 #define CALL_NS UINT64_C(5000000000)
 #define OPTIONS PTRACE_O_TRACESYSGOOD

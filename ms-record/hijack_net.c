@@ -27,9 +27,9 @@
 #include <unistd.h>
 
 #include "hijack_private.h"
-#include "libcommon/arena.h"
-#include "libcommon/err.h"
-#include "libcommon/proc.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/base/err.h"
+#include "libcommon/proc/proc.h"
 #include "ms-record/guest/layout.h"
 
 #define OUR_IMAGE "/memfd:" MG_IMAGE_NAME

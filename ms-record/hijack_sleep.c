@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 
 #include "hijack_private.h"
-#include "libcommon/proc.h"
+#include "libcommon/proc/proc.h"
 
 /* ---- where it waits ---- */
 

@@ -20,8 +20,8 @@
 
 #include "clock.h"
 #include "hijack_private.h"
-#include "libcommon/arena.h"
-#include "libcommon/proc.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/proc/proc.h"
 
 #define STEP_US 30
 #define ROUNDS_MAX 100

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "libcommon/err.h"
+#include "libcommon/base/err.h"
 #include "session.h"
 
 static const char *const functions[] = {

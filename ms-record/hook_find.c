@@ -15,9 +15,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "libcommon/arena.h"
-#include "libcommon/err.h"
-#include "libcommon/symbols.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/base/err.h"
+#include "libcommon/symbols/symbols.h"
 
 struct hook_module {
 	struct attach_module m;

@@ -22,8 +22,8 @@
 #include "hook_families.h"
 #include "hook_find.h"
 #include "hook_write.h"
-#include "libcommon/arena.h"
-#include "libcommon/err.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/base/err.h"
 #include "options.h"
 
 #define PAGE_NS UINT64_C(2000000000) /* for the guest to map one */

@@ -22,8 +22,8 @@
 #include "hook_late.h"
 #include "hook_operators.h"
 #include "hook_write.h"
-#include "libcommon/arena.h"
-#include "libcommon/err.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/base/err.h"
 #include "options.h"
 #include "session.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "libcommon/err.h"
+#include "libcommon/base/err.h"
 #include "patch.h"
 
 bool hook_peek(int mem, uint64_t address, void *to, size_t bytes)

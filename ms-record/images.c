@@ -13,7 +13,7 @@
 #include "clock.h"
 #include "control.h"
 #include "elffile.h"
-#include "libcommon/arena.h"
+#include "libcommon/base/arena.h"
 #include "options.h"
 #include "samples.h"
 

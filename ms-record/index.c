@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "images.h"
-#include "libcommon/arena.h"
-#include "libcommon/dest.h"
-#include "libcommon/io.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/base/dest.h"
+#include "libcommon/base/io.h"
 
 static const char head[] = INDEX_HEAD "parent\tpid\tstarted_ns\tduration_ns\tend\tallocations\t"
 				      "allocated_bytes\tpeak_bytes\ttrace\texe\tnote\n";

@@ -13,8 +13,8 @@
 
 #include "format/trace.h"
 #include "forks.h"
-#include "libcommon/arena.h"
-#include "libcommon/proc.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/proc/proc.h"
 #include "options.h"
 #include "session.h"
 

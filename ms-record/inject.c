@@ -41,7 +41,7 @@
 #include "control.h"
 #include "exec_env.h"
 #include "hello.h"
-#include "libcommon/arena.h"
+#include "libcommon/base/arena.h"
 #include "options.h"
 #include "session.h"
 

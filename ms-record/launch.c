@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "elffile.h"
-#include "libcommon/err.h"
+#include "libcommon/base/err.h"
 #include "ms-record/guest/layout.h"
 #include "options.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "libcommon/arena.h"
+#include "libcommon/base/arena.h"
 
 #define FIRST_BITS 10u
 #define SMALL ((size_t)1 << 13) /* buckets */

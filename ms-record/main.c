@@ -67,8 +67,8 @@
 
 #include "control.h"
 #include "doctor.h"
-#include "libcommon/arena.h"
-#include "libcommon/err.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/base/err.h"
 #include "options.h"
 #include "poll.h"
 #include "standby.h"

@@ -16,7 +16,7 @@
 #include "format/trace.h"
 #include "forks.h"
 #include "heaps.h"
-#include "libcommon/arena.h"
+#include "libcommon/base/arena.h"
 #include "options.h"
 #include "sampled.h"
 #include "scan.h"

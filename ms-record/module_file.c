@@ -17,7 +17,7 @@
 
 #include "elffile.h"
 #include "info.h"
-#include "libcommon/arena.h"
+#include "libcommon/base/arena.h"
 #include "session.h"
 
 void module_file_close(struct module *m)

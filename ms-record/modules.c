@@ -22,8 +22,8 @@
 #include "attach_modules.h"
 #include "elffile.h"
 #include "format/trace.h"
-#include "libcommon/arena.h"
-#include "libcommon/proc_text.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/proc/proc_text.h"
 #include "module_file.h"
 #include "session.h"
 

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "format/trace.h"
-#include "libcommon/cli.h"
-#include "libcommon/err.h"
-#include "libcommon/units.h"
+#include "libcommon/base/cli.h"
+#include "libcommon/base/err.h"
+#include "libcommon/base/units.h"
 #include "options_values.h"
 #include "several.h"
 #include "standby.h"

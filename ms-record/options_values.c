@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "libcommon/arena.h"
-#include "libcommon/err.h"
-#include "libcommon/units.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/base/err.h"
+#include "libcommon/base/units.h"
 
 #define MAX_SIZE_LEAST (1u << 20)
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "heaps.h"
-#include "libcommon/arena.h"
+#include "libcommon/base/arena.h"
 #include "modules.h"
 #include "parse_stack.h"
 #include "session.h"

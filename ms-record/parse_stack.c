@@ -3,7 +3,7 @@
  */
 #include "parse_stack.h"
 
-#include "libcommon/arena.h"
+#include "libcommon/base/arena.h"
 #include "modules.h"
 #include "remote.h"
 

@@ -13,7 +13,7 @@
 #include <capstone/capstone.h>
 #include <string.h>
 
-#include "libcommon/err.h"
+#include "libcommon/base/err.h"
 
 #define INT3 0xcc
 

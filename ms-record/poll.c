@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "libcommon/err.h"
+#include "libcommon/base/err.h"
 #include "options.h"
 
 /* A second signal within this time stops the polling of a command, which goes on. */

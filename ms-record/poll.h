@@ -9,8 +9,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "libcommon/proc_sample.h"
-#include "libcommon/trend.h"
+#include "libcommon/proc/proc_sample.h"
+#include "libcommon/stats/trend.h"
 
 struct ms_err;
 struct options;

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "libcommon/err.h"
-#include "libcommon/units.h"
+#include "libcommon/base/err.h"
+#include "libcommon/base/units.h"
 #include "options.h"
 
 const char poll_options_help[] =

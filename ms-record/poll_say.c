@@ -11,11 +11,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "libcommon/arena.h"
-#include "libcommon/err.h"
-#include "libcommon/io.h"
-#include "libcommon/sparkline.h"
-#include "libcommon/units.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/base/err.h"
+#include "libcommon/base/io.h"
+#include "libcommon/stats/sparkline.h"
+#include "libcommon/base/units.h"
 #include "options.h"
 #include "poll.h"
 

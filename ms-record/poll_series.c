@@ -3,7 +3,7 @@
  */
 #include <stdlib.h>
 
-#include "libcommon/arena.h"
+#include "libcommon/base/arena.h"
 #include "poll.h"
 
 static uint64_t larger(uint64_t a, uint64_t b)

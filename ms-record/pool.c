@@ -25,8 +25,8 @@
 #include <unistd.h>
 
 #include "frames.h"
-#include "libcommon/arena.h"
-#include "libcommon/err.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/base/err.h"
 #include "session.h"
 
 #define SLOT_RINGS 128u

@@ -10,8 +10,8 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "libcommon/err.h"
-#include "libcommon/proc.h"
+#include "libcommon/base/err.h"
+#include "libcommon/proc/proc.h"
 #include "pool.h"
 #include "session.h"
 

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "elffile.h"
-#include "libcommon/arena.h"
+#include "libcommon/base/arena.h"
 #include "session.h"
 
 #define PAGE 4096u

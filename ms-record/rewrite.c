@@ -19,11 +19,11 @@
 #include "finish.h"
 #include "format/record.h"
 #include "format/trace.h"
-#include "libcommon/arena.h"
-#include "libcommon/dest.h"
-#include "libcommon/err.h"
-#include "libcommon/tracefile.h"
-#include "libcommon/units.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/base/dest.h"
+#include "libcommon/base/err.h"
+#include "libcommon/trace/tracefile.h"
+#include "libcommon/base/units.h"
 #include "writer.h"
 
 /* Samples are thinned when there are more bytes of them. */

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "format/trace.h"
-#include "libcommon/arena.h"
+#include "libcommon/base/arena.h"
 #include "options.h"
 #include "parse.h"
 #include "pool.h"

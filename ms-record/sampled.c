@@ -5,8 +5,8 @@
 
 #include <stdio.h>
 
-#include "libcommon/estimate.h"
-#include "libcommon/units.h"
+#include "libcommon/stats/estimate.h"
+#include "libcommon/base/units.h"
 #include "stats.h"
 
 void sampled_made(struct stats *t, uint64_t mean, uint64_t number, uint64_t size_bytes)

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "format/trace.h"
-#include "libcommon/arena.h"
-#include "libcommon/proc.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/proc/proc.h"
 #include "session.h"
 
 #define ROLLUP_NS UINT64_C(1000000000)

@@ -16,7 +16,7 @@
 #include "drain.h"
 #include "hijack_private.h"
 #include "format/trace.h"
-#include "libcommon/units.h"
+#include "libcommon/base/units.h"
 #include "merge.h"
 #include "options.h"
 #include "pool.h"

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "libcommon/err.h"
+#include "libcommon/base/err.h"
 #include "options.h"
 #include "scan_work.h"
 #include "session.h"

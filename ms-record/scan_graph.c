@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "libcommon/arena.h"
+#include "libcommon/base/arena.h"
 
 #define LEAF_BITS 30u
 #define GRAIN_BITS 10u

@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "libcommon/arena.h"
-#include "libcommon/proc_text.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/proc/proc_text.h"
 
 #define PAGE 4096u
 #define PIECE ((size_t)1 << 20)

@@ -6,7 +6,7 @@
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 
-#include "libcommon/arena.h"
+#include "libcommon/base/arena.h"
 #include "scan_work.h"
 
 struct scan_thread *scan_registers(const struct hijack_stop *s, size_t *count)

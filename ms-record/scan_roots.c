@@ -22,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libcommon/arena.h"
+#include "libcommon/base/arena.h"
 
 #define PAGE 4096u
 #define RED_ZONE 128u

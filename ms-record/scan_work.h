@@ -9,7 +9,7 @@
 #include <sys/types.h>
 #include <time.h>
 
-#include "libcommon/arena.h"
+#include "libcommon/base/arena.h"
 #include "ms-record/guest/layout.h"
 #include "hijack.h"
 #include "scan.h"

@@ -11,7 +11,7 @@
 
 #include "drain.h"
 #include "format/trace.h"
-#include "libcommon/proc.h"
+#include "libcommon/proc/proc.h"
 #include "options.h"
 #include "scan_work.h"
 #include "session.h"

@@ -15,7 +15,7 @@
 #include <sys/types.h>
 
 #include "clock.h"
-#include "libcommon/ranges.h"
+#include "libcommon/base/ranges.h"
 #include "live.h"
 #include "ms-record/guest/layout.h"
 #include "pause.h"

@@ -13,9 +13,9 @@
 #include "control.h"
 #include "images.h"
 #include "info.h"
-#include "libcommon/arena.h"
-#include "libcommon/err.h"
-#include "libcommon/units.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/base/err.h"
+#include "libcommon/base/units.h"
 #include "options.h"
 #include "woken.h"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libcommon/arena.h"
+#include "libcommon/base/arena.h"
 
 #define FIRST_BITS 10u
 #define KNOWN_MAX ((size_t)1 << 20)

@@ -13,7 +13,7 @@
 
 #include "control.h"
 #include "format/trace.h"
-#include "libcommon/units.h"
+#include "libcommon/base/units.h"
 #include "options.h"
 #include "sampled.h"
 

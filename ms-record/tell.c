@@ -17,8 +17,8 @@
 
 #include "format/record.h"
 #include "format/trace.h"
-#include "libcommon/err.h"
-#include "libcommon/tracefile.h"
+#include "libcommon/base/err.h"
+#include "libcommon/trace/tracefile.h"
 #include "options.h"
 
 #define NAME_MAX_BYTES 255u

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "control.h"
-#include "libcommon/arena.h"
+#include "libcommon/base/arena.h"
 #include "options.h"
 #include "tell.h"
 

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "format/trace.h"
-#include "libcommon/arena.h"
-#include "libcommon/proc.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/proc/proc.h"
 #include "session.h"
 
 /* A thread is often named just after it started: look again soon, then ever more rarely. */

@@ -16,9 +16,9 @@
 #include "checkpoint.h"
 #include "encode.h"
 #include "format/trace.h"
-#include "libcommon/arena.h"
-#include "libcommon/dest.h"
-#include "libcommon/tracefile.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/base/dest.h"
+#include "libcommon/trace/tracefile.h"
 #include "rewrite.h"
 
 /* Events that wait to be written. More than usual, 56 MB, only while a write takes long. */

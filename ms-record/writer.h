@@ -13,9 +13,9 @@
 #include <sys/types.h>
 
 #include "batch.h"
-#include "libcommon/tracefile.h"
+#include "libcommon/trace/tracefile.h"
 #include "limit.h"
-#include "libcommon/err.h"
+#include "libcommon/base/err.h"
 
 struct encoder;
 struct kept;

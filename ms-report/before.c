@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-#include "libcommon/err.h"
-#include "libcommon/json_writer.h"
+#include "libcommon/base/err.h"
+#include "libcommon/base/json_writer.h"
 #include "names.h"
 
 #define SAY(...) ms_arena_printf(&m->arena, __VA_ARGS__)

@@ -3,7 +3,7 @@
  */
 #include "diff.h"
 
-#include "libcommon/err.h"
+#include "libcommon/base/err.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 #include "out.h"
 #include "words.h"
 
-#include "libcommon/json_writer.h"
+#include "libcommon/base/json_writer.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -5,8 +5,8 @@
 #include "diff_budget.h"
 #include "figures.h"
 
-#include "libcommon/err.h"
-#include "libcommon/units.h"
+#include "libcommon/base/err.h"
+#include "libcommon/base/units.h"
 
 #include <stdlib.h>
 #include <string.h>

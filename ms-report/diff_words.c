@@ -6,7 +6,7 @@
 #include "names.h"
 #include "words.h"
 
-#include "libcommon/units.h"
+#include "libcommon/base/units.h"
 
 #include <stdlib.h>
 #include <string.h>

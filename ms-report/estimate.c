@@ -6,9 +6,9 @@
 #include "table.h"
 #include "words.h"
 
-#include "libcommon/err.h"
-#include "libcommon/json_writer.h"
-#include "libcommon/units.h"
+#include "libcommon/base/err.h"
+#include "libcommon/base/json_writer.h"
+#include "libcommon/base/units.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #ifndef REPORT_ESTIMATE_H
 #define REPORT_ESTIMATE_H
 
-#include "libcommon/estimate.h"
+#include "libcommon/stats/estimate.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,7 +3,7 @@
  */
 #include "export.h"
 
-#include "libcommon/json_writer.h"
+#include "libcommon/base/json_writer.h"
 
 #include <stdlib.h>
 

@@ -4,7 +4,7 @@
  */
 #include "export_table.h"
 
-#include "libcommon/arena.h"
+#include "libcommon/base/arena.h"
 
 #include <stdlib.h>
 #include <string.h>

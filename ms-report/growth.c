@@ -7,7 +7,7 @@
 #include "watched.h"
 #include "words.h"
 
-#include "libcommon/err.h"
+#include "libcommon/base/err.h"
 
 #include <math.h>
 #include <string.h>

@@ -5,9 +5,9 @@
 
 #include "words.h"
 
-#include "libcommon/arena.h"
-#include "libcommon/err.h"
-#include "libcommon/snapshot.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/base/err.h"
+#include "libcommon/snapshot/snapshot.h"
 #include "names.h"
 
 #define SAY(...) ms_arena_printf(&m->arena, __VA_ARGS__)

@@ -14,7 +14,7 @@
 #include "render.h"
 #include "text.h"
 
-#include "libcommon/json_writer.h"
+#include "libcommon/base/json_writer.h"
 
 #include "html_parts.h"
 

@@ -15,8 +15,8 @@
 #include "verdicts.h"
 #include "watched.h"
 
-#include "libcommon/err.h"
-#include "libcommon/json_writer.h"
+#include "libcommon/base/err.h"
+#include "libcommon/base/json_writer.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #include "names.h"
 #include "words.h"
 
-#include "libcommon/json_writer.h"
+#include "libcommon/base/json_writer.h"
 
 void images_link(struct model *m)
 {

@@ -3,8 +3,8 @@
  */
 #include "inherited.h"
 
-#include "libcommon/err.h"
-#include "libcommon/json_writer.h"
+#include "libcommon/base/err.h"
+#include "libcommon/base/json_writer.h"
 
 static uint64_t column(sqlite3_stmt *st, int i)
 {

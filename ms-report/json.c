@@ -18,7 +18,7 @@
 #include "out.h"
 #include "words.h"
 
-#include "libcommon/json_writer.h"
+#include "libcommon/base/json_writer.h"
 
 #include <stdlib.h>
 

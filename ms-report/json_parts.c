@@ -5,7 +5,7 @@
 
 #include "beside.h"
 
-#include "libcommon/json_writer.h"
+#include "libcommon/base/json_writer.h"
 
 #include <string.h>
 

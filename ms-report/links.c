@@ -3,7 +3,7 @@
  */
 #include "links.h"
 
-#include "libcommon/err.h"
+#include "libcommon/base/err.h"
 
 #include <string.h>
 

@@ -24,11 +24,11 @@
 #include "pager.h"
 #include "render.h"
 
-#include "libcommon/anonymize.h"
-#include "libcommon/err.h"
-#include "libcommon/io.h"
-#include "libcommon/snapshot.h"
-#include "libcommon/snapshot_anonymize.h"
+#include "libcommon/snapshot/anonymize.h"
+#include "libcommon/base/err.h"
+#include "libcommon/base/io.h"
+#include "libcommon/snapshot/snapshot.h"
+#include "libcommon/snapshot/snapshot_anonymize.h"
 
 #include <langinfo.h>
 #include <locale.h>

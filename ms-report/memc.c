@@ -5,8 +5,8 @@
 
 #include "out.h"
 
-#include "libcommon/json_writer.h"
-#include "libcommon/err.h"
+#include "libcommon/base/json_writer.h"
+#include "libcommon/base/err.h"
 
 #include <stdio.h>
 

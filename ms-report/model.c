@@ -12,7 +12,7 @@
 #include "verdicts.h"
 #include "watched.h"
 
-#include "libcommon/err.h"
+#include "libcommon/base/err.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,8 +6,8 @@
 
 #include "estimate.h"
 
-#include "libcommon/arena.h"
-#include "libcommon/snapshot.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/snapshot/snapshot.h"
 
 #include <stdbool.h>
 #include <stddef.h>

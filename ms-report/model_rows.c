@@ -6,7 +6,7 @@
  */
 #include "model_rows.h"
 
-#include "libcommon/err.h"
+#include "libcommon/base/err.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
  */
 #include "model.h"
 
-#include "libcommon/err.h"
+#include "libcommon/base/err.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 
 #include "model.h"
 
-#include "libcommon/utf8.h"
+#include "libcommon/base/utf8.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "libcommon/shorten.h"
+#include "libcommon/symbols/shorten.h"
 
 struct frame;
 struct model;

@@ -7,8 +7,8 @@
 #include "names.h"
 #include "words.h"
 
-#include "libcommon/arena.h"
-#include "libcommon/snapshot.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/snapshot/snapshot.h"
 
 static const char *text(struct model *m, sqlite3_stmt *q, int column)
 {

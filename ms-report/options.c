@@ -3,8 +3,8 @@
  */
 #include "options.h"
 
-#include "libcommon/err.h"
-#include "libcommon/units.h"
+#include "libcommon/base/err.h"
+#include "libcommon/base/units.h"
 
 #include <stdlib.h>
 #include <string.h>

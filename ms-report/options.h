@@ -8,7 +8,7 @@
 #include "links.h"
 #include "table.h"
 
-#include "libcommon/cli.h"
+#include "libcommon/base/cli.h"
 
 struct ms_err;
 

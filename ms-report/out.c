@@ -4,10 +4,10 @@
  */
 #include "out.h"
 
-#include "libcommon/arena.h"
-#include "libcommon/err.h"
-#include "libcommon/io.h"
-#include "libcommon/json_writer.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/base/err.h"
+#include "libcommon/base/io.h"
+#include "libcommon/base/json_writer.h"
 
 #include <errno.h>
 #include <stdio.h>

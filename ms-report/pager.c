@@ -3,7 +3,7 @@
  */
 #include "pager.h"
 
-#include "libcommon/io.h"
+#include "libcommon/base/io.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #include "names.h"
 #include "words.h"
 
-#include "libcommon/err.h"
+#include "libcommon/base/err.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -15,8 +15,8 @@
 #include "tree.h"
 #include "watched.h"
 
-#include "libcommon/json_writer.h"
-#include "libcommon/err.h"
+#include "libcommon/base/json_writer.h"
+#include "libcommon/base/err.h"
 
 /* Markdown for a pull request: hosts refuse comments of 64 KB. */
 #define MARKDOWN_MAX 60000

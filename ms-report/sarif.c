@@ -8,7 +8,7 @@
 #include "out.h"
 #include "text.h"
 
-#include "libcommon/json_writer.h"
+#include "libcommon/base/json_writer.h"
 
 #define SAY(...) ms_arena_printf(&p->m->arena, __VA_ARGS__)
 

@@ -5,7 +5,7 @@
 
 #include "out.h"
 
-#include "libcommon/sparkline.h"
+#include "libcommon/stats/sparkline.h"
 
 #include <string.h>
 

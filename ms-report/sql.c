@@ -9,7 +9,7 @@
 
 #include "names.h"
 
-#include "libcommon/err.h"
+#include "libcommon/base/err.h"
 
 #include <stdlib.h>
 #include <string.h>

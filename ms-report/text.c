@@ -6,7 +6,7 @@
 #include "diff.h"
 #include "out.h"
 
-#include "libcommon/utf8.h"
+#include "libcommon/base/utf8.h"
 
 #include <string.h>
 

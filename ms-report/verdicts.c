@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "libcommon/err.h"
+#include "libcommon/base/err.h"
 #include "model.h"
 #include "words.h"
 

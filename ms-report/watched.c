@@ -5,8 +5,8 @@
 
 #include "words.h"
 
-#include "libcommon/err.h"
-#include "libcommon/units.h"
+#include "libcommon/base/err.h"
+#include "libcommon/base/units.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -16,9 +16,9 @@
 #include "noted.h"
 #include "watched.h"
 
-#include "libcommon/err.h"
-#include "libcommon/snapshot.h"
-#include "libcommon/units.h"
+#include "libcommon/base/err.h"
+#include "libcommon/snapshot/snapshot.h"
+#include "libcommon/base/units.h"
 
 #include <stdlib.h>
 #include <string.h>

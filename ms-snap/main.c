@@ -4,7 +4,7 @@
  * In the order in which data meets them:
  *   options.c   the command line
  *   regions.c   --maps and --smaps: running processes instead of traces
- * All else is shared with the tools that take traces themselves: libcommon/recording.h reads a
+ * All else is shared with the tools that take traces themselves: libcommon/trace/recording.h reads a
  * trace, replay.h models the heap, snapshot_build.c brings processes together, snapshot.h has the
  * database.
  */
@@ -14,12 +14,12 @@
 
 #include "options.h"
 
-#include "libcommon/arena.h"
-#include "libcommon/err.h"
-#include "libcommon/snapshot.h"
-#include "libcommon/snapshot_anonymize.h"
-#include "libcommon/symbols.h"
-#include "libcommon/units.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/base/err.h"
+#include "libcommon/snapshot/snapshot.h"
+#include "libcommon/snapshot/snapshot_anonymize.h"
+#include "libcommon/symbols/symbols.h"
+#include "libcommon/base/units.h"
 
 static void tell_trouble(const struct options *o, const char *why)
 {

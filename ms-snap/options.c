@@ -7,10 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "libcommon/arena.h"
-#include "libcommon/err.h"
-#include "libcommon/point.h"
-#include "libcommon/units.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/base/err.h"
+#include "libcommon/base/point.h"
+#include "libcommon/base/units.h"
 
 const char options_help[] =
 	"usage: ms-snap [-o FILE] [--at POINT]... [options] TRACE|FOLDER|-...\n"

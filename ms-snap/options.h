@@ -9,8 +9,8 @@
 
 #include "regions.h"
 
-#include "libcommon/cli.h"
-#include "libcommon/snapshot.h"
+#include "libcommon/base/cli.h"
+#include "libcommon/snapshot/snapshot.h"
 
 struct ms_arena;
 struct ms_err;

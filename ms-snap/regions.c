@@ -11,11 +11,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "libcommon/arena.h"
-#include "libcommon/err.h"
-#include "libcommon/proc.h"
-#include "libcommon/snapshot_regions.h"
-#include "libcommon/units.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/base/err.h"
+#include "libcommon/proc/proc.h"
+#include "libcommon/snapshot/snapshot_regions.h"
+#include "libcommon/base/units.h"
 
 /* A flag of stat: a thread of the kernel, which has no memory of its own. */
 #define PF_KTHREAD 0x00200000u

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "libcommon/snapshot.h"
+#include "libcommon/snapshot/snapshot.h"
 
 struct ms_err;
 

@@ -17,9 +17,9 @@
 #include "record.h"
 #include "term.h"
 #include "trace.h"
-#include "libcommon/arena.h"
-#include "libcommon/err.h"
-#include "libcommon/io.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/base/err.h"
+#include "libcommon/base/io.h"
 
 #define WORK_NS 200000000u /* between two looks for work */
 #define HURRY_NS 30000000u

@@ -5,7 +5,7 @@
 
 #include "app_private.h"
 #include "term.h"
-#include "libcommon/arena.h"
+#include "libcommon/base/arena.h"
 
 #define WIDE 400 /* columns: a row that is copied is not cut where the screen is narrow */
 

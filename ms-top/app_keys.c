@@ -8,7 +8,7 @@
 #include "app_private.h"
 #include "keys.h"
 #include "term.h"
-#include "libcommon/err.h"
+#include "libcommon/base/err.h"
 
 static struct list *list_of(struct app *a)
 {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "app_private.h"
-#include "libcommon/err.h"
+#include "libcommon/base/err.h"
 
 #define DETAIL_ROWS 24 /* read in turn, of those that are not in view */
 

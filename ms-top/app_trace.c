@@ -11,8 +11,8 @@
 #include "record.h"
 #include "save.h"
 #include "trace.h"
-#include "libcommon/err.h"
-#include "libcommon/units.h"
+#include "libcommon/base/err.h"
+#include "libcommon/base/units.h"
 
 /* ---- looking ---- */
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "maps.h"
-#include "libcommon/proc.h"
+#include "libcommon/proc/proc.h"
 
 #define CAN_TRACE (UINT64_C(1) << 19) /* CAP_SYS_PTRACE */
 

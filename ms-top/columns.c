@@ -9,7 +9,7 @@
 
 #include "grid.h"
 #include "words.h"
-#include "libcommon/err.h"
+#include "libcommon/base/err.h"
 
 const struct column columns[COLUMN_COUNT] = {
 	[COLUMN_PID] = {"PID", "number; of a group: how many", 7, true, true, 100},

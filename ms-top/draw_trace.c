@@ -17,9 +17,9 @@
 #include "keys.h"
 #include "trace.h"
 #include "words.h"
-#include "libcommon/replay_growth.h"
-#include "libcommon/replay_sampled.h"
-#include "libcommon/units.h"
+#include "libcommon/replay/replay_growth.h"
+#include "libcommon/replay/replay_sampled.h"
+#include "libcommon/base/units.h"
 #include "format/trace.h"
 
 #define HEADER 3

@@ -9,7 +9,7 @@
 #include "grid.h"
 #include "trace.h"
 #include "words.h"
-#include "libcommon/units.h"
+#include "libcommon/base/units.h"
 
 #define GLIMPSE_FRAMES 4 /* on a screen of up to GLIMPSE_MORE rows; and as many of its bars */
 #define GLIMPSE_MORE 40

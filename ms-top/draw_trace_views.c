@@ -9,7 +9,7 @@
 #include "grid.h"
 #include "trace.h"
 #include "words.h"
-#include "libcommon/units.h"
+#include "libcommon/base/units.h"
 #include "format/trace.h"
 
 static void draw_head(struct grid *g, int row, const char *text)

@@ -9,9 +9,9 @@
 #include <string.h>
 #include <wchar.h>
 
-#include "libcommon/arena.h"
-#include "libcommon/sparkline.h"
-#include "libcommon/utf8.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/stats/sparkline.h"
+#include "libcommon/base/utf8.h"
 
 static struct grid_cell *cell(const struct grid *g, int row, int col)
 {

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "libcommon/trend.h"
+#include "libcommon/stats/trend.h"
 
 #define HISTORY_SAMPLES 96u
 #define HISTORY_SURE 0.8 /* confidence from which on it is called growing */

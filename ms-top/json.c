@@ -12,8 +12,8 @@
 #include "columns.h"
 #include "process.h"
 #include "rows.h"
-#include "libcommon/arena.h"
-#include "libcommon/json_writer.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/base/json_writer.h"
 
 static void put(void *to, const char *s, size_t n)
 {

@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-#include "libcommon/json_writer.h"
+#include "libcommon/base/json_writer.h"
 
 struct forecast;
 struct ms_trend;

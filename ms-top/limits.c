@@ -12,7 +12,7 @@
 
 #include "history.h"
 #include "words.h"
-#include "libcommon/proc.h"
+#include "libcommon/proc/proc.h"
 
 #define FAR_S (365.25 * 86400)
 #define NO_LIMIT (UINT64_C(1) << 60) /* from here on a cgroup of the old kind means none */

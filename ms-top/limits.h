@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "source.h"
-#include "libcommon/trend.h"
+#include "libcommon/stats/trend.h"
 
 struct limits { /* bytes, SOURCE_UNKNOWN = there is none, or it is not known */
 	uint64_t group_max, group_now; /* of the control group that has least left */

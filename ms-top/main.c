@@ -26,7 +26,7 @@
 
 #include "app.h"
 #include "options.h"
-#include "libcommon/err.h"
+#include "libcommon/base/err.h"
 
 static int run(const struct options *o, struct ms_err *err)
 {

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "trace.h"
-#include "libcommon/err.h"
-#include "libcommon/units.h"
+#include "libcommon/base/err.h"
+#include "libcommon/base/units.h"
 
 const char options_help[] =
 	"usage: ms-top [options]              all processes\n"

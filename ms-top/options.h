@@ -9,7 +9,7 @@
 #include <sys/types.h>
 
 #include "columns.h"
-#include "libcommon/cli.h"
+#include "libcommon/base/cli.h"
 
 struct ms_err;
 

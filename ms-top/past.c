@@ -11,12 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libcommon/arena.h"
-#include "libcommon/err.h"
-#include "libcommon/recording.h"
-#include "libcommon/replay_cells.h"
-#include "libcommon/replay_growth.h"
-#include "libcommon/thread.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/base/err.h"
+#include "libcommon/trace/recording.h"
+#include "libcommon/replay/replay_cells.h"
+#include "libcommon/replay/replay_growth.h"
+#include "libcommon/base/thread.h"
 
 #define STACK_BYTES (1u << 20)
 #define WINDOW_NS 1000000000u

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "libcommon/arena.h"
-#include "libcommon/err.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/base/err.h"
 
 #define DEAR_PART 100u /* of the time, for smaps */
 

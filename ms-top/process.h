@@ -12,7 +12,7 @@
 #include "history.h"
 #include "limits.h"
 #include "source.h"
-#include "libcommon/proc.h"
+#include "libcommon/proc/proc.h"
 
 struct ms_err;
 

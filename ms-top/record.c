@@ -16,8 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "libcommon/arena.h"
-#include "libcommon/err.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/base/err.h"
 
 #define PATIENCE_MS 5000
 

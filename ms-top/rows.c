@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libcommon/arena.h"
-#include "libcommon/pattern.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/base/pattern.h"
 
 void pattern_set(struct pattern *p, const char *text)
 {

@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libcommon/arena.h"
-#include "libcommon/err.h"
-#include "libcommon/io.h"
-#include "libcommon/snapshot.h"
-#include "libcommon/thread.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/base/err.h"
+#include "libcommon/base/io.h"
+#include "libcommon/snapshot/snapshot.h"
+#include "libcommon/base/thread.h"
 
 #define STACK_BYTES (8u << 20) /* it looks up symbols */
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "libcommon/proc.h"
+#include "libcommon/proc/proc.h"
 
 const char *source_word(enum source s)
 {

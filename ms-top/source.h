@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "libcommon/proc_text.h"
+#include "libcommon/proc/proc_text.h"
 
 enum source {
 	SOURCE_STAT,   /* nothing dear was read yet: RSS only */

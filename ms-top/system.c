@@ -17,9 +17,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "libcommon/arena.h"
-#include "libcommon/err.h"
-#include "libcommon/proc.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/base/err.h"
+#include "libcommon/proc/proc.h"
 
 #define KERNEL_THREAD UINT64_C(0x200000) /* PF_KTHREAD in field 9 of stat */
 #define DEAR_PART 200u                   /* of the time, for what is dear */

@@ -24,8 +24,8 @@
 #include <wchar.h>
 
 #include "grid.h"
-#include "libcommon/err.h"
-#include "libcommon/io.h"
+#include "libcommon/base/err.h"
+#include "libcommon/base/io.h"
 
 static SCREEN *screen;
 static int wake[2] = {-1, -1};

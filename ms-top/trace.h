@@ -19,9 +19,9 @@
 #include "limits.h"
 #include "list.h"
 #include "rows.h"
-#include "libcommon/follow.h"
-#include "libcommon/frame_names.h"
-#include "libcommon/trend.h"
+#include "libcommon/trace/follow.h"
+#include "libcommon/symbols/frame_names.h"
+#include "libcommon/stats/trend.h"
 
 struct ms_err;
 struct past;

@@ -6,7 +6,7 @@
 
 #include "json.h"
 #include "trace.h"
-#include "libcommon/replay_sampled.h"
+#include "libcommon/replay/replay_sampled.h"
 #include "format/trace.h"
 
 static uint64_t known(const struct trace *t, uint64_t v)

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "trace.h"
-#include "libcommon/replay_growth.h"
+#include "libcommon/replay/replay_growth.h"
 #include "format/trace.h"
 
 /* Does the number of the trace name the program here too? In another name space it is another's. */

@@ -7,8 +7,8 @@
 #include <strings.h>
 
 #include "trace.h"
-#include "libcommon/arena.h"
-#include "libcommon/err.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/base/err.h"
 
 #define TRENDS 200u /* looked at in turn, when rows are sorted by them */
 

@@ -5,8 +5,8 @@
 #include <time.h>
 
 #include "trace.h"
-#include "libcommon/replay_cells.h"
-#include "libcommon/replay_classes.h"
+#include "libcommon/replay/replay_cells.h"
+#include "libcommon/replay/replay_classes.h"
 
 #define AGES_PART 50u /* of the time, for looking at every live block */
 

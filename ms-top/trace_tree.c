@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "trace.h"
-#include "libcommon/arena.h"
+#include "libcommon/base/arena.h"
 
 #define OPEN_SHARE 10u /* a branch with at least a tenth of all is open at first */
 #define DEEPEST 1000u  /* of a damaged trace */

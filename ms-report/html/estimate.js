@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * 95 % intervals of estimates that are added up, as libcommon/estimate.c has them: what was seen is
+ * 95 % intervals of estimates that are added up, as libcommon/stats/estimate.c has them: what was seen is
  * certain, the rest is taken to be gamma distributed. */
 
 /* Of disjoint groups of blocks. */

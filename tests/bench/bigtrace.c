@@ -20,8 +20,8 @@
 #include "format/record.h"
 #include "format/stacks.h"
 #include "format/trace.h"
-#include "libcommon/err.h"
-#include "libcommon/tracefile.h"
+#include "libcommon/base/err.h"
+#include "libcommon/trace/tracefile.h"
 
 #define BLOCK_EVENTS 131072u
 #define STACKS_BLOCK 65536u

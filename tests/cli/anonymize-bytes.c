@@ -3,8 +3,8 @@
  */
 #include <stdio.h>
 
-#include "libcommon/err.h"
-#include "libcommon/tracefile.h"
+#include "libcommon/base/err.h"
+#include "libcommon/trace/tracefile.h"
 
 int main(int argc, char **argv)
 {

@@ -15,6 +15,6 @@ fixture changed.db "UPDATE site_stat SET live_bytes = live_bytes * 2 WHERE site 
 ms-diff -q run.db changed.db >changes.db
 python3 "$SRC/tests/cli/html/hostile.py" hostile.db
 ms-snap -q --smaps -p $$ -o regions.db
-sqlite3 many.db <"$SRC/libcommon/schema.sql"
+sqlite3 many.db <"$SRC/libcommon/snapshot/schema.sql"
 python3 "$SRC/tests/cli/report/many.py" many.db 100000
 python3 "$SRC/tests/cli/html/browser.py"

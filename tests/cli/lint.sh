@@ -2,22 +2,23 @@
 # SPDX-License-Identifier: MIT
 # make lint finds what it promises to find: a small tree with one breach of each rule.
 set -eu
-mkdir -p tree/{format,libcommon,ms-filter,ms-record/guest,man,tests/cli}
+mkdir -p tree/{format,libcommon/{base,proc,snapshot},ms-filter,ms-record/guest,man,tests/cli}
 cd tree
 cp -r "$SRC/Makefile" "$SRC/.clang-format" .
 cp -r "$SRC/tests/lint" tests/
-cp "$SRC"/libcommon/{arena,err}.[ch] "$SRC/libcommon/schema.sql" libcommon/
+cp "$SRC"/libcommon/base/{arena,err}.[ch] libcommon/base/
+cp "$SRC/libcommon/snapshot/schema.sql" libcommon/snapshot/
 echo '/build/' >.gitignore
 later=TO""DO
 spdx='/* SPDX-License-Identifier: MIT */'
-printf '%s\n#include <stdio.h>\n#include "libcommon/err.h"\n' "$spdx" >format/reader.c
-printf '%s\n#include "ms-filter/thing.h"\n#include <zstd.h>\nint bad;\n' "$spdx" >libcommon/bad.c
-printf '%s\n#include <sqlite3.h>\n#include "../libcommon/err.h"\n#include "ms-record/guest/layout.h"\n#include "ms-filter/thing.h"\n' \
+printf '%s\n#include <stdio.h>\n#include "libcommon/base/err.h"\n' "$spdx" >format/reader.c
+printf '%s\n#include "ms-filter/thing.h"\n#include <zstd.h>\nint bad;\n' "$spdx" >libcommon/base/bad.c
+printf '%s\n#include <sqlite3.h>\n#include "../libcommon/base/err.h"\n#include "ms-record/guest/layout.h"\n#include "ms-filter/thing.h"\n' \
 	"$spdx" >ms-filter/main.c
 printf 'int main(void)\n{\n  int unused;\n  return 0; // %s\n}\n' "$later" >>ms-filter/main.c
 printf 'extern int thing;\n' >ms-filter/thing.h
 printf '%s\n' "$spdx" >ms-record/guest/layout.h
-printf '%s\n#include <malloc.h>\n#include "libcommon/arena.h"\n' "$spdx" >ms-record/guest/hook.c
+printf '%s\n#include <malloc.h>\n#include "libcommon/base/arena.h"\n' "$spdx" >ms-record/guest/hook.c
 printf '.Dd today\n.Dt X 1\n.Os\nno section\n' >man/ms-x.1
 printf '%s\n' '#!/bin/sh' '# SPDX-License-Identifier: MIT' "echo \$1" >tests/cli/silent.sh
 { echo "$spdx"; seq -f '/* %g */' 800; } >ms-filter/long.c
@@ -31,18 +32,18 @@ while read -r line; do
 	grep -qF -- "$line" ../found || { echo "not found: $line" && missed=1; }
 done <<'END'
 format/reader.c:2: format/ may not include <stdio.h>
-format/reader.c:3: format/ may not include libcommon/err.h
-libcommon/bad.c:2: libcommon/ may not include ms-filter/thing.h
-libcommon/bad.c:3: <zstd.h> belongs to libcommon/tracefile*, libcommon/tracewrite*
-ms-filter/main.c:2: <sqlite3.h> belongs to libcommon/snapshot*
-ms-filter/main.c:3: path with '..': ../libcommon/err.h
+format/reader.c:3: format/ may not include libcommon/base/err.h
+libcommon/base/bad.c:2: libcommon/ may not include ms-filter/thing.h
+libcommon/base/bad.c:3: <zstd.h> belongs to libcommon/trace/*
+ms-filter/main.c:2: <sqlite3.h> belongs to libcommon/snapshot/*
+ms-filter/main.c:3: path with '..': ../libcommon/base/err.h
 ms-filter/main.c:4: ms-filter/ may not include ms-record/guest/layout.h
 ms-filter/main.c:5: a header of one's own folder is included bare: thing.h
 ms-filter/main.c:8: unused variable
 ms-filter/main.c:9: a note to do something later
 ms-filter/main.c:7: not as clang-format has it
 ms-filter/thing.h:1: no SPDX line
-ms-record/guest/hook.c:3: ms-record/guest/ may not include libcommon/arena.h
+ms-record/guest/hook.c:3: ms-record/guest/ may not include libcommon/base/arena.h
 ms-record/guest/hook.c:2: the guest may not include <malloc.h>
 ms-filter/long.c:801: more than 800 lines
 man/ms-x.1:1: WARNING: cannot parse date

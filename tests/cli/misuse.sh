@@ -34,7 +34,7 @@ run() { # TOOL STATUS PATTERN [ARG...]: with standard input from ./stdin
 printf 'Just some text, longer than any header: %0200d\n' 1 >in/text
 head -c 4096 /dev/zero >in/zeroes
 sqlite3 in/other.db 'CREATE TABLE t(x); INSERT INTO t VALUES(1)'
-cat "$SRC/libcommon/schema.sql" "$SRC/tests/cli/filter/fixture.sql" | sqlite3 in/good.db
+cat "$SRC/libcommon/snapshot/schema.sql" "$SRC/tests/cli/filter/fixture.sql" | sqlite3 in/good.db
 copy() { cp in/good.db "in/$1" && shift && sqlite3 "$@" >/dev/null; }
 copy newer.db in/newer.db 'PRAGMA user_version = 2'
 copy extra.db in/extra.db 'ALTER TABLE site ADD COLUMN x'

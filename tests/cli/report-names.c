@@ -5,7 +5,7 @@
 #include "ms-report/figures.h"
 #include "ms-report/names.h"
 
-#include "libcommon/err.h"
+#include "libcommon/base/err.h"
 
 #include <locale.h>
 #include <stdio.h>

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "libcommon/symbols.h"
+#include "libcommon/symbols/symbols.h"
 
 static size_t parse_hex(const char *s, unsigned char *out, size_t max)
 {

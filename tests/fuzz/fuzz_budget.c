@@ -7,7 +7,7 @@
 #include "ms-report/budget.c"
 #include "ms-report/diff_grammar.c"
 #include "ms-report/figures.c"
-#include "libcommon/shorten.h"
+#include "libcommon/symbols/shorten.h"
 
 #include <stdlib.h>
 

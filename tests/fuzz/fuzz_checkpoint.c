@@ -12,8 +12,8 @@
 #include "fuzz.h"
 #include "mend.h"
 #include "format/checkpoint.h"
-#include "libcommon/err.h"
-#include "libcommon/recording.h"
+#include "libcommon/base/err.h"
+#include "libcommon/trace/recording.h"
 
 #define LARGEST ((size_t)64 << 10)
 

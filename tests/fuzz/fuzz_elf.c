@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "fuzz.h"
-#include "libcommon/io.h"
-#include "libcommon/symbols_elf.h"
+#include "libcommon/base/io.h"
+#include "libcommon/symbols/symbols_elf.h"
 #include "ms-record/elffile.h"
 
 static volatile unsigned sum; /* so that every byte is really read */

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "fuzz.h"
-#include "libcommon/io.h"
+#include "libcommon/base/io.h"
 #include "ms-record/attach_elf.h"
 #include "ms-record/frames.h"
 #include "ms-record/guest/eh_frame.c"

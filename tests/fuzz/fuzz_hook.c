@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "libcommon/arena.h"
-#include "libcommon/err.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/base/err.h"
 #include "ms-record/hook_spec.h"
 #include "ms-record/tell.h"
 

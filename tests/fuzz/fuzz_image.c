@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "fuzz.h"
-#include "libcommon/err.h"
-#include "libcommon/io.h"
-#include "libcommon/snapshot.h"
+#include "libcommon/base/err.h"
+#include "libcommon/base/io.h"
+#include "libcommon/snapshot/snapshot.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {

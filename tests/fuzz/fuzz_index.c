@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "libcommon/run_index.h"
+#include "libcommon/trace/run_index.h"
 
 /* A name must not lead anywhere but into the folder, or to the trace beside it. */
 static void check_name(const char *name)

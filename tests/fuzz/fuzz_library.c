@@ -10,7 +10,7 @@
 
 #include "fuzz.h"
 #include "mend.h"
-#include "libcommon/memscope-read.h"
+#include "libcommon/api/memscope-read.h"
 
 #define LARGEST ((size_t)64 << 10)
 

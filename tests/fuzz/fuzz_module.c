@@ -14,7 +14,7 @@
 
 #include "folder.h"
 #include "fuzz.h"
-#include "libcommon/err.h"
+#include "libcommon/base/err.h"
 #include "ms-record/attach_elf.h"
 #include "ms-record/hook_families.h"
 #include "ms-record/hook_find.h"

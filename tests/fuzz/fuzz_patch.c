@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "libcommon/err.h"
+#include "libcommon/base/err.h"
 #include "ms-record/patch.h"
 
 #define HEAD 7u

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "libcommon/pattern.h"
+#include "libcommon/base/pattern.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {

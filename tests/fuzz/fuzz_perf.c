@@ -10,7 +10,7 @@
 
 #include "folder.h"
 #include "fuzz.h"
-#include "libcommon/symbols_perf.h"
+#include "libcommon/symbols/symbols_perf.h"
 
 #define PID 7
 

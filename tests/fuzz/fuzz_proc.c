@@ -12,8 +12,8 @@
 
 #include "folder.h"
 #include "fuzz.h"
-#include "libcommon/arena.h"
-#include "libcommon/proc.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/proc/proc.h"
 #include "ms-record/modules.h"
 #include "ms-record/options.h"
 #include "ms-record/samples.h"

@@ -13,8 +13,8 @@
 #include "folder.h"
 #include "fuzz.h"
 #include "format/trace.h"
-#include "libcommon/snapshot.h"
-#include "libcommon/tracefile.h"
+#include "libcommon/snapshot/snapshot.h"
+#include "libcommon/trace/tracefile.h"
 #include "ms-record/attach_modules.h"
 #include "ms-record/options.h"
 

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "fuzz.h"
-#include "libcommon/err.h"
-#include "libcommon/snapshot.h"
-#include "libcommon/tracefile.h"
+#include "libcommon/base/err.h"
+#include "libcommon/snapshot/snapshot.h"
+#include "libcommon/trace/tracefile.h"
 #include "format/trace.h"
 
 static void write_trace(int fd, const uint8_t *data, size_t n)

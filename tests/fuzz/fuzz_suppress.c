@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "libcommon/err.h"
-#include "libcommon/suppress.h"
+#include "libcommon/base/err.h"
+#include "libcommon/suppress/suppress.h"
 
 static const struct ms_suppress_frame frames[] = {
 	{"operator new(unsigned long)", NULL, "/usr/lib/libstdc++.so.6", 0},

@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include "fuzz.h"
-#include "libcommon/arena.h"
-#include "libcommon/io.h"
-#include "libcommon/symbols.h"
-#include "libcommon/symbols_package.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/base/io.h"
+#include "libcommon/symbols/symbols.h"
+#include "libcommon/symbols/symbols_package.h"
 
 static volatile size_t sum; /* so that every byte is really read */
 

@@ -13,7 +13,7 @@
 #include "folder.h"
 #include "fuzz.h"
 #include "mend.h"
-#include "libcommon/err.h"
+#include "libcommon/base/err.h"
 #include "ms-top/app_private.h"
 
 #define STEPS 48u

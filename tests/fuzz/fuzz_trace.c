@@ -13,8 +13,8 @@
 #include "format/record.h"
 #include "format/stacks.h"
 #include "format/trace.h"
-#include "libcommon/err.h"
-#include "libcommon/tracefile.h"
+#include "libcommon/base/err.h"
+#include "libcommon/trace/tracefile.h"
 
 #define LARGEST ((size_t)64 << 10)
 

@@ -9,9 +9,9 @@
 
 #include "../unit/made_trace.h"
 #include "fuzz.h"
-#include "libcommon/err.h"
-#include "libcommon/recording.h"
-#include "libcommon/snapshot.h"
+#include "libcommon/base/err.h"
+#include "libcommon/trace/recording.h"
+#include "libcommon/snapshot/snapshot.h"
 #include "format/verdict.h"
 
 #define LIVE 6       /* blocks, two of each stack */

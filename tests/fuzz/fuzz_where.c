@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "libcommon/arena.h"
-#include "libcommon/err.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/base/err.h"
 
 /* part of a tool, not of a library */
 #include "ms-filter/columns.c"

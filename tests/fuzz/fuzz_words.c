@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "libcommon/arena.h"
-#include "libcommon/err.h"
-#include "libcommon/point.h"
-#include "libcommon/units.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/base/err.h"
+#include "libcommon/base/point.h"
+#include "libcommon/base/units.h"
 
 /* part of a tool, not of a library */
 #include "ms-filter/arguments.c"

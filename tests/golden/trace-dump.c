@@ -15,8 +15,8 @@
 #include "format/record.h"
 #include "format/stacks.h"
 #include "format/trace.h"
-#include "libcommon/err.h"
-#include "libcommon/tracefile.h"
+#include "libcommon/base/err.h"
+#include "libcommon/trace/tracefile.h"
 
 static const char *const types[] = {"?",       "info",       "events", "stacks",  "modules",
 				    "threads", "samples",    "marks",  "losses",  "end",

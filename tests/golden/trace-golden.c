@@ -18,8 +18,8 @@
 #include "format/stacks.h"
 #include "format/trace.h"
 #include "format/verdict.h"
-#include "libcommon/err.h"
-#include "libcommon/tracefile.h"
+#include "libcommon/base/err.h"
+#include "libcommon/trace/tracefile.h"
 
 #define EVENTS 300
 

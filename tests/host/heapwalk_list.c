@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "libcommon/err.h"
+#include "libcommon/base/err.h"
 #include "ms-record/clock.h"
 #include "ms-record/heapwalk.h"
 #include "ms-record/hijack.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "libcommon/err.h"
+#include "libcommon/base/err.h"
 #include "ms-record/forks.h"
 #include "ms-record/options.h"
 #include "ms-record/pool.h"

@@ -5,7 +5,7 @@
 #include "check.h"
 #include "made_trace.h"
 
-#include "libcommon/recording.h"
+#include "libcommon/trace/recording.h"
 
 #define EVENTS 20000u /* of a block: enough to be read ahead */
 #define BLOCKS 40u

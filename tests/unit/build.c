@@ -2,10 +2,10 @@
  * Traces into snapshots: every column of a small trace worked out by hand, points, several
  * processes, cuts and damage.
  */
-#include "libcommon/err.h"
-#include "libcommon/io.h"
-#include "libcommon/recording.h"
-#include "libcommon/snapshot.h"
+#include "libcommon/base/err.h"
+#include "libcommon/base/io.h"
+#include "libcommon/trace/recording.h"
+#include "libcommon/snapshot/snapshot.h"
 
 #include "check.h"
 #include "example_trace.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Blocks by size class and by lifetime against a naive model that keeps every block that ever was.
  */
-#include "libcommon/replay_classes.h"
+#include "libcommon/replay/replay_classes.h"
 
 #include "equal.h"
 #include "stream.h"

@@ -2,7 +2,7 @@
  * Intervals of estimates: against Garwood's table for equal weights, and how often they cover the
  * truth when made-up programs are sampled again and again, always with the same random numbers.
  */
-#include "libcommon/estimate.h"
+#include "libcommon/stats/estimate.h"
 
 #include <math.h>
 #include <stdbool.h>

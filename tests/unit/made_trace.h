@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "libcommon/err.h"
-#include "libcommon/tracefile.h"
+#include "libcommon/base/err.h"
+#include "libcommon/trace/tracefile.h"
 #include "format/event.h"
 #include "format/record.h"
 #include "format/stacks.h"

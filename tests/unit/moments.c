@@ -14,7 +14,7 @@
 #define PART 50 /* so that checkpoints have several parts */
 #include "ms-record/checkpoint.c"
 
-#include "libcommon/recording.h"
+#include "libcommon/trace/recording.h"
 #include "stream.h"
 #include "format/record.h"
 #include "format/stacks.h"

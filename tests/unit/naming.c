@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * Which frames are the user's own: the table of cases. And the parsing of POINT.
  */
-#include "libcommon/err.h"
-#include "libcommon/point.h"
-#include "libcommon/runtime.h"
+#include "libcommon/base/err.h"
+#include "libcommon/base/point.h"
+#include "libcommon/symbols/runtime.h"
 
 #include <stdio.h>
 #include <string.h>

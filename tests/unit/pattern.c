@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Regular expressions that are taken, and those that would take for ever.
  */
-#include "libcommon/pattern.h"
+#include "libcommon/base/pattern.h"
 
 #include <stdio.h>
 #include <stdlib.h>

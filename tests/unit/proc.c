@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Texts of /proc: figures, hostile names, kinds of regions; bars of a sparkline.
  */
-#include "libcommon/proc.h"
-#include "libcommon/sparkline.h"
+#include "libcommon/proc/proc.h"
+#include "libcommon/stats/sparkline.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Ranges against a plain array with one owner per page.
  */
-#include "libcommon/ranges.h"
+#include "libcommon/base/ranges.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
  * The naive model keeps every block in an array by allocation number and looks at all of them
  * whenever it needs a figure.
  */
-#include "libcommon/replay.h"
+#include "libcommon/replay/replay.h"
 
 #include "equal.h"
 #include "stream.h"

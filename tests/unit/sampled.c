@@ -2,7 +2,7 @@
  * Replay of a sampled recording against a naive model: numbers of blocks and what they rest on, of
  * sites, threads and all, at the peak, at a moment and at the end.
  */
-#include "libcommon/replay_sampled.h"
+#include "libcommon/replay/replay_sampled.h"
 
 #include "equal.h"
 #include "stream.h"

@@ -2,10 +2,10 @@
  * The snapshot database: same bytes for the same content, round trip by file and pipe, and hostile
  * databases refused.
  */
-#include "libcommon/err.h"
-#include "libcommon/io.h"
-#include "libcommon/snapshot.h"
-#include "libcommon/snapshot_insert.h"
+#include "libcommon/base/err.h"
+#include "libcommon/base/io.h"
+#include "libcommon/snapshot/snapshot.h"
+#include "libcommon/snapshot/snapshot_insert.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Suppressions against call stacks: a table of files, stacks and what must come out.
  */
-#include "libcommon/err.h"
-#include "libcommon/suppress.h"
+#include "libcommon/base/err.h"
+#include "libcommon/suppress/suppress.h"
 
 #include <stdio.h>
 #include <string.h>

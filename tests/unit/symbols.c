@@ -15,10 +15,10 @@
 #include "format/record.h"
 #include "format/stacks.h"
 #include "format/trace.h"
-#include "libcommon/err.h"
-#include "libcommon/symbols.h"
-#include "libcommon/symbols_elf.h"
-#include "libcommon/tracefile.h"
+#include "libcommon/base/err.h"
+#include "libcommon/symbols/symbols.h"
+#include "libcommon/symbols/symbols_elf.h"
+#include "libcommon/trace/tracefile.h"
 
 static int failures;
 

@@ -12,7 +12,7 @@
 #include "ms-top/app_private.h"
 #include "ms-top/keys.h"
 #include "ms-top/term.h"
-#include "libcommon/err.h"
+#include "libcommon/base/err.h"
 
 #define PIDS 24
 static struct process_made {

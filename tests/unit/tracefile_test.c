@@ -14,8 +14,8 @@
 
 #include "format/record.h"
 #include "format/trace.h"
-#include "libcommon/err.h"
-#include "libcommon/tracefile.h"
+#include "libcommon/base/err.h"
+#include "libcommon/trace/tracefile.h"
 
 #define BLOCKS 9u
 

@@ -2,7 +2,7 @@
  * Trends: 57 series of known kind, each with five seeds of noise; rates that are known; the least
  * leak that is seen under noise; two tests of Mann-Kendall and Theil-Sen worked out by hand.
  */
-#include "libcommon/trend.h"
+#include "libcommon/stats/trend.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Sizes, durations and counts: one table per direction.
  */
-#include "libcommon/err.h"
-#include "libcommon/units.h"
+#include "libcommon/base/err.h"
+#include "libcommon/base/units.h"
 
 #include <inttypes.h>
 #include <stdio.h>

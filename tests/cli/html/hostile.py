@@ -12,7 +12,7 @@ LONG = "n" * 10000 + "</SCRIPT>"
 
 def make(path):
     """run.sql with hostile texts everywhere; one that is not UTF-8."""
-    with open(os.environ["SRC"] + "/libcommon/schema.sql", encoding="utf-8") as f:
+    with open(os.environ["SRC"] + "/libcommon/snapshot/schema.sql", encoding="utf-8") as f:
         sql = f.read()
     with open(os.environ["SRC"] + "/tests/cli/report/run.sql", encoding="utf-8") as f:
         sql += f.read()

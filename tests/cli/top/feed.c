@@ -14,11 +14,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "libcommon/arena.h"
-#include "libcommon/err.h"
-#include "libcommon/io.h"
-#include "libcommon/trace_index.h"
-#include "libcommon/tracefile.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/base/err.h"
+#include "libcommon/base/io.h"
+#include "libcommon/trace/trace_index.h"
+#include "libcommon/trace/tracefile.h"
 #include "format/trace.h"
 
 static struct ms_trace_index blocks;

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT
+ * libmemscope: JSON of samples and regions.
+ */
+#include "memscope-read.h"
+
+#include "libcommon/base/json_writer.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static void put(void *to, const char *s, size_t n)
+{
+	fwrite(s, 1, n, to);
+}
+
+static void put_sample(struct ms_json *j, const struct memscope_sample *s)
+{
+	ms_json_open(j, NULL, '{');
+	ms_json_number(j, "time_ns", s->time_ns);
+	ms_json_number(j, "rss_bytes", s->rss_bytes);
+	ms_json_number(j, "heap_bytes", s->heap_bytes);
+	ms_json_number(j, "vsz_bytes", s->vsz_bytes);
+	ms_json_number(j, "pss_bytes", s->pss_bytes);
+	ms_json_number(j, "private_bytes", s->private_bytes);
+	ms_json_number(j, "shared_bytes", s->shared_bytes);
+	ms_json_number(j, "swap_bytes", s->swap_bytes);
+	ms_json_number(j, "minor_faults", s->minor_faults);
+	ms_json_number(j, "major_faults", s->major_faults);
+	ms_json_number(j, "user_ns", s->user_ns);
+	ms_json_number(j, "system_ns", s->system_ns);
+	ms_json_number(j, "threads", s->threads);
+	ms_json_close(j, '}');
+}
+
+static void put_region(struct ms_json *j, const struct memscope_region *r)
+{
+	ms_json_open(j, NULL, '{');
+	ms_json_print(j, "start", "0x%" PRIx64, r->start);
+	ms_json_print(j, "end", "0x%" PRIx64, r->end);
+	ms_json_string(j, "kind", memscope_kind_name(r->kind));
+	ms_json_string(j, "perms", r->perms);
+	ms_json_number(j, "size_bytes", r->end - r->start);
+	ms_json_number(j, "file_offset", r->file_offset);
+	ms_json_string(j, "path", r->path);
+	ms_json_number(j, "rss_bytes", r->rss_bytes);
+	ms_json_number(j, "pss_bytes", r->pss_bytes);
+	ms_json_number(j, "shared_clean_bytes", r->shared_clean_bytes);
+	ms_json_number(j, "shared_dirty_bytes", r->shared_dirty_bytes);
+	ms_json_number(j, "private_clean_bytes", r->private_clean_bytes);
+	ms_json_number(j, "private_dirty_bytes", r->private_dirty_bytes);
+	ms_json_number(j, "swap_bytes", r->swap_bytes);
+	ms_json_close(j, '}');
+}
+
+/* The text of a stream that open_memstream made; NULL when anything failed. */
+static char *take(FILE *f, char **text)
+{
+	bool bad = ferror(f);
+	bad |= fclose(f) != 0;
+	if (!bad)
+		return *text;
+	free(*text);
+	return NULL;
+}
+
+char *memscope_sample_json(const struct memscope_sample *s)
+{
+	char *text = NULL;
+	size_t n;
+	FILE *f = open_memstream(&text, &n);
+	if (!f)
+		return NULL;
+	struct ms_json j = {.put = put, .to = f};
+	put_sample(&j, s);
+	return take(f, &text);
+}
+
+char *memscope_ring_json(const struct memscope_ring *r)
+{
+	char *text = NULL;
+	size_t n;
+	FILE *f = open_memstream(&text, &n);
+	if (!f)
+		return NULL;
+	struct ms_json j = {.put = put, .to = f};
+	ms_json_open(&j, NULL, '[');
+	for (size_t i = 0; i < memscope_ring_count(r); i++)
+		put_sample(&j, memscope_ring_get(r, i));
+	ms_json_close(&j, ']');
+	return take(f, &text);
+}
+
+char *memscope_regions_json(const struct memscope_region *v, size_t n)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+	if (!f)
+		return NULL;
+	struct ms_json j = {.put = put, .to = f};
+	ms_json_open(&j, NULL, '[');
+	for (size_t i = 0; i < n; i++)
+		put_region(&j, &v[i]);
+	ms_json_close(&j, ']');
+	return take(f, &text);
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT
+ * Cells: the table that finds them, and their sums.
+ */
+#include "replay_cells.h"
+
+#include "libcommon/base/arena.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static size_t home_of(const struct ms_replay *r, uint64_t id)
+{
+	return (size_t)((id * UINT64_C(0x9e3779b97f4a7c15)) >> 24) & r->cell_mask;
+}
+
+static void grow_table(struct ms_replay *r)
+{
+	size_t size = r->cell_mask ? (r->cell_mask + 1) * 2 : 256;
+	struct ms_replay_cell_entry *old = r->cell_table;
+	size_t old_size = r->cell_mask ? r->cell_mask + 1 : 0;
+	r->cell_table = memset(ms_xrealloc(NULL, size, sizeof *r->cell_table), 0,
+			       size * sizeof *r->cell_table);
+	r->cell_mask = size - 1;
+	for (size_t n = 0; n < old_size; n++) {
+		if (!old[n].cell)
+			continue;
+		size_t i = home_of(r, old[n].id);
+		while (r->cell_table[i].cell)
+			i = (i + 1) & r->cell_mask;
+		r->cell_table[i] = old[n];
+	}
+	free(old);
+}
+
+static uint32_t new_cell(struct ms_replay *r, uint32_t site, uint32_t key)
+{
+	if (r->cell_count == r->cell_cap)
+		r->cells = ms_xrealloc(r->cells, r->cell_cap = r->cell_cap ? r->cell_cap * 2 : 64,
+				       sizeof *r->cells);
+	r->cells[r->cell_count] = (struct ms_replay_cell){
+		.site = site, .thread = key >> 6, .class = key & (MS_SIZE_CLASSES - 1)};
+	return (uint32_t)r->cell_count++;
+}
+
+void ms_replay_turn_to_cell(struct ms_replay *r, struct ms_replay_site *s, uint32_t key)
+{
+	uint32_t site = (uint32_t)(s - r->sites);
+	uint64_t id = (uint64_t)site << 32 | key;
+	if (r->cell_count * 2 >= r->cell_mask)
+		grow_table(r);
+	size_t i = home_of(r, id);
+	while (r->cell_table[i].cell && r->cell_table[i].id != id)
+		i = (i + 1) & r->cell_mask;
+	if (!r->cell_table[i].cell)
+		r->cell_table[i] = (struct ms_replay_cell_entry){id, new_cell(r, site, key) + 1};
+	s->cell = r->cell_table[i].cell - 1;
+	s->cell_key = key;
+}
+
+/* ---- sums ---- */
+
+static void add_level(const struct ms_replay *r, struct ms_level *to, const struct ms_level *l)
+{
+	uint64_t bytes, blocks;
+	ms_replay_at_peak(r, l, &bytes, &blocks);
+	to->bytes += l->bytes;
+	to->blocks += l->blocks;
+	to->at_peak_bytes += bytes;
+	to->at_peak_blocks += blocks;
+	to->epoch = r->peak_epoch;
+}
+
+static void add_cell(struct ms_replay *r, struct ms_replay_cell *c)
+{
+	struct ms_replay_site *s = &r->sites[c->site];
+	struct ms_replay_thread *t = &r->threads[c->thread];
+	add_level(r, &s->live, &c->live);
+	s->frees += c->allocations + c->others - c->live.blocks;
+	s->temporary += c->temporary;
+	add_level(r, &t->live, &c->live);
+	t->allocations += c->allocations;
+	t->bytes += c->bytes;
+	t->temporary += c->temporary;
+	if (c->allocations || c->restored) {
+		ms_replay_turn_to_class(r, s, c->class);
+		struct ms_replay_size *z = &r->classes[s->latest];
+		add_level(r, &z->live, &c->live);
+		z->allocations += c->allocations;
+		z->bytes += c->bytes;
+		z->temporary += c->temporary;
+	}
+	c->record = UINT32_MAX;
+	if (c->allocations || c->live.blocks) {
+		c->record = ms_replay_record(r, c->site, c->thread);
+		struct ms_replay_site_thread *st = &r->records[c->record];
+		st->allocations += c->allocations;
+		st->bytes += c->bytes;
+		st->live_bytes += c->live.bytes;
+		st->live_blocks += c->live.blocks;
+	}
+}
+
+void ms_replay_sum_cells(struct ms_replay *r)
+{
+	for (size_t i = 0; i < r->site_count; i++) {
+		struct ms_replay_site *s = &r->sites[i];
+		s->live = (struct ms_level){.epoch = r->peak_epoch};
+		s->frees = s->temporary = 0;
+	}
+	for (size_t i = 0; i < r->cell_count; i++)
+		add_cell(r, &r->cells[i]);
+}

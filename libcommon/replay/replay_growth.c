@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT
+ * Which sites grow: samples of all, thinned out as time goes on, and their trends at the end.
+ */
+#include "replay_growth.h"
+
+#include "libcommon/base/arena.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const uint64_t FIRST_NS = 1000000000, EVERY_NS = 100000000;
+
+static uint64_t ticks(const struct ms_growth *g, uint64_t ns)
+{
+	uint64_t n = (uint64_t)((double)ns / 1e9 / g->tick_seconds);
+	return n ? n : 1;
+}
+
+void ms_growth_start(struct ms_replay *r, uint64_t tick_ns)
+{
+	if (!r->growth)
+		r->growth = ms_xrealloc(NULL, 1, sizeof *r->growth);
+	*r->growth = (struct ms_growth){.tick_seconds = (double)tick_ns / 1e9};
+	ms_growth_begin(r, 0);
+}
+
+static void drop_rows(struct ms_growth *g)
+{
+	for (size_t i = 0; i < g->row_count; i++)
+		free(g->rows[i]);
+	free(g->rows);
+	g->rows = NULL;
+	g->row_count = 0;
+}
+
+void ms_growth_begin(struct ms_replay *r, uint64_t tick)
+{
+	struct ms_growth *g = r->growth;
+	drop_rows(g);
+	g->count = 0;
+	g->every = ticks(g, EVERY_NS);
+	g->first = g->next = tick + ticks(g, FIRST_NS);
+}
+
+static void thin_out(struct ms_growth *g)
+{
+	g->count /= 2;
+	g->every *= 2;
+	for (size_t k = 0; k < g->count; k++)
+		g->total[k] = g->total[2 * k];
+	for (size_t i = 0; i < g->row_count; i++)
+		for (size_t k = 0; g->rows[i] && k < g->count; k++)
+			g->rows[i][k] = g->rows[i][2 * k];
+	for (size_t i = 0; i < g->row_count; i++)
+		if (g->rows[i])
+			memset(g->rows[i] + g->count, 0,
+			       (MS_GROWTH_SAMPLES - g->count) * sizeof **g->rows);
+}
+
+static void take_sample(struct ms_replay *r)
+{
+	struct ms_growth *g = r->growth;
+	if (g->row_count < r->site_count) {
+		g->rows = ms_xrealloc(g->rows, r->site_count, sizeof *g->rows);
+		memset(g->rows + g->row_count, 0, (r->site_count - g->row_count) * sizeof *g->rows);
+		g->row_count = r->site_count;
+	}
+	g->total[g->count] = (float)r->live_bytes;
+	for (size_t i = 0; i < r->site_count; i++) {
+		uint64_t bytes = r->sites[i].live.bytes;
+		if (!bytes)
+			continue;
+		if (!g->rows[i])
+			g->rows[i] = memset(ms_xrealloc(NULL, MS_GROWTH_SAMPLES, sizeof **g->rows),
+					    0, MS_GROWTH_SAMPLES * sizeof **g->rows);
+		g->rows[i][g->count] = (float)bytes;
+	}
+	if (++g->count == MS_GROWTH_SAMPLES)
+		thin_out(g);
+	bool far = g->every > MS_NEVER / (4 * MS_GROWTH_SAMPLES); /* of a damaged trace's times */
+	g->next = far ? MS_NEVER : g->first + g->count * g->every;
+}
+
+uint64_t ms_growth_due(struct ms_replay *r, uint64_t tick)
+{
+	while (r->growth->next <= tick)
+		take_sample(r);
+	return r->growth->next;
+}
+
+static struct ms_trend trend_of(const struct ms_growth *g, const float *v)
+{
+	struct ms_trend_sample s[MS_GROWTH_SAMPLES];
+	for (size_t i = 0; i < g->count; i++)
+		s[i] = (struct ms_trend_sample){(double)(g->first + i * g->every) * g->tick_seconds,
+						(double)v[i]};
+	return ms_trend_of(s, g->count);
+}
+
+const float *ms_growth_samples(const struct ms_growth *g, uint32_t site)
+{
+	if (site == UINT32_MAX)
+		return g->total;
+	return site < g->row_count ? g->rows[site] : NULL;
+}
+
+struct ms_trend ms_growth_trend(const struct ms_growth *g, uint32_t site)
+{
+	const float *v = ms_growth_samples(g, site);
+	return v ? trend_of(g, v) : (struct ms_trend){.kind = MS_TREND_SHORT, .p = 1};
+}
+
+static struct ms_grown *add_grown(struct ms_growth *g, uint32_t site, struct ms_trend t)
+{
+	if ((g->grown_count & (g->grown_count - 1)) == 0)
+		g->grown = ms_xrealloc(g->grown, g->grown_count ? g->grown_count * 2 : 1,
+				       sizeof *g->grown);
+	g->grown[g->grown_count] = (struct ms_grown){.site = site, .trend = t};
+	return &g->grown[g->grown_count++];
+}
+
+/* Live blocks of growing sites by age, for the share of blocks of an age that stay. */
+struct survey {
+	struct ms_replay *r;
+	uint64_t now;
+	uint32_t *of_site; /* index in growth->grown, 0 = none */
+	uint64_t (*live)[MS_AGES];
+};
+
+static void count_age(void *arg, const struct ms_live_block *b)
+{
+	struct survey *s = arg;
+	uint32_t n = s->of_site[b->site];
+	unsigned class = 0;
+	while (n && class < MS_AGES - 1 && s->now - b->tick >= s->r->age_ticks[class])
+		class ++;
+	s->live[n][class]++;
+}
+
+static void judge_survival(const struct survey *s, struct ms_grown *w, const uint64_t live[MS_AGES])
+{
+	const struct ms_replay_site *site = &s->r->sites[w->site];
+	uint64_t older = 0, freed = 0;
+	for (unsigned class = MS_AGES - 1; class > 0; class --) {
+		older += live[class];
+		freed += site->ages ? s->r->ages[site->ages - 1].time[class] : 0;
+		if (older * 2 < site->live.blocks)
+			continue;
+		w->survival_ns = ms_age_ns[class];
+		w->survivors = older;
+		w->victims = freed;
+		return;
+	}
+}
+
+static void find_survival(struct ms_replay *r, uint64_t now)
+{
+	struct ms_growth *g = r->growth;
+	struct survey s = {.r = r, .now = now};
+	s.of_site = memset(ms_xrealloc(NULL, r->site_count, sizeof *s.of_site), 0,
+			   r->site_count * sizeof *s.of_site);
+	s.live = memset(ms_xrealloc(NULL, g->grown_count, sizeof *s.live), 0,
+			g->grown_count * sizeof *s.live);
+	for (size_t i = 1; i < g->grown_count; i++)
+		s.of_site[g->grown[i].site] = (uint32_t)i;
+	ms_blocks_each(&r->blocks, count_age, &s);
+	for (size_t i = 1; i < g->grown_count; i++)
+		judge_survival(&s, &g->grown[i], s.live[i]);
+	free(s.of_site);
+	free(s.live);
+}
+
+void ms_growth_finish(struct ms_replay *r, uint64_t tick)
+{
+	struct ms_growth *g = r->growth;
+	ms_growth_due(r, tick);
+	add_grown(g, UINT32_MAX, trend_of(g, g->total));
+	for (size_t i = 0; i < g->row_count; i++) {
+		struct ms_trend t;
+		if (!g->rows[i])
+			continue;
+		t = trend_of(g, g->rows[i]);
+		if (t.kind == MS_TREND_GROWING || t.kind == MS_TREND_FILLING ||
+		    t.kind == MS_TREND_STEP)
+			add_grown(g, (uint32_t)i, t);
+	}
+	drop_rows(g);
+	if (g->grown_count > 1)
+		find_survival(r, tick);
+}
+
+void ms_growth_free(struct ms_growth *g)
+{
+	if (!g)
+		return;
+	drop_rows(g);
+	free(g->grown);
+	free(g);
+}

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: MIT
+ * What is recorded beside the heap: what each event does to it.
+ */
+#include "replay_mapped.h"
+
+#include "libcommon/base/arena.h"
+#include "replay_private.h"
+#include "format/trace.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct ms_beside *beside(struct ms_replay *r)
+{
+	if (r->beside)
+		return r->beside;
+	struct ms_beside *b = ms_xrealloc(NULL, 1, sizeof *b);
+	*b = (struct ms_beside){.free_mask = 255};
+	b->free_table = memset(ms_xrealloc(NULL, 256, sizeof *b->free_table), 0,
+			       256 * sizeof *b->free_table);
+	return r->beside = b;
+}
+
+void ms_beside_start(struct ms_replay *r, uint64_t options)
+{
+	if (!(options & (MS_OPTION_MMAP | MS_OPTION_USABLE | MS_OPTION_FREE_STACKS)))
+		return;
+	struct ms_beside *b = beside(r);
+	b->mapped = options & MS_OPTION_MMAP;
+	b->asked_usable = options & MS_OPTION_USABLE;
+	b->free_stacks = options & MS_OPTION_FREE_STACKS;
+}
+
+void ms_beside_free(struct ms_beside *b)
+{
+	if (!b)
+		return;
+	for (size_t i = 0; i < b->moments.n; i++)
+		free(b->moments.v[i].figures);
+	if (b->has_slacks)
+		ms_blocks_free(&b->slacks);
+	ms_ranges_free(&b->ranges);
+	free(b->moments.v);
+	free(b->held.v);
+	free(b->frees.v);
+	free(b->free_table);
+	free(b->sites);
+	free(b);
+}
+
+static struct ms_beside_site *site_of(struct ms_beside *b, uint32_t site)
+{
+	if (site >= b->site_count) {
+		size_t n = b->site_count ? b->site_count : 64;
+		while (n <= site)
+			n *= 2;
+		b->sites = ms_xrealloc(b->sites, n, sizeof *b->sites);
+		memset(b->sites + b->site_count, 0, (n - b->site_count) * sizeof *b->sites);
+		b->site_count = n;
+	}
+	return &b->sites[site];
+}
+
+const struct ms_beside_site *ms_beside_site(const struct ms_beside *b, uint32_t site)
+{
+	static const struct ms_beside_site none;
+	return site < b->site_count ? &b->sites[site] : &none;
+}
+
+static void add(const struct ms_replay *r, struct ms_level *l, uint64_t bytes)
+{
+	ms_replay_touch(r, l);
+	l->bytes += bytes;
+}
+
+static void subtract(const struct ms_replay *r, struct ms_level *l, uint64_t bytes)
+{
+	ms_replay_touch(r, l);
+	l->bytes -= bytes;
+}
+
+/* ---- blocks ---- */
+
+void ms_beside_added(struct ms_replay *r, const struct ms_event *ev, uint32_t site)
+{
+	struct ms_beside *b = r->beside;
+	if (!ev->slack)
+		return;
+	b->usable = true;
+	uint64_t slack = ev->slack - 1;
+	if (!slack)
+		return;
+	if (!b->has_slacks)
+		ms_blocks_init(&b->slacks);
+	b->has_slacks = true;
+	ms_blocks_add(&b->slacks, ev->number, slack, 0, site);
+	b->slack_bytes += slack;
+	add(r, &site_of(b, site)->slack, slack);
+}
+
+static size_t free_home(const struct ms_beside *b, uint32_t site, uint32_t stack)
+{
+	uint64_t key = (uint64_t)site << 32 | stack;
+	return (size_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 24) & b->free_mask;
+}
+
+static void grow_free_table(struct ms_beside *b)
+{
+	size_t size = (b->free_mask + 1) * 2;
+	free(b->free_table);
+	b->free_table = memset(ms_xrealloc(NULL, size, sizeof *b->free_table), 0,
+			       size * sizeof *b->free_table);
+	b->free_mask = size - 1;
+	for (size_t n = 0; n < b->frees.n; n++) {
+		size_t i = free_home(b, b->frees.v[n].site, b->frees.v[n].stack);
+		while (b->free_table[i])
+			i = (i + 1) & b->free_mask;
+		b->free_table[i] = (uint32_t)n + 1;
+	}
+}
+
+static struct ms_beside_free *free_of(struct ms_beside *b, uint32_t site, uint32_t stack)
+{
+	size_t i = free_home(b, site, stack);
+	for (; b->free_table[i]; i = (i + 1) & b->free_mask) {
+		struct ms_beside_free *f = &b->frees.v[b->free_table[i] - 1];
+		if (f->site == site && f->stack == stack)
+			return f;
+	}
+	*MS_PUSH(&b->frees) = (struct ms_beside_free){.site = site, .stack = stack};
+	b->free_table[i] = (uint32_t)b->frees.n;
+	if (b->frees.n * 2 > b->free_mask)
+		grow_free_table(b);
+	return &b->frees.v[b->frees.n - 1];
+}
+
+/* What a realloc replaced was freed where the new block was made. */
+void ms_beside_removed(struct ms_replay *r, const struct ms_event *ev, uint32_t site, uint64_t size)
+{
+	struct ms_beside *b = r->beside;
+	struct ms_wide_block slack;
+	if (b->has_slacks && ms_blocks_take(&b->slacks, ev->freed, &slack)) {
+		b->slack_bytes -= slack.size;
+		subtract(r, &site_of(b, slack.owner)->slack, slack.size);
+	}
+	if (!b->free_stacks || ev->kind == MS_EV_FREE_INFERRED)
+		return;
+	struct ms_beside_free *f = free_of(b, site, ev->stack < r->node_count ? ev->stack : 0);
+	f->frees++;
+	f->bytes += size;
+}
+
+void ms_beside_peak(struct ms_replay *r)
+{
+	r->beside->peak_slack_bytes = r->beside->slack_bytes;
+	r->beside->peak_mapped_bytes = r->beside->mapped_bytes;
+}
+
+/* ---- mapped ---- */
+
+struct cutting {
+	struct ms_replay *r;
+	uint32_t thread;
+	bool hold;
+};
+
+static void give(struct ms_replay *r, uint32_t site, uint64_t bytes)
+{
+	r->beside->mapped_bytes -= bytes;
+	subtract(r, &site_of(r->beside, site)->mapped, bytes);
+}
+
+static void cut_piece(void *arg, const struct ms_range *piece)
+{
+	struct cutting *c = arg;
+	uint64_t bytes = piece->end - piece->start;
+	if (c->hold)
+		*MS_PUSH(&c->r->beside->held) =
+			(struct ms_beside_held){c->thread, piece->owner, bytes};
+	else
+		give(c->r, piece->owner, bytes);
+}
+
+static uint64_t end_of(const struct ms_event *ev)
+{
+	return ev->size < UINT64_MAX - ev->address ? ev->address + ev->size : UINT64_MAX;
+}
+
+/* Takes the range out of what is mapped; `hold`: its bytes stay counted. */
+static bool cut(struct ms_replay *r, const struct ms_event *ev, bool hold)
+{
+	struct cutting c = {r, ev->thread, hold};
+	return ms_ranges_cut(&r->beside->ranges, ev->address, end_of(ev), cut_piece, &c) != 0;
+}
+
+/* What the thread's last UNMAP took away for an mremap is not counted any more. */
+static void give_held(struct ms_replay *r, uint32_t thread)
+{
+	struct ms_beside *b = r->beside;
+	size_t kept = 0;
+	for (size_t i = 0; i < b->held.n; i++) {
+		struct ms_beside_held h = b->held.v[i];
+		if (h.thread == thread)
+			give(r, h.site, h.bytes);
+		else
+			b->held.v[kept++] = h;
+	}
+	b->held.n = kept;
+}
+
+void ms_beside_map(struct ms_replay *r, const struct ms_event *ev, uint32_t site)
+{
+	struct ms_beside *b = beside(r);
+	uint64_t end = end_of(ev), bytes = end - ev->address;
+	b->mapped = true;
+	if (b->held.n && ev->freed & MS_MAP_REMAP)
+		give_held(r, ev->thread);
+	cut(r, ev, false);
+	if (!bytes)
+		return;
+	ms_ranges_add(&b->ranges, ev->address, end, site);
+	struct ms_beside_site *s = site_of(b, site);
+	s->maps++;
+	s->mapped_bytes += bytes;
+	add(r, &s->mapped, bytes);
+	b->maps++;
+	b->taken_bytes += bytes;
+	b->mapped_bytes += bytes;
+	if (b->mapped_bytes <= b->most_bytes)
+		return;
+	b->most_bytes = b->mapped_bytes;
+	b->most_tick = ev->time_ticks;
+}
+
+void ms_beside_unmap(struct ms_replay *r, const struct ms_event *ev)
+{
+	struct ms_beside *b = beside(r);
+	b->mapped = true;
+	b->unmaps += cut(r, ev, ev->freed & MS_MAP_REMAP);
+}
+
+/* ---- set to a state ---- */
+
+static void forget(const struct ms_replay *r, struct ms_level *l)
+{
+	ms_replay_touch(r, l);
+	l->bytes = 0;
+}
+
+void ms_beside_restore(struct ms_replay *r, uint64_t next_number)
+{
+	struct ms_beside *b = r->beside;
+	for (size_t i = 0; i < b->site_count; i++) {
+		forget(r, &b->sites[i].slack);
+		forget(r, &b->sites[i].mapped);
+	}
+	if (!b->has_slacks)
+		ms_blocks_init(&b->slacks);
+	b->has_slacks = true;
+	ms_blocks_clear(&b->slacks, next_number);
+	ms_ranges_free(&b->ranges);
+	b->slack_bytes = b->mapped_bytes = 0;
+	b->held.n = 0;
+}
+
+void ms_beside_restore_block(struct ms_replay *r, const struct ms_checkpoint_block *block,
+			     uint32_t site)
+{
+	struct ms_beside *b = r->beside;
+	b->usable |= block->slack != 0;
+	if (block->slack <= 1)
+		return;
+	uint64_t slack = block->slack - 1;
+	ms_blocks_put_back(&b->slacks, block->number, slack, 0, site);
+	b->slack_bytes += slack;
+	add(r, &site_of(b, site)->slack, slack);
+}
+
+void ms_beside_restore_range(struct ms_replay *r, const struct ms_checkpoint_range *range,
+			     uint32_t site)
+{
+	struct ms_beside *b = r->beside;
+	ms_ranges_add(&b->ranges, range->address, range->address + range->bytes, site);
+	b->mapped_bytes += range->bytes;
+	add(r, &site_of(b, site)->mapped, range->bytes);
+}
+
+void ms_beside_restored(struct ms_replay *r)
+{
+	ms_blocks_all_back(&r->beside->slacks);
+}
+
+void ms_beside_begin(struct ms_replay *r, uint64_t tick)
+{
+	struct ms_beside *b = r->beside;
+	for (size_t i = 0; i < b->site_count; i++)
+		b->sites[i].maps = b->sites[i].mapped_bytes = 0;
+	b->maps = b->unmaps = b->taken_bytes = 0;
+	b->most_bytes = b->mapped_bytes;
+	b->most_tick = tick;
+	b->frees.n = 0;
+	memset(b->free_table, 0, (b->free_mask + 1) * sizeof *b->free_table);
+	ms_beside_peak(r);
+}
+
+/* ---- moments ---- */
+
+void ms_beside_moment(struct ms_replay *r, size_t number)
+{
+	struct ms_beside *b = r->beside;
+	while (b->moments.n <= number)
+		*MS_PUSH(&b->moments) = (struct ms_beside_moment){0};
+	struct ms_beside_moment *m = &b->moments.v[number];
+	m->slack_bytes = b->slack_bytes;
+	m->mapped_bytes = b->mapped_bytes;
+	m->figures = ms_xrealloc(NULL, b->site_count, sizeof *m->figures);
+	for (size_t i = 0; i < b->site_count; i++) {
+		const struct ms_beside_site *s = &b->sites[i];
+		if (s->slack.bytes || s->mapped.bytes)
+			m->figures[m->count++] = (struct ms_beside_figure){
+				(uint32_t)i, s->slack.bytes, s->mapped.bytes};
+	}
+	m->figures = ms_xrealloc(m->figures, m->count, sizeof *m->figures);
+}
+
+/* A recording may end between the halves of an mremap. */
+void ms_beside_finish(struct ms_replay *r)
+{
+	while (r->beside->held.n)
+		give_held(r, r->beside->held.v[0].thread);
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT
+ * What is recorded beside the heap: mapped address space (--mmap), usable sizes (--usable-size),
+ * and where blocks were freed (--free-stacks).
+ *
+ * Nothing here changes a figure of the heap; a replay without any of it has no struct ms_beside and
+ * pays a comparison with NULL.
+ *
+ * Slack is a block's usable size minus its size. It is kept by block number in a table like that of
+ * the live blocks, of those alone that have some. Mapped ranges are kept by address, each with the
+ * site that took it. An mremap is a UNMAP and a MAP: as with realloc its range changes hands twice
+ * and its bytes once, so what the first takes away stays counted, `held`, until the second.
+ */
+#ifndef MS_REPLAY_MAPPED_H
+#define MS_REPLAY_MAPPED_H
+
+#include "libcommon/base/ranges.h"
+#include "replay.h"
+
+struct ms_beside_site {
+	struct ms_level slack, mapped; /* blocks of them mean nothing */
+	uint64_t maps, mapped_bytes;   /* calls, and bytes in all */
+};
+
+/* Blocks of `site` that were freed by the stack with the innermost node `stack` (0 = none). */
+struct ms_beside_free {
+	uint32_t site, stack;
+	uint64_t frees, bytes;
+};
+
+/* The state at a moment of ms_replay.moments. */
+struct ms_beside_moment {
+	uint64_t slack_bytes, mapped_bytes;
+	struct ms_beside_figure {
+		uint32_t site;
+		uint64_t slack_bytes, mapped_bytes;
+	} * figures; /* of sites that have one of them, in order of site */
+	size_t count;
+};
+
+struct ms_beside {
+	bool mapped, usable, free_stacks; /* what was recorded */
+	bool asked_usable;                /* usable sizes should be there */
+
+	struct ms_beside_site *sites;
+	size_t site_count;
+
+	struct ms_blocks slacks; /* size: slack */
+	bool has_slacks;         /* that table is set up */
+	uint64_t slack_bytes, peak_slack_bytes;
+
+	struct ms_ranges ranges; /* owner: site */
+	struct {
+		struct ms_beside_held {
+			uint32_t thread, site;
+			uint64_t bytes;
+		} * v;
+		size_t n, cap;
+	} held;
+	uint64_t maps, unmaps, taken_bytes; /* calls, and bytes in all */
+	uint64_t mapped_bytes;              /* now */
+	uint64_t most_bytes, most_tick;     /* the peak of mapped */
+	uint64_t peak_mapped_bytes;         /* at the peak of the heap */
+
+	struct {
+		struct ms_beside_free *v;
+		size_t n, cap;
+	} frees;
+	uint32_t *free_table; /* by hash of site and stack: index + 1 */
+	size_t free_mask;
+
+	struct {
+		struct ms_beside_moment *v;
+		size_t n, cap;
+	} moments; /* by number; those not taken are zero */
+};
+
+/* The recording holds what `options` (MS_OPTION_*) says. Call before the first event. */
+void ms_beside_start(struct ms_replay *r, uint64_t options);
+void ms_beside_free(struct ms_beside *b);
+
+/* Called by the replay, when r->beside is there: a block was added to `site`; one of `size` bytes
+ * was taken out of it; the heap has a new peak; the moment of that number is taken; the recording
+ * ends. */
+void ms_beside_added(struct ms_replay *r, const struct ms_event *ev, uint32_t site);
+void ms_beside_removed(struct ms_replay *r, const struct ms_event *ev, uint32_t site,
+		       uint64_t size);
+void ms_beside_peak(struct ms_replay *r);
+void ms_beside_moment(struct ms_replay *r, size_t number);
+void ms_beside_finish(struct ms_replay *r);
+/* A checkpoint replaces all; then come its blocks, then ms_beside_restored. */
+void ms_beside_restore(struct ms_replay *r, uint64_t next_number);
+void ms_beside_restore_block(struct ms_replay *r, const struct ms_checkpoint_block *b,
+			     uint32_t site);
+void ms_beside_restore_range(struct ms_replay *r, const struct ms_checkpoint_range *range,
+			     uint32_t site);
+void ms_beside_restored(struct ms_replay *r);
+/* What was counted is forgotten, what is live is not. */
+void ms_beside_begin(struct ms_replay *r, uint64_t tick);
+/* MS_EXT_MAP or MS_EXT_UNMAP; of a MAP, `site` is that of its stack. */
+void ms_beside_map(struct ms_replay *r, const struct ms_event *ev, uint32_t site);
+void ms_beside_unmap(struct ms_replay *r, const struct ms_event *ev);
+
+/* A site's figures, now; zero for one that has none. */
+const struct ms_beside_site *ms_beside_site(const struct ms_beside *b, uint32_t site);
+
+#endif

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT
+ * Replay of a sampled recording: what the events stand for.
+ */
+#include "replay_sampled.h"
+
+#include "libcommon/base/arena.h"
+#include "replay_cells.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void ms_sampled_start(struct ms_replay *r, uint64_t mean_bytes)
+{
+	if (r->sampled || r->events)
+		return;
+	struct ms_sampled *s = ms_xrealloc(NULL, 1, sizeof *s);
+	memset(s, 0, sizeof *s);
+	s->mean = mean_bytes < MS_SAMPLE_MOST ? mean_bytes : MS_SAMPLE_MOST;
+	s->span_ticks = 1;
+	s->total.smallest = UINT64_MAX;
+	ms_blocks_init(&s->blocks);
+	s->blocks.owners = &r->cells;
+	r->sampled = s;
+}
+
+void ms_sampled_free(struct ms_sampled *s)
+{
+	if (!s)
+		return;
+	ms_blocks_free(&s->blocks);
+	free(s->sites);
+	free(s->threads);
+	free(s->allocations);
+	free(s->records);
+	for (size_t i = 0; i < s->moment_count; i++)
+		free(s->moments[i].sites);
+	free(s->moments);
+	free(s);
+}
+
+/* `n` elements at least, new ones zero. */
+static void *grown(void *v, size_t *have, size_t n, size_t size)
+{
+	if (n <= *have)
+		return v;
+	size_t want = *have ? *have * 2 : 64;
+	while (want < n)
+		want *= 2;
+	v = ms_xrealloc(v, want, size);
+	memset((char *)v + *have * size, 0, (want - *have) * size);
+	*have = want;
+	return v;
+}
+
+static struct ms_sampled_site *site_of(struct ms_sampled *s, size_t i)
+{
+	s->sites = grown(s->sites, &s->site_cap, i + 1, sizeof *s->sites);
+	for (; s->site_count <= i; s->site_count++)
+		s->sites[s->site_count].smallest = UINT64_MAX;
+	return &s->sites[i];
+}
+
+static struct ms_sampled_thread *thread_of(struct ms_sampled *s, size_t i)
+{
+	size_t before = s->thread_count;
+	s->threads = grown(s->threads, &s->thread_count, i + 1, sizeof *s->threads);
+	for (; before < s->thread_count; before++)
+		s->threads[before].smallest = UINT64_MAX;
+	return &s->threads[i];
+}
+
+/* ---- one block ---- */
+
+static struct ms_sampled_sum one(const struct ms_sampled *s, uint64_t number, uint64_t size)
+{
+	double p = ms_sample_chance(size, s->mean), part = 1 / p - floor(1 / p);
+	double variance = (1 - p) / (p * p), x = (double)size;
+	return (struct ms_sampled_sum){1, ms_sample_blocks(size, s->mean, number), size,
+				       variance + part * (1 - part), x * x * variance};
+}
+
+const struct ms_event *ms_sampled_weigh(const struct ms_sampled *s, const struct ms_event *ev,
+					struct ms_event *room)
+{
+	if (ev->kind != MS_EV_ALLOC && ev->kind != MS_EV_REALLOC &&
+	    ev->kind != MS_EV_REALLOC_UNKNOWN)
+		return ev;
+	*room = *ev;
+	room->size = ms_sampled_bytes_of(s, ev->size);
+	return room;
+}
+
+uint64_t ms_sampled_bytes_of(const struct ms_sampled *s, uint64_t size)
+{
+	return ms_sample_bytes(size, s->mean);
+}
+
+static void add(struct ms_sampled_sum *to, const struct ms_sampled_sum *x)
+{
+	to->samples += x->samples;
+	to->blocks += x->blocks;
+	to->bytes += x->bytes;
+	to->blocks_variance += x->blocks_variance;
+	to->bytes_variance += x->bytes_variance;
+}
+
+static void take(struct ms_sampled_sum *from, const struct ms_sampled_sum *x)
+{
+	from->samples -= x->samples;
+	from->blocks -= x->blocks;
+	from->bytes -= x->bytes;
+	from->blocks_variance -= x->blocks_variance;
+	from->bytes_variance -= x->bytes_variance;
+	if (!from->samples) /* what rounding left */
+		*from = (struct ms_sampled_sum){0};
+}
+
+/* ---- events ---- */
+
+/* As for the model's levels: what is about to change is kept as it was at the peak. */
+static void touch(const struct ms_sampled *s, struct ms_sampled_site *site)
+{
+	if (site->epoch == s->peak_epoch)
+		return;
+	site->epoch = s->peak_epoch;
+	site->at_peak = site->live;
+}
+
+static void smaller(uint64_t *smallest, uint64_t size)
+{
+	if (size < *smallest)
+		*smallest = size;
+}
+
+static void removed(struct ms_replay *r, const struct ms_event *ev)
+{
+	struct ms_sampled *s = r->sampled;
+	struct ms_wide_block b;
+	if (!ms_blocks_take(&s->blocks, ev->freed, &b))
+		return;
+	struct ms_sampled_sum x = one(s, ev->freed, b.size);
+	struct ms_sampled_site *both[] = {&s->total, site_of(s, r->cells[b.owner].site)};
+	for (int i = 0; i < 2; i++) {
+		touch(s, both[i]);
+		take(&both[i]->live, &x);
+		if (ev->kind != MS_EV_FREE_INFERRED)
+			add(&both[i]->freed, &x);
+	}
+	struct ms_sampled_thread *t = thread_of(s, ev->thread);
+	if (ev->kind != MS_EV_FREE_INFERRED)
+		add(&t->freed, &x);
+	smaller(&t->smallest, b.size);
+}
+
+static void made(struct ms_replay *r, const struct ms_event *ev)
+{
+	struct ms_sampled *s = r->sampled;
+	uint32_t node = ev->stack < r->node_count ? ev->stack : 0, site = r->site_of_node[node] - 1;
+	uint32_t cell = r->sites[site].cell; /* that of the event */
+	struct ms_sampled_sum x = one(s, ev->number, ev->size);
+	struct ms_sampled_site *both[] = {&s->total, site_of(s, site)};
+	for (int i = 0; i < 2; i++) {
+		touch(s, both[i]);
+		add(&both[i]->live, &x);
+		add(&both[i]->all, &x);
+		smaller(&both[i]->smallest, ev->size);
+	}
+	struct ms_sampled_thread *t = thread_of(s, ev->thread);
+	add(&t->all, &x);
+	smaller(&t->smallest, ev->size);
+	s->allocations =
+		grown(s->allocations, &s->cell_count, (size_t)cell + 1, sizeof *s->allocations);
+	s->allocations[cell] += x.blocks;
+	ms_blocks_add(&s->blocks, ev->number, ev->size, ev->time_ticks, cell);
+}
+
+/* The model's timeline went on, and may have halved: what is live now was so at the end of every
+ * span that was left. */
+static void follow_timeline(struct ms_replay *r)
+{
+	struct ms_sampled *s = r->sampled;
+	for (; s->span_ticks < r->span_ticks; s->span_ticks *= 2) {
+		for (size_t i = s->span; i < MS_TIMELINE_SPANS; i++)
+			s->spans[i] = s->total.live;
+		for (size_t i = 0; i < MS_TIMELINE_SPANS / 2; i++)
+			s->spans[i] = s->spans[2 * i + 1];
+		s->span /= 2;
+	}
+	for (; s->span < r->span; s->span++)
+		s->spans[s->span] = s->total.live;
+}
+
+void ms_sampled_count(struct ms_replay *r, const struct ms_event *ev)
+{
+	struct ms_sampled *s = r->sampled;
+	follow_timeline(r);
+	switch (ev->kind) {
+	case MS_EV_FREE:
+	case MS_EV_FREE_INFERRED:
+		removed(r, ev);
+		break;
+	case MS_EV_REALLOC:
+		removed(r, ev);
+		made(r, ev);
+		break;
+	case MS_EV_ALLOC:
+	case MS_EV_REALLOC_UNKNOWN:
+		made(r, ev);
+		break;
+	default:
+		break;
+	}
+	s->peak_epoch = r->peak_epoch;
+}
+
+void ms_sampled_moment(struct ms_replay *r, size_t i)
+{
+	struct ms_sampled *s = r->sampled;
+	s->moments = grown(s->moments, &s->moment_count, i + 1, sizeof *s->moments);
+	struct ms_sampled_moment *m = &s->moments[i];
+	*m = (struct ms_sampled_moment){.total = s->total.live, .site_count = s->site_count};
+	m->sites = ms_xrealloc(NULL, s->site_count, sizeof *m->sites);
+	for (size_t k = 0; k < s->site_count; k++)
+		m->sites[k] = s->sites[k].live;
+}
+
+/* ---- set to a state ---- */
+
+static void put_live(void *arg, uint64_t number, const struct ms_live_block *b)
+{
+	struct ms_sampled *s = arg;
+	struct ms_sampled_sum x = one(s, number, b->size);
+	struct ms_sampled_site *both[] = {&s->total, site_of(s, b->site)};
+	for (int i = 0; i < 2; i++) {
+		add(&both[i]->live, &x);
+		smaller(&both[i]->smallest, b->size);
+	}
+}
+
+void ms_sampled_reset(struct ms_replay *r, bool clear)
+{
+	struct ms_sampled *s = r->sampled;
+	for (size_t i = 0; i < s->site_count; i++)
+		s->sites[i] = (struct ms_sampled_site){.smallest = UINT64_MAX};
+	s->total = (struct ms_sampled_site){.smallest = UINT64_MAX};
+	for (size_t i = 0; i < s->thread_count; i++)
+		s->threads[i] = (struct ms_sampled_thread){.smallest = UINT64_MAX};
+	if (s->cell_count)
+		memset(s->allocations, 0, s->cell_count * sizeof *s->allocations);
+	if (clear)
+		ms_blocks_clear(&s->blocks, r->next_number);
+	else
+		ms_blocks_each_number(&s->blocks, put_live, s);
+	ms_sampled_restored(r);
+}
+
+void ms_sampled_restore(struct ms_replay *r, uint64_t number, uint64_t size, uint64_t tick,
+			uint32_t cell)
+{
+	struct ms_sampled *s = r->sampled;
+	struct ms_live_block b = {.size = size, .site = r->cells[cell].site};
+	ms_blocks_put_back(&s->blocks, number, size, tick, cell);
+	put_live(s, number, &b);
+}
+
+void ms_sampled_restored(struct ms_replay *r)
+{
+	struct ms_sampled *s = r->sampled;
+	ms_blocks_all_back(&s->blocks);
+	follow_timeline(r);
+	s->peak_epoch = r->peak_epoch;
+}
+
+struct counting {
+	struct ms_replay *r;
+	struct ms_sampled *s;
+};
+
+static void count_live(void *arg, uint64_t number, const struct ms_live_block *b)
+{
+	struct counting *c = arg;
+	struct ms_sampled_sum x = one(c->s, number, b->size);
+	add(&thread_of(c->s, b->thread)->live, &x);
+	c->s->records[c->r->cells[b->owner].record].live_blocks += x.blocks;
+}
+
+void ms_sampled_finish(struct ms_replay *r)
+{
+	struct ms_sampled *s = r->sampled;
+	follow_timeline(r);
+	s->spans[s->span] = s->total.live;
+	s->record_count = 0;
+	s->records = grown(s->records, &s->record_count, r->record_count, sizeof *s->records);
+	for (size_t i = 0; i < s->cell_count && i < r->cell_count; i++)
+		if (r->cells[i].record != UINT32_MAX)
+			s->records[r->cells[i].record].allocations += s->allocations[i];
+	ms_blocks_each_number(&s->blocks, count_live, &(struct counting){r, s});
+}
+
+/* ---- what it comes to ---- */
+
+struct ms_sampled_sum ms_sampled_at_peak(const struct ms_sampled *s, size_t site)
+{
+	const struct ms_sampled_site *x = site < s->site_count ? &s->sites[site] : &s->total;
+	return x->epoch == s->peak_epoch ? x->at_peak : x->live;
+}
+
+struct ms_spread ms_sampled_bytes(const struct ms_sampled *s, const struct ms_sampled_sum *sum)
+{
+	struct ms_spread x = ms_spread_of_bytes(0, s->mean);
+	x.seen = (double)sum->bytes;
+	x.variance = sum->bytes_variance;
+	return x;
+}
+
+struct ms_spread ms_sampled_blocks(const struct ms_sampled *s, const struct ms_sampled_sum *sum,
+				   uint64_t smallest)
+{
+	/* where nothing was recorded anything may have been missed */
+	struct ms_spread x = ms_spread_of_block(smallest != UINT64_MAX ? smallest : 1, s->mean);
+	x.seen = (double)sum->samples;
+	x.variance = sum->blocks_variance;
+	return x;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT
+ * Replay of a sampled recording: what the events stand for.
+ *
+ * The model is fed with events whose sizes are what each stands for, so that everything that it
+ * says in bytes is an estimate: live bytes, the peak and its moment, the timeline, sums of several
+ * processes. Its numbers of blocks and calls are those of the samples. Here is what that leaves
+ * out: how many blocks and calls the samples stand for, and how sure all of it is.
+ *
+ * Blocks come in whole numbers: one stands for 1/p of them rounded down or up, as a number made
+ * from its allocation number says, so that it is right on average, the same when the block is
+ * freed, and sums of sites, threads and all add up.
+ */
+#ifndef MS_REPLAY_SAMPLED_H
+#define MS_REPLAY_SAMPLED_H
+
+#include "blocks.h"
+#include "libcommon/stats/estimate.h"
+#include "replay.h"
+
+/* Some samples. */
+struct ms_sampled_sum {
+	uint64_t samples, blocks; /* recorded; that they stand for */
+	uint64_t bytes;           /* recorded */
+	double blocks_variance, bytes_variance;
+};
+
+struct ms_sampled_site {
+	struct ms_sampled_sum all, freed, live;
+	struct ms_sampled_sum at_peak; /* valid while `epoch` is the peak's: see replay.h */
+	uint64_t epoch;
+	uint64_t smallest; /* size of a block recorded */
+};
+
+struct ms_sampled_thread {
+	struct ms_sampled_sum all, freed;
+	struct ms_sampled_sum live; /* after ms_replay_finish */
+	uint64_t smallest;
+};
+
+/* Of one thread at one site, in order of ms_replay.records. */
+struct ms_sampled_record {
+	uint64_t allocations, live_blocks;
+};
+
+struct ms_sampled_moment {
+	struct ms_sampled_sum total;
+	struct ms_sampled_sum *sites; /* of the first `site_count` sites */
+	size_t site_count;
+};
+
+struct ms_sampled {
+	uint64_t mean; /* bytes for one sample point */
+	struct ms_blocks blocks;
+	struct ms_sampled_site total;
+	struct ms_sampled_site *sites; /* in order of ms_replay.sites; fewer of them */
+	size_t site_count, site_cap;
+	struct ms_sampled_thread *threads;
+	size_t thread_count;
+	uint64_t *allocations; /* by cell */
+	size_t cell_count;
+	struct ms_sampled_record *records; /* after ms_replay_finish */
+	size_t record_count;
+	struct ms_sampled_moment *moments; /* in order of ms_replay.moments */
+	size_t moment_count;
+	uint64_t peak_epoch;
+	struct ms_sampled_sum spans[MS_TIMELINE_SPANS]; /* live at the end of each */
+	size_t span;
+	uint64_t span_ticks;
+};
+
+/* Makes `r` the replay of a recording with one sample point in `mean_bytes`. Before the first
+ * event.
+ */
+void ms_sampled_start(struct ms_replay *r, uint64_t mean_bytes);
+void ms_sampled_free(struct ms_sampled *s);
+
+/* Called by the model. The event as it stands for others, in `room`. */
+const struct ms_event *ms_sampled_weigh(const struct ms_sampled *s, const struct ms_event *ev,
+					struct ms_event *room);
+/* After the model applied it: counts the event. */
+void ms_sampled_count(struct ms_replay *r, const struct ms_event *ev);
+/* The model took moment `i`. */
+void ms_sampled_moment(struct ms_replay *r, size_t i);
+/* The bytes that a recorded block of that size stands for. */
+uint64_t ms_sampled_bytes_of(const struct ms_sampled *s, uint64_t size);
+/* The model was set to a state. `clear`: its blocks follow by ms_sampled_restore, which are as
+ * recorded, each with its cell. Else what is live stays and counting begins anew. */
+void ms_sampled_reset(struct ms_replay *r, bool clear);
+void ms_sampled_restore(struct ms_replay *r, uint64_t number, uint64_t size, uint64_t tick,
+			uint32_t cell);
+void ms_sampled_restored(struct ms_replay *r);
+void ms_sampled_finish(struct ms_replay *r);
+
+/* At the peak; of a site, or of the whole as site_count. */
+struct ms_sampled_sum ms_sampled_at_peak(const struct ms_sampled *s, size_t site);
+/* What the bytes, and the blocks, of some samples rest on. `smallest`: of the blocks that may have
+ * been missed. */
+struct ms_spread ms_sampled_bytes(const struct ms_sampled *s, const struct ms_sampled_sum *sum);
+struct ms_spread ms_sampled_blocks(const struct ms_sampled *s, const struct ms_sampled_sum *sum,
+				   uint64_t smallest);
+
+#endif

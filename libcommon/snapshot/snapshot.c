@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT
+ * The snapshot database: a new one in memory, its image, and small helpers for SQL.
+ */
+#include "snapshot.h"
+
+#include "libcommon/base/err.h"
+#include "libcommon/base/io.h"
+#include "schema_sql.h"
+#include "snapshot_bulk.h"
+#include "snapshot_private.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#define STRINGIFY(x) #x
+#define STRING(x) STRINGIFY(x)
+
+/* Nothing that a database says about itself is obeyed: its schema is not trusted, cannot be edited,
+ * and calls nothing of ours. */
+void ms_snapshot_harden(sqlite3 *db)
+{
+	sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, NULL);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_DQS_DML, 0, NULL);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_DQS_DDL, 0, NULL);
+}
+
+int ms_sql_exec(sqlite3 *db, const char *sql, struct ms_err *err)
+{
+	if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK)
+		return ms_err_set(err, "snapshot database: %s", sqlite3_errmsg(db));
+	return 0;
+}
+
+/* The pragmas fix all that could differ between two machines or two runs: page size, vacuum mode,
+ * and zeroes where content was deleted. */
+static const char settings[] =
+	"PRAGMA page_size=4096; PRAGMA auto_vacuum=NONE; PRAGMA encoding='UTF-8'; PRAGMA "
+	"secure_delete=ON;"
+	"PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA cell_size_check=ON; PRAGMA "
+	"mmap_size=0;"
+	"PRAGMA temp_store=MEMORY;"
+	"PRAGMA application_id=" STRING(
+		MS_SNAPSHOT_APPLICATION_ID) ";"
+					    "PRAGMA user_version=" STRING(MS_SNAPSHOT_VERSION) ";";
+
+sqlite3 *ms_snapshot_new(struct ms_err *err)
+{
+	sqlite3 *db = NULL;
+	int flags =
+		SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX;
+	if (sqlite3_open_v2(":memory:", &db, flags, NULL) != SQLITE_OK) {
+		ms_err_set(err, "cannot make a database in memory: %s",
+			   db ? sqlite3_errmsg(db) : "out of memory");
+		sqlite3_close(db);
+		return NULL;
+	}
+	ms_snapshot_harden(db);
+	if (ms_bulk_register(db) != SQLITE_OK || ms_sql_exec(db, settings, err) != 0 ||
+	    ms_sql_exec(db, schema_sql, err) != 0) {
+		sqlite3_close(db);
+		return NULL;
+	}
+	return db;
+}
+
+bool ms_snapshot_incomplete(sqlite3 *db)
+{
+	return ms_sql_int(db, "SELECT count(*) FROM process WHERE complete IS NOT 1", 1) != 0 ||
+	       ms_sql_int(db, "SELECT value FROM meta WHERE key = 'traces_unreadable'", 0) != 0 ||
+	       ms_sql_int(db, "SELECT count(*) FROM diff_run WHERE complete IS NOT 1", 0) != 0;
+}
+
+unsigned char *ms_snapshot_image(sqlite3 *db, size_t *size, struct ms_err *err)
+{
+	/* Rows go in by order of their keys: until some are deleted there is little to gain. What
+	 * is deleted is overwritten with zeroes at once. */
+	if (ms_sql_int(db, "PRAGMA freelist_count", 1) != 0 && ms_sql_exec(db, "VACUUM", err) != 0)
+		return NULL;
+	sqlite3_int64 n = 0;
+	unsigned char *image = sqlite3_serialize(db, "main", &n, 0);
+	if (!image)
+		ms_err_set(err, "cannot make an image of %lld bytes: out of memory", (long long)n);
+	*size = (size_t)n;
+	return image;
+}
+
+int ms_snapshot_write(sqlite3 *db, const char *path, struct ms_err *err)
+{
+	if (!path && isatty(STDOUT_FILENO))
+		return ms_err_set(err,
+				  "standard output is a terminal, and the output is a database: "
+				  "name a file with -o FILE, or pipe it into ms-report");
+	size_t size;
+	unsigned char *image = ms_snapshot_image(db, &size, err);
+	if (!image)
+		return -1;
+	int rc = 0;
+	if (path)
+		rc = ms_write_file(path, image, size, err);
+	else if (ms_write_all(STDOUT_FILENO, image, size) != 0)
+		rc = ms_err_sys(err, "cannot write to standard output");
+	sqlite3_free(image);
+	return rc;
+}
+
+sqlite3_stmt *ms_sql_prepare(sqlite3 *db, const char *sql, struct ms_err *err)
+{
+	sqlite3_stmt *stmt = NULL;
+	if (sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) != SQLITE_OK)
+		ms_err_set(err, "snapshot database: %s", sqlite3_errmsg(db));
+	return stmt;
+}
+
+int64_t ms_sql_int(sqlite3 *db, const char *sql, int64_t fallback)
+{
+	sqlite3_stmt *stmt = ms_sql_prepare(db, sql, NULL);
+	int64_t value = fallback;
+	if (stmt && sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_type(stmt, 0) != SQLITE_NULL)
+		value = sqlite3_column_int64(stmt, 0);
+	sqlite3_finalize(stmt);
+	return value;
+}

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT
+ * Traces into a snapshot: which traces (snapshot_inputs.c), on one clock, their points
+ * (snapshot_points.c), replayed in step (snapshot_step.c), then written process by process.
+ */
+#include "snapshot_build.h"
+
+#include "libcommon/base/arena.h"
+#include "libcommon/base/err.h"
+#include "snapshot_insert.h"
+#include "libcommon/symbols/symbols.h"
+#include "libcommon/base/thread.h"
+#include "format/trace.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- progress ---- */
+
+static void show_progress(void *arg)
+{
+	struct build *b = arg;
+	uint64_t done = 0;
+	for (size_t i = 0; i < b->all.n && b->progress.on; i++)
+		done += ms_recording_offset(b->all.v[i]->keep.rec);
+	ms_progress_show(&b->progress, "replaying", done, b->bytes, NULL);
+}
+
+/* ---- one clock ---- */
+
+static const char *text_of(const struct running *p, unsigned field)
+{
+	const struct ms_fields *i = &p->keep.rec->info;
+	return ms_has(i, field) && i->text[field] ? i->text[field] : "";
+}
+
+static void set_clock(struct build *b)
+{
+	for (size_t i = 0; i < b->all.n; i++) {
+		const struct ms_fields *f = &b->all.v[i]->keep.rec->info;
+		b->wall |= !ms_has(f, MS_INFO_START_MONO) ||
+			   strcmp(text_of(b->all.v[i], MS_INFO_BOOT_ID),
+				  text_of(b->all.v[0], MS_INFO_BOOT_ID)) != 0;
+	}
+	b->origin_ns = UINT64_MAX;
+	for (size_t i = 0; i < b->all.n; i++) {
+		struct running *p = b->all.v[i];
+		uint64_t start =
+			p->keep.rec->info.number[b->wall ? MS_INFO_START_WALL : MS_INFO_START_MONO];
+		p->start_ns = start <= INT64_MAX ? start : 0;
+		b->origin_ns = p->start_ns < b->origin_ns ? p->start_ns : b->origin_ns;
+	}
+}
+
+int ms_build_start(struct build *b, struct running *p)
+{
+	if (ms_points_set(b, p) != 0)
+		return -1;
+	if (b->progress.on) {
+		p->keep.rec->on_block = show_progress;
+		p->keep.rec->on_block_arg = b;
+	}
+	p->keep.rec->may_read_ahead = b->all.n == 1;
+	p->keep.offset_ns = p->start_ns >= b->origin_ns ? p->start_ns - b->origin_ns : 0;
+	p->next_ns = p->keep.offset_ns;
+	ms_build_enqueue(b, p);
+	return 0;
+}
+
+/* ---- the database ---- */
+
+static void put_text_row(struct ms_insert *in, const char *key, const char *value)
+{
+	if (!value)
+		return;
+	ms_put_text(in, key);
+	ms_put_text(in, value);
+	ms_put_row(in);
+}
+
+/* Then nobody knows what all held together. */
+static bool some_in_part(const struct build *b)
+{
+	bool part = false;
+	for (size_t i = 0; i < b->all.n; i++)
+		part |= ms_part_is_headless(&b->all.v[i]->keep) ||
+			ms_is_polled(b->all.v[i]->keep.rec);
+	return part;
+}
+
+static int fill_meta(struct build *b, sqlite3 *db)
+{
+	const struct {
+		const char *key;
+		uint64_t value;
+	} rows[] = {
+		{"complete", b->res->incomplete == 0}, {"processes", b->all.n},
+		{"symbols", !b->opt->no_symbols},      {"sum_peak_bytes", b->sum.peak},
+		{"sum_peak_time_ns", b->sum.peak_ns},
+	};
+	size_t n = sizeof rows / sizeof *rows - (some_in_part(b) ? 2 : 0);
+	struct ms_insert in;
+	ms_insert_open(&in, db, "meta", "key, value", b->err);
+	for (size_t i = 0; i < n; i++) {
+		ms_put_text(&in, rows[i].key);
+		ms_put(&in, rows[i].value);
+		ms_put_row(&in);
+	}
+	put_text_row(&in, "successor_missing", b->successor_missing);
+	put_text_row(&in, "unreadable", b->unreadable);
+	if (b->unreadable_count) {
+		ms_put_text(&in, "traces_unreadable");
+		ms_put(&in, b->unreadable_count);
+		ms_put_row(&in);
+	}
+	return ms_insert_close(&in);
+}
+
+/* An empty database, made by a second thread while the traces are replayed: reading our own schema
+ * takes as long as a hundred thousand events. */
+#define STACK_BYTES (512u << 10)
+
+struct maker {
+	pthread_t thread;
+	bool running;
+	sqlite3 *db;
+	struct ms_err err;
+};
+
+static void *make(void *arg)
+{
+	struct maker *m = arg;
+	m->db = ms_snapshot_new(&m->err);
+	return NULL;
+}
+
+static void start_maker(struct maker *m)
+{
+	m->running = ms_thread_start(&m->thread, STACK_BYTES, make, m) == 0;
+}
+
+static sqlite3 *made(struct maker *m)
+{
+	if (m->running)
+		pthread_join(m->thread, NULL);
+	else
+		make(m);
+	return m->db;
+}
+
+/* Fills `db`, which is closed when that fails. */
+static sqlite3 *fill(struct build *b, sqlite3 *db)
+{
+	struct ms_symbols_options so = {.sysroot = b->opt->sysroot,
+					.debug_dirs = b->opt->debug_dirs,
+					.debuginfod_ns = b->opt->debuginfod_ns};
+	struct ms_filling f = {.db = db,
+			       .err = b->err,
+			       .labels = b->labels,
+			       .label_count = b->label_count,
+			       .symbols = b->opt->no_symbols ? NULL : ms_symbols_new(&so),
+			       .progress = &b->progress,
+			       .look_again = b->opt->sysroot || b->opt->debug_dirs ||
+					     b->opt->debuginfod_ns};
+	int rc = ms_sql_exec(db, "BEGIN", b->err) || fill_meta(b, db);
+	if (rc == 0 && !some_in_part(b))
+		rc = ms_sum_fill(&b->sum, db, b->err);
+	for (size_t i = 0; i < b->all.n && rc == 0; i++)
+		rc = ms_fill_process(&f, &b->all.v[i]->keep);
+	rc = rc || ms_fill_one_time(db, b->err) || ms_fill_replaced(db, b->err) ||
+	     ms_sql_exec(db, "COMMIT", b->err);
+	b->res->symbols_trouble = f.symbols ? ms_symbols_trouble(f.symbols) : NULL;
+	ms_symbols_free(f.symbols);
+	if (rc == 0)
+		return db;
+	sqlite3_close(db);
+	return NULL;
+}
+
+/* ---- */
+
+/* A folder may hold more traces than a shell's limit of open files. */
+static uint64_t raise_file_limit(void)
+{
+	struct rlimit lim;
+	if (getrlimit(RLIMIT_NOFILE, &lim) != 0)
+		return 256;
+	if (lim.rlim_cur < lim.rlim_max) {
+		lim.rlim_cur = lim.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &lim);
+		getrlimit(RLIMIT_NOFILE, &lim);
+	}
+	return lim.rlim_cur;
+}
+
+/* Everything up to the database. */
+static int replay(struct build *b)
+{
+	set_clock(b);
+	if (ms_points_every(b) != 0)
+		return -1;
+	for (size_t i = 0, first = b->all.n; i < first; i++)
+		if (ms_build_start(b, b->all.v[i]) != 0)
+			return -1;
+	if (ms_build_replay(b) != 0 || ms_points_check(b) != 0)
+		return -1;
+	ms_build_number(b);
+	ms_build_count(b);
+	return 0;
+}
+
+static sqlite3 *build(struct build *b, const char *const *traces, size_t n)
+{
+	struct maker m = {0};
+	if (ms_points_parse(b) != 0)
+		return NULL;
+	for (size_t i = 0; i < n; i++)
+		if (ms_build_input(b, traces[i]) != 0)
+			return NULL;
+	start_maker(&m);
+	int rc = replay(b);
+	sqlite3 *db = made(&m);
+	if (rc == 0 && db)
+		return fill(b, db);
+	if (rc == 0)
+		ms_err_set(b->err, "%s", m.err.text);
+	sqlite3_close(db);
+	return NULL;
+}
+
+static double seconds_since(const struct timespec *t)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)(now.tv_sec - t->tv_sec) + (double)(now.tv_nsec - t->tv_nsec) / 1e9;
+}
+
+sqlite3 *ms_snapshot_build_from(const char *const *traces, size_t n, struct ms_stream *stream,
+				const struct ms_build_options *opt, struct ms_build_result *res,
+				struct ms_err *err)
+{
+	static const struct ms_build_options none;
+	struct ms_build_result ignored;
+	struct build b = {.opt = opt ? opt : &none,
+			  .res = res ? res : &ignored,
+			  .err = err,
+			  .stream = stream};
+	struct timespec began;
+	*b.res = (struct ms_build_result){0};
+	clock_gettime(CLOCK_MONOTONIC, &began);
+	ms_progress_start(&b.progress, b.opt->progress);
+	b.files_max = raise_file_limit();
+	sqlite3 *db = build(&b, traces, n);
+	ms_progress_end(&b.progress);
+	b.res->seconds = seconds_since(&began);
+	for (size_t i = 0; i < b.all.n; i++) {
+		ms_recording_close(b.all.v[i]->keep.rec);
+		ms_recording_close(b.all.v[i]->glance);
+	}
+	for (size_t i = 0; i < b.spooled.n; i++)
+		close(b.spooled.v[i]);
+	free(b.all.v);
+	free(b.queue.v);
+	for (size_t i = 0; i < b.folders.n; i++)
+		ms_run_index_free(&b.folders.v[i].index);
+	free(b.folders.v);
+	free(b.spooled.v);
+	ms_arena_free(&b.arena);
+	return db;
+}
+
+sqlite3 *ms_snapshot_build(const char *const *traces, size_t n, const struct ms_build_options *opt,
+			   struct ms_build_result *res, struct ms_err *err)
+{
+	return ms_snapshot_build_from(traces, n, NULL, opt, res, err);
+}

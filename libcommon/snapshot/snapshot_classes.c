@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT
+ * The rows of site_size and site_lifetime: a site's blocks by size and by how long they lived.
+ */
+#include "libcommon/replay/replay_classes.h"
+#include "snapshot_insert.h"
+#include "snapshot_private.h"
+
+struct sizes {
+	struct ms_insert in;
+	const struct ms_replay *r;
+	int64_t site; /* row */
+};
+
+uint64_t ms_size_class_low(unsigned class)
+{
+	return class ? UINT64_C(1) << (class - 1) : 0;
+}
+
+uint64_t ms_size_class_high(unsigned class)
+{
+	return class ? UINT64_MAX >> (64 - class) : 0;
+}
+
+static void put_class(void *arg, unsigned class, const struct ms_replay_size *c)
+{
+	struct sizes *w = arg;
+	struct ms_insert *in = &w->in;
+	uint64_t bytes, blocks;
+	ms_replay_at_peak(w->r, &c->live, &bytes, &blocks);
+	ms_put(in, (uint64_t)w->site);
+	ms_put(in, ms_size_class_low(class));
+	ms_put(in, ms_size_class_high(class));
+	ms_put(in, c->allocations);
+	ms_put(in, c->bytes);
+	ms_put(in, c->temporary);
+	ms_put(in, bytes);
+	ms_put(in, blocks);
+	ms_put(in, c->live.bytes);
+	ms_put(in, c->live.blocks);
+	ms_put_row(in);
+}
+
+static int fill_sizes(struct ms_filling *f, const struct ms_replay *r, const uint32_t *order,
+		      const int64_t *row_of_site)
+{
+	struct sizes w = {.r = r};
+	ms_insert_open(&w.in, f->db, "site_size",
+		       "site, low, high, allocations, allocated_bytes, temporary, peak_bytes, "
+		       "peak_blocks, live_bytes, live_blocks",
+		       f->err);
+	for (size_t i = 0; i < r->site_count; i++) {
+		w.site = row_of_site[order[i]];
+		ms_replay_each_class(r, &r->sites[order[i]], put_class, &w);
+	}
+	return ms_insert_close(&w.in);
+}
+
+/* One histogram: the classes that have blocks. The last class has no end. */
+static void put_ages(struct ms_insert *in, int64_t site, const char *unit, const uint64_t *low,
+		     const uint64_t *blocks)
+{
+	for (unsigned i = 0; i < MS_AGES; i++) {
+		if (!blocks[i])
+			continue;
+		ms_put(in, (uint64_t)site);
+		ms_put_text(in, unit);
+		ms_put(in, low[i]);
+		ms_put_if(in, i + 1 < MS_AGES, i + 1 < MS_AGES ? low[i + 1] - 1 : 0);
+		ms_put(in, blocks[i]);
+		ms_put_row(in);
+	}
+}
+
+static int fill_ages(struct ms_filling *f, const struct ms_replay *r, const uint32_t *order,
+		     const int64_t *row_of_site)
+{
+	struct ms_insert in;
+	ms_insert_open(&in, f->db, "site_lifetime", "site, unit, low, high, frees", f->err);
+	for (size_t i = 0; i < r->site_count; i++) {
+		const struct ms_replay_site *s = &r->sites[order[i]];
+		const struct ms_replay_ages *a = s->ages ? &r->ages[s->ages - 1] : NULL;
+		if (!a)
+			continue;
+		put_ages(&in, row_of_site[order[i]], "allocations", ms_age_allocations,
+			 a->allocations);
+		put_ages(&in, row_of_site[order[i]], "ns", ms_age_ns, a->time);
+	}
+	return ms_insert_close(&in);
+}
+
+int ms_fill_classes(struct ms_filling *f, const struct ms_replay *r, const uint32_t *order,
+		    const int64_t *row_of_site)
+{
+	return fill_sizes(f, r, order, row_of_site) || fill_ages(f, r, order, row_of_site) ? -1 : 0;
+}

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: MIT
+ * Which traces a snapshot is made from: files, folders, standard input, successors; and how their
+ * processes descend from each other.
+ */
+#include "snapshot_build.h"
+
+#include "libcommon/base/arena.h"
+#include "libcommon/base/err.h"
+#include "format/trace.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define UNREADABLE_TOLD 10u /* by name */
+
+/* ---- which traces ---- */
+
+static bool known_file(const struct build *b, const struct stat *st)
+{
+	for (size_t i = 0; i < b->all.n; i++)
+		if (b->all.v[i]->ino == st->st_ino && b->all.v[i]->dev == st->st_dev)
+			return true;
+	return false;
+}
+
+/* Takes over `rec`, which may be NULL. */
+static int add_recording(struct build *b, struct ms_recording *rec, const char *path,
+			 const struct stat *st)
+{
+	if (!rec)
+		return -1;
+	struct running *p = ms_arena_alloc(&b->arena, sizeof *p);
+	p->keep.rec = rec;
+	p->path = path;
+	if (S_ISREG(st->st_mode)) {
+		p->dev = st->st_dev;
+		p->ino = st->st_ino;
+		b->bytes += (uint64_t)st->st_size;
+	}
+	*MS_PUSH(&b->all) = p;
+	return 0;
+}
+
+/* Opens one trace. A file that is there already is not taken twice. */
+static int add_trace(struct build *b, const char *path)
+{
+	struct stat st = {0};
+	if (stat(path, &st) == 0 && S_ISREG(st.st_mode) && known_file(b, &st))
+		return 0;
+	return add_recording(b, ms_recording_open(path, b->err), path, &st);
+}
+
+static int is_trace_name(const struct dirent *e)
+{
+	size_t n = strlen(e->d_name);
+	return n > 6 && strcmp(e->d_name + n - 6, ".trace") == 0;
+}
+
+/* A file of a folder that is no readable trace must not cost the others. */
+static void note_unreadable(struct build *b, const char *why)
+{
+	if (b->unreadable_count++ < UNREADABLE_TOLD)
+		b->unreadable =
+			ms_arena_printf(&b->arena, "%s%s%s", b->unreadable ? b->unreadable : "",
+					b->unreadable ? "; " : "", why);
+}
+
+/* Was the same said of a file of a folder? */
+static bool told(const struct build *b, const char *why)
+{
+	for (size_t i = 0; i < b->folders.n; i++)
+		if (b->folders.v[i].why && strstr(b->unreadable, why))
+			return true;
+	return false;
+}
+
+/* The folder's record of the run, read once. */
+static struct run_folder *folder_of(struct build *b, const char *path)
+{
+	for (size_t i = 0; i < b->folders.n; i++)
+		if (strcmp(b->folders.v[i].path, path) == 0)
+			return &b->folders.v[i];
+	struct run_folder *f = MS_PUSH(&b->folders);
+	*f = (struct run_folder){.path = path};
+	ms_run_index_read(&f->index, path, &b->arena);
+	return f;
+}
+
+/* One file of a folder: 0 also when it cannot be read, or is gone since the folder was listed (as
+ * trivial traces of a run under way are). */
+static int add_from_folder(struct build *b, struct run_folder *f, const char *path)
+{
+	struct ms_err why = {0}, *err = b->err;
+	struct stat st;
+	size_t before = b->all.n;
+	if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
+		return 0;
+	if (st.st_size == 0) { /* of an image that just begins; or its recorder was killed then */
+		f->empty = path;
+		return 0;
+	}
+	b->err = &why;
+	int rc = add_trace(b, path);
+	b->err = err;
+	if (rc != 0) {
+		note_unreadable(b, why.text);
+		f->why = f->why ? f->why : ms_arena_strdup(&b->arena, why.text);
+	} else if (b->all.n > before) {
+		f->of = f->of ? f->of : b->all.v[before];
+		/* A trivial trace of a run under way may go at any time: few are kept open. */
+		if (b->all.n > b->files_max / 2)
+			ms_recording_park(b->all.v[before]->keep.rec);
+	}
+	return 0;
+}
+
+static int add_folder(struct build *b, const char *path)
+{
+	struct dirent **names;
+	int n = scandir(path, &names, is_trace_name, alphasort);
+	if (n < 0)
+		return ms_err_sys(b->err, "cannot read the folder '%s'", path);
+	size_t before = b->all.n;
+	struct run_folder *f = folder_of(b, path);
+	for (int i = 0; i < n; i++) {
+		add_from_folder(b, f, ms_arena_printf(&b->arena, "%s/%s", path, names[i]->d_name));
+		free(names[i]);
+	}
+	free(names);
+	if (n && (b->all.n > before || !f->why))
+		return 0;
+	return n ? ms_err_set(b->err, "%s", f->why)
+		 : ms_err_set(b->err, "no traces in the folder '%s'", path);
+}
+
+/* A pipe cannot be looked at twice: where a point needs that, a copy is made. */
+static int add_copy(struct build *b, int fd, const char *name)
+{
+	struct ms_stream *s = b->stream;
+	int copy = ms_spool(fd, s ? s->head : "", s ? s->head_size : 0, name, b->err);
+	if (copy < 0)
+		return -1;
+	*MS_PUSH(&b->spooled) = copy;
+	return add_trace(b, ms_arena_printf(&b->arena, "/proc/self/fd/%d", copy));
+}
+
+static int add_standard_input(struct build *b)
+{
+	struct ms_stream *s = b->stream;
+	struct stat none = {0};
+	if (ms_points_need_glance(b))
+		return add_copy(b, s ? s->fd : STDIN_FILENO, "standard input");
+	if (!s)
+		return add_trace(b, "-");
+	struct ms_recording *rec =
+		ms_recording_open_fd(s->fd, s->name, s->head, s->head_size, b->err);
+	if (rec)
+		s->fd = -1;
+	return add_recording(b, rec, "-", &none);
+}
+
+int ms_build_input(struct build *b, const char *path)
+{
+	struct stat st;
+	if (strcmp(path, "-") == 0)
+		return add_standard_input(b);
+	bool there = stat(path, &st) == 0;
+	if (there && S_ISDIR(st.st_mode))
+		return add_folder(b, path);
+	if (!there || S_ISREG(st.st_mode) || !ms_points_need_glance(b))
+		return add_trace(b, path);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return ms_err_sys(b->err, "cannot open '%s'", path);
+	int rc = add_copy(b, fd, path);
+	close(fd);
+	return rc;
+}
+
+/* "ls.4711.3.trace" is of image 3. */
+static bool image_of_name(const char *path, uint32_t *image)
+{
+	const char *dot = strrchr(path, '.');
+	char *end;
+	while (dot && dot > path && dot[-1] != '.')
+		dot--;
+	if (!dot || dot == path)
+		return false;
+	unsigned long v = strtoul(dot, &end, 10);
+	*image = (uint32_t)v;
+	return end != dot && v < UINT32_MAX && strcmp(end, ".trace") == 0;
+}
+
+/* The trace `path` of a successor is not there. Where it was trivial, what counts is the program
+ * that it became in turn: then the path of that, or "" when it became none. NULL: it should be
+ * there. */
+static const char *beyond_trivial(struct build *b, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	uint32_t image;
+	if (!slash || !image_of_name(path, &image))
+		return NULL;
+	const char *folder = ms_arena_strndup(&b->arena, path, (size_t)(slash - path));
+	const struct ms_run_index *x = &folder_of(b, folder)->index;
+	const struct ms_run_image *m = ms_run_index_find(x, image);
+	for (size_t i = 0; m && !m->trace; i++) {
+		uint32_t number = m->number;
+		m = i < x->n ? ms_run_index_next(x, number) : NULL;
+		if (!m)
+			return "";
+	}
+	return m ? ms_arena_printf(&b->arena, "%s/%s", folder, m->trace) : NULL;
+}
+
+/* Where the trace of the image that `p` became should be; NULL: it became none. */
+static const char *successor_path(struct build *b, const struct running *p)
+{
+	const struct ms_fields *e = &p->keep.rec->end;
+	const char *slash = strrchr(p->path, '/');
+	if (!p->keep.rec->has_end || !e->text[MS_END_SUCCESSOR] || !e->text[MS_END_SUCCESSOR][0])
+		return NULL;
+	return ms_arena_printf(&b->arena, "%.*s%s", slash ? (int)(slash - p->path) + 1 : 0, p->path,
+			       e->text[MS_END_SUCCESSOR]);
+}
+
+int ms_build_successor(struct build *b, const struct running *p)
+{
+	const char *path = successor_path(b, p);
+	bool nowhere = strcmp(p->path, "-") == 0 || strncmp(p->path, "/proc/self/fd/", 14) == 0;
+	if (!path)
+		return 0;
+	if (!nowhere && access(path, R_OK) != 0) {
+		const char *next = beyond_trivial(b, path);
+		if (next && !*next)
+			return 0;
+		path = next ? next : path;
+	}
+	if (nowhere || access(path, R_OK) != 0) {
+		b->successor_missing = p->keep.rec->end.text[MS_END_SUCCESSOR];
+		return 0;
+	}
+	size_t before = b->all.n;
+	struct ms_err why = {0}, *err = b->err;
+	b->err = &why;
+	int rc = add_trace(b, path);
+	b->err = err;
+	if (rc != 0 && !told(b, why.text))
+		note_unreadable(b, why.text);
+	if (rc != 0)
+		b->successor_missing = p->keep.rec->end.text[MS_END_SUCCESSOR];
+	if (b->all.n == before)
+		return 0;
+	struct running *q = b->all.v[before];
+	q->start_ns = q->keep.rec->info.number[b->wall ? MS_INFO_START_WALL : MS_INFO_START_MONO];
+	return ms_build_start(b, q);
+}
+
+/* ---- who started whom ---- */
+
+static int by_start(const void *a, const void *b)
+{
+	const struct running *x = *(struct running *const *)a, *y = *(struct running *const *)b;
+	const struct ms_fields *i = &x->keep.rec->info, *k = &y->keep.rec->info;
+	if (x->keep.offset_ns != y->keep.offset_ns)
+		return x->keep.offset_ns < y->keep.offset_ns ? -1 : 1;
+	if (i->number[MS_INFO_IMAGE] != k->number[MS_INFO_IMAGE])
+		return i->number[MS_INFO_IMAGE] < k->number[MS_INFO_IMAGE] ? -1 : 1;
+	return strcmp(x->path, y->path);
+}
+
+/* An image by the run of ms-record that it is of, whose name is 16 bytes of any value, and its
+ * number there. */
+struct image_key {
+	const char *session;
+	size_t session_bytes;
+	uint64_t image;
+	int64_t id;
+};
+
+static struct image_key key_of(const struct running *p)
+{
+	const struct ms_fields *f = &p->keep.rec->info;
+	const char *session = f->text[MS_INFO_SESSION];
+	return (struct image_key){session, session ? f->number[MS_INFO_SESSION] : 0,
+				  f->number[MS_INFO_IMAGE], p->keep.id};
+}
+
+static int by_session(const struct image_key *x, const struct image_key *y)
+{
+	if (x->session_bytes != y->session_bytes)
+		return x->session_bytes < y->session_bytes ? -1 : 1;
+	return x->session_bytes ? memcmp(x->session, y->session, x->session_bytes) : 0;
+}
+
+static int by_key(const void *a, const void *b)
+{
+	const struct image_key *x = a, *y = b;
+	int by = by_session(x, y);
+	return by ? by : (x->image > y->image) - (x->image < y->image);
+}
+
+static const struct ms_run_index *index_of(const struct build *b, const struct image_key *key)
+{
+	for (size_t i = 0; i < b->folders.n; i++) {
+		struct image_key of =
+			b->folders.v[i].of ? key_of(b->folders.v[i].of) : (struct image_key){0};
+		if (b->folders.v[i].of && by_session(&of, key) == 0)
+			return &b->folders.v[i].index;
+	}
+	return NULL;
+}
+
+/* The row of image `key`, or of the nearest one above that is here. */
+static int64_t row_of(const struct build *b, const struct image_key *keys, struct image_key key)
+{
+	const struct ms_run_index *x = index_of(b, &key);
+	for (size_t steps = 0;; steps++) {
+		const struct image_key *found = bsearch(&key, keys, b->all.n, sizeof *keys, by_key);
+		if (found)
+			return found->id;
+		const struct ms_run_image *m =
+			x && steps < x->n ? ms_run_index_find(x, (uint32_t)key.image) : NULL;
+		if (!m || !m->parent)
+			return 0;
+		key.image = m->parent - 1;
+	}
+}
+
+void ms_build_number(struct build *b)
+{
+	struct image_key *keys = ms_xrealloc(NULL, b->all.n, sizeof *keys);
+	qsort(b->all.v, b->all.n, sizeof *b->all.v, by_start);
+	for (size_t i = 0; i < b->all.n; i++) {
+		b->all.v[i]->keep.id = (int64_t)i + 1;
+		keys[i] = key_of(b->all.v[i]);
+	}
+	qsort(keys, b->all.n, sizeof *keys, by_key);
+	for (size_t i = 0; i < b->all.n; i++) {
+		struct running *p = b->all.v[i];
+		uint64_t parent = p->keep.rec->info.number[MS_INFO_PARENT_IMAGE];
+		struct image_key key = key_of(p);
+		key.image = parent - 1;
+		if (!parent || !key.session_bytes)
+			continue;
+		int64_t row = row_of(b, keys, key);
+		p->keep.parent = row == p->keep.id ? 0 : row;
+	}
+	free(keys);
+}
+
+void ms_build_count(struct build *b)
+{
+	for (size_t i = 0; i < b->all.n; i++) {
+		const struct ms_recording *t = b->all.v[i]->keep.rec;
+		b->res->traces++;
+		b->res->incomplete += !ms_recording_complete(t);
+		b->res->growing += t->state == MS_TRACE_GROWING;
+		b->res->events += t->replay.events;
+	}
+	/* Where nobody writes any more an empty file is what a killed recorder left. */
+	for (size_t i = 0; i < b->folders.n && !b->res->growing; i++)
+		if (b->folders.v[i].empty)
+			note_unreadable(b,
+					ms_arena_printf(&b->arena, "cannot read '%s': empty file",
+							b->folders.v[i].empty));
+	b->res->unreadable = b->unreadable_count;
+	b->res->incomplete += b->unreadable_count;
+}

@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: MIT
+ * Opening any input of a tool: a trace, a folder of traces, a snapshot file or an image on a pipe.
+ *
+ * A snapshot from somebody else is bad input until proved good. It is attached as `src` to our own
+ * fresh database with SQLite's defences up; then, in this order: application id, version, text of
+ * every table of ours, integrity of these tables; then their rows are copied, and the references in
+ * them that somebody could loop on are checked. Views, triggers, indices and tables that are not
+ * ours stay behind in `src`.
+ */
+#include "snapshot.h"
+
+#include "libcommon/base/err.h"
+#include "libcommon/base/io.h"
+#include "libcommon/base/point.h"
+#include "snapshot_private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "format/trace.h"
+
+#define SNIFF 100 /* bytes: all of SQLite's header */
+
+static const char sqlite_magic[16] = "SQLite format 3";
+
+/* ---- checks and the copy ---- */
+
+static char *sql_text(sqlite3 *db, const char *sql)
+{
+	sqlite3_stmt *stmt = ms_sql_prepare(db, sql, NULL);
+	char *text = NULL;
+	if (stmt && sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_text(stmt, 0))
+		text = strdup((const char *)sqlite3_column_text(stmt, 0));
+	sqlite3_finalize(stmt);
+	return text;
+}
+
+static int check_version(sqlite3 *db, const char *name, struct ms_err *err)
+{
+	sqlite3_stmt *stmt = ms_sql_prepare(db, "PRAGMA src.application_id", NULL);
+	bool readable = stmt && sqlite3_step(stmt) == SQLITE_ROW;
+	int64_t id = readable ? sqlite3_column_int64(stmt, 0) : 0;
+	sqlite3_finalize(stmt);
+	if (!readable)
+		return ms_err_set(err, "cannot read '%s': %s", name, sqlite3_errmsg(db));
+	if (id != MS_SNAPSHOT_APPLICATION_ID)
+		return ms_err_set(
+			err, "cannot read '%s': an SQLite database, but not a MemScope snapshot",
+			name);
+	int64_t version = ms_sql_int(db, "PRAGMA src.user_version", 0);
+	if (version > MS_SNAPSHOT_VERSION)
+		return ms_err_set(err,
+				  "cannot read '%s': made by a newer MemScope (snapshot version "
+				  "%lld, this one reads %d)",
+				  name, (long long)version, MS_SNAPSHOT_VERSION);
+	if (version != MS_SNAPSHOT_VERSION)
+		return ms_err_set(err, "cannot read '%s': bad snapshot version %lld", name,
+				  (long long)version);
+	return 0;
+}
+
+/* Every table of ours must be there, word for word: a view, virtual table or generated column
+ * cannot pass for one. */
+static int check_schema(sqlite3 *db, const char *name, struct ms_err *err)
+{
+	char *bad = sql_text(
+		db, "SELECT m.name FROM main.sqlite_schema m LEFT JOIN src.sqlite_schema s "
+		    "ON s.type = 'table' AND s.name = m.name AND s.sql = m.sql "
+		    "WHERE m.type = 'table' AND s.name IS NULL");
+	int rc = 0;
+	if (bad)
+		rc = ms_err_set(
+			err, "cannot read '%s': its table '%s' is not that of a MemScope snapshot",
+			name, bad);
+	free(bad);
+	return rc;
+}
+
+/* One table: integrity, then its rows. NOT INDEXED keeps indices of the input out of it. */
+static int copy_table(sqlite3 *db, const char *name, const char *table, struct ms_err *err)
+{
+	char *sql = sqlite3_mprintf("PRAGMA src.quick_check(%Q)", table);
+	char *state = sql ? sql_text(db, sql) : NULL;
+	sqlite3_free(sql);
+	int rc = 0;
+	if (!state || strcmp(state, "ok") != 0)
+		rc = ms_err_set(err, "cannot read '%s': damaged: %.200s", name,
+				state ? state : sqlite3_errmsg(db));
+	free(state);
+	if (rc != 0)
+		return rc;
+	sql = sqlite3_mprintf("INSERT INTO main.\"%w\" SELECT * FROM src.\"%w\" NOT INDEXED", table,
+			      table);
+	if (!sql || sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK)
+		rc = ms_err_set(err, "cannot read '%s': damaged: table '%s': %s", name, table,
+				sqlite3_errmsg(db));
+	sqlite3_free(sql);
+	return rc;
+}
+
+static int copy_tables(sqlite3 *db, const char *name, struct ms_err *err)
+{
+	sqlite3_stmt *stmt = ms_sql_prepare(
+		db, "SELECT name FROM main.sqlite_schema WHERE type = 'table' ORDER BY rowid", err);
+	if (!stmt)
+		return -1;
+	char *tables[64];
+	size_t n = 0;
+	while (n < sizeof tables / sizeof *tables && sqlite3_step(stmt) == SQLITE_ROW)
+		tables[n++] = strdup((const char *)sqlite3_column_text(stmt, 0));
+	sqlite3_finalize(stmt);
+	int rc = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (rc == 0)
+			rc = copy_table(db, name, tables[i], err);
+		free(tables[i]);
+	}
+	return rc;
+}
+
+/* Each finds a row when its rule is broken. */
+static const struct {
+	const char *sql, *rule;
+} rules[] = {
+	{"SELECT 1 FROM stack WHERE parent IS NOT NULL AND (typeof(parent) != 'integer' OR parent "
+	 ">= id OR "
+	 "NOT EXISTS (SELECT 1 FROM stack p WHERE p.id = stack.parent))",
+	 "a stack whose caller does not come before it"},
+	{"SELECT 1 FROM stack WHERE NOT EXISTS (SELECT 1 FROM frame f WHERE f.id = stack.frame)",
+	 "a stack without its frame"},
+	{"SELECT 1 FROM site WHERE stack IS NOT NULL AND NOT EXISTS (SELECT 1 FROM stack k WHERE "
+	 "k.id = site.stack)",
+	 "a site without its stack"},
+	{"SELECT 1 FROM site_stat WHERE NOT EXISTS (SELECT 1 FROM site s WHERE s.id = "
+	 "site_stat.site) OR "
+	 "NOT EXISTS (SELECT 1 FROM snapshot t WHERE t.id = site_stat.snapshot)",
+	 "a figure without its site or moment"},
+	{"SELECT 1 FROM snapshot WHERE NOT EXISTS (SELECT 1 FROM process p WHERE p.id = "
+	 "snapshot.process)",
+	 "a moment without its process"},
+};
+
+static int check_rows(sqlite3 *db, const char *name, struct ms_err *err)
+{
+	for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+		if (ms_sql_int(db, rules[i].sql, 0) != 0)
+			return ms_err_set(err, "cannot read '%s': damaged: %s", name,
+					  rules[i].rule);
+	return 0;
+}
+
+/* Takes over the database attached as `src`. 0, or -1. */
+static int import(sqlite3 *db, const char *name, struct ms_err *err)
+{
+	int rc = check_version(db, name, err) || check_schema(db, name, err) ||
+		 ms_sql_exec(db, "BEGIN", err);
+	if (rc == 0) {
+		rc = copy_tables(db, name, err);
+		if (rc == 0)
+			rc = ms_sql_exec(db, "COMMIT", err);
+		if (rc == 0)
+			rc = check_rows(db, name, err);
+	}
+	if (!sqlite3_get_autocommit(db))
+		sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+	sqlite3_exec(db, "DETACH src", NULL, NULL, NULL);
+	return rc == 0 ? 0 : -1;
+}
+
+/* ---- a snapshot as a file and as bytes ---- */
+
+/* `path` as a URI that opens read-only; the few characters that mean something there are escaped.
+ */
+static char *file_uri(const char *path)
+{
+	char *uri = malloc(strlen(path) * 3 + 32), *o = uri;
+	if (!uri)
+		return NULL;
+	o += sprintf(o, "file:");
+	if (path[0] == '/' && path[1] == '/')
+		path++; /* "file://x" would be a host */
+	for (; *path; path++)
+		o += strchr("%?#", *path) ? sprintf(o, "%%%02x", (unsigned char)*path)
+					  : sprintf(o, "%c", *path);
+	strcpy(o, "?mode=ro");
+	return uri;
+}
+
+static sqlite3 *open_file(const char *path, struct ms_err *err)
+{
+	sqlite3 *db = ms_snapshot_new(err);
+	char *uri = db ? file_uri(path) : NULL;
+	char *sql = uri ? sqlite3_mprintf("ATTACH %Q AS src", uri) : NULL;
+	int rc = -1;
+	if (sql && sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK)
+		rc = import(db, path, err);
+	else if (db)
+		ms_err_set(err, "cannot open '%s': %s", path, sqlite3_errmsg(db));
+	sqlite3_free(sql);
+	free(uri);
+	if (rc != 0) {
+		sqlite3_close(db);
+		return NULL;
+	}
+	return db;
+}
+
+static sqlite3 *open_image(unsigned char *image, size_t size, const char *name, uint64_t max_bytes,
+			   struct ms_err *err)
+{
+	if (size >= 20 && (image[18] == 2 || image[19] == 2)) {
+		ms_err_set(err,
+			   "cannot read '%s': a database in WAL mode lacks its log on a pipe: give "
+			   "the file itself, or run "
+			   "sqlite3 FILE 'PRAGMA journal_mode=DELETE' first",
+			   name);
+		return NULL;
+	}
+	sqlite3 *db = ms_snapshot_new(err);
+	if (!db)
+		return NULL;
+	int rc = ms_sql_exec(db, "ATTACH ':memory:' AS src", err);
+	if (rc == 0) {
+		sqlite3_int64 limit = (sqlite3_int64)max_bytes;
+		if (sqlite3_deserialize(db, "src", image, (sqlite3_int64)size, (sqlite3_int64)size,
+					SQLITE_DESERIALIZE_READONLY) != SQLITE_OK)
+			rc = ms_err_set(err, "cannot read '%s': %s", name, sqlite3_errmsg(db));
+		sqlite3_file_control(db, "src", SQLITE_FCNTL_SIZE_LIMIT, &limit);
+	}
+	if (rc == 0)
+		rc = import(db, name, err);
+	if (rc != 0) {
+		sqlite3_close(db);
+		return NULL;
+	}
+	return db;
+}
+
+/* ---- any input ---- */
+
+/* An input, opened far enough to tell what it is. */
+struct input {
+	const char *name; /* for messages */
+	char *path;       /* without @POINT; malloc'ed */
+	int fd;
+	bool seekable; /* a regular file: may be opened again by name */
+	unsigned char head[SNIFF];
+	size_t head_size;
+};
+
+static int sniff(struct input *in, struct ms_err *err)
+{
+	while (in->head_size < SNIFF) {
+		ssize_t r = read(in->fd, in->head + in->head_size, SNIFF - in->head_size);
+		if (r < 0 && errno == EINTR)
+			continue;
+		if (r < 0)
+			return ms_err_sys(err, "cannot read '%s'", in->name);
+		if (r == 0)
+			break;
+		in->head_size += (size_t)r;
+	}
+	if (in->head_size == 0)
+		return ms_err_set(err, "cannot read '%s': it is empty", in->name);
+	return 0;
+}
+
+static int open_input(struct input *in, struct ms_err *err)
+{
+	bool standard = strcmp(in->path, "-") == 0;
+	in->name = standard ? "standard input" : in->path;
+	if (standard && isatty(STDIN_FILENO))
+		return ms_err_set(err, "no input: give a trace or a snapshot, or pipe one in");
+	in->fd = standard ? dup(STDIN_FILENO) : open(in->path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	if (in->fd < 0 || fstat(in->fd, &st) != 0)
+		return ms_err_sys(err, "cannot open '%s'", in->name);
+	in->seekable = !standard && S_ISREG(st.st_mode);
+	return sniff(in, err);
+}
+
+/* The rest of a pipe after `head`, all in memory. */
+static int slurp(struct input *in, uint64_t max_bytes, unsigned char **image, size_t *size,
+		 struct ms_err *err)
+{
+	void *rest = NULL;
+	size_t n = 0;
+	if (ms_read_all(in->fd, in->name, (size_t)max_bytes, &rest, &n, err) != 0)
+		return -1;
+	*size = in->head_size + n;
+	*image = realloc(rest, *size);
+	if (!*image) {
+		free(rest);
+		return ms_err_set(err, "cannot read '%s': out of memory", in->name);
+	}
+	memmove(*image + in->head_size, *image, n);
+	memcpy(*image, in->head, in->head_size);
+	return 0;
+}
+
+int ms_spool(int from, const void *head, size_t head_size, const char *name, struct ms_err *err)
+{
+	static char buf[1 << 16];
+	FILE *f = tmpfile();
+	int fd = f ? dup(fileno(f)) : -1;
+	if (f)
+		fclose(f);
+	bool good = fd >= 0 && ms_write_all(fd, head, head_size) == 0;
+	while (good) {
+		ssize_t r = read(from, buf, sizeof buf);
+		if (r == 0)
+			return fd;
+		if (r > 0)
+			good = ms_write_all(fd, buf, (size_t)r) == 0;
+		else
+			good = errno == EINTR;
+	}
+	ms_err_sys(err, "cannot keep the trace of '%s' in a temporary file", name);
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+static sqlite3 *open_trace(struct input *in, const char *point, const struct ms_build_options *opt,
+			   struct ms_build_result *res, struct ms_err *err)
+{
+	struct ms_build_options o = opt ? *opt : (struct ms_build_options){0};
+	static const char *const usual[] = {"peak", "end"};
+	const char *points[66] = {0};
+	size_t n = 0;
+	for (size_t i = 0; i < (o.point_count ? o.point_count : 2) && n < 65; i++)
+		points[n++] = o.point_count ? o.points[i] : usual[i];
+	bool there = !point;
+	for (size_t i = 0; i < n && !there; i++)
+		there = strcmp(points[i], point) == 0;
+	if (!there)
+		points[n++] = point;
+	o.points = points;
+	o.point_count = n;
+	struct ms_stream stream = {in->fd, in->name, in->head, in->head_size};
+	bool again = in->seekable || in->fd < 0;
+	const char *path = again ? in->path : "-";
+	sqlite3 *db = ms_snapshot_build_from(&path, 1, again ? NULL : &stream, &o, res, err);
+	if (!again)
+		in->fd = stream.fd;
+	return db;
+}
+
+/* A point asked of a snapshot must be one that it has. */
+static int check_point(sqlite3 *db, const char *point, const char *name, struct ms_err *err)
+{
+	sqlite3_stmt *stmt = ms_sql_prepare(db, "SELECT 1 FROM snapshot WHERE label = ?", err);
+	if (!stmt)
+		return -1;
+	sqlite3_bind_text(stmt, 1, point, -1, SQLITE_STATIC);
+	bool found = sqlite3_step(stmt) == SQLITE_ROW;
+	sqlite3_finalize(stmt);
+	if (found)
+		return 0;
+	char *all = sql_text(db, "SELECT group_concat(label, ', ') FROM (SELECT label FROM "
+				 "snapshot GROUP BY label ORDER BY min(id))");
+	ms_err_set(err, "no point '%s' in '%s': it has %s", point, name, all ? all : "none");
+	free(all);
+	return -1;
+}
+
+static sqlite3 *open_by_content(struct input *in, const char *point,
+				const struct ms_build_options *opt, uint64_t max_bytes,
+				struct ms_build_result *res, struct ms_err *err)
+{
+	if (in->head_size >= MS_TRACE_MAGIC_SIZE &&
+	    memcmp(in->head, MS_TRACE_MAGIC, MS_TRACE_MAGIC_SIZE) == 0) {
+		return open_trace(in, point, opt, res, err);
+	}
+	if (in->head_size < sizeof sqlite_magic ||
+	    memcmp(in->head, sqlite_magic, sizeof sqlite_magic) != 0) {
+		ms_err_set(err, "cannot read '%s': neither a MemScope trace nor a snapshot",
+			   in->name);
+		return NULL;
+	}
+	sqlite3 *db = NULL;
+	if (in->seekable) {
+		db = open_file(in->path, err);
+	} else {
+		unsigned char *image = NULL;
+		size_t size;
+		if (slurp(in, max_bytes, &image, &size, err) == 0)
+			db = open_image(image, size, in->name, max_bytes, err);
+		free(image);
+	}
+	if (db && point && check_point(db, point, in->name, err) != 0) {
+		sqlite3_close(db);
+		db = NULL;
+	}
+	return db;
+}
+
+sqlite3 *ms_snapshot_open(const char *path, const struct ms_build_options *opt, uint64_t max_bytes,
+			  const char **point, struct ms_build_result *res, struct ms_err *err)
+{
+	struct ms_build_result ignored;
+	res = res ? res : &ignored;
+	*res = (struct ms_build_result){0};
+	const char *at = ms_point_split(path), *label = at ? at + 1 : NULL;
+	struct input in = {.fd = -1,
+			   .path = at ? strndup(path, (size_t)(at - path)) : strdup(path)};
+	sqlite3 *db = NULL;
+	struct ms_point parsed;
+	struct stat st;
+	if (point)
+		*point = label;
+	if (label && ms_point_parse(label, &parsed, err) != 0)
+		goto out;
+	if (strcmp(in.path, "-") != 0 && stat(in.path, &st) == 0 && S_ISDIR(st.st_mode))
+		db = open_trace(&in, label, opt, res, err);
+	else if (open_input(&in, err) == 0)
+		db = open_by_content(&in, label, opt, max_bytes ? max_bytes : UINT64_C(4) << 30,
+				     res, err);
+out:
+	if (in.fd >= 0)
+		close(in.fd);
+	free(in.path);
+	return db;
+}

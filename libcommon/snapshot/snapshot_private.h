@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT
+ * What the files of the snapshot module share among themselves and with nobody else.
+ */
+#ifndef MS_SNAPSHOT_PRIVATE_H
+#define MS_SNAPSHOT_PRIVATE_H
+
+#include "libcommon/base/progress.h"
+#include "libcommon/trace/recording.h"
+#include "snapshot.h"
+#include "snapshot_sum.h"
+#include "libcommon/stats/trend.h"
+
+/* Turns off whatever a hostile database could make SQLite do. */
+void ms_snapshot_harden(sqlite3 *db);
+/* Runs statements without results. 0, or -1 with `err` set. */
+int ms_sql_exec(sqlite3 *db, const char *sql, struct ms_err *err);
+
+/* Copies `head` and the rest of `fd` to an unlinked temporary file, since the bytes that told what
+ * an input is cannot be put back into a pipe. Returns its descriptor, or -1 with `err` set; `name`
+ * is for the message. */
+int ms_spool(int fd, const void *head, size_t head_size, const char *name, struct ms_err *err);
+
+/* A trace on a descriptor that cannot be opened again, of which `head_size` bytes were read to see
+ * what it is. */
+struct ms_stream {
+	int fd; /* taken over once the building begins: set to -1 */
+	const char *name;
+	const void *head;
+	size_t head_size;
+};
+/* As ms_snapshot_build; a trace "-" is `stream` if that is not NULL. */
+sqlite3 *ms_snapshot_build_from(const char *const *traces, size_t n, struct ms_stream *stream,
+				const struct ms_build_options *opt, struct ms_build_result *res,
+				struct ms_err *err);
+
+/* A point of one process. */
+struct ms_kept_point {
+	enum { MS_KEPT_ABSENT, MS_KEPT_START, MS_KEPT_PEAK, MS_KEPT_END, MS_KEPT_MOMENT } kind;
+	uint64_t time_ns; /* of a moment */
+	size_t moment;    /* in the replay */
+};
+
+/* One process on its way into the database. */
+struct ms_kept_process {
+	struct ms_recording *rec;
+	int64_t id, parent; /* row ids; parent 0 = none */
+	uint64_t offset_ns;
+	struct ms_kept_point *points; /* one per label */
+	struct ms_sum_share share;    /* of the sum of all */
+	struct ms_kept_point from;    /* of --from, or MS_KEPT_ABSENT */
+	uint64_t to_ns;               /* of --to; MS_NEVER = to the end */
+	bool counted_from;            /* figures are of the time after --from */
+};
+
+/* The database being filled: ids go on from process to process. */
+struct ms_filling {
+	sqlite3 *db;
+	struct ms_err *err;
+	const char *const *labels;
+	size_t label_count;
+	struct ms_symbols *symbols; /* NULL = --no-symbols */
+	struct ms_progress *progress;
+	bool look_again; /* in files, even where the trace says what was found */
+	int64_t modules, frames, stacks, sites, threads, snapshots; /* last ids given */
+};
+
+/* Rows of the call stacks of one process: what nodes became. Free with ms_stack_rows_free. */
+struct ms_stack_rows {
+	int64_t *row_of_node;  /* row of the innermost logical frame, 0 = not used by any site */
+	int64_t *user_of_node; /* row after which a site with that innermost node is named */
+	uint64_t without_symbol;
+};
+
+/* Writes modules, frames and stacks. 0, or -1 with f->err set; `out` is to be freed in both cases.
+ */
+int ms_fill_stacks(struct ms_filling *f, const struct ms_kept_process *p,
+		   struct ms_stack_rows *out);
+void ms_stack_rows_free(struct ms_stack_rows *r);
+/* The sizes of a class of ms_replay.sizes, both ends in it. */
+uint64_t ms_size_class_low(unsigned class);
+uint64_t ms_size_class_high(unsigned class);
+/* Writes site_size and site_lifetime of one process: sites in `order`, each as its row. 0, or -1
+ * with f->err set. */
+int ms_fill_classes(struct ms_filling *f, const struct ms_replay *r, const uint32_t *order,
+		    const int64_t *row_of_site);
+/* Writes scan and site_verdict of one process, and the verdicts of its end. Snapshots are written.
+ * 0, or -1 with f->err set. */
+int ms_fill_verdicts(struct ms_filling *f, const struct ms_kept_process *p,
+		     const int64_t *row_of_site);
+/* Writes growth of one process, and the verdicts that follow from it. 0, or -1 with f->err set. */
+int ms_fill_growth(struct ms_filling *f, const struct ms_kept_process *p,
+		   const int64_t *row_of_site);
+/* Fills in what the recording left out because it was asked to. 0, or -1 with f->err set. */
+int ms_fill_gaps(struct ms_filling *f, const struct ms_kept_process *p);
+/* What an attached one had already. */
+int ms_fill_before(struct ms_filling *f, const struct ms_kept_process *p);
+/* Functions that were to be hooked and were not there. */
+int ms_fill_hooks(struct ms_filling *f, const struct ms_kept_process *p);
+/* The memory behind heaps of its own, where every event is there. */
+int ms_fill_heaps(struct ms_filling *f, const struct ms_kept_process *p);
+/* And what a forked process inherited. */
+int ms_fill_inherited(struct ms_filling *f, const struct ms_kept_process *p);
+/* Writes the row of table process. `partial`: not every event is there, and what that makes
+ * unknowable is null; `without_symbol`: frames. 0, or -1 with f->err set. */
+int ms_fill_process_row(struct ms_filling *f, const struct ms_kept_process *p, bool partial,
+			uint64_t without_symbol);
+/* Writes timeline, samples, marks and losses; threads by index, each as its row. 0, or -1 with
+ * f->err set. */
+int ms_fill_times(struct ms_filling *f, const struct ms_kept_process *p,
+		  const int64_t *row_of_thread);
+/* Does a loss record tell of events that were to be recorded? */
+bool ms_gap_is_loss(const struct ms_row *loss);
+/* Or at least of some that lie between recorded ones? */
+bool ms_gap_is_between(const struct ms_recording *t, const struct ms_row *loss);
+/* snapshot_mapped.c: what was recorded beside the heap. Each puts the values of the columns named;
+ * null where it was not recorded. */
+struct ms_insert;
+#define MS_BESIDE_PROCESS                                                                          \
+	"options, maps, unmaps, mapped_bytes, mapped_peak_bytes, mapped_peak_time_ns, "            \
+	"mapped_end_bytes, peak_usable_bytes, unfreed_usable_bytes"
+void ms_put_beside_process(struct ms_insert *in, const struct ms_recording *t);
+#define MS_BESIDE_SITE "maps, mapped_bytes"
+void ms_put_beside_site(struct ms_insert *in, const struct ms_recording *t, uint32_t site);
+/* Of a snapshot, or of a site in one, which has these live bytes. */
+#define MS_BESIDE_NOW "usable_bytes, mapped_bytes"
+void ms_put_beside_now(struct ms_insert *in, const struct ms_recording *t,
+		       const struct ms_kept_point *point, uint64_t live_bytes);
+void ms_put_beside_stat(struct ms_insert *in, const struct ms_recording *t,
+			const struct ms_kept_point *point, uint32_t site, uint64_t live_bytes);
+/* Has the site mapped address space then? */
+bool ms_site_is_mapped(const struct ms_recording *t, const struct ms_kept_point *point,
+		       uint32_t site);
+/* Writes free_site of one process. 0, or -1 with f->err set. */
+int ms_fill_frees(struct ms_filling *f, const struct ms_kept_process *p, const int64_t *row_of_site,
+		  const struct ms_stack_rows *stacks);
+/* Is its history before some moment not counted, so that only what is live is known? */
+bool ms_part_is_headless(const struct ms_kept_process *p);
+/* What the rows say of a process whose history was not read, or is not in the file, from its start,
+ * and of the span of --from and --to. All other rows of it are written. 0, or -1 with f->err set.
+ */
+int ms_fill_part(struct ms_filling *f, const struct ms_kept_process *p);
+/* Of which trace it was cut, where it was. 0, or -1 with f->err set. */
+int ms_fill_cut(struct ms_filling *f, const struct ms_kept_process *p);
+/* Was it recorded with --poll: samples and nothing else? */
+bool ms_is_polled(const struct ms_recording *t);
+/* Of such a one, the growth of its heap, its peak as the samples say, and null for what is not
+ * known. All other rows of it are written. 0, or -1 with f->err set. */
+int ms_fill_polled(struct ms_filling *f, const struct ms_kept_process *p);
+/* The row of table growth for all of a process. */
+int ms_put_growth(struct ms_filling *f, int64_t process, const struct ms_trend *t);
+/* A JSON array of strings in the arena. */
+const char *ms_json_array(struct ms_arena *a, const struct ms_strings *s);
+/* Names the sites that are known one-time allocations of the runtime. All rows of all processes are
+ * written. 0, or -1 with `err` set. */
+int ms_fill_one_time(sqlite3 *db, struct ms_err *err);
+/* Links images that replaced each other, and takes what was gone by exec out of what is live at the
+ * end. All rows of all processes are written. 0, or -1 with `err` set. */
+int ms_fill_replaced(sqlite3 *db, struct ms_err *err);
+/* Writes all tables of one process. 0, or -1 with f->err set. */
+int ms_fill_process(struct ms_filling *f, const struct ms_kept_process *p);
+
+#endif

@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: MIT
+ * From a replayed trace to rows: sites and threads, and the moments asked for.
+ */
+#include "snapshot_private.h"
+
+#include "libcommon/base/arena.h"
+#include "libcommon/base/err.h"
+#include "libcommon/replay/replay_ages.h"
+#include "snapshot_insert.h"
+#include "snapshot_sampled.h"
+#include "format/trace.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct fill {
+	struct ms_filling *f;
+	const struct ms_kept_process *p;
+	const struct ms_recording *t;
+	const struct ms_replay *r;
+	uint64_t tick_ns;
+	bool partial; /* not every event is there: what that makes unknowable is null */
+	struct ms_stack_rows stacks;
+	uint64_t moment_ns; /* of the moment whose figures are written */
+	uint32_t *order;    /* sites from first to last row */
+	int64_t *row_of_site;
+	int64_t *row_of_thread;
+};
+
+/* ---- sites ---- */
+
+static const struct ms_replay *sorting;
+
+static uint64_t peak_of(const struct ms_replay_site *s)
+{
+	uint64_t bytes, blocks;
+	ms_replay_at_peak(sorting, &s->live, &bytes, &blocks);
+	return bytes;
+}
+
+/* Most live bytes at the end first, then at the peak, then most blocks, then first seen. */
+static int by_weight(const void *a, const void *b)
+{
+	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
+	const struct ms_replay_site *x = &sorting->sites[i], *y = &sorting->sites[k];
+	if (x->live.bytes != y->live.bytes)
+		return x->live.bytes > y->live.bytes ? -1 : 1;
+	if (peak_of(x) != peak_of(y))
+		return peak_of(x) > peak_of(y) ? -1 : 1;
+	if (x->max_live_blocks != y->max_live_blocks)
+		return x->max_live_blocks > y->max_live_blocks ? -1 : 1;
+	return i < k ? -1 : i > k;
+}
+
+static void order_sites(struct fill *w)
+{
+	size_t n = w->r->site_count;
+	w->order = ms_xrealloc(NULL, n, sizeof *w->order);
+	w->row_of_site = ms_xrealloc(NULL, n, sizeof *w->row_of_site);
+	for (size_t i = 0; i < n; i++)
+		w->order[i] = (uint32_t)i;
+	sorting = w->r;
+	qsort(w->order, n, sizeof *w->order, by_weight);
+	for (size_t i = 0; i < n; i++)
+		w->row_of_site[w->order[i]] = ++w->f->sites;
+}
+
+/* A site's allocations and bytes are the sums of its threads'. */
+struct sums {
+	uint64_t allocations, bytes;
+};
+
+static struct sums *sum_records(const struct ms_replay *r)
+{
+	struct sums *s = ms_xrealloc(NULL, r->site_count, sizeof *s);
+	memset(s, 0, r->site_count * sizeof *s);
+	for (size_t i = 0; i < r->record_count; i++) {
+		s[r->records[i].site].allocations += r->records[i].allocations;
+		s[r->records[i].site].bytes += r->records[i].bytes;
+	}
+	return s;
+}
+
+static void put_site(struct fill *w, struct ms_insert *in, uint32_t i, const struct sums *sums)
+{
+	const struct ms_replay_site *s = &w->r->sites[i];
+	int64_t stack = s->node && s->node < w->t->nodes.n ? w->stacks.row_of_node[s->node] : 0;
+	int64_t user = stack ? w->stacks.user_of_node[s->node] : 0;
+	ms_put(in, (uint64_t)w->row_of_site[i]);
+	ms_put(in, (uint64_t)w->p->id);
+	ms_put_if(in, stack != 0, (uint64_t)stack);
+	ms_put_if(in, stack != 0, (uint64_t)(user ? user : stack));
+	ms_put(in, sums[i].allocations);
+	ms_put(in, s->frees);
+	ms_put(in, s->reallocations);
+	ms_put(in, s->failed);
+	ms_put(in, sums[i].bytes);
+	ms_put_if(in, !w->partial, s->temporary);
+	ms_put_if(in, sums[i].allocations != 0, s->min_size);
+	ms_put_if(in, sums[i].allocations != 0, s->max_size);
+	ms_put(in, s->max_live_bytes);
+	ms_put(in, s->max_live_blocks);
+	ms_put_if(in, s->first_tick != MS_NEVER, s->first_tick * w->tick_ns);
+	ms_put_if(in, s->first_tick != MS_NEVER, s->last_tick * w->tick_ns);
+	ms_put_if(in, !w->partial, s->lifetime_ticks * w->tick_ns);
+	ms_put_if(in, !w->partial, s->lifetime_allocations);
+	ms_put(in, s->marked);
+	ms_put_beside_site(in, w->t, i);
+	ms_put_row(in);
+}
+
+static int fill_sites(struct fill *w)
+{
+	struct ms_insert in;
+	struct sums *sums = sum_records(w->r);
+	ms_insert_open(&in, w->f->db, "site",
+		       "id, process, stack, user_frame, allocations, frees, reallocations, "
+		       "failed_allocations, allocated_bytes, temporary, "
+		       "min_size, max_size, max_live_bytes, max_live_blocks, first_ns, last_ns, "
+		       "lifetime_ns, lifetime_allocations, marked, " MS_BESIDE_SITE,
+		       w->f->err);
+	for (size_t i = 0; i < w->r->site_count; i++)
+		put_site(w, &in, w->order[i], sums);
+	free(sums);
+	return ms_insert_close(&in);
+}
+
+static const struct fill *sorting_for;
+
+static int by_rows(const void *a, const void *b)
+{
+	const struct fill *w = sorting_for;
+	const struct ms_replay_site_thread *x = &w->r->records[*(const uint32_t *)a],
+					   *y = &w->r->records[*(const uint32_t *)b];
+	int64_t i = w->row_of_site[x->site], k = w->row_of_site[y->site];
+	if (i == k) {
+		i = w->row_of_thread[x->thread];
+		k = w->row_of_thread[y->thread];
+	}
+	return i < k ? -1 : i > k;
+}
+
+/* In order of its key, which is cheapest. */
+static int fill_site_threads(struct fill *w)
+{
+	struct ms_insert in;
+	size_t n = w->r->record_count;
+	uint32_t *order = ms_xrealloc(NULL, n, sizeof *order);
+	for (size_t i = 0; i < n; i++)
+		order[i] = (uint32_t)i;
+	sorting_for = w;
+	qsort(order, n, sizeof *order, by_rows);
+	ms_insert_open(&in, w->f->db, "site_thread",
+		       "site, thread, allocations, allocated_bytes, live_bytes, live_blocks",
+		       w->f->err);
+	for (size_t i = 0; i < n; i++) {
+		const struct ms_replay_site_thread *s = &w->r->records[order[i]];
+		ms_put(&in, (uint64_t)w->row_of_site[s->site]);
+		ms_put(&in, (uint64_t)w->row_of_thread[s->thread]);
+		ms_put(&in, s->allocations);
+		ms_put(&in, s->bytes);
+		ms_put(&in, s->live_bytes);
+		ms_put(&in, s->live_blocks);
+		ms_put_row(&in);
+	}
+	free(order);
+	return ms_insert_close(&in);
+}
+
+/* ---- threads ---- */
+
+/* Four columns: bytes and blocks at the peak, then at the end. */
+static void put_level(const struct fill *w, struct ms_insert *in, const struct ms_level *l)
+{
+	uint64_t bytes, blocks;
+	ms_replay_at_peak(w->r, l, &bytes, &blocks);
+	ms_put(in, bytes);
+	ms_put(in, blocks);
+	ms_put(in, l->bytes);
+	ms_put(in, l->blocks);
+}
+
+static int fill_threads(struct fill *w)
+{
+	const struct ms_recording *t = w->t;
+	size_t n = w->r->thread_count > t->threads.n ? w->r->thread_count : t->threads.n;
+	w->row_of_thread = ms_xrealloc(NULL, n, sizeof *w->row_of_thread);
+	struct ms_insert in;
+	ms_insert_open(&in, w->f->db, "thread",
+		       "id, process, tid, name, start_ns, end_ns, allocations, frees, "
+		       "allocated_bytes, temporary, peak_bytes, peak_blocks, live_bytes, "
+		       "live_blocks, "
+		       "events_lost, waited_ns",
+		       w->f->err);
+	for (size_t i = 0; i < n; i++) {
+		static const struct ms_row nobody;
+		static const struct ms_replay_thread idle;
+		const struct ms_row *m = i < t->threads.n ? &t->threads.v[i] : &nobody;
+		const struct ms_replay_thread *s =
+			i < w->r->thread_count ? &w->r->threads[i] : &idle;
+		w->row_of_thread[i] = 0;
+		if (!m->known && !s->seen)
+			continue;
+		w->row_of_thread[i] = ++w->f->threads;
+		ms_put(&in, (uint64_t)w->f->threads);
+		ms_put(&in, (uint64_t)w->p->id);
+		ms_put_if(&in, ms_has(m, MS_THREAD_TID), m->number[MS_THREAD_TID]);
+		ms_put_text(&in, m->text[MS_THREAD_NAME - 2]);
+		ms_put(&in, ms_has(m, MS_THREAD_START) ? m->number[MS_THREAD_START]
+						       : s->first_tick * w->tick_ns);
+		ms_put_if(&in, ms_has(m, MS_THREAD_END), m->number[MS_THREAD_END]);
+		ms_put(&in, s->allocations);
+		ms_put(&in, s->frees);
+		ms_put(&in, s->bytes);
+		ms_put_if(&in, !w->partial, s->temporary);
+		put_level(w, &in, &s->live);
+		ms_put(&in, m->number[MS_THREAD_EVENTS_LOST]);
+		ms_put(&in, m->number[MS_THREAD_WAITED]);
+		ms_put_row(&in);
+	}
+	return ms_insert_close(&in);
+}
+
+/* ---- moments ---- */
+
+/* The /proc sample nearest in time, or NULL. */
+static const struct ms_row *sample_near(const struct ms_recording *t, uint64_t time_ns)
+{
+	const struct ms_row *best = NULL;
+	uint64_t least = UINT64_MAX;
+	for (size_t i = 0; i < t->samples.n; i++) {
+		uint64_t at = t->samples.v[i].number[MS_SAMPLE_TIME],
+			 far = at > time_ns ? at - time_ns : time_ns - at;
+		if (far < least) {
+			least = far;
+			best = &t->samples.v[i];
+		}
+	}
+	return best;
+}
+
+struct moment {
+	uint64_t time_ns, live_bytes, live_blocks;
+};
+
+static int put_moment(struct fill *w, const char *label, const struct ms_kept_point *point,
+		      struct moment m)
+{
+	struct ms_insert in;
+	ms_insert_open(&in, w->f->db, "snapshot",
+		       "id, process, label, time_ns, live_bytes, live_blocks, rss_bytes, "
+		       "pss_bytes, private_bytes, swap_bytes, " MS_BESIDE_NOW,
+		       w->f->err);
+	const struct ms_row *s = sample_near(w->t, m.time_ns);
+	static const unsigned fields[] = {MS_SAMPLE_RSS, MS_SAMPLE_PSS, MS_SAMPLE_PRIVATE,
+					  MS_SAMPLE_SWAP};
+	ms_put(&in, (uint64_t)++w->f->snapshots);
+	ms_put(&in, (uint64_t)w->p->id);
+	ms_put_text(&in, label);
+	ms_put(&in, m.time_ns);
+	ms_put(&in, m.live_bytes);
+	ms_put(&in, m.live_blocks);
+	for (unsigned i = 0; i < 4; i++)
+		ms_put_if(&in, s && ms_has(s, fields[i]), s ? s->number[fields[i]] : 0);
+	ms_put_beside_now(&in, w->t, point, m.live_bytes);
+	ms_put_row(&in);
+	return ms_insert_close(&in);
+}
+
+static void put_stat(struct fill *w, struct ms_insert *in, const struct ms_kept_point *point,
+		     uint32_t site, uint64_t bytes, uint64_t blocks, uint64_t oldest)
+{
+	if (!blocks && !ms_site_is_mapped(w->t, point, site))
+		return;
+	ms_put(in, (uint64_t)w->f->snapshots);
+	ms_put(in, (uint64_t)w->row_of_site[site]);
+	ms_put(in, bytes);
+	ms_put(in, blocks);
+	ms_put_beside_stat(in, w->t, point, site, bytes);
+	uint64_t born = oldest == MS_NEVER ? 0 : oldest * w->tick_ns;
+	ms_put_if(in, oldest != MS_NEVER, w->moment_ns > born ? w->moment_ns - born : 0);
+	ms_put_row(in);
+}
+
+/* Figures of a moment by site, those that have none NULL. */
+static const struct ms_replay_figure **figures_by_site(const struct fill *w,
+						       const struct ms_replay_moment *m)
+{
+	const struct ms_replay_figure **by = ms_xcalloc(w->r->site_count + 1, sizeof *by);
+	for (size_t i = 0; m && i < m->figure_count; i++)
+		by[m->figures[i].site] = &m->figures[i];
+	return by;
+}
+
+static int put_stats(struct fill *w, const struct ms_kept_point *point)
+{
+	struct ms_insert in;
+	ms_insert_open(&in, w->f->db, "site_stat",
+		       "snapshot, site, live_bytes, live_blocks, " MS_BESIDE_NOW ", oldest_ns",
+		       w->f->err);
+	const uint64_t *oldest = point->kind == MS_KEPT_END ? w->r->oldest : NULL;
+	const struct ms_replay_figure **figures = figures_by_site(
+		w, point->kind == MS_KEPT_MOMENT ? &w->r->moments[point->moment] : NULL);
+	for (size_t n = 0; n < w->r->site_count; n++) {
+		uint32_t i = w->order[n]; /* in order of the key, which is cheapest */
+		const struct ms_replay_site *s = &w->r->sites[i];
+		uint64_t bytes = 0, blocks = 0, tick = oldest ? oldest[i] : MS_NEVER;
+		if (point->kind == MS_KEPT_PEAK) {
+			ms_replay_at_peak(w->r, &s->live, &bytes, &blocks);
+		} else if (point->kind == MS_KEPT_END) {
+			bytes = s->live.bytes;
+			blocks = s->live.blocks;
+		} else if (figures[i]) {
+			bytes = figures[i]->live_bytes;
+			blocks = figures[i]->live_blocks;
+			tick = figures[i]->oldest_tick;
+		}
+		put_stat(w, &in, point, i, bytes, blocks, tick);
+	}
+	free(figures);
+	return ms_insert_close(&in);
+}
+
+static int fill_moment(struct fill *w, const char *label, const struct ms_kept_point *point)
+{
+	const struct ms_replay *r = w->r;
+	struct moment m = {0};
+	switch (point->kind) {
+	case MS_KEPT_ABSENT:
+		return 0;
+	case MS_KEPT_START:
+		break;
+	case MS_KEPT_PEAK:
+		m = (struct moment){r->peak_tick * w->tick_ns, r->peak_bytes, r->peak_blocks};
+		break;
+	case MS_KEPT_END:
+		m = (struct moment){ms_recording_reached(w->t), r->live_bytes, r->live_blocks};
+		break;
+	case MS_KEPT_MOMENT:
+		m = (struct moment){point->time_ns, r->moments[point->moment].live_bytes,
+				    r->moments[point->moment].live_blocks};
+		break;
+	}
+	w->moment_ns = m.time_ns;
+	return put_moment(w, label, point, m) || put_stats(w, point) ? -1 : 0;
+}
+
+/* ---- sizes ---- */
+
+static int fill_sizes(struct fill *w)
+{
+	struct ms_insert in;
+	ms_insert_open(&in, w->f->db, "size_class",
+		       "process, low, high, allocations, allocated_bytes, temporary, peak_bytes, "
+		       "peak_blocks, live_bytes, live_blocks",
+		       w->f->err);
+	for (unsigned i = 0; i < MS_SIZE_CLASSES && !w->partial; i++) {
+		const struct ms_replay_size *c = &w->r->sizes[i];
+		/* of a span (--from), a class may only have blocks from before it */
+		if (!c->allocations && !c->live.blocks && !c->live.at_peak_blocks)
+			continue;
+		ms_put(&in, (uint64_t)w->p->id);
+		ms_put(&in, ms_size_class_low(i));
+		ms_put(&in, ms_size_class_high(i));
+		ms_put(&in, c->allocations);
+		ms_put(&in, c->bytes);
+		ms_put(&in, c->temporary);
+		put_level(w, &in, &c->live);
+		ms_put_row(&in);
+	}
+	return ms_insert_close(&in);
+}
+
+/* Sampled, lost or damaged: then the blocks that are known are not all, and what lies between two
+ * events of a thread is not known either. */
+static bool some_events_missing(const struct ms_recording *t)
+{
+	const struct ms_fields *i = &t->info, *e = &t->end;
+	uint64_t places = 0, bytes = ms_trace_damaged_bytes(t->file, &places);
+	for (size_t k = 0; k < t->losses.n; k++)
+		if (ms_gap_is_between(t, &t->losses.v[k]))
+			return true;
+	return ms_has(i, MS_INFO_CUT_SOME) ||
+	       (ms_has(i, MS_INFO_SAMPLE_BYTES) && i->number[MS_INFO_SAMPLE_BYTES] != 0) ||
+	       (ms_has(e, MS_END_LOST) && e->number[MS_END_LOST] != 0) || bytes || places ||
+	       t->bad_blocks || t->replay.bad_events;
+}
+
+int ms_fill_process(struct ms_filling *f, const struct ms_kept_process *p)
+{
+	const struct ms_recording *t = p->rec;
+	struct fill w = {.f = f, .p = p, .t = t, .r = &t->replay, .tick_ns = t->head->tick_ns};
+	w.partial = some_events_missing(t);
+	int rc = ms_fill_stacks(f, p, &w.stacks);
+	order_sites(&w);
+	if (rc == 0)
+		rc = ms_fill_process_row(f, p, w.partial, w.stacks.without_symbol) ||
+		     fill_threads(&w) || fill_sites(&w) || fill_site_threads(&w) ||
+		     ms_fill_gaps(f, p) || ms_fill_inherited(f, p) || ms_fill_before(f, p) ||
+		     ms_fill_hooks(f, p);
+	const int64_t first_snapshot = f->snapshots + 1;
+	for (size_t i = 0; i < f->label_count && rc == 0; i++)
+		rc = fill_moment(&w, f->labels[i], &p->points[i]);
+	if (rc == 0 && !w.partial)
+		rc = ms_fill_classes(f, w.r, w.order, w.row_of_site) || ms_fill_heaps(f, p);
+	if (rc == 0)
+		rc = ms_fill_frees(f, p, w.row_of_site, &w.stacks);
+	if (rc == 0)
+		rc = fill_sizes(&w) || ms_fill_times(f, p, w.row_of_thread);
+	if (rc == 0 && w.r->sampled)
+		rc = ms_fill_sampled(&(struct ms_sampled_rows){f, w.r, p->id, w.row_of_site,
+							       w.row_of_thread, p->points,
+							       first_snapshot, w.tick_ns});
+	if (rc == 0)
+		rc = ms_fill_verdicts(f, p, w.row_of_site);
+	if (rc == 0)
+		rc = ms_fill_growth(f, p, w.row_of_site);
+	if (rc == 0)
+		rc = ms_fill_part(f, p) || ms_fill_cut(f, p) || ms_fill_polled(f, p);
+	ms_stack_rows_free(&w.stacks);
+	free(w.order);
+	free(w.row_of_site);
+	free(w.row_of_thread);
+	return rc ? -1 : 0;
+}

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT
+ * From the replay of a sampled recording to its rows: numbers of blocks and calls as estimated,
+ * null where a sample says nothing, and table estimate with the 95 % intervals.
+ *
+ * It runs last: what the model counted is in the tables already, its bytes as estimates, its
+ * numbers as those of the samples.
+ */
+#include "snapshot_sampled.h"
+
+#include "libcommon/base/err.h"
+#include "libcommon/replay/replay_sampled.h"
+#include "snapshot_insert.h"
+
+/* The whole run, and all sites or threads, in the keys of table estimate. */
+#define WHOLE 0
+
+struct fill {
+	const struct ms_sampled_rows *to;
+	const struct ms_sampled *s;
+	struct ms_insert estimates;
+	int64_t snapshot, site, thread; /* keys of the next estimates */
+};
+
+static struct ms_insert update(struct fill *w, const char *sql)
+{
+	return (struct ms_insert){.stmt = ms_sql_prepare(w->to->f->db, sql, w->to->f->err),
+				  .db = w->to->f->db,
+				  .err = w->to->f->err};
+}
+
+/* ---- estimates ---- */
+
+static uint64_t usual(uint64_t smallest)
+{
+	return smallest == UINT64_MAX || smallest < MS_SMALLEST_USUAL ? smallest
+								      : MS_SMALLEST_USUAL;
+}
+
+static void put_estimate(struct fill *w, const char *figure, uint64_t value, struct ms_spread x)
+{
+	struct ms_insert *in = &w->estimates;
+	uint64_t low, high;
+	ms_interval_whole(value, &x, &low, &high);
+	ms_put(in, (uint64_t)w->to->process);
+	ms_put(in, (uint64_t)w->snapshot);
+	ms_put(in, (uint64_t)w->site);
+	ms_put(in, (uint64_t)w->thread);
+	ms_put_text(in, figure);
+	ms_put(in, low);
+	ms_put(in, high);
+	ms_put(in, (uint64_t)x.seen);
+	ms_put_real(in, x.variance);
+	ms_put_real(in, x.step);
+	ms_put_real(in, x.step_variance);
+	ms_put_row(in);
+}
+
+/* Of `bytes`, as the model has it, and of the number of blocks. */
+static void put_pair(struct fill *w, const char *const figures[2], uint64_t bytes,
+		     const struct ms_sampled_sum *sum, uint64_t smallest)
+{
+	put_estimate(w, figures[0], bytes, ms_sampled_bytes(w->s, sum));
+	put_estimate(w, figures[1], sum->blocks, ms_sampled_blocks(w->s, sum, smallest));
+}
+
+static const char *const allocated[] = {"allocated_bytes", "allocations"};
+static const char *const live[] = {"live_bytes", "live_blocks"};
+static const char *const peak[] = {"peak_bytes", "peak_blocks"};
+static const char *const unfreed[] = {"unfreed_bytes", "unfreed_blocks"};
+
+static void put_calls(struct fill *w, uint64_t bytes, const struct ms_sampled_sum *all,
+		      const struct ms_sampled_sum *freed, uint64_t smallest)
+{
+	put_pair(w, allocated, bytes, all, smallest);
+	put_estimate(w, "frees", freed->blocks, ms_sampled_blocks(w->s, freed, smallest));
+}
+
+/* ---- the tables ---- */
+
+static int fill_process(struct fill *w)
+{
+	const struct ms_replay *r = w->to->r;
+	const struct ms_sampled_site *t = &w->s->total;
+	struct ms_sampled_sum top = ms_sampled_at_peak(w->s, w->s->site_count);
+	struct ms_insert u = update(
+		w, "UPDATE process SET allocations = ?, frees = ?, peak_blocks = ?,"
+		   " unfreed_blocks = ?, reallocations = NULL, temporary_allocations = NULL,"
+		   " peak_time_ns = NULL, peak_usable_bytes = NULL,"
+		   " unfreed_usable_bytes = NULL, inherited_blocks = NULL, inherited_bytes = NULL,"
+		   " inherited_frees = NULL, inherited_freed_bytes = NULL WHERE id = ?");
+	ms_put(&u, t->all.blocks);
+	ms_put(&u, t->freed.blocks);
+	ms_put(&u, top.blocks);
+	ms_put(&u, t->live.blocks);
+	ms_put(&u, (uint64_t)w->to->process);
+	ms_put_row(&u);
+	w->snapshot = w->site = w->thread = WHOLE;
+	put_calls(w, r->bytes, &t->all, &t->freed, usual(t->smallest));
+	put_pair(w, peak, r->peak_bytes, &top, usual(t->smallest));
+	put_pair(w, unfreed, r->live_bytes, &t->live, usual(t->smallest));
+	return ms_insert_close(&u);
+}
+
+static uint64_t bytes_allocated(const struct ms_replay *r, uint64_t *sums, size_t site)
+{
+	if (site == 0)
+		for (size_t i = 0; i < r->record_count; i++)
+			sums[r->records[i].site] += r->records[i].bytes;
+	return sums[site];
+}
+
+static int fill_sites(struct fill *w)
+{
+	const struct ms_replay *r = w->to->r;
+	struct ms_arena a = {0};
+	uint64_t *sums = ms_arena_alloc(&a, (r->site_count + 1) * sizeof *sums);
+	struct ms_insert u = update(
+		w, "UPDATE site SET allocations = ?, frees = ?, reallocations = NULL,"
+		   " temporary = NULL, min_size = NULL, max_size = NULL, max_live_bytes = NULL,"
+		   " max_live_blocks = NULL, first_ns = NULL, last_ns = NULL, lifetime_ns = NULL,"
+		   " lifetime_allocations = NULL WHERE id = ?");
+	static const struct ms_sampled_site none = {.smallest = UINT64_MAX};
+	w->snapshot = w->thread = WHOLE;
+	for (size_t i = 0; i < r->site_count; i++) {
+		const struct ms_sampled_site *s = i < w->s->site_count ? &w->s->sites[i] : &none;
+		w->site = w->to->row_of_site[i];
+		ms_put(&u, s->all.blocks);
+		ms_put(&u, s->freed.blocks);
+		ms_put(&u, (uint64_t)w->site);
+		ms_put_row(&u);
+		put_calls(w, bytes_allocated(r, sums, i), &s->all, &s->freed, s->smallest);
+	}
+	ms_arena_free(&a);
+	return ms_insert_close(&u);
+}
+
+static int fill_threads(struct fill *w)
+{
+	const struct ms_replay *r = w->to->r;
+	struct ms_insert u = update(w, "UPDATE thread SET allocations = ?, frees = ?,"
+				       " live_blocks = ?, temporary = NULL, peak_bytes = NULL,"
+				       " peak_blocks = NULL WHERE id = ?");
+	w->snapshot = w->site = WHOLE;
+	for (size_t i = 0; i < r->thread_count; i++) {
+		static const struct ms_sampled_thread idle = {.smallest = UINT64_MAX};
+		const struct ms_sampled_thread *t =
+			i < w->s->thread_count ? &w->s->threads[i] : &idle;
+		w->thread = w->to->row_of_thread[i];
+		if (!w->thread)
+			continue;
+		ms_put(&u, t->all.blocks);
+		ms_put(&u, t->freed.blocks);
+		ms_put(&u, t->live.blocks);
+		ms_put(&u, (uint64_t)w->thread);
+		ms_put_row(&u);
+		put_calls(w, r->threads[i].bytes, &t->all, &t->freed, usual(t->smallest));
+		put_pair(w, live, r->threads[i].live.bytes, &t->live, usual(t->smallest));
+	}
+	return ms_insert_close(&u);
+}
+
+static int fill_site_threads(struct fill *w)
+{
+	const struct ms_replay *r = w->to->r;
+	struct ms_insert u = update(w, "UPDATE site_thread SET allocations = ?, live_blocks = ?"
+				       " WHERE site = ? AND thread = ?");
+	for (size_t i = 0; i < r->record_count; i++) {
+		static const struct ms_sampled_record none;
+		const struct ms_sampled_record *x =
+			i < w->s->record_count ? &w->s->records[i] : &none;
+		ms_put(&u, x->allocations);
+		ms_put(&u, x->live_blocks);
+		ms_put(&u, (uint64_t)w->to->row_of_site[r->records[i].site]);
+		ms_put(&u, (uint64_t)w->to->row_of_thread[r->records[i].thread]);
+		ms_put_row(&u);
+	}
+	return ms_insert_close(&u);
+}
+
+static int fill_timeline(struct fill *w)
+{
+	const struct ms_replay *r = w->to->r;
+	struct ms_insert u =
+		update(w, "UPDATE timeline SET live_low = ?, live_high = ?, blocks_last = NULL,"
+			  " allocations = NULL, frees = NULL, allocated_bytes = NULL"
+			  " WHERE process = ? AND time_ns = ?");
+	for (size_t i = 0; i <= r->span; i++) {
+		struct ms_spread x = ms_sampled_bytes(w->s, &w->s->spans[i]);
+		uint64_t low, high;
+		ms_interval_whole(r->spans[i].live_last, &x, &low, &high);
+		ms_put(&u, low);
+		ms_put(&u, high);
+		ms_put(&u, (uint64_t)w->to->process);
+		ms_put(&u, i * r->span_ticks * w->to->tick_ns);
+		ms_put_row(&u);
+	}
+	return ms_insert_close(&u);
+}
+
+/* ---- moments ---- */
+
+/* What is live at a point; of the whole as site_count of the replay. */
+static struct ms_sampled_sum live_at(const struct fill *w, const struct ms_kept_point *p,
+				     size_t site)
+{
+	const struct ms_sampled *s = w->s;
+	bool whole = site == w->to->r->site_count;
+	if (!whole && site >= s->site_count)
+		return (struct ms_sampled_sum){0};
+	if (p->kind == MS_KEPT_END)
+		return whole ? s->total.live : s->sites[site].live;
+	if (p->kind == MS_KEPT_PEAK)
+		return ms_sampled_at_peak(s, whole ? s->site_count : site);
+	if (p->kind != MS_KEPT_MOMENT || p->moment >= s->moment_count)
+		return (struct ms_sampled_sum){0};
+	const struct ms_sampled_moment *m = &s->moments[p->moment];
+	if (whole)
+		return m->total;
+	return site < m->site_count ? m->sites[site] : (struct ms_sampled_sum){0};
+}
+
+/* The bytes as the model has them. */
+static uint64_t bytes_at(const struct fill *w, const struct ms_kept_point *p, size_t site)
+{
+	const struct ms_replay *r = w->to->r;
+	const struct ms_replay_moment *m =
+		p->kind == MS_KEPT_MOMENT ? &r->moments[p->moment] : NULL;
+	uint64_t bytes, blocks;
+	if (site == r->site_count)
+		return p->kind == MS_KEPT_END    ? r->live_bytes
+		       : p->kind == MS_KEPT_PEAK ? r->peak_bytes
+		       : m                       ? m->live_bytes
+						 : 0;
+	if (p->kind == MS_KEPT_END)
+		return r->sites[site].live.bytes;
+	if (p->kind == MS_KEPT_PEAK) {
+		ms_replay_at_peak(r, &r->sites[site].live, &bytes, &blocks);
+		return bytes;
+	}
+	for (size_t i = 0; m && i < m->figure_count; i++)
+		if (m->figures[i].site == site)
+			return m->figures[i].live_bytes;
+	return 0;
+}
+
+static int fill_moment(struct fill *w, const struct ms_kept_point *p)
+{
+	const struct ms_replay *r = w->to->r;
+	struct ms_sampled_sum all = live_at(w, p, r->site_count);
+	struct ms_insert u = update(w, "UPDATE snapshot SET live_blocks = ?, usable_bytes = NULL"
+				       " WHERE id = ?");
+	ms_put(&u, all.blocks);
+	ms_put(&u, (uint64_t)w->snapshot);
+	ms_put_row(&u);
+	w->site = w->thread = WHOLE;
+	if (p->kind != MS_KEPT_START)
+		put_pair(w, live, bytes_at(w, p, r->site_count), &all, usual(w->s->total.smallest));
+	if (ms_insert_close(&u) != 0)
+		return -1;
+	u = update(w, "UPDATE site_stat SET live_blocks = ?, usable_bytes = NULL"
+		      " WHERE snapshot = ? AND site = ?");
+	for (size_t i = 0; i < r->site_count; i++) {
+		struct ms_sampled_sum x = live_at(w, p, i);
+		if (!x.samples)
+			continue;
+		w->site = w->to->row_of_site[i];
+		ms_put(&u, x.blocks);
+		ms_put(&u, (uint64_t)w->snapshot);
+		ms_put(&u, (uint64_t)w->site);
+		ms_put_row(&u);
+		put_pair(w, live, bytes_at(w, p, i), &x, w->s->sites[i].smallest);
+	}
+	return ms_insert_close(&u);
+}
+
+int ms_fill_sampled(const struct ms_sampled_rows *to)
+{
+	struct fill w = {.to = to, .s = to->r->sampled};
+	ms_insert_open(&w.estimates, to->f->db, "estimate",
+		       "process, snapshot, site, thread, figure, low, high, seen, variance, step,"
+		       " step_variance",
+		       to->f->err);
+	int rc = fill_process(&w) || fill_sites(&w) || fill_threads(&w) || fill_site_threads(&w) ||
+		 fill_timeline(&w);
+	int64_t snapshot = to->first_snapshot;
+	for (size_t i = 0; i < to->f->label_count && rc == 0; i++) {
+		if (to->points[i].kind == MS_KEPT_ABSENT)
+			continue;
+		w.snapshot = snapshot++;
+		rc = fill_moment(&w, &to->points[i]);
+	}
+	return ms_insert_close(&w.estimates) || rc ? -1 : 0;
+}

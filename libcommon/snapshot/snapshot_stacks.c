@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: MIT
+ * From a trace's frames and nodes to the rows of module, frame and stack.
+ *
+ * A frame of the trace is a return address; the debug information may say that several functions
+ * were inlined there. Each of these logical frames becomes a row of `frame`, and each node of the
+ * trace as many rows of `stack`, one per logical frame:
+ *
+ *     trace:   node 3 (caller) <- node 4        stack:   7 outer() <- 8 f() <- 9 g() [inlined into
+ * f] = row_of_node[4]
+ *
+ * Only nodes on the way from a site to its root are written, parents first.
+ */
+#include "snapshot_private.h"
+
+#include "libcommon/base/arena.h"
+#include "libcommon/base/err.h"
+#include "libcommon/symbols/frame_places.h"
+#include "libcommon/replay/replay_mapped.h"
+#include "libcommon/symbols/runtime.h"
+#include "snapshot_insert.h"
+#include "libcommon/symbols/symbols.h"
+#include "format/trace.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Logical frames of one frame of the trace. */
+struct logical {
+	uint32_t first, count; /* in places */
+	int64_t row;           /* frame row of the innermost; the others follow */
+};
+
+struct work {
+	struct ms_filling *f;
+	const struct ms_kept_process *p;
+	const struct ms_recording *t;
+	struct ms_stack_rows *out;
+	bool *used_frames;
+	struct logical *frames; /* by frame number */
+	struct {
+		struct ms_location *v;
+		size_t n, cap;
+	} places;
+	bool *runtime; /* by place */
+	int *handles;  /* by module: ms_symbols_module, -1 = not asked; [0]: of frames of none */
+	int64_t module_base;
+};
+
+static uint64_t *allocate_zero(size_t n)
+{
+	return memset(ms_xrealloc(NULL, n + 1, sizeof(uint64_t)), 0, (n + 1) * sizeof(uint64_t));
+}
+
+/* ---- modules ---- */
+
+static const char *state_name(unsigned state)
+{
+	static const char *const names[] = {"none",     "elf",     "dwarf",   "missing",
+					    "mismatch", "damaged", "partial", "refused"};
+	return state < sizeof names / sizeof *names ? names[state] : NULL;
+}
+
+/* What is known of a module's symbols: as they were found now, or else as the trace says. */
+static const char *symbol_state(const struct work *w, uint32_t id)
+{
+	int handle = w->handles[id], found = -1;
+	if (handle >= 0)
+		found = ms_symbols_module_state(w->f->symbols, handle, NULL);
+	bool some = found >= 0 && found != MS_SYMBOLS_NONE && found != MS_SYMBOLS_MISSING &&
+		    found != MS_SYMBOLS_MISMATCH && found != MS_SYMBOLS_REFUSED;
+	for (size_t i = w->t->states.n; i-- > 0 && !some;)
+		if (w->t->states.v[i].module == id)
+			return state_name(w->t->states.v[i].state);
+	return found < 0 ? NULL : state_name((unsigned)found);
+}
+
+static int fill_modules(struct work *w)
+{
+	static const char *const kinds[] = {"file", "vdso", "jit", "recorder", "heap"};
+	struct ms_insert in;
+	ms_insert_open(&in, w->f->db, "module",
+		       "id, process, path, build_id, start, end, bias, loaded_ns, unloaded_ns, "
+		       "kind, symbols",
+		       w->f->err);
+	for (uint32_t id = 1; id <= w->t->modules.n; id++) {
+		const struct ms_row *m = ms_module_of(w->t, id);
+		if (!m)
+			continue;
+		char hex[2 * 64 + 1] = "";
+		size_t bytes = m->text[MS_MODULE_BUILD_ID - 2] ? m->number[MS_MODULE_BUILD_ID] : 0;
+		for (size_t i = 0; i < bytes && i < 64; i++)
+			sprintf(hex + 2 * i, "%02x",
+				(unsigned char)m->text[MS_MODULE_BUILD_ID - 2][i]);
+		ms_put(&in, (uint64_t)(w->module_base + id));
+		ms_put(&in, (uint64_t)w->p->id);
+		ms_put_text(&in, m->text[MS_MODULE_PATH - 2]);
+		ms_put_text(&in, bytes ? hex : NULL);
+		ms_put_address(&in, m->number[MS_MODULE_START]);
+		ms_put_address(&in, m->number[MS_MODULE_END]);
+		ms_put_address(&in, m->number[MS_MODULE_BIAS]);
+		ms_put_if(&in, ms_has(m, MS_MODULE_LOADED), m->number[MS_MODULE_LOADED]);
+		ms_put_if(&in, m->number[MS_MODULE_UNLOADED] != 0, m->number[MS_MODULE_UNLOADED]);
+		ms_put_text(&in, m->number[MS_MODULE_KIND] < 5 ? kinds[m->number[MS_MODULE_KIND]]
+							       : NULL);
+		ms_put_text(&in, symbol_state(w, id));
+		ms_put_row(&in);
+	}
+	w->f->modules += (int64_t)w->t->modules.n;
+	return ms_insert_close(&in);
+}
+
+/* ---- which nodes and frames matter ---- */
+
+static void mark_stack(struct work *w, uint32_t n)
+{
+	const struct ms_recording *t = w->t;
+	for (; n && n < t->nodes.n && !w->out->row_of_node[n]; n = t->nodes.v[n].parent) {
+		w->out->row_of_node[n] = -1;
+		w->used_frames[t->nodes.v[n].frame] = true;
+	}
+}
+
+static void mark_used(struct work *w)
+{
+	const struct ms_recording *t = w->t;
+	const struct ms_beside *b = t->replay.beside;
+	w->out->row_of_node = (int64_t *)allocate_zero(t->nodes.n);
+	w->out->user_of_node = (int64_t *)allocate_zero(t->nodes.n);
+	for (size_t s = 0; s < t->replay.site_count; s++)
+		mark_stack(w, t->replay.sites[s].node);
+	for (size_t i = 0; b && i < b->frees.n; i++)
+		mark_stack(w, b->frees.v[i].stack);
+}
+
+/* ---- symbols ---- */
+
+static void places_from_trace(struct work *w, uint32_t frame)
+{
+	uint32_t n = ms_frame_told_count(w->t, frame);
+	for (uint32_t i = 0; i < n; i++)
+		*MS_PUSH(&w->places) = ms_frame_told_at(w->t, frame, i);
+}
+
+static void places_from_files(struct work *w, const struct ms_frame *fr)
+{
+	struct ms_frame_question q;
+	if (!ms_frame_question(w->t, fr, &q))
+		return;
+	int *handle = &w->handles[fr->module];
+	if (*handle < 0)
+		*handle = ms_symbols_module_of(w->f->symbols, &q.module);
+	struct ms_location found[MS_CHAIN_MAX];
+	size_t n = ms_symbols_find(w->f->symbols, *handle, q.address, found, MS_CHAIN_MAX);
+	for (size_t i = 0; i < n && i < MS_CHAIN_MAX; i++)
+		*MS_PUSH(&w->places) = found[i];
+}
+
+/* Was something found since `first`? */
+static bool names_one(const struct work *w, size_t first)
+{
+	return w->places.n > first && w->places.v[w->places.n - 1].function;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+	return slash ? slash + 1 : path;
+}
+
+static const struct ms_recording *sorting;
+
+static int by_address(const void *a, const void *b)
+{
+	const struct ms_frame *x = &sorting->frames.v[*(const uint32_t *)a],
+			      *y = &sorting->frames.v[*(const uint32_t *)b];
+	if (x->module != y->module)
+		return x->module < y->module ? -1 : 1;
+	return x->address < y->address ? -1 : x->address > y->address;
+}
+
+/* Finds the places of every used frame, in order of address, which is cheapest for debug
+ * information. */
+static void find_places(struct work *w)
+{
+	const struct ms_recording *t = w->t;
+	uint32_t *order = ms_xrealloc(NULL, t->frames.n, sizeof *order);
+	size_t n = 0;
+	for (uint32_t i = 0; i < t->frames.n; i++)
+		if (w->used_frames[i])
+			order[n++] = i;
+	sorting = t;
+	qsort(order, n, sizeof *order, by_address);
+	for (size_t i = 0; i < n; i++) {
+		const struct ms_frame *fr = &t->frames.v[order[i]];
+		const struct ms_row *m = ms_module_of(t, fr->module);
+		ms_progress_show(w->f->progress, "looking up symbols", i, n,
+				 m ? base_name(m->text[MS_MODULE_PATH - 2]) : NULL);
+		struct logical *l = &w->frames[order[i]];
+		l->first = (uint32_t)w->places.n;
+		if (!ms_frame_note(fr) && order[i]) {
+			bool told = ms_frame_told(t, order[i]);
+			if (w->f->symbols && (!told || w->f->look_again))
+				places_from_files(w, fr);
+			if (told && !names_one(w, l->first)) {
+				w->places.n = l->first;
+				places_from_trace(w, order[i]);
+			}
+		}
+		if (w->places.n == l->first)
+			*MS_PUSH(&w->places) = (struct ms_location){0};
+		l->count = (uint32_t)w->places.n - l->first;
+	}
+	free(order);
+}
+
+/* ---- rows ---- */
+
+/* What a frame stands for that is none, with the name of a heap. */
+static const char *note_in_full(const struct ms_frame *fr, const struct ms_row *m, char room[300])
+{
+	const char *name = m ? m->text[MS_MODULE_PATH - 2] : NULL;
+	if (!(fr->flags & MS_FRAME_HEAP) || !name)
+		return ms_frame_note(fr);
+	snprintf(room, 300, "heap %s", name);
+	return room;
+}
+
+/* A frame number 0 stands for what was lost in damage. */
+static int fill_frames(struct work *w)
+{
+	const struct ms_recording *t = w->t;
+	struct ms_insert in;
+	ms_insert_open(&in, w->f->db, "frame",
+		       "id, process, module, address, function, file, line, inlined, runtime, note",
+		       w->f->err);
+	w->runtime = memset(ms_xrealloc(NULL, w->places.n, 1), 0, w->places.n);
+	for (uint32_t i = 0; i < t->frames.n; i++) {
+		const struct ms_frame *fr = &t->frames.v[i];
+		const struct ms_row *m = ms_module_of(t, fr->module);
+		char room[300];
+		const char *note = i ? note_in_full(fr, m, room) : "truncated";
+		if (!w->used_frames[i] || !w->places.v)
+			continue;
+		w->frames[i].row = w->f->frames + 1;
+		for (uint32_t k = 0; k < w->frames[i].count; k++) {
+			uint32_t at = w->frames[i].first + k;
+			const struct ms_location *p = &w->places.v[at];
+			w->runtime[at] = note || (m && m->number[MS_MODULE_KIND] == 3) ||
+					 ms_is_runtime(m ? m->text[MS_MODULE_PATH - 2] : NULL,
+						       p->function, p->file);
+			w->out->without_symbol += !note && !p->function;
+			ms_put(&in, (uint64_t)++w->f->frames);
+			ms_put(&in, (uint64_t)w->p->id);
+			ms_put_if(&in, m != NULL, (uint64_t)w->module_base + fr->module);
+			if (note)
+				ms_put_null(&in);
+			else
+				ms_put_address(&in, fr->address);
+			ms_put_text(&in, p->function);
+			ms_put_text(&in, p->file);
+			ms_put_if(&in, p->line != 0, p->line);
+			ms_put(&in, p->inlined);
+			ms_put(&in, w->runtime[at]);
+			ms_put_text(&in, note);
+			ms_put_row(&in);
+		}
+	}
+	return ms_insert_close(&in);
+}
+
+/* A node's user frame is the first of its own logical frames that is not runtime, else its
+ * caller's; where there is none at all the site is named after its innermost frame. Parents come
+ * first, so one pass settles all. */
+static int fill_stacks(struct work *w)
+{
+	const struct ms_recording *t = w->t;
+	struct ms_insert in;
+	ms_insert_open(&in, w->f->db, "stack", "id, process, parent, frame, depth", w->f->err);
+	uint64_t *depth = allocate_zero(t->nodes.n);
+	for (uint32_t n = 1; n < t->nodes.n; n++) {
+		if (!w->out->row_of_node[n])
+			continue;
+		uint32_t caller = t->nodes.v[n].parent;
+		const struct logical *l = &w->frames[t->nodes.v[n].frame];
+		int64_t parent = caller ? w->out->row_of_node[caller] : 0;
+		int64_t user = caller ? w->out->user_of_node[caller] : 0;
+		depth[n] = caller ? depth[caller] : 0;
+		for (uint32_t k = l->count; k-- > 0;) {
+			ms_put(&in, (uint64_t)++w->f->stacks);
+			ms_put(&in, (uint64_t)w->p->id);
+			ms_put_if(&in, parent != 0, (uint64_t)parent);
+			ms_put(&in, (uint64_t)l->row + k);
+			ms_put(&in, depth[n]++);
+			ms_put_row(&in);
+			parent = w->f->stacks;
+			if (!w->runtime[l->first + k])
+				user = parent;
+		}
+		w->out->row_of_node[n] = parent;
+		w->out->user_of_node[n] = user;
+	}
+	free(depth);
+	return ms_insert_close(&in);
+}
+
+int ms_fill_stacks(struct ms_filling *f, const struct ms_kept_process *p, struct ms_stack_rows *out)
+{
+	const struct ms_recording *t = p->rec;
+	struct work w = {.f = f, .p = p, .t = t, .out = out, .module_base = f->modules};
+	*out = (struct ms_stack_rows){0};
+	w.used_frames = (bool *)allocate_zero(t->frames.n / sizeof(uint64_t) + 1);
+	w.frames = memset(ms_xrealloc(NULL, t->frames.n, sizeof *w.frames), 0,
+			  t->frames.n * sizeof *w.frames);
+	w.handles = ms_xrealloc(NULL, t->modules.n + 1, sizeof *w.handles);
+	for (size_t i = 0; i <= t->modules.n; i++)
+		w.handles[i] = -1;
+	mark_used(&w);
+	find_places(&w);
+	int rc = fill_modules(&w) || fill_frames(&w) || fill_stacks(&w) ? -1 : 0;
+	free(w.used_frames);
+	free(w.frames);
+	free(w.handles);
+	free(w.places.v);
+	free(w.runtime);
+	return rc;
+}
+
+void ms_stack_rows_free(struct ms_stack_rows *r)
+{
+	free(r->row_of_node);
+	free(r->user_of_node);
+}

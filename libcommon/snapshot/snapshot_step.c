@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT
+ * All processes replayed in step.
+ *
+ * Always the one whose next event is earliest goes on, up to the next event of any other. So at
+ * every moment the sum of their live bytes is known and its peak is exact (to a tick), and each
+ * trace is still read once. What a process holds leaves the sum when it ends.
+ */
+#include "snapshot_build.h"
+
+#include "libcommon/base/arena.h"
+
+/* ---- replay in step ---- */
+
+static bool earlier(const struct running *a, const struct running *b)
+{
+	return a->next_ns != b->next_ns ? a->next_ns < b->next_ns
+					: a->keep.offset_ns < b->keep.offset_ns;
+}
+
+void ms_build_enqueue(struct build *b, struct running *p)
+{
+	*MS_PUSH(&b->queue) = p;
+	struct running **v = b->queue.v;
+	for (size_t i = b->queue.n - 1; i && earlier(v[i], v[(i - 1) / 2]); i = (i - 1) / 2) {
+		struct running *t = v[i];
+		v[i] = v[(i - 1) / 2];
+		v[(i - 1) / 2] = t;
+	}
+}
+
+static struct running *dequeue(struct build *b)
+{
+	struct running **v = b->queue.v, *first = v[0];
+	v[0] = v[--b->queue.n];
+	for (size_t i = 0, c; (c = 2 * i + 1) < b->queue.n; i = c) {
+		if (c + 1 < b->queue.n && earlier(v[c + 1], v[c]))
+			c++;
+		if (!earlier(v[c], v[i]))
+			break;
+		struct running *t = v[i];
+		v[i] = v[c];
+		v[c] = t;
+	}
+	return first;
+}
+
+/* One turn of one process: its events up to `until`, or its end. */
+static int turn(struct build *b, struct running *p, uint64_t until)
+{
+	struct ms_replay *r = &p->keep.rec->replay;
+	uint64_t now = p->next_ns, next = 0;
+	if (p->ended) {
+		ms_sum_leave(&b->sum, &p->keep.share, now);
+		return 0;
+	}
+	r->run_max = r->live_bytes;
+	int rc = ms_recording_run(p->keep.rec, until - p->keep.offset_ns, &next, b->err);
+	if (rc < 0)
+		return -1;
+	ms_sum_change(&b->sum, &p->keep.share, now, r->live_bytes, r->run_max,
+		      p->keep.offset_ns + r->run_max_tick * p->keep.rec->head->tick_ns);
+	p->ended = rc == 0;
+	p->next_ns = p->keep.offset_ns + (rc ? next : ms_recording_reached(p->keep.rec));
+	ms_build_enqueue(b, p);
+	if (p->ended) {
+		ms_replay_settle(r);
+		ms_recording_park(p->keep.rec);
+		ms_points_ended(b, p);
+		return ms_build_successor(b, p);
+	}
+	return 0;
+}
+
+int ms_build_replay(struct build *b)
+{
+	while (b->queue.n) {
+		struct running *p = dequeue(b);
+		uint64_t until = ms_sum_until(&b->sum, p->next_ns);
+		if (b->queue.n && b->queue.v[0]->next_ns < until)
+			until = b->queue.v[0]->next_ns;
+		if (until < p->next_ns)
+			until = p->next_ns;
+		if (turn(b, p, until) != 0)
+			return -1;
+	}
+	for (size_t i = 0; i < b->all.n; i++)
+		ms_sum_finish(&b->sum, &b->all.v[i]->keep.share);
+	return 0;
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT
+ * The sum of all processes.
+ *
+ * What each held at the peak is found without looking at all of them whenever the sum rises: a
+ * process that did not change since a peak still holds what it held then, so it is settled when it
+ * changes next.
+ */
+#include "snapshot_sum.h"
+
+#include "libcommon/base/err.h"
+#include "snapshot_insert.h"
+
+#include <string.h>
+
+#define FIRST_WIDTH_NS UINT64_C(100000)
+
+/* Two buckets become one, until `now_ns` has a place. */
+static void widen(struct ms_sum *s, uint64_t now_ns)
+{
+	if (!s->width_ns)
+		s->width_ns = FIRST_WIDTH_NS;
+	while (now_ns / s->width_ns >= MS_SUM_BUCKETS) {
+		for (size_t i = 0; i < MS_SUM_BUCKETS / 2; i++) {
+			bool first = s->bucket[2 * i].used, second = s->bucket[2 * i + 1].used;
+			s->bucket[i] = s->bucket[2 * i + (second && !first)];
+			if (!first || !second)
+				continue;
+			if (s->bucket[2 * i + 1].most > s->bucket[i].most)
+				s->bucket[i].most = s->bucket[2 * i + 1].most;
+			if (s->bucket[2 * i + 1].processes > s->bucket[i].processes)
+				s->bucket[i].processes = s->bucket[2 * i + 1].processes;
+			s->bucket[i].last = s->bucket[2 * i + 1].last;
+			s->bucket[i].processes_last = s->bucket[2 * i + 1].processes_last;
+		}
+		memset(&s->bucket[MS_SUM_BUCKETS / 2], 0, sizeof s->bucket / 2);
+		s->buckets = (s->buckets + 1) / 2;
+		s->width_ns *= 2;
+	}
+}
+
+uint64_t ms_sum_until(struct ms_sum *s, uint64_t now_ns)
+{
+	widen(s, now_ns);
+	uint64_t end = (now_ns / s->width_ns + 1) * s->width_ns - 1;
+	return end >= now_ns ? end : UINT64_MAX;
+}
+
+/* Notes that the sum was `most` with so many processes, and is what it is, in the bucket of
+ * `now_ns`.
+ */
+static void note(struct ms_sum *s, uint64_t now_ns, uint64_t most, uint64_t processes)
+{
+	widen(s, now_ns);
+	size_t i = (size_t)(now_ns / s->width_ns);
+	if (!s->bucket[i].used || most > s->bucket[i].most)
+		s->bucket[i].most = most;
+	if (processes > s->bucket[i].processes)
+		s->bucket[i].processes = processes;
+	s->bucket[i].last = s->live;
+	s->bucket[i].processes_last = s->processes;
+	s->bucket[i].used = true;
+	if (s->buckets <= i)
+		s->buckets = i + 1;
+}
+
+/* It held what it holds ever since the last peak. */
+static void settle(const struct ms_sum *s, struct ms_sum_share *p)
+{
+	if (p->peaks != s->peaks)
+		p->at_peak = p->live;
+	p->peaks = s->peaks;
+}
+
+void ms_sum_change(struct ms_sum *s, struct ms_sum_share *p, uint64_t now_ns, uint64_t live,
+		   uint64_t most, uint64_t most_ns)
+{
+	uint64_t sum = s->live - p->live + most, before = s->live;
+	settle(s, p);
+	s->processes += !p->in;
+	p->in = true;
+	if (sum > s->peak) {
+		s->peak = sum;
+		s->peak_ns = most_ns;
+		p->peaks = ++s->peaks;
+		p->at_peak = most;
+	}
+	s->live = s->live - p->live + live;
+	p->live = live;
+	note(s, now_ns, sum > before ? sum : before, s->processes);
+}
+
+void ms_sum_leave(struct ms_sum *s, struct ms_sum_share *p, uint64_t now_ns)
+{
+	uint64_t before = s->live;
+	settle(s, p);
+	s->live -= p->live;
+	s->processes -= p->in;
+	note(s, now_ns, before, s->processes + p->in);
+	p->live = 0;
+	p->in = false;
+}
+
+void ms_sum_finish(const struct ms_sum *s, struct ms_sum_share *p)
+{
+	settle(s, p);
+}
+
+int ms_sum_fill(const struct ms_sum *s, sqlite3 *db, struct ms_err *err)
+{
+	struct ms_insert in;
+	uint64_t last = 0, processes = 0;
+	ms_insert_open(&in, db, "sum_timeline", "time_ns, live_max, live_last, processes", err);
+	for (size_t i = 0; i < s->buckets; i++) {
+		bool used = s->bucket[i].used;
+		/* Where nothing changed it is as before. */
+		uint64_t most = used && s->bucket[i].most > last ? s->bucket[i].most : last;
+		uint64_t count = used && s->bucket[i].processes > processes ? s->bucket[i].processes
+									    : processes;
+		last = used ? s->bucket[i].last : last;
+		processes = used ? s->bucket[i].processes_last : processes;
+		ms_put(&in, i * s->width_ns);
+		ms_put(&in, most);
+		ms_put(&in, last);
+		ms_put(&in, count);
+		ms_put_row(&in);
+	}
+	return ms_insert_close(&in);
+}

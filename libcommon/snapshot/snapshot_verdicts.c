@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT
+ * What scans of memory found: the tables scan and site_verdict, and what follows from the scan at
+ * the end for sites and process.
+ */
+#include "libcommon/base/err.h"
+#include "format/trace.h"
+#include "snapshot_insert.h"
+#include "snapshot_private.h"
+
+#include <string.h>
+
+static const char *const state_names[] = {
+	[MS_SCAN_DONE] = "done",       [MS_SCAN_KILLED] = "killed",
+	[MS_SCAN_TIME] = "time",       [MS_SCAN_UNREADABLE] = "unreadable",
+	[MS_SCAN_THREADS] = "threads", [MS_SCAN_LOST] = "lost",
+	[MS_SCAN_SAMPLED] = "sampled", [MS_SCAN_MEMORY] = "memory",
+	[MS_SCAN_STOPPED] = "stopped", [MS_SCAN_ENDED] = "ended",
+	[MS_SCAN_FILES] = "files",
+};
+static const char *const verdict_names[MS_VERDICTS] = {
+	[MS_VERDICT_IS_DIRECT] = "unreachable",
+	[MS_VERDICT_IS_INDIRECT] = "indirect",
+	[MS_VERDICT_IS_REACHABLE] = "reachable",
+	[MS_VERDICT_IS_UNKNOWN] = "unknown",
+};
+
+static const char *state_name(uint64_t state)
+{
+	return state < sizeof state_names / sizeof *state_names ? state_names[state] : NULL;
+}
+
+/* Row of the site with that innermost stack node; 0 = there is none. */
+static int64_t site_row(const struct ms_replay *r, uint64_t node, const int64_t *row_of_site)
+{
+	uint32_t site = node < r->node_count ? r->site_of_node[node] : 0;
+	return site ? row_of_site[site - 1] : 0;
+}
+
+/* ---- scans ---- */
+
+/* Adds up the blocks of a scan: of all, and of those that nothing points to. */
+struct scan_sums {
+	uint64_t blocks, bytes, lost_blocks, lost_bytes;
+};
+
+static struct scan_sums sums_of(const struct ms_recording *t, size_t head)
+{
+	struct scan_sums n = {0};
+	for (size_t i = head + 1; i < t->verdicts.n && !t->verdicts.v[i].is_scan; i++) {
+		const struct ms_verdict_record *v = &t->verdicts.v[i];
+		for (unsigned k = 0; k < MS_VERDICTS; k++) {
+			n.blocks += v->site.blocks[k];
+			n.bytes += v->site.bytes[k];
+			n.lost_blocks += k <= MS_VERDICT_IS_INDIRECT ? v->site.blocks[k] : 0;
+			n.lost_bytes += k <= MS_VERDICT_IS_INDIRECT ? v->site.bytes[k] : 0;
+		}
+	}
+	return n;
+}
+
+static int put_scans(struct ms_filling *f, const struct ms_kept_process *p)
+{
+	const struct ms_recording *t = p->rec;
+	struct ms_insert in;
+	ms_insert_open(
+		&in, f->db, "scan",
+		"process, scan, label, time_ns, event, state, pause_ns, took_ns, read_bytes, "
+		"wide, blocks, bytes, unreachable_blocks, unreachable_bytes",
+		f->err);
+	for (size_t i = 0; i < t->verdicts.n; i++) {
+		const struct ms_verdict_record *v = &t->verdicts.v[i];
+		if (!v->is_scan)
+			continue;
+		struct scan_sums n = sums_of(t, i);
+		bool done = v->scan.state == MS_SCAN_DONE;
+		ms_put(&in, (uint64_t)p->id);
+		ms_put(&in, v->scan.scan);
+		ms_put_text(&in, v->scan.label);
+		ms_put(&in, v->scan.time_ns);
+		ms_put(&in, v->scan.event);
+		ms_put_text(&in, state_name(v->scan.state));
+		ms_put(&in, v->scan.pause_ns);
+		ms_put(&in, v->scan.took_ns);
+		ms_put(&in, v->scan.read_bytes);
+		ms_put(&in, v->scan.wide);
+		ms_put_if(&in, done, n.blocks);
+		ms_put_if(&in, done, n.bytes);
+		ms_put_if(&in, done, n.lost_blocks);
+		ms_put_if(&in, done, n.lost_bytes);
+		ms_put_row(&in);
+	}
+	return ms_insert_close(&in);
+}
+
+/* ---- sites ---- */
+
+static void put_site(struct ms_insert *in, int64_t row, const struct ms_verdict_site *s)
+{
+	for (unsigned k = 0; k < MS_VERDICTS; k++) {
+		bool direct = k == MS_VERDICT_IS_DIRECT;
+		if (!s->blocks[k])
+			continue;
+		ms_put(in, (uint64_t)row);
+		ms_put(in, s->scan);
+		ms_put_text(in, verdict_names[k]);
+		ms_put(in, s->blocks[k]);
+		ms_put(in, s->bytes[k]);
+		ms_put_if(in, direct, s->retained_blocks);
+		ms_put_if(in, direct, s->retained_bytes);
+		ms_put_row(in);
+	}
+}
+
+static int put_sites(struct ms_filling *f, const struct ms_kept_process *p,
+		     const int64_t *row_of_site)
+{
+	const struct ms_recording *t = p->rec;
+	struct ms_insert in;
+	ms_insert_open(&in, f->db, "site_verdict",
+		       "site, scan, verdict, blocks, bytes, retained_blocks, retained_bytes",
+		       f->err);
+	for (size_t i = 0; i < t->verdicts.n && t->replay.node_count; i++) {
+		const struct ms_verdict_record *v = &t->verdicts.v[i];
+		int64_t row = v->is_scan ? 0 : site_row(&t->replay, v->site.stack, row_of_site);
+		if (row)
+			put_site(&in, row, &v->site);
+	}
+	return ms_insert_close(&in);
+}
+
+/* ---- the end ---- */
+
+/* The scan at the end of the process, if the snapshot reaches that far; NULL = there was none. */
+static const struct ms_verdict_scan *end_scan(const struct ms_kept_process *p)
+{
+	const struct ms_recording *t = p->rec;
+	const struct ms_verdict_scan *s = NULL;
+	for (size_t i = 0; i < t->verdicts.n && p->to_ns == MS_NEVER; i++)
+		if (t->verdicts.v[i].is_scan && !strcmp(t->verdicts.v[i].scan.label, "end"))
+			s = &t->verdicts.v[i].scan;
+	return s;
+}
+
+/* Of a site's blocks the worst verdict counts; what was freed after the scan has none. */
+static int put_end(struct ms_filling *f, const struct ms_kept_process *p,
+		   const struct ms_verdict_scan *s)
+{
+	long long id = p->id, scan = (long long)s->scan;
+	char *sql = sqlite3_mprintf(
+		"UPDATE site SET verdict = (SELECT v.verdict FROM site_verdict v"
+		" WHERE v.site = site.id AND v.scan = %lld ORDER BY CASE v.verdict"
+		" WHEN 'unreachable' THEN 1 WHEN 'indirect' THEN 2 WHEN 'unknown' THEN 3 ELSE 4 END"
+		" LIMIT 1) WHERE process = %lld AND id IN (SELECT c.site FROM site_stat c"
+		" JOIN snapshot t ON t.id = c.snapshot WHERE t.process = %lld AND t.label = 'end'"
+		" AND c.live_blocks > 0);"
+		"UPDATE process SET (unreachable_bytes, unreachable_blocks) ="
+		" (SELECT unreachable_bytes, unreachable_blocks FROM scan"
+		" WHERE process = %lld AND scan = %lld) WHERE id = %lld",
+		scan, id, id, id, scan, id);
+	int rc = ms_sql_exec(f->db, sql, f->err);
+	sqlite3_free(sql);
+	return rc;
+}
+
+int ms_fill_verdicts(struct ms_filling *f, const struct ms_kept_process *p,
+		     const int64_t *row_of_site)
+{
+	const struct ms_verdict_scan *end = end_scan(p);
+	if (put_scans(f, p) || put_sites(f, p, row_of_site))
+		return -1;
+	return end ? put_end(f, p, end) : 0;
+}

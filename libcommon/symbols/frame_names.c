@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT
+ * Names of frames, found by a second thread.
+ */
+#include "frame_names.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libcommon/base/arena.h"
+#include "runtime.h"
+#include "shorten.h"
+#include "libcommon/base/thread.h"
+#include "format/trace.h"
+
+#define STACK_BYTES (8u << 20) /* what libdw is used to */
+
+enum slot_state { UNKNOWN, ASKED, ANSWERED, TOLD };
+
+struct slot {
+	struct ms_named *v;
+	uint32_t n;
+	enum slot_state state;
+};
+
+struct question {
+	uint32_t frame, module;
+	bool guest; /* of the recorder itself */
+	struct ms_frame_question ask;
+};
+
+struct answer {
+	uint32_t frame, n;
+	struct ms_named *v;
+};
+
+struct ms_names {
+	struct slot *slots; /* by frame number; of the main thread alone */
+	size_t count;
+	struct ms_arena arena;  /* of the main thread: what the trace tells */
+	struct ms_arena lookup; /* of the other one */
+	struct ms_symbols *symbols;
+	struct {
+		int *v;
+		size_t n, cap;
+	} handles; /* by module id, -1 = not asked; of whoever looks up */
+	pthread_t thread;
+	bool started, alone; /* there is a thread; there is none to be had */
+
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	bool stop, busy; /* the other thread holds a question */
+	struct {
+		struct question *v;
+		size_t n, cap;
+	} questions;
+	size_t taken; /* of them */
+	struct {
+		struct answer *v;
+		size_t n, cap;
+	} answers;
+	uint64_t answered;
+};
+
+struct ms_names *ms_names_new(void)
+{
+	struct ms_names *n = ms_xcalloc(1, sizeof *n);
+	pthread_mutex_init(&n->lock, NULL);
+	pthread_cond_init(&n->changed, NULL);
+	n->symbols = ms_symbols_new(NULL);
+	return n;
+}
+
+static struct ms_named name_of(struct ms_arena *a, const char *module, bool guest,
+			       const struct ms_location *l)
+{
+	return (struct ms_named){
+		.at = *l,
+		.brief = l->function ? ms_name_short(a, l->function) : NULL,
+		.runtime = guest || ms_is_runtime(module, l->function, l->file),
+	};
+}
+
+/* ---- files ---- */
+
+/* What the trace says of a module goes on changing, what its file is does not: it is asked for
+ * once.
+ */
+static int handle_of(struct ms_names *n, const struct question *q)
+{
+	while (n->handles.n <= q->module)
+		*MS_PUSH(&n->handles) = -1;
+	int *handle = &n->handles.v[q->module];
+	if (*handle < 0)
+		*handle = ms_symbols_module_of(n->symbols, &q->ask.module);
+	return *handle;
+}
+
+static struct answer look_up(struct ms_names *n, const struct question *q)
+{
+	struct ms_location found[MS_CHAIN_MAX];
+	const struct ms_frame_question *f = &q->ask;
+	int handle = handle_of(n, q);
+	size_t count = ms_symbols_find(n->symbols, handle, f->address, found, MS_CHAIN_MAX);
+	count = count < MS_CHAIN_MAX ? count : MS_CHAIN_MAX;
+	struct answer a = {q->frame, (uint32_t)count, NULL};
+	a.v = ms_arena_alloc(&n->lookup, count * sizeof *a.v);
+	for (size_t i = 0; i < count; i++)
+		a.v[i] = name_of(&n->lookup, f->module.path, q->guest, &found[i]);
+	return a;
+}
+
+static void answer_all(struct ms_names *n)
+{
+	while (n->taken < n->questions.n && !n->stop) {
+		struct question q = n->questions.v[n->taken++];
+		n->busy = true;
+		pthread_mutex_unlock(&n->lock);
+		struct answer a = look_up(n, &q);
+		pthread_mutex_lock(&n->lock);
+		n->busy = false;
+		*MS_PUSH(&n->answers) = a;
+		n->answered++;
+	}
+	n->questions.n = n->taken = 0;
+	pthread_cond_broadcast(&n->changed);
+}
+
+static void *work(void *arg)
+{
+	struct ms_names *n = arg;
+	pthread_mutex_lock(&n->lock);
+	while (!n->stop) {
+		answer_all(n);
+		if (!n->stop)
+			pthread_cond_wait(&n->changed, &n->lock);
+	}
+	pthread_mutex_unlock(&n->lock);
+	return NULL;
+}
+
+static void ask(struct ms_names *n, const struct question *q)
+{
+	if (!n->started && !n->alone) {
+		n->started = ms_thread_start(&n->thread, STACK_BYTES, work, n) == 0;
+		n->alone = !n->started;
+	}
+	pthread_mutex_lock(&n->lock);
+	*MS_PUSH(&n->questions) = *q;
+	if (n->alone)
+		answer_all(n);
+	else
+		pthread_cond_broadcast(&n->changed);
+	pthread_mutex_unlock(&n->lock);
+}
+
+static void take_answers(struct ms_names *n)
+{
+	pthread_mutex_lock(&n->lock);
+	for (size_t i = 0; i < n->answers.n; i++) {
+		const struct answer *a = &n->answers.v[i];
+		struct slot *s = &n->slots[a->frame];
+		if (s->state == ASKED)
+			*s = (struct slot){a->v, a->n, ANSWERED};
+	}
+	n->answers.n = 0;
+	pthread_mutex_unlock(&n->lock);
+}
+
+uint64_t ms_names_answers(struct ms_names *n, bool *pending)
+{
+	take_answers(n);
+	pthread_mutex_lock(&n->lock);
+	uint64_t answered = n->answered;
+	if (pending)
+		*pending = n->busy || n->taken < n->questions.n;
+	pthread_mutex_unlock(&n->lock);
+	return answered;
+}
+
+/* ---- what is known at once ---- */
+
+static bool of_guest(const struct ms_recording *t, const struct ms_frame *f)
+{
+	const struct ms_row *m = ms_module_of(t, f->module);
+	return m && m->number[MS_MODULE_KIND] == 3;
+}
+
+static struct slot unknown(struct ms_names *n, bool runtime)
+{
+	struct ms_named *v = ms_arena_alloc(&n->arena, sizeof *v);
+	v->runtime = runtime;
+	return (struct slot){v, 1, TOLD};
+}
+
+static struct slot told(struct ms_names *n, const struct ms_recording *t, uint32_t frame)
+{
+	const struct ms_frame *f = &t->frames.v[frame];
+	const struct ms_row *m = ms_module_of(t, f->module);
+	uint32_t count = ms_frame_told_count(t, frame);
+	if (!count)
+		return unknown(n, of_guest(t, f));
+	struct ms_named *v = ms_arena_alloc(&n->arena, count * sizeof *v);
+	for (uint32_t i = 0; i < count; i++) {
+		struct ms_location l = ms_frame_told_at(t, frame, i);
+		v[i] = name_of(&n->arena, m ? m->text[MS_MODULE_PATH - 2] : NULL, of_guest(t, f),
+			       &l);
+	}
+	return (struct slot){v, count, TOLD};
+}
+
+static void more_slots(struct ms_names *n, size_t count)
+{
+	if (count <= n->count)
+		return;
+	count += count / 2;
+	n->slots = ms_xrealloc(n->slots, count, sizeof *n->slots);
+	memset(n->slots + n->count, 0, (count - n->count) * sizeof *n->slots);
+	n->count = count;
+}
+
+/* Sets what the slot can be at once, or asks. */
+static void find(struct ms_names *n, const struct ms_recording *t, uint32_t frame)
+{
+	const struct ms_frame *f = &t->frames.v[frame];
+	struct question q = {.frame = frame, .module = f->module, .guest = of_guest(t, f)};
+	struct slot *s = &n->slots[frame];
+	if (!frame || ms_frame_note(f))
+		*s = unknown(n, true);
+	else if (ms_frame_told(t, frame))
+		*s = told(n, t, frame);
+	else if (s->state != UNKNOWN)
+		return;
+	else if (!f->module || !ms_frame_question(t, f, &q.ask))
+		*s = unknown(n, false);
+	else {
+		s->state = ASKED;
+		ask(n, &q);
+	}
+}
+
+struct ms_frame_names ms_names_of(struct ms_names *n, const struct ms_recording *t, uint32_t frame)
+{
+	if (frame >= t->frames.n)
+		frame = 0;
+	more_slots(n, t->frames.n);
+	struct slot *s = &n->slots[frame];
+	if (s->state == ASKED)
+		take_answers(n);
+	/* what the trace tells replaces what files said */
+	if (s->state == UNKNOWN || (s->state != TOLD && ms_frame_told(t, frame)))
+		find(n, t, frame);
+	if (s->state == ASKED && n->alone)
+		take_answers(n);
+	return (struct ms_frame_names){s->v, s->n};
+}
+
+void ms_names_forget(struct ms_names *n)
+{
+	pthread_mutex_lock(&n->lock);
+	n->questions.n = n->taken = 0;
+	while (n->busy)
+		pthread_cond_wait(&n->changed, &n->lock);
+	n->answers.n = n->handles.n = 0;
+	pthread_mutex_unlock(&n->lock);
+	if (n->count)
+		memset(n->slots, 0, n->count * sizeof *n->slots);
+	ms_arena_free(&n->arena);
+	n->arena = (struct ms_arena){0};
+}
+
+void ms_names_free(struct ms_names *n)
+{
+	if (!n)
+		return;
+	pthread_mutex_lock(&n->lock);
+	n->stop = true;
+	pthread_cond_broadcast(&n->changed);
+	pthread_mutex_unlock(&n->lock);
+	if (n->started)
+		pthread_join(n->thread, NULL);
+	pthread_cond_destroy(&n->changed);
+	pthread_mutex_destroy(&n->lock);
+	ms_symbols_free(n->symbols);
+	ms_arena_free(&n->arena);
+	ms_arena_free(&n->lookup);
+	free(n->slots);
+	free(n->handles.v);
+	free(n->questions.v);
+	free(n->answers.v);
+	free(n);
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT
+ * The symbolizer: modules, the files behind them, and answers from DWARF or else from the symbol
+ * table.
+ */
+#include "symbols.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libcommon/base/arena.h"
+#include "format/trace.h"
+#include "symbols_debuginfod.h"
+#include "symbols_dwarf.h"
+#include "symbols_files.h"
+#include "symbols_perf.h"
+#include "symbols_plt.h"
+
+/* MS_MODULE_KIND of the two that no file is behind: the kernel's, and what was made at run time. */
+enum { KIND_VDSO = 1, KIND_MADE = MS_SYMBOLS_MADE };
+
+struct module {
+	struct ms_symbols_module is;
+	bool opened;
+	int state;
+	const char *source;
+	struct ms_module_files files;
+	struct ms_elf *symbols; /* the one of `files` with the better symbol table */
+	struct ms_dwarf *dwarf;
+	struct ms_perf_map *perf;
+	struct ms_plt *plt; /* of the binary, once something may be in it */
+	/* Names of the symbol table made readable so far, one per symbol. */
+	const char **names;
+};
+
+struct ms_symbols {
+	struct ms_symbols_options opt;
+	struct ms_arena arena;
+	uint64_t until_ns;             /* servers are asked so long */
+	struct ms_debuginfod *servers; /* NULL = never */
+	struct {
+		struct module *v;
+		size_t n, cap;
+	} modules;
+};
+
+struct ms_symbols *ms_symbols_new(const struct ms_symbols_options *opt)
+{
+	struct ms_symbols *s = ms_xrealloc(NULL, 1, sizeof *s);
+	*s = (struct ms_symbols){0};
+	if (opt)
+		s->opt = *opt;
+	if (s->opt.debuginfod_ns) {
+		s->until_ns = ms_debuginfod_now() + s->opt.debuginfod_ns;
+		s->servers = ms_debuginfod_new(s->until_ns);
+	}
+	return s;
+}
+
+struct ms_symbols *ms_symbols_again(const struct ms_symbols *s)
+{
+	struct ms_symbols_options opt = s->opt;
+	opt.debuginfod_ns = 0;
+	struct ms_symbols *again = ms_symbols_new(&opt);
+	if (s->servers)
+		again->servers = ms_debuginfod_new(s->until_ns);
+	return again;
+}
+
+const char *ms_symbols_trouble(const struct ms_symbols *s)
+{
+	return s->servers ? ms_debuginfod_trouble(s->servers) : NULL;
+}
+
+void ms_symbols_free(struct ms_symbols *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->modules.n; i++) {
+		ms_dwarf_free(s->modules.v[i].dwarf);
+		ms_perf_map_free(s->modules.v[i].perf);
+		ms_plt_free(s->modules.v[i].plt);
+		ms_module_files_close(&s->modules.v[i].files);
+		free(s->modules.v[i].names);
+	}
+	ms_debuginfod_free(s->servers);
+	free(s->modules.v);
+	ms_arena_free(&s->arena);
+	free(s);
+}
+
+static bool same(const struct ms_symbols_module *a, const struct ms_symbols_module *b)
+{
+	if (a->kind != b->kind || a->build_id_size != b->build_id_size || strcmp(a->path, b->path))
+		return false;
+	if (a->build_id_size)
+		return !memcmp(a->build_id, b->build_id, a->build_id_size);
+	return a->file_bytes == b->file_bytes && a->file_mtime_ns == b->file_mtime_ns &&
+	       a->deleted == b->deleted &&
+	       (a->kind != KIND_MADE || (a->pid == b->pid && a->from_ns == b->from_ns));
+}
+
+int ms_symbols_module_of(struct ms_symbols *s, const struct ms_symbols_module *is)
+{
+	for (size_t i = 0; i < s->modules.n; i++)
+		if (same(&s->modules.v[i].is, is))
+			return (int)i;
+	struct module *m = MS_PUSH(&s->modules);
+	*m = (struct module){.is = *is, .source = ""};
+	m->is.path = ms_arena_strdup(&s->arena, is->path);
+	m->is.build_id = NULL;
+	if (is->build_id_size)
+		m->is.build_id = memcpy(ms_arena_alloc(&s->arena, is->build_id_size), is->build_id,
+					is->build_id_size);
+	return (int)(s->modules.n - 1);
+}
+
+int ms_symbols_module(struct ms_symbols *s, const char *path, const void *build_id,
+		      size_t build_id_size, int kind)
+{
+	return ms_symbols_module_of(s, &(struct ms_symbols_module){.path = path,
+								   .build_id = build_id,
+								   .build_id_size = build_id_size,
+								   .kind = kind});
+}
+
+static void open_dwarf(struct ms_symbols *s, struct module *m)
+{
+	struct ms_elf *e = m->files.debug && ms_elf_has_dwarf(m->files.debug) ? m->files.debug
+									      : m->files.binary;
+	if (!e || !ms_elf_has_dwarf(e))
+		return;
+	const struct ms_dwarf_files files = {e, m->files.alt, m->symbols, m->is.path};
+	m->dwarf = ms_dwarf_new(&files, &s->opt, &s->arena);
+	m->state = m->dwarf ? MS_SYMBOLS_DWARF : MS_SYMBOLS_DAMAGED;
+	m->source = e->path;
+}
+
+/* A program that makes code at run time may leave a list of it. */
+static void open_made(struct ms_symbols *s, struct module *m)
+{
+	const char *root = s->opt.sysroot ? s->opt.sysroot : "";
+	m->perf = ms_perf_map_open(root, m->is.pid, m->is.from_ns, m->is.to_ns);
+	if (!m->perf)
+		return;
+	m->state = MS_SYMBOLS_ELF;
+	m->source = ms_perf_map_path(m->perf);
+}
+
+static void open_module(struct ms_symbols *s, struct module *m)
+{
+	m->opened = true;
+	m->state = MS_SYMBOLS_NONE;
+	if (m->is.kind == KIND_MADE) {
+		open_made(s, m);
+		return;
+	}
+	m->files = ms_module_files(&s->opt, s->servers, &m->is);
+	struct ms_elf *binary = m->files.binary, *debug = m->files.debug;
+	if (!binary && !debug) {
+		m->state = m->is.kind == KIND_VDSO ? MS_SYMBOLS_NONE
+			   : m->files.mismatch     ? MS_SYMBOLS_MISMATCH
+						   : MS_SYMBOLS_MISSING;
+		return;
+	}
+	m->symbols = debug && (!binary || ms_elf_symbols(debug) > ms_elf_symbols(binary)) ? debug
+											  : binary;
+	if (ms_elf_symbols(m->symbols)) {
+		/* a stripped file still has its _start, which is no symbol table */
+		if (ms_elf_has_symbols(m->symbols)) {
+			m->state = MS_SYMBOLS_ELF;
+			m->source = m->symbols->path;
+		}
+		m->names = calloc(ms_elf_symbols(m->symbols), sizeof *m->names);
+	}
+	open_dwarf(s, m);
+	if (m->files.refused && !m->dwarf && m->state != MS_SYMBOLS_DAMAGED)
+		m->state = MS_SYMBOLS_REFUSED;
+	if (m->files.damaged)
+		m->state = MS_SYMBOLS_DAMAGED;
+}
+
+static struct module *module_at(struct ms_symbols *s, int module)
+{
+	if (module < 0 || (size_t)module >= s->modules.n)
+		return NULL;
+	struct module *m = &s->modules.v[module];
+	if (!m->opened)
+		open_module(s, m);
+	return m;
+}
+
+int ms_symbols_module_state(struct ms_symbols *s, int module, const char **file)
+{
+	const struct module *m = module_at(s, module);
+	if (file)
+		*file = m ? m->source : "";
+	if (m && m->state == MS_SYMBOLS_DWARF)
+		return m->dwarf->damaged   ? MS_SYMBOLS_DAMAGED
+		       : m->dwarf->partial ? MS_SYMBOLS_PARTIAL
+					   : MS_SYMBOLS_DWARF;
+	return m ? m->state : MS_SYMBOLS_NONE;
+}
+
+/* "malloc@plt": a separate debug file has no instructions, so the program itself is asked. */
+static const char *linkage_name(struct ms_symbols *s, struct module *m, uint64_t address)
+{
+	uint64_t addend;
+	if (!m->files.binary)
+		return NULL;
+	if (!m->plt)
+		m->plt = ms_plt_new(m->files.binary);
+	const char *name = ms_plt_find(m->plt, address, &addend), *out;
+	if (!name)
+		return NULL;
+	char *plain = s->opt.no_demangle ? NULL : ms_demangle(name);
+	name = plain ? plain : name;
+	out = addend ? ms_arena_printf(&s->arena, "%s+0x%" PRIx64 "@plt", name, addend)
+		     : ms_arena_printf(&s->arena, "%s@plt", name);
+	free(plain);
+	return out;
+}
+
+/* A signal handler returns to the first instruction of a function that nothing calls
+ * (__restore_rt), so that the byte before may belong to none. */
+static const struct ms_elf_symbol *function_at(struct ms_elf *e, uint64_t address)
+{
+	const struct ms_elf_symbol *y = ms_elf_symbol(e, address);
+	if (y)
+		return y;
+	y = ms_elf_symbol(e, address + 1);
+	return y && y->address == address + 1 ? y : NULL;
+}
+
+/* The name of the symbol table for `address`, made readable once. */
+static const char *symbol_name(struct ms_symbols *s, struct module *m, uint64_t address)
+{
+	if (m->perf)
+		return ms_perf_map_find(m->perf, address);
+	const struct ms_elf_symbol *y = m->symbols ? function_at(m->symbols, address) : NULL;
+	if (!y || !m->names)
+		return linkage_name(s, m, address);
+	const char **name = &m->names[y - m->symbols->symbols];
+	if (*name)
+		return *name;
+	char *plain = s->opt.no_demangle ? NULL : ms_demangle(y->name);
+	*name = ms_arena_strdup(&s->arena, plain ? plain : y->name);
+	free(plain);
+	return *name;
+}
+
+size_t ms_symbols_find(struct ms_symbols *s, int module, uint64_t address, struct ms_location *out,
+		       size_t max)
+{
+	struct module *m = module_at(s, module);
+	size_t n = m && m->dwarf && max ? ms_dwarf_find(m->dwarf, address, out, max) : 0;
+	if (!max)
+		return 0;
+	if (!n) {
+		out[0] = (struct ms_location){0};
+		n = 1;
+	}
+	if (m && !out[n - 1].function)
+		out[n - 1].function = symbol_name(s, m, address);
+	return n;
+}

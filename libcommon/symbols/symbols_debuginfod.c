@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT
+ * Asks debuginfod servers for debug files, for so long and no longer.
+ */
+#include "symbols_debuginfod.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "libcommon/base/arena.h"
+
+/* The part of its interface that is used; it has been the same since its first release. */
+struct library {
+	void *(*begin)(void);
+	int (*find_debuginfo)(void *client, const unsigned char *id, int id_size, char **path);
+	void (*set_progress)(void *client, int (*progress)(void *client, long a, long b));
+	void (*set_data)(void *client, void *data);
+	void *(*get_data)(void *client);
+	void (*end)(void *client);
+};
+
+struct ms_debuginfod {
+	uint64_t until_ns;
+	void *client;
+	const char *trouble;
+};
+
+static struct library library;
+static bool loaded;
+
+uint64_t ms_debuginfod_now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Called again and again while it waits; other than 0 ends the waiting. */
+static int progress(void *client, long a, long b)
+{
+	(void)a;
+	(void)b;
+	const struct ms_debuginfod *d = library.get_data(client);
+	return d && ms_debuginfod_now() >= d->until_ns;
+}
+
+/* It is never closed: what it uses may not like that. */
+static void load(void)
+{
+	static const char *const names[] = {
+		"debuginfod_begin",          "debuginfod_find_debuginfo",
+		"debuginfod_set_progressfn", "debuginfod_set_user_data",
+		"debuginfod_get_user_data",  "debuginfod_end"};
+	void *handle = dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_LOCAL);
+	void *found[sizeof names / sizeof *names];
+	_Static_assert(sizeof found == sizeof library, "a function for each name");
+	for (size_t i = 0; handle && i < sizeof names / sizeof *names; i++)
+		if (!(found[i] = dlsym(handle, names[i])))
+			handle = NULL;
+	if (handle)
+		memcpy(&library, found, sizeof found);
+	loaded = handle != NULL;
+}
+
+struct ms_debuginfod *ms_debuginfod_new(uint64_t until_ns)
+{
+	struct ms_debuginfod *d = ms_xcalloc(1, sizeof *d);
+	const char *urls = getenv("DEBUGINFOD_URLS");
+	d->until_ns = until_ns;
+	if (!urls || !*urls) {
+		d->trouble = "DEBUGINFOD_URLS names no server";
+		return d;
+	}
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	pthread_once(&once, load);
+	if (!loaded) {
+		d->trouble = "libdebuginfod.so.1 is not installed";
+		return d;
+	}
+	d->client = library.begin();
+	if (!d->client) {
+		d->trouble = "libdebuginfod cannot be used";
+		return d;
+	}
+	library.set_data(d->client, d);
+	library.set_progress(d->client, progress);
+	return d;
+}
+
+void ms_debuginfod_free(struct ms_debuginfod *d)
+{
+	if (d && d->client)
+		library.end(d->client);
+	free(d);
+}
+
+char *ms_debuginfod_find(struct ms_debuginfod *d, const uint8_t *id, size_t id_size)
+{
+	char *path = NULL;
+	if (!d->client || !id_size || id_size > 64)
+		return NULL;
+	if (ms_debuginfod_now() >= d->until_ns) {
+		d->trouble = "the time for asking servers was over";
+		return NULL;
+	}
+	int fd = library.find_debuginfo(d->client, id, (int)id_size, &path);
+	if (fd >= 0)
+		close(fd);
+	else if (ms_debuginfod_now() >= d->until_ns)
+		d->trouble = "the time for asking servers was over";
+	return fd < 0 ? NULL : path;
+}
+
+const char *ms_debuginfod_trouble(const struct ms_debuginfod *d)
+{
+	return d->trouble;
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT
+ * DWARF of one module through libdw: lines, functions and inline chains. Part of the symbol module.
+ *
+ *   ms_dwarf  one per debug file: libdw's handles, and the address ranges of every unit, read once
+ *   ms_unit   one compilation unit, read when an address falls into it: its line table and the tree
+ *             of its functions, both flattened into sorted arrays; the least recently used ones are
+ *             dropped when they grow over a budget
+ *   names     looked up for the nodes that a result names, never for the others
+ *
+ * libdw reads from our own mapping (symbols_elf.h).
+ */
+#ifndef MS_SYMBOLS_DWARF_H
+#define MS_SYMBOLS_DWARF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+
+#include "libcommon/base/arena.h"
+#include "symbols_elf.h"
+#include "symbols_image.h"
+
+struct ms_location;
+struct ms_splits;
+struct ms_symbols_options;
+struct ms_split_ranges;
+
+struct ms_range {
+	uint64_t low, high;
+};
+
+struct ms_ranges {
+	struct ms_range *v;
+	size_t n, cap;
+};
+
+struct ms_row {
+	uint32_t offset; /* from the start of its sequence */
+	uint32_t line;
+	uint32_t file : 20, column : 12; /* 0 = too large for that, or unknown */
+};
+
+/* Rows [first, first + n) of a unit: their addresses ascend and hold up to `high`. Sequences may
+ * overlap where the linker folded equal functions into one. */
+struct ms_sequence {
+	uint64_t low, high;
+	uint64_t reach; /* highest `high` of this and all earlier ones */
+	size_t first, n;
+};
+
+struct ms_unit_node {
+	uint64_t die;    /* offset in .debug_info of the unit's file */
+	uint64_t entry;  /* first address */
+	uint32_t parent; /* MS_NO_NODE = none */
+	uint32_t call_file, call_line, call_column;
+	bool inlined, named;
+	const char *name;
+};
+#define MS_NO_NODE UINT32_MAX
+
+/* From `address` to the next segment the innermost function is `node`. */
+struct ms_segment {
+	uint64_t address;
+	uint32_t node;
+};
+
+struct ms_source {
+	const char *name; /* with its folders, as the compiler wrote it; NULL = none */
+	const char *path; /* tidied, in the symbolizer's arena; NULL = not yet asked for */
+};
+
+struct ms_unit {
+	struct ms_arena arena;
+	uint32_t index; /* in ms_dwarf.units */
+	uint32_t language;
+	const char *folder; /* in which it was compiled, or NULL */
+	struct ms_row *rows;
+	struct ms_sequence *sequences;
+	struct ms_unit_node *nodes;
+	struct ms_segment *segments;
+	struct ms_source *sources;
+	size_t row_count, sequence_count, node_count, segment_count, source_count;
+	size_t bytes;
+	uint64_t used; /* moment of last use */
+};
+
+/* One range of a node, with its depth: where ranges overlap, the deepest is the innermost call. */
+struct ms_cover {
+	uint64_t low, high;
+	uint32_t node, depth;
+};
+
+/* The functions of a unit. */
+struct ms_tree {
+	bool damaged; /* some of them could not be read */
+	struct {
+		struct ms_unit_node *v;
+		size_t n, cap;
+	} nodes;
+	struct {
+		struct ms_cover *v;
+		size_t n, cap;
+	} covers;
+};
+
+struct ms_span {
+	uint64_t low, high;
+	uint64_t reach; /* highest `high` of this and all earlier spans */
+	uint32_t unit;
+};
+
+struct ms_unit_ref {
+	uint64_t die;         /* offset of its entry in the main file */
+	struct ms_unit *unit; /* NULL = not read, or dropped */
+};
+
+struct ms_dwarf_file {
+	struct ms_elf *file;   /* may be NULL */
+	struct ms_image image; /* of sections that libelf cannot decompress */
+	Elf *elf;
+	Dwarf *dw; /* NULL = not open */
+};
+
+struct ms_dwarf {
+	struct ms_dwarf_file main, supplement;
+	struct ms_splits *splits;
+	bool damaged;             /* some of it could not be read */
+	bool partial;             /* some of it is in a file that was not found */
+	struct ms_elf *symbols;   /* for names that DWARF leaves out; may be NULL */
+	struct ms_arena *strings; /* of the symbolizer */
+	bool demangle;
+	struct ms_unit_ref *units;
+	struct ms_span *spans;
+	size_t unit_count, span_count;
+	size_t cached_bytes;
+	size_t opened_units, opened_rows; /* since libdw was opened */
+	uint64_t clock;
+	uint64_t scope_steps; /* work spent on qualifying names */
+};
+
+/* What a module's DWARF is read from; all is borrowed. */
+struct ms_dwarf_files {
+	struct ms_elf *elf;     /* has .debug_info */
+	struct ms_elf *alt;     /* its supplementary file (dwz), or NULL */
+	struct ms_elf *symbols; /* has the symbol table; may be NULL */
+	const char *path;       /* of the module */
+};
+
+/* Names live in `strings`. NULL when libdw refuses it. */
+struct ms_dwarf *ms_dwarf_new(const struct ms_dwarf_files *files,
+			      const struct ms_symbols_options *opt, struct ms_arena *strings);
+void ms_dwarf_free(struct ms_dwarf *d);
+/* As ms_symbols_find, but 0 when nothing is known about the address. */
+size_t ms_dwarf_find(struct ms_dwarf *d, uint64_t address, struct ms_location *out, size_t max);
+
+/* ---- between the files of the module ---- */
+
+/* Appends the address ranges of an entry, without empty ones and what the linker left of code that
+ * it removed. False: they cannot be read. */
+bool ms_die_ranges(Dwarf_Die *die, struct ms_ranges *out);
+/* Number in an attribute, 0 = there is none, or it is too large. */
+uint32_t ms_die_number(Dwarf_Die *die, unsigned attribute);
+/* The entry of a unit by its index; of split DWARF, that in its own file, with *split what ranges
+ * there refer to, else NULL. */
+bool ms_unit_die(struct ms_dwarf *d, uint32_t index, Dwarf_Die *out,
+		 const struct ms_split_ranges **split);
+/* Adds the functions below a unit's entry. */
+void ms_tree_read(Dwarf_Die *unit, uint32_t language, const struct ms_split_ranges *split,
+		  struct ms_tree *out);
+/* Reads the line table of a unit: its sources, rows and sequences. `outer` is its entry in the main
+ * file, `unit` that in its own, if DWARF is split. False: it has one, which cannot be read. */
+bool ms_lines_read(struct ms_unit *u, Dwarf_Die *outer, Dwarf_Die *unit);
+/* Reads a unit; never NULL, but possibly empty. */
+struct ms_unit *ms_unit_read(struct ms_dwarf *d, uint32_t index);
+void ms_unit_free(struct ms_unit *u);
+const char *ms_unit_source(struct ms_dwarf *d, struct ms_unit *u, uint32_t number);
+/* Name of a node's function, or NULL. */
+const char *ms_node_name(struct ms_dwarf *d, const struct ms_unit *u, const struct ms_unit_node *n);
+
+#endif

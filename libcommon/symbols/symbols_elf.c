@@ -1,0 +1,474 @@
+/* SPDX-License-Identifier: MIT
+ * Reads an ELF file's sections, build-id and symbols, trusting nothing in it.
+ */
+#include "symbols_elf.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include "libcommon/base/arena.h"
+
+/* zlib cannot shrink by more than this, so a larger claim is a lie that would cost memory. */
+enum { MAX_ZLIB_RATIO = 1032 };
+/* Nor zstd, of which 4 bytes can stand for 128 KiB. */
+enum { MAX_ZSTD_RATIO = 32768 };
+/* ELFCOMPRESS_ZSTD, which older headers lack. */
+enum { COMPRESS_ZSTD = 2 };
+
+static bool inside(const struct ms_elf *e, uint64_t offset, uint64_t size)
+{
+	return offset <= e->size && size <= e->size - offset;
+}
+
+const char *ms_elf_string(const uint8_t *table, uint64_t size, uint64_t at)
+{
+	if (!table || at >= size || !memchr(table + at, 0, size - at))
+		return "";
+	return (const char *)table + at;
+}
+
+static uint64_t big_endian_64(const uint8_t *p)
+{
+	uint64_t v = 0;
+	for (int i = 0; i < 8; i++)
+		v = v << 8 | p[i];
+	return v;
+}
+
+static void unusable(struct ms_elf_section *s)
+{
+	s->raw = NULL;
+	s->damaged = true;
+}
+
+/* Where the header of a compressed section ends; 0: it is not one that can be read. */
+static size_t compressed_header(struct ms_elf_section *s)
+{
+	Elf64_Chdr h;
+	if (s->raw_size < sizeof h)
+		return 0;
+	memcpy(&h, s->raw, sizeof h);
+	s->size = h.ch_size;
+	s->packing = h.ch_type == ELFCOMPRESS_ZLIB ? MS_ELF_ZLIB : MS_ELF_ZSTD;
+	return h.ch_type == ELFCOMPRESS_ZLIB || h.ch_type == COMPRESS_ZSTD ? sizeof h : 0;
+}
+
+static size_t old_compressed_header(struct ms_elf_section *s)
+{
+	enum { SIZE = 12 };
+	if (s->raw_size < SIZE || memcmp(s->raw, "ZLIB", 4))
+		return 0;
+	s->size = big_endian_64(s->raw + 4);
+	s->packing = MS_ELF_ZLIB;
+	return SIZE;
+}
+
+/* Learns the real size of a compressed section, in either of its two forms, and leaves `raw` at the
+ * stream. */
+static void open_compressed(struct ms_elf_section *s)
+{
+	bool old = !(s->flags & SHF_COMPRESSED);
+	if (!s->raw || (old && strncmp(s->name, ".zdebug_", 8) != 0))
+		return;
+	size_t header = old ? old_compressed_header(s) : compressed_header(s);
+	s->raw += header;
+	s->raw_size -= header;
+	if (!header || (s->packing == MS_ELF_ZLIB && s->size / MAX_ZLIB_RATIO > s->raw_size))
+		unusable(s);
+}
+
+/* ".zdebug_x" is the old spelling of a compressed ".debug_x". */
+static const char *plain_name(struct ms_elf_section *s)
+{
+	if (strncmp(s->name, ".zdebug_", 8))
+		return s->name;
+	static const char *const names[] = {".debug_info",       ".debug_abbrev", ".debug_line",
+					    ".debug_str",        ".debug_ranges", ".debug_aranges",
+					    ".debug_line_str",   ".debug_addr",   ".debug_rnglists",
+					    ".debug_str_offsets"};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (!strcmp(names[i] + 1, s->name + 2))
+			return names[i];
+	return s->name;
+}
+
+static void read_sections(struct ms_elf *e, const Elf64_Ehdr *h)
+{
+	uint64_t n = h->e_shnum, names_index = h->e_shstrndx;
+	if (!h->e_shoff)
+		return;
+	e->cut_short = true;
+	if (h->e_shentsize != sizeof(Elf64_Shdr) || !inside(e, h->e_shoff, sizeof(Elf64_Shdr)))
+		return;
+	Elf64_Shdr s;
+	memcpy(&s, e->map + h->e_shoff, sizeof s);
+	if (!n)
+		n = s.sh_size;
+	if (names_index == SHN_XINDEX)
+		names_index = s.sh_link;
+	if (n > e->size / sizeof s || !inside(e, h->e_shoff, n * sizeof s) || names_index >= n)
+		return;
+	memcpy(&s, e->map + h->e_shoff + names_index * sizeof s, sizeof s);
+	if (!inside(e, s.sh_offset, s.sh_size))
+		return;
+	e->cut_short = false;
+	const uint8_t *names = e->map + s.sh_offset;
+	uint64_t names_size = s.sh_size;
+	e->sections = ms_xrealloc(NULL, n, sizeof *e->sections);
+	for (uint64_t i = 0; i < n; i++) {
+		memcpy(&s, e->map + h->e_shoff + i * sizeof s, sizeof s);
+		bool has = s.sh_type != SHT_NOBITS && s.sh_type != SHT_NULL,
+		     here = has && inside(e, s.sh_offset, s.sh_size);
+		e->sections[i] = (struct ms_elf_section){
+			.name = ms_elf_string(names, names_size, s.sh_name),
+			.address = s.sh_addr,
+			.size = s.sh_size,
+			.flags = s.sh_flags,
+			.type = s.sh_type,
+			.link = s.sh_link,
+			.raw = here ? e->map + s.sh_offset : NULL,
+			.raw_size = s.sh_size,
+			.damaged = has && !here,
+		};
+		open_compressed(&e->sections[i]);
+		e->sections[i].name = plain_name(&e->sections[i]);
+	}
+	e->section_count = (unsigned)n;
+}
+
+/* Looks for the GNU build-id among the notes of [p, p + n). */
+static bool find_build_id(struct ms_elf *e, const uint8_t *p, uint64_t n)
+{
+	while (n >= sizeof(Elf64_Nhdr)) {
+		Elf64_Nhdr h;
+		memcpy(&h, p, sizeof h);
+		uint64_t name = ((uint64_t)h.n_namesz + 3) & ~UINT64_C(3),
+			 desc = ((uint64_t)h.n_descsz + 3) & ~UINT64_C(3);
+		if (name > n - sizeof h || desc > n - sizeof h - name)
+			return false;
+		if (h.n_type == NT_GNU_BUILD_ID && h.n_namesz == 4 &&
+		    !memcmp(p + sizeof h, "GNU", 4) && h.n_descsz) {
+			e->build_id = p + sizeof h + name;
+			e->build_id_size = h.n_descsz;
+			return true;
+		}
+		p += sizeof h + name + desc;
+		n -= sizeof h + name + desc;
+	}
+	return false;
+}
+
+static void read_build_id(struct ms_elf *e, const Elf64_Ehdr *h)
+{
+	for (unsigned i = 0; i < e->section_count; i++) {
+		struct ms_elf_section *s = &e->sections[i];
+		if (s->type == SHT_NOTE && s->raw && s->packing == MS_ELF_PLAIN &&
+		    find_build_id(e, s->raw, s->raw_size))
+			return;
+	}
+	if (h->e_phentsize != sizeof(Elf64_Phdr) ||
+	    !inside(e, h->e_phoff, (uint64_t)h->e_phnum * sizeof(Elf64_Phdr)))
+		return;
+	for (unsigned i = 0; i < h->e_phnum; i++) {
+		Elf64_Phdr p;
+		memcpy(&p, e->map + h->e_phoff + i * sizeof p, sizeof p);
+		if (p.p_type == PT_NOTE && inside(e, p.p_offset, p.p_filesz) &&
+		    find_build_id(e, e->map + p.p_offset, p.p_filesz))
+			return;
+	}
+}
+
+/* Takes over the mapping. NULL with errno 0 when it is no ELF file of our kind. */
+static struct ms_elf *open_map(const char *path, void *map, size_t size)
+{
+	Elf64_Ehdr h;
+	memcpy(&h, map, sizeof h);
+	if (memcmp(h.e_ident, ELFMAG, SELFMAG) || h.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    h.e_ident[EI_DATA] != ELFDATA2LSB) {
+		munmap(map, size);
+		errno = 0;
+		return NULL;
+	}
+	struct ms_elf *e = ms_xrealloc(NULL, 1, sizeof *e);
+	*e = (struct ms_elf){.map = map, .size = size, .machine = h.e_machine, .entry = h.e_entry};
+	e->path = ms_xrealloc(NULL, strlen(path) + 1, 1);
+	strcpy(e->path, path);
+	read_sections(e, &h);
+	read_build_id(e, &h);
+	return e;
+}
+
+struct ms_elf *ms_elf_open(const char *path)
+{
+	struct ms_elf *e = NULL;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
+	if (fd < 0 || fstat(fd, &st) < 0)
+		goto out;
+	errno = 0;
+	if (!S_ISREG(st.st_mode) || st.st_size < (off_t)sizeof(Elf64_Ehdr))
+		goto out;
+	void *map = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_NORESERVE, fd, 0);
+	if (map != MAP_FAILED)
+		e = open_map(path, map, (size_t)st.st_size);
+	if (e)
+		e->mtime_ns =
+			(uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
+out:;
+	int saved = errno;
+	if (fd >= 0)
+		close(fd);
+	errno = saved;
+	return e;
+}
+
+struct ms_elf *ms_elf_copy(const char *path, const void *data, size_t size)
+{
+	if (size < sizeof(Elf64_Ehdr))
+		return NULL;
+	void *map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (map == MAP_FAILED)
+		return NULL;
+	memcpy(map, data, size);
+	return open_map(path, map, size);
+}
+
+void ms_elf_close(struct ms_elf *e)
+{
+	if (!e)
+		return;
+	for (unsigned i = 0; i < e->section_count; i++)
+		free(e->sections[i].inflated);
+	free(e->sections);
+	free(e->symbols);
+	free(e->path);
+	munmap((void *)e->map, e->size);
+	free(e);
+}
+
+struct ms_elf_section *ms_elf_section(struct ms_elf *e, const char *name)
+{
+	for (unsigned i = 0; i < e->section_count; i++)
+		if (!strcmp(e->sections[i].name, name))
+			return &e->sections[i];
+	return NULL;
+}
+
+/* Inflates exactly `size` bytes; a stream that gives fewer or more is damaged. */
+static bool inflate_zlib(const struct ms_elf_section *s, uint8_t *out)
+{
+	z_stream z = {.next_in = (Bytef *)s->raw,
+		      .avail_in = (uInt)s->raw_size,
+		      .next_out = out,
+		      .avail_out = (uInt)s->size};
+	if (inflateInit(&z) != Z_OK)
+		return false;
+	int rc = inflate(&z, Z_FINISH);
+	inflateEnd(&z);
+	return rc == Z_STREAM_END && z.total_out == s->size;
+}
+
+static bool inflate_zstd(const struct ms_elf_section *s, uint8_t *out)
+{
+	return ZSTD_decompress(out, s->size, s->raw, s->raw_size) == s->size;
+}
+
+/* Can it be as large as it says? Before there is memory for that. */
+static bool is_plausible(const struct ms_elf_section *s)
+{
+	return s->raw_size <= UINT32_MAX && s->size < UINT32_MAX &&
+	       (s->packing == MS_ELF_ZLIB ||
+		(s->size / MAX_ZSTD_RATIO <= s->raw_size &&
+		 ZSTD_getFrameContentSize(s->raw, s->raw_size) == s->size));
+}
+
+const uint8_t *ms_elf_data(struct ms_elf_section *s)
+{
+	if (!s || !s->raw || s->packing == MS_ELF_PLAIN || s->inflated)
+		return !s ? NULL : s->inflated ? s->inflated : s->raw;
+	uint8_t *out = NULL;
+	if (is_plausible(s))
+		out = malloc(s->size + 1);
+	if (out && (s->packing == MS_ELF_ZLIB ? inflate_zlib(s, out) : inflate_zstd(s, out))) {
+		s->inflated = out;
+		return out;
+	}
+	free(out);
+	unusable(s);
+	return NULL;
+}
+
+bool ms_elf_is(const struct ms_elf *e, const void *build_id, size_t size)
+{
+	return size && e->build_id_size == size && !memcmp(e->build_id, build_id, size);
+}
+
+bool ms_elf_has_dwarf(struct ms_elf *e)
+{
+	struct ms_elf_section *s = ms_elf_section(e, ".debug_info");
+	return s && (s->damaged || (s->raw && s->size));
+}
+
+/* ---- symbols ---- */
+
+struct candidate {
+	struct ms_elf_symbol symbol;
+	unsigned rank; /* the lowest of an address wins */
+};
+
+struct candidates {
+	struct candidate *v;
+	size_t n, cap;
+};
+
+/* Global before weak before local, sized before unsized, fewer leading underscores, then the
+ * shorter name. */
+static unsigned rank_of(const Elf64_Sym *s, const char *name)
+{
+	static const unsigned char by_bind[] = {[STB_LOCAL] = 2, [STB_GLOBAL] = 0, [STB_WEAK] = 1};
+	unsigned bind = ELF64_ST_BIND(s->st_info), underscores = (unsigned)strspn(name, "_");
+	size_t length = strlen(name);
+	unsigned r = ELF64_ST_TYPE(s->st_info) == STT_NOTYPE || !s->st_size;
+	r = r << 2 | (bind < sizeof by_bind ? by_bind[bind] : 3);
+	r = r << 3 | (underscores > 7 ? 7 : underscores);
+	return r << 16 | (length > 0xffff ? 0xffff : (unsigned)length);
+}
+
+static bool is_function(const struct ms_elf *e, const Elf64_Sym *s)
+{
+	unsigned type = ELF64_ST_TYPE(s->st_info);
+	if (s->st_shndx == SHN_UNDEF || !s->st_value)
+		return false;
+	if (type == STT_FUNC || type == STT_GNU_IFUNC)
+		return true;
+	/* Labels of hand-written assembly have no type. */
+	return type == STT_NOTYPE && s->st_shndx < e->section_count &&
+	       (e->sections[s->st_shndx].flags & SHF_EXECINSTR);
+}
+
+static void read_table(struct ms_elf *e, struct ms_elf_section *s, struct candidates *c)
+{
+	const uint8_t *data = ms_elf_data(s);
+	if (!data || s->link >= e->section_count)
+		return;
+	struct ms_elf_section *strings = &e->sections[s->link];
+	const uint8_t *names = ms_elf_data(strings);
+	for (uint64_t i = 0; i < s->size / sizeof(Elf64_Sym); i++) {
+		Elf64_Sym y;
+		memcpy(&y, data + i * sizeof y, sizeof y);
+		if (!is_function(e, &y))
+			continue;
+		const char *name = ms_elf_string(names, strings->size, y.st_name);
+		if (!*name || *name == '$')
+			continue;
+		*MS_PUSH(c) = (struct candidate){{y.st_value, y.st_size, name}, rank_of(&y, name)};
+	}
+}
+
+/* A stripped program still says where it starts, and every stack of its first thread ends there:
+ * that place is called _start when it looks like it (on x86-64 it ends in hlt, which only the C
+ * runtime's start has). */
+static void add_entry(struct ms_elf *e, struct candidates *c)
+{
+	enum { LONGEST = 64, HLT = 0xf4 };
+	for (unsigned i = 0; e->machine == EM_X86_64 && i < e->section_count; i++) {
+		const struct ms_elf_section *s = &e->sections[i];
+		if (!(s->flags & SHF_EXECINSTR) || !s->raw || s->packing != MS_ELF_PLAIN ||
+		    e->entry - s->address >= s->raw_size)
+			continue;
+		const uint8_t *code = s->raw + (e->entry - s->address);
+		uint64_t left = s->raw_size - (e->entry - s->address);
+		const uint8_t *hlt = memchr(code, HLT, left < LONGEST ? left : LONGEST);
+		if (hlt)
+			*MS_PUSH(c) = (struct candidate){
+				{e->entry, (uint64_t)(hlt - code) + 1, "_start"}, UINT_MAX};
+	}
+}
+
+static int by_address_and_rank(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+	if (x->symbol.address != y->symbol.address)
+		return x->symbol.address < y->symbol.address ? -1 : 1;
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	return strcmp(x->symbol.name, y->symbol.name);
+}
+
+static void read_symbols(struct ms_elf *e)
+{
+	struct candidates c = {0};
+	e->symbols_read = true;
+	for (unsigned i = 0; i < e->section_count; i++)
+		if (e->sections[i].type == SHT_SYMTAB || e->sections[i].type == SHT_DYNSYM)
+			read_table(e, &e->sections[i], &c);
+	e->has_symbols = c.n > 0;
+	add_entry(e, &c);
+	if (!c.n)
+		return;
+	qsort(c.v, c.n, sizeof *c.v, by_address_and_rank);
+	e->symbols = ms_xrealloc(NULL, c.n, sizeof *e->symbols);
+	for (size_t i = 0; i < c.n; i++)
+		if (!i || c.v[i].symbol.address != c.v[i - 1].symbol.address)
+			e->symbols[e->symbol_count++] = c.v[i].symbol;
+	free(c.v);
+}
+
+size_t ms_elf_symbols(struct ms_elf *e)
+{
+	if (!e->symbols_read)
+		read_symbols(e);
+	return e->symbol_count;
+}
+
+bool ms_elf_has_symbols(struct ms_elf *e)
+{
+	ms_elf_symbols(e);
+	return e->has_symbols;
+}
+
+/* A symbol without a size reaches to the next symbol or the end of its section. */
+static bool reaches(struct ms_elf *e, size_t i, uint64_t address)
+{
+	const struct ms_elf_symbol *y = &e->symbols[i];
+	if (y->size)
+		return address - y->address < y->size;
+	if (i + 1 < e->symbol_count && address >= e->symbols[i + 1].address)
+		return false;
+	for (unsigned k = 0; k < e->section_count; k++) {
+		const struct ms_elf_section *s = &e->sections[k];
+		if ((s->flags & SHF_EXECINSTR) && y->address >= s->address &&
+		    y->address - s->address < s->size)
+			return address - s->address < s->size;
+	}
+	return false;
+}
+
+const struct ms_elf_symbol *ms_elf_symbol(struct ms_elf *e, uint64_t address)
+{
+	size_t low = 0, high = ms_elf_symbols(e);
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		if (e->symbols[mid].address <= address)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	/* A symbol inside another one (a local label, an alias of a part) hides it only for its own
+	 * extent. */
+	enum { LOOK_BACK = 16 };
+	for (size_t back = 0; back < LOOK_BACK && back < low; back++)
+		if (reaches(e, low - 1 - back, address))
+			return &e->symbols[low - 1 - back];
+	return NULL;
+}

@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: MIT
+ * Appends to an ended trace what its frames are called, so that the file is complete by itself on
+ * any machine.
+ *
+ * Blocks are first written to a memory file, then to the trace in one write, which signals do not
+ * interrupt; what a failed write left is cut off again. Where even that was killed, the blocks
+ * behind the last end block are no more than the beginning of what was to be appended: readers take
+ * the trace for whole, and it is cut off before symbols are appended again.
+ */
+#include "symbols.h"
+#include "libcommon/base/thread.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "libcommon/base/arena.h"
+#include "libcommon/base/err.h"
+#include "format/record.h"
+#include "format/trace.h"
+#include "libcommon/base/io.h"
+#include "symbols_wanted.h"
+#include "libcommon/trace/tracefile.h"
+
+/* A symbols block is closed when it reaches this size; a chain longer than MAX_CHAIN keeps its
+ * inner part and the function itself. The level is worth its time, as this is written once and
+ * kept. */
+enum { BLOCK_BYTES = 1 << 20, MAX_CHAIN = 64, ZSTD_LEVEL = 9 };
+
+/* ---- writing symbols ---- */
+
+/* Strings of the block in hand by content: open addressing, the number of each. */
+struct strings {
+	struct string {
+		const char *text; /* NULL = free */
+		uint32_t number;
+	} * v;
+	size_t size, n; /* size: a power of two, or 0 */
+};
+
+struct output {
+	struct ms_trace_writer *to;
+	struct ms_record_writer w;
+	struct strings strings;
+	uint64_t ns;
+	bool failed;
+};
+
+static uint64_t hash(const char *s)
+{
+	uint64_t h = UINT64_C(0xcbf29ce484222325);
+	for (; *s; s++)
+		h = (h ^ (uint8_t)*s) * UINT64_C(0x100000001b3);
+	return h ^ h >> 32;
+}
+
+static struct string *slot(struct strings *t, const char *text)
+{
+	size_t i = hash(text) & (t->size - 1);
+	while (t->v[i].text && strcmp(t->v[i].text, text))
+		i = (i + 1) & (t->size - 1);
+	return &t->v[i];
+}
+
+static void grow_strings(struct strings *t)
+{
+	struct strings old = *t;
+	t->size = old.size ? old.size * 2 : 4096;
+	t->v = ms_xrealloc(NULL, t->size, sizeof *t->v);
+	memset(t->v, 0, t->size * sizeof *t->v);
+	for (size_t i = 0; i < old.size; i++)
+		if (old.v[i].text)
+			*slot(t, old.v[i].text) = old.v[i];
+	free(old.v);
+}
+
+/* Room for a record of `n` bytes and its framing. */
+static void make_room(struct output *o, size_t n)
+{
+	size_t need = o->w.size + n + 64, room = o->w.room ? o->w.room : 1 << 16;
+	while (room < need)
+		room *= 2;
+	if (room != o->w.room)
+		o->w.data = ms_xrealloc(o->w.data, room, 1);
+	o->w.room = room;
+}
+
+/* The number of a string, written if the block has not got it yet; 0 for NULL. */
+static uint32_t number_of(struct output *o, const char *text)
+{
+	if (!text)
+		return 0;
+	if (o->strings.n * 2 >= o->strings.size)
+		grow_strings(&o->strings);
+	struct string *s = slot(&o->strings, text);
+	if (!s->text) {
+		*s = (struct string){text, (uint32_t)++o->strings.n};
+		make_room(o, strlen(text));
+		ms_record_begin(&o->w);
+		ms_record_string(&o->w, MS_SYM_STRING, text);
+		o->failed |= !ms_record_end(&o->w);
+	}
+	return s->number;
+}
+
+/* Writes what was gathered as a block; string numbers begin anew in the next. */
+static void flush(struct output *o, struct ms_err *err)
+{
+	struct ms_column col = ms_record_column(&o->w);
+	if (o->w.size && ms_trace_write(o->to, MS_BLOCK_SYMBOLS, o->ns, o->ns, &col, 1, err))
+		o->failed = true;
+	ms_record_writer_init(&o->w, o->w.data, o->w.room);
+	if (o->strings.n)
+		memset(o->strings.v, 0, o->strings.size * sizeof *o->strings.v);
+	o->strings.n = 0;
+}
+
+static void put_module(struct output *o, const struct ms_wanted_module *m, int state)
+{
+	make_room(o, 64);
+	ms_record_begin(&o->w);
+	ms_record_number(&o->w, MS_SYM_MODULE, m->id);
+	ms_record_number(&o->w, MS_SYM_STATE, (uint64_t)state);
+	o->failed |= !ms_record_end(&o->w);
+}
+
+static void put_frame(struct output *o, uint32_t frame, const struct ms_location *l, size_t n)
+{
+	uint32_t function[MAX_CHAIN], file[MAX_CHAIN];
+	for (size_t i = 0; i < n; i++) {
+		function[i] = number_of(o, l[i].function);
+		file[i] = number_of(o, l[i].file);
+	}
+	make_room(o, 64 * (n + 1));
+	ms_record_begin(&o->w);
+	ms_record_number(&o->w, MS_SYM_FRAME, frame);
+	for (size_t i = 0; i < n; i++) {
+		ms_record_number(&o->w, MS_SYM_FUNCTION, function[i]);
+		if (file[i])
+			ms_record_number(&o->w, MS_SYM_FILE, file[i]);
+		if (l[i].line)
+			ms_record_number(&o->w, MS_SYM_LINE, l[i].line);
+		if (l[i].column)
+			ms_record_number(&o->w, MS_SYM_COLUMN, l[i].column);
+	}
+	o->failed |= !ms_record_end(&o->w);
+}
+
+/* ---- two threads ----
+ *
+ * The second half of the addresses is looked up by a thread and a symbolizer of its own while the
+ * first half is written; then what it found is written. So the blocks are the same with one thread.
+ */
+
+/* Fewer are looked up sooner than a second symbolizer has opened its files. */
+#define STACK_BYTES (8u << 20) /* what libdw is used to */
+#define HALF_MIN 2000u
+
+struct half {
+	const struct ms_wanted *c;
+	size_t first;         /* of c->frames; all after it too */
+	struct ms_symbols *s; /* NULL: there is no second half */
+	int *handles;         /* by module; -1 = not asked for */
+	pthread_t thread;
+	bool running;
+	struct {
+		struct ms_location *v;
+		size_t n, cap;
+	} found;
+	size_t *ends; /* in `found`, by number from `first`: of the chain of each */
+};
+
+static bool same_place(const struct ms_wanted_frame *a, const struct ms_wanted_frame *b)
+{
+	return a->module == b->module && a->address == b->address;
+}
+
+static int handle_of(struct ms_symbols *s, const struct ms_wanted *c,
+		     const struct ms_wanted_module *m)
+{
+	struct ms_symbols_module is = m->is;
+	is.pid = c->pid;
+	is.from_ns = c->start_ns;
+	is.to_ns = c->start_ns + c->last_ns + MS_SYMBOLS_LATE_NS;
+	return ms_symbols_module_of(s, &is);
+}
+
+static void *look_up(void *arg)
+{
+	struct half *h = arg;
+	struct ms_location chain[MAX_CHAIN];
+	size_t n = 0;
+	for (size_t i = h->first; i < h->c->frames.n; i++) {
+		const struct ms_wanted_frame *w = &h->c->frames.v[i];
+		int *handle = &h->handles[w->module];
+		if (*handle < 0)
+			*handle = handle_of(h->s, h->c, &h->c->modules.v[w->module]);
+		if (i == h->first || !same_place(w, w - 1))
+			n = ms_symbols_find(h->s, *handle, w->address, chain, MAX_CHAIN);
+		for (size_t k = 0; k < n; k++)
+			*MS_PUSH(&h->found) = chain[k];
+		h->ends[i - h->first] = h->found.n;
+	}
+	return NULL;
+}
+
+static void start_half(struct half *h, const struct ms_wanted *c, const struct ms_symbols *s)
+{
+	cpu_set_t set;
+	size_t n = c->frames.n;
+	*h = (struct half){.c = c, .first = n};
+	if (n < HALF_MIN || sched_getaffinity(0, sizeof set, &set) != 0 || CPU_COUNT(&set) < 2)
+		return;
+	h->first = n / 2;
+	h->s = ms_symbols_again(s);
+	h->handles = ms_xrealloc(NULL, c->modules.n, sizeof *h->handles);
+	memset(h->handles, -1, c->modules.n * sizeof *h->handles);
+	h->ends = ms_xrealloc(NULL, n - h->first, sizeof *h->ends);
+	h->running = ms_thread_start(&h->thread, STACK_BYTES, look_up, h) == 0;
+	if (!h->running) {
+		ms_symbols_free(h->s);
+		h->s = NULL;
+		h->first = n;
+	}
+}
+
+static void wait_for_half(struct half *h)
+{
+	if (h->running)
+		pthread_join(h->thread, NULL);
+	h->running = false;
+}
+
+static void end_half(struct half *h)
+{
+	wait_for_half(h);
+	ms_symbols_free(h->s);
+	free(h->handles);
+	free(h->found.v);
+	free(h->ends);
+}
+
+/* The chain of an address of the second half. */
+static size_t found_of(const struct half *h, size_t i, const struct ms_location **chain)
+{
+	size_t from = i > h->first ? h->ends[i - h->first - 1] : 0;
+	*chain = h->found.v + from;
+	return h->ends[i - h->first] - from;
+}
+
+/* The worse state of what both halves found: of states from DWARF on the later is the worse, of
+ * those before it is the same. */
+static int state_of(struct ms_symbols *s, int first, struct ms_symbols *t, int second)
+{
+	int a = first < 0 ? -1 : ms_symbols_module_state(s, first, NULL),
+	    b = second < 0 ? -1 : ms_symbols_module_state(t, second, NULL);
+	return a > b ? a : b;
+}
+
+/* What is known of a module is known once all its frames were looked up. */
+static void put_modules(const struct ms_wanted *c, struct ms_symbols *s, const struct half *h,
+			struct output *o)
+{
+	for (size_t i = 0; i < c->modules.n; i++) {
+		const struct ms_wanted_module *m = &c->modules.v[i];
+		int second = h->s ? h->handles[i] : -1,
+		    state = state_of(s, m->handle, h->s, second);
+		if (state >= 0 && m->id)
+			put_module(o, m, state);
+	}
+}
+
+static void put_all(struct ms_wanted *c, struct ms_symbols *s, struct output *o, struct ms_err *err)
+{
+	struct ms_location own[MAX_CHAIN];
+	const struct ms_location *chain = own;
+	struct half half;
+	size_t n = 0;
+	start_half(&half, c, s);
+	for (size_t i = 0; i < c->frames.n && !o->failed; i++) {
+		const struct ms_wanted_frame *w = &c->frames.v[i];
+		struct ms_wanted_module *m = &c->modules.v[w->module];
+		if (i == half.first)
+			wait_for_half(&half);
+		bool second = i >= half.first;
+		if (m->handle < 0 && !second)
+			m->handle = handle_of(s, c, m);
+		if (second)
+			n = found_of(&half, i, &chain);
+		else if (!i || !same_place(w, w - 1))
+			n = ms_symbols_find(s, m->handle, w->address, own, MAX_CHAIN);
+		if (n > 1 || chain[0].function || chain[0].file)
+			put_frame(o, w->frame, chain, n);
+		if (o->w.size > BLOCK_BYTES)
+			flush(o, err);
+	}
+	wait_for_half(&half);
+	put_modules(c, s, &half, o);
+	flush(o, err);
+	end_half(&half);
+}
+
+/* Writes the blocks to the memory file `fd`: symbols, then the end block again. */
+static int build_blocks(struct ms_wanted *c, struct ms_symbols *s, uint32_t next_block, int fd,
+			struct ms_err *err)
+{
+	struct output o = {.to = ms_trace_writer_append(fd, next_block, ZSTD_LEVEL, err),
+			   .ns = c->last_ns};
+	if (!o.to)
+		return -1;
+	ms_record_writer_init(&o.w, NULL, 0);
+	put_all(c, s, &o, err);
+	struct ms_column end = {.id = MS_RECORDS_COLUMN, .data = c->end, .size = c->end_size};
+	if (!o.failed && ms_trace_write(o.to, MS_BLOCK_END, c->first_ns, c->last_ns, &end, 1, err))
+		o.failed = true;
+	ms_trace_writer_free(o.to);
+	free(o.strings.v);
+	free(o.w.data);
+	return o.failed ? ms_err_set(err, "cannot write symbols: a record is too long") : 0;
+}
+
+/* ---- appending ---- */
+
+/* Writes it all behind the end block, or cuts off what was written. Whoever tells this process to
+ * end waits for that. */
+static int write_or_cut(int fd, const void *data, size_t n, uint64_t end)
+{
+	sigset_t all, before;
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &before);
+	int rc = ftruncate(fd, (off_t)end) < 0 ? -1 : ms_write_all(fd, data, n), saved = errno;
+	if (rc < 0 && ftruncate(fd, (off_t)end) < 0)
+		rc = -1; /* the first error says enough */
+	errno = saved;
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return rc;
+}
+
+/* Appends all of the memory file to the trace behind its end block, at `end`. It must still be the
+ * file that was `read`, as long as then; else leaves it so. */
+static int append(int from, const char *path, const struct stat *read, uint64_t end,
+		  struct ms_err *err)
+{
+	int rc = -1, fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK);
+	struct stat st, added;
+	void *map = MAP_FAILED;
+	if (fd < 0 || flock(fd, LOCK_EX) < 0 || fstat(fd, &st) < 0 || fstat(from, &added) < 0) {
+		ms_err_sys(err, "cannot append to '%s'", path);
+		goto out;
+	}
+	if (st.st_size != read->st_size || st.st_dev != read->st_dev || st.st_ino != read->st_ino) {
+		ms_err_set(err, "cannot append to '%s': it has changed meanwhile", path);
+		goto out;
+	}
+	map = mmap(NULL, (size_t)added.st_size, PROT_READ, MAP_PRIVATE, from, 0);
+	if (map == MAP_FAILED || write_or_cut(fd, map, (size_t)added.st_size, end) < 0)
+		ms_err_sys(err, "cannot append to '%s'", path);
+	else
+		rc = 0;
+out:
+	if (map != MAP_FAILED)
+		munmap(map, (size_t)added.st_size);
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+int ms_symbols_embed(const char *path, struct ms_symbols *s, struct ms_err *err)
+{
+	struct ms_wanted c = {0};
+	struct ms_symbols *own = NULL;
+	int rc = -1, memory = -1;
+	struct stat st;
+	struct ms_trace *t = ms_trace_open(path, err);
+	if (!t || !ms_trace_stat(t, &st) || ms_wanted_read(t, path, &c, err))
+		goto out;
+	if (c.has_symbols) {
+		rc = 0;
+		goto out;
+	}
+	memory = memfd_create("memscope-symbols", MFD_CLOEXEC);
+	if (memory < 0) {
+		ms_err_sys(err, "cannot make a memory file");
+		goto out;
+	}
+	if (!s)
+		s = own = ms_symbols_new(NULL);
+	if (!build_blocks(&c, s, c.next_block, memory, err))
+		rc = append(memory, path, &st, c.end_offset, err);
+out:
+	if (memory >= 0)
+		close(memory);
+	ms_symbols_free(own);
+	ms_trace_close(t);
+	ms_wanted_free(&c);
+	return rc;
+}

@@ -1,0 +1,590 @@
+/* SPDX-License-Identifier: MIT
+ * A trace being replayed: blocks to records, stacks, symbols and events.
+ */
+#include "recording.h"
+
+#include "libcommon/base/err.h"
+#include "recording_ahead.h"
+#include "recording_private.h"
+#include "libcommon/replay/replay_mapped.h"
+#include "libcommon/replay/replay_sampled.h"
+#include "format/record.h"
+#include "format/trace.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define GAP_MAX (UINT32_C(1) << 24) /* frames or nodes that one damaged place may have held */
+#define RECORDS_MAX                                                                                \
+	(UINT32_C(1)                                                                               \
+	 << 22) /* ids of modules and threads: a hostile one asks for no more memory than this */
+
+/* Events that are decoded before they are applied: as many as the first-level cache holds. */
+#define BATCH 256u
+
+/* ---- records ---- */
+
+/* Sets what the record says; `anew`: and nothing else. */
+static void get_fields(struct ms_recording *t, struct ms_record rec, struct ms_fields *f, bool anew)
+{
+	struct ms_field field;
+	if (anew)
+		*f = (struct ms_fields){0};
+	while (ms_record_field(&rec, &field) == MS_FMT_OK) {
+		if (field.id >= MS_FIELDS)
+			continue;
+		f->known |= UINT64_C(1) << field.id;
+		f->number[field.id] = field.value;
+		f->text[field.id] =
+			field.is_bytes
+				? ms_arena_strndup(&t->arena, (const char *)field.data, field.size)
+				: NULL;
+	}
+}
+
+/* Sets what the record says and leaves the rest as it is. */
+static void get_row(struct ms_recording *t, struct ms_record rec, struct ms_row *r)
+{
+	struct ms_field field;
+	while (ms_record_field(&rec, &field) == MS_FMT_OK) {
+		if (field.id >= MS_ROW_FIELDS)
+			continue;
+		r->known |= UINT32_C(1) << field.id;
+		r->number[field.id] = field.value;
+		if (field.id == 2 || field.id == 3)
+			r->text[field.id - 2] =
+				field.is_bytes
+					? ms_arena_strndup(&t->arena, (const char *)field.data,
+							   field.size)
+					: NULL;
+	}
+}
+
+static void get_strings(struct ms_recording *t, struct ms_record rec, unsigned id,
+			struct ms_strings *out)
+{
+	struct ms_field field;
+	out->n = 0;
+	while (ms_record_field(&rec, &field) == MS_FMT_OK)
+		if (field.id == id && field.is_bytes)
+			*MS_PUSH(out) =
+				ms_arena_strndup(&t->arena, (const char *)field.data, field.size);
+}
+
+/* The row of that index, made if needed; NULL when the index is out of all reason. */
+static struct ms_row *indexed(struct ms_rows *r, uint64_t index)
+{
+	if (index >= RECORDS_MAX || index > r->n + 4096)
+		return NULL;
+	while (r->n <= index)
+		*MS_PUSH(r) = (struct ms_row){0};
+	return &r->v[index];
+}
+
+/* A record that amends the row whose number, from `base`, is in field `key`. */
+static bool amend(struct ms_recording *t, struct ms_record rec, struct ms_rows *r, unsigned key,
+		  unsigned base)
+{
+	struct ms_record again = rec;
+	struct ms_field f;
+	while (ms_record_field(&again, &f) == MS_FMT_OK) {
+		if (f.id != key)
+			continue;
+		struct ms_row *row = f.value >= base ? indexed(r, f.value - base) : NULL;
+		if (row)
+			get_row(t, rec, row);
+		return row != NULL;
+	}
+	return false;
+}
+
+static void add_row(struct ms_recording *t, struct ms_record rec, struct ms_rows *r,
+		    unsigned time_field)
+{
+	struct ms_row *row = MS_PUSH(r);
+	*row = (struct ms_row){0};
+	get_row(t, rec, row);
+	if (ms_has(row, time_field) && row->number[time_field] > t->last_ns &&
+	    row->number[time_field] <= INT64_MAX)
+		t->last_ns = row->number[time_field];
+}
+
+/* ---- symbols ---- */
+
+/* String numbers of a block count from 1 in that block; ours go on through the file. */
+static uint32_t string_number(const struct ms_recording *t, uint32_t in_block)
+{
+	return in_block ? t->string_base + in_block : 0;
+}
+
+static bool add_symbols(struct ms_recording *t, struct ms_record rec)
+{
+	struct ms_field f;
+	struct ms_chain *chain = NULL;
+	struct ms_place *place = NULL;
+	struct ms_module_state *module = NULL;
+	while (ms_record_field(&rec, &f) == MS_FMT_OK) {
+		uint32_t value = (uint32_t)f.value;
+		if (f.id == MS_SYM_STRING && f.is_bytes) {
+			*MS_PUSH(&t->strings) =
+				ms_arena_strndup(&t->arena, (const char *)f.data, f.size);
+		} else if (f.id == MS_SYM_FRAME) {
+			if (f.value >= t->chain_count)
+				return false;
+			chain = &t->chains[f.value];
+			*chain = (struct ms_chain){(uint32_t)t->places.n, 0};
+		} else if (f.id == MS_SYM_FUNCTION && chain) {
+			place = MS_PUSH(&t->places);
+			*place = (struct ms_place){.function = string_number(t, value)};
+			chain->count++;
+		} else if (f.id == MS_SYM_FILE && place) {
+			place->file = string_number(t, value);
+		} else if (f.id == MS_SYM_LINE && place) {
+			place->line = value;
+		} else if (f.id == MS_SYM_COLUMN && place) {
+			place->column = value;
+		} else if (f.id == MS_SYM_MODULE) {
+			module = MS_PUSH(&t->states);
+			*module = (struct ms_module_state){value, 0};
+		} else if (f.id == MS_SYM_STATE && module) {
+			module->state = value;
+		}
+	}
+	return true;
+}
+
+/* A further symbols block is of all frames again, or of more: its chains replace earlier ones, its
+ * strings count anew. */
+static void begin_symbols(struct ms_recording *t)
+{
+	t->has_symbols = true;
+	t->string_base = (uint32_t)t->strings.n;
+	if (t->chain_count < t->frames.n) {
+		t->chains = ms_xrealloc(t->chains, t->frames.n, sizeof *t->chains);
+		memset(t->chains + t->chain_count, 0,
+		       (t->frames.n - t->chain_count) * sizeof *t->chains);
+		t->chain_count = t->frames.n;
+	}
+}
+
+static bool add_verdict(struct ms_recording *t, struct ms_record rec)
+{
+	struct ms_verdict_record v;
+	if (!ms_verdict_get(rec, &v))
+		return false;
+	const struct ms_verdict_record *last =
+		t->verdicts.v ? &t->verdicts.v[t->verdicts.n - 1] : NULL;
+	uint64_t number = !last ? 0 : last->is_scan ? last->scan.scan : last->site.scan;
+	bool goes_on = v.is_scan ? v.scan.scan > number
+				 : last && v.site.scan == number &&
+					   (last->is_scan || v.site.stack > last->site.stack);
+	if (!goes_on)
+		return false;
+	v.scan.label = ms_arena_strndup(&t->arena, v.scan.label, v.scan.label_size);
+	*MS_PUSH(&t->verdicts) = v;
+	return true;
+}
+
+static bool take_record(struct ms_recording *t, unsigned type, struct ms_record rec)
+{
+	switch (type) {
+	case MS_BLOCK_INFO:
+		get_fields(t, rec, &t->info, !t->has_info);
+		if (!t->has_info && ms_has(&t->info, MS_INFO_SAMPLE_BYTES) &&
+		    t->info.number[MS_INFO_SAMPLE_BYTES])
+			ms_sampled_start(&t->replay, t->info.number[MS_INFO_SAMPLE_BYTES]);
+		if (!t->has_info && ms_has(&t->info, MS_INFO_OPTIONS))
+			ms_beside_start(&t->replay, t->info.number[MS_INFO_OPTIONS]);
+		if (!t->has_info)
+			get_strings(t, rec, MS_INFO_ARG, &t->args);
+		t->has_info = true;
+		return true;
+	case MS_BLOCK_END:
+		get_fields(t, rec, &t->end, true);
+		get_strings(t, rec, MS_END_ALLOCATOR, &t->allocators);
+		get_strings(t, rec, MS_END_HOOK_MISSING, &t->hooks_missing);
+		t->has_end = true;
+		return true;
+	case MS_BLOCK_MODULES:
+		return amend(t, rec, &t->modules, MS_MODULE_ID, 1);
+	case MS_BLOCK_THREADS:
+		return amend(t, rec, &t->threads, MS_THREAD_INDEX, 0);
+	case MS_BLOCK_SAMPLES:
+		add_row(t, rec, &t->samples, MS_SAMPLE_TIME);
+		return true;
+	case MS_BLOCK_MARKS:
+		add_row(t, rec, &t->marks, MS_MARK_TIME);
+		return true;
+	case MS_BLOCK_LOSSES:
+		add_row(t, rec, &t->losses, MS_LOSS_TO);
+		return true;
+	case MS_BLOCK_VERDICTS:
+		return add_verdict(t, rec);
+	case MS_BLOCK_BEFORE:
+		add_row(t, rec, &t->before, MS_BEFORE_TIME);
+		return true;
+	default:
+		return add_symbols(t, rec);
+	}
+}
+
+static bool take_records(struct ms_recording *t, const struct ms_block *b)
+{
+	const struct ms_column *c = ms_block_column(b, MS_RECORDS_COLUMN);
+	struct ms_record_reader reader;
+	struct ms_record rec;
+	enum ms_fmt rc;
+	bool good = true;
+	if (b->type == MS_BLOCK_SYMBOLS)
+		begin_symbols(t);
+	ms_record_reader_init(&reader, c ? c->data : NULL, c ? c->size : 0);
+	while ((rc = ms_record_next(&reader, &rec)) == MS_FMT_OK)
+		good &= take_record(t, b->type, rec);
+	return good && rc == MS_FMT_END;
+}
+
+/* ---- stacks ---- */
+
+static bool take_stacks(struct ms_recording *t, const struct ms_block *b)
+{
+	struct ms_stacks_decoder d;
+	if (ms_stacks_decoder_init(&d, b->columns, b->column_count) != MS_FMT_OK ||
+	    !d.first_frame || !d.first_node)
+		return false;
+	/* Numbers go on where the last block stopped, or further on after a lost one. */
+	if (d.first_frame < t->frames.n || d.first_frame - t->frames.n > GAP_MAX ||
+	    d.first_node < t->nodes.n || d.first_node - t->nodes.n > GAP_MAX)
+		return false;
+	while (t->frames.n < d.first_frame)
+		*MS_PUSH(&t->frames) = (struct ms_frame){0};
+	while (t->nodes.n < d.first_node)
+		*MS_PUSH(&t->nodes) = (struct ms_node){0};
+	struct ms_frame f;
+	struct ms_node n;
+	enum ms_fmt fc, nc;
+	while ((fc = ms_stacks_next_frame(&d, &f)) == MS_FMT_OK)
+		*MS_PUSH(&t->frames) = f;
+	while ((nc = ms_stacks_next_node(&d, &n)) == MS_FMT_OK) {
+		bool known = n.frame < t->frames.n && n.parent < t->nodes.n;
+		*MS_PUSH(&t->nodes) = known ? n : (struct ms_node){0};
+	}
+	ms_replay_nodes(&t->replay, t->nodes.n);
+	return fc == MS_FMT_END && nc == MS_FMT_END;
+}
+
+/* ---- reading ---- */
+
+void ms_recording_note_block(struct ms_recording *t, const struct ms_block *b)
+{
+	if (b->last_ns > t->last_ns && b->last_ns <= INT64_MAX && b->type != MS_BLOCK_SYMBOLS)
+		t->last_ns = b->last_ns;
+}
+
+bool ms_recording_take(struct ms_recording *t, const struct ms_block *b)
+{
+	ms_recording_note_block(t, b);
+	if (b->type == MS_BLOCK_STACKS)
+		return take_stacks(t, b);
+	if (b->type == MS_BLOCK_CHECKPOINT)
+		return ms_recording_take_checkpoint(t, b);
+	if (b->type != MS_BLOCK_EVENTS)
+		return take_records(t, b);
+	if (!t->decoder) {
+		t->decoder = ms_xrealloc(NULL, 1, sizeof *t->decoder);
+		t->batch = ms_xrealloc(NULL, BATCH, sizeof *t->batch);
+	}
+	if (ms_event_decoder_init(t->decoder, b->columns, b->column_count) != MS_FMT_OK)
+		return false;
+	t->in_block = true;
+	if (t->decoder->first_event > t->replay.position)
+		t->replay.position = t->decoder->first_event;
+	return true;
+}
+
+static uint64_t columns_of(const struct ms_recording *t, uint64_t want)
+{
+	bool slack = t->replay.beside && t->replay.beside->asked_usable;
+	return slack ? want | MS_COLUMN_BIT(MS_LIVE_SLACK) : want; /* of checkpoints */
+}
+
+/* What ms_trace_next gave. 1, 0 at the end, -1. */
+static int take_next(struct ms_recording *t, enum ms_trace_next next, const struct ms_block *b)
+{
+	switch (next) {
+	case MS_NEXT_BLOCK:
+		if (t->on_block)
+			t->on_block(t->on_block_arg);
+		if (!ms_recording_take(t, b))
+			t->bad_blocks++;
+		return 1;
+	case MS_NEXT_DAMAGED:
+		return 1;
+	case MS_NEXT_EOF:
+		t->state = ms_trace_state(t->file);
+		return 0;
+	default:
+		return -1;
+	}
+}
+
+int ms_recording_next_block(struct ms_recording *t, uint64_t types, uint64_t want,
+			    struct ms_err *err)
+{
+	struct ms_block b;
+	return take_next(t, ms_trace_next(t->file, types, columns_of(t, want), &b, err), &b);
+}
+
+/* Decodes the next events of a block into the batch. False: there are none. */
+static bool decode_batch(struct ms_recording *t)
+{
+	enum ms_fmt rc;
+	size_t n = ms_event_next_many(t->decoder, t->batch, BATCH, &rc);
+	t->in_block = rc == MS_FMT_OK;
+	t->bad_blocks += rc != MS_FMT_OK && rc != MS_FMT_END;
+	t->batch_at = 0;
+	t->batch_end = n;
+	return n != 0;
+}
+
+/* The next events, in t->batch. 1, 0 at the end, -1. */
+static int next_batch(struct ms_recording *t, struct ms_err *err)
+{
+	for (;;) {
+		int rc = 1;
+		if (t->ahead || ms_ahead_start(t, MS_ALL_TYPES, columns_of(t, MS_ALL_COLUMNS))) {
+			enum ms_trace_next last;
+			struct ms_block b;
+			if (ms_ahead_next(t, &last, &b, err))
+				return 1;
+			rc = take_next(t, last, &b);
+		} else if (t->in_block && decode_batch(t)) {
+			return 1;
+		} else {
+			rc = ms_recording_next_block(
+				t, t->parts ? MS_TYPE_BIT(MS_BLOCK_EVENTS) : MS_ALL_TYPES,
+				MS_ALL_COLUMNS, err);
+		}
+		if (rc <= 0)
+			return rc;
+	}
+}
+
+/* How many of the batch come before a stop and up to tick `until`. Times of a block never go back;
+ * those past the limit of ticks are bad, and applied to be counted so. */
+static size_t due(const struct ms_recording *t, uint64_t until)
+{
+	size_t n = t->batch_end - t->batch_at;
+	const struct ms_event *ev = t->batch + t->batch_at;
+	uint64_t left = t->stop_event - t->replay.position;
+	if (t->replay.position >= t->stop_event)
+		return 0;
+	n = n < left ? n : (size_t)left;
+	if (n && ev[n - 1].time_ticks <= until && ev[n - 1].time_ticks < t->stop_tick)
+		return n;
+	for (size_t i = 0; i < n; i++) {
+		uint64_t tick = ev[i].time_ticks;
+		if (tick >= t->stop_tick || (tick > until && tick <= t->replay.tick_limit))
+			return i;
+	}
+	return n;
+}
+
+/* The events are over, here or by a stop. 0, or -1. */
+static int finish(struct ms_recording *t, struct ms_err *err)
+{
+	uint64_t end;
+	int rc = t->stopped && !t->parts;
+	if (rc)
+		ms_trace_sparse(t->file, &end);
+	while (rc > 0)
+		rc = ms_recording_next_block(t, MS_ALL_TYPES & ~MS_EVENT_TYPES, MS_ALL_COLUMNS,
+					     err);
+	if (rc < 0)
+		return rc;
+	ms_replay_finish(&t->replay, ms_recording_reached(t) / t->head->tick_ns);
+	return 0;
+}
+
+int ms_recording_run(struct ms_recording *t, uint64_t until_ns, uint64_t *next_ns,
+		     struct ms_err *err)
+{
+	uint64_t until = until_ns / t->head->tick_ns;
+	for (;;) {
+		if (t->batch_at == t->batch_end) {
+			int rc = next_batch(t, err);
+			if (rc < 0)
+				return rc;
+			if (rc == 0)
+				return finish(t, err);
+		}
+		size_t n = due(t, until);
+		ms_replay_events(&t->replay, t->batch + t->batch_at, n);
+		t->batch_at += n;
+		if (t->batch_at == t->batch_end)
+			continue;
+		uint64_t tick = t->batch[t->batch_at].time_ticks;
+		t->stopped = tick >= t->stop_tick || t->replay.position >= t->stop_event;
+		if (t->stopped)
+			return finish(t, err);
+		*next_ns = tick * t->head->tick_ns;
+		return 1;
+	}
+}
+
+int ms_recording_step(struct ms_recording *t, struct ms_err *err)
+{
+	if (t->stopped)
+		return 0;
+	if (t->batch_at == t->batch_end) {
+		int rc = next_batch(t, err);
+		if (rc <= 0)
+			return rc;
+	}
+	size_t n = due(t, MS_NEVER);
+	ms_replay_events(&t->replay, t->batch + t->batch_at, n);
+	t->batch_at += n;
+	t->stopped = t->batch_at != t->batch_end;
+	return !t->stopped;
+}
+
+struct ms_recording *ms_recording_begin(struct ms_trace *file, const char *path, struct ms_err *err)
+{
+	if (!file)
+		return NULL;
+	struct ms_recording *t = ms_xrealloc(NULL, 1, sizeof *t);
+	memset(t, 0, sizeof *t);
+	t->file = file;
+	t->head = ms_trace_header(file);
+	t->path = path;
+	t->stop_tick = t->stop_event = t->stop_ns = MS_NEVER;
+	ms_replay_init(&t->replay);
+	*MS_PUSH(&t->frames) = (struct ms_frame){0};
+	*MS_PUSH(&t->nodes) = (struct ms_node){0};
+	if (t->head->tick_ns == 0) {
+		ms_err_set(err, "cannot read '%s': its header says that a tick takes no time",
+			   path);
+		ms_recording_close(t);
+		return NULL;
+	}
+	ms_replay_tick(&t->replay, t->head->tick_ns);
+	t->replay.tick_limit = INT64_MAX / t->head->tick_ns;
+	return t;
+}
+
+/* Reads up to the first event or the end: the info block comes before it. */
+static struct ms_recording *read_info(struct ms_recording *t, struct ms_err *err)
+{
+	int rc = 1;
+	while (t && rc > 0 && !t->has_info && !t->in_block)
+		rc = ms_recording_next_block(t, MS_ALL_TYPES, MS_ALL_COLUMNS, err);
+	if (rc < 0) {
+		ms_recording_close(t);
+		return NULL;
+	}
+	return t;
+}
+
+struct ms_recording *ms_recording_open(const char *path, struct ms_err *err)
+{
+	return read_info(ms_recording_begin(ms_trace_open(path, err), path, err), err);
+}
+
+struct ms_recording *ms_recording_open_fd(int fd, const char *name, const void *bytes, size_t n,
+					  struct ms_err *err)
+{
+	return read_info(ms_recording_begin(ms_trace_open_fd(fd, name, bytes, n, err), name, err),
+			 err);
+}
+
+struct ms_recording *ms_recording_glance(const char *path, struct ms_err *err)
+{
+	struct ms_recording *t = ms_recording_begin(ms_trace_open(path, err), path, err);
+	int rc = 1;
+	while (t && rc > 0)
+		rc = ms_recording_next_block(
+			t,
+			MS_TYPE_BIT(MS_BLOCK_INFO) | MS_TYPE_BIT(MS_BLOCK_MARKS) |
+				MS_TYPE_BIT(MS_BLOCK_END) | MS_TYPE_BIT(MS_BLOCK_EVENTS),
+			MS_COLUMN_BIT(MS_RECORDS_COLUMN) | MS_COLUMN_BIT(MS_COL_HEAD), err);
+	if (rc < 0) {
+		ms_recording_close(t);
+		return NULL;
+	}
+	return t;
+}
+
+void ms_recording_park(struct ms_recording *t)
+{
+	if (t->in_block || t->ahead || t->batch_at != t->batch_end)
+		return;
+	ms_trace_park(t->file);
+	free(t->decoder);
+	free(t->batch);
+	t->decoder = NULL;
+	t->batch = NULL;
+}
+
+void ms_recording_close(struct ms_recording *t)
+{
+	if (!t)
+		return;
+	ms_ahead_stop(t);
+	ms_replay_free(&t->replay);
+	free(t->decoder);
+	free(t->batch);
+	free(t->args.v);
+	free(t->allocators.v);
+	free(t->hooks_missing.v);
+	free(t->modules.v);
+	free(t->threads.v);
+	free(t->samples.v);
+	free(t->marks.v);
+	free(t->losses.v);
+	free(t->before.v);
+	free(t->verdicts.v);
+	free(t->frames.v);
+	free(t->nodes.v);
+	free(t->strings.v);
+	free(t->places.v);
+	free(t->chains);
+	free(t->states.v);
+	free(t->index.v);
+	ms_arena_free(&t->arena);
+	ms_trace_close(t->file);
+	free(t);
+}
+
+uint64_t ms_recording_offset(const struct ms_recording *t)
+{
+	return t->ahead ? t->offset : ms_trace_offset(t->file);
+}
+
+uint64_t ms_recording_length(const struct ms_recording *t)
+{
+	uint64_t events = t->replay.last_tick * t->head->tick_ns;
+	uint64_t last = t->last_ns > events ? t->last_ns : events;
+	if (t->has_end && ms_has(&t->end, MS_END_TIME) && t->end.number[MS_END_TIME] >= events &&
+	    t->end.number[MS_END_TIME] <= INT64_MAX)
+		return t->end.number[MS_END_TIME];
+	return last;
+}
+
+static bool damaged(const struct ms_recording *t)
+{
+	uint64_t places = 0, bytes = ms_trace_damaged_bytes(t->file, &places);
+	return bytes || places || t->bad_blocks || t->replay.bad_events;
+}
+
+bool ms_recording_complete(const struct ms_recording *t)
+{
+	return !damaged(t) && t->state != MS_TRACE_NO_END;
+}
+
+const char *ms_recording_state(const struct ms_recording *t)
+{
+	if (damaged(t))
+		return "damaged";
+	return t->state == MS_TRACE_ENDED     ? "complete"
+	       : t->state == MS_TRACE_GROWING ? "growing"
+					      : "no end";
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT
+ * A trace being replayed: what its records say, its frames and call stacks, and the live-heap model
+ * that its events feed.
+ */
+#ifndef MS_RECORDING_H
+#define MS_RECORDING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "libcommon/base/arena.h"
+#include "libcommon/replay/replay.h"
+#include "trace_index.h"
+#include "tracefile.h"
+#include "format/stacks.h"
+#include "format/verdict.h"
+
+struct ms_err;
+
+#define MS_FIELDS 64u
+#define MS_ROW_FIELDS 14u
+
+/* One record, taken apart by field number; of a repeated field the last one. `number` is a value,
+ * or a count of bytes. */
+struct ms_fields {
+	uint64_t known; /* bit per field */
+	uint64_t number[MS_FIELDS];
+	const char *text[MS_FIELDS]; /* NUL-ended copy, as long as the recording lives; "" for a
+					number */
+};
+/* The same for records of which there are many. Only their fields 2 and 3 may be text: text[field -
+ * 2], else NULL. */
+struct ms_row {
+	uint32_t known;
+	uint64_t number[MS_ROW_FIELDS];
+	const char *text[2];
+};
+#define ms_has(f, field) ((f)->known >> (field)&1)
+
+/* Strings of a repeated field. */
+struct ms_strings {
+	const char **v;
+	size_t n, cap;
+};
+struct ms_rows {
+	struct ms_row *v;
+	size_t n, cap;
+};
+
+/* Symbols block: the logical frames of one frame, innermost inlined first. */
+struct ms_chain {
+	uint32_t first, count; /* in ms_recording.places */
+};
+struct ms_place {
+	uint32_t function, file, line, column; /* strings by number, from 1; 0 = unknown */
+};
+
+struct ms_recording {
+	struct ms_trace *file;
+	const struct ms_trace_head *head;
+	const char *path; /* borrowed */
+	struct ms_arena arena;
+	struct ms_replay replay;
+
+	struct ms_fields info, end; /* MS_INFO_*, MS_END_* of the last end block */
+	bool has_info, has_end;
+	struct ms_strings args, allocators, hooks_missing;
+	struct ms_rows modules; /* by id - 1; an id never seen has known = 0 */
+	struct ms_rows threads; /* by index */
+	struct ms_rows samples, marks, losses, before;
+	struct {
+		struct ms_verdict_record *v; /* labels NUL-ended */
+		size_t n, cap;
+	} verdicts; /* of each scan its head, then its sites, by stack; scans by number */
+
+	struct {
+		struct ms_frame *v;
+		size_t n, cap;
+	} frames; /* by number; [0] and those lost in damage are zero */
+	struct {
+		struct ms_node *v;
+		size_t n, cap;
+	} nodes; /* by number; frame 0 = lost in damage */
+
+	bool has_symbols;
+	struct ms_strings strings; /* by number - 1 */
+	uint32_t string_base;      /* strings of earlier symbols blocks */
+	struct {
+		struct ms_place *v;
+		size_t n, cap;
+	} places;
+	struct ms_chain *chains; /* by frame number, of frames.n entries when has_symbols */
+	size_t chain_count;
+	struct {
+		struct ms_module_state {
+			uint32_t module, state;
+		} * v;
+		size_t n, cap;
+	} states;
+
+	uint64_t last_ns;          /* latest time seen anywhere */
+	uint64_t bad_blocks;       /* whole, but their content means nothing */
+	enum ms_trace_state state; /* valid at the end */
+
+	struct ms_event_decoder *decoder; /* NULL until there is an event */
+	struct ms_event *batch;           /* events of one block, decoded */
+	size_t batch_at, batch_end;       /* those not applied yet */
+	bool in_block;
+	bool may_read_ahead;    /* by a thread of its own, where that is worth it */
+	struct ms_ahead *ahead; /* which is at work on `file` and `decoder`; or NULL */
+	uint64_t offset;        /* what is before it in the file was taken, while it is at work */
+
+	/* Reading a part only. */
+	struct ms_trace_index index; /* of ms_recording_open_parts */
+	bool parts;   /* so opened: all but events and checkpoints was read already */
+	bool skipped; /* events before a checkpoint are not in the file, or were not read */
+	bool stopped; /* at the stop: what follows is not applied */
+	uint64_t stop_tick, stop_event, stop_ns; /* ms_recording_stop_at */
+	uint32_t next_part;                      /* of the checkpoint being taken; 0 = none is */
+	struct ms_checkpoint_head part_head;     /* its part 0 */
+
+	void (*on_block)(void *arg); /* called after every block, or NULL: for progress */
+	void *on_block_arg;
+};
+
+/* Opens `path` ("-" = standard input), which is borrowed, and reads up to the first event. NULL
+ * with `err` set when it is no trace. */
+struct ms_recording *ms_recording_open(const char *path, struct ms_err *err);
+/* The same for a descriptor of which `n` bytes were read already. It is kept and closed by
+ * ms_recording_close, not when this fails. */
+struct ms_recording *ms_recording_open_fd(int fd, const char *name, const void *bytes, size_t n,
+					  struct ms_err *err);
+void ms_recording_close(struct ms_recording *t);
+/* Keeps no open file and no buffers until it is read on, where it can be opened again; so that
+ * there may be more recordings than open files. */
+void ms_recording_park(struct ms_recording *t);
+
+/* ---- a part of a trace ---- */
+
+/* Opens a trace on disk that has ended and reads everything but events and checkpoints: its marks
+ * and its end are known then. NULL without a text in `err`: it must be read from its start. */
+struct ms_recording *ms_recording_open_parts(const char *path, struct ms_err *err);
+/* The same for a trace that still grows, or that has no end: everything but events that is there
+ * now. */
+struct ms_recording *ms_recording_open_present(const char *path, struct ms_err *err);
+/* Takes such a recording to the last checkpoint that holds no event later than `tick`, or to its
+ * first event when there is none; ms_recording_run goes on from there. False when that cannot be
+ * done: the recording can only be closed then, and the trace be read from its start. */
+bool ms_recording_start_at(struct ms_recording *t, uint64_t tick, struct ms_err *err);
+/* The recording is to end at `ns`: events at `tick` or later, or of number `event` or higher
+ * (MS_NEVER: all), are not wanted. ms_recording_run ends before them, and leaves them unread where
+ * it can. */
+void ms_recording_stop_at(struct ms_recording *t, uint64_t ns, uint64_t tick, uint64_t event);
+/* When its figures end, in ns: where it was stopped, else its length. */
+uint64_t ms_recording_reached(const struct ms_recording *t);
+
+/* Applies the events up to and including `until_ns` (ns since the start of this recording). 1:
+ * *next_ns is the time of the next one; 0: there is none, all was read and the model is finished;
+ * -1 with `err` set: reading failed. */
+int ms_recording_run(struct ms_recording *t, uint64_t until_ns, uint64_t *next_ns,
+		     struct ms_err *err);
+
+/* Applies some of what is there, without finishing the model: for one who follows a trace that
+ * grows. 1: there may be more; 0: no more now, or the stop was reached (t->stopped); t->state is
+ * valid; -1 with `err` set: reading failed. */
+int ms_recording_step(struct ms_recording *t, struct ms_err *err);
+
+/* Bytes of the file that were taken so far. */
+uint64_t ms_recording_offset(const struct ms_recording *t);
+/* Length in ns: what the end block says, else the latest time in the file. */
+uint64_t ms_recording_length(const struct ms_recording *t);
+/* "complete", "growing", "no end" or "damaged"; the first two are complete. Valid after the end. */
+const char *ms_recording_state(const struct ms_recording *t);
+bool ms_recording_complete(const struct ms_recording *t);
+
+/* A quick look at a file on disk without its events: info, end and marks. The result is only for
+ * those; close it. */
+struct ms_recording *ms_recording_glance(const char *path, struct ms_err *err);
+
+#endif

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT
+ * A part of a trace: from a checkpoint on, up to a stop.
+ */
+#include "recording_private.h"
+
+#include "libcommon/base/err.h"
+
+#include <string.h>
+
+/* ---- checkpoints ---- */
+
+/* Were there bytes that could not be read? Then a gap before a checkpoint is no wonder. */
+static bool in_damage(const struct ms_recording *t)
+{
+	uint64_t places = 0, bytes = 0;
+	if (!t->ahead) /* there was none before, or it would be over */
+		bytes = ms_trace_damaged_bytes(t->file, &places);
+	return bytes || places || t->bad_blocks;
+}
+
+static bool begin_checkpoint(struct ms_recording *t, const struct ms_checkpoint_head *h)
+{
+	bool anew = !in_damage(t);
+	if (h->part != 0 || !ms_replay_restore(&t->replay, h, anew))
+		return false;
+	t->part_head = *h;
+	t->skipped |= anew;
+	t->next_part = 1;
+	return true;
+}
+
+static bool take_ranges(struct ms_recording *t, struct ms_checkpoint_decoder *d)
+{
+	struct ms_checkpoint_range r;
+	enum ms_fmt rc;
+	while ((rc = ms_checkpoint_next_range(d, &r)) == MS_FMT_OK)
+		if (t->replay.beside)
+			ms_replay_restore_range(&t->replay, &r);
+	return rc == MS_FMT_END;
+}
+
+static bool take_part(struct ms_recording *t, struct ms_checkpoint_decoder *d)
+{
+	struct ms_checkpoint_block b;
+	enum ms_fmt rc;
+	uint64_t last;
+	while ((rc = ms_checkpoint_next(d, &b)) == MS_FMT_OK)
+		if (!ms_replay_restore_block(&t->replay, &b))
+			return false;
+	for (uint32_t i = 0; rc == MS_FMT_END && d->head.part == 0; i++) {
+		rc = ms_checkpoint_next_last(d, &last);
+		if (rc == MS_FMT_END)
+			break;
+		if (rc == MS_FMT_OK) {
+			ms_replay_restore_last(&t->replay, i, last);
+			rc = MS_FMT_END;
+		}
+	}
+	return rc == MS_FMT_END && take_ranges(t, d);
+}
+
+bool ms_recording_take_checkpoint(struct ms_recording *t, const struct ms_block *b)
+{
+	struct ms_checkpoint_decoder d;
+	if (ms_checkpoint_decoder_init(&d, b->columns, b->column_count) != MS_FMT_OK)
+		return false;
+	const struct ms_checkpoint_head *h = &d.head;
+	if (!t->next_part) {
+		if (h->event <= t->replay.position)
+			return true;
+		if (!begin_checkpoint(t, h))
+			return false;
+	} else if (h->part != t->next_part || h->event != t->part_head.event ||
+		   h->parts != t->part_head.parts) {
+		t->next_part = 0;
+		return false;
+	} else {
+		t->next_part++;
+	}
+	bool good = take_part(t, &d);
+	if (good && t->next_part < h->parts)
+		return true;
+	t->next_part = 0;
+	return ms_replay_restored(&t->replay, &t->part_head, t->skipped) && good;
+}
+
+/* ---- all but events ---- */
+
+/* Reads the block of an entry. False: it is not there as the index says, or I/O failed. */
+static bool read_entry(struct ms_recording *t, const struct ms_index_entry *e, struct ms_err *err)
+{
+	return ms_trace_seek(t->file, e->offset) &&
+	       ms_recording_next_block(t, MS_TYPE_BIT(e->type), MS_ALL_COLUMNS, err) == 1 &&
+	       ms_trace_offset(t->file) == e->offset + e->bytes && !in_damage(t);
+}
+
+/* All but events, of the blocks in t->index. */
+static bool read_parts(struct ms_recording *t, struct ms_err *err)
+{
+	for (size_t i = 0; i < t->index.n; i++) {
+		const struct ms_index_entry *e = &t->index.v[i];
+		uint64_t bit = e->type < 64 ? MS_TYPE_BIT(e->type) : 0;
+		if (bit & MS_ALL_TYPES & ~MS_EVENT_TYPES && !read_entry(t, e, err))
+			return false;
+	}
+	return t->has_info && !in_damage(t);
+}
+
+struct ms_recording *ms_recording_open_parts(const char *path, struct ms_err *err)
+{
+	uint64_t end;
+	struct ms_trace *file = strcmp(path, "-") == 0 ? NULL : ms_trace_open(path, err);
+	if (!file)
+		return NULL;
+	if (!ms_trace_sparse(file, &end)) {
+		ms_trace_close(file);
+		return NULL;
+	}
+	struct ms_recording *t = ms_recording_begin(file, path, err);
+	if (t && (ms_trace_find_blocks(t->file, end, &t->index, err) <= 0 || !read_parts(t, err) ||
+		  !t->has_end)) {
+		ms_recording_close(t);
+		return NULL;
+	}
+	if (t) {
+		t->parts = true;
+		t->state = MS_TRACE_ENDED;
+	}
+	return t;
+}
+
+struct ms_recording *ms_recording_open_present(const char *path, struct ms_err *err)
+{
+	struct ms_trace *file = ms_trace_open(path, err);
+	if (!file)
+		return NULL;
+	if (!ms_trace_sparse_present(file)) {
+		ms_trace_close(file);
+		return NULL;
+	}
+	struct ms_recording *t = ms_recording_begin(file, path, err);
+	if (t && (ms_trace_present_blocks(t->file, &t->index, err) <= 0 || !read_parts(t, err))) {
+		ms_recording_close(t);
+		return NULL;
+	}
+	if (t)
+		t->parts = true;
+	return t;
+}
+
+/* ---- from a checkpoint on ---- */
+
+/* The first part of the checkpoint to which `i` belongs. */
+static size_t first_part(const struct ms_trace_index *x, size_t i)
+{
+	while (i && x->v[i - 1].type == MS_BLOCK_CHECKPOINT)
+		i--;
+	return i;
+}
+
+/* Takes over the checkpoint that begins at `i`. The number of the entry behind it; 0 = it is of no
+ * use. */
+static size_t take_checkpoint(struct ms_recording *t, size_t i, struct ms_err *err)
+{
+	const struct ms_trace_index *x = &t->index;
+	do {
+		if (!read_entry(t, &x->v[i++], err))
+			return 0;
+	} while (t->next_part && i < x->n && x->v[i].type == MS_BLOCK_CHECKPOINT);
+	return t->next_part || !t->skipped || i == x->n ? 0 : i;
+}
+
+bool ms_recording_start_at(struct ms_recording *t, uint64_t tick, struct ms_err *err)
+{
+	const struct ms_trace_index *x = &t->index;
+	size_t from = 0;
+	for (size_t i = 0; i < x->n; i++)
+		if (x->v[i].type == MS_BLOCK_CHECKPOINT && x->v[i].tick <= tick)
+			from = i;
+	if (from) {
+		from = take_checkpoint(t, first_part(x, from), err);
+		if (!from || t->part_head.tick > tick)
+			return false;
+	}
+	return ms_trace_seek(t->file, from ? x->v[from].offset : ms_trace_first(t->file));
+}
+
+void ms_recording_stop_at(struct ms_recording *t, uint64_t ns, uint64_t tick, uint64_t event)
+{
+	t->stop_ns = ns;
+	t->stop_tick = tick;
+	t->stop_event = event;
+}
+
+uint64_t ms_recording_reached(const struct ms_recording *t)
+{
+	uint64_t length = ms_recording_length(t);
+	return t->stop_ns < length ? t->stop_ns : length;
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT
+ * The index of a trace, from and to the records of its block.
+ */
+#include "trace_index.h"
+
+#include "libcommon/base/arena.h"
+#include "tracefile.h"
+#include "format/trace.h"
+#include "format/varint.h"
+
+#include <stdlib.h>
+
+#define RECORD_ROOM 96u
+/* About 1.5 million blocks. A longer recording goes without, and its reader from block to block. */
+#define LONGEST ((size_t)48 << 20)
+
+/* ---- writing ---- */
+
+/* The first `n` varints of the head column, which has the same number in both types of block. */
+static bool get_head(const struct ms_column *columns, size_t count, uint64_t *v, unsigned n)
+{
+	const struct ms_column *c = ms_column_find(columns, count, MS_COL_HEAD);
+	const uint8_t *at = c ? c->data : NULL, *end = c ? c->data + c->size : NULL;
+	bool good = c != NULL;
+	for (unsigned i = 0; i < n && good; i++)
+		good = ms_varint_get(&at, end, &v[i]);
+	return good;
+}
+
+static void give_up(struct ms_index_builder *b)
+{
+	b->too_long = true;
+	free(b->w.data);
+	b->w = (struct ms_record_writer){0};
+}
+
+void ms_index_add(struct ms_index_builder *b, struct ms_index_entry e,
+		  const struct ms_column *columns, size_t n)
+{
+	uint64_t head[4];
+	struct ms_record_writer *w = &b->w;
+	if (b->too_long)
+		return;
+	if (w->room - w->size < RECORD_ROOM) {
+		w->room = w->room ? w->room * 2 : 4096;
+		w->data = ms_xrealloc(w->data, w->room, 1);
+	}
+	ms_record_begin(w);
+	ms_record_number(w, MS_INDEX_TYPE, e.type);
+	ms_record_number(w, MS_INDEX_OFFSET, e.offset);
+	ms_record_number(w, MS_INDEX_BYTES, e.bytes);
+	ms_record_number(w, MS_INDEX_NUMBER, e.number);
+	if (e.type == MS_BLOCK_EVENTS && get_head(columns, n, head, 4)) {
+		ms_record_number(w, MS_INDEX_TICK, head[2]);
+		ms_record_number(w, MS_INDEX_EVENT, head[1]);
+		ms_record_number(w, MS_INDEX_EVENTS, head[3]);
+	} else if (e.type == MS_BLOCK_CHECKPOINT && get_head(columns, n, head, 3)) {
+		ms_record_number(w, MS_INDEX_TICK, head[2]);
+		ms_record_number(w, MS_INDEX_EVENT, head[0]);
+	}
+	ms_record_end(w);
+	if (w->size > LONGEST)
+		give_up(b);
+}
+
+/* ---- reading ---- */
+
+static bool take_field(struct ms_index_entry *e, const struct ms_field *f)
+{
+	switch (f->id) {
+	case MS_INDEX_TYPE:
+		e->type = (uint16_t)f->value;
+		return f->value <= UINT16_MAX;
+	case MS_INDEX_OFFSET:
+		e->offset = f->value;
+		return true;
+	case MS_INDEX_BYTES:
+		e->bytes = f->value;
+		return true;
+	case MS_INDEX_NUMBER:
+		e->number = (uint32_t)f->value;
+		return f->value <= UINT32_MAX;
+	case MS_INDEX_TICK:
+		e->tick = f->value;
+		return true;
+	case MS_INDEX_EVENT:
+		e->event = f->value;
+		return true;
+	case MS_INDEX_EVENTS:
+		e->events = f->value;
+		return true;
+	default:
+		return true;
+	}
+}
+
+bool ms_index_take(struct ms_trace_index *x, const struct ms_column *records, uint64_t first,
+		   uint64_t offset)
+{
+	struct ms_record_reader r;
+	struct ms_record rec;
+	struct ms_field f;
+	enum ms_fmt rc;
+	uint64_t at = first;
+	x->n = 0;
+	ms_record_reader_init(&r, records->data, records->size);
+	while ((rc = ms_record_next(&r, &rec)) == MS_FMT_OK) {
+		struct ms_index_entry *e = MS_PUSH(x);
+		bool good = true;
+		*e = (struct ms_index_entry){.event = MS_INDEX_UNKNOWN, .events = MS_INDEX_UNKNOWN};
+		while (ms_record_field(&rec, &f) == MS_FMT_OK)
+			good &= take_field(e, &f);
+		if (!good || e->number != x->n - 1 || e->offset != at || e->bytes > offset - at)
+			return false;
+		at += e->bytes;
+	}
+	return rc == MS_FMT_END && at == offset;
+}
+
+/* ---- finding blocks ---- */
+
+#define TYPE(t) (UINT64_C(1) << (t))
+
+/* The block of that type at `offset`: its only column of records, or NULL. */
+static const struct ms_column *records_at(struct ms_trace *t, uint64_t offset, unsigned type,
+					  struct ms_block *b, struct ms_err *err)
+{
+	if (!ms_trace_seek(t, offset) || ms_trace_next(t, TYPE(type), 0, b, err) != MS_NEXT_BLOCK ||
+	    b->offset != offset)
+		return NULL;
+	return ms_block_column(b, MS_RECORDS_COLUMN);
+}
+
+/* What the end block says, or 0. */
+static uint64_t index_offset(const struct ms_column *end)
+{
+	struct ms_record_reader r;
+	struct ms_record rec;
+	struct ms_field f;
+	uint64_t offset = 0;
+	ms_record_reader_init(&r, end->data, end->size);
+	while (ms_record_next(&r, &rec) == MS_FMT_OK)
+		while (ms_record_field(&rec, &f) == MS_FMT_OK)
+			if (f.id == MS_END_INDEX && !f.is_bytes)
+				offset = f.value;
+	return offset;
+}
+
+/* From header to header, from where `t` is. `partial`: the last block may not be whole. */
+static int walk(struct ms_trace *t, struct ms_trace_index *x, bool partial, struct ms_err *err)
+{
+	uint32_t tick_ns = ms_trace_header(t)->tick_ns;
+	struct ms_block b;
+	enum ms_trace_next rc;
+	while ((rc = ms_trace_pass(t, &b, err)) == MS_NEXT_BLOCK) {
+		if (b.number != x->n)
+			return 0;
+		*MS_PUSH(x) = (struct ms_index_entry){.type = b.type,
+						      .number = b.number,
+						      .offset = b.offset,
+						      .bytes = b.bytes,
+						      .tick = b.first_ns / tick_ns,
+						      .event = MS_INDEX_UNKNOWN,
+						      .events = MS_INDEX_UNKNOWN};
+	}
+	return rc == MS_NEXT_EOF || (partial && rc == MS_NEXT_DAMAGED) ? 1
+	       : rc == MS_NEXT_ERROR                                   ? -1
+								       : 0;
+}
+
+int ms_trace_present_blocks(struct ms_trace *t, struct ms_trace_index *x, struct ms_err *err)
+{
+	x->n = 0;
+	return ms_trace_seek(t, ms_trace_first(t)) ? walk(t, x, true, err) : 0;
+}
+
+int ms_trace_find_blocks(struct ms_trace *t, uint64_t end, struct ms_trace_index *x,
+			 struct ms_err *err)
+{
+	struct ms_block b;
+	const struct ms_column *records = records_at(t, end, MS_BLOCK_END, &b, err);
+	if (!records)
+		return 0;
+	uint64_t from = index_offset(records), first = ms_trace_first(t);
+	if (from > first && from < end) {
+		records = records_at(t, from, MS_BLOCK_INDEX, &b, err);
+		if (!records || !ms_index_take(x, records, first, from) || b.number != x->n)
+			return 0;
+	} else {
+		x->n = 0;
+		from = first;
+	}
+	return ms_trace_seek(t, from) ? walk(t, x, false, err) : 0;
+}
