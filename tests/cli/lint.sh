@@ -8,11 +8,14 @@ cp -r "$SRC/Makefile" "$SRC/.clang-format" .
 cp -r "$SRC/tests/lint" tests/
 cp "$SRC"/libcommon/base/{arena,err}.[ch] libcommon/base/
 cp "$SRC/libcommon/snapshot/schema.sql" libcommon/snapshot/
+cp "$SRC/CONTRIBUTING.md" .
 echo '/build/' >.gitignore
 later=TO""DO
 spdx='/* SPDX-License-Identifier: MIT */'
 printf '%s\n#include <stdio.h>\n#include "libcommon/base/err.h"\n' "$spdx" >format/reader.c
 printf '%s\n#include "ms-filter/thing.h"\n#include <zstd.h>\nint bad;\n' "$spdx" >libcommon/base/bad.c
+printf '%s\n#include "libcommon/snapshot/thing.h"\n' "$spdx" >libcommon/proc/back.c
+printf '%s\n' "$spdx" >libcommon/snapshot/thing.h
 printf '%s\n#include <sqlite3.h>\n#include "../libcommon/base/err.h"\n#include "ms-record/guest/layout.h"\n#include "ms-filter/thing.h"\n' \
 	"$spdx" >ms-filter/main.c
 printf 'int main(void)\n{\n  int unused;\n  return 0; // %s\n}\n' "$later" >>ms-filter/main.c
@@ -35,6 +38,7 @@ format/reader.c:2: format/ may not include <stdio.h>
 format/reader.c:3: format/ may not include libcommon/base/err.h
 libcommon/base/bad.c:2: libcommon/ may not include ms-filter/thing.h
 libcommon/base/bad.c:3: <zstd.h> belongs to libcommon/trace/*
+libcommon/proc/back.c:2: libcommon/proc may not include libcommon/snapshot/thing.h
 ms-filter/main.c:2: <sqlite3.h> belongs to libcommon/snapshot/*
 ms-filter/main.c:3: path with '..': ../libcommon/base/err.h
 ms-filter/main.c:4: ms-filter/ may not include ms-record/guest/layout.h
