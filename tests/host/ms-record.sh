@@ -163,6 +163,22 @@ for what in removed 'replaced by another file'; do
 	[ "$what" = removed ] || is 'what replaced the trace' "$(cat s.trace)" text
 done
 
+for how in '' --poll; do
+	rm -f s.trace go
+	./steps until go >/dev/null &
+	target=$!
+	"$BIN/ms-record" $how -p $target -o s.trace 2>err >/dev/null &
+	pid=$!
+	wait_for test -s s.trace
+	rm s.trace
+	kill -INT $pid
+	wait $pid
+	is "status of $how -p when the trace was removed" $? 125
+	grep -q "'s.trace' was removed" err || fail "$how -p: a trace that was removed is not said: $(cat err)"
+	touch go
+	wait $target
+done
+
 # ---- -d ----
 rm -f s.trace go
 "$BIN/ms-record" -q -d 300ms -o s.trace ./steps until go >out &
