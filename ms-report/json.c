@@ -92,6 +92,7 @@ static void put_quality(struct model *m, struct ms_json *j)
 	ms_json_number(j, "stacks_cut", q->stacks_cut);
 	ms_json_number(j, "stacks_truncated", q->stacks_truncated);
 	ms_json_number(j, "stacks_not_taken", q->stacks_not_taken);
+	ms_json_number(j, "events_late", q->events_late);
 	if (q->attached == UNKNOWN)
 		ms_json_raw(j, "attached", NULL);
 	else

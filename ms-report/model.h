@@ -94,9 +94,9 @@ struct totals {
 /* What the figures are worth. Numbers may be UNKNOWN. */
 struct quality {
 	bool complete, growing;
-	uint64_t events_lost, sampled_bytes, stacks_cut, stacks_truncated, stacks_not_taken,
-		attached, inferred_frees, unknown_frees, damaged_bytes, damaged_places,
-		frames_without_symbol;
+	uint64_t events_lost, events_late, sampled_bytes, stacks_cut, stacks_truncated,
+		stacks_not_taken, attached, inferred_frees, unknown_frees, damaged_bytes,
+		damaged_places, frames_without_symbol;
 };
 
 /* What was left out because it was asked to; of all processes: sums of allocations and events, the

@@ -84,6 +84,7 @@ static void read_process(struct reader *r)
 				     &q->stacks_cut,
 				     &q->stacks_truncated,
 				     &q->stacks_not_taken,
+				     &q->events_late,
 				     &q->attached,
 				     &q->inferred_frees,
 				     &q->unknown_frees,
@@ -325,7 +326,7 @@ static const struct {
 	 "SELECT id, pid, ppid, exe, command, host, cwd, started_ns, offset_ns, duration_ns,"
 	 " exit_status, exit_signal, end_reason, allocator, trace, state, waited_ns,"
 	 " children_not_recorded, complete, events_lost, sampled_bytes, stacks_cut,"
-	 " stacks_truncated, stacks_not_taken, attached, inferred_frees, unknown_frees,"
+	 " stacks_truncated, stacks_not_taken, events_late, attached, inferred_frees, unknown_frees,"
 	 " damaged_bytes, damaged_places, frames_without_symbol, allocations, frees,"
 	 " reallocations, failed_allocations, allocated_bytes, temporary_allocations,"
 	 " peak_bytes, peak_blocks, peak_time_ns, unfreed_bytes, unfreed_blocks,"

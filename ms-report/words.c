@@ -215,6 +215,8 @@ static void quality_details(struct model *m, struct words *w)
 			   say_things(m, q->stacks_truncated, "stack", "stacks")));
 	if (positive(q->stacks_not_taken))
 		add(w, SAY("%s not taken", say_things(m, q->stacks_not_taken, "stack", "stacks")));
+	if (positive(q->events_late))
+		add(w, SAY("%s out of order", say_things(m, q->events_late, "event", "events")));
 	if (positive(q->attached) && !m->watched)
 		before_words(m, w);
 	if (positive(q->inferred_frees))

@@ -55,7 +55,7 @@ CREATE TABLE process(
   machine TEXT, page_size INTEGER, allocator TEXT, trace TEXT, recorder TEXT, clock TEXT, depth INTEGER, session TEXT,
   image INTEGER, images_kept INTEGER, images_trivial INTEGER, children_not_recorded INTEGER,
   complete INTEGER, state TEXT, events INTEGER, events_lost INTEGER, sampled_bytes INTEGER, stacks_cut INTEGER, stacks_truncated INTEGER,
-  stacks_not_taken INTEGER, attached INTEGER, inferred_frees INTEGER, unknown_frees INTEGER, damaged_bytes INTEGER, damaged_places INTEGER,
+  stacks_not_taken INTEGER, events_late INTEGER, attached INTEGER, inferred_frees INTEGER, unknown_frees INTEGER, damaged_bytes INTEGER, damaged_places INTEGER,
   waited_ns INTEGER, waited_max_ns INTEGER, frames_without_symbol INTEGER,
   allocations INTEGER, frees INTEGER, reallocations INTEGER, failed_allocations INTEGER, allocated_bytes INTEGER,
   temporary_allocations INTEGER, peak_bytes INTEGER, peak_blocks INTEGER, peak_time_ns INTEGER, at_sum_peak_bytes INTEGER,

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * The snapshot database (libcommon/schema.sql, ms-snapshot(5)): opened from a file, a pipe or built
+ * Room snapshot: the database that the tools pass on.
+ *   In:  traces (room trace), /proc (room proc), databases from a file or a pipe.
+ *   Out: an SQLite image of the same bytes for the same content (schema.sql), tables of a
+ *        comparison.
+ *   Used by: ms-snap makes it, ms-filter and ms-diff change it, ms-report reads it.
+ *
+ * The snapshot database (schema.sql, ms-snapshot(5)): opened from a file, a pipe or built
  * from traces.
  */
 #ifndef MS_SNAPSHOT_H

@@ -17,7 +17,8 @@ bool ms_is_polled(const struct ms_recording *t)
 /* What no event was there to tell. */
 static const char forget[] =
 	"UPDATE process SET events_lost = NULL, stacks_cut = NULL, stacks_truncated = NULL,"
-	" stacks_not_taken = NULL, inferred_frees = NULL, unknown_frees = NULL, waited_ns = NULL,"
+	" stacks_not_taken = NULL, events_late = NULL, inferred_frees = NULL, unknown_frees = "
+	"NULL, waited_ns = NULL,"
 	" waited_max_ns = NULL, frames_without_symbol = NULL, allocations = NULL, frees = NULL,"
 	" reallocations = NULL, failed_allocations = NULL, allocated_bytes = NULL,"
 	" temporary_allocations = NULL, peak_bytes = NULL, peak_blocks = NULL, peak_time_ns = NULL,"

@@ -134,6 +134,7 @@ static void put_quality(const struct ms_recording *t, struct ms_insert *in)
 	put_field(in, e, MS_END_STACKS_CUT);
 	put_field(in, e, MS_END_STACKS_TRUNCATED);
 	put_field(in, e, MS_END_STACKS_NOT_TAKEN);
+	put_field(in, e, MS_END_VIOLATIONS);
 	ms_put(in, ms_has(i, MS_INFO_ATTACHED) && i->number[MS_INFO_ATTACHED]);
 	ms_put(in, r->inferred_frees);
 	ms_put(in, r->unknown_frees);
@@ -172,7 +173,7 @@ int ms_fill_process_row(struct ms_filling *f, const struct ms_kept_process *p, b
 		       "clock, depth, session, image, images_kept, "
 		       "images_trivial, children_not_recorded, "
 		       "complete, state, events, events_lost, sampled_bytes, stacks_cut, "
-		       "stacks_truncated, stacks_not_taken, attached, "
+		       "stacks_truncated, stacks_not_taken, events_late, attached, "
 		       "inferred_frees, unknown_frees, damaged_bytes, damaged_places, waited_ns, "
 		       "waited_max_ns, frames_without_symbol, "
 		       "allocations, frees, reallocations, failed_allocations, allocated_bytes, "

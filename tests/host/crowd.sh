@@ -66,6 +66,7 @@ record slow 10
 unset LD_PRELOAD
 is 'events lost beside a slow realloc' "$lost" 0
 grep -q 'every event recorded, 1 of them out of order$' err || fail 'a slow realloc: its event is not said to be out of order'
+is 'events out of order in the report' "$("$BIN/ms-report" t.trace | grep -c '1 event out of order')" 1
 
 [ $failures = 0 ] && echo ok
 exit $((failures != 0))
