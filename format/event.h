@@ -127,8 +127,6 @@ static inline size_t ms_event_count(const struct ms_event_encoder *e)
 {
 	return e->count;
 }
-/* Bytes of all columns so far, uncompressed. */
-size_t ms_event_encoder_bytes(const struct ms_event_encoder *e);
 /* Fills `out` (MS_EVENT_COLUMNS entries) with the columns that are not empty; returns how many.
  * They stay valid until the next begin. */
 size_t ms_event_encoder_finish(struct ms_event_encoder *e, struct ms_column *out);

@@ -315,18 +315,6 @@ size_t ms_event_put_many(struct ms_event_encoder *e, const struct ms_event *v, s
 	return i;
 }
 
-size_t ms_event_encoder_bytes(const struct ms_event_encoder *e)
-{
-	const uint8_t *end[] = {e->op,   e->thread,  e->stack, e->size, e->freed,
-				e->time, e->unknown, e->ext,   e->slack};
-	static const uint8_t at[] = {AT_OP,   AT_THREAD,  AT_STACK, AT_SIZE, AT_FREED,
-				     AT_TIME, AT_UNKNOWN, AT_EXT,   AT_SLACK};
-	size_t n = 0;
-	for (size_t i = 0; i < sizeof at; i++)
-		n += (size_t)(end[i] - region(e, at[i]));
-	return n;
-}
-
 size_t ms_event_encoder_finish(struct ms_event_encoder *e, struct ms_column *out)
 {
 	uint8_t *p = e->memory;

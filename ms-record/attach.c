@@ -64,11 +64,6 @@ void attach_hold(struct attach *a, struct hijack_stop *stopped)
 	a->held = stopped;
 }
 
-int attach_folder(const struct attach *a)
-{
-	return a->open ? a->h.proc : -1;
-}
-
 /* ---- looking ---- */
 
 int attach_look(struct control *c, struct ms_err *err)

@@ -33,8 +33,6 @@ struct hijack_stop;
 void attach_hold(struct attach *a, struct hijack_stop *stopped);
 /* Its process has ended, or is another program now: what we have open of it is closed. */
 void attach_forget(struct attach *a);
-/* The folder /proc/PID, which stays ours; -1 = there is none. */
-int attach_folder(const struct attach *a);
 /* Has the process ended? */
 bool attach_ended(const struct attach *a);
 /* Lines for -v and the summary. */

@@ -149,11 +149,6 @@ bool recorder_ended(struct recorder *r, char *text, size_t room)
 	return true;
 }
 
-bool recorder_is_over(const struct recorder *r)
-{
-	return r->child == 0;
-}
-
 void recorder_stop(struct recorder *r)
 {
 	if (!r)

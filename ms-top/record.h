@@ -20,8 +20,6 @@ bool recorder_started(const struct recorder *r);
 const char *recorder_trace(const struct recorder *r);
 /* True once, when it has ended by itself: `text` says what it said last. */
 bool recorder_ended(struct recorder *r, char *text, size_t room);
-/* Has it ended? */
-bool recorder_is_over(const struct recorder *r);
 /* Has it let go of the process (at most a few seconds), and frees `r`, which may be NULL. */
 void recorder_stop(struct recorder *r);
 

@@ -108,14 +108,6 @@ static size_t place_of(const struct system *s, pid_t pid)
 	return low;
 }
 
-struct system_process *system_find(const struct system *s, uint64_t id)
-{
-	for (size_t i = 0; i < s->n; i++)
-		if (s->v[i]->id == id)
-			return s->v[i];
-	return NULL;
-}
-
 static struct system_process *add(struct system *s, size_t at, pid_t pid)
 {
 	struct system_process *p =

@@ -91,8 +91,6 @@ int system_look(struct system *s, struct ms_err *err);
 void system_details(struct system *s, struct system_process *const *rows, size_t n, bool all);
 void system_close(struct system *s);
 
-struct system_process *system_find(const struct system *s, uint64_t id);
-
 /* How long the row of an ended process stays, if it was seen so often. */
 #define SYSTEM_ENDED_SEEN 5u
 #define SYSTEM_ENDED_NS UINT64_C(10000000000)

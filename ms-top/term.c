@@ -332,8 +332,3 @@ int term_key(int timeout_ms)
 		return TERM_GONE;
 	return c;
 }
-
-int term_signal(void)
-{
-	return wanted;
-}

@@ -34,7 +34,5 @@ bool term_copy(const char *text, size_t n);
 void term_redraw(void);
 /* Waits so long for a key. TERM_GONE: the terminal went away, or a signal wants us to end. */
 int term_key(int timeout_ms);
-/* The signal that asked us to end, 0 = none. */
-int term_signal(void);
 
 #endif
