@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT
+ * Room base: what anything needs.
+ *   In:  texts and numbers of a user (units.h, pattern.h, point.h, cli.h), files (io.h, dest.h).
+ *   Out: errors (this header), memory that is given back at once (arena.h), JSON, progress,
+ *        times and ranges.
+ *   Used by: every room and every tool; it knows none of them.
+ *
  * One error message, filled once, closest to the cause.
  */
 #ifndef MS_ERR_H

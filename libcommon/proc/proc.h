@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT
+ * Room proc: what Linux says of a process.
+ *   In:  the folder of /proc, or one that looks like it.
+ *   Out: figures, limits, names and regions as structs; proc_text.h has the texts alone, for
+ *        fuzzing.
+ *   Used by: ms-record (samples, maps), ms-snap --regions, ms-top, snapshot, api.
+ *
  * A process as /proc shows it: figures by descriptors that stay open, and its regions.
  *
  * The folder's descriptor is the identity: it never shows another process, also when the number is

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT
+ * Room replay: what was live, when, and whose it was.
+ *   In:  events in the order of their time, and checkpoints.
+ *   Out: totals, the peak, and figures of sites, threads, sizes and moments.
+ *   Used by: trace (recording.c); snapshot and ms-top take the figures.
+ *
  * The live-heap model: events in, totals and statistics per site, thread and size out, in one
  * forward pass.
  *

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT
+ * Room stats: what numbers say.
+ *   In:  series of times and bytes; weights of samples (estimate.h).
+ *   Out: a verdict, a rate and its interval; eight bars in a line of text (sparkline.h).
+ *   Used by: replay, snapshot and api; ms-record --poll, ms-report, ms-top.
+ *
  * Does a series of amounts of memory grow as a leak does? The same answer for a site of a trace,
  * for a whole heap and for what /proc says.
  *

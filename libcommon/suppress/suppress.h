@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT
+ * Room suppress: leaks that are known.
+ *   In:  files of LeakSanitizer and Valgrind; call stacks.
+ *   Out: which suppression matches a stack, and how often each did.
+ *   Used by: ms-filter.
+ *
  * Suppressions of leaks, as LeakSanitizer and Valgrind write them in files.
  *
  * LeakSanitizer: a line "leak:PATTERN" each; the pattern is somewhere in the function, source file

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT
+ * Room symbols: names for addresses.
+ *   In:  modules of a trace with their build-ids; ELF files, DWARF, perf maps, files of debug
+ *        symbols.
+ *   Out: functions, files and lines, inlined ones too; which frames are the user's own
+ *        (runtime.h).
+ *   Used by: snapshot, suppress, ms-snap, and ms-record for functions that --hook names.
+ *
  * From an address in a module to functions, files and lines. libdw and libelf stay behind this
  * header.
  */

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT
+ * Room trace: a trace file, read and written.
+ *   In:  a path, a descriptor or a pipe (tracefile.h), also one that still grows (follow.h).
+ *   Out: blocks (tracefile.h), and a recording: its records, with its events fed to room replay.
+ *   Used by: ms-record writes (tracewrite.c); snapshot, symbols, api and ms-top read.
+ *
  * A trace being replayed: what its records say, its frames and call stacks, and the live-heap model
  * that its events feed.
  */
