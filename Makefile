@@ -90,10 +90,10 @@ endef
 $(foreach t,$(TOOLS),$(eval $(call tool_rule,$(t))))
 
 # ---- tests --------------------------------------------------------------------------------------
-UNIT := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(sort $(wildcard tests/unit/*.c)))
+UNIT := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(sort $(wildcard tests/unit/*/*.c)))
 $(UNIT): $(B)/tests/unit/%: $(B)/tests/unit/%.o $(COMMON_LIB) $(FORMAT_LIB)
 	$(CC) $(ALL_LDFLAGS) -o $@ $< $(COMMON_LIB) $(FORMAT_LIB) $(LIBS_common)
--include $(sort $(wildcard tests/*/*.mk))
+-include $(sort $(wildcard tests/*/*.mk tests/unit/*/*.mk))
 
 test-programs: $(UNIT) $(TEST_PROGRAMS)
 

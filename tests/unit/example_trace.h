@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The small trace whose figures are worked out by hand: in tests/unit/build.c, and in the manual
- * pages' examples.
+ * The small trace whose figures are worked out by hand: in tests/unit/snapshot/build.c, and in the
+ * manual pages' examples.
  */
 #ifndef MS_TEST_EXAMPLE_TRACE_H
 #define MS_TEST_EXAMPLE_TRACE_H

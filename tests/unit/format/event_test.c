@@ -7,7 +7,7 @@
 #include "format/address.h"
 #include "format/event.h"
 #include "format/trace.h"
-#include "stream.h"
+#include "tests/unit/stream.h"
 
 #define BLOCK 700 /* events of a block: several blocks a stream */
 

@@ -15,7 +15,7 @@
 #include "ms-record/checkpoint.c"
 
 #include "libcommon/trace/recording.h"
-#include "stream.h"
+#include "tests/unit/stream.h"
 #include "format/record.h"
 #include "format/stacks.h"
 

@@ -4,8 +4,8 @@
  */
 #include "libcommon/replay/replay_sampled.h"
 
-#include "equal.h"
-#include "stream.h"
+#include "tests/unit/equal.h"
+#include "tests/unit/stream.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
  */
 #include "libcommon/replay/replay_classes.h"
 
-#include "equal.h"
-#include "stream.h"
+#include "tests/unit/equal.h"
+#include "tests/unit/stream.h"
 
 #include <stdio.h>
 

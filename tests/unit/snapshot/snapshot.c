@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "check.h"
+#include "tests/unit/check.h"
 
 static const char content[] =
 	"INSERT INTO meta VALUES('complete', 1);"

@@ -2,8 +2,8 @@
  * A recording that a second thread reads ahead: the same as without it, also where blocks of events
  * cannot be decoded.
  */
-#include "check.h"
-#include "made_trace.h"
+#include "tests/unit/check.h"
+#include "tests/unit/made_trace.h"
 
 #include "libcommon/trace/recording.h"
 

@@ -7,8 +7,8 @@
 #include "libcommon/trace/recording.h"
 #include "libcommon/snapshot/snapshot.h"
 
-#include "check.h"
-#include "example_trace.h"
+#include "tests/unit/check.h"
+#include "tests/unit/example_trace.h"
 
 #include <sys/stat.h>
 

@@ -6,8 +6,8 @@
  */
 #include "libcommon/replay/replay.h"
 
-#include "equal.h"
-#include "stream.h"
+#include "tests/unit/equal.h"
+#include "tests/unit/stream.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
 #include "format/stacks.h"
 #include "format/trace.h"
 #include "format/varint.h"
-#include "stream.h"
+#include "tests/unit/stream.h"
 
 static unsigned failures;
 

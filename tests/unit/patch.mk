@@ -1,5 +1,0 @@
-# SPDX-License-Identifier: MIT
-# The image and the patcher, in the test's own process.
-$(B)/tests/unit/patch.o: $(IMAGE)
-$(B)/tests/unit/patch.o: ALL_CFLAGS += -DMS_IMAGE_FILE='"$(IMAGE)"'
-$(B)/tests/unit/patch: LIBS_common += -lcapstone
