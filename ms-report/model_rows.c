@@ -79,30 +79,18 @@ static void read_process(struct reader *r)
 	p->children_not_recorded = number(r);
 	q->complete = number(r) == 1;
 	q->growing = p->state && strcmp(p->state, "growing") == 0;
-	uint64_t *const figures[] = {&q->events_lost,
-				     &q->sampled_bytes,
-				     &q->stacks_cut,
-				     &q->stacks_truncated,
-				     &q->stacks_not_taken,
-				     &q->events_late,
-				     &q->attached,
-				     &q->inferred_frees,
-				     &q->unknown_frees,
-				     &q->damaged_bytes,
-				     &q->damaged_places,
-				     &q->frames_without_symbol,
-				     &t->allocations,
-				     &t->frees,
-				     &t->reallocations,
-				     &t->failed,
-				     &t->allocated_bytes,
-				     &t->temporary,
-				     &t->peak_bytes,
-				     &t->peak_blocks,
-				     &t->peak_time_ns,
-				     &t->unfreed_bytes,
-				     &t->unfreed_blocks,
-				     &t->unreachable_bytes,
+	uint64_t *const figures[] = {&q->events_lost,       &q->sampled_bytes,
+				     &q->stacks_cut,        &q->stacks_truncated,
+				     &q->stacks_not_taken,  &q->events_late,
+				     &q->attached,          &q->inferred_frees,
+				     &q->unknown_frees,     &q->damaged_bytes,
+				     &q->damaged_places,    &q->frames_without_symbol,
+				     &t->allocations,       &t->frees,
+				     &t->reallocations,     &t->failed,
+				     &t->allocated_bytes,   &t->temporary,
+				     &t->peak_bytes,        &t->peak_blocks,
+				     &t->peak_time_ns,      &t->unfreed_bytes,
+				     &t->unfreed_blocks,    &t->unreachable_bytes,
 				     &t->unreachable_blocks};
 	for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
 		*figures[i] = number(r);
@@ -326,7 +314,8 @@ static const struct {
 	 "SELECT id, pid, ppid, exe, command, host, cwd, started_ns, offset_ns, duration_ns,"
 	 " exit_status, exit_signal, end_reason, allocator, trace, state, waited_ns,"
 	 " children_not_recorded, complete, events_lost, sampled_bytes, stacks_cut,"
-	 " stacks_truncated, stacks_not_taken, events_late, attached, inferred_frees, unknown_frees,"
+	 " stacks_truncated, stacks_not_taken, events_late, attached, inferred_frees, "
+	 "unknown_frees,"
 	 " damaged_bytes, damaged_places, frames_without_symbol, allocations, frees,"
 	 " reallocations, failed_allocations, allocated_bytes, temporary_allocations,"
 	 " peak_bytes, peak_blocks, peak_time_ns, unfreed_bytes, unfreed_blocks,"

@@ -4,8 +4,8 @@
  * In the order in which data meets them:
  *   options.c   the command line
  *   regions.c   --maps and --smaps: running processes instead of traces
- * All else is shared with the tools that take traces themselves: libcommon/trace/recording.h reads a
- * trace, replay.h models the heap, snapshot_build.c brings processes together, snapshot.h has the
+ * All else is shared with the tools that take traces themselves: libcommon/trace/recording.h reads
+ * a trace, replay.h models the heap, snapshot_build.c brings processes together, snapshot.h has the
  * database.
  */
 #include <stdio.h>
