@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: MIT
  * Records of numbered fields (see trace.h): writer into a buffer, and reader of hostile bytes.
  *
- *   ms_record_begin(&w); ms_record_number(&w, MS_MARK_TIME, t); ...; if (!ms_record_end(&w)) flush
- * and do it again while (ms_record_next(&r, &rec) == MS_FMT_OK) while (ms_record_field(&rec, &f) ==
- * MS_FMT_OK) switch (f.id) ...
+ *   ms_record_begin(&w);
+ *   ms_record_number(&w, MS_MARK_TIME, t); ...
+ *   if (!ms_record_end(&w))
+ *           flush and do it again
+ *
+ *   while (ms_record_next(&r, &rec) == MS_FMT_OK)
+ *           while (ms_record_field(&rec, &f) == MS_FMT_OK)
+ *                   switch (f.id) ...
  */
 #ifndef MS_FORMAT_RECORD_H
 #define MS_FORMAT_RECORD_H

@@ -26,8 +26,7 @@
 #define PR_SET_VMA 0x53564d41
 #endif
 
-/* ---- system calls in it ------------------------------------------------------------------------
- */
+/* ---- system calls in it ---------------------------------------------------------------------- */
 
 struct remote {
 	struct hijack_call call;
@@ -138,8 +137,7 @@ static void close_file(struct remote *r, const struct attach *a, const struct fi
 		HIJACK_CALL(&r->call, &ignored, SYS_close, (uint64_t)f->there);
 }
 
-/* ---- mapping ------------------------------------------------------------------------------------
- */
+/* ---- mapping --------------------------------------------------------------------------------- */
 
 /* The image's address is known: its content goes there, with a gate that is shut. */
 static bool write_image(struct attach *a, struct attach_shared *r)

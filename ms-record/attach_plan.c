@@ -183,8 +183,7 @@ int attach_find_earlier(struct attach *a, struct ms_err *err)
 	return 0;
 }
 
-/* ---- functions --------------------------------------------------------------------------------
- */
+/* ---- functions ------------------------------------------------------------------------------- */
 
 static const struct {
 	const char *name;
@@ -372,8 +371,7 @@ int attach_find_targets(struct attach *a, struct ms_err *err)
 	return check_foreign(a, err);
 }
 
-/* ---- jumps ------------------------------------------------------------------------------------
- */
+/* ---- jumps ----------------------------------------------------------------------------------- */
 
 static bool must(const struct target *t)
 {

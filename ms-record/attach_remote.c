@@ -56,8 +56,7 @@ void attach_hurry(struct attach *a)
 		errno = 0;
 }
 
-/* ---- replacing ----------------------------------------------------------------------------------
- */
+/* ---- replacing ------------------------------------------------------------------------------- */
 
 static bool bytes_are(const struct attach *a, uint64_t at, const uint8_t *bytes, size_t n)
 {
@@ -332,8 +331,7 @@ int attach_patch(void *arg, void *shared)
 	return rc;
 }
 
-/* ---- putting back -------------------------------------------------------------------------------
- */
+/* ---- putting back ---------------------------------------------------------------------------- */
 
 /* Is there a frame of a signal that interrupted the image? */
 static bool interrupted(const struct attach *a, const struct hijack_thread *t, uint64_t low,

@@ -28,8 +28,7 @@
 
 enum { PE_OMIT = 0xff, PE_PCREL = 0x10 };
 
-/* ---- one entry -------------------------------------------------------------------------------
- */
+/* ---- one entry ------------------------------------------------------------------------------- */
 
 struct cursor {
 	const uint8_t *at, *end;
@@ -182,8 +181,7 @@ static bool read_function(const struct frames_section *s, const struct entry *e,
 	       n <= code->high - *start;
 }
 
-/* ---- all of them ------------------------------------------------------------------------------
- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 static int by_start(const void *a, const void *b)
 {
@@ -223,8 +221,7 @@ void frames_build(const struct frames_section *s, const struct frames_code *code
 	sort(t);
 }
 
-/* ---- without section headers ------------------------------------------------------------------
- */
+/* ---- without section headers ----------------------------------------------------------------- */
 
 /* How many functions a run of entries at `at` speaks of, up to its end; 0 = it is none. */
 static unsigned length(const struct frames_section *s, size_t at, const struct frames_code *code,
@@ -279,8 +276,7 @@ bool frames_guess(const struct frames_section *segment, const struct frames_code
 	return most >= GUESS_LEAST;
 }
 
-/* ---- a module ---------------------------------------------------------------------------------
- */
+/* ---- a module -------------------------------------------------------------------------------- */
 
 struct looked {
 	const struct attach_memory *mem;

@@ -86,8 +86,7 @@ static void pass(pid_t pid, int how, int why)
 		trace(how, pid, event || sig == AT_CALL ? 0 : (uint64_t)sig);
 }
 
-/* ---- its number -------------------------------------------------------------------------------
- */
+/* ---- its number ------------------------------------------------------------------------------ */
 
 /* Has it just told where its number stands? */
 static bool told(pid_t pid, uint32_t *tid, uint64_t *tp)
@@ -142,8 +141,7 @@ static int reach_number(pid_t pid, struct ms_err *err)
 	return 0;
 }
 
-/* ---- stopped ----------------------------------------------------------------------------------
- */
+/* ---- stopped --------------------------------------------------------------------------------- */
 
 static int stop_there(pid_t pid, struct hijack_stop *s, struct ms_err *err)
 {
@@ -315,8 +313,7 @@ static bool inject(struct control *c, pid_t pid, bool first, struct ms_err *err)
 	return good;
 }
 
-/* ---- what it becomes --------------------------------------------------------------------------
- */
+/* ---- what it becomes ------------------------------------------------------------------------- */
 
 static void refuse(struct control *c, const struct ms_err *why)
 {
@@ -415,8 +412,7 @@ static void over(struct scan_tree *tree)
 	pthread_mutex_unlock(&j->lock);
 }
 
-/* ---- the control thread -----------------------------------------------------------------------
- */
+/* ---- the control thread ---------------------------------------------------------------------- */
 
 int inject_event(const struct control *c)
 {

@@ -8,7 +8,7 @@
  *   - the heap between blocks: the brk area, and glibc's arenas, found by their heads at multiples
  *     of 64 MB; there lies what was freed, and glibc's own lists of it. Unless `wide`;
  *   - what an allocator other than glibc's mapped for itself, as far as the guest saw it (arenas.c
- * in guest). Unless `wide`;
+ *     in guest). Unless `wide`;
  *   - glibc's main arena in the C library's data: its lists point to free memory next to blocks;
  *   - stacks below the stack pointer, and the red zone below that is kept; stacks of threads that
  *     ended, which glibc keeps for new ones;

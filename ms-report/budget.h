@@ -37,7 +37,8 @@ enum budget_result { BUDGET_HELD, BUDGET_BROKEN, BUDGET_UNDECIDED };
  *              changed, see diff_budget.h
  *     op     = ">" | ">=" | "<" | "<=" | "==" | "=" | "!="
  *     number = digits [ "." digits ] [ unit ]     k, M, G, T for bytes; ns, us, ms, s, m, h for
- * times (bare: ns); counts have no unit with blanks anywhere between. The budget is broken when the
+ *              times (bare: ns); counts have no unit
+ * with blanks anywhere between. The budget is broken when the
  * comparison is true. 0, or -1 with `err` set. */
 int budget_parse(const char *text, struct budget *b, struct ms_err *err);
 /* Adds those of a file, one in a line; empty lines and what follows a # are left out. The text goes

@@ -36,8 +36,7 @@ static void put_number(struct out *o, uint64_t v)
 		out_number(o, v);
 }
 
-/* ---- sites
- * ----------------------------------------------------------------------------------------- */
+/* ---- sites ----------------------------------------------------------------------------------- */
 
 void csv_frame(struct model *m, struct out *o, const struct frame *f)
 {
@@ -155,8 +154,7 @@ void csv_sites(struct model *m, struct out *o, enum metric metric, size_t limit,
 		put_row(m, o, NULL, hidden, "(hidden by filters)", h->est);
 }
 
-/* ---- tables
- * ---------------------------------------------------------------------------------------- */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 static const char *row_text(struct model *m, const struct row *r, const struct cell *x)
 {

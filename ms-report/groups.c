@@ -19,8 +19,7 @@ static const char *own_peaks(struct model *m, const char *title)
 		       : ms_arena_printf(&m->arena, "%s; peaks are each process's own", title);
 }
 
-/* ---- threads
- * ---------------------------------------------------------------------------------------- */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 static const struct column thread_columns[] = {
 	{"thread", "thread", CELL_TEXT, .sum = false},
@@ -77,8 +76,7 @@ struct table table_threads(struct model *m, enum metric metric, size_t limit)
 	return t;
 }
 
-/* ---- sizes
- * ------------------------------------------------------------------------------------------ */
+/* ---- sizes ----------------------------------------------------------------------------------- */
 
 static const struct column size_columns[] = {
 	{"size", NULL, CELL_TEXT, .sum = false},
@@ -139,8 +137,7 @@ struct table table_sizes(struct model *m, enum metric metric, size_t limit)
 	return t;
 }
 
-/* ---- groups of sites
- * -------------------------------------------------------------------------------- */
+/* ---- groups of sites ------------------------------------------------------------------------- */
 
 const char *const group_names[BY_COUNT] = {"function", "file",    "module",  "stack",
 					   "thread",   "process", "program", "size"};

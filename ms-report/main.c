@@ -47,8 +47,7 @@ static int fail(const struct ms_err *err)
 	return TROUBLE;
 }
 
-/* ---- input
- * ---------------------------------------------------------------------------------------- */
+/* ---- input ----------------------------------------------------------------------------------- */
 
 static int two_moments(const char *a, const char *b, struct ms_err *err)
 {
@@ -130,8 +129,7 @@ static sqlite3 *open_input(const struct options *opt, const char **at, struct ms
 	return db;
 }
 
-/* ---- output
- * --------------------------------------------------------------------------------------- */
+/* ---- output ---------------------------------------------------------------------------------- */
 
 static size_t terminal_width(void)
 {
@@ -186,8 +184,7 @@ static int write_output(struct page *p, const struct options *opt, const struct 
 	return rc;
 }
 
-/* ---- what the status says
- * --------------------------------------------------------------------------- */
+/* ---- what the status says -------------------------------------------------------------------- */
 
 /* The call stack with most of it, from the user's own code outwards. */
 #define WORST_FRAMES 8

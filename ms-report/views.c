@@ -8,8 +8,7 @@
 
 #include <string.h>
 
-/* ---- summary
- * ---------------------------------------------------------------------------------------- */
+/* ---- summary --------------------------------------------------------------------------------- */
 
 static const struct column summary_columns[] = {
 	{"figure", "figure", CELL_TEXT, .sum = false},
@@ -101,8 +100,7 @@ struct table table_summary(struct model *m)
 	return t;
 }
 
-/* ---- timeline
- * --------------------------------------------------------------------------------------- */
+/* ---- timeline -------------------------------------------------------------------------------- */
 
 static const struct column timeline_columns[] = {
 	{"up to", "to_ns", CELL_TIME, .sum = false},
@@ -146,8 +144,7 @@ struct table table_timeline(struct model *m, size_t limit)
 	return t;
 }
 
-/* ---- modules
- * ---------------------------------------------------------------------------------------- */
+/* ---- modules --------------------------------------------------------------------------------- */
 
 static const struct column module_columns[] = {
 	{"symbols", "symbols", CELL_TEXT, .sum = false},

@@ -5,8 +5,8 @@
  * were inlined there. Each of these logical frames becomes a row of `frame`, and each node of the
  * trace as many rows of `stack`, one per logical frame:
  *
- *     trace:   node 3 (caller) <- node 4        stack:   7 outer() <- 8 f() <- 9 g() [inlined into
- * f] = row_of_node[4]
+ *   trace:   node 3 (caller) <- node 4
+ *   stack:   7 outer() <- 8 f() <- 9 g() [inlined into f] = row_of_node[4]
  *
  * Only nodes on the way from a site to its root are written, parents first.
  */

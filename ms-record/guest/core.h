@@ -31,8 +31,15 @@
 /* ---- rules (rules.c, eh_frame.c) ----------------------------------------------------------- */
 
 /* How to step from a frame to its caller, in one word:
- *   0-3 type | 4-5 where the caller's rbp is | 6-7 whether this frame's rbp matters | 8-23 rbp's
- * offset | 24-31 check | 32-63 CFA's offset 0 is no rule. */
+ *
+ *   bits 0-3    type
+ *        4-5    where the caller's rbp is
+ *        6-7    whether this frame's rbp matters
+ *        8-23   rbp's offset
+ *        24-31  check
+ *        32-63  CFA's offset
+ *
+ * 0 is no rule. */
 enum mg_rule_type {
 	MG_RULE_RSP = 1,     /* CFA = rsp + offset */
 	MG_RULE_RBP = 2,     /* CFA = rbp + offset */
@@ -101,8 +108,13 @@ struct mg_rule_table {
 #define MG_RULE_BYTES ((size_t)16 << 12 | (size_t)16 << 14 | (size_t)16 << 16 | (size_t)16 << 18)
 
 /* A thread's own copy of the rules that most steps need, one word each and no probing:
- *   0 CFA = rbp + offset, not rsp + offset | 1 caller's rbp is in memory | 2-7 where: CFA - 8 n
- *   8-27 CFA's offset / 8 | 28-63 the ip's upper bits
+ *
+ *   bit  0      CFA = rbp + offset, not rsp + offset
+ *        1      the caller's rbp is in memory
+ *        2-7    where: at CFA - 8 n
+ *        8-27   CFA's offset / 8
+ *        28-63  the ip's upper bits
+ *
  * Index and upper bits are one to one with the ip, so that an entry is never another ip's. n is 1,
  * the return address, where rbp is not in memory: there is always something that may be read. */
 #define MG_OWN_BITS 11u
@@ -602,8 +614,7 @@ uint64_t mg_on_fork(const uint64_t *frame);
 void mg_on_user_alloc(const uint64_t *frame, const void *block, uint64_t size);
 void mg_on_user_free(const uint64_t *frame, const void *block);
 
-/* ---- user.c: memscope.h besides these ---------------------------------------------------------
- */
+/* ---- user.c: memscope.h besides these -------------------------------------------------------- */
 
 void mg_on_user_realloc(const uint64_t *frame, const void *old, const void *block, uint64_t size);
 /* ms_pause or ms_resume: they nest. */
@@ -611,8 +622,7 @@ void mg_on_pause(const uint64_t *frame, bool pause);
 /* A forked child's session begins: as its parent was at the fork. */
 void mg_user_begin(struct mg_session *s);
 
-/* ---- custom.c: functions of the program that are hooked, and memscope.h's pools ----------------
- */
+/* ---- custom.c: functions of the program that are hooked, and memscope.h's pools -------------- */
 
 /* Of an allocation when the gate is MG_GATE_HOOKED: was it made inside a hooked function? Then it
  * is recorded as such, or not at all. */
@@ -639,8 +649,7 @@ void mg_late_ask(uint64_t (*map)(uint64_t at));
 /* custom_entry.S: where slots of hooked functions go. */
 void mg_entry_custom(void);
 
-/* ---- what the program forbids itself (confine.c) -----------------------------------------------
- */
+/* ---- what the program forbids itself (confine.c) --------------------------------------------- */
 
 /* As mg_tsc, for waits: where the program forbade that, something that goes on about as fast, if
  * mg_spin is called in between. */

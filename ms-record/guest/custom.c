@@ -9,12 +9,12 @@
  *     frame, which says so itself: a longjmp may have left it for good. An exception that leaves it
  *     is seen by the frame's personality.
  *  C3 Frees inside are recorded: which table an address is in is for ms-record to know. Only the
- * old block of a reallocation is not: that has its own record. A function that frees blocks of
+ *     old block of a reallocation is not: that has its own record. A function that frees blocks of
  *     malloc's heap has a frame, too, so that what it calls does not free them once more.
  *  C4 While sampling, the blocks count down like others. Backing that a sample point falls upon is
  *     nobody's: every byte is one by itself, so that changes nothing for the others. What is in a
  *     pool is freed by its reset and not heard of here, so a block may be noted that is no more:
- * frees are sent as unsure from then on.
+ *     frees are sent as unsure from then on.
  */
 #include "record.h"
 
@@ -105,8 +105,7 @@ bool mg_custom_freeing(const uint64_t *frame, const void *block)
 	return true;
 }
 
-/* ---- at the entry -----------------------------------------------------------------------------
- */
+/* ---- at the entry ---------------------------------------------------------------------------- */
 
 /* The block goes; `inner`: the function that runs below. */
 static void release(const uint64_t *frame, const struct mg_hook *h, const struct mg_writer *inner)
@@ -163,8 +162,7 @@ int mg_custom_before(const uint64_t *frame, const struct mg_hook *h)
 	return !entry_only && !inner;
 }
 
-/* ---- when it returns --------------------------------------------------------------------------
- */
+/* ---- when it returns ------------------------------------------------------------------------- */
 
 /* C4. Is the block of that key recorded? */
 static bool take_sample(uint64_t key, uint64_t size, bool pooled)
@@ -323,8 +321,7 @@ int mg_custom_personality(int version, int actions, uint64_t class, void *except
 
 #define SAID_MOST (UINT64_C(1) << 62) /* what a program says may be anything */
 
-/* ---- pools ------------------------------------------------------------------------------------
- */
+/* ---- pools ----------------------------------------------------------------------------------- */
 
 void mg_on_pool(const uint64_t *frame, uint32_t step, const void *pool, const char *name)
 {

@@ -65,8 +65,7 @@ static bool find_image_kept(uint64_t ip, struct mg_image *image)
 	return found;
 }
 
-/* ---- the hooks ---------------------------------------------------------------------------------
- */
+/* ---- the hooks ------------------------------------------------------------------------------- */
 
 static uint64_t map(uint64_t at, uint64_t bytes, uint64_t prot, uint64_t flags)
 {
@@ -124,8 +123,7 @@ void mg_custom_linker(const uint64_t *frame)
 		mg_late_ask(map_at);
 }
 
-/* ---- memscope.h's pools ------------------------------------------------------------------------
- */
+/* ---- memscope.h's pools ---------------------------------------------------------------------- */
 
 MG_EXPORT void memscope_v1_pool_create(const void *pool, const char *name)
 {

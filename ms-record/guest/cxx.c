@@ -79,8 +79,7 @@ void mg_cxx_plain_delete(void *block)
 	free(block);
 }
 
-/* ---- who provides ----------------------------------------------------------------------------
- */
+/* ---- who provides ---------------------------------------------------------------------------- */
 
 /* Does the provider of operator `i` record its calls without us? */
 static bool look_up(uint32_t i)

@@ -412,8 +412,7 @@ static bool read_fde(const struct cursor *segment, uint64_t at, struct fde *f)
 	return !c.bad && !(f->encoding & DW_INDIRECT);
 }
 
-/* ---- the rule ---------------------------------------------------------------------------------
- */
+/* ---- the rule -------------------------------------------------------------------------------- */
 
 /* The expression "rbp + n", then `rest` more bytes of which the first must be `op`. */
 static bool bp_relative(const struct cursor *segment, uint64_t at, uint64_t end, int deref,

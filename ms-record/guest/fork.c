@@ -9,9 +9,9 @@
  *     until that hook is left.
  *
  *  F2 One thread adopts, the others wait for it. It takes a slot, lays the modules down as they
- * were at the fork, and begins a generation: writers of an earlier one are void. Only the thread
- * that forked can have such a writer as its own; where another one adopts, ring 0 is given a writer
- *     that was never used, so that the two do not meet.
+ *     were at the fork, and begins a generation: writers of an earlier one are void. Only the
+ *     thread that forked can have such a writer as its own; where another one adopts, ring 0 is
+ *     given a writer that was never used, so that no writer is used by two threads.
  *
  *  F3 No system call but futex; gettid where the child was made by a raw system call, because the C
  *     library does not know its number then; getpid where the thread that adopts may not be the one
@@ -38,8 +38,7 @@ static struct mg_writer *inherited(void)
 	return self && !(self & 1) ? (struct mg_writer *)self : NULL;
 }
 
-/* ---- F1 ---------------------------------------------------------------------------------------
- */
+/* ---- F1 -------------------------------------------------------------------------------------- */
 
 static void cut_off(struct mg_writer *t)
 {
@@ -68,8 +67,7 @@ static bool inside(const uint64_t *frame)
 	return true;
 }
 
-/* ---- F2 ---------------------------------------------------------------------------------------
- */
+/* ---- F2 -------------------------------------------------------------------------------------- */
 
 static struct mg_fork_slot *take_slot(void)
 {
@@ -243,8 +241,7 @@ bool MG_SHUT(const uint64_t *frame)
 	return adopt(g);
 }
 
-/* ---- fork() -----------------------------------------------------------------------------------
- */
+/* ---- fork() ---------------------------------------------------------------------------------- */
 
 uint64_t mg_fork_begin(const uint64_t *frame)
 {

@@ -4,8 +4,7 @@
  */
 #include "record.h"
 
-/* ---- paused -----------------------------------------------------------------------------------
- */
+/* ---- paused ---------------------------------------------------------------------------------- */
 
 /* An allocation that is counted only, and leaves the hook. */
 static __attribute__((noinline)) void pass(struct mg_writer *t, const void *block)
@@ -55,8 +54,7 @@ static void begin_at(const char *name)
 		mg_settle(s);
 }
 
-/* ---- the gate is not wide open: shut, or sampling ---------------------------------------------
- */
+/* ---- the gate is not wide open: shut, or sampling -------------------------------------------- */
 
 /* The first allocation of a thread, a pause, a forked child's first event. */
 static __attribute__((noinline)) bool skip_alloc_slow(uint32_t on, const uint64_t *frame,
@@ -143,8 +141,7 @@ end_sampled(const uint64_t *frame, struct mg_record r, struct mg_record release,
 	return r.kind == MG_REALLOC && !mg_sample_alloc(frame, r.a, r.b) ? release : r;
 }
 
-/* ---- the hooks --------------------------------------------------------------------------------
- */
+/* ---- the hooks ------------------------------------------------------------------------------- */
 
 /* As put, with the usable size behind what the record has: `words` counts it. */
 static __attribute__((noinline)) void put_usable(struct mg_writer *t, struct mg_record r,

@@ -12,12 +12,13 @@
  *     thread's number in its control block.
  *  A4 A forked child has a copy of all but the session, which it has in common with its parent; its
  *     gate is wiped. At its first event it takes a slot of the session (fork.c), if one is ready.
- * It is not recorded where its number cannot be told: the C library knows it only of children that
- *     it made itself. Should a signal handler have forked inside a hook, the child ends that hook
- * in memory that is there, and publishes nothing. A5 When ms-record is gone, rings run full. A
- * thread that drops looks at the recorder's heart, and shuts the gate when it stands still. A6 The
- * list of modules is ms-record's. When the linker is about to take some away the table is void
- * until ms-record has looked: nothing of it is read then.
+ *     It is not recorded where its number cannot be told: the C library knows it only of children
+ *     that it made itself. Should a signal handler have forked inside a hook, the child ends that
+ *     hook in memory that is there, and publishes nothing.
+ *  A5 When ms-record is gone, rings run full. A thread that drops looks at the recorder's
+ *     heartbeat, and shuts the gate when that has stopped.
+ *  A6 The list of modules is ms-record's. When the linker is about to take some away the table is
+ *     void until ms-record has looked: nothing of it is read then.
  */
 #include "core.h"
 
@@ -58,8 +59,7 @@ static bool laid_out;
 static uint32_t process;  /* its number, or one of a thread of it */
 static uint32_t removals; /* by the dynamic linker, of modules */
 
-/* ---- places -----------------------------------------------------------------------------------
- */
+/* ---- places ---------------------------------------------------------------------------------- */
 
 struct mg_place *mg_place_far(uint64_t tp, uint32_t first)
 {
@@ -144,8 +144,7 @@ MG_INLINE struct mg_place *place_for(const uint64_t *frame)
 	return p;
 }
 
-/* ---- hooks ------------------------------------------------------------------------------------
- */
+/* ---- hooks ----------------------------------------------------------------------------------- */
 
 static bool is_realloc(const struct mg_hook *h, const uint64_t *frame)
 {
@@ -296,8 +295,7 @@ void mg_custom_linker(const uint64_t *frame)
 	(void)frame; /* it has an entry of its own */
 }
 
-/* ---- the session begins -----------------------------------------------------------------------
- */
+/* ---- the session begins ---------------------------------------------------------------------- */
 
 /* The table as this process last saw it right, which is what a forked child copies; and how often
  * the linker took modules away, then and since. Other threads may write it while one forks: any mix

@@ -6,7 +6,8 @@
  * without any thread being stopped. The linker's lock is held: this is one thread at a time.
  *
  *  L1 It waits ASKED_MS for ms-record to take it up, TAKEN_MS for it to be done; not at all when
- * its heart stands still, or nobody records. A recorder that comes later than that writes nothing.
+ *     its heartbeat has stopped, or nobody records. A recorder that comes later than that writes
+ *     nothing.
  *  L2 A page near the module is mapped by us where the dress can: the linker made the same system
  *     call just now; not under a filter that was installed since the start. The image makes none:
  *     there ms-record does it.

@@ -29,8 +29,7 @@
 #define PAGE UINT64_C(4096)
 #define HUGE_PAGE_USUAL (UINT64_C(2) << 20)
 
-/* ---- before they are looked up ----------------------------------------------------------------
- */
+/* ---- before they are looked up --------------------------------------------------------------- */
 
 static long result(long r)
 {
@@ -61,8 +60,7 @@ void *mg_early_mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
 					 (uint64_t)flags, (uint64_t)to, 0));
 }
 
-/* ---- mmap, munmap, mremap ---------------------------------------------------------------------
- */
+/* ---- mmap, munmap, mremap -------------------------------------------------------------------- */
 
 MG_INLINE bool recording(void)
 {
@@ -155,8 +153,7 @@ MG_EXPORT void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...
 	return p;
 }
 
-/* ---- brk and sbrk -----------------------------------------------------------------------------
- */
+/* ---- brk and sbrk ---------------------------------------------------------------------------- */
 
 MG_EXPORT int brk(void *end)
 {

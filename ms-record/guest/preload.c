@@ -112,8 +112,7 @@ __asm__(".globl cfree, free_sized, free_aligned_sized\n"
 	".set free_sized, free\n"
 	".set free_aligned_sized, free\n");
 
-/* ---- memscope.h
- * ---------------------------------------------------------------------------------- */
+/* ---- memscope.h ------------------------------------------------------------------------------ */
 
 MG_EXPORT void memscope_v1_mark(const char *name)
 {
@@ -153,8 +152,7 @@ MG_EXPORT void memscope_v1_resume(void)
 	mg_on_pause(MG_FRAME, false);
 }
 
-/* ---- modules
- * --------------------------------------------------------------------------------------- */
+/* ---- modules --------------------------------------------------------------------------------- */
 
 /* Addresses may come to mean something else: a new epoch before, for what threads take while
  * destructors run, and one after. */
@@ -171,8 +169,7 @@ MG_EXPORT int dlclose(void *handle)
 	return r;
 }
 
-/* ---- forks
- * ----------------------------------------------------------------------------------------- */
+/* ---- forks ----------------------------------------------------------------------------------- */
 
 /* posix_spawn and the raw system calls are left alone, see fork.c; vfork is in end.c. */
 MG_EXPORT int fork(void)
@@ -183,8 +180,7 @@ MG_EXPORT int fork(void)
 	return r;
 }
 
-/* ---- what the program forbids itself: confine.c
- * ----------------------------------------------------------------- */
+/* ---- what the program forbids itself: confine.c ---------------------------------------------- */
 
 /* A system call that may forbid something. One that only asks what the kernel can do has flags with
  * the strict mode, or no filter. */

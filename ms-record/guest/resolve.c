@@ -17,8 +17,7 @@ extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
 
 const struct link_map *mg_own_map, *mg_malloc_map;
 
-/* ---- a module's symbols ----------------------------------------------------------------------
- */
+/* ---- a module's symbols ---------------------------------------------------------------------- */
 
 void mg_symbols_read(struct mg_symbols *y, const struct link_map *m)
 {
@@ -94,8 +93,7 @@ void *mg_next(const char *name, const struct link_map **where)
 	return NULL;
 }
 
-/* ---- the functions as they are before the first call --------------------------------------------
- */
+/* ---- the functions as they are before the first call ----------------------------------------- */
 
 #define FUNCTIONS(X)                                                                               \
 	X(void *, malloc, (size_t size), size)                                                     \
@@ -152,8 +150,7 @@ void mg_resolve(void)
 	mg_next("malloc", &mg_malloc_map);
 }
 
-/* ---- usable sizes -------------------------------------------------------------------------------
- */
+/* ---- usable sizes ---------------------------------------------------------------------------- */
 
 /* The function of one allocator given a block of another one's would read what is not a header. */
 bool mg_resolve_usable(void)

@@ -1,26 +1,37 @@
 /* SPDX-License-Identifier: MIT
  * The writer's side of a ring: room for records, waiting while there is none, and what is lost.
  *
- *   window   |<- lap k: bytes since t->lap ----->|            head counts bytes for ever, offset =
- * head - lap 0           offset              size          [new][new]..|   free
- * [old][old][old][WRAP]     [old]: of lap k-1, not yet read: tail - lap_before onwards ^ limit
+ *           0                         offset            limit                      size
+ *           |                         |                 |                          |
+ *   window  [new][new][new][new][new] |      free       | [old][old][old][WRAP]    |
+ *           |<------ lap k ---------->|                 |<- lap k-1, unread ->|
+ *
+ * head counts bytes for ever, and so does tail; offset = head - lap. What is left of lap k-1, not
+ * yet read, begins at limit = tail - lap_before. With nothing left of it, limit = size.
  *
  * One thread writes `head`, `pending` and the window, ms-record alone writes `tail`.
+ *
  *  W1 A record and 8 bytes for a later MG_WRAP fit below `size` (R2). Where the record does not
- * fit, MG_WRAP goes into the 8 bytes kept in hand, and the next lap begins at 0. W2 Nothing unread
- * is overwritten: a reader in this lap is behind everything that we may write. A reader in the lap
- * before is at tail - lap_before, and a record must end, with its 8 bytes, at or below that. A
- * reader further back means no room at all: the lap in which it reads lies where we would write.
- * This compares real positions, so it holds for laps of different sizes (R3). W3 `head` is stored
- * with release after the record's words (R4); a reader that sees it sees them. MG_WRAP is published
- * by a store of its own. W4 `tail` is loaded with acquire before the bytes below it are written
- * again, so the reader has finished with them. W5 Sleep and wake-up: we store `waiting`, fence,
- * load `tail`; ms-record stores `tail`, fences, loads `waiting`. One of both sees the other's
- *     store; if ms-record does, it changes tail_futex, which we read before. So no wake-up is lost;
- * and the sleep is short in any case. W6 Between two slow calls a record costs one comparison:
- * `mark` is the least of the room that is sure and the place where ms-record should be woken
- * because the ring is half full. A hook that a signal handler interrupts is never entered again on
- * the same ring (see mg_enter_slow), so offset, head and window are this code's alone.
+ *     fit, MG_WRAP goes into the 8 bytes kept in hand, and the next lap begins at 0.
+ *  W2 Nothing unread is overwritten: a reader in this lap is behind everything that we may write. A
+ *     reader in the lap before is at tail - lap_before, and a record must end, with its 8 bytes, at
+ *     or below that. A reader further back means no room at all: the lap in which it reads lies
+ *     where we would write. This compares real positions, so it holds for laps of different sizes
+ *     (R3).
+ *  W3 `head` is stored with release after the record's words (R4); a reader that sees it sees them.
+ *     MG_WRAP is published by a store of its own.
+ *  W4 `tail` is loaded with acquire before the bytes below it are written again, so the reader has
+ *     finished with them.
+ *  W5 Sleep and wake-up: we store `waiting`, fence, load `tail`; ms-record stores `tail`, fences,
+ *     loads `waiting`. One of both sees the other's store; if ms-record does, it changes
+ *     tail_futex, which we read before. So no wake-up is lost; and the sleep is short in any case.
+ *  W6 Between two slow calls a record costs one comparison: `mark` is the least of the room that is
+ *     sure and the place where ms-record should be woken because the ring is half full.
+ *  W7 After a longjmp out of a hook what was published stays and the rest is void: `wrapping` tells
+ *     whether the end of a lap was.
+ *
+ * A hook that a signal handler interrupts is never entered again on the same ring (see
+ * mg_enter_slow), so offset, head and window are this code's alone.
  */
 #include "core.h"
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * The rules that all threads share: ip -> how to step to the caller.
  *
- *   tables[0] 2^12 slots   tables[1] 2^14   tables[2] 2^16   tables[3] 2^18        mg.table = the
- * one in use slot = { key: ip (47 bits) | epoch (16 bits) << 47 | exact << 63,  rule }
+ *   tables[0]    tables[1]    tables[2]    tables[3]
+ *   2^12 slots   2^14         2^16         2^18         mg.table = the one in use
+ *
+ *   slot = { key: ip (47 bits) | epoch (16 bits) << 47 | exact << 63,  rule }
  *
  * A reader never waits: it looks at MG_RULE_PROBES slots in a row and stops at an empty one.
  *

@@ -48,7 +48,8 @@
  *     stack and its paths.
  *
  *  U5 Kept is only what this argument covers: no stack with a signal frame, through unknown code,
- * that ended because of memory contents instead of a rule, or taken while a module is being closed.
+ *     that ended because of memory contents instead of a rule, or taken while a module is being
+ *     closed.
  *
  *  U6 A path is the same induction for the frames inside j: it begins in the same state and all its
  *     slots are compared. It is kept only where no rule on it reads rbp or a saved sp and frame j

@@ -2,8 +2,9 @@
  * The benchmark's programs that do nothing but allocate and free, each in one known way.
  *
  *   micro churn EVENTS DEPTH [LIVE]   from a stack of DEPTH frames; LIVE blocks (1,000) stay alive
- *   micro tree EVENTS DEPTH           while a recursion DEPTH deep goes up and down its last 6
- * levels micro sites COUNT                 one block from each of COUNT different stacks, kept
+ *   micro tree EVENTS DEPTH           while a recursion DEPTH deep goes up and down its
+ *                                     last 6 levels
+ *   micro sites COUNT                 one block from each of COUNT different stacks, kept
  *   micro threads EVENTS THREADS      churn in so many threads at once, EVENTS in all
  *   micro cross EVENTS                one thread allocates, another frees
  *   micro idle SECONDS                allocates a little, then sleeps

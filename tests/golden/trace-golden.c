@@ -2,9 +2,14 @@
  * Writes small traces, the same bytes on every machine with the same zstd: what tests/golden/v2 was
  * made with, and what other tests cut, flip and follow.
  *
- *   trace-golden KIND FILE     KIND: full (every kind of block), plain (no addresses), future
- * (unknown blocks, columns, fields), extended (extended events, usable sizes), moments (a
- * checkpoint, an index), verdicts (two leak scans)
+ *   trace-golden KIND FILE
+ *
+ *   KIND: full      every kind of block
+ *         plain     no addresses
+ *         future    unknown blocks, columns, fields
+ *         extended  extended events, usable sizes
+ *         moments   a checkpoint, an index
+ *         verdicts  two leak scans
  */
 #include <fcntl.h>
 #include <stdio.h>

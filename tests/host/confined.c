@@ -37,8 +37,7 @@ static __attribute__((noinline)) void in_filter(unsigned n)
 		free(keep(malloc(24)));
 }
 
-/* ---- what is forbidden ------------------------------------------------------------------------
- */
+/* ---- what is forbidden ----------------------------------------------------------------------- */
 
 #define ALLOW(number)                                                                              \
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (number), 0, 1),                                       \
@@ -118,8 +117,7 @@ static void by_itself(void)
 		__builtin_ia32_pause();
 }
 
-/* ---- scenes -----------------------------------------------------------------------------------
- */
+/* ---- scenes ---------------------------------------------------------------------------------- */
 
 static void filter(void)
 {

@@ -4,12 +4,17 @@
  * lines.
  *
  * usage: guest_recorder [name=value]... LIBRARY -- COMMAND [ARG...]
- *   verify free_stacks sequence usable: 0 or 1      lap: bytes of the first laps    rings: how many
- * windows: of them have memory null=1: read nothing, only move the tail        stop=N: stop moving
- * tails after N rounds      wait_ms: --overflow copy_ok=1: stacks in copies are not an error
- * dump=1: print each record       keep_dead=1: never free a ring The lines go to the file named by
- * GUEST_TOTALS, if it is set. Status: the command's; 99 = a rule was broken, said on standard
- * error.
+ *   verify, free_stacks, sequence   0 or 1
+ *   lap=N          bytes of the first laps
+ *   rings=N        how many
+ *   null=1         read nothing, only move the tail
+ *   stop=N         stop moving tails after N rounds
+ *   wait_ms=N      --overflow
+ *   dump=1         print each record
+ *   keep_dead=1    never free a ring
+ *
+ * The lines go to the file named by GUEST_TOTALS, if it is set. Status: the command's; 99 = a rule
+ * was broken, said on standard error.
  */
 #include <errno.h>
 #include <poll.h>

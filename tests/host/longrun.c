@@ -5,10 +5,12 @@
  *   longrun steps      a N: N allocations of 100 bytes, kept; f N: frees N of them, oldest first;
  *                      r N: N reallocs of kept blocks; t N: N allocations freed at once; m NAME: a
  *                      mark, then one allocation of 12345 bytes; q: ends, printing what is live
- *   longrun forever KEEP SECONDS [FILE]    allocates and frees for that time, or until there is
- * that file, with KEEP blocks live, prints the truth longrun burst N    waits for a line, then N
- * allocations freed at once, says "ok" longrun marks N    N marks, an allocation after each longrun
- * threads N  N threads that allocate a while; says "ok" and waits for a line
+ *   longrun forever KEEP SECONDS [FILE]
+ *                      allocates and frees for that time, or until there is that file, with KEEP
+ *                      blocks live; prints the truth
+ *   longrun burst N    waits for a line, then N allocations freed at once, says "ok"
+ *   longrun marks N    N marks, an allocation after each
+ *   longrun threads N  N threads that allocate a while; says "ok" and waits for a line
  */
 #include <pthread.h>
 #include <stdio.h>

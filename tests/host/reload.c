@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Opens a plugin, has it allocate and closes it, over and over: reload CYCLES PLUGIN
- * [move|cd FOLDER|swap OTHER]
+ * Opens a plugin, has it allocate and closes it, over and over:
+ *
+ *   reload CYCLES PLUGIN [move|cd FOLDER|swap OTHER]
  *
  * Every tenth block is kept. `move`: what was its place is taken, so that it lies elsewhere each
  * time; `cd`: PLUGIN is relative to FOLDER, which is the current folder while it is opened alone;

@@ -10,10 +10,12 @@
 #define TICKS(n) ((uint64_t)(n)*MS_TRACE_TICK_NS)
 
 /* Modules: 1 the program, 2 libstdc++. Frames and nodes:
- *   node 1 _start <- 2 main <- 3 work [inlined: helper] <- 4 operator new (libstdc++)      site A =
- * node 4
- *                           <- 5 other                                                       site B
- * = node 5 node 6: a pseudo frame "cut" on 1 <- 7 other site C = node 7 */
+ *
+ *   node 1 _start <- 2 main <- 3 work [inlined: helper] <- 4 operator new (libstdc++)
+ *                           <- 5 other
+ *   node 6: a pseudo frame "cut" on 1 <- 7 other
+ *
+ * Site A = node 4, site B = node 5, site C = node 7. */
 static const struct ms_frame frames[] = {
 	{0x1010, 1, 0}, {0x1020, 1, 0}, {0x1030, 1, 0},
 	{0x9040, 2, 0}, {0x1050, 1, 0}, {0, 0, MS_FRAME_CUT},

@@ -185,8 +185,7 @@ static const struct {
 	       {r_syscall, "there is 'syscall' at its entry"},
 	       {r_inside, "it jumps back to its first instructions"}};
 
-/* ---- the image in this process ----------------------------------------------------------------
- */
+/* ---- the image in this process --------------------------------------------------------------- */
 
 #define RINGS 4u
 #define WINDOW (MG_RING_LARGEST + MG_SLACK)
@@ -303,8 +302,7 @@ static void make_session(void)
 	gate->counted = 0;
 }
 
-/* ---- the test ---------------------------------------------------------------------------------
- */
+/* ---- the test -------------------------------------------------------------------------------- */
 
 static struct patch patches[FUNCTIONS];
 
