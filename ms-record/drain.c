@@ -176,7 +176,7 @@ static long futex(uint32_t *word, int op, uint32_t value, const struct timespec 
 }
 
 /* Tells every image and its children that we sleep; false when something came in meanwhile. */
-static bool lie_down(struct drain *d, uint32_t how)
+static bool announce_idle(struct drain *d, uint32_t how)
 {
 	for (size_t i = 0; i < d->pool_count; i++)
 		__atomic_store_n(&d->pools[i]->head->sleeping, how, __ATOMIC_SEQ_CST);
@@ -224,7 +224,7 @@ static bool wait_all(struct drain *d, uint32_t ours, uint32_t how, long ns)
 static void sleep_a_while(struct drain *d, uint32_t ours, long ns)
 {
 	uint32_t how = ns > IDLE_NS ? MG_SLEEPS_LONG : MG_SLEEPS;
-	d->called = !lie_down(d, how) || wait_all(d, ours, how, ns);
+	d->called = !announce_idle(d, how) || wait_all(d, ours, how, ns);
 	for (size_t i = 0; i < d->pool_count; i++)
 		__atomic_store_n(&d->pools[i]->head->sleeping, 0, __ATOMIC_SEQ_CST);
 }

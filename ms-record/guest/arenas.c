@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The preload dress: which memory the allocator behind us mapped for itself.
+ * The preload backend: which memory the allocator behind us mapped for itself.
  *
  * What lies there and is no block is the allocator's: thread caches in which pointers to blocks
  * stay that it has given out, for one. A leak scan must not take them for the program's. Of another

@@ -2,7 +2,7 @@
  * What a program forbids itself while it runs: system calls, by a seccomp filter, and reading the
  * processor's clock.
  *
- * The dress says so before it happens; ms-record looks for filters in /proc besides.
+ * The backend says so before it happens; ms-record looks for filters in /proc besides.
  *
  *  C1 Under a filter, whatever it allows, waits are spins. Who makes a system call is counted in
  *     `calling` before it asks whether there is a filter, and who installs one waits for those: it
@@ -38,7 +38,7 @@ uint64_t mg_ticks(void)
 	       __atomic_add_fetch(&looks, LOOK_TICKS, __ATOMIC_RELAXED);
 }
 
-bool mg_recorder_rests(const struct mg_session *s, uint64_t seconds)
+bool mg_heartbeat_timeout(const struct mg_session *s, uint64_t seconds)
 {
 	uint64_t beat = __atomic_load_n(&s->heartbeat, __ATOMIC_RELAXED);
 	return !mg.sequence && beat && (int64_t)(mg_tsc() - beat) > (int64_t)(s->tsc_hz * seconds);

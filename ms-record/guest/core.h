@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * The freestanding core of the guest: its state, and what its files offer each other and a dress.
+ * The freestanding core of the guest: its state, and what its files offer each other and a backend.
  *
  * The core is the unwinder (unwind.c, walk.c), the rules that it steps by (rules.c, eh_frame.c),
  * the writer's side of a ring (ring.c), the threads' places (thread.c) and what a hook does
- * (hooks.c). It calls nothing outside itself but the two functions of `struct mg_dress`. A dress
- * (preload.c) maps memory, fills `mg` once, and calls the hooks. Nothing here changes errno,
- * allocates, prints, exits, or takes a lock that somebody waits for.
+ * (hooks.c). It calls nothing outside itself but the functions of `struct mg_backend`. A backend
+ * (preload.c, or image.c where the process runs already) maps memory, fills `mg` once, and calls
+ * the hooks. Nothing here changes errno, allocates, prints, exits, or takes a lock that somebody
+ * waits for.
  */
 #ifndef MG_CORE_H
 #define MG_CORE_H
@@ -254,8 +255,8 @@ struct mg_gate {
 	uint64_t adopting; /* thread pointer of the thread that looks for a slot: see fork.c */
 };
 
-/* What the core needs from its dress. Neither may allocate, lock or block. */
-struct mg_dress {
+/* What the core needs from its backend. None of these may allocate, lock or block. */
+struct mg_backend {
 	/* The module that holds `ip`; false = none is known. */
 	bool (*find_image)(uint64_t ip, struct mg_image *image);
 	/* This thread's tid. */
@@ -277,7 +278,7 @@ struct mg_core {
 	bool free_stacks;
 	bool hooked; /* functions of the program are hooked */
 	/* The usable size of a block of the allocator behind malloc; NULL = not asked for, or it
-	 * does not tell. Like a dress's functions it may not allocate, lock or block. */
+	 * does not tell. Like a backend's functions it may not allocate, lock or block. */
 	uint64_t (*usable)(const void *block);
 	bool mapping;               /* --mmap, here and in forked children */
 	struct mg_session *head;    /* of the image; another one in a forked child */
@@ -322,7 +323,7 @@ struct mg_core {
 	uint64_t early;     /* calls before the guest was ready */
 	bool filtered;      /* a seccomp filter was installed since the start: see confine.c */
 	uint32_t calling;   /* threads about to make a system call */
-	struct mg_dress dress;
+	struct mg_backend backend;
 };
 extern struct mg_core mg __attribute__((visibility("hidden")));
 extern struct mg_gate *mg_gate __attribute__((visibility("hidden")));
@@ -332,7 +333,7 @@ extern struct mg_gate mg_closed_gate __attribute__((visibility("hidden")));
 #define MG_FRAME ((const uint64_t *)__builtin_frame_address(0))
 
 /* Where this thread's writer is kept: 0 = none yet; odd = 2 x events + 1 of a thread that found no
- * ring. A dress without thread-local storage of its own defines MG_SELF. */
+ * ring. A backend without thread-local storage of its own defines MG_SELF. */
 /* Address of this thread's control block. */
 MG_INLINE uint64_t mg_thread_pointer(void)
 {
@@ -636,12 +637,11 @@ bool mg_custom_freeing(const uint64_t *frame, const void *block);
 bool mg_custom_within(const struct mg_writer *t, const uint64_t *frame);
 void mg_on_pool(const uint64_t *frame, uint32_t step, const void *pool, const char *name);
 void mg_on_pool_alloc(const uint64_t *frame, const void *pool, const void *block, uint64_t size);
-/* Of the dress: is this call of a hooked function to be looked at? */
+/* Of the backend: is this call of a hooked function to be looked at? */
 bool mg_custom_is_open(const uint64_t *frame);
 /* This thread's writer as it is, or NULL. */
 struct mg_writer *mg_custom_writer(void);
-/* Of the dress: the dynamic linker changes its list of modules, and calls a function of that kind.
- */
+/* Of the backend: the dynamic linker changes its list of modules, by a function of that kind. */
 void mg_custom_linker(const uint64_t *frame);
 /* late.c: has ms-record look for functions to hook in modules that were opened just now, and waits
  * for that. `map`: maps a page for slots there, and returns its address or 0; NULL: we cannot. */
@@ -655,8 +655,8 @@ void mg_entry_custom(void);
  * mg_spin is called in between. */
 uint64_t mg_ticks(void);
 void mg_spin(void);
-/* Has ms-record's heart not beaten for so long? Not told where stamps are counted. */
-bool mg_recorder_rests(const struct mg_session *s, uint64_t seconds);
+/* Is ms-record's last heartbeat older than that? Not told where stamps are counted. */
+bool mg_heartbeat_timeout(const struct mg_session *s, uint64_t seconds);
 /* May system calls be forbidden? */
 bool mg_filtered(void);
 /* The system call, without a result; under a filter a wait is a spin. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The preload dress of hooked functions: memory for their slots, which ms-record fills while the
+ * The preload backend of hooked functions: memory for their slots, which ms-record fills while the
  * constructor waits, and memscope.h's pools.
  */
 #include <sys/mman.h>
@@ -108,7 +108,7 @@ void mg_custom_prepare(struct mg_session *s, int fd)
 	if (!exchange(fd))
 		return;
 	find_xsave();
-	mg.dress.find_image = find_image_kept;
+	mg.backend.find_image = find_image_kept;
 	mg.hooked = true;
 }
 

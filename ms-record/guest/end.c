@@ -9,9 +9,9 @@
  *  E1 No lock, no allocation, and no system call before ms-record has looked into /proc and found
  *     that no seccomp filter is installed (MG_END_NAP): a filter may be younger than the
  *     constructor. Until then, and under a filter, the thread spins.
- *  E2 It waits SEEN_MS for ms-record to notice, longer while its heart beats (a busy machine), and
- *     `end_wait_ms` for it to be done. A recorder that is stopped or slow costs no more; one whose
- *     heart has not beaten for a second, nothing.
+ *  E2 It waits SEEN_MS for ms-record to notice, longer while it has a heartbeat (a busy machine),
+ *     and `end_wait_ms` for it to be done. A recorder that is stopped or slow costs no more; one
+ *     without a heartbeat for a second, nothing.
  *  E3 Of several threads that end the process at once one is held and the others wait for the same.
  *     Each takes a handler of its own from the list that exit() empties; so there are AT_ONCE of
  *     ours. One that finds none left ends the process at once.
@@ -91,7 +91,7 @@ __asm__(".text\n"
 static bool is_vfork_child(void)
 {
 	return __atomic_load_n(&vforked, __ATOMIC_RELAXED) && !mg_filtered() &&
-	       (uint32_t)mg_syscall(GETTID, 0, 0, 0, 0, 0, 0) != mg.dress.tid();
+	       (uint32_t)mg_syscall(GETTID, 0, 0, 0, 0, 0, 0) != mg.backend.tid();
 }
 
 static bool waiting(uint32_t state)
@@ -113,7 +113,7 @@ static void abandon_hook(void)
 /* Is it for certain at work, however slowly, and may take longer than SEEN_MS? */
 static bool recorder_lives(const struct mg_session *s)
 {
-	return !mg.sequence && s->end_wait_ms > SEEN_MS && !mg_recorder_rests(s, 1);
+	return !mg.sequence && s->end_wait_ms > SEEN_MS && !mg_heartbeat_timeout(s, 1);
 }
 
 /* E2: until ms-record is done. */
@@ -140,13 +140,13 @@ static __attribute__((used)) void mg_end_hold(const uint64_t *regs)
 	uint32_t none = MG_END_NONE;
 	if (!s || !s->end_wait_ms || !s->tsc_hz ||
 	    !__atomic_load_n(&mg_gate->on, __ATOMIC_ACQUIRE) ||
-	    __atomic_load_n(&s->state, __ATOMIC_RELAXED) == MG_OFF || mg_recorder_rests(s, 1) ||
+	    __atomic_load_n(&s->state, __ATOMIC_RELAXED) == MG_OFF || mg_heartbeat_timeout(s, 1) ||
 	    is_vfork_child())
 		return;
 	if (__atomic_compare_exchange_n(&s->end_state, &none, MG_END_TAKEN, false, __ATOMIC_ACQ_REL,
 					__ATOMIC_ACQUIRE)) {
 		abandon_hook();
-		s->end_tid = mg.dress.tid();
+		s->end_tid = mg.backend.tid();
 		s->end_sp = (uint64_t)regs;
 		s->end_tp = mg_thread_pointer();
 		__atomic_store_n(&s->end_state, MG_END_HELD, __ATOMIC_RELEASE);

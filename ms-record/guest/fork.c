@@ -108,7 +108,7 @@ static uint32_t own_tid(void)
 	const struct mg_writer *t = inherited();
 	bool raw = mg.raw_tp == mg_thread_pointer();
 	mg.raw_tp = 0;
-	uint32_t tid = mg.dress.tid();
+	uint32_t tid = mg.backend.tid();
 	if (mg_filtered() || (!raw && (mg.fork_stamp || (t && t->tid != tid))))
 		return tid;
 	uint32_t real = (uint32_t)mg_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0);
@@ -185,7 +185,7 @@ static void begin(struct mg_fork_slot *d, unsigned char *at)
 	mg.rings = (struct mg_ring *)(void *)(at + s->rings_offset);
 	mg_grow_whole(mg.windows, at + s->data_offset,
 		      mg.slots_mapped ? s->ring_max : MG_CHUNK_FIRST, s->window_bytes);
-	mg.dress.modules_forked();
+	mg.backend.modules_forked();
 	__atomic_store_n(&s->guest_ready, 1, __ATOMIC_RELEASE);
 	__atomic_store_n(&d->ready, 1, __ATOMIC_RELEASE);
 }

@@ -8,11 +8,11 @@ GUEST_CORE := eh_frame grow rules unwind walk ring thread fork copy record hooks
 override GUEST_CFLAGS := -std=gnu11 -g -O2 -fPIC -D_GNU_SOURCE $(WARN) -fvisibility=hidden -fno-stack-protector -fcf-protection \
 	-mgeneral-regs-only -mcx16 -fno-strict-aliasing -fno-plt -fasynchronous-unwind-tables
 override GUEST_CORE_CFLAGS := -ffreestanding -fno-builtin -fno-tree-loop-distribute-patterns -fomit-frame-pointer
-override GUEST_DRESS_CFLAGS := -fno-builtin -fno-omit-frame-pointer -fno-optimize-sibling-calls -fexceptions
+override GUEST_BACKEND_CFLAGS := -fno-builtin -fno-omit-frame-pointer -fno-optimize-sibling-calls -fexceptions
 override GUEST_LDFLAGS := -shared -Wl,-z,defs,-z,relro,-z,now,-z,nodelete,-z,initfirst,-z,noexecstack -Wl,--version-script=$(GUEST_DIR)/exports.map \
 	-Wl,-soname,libmemscope-preload.so -Wl,--build-id
 
-$(B)/$(GUEST_DIR)/%.o: override ALL_CFLAGS = $(GUEST_CFLAGS) $(if $(filter $*,$(GUEST_CORE)),$(GUEST_CORE_CFLAGS),$(GUEST_DRESS_CFLAGS)) $(GUEST_EXTRA)
+$(B)/$(GUEST_DIR)/%.o: override ALL_CFLAGS = $(GUEST_CFLAGS) $(if $(filter $*,$(GUEST_CORE)),$(GUEST_CORE_CFLAGS),$(GUEST_BACKEND_CFLAGS)) $(GUEST_EXTRA)
 $(B)/$(GUEST_DIR)/%.o: $(GUEST_DIR)/%.c
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<

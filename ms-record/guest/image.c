@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The dress for a process that runs already: the hooks that slots come to, and the beginning of a
+ * The backend for a process that runs already: the hooks that slots come to, and the beginning of a
  * session, which is the first event's.
  *
  *  A1 Nobody waits: the session says so (wait_ticks 0), and a full ring drops. No system call is
@@ -81,7 +81,7 @@ static uint32_t own_tid(void)
 }
 
 /* A new thread where another one was. */
-static __attribute__((noinline)) void move_in(struct mg_place *p, uint32_t tid)
+static __attribute__((noinline)) void reset_thread_slot(struct mg_place *p, uint32_t tid)
 {
 	p->self = 0;
 	p->inside = NULL;
@@ -103,7 +103,7 @@ static bool recorder_is_gone(const struct mg_session *s)
 	uint64_t beat = __atomic_load_n(&s->heartbeat, __ATOMIC_RELAXED);
 	if (mg.sequence)
 		return __atomic_load_n(&s->sequence, __ATOMIC_RELAXED) - beat > STILL_EVENTS;
-	return mg_recorder_rests(s, STILL_SECONDS);
+	return mg_heartbeat_timeout(s, STILL_SECONDS);
 }
 
 /* A5 */
@@ -133,7 +133,7 @@ MG_INLINE struct mg_place *place_for(const uint64_t *frame)
 	}
 	uint32_t tid = own_tid();
 	if (MG_UNLIKELY(p->tid != tid))
-		move_in(p, tid);
+		reset_thread_slot(p, tid);
 	if (MG_UNLIKELY(p->inside) && within(p, frame))
 		return NULL;
 	if (p->self && !(p->self & 1)) {
@@ -417,9 +417,9 @@ static bool start(void)
 	mg.main_low = mg_manifest.main_low;
 	mg.main_high = mg_manifest.main_high;
 	mg.main_entry = mg_manifest.main_entry;
-	mg.dress.find_image = find_image;
-	mg.dress.tid = own_tid;
-	mg.dress.modules_forked = modules_forked;
+	mg.backend.find_image = find_image;
+	mg.backend.tid = own_tid;
+	mg.backend.modules_forked = modules_forked;
 	mg.closing = s->modules_closing;
 	mg.hooked = s->late_wanted;
 	for (uint32_t i = 0; i < mg_manifest.hook_count; i++)

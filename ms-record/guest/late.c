@@ -8,7 +8,7 @@
  *  L1 It waits ASKED_MS for ms-record to take it up, TAKEN_MS for it to be done; not at all when
  *     its heartbeat has stopped, or nobody records. A recorder that comes later than that writes
  *     nothing.
- *  L2 A page near the module is mapped by us where the dress can: the linker made the same system
+ *  L2 A page near the module is mapped by us where the backend can: the linker made the same system
  *     call just now; not under a filter that was installed since the start. The image makes none:
  *     there ms-record does it.
  */
@@ -20,7 +20,7 @@
 static bool nobody_records(const struct mg_session *s)
 {
 	return __atomic_load_n(&s->state, __ATOMIC_RELAXED) == MG_OFF || !s->tsc_hz ||
-	       mg_recorder_rests(s, 1);
+	       mg_heartbeat_timeout(s, 1);
 }
 
 /* False: ms-record is just about to go on. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The preload dress: the interposed entry points.
+ * The preload backend: the interposed entry points.
  *
  * Each calls the next provider and then the hook; only a free is recorded before. They are compiled
  * with a frame pointer, from which the hook takes its caller's ip, sp and rbp. No dlopen here: it

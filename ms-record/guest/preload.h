@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The preload dress: what its files offer each other.
+ * The preload backend: what its files offer each other.
  */
 #ifndef MG_PRELOAD_H
 #define MG_PRELOAD_H

@@ -67,7 +67,7 @@ uint64_t mg_rule_derive(uint64_t ip)
 	struct mg_image image;
 	if ((ip & ~MG_EXACT_IP) >> 47)
 		return MG_RULE_NO_CODE;
-	if (!mg.dress.find_image(ip & ~MG_EXACT_IP, &image))
+	if (!mg.backend.find_image(ip & ~MG_EXACT_IP, &image))
 		return mg_rule_outside(ip);
 	return mg_eh_frame_rule(&image, ip);
 }

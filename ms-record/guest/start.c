@@ -183,8 +183,8 @@ static const char *map_rest(void)
 	if (failed(call(SYS_madvise, (uint64_t)m, 4096, MADV_WIPEONFORK, 0)))
 		return "this kernel cannot wipe a page on fork (Linux 4.14 can)";
 	mg_rules_init(m + 4096);
-	mg.dress.find_image = mg_find_image_of;
-	mg.dress.modules_forked = mg_modules_forked;
+	mg.backend.find_image = mg_find_image_of;
+	mg.backend.modules_forked = mg_modules_forked;
 	mg_modules_init(m + 4096 + MG_RULE_BYTES);
 	mg_gate = (struct mg_gate *)(void *)m;
 	mg_gate->counted = 1; /* it is shut, but not because this is a forked child */
@@ -223,7 +223,7 @@ static void learn_thread_block(void)
 	uint32_t tid = (uint32_t)call(SYS_gettid, 0, 0, 0, 0);
 	tid_in_block = true;
 	tid_in_block = tid_of_thread() == tid;
-	mg.dress.tid = tid_of_thread;
+	mg.backend.tid = tid_of_thread;
 }
 
 static void learn_stacks(void)

@@ -228,7 +228,7 @@ static struct mg_writer *first_event(uintptr_t *self, uint64_t sp)
 {
 	uintptr_t events = *self >> 1;
 	struct mg_writer *t = NULL;
-	uint32_t tid = mg.dress.tid(); /* 0: it is not to be had */
+	uint32_t tid = mg.backend.tid(); /* 0: it is not to be had */
 	if (!*self) {
 		*self = 1; /* a signal handler that comes now records nothing, and does not claim a
 			      second ring */

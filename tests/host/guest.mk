@@ -28,7 +28,7 @@ $(GUEST_T)/guest_storm: tests/host/guest_storm.c tests/host/guest_bump.c
 	$(CC) -g -O1 -fno-builtin -shared -fPIC -o $(@D)/libguest_bump.so tests/host/guest_bump.c
 	$(CC) -g -O1 -Wall -Wextra -fno-builtin -o $@ $< -L$(@D) -Wl,-rpath,'$$ORIGIN',--no-as-needed -lguest_bump
 
-GUEST_T_BUILD = $(CC) $(filter-out -mgeneral-regs-only,$(GUEST_CFLAGS)) $(GUEST_DRESS_CFLAGS) -fno-tree-loop-distribute-patterns -I. -shared -Wl,-z,initfirst \
+GUEST_T_BUILD = $(CC) $(filter-out -mgeneral-regs-only,$(GUEST_CFLAGS)) $(GUEST_BACKEND_CFLAGS) -fno-tree-loop-distribute-patterns -I. -shared -Wl,-z,initfirst \
 	-Wl,--version-script=$(GUEST_DIR)/exports.map
 # The version script hides them, but hidden functions of these names would be the judge's libc ones too.
 GUEST_T_SRC := $(filter-out $(GUEST_DIR)/memory.c,$(GUEST_SRC)) $(GUEST_ASM)
