@@ -443,7 +443,7 @@ static int write_slots(const struct attach *a, struct ms_err *err)
 	return 0;
 }
 
-/* As for a guest that said hello. */
+/* As after the handshake of a guest. */
 static struct session *begin(struct control *c, struct ms_err *err)
 {
 	struct attach *a = c->attach;

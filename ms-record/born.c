@@ -18,7 +18,7 @@
 
 #include "control.h"
 #include "forks.h"
-#include "hello.h"
+#include "handshake.h"
 #include "info.h"
 #include "libcommon/proc/proc.h"
 #include "options.h"
@@ -144,9 +144,9 @@ static enum found find_process(struct session *s, const struct identity *parent)
 
 static void end_at_once(struct control *c, struct session *s)
 {
-	struct session *now = hello_running(c, s->pid);
+	struct session *now = handshake_running_session(c, s->pid);
 	if (now && now != s && !now->forked)
-		hello_succeed(c, s, now);
+		handshake_replace(c, s, now);
 	else
 		control_end(c, s, SESSION_EXITED, -1);
 }

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "born.h"
-#include "hello.h"
+#include "handshake.h"
 #include "hook_late.h"
 #include "info.h"
 #include "inject.h"
@@ -27,7 +27,7 @@
 #include "samples.h"
 
 #define GRACE_NS UINT64_C(200000000)
-#define HELLO_NS UINT64_C(1000000000)
+#define HANDSHAKE_NS UINT64_C(1000000000)
 #define AGAIN_NS UINT64_C(2000000000)
 #define STUCK_NS UINT64_C(5000000000) /* a write that takes so long */
 #define STILL_AFTER 3u                /* samples in which nothing had changed */
@@ -138,7 +138,7 @@ int control_start(struct control *c, const struct options *o, struct ms_err *err
 	if (launch_find(&c->launch, o, err))
 		return -1;
 	c->launch.status = 125;
-	if (control_take_signals(c, err) || hello_listen(c, err))
+	if (control_take_signals(c, err) || handshake_listen(c, err))
 		return -1;
 	c->launch.socket = c->socket_name;
 	clock_tsc_hz(); /* measured before the command waits for it */
@@ -275,7 +275,7 @@ static void watch_hidden(struct session *s)
 	free(name);
 }
 
-/* An exec that brings no hello for a while: the new program cannot be recorded, or was told not to
+/* An exec without a handshake for a while: the new program cannot be recorded, or was told not to
  * be. */
 static void watch_exec(struct control *c, struct session *s)
 {
@@ -286,7 +286,7 @@ static void watch_exec(struct control *c, struct session *s)
 		return;
 	if (!s->changed_ns)
 		note_exec(s);
-	else if (clock_mono() - s->changed_ns > HELLO_NS)
+	else if (clock_mono() - s->changed_ns > HANDSHAKE_NS)
 		control_end(c, s, SESSION_EXECED, -1);
 }
 
@@ -458,7 +458,7 @@ static void turn(struct control *c, int timeout)
 		if (p[0].revents)
 			control_read_signals(c);
 		if (p[1].revents)
-			hello_accept(c);
+			handshake_accept(c);
 		if (p[4].revents)
 			born_accept(c);
 		if (p[5].revents)
@@ -527,7 +527,7 @@ static void conclude(struct control *c)
 {
 	siginfo_t info = {0};
 	if (c->attached) {
-		struct session *s = hello_running(c, c->launch.pid);
+		struct session *s = handshake_running_session(c, c->launch.pid);
 		c->status = s ? session_exit_status(s->proc) : -1;
 	} else {
 		waitid(P_PID, (id_t)c->launch.pid, &info, WEXITED | WNOWAIT);
@@ -571,7 +571,7 @@ void control_run(struct control *c)
 	tell_turn(c); /* what was asked for in the last moment has been done */
 	waitpid(c->launch.pid, NULL, 0);
 	if (c->first)
-		files_discard(&c->files); /* the command never said hello */
+		files_discard(&c->files); /* the command never made its handshake */
 }
 
 void control_discard(struct control *c)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The control thread: who says hello, who ended, which signals came, when to sample.
+ * The control thread: handshakes, who ended, which signals came, when to sample.
  */
 #ifndef CONTROL_H
 #define CONTROL_H
@@ -34,7 +34,7 @@ struct control {
 	struct scanner scanner;
 	struct tell tell;
 	struct run run;
-	struct output *first; /* of the launched image, until it says hello */
+	struct output *first; /* of the launched image, until its handshake */
 	struct session *sessions;
 	char socket_name[48];
 	int listener, signals, child; /* descriptors */

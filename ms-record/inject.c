@@ -13,7 +13,8 @@
  *
  * The thread goes on tracing it and all that it starts (scan_trace.c). At every further exec the
  * same is done again; or, where a library can be preloaded, that is put into its environment
- * (exec_env.h), and it says hello. Sessions are the control thread's: it gives way for the time.
+ * (exec_env.h), and makes its handshake. Sessions are the control thread's: it gives way for the
+ * time.
  *
  *   tracing thread            control thread
  *   exec: ASKED  -----------> inject_serve: GRANTED, waits
@@ -40,7 +41,7 @@
 #include "clock.h"
 #include "control.h"
 #include "exec_env.h"
-#include "hello.h"
+#include "handshake.h"
 #include "libcommon/base/arena.h"
 #include "options.h"
 #include "session.h"
@@ -269,7 +270,7 @@ static bool put_further(struct control *c, pid_t pid, struct beginning *b, struc
 {
 	struct session *old, *now;
 	struct aside aside;
-	struct output *out = hello_trace_for(c, pid, &old, &b->parent, err);
+	struct output *out = handshake_trace_for(c, pid, &old, &b->parent, err);
 	if (!out)
 		return false;
 	bool command = pid == c->launch.pid;
@@ -279,7 +280,7 @@ static bool put_further(struct control *c, pid_t pid, struct beginning *b, struc
 		now->may_drop = false;
 	put_back(c, &aside, now != NULL);
 	if (now && old)
-		hello_succeed(c, old, now);
+		handshake_replace(c, old, now);
 	return now != NULL;
 }
 
@@ -337,7 +338,7 @@ static int prepare(struct control *c, pid_t pid, enum launch_way way, bool wante
 	snprintf(path, sizeof path, "/proc/%d/root%s", (int)pid, c->launch.guest);
 	if (way == LAUNCH_PRELOAD && access(path, R_OK))
 		return ms_err_set(err, "the recorder's library cannot be seen from where it runs");
-	if (way == LAUNCH_PRELOAD) /* it says hello, and is told whether it is wanted */
+	if (way == LAUNCH_PRELOAD) /* its handshake tells it whether it is wanted */
 		return exec_env_preload(pid, c->launch.guest, c->socket_name, err);
 	exec_env_spare(pid, c->launch.guest, &ignored);
 	if (way == LAUNCH_NOT || !wanted)
@@ -351,8 +352,8 @@ static void become(struct control *c, pid_t pid)
 	char exe[32];
 	snprintf(exe, sizeof exe, "/proc/%d/exe", (int)pid);
 	enum launch_way way = launch_way(exe, &why);
-	bool wanted = hello_wants(c, pid);
-	if (!hello_running(c, pid)) { /* it may be a forked child that is recorded */
+	bool wanted = handshake_wanted(c, pid);
+	if (!handshake_running_session(c, pid)) { /* it may be a forked child that is recorded */
 		drain_settle(&c->drain);
 		born_accept(c);
 	}
@@ -360,7 +361,7 @@ static void become(struct control *c, pid_t pid)
 	if (!prepare(c, pid, way, wanted, &why) || !wanted)
 		return;
 	refuse(c, &why);
-	hello_missed(c, pid, reason(&why));
+	handshake_missed(c, pid, reason(&why));
 }
 
 /* Waits until the control thread gives way. */

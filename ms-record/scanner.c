@@ -94,7 +94,7 @@ bool scanner_hold(struct scanner *sc, pid_t pid, pid_t tid, const struct scan_th
 			continue;
 		uint64_t now = session_signature(s->proc);
 		if (now && s->signature && now != s->signature)
-			continue; /* it became another program, which said no hello */
+			continue; /* it became another program, which made no handshake */
 		/* A scan on request that is under way gives up. */
 		__atomic_store_n(&s->mem->end_state, MG_END_HELD, __ATOMIC_RELEASE);
 		if (__atomic_load_n(&s->scan->busy, __ATOMIC_ACQUIRE)) {

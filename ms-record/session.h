@@ -344,7 +344,7 @@ struct session {
 	int exit_status; /* waitpid's, -1 = unknown; valid once ending is set */
 	char *successor; /* valid once ending is set */
 	char *became,
-		*became_why; /* an executable that brought no hello (yet), and why it cannot */
+		*became_why; /* an executable without a handshake (yet), and why it has none */
 	uint64_t ended_ns, changed_ns;
 	uint64_t replaced_ns; /* when the image that it became began; 0 = it became none */
 	uint64_t images_kept, images_trivial; /* launched: valid once ending is set */
@@ -367,7 +367,7 @@ struct session {
 	bool guest_ready;
 };
 
-/* Makes the shared memory of a session for the process `pid` that said hello, `opt` and `writer`
+/* Makes the shared memory of a session for the process `pid` that asked for it, `opt` and `writer`
  * borrowed; `forks`: with slots for its forked children. NULL with `err` set. `out` is kept. */
 struct session *session_new(const struct options *opt, struct writer *writer, struct output *out,
 			    pid_t pid, uint64_t *buffer_used, bool forks, struct ms_err *err);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * --standby: the holder, who keeps a command's processes ready to be woken.
  *
- * It has one thread, and nothing to do but to wait: for a program image of the command's that says
- * hello, for a recorder that asks for one, for a recorder or a process that ends.
+ * It has one thread, and nothing to do but to wait: for the handshake of a program image of the
+ * command's, for a recorder that asks for one, for a recorder or a process that ends.
  */
 #include "standby.h"
 
@@ -26,7 +26,7 @@
 
 #include "control.h"
 #include "frames_list.h"
-#include "hello.h"
+#include "handshake.h"
 #include "hook_launch.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
@@ -50,7 +50,7 @@ struct holder {
 	struct control control; /* its launch, listener and signals are used */
 	struct sleeper *first;
 	int child;      /* pidfd of the command */
-	uint64_t since; /* CLOCK_MONOTONIC: somebody was last seen who may say hello */
+	uint64_t since; /* CLOCK_MONOTONIC: somebody was last seen who may make a handshake */
 	bool forked;    /* the command has started others, as far as that can be seen */
 };
 
@@ -130,7 +130,7 @@ static int listen_for(const struct session *s)
 	return -1;
 }
 
-/* An image said hello. */
+/* After the handshake of an image. */
 static struct sleeper *new_sleeper(struct holder *h, pid_t pid)
 {
 	struct ms_err ignored = {0}; /* it runs on unrecorded, as it would asleep */
@@ -172,7 +172,7 @@ static void welcome(struct holder *h, int fd, int pid)
 	struct control *c = &h->control;
 	struct sleeper *z = new_sleeper(h, pid);
 	bool hooks = z && hook_launch_wanted(z->session, &c->opt->hooks);
-	if (!hello_welcome(fd, z ? z->session : NULL))
+	if (!handshake_reply(fd, z ? z->session : NULL))
 		forget(h, pid);
 	else if (hooks)
 		place_hooks(c, z, fd);
@@ -182,7 +182,7 @@ static void meet(struct holder *h)
 {
 	int pid;
 	for (int fd; (fd = accept4(h->control.listener, NULL, NULL, SOCK_CLOEXEC)) >= 0;) {
-		if (hello_hear(&h->control, fd, &pid))
+		if (handshake_receive(&h->control, fd, &pid))
 			welcome(h, fd, pid);
 		close(fd);
 	}
@@ -400,7 +400,7 @@ static int start(struct holder *h, struct ms_err *err)
 	l->status = 125;
 	if (l->inject)
 		return ms_err_set(err, "cannot hold '%s' on standby: %s", l->program, l->inject);
-	if (control_take_signals(c, err) || hello_listen(c, err))
+	if (control_take_signals(c, err) || handshake_listen(c, err))
 		return -1;
 	l->socket = c->socket_name;
 	if (launch_fork(l, c->opt, err))

@@ -216,7 +216,7 @@ static int take_hooks(struct session *s, struct woken *w, struct ms_err *err)
 	return 0;
 }
 
-/* As for a guest that said hello. */
+/* As after the handshake of a guest. */
 int woken_prepare(struct control *c, struct woken *w, pid_t pid, struct ms_err *err)
 {
 	struct session *s = session_woken(c->opt, &c->writer, c->first, pid, &c->buffer_used,

@@ -82,17 +82,17 @@
 /* The environment variable that names the recorder's socket (abstract, without the leading NUL). */
 #define MG_ENV_SOCKET "MEMSCOPE_SOCKET"
 
-/* Handshake, SOCK_SEQPACKET: the guest's constructor sends mg_hello, ms-record answers mg_welcome,
- * with the session memory's descriptor (and no other) as SCM_RIGHTS when `accept` is 1. The guest
- * maps it and closes both. ms-record takes pid and uid from SO_PEERCRED, opens a pidfd, and answers
- * within five seconds or the guest goes on unrecorded. */
-struct mg_hello {
+/* Handshake, SOCK_SEQPACKET: the guest's constructor sends mg_handshake, ms-record answers
+ * mg_handshake_reply, with the session memory's descriptor (and no other) as SCM_RIGHTS when
+ * `accept` is 1. The guest maps it and closes both. ms-record takes pid and uid from SO_PEERCRED,
+ * opens a pidfd, and answers within five seconds or the guest goes on unrecorded. */
+struct mg_handshake {
 	uint64_t magic;
 	uint32_t version;
 	uint32_t pid;
 	char exe[256]; /* program_invocation_name, cut */
 };
-struct mg_welcome {
+struct mg_handshake_reply {
 	uint64_t magic;
 	uint32_t version;
 	uint32_t accept; /* 0 = not wanted: stay out */

@@ -89,9 +89,9 @@ static int connect_to(const char *name)
 	return (int)fd;
 }
 
-static bool send_hello(int fd, const char *exe)
+static bool send_handshake(int fd, const char *exe)
 {
-	struct mg_hello h = {.magic = MG_MAGIC, .version = MG_LAYOUT_VERSION};
+	struct mg_handshake h = {.magic = MG_MAGIC, .version = MG_LAYOUT_VERSION};
 	h.pid = (uint32_t)call(SYS_getpid, 0, 0, 0, 0);
 	mg_append(h.exe, sizeof(h.exe), 0, exe);
 	return mg_syscall(SYS_sendto, (uint64_t)fd, (uint64_t)&h, sizeof(h), MSG_NOSIGNAL, 0, 0) ==
@@ -99,7 +99,7 @@ static bool send_hello(int fd, const char *exe)
 }
 
 /* The answer; returns the session's descriptor or -1. */
-static int receive_welcome(int fd, struct mg_welcome *w)
+static int receive_reply(int fd, struct mg_handshake_reply *w)
 {
 	union {
 		struct cmsghdr align;
@@ -296,8 +296,8 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
 	mg_closed_gate.counted = 1;
 	if (fd < 0)
 		return;
-	struct mg_welcome w = {0};
-	int memory = send_hello(fd, argc > 0 ? argv[0] : "") ? receive_welcome(fd, &w) : -1;
+	struct mg_handshake_reply w = {0};
+	int memory = send_handshake(fd, argc > 0 ? argv[0] : "") ? receive_reply(fd, &w) : -1;
 	bool mapped = memory >= 0 && map_session(memory, w.bytes);
 	if (memory >= 0)
 		call(SYS_close, (uint64_t)memory, 0, 0, 0);

@@ -359,18 +359,18 @@ static int listen_on(char *name, size_t size)
 	return s;
 }
 
-/* Answers one hello: the first is wanted, the others are not. */
+/* Answers one handshake: the first is wanted, the others are not. */
 static void answer(int s, int memory)
 {
 	static bool taken;
-	struct mg_hello h;
+	struct mg_handshake h;
 	int c = accept(s, NULL, NULL);
 	if (c < 0 || recv(c, &h, sizeof(h), 0) != sizeof(h) || h.magic != MG_MAGIC) {
 		close(c);
 		return;
 	}
 	bool want = !taken && (pid_t)h.pid == child;
-	struct mg_welcome w = {MG_MAGIC, MG_LAYOUT_VERSION, want, 0};
+	struct mg_handshake_reply w = {MG_MAGIC, MG_LAYOUT_VERSION, want, 0};
 	w.bytes = session->data_offset + session->ring_max * session->window_bytes;
 	struct iovec v = {&w, sizeof(w)};
 	union {

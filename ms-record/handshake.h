@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * The handshake with guests, over an abstract socket with a random name.
  */
-#ifndef HELLO_H
-#define HELLO_H
+#ifndef HANDSHAKE_H
+#define HANDSHAKE_H
 
 #include <stdbool.h>
 
@@ -13,25 +13,25 @@ struct ms_err;
 struct output;
 
 /* Makes the socket. 0, or -1 with `err` set. */
-int hello_listen(struct control *c, struct ms_err *err);
+int handshake_listen(struct control *c, struct ms_err *err);
 struct session;
-/* Who is at the other end of a connection to it, and said hello: *pid. False = nobody to answer. */
-bool hello_hear(const struct control *c, int fd, int *pid);
+/* Receives a request, and whose it is: *pid. False = nobody to answer. */
+bool handshake_receive(const struct control *c, int fd, int *pid);
 /* Answers with the session's memory; NULL = it is not recorded. False = it did not arrive. */
-bool hello_welcome(int fd, const struct session *s);
+bool handshake_reply(int fd, const struct session *s);
 /* The running session of a process, or NULL. */
-struct session *hello_running(struct control *c, int pid);
+struct session *handshake_running_session(struct control *c, int pid);
 /* `now` takes the place of `old` in the same process. */
-void hello_succeed(struct control *c, struct session *old, const struct session *now);
+void handshake_replace(struct control *c, struct session *old, const struct session *now);
 /* The trace of a process that becomes another program, and whose image that was: *old (NULL: of
  * none that is recorded), *parent as in struct session. NULL with `err` set: there can be none. */
-struct output *hello_trace_for(struct control *c, int pid, struct session **old, uint32_t *parent,
-			       struct ms_err *err);
+struct output *handshake_trace_for(struct control *c, int pid, struct session **old,
+				   uint32_t *parent, struct ms_err *err);
 /* Is the program wanted that the process has become? */
-bool hello_wants(const struct control *c, int pid);
+bool handshake_wanted(const struct control *c, int pid);
 /* One that is wanted cannot be recorded, for that reason. */
-void hello_missed(struct control *c, int pid, const char *why);
+void handshake_missed(struct control *c, int pid, const char *why);
 /* Answers everyone who waits at the socket: a new image is recorded, or told to stay out. */
-void hello_accept(struct control *c);
+void handshake_accept(struct control *c);
 
 #endif

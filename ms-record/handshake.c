@@ -2,9 +2,9 @@
  * The handshake with guests.
  *
  * The name is random, but anyone can list abstract sockets: the kernel says who is at the other
- * end, and only our own user's processes, root's, or descendants of ours are heard.
+ * end, and only our own user's processes, root's, or descendants of ours are answered.
  */
-#include "hello.h"
+#include "handshake.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -34,7 +34,7 @@
 
 #define ANCESTORS_MAX 64
 
-int hello_listen(struct control *c, struct ms_err *err)
+int handshake_listen(struct control *c, struct ms_err *err)
 {
 	uint64_t random[2];
 	if (getrandom(random, sizeof random, 0) != sizeof random)
@@ -75,7 +75,7 @@ static bool descends(pid_t pid)
 	return false;
 }
 
-static bool welcome_here(const struct control *c, const struct ucred *who)
+static bool is_allowed(const struct control *c, const struct ucred *who)
 {
 	if (who->pid <= 0)
 		return false;
@@ -86,7 +86,7 @@ static bool welcome_here(const struct control *c, const struct ucred *who)
 
 /* ---- a new image ---- */
 
-struct session *hello_running(struct control *c, int pid)
+struct session *handshake_running_session(struct control *c, int pid)
 {
 	for (struct session *s = c->sessions; s; s = s->next)
 		if (s->pid == pid && s->ending == SESSION_RUNS)
@@ -112,13 +112,13 @@ static char *relative(const struct control *c, const struct session *old, const 
 	return strdup(last_part(file));
 }
 
-/* What an image is called: by its executable, and as it is shown. */
-struct called {
+/* The names of an image: its executable's, and as it is shown. */
+struct image_name {
 	char exe[4097];
 	char *name;
 };
 
-static void call(struct called *n, pid_t pid)
+static void read_name(struct image_name *n, pid_t pid)
 {
 	char path[32];
 	snprintf(path, sizeof path, "/proc/%d", (int)pid);
@@ -133,7 +133,7 @@ static void call(struct called *n, pid_t pid)
 }
 
 /* The trace for an image: FILE for the first of the command, else one in FILE.d. */
-static struct output *trace_for(struct control *c, pid_t pid, const struct called *n,
+static struct output *trace_for(struct control *c, pid_t pid, const struct image_name *n,
 				struct ms_err *err)
 {
 	if (c->first && pid == c->launch.pid) {
@@ -144,7 +144,7 @@ static struct output *trace_for(struct control *c, pid_t pid, const struct calle
 	return files_open_further(&c->files, c->opt, n->name, pid, c->next_image, err);
 }
 
-void hello_succeed(struct control *c, struct session *old, const struct session *now)
+void handshake_replace(struct control *c, struct session *old, const struct session *now)
 {
 	if (now) {
 		old->successor = relative(c, old, now->file);
@@ -153,7 +153,8 @@ void hello_succeed(struct control *c, struct session *old, const struct session 
 	control_end(c, old, SESSION_EXECED, -1);
 }
 
-static struct session *begin(struct control *c, pid_t pid, const struct called *n, uint32_t parent)
+static struct session *begin(struct control *c, pid_t pid, const struct image_name *n,
+			     uint32_t parent)
 {
 	bool launched = c->first && pid == c->launch.pid;
 	bool forks = c->files.folder && options_follow_fork(c->opt, n->exe, n->name);
@@ -191,7 +192,7 @@ static struct session *begin(struct control *c, pid_t pid, const struct called *
  * parent stands for it. */
 static uint32_t parent_image(struct control *c, pid_t pid, const struct session *old)
 {
-	const struct session *p = old ? old : hello_running(c, parent_of(pid));
+	const struct session *p = old ? old : handshake_running_session(c, parent_of(pid));
 	if (!p)
 		return 0;
 	bool kept = !p->may_drop || __atomic_load_n(&p->kept_for_sure, __ATOMIC_ACQUIRE);
@@ -210,49 +211,49 @@ static void missed(struct control *c, pid_t pid, uint32_t parent, const char *ex
 	}
 }
 
-struct output *hello_trace_for(struct control *c, int pid, struct session **old, uint32_t *parent,
-			       struct ms_err *err)
+struct output *handshake_trace_for(struct control *c, int pid, struct session **old,
+				   uint32_t *parent, struct ms_err *err)
 {
-	struct called n;
+	struct image_name n;
 	born_accept(c);
-	call(&n, pid);
-	*old = hello_running(c, pid);
+	read_name(&n, pid);
+	*old = handshake_running_session(c, pid);
 	*parent = parent_image(c, pid, *old);
 	struct output *out = trace_for(c, pid, &n, err);
 	free(n.name);
 	return out;
 }
 
-bool hello_wants(const struct control *c, int pid)
+bool handshake_wanted(const struct control *c, int pid)
 {
-	struct called n;
-	call(&n, pid);
+	struct image_name n;
+	read_name(&n, pid);
 	bool further = !c->first || pid != c->launch.pid;
 	bool wanted = pid == c->launch.pid || options_follow_exec(c->opt, n.exe, n.name);
 	free(n.name);
 	return wanted && !c->stopped && !c->over && (!further || c->files.folder);
 }
 
-void hello_missed(struct control *c, int pid, const char *why)
+void handshake_missed(struct control *c, int pid, const char *why)
 {
-	struct called n;
+	struct image_name n;
 	born_accept(c);
-	call(&n, pid);
-	struct session *old = hello_running(c, pid);
+	read_name(&n, pid);
+	struct session *old = handshake_running_session(c, pid);
 	missed(c, pid, parent_image(c, pid, old), n.exe, old, why);
 	if (old)
-		hello_succeed(c, old, NULL);
+		handshake_replace(c, old, NULL);
 	free(n.name);
 }
 
-/* The session for a process that said hello, or NULL: not recorded. */
+/* The session for a process that asked for one, or NULL: not recorded. */
 static struct session *new_image(struct control *c, pid_t pid)
 {
-	struct called n;
+	struct image_name n;
 	born_accept(c); /* the same process may have been a forked child just now */
-	struct session *old = hello_running(c, pid), *s = NULL;
+	struct session *old = handshake_running_session(c, pid), *s = NULL;
 	bool further = !c->first || pid != c->launch.pid;
-	call(&n, pid);
+	read_name(&n, pid);
 	/* The command's own process is followed through what it becomes. */
 	bool follow = pid == c->launch.pid || options_follow_exec(c->opt, n.exe, n.name);
 	uint32_t parent = parent_image(c, pid, old);
@@ -262,7 +263,7 @@ static struct session *new_image(struct control *c, pid_t pid)
 		missed(c, pid, parent, n.exe, old, c->refused.text);
 	free(n.name);
 	if (old)
-		hello_succeed(c, old, s);
+		handshake_replace(c, old, s);
 	if (s) {
 		s->next = c->sessions;
 		c->sessions = s;
@@ -272,7 +273,7 @@ static struct session *new_image(struct control *c, pid_t pid)
 
 /* ---- the handshake ---- */
 
-static bool read_hello(int fd, struct mg_hello *h)
+static bool read_handshake(int fd, struct mg_handshake *h)
 {
 	struct timeval wait = {1, 0}; /* on a busy machine it may sleep here; it waits for 5 s */
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof wait);
@@ -280,12 +281,12 @@ static bool read_hello(int fd, struct mg_hello *h)
 	       h->version == MG_LAYOUT_VERSION;
 }
 
-bool hello_welcome(int fd, const struct session *s)
+bool handshake_reply(int fd, const struct session *s)
 {
-	struct mg_welcome w = {.magic = MG_MAGIC,
-			       .version = MG_LAYOUT_VERSION,
-			       .accept = s != NULL,
-			       .bytes = s ? s->pool->bytes : 0};
+	struct mg_handshake_reply w = {.magic = MG_MAGIC,
+				       .version = MG_LAYOUT_VERSION,
+				       .accept = s != NULL,
+				       .bytes = s ? s->pool->bytes : 0};
 	return pass_file(fd, &w, sizeof w, s ? s->pool->memfd : -1);
 }
 
@@ -307,13 +308,13 @@ static void place_hooks(struct control *c, struct session *s, int fd)
 	}
 }
 
-bool hello_hear(const struct control *c, int fd, int *pid)
+bool handshake_receive(const struct control *c, int fd, int *pid)
 {
 	struct ucred who;
 	socklen_t n = sizeof who;
-	struct mg_hello h;
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n) || !welcome_here(c, &who) ||
-	    !read_hello(fd, &h))
+	struct mg_handshake h;
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n) || !is_allowed(c, &who) ||
+	    !read_handshake(fd, &h))
 		return false;
 	*pid = who.pid;
 	return true;
@@ -322,7 +323,7 @@ bool hello_hear(const struct control *c, int fd, int *pid)
 static void answer(struct control *c, int fd)
 {
 	int pid;
-	if (!hello_hear(c, fd, &pid))
+	if (!handshake_receive(c, fd, &pid))
 		return;
 	struct session *s = new_image(c, pid);
 	bool hooks = s && hook_launch_wanted(s, &c->opt->hooks);
@@ -330,7 +331,7 @@ static void answer(struct control *c, int fd)
 		drain_add(&c->drain, s);
 		scanner_add(&c->scanner, s);
 	}
-	bool sent = hello_welcome(fd, s);
+	bool sent = handshake_reply(fd, s);
 	if (!s)
 		return;
 	if (hooks && sent)
@@ -339,7 +340,7 @@ static void answer(struct control *c, int fd)
 		control_end(c, s, SESSION_STOPPED, -1);
 }
 
-void hello_accept(struct control *c)
+void handshake_accept(struct control *c)
 {
 	for (int fd; (fd = accept4(c->listener, NULL, NULL, SOCK_CLOEXEC)) >= 0;) {
 		answer(c, fd);
