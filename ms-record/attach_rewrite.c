@@ -11,7 +11,7 @@
  *   4. hijack_look: nobody's processor has old bytes of these any more
  *   5. the first two bytes become what they are to be
  *   6. hijack_look: a child that was forked meanwhile has a copy with jumps to themselves; it was
- *      born stopped, and gets its bytes
+ *      created stopped, and gets its bytes
  *
  * The first two bytes are written with the rest of their aligned word, at one time. If we are
  * killed at any moment, nobody executes half an instruction: who comes waits until ms-record, or
@@ -107,9 +107,9 @@ static void mend_children(const struct rewrite *r)
 {
 	for (size_t i = 0; i < r->s->threads.n; i++) {
 		char path[32];
-		if (!r->s->threads.v[i].born)
+		if (!r->s->threads.v[i].new_child)
 			continue;
-		snprintf(path, sizeof path, "/proc/%d/mem", (int)r->s->threads.v[i].born);
+		snprintf(path, sizeof path, "/proc/%d/mem", (int)r->s->threads.v[i].new_child);
 		struct attach child = {.h = {.mem = open(path, O_RDWR | O_CLOEXEC)}};
 		for (uint32_t k = 0; k < r->n && child.h.mem >= 0; k++)
 			if (waits(&child, r->v[k].hook) &&

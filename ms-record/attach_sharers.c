@@ -4,7 +4,7 @@
  * entries that are being written: nobody stops them.
  *
  * While all threads are stopped none of them is in vfork. What is left then has to be looked for
- * once, among all processes, before; and again among those that were born since.
+ * once, among all processes, before; and again among those that were created since.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@
 
 #define PATIENCE_NS UINT64_C(1000000000) /* of a child that is about to run its program */
 #define LOOK_NS 2000000
-#define BORN_MOST 4096
+#define NEW_PIDS_MAX 4096
 #define EARLIER 64 /* who had a number already, and was not to be seen yet */
 #define LOOKS 20
 
@@ -128,7 +128,7 @@ pid_t attach_sharer(const struct attach *a, pid_t *seen)
 	return stays;
 }
 
-/* A child that was born while its parent was traced may be ours: it stands still. */
+/* A child that was created while its parent was traced may be ours: it stands still. */
 static bool is_stopped(const struct attach *a, pid_t pid)
 {
 	char text[4096];
@@ -142,7 +142,7 @@ bool attach_is_alone(const struct attach *a, pid_t seen)
 	if (a->launched)
 		return true;
 	bool alone = true;
-	if (seen <= EARLIER || last < seen || last - seen > BORN_MOST) {
+	if (seen <= EARLIER || last < seen || last - seen > NEW_PIDS_MAX) {
 		size_t n;
 		pid_t *all = all_sharers(a, &n);
 		while (n && alone)

@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "born.h"
+#include "fork_children.h"
 #include "handshake.h"
 #include "hook_late.h"
 #include "info.h"
@@ -418,7 +418,7 @@ static size_t fill(const struct control *c, struct pollfd *p, struct session **w
 	bool several = c->several.all.n > 1;
 	p[2] = (struct pollfd){c->over || several ? -1 : c->child, POLLIN, 0};
 	p[3] = (struct pollfd){c->tell.epoll, POLLIN, 0};
-	p[4] = (struct pollfd){c->drain.births, POLLIN, 0};
+	p[4] = (struct pollfd){c->drain.child_event, POLLIN, 0};
 	p[5] = (struct pollfd){inject_event(c), POLLIN, 0};
 	size_t n = POLL_FIXED;
 	for (struct session *s = c->sessions; s && n < max; s = s->next) {
@@ -460,7 +460,7 @@ static void turn(struct control *c, int timeout)
 		if (p[1].revents)
 			handshake_accept(c);
 		if (p[4].revents)
-			born_accept(c);
+			fork_children_accept(c);
 		if (p[5].revents)
 			inject_serve(c);
 		hook_late_look(c);
@@ -534,7 +534,7 @@ static void conclude(struct control *c)
 		c->status = status_of(&info);
 	}
 	c->end_ns = clock_mono();
-	born_settle(c);
+	fork_children_settle(c);
 	/* What it started may be ending too: a moment, then their recording stops. */
 	while (others_run(c) && clock_mono() < c->end_ns + GRACE_NS && !c->skip_symbols)
 		turn(c, 5);

@@ -310,18 +310,18 @@ static void adopt(struct drain *d)
 }
 
 /* A child took a slot: the control thread looks for its process. */
-static void add_newborn(void *arg, struct pool *p, uint32_t slot)
+static void add_child(void *arg, struct pool *p, uint32_t slot)
 {
 	struct drain *d = arg;
 	uint64_t one = 1;
-	struct session *s = forks_born(p, slot);
+	struct session *s = forks_child_session(p, slot);
 	pthread_mutex_lock(&d->lock);
-	if (d->newborn_count == d->newborn_room) {
-		d->newborn_room = d->newborn_room ? d->newborn_room * 2 : 8;
-		d->newborn = ms_xrealloc(d->newborn, d->newborn_room, sizeof(struct session *));
+	if (d->child_count == d->child_room) {
+		d->child_room = d->child_room ? d->child_room * 2 : 8;
+		d->children = ms_xrealloc(d->children, d->child_room, sizeof(struct session *));
 	}
-	d->newborn[d->newborn_count++] = s;
-	if (write(d->births, &one, sizeof one) < 0)
+	d->children[d->child_count++] = s;
+	if (write(d->child_event, &one, sizeof one) < 0)
 		errno = 0; /* it is signalled already */
 	pthread_mutex_unlock(&d->lock);
 }
@@ -363,7 +363,7 @@ static void round_pools(struct drain *d)
 	for (size_t i = 0; i < d->pool_count;) {
 		struct pool *p = d->pools[i];
 		if (!pool_deserted(p, now)) {
-			pool_round(p, add_newborn, d);
+			pool_round(p, add_child, d);
 			i++;
 			continue;
 		}
@@ -408,7 +408,7 @@ int drain_start(struct drain *d, struct writer *writer, int event)
 	memset(d, 0, sizeof *d);
 	d->writer = writer;
 	d->event = event;
-	d->births = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	d->child_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	pthread_mutex_init(&d->lock, NULL);
 	int e = pthread_create(&d->thread, NULL, run, d);
 	d->started = e == 0;
@@ -451,15 +451,15 @@ void drain_settle(struct drain *d)
 	}
 }
 
-struct session *drain_newborn(struct drain *d)
+struct session *drain_next_child(struct drain *d)
 {
 	struct session *s = NULL;
 	uint64_t count;
 	pthread_mutex_lock(&d->lock);
-	if (d->newborn_count) {
-		s = d->newborn[0];
-		memmove(d->newborn, d->newborn + 1, --d->newborn_count * sizeof(struct session *));
-	} else if (read(d->births, &count, sizeof count) < 0) {
+	if (d->child_count) {
+		s = d->children[0];
+		memmove(d->children, d->children + 1, --d->child_count * sizeof(struct session *));
+	} else if (read(d->child_event, &count, sizeof count) < 0) {
 		s = NULL; /* none came */
 	}
 	pthread_mutex_unlock(&d->lock);
@@ -474,10 +474,10 @@ void drain_stop(struct drain *d)
 	drain_wake(d);
 	pthread_join(d->thread, NULL);
 	d->started = false;
-	for (size_t i = 0; i < d->newborn_count; i++)
-		session_free(d->newborn[i]);
-	free(d->newborn);
+	for (size_t i = 0; i < d->child_count; i++)
+		session_free(d->children[i]);
+	free(d->children);
 	free(d->sessions);
 	free(d->arrived);
-	close(d->births);
+	close(d->child_event);
 }

@@ -25,9 +25,9 @@ struct drain {
 	int event;                 /* eventfd, written when an order was done */
 	struct session **sessions; /* the thread's own */
 	size_t count, room;
-	struct session **newborn; /* of forked children, for the control thread; under lock */
-	size_t newborn_count, newborn_room;
-	int births;          /* eventfd: there are some */
+	struct session **children; /* of forked children, for the control thread; under lock */
+	size_t child_count, child_room;
+	int child_event;     /* eventfd: there are some */
 	struct pool **pools; /* the thread's own */
 	size_t pool_count, pool_room;
 	uint32_t rounds;    /* atomic */
@@ -46,7 +46,7 @@ void drain_add(struct drain *d, struct session *s);
 uint32_t drain_rounds(const struct drain *d);
 /* Takes a session that a forked child began, or NULL. Its process is to be found, and the session
  * to be handed over. */
-struct session *drain_newborn(struct drain *d);
+struct session *drain_next_child(struct drain *d);
 /* Something changed (an image ended): look at once. */
 void drain_wake(struct drain *d);
 /* Waits until it has seen all that happened so far, a tenth of a second at most. */

@@ -266,7 +266,7 @@ void forks_merge(struct session *s, uint64_t limit)
 	}
 }
 
-struct session *forks_born(struct pool *p, uint32_t slot)
+struct session *forks_child_session(struct pool *p, uint32_t slot)
 {
 	const struct mg_fork_slot *d = &p->dir[slot];
 	uint32_t pid = __atomic_load_n(&d->pid, __ATOMIC_RELAXED);
@@ -277,7 +277,7 @@ struct session *forks_born(struct pool *p, uint32_t slot)
 	struct heritage *from = parent ? find(p, parent) : NULL;
 	struct session *s = session_in_slot(p, slot);
 	s->heritage = heritage_new(s, p->slots[slot].serial);
-	s->born_pid = pid > INT32_MAX ? 0 : pid;
+	s->claimed_pid = pid > INT32_MAX ? 0 : pid;
 	p->slots[slot].session = s;
 	bool counts = p->config.clock != MG_CLOCK_TSC || s->mem->blind;
 	uint64_t now = from && !counts && from->clock->tsc ? clock_round(from->clock) : 0;
@@ -330,7 +330,7 @@ bool forks_settle(struct session *s)
 	if (s->settled || !h)
 		return true;
 	from = h->from;
-	if (!parent_is_there(s) && clock_mono() < s->born_ns + SETTLE_NS)
+	if (!parent_is_there(s) && clock_mono() < s->found_ns + SETTLE_NS)
 		return false;
 	if (from) {
 		const struct fork_point *point = point_of(s, from);

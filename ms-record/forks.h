@@ -30,7 +30,7 @@ struct identity {
 	char *args, *env;       /* NUL-separated; NULL = not known, or not wanted */
 	size_t args_bytes, env_bytes;
 };
-/* An empty one, which the control thread fills. It does so in the order of births, so a child finds
+/* An empty one, which the control thread fills. It does so in the order of forks, so a child finds
  * its parent's filled. */
 struct identity *identity_new(void);
 struct identity *identity_ref(struct identity *w);
@@ -110,7 +110,7 @@ void forks_over(struct session *s);
 /* ---- of a forked one ---- */
 
 /* A child took a slot: makes its session, as far as shared memory tells. */
-struct session *forks_born(struct pool *p, uint32_t slot);
+struct session *forks_child_session(struct pool *p, uint32_t slot);
 /* Its parent is merged up to the fork (then true, and the session can be drained), or not yet. */
 bool forks_settle(struct session *s);
 /* Takes the inherited block at `address` out of the table. */

@@ -17,8 +17,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "born.h"
 #include "control.h"
+#include "fork_children.h"
 #include "frames_list.h"
 #include "hook_late.h"
 #include "hook_launch.h"
@@ -215,7 +215,7 @@ struct output *handshake_trace_for(struct control *c, int pid, struct session **
 				   uint32_t *parent, struct ms_err *err)
 {
 	struct image_name n;
-	born_accept(c);
+	fork_children_accept(c);
 	read_name(&n, pid);
 	*old = handshake_running_session(c, pid);
 	*parent = parent_image(c, pid, *old);
@@ -237,7 +237,7 @@ bool handshake_wanted(const struct control *c, int pid)
 void handshake_missed(struct control *c, int pid, const char *why)
 {
 	struct image_name n;
-	born_accept(c);
+	fork_children_accept(c);
 	read_name(&n, pid);
 	struct session *old = handshake_running_session(c, pid);
 	missed(c, pid, parent_image(c, pid, old), n.exe, old, why);
@@ -250,7 +250,7 @@ void handshake_missed(struct control *c, int pid, const char *why)
 static struct session *new_image(struct control *c, pid_t pid)
 {
 	struct image_name n;
-	born_accept(c); /* the same process may have been a forked child just now */
+	fork_children_accept(c); /* the same process may have been a forked child just now */
 	struct session *old = handshake_running_session(c, pid), *s = NULL;
 	bool further = !c->first || pid != c->launch.pid;
 	read_name(&n, pid);

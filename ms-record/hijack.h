@@ -96,7 +96,7 @@ struct hijack_thread {
 	bool gone;               /* it ended */
 	bool asleep;             /* seized and left alone; of regs only rip and rsp are known */
 	enum hijack_trace trace; /* of those that hijack_easiest looked at */
-	pid_t born;              /* it is stopped where it began a thread or process, which is
+	pid_t new_child;         /* it is stopped where it began a thread or process, which is
 				    stopped, too; 0 = it is not. It cannot be borrowed or moved */
 	int signal;              /* that it takes when it goes on */
 	uint64_t stop_ns;        /* when it was asked to */

@@ -59,7 +59,7 @@ static int prepare(struct hijack_call *c, struct hijack *h, unsigned flags, stru
 	pid_t tid = c->t->tid;
 	if (c->t->gone)
 		return ms_err_set(err, "the thread has ended");
-	if (c->t->asleep || c->t->born)
+	if (c->t->asleep || c->t->new_child)
 		return ms_err_set(err, "the thread is in the midst of a system call");
 	if (hijack_in_rseq(h, c->t))
 		return ms_err_set(err, "the thread is inside a restartable sequence");
@@ -130,8 +130,8 @@ static bool can_call(const struct hijack_call *c)
 	return !hijack_read(c->h, c->call_at, now, sizeof now) && now[0] == 0x0f && now[1] == 0x05;
 }
 
-/* On to the next stop before or after a system call. *born: a child that came meanwhile. */
-static int step(struct hijack_call *c, pid_t *born)
+/* On to the next stop before or after a system call. *new_child: a child that came meanwhile. */
+static int step(struct hijack_call *c, pid_t *new_child)
 {
 	unsigned long pid;
 	int status;
@@ -144,8 +144,8 @@ static int step(struct hijack_call *c, pid_t *born)
 			return 0;
 		if (event == PTRACE_EVENT_CLONE || event == PTRACE_EVENT_FORK ||
 		    event == PTRACE_EVENT_VFORK) {
-			if (born && !trace(PTRACE_GETEVENTMSG, c->t->tid, 0, (uintptr_t)&pid))
-				*born = (pid_t)pid;
+			if (new_child && !trace(PTRACE_GETEVENTMSG, c->t->tid, 0, (uintptr_t)&pid))
+				*new_child = (pid_t)pid;
 		} else if (!event && is_fault(c->t->tid)) {
 			errno = EFAULT;
 			return -1;
@@ -162,7 +162,7 @@ static bool broken_off(int64_t result)
 }
 
 static int call(struct hijack_call *c, long number, const uint64_t a[6], int64_t *result,
-		pid_t *born)
+		pid_t *new_child)
 {
 	begin(c);
 	for (int i = 0; i < TRIES && can_call(c); i++) {
@@ -178,8 +178,8 @@ static int call(struct hijack_call *c, long number, const uint64_t a[6], int64_t
 		r.rip = c->call_at;
 		r.rsp = c->sp;
 		r.eflags &= ~(unsigned long long)EFLAGS_TRAP;
-		if (trace(PTRACE_SETREGS, c->t->tid, 0, (uintptr_t)&r) || step(c, born) ||
-		    step(c, born) || trace(PTRACE_GETREGS, c->t->tid, 0, (uintptr_t)&r))
+		if (trace(PTRACE_SETREGS, c->t->tid, 0, (uintptr_t)&r) || step(c, new_child) ||
+		    step(c, new_child) || trace(PTRACE_GETREGS, c->t->tid, 0, (uintptr_t)&r))
 			return -1;
 		*result = (int64_t)r.rax;
 		if (!broken_off(*result))
@@ -196,7 +196,7 @@ int hijack_call(struct hijack_call *c, long number, const uint64_t args[6], int6
 
 /* ---- copies ---- */
 
-/* A child is born stopped; it stays so and cannot outlive us. */
+/* A child is created stopped; it stays so and cannot outlive us. */
 static int keep(struct hijack_call *c, pid_t own)
 {
 	int status;

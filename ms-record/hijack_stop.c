@@ -3,7 +3,7 @@
  *
  * A thread that is seized and not asked to stop runs on as before, or waits on: nothing breaks off
  * what it does in the kernel (hijack_sleep.c). The kernel lets go of it when its tracer ends. What
- * it begins meanwhile, threads and processes, is born stopped and waits for that end, too.
+ * it begins meanwhile, threads and processes, is created stopped and waits for that end, too.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -189,15 +189,15 @@ static int seize_new(struct hijack_stop *s, int proc)
  * one that stops or ends it, or a handler begins. */
 static void hear(struct hijack_thread *t, pid_t r, int status)
 {
-	unsigned long born = 0;
+	unsigned long new_child = 0;
 	int event = status >> 16, sig = WSTOPSIG(status);
 	t->gone = r < 0 || WIFEXITED(status) || WIFSIGNALED(status);
 	if (!t->gone && (event == PTRACE_EVENT_CLONE || event == PTRACE_EVENT_FORK ||
 			 event == PTRACE_EVENT_VFORK)) {
-		ptrace(PTRACE_GETEVENTMSG, t->tid, NULL, &born);
-		t->born = (pid_t)born;
+		ptrace(PTRACE_GETEVENTMSG, t->tid, NULL, &new_child);
+		t->new_child = (pid_t)new_child;
 	}
-	t->waiting = !t->gone && !t->born && event != PTRACE_EVENT_STOP;
+	t->waiting = !t->gone && !t->new_child && event != PTRACE_EVENT_STOP;
 	if (t->waiting)
 		ptrace(PTRACE_CONT, t->tid, NULL, (void *)(intptr_t)(event ? 0 : sig));
 }

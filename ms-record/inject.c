@@ -37,10 +37,10 @@
 #include <unistd.h>
 
 #include "attach_private.h"
-#include "born.h"
 #include "clock.h"
 #include "control.h"
 #include "exec_env.h"
+#include "fork_children.h"
 #include "handshake.h"
 #include "libcommon/base/arena.h"
 #include "options.h"
@@ -355,7 +355,7 @@ static void become(struct control *c, pid_t pid)
 	bool wanted = handshake_wanted(c, pid);
 	if (!handshake_running_session(c, pid)) { /* it may be a forked child that is recorded */
 		drain_settle(&c->drain);
-		born_accept(c);
+		fork_children_accept(c);
 	}
 	sweep(c->inject, pid);
 	if (!prepare(c, pid, way, wanted, &why) || !wanted)

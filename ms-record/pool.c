@@ -463,11 +463,12 @@ bool pool_calls(const struct pool *p)
 	return any;
 }
 
-void pool_round(struct pool *p, void (*born)(void *arg, struct pool *p, uint32_t slot), void *arg)
+void pool_round(struct pool *p, void (*on_child)(void *arg, struct pool *p, uint32_t slot),
+		void *arg)
 {
 	for (uint32_t i = 0; i < p->prepared; i++)
 		if (waits(p, i))
-			born(arg, p, i);
+			on_child(arg, p, i);
 	if (p->slot_max && __atomic_load_n(&p->head->state, __ATOMIC_RELAXED) != MG_OFF)
 		keep_ready(p);
 }

@@ -114,9 +114,10 @@ const struct mg_frames *pool_frames(const struct pool *p, uint64_t start);
 
 /* Puts memory behind the structures of a session's rings, from `i` on. */
 bool pool_back_ring(const struct pool *p, const struct session *s, uint32_t i);
-/* The draining thread's, once a round: children that took a slot are handed to `born`, and enough
- * slots are kept ready. */
-void pool_round(struct pool *p, void (*born)(void *arg, struct pool *p, uint32_t slot), void *arg);
+/* The draining thread's, once a round: children that took a slot are handed to `on_child`, and
+ * enough slots are kept ready. */
+void pool_round(struct pool *p, void (*on_child)(void *arg, struct pool *p, uint32_t slot),
+		void *arg);
 /* Has a child called for a slot, or taken one that was not seen yet? */
 bool pool_calls(const struct pool *p);
 /* The session in a slot is over. `reuse`: its process is gone, so another one may have the slot. On

@@ -137,7 +137,7 @@ static struct traced *process_of(struct scan_trace *t, pid_t tid)
 
 /* The thread is seen for the first time; perhaps before its maker told of it. False: it is none of
  * ours. */
-static bool on_birth(struct scan_trace *t, pid_t tid)
+static bool on_new_thread(struct scan_trace *t, pid_t tid)
 {
 	struct traced *p = whose(t, tid);
 	if (p)
@@ -153,17 +153,17 @@ static bool on_birth(struct scan_trace *t, pid_t tid)
 /* Its maker tells of it; it may have ended since. */
 static void on_clone(struct scan_trace *t, pid_t maker)
 {
-	unsigned long born;
-	if (ptrace(PTRACE_GETEVENTMSG, maker, NULL, &born))
+	unsigned long created;
+	if (ptrace(PTRACE_GETEVENTMSG, maker, NULL, &created))
 		return;
 	for (struct traced *p = t->all; p; p = p->next)
-		if (has(&p->early, (pid_t)born)) {
-			drop(&p->early, (pid_t)born);
+		if (has(&p->early, (pid_t)created)) {
+			drop(&p->early, (pid_t)created);
 			return;
 		}
-	struct traced *p = process_of(t, (pid_t)born);
-	if (p && !has(&p->tids, (pid_t)born))
-		*MS_PUSH(&p->tids) = (pid_t)born;
+	struct traced *p = process_of(t, (pid_t)created);
+	if (p && !has(&p->tids, (pid_t)created))
+		*MS_PUSH(&p->tids) = (pid_t)created;
 }
 
 /* ---- the end ---- */
@@ -312,7 +312,7 @@ static void on_stop(struct scan_trace *t, pid_t tid, int status)
 	int event = status >> 16, sig = WSTOPSIG(status);
 	if (event == PTRACE_EVENT_EXIT) {
 		on_exit_stop(t, tid);
-	} else if (event == PTRACE_EVENT_STOP && !on_birth(t, tid)) {
+	} else if (event == PTRACE_EVENT_STOP && !on_new_thread(t, tid)) {
 		ptrace(PTRACE_DETACH, tid, NULL, NULL);
 	} else if (event == PTRACE_EVENT_STOP && stops(sig)) {
 		go_on(t, PTRACE_LISTEN, tid, 0);

@@ -235,7 +235,7 @@ struct session *session_in_slot(struct pool *p, uint32_t slot)
 	s->forked = true;
 	if (p->head_session)
 		s->hooks = p->head_session->hooks;
-	s->born_ns = clock_mono();
+	s->found_ns = clock_mono();
 	s->tsc_hz = p->config.tsc_hz;
 	use_memory(s, &p->each, pool_slot_at(p, slot));
 	if (p->attached)

@@ -246,14 +246,14 @@ struct session {
 
 	/* Made by a fork (forks.h). */
 	bool forked;
-	bool woken;          /* on standby: it runs since before this recording */
-	bool known;          /* its process was found, or is known to be gone: see born.c */
-	bool may_drop;       /* not kept when it is trivial; nothing is written before it is not */
-	bool settled;        /* the draining thread's: can be drained */
-	uint32_t born_pid;   /* as it says, in its own namespace; 0 = it does not know */
-	uint64_t born_ns;    /* CLOCK_MONOTONIC */
-	uint64_t fork_stamp; /* 0 = unknown */
-	uint64_t merged_to;  /* no item below this stamp is to come */
+	bool woken;    /* on standby: it runs since before this recording */
+	bool known;    /* its process was found, or is known to be gone: see fork_children.c */
+	bool may_drop; /* not kept when it is trivial; nothing is written before it is not */
+	bool settled;  /* the draining thread's: can be drained */
+	uint32_t claimed_pid; /* as it says, in its own namespace; 0 = it does not know */
+	uint64_t found_ns;    /* CLOCK_MONOTONIC */
+	uint64_t fork_stamp;  /* 0 = unknown */
+	uint64_t merged_to;   /* no item below this stamp is to come */
 	uint64_t fork_event, fork_number, inherited_blocks, inherited_bytes;
 	struct heritage *heritage;
 	int kept_for_sure; /* atomic: it is not trivial */

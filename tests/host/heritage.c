@@ -167,7 +167,7 @@ static struct session *last;
 static void seen(void *arg, struct pool *p, uint32_t slot)
 {
 	(void)arg;
-	last = forks_born(p, slot);
+	last = forks_child_session(p, slot);
 }
 
 static void test_directory(void)
@@ -202,7 +202,7 @@ static void test_directory(void)
 		CHECK("a session", last != NULL, 1);
 		if (!last)
 			break;
-		CHECK("a process number", last->born_pid, i & 1 ? 0 : i);
+		CHECK("a process number", last->claimed_pid, i & 1 ? 0 : i);
 		CHECK("a start that has been",
 		      last->clock.start_mono <= clock_mono() &&
 			      last->clock.start_mono >= s->clock.start_mono,

@@ -5,7 +5,7 @@
  * it is believed only when that process has this very memory mapped; one that cannot be found is
  * over, and all that it did is in its slot.
  */
-#include "born.h"
+#include "fork_children.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -129,16 +129,16 @@ static bool other_namespace(const struct identity *parent)
 
 static enum found find_process(struct session *s, const struct identity *parent)
 {
-	uint32_t pid = s->born_pid ? leader_of(s->born_pid) : 0;
+	uint32_t pid = s->claimed_pid ? leader_of(s->claimed_pid) : 0;
 	/* A child of a raw clone may have its parent's number still. */
 	if (pid && parent && pid == (uint32_t)parent->pid && parent->same_pidns)
 		return FOUND_UNSURE;
 	enum found r = pid ? try_pid(s, pid) : FOUND_NOT;
-	if (r == FOUND_NOT && s->born_pid && (!parent || other_namespace(parent)))
-		r = look_through_all(s, s->born_pid);
+	if (r == FOUND_NOT && s->claimed_pid && (!parent || other_namespace(parent)))
+		r = look_through_all(s, s->claimed_pid);
 	if (r == FOUND_NOT)
-		s->pid = (pid_t)s->born_pid;
-	s->known = r != FOUND_UNSURE && s->born_pid;
+		s->pid = (pid_t)s->claimed_pid;
+	s->known = r != FOUND_UNSURE && s->claimed_pid;
 	return r;
 }
 
@@ -182,13 +182,13 @@ static void begin(struct control *c, struct session *s)
 	scanner_add(&c->scanner, s);
 }
 
-void born_accept(struct control *c)
+void fork_children_accept(struct control *c)
 {
-	for (struct session *s; (s = drain_newborn(&c->drain));)
+	for (struct session *s; (s = drain_next_child(&c->drain));)
 		begin(c, s);
 }
 
-void born_settle(struct control *c)
+void fork_children_settle(struct control *c)
 {
 	uint64_t start = clock_mono();
 	uint32_t rounds = drain_rounds(&c->drain), images = c->next_image;
@@ -196,7 +196,7 @@ void born_settle(struct control *c)
 	while (clock_mono() < start + SETTLE_NS && !c->skip_symbols) {
 		drain_wake(&c->drain);
 		usleep(200);
-		born_accept(c);
+		fork_children_accept(c);
 		if (c->next_image != images) {
 			images = c->next_image;
 			rounds = drain_rounds(&c->drain);
