@@ -17,7 +17,7 @@
 #include "libcommon/base/err.h"
 #include "libcommon/proc/proc_text.h"
 #include "options.h"
-#include "woken.h"
+#include "standby_attach.h"
 
 /* "cannot attach to process 12 ('x'): why" -> "why" */
 static const char *reason(const char *text)
@@ -105,13 +105,13 @@ static void look_inside(struct doctor *d, pid_t pid)
 
 static bool on_standby(struct doctor *d, pid_t pid)
 {
-	struct woken w;
+	struct standby_attach w;
 	struct ms_err err = {0};
-	int r = d->made ? 0 : woken_look(&w, pid, d->opt, &err);
+	int r = d->made ? 0 : standby_attach_look(&w, pid, d->opt, &err);
 	if (r > 0) {
 		doctor_say(d, DOCTOR_OK, "standby",
 			   "it waits to be woken: no rights are needed for that");
-		woken_free(&w);
+		standby_attach_free(&w);
 	}
 	if (r < 0)
 		doctor_say(d, DOCTOR_NO, "standby", "%s", reason(err.text));

@@ -142,7 +142,7 @@ static size_t hooks_bytes(const struct session *s)
 /* A forked child has its parent's, and what was on standby those of then. */
 static void add_hooks(const struct session *s, struct ms_record_writer *w)
 {
-	if (s->forked || s->woken || !s->hooks->n)
+	if (s->forked || s->standby || !s->hooks->n)
 		return;
 	ms_record_number(w, MS_END_HOOKS, s->hooks->n);
 	for (size_t i = 0; i < s->hooks->n; i++)

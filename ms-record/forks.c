@@ -297,7 +297,7 @@ struct session *forks_child_session(struct pool *p, uint32_t slot)
 		s->heritage->from = from;
 		s->parent_who = identity_ref(from->who);
 	}
-	s->woken |= p->standby && !parent; /* it forked before */
+	s->standby |= p->standby && !parent; /* it forked before */
 	if (old)
 		session_wake_slot(s);
 	return s;

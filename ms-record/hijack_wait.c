@@ -28,14 +28,14 @@ static int wake_signal(void)
 	return SIGRTMAX - 2;
 }
 
-static void woken(int sig)
+static void on_wake_signal(int sig)
 {
 	(void)sig;
 }
 
 static void install(void)
 {
-	struct sigaction a = {.sa_handler = woken}; /* no SA_RESTART */
+	struct sigaction a = {.sa_handler = on_wake_signal}; /* no SA_RESTART */
 	sigaction(wake_signal(), &a, NULL);
 }
 

@@ -244,7 +244,7 @@ void info_write(struct session *s)
 	ms_record_number(w, MS_INFO_OPTIONS, options_recorded(s->opt));
 	if (s->parent_image)
 		ms_record_number(w, MS_INFO_PARENT_IMAGE, s->parent_image);
-	if ((s->attach_modules && s->opt->pids.n) || s->woken)
+	if ((s->attach_modules && s->opt->pids.n) || s->standby)
 		ms_record_number(w, MS_INFO_ATTACHED, 1);
 	if (s->forked)
 		add_fork(s, w);

@@ -19,7 +19,7 @@
  *               heapwalk_cache.c, heapwalk_mapped.c)
  *   inject.c    the same for a command that nothing can be preloaded into, before it runs, and for
  *               what it becomes and starts; exec_env.c: environments of those that can be preloaded
- *   standby.c   --standby: what runs until -p wakes it (woken.c)
+ *   standby.c   --standby: what runs until -p wakes it (standby_attach.c)
  *   doctor.c    --doctor: doctor_machine.c what the machine, doctor_target.c what a process or
  *               command has against it
  *   files.c     names of traces, FILE~, FILE.d/; images.c: those over; index.c: FILE.d/index

@@ -39,12 +39,12 @@ void pause_init(struct session *s, struct run *run)
 	s->run = run;
 	s->pause.waiting = !started(run);
 	s->pause.told = !s->pause.waiting && paused(run);
-	s->pause.user = s->woken && __atomic_load_n(&s->mem->user_paused, __ATOMIC_ACQUIRE);
+	s->pause.user = s->standby && __atomic_load_n(&s->mem->user_paused, __ATOMIC_ACQUIRE);
 	s->pause.on = s->pause.waiting || s->pause.told || s->pause.user;
 	s->pause.since_ns = 0;
 	if (s->pause.waiting && s->opt->start_mark)
 		strncpy(s->mem->start_mark, s->opt->start_mark, sizeof s->mem->start_mark - 1);
-	if (s->woken)
+	if (s->standby)
 		return; /* session_wake does the rest */
 	if (s->pause.waiting)
 		s->mem->state = MG_WAITING;

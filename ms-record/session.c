@@ -176,8 +176,8 @@ struct session *session_attached(const struct options *opt, struct writer *write
 	return make(opt, writer, out, pid, buffer_used, forks, memfd, err);
 }
 
-struct session *session_asleep(const struct options *opt, pid_t pid, uint64_t *buffer_used,
-			       struct ms_err *err)
+struct session *session_new_standby(const struct options *opt, pid_t pid, uint64_t *buffer_used,
+				    struct ms_err *err)
 {
 	struct session *s = blank(opt, NULL, buffer_used);
 	if (open_process(s, pid, err) || !(s->pool = pool_new(pid, true, -1, err)))
@@ -186,9 +186,10 @@ struct session *session_asleep(const struct options *opt, pid_t pid, uint64_t *b
 	return s;
 }
 
-struct session *session_woken(const struct options *opt, struct writer *writer, struct output *out,
-			      pid_t pid, uint64_t *buffer_used, const struct standby_answer *a,
-			      int memfd, struct ms_err *err)
+struct session *session_attach_standby(const struct options *opt, struct writer *writer,
+				       struct output *out, pid_t pid, uint64_t *buffer_used,
+				       const struct standby_answer *a, int memfd,
+				       struct ms_err *err)
 {
 	struct session *s = blank(opt, writer, buffer_used);
 	if (open_process(s, pid, err) || !(s->pool = pool_again(&a->shape, a->wake, memfd, err)))
@@ -198,7 +199,7 @@ struct session *session_woken(const struct options *opt, struct writer *writer, 
 	m->forks = m->ranges_count[0] = m->ranges_count[1] = 0;
 	m->no_ring_lost = m->reentry_lost = m->not_taken = m->passed_early = 0;
 	s->wake = a->wake;
-	s->woken = true;
+	s->standby = true;
 	s->out = out;
 	return s;
 }
@@ -246,7 +247,7 @@ struct session *session_in_slot(struct pool *p, uint32_t slot)
 		ring_adopt(s, POOL_FIRST_RINGS);
 		return s;
 	}
-	s->woken = true;
+	s->standby = true;
 	s->wake = __atomic_load_n(&s->mem->wake, __ATOMIC_RELAXED) + 1;
 	ring_take_over(s, false);
 	return s;

@@ -246,7 +246,7 @@ struct session {
 
 	/* Made by a fork (forks.h). */
 	bool forked;
-	bool woken;    /* on standby: it runs since before this recording */
+	bool standby;  /* it was put on standby before this recording */
 	bool known;    /* its process was found, or is known to be gone: see fork_children.c */
 	bool may_drop; /* not kept when it is trivial; nothing is written before it is not */
 	bool settled;  /* the draining thread's: can be drained */
@@ -378,13 +378,14 @@ struct session *session_attached(const struct options *opt, struct writer *write
 struct standby_answer;
 /* The same for a process on standby, before anybody records it: the session is OFF, and nobody
  * drains it. */
-struct session *session_asleep(const struct options *opt, pid_t pid, uint64_t *buffer_used,
-			       struct ms_err *err);
+struct session *session_new_standby(const struct options *opt, pid_t pid, uint64_t *buffer_used,
+				    struct ms_err *err);
 /* The same for one that is about to be woken, in the memory that its holder answered with; `memfd`
  * is kept, unless this fails. It goes on sleeping until session_wake. */
-struct session *session_woken(const struct options *opt, struct writer *writer, struct output *out,
-			      pid_t pid, uint64_t *buffer_used, const struct standby_answer *a,
-			      int memfd, struct ms_err *err);
+struct session *session_attach_standby(const struct options *opt, struct writer *writer,
+				       struct output *out, pid_t pid, uint64_t *buffer_used,
+				       const struct standby_answer *a, int memfd,
+				       struct ms_err *err);
 /* Its threads record from their next event on. Once; after pause_init. */
 void session_wake(struct session *s);
 /* The same for a forked child's, as its image is. */

@@ -17,7 +17,7 @@
 #include "libcommon/base/err.h"
 #include "libcommon/base/units.h"
 #include "options.h"
-#include "woken.h"
+#include "standby_attach.h"
 
 /* ---- what was asked for ---- */
 
@@ -104,16 +104,16 @@ static int settle(struct control *c, struct ms_err *err)
 
 static int look_at(struct control *c, struct one *p, struct ms_err *err)
 {
-	struct woken w;
-	int standby = woken_look(&w, p->pid, c->opt, err);
+	struct standby_attach w;
+	int standby = standby_attach_look(&w, p->pid, c->opt, err);
 	if (standby > 0) {
 		char path[32], exe[4097];
 		snprintf(path, sizeof path, "/proc/%d/exe", (int)p->pid);
 		ssize_t n = readlink(path, exe, sizeof exe - 1);
 		exe[n > 0 ? n : 0] = '\0';
 		p->program = strdup(n > 0 ? exe : "unknown");
-		p->woken = ms_xcalloc(1, sizeof *p->woken);
-		*p->woken = w;
+		p->standby = ms_xcalloc(1, sizeof *p->standby);
+		*p->standby = w;
 	}
 	if (standby)
 		return standby > 0 ? 0 : -1;
@@ -170,7 +170,8 @@ static void give_up_file(struct control *c)
 
 static int prepare(struct control *c, struct one *p, struct ms_err *err)
 {
-	return p->woken ? woken_prepare(c, p->woken, p->pid, err) : attach_prepare(c, err);
+	return p->standby ? standby_attach_prepare(c, p->standby, p->pid, err)
+			  : attach_prepare(c, err);
 }
 
 int several_prepare(struct control *c, struct ms_err *err)
@@ -223,9 +224,9 @@ static void note_refusals(struct control *c)
 
 static int go(struct control *c, struct one *p, struct ms_err *err)
 {
-	if (!p->woken)
+	if (!p->standby)
 		return attach_go(c, p->session, err);
-	woken_go(c, p->session);
+	standby_attach_go(c, p->session);
 	return 0;
 }
 
@@ -259,7 +260,7 @@ void several_leave(struct control *c)
 {
 	for (size_t i = 0; i < c->several.all.n; i++) {
 		struct one *p = &c->several.all.v[i];
-		if (p->failed || p->woken)
+		if (p->failed || p->standby)
 			continue; /* the end of a session has a process on standby asleep again */
 		select_one(c, p);
 		attach_leave(c);
@@ -271,7 +272,8 @@ bool several_ended(const struct control *c)
 {
 	for (size_t i = 0; i < c->several.all.n; i++) {
 		const struct one *p = &c->several.all.v[i];
-		if (!p->failed && !(p->woken ? woken_ended(p->woken) : attach_ended(p->attach)))
+		if (!p->failed &&
+		    !(p->standby ? standby_attach_ended(p->standby) : attach_ended(p->attach)))
 			return false;
 	}
 	return true;
@@ -282,9 +284,9 @@ void several_free(struct control *c)
 	struct several *s = &c->several;
 	for (size_t i = 0; i < s->all.n; i++) {
 		attach_free(s->all.v[i].attach);
-		if (s->all.v[i].woken)
-			woken_free(s->all.v[i].woken);
-		free(s->all.v[i].woken);
+		if (s->all.v[i].standby)
+			standby_attach_free(s->all.v[i].standby);
+		free(s->all.v[i].standby);
 		free(s->all.v[i].program);
 	}
 	if (!c->attached)

@@ -17,7 +17,7 @@ struct control;
 struct ms_err;
 struct options;
 struct session;
-struct woken;
+struct standby_attach;
 
 #define SEVERAL_MOST 256u
 
@@ -26,7 +26,7 @@ struct several {
 	struct {
 		struct one {
 			struct attach *attach;
-			struct woken *woken; /* it is on standby; NULL = not */
+			struct standby_attach *standby; /* it is on standby; NULL = not */
 			pid_t pid;
 			char *program;           /* path of its executable */
 			struct session *session; /* until it is given to the draining thread */

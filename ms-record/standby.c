@@ -37,8 +37,8 @@
 #define LINGER_NS UINT64_C(2000000000)
 
 /* One program image. */
-struct sleeper {
-	struct sleeper *next;
+struct standby_image {
+	struct standby_image *next;
 	struct session *session;
 	int listener;
 	int client; /* connection of who records it; -1 = nobody */
@@ -48,7 +48,7 @@ struct sleeper {
 
 struct holder {
 	struct control control; /* its launch, listener and signals are used */
-	struct sleeper *first;
+	struct standby_image *first;
 	int child;      /* pidfd of the command */
 	uint64_t since; /* CLOCK_MONOTONIC: somebody was last seen who may make a handshake */
 	bool forked;    /* the command has started others, as far as that can be seen */
@@ -62,9 +62,9 @@ void standby_name(const struct stat *st, char name[STANDBY_NAME_BYTES])
 /* ---- images ---- */
 
 /* Hooks of the image and of all that forked from it pass through again. */
-static void put_to_sleep(struct sleeper *z)
+static void turn_off(struct standby_image *image)
 {
-	struct pool *p = z->session->pool;
+	struct pool *p = image->session->pool;
 	__atomic_store_n(&p->head->state, MG_OFF, __ATOMIC_SEQ_CST);
 	for (uint32_t i = 0; i < p->slot_max; i++) {
 		struct mg_session *m = (struct mg_session *)(p->memory + pool_slot_at(p, i));
@@ -76,36 +76,36 @@ static void put_to_sleep(struct sleeper *z)
 	}
 }
 
-static void drop_client(struct sleeper *z)
+static void drop_client(struct standby_image *image)
 {
-	close(z->client);
-	z->client = -1;
-	put_to_sleep(z);
+	close(image->client);
+	image->client = -1;
+	turn_off(image);
 }
 
-static void free_sleeper(struct sleeper *z)
+static void free_image(struct standby_image *image)
 {
-	if (z->client >= 0)
-		close(z->client);
-	if (z->listener >= 0)
-		close(z->listener);
-	session_free(z->session);
-	free(z);
+	if (image->client >= 0)
+		close(image->client);
+	if (image->listener >= 0)
+		close(image->listener);
+	session_free(image->session);
+	free(image);
 }
 
 /* Removes those of that process. */
-static void forget(struct holder *h, pid_t pid)
+static void remove_images(struct holder *h, pid_t pid)
 {
 	h->since = clock_mono();
-	for (struct sleeper **at = &h->first; *at;) {
-		struct sleeper *z = *at;
-		if (z->session->pid != pid) {
-			at = &z->next;
+	for (struct standby_image **at = &h->first; *at;) {
+		struct standby_image *image = *at;
+		if (image->session->pid != pid) {
+			at = &image->next;
 			continue;
 		}
-		*at = z->next;
-		h->forked |= __atomic_load_n(&z->session->mem->slots_wanted, __ATOMIC_RELAXED);
-		free_sleeper(z);
+		*at = image->next;
+		h->forked |= __atomic_load_n(&image->session->mem->slots_wanted, __ATOMIC_RELAXED);
+		free_image(image);
 	}
 }
 
@@ -131,59 +131,59 @@ static int listen_for(const struct session *s)
 }
 
 /* After the handshake of an image. */
-static struct sleeper *new_sleeper(struct holder *h, pid_t pid)
+static struct standby_image *new_image(struct holder *h, pid_t pid)
 {
 	struct ms_err ignored = {0}; /* it runs on unrecorded, as it would asleep */
 	struct control *c = &h->control;
 	h->forked |= h->control.launch.pid != pid;
-	forget(h, pid);
-	struct session *s = session_asleep(c->opt, pid, &c->buffer_used, &ignored);
+	remove_images(h, pid);
+	struct session *s = session_new_standby(c->opt, pid, &c->buffer_used, &ignored);
 	if (!s)
 		return NULL;
 	modules_read_maps(s);
 	frames_list_all(s);
 	modules_read_maps(s);
-	struct sleeper *z = ms_xcalloc(1, sizeof *z);
-	*z = (struct sleeper){.session = s, .client = -1, .listener = listen_for(s)};
-	if (z->listener < 0) {
-		free_sleeper(z);
+	struct standby_image *image = ms_xcalloc(1, sizeof *image);
+	*image = (struct standby_image){.session = s, .client = -1, .listener = listen_for(s)};
+	if (image->listener < 0) {
+		free_image(image);
 		return NULL;
 	}
-	z->next = h->first;
-	h->first = z;
-	return z;
+	image->next = h->first;
+	h->first = image;
+	return image;
 }
 
 /* Its image waits meanwhile. A command that has a function which cannot be hooked is not run. */
-static void place_hooks(struct control *c, struct sleeper *z, int fd)
+static void place_hooks(struct control *c, struct standby_image *image, int fd)
 {
 	struct ms_err err = {0};
 	bool placed[MG_HOOKS_MAX] = {false};
-	bool own = z->session->pid == c->launch.pid;
-	if (!hook_launch(z->session, &c->opt->hooks, fd, placed, own, &err) || !own)
+	bool own = image->session->pid == c->launch.pid;
+	if (!hook_launch(image->session, &c->opt->hooks, fd, placed, own, &err) || !own)
 		return;
 	c->hooks_refused = err;
 	c->not_run = true;
 	kill(c->launch.pid, SIGKILL);
 }
 
-static void welcome(struct holder *h, int fd, int pid)
+static void answer_image(struct holder *h, int fd, int pid)
 {
 	struct control *c = &h->control;
-	struct sleeper *z = new_sleeper(h, pid);
-	bool hooks = z && hook_launch_wanted(z->session, &c->opt->hooks);
-	if (!handshake_reply(fd, z ? z->session : NULL))
-		forget(h, pid);
+	struct standby_image *image = new_image(h, pid);
+	bool hooks = image && hook_launch_wanted(image->session, &c->opt->hooks);
+	if (!handshake_reply(fd, image ? image->session : NULL))
+		remove_images(h, pid);
 	else if (hooks)
-		place_hooks(c, z, fd);
+		place_hooks(c, image, fd);
 }
 
-static void meet(struct holder *h)
+static void accept_images(struct holder *h)
 {
 	int pid;
 	for (int fd; (fd = accept4(h->control.listener, NULL, NULL, SOCK_CLOEXEC)) >= 0;) {
 		if (handshake_receive(&h->control, fd, &pid))
-			welcome(h, fd, pid);
+			answer_image(h, fd, pid);
 		close(fd);
 	}
 }
@@ -213,23 +213,23 @@ static void deny_user(int fd)
 }
 
 /* A recorder says nothing any more; it can only end. */
-static void look_at_client(struct sleeper *z)
+static void check_client(struct standby_image *image)
 {
 	char text[64];
-	ssize_t n = recv(z->client, text, sizeof text, MSG_DONTWAIT);
+	ssize_t n = recv(image->client, text, sizeof text, MSG_DONTWAIT);
 	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
-		drop_client(z);
+		drop_client(image);
 }
 
-static bool still_recorded(struct sleeper *z)
+static bool still_recorded(struct standby_image *image)
 {
-	if (z->client >= 0)
-		look_at_client(z);
-	return z->client >= 0;
+	if (image->client >= 0)
+		check_client(image);
+	return image->client >= 0;
 }
 
 /* A line for each; they fit. */
-static void say_hooks(const struct hooks *hooks, char text[STANDBY_HOOKS_BYTES])
+static void list_hooks(const struct hooks *hooks, char text[STANDBY_HOOKS_BYTES])
 {
 	for (size_t i = 0; i < hooks->n; i++) {
 		char *end = stpcpy(text, hooks->v[i].text);
@@ -241,23 +241,23 @@ static void say_hooks(const struct hooks *hooks, char text[STANDBY_HOOKS_BYTES])
 }
 
 /* The connection is his from now on. */
-static void hand_over(struct sleeper *z, int fd, pid_t recorder)
+static void hand_over(struct standby_image *image, int fd, pid_t recorder)
 {
 	struct standby_answer a = {.magic = MG_MAGIC,
 				   .version = MG_LAYOUT_VERSION,
 				   .ok = 1,
-				   .pid = (uint32_t)z->session->pid,
-				   .wake = ++z->wakes,
-				   .shape = pool_shape(z->session->pool)};
-	say_hooks(z->session->hooks, a.hooks);
-	put_to_sleep(z); /* it is; but what the process wrote there is not to be believed */
-	z->client = fd;
-	z->recorder = recorder;
-	if (!pass_file(fd, &a, sizeof a, z->session->pool->memfd))
-		drop_client(z);
+				   .pid = (uint32_t)image->session->pid,
+				   .wake = ++image->wakes,
+				   .shape = pool_shape(image->session->pool)};
+	list_hooks(image->session->hooks, a.hooks);
+	turn_off(image); /* it is; but what the process wrote there is not to be believed */
+	image->client = fd;
+	image->recorder = recorder;
+	if (!pass_file(fd, &a, sizeof a, image->session->pool->memfd))
+		drop_client(image);
 }
 
-static void hear(struct sleeper *z, int fd)
+static void answer_recorder(struct standby_image *image, int fd)
 {
 	struct timeval wait = {1, 0};
 	struct standby_ask q;
@@ -270,16 +270,16 @@ static void hear(struct sleeper *z, int fd)
 	else if (recv(fd, &q, sizeof q, 0) != sizeof q || q.magic != MG_MAGIC ||
 		 q.version != MG_LAYOUT_VERSION)
 		deny(fd, "another version of ms-record holds it on standby");
-	else if (still_recorded(z))
-		deny(fd, "process %d records it already; end that one first", (int)z->recorder);
+	else if (still_recorded(image))
+		deny(fd, "process %d records it already; end that one first", (int)image->recorder);
 	else
-		hand_over(z, fd, who.pid);
+		hand_over(image, fd, who.pid);
 }
 
-static void listen_to(struct sleeper *z)
+static void accept_recorders(struct standby_image *image)
 {
-	for (int fd; (fd = accept4(z->listener, NULL, NULL, SOCK_CLOEXEC)) >= 0;)
-		hear(z, fd);
+	for (int fd; (fd = accept4(image->listener, NULL, NULL, SOCK_CLOEXEC)) >= 0;)
+		answer_recorder(image, fd);
 }
 
 /* ---- the loop ---- */
@@ -303,63 +303,63 @@ static size_t fill(const struct holder *h, struct pollfd *p)
 	p[0] = (struct pollfd){h->control.signals, POLLIN, 0};
 	p[1] = (struct pollfd){h->control.listener, POLLIN, 0};
 	p[2] = (struct pollfd){h->child, POLLIN, 0};
-	for (const struct sleeper *z = h->first; z; z = z->next) {
-		p[n++] = (struct pollfd){z->listener, POLLIN, 0};
-		p[n++] = (struct pollfd){z->client, POLLIN, 0};
-		p[n++] = (struct pollfd){z->session->pidfd, POLLIN, 0};
+	for (const struct standby_image *image = h->first; image; image = image->next) {
+		p[n++] = (struct pollfd){image->listener, POLLIN, 0};
+		p[n++] = (struct pollfd){image->client, POLLIN, 0};
+		p[n++] = (struct pollfd){image->session->pidfd, POLLIN, 0};
 	}
 	return n;
 }
 
 /* One look at all that came. What is polled may be another list afterwards, so the processes that
  * ended come last. */
-static void look_at_all(struct holder *h, const struct pollfd *p)
+static void handle_events(struct holder *h, const struct pollfd *p)
 {
 	const struct pollfd *at = p + POLL_FIXED;
 	size_t ended = 0;
-	for (struct sleeper *z = h->first; z; z = z->next, at += POLL_EACH) {
+	for (struct standby_image *image = h->first; image; image = image->next, at += POLL_EACH) {
 		if (at[1].revents)
-			look_at_client(z);
+			check_client(image);
 		if (at[0].revents)
-			listen_to(z);
+			accept_recorders(image);
 		ended += at[2].revents != 0;
 	}
-	for (struct sleeper *z = h->first; z && ended;) {
-		struct pollfd over = {z->session->pidfd, POLLIN, 0};
-		pid_t pid = z->session->pid;
-		z = z->next;
-		while (z && z->session->pid == pid)
-			z = z->next;
+	for (struct standby_image *image = h->first; image && ended;) {
+		struct pollfd over = {image->session->pidfd, POLLIN, 0};
+		pid_t pid = image->session->pid;
+		image = image->next;
+		while (image && image->session->pid == pid)
+			image = image->next;
 		if (poll(&over, 1, 0) > 0)
-			forget(h, pid);
+			remove_images(h, pid);
 	}
 	if (p[0].revents)
 		pass_signals(h);
 	if (p[1].revents)
-		meet(h);
+		accept_images(h);
 }
 
 /* Has the command ended? It stays a zombie. */
-static bool turn(struct holder *h, int timeout)
+static bool poll_once(struct holder *h, int timeout)
 {
 	size_t count = POLL_FIXED;
-	for (const struct sleeper *z = h->first; z; z = z->next)
+	for (const struct standby_image *image = h->first; image; image = image->next)
 		count += POLL_EACH;
 	struct pollfd *p = ms_xcalloc(count, sizeof *p);
 	size_t n = fill(h, p);
 	bool over = false;
 	if (poll(p, n, timeout) > 0) {
 		over = p[2].revents != 0;
-		look_at_all(h, p);
+		handle_events(h, p);
 	}
 	free(p);
 	return over;
 }
 
-static void let_go(struct holder *h)
+static void close_all(struct holder *h)
 {
 	while (h->first)
-		forget(h, h->first->session->pid);
+		remove_images(h, h->first->session->pid);
 	int fds[] = {h->control.listener, h->control.signals, h->child};
 	for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
 		if (fds[i] >= 0)
@@ -370,7 +370,7 @@ static void let_go(struct holder *h)
 
 /* The command has ended, and what it started goes on, or is just about to run its program: so does
  * a child of ours, unseen. */
-static void stay(struct holder *h)
+static void serve_in_background(struct holder *h)
 {
 	pid_t child = h->first || h->forked ? fork() : -1;
 	if (child != 0)
@@ -386,8 +386,8 @@ static void stay(struct holder *h)
 	close(h->child);
 	h->child = -1;
 	while (h->first || clock_mono() < h->since + LINGER_NS)
-		turn(h, h->first ? -1 : 100);
-	let_go(h);
+		poll_once(h, h->first ? -1 : 100);
+	close_all(h);
 	_exit(0);
 }
 
@@ -423,20 +423,20 @@ int standby_run(const struct options *o, int *own, struct ms_err *err)
 	h.control.launch.status = 125;
 	if (start(&h, err)) {
 		*own = h.control.launch.status;
-		let_go(&h);
+		close_all(&h);
 		return -1;
 	}
-	while (!turn(&h, -1))
+	while (!poll_once(&h, -1))
 		continue;
 	pid_t pid = h.control.launch.pid;
-	forget(&h, pid);
+	remove_images(&h, pid);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		continue;
 	if (h.control.not_run) {
-		let_go(&h);
+		close_all(&h);
 		return ms_err_set(err, "%s", h.control.hooks_refused.text);
 	}
-	stay(&h);
-	let_go(&h);
+	serve_in_background(&h);
+	close_all(&h);
 	return status;
 }

@@ -147,7 +147,7 @@ static struct mg_writer *claim(void)
 	return NULL;
 }
 
-static bool is_woken(const struct mg_writer *t)
+static bool is_new_recording(const struct mg_writer *t)
 {
 	return t->wake != __atomic_load_n(&mg.session->wake, __ATOMIC_ACQUIRE);
 }
@@ -348,7 +348,7 @@ struct mg_writer *mg_enter_slow(struct mg_writer *t, const uint64_t *frame)
 	__atomic_store_n(&t->busy, sp, __ATOMIC_RELAXED);
 	__asm__ volatile("" ::: "memory");
 	t->keepable = true;
-	if (MG_UNLIKELY(is_woken(t)))
+	if (MG_UNLIKELY(is_new_recording(t)))
 		restart(t, sp);
 	if (t->epoch_seen != __atomic_load_n(&mg.session->epoch, __ATOMIC_ACQUIRE))
 		new_epoch(t);

@@ -16,7 +16,7 @@
 
 /* lay_out and judge are their own */
 #include "ms-record/pool.c"
-#include "ms-record/woken.c"
+#include "ms-record/standby_attach.c"
 
 #define MEMORY_MOST (UINT64_C(64) << 20)
 #define PIECES 64
@@ -85,14 +85,14 @@ static void born(void *arg, struct pool *p, uint32_t slot)
 	pool_leave(p, slot, true);
 }
 
-static void record(struct woken *w)
+static void record(struct standby_attach *w)
 {
 	static const struct options opt = {.buffer_bytes = 1 << 20, .depth = 512};
 	static struct writer writer;
 	uint64_t used = 0, limit;
 	struct ms_err err = {0};
-	struct session *s =
-		session_woken(&opt, &writer, NULL, getpid(), &used, &w->answer, w->memfd, &err);
+	struct session *s = session_attach_standby(&opt, &writer, NULL, getpid(), &used, &w->answer,
+						   w->memfd, &err);
 	if (!s) {
 		if (!err.text[0])
 			abort();
@@ -114,7 +114,7 @@ static void record(struct woken *w)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	struct standby_answer a;
-	struct woken w = {.connection = -1, .memfd = -1, .pidfd = -1};
+	struct standby_attach w = {.connection = -1, .memfd = -1, .pidfd = -1};
 	struct ms_err err = {0};
 	struct stat st;
 	int pair[2];
@@ -128,7 +128,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		record(&w);
 	else if (!err.text[0])
 		abort();
-	woken_free(&w);
+	standby_attach_free(&w);
 	close(pair[1]);
 	close(memfd);
 	return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Recording a process that is on standby: the recorder's side.
  */
-#include "woken.h"
+#include "standby_attach.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -91,7 +91,7 @@ static bool trusted(int fd, int proc)
 	return who.uid == 0 || who.uid == geteuid() || (geteuid() == 0 && owner);
 }
 
-static int receive(struct woken *w)
+static int receive(struct standby_attach *w)
 {
 	union {
 		char bytes[CMSG_SPACE(sizeof(int))];
@@ -117,7 +117,7 @@ static int refuse(pid_t pid, const char *why, struct ms_err *err)
 	return ms_err_set(err, "cannot wake process %d: %s", (int)pid, why);
 }
 
-static int judge(struct woken *w, pid_t pid, const struct stat *st, struct ms_err *err)
+static int judge(struct standby_attach *w, pid_t pid, const struct stat *st, struct ms_err *err)
 {
 	struct standby_answer *a = &w->answer;
 	struct stat got;
@@ -152,7 +152,8 @@ static int check_options(const struct options *o, pid_t pid, struct ms_err *err)
 			  name);
 }
 
-static int ask(struct woken *w, pid_t pid, int proc, const struct options *o, struct ms_err *err)
+static int ask(struct standby_attach *w, pid_t pid, int proc, const struct options *o,
+	       struct ms_err *err)
 {
 	struct standby_ask q = {MG_MAGIC, MG_LAYOUT_VERSION, (uint32_t)getpid()};
 	struct stat st = {0};
@@ -169,10 +170,11 @@ static int ask(struct woken *w, pid_t pid, int proc, const struct options *o, st
 	return judge(w, pid, &st, err) ? -1 : 1;
 }
 
-int woken_look(struct woken *w, pid_t pid, const struct options *o, struct ms_err *err)
+int standby_attach_look(struct standby_attach *w, pid_t pid, const struct options *o,
+			struct ms_err *err)
 {
 	char path[32];
-	*w = (struct woken){.connection = -1, .memfd = -1, .pidfd = -1};
+	*w = (struct standby_attach){.connection = -1, .memfd = -1, .pidfd = -1};
 	snprintf(path, sizeof path, "/proc/%d", (int)pid);
 	int proc = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (proc < 0)
@@ -181,11 +183,11 @@ int woken_look(struct woken *w, pid_t pid, const struct options *o, struct ms_er
 	int r = ask(w, pid, proc, o, err);
 	close(proc);
 	if (r <= 0)
-		woken_free(w);
+		standby_attach_free(w);
 	return r;
 }
 
-void woken_free(struct woken *w)
+void standby_attach_free(struct standby_attach *w)
 {
 	int *fds[] = {&w->connection, &w->memfd, &w->pidfd};
 	for (size_t i = 0; i < sizeof fds / sizeof *fds; i++) {
@@ -200,7 +202,7 @@ void woken_free(struct woken *w)
 
 /* What its holder hooked. A module that was opened since then is not looked at: its code may be
  * executed. */
-static int take_hooks(struct session *s, struct woken *w, struct ms_err *err)
+static int take_hooks(struct session *s, struct standby_attach *w, struct ms_err *err)
 {
 	struct attach_maps maps;
 	char *text = w->answer.hooks;
@@ -217,10 +219,11 @@ static int take_hooks(struct session *s, struct woken *w, struct ms_err *err)
 }
 
 /* As after the handshake of a guest. */
-int woken_prepare(struct control *c, struct woken *w, pid_t pid, struct ms_err *err)
+int standby_attach_prepare(struct control *c, struct standby_attach *w, pid_t pid,
+			   struct ms_err *err)
 {
-	struct session *s = session_woken(c->opt, &c->writer, c->first, pid, &c->buffer_used,
-					  &w->answer, w->memfd, err);
+	struct session *s = session_attach_standby(c->opt, &c->writer, c->first, pid,
+						   &c->buffer_used, &w->answer, w->memfd, err);
 	if (!s)
 		return -1;
 	w->memfd = -1;
@@ -246,13 +249,13 @@ int woken_prepare(struct control *c, struct woken *w, pid_t pid, struct ms_err *
 	return 0;
 }
 
-void woken_go(struct control *c, struct session *s)
+void standby_attach_go(struct control *c, struct session *s)
 {
 	session_wake(s);
 	drain_add(&c->drain, s);
 }
 
-bool woken_ended(const struct woken *w)
+bool standby_attach_ended(const struct standby_attach *w)
 {
 	struct pollfd p = {w->pidfd, POLLIN, 0};
 	return p.fd < 0 || poll(&p, 1, 0) > 0;
