@@ -32,7 +32,6 @@
 
 #include "attach_modules.h"
 #include "attach_private.h"
-#include "before.h"
 #include "control.h"
 #include "hook_late.h"
 #include "info.h"
@@ -41,6 +40,7 @@
 #include "modules.h"
 #include "options.h"
 #include "pool.h"
+#include "preexisting.h"
 #include "samples.h"
 
 #define PRIVATE_BYTES (UINT64_C(192) << 20)
@@ -538,7 +538,7 @@ int attach_go(struct control *c, struct session *s, struct ms_err *err)
 	a->times.moved = a->shared.moved;
 	a->times.hooks = a->target_count;
 	if (!a->launched)
-		before_begin(s, &a->h, is_glibc(a), a->shared.tps, a->shared.tp_count);
+		preexisting_begin(s, &a->h, is_glibc(a), a->shared.tps, a->shared.tp_count);
 	drain_add(&c->drain, s);
 	return 0;
 }

@@ -20,7 +20,7 @@ void batch_free(struct batch *b)
 	if (!b)
 		return;
 	struct ms_record_writer *w[] = {&b->info,    &b->modules,  &b->threads,
-					&b->samples, &b->losses,   &b->before,
+					&b->samples, &b->losses,   &b->preexisting,
 					&b->marks,   &b->verdicts, &b->end};
 	for (size_t i = 0; i < sizeof w / sizeof *w; i++)
 		free(w[i]->data);
@@ -33,7 +33,7 @@ void batch_free(struct batch *b)
 void batch_reset(struct batch *b)
 {
 	struct ms_record_writer *w[] = {&b->info,    &b->modules,  &b->threads,
-					&b->samples, &b->losses,   &b->before,
+					&b->samples, &b->losses,   &b->preexisting,
 					&b->marks,   &b->verdicts, &b->end};
 	for (size_t i = 0; i < sizeof w / sizeof *w; i++)
 		ms_record_writer_init(w[i], w[i]->data, w[i]->room);
@@ -46,7 +46,7 @@ void batch_reset(struct batch *b)
 bool batch_empty(const struct batch *b)
 {
 	return !b->info.size && !b->modules.size && !b->threads.size && !b->samples.size &&
-	       !b->losses.size && !b->before.size && !b->marks.size && !b->verdicts.size &&
+	       !b->losses.size && !b->preexisting.size && !b->marks.size && !b->verdicts.size &&
 	       !b->scan && !b->end.size && !b->frames.n && !b->nodes.n && !b->events.n && !b->close;
 }
 

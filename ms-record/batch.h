@@ -29,7 +29,7 @@ struct batch {
 	struct batch *next;
 	struct output *out;
 	/* Written in this order, each kind a block of its own when it is not empty. */
-	struct ms_record_writer info, modules, threads, samples, losses, before;
+	struct ms_record_writer info, modules, threads, samples, losses, preexisting;
 	struct {
 		struct ms_frame *v;
 		size_t n, cap;

@@ -20,7 +20,6 @@
 #include <unistd.h>
 #include <x86intrin.h>
 
-#include "before.h"
 #include "finish.h"
 #include "forks.h"
 #include "hook_late.h"
@@ -29,6 +28,7 @@
 #include "modules.h"
 #include "orders.h"
 #include "pool.h"
+#include "preexisting.h"
 #include "ranges.h"
 #include "ring.h"
 #include "scan.h"
@@ -138,7 +138,7 @@ static void conclude(struct session *s)
 		merge_until(s, limit);
 	}
 	merge_until(s, UINT64_MAX);
-	before_look(s, true);
+	preexisting_look(s, true);
 	orders_do(s);
 	threads_look(s, true);
 	for (size_t i = 0; i < s->taken.n; i++)
@@ -159,7 +159,7 @@ static uint64_t round_session(struct session *s)
 		scan_over(s);
 	}
 	scan_look(s);
-	before_look(s, false);
+	preexisting_look(s, false);
 	pause_look(s);
 	round_rest(s);
 	if (__atomic_load_n(&s->out->failed, __ATOMIC_ACQUIRE) ||

@@ -383,7 +383,7 @@ static int write_all(struct encoder *e, struct batch *b, struct ms_err *err)
 	    write_records(MS_BLOCK_THREADS, b, &b->threads, err) ||
 	    write_records(MS_BLOCK_SAMPLES, b, &b->samples, err) ||
 	    write_records(MS_BLOCK_LOSSES, b, &b->losses, err) ||
-	    write_records(MS_BLOCK_BEFORE, b, &b->before, err) || write_stacks(e, b, err) ||
+	    write_records(MS_BLOCK_BEFORE, b, &b->preexisting, err) || write_stacks(e, b, err) ||
 	    write_events(e, b, err) || write_records(MS_BLOCK_MARKS, b, &b->marks, err))
 		return -1;
 	if (b->scan)

@@ -96,7 +96,7 @@ void finish_counts(const struct stats *t, struct ms_record_writer *w)
 		      {MS_END_PAUSED, t->paused_ns},
 		      {MS_END_PAUSED_ALLOCATIONS, t->paused_allocations},
 		      {MS_END_INHERITED_FREES, t->inherited_frees},
-		      {MS_END_BEFORE_FREES, t->before_frees}};
+		      {MS_END_BEFORE_FREES, t->preexisting_frees}};
 	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
 		ms_record_number(w, counts[i].field, counts[i].value);
 }

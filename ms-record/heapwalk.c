@@ -5,7 +5,7 @@
  * used all the time keeps its header, so it is found if only the walk comes to it. Where chunks are
  * cut, joined and given out meanwhile the walk may come to what is no header any more: then it goes
  * back some way and reads anew. What it takes for used wrongly is a chunk of which a call was seen
- * meanwhile; before.c knows those, since the hooks are there before the walk begins.
+ * meanwhile; preexisting.c knows those, since the hooks are there before the walk begins.
  *
  * Everything is checked: a chunk is as long as one can be, lies in its region, and the walk goes
  * forward, so that a damaged heap costs no more than a sound one.

@@ -47,9 +47,9 @@ static struct image *add_session(struct control *c, const struct session *s)
 	i->exit_status = s->exit_status;
 	i->scan = *scan_result(s->scan);
 	i->stats = s->out->full ? s->out->written : s->stats;
-	i->mid_run = s->before != NULL;
-	if (s->before)
-		i->before = before_counts(s->before);
+	i->mid_run = s->preexisting != NULL;
+	if (s->preexisting)
+		i->preexisting = preexisting_counts(s->preexisting);
 	i->sampled = s->opt->sample_bytes != 0;
 	i->full = s->out->full;
 	i->full_ns = s->out->written_ns;

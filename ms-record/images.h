@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "before.h"
+#include "preexisting.h"
 #include "scan.h"
 #include "session.h"
 
@@ -28,7 +28,7 @@ struct image {
 	int ending, exit_status;
 	struct stats stats;
 	struct scan_result scan;
-	struct before_counts before;
+	struct preexisting_counts preexisting;
 	bool mid_run; /* `before` holds */
 	bool sampled; /* sizes there are estimates */
 	char allocator[128], disabled[96], damage[160];

@@ -15,7 +15,7 @@
  *               knows allocators by name; hook_operators.c C++'s operators of the program's own;
  *               hook_launch.c places hooks in a command before it runs,
  *               attach_hooks.c with -p, hook_late.c in modules that are opened later (hook_write.c)
- *   before.c    what such a process had already: heapwalk.c walks glibc's heap (heapwalk_find.c,
+ *   preexisting.c    what such a process had already: heapwalk.c walks glibc's heap (heapwalk_find.c,
  *               heapwalk_cache.c, heapwalk_mapped.c)
  *   inject.c    the same for a command that nothing can be preloaded into, before it runs, and for
  *               what it becomes and starts; exec_env.c: environments of those that can be preloaded

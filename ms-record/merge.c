@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "before.h"
+#include "preexisting.h"
 #include "format/trace.h"
 #include "forks.h"
 #include "heaps.h"
@@ -123,22 +123,22 @@ static void unknown_free(struct session *s, uint32_t thread, const struct item *
 }
 
 /* It may be one from before the attachment. */
-static void explain_before(struct session *s, uint32_t thread, uint64_t key, uint64_t size)
+static void explain_preexisting(struct session *s, uint32_t thread, uint64_t key, uint64_t size)
 {
 	session_room(s, 2);
 	struct ms_event *e = emit(s, MS_EV_EXT, thread, key);
 	e->ext = MS_EXT_BEFORE;
 	e->size = size;
-	s->stats.before_frees++;
+	s->stats.preexisting_frees++;
 }
 
-static __attribute__((noinline)) bool free_before(struct session *s, uint32_t thread,
-						  const struct item *it)
+static __attribute__((noinline)) bool free_preexisting(struct session *s, uint32_t thread,
+						       const struct item *it)
 {
 	struct live_block was;
-	if (!before_freed(s->before, it->address, &was))
+	if (!preexisting_freed(s->preexisting, it->address, &was))
 		return false;
-	explain_before(s, thread, it->key, was.size);
+	explain_preexisting(s, thread, it->key, was.size);
 	unknown_free(s, thread, it);
 	return true;
 }
@@ -147,7 +147,7 @@ static __attribute__((noinline)) bool free_before(struct session *s, uint32_t th
 static __attribute__((noinline)) void free_unknown(struct session *s, uint32_t thread,
 						   const struct item *it)
 {
-	if (s->before && free_before(s, thread, it))
+	if (s->preexisting && free_preexisting(s, thread, it))
 		return;
 	unknown_free(s, thread, it);
 	s->stats.unknown_frees++;
@@ -191,7 +191,7 @@ static bool concerns(const struct item *it, uint64_t address, bool frees, bool *
  * whenever there is no room: what is further away than a stamp can be wrong is another block's. */
 static uint64_t reach(const struct session *s, uint64_t stamp)
 {
-	return stamps_of(s, s->before ? REPAIR_NS : LOOK_NS, stamp);
+	return stamps_of(s, s->preexisting ? REPAIR_NS : LOOK_NS, stamp);
 }
 
 /* The first item of a ring other than `own` (whose order is its program's), in reach after `key`,
@@ -246,7 +246,7 @@ static bool wait_for_block(struct session *s, const struct reader *own, const st
 	struct reader *other;
 	/* At an address where none was ever made a block from before is given back, and what is
 	 * made there soon after is another one. */
-	if (s->before && !before_seen(s->before, it->address))
+	if (s->preexisting && !preexisting_seen(s->preexisting, it->address))
 		return false;
 	struct item *a = look_ahead(s, own, it->address, false, it->key, &other);
 	if (!a || a->after)
@@ -265,7 +265,7 @@ static void do_release(struct session *s, struct reader *r, const struct item *i
 	    wait_for_block(s, r, it,
 			   AFTER_RELEASE | (uint32_t)(r - s->readers) * RELEASED | it->link))
 		return;
-	rel->before = s->before && before_freed(s->before, it->address, &was);
+	rel->preexisting = s->preexisting && preexisting_freed(s->preexisting, it->address, &was);
 	rel->size = was.size;
 }
 
@@ -301,8 +301,8 @@ static inline void place(struct session *s, const struct reader *r, const struct
 	}
 	if (s->heritage && s->heritage->logging)
 		forks_log(s->heritage, FORK_MADE, &b);
-	if (__builtin_expect(s->before != NULL, 0))
-		before_made(s->before, it->address);
+	if (__builtin_expect(s->preexisting != NULL, 0))
+		preexisting_made(s->preexisting, it->address);
 }
 
 static inline void bind_block(struct session *s, struct ms_event *e, const struct item *it)
@@ -345,8 +345,8 @@ static void do_realloc(struct session *s, struct reader *r, const struct item *i
 			.address = old->address, .number = old->number, .size = old->size};
 		explain(s, r->thread, it->key, &was);
 	}
-	if (old->before)
-		explain_before(s, r->thread, it->key, old->size);
+	if (old->preexisting)
+		explain_preexisting(s, r->thread, it->key, old->size);
 	struct ms_event *e = emit(s,
 				  old->found     ? MS_EV_REALLOC
 				  : old->backing ? MS_EV_ALLOC
@@ -358,7 +358,7 @@ static void do_realloc(struct session *s, struct reader *r, const struct item *i
 		s->stats.frees++;
 		if (s->threads.v[r->thread].last_number == old->number)
 			s->stats.temporary++;
-	} else if (!old->inherited && !old->backing && !old->before) {
+	} else if (!old->inherited && !old->backing && !old->preexisting) {
 		s->stats.unknown_frees++;
 	}
 	s->stats.reallocs += !old->backing;

@@ -16,7 +16,7 @@
 #include <x86intrin.h>
 
 #include "attach_modules.h"
-#include "before.h"
+#include "preexisting.h"
 #include "format/trace.h"
 #include "heaps.h"
 #include "hook_late.h"
@@ -279,7 +279,7 @@ void session_free(struct session *s)
 	heritage_unref(s->heritage);
 	modules_free(&s->modules);
 	attach_modules_free(s->attach_modules);
-	before_free(s->before);
+	preexisting_free(s->preexisting);
 	stacks_free(&s->stacks);
 	live_free(&s->live);
 	ms_ranges_free(&s->mapped);

@@ -25,7 +25,7 @@
 #include "writer.h"
 
 struct attach_modules;
-struct before;
+struct preexisting;
 struct heaps;
 struct heritage;
 struct hook_late;
@@ -119,7 +119,7 @@ struct reader {
 
 	struct released {
 		uint64_t number, address, size;
-		bool found, inherited, backing, before;
+		bool found, inherited, backing, preexisting;
 	} released[RELEASED];
 	uint32_t releases;
 	bool remapped; /* what the mremap under way took away, or maps again, is known */
@@ -234,7 +234,7 @@ struct session {
 	int proc;                     /* folder /proc/PID */
 	uint32_t image, parent_image; /* parent + 1, 0 = none */
 	bool launched, same_pidns;
-	struct before *before;                 /* attached in mid-run; else NULL */
+	struct preexisting *preexisting;       /* attached in mid-run; else NULL */
 	struct attach_modules *attach_modules; /* attached: we keep its table; else NULL */
 	char *exe;                             /* path */
 	char *name;                            /* last part of it */

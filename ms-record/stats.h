@@ -13,7 +13,7 @@ struct stats {
 	uint64_t lost, stacks_cut, stacks_truncated, stacks_not_taken;
 	uint64_t inferred_frees, unknown_frees, repairs, violations;
 	uint64_t waited_ns, waited_max_ns, remote_unwinds, verified, mismatches;
-	uint64_t copies, unsure_frees, inherited_frees, before_frees;
+	uint64_t copies, unsure_frees, inherited_frees, preexisting_frees;
 	uint64_t maps, unmaps, mapped_bytes, mapped_peak_bytes, mapped_peak_ns;
 	uint64_t paused_ns, paused_allocations, started_late_ns;
 	/* While sampling, sizes and live blocks above are estimates, allocations and frees those

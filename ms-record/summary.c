@@ -339,19 +339,19 @@ static const char *say_blocks(char room[MS_UNIT_BUF], uint64_t n)
 }
 
 /* Blocks that were there before it was attached to, which no other figure has. */
-static void print_before(const struct control *c, const struct image *m)
+static void print_preexisting(const struct control *c, const struct image *m)
 {
 	char n[MS_UNIT_BUF], bytes[MS_UNIT_BUF], most[MS_UNIT_BUF], f[MS_UNIT_BUF], g[MS_UNIT_BUF];
-	const struct before_counts *b = &m->before;
-	if (b->state == BEFORE_UNKNOWN || b->state == BEFORE_LOOKING)
+	const struct preexisting_counts *b = &m->preexisting;
+	if (b->state == PREEXISTING_UNKNOWN || b->state == PREEXISTING_LOOKING)
 		line("before", "what it had already is not known (%s); %s of it were given back",
 		     b->why, say_blocks(n, m->stats.unknown_frees));
 	else
 		line("before", "%s%s with %s, the largest %s; %s with %s of them given back since",
-		     b->state == BEFORE_PART ? "at least " : "", say_blocks(n, b->blocks),
+		     b->state == PREEXISTING_PART ? "at least " : "", say_blocks(n, b->blocks),
 		     ms_format_size(bytes, b->bytes), ms_format_size(most, b->largest),
 		     ms_format_count(f, b->frees), ms_format_size(g, b->freed_bytes));
-	if (b->state == BEFORE_PART)
+	if (b->state == PREEXISTING_PART)
 		line("", "%s", b->why);
 	if (c->opt->verbose && b->took_ns)
 		line("walk", "its heap was walked in %s, while it ran",
@@ -370,7 +370,7 @@ static void print_stacks(const struct control *c, const struct image *m)
 		line("verify", "%s stacks compared, %s differ", ms_format_count(a, t->verified),
 		     ms_format_count(b, t->mismatches));
 	if (m->mid_run)
-		print_before(c, m);
+		print_preexisting(c, m);
 	else if (c->attached && t->unknown_frees)
 		line("before", "%s blocks from before were given back, and are not in the figures",
 		     ms_format_count(a, t->unknown_frees));

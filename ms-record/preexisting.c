@@ -12,7 +12,7 @@
  * Where the heap is not glibc's nothing is walked; then a block that is given back and was never
  * made is from before all the same.
  */
-#include "before.h"
+#include "preexisting.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -36,8 +36,8 @@
 #define TOUCHED_MOST ((size_t)16 << 20)
 #define CLASSES 65u
 
-struct before {
-	struct before_counts counts;
+struct preexisting {
+	struct preexisting_counts counts;
 	uint64_t *filter; /* addresses at which blocks were made, hashed */
 	struct live touched, blocks;
 	struct {
@@ -65,14 +65,14 @@ struct before {
 
 static bool read_memory(void *arg, uint64_t address, void *to, size_t bytes)
 {
-	const struct before *b = arg;
+	const struct preexisting *b = arg;
 	struct iovec here = {to, bytes}, there = {(void *)(uintptr_t)address, bytes};
 	return process_vm_readv(b->pid, &here, 1, &there, 1, 0) == (ssize_t)bytes;
 }
 
 static void *run(void *arg)
 {
-	struct before *b = arg;
+	struct preexisting *b = arg;
 	uint64_t begin = clock_mono();
 	struct heapwalk_from from = {.memory = {read_memory, b},
 				     .proc = b->proc,
@@ -88,10 +88,10 @@ static void *run(void *arg)
 	return NULL;
 }
 
-void before_begin(struct session *s, const struct hijack *h, bool walk, const uint64_t *tps,
-		  uint32_t tp_count)
+void preexisting_begin(struct session *s, const struct hijack *h, bool walk, const uint64_t *tps,
+		       uint32_t tp_count)
 {
-	struct before *b = ms_xcalloc(1, sizeof *b);
+	struct preexisting *b = ms_xcalloc(1, sizeof *b);
 	b->filter = ms_xcalloc((size_t)1 << (FILTER_BITS - 6), sizeof *b->filter);
 	b->pid = h->pid;
 	b->proc = dup(h->proc);
@@ -101,7 +101,7 @@ void before_begin(struct session *s, const struct hijack *h, bool walk, const ui
 	if (tp_count > sizeof b->tps / sizeof *b->tps)
 		tp_count = sizeof b->tps / sizeof *b->tps;
 	memcpy(b->tps, tps, tp_count * sizeof *tps);
-	s->before = b;
+	s->preexisting = b;
 	const char *why = !walk                    ? "its allocator is not glibc's"
 			  : s->opt->sample_bytes   ? "while sampling it cannot be told apart"
 			  : s->opt->start_after_ns ? "recording begins later"
@@ -109,12 +109,12 @@ void before_begin(struct session *s, const struct hijack *h, bool walk, const ui
 	b->started = !why && b->proc >= 0 && !pthread_create(&b->thread, NULL, run, b);
 	if (b->started)
 		return;
-	b->counts.state = BEFORE_UNKNOWN;
+	b->counts.state = PREEXISTING_UNKNOWN;
 	snprintf(b->counts.why, sizeof b->counts.why, "%s",
 		 why ? why : "no thread could be made to look");
 }
 
-void before_free(struct before *b)
+void preexisting_free(struct preexisting *b)
 {
 	if (!b)
 		return;
@@ -131,7 +131,7 @@ void before_free(struct before *b)
 	free(b);
 }
 
-struct before_counts before_counts(const struct before *b)
+struct preexisting_counts preexisting_counts(const struct preexisting *b)
 {
 	return b->counts;
 }
@@ -143,14 +143,14 @@ static uint64_t bit_of(uint64_t address)
 	return (address >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> (64 - FILTER_BITS);
 }
 
-bool before_seen(const struct before *b, uint64_t address)
+bool preexisting_seen(const struct preexisting *b, uint64_t address)
 {
 	uint64_t bit = bit_of(address);
 	return b->filter[bit / 64] >> (bit % 64) & 1;
 }
 
 /* The free of what was there before was lost. */
-static void lose(struct before *b, uint64_t address)
+static void lose(struct preexisting *b, uint64_t address)
 {
 	struct live_block was;
 	if (!live_take(&b->blocks, address, &was))
@@ -159,23 +159,23 @@ static void lose(struct before *b, uint64_t address)
 	b->counts.freed_bytes += was.size;
 }
 
-void before_made(struct before *b, uint64_t address)
+void preexisting_made(struct preexisting *b, uint64_t address)
 {
 	uint64_t bit = bit_of(address);
 	b->filter[bit / 64] |= UINT64_C(1) << (bit % 64);
-	if (b->counts.state == BEFORE_LOOKING && b->touched.count < TOUCHED_MOST)
+	if (b->counts.state == PREEXISTING_LOOKING && b->touched.count < TOUCHED_MOST)
 		live_add(&b->touched, &(struct live_block){.address = address});
 	else if (b->blocks.count)
 		lose(b, address);
 }
 
-bool before_freed(struct before *b, uint64_t address, struct live_block *was)
+bool preexisting_freed(struct preexisting *b, uint64_t address, struct live_block *was)
 {
 	switch (b->counts.state) {
-	case BEFORE_LOOKING:
+	case PREEXISTING_LOOKING:
 		*MS_PUSH(&b->early) = address;
 		return false;
-	case BEFORE_UNKNOWN:
+	case PREEXISTING_UNKNOWN:
 		return false;
 	default:
 		if (!live_take(&b->blocks, address, was))
@@ -193,7 +193,7 @@ static unsigned class_of(uint64_t bytes)
 	return bytes ? 64 - (unsigned)__builtin_clzll(bytes) : 0;
 }
 
-static void count(struct before *b, uint64_t bytes)
+static void count(struct preexisting *b, uint64_t bytes)
 {
 	b->counts.blocks++;
 	b->counts.bytes += bytes;
@@ -202,7 +202,7 @@ static void count(struct before *b, uint64_t bytes)
 	b->class_bytes[class_of(bytes)] += bytes;
 }
 
-static void take_walk(struct before *b)
+static void take_walk(struct preexisting *b)
 {
 	struct live_block there;
 	for (size_t i = 0; i < b->walk.used.n; i++) {
@@ -215,7 +215,7 @@ static void take_walk(struct before *b)
 }
 
 /* Those that were given back meanwhile may be in a cache now, which tells how large they were. */
-static void take_cached(struct before *b, struct live *cached)
+static void take_cached(struct preexisting *b, struct live *cached)
 {
 	for (size_t i = 0; i < b->walk.cached.n; i++) {
 		const struct heapwalk_block *w = &b->walk.cached.v[i];
@@ -230,11 +230,11 @@ static void explain(struct session *s, uint64_t size)
 	e->ext = MS_EXT_BEFORE;
 	e->size = size;
 	e->freed = MS_BEFORE_EARLIER;
-	s->stats.before_frees++;
+	s->stats.preexisting_frees++;
 	s->stats.unknown_frees -= s->stats.unknown_frees != 0;
 }
 
-static void take_early(struct session *s, struct before *b)
+static void take_early(struct session *s, struct preexisting *b)
 {
 	struct live cached;
 	live_init(&cached);
@@ -259,14 +259,14 @@ static void take_early(struct session *s, struct before *b)
 	live_free(&cached);
 }
 
-static void write_head(const struct before_counts *c, struct ms_record_writer *to, uint64_t ns)
+static void write_head(const struct preexisting_counts *c, struct ms_record_writer *to, uint64_t ns)
 {
 	struct ms_record_writer *w = batch_record(to, 6 * 16 + sizeof c->why);
 	ms_record_number(w, MS_BEFORE_TIME, ns);
 	ms_record_number(w, MS_BEFORE_STATE, c->state);
 	if (c->why[0])
 		ms_record_string(w, MS_BEFORE_WHY, c->why);
-	if (c->state != BEFORE_UNKNOWN) {
+	if (c->state != PREEXISTING_UNKNOWN) {
 		ms_record_number(w, MS_BEFORE_BLOCKS, c->blocks);
 		ms_record_number(w, MS_BEFORE_BYTES, c->bytes);
 		ms_record_number(w, MS_BEFORE_LARGEST, c->largest);
@@ -274,9 +274,9 @@ static void write_head(const struct before_counts *c, struct ms_record_writer *t
 	ms_record_end(w);
 }
 
-static void write_counts(struct session *s, const struct before *b)
+static void write_counts(struct session *s, const struct preexisting *b)
 {
-	struct ms_record_writer *to = &session_batch(s)->before;
+	struct ms_record_writer *to = &session_batch(s)->preexisting;
 	write_head(&b->counts, to, session_now(s));
 	for (unsigned i = 0; i < CLASSES; i++) {
 		if (!b->class_blocks[i])
@@ -290,11 +290,11 @@ static void write_counts(struct session *s, const struct before *b)
 }
 
 /* What is missing though the walk was whole. */
-static void judge(const struct session *s, struct before *b)
+static void judge(const struct session *s, struct preexisting *b)
 {
-	if (b->counts.state != BEFORE_WHOLE || (!b->unsized && !s->stats.lost))
+	if (b->counts.state != PREEXISTING_WHOLE || (!b->unsized && !s->stats.lost))
 		return;
-	b->counts.state = BEFORE_PART;
+	b->counts.state = PREEXISTING_PART;
 	if (s->stats.lost)
 		snprintf(b->counts.why, sizeof b->counts.why,
 			 "events were lost while its heap was walked");
@@ -304,19 +304,19 @@ static void judge(const struct session *s, struct before *b)
 			 (unsigned long long)b->unsized);
 }
 
-static void settle(struct session *s, struct before *b)
+static void settle(struct session *s, struct preexisting *b)
 {
-	static const enum before_state states[] = {[HEAPWALK_NONE] = BEFORE_UNKNOWN,
-						   [HEAPWALK_PART] = BEFORE_PART,
-						   [HEAPWALK_WHOLE] = BEFORE_WHOLE};
+	static const enum preexisting_state states[] = {[HEAPWALK_NONE] = PREEXISTING_UNKNOWN,
+							[HEAPWALK_PART] = PREEXISTING_PART,
+							[HEAPWALK_WHOLE] = PREEXISTING_WHOLE};
 	b->counts.state = states[b->walk.state];
 	snprintf(b->counts.why, sizeof b->counts.why, "%s", b->walk.why);
 	if (b->touched.count >= TOUCHED_MOST) {
-		b->counts.state = BEFORE_UNKNOWN;
+		b->counts.state = PREEXISTING_UNKNOWN;
 		snprintf(b->counts.why, sizeof b->counts.why,
 			 "too many blocks were made while its heap was walked");
 	}
-	if (b->counts.state != BEFORE_UNKNOWN) {
+	if (b->counts.state != PREEXISTING_UNKNOWN) {
 		take_walk(b);
 		take_early(s, b);
 		judge(s, b);
@@ -326,12 +326,12 @@ static void settle(struct session *s, struct before *b)
 	live_init(&b->touched);
 }
 
-void before_look(struct session *s, bool end)
+void preexisting_look(struct session *s, bool end)
 {
-	struct before *b = s->before;
+	struct preexisting *b = s->preexisting;
 	if (!b || b->written)
 		return;
-	if (b->counts.state == BEFORE_LOOKING) {
+	if (b->counts.state == PREEXISTING_LOOKING) {
 		if (end)
 			__atomic_store_n(&b->stop, 1, __ATOMIC_RELAXED);
 		if (end && b->started) {

@@ -2,28 +2,28 @@
  * Blocks of an attached process from before it was attached to: kept apart from those that are
  * recorded, which they never become.
  */
-#ifndef BEFORE_H
-#define BEFORE_H
+#ifndef PREEXISTING_H
+#define PREEXISTING_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct attach_memory;
-struct before;
+struct preexisting;
 struct hijack;
 struct live_block;
 struct session;
 
-enum before_state {
-	BEFORE_LOOKING = 0, /* the heap is being walked, or that is yet to be understood */
-	BEFORE_WHOLE,       /* every block is known, */
-	BEFORE_PART,        /* some are, */
-	BEFORE_UNKNOWN,     /* or none: another allocator than glibc's */
+enum preexisting_state {
+	PREEXISTING_LOOKING = 0, /* the heap is being walked, or that is yet to be understood */
+	PREEXISTING_WHOLE,       /* every block is known, */
+	PREEXISTING_PART,        /* some are, */
+	PREEXISTING_UNKNOWN,     /* or none: another allocator than glibc's */
 };
 
 /* What is counted of them. */
-struct before_counts {
-	enum before_state state;
+struct preexisting_counts {
+	enum preexisting_state state;
 	uint64_t blocks, bytes, largest; /* when it was attached to; usable bytes */
 	uint64_t frees, freed_bytes;     /* of these since */
 	uint64_t took_ns;                /* the walk */
@@ -32,23 +32,23 @@ struct before_counts {
 
 /* For a session of a process that `h` has open and whose hooks are there; its heap is walked by a
  * thread of ours. `walk`: it is glibc's. `tps`: its thread pointers, borrowed. */
-void before_begin(struct session *s, const struct hijack *h, bool walk, const uint64_t *tps,
-		  uint32_t tp_count);
+void preexisting_begin(struct session *s, const struct hijack *h, bool walk, const uint64_t *tps,
+		       uint32_t tp_count);
 /* Waits for the thread. */
-void before_free(struct before *b);
-struct before_counts before_counts(const struct before *b);
+void preexisting_free(struct preexisting *b);
+struct preexisting_counts preexisting_counts(const struct preexisting *b);
 
 /* ---- the draining thread's ---- */
 
 /* A block is made at an address. */
-void before_made(struct before *b, uint64_t address);
+void preexisting_made(struct preexisting *b, uint64_t address);
 /* Was there ever one made at it since? Now and then true where there was none. */
-bool before_seen(const struct before *b, uint64_t address);
+bool preexisting_seen(const struct preexisting *b, uint64_t address);
 /* A block of which nothing is known is given back. True: it is one from before, and *was is it; the
  * event that says so is to go ahead. While the heap is walked that is decided later. */
-bool before_freed(struct before *b, uint64_t address, struct live_block *was);
+bool preexisting_freed(struct preexisting *b, uint64_t address, struct live_block *was);
 /* Each round: is the walk understood by now? Its outcome goes into the trace. `end`: the last
  * chance. */
-void before_look(struct session *s, bool end);
+void preexisting_look(struct session *s, bool end);
 
 #endif
