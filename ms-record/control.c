@@ -291,7 +291,7 @@ static void watch_exec(struct control *c, struct session *s)
 }
 
 /* waitid() reports a process that the leak scan has stopped too. */
-static bool tells_end(const siginfo_t *i)
+static bool is_end(const siginfo_t *i)
 {
 	return i->si_pid &&
 	       (i->si_code == CLD_EXITED || i->si_code == CLD_KILLED || i->si_code == CLD_DUMPED);
@@ -302,7 +302,7 @@ static void reap_orphans(const struct control *c)
 {
 	siginfo_t info = {0};
 	while (getpid() == 1 && !waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) &&
-	       info.si_pid != c->launch.pid && tells_end(&info)) {
+	       info.si_pid != c->launch.pid && is_end(&info)) {
 		waitpid(info.si_pid, NULL, 0);
 		info.si_pid = 0;
 	}
@@ -387,7 +387,7 @@ static void tick(struct control *c)
 static void look_again(struct control *c)
 {
 	uint64_t now = clock_mono();
-	if (!__atomic_exchange_n(&c->drain.stirred, 0, __ATOMIC_ACQUIRE) || !c->still)
+	if (!__atomic_exchange_n(&c->drain.active, 0, __ATOMIC_ACQUIRE) || !c->still)
 		return;
 	c->still = 0;
 	if (c->sample_ns > now + c->opt->interval_ns)
@@ -443,7 +443,7 @@ static bool attached_over(const struct control *c)
 static bool has_ended(pid_t pid)
 {
 	siginfo_t info = {0};
-	return !waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) && tells_end(&info);
+	return !waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) && is_end(&info);
 }
 
 static void turn(struct control *c, int timeout)

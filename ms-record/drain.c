@@ -20,13 +20,13 @@
 #include <unistd.h>
 #include <x86intrin.h>
 
+#include "drain_requests.h"
 #include "finish.h"
 #include "forks.h"
 #include "hook_late.h"
 #include "libcommon/base/arena.h"
 #include "merge.h"
 #include "modules.h"
-#include "orders.h"
 #include "pool.h"
 #include "preexisting.h"
 #include "ranges.h"
@@ -70,7 +70,7 @@ static uint64_t round_events(struct session *s)
 	uint64_t bytes = ring_read_all(s, last, &limit);
 	uint64_t ahead = merge_lookahead(s);
 	if (limit > ahead) {
-		orders_merge(s, limit - ahead);
+		drain_requests_merge(s, limit - ahead);
 		scan_merge(s, limit - ahead);
 		forks_merge(s, limit - ahead);
 		merge_until(s, limit - ahead);
@@ -139,7 +139,7 @@ static void conclude(struct session *s)
 	}
 	merge_until(s, UINT64_MAX);
 	preexisting_look(s, true);
-	orders_do(s);
+	drain_requests_perform(s);
 	threads_look(s, true);
 	for (size_t i = 0; i < s->taken.n; i++)
 		ring_counters(s, s->taken.v[i]);
@@ -155,7 +155,7 @@ static uint64_t round_session(struct session *s)
 	if (s->may_drop && !s->grown && !session_trivial(s))
 		__atomic_store_n(&s->grown, 1, __ATOMIC_RELEASE);
 	if (s->damaged) {
-		orders_do(s);
+		drain_requests_perform(s);
 		scan_over(s);
 	}
 	scan_look(s);
@@ -254,10 +254,10 @@ static bool any_attached(const struct drain *d)
 }
 
 /* The control thread looks at a process that does something again. */
-static void tell_stir(struct drain *d)
+static void report_activity(struct drain *d)
 {
 	uint64_t one = 1;
-	__atomic_store_n(&d->stirred, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&d->active, 1, __ATOMIC_RELEASE);
 	if (write(d->event, &one, sizeof one) < 0)
 		return; /* it is set already */
 }
@@ -267,7 +267,7 @@ static long patience(struct drain *d, uint64_t bytes)
 {
 	bool trickle = d->idle > LONG_AFTER && !d->called && bytes <= TRICKLE;
 	if (bytes && d->idle > LONG_AFTER)
-		tell_stir(d);
+		report_activity(d);
 	if (bytes)
 		d->idle = trickle ? LONG_AFTER + 1 : 0;
 	else
@@ -306,7 +306,7 @@ static void adopt(struct drain *d)
 	}
 	d->arrived_count = 0;
 	pthread_mutex_unlock(&d->lock);
-	orders_take(d);
+	drain_requests_take(d);
 }
 
 /* A child took a slot: the control thread looks for its process. */
@@ -327,7 +327,7 @@ static void add_child(void *arg, struct pool *p, uint32_t slot)
 }
 
 /* A thread waits for hooks, which are the control thread's. */
-static void tell_late(struct drain *d, const struct session *s)
+static void report_late_hooks(struct drain *d, const struct session *s)
 {
 	uint64_t one = 1;
 	if (hook_late_asked(s) && write(d->event, &one, sizeof one) < 0)
@@ -349,7 +349,7 @@ static uint64_t round_all(struct drain *d)
 			d->sessions[i] = d->sessions[--d->count];
 		} else {
 			bytes += round_session(s);
-			tell_late(d, s);
+			report_late_hooks(d, s);
 			i++;
 		}
 	}
@@ -394,7 +394,7 @@ static void *run(void *arg)
 		uint64_t bytes = round_all(d);
 		round_pools(d);
 		__atomic_add_fetch(&d->rounds, 1, __ATOMIC_RELEASE);
-		orders_answer(d);
+		drain_requests_answer(d);
 		if (stop && !d->count) {
 			free_pools(d);
 			return NULL;

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct order;
+struct drain_request;
 struct pool;
 struct session;
 struct writer;
@@ -19,11 +19,11 @@ struct drain {
 	pthread_mutex_t lock;
 	struct session **arrived; /* under lock */
 	size_t arrived_count, arrived_room;
-	struct order *next_order;  /* under lock */
-	struct order *order;       /* the thread's own: being done */
-	struct writer *writer;     /* where the sessions' batches go */
-	int event;                 /* eventfd, written when an order was done */
-	struct session **sessions; /* the thread's own */
+	struct drain_request *next_request; /* under lock */
+	struct drain_request *request;      /* the thread's own: being done */
+	struct writer *writer;              /* where the sessions' batches go */
+	int event;                          /* eventfd, written when a request was done */
+	struct session **sessions;          /* the thread's own */
 	size_t count, room;
 	struct session **children; /* of forked children, for the control thread; under lock */
 	size_t child_count, child_room;
@@ -32,7 +32,7 @@ struct drain {
 	size_t pool_count, pool_room;
 	uint32_t rounds;    /* atomic */
 	uint32_t idle;      /* rounds since something came */
-	uint32_t stirred;   /* atomic: it came after a while; `event` was written */
+	uint32_t active;    /* atomic: it came after a while; `event` was written */
 	bool called;        /* out of the last sleep */
 	unsigned wake;      /* futex word */
 	bool stop, started; /* stop: atomic */

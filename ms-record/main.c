@@ -26,7 +26,7 @@
  *   control.c   the control thread: signals, ends, timers; handshake.c: a guest asks for its
  *               session; fork_children.c: a child forked; pass_file.c: who is answered
  *               gets an open file
- *   tell.c      --tell, the client; tell_server.c: heard; orders.c: done
+ *   tell.c      --tell, the client; tell_server.c: heard; drain_requests.c: done
  *   pause.c     recording that waits for its start or is paused
  *   session.c   one process image; pool.c: its shared memory, and its forked children's; info.c:
  *               what it is

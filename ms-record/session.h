@@ -32,7 +32,7 @@ struct hook_late;
 struct hooks;
 struct identity;
 struct options;
-struct order;
+struct drain_request;
 struct pool;
 struct scan;
 
@@ -331,8 +331,8 @@ struct session {
 	struct stats stats;
 	struct run *run;
 	struct pause pause;
-	const struct order *order; /* left to do, at that stamp */
-	uint64_t order_stamp;
+	const struct drain_request *request; /* left to do, at that stamp */
+	uint64_t request_stamp;
 	struct scan *scan; /* see scan.h */
 	bool damaged;
 	char damage[160];

@@ -8,7 +8,7 @@
  * the memory, and records; the process is not stopped, traced or called. The connection stays open
  * while it records: when it ends, however, the holder has the process asleep again.
  *
- * The kernel says who is at the other end. The holder hears its own user and root; the recorder
+ * The kernel says who is at the other end. The holder serves its own user and root; the recorder
  * believes its own user and root, and root believes the user to whom the process belongs; and the
  * memory that it gets must be the one that the process has mapped.
  */

@@ -103,7 +103,7 @@ static int receive(struct standby_attach *w)
 			   .msg_control = control.bytes,
 			   .msg_controllen = sizeof control.bytes};
 	ssize_t n = recvmsg(w->connection, &m, MSG_CMSG_CLOEXEC);
-	if (n < 0 && errno == ECONNRESET) /* it left without hearing us; what it said is there */
+	if (n < 0 && errno == ECONNRESET) /* it closed; its answer is there */
 		n = recvmsg(w->connection, &m, MSG_CMSG_CLOEXEC);
 	const struct cmsghdr *h = n > 0 ? CMSG_FIRSTHDR(&m) : NULL;
 	if (h && h->cmsg_level == SOL_SOCKET && h->cmsg_type == SCM_RIGHTS &&
@@ -162,7 +162,7 @@ static int ask(struct standby_attach *w, pid_t pid, int proc, const struct optio
 		return 0;
 	if (check_options(o, pid, err))
 		return -1;
-	/* Who is not heard is told so at once, and cannot send any more. */
+	/* Who is refused is told so at once, and cannot send any more. */
 	if ((send(w->connection, &q, sizeof q, MSG_NOSIGNAL) != sizeof q && errno != EPIPE &&
 	     errno != ECONNRESET) ||
 	    receive(w))

@@ -197,7 +197,7 @@ static int talk(int fd, const char *file, const char *verb, bool *again, struct 
 	if (!sent && errno != EPIPE && errno != ECONNRESET)
 		return ms_err_sys(err, "cannot speak to the recorder of '%s'", file);
 	ssize_t n = recv(fd, text, TELL_PACKET, 0);
-	if (n < 0 && errno == ECONNRESET) /* it left without hearing us; what it said is there */
+	if (n < 0 && errno == ECONNRESET) /* it closed; its answer is there */
 		n = recv(fd, text, TELL_PACKET, 0);
 	if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
 		return ms_err_set(err, "the recorder of '%s' did not do it within 5 s", file);

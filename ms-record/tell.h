@@ -5,7 +5,7 @@
  * device and inode, so that every spelling of its path leads there and a copy does not, and of the
  * run's random number (SESSION in the first block of a trace), so that nobody can have taken the
  * name before. A pipe cannot be asked for the number: its socket's name has none. The kernel says
- * who is at the other end: the recorder hears its own user and root, the client believes the file's
+ * who is at the other end: the recorder serves its own user and root, the client believes the file's
  * owner and root. One packet asks (the verb as typed), one answers: '0' and what to print, or '1'
  * and why not.
  */
@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-#include "orders.h"
+#include "drain_requests.h"
 
 struct control;
 struct ms_err;
@@ -55,8 +55,8 @@ struct tell_job {
 	struct tell_job *next;
 	int fd;
 	enum tell_verb verb;
-	enum { TELL_NEW, TELL_ORDERED, TELL_WRITING, TELL_CLOSING, TELL_SCANNING } step;
-	struct order order;
+	enum { TELL_NEW, TELL_REQUESTED, TELL_WRITING, TELL_CLOSING, TELL_SCANNING } step;
+	struct drain_request request;
 };
 
 struct tell {
@@ -72,7 +72,7 @@ int tell_start(struct tell *t);
  * another before. A pipe that somebody listens for already is passed over: then nothing can be
  * told. */
 void tell_listen(struct tell *t, int fd, const char *path, const uint8_t session[TELL_SESSION]);
-/* Hears what came, goes on with what is to be done. Never waits. */
+/* Receives requests, goes on with those under way. Never waits. */
 void tell_turn(struct control *c);
 /* The traces are finished: whoever said stop is answered. */
 void tell_over(struct control *c);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * --tell, the recorder's side: hears, has it done, answers. All in the control thread, which never
- * waits here.
+ * --tell, the recorder's side: receives a request, has it done, answers. All in the control thread,
+ * which never waits here.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -63,9 +63,9 @@ static void answer_user(int fd)
 		answer(fd, '1', "it belongs to user %u", (unsigned)geteuid());
 }
 
-/* ---- hearing ---- */
+/* ---- receiving ---- */
 
-static bool heard(int fd)
+static bool is_trusted(int fd)
 {
 	struct ucred who;
 	socklen_t n = sizeof who;
@@ -76,7 +76,7 @@ static bool heard(int fd)
 static void accept_all(struct tell *t)
 {
 	for (int fd; (fd = accept4(t->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0;) {
-		if (!heard(fd))
+		if (!is_trusted(fd))
 			answer_user(fd);
 		else if (t->open >= OPEN_MAX_CONNECTIONS || watch(t, fd))
 			close(fd);
@@ -132,11 +132,11 @@ static void take_request(struct tell *t, int fd)
 	while (*last)
 		last = &(*last)->next;
 	*job = (struct tell_job){.fd = fd, .verb = verb};
-	strncpy(job->order.name, name, sizeof job->order.name - 1);
+	strncpy(job->request.name, name, sizeof job->request.name - 1);
 	*last = job;
 }
 
-static void hear(struct tell *t)
+static void receive_requests(struct tell *t)
 {
 	struct epoll_event e[16];
 	int n = epoll_wait(t->epoll, e, 16, 0);
@@ -169,7 +169,7 @@ static void all_figures(const struct control *c, struct figures *f, uint64_t *by
 	for (const struct session *s = c->sessions; s; s = s->next) {
 		*bytes += __atomic_load_n(&s->out->bytes, __ATOMIC_RELAXED);
 		if (__atomic_load_n(&s->finished, __ATOMIC_ACQUIRE))
-			orders_add_figures(f, s);
+			drain_requests_add_figures(f, s);
 	}
 	for (size_t i = 0; i < c->images.n; i++) {
 		const struct image *m = &c->images.v[i];
@@ -188,7 +188,7 @@ static void all_figures(const struct control *c, struct figures *f, uint64_t *by
 
 static void answer_status(const struct control *c, struct tell_job *j)
 {
-	struct figures f = j->order.figures;
+	struct figures f = j->request.figures;
 	uint64_t bytes, started = __atomic_load_n(&c->run.started_ns, __ATOMIC_ACQUIRE);
 	char waiting[48] = "";
 	size_t n = 0;
@@ -209,11 +209,11 @@ static void answer_status(const struct control *c, struct tell_job *j)
 
 /* ---- doing ---- */
 
-static void order(struct control *c, struct tell_job *j, enum order_kind kind)
+static void send_request(struct control *c, struct tell_job *j, enum drain_request_kind kind)
 {
-	j->order.kind = kind;
-	j->step = TELL_ORDERED;
-	orders_give(&c->drain, &j->order);
+	j->request.kind = kind;
+	j->step = TELL_REQUESTED;
+	drain_requests_send(&c->drain, &j->request);
 }
 
 /* Begins with a job. True when it was answered. */
@@ -235,10 +235,10 @@ static bool begin(struct control *c, struct tell_job *j)
 	}
 	switch (j->verb) {
 	case TELL_MARK:
-		order(c, j, ORDER_MARK);
+		send_request(c, j, DRAIN_MARK);
 		return false;
 	case TELL_FLUSH:
-		order(c, j, ORDER_FLUSH);
+		send_request(c, j, DRAIN_FLUSH);
 		return false;
 	case TELL_PAUSE:
 		if (!__atomic_load_n(&c->run.started_ns, __ATOMIC_ACQUIRE)) {
@@ -267,7 +267,7 @@ static bool begin(struct control *c, struct tell_job *j)
 		scanner_ask(&c->scanner);
 		return false;
 	}
-	order(c, j, ORDER_LOOK);
+	send_request(c, j, DRAIN_REFRESH);
 	return false;
 }
 
@@ -276,14 +276,14 @@ static bool go_on(struct control *c, struct tell_job *j)
 {
 	if (j->step == TELL_NEW && begin(c, j))
 		return true;
-	if (j->step == TELL_ORDERED && __atomic_load_n(&j->order.done, __ATOMIC_ACQUIRE)) {
+	if (j->step == TELL_REQUESTED && __atomic_load_n(&j->request.done, __ATOMIC_ACQUIRE)) {
 		if (j->verb == TELL_STATUS) {
 			answer_status(c, j);
 			return true;
 		}
 		j->step = TELL_WRITING;
-		if (j->order.kind == ORDER_LOOK)
-			j->order.ticket = 0;
+		if (j->request.kind == DRAIN_REFRESH)
+			j->request.ticket = 0;
 	}
 	if (j->step == TELL_SCANNING &&
 	    __atomic_load_n(&c->scanner.asked, __ATOMIC_ACQUIRE) == SCAN_ANSWERED) {
@@ -297,7 +297,7 @@ static bool go_on(struct control *c, struct tell_job *j)
 		answer(j->fd, '0', "%s", "");
 		return true;
 	}
-	if (j->step != TELL_WRITING || !writer_reached(&c->writer, j->order.ticket))
+	if (j->step != TELL_WRITING || !writer_reached(&c->writer, j->request.ticket))
 		return false;
 	for (const struct session *s = c->sessions; s; s = s->next)
 		if (__atomic_load_n(&s->out->failed, __ATOMIC_ACQUIRE)) {
@@ -313,7 +313,7 @@ void tell_turn(struct control *c)
 	struct tell *t = &c->tell;
 	if (t->epoll < 0)
 		return;
-	hear(t);
+	receive_requests(t);
 	while (t->first && go_on(c, t->first)) {
 		struct tell_job *j = t->first;
 		t->first = j->next;

@@ -48,7 +48,7 @@ static void tell(const char *word)
 		return;
 	}
 	if (verb > TELL_LEAK_CHECK || (verb == TELL_MARK) != (name[0] != '\0') ||
-	    strlen(name) >= sizeof((struct order *)0)->name)
+	    strlen(name) >= sizeof((struct drain_request *)0)->name)
 		abort();
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What the control thread asks of the draining thread.
  */
-#include "orders.h"
+#include "drain_requests.h"
 
 #include <unistd.h>
 
@@ -10,54 +10,54 @@
 #include "merge.h"
 #include "session.h"
 
-void orders_give(struct drain *d, struct order *o)
+void drain_requests_send(struct drain *d, struct drain_request *r)
 {
-	__atomic_store_n(&o->done, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&r->done, 0, __ATOMIC_RELAXED);
 	pthread_mutex_lock(&d->lock);
-	d->next_order = o;
+	d->next_request = r;
 	pthread_mutex_unlock(&d->lock);
 	drain_wake(d);
 }
 
-void orders_take(struct drain *d)
+void drain_requests_take(struct drain *d)
 {
 	pthread_mutex_lock(&d->lock);
-	struct order *o = d->next_order;
-	d->next_order = NULL;
+	struct drain_request *r = d->next_request;
+	d->next_request = NULL;
 	pthread_mutex_unlock(&d->lock);
-	if (!o)
+	if (!r)
 		return;
-	d->order = o;
+	d->request = r;
 	for (size_t i = 0; i < d->count; i++) {
 		struct session *s = d->sessions[i];
 		pause_look(s);
-		if (o->kind == ORDER_LOOK)
+		if (r->kind == DRAIN_REFRESH)
 			continue;
-		s->order = o;
-		s->order_stamp = clock_round(&s->clock);
+		s->request = r;
+		s->request_stamp = clock_round(&s->clock);
 	}
 }
 
-void orders_merge(struct session *s, uint64_t limit)
+void drain_requests_merge(struct session *s, uint64_t limit)
 {
-	if (!s->order || limit < s->order_stamp)
+	if (!s->request || limit < s->request_stamp)
 		return;
-	merge_until(s, s->order_stamp);
-	orders_do(s);
+	merge_until(s, s->request_stamp);
+	drain_requests_perform(s);
 }
 
-void orders_do(struct session *s)
+void drain_requests_perform(struct session *s)
 {
-	const struct order *o = s->order;
-	s->order = NULL;
-	if (!o)
+	const struct drain_request *r = s->request;
+	s->request = NULL;
+	if (!r)
 		return;
-	if (o->kind == ORDER_MARK)
-		merge_mark(s, o->name, clock_ns(&s->clock, s->order_stamp), 0);
+	if (r->kind == DRAIN_MARK)
+		merge_mark(s, r->name, clock_ns(&s->clock, s->request_stamp), 0);
 	session_flush(s);
 }
 
-void orders_add_figures(struct figures *f, const struct session *s)
+void drain_requests_add_figures(struct figures *f, const struct session *s)
 {
 	const struct stats *t = &s->stats;
 	f->images++;
@@ -76,21 +76,21 @@ void orders_add_figures(struct figures *f, const struct session *s)
 		f->peak_bytes = t->peak_bytes;
 }
 
-void orders_answer(struct drain *d)
+void drain_requests_answer(struct drain *d)
 {
-	struct order *o = d->order;
+	struct drain_request *r = d->request;
 	uint64_t one = 1;
-	if (!o)
+	if (!r)
 		return;
 	for (size_t i = 0; i < d->count; i++)
-		if (d->sessions[i]->order)
+		if (d->sessions[i]->request)
 			return;
-	o->figures = (struct figures){0};
+	r->figures = (struct figures){0};
 	for (size_t i = 0; i < d->count; i++)
-		orders_add_figures(&o->figures, d->sessions[i]);
-	o->ticket = writer_ticket(d->writer);
-	d->order = NULL;
-	__atomic_store_n(&o->done, 1, __ATOMIC_RELEASE);
+		drain_requests_add_figures(&r->figures, d->sessions[i]);
+	r->ticket = writer_ticket(d->writer);
+	d->request = NULL;
+	__atomic_store_n(&r->done, 1, __ATOMIC_RELEASE);
 	if (write(d->event, &one, sizeof one) < 0)
 		return; /* it is set already */
 }
