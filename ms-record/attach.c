@@ -6,7 +6,7 @@
  *                   image, gate, slots, session and private memory mapped
  *                   (attach_remote.c), the session begun here               nothing stops
  *   attach_go       entries replaced, threads moved out of them             all threads stop
- *   attach_leave    entries put back, memory taken away                     all threads stop
+ *   attach_detach    entries put back, memory taken away                     all threads stop
  *
  * The recording itself is as for a launched program, but the guest waits for nothing, and the table
  * of modules is ours (attach_modules.c).
@@ -543,7 +543,7 @@ int attach_go(struct control *c, struct session *s, struct ms_err *err)
 	return 0;
 }
 
-void attach_leave(struct control *c)
+void attach_detach(struct control *c)
 {
 	struct attach *a = c->attach;
 	struct ms_err err = {0};

@@ -23,7 +23,7 @@ int attach_prepare(struct control *c, struct ms_err *err);
 int attach_go(struct control *c, struct session *s, struct ms_err *err);
 /* Puts the entries back and takes the session's memory out of the process. Once; what was recorded
  * so far is in the rings. */
-void attach_leave(struct control *c);
+void attach_detach(struct control *c);
 /* A page for slots from which [low, high) can be reached, in a process that is recorded; 0 = there
  * is no room. */
 uint64_t attach_more_room(struct attach *a, uint64_t low, uint64_t high);

@@ -19,7 +19,7 @@
 #define STACK_MOST (256u << 10) /* of a thread's, from its stack pointer up */
 
 /* All threads stop, but for those that wait in the kernel, or all go on as if nothing had been. A
- * thread that did not stop in time can be let go by the end of this process only. */
+ * thread that did not stop in time can be detached by the end of this process only. */
 static int stop_all(const struct attach *a, struct hijack_stop *s, struct ms_err *err)
 {
 	uint64_t patience_ns = ATTACH_STOP_NS << a->tries / STOP_TRIES;
@@ -449,7 +449,7 @@ static bool stands_still(const struct attach *a)
 /* The entries are what they were. A thread that was left alone may come back into the image from
  * the function that it called, and finds it shut if it did not do so before: then it is inside. Is
  * anybody, or is there more to do? */
-static bool leave(struct attach *a, struct hijack_stop *s, bool last, struct attach_shared *out)
+static bool detach(struct attach *a, struct hijack_stop *s, bool last, struct attach_shared *out)
 {
 	bool inside = anybody_inside(a, s);
 	if (!inside || last)
@@ -488,7 +488,7 @@ int attach_restore(void *arg, void *shared)
 	if (!another && !out->restored)
 		restore(a, &s, out);
 	if (!another && out->restored)
-		inside = leave(a, &s, last, out);
+		inside = detach(a, &s, last, out);
 	hijack_resume(&s, a->h.proc);
 	out->left = out->left && !another;
 	out->restored = out->restored || another;

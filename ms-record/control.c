@@ -106,7 +106,7 @@ static void note_start(struct control *c)
 static int start_attached(struct control *c, const struct options *o, struct ms_err *err)
 {
 	c->attached = true;
-	if (several_look(c, err) || control_take_signals(c, err))
+	if (multi_attach_look(c, err) || control_take_signals(c, err))
 		return -1;
 	clock_tsc_hz();
 	raise_descriptors();
@@ -115,7 +115,7 @@ static int start_attached(struct control *c, const struct options *o, struct ms_
 	bool regular = c->files.folder != NULL;
 	int fd = c->first->fd;
 	note_start(c);
-	if (several_prepare(c, err) || start_threads(c, err) || several_go(c, err)) {
+	if (multi_attach_prepare(c, err) || start_threads(c, err) || multi_attach_go(c, err)) {
 		files_discard(&c->files);
 		return -1;
 	}
@@ -209,9 +209,9 @@ void control_stop(struct control *c, const char *why)
 	c->stop_why = why;
 	c->stopped_ns = clock_mono();
 	if (c->attached)
-		several_leave(c);
+		multi_attach_detach(c);
 	else
-		inject_leave(c);
+		inject_detach(c);
 	for (struct session *s = c->sessions; s; s = s->next)
 		control_end(c, s, SESSION_STOPPED, -1);
 }
@@ -415,7 +415,7 @@ static size_t fill(const struct control *c, struct pollfd *p, struct session **w
 	p[0] = (struct pollfd){c->signals, POLLIN, 0};
 	p[1] = (struct pollfd){c->listener, POLLIN, 0};
 	/* Of several processes each is one like others. */
-	bool several = c->several.all.n > 1;
+	bool several = c->multi_attach.all.n > 1;
 	p[2] = (struct pollfd){c->over || several ? -1 : c->child, POLLIN, 0};
 	p[3] = (struct pollfd){c->tell.epoll, POLLIN, 0};
 	p[4] = (struct pollfd){c->drain.child_event, POLLIN, 0};
@@ -435,7 +435,7 @@ static bool attached_over(const struct control *c)
 {
 	for (const struct session *s = c->sessions; s; s = s->next)
 		if (s->ending == SESSION_RUNS)
-			return several_ended(c);
+			return multi_attach_ended(c);
 	return true;
 }
 
@@ -593,7 +593,7 @@ void control_free(struct control *c)
 	for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
-	several_free(c);
+	multi_attach_free(c);
 	inject_free(c);
 	free(c->launch.program);
 	free(c->launch.guest);

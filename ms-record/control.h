@@ -16,13 +16,13 @@
 #include "scan.h"
 #include "libcommon/base/err.h"
 #include "session.h"
-#include "several.h"
+#include "multi_attach.h"
 #include "tell.h"
 #include "writer.h"
 
 struct control {
 	const struct options *opt;
-	struct several several; /* -p */
+	struct multi_attach multi_attach; /* -p */
 	/* What was done to the process by hand, of several the one that is worked at; NULL = the
 	 * guest is preloaded. */
 	struct attach *attach;

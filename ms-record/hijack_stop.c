@@ -2,8 +2,8 @@
  * Stops threads of a process for a short while, and has them go on as if nothing had been.
  *
  * A thread that is seized and not asked to stop runs on as before, or waits on: nothing breaks off
- * what it does in the kernel (hijack_sleep.c). The kernel lets go of it when its tracer ends. What
- * it begins meanwhile, threads and processes, is created stopped and waits for that end, too.
+ * what it does in the kernel (hijack_sleep.c). The kernel detaches it when its tracer ends. What it
+ * begins meanwhile, threads and processes, is created stopped and waits for that end, too.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -483,7 +483,7 @@ static void release(struct hijack_stop *s, struct hijack_thread *t, int proc)
 	t->gone = true;
 }
 
-/* Waits for one that did not stop in time: let go before it did, it would find its system call
+/* Waits for one that did not stop in time: detached before it did, it would find its system call
  * broken off. It waits for a processor; in the kernel's hands it may be for ever. */
 static bool comes(struct hijack_thread *t, int proc, uint64_t most)
 {

@@ -141,9 +141,9 @@ static bool read_memory(void *arg, uint64_t address, void *to, size_t bytes)
 
 static struct attach *attach_of(const struct control *c, const struct session *head)
 {
-	for (size_t i = 0; i < c->several.all.n; i++)
-		if (c->several.all.v[i].session == head)
-			return c->several.all.v[i].attach;
+	for (size_t i = 0; i < c->multi_attach.all.n; i++)
+		if (c->multi_attach.all.v[i].session == head)
+			return c->multi_attach.all.v[i].attach;
 	return c->attached ? NULL : c->attach;
 }
 

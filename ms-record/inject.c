@@ -463,18 +463,18 @@ void inject_over(struct control *c)
 	scanner_untrace(&c->scanner);
 }
 
-void inject_leave(struct control *c)
+void inject_detach(struct control *c)
 {
 	struct inject *j = c->inject;
 	if (!j)
 		return;
 	inject_over(c);
 	if (c->attach)
-		attach_leave(c);
+		attach_detach(c);
 	struct attach *first = c->attach;
 	for (size_t i = 0; i < j->all.n; i++) {
 		c->attach = j->all.v[i];
-		attach_leave(c);
+		attach_detach(c);
 	}
 	c->attach = first;
 }
@@ -516,7 +516,7 @@ int inject_go(struct control *c, struct ms_err *err)
 		launch_cancel(&c->launch);
 		return -1;
 	}
-	bool let = launch_let(&c->launch);
+	bool let = launch_release(&c->launch);
 	serve(j, true);
 	if (launch_answer(&c->launch, let, err))
 		return -1;

@@ -20,7 +20,7 @@ int inject_event(const struct control *c);
  * program. */
 void inject_serve(struct control *c);
 /* Traces nothing any more, and takes the guest out of all that it was put into. */
-void inject_leave(struct control *c);
+void inject_detach(struct control *c);
 /* Traces nothing any more. */
 void inject_over(struct control *c);
 void inject_free(struct control *c);

@@ -358,7 +358,7 @@ int launch_fork(struct launch *l, const struct options *o, struct ms_err *err)
 	return l->pid < 0 ? ms_err_sys(err, "cannot fork") : 0;
 }
 
-bool launch_let(struct launch *l)
+bool launch_release(struct launch *l)
 {
 	bool let = write(l->go, "", 1) == 1;
 	close(l->go);
@@ -382,7 +382,7 @@ int launch_answer(struct launch *l, bool let, struct ms_err *err)
 
 int launch_go(struct launch *l, struct ms_err *err)
 {
-	return launch_answer(l, launch_let(l), err);
+	return launch_answer(l, launch_release(l), err);
 }
 
 void launch_cancel(struct launch *l)

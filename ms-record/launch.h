@@ -35,13 +35,13 @@ enum launch_way {
 enum launch_way launch_way(const char *path, struct ms_err *err);
 /* Why the executable `path` cannot be recorded, as half a sentence. malloc'ed. */
 char *launch_why(const char *path);
-/* Forks a child that waits to be let go. 0, or -1 with `err` set. */
+/* Forks a child that waits to be released. 0, or -1 with `err` set. */
 int launch_fork(struct launch *l, const struct options *o, struct ms_err *err);
 /* Lets the child exec; waits until it did. 0, or -1 with `err` and l->status set (the child is
  * reaped). */
 int launch_go(struct launch *l, struct ms_err *err);
 /* The two halves of that: false = the child is gone. 0, or -1 as above. */
-bool launch_let(struct launch *l);
+bool launch_release(struct launch *l);
 int launch_answer(struct launch *l, bool let, struct ms_err *err);
 /* Ends the waiting child instead. */
 void launch_cancel(struct launch *l);

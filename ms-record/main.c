@@ -6,7 +6,7 @@
  *   poll.c      --poll, all of it: poll_options.c, poll_series.c the samples, poll_say.c table and
  *               diagnosis, poll_trace.c -o
  *   launch.c    the command found, checked (elffile.c) and started with the guest preloaded
- *   several.c   -p: each of its processes
+ *   multi_attach.c   -p: each of its processes
  *   attach.c    one of them: attach_plan.c finds what is to be hooked (attach_elf.c, attach_maps.c,
  *               attach_names.c; patch.c: the entries' jumps), attach_remote.c does it in the
  *               process unless another one has its memory, too (attach_sharers.c), attach_image.c
@@ -100,9 +100,9 @@ static int record(const struct options *o)
 	struct control c;
 	struct ms_err err = {0};
 	int failed = control_start(&c, o, &err);
-	bool some = c.several.refused.n != 0; /* of several processes were not to be had */
-	for (size_t i = 0; i < c.several.refused.n; i++)
-		fprintf(stderr, "ms-record: %s\n", c.several.refused.v[i].why);
+	bool some = c.multi_attach.refused.n != 0; /* of several processes were not to be had */
+	for (size_t i = 0; i < c.multi_attach.refused.n; i++)
+		fprintf(stderr, "ms-record: %s\n", c.multi_attach.refused.v[i].why);
 	if (failed) {
 		fprintf(stderr, "ms-record: %s\n", err.text);
 		int own = c.launch.status;

@@ -13,8 +13,8 @@
 #include "libcommon/base/cli.h"
 #include "libcommon/base/err.h"
 #include "libcommon/base/units.h"
+#include "multi_attach.h"
 #include "options_values.h"
-#include "several.h"
 #include "standby.h"
 #include "tell.h"
 
@@ -234,7 +234,7 @@ static int read_one(struct options *o, int c, const char *arg, char **argv, stru
 		return poll_option(&o->poll, c, arg, err);
 	switch (c) {
 	case 'p':
-		return several_read(o, arg, err);
+		return multi_attach_parse(o, arg, err);
 	case 'o':
 		o->output = arg;
 		return *arg ? 0 : ms_err_set(err, "bad --output '': a name is needed");

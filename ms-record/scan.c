@@ -396,7 +396,7 @@ void scan_tell_guest(struct session *s, enum mg_end_state state)
 	syscall(SYS_futex, &s->mem->end_state, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-static void let_go(struct work *w)
+static void release_threads(struct work *w)
 {
 	struct session *s = w->s;
 	hijack_resume(&w->stopped, s->proc);
@@ -423,7 +423,7 @@ static bool freeze(struct work *w)
 	if (!frozen_make(w))
 		return false;
 	ask(w, clock_stamp(&w->s->clock));
-	let_go(w);
+	release_threads(w);
 	w->deadline_ns = w->start_ns + SCAN_YES_NS; /* nobody waits */
 	return true;
 }
@@ -470,7 +470,7 @@ static void scan(struct work *w)
 	if (w->state == MS_SCAN_DONE && w->q->count)
 		look(w, tid);
 	if (!w->released_ns)
-		let_go(w);
+		release_threads(w);
 	frozen_end(w);
 	if (w->asked && !await_stacks(w)) {
 		w->graphed = false;
@@ -516,7 +516,7 @@ static void *work_thread(void *arg)
 	return NULL;
 }
 
-/* In a thread of its own: whatever it could not let go the kernel lets go when it ends. */
+/* In a thread of its own: whatever it could not detach the kernel detaches when it ends. */
 void scan_work_on(struct scanner *sc, struct session *s, const char *label)
 {
 	bool ends = !strcmp(label, "end");

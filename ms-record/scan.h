@@ -57,7 +57,7 @@ const struct scan_result *scan_result(const struct scan *s);
 struct scan_tree {
 	/* The process is at the beginning of another program, and left at some stop of its own. */
 	void (*execed)(struct scan_tree *tree, pid_t pid);
-	/* There will be no more; all are let go. */
+	/* There will be no more; all are detached. */
 	void (*over)(struct scan_tree *tree);
 };
 

@@ -11,7 +11,7 @@
  *
  * Meanwhile every signal comes by here before it is delivered. One that is ignored would not have
  * been noticed by a system call that waits; traced it breaks some off, and they are made again. The
- * exit status is not touched: only stops are waited for, and a thread is let go for good before it
+ * exit status is not touched: only stops are waited for, and a thread is detached for good before it
  * ends. When this thread of ours ends the kernel lets all go on that are traced still.
  */
 #include <errno.h>
@@ -62,7 +62,7 @@ struct scan_trace {
 	pid_t pid;
 	int seized;         /* under lock: 0 = not known, 1 = it is, -1 = it cannot be */
 	bool over;          /* under lock: the scan at the end is done with its memory */
-	int quit;           /* atomic: all are let go, at once */
+	int quit;           /* atomic: all are detached, at once */
 	int done;           /* atomic: the thread is about to end */
 	struct traced *all; /* the thread's alone */
 };

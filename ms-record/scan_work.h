@@ -113,7 +113,7 @@ void scan_put_result(struct work *w);
 struct scan_trace *scan_trace_start(struct scanner *sc, pid_t pid, struct scan_tree *tree);
 /* The scan needs the memory of the process no more. */
 void scan_trace_over(struct scan_trace *t);
-/* Waits until the process has ended; a tree is let go at once. */
+/* Waits until the process has ended; a tree is detached at once. */
 void scan_trace_free(struct scan_trace *t);
 /* Is it not sure that what the process did is worth a trace, with what has been seen so far? */
 bool scanner_doubts(struct scanner *sc, pid_t pid);

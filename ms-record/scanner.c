@@ -198,7 +198,7 @@ static void wake_watcher(struct scanner *sc)
 }
 
 /* A session has been scanned; it may have come to its end meanwhile (under lock). */
-static void leave(struct scanner *sc, struct session *s)
+static void end_scan(struct scanner *sc, struct session *s)
 {
 	__atomic_store_n(&s->scan->busy, 0, __ATOMIC_RELEASE);
 	wake_watcher(sc);
@@ -215,7 +215,7 @@ static void serve(struct scanner *sc)
 	for (size_t i = 0; i < n; i++) {
 		scan_work_on(sc, all[i], "request");
 		pthread_mutex_lock(&sc->lock);
-		leave(sc, all[i]);
+		end_scan(sc, all[i]);
 		pthread_mutex_unlock(&sc->lock);
 	}
 	free(all);
@@ -290,7 +290,7 @@ static void serve_due(struct scanner *sc)
 			pthread_mutex_lock(&sc->lock);
 			i = SIZE_MAX; /* they may have changed */
 		}
-		leave(sc, s);
+		end_scan(sc, s);
 	}
 }
 

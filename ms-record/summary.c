@@ -58,7 +58,7 @@ static const char *became(const struct control *c, char room[64])
 {
 	if (!c->attached || (!c->stopped && c->status >= 0))
 		return ended(c->status, room);
-	return c->stopped ? "was recorded and let go" : "ended or became another program";
+	return c->stopped ? "was recorded and detached" : "ended or became another program";
 }
 
 static unsigned percent(uint64_t part, uint64_t whole)
@@ -298,13 +298,13 @@ static void print_attached(const struct control *c)
 {
 	if (!c->attached)
 		print_one(c, c->attach);
-	for (size_t i = 0; i < c->several.all.n; i++) {
-		const struct one *p = &c->several.all.v[i];
+	for (size_t i = 0; i < c->multi_attach.all.n; i++) {
+		const struct attach_process *p = &c->multi_attach.all.v[i];
 		if (p->failed)
 			continue;
 		bool says = c->opt->verbose || (p->attach && (attach_times(p->attach)->gave_up ||
 							      attach_times(p->attach)->missing[0]));
-		if (c->several.all.n > 1 && says)
+		if (c->multi_attach.all.n > 1 && says)
 			line("process", "%s (pid %d)", p->program, (int)p->pid);
 		if (p->attach)
 			print_one(c, p->attach);

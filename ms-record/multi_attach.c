@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The processes of -p.
  */
-#include "several.h"
+#include "multi_attach.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -29,14 +29,14 @@ static int add_pid(struct options *o, const char *text, struct ms_err *err)
 	for (size_t i = 0; i < o->pids.n; i++)
 		if (o->pids.v[i] == (pid_t)n)
 			return ms_err_set(err, "bad --pid '%s': it is given twice", text);
-	if (o->pids.n == SEVERAL_MOST)
+	if (o->pids.n == MULTI_ATTACH_MAX)
 		return ms_err_set(err, "bad --pid '%s': at most %u processes at a time", text,
-				  SEVERAL_MOST);
+				  MULTI_ATTACH_MAX);
 	*MS_PUSH(&o->pids) = (pid_t)n;
 	return 0;
 }
 
-int several_read(struct options *o, const char *text, struct ms_err *err)
+int multi_attach_parse(struct options *o, const char *text, struct ms_err *err)
 {
 	for (const char *p = text;; p++) {
 		char one[32];
@@ -54,7 +54,7 @@ int several_read(struct options *o, const char *text, struct ms_err *err)
 
 /* ---- one of them ---- */
 
-static void select_one(struct control *c, const struct one *p)
+static void select_one(struct control *c, const struct attach_process *p)
 {
 	c->attach = p->attach;
 	c->launch.pid = p->pid;
@@ -62,26 +62,26 @@ static void select_one(struct control *c, const struct one *p)
 }
 
 /* The first that is not given up. */
-static const struct one *first_good(const struct control *c)
+static const struct attach_process *first_good(const struct control *c)
 {
-	for (size_t i = 0; i < c->several.all.n; i++)
-		if (!c->several.all.v[i].failed)
-			return &c->several.all.v[i];
+	for (size_t i = 0; i < c->multi_attach.all.n; i++)
+		if (!c->multi_attach.all.v[i].failed)
+			return &c->multi_attach.all.v[i];
 	return NULL;
 }
 
 static void select_first(struct control *c)
 {
-	const struct one *p = first_good(c);
-	if (!p && c->several.all.n)
-		p = &c->several.all.v[0];
+	const struct attach_process *p = first_good(c);
+	if (!p && c->multi_attach.all.n)
+		p = &c->multi_attach.all.v[0];
 	if (p)
 		select_one(c, p);
 }
 
-static void refuse(struct control *c, struct one *p, const struct ms_err *why)
+static void refuse(struct control *c, struct attach_process *p, const struct ms_err *why)
 {
-	struct refusal *r = MS_PUSH(&c->several.refused);
+	struct refusal *r = MS_PUSH(&c->multi_attach.refused);
 	p->failed = true;
 	*r = (struct refusal){p->pid, strdup(why->text)};
 }
@@ -89,7 +89,7 @@ static void refuse(struct control *c, struct one *p, const struct ms_err *why)
 /* 0 as long as one is left. One alone says why itself. */
 static int settle(struct control *c, struct ms_err *err)
 {
-	struct several *s = &c->several;
+	struct multi_attach *s = &c->multi_attach;
 	select_first(c);
 	if (first_good(c))
 		return 0;
@@ -102,7 +102,7 @@ static int settle(struct control *c, struct ms_err *err)
 
 /* ---- looking ---- */
 
-static int look_at(struct control *c, struct one *p, struct ms_err *err)
+static int look_at(struct control *c, struct attach_process *p, struct ms_err *err)
 {
 	struct standby_attach w;
 	int standby = standby_attach_look(&w, p->pid, c->opt, err);
@@ -124,14 +124,14 @@ static int look_at(struct control *c, struct one *p, struct ms_err *err)
 	return rc;
 }
 
-int several_look(struct control *c, struct ms_err *err)
+int multi_attach_look(struct control *c, struct ms_err *err)
 {
-	struct several *s = &c->several;
+	struct multi_attach *s = &c->multi_attach;
 	s->asked = c->opt->pids.n;
 	for (size_t i = 0; i < s->asked; i++) {
 		struct ms_err why = {0};
-		struct one *p = MS_PUSH(&s->all);
-		*p = (struct one){.pid = c->opt->pids.v[i]};
+		struct attach_process *p = MS_PUSH(&s->all);
+		*p = (struct attach_process){.pid = c->opt->pids.v[i]};
 		if (look_at(c, p, &why))
 			refuse(c, p, &why);
 	}
@@ -141,7 +141,7 @@ int several_look(struct control *c, struct ms_err *err)
 /* ---- mapping ---- */
 
 /* The name of its trace is its own, where the name says whose it is. */
-static int own_file(struct control *c, const struct one *p, struct ms_err *err)
+static int own_file(struct control *c, const struct attach_process *p, struct ms_err *err)
 {
 	if (c->sessions) {
 		char folder[32];
@@ -168,21 +168,21 @@ static void give_up_file(struct control *c)
 	c->first = NULL;
 }
 
-static int prepare(struct control *c, struct one *p, struct ms_err *err)
+static int prepare(struct control *c, struct attach_process *p, struct ms_err *err)
 {
 	return p->standby ? standby_attach_prepare(c, p->standby, p->pid, err)
 			  : attach_prepare(c, err);
 }
 
-int several_prepare(struct control *c, struct ms_err *err)
+int multi_attach_prepare(struct control *c, struct ms_err *err)
 {
-	struct several *s = &c->several;
+	struct multi_attach *s = &c->multi_attach;
 	if (s->all.n > 1 && !c->files.folder)
 		return ms_err_set(err, "several processes need a file for their traces, not '%s'",
 				  c->files.path);
 	for (size_t i = 0; i < s->all.n; i++) {
 		struct ms_err why = {0};
-		struct one *p = &s->all.v[i];
+		struct attach_process *p = &s->all.v[i];
 		if (p->failed)
 			continue;
 		select_one(c, p);
@@ -201,7 +201,7 @@ int several_prepare(struct control *c, struct ms_err *err)
 /* ---- recording ---- */
 
 /* Nothing of it will come: its trace is ended, and empty. */
-static void end_now(struct control *c, struct one *p)
+static void end_now(struct control *c, struct attach_process *p)
 {
 	drain_add(&c->drain, p->session);
 	control_end(c, p->session, SESSION_STOPPED, -1);
@@ -209,7 +209,7 @@ static void end_now(struct control *c, struct one *p)
 
 static void note_refusals(struct control *c)
 {
-	const struct several *s = &c->several;
+	const struct multi_attach *s = &c->multi_attach;
 	for (size_t i = 0; i < s->refused.n && s->asked > 1; i++) {
 		const struct refusal *r = &s->refused.v[i];
 		const char *why = strstr(r->why, "): ");
@@ -222,7 +222,7 @@ static void note_refusals(struct control *c)
 	}
 }
 
-static int go(struct control *c, struct one *p, struct ms_err *err)
+static int go(struct control *c, struct attach_process *p, struct ms_err *err)
 {
 	if (!p->standby)
 		return attach_go(c, p->session, err);
@@ -230,13 +230,13 @@ static int go(struct control *c, struct one *p, struct ms_err *err)
 	return 0;
 }
 
-int several_go(struct control *c, struct ms_err *err)
+int multi_attach_go(struct control *c, struct ms_err *err)
 {
-	struct several *s = &c->several;
+	struct multi_attach *s = &c->multi_attach;
 	size_t going = 0;
 	for (size_t i = 0; i < s->all.n; i++) {
 		struct ms_err why = {0};
-		struct one *p = &s->all.v[i];
+		struct attach_process *p = &s->all.v[i];
 		if (p->failed)
 			continue;
 		select_one(c, p);
@@ -256,22 +256,22 @@ int several_go(struct control *c, struct ms_err *err)
 	return 0;
 }
 
-void several_leave(struct control *c)
+void multi_attach_detach(struct control *c)
 {
-	for (size_t i = 0; i < c->several.all.n; i++) {
-		struct one *p = &c->several.all.v[i];
+	for (size_t i = 0; i < c->multi_attach.all.n; i++) {
+		struct attach_process *p = &c->multi_attach.all.v[i];
 		if (p->failed || p->standby)
 			continue; /* the end of a session has a process on standby asleep again */
 		select_one(c, p);
-		attach_leave(c);
+		attach_detach(c);
 	}
 	select_first(c);
 }
 
-bool several_ended(const struct control *c)
+bool multi_attach_ended(const struct control *c)
 {
-	for (size_t i = 0; i < c->several.all.n; i++) {
-		const struct one *p = &c->several.all.v[i];
+	for (size_t i = 0; i < c->multi_attach.all.n; i++) {
+		const struct attach_process *p = &c->multi_attach.all.v[i];
 		if (!p->failed &&
 		    !(p->standby ? standby_attach_ended(p->standby) : attach_ended(p->attach)))
 			return false;
@@ -279,9 +279,9 @@ bool several_ended(const struct control *c)
 	return true;
 }
 
-void several_free(struct control *c)
+void multi_attach_free(struct control *c)
 {
-	struct several *s = &c->several;
+	struct multi_attach *s = &c->multi_attach;
 	for (size_t i = 0; i < s->all.n; i++) {
 		attach_free(s->all.v[i].attach);
 		if (s->all.v[i].standby)

@@ -5,8 +5,8 @@
  * with its reason, and costs the others nothing. While one of them is worked at, it is c->attach;
  * else that is the first.
  */
-#ifndef SEVERAL_H
-#define SEVERAL_H
+#ifndef MULTI_ATTACH_H
+#define MULTI_ATTACH_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,12 +19,12 @@ struct options;
 struct session;
 struct standby_attach;
 
-#define SEVERAL_MOST 256u
+#define MULTI_ATTACH_MAX 256u
 
-struct several {
+struct multi_attach {
 	size_t asked; /* processes that -p named */
 	struct {
-		struct one {
+		struct attach_process {
 			struct attach *attach;
 			struct standby_attach *standby; /* it is on standby; NULL = not */
 			pid_t pid;
@@ -45,18 +45,18 @@ struct several {
 
 /* Reads what -p said, "12" or "12,13", and adds it to the numbers asked for. 0, or -1 with `err`
  * set. */
-int several_read(struct options *o, const char *text, struct ms_err *err);
+int multi_attach_parse(struct options *o, const char *text, struct ms_err *err);
 /* Looks at each of them, which none notices. 0, or -1 with `err` set: none can be had; c->attach is
  * the first that can. */
-int several_look(struct control *c, struct ms_err *err);
+int multi_attach_look(struct control *c, struct ms_err *err);
 /* Maps the guest into each of them. The same. */
-int several_prepare(struct control *c, struct ms_err *err);
+int multi_attach_prepare(struct control *c, struct ms_err *err);
 /* Replaces the entries in each of them: from here on it is recorded. The same. */
-int several_go(struct control *c, struct ms_err *err);
-/* Lets all of them go. */
-void several_leave(struct control *c);
+int multi_attach_go(struct control *c, struct ms_err *err);
+/* Detaches from all of them. */
+void multi_attach_detach(struct control *c);
 /* Have all of them ended? */
-bool several_ended(const struct control *c);
-void several_free(struct control *c);
+bool multi_attach_ended(const struct control *c);
+void multi_attach_free(struct control *c);
 
 #endif
