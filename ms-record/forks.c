@@ -46,11 +46,11 @@ void identity_unref(struct identity *w)
 	free(w);
 }
 
-/* ---- heritage ---- */
+/* ---- inherited heaps ---- */
 
-struct heritage *heritage_new(struct session *s, uint32_t serial)
+struct inherited_heap *inherited_heap_new(struct session *s, uint32_t serial)
 {
-	struct heritage *h = ms_xrealloc(NULL, 1, sizeof *h);
+	struct inherited_heap *h = ms_xrealloc(NULL, 1, sizeof *h);
 	memset(h, 0, sizeof *h);
 	h->refs = 1;
 	h->serial = serial;
@@ -62,11 +62,11 @@ struct heritage *heritage_new(struct session *s, uint32_t serial)
 	return h;
 }
 
-void heritage_unref(struct heritage *h)
+void inherited_heap_unref(struct inherited_heap *h)
 {
 	if (!h || --h->refs)
 		return;
-	heritage_unref(h->from);
+	inherited_heap_unref(h->from);
 	if (!h->owner) {
 		free(h->clock);
 		live_free(&h->over);
@@ -82,23 +82,23 @@ void heritage_unref(struct heritage *h)
 	free(h);
 }
 
-/* The heritage of the session `serial` of this pool, or NULL. */
-static struct heritage *find(const struct pool *p, uint32_t serial)
+/* The inherited heap of the session `serial` of this pool, or NULL. */
+static struct inherited_heap *find(const struct pool *p, uint32_t serial)
 {
 	if (p->head_session && p->head_serial == serial)
-		return p->head_session->heritage;
+		return p->head_session->inherited_heap;
 	for (uint32_t i = 0; i < p->prepared; i++)
 		if (p->slots[i].session && p->slots[i].serial == serial)
-			return p->slots[i].session->heritage;
-	for (uint32_t i = 0; i < p->ghost_count; i++)
-		if (p->ghosts[i]->serial == serial)
-			return p->ghosts[i];
+			return p->slots[i].session->inherited_heap;
+	for (uint32_t i = 0; i < p->exited_parent_count; i++)
+		if (p->exited_parents[i]->serial == serial)
+			return p->exited_parents[i];
 	return NULL;
 }
 
 /* ---- the log ---- */
 
-void forks_log(struct heritage *h, uint8_t what, const struct live_block *b)
+void forks_log(struct inherited_heap *h, uint8_t what, const struct live_block *b)
 {
 	if (!h->logging)
 		return;
@@ -110,7 +110,7 @@ void forks_log(struct heritage *h, uint8_t what, const struct live_block *b)
 /* The session as it is now. */
 static struct fork_point point_now(const struct session *s, uint64_t stamp)
 {
-	const struct heritage *h = s->heritage;
+	const struct inherited_heap *h = s->inherited_heap;
 	return (struct fork_point){.stamp = stamp,
 				   .at = h->log_from + h->log.n,
 				   .events = s->stats.events,
@@ -122,10 +122,10 @@ static struct fork_point point_now(const struct session *s, uint64_t stamp)
 
 void forks_point(struct session *s, uint64_t stamp)
 {
-	if (!s->heritage)
+	if (!s->inherited_heap)
 		return;
-	s->heritage->logging = true;
-	*MS_PUSH(&s->heritage->points) = point_now(s, stamp);
+	s->inherited_heap->logging = true;
+	*MS_PUSH(&s->inherited_heap->points) = point_now(s, stamp);
 }
 
 static void put_back(struct live *l, const struct live_block *b)
@@ -135,7 +135,8 @@ static void put_back(struct live *l, const struct live_block *b)
 	live_add(l, b);
 }
 
-static void undo(const struct heritage *h, uint64_t at, struct live *own, struct live *inherited)
+static void undo(const struct inherited_heap *h, uint64_t at, struct live *own,
+		 struct live *inherited)
 {
 	for (size_t i = h->log.n; i > 0 && h->log_from + i > at; i--) {
 		const struct fork_change *c = &h->log.v[i - 1];
@@ -157,9 +158,9 @@ static void add_up(void *to, const struct live_block *b)
 }
 
 /* The parent's blocks as of the fork become the child's. */
-static void take_over(struct heritage *h)
+static void take_over(struct inherited_heap *h)
 {
-	struct heritage *p = h->from;
+	struct inherited_heap *p = h->from;
 	struct live own, inherited;
 	if (!p)
 		return;
@@ -177,29 +178,30 @@ static void take_over(struct heritage *h)
 	live_free(&own);
 	live_free(&inherited);
 	h->from = NULL;
-	heritage_unref(p);
+	inherited_heap_unref(p);
 }
 
-static bool needs(const struct heritage *child, const struct heritage *h, uint64_t before)
+static bool needs(const struct inherited_heap *child, const struct inherited_heap *h,
+		  uint64_t before)
 {
 	return child && child->from == h && (!child->owner || child->owner->settled) &&
 	       child->from_at < before;
 }
 
 /* Who forked before `at` gets its blocks now. */
-static void hand_over(const struct pool *p, const struct heritage *h, uint64_t at)
+static void hand_over(const struct pool *p, const struct inherited_heap *h, uint64_t at)
 {
 	for (uint32_t i = 0; i < p->prepared; i++) {
 		struct session *child = p->slots[i].session;
-		if (child && needs(child->heritage, h, at))
-			take_over(child->heritage);
+		if (child && needs(child->inherited_heap, h, at))
+			take_over(child->inherited_heap);
 	}
-	for (uint32_t i = 0; i < p->ghost_count; i++)
-		if (needs(p->ghosts[i], h, at))
-			take_over(p->ghosts[i]);
+	for (uint32_t i = 0; i < p->exited_parent_count; i++)
+		if (needs(p->exited_parents[i], h, at))
+			take_over(p->exited_parents[i]);
 }
 
-static void forget_log(struct heritage *h, uint64_t at)
+static void forget_log(struct inherited_heap *h, uint64_t at)
 {
 	size_t n = (size_t)(at - h->log_from);
 	h->log_from = at;
@@ -211,7 +213,7 @@ static void forget_log(struct heritage *h, uint64_t at)
 
 void forks_tidy(struct session *s)
 {
-	struct heritage *h = s->heritage;
+	struct inherited_heap *h = s->inherited_heap;
 	if (!h || !h->logging)
 		return;
 	uint64_t now = session_now(s);
@@ -233,7 +235,7 @@ void forks_tidy(struct session *s)
 /* ---- a child ---- */
 
 /* A stamp of the target cannot be before its parent began, nor in the future. */
-static uint64_t sane_stamp(const struct heritage *from, uint64_t stamp, uint64_t now)
+static uint64_t sane_stamp(const struct inherited_heap *from, uint64_t stamp, uint64_t now)
 {
 	uint32_t oldest = from->clock->newest - (from->clock->count - 1);
 	uint64_t first = from->clock->pairs[oldest % CLOCK_PAIRS].stamp;
@@ -241,7 +243,7 @@ static uint64_t sane_stamp(const struct heritage *from, uint64_t stamp, uint64_t
 }
 
 /* Makes a point at a stamp of which no record speaks: now, if the merge is there already. */
-static void ask(struct heritage *h, uint64_t stamp)
+static void ask(struct inherited_heap *h, uint64_t stamp)
 {
 	if (stamp < h->owner->merged_to)
 		forks_point(h->owner, stamp);
@@ -251,7 +253,7 @@ static void ask(struct heritage *h, uint64_t stamp)
 
 void forks_merge(struct session *s, uint64_t limit)
 {
-	struct heritage *h = s->heritage;
+	struct inherited_heap *h = s->inherited_heap;
 	while (h && h->asked.n) {
 		size_t least = 0;
 		for (size_t i = 1; i < h->asked.n; i++)
@@ -274,9 +276,9 @@ struct session *forks_child_session(struct pool *p, uint32_t slot)
 	uint32_t parent = old ? 0 : __atomic_load_n(&d->parent, __ATOMIC_RELAXED);
 	uint64_t stamp = __atomic_load_n(&d->fork_stamp, __ATOMIC_RELAXED);
 	uint64_t first = __atomic_load_n(&d->first_stamp, __ATOMIC_RELAXED);
-	struct heritage *from = parent ? find(p, parent) : NULL;
+	struct inherited_heap *from = parent ? find(p, parent) : NULL;
 	struct session *s = session_in_slot(p, slot);
-	s->heritage = heritage_new(s, p->slots[slot].serial);
+	s->inherited_heap = inherited_heap_new(s, p->slots[slot].serial);
 	s->claimed_pid = pid > INT32_MAX ? 0 : pid;
 	p->slots[slot].session = s;
 	bool counts = p->config.clock != MG_CLOCK_TSC || s->mem->blind;
@@ -294,7 +296,7 @@ struct session *forks_child_session(struct pool *p, uint32_t slot)
 		ask(from, first);
 	if (from) {
 		from->refs++;
-		s->heritage->from = from;
+		s->inherited_heap->from = from;
 		s->parent_who = identity_ref(from->who);
 	}
 	s->standby |= p->standby && !parent; /* it forked before */
@@ -305,7 +307,7 @@ struct session *forks_child_session(struct pool *p, uint32_t slot)
 
 static bool parent_is_there(const struct session *s)
 {
-	const struct heritage *from = s->heritage->from;
+	const struct inherited_heap *from = s->inherited_heap->from;
 	const struct session *p = from ? from->owner : NULL;
 	if (!p || p->damaged)
 		return true;
@@ -313,7 +315,7 @@ static bool parent_is_there(const struct session *s)
 }
 
 /* The fork that made the session; without a record of it, the parent as it is now. */
-static const struct fork_point *point_of(const struct session *s, struct heritage *from)
+static const struct fork_point *point_of(const struct session *s, struct inherited_heap *from)
 {
 	for (size_t i = 0; i < from->points.n && s->fork_stamp; i++)
 		if (from->points.v[i].stamp == s->fork_stamp)
@@ -326,7 +328,7 @@ static const struct fork_point *point_of(const struct session *s, struct heritag
 
 bool forks_settle(struct session *s)
 {
-	struct heritage *h = s->heritage, *from;
+	struct inherited_heap *h = s->inherited_heap, *from;
 	if (s->settled || !h)
 		return true;
 	from = h->from;
@@ -348,7 +350,7 @@ bool forks_settle(struct session *s)
 
 bool forks_take(struct session *s, uint64_t address, struct live_block *b)
 {
-	struct heritage *h = s->heritage;
+	struct inherited_heap *h = s->inherited_heap;
 	if (!h)
 		return false;
 	take_over(h);
@@ -366,31 +368,31 @@ bool forks_take(struct session *s, uint64_t address, struct live_block *b)
 /* One that nobody may ask for any more, or the oldest. */
 static uint32_t least_wanted(const struct pool *p)
 {
-	uint32_t oldest = p->ghosts[0]->serial == p->head_serial;
-	for (uint32_t i = 0; i < p->ghost_count; i++)
-		if (!p->ghosts[i]->points.n && p->ghosts[i]->refs == 1 &&
-		    p->ghosts[i]->serial != p->head_serial)
+	uint32_t oldest = p->exited_parents[0]->serial == p->head_serial;
+	for (uint32_t i = 0; i < p->exited_parent_count; i++)
+		if (!p->exited_parents[i]->points.n && p->exited_parents[i]->refs == 1 &&
+		    p->exited_parents[i]->serial != p->head_serial)
 			return i;
 	return oldest;
 }
 
-static void add_ghost(struct pool *p, struct heritage *h)
+static void add_exited_parent(struct pool *p, struct inherited_heap *h)
 {
-	if (p->ghost_count == POOL_GHOSTS) {
+	if (p->exited_parent_count == POOL_EXITED_PARENTS) {
 		uint32_t i = least_wanted(p);
-		if (p->ghosts[i]->refs > 1) /* from here on nobody would hand it over */
-			take_over(p->ghosts[i]);
-		heritage_unref(p->ghosts[i]);
-		p->ghost_count--;
-		memmove(p->ghosts + i, p->ghosts + i + 1,
-			(p->ghost_count - i) * sizeof(struct heritage *));
+		if (p->exited_parents[i]->refs > 1) /* from here on nobody would hand it over */
+			take_over(p->exited_parents[i]);
+		inherited_heap_unref(p->exited_parents[i]);
+		p->exited_parent_count--;
+		memmove(p->exited_parents + i, p->exited_parents + i + 1,
+			(p->exited_parent_count - i) * sizeof(struct inherited_heap *));
 	}
-	p->ghosts[p->ghost_count++] = h;
+	p->exited_parents[p->exited_parent_count++] = h;
 }
 
 void forks_over(struct session *s)
 {
-	struct heritage *h = s->heritage;
+	struct inherited_heap *h = s->inherited_heap;
 	if (!h)
 		return;
 	h->final = point_now(s, 0);
@@ -405,13 +407,13 @@ void forks_over(struct session *s)
 	memset(&s->modules, 0, sizeof s->modules);
 	h->logging = false;
 	h->owner = NULL;
-	s->heritage = NULL;
-	add_ghost(s->pool, h);
+	s->inherited_heap = NULL;
+	add_exited_parent(s->pool, h);
 }
 
 void forks_forget(struct pool *p)
 {
-	for (uint32_t i = 0; i < p->ghost_count; i++)
-		heritage_unref(p->ghosts[i]);
-	p->ghost_count = 0;
+	for (uint32_t i = 0; i < p->exited_parent_count; i++)
+		inherited_heap_unref(p->exited_parents[i]);
+	p->exited_parent_count = 0;
 }

@@ -53,7 +53,7 @@ struct fork_point {
  * MG_FORK record on, changes are logged, and the table as of a fork is the table as it is with what
  * came since undone. A child gets its table only when it gives back a block that is not its own, or
  * when the log is about to be dropped; many never do. */
-struct heritage {
+struct inherited_heap {
 	unsigned refs;
 	uint32_t serial;       /* of the session */
 	struct session *owner; /* NULL once it is over: then nothing changes any more */
@@ -62,8 +62,8 @@ struct heritage {
 	struct live *own;    /* the owner's, then `over` */
 	struct live over;
 
-	struct heritage *from; /* the parent, while its blocks are still to be taken over */
-	uint64_t from_at;      /* place in its log; valid when the session is settled */
+	struct inherited_heap *from; /* the parent, while its blocks are still to be taken over */
+	uint64_t from_at;            /* place in its log; valid when the session is settled */
 	struct live inherited;
 	bool has_inherited;
 	uint64_t blocks, bytes; /* inherited and not given back yet */
@@ -93,18 +93,18 @@ enum { FORK_MADE, FORK_TAKEN, FORK_TAKEN_INHERITED };
 
 /* ---- of any session ---- */
 
-struct heritage *heritage_new(struct session *s, uint32_t serial);
-void heritage_unref(struct heritage *h);
+struct inherited_heap *inherited_heap_new(struct session *s, uint32_t serial);
+void inherited_heap_unref(struct inherited_heap *h);
 /* An MG_FORK record was merged. */
 void forks_point(struct session *s, uint64_t stamp);
-void forks_log(struct heritage *h, uint8_t what, const struct live_block *b);
+void forks_log(struct inherited_heap *h, uint8_t what, const struct live_block *b);
 /* Merges up to each stamp below `limit` at which a point is wanted. */
 void forks_merge(struct session *s, uint64_t limit);
 /* Drops fork points, and what was logged for them, when they are old. */
 void forks_tidy(struct session *s);
 /* Nobody forks from this pool any more. */
 void forks_forget(struct pool *p);
-/* The session is over and written: its heritage stays as long as somebody may need it. */
+/* The session is over and written: its inherited heap stays as long as somebody may need it. */
 void forks_over(struct session *s);
 
 /* ---- of a forked one ---- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Heaps of the program's own in the merge.
  *
- * A pool keeps (address, number) of each block that was made in it, and does not hear when one is
+ * A pool keeps (address, number) of each block that was made in it, and is not told when one is
  * freed by itself: whether it is still the one is asked of the live table, when the list is full
  * and when the pool is emptied.
  */
@@ -33,7 +33,7 @@ struct heap_pool {
 };
 #define WAS_ONE UINT64_C(1)
 
-struct said {
+struct item_detail {
 	uint64_t heap, pool;
 	char *name;
 	uint32_t next; /* of those that are free, + 1 */
@@ -47,10 +47,10 @@ struct moved {
 
 struct heaps {
 	struct {
-		struct said *v;
+		struct item_detail *v;
 		size_t n, cap;
-	} said;
-	uint32_t unsaid;
+	} details;
+	uint32_t free_detail;
 	struct {
 		struct heap_name {
 			char *name;
@@ -82,14 +82,14 @@ void heaps_free(struct heaps *h)
 {
 	if (!h)
 		return;
-	for (size_t i = 0; i < h->said.n; i++)
-		free(h->said.v[i].name);
+	for (size_t i = 0; i < h->details.n; i++)
+		free(h->details.v[i].name);
 	for (size_t i = 0; i < h->names.n; i++)
 		free(h->names.v[i].name);
 	for (size_t i = 0; i <= h->pool_mask; i++)
 		free(h->pools[i].members.v);
 	live_free(&h->backing);
-	free(h->said.v);
+	free(h->details.v);
 	free(h->names.v);
 	free(h->pools);
 	free(h->moved);
@@ -98,25 +98,25 @@ void heaps_free(struct heaps *h)
 
 /* ---- what items say besides ---- */
 
-uint32_t heaps_say(struct session *s, uint64_t heap, uint64_t pool, char *name)
+uint32_t heaps_add_detail(struct session *s, uint64_t heap, uint64_t pool, char *name)
 {
 	struct heaps *h = heaps_of(s);
-	uint32_t i = h->unsaid;
+	uint32_t i = h->free_detail;
 	if (i) {
-		h->unsaid = h->said.v[--i].next;
+		h->free_detail = h->details.v[--i].next;
 	} else {
-		i = (uint32_t)h->said.n;
-		*MS_PUSH(&h->said) = (struct said){0};
+		i = (uint32_t)h->details.n;
+		*MS_PUSH(&h->details) = (struct item_detail){0};
 	}
-	h->said.v[i] = (struct said){.heap = heap, .pool = pool, .name = name};
+	h->details.v[i] = (struct item_detail){.heap = heap, .pool = pool, .name = name};
 	return i;
 }
 
-static struct said hear(struct heaps *h, uint32_t i)
+static struct item_detail take_detail(struct heaps *h, uint32_t i)
 {
-	struct said s = h->said.v[i];
-	h->said.v[i] = (struct said){.next = h->unsaid};
-	h->unsaid = i + 1;
+	struct item_detail s = h->details.v[i];
+	h->details.v[i] = (struct item_detail){.next = h->free_detail};
+	h->free_detail = i + 1;
 	return s;
 }
 
@@ -284,7 +284,7 @@ static void forget(struct heap_pool *p)
 void heaps_pool(struct session *s, struct reader *r, const struct item *it)
 {
 	struct heaps *h = heaps_of(s);
-	struct said what = hear(h, it->extra);
+	struct item_detail what = take_detail(h, it->extra);
 	struct heap_pool *p = pool_find(h, it->address);
 	if (p)
 		empty(s, r, it, p);
@@ -303,7 +303,7 @@ uint64_t heaps_place(struct session *s, struct item *it)
 {
 	struct heaps *h = heaps_of(s);
 	const struct hooks *hooks = s->hooks;
-	struct said what = hear(h, it->extra);
+	struct item_detail what = take_detail(h, it->extra);
 	const struct heap_pool *p = what.pool ? pool_find(h, what.pool) : NULL;
 	uint32_t heap = (uint32_t)what.heap, marker = 0;
 	it->extra = 0;

@@ -19,7 +19,7 @@ struct session;
 
 /* While records are parsed: what an item of kind ITEM_HEAP_ALLOC or ITEM_HEAP_REALLOC (in `extra`),
  * or ITEM_POOL (in `extra`, its name is kept), says besides. */
-uint32_t heaps_say(struct session *s, uint64_t heap, uint64_t pool, char *name);
+uint32_t heaps_add_detail(struct session *s, uint64_t heap, uint64_t pool, char *name);
 void heaps_free(struct heaps *h);
 
 /* ---- in the merge ---- */
@@ -32,8 +32,8 @@ void heaps_join(struct session *s, uint64_t pool, uint64_t address, uint64_t num
 void heaps_pool(struct session *s, struct reader *r, const struct item *it);
 /* ITEM_BACKING */
 void heaps_backing(struct session *s, struct reader *r, const struct item *it);
-/* A block that is not live is given back: is it backing, or is nothing to be said of it? `sure`:
- * then a block of the program's own heap at that address goes with it. */
+/* A block that is not live is given back: is it backing, or is nothing to be recorded of it?
+ * `sure`: then a block of the program's own heap at that address goes with it. */
 bool heaps_give(struct session *s, struct reader *r, const struct item *it, bool sure);
 
 #endif

@@ -110,8 +110,8 @@ static inline bool take_block(struct session *s, uint64_t address, struct live_b
 {
 	if (!live_take(&s->live, address, b))
 		return false;
-	if (s->heritage && s->heritage->logging)
-		forks_log(s->heritage, FORK_TAKEN, b);
+	if (s->inherited_heap && s->inherited_heap->logging)
+		forks_log(s->inherited_heap, FORK_TAKEN, b);
 	return true;
 }
 
@@ -299,8 +299,8 @@ static inline void place(struct session *s, const struct reader *r, const struct
 		make_way(s, r, it);
 		live_add(&s->live, &b);
 	}
-	if (s->heritage && s->heritage->logging)
-		forks_log(s->heritage, FORK_MADE, &b);
+	if (s->inherited_heap && s->inherited_heap->logging)
+		forks_log(s->inherited_heap, FORK_MADE, &b);
 	if (__builtin_expect(s->preexisting != NULL, 0))
 		preexisting_made(s->preexisting, it->address);
 }

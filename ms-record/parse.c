@@ -199,7 +199,7 @@ static int heap_block(struct session *s, struct reader *r, const struct record *
 	it->size = size;
 	it->stack = stack;
 	it->link = (uint8_t)link;
-	it->extra = heaps_say(s, heap & UINT32_MAX, pool, NULL);
+	it->extra = heaps_add_detail(s, heap & UINT32_MAX, pool, NULL);
 	return 0;
 }
 
@@ -229,7 +229,7 @@ static int pool(struct session *s, struct reader *r, const struct record *c, uin
 	}
 	struct item *it = add(s, r, c->stamp, step == MG_POOL_MADE, ITEM_POOL);
 	it->address = address;
-	it->extra = heaps_say(s, step, 0, name);
+	it->extra = heaps_add_detail(s, step, 0, name);
 	return 0;
 }
 

@@ -63,7 +63,7 @@ void pause_adopt(struct session *s, struct run *run)
 
 static void add_loss(struct session *s, uint64_t to)
 {
-	uint64_t count = s->stats.paused_allocations - s->pause.said;
+	uint64_t count = s->stats.paused_allocations - s->pause.reported;
 	if (!count)
 		return;
 	struct ms_record_writer *w = batch_record(&session_batch(s)->losses, 80);
@@ -72,7 +72,7 @@ static void add_loss(struct session *s, uint64_t to)
 	ms_record_number(w, MS_LOSS_COUNT, count);
 	ms_record_number(w, MS_LOSS_REASON, MS_LOST_PAUSED);
 	ms_record_end(w);
-	s->pause.said = s->stats.paused_allocations;
+	s->pause.reported = s->stats.paused_allocations;
 }
 
 static void collect(struct session *s)

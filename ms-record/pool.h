@@ -16,7 +16,7 @@
 
 #include "ms-record/guest/layout.h"
 
-struct heritage;
+struct inherited_heap;
 struct ms_err;
 struct options;
 struct session;
@@ -24,7 +24,7 @@ struct writer;
 
 #define POOL_SLOTS 128u
 #define POOL_RANGES 16384u /* of mappings */
-#define POOL_GHOSTS 32u
+#define POOL_EXITED_PARENTS 32u
 #define POOL_FIRST_RINGS 2u              /* that a child finds ready */
 #define POOL_FEW_RINGS 4u                /* that begin with a larger lap, */
 #define POOL_FEW_LAP (65536u - MG_SLACK) /* of so many bytes */
@@ -83,9 +83,9 @@ struct pool {
 	struct slot *slots;
 	uint32_t target;   /* slots that are to be free */
 	uint32_t prepared; /* slots below have been prepared at some time */
-	struct heritage *
-		ghosts[POOL_GHOSTS]; /* of processes that are over: what their children inherited */
-	uint32_t ghost_count;
+	/* Of processes that are over: what their children inherited. */
+	struct inherited_heap *exited_parents[POOL_EXITED_PARENTS];
+	uint32_t exited_parent_count;
 	uint64_t probed_ns;
 };
 

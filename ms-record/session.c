@@ -138,7 +138,7 @@ static void begin(struct session *s)
 	pool_seal(s->pool, s);
 	s->signature = session_signature(s->proc);
 	make_tables(s);
-	s->heritage = heritage_new(s, s->pool->head_serial);
+	s->inherited_heap = inherited_heap_new(s, s->pool->head_serial);
 }
 
 static struct session *give_up(struct session *s)
@@ -276,7 +276,7 @@ void session_free(struct session *s)
 	remote_free(s->remote);
 	heaps_free(s->heaps);
 	hook_late_free(s->late);
-	heritage_unref(s->heritage);
+	inherited_heap_unref(s->inherited_heap);
 	modules_free(&s->modules);
 	attach_modules_free(s->attach_modules);
 	preexisting_free(s->preexisting);

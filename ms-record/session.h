@@ -27,7 +27,7 @@
 struct attach_modules;
 struct preexisting;
 struct heaps;
-struct heritage;
+struct inherited_heap;
 struct hook_late;
 struct hooks;
 struct identity;
@@ -74,7 +74,7 @@ enum item_kind {
 	ITEM_PAUSE, /* the program paused or resumed */
 	ITEM_DONE,  /* taken out of turn by a repair */
 	/* heaps.h */
-	ITEM_HEAP_ALLOC,   /* extra: see heaps_say */
+	ITEM_HEAP_ALLOC,   /* extra: see heaps_add_detail */
 	ITEM_HEAP_REALLOC, /* the same */
 	ITEM_HEAP_FAILED,  /* the same */
 	ITEM_BACKING,      /* extra: 1 = hidden, | heap << 1 */
@@ -255,7 +255,7 @@ struct session {
 	uint64_t fork_stamp;  /* 0 = unknown */
 	uint64_t merged_to;   /* no item below this stamp is to come */
 	uint64_t fork_event, fork_number, inherited_blocks, inherited_bytes;
-	struct heritage *heritage;
+	struct inherited_heap *inherited_heap;
 	int kept_for_sure; /* atomic: it is not trivial */
 	int grown;         /* atomic: nor is what has been merged of it */
 

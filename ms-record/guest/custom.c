@@ -319,7 +319,7 @@ int mg_custom_personality(int version, int actions, uint64_t class, void *except
 	return CONTINUE_UNWIND;
 }
 
-#define SAID_MOST (UINT64_C(1) << 62) /* what a program says may be anything */
+#define SIZE_MOST (UINT64_C(1) << 62) /* what a program says may be anything */
 
 /* ---- pools ----------------------------------------------------------------------------------- */
 
@@ -345,7 +345,7 @@ void mg_on_pool_alloc(const uint64_t *frame, const void *pool, const void *block
 		count_passed(t);
 	if (passes || (mg_gate_now() == MG_GATE_SAMPLING &&
 		       !take_sample((uint64_t)block | MG_SAMPLE_USER,
-				    size < SAID_MOST ? size : SAID_MOST, true))) {
+				    size < SIZE_MOST ? size : SIZE_MOST, true))) {
 		mg_leave(t);
 		return;
 	}

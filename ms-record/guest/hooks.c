@@ -421,14 +421,14 @@ bool mg_nesting_end(const void *block)
 }
 
 /* What ms_alloc says may be anything. */
-#define SAID_MOST (UINT64_C(1) << 62)
+#define SIZE_MOST (UINT64_C(1) << 62)
 
 void mg_on_user_alloc(const uint64_t *frame, const void *block, uint64_t size)
 {
 	uint32_t on = mg_gate_now();
 	if (MG_UNLIKELY(on != MG_GATE_ALL) &&
 	    skip_alloc(on, frame, (uint64_t)block | MG_SAMPLE_USER,
-		       size < SAID_MOST ? size : SAID_MOST))
+		       size < SIZE_MOST ? size : SIZE_MOST))
 		return;
 	struct mg_writer *t = mg_enter_open(frame);
 	if (!t)

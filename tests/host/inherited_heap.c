@@ -60,7 +60,7 @@ static struct session *make(void)
 	s->settled = true;
 	clock_start(&s->clock, NULL);
 	live_init(&s->live);
-	s->heritage = heritage_new(s, 1);
+	s->inherited_heap = inherited_heap_new(s, 1);
 	return s;
 }
 
@@ -68,7 +68,7 @@ static void add(struct session *s, struct model *m, unsigned place)
 {
 	struct live_block b = {address(place), ++numbers, place};
 	live_add(&s->live, &b);
-	forks_log(s->heritage, FORK_MADE, &b);
+	forks_log(s->inherited_heap, FORK_MADE, &b);
 	m->at[place] = b.number;
 }
 
@@ -78,7 +78,7 @@ static void take(struct session *s, struct model *m, unsigned place)
 	struct live_block b = {0};
 	uint64_t got = 0;
 	if (live_take(&s->live, address(place), &b)) {
-		forks_log(s->heritage, FORK_TAKEN, &b);
+		forks_log(s->inherited_heap, FORK_TAKEN, &b);
 		got = b.number;
 	} else if (forks_take(s, address(place), &b)) {
 		got = b.number;
@@ -87,13 +87,14 @@ static void take(struct session *s, struct model *m, unsigned place)
 	m->at[place] = 0;
 }
 
-static void born(unsigned parent, unsigned child)
+static void fork_child(unsigned parent, unsigned child)
 {
 	struct session *p = sessions[parent], *s = make();
 	forks_point(p, numbers + 1);
-	s->heritage->from = p->heritage;
-	p->heritage->refs++;
-	s->heritage->from_at = p->heritage->points.v[p->heritage->points.n - 1].at;
+	s->inherited_heap->from = p->inherited_heap;
+	p->inherited_heap->refs++;
+	s->inherited_heap->from_at =
+		p->inherited_heap->points.v[p->inherited_heap->points.n - 1].at;
 	sessions[child] = s;
 	for (unsigned i = 0; i < PLACES; i++) {
 		uint64_t n = models[parent].at[i];
@@ -106,7 +107,7 @@ static void born(unsigned parent, unsigned child)
 /* All points of a process are too old now. */
 static void age(struct session *s)
 {
-	struct heritage *h = s->heritage;
+	struct inherited_heap *h = s->inherited_heap;
 	s->clock.start_mono -= UINT64_C(10000000000);
 	for (size_t i = 0; i < h->points.n; i++)
 		h->points.v[i].ns = 0;
@@ -140,7 +141,7 @@ static void test_tree(uint64_t n)
 		if (!s)
 			continue;
 		if (what < 3 && count < CHILDREN)
-			born(i, count++);
+			fork_child(i, count++);
 		else if (what == 3)
 			age(s);
 		else if (what == 4 && i && any(3) == 0) {
@@ -212,8 +213,8 @@ static void test_directory(void)
 		session_free(last);
 	}
 	forks_forget(p);
-	heritage_unref(s->heritage);
-	s->heritage = NULL;
+	inherited_heap_unref(s->inherited_heap);
+	s->inherited_heap = NULL;
 	session_free(s);
 	CHECK("shared memory still counted", used, 0);
 }
