@@ -193,7 +193,7 @@ static int help(struct attach *a, int (*f)(void *, void *), struct ms_err *err)
 		int result = ATTACH_AGAIN;
 		a->tries = (unsigned)i;
 		if (call_helper(a, f, &result) && (f != attach_restore || ++killed > KILLED_MOST))
-			return ms_err_sys(err, "the helper of ms-record did not end well");
+			return ms_err_sys(err, "the helper process of ms-record failed");
 		if (result == ATTACH_DONE)
 			return 0;
 		if (result == ATTACH_FAILED)
@@ -208,8 +208,8 @@ static int help(struct attach *a, int (*f)(void *, void *), struct ms_err *err)
 		nanosleep(&pause, NULL);
 	}
 	return ms_err_set(err,
-			  "cannot stop the threads of %d: one of them does not come out of the "
-			  "kernel",
+			  "cannot stop the threads of process %d: one of them does not return from "
+			  "the kernel",
 			  (int)a->pid);
 }
 
@@ -221,13 +221,11 @@ static int take_back_earlier(struct attach *a, struct ms_err *err)
 	attach_image_free(&a->image);
 	a->release_count = 0;
 	a->shared.restored = false;
-	return a->shared.left
-		       ? ms_err_set(
-				 err,
-				 "cannot attach to process %d: its threads are busy with what an "
-				 "earlier recorder left; try again",
-				 (int)a->pid)
-		       : 0;
+	return a->shared.left ? ms_err_set(err,
+					   "cannot attach to process %d: its threads still run "
+					   "code of an earlier recorder; try again",
+					   (int)a->pid)
+			      : 0;
 }
 
 /* ---- mapping ---- */
@@ -293,8 +291,8 @@ static int check_mapped(const struct attach *a, struct ms_err *err)
 	attach_maps_free(&maps);
 	return good ? 0
 		    : ms_err_set(err,
-				 "cannot attach to process %d: it closes and opens all descriptors "
-				 "meanwhile; try again",
+				 "cannot attach to process %d: it closes and reopens its "
+				 "descriptors at the same time; try again",
 				 (int)a->pid);
 }
 
@@ -347,7 +345,7 @@ static int map_guest(struct attach *a, struct ms_err *err)
 		a->release[a->release_count++] = (struct range){a->near[i].page, NEAR_BYTES};
 	}
 	if (receive_file(a))
-		return ms_err_set(err, "cannot take the memory file from %d", (int)a->pid);
+		return ms_err_set(err, "cannot take the memory file from process %d", (int)a->pid);
 	return check_mapped(a, err);
 }
 
@@ -438,7 +436,8 @@ static int write_slots(const struct attach *a, struct ms_err *err)
 								  : m->enter_alloc;
 		patch_slot(&t->patch, enter, hook, slot);
 		if (hijack_write(&a->h, t->hook.slot, slot, sizeof slot))
-			return ms_err_sys(err, "cannot write to the memory of %d", (int)a->pid);
+			return ms_err_sys(err, "cannot write to the memory of process %d",
+					  (int)a->pid);
 	}
 	return 0;
 }

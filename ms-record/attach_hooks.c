@@ -41,9 +41,9 @@ static int add_asked(struct attach *a, const struct hook_modules *m, const struc
 		       h->custom.what == MG_CUSTOM_CREATE;
 	if (returns && a->throws)
 		return refuse(a, h,
-			      "an exception that leaves it could not pass the hook in this "
-			      "process; start the program with ms-record, or hook a function "
-			      "that returns nothing",
+			      "an exception thrown through it could not be unwound past the hook "
+			      "in this process; start the program with ms-record, or hook a "
+			      "function that returns nothing",
 			      err);
 	struct target *t = add(a, h, &place);
 	if (!t)

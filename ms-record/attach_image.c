@@ -111,8 +111,8 @@ int attach_image_make(struct attach_image *im, uint64_t base, struct ms_err *err
 		note ? build_id(attach_image_file + note->sh_offset, note->sh_size) : NULL;
 	if (!id || !im->data || !find_manifest(im)) {
 		attach_image_free(im);
-		return ms_err_set(err,
-				  "this ms-record was not built well: its image is not usable");
+		return ms_err_set(err, "this ms-record is broken: the image built into it is not "
+				       "usable; install MemScope anew");
 	}
 	memcpy(im->build_id, id, sizeof im->build_id);
 	return 0;

@@ -176,8 +176,8 @@ static bool map_image(struct remote *r, struct attach *a, uint64_t room, struct 
 		out->gate = map(r, "map memory", 0, 4096, PROT_READ | PROT_WRITE,
 				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	good = good && out->gate &&
-	       TRY(r, "have a page wiped in forked children (Linux 4.14 can)", &ignored,
-		   SYS_madvise, out->gate, 4096, MADV_WIPEONFORK);
+	       TRY(r, "set MADV_WIPEONFORK (Linux 4.14 or newer)", &ignored, SYS_madvise, out->gate,
+		   4096, MADV_WIPEONFORK);
 	out->image_done = good;
 	if (!good) {
 		unmap(r, out->image, bytes);
@@ -209,7 +209,8 @@ static bool map_near(struct remote *r, struct attach *a, struct attach_shared *o
 				unmap(r, (uint64_t)got, NEAR_BYTES);
 		}
 		if (!out->near[i]) {
-			ms_err_set(r->err, "there is no room for a jump near its allocator");
+			ms_err_set(r->err,
+				   "no address space is free within 2 GiB of its allocator");
 			return false;
 		}
 	}
@@ -280,7 +281,8 @@ static void map_by(struct attach *a, struct hijack_stop *s, struct remote *r,
 		return;
 	map_everything(r, a, out, own);
 	if (hijack_give_back(&r->call)) {
-		ms_err_sys(&out->err, "a thread of %d did not come back", (int)a->pid);
+		ms_err_sys(&out->err, "the borrowed thread of process %d did not return",
+			   (int)a->pid);
 		r->again = false;
 	}
 }
@@ -292,7 +294,7 @@ static int map_stopped(struct attach *a, struct attach_shared *out, struct remot
 	if (!a->held && hijack_stop_one(s, &a->h, ATTACH_STOP_NS)) {
 		if (errno == ETIMEDOUT || errno == EBUSY)
 			return ATTACH_AGAIN;
-		ms_err_sys(&out->err, "cannot stop a thread of %d", (int)a->pid);
+		ms_err_sys(&out->err, "cannot stop a thread of process %d", (int)a->pid);
 		return ATTACH_FAILED;
 	}
 	struct hijack_thread one = s->threads.v[0];
@@ -340,13 +342,14 @@ int attach_map_near(void *arg, void *shared)
 	struct remote r = {.err = &out->err};
 	attach_hurry(a);
 	if (hijack_stop_one(&s, &a->h, ATTACH_STOP_NS)) {
-		ms_err_sys(&out->err, "cannot stop a thread of %d", (int)a->pid);
+		ms_err_sys(&out->err, "cannot stop a thread of process %d", (int)a->pid);
 		return errno == ETIMEDOUT || errno == EBUSY ? ATTACH_AGAIN : ATTACH_FAILED;
 	}
 	if (!hijack_borrow(&r.call, &a->h, &s.threads.v[0], 0, &out->err)) {
 		map_near(&r, a, out);
 		if (hijack_give_back(&r.call))
-			ms_err_sys(&out->err, "a thread of %d did not come back", (int)a->pid);
+			ms_err_sys(&out->err, "the borrowed thread of process %d did not return",
+				   (int)a->pid);
 	}
 	hijack_resume(&s, a->h.proc);
 	return out->err.text[0] ? ATTACH_FAILED : ATTACH_DONE;

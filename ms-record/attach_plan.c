@@ -124,7 +124,7 @@ static int take_image(struct attach *a, const struct attach_map *at, struct ms_e
 		return ms_err_set(
 			err,
 			"cannot attach to process %d: another version of ms-record was attached "
-			"before, or what it left was written over",
+			"before, or what it left was overwritten",
 			(int)a->pid);
 	a->foreign |= good && !ours;
 	if (!ours || (a->adopted && !is_in_use(a, &a->manifest))) {

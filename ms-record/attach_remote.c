@@ -28,10 +28,11 @@ static int stop_all(const struct attach *a, struct hijack_stop *s, struct ms_err
 	if (errno == ETIMEDOUT)
 		return ATTACH_AGAIN;
 	if (errno == EPERM && hijack_status(a->h.proc, a->pid, "\nTracerPid:\t", 10)) {
-		ms_err_set(err, "cannot stop the threads of %d: a debugger traces it", (int)a->pid);
+		ms_err_set(err, "cannot stop the threads of process %d: a debugger traces it",
+			   (int)a->pid);
 		return ATTACH_TRACED;
 	}
-	ms_err_sys(err, "cannot stop the threads of %d", (int)a->pid);
+	ms_err_sys(err, "cannot stop the threads of process %d", (int)a->pid);
 	return ATTACH_FAILED;
 }
 
@@ -136,8 +137,8 @@ static int learn(const struct attach *a, const struct hijack_stop *s, struct att
 		if (!t->gone && !t->regs.fs_base)
 			return ms_err_set(
 				&out->err,
-				"cannot attach to process %d: it has a thread without a thread "
-				"pointer, which has only begun, or uses no C library",
+				"cannot attach to process %d: one of its threads has no thread "
+				"pointer: it has just started, or uses no C library",
 				(int)a->pid);
 		if (t->tid == a->pid)
 			out->main_tp = t->regs.fs_base;
@@ -268,7 +269,7 @@ static int replace(struct attach *a, struct hijack_stop *s, struct attach_shared
 	if (learn(a, s, out) || check_entries(a, &out->err))
 		return ATTACH_FAILED;
 	if (write_data(a, out)) {
-		ms_err_sys(&out->err, "cannot write to the memory of %d", (int)a->pid);
+		ms_err_sys(&out->err, "cannot write to the memory of process %d", (int)a->pid);
 		return ATTACH_FAILED;
 	}
 	int rc = attach_rewrite(a, s, false, move_threads, out, &others);
@@ -279,7 +280,7 @@ static int replace(struct attach *a, struct hijack_stop *s, struct attach_shared
 	}
 	out->stuck = rc == ATTACH_FAILED;
 	if (out->stuck)
-		ms_err_sys(&out->err, "cannot write to the code of %d", (int)a->pid);
+		ms_err_sys(&out->err, "cannot write to the code of process %d", (int)a->pid);
 	return rc;
 }
 

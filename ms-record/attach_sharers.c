@@ -102,7 +102,7 @@ int attach_refuse_sharer(const struct attach *a, const char *what, pid_t pid, st
 							  : "process";
 	return ms_err_set(
 		err,
-		"cannot %s process %d: it has its memory in common with %s %d ('%s'), "
+		"cannot %s process %d: it shares its memory with %s %d ('%s'), "
 		"which is no thread of it (vfork, or clone with CLONE_VM); try again when "
 		"that has ended",
 		what, (int)a->pid, whose, (int)pid, name);

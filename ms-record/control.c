@@ -47,7 +47,7 @@ int control_take_signals(struct control *c, struct ms_err *err)
 	sigaddset(&set, SIGPIPE);
 	sigaddset(&set, SIGXFSZ);
 	if (c->signals < 0 || sigprocmask(SIG_BLOCK, &set, &c->launch.mask))
-		return ms_err_sys(err, "cannot take signals");
+		return ms_err_sys(err, "cannot receive signals");
 	return 0;
 }
 
@@ -270,7 +270,7 @@ static void watch_hidden(struct session *s)
 	if (!s->changed_ns && session_hidden(s->proc) && strcmp(name, s->name) != 0) {
 		s->changed_ns = clock_mono();
 		s->became = strdup(name);
-		s->became_why = strdup("it has rights that its caller has not");
+		s->became_why = strdup("it is setuid, setgid or has capabilities");
 	}
 	free(name);
 }

@@ -76,7 +76,7 @@ static void look_at_rights(struct doctor *d)
 	enum doctor_how less = target ? DOCTOR_OK : DOCTOR_NOTE;
 	if (scope >= 3)
 		doctor_say(d, less, "ptrace_scope",
-			   "3: no process can be attached to until the system is started anew; "
+			   "3: no process can be attached to until the system is rebooted; "
 			   "commands can be recorded, and --standby and --poll work");
 	else if (scope == 0 || may)
 		doctor_say(d, DOCTOR_OK, "ptrace_scope", "%d: running processes can be attached to",

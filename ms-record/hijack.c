@@ -106,8 +106,8 @@ static int judge_kind(struct judge *j)
 			      group);
 	if (l->stat.state == 'Z' && number(l->status, "\nThreads:\t") > 1)
 		return refuse(j, HIJACK_ENDED,
-			      "its first thread has ended, and with it the way to its memory, "
-			      "though %ld others go on",
+			      "its main thread has ended, so its memory cannot be reached, though "
+			      "%ld others go on",
 			      number(l->status, "\nThreads:\t") - 1);
 	if (ended(l))
 		return refuse(j, HIJACK_ENDED,
@@ -115,9 +115,9 @@ static int judge_kind(struct judge *j)
 			      number(l->status, "\nPPid:\t"));
 	if (l->stat.field[MS_STAT_FLAGS] & KERNEL_THREAD)
 		return refuse(j, HIJACK_KERNEL,
-			      "it is a thread of the kernel and has no memory of its own");
+			      "it is a kernel thread and has no memory of its own");
 	if (j->pid == getpid())
-		return refuse(j, HIJACK_SELF, "that is this program itself");
+		return refuse(j, HIJACK_SELF, "that is ms-record itself");
 	return 0;
 }
 
@@ -147,8 +147,7 @@ static int judge_user(struct judge *j)
 	/* The folder is its user's all the same; what is in it is not. */
 	if (!fstatat(j->proc, "stat", &st, 0) && st.st_uid != own)
 		return refuse(j, HIJACK_HIDDEN,
-			      "it keeps others away from its memory (it is not dumpable); run "
-			      "this as root");
+			      "its memory is protected (it is not dumpable); run this as root");
 	return 0;
 }
 
@@ -190,7 +189,7 @@ static int judge_scope(struct judge *j)
 	if (scope >= 3)
 		return refuse(j, HIJACK_SCOPE,
 			      "this system allows nobody to trace (kernel.yama.ptrace_scope is 3, "
-			      "until it is started anew); use --poll, or --standby");
+			      "until it is rebooted); use --poll, or --standby");
 	if (scope == 0 || capable(CAP_SYS_PTRACE) || (scope == 1 && is_ancestor(j)))
 		return 0;
 	if (scope == 1)

@@ -60,13 +60,13 @@ static int prepare(struct hijack_call *c, struct hijack *h, unsigned flags, stru
 	if (c->t->gone)
 		return ms_err_set(err, "the thread has ended");
 	if (c->t->asleep || c->t->new_child)
-		return ms_err_set(err, "the thread is in the midst of a system call");
+		return ms_err_set(err, "the thread is in a system call");
 	if (hijack_in_rseq(h, c->t))
 		return ms_err_set(err, "the thread is inside a restartable sequence");
 	if (dispatched(tid))
-		return ms_err_set(err, "the thread has its system calls dispatched to itself");
+		return ms_err_set(err, "the thread uses syscall user dispatch");
 	if (hijack_find_code(h))
-		return ms_err_set(err, "there is no instruction for a system call in its memory");
+		return ms_err_set(err, "no syscall instruction was found in its memory");
 	c->call_at = h->call_at;
 	if (trace(PTRACE_SETOPTIONS, tid, 0, options(c)))
 		return ms_err_sys(err, "its seccomp filter cannot be suspended");

@@ -285,7 +285,7 @@ int hijack_spread_net(struct hijack_call *c, struct ms_err *err)
 {
 	struct place p = {.sp = c->t->regs.rsp};
 	if (!c->h->return_at)
-		return ms_err_set(err, "its memory has no return from a signal handler");
+		return ms_err_set(err, "no return from a signal handler was found in its memory");
 	each_map(c->h, find_place, &p);
 	c->frame = ms_xcalloc(1, sizeof *c->frame);
 	if (p.low && !spread(c, (p.sp - RED_ZONE) & ~UINT64_C(63), p.low + SPARE, true))

@@ -298,7 +298,8 @@ static int place(struct work *w, const struct hook_spec *spec, const struct hook
 	if (is_hooked(w, at->address))
 		return 0;
 	if (returns && w->throws)
-		return ms_err_set(why, "an exception that leaves it could not pass the hook");
+		return ms_err_set(
+			why, "an exception thrown through it could not be unwound past the hook");
 	if (i == MG_HOOKS_MAX)
 		return ms_err_set(why, "there are too many hooks");
 	struct hook_write one = {.mem = w->mem,
@@ -308,7 +309,7 @@ static int place(struct work *w, const struct hook_spec *spec, const struct hook
 				 .kind = MG_HOOK_CUSTOM,
 				 .custom = spec->custom};
 	if (!one.slot)
-		return ms_err_set(why, "there is no room for a jump near it");
+		return ms_err_set(why, "no address space is free within 2 GiB of it");
 	if (!still_waits(w->s))
 		return ms_err_set(why, "the program did not wait for it");
 	if (hook_write(&one, at, &w->hooks[i], why))

@@ -183,7 +183,7 @@ static int place(const struct work *w, const struct target *t, uint64_t at, stru
 				       .kind = t->kind,
 				       .custom = t->spec->custom};
 	if (!page)
-		return ms_err_set(why, "there is no room for a jump near it");
+		return ms_err_set(why, "no address space is free within 2 GiB of it");
 	return hook_write(&one, &t->place, &h, why);
 }
 

@@ -131,7 +131,7 @@ static int reach_number(pid_t pid, struct ms_err *err)
 	trace(PTRACE_SYSCALL, pid, 0);
 	for (unsigned i = 0; i < CALLS_MOST; i++) {
 		if (!await(pid, &why))
-			return ms_err_set(err, "it ended before it had begun");
+			return ms_err_set(err, "it ended while it was starting");
 		if (why == AT_CALL && told(pid, &tid, &tp))
 			break;
 		pass(pid, PTRACE_SYSCALL, why);
@@ -156,7 +156,7 @@ static int stop_there(pid_t pid, struct hijack_stop *s, struct ms_err *err)
 		trace(PTRACE_CONT, pid, why >> 8 ? 0 : (uint64_t)why);
 	t->gone = why >> 8 != PTRACE_EVENT_STOP || trace(PTRACE_GETREGS, pid, (uintptr_t)&t->regs);
 	s->stopped_ns = clock_mono();
-	return t->gone ? ms_err_set(err, "it ended before it had begun") : 0;
+	return t->gone ? ms_err_set(err, "it ended while it was starting") : 0;
 }
 
 /* The session that was begun for it is taken back. */
@@ -337,7 +337,8 @@ static int prepare(struct control *c, pid_t pid, enum launch_way way, bool wante
 	char path[4200];
 	snprintf(path, sizeof path, "/proc/%d/root%s", (int)pid, c->launch.guest);
 	if (way == LAUNCH_PRELOAD && access(path, R_OK))
-		return ms_err_set(err, "the recorder's library cannot be seen from where it runs");
+		return ms_err_set(err,
+				  "the recorder's library is not visible in its mount namespace");
 	if (way == LAUNCH_PRELOAD) /* its handshake tells it whether it is wanted */
 		return exec_env_preload(pid, c->launch.guest, c->socket_name, err);
 	exec_env_spare(pid, c->launch.guest, &ignored);

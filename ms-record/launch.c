@@ -180,13 +180,12 @@ static int check_dynamic(struct launch *l, const char *path, const struct elffil
 	if (!glibc && !musl)
 		return refuse(l, path, "it is not a program for the GNU C library or musl", err);
 	if (m->checked)
-		return refuse(
-			l, path,
-			"a sanitizer is linked into it, whose malloc neither a preloaded library "
-			"nor a hook may stand before; build it without -fsanitize, link the "
-			"sanitizer dynamically (gcc does without -static-libasan or "
-			"-static-libtsan), or use --poll",
-			err);
+		return refuse(l, path,
+			      "a sanitizer is linked into it, whose malloc cannot be interposed or "
+			      "hooked; build it without -fsanitize, link the "
+			      "sanitizer dynamically (gcc does without -static-libasan or "
+			      "-static-libtsan), or use --poll",
+			      err);
 	if (musl)
 		l->inject = "it is a program for musl";
 	else if (m->exported || (m->defined && !m->wanted))

@@ -112,7 +112,8 @@ static int record(const struct options *o)
 	for (size_t i = 0; i < o->hooks.n && c.attached && !o->quiet; i++)
 		if (!c.hooks_placed[i])
 			fprintf(stderr,
-				"ms-record: no module has '%s' yet: its hook waits for one\n",
+				"ms-record: no module has '%s' yet: it is hooked when one is "
+				"loaded\n",
 				o->hooks.v[i].name);
 	control_run(&c);
 	if (c.not_run) {

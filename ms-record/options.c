@@ -287,10 +287,10 @@ static int check_leak_mark(const struct options *o, struct ms_err *err)
 		return 0;
 	if (o->leak_check != SCAN_AUTO)
 		return ms_err_set(err, "--leak-check-at needs --leak-check=auto: with %s",
-				  o->leak_check == SCAN_NO ? "no nothing is scanned"
-							   : "yes the command is traced");
+				  o->leak_check == SCAN_NO ? "no, nothing is scanned"
+							   : "yes, the command is traced");
 	if (o->sample_bytes)
-		return ms_err_set(err, "--leak-check-at cannot be had with --sample");
+		return ms_err_set(err, "--leak-check-at does not go together with --sample");
 	return 0;
 }
 
@@ -315,7 +315,7 @@ static int read_attached(struct options *o, const bool *given, const char *comma
 		{OPT_MMAP, "--mmap is for commands"},
 		{OPT_USABLE_SIZE, "--usable-size is for commands"},
 		{OPT_LEAK_CHECK, "--leak-check is for commands"},
-		{OPT_TELL, "--tell speaks to a recorder, and records nothing"}};
+		{OPT_TELL, "--tell sends a request to a recorder, and records nothing"}};
 	for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
 		if (given[refused[i].c])
 			return ms_err_set(err, "-p: %s", refused[i].why);
@@ -355,7 +355,7 @@ static int read_doctor(struct options *o, const bool *given, struct ms_err *err)
 	static const int allowed[] = {OPT_DOCTOR, 'p', 'o', OPT_BUFFER, 0};
 	const char *name = not_allowed(given, allowed);
 	if (name)
-		return ms_err_set(err, "--doctor: --%s has nothing to say here", name);
+		return ms_err_set(err, "--doctor does not take --%s", name);
 	return o->pids.n && o->command[0]
 		       ? ms_err_set(err, "--doctor takes -p PID or COMMAND, not both")
 		       : 0;
@@ -376,7 +376,7 @@ static int read_standby(const struct options *o, const bool *given, int n, struc
 	for (size_t i = 0; i < o->hooks.n; i++)
 		bytes += strlen(o->hooks.v[i].text) + 1;
 	if (bytes > STANDBY_HOOKS_BYTES)
-		return ms_err_set(err, "--standby: what --hook says is longer than %u bytes",
+		return ms_err_set(err, "--standby: all --hook together are longer than %u bytes",
 				  STANDBY_HOOKS_BYTES);
 	return n ? 0 : ms_err_set(err, "no command to run; try 'ms-record -h'");
 }
@@ -411,7 +411,7 @@ int options_read(struct options *o, int argc, char **argv, struct ms_err *err)
 	if (o->doctor)
 		return read_doctor(o, given, err);
 	if (o->hooks.n && o->tell)
-		return ms_err_set(err, "--tell speaks to a recorder; --hook hooks nothing there");
+		return ms_err_set(err, "--tell sends a request to a recorder, and hooks nothing");
 	if (o->standby)
 		return read_standby(o, given, argc - optind, err);
 	if (o->poll.proc_root && !o->pids.n)

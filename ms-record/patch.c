@@ -82,13 +82,14 @@ static int move_branch(struct patch *p, const cs_insn *in, struct ms_err *err)
 	uint32_t bytes = jmp ? 5 : 6;
 	uint8_t condition = code[0] == 0x0f ? code[1] : code[0];
 	if (!jmp && (condition & 0xf0) != 0x70 && (condition & 0xf0) != 0x80)
-		return ms_err_set(err, "'%s' at its entry has no long form", in->mnemonic);
+		return ms_err_set(err, "'%s' in the prologue has no form with a 32-bit offset",
+				  in->mnemonic);
 	if (p->displaced_bytes + bytes > sizeof p->displaced)
-		return ms_err_set(err, "its first instructions are too long");
+		return ms_err_set(err, "its prologue is too long to be moved");
 	int64_t to =
 		(int64_t)(target(in) - (p->slot + MG_SLOT_DISPLACED + p->displaced_bytes + bytes));
 	if (!near32(to))
-		return ms_err_set(err, "a jump at its entry goes too far");
+		return ms_err_set(err, "a jump in the prologue leads too far away");
 	if (jmp) {
 		out[0] = 0xe9;
 	} else {
@@ -127,18 +128,20 @@ static int move_plain(struct patch *p, const cs_insn *in, struct ms_err *err)
 {
 	uint8_t *out = p->displaced + p->displaced_bytes;
 	if (p->displaced_bytes + in->size > sizeof p->displaced)
-		return ms_err_set(err, "its first instructions are too long");
+		return ms_err_set(err, "its prologue is too long to be moved");
 	memcpy(out, in->bytes, in->size);
 	if (from_rip(in)) {
 		int32_t old;
 		uint64_t at = p->slot + MG_SLOT_DISPLACED + p->displaced_bytes;
 		size_t where = displacement_at(in);
 		if (!where)
-			return ms_err_set(err, "'%s' at its entry is not understood", in->mnemonic);
+			return ms_err_set(err, "unsupported instruction '%s' in the prologue",
+					  in->mnemonic);
 		memcpy(&old, in->bytes + where, 4);
 		int64_t to = (int64_t)(in->address - at) + old;
 		if (!near32(to))
-			return ms_err_set(err, "'%s' at its entry reaches too far", in->mnemonic);
+			return ms_err_set(err, "'%s' in the prologue refers to memory too far away",
+					  in->mnemonic);
 		put32(out + where, to);
 	}
 	p->displaced_bytes += in->size;
@@ -153,13 +156,13 @@ static int move_call(struct patch *p, const cs_insn *in, struct ms_err *err)
 	uint8_t *out = p->displaced + p->displaced_bytes;
 	uint64_t back = in->address + in->size;
 	if (in->size != PATCH_JUMP || in->bytes[0] != 0xe8)
-		return ms_err_set(err, "there is a call through a pointer at its entry");
+		return ms_err_set(err, "unsupported indirect call in the prologue");
 	if (p->displaced_bytes + BYTES > sizeof p->displaced)
-		return ms_err_set(err, "its first instructions are too long");
+		return ms_err_set(err, "its prologue is too long to be moved");
 	int64_t to =
 		(int64_t)(target(in) - (p->slot + MG_SLOT_DISPLACED + p->displaced_bytes + BYTES));
 	if (!near32(to))
-		return ms_err_set(err, "a call at its entry goes too far");
+		return ms_err_set(err, "a call in the prologue leads too far away");
 	out[0] = 0x68;
 	put32(out + 1, (int64_t)back);
 	memcpy(out + 5, "\xc7\x44\x24\x04", 4); /* movl $.., 4(%rsp) */
@@ -179,9 +182,10 @@ static int move(struct patch *p, const cs_insn *in, struct ms_err *err)
 {
 	if (in_group(in, CS_GRP_INT) || in_group(in, CS_GRP_IRET) || in->id == X86_INS_SYSCALL ||
 	    in->id == X86_INS_SYSENTER || in->id == X86_INS_XBEGIN)
-		return ms_err_set(err, "there is '%s' at its entry", in->mnemonic);
+		return ms_err_set(err, "unsupported instruction '%s' in the prologue",
+				  in->mnemonic);
 	if (p->moved_count == PATCH_INSTRUCTIONS || p->bytes + in->size > MG_DISPLACED_MAX)
-		return ms_err_set(err, "its first instructions are too long");
+		return ms_err_set(err, "its prologue is too long to be moved");
 	p->moved[p->moved_count].from = (uint8_t)p->bytes;
 	p->moved[p->moved_count++].to = (uint8_t)(MG_SLOT_DISPLACED + p->displaced_bytes);
 	p->bytes += in->size;
@@ -213,7 +217,7 @@ static int displace(struct patch *p, const cs_insn *in, size_t count, struct ms_
 	}
 	if (p->bytes < PATCH_JUMP) {
 		if (!over)
-			return ms_err_set(err, "its code is not understood");
+			return ms_err_set(err, "unsupported instruction in the prologue");
 		if (!padded(in + i, count - i, p->entry))
 			return ms_err_set(err, "it is too short");
 		p->bytes = PATCH_JUMP;
@@ -223,7 +227,7 @@ static int displace(struct patch *p, const cs_insn *in, size_t count, struct ms_
 	uint8_t *out = p->displaced + p->displaced_bytes;
 	uint64_t end = p->slot + MG_SLOT_DISPLACED + p->displaced_bytes + PATCH_JUMP;
 	if (p->displaced_bytes + PATCH_JUMP > sizeof p->displaced)
-		return ms_err_set(err, "its first instructions are too long");
+		return ms_err_set(err, "its prologue is too long to be moved");
 	out[0] = 0xe9;
 	put32(out + 1, (int64_t)(p->entry + p->bytes - end));
 	p->displaced_bytes += PATCH_JUMP;
@@ -236,7 +240,7 @@ static int check_body(const struct patch *p, const cs_insn *in, size_t count, st
 		if (in[i].address < p->entry + p->bytes || is_direct(&in[i])) {
 			uint64_t to = is_direct(&in[i]) ? target(&in[i]) : 0;
 			if (to > p->entry && to < p->entry + p->bytes)
-				return ms_err_set(err, "it jumps back to its first instructions");
+				return ms_err_set(err, "it jumps back into its prologue");
 		}
 	return 0;
 }
@@ -245,7 +249,7 @@ static int plan(struct patch *p, const cs_insn *in, size_t count, struct ms_err 
 {
 	int64_t to = (int64_t)(p->slot - (p->entry + PATCH_JUMP));
 	if (!near32(to) || !near32(to + MG_SLOT_BYTES))
-		return ms_err_set(err, "there is no room for a jump near it");
+		return ms_err_set(err, "no address space is free within 2 GiB of it");
 	if (displace(p, in, count, err) || check_body(p, in, count, err))
 		return -1;
 	memset(p->patched, INT3, sizeof p->patched);
@@ -270,7 +274,7 @@ int patch_plan(struct patch *p, uint64_t entry, const uint8_t *code, size_t n, s
 		    : 2 * MG_DISPLACED_MAX < n  ? 2 * MG_DISPLACED_MAX
 						: n;
 	if (cs_open(CS_ARCH_X86, CS_MODE_64, &handle))
-		return ms_err_set(err, "the decoder does not start");
+		return ms_err_set(err, "the disassembler (capstone) cannot be started");
 	cs_option(handle, CS_OPT_DETAIL, CS_OPT_ON);
 	size_t count = cs_disasm(handle, code, n, entry, 0, &in);
 	int rc = plan(p, in, count, err);

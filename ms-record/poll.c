@@ -227,8 +227,10 @@ static int start(struct watch *w, int *own, struct ms_err *err)
 		return -1;
 	memcpy(p->name, p->taker.proc.name, sizeof p->name);
 	if (o->poll.pid && !ms_proc_alive(&p->taker.proc))
-		return ms_err_set(err, "process %d has ended: its parent has not asked how yet",
-				  p->pid_out);
+		return ms_err_set(
+			err,
+			"process %d has ended and is a zombie: its parent has not waited for it",
+			p->pid_out);
 	struct ms_proc_statm m;
 	if (o->poll.pid && !ms_proc_read_statm(&p->taker.proc, &m))
 		return ms_err_set(err,

@@ -111,7 +111,7 @@ void preexisting_begin(struct session *s, const struct hijack *h, bool walk, con
 		return;
 	b->counts.state = PREEXISTING_UNKNOWN;
 	snprintf(b->counts.why, sizeof b->counts.why, "%s",
-		 why ? why : "no thread could be made to look");
+		 why ? why : "no thread could be started to walk the heap");
 }
 
 void preexisting_free(struct preexisting *b)

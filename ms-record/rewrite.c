@@ -148,7 +148,7 @@ static int open_beside(struct target *t, struct ms_err *err)
 	if (t->fd < 0)
 		return ms_err_sys(err, "cannot make a file beside '%s'", o->path);
 	if (fchown(t->fd, ours.st_uid, ours.st_gid))
-		return ms_err_sys(err, "cannot give a file beside '%s' to its owner", o->path);
+		return ms_err_sys(err, "cannot change the owner of a file beside '%s'", o->path);
 	return 0;
 }
 

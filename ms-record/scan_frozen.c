@@ -95,7 +95,7 @@ static bool enough_memory(struct work *w)
 	uint64_t room = system < group ? system : group;
 	if (resident / 100 * FREE_PART <= room)
 		return true;
-	return no(w, "memory is short");
+	return no(w, "memory is low");
 }
 
 /* ---- what is not in a copy ---- */
@@ -133,7 +133,7 @@ static bool find_apart(struct work *w)
 	fclose(file);
 	for (size_t i = 0; i < w->frozen.apart.n; i++)
 		all += w->frozen.apart.v[i].end - w->frozen.apart.v[i].start;
-	return all <= APART_MAX || no(w, "much of its memory is kept from children");
+	return all <= APART_MAX || no(w, "much of its memory is not copied on fork");
 }
 
 static void read_apart(struct work *w)
@@ -162,8 +162,8 @@ bool frozen_prepare(struct work *w)
 
 static const char *copy_error(int why)
 {
-	return why == EAGAIN   ? "it may have no more processes"
-	       : why == ENOMEM ? "memory is short"
+	return why == EAGAIN   ? "its limit of processes is reached"
+	       : why == ENOMEM ? "memory is low"
 			       : strerror(why);
 }
 

@@ -127,7 +127,10 @@ static int judge(struct standby_attach *w, pid_t pid, const struct stat *st, str
 	if (!a->ok)
 		return refuse(pid, a->why, err);
 	if (w->memfd < 0 || fstat(w->memfd, &got) || got.st_ino != st->st_ino)
-		return refuse(pid, "its holder answered with another memory than it has", err);
+		return refuse(pid,
+			      "shared memory does not match: the ms-record --standby that runs it "
+			      "answered with another file than the one mapped",
+			      err);
 	if (a->pid == (uint32_t)pid)
 		return 0;
 	return ms_err_set(err,
@@ -145,11 +148,12 @@ static int check_options(const struct options *o, pid_t pid, struct ms_err *err)
 			   : o->verify                ? "--verify"
 						      : NULL;
 	if (o->hooks.n)
-		return refuse(pid, "--hook has to be given to its --standby", err);
+		return refuse(pid, "--hook has to be given to the ms-record --standby that runs it",
+			      err);
 	if (!name)
 		return 0;
-	return ms_err_set(err, "cannot wake process %d: %s cannot be had with --standby", (int)pid,
-			  name);
+	return ms_err_set(err, "cannot wake process %d: %s does not go together with --standby",
+			  (int)pid, name);
 }
 
 static int ask(struct standby_attach *w, pid_t pid, int proc, const struct options *o,
@@ -166,7 +170,7 @@ static int ask(struct standby_attach *w, pid_t pid, int proc, const struct optio
 	if ((send(w->connection, &q, sizeof q, MSG_NOSIGNAL) != sizeof q && errno != EPIPE &&
 	     errno != ECONNRESET) ||
 	    receive(w))
-		return refuse(pid, "its holder does not answer", err);
+		return refuse(pid, "the ms-record --standby that runs it does not answer", err);
 	return judge(w, pid, &st, err) ? -1 : 1;
 }
 

@@ -135,7 +135,7 @@ static void print_trouble(const struct image *m)
 	if (m->damage[0])
 		line("trouble", "%s: recording stopped there", m->damage);
 	if (m->disabled[0])
-		line("trouble", "the recorder in the program gave up: %s", m->disabled);
+		line("trouble", "the recorder in the program was switched off: %s", m->disabled);
 }
 
 /* Nobody counts the calls and when each is freed: a sample tells how much. */
@@ -268,7 +268,8 @@ static void print_one(const struct control *c, const struct attach *attach)
 	char a[MS_UNIT_BUF], b[MS_UNIT_BUF], d[MS_UNIT_BUF];
 	const struct attach_times *t = attach_times(attach);
 	if (t->gave_up)
-		line("trouble", "the hooks are still in it, and do nothing: %s", t->trouble);
+		line("trouble", "the hooks could not be taken out, and are inactive: %s",
+		     t->trouble);
 	if (t->missing[0])
 		line("missing", "not hooked: %s", t->missing);
 	if (!c->opt->verbose)
@@ -280,7 +281,7 @@ static void print_one(const struct control *c, const struct attach *attach)
 		     ms_format_duration(b, t->patch_ns), t->leave_stops,
 		     t->leave_stops == 1 ? "" : "s", ms_format_duration(d, t->leave_ns));
 	else
-		line("start", "the recorder was put into it by hand: %s", c->launch.inject);
+		line("start", "the recorder was injected, not preloaded: %s", c->launch.inject);
 	if (c->attached && t->asleep + t->cut_short)
 		line("waiting",
 		     "%u thread%s left alone, for %s; %u system call%s may have come back early",

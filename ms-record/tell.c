@@ -180,7 +180,7 @@ static int trust(int fd, const char *file, const struct stat *st, struct ms_err 
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n))
 		return ms_err_sys(err, "cannot see who records '%s'", file);
 	if (who.uid != 0 && who.uid != st->st_uid)
-		return ms_err_set(err, "what listens for '%s' belongs to user %u: not its recorder",
+		return ms_err_set(err, "the socket of '%s' belongs to user %u: not its recorder",
 				  file, (unsigned)who.uid);
 	return 0;
 }
@@ -195,12 +195,12 @@ static int talk(int fd, const char *file, const char *verb, bool *again, struct 
 		setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patient, sizeof patient);
 	bool sent = send(fd, verb, strlen(verb), MSG_NOSIGNAL) >= 0;
 	if (!sent && errno != EPIPE && errno != ECONNRESET)
-		return ms_err_sys(err, "cannot speak to the recorder of '%s'", file);
+		return ms_err_sys(err, "cannot send to the recorder of '%s'", file);
 	ssize_t n = recv(fd, text, TELL_PACKET, 0);
 	if (n < 0 && errno == ECONNRESET) /* it closed; its answer is there */
 		n = recv(fd, text, TELL_PACKET, 0);
 	if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
-		return ms_err_set(err, "the recorder of '%s' did not do it within 5 s", file);
+		return ms_err_set(err, "the recorder of '%s' did not answer within 5 s", file);
 	*again = n <= 0;
 	if (n <= 0)
 		return ms_err_set(err, "the recorder of '%s' ended", file);

@@ -260,7 +260,7 @@ static bool begin(struct control *c, struct tell_job *j)
 		break;
 	case TELL_LEAK_CHECK:
 		if (!c->scanner.started) {
-			answer(j->fd, '1', "it scans nothing: --leak-check=no, or --sample");
+			answer(j->fd, '1', "leak scans are off: --leak-check=no, or --sample");
 			return true;
 		}
 		j->step = TELL_SCANNING;

@@ -113,7 +113,7 @@ static __attribute__((noinline)) void look_at_recorder(struct mg_place *p, uint6
 	p->lost = lost;
 	if (!recorder_is_gone(s))
 		return;
-	static const char why[] = "ms-record did not read for too long";
+	static const char why[] = "heartbeat timeout: ms-record did not read for too long";
 	for (uint32_t i = 0; i < sizeof(why); i++)
 		s->disabled_why[i] = why[i];
 	__atomic_store_n(&s->guest_disabled, 1, __ATOMIC_RELEASE);

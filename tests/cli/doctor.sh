@@ -87,7 +87,7 @@ doctor 1 --proc-root locked
 expect 'an old machine' <<'END'
 ok    machine       x86-64
 no    kernel        Linux 4.9 cannot keep forked children apart (4.14 can)
-note  ptrace_scope  3: no process can be attached to until the system is started anew; commands can be recorded, and --standby and --poll work
+note  ptrace_scope  3: no process can be attached to until the system is rebooted; commands can be recorded, and --standby and --poll work
 ok    capabilities  SYS_PTRACE: other users' processes too
 ok    container     kubepods: processes outside cannot be seen
 ok    seccomp       nothing forbids tracing
@@ -147,11 +147,11 @@ attaching would not work: 1 reason
 END
 }
 zombie 's/^Threads:.*/Threads:\t1/' 'it has ended, and waits for its parent 1 to notice (zombie)'
-zombie 's/^Threads:.*/Threads:\t3/' 'its first thread has ended, and with it the way to its memory, though 2 others go on'
+zombie 's/^Threads:.*/Threads:\t3/' 'its main thread has ended, so its memory cannot be reached, though 2 others go on'
 process good 4242 thing
 sed -i 's/ 4194304 / 2129984 /' good/4242/stat
 doctor 1 --proc-root good -p 4242
-grep -q '^no    attach        it is a thread of the kernel and has no memory of its own$' said || fail "kernel: $(cat said)"
+grep -q '^no    attach        it is a kernel thread and has no memory of its own$' said || fail "kernel: $(cat said)"
 process good 4242 thing
 printf '\177ELF\001\001\001\0\0\0\0\0\0\0\0\0\002\0\003\0' >elf32
 head -c 300 /dev/zero >>elf32
@@ -223,8 +223,8 @@ usage() { # PATTERN ARG...
 	grep -q -e "$1" err || fail "$*: $(cat err)"
 }
 usage 'takes -p PID or COMMAND, not both' -p 1 ls
-usage '--duration has nothing to say here' -d 1
-usage '--mmap has nothing to say here' --mmap ls
+usage '--doctor does not take --duration' -d 1
+usage '--doctor does not take --mmap' --mmap ls
 
 # ---- root without the capability that counts, as in a container ----
 if [ "$(id -u)" = 0 ]; then

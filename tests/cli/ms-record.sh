@@ -153,7 +153,7 @@ if [ "$(id -u)" = 0 ]; then # another user's program hides what it is
 	chown nobody "$nobody" && chmod 4755 "$nobody/hidden"
 	(cd "$nobody" && setpriv --reuid=nobody --regid=nogroup --clear-groups ./ms-record --no-symbols -o t.trace sh -c 'exec ./hidden 1.5') 2>err
 	[ "$(grep -v '^#' "$nobody/t.trace.d/index" 2>/dev/null | sort -n | cut -f 6,11,12 | tr '\t\n' '= ')" = \
-		'exec=/usr/bin/dash=- -=hidden=not recorded: it has rights that its caller has not ' ] || findmnt -n -o OPTIONS -T "$nobody" | grep -q nosuid ||
+		'exec=/usr/bin/dash=- -=hidden=not recorded: it is setuid, setgid or has capabilities ' ] || findmnt -n -o OPTIONS -T "$nobody" | grep -q nosuid ||
 		fail "a setuid program is in the index as $(cat "$nobody/t.trace.d/index")"
 	rm -rf "$nobody"
 fi

@@ -72,14 +72,14 @@ begin zombie
 refuse "process $pid .*: it has ended, and waits for its parent $job to notice \(zombie\)" -p "$pid"
 over
 begin leader
-refuse "process $pid .*: its first thread has ended, .* though 1 others? go" -p "$pid"
+refuse "process $pid .*: its main thread has ended, .* though 1 others? go" -p "$pid"
 over
 begin traced
 refuse "process $pid .*: it is traced by process $job \('refusals'\) already; end that one first" -p "$pid"
 kill "$pid" 2>/dev/null
 over
 if grep -q '^2 (kthreadd)' /proc/2/stat 2>/dev/null; then
-	refuse 'process 2 .*: it is a thread of the kernel and has no memory of its own' -p 2
+	refuse 'process 2 .*: it is a kernel thread and has no memory of its own' -p 2
 fi
 
 # ---- what cannot be hooked ----
@@ -121,7 +121,7 @@ if [ "$(id -u)" = 0 ]; then
 	over
 	as=nobody
 	begin hidden
-	refuse "process $pid .*: it keeps others away from its memory \(it is not dumpable\)" -p "$pid"
+	refuse "process $pid .*: its memory is protected \(it is not dumpable\)" -p "$pid"
 	over
 	begin filter
 	refuse "process $pid .*: a seccomp filter would kill it .* only root can suspend that" -p "$pid"
@@ -147,11 +147,11 @@ made "$pid" 3
 refuse 'this system allows nobody to trace \(kernel.yama.ptrace_scope is 3' --proc-root root -p "$pid"
 echo 0 >root/sys/kernel/yama/ptrace_scope
 edit stat 's/) \(.\) \([^ ]* [^ ]* [^ ]* [^ ]* [^ ]*\) [0-9]*/) \1 \2 2129984/'
-refuse 'it is a thread of the kernel and has no memory of its own' --proc-root root -p "$pid"
+refuse 'it is a kernel thread and has no memory of its own' --proc-root root -p "$pid"
 made "$pid" 0
 edit status 's/^State:.*/State:\tZ (zombie)/; s/^Threads:.*/Threads:\t8/'
 edit stat 's/) [RSD] /) Z /'
-refuse 'its first thread has ended, .* though 7 others go on' --proc-root root -p "$pid"
+refuse 'its main thread has ended, .* though 7 others go on' --proc-root root -p "$pid"
 made "$pid" 0
 printf '\177ELF\001\001\001\0\0\0\0\0\0\0\0\0\002\0\003\0' >elf32
 ln -sf "$PWD/elf32" "root/$pid/exe"

@@ -68,7 +68,7 @@ def refusals():
     first.send_signal(signal.SIGTERM)
     check(first.wait(timeout=30) == 0, "SIGTERM does not give 0")
     r = subprocess.run(["sh", "-c", f"exec {RECORD} -o refused.trace -p $$"], capture_output=True, text=True, check=False)
-    check(r.returncode == 125 and "that is this program itself" in r.stderr, f"itself: {r.stderr}")
+    check(r.returncode == 125 and "that is ms-record itself" in r.stderr, f"itself: {r.stderr}")
     if not os.geteuid():
         with tempfile.TemporaryDirectory() as tools:  # where another user may come
             os.chmod(tools, 0o755)
@@ -80,7 +80,7 @@ def refusals():
     refused("its memory is limited (ulimit -v)", pid=small.pid)
     end(small, "small")
     mother = subprocess.Popen([TARGET, "vfork"], stdout=subprocess.PIPE)
-    refused("in common with its parent", pid=int(mother.stdout.readline()))
+    refused("shares its memory with its parent", pid=int(mother.stdout.readline()))
     end(mother, "vfork")
     launched = subprocess.Popen([RECORD, "-q", "-o", "launched.trace", "sleep", "60"])
     child = child_of(launched.pid)
@@ -108,7 +108,7 @@ def sharing():
     p = start(TARGET, "share")
     p.send_signal(signal.SIGUSR1)
     has_child(p.pid)
-    refused("in common with its child", pid=p.pid)
+    refused("shares its memory with its child", pid=p.pid)
     check("memscope" not in mapped(p.pid), "refused, and something was mapped")
     end(p, "sharing")
     p = start(TARGET, "share")
@@ -118,7 +118,7 @@ def sharing():
         has_child(p.pid)
         r.send_signal(signal.SIGINT)
         said = r.communicate(timeout=60)[1]
-    check(r.returncode == 0 and "the hooks are still in it" in said, f"sharing while recorded: {r.returncode} {said}")
+    check(r.returncode == 0 and "the hooks could not be taken out" in said, f"sharing while recorded: {r.returncode} {said}")
     end(p, "sharing while recorded")
 
 

@@ -161,7 +161,7 @@ def run(target, cycles, seconds):
         check(not why, f"{name}: {why}")
         if said.status or why:
             break
-        check(said.stops and "the hooks are still in it" not in said.text, f"{name}: {said.text}")
+        check(said.stops and "the hooks could not be taken out" not in said.text, f"{name}: {said.text}")
         target.judge(said, name)
         if i % CHECKED_EVERY == 0 or i == cycles - 1:
             target.judge_report(name)

@@ -124,7 +124,7 @@ def killed(name, target):
     again = answers = 0
     for i in range(KILLS):
         said = kill_somewhere(i, p.pid)
-        check(not said or "busy with what an earlier" in said or "the helper of ms-record" in said, f"{name}, {i}: {said}")
+        check(not said or "still run code of an earlier" in said or "the helper process of ms-record" in said, f"{name}, {i}: {said}")
         check(p.poll() is None, f"{name}, {i}: it died: {p.returncode}")
         if p.poll() is not None:
             return

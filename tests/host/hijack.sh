@@ -103,7 +103,7 @@ why() { # NUMBER PATTERN PID ROOT
 }
 why 1 'no such process' 4194303 /proc
 why 1 'no such process' 0 /proc
-why 3 'thread of the kernel' 2 /proc
+why 3 'kernel thread' 2 /proc
 sleep 100 &
 pid=$!
 why 0 '' $pid /proc

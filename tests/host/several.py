@@ -145,7 +145,7 @@ def refused():
     run("a number is needed", 1, "-p", "")
     run("--poll takes one process", 1, "--poll", "-p", "77,78")
     p = [start("churn", "1") for _ in range(2)]
-    run("need a file", 1, "-o", "fd:2", "-p", f"{p[0].pid},{p[1].pid}")
+    run("need a regular file", 1, "-o", "fd:2", "-p", f"{p[0].pid},{p[1].pid}")
     for one in p:
         end(one)
 

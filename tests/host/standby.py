@@ -203,8 +203,8 @@ def killed():
 def refusals():
     p = Program("1")
     r = Recorder(p.pid)
-    for words, *options in (("records it already", ), ("--sample cannot be had with --standby", "-s", "64k"),
-                            ("--free-stacks cannot be had", "--free-stacks"), ("--verify cannot be had", "--verify")):
+    for words, *options in (("records it already", ), ("--sample does not go together with --standby", "-s", "64k"),
+                            ("--free-stacks does not go together", "--free-stacks"), ("--verify does not go together", "--verify")):
         said = subprocess.run([RECORD, "-o", "no.trace", *options, "-p", str(p.pid)], capture_output=True, text=True,
                               check=False, timeout=60)
         check(said.returncode == 125 and words in said.stderr and said.stderr.count("\n") == 1, f"{options}: {said.stderr}")

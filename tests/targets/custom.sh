@@ -114,7 +114,7 @@ refused() { # SPEC WHY
 refused 'short_one(size) -> ptr' 'it is too short'
 refused 'cloned(size) -> ptr' 'the compiler made a copy of it with other arguments'
 refused 'twice(size) -> ptr' 'there are several: twice in refused, twice in refused'
-refused 'back(size) -> ptr' 'it jumps back to its first instructions'
+refused 'back(size) -> ptr' 'it jumps back into its prologue'
 for bad in 'f' 'f(x)' 'f(size)' 'f(_)' 'f(size, size) -> ptr' 'f(_) -> ptr' 'f(size) -> int' '(size) -> ptr' 'f(size) -> ptr at once' 'f(ptr) -> pool'; do
 	if ms-record -q -o bad.trace --hook "$bad" ./refused >bad.out 2>bad.err; then fail "'$bad' was accepted"; fi
 	grep -q "^ms-record: bad --hook" bad.err || fail "'$bad': $(cat bad.err)"

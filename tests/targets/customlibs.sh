@@ -43,7 +43,7 @@ try SLICES libglib-2.0.so.0 g_slice '' '4002|3936|402192|6536' --hook 'g_slice_a
 	--hook 'g_slice_alloc0(size) -> ptr in g_slice' --hook 'g_slice_free1(_, ptr)'
 try APR libapr-1.so.0 apr '4002|3800|402080|20180' '4002|3800|402080|20180' --hook 'apr_palloc(pool, size) -> ptr in apr' \
 	--hook 'apr_pool_clear(pool)' --hook 'apr_pool_destroy(pool)'
-# linked into the program: the guest is put into it by hand
+# linked into the program: the guest is injected
 try JEMALLOC libjemalloc.a malloc '' ''
 try TCMALLOC libtcmalloc_minimal.a malloc '' '2505|1918|1374830|606616'
 # and in a static one, where the C library's own allocations come besides when it is launched: names, which may be of any length

@@ -18,7 +18,7 @@ woken() { # NAME COMMAND OPTIONS OF THE HOLDER: recorded from before the command
 	until grep -q started ready; do kill -0 $holder && sleep 0.02; done
 	target=$(pgrep -P $holder)
 	if ms-record -q -o other.trace --hook 'pool_alloc(size) -> ptr' -p "$target" 2>other.err; then fail 'another hook was accepted'; fi
-	grep -q 'has to be given to its --standby' other.err || fail "another hook: $(cat other.err)"
+	grep -q 'has to be given to the ms-record --standby that runs it' other.err || fail "another hook: $(cat other.err)"
 	ms-record -q -o "$name.trace" -p "$target" 2>"$name.err" &
 	recorder=$!
 	finish "$name" $holder

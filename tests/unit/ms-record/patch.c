@@ -176,14 +176,14 @@ static const struct function {
 static const struct {
 	uint8_t *at;
 	const char *why;
-} refused[] = {{r_call, "there is a call through a pointer at its entry"},
-	       {r_loop, "'loop' at its entry has no long form"},
-	       {r_jrcxz, "'jrcxz' at its entry has no long form"},
+} refused[] = {{r_call, "unsupported indirect call in the prologue"},
+	       {r_loop, "'loop' in the prologue has no form with a 32-bit offset"},
+	       {r_jrcxz, "'jrcxz' in the prologue has no form with a 32-bit offset"},
 	       {r_short, "it is too short"},
-	       {r_back, "it jumps back to its first instructions"},
-	       {r_int, "there is 'int3' at its entry"},
-	       {r_syscall, "there is 'syscall' at its entry"},
-	       {r_inside, "it jumps back to its first instructions"}};
+	       {r_back, "it jumps back into its prologue"},
+	       {r_int, "unsupported instruction 'int3' in the prologue"},
+	       {r_syscall, "unsupported instruction 'syscall' in the prologue"},
+	       {r_inside, "it jumps back into its prologue"}};
 
 /* ---- the image in this process --------------------------------------------------------------- */
 
@@ -448,7 +448,7 @@ static void test_refusals(void)
 	struct ms_err err = {0};
 	CHECK(patch_plan(&p, (uint64_t)f_push, f_push, 64, 0, (uint64_t)f_push + (3ull << 31),
 			 &err) &&
-		      !strcmp(err.text, "there is no room for a jump near it"),
+		      !strcmp(err.text, "no address space is free within 2 GiB of it"),
 	      "%s", err.text);
 }
 
