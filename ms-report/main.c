@@ -51,7 +51,7 @@ static int fail(const struct ms_err *err)
 
 static int two_moments(const char *a, const char *b, struct ms_err *err)
 {
-	return ms_err_set(err, "two moments: '%s' and --at '%s'", a, b);
+	return ms_err_set(err, "conflicting --at: '%s' and '%s'; one moment is for all", a, b);
 }
 
 /* The operands without @POINT, which is one moment for all. */

@@ -285,7 +285,8 @@ static int set(struct options *opt, int c, const char *arg, struct ms_err *err)
 	case OPT_REACH:
 		if (ms_parse_size(arg, &opt->reach, err) != 0)
 			return -1;
-		return opt->reach ? 0 : ms_err_set(err, "bad size '%s': nothing to reach", arg);
+		return opt->reach ? 0
+				  : ms_err_set(err, "bad size '%s': --reach must be above 0", arg);
 	case OPT_CODE_URL:
 		opt->links.code_url = arg;
 		return links_check(arg, err);

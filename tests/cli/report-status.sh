@@ -40,7 +40,7 @@ try 2 "--by process has no order by --metric mapped" --by process --metric mappe
 try 2 "--by thread has no order by --metric mapped" --by thread --metric mapped run.db
 try 2 "--by program has no order by --metric live" --by program --metric live run.db
 try 2 "bad width '5'" --width 5 run.db
-try 2 "bad size '0': nothing to reach" --growth --reach 0 run.db
+try 2 "bad size '0': --reach must be above 0" --growth --reach 0 run.db
 try 2 "bad limit '-1'" --limit -1 run.db
 try 2 "bad --color 'red'" --color=red run.db
 try 2 "only one format can go to standard output" --json --csv run.db
@@ -54,7 +54,7 @@ try 2 "two outputs cannot go to one file: 'x'" --json=x --md=x run.db
 try 2 "needs a moment" --at '' run.db
 try 2 "'7s'" --at 7s run.db
 try 2 "'7s'" run.db@7s
-try 2 "two moments" --at peak run.db@end
+try 2 "conflicting --at" --at peak run.db@end
 
 # queries: one SELECT that reads, and nothing is written before it was answered
 for query in 'DELETE FROM site' 'UPDATE site SET id = 1' 'CREATE TABLE t(x)' 'CREATE TEMP VIEW v AS SELECT 1' "ATTACH 'x.db' AS x" 'DETACH main' \
