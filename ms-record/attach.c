@@ -455,7 +455,7 @@ static struct session *begin(struct control *c, struct ms_err *err)
 	c->first = NULL;
 	pause_init(s, &c->run);
 	if (a->shared.blind)
-		session_go_blind(s);
+		session_forbid_clock(s);
 	s->launched = !a->further;
 	s->may_drop = a->may_drop;
 	s->parent_image = a->parent;

@@ -318,7 +318,7 @@ int attach_map(void *arg, void *shared)
 	int own = -1;
 	if (!a->adopted && attach_image_make(&a->image, 0, &out->err))
 		return ATTACH_FAILED;
-	attach_hurry(a);
+	attach_prepare_stop(a);
 	int rc = map_stopped(a, out, &r, &own);
 	if (rc == ATTACH_FAILED && r.again) {
 		*out = before;
@@ -340,7 +340,7 @@ int attach_map_near(void *arg, void *shared)
 	struct attach_shared *out = shared;
 	struct hijack_stop s;
 	struct remote r = {.err = &out->err};
-	attach_hurry(a);
+	attach_prepare_stop(a);
 	if (hijack_stop_one(&s, &a->h, ATTACH_STOP_NS)) {
 		ms_err_sys(&out->err, "cannot stop a thread of process %d", (int)a->pid);
 		return errno == ETIMEDOUT || errno == EBUSY ? ATTACH_AGAIN : ATTACH_FAILED;

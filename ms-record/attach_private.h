@@ -177,6 +177,6 @@ int attach_rewrite(struct attach *a, struct hijack_stop *s, bool back, attach_mo
 
 /* Before anything stops: what can be known then, and the best nice value that is permitted (see
  * hijack_helper, too). */
-void attach_hurry(struct attach *a);
+void attach_prepare_stop(struct attach *a);
 
 #endif

@@ -38,7 +38,7 @@ static int stop_all(const struct attach *a, struct hijack_stop *s, struct ms_err
 
 /* No real-time class: it would run ahead of the kernel's own threads too. Who asks for short turns
  * gets them sooner (Linux 6.12); before that nobody listens. */
-void attach_hurry(struct attach *a)
+void attach_prepare_stop(struct attach *a)
 {
 	struct {
 		uint32_t size, policy;
@@ -313,7 +313,7 @@ int attach_patch(void *arg, void *shared)
 		attach_refuse_sharer(a, "attach to", sharer, &out->err);
 		return ATTACH_FAILED;
 	}
-	attach_hurry(a);
+	attach_prepare_stop(a);
 	int rc = a->held ? ATTACH_DONE : stop_all(a, s, &out->err);
 	if (rc)
 		return rc;
@@ -377,7 +377,7 @@ static void shut(const struct attach *a, bool inside, struct attach_shared *out)
 }
 
 /* Nobody shall take it away a second time: something else may be there then. */
-static bool disown(const struct attach *a)
+static bool mark_released(const struct attach *a)
 {
 	static const uint64_t nothing[4];
 	const size_t at = offsetof(struct mg_manifest, session);
@@ -411,7 +411,7 @@ static bool release(struct attach *a, struct hijack_stop *s, struct attach_share
 	out->left = a->release_count != 0;
 	if (!out->left || !borrow_any(a, s, &call))
 		return !out->left;
-	if (!disown(a))
+	if (!mark_released(a))
 		a->release_count = 0;
 	for (uint32_t k = 0; k < a->release_count && !failed; k++)
 		if (a->release[k].start)
@@ -472,7 +472,7 @@ int attach_restore(void *arg, void *shared)
 		attach_refuse_sharer(a, "detach from", sharer, &out->err);
 		return ATTACH_FAILED;
 	}
-	attach_hurry(a);
+	attach_prepare_stop(a);
 	if (!a->leaves)
 		hijack_await_easy(a->h.proc);
 	struct hijack_stop s;

@@ -219,7 +219,7 @@ static void look_at_disk(struct doctor *d)
 
 static void look_at_own_files(struct doctor *d)
 {
-	char *guest = launch_beside("libmemscope-preload.so"), *snap = launch_beside("ms-snap");
+	char *guest = launch_own_file("libmemscope-preload.so"), *snap = launch_own_file("ms-snap");
 	if (!guest)
 		doctor_say(d, DOCTOR_NO, "library",
 			   "libmemscope-preload.so is not beside ms-record nor in ../lib/memscope: "

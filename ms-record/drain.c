@@ -119,9 +119,9 @@ static void leave_pool(struct session *s)
 		return;
 	forks_over(s);
 	if (s->slot)
-		pool_leave(s->pool, s->slot - 1, gone);
+		pool_release_slot(s->pool, s->slot - 1, gone);
 	else
-		pool_leave_image(s->pool, gone);
+		pool_release_image(s->pool, gone);
 }
 
 /* The image is over: all that it wrote is in the rings. */
@@ -181,7 +181,7 @@ static bool announce_idle(struct drain *d, uint32_t how)
 	for (size_t i = 0; i < d->pool_count; i++)
 		__atomic_store_n(&d->pools[i]->head->sleeping, how, __ATOMIC_SEQ_CST);
 	for (size_t i = 0; i < d->pool_count; i++)
-		if (pool_calls(d->pools[i]))
+		if (pool_slot_wanted(d->pools[i]))
 			return false;
 	for (size_t i = 0; i < d->count; i++)
 		if (!d->sessions[i]->damaged &&
@@ -362,7 +362,7 @@ static void round_pools(struct drain *d)
 	uint64_t now = clock_mono();
 	for (size_t i = 0; i < d->pool_count;) {
 		struct pool *p = d->pools[i];
-		if (!pool_deserted(p, now)) {
+		if (!pool_unused(p, now)) {
 			pool_round(p, add_child, d);
 			i++;
 			continue;

@@ -214,7 +214,7 @@ int exec_env_preload(pid_t pid, const char *guest, const char *socket, struct ms
 	return edit(pid, guest, socket, NULL, err);
 }
 
-int exec_env_spare(pid_t pid, const char *away, struct ms_err *err)
+int exec_env_remove(pid_t pid, const char *away, struct ms_err *err)
 {
 	return edit(pid, NULL, NULL, away, err);
 }

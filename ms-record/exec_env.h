@@ -15,6 +15,6 @@ struct ms_err;
  * With `guest` that library is to be preloaded, and finds `socket`; without, `away` is no longer.
  * 0, or -1 with `err` set: it is as it was. */
 int exec_env_preload(pid_t pid, const char *guest, const char *socket, struct ms_err *err);
-int exec_env_spare(pid_t pid, const char *away, struct ms_err *err);
+int exec_env_remove(pid_t pid, const char *away, struct ms_err *err);
 
 #endif

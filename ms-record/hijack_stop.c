@@ -185,9 +185,9 @@ static int seize_new(struct hijack_stop *s, int proc)
 	return n;
 }
 
-/* What waitpid said of a thread. A signal that it was about to take it takes first: that may be the
+/* What waitpid reported of a thread. A signal that it was about to take it takes first: that may be the
  * one that stops or ends it, or a handler begins. */
-static void hear(struct hijack_thread *t, pid_t r, int status)
+static void take_status(struct hijack_thread *t, pid_t r, int status)
 {
 	unsigned long new_child = 0;
 	int event = status >> 16, sig = WSTOPSIG(status);
@@ -212,7 +212,7 @@ static int await_one(struct hijack_thread *t, uint64_t deadline_ns)
 			errno = ETIMEDOUT;
 			return -1;
 		}
-		hear(t, r, status);
+		take_status(t, r, status);
 	}
 	if (!t->gone)
 		t->gone = ptrace(PTRACE_GETREGS, t->tid, NULL, &t->regs) != 0;
@@ -304,7 +304,7 @@ static bool still_waits(struct hijack_thread *t, int proc)
 		return true;
 	wake(t);
 	if (r)
-		hear(t, r, status);
+		take_status(t, r, status);
 	if (t->waiting)
 		ask(t);
 	else if (!t->gone)
@@ -485,7 +485,7 @@ static void release(struct hijack_stop *s, struct hijack_thread *t, int proc)
 
 /* Waits for one that did not stop in time: detached before it did, it would find its system call
  * broken off. It waits for a processor; in the kernel's hands it may be for ever. */
-static bool comes(struct hijack_thread *t, int proc, uint64_t most)
+static bool stops_late(struct hijack_thread *t, int proc, uint64_t most)
 {
 	while (await_one(t, clock_mono() + LATE_NS))
 		if (clock_mono() > most || hijack_state(proc, t->tid) == 'D')
@@ -503,7 +503,7 @@ void hijack_resume(struct hijack_stop *s, int proc)
 	uint64_t most = clock_mono() + LATE_MOST_NS;
 	for (size_t i = 0; i < s->threads.n; i++) {
 		struct hijack_thread *t = &s->threads.v[i];
-		if (t->waiting && comes(t, proc, most))
+		if (t->waiting && stops_late(t, proc, most))
 			release(s, t, proc);
 	}
 	s->resumed_ns = clock_mono();

@@ -207,7 +207,7 @@ static void place_all(struct work *w)
 
 /* ---- the conversation ---- */
 
-static bool hear(int fd)
+static bool receive(int fd)
 {
 	char byte;
 	struct timeval patience = {PATIENCE_S, 0};
@@ -232,7 +232,7 @@ int hook_launch(struct session *s, const struct hooks *hooks, int fd, bool *plac
 {
 	struct work w = {.s = s, .hooks = hooks, .placed = placed, .mem = -1, .err = err};
 	const struct attach_memory mem = {read_memory, &w};
-	if (!hear(fd))
+	if (!receive(fd))
 		return ms_err_set(err, "cannot hook anything in '%s': it ended", s->name);
 	w.mem = openat(s->proc, "mem", O_RDWR | O_CLOEXEC);
 	if (w.mem < 0 || attach_maps_read(&w.maps, s->proc, err)) {
@@ -255,7 +255,7 @@ int hook_launch(struct session *s, const struct hooks *hooks, int fd, bool *plac
 		choose_pages(&w);
 	}
 	bool held = all && w.refused; /* unanswered it waits, and has done nothing yet */
-	if (!held && answer(fd) && w.near_count && hear(fd)) {
+	if (!held && answer(fd) && w.near_count && receive(fd)) {
 		place_all(&w);
 		if (!all || !w.refused)
 			answer(fd);

@@ -23,7 +23,7 @@
 
 #define SCRIPT_DEPTH 4
 
-char *launch_beside(const char *name)
+char *launch_own_file(const char *name)
 {
 	char self[4096], *path = NULL;
 	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
@@ -287,7 +287,7 @@ int launch_find(struct launch *l, const struct options *o, struct ms_err *err)
 		return -1;
 	if (l->inject && check_options(l, o, err))
 		return -1;
-	l->guest = launch_beside("libmemscope-preload.so"); /* for what it may become, too */
+	l->guest = launch_own_file("libmemscope-preload.so"); /* for what it may become, too */
 	if (!l->guest)
 		return ms_err_set(err,
 				  "cannot find 'libmemscope-preload.so' beside this program or "

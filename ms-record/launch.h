@@ -47,6 +47,6 @@ int launch_answer(struct launch *l, bool let, struct ms_err *err);
 void launch_cancel(struct launch *l);
 /* A file beside this program: in its folder, or ../lib/memscope. malloc'ed, NULL when there is
  * none. */
-char *launch_beside(const char *name);
+char *launch_own_file(const char *name);
 
 #endif

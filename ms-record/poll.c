@@ -135,11 +135,11 @@ static void take_sample(struct watch *w, bool detail)
 
 static int watch_start(struct watch *w, struct ms_err *err)
 {
-	static const int heard[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGCHLD};
+	static const int handled[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGCHLD};
 	sigset_t set;
 	sigemptyset(&set);
-	for (size_t i = 0; i < sizeof heard / sizeof *heard; i++)
-		sigaddset(&set, heard[i]);
+	for (size_t i = 0; i < sizeof handled / sizeof *handled; i++)
+		sigaddset(&set, handled[i]);
 	sigprocmask(SIG_BLOCK, &set, &w->mask);
 	w->pipe = signal(SIGPIPE, SIG_IGN);
 	w->too_large = signal(SIGXFSZ, SIG_IGN);

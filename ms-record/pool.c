@@ -262,8 +262,8 @@ static bool is_sound(const struct pool *p)
 	       (uint64_t)st.st_size >= p->bytes;
 }
 
-struct pool *pool_again(const struct pool_shape *shape, uint32_t wake, int memfd,
-			struct ms_err *err)
+struct pool *pool_map_existing(const struct pool_shape *shape, uint32_t wake, int memfd,
+			       struct ms_err *err)
 {
 	struct pool *p = ms_xcalloc(1, sizeof *p);
 	struct stat st;
@@ -455,7 +455,7 @@ static bool waits(const struct pool *p, uint32_t i)
 	       __atomic_load_n(&p->dir[i].ready, __ATOMIC_ACQUIRE);
 }
 
-bool pool_calls(const struct pool *p)
+bool pool_slot_wanted(const struct pool *p)
 {
 	bool any = __atomic_load_n(&p->head->slots_wanted, __ATOMIC_SEQ_CST);
 	for (uint32_t i = 0; i < p->prepared && !any; i++)
@@ -473,7 +473,7 @@ void pool_round(struct pool *p, void (*on_child)(void *arg, struct pool *p, uint
 		keep_ready(p);
 }
 
-void pool_leave(struct pool *p, uint32_t slot, bool reuse)
+void pool_release_slot(struct pool *p, uint32_t slot, bool reuse)
 {
 	struct slot *k = &p->slots[slot];
 	uint64_t at = pool_slot_at(p, slot);
@@ -490,7 +490,7 @@ void pool_leave(struct pool *p, uint32_t slot, bool reuse)
 }
 
 /* Header and directory stay: children may come yet. */
-void pool_leave_image(struct pool *p, bool gone)
+void pool_release_image(struct pool *p, bool gone)
 {
 	p->head_session = NULL;
 	if (gone && p->slot_max)
@@ -509,7 +509,7 @@ void pool_shut(struct pool *p)
 }
 
 /* While somebody has it mapped for writing, the kernel refuses to seal it against that. */
-bool pool_deserted(struct pool *p, uint64_t now_ns)
+bool pool_unused(struct pool *p, uint64_t now_ns)
 {
 	if (__atomic_load_n(&p->refs, __ATOMIC_ACQUIRE) != 1 || now_ns < p->probed_ns + PROBE_NS)
 		return false;

@@ -95,8 +95,8 @@ struct pool {
 struct pool *pool_new(pid_t pid, bool forks, int memfd, struct ms_err *err);
 /* The same in memory that has been laid out so before, by somebody whom we believe; what he says of
  * it is checked all the same. */
-struct pool *pool_again(const struct pool_shape *shape, uint32_t wake, int memfd,
-			struct ms_err *err);
+struct pool *pool_map_existing(const struct pool_shape *shape, uint32_t wake, int memfd,
+			       struct ms_err *err);
 struct pool_shape pool_shape(const struct pool *p);
 /* Bytes of such memory for `pid`, which is attached to. */
 size_t pool_attached_bytes(pid_t pid, bool forks);
@@ -119,16 +119,16 @@ bool pool_back_ring(const struct pool *p, const struct session *s, uint32_t i);
 void pool_round(struct pool *p, void (*on_child)(void *arg, struct pool *p, uint32_t slot),
 		void *arg);
 /* Has a child called for a slot, or taken one that was not seen yet? */
-bool pool_calls(const struct pool *p);
+bool pool_slot_wanted(const struct pool *p);
 /* The session in a slot is over. `reuse`: its process is gone, so another one may have the slot. On
  * standby it keeps it otherwise. */
-void pool_leave(struct pool *p, uint32_t slot, bool reuse);
+void pool_release_slot(struct pool *p, uint32_t slot, bool reuse);
 /* The image is over. `gone`: and does not write any more. */
-void pool_leave_image(struct pool *p, bool gone);
+void pool_release_image(struct pool *p, bool gone);
 /* No child takes a slot any more. */
 void pool_shut(struct pool *p);
 /* Does only the draining thread know this pool, and no process have it mapped? */
-bool pool_deserted(struct pool *p, uint64_t now_ns);
+bool pool_unused(struct pool *p, uint64_t now_ns);
 /* Offset of a slot's session. */
 static inline uint64_t pool_slot_at(const struct pool *p, uint32_t slot)
 {

@@ -195,7 +195,7 @@ static void keep_registers(struct traced *p, const struct hijack_thread *h)
 static void scan_now(struct scan_trace *t, const struct traced *p, pid_t tid)
 {
 	struct scanner *sc = t->scanner;
-	if (t->tree && scanner_doubts(sc, p->pid))
+	if (t->tree && scanner_is_undecided(sc, p->pid))
 		drain_settle(sc->drain);
 	pthread_mutex_lock(&t->lock);
 	t->over = !scanner_hold(sc, p->pid, tid, p->regs, p->missed ? 0 : p->count);
@@ -414,7 +414,7 @@ struct scan_trace *scan_trace_start(struct scanner *sc, pid_t pid, struct scan_t
 	return NULL;
 }
 
-/* It may be just about to wait: until it has heard. */
+/* It may be just about to wait: until it has seen it. */
 static void quit(struct scan_trace *t)
 {
 	__atomic_store_n(&t->quit, 1, __ATOMIC_RELEASE);

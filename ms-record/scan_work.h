@@ -116,7 +116,7 @@ void scan_trace_over(struct scan_trace *t);
 /* Waits until the process has ended; a tree is detached at once. */
 void scan_trace_free(struct scan_trace *t);
 /* Is it not sure that what the process did is worth a trace, with what has been seen so far? */
-bool scanner_doubts(struct scanner *sc, pid_t pid);
+bool scanner_is_undecided(struct scanner *sc, pid_t pid);
 /* The last thread of the process waits for a scan, `regs` are what all left (count 0: one of
  * them left none), and live until scan_trace_over. False: there will be none. */
 bool scanner_hold(struct scanner *sc, pid_t pid, pid_t tid, const struct scan_thread *regs,

@@ -71,7 +71,7 @@ static void queue(struct scanner *sc, struct session *s)
 	pthread_cond_signal(&sc->work);
 }
 
-bool scanner_doubts(struct scanner *sc, pid_t pid)
+bool scanner_is_undecided(struct scanner *sc, pid_t pid)
 {
 	bool doubts = false;
 	pthread_mutex_lock(&sc->lock);

@@ -192,7 +192,8 @@ struct session *session_attach_standby(const struct options *opt, struct writer 
 				       struct ms_err *err)
 {
 	struct session *s = blank(opt, writer, buffer_used);
-	if (open_process(s, pid, err) || !(s->pool = pool_again(&a->shape, a->wake, memfd, err)))
+	if (open_process(s, pid, err) ||
+	    !(s->pool = pool_map_existing(&a->shape, a->wake, memfd, err)))
 		return give_up(s);
 	begin(s);
 	struct mg_session *m = s->mem;
@@ -253,7 +254,7 @@ struct session *session_in_slot(struct pool *p, uint32_t slot)
 	return s;
 }
 
-void session_go_blind(struct session *s)
+void session_forbid_clock(struct session *s)
 {
 	s->mem->sequence = __rdtsc() + s->tsc_hz;
 	s->mem->blind = 1;

@@ -395,7 +395,7 @@ struct session *session_in_slot(struct pool *p, uint32_t slot);
 /* Made under 100 allocations, or under 64 KiB. */
 bool session_trivial(const struct session *s);
 /* As its guest does when the program forbids itself the processor's clock, before there is one. */
-void session_go_blind(struct session *s);
+void session_forbid_clock(struct session *s);
 /* Frees a session that nobody uses any more. */
 void session_free(struct session *s);
 /* A number that differs after an exec; 0 = cannot be told (zombie, no permission). `proc`: folder

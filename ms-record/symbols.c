@@ -204,7 +204,7 @@ void control_symbols(struct control *c)
 	if (done || c->opt->no_symbols || c->abandoned || !c->files.folder || !c->images.n)
 		return;
 	c->symbols_done = false;
-	char *snap = launch_beside("ms-snap");
+	char *snap = launch_own_file("ms-snap");
 	c->no_snap = !snap;
 	struct image **todo = ms_xrealloc(NULL, c->images.n, sizeof(struct image *));
 	struct jobs j = {.snap = snap, .todo = todo};

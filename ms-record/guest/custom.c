@@ -13,7 +13,7 @@
  *     malloc's heap has a frame, too, so that what it calls does not free them once more.
  *  C4 While sampling, the blocks count down like others. Backing that a sample point falls upon is
  *     nobody's: every byte is one by itself, so that changes nothing for the others. What is in a
- *     pool is freed by its reset and not heard of here, so a block may be noted that is no more:
+ *     pool is freed by its reset, which is not seen here, so a block may be noted that is no more:
  *     frees are sent as unsure from then on.
  */
 #include "record.h"

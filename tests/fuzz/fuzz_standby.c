@@ -82,7 +82,7 @@ static void born(void *arg, struct pool *p, uint32_t slot)
 	(void)arg;
 	ring_read_all(s, UINT64_MAX, &limit);
 	session_free(s);
-	pool_leave(p, slot, true);
+	pool_release_slot(p, slot, true);
 }
 
 static void record(struct standby_attach *w)

@@ -209,7 +209,7 @@ static void test_directory(void)
 			      last->clock.start_mono >= s->clock.start_mono,
 		      1);
 		forks_over(last);
-		pool_leave(p, last->slot - 1, true);
+		pool_release_slot(p, last->slot - 1, true);
 		session_free(last);
 	}
 	forks_forget(p);
