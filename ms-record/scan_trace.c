@@ -11,8 +11,8 @@
  *
  * Meanwhile every signal comes by here before it is delivered. One that is ignored would not have
  * been noticed by a system call that waits; traced it breaks some off, and they are made again. The
- * exit status is not touched: only stops are waited for, and a thread is detached for good before it
- * ends. When this thread of ours ends the kernel lets all go on that are traced still.
+ * exit status is not touched: only stops are waited for, and a thread is detached for good before
+ * it ends. When this thread of ours ends the kernel lets all go on that are traced still.
  */
 #include <errno.h>
 #include <fcntl.h>
