@@ -88,12 +88,12 @@ void mg_arena_mapped(const void *caller, const void *address, uint64_t bytes)
 
 void mg_arenas_init(bool by_libc)
 {
-	struct mg_image image;
-	bool known = !by_libc && mg_find_image_of((uint64_t)mg_real.malloc, &image);
+	struct mg_unwind_info info;
+	bool known = !by_libc && mg_find_unwind_info((uint64_t)mg_real.malloc, &info);
 	if (!mg_try_lock(&arenas.busy, SPINS))
 		return;
-	low = known ? image.start : 0;
-	high = known ? image.end : 0;
+	low = known ? info.start : 0;
+	high = known ? info.end : 0;
 	for (uint32_t i = arenas.count; i-- > 0;)
 		if (callers[i] < low || callers[i] >= high)
 			remove(i);

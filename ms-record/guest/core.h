@@ -66,7 +66,7 @@ enum mg_rule_need { MG_NEED_INHERIT = 0, MG_NEED_YES = 1, MG_NEED_NO = 2 };
 #define MG_RULE_CFA_OFFSET(r) ((int64_t)(r) >> 32)
 
 /* The memory of one module that may be read for its .eh_frame. */
-struct mg_image {
+struct mg_unwind_info {
 	uint64_t start, end; /* the module */
 	uint64_t low,
 		high; /* the mapped segment that holds .eh_frame_hdr; [low, high) is readable */
@@ -77,11 +77,11 @@ struct mg_image {
 };
 /* What ms-record lists for the module: its index + 1, 0 = none; and with that, into the image. */
 uint32_t mg_frames_of(uint64_t start);
-void mg_image_frames(struct mg_image *image, uint32_t frames);
+void mg_unwind_info_frames(struct mg_unwind_info *info, uint32_t frames);
 
 /* The rule for `ip` (MG_EXACT_IP set: an interrupted instruction) of a module, by its .eh_frame.
  * Every read lies in [low, high) or [code_low, code_high). */
-uint64_t mg_eh_frame_rule(const struct mg_image *image, uint64_t ip);
+uint64_t mg_eh_frame_rule(const struct mg_unwind_info *info, uint64_t ip);
 
 /* Of code that has no unwinding information, in [ip, end): the rule when what is executed there
  * goes straight to a return, else MG_RULE_CODE_END. */
@@ -258,7 +258,7 @@ struct mg_gate {
 /* What the core needs from its backend. None of these may allocate, lock or block. */
 struct mg_backend {
 	/* The module that holds `ip`; false = none is known. */
-	bool (*find_image)(uint64_t ip, struct mg_image *image);
+	bool (*find_unwind_info)(uint64_t ip, struct mg_unwind_info *info);
 	/* This thread's tid. */
 	uint32_t (*tid)(void);
 	/* In a forked child: the table of modules as it was at the fork goes into the new session.

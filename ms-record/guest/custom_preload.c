@@ -47,7 +47,7 @@ static void find_xsave(void)
 	has_xsave = c >> 27 & 1;
 }
 
-static bool find_image_kept(uint64_t ip, struct mg_image *image)
+static bool find_unwind_info_kept(uint64_t ip, struct mg_unwind_info *info)
 {
 	_Alignas(64) unsigned char area[XSAVE_BYTES];
 	uint64_t *header = (uint64_t *)(void *)(area + 512);
@@ -57,7 +57,7 @@ static bool find_image_kept(uint64_t ip, struct mg_image *image)
 		__asm__ volatile("xsave64 %0" : "=m"(area) : "a"(XSAVE_PARTS), "d"(0) : "memory");
 	else
 		__asm__ volatile("fxsave64 %0" : "=m"(area)::"memory");
-	bool found = mg_find_image_of(ip, image);
+	bool found = mg_find_unwind_info(ip, info);
 	if (has_xsave)
 		__asm__ volatile("xrstor64 %0" ::"m"(area), "a"(XSAVE_PARTS), "d"(0) : "memory");
 	else
@@ -108,7 +108,7 @@ void mg_custom_prepare(struct mg_session *s, int fd)
 	if (!exchange(fd))
 		return;
 	find_xsave();
-	mg.backend.find_image = find_image_kept;
+	mg.backend.find_unwind_info = find_unwind_info_kept;
 	mg.hooked = true;
 }
 

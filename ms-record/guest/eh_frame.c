@@ -463,10 +463,10 @@ static uint64_t pack(const struct cursor *segment, const struct state *s)
 
 /* `mov $15, %rax; syscall`: the return from a signal handler of a libc without CFI for it. A module
  * has holes between its segments, and `ip` may be any word of a stack. */
-static bool is_sigreturn(const struct mg_image *image, uint64_t ip)
+static bool is_sigreturn(const struct mg_unwind_info *info, uint64_t ip)
 {
 	static const uint8_t code[9] = {0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05};
-	if (ip < image->code_low || ip > image->code_high || image->code_high - ip < sizeof(code))
+	if (ip < info->code_low || ip > info->code_high || info->code_high - ip < sizeof(code))
 		return false;
 	for (unsigned i = 0; i < sizeof(code); i++)
 		if (((const uint8_t *)ip)[i] != code[i])
@@ -475,10 +475,10 @@ static bool is_sigreturn(const struct mg_image *image, uint64_t ip)
 }
 
 /* Is there a call in front of `ip`? Where it cannot be seen, it is taken for one. */
-static bool is_called(const struct mg_image *image, uint64_t ip)
+static bool is_called(const struct mg_unwind_info *info, uint64_t ip)
 {
 	const uint8_t *code = (const uint8_t *)ip;
-	if (ip < image->code_low + 7 || ip > image->code_high || code[-5] == 0xe8)
+	if (ip < info->code_low + 7 || ip > info->code_high || code[-5] == 0xe8)
 		return true;
 	for (int n = 2; n <= 7; n++)
 		if (code[-n] == 0xff && (code[1 - n] & 0x38) == 0x10)
@@ -486,21 +486,21 @@ static bool is_called(const struct mg_image *image, uint64_t ip)
 	return false;
 }
 
-uint64_t mg_eh_frame_rule(const struct mg_image *image, uint64_t ip)
+uint64_t mg_eh_frame_rule(const struct mg_unwind_info *info, uint64_t ip)
 {
 	bool exact = ip & MG_EXACT_IP;
 	uint64_t address = ip & ~MG_EXACT_IP;
 	uint64_t pc = exact ? address : address - 1;
-	uint64_t none = !exact && is_sigreturn(image, address) ? MG_RULE_SIGNAL : MG_RULE_NONE;
-	uint64_t artificial = !exact && !is_called(image, address) ? UINT64_C(1) << 32 : 0;
+	uint64_t none = !exact && is_sigreturn(info, address) ? MG_RULE_SIGNAL : MG_RULE_NONE;
+	uint64_t artificial = !exact && !is_called(info, address) ? UINT64_C(1) << 32 : 0;
 	if (none == MG_RULE_NONE)
 		none |= artificial;
-	if (!image->hdr && !image->frame_count)
+	if (!info->hdr && !info->frame_count)
 		return none;
-	struct cursor segment = {.low = image->low, .high = image->high};
-	struct cursor c = part(&segment, image->hdr ? image->hdr : image->low, image->high);
-	uint64_t at = image->hdr ? find_fde(&c, image->hdr, pc)
-				 : search(image->frames, image->frame_count, image->start, pc);
+	struct cursor segment = {.low = info->low, .high = info->high};
+	struct cursor c = part(&segment, info->hdr ? info->hdr : info->low, info->high);
+	uint64_t at = info->hdr ? find_fde(&c, info->hdr, pc)
+				: search(info->frames, info->frame_count, info->start, pc);
 	if (c.bad)
 		return MG_RULE_COMPLEX;
 	struct fde f = {0};

@@ -320,7 +320,7 @@ static void modules_forked(void)
 	__atomic_store_n(&s->module_count, n, __ATOMIC_RELEASE);
 }
 
-static bool find_image(uint64_t ip, struct mg_image *image)
+static bool find_unwind_info(uint64_t ip, struct mg_unwind_info *info)
 {
 	uint32_t before = __atomic_load_n(&removals, __ATOMIC_ACQUIRE);
 	const struct mg_session *s = mg.session;
@@ -337,10 +337,10 @@ static bool find_image(uint64_t ip, struct mg_image *image)
 		if (ip - m->start >= m->end - m->start ||
 		    __atomic_load_n(&m->closed, __ATOMIC_ACQUIRE))
 			continue;
-		*image = (struct mg_image){
+		*info = (struct mg_unwind_info){
 			m->start,    m->end,       m->low, m->high, m->eh_frame_hdr,
 			m->code_low, m->code_high, NULL,   0};
-		mg_image_frames(image, m->frames);
+		mg_unwind_info_frames(info, m->frames);
 		return true;
 	}
 	return false;
@@ -417,7 +417,7 @@ static bool start(void)
 	mg.main_low = mg_manifest.main_low;
 	mg.main_high = mg_manifest.main_high;
 	mg.main_entry = mg_manifest.main_entry;
-	mg.backend.find_image = find_image;
+	mg.backend.find_unwind_info = find_unwind_info;
 	mg.backend.tid = own_tid;
 	mg.backend.modules_forked = modules_forked;
 	mg.closing = s->modules_closing;

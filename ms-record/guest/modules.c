@@ -17,13 +17,13 @@
 #include "preload.h"
 
 /* What only this process needs to know of a module, same index. */
-struct image {
+struct module_facts {
 	struct mg_module module; /* as in the table, which is not ours any more after a fork */
 	uint64_t low, high;
 	uint64_t code_low, code_high; /* the largest segment of code that can be read */
 	uint32_t seen;                /* the last scan that met it */
 };
-static struct image *images;
+static struct module_facts *facts;
 static uint32_t lock, scan_number;
 static uint32_t count; /* entries that this process made */
 
@@ -42,10 +42,10 @@ static int32_t find_open(uint64_t ip)
 }
 
 /* What the program headers say, and the segment that holds .eh_frame_hdr. */
-static bool describe(struct mg_module *m, struct image *im, uint64_t bias, const Elf64_Phdr *ph,
-		     unsigned n)
+static bool describe(struct mg_module *m, struct module_facts *im, uint64_t bias,
+		     const Elf64_Phdr *ph, unsigned n)
 {
-	*im = (struct image){0};
+	*im = (struct module_facts){0};
 	*m = (struct mg_module){.start = UINT64_MAX, .bias = bias, .closed = 1};
 	for (unsigned i = 0; i < n; i++) {
 		uint64_t low = bias + ph[i].p_vaddr, high = low + ph[i].p_memsz;
@@ -85,7 +85,7 @@ static void new_epoch(void)
 
 static void close_module(uint32_t i)
 {
-	struct mg_module *m = &mg.modules[i], *ours = &images[i].module;
+	struct mg_module *m = &mg.modules[i], *ours = &facts[i].module;
 	m->epoch_closed = ours->epoch_closed =
 		__atomic_load_n(&mg.session->epoch, __ATOMIC_RELAXED);
 	ours->closed = mg_clock();
@@ -94,7 +94,7 @@ static void close_module(uint32_t i)
 
 /* The entry of a described module, a new one if need be; what that overlaps has gone. With the lock
  * held. */
-static int32_t add(const struct mg_module *new, const struct image *im, const char *path)
+static int32_t add(const struct mg_module *new, const struct module_facts *im, const char *path)
 {
 	uint32_t n = mg.session->module_count, at = n;
 	bool replaced = false;
@@ -104,7 +104,7 @@ static int32_t add(const struct mg_module *new, const struct image *im, const ch
 			at = i;
 		if (o->closed || o->start >= new->end || new->start >= o->end)
 			continue;
-		images[i].seen = scan_number;
+		facts[i].seen = scan_number;
 		if (o->start == new->start && o->eh_frame_hdr == new->eh_frame_hdr)
 			return (int32_t)i;
 		close_module(i);
@@ -118,16 +118,16 @@ static int32_t add(const struct mg_module *new, const struct image *im, const ch
 	m->frames = m->eh_frame_hdr ? 0 : mg_frames_of(m->start);
 	m->loaded = mg_clock();
 	m->epoch_loaded = mg.session->epoch;
-	if ((uint64_t)&images - m->start < m->end - m->start)
+	if ((uint64_t)&facts - m->start < m->end - m->start)
 		m->flags |= MG_MODULE_GUEST;
 	if (mg_starts(m->path, "linux-vdso"))
 		m->flags |= MG_MODULE_VDSO;
 	if (!n)
 		m->flags |= MG_MODULE_EXE;
-	images[at] = *im;
-	images[at].seen = scan_number;
+	facts[at] = *im;
+	facts[at].seen = scan_number;
 	__atomic_store_n(&m->closed, 0, __ATOMIC_RELEASE);
-	images[at].module = *m;
+	facts[at].module = *m;
 	count = n + (at == n);
 	__atomic_store_n(&mg.session->module_count, count, __ATOMIC_RELEASE);
 	if (replaced)
@@ -140,7 +140,7 @@ static int scan_one(struct dl_phdr_info *info, size_t size, void *unused)
 	(void)size;
 	(void)unused;
 	struct mg_module m;
-	struct image im;
+	struct module_facts im;
 	if (describe(&m, &im, info->dlpi_addr, info->dlpi_phdr, info->dlpi_phnum))
 		add(&m, &im, info->dlpi_name);
 	return 0;
@@ -155,7 +155,7 @@ static void scan(void)
 	scan_number++;
 	mg_real.dl_iterate_phdr(scan_one, NULL);
 	for (uint32_t i = 0; i < mg.session->module_count; i++)
-		if (!mg.modules[i].closed && images[i].seen != scan_number)
+		if (!mg.modules[i].closed && facts[i].seen != scan_number)
 			close_module(i);
 	mg_unlock(&lock);
 }
@@ -187,7 +187,7 @@ static int32_t add_object(const struct dl_find_object *o)
 	const struct link_map *map = o->dlfo_link_map;
 	const Elf64_Ehdr *e = o->dlfo_map_start;
 	struct mg_module m;
-	struct image im;
+	struct module_facts im;
 	if (!map || e->e_ident[0] != 0x7f || e->e_ident[1] != 'E' || e->e_ident[2] != 'L' ||
 	    e->e_ident[3] != 'F' || e->e_phentsize != sizeof(Elf64_Phdr) ||
 	    e->e_phoff + e->e_phnum * sizeof(Elf64_Phdr) > 4096)
@@ -227,27 +227,28 @@ static int32_t module_at(uint64_t ip)
 	return add_object(&o);
 }
 
-bool mg_find_image_of(uint64_t ip, struct mg_image *image)
+bool mg_find_unwind_info(uint64_t ip, struct mg_unwind_info *info)
 {
 	int32_t i = module_at(ip);
 	if (i < 0)
 		return false;
 	const struct mg_module *m = &mg.modules[i];
-	const struct image *im = &images[i];
-	*image = (struct mg_image){m->start,     m->end,        im->low, im->high, m->eh_frame_hdr,
-				   im->code_low, im->code_high, NULL,    0};
-	mg_image_frames(image, im->module.frames);
+	const struct module_facts *im = &facts[i];
+	*info = (struct mg_unwind_info){
+		m->start,     m->end,        im->low, im->high, m->eh_frame_hdr,
+		im->code_low, im->code_high, NULL,    0};
+	mg_unwind_info_frames(info, im->module.frames);
 	return true;
 }
 
 size_t mg_modules_bytes(uint32_t module_max)
 {
-	return module_max * sizeof(struct image);
+	return module_max * sizeof(struct module_facts);
 }
 
 void mg_modules_init(void *memory)
 {
-	images = memory;
+	facts = memory;
 	scan();
 }
 
@@ -257,7 +258,7 @@ void mg_modules_forked(void)
 	struct mg_session *s = mg.session;
 	uint32_t n = count < s->module_max ? count : s->module_max;
 	for (uint32_t i = 0; i < n; i++)
-		mg.modules[i] = images[i].module;
+		mg.modules[i] = facts[i].module;
 	__atomic_store_n(&s->epoch, mg.epoch, __ATOMIC_RELAXED);
 	__atomic_store_n(&s->module_count, n, __ATOMIC_RELEASE);
 	lock = 0;

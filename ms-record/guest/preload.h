@@ -127,10 +127,10 @@ void mg_modules_before_close(void);
 void mg_modules_after_close(void);
 /* In a forked child: fills the new session's table with what was there at the fork. */
 void mg_modules_forked(void);
-struct mg_image;
+struct mg_unwind_info;
 /* The module that holds `ip`, added to the table at first sight. Without a lock; false = unknown.
  */
-bool mg_find_image_of(uint64_t ip, struct mg_image *image);
+bool mg_find_unwind_info(uint64_t ip, struct mg_unwind_info *info);
 
 /* A lock that nobody waits for long: false = it is taken. */
 static inline bool mg_try_lock(uint32_t *lock, unsigned tries)

@@ -49,27 +49,27 @@ uint32_t mg_frames_of(uint64_t start)
 	return 0;
 }
 
-void mg_image_frames(struct mg_image *image, uint32_t frames)
+void mg_unwind_info_frames(struct mg_unwind_info *info, uint32_t frames)
 {
 	const struct mg_session *s = mg.head;
 	if (!frames || frames > MG_LISTS_MAX)
 		return;
 	const struct mg_frames *f = (const void *)((const char *)s + s->frames_offset);
 	f += frames - 1;
-	image->frames = (const void *)((const char *)s + f->offset);
-	image->frame_count = f->count;
-	image->low = f->low;
-	image->high = f->high;
+	info->frames = (const void *)((const char *)s + f->offset);
+	info->frame_count = f->count;
+	info->low = f->low;
+	info->high = f->high;
 }
 
 uint64_t mg_rule_derive(uint64_t ip)
 {
-	struct mg_image image;
+	struct mg_unwind_info info;
 	if ((ip & ~MG_EXACT_IP) >> 47)
 		return MG_RULE_NO_CODE;
-	if (!mg.backend.find_image(ip & ~MG_EXACT_IP, &image))
+	if (!mg.backend.find_unwind_info(ip & ~MG_EXACT_IP, &info))
 		return mg_rule_outside(ip);
-	return mg_eh_frame_rule(&image, ip);
+	return mg_eh_frame_rule(&info, ip);
 }
 
 static bool swap(struct mg_rule_slot *slot, struct mg_rule_slot old, struct mg_rule_slot new)

@@ -183,7 +183,7 @@ static const char *map_rest(void)
 	if (failed(call(SYS_madvise, (uint64_t)m, 4096, MADV_WIPEONFORK, 0)))
 		return "this kernel cannot wipe a page on fork (Linux 4.14 can)";
 	mg_rules_init(m + 4096);
-	mg.backend.find_image = mg_find_image_of;
+	mg.backend.find_unwind_info = mg_find_unwind_info;
 	mg.backend.modules_forked = mg_modules_forked;
 	mg_modules_init(m + 4096 + MG_RULE_BYTES);
 	mg_gate = (struct mg_gate *)(void *)m;

@@ -40,7 +40,7 @@ static uint8_t *oasis(void)
 	return at = all + DESERT / 2;
 }
 
-static void ask(const struct mg_image *image, uint64_t ip)
+static void ask(const struct mg_unwind_info *image, uint64_t ip)
 {
 	uint64_t rule = mg_eh_frame_rule(image, ip);
 	uint32_t type = MG_RULE_TYPE(rule);
@@ -59,7 +59,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	uint8_t *low = oasis() + MOST - n;
 	ASAN_UNPOISON_MEMORY_REGION(low, n);
 	memcpy(low, data + 4, n);
-	struct mg_image image = {.low = (uint64_t)low, .high = (uint64_t)low + n};
+	struct mg_unwind_info image = {.low = (uint64_t)low, .high = (uint64_t)low + n};
 	image.start = image.low;
 	image.end = image.high;
 	image.hdr = image.low + hdr;

@@ -37,7 +37,7 @@ static bool read_memory(void *arg, uint64_t address, void *to, size_t bytes)
 static void judge(const struct frames_table *t, const struct frames_code *code,
 		  const struct frames_section *s)
 {
-	struct mg_image image = {.start = code->base, .low = s->address};
+	struct mg_unwind_info image = {.start = code->base, .low = s->address};
 	image.high = s->address + s->n;
 	image.frames = t->entries.v;
 	image.frame_count = (uint32_t)t->entries.n;

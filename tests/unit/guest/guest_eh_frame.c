@@ -62,9 +62,9 @@ int main(void)
 		return 1;
 	/* Everything in the tables is relative, so the copy speaks of code at the same distance. */
 	uint64_t delta = (uint64_t)copy - f.low;
-	struct mg_image image = {.low = (uint64_t)copy,
-				 .high = (uint64_t)copy + bytes,
-				 .hdr = (uint64_t)copy + at_hdr};
+	struct mg_unwind_info image = {.low = (uint64_t)copy,
+				       .high = (uint64_t)copy + bytes,
+				       .hdr = (uint64_t)copy + at_hdr};
 	unsigned simple = 0, all = 0;
 	copy_segment(whole, f.low, bytes);
 	memcpy(copy, whole, bytes);
