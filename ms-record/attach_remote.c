@@ -441,7 +441,7 @@ static int restore_held(struct attach *a, struct attach_shared *out)
 	return out->err.text[0] ? ATTACH_FAILED : ATTACH_DONE;
 }
 
-/* Is it stopped, so that nobody comes out of where he is? */
+/* Is it stopped, so that no thread leaves the place where it is? */
 static bool stands_still(const struct attach *a)
 {
 	return hijack_state(a->h.proc, a->pid) == 'T';

@@ -13,7 +13,7 @@ struct session;
  * index + 1 in the image's mg_frames[]; 0 = it needs none, or cannot have one. By the thread that
  * has the session's modules. */
 uint32_t frames_list(struct session *s, const struct attach_map *map);
-/* The same for all modules of a process that waits to be welcomed (session's maps are read). */
+/* The same for all modules of a process that waits for the handshake (session's maps are read). */
 void frames_list_all(struct session *s);
 
 #endif

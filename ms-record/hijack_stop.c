@@ -185,8 +185,8 @@ static int seize_new(struct hijack_stop *s, int proc)
 	return n;
 }
 
-/* What waitpid reported of a thread. A signal that it was about to take it takes first: that may be the
- * one that stops or ends it, or a handler begins. */
+/* What waitpid reported of a thread. A signal that it was about to take it takes first: that may be
+ * the one that stops or ends it, or a handler begins. */
 static void take_status(struct hijack_thread *t, pid_t r, int status)
 {
 	unsigned long new_child = 0;

@@ -205,7 +205,7 @@ static void place_all(struct work *w)
 	}
 }
 
-/* ---- the conversation ---- */
+/* ---- messages to and from the guest ---- */
 
 static bool receive(int fd)
 {

@@ -240,7 +240,7 @@ static void list_hooks(const struct hooks *hooks, char text[STANDBY_HOOKS_BYTES]
 	}
 }
 
-/* The connection is his from now on. */
+/* The connection is the recorder's from now on. */
 static void hand_over(struct standby_image *image, int fd, pid_t recorder)
 {
 	struct standby_answer a = {.magic = MG_MAGIC,

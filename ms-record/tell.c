@@ -189,7 +189,7 @@ static int trust(int fd, const char *file, const struct stat *st, struct ms_err 
 static int talk(int fd, const char *file, const char *verb, bool *again, struct ms_err *err)
 {
 	char text[TELL_PACKET + 1];
-	/* Who is refused is answered before he asks. */
+	/* Who is refused is answered before the request. */
 	struct timeval patient = {.tv_sec = TELL_SCAN_S};
 	if (!strcmp(verb, "leak-check"))
 		setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patient, sizeof patient);

@@ -5,7 +5,7 @@
  * device and inode, so that every spelling of its path leads there and a copy does not, and of the
  * run's random number (SESSION in the first block of a trace), so that nobody can have taken the
  * name before. A pipe cannot be asked for the number: its socket's name has none. The kernel says
- * who is at the other end: the recorder serves its own user and root, the client believes the file's
+ * who is at the other end: the recorder serves its own user and root, the client trusts the file's
  * owner and root. One packet asks (the verb as typed), one answers: '0' and what to print, or '1'
  * and why not.
  */

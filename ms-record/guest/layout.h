@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * What the guest (in the target) and ms-record share: session memory, rings, records. The one
- * header of the island that others may include.
+ * header of the guest that others may include.
  *
  *   session memory (one memfd per process image, allocated by ms-record, mapped once by the guest)
  *
