@@ -40,27 +40,27 @@ static void look_at_kernel(struct doctor *d)
 		snprintf(text, sizeof text, "%s", u.release);
 	text[strcspn(text, "\n")] = '\0';
 	if (sscanf(text, "%u.%u", &major, &minor) != 2)
-		doctor_say(d, DOCTOR_NOTE, "kernel", "its version '%s' says nothing", text);
+		doctor_say(d, DOCTOR_NOTE, "kernel", "its version '%s' cannot be read", text);
 	else if (major < 4 || (major == 4 && minor < 14))
 		doctor_say(d, DOCTOR_NO, "kernel",
-			   "Linux %u.%u cannot keep forked children apart (4.14 can)", major,
-			   minor);
+			   "Linux %u.%u has no MADV_WIPEONFORK (4.14 has), by which forked "
+			   "children are told apart",
+			   major, minor);
 	else if (major < 5 || (major == 5 && minor < 3))
-		doctor_say(
-			d, DOCTOR_NOTE, "kernel",
-			"Linux %u.%u has no descriptors of processes (5.3 has): a number that is "
-			"given anew can be mistaken",
-			major, minor);
+		doctor_say(d, DOCTOR_NOTE, "kernel",
+			   "Linux %u.%u has no pidfd (5.3 has): a process number that is used "
+			   "again can be mistaken",
+			   major, minor);
 	else
 		doctor_say(d, DOCTOR_OK, "kernel", "Linux %u.%u", major, minor);
 	if (d->made)
 		return;
 	if (clock_tsc_usable())
-		doctor_say(d, DOCTOR_OK, "clock", "the processor's is the same on all cores");
+		doctor_say(d, DOCTOR_OK, "clock", "the TSC runs at one rate on all cores");
 	else
 		doctor_say(d, DOCTOR_NOTE, "clock",
-			   "the processor's cannot be relied on: events are counted instead, which "
-			   "makes threads wait for each other");
+			   "the TSC cannot be relied on: a counter that all threads share stamps "
+			   "events instead, which costs speed");
 }
 
 /* ---- who may ---- */

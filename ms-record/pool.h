@@ -93,8 +93,8 @@ struct pool {
  * `err` set. `memfd`: an empty memory file of a process that we attach to, kept unless this fails;
  * or -1. */
 struct pool *pool_new(pid_t pid, bool forks, int memfd, struct ms_err *err);
-/* The same in memory that has been laid out so before, by a trusted process; what that says of it is
- * checked all the same. */
+/* The same in memory that has been laid out so before, by a trusted process; what that says of it
+ * is checked all the same. */
 struct pool *pool_map_existing(const struct pool_shape *shape, uint32_t wake, int memfd,
 			       struct ms_err *err);
 struct pool_shape pool_shape(const struct pool *p);

@@ -284,7 +284,7 @@ static void print_one(const struct control *c, const struct attach *attach)
 		line("start", "the recorder was injected, not preloaded: %s", c->launch.inject);
 	if (c->attached && t->asleep + t->cut_short)
 		line("waiting",
-		     "%u thread%s left alone, for %s; %u system call%s may have come back early",
+		     "%u thread%s left alone, for %s; %u system call%s may have returned early",
 		     t->asleep, t->asleep == 1 ? "" : "s",
 		     t->asleep == 1 ? "it waited in the kernel" : "they waited in the kernel",
 		     t->cut_short, t->cut_short == 1 ? "" : "s");
@@ -345,10 +345,10 @@ static void print_preexisting(const struct control *c, const struct image *m)
 	char n[MS_UNIT_BUF], bytes[MS_UNIT_BUF], most[MS_UNIT_BUF], f[MS_UNIT_BUF], g[MS_UNIT_BUF];
 	const struct preexisting_counts *b = &m->preexisting;
 	if (b->state == PREEXISTING_UNKNOWN || b->state == PREEXISTING_LOOKING)
-		line("before", "what it had already is not known (%s); %s of it were given back",
-		     b->why, say_blocks(n, m->stats.unknown_frees));
+		line("before", "what was live then is not known (%s); %s of it freed since", b->why,
+		     say_blocks(n, m->stats.unknown_frees));
 	else
-		line("before", "%s%s with %s, the largest %s; %s with %s of them given back since",
+		line("before", "%s%s with %s, the largest %s; %s with %s of them freed since",
 		     b->state == PREEXISTING_PART ? "at least " : "", say_blocks(n, b->blocks),
 		     ms_format_size(bytes, b->bytes), ms_format_size(most, b->largest),
 		     ms_format_count(f, b->frees), ms_format_size(g, b->freed_bytes));
@@ -373,7 +373,7 @@ static void print_stacks(const struct control *c, const struct image *m)
 	if (m->mid_run)
 		print_preexisting(c, m);
 	else if (c->attached && t->unknown_frees)
-		line("before", "%s blocks from before were given back, and are not in the figures",
+		line("before", "%s blocks from before were freed, which no figure counts",
 		     ms_format_count(a, t->unknown_frees));
 	if (c->attached ? t->inferred_frees != 0
 			: t->inferred_frees || t->unknown_frees > t->paused_allocations)

@@ -74,7 +74,7 @@ END
 doctor 0 --proc-root strict
 expect 'a strict container' <<'END'
 ok    machine       x86-64
-note  kernel        Linux 4.19 has no descriptors of processes (5.3 has): a number that is given anew can be mistaken
+note  kernel        Linux 4.19 has no pidfd (5.3 has): a process number that is used again can be mistaken
 note  ptrace_scope  2: processes can be attached to by root only; sudo, or --standby
 ok    capabilities  no SYS_PTRACE: one's own processes only; for others use sudo
 ok    container     docker: processes outside cannot be seen; to attach, it may need --cap-add SYS_PTRACE
@@ -86,7 +86,7 @@ END
 doctor 1 --proc-root locked
 expect 'an old machine' <<'END'
 ok    machine       x86-64
-no    kernel        Linux 4.9 cannot keep forked children apart (4.14 can)
+no    kernel        Linux 4.9 has no MADV_WIPEONFORK (4.14 has), by which forked children are told apart
 note  ptrace_scope  3: no process can be attached to until the system is rebooted; commands can be recorded, and --standby and --poll work
 ok    capabilities  SYS_PTRACE: other users' processes too
 ok    container     kubepods: processes outside cannot be seen

@@ -75,7 +75,7 @@ static int make_memory_of(uint64_t bytes, const uint8_t *data, size_t n)
 
 /* ---- recording ---- */
 
-static void born(void *arg, struct pool *p, uint32_t slot)
+static void on_child(void *arg, struct pool *p, uint32_t slot)
 {
 	struct session *s = session_in_slot(p, slot);
 	uint64_t limit;
@@ -103,7 +103,7 @@ static void record(struct standby_attach *w)
 	ring_prepare(s);
 	session_wake(s);
 	ring_read_all(s, UINT64_MAX, &limit);
-	pool_round(s->pool, born, NULL);
+	pool_round(s->pool, on_child, NULL);
 	for (uint32_t i = 0; i < s->prepared; i++)
 		if (s->readers[i].taken)
 			ring_counters(s, &s->readers[i]);
