@@ -70,14 +70,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "control.h"
-#include "doctor.h"
+#include "ms-record/control/control.h"
+#include "ms-record/cli/doctor.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
-#include "options.h"
-#include "poll.h"
-#include "standby.h"
-#include "summary.h"
+#include "ms-record/session/options.h"
+#include "ms-record/poll/poll.h"
+#include "ms-record/control/standby.h"
+#include "ms-record/cli/summary.h"
 
 enum { STATUS_OWN_FAILURE = 125, LARGE = 1 << 19 };
 

@@ -49,5 +49,5 @@ $(IMAGE): $(IMAGE_CORE:%=$(B)/$(GUEST_DIR)/image/%.o) $(B)/$(GUEST_DIR)/image/im
 	@if readelf -Wr $@.tmp | grep R_X86_64 | grep -v R_X86_64_RELATIVE || readelf -Wl $@.tmp | grep -w TLS || \
 	  readelf -Ws --dyn-syms $@.tmp | grep -w UND | grep -vw '0: 0000000000000000'; then echo "$@: needs a loader" >&2; rm -f $@.tmp; exit 1; fi
 	@objcopy --strip-debug $@.tmp $@ && rm -f $@.tmp
-$(B)/ms-record/attach_image.o: $(IMAGE)
-$(B)/ms-record/attach_image.o: ALL_CFLAGS += -DMS_IMAGE_FILE='"$(IMAGE)"'
+$(B)/ms-record/attach/attach_image.o: $(IMAGE)
+$(B)/ms-record/attach/attach_image.o: ALL_CFLAGS += -DMS_IMAGE_FILE='"$(IMAGE)"'

@@ -27,7 +27,7 @@ def read(path):
 
 def macro(name):
     """The rows that a macro stands for."""
-    for path in ("libcommon/base/cli.h", "ms-record/poll_options.h"):
+    for path in ("libcommon/base/cli.h", "ms-record/session/poll_options.h"):
         m = re.search(r"#define %s\b((?:.*\\\n)*.*)" % name, read(path))
         if m:
             return rows(m.group(1).replace("\\\n", " "))

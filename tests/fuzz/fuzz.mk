@@ -6,7 +6,7 @@ FUZZ_REPLAY := $(FUZZ_NAMES:%=$(B)/tests/fuzz/fuzz_%)
 TEST_PROGRAMS += $(FUZZ_REPLAY)
 
 # ms-record as a library: a target gets the files that it needs, and may include one itself to reach what is static there.
-RECORD_SRC := $(filter-out ms-record/main.c,$(sort $(wildcard ms-record/*.c)))
+RECORD_SRC := $(filter-out ms-record/main.c,$(call sources,ms-record))
 RECORD_LIB := $(B)/tests/fuzz/librecord.a
 $(RECORD_LIB): $(RECORD_SRC:%.c=$(B)/%.o)
 	@mkdir -p $(@D); rm -f $@; ar crs $@ $^
@@ -34,8 +34,8 @@ $(FUZZ_NAMES:%=$(F)/fuzz_%): $(F)/fuzz_%: $(F)/tests/fuzz/fuzz_%.o $(FUZZ_LIB)
 $(F)/fuzz_top: $(FUZZ_TOP_SRC:%.c=$(F)/%.o)
 $(F)/fuzz_top: FUZZ_LIBS := $(LIBS_ms-top)
 
-$(F)/ms-record/attach_image.o: FUZZ_FLAGS += -DMS_IMAGE_FILE='"$(IMAGE)"'
-$(F)/ms-record/attach_image.o: $(IMAGE)
+$(F)/ms-record/attach/attach_image.o: FUZZ_FLAGS += -DMS_IMAGE_FILE='"$(IMAGE)"'
+$(F)/ms-record/attach/attach_image.o: $(IMAGE)
 
 fuzz: $(FUZZ_NAMES:%=$(F)/fuzz_%)
 	@for n in $(FUZZ_NAMES); do \

@@ -10,7 +10,7 @@
 #include "fuzz.h"
 #include "libcommon/base/io.h"
 #include "libcommon/symbols/symbols_elf.h"
-#include "ms-record/elffile.h"
+#include "ms-record/base/elffile.h"
 
 static volatile unsigned sum; /* so that every byte is really read */
 

@@ -11,8 +11,8 @@
 
 #include "fuzz.h"
 #include "libcommon/base/io.h"
-#include "ms-record/attach_elf.h"
-#include "ms-record/frames.h"
+#include "ms-record/ptrace/attach_elf.h"
+#include "ms-record/session/frames.h"
 #include "ms-record/guest/eh_frame.c"
 
 #define AROUND 65536u /* code that lies in front */

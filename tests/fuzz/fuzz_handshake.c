@@ -6,7 +6,7 @@
 #include "fuzz.h"
 
 /* read_handshake is its own */
-#include "ms-record/handshake.c"
+#include "ms-record/control/handshake.c"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {

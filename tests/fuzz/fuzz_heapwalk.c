@@ -12,8 +12,8 @@
 
 #include "folder.h"
 #include "fuzz.h"
-#include "ms-record/heapwalk.h"
-#include "ms-record/heapwalk_private.h"
+#include "ms-record/heap/heapwalk.h"
+#include "ms-record/heap/heapwalk_private.h"
 
 #define PAGE 4096u
 #define WORDS_OF_PAGE 512u

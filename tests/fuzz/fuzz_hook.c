@@ -10,8 +10,8 @@
 #include "fuzz.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
-#include "ms-record/hook_spec.h"
-#include "ms-record/tell.h"
+#include "ms-record/session/hook_spec.h"
+#include "ms-record/control/tell.h"
 
 static bool is_trimmed(const char *s)
 {

@@ -15,9 +15,9 @@
 #include "folder.h"
 #include "fuzz.h"
 #include "libcommon/base/err.h"
-#include "ms-record/attach_elf.h"
-#include "ms-record/hook_families.h"
-#include "ms-record/hook_find.h"
+#include "ms-record/ptrace/attach_elf.h"
+#include "ms-record/attach/hook_families.h"
+#include "ms-record/attach/hook_find.h"
 
 #define BASE UINT64_C(0x7f0000000000)
 #define IMAGE ((size_t)128 << 10)

@@ -8,7 +8,7 @@
 
 #include "fuzz.h"
 #include "libcommon/base/err.h"
-#include "ms-record/patch.h"
+#include "ms-record/attach/patch.h"
 
 #define HEAD 7u
 

@@ -14,11 +14,11 @@
 #include "fuzz.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/proc/proc.h"
-#include "ms-record/modules.h"
-#include "ms-record/options.h"
-#include "ms-record/samples.h"
-#include "ms-record/session.h"
-#include "ms-record/threads.h"
+#include "ms-record/session/modules.h"
+#include "ms-record/session/options.h"
+#include "ms-record/session/samples.h"
+#include "ms-record/session/session.h"
+#include "ms-record/session/threads.h"
 
 static const char *const files[] = {"stat",        "statm", "smaps_rollup", "maps",
 				    "task/7/comm", "smaps", "status"};

@@ -15,11 +15,11 @@
 #include "format/trace.h"
 #include "libcommon/snapshot/snapshot.h"
 #include "libcommon/trace/tracefile.h"
-#include "ms-record/attach_modules.h"
-#include "ms-record/options.h"
+#include "ms-record/session/attach_modules.h"
+#include "ms-record/session/options.h"
 
 /* round_session and conclude are its own */
-#include "ms-record/drain.c"
+#include "ms-record/drain/drain.c"
 
 #define RINGS 3u
 #define MODULES 16u

@@ -12,11 +12,11 @@
 #include <unistd.h>
 
 #include "fuzz.h"
-#include "ms-record/pass_file.h"
+#include "ms-record/control/pass_file.h"
 
 /* lay_out and judge are their own */
-#include "ms-record/pool.c"
-#include "ms-record/standby_attach.c"
+#include "ms-record/session/pool.c"
+#include "ms-record/control/standby_attach.c"
 
 #define MEMORY_MOST (UINT64_C(64) << 20)
 #define PIECES 64

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 
 #include "libcommon/base/err.h"
-#include "ms-record/clock.h"
-#include "ms-record/heapwalk.h"
-#include "ms-record/hijack.h"
+#include "ms-record/base/clock.h"
+#include "ms-record/heap/heapwalk.h"
+#include "ms-record/ptrace/hijack.h"
 
 static void list(const char *kind, const struct heapwalk_blocks *b)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Does to another process what ms-record/hijack.h can do. Times are printed on the last line.
+ * Does to another process what ms-record/ptrace/hijack.h can do. Times are printed on the last line.
  *
  *   hijack why PID ROOT      may we?
  *   hijack stop PID N        all threads stopped and resumed N times
@@ -23,8 +23,8 @@
 
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
-#include "ms-record/clock.h"
-#include "ms-record/hijack.h"
+#include "ms-record/base/clock.h"
+#include "ms-record/ptrace/hijack.h"
 
 #define PATIENCE_NS UINT64_C(20000000000) /* of a busy machine */
 

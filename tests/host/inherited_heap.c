@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include "libcommon/base/err.h"
-#include "ms-record/forks.h"
-#include "ms-record/options.h"
-#include "ms-record/pool.h"
-#include "ms-record/session.h"
+#include "ms-record/heap/forks.h"
+#include "ms-record/session/options.h"
+#include "ms-record/session/pool.h"
+#include "ms-record/session/session.h"
 
 #define PLACES 64u
 #define CHILDREN 40u

@@ -17,10 +17,10 @@
 #include "format/trace.h"
 #include "libcommon/base/err.h"
 #include "libcommon/trace/tracefile.h"
-#include "ms-record/drain.h"
-#include "ms-record/info.h"
-#include "ms-record/options.h"
-#include "ms-record/session.h"
+#include "ms-record/drain/drain.h"
+#include "ms-record/session/info.h"
+#include "ms-record/session/options.h"
+#include "ms-record/session/session.h"
 
 #define EVENTS_MAX 400000
 #define FRAMES_MAX 70000

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ms-record/live.c" /* it belongs to a tool, of which there is no library */
+#include "ms-record/heap/live.c" /* it belongs to a tool, of which there is no library */
 
 #define ADDRESSES 200000u /* of which up to half are live: several tables long */
 

@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "tests/unit/check.h"
-#include "ms-record/attach_image.c"
-#include "ms-record/patch.c"
+#include "ms-record/attach/attach_image.c"
+#include "ms-record/attach/patch.c"
 
 /* ---- functions ------------------------------------------------------------------------------- */
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ms-record/scan_graph.c" /* it belongs to a tool, of which there is no library */
+#include "ms-record/scan/scan_graph.c" /* it belongs to a tool, of which there is no library */
 
 #define ROOT UINT64_MAX
 #define MANY 1000000u

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #define PART 50 /* so that checkpoints have several parts */
-#include "ms-record/checkpoint.c"
+#include "ms-record/write/checkpoint.c"
 
 #include "libcommon/trace/recording.h"
 #include "tests/unit/stream.h"

@@ -1,0 +1,566 @@
+/* SPDX-License-Identifier: MIT
+ * Recording a process that runs already.
+ *
+ *   attach_look     may we, what is there (hijack.c, attach_plan.c)         it does not notice
+ *   attach_prepare  what an earlier recorder left is taken back, then       one thread stops
+ *                   image, gate, slots, session and private memory mapped
+ *                   (attach_remote.c), the session begun here               nothing stops
+ *   attach_go       entries replaced, threads moved out of them             all threads stop
+ *   attach_detach    entries put back, memory taken away                     all threads stop
+ *
+ * The recording itself is as for a launched program, but the guest waits for nothing, and the table
+ * of modules is ours (attach_modules.c).
+ */
+#include "attach.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "ms-record/session/attach_modules.h"
+#include "attach_private.h"
+#include "ms-record/control/control.h"
+#include "hook_late.h"
+#include "ms-record/session/info.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/proc/proc.h"
+#include "ms-record/session/modules.h"
+#include "ms-record/session/options.h"
+#include "ms-record/session/pool.h"
+#include "ms-record/heap/preexisting.h"
+#include "ms-record/session/samples.h"
+
+#define PRIVATE_BYTES (UINT64_C(192) << 20)
+#define PRIVATE_LEAST (UINT64_C(12) << 20)
+#define AGAIN_MOST 50
+#define SESSION_RANGES 2u
+#define TRACED_MOST 1500 /* half a minute */
+#define AGAIN_NS 20000000
+#define HELP_NS UINT64_C(120000000000)
+#define INSIDE_NS 2000000
+#define INSIDE_MOST_NS 200000000
+#define KILLED_MOST 3
+
+const struct attach_times *attach_times(const struct attach *a)
+{
+	return &a->times;
+}
+
+void attach_hold(struct attach *a, struct hijack_stop *stopped)
+{
+	a->held = stopped;
+}
+
+/* ---- looking ---- */
+
+int attach_look(struct control *c, struct ms_err *err)
+{
+	const char *root = c->opt->poll.proc_root;
+	enum hijack_why why;
+	struct attach *a = ms_xcalloc(1, sizeof *a);
+	c->attach = a;
+	a->pid = c->launch.pid;
+	a->launched = !c->attached;
+	a->channel[0] = a->channel[1] = a->memfd = -1;
+	if (hijack_open(&a->h, a->pid, root ? root : "/proc", &why, err))
+		return -1;
+	a->open = true;
+	a->memory = attach_memory_of(&a->h);
+	a->hooks = &c->opt->hooks;
+	pid_t seen, sharer = attach_sharer(a, &seen);
+	if (sharer)
+		return attach_refuse_sharer(a, "attach to", sharer, err);
+	ssize_t n = readlinkat(a->h.proc, "exe", a->exe, sizeof a->exe - 1);
+	a->exe[n > 0 ? n : 0] = '\0';
+	if (!a->launched)
+		c->launch.program = strdup(a->exe);
+	/* The folder of the process is locked as long as we live, and a helper of ours. */
+	bool locked = !flock(a->h.proc, LOCK_EX | LOCK_NB) || errno != EWOULDBLOCK;
+	if (attach_maps_read(&a->maps, a->h.proc, err) || attach_find_earlier(a, err))
+		return -1;
+	if (!locked)
+		return ms_err_set(err,
+				  "cannot attach to process %d: another ms-record is attaching to "
+				  "it, or detaching from it",
+				  (int)a->pid);
+	if (attach_find_targets(a, err))
+		return -1;
+	/* Would the jumps fit where there seems to be room? */
+	for (uint32_t i = 0; i < a->near_count; i++)
+		if (a->near[i].fresh)
+			a->near[i].page = attach_maps_room(&a->maps, a->near[i].low,
+							   a->near[i].high, NEAR_BYTES, 0);
+	return attach_plan(a, err);
+}
+
+void attach_forget(struct attach *a)
+{
+	if (a->open)
+		hijack_close(&a->h);
+	a->open = a->entered = false;
+}
+
+void attach_free(struct attach *a)
+{
+	if (!a)
+		return;
+	attach_forget(a);
+	attach_maps_free(&a->maps);
+	attach_image_free(&a->image);
+	int fds[] = {a->channel[0], a->channel[1], a->memfd};
+	for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	free(a);
+}
+
+bool attach_ended(const struct attach *a)
+{
+	struct pollfd p = {a->h.pidfd, POLLIN, 0};
+	return p.fd < 0 ? !hijack_alive(&a->h) : poll(&p, 1, 0) > 0;
+}
+
+/* ---- the helper ---- */
+
+struct work {
+	struct attach *a;
+	int (*f)(void *, void *);
+	int result;
+};
+
+static void *work(void *arg)
+{
+	struct work *w = arg;
+	w->result = w->f(w->a, &w->a->shared);
+	return NULL;
+}
+
+/* In a thread: with ptrace_scope 1 only the parent may trace. What it leaves stopped goes on when
+ * it ends. */
+static int help_here(struct attach *a, int (*f)(void *, void *), int *result)
+{
+	struct work w = {a, f, ATTACH_FAILED};
+	sigset_t all, before;
+	pthread_t thread;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	errno = pthread_create(&thread, NULL, work, &w);
+	bool good = !errno && !pthread_join(thread, NULL);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	*result = w.result;
+	return good ? 0 : -1;
+}
+
+static int call_helper(struct attach *a, int (*f)(void *, void *), int *result)
+{
+	if (a->held) {
+		*result = f(a, &a->shared);
+		return 0;
+	}
+	if (a->launched)
+		return help_here(a, f, result);
+	return hijack_helper(f, a, &a->shared, sizeof a->shared, result);
+}
+
+/* A thread inside the image leaves it as soon as it gets a processor: ever longer. */
+static long pause_of(const struct attach *a, int result)
+{
+	if (result != ATTACH_INSIDE)
+		return AGAIN_NS;
+	return a->leaves < 7 ? INSIDE_NS << (a->leaves - 1) : INSIDE_MOST_NS;
+}
+
+/* Calls f there, again when not all threads could be stopped in time, or some were in the image.
+ * What is to leave the process does so when the helper was killed, too. */
+static int help(struct attach *a, int (*f)(void *, void *), struct ms_err *err)
+{
+	uint64_t until = clock_mono() + HELP_NS;
+	a->leaves = 0;
+	for (int i = 0, traced = 0, killed = 0; i < AGAIN_MOST && clock_mono() < until;) {
+		int result = ATTACH_AGAIN;
+		a->tries = (unsigned)i;
+		if (call_helper(a, f, &result) && (f != attach_restore || ++killed > KILLED_MOST))
+			return ms_err_sys(err, "the helper process of ms-record failed");
+		if (result == ATTACH_DONE)
+			return 0;
+		if (result == ATTACH_FAILED)
+			return ms_err_set(err, "%s", a->shared.err.text);
+		a->leaves += result == ATTACH_INSIDE;
+		struct timespec pause = {0, pause_of(a, result)};
+		i += result == ATTACH_AGAIN;
+		traced += result == ATTACH_TRACED;
+		if (traced == TRACED_MOST)
+			return ms_err_set(err, "%s", a->shared.err.text);
+		memset(&a->shared.err, 0, sizeof a->shared.err);
+		nanosleep(&pause, NULL);
+	}
+	return ms_err_set(err,
+			  "cannot stop the threads of process %d: one of them does not return from "
+			  "the kernel",
+			  (int)a->pid);
+}
+
+static int take_back_earlier(struct attach *a, struct ms_err *err)
+{
+	if ((a->adopted && attach_image_make(&a->image, a->shared.image, err)) ||
+	    help(a, attach_restore, err))
+		return -1;
+	attach_image_free(&a->image);
+	a->release_count = 0;
+	a->shared.restored = false;
+	return a->shared.left ? ms_err_set(err,
+					   "cannot attach to process %d: its threads still run "
+					   "code of an earlier recorder; try again",
+					   (int)a->pid)
+			      : 0;
+}
+
+/* ---- mapping ---- */
+
+/* What a limit leaves, less `bytes`; at most half of it is for us, lest the process itself comes to
+ * lack it. */
+static uint64_t share(const struct attach *a, int limit, const char *status, const char *label,
+		      uint64_t bytes)
+{
+	struct rlimit l;
+	if (prlimit(a->pid, (enum __rlimit_resource)limit, NULL, &l) || l.rlim_cur == RLIM_INFINITY)
+		return UINT64_MAX;
+	uint64_t used = ms_proc_status_number(status, label, 0) * 1024;
+	uint64_t half = l.rlim_cur > used ? (l.rlim_cur - used) / 2 : 0;
+	return half > bytes ? half - bytes : 0;
+}
+
+/* Where the kernel promises no more memory than it has, what nobody touches counts, too. */
+static bool is_strict(void)
+{
+	char c = 0;
+	int fd = open("/proc/sys/vm/overcommit_memory", O_RDONLY | O_CLOEXEC);
+	bool strict = fd >= 0 && read(fd, &c, 1) == 1 && c == '2';
+	if (fd >= 0)
+		close(fd);
+	return strict;
+}
+
+/* Private memory, of which nothing is touched before it is used; where address space is short, or
+ * all of it is locked, little. 0, or -1 with `err` set. */
+static int choose_private(struct attach *a, struct ms_err *err)
+{
+	char text[4096] = "";
+	uint64_t most = PRIVATE_BYTES;
+	bool known = ms_proc_text_at(a->h.proc, "status", text, sizeof text);
+	if ((known && ms_proc_status_number(text, "\nVmLck:", 0)) || is_strict())
+		most = PRIVATE_LEAST;
+	uint64_t space = share(a, RLIMIT_AS, text, "\nVmSize:", a->session_bytes);
+	uint64_t data = share(a, RLIMIT_DATA, text, "\nVmData:", 0);
+	most = space < most ? space : most;
+	most = data < most ? data : most;
+	a->private_bytes = most & ~UINT64_C(4095);
+	if (most >= PRIVATE_LEAST)
+		return 0;
+	return ms_err_set(err,
+			  "cannot attach to process %d: its memory is limited (ulimit -%c), and "
+			  "recording needs more than half of what is left to it",
+			  (int)a->pid, space < PRIVATE_LEAST ? 'v' : 'd');
+}
+
+/* Its other threads run meanwhile, and may have closed all descriptors and opened others. */
+static int check_mapped(const struct attach *a, struct ms_err *err)
+{
+	struct attach_maps maps;
+	struct stat st;
+	if (attach_maps_read(&maps, a->h.proc, err))
+		return -1;
+	const struct attach_map *image = attach_maps_at(&maps, a->shared.image);
+	const struct attach_map *session = attach_maps_at(&maps, a->shared.session);
+	bool good = image && !strncmp(image->path, "/memfd:" MG_IMAGE_NAME " ",
+				      sizeof "/memfd:" MG_IMAGE_NAME);
+	good = good && session && !fstat(a->memfd, &st) && session->inode == st.st_ino;
+	attach_maps_free(&maps);
+	return good ? 0
+		    : ms_err_set(err,
+				 "cannot attach to process %d: it closes and reopens its "
+				 "descriptors at the same time; try again",
+				 (int)a->pid);
+}
+
+static int receive_file(struct attach *a)
+{
+	union {
+		char bytes[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control = {0};
+	char byte;
+	struct iovec io = {&byte, 1};
+	struct msghdr m = {.msg_iov = &io,
+			   .msg_iovlen = 1,
+			   .msg_control = control.bytes,
+			   .msg_controllen = sizeof control.bytes};
+	if (recvmsg(a->channel[0], &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) != 1)
+		return -1;
+	const struct cmsghdr *h = CMSG_FIRSTHDR(&m);
+	if (!h || h->cmsg_type != SCM_RIGHTS)
+		return -1;
+	memcpy(&a->memfd, CMSG_DATA(h), sizeof a->memfd);
+	return 0;
+}
+
+static int map_guest(struct attach *a, struct ms_err *err)
+{
+	a->session_bytes = pool_attached_bytes(a->pid, a->forks);
+	if (choose_private(a, err))
+		return -1;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, a->channel))
+		return ms_err_sys(err, "cannot make a socket");
+	if (help(a, attach_map, err))
+		return -1;
+	a->times.map_ns = a->shared.one_ns;
+	a->release[0] = (struct range){a->shared.session, a->session_bytes};
+	a->release[1] = (struct range){a->shared.private, a->private_bytes};
+	a->release_count = SESSION_RANGES;
+	attach_image_free(&a->image);
+	if (attach_image_make(&a->image, a->shared.image, err))
+		return -1;
+	/* If no entry comes to be replaced, nobody was there. */
+	if (!a->adopted) {
+		a->release[a->release_count++] = (struct range){a->shared.image, a->image.bytes};
+		a->release[a->release_count++] = (struct range){a->shared.gate, 4096};
+	}
+	for (uint32_t i = 0; i < a->near_count; i++) {
+		if (!a->near[i].fresh)
+			continue;
+		a->near[i].page = a->shared.near[i];
+		a->release[a->release_count++] = (struct range){a->near[i].page, NEAR_BYTES};
+	}
+	if (receive_file(a))
+		return ms_err_set(err, "cannot take the memory file from process %d", (int)a->pid);
+	return check_mapped(a, err);
+}
+
+uint64_t attach_more_room(struct attach *a, uint64_t low, uint64_t high)
+{
+	struct ms_err ignored = {0};
+	uint32_t i = a->near_count;
+	if (i == NEAR_MOST)
+		return 0;
+	attach_maps_free(&a->maps);
+	if (attach_maps_read(&a->maps, a->h.proc, &ignored))
+		return 0;
+	a->near[a->near_count++] = (struct near){.low = low, .high = high, .fresh = true};
+	a->shared.near[i] = 0;
+	memset(&a->shared.err, 0, sizeof a->shared.err);
+	if (help(a, attach_map_near, &ignored) || !a->shared.near[i])
+		a->near_count--;
+	return a->near[i].page = a->shared.near[i];
+}
+
+/* ---- the session ---- */
+
+/* The main thread's stack. */
+static void learn_stack(const struct attach *a, struct mg_manifest *m)
+{
+	struct ms_proc_stat st;
+	enum { START_STACK = 28 };
+	for (size_t i = 0; i < a->maps.n; i++) {
+		if (strcmp(a->maps.v[i].path, "[stack]"))
+			continue;
+		m->main_high = a->maps.v[i].end;
+		m->main_low = a->maps.v[i].start;
+	}
+	if (ms_proc_stat_at(a->h.proc, &st) && st.fields > START_STACK)
+		m->main_entry = st.field[START_STACK];
+	if (a->entry_sp)
+		m->main_entry = a->entry_sp;
+}
+
+static void set_owner(struct mg_manifest *m)
+{
+	struct ms_proc_stat s;
+	struct stat ns;
+	int folder = open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (folder >= 0 && ms_proc_stat_at(folder, &s) && !stat("/proc/self/ns/pid", &ns)) {
+		m->owner = (uint32_t)getpid();
+		m->owner_start = s.field[MS_STAT_START];
+		m->owner_namespace = (uint32_t)ns.st_ino;
+	}
+	if (folder >= 0)
+		close(folder);
+}
+
+static void fill_manifest(struct attach *a)
+{
+	struct mg_manifest *m = attach_image_manifest(&a->image);
+	uint64_t debug_state = a->manifest.debug_state;
+	a->manifest_at = a->image.base + a->image.manifest;
+	m->gate = a->shared.gate;
+	memcpy(a->image.content + (m->gate_variable - a->image.base), &m->gate, sizeof m->gate);
+	m->debug_state = debug_state;
+	m->session = a->shared.session;
+	m->session_bytes = a->session_bytes;
+	m->private = a->shared.private;
+	m->private_bytes = a->private_bytes;
+	m->target = (uint64_t)a->pid;
+	m->target_start = a->h.start_time;
+	learn_stack(a, m);
+	set_owner(m);
+	for (uint32_t i = 0; i < a->target_count; i++)
+		m->hooks[i] = a->targets[i].hook;
+	m->hook_count = a->target_count;
+	a->manifest = *m;
+}
+
+/* Nobody comes there yet, or those who do find what was there. */
+static int write_slots(const struct attach *a, struct ms_err *err)
+{
+	const struct mg_manifest *m = &a->manifest;
+	for (uint32_t i = 0; i < a->target_count; i++) {
+		const struct target *t = &a->targets[i];
+		uint8_t slot[MG_SLOT_BYTES];
+		uint64_t hook = a->manifest_at + offsetof(struct mg_manifest, hooks) +
+				i * sizeof(struct mg_hook);
+		uint64_t enter = t->hook.kind == MG_HOOK_FREE     ? m->enter_free
+				 : t->hook.kind == MG_HOOK_LINKER ? m->enter_linker
+				 : t->hook.kind == MG_HOOK_CUSTOM ? m->enter_custom
+								  : m->enter_alloc;
+		patch_slot(&t->patch, enter, hook, slot);
+		if (hijack_write(&a->h, t->hook.slot, slot, sizeof slot))
+			return ms_err_sys(err, "cannot write to the memory of process %d",
+					  (int)a->pid);
+	}
+	return 0;
+}
+
+/* As after the handshake of a guest. */
+static struct session *begin(struct control *c, struct ms_err *err)
+{
+	struct attach *a = c->attach;
+	struct session *s = session_attached(c->opt, &c->writer, c->first, a->pid, &c->buffer_used,
+					     a->forks, a->memfd, err);
+	if (!s)
+		return NULL;
+	a->memfd = -1;
+	files_begin(&c->files);
+	c->first = NULL;
+	pause_init(s, &c->run);
+	if (a->shared.blind)
+		session_forbid_clock(s);
+	s->launched = !a->further;
+	s->may_drop = a->may_drop;
+	s->parent_image = a->parent;
+	s->image = c->next_image++;
+	s->mem->sample_seed += s->image;
+	s->file = strdup(s->out->path);
+	memcpy(s->run_id, c->run_id, sizeof s->run_id);
+	snprintf(s->mem->allocator, sizeof s->mem->allocator, "%s", a->allocator);
+	s->mem->own[0][0] = a->shared.session;
+	s->mem->own[0][1] = a->shared.session + a->session_bytes;
+	s->mem->own[1][0] = a->shared.private;
+	s->mem->own[1][1] = a->shared.private + a->private_bytes;
+	s->mem->own[2][0] = a->image.base;
+	s->mem->own[2][1] = a->image.base + a->image.bytes;
+	s->mem->guest_ready = 1; /* whether an event came yet or not */
+	s->mem->late_wanted = a->hooks->n && a->manifest.debug_state;
+	hook_late_known(s, &a->maps);
+	for (size_t i = 0; i < a->hooks->n; i++)
+		if (a->placed[i])
+			hook_late_placed(c, s, i);
+	info_names(s, NULL);
+	info_write(s);
+	modules_read_maps(s);
+	attach_modules_look(s);
+	samples_take(s, false);
+	return s;
+}
+
+/* It did not come to recording: what was mapped for it goes. */
+static int undo(struct attach *a)
+{
+	struct ms_err ignored = {0};
+	if (a->entered && a->release_count > SESSION_RANGES)
+		a->release_count = SESSION_RANGES;
+	a->manifest.hook_count = a->entered ? a->manifest.hook_count : 0;
+	if (a->release_count)
+		help(a, attach_restore, &ignored);
+	return -1;
+}
+
+int attach_prepare(struct control *c, struct ms_err *err)
+{
+	struct attach *a = c->attach;
+	a->times.adopted = a->adopted;
+	a->forks = c->files.folder && options_follow_fork(c->opt, a->exe, "");
+	if ((a->adopted || a->release_count) && take_back_earlier(a, err))
+		return -1;
+	memset(&a->shared.err, 0, sizeof a->shared.err);
+	if (map_guest(a, err) || attach_plan(a, err))
+		return undo(a);
+	fill_manifest(a);
+	struct session *s = write_slots(a, err) ? NULL : begin(c, err);
+	if (!s)
+		return undo(a);
+	s->next = c->sessions;
+	c->sessions = s;
+	return 0;
+}
+
+/* With another allocator beside it, which has blocks too, its heap is not all. */
+static bool is_glibc(const struct attach *a)
+{
+	return !strcmp(a->allocator, "glibc") || !strcmp(a->allocator, "glibc (static)");
+}
+
+int attach_go(struct control *c, struct session *s, struct ms_err *err)
+{
+	struct attach *a = c->attach;
+	a->entered = true; /* perhaps in part */
+	if (help(a, attach_patch, err)) {
+		a->entered = !a->shared.untouched;
+		return undo(a);
+	}
+	a->release_count = SESSION_RANGES;
+	a->times.patch_ns = a->shared.all_ns;
+	a->times.threads = a->shared.threads;
+	a->times.asleep = a->shared.asleep;
+	a->times.cut_short = a->shared.cut_short;
+	a->times.moved = a->shared.moved;
+	a->times.hooks = a->target_count;
+	if (!a->launched)
+		preexisting_begin(s, &a->h, is_glibc(a), a->shared.tps, a->shared.tp_count);
+	drain_add(&c->drain, s);
+	return 0;
+}
+
+void attach_detach(struct control *c)
+{
+	struct attach *a = c->attach;
+	struct ms_err err = {0};
+	if (!a->entered)
+		return;
+	a->entered = false;
+	memset(&a->shared.err, 0, sizeof a->shared.err);
+	a->shared.restored = false;
+	a->shared.all_ns = 0;
+	a->shared.stops = 0;
+	if (attach_ended(a))
+		return;
+	if (help(a, attach_restore, &err) && !attach_ended(a)) {
+		a->times.gave_up = !a->shared.restored;
+		snprintf(a->times.trouble, sizeof a->times.trouble, "%.200s", err.text);
+	}
+	a->times.leave_ns = a->shared.all_ns;
+	a->times.leave_stops = a->shared.stops;
+	a->times.cut_short = a->shared.cut_short;
+	a->times.left = a->shared.left;
+}

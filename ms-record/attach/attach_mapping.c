@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: MIT
+ * Attaching: one thread maps what the recorder needs, by system calls that it is led to.
+ * Runs in the helper process; what it finds goes back through shared memory.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "attach_private.h"
+#include "ms-record/ptrace/hijack_private.h"
+#include "ms-record/control/pass_file.h"
+
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+#ifndef PR_SET_VMA
+#define PR_SET_VMA 0x53564d41
+#endif
+
+/* ---- system calls in it ---------------------------------------------------------------------- */
+
+struct remote {
+	struct hijack_call call;
+	struct ms_err *err;
+	bool failed; /* a call did not come back: the rest is not tried */
+	bool again;  /* another thread closed a descriptor of ours */
+};
+
+/* One call; `what` it is for, in an error. False with the error set. */
+static bool try(struct remote *r, const char *what, int64_t *result, long nr,
+		const uint64_t args[6])
+{
+	if (r->failed)
+		return false;
+	if (hijack_call(&r->call, nr, args, result)) {
+		r->failed = true;
+		ms_err_sys(r->err, "cannot %s in it", what);
+		return false;
+	}
+	if (*result < 0 && *result > -4096) {
+		errno = (int)-*result;
+		r->again |= errno == EBADF;
+		ms_err_sys(r->err, "cannot %s in it", what);
+		return false;
+	}
+	return true;
+}
+#define TRY(r, what, result, nr, ...) try(r, what, result, nr, (const uint64_t[6]){__VA_ARGS__})
+
+static uint64_t map(struct remote *r, const char *what, uint64_t at, uint64_t bytes, int prot,
+		    int flags, int64_t fd, uint64_t offset)
+{
+	int64_t got;
+	return TRY(r, what, &got, SYS_mmap, at, bytes, (uint64_t)prot, (uint64_t)flags,
+		   (uint64_t)fd, offset)
+		       ? (uint64_t)got
+		       : 0;
+}
+
+static void unmap(struct remote *r, uint64_t at, uint64_t bytes)
+{
+	int64_t ignored;
+	if (at && !r->failed)
+		HIJACK_CALL(&r->call, &ignored, SYS_munmap, at, bytes);
+}
+
+/* A memory file of it, and of ours. Its other threads run: they may close all descriptors, and the
+ * number is another file's then. */
+struct file {
+	int64_t there;
+	int own;
+	char name[64]; /* as links show it */
+};
+
+/* The descriptor in it becomes ours. */
+static int take_file(const struct attach *a, int64_t fd)
+{
+	char path[32];
+	int own = a->h.pidfd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, a->h.pidfd, (int)fd, 0);
+	if (own >= 0)
+		return own;
+	snprintf(path, sizeof path, "fd/%lld", (long long)fd);
+	return openat(a->h.proc, path, O_RDWR | O_CLOEXEC);
+}
+
+/* Is it the file still? `folder`: /proc/PID. */
+static bool is_file(int folder, int64_t fd, const struct file *f)
+{
+	char path[32], text[sizeof f->name] = "";
+	snprintf(path, sizeof path, "fd/%lld", (long long)fd);
+	return readlinkat(folder, path, text, sizeof text - 1) > 0 && !strcmp(text, f->name);
+}
+
+static bool is_new(const struct file *f)
+{
+	struct stat st;
+	int self = open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	bool good = self >= 0 && is_file(self, f->own, f) && !fstat(f->own, &st) && !st.st_size;
+	if (self >= 0)
+		close(self);
+	return good;
+}
+
+/* It is given its size here: there a limit of the size of files would be in the way. */
+static bool make_file(struct remote *r, const struct attach *a, uint64_t room, const char *name,
+		      unsigned flags, uint64_t bytes, struct file *f)
+{
+	*f = (struct file){.there = -1, .own = -1};
+	snprintf(f->name, sizeof f->name, "/memfd:%s (deleted)", name);
+	if (hijack_write(&a->h, room, name, strlen(name) + 1)) {
+		ms_err_sys(r->err, "cannot write to its memory");
+		return false;
+	}
+	if (!TRY(r, "make a memory file", &f->there, SYS_memfd_create, room, flags))
+		return false;
+	f->own = take_file(a, f->there);
+	if (f->own >= 0 && is_new(f) && (!bytes || !ftruncate(f->own, (off_t)bytes)))
+		return true;
+	r->again |= f->own >= 0 || errno == EBADF || errno == ENOENT;
+	ms_err_sys(r->err, "cannot take a memory file from it");
+	return false;
+}
+
+static void close_file(struct remote *r, const struct attach *a, const struct file *f)
+{
+	int64_t ignored;
+	if (f->there >= 0 && !r->failed && is_file(a->h.proc, f->there, f))
+		HIJACK_CALL(&r->call, &ignored, SYS_close, (uint64_t)f->there);
+}
+
+/* ---- mapping --------------------------------------------------------------------------------- */
+
+/* The image's address is known: its content goes there, with a gate that is shut. */
+static bool write_image(struct attach *a, struct attach_shared *r)
+{
+	struct mg_image_gate shut = {.counted = 1};
+	attach_image_free(&a->image);
+	if (attach_image_make(&a->image, r->image, &r->err))
+		return false;
+	struct mg_manifest *m = attach_image_manifest(&a->image);
+	m->gate = r->gate;
+	memcpy(a->image.content + (m->gate_variable - r->image), &r->gate, sizeof r->gate);
+	if (hijack_write(&a->h, r->gate, &shut, sizeof shut) ||
+	    hijack_write(&a->h, r->image, a->image.content, a->image.bytes)) {
+		ms_err_sys(&r->err, "cannot write to its memory");
+		return false;
+	}
+	return true;
+}
+
+static bool map_image(struct remote *r, struct attach *a, uint64_t room, struct attach_shared *out)
+{
+	size_t bytes = a->image.bytes, data = a->image.data;
+	int64_t ignored;
+	struct file f;
+	bool good = make_file(r, a, room, MG_IMAGE_NAME, MFD_CLOEXEC, bytes, &f);
+	if (good)
+		out->image = map(r, "map the recorder's code", 0, bytes, PROT_READ | PROT_EXEC,
+				 MAP_PRIVATE, f.there, 0);
+	good = good && out->image &&
+	       map(r, "map the recorder's data", out->image + data, bytes - data,
+		   PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, f.there, data);
+	close_file(r, a, &f);
+	if (f.own >= 0)
+		close(f.own);
+	if (good)
+		out->gate = map(r, "map memory", 0, 4096, PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	good = good && out->gate &&
+	       TRY(r, "set MADV_WIPEONFORK (Linux 4.14 or newer)", &ignored, SYS_madvise, out->gate,
+		   4096, MADV_WIPEONFORK);
+	out->image_done = good;
+	if (!good) {
+		unmap(r, out->image, bytes);
+		unmap(r, out->gate, 4096);
+		out->image = out->gate = 0;
+	}
+	return good;
+}
+
+/* Pages for slots: where the maps showed room there may be none any more. */
+static bool map_near(struct remote *r, struct attach *a, struct attach_shared *out)
+{
+	enum { PLACES = 8 };
+	for (uint32_t i = 0; i < a->near_count; i++) {
+		const struct near *n = &a->near[i];
+		if (!n->fresh)
+			continue;
+		for (unsigned k = 0; k < PLACES && !out->near[i]; k++) {
+			int64_t got;
+			uint64_t at = attach_maps_room(&a->maps, n->low, n->high, NEAR_BYTES, k);
+			if (!at || HIJACK_CALL(&r->call, &got, SYS_mmap, at, NEAR_BYTES,
+					       PROT_READ | PROT_EXEC,
+					       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE,
+					       (uint64_t)-1, 0))
+				break;
+			if (got == (int64_t)at)
+				out->near[i] = at;
+			else if (got > 0) /* a kernel that does not know the flag */
+				unmap(r, (uint64_t)got, NEAR_BYTES);
+		}
+		if (!out->near[i]) {
+			ms_err_set(r->err,
+				   "no address space is free within 2 GiB of its allocator");
+			return false;
+		}
+	}
+	return true;
+}
+
+/* *own: the file of the session. */
+static bool map_session(struct remote *r, const struct attach *a, uint64_t room,
+			struct attach_shared *out, int *own)
+{
+	int64_t ignored;
+	struct file f;
+	if (make_file(r, a, room, "memscope", MFD_CLOEXEC | MFD_ALLOW_SEALING, 0, &f))
+		out->session = map(r, "map the buffers", 0, a->session_bytes,
+				   PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, f.there, 0);
+	close_file(r, a, &f);
+	*own = f.own;
+	if (!out->session)
+		return false;
+	out->private = map(r, "map memory", 0, a->private_bytes, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (!out->private)
+		return false;
+	HIJACK_CALL(&r->call, &ignored, SYS_madvise, out->session, a->session_bytes, MADV_DONTDUMP);
+	HIJACK_CALL(&r->call, &ignored, SYS_madvise, out->private, a->private_bytes, MADV_DONTDUMP);
+	/* Where one thread may not read the clock most likely none may. */
+	int mode = PR_TSC_ENABLE;
+	if (!HIJACK_CALL(&r->call, &ignored, SYS_prctl, PR_GET_TSC, room, 0, 0, 0) &&
+	    !hijack_read(&a->h, room, &mode, sizeof mode))
+		out->blind = mode == PR_TSC_SIGSEGV;
+	/* A name by which a later recorder finds it, where the kernel can. */
+	if (!hijack_write(&a->h, room, "memscope", 9))
+		HIJACK_CALL(&r->call, &ignored, SYS_prctl, PR_SET_VMA, 0, out->private,
+			    a->private_bytes, room);
+	return true;
+}
+
+static void map_everything(struct remote *r, struct attach *a, struct attach_shared *out, int *own)
+{
+	/* For the names of files. */
+	uint64_t page = r->call.room ? 0
+				     : map(r, "map memory", 0, 4096, PROT_READ | PROT_WRITE,
+					   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t room = page ? page : r->call.room;
+	bool good = room && (a->adopted || map_image(r, a, room, out)) && map_near(r, a, out) &&
+		    map_session(r, a, room, out, own);
+	unmap(r, page, 4096);
+	if (good)
+		return;
+	unmap(r, out->session, a->session_bytes);
+	unmap(r, out->private, a->private_bytes);
+	for (uint32_t i = 0; i < a->near_count; i++)
+		unmap(r, out->near[i], NEAR_BYTES);
+	if (out->image_done) {
+		unmap(r, out->image, a->image.bytes);
+		unmap(r, out->gate, 4096);
+	}
+}
+
+static void map_by(struct attach *a, struct hijack_stop *s, struct remote *r,
+		   struct attach_shared *out, int *own)
+{
+	/* One that we started is not worth a net if there is no room for it: it has done nothing
+	 * yet.
+	 */
+	unsigned flags = a->launched ? HIJACK_NO_NET : 0;
+	if (hijack_borrow(&r->call, &a->h, &s->threads.v[0], flags, &out->err))
+		return;
+	map_everything(r, a, out, own);
+	if (hijack_give_back(&r->call)) {
+		ms_err_sys(&out->err, "the borrowed thread of process %d did not return",
+			   (int)a->pid);
+		r->again = false;
+	}
+}
+
+/* One thread stops for it, unless all are stopped anyway. */
+static int map_stopped(struct attach *a, struct attach_shared *out, struct remote *r, int *own)
+{
+	struct hijack_stop here = {0}, *s = a->held ? a->held : &here;
+	if (!a->held && hijack_stop_one(s, &a->h, ATTACH_STOP_NS)) {
+		if (errno == ETIMEDOUT || errno == EBUSY)
+			return ATTACH_AGAIN;
+		ms_err_sys(&out->err, "cannot stop a thread of process %d", (int)a->pid);
+		return ATTACH_FAILED;
+	}
+	struct hijack_thread one = s->threads.v[0];
+	hijack_wait_begin();
+	map_by(a, s, r, out, own);
+	if (!a->held)
+		hijack_resume(s, a->h.proc);
+	hijack_wait_end();
+	out->one_ns = s->longest_ns;
+	out->cut_short += s->cut_short;
+	out->one_tid = one.tid;
+	out->one_tp = one.regs.fs_base;
+	return out->err.text[0] ? ATTACH_FAILED : ATTACH_DONE;
+}
+
+int attach_map(void *arg, void *shared)
+{
+	struct attach *a = arg;
+	struct attach_shared *out = shared, before = *out;
+	struct remote r = {.err = &out->err};
+	int own = -1;
+	if (!a->adopted && attach_image_make(&a->image, 0, &out->err))
+		return ATTACH_FAILED;
+	attach_prepare_stop(a);
+	int rc = map_stopped(a, out, &r, &own);
+	if (rc == ATTACH_FAILED && r.again) {
+		*out = before;
+		return ATTACH_AGAIN;
+	}
+	/* Nobody executes it before entries are replaced. */
+	if (rc == ATTACH_DONE && !a->adopted && !write_image(a, out))
+		rc = ATTACH_FAILED;
+	else if (rc == ATTACH_DONE && !pass_file(a->channel[1], "", 1, own))
+		rc = ms_err_sys(&out->err, "cannot hand over a memory file") ? ATTACH_FAILED : rc;
+	if (own >= 0)
+		close(own);
+	return rc;
+}
+
+int attach_map_near(void *arg, void *shared)
+{
+	struct attach *a = arg;
+	struct attach_shared *out = shared;
+	struct hijack_stop s;
+	struct remote r = {.err = &out->err};
+	attach_prepare_stop(a);
+	if (hijack_stop_one(&s, &a->h, ATTACH_STOP_NS)) {
+		ms_err_sys(&out->err, "cannot stop a thread of process %d", (int)a->pid);
+		return errno == ETIMEDOUT || errno == EBUSY ? ATTACH_AGAIN : ATTACH_FAILED;
+	}
+	if (!hijack_borrow(&r.call, &a->h, &s.threads.v[0], 0, &out->err)) {
+		map_near(&r, a, out);
+		if (hijack_give_back(&r.call))
+			ms_err_sys(&out->err, "the borrowed thread of process %d did not return",
+				   (int)a->pid);
+	}
+	hijack_resume(&s, a->h.proc);
+	return out->err.text[0] ? ATTACH_FAILED : ATTACH_DONE;
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT
+ * What the files of attaching share: one process, what is to be hooked in it, what is mapped.
+ */
+#ifndef ATTACH_PRIVATE_H
+#define ATTACH_PRIVATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "attach.h"
+#include "ms-record/ptrace/attach_elf.h"
+#include "attach_image.h"
+#include "ms-record/ptrace/attach_maps.h"
+#include "ms-record/ptrace/hijack.h"
+#include "libcommon/base/err.h"
+#include "ms-record/guest/layout.h"
+#include "patch.h"
+
+#define NEAR_BYTES MG_NEAR_BYTES
+#define NEAR_MOST 16u
+#define RELEASE_MOST 24u
+/* Where a thread's number stands, from its thread pointer. */
+#define ATTACH_TPS 1024u
+#define ATTACH_TID_GLIBC 720u
+#define ATTACH_TID_MUSL 48u
+
+struct range {
+	uint64_t start, bytes;
+};
+
+/* A page of slots, and the entries that it has to be near to. */
+struct near {
+	uint64_t low, high; /* entries of the module lie there */
+	uint64_t page;      /* 0 = not mapped yet */
+	uint32_t taken;     /* slots of before, */
+	uint32_t used;      /* and with ours */
+	uint32_t count;     /* functions that are to have one */
+	bool fresh;
+};
+
+/* A function that is to be hooked. */
+struct target {
+	struct mg_hook hook;
+	struct patch patch;
+	char name[32], module[64];
+	uint64_t size; /* as its symbol says; 0 = not known */
+	uint32_t near; /* index */
+	bool asked;    /* by --hook */
+	bool fresh;    /* no slot has been written for it yet */
+};
+
+/* What the helper's functions get and give; in memory that they share with us. */
+struct attach_shared {
+	struct ms_err err;
+	/* mapped */
+	uint64_t image, gate, session, private;
+	bool image_done;
+	uint64_t near[NEAR_MOST];
+	uint64_t one_ns; /* the borrowed thread was stopped */
+	bool blind;      /* it may not read the processor's clock */
+	uint64_t one_tp; /* its thread pointer */
+	pid_t one_tid;
+	/* patched */
+	uint64_t all_ns;
+	unsigned threads, asleep, moved, stops, cut_short;
+	uint64_t tps[ATTACH_TPS]; /* of the threads that were stopped */
+	uint32_t tp_count;
+	uint64_t main_tp;
+	uint32_t tid_offset;
+	/* left */
+	bool untouched; /* no entry is replaced */
+	bool stuck;     /* an entry could not be put back */
+	bool left, restored;
+	unsigned others; /* entries that were not ours any more */
+};
+
+struct attach {
+	pid_t pid;
+	struct hijack h;
+	bool open;
+	bool launched;            /* by us: it begins only */
+	bool further;             /* it is not the command, or not any more */
+	bool may_drop;            /* as in struct session, */
+	uint32_t parent;          /* and parent_image there */
+	uint64_t entry_sp;        /* its stack pointer at its beginning; 0 = as the kernel says */
+	struct hijack_stop *held; /* its threads are stopped already; NULL = they are not */
+	struct attach_maps maps;
+	struct attach_memory memory;
+	char exe[4097];
+
+	struct attach_image image; /* content once its address is known */
+	bool adopted;              /* image, gate and slots are there already */
+	bool foreign;              /* another version's image is there */
+	struct mg_manifest manifest;
+	uint64_t manifest_at;
+
+	struct near near[NEAR_MOST];
+	uint32_t near_count;
+	const struct hooks *hooks; /* --hook */
+	bool placed[MG_HOOKS_MAX]; /* of each of them: it is there */
+	bool throws;               /* exceptions may come, and cannot pass the image */
+	struct target targets[MG_HOOKS_MAX];
+	uint32_t target_count;
+	char allocator[128];
+
+	struct range release[RELEASE_MOST]; /* of earlier sessions, or ours when it leaves */
+	uint32_t release_count;
+	uint64_t session_bytes, private_bytes;
+	int channel[2]; /* the session's descriptor comes this way */
+	int memfd;
+
+	unsigned tries;  /* of stopping all threads, so far */
+	unsigned leaves; /* of finding nobody inside */
+	bool forks;      /* forked children are recorded, too */
+	bool entered;    /* entries were replaced */
+	struct attach_shared shared;
+	struct attach_times times;
+};
+
+/* ---- attach_plan.c ---- */
+
+/* Finds what an earlier recorder left (a->manifest, if it is of our image). 0, or -1 with `err`
+ * set: somebody records it, or the memory is another version's. */
+int attach_find_earlier(struct attach *a, struct ms_err *err);
+/* Finds the functions to hook. 0, or -1 with `err` set: there are none, or one that has to be
+ * cannot be hooked. */
+int attach_find_targets(struct attach *a, struct ms_err *err);
+/* One more function, or NULL: it is one already, or there is no room. */
+struct target *attach_add_target(struct attach *a, const struct attach_module *m, const char *name,
+				 uint32_t kind, uint64_t address, uint64_t bytes);
+/* attach_hooks.c: those that --hook names, and known ones besides malloc's. 0, or -1 with `err`
+ * set: one that was named cannot be had. */
+int attach_find_hooks(struct attach *a, struct ms_err *err);
+/* Plans each jump, now that pages for slots are known (or supposed). 0, or -1 with `err` set. */
+int attach_plan(struct attach *a, struct ms_err *err);
+
+/* ---- attach_sharers.c ---- */
+
+/* Who else has its memory, and keeps it: a second is given to all that do. 0 = nobody; *seen is for
+ * attach_is_alone. */
+pid_t attach_sharer(const struct attach *a, pid_t *seen);
+/* All threads are stopped: is nobody there since? */
+bool attach_is_alone(const struct attach *a, pid_t seen);
+/* -1, with the reason in `err`: that process. what: "attach to". */
+int attach_refuse_sharer(const struct attach *a, const char *what, pid_t pid, struct ms_err *err);
+
+/* ---- attach_names.c ---- */
+
+/* Adds the name of the module's allocator to a->allocator. */
+void attach_name_allocator(struct attach *a, const struct attach_module *m, bool exe);
+
+/* ---- attach_remote.c, attach_mapping.c: run in the helper; each an enum ---- */
+
+/* INSIDE: threads are in the image; try again when they have had time to leave. */
+enum { ATTACH_DONE, ATTACH_FAILED, ATTACH_AGAIN, ATTACH_TRACED, ATTACH_INSIDE };
+
+int attach_map(void *arg, void *shared);
+int attach_map_near(void *arg, void *shared); /* pages for slots only */
+int attach_patch(void *arg, void *shared);
+int attach_restore(void *arg, void *shared);
+
+#define ATTACH_LEAVES 24u
+#define ATTACH_STOP_NS UINT64_C(100000000) /* stopped for longer would be felt */
+
+/* ---- attach_rewrite.c ---- */
+
+/* Can the entries be rewritten while some threads are left alone? */
+bool attach_may_hold(const struct attach *a);
+/* 0, or -1: later. */
+typedef int attach_move(struct attach *a, struct hijack_stop *s, struct attach_shared *out);
+/* Entries become jumps or, `back`, what they were, those that were not are counted in *others; all
+ * threads are stopped, or held. move: before anything but the first bytes changes, none of them may
+ * be where other bytes will be. ATTACH_DONE, _FAILED or _AGAIN. */
+int attach_rewrite(struct attach *a, struct hijack_stop *s, bool back, attach_move *move,
+		   struct attach_shared *out, unsigned *others);
+
+/* Before anything stops: what can be known then, and the best nice value that is permitted (see
+ * hijack_helper, too). */
+void attach_prepare_stop(struct attach *a);
+
+#endif

@@ -1,0 +1,505 @@
+/* SPDX-License-Identifier: MIT
+ * Attaching, the part that stops all threads: entries replaced, entries put back.
+ * Runs in the helper process; what it finds goes back through shared memory.
+ */
+#include <errno.h>
+#include <sched.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "attach_private.h"
+#include "ms-record/ptrace/hijack_private.h"
+#include "libcommon/proc/proc.h"
+
+#define STOP_TRIES 10           /* then it is twice as long each time that as many failed */
+#define STACK_MOST (256u << 10) /* of a thread's, from its stack pointer up */
+
+/* All threads stop, but for those that wait in the kernel, or all go on as if nothing had been. A
+ * thread that did not stop in time can be detached by the end of this process only. */
+static int stop_all(const struct attach *a, struct hijack_stop *s, struct ms_err *err)
+{
+	uint64_t patience_ns = ATTACH_STOP_NS << a->tries / STOP_TRIES;
+	if (!(attach_may_hold(a) ? hijack_hold_all : hijack_stop_all)(s, a->h.proc, patience_ns))
+		return ATTACH_DONE;
+	if (errno == ETIMEDOUT)
+		return ATTACH_AGAIN;
+	if (errno == EPERM && hijack_status(a->h.proc, a->pid, "\nTracerPid:\t", 10)) {
+		ms_err_set(err, "cannot stop the threads of process %d: a debugger traces it",
+			   (int)a->pid);
+		return ATTACH_TRACED;
+	}
+	ms_err_sys(err, "cannot stop the threads of process %d", (int)a->pid);
+	return ATTACH_FAILED;
+}
+
+/* No real-time class: it would run ahead of the kernel's own threads too. Who asks for short turns
+ * gets them sooner (Linux 6.12); before that nobody listens. */
+void attach_prepare_stop(struct attach *a)
+{
+	struct {
+		uint32_t size, policy;
+		uint64_t flags;
+		int32_t nice;
+		uint32_t priority;
+		uint64_t turn_ns, deadline_ns, period_ns;
+	} want = {.size = sizeof want, .policy = SCHED_OTHER, .nice = -20, .turn_ns = 100000};
+	if (a->held)
+		return;
+	hijack_find_code(&a->h);
+	if (!syscall(SYS_sched_setattr, 0, &want, 0)) /* of the calling thread */
+		return;
+	want.nice = getpriority(PRIO_PROCESS, 0);
+	if (syscall(SYS_sched_setattr, 0, &want, 0))
+		errno = 0;
+}
+
+/* ---- replacing ------------------------------------------------------------------------------- */
+
+static bool bytes_are(const struct attach *a, uint64_t at, const uint8_t *bytes, size_t n)
+{
+	uint8_t now[MG_DISPLACED_MAX];
+	return !hijack_read(&a->h, at, now, n) && !memcmp(now, bytes, n);
+}
+
+/* How many threads have their number there, as their own PID namespace counts. Some are enough: to
+ * ask for all would keep them waiting. */
+static unsigned numbers_at(const struct attach *a, const struct hijack_stop *s, uint32_t offset)
+{
+	enum { ASKED = 8 };
+	char name[48], text[4096];
+	unsigned n = 0;
+	for (size_t i = 0; i < s->threads.n && i < ASKED; i++) {
+		const struct hijack_thread *t = &s->threads.v[i];
+		uint32_t is;
+		snprintf(name, sizeof name, "task/%d/status", (int)t->tid);
+		if (t->gone || hijack_read(&a->h, t->regs.fs_base + offset, &is, sizeof is) ||
+		    !ms_proc_text_at(a->h.proc, name, text, sizeof text))
+			continue;
+		uint32_t own = ms_proc_status_inner(text);
+		n += is == (own ? own : (uint32_t)t->tid);
+	}
+	return n;
+}
+
+/* A thread's number stands in its control block; where, depends on the C library. Of a child that
+ * was forked behind the library's back it is its parent's. 0: the library is not known. */
+static uint32_t find_tid(const struct attach *a, const struct hijack_stop *s)
+{
+	unsigned glibc = numbers_at(a, s, ATTACH_TID_GLIBC);
+	unsigned musl = numbers_at(a, s, ATTACH_TID_MUSL);
+	if (glibc || musl)
+		return glibc >= musl ? ATTACH_TID_GLIBC : ATTACH_TID_MUSL;
+	return strstr(a->allocator, "glibc")  ? ATTACH_TID_GLIBC
+	       : strstr(a->allocator, "musl") ? ATTACH_TID_MUSL
+					      : 0;
+}
+
+/* The thread pointer of one that was left alone: it was seen before, or glibc gave the kernel an
+ * address behind it. */
+static void find_tp(const struct attach *a, struct hijack_thread *t)
+{
+	enum { ROBUST_LIST = ATTACH_TID_GLIBC + 16 };
+	uint64_t head = 0, bytes, words[3];
+	if (t->tid == a->shared.one_tid)
+		t->regs.fs_base = a->shared.one_tp;
+	else if (syscall(SYS_get_robust_list, t->tid, &head, &bytes) || !head ||
+		 hijack_read(&a->h, head - ROBUST_LIST, words, sizeof words) ||
+		 words[0] != head - ROBUST_LIST || words[2] != words[0])
+		t->regs.fs_base = 0;
+	else
+		t->regs.fs_base = words[0];
+}
+
+/* Those whose is not found are stopped for it if it `must` be. 0, or -1: one did not stop. */
+static int find_tps(const struct attach *a, struct hijack_stop *s, bool must)
+{
+	for (size_t i = 0; i < s->threads.n; i++) {
+		struct hijack_thread *t = &s->threads.v[i];
+		if (!t->asleep)
+			continue;
+		find_tp(a, t);
+		if (!t->regs.fs_base && must && hijack_wake(s, a->h.proc, t, ATTACH_STOP_NS) &&
+		    !t->gone)
+			return -1;
+	}
+	return 0;
+}
+
+static int learn(const struct attach *a, const struct hijack_stop *s, struct attach_shared *out)
+{
+	out->tp_count = 0;
+	for (size_t i = 0; i < s->threads.n; i++) {
+		const struct hijack_thread *t = &s->threads.v[i];
+		if (!t->gone && !t->regs.fs_base)
+			return ms_err_set(
+				&out->err,
+				"cannot attach to process %d: one of its threads has no thread "
+				"pointer: it has just started, or uses no C library",
+				(int)a->pid);
+		if (t->tid == a->pid)
+			out->main_tp = t->regs.fs_base;
+		if (!t->gone && out->tp_count < ATTACH_TPS)
+			out->tps[out->tp_count++] = t->regs.fs_base;
+	}
+	out->tid_offset = find_tid(a, s);
+	if (out->tid_offset)
+		return 0;
+	return ms_err_set(
+		&out->err,
+		"cannot attach to process %d: its C library is not known: its threads cannot be "
+		"told apart",
+		(int)a->pid);
+}
+
+/* With the facts that only now are known; then all data of the image, new. */
+static int write_data(struct attach *a, const struct attach_shared *out)
+{
+	struct mg_manifest *m = attach_image_manifest(&a->image);
+	struct mg_image_gate begin = {.begin = MG_BEGIN};
+	m->main_tp = out->main_tp;
+	m->tid_offset = out->tid_offset;
+	m->stack_field = out->tid_offset == ATTACH_TID_GLIBC ? 0 : MG_NO_FIELD;
+	return hijack_write(&a->h, a->image.base + a->image.data, a->image.content + a->image.data,
+			    a->image.bytes - a->image.data) ||
+	       hijack_write(&a->h, m->gate, &begin, sizeof begin);
+}
+
+/* What is in use of a thread's stack, or of that of its signals, from its stack pointer up; how
+ * many words. A thread that the C library made has its control block above it. */
+static size_t read_stack(const struct attach *a, const struct hijack_thread *t, uint64_t **words)
+{
+	static uint64_t room[STACK_MOST / 8];
+	uint64_t sp = t->regs.rsp & ~UINT64_C(7), most = t->regs.fs_base - sp;
+	ssize_t n = pread(a->h.mem, room, most < STACK_MOST ? most : STACK_MOST, (off_t)sp);
+	*words = room;
+	return n > 0 ? (size_t)n / 8 : 0;
+}
+
+/* Does the frame of a signal have its instruction pointer there? Behind it stand the flags and the
+ * segments. */
+static bool is_frame(const uint64_t *ip)
+{
+	return (ip[2] & 0xffff) == 0x33 && ip[2] >> 48 == 0x2b;
+}
+
+static uint64_t moved(const struct attach *a, uint64_t ip)
+{
+	uint64_t to = ip;
+	for (uint32_t k = 0; k < a->target_count && to == ip; k++)
+		to = patch_moved(&a->targets[k].patch, ip);
+	return to;
+}
+
+/* Handlers that interrupted one of the instructions that give way return to where it is now. Is
+ * there any? In a thread that was left alone they stay as they are. */
+static bool move_frames(const struct attach *a, const struct hijack_thread *t,
+			struct attach_shared *out)
+{
+	uint64_t *words;
+	bool any = false;
+	size_t n = read_stack(a, t, &words);
+	for (size_t i = 0; i + 2 < n; i++) {
+		uint64_t to = is_frame(&words[i]) ? moved(a, words[i]) : words[i];
+		if (to == words[i])
+			continue;
+		any = true;
+		if (t->asleep)
+			break;
+		if (hijack_write(&a->h, (t->regs.rsp & ~UINT64_C(7)) + 8 * i, &to, sizeof to))
+			ms_err_sys(&out->err, "cannot write to its stack");
+		out->moved++;
+	}
+	return any;
+}
+
+static bool move_thread(const struct attach *a, struct hijack_thread *t, struct attach_shared *out)
+{
+	uint64_t to = t->gone ? t->regs.rip : moved(a, t->regs.rip);
+	if (to != t->regs.rip && !t->asleep) {
+		t->regs.rip = to;
+		hijack_set_regs(t);
+		out->moved++;
+	}
+	return !t->gone && move_frames(a, t, out);
+}
+
+/* 0, or -1: one that has to be moved did not stop. */
+static int move_threads(struct attach *a, struct hijack_stop *s, struct attach_shared *out)
+{
+	for (size_t i = 0; i < s->threads.n; i++) {
+		struct hijack_thread *t = &s->threads.v[i];
+		if (!move_thread(a, t, out) || !t->asleep)
+			continue;
+		if (hijack_wake(s, a->h.proc, t, ATTACH_STOP_NS) && !t->gone)
+			return -1;
+		move_thread(a, t, out);
+	}
+	return 0;
+}
+
+static int move_none(struct attach *a, struct hijack_stop *s, struct attach_shared *out)
+{
+	(void)a;
+	(void)s;
+	(void)out;
+	return 0;
+}
+
+static int check_entries(const struct attach *a, struct ms_err *err)
+{
+	for (uint32_t i = 0; i < a->target_count; i++) {
+		const struct target *t = &a->targets[i];
+		if (!bytes_are(a, t->hook.entry, t->patch.original, t->patch.bytes))
+			return ms_err_set(
+				err, "cannot attach to process %d: %s of '%s' changed meanwhile",
+				(int)a->pid, t->name, t->module);
+	}
+	return 0;
+}
+
+static int replace(struct attach *a, struct hijack_stop *s, struct attach_shared *out)
+{
+	unsigned others = 0;
+	if (find_tps(a, s, true))
+		return ATTACH_AGAIN;
+	if (learn(a, s, out) || check_entries(a, &out->err))
+		return ATTACH_FAILED;
+	if (write_data(a, out)) {
+		ms_err_sys(&out->err, "cannot write to the memory of process %d", (int)a->pid);
+		return ATTACH_FAILED;
+	}
+	int rc = attach_rewrite(a, s, false, move_threads, out, &others);
+	for (uint32_t i = 0; i < a->target_count && rc == ATTACH_DONE; i++) {
+		const struct target *t = &a->targets[i];
+		if (!bytes_are(a, t->hook.entry, t->patch.patched, t->patch.bytes))
+			rc = ATTACH_FAILED;
+	}
+	out->stuck = rc == ATTACH_FAILED;
+	if (out->stuck)
+		ms_err_sys(&out->err, "cannot write to the code of process %d", (int)a->pid);
+	return rc;
+}
+
+static void restore(struct attach *a, struct hijack_stop *s, struct attach_shared *out)
+{
+	int rc = attach_rewrite(a, s, true, move_none, out, &out->others);
+	if (rc == ATTACH_FAILED)
+		ms_err_sys(&out->err, "cannot write to its code");
+	out->restored = rc != ATTACH_AGAIN;
+}
+
+/* Is the linker about to take modules away? It said so before it was hooked. */
+static bool is_closing(const struct attach *a)
+{
+	enum { DELETE = 2 };
+	uint32_t state;
+	return a->manifest.debug_state &&
+	       !hijack_read(&a->h, a->manifest.debug_state, &state, sizeof state) &&
+	       state == DELETE;
+}
+
+int attach_patch(void *arg, void *shared)
+{
+	struct attach *a = arg;
+	struct attach_shared *out = shared;
+	struct hijack_stop here = {0}, *s = a->held ? a->held : &here;
+	pid_t seen = 0, sharer = a->held ? 0 : attach_sharer(a, &seen);
+	if (sharer) {
+		out->untouched = true;
+		attach_refuse_sharer(a, "attach to", sharer, &out->err);
+		return ATTACH_FAILED;
+	}
+	attach_prepare_stop(a);
+	int rc = a->held ? ATTACH_DONE : stop_all(a, s, &out->err);
+	if (rc)
+		return rc;
+	out->threads = (unsigned)s->threads.n;
+	if (is_closing(a) || (!a->held && !attach_is_alone(a, seen)))
+		rc = ATTACH_AGAIN;
+	else
+		rc = replace(a, s, out);
+	out->untouched = rc == ATTACH_AGAIN || (rc == ATTACH_FAILED && !out->stuck);
+	if (a->held)
+		return rc;
+	hijack_resume(s, a->h.proc);
+	out->all_ns = s->resumed_ns - s->begin_ns;
+	out->asleep = s->asleep;
+	out->cut_short += s->cut_short;
+	return rc;
+}
+
+/* ---- putting back ---------------------------------------------------------------------------- */
+
+/* Is there a frame of a signal that interrupted the image? */
+static bool interrupted(const struct attach *a, const struct hijack_thread *t, uint64_t low,
+			uint64_t high)
+{
+	uint64_t *words;
+	size_t n = read_stack(a, t, &words);
+	for (size_t i = 0; i + 2 < n; i++)
+		if (words[i] - low < high - low && is_frame(&words[i]))
+			return true;
+	return !n; /* in doubt */
+}
+
+static bool anybody_inside(const struct attach *a, const struct hijack_stop *s)
+{
+	uint64_t low = a->shared.image, high = low + a->image.data;
+	for (size_t i = 0; i < s->threads.n; i++) {
+		const struct hijack_thread *t = &s->threads.v[i];
+		if (t->gone)
+			continue;
+		if (t->regs.rip - low < high - low || interrupted(a, t, low, high))
+			return true;
+	}
+	return false;
+}
+
+/* Nobody enters the image any more, and it belongs to nobody. When nobody is inside either it
+ * touches neither session nor places from here on; who is goes on in them. */
+static void shut(const struct attach *a, bool inside, struct attach_shared *out)
+{
+	if (!a->manifest_at)
+		return;
+	struct mg_image_gate gate = {.counted = 1};
+	uint64_t nothing = 0;
+	uint32_t nobody = 0;
+	if (hijack_write(&a->h, a->manifest.gate, &gate, sizeof gate) ||
+	    (!inside &&
+	     hijack_write(&a->h, a->manifest.places_variable, &nothing, sizeof nothing)) ||
+	    hijack_write(&a->h, a->manifest_at + offsetof(struct mg_manifest, owner), &nobody,
+			 sizeof nobody))
+		ms_err_sys(&out->err, "cannot write to its memory");
+}
+
+/* Nobody shall take it away a second time: something else may be there then. */
+static bool mark_released(const struct attach *a)
+{
+	static const uint64_t nothing[4];
+	const size_t at = offsetof(struct mg_manifest, session);
+	_Static_assert(offsetof(struct mg_manifest, private_bytes) ==
+			       offsetof(struct mg_manifest, session) + 24,
+		       "the four are one behind the other");
+	return !a->manifest_at ||
+	       !hijack_write(&a->h, a->manifest_at + at, nothing, sizeof nothing);
+}
+
+/* One thread that is stopped, if need be for this. */
+static bool borrow_any(struct attach *a, struct hijack_stop *s, struct hijack_call *call)
+{
+	struct ms_err why = {0};
+	for (size_t i = 0; i < s->threads.n; i++)
+		if (!s->threads.v[i].gone && !s->threads.v[i].asleep &&
+		    !hijack_borrow(call, &a->h, &s->threads.v[i], 0, &why))
+			return true;
+	struct hijack_thread *t = hijack_easiest(s, a->h.proc);
+	return t && !hijack_wake(s, a->h.proc, t, ATTACH_STOP_NS) &&
+	       !hijack_borrow(call, &a->h, t, 0, &why);
+}
+
+/* Nobody is inside, or comes there: one of them takes the session's memory away. False: none could
+ * be had for it now. */
+static bool release(struct attach *a, struct hijack_stop *s, struct attach_shared *out)
+{
+	struct hijack_call call;
+	int64_t ignored;
+	int failed = 0;
+	out->left = a->release_count != 0;
+	if (!out->left || !borrow_any(a, s, &call))
+		return !out->left;
+	if (!mark_released(a))
+		a->release_count = 0;
+	for (uint32_t k = 0; k < a->release_count && !failed; k++)
+		if (a->release[k].start)
+			failed = HIJACK_CALL(&call, &ignored, SYS_munmap, a->release[k].start,
+					     a->release[k].bytes);
+	out->left = failed != 0;
+	if (hijack_give_back(&call))
+		out->left = true;
+	return true;
+}
+
+/* Does it run another program now? Its memory as we knew it cannot be read any more. */
+static bool is_another(const struct attach *a)
+{
+	uint64_t magic;
+	return a->manifest_at && (hijack_read(&a->h, a->manifest_at, &magic, sizeof magic) ||
+				  magic != MG_MANIFEST_MAGIC);
+}
+
+/* The same of one that is stopped anyway, and where nobody can be inside. */
+static int restore_held(struct attach *a, struct attach_shared *out)
+{
+	restore(a, a->held, out);
+	shut(a, false, out);
+	release(a, a->held, out);
+	out->restored = true;
+	return out->err.text[0] ? ATTACH_FAILED : ATTACH_DONE;
+}
+
+/* Is it stopped, so that no thread leaves the place where it is? */
+static bool stands_still(const struct attach *a)
+{
+	return hijack_state(a->h.proc, a->pid) == 'T';
+}
+
+/* The entries are what they were. A thread that was left alone may come back into the image from
+ * the function that it called, and finds it shut if it did not do so before: then it is inside. Is
+ * anybody, or is there more to do? */
+static bool detach(struct attach *a, struct hijack_stop *s, bool last, struct attach_shared *out)
+{
+	bool inside = anybody_inside(a, s);
+	if (!inside || last)
+		shut(a, inside, out);
+	inside = inside || hijack_look(s, a->h.proc, ATTACH_STOP_NS) || anybody_inside(a, s);
+	return inside || !release(a, s, out);
+}
+
+int attach_restore(void *arg, void *shared)
+{
+	struct attach *a = arg;
+	struct attach_shared *out = shared;
+	out->left = true;
+	if (a->held)
+		return restore_held(a, out);
+	pid_t seen, sharer = attach_sharer(a, &seen);
+	if (sharer) {
+		shut(a, true, out);
+		attach_refuse_sharer(a, "detach from", sharer, &out->err);
+		return ATTACH_FAILED;
+	}
+	attach_prepare_stop(a);
+	if (!a->leaves)
+		hijack_await_easy(a->h.proc);
+	struct hijack_stop s;
+	bool last = a->leaves == ATTACH_LEAVES - 1 || stands_still(a), inside = false;
+	int rc = stop_all(a, &s, &out->err);
+	if (rc)
+		return rc;
+	bool another = is_another(a);
+	if (!another && !attach_is_alone(a, seen)) {
+		hijack_resume(&s, a->h.proc);
+		return ATTACH_AGAIN;
+	}
+	find_tps(a, &s, false);
+	if (!another && !out->restored)
+		restore(a, &s, out);
+	if (!another && out->restored)
+		inside = detach(a, &s, last, out);
+	hijack_resume(&s, a->h.proc);
+	out->left = out->left && !another;
+	out->restored = out->restored || another;
+	out->stops++;
+	out->cut_short += s.cut_short;
+	uint64_t ns = s.resumed_ns - s.begin_ns;
+	out->all_ns = ns > out->all_ns ? ns : out->all_ns;
+	if (!out->restored)
+		return ATTACH_AGAIN;
+	if (inside && !last)
+		return ATTACH_INSIDE;
+	return out->err.text[0] ? ATTACH_FAILED : ATTACH_DONE;
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT
+ * Attaching: processes that have the target's memory without being threads of it, as a child of
+ * vfork has until it runs a program, and others by clone(CLONE_VM) for good. They would run into
+ * entries that are being written: nobody stops them.
+ *
+ * While all threads are stopped none of them is in vfork. What is left then has to be looked for
+ * once, among all processes, before; and again among those that were created since.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/kcmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "attach_private.h"
+#include "ms-record/base/clock.h"
+#include "libcommon/proc/proc.h"
+
+#define PATIENCE_NS UINT64_C(1000000000) /* of a child that is about to run its program */
+#define LOOK_NS 2000000
+#define NEW_PIDS_MAX 4096
+#define EARLIER 64 /* who had a number already, and was not to be seen yet */
+#define LOOKS 20
+
+/* The newest process there is; 0 = not known. */
+static pid_t newest(void)
+{
+	char text[128];
+	int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	bool good = proc >= 0 && ms_proc_text_at(proc, "loadavg", text, sizeof text);
+	const char *last = good ? strrchr(text, ' ') : NULL;
+	if (proc >= 0)
+		close(proc);
+	return last ? (pid_t)atoi(last) : 0;
+}
+
+static bool text_of(const struct attach *a, pid_t pid, const char *file, char *text, size_t room)
+{
+	char name[48];
+	snprintf(name, sizeof name, "../%d/%s", (int)pid, file);
+	return ms_proc_text_at(a->h.proc, name, text, room);
+}
+
+static pid_t parent_of(const struct attach *a, pid_t pid)
+{
+	char text[4096];
+	return text_of(a, pid, "status", text, sizeof text)
+		       ? (pid_t)ms_proc_status_number(text, "\nPPid:", 0)
+		       : 0;
+}
+
+/* Where kcmp is not allowed: parent and child have the same figures, down to each page of files
+ * that is resident. A forked child does not have those that it has not touched itself. */
+static bool looks_same(const struct attach *a, pid_t pid)
+{
+	char own[2][256], its[256];
+	if (parent_of(a, pid) != a->pid && parent_of(a, a->pid) != pid)
+		return false;
+	for (int i = 0; i < LOOKS; i++)
+		if (text_of(a, a->pid, "statm", own[0], sizeof own[0]) &&
+		    text_of(a, pid, "statm", its, sizeof its) && its[0] != '0' &&
+		    text_of(a, a->pid, "statm", own[1], sizeof own[1]) &&
+		    (!strcmp(own[0], its) || !strcmp(own[1], its)))
+			return true;
+	return false;
+}
+
+static bool shares(const struct attach *a, pid_t pid)
+{
+	char name[32];
+	long r = syscall(SYS_kcmp, a->pid, pid, KCMP_VM, 0, 0);
+	if (r && (r > 0 || (errno != EPERM && errno != ENOSYS) || !looks_same(a, pid)))
+		return false;
+	snprintf(name, sizeof name, "task/%d", (int)pid);
+	return faccessat(a->h.proc, name, F_OK, 0) != 0;
+}
+
+/* Of all processes those that share it. malloc'ed array of *n. */
+static pid_t *all_sharers(const struct attach *a, size_t *n)
+{
+	struct ms_err ignored = {0};
+	size_t count = 0;
+	pid_t *all = ms_proc_list(NULL, &count, &ignored);
+	*n = 0;
+	for (size_t i = 0; i < count; i++)
+		if (shares(a, all[i]))
+			all[(*n)++] = all[i];
+	return all;
+}
+
+int attach_refuse_sharer(const struct attach *a, const char *what, pid_t pid, struct ms_err *err)
+{
+	char name[64] = "";
+	text_of(a, pid, "comm", name, sizeof name);
+	name[strcspn(name, "\n")] = '\0';
+	const char *whose = parent_of(a, a->pid) == pid   ? "its parent"
+			    : parent_of(a, pid) == a->pid ? "its child"
+							  : "process";
+	return ms_err_set(
+		err,
+		"cannot %s process %d: it shares its memory with %s %d ('%s'), "
+		"which is no thread of it (vfork, or clone with CLONE_VM); try again when "
+		"that has ended",
+		what, (int)a->pid, whose, (int)pid, name);
+}
+
+pid_t attach_sharer(const struct attach *a, pid_t *seen)
+{
+	const struct timespec pause = {0, LOOK_NS};
+	uint64_t until = clock_mono() + PATIENCE_NS;
+	pid_t stays = 0;
+	size_t n;
+	*seen = newest();
+	if (a->launched)
+		return 0;
+	/* In their place there may be others then, where programs are started without end. */
+	pid_t *there = all_sharers(a, &n);
+	for (size_t i = 0; i < n && !stays; i++) {
+		while (shares(a, there[i]) && clock_mono() < until)
+			nanosleep(&pause, NULL);
+		stays = shares(a, there[i]) ? there[i] : 0;
+	}
+	free(there);
+	return stays;
+}
+
+/* A child that was created while its parent was traced may be ours: it stands still. */
+static bool is_stopped(const struct attach *a, pid_t pid)
+{
+	char text[4096];
+	return text_of(a, pid, "status", text, sizeof text) &&
+	       ms_proc_status_number(text, "\nTracerPid:", 0) == (uint64_t)syscall(SYS_gettid);
+}
+
+bool attach_is_alone(const struct attach *a, pid_t seen)
+{
+	pid_t last = newest();
+	if (a->launched)
+		return true;
+	bool alone = true;
+	if (seen <= EARLIER || last < seen || last - seen > NEW_PIDS_MAX) {
+		size_t n;
+		pid_t *all = all_sharers(a, &n);
+		while (n && alone)
+			alone = is_stopped(a, all[--n]);
+		free(all);
+		return alone;
+	}
+	for (pid_t pid = seen - EARLIER; pid <= last && alone; pid++)
+		alone = !shares(a, pid) || is_stopped(a, pid);
+	return alone;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT
+ * Functions that --hook names, found in the modules of a process by the symbols of their files.
+ */
+#ifndef HOOK_FIND_H
+#define HOOK_FIND_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ms-record/ptrace/attach_elf.h"
+#include "ms-record/ptrace/attach_maps.h"
+#include "ms-record/session/hook_spec.h"
+
+struct ms_err;
+
+struct hook_place {
+	struct attach_module module; /* its map is borrowed */
+	uint64_t address, bytes;     /* bytes 0 = not known */
+	char name[128];              /* of the symbol, cut */
+};
+
+/* The modules of a process, looked at once. */
+struct hook_modules {
+	struct {
+		struct hook_module *v;
+		size_t n, cap;
+	} all;
+};
+
+/* `maps` is borrowed as long as the modules are. `proc`: folder /proc/PID. */
+void hook_modules_read(struct hook_modules *m, int proc, const struct attach_maps *maps,
+		       const struct attach_memory *mem);
+/* The same, of those only that begin in a mapping for which `wanted` says so. */
+void hook_modules_some(struct hook_modules *m, int proc, const struct attach_maps *maps,
+		       const struct attach_memory *mem,
+		       bool (*wanted)(const void *arg, const struct attach_map *map),
+		       const void *arg);
+/* The name of the first of them, "" = there is none. */
+const char *hook_module_name(const struct hook_modules *m);
+void hook_modules_free(struct hook_modules *m);
+/* 0: there is one, in *place; 1: there is none; -1 with `err` set to half a sentence: it cannot be
+ * had, because there are several, or only such that the compiler changed. */
+int hook_find(const struct hook_modules *m, const struct hook_spec *spec, struct hook_place *place,
+	      struct ms_err *err);
+/* Is a function of that name there? */
+bool hook_is_there(const struct hook_modules *m, const char *name);
+/* Is there anything that unwinds stacks for exceptions? */
+bool hook_unwinds(const struct hook_modules *m);
+/* Does a module belong to a C++ runtime, or to the C library? */
+bool hook_is_runtime(const char *path);
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT
+ * Hooks in a program that was started with the guest preloaded: its entries are replaced while it
+ * waits in the guest's constructor.
+ */
+#ifndef HOOK_LAUNCH_H
+#define HOOK_LAUNCH_H
+
+#include <stdbool.h>
+
+#include "ms-record/session/hook_spec.h"
+
+struct ms_err;
+struct session;
+
+/* May there be something to hook in it? Then the session says so to the guest. */
+bool hook_launch_wanted(struct session *s, const struct hooks *hooks);
+/* Speaks with the guest at the other end of `fd`, and places the hooks; placed[i] is set for each
+ * of `hooks` that was. 0; or -1 with `err` set to lines, one for each function that is there and
+ * cannot be hooked; with `all` the guest waits then for some seconds, for its end. */
+int hook_launch(struct session *s, const struct hooks *hooks, int fd, bool *placed, bool all,
+		struct ms_err *err);
+
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT
+ * --doctor: the findings, and what they come to.
+ */
+#include "doctor.h"
+
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ms-record/base/elffile.h"
+#include "ms-record/session/options.h"
+
+void doctor_say(struct doctor *d, enum doctor_how how, const char *what, const char *fmt, ...)
+{
+	static const char *const words[] = {"ok", "note", "no"};
+	va_list ap;
+	d->notes += how == DOCTOR_NOTE;
+	d->noes += how == DOCTOR_NO;
+	fprintf(d->to, "%-4s  %-13s ", words[how], what);
+	va_start(ap, fmt);
+	vfprintf(d->to, fmt, ap);
+	va_end(ap);
+	fputc('\n', d->to);
+}
+
+bool doctor_read(const struct doctor *d, const char *name, char *text, size_t room)
+{
+	char path[4200];
+	snprintf(path, sizeof path, "%s/%s", d->root, name);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, room - 1);
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	return n >= 0;
+}
+
+bool doctor_capable(const struct doctor *d, int what)
+{
+	char text[8192];
+	const char *p = doctor_read(d, "self/status", text, sizeof text)
+				? strstr(text, "\nCapEff:\t")
+				: NULL;
+	return p && strtoull(p + 9, NULL, 16) >> what & 1;
+}
+
+/* Where distributions put separate symbols. */
+static bool has_debug_file(const struct elffile *f)
+{
+	char path[256] = "/usr/lib/debug/.build-id/";
+	char *at = path + strlen(path);
+	for (size_t i = 0; i < f->build_id_size && i < 32; i++)
+		at += sprintf(at, i ? "%02x" : "%02x/", f->build_id[i]);
+	strcpy(at, ".debug");
+	return f->build_id_size && !access(path, R_OK);
+}
+
+void doctor_libc(struct doctor *d, const char *path)
+{
+	struct elffile f = {0};
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct elffile_source src = {fd, 0, 0};
+	struct elffile_malloc m = {0};
+	bool good = fd >= 0 && elffile_read(&src, &f);
+	bool table = good && elffile_malloc(fd, &m) && m.table;
+	if (fd >= 0)
+		close(fd);
+	if (!good)
+		return;
+	if (table || has_debug_file(&f))
+		doctor_say(d, DOCTOR_OK, "symbols", "those of the C library are here");
+	else
+		doctor_say(d, DOCTOR_NOTE, "symbols",
+			   "functions inside the C library have no names: install libc6-dbg, or "
+			   "set DEBUGINFOD_URLS");
+}
+
+int doctor_run(const struct options *o, FILE *to)
+{
+	const char *root = o->poll.proc_root;
+	struct doctor d = {.opt = o, .root = root ? root : "/proc", .made = root, .to = to};
+	doctor_machine(&d);
+	for (size_t i = 0; i < o->pids.n; i++)
+		doctor_process(&d, o->pids.v[i]);
+	if (o->command[0])
+		doctor_command(&d);
+	const char *what = o->pids.n       ? "attaching"
+			   : o->command[0] ? "recording this command"
+					   : "recording a command";
+	if (d.noes)
+		fprintf(to, "%s would not work: %u reason%s\n", what, d.noes,
+			d.noes == 1 ? "" : "s");
+	else if (d.notes)
+		fprintf(to, "%s would work, with %u restriction%s\n", what, d.notes,
+			d.notes == 1 ? "" : "s");
+	else
+		fprintf(to, "%s would work\n", what);
+	return d.noes != 0;
+}

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT
+ * --doctor: the machine, and who asks.
+ */
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/statvfs.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "ms-record/base/clock.h"
+#include "doctor.h"
+#include "ms-record/launch/launch.h"
+#include "libcommon/proc/proc_text.h"
+#include "libcommon/base/units.h"
+#include "ms-record/session/options.h"
+
+#define DISK_LITTLE (UINT64_C(256) << 20)
+#define DISK_NONE (UINT64_C(1) << 20)
+#define MEMORY_LITTLE (UINT64_C(256) << 20)
+
+/* ---- the kernel ---- */
+
+static void look_at_kernel(struct doctor *d)
+{
+	struct utsname u;
+	char text[128];
+	unsigned major = 0, minor = 0;
+	if (!uname(&u) && strcmp(u.machine, "x86_64") != 0)
+		doctor_say(d, DOCTOR_NO, "machine",
+			   "%s: only x86-64 Linux can record; its traces can be read here",
+			   u.machine);
+	else
+		doctor_say(d, DOCTOR_OK, "machine", "x86-64");
+	if (!doctor_read(d, "sys/kernel/osrelease", text, sizeof text))
+		snprintf(text, sizeof text, "%s", u.release);
+	text[strcspn(text, "\n")] = '\0';
+	if (sscanf(text, "%u.%u", &major, &minor) != 2)
+		doctor_say(d, DOCTOR_NOTE, "kernel", "its version '%s' cannot be read", text);
+	else if (major < 4 || (major == 4 && minor < 14))
+		doctor_say(d, DOCTOR_NO, "kernel",
+			   "Linux %u.%u has no MADV_WIPEONFORK (4.14 has), by which forked "
+			   "children are told apart",
+			   major, minor);
+	else if (major < 5 || (major == 5 && minor < 3))
+		doctor_say(d, DOCTOR_NOTE, "kernel",
+			   "Linux %u.%u has no pidfd (5.3 has): a process number that is used "
+			   "again can be mistaken",
+			   major, minor);
+	else
+		doctor_say(d, DOCTOR_OK, "kernel", "Linux %u.%u", major, minor);
+	if (d->made)
+		return;
+	if (clock_tsc_usable())
+		doctor_say(d, DOCTOR_OK, "clock", "the TSC runs at one rate on all cores");
+	else
+		doctor_say(d, DOCTOR_NOTE, "clock",
+			   "the TSC cannot be relied on: a counter that all threads share stamps "
+			   "events instead, which costs speed");
+}
+
+/* ---- who may ---- */
+
+static void look_at_rights(struct doctor *d)
+{
+	char text[64];
+	int scope = doctor_read(d, "sys/kernel/yama/ptrace_scope", text, sizeof text) && *text
+			    ? atoi(text)
+			    : 0;
+	bool may = doctor_capable(d, CAP_SYS_PTRACE);
+	bool target = d->opt->pids.n != 0; /* then what counts is said of it */
+	enum doctor_how less = target ? DOCTOR_OK : DOCTOR_NOTE;
+	if (scope >= 3)
+		doctor_say(d, less, "ptrace_scope",
+			   "3: no process can be attached to until the system is rebooted; "
+			   "commands can be recorded, and --standby and --poll work");
+	else if (scope == 0 || may)
+		doctor_say(d, DOCTOR_OK, "ptrace_scope", "%d: running processes can be attached to",
+			   scope);
+	else if (scope == 1)
+		doctor_say(d, less, "ptrace_scope",
+			   "1: processes that ms-record did not start can be attached to by root "
+			   "only; sudo, or sysctl kernel.yama.ptrace_scope=0, or --standby");
+	else
+		doctor_say(d, less, "ptrace_scope",
+			   "%d: processes can be attached to by root only; sudo, or --standby",
+			   scope);
+	if (may)
+		doctor_say(d, DOCTOR_OK, "capabilities", "SYS_PTRACE: other users' processes too");
+	else if (!d->made && geteuid() == 0)
+		doctor_say(d, less, "capabilities",
+			   "root without SYS_PTRACE: what has more capabilities, or another user, "
+			   "cannot be attached to; --cap-add SYS_PTRACE, or --poll or --standby");
+	else
+		doctor_say(d, DOCTOR_OK, "capabilities",
+			   "no SYS_PTRACE: one's own processes only; for others use sudo");
+}
+
+/* Does the kernel let us trace a child of our own? */
+static bool can_trace(void)
+{
+	pid_t child = fork();
+	if (child == 0) {
+		pause();
+		_exit(0);
+	}
+	if (child < 0)
+		return false;
+	bool yes = !ptrace(PTRACE_SEIZE, child, NULL, NULL);
+	kill(child, SIGKILL);
+	while (waitpid(child, NULL, __WALL) < 0 && errno == EINTR)
+		continue;
+	return yes;
+}
+
+static const char *container_of(const struct doctor *d)
+{
+	static const char *const marks[] = {"docker", "kubepods", "libpod", "lxc", "containerd"};
+	static const char *const files[] = {"1/cgroup", "self/cgroup", "1/environ"};
+	char text[8192];
+	for (size_t f = 0; f < sizeof files / sizeof *files; f++) {
+		if (!doctor_read(d, files[f], text, sizeof text))
+			continue;
+		for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+			if (strstr(text, marks[i]))
+				return marks[i];
+	}
+	if (!d->made && !access("/.dockerenv", F_OK))
+		return "docker";
+	return !d->made && !access("/run/.containerenv", F_OK) ? "podman" : NULL;
+}
+
+static void look_at_container(struct doctor *d)
+{
+	char text[8192];
+	const char *container = container_of(d);
+	bool filtered = doctor_read(d, "self/status", text, sizeof text) &&
+			ms_proc_status_number(text, "\nSeccomp:", 0);
+	if (container)
+		doctor_say(d, DOCTOR_OK, "container", "%s: processes outside cannot be seen%s",
+			   container,
+			   doctor_capable(d, CAP_SYS_PTRACE)
+				   ? ""
+				   : "; to attach, it may need --cap-add SYS_PTRACE");
+	else
+		doctor_say(d, DOCTOR_OK, "container", "none, as far as can be seen");
+	if (d->made ? !filtered : can_trace())
+		doctor_say(d, DOCTOR_OK, "seccomp", "nothing forbids tracing");
+	else if (d->made)
+		doctor_say(d, DOCTOR_NOTE, "seccomp",
+			   "ms-record itself runs under a filter, which may forbid tracing");
+	else
+		doctor_say(d, d->opt->pids.n ? DOCTOR_NO : DOCTOR_NOTE, "seccomp",
+			   "tracing is forbidden here: nothing can be attached to; add the "
+			   "capability SYS_PTRACE to the container, or use --standby");
+}
+
+/* ---- room ---- */
+
+static void look_at_memory(struct doctor *d)
+{
+	char text[8192], a[MS_UNIT_BUF], b[MS_UNIT_BUF];
+	uint64_t free_bytes = UINT64_MAX;
+	if (doctor_read(d, "meminfo", text, sizeof text))
+		free_bytes = ms_proc_status_number(text, "\nMemAvailable:", UINT64_MAX / 1024);
+	free_bytes = free_bytes >= UINT64_MAX / 1024 ? UINT64_MAX : free_bytes * 1024;
+	int fd = memfd_create("memscope-doctor", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (fd < 0)
+		doctor_say(d, DOCTOR_NO, "memory", "no shared memory can be made: %s",
+			   strerror(errno));
+	else if (free_bytes < MEMORY_LITTLE + d->opt->buffer_bytes)
+		doctor_say(d, DOCTOR_NOTE, "memory",
+			   "only %s are left, and buffers take up to %s: use --buffer",
+			   ms_format_size(a, free_bytes), ms_format_size(b, d->opt->buffer_bytes));
+	else
+		doctor_say(d, DOCTOR_OK, "memory",
+			   "enough; /dev/shm is not used, and no memory is locked");
+	if (fd >= 0)
+		close(fd);
+	if (doctor_read(d, "sys/vm/overcommit_memory", text, sizeof text) && atoi(text) == 2)
+		doctor_say(d, DOCTOR_NOTE, "overcommit",
+			   "vm.overcommit_memory is 2: programs with large limits may not start, "
+			   "since the recorder reserves address space");
+}
+
+/* Where traces go. */
+static void look_at_disk(struct doctor *d)
+{
+	const char *out = d->opt->output, *slash = out ? strrchr(out, '/') : NULL;
+	char folder[4096] = ".", a[MS_UNIT_BUF];
+	struct statvfs fs;
+	if (out && (!strncmp(out, "fd:", 3) || !strcmp(out, "-")))
+		return;
+	if (slash)
+		snprintf(folder, sizeof folder, "%.*s", slash == out ? 1 : (int)(slash - out), out);
+	if (statvfs(folder, &fs)) {
+		doctor_say(d, DOCTOR_NO, "disk", "no trace can be written into '%s': %s", folder,
+			   strerror(errno));
+		return;
+	}
+	uint64_t room = (uint64_t)fs.f_bavail * fs.f_frsize;
+	if (access(folder, W_OK | X_OK))
+		doctor_say(d, DOCTOR_NO, "disk", "no trace can be written into '%s': %s; use -o",
+			   folder, strerror(errno));
+	else if (room < DISK_NONE)
+		doctor_say(d, DOCTOR_NO, "disk", "there is no room left in '%s'; use -o", folder);
+	else if (room < DISK_LITTLE)
+		doctor_say(d, DOCTOR_NOTE, "disk", "only %s are left in '%s': use --max-size",
+			   ms_format_size(a, room), folder);
+	else
+		doctor_say(d, DOCTOR_OK, "disk", "there is room in '%s'", folder);
+}
+
+/* ---- what belongs to us ---- */
+
+static void look_at_own_files(struct doctor *d)
+{
+	char *guest = launch_own_file("libmemscope-preload.so"), *snap = launch_own_file("ms-snap");
+	if (!guest)
+		doctor_say(d, DOCTOR_NO, "library",
+			   "libmemscope-preload.so is not beside ms-record nor in ../lib/memscope: "
+			   "install MemScope anew");
+	else if (strpbrk(guest, " :"))
+		doctor_say(d, DOCTOR_NO, "library",
+			   "its path '%s' has a space or a colon, which LD_PRELOAD cannot have: "
+			   "install MemScope elsewhere",
+			   guest);
+	else
+		doctor_say(d, DOCTOR_OK, "library", "it is here");
+	if (!snap)
+		doctor_say(d, DOCTOR_NOTE, "ms-snap",
+			   "it is not beside ms-record: no symbols are appended to traces");
+	free(guest);
+	free(snap);
+}
+
+void doctor_machine(struct doctor *d)
+{
+	look_at_kernel(d);
+	look_at_rights(d);
+	look_at_container(d);
+	look_at_memory(d);
+	look_at_disk(d);
+	look_at_own_files(d);
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT
+ * --doctor: a process, or a command.
+ */
+#include <elf.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ms-record/attach/attach.h"
+#include "ms-record/attach/attach_private.h"
+#include "ms-record/control/control.h"
+#include "doctor.h"
+#include "ms-record/base/elffile.h"
+#include "ms-record/ptrace/hijack.h"
+#include "ms-record/launch/launch.h"
+#include "libcommon/base/err.h"
+#include "libcommon/proc/proc_text.h"
+#include "ms-record/session/options.h"
+#include "ms-record/control/standby_attach.h"
+
+/* "cannot attach to process 12 ('x'): why" -> "why" */
+static const char *reason(const char *text)
+{
+	const char *p = strstr(text, "'): ");
+	if (p)
+		return p + 4;
+	p = strstr(text, ": ");
+	return p ? p + 2 : text;
+}
+
+/* Of the program itself. */
+static void say_symbols(struct doctor *d, int fd)
+{
+	struct elffile_malloc m = {0};
+	if (fd >= 0 && elffile_malloc(fd, &m) && !m.table)
+		doctor_say(d, DOCTOR_NOTE, "stripped",
+			   "it has no table of symbols: its functions have no names unless its "
+			   "debug file is found (ms-snap --debug-dir)");
+}
+
+/* ---- a process ---- */
+
+/* The C library's path, as the process sees it, from its maps. */
+static bool find_libc(const struct doctor *d, pid_t pid, char path[4300])
+{
+	char name[4200], *line = NULL;
+	size_t room = 0;
+	bool found = false;
+	snprintf(name, sizeof name, "%s/%d/maps", d->root, (int)pid);
+	FILE *f = fopen(name, "re");
+	while (f && !found && getline(&line, &room, f) > 0) {
+		struct ms_proc_map map;
+		line[strcspn(line, "\n")] = '\0';
+		if (!ms_proc_parse_map(line, &map) || !strstr(map.path, "/libc.so.6"))
+			continue;
+		snprintf(path, 4300, "%s/%d/root%.4000s", d->root, (int)pid, map.path);
+		found = true;
+	}
+	free(line);
+	if (f)
+		fclose(f);
+	return found;
+}
+
+static void say_status(struct doctor *d, pid_t pid)
+{
+	char name[64], text[8192];
+	snprintf(name, sizeof name, "%d/status", (int)pid);
+	if (!doctor_read(d, name, text, sizeof text))
+		return;
+	if (ms_proc_status_number(text, "\nSeccomp:", 0))
+		doctor_say(d, DOCTOR_OK, "filter",
+			   "a seccomp filter: it is suspended for a millisecond to attach, and "
+			   "then not in the way");
+	if (ms_proc_status_number(text, "\nVmLck:", 0))
+		doctor_say(d, DOCTOR_NOTE, "memlock",
+			   "it locks its memory, so the recorder's is locked too: some 12 MB more");
+	uint64_t threads = ms_proc_status_number(text, "\nThreads:", 1);
+	if (threads > 400)
+		doctor_say(d, DOCTOR_NOTE, "threads",
+			   "%u: those beyond 500 at a time are counted, not recorded",
+			   (unsigned)threads);
+}
+
+/* What -p finds before it touches the process. */
+static void look_inside(struct doctor *d, pid_t pid)
+{
+	struct options opt = *d->opt;
+	struct control c = {.opt = &opt, .attached = true, .launch = {.pid = pid}};
+	struct ms_err err = {0};
+	if (attach_look(&c, &err)) {
+		doctor_say(d, DOCTOR_NO, "attach", "%s", reason(err.text));
+	} else {
+		const struct attach_times *t = attach_times(c.attach);
+		doctor_say(d, DOCTOR_OK, "attach", "it can be attached to");
+		doctor_say(d, DOCTOR_OK, "allocators", "%s",
+			   c.attach->allocator[0] ? c.attach->allocator : "found");
+		if (t->missing[0])
+			doctor_say(d, DOCTOR_NOTE, "missing", "not hooked: %s", t->missing);
+	}
+	attach_free(c.attach);
+	free(c.launch.program);
+}
+
+static bool on_standby(struct doctor *d, pid_t pid)
+{
+	struct standby_attach w;
+	struct ms_err err = {0};
+	int r = d->made ? 0 : standby_attach_look(&w, pid, d->opt, &err);
+	if (r > 0) {
+		doctor_say(d, DOCTOR_OK, "standby",
+			   "it waits to be woken: no rights are needed for that");
+		standby_attach_free(&w);
+	}
+	if (r < 0)
+		doctor_say(d, DOCTOR_NO, "standby", "%s", reason(err.text));
+	return r != 0;
+}
+
+void doctor_process(struct doctor *d, pid_t pid)
+{
+	struct hijack h;
+	enum hijack_why why;
+	struct ms_err err = {0};
+	char name[64], text[512], libc[4300];
+	snprintf(name, sizeof name, "%d/comm", (int)pid);
+	doctor_read(d, name, text, sizeof text);
+	text[strcspn(text, "\n")] = '\0';
+	fprintf(d->to, "process %d%s%s%s\n", (int)pid, *text ? " ('" : "", text, *text ? "')" : "");
+	if (on_standby(d, pid))
+		return;
+	if (hijack_open(&h, pid, d->root, &why, &err)) {
+		doctor_say(d, DOCTOR_NO, "attach", "%s", reason(err.text));
+		return;
+	}
+	hijack_close(&h);
+	if (d->made)
+		doctor_say(d, DOCTOR_OK, "attach", "nothing is against it");
+	else
+		look_inside(d, pid);
+	say_status(d, pid);
+	snprintf(name, sizeof name, "%d/exe", (int)pid);
+	snprintf(text, sizeof text, "%.400s/%s", d->root, name);
+	int fd = open(text, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	say_symbols(d, fd);
+	if (fd >= 0)
+		close(fd);
+	if (find_libc(d, pid, libc))
+		doctor_libc(d, libc);
+}
+
+/* ---- a command ---- */
+
+/* The C library that we have is the one that it will have, in all likelihood. */
+static void say_own_libc(struct doctor *d)
+{
+	struct doctor own = *d;
+	char libc[4300];
+	own.root = "/proc";
+	if (find_libc(&own, getpid(), libc))
+		doctor_libc(d, libc);
+}
+
+void doctor_command(struct doctor *d)
+{
+	struct launch l = {0};
+	struct ms_err err = {0};
+	struct elffile_malloc m = {0};
+	fprintf(d->to, "command '%s'\n", d->opt->command[0]);
+	if (launch_find(&l, d->opt, &err)) {
+		doctor_say(d, DOCTOR_NO, "start", "%s", reason(err.text));
+		free(l.program);
+		free(l.guest);
+		return;
+	}
+	int fd = open(l.program, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (l.inject)
+		doctor_say(d, DOCTOR_OK, "start",
+			   "%s: the recorder is put into it by tracing its start; --standby cannot "
+			   "be had",
+			   l.inject);
+	else
+		doctor_say(d, DOCTOR_OK, "start", "the recorder's library is preloaded");
+	if (fd >= 0 && elffile_malloc(fd, &m) && m.checked)
+		doctor_say(d, DOCTOR_NOTE, "allocators",
+			   "it is built with a sanitizer, whose allocator keeps freed blocks");
+	say_symbols(d, fd);
+	if (fd >= 0)
+		close(fd);
+	say_own_libc(d);
+	free(l.program);
+	free(l.guest);
+}

@@ -1,0 +1,542 @@
+/* SPDX-License-Identifier: MIT
+ * What is said at the end: on standard error, and nothing before it.
+ */
+#include "summary.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "ms-record/control/control.h"
+#include "format/trace.h"
+#include "libcommon/base/units.h"
+#include "ms-record/session/options.h"
+#include "ms-record/heap/sampled.h"
+
+#define LOST_NAMED 3u
+
+/* The last program that the command's process became; of one that we attached to, the first. */
+static const struct image *main_image(const struct control *c)
+{
+	const struct image *last = NULL;
+	for (size_t i = 0; i < c->images.n; i++) {
+		const struct image *m = &c->images.v[i];
+		bool later = !last || (!c->attached && m->number > last->number);
+		if (m->pid == c->launch.pid && later)
+			last = m;
+	}
+	return last;
+}
+
+static void line(const char *label, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void line(const char *label, const char *fmt, ...)
+{
+	va_list ap;
+	fprintf(stderr, "  %-9s ", label);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+}
+
+static const char *ended(int status, char room[64])
+{
+	if (WIFSIGNALED(status))
+		snprintf(room, 64, "was killed by signal %d (%s)", WTERMSIG(status),
+			 strsignal(WTERMSIG(status)));
+	else
+		snprintf(room, 64, "exited with %d", WEXITSTATUS(status));
+	return room;
+}
+
+/* What became of it while it was recorded. */
+static const char *became(const struct control *c, char room[64])
+{
+	if (!c->attached || (!c->stopped && c->status >= 0))
+		return ended(c->status, room);
+	return c->stopped ? "was recorded and detached" : "ended or became another program";
+}
+
+static unsigned percent(uint64_t part, uint64_t whole)
+{
+	return whole ? (unsigned)((part * 100 + whole / 2) / whole) : 0;
+}
+
+/* How much of what happened the trace holds. */
+static void print_quality(const struct control *c, const struct image *m)
+{
+	char n[MS_UNIT_BUF];
+	const struct stats *t = &m->stats;
+	const char *sep = "; ";
+	if (images_lost(m))
+		fprintf(stderr, "%sits trace is lost", sep);
+	else if (t->lost)
+		fprintf(stderr, "%s%s events lost%s", sep, ms_format_count(n, t->lost),
+			t->violations ? ", the others recorded" : "");
+	else if (m->damage[0] || m->disabled[0] || m->error)
+		fprintf(stderr, "%srecorded in part", sep);
+	else if (!t->events)
+		fprintf(stderr, "%snothing recorded", sep);
+	else if (c->opt->sample_bytes)
+		fprintf(stderr, "%ssampled every %s on average", sep,
+			ms_format_size(n, c->opt->sample_bytes));
+	else if (t->paused_allocations && t->paused_ns)
+		fprintf(stderr, "%severy event recorded outside the pauses", sep);
+	else if (c->attached)
+		fprintf(stderr, "%severy event recorded meanwhile", sep);
+	else if (c->stopped)
+		fprintf(stderr, "%severy event recorded until it was stopped by %s", sep,
+			c->stop_why);
+	else
+		fprintf(stderr, "%severy event recorded", sep);
+	if (t->violations)
+		fprintf(stderr, ", %s of them out of order", ms_format_count(n, t->violations));
+	fputc('\n', stderr);
+}
+
+/* What befell the programs that the figures do not speak of. */
+static void print_other_trouble(const struct control *c, const struct image *said)
+{
+	uint64_t lost = 0, programs = 0;
+	char n[MS_UNIT_BUF];
+	for (size_t i = 0; i < c->images.n; i++) {
+		const struct image *m = &c->images.v[i];
+		if (m == said || !(m->stats.lost || m->damage[0] || m->disabled[0] || m->error))
+			continue;
+		lost += m->stats.lost;
+		programs++;
+	}
+	if (programs)
+		line("trouble", "%" PRIu64 " further %s recorded in part, %s events lost there",
+		     programs, programs == 1 ? "program was" : "programs were",
+		     ms_format_count(n, lost));
+}
+
+static void print_lost(const struct control *c)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < c->images.n; i++) {
+		const char *lost = images_lost(&c->images.v[i]);
+		if (lost && n++ < LOST_NAMED)
+			line("trouble", "'%s' was %s meanwhile", c->images.v[i].file, lost);
+	}
+	if (n > LOST_NAMED)
+		line("trouble", "so were %zu more traces", n - LOST_NAMED);
+}
+
+static void print_trouble(const struct image *m)
+{
+	if (m->error)
+		line("trouble", "%s: recording stopped there, the program went on", m->error);
+	if (m->damage[0])
+		line("trouble", "%s: recording stopped there", m->damage);
+	if (m->disabled[0])
+		line("trouble", "the recorder in the program was switched off: %s", m->disabled);
+}
+
+/* Nobody counts the calls and when each is freed: a sample tells how much. */
+static void print_sampled_heap(const struct image *m, uint64_t mean)
+{
+	char a[128], n[MS_UNIT_BUF], r[MS_UNIT_BUF];
+	const struct stats *t = &m->stats;
+	line("peak", "%s%s%s", sampled_words(a, t, mean, 1), m->rss_at_peak ? ", RSS then " : "",
+	     m->rss_at_peak ? ms_format_size(r, m->rss_at_peak) : "");
+	line("at end", "%s, estimated from %s allocations, as the peak is",
+	     sampled_words(a, t, mean, 0), ms_format_count(n, t->allocations));
+}
+
+/* What the leak scan found, or why there was none. */
+static const char *scan_words(const struct image *m, char room[160])
+{
+	const struct scan_result *r = &m->scan;
+	char a[MS_UNIT_BUF], b[MS_UNIT_BUF];
+	room[0] = '\0';
+	if (r->state == MS_SCAN_DONE && r->unreachable_blocks)
+		snprintf(room, 160, ": %s in %s block%s unreachable",
+			 ms_format_size(a, r->unreachable_bytes),
+			 ms_format_count(b, r->unreachable_blocks),
+			 r->unreachable_blocks == 1 ? "" : "s");
+	else if (r->state == MS_SCAN_DONE && m->stats.live_blocks)
+		snprintf(room, 160, ", none unreachable");
+	else if (scan_state_words(r->state) && m->stats.live_blocks)
+		snprintf(room, 160, "; not scanned for leaks: %s", scan_state_words(r->state));
+	return room;
+}
+
+static void print_heap(const struct image *m)
+{
+	char a[MS_UNIT_BUF], b[MS_UNIT_BUF], d[MS_UNIT_BUF], e[MS_UNIT_BUF];
+	const struct stats *t = &m->stats;
+	char rss[MS_UNIT_BUF + 32] = "", room[160];
+	if (m->rss_at_peak)
+		snprintf(rss, sizeof rss, " (RSS then %s)", ms_format_size(d, m->rss_at_peak));
+	line("peak", "%s at %s%s        allocations  %s (%u %% temporary)",
+	     ms_format_size(a, t->peak_bytes), ms_format_duration(b, t->peak_ns), rss,
+	     ms_format_count(e, t->allocations), percent(t->temporary, t->allocations));
+	line("at end", "%s in %s block%s%s", ms_format_size(a, t->live_bytes),
+	     ms_format_count(b, t->live_blocks), t->live_blocks == 1 ? "" : "s",
+	     scan_words(m, room));
+}
+
+static void print_mapped(const struct control *c, const struct image *m)
+{
+	char a[MS_UNIT_BUF], b[MS_UNIT_BUF], d[MS_UNIT_BUF], e[MS_UNIT_BUF];
+	const struct stats *t = &m->stats;
+	if (c->opt->mapped)
+		line("mapped", "peak %s at %s, at end %s, in %s call%s",
+		     ms_format_size(a, t->mapped_peak_bytes),
+		     ms_format_duration(b, t->mapped_peak_ns), ms_format_size(d, t->mapped_bytes),
+		     ms_format_count(e, t->maps), t->maps == 1 ? "" : "s");
+	if (m->no_usable)
+		line("usable", "sizes were not recorded: %s does not tell them",
+		     m->allocator[0] ? m->allocator : "the allocator");
+}
+
+/* An empty trace is never left unexplained. */
+static void print_no_heap(const struct control *c, const struct image *m)
+{
+	if (!m->file)
+		line("heap", "%s: %s", m->name, m->note);
+	else if (!c->attached && !c->attach && images_own_malloc(m))
+		line("heap",
+		     "no allocation was seen: %s has a malloc of its own, which a preloaded "
+		     "library "
+		     "cannot see",
+		     m->name);
+	else if (c->opt->sample_bytes && m->guest_ready)
+		line("heap", "no allocation was sampled in %s", m->name);
+	else if (!m->guest_ready)
+		line("heap", "no allocation was seen: the recorder's library did not start in %s",
+		     m->name);
+	else
+		line("heap", "no allocation was seen: %s made none through %s", m->name,
+		     m->allocator[0] ? m->allocator : "an allocator that is known");
+}
+
+/* Functions that --hook names and that were not hooked. */
+static void print_hooks(const struct control *c)
+{
+	if (c->hooks_refused.text[0])
+		line("hooks", "%s", c->hooks_refused.text);
+	for (size_t i = 0; i < c->opt->hooks.n; i++)
+		if (!c->hooks_placed[i] && !strstr(c->hooks_refused.text, c->opt->hooks.v[i].name))
+			line("hooks",
+			     "'%s' was not found in any program, nor in a module that it "
+			     "opened",
+			     c->opt->hooks.v[i].name);
+}
+
+/* What was left out because it was asked to. */
+static void print_gaps(const struct control *c, const struct image *m)
+{
+	char a[MS_UNIT_BUF], b[MS_UNIT_BUF];
+	const struct stats *t = &m->stats;
+	if (!c->run.started_ns)
+		line("start", "the mark '%s' never came: nothing was recorded",
+		     c->opt->start_mark ? c->opt->start_mark : "");
+	else if (t->started_late_ns)
+		line("start", "recording began %s after the start: %s allocations not recorded%s",
+		     ms_format_duration(a, t->started_late_ns),
+		     ms_format_count(b, t->paused_allocations),
+		     t->paused_ns ? " (with the pauses)" : "");
+	if (m->full && c->opt->keep_last_ns)
+		line("limit", "--keep=last: %s: recording stopped after %s, the program went on",
+		     c->writer.limit.why, ms_format_duration(b, m->full_ns));
+	else if (m->full)
+		line("limit",
+		     "--max-size %s was reached after %s%s%s: recording stopped, the program went "
+		     "on",
+		     ms_format_size(a, c->opt->max_bytes), ms_format_duration(b, m->full_ns),
+		     c->writer.limit.why[0] ? "; --keep=live: " : "", c->writer.limit.why);
+	if (m->dropped_events)
+		line("dropped", "%s events before %s (--keep=%s): only what was live then is known",
+		     ms_format_count(a, m->dropped_events), ms_format_duration(b, m->dropped_ns),
+		     c->opt->keep_last_ns ? "last" : "live");
+	if (c->run.started_ns && t->paused_ns)
+		line("paused", "%s in all: %s allocations not recorded",
+		     ms_format_duration(a, t->paused_ns),
+		     ms_format_count(b, t->paused_allocations));
+}
+
+/* What attaching did to one process. */
+static void print_one(const struct control *c, const struct attach *attach)
+{
+	char a[MS_UNIT_BUF], b[MS_UNIT_BUF], d[MS_UNIT_BUF];
+	const struct attach_times *t = attach_times(attach);
+	if (t->gave_up)
+		line("trouble", "the hooks could not be taken out, and are inactive: %s",
+		     t->trouble);
+	if (t->missing[0])
+		line("missing", "not hooked: %s", t->missing);
+	if (!c->opt->verbose)
+		return;
+	if (c->attached)
+		line("stops",
+		     "one thread for %s, to attach all %u for %s, to detach %u time%s, at most %s",
+		     ms_format_duration(a, t->map_ns), t->threads,
+		     ms_format_duration(b, t->patch_ns), t->leave_stops,
+		     t->leave_stops == 1 ? "" : "s", ms_format_duration(d, t->leave_ns));
+	else
+		line("start", "the recorder was injected, not preloaded: %s", c->launch.inject);
+	if (c->attached && t->asleep + t->cut_short)
+		line("waiting",
+		     "%u thread%s left alone, for %s; %u system call%s may have returned early",
+		     t->asleep, t->asleep == 1 ? "" : "s",
+		     t->asleep == 1 ? "it waited in the kernel" : "they waited in the kernel",
+		     t->cut_short, t->cut_short == 1 ? "" : "s");
+	line("hooks", "%u function%s, %u thread%s moved out of their way%s%s", t->hooks,
+	     t->hooks == 1 ? "" : "s", t->moved, t->moved == 1 ? "" : "s",
+	     t->adopted ? "; those of an earlier recorder used again" : "",
+	     t->left ? "; buffers left in it" : "");
+}
+
+/* What attaching did to the processes. */
+static void print_attached(const struct control *c)
+{
+	if (!c->attached)
+		print_one(c, c->attach);
+	for (size_t i = 0; i < c->multi_attach.all.n; i++) {
+		const struct attach_process *p = &c->multi_attach.all.v[i];
+		if (p->failed)
+			continue;
+		bool says = c->opt->verbose || (p->attach && (attach_times(p->attach)->gave_up ||
+							      attach_times(p->attach)->missing[0]));
+		if (c->multi_attach.all.n > 1 && says)
+			line("process", "%s (pid %d)", p->program, (int)p->pid);
+		if (p->attach)
+			print_one(c, p->attach);
+		else if (c->opt->verbose)
+			line("hooks", "it was on standby: none was needed");
+	}
+}
+
+static void print_cost(const struct image *m)
+{
+	char a[MS_UNIT_BUF], b[MS_UNIT_BUF];
+	const struct stats *t = &m->stats;
+	if (!m->file)
+		return;
+	char scan[MS_UNIT_BUF + 48] = "";
+	if (m->scan.pause_ns)
+		snprintf(scan, sizeof scan, "; leak scan stopped the exit for %s",
+			 ms_format_duration(a, m->scan.pause_ns));
+	if (t->waited_ns)
+		line("cost", "threads waited %s in all (longest %s)%s",
+		     ms_format_duration(a, t->waited_ns), ms_format_duration(b, t->waited_max_ns),
+		     scan);
+	else
+		line("cost", "no thread waited for the recorder%s", scan);
+}
+
+static const char *say_blocks(char room[MS_UNIT_BUF], uint64_t n)
+{
+	char count[MS_UNIT_BUF];
+	snprintf(room, MS_UNIT_BUF, "%s block%s", ms_format_count(count, n), n == 1 ? "" : "s");
+	return room;
+}
+
+/* Blocks that were there before it was attached to, which no other figure has. */
+static void print_preexisting(const struct control *c, const struct image *m)
+{
+	char n[MS_UNIT_BUF], bytes[MS_UNIT_BUF], most[MS_UNIT_BUF], f[MS_UNIT_BUF], g[MS_UNIT_BUF];
+	const struct preexisting_counts *b = &m->preexisting;
+	if (b->state == PREEXISTING_UNKNOWN || b->state == PREEXISTING_LOOKING)
+		line("before", "what was live then is not known (%s); %s of it freed since", b->why,
+		     say_blocks(n, m->stats.unknown_frees));
+	else
+		line("before", "%s%s with %s, the largest %s; %s with %s of them freed since",
+		     b->state == PREEXISTING_PART ? "at least " : "", say_blocks(n, b->blocks),
+		     ms_format_size(bytes, b->bytes), ms_format_size(most, b->largest),
+		     ms_format_count(f, b->frees), ms_format_size(g, b->freed_bytes));
+	if (b->state == PREEXISTING_PART)
+		line("", "%s", b->why);
+	if (c->opt->verbose && b->took_ns)
+		line("walk", "its heap was walked in %s, while it ran",
+		     ms_format_duration(n, b->took_ns));
+}
+
+static void print_stacks(const struct control *c, const struct image *m)
+{
+	char a[MS_UNIT_BUF], b[MS_UNIT_BUF], d[MS_UNIT_BUF];
+	const struct stats *t = &m->stats;
+	if (t->stacks_cut || t->stacks_truncated || t->stacks_not_taken)
+		line("stacks", "%s cut by --depth, %s end before their root, %s not taken",
+		     ms_format_count(a, t->stacks_cut), ms_format_count(b, t->stacks_truncated),
+		     ms_format_count(d, t->stacks_not_taken));
+	if (c->opt->verify)
+		line("verify", "%s stacks compared, %s differ", ms_format_count(a, t->verified),
+		     ms_format_count(b, t->mismatches));
+	if (m->mid_run)
+		print_preexisting(c, m);
+	else if (c->attached && t->unknown_frees)
+		line("before", "%s blocks from before were freed, which no figure counts",
+		     ms_format_count(a, t->unknown_frees));
+	if (c->attached ? t->inferred_frees != 0
+			: t->inferred_frees || t->unknown_frees > t->paused_allocations)
+		line("frees", "%s inferred, %s of blocks not seen allocated",
+		     ms_format_count(a, t->inferred_frees), ms_format_count(b, t->unknown_frees));
+	if (m->forks)
+		line("forks", "%s forked %s: what %s before or without an exec was not recorded",
+		     ms_format_count(a, m->forks), m->forks == 1 ? "child" : "children",
+		     m->forks == 1 ? "it did" : "they did");
+	if (!c->opt->verbose)
+		return;
+	line("detail", "%s events, %s unwound here, %" PRIu64 " repairs, %" PRIu64 " violations",
+	     ms_format_count(a, t->events), ms_format_count(b, t->remote_unwinds), t->repairs,
+	     t->violations);
+	if (m->passed_early)
+		line("early", "%" PRIu64 " allocations came before recording could begin",
+		     m->passed_early);
+}
+
+/* "run.trace.d/: 14 more processes, 9 MiB, largest python3.4202; 22 trivial ones not kept" */
+static void print_further(const struct control *c)
+{
+	const struct image *largest = NULL;
+	uint64_t bytes = 0;
+	char a[MS_UNIT_BUF];
+	for (size_t i = 0; i < c->images.n; i++) {
+		const struct image *m = &c->images.v[i];
+		if (m->number == 0 || !m->kept)
+			continue;
+		bytes += m->bytes;
+		if (!largest || m->bytes > largest->bytes)
+			largest = m;
+	}
+	if (largest)
+		fprintf(stderr, "; %s/: %" PRIu64 " more %s, %s, largest %s.%d", c->files.folder,
+			c->kept, c->kept == 1 ? "program" : "programs", ms_format_size(a, bytes),
+			largest->name, (int)largest->pid);
+	if (c->trivial)
+		fprintf(stderr, "; %" PRIu64 " trivial %s not kept", c->trivial,
+			c->trivial == 1 ? "one" : "ones");
+	if (c->missed)
+		fprintf(stderr, "; %" PRIu64 " could not be recorded", c->missed);
+}
+
+/* Of a tree, the process to look at first. */
+static void print_worst(const struct control *c)
+{
+	const struct image *worst = NULL;
+	char a[MS_UNIT_BUF], b[128], n[MS_UNIT_BUF];
+	for (size_t i = 0; i < c->images.n; i++) {
+		const struct image *m = &c->images.v[i];
+		if (m->kept && (!worst || m->stats.peak_bytes > worst->stats.peak_bytes))
+			worst = m;
+	}
+	if (worst && c->kept)
+		line("worst", "%s (pid %d) has the highest peak of %s programs: %s", worst->name,
+		     (int)worst->pid, ms_format_count(n, c->kept + 1),
+		     worst->sampled ? sampled_words(b, &worst->stats, c->opt->sample_bytes, 1)
+				    : ms_format_size(a, worst->stats.peak_bytes));
+}
+
+/* One line an image, with -v. */
+static void print_image(const struct image *m)
+{
+	char a[MS_UNIT_BUF], b[MS_UNIT_BUF], d[MS_UNIT_BUF];
+	fprintf(stderr, "  %-9s %" PRIu32 " %s (pid %d)", "image", m->number, m->name, (int)m->pid);
+	if (m->file && m->sampled)
+		fprintf(stderr, " %s: %s allocations sampled",
+			ms_format_duration(a, m->duration_ns),
+			ms_format_count(d, m->stats.allocations));
+	else if (m->file)
+		fprintf(stderr, " %s: peak %s, %s allocations",
+			ms_format_duration(a, m->duration_ns),
+			ms_format_size(b, m->stats.peak_bytes),
+			ms_format_count(d, m->stats.allocations));
+	fprintf(stderr, "%s%s\n", m->note[0] ? ", " : "", m->note);
+}
+
+/* True when the first trace, which is named for reading, is there. */
+static bool print_files(const struct control *c)
+{
+	char a[MS_UNIT_BUF];
+	bool there = false;
+	for (size_t i = 0; i < c->images.n; i++) {
+		const struct image *m = &c->images.v[i];
+		if (m->number != 0 || images_lost(m))
+			continue;
+		there = true;
+		fprintf(stderr, "  files     %s %s (%s)", m->file, ms_format_size(a, m->bytes),
+			m->name);
+		print_further(c);
+		fputc('\n', stderr);
+	}
+	return there;
+}
+
+static void print_symbols(const struct control *c)
+{
+	char left[MS_UNIT_BUF];
+	if (c->no_snap)
+		line("symbols", "not appended: ms-snap is not beside ms-record");
+	else if (c->skip_symbols)
+		line("symbols", "skipped; later: ms-snap --symbols=embed %s", c->files.path);
+	else if (c->symbols_failed && c->opt->max_bytes)
+		line("symbols", "could not be appended to %u of the traces; --max-size leaves %s",
+		     c->symbols_failed, ms_format_size(left, limit_left(&c->writer.limit)));
+	else if (c->symbols_failed)
+		line("symbols", "could not be appended to %u of the traces", c->symbols_failed);
+}
+
+static void print_nothing(const struct control *c)
+{
+	char room[64];
+	const char *name = c->attached ? c->launch.program : c->opt->command[0];
+	if (c->abandoned) {
+		fprintf(stderr,
+			"ms-record: %s %s; the output made no progress and was left as it is\n",
+			name, became(c, room));
+		return;
+	}
+	fprintf(stderr, "ms-record: %s %s; nothing was recorded: %s\n", name, became(c, room),
+		c->refused.text[0] ? c->refused.text : "it did not load the recorder's library");
+}
+
+void summary_print(const struct control *c)
+{
+	char room[64], a[MS_UNIT_BUF];
+	const struct image *m = main_image(c);
+	if (!m) {
+		print_nothing(c);
+		return;
+	}
+	fprintf(stderr, "ms-record: %s (pid %d) %s after %s", m->name, (int)m->pid, became(c, room),
+		ms_format_duration(a, c->end_ns - c->start_ns));
+	print_quality(c, m);
+	print_lost(c);
+	print_trouble(m);
+	print_gaps(c, m);
+	print_hooks(c);
+	print_other_trouble(c, m);
+	if (c->refused.text[0])
+		line("trouble", "not every program was recorded: %s", c->refused.text);
+	if (m->stats.allocations && c->opt->sample_bytes)
+		print_sampled_heap(m, c->opt->sample_bytes);
+	else if (m->stats.allocations)
+		print_heap(m);
+	else
+		print_no_heap(c, m);
+	print_mapped(c, m);
+	print_cost(m);
+	if (c->attached || c->attach)
+		print_attached(c);
+	print_stacks(c, m);
+	if (m->allocator[0])
+		line("allocator", "%s", m->allocator);
+	print_worst(c);
+	for (size_t i = 0; i < c->images.n && c->opt->verbose; i++)
+		print_image(&c->images.v[i]);
+	bool there = print_files(c);
+	print_symbols(c);
+	if (c->files.folder && there)
+		fprintf(stderr, "next: ms-report %s\n", c->files.path);
+	if (c->files.folder && there && c->kept)
+		fprintf(stderr, "      ms-report --by process %s %s\n", c->files.path,
+			c->files.folder);
+}

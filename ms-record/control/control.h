@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT
+ * The control thread: handshakes, who ended, which signals came, when to sample.
+ */
+#ifndef CONTROL_H
+#define CONTROL_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ms-record/attach/attach.h"
+#include "ms-record/drain/drain.h"
+#include "files.h"
+#include "images.h"
+#include "ms-record/launch/launch.h"
+#include "ms-record/scan/scan.h"
+#include "libcommon/base/err.h"
+#include "ms-record/session/session.h"
+#include "multi_attach.h"
+#include "tell.h"
+#include "ms-record/write/writer.h"
+
+struct control {
+	const struct options *opt;
+	struct multi_attach multi_attach; /* -p */
+	/* What was done to the process by hand, of several the one that is worked at; NULL = the
+	 * guest is preloaded. */
+	struct attach *attach;
+	struct inject *inject; /* the command was started by inject.h; else NULL */
+	struct launch launch;
+	struct files files;
+	struct writer writer;
+	struct drain drain;
+	struct scanner scanner;
+	struct tell tell;
+	struct run run;
+	struct output *first; /* of the launched image, until its handshake */
+	struct session *sessions;
+	char socket_name[48];
+	int listener, signals, child; /* descriptors */
+	uint8_t run_id[16];
+	uint32_t next_image;
+	uint64_t buffer_used;
+	uint64_t start_ns, end_ns, sample_ns, forwarded_ns, stopped_ns;
+	unsigned still;       /* samples since one in which something had changed */
+	const char *stop_why; /* the option or what else stopped the recording */
+	bool symbols_done, symbols_late;
+	bool attached; /* -p: launch.pid is not ours */
+	bool closing;  /* what runs on is not recorded any more */
+	bool stopped, over, abandoned, skip_symbols, no_snap;
+	unsigned symbols_failed;
+	int status; /* waitpid's, of the command */
+	struct {
+		struct image *v;
+		size_t n, cap;
+	} images;
+	uint64_t rewritten;              /* as last seen */
+	uint64_t progress, progress_ns;  /* of the writing thread, as last seen to change */
+	uint64_t kept, trivial, missed;  /* further images */
+	bool hooks_placed[MG_HOOKS_MAX]; /* in any program, by number of --hook */
+	struct ms_err hooks_refused;     /* why others were not, in the first that had some */
+	bool not_run;                    /* for that, the command was ended before it began */
+	struct ms_err refused;           /* why an image could not be recorded; the first one */
+};
+
+/* Makes socket and signal descriptor, opens the trace, starts the threads and the command. 0, or -1
+ * with `err` set and c->launch.status as the exit status. */
+int control_start(struct control *c, const struct options *o, struct ms_err *err);
+/* Records until the command has ended and every trace is closed. */
+void control_run(struct control *c);
+/* Says how an image ended; its trace is closed soon after. Only the first call counts. */
+void control_end(struct control *c, struct session *s, int how, int status);
+/* Stops the recording of all images; the command goes on. `why` is shown at the end. */
+void control_stop(struct control *c, const char *why);
+/* Has the signals that are ours come by c->signals. 0, or -1 with `err` set. */
+int control_take_signals(struct control *c, struct ms_err *err);
+/* Takes what signals came. */
+void control_read_signals(struct control *c);
+/* Appends symbols to the traces that were kept. */
+void control_symbols(struct control *c);
+/* The command was not run: its trace goes. */
+void control_discard(struct control *c);
+void control_free(struct control *c);
+
+#endif

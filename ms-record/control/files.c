@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: MIT
+ * Names and files of the traces of one run.
+ */
+#include "files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "libcommon/base/err.h"
+#include "libcommon/trace/tracefile.h"
+#include "images.h"
+#include "ms-record/session/options.h"
+#include "ms-record/session/session.h"
+#include "ms-record/write/writer.h"
+
+#define OPEN_TRIES 100u
+
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+/* %p, %e, %t and %% of a pattern. malloc'ed; NULL with `err` set. */
+static char *expand(const char *pattern, const char *exe, pid_t pid, struct ms_err *err)
+{
+	char *out = NULL, when[32];
+	size_t n = 0;
+	time_t now = time(NULL);
+	struct tm tm;
+	FILE *f = open_memstream(&out, &n);
+	if (!f) {
+		ms_err_sys(err, "cannot make a file name");
+		return NULL;
+	}
+	strftime(when, sizeof when, "%Y%m%dT%H%M%S", localtime_r(&now, &tm));
+	for (const char *p = pattern; *p; p++) {
+		if (*p != '%') {
+			fputc(*p, f);
+			continue;
+		}
+		switch (*++p) {
+		case 'p':
+			fprintf(f, "%d", (int)pid);
+			break;
+		case 'e':
+			fputs(last_part(exe), f);
+			break;
+		case 't':
+			fputs(when, f);
+			break;
+		case '%':
+			fputc('%', f);
+			break;
+		default:
+			fclose(f);
+			free(out);
+			ms_err_set(err, "bad name '%s': after %% comes p, e, t or %%", pattern);
+			return NULL;
+		}
+	}
+	fclose(f);
+	return out;
+}
+
+/* `folder`, `name`: where its file is; -1 = it is none that we made. */
+static struct output *make_output(const struct options *o, int fd, const char *path, int folder,
+				  const char *name)
+{
+	struct output *out = output_new(fd, path);
+	if (folder >= 0)
+		output_place(out, folder, name);
+	out->addresses = o->addresses;
+	out->level = o->level;
+	return out;
+}
+
+static struct output *open_descriptor(const struct options *o, const char *text, const char *number,
+				      struct ms_err *err)
+{
+	char *end;
+	long fd = strtol(number, &end, 10);
+	if (end == number || *end || fd < 0 || fd > 1 << 20 || fcntl((int)fd, F_GETFD) < 0) {
+		ms_err_set(err, "cannot write to '%s': no open descriptor", text);
+		return NULL;
+	}
+	if ((fcntl((int)fd, F_GETFL) & O_ACCMODE) == O_RDONLY) {
+		ms_err_set(err, "cannot write to '%s': open for reading only", text);
+		return NULL;
+	}
+	/* The command shall not have it. */
+	int own = fcntl((int)fd, F_DUPFD_CLOEXEC, 3);
+	if (own < 0) {
+		ms_err_sys(err, "cannot write to '%s'", text);
+		return NULL;
+	}
+	fcntl((int)fd, F_SETFD, FD_CLOEXEC);
+	return make_output(o, own, text, -1, NULL);
+}
+
+/* ---- FILE and FILE~ ---- */
+
+enum held { OURS, ANOTHERS, MOVED };
+
+/* Takes the lock by which readers see that a trace grows, and a second recorder that it is taken.
+ * MOVED: it is not, or not any more, what has FILE's name. */
+static enum held hold(const struct files *f, int fd)
+{
+	struct stat st;
+	if (ms_trace_lock(fd) && (errno == EAGAIN || errno == EACCES))
+		return ANOTHERS;
+	return fstat(fd, &st) || !ms_dest_is(f->dest.folder, f->dest.name, st.st_dev, st.st_ino)
+		       ? MOVED
+		       : OURS;
+}
+
+static int taken(const struct files *f, struct ms_err *err)
+{
+	return ms_err_set(err, "cannot write '%s': another ms-record is writing it", f->path);
+}
+
+/* FILE~ gives way if an earlier recording made it. */
+static int keep_old(struct files *f, struct ms_err *err)
+{
+	char old[NAME_MAX + 2];
+	struct stat st;
+	int folder = f->dest.folder;
+	snprintf(old, sizeof old, "%s~", f->dest.name);
+	if (!fstatat(folder, old, &st, AT_SYMLINK_NOFOLLOW) &&
+	    !(S_ISREG(st.st_mode) && ms_dest_ours(&st) &&
+	      (!st.st_size || ms_dest_is_trace(folder, old))))
+		return ms_err_set(err,
+				  "cannot keep the old '%s' as '%s~': what has that name is no "
+				  "trace of yours; move it away, or name another file",
+				  f->path, f->path);
+	if (renameat(folder, f->dest.name, folder, old))
+		return ms_err_sys(err, "cannot rename '%s' to '%s~'", f->path, f->path);
+	f->has_old = true;
+	return 0;
+}
+
+/* What has the name makes room: an empty file of ours goes, any other file is kept once as FILE~.
+ */
+static int move_old(struct files *f, struct ms_err *err)
+{
+	struct stat st;
+	int folder = f->dest.folder;
+	enum held held = OURS;
+	if (fstatat(folder, f->dest.name, &st, AT_SYMLINK_NOFOLLOW))
+		return 0; /* another recorder was faster */
+	if (!S_ISREG(st.st_mode))
+		return ms_err_set(err, "cannot write '%s': it was replaced meanwhile", f->path);
+	int fd = openat(folder, f->dest.name, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+	if (fd >= 0) /* if we may */
+		held = hold(f, fd);
+	int rc = 0;
+	if (held == ANOTHERS) /* its folder of further traces would go from under it */
+		rc = taken(f, err);
+	else if (held == OURS && !st.st_size && ms_dest_ours(&st))
+		unlinkat(folder, f->dest.name, 0);
+	else if (held == OURS)
+		rc = keep_old(f, err);
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+/* A file that nobody else has made or opened. Two recorders may want it at once: the lock decides.
+ */
+static int open_regular(struct files *f, struct ms_err *err)
+{
+	for (unsigned i = 0; i < OPEN_TRIES; i++) {
+		int fd = ms_dest_create(f->dest.folder, f->dest.name);
+		if (fd < 0 && errno != EEXIST)
+			return ms_err_sys(err, "cannot write '%s'", f->path);
+		if (fd < 0) {
+			if (move_old(f, err))
+				return -1;
+			continue;
+		}
+		enum held held = hold(f, fd);
+		if (held == OURS)
+			return fd;
+		close(fd);
+		if (held == ANOTHERS)
+			break;
+	}
+	return taken(f, err);
+}
+
+/* ---- FILE.d ---- */
+
+static bool is_index(int folder)
+{
+	char head[sizeof INDEX_HEAD - 1];
+	int fd = openat(folder, "index", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	bool is = fd >= 0 && read(fd, head, sizeof head) == (ssize_t)sizeof head &&
+		  !memcmp(head, INDEX_HEAD, sizeof head);
+	if (fd >= 0)
+		close(fd);
+	return is;
+}
+
+/* EXE.PID.IMAGE.trace, or the index. */
+static bool is_ours(int folder, const char *name)
+{
+	struct stat st;
+	size_t n = strlen(name), parts = 0;
+	if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode) ||
+	    !ms_dest_ours(&st))
+		return false;
+	if (!strcmp(name, "index"))
+		return true;
+	if (n < 6 || strcmp(name + n - 6, ".trace") != 0)
+		return false;
+	for (n -= 6; parts < 2 && n; parts++) {
+		size_t digits = 0;
+		while (n && name[n - 1] >= '0' && name[n - 1] <= '9')
+			n--, digits++;
+		if (!digits || !n || name[--n] != '.')
+			return false;
+	}
+	return parts == 2;
+}
+
+/* Calls `act` for what is in the folder, but . and .., until it says stop. */
+static bool each_file(int folder, bool (*act)(int folder, const char *name))
+{
+	int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	bool all = d != NULL;
+	if (!d && fd >= 0)
+		close(fd);
+	for (struct dirent *e; all && (e = readdir(d));)
+		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+			all = act(folder, e->d_name);
+	if (d)
+		closedir(d);
+	return all;
+}
+
+static bool stop(int folder, const char *name)
+{
+	(void)folder;
+	(void)name;
+	return false;
+}
+
+static bool remove_ours(int folder, const char *name)
+{
+	if (is_ours(folder, name))
+		unlinkat(folder, name, 0);
+	return true;
+}
+
+/* Opens FILE.d of an earlier run of ours. -1: there is none; *foreign: what has the name is not of
+ * a recording. */
+static int open_earlier(const struct files *f, bool *foreign)
+{
+	struct stat st;
+	int fd = openat(f->beside, last_part(f->folder),
+			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	*foreign = fd < 0 && errno != ENOENT;
+	if (fd < 0)
+		return -1;
+	if (!fstat(fd, &st) && ms_dest_ours(&st) && (is_index(fd) || each_file(fd, stop)))
+		return fd;
+	*foreign = true;
+	close(fd);
+	return -1;
+}
+
+static int refuse_foreign(const struct files *f, struct ms_err *err)
+{
+	return ms_err_set(
+		err,
+		"cannot write '%s': '%s', where further programs' traces go, is no folder "
+		"of an earlier recording of yours; move it away, name another file, or "
+		"use --follow=none",
+		f->path, f->folder);
+}
+
+/* Said before the command runs, not when its first child is to be recorded. */
+static int check_folder(const struct files *f, const struct options *o, struct ms_err *err)
+{
+	bool foreign;
+	int fd = open_earlier(f, &foreign);
+	if (fd >= 0)
+		close(fd);
+	return foreign && o->follow != FOLLOW_NONE && !o->poll.on ? refuse_foreign(f, err) : 0;
+}
+
+void files_begin(struct files *f)
+{
+	bool foreign;
+	int fd = f->folder && f->inside < 0 ? open_earlier(f, &foreign) : -1;
+	if (fd < 0)
+		return;
+	each_file(fd, remove_ours);
+	close(fd);
+	unlinkat(f->beside, last_part(f->folder), AT_REMOVEDIR);
+}
+
+static int make_folder(struct files *f, struct ms_err *err)
+{
+	struct stat st;
+	const char *name = last_part(f->folder);
+	if (f->inside >= 0)
+		return 0;
+	files_begin(f);
+	if (mkdirat(f->beside, name, 0700) && errno != EEXIST)
+		return ms_err_sys(err, "cannot make folder '%s'", f->folder);
+	int fd = openat(f->beside, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) || !ms_dest_ours(&st)) {
+		if (fd >= 0)
+			close(fd);
+		return refuse_foreign(f, err);
+	}
+	ms_give_to_user(fd);
+	f->inside = fd;
+	index_open(&f->index, fd);
+	return 0;
+}
+
+/* ---- both ---- */
+
+/* FILE.d is beside the name that was given, FILE~ beside what that leads to. */
+static int find_beside(struct files *f, struct ms_err *err)
+{
+	const char *slash = strrchr(f->path, '/');
+	f->beside = f->dest.folder;
+	if (f->dest.followed) {
+		size_t n = slash == f->path ? 1 : slash ? (size_t)(slash - f->path) : 0;
+		char *folder = strndup(f->path, n);
+		f->beside = open(n && folder ? folder : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+		free(folder);
+	}
+	if (f->beside < 0 || asprintf(&f->folder, "%s.d", f->path) < 0) {
+		f->folder = NULL;
+		ms_err_sys(err, "cannot write '%s'", f->path);
+		return -1;
+	}
+	return 0;
+}
+
+static struct output *open_file(struct files *f, const struct options *o, struct ms_err *err)
+{
+	struct stat st;
+	if (find_beside(f, err) || check_folder(f, o, err))
+		return NULL;
+	int fd = open_regular(f, err);
+	if (fd < 0)
+		return NULL;
+	if (!fstat(fd, &st)) {
+		f->dev = st.st_dev;
+		f->ino = st.st_ino;
+	}
+	return make_output(o, fd, f->path, f->dest.folder, f->dest.name);
+}
+
+struct output *files_open(struct files *f, const struct options *o, const char *exe, pid_t pid,
+			  struct ms_err *err)
+{
+	*f = (struct files){.dest.folder = -1, .beside = -1, .inside = -1};
+	f->path = expand(o->output ? o->output : "%e.%p.trace", exe, pid, err);
+	if (!f->path)
+		return NULL;
+	bool number = !strncmp(f->path, "fd:", 3);
+	if (!number && ms_dest_find(&f->dest, f->path, err))
+		return NULL;
+	if (!number && f->dest.fd < 0 && (!f->dest.st.st_mode || S_ISREG(f->dest.st.st_mode)))
+		return open_file(f, o, err);
+	if (o->keep_live) {
+		ms_err_set(err, "--keep needs a regular file, not '%s'", f->path);
+		return NULL;
+	}
+	if (number || f->dest.fd >= 0)
+		return open_descriptor(o, f->path, number ? f->path + 3 : f->dest.name, err);
+	int fd = ms_dest_open_special(&f->dest, f->path, err);
+	return fd < 0 ? NULL : make_output(o, fd, f->path, -1, NULL);
+}
+
+void files_discard(struct files *f)
+{
+	char old[NAME_MAX + 2];
+	int folder = f->dest.folder;
+	if (!f->folder || f->discarded || !ms_dest_is(folder, f->dest.name, f->dev, f->ino))
+		return;
+	f->discarded = true;
+	snprintf(old, sizeof old, "%s~", f->dest.name);
+	if (!f->has_old || renameat(folder, old, folder, f->dest.name))
+		unlinkat(folder, f->dest.name, 0);
+}
+
+struct output *files_open_further(struct files *f, const struct options *o, const char *name,
+				  pid_t pid, uint32_t seq, struct ms_err *err)
+{
+	char *path = NULL;
+	if (!f->folder) {
+		ms_err_set(err, "'%s' has no folder for further programs", f->path);
+		return NULL;
+	}
+	if (make_folder(f, err))
+		return NULL;
+	if (asprintf(&path, "%s/%s.%d.%" PRIu32 ".trace", f->folder, name, (int)pid, seq) < 0) {
+		ms_err_set(err, "out of memory");
+		return NULL;
+	}
+	struct output *out = make_output(o, -1, path, f->inside, last_part(path));
+	out->create = true;
+	free(path);
+	return out;
+}
+
+void files_remove(const struct output *o)
+{
+	if (o->ino && ms_dest_is(o->folder, o->name, o->dev, o->ino))
+		unlinkat(o->folder, o->name, 0);
+}
+
+void files_index(struct files *f, const struct image *m)
+{
+	struct ms_err err;
+	/* A run of one image has no folder and so no index. */
+	if (m->number && f->folder && f->inside < 0 && make_folder(f, &err))
+		return;
+	index_add(&f->index, m);
+}
+
+void files_done(struct files *f)
+{
+	if (!f->path) /* never opened */
+		return;
+	index_close(&f->index);
+	if (f->beside >= 0 && f->beside != f->dest.folder)
+		close(f->beside);
+	ms_dest_close(&f->dest);
+	if (f->inside >= 0)
+		close(f->inside);
+	free(f->path);
+	free(f->folder);
+	f->path = f->folder = NULL;
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT
+ * Forked children that began to record.
+ *
+ * A child says its number in its own pid namespace, in memory that anyone of its tree can write. So
+ * it is believed only when that process has this very memory mapped; one that cannot be found is
+ * over, and all that it did is in its slot.
+ */
+#include "fork_children.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "control.h"
+#include "ms-record/heap/forks.h"
+#include "handshake.h"
+#include "ms-record/session/info.h"
+#include "libcommon/proc/proc.h"
+#include "ms-record/session/options.h"
+#include "ms-record/session/pool.h"
+
+#define SETTLE_NS UINT64_C(500000000)
+
+enum found { FOUND, FOUND_NOT, FOUND_UNSURE };
+
+/* The number of a process in its own namespace; 0 = it is gone. */
+static uint32_t inner_pid(int proc)
+{
+	char text[4096];
+	return ms_proc_text_at(proc, "status", text, sizeof text) ? ms_proc_status_inner(text) : 0;
+}
+
+/* Does the process have our memory mapped? */
+static enum found has_memory(int proc, uint64_t inode)
+{
+	int fd = openat(proc, "maps", O_RDONLY | O_CLOEXEC);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+	if (!f) {
+		enum found r =
+			fd < 0 && (errno == EACCES || errno == EPERM) ? FOUND_UNSURE : FOUND_NOT;
+		if (fd >= 0)
+			close(fd);
+		return r;
+	}
+	char *line = NULL;
+	size_t room = 0;
+	enum found r = FOUND_NOT;
+	while (r == FOUND_NOT && getline(&line, &room, f) > 0) {
+		struct ms_proc_map map;
+		if (strstr(line, "/memfd:memscope") && ms_proc_parse_map(line, &map) &&
+		    map.inode == inode)
+			r = FOUND;
+	}
+	if (r == FOUND_NOT && ferror(f) && errno != ESRCH)
+		r = FOUND_UNSURE;
+	free(line);
+	fclose(f);
+	return r;
+}
+
+/* The process to which the thread `tid` belongs, if there is one. */
+static uint32_t leader_of(uint32_t tid)
+{
+	char path[48], text[4096];
+	snprintf(path, sizeof path, "/proc/%u/status", tid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	return (uint32_t)ms_proc_status_number(text, "\nTgid:", tid);
+}
+
+/* Is it process `pid` here? Then its folder and descriptor are kept. */
+static enum found try_pid(struct session *s, uint32_t pid)
+{
+	char path[32];
+	snprintf(path, sizeof path, "/proc/%u", pid);
+	int proc = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (proc < 0)
+		return FOUND_NOT;
+	int pidfd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
+	enum found r = has_memory(proc, s->pool->inode);
+	if (r == FOUND_NOT || pidfd < 0) {
+		close(proc);
+		if (pidfd >= 0)
+			close(pidfd);
+		return r;
+	}
+	s->proc = proc;
+	s->pidfd = pidfd;
+	s->pid = (pid_t)pid;
+	return r;
+}
+
+/* The process that has the number `pid` where it lives. */
+static enum found look_through_all(struct session *s, uint32_t pid)
+{
+	enum found r = FOUND_NOT;
+	DIR *d = opendir("/proc");
+	for (struct dirent *e; d && r == FOUND_NOT && (e = readdir(d));) {
+		int proc = e->d_name[0] > '0' && e->d_name[0] <= '9'
+				   ? openat(dirfd(d), e->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+				   : -1;
+		if (proc >= 0 && inner_pid(proc) == pid)
+			r = try_pid(s, (uint32_t)strtoul(e->d_name, NULL, 10));
+		if (proc >= 0)
+			close(proc);
+	}
+	if (d)
+		closedir(d);
+	return r;
+}
+
+/* May children of the process live in another namespace than ours? */
+static bool other_namespace(const struct identity *parent)
+{
+	char own[64] = "", theirs[64] = "", path[48];
+	snprintf(path, sizeof path, "/proc/%d/ns/pid_for_children", (int)parent->pid);
+	ssize_t a = readlink("/proc/self/ns/pid", own, sizeof own - 1);
+	ssize_t b = readlink(path, theirs, sizeof theirs - 1);
+	return !parent->same_pidns || (a > 0 && (b <= 0 || strcmp(own, theirs) != 0));
+}
+
+static enum found find_process(struct session *s, const struct identity *parent)
+{
+	uint32_t pid = s->claimed_pid ? leader_of(s->claimed_pid) : 0;
+	/* A child of a raw clone may have its parent's number still. */
+	if (pid && parent && pid == (uint32_t)parent->pid && parent->same_pidns)
+		return FOUND_UNSURE;
+	enum found r = pid ? try_pid(s, pid) : FOUND_NOT;
+	if (r == FOUND_NOT && s->claimed_pid && (!parent || other_namespace(parent)))
+		r = look_through_all(s, s->claimed_pid);
+	if (r == FOUND_NOT)
+		s->pid = (pid_t)s->claimed_pid;
+	s->known = r != FOUND_UNSURE && s->claimed_pid;
+	return r;
+}
+
+static void end_at_once(struct control *c, struct session *s)
+{
+	struct session *now = handshake_running_session(c, s->pid);
+	if (now && now != s && !now->forked)
+		handshake_replace(c, s, now);
+	else
+		control_end(c, s, SESSION_EXITED, -1);
+}
+
+static void begin(struct control *c, struct session *s)
+{
+	/* Set by the draining thread before it handed the session over, and not changed since. */
+	const struct identity *parent = s->parent_who;
+	enum found r = find_process(s, parent);
+	s->image = c->next_image++;
+	s->parent_image = parent ? parent->image + 1 : 0;
+	s->may_drop = c->opt->follow != FOLLOW_ALL;
+	pause_adopt(s, &c->run);
+	memcpy(s->run_id, c->run_id, sizeof s->run_id);
+	info_names(s, parent);
+	s->out = files_open_further(&c->files, c->opt, s->name, s->pid, s->image, &c->refused);
+	if (!s->out) { /* no folder could be made: said in the end */
+		s->out = output_new(-1, "/dev/null");
+		s->may_drop = true;
+	}
+	s->file = strdup(s->out->path);
+	if (r !=
+	    FOUND_NOT) /* its first sample comes with the next tick: many do not live so long */
+		s->signature = session_signature(s->proc);
+	/* Before the draining thread has it: it may be over already. */
+	s->next = c->sessions;
+	c->sessions = s;
+	if (r == FOUND_NOT)
+		end_at_once(c, s);
+	else if (c->stopped || c->closing)
+		control_end(c, s, SESSION_STOPPED, -1);
+	drain_add(&c->drain, s);
+	scanner_add(&c->scanner, s);
+}
+
+void fork_children_accept(struct control *c)
+{
+	for (struct session *s; (s = drain_next_child(&c->drain));)
+		begin(c, s);
+}
+
+void fork_children_settle(struct control *c)
+{
+	uint64_t start = clock_mono();
+	uint32_t rounds = drain_rounds(&c->drain), images = c->next_image;
+	/* Children of those that are found come last. */
+	while (clock_mono() < start + SETTLE_NS && !c->skip_symbols) {
+		drain_wake(&c->drain);
+		usleep(200);
+		fork_children_accept(c);
+		if (c->next_image != images) {
+			images = c->next_image;
+			rounds = drain_rounds(&c->drain);
+		} else if (drain_rounds(&c->drain) - rounds >= 2) {
+			return;
+		}
+	}
+}

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: MIT
+ * The handshake with guests.
+ *
+ * The name is random, but anyone can list abstract sockets: the kernel says who is at the other
+ * end, and only our own user's processes, root's, or descendants of ours are answered.
+ */
+#include "handshake.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "control.h"
+#include "fork_children.h"
+#include "ms-record/session/frames_list.h"
+#include "ms-record/attach/hook_late.h"
+#include "ms-record/attach/hook_launch.h"
+#include "ms-record/session/info.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/base/err.h"
+#include "libcommon/proc/proc.h"
+#include "ms-record/session/modules.h"
+#include "ms-record/session/options.h"
+#include "pass_file.h"
+#include "ms-record/session/pool.h"
+#include "ms-record/session/samples.h"
+
+#define ANCESTORS_MAX 64
+
+int handshake_listen(struct control *c, struct ms_err *err)
+{
+	uint64_t random[2];
+	if (getrandom(random, sizeof random, 0) != sizeof random)
+		return ms_err_sys(err, "cannot get random bytes");
+	snprintf(c->socket_name, sizeof c->socket_name, "memscope-%016llx%016llx",
+		 (unsigned long long)random[0], (unsigned long long)random[1]);
+	struct sockaddr_un a = {.sun_family = AF_UNIX};
+	size_t n = strlen(c->socket_name);
+	memcpy(a.sun_path + 1, c->socket_name, n);
+	c->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (c->listener < 0 ||
+	    bind(c->listener, (struct sockaddr *)&a,
+		 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n)) ||
+	    listen(c->listener, 1024))
+		return ms_err_sys(err, "cannot make a socket");
+	return 0;
+}
+
+/* ---- who is it ---- */
+
+static pid_t parent_of(pid_t pid)
+{
+	char path[32];
+	struct ms_proc_stat st;
+	snprintf(path, sizeof path, "/proc/%d", (int)pid);
+	int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	bool ok = ms_proc_stat_at(folder, &st);
+	if (folder >= 0)
+		close(folder);
+	return ok ? (pid_t)st.field[MS_STAT_PPID] : 0;
+}
+
+static bool descends(pid_t pid)
+{
+	for (int i = 0; i < ANCESTORS_MAX && pid > 1; i++, pid = parent_of(pid))
+		if (pid == getpid())
+			return true;
+	return false;
+}
+
+static bool is_allowed(const struct control *c, const struct ucred *who)
+{
+	if (who->pid <= 0)
+		return false;
+	if (who->pid == c->launch.pid || who->uid == getuid() || who->uid == 0)
+		return true;
+	return getuid() == 0 && descends(who->pid);
+}
+
+/* ---- a new image ---- */
+
+struct session *handshake_running_session(struct control *c, int pid)
+{
+	for (struct session *s = c->sessions; s; s = s->next)
+		if (s->pid == pid && s->ending == SESSION_RUNS)
+			return s;
+	return NULL;
+}
+
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+/* The name of `file`, in FILE.d, as seen from the trace of `old`. */
+static char *relative(const struct control *c, const struct session *old, const char *file)
+{
+	char *path = NULL;
+	if (old->launched) {
+		if (asprintf(&path, "%s/%s", last_part(c->files.folder), last_part(file)) < 0)
+			path = NULL;
+		return path;
+	}
+	return strdup(last_part(file));
+}
+
+/* The names of an image: its executable's, and as it is shown. */
+struct image_name {
+	char exe[4097];
+	char *name;
+};
+
+static void read_name(struct image_name *n, pid_t pid)
+{
+	char path[32];
+	snprintf(path, sizeof path, "/proc/%d", (int)pid);
+	int proc = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	ssize_t got = readlinkat(proc, "exe", n->exe, sizeof n->exe - 1);
+	if (got <= 0)
+		got = stpcpy(n->exe, "unknown") - n->exe;
+	n->exe[got] = '\0';
+	n->name = info_name(proc, n->exe);
+	if (proc >= 0)
+		close(proc);
+}
+
+/* The trace for an image: FILE for the first of the command, else one in FILE.d. */
+static struct output *trace_for(struct control *c, pid_t pid, const struct image_name *n,
+				struct ms_err *err)
+{
+	if (c->first && pid == c->launch.pid) {
+		struct output *out = c->first;
+		c->first = NULL;
+		return out;
+	}
+	return files_open_further(&c->files, c->opt, n->name, pid, c->next_image, err);
+}
+
+void handshake_replace(struct control *c, struct session *old, const struct session *now)
+{
+	if (now) {
+		old->successor = relative(c, old, now->file);
+		old->replaced_ns = now->clock.start_mono;
+	}
+	control_end(c, old, SESSION_EXECED, -1);
+}
+
+static struct session *begin(struct control *c, pid_t pid, const struct image_name *n,
+			     uint32_t parent)
+{
+	bool launched = c->first && pid == c->launch.pid;
+	bool forks = c->files.folder && options_follow_fork(c->opt, n->exe, n->name);
+	struct output *out = trace_for(c, pid, n, &c->refused);
+	if (!out)
+		return NULL;
+	struct session *s =
+		session_new(c->opt, &c->writer, out, pid, &c->buffer_used, forks, &c->refused);
+	if (!s) {
+		if (launched)
+			c->first = out;
+		else
+			output_free(out);
+		return NULL;
+	}
+	if (launched)
+		files_begin(&c->files);
+	pause_init(s, &c->run);
+	s->launched = launched;
+	s->may_drop = pid != c->launch.pid && c->opt->follow != FOLLOW_ALL;
+	s->image = c->next_image++;
+	s->mem->sample_seed += s->image; /* images are sampled independently of each other */
+	s->parent_image = parent;
+	s->file = strdup(out->path);
+	memcpy(s->run_id, c->run_id, sizeof s->run_id);
+	info_names(s, NULL);
+	info_write(s);
+	modules_read_maps(s);
+	frames_list_all(s);
+	samples_take(s, false);
+	return s;
+}
+
+/* Who forked or became this image. A forked child that does nothing but exec is not kept, so its
+ * parent stands for it. */
+static uint32_t parent_image(struct control *c, pid_t pid, const struct session *old)
+{
+	const struct session *p = old ? old : handshake_running_session(c, parent_of(pid));
+	if (!p)
+		return 0;
+	bool kept = !p->may_drop || __atomic_load_n(&p->kept_for_sure, __ATOMIC_ACQUIRE);
+	return p->forked && !kept ? p->parent_image : p->image + 1;
+}
+
+/* A wanted image that is not recorded. */
+static void missed(struct control *c, pid_t pid, uint32_t parent, const char *exe,
+		   struct session *old, const char *why)
+{
+	images_missed(c, pid, parent, clock_mono(), exe,
+		      c->stopped || c->over ? "recording had stopped" : why);
+	if (old) { /* it is known what became of it */
+		free(old->became);
+		old->became = NULL;
+	}
+}
+
+struct output *handshake_trace_for(struct control *c, int pid, struct session **old,
+				   uint32_t *parent, struct ms_err *err)
+{
+	struct image_name n;
+	fork_children_accept(c);
+	read_name(&n, pid);
+	*old = handshake_running_session(c, pid);
+	*parent = parent_image(c, pid, *old);
+	struct output *out = trace_for(c, pid, &n, err);
+	free(n.name);
+	return out;
+}
+
+bool handshake_wanted(const struct control *c, int pid)
+{
+	struct image_name n;
+	read_name(&n, pid);
+	bool further = !c->first || pid != c->launch.pid;
+	bool wanted = pid == c->launch.pid || options_follow_exec(c->opt, n.exe, n.name);
+	free(n.name);
+	return wanted && !c->stopped && !c->over && (!further || c->files.folder);
+}
+
+void handshake_missed(struct control *c, int pid, const char *why)
+{
+	struct image_name n;
+	fork_children_accept(c);
+	read_name(&n, pid);
+	struct session *old = handshake_running_session(c, pid);
+	missed(c, pid, parent_image(c, pid, old), n.exe, old, why);
+	if (old)
+		handshake_replace(c, old, NULL);
+	free(n.name);
+}
+
+/* The session for a process that asked for one, or NULL: not recorded. */
+static struct session *new_image(struct control *c, pid_t pid)
+{
+	struct image_name n;
+	fork_children_accept(c); /* the same process may have been a forked child just now */
+	struct session *old = handshake_running_session(c, pid), *s = NULL;
+	bool further = !c->first || pid != c->launch.pid;
+	read_name(&n, pid);
+	/* The command's own process is followed through what it becomes. */
+	bool follow = pid == c->launch.pid || options_follow_exec(c->opt, n.exe, n.name);
+	uint32_t parent = parent_image(c, pid, old);
+	if (follow && !c->stopped && !c->over && (!further || c->files.folder))
+		s = begin(c, pid, &n, parent);
+	if (!s && further && follow)
+		missed(c, pid, parent, n.exe, old, c->refused.text);
+	free(n.name);
+	if (old)
+		handshake_replace(c, old, s);
+	if (s) {
+		s->next = c->sessions;
+		c->sessions = s;
+	}
+	return s;
+}
+
+/* ---- the handshake ---- */
+
+static bool read_handshake(int fd, struct mg_handshake *h)
+{
+	struct timeval wait = {1, 0}; /* on a busy machine it may sleep here; it waits for 5 s */
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof wait);
+	return recv(fd, h, sizeof *h, 0) == sizeof *h && h->magic == MG_MAGIC &&
+	       h->version == MG_LAYOUT_VERSION;
+}
+
+bool handshake_reply(int fd, const struct session *s)
+{
+	struct mg_handshake_reply w = {.magic = MG_MAGIC,
+				       .version = MG_LAYOUT_VERSION,
+				       .accept = s != NULL,
+				       .bytes = s ? s->pool->bytes : 0};
+	return pass_file(fd, &w, sizeof w, s ? s->pool->memfd : -1);
+}
+
+/* The program waits meanwhile. Where the command itself has a function that was named and cannot be
+ * hooked, it is not run: it has done nothing yet. */
+static void place_hooks(struct control *c, struct session *s, int fd)
+{
+	struct ms_err err = {0};
+	bool placed[MG_HOOKS_MAX] = {false};
+	int rc = hook_launch(s, &c->opt->hooks, fd, placed, s->launched, &err);
+	for (size_t i = 0; i < c->opt->hooks.n; i++)
+		if (placed[i])
+			hook_late_placed(c, s, i);
+	if (err.text[0] && !c->hooks_refused.text[0])
+		c->hooks_refused = err;
+	if (rc && s->launched) {
+		c->not_run = true;
+		kill(c->launch.pid, SIGKILL);
+	}
+}
+
+bool handshake_receive(const struct control *c, int fd, int *pid)
+{
+	struct ucred who;
+	socklen_t n = sizeof who;
+	struct mg_handshake h;
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n) || !is_allowed(c, &who) ||
+	    !read_handshake(fd, &h))
+		return false;
+	*pid = who.pid;
+	return true;
+}
+
+static void answer(struct control *c, int fd)
+{
+	int pid;
+	if (!handshake_receive(c, fd, &pid))
+		return;
+	struct session *s = new_image(c, pid);
+	bool hooks = s && hook_launch_wanted(s, &c->opt->hooks);
+	if (s) { /* everybody knows it before it runs: it may be gone before we do again */
+		drain_add(&c->drain, s);
+		scanner_add(&c->scanner, s);
+	}
+	bool sent = handshake_reply(fd, s);
+	if (!s)
+		return;
+	if (hooks && sent)
+		place_hooks(c, s, fd);
+	if (!sent)
+		control_end(c, s, SESSION_STOPPED, -1);
+}
+
+void handshake_accept(struct control *c)
+{
+	for (int fd; (fd = accept4(c->listener, NULL, NULL, SOCK_CLOEXEC)) >= 0;) {
+		answer(c, fd);
+		close(fd);
+	}
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT
+ * The images of a run that are over.
+ */
+#include "images.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "ms-record/base/clock.h"
+#include "control.h"
+#include "ms-record/base/elffile.h"
+#include "libcommon/base/arena.h"
+#include "ms-record/session/options.h"
+#include "ms-record/session/samples.h"
+
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+static struct image *add(struct control *c)
+{
+	struct image *i = MS_PUSH(&c->images);
+	memset(i, 0, sizeof *i);
+	return i;
+}
+
+static struct image *add_session(struct control *c, const struct session *s)
+{
+	struct image *i = add(c);
+	i->name = strdup(s->name);
+	i->exe = strdup(s->exe);
+	i->file = strdup(s->file);
+	i->pid = s->pid;
+	i->number = s->image;
+	i->parent = s->parent_image;
+	i->started_ns = s->clock.start_mono > c->start_ns ? s->clock.start_mono - c->start_ns : 0;
+	i->bytes = __atomic_load_n(&s->out->bytes, __ATOMIC_RELAXED);
+	i->duration_ns = s->ended_ns;
+	i->rss_at_peak = samples_rss_at(s, s->stats.peak_ns);
+	i->ending = s->ending;
+	i->exit_status = s->exit_status;
+	i->scan = *scan_result(s->scan);
+	i->stats = s->out->full ? s->out->written : s->stats;
+	i->mid_run = s->preexisting != NULL;
+	if (s->preexisting)
+		i->preexisting = preexisting_counts(s->preexisting);
+	i->sampled = s->opt->sample_bytes != 0;
+	i->full = s->out->full;
+	i->full_ns = s->out->written_ns;
+	i->dropped_events = s->out->dropped_events;
+	i->dropped_ns = s->out->dropped_ns;
+	memcpy(i->allocator, s->allocator, sizeof i->allocator);
+	memcpy(i->disabled, s->disabled, sizeof i->disabled);
+	memcpy(i->damage, s->damage, sizeof i->damage);
+	i->forks = s->forks;
+	i->passed_early = s->passed_early;
+	i->no_usable = s->no_usable;
+	i->guest_ready = s->guest_ready;
+	i->dev = s->out->dev;
+	i->ino = s->out->ino;
+	if (__atomic_load_n(&s->out->failed, __ATOMIC_ACQUIRE)) {
+		i->error_number = s->out->error_number;
+		i->error = strdup(s->out->err.text);
+	}
+	return i;
+}
+
+void images_settle(struct control *c, const struct session *s)
+{
+	struct image *i = add_session(c, s);
+	i->kept = !s->may_drop || !session_trivial(s);
+	if (!i->kept) {
+		strcpy(i->note, "trivial");
+		c->trivial++;
+		files_remove(s->out);
+		limit_give_back(&c->writer.limit, i->bytes);
+	} else if (!s->launched) {
+		c->kept++;
+	}
+	files_index(&c->files, i);
+	/* An attached process is not followed into another program. */
+	bool hidden = s->became && s->ending == SESSION_EXECED && !s->successor && !c->attached;
+	if (hidden && (s->pid == c->launch.pid ||
+		       options_follow_exec(c->opt, s->became, last_part(s->became))))
+		images_missed(c, s->pid, s->image + 1, s->changed_ns, s->became, s->became_why);
+}
+
+void images_missed(struct control *c, pid_t pid, uint32_t parent, uint64_t mono_ns, const char *exe,
+		   const char *why)
+{
+	struct image *i = add(c);
+	i->name = strdup(last_part(exe));
+	for (char *p = i->name; *p; p++)
+		if ((unsigned char)*p <= ' ' || *p == 127)
+			*p = '_'; /* as in names of files and on screens */
+	i->exe = strdup(exe);
+	i->pid = pid;
+	i->number = c->next_image++;
+	i->parent = parent;
+	i->started_ns = mono_ns > c->start_ns ? mono_ns - c->start_ns : 0;
+	snprintf(i->note, sizeof i->note, "not recorded: %s", why);
+	c->missed++;
+	files_index(&c->files, i);
+}
+
+void images_free(struct control *c)
+{
+	for (size_t i = 0; i < c->images.n; i++) {
+		free(c->images.v[i].name);
+		free(c->images.v[i].exe);
+		free(c->images.v[i].file);
+		free(c->images.v[i].error);
+	}
+	free(c->images.v);
+}
+
+const char *images_lost(const struct image *m)
+{
+	struct stat st;
+	if (!m->kept || !m->ino || m->error)
+		return NULL;
+	if (stat(m->file, &st))
+		return "removed";
+	return st.st_dev == m->dev && st.st_ino == m->ino ? NULL : "replaced by another file";
+}
+
+bool images_own_malloc(const struct image *m)
+{
+	int fd = open(m->exe, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	bool yes = fd >= 0 && elffile_defines(fd, "malloc");
+	if (fd >= 0)
+		close(fd);
+	return yes;
+}

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT
+ * The processes of -p.
+ */
+#include "multi_attach.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ms-record/attach/attach.h"
+#include "control.h"
+#include "images.h"
+#include "ms-record/session/info.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/base/err.h"
+#include "libcommon/base/units.h"
+#include "ms-record/session/options.h"
+#include "standby_attach.h"
+
+/* ---- what was asked for ---- */
+
+static int add_pid(struct options *o, const char *text, struct ms_err *err)
+{
+	uint64_t n;
+	if (ms_parse_count(text, "--pid", 1, INT32_MAX, &n, err))
+		return -1;
+	for (size_t i = 0; i < o->pids.n; i++)
+		if (o->pids.v[i] == (pid_t)n)
+			return ms_err_set(err, "bad --pid '%s': it is given twice", text);
+	if (o->pids.n == MULTI_ATTACH_MAX)
+		return ms_err_set(err, "bad --pid '%s': at most %u processes at a time", text,
+				  MULTI_ATTACH_MAX);
+	*MS_PUSH(&o->pids) = (pid_t)n;
+	return 0;
+}
+
+int multi_attach_parse(struct options *o, const char *text, struct ms_err *err)
+{
+	for (const char *p = text;; p++) {
+		char one[32];
+		size_t n = strcspn(p, ",");
+		snprintf(one, sizeof one, "%.*s", (int)n, p);
+		if (n >= sizeof one || !n)
+			return ms_err_set(err, "bad --pid '%s': a number is needed", text);
+		if (add_pid(o, one, err))
+			return -1;
+		p += n;
+		if (!*p)
+			return 0;
+	}
+}
+
+/* ---- one of them ---- */
+
+static void select_one(struct control *c, const struct attach_process *p)
+{
+	c->attach = p->attach;
+	c->launch.pid = p->pid;
+	c->launch.program = p->program;
+}
+
+/* The first that is not given up. */
+static const struct attach_process *first_good(const struct control *c)
+{
+	for (size_t i = 0; i < c->multi_attach.all.n; i++)
+		if (!c->multi_attach.all.v[i].failed)
+			return &c->multi_attach.all.v[i];
+	return NULL;
+}
+
+static void select_first(struct control *c)
+{
+	const struct attach_process *p = first_good(c);
+	if (!p && c->multi_attach.all.n)
+		p = &c->multi_attach.all.v[0];
+	if (p)
+		select_one(c, p);
+}
+
+static void refuse(struct control *c, struct attach_process *p, const struct ms_err *why)
+{
+	struct refusal *r = MS_PUSH(&c->multi_attach.refused);
+	p->failed = true;
+	*r = (struct refusal){p->pid, strdup(why->text)};
+}
+
+/* 0 as long as one is left. One alone says why itself. */
+static int settle(struct control *c, struct ms_err *err)
+{
+	struct multi_attach *s = &c->multi_attach;
+	select_first(c);
+	if (first_good(c))
+		return 0;
+	if (s->asked > 1)
+		return ms_err_set(err, "none of the %zu processes could be attached to", s->asked);
+	ms_err_set(err, "%s", s->refused.v[0].why);
+	free(s->refused.v[--s->refused.n].why);
+	return -1;
+}
+
+/* ---- looking ---- */
+
+static int look_at(struct control *c, struct attach_process *p, struct ms_err *err)
+{
+	struct standby_attach w;
+	int standby = standby_attach_look(&w, p->pid, c->opt, err);
+	if (standby > 0) {
+		char path[32], exe[4097];
+		snprintf(path, sizeof path, "/proc/%d/exe", (int)p->pid);
+		ssize_t n = readlink(path, exe, sizeof exe - 1);
+		exe[n > 0 ? n : 0] = '\0';
+		p->program = strdup(n > 0 ? exe : "unknown");
+		p->standby = ms_xcalloc(1, sizeof *p->standby);
+		*p->standby = w;
+	}
+	if (standby)
+		return standby > 0 ? 0 : -1;
+	select_one(c, p);
+	int rc = attach_look(c, err);
+	p->attach = c->attach;
+	p->program = c->launch.program;
+	return rc;
+}
+
+int multi_attach_look(struct control *c, struct ms_err *err)
+{
+	struct multi_attach *s = &c->multi_attach;
+	s->asked = c->opt->pids.n;
+	for (size_t i = 0; i < s->asked; i++) {
+		struct ms_err why = {0};
+		struct attach_process *p = MS_PUSH(&s->all);
+		*p = (struct attach_process){.pid = c->opt->pids.v[i]};
+		if (look_at(c, p, &why))
+			refuse(c, p, &why);
+	}
+	return settle(c, err);
+}
+
+/* ---- mapping ---- */
+
+/* The name of its trace is its own, where the name says whose it is. */
+static int own_file(struct control *c, const struct attach_process *p, struct ms_err *err)
+{
+	if (c->sessions) {
+		char folder[32];
+		snprintf(folder, sizeof folder, "/proc/%d", (int)p->pid);
+		int proc = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		char *name = info_name(proc, p->program ? p->program : "unknown");
+		c->first = files_open_further(&c->files, c->opt, name, p->pid, c->next_image, err);
+		free(name);
+		if (proc >= 0)
+			close(proc);
+	} else if (!c->first) { /* the one before did not come to it */
+		files_done(&c->files);
+		memset(&c->files, 0, sizeof c->files);
+		c->first = files_open(&c->files, c->opt, p->program, p->pid, err);
+	}
+	return c->first ? 0 : -1;
+}
+
+static void give_up_file(struct control *c)
+{
+	if (c->first && !c->sessions)
+		files_discard(&c->files);
+	output_free(c->first);
+	c->first = NULL;
+}
+
+static int prepare(struct control *c, struct attach_process *p, struct ms_err *err)
+{
+	return p->standby ? standby_attach_prepare(c, p->standby, p->pid, err)
+			  : attach_prepare(c, err);
+}
+
+int multi_attach_prepare(struct control *c, struct ms_err *err)
+{
+	struct multi_attach *s = &c->multi_attach;
+	if (s->all.n > 1 && !c->files.folder)
+		return ms_err_set(
+			err, "several processes need a regular file for their traces, not '%s'",
+			c->files.path);
+	for (size_t i = 0; i < s->all.n; i++) {
+		struct ms_err why = {0};
+		struct attach_process *p = &s->all.v[i];
+		if (p->failed)
+			continue;
+		select_one(c, p);
+		bool further = c->sessions != NULL;
+		if (own_file(c, p, &why) || prepare(c, p, &why)) {
+			give_up_file(c);
+			refuse(c, p, &why);
+			continue;
+		}
+		p->session = c->sessions;
+		p->session->launched = !further;
+	}
+	return settle(c, err);
+}
+
+/* ---- recording ---- */
+
+/* Nothing of it will come: its trace is ended, and empty. */
+static void end_now(struct control *c, struct attach_process *p)
+{
+	drain_add(&c->drain, p->session);
+	control_end(c, p->session, SESSION_STOPPED, -1);
+}
+
+static void note_refusals(struct control *c)
+{
+	const struct multi_attach *s = &c->multi_attach;
+	for (size_t i = 0; i < s->refused.n && s->asked > 1; i++) {
+		const struct refusal *r = &s->refused.v[i];
+		const char *why = strstr(r->why, "): ");
+		char path[32], exe[4097];
+		snprintf(path, sizeof path, "/proc/%d/exe", (int)r->pid);
+		ssize_t n = readlink(path, exe, sizeof exe - 1);
+		exe[n > 0 ? n : 0] = '\0';
+		images_missed(c, r->pid, 0, clock_mono(), n > 0 ? exe : "unknown",
+			      why ? why + 3 : r->why);
+	}
+}
+
+static int go(struct control *c, struct attach_process *p, struct ms_err *err)
+{
+	if (!p->standby)
+		return attach_go(c, p->session, err);
+	standby_attach_go(c, p->session);
+	return 0;
+}
+
+int multi_attach_go(struct control *c, struct ms_err *err)
+{
+	struct multi_attach *s = &c->multi_attach;
+	size_t going = 0;
+	for (size_t i = 0; i < s->all.n; i++) {
+		struct ms_err why = {0};
+		struct attach_process *p = &s->all.v[i];
+		if (p->failed)
+			continue;
+		select_one(c, p);
+		if (!go(c, p, &why)) {
+			scanner_add(&c->scanner, p->session);
+			going++;
+			continue;
+		}
+		refuse(c, p, &why);
+		if (s->asked > 1)
+			end_now(c, p);
+	}
+	if (!going)
+		return settle(c, err);
+	select_first(c);
+	note_refusals(c);
+	return 0;
+}
+
+void multi_attach_detach(struct control *c)
+{
+	for (size_t i = 0; i < c->multi_attach.all.n; i++) {
+		struct attach_process *p = &c->multi_attach.all.v[i];
+		if (p->failed || p->standby)
+			continue; /* the end of a session has a process on standby asleep again */
+		select_one(c, p);
+		attach_detach(c);
+	}
+	select_first(c);
+}
+
+bool multi_attach_ended(const struct control *c)
+{
+	for (size_t i = 0; i < c->multi_attach.all.n; i++) {
+		const struct attach_process *p = &c->multi_attach.all.v[i];
+		if (!p->failed &&
+		    !(p->standby ? standby_attach_ended(p->standby) : attach_ended(p->attach)))
+			return false;
+	}
+	return true;
+}
+
+void multi_attach_free(struct control *c)
+{
+	struct multi_attach *s = &c->multi_attach;
+	for (size_t i = 0; i < s->all.n; i++) {
+		attach_free(s->all.v[i].attach);
+		if (s->all.v[i].standby)
+			standby_attach_free(s->all.v[i].standby);
+		free(s->all.v[i].standby);
+		free(s->all.v[i].program);
+	}
+	if (!c->attached)
+		attach_free(c->attach);
+	if (s->all.n)
+		c->launch.program = NULL;
+	for (size_t i = 0; i < s->refused.n; i++)
+		free(s->refused.v[i].why);
+	free(s->all.v);
+	free(s->refused.v);
+}

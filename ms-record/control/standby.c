@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: MIT
+ * --standby: the holder, who keeps a command's processes ready to be woken.
+ *
+ * It has one thread, and nothing to do but to wait: for the handshake of a program image of the
+ * command's, for a recorder that asks for one, for a recorder or a process that ends.
+ */
+#include "standby.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pwd.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "control.h"
+#include "ms-record/session/frames_list.h"
+#include "handshake.h"
+#include "ms-record/attach/hook_launch.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/base/err.h"
+#include "ms-record/session/modules.h"
+#include "ms-record/session/options.h"
+#include "pass_file.h"
+
+#define LINGER_NS UINT64_C(2000000000)
+
+/* One program image. */
+struct standby_image {
+	struct standby_image *next;
+	struct session *session;
+	int listener;
+	int client; /* connection of who records it; -1 = nobody */
+	pid_t recorder;
+	uint32_t wakes;
+};
+
+struct holder {
+	struct control control; /* its launch, listener and signals are used */
+	struct standby_image *first;
+	int child;      /* pidfd of the command */
+	uint64_t since; /* CLOCK_MONOTONIC: somebody was last seen who may make a handshake */
+	bool forked;    /* the command has started others, as far as that can be seen */
+};
+
+void standby_name(const struct stat *st, char name[STANDBY_NAME_BYTES])
+{
+	snprintf(name, STANDBY_NAME_BYTES, "memscope-standby-%llx", (unsigned long long)st->st_ino);
+}
+
+/* ---- images ---- */
+
+/* Hooks of the image and of all that forked from it pass through again. */
+static void turn_off(struct standby_image *image)
+{
+	struct pool *p = image->session->pool;
+	__atomic_store_n(&p->head->state, MG_OFF, __ATOMIC_SEQ_CST);
+	for (uint32_t i = 0; i < p->slot_max; i++) {
+		struct mg_session *m = (struct mg_session *)(p->memory + pool_slot_at(p, i));
+		uint32_t is_free = MG_SLOT_FREE;
+		__atomic_compare_exchange_n(&p->dir[i].state, &is_free, MG_SLOT_UNREADY, false,
+					    __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+		if (__atomic_load_n(&p->dir[i].state, __ATOMIC_ACQUIRE) == MG_SLOT_TAKEN)
+			__atomic_store_n(&m->state, MG_OFF, __ATOMIC_SEQ_CST);
+	}
+}
+
+static void drop_client(struct standby_image *image)
+{
+	close(image->client);
+	image->client = -1;
+	turn_off(image);
+}
+
+static void free_image(struct standby_image *image)
+{
+	if (image->client >= 0)
+		close(image->client);
+	if (image->listener >= 0)
+		close(image->listener);
+	session_free(image->session);
+	free(image);
+}
+
+/* Removes those of that process. */
+static void remove_images(struct holder *h, pid_t pid)
+{
+	h->since = clock_mono();
+	for (struct standby_image **at = &h->first; *at;) {
+		struct standby_image *image = *at;
+		if (image->session->pid != pid) {
+			at = &image->next;
+			continue;
+		}
+		*at = image->next;
+		h->forked |= __atomic_load_n(&image->session->mem->slots_wanted, __ATOMIC_RELAXED);
+		free_image(image);
+	}
+}
+
+static int listen_for(const struct session *s)
+{
+	struct sockaddr_un a = {.sun_family = AF_UNIX};
+	struct stat st;
+	char name[STANDBY_NAME_BYTES];
+	if (fstat(s->pool->memfd, &st))
+		return -1;
+	standby_name(&st, name);
+	size_t n = strlen(name);
+	memcpy(a.sun_path + 1, name, n);
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd >= 0 &&
+	    !bind(fd, (struct sockaddr *)&a,
+		  (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n)) &&
+	    !listen(fd, 16))
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+/* After the handshake of an image. */
+static struct standby_image *new_image(struct holder *h, pid_t pid)
+{
+	struct ms_err ignored = {0}; /* it runs on unrecorded, as it would asleep */
+	struct control *c = &h->control;
+	h->forked |= h->control.launch.pid != pid;
+	remove_images(h, pid);
+	struct session *s = session_new_standby(c->opt, pid, &c->buffer_used, &ignored);
+	if (!s)
+		return NULL;
+	modules_read_maps(s);
+	frames_list_all(s);
+	modules_read_maps(s);
+	struct standby_image *image = ms_xcalloc(1, sizeof *image);
+	*image = (struct standby_image){.session = s, .client = -1, .listener = listen_for(s)};
+	if (image->listener < 0) {
+		free_image(image);
+		return NULL;
+	}
+	image->next = h->first;
+	h->first = image;
+	return image;
+}
+
+/* Its image waits meanwhile. A command that has a function which cannot be hooked is not run. */
+static void place_hooks(struct control *c, struct standby_image *image, int fd)
+{
+	struct ms_err err = {0};
+	bool placed[MG_HOOKS_MAX] = {false};
+	bool own = image->session->pid == c->launch.pid;
+	if (!hook_launch(image->session, &c->opt->hooks, fd, placed, own, &err) || !own)
+		return;
+	c->hooks_refused = err;
+	c->not_run = true;
+	kill(c->launch.pid, SIGKILL);
+}
+
+static void answer_image(struct holder *h, int fd, int pid)
+{
+	struct control *c = &h->control;
+	struct standby_image *image = new_image(h, pid);
+	bool hooks = image && hook_launch_wanted(image->session, &c->opt->hooks);
+	if (!handshake_reply(fd, image ? image->session : NULL))
+		remove_images(h, pid);
+	else if (hooks)
+		place_hooks(c, image, fd);
+}
+
+static void accept_images(struct holder *h)
+{
+	int pid;
+	for (int fd; (fd = accept4(h->control.listener, NULL, NULL, SOCK_CLOEXEC)) >= 0;) {
+		if (handshake_receive(&h->control, fd, &pid))
+			answer_image(h, fd, pid);
+		close(fd);
+	}
+}
+
+/* ---- recorders ---- */
+
+static void deny(int fd, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void deny(int fd, const char *fmt, ...)
+{
+	struct standby_answer a = {.magic = MG_MAGIC, .version = MG_LAYOUT_VERSION};
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(a.why, sizeof a.why, fmt, ap);
+	va_end(ap);
+	send(fd, &a, sizeof a, MSG_NOSIGNAL | MSG_DONTWAIT);
+	close(fd);
+}
+
+static void deny_user(int fd)
+{
+	const struct passwd *p = getpwuid(geteuid());
+	if (p)
+		deny(fd, "it belongs to user '%s'; run this as that user or as root", p->pw_name);
+	else
+		deny(fd, "it belongs to user '%u'; run this as that user or as root",
+		     (unsigned)geteuid());
+}
+
+/* A recorder says nothing any more; it can only end. */
+static void check_client(struct standby_image *image)
+{
+	char text[64];
+	ssize_t n = recv(image->client, text, sizeof text, MSG_DONTWAIT);
+	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+		drop_client(image);
+}
+
+static bool still_recorded(struct standby_image *image)
+{
+	if (image->client >= 0)
+		check_client(image);
+	return image->client >= 0;
+}
+
+/* A line for each; they fit. */
+static void list_hooks(const struct hooks *hooks, char text[STANDBY_HOOKS_BYTES])
+{
+	for (size_t i = 0; i < hooks->n; i++) {
+		char *end = stpcpy(text, hooks->v[i].text);
+		for (char *p = text; p < end; p++)
+			*p = *p == '\n' ? ' ' : *p;
+		*end = '\n';
+		text = end + 1;
+	}
+}
+
+/* The connection is the recorder's from now on. */
+static void hand_over(struct standby_image *image, int fd, pid_t recorder)
+{
+	struct standby_answer a = {.magic = MG_MAGIC,
+				   .version = MG_LAYOUT_VERSION,
+				   .ok = 1,
+				   .pid = (uint32_t)image->session->pid,
+				   .wake = ++image->wakes,
+				   .shape = pool_shape(image->session->pool)};
+	list_hooks(image->session->hooks, a.hooks);
+	turn_off(image); /* it is; but what the process wrote there is not to be believed */
+	image->client = fd;
+	image->recorder = recorder;
+	if (!pass_file(fd, &a, sizeof a, image->session->pool->memfd))
+		drop_client(image);
+}
+
+static void answer_recorder(struct standby_image *image, int fd)
+{
+	struct timeval wait = {1, 0};
+	struct standby_ask q;
+	struct ucred who;
+	socklen_t n = sizeof who;
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof wait);
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n) ||
+	    (who.uid != 0 && who.uid != geteuid()))
+		deny_user(fd);
+	else if (recv(fd, &q, sizeof q, 0) != sizeof q || q.magic != MG_MAGIC ||
+		 q.version != MG_LAYOUT_VERSION)
+		deny(fd, "another version of ms-record holds it on standby");
+	else if (still_recorded(image))
+		deny(fd, "process %d records it already; end that one first", (int)image->recorder);
+	else
+		hand_over(image, fd, who.pid);
+}
+
+static void accept_recorders(struct standby_image *image)
+{
+	for (int fd; (fd = accept4(image->listener, NULL, NULL, SOCK_CLOEXEC)) >= 0;)
+		answer_recorder(image, fd);
+}
+
+/* ---- the loop ---- */
+
+static void pass_signals(struct holder *h)
+{
+	struct signalfd_siginfo info;
+	while (read(h->control.signals, &info, sizeof info) == sizeof info) {
+		bool terminal = info.ssi_signo == SIGINT || info.ssi_signo == SIGQUIT;
+		if (!terminal && h->child >= 0) /* the terminal sent it to the command too */
+			kill(h->control.launch.pid, (int)info.ssi_signo);
+	}
+}
+
+#define POLL_FIXED 3u
+#define POLL_EACH 3u
+
+static size_t fill(const struct holder *h, struct pollfd *p)
+{
+	size_t n = POLL_FIXED;
+	p[0] = (struct pollfd){h->control.signals, POLLIN, 0};
+	p[1] = (struct pollfd){h->control.listener, POLLIN, 0};
+	p[2] = (struct pollfd){h->child, POLLIN, 0};
+	for (const struct standby_image *image = h->first; image; image = image->next) {
+		p[n++] = (struct pollfd){image->listener, POLLIN, 0};
+		p[n++] = (struct pollfd){image->client, POLLIN, 0};
+		p[n++] = (struct pollfd){image->session->pidfd, POLLIN, 0};
+	}
+	return n;
+}
+
+/* One look at all that came. What is polled may be another list afterwards, so the processes that
+ * ended come last. */
+static void handle_events(struct holder *h, const struct pollfd *p)
+{
+	const struct pollfd *at = p + POLL_FIXED;
+	size_t ended = 0;
+	for (struct standby_image *image = h->first; image; image = image->next, at += POLL_EACH) {
+		if (at[1].revents)
+			check_client(image);
+		if (at[0].revents)
+			accept_recorders(image);
+		ended += at[2].revents != 0;
+	}
+	for (struct standby_image *image = h->first; image && ended;) {
+		struct pollfd over = {image->session->pidfd, POLLIN, 0};
+		pid_t pid = image->session->pid;
+		image = image->next;
+		while (image && image->session->pid == pid)
+			image = image->next;
+		if (poll(&over, 1, 0) > 0)
+			remove_images(h, pid);
+	}
+	if (p[0].revents)
+		pass_signals(h);
+	if (p[1].revents)
+		accept_images(h);
+}
+
+/* Has the command ended? It stays a zombie. */
+static bool poll_once(struct holder *h, int timeout)
+{
+	size_t count = POLL_FIXED;
+	for (const struct standby_image *image = h->first; image; image = image->next)
+		count += POLL_EACH;
+	struct pollfd *p = ms_xcalloc(count, sizeof *p);
+	size_t n = fill(h, p);
+	bool over = false;
+	if (poll(p, n, timeout) > 0) {
+		over = p[2].revents != 0;
+		handle_events(h, p);
+	}
+	free(p);
+	return over;
+}
+
+static void close_all(struct holder *h)
+{
+	while (h->first)
+		remove_images(h, h->first->session->pid);
+	int fds[] = {h->control.listener, h->control.signals, h->child};
+	for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	free(h->control.launch.program);
+	free(h->control.launch.guest);
+}
+
+/* The command has ended, and what it started goes on, or is just about to run its program: so does
+ * a child of ours, unseen. */
+static void serve_in_background(struct holder *h)
+{
+	pid_t child = h->first || h->forked ? fork() : -1;
+	if (child != 0)
+		return;
+	setsid();
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	for (int fd = 0; null >= 0 && fd < 3; fd++)
+		dup2(null, fd);
+	if (null > 2)
+		close(null);
+	if (chdir("/"))
+		_exit(0);
+	close(h->child);
+	h->child = -1;
+	while (h->first || clock_mono() < h->since + LINGER_NS)
+		poll_once(h, h->first ? -1 : 100);
+	close_all(h);
+	_exit(0);
+}
+
+static int start(struct holder *h, struct ms_err *err)
+{
+	struct control *c = &h->control;
+	struct launch *l = &c->launch;
+	if (launch_find(l, c->opt, err))
+		return -1;
+	l->status = 125;
+	if (l->inject)
+		return ms_err_set(err, "cannot hold '%s' on standby: %s", l->program, l->inject);
+	if (control_take_signals(c, err) || handshake_listen(c, err))
+		return -1;
+	l->socket = c->socket_name;
+	if (launch_fork(l, c->opt, err))
+		return -1;
+	clock_tsc_hz();
+	h->child = (int)syscall(SYS_pidfd_open, l->pid, 0);
+	if (h->child < 0) {
+		launch_cancel(l);
+		return ms_err_sys(err, "cannot watch the command");
+	}
+	return launch_go(l, err);
+}
+
+int standby_run(const struct options *o, int *own, struct ms_err *err)
+{
+	struct holder h = {.child = -1};
+	int status = -1;
+	h.control.opt = o;
+	h.control.listener = h.control.signals = -1;
+	h.control.launch.status = 125;
+	if (start(&h, err)) {
+		*own = h.control.launch.status;
+		close_all(&h);
+		return -1;
+	}
+	while (!poll_once(&h, -1))
+		continue;
+	pid_t pid = h.control.launch.pid;
+	remove_images(&h, pid);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		continue;
+	if (h.control.not_run) {
+		close_all(&h);
+		return ms_err_set(err, "%s", h.control.hooks_refused.text);
+	}
+	serve_in_background(&h);
+	close_all(&h);
+	return status;
+}

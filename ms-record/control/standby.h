@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT
+ * --standby: a command that runs with the guest preloaded but asleep, until ms-record -p wakes it.
+ *
+ * Who started it (the holder) makes the shared memory of each of its program images, as a recorder
+ * does, but leaves the session OFF: hooks look at one word and pass through. It sleeps too, and
+ * listens for each image at an abstract socket (SOCK_SEQPACKET) that is named after the memory's
+ * inode, which /proc/PID/maps shows to whoever may look at the process. A recorder asks there, gets
+ * the memory, and records; the process is not stopped, traced or called. The connection stays open
+ * while it records: when it ends, however, the holder has the process asleep again.
+ *
+ * The kernel says who is at the other end. The holder serves its own user and root; the recorder
+ * believes its own user and root, and root believes the user to whom the process belongs; and the
+ * memory that it gets must be the one that the process has mapped.
+ */
+#ifndef STANDBY_H
+#define STANDBY_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "ms-record/session/pool.h"
+
+struct ms_err;
+struct options;
+struct stat;
+
+#define STANDBY_HOOKS_BYTES 8192u
+
+struct standby_ask {
+	uint64_t magic; /* MG_MAGIC */
+	uint32_t version;
+	uint32_t pid; /* as the recorder sees itself; for messages only */
+};
+struct standby_answer {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t ok; /* 1: the memory's descriptor comes with it */
+	char why[160];
+	uint32_t pid; /* of the image */
+	uint32_t wake;
+	struct pool_shape shape;
+	char hooks[STANDBY_HOOKS_BYTES]; /* each --hook as it was given, and a line end */
+};
+
+/* The name of the socket for the memory file `st`, into `name`. */
+#define STANDBY_NAME_BYTES 64u
+void standby_name(const struct stat *st, char name[STANDBY_NAME_BYTES]);
+/* Runs the command, asleep. Its waitpid status, or -1 with `err` and *own, our exit status, set. */
+int standby_run(const struct options *o, int *own, struct ms_err *err);
+
+#endif

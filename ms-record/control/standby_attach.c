@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT
+ * Recording a process that is on standby: the recorder's side.
+ */
+#include "standby_attach.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "ms-record/ptrace/attach_maps.h"
+#include "control.h"
+#include "ms-record/attach/hook_late.h"
+#include "ms-record/session/info.h"
+#include "libcommon/base/err.h"
+#include "libcommon/proc/proc_text.h"
+#include "ms-record/session/modules.h"
+#include "ms-record/session/options.h"
+#include "ms-record/drain/ring.h"
+#include "ms-record/session/samples.h"
+
+#define PATIENCE_S 5
+
+/* ---- which memory ---- */
+
+/* The shared memory of a recording that the process has mapped. */
+static bool find_memory(int proc, struct stat *st)
+{
+	int fd = openat(proc, "maps", O_RDONLY | O_CLOEXEC);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+	char *line = NULL;
+	size_t room = 0;
+	bool found = false;
+	if (!f && fd >= 0)
+		close(fd);
+	while (f && !found && getline(&line, &room, f) > 0) {
+		struct ms_proc_map map;
+		found = strstr(line, "/memfd:memscope (deleted)") && ms_proc_parse_map(line, &map);
+		if (found) {
+			st->st_dev = makedev(map.dev_major, map.dev_minor);
+			st->st_ino = map.inode;
+		}
+	}
+	free(line);
+	if (f)
+		fclose(f);
+	return found;
+}
+
+/* ---- asking ---- */
+
+static int connect_to(const struct stat *st)
+{
+	struct sockaddr_un a = {.sun_family = AF_UNIX};
+	struct timeval wait = {.tv_sec = PATIENCE_S};
+	char name[STANDBY_NAME_BYTES];
+	standby_name(st, name);
+	size_t n = strlen(name);
+	memcpy(a.sun_path + 1, name, n);
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -1;
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof wait);
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof wait);
+	if (!connect(fd, (struct sockaddr *)&a,
+		     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n)))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+/* Anyone can listen under any name. */
+static bool trusted(int fd, int proc)
+{
+	struct ucred who;
+	struct stat st;
+	socklen_t n = sizeof who;
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n))
+		return false;
+	bool owner = !fstat(proc, &st) && st.st_uid == who.uid;
+	return who.uid == 0 || who.uid == geteuid() || (geteuid() == 0 && owner);
+}
+
+static int receive(struct standby_attach *w)
+{
+	union {
+		char bytes[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control = {0};
+	struct iovec io = {&w->answer, sizeof w->answer};
+	struct msghdr m = {.msg_iov = &io,
+			   .msg_iovlen = 1,
+			   .msg_control = control.bytes,
+			   .msg_controllen = sizeof control.bytes};
+	ssize_t n = recvmsg(w->connection, &m, MSG_CMSG_CLOEXEC);
+	if (n < 0 && errno == ECONNRESET) /* it closed; its answer is there */
+		n = recvmsg(w->connection, &m, MSG_CMSG_CLOEXEC);
+	const struct cmsghdr *h = n > 0 ? CMSG_FIRSTHDR(&m) : NULL;
+	if (h && h->cmsg_level == SOL_SOCKET && h->cmsg_type == SCM_RIGHTS &&
+	    h->cmsg_len == CMSG_LEN(sizeof(int)))
+		memcpy(&w->memfd, CMSG_DATA(h), sizeof w->memfd);
+	return n == sizeof w->answer ? 0 : -1;
+}
+
+static int refuse(pid_t pid, const char *why, struct ms_err *err)
+{
+	return ms_err_set(err, "cannot wake process %d: %s", (int)pid, why);
+}
+
+static int judge(struct standby_attach *w, pid_t pid, const struct stat *st, struct ms_err *err)
+{
+	struct standby_answer *a = &w->answer;
+	struct stat got;
+	a->why[sizeof a->why - 1] = a->hooks[sizeof a->hooks - 1] = '\0';
+	if (a->magic != MG_MAGIC || a->version != MG_LAYOUT_VERSION)
+		return refuse(pid, "another version of ms-record holds it on standby", err);
+	if (!a->ok)
+		return refuse(pid, a->why, err);
+	if (w->memfd < 0 || fstat(w->memfd, &got) || got.st_ino != st->st_ino)
+		return refuse(pid,
+			      "shared memory does not match: the ms-record --standby that runs it "
+			      "answered with another file than the one mapped",
+			      err);
+	if (a->pid == (uint32_t)pid)
+		return 0;
+	return ms_err_set(err,
+			  "cannot wake process %d: it was forked by process %u, with which it is "
+			  "recorded; give that number",
+			  (int)pid, a->pid);
+}
+
+/* What the process would have to have been started with. */
+static int check_options(const struct options *o, pid_t pid, struct ms_err *err)
+{
+	const char *name = o->sample_bytes            ? "--sample"
+			   : o->follow == FOLLOW_NONE ? "--follow=none"
+			   : o->free_stacks           ? "--free-stacks"
+			   : o->verify                ? "--verify"
+						      : NULL;
+	if (o->hooks.n)
+		return refuse(pid, "--hook has to be given to the ms-record --standby that runs it",
+			      err);
+	if (!name)
+		return 0;
+	return ms_err_set(err, "cannot wake process %d: %s does not go together with --standby",
+			  (int)pid, name);
+}
+
+static int ask(struct standby_attach *w, pid_t pid, int proc, const struct options *o,
+	       struct ms_err *err)
+{
+	struct standby_ask q = {MG_MAGIC, MG_LAYOUT_VERSION, (uint32_t)getpid()};
+	struct stat st = {0};
+	if (!find_memory(proc, &st) || (w->connection = connect_to(&st)) < 0 ||
+	    !trusted(w->connection, proc))
+		return 0;
+	if (check_options(o, pid, err))
+		return -1;
+	/* Who is refused is told so at once, and cannot send any more. */
+	if ((send(w->connection, &q, sizeof q, MSG_NOSIGNAL) != sizeof q && errno != EPIPE &&
+	     errno != ECONNRESET) ||
+	    receive(w))
+		return refuse(pid, "the ms-record --standby that runs it does not answer", err);
+	return judge(w, pid, &st, err) ? -1 : 1;
+}
+
+int standby_attach_look(struct standby_attach *w, pid_t pid, const struct options *o,
+			struct ms_err *err)
+{
+	char path[32];
+	*w = (struct standby_attach){.connection = -1, .memfd = -1, .pidfd = -1};
+	snprintf(path, sizeof path, "/proc/%d", (int)pid);
+	int proc = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (proc < 0)
+		return 0;
+	w->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	int r = ask(w, pid, proc, o, err);
+	close(proc);
+	if (r <= 0)
+		standby_attach_free(w);
+	return r;
+}
+
+void standby_attach_free(struct standby_attach *w)
+{
+	int *fds[] = {&w->connection, &w->memfd, &w->pidfd};
+	for (size_t i = 0; i < sizeof fds / sizeof *fds; i++) {
+		if (*fds[i] >= 0)
+			close(*fds[i]);
+		*fds[i] = -1;
+	}
+	hooks_free(&w->hooks);
+}
+
+/* ---- recording ---- */
+
+/* What its holder hooked. A module that was opened since then is not looked at: its code may be
+ * executed. */
+static int take_hooks(struct session *s, struct standby_attach *w, struct ms_err *err)
+{
+	struct attach_maps maps;
+	char *text = w->answer.hooks;
+	for (char *end; (end = memchr(text, '\n', strlen(text))); text = end + 1) {
+		*end = '\0';
+		if (hooks_add(&w->hooks, text, err))
+			return -1;
+	}
+	s->hooks = &w->hooks;
+	if (!attach_maps_read(&maps, s->proc, NULL))
+		hook_late_known(s, &maps);
+	attach_maps_free(&maps);
+	return 0;
+}
+
+/* As after the handshake of a guest. */
+int standby_attach_prepare(struct control *c, struct standby_attach *w, pid_t pid,
+			   struct ms_err *err)
+{
+	struct session *s = session_attach_standby(c->opt, &c->writer, c->first, pid,
+						   &c->buffer_used, &w->answer, w->memfd, err);
+	if (!s)
+		return -1;
+	w->memfd = -1;
+	if (take_hooks(s, w, err)) {
+		s->out = NULL;
+		session_free(s);
+		return -1;
+	}
+	files_begin(&c->files);
+	c->first = NULL;
+	pause_init(s, &c->run);
+	s->image = c->next_image++;
+	s->file = strdup(s->out->path);
+	memcpy(s->run_id, c->run_id, sizeof s->run_id);
+	info_names(s, NULL);
+	info_write(s);
+	modules_read_maps(s);
+	ring_take_over(s, true);
+	ring_prepare(s);
+	samples_take(s, false);
+	s->next = c->sessions;
+	c->sessions = s;
+	return 0;
+}
+
+void standby_attach_go(struct control *c, struct session *s)
+{
+	session_wake(s);
+	drain_add(&c->drain, s);
+}
+
+bool standby_attach_ended(const struct standby_attach *w)
+{
+	struct pollfd p = {w->pidfd, POLLIN, 0};
+	return p.fd < 0 || poll(&p, 1, 0) > 0;
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT
+ * Symbols are appended by a child, `ms-snap --symbols=embed`, with limits on time and memory, so
+ * that corrupt debug information cannot cost the trace.
+ */
+#include "control.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "libcommon/base/arena.h"
+#include "ms-record/session/options.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SYMBOLS_MEMORY RLIM_INFINITY /* they reserve terabytes */
+#else
+#define SYMBOLS_MEMORY (UINT64_C(16) << 30)
+#endif
+#define SYMBOLS_SECONDS 300u
+#define WORDS 3 /* of ms-snap's command line before the files */
+/* Who told the recorder to stop is answered after this time even when symbols are not done yet. */
+#define SYMBOLS_PATIENCE_NS UINT64_C(4000000000)
+
+/* `most`: bytes of a file, 0 = any. `files` ends in NULL and has room for the program's own words
+ * before. */
+static _Noreturn void child(const struct control *c, const char *snap, char **files, uint64_t most)
+{
+	struct rlimit memory = {SYMBOLS_MEMORY, SYMBOLS_MEMORY};
+	struct rlimit seconds = {SYMBOLS_SECONDS, SYMBOLS_SECONDS};
+	struct rlimit core = {0, 0};
+	setrlimit(RLIMIT_AS, &memory);
+	setrlimit(RLIMIT_CPU, &seconds);
+	setrlimit(RLIMIT_CORE, &core);
+	if (most) {
+		struct rlimit bytes = {most, most};
+		setrlimit(RLIMIT_FSIZE, &bytes);
+		signal(SIGXFSZ, SIG_IGN); /* what does not fit is not written */
+	}
+	int null = open("/dev/null", O_RDWR);
+	if (null >= 0)
+		for (int fd = 0; fd < (c->opt->verbose ? 2 : 3); fd++)
+			dup2(null, fd);
+	setpgid(0, 0); /* a key at the terminal skips symbols through us, in good order */
+	sigprocmask(SIG_SETMASK, &c->launch.mask, NULL);
+	static char *const words[WORDS] = {"ms-snap", "--symbols=embed", "--"};
+	memcpy((void *)(files - WORDS), (const void *)words, sizeof words);
+	execv(snap, files - WORDS);
+	_exit(127);
+}
+
+/* Children at work: as many as there are processors. Each gets several traces, so that what they
+ * share is looked up once; a child that failed may have left some without, so that the traces of
+ * such are tried again, each by itself. */
+#define JOBS_MAX 16u
+#define BATCH_MAX 500u
+
+struct job {
+	pid_t pid;
+	size_t first, count; /* of `todo` */
+};
+
+struct jobs {
+	const char *snap;
+	struct image **todo;
+	size_t todo_count;
+	struct job job[JOBS_MAX];
+	struct pollfd fd[JOBS_MAX + 1]; /* pidfds; behind the last, our signals */
+	size_t n, max;
+	struct {
+		size_t *v;
+		size_t n, cap;
+	} again;
+};
+
+static void start(struct control *c, struct jobs *j, size_t first, size_t count, uint64_t most)
+{
+	pid_t pid = fork();
+	if (pid == 0) {
+		char *words[WORDS + BATCH_MAX + 1] = {0};
+		for (size_t i = 0; i < count; i++)
+			words[WORDS + i] = j->todo[first + i]->file;
+		child(c, j->snap, words + WORDS, most);
+	}
+	if (pid < 0) {
+		c->symbols_failed += (unsigned)count;
+		return;
+	}
+	j->job[j->n] = (struct job){pid, first, count};
+	j->fd[j->n++] = (struct pollfd){(int)syscall(SYS_pidfd_open, pid, 0), POLLIN, 0};
+}
+
+static void reap(struct control *c, struct jobs *j, size_t i)
+{
+	int status = 0;
+	const struct job *job = &j->job[i];
+	waitpid(job->pid, &status, 0);
+	if (status && job->count == 1)
+		c->symbols_failed++;
+	for (size_t k = 0; status && job->count > 1 && k < job->count; k++)
+		*MS_PUSH(&j->again) = job->first + k;
+	close(j->fd[i].fd);
+	j->job[i] = j->job[--j->n];
+	j->fd[i] = j->fd[j->n];
+}
+
+/* Waits until fewer than `most` children work, or a signal skips what is left. */
+static void wait_below(struct control *c, struct jobs *j, size_t most)
+{
+	while (j->n && j->n >= most) {
+		j->fd[j->n] = (struct pollfd){c->signals, POLLIN, 0};
+		if (poll(j->fd, j->n + 1, 50) < 0 && errno != EINTR)
+			return;
+		if (c->stopped && clock_mono() - c->stopped_ns > SYMBOLS_PATIENCE_NS)
+			c->symbols_late = true;
+		tell_turn(c);
+		if (j->fd[j->n].revents)
+			control_read_signals(c);
+		for (size_t i = j->n; i-- > 0;) {
+			if (c->skip_symbols)
+				kill(j->job[i].pid, SIGTERM);
+			if (c->skip_symbols || j->fd[i].revents)
+				reap(c, j, i);
+		}
+	}
+}
+
+static bool wants(const struct image *m)
+{
+	return m->kept && !m->error && m->stats.events && !images_lost(m);
+}
+
+/* Largest first, so that the last ones to end are short. */
+static int by_size(const void *a, const void *b)
+{
+	const struct image *const *x = a, *const *y = b;
+	return ((*x)->bytes < (*y)->bytes) - ((*x)->bytes > (*y)->bytes);
+}
+
+/* How many of the traces from `i` on the next child gets: its share of half the bytes that are
+ * left, so that all children end at about the same time. */
+static size_t batch(const struct jobs *j, size_t i)
+{
+	uint64_t left = 0, mine = 0;
+	size_t n = 0;
+	for (size_t k = i; k < j->todo_count; k++)
+		left += j->todo[k]->bytes;
+	do
+		mine += j->todo[i + n++]->bytes;
+	while (i + n < j->todo_count && n < BATCH_MAX && mine < left / (2 * j->max));
+	return n;
+}
+
+static void work(struct control *c, struct jobs *j)
+{
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+	j->max = processors < 1 ? 1 : (size_t)processors;
+	if (j->max > JOBS_MAX)
+		j->max = JOBS_MAX;
+	for (size_t i = 0, n; i < j->todo_count && !c->skip_symbols; i += n) {
+		wait_below(c, j, j->max);
+		n = batch(j, i);
+		if (!c->skip_symbols)
+			start(c, j, i, n, 0);
+	}
+	wait_below(c, j, 1);
+	for (size_t i = 0; i < j->again.n && !c->skip_symbols; i++) {
+		wait_below(c, j, j->max);
+		if (!c->skip_symbols)
+			start(c, j, j->again.v[i], 1, 0);
+	}
+	wait_below(c, j, 1);
+	free(j->again.v);
+}
+
+/* With --max-size: one after the other, each within what is left. */
+static void work_within(struct control *c, struct jobs *j)
+{
+	uint64_t all = __atomic_load_n(&c->writer.limit.used, __ATOMIC_RELAXED);
+	for (size_t i = 0; i < j->todo_count && !c->skip_symbols; i++) {
+		struct stat before, after;
+		const char *file = j->todo[i]->file;
+		if (stat(file, &before) || all >= c->opt->max_bytes)
+			continue;
+		start(c, j, i, 1, (uint64_t)before.st_size + c->opt->max_bytes - all);
+		wait_below(c, j, 1);
+		if (!stat(file, &after))
+			all += (uint64_t)(after.st_size - before.st_size);
+	}
+}
+
+void control_symbols(struct control *c)
+{
+	bool done = c->symbols_done;
+	c->symbols_done = true;
+	if (done || c->opt->no_symbols || c->abandoned || !c->files.folder || !c->images.n)
+		return;
+	c->symbols_done = false;
+	char *snap = launch_own_file("ms-snap");
+	c->no_snap = !snap;
+	struct image **todo = ms_xrealloc(NULL, c->images.n, sizeof(struct image *));
+	struct jobs j = {.snap = snap, .todo = todo};
+	size_t n = 0;
+	for (size_t i = 0; snap && i < c->images.n; i++)
+		if (wants(&c->images.v[i]))
+			todo[n++] = &c->images.v[i];
+	qsort((void *)todo, n, sizeof(struct image *), by_size);
+	j.todo_count = n;
+	if (c->opt->max_bytes)
+		work_within(c, &j);
+	else
+		work(c, &j);
+	for (size_t i = 0; i < n; i++) {
+		struct stat st;
+		if (!stat(todo[i]->file, &st))
+			todo[i]->bytes = (uint64_t)st.st_size;
+	}
+	c->symbols_done = true;
+	free((void *)todo);
+	free(snap);
+}

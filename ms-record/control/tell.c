@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT
+ * --tell, the client, and what both sides agree on.
+ */
+#include "tell.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "format/record.h"
+#include "format/trace.h"
+#include "libcommon/base/err.h"
+#include "libcommon/trace/tracefile.h"
+#include "ms-record/session/options.h"
+
+#define NAME_MAX_BYTES 255u
+#define TRIES 100
+#define TRY_US 50000u
+#define HEAD_BYTES ((size_t)4 << 20) /* more than the first block */
+
+int tell_parse(const char *text, enum tell_verb *verb, const char **name, struct ms_err *err)
+{
+	static const struct {
+		const char *text;
+		enum tell_verb verb;
+	} verbs[] = {{"flush", TELL_FLUSH},   {"pause", TELL_PAUSE},
+		     {"resume", TELL_RESUME}, {"stop", TELL_STOP},
+		     {"status", TELL_STATUS}, {"leak-check", TELL_LEAK_CHECK}};
+	if (!strncmp(text, "mark:", 5)) {
+		*verb = TELL_MARK;
+		*name = text + 5;
+		if (!**name)
+			return ms_err_set(err, "bad mark '%s': a name is needed, mark:NAME", text);
+		if (strlen(*name) > NAME_MAX_BYTES)
+			return ms_err_set(err, "bad mark: its name is longer than %u bytes",
+					  NAME_MAX_BYTES);
+		return 0;
+	}
+	for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
+		if (!strcmp(text, verbs[i].text)) {
+			*verb = verbs[i].verb;
+			*name = "";
+			return 0;
+		}
+	return ms_err_set(err, "unknown verb '%.64s': " TELL_VERBS, text);
+}
+
+struct tell_name tell_name(const struct stat *st, const uint8_t session[TELL_SESSION])
+{
+	struct tell_name n;
+	int at = snprintf(n.text, sizeof n.text, "memscope-tell-%llx-%llx",
+			  (unsigned long long)st->st_dev, (unsigned long long)st->st_ino);
+	if (S_ISREG(st->st_mode))
+		at += snprintf(n.text + at, sizeof n.text - (size_t)at, "-");
+	for (size_t i = 0; i < TELL_SESSION && S_ISREG(st->st_mode); i++)
+		at += snprintf(n.text + at, sizeof n.text - (size_t)at, "%02x", session[i]);
+	return n;
+}
+
+/* The number N of "fd:N", or -1. */
+static int descriptor(const char *file)
+{
+	char *end = NULL;
+	long fd = strncmp(file, "fd:", 3) ? -1 : strtol(file + 3, &end, 10);
+	return end && end > file + 3 && !*end && fd >= 0 && fd <= INT_MAX ? (int)fd : -1;
+}
+
+static int look_at(const char *file, struct stat *st, struct ms_err *err)
+{
+	int fd = descriptor(file);
+	return (fd >= 0 ? fstat(fd, st) : stat(file, st))
+		       ? ms_err_sys(err, "cannot look at '%s'", file)
+		       : 0;
+}
+
+static bool take_session(struct ms_trace *t, uint8_t session[TELL_SESSION])
+{
+	struct ms_err ignored = {0};
+	struct ms_block b;
+	struct ms_record_reader r;
+	struct ms_record rec;
+	struct ms_field f;
+	bool found = false;
+	if (ms_trace_next(t, 0, 1, &b, &ignored) != MS_NEXT_BLOCK || b.type != MS_BLOCK_INFO)
+		return false;
+	const struct ms_column *c = ms_block_column(&b, MS_RECORDS_COLUMN);
+	ms_record_reader_init(&r, c ? c->data : NULL, c ? c->size : 0);
+	while (!found && ms_record_next(&r, &rec) == MS_FMT_OK)
+		while (ms_record_field(&rec, &f) == MS_FMT_OK)
+			if (f.id == MS_INFO_SESSION && f.is_bytes && f.size == TELL_SESSION) {
+				memcpy(session, f.data, TELL_SESSION);
+				found = true;
+			}
+	return found;
+}
+
+/* The run's number, from the first block of a trace. 1, 0 when it has none (yet), -1 with `err`
+ * set. */
+static int read_session(const char *file, uint8_t session[TELL_SESSION], struct ms_err *err)
+{
+	struct ms_err ignored = {0};
+	int own = descriptor(file), fd;
+	fd = own >= 0 ? fcntl(own, F_DUPFD_CLOEXEC, 3) : open(file, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return ms_err_sys(err, "cannot look at '%s'", file);
+	/* A descriptor's offset is others' too. */
+	uint8_t *head = own >= 0 ? malloc(HEAD_BYTES) : NULL;
+	ssize_t n = head ? pread(fd, head, HEAD_BYTES, 0) : 0;
+	struct ms_trace *t = ms_trace_open_fd(fd, file, head, n > 0 ? (size_t)n : 0, &ignored);
+	bool found = t && take_session(t, session);
+	if (t)
+		ms_trace_close(t);
+	else
+		close(fd);
+	free(head);
+	return found;
+}
+
+/* Nobody listens: why. *held: somebody writes it all the same. */
+static int explain(const char *file, const struct stat *st, bool *held, struct ms_err *err)
+{
+	unsigned char head[MS_FILE_HEADER_SIZE];
+	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_len = 1};
+	int fd = S_ISREG(st->st_mode) ? open(file, O_RDONLY | O_CLOEXEC) : -1;
+	ssize_t n = fd < 0 ? 0 : read(fd, head, sizeof head);
+	*held = fd >= 0 && !fcntl(fd, F_OFD_GETLK, &lock) && lock.l_type != F_UNLCK;
+	if (fd >= 0)
+		close(fd);
+	if (*held)
+		return ms_err_set(err,
+				  "cannot reach the recorder of '%s': is it in a container of its "
+				  "own?",
+				  file);
+	if (n > 0 && ms_trace_is(head, (size_t)n))
+		return ms_err_set(err, "no recorder writes '%s': its recording is over", file);
+	if (fd >= 0 && n > 0)
+		return ms_err_set(err, "no recorder writes '%s': it is not a trace", file);
+	return ms_err_set(err, "no recorder writes '%s'", file);
+}
+
+static int connect_to(const char *file, const struct stat *st, bool *held, struct ms_err *err)
+{
+	struct sockaddr_un a = {.sun_family = AF_UNIX};
+	uint8_t session[TELL_SESSION] = {0};
+	int known = S_ISREG(st->st_mode) ? read_session(file, session, err) : 1;
+	if (known <= 0)
+		return known < 0 ? -1 : explain(file, st, held, err);
+	struct tell_name name = tell_name(st, session);
+	struct timeval wait = {.tv_sec = TELL_WAIT_NS / 1000000000};
+	size_t n = strlen(name.text);
+	memcpy(a.sun_path + 1, name.text, n);
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return ms_err_sys(err, "cannot make a socket");
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof wait);
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof wait);
+	if (!connect(fd, (struct sockaddr *)&a,
+		     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n)))
+		return fd;
+	int saved = errno;
+	close(fd);
+	errno = saved;
+	return saved == ECONNREFUSED ? explain(file, st, held, err)
+				     : ms_err_sys(err, "cannot reach the recorder of '%s'", file);
+}
+
+/* Whoever listens under that name must be able to write the file, or is not its recorder. */
+static int trust(int fd, const char *file, const struct stat *st, struct ms_err *err)
+{
+	struct ucred who;
+	socklen_t n = sizeof who;
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n))
+		return ms_err_sys(err, "cannot see who records '%s'", file);
+	if (who.uid != 0 && who.uid != st->st_uid)
+		return ms_err_set(err, "the socket of '%s' belongs to user %u: not its recorder",
+				  file, (unsigned)who.uid);
+	return 0;
+}
+
+/* *again: no answer came, though somebody listened. */
+static int talk(int fd, const char *file, const char *verb, bool *again, struct ms_err *err)
+{
+	char text[TELL_PACKET + 1];
+	/* Who is refused is answered before the request. */
+	struct timeval patient = {.tv_sec = TELL_SCAN_S};
+	if (!strcmp(verb, "leak-check"))
+		setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patient, sizeof patient);
+	bool sent = send(fd, verb, strlen(verb), MSG_NOSIGNAL) >= 0;
+	if (!sent && errno != EPIPE && errno != ECONNRESET)
+		return ms_err_sys(err, "cannot send to the recorder of '%s'", file);
+	ssize_t n = recv(fd, text, TELL_PACKET, 0);
+	if (n < 0 && errno == ECONNRESET) /* it closed; its answer is there */
+		n = recv(fd, text, TELL_PACKET, 0);
+	if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+		return ms_err_set(err, "the recorder of '%s' did not answer within 5 s", file);
+	*again = n <= 0;
+	if (n <= 0)
+		return ms_err_set(err, "the recorder of '%s' ended", file);
+	text[n] = '\0';
+	if (text[0] != '0')
+		return ms_err_set(err, "the recorder of '%s': %s", file, text + 1);
+	fputs(text + 1, stdout);
+	return fflush(stdout) ? ms_err_sys(err, "cannot write the answer") : 0;
+}
+
+static int try_once(const struct options *o, bool *again, struct ms_err *err)
+{
+	struct stat st;
+	*again = false;
+	if (look_at(o->tell, &st, err))
+		return -1;
+	int fd = connect_to(o->tell, &st, again, err);
+	if (fd < 0)
+		return -1;
+	int rc = trust(fd, o->tell, &st, err) || talk(fd, o->tell, o->tell_verb, again, err) ? -1
+											     : 0;
+	close(fd);
+	return rc;
+}
+
+int tell_ask(const struct options *o, struct ms_err *err)
+{
+	enum tell_verb verb;
+	const char *name;
+	bool again = true;
+	int rc = -1;
+	if (tell_parse(o->tell_verb, &verb, &name, err))
+		return -1;
+	/* A file that was written anew is listened for a moment later. */
+	for (int i = 0; i < TRIES && again; i++) {
+		if (i)
+			usleep(TRY_US);
+		*err = (struct ms_err){0};
+		rc = try_once(o, &again, err);
+	}
+	return rc;
+}

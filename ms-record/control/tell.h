@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT
+ * --tell: what a second ms-record says to the one that writes a file.
+ *
+ * The recorder listens on an abstract socket (SOCK_SEQPACKET) whose name is made of the file's
+ * device and inode, so that every spelling of its path leads there and a copy does not, and of the
+ * run's random number (SESSION in the first block of a trace), so that nobody can have taken the
+ * name before. A pipe cannot be asked for the number: its socket's name has none. The kernel says
+ * who is at the other end: the recorder serves its own user and root, the client trusts the file's
+ * owner and root. One packet asks (the verb as typed), one answers: '0' and what to print, or '1'
+ * and why not.
+ */
+#ifndef TELL_H
+#define TELL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "ms-record/drain/drain_requests.h"
+
+struct control;
+struct ms_err;
+struct options;
+
+#define TELL_PACKET 4096u
+#define TELL_VERBS "mark:NAME, flush, leak-check, pause, resume, stop or status"
+#define TELL_WAIT_NS UINT64_C(5000000000)
+#define TELL_SCAN_S 3600 /* a scan takes as long as --leak-check allows */
+
+enum tell_verb {
+	TELL_MARK,
+	TELL_FLUSH,
+	TELL_PAUSE,
+	TELL_RESUME,
+	TELL_STOP,
+	TELL_STATUS,
+	TELL_LEAK_CHECK
+};
+
+/* What was typed, understood; `name` of a mark points into it. 0, or -1 with `err` set. */
+int tell_parse(const char *text, enum tell_verb *verb, const char **name, struct ms_err *err);
+/* The name of the socket for that file; `session`: the run's number, for regular files. */
+#define TELL_SESSION 16u
+struct tell_name {
+	char text[96];
+};
+struct tell_name tell_name(const struct stat *st, const uint8_t session[TELL_SESSION]);
+
+/* The client: asks, waits for the answer, prints what it says. 0, or -1 with `err` set. */
+int tell_ask(const struct options *o, struct ms_err *err);
+
+/* ---- the recorder's side ---- */
+
+struct tell_job {
+	struct tell_job *next;
+	int fd;
+	enum tell_verb verb;
+	enum { TELL_NEW, TELL_REQUESTED, TELL_WRITING, TELL_CLOSING, TELL_SCANNING } step;
+	struct drain_request request;
+};
+
+struct tell {
+	int epoll; /* what the control thread waits for; -1 = there is none */
+	int listener, event;
+	struct tell_job *first; /* being done; others wait */
+	unsigned open;          /* connections that have not asked yet */
+};
+
+/* Makes the descriptors but no socket yet. 0, or -1 with errno set. */
+int tell_start(struct tell *t);
+/* Listens for the file behind `fd`, or, when that is -1, `path`, of the run `session`; instead of
+ * another before. A pipe that somebody listens for already is passed over: then nothing can be
+ * told. */
+void tell_listen(struct tell *t, int fd, const char *path, const uint8_t session[TELL_SESSION]);
+/* Receives requests, goes on with those under way. Never waits. */
+void tell_turn(struct control *c);
+/* The traces are finished: whoever said stop is answered. */
+void tell_over(struct control *c);
+void tell_free(struct tell *t);
+
+#endif

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: MIT
+ * --tell, the recorder's side: receives a request, has it done, answers. All in the control thread,
+ * which never waits here.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <pwd.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "control.h"
+#include "libcommon/base/arena.h"
+#include "ms-record/session/options.h"
+#include "tell.h"
+
+#define OPEN_MAX_CONNECTIONS 64u
+
+/* ---- descriptors ---- */
+
+static int watch(const struct tell *t, int fd)
+{
+	struct epoll_event e = {.events = EPOLLIN, .data.fd = fd};
+	return epoll_ctl(t->epoll, EPOLL_CTL_ADD, fd, &e);
+}
+
+int tell_start(struct tell *t)
+{
+	*t = (struct tell){.listener = -1};
+	t->epoll = epoll_create1(EPOLL_CLOEXEC);
+	t->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	return t->epoll < 0 || t->event < 0 || watch(t, t->event) ? -1 : 0;
+}
+
+/* ---- answers ---- */
+
+static void answer(int fd, char how, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static void answer(int fd, char how, const char *fmt, ...)
+{
+	char text[TELL_PACKET];
+	va_list ap;
+	text[0] = how;
+	va_start(ap, fmt);
+	vsnprintf(text + 1, sizeof text - 1, fmt, ap);
+	va_end(ap);
+	send(fd, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT);
+	close(fd);
+}
+
+static void answer_user(int fd)
+{
+	const struct passwd *p = getpwuid(geteuid());
+	if (p)
+		answer(fd, '1', "it belongs to user %s", p->pw_name);
+	else
+		answer(fd, '1', "it belongs to user %u", (unsigned)geteuid());
+}
+
+/* ---- receiving ---- */
+
+static bool is_trusted(int fd)
+{
+	struct ucred who;
+	socklen_t n = sizeof who;
+	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n) &&
+	       (who.uid == 0 || who.uid == geteuid());
+}
+
+static void accept_all(struct tell *t)
+{
+	for (int fd; (fd = accept4(t->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0;) {
+		if (!is_trusted(fd))
+			answer_user(fd);
+		else if (t->open >= OPEN_MAX_CONNECTIONS || watch(t, fd))
+			close(fd);
+		else
+			t->open++;
+	}
+}
+
+void tell_listen(struct tell *t, int fd, const char *path, const uint8_t session[TELL_SESSION])
+{
+	struct stat st;
+	if (fd >= 0 ? fstat(fd, &st) : stat(path, &st))
+		return;
+	struct sockaddr_un a = {.sun_family = AF_UNIX};
+	struct tell_name name = tell_name(&st, session);
+	size_t n = strlen(name.text);
+	memcpy(a.sun_path + 1, name.text, n);
+	int s = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (s < 0)
+		return;
+	if (bind(s, (struct sockaddr *)&a,
+		 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n)) ||
+	    listen(s, 16) || watch(t, s)) {
+		close(s);
+		return;
+	}
+	if (t->listener >= 0) {
+		accept_all(t);
+		close(t->listener);
+	}
+	t->listener = s;
+}
+
+static void take_request(struct tell *t, int fd)
+{
+	char text[TELL_PACKET + 1];
+	const char *name;
+	struct ms_err err = {0};
+	enum tell_verb verb;
+	ssize_t n = recv(fd, text, TELL_PACKET, 0);
+	epoll_ctl(t->epoll, EPOLL_CTL_DEL, fd, NULL);
+	t->open--;
+	if (n <= 0) {
+		close(fd);
+		return;
+	}
+	text[n] = '\0';
+	if (tell_parse(text, &verb, &name, &err)) {
+		answer(fd, '1', "%s", err.text);
+		return;
+	}
+	struct tell_job **last = &t->first, *job = ms_xrealloc(NULL, 1, sizeof *job);
+	while (*last)
+		last = &(*last)->next;
+	*job = (struct tell_job){.fd = fd, .verb = verb};
+	strncpy(job->request.name, name, sizeof job->request.name - 1);
+	*last = job;
+}
+
+static void receive_requests(struct tell *t)
+{
+	struct epoll_event e[16];
+	int n = epoll_wait(t->epoll, e, 16, 0);
+	for (int i = 0; i < n; i++) {
+		uint64_t count;
+		if (e[i].data.fd == t->listener)
+			accept_all(t);
+		else if (e[i].data.fd != t->event)
+			take_request(t, e[i].data.fd);
+		else if (read(t->event, &count, sizeof count) < 0)
+			continue; /* another look took it */
+	}
+}
+
+/* ---- status ---- */
+
+static const char *state_of(const struct control *c)
+{
+	if (c->stopped || c->over)
+		return "stopped";
+	if (!__atomic_load_n(&c->run.started_ns, __ATOMIC_ACQUIRE))
+		return "waiting";
+	return __atomic_load_n(&c->run.paused, __ATOMIC_ACQUIRE) ? "paused" : "recording";
+}
+
+/* Figures of all images, those that are over too. */
+static void all_figures(const struct control *c, struct figures *f, uint64_t *bytes)
+{
+	*bytes = 0;
+	for (const struct session *s = c->sessions; s; s = s->next) {
+		*bytes += __atomic_load_n(&s->out->bytes, __ATOMIC_RELAXED);
+		if (__atomic_load_n(&s->finished, __ATOMIC_ACQUIRE))
+			drain_requests_add_figures(f, s);
+	}
+	for (size_t i = 0; i < c->images.n; i++) {
+		const struct image *m = &c->images.v[i];
+		*bytes += m->kept ? m->bytes : 0;
+		f->images++;
+		f->events += m->stats.events;
+		f->allocations += m->stats.allocations;
+		f->lost += m->stats.lost;
+		f->paused_allocations += m->stats.paused_allocations;
+		if (m->stats.paused_ns > f->paused_ns)
+			f->paused_ns = m->stats.paused_ns;
+		if (m->stats.peak_bytes > f->peak_bytes)
+			f->peak_bytes = m->stats.peak_bytes;
+	}
+}
+
+static void answer_status(const struct control *c, struct tell_job *j)
+{
+	struct figures f = j->request.figures;
+	uint64_t bytes, started = __atomic_load_n(&c->run.started_ns, __ATOMIC_ACQUIRE);
+	char waiting[48] = "";
+	size_t n = 0;
+	all_figures(c, &f, &bytes);
+	for (size_t i = 0; i < c->opt->hooks.n; i++)
+		n += !c->hooks_placed[i];
+	if (c->opt->hooks.n)
+		snprintf(waiting, sizeof waiting, "hooks_waiting %zu\n", n);
+	answer(j->fd, '0',
+	       "state %s\nrunning_ns %" PRIu64 "\nstarted_late_ns %" PRIu64 "\nevents %" PRIu64
+	       "\nallocations %" PRIu64 "\nlive_bytes %" PRIu64 "\nlive_blocks %" PRIu64
+	       "\npeak_bytes %" PRIu64 "\nlost_events %" PRIu64 "\npaused_ns %" PRIu64
+	       "\npaused_allocations %" PRIu64 "\nimages %" PRIu64 "\nfile_bytes %" PRIu64 "\n%s",
+	       state_of(c), clock_mono() - c->start_ns, started ? started - c->start_ns : 0,
+	       f.events, f.allocations, f.live_bytes, f.live_blocks, f.peak_bytes, f.lost,
+	       f.paused_ns, f.paused_allocations, f.images, bytes, waiting);
+}
+
+/* ---- doing ---- */
+
+static void send_request(struct control *c, struct tell_job *j, enum drain_request_kind kind)
+{
+	j->request.kind = kind;
+	j->step = TELL_REQUESTED;
+	drain_requests_send(&c->drain, &j->request);
+}
+
+/* Begins with a job. True when it was answered. */
+static bool begin(struct control *c, struct tell_job *j)
+{
+	bool over = c->stopped || c->over;
+	uint64_t never = 0;
+	if (over && (j->verb == TELL_MARK || j->verb == TELL_LEAK_CHECK || j->verb == TELL_PAUSE ||
+		     j->verb == TELL_RESUME)) {
+		answer(j->fd, '1', "recording has stopped");
+		return true;
+	}
+	if (!c->drain.started && j->verb != TELL_STOP) { /* all is written */
+		if (j->verb == TELL_STATUS)
+			answer_status(c, j);
+		else
+			answer(j->fd, '0', "%s", "");
+		return true;
+	}
+	switch (j->verb) {
+	case TELL_MARK:
+		send_request(c, j, DRAIN_MARK);
+		return false;
+	case TELL_FLUSH:
+		send_request(c, j, DRAIN_FLUSH);
+		return false;
+	case TELL_PAUSE:
+		if (!__atomic_load_n(&c->run.started_ns, __ATOMIC_ACQUIRE)) {
+			answer(j->fd, '1', "recording has not begun yet (--start-after)");
+			return true;
+		}
+		__atomic_store_n(&c->run.paused, 1, __ATOMIC_RELEASE);
+		break;
+	case TELL_RESUME:
+		__atomic_compare_exchange_n(&c->run.started_ns, &never, clock_mono(), false,
+					    __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+		__atomic_store_n(&c->run.paused, 0, __ATOMIC_RELEASE);
+		break;
+	case TELL_STOP:
+		control_stop(c, "--tell");
+		j->step = TELL_CLOSING;
+		return false;
+	case TELL_STATUS:
+		break;
+	case TELL_LEAK_CHECK:
+		if (!c->scanner.started) {
+			answer(j->fd, '1', "leak scans are off: --leak-check=no, or --sample");
+			return true;
+		}
+		j->step = TELL_SCANNING;
+		scanner_ask(&c->scanner);
+		return false;
+	}
+	send_request(c, j, DRAIN_REFRESH);
+	return false;
+}
+
+/* True when the job was answered. */
+static bool go_on(struct control *c, struct tell_job *j)
+{
+	if (j->step == TELL_NEW && begin(c, j))
+		return true;
+	if (j->step == TELL_REQUESTED && __atomic_load_n(&j->request.done, __ATOMIC_ACQUIRE)) {
+		if (j->verb == TELL_STATUS) {
+			answer_status(c, j);
+			return true;
+		}
+		j->step = TELL_WRITING;
+		if (j->request.kind == DRAIN_REFRESH)
+			j->request.ticket = 0;
+	}
+	if (j->step == TELL_SCANNING &&
+	    __atomic_load_n(&c->scanner.asked, __ATOMIC_ACQUIRE) == SCAN_ANSWERED) {
+		__atomic_store_n(&c->scanner.asked, SCAN_IDLE, __ATOMIC_RELEASE);
+		bool none = !c->scanner.answer[0];
+		answer(j->fd, none ? '1' : '0', "%s",
+		       none ? "no process that it records runs any more" : c->scanner.answer);
+		return true;
+	}
+	if (j->step == TELL_CLOSING && !c->sessions && (c->symbols_done || c->symbols_late)) {
+		answer(j->fd, '0', "%s", "");
+		return true;
+	}
+	if (j->step != TELL_WRITING || !writer_reached(&c->writer, j->request.ticket))
+		return false;
+	for (const struct session *s = c->sessions; s; s = s->next)
+		if (__atomic_load_n(&s->out->failed, __ATOMIC_ACQUIRE)) {
+			answer(j->fd, '1', "%s", s->out->err.text);
+			return true;
+		}
+	answer(j->fd, '0', "%s", "");
+	return true;
+}
+
+void tell_turn(struct control *c)
+{
+	struct tell *t = &c->tell;
+	if (t->epoll < 0)
+		return;
+	receive_requests(t);
+	while (t->first && go_on(c, t->first)) {
+		struct tell_job *j = t->first;
+		t->first = j->next;
+		free(j);
+	}
+}
+
+void tell_over(struct control *c)
+{
+	for (const struct tell_job *j = c->tell.first; j; j = j->next)
+		if (j->step == TELL_CLOSING)
+			answer(j->fd, '0', "%s", "");
+}
+
+void tell_free(struct tell *t)
+{
+	for (struct tell_job *j; (j = t->first);) {
+		t->first = j->next;
+		close(j->fd);
+		free(j);
+	}
+	int fds[] = {t->listener, t->event, t->epoll};
+	for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+}

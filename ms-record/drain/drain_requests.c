@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT
+ * What the control thread asks of the draining thread.
+ */
+#include "drain_requests.h"
+
+#include <unistd.h>
+
+#include "drain.h"
+#include "format/trace.h"
+#include "ms-record/heap/merge.h"
+#include "ms-record/session/session.h"
+
+void drain_requests_send(struct drain *d, struct drain_request *r)
+{
+	__atomic_store_n(&r->done, 0, __ATOMIC_RELAXED);
+	pthread_mutex_lock(&d->lock);
+	d->next_request = r;
+	pthread_mutex_unlock(&d->lock);
+	drain_wake(d);
+}
+
+void drain_requests_take(struct drain *d)
+{
+	pthread_mutex_lock(&d->lock);
+	struct drain_request *r = d->next_request;
+	d->next_request = NULL;
+	pthread_mutex_unlock(&d->lock);
+	if (!r)
+		return;
+	d->request = r;
+	for (size_t i = 0; i < d->count; i++) {
+		struct session *s = d->sessions[i];
+		pause_look(s);
+		if (r->kind == DRAIN_REFRESH)
+			continue;
+		s->request = r;
+		s->request_stamp = clock_round(&s->clock);
+	}
+}
+
+void drain_requests_merge(struct session *s, uint64_t limit)
+{
+	if (!s->request || limit < s->request_stamp)
+		return;
+	merge_until(s, s->request_stamp);
+	drain_requests_perform(s);
+}
+
+void drain_requests_perform(struct session *s)
+{
+	const struct drain_request *r = s->request;
+	s->request = NULL;
+	if (!r)
+		return;
+	if (r->kind == DRAIN_MARK)
+		merge_mark(s, r->name, clock_ns(&s->clock, s->request_stamp), 0);
+	session_flush(s);
+}
+
+void drain_requests_add_figures(struct figures *f, const struct session *s)
+{
+	const struct stats *t = &s->stats;
+	f->images++;
+	f->events += t->events;
+	f->allocations += t->allocations;
+	f->live_bytes += t->live_bytes;
+	f->live_blocks += t->live_blocks;
+	f->lost += t->lost;
+	f->paused_allocations += t->paused_allocations;
+	uint64_t paused = t->paused_ns;
+	if (s->pause.on && !s->finished)
+		paused += session_now(s) - s->pause.since_ns;
+	if (paused > f->paused_ns)
+		f->paused_ns = paused;
+	if (t->peak_bytes > f->peak_bytes)
+		f->peak_bytes = t->peak_bytes;
+}
+
+void drain_requests_answer(struct drain *d)
+{
+	struct drain_request *r = d->request;
+	uint64_t one = 1;
+	if (!r)
+		return;
+	for (size_t i = 0; i < d->count; i++)
+		if (d->sessions[i]->request)
+			return;
+	r->figures = (struct figures){0};
+	for (size_t i = 0; i < d->count; i++)
+		drain_requests_add_figures(&r->figures, d->sessions[i]);
+	r->ticket = writer_ticket(d->writer);
+	d->request = NULL;
+	__atomic_store_n(&r->done, 1, __ATOMIC_RELEASE);
+	if (write(d->event, &one, sizeof one) < 0)
+		return; /* it is set already */
+}

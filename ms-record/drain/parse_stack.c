@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT
+ * The nodes of a ring's call stacks: what not every record needs.
+ */
+#include "parse_stack.h"
+
+#include "libcommon/base/arena.h"
+#include "ms-record/session/modules.h"
+#include "remote.h"
+
+#define ADDRESS_MASK UINT64_C(0x7fffffffffffffff)
+
+void parse_stack_grow(struct reader *r, uint32_t depth)
+{
+	r->cap = depth * 2 < 32 ? 32 : depth * 2;
+	r->ips = ms_xrealloc(r->ips, r->cap, sizeof *r->ips);
+	r->paths = ms_xrealloc(r->paths, r->cap, sizeof *r->paths);
+	r->nodes = ms_xrealloc(r->nodes, r->cap, sizeof *r->nodes);
+	r->cut_nodes = ms_xrealloc(r->cut_nodes, r->cap, sizeof *r->cut_nodes);
+}
+
+static uint32_t node_of(struct session *s, struct reader *r, uint32_t parent, uint64_t ip)
+{
+	uint32_t node = stacks_cached(&s->stacks, parent, ip, r->epoch);
+	if (node)
+		return node;
+	struct ms_frame f = {.address = ip & ADDRESS_MASK,
+			     .flags = ip & MG_EXACT_IP ? MS_FRAME_EXACT : 0};
+	f.module = modules_find(s, &f.address, r->epoch);
+	/* Where nobody was called, whoever prepared the stack left an address, not one behind a
+	 * call. */
+	if (!parent && !remote_called(s, ip))
+		f.flags = MS_FRAME_EXACT;
+	node = stacks_node(&s->stacks, parent, &f);
+	stacks_remember(&s->stacks, parent, ip, r->epoch, node);
+	return node;
+}
+
+uint32_t parse_stack_marker(struct session *s, uint32_t parent, uint32_t flag)
+{
+	return stacks_node(&s->stacks, parent, &(struct ms_frame){.flags = flag});
+}
+
+void parse_stack_rebase(struct reader *r, uint32_t base)
+{
+	r->base = base;
+	r->noded = 0;
+	r->cut_valid = r->cut_from;
+	for (uint32_t i = 0; i < r->depth; i++)
+		r->paths[i] = stacks_step(parse_stack_path(r, i), r->ips[i]);
+}
+
+/* Finds out the nodes of all frames. */
+static void fill_nodes(struct session *s, struct reader *r)
+{
+	for (uint32_t i = r->noded; i < r->depth; i++)
+		r->nodes[i] = node_of(s, r, i ? r->nodes[i - 1] : r->base, r->ips[i]);
+	r->noded = r->depth;
+}
+
+/* The node of a stack deeper than --depth: root part, a cut, leaf part. Where the leaf part starts
+ * moves in steps, so that a stack that grows and shrinks deep down is not built again each time. */
+static uint32_t cut_stack(struct session *s, struct reader *r)
+{
+	uint32_t depth = s->opt->depth, root = depth / 2, leaf = depth - root;
+	fill_nodes(s, r);
+	uint32_t step = leaf / 4 ? leaf / 4 : 1;
+	uint32_t from = r->depth - leaf;
+	from = root + (from - root + step - 1) / step * step;
+	if (from != r->cut_from || r->cut_valid < from) {
+		r->cut_from = from;
+		r->cut_valid = from;
+	}
+	uint32_t parent = r->cut_valid > from
+				  ? r->cut_nodes[r->cut_valid - 1]
+				  : parse_stack_marker(s, r->nodes[root - 1], MS_FRAME_CUT);
+	for (uint32_t i = r->cut_valid; i < r->depth; i++)
+		parent = r->cut_nodes[i] = node_of(s, r, parent, r->ips[i]);
+	r->cut_valid = r->depth;
+	return parent;
+}
+
+uint32_t parse_stack_look_up(struct session *s, struct reader *r)
+{
+	if (r->depth > s->opt->depth)
+		return cut_stack(s, r);
+	uint32_t node = stacks_find(&s->stacks, r->paths[r->depth - 1]);
+	if (node)
+		return node;
+	fill_nodes(s, r);
+	stacks_know(&s->stacks, r->paths[r->depth - 1], r->nodes[r->depth - 1]);
+	return r->nodes[r->depth - 1];
+}
+
+uint32_t parse_stack_copied(struct session *s, struct reader *r, bool cut)
+{
+	uint64_t frames[REMOTE_FRAMES];
+	bool whole = false;
+	size_t n = remote_unwind(s, r, frames, &whole);
+	s->stats.remote_unwinds++;
+	r->copy_bytes = 0;
+	uint32_t node = 0;
+	if (!whole || cut || !n) {
+		node = parse_stack_marker(s, 0, MS_FRAME_TRUNCATED);
+		s->stats.stacks_truncated++;
+	}
+	uint32_t depth = s->opt->depth, root = depth / 2;
+	if (n > depth)
+		s->stats.stacks_cut++;
+	for (size_t i = n; i-- > 0;) { /* outermost last in `frames` */
+		size_t out = n - 1 - i;
+		if (n > depth && out == root)
+			node = parse_stack_marker(s, node, MS_FRAME_CUT);
+		if (n <= depth || out < root || i < depth - root)
+			node = node_of(s, r, node, frames[i]);
+	}
+	return node;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT
+ * The call stack of a ring's records. Each says how many of the previous one's outermost frames it
+ * keeps, and brings the others; here that becomes a node of the session's stacks.
+ *
+ * What every record needs is inlined into the parser.
+ */
+#ifndef PARSE_STACK_H
+#define PARSE_STACK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "format/trace.h"
+#include "ms-record/session/options.h"
+#include "parse_record.h"
+#include "ms-record/session/session.h"
+
+#define STACK_DEPTH_MAX (1u << 20)
+
+/* Room for a stack of `depth` frames, more than there is room for. */
+void parse_stack_grow(struct reader *r, uint32_t depth);
+/* The frames kept hang below another base than before. */
+void parse_stack_rebase(struct reader *r, uint32_t base);
+/* The node of a frame that only says `flag`, below `parent`. */
+uint32_t parse_stack_marker(struct session *s, uint32_t parent, uint32_t flag);
+/* The node of the current stack, which has frames. */
+uint32_t parse_stack_look_up(struct session *s, struct reader *r);
+/* The node of a stack that came as registers and memory, which may be cut off. */
+uint32_t parse_stack_copied(struct session *s, struct reader *r, bool cut);
+
+static inline struct stacks_path parse_stack_path(const struct reader *r, uint32_t depth)
+{
+	return depth ? r->paths[depth - 1] : stacks_root(r->epoch, r->base);
+}
+
+/* "Previous stack" becomes the `keep` outermost frames and the `count` behind `frames`. */
+static inline int parse_stack_new(struct session *s, struct reader *r, uint32_t keep,
+				  uint32_t count, const uint64_t *frames, bool truncated)
+{
+	if (keep > r->depth || keep + count > STACK_DEPTH_MAX)
+		return session_damaged(s, "a call stack is out of range");
+	uint32_t depth = r->depth = keep;
+	if (r->noded > depth)
+		r->noded = depth;
+	if (r->cut_valid > depth)
+		r->cut_valid = depth;
+	r->node = 0;
+	uint32_t base = truncated ? parse_stack_marker(s, 0, MS_FRAME_TRUNCATED) : 0;
+	if (base != r->base)
+		parse_stack_rebase(r, base);
+	if (depth + count > r->cap)
+		parse_stack_grow(r, depth + count);
+	struct stacks_path path = parse_stack_path(r, depth);
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t ip = __atomic_load_n(&frames[i], __ATOMIC_RELAXED);
+		path = stacks_step(path, ip);
+		r->ips[depth + i] = ip;
+		r->paths[depth + i] = path;
+	}
+	r->depth += count;
+	return 0;
+}
+
+static inline int parse_stack_change(struct session *s, struct reader *r, const struct record *c,
+				     const uint64_t *frames)
+{
+	bool truncated = c->flags & MG_F_TRUNCATED;
+	if (!c->count && c->keep == r->depth && !r->base && !truncated)
+		return 0;
+	return parse_stack_new(s, r, c->keep, c->count, frames, truncated);
+}
+
+static inline uint32_t parse_stack_node(struct session *s, struct reader *r)
+{
+	s->stats.stacks_truncated += r->base != 0;
+	if (!r->depth)
+		return r->base;
+	s->stats.stacks_cut += r->depth > s->opt->depth;
+	if (!r->node)
+		r->node = parse_stack_look_up(s, r);
+	return r->node;
+}
+
+/* The stack of an event. 0 or -1. */
+static inline int parse_stack_of(struct session *s, struct reader *r, const struct record *c,
+				 uint32_t *node)
+{
+	if (c->flags & MG_F_STACK && parse_stack_change(s, r, c, frames_of(c)))
+		return -1;
+	if (c->flags & MG_F_NOT_TAKEN) {
+		s->stats.stacks_not_taken++;
+		*node = parse_stack_marker(s, 0, MS_FRAME_NOT_TAKEN);
+	} else if (c->flags & MG_F_COPIED) {
+		*node = parse_stack_copied(s, r, c->flags & MG_F_CUT_COPY);
+	} else {
+		*node = c->flags & MG_F_STACK ? parse_stack_node(s, r) : 0;
+	}
+	return 0;
+}
+
+#endif

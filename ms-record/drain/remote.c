@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: MIT
+ * Stacks that the guest could not step through, unwound by libunwind through accessors of our own:
+ * registers and stack from the copy, text and unwind tables from the module's file, or from the
+ * target's memory while it lives.
+ */
+#include "remote.h"
+
+#include <elf.h>
+#include <libunwind.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "ms-record/base/elffile.h"
+#include "libcommon/base/arena.h"
+#include "ms-record/session/session.h"
+
+#define PAGE 4096u
+#define PAGES 256u
+
+/* libunwind's search of a binary search table through accessors; exported, declared in no public
+ * header. */
+int _Ux86_64_dwarf_search_unwind_table(unw_addr_space_t as, unw_word_t ip, unw_dyn_info_t *di,
+				       unw_proc_info_t *pi, int need_info, void *arg);
+
+struct remote {
+	unw_addr_space_t space;
+	struct page {
+		uint64_t address; /* of the page, plus 1; 0 = empty */
+		uint32_t module, epoch;
+		bool valid;
+		uint8_t bytes[PAGE];
+	} pages[PAGES];
+	/* the unwinding in hand */
+	struct session *s;
+	struct reader *r;
+};
+
+static struct module *module_at(const struct session *s, uint64_t address)
+{
+	for (size_t i = s->modules.all.n; i-- > 0;) {
+		struct module *m = &s->modules.all.v[i];
+		if (address >= m->start && address < m->end && m->epoch_closed == UINT32_MAX)
+			return m;
+	}
+	return NULL;
+}
+
+static bool read_process(const struct session *s, uint64_t address, void *out, size_t n)
+{
+	if (s->proc < 0)
+		return false; /* it was gone before we knew it */
+	struct iovec to = {out, n}, from = {(void *)(uintptr_t)address, n};
+	return process_vm_readv(s->pid, &to, 1, &from, 1, 0) == (ssize_t)n;
+}
+
+/* A page of a module, from its file by its program headers. */
+static bool read_file(const struct module *m, uint64_t address, uint8_t *out)
+{
+	struct elffile f;
+	struct elffile_source src = {m->fd, 0, 0};
+	if (m->fd < 0 || !elffile_read(&src, &f))
+		return false;
+	for (size_t i = 0; i < f.load_count; i++) {
+		uint64_t start = (f.loads[i].address & ~(uint64_t)(PAGE - 1)) + m->bias;
+		uint64_t skew = f.loads[i].address & (PAGE - 1);
+		if (address < start || address >= start + skew + f.loads[i].bytes)
+			continue;
+		off_t at = (off_t)(f.loads[i].offset - skew + (address - start));
+		memset(out, 0, PAGE);
+		return pread(m->fd, out, PAGE, at) > 0;
+	}
+	return false;
+}
+
+/* Text and tables do not change while a module is there: cached by page. */
+static bool read_page(struct remote *c, uint64_t address, const uint8_t **bytes)
+{
+	uint64_t page = address & ~(uint64_t)(PAGE - 1);
+	struct page *p = &c->pages[(page / PAGE) % PAGES];
+	struct module *m = module_at(c->s, page);
+	uint32_t id = m ? (uint32_t)(m - c->s->modules.all.v) + 1 : 0;
+	if (!m)
+		return false;
+	if (p->address != page + 1 || p->module != id) {
+		p->address = page + 1;
+		p->module = id;
+		p->valid = read_process(c->s, page, p->bytes, PAGE) || read_file(m, page, p->bytes);
+	}
+	*bytes = p->bytes;
+	return p->valid;
+}
+
+static bool read_code(struct remote *c, uint64_t address, void *out, size_t n)
+{
+	for (size_t done = 0; done < n;) {
+		const uint8_t *bytes;
+		size_t at = (address + done) & (PAGE - 1);
+		size_t part = n - done < PAGE - at ? n - done : PAGE - at;
+		if (!read_page(c, address + done, &bytes))
+			return false;
+		memcpy((uint8_t *)out + done, bytes + at, part);
+		done += part;
+	}
+	return true;
+}
+
+/* ---- accessors ---- */
+
+/* Lists of functions are at addresses that no program has. */
+#define LISTED (UINT64_C(1) << 63)
+
+static int read_list(const struct pool *p, uint64_t at, unw_word_t *value)
+{
+	uint64_t first = p->image.entries;
+	if (at < first || at - first + sizeof *value > p->entries_used)
+		return -UNW_EINVAL;
+	memcpy(value, p->memory + at, sizeof *value);
+	return 0;
+}
+
+static int access_mem(unw_addr_space_t as, unw_word_t address, unw_word_t *value, int write,
+		      void *arg)
+{
+	struct remote *c = arg;
+	const struct reader *r = c->r;
+	(void)as;
+	if (write)
+		return -UNW_EINVAL;
+	if (address >= LISTED)
+		return read_list(c->s->pool, address - LISTED, value);
+	uint64_t into = address - r->copy_start;
+	if (into < r->copy_bytes && r->copy_bytes - into >= sizeof *value) {
+		memcpy(value, r->copy + into, sizeof *value);
+		return 0;
+	}
+	return read_code(c, address, value, sizeof *value) ? 0 : -UNW_EINVAL;
+}
+
+static int access_reg(unw_addr_space_t as, unw_regnum_t reg, unw_word_t *value, int write,
+		      void *arg)
+{
+	static const int8_t where[] = {
+		[UNW_X86_64_RIP] = MG_REG_RIP + 1, [UNW_X86_64_RSP] = MG_REG_RSP + 1,
+		[UNW_X86_64_RBP] = MG_REG_RBP + 1, [UNW_X86_64_RBX] = MG_REG_RBX + 1,
+		[UNW_X86_64_R12] = MG_REG_R12 + 1, [UNW_X86_64_R13] = MG_REG_R13 + 1,
+		[UNW_X86_64_R14] = MG_REG_R14 + 1, [UNW_X86_64_R15] = MG_REG_R15 + 1};
+	const struct remote *c = arg;
+	(void)as;
+	if (write || reg < 0 || (size_t)reg >= sizeof where || !where[reg])
+		return -UNW_EBADREG;
+	*value = c->r->regs[where[reg] - 1];
+	return 0;
+}
+
+static int access_fpreg(unw_addr_space_t as, unw_regnum_t reg, unw_fpreg_t *value, int write,
+			void *arg)
+{
+	(void)as, (void)reg, (void)value, (void)write, (void)arg;
+	return -UNW_EBADREG;
+}
+
+static int resume(unw_addr_space_t as, unw_cursor_t *cursor, void *arg)
+{
+	(void)as, (void)cursor, (void)arg;
+	return -UNW_EINVAL;
+}
+
+static int get_proc_name(unw_addr_space_t as, unw_word_t ip, char *name, size_t n, unw_word_t *off,
+			 void *arg)
+{
+	(void)as, (void)ip, (void)name, (void)n, (void)off, (void)arg;
+	return -UNW_ENOINFO;
+}
+
+static int dyn_info_list(unw_addr_space_t as, unw_word_t *list, void *arg)
+{
+	(void)as, (void)list, (void)arg;
+	return -UNW_ENOINFO;
+}
+
+static void put_unwind_info(unw_addr_space_t as, unw_proc_info_t *pi, void *arg)
+{
+	(void)as, (void)arg;
+	free(pi->unwind_info);
+	pi->unwind_info = NULL;
+}
+
+/* A module without .eh_frame_hdr. */
+static int find_listed(unw_addr_space_t as, unw_word_t ip, const struct module *m,
+		       unw_proc_info_t *pi, int need, struct remote *c)
+{
+	const struct pool *p = c->s->pool;
+	const struct mg_frames *f = p ? pool_frames(p, m->start) : NULL;
+	if (!f)
+		return -UNW_ENOINFO;
+	unw_dyn_info_t di = {
+		.start_ip = m->start, .end_ip = m->end, .format = UNW_INFO_FORMAT_REMOTE_TABLE};
+	di.u.rti.segbase = m->start;
+	di.u.rti.table_data = LISTED + f->offset;
+	di.u.rti.table_len = (uint64_t)f->count * 8 / sizeof(unw_word_t);
+	return _Ux86_64_dwarf_search_unwind_table(as, ip, &di, pi, need, c);
+}
+
+/* .eh_frame_hdr: version, three encodings, pointer, count, table of (start, FDE) relative to the
+ * header. Only the encodings that linkers write (pcrel sdata4, udata4, datarel sdata4) are known.
+ */
+static int find_proc_info(unw_addr_space_t as, unw_word_t ip, unw_proc_info_t *pi, int need,
+			  void *arg)
+{
+	struct remote *c = arg;
+	const struct module *m = module_at(c->s, ip);
+	struct {
+		uint8_t version, frame_encoding, count_encoding, table_encoding;
+		int32_t frame;
+		uint32_t count;
+	} h;
+	if (m && !m->eh_frame_hdr)
+		return find_listed(as, ip, m, pi, need, c);
+	if (!m || !read_code(c, m->eh_frame_hdr, &h, sizeof h))
+		return -UNW_ENOINFO;
+	if (h.version != 1 || h.frame_encoding != 0x1b || h.count_encoding != 0x03 ||
+	    h.table_encoding != 0x3b || h.count > (1u << 24))
+		return -UNW_ENOINFO;
+	unw_dyn_info_t di = {
+		.start_ip = m->start, .end_ip = m->end, .format = UNW_INFO_FORMAT_REMOTE_TABLE};
+	di.u.rti.segbase = m->eh_frame_hdr;
+	di.u.rti.table_data = m->eh_frame_hdr + sizeof h;
+	di.u.rti.table_len = h.count * 8 / sizeof(unw_word_t);
+	return _Ux86_64_dwarf_search_unwind_table(as, ip, &di, pi, need, arg);
+}
+
+/* ---- unwinding ---- */
+
+static struct remote *make(struct session *s)
+{
+	static unw_accessors_t accessors = {.find_proc_info = find_proc_info,
+					    .put_unwind_info = put_unwind_info,
+					    .get_dyn_info_list_addr = dyn_info_list,
+					    .access_mem = access_mem,
+					    .access_reg = access_reg,
+					    .access_fpreg = access_fpreg,
+					    .resume = resume,
+					    .get_proc_name = get_proc_name};
+	struct remote *c = ms_xrealloc(NULL, 1, sizeof *c);
+	memset(c, 0, sizeof *c);
+	c->s = s;
+	c->space = unw_create_addr_space(&accessors, 0);
+	if (c->space)
+		unw_set_caching_policy(c->space, UNW_CACHE_NONE);
+	return c;
+}
+
+void remote_free(struct remote *c)
+{
+	if (!c)
+		return;
+	if (c->space)
+		unw_destroy_addr_space(c->space);
+	free(c);
+}
+
+static struct remote *of(struct session *s)
+{
+	if (!s->remote)
+		s->remote = make(s);
+	return s->remote;
+}
+
+/* As the guest's is_called. */
+bool remote_called(struct session *s, uint64_t ip)
+{
+	uint8_t code[7];
+	if (!read_code(of(s), ip - sizeof code, code, sizeof code) || code[2] == 0xe8)
+		return true;
+	for (unsigned i = 0; i + 2 <= sizeof code; i++)
+		if (code[i] == 0xff && (code[i + 1] & 0x38) == 0x10)
+			return true;
+	return false;
+}
+
+static bool in_guest(const struct session *s, uint64_t ip)
+{
+	const struct module *m = module_at(s, ip);
+	return m && m->guest;
+}
+
+/* Where nothing says how to go on libunwind guesses, by rbp and by what looks like an address. */
+static bool is_known(struct remote *c, unw_cursor_t *cursor, uint64_t ip, bool exact)
+{
+	unw_proc_info_t pi;
+	unw_word_t bp = 1;
+	if (!find_proc_info(c->space, exact ? ip : ip - 1, &pi, 0, c))
+		return true;
+	unw_get_reg(cursor, UNW_X86_64_RBP, &bp);
+	return !bp || unw_is_signal_frame(cursor) > 0; /* 0: it ends here, by the ABI */
+}
+
+size_t remote_unwind(struct session *s, struct reader *r, uint64_t *frames, bool *whole)
+{
+	unw_cursor_t cursor;
+	size_t n = 0;
+	struct remote *c = of(s);
+	c->r = r;
+	if (!c->space || unw_init_remote(&cursor, c->space, c))
+		return 0;
+	bool exact = false; /* of the frame in hand: a signal frame's caller was interrupted */
+	for (unsigned steps = 0; steps < 2 * REMOTE_FRAMES && n < REMOTE_FRAMES; steps++) {
+		unw_word_t ip = 0;
+		if (unw_get_reg(&cursor, UNW_REG_IP, &ip) || !ip) {
+			*whole = !ip;
+			break;
+		}
+		/* The image sends where in the call it was called, not where that returns to. */
+		if (!n && s->attach_modules)
+			ip++;
+		if (!in_guest(s, ip))
+			frames[n++] = ip | (exact ? MG_EXACT_IP : 0);
+		if (!is_known(c, &cursor, ip, exact))
+			break;
+		exact = unw_is_signal_frame(&cursor) > 0;
+		int step = unw_step(&cursor);
+		if (step <= 0) {
+			*whole = step == 0;
+			break;
+		}
+	}
+	return n;
+}

@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: MIT
+ * Rings: made ready, looked at, taken back.
+ */
+#include "ring.h"
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "format/trace.h"
+#include "libcommon/base/arena.h"
+#include "ms-record/session/options.h"
+#include "parse.h"
+#include "ms-record/session/pool.h"
+#include "ms-record/session/session.h"
+#include "ms-record/session/threads.h"
+
+#define FREE_AHEAD 24u
+#define FREE_AHEAD_ATTACHED 96u  /* nobody waits for one */
+#define FREE_AHEAD_FILTERED 256u /* who waits takes the processor from us */
+#define FREE_AT_FIRST 6u /* most programs have one thread; its signal handlers take one each */
+#define LOOKS_NS UINT64_C(1000000)     /* at a stretch, for threads that are gone */
+#define LOOKS_SHARE 8u                 /* so many times as long it is not looked again */
+#define PENDING_NS UINT64_C(500000000) /* R5 */
+/* Parsed events that wait for a slow thread's pending stamp; beyond this the rings fill up instead.
+ */
+#define BACKLOG_MAX (UINT64_C(6) << 20)
+#define QUIET_NS UINT64_C(5000000)
+#define ITEMS_KEPT ((size_t)1 << 14) /* of a ring, 800 KB */
+
+void ring_free(struct reader *r)
+{
+	free(r->ips);
+	free(r->paths);
+	free(r->nodes);
+	free(r->cut_nodes);
+	free(r->copy);
+	if (r->items)
+		for (size_t i = r->first; i < r->count; i++)
+			if (r->items[i].kind == ITEM_MARK)
+				free((void *)(uintptr_t)r->items[i].size);
+	free(r->items);
+}
+
+/* Shared memory of `bytes` more, if --buffer allows it; the first rings of a session are beyond its
+ * reach. */
+static bool take_budget(struct session *s, uint64_t bytes, bool must)
+{
+	uint64_t used = __atomic_add_fetch(s->buffer_used, bytes, __ATOMIC_RELAXED);
+	if (used > s->opt->buffer_bytes && !must) {
+		__atomic_sub_fetch(s->buffer_used, bytes, __ATOMIC_RELAXED);
+		return false;
+	}
+	s->buffer_mine += bytes;
+	return true;
+}
+
+static bool back(struct session *s, uint32_t i, uint64_t from, uint64_t to)
+{
+	off_t at = (off_t)(s->data_offset + i * s->window_bytes + from);
+	return s->pool &&
+	       fallocate(s->pool->memfd, FALLOC_FL_KEEP_SIZE, at, (off_t)(to - from)) == 0;
+}
+
+static void set_up(const struct session *s, struct reader *r)
+{
+	uint64_t i = (uint64_t)(r - s->readers);
+	r->ring = &s->mem_rings[i];
+	r->window = s->memory + s->data_offset + i * s->window_bytes;
+	r->thread = UINT32_MAX;
+	r->prepared = true;
+	r->allowed = session_first_lap(s, (uint32_t)i);
+}
+
+void ring_adopt(struct session *s, uint32_t n)
+{
+	for (; s->prepared < n; s->prepared++) {
+		take_budget(s, session_first_lap(s, s->prepared) + MG_SLACK, true);
+		set_up(s, &s->readers[s->prepared]);
+	}
+}
+
+/* Nobody writes there: its thread is gone, the session sleeps, or the ring is another recording's.
+ */
+static void clear(struct mg_ring *g, uint32_t allowed)
+{
+	g->lost = g->lost_first = g->lost_last = 0;
+	g->waited = g->waited_max = 0;
+	g->passed = 0;
+	g->verified = g->mismatched = g->copies = 0;
+	g->stalls = 0;
+	g->size_allowed = allowed;
+	__atomic_store_n(&g->tail, 0, __ATOMIC_RELEASE);
+}
+
+/* R9: its thread is gone. */
+static void set_free(struct session *s, uint32_t i)
+{
+	struct mg_ring *g = &s->mem_rings[i];
+	g->head = g->pending = 0;
+	g->waiting = g->tid = 0;
+	__atomic_store_n(&g->state, MG_RING_FREE, __ATOMIC_RELEASE);
+	__atomic_fetch_or(&s->mem->free_rings[i / 64], UINT64_C(1) << i % 64, __ATOMIC_RELEASE);
+}
+
+static bool thread_runs(struct session *s, uint32_t tid)
+{
+	char name[32];
+	uint32_t outer = session_outer_tid(s, tid);
+	snprintf(name, sizeof name, "task/%u", outer);
+	return outer && !faccessat(s->proc, name, F_OK, 0);
+}
+
+void ring_take_over(struct session *s, bool proc)
+{
+	for (; s->prepared < s->ring_max; s->prepared++) {
+		struct mg_ring *g = &s->mem_rings[s->prepared];
+		uint32_t state = __atomic_load_n(&g->state, __ATOMIC_ACQUIRE);
+		if (state != MG_RING_FREE && state != MG_RING_TAKEN)
+			return;
+		uint32_t lap = session_first_lap(s, s->prepared);
+		if (!take_budget(s, lap + MG_SLACK, s->prepared < 8) ||
+		    !back(s, s->prepared, 0, lap + MG_SLACK)) {
+			s->ring_max = s->prepared; /* the others may have writers */
+			return;
+		}
+		set_up(s, &s->readers[s->prepared]);
+		clear(g, lap);
+		if (state == MG_RING_TAKEN && proc && !thread_runs(s, g->tid))
+			set_free(s, s->prepared);
+	}
+}
+
+/* R8: does it hold what is of this recording? */
+static bool is_of_now(const struct session *s, const struct reader *r)
+{
+	return __atomic_load_n(&r->ring->state, __ATOMIC_ACQUIRE) == MG_RING_TAKEN &&
+	       __atomic_load_n(&r->ring->wake, __ATOMIC_ACQUIRE) == s->wake;
+}
+
+static bool prepare_one(struct session *s, uint32_t i)
+{
+	uint64_t bytes = session_first_lap(s, i) + MG_SLACK;
+	if (!take_budget(s, bytes, i < 8))
+		return false;
+	if (!pool_back_ring(s->pool, s, i) || !back(s, i, 0, bytes))
+		return false;
+	struct reader *r = &s->readers[i];
+	set_up(s, r);
+	r->ring->size_allowed = r->allowed;
+	set_free(s, i);
+	return true;
+}
+
+static uint32_t count_free(const struct session *s)
+{
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < s->prepared; i += 64)
+		n += (uint32_t)__builtin_popcountll(
+			__atomic_load_n(&s->mem->free_rings[i / 64], __ATOMIC_RELAXED));
+	return n < s->prepared ? n : s->prepared;
+}
+
+/* How many rings are to be free, before any were taken. One that cannot wake us needs them ready.
+ */
+static uint32_t rings_ahead(const struct session *s)
+{
+	uint32_t taken = s->prepared - count_free(s);
+	if (s->forked)
+		return 1 + s->prepared / 4;
+	if (s->attach_modules)
+		return FREE_AHEAD_ATTACHED;
+	if (session_seccomp(s))
+		return taken > 1 ? FREE_AHEAD_FILTERED : FREE_AHEAD;
+	return taken > 1 ? FREE_AHEAD : FREE_AT_FIRST;
+}
+
+/* Threads that wait for one. Whoever left by a longjmp is counted for ever. */
+static uint32_t rings_wanted(const struct session *s)
+{
+	uint32_t n = __atomic_load_n(&s->mem->rings_wanted, __ATOMIC_SEQ_CST);
+	return n < s->ring_max ? n : s->ring_max;
+}
+
+static void wake_waiting(struct session *s, uint32_t wanted)
+{
+	__atomic_add_fetch(&s->mem->rings_futex, 1, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, &s->mem->rings_futex, FUTEX_WAKE, wanted, NULL, NULL, 0);
+}
+
+void ring_prepare(struct session *s)
+{
+	uint32_t ahead = rings_ahead(s), wanted = rings_wanted(s);
+	uint32_t spare = count_free(s), want = ahead + wanted + s->prepared / 4;
+	/* Threads come fast: those that ended already give theirs back at once. */
+	if (spare < want / 2 && s->prepared >= ahead) {
+		ring_return(s, true);
+		spare = count_free(s);
+	}
+	while (spare < want && s->prepared < s->ring_max && prepare_one(s, s->prepared)) {
+		s->prepared++;
+		spare++;
+	}
+	if (wanted && spare)
+		wake_waiting(s, wanted);
+	__atomic_store_n(&s->mem->rings_short, spare == 0, __ATOMIC_RELAXED);
+}
+
+static void wake_writer(struct mg_ring *ring)
+{
+	if (!__atomic_load_n(&ring->waiting, __ATOMIC_SEQ_CST))
+		return;
+	__atomic_add_fetch(&ring->tail_futex, 1, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, &ring->tail_futex, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+/* A thread that stalls gets a larger lap, up to the largest; but a quarter of the budget is for
+ * threads to come. */
+static void raise_size(struct session *s, struct reader *r, uint64_t seen)
+{
+	uint32_t stalls = __atomic_load_n(&r->ring->stalls, __ATOMIC_RELAXED);
+	bool full = stalls != r->stalls || seen > r->allowed - r->allowed / 8;
+	r->stalls = stalls;
+	if (!full || r->allowed + MG_SLACK >= s->window_bytes)
+		return;
+	uint64_t next = (r->allowed + MG_SLACK) * UINT64_C(4) - MG_SLACK;
+	if (next + MG_SLACK > s->window_bytes)
+		next = s->window_bytes - MG_SLACK;
+	uint64_t used = __atomic_load_n(s->buffer_used, __ATOMIC_RELAXED);
+	if (used + next > s->opt->buffer_bytes / 4 * 3 || !take_budget(s, next - r->allowed, false))
+		return;
+	if (!back(s, (uint32_t)(r - s->readers), r->allowed, next + MG_SLACK))
+		return;
+	r->allowed = (uint32_t)next;
+	__atomic_store_n(&r->ring->size_allowed, r->allowed, __ATOMIC_RELEASE);
+}
+
+/* Reads a ring up to `head`. Returns the bytes. */
+static uint64_t drain(struct session *s, struct reader *r, uint64_t head)
+{
+	uint64_t bytes = head - r->tail;
+	if (!bytes)
+		return 0;
+	if (bytes > s->window_bytes) {
+		session_damaged(s, "a buffer's head is out of range");
+		return 0;
+	}
+	if (parse_records(s, r, bytes))
+		return 0;
+	r->tail = head;
+	__atomic_store_n(&r->ring->tail, head, __ATOMIC_SEQ_CST);
+	wake_writer(r->ring);
+	raise_size(s, r, bytes);
+	return bytes;
+}
+
+/* A pending stamp holds up the merge for a while (R5), unless its thread died inside the hook. */
+static bool pending_counts(struct session *s, struct reader *r, uint64_t now_ns)
+{
+	if (__atomic_load_n(&s->ending, __ATOMIC_ACQUIRE))
+		return false;
+	if (r->pending_ns + PENDING_NS <= now_ns)
+		return false;
+	if (now_ns < r->pending_look_ns || r->thread == UINT32_MAX)
+		return true;
+	r->pending_look_ns = now_ns + 10 * QUIET_NS;
+	return session_thread_alive(s, r->thread);
+}
+
+/* Since when it is that. */
+static void note_pending(struct reader *r, uint64_t pending, uint64_t now_ns)
+{
+	if (pending == r->pending)
+		return;
+	r->pending = pending;
+	r->pending_ns = now_ns;
+	r->pending_look_ns = now_ns + QUIET_NS;
+}
+
+/* Lists rings that threads have taken since the last look. */
+static void list_taken(struct session *s)
+{
+	for (uint32_t w = 0; w * 64 < s->prepared; w++) {
+		uint64_t gone = ~__atomic_load_n(&s->mem->free_rings[w], __ATOMIC_ACQUIRE);
+		for (uint64_t new = gone & ~s->listed[w]; new; new &= new - 1) {
+			uint32_t i = w * 64 + (uint32_t)__builtin_ctzll(new);
+			if (i >= s->prepared)
+				break;
+			if (!is_of_now(s, &s->readers[i]))
+				continue;
+			s->listed[w] |= new & -new;
+			s->readers[i].taken = true;
+			*MS_PUSH(&s->taken) = &s->readers[i];
+		}
+	}
+}
+
+uint64_t ring_read_all(struct session *s, uint64_t now, uint64_t *limit)
+{
+	uint64_t read = 0, least = now, now_ns = session_now(s);
+	bool full = ring_backlog(s) > BACKLOG_MAX;
+	list_taken(s);
+	for (size_t i = 0; i < s->taken.n && !s->damaged; i++) {
+		struct reader *r = s->taken.v[i];
+		uint64_t pending = __atomic_load_n(&r->ring->pending, __ATOMIC_ACQUIRE);
+		uint64_t head = __atomic_load_n(&r->ring->head, __ATOMIC_ACQUIRE);
+		note_pending(r, pending, now_ns);
+		if (pending && pending < least && pending_counts(s, r, now_ns))
+			least = pending;
+		if (full && r->first < r->count) {
+			/* Left for later: what it holds is not older than what was read of it. The
+			 * ring that the others wait for has no items, so it is always read. */
+			uint64_t last = r->items[r->count - 1].key >> 1;
+			if (head != r->tail && last < least)
+				least = last + 1;
+			continue;
+		}
+		uint64_t n = drain(s, r, head);
+		if (n)
+			r->quiet_ns = now_ns;
+		read += n;
+	}
+	*limit = least;
+	return read;
+}
+
+uint64_t ring_backlog(const struct session *s)
+{
+	uint64_t n = 0;
+	for (size_t i = 0; i < s->taken.n; i++)
+		n += s->taken.v[i]->count - s->taken.v[i]->first;
+	return n;
+}
+
+bool ring_half_full(const struct session *s)
+{
+	for (size_t i = 0; i < s->taken.n; i++) {
+		const struct reader *r = s->taken.v[i];
+		if (__atomic_load_n(&r->ring->head, __ATOMIC_SEQ_CST) - r->tail >= r->allowed / 2)
+			return true;
+	}
+	return false;
+}
+
+void ring_shrink(struct reader *r)
+{
+	size_t n = r->count - r->first;
+	if (r->room <= ITEMS_KEPT || n > r->room / 16)
+		return;
+	memmove(r->items, r->items + r->first, n * sizeof *r->items);
+	r->first = 0;
+	r->count = n;
+	r->room /= 2;
+	r->items = ms_xrealloc(r->items, r->room + ITEMS_AHEAD, sizeof *r->items);
+}
+
+/* ---- taken back ---- */
+
+static void add_loss(struct session *s, struct reader *r, uint64_t count)
+{
+	uint64_t from = __atomic_load_n(&r->ring->lost_first, __ATOMIC_RELAXED);
+	uint64_t to = __atomic_load_n(&r->ring->lost_last, __ATOMIC_RELAXED);
+	struct ms_record_writer *w = batch_record(&session_batch(s)->losses, 80);
+	ms_record_number(w, MS_LOSS_FROM, clock_ns(&s->clock, from));
+	ms_record_number(w, MS_LOSS_TO, clock_ns(&s->clock, to));
+	ms_record_number(w, MS_LOSS_COUNT, count);
+	ms_record_number(w, MS_LOSS_REASON, MS_LOST_OVERFLOW);
+	ms_record_number(w, MS_LOSS_THREAD, r->thread == UINT32_MAX ? 0 : r->thread + 1);
+	ms_record_end(w);
+	s->stats.lost += count;
+}
+
+/* The growth of a counter of the target since the last look; a counter that shrank gives nothing.
+ */
+static uint64_t grown(const uint64_t *shared, uint64_t *seen)
+{
+	uint64_t now = __atomic_load_n(shared, __ATOMIC_RELAXED);
+	uint64_t d = now > *seen ? now - *seen : 0;
+	*seen = now;
+	return d;
+}
+
+static uint64_t ticks_ns(const struct session *s, uint64_t ticks)
+{
+	uint64_t hz = s->tsc_hz;
+	return hz ? (uint64_t)((double)ticks * 1e9 / (double)hz) : ticks;
+}
+
+void ring_counters(struct session *s, struct reader *r)
+{
+	uint64_t lost = grown(&r->ring->lost, &r->lost);
+	if (lost)
+		add_loss(s, r, lost);
+	uint64_t waited = ticks_ns(s, grown(&r->ring->waited, &r->waited));
+	s->stats.waited_ns += waited;
+	uint64_t most = ticks_ns(s, __atomic_load_n(&r->ring->waited_max, __ATOMIC_RELAXED));
+	if (most > s->stats.waited_max_ns)
+		s->stats.waited_max_ns = most;
+	s->stats.verified += grown(&r->ring->verified, &r->verified);
+	s->stats.mismatches += grown(&r->ring->mismatched, &r->mismatched);
+	s->stats.paused_allocations += grown(&r->ring->passed, &r->passed);
+	if ((lost || waited) && r->thread != UINT32_MAX) {
+		struct thread *t = &s->threads.v[r->thread];
+		t->lost += lost;
+		t->waited += waited;
+		t->dirty = true;
+	}
+}
+
+/* What it grew by is for others. */
+static void shrink(struct session *s, const struct reader *r, uint32_t i)
+{
+	uint32_t first = session_first_lap(s, i);
+	uint64_t at = s->data_offset + i * s->window_bytes + first + MG_SLACK;
+	if (r->allowed <= first || !s->pool ||
+	    fallocate(s->pool->memfd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)at,
+		      r->allowed - first))
+		return;
+	__atomic_sub_fetch(s->buffer_used, r->allowed - first, __ATOMIC_RELAXED);
+	s->buffer_mine -= r->allowed - first;
+}
+
+/* R9 */
+static void give_back(struct session *s, struct reader *r)
+{
+	uint32_t i = (uint32_t)(r - s->readers);
+	ring_counters(s, r);
+	threads_gone(s, r->thread);
+	shrink(s, r, i);
+	r->tail = r->offset = r->last = 0;
+	r->lost = r->waited = r->verified = r->mismatched = r->passed = 0;
+	r->stalls = 0;
+	r->pending = 0;
+	r->depth = r->base = r->noded = r->cut_from = r->cut_valid = 0;
+	r->copy_bytes = 0;
+	r->taken = false;
+	r->thread = UINT32_MAX;
+	r->allowed = session_first_lap(s, i);
+	clear(r->ring, r->allowed);
+	s->listed[i / 64] &= ~(UINT64_C(1) << i % 64);
+	set_free(s, i);
+}
+
+/* Is it drained, and its thread gone? */
+static bool is_over(struct session *s, struct reader *r, uint64_t now, bool hurry)
+{
+	if (r->thread == UINT32_MAX || r->first < r->count ||
+	    (!hurry && r->quiet_ns + QUIET_NS > now) ||
+	    __atomic_load_n(&r->ring->head, __ATOMIC_ACQUIRE) != r->tail)
+		return false;
+	if (!hurry)
+		r->quiet_ns = now;
+	/* It may have written its last between the two looks. */
+	return !session_thread_alive(s, r->thread) &&
+	       __atomic_load_n(&r->ring->head, __ATOMIC_ACQUIRE) == r->tail;
+}
+
+void ring_return(struct session *s, bool hurry)
+{
+	uint64_t start = session_now(s), now = start;
+	if (start < s->return_ns)
+		return;
+	for (size_t n = s->taken.n; n && !s->damaged && now < start + LOOKS_NS; n--) {
+		size_t i = s->return_next < s->taken.n ? s->return_next : 0;
+		struct reader *r = s->taken.v[i];
+		if (is_over(s, r, now, hurry)) {
+			give_back(s, r);
+			s->taken.v[i] = s->taken.v[--s->taken.n]; /* now it is that one's turn */
+		} else {
+			i++;
+		}
+		s->return_next = i;
+		now = n % 16 ? now : session_now(s);
+	}
+	now = session_now(s);
+	s->return_ns = now + (now - start) * LOOKS_SHARE;
+}

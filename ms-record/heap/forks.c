@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: MIT
+ * What a forked child inherits.
+ */
+#include "forks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "ms-record/session/info.h"
+#include "libcommon/base/arena.h"
+#include "merge.h"
+#include "ms-record/session/modules.h"
+#include "ms-record/session/options.h"
+#include "ms-record/session/pool.h"
+#include "ms-record/session/session.h"
+#include "ms-record/session/stacks.h"
+
+#define LOG_MAX (UINT64_C(1) << 20)
+#define POINT_NS UINT64_C(2000000000)
+#define SETTLE_NS UINT64_C(3000000000)
+#define UP_MAX 255u
+
+struct identity *identity_new(void)
+{
+	struct identity *w = ms_xrealloc(NULL, 1, sizeof *w);
+	memset(w, 0, sizeof *w);
+	w->refs = 1;
+	return w;
+}
+
+struct identity *identity_ref(struct identity *w)
+{
+	__atomic_add_fetch(&w->refs, 1, __ATOMIC_RELAXED);
+	return w;
+}
+
+void identity_unref(struct identity *w)
+{
+	if (!w || __atomic_sub_fetch(&w->refs, 1, __ATOMIC_ACQ_REL))
+		return;
+	free(w->exe);
+	free(w->name);
+	free(w->cwd);
+	free(w->args);
+	free(w->env);
+	free(w);
+}
+
+/* ---- inherited heaps ---- */
+
+struct inherited_heap *inherited_heap_new(struct session *s, uint32_t serial)
+{
+	struct inherited_heap *h = ms_xrealloc(NULL, 1, sizeof *h);
+	memset(h, 0, sizeof *h);
+	h->refs = 1;
+	h->serial = serial;
+	h->owner = s;
+	h->clock = &s->clock;
+	h->own = &s->live;
+	h->modules = &s->modules;
+	h->who = identity_ref(s->who);
+	return h;
+}
+
+void inherited_heap_unref(struct inherited_heap *h)
+{
+	if (!h || --h->refs)
+		return;
+	inherited_heap_unref(h->from);
+	if (!h->owner) {
+		free(h->clock);
+		live_free(&h->over);
+		modules_free(h->modules);
+		free(h->modules);
+	}
+	if (h->has_inherited)
+		live_free(&h->inherited);
+	identity_unref(h->who);
+	free(h->points.v);
+	free(h->log.v);
+	free(h->asked.v);
+	free(h);
+}
+
+/* The inherited heap of the session `serial` of this pool, or NULL. */
+static struct inherited_heap *find(const struct pool *p, uint32_t serial)
+{
+	if (p->head_session && p->head_serial == serial)
+		return p->head_session->inherited_heap;
+	for (uint32_t i = 0; i < p->prepared; i++)
+		if (p->slots[i].session && p->slots[i].serial == serial)
+			return p->slots[i].session->inherited_heap;
+	for (uint32_t i = 0; i < p->exited_parent_count; i++)
+		if (p->exited_parents[i]->serial == serial)
+			return p->exited_parents[i];
+	return NULL;
+}
+
+/* ---- the log ---- */
+
+void forks_log(struct inherited_heap *h, uint8_t what, const struct live_block *b)
+{
+	if (!h->logging)
+		return;
+	struct fork_change *c = MS_PUSH(&h->log);
+	c->what = what;
+	c->block = *b;
+}
+
+/* The session as it is now. */
+static struct fork_point point_now(const struct session *s, uint64_t stamp)
+{
+	const struct inherited_heap *h = s->inherited_heap;
+	return (struct fork_point){.stamp = stamp,
+				   .at = h->log_from + h->log.n,
+				   .events = s->stats.events,
+				   .number = s->number,
+				   .blocks = s->stats.live_blocks + h->blocks,
+				   .bytes = s->stats.live_bytes + h->bytes,
+				   .ns = session_now(s)};
+}
+
+void forks_point(struct session *s, uint64_t stamp)
+{
+	if (!s->inherited_heap)
+		return;
+	s->inherited_heap->logging = true;
+	*MS_PUSH(&s->inherited_heap->points) = point_now(s, stamp);
+}
+
+static void put_back(struct live *l, const struct live_block *b)
+{
+	struct live_block gone;
+	live_take(l, b->address, &gone);
+	live_add(l, b);
+}
+
+static void undo(const struct inherited_heap *h, uint64_t at, struct live *own,
+		 struct live *inherited)
+{
+	for (size_t i = h->log.n; i > 0 && h->log_from + i > at; i--) {
+		const struct fork_change *c = &h->log.v[i - 1];
+		struct live_block gone;
+		if (c->what == FORK_MADE)
+			live_take(own, c->block.address, &gone);
+		else
+			put_back(c->what == FORK_TAKEN ? own : inherited, &c->block);
+	}
+}
+
+/* Adds the block one generation further up, unless there is a younger one. */
+static void add_up(void *to, const struct live_block *b)
+{
+	uint64_t up = (b->number >> FORKS_UP_SHIFT) + 1;
+	struct live_block moved = *b;
+	moved.number = (b->number & FORKS_NUMBER) | (up > UP_MAX ? UP_MAX : up) << FORKS_UP_SHIFT;
+	live_add(to, &moved);
+}
+
+/* The parent's blocks as of the fork become the child's. */
+static void take_over(struct inherited_heap *h)
+{
+	struct inherited_heap *p = h->from;
+	struct live own, inherited;
+	if (!p)
+		return;
+	take_over(p);
+	live_copy(&own, p->own);
+	if (p->has_inherited)
+		live_copy(&inherited, &p->inherited);
+	else
+		live_init(&inherited);
+	undo(p, h->from_at, &own, &inherited);
+	live_init(&h->inherited);
+	h->has_inherited = true;
+	live_each(&own, add_up, &h->inherited);
+	live_each(&inherited, add_up, &h->inherited);
+	live_free(&own);
+	live_free(&inherited);
+	h->from = NULL;
+	inherited_heap_unref(p);
+}
+
+static bool needs(const struct inherited_heap *child, const struct inherited_heap *h,
+		  uint64_t before)
+{
+	return child && child->from == h && (!child->owner || child->owner->settled) &&
+	       child->from_at < before;
+}
+
+/* Who forked before `at` gets its blocks now. */
+static void hand_over(const struct pool *p, const struct inherited_heap *h, uint64_t at)
+{
+	for (uint32_t i = 0; i < p->prepared; i++) {
+		struct session *child = p->slots[i].session;
+		if (child && needs(child->inherited_heap, h, at))
+			take_over(child->inherited_heap);
+	}
+	for (uint32_t i = 0; i < p->exited_parent_count; i++)
+		if (needs(p->exited_parents[i], h, at))
+			take_over(p->exited_parents[i]);
+}
+
+static void forget_log(struct inherited_heap *h, uint64_t at)
+{
+	size_t n = (size_t)(at - h->log_from);
+	h->log_from = at;
+	if (!n)
+		return;
+	memmove(h->log.v, h->log.v + n, (h->log.n - n) * sizeof *h->log.v);
+	h->log.n -= n;
+}
+
+void forks_tidy(struct session *s)
+{
+	struct inherited_heap *h = s->inherited_heap;
+	if (!h || !h->logging)
+		return;
+	uint64_t now = session_now(s);
+	size_t old = 0;
+	bool full = h->log.n > LOG_MAX;
+	while (old < h->points.n && (full || h->points.v[old].ns + POINT_NS < now))
+		old++;
+	h->points.n -= old;
+	memmove(h->points.v, h->points.v + old, h->points.n * sizeof *h->points.v);
+	uint64_t end = h->log_from + h->log.n;
+	uint64_t keep = h->points.n ? h->points.v[0].at : end;
+	h->logging = h->points.n != 0; /* if not, what comes cannot be undone either */
+	if (h->logging && keep - h->log_from <= h->log.n / 2)
+		return;
+	hand_over(s->pool, h, h->logging ? keep : UINT64_MAX);
+	forget_log(h, keep);
+}
+
+/* ---- a child ---- */
+
+/* A stamp of the target cannot be before its parent began, nor in the future. */
+static uint64_t sane_stamp(const struct inherited_heap *from, uint64_t stamp, uint64_t now)
+{
+	uint32_t oldest = from->clock->newest - (from->clock->count - 1);
+	uint64_t first = from->clock->pairs[oldest % CLOCK_PAIRS].stamp;
+	return stamp < first ? first : stamp > now ? now : stamp;
+}
+
+/* Makes a point at a stamp of which no record speaks: now, if the merge is there already. */
+static void ask(struct inherited_heap *h, uint64_t stamp)
+{
+	if (stamp < h->owner->merged_to)
+		forks_point(h->owner, stamp);
+	else
+		*MS_PUSH(&h->asked) = stamp;
+}
+
+void forks_merge(struct session *s, uint64_t limit)
+{
+	struct inherited_heap *h = s->inherited_heap;
+	while (h && h->asked.n) {
+		size_t least = 0;
+		for (size_t i = 1; i < h->asked.n; i++)
+			if (h->asked.v[i] < h->asked.v[least])
+				least = i;
+		uint64_t stamp = h->asked.v[least];
+		if (stamp >= limit)
+			return;
+		merge_until(s, stamp);
+		forks_point(s, stamp);
+		h->asked.v[least] = h->asked.v[--h->asked.n];
+	}
+}
+
+struct session *forks_child_session(struct pool *p, uint32_t slot)
+{
+	const struct mg_fork_slot *d = &p->dir[slot];
+	uint32_t pid = __atomic_load_n(&d->pid, __ATOMIC_RELAXED);
+	bool old = p->slots[slot].old;
+	uint32_t parent = old ? 0 : __atomic_load_n(&d->parent, __ATOMIC_RELAXED);
+	uint64_t stamp = __atomic_load_n(&d->fork_stamp, __ATOMIC_RELAXED);
+	uint64_t first = __atomic_load_n(&d->first_stamp, __ATOMIC_RELAXED);
+	struct inherited_heap *from = parent ? find(p, parent) : NULL;
+	struct session *s = session_in_slot(p, slot);
+	s->inherited_heap = inherited_heap_new(s, p->slots[slot].serial);
+	s->claimed_pid = pid > INT32_MAX ? 0 : pid;
+	p->slots[slot].session = s;
+	bool counts = p->config.clock != MG_CLOCK_TSC || s->mem->blind;
+	uint64_t now = from && !counts && from->clock->tsc ? clock_round(from->clock) : 0;
+	if (now && from->clock->tsc) {
+		first = sane_stamp(from, first, now);
+		stamp = stamp > now ? 0 : stamp;
+		clock_fork(&s->clock, from->clock, sane_stamp(from, stamp ? stamp : first, now));
+	} else {
+		clock_start(&s->clock, counts ? &s->mem->sequence : NULL);
+	}
+	clock_watch(&s->clock, s->mem);
+	s->fork_stamp = stamp ? stamp : first; /* the state at its first event will have to do */
+	if (!stamp && from && from->owner)
+		ask(from, first);
+	if (from) {
+		from->refs++;
+		s->inherited_heap->from = from;
+		s->parent_who = identity_ref(from->who);
+	}
+	s->standby |= p->standby && !parent; /* it forked before */
+	if (old)
+		session_wake_slot(s);
+	return s;
+}
+
+static bool parent_is_there(const struct session *s)
+{
+	const struct inherited_heap *from = s->inherited_heap->from;
+	const struct session *p = from ? from->owner : NULL;
+	if (!p || p->damaged)
+		return true;
+	return p->settled && (!s->fork_stamp || p->merged_to > s->fork_stamp);
+}
+
+/* The fork that made the session; without a record of it, the parent as it is now. */
+static const struct fork_point *point_of(const struct session *s, struct inherited_heap *from)
+{
+	for (size_t i = 0; i < from->points.n && s->fork_stamp; i++)
+		if (from->points.v[i].stamp == s->fork_stamp)
+			return &from->points.v[i];
+	if (!from->owner)
+		return &from->final;
+	forks_point(from->owner, 0);
+	return &from->points.v[from->points.n - 1];
+}
+
+bool forks_settle(struct session *s)
+{
+	struct inherited_heap *h = s->inherited_heap, *from;
+	if (s->settled || !h)
+		return true;
+	from = h->from;
+	if (!parent_is_there(s) && clock_mono() < s->found_ns + SETTLE_NS)
+		return false;
+	if (from) {
+		const struct fork_point *point = point_of(s, from);
+		h->from_at = point->at;
+		h->blocks = s->inherited_blocks = point->blocks;
+		h->bytes = s->inherited_bytes = point->bytes;
+		s->fork_event = point->events;
+		s->fork_number = point->number;
+		modules_inherit(s, from->modules);
+	}
+	info_write(s);
+	s->settled = true;
+	return true;
+}
+
+bool forks_take(struct session *s, uint64_t address, struct live_block *b)
+{
+	struct inherited_heap *h = s->inherited_heap;
+	if (!h)
+		return false;
+	take_over(h);
+	if (!h->has_inherited || !live_take(&h->inherited, address, b))
+		return false;
+	forks_log(h, FORK_TAKEN_INHERITED, b);
+	if (h->blocks)
+		h->blocks--;
+	h->bytes -= b->size < h->bytes ? b->size : h->bytes;
+	return true;
+}
+
+/* ---- the end ---- */
+
+/* One that nobody may ask for any more, or the oldest. */
+static uint32_t least_wanted(const struct pool *p)
+{
+	uint32_t oldest = p->exited_parents[0]->serial == p->head_serial;
+	for (uint32_t i = 0; i < p->exited_parent_count; i++)
+		if (!p->exited_parents[i]->points.n && p->exited_parents[i]->refs == 1 &&
+		    p->exited_parents[i]->serial != p->head_serial)
+			return i;
+	return oldest;
+}
+
+static void add_exited_parent(struct pool *p, struct inherited_heap *h)
+{
+	if (p->exited_parent_count == POOL_EXITED_PARENTS) {
+		uint32_t i = least_wanted(p);
+		if (p->exited_parents[i]->refs > 1) /* from here on nobody would hand it over */
+			take_over(p->exited_parents[i]);
+		inherited_heap_unref(p->exited_parents[i]);
+		p->exited_parent_count--;
+		memmove(p->exited_parents + i, p->exited_parents + i + 1,
+			(p->exited_parent_count - i) * sizeof(struct inherited_heap *));
+	}
+	p->exited_parents[p->exited_parent_count++] = h;
+}
+
+void forks_over(struct session *s)
+{
+	struct inherited_heap *h = s->inherited_heap;
+	if (!h)
+		return;
+	h->final = point_now(s, 0);
+	h->clock = ms_xrealloc(NULL, 1, sizeof *h->clock);
+	*h->clock = s->clock;
+	h->clock->blind = NULL; /* it is over */
+	h->over = s->live;
+	h->own = &h->over;
+	s->live = (struct live){0};
+	h->modules = ms_xrealloc(NULL, 1, sizeof *h->modules);
+	*h->modules = s->modules;
+	memset(&s->modules, 0, sizeof s->modules);
+	h->logging = false;
+	h->owner = NULL;
+	s->inherited_heap = NULL;
+	add_exited_parent(s->pool, h);
+}
+
+void forks_forget(struct pool *p)
+{
+	for (uint32_t i = 0; i < p->exited_parent_count; i++)
+		inherited_heap_unref(p->exited_parents[i]);
+	p->exited_parent_count = 0;
+}

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: MIT
+ * Heaps of the program's own in the merge.
+ *
+ * A pool keeps (address, number) of each block that was made in it, and is not told when one is
+ * freed by itself: whether it is still the one is asked of the live table, when the list is full
+ * and when the pool is emptied.
+ */
+#include "heaps.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/trace.h"
+#include "libcommon/base/arena.h"
+#include "merge.h"
+#include "ms-record/session/modules.h"
+#include "ms-record/session/options.h"
+#include "ms-record/session/session.h"
+
+#define USER_BLOCK (UINT64_C(1) << 63)
+
+struct member {
+	uint64_t address, number;
+};
+
+struct heap_pool {
+	uint64_t address; /* 0 = empty slot, 1 = was one */
+	uint32_t heap;    /* of memscope.h: its name's index + 1; 0 = of a hook */
+	struct {
+		struct member *v;
+		size_t n, cap;
+	} members;
+};
+#define WAS_ONE UINT64_C(1)
+
+struct item_detail {
+	uint64_t heap, pool;
+	char *name;
+	uint32_t next; /* of those that are free, + 1 */
+};
+
+/* A call stack under a heap's marker. */
+struct moved {
+	uint64_t key; /* marker << 32 | node; 0 = empty */
+	uint32_t node;
+};
+
+struct heaps {
+	struct {
+		struct item_detail *v;
+		size_t n, cap;
+	} details;
+	uint32_t free_detail;
+	struct {
+		struct heap_name {
+			char *name;
+			uint32_t marker;
+		} * v;
+		size_t n, cap;
+	} names;
+	struct heap_pool *pools; /* open addressing, at most half full */
+	size_t pool_mask, pool_used;
+	struct moved *moved;
+	size_t moved_mask, moved_used;
+	struct live backing;
+};
+
+static struct heaps *heaps_of(struct session *s)
+{
+	if (s->heaps)
+		return s->heaps;
+	struct heaps *h = ms_xcalloc(1, sizeof *h);
+	h->pool_mask = 63;
+	h->pools = ms_xcalloc(h->pool_mask + 1, sizeof *h->pools);
+	h->moved_mask = 255;
+	h->moved = ms_xcalloc(h->moved_mask + 1, sizeof *h->moved);
+	live_init(&h->backing);
+	return s->heaps = h;
+}
+
+void heaps_free(struct heaps *h)
+{
+	if (!h)
+		return;
+	for (size_t i = 0; i < h->details.n; i++)
+		free(h->details.v[i].name);
+	for (size_t i = 0; i < h->names.n; i++)
+		free(h->names.v[i].name);
+	for (size_t i = 0; i <= h->pool_mask; i++)
+		free(h->pools[i].members.v);
+	live_free(&h->backing);
+	free(h->details.v);
+	free(h->names.v);
+	free(h->pools);
+	free(h->moved);
+	free(h);
+}
+
+/* ---- what items say besides ---- */
+
+uint32_t heaps_add_detail(struct session *s, uint64_t heap, uint64_t pool, char *name)
+{
+	struct heaps *h = heaps_of(s);
+	uint32_t i = h->free_detail;
+	if (i) {
+		h->free_detail = h->details.v[--i].next;
+	} else {
+		i = (uint32_t)h->details.n;
+		*MS_PUSH(&h->details) = (struct item_detail){0};
+	}
+	h->details.v[i] = (struct item_detail){.heap = heap, .pool = pool, .name = name};
+	return i;
+}
+
+static struct item_detail take_detail(struct heaps *h, uint32_t i)
+{
+	struct item_detail s = h->details.v[i];
+	h->details.v[i] = (struct item_detail){.next = h->free_detail};
+	h->free_detail = i + 1;
+	return s;
+}
+
+/* ---- names and call stacks ---- */
+
+static uint32_t name_of(struct session *s, const char *name)
+{
+	struct heaps *h = s->heaps;
+	for (size_t i = 0; i < h->names.n; i++)
+		if (!strcmp(h->names.v[i].name, name))
+			return (uint32_t)i;
+	struct ms_frame f = {.module = modules_heap(s, name), .flags = MS_FRAME_HEAP};
+	*MS_PUSH(&h->names) = (struct heap_name){strdup(name), stacks_node(&s->stacks, 0, &f)};
+	return (uint32_t)h->names.n - 1;
+}
+
+static struct moved *moved_at(const struct heaps *h, uint64_t key)
+{
+	size_t i = (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 20);
+	while (h->moved[i & h->moved_mask].key && h->moved[i & h->moved_mask].key != key)
+		i++;
+	return &h->moved[i & h->moved_mask];
+}
+
+static void remember(struct heaps *h, uint64_t key, uint32_t node)
+{
+	if (++h->moved_used > h->moved_mask / 2) {
+		struct moved *old = h->moved;
+		size_t n = h->moved_mask + 1;
+		h->moved_mask = n * 4 - 1;
+		h->moved = ms_xcalloc(n * 4, sizeof *h->moved);
+		for (size_t i = 0; i < n; i++)
+			if (old[i].key)
+				*moved_at(h, old[i].key) = old[i];
+		free(old);
+	}
+	*moved_at(h, key) = (struct moved){key, node};
+}
+
+/* The same call stack under the marker. Its outer part may have been moved before. */
+static uint32_t under(struct session *s, uint32_t marker, uint32_t node)
+{
+	struct heaps *h = s->heaps;
+	struct {
+		uint32_t *v;
+		size_t n, cap;
+	} way = {0};
+	uint32_t at = marker;
+	for (uint32_t n = node; n; n = s->stacks.nodes.v[n - 1].parent) {
+		const struct moved *known = moved_at(h, (uint64_t)marker << 32 | n);
+		if (known->key) {
+			at = known->node;
+			break;
+		}
+		*MS_PUSH(&way) = n;
+	}
+	while (way.n) {
+		uint32_t n = way.v[--way.n];
+		struct ms_frame f = s->stacks.frames.v[s->stacks.nodes.v[n - 1].frame - 1];
+		at = stacks_node(&s->stacks, at, &f);
+		remember(h, (uint64_t)marker << 32 | n, at);
+	}
+	free(way.v);
+	return at;
+}
+
+/* ---- pools ---- */
+
+static struct heap_pool *pool_slot(const struct heaps *h, uint64_t address)
+{
+	size_t i = (size_t)(address * UINT64_C(0x9e3779b97f4a7c15) >> 20);
+	struct heap_pool *free_one = NULL;
+	for (;; i++) {
+		struct heap_pool *p = &h->pools[i & h->pool_mask];
+		if (p->address == address)
+			return p;
+		if (p->address == WAS_ONE && !free_one)
+			free_one = p;
+		if (!p->address)
+			return free_one ? free_one : p;
+	}
+}
+
+static struct heap_pool *pool_find(const struct heaps *h, uint64_t address)
+{
+	struct heap_pool *p = h ? pool_slot(h, address) : NULL;
+	return p && p->address == address ? p : NULL;
+}
+
+static void grow_pools(struct heaps *h)
+{
+	struct heap_pool *old = h->pools;
+	size_t n = h->pool_mask + 1, alive = 0;
+	for (size_t i = 0; i < n; i++)
+		alive += old[i].address > WAS_ONE;
+	size_t slots = alive > n / 4 ? n * 2 : n;
+	h->pools = ms_xcalloc(slots, sizeof *h->pools);
+	h->pool_mask = slots - 1;
+	h->pool_used = alive;
+	for (size_t i = 0; i < n; i++)
+		if (old[i].address > WAS_ONE)
+			*pool_slot(h, old[i].address) = old[i];
+	free(old);
+}
+
+static struct heap_pool *pool_make(struct heaps *h, uint64_t address)
+{
+	struct heap_pool *p = pool_find(h, address);
+	if (p)
+		return p;
+	if (h->pool_used + 1 > h->pool_mask / 2)
+		grow_pools(h);
+	p = pool_slot(h, address);
+	h->pool_used += !p->address;
+	*p = (struct heap_pool){.address = address};
+	return p;
+}
+
+static bool still(const struct session *s, const struct member *m)
+{
+	struct live_block b;
+	return live_find(&s->live, m->address, &b) && b.number == m->number;
+}
+
+void heaps_join(struct session *s, uint64_t pool, uint64_t address, uint64_t number)
+{
+	if (pool <= WAS_ONE)
+		return;
+	struct heap_pool *p = pool_make(s->heaps, pool);
+	if (p->members.n && p->members.n == p->members.cap) {
+		size_t kept = 0;
+		for (size_t i = 0; i < p->members.n; i++)
+			if (still(s, &p->members.v[i]))
+				p->members.v[kept++] = p->members.v[i];
+		/* Half of it at least is to be free, or every further block would come to this. */
+		p->members.n = kept;
+		if (kept > p->members.cap / 2) {
+			p->members.cap *= 2;
+			p->members.v =
+				ms_xrealloc(p->members.v, p->members.cap, sizeof *p->members.v);
+		}
+	}
+	*MS_PUSH(&p->members) = (struct member){address, number};
+}
+
+static void empty(struct session *s, struct reader *r, const struct item *it, struct heap_pool *p)
+{
+	for (size_t i = p->members.n; i-- > 0;)
+		if (still(s, &p->members.v[i]))
+			merge_free(s, r, it, p->members.v[i].address);
+	p->members.n = 0;
+	if (p->members.cap > 1024) { /* it may have been large once */
+		free(p->members.v);
+		p->members.v = NULL;
+		p->members.cap = 0;
+	}
+}
+
+static void forget(struct heap_pool *p)
+{
+	free(p->members.v);
+	*p = (struct heap_pool){.address = WAS_ONE};
+}
+
+void heaps_pool(struct session *s, struct reader *r, const struct item *it)
+{
+	struct heaps *h = heaps_of(s);
+	struct item_detail what = take_detail(h, it->extra);
+	struct heap_pool *p = pool_find(h, it->address);
+	if (p)
+		empty(s, r, it, p);
+	if (what.heap == MG_POOL_MADE && what.name && it->address > WAS_ONE) {
+		uint32_t heap = name_of(s, what.name) + 1;
+		pool_make(h, it->address)->heap = heap;
+	} else if (p && (what.heap != MG_POOL_RESET || !p->heap)) {
+		forget(p);
+	}
+	free(what.name);
+}
+
+/* ---- blocks ---- */
+
+uint64_t heaps_place(struct session *s, struct item *it)
+{
+	struct heaps *h = heaps_of(s);
+	const struct hooks *hooks = s->hooks;
+	struct item_detail what = take_detail(h, it->extra);
+	const struct heap_pool *p = what.pool ? pool_find(h, what.pool) : NULL;
+	uint32_t heap = (uint32_t)what.heap, marker = 0;
+	it->extra = 0;
+	it->kind = it->kind == ITEM_HEAP_REALLOC ? ITEM_REALLOC : ITEM_ALLOC;
+	if (heap && heap <= hooks->heaps.n) {
+		uint32_t i = name_of(s, hooks->heaps.v[heap - 1]);
+		marker = h->names.v[i].marker;
+	} else if (p && p->heap) {
+		marker = h->names.v[p->heap - 1].marker;
+	}
+	if (marker)
+		it->stack = under(s, marker, it->stack);
+	return what.pool;
+}
+
+/* ---- backing ---- */
+
+/* The number of a block of backing: its heap's, and is it hidden? */
+#define HIDDEN UINT64_C(1)
+#define HEAP_OF(number) ((uint32_t)((number) >> 1))
+
+/* `size` bytes of backing of the heap with that number. */
+static void emit(struct session *s, const struct reader *r, const struct item *it, uint64_t size,
+		 uint8_t ext, uint32_t heap)
+{
+	struct ms_event *e = merge_emit(s, MS_EV_EXT, r->thread, it->key);
+	const struct hooks *hooks = s->hooks;
+	if (heap && heap <= hooks->heaps.n) {
+		uint32_t name = name_of(s, hooks->heaps.v[heap - 1]);
+		e->stack = s->heaps->names.v[name].marker;
+	}
+	e->ext = ext;
+	e->address = s->opt->addresses ? it->address : 0;
+	e->size = size;
+}
+
+void heaps_backing(struct session *s, struct reader *r, const struct item *it)
+{
+	struct heaps *h = heaps_of(s);
+	struct live_block b = {it->address, it->extra, it->size}, old;
+	merge_make_way(s, r, it);
+	if (live_take(&h->backing, it->address, &old) && !(old.number & HIDDEN))
+		s->stats.backing_bytes -= old.size;
+	live_add(&h->backing, &b);
+	if (b.number & HIDDEN)
+		return;
+	s->stats.backings++;
+	s->stats.backing_bytes += it->size;
+	if (s->stats.backing_bytes > s->stats.backing_peak_bytes)
+		s->stats.backing_peak_bytes = s->stats.backing_bytes;
+	emit(s, r, it, it->size, MS_EXT_BACKING, HEAP_OF(b.number));
+}
+
+bool heaps_give(struct session *s, struct reader *r, const struct item *it, bool sure)
+{
+	struct heaps *h = s->heaps;
+	struct live_block b, own;
+	if (!h)
+		return false;
+	if (it->address & USER_BLOCK) /* the function frees a block of malloc's, and will say so */
+		return live_find(&s->live, it->address & ~USER_BLOCK, &b) ||
+		       live_find(&h->backing, it->address & ~USER_BLOCK, &b);
+	if (!live_take(&h->backing, it->address, &b))
+		return false;
+	if (!(b.number & HIDDEN)) {
+		s->stats.backing_bytes -= b.size;
+		emit(s, r, it, b.size, MS_EXT_UNBACKING, HEAP_OF(b.number));
+	}
+	if (sure && live_find(&s->live, it->address | USER_BLOCK, &own))
+		merge_free(s, r, it, own.address);
+	return true;
+}

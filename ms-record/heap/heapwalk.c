@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT
+ * Walks glibc's heap from outside, while the process runs.
+ *
+ * A chunk's header says how long it is, and whether the chunk before it is used. A chunk that stays
+ * used all the time keeps its header, so it is found if only the walk comes to it. Where chunks are
+ * cut, joined and given out meanwhile the walk may come to what is no header any more: then it goes
+ * back some way and reads anew. What it takes for used wrongly is a chunk of which a call was seen
+ * meanwhile; preexisting.c knows those, since the hooks are there before the walk begins.
+ *
+ * Everything is checked: a chunk is as long as one can be, lies in its region, and the walk goes
+ * forward, so that a damaged heap costs no more than a sound one.
+ */
+#include "heapwalk.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "ms-record/base/clock.h"
+#include "heapwalk_private.h"
+#include "libcommon/base/arena.h"
+
+#define WINDOW ((size_t)256 << 10)
+#define CACHED_MOST 0x420u /* bytes of a chunk in a thread's cache */
+#define BLOCKS_MOST ((size_t)16 << 20)
+#define TRIES 24u
+#define STEP 2048u /* chunks between places that the walk can go back to */
+#define USED 1u
+#define LEAST 32u
+#define FENCE 16u
+
+void walk_missing(struct walk *k, const char *why)
+{
+	if (k->out->state == HEAPWALK_WHOLE)
+		snprintf(k->out->why, sizeof k->out->why, "%s", why);
+	k->out->state = HEAPWALK_PART;
+}
+
+bool walk_over(const struct walk *k)
+{
+	return (k->from->stop && __atomic_load_n(k->from->stop, __ATOMIC_RELAXED)) ||
+	       clock_mono() > k->from->deadline_ns;
+}
+
+bool walk_in_heap(const struct walk *k, uint64_t at)
+{
+	for (size_t i = 0; i < k->regions.n; i++)
+		if (at - k->regions.v[i].start < k->regions.v[i].reach - k->regions.v[i].start)
+			return true;
+	return false;
+}
+
+/* ---- reading ---- */
+
+struct window {
+	uint64_t at;
+	size_t bytes;
+	uint8_t *data;
+};
+
+/* The words at an address of a region: up to the header of the top chunk where it ends, or to the
+ * fence, behind which nothing may be mapped. */
+static bool words_at(const struct walk *k, struct window *w, uint64_t at, const struct region *r,
+		     uint64_t out[4])
+{
+	enum { BYTES = 32 };
+	if (at < w->at || at + BYTES > w->at + w->bytes) {
+		uint64_t want = r->end + (r->fenced ? 0 : 16) - at;
+		w->at = at;
+		w->bytes = want > WINDOW ? WINDOW : (size_t)want;
+		if (w->bytes < BYTES) {
+			memset(w->data, 0, BYTES);
+			w->bytes = BYTES;
+			if (walk_get(k, at, w->data, (size_t)want))
+				goto out;
+		} else if (walk_get(k, at, w->data, w->bytes)) {
+			goto out;
+		}
+		w->bytes = 0;
+		return false;
+	}
+out:
+	memcpy(out, w->data + (at - w->at), BYTES);
+	return true;
+}
+
+/* ---- chunks ---- */
+
+struct place {
+	uint64_t at;
+	struct found last; /* the chunk before; at 0 = there is none */
+	size_t found;
+};
+
+static void take(struct walk *k, const struct place *p, bool used)
+{
+	if (p->last.at && used)
+		*MS_PUSH(&k->found) = p->last;
+}
+
+/* The top chunk was where the region ends when the walk began. Since then it may have gone down,
+ * and up again, so that a chunk lies across; what is there is newer than the walk. */
+static bool is_past(const struct walk *k, const struct region *r, uint64_t at, uint64_t bytes)
+{
+	uint64_t top;
+	if (r->fenced || !walk_get(k, r->arena + 8 * ARENA_TOP, &top, sizeof top))
+		return false;
+	if (top - r->start >= r->reach - r->start || at >= top)
+		return true;
+	return bytes >= LEAST && !(bytes & 15) && at + bytes > r->end && at + bytes <= top;
+}
+
+enum step { ON, END, ASTRAY };
+
+static enum step step(struct walk *k, struct window *w, const struct region *r, struct place *p)
+{
+	uint64_t x[4];
+	if (p->at > r->end || !words_at(k, w, p->at, r, x))
+		return ASTRAY;
+	uint64_t bytes = x[1] & ~UINT64_C(7);
+	bool fence = r->fenced && (bytes == FENCE || !bytes);
+	bool end = p->at == r->end || fence;
+	if (!end && (bytes < LEAST || bytes & 15 || bytes > r->end - p->at)) {
+		if (!is_past(k, r, p->at, bytes))
+			return ASTRAY;
+		end = true;
+	}
+	take(k, p, x[1] & USED);
+	p->last = (struct found){p->at, bytes, x[3]};
+	p->at += bytes;
+	return end ? END : ON;
+}
+
+static void back(struct walk *k, struct place *p, const struct place *to)
+{
+	*p = *to;
+	k->found.n = p->found;
+}
+
+static void walk_region(struct walk *k, struct window *w, const struct region *r)
+{
+	struct place first = {.at = r->start, .found = k->found.n};
+	struct place p = first, here = first, before = first;
+	unsigned tries = 0;
+	w->bytes = 0;
+	for (size_t n = 1;; n++) {
+		enum step s = step(k, w, r, &p);
+		if (s == END)
+			return;
+		if (s == ASTRAY) {
+			if (++tries > TRIES || walk_over(k)) {
+				walk_missing(
+					k, "part of the heap is damaged, or changes all the time");
+				return;
+			}
+			struct timespec nap = {0, 50000L * tries};
+			nanosleep(&nap, NULL);
+			back(k, &p, tries % 8 == 7 ? &first : tries % 2 ? &here : &before);
+			w->bytes = 0;
+		}
+		if (n % STEP)
+			continue;
+		p.found = k->found.n;
+		before = here;
+		here = p;
+		if (k->found.n > BLOCKS_MOST || walk_over(k)) {
+			walk_missing(k, "it has too many blocks, or took too long");
+			return;
+		}
+	}
+}
+
+/* ---- all ---- */
+
+static void none(struct heapwalk *w, const char *why)
+{
+	w->state = HEAPWALK_NONE;
+	snprintf(w->why, sizeof w->why, "%s", why);
+}
+
+/* Now that it is known what is cached. */
+static void sort_out(struct walk *k)
+{
+	for (size_t i = 0; i < k->found.n; i++) {
+		const struct found *f = &k->found.v[i];
+		bool cached = (f->bytes <= CACHED_MOST && walk_is_key(k, f->word)) ||
+			      walk_is_fast(k, f->at);
+		if (!walk_is_own(k, f->at))
+			*MS_PUSH(cached ? &k->out->cached : &k->out->used) =
+				(struct heapwalk_block){f->at + 16, f->bytes - 8};
+	}
+}
+
+/* The chunks first: what is given back meanwhile was seen then. */
+static void walk_all(struct walk *k)
+{
+	struct window w = {.data = ms_xrealloc(NULL, WINDOW, 1)};
+	for (size_t i = 0; i < k->regions.n && !walk_over(k); i++)
+		walk_region(k, &w, &k->regions.v[i]);
+	walk_caches(k);
+	walk_mapped(k);
+	sort_out(k);
+	if (walk_over(k))
+		walk_missing(k, "it took too long");
+	k->out->arenas = k->arenas.n;
+	free(w.data);
+}
+
+void heapwalk(struct heapwalk *w, const struct heapwalk_from *from)
+{
+	struct walk *k = ms_xcalloc(1, sizeof *k);
+	*w = (struct heapwalk){.state = HEAPWALK_WHOLE};
+	k->out = w;
+	k->from = from;
+	if (attach_maps_read(&k->maps, from->proc, NULL))
+		none(w, "its maps cannot be read");
+	else if (!walk_find(k))
+		none(w, "no heap of glibc's was found");
+	else
+		walk_all(k);
+	attach_maps_free(&k->maps);
+	free(k->arenas.v);
+	free(k->regions.v);
+	free(k->found.v);
+	free(k->fast.v);
+	free(k->own.v);
+	free(k);
+}
+
+void heapwalk_free(struct heapwalk *w)
+{
+	free(w->used.v);
+	free(w->cached.v);
+	*w = (struct heapwalk){0};
+}

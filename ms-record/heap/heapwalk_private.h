@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT
+ * What the files of heapwalk.h share: glibc's structures, as they lie in memory.
+ */
+#ifndef HEAPWALK_PRIVATE_H
+#define HEAPWALK_PRIVATE_H
+
+#include "ms-record/ptrace/attach_maps.h"
+#include "heapwalk.h"
+
+/* struct malloc_state since 2.27, in words of 8 bytes. */
+enum {
+	ARENA_FLAGS = 0, /* upper half: ints mutex, flags */
+	ARENA_FAST = 2,
+	ARENA_FASTBINS = 10,
+	ARENA_TOP = 12,
+	ARENA_BINS = 14,
+	ARENA_BIN_COUNT = 127,
+	ARENA_NEXT = 270,
+	ARENA_SYSTEM = 273,
+	ARENA_SYSTEM_MAX = 274,
+	ARENA_WORDS = 275,
+};
+#define ARENA_NONCONTIGUOUS 2u
+#define HEAP_MOST (UINT64_C(64) << 20) /* of an arena's heap, which is aligned to that */
+#define HEAP_INFO_MOST 64u
+#define ARENAS_MOST 4096u
+#define HEAPS_MOST 65536u
+#define KEYS_MOST 1024u
+
+struct arena {
+	uint64_t at;
+	uint64_t words[ARENA_WORDS];
+	bool main;
+};
+
+/* Chunks lie one behind the other from start to end, where the top chunk is, or a fence. */
+struct region {
+	uint64_t start, end;
+	uint64_t reach; /* it may grow to here */
+	uint64_t arena;
+	bool fenced; /* it ends with a fence before `end` */
+};
+
+/* A chunk that looks used, and the second word of its block, which tells whether it is cached. */
+struct found {
+	uint64_t at, bytes, word;
+};
+
+struct walk {
+	struct heapwalk *out;
+	const struct heapwalk_from *from;
+	struct attach_maps maps;
+	struct {
+		struct arena *v;
+		size_t n, cap;
+	} arenas;
+	struct {
+		struct region *v;
+		size_t n, cap;
+	} regions;
+	struct {
+		struct found *v;
+		size_t n, cap;
+	} found;
+	struct {
+		uint64_t *v;
+		size_t n, cap;
+	} fast, own;              /* chunks in fast lists; the threads' caches themselves. Sorted */
+	uint64_t keys[KEYS_MOST]; /* what stands in a chunk that a thread's cache has */
+	size_t key_count;
+	/* struct malloc_par */
+	uint64_t base,
+		mapped_at; /* of the main heap; address of {mapped count, ...}, 0 = unknown */
+};
+
+static inline bool walk_get(const struct walk *k, uint64_t at, void *to, size_t bytes)
+{
+	return k->from->memory.read(k->from->memory.arg, at, to, bytes);
+}
+
+/* Less than the whole was walked. */
+void walk_missing(struct walk *k, const char *why);
+bool walk_over(const struct walk *k);
+bool walk_in_heap(const struct walk *k, uint64_t at);
+
+/* heapwalk_find.c: arenas, malloc_par and regions. False = there is no heap of glibc's. */
+bool walk_find(struct walk *k);
+/* heapwalk_cache.c: what is free, though it looks used. */
+void walk_caches(struct walk *k);
+bool walk_is_key(const struct walk *k, uint64_t word);
+bool walk_is_fast(const struct walk *k, uint64_t chunk);
+bool walk_is_own(const struct walk *k, uint64_t chunk);
+/* heapwalk_mapped.c: blocks with a mapping of their own. */
+void walk_mapped(struct walk *k);
+
+#endif

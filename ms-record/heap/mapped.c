@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT
+ * Address space in the merge: which of what programs map and unmap goes into the trace.
+ *
+ * The guest sends all that succeeds and cannot know what lies at an address. Only anonymous memory
+ * that was seen mapped counts: what is unmapped must touch some of it, and an mremap moves it.
+ */
+#include "merge.h"
+
+#include "format/trace.h"
+#include "ms-record/session/session.h"
+
+_Static_assert(MG_MAP_BRK == MS_MAP_BRK && MG_MAP_REMAP == MS_MAP_REMAP, "one meaning");
+
+static void emit(struct session *s, const struct reader *r, const struct item *it, uint8_t ext)
+{
+	struct ms_event *e = merge_emit(s, MS_EV_EXT, r->thread, it->key);
+	e->ext = ext;
+	e->address = it->address;
+	e->size = it->size;
+	e->stack = it->stack;
+	e->freed = it->extra & (MS_MAP_BRK | MS_MAP_REMAP);
+}
+
+/* Takes the range out of what is mapped; true = some of it was. */
+static bool cut(struct session *s, const struct item *it)
+{
+	bool some = ms_ranges_cut(&s->mapped, it->address, it->address + it->size, NULL, NULL);
+	s->stats.mapped_bytes = s->mapped.bytes;
+	return some;
+}
+
+void mapped_give(struct session *s, struct reader *r, const struct item *it)
+{
+	bool known = cut(s, it);
+	if (it->extra & MG_MAP_REMAP)
+		r->remapped = known;
+	if (!known)
+		return;
+	s->stats.unmaps++;
+	emit(s, r, it, MS_EXT_UNMAP);
+}
+
+void mapped_look(struct session *s, struct reader *r, const struct item *it)
+{
+	const struct ms_range *found = ms_ranges_find(&s->mapped, it->address);
+	r->remapped = found && found->start <= it->address;
+}
+
+void mapped_take(struct session *s, struct reader *r, const struct item *it)
+{
+	bool moved = it->extra & (MG_MAP_REMAP | MAP_SECOND), covers = cut(s, it);
+	if (moved && !r->remapped) { /* a file's */
+		if (covers)
+			emit(s, r, it, MS_EXT_UNMAP);
+		return;
+	}
+	r->remapped = false;
+	ms_ranges_add(&s->mapped, it->address, it->address + it->size, it->stack);
+	s->stats.maps++;
+	s->stats.mapped_bytes = s->mapped.bytes;
+	emit(s, r, it, MS_EXT_MAP);
+	if (s->mapped.bytes <= s->stats.mapped_peak_bytes)
+		return;
+	s->stats.mapped_peak_bytes = s->mapped.bytes;
+	s->stats.mapped_peak_ns = clock_tick(&s->clock, it->key >> 1) * MS_TRACE_TICK_NS;
+}

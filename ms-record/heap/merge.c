@@ -1,0 +1,579 @@
+/* SPDX-License-Identifier: MIT
+ * The merge: items of all rings in the order of their stamps, to events of the trace.
+ *
+ * Per address, allocation and free must alternate. A stamp can be taken a little early by the
+ * processor, so before an allocation at a live address counts as a lost free, the free is looked
+ * for just ahead and taken first; before a free of a dead address counts as unknown, the allocation
+ * is looked for and the free done right after it. Up to 2 us that is a repair, beyond it a
+ * violation of the clock's promise; both are counted.
+ */
+#include "merge.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "preexisting.h"
+#include "format/trace.h"
+#include "forks.h"
+#include "heaps.h"
+#include "libcommon/base/arena.h"
+#include "ms-record/session/options.h"
+#include "sampled.h"
+#include "ms-record/scan/scan.h"
+#include "ms-record/session/session.h"
+
+#define REPAIR_NS 2000u
+#define LOOK_NS 50000u
+#define AHEAD ITEMS_AHEAD /* the table is fetched early for the item so far on */
+#define USER_BLOCK (UINT64_C(1) << 63)
+
+/* As many stamps at `at`. */
+static uint64_t stamps_of(const struct session *s, uint64_t ns, uint64_t at)
+{
+	/* A shared counter gives exact order: nothing is ever late. */
+	return at < s->clock.counted ? (uint64_t)((double)ns * (double)s->tsc_hz / 1e9) : 0;
+}
+
+uint64_t merge_lookahead(const struct session *s)
+{
+	return s->clock.tsc ? stamps_of(s, LOOK_NS, 0) : 0;
+}
+
+/* ---- events ---- */
+
+/* The hot path of the merge is inline down to the next event's place. */
+static inline struct ms_event *emit(struct session *s, uint8_t kind, uint32_t thread, uint64_t key)
+{
+	if (s->batch_left == 0)
+		session_room(s, 1);
+	s->batch_left--;
+	struct batch *b = s->batch;
+	struct ms_event *e = &b->events.v[b->events.n++];
+	*e = (struct ms_event){
+		.kind = kind, .thread = thread, .time_ticks = clock_tick(&s->clock, key >> 1)};
+	s->stats.events++;
+	return e;
+}
+
+struct ms_event *merge_emit(struct session *s, uint8_t kind, uint32_t thread, uint64_t key)
+{
+	return emit(s, kind, thread, key);
+}
+
+/* Of a block in an event, if it is asked for. */
+static inline uint64_t shown_address(const struct session *s, uint64_t address)
+{
+	return s->opt->addresses ? address & ~USER_BLOCK : 0;
+}
+
+static inline void count_freed(struct session *s, uint64_t number, uint64_t size)
+{
+	if (s->opt->sample_bytes) {
+		sampled_freed(&s->stats, s->opt->sample_bytes, number, size);
+		return;
+	}
+	s->stats.live_bytes -= size;
+	s->stats.live_blocks--;
+}
+
+/* A live block goes. */
+static inline void release(struct session *s, uint8_t kind, uint32_t thread, uint64_t key,
+			   const struct live_block *b, uint32_t stack)
+{
+	struct ms_event *e = emit(s, kind, thread, key);
+	e->freed = b->number;
+	e->stack = stack;
+	count_freed(s, b->number, b->size);
+	if (kind == MS_EV_FREE_INFERRED) {
+		s->stats.inferred_frees++;
+		return;
+	}
+	s->stats.frees++;
+	if (s->threads.v[thread].last_number == b->number)
+		s->stats.temporary++;
+}
+
+/* A block from before the fork is given back: says which, ahead of the event that it explains. */
+static void explain(struct session *s, uint32_t thread, uint64_t key, const struct live_block *b)
+{
+	session_room(s, 2);
+	struct ms_event *e = emit(s, MS_EV_EXT, thread, key);
+	e->ext = MS_EXT_INHERITED;
+	e->freed = b->number;
+	e->size = b->size;
+	e->address = shown_address(s, b->address);
+	s->stats.inherited_frees++;
+}
+
+/* Takes a live block out of the table. */
+static inline bool take_block(struct session *s, uint64_t address, struct live_block *b)
+{
+	if (!live_take(&s->live, address, b))
+		return false;
+	if (s->inherited_heap && s->inherited_heap->logging)
+		forks_log(s->inherited_heap, FORK_TAKEN, b);
+	return true;
+}
+
+static void unknown_free(struct session *s, uint32_t thread, const struct item *it)
+{
+	struct ms_event *e = emit(s, MS_EV_FREE_UNKNOWN, thread, it->key);
+	e->address = shown_address(s, it->address);
+	e->stack = it->stack;
+}
+
+/* It may be one from before the attachment. */
+static void explain_preexisting(struct session *s, uint32_t thread, uint64_t key, uint64_t size)
+{
+	session_room(s, 2);
+	struct ms_event *e = emit(s, MS_EV_EXT, thread, key);
+	e->ext = MS_EXT_BEFORE;
+	e->size = size;
+	s->stats.preexisting_frees++;
+}
+
+static __attribute__((noinline)) bool free_preexisting(struct session *s, uint32_t thread,
+						       const struct item *it)
+{
+	struct live_block was;
+	if (!preexisting_freed(s->preexisting, it->address, &was))
+		return false;
+	explain_preexisting(s, thread, it->key, was.size);
+	unknown_free(s, thread, it);
+	return true;
+}
+
+/* Of a block that nobody knows. */
+static __attribute__((noinline)) void free_unknown(struct session *s, uint32_t thread,
+						   const struct item *it)
+{
+	if (s->preexisting && free_preexisting(s, thread, it))
+		return;
+	unknown_free(s, thread, it);
+	s->stats.unknown_frees++;
+}
+
+static bool free_inherited(struct session *s, uint32_t thread, const struct item *it)
+{
+	struct live_block b;
+	if (!s->forked || !forks_take(s, it->address, &b))
+		return false;
+	explain(s, thread, it->key, &b);
+	unknown_free(s, thread, it);
+	return true;
+}
+
+static inline void free_block(struct session *s, uint32_t thread, const struct item *it)
+{
+	struct live_block b;
+	if (take_block(s, it->address, &b)) {
+		release(s, MS_EV_FREE, thread, it->key, &b, it->stack);
+	} else if (!free_inherited(s, thread, it)) {
+		free_unknown(s, thread, it);
+	}
+}
+
+/* ---- repair ---- */
+
+/* Does the item give its address back, or take it? */
+static bool concerns(const struct item *it, uint64_t address, bool frees, bool *fits)
+{
+	bool is_free = it->kind == ITEM_FREE || it->kind == ITEM_RELEASE;
+	bool is_alloc = it->kind == ITEM_ALLOC || it->kind == ITEM_REALLOC ||
+			it->kind == ITEM_HEAP_ALLOC || it->kind == ITEM_HEAP_REALLOC;
+	if (it->address != address || !(is_free || is_alloc))
+		return false;
+	*fits = is_free == frees;
+	return true;
+}
+
+/* How far ahead the other half of a repair is looked for. Of an attached process events are lost
+ * whenever there is no room: what is further away than a stamp can be wrong is another block's. */
+static uint64_t reach(const struct session *s, uint64_t stamp)
+{
+	return stamps_of(s, s->preexisting ? REPAIR_NS : LOOK_NS, stamp);
+}
+
+/* The first item of a ring other than `own` (whose order is its program's), in reach after `key`,
+ * that concerns `address` and gives it back or takes it, as `frees` says. */
+static struct item *look_ahead(struct session *s, const struct reader *own, uint64_t address,
+			       bool frees, uint64_t key, struct reader **whose)
+{
+	uint64_t last = key + (reach(s, key >> 1) << 1);
+	struct item *found = NULL;
+	for (size_t i = 0; i < s->taken.n; i++) {
+		struct reader *r = s->taken.v[i];
+		bool fits = false;
+		if (r == own)
+			continue;
+		for (size_t k = r->first; k < r->count && r->items[k].key <= last; k++) {
+			struct item *it = &r->items[k];
+			if (!concerns(it, address, frees, &fits))
+				continue;
+			if (fits && (!found || it->key < found->key)) {
+				found = it;
+				*whose = r;
+			}
+			break;
+		}
+	}
+	return found;
+}
+
+static void count_repair(struct session *s, uint64_t from, uint64_t to)
+{
+	if (to - from <= stamps_of(s, REPAIR_NS, from >> 1) << 1)
+		s->stats.repairs++;
+	else
+		s->stats.violations++;
+}
+
+static void take_release(struct session *s, struct reader *r, const struct item *it)
+{
+	struct released *rel = &r->released[it->link];
+	struct live_block b = {0};
+	bool found = take_block(s, it->address, &b);
+	bool inherited = !found && s->forked && forks_take(s, it->address, &b);
+	bool backing = !found && !inherited && heaps_give(s, r, it, true);
+	*rel = (struct released){b.number, b.address, b.size, found, inherited, backing, false};
+}
+
+/* A block is given back that is not live: its allocation may be stamped a little later, on another
+ * ring. Then `after`, an AFTER_* and whose, is done right behind it. */
+static bool wait_for_block(struct session *s, const struct reader *own, const struct item *it,
+			   uint32_t after)
+{
+	struct reader *other;
+	/* At an address where none was ever made a block from before is given back, and what is
+	 * made there soon after is another one. */
+	if (s->preexisting && !preexisting_seen(s->preexisting, it->address))
+		return false;
+	struct item *a = look_ahead(s, own, it->address, false, it->key, &other);
+	if (!a || a->after)
+		return false;
+	count_repair(s, it->key, a->key);
+	a->after = after;
+	return true;
+}
+
+static void do_release(struct session *s, struct reader *r, const struct item *it)
+{
+	take_release(s, r, it);
+	struct released *rel = &r->released[it->link];
+	struct live_block was = {0};
+	if (rel->found || rel->inherited || rel->backing ||
+	    wait_for_block(s, r, it,
+			   AFTER_RELEASE | (uint32_t)(r - s->readers) * RELEASED | it->link))
+		return;
+	rel->preexisting = s->preexisting && preexisting_freed(s->preexisting, it->address, &was);
+	rel->size = was.size;
+}
+
+/* An allocation at an address that is still live: a free that is stamped late, or a lost one. */
+static void make_way(struct session *s, const struct reader *own, const struct item *it)
+{
+	struct reader *r;
+	struct item *f = look_ahead(s, own, it->address, true, it->key, &r);
+	if (f) {
+		count_repair(s, it->key, f->key);
+		f->key = it->key;
+		if (f->kind == ITEM_FREE)
+			free_block(s, r->thread, f);
+		else
+			take_release(s, r, f);
+		f->kind = ITEM_DONE;
+		return;
+	}
+	struct live_block b;
+	if (take_block(s, it->address, &b))
+		release(s, MS_EV_FREE_INFERRED, own->thread, it->key, &b, 0);
+}
+
+/* ---- one item ---- */
+
+/* Adds the new block to the table; whatever is live there goes first. */
+static inline void place(struct session *s, const struct reader *r, const struct item *it)
+{
+	struct live_block b = {.address = it->address, .number = s->number, .size = it->size};
+	if (!live_add(&s->live, &b)) {
+		make_way(s, r, it);
+		live_add(&s->live, &b);
+	}
+	if (s->inherited_heap && s->inherited_heap->logging)
+		forks_log(s->inherited_heap, FORK_MADE, &b);
+	if (__builtin_expect(s->preexisting != NULL, 0))
+		preexisting_made(s->preexisting, it->address);
+}
+
+static inline void bind_block(struct session *s, struct ms_event *e, const struct item *it)
+{
+	struct stats *st = &s->stats;
+	e->number = s->number;
+	e->size = it->size;
+	e->stack = it->stack;
+	e->slack = it->extra;
+	e->address = shown_address(s, it->address);
+	s->threads.v[e->thread].last_number = s->number++;
+	st->allocations++;
+	if (s->opt->sample_bytes) {
+		sampled_made(st, s->opt->sample_bytes, e->number, it->size);
+	} else {
+		st->allocated_bytes += it->size;
+		st->live_blocks++;
+		st->live_bytes += it->size;
+	}
+	if (st->live_bytes > st->peak_bytes) {
+		sampled_peak(st);
+		st->peak_bytes = st->live_bytes;
+		st->peak_blocks = st->live_blocks;
+		st->peak_ns = e->time_ticks * MS_TRACE_TICK_NS;
+	}
+}
+
+static inline void do_alloc(struct session *s, struct reader *r, const struct item *it)
+{
+	place(s, r, it);
+	bind_block(s, emit(s, MS_EV_ALLOC, r->thread, it->key), it);
+}
+
+static void do_realloc(struct session *s, struct reader *r, const struct item *it)
+{
+	place(s, r, it);
+	const struct released *old = &r->released[it->link];
+	if (old->inherited) {
+		struct live_block was = {
+			.address = old->address, .number = old->number, .size = old->size};
+		explain(s, r->thread, it->key, &was);
+	}
+	if (old->preexisting)
+		explain_preexisting(s, r->thread, it->key, old->size);
+	struct ms_event *e = emit(s,
+				  old->found     ? MS_EV_REALLOC
+				  : old->backing ? MS_EV_ALLOC
+						 : MS_EV_REALLOC_UNKNOWN,
+				  r->thread, it->key);
+	if (old->found) {
+		e->freed = old->number;
+		count_freed(s, old->number, old->size);
+		s->stats.frees++;
+		if (s->threads.v[r->thread].last_number == old->number)
+			s->stats.temporary++;
+	} else if (!old->inherited && !old->backing && !old->preexisting) {
+		s->stats.unknown_frees++;
+	}
+	s->stats.reallocs += !old->backing;
+	bind_block(s, e, it);
+}
+
+static inline void do_free(struct session *s, struct reader *r, const struct item *it)
+{
+	struct live_block b;
+	if (take_block(s, it->address, &b)) {
+		release(s, MS_EV_FREE, r->thread, it->key, &b, it->stack);
+	} else if (!free_inherited(s, r->thread, it) && !heaps_give(s, r, it, true) &&
+		   !wait_for_block(s, r, it, AFTER_FREE | r->thread)) {
+		free_unknown(s, r->thread, it);
+	}
+}
+
+/* While sampling: most likely a block that was not recorded. */
+static void do_free_unsure(struct session *s, struct reader *r, const struct item *it)
+{
+	struct live_block b;
+	if (take_block(s, it->address, &b))
+		release(s, MS_EV_FREE, r->thread, it->key, &b, it->stack);
+	else if (!free_inherited(s, r->thread, it) && !heaps_give(s, r, it, false))
+		s->stats.unsure_frees++;
+}
+
+void merge_mark(struct session *s, const char *name, uint64_t ns, uint32_t thread)
+{
+	struct ms_record_writer *w = batch_record(&session_batch(s)->marks, strlen(name) + 80);
+	ms_record_number(w, MS_MARK_TIME, ns);
+	ms_record_string(w, MS_MARK_NAME, name);
+	ms_record_number(w, MS_MARK_EVENT, s->stats.events);
+	ms_record_number(w, MS_MARK_THREAD, thread);
+	ms_record_end(w);
+	session_flush(s); /* the event block ends here */
+	pause_mark(s, name, ns);
+	scan_mark(s, name);
+}
+
+static void do_mark(struct session *s, struct reader *r, const struct item *it)
+{
+	char *name = (char *)(uintptr_t)it->size;
+	merge_mark(s, name, clock_ns(&s->clock, it->key >> 1), r->thread + 1);
+	free(name);
+}
+
+static void do_failed(struct session *s, struct reader *r, const struct item *it)
+{
+	struct ms_event *e = emit(s, MS_EV_FAILED, r->thread, it->key);
+	e->size = it->size;
+	e->stack = it->stack;
+	s->stats.failed++;
+}
+
+/* What waited for this allocation. */
+static void do_after(struct session *s, const struct item *it)
+{
+	uint32_t who = it->after & ~(AFTER_FREE | AFTER_RELEASE);
+	struct item f = {.key = it->key, .address = it->address, .link = who % RELEASED};
+	if (it->after & AFTER_FREE)
+		free_block(s, who, &f);
+	else
+		take_release(s, &s->readers[who / RELEASED], &f);
+}
+
+void merge_free(struct session *s, struct reader *r, const struct item *it, uint64_t address)
+{
+	struct live_block b;
+	if (take_block(s, address, &b))
+		release(s, MS_EV_FREE, r->thread, it->key, &b, 0);
+}
+
+void merge_make_way(struct session *s, const struct reader *r, const struct item *it)
+{
+	struct live_block b;
+	if (live_find(&s->live, it->address, &b))
+		make_way(s, r, it);
+}
+
+/* A block of a heap of the program's own. */
+static void do_heap_block(struct session *s, struct reader *r, const struct item *it)
+{
+	struct item plain = *it;
+	uint64_t pool = heaps_place(s, &plain);
+	if (it->kind == ITEM_HEAP_FAILED) {
+		do_failed(s, r, &plain);
+		return;
+	}
+	if (plain.kind == ITEM_REALLOC)
+		do_realloc(s, r, &plain);
+	else
+		do_alloc(s, r, &plain);
+	heaps_join(s, pool, it->address, s->number - 1);
+}
+
+static void process(struct session *s, struct reader *r, const struct item *it)
+{
+	switch ((enum item_kind)it->kind) {
+	case ITEM_ALLOC:
+		do_alloc(s, r, it);
+		break;
+	case ITEM_REALLOC:
+		do_realloc(s, r, it);
+		break;
+	case ITEM_FREE:
+		do_free(s, r, it);
+		break;
+	case ITEM_FREE_UNSURE:
+		do_free_unsure(s, r, it);
+		break;
+	case ITEM_RELEASE:
+		do_release(s, r, it);
+		break;
+	case ITEM_FAILED:
+		do_failed(s, r, it);
+		break;
+	case ITEM_MARK:
+		do_mark(s, r, it);
+		break;
+	case ITEM_MAP:
+		mapped_take(s, r, it);
+		break;
+	case ITEM_UNMAP:
+		mapped_give(s, r, it);
+		break;
+	case ITEM_LOOK:
+		mapped_look(s, r, it);
+		break;
+	case ITEM_FORK:
+		forks_point(s, it->key >> 1);
+		break;
+	case ITEM_PAUSE:
+		session_flush(s); /* what is lost has its own span of time */
+		pause_user(s, it->size, clock_ns(&s->clock, it->key >> 1));
+		break;
+	case ITEM_HEAP_ALLOC:
+	case ITEM_HEAP_REALLOC:
+	case ITEM_HEAP_FAILED:
+		do_heap_block(s, r, it);
+		break;
+	case ITEM_BACKING:
+		heaps_backing(s, r, it);
+		break;
+	case ITEM_POOL:
+		heaps_pool(s, r, it);
+		break;
+	case ITEM_DONE:
+		return;
+	}
+	if (it->after)
+		do_after(s, it);
+}
+
+/* ---- the merge ---- */
+
+struct heap_run {
+	uint64_t key;
+	struct reader *r;
+};
+
+static void sift_down(struct heap_run *h, size_t n, size_t i)
+{
+	for (size_t c; (c = 2 * i + 1) < n; i = c) {
+		if (c + 1 < n && h[c + 1].key < h[c].key)
+			c++;
+		if (h[i].key <= h[c].key)
+			return;
+		struct heap_run t = h[i];
+		h[i] = h[c];
+		h[c] = t;
+	}
+}
+
+/* Items of one ring while they are not later than `until`. */
+static void take_run(struct session *s, struct reader *r, uint64_t until)
+{
+	for (; r->first < r->count; r->first++) {
+		const struct item *it = &r->items[r->first];
+		if (it->key > until)
+			break;
+		live_prefetch(&s->live, it[AHEAD].address);
+		if (it->kind == ITEM_ALLOC && !it->after)
+			do_alloc(s, r, it);
+		else if (it->kind == ITEM_FREE)
+			do_free(s, r, it);
+		else
+			process(s, r, it);
+		s->merged_key = it->key;
+	}
+}
+
+void merge_until(struct session *s, uint64_t limit)
+{
+	uint64_t end = limit == UINT64_MAX ? UINT64_MAX : (limit << 1) - 1;
+	struct heap_run *heap = ms_xrealloc(NULL, s->taken.n + 1, sizeof *heap);
+	size_t n = 0;
+	for (size_t i = 0; i < s->taken.n; i++) {
+		struct reader *r = s->taken.v[i];
+		if (r->first < r->count && r->items[r->first].key <= end)
+			heap[n++] = (struct heap_run){r->items[r->first].key, r};
+	}
+	for (size_t i = n / 2; i-- > 0;)
+		sift_down(heap, n, i);
+	while (n) {
+		struct reader *r = heap[0].r;
+		uint64_t until = end;
+		for (size_t c = 1; c < n && c < 3; c++)
+			until = heap[c].key < until ? heap[c].key : until;
+		take_run(s, r, until);
+		if (r->first < r->count && r->items[r->first].key <= end)
+			heap[0].key = r->items[r->first].key;
+		else
+			heap[0] = heap[--n];
+		sift_down(heap, n, 0);
+	}
+	free(heap);
+}

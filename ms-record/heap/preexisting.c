@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: MIT
+ * Blocks from before the attachment.
+ *
+ *   time  ----+-------------------+------------------+------------>
+ *           hooks      walk        its end            merged so far
+ *
+ * The hooks are there before the walk begins, so that of every block that it finds one knows
+ * whether it was made since: `touched` has all addresses at which one was, until everything up to
+ * the end of the walk has been merged. What the walk found and nothing touched is from before. So
+ * is what was given back meanwhile without having been made: `early`.
+ *
+ * Where the heap is not glibc's nothing is walked; then a block that is given back and was never
+ * made is from before all the same.
+ */
+#include "preexisting.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "format/event.h"
+#include "format/trace.h"
+#include "heapwalk.h"
+#include "ms-record/ptrace/hijack.h"
+#include "libcommon/base/arena.h"
+#include "merge.h"
+#include "ms-record/session/options.h"
+#include "ms-record/session/session.h"
+
+#define FILTER_BITS 23u
+#define WALK_NS UINT64_C(30000000000)
+#define TOUCHED_MOST ((size_t)16 << 20)
+#define CLASSES 65u
+
+struct preexisting {
+	struct preexisting_counts counts;
+	uint64_t *filter; /* addresses at which blocks were made, hashed */
+	struct live touched, blocks;
+	struct {
+		uint64_t *v;
+		size_t n, cap;
+	} early;
+	uint64_t unsized; /* early ones of which the size is not known */
+	uint64_t class_blocks[CLASSES], class_bytes[CLASSES];
+
+	/* the thread's, until `done` */
+	pthread_t thread;
+	bool started;
+	int stop, done; /* atomic */
+	uint64_t end_stamp;
+	uint64_t tps[1024];
+	pid_t pid;
+	int proc;
+	const struct clock *clock;
+	struct heapwalk walk;
+
+	bool written; /* to the trace */
+};
+
+/* ---- the walk ---- */
+
+static bool read_memory(void *arg, uint64_t address, void *to, size_t bytes)
+{
+	const struct preexisting *b = arg;
+	struct iovec here = {to, bytes}, there = {(void *)(uintptr_t)address, bytes};
+	return process_vm_readv(b->pid, &here, 1, &there, 1, 0) == (ssize_t)bytes;
+}
+
+static void *run(void *arg)
+{
+	struct preexisting *b = arg;
+	uint64_t begin = clock_mono();
+	struct heapwalk_from from = {.memory = {read_memory, b},
+				     .proc = b->proc,
+				     .tps = b->tps,
+				     .deadline_ns = begin + WALK_NS,
+				     .stop = &b->stop};
+	while (from.tp_count < sizeof b->tps / sizeof *b->tps && b->tps[from.tp_count])
+		from.tp_count++;
+	heapwalk(&b->walk, &from);
+	b->counts.took_ns = clock_mono() - begin;
+	b->end_stamp = clock_stamp(b->clock);
+	__atomic_store_n(&b->done, 1, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+void preexisting_begin(struct session *s, const struct hijack *h, bool walk, const uint64_t *tps,
+		       uint32_t tp_count)
+{
+	struct preexisting *b = ms_xcalloc(1, sizeof *b);
+	b->filter = ms_xcalloc((size_t)1 << (FILTER_BITS - 6), sizeof *b->filter);
+	b->pid = h->pid;
+	b->proc = dup(h->proc);
+	b->clock = &s->clock;
+	live_init(&b->touched);
+	live_init(&b->blocks);
+	if (tp_count > sizeof b->tps / sizeof *b->tps)
+		tp_count = sizeof b->tps / sizeof *b->tps;
+	memcpy(b->tps, tps, tp_count * sizeof *tps);
+	s->preexisting = b;
+	const char *why = !walk                    ? "its allocator is not glibc's"
+			  : s->opt->sample_bytes   ? "while sampling it cannot be told apart"
+			  : s->opt->start_after_ns ? "recording begins later"
+						   : NULL;
+	b->started = !why && b->proc >= 0 && !pthread_create(&b->thread, NULL, run, b);
+	if (b->started)
+		return;
+	b->counts.state = PREEXISTING_UNKNOWN;
+	snprintf(b->counts.why, sizeof b->counts.why, "%s",
+		 why ? why : "no thread could be started to walk the heap");
+}
+
+void preexisting_free(struct preexisting *b)
+{
+	if (!b)
+		return;
+	__atomic_store_n(&b->stop, 1, __ATOMIC_RELAXED);
+	if (b->started)
+		pthread_join(b->thread, NULL);
+	if (b->proc >= 0)
+		close(b->proc);
+	heapwalk_free(&b->walk);
+	live_free(&b->touched);
+	live_free(&b->blocks);
+	free(b->early.v);
+	free(b->filter);
+	free(b);
+}
+
+struct preexisting_counts preexisting_counts(const struct preexisting *b)
+{
+	return b->counts;
+}
+
+/* ---- blocks come and go ---- */
+
+static uint64_t bit_of(uint64_t address)
+{
+	return (address >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> (64 - FILTER_BITS);
+}
+
+bool preexisting_seen(const struct preexisting *b, uint64_t address)
+{
+	uint64_t bit = bit_of(address);
+	return b->filter[bit / 64] >> (bit % 64) & 1;
+}
+
+/* The free of what was there before was lost. */
+static void lose(struct preexisting *b, uint64_t address)
+{
+	struct live_block was;
+	if (!live_take(&b->blocks, address, &was))
+		return;
+	b->counts.frees++;
+	b->counts.freed_bytes += was.size;
+}
+
+void preexisting_made(struct preexisting *b, uint64_t address)
+{
+	uint64_t bit = bit_of(address);
+	b->filter[bit / 64] |= UINT64_C(1) << (bit % 64);
+	if (b->counts.state == PREEXISTING_LOOKING && b->touched.count < TOUCHED_MOST)
+		live_add(&b->touched, &(struct live_block){.address = address});
+	else if (b->blocks.count)
+		lose(b, address);
+}
+
+bool preexisting_freed(struct preexisting *b, uint64_t address, struct live_block *was)
+{
+	switch (b->counts.state) {
+	case PREEXISTING_LOOKING:
+		*MS_PUSH(&b->early) = address;
+		return false;
+	case PREEXISTING_UNKNOWN:
+		return false;
+	default:
+		if (!live_take(&b->blocks, address, was))
+			return false;
+		b->counts.frees++;
+		b->counts.freed_bytes += was->size;
+		return true;
+	}
+}
+
+/* ---- understood ---- */
+
+static unsigned class_of(uint64_t bytes)
+{
+	return bytes ? 64 - (unsigned)__builtin_clzll(bytes) : 0;
+}
+
+static void count(struct preexisting *b, uint64_t bytes)
+{
+	b->counts.blocks++;
+	b->counts.bytes += bytes;
+	b->counts.largest = bytes > b->counts.largest ? bytes : b->counts.largest;
+	b->class_blocks[class_of(bytes)]++;
+	b->class_bytes[class_of(bytes)] += bytes;
+}
+
+static void take_walk(struct preexisting *b)
+{
+	struct live_block there;
+	for (size_t i = 0; i < b->walk.used.n; i++) {
+		const struct heapwalk_block *w = &b->walk.used.v[i];
+		struct live_block n = {.address = w->address, .size = w->bytes};
+		if (live_find(&b->touched, w->address, &there) || !live_add(&b->blocks, &n))
+			continue;
+		count(b, w->bytes);
+	}
+}
+
+/* Those that were given back meanwhile may be in a cache now, which tells how large they were. */
+static void take_cached(struct preexisting *b, struct live *cached)
+{
+	for (size_t i = 0; i < b->walk.cached.n; i++) {
+		const struct heapwalk_block *w = &b->walk.cached.v[i];
+		live_add(cached, &(struct live_block){.address = w->address, .size = w->bytes});
+	}
+}
+
+/* Says of a free that was written as one of an unknown block that it was one from before. */
+static void explain(struct session *s, uint64_t size)
+{
+	struct ms_event *e = merge_emit(s, MS_EV_EXT, 0, s->merged_key);
+	e->ext = MS_EXT_BEFORE;
+	e->size = size;
+	e->freed = MS_BEFORE_EARLIER;
+	s->stats.preexisting_frees++;
+	s->stats.unknown_frees -= s->stats.unknown_frees != 0;
+}
+
+static void take_early(struct session *s, struct preexisting *b)
+{
+	struct live cached;
+	live_init(&cached);
+	take_cached(b, &cached);
+	for (size_t i = 0; i < b->early.n; i++) {
+		struct live_block was = {0}, ignored;
+		uint64_t at = b->early.v[i];
+		bool known = live_take(&b->blocks, at, &was);
+		if (!known) {
+			/* Given back before the walk came there; what is there now may be another
+			 * block. */
+			if (!live_find(&b->touched, at, &ignored))
+				live_take(&cached, at, &was);
+			b->unsized += !was.size;
+			count(b, was.size);
+		}
+		b->counts.frees++;
+		b->counts.freed_bytes += was.size;
+		explain(s, was.size);
+	}
+	b->early.n = 0;
+	live_free(&cached);
+}
+
+static void write_head(const struct preexisting_counts *c, struct ms_record_writer *to, uint64_t ns)
+{
+	struct ms_record_writer *w = batch_record(to, 6 * 16 + sizeof c->why);
+	ms_record_number(w, MS_BEFORE_TIME, ns);
+	ms_record_number(w, MS_BEFORE_STATE, c->state);
+	if (c->why[0])
+		ms_record_string(w, MS_BEFORE_WHY, c->why);
+	if (c->state != PREEXISTING_UNKNOWN) {
+		ms_record_number(w, MS_BEFORE_BLOCKS, c->blocks);
+		ms_record_number(w, MS_BEFORE_BYTES, c->bytes);
+		ms_record_number(w, MS_BEFORE_LARGEST, c->largest);
+	}
+	ms_record_end(w);
+}
+
+static void write_counts(struct session *s, const struct preexisting *b)
+{
+	struct ms_record_writer *to = &session_batch(s)->preexisting;
+	write_head(&b->counts, to, session_now(s));
+	for (unsigned i = 0; i < CLASSES; i++) {
+		if (!b->class_blocks[i])
+			continue;
+		struct ms_record_writer *w = batch_record(to, 64);
+		ms_record_number(w, MS_BEFORE_BLOCKS, b->class_blocks[i]);
+		ms_record_number(w, MS_BEFORE_BYTES, b->class_bytes[i]);
+		ms_record_number(w, MS_BEFORE_CLASS, i);
+		ms_record_end(w);
+	}
+}
+
+/* What is missing though the walk was whole. */
+static void judge(const struct session *s, struct preexisting *b)
+{
+	if (b->counts.state != PREEXISTING_WHOLE || (!b->unsized && !s->stats.lost))
+		return;
+	b->counts.state = PREEXISTING_PART;
+	if (s->stats.lost)
+		snprintf(b->counts.why, sizeof b->counts.why,
+			 "events were lost while its heap was walked");
+	else
+		snprintf(b->counts.why, sizeof b->counts.why,
+			 "the sizes of %llu that were given back at once are missing",
+			 (unsigned long long)b->unsized);
+}
+
+static void settle(struct session *s, struct preexisting *b)
+{
+	static const enum preexisting_state states[] = {[HEAPWALK_NONE] = PREEXISTING_UNKNOWN,
+							[HEAPWALK_PART] = PREEXISTING_PART,
+							[HEAPWALK_WHOLE] = PREEXISTING_WHOLE};
+	b->counts.state = states[b->walk.state];
+	snprintf(b->counts.why, sizeof b->counts.why, "%s", b->walk.why);
+	if (b->touched.count >= TOUCHED_MOST) {
+		b->counts.state = PREEXISTING_UNKNOWN;
+		snprintf(b->counts.why, sizeof b->counts.why,
+			 "too many blocks were made while its heap was walked");
+	}
+	if (b->counts.state != PREEXISTING_UNKNOWN) {
+		take_walk(b);
+		take_early(s, b);
+		judge(s, b);
+	}
+	heapwalk_free(&b->walk);
+	live_free(&b->touched);
+	live_init(&b->touched);
+}
+
+void preexisting_look(struct session *s, bool end)
+{
+	struct preexisting *b = s->preexisting;
+	if (!b || b->written)
+		return;
+	if (b->counts.state == PREEXISTING_LOOKING) {
+		if (end)
+			__atomic_store_n(&b->stop, 1, __ATOMIC_RELAXED);
+		if (end && b->started) {
+			pthread_join(b->thread, NULL);
+			b->started = false;
+		}
+		if (!__atomic_load_n(&b->done, __ATOMIC_ACQUIRE) ||
+		    (!end && s->merged_to <= b->end_stamp))
+			return;
+		settle(s, b);
+	}
+	b->written = true;
+	write_counts(s, b);
+}

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: MIT
+ * Starting the command: found, checked, and run with the guest preloaded. What nothing can be
+ * preloaded into is started by inject.c.
+ */
+#include "launch.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/wait.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "ms-record/base/elffile.h"
+#include "libcommon/base/err.h"
+#include "ms-record/guest/layout.h"
+#include "ms-record/session/options.h"
+
+#define SCRIPT_DEPTH 4
+
+char *launch_own_file(const char *name)
+{
+	char self[4096], *path = NULL;
+	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+	if (n <= 0)
+		return NULL;
+	self[n] = '\0';
+	char *slash = strrchr(self, '/');
+	if (!slash)
+		return NULL;
+	*slash = '\0';
+	static const char *const places[] = {"%s/%s", "%s/../lib/memscope/%s"};
+	for (size_t i = 0; i < 2; i++) {
+		if (asprintf(&path, i ? places[1] : places[0], self, name) < 0)
+			return NULL;
+		if (!access(path, R_OK))
+			return path;
+		free(path);
+	}
+	return NULL;
+}
+
+/* ---- found ---- */
+
+static int fail(struct launch *l, int status)
+{
+	l->status = status;
+	return -1;
+}
+
+static bool can_execute(const char *path, struct stat *st)
+{
+	return !stat(path, st) && S_ISREG(st->st_mode) && !access(path, X_OK);
+}
+
+static int find_along_path(struct launch *l, const char *name, struct ms_err *err)
+{
+	const char *path = getenv("PATH");
+	char *denied = NULL;
+	struct stat st;
+	if (!path)
+		path = "/bin:/usr/bin";
+	for (const char *p = path;; p++) {
+		size_t n = strcspn(p, ":");
+		char *full = NULL;
+		if (asprintf(&full, "%.*s%s%s", (int)n, p, n ? "/" : "", name) < 0)
+			return ms_err_set(err, "out of memory");
+		if (can_execute(full, &st)) {
+			l->program = full;
+			free(denied);
+			return 0;
+		}
+		if (!denied && !stat(full, &st) && S_ISREG(st.st_mode))
+			denied = full;
+		else
+			free(full);
+		p += n;
+		if (!*p)
+			break;
+	}
+	if (denied) {
+		ms_err_set(err, "cannot run '%s': permission denied", denied);
+		free(denied);
+		return fail(l, 126);
+	}
+	ms_err_set(err, "cannot run '%s': command not found", name);
+	return fail(l, 127);
+}
+
+static int find(struct launch *l, const char *name, struct ms_err *err)
+{
+	struct stat st;
+	if (!*name) {
+		ms_err_set(err, "cannot run '': command not found");
+		return fail(l, 127);
+	}
+	if (!strchr(name, '/'))
+		return find_along_path(l, name, err);
+	if (stat(name, &st)) {
+		ms_err_sys(err, "cannot run '%s'", name);
+		return fail(l, errno == ENOENT || errno == ENOTDIR ? 127 : 126);
+	}
+	if (S_ISDIR(st.st_mode)) {
+		ms_err_set(err, "cannot run '%s': a folder", name);
+		return fail(l, 126);
+	}
+	if (access(name, X_OK)) {
+		ms_err_sys(err, "cannot run '%s'", name);
+		return fail(l, 126);
+	}
+	l->program = strdup(name);
+	return 0;
+}
+
+/* ---- checked ---- */
+
+static int refuse(struct launch *l, const char *path, const char *why, struct ms_err *err)
+{
+	ms_err_set(err, "cannot record '%s': %s", path, why);
+	return fail(l, 125);
+}
+
+/* The dynamic linker ignores preloads when the program gets rights that its caller has not. */
+static int check_rights(struct launch *l, const char *path, struct ms_err *err)
+{
+	struct stat st;
+	struct statvfs fs;
+	char caps[64];
+	if (stat(path, &st) || (!statvfs(path, &fs) && fs.f_flag & ST_NOSUID))
+		return 0;
+	if (st.st_mode & S_ISUID && st.st_uid != geteuid())
+		return refuse(l, path, "it is setuid; run it as its owner", err);
+	if (st.st_mode & S_ISGID && st.st_mode & S_IXGRP && st.st_gid != getegid())
+		return refuse(l, path, "it is setgid; run it as its group", err);
+	if (getuid() && getxattr(path, "security.capability", caps, sizeof caps) > 0)
+		return refuse(l, path, "it has file capabilities; run it as root", err);
+	return 0;
+}
+
+static bool is_loader(const char *path)
+{
+	char full[4096];
+	if (!realpath(path, full))
+		return false;
+	const char *slash = strrchr(full, '/');
+	return slash && !strncmp(slash + 1, "ld-linux", 8);
+}
+
+/* Its allocator is found by its symbols. */
+static int check_static(struct launch *l, const char *path, const struct elffile_malloc *m,
+			struct ms_err *err)
+{
+	if (is_loader(path))
+		return 0;
+	if (!m->malloc)
+		return refuse(
+			l, path,
+			m->table ? "it is statically linked and has no malloc, so its "
+				   "allocator is not known; --poll works"
+				 : "it is statically linked and stripped, so its allocator "
+				   "cannot be found; keep its symbols, link it dynamically, or "
+				   "use --poll",
+			err);
+	l->inject = "it is statically linked";
+	return 0;
+}
+
+/* Nothing is preloaded by musl's linker, as ours is for glibc's; nor does a preloaded library see
+ * the calls of a program that has a malloc of its own. */
+static int check_dynamic(struct launch *l, const char *path, const struct elffile *f,
+			 const struct elffile_malloc *m, struct ms_err *err)
+{
+	const char *slash = strrchr(f->interp, '/'), *name = slash ? slash + 1 : f->interp;
+	bool glibc = !strncmp(name, "ld-linux-x86-64", 15), musl = !strncmp(name, "ld-musl", 7);
+	if (!glibc && !musl)
+		return refuse(l, path, "it is not a program for the GNU C library or musl", err);
+	if (m->checked)
+		return refuse(l, path,
+			      "a sanitizer is linked into it, whose malloc cannot be interposed or "
+			      "hooked; build it without -fsanitize, link the "
+			      "sanitizer dynamically (gcc does without -static-libasan or "
+			      "-static-libtsan), or use --poll",
+			      err);
+	if (musl)
+		l->inject = "it is a program for musl";
+	else if (m->exported || (m->defined && !m->wanted))
+		l->inject = "it has a malloc of its own";
+	return 0;
+}
+
+static int check_elf(struct launch *l, const char *path, const struct elffile *f, int fd,
+		     struct ms_err *err)
+{
+	struct elffile_malloc m;
+	if (f->bits != 64 || f->machine != EM_X86_64)
+		return refuse(l, path, "it is not an x86-64 program", err);
+	elffile_malloc(fd, &m);
+	if (f->interp[0] ? check_dynamic(l, path, f, &m, err) : check_static(l, path, &m, err))
+		return -1;
+	return check_rights(l, path, err);
+}
+
+/* "#! /bin/sh -e" -> "/bin/sh". False when it is no script. */
+static bool interpreter(int fd, char out[512])
+{
+	char line[512];
+	ssize_t n = pread(fd, line, sizeof line - 1, 0);
+	if (n < 3 || line[0] != '#' || line[1] != '!')
+		return false;
+	line[n] = '\0';
+	char *p = line + 2 + strspn(line + 2, " \t");
+	p[strcspn(p, " \t\n")] = '\0';
+	strcpy(out, p);
+	return *p != '\0';
+}
+
+static int check(struct launch *l, const char *path, int depth, struct ms_err *err)
+{
+	struct elffile f;
+	char script[512];
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return refuse(l, path, "it cannot be read, so it cannot be checked", err);
+	struct elffile_source src = {fd, 0, 0};
+	int rc;
+	if (elffile_read(&src, &f))
+		rc = check_elf(l, path, &f, fd, err);
+	else if (depth < SCRIPT_DEPTH && interpreter(fd, script))
+		rc = check(l, script, depth + 1, err);
+	else {
+		ms_err_set(err, "cannot run '%s': not a program", path);
+		rc = fail(l, 126);
+	}
+	close(fd);
+	return rc;
+}
+
+enum launch_way launch_way(const char *path, struct ms_err *err)
+{
+	struct launch l = {0};
+	if (check(&l, path, 0, err))
+		return LAUNCH_NOT;
+	return l.inject ? LAUNCH_INJECT : LAUNCH_PRELOAD;
+}
+
+char *launch_why(const char *path)
+{
+	struct launch none = {0};
+	struct ms_err err = {0};
+	char *text = NULL;
+	if (check(&none, path, 0, &err)) {
+		const char *why = strstr(err.text, "': ");
+		return strdup(why ? why + 3 : err.text);
+	}
+	if (!none.inject)
+		return strdup("it did not load the recorder's library");
+	return asprintf(&text, "%s, so nothing can be preloaded; start it with ms-record itself",
+			none.inject) < 0
+		       ? NULL
+		       : text;
+}
+
+/* What needs a library in the program. */
+static int check_options(struct launch *l, const struct options *o, struct ms_err *err)
+{
+	const char *what = o->mapped        ? "--mmap"
+			   : o->usable_size ? "--usable-size"
+			   : o->leak_mark   ? "--leak-check-at"
+			   : o->start_mark  ? "--start-after mark:NAME"
+					    : NULL;
+	if (!what)
+		return 0;
+	ms_err_set(err, "cannot record '%s' with %s: %s, and that needs a library in it",
+		   l->program, what, l->inject);
+	return fail(l, 125);
+}
+
+int launch_find(struct launch *l, const struct options *o, struct ms_err *err)
+{
+	l->status = 125;
+	if (find(l, o->command[0], err) || check(l, l->program, 0, err))
+		return -1;
+	if (l->inject && check_options(l, o, err))
+		return -1;
+	l->guest = launch_own_file("libmemscope-preload.so"); /* for what it may become, too */
+	if (!l->guest)
+		return ms_err_set(err,
+				  "cannot find 'libmemscope-preload.so' beside this program or "
+				  "in ../lib/memscope");
+	if (strpbrk(l->guest, " :"))
+		return ms_err_set(err, "cannot preload '%s': its path has a space or a colon",
+				  l->guest);
+	return 0;
+}
+
+/* ---- run ---- */
+
+static void set_environment(const struct launch *l, const struct options *o)
+{
+	for (size_t i = 0; i < o->env.n; i++) {
+		char *copy = strdup(o->env.v[i]);
+		if (copy)
+			putenv(copy);
+	}
+	/* AddressSanitizer, in it or in what it runs, ends a program that has another library in
+	 * front of its own. It reads what the kernel shows: later is too late. */
+	static const char asan[] = "verify_asan_link_order=0";
+	const char *old = getenv("ASAN_OPTIONS");
+	char *preload = NULL, *options = NULL;
+	if (!old || !strstr(old, asan))
+		if (asprintf(&options, "%s%s%s", asan, old ? ":" : "", old ? old : "") >= 0)
+			setenv("ASAN_OPTIONS", options, 1);
+	old = getenv("LD_PRELOAD");
+	if (l->inject) /* it is not the program's affair, and musl's linker would fail */
+		return;
+	if (asprintf(&preload, "%s%s%s", l->guest, old && *old ? ":" : "", old ? old : "") >= 0)
+		setenv("LD_PRELOAD", preload, 1);
+	setenv(MG_ENV_SOCKET, l->socket, 1);
+}
+
+static _Noreturn void child(const struct launch *l, const struct options *o, int go, int result)
+{
+	char byte;
+	set_environment(l, o);
+	if (read(go, &byte, 1) != 1)
+		_exit(125);
+	if (o->children_ignored)
+		signal(SIGCHLD, SIG_IGN);
+	sigprocmask(SIG_SETMASK, &l->mask, NULL);
+	execv(l->program, o->command);
+	int e = errno;
+	if (write(result, &e, sizeof e) != sizeof e)
+		_exit(126);
+	_exit(127);
+}
+
+int launch_fork(struct launch *l, const struct options *o, struct ms_err *err)
+{
+	int go[2] = {-1, -1}, result[2] = {-1, -1};
+	l->pid = -1;
+	if (pipe2(go, O_CLOEXEC) || pipe2(result, O_CLOEXEC))
+		return ms_err_sys(err, "cannot make a pipe");
+	l->pid = fork();
+	if (l->pid == 0) {
+		close(go[1]);
+		child(l, o, go[0], result[1]);
+	}
+	close(go[0]);
+	close(result[1]);
+	l->go = go[1];
+	l->result = result[0];
+	return l->pid < 0 ? ms_err_sys(err, "cannot fork") : 0;
+}
+
+bool launch_release(struct launch *l)
+{
+	bool let = write(l->go, "", 1) == 1;
+	close(l->go);
+	return let;
+}
+
+int launch_answer(struct launch *l, bool let, struct ms_err *err)
+{
+	int e = 0;
+	ssize_t n = -1; /* of one that is gone there is no answer */
+	while (let && (n = read(l->result, &e, sizeof e)) < 0 && errno == EINTR)
+		continue;
+	close(l->result);
+	if (n != sizeof e)
+		return 0;
+	waitpid(l->pid, NULL, 0);
+	errno = e;
+	ms_err_sys(err, "cannot run '%s'", l->program);
+	return fail(l, e == ENOENT ? 127 : 126);
+}
+
+int launch_go(struct launch *l, struct ms_err *err)
+{
+	return launch_answer(l, launch_release(l), err);
+}
+
+void launch_cancel(struct launch *l)
+{
+	close(l->go);
+	close(l->result);
+	waitpid(l->pid, NULL, 0);
+}

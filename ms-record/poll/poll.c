@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT
+ * --poll: the process is found or run, sampled at the interval, and its end is seen.
+ */
+#include "poll.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "ms-record/base/clock.h"
+#include "libcommon/base/err.h"
+#include "ms-record/session/options.h"
+
+/* A second signal within this time stops the polling of a command, which goes on. */
+#define AGAIN_NS UINT64_C(2000000000)
+#define OFTEN_NS UINT64_C(100000000)
+
+struct watch {
+	struct poll *poll;
+	int signals;
+	sigset_t mask;                        /* as we inherited it, */
+	void (*pipe)(int), (*too_large)(int); /* and what SIGPIPE and SIGXFSZ do */
+	uint64_t forwarded_ns;
+	bool over;
+};
+
+/* ---- the command ---- */
+
+static _Noreturn void be_command(const struct watch *w, int result)
+{
+	const struct options *o = w->poll->opt;
+	for (size_t i = 0; i < o->env.n; i++) {
+		char *copy = strdup(o->env.v[i]);
+		if (copy)
+			putenv(copy);
+	}
+	signal(SIGPIPE, w->pipe);
+	signal(SIGXFSZ, w->too_large);
+	if (o->children_ignored)
+		signal(SIGCHLD, SIG_IGN);
+	sigprocmask(SIG_SETMASK, &w->mask, NULL);
+	execvp(o->command[0], o->command);
+	int e = errno;
+	_exit(write(result, &e, sizeof e) == sizeof e ? 127 : 126);
+}
+
+/* Returns when the command runs. Its pid; or -1 with `err` and *own set. */
+static pid_t run_command(const struct watch *w, int *own, struct ms_err *err)
+{
+	int result[2], e = 0;
+	*own = 125;
+	if (pipe2(result, O_CLOEXEC))
+		return ms_err_sys(err, "cannot make a pipe");
+	pid_t pid = fork();
+	if (pid == 0)
+		be_command(w, result[1]);
+	close(result[1]);
+	ssize_t n = -1;
+	while (pid > 0 && (n = read(result[0], &e, sizeof e)) < 0 && errno == EINTR)
+		continue;
+	close(result[0]);
+	if (pid < 0)
+		return ms_err_sys(err, "cannot fork");
+	if (n != sizeof e)
+		return pid;
+	waitpid(pid, NULL, 0);
+	*own = e == ENOENT ? 127 : 126;
+	errno = e;
+	return ms_err_sys(err, "cannot run '%s'", w->poll->opt->command[0]);
+}
+
+/* ---- watching ---- */
+
+static void stop(struct watch *w, enum poll_end how)
+{
+	if (!w->over)
+		w->poll->end = how;
+	w->over = true;
+}
+
+/* A command's end is known by its status; that of another process by its pidfd or its folder. */
+static void look_for_end(struct watch *w)
+{
+	struct poll *p = w->poll;
+	struct pollfd gone = {.fd = p->taker.proc.pidfd, .events = POLLIN};
+	if (!p->opt->poll.pid) {
+		if (waitpid(p->pid_out, &p->status, WNOHANG) == p->pid_out)
+			stop(w, POLL_ENDED);
+		return;
+	}
+	if (gone.fd >= 0 ? poll(&gone, 1, 0) > 0 : !ms_proc_alive(&p->taker.proc))
+		stop(w, POLL_ENDED);
+}
+
+/* Attached, a signal ends the polling. Of a command, the terminal's keys are its own, and the
+ * others are handed on. */
+static void take_signal(struct watch *w, int sig)
+{
+	struct poll *p = w->poll;
+	if (sig == SIGCHLD || (!p->opt->poll.pid && (sig == SIGINT || sig == SIGQUIT)))
+		return;
+	uint64_t now = clock_mono();
+	if (p->opt->poll.pid || (w->forwarded_ns && now - w->forwarded_ns < AGAIN_NS)) {
+		stop(w, POLL_STOPPED);
+		return;
+	}
+	w->forwarded_ns = now;
+	kill(p->pid_out, sig);
+}
+
+static void take_sample(struct watch *w, bool detail)
+{
+	struct poll *p = w->poll;
+	struct ms_proc_sample s;
+	p->now_ns = clock_mono() - p->start_mono;
+	if (!ms_proc_sample_take(&p->taker, p->now_ns, detail, &s)) {
+		look_for_end(w);
+		return;
+	}
+	poll_keep(&p->series, &s);
+	poll_say_sample(p, &s);
+	poll_trace_sample(p, &s);
+	if (poll_say_unread(p) || poll_trace_unread(p))
+		stop(w, POLL_STOPPED);
+	if (p->opt->poll.max_heap && s.heap > p->opt->poll.max_heap)
+		stop(w, POLL_MAX_HEAP);
+}
+
+static int watch_start(struct watch *w, struct ms_err *err)
+{
+	static const int handled[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGCHLD};
+	sigset_t set;
+	sigemptyset(&set);
+	for (size_t i = 0; i < sizeof handled / sizeof *handled; i++)
+		sigaddset(&set, handled[i]);
+	sigprocmask(SIG_BLOCK, &set, &w->mask);
+	w->pipe = signal(SIGPIPE, SIG_IGN);
+	w->too_large = signal(SIGXFSZ, SIG_IGN);
+	w->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return w->signals < 0 ? ms_err_sys(err, "cannot wait for signals") : 0;
+}
+
+static struct timespec time_of(uint64_t ns)
+{
+	return (struct timespec){(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
+}
+
+/* Sleeps until `at`, ns since the start, or until something came. */
+static void wait_until(struct watch *w, uint64_t at)
+{
+	struct poll *p = w->poll;
+	/* Of short waits it is cheaper to see the end by the next sample. */
+	bool often = p->opt->interval_ns < OFTEN_NS;
+	struct pollfd fds[] = {{.fd = w->signals, .events = POLLIN},
+			       {.fd = often ? -1 : p->taker.proc.pidfd, .events = POLLIN}};
+	struct signalfd_siginfo info;
+	uint64_t now = clock_mono() - p->start_mono;
+	struct timespec left = time_of(at > now ? at - now : 0);
+	if (ppoll(fds, 2, &left, NULL) <= 0)
+		return;
+	while (fds[0].revents && read(w->signals, &info, sizeof info) == sizeof info)
+		take_signal(w, (int)info.ssi_signo);
+	look_for_end(w);
+}
+
+/* A sample at each multiple of the interval; those that were missed are left out. */
+static void watch_run(struct watch *w)
+{
+	struct poll *p = w->poll;
+	uint64_t interval = p->opt->interval_ns, next = interval, now;
+	uint64_t end = p->opt->duration_ns ? p->opt->duration_ns : UINT64_MAX;
+	take_sample(w, true);
+	while (!w->over) {
+		wait_until(w, next < end ? next : end);
+		now = clock_mono() - p->start_mono;
+		if (w->over || now < (next < end ? next : end))
+			continue;
+		take_sample(w, now >= end);
+		next = now - now % interval + interval;
+		if (now >= end)
+			stop(w, POLL_STOPPED);
+	}
+	p->duration_ns = clock_mono() - p->start_mono;
+}
+
+/* ---- */
+
+/* The command goes on after the polling; ms-record ends with it. */
+static void await_command(struct watch *w)
+{
+	struct poll *p = w->poll;
+	struct signalfd_siginfo info;
+	if (p->opt->poll.pid || p->end != POLL_STOPPED)
+		return;
+	while (waitpid(p->pid_out, &p->status, WNOHANG) == 0) {
+		struct pollfd fd = {.fd = w->signals, .events = POLLIN};
+		poll(&fd, 1, -1);
+		while (read(w->signals, &info, sizeof info) == sizeof info)
+			if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGHUP)
+				kill(p->pid_out, (int)info.ssi_signo);
+	}
+}
+
+static int start(struct watch *w, int *own, struct ms_err *err)
+{
+	struct poll *p = w->poll;
+	const struct options *o = p->opt;
+	struct timespec wall;
+	*own = 125;
+	if (watch_start(w, err) || poll_say_start(p, err))
+		return -1;
+	p->pid_out = o->poll.pid;
+	if (!o->poll.pid && (p->pid_out = run_command(w, own, err)) < 0)
+		return -1;
+	*own = 125;
+	p->start_mono = clock_mono();
+	clock_gettime(CLOCK_REALTIME, &wall);
+	p->start_wall = (uint64_t)wall.tv_sec * 1000000000 + (uint64_t)wall.tv_nsec;
+	if (ms_proc_open(&p->taker.proc, o->poll.proc_root, p->pid_out, err))
+		return -1;
+	memcpy(p->name, p->taker.proc.name, sizeof p->name);
+	if (o->poll.pid && !ms_proc_alive(&p->taker.proc))
+		return ms_err_set(
+			err,
+			"process %d has ended and is a zombie: its parent has not waited for it",
+			p->pid_out);
+	struct ms_proc_statm m;
+	if (o->poll.pid && !ms_proc_read_statm(&p->taker.proc, &m))
+		return ms_err_set(err,
+				  "process %d ('%s') has no memory of its own: a kernel thread",
+				  p->pid_out, p->name);
+	return poll_trace_open(p, err);
+}
+
+/* A command whose polling could not begin is not left alone. */
+static void give_up(struct poll *p)
+{
+	if (p->opt->poll.pid || p->pid_out <= 0)
+		return;
+	kill(p->pid_out, SIGTERM);
+	waitpid(p->pid_out, NULL, 0);
+}
+
+int poll_run(const struct options *o, int *own, struct ms_err *err)
+{
+	struct poll p = {.opt = o, .status = -1};
+	struct watch w = {.poll = &p, .signals = -1};
+	int rc = -1;
+	p.taker.proc =
+		(struct ms_proc){.folder = -1, .pidfd = -1, .statm = -1, .stat = -1, .rollup = -1};
+	if (start(&w, own, err) == 0) {
+		watch_run(&w);
+		rc = poll_trace_close(&p, err) | poll_say_close(&p, err);
+		if (!o->quiet || p.end == POLL_MAX_HEAP)
+			poll_say_end(&p, stderr);
+		await_command(&w);
+	} else {
+		give_up(&p);
+		poll_trace_close(&p, err);
+		poll_say_close(&p, err);
+	}
+	ms_proc_close(&p.taker.proc);
+	ms_regions_free(&p.taker.regions);
+	free(p.series.v);
+	close(w.signals);
+	sigprocmask(SIG_SETMASK, &w.mask, NULL);
+	if (rc)
+		return -1;
+	if (p.end == POLL_MAX_HEAP)
+		return 1 << 8;
+	return p.status >= 0 && !o->poll.pid ? p.status : 0;
+}

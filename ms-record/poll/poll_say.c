@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT
+ * What --poll shows: a live table on a terminal, CSV, and the diagnosis at the end.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "libcommon/base/arena.h"
+#include "libcommon/base/err.h"
+#include "libcommon/base/io.h"
+#include "libcommon/stats/sparkline.h"
+#include "libcommon/base/units.h"
+#include "ms-record/session/options.h"
+#include "poll.h"
+
+/* Lines of the live table are at least so far apart. */
+#define TABLE_NS UINT64_C(250000000)
+#define SPARK_COLUMNS 40
+
+/* ---- while it runs ---- */
+
+int poll_say_start(struct poll *p, struct ms_err *err)
+{
+	const char *csv = p->opt->poll.csv;
+	setlocale(LC_CTYPE, "");
+	p->table = !p->opt->quiet && isatty(STDERR_FILENO);
+	if (!csv)
+		return 0;
+	int fd = strcmp(csv, "-") ? ms_open_output(csv, err) : -1;
+	p->csv = strcmp(csv, "-") ? fdopen(fd, "w") : stdout;
+	if (!p->csv)
+		return ms_err_sys(err, "cannot open '%s'", csv);
+	fputs("time_s,rss_bytes,heap_bytes,vsz_bytes,pss_bytes,private_bytes,shared_bytes,"
+	      "swap_bytes,minor_faults,major_faults,user_s,system_s,threads\n",
+	      p->csv);
+	return 0;
+}
+
+/* Figures that were not read just now are empty. */
+static void say_csv(FILE *f, const struct ms_proc_sample *s)
+{
+	fprintf(f, "%.3f,%" PRIu64 ",%" PRIu64 ",%" PRIu64, (double)s->ns / 1e9, s->rss, s->heap,
+		s->vsz);
+	if (s->exact)
+		fprintf(f, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, s->pss, s->private,
+			s->shared, s->swap);
+	else
+		fputs(",,,,", f);
+	if (s->counted)
+		fprintf(f, ",%" PRIu64 ",%" PRIu64 ",%.2f,%.2f,%" PRIu64 "\n", s->minflt, s->majflt,
+			(double)s->utime / 1e9, (double)s->stime / 1e9, s->threads);
+	else
+		fputs(",,,,,\n", f);
+}
+
+/* Time since the start; RSS; heap; what the heap changed since the line before; address space. */
+static void say_row(struct poll *p, const struct ms_proc_sample *s)
+{
+	char rss[MS_UNIT_BUF], heap[MS_UNIT_BUF], delta[MS_UNIT_BUF], vsz[MS_UNIT_BUF];
+	if (s->ns < p->table_ns)
+		return;
+	p->table_ns = s->ns + TABLE_NS;
+	if (p->series.samples == 1)
+		fprintf(stderr, "%10s %11s %11s %11s %11s\n", "Time", "RSS", "Heap", "Delta",
+			"VSZ");
+	uint64_t s100 = s->ns / 10000000;
+	int64_t change = p->series.samples == 1 ? 0 : (int64_t)(s->heap - p->last.heap);
+	fprintf(stderr, "%5" PRIu64 ":%02" PRIu64 ".%" PRIu64 " %11s %11s %11s %11s\n", s100 / 6000,
+		s100 / 100 % 60, s100 / 10 % 10, ms_format_size(rss, s->rss),
+		ms_format_size(heap, s->heap), ms_format_delta(delta, change),
+		ms_format_size(vsz, s->vsz));
+	p->last = *s;
+}
+
+void poll_say_sample(struct poll *p, const struct ms_proc_sample *s)
+{
+	if (p->csv)
+		say_csv(p->csv, s);
+	if (p->csv && s->counted) /* ten times a second */
+		fflush(p->csv);
+	if (p->csv && ferror(p->csv) && !p->csv_errno)
+		p->csv_errno = errno;
+	if (p->table)
+		say_row(p, s);
+}
+
+bool poll_say_unread(const struct poll *p)
+{
+	return p->csv == stdout && p->csv_errno;
+}
+
+int poll_say_close(struct poll *p, struct ms_err *err)
+{
+	if (!p->csv)
+		return 0;
+	bool out = p->csv == stdout;
+	if ((out ? fflush(p->csv) : fclose(p->csv)) != 0 && !p->csv_errno)
+		p->csv_errno = errno;
+	if (!p->csv_errno)
+		return 0;
+	errno = p->csv_errno;
+	return out ? ms_err_sys(err, "cannot write to standard output")
+		   : ms_err_sys(err, "cannot write '%s'", p->opt->poll.csv);
+}
+
+/* ---- at the end ---- */
+
+static void say_how(const struct poll *p, FILE *to)
+{
+	char d[MS_UNIT_BUF], n[MS_UNIT_BUF];
+	fprintf(to, "ms-record: %s (pid %d) polled for %s, %s %s; ", p->name, p->pid_out,
+		ms_format_duration(d, p->duration_ns), ms_format_count(n, p->series.samples),
+		p->series.samples == 1 ? "sample" : "samples");
+	if (p->end == POLL_MAX_HEAP)
+		fprintf(to, "its heap is over %s\n", ms_format_size(d, p->opt->poll.max_heap));
+	else if (p->end == POLL_STOPPED)
+		fputs("it goes on\n", to);
+	else if (p->status >= 0 && WIFEXITED(p->status))
+		fprintf(to, "it exited with %d\n", WEXITSTATUS(p->status));
+	else if (p->status >= 0 && WIFSIGNALED(p->status))
+		fprintf(to, "it was killed by signal %d (%s)\n", WTERMSIG(p->status),
+			strsignal(WTERMSIG(p->status)));
+	else
+		fputs("it ended\n", to);
+}
+
+static void say_figure(const struct poll *p, FILE *to, const char *label, enum poll_figure f)
+{
+	const struct poll_series *s = &p->series;
+	char line[MS_SPARKLINE_COLUMNS * 3 + 1], a[MS_UNIT_BUF], b[MS_UNIT_BUF], c[MS_UNIT_BUF];
+	double *v = ms_xrealloc(NULL, s->n + 1, sizeof *v);
+	const struct poll_point *const ends[] = {&s->first, &s->last, &s->peak};
+	uint64_t figure[3];
+	bool utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+	for (size_t i = 0; i < s->n; i++)
+		v[i] = (double)(f == POLL_HEAP  ? s->v[i].heap
+				: f == POLL_RSS ? s->v[i].rss
+						: s->v[i].vsz);
+	for (unsigned i = 0; i < 3; i++)
+		figure[i] = f == POLL_HEAP  ? ends[i]->heap
+			    : f == POLL_RSS ? ends[i]->rss
+					    : ends[i]->vsz;
+	ms_sparkline(line, v, s->n, SPARK_COLUMNS, !utf8);
+	fprintf(to, "  %-5s %s  %s to %s, most %s\n", label, line, ms_format_size(a, figure[0]),
+		ms_format_size(b, figure[1]), ms_format_size(c, figure[2]));
+	free(v);
+}
+
+static void say_shares(const struct poll *p, FILE *to)
+{
+	const struct ms_proc_sample *s = &p->taker.last_one;
+	char a[MS_UNIT_BUF], b[MS_UNIT_BUF], c[MS_UNIT_BUF], d[MS_UNIT_BUF];
+	if (p->taker.detailed)
+		fprintf(to, "  pages private %s, shared %s (PSS %s), swapped out %s\n",
+			ms_format_size(a, s->private), ms_format_size(b, s->shared),
+			ms_format_size(c, s->pss), ms_format_size(d, s->swap));
+	else
+		fputs("  smaps may not be read: heap is all anonymous memory, stacks and written "
+		      "pages of files too\n",
+		      to);
+}
+
+static uint64_t rounded(double v)
+{
+	return v > 0 ? (uint64_t)llround(fmin(v, 9e18)) : 0;
+}
+
+static bool is_warned(const struct poll *p, const struct ms_trend *t)
+{
+	return t->kind == MS_TREND_GROWING && t->slope >= p->opt->poll.warn_rate;
+}
+
+static void say_growth(FILE *to, const char *what, const struct ms_trend *t)
+{
+	char a[MS_UNIT_BUF], b[MS_UNIT_BUF], c[MS_UNIT_BUF], d[MS_UNIT_BUF];
+	fprintf(to, "%s: +%s/s (%s/min, 95 %% %s to %s/min), confidence %.2f\n", what,
+		ms_format_size(a, rounded(t->slope)), ms_format_size(b, rounded(t->slope * 60)),
+		ms_format_size(c, rounded(t->low * 60)), ms_format_size(d, rounded(t->high * 60)),
+		t->confidence);
+}
+
+/* Why nobody is warned. */
+static void say_no_growth(const struct poll *p, FILE *to, const struct ms_trend *t)
+{
+	char a[MS_UNIT_BUF], b[MS_UNIT_BUF];
+	switch (t->kind) {
+	case MS_TREND_SHORT:
+		fprintf(to,
+			"No growth can be told: that takes %.0f s and %u samples after a warm-up\n",
+			MS_TREND_SECONDS, MS_TREND_SAMPLES);
+		break;
+	case MS_TREND_GROWING:
+		fprintf(to, "No growth of %s/s or more: the heap grows by %s/s, confidence %.2f\n",
+			ms_format_size(a, rounded(p->opt->poll.warn_rate)),
+			ms_format_size(b, rounded(t->slope)), t->confidence);
+		break;
+	case MS_TREND_STEP:
+		fprintf(to, "No growth that goes on: the heap rose by %s at once\n",
+			ms_format_size(a, rounded(t->rise)));
+		break;
+	case MS_TREND_FILLING:
+		fprintf(to, "No growth that goes on: the heap rose by %s, ever more slowly\n",
+			ms_format_size(a, rounded(t->rise)));
+		break;
+	case MS_TREND_FALLING:
+		fputs("No growth: the heap falls\n", to);
+		break;
+	default:
+		fputs("No growth: the heap is steady\n", to);
+	}
+}
+
+void poll_say_end(struct poll *p, FILE *to)
+{
+	const struct poll_series *s = &p->series;
+	say_how(p, to);
+	if (!s->n) {
+		fputs("No growth can be told: it had no memory to look at\n", to);
+		return;
+	}
+	say_figure(p, to, "heap", POLL_HEAP);
+	say_figure(p, to, "RSS", POLL_RSS);
+	say_figure(p, to, "VSZ", POLL_VSZ);
+	say_shares(p, to);
+	struct ms_trend heap = poll_trend(s, POLL_HEAP), rss = poll_trend(s, POLL_RSS),
+			vsz = poll_trend(s, POLL_VSZ);
+	bool warned = is_warned(p, &heap);
+	if (!warned && is_warned(p, &rss))
+		say_growth(to, "  RSS grows, but not the heap", &rss);
+	if (!warned && vsz.rise > 1 << 20 && vsz.rise > 2 * fmax(rss.rise, 0)) {
+		char a[MS_UNIT_BUF];
+		fprintf(to,
+			"  %s more address space was reserved than is used: no leak of memory\n",
+			ms_format_size(a, rounded(vsz.rise - fmax(rss.rise, 0))));
+	}
+	if (warned)
+		say_growth(to, "Warning: linear heap growth detected", &heap);
+	else
+		say_no_growth(p, to, &heap);
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT
+ * The trace of --poll: what ran where, samples, how it ended. No events.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "ms-record/control/files.h"
+#include "format/trace.h"
+#include "ms-record/session/info.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/base/err.h"
+#include "ms-record/session/options.h"
+#include "poll.h"
+#include "ms-record/heap/forks.h"
+#include "ms-record/session/session.h"
+
+/* A block is written when it holds so many samples, or is so old, so that readers see it grow. */
+#define BLOCK_SAMPLES 1000u
+#define BLOCK_NS UINT64_C(1000000000)
+
+struct poll_trace {
+	struct files files;
+	struct output *out;
+	struct session *session; /* of which only the identity is used */
+	struct batch *batch;
+	uint64_t first_ns, last_ns; /* of the samples in hand */
+	unsigned samples;
+	struct ms_err err;
+};
+
+/* Who it is, as a recording says it. */
+static struct session *identify(const struct poll *p, struct batch *b)
+{
+	struct session *s = ms_xcalloc(1, sizeof *s);
+	s->opt = p->opt;
+	s->pid = p->pid_out;
+	s->proc = p->taker.proc.folder;
+	s->pidfd = -1;
+	s->batch = b;
+	s->who = identity_new();
+	s->clock.start_mono = p->start_mono;
+	s->clock.start_wall = p->start_wall;
+	if (getrandom(s->run_id, sizeof s->run_id, 0) != sizeof s->run_id)
+		memcpy(s->run_id, &p->start_mono, sizeof p->start_mono);
+	info_names(s, NULL);
+	info_write(s);
+	return s;
+}
+
+static int write_records(struct poll_trace *t, uint16_t type, struct ms_record_writer *w,
+			 uint64_t from, uint64_t to)
+{
+	struct ms_column c = ms_record_column(w);
+	int rc = w->size ? ms_trace_write(t->out->trace, type, from, to, &c, 1, &t->err) : 0;
+	ms_record_writer_init(w, w->data, w->room);
+	return rc;
+}
+
+int poll_trace_open(struct poll *p, struct ms_err *err)
+{
+	if (!p->opt->output)
+		return 0;
+	struct poll_trace *t = p->trace = ms_xcalloc(1, sizeof *t);
+	t->batch = batch_new();
+	t->session = identify(p, t->batch);
+	const char *exe = t->session->exe;
+	if (!strcmp(p->opt->output, "-")) {
+		t->out = output_new(STDOUT_FILENO, "-");
+		t->out->keep_fd_open = true;
+	} else if (!(t->out = files_open(&t->files, p->opt, exe, p->pid_out, err))) {
+		return -1;
+	}
+	struct output *o = t->out;
+	ms_trace_lock(o->fd);
+	files_begin(&t->files);
+	struct ms_trace_head head = output_head(o);
+	o->trace = ms_trace_writer_new(o->fd, &head, p->opt->level, err);
+	if (!o->trace)
+		return -1;
+	if (write_records(t, MS_BLOCK_INFO, &t->batch->info, 0, 0) == 0)
+		return 0;
+	return ms_err_set(err, "%s", t->err.text);
+}
+
+static void flush(struct poll_trace *t)
+{
+	if (t->samples && !t->err.text[0])
+		write_records(t, MS_BLOCK_SAMPLES, &t->batch->samples, t->first_ns, t->last_ns);
+	t->samples = 0;
+}
+
+void poll_trace_sample(struct poll *p, const struct ms_proc_sample *s)
+{
+	struct poll_trace *t = p->trace;
+	if (!t || t->err.text[0])
+		return;
+	struct ms_record_writer *w = batch_record(&t->batch->samples, 13 * 16);
+	ms_record_number(w, MS_SAMPLE_TIME, s->ns);
+	ms_record_number(w, MS_SAMPLE_RSS, s->rss);
+	ms_record_number(w, MS_SAMPLE_VSZ, s->vsz);
+	ms_record_number(w, MS_SAMPLE_HEAP, s->heap);
+	if (s->exact) {
+		ms_record_number(w, MS_SAMPLE_PSS, s->pss);
+		ms_record_number(w, MS_SAMPLE_PRIVATE, s->private);
+		ms_record_number(w, MS_SAMPLE_SWAP, s->swap);
+	}
+	if (s->counted) {
+		ms_record_number(w, MS_SAMPLE_MINFLT, s->minflt);
+		ms_record_number(w, MS_SAMPLE_MAJFLT, s->majflt);
+		ms_record_number(w, MS_SAMPLE_UTIME, s->utime);
+		ms_record_number(w, MS_SAMPLE_STIME, s->stime);
+		ms_record_number(w, MS_SAMPLE_THREADS, s->threads);
+	}
+	ms_record_end(w);
+	t->first_ns = t->samples++ ? t->first_ns : s->ns;
+	t->last_ns = s->ns;
+	if (t->samples == BLOCK_SAMPLES ||
+	    t->last_ns - t->first_ns + p->opt->interval_ns >= BLOCK_NS)
+		flush(t);
+}
+
+bool poll_trace_unread(const struct poll *p)
+{
+	return p->trace && p->trace->err.text[0] && !strcmp(p->opt->output, "-");
+}
+
+static void write_end(struct poll *p, struct poll_trace *t)
+{
+	struct ms_record_writer *w = batch_record(&t->batch->end, 8 * 16);
+	uint64_t index = 0;
+	ms_trace_write_index(t->out->trace, p->duration_ns, &index, &t->err);
+	ms_record_number(w, MS_END_TIME, p->duration_ns);
+	ms_record_number(w, MS_END_REASON, p->end == POLL_ENDED ? MS_ENDED_EXIT : MS_ENDED_STOP);
+	if (p->end == POLL_ENDED && p->status >= 0 && WIFEXITED(p->status))
+		ms_record_number(w, MS_END_STATUS, (uint64_t)WEXITSTATUS(p->status));
+	else if (p->end == POLL_ENDED && p->status >= 0 && WIFSIGNALED(p->status))
+		ms_record_number(w, MS_END_SIGNAL, (uint64_t)WTERMSIG(p->status));
+	ms_record_number(w, MS_END_EVENTS, 0);
+	if (index)
+		ms_record_number(w, MS_END_INDEX, index);
+	ms_record_end(w);
+	write_records(t, MS_BLOCK_END, w, p->duration_ns, p->duration_ns);
+}
+
+int poll_trace_close(struct poll *p, struct ms_err *err)
+{
+	struct poll_trace *t = p->trace;
+	int rc = 0;
+	if (!t)
+		return 0;
+	flush(t);
+	if (t->out && t->out->trace && !t->err.text[0])
+		write_end(p, t);
+	if (t->out) {
+		if (t->err.text[0])
+			rc = ms_err_set(err, "'%s': %s", t->out->path, t->err.text);
+		else if (t->out->ino &&
+			 !ms_dest_is(t->out->folder, t->out->name, t->out->dev, t->out->ino))
+			rc = ms_err_set(err, "'%s' was removed or replaced meanwhile",
+					t->out->path);
+		ms_trace_writer_free(t->out->trace);
+		t->out->trace = NULL;
+		output_free(t->out);
+	}
+	files_done(&t->files);
+	batch_free(t->batch);
+	identity_unref(t->session->who);
+	free(t->session->exe);
+	free(t->session->name);
+	free(t->session);
+	free(t);
+	p->trace = NULL;
+	return rc;
+}

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT
+ * A stopped thread does system calls for us.
+ *
+ * It is led to a `syscall` instruction that is in its memory already, with orig_rax -1 so that the
+ * kernel sees nothing to restart, and stops before and after the call (PTRACE_SYSCALL): no
+ * breakpoint is written, nothing is pushed on its stack, vector registers are not touched.
+ */
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "ms-record/base/clock.h"
+#include "hijack_private.h"
+#include "libcommon/base/err.h"
+
+#define CALL_NS UINT64_C(5000000000)
+#define OPTIONS PTRACE_O_TRACESYSGOOD
+#define BIRTHS (PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK)
+#define AT_CALL (SIGTRAP | 0x80)
+#define TRIES 20
+#define EFLAGS_TRAP 0x100u
+
+#ifndef PTRACE_GET_SYSCALL_USER_DISPATCH_CONFIG
+#define PTRACE_GET_SYSCALL_USER_DISPATCH_CONFIG 0x4211
+#endif
+
+static long trace(int what, pid_t tid, uint64_t address, uint64_t data)
+{
+	return ptrace(what, tid, (void *)(uintptr_t)address, (void *)(uintptr_t)data);
+}
+
+/* ---- borrowed ---- */
+
+static bool dispatched(pid_t tid)
+{
+	struct {
+		uint64_t mode, selector, offset, len;
+	} config = {0};
+	return trace(PTRACE_GET_SYSCALL_USER_DISPATCH_CONFIG, tid, sizeof config,
+		     (uintptr_t)&config) == 0 &&
+	       config.mode;
+}
+
+static uint64_t options(const struct hijack_call *c)
+{
+	bool filter = hijack_status(c->h->proc, c->t->tid, "\nSeccomp:\t", 10) != 0;
+	return OPTIONS | (filter ? PTRACE_O_SUSPEND_SECCOMP : 0);
+}
+
+/* 0, or -1. */
+static int prepare(struct hijack_call *c, struct hijack *h, unsigned flags, struct ms_err *err)
+{
+	pid_t tid = c->t->tid;
+	if (c->t->gone)
+		return ms_err_set(err, "the thread has ended");
+	if (c->t->asleep || c->t->new_child)
+		return ms_err_set(err, "the thread is in a system call");
+	if (hijack_in_rseq(h, c->t))
+		return ms_err_set(err, "the thread is inside a restartable sequence");
+	if (dispatched(tid))
+		return ms_err_set(err, "the thread uses syscall user dispatch");
+	if (hijack_find_code(h))
+		return ms_err_set(err, "no syscall instruction was found in its memory");
+	c->call_at = h->call_at;
+	if (trace(PTRACE_SETOPTIONS, tid, 0, options(c)))
+		return ms_err_sys(err, "its seccomp filter cannot be suspended");
+	if (trace(PTRACE_GETSIGMASK, tid, 8, (uintptr_t)&c->mask))
+		return ms_err_sys(err, "its signal mask cannot be read");
+	struct ms_err why = {0};
+	c->net = hijack_spread_net(c, &why) == 0;
+	if (!c->net && !(flags & HIJACK_NO_NET))
+		return ms_err_set(err, "%s", why.text);
+	c->sp = c->net ? c->sp : c->t->regs.rsp;
+	uint64_t all = UINT64_MAX;
+	if (trace(PTRACE_SETSIGMASK, tid, 8, (uintptr_t)&all))
+		return ms_err_sys(err, "its signals cannot be blocked");
+	return 0;
+}
+
+int hijack_borrow(struct hijack_call *c, struct hijack *h, struct hijack_thread *t, unsigned flags,
+		  struct ms_err *err)
+{
+	*c = (struct hijack_call){.h = h, .t = t};
+	if (!prepare(c, h, flags, err))
+		return 0;
+	hijack_take_net(c);
+	trace(PTRACE_SETOPTIONS, t->tid, 0, 0);
+	return -1;
+}
+
+/* ---- one call ---- */
+
+static void begin(struct hijack_call *c)
+{
+	c->deadline_ns = clock_mono() + CALL_NS;
+}
+
+/* The thread's next stop. 0, or -1 with errno set. */
+static int await(struct hijack_call *c, pid_t tid, int *status)
+{
+	*status = 0;
+	pid_t r = clock_mono() > c->deadline_ns ? 0 : hijack_wait(tid, status, c->deadline_ns);
+	if (r == tid && WIFSTOPPED(*status))
+		return 0;
+	c->t->gone |= r && tid == c->t->tid;
+	errno = r ? ESRCH : ETIMEDOUT;
+	return -1;
+}
+
+/* At a stop for a signal: is it for what the thread did just now, and not sent by anybody? */
+static bool is_fault(pid_t tid)
+{
+	siginfo_t info = {0};
+	return !trace(PTRACE_GETSIGINFO, tid, 0, (uintptr_t)&info) && info.si_code > 0 &&
+	       (info.si_signo == SIGSEGV || info.si_signo == SIGBUS || info.si_signo == SIGILL ||
+		info.si_signo == SIGFPE || info.si_signo == SIGTRAP);
+}
+
+/* The kernel makes a blocked fault deadly for ever: the instruction must be there before it is
+ * executed. Another thread, or a call of ours, may have taken it away. */
+static bool can_call(const struct hijack_call *c)
+{
+	uint8_t now[2];
+	return !hijack_read(c->h, c->call_at, now, sizeof now) && now[0] == 0x0f && now[1] == 0x05;
+}
+
+/* On to the next stop before or after a system call. *new_child: a child that came meanwhile. */
+static int step(struct hijack_call *c, pid_t *new_child)
+{
+	unsigned long pid;
+	int status;
+	for (;;) {
+		c->away = true;
+		if (trace(PTRACE_SYSCALL, c->t->tid, 0, 0) || await(c, c->t->tid, &status))
+			return -1;
+		int event = status >> 16, sig = WSTOPSIG(status);
+		if (!event && sig == AT_CALL)
+			return 0;
+		if (event == PTRACE_EVENT_CLONE || event == PTRACE_EVENT_FORK ||
+		    event == PTRACE_EVENT_VFORK) {
+			if (new_child && !trace(PTRACE_GETEVENTMSG, c->t->tid, 0, (uintptr_t)&pid))
+				*new_child = (pid_t)pid;
+		} else if (!event && is_fault(c->t->tid)) {
+			errno = EFAULT;
+			return -1;
+		} else if (!event) {
+			c->held = sig; /* SIGSTOP: it is given back in the end */
+		}
+	}
+}
+
+/* Did the kernel break it off, to be made again? */
+static bool broken_off(int64_t result)
+{
+	return result <= -512 && result >= -516;
+}
+
+static int call(struct hijack_call *c, long number, const uint64_t a[6], int64_t *result,
+		pid_t *new_child)
+{
+	begin(c);
+	for (int i = 0; i < TRIES && can_call(c); i++) {
+		struct user_regs_struct r = c->t->regs;
+		r.orig_rax = UINT64_MAX;
+		r.rax = (uint64_t)number;
+		r.rdi = a[0];
+		r.rsi = a[1];
+		r.rdx = a[2];
+		r.r10 = a[3];
+		r.r8 = a[4];
+		r.r9 = a[5];
+		r.rip = c->call_at;
+		r.rsp = c->sp;
+		r.eflags &= ~(unsigned long long)EFLAGS_TRAP;
+		if (trace(PTRACE_SETREGS, c->t->tid, 0, (uintptr_t)&r) || step(c, new_child) ||
+		    step(c, new_child) || trace(PTRACE_GETREGS, c->t->tid, 0, (uintptr_t)&r))
+			return -1;
+		*result = (int64_t)r.rax;
+		if (!broken_off(*result))
+			return 0;
+	}
+	errno = EFAULT;
+	return -1;
+}
+
+int hijack_call(struct hijack_call *c, long number, const uint64_t args[6], int64_t *result)
+{
+	return call(c, number, args, result, NULL);
+}
+
+/* ---- copies ---- */
+
+/* A child is created stopped; it stays so and cannot outlive us. */
+static int keep(struct hijack_call *c, pid_t own)
+{
+	int status;
+	begin(c);
+	if (await(c, own, &status) || trace(PTRACE_SETOPTIONS, own, 0, PTRACE_O_EXITKILL)) {
+		int saved = errno;
+		hijack_kill(own);
+		errno = saved;
+		return -1;
+	}
+	return 0;
+}
+
+int hijack_copy(struct hijack_call *c, pid_t *own, pid_t *its)
+{
+	int64_t result = 0;
+	uint64_t now = options(c);
+	*own = *its = 0;
+	if (!c->net || trace(PTRACE_SETOPTIONS, c->t->tid, 0, now | BIRTHS)) {
+		errno = c->net ? errno : EBUSY;
+		return -1;
+	}
+	int rc = call(c, SYS_clone,
+		      (const uint64_t[6]){CLONE_FS | CLONE_FILES, c->copy_sp, 0, 0, 0, 0}, &result,
+		      own);
+	if (!rc)
+		trace(PTRACE_SETOPTIONS, c->t->tid, 0, now);
+	if (!rc && result < 0) {
+		errno = (int)-result;
+		rc = -1;
+	}
+	*its = result > 0 ? (pid_t)result : 0;
+	if (rc || !*own) {
+		errno = rc ? errno : ECHILD;
+		return -1;
+	}
+	rc = keep(c, *own);
+	*own = rc ? 0 : *own;
+	return rc;
+}
+
+void hijack_kill(pid_t own)
+{
+	uint64_t deadline_ns = clock_mono() + CALL_NS;
+	int status;
+	if (kill(own, SIGKILL))
+		return;
+	while (hijack_wait(own, &status, deadline_ns) == own && WIFSTOPPED(status) &&
+	       clock_mono() < deadline_ns)
+		continue;
+}
+
+int hijack_reap(struct hijack_call *c, pid_t its)
+{
+	int64_t result;
+	if (HIJACK_CALL(c, &result, SYS_wait4, (uint64_t)its, 0, __WALL | WNOHANG, 0, 0, 0))
+		return -1;
+	errno = result < 0 ? (int)-result : 0;
+	return result == its ? 0 : -1;
+}
+
+/* ---- given back ---- */
+
+/* From the end of a system call to a stop where signals are taken, without a step in user mode; or
+ * from within one that did not end in time. */
+static int come_back(struct hijack_call *c)
+{
+	int status;
+	if (!c->away)
+		return 0;
+	if (trace(PTRACE_INTERRUPT, c->t->tid, 0, 0))
+		return -1;
+	begin(c);
+	for (;;) {
+		trace(PTRACE_CONT, c->t->tid, 0, 0);
+		if (await(c, c->t->tid, &status))
+			return -1;
+		if (status >> 16 == PTRACE_EVENT_STOP)
+			return 0;
+		if (status >> 16 == 0 && WSTOPSIG(status) != AT_CALL && !is_fault(c->t->tid)) {
+			c->t->signal = WSTOPSIG(status);
+			return 0;
+		}
+	}
+}
+
+int hijack_give_back(struct hijack_call *c)
+{
+	pid_t tid = c->t->tid;
+	int rc = come_back(c);
+	if (!rc)
+		rc = hijack_set_regs(c->t);
+	if (rc) {
+		int saved = errno;
+		free(c->frame); /* it stays where it is: the thread needs it */
+		c->frame = NULL;
+		errno = saved;
+		return -1;
+	}
+	trace(PTRACE_SETSIGMASK, tid, 8, (uintptr_t)&c->mask);
+	hijack_take_net(c);
+	trace(PTRACE_SETOPTIONS, tid, 0, 0);
+	c->away = false;
+	if (c->held)
+		syscall(SYS_tgkill, c->h->pid, tid, c->held);
+	return 0;
+}

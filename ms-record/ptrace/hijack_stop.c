@@ -1,0 +1,515 @@
+/* SPDX-License-Identifier: MIT
+ * Stops threads of a process for a short while, and has them go on as if nothing had been.
+ *
+ * A thread that is seized and not asked to stop runs on as before, or waits on: nothing breaks off
+ * what it does in the kernel (hijack_sleep.c). The kernel detaches it when its tracer ends. What it
+ * begins meanwhile, threads and processes, is created stopped and waits for that end, too.
+ */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "ms-record/base/clock.h"
+#include "hijack_private.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/proc/proc.h"
+
+#define STEP_US 30
+#define ROUNDS_MAX 100
+#define LATE_NS UINT64_C(60000000)
+#define LATE_MOST_NS UINT64_C(20000000000)
+#define CANDIDATES_MAX 64u
+#define CUT_NS UINT64_C(50000000) /* for a call that would be cut short to end by itself */
+#define BIRTHS (PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK)
+#define RSEQ_TRIES 50
+
+/* ---- which threads ---- */
+
+bool hijack_text(int proc, pid_t tid, const char *file, char *text, size_t room)
+{
+	char name[48];
+	snprintf(name, sizeof name, "task/%d/%s", (int)tid, file);
+	return ms_proc_text_at(proc, name, text, room);
+}
+
+static bool stat_of(int proc, pid_t tid, struct ms_proc_stat *out)
+{
+	char text[2048];
+	return hijack_text(proc, tid, "stat", text, sizeof text) && ms_proc_parse_stat(text, out);
+}
+
+char hijack_state(int proc, pid_t tid)
+{
+	struct ms_proc_stat st;
+	return stat_of(proc, tid, &st) ? st.state : 0;
+}
+
+uint64_t hijack_status(int proc, pid_t tid, const char *label, int base)
+{
+	char text[4096];
+	if (!hijack_text(proc, tid, "status", text, sizeof text))
+		return 0;
+	return base == 16 ? ms_proc_status_mask(text, label)
+			  : ms_proc_status_number(text, label, 0);
+}
+
+/* Its state; 0 = it is not alive. A thread of the kernel's among the process's, as io_uring has
+ * them, does not count: it runs no code of the process. */
+static char alive(int proc, pid_t tid)
+{
+	enum { IO_WORKER = 0x10 };
+	struct ms_proc_stat st;
+	if (!stat_of(proc, tid, &st) || st.state == 'Z' || st.state == 'X' ||
+	    st.field[MS_STAT_FLAGS] & IO_WORKER)
+		return 0;
+	return st.state;
+}
+
+static DIR *open_tasks(int proc)
+{
+	int fd = openat(proc, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	if (fd >= 0 && !d)
+		close(fd);
+	return d;
+}
+
+size_t hijack_count(int proc, pid_t *any)
+{
+	DIR *d = open_tasks(proc);
+	size_t n = 0;
+	int why = d ? 0 : errno;
+	for (struct dirent *e; d && (e = readdir(d));) {
+		pid_t tid = (pid_t)atoi(e->d_name);
+		errno = 0;
+		if (tid > 0 && alive(proc, tid)) {
+			n++;
+			*any = tid;
+		} else if (errno == EMFILE || errno == ENFILE) {
+			why = errno;
+		}
+	}
+	if (d)
+		closedir(d);
+	errno = why;
+	return n;
+}
+
+/* /proc names them in the order in which they were made, as we have them: *at is where the one
+ * before was, and one behind it where this one should be. */
+static bool known(const struct hijack_stop *s, pid_t tid, size_t *at)
+{
+	for (size_t i = 0; i < s->threads.n; i++) {
+		size_t k = (*at + i) % s->threads.n;
+		if (s->threads.v[k].tid == tid) {
+			*at = k + 1;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* ---- stopping ---- */
+
+/* A seized thread runs on until it is asked to stop. One that a thread of ours began is ours. 0; or
+ * -1 with errno set. */
+static int seize(struct hijack_stop *s, int proc, pid_t tid)
+{
+	if (ptrace(PTRACE_SEIZE, tid, NULL, (void *)(uintptr_t)(s->holds ? BIRTHS : 0)) &&
+	    (errno != EPERM || !s->holds ||
+	     hijack_status(proc, tid, "\nTracerPid:\t", 10) != (uint64_t)syscall(SYS_gettid))) {
+		errno = errno == ENOENT ? ESRCH : errno;
+		return -1;
+	}
+	*MS_PUSH(&s->threads) = (struct hijack_thread){.tid = tid, .waiting = true};
+	return 0;
+}
+
+static void ask(struct hijack_thread *t)
+{
+	t->stop_ns = clock_mono();
+	ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL);
+}
+
+/* All that were not asked before, but for those that are left alone. */
+static void ask_all(struct hijack_stop *s)
+{
+	for (size_t i = 0; i < s->threads.n; i++)
+		if (s->threads.v[i].waiting && !s->threads.v[i].stop_ns)
+			ask(&s->threads.v[i]);
+}
+
+/* Leaves those alone that wait in a system call. */
+static void leave_asleep(struct hijack_stop *s, int proc)
+{
+	for (size_t i = 0; i < s->threads.n; i++) {
+		struct hijack_thread *t = &s->threads.v[i];
+		if (!t->waiting || t->stop_ns || !hijack_waits(proc, t))
+			continue;
+		t->asleep = true;
+		t->waiting = false;
+	}
+}
+
+/* Seizes the threads that are new. How many, or -1. */
+static int seize_new(struct hijack_stop *s, int proc)
+{
+	DIR *d = open_tasks(proc);
+	int n = d ? 0 : -1, saved = errno;
+	size_t at = 0;
+	for (struct dirent *e; n >= 0 && (e = readdir(d));) {
+		pid_t tid = (pid_t)atoi(e->d_name);
+		if (tid <= 0 || known(s, tid, &at) || !alive(proc, tid))
+			continue;
+		if (!seize(s, proc, tid)) {
+			n++;
+			continue;
+		}
+		saved = errno;
+		if (saved != ESRCH && alive(proc, tid))
+			n = -1;
+	}
+	saved = n < 0 && d ? saved : errno;
+	if (d)
+		closedir(d);
+	errno = saved;
+	return n;
+}
+
+/* What waitpid reported of a thread. A signal that it was about to take it takes first: that may be
+ * the one that stops or ends it, or a handler begins. */
+static void take_status(struct hijack_thread *t, pid_t r, int status)
+{
+	unsigned long new_child = 0;
+	int event = status >> 16, sig = WSTOPSIG(status);
+	t->gone = r < 0 || WIFEXITED(status) || WIFSIGNALED(status);
+	if (!t->gone && (event == PTRACE_EVENT_CLONE || event == PTRACE_EVENT_FORK ||
+			 event == PTRACE_EVENT_VFORK)) {
+		ptrace(PTRACE_GETEVENTMSG, t->tid, NULL, &new_child);
+		t->new_child = (pid_t)new_child;
+	}
+	t->waiting = !t->gone && !t->new_child && event != PTRACE_EVENT_STOP;
+	if (t->waiting)
+		ptrace(PTRACE_CONT, t->tid, NULL, (void *)(intptr_t)(event ? 0 : sig));
+}
+
+/* Waits until the thread has stopped. 0, or -1: the deadline has passed. */
+static int await_one(struct hijack_thread *t, uint64_t deadline_ns)
+{
+	int status;
+	while (t->waiting) {
+		pid_t r = hijack_wait(t->tid, &status, deadline_ns);
+		if (r == 0) {
+			errno = ETIMEDOUT;
+			return -1;
+		}
+		take_status(t, r, status);
+	}
+	if (!t->gone)
+		t->gone = ptrace(PTRACE_GETREGS, t->tid, NULL, &t->regs) != 0;
+	return 0;
+}
+
+/* The same of all. */
+static int await(struct hijack_stop *s, uint64_t deadline_ns)
+{
+	for (size_t i = 0; i < s->threads.n; i++)
+		if (s->threads.v[i].waiting && await_one(&s->threads.v[i], deadline_ns))
+			return -1;
+	return 0;
+}
+
+static int fail(struct hijack_stop *s, int proc, int why)
+{
+	hijack_resume(s, proc);
+	errno = why;
+	return -1;
+}
+
+static size_t stopped(const struct hijack_stop *s)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < s->threads.n; i++)
+		n += !s->threads.v[i].gone && (s->holds || !s->threads.v[i].asleep);
+	return n;
+}
+
+/* What takes time is done before the first one is asked to stop: looking at each thread, and taking
+ * hold of it. Then only those are new that began since. */
+static int stop_rounds(struct hijack_stop *s, int proc, uint64_t patience_ns)
+{
+	int n = seize_new(s, proc);
+	if (s->holds)
+		leave_asleep(s, proc);
+	s->begin_ns = clock_mono();
+	uint64_t deadline_ns = s->begin_ns + patience_ns;
+	for (int i = 0; i < ROUNDS_MAX && n > 0; i++) {
+		ask_all(s);
+		if (await(s, deadline_ns)) {
+			errno = ETIMEDOUT;
+			return -1;
+		}
+		n = seize_new(s, proc);
+		if (n > 0 && s->holds)
+			leave_asleep(s, proc);
+	}
+	return n;
+}
+
+static int stop_most(struct hijack_stop *s, int proc, uint64_t patience_ns)
+{
+	hijack_wait_begin();
+	int n = stop_rounds(s, proc, patience_ns), saved = errno;
+	hijack_wait_end();
+	errno = saved;
+	s->stopped_ns = clock_mono();
+	if (n == 0 && stopped(s))
+		return 0;
+	return fail(s, proc, n < 0 ? errno : n ? ETIMEDOUT : ESRCH);
+}
+
+int hijack_stop_all(struct hijack_stop *s, int proc, uint64_t patience_ns)
+{
+	*s = (struct hijack_stop){0};
+	return stop_most(s, proc, patience_ns);
+}
+
+int hijack_hold_all(struct hijack_stop *s, int proc, uint64_t patience_ns)
+{
+	*s = (struct hijack_stop){.holds = true};
+	return stop_most(s, proc, patience_ns);
+}
+
+static void wake(struct hijack_thread *t)
+{
+	t->asleep = false;
+	t->waiting = true;
+}
+
+/* One that was left alone: does it wait as before, and has not even met a signal? */
+static bool still_waits(struct hijack_thread *t, int proc)
+{
+	int status;
+	pid_t r = waitpid(t->tid, &status, __WALL | __WNOTHREAD | WNOHANG);
+	if (!r && hijack_waits(proc, t))
+		return true;
+	wake(t);
+	if (r)
+		take_status(t, r, status);
+	if (t->waiting)
+		ask(t);
+	else if (!t->gone)
+		t->gone = ptrace(PTRACE_GETREGS, t->tid, NULL, &t->regs) != 0;
+	t->stop_ns = t->stop_ns ? t->stop_ns : clock_mono();
+	return false;
+}
+
+int hijack_look(struct hijack_stop *s, int proc, uint64_t patience_ns)
+{
+	int rc = 0;
+	bool all = true;
+	for (size_t i = 0; i < s->threads.n; i++)
+		if (s->threads.v[i].asleep && !still_waits(&s->threads.v[i], proc))
+			all = false;
+	if (all)
+		return 0;
+	hijack_wait_begin();
+	rc = await(s, clock_mono() + patience_ns);
+	hijack_wait_end();
+	return rc;
+}
+
+/* ---- one thread ---- */
+
+struct rseq_place {
+	uint64_t at;
+	uint32_t bytes, signature, flags, pad;
+};
+
+bool hijack_in_rseq(const struct hijack *h, const struct hijack_thread *t)
+{
+	struct rseq_place r;
+	uint64_t section, parts[3];
+	if (ptrace(PTRACE_GET_RSEQ_CONFIGURATION, t->tid, (void *)sizeof r, &r) <= 0 || !r.at ||
+	    hijack_read(h, r.at + 8, &section, 8) || !section ||
+	    hijack_read(h, section, parts, sizeof parts))
+		return false;
+	return t->regs.rip - parts[1] < parts[2];
+}
+
+/* The stopped thread, again; somewhere else if it runs. */
+static int stop_again(struct hijack_stop *s, uint64_t deadline_ns)
+{
+	struct hijack_thread *t = s->threads.v;
+	t->waiting = true;
+	ptrace(PTRACE_CONT, t->tid, NULL, NULL);
+	usleep(STEP_US);
+	ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL);
+	return await(s, deadline_ns);
+}
+
+/* Threads of the process, those first that would find the least trace of being stopped. */
+struct candidates {
+	struct hijack_thread v[CANDIDATES_MAX]; /* ordered by .trace */
+	size_t n;
+};
+
+static void add_candidate(struct candidates *c, int proc, pid_t tid)
+{
+	struct hijack_thread t = {.tid = tid};
+	char state = alive(proc, tid);
+	size_t i = c->n;
+	if (!state || state == 'D')
+		return;
+	t.trace = state == 'R' ? HIJACK_RUNS : hijack_trace_of(proc, &t);
+	for (; i && c->v[i - 1].trace > t.trace; i--)
+		c->v[i] = c->v[i - 1];
+	c->v[i] = t;
+	c->n++;
+}
+
+static void find_candidates(struct candidates *c, int proc)
+{
+	DIR *d = open_tasks(proc);
+	c->n = 0;
+	for (struct dirent *e; d && c->n < CANDIDATES_MAX && (e = readdir(d));)
+		if (atoi(e->d_name) > 0)
+			add_candidate(c, proc, (pid_t)atoi(e->d_name));
+	if (d)
+		closedir(d);
+}
+
+/* The same; if all of them are where they would be cut short, some time is theirs. */
+static void await_candidates(struct candidates *c, int proc)
+{
+	uint64_t until = clock_mono() + CUT_NS;
+	find_candidates(c, proc);
+	while (c->n && c->v[0].trace == HIJACK_CUT_SHORT && clock_mono() < until) {
+		usleep(1000);
+		find_candidates(c, proc);
+	}
+}
+
+/* 0, or -1 with errno set: it goes on. */
+static int stop_this(struct hijack_stop *s, const struct hijack *h, pid_t tid, uint64_t deadline_ns)
+{
+	if (seize(s, h->proc, tid))
+		return -1;
+	ask_all(s);
+	if (await(s, deadline_ns))
+		return fail(s, h->proc, ETIMEDOUT);
+	for (int i = 0; i < RSEQ_TRIES && stopped(s) && hijack_in_rseq(h, s->threads.v); i++)
+		if (stop_again(s, deadline_ns))
+			return fail(s, h->proc, ETIMEDOUT);
+	if (!stopped(s))
+		return fail(s, h->proc, ESRCH);
+	return hijack_in_rseq(h, s->threads.v) ? fail(s, h->proc, EBUSY) : 0;
+}
+
+int hijack_stop_one(struct hijack_stop *s, const struct hijack *h, uint64_t patience_ns)
+{
+	struct candidates c;
+	await_candidates(&c, h->proc);
+	int why = c.n ? ETIMEDOUT : ESRCH;
+	uint64_t deadline_ns = clock_mono() + patience_ns;
+	for (size_t i = 0; i < c.n && clock_mono() <= deadline_ns; i++) {
+		uint64_t until = clock_mono() + patience_ns / 4;
+		*s = (struct hijack_stop){.begin_ns = clock_mono()};
+		if (!stop_this(s, h, c.v[i].tid, until < deadline_ns ? until : deadline_ns)) {
+			s->stopped_ns = clock_mono();
+			s->cut_short = c.v[i].trace == HIJACK_CUT_SHORT;
+			return 0;
+		}
+		why = errno;
+	}
+	errno = why;
+	return -1;
+}
+
+void hijack_await_easy(int proc)
+{
+	struct candidates c;
+	await_candidates(&c, proc);
+}
+
+struct hijack_thread *hijack_easiest(struct hijack_stop *s, int proc)
+{
+	struct hijack_thread *best = NULL;
+	for (size_t i = 0; i < s->threads.n; i++) {
+		struct hijack_thread *t = &s->threads.v[i];
+		if (!t->asleep)
+			continue;
+		t->trace = hijack_trace_of(proc, t);
+		best = best && best->trace <= t->trace ? best : t;
+	}
+	return best;
+}
+
+int hijack_wake(struct hijack_stop *s, int proc, struct hijack_thread *t, uint64_t patience_ns)
+{
+	s->cut_short += hijack_trace_of(proc, t) == HIJACK_CUT_SHORT;
+	wake(t);
+	ask(t);
+	hijack_wait_begin();
+	int rc = await_one(t, clock_mono() + patience_ns);
+	hijack_wait_end();
+	return rc || t->gone ? -1 : 0;
+}
+
+int hijack_set_regs(struct hijack_thread *t)
+{
+	return ptrace(PTRACE_SETREGS, t->tid, NULL, &t->regs) ? -1 : 0;
+}
+
+/* ---- going on ---- */
+
+static void release(struct hijack_stop *s, struct hijack_thread *t, int proc)
+{
+	if (!t->signal && hijack_repair(&t->regs, proc, t->tid))
+		hijack_set_regs(t);
+	uint64_t now = clock_mono();
+	if (ptrace(PTRACE_DETACH, t->tid, NULL, (void *)(intptr_t)t->signal))
+		waitpid(t->tid, NULL, __WALL | __WNOTHREAD | WNOHANG);
+	s->longest_ns = now - t->stop_ns > s->longest_ns ? now - t->stop_ns : s->longest_ns;
+	t->gone = true;
+}
+
+/* Waits for one that did not stop in time: detached before it did, it would find its system call
+ * broken off. It waits for a processor; in the kernel's hands it may be for ever. */
+static bool stops_late(struct hijack_thread *t, int proc, uint64_t most)
+{
+	while (await_one(t, clock_mono() + LATE_NS))
+		if (clock_mono() > most || hijack_state(proc, t->tid) == 'D')
+			return false;
+	return !t->gone;
+}
+
+void hijack_resume(struct hijack_stop *s, int proc)
+{
+	for (size_t i = 0; i < s->threads.n; i++) {
+		struct hijack_thread *t = &s->threads.v[i];
+		if (!t->gone && !t->waiting && !t->asleep)
+			release(s, t, proc);
+	}
+	uint64_t most = clock_mono() + LATE_MOST_NS;
+	for (size_t i = 0; i < s->threads.n; i++) {
+		struct hijack_thread *t = &s->threads.v[i];
+		if (t->waiting && stops_late(t, proc, most))
+			release(s, t, proc);
+	}
+	s->resumed_ns = clock_mono();
+	s->asleep = 0;
+	for (size_t i = 0; i < s->threads.n; i++)
+		s->asleep += s->threads.v[i].asleep;
+	free(s->threads.v);
+	memset(&s->threads, 0, sizeof s->threads);
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT
+ * A frozen copy of a process that goes on running: its memory is read from that.
+ *
+ * While all threads are stopped one of them makes a copy of the process (hijack_copy), which never
+ * runs; then they go on at once. The kernel shares the pages and copies those that are written
+ * meanwhile. Not in the copy are mappings that the program wants to be left out of children
+ * (MADV_DONTFORK), or empty in them (MADV_WIPEONFORK): they are found beforehand and read while the
+ * threads are stopped. Memory that is mapped shared is read as it is now.
+ *
+ * Where the copy cannot be had, the threads stay stopped for the whole of the scan.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ms-record/base/clock.h"
+#include "libcommon/base/err.h"
+#include "ms-record/session/options.h"
+#include "scan_work.h"
+#include "ms-record/session/session.h"
+
+#define APART_MAX ((uint64_t)16 << 20)
+#define FREE_PART                                                                                  \
+	30u /* percent of its memory that must be free: pages that are written meanwhile */
+#define BORROW_MAX 8u
+#define STOP_NS UINT64_C(100000000)
+#define REAP_TRIES 50
+#define REAP_AGAIN_US 20000
+#define NO_LIMIT (UINT64_MAX / 2)
+
+static bool no(struct work *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static bool no(struct work *w, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(w->frozen.why, sizeof w->frozen.why, fmt, ap);
+	va_end(ap);
+	return false;
+}
+
+/* ---- is there memory for it? ---- */
+
+/* The number in a file behind `label`; NO_LIMIT = none. */
+static uint64_t number_in(int folder, const char *name, const char *label)
+{
+	char text[8192];
+	int fd = openat(folder, name, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	const char *p = strstr(text, label);
+	p = p ? p + strlen(label) : "";
+	p += strspn(p, " \t");
+	return *p >= '0' && *p <= '9' ? strtoull(p, NULL, 10) : NO_LIMIT;
+}
+
+/* What the control groups of the process leave it. */
+static uint64_t group_room(int proc)
+{
+	char text[4096], name[4300];
+	uint64_t least = NO_LIMIT;
+	int fd = openat(proc, "cgroup", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	char *path = strstr(text, "0::/");
+	if (!path)
+		return NO_LIMIT;
+	path += 3;
+	path[strcspn(path, "\n")] = '\0';
+	for (char *end = path + strlen(path); end > path; end = strrchr(path, '/')) {
+		*end = '\0';
+		snprintf(name, sizeof name, "/sys/fs/cgroup%s/memory.max", path);
+		uint64_t max = number_in(AT_FDCWD, name, "");
+		snprintf(name, sizeof name, "/sys/fs/cgroup%s/memory.current", path);
+		uint64_t now = number_in(AT_FDCWD, name, "");
+		if (max < NO_LIMIT && now < NO_LIMIT && (max < now || max - now < least))
+			least = max < now ? 0 : max - now;
+	}
+	return least;
+}
+
+static bool enough_memory(struct work *w)
+{
+	uint64_t resident = number_in(w->s->proc, "status", "\nVmRSS:") * 1024;
+	uint64_t system = number_in(AT_FDCWD, "/proc/meminfo", "\nMemAvailable:") * 1024;
+	uint64_t group = group_room(w->s->proc);
+	uint64_t room = system < group ? system : group;
+	if (resident / 100 * FREE_PART <= room)
+		return true;
+	return no(w, "memory is low");
+}
+
+/* ---- what is not in a copy ---- */
+
+static void add_apart(struct frozen *f, const struct memory_part *p, const char *flags)
+{
+	bool left_out = strstr(flags, " dc") != NULL;
+	if (!left_out && !strstr(flags, " wf"))
+		return;
+	*MS_PUSH(&f->apart) = *p;
+	f->apart.v[f->apart.n - 1].left_out = left_out;
+}
+
+/* Finds them, before anything is stopped. */
+static bool find_apart(struct work *w)
+{
+	int fd = openat(w->s->proc, "smaps", O_RDONLY | O_CLOEXEC);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+	struct memory_part p = {0}, next;
+	char *line = NULL, perms[5] = "", word[5];
+	size_t room = 0;
+	uint64_t all = 0;
+	if (!file)
+		return no(w, "its mappings cannot be read");
+	while (getline(&line, &room, file) > 0) {
+		if (!strncmp(line, "VmFlags:", 8) && !strncmp(perms, "rw-p", 4))
+			add_apart(&w->frozen, &p, line + 8);
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s ", &next.start, &next.end, word) ==
+		    3) {
+			p = (struct memory_part){.start = next.start, .end = next.end};
+			memcpy(perms, word, sizeof perms);
+		}
+	}
+	free(line);
+	fclose(file);
+	for (size_t i = 0; i < w->frozen.apart.n; i++)
+		all += w->frozen.apart.v[i].end - w->frozen.apart.v[i].start;
+	return all <= APART_MAX || no(w, "much of its memory is not copied on fork");
+}
+
+static void read_apart(struct work *w)
+{
+	for (size_t i = 0; i < w->frozen.apart.n; i++) {
+		struct memory_part *p = &w->frozen.apart.v[i];
+		size_t bytes = (size_t)(p->end - p->start);
+		p->bytes = ms_xrealloc(NULL, bytes, 1);
+		if (hijack_read(&w->frozen.h, p->start, p->bytes, bytes))
+			memset(p->bytes, 0, bytes); /* it is not there any more */
+	}
+}
+
+/* ---- the copy ---- */
+
+bool frozen_prepare(struct work *w)
+{
+	struct frozen *f = &w->frozen;
+	struct ms_err err = {0};
+	enum hijack_why why;
+	if (hijack_open(&f->h, w->s->pid, "/proc", &why, &err))
+		return no(w, "%s", err.text);
+	f->open = true;
+	return enough_memory(w) && find_apart(w);
+}
+
+static const char *copy_error(int why)
+{
+	return why == EAGAIN   ? "its limit of processes is reached"
+	       : why == ENOMEM ? "memory is low"
+			       : strerror(why);
+}
+
+bool frozen_make(struct work *w)
+{
+	struct frozen *f = &w->frozen;
+	struct hijack_call c;
+	struct ms_err err = {0};
+	bool borrowed = false;
+	for (size_t i = 0, tries = 0; !borrowed && i < w->stopped.threads.n; i++) {
+		if (w->stopped.threads.v[i].gone)
+			continue;
+		err.text[0] = '\0';
+		borrowed = !hijack_borrow(&c, &f->h, &w->stopped.threads.v[i], 0, &err);
+		if (++tries == BORROW_MAX)
+			break;
+	}
+	if (!borrowed)
+		return no(w, "%s", err.text);
+	int rc = hijack_copy(&c, &f->own, &f->its), why = errno;
+	if (hijack_give_back(&c))
+		rc = -1;
+	if (!rc)
+		read_apart(w);
+	else
+		no(w, "%s", copy_error(why));
+	f->made = !rc;
+	return !rc;
+}
+
+int frozen_open(struct work *w, struct memory *m, uint64_t deadline_ns)
+{
+	char name[32];
+	snprintf(name, sizeof name, "/proc/%d", (int)w->frozen.own);
+	int proc = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (proc < 0)
+		return -1;
+	int rc = memory_open(m, proc, w->frozen.own, deadline_ns);
+	int saved = errno;
+	close(proc);
+	errno = saved;
+	if (!rc)
+		rc = memory_set_live(m, w->s->proc, w->s->pid);
+	if (!rc)
+		memory_set_apart(m, w->frozen.apart.v, w->frozen.apart.n);
+	return rc;
+}
+
+/* What is left of the copy is its parent's to remove. 0, or -1: not now. */
+static int reap(struct frozen *f, uint64_t *stopped_ns)
+{
+	struct hijack_stop s;
+	struct hijack_call c;
+	if (hijack_stop_one(&s, &f->h, STOP_NS))
+		return -1;
+	int rc = hijack_borrow(&c, &f->h, s.threads.v, 0, NULL);
+	if (!rc) {
+		rc = hijack_reap(&c, f->its);
+		if (hijack_give_back(&c))
+			rc = -1;
+	}
+	hijack_resume(&s, f->h.proc);
+	*stopped_ns += s.longest_ns;
+	return rc;
+}
+
+void frozen_end(struct work *w)
+{
+	struct frozen *f = &w->frozen;
+	if (f->own)
+		hijack_kill(f->own);
+	for (int i = 0; f->its && i < REAP_TRIES && hijack_alive(&f->h); i++) {
+		if (!reap(f, &f->reap_ns))
+			break;
+		usleep(REAP_AGAIN_US);
+	}
+	for (size_t i = 0; i < f->apart.n; i++)
+		free(f->apart.v[i].bytes);
+	free(f->apart.v);
+	if (f->open)
+		hijack_close(&f->h);
+	f->apart.v = NULL;
+	f->apart.n = f->apart.cap = 0;
+	f->own = f->its = 0;
+	f->open = false;
+}

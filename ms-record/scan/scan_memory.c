@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: MIT
+ * The memory of a process that is held still.
+ *
+ * Pages that were never touched are not read: that would make them, and a reservation of a terabyte
+ * would take for ever.
+ */
+#include "scan_memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "ms-record/base/clock.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/proc/proc_text.h"
+
+#define PAGE 4096u
+#define PIECE ((size_t)1 << 20)
+#define REGIONS 512u
+#define TRIAL_NS UINT64_C(200000000) /* after so long we know how fast it goes */
+#define TRIAL 8                      /* and after such a part of it */
+#define MARGIN 1.5
+#define PRESENT (UINT64_C(1) << 63)
+#define SWAPPED (UINT64_C(1) << 62)
+#define OF_FILE (UINT64_C(1) << 61)
+
+/* The kernel's ioctl PAGEMAP_SCAN (Linux 6.7), which older headers do not have. */
+struct scan_region {
+	uint64_t start, end, categories;
+};
+struct scan_call {
+	uint64_t size, flags, start, end, walk_end, vec, vec_len, max_pages, category_inverted,
+		category_mask, category_anyof_mask, return_mask;
+};
+#define SCAN_IOCTL _IOWR('f', 16, struct scan_call)
+enum { IS_FILE = 4, IS_PRESENT = 8, IS_SWAPPED = 16, IS_ZERO = 32 };
+
+/* ---- maps ---- */
+
+static bool starts(const char *s, const char *with)
+{
+	return !strncmp(s, with, strlen(with));
+}
+
+static void take_path(struct memory_map *m, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+	m->heap = starts(path, "[heap]");
+	m->stack = starts(path, "[stack]");
+	m->special = *path == '[' && starts(path, "[v");
+	m->libc = starts(name, "libc.so.") || starts(name, "libc-2.");
+	m->volatile_file = starts(path, "/dev/zero") || starts(path, "/memfd:") ||
+			   starts(path, "/dev/shm/") || starts(path, "/SYSV");
+}
+
+static bool take_line(struct memory *m, char *line)
+{
+	struct memory_map v = {0};
+	struct ms_proc_map p;
+	line[strcspn(line, "\n")] = '\0';
+	if (!ms_proc_parse_map(line, &p))
+		return false;
+	v.start = p.start;
+	v.end = p.end;
+	v.offset = p.offset;
+	v.inode = p.inode;
+	v.read = p.perms[0] == 'r';
+	v.write = p.perms[1] == 'w';
+	v.shared = p.perms[3] == 's';
+	v.anonymous = v.inode == 0;
+	take_path(&v, p.path);
+	struct memory_map *map = MS_PUSH(&m->maps);
+	*map = v;
+	if (map > m->maps.v)
+		map->guard_below = map[-1].end == v.start && !map[-1].read && !map[-1].write;
+	return true;
+}
+
+static int read_maps(struct memory *m, int folder)
+{
+	int fd = openat(folder, "maps", O_RDONLY | O_CLOEXEC);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+	if (!f)
+		return -1;
+	char *line = NULL;
+	size_t room = 0;
+	bool good = true;
+	while (good && getline(&line, &room, f) > 0)
+		good = take_line(m, line);
+	good = good && !ferror(f) && m->maps.n;
+	free(line);
+	fclose(f);
+	errno = good ? 0 : ESRCH;
+	return good ? 0 : -1;
+}
+
+static int open_source(struct memory_source *f, int proc, pid_t tid, int *folder)
+{
+	char name[32];
+	*f = (struct memory_source){.tid = tid, .mem = -1, .pagemap = -1};
+	snprintf(name, sizeof name, "task/%d", (int)tid);
+	*folder = openat(proc, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (*folder < 0)
+		return -1;
+	f->mem = openat(*folder, "mem", O_RDONLY | O_CLOEXEC);
+	int saved = errno;
+	f->pagemap = openat(*folder, "pagemap", O_RDONLY | O_CLOEXEC);
+	errno = saved;
+	return f->mem < 0 ? -1 : 0;
+}
+
+static void close_fd(int fd)
+{
+	int saved = errno;
+	if (fd >= 0)
+		close(fd);
+	errno = saved;
+}
+
+static void close_source(struct memory_source *f)
+{
+	close_fd(f->mem);
+	close_fd(f->pagemap);
+	f->mem = f->pagemap = -1;
+}
+
+static int open_files(int proc)
+{
+	return openat(proc, "map_files", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+int memory_open(struct memory *m, int proc, pid_t tid, uint64_t deadline_ns)
+{
+	int folder;
+	*m = (struct memory){.live = {.mem = -1, .pagemap = -1}, .deadline_ns = deadline_ns};
+	m->buffer = ms_xrealloc(NULL, PIECE, 1);
+	m->regions = ms_xrealloc(NULL, REGIONS, sizeof *m->regions);
+	m->files = open_files(proc);
+	int rc = open_source(&m->from, proc, tid, &folder) || read_maps(m, folder) ? -1 : 0;
+	close_fd(folder);
+	return rc;
+}
+
+int memory_set_live(struct memory *m, int proc, pid_t tid)
+{
+	int folder;
+	close_fd(m->files);
+	m->files = open_files(proc);
+	int rc = open_source(&m->live, proc, tid, &folder);
+	close_fd(folder);
+	return rc;
+}
+
+void memory_close(struct memory *m)
+{
+	close_source(&m->from);
+	close_source(&m->live);
+	close_fd(m->files);
+	free(m->maps.v);
+	free(m->buffer);
+	free(m->regions);
+	*m = (struct memory)MEMORY_CLOSED;
+}
+
+void memory_set_apart(struct memory *m, const struct memory_part *v, size_t n)
+{
+	m->apart = v;
+	m->apart_count = n;
+	for (size_t i = 0; i < n; i++) {
+		if (!v[i].left_out)
+			continue;
+		(void)MS_PUSH(&m->maps);
+		size_t at = m->maps.n - 1;
+		for (; at && m->maps.v[at - 1].start > v[i].start; at--)
+			m->maps.v[at] = m->maps.v[at - 1];
+		m->maps.v[at] = (struct memory_map){.start = v[i].start,
+						    .end = v[i].end,
+						    .read = true,
+						    .write = true,
+						    .anonymous = true};
+	}
+}
+
+const struct memory_map *memory_at(const struct memory *m, uint64_t address)
+{
+	size_t lo = 0, hi = m->maps.n;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (m->maps.v[mid].end <= address)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < m->maps.n && m->maps.v[lo].start <= address ? &m->maps.v[lo] : NULL;
+}
+
+/* ---- reading ---- */
+
+/* The first part kept apart that ends after the address, or NULL. */
+static const struct memory_part *apart_after(const struct memory *m, uint64_t address)
+{
+	for (size_t i = 0; i < m->apart_count; i++)
+		if (m->apart[i].end > address)
+			return &m->apart[i];
+	return NULL;
+}
+
+bool memory_get(const struct memory *m, uint64_t address, void *to, size_t bytes)
+{
+	const struct memory_part *p = apart_after(m, address);
+	if (p && p->start <= address && p->end - address >= bytes) {
+		memcpy(to, p->bytes + (address - p->start), bytes);
+		return true;
+	}
+	struct iovec local = {to, bytes}, remote = {(void *)(uintptr_t)address, bytes};
+	if (process_vm_readv(m->from.tid, &local, 1, &remote, 1, 0) == (ssize_t)bytes)
+		return true;
+	return pread(m->from.mem, to, bytes, (off_t)address) == (ssize_t)bytes;
+}
+
+/* The wanted pages in [*at, end), as regions; *at becomes where to go on. How many, or -1: this
+ * kernel cannot tell. */
+static long scan_pages(struct memory *m, uint64_t *at, uint64_t end, enum memory_pages which)
+{
+	uint64_t not_these = which == MEMORY_OWN ? IS_FILE | IS_ZERO : IS_ZERO;
+	struct scan_call c = {.size = sizeof c,
+			      .start = *at,
+			      .end = (end + PAGE - 1) & ~(uint64_t)(PAGE - 1),
+			      .vec = (uintptr_t)m->regions,
+			      .vec_len = REGIONS,
+			      .category_inverted = not_these,
+			      .category_mask = not_these,
+			      .category_anyof_mask = IS_PRESENT | IS_SWAPPED,
+			      .return_mask = IS_PRESENT};
+	long n = m->from.pagemap < 0 ? -1 : ioctl(m->from.pagemap, SCAN_IOCTL, &c);
+	*at = n < 0 ? *at : c.walk_end;
+	return n;
+}
+
+/* The same by reading the page map, of a stretch that it holds. */
+static long read_pages(struct memory *m, uint64_t *at, uint64_t end, enum memory_pages which)
+{
+	uint64_t room[512];
+	size_t pages = (size_t)((end - *at + PAGE - 1) / PAGE);
+	pages = pages < 512 ? pages : 512;
+	ssize_t got = m->from.pagemap < 0 ? -1
+					  : pread(m->from.pagemap, room, pages * sizeof *room,
+						  (off_t)(*at / PAGE * sizeof *room));
+	long n = 0;
+	for (size_t i = 0; i < pages; i++, *at += PAGE) {
+		uint64_t p = (size_t)(got < 0 ? 0 : got) / sizeof *room > i ? room[i] : PRESENT;
+		if (!(p & (PRESENT | SWAPPED)) || (which == MEMORY_OWN && p & OF_FILE))
+			continue;
+		if (n && m->regions[n - 1].end == *at)
+			m->regions[n - 1].end += PAGE;
+		else
+			m->regions[n++] = (struct scan_region){.start = *at, .end = *at + PAGE};
+	}
+	return n;
+}
+
+/* Gives [start, end), page by page where it cannot be read at once. */
+static void give(struct memory *m, uint64_t start, uint64_t end,
+		 void (*f)(void *, uint64_t, const uint64_t *, size_t), void *arg)
+{
+	if (memory_get(m, start, m->buffer, (size_t)(end - start))) {
+		m->bytes += end - start;
+		f(arg, start, (const uint64_t *)(void *)m->buffer, (size_t)(end - start) / 8);
+		return;
+	}
+	for (uint64_t at = start, next; at < end; at = next) {
+		next = (at | (PAGE - 1)) + 1;
+		next = next < end ? next : end;
+		if (!memory_get(m, at, m->buffer, (size_t)(next - at))) {
+			m->unreadable = true;
+			continue;
+		}
+		m->bytes += next - at;
+		f(arg, at, (const uint64_t *)(void *)m->buffer, (size_t)(next - at) / 8);
+	}
+}
+
+/* Is it to end? */
+static bool enough(struct memory *m)
+{
+	m->gave_up |= m->word && __atomic_load_n(m->word, __ATOMIC_ACQUIRE) >= m->value;
+	uint64_t now = clock_mono();
+	m->late |= m->gave_up || now > m->deadline_ns;
+	if (!m->begin_ns)
+		m->begin_ns = now;
+	if (!m->late && m->bytes > m->total / TRIAL && m->total && now - m->begin_ns > TRIAL_NS) {
+		double took = (double)(now - m->begin_ns),
+		       part = (double)m->bytes / (double)m->total;
+		m->late = part < 1 && took > part * (double)(m->deadline_ns - m->begin_ns) * MARGIN;
+	}
+	return m->late;
+}
+
+static void give_region(struct memory *m, uint64_t start, uint64_t end,
+			void (*f)(void *, uint64_t, const uint64_t *, size_t), void *arg)
+{
+	for (uint64_t next; start < end && !m->late; start = next) {
+		next = end - start > PIECE ? start + PIECE : end;
+		if (!enough(m))
+			give(m, start, next, f, arg);
+	}
+}
+
+/* What is in the process itself. */
+static void inside(struct memory *m, uint64_t start, uint64_t end, enum memory_pages which,
+		   void (*f)(void *arg, uint64_t address, const uint64_t *words, size_t n),
+		   void *arg)
+{
+	uint64_t at = start & ~(uint64_t)(PAGE - 1);
+	while (at < end && !m->late) {
+		long n = m->old_kernel ? -1 : scan_pages(m, &at, end, which);
+		m->old_kernel = n < 0;
+		if (n < 0)
+			n = read_pages(m, &at, end, which);
+		for (long i = 0; i < n; i++) {
+			uint64_t from = m->regions[i].start, to = m->regions[i].end;
+			give_region(m, from < start ? start : from, to > end ? end : to, f, arg);
+		}
+		enough(m);
+	}
+}
+
+/* What the file has at [at, end), which is at `address` in the process. */
+static void file_words(struct memory *m, int fd, off_t at, off_t end, uint64_t address,
+		       void (*f)(void *, uint64_t, const uint64_t *, size_t), void *arg)
+{
+	off_t data, hole, first = at;
+	while (at < end && (data = lseek(fd, at, SEEK_DATA)) >= 0 && data < end) {
+		hole = lseek(fd, data, SEEK_HOLE);
+		hole = hole < 0 || hole > end ? end : hole;
+		for (at = data; at < hole && !enough(m);) {
+			size_t n = hole - at > (off_t)PIECE ? PIECE : (size_t)(hole - at);
+			ssize_t got = pread(fd, m->buffer, n, at);
+			if (got <= 0) {
+				m->unreadable = true;
+				return;
+			}
+			m->bytes += (uint64_t)got;
+			f(arg, address + (uint64_t)(at - first),
+			  (const uint64_t *)(void *)m->buffer, (size_t)got / 8);
+			at += got;
+		}
+		if (m->late)
+			return;
+	}
+}
+
+/* The pages of shared memory are not all in the page table of each that uses it, and in that of a
+ * copy none is. */
+static void shared(struct memory *m, uint64_t start, uint64_t end,
+		   void (*f)(void *arg, uint64_t address, const uint64_t *words, size_t n),
+		   void *arg)
+{
+	char name[48];
+	const struct memory_map *map = memory_at(m, start);
+	if (!map)
+		return;
+	snprintf(name, sizeof name, "%" PRIx64 "-%" PRIx64, map->start, map->end);
+	int fd = m->files < 0 ? -1 : openat(m->files, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd >= 0) {
+		off_t at = (off_t)(start - map->start + map->offset);
+		file_words(m, fd, at, at + (off_t)(end - start), start, f, arg);
+		close(fd);
+		return;
+	}
+	struct memory_source own = m->from;
+	m->from = m->live.mem >= 0 ? m->live : own;
+	inside(m, start, end, MEMORY_TOUCHED, f, arg);
+	m->from = own;
+}
+
+void memory_words(struct memory *m, uint64_t start, uint64_t end, enum memory_pages which,
+		  void (*f)(void *arg, uint64_t address, const uint64_t *words, size_t n),
+		  void *arg)
+{
+	if (which == MEMORY_SHARED) {
+		shared(m, start, end, f, arg);
+		return;
+	}
+	while (start < end) {
+		const struct memory_part *p = apart_after(m, start);
+		uint64_t stop = p && p->start < end ? p->start : end;
+		if (start < stop)
+			inside(m, start, stop, which, f, arg);
+		if (!p || p->start >= end)
+			return;
+		uint64_t from = start > p->start ? start : p->start;
+		uint64_t to = p->end < end ? p->end : end;
+		m->bytes += to - from;
+		f(arg, from, (const uint64_t *)(const void *)(p->bytes + (from - p->start)),
+		  (size_t)(to - from) / 8);
+		start = p->end;
+	}
+}

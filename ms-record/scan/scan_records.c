@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT
+ * What a leak scan found, as records for the trace.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "ms-record/write/batch.h"
+#include "format/trace.h"
+#include "format/verdict.h"
+#include "ms-record/session/options.h"
+#include "scan_work.h"
+#include "ms-record/session/session.h"
+
+const char *scan_state_words(uint64_t state)
+{
+	static const char *const why[] = {
+		[MS_SCAN_KILLED] = "killed, or gone without exit()",
+		[MS_SCAN_TIME] = "that would have taken longer than --leak-check allows",
+		[MS_SCAN_UNREADABLE] = "some of its memory could not be read",
+		[MS_SCAN_THREADS] = "its threads could not be stopped",
+		[MS_SCAN_LOST] = "events were lost",
+		[MS_SCAN_MEMORY] = "too many pointers",
+		[MS_SCAN_ENDED] = "it ended meanwhile",
+		[MS_SCAN_FILES] = "no descriptor was left to read its memory",
+	};
+	return state < sizeof why / sizeof *why ? why[state] : NULL;
+}
+
+static void put_head(struct session *s, const struct ms_verdict_scan *head)
+{
+	struct scan *q = s->scan;
+	batch_record(&q->records, MS_VERDICT_RECORD_BYTES + head->label_size);
+	ms_verdict_put_scan(&q->records, head);
+	if (strcmp(head->label, "end"))
+		return;
+	q->ended = true;
+	q->result.state = head->state;
+	q->result.pause_ns = head->pause_ns;
+	q->result.read_bytes = head->read_bytes;
+	q->result.took_ns = head->took_ns;
+}
+
+void scan_finish(struct session *s)
+{
+	struct scan *q = s->scan;
+	if (s->opt->leak_check == SCAN_NO || s->opt->pids.n || q->ended || !s->stats.allocations)
+		return;
+	uint64_t why = s->opt->sample_bytes           ? MS_SCAN_SAMPLED
+		       : s->ending == SESSION_STOPPED ? MS_SCAN_STOPPED
+						      : MS_SCAN_KILLED;
+	if (s->ending == SESSION_EXECED)
+		return; /* not an end: the next image goes on */
+	pthread_mutex_lock(&s->lock);
+	put_head(s, &(struct ms_verdict_scan){.scan = ++q->scans,
+					      .label = "end",
+					      .label_size = 3,
+					      .time_ns = session_now(s),
+					      .event = s->stats.events,
+					      .state = why});
+	pthread_mutex_unlock(&s->lock);
+}
+
+static int by_number(const void *key, const void *b)
+{
+	const struct number_stack *x = key, *y = b;
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+struct sites {
+	struct ms_verdict_site *of_stack; /* by stack node */
+	const struct graph *graph;
+};
+
+static void add_retained(void *arg, uint32_t block, uint64_t blocks, uint64_t bytes)
+{
+	struct sites *t = arg;
+	struct ms_verdict_site *s = &t->of_stack[t->graph->v[block].stack];
+	s->retained_blocks += blocks;
+	s->retained_bytes += bytes;
+}
+
+/* The blocks of each stack, as records. */
+static void put_sites(struct work *w, uint64_t scan)
+{
+	struct scan *q = w->q;
+	struct graph *g = &w->graph;
+	size_t n = 1;
+	for (uint32_t i = 0; i < g->count; i++) {
+		const struct number_stack *f =
+			bsearch(&(struct number_stack){g->v[i].number, 0}, q->stacks.v, q->stacks.n,
+				sizeof *q->stacks.v, by_number);
+		g->v[i].stack = f ? f->stack : 0;
+		n = g->v[i].stack >= n ? (size_t)g->v[i].stack + 1 : n;
+	}
+	struct sites t = {ms_xrealloc(NULL, n, sizeof *t.of_stack), g};
+	memset(t.of_stack, 0, n * sizeof *t.of_stack);
+	for (uint32_t i = 0; i < g->count; i++) {
+		struct ms_verdict_site *s = &t.of_stack[g->v[i].stack];
+		s->stack = g->v[i].stack;
+		s->scan = scan;
+		s->blocks[g->v[i].verdict]++;
+		s->bytes[g->v[i].verdict] += g->v[i].size;
+	}
+	graph_retained(g, add_retained, &t);
+	for (size_t i = 0; i < n; i++) {
+		if (!t.of_stack[i].scan)
+			continue;
+		batch_record(&q->records, MS_VERDICT_RECORD_BYTES);
+		ms_verdict_put_site(&q->records, &t.of_stack[i]);
+		for (int v = MS_VERDICT_IS_DIRECT; v <= MS_VERDICT_IS_INDIRECT; v++) {
+			q->result.unreachable_blocks += t.of_stack[i].blocks[v];
+			q->result.unreachable_bytes += t.of_stack[i].bytes[v];
+		}
+	}
+	free(t.of_stack);
+}
+
+void scan_put_result(struct work *w)
+{
+	struct scan *q = w->q;
+	struct ms_verdict_scan head = {
+		.label = w->label,
+		.label_size = strlen(w->label),
+		.time_ns = w->asked ? q->time_ns : session_now(w->s),
+		.event = w->asked ? q->event : __atomic_load_n(&q->events, __ATOMIC_RELAXED),
+		.state = w->state,
+		.pause_ns = scan_pause(w),
+		.read_bytes = w->memory.bytes,
+		.wide = q->wide};
+	pthread_mutex_lock(&w->s->lock);
+	q->result.unreachable_blocks = q->result.unreachable_bytes = 0;
+	head.scan = ++q->scans;
+	head.took_ns = clock_mono() - w->start_ns;
+	put_head(w->s, &head);
+	if (w->graphed)
+		put_sites(w, head.scan);
+	pthread_mutex_unlock(&w->s->lock);
+}

@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: MIT
+ * The end of a process that nothing in it can hold: abort, a fatal signal, a system call of its
+ * own.
+ *
+ * With --leak-check=yes the command is traced from its start by a thread of ours, and so is one
+ * that nothing can be preloaded into (inject.h), there with all that it starts. The kernel stops
+ * every thread of a process once more when it ends (PTRACE_EVENT_EXIT), its memory still in place.
+ * Each leaves its registers there and goes on, but for the last: that one waits while the scan is
+ * made. So nobody waits for anybody who waits for us, whether the kernel writes a core file before
+ * or after.
+ *
+ * Meanwhile every signal comes by here before it is delivered. One that is ignored would not have
+ * been noticed by a system call that waits; traced it breaks some off, and they are made again. The
+ * exit status is not touched: only stops are waited for, and a thread is detached for good before
+ * it ends. When this thread of ours ends the kernel lets all go on that are traced still.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "ms-record/base/clock.h"
+#include "ms-record/drain/drain.h"
+#include "ms-record/ptrace/hijack_private.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/proc/proc.h"
+#include "ms-record/session/options.h"
+#include "scan_work.h"
+#include "ms-record/session/session.h"
+
+#define OPTIONS (PTRACE_O_TRACEEXIT | PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC)
+#define TREE (OPTIONS | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACESYSGOOD)
+
+struct tids {
+	pid_t *v;
+	size_t n, cap;
+};
+
+/* One process. */
+struct traced {
+	struct traced *next;
+	pid_t pid;
+	struct tids tids;         /* that live */
+	struct tids early;        /* of which their maker has not told yet */
+	struct scan_thread *regs; /* of threads that came to their end with the process */
+	size_t count, regs_room;
+	unsigned missed; /* that left none */
+};
+
+struct scan_trace {
+	struct scanner *scanner;
+	struct scan_tree *tree; /* NULL = one process only */
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t change;
+	pid_t pid;
+	int seized;         /* under lock: 0 = not known, 1 = it is, -1 = it cannot be */
+	bool over;          /* under lock: the scan at the end is done with its memory */
+	int quit;           /* atomic: all are detached, at once */
+	int done;           /* atomic: the thread is about to end */
+	struct traced *all; /* the thread's alone */
+};
+
+/* ---- which threads ---- */
+
+static bool has(const struct tids *l, pid_t tid)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (l->v[i] == tid)
+			return true;
+	return false;
+}
+
+static void drop(struct tids *l, pid_t tid)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (l->v[i] == tid)
+			l->v[i--] = l->v[--l->n];
+}
+
+static struct traced *process(const struct scan_trace *t, pid_t pid)
+{
+	struct traced *p = t->all;
+	while (p && p->pid != pid)
+		p = p->next;
+	return p;
+}
+
+static struct traced *whose(const struct scan_trace *t, pid_t tid)
+{
+	struct traced *p = t->all;
+	while (p && !has(&p->tids, tid))
+		p = p->next;
+	return p;
+}
+
+static struct traced *add(struct scan_trace *t, pid_t pid)
+{
+	struct traced *p = ms_xcalloc(1, sizeof *p);
+	p->pid = pid;
+	p->next = t->all;
+	return t->all = p;
+}
+
+static void forget(struct scan_trace *t, struct traced *p)
+{
+	struct traced **at = &t->all;
+	while (*at != p)
+		at = &(*at)->next;
+	*at = p->next;
+	free(p->tids.v);
+	free(p->early.v);
+	free(p->regs);
+	free(p);
+}
+
+/* The process of a thread that stands; NULL = none of ours. */
+static struct traced *process_of(struct scan_trace *t, pid_t tid)
+{
+	char name[32], text[4096] = "";
+	snprintf(name, sizeof name, "/proc/%d", (int)tid);
+	int proc = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (proc >= 0) {
+		ms_proc_text_at(proc, "status", text, sizeof text);
+		close(proc);
+	}
+	pid_t pid = (pid_t)ms_proc_status_number(text, "\nTgid:", 0);
+	struct traced *p = pid ? process(t, pid) : NULL;
+	return p || !pid || !t->tree ? p : add(t, pid);
+}
+
+/* The thread is seen for the first time; perhaps before its maker told of it. False: it is none of
+ * ours. */
+static bool on_new_thread(struct scan_trace *t, pid_t tid)
+{
+	struct traced *p = whose(t, tid);
+	if (p)
+		return true;
+	p = process_of(t, tid);
+	if (!p)
+		return false;
+	*MS_PUSH(&p->tids) = tid;
+	*MS_PUSH(&p->early) = tid;
+	return true;
+}
+
+/* Its maker tells of it; it may have ended since. */
+static void on_clone(struct scan_trace *t, pid_t maker)
+{
+	unsigned long created;
+	if (ptrace(PTRACE_GETEVENTMSG, maker, NULL, &created))
+		return;
+	for (struct traced *p = t->all; p; p = p->next)
+		if (has(&p->early, (pid_t)created)) {
+			drop(&p->early, (pid_t)created);
+			return;
+		}
+	struct traced *p = process_of(t, (pid_t)created);
+	if (p && !has(&p->tids, (pid_t)created))
+		*MS_PUSH(&p->tids) = (pid_t)created;
+}
+
+/* ---- the end ---- */
+
+static bool own_exit(struct traced *p, pid_t tid, struct hijack_thread *h)
+{
+	*h = (struct hijack_thread){.tid = tid};
+	if (!ptrace(PTRACE_GETREGS, tid, NULL, &h->regs))
+		return h->regs.orig_rax == SYS_exit;
+	p->missed++;
+	h->gone = true;
+	return true;
+}
+
+static void keep_registers(struct traced *p, const struct hijack_thread *h)
+{
+	struct hijack_stop one = {.threads = {(struct hijack_thread *)h, 1, 1}};
+	size_t n;
+	struct scan_thread *r = scan_registers(&one, &n);
+	if (p->count == p->regs_room) {
+		p->regs_room = p->regs_room ? p->regs_room * 2 : 16;
+		p->regs = ms_xrealloc(p->regs, p->regs_room, sizeof *p->regs);
+	}
+	p->regs[p->count++] = *r;
+	free(r);
+}
+
+/* The last thread waits here. */
+static void scan_now(struct scan_trace *t, const struct traced *p, pid_t tid)
+{
+	struct scanner *sc = t->scanner;
+	if (t->tree && scanner_is_undecided(sc, p->pid))
+		drain_settle(sc->drain);
+	pthread_mutex_lock(&t->lock);
+	t->over = !scanner_hold(sc, p->pid, tid, p->regs, p->missed ? 0 : p->count);
+	while (!t->over)
+		pthread_cond_wait(&t->change, &t->lock);
+	pthread_mutex_unlock(&t->lock);
+}
+
+void scan_trace_over(struct scan_trace *t)
+{
+	pthread_mutex_lock(&t->lock);
+	t->over = true;
+	pthread_cond_signal(&t->change);
+	pthread_mutex_unlock(&t->lock);
+}
+
+/* A thread is about to end; it goes on without us. */
+static void on_exit_stop(struct scan_trace *t, pid_t tid)
+{
+	struct hijack_thread h;
+	struct traced *p = whose(t, tid);
+	if (p) {
+		bool alone = own_exit(p, tid, &h);
+		drop(&p->tids, tid);
+		if (!h.gone && (!alone || !p->tids.n))
+			keep_registers(p, &h);
+		if (!p->tids.n) {
+			scan_now(t, p, tid);
+			forget(t, p);
+		}
+	}
+	ptrace(PTRACE_DETACH, tid, NULL, NULL);
+}
+
+/* It was killed in such a way that it did not stop once more. */
+static void on_death(struct scan_trace *t, pid_t tid)
+{
+	struct traced *p = whose(t, tid);
+	if (!p)
+		return;
+	p->missed++;
+	drop(&p->tids, tid);
+	if (!p->tids.n)
+		forget(t, p);
+}
+
+/* ---- other stops ---- */
+
+/* Lets a thread go on, unless it was killed meanwhile and stands at its end already. */
+static void go_on(struct scan_trace *t, int how, pid_t tid, int sig)
+{
+	siginfo_t i;
+	if (!ptrace(PTRACE_GETSIGINFO, tid, NULL, &i) && i.si_code >> 8 == PTRACE_EVENT_EXIT)
+		on_exit_stop(t, tid);
+	else
+		ptrace(how, tid, NULL, (void *)(intptr_t)sig);
+}
+
+/* Of an exec nothing is left but the thread that made it, by the process's number. */
+static void on_exec(struct scan_trace *t, pid_t tid)
+{
+	struct traced *p = process(t, tid);
+	if (!p)
+		p = add(t, tid);
+	p->tids.n = p->early.n = p->count = p->missed = 0;
+	*MS_PUSH(&p->tids) = tid;
+	if (!t->tree)
+		return;
+	t->tree->execed(t->tree, tid);
+	ptrace(PTRACE_SETOPTIONS, tid, NULL, (void *)(uintptr_t)TREE);
+}
+
+/* Was a system call broken off, as far as registers tell? */
+static bool broken_off(const struct user_regs_struct *r)
+{
+	enum { RESTART_BLOCK = 516 };
+	int64_t result = (int64_t)r->rax;
+	return (int64_t)r->orig_rax >= 0 && (result == -EINTR || result == -RESTART_BLOCK);
+}
+
+/* A system call that this signal would not have broken off, were nobody looking, is made again. */
+static void repair(pid_t tid, int sig)
+{
+	char name[32];
+	struct user_regs_struct r;
+	if (ptrace(PTRACE_GETREGS, tid, NULL, &r) || !broken_off(&r))
+		return;
+	snprintf(name, sizeof name, "/proc/%d", (int)tid);
+	int proc = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (proc < 0)
+		return;
+	uint64_t bit = UINT64_C(1) << (sig - 1);
+	bool ignored = hijack_status(proc, tid, "\nSigIgn:\t", 16) & bit;
+	bool caught = hijack_status(proc, tid, "\nSigCgt:\t", 16) & bit;
+	bool silent = sig == SIGCHLD || sig == SIGURG || sig == SIGWINCH || sig == SIGCONT;
+	if ((ignored || (silent && !caught)) && hijack_repair(&r, proc, tid))
+		ptrace(PTRACE_SETREGS, tid, NULL, &r);
+	close(proc);
+}
+
+static void on_signal(struct scan_trace *t, pid_t tid, int sig)
+{
+	repair(tid, sig);
+	go_on(t, PTRACE_CONT, tid, sig);
+}
+
+static bool stops(int sig)
+{
+	return sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU;
+}
+
+static void on_stop(struct scan_trace *t, pid_t tid, int status)
+{
+	int event = status >> 16, sig = WSTOPSIG(status);
+	if (event == PTRACE_EVENT_EXIT) {
+		on_exit_stop(t, tid);
+	} else if (event == PTRACE_EVENT_STOP && !on_new_thread(t, tid)) {
+		ptrace(PTRACE_DETACH, tid, NULL, NULL);
+	} else if (event == PTRACE_EVENT_STOP && stops(sig)) {
+		go_on(t, PTRACE_LISTEN, tid, 0);
+	} else if (!event) {
+		on_signal(t, tid, sig);
+	} else {
+		if (event == PTRACE_EVENT_EXEC)
+			on_exec(t, tid);
+		if (event == PTRACE_EVENT_CLONE || event == PTRACE_EVENT_FORK ||
+		    event == PTRACE_EVENT_VFORK)
+			on_clone(t, tid);
+		go_on(t, PTRACE_CONT, tid, 0);
+	}
+}
+
+/* ---- the thread ---- */
+
+/* Waits for what happens to any thread. False: there is none any more, or the one process has
+ * ended, and its status is there for whoever waits for it. */
+static bool turn(struct scan_trace *t)
+{
+	siginfo_t i = {0};
+	int status;
+	if (waitid(P_ALL, 0, &i, WSTOPPED | WEXITED | WNOWAIT | __WALL | __WNOTHREAD))
+		return errno == EINTR;
+	bool ended = i.si_code == CLD_EXITED || i.si_code == CLD_KILLED || i.si_code == CLD_DUMPED;
+	if (ended && i.si_pid == t->pid)
+		return false;
+	if (waitpid(i.si_pid, &status, __WALL | __WNOTHREAD | WNOHANG) != i.si_pid)
+		return true;
+	if (WIFSTOPPED(status))
+		on_stop(t, i.si_pid, status);
+	else
+		on_death(t, i.si_pid);
+	return true;
+}
+
+static void nothing(int sig)
+{
+	(void)sig;
+}
+
+static int quit_signal(void)
+{
+	return SIGRTMAX - 2;
+}
+
+/* Something that breaks off a wait, in this thread alone. */
+static void take_quit(void)
+{
+	struct sigaction a = {.sa_handler = nothing};
+	sigset_t set;
+	sigemptyset(&set);
+	sigaddset(&set, quit_signal());
+	sigaction(quit_signal(), &a, NULL);
+	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+}
+
+static void *run(void *arg)
+{
+	struct scan_trace *t = arg;
+	unsigned options = t->tree ? TREE : OPTIONS;
+	take_quit();
+	bool good = !ptrace(PTRACE_SEIZE, t->pid, NULL, (void *)(uintptr_t)options);
+	struct traced *p = add(t, t->pid);
+	*MS_PUSH(&p->tids) = t->pid;
+	pthread_mutex_lock(&t->lock);
+	t->seized = good ? 1 : -1;
+	pthread_cond_signal(&t->change);
+	pthread_mutex_unlock(&t->lock);
+	while (good && !__atomic_load_n(&t->quit, __ATOMIC_ACQUIRE))
+		good = turn(t);
+	if (t->tree)
+		t->tree->over(t->tree);
+	__atomic_store_n(&t->done, 1, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+struct scan_trace *scan_trace_start(struct scanner *sc, pid_t pid, struct scan_tree *tree)
+{
+	struct scan_trace *t = ms_xcalloc(1, sizeof *t);
+	t->scanner = sc;
+	t->tree = tree;
+	t->pid = pid;
+	pthread_mutex_init(&t->lock, NULL);
+	pthread_cond_init(&t->change, NULL);
+	if (pthread_create(&t->thread, NULL, run, t)) {
+		free(t);
+		return NULL;
+	}
+	pthread_mutex_lock(&t->lock);
+	while (!t->seized)
+		pthread_cond_wait(&t->change, &t->lock);
+	int seized = t->seized;
+	pthread_mutex_unlock(&t->lock);
+	if (seized > 0)
+		return t;
+	scan_trace_free(t);
+	return NULL;
+}
+
+/* It may be just about to wait: until it has seen it. */
+static void quit(struct scan_trace *t)
+{
+	__atomic_store_n(&t->quit, 1, __ATOMIC_RELEASE);
+	while (!__atomic_load_n(&t->done, __ATOMIC_ACQUIRE)) {
+		pthread_kill(t->thread, quit_signal());
+		usleep(1000);
+	}
+}
+
+void scan_trace_free(struct scan_trace *t)
+{
+	if (!t)
+		return;
+	if (t->tree)
+		quit(t);
+	pthread_join(t->thread, NULL);
+	while (t->all)
+		forget(t, t->all);
+	free(t);
+}

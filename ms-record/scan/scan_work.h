@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT
+ * What the files of the leak scan share: the request that its threads hand to one another, and one
+ * scan under way.
+ */
+#ifndef SCAN_WORK_H
+#define SCAN_WORK_H
+
+#include <signal.h>
+#include <sys/types.h>
+#include <time.h>
+
+#include "libcommon/base/arena.h"
+#include "ms-record/guest/layout.h"
+#include "ms-record/ptrace/hijack.h"
+#include "scan.h"
+#include "scan_graph.h"
+#include "scan_memory.h"
+#include "scan_roots.h"
+
+/* How the end of the process is noticed: not (it is gone), by a timer, or by the clock. */
+enum watched { WATCH_NOT, WATCH_TIMER, WATCH_POLL };
+enum request { REQUEST_NONE, REQUEST_ASKED, REQUEST_DONE, REQUEST_FAILED };
+
+struct number_stack {
+	uint64_t number;
+	uint32_t stack;
+};
+
+struct scan {
+	int busy;    /* atomic: the scanning thread is at it */
+	int due;     /* atomic: a mark came that is to be scanned at */
+	int request; /* atomic: enum request */
+	/* Filled in by the draining thread when the request is done. */
+	uint64_t stamp, event, time_ns;
+	uint64_t lost;
+	bool wide;
+	struct graph_block *blocks;
+	uint32_t count;
+	/* Filled in by the writing thread. */
+	int stacks_known; /* atomic */
+	struct {
+		struct number_stack *v;
+		size_t n, cap;
+	} stacks;
+	/* Under the session's lock. */
+	struct ms_record_writer records;
+	uint64_t scans; /* so far */
+	bool ended;     /* a record of the end is among them */
+	struct scan_result result;
+	/* As of the draining thread's last round; atomic. */
+	uint64_t live_bytes, live_blocks, events;
+	/* Under the scanner's lock. */
+	enum watched watched;
+	timer_t timer;
+	/* Its last thread waits in scan_trace.c, and what registers its threads left; 0 = not so.
+	 */
+	pid_t last_tid;
+	const struct scan_thread *last_regs;
+	size_t last_count;
+	struct scanner *scanner; /* atomic: who watches; NULL = nobody */
+};
+
+/* A copy of the process that never runs: scan_frozen.c. */
+struct frozen {
+	struct hijack h;
+	bool open, made;
+	pid_t own, its; /* the copy, here and in the process's pid namespace; 0 = there is none */
+	struct {
+		struct memory_part *v;
+		size_t n, cap;
+	} apart;
+	uint64_t reap_ns; /* a thread was stopped again for so long */
+	char why[200];    /* there is none; empty = none was wanted */
+};
+
+/* One scan, in the thread made for it. */
+struct work {
+	struct scanner *scanner;
+	struct session *s;
+	struct scan *q;
+	const char *label;
+	bool ends; /* a thread is held by the guest: the process is about to end */
+	uint64_t start_ns, deadline_ns, stop_ns, released_ns; /* stop_ns: 0 = never */
+	struct memory memory;
+	struct graph graph;
+	struct hijack_stop stopped;
+	struct frozen frozen;
+	struct scan_thread *threads;
+	size_t thread_count;
+	uint64_t state;      /* MS_SCAN_* */
+	bool graphed, asked; /* asked: the draining thread has answered */
+};
+
+/* Makes the scan of a session; label "end": a thread of it is held; "request": somebody waits for
+ * the scanner's answer; or "mark:NAME". */
+void scan_work_on(struct scanner *sc, struct session *s, const char *label);
+/* Has the scanning thread look which sessions are due. */
+void scan_call_due(struct scan *q);
+void scan_tell_guest(struct session *s, enum mg_end_state state);
+/* Has the watching thread look at all processes. */
+void scan_call(struct scan *q);
+/* For how long the process was held, so far. */
+uint64_t scan_pause(const struct work *w);
+/* Registers of threads that are stopped, in memory to be freed. */
+struct scan_thread *scan_registers(const struct hijack_stop *s, size_t *count);
+/* Has the draining thread put what was found into the trace. */
+void scan_put_result(struct work *w);
+
+/* ---- scan_trace.c ---- */
+
+/* Traces a process in a thread of its own, with `tree` all that it starts, too. NULL: it cannot be
+ * traced. */
+struct scan_trace *scan_trace_start(struct scanner *sc, pid_t pid, struct scan_tree *tree);
+/* The scan needs the memory of the process no more. */
+void scan_trace_over(struct scan_trace *t);
+/* Waits until the process has ended; a tree is detached at once. */
+void scan_trace_free(struct scan_trace *t);
+/* Is it not sure that what the process did is worth a trace, with what has been seen so far? */
+bool scanner_is_undecided(struct scanner *sc, pid_t pid);
+/* The last thread of the process waits for a scan, `regs` are what all left (count 0: one of
+ * them left none), and live until scan_trace_over. False: there will be none. */
+bool scanner_hold(struct scanner *sc, pid_t pid, pid_t tid, const struct scan_thread *regs,
+		  size_t count);
+
+/* ---- scan_frozen.c ---- */
+
+/* Looks whether a copy can be made, before anything is stopped. False: frozen.why says why not. */
+bool frozen_prepare(struct work *w);
+/* Makes it while all threads are stopped. False: as above. */
+bool frozen_make(struct work *w);
+/* Opens its memory. 0, or -1 with errno set. */
+int frozen_open(struct work *w, struct memory *m, uint64_t deadline_ns);
+/* Removes it, and all that was made for it; may be called at any state. */
+void frozen_end(struct work *w);
+
+/* ---- scan_watch.c: waiting for the end of a process ---- */
+
+/* Blocks the signal that watch_wait waits for, in this thread and those that it starts; what was
+ * blocked before is left in `before`. */
+void watch_block(sigset_t *before);
+/* A session begins to be watched, by the thread `tid`; ends. */
+void watch_begin(struct scan *q, const struct session *s, pid_t tid);
+void watch_end(struct scan *q);
+/* How long not to look at a session, if no signal comes, in ns. UINT64_MAX = for ever. */
+uint64_t watch_patience(const struct session *s);
+/* Waits for so long, or until watch_wake or a process that may have ended. */
+void watch_wait(uint64_t ns);
+void watch_wake(pid_t tid);
+
+#endif

@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: MIT
+ * The threads of the leak scan: one watches for processes that are about to end, the other scans.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "ms-record/drain/drain.h"
+#include "format/trace.h"
+#include "libcommon/proc/proc.h"
+#include "ms-record/session/options.h"
+#include "scan_work.h"
+#include "ms-record/session/session.h"
+
+static bool has_filter(int proc, const char *status)
+{
+	char text[4096];
+	return !ms_proc_text_at(proc, status, text, sizeof text) ||
+	       ms_proc_status_number(text, "\nSeccomp:", 1) != 0;
+}
+
+/* May the thread that is held be under a seccomp filter? */
+static bool is_filtered(const struct session *s)
+{
+	char status[40];
+	snprintf(status, sizeof status, "task/%u/status", s->mem->end_tid);
+	return session_seccomp(s) || has_filter(s->proc, "status") ||
+	       (s->same_pidns && has_filter(s->proc, status));
+}
+
+/* Is the one that is held a child of vfork, whose parent waits for it in the kernel? They have one
+ * number, and the parent's thread cannot be the one that waits for us. */
+static bool is_vfork(struct session *s)
+{
+	uint32_t tid = s->same_pidns ? s->mem->end_tid : (uint32_t)s->pid;
+	return hijack_state(s->proc, (pid_t)tid) == 'D';
+}
+/* Will no trace be kept of it? */
+static bool is_dropped(const struct session *s)
+{
+	return s->may_drop && !__atomic_load_n(&s->kept_for_sure, __ATOMIC_ACQUIRE) &&
+	       !__atomic_load_n(&s->grown, __ATOMIC_ACQUIRE);
+}
+
+/* A thread of the target is held: it is told that it was seen, so that it waits. False: it is let
+ * go again. */
+static bool notice(struct session *s)
+{
+	if (is_vfork(s)) {
+		scan_tell_guest(s, MG_END_NONE);
+		return false;
+	}
+	if (is_dropped(s)) {
+		scan_tell_guest(s, MG_END_OVER);
+		return false;
+	}
+	uint32_t held = MG_END_HELD;
+	uint32_t seen = is_filtered(s) ? MG_END_SEEN : MG_END_NAP;
+	return __atomic_compare_exchange_n(&s->mem->end_state, &held, seen, false, __ATOMIC_ACQ_REL,
+					   __ATOMIC_RELAXED);
+}
+
+/* Keeps the session for a scan (under lock). */
+static void queue(struct scanner *sc, struct session *s)
+{
+	sc->held[sc->held_count++] = s;
+	pthread_cond_signal(&sc->work);
+}
+
+bool scanner_is_undecided(struct scanner *sc, pid_t pid)
+{
+	bool doubts = false;
+	pthread_mutex_lock(&sc->lock);
+	for (size_t i = 0; i < sc->count; i++)
+		doubts |= sc->sessions[i]->pid == pid && is_dropped(sc->sessions[i]);
+	pthread_mutex_unlock(&sc->lock);
+	return doubts;
+}
+
+bool scanner_hold(struct scanner *sc, pid_t pid, pid_t tid, const struct scan_thread *regs,
+		  size_t count)
+{
+	bool held = false;
+	pthread_mutex_lock(&sc->lock);
+	for (size_t i = 0; i < sc->count && !held && !sc->stop; i++) {
+		struct session *s = sc->sessions[i];
+		if (s->pid != pid || __atomic_load_n(&s->ending, __ATOMIC_ACQUIRE) != SESSION_RUNS)
+			continue;
+		if (sc->tree && is_dropped(s))
+			continue;
+		uint64_t now = session_signature(s->proc);
+		if (now && s->signature && now != s->signature)
+			continue; /* it became another program, which made no handshake */
+		/* A scan on request that is under way gives up. */
+		__atomic_store_n(&s->mem->end_state, MG_END_HELD, __ATOMIC_RELEASE);
+		if (__atomic_load_n(&s->scan->busy, __ATOMIC_ACQUIRE)) {
+			pthread_mutex_unlock(&sc->lock);
+			usleep(1000);
+			pthread_mutex_lock(&sc->lock);
+			i = SIZE_MAX; /* it may be over and gone by now */
+			continue;
+		}
+		__atomic_store_n(&s->scan->busy, 1, __ATOMIC_SEQ_CST);
+		s->scan->last_tid = tid;
+		s->scan->last_regs = regs;
+		s->scan->last_count = count;
+		queue(sc, s);
+		held = true;
+	}
+	pthread_mutex_unlock(&sc->lock);
+	return held;
+}
+
+/* A session that may be held; `busy` keeps it when it is queued (under lock). One that is being
+ * scanned already, because somebody asked, is told to wait, which that scan sees; its turn comes
+ * when that is over. */
+static void notice_one(struct scanner *sc, struct session *s)
+{
+	uint32_t state = __atomic_load_n(&s->mem->end_state, __ATOMIC_ACQUIRE);
+	bool busy = __atomic_load_n(&s->scan->busy, __ATOMIC_ACQUIRE);
+	if (state < MG_END_HELD || state > MG_END_NAP || s->scan->last_tid)
+		return;
+	if (busy) {
+		if (state == MG_END_HELD)
+			notice(s);
+		return;
+	}
+	/* Either we see that it is over, or the draining thread that we are at work. */
+	__atomic_store_n(&s->scan->busy, 1, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&s->ending, __ATOMIC_SEQ_CST) == SESSION_RUNS &&
+	    (state != MG_END_HELD || notice(s)))
+		queue(sc, s);
+	else
+		__atomic_store_n(&s->scan->busy, 0, __ATOMIC_RELEASE);
+}
+
+static void notice_all(struct scanner *sc)
+{
+	for (size_t i = 0; i < sc->count; i++)
+		notice_one(sc, sc->sessions[i]);
+}
+
+static uint64_t patience(const struct scanner *sc)
+{
+	uint64_t least = UINT64_MAX;
+	for (size_t i = 0; i < sc->count; i++) {
+		uint64_t some = watch_patience(sc->sessions[i]);
+		least = some < least ? some : least;
+	}
+	return least;
+}
+
+static void add_why(struct scanner *sc, const struct session *s, const char *why)
+{
+	size_t at = strlen(sc->answer);
+	snprintf(sc->answer + at, sizeof sc->answer - at, "%s (pid %d): not scanned, %s\n", s->name,
+		 (int)s->pid, why);
+}
+
+/* The sessions that run and are not about to end, kept by `busy`. */
+static size_t take_all(struct scanner *sc, struct session ***out)
+{
+	size_t n = 0;
+	pthread_mutex_lock(&sc->lock);
+	*out = ms_xrealloc(NULL, sc->count + 1, sizeof **out);
+	for (size_t i = 0; i < sc->count; i++) {
+		struct session *s = sc->sessions[i];
+		if (__atomic_load_n(&s->scan->busy, __ATOMIC_ACQUIRE)) {
+			add_why(sc, s, scan_state_words(MS_SCAN_ENDED));
+			continue;
+		}
+		if (s->pid == sc->traced || sc->tree) {
+			add_why(sc, s,
+				sc->tree ? "ms-record traces it until its end"
+					 : "--leak-check=yes has it traced");
+			continue;
+		}
+		__atomic_store_n(&s->scan->busy, 1, __ATOMIC_SEQ_CST);
+		if (__atomic_load_n(&s->ending, __ATOMIC_SEQ_CST) == SESSION_RUNS &&
+		    __atomic_load_n(&s->mem->end_state, __ATOMIC_ACQUIRE) == MG_END_NONE)
+			(*out)[n++] = s;
+		else
+			__atomic_store_n(&s->scan->busy, 0, __ATOMIC_RELEASE);
+	}
+	pthread_mutex_unlock(&sc->lock);
+	return n;
+}
+
+/* Has the watching thread look (under lock). */
+static void wake_watcher(struct scanner *sc)
+{
+	if (sc->tid)
+		watch_wake(sc->tid);
+}
+
+/* A session has been scanned; it may have come to its end meanwhile (under lock). */
+static void end_scan(struct scanner *sc, struct session *s)
+{
+	__atomic_store_n(&s->scan->busy, 0, __ATOMIC_RELEASE);
+	wake_watcher(sc);
+	drain_wake(sc->drain);
+}
+
+/* Scans all, because somebody asked. */
+static void serve(struct scanner *sc)
+{
+	struct session **all;
+	uint64_t one = 1;
+	sc->answer[0] = '\0';
+	size_t n = take_all(sc, &all);
+	for (size_t i = 0; i < n; i++) {
+		scan_work_on(sc, all[i], "request");
+		pthread_mutex_lock(&sc->lock);
+		end_scan(sc, all[i]);
+		pthread_mutex_unlock(&sc->lock);
+	}
+	free(all);
+	__atomic_store_n(&sc->asked, SCAN_ANSWERED, __ATOMIC_RELEASE);
+	if (write(sc->drain->event, &one, sizeof one) < 0)
+		errno = 0; /* it is set already */
+}
+
+void scanner_ask(struct scanner *sc)
+{
+	pthread_mutex_lock(&sc->lock);
+	__atomic_store_n(&sc->asked, SCAN_ASKED, __ATOMIC_RELEASE);
+	pthread_cond_signal(&sc->work);
+	pthread_mutex_unlock(&sc->lock);
+}
+
+/* Watches for processes that are held, also while others are scanned. */
+static void *watch(void *arg)
+{
+	struct scanner *sc = arg;
+	pthread_mutex_lock(&sc->lock);
+	sc->tid = (pid_t)syscall(SYS_gettid);
+	for (size_t i = 0; i < sc->count && !sc->opt->pids.n; i++) /* they came before we did */
+		watch_begin(sc->sessions[i]->scan, sc->sessions[i], sc->tid);
+	while (!sc->stop) {
+		notice_all(sc);
+		uint64_t ns = patience(sc);
+		pthread_mutex_unlock(&sc->lock);
+		watch_wait(ns);
+		pthread_mutex_lock(&sc->lock);
+	}
+	sc->tid = 0;
+	pthread_mutex_unlock(&sc->lock);
+	return NULL;
+}
+
+void scan_call(struct scan *q)
+{
+	struct scanner *sc = __atomic_load_n(&q->scanner, __ATOMIC_ACQUIRE);
+	if (!sc)
+		return;
+	pthread_mutex_lock(&sc->lock);
+	wake_watcher(sc);
+	pthread_mutex_unlock(&sc->lock);
+}
+
+void scan_call_due(struct scan *q)
+{
+	struct scanner *sc = __atomic_load_n(&q->scanner, __ATOMIC_ACQUIRE);
+	if (!sc)
+		return;
+	pthread_mutex_lock(&sc->lock);
+	sc->due = true;
+	pthread_cond_signal(&sc->work);
+	pthread_mutex_unlock(&sc->lock);
+}
+
+/* Scans those in which the mark has come (under lock, not held meanwhile). */
+static void serve_due(struct scanner *sc)
+{
+	sc->due = false;
+	for (size_t i = 0; i < sc->count; i++) {
+		struct session *s = sc->sessions[i];
+		struct scan *q = s->scan;
+		if (!__atomic_exchange_n(&q->due, 0, __ATOMIC_ACQ_REL) ||
+		    __atomic_load_n(&q->busy, __ATOMIC_ACQUIRE))
+			continue; /* it ends */
+		__atomic_store_n(&q->busy, 1, __ATOMIC_SEQ_CST);
+		if (__atomic_load_n(&s->ending, __ATOMIC_SEQ_CST) == SESSION_RUNS) {
+			pthread_mutex_unlock(&sc->lock);
+			scan_work_on(sc, s, sc->opt->leak_mark);
+			pthread_mutex_lock(&sc->lock);
+			i = SIZE_MAX; /* they may have changed */
+		}
+		end_scan(sc, s);
+	}
+}
+
+static void *run(void *arg)
+{
+	struct scanner *sc = arg;
+	pthread_mutex_lock(&sc->lock);
+	while (!sc->stop || sc->held_count) {
+		bool asked = __atomic_load_n(&sc->asked, __ATOMIC_ACQUIRE) == SCAN_ASKED;
+		if (!sc->held_count && sc->due) {
+			serve_due(sc);
+			continue;
+		}
+		if (!sc->held_count && !asked) {
+			pthread_cond_wait(&sc->work, &sc->lock);
+			continue;
+		}
+		struct session *s = sc->held_count ? sc->held[0] : NULL;
+		if (s)
+			memmove(sc->held, sc->held + 1, --sc->held_count * sizeof *sc->held);
+		pthread_mutex_unlock(&sc->lock);
+		if (s)
+			scan_work_on(sc, s, "end");
+		else
+			serve(sc);
+		if (s)
+			__atomic_store_n(&s->scan->busy, 0, __ATOMIC_RELEASE);
+		drain_wake(sc->drain);
+		pthread_mutex_lock(&sc->lock);
+	}
+	pthread_mutex_unlock(&sc->lock);
+	return NULL;
+}
+
+int scanner_start(struct scanner *sc, const struct options *opt, struct drain *drain)
+{
+	memset(sc, 0, sizeof *sc);
+	sc->opt = opt;
+	sc->drain = drain;
+	pthread_mutex_init(&sc->lock, NULL);
+	if (opt->leak_check == SCAN_NO || opt->sample_bytes)
+		return 0;
+	pthread_cond_init(&sc->work, NULL);
+	int e = pthread_create(&sc->thread, NULL, run, sc);
+	sigset_t before;
+	watch_block(&before);
+	if (e == 0)
+		e = pthread_create(&sc->watcher, NULL, watch, sc);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	sc->started = e == 0;
+	errno = e;
+	return e ? -1 : 0;
+}
+
+void scanner_add(struct scanner *sc, struct session *s)
+{
+	if (!sc->started)
+		return;
+	pthread_mutex_lock(&sc->lock);
+	if (sc->count == sc->room) {
+		sc->room = sc->room ? sc->room * 2 : 8;
+		sc->sessions = ms_xrealloc(sc->sessions, sc->room, sizeof *sc->sessions);
+		sc->held = ms_xrealloc(sc->held, sc->room, sizeof *sc->held);
+	}
+	sc->sessions[sc->count++] = s;
+	if (s->pid == sc->traced || sc->tree) /* nothing in it need hold its end */
+		scan_tell_guest(s, MG_END_OVER);
+	__atomic_store_n(&s->scan->scanner, sc, __ATOMIC_RELEASE);
+	if (sc->tid && !sc->opt->pids.n) /* who is attached to is not held at its end */
+		watch_begin(s->scan, s, sc->tid);
+	wake_watcher(sc);
+	pthread_mutex_unlock(&sc->lock);
+}
+
+void scanner_drop(struct scanner *sc, struct session *s)
+{
+	if (!sc->started)
+		return;
+	pthread_mutex_lock(&sc->lock);
+	watch_end(s->scan);
+	for (size_t i = 0; i < sc->count; i++)
+		if (sc->sessions[i] == s)
+			sc->sessions[i--] = sc->sessions[--sc->count];
+	pthread_mutex_unlock(&sc->lock);
+}
+
+void scanner_stop(struct scanner *sc)
+{
+	scanner_untrace(sc);
+	if (!sc->started)
+		return;
+	pthread_mutex_lock(&sc->lock);
+	sc->stop = true;
+	wake_watcher(sc);
+	pthread_cond_signal(&sc->work);
+	pthread_mutex_unlock(&sc->lock);
+	pthread_join(sc->watcher, NULL);
+	pthread_join(sc->thread, NULL);
+	scan_trace_free(sc->trace);
+	sc->trace = NULL;
+	sc->started = false;
+	for (size_t i = 0; i < sc->count; i++)
+		watch_end(sc->sessions[i]->scan);
+	free(sc->sessions);
+	free(sc->held);
+}
+
+void scanner_trace(struct scanner *sc, pid_t pid)
+{
+	if (!sc->started || sc->opt->leak_check != SCAN_YES)
+		return;
+	sc->trace = scan_trace_start(sc, pid, NULL);
+	sc->traced = sc->trace ? pid : 0;
+}
+
+bool scanner_trace_tree(struct scanner *sc, pid_t pid, struct scan_tree *tree)
+{
+	sc->tree = true;
+	sc->trace = scan_trace_start(sc, pid, tree);
+	return sc->trace != NULL;
+}
+
+void scanner_untrace(struct scanner *sc)
+{
+	if (!sc->tree)
+		return;
+	scan_trace_free(sc->trace);
+	sc->trace = NULL;
+}

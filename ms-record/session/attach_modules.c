@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT
+ * The table of modules of an attached process.
+ *
+ * The guest tells that the dynamic linker changed something (modules_wanted). While it takes
+ * modules away, and until we have looked, the table is void: the epoch has grown, and modules_epoch
+ * is behind it. So the guest never reads unwind tables that are not there any more.
+ */
+#include "attach_modules.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#include "ms-record/ptrace/attach_elf.h"
+#include "frames_list.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/base/err.h"
+#include "session.h"
+
+struct attach_modules {
+	uint64_t inode[SESSION_MODULES]; /* of each entry's file */
+	bool seen[SESSION_MODULES];      /* in the look under way */
+	bool begun;
+	uint32_t wanted; /* as it was at the last look */
+};
+
+struct attach_modules *attach_modules_new(void)
+{
+	return ms_xcalloc(1, sizeof(struct attach_modules));
+}
+
+struct attach_modules *attach_modules_forked(const struct attach_modules *parent)
+{
+	struct attach_modules *m = attach_modules_new();
+	if (parent)
+		memcpy(m->inode, parent->inode, sizeof m->inode);
+	m->begun = true;
+	return m;
+}
+
+void attach_modules_free(struct attach_modules *m)
+{
+	free(m);
+}
+
+static bool read_memory(void *arg, uint64_t address, void *to, size_t bytes)
+{
+	const struct session *s = arg;
+	struct iovec here = {to, bytes}, there = {(void *)(uintptr_t)address, bytes};
+	return process_vm_readv(s->pid, &here, 1, &there, 1, 0) == (ssize_t)bytes;
+}
+
+/* The process can write to that, too. */
+static uint32_t entries(const struct session *s)
+{
+	uint32_t n = __atomic_load_n(&s->mem->module_count, __ATOMIC_RELAXED);
+	return n < s->module_max ? n : s->module_max;
+}
+
+/* The open entry of this module, or -1. */
+static int find(const struct session *s, const struct attach_module *m)
+{
+	const struct attach_modules *a = s->attach_modules;
+	for (uint32_t i = 0, n = entries(s); i < n; i++) {
+		const struct mg_module *e = &s->mem_modules[i];
+		if (!e->closed && e->start == m->start && e->end == m->end &&
+		    e->eh_frame_hdr == m->eh_frame_hdr && a->inode[i] == m->map->inode)
+			return (int)i;
+	}
+	return -1;
+}
+
+static void add(struct session *s, const struct attach_module *m, uint32_t epoch)
+{
+	uint32_t n = entries(s);
+	if (n == s->module_max)
+		return;
+	struct mg_module *e = &s->mem_modules[n];
+	bool vdso = !strcmp(m->map->path, "[vdso]");
+	*e = (struct mg_module){.start = m->start,
+				.end = m->end,
+				.bias = m->bias,
+				.eh_frame_hdr = m->eh_frame_hdr,
+				.eh_frame_hdr_bytes = m->eh_frame_hdr_bytes,
+				.loaded = clock_stamp(&s->clock),
+				.epoch_loaded = epoch,
+				.flags = vdso ? MG_MODULE_VDSO : 0,
+				.low = m->low,
+				.high = m->high,
+				.code_low = m->code_low,
+				.code_high = m->code_high};
+	strncpy(e->path, m->map->path, sizeof e->path - 1);
+	e->frames = m->eh_frame_hdr || vdso ? 0 : frames_list(s, m->map);
+	s->attach_modules->inode[n] = m->map->inode;
+	s->attach_modules->seen[n] = true;
+	__atomic_store_n(&s->mem->module_count, n + 1, __ATOMIC_RELEASE);
+}
+
+/* What is not mapped any more goes first: something else may be where it was. */
+static void refresh(struct session *s, const struct attach_maps *maps, uint32_t epoch)
+{
+	struct attach_modules *a = s->attach_modules;
+	const struct attach_memory mem = {read_memory, s};
+	struct {
+		struct attach_module *v;
+		size_t n, cap;
+	} new = {0};
+	memset(a->seen, 0, sizeof a->seen);
+	for (size_t i = 0; i < maps->n; i++) {
+		struct attach_module m;
+		if (strstr(maps->v[i].path, "/memfd:" MG_IMAGE_NAME) == maps->v[i].path ||
+		    !attach_elf_module(&mem, maps, &maps->v[i], &m))
+			continue;
+		int have = find(s, &m);
+		if (have >= 0)
+			a->seen[have] = true;
+		else
+			*MS_PUSH(&new) = m;
+	}
+	for (uint32_t i = 0, n = entries(s); i < n; i++)
+		if (!a->seen[i] && !s->mem_modules[i].closed) {
+			s->mem_modules[i].epoch_closed = epoch;
+			__atomic_store_n(&s->mem_modules[i].closed, clock_stamp(&s->clock),
+					 __ATOMIC_RELEASE);
+		}
+	for (size_t i = 0; i < new.n; i++)
+		add(s, &new.v[i], epoch);
+	free(new.v);
+}
+
+void attach_modules_look(struct session *s)
+{
+	struct attach_modules *a = s->attach_modules;
+	struct mg_session *m = s->mem;
+	struct attach_maps maps;
+	uint32_t wanted = __atomic_load_n(&m->modules_wanted, __ATOMIC_ACQUIRE);
+	uint32_t epoch = __atomic_load_n(&m->epoch, __ATOMIC_ACQUIRE);
+	bool right = epoch == __atomic_load_n(&m->modules_epoch, __ATOMIC_RELAXED);
+	if ((a->begun && right && wanted == a->wanted) ||
+	    __atomic_load_n(&m->modules_closing, __ATOMIC_ACQUIRE))
+		return;
+	if (attach_maps_read(&maps, s->proc, NULL))
+		return; /* it ends */
+	refresh(s, &maps, epoch);
+	attach_maps_free(&maps);
+	if (!a->begun)
+		m->modules_first = entries(s);
+	a->begun = true;
+	a->wanted = wanted;
+	if (!__atomic_load_n(&m->modules_closing, __ATOMIC_SEQ_CST) &&
+	    __atomic_load_n(&m->epoch, __ATOMIC_SEQ_CST) == epoch)
+		__atomic_store_n(&m->modules_epoch, epoch, __ATOMIC_RELEASE);
+}

@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: MIT
+ * Modules without .eh_frame_hdr.
+ *
+ * The linker leaves the header out of static programs, which tell libgcc of .eh_frame at their
+ * start. Only the section headers of the file say where that is; where those were taken off, too,
+ * it is found by what it looks like: entries one behind the other, each with a length, that refer
+ * to one another and to code, up to an empty one.
+ *
+ * All of it belongs to somebody else and may be anything: nothing is read outside the bytes that
+ * are there, and what does not speak of the module's code is left out.
+ */
+#include "frames.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ms-record/ptrace/attach_elf.h"
+#include "libcommon/base/arena.h"
+
+#define HEADERS_MOST 64u
+#define NAMES_MOST (1u << 20)
+#define GUESS_MOST (UINT64_C(64) << 20) /* of a segment that is searched */
+#define GUESS_WORK (1u << 24)           /* entries looked at while guessing */
+#define GUESS_LEAST 4u                  /* functions */
+#define ENTRIES_MOST (1u << 22)
+
+enum { PE_OMIT = 0xff, PE_PCREL = 0x10 };
+
+/* ---- one entry ------------------------------------------------------------------------------- */
+
+struct cursor {
+	const uint8_t *at, *end;
+	bool bad;
+};
+
+static uint64_t take(struct cursor *c, unsigned n)
+{
+	uint64_t v = 0;
+	if (c->bad || (size_t)(c->end - c->at) < n) {
+		c->bad = true;
+		return 0;
+	}
+	memcpy(&v, c->at, n); /* little-endian, as we are */
+	c->at += n;
+	return v;
+}
+
+static uint64_t take_leb(struct cursor *c)
+{
+	uint64_t v = 0;
+	for (unsigned shift = 0; shift < 70; shift += 7) {
+		uint64_t b = take(c, 1);
+		if (shift < 64)
+			v |= (b & 127) << shift;
+		if (!(b & 128))
+			return v;
+	}
+	c->bad = true;
+	return 0;
+}
+
+/* Bytes of a value of that encoding, and whether it has a sign; 0 = none that we know. */
+static unsigned width(uint8_t encoding, bool *is_signed)
+{
+	*is_signed = encoding & 8;
+	switch (encoding & 7) {
+	case 0:
+	case 4:
+		return 8;
+	case 2:
+		return 2;
+	case 3:
+		return 4;
+	}
+	return 0;
+}
+
+static uint64_t take_value(struct cursor *c, uint8_t encoding)
+{
+	bool is_signed;
+	unsigned n = width(encoding, &is_signed), shift = 64 - 8 * n;
+	if (!n) {
+		c->bad = true;
+		return 0;
+	}
+	uint64_t v = take(c, n);
+	return is_signed ? (uint64_t)((int64_t)(v << shift) >> shift) : v;
+}
+
+struct entry {
+	size_t at, next; /* offsets in the section */
+	size_t id;       /* of what follows the length */
+	uint32_t cie;    /* how far before `id` its CIE is; 0 = it is one */
+	bool end;        /* an empty one */
+};
+
+/* The entry at `at`. False = there is none, or it is not whole. */
+static bool read_entry(const struct frames_section *s, size_t at, struct entry *e)
+{
+	struct cursor c = {s->bytes + at, s->bytes + s->n, false};
+	uint64_t n = take(&c, 4);
+	*e = (struct entry){.at = at};
+	if (n == UINT32_MAX)
+		n = take(&c, 8);
+	e->end = !c.bad && !n;
+	if (c.bad || n > (size_t)(c.end - c.at) || (n && n < 4))
+		return false;
+	e->id = (size_t)(c.at - s->bytes);
+	e->next = e->id + (size_t)n;
+	e->cie = n ? (uint32_t)take(&c, 4) : 0;
+	return true;
+}
+
+/* How FDEs of the CIE write where they begin; PE_OMIT = it is none, or one that we do not follow.
+ */
+static uint8_t encoding_of(const struct frames_section *s, const struct entry *e)
+{
+	struct cursor c = {s->bytes + e->id + 4, s->bytes + e->next, false};
+	uint64_t version = take(&c, 1);
+	const uint8_t *text = c.at, *zero = memchr(text, 0, (size_t)(c.end - text));
+	bool is_signed;
+	if (c.bad || (version != 1 && version != 3) || !zero)
+		return PE_OMIT;
+	c.at = zero + 1;
+	take_leb(&c);
+	take_leb(&c);
+	if (version == 1)
+		take(&c, 1);
+	else
+		take_leb(&c);
+	if (!*text)
+		return c.bad ? PE_OMIT : 0;
+	if (*text != 'z')
+		return PE_OMIT;
+	take_leb(&c);
+	uint8_t encoding = 0;
+	for (const uint8_t *a = text + 1; *a && !c.bad; a++) {
+		if (*a == 'R')
+			encoding = (uint8_t)take(&c, 1);
+		else if (*a == 'L')
+			take(&c, 1);
+		else if (*a == 'P')
+			take_value(&c, (uint8_t)take(&c, 1));
+		else if (*a != 'S' && *a != 'B')
+			break;
+	}
+	bool known = (encoding & 0xf0) == 0 || (encoding & 0xf0) == PE_PCREL;
+	return !c.bad && known && width(encoding, &is_signed) ? encoding : PE_OMIT;
+}
+
+/* The CIE that was looked at last: nearly all functions have one in common with the one before. */
+struct cie {
+	size_t at;
+	uint8_t encoding;
+	bool known;
+};
+
+/* The code of an FDE, if it is of the module. */
+static bool read_function(const struct frames_section *s, const struct entry *e,
+			  const struct frames_code *code, struct cie *cie, uint64_t *start)
+{
+	struct entry of;
+	if (!e->cie || e->cie > e->id)
+		return false;
+	size_t at = e->id - e->cie;
+	if (!cie->known || cie->at != at) {
+		bool good = read_entry(s, at, &of) && !of.end && !of.cie;
+		*cie = (struct cie){at, good ? encoding_of(s, &of) : PE_OMIT, true};
+	}
+	if (cie->encoding == PE_OMIT)
+		return false;
+	struct cursor c = {s->bytes + e->id + 4, s->bytes + e->next, false};
+	uint64_t from = s->address + e->id + 4;
+	*start = take_value(&c, cie->encoding);
+	if (cie->encoding & PE_PCREL)
+		*start += from;
+	uint64_t n = take_value(&c, cie->encoding & 7);
+	return !c.bad && n && *start >= code->low && *start < code->high &&
+	       n <= code->high - *start;
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+static int by_start(const void *a, const void *b)
+{
+	const struct mg_frames_entry *x = a, *y = b;
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return x->fde < y->fde ? -1 : x->fde > y->fde;
+}
+
+static void sort(struct frames_table *t)
+{
+	size_t n = 0;
+	if (!t->entries.n)
+		return;
+	qsort(t->entries.v, t->entries.n, sizeof *t->entries.v, by_start);
+	for (size_t i = 0; i < t->entries.n; i++)
+		if (!n || t->entries.v[i].start != t->entries.v[n - 1].start)
+			t->entries.v[n++] = t->entries.v[i];
+	t->entries.n = n;
+}
+
+void frames_build(const struct frames_section *s, const struct frames_code *code,
+		  struct frames_table *t)
+{
+	struct cie cie = {0};
+	struct entry e;
+	uint64_t start;
+	/* An empty one ends what one object file brought, and others may follow. */
+	for (size_t at = 0; at < s->n && read_entry(s, at, &e); at = e.next) {
+		uint64_t fde = s->address + at - code->base;
+		if (e.end || !read_function(s, &e, code, &cie, &start) || fde > INT32_MAX ||
+		    start - code->base > INT32_MAX || t->entries.n == ENTRIES_MOST)
+			continue;
+		*MS_PUSH(&t->entries) =
+			(struct mg_frames_entry){(int32_t)(start - code->base), (int32_t)fde};
+	}
+	sort(t);
+}
+
+/* ---- without section headers ----------------------------------------------------------------- */
+
+/* How many functions a run of entries at `at` speaks of, up to its end; 0 = it is none. */
+static unsigned length(const struct frames_section *s, size_t at, const struct frames_code *code,
+		       size_t *end, unsigned *work)
+{
+	struct cie cie = {0};
+	struct entry e;
+	uint64_t start;
+	unsigned n = 0;
+	size_t begin = at;
+	for (; at < s->n && read_entry(s, at, &e) && *work; at = e.next, --*work) {
+		if (e.end) {
+			*end = e.next;
+			return n;
+		}
+		if (!e.cie && encoding_of(s, &e) != PE_OMIT)
+			continue;
+		if (!e.cie || e.cie > e.id - begin || !read_function(s, &e, code, &cie, &start))
+			return 0;
+		n++;
+	}
+	*end = at;
+	return at == s->n ? n : 0;
+}
+
+static bool looks_like_cie(const struct frames_section *s, size_t at)
+{
+	uint32_t head[2];
+	if (s->n - at < 12)
+		return false;
+	memcpy(head, s->bytes + at, sizeof head);
+	return head[0] >= 8 && head[0] < 4096 && !head[1] &&
+	       (s->bytes[at + 8] == 1 || s->bytes[at + 8] == 3);
+}
+
+bool frames_guess(const struct frames_section *segment, const struct frames_code *code, size_t *at,
+		  size_t *n)
+{
+	unsigned work = GUESS_WORK, most = GUESS_LEAST - 1;
+	for (size_t i = (size_t)(-segment->address & 3); i + 12 <= segment->n && work; i += 4) {
+		size_t end;
+		if (!looks_like_cie(segment, i))
+			continue;
+		unsigned some = length(segment, i, code, &end, &work);
+		if (some <= most)
+			continue;
+		most = some;
+		*at = i;
+		*n = end - i;
+		i = (end & ~(size_t)3) - 4 + (i & 3);
+	}
+	return most >= GUESS_LEAST;
+}
+
+/* ---- a module -------------------------------------------------------------------------------- */
+
+struct looked {
+	const struct attach_memory *mem;
+	Elf64_Phdr p[HEADERS_MOST];
+	unsigned count;
+	uint64_t bias;
+	struct frames_code code;
+};
+
+static bool get(const struct looked *l, uint64_t address, void *to, size_t n)
+{
+	return l->mem->read(l->mem->arg, address, to, n);
+}
+
+/* Its segments. False = it is no program, or has a header of its own. */
+static bool look(struct looked *l, uint64_t start)
+{
+	Elf64_Ehdr e;
+	uint64_t first = UINT64_MAX;
+	if (!get(l, start, &e, sizeof e) || memcmp(e.e_ident, ELFMAG, SELFMAG) ||
+	    e.e_ident[EI_CLASS] != ELFCLASS64 || e.e_phentsize != sizeof *l->p ||
+	    e.e_phnum > HEADERS_MOST || !get(l, start + e.e_phoff, l->p, e.e_phnum * sizeof *l->p))
+		return false;
+	l->count = e.e_phnum;
+	for (unsigned i = 0; i < l->count; i++) {
+		if (l->p[i].p_type == PT_GNU_EH_FRAME)
+			return false;
+		if (l->p[i].p_type == PT_LOAD && l->p[i].p_vaddr < first)
+			first = l->p[i].p_vaddr;
+	}
+	l->bias = start - (first & ~UINT64_C(4095));
+	l->code = (struct frames_code){.low = UINT64_MAX, .base = start};
+	for (unsigned i = 0; i < l->count; i++) {
+		uint64_t low = l->bias + l->p[i].p_vaddr, high = low + l->p[i].p_memsz;
+		if (l->p[i].p_type != PT_LOAD || !(l->p[i].p_flags & PF_X))
+			continue;
+		l->code.low = low < l->code.low ? low : l->code.low;
+		l->code.high = high > l->code.high ? high : l->code.high;
+	}
+	return l->code.low >= start && l->code.low < l->code.high &&
+	       l->code.high - start <= INT32_MAX;
+}
+
+/* Do those addresses lie in what a segment brings from the file? */
+static bool is_inside(const struct looked *l, uint64_t address, uint64_t n)
+{
+	for (unsigned i = 0; i < l->count; i++) {
+		uint64_t into = address - (l->bias + l->p[i].p_vaddr);
+		if (l->p[i].p_type == PT_LOAD && l->p[i].p_flags & PF_R &&
+		    into < l->p[i].p_filesz && n <= l->p[i].p_filesz - into)
+			return true;
+	}
+	return false;
+}
+
+/* Reads that memory; malloc'ed, or NULL. */
+static uint8_t *fetch(const struct looked *l, uint64_t address, uint64_t n)
+{
+	uint8_t *bytes = n && n <= FRAMES_BYTES_MOST ? malloc(n) : NULL;
+	if (bytes && get(l, address, bytes, n))
+		return bytes;
+	free(bytes);
+	return NULL;
+}
+
+static void use(const struct looked *l, const struct frames_section *s, struct frames_table *t)
+{
+	frames_build(s, &l->code, t);
+	t->low = s->address;
+	t->high = s->address + s->n;
+}
+
+/* .eh_frame, as the section headers of the file say. */
+static bool named_section(int fd, Elf64_Shdr *out)
+{
+	Elf64_Ehdr e;
+	Elf64_Shdr names;
+	char *text = NULL;
+	bool found = false;
+	if (pread(fd, &e, sizeof e, 0) != sizeof e || memcmp(e.e_ident, ELFMAG, SELFMAG) ||
+	    e.e_shentsize != sizeof names || e.e_shstrndx >= e.e_shnum || e.e_shoff > INT64_MAX / 2)
+		return false;
+	if (pread(fd, &names, sizeof names, (off_t)(e.e_shoff + e.e_shstrndx * sizeof names)) !=
+		    sizeof names ||
+	    !names.sh_size || names.sh_size > NAMES_MOST || names.sh_offset > INT64_MAX / 2)
+		return false;
+	text = ms_xcalloc(names.sh_size + 1, 1);
+	if (pread(fd, text, names.sh_size, (off_t)names.sh_offset) == (ssize_t)names.sh_size)
+		for (unsigned i = 0; i < e.e_shnum && !found; i++)
+			found = pread(fd, out, sizeof *out, (off_t)(e.e_shoff + i * sizeof *out)) ==
+					sizeof *out &&
+				out->sh_name < names.sh_size && out->sh_type != SHT_NOBITS &&
+				out->sh_flags & SHF_ALLOC &&
+				!strcmp(text + out->sh_name, ".eh_frame");
+	free(text);
+	return found;
+}
+
+static bool by_section(const struct looked *l, int fd, struct frames_table *t)
+{
+	Elf64_Shdr h;
+	if (fd < 0 || !named_section(fd, &h) || !is_inside(l, l->bias + h.sh_addr, h.sh_size))
+		return false;
+	uint8_t *bytes = fetch(l, l->bias + h.sh_addr, h.sh_size);
+	if (bytes)
+		use(l, &(struct frames_section){bytes, h.sh_size, l->bias + h.sh_addr}, t);
+	free(bytes);
+	return bytes && t->entries.n;
+}
+
+static bool by_looks(const struct looked *l, struct frames_table *t)
+{
+	for (unsigned i = 0; i < l->count && !t->entries.n; i++) {
+		uint64_t address = l->bias + l->p[i].p_vaddr, n = l->p[i].p_filesz;
+		size_t at, part;
+		if (l->p[i].p_type != PT_LOAD || !(l->p[i].p_flags & PF_R) || n > GUESS_MOST)
+			continue;
+		uint8_t *bytes = fetch(l, address, n);
+		struct frames_section all = {bytes, n, address};
+		if (bytes && frames_guess(&all, &l->code, &at, &part))
+			use(l, &(struct frames_section){bytes + at, part, address + at}, t);
+		free(bytes);
+	}
+	return t->entries.n != 0;
+}
+
+bool frames_find_in(const struct attach_memory *mem, int fd, uint64_t start, struct frames_table *t)
+{
+	struct looked *l = ms_xcalloc(1, sizeof *l);
+	l->mem = mem;
+	*t = (struct frames_table){0};
+	bool found = look(l, start) && (by_section(l, fd, t) || by_looks(l, t));
+	free(l);
+	if (!found) {
+		free(t->entries.v);
+		*t = (struct frames_table){0};
+	}
+	return found;
+}
+
+bool frames_find(const struct attach_memory *mem, int proc, const struct attach_map *map,
+		 struct frames_table *t)
+{
+	struct looked *l = ms_xcalloc(1, sizeof *l);
+	l->mem = mem;
+	bool wanted = look(l, map->start); /* most have a header, and no file need be opened */
+	free(l);
+	int fd = wanted ? attach_elf_open(proc, map) : -1;
+	bool found = wanted && frames_find_in(mem, fd, map->start, t);
+	if (fd >= 0)
+		close(fd);
+	return found;
+}

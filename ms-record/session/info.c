@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT
+ * The first block of a trace: what runs where, from /proc.
+ */
+#include "info.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "format/trace.h"
+#include "ms-record/heap/forks.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/proc/proc.h"
+#include "options.h"
+#include "session.h"
+
+#define TEXT_MAX ((size_t)1 << 20)
+
+/* Variables that change what an allocator or a program's memory does. */
+static const char *const interesting[] = {
+	"MALLOC_",      "GLIBC_TUNABLES=", "LD_PRELOAD=", "LD_LIBRARY_PATH=", "PYTHONMALLOC=",
+	"MALLOCSTATS=", "MIMALLOC_",       "TCMALLOC_",   "JEMALLOC_",        "PYTHONHASHSEED=",
+	"PATH=",        "LANG=",           "LC_ALL=",     "OMP_NUM_THREADS="};
+
+/* Reads a file of /proc/PID whole, NUL-terminated. malloc'ed; NULL when it cannot be. */
+static char *read_file(int folder, const char *name, size_t *size)
+{
+	int fd = openat(folder, name, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return NULL;
+	size_t n = 0, room = 4096;
+	char *text = ms_xrealloc(NULL, room + 1, 1);
+	ssize_t got;
+	while (n < TEXT_MAX && (got = read(fd, text + n, room - n)) > 0) {
+		n += (size_t)got;
+		if (n == room)
+			text = ms_xrealloc(text, (room *= 2) + 1, 1);
+	}
+	close(fd);
+	text[n] = '\0';
+	*size = n;
+	return text;
+}
+
+static char *read_link(int folder, const char *name)
+{
+	char path[4097];
+	ssize_t n = readlinkat(folder, name, path, sizeof path - 1);
+	if (n <= 0)
+		return NULL;
+	path[n] = '\0';
+	return strdup(path);
+}
+
+char *info_name(int proc, const char *exe)
+{
+	size_t n;
+	const char *slash = strrchr(exe, '/'), *base = slash ? slash + 1 : exe;
+	char *comm = read_file(proc, "comm", &n);
+	if (comm)
+		comm[strcspn(comm, "\n")] = '\0';
+	if (!comm || !*comm || (strlen(comm) == 15 && !strncmp(comm, base, 15))) {
+		free(comm);
+		comm = strdup(base);
+	}
+	for (char *p = comm; *p; p++)
+		if (*p == '/' || (unsigned char)*p <= ' ' || *p == 127)
+			*p = '_';
+	return comm;
+}
+
+/* What is not known of a process that is gone is its parent's. */
+static void take_from(struct identity *w, const struct identity *parent)
+{
+	if (!w->exe)
+		w->exe = strdup(parent->exe);
+	if (!w->name)
+		w->name = strdup(parent->name);
+	if (!w->cwd && parent->cwd)
+		w->cwd = strdup(parent->cwd);
+	if (!w->args && parent->args) {
+		w->args = memcpy(ms_xrealloc(NULL, parent->args_bytes + 1, 1), parent->args,
+				 parent->args_bytes + 1);
+		w->args_bytes = parent->args_bytes;
+	}
+	if (!w->env && parent->env) {
+		w->env = memcpy(ms_xrealloc(NULL, parent->env_bytes + 1, 1), parent->env,
+				parent->env_bytes + 1);
+		w->env_bytes = parent->env_bytes;
+	}
+	if (!w->ppid)
+		w->ppid = (uint64_t)parent->pid;
+	if (w->uid == UINT64_MAX)
+		w->uid = parent->uid;
+}
+
+static bool same_pidns(const struct session *s)
+{
+	char own[64] = "", theirs[64] = "";
+	ssize_t a = readlink("/proc/self/ns/pid", own, sizeof own - 1);
+	ssize_t b = readlinkat(s->proc, "ns/pid", theirs, sizeof theirs - 1);
+	return a <= 0 || b <= 0 || !strcmp(own, theirs);
+}
+
+const char *info_cwd(const struct session *s)
+{
+	return s->who ? s->who->cwd : NULL;
+}
+
+void info_names(struct session *s, const struct identity *parent)
+{
+	struct identity *w = s->who;
+	struct stat st;
+	w->pid = s->pid;
+	w->image = s->image;
+	w->exe = read_link(s->proc, "exe");
+	if (w->exe)
+		w->name = info_name(s->proc, w->exe);
+	w->cwd = read_link(s->proc, "cwd");
+	if (!s->opt->no_args) {
+		w->args = read_file(s->proc, "cmdline", &w->args_bytes);
+		w->env = read_file(s->proc, "environ", &w->env_bytes);
+	}
+	/* One that wrote its state over its arguments left the rest of them empty. */
+	while (parent && w->args_bytes > 1 && !w->args[w->args_bytes - 2])
+		w->args_bytes--;
+	struct ms_proc_stat stat;
+	w->ppid = ms_proc_stat_at(s->proc, &stat) ? stat.field[MS_STAT_PPID] : 0;
+	w->uid = s->proc >= 0 && !fstat(s->proc, &st) ? st.st_uid : UINT64_MAX;
+	w->same_pidns = s->proc < 0 && parent ? parent->same_pidns : same_pidns(s);
+	if (parent)
+		take_from(w, parent);
+	if (!w->exe)
+		w->exe = strdup("unknown");
+	if (!w->name)
+		w->name = info_name(s->proc, w->exe);
+	s->exe = strdup(w->exe);
+	s->name = strdup(w->name);
+	s->same_pidns = w->same_pidns;
+}
+
+static void add_args(struct session *s, struct ms_record_writer *w, const char *text, size_t n)
+{
+	(void)s;
+	for (size_t at = 0; at < n; at += strlen(text + at) + 1)
+		ms_record_string(w, MS_INFO_ARG, text + at);
+}
+
+static bool wanted(const struct options *o, const char *line)
+{
+	for (size_t i = 0; i < sizeof interesting / sizeof *interesting; i++)
+		if (!strncmp(line, interesting[i], strlen(interesting[i])))
+			return true;
+	for (size_t i = 0; i < o->env.n; i++)
+		if (!strcmp(line, o->env.v[i]))
+			return true;
+	return false;
+}
+
+static void add_env(struct session *s, struct ms_record_writer *w, const char *text, size_t n)
+{
+	for (size_t at = 0; at < n; at += strlen(text + at) + 1)
+		if (wanted(s->opt, text + at))
+			ms_record_string(w, MS_INFO_ENV, text + at);
+}
+
+/* "b2a5e1c0-...": the dashes go, 16 bytes stay. */
+static size_t boot_id(uint8_t out[16])
+{
+	size_t size, n = 0;
+	char *text = read_file(AT_FDCWD, "/proc/sys/kernel/random/boot_id", &size);
+	for (const char *p = text; p && *p && n < 16; p++) {
+		unsigned byte;
+		if (*p == '-')
+			continue;
+		if (sscanf(p, "%2x", &byte) != 1)
+			break;
+		out[n++] = (uint8_t)byte;
+		p++;
+	}
+	free(text);
+	return n;
+}
+
+static void add_machine(struct session *s, struct ms_record_writer *w)
+{
+	struct utsname u;
+	uint8_t boot[16];
+	if (!uname(&u)) {
+		char kernel[sizeof u.sysname + sizeof u.release + 2];
+		snprintf(kernel, sizeof kernel, "%s %s", u.sysname, u.release);
+		ms_record_string(w, MS_INFO_HOST, u.nodename);
+		ms_record_string(w, MS_INFO_KERNEL, kernel);
+	}
+	size_t n = boot_id(boot);
+	if (n)
+		ms_record_bytes(w, MS_INFO_BOOT_ID, boot, n);
+	if (s->who->uid != UINT64_MAX)
+		ms_record_number(w, MS_INFO_UID, s->who->uid);
+	ms_record_number(w, MS_INFO_PAGE_SIZE, (uint64_t)sysconf(_SC_PAGESIZE));
+}
+
+static void add_fork(const struct session *s, struct ms_record_writer *w)
+{
+	ms_record_number(w, MS_INFO_FORKED, 1);
+	if (!s->parent_image)
+		return;
+	ms_record_number(w, MS_INFO_FORK_EVENT, s->fork_event);
+	ms_record_number(w, MS_INFO_FORK_NUMBER, s->fork_number);
+	ms_record_number(w, MS_INFO_INHERITED_BLOCKS, s->inherited_blocks);
+	ms_record_number(w, MS_INFO_INHERITED_BYTES, s->inherited_bytes);
+}
+
+void info_write(struct session *s)
+{
+	const struct identity *who = s->who;
+	/* A string of one byte costs a dozen at most. */
+	size_t bytes = 12 * (who->args_bytes + who->env_bytes) + 16384;
+	struct ms_record_writer *w = batch_record(&session_batch(s)->info, bytes);
+	ms_record_number(w, MS_INFO_PID, (uint64_t)s->pid);
+	ms_record_number(w, MS_INFO_PPID, who->ppid);
+	ms_record_string(w, MS_INFO_EXE, s->exe);
+	if (who->args)
+		add_args(s, w, who->args, who->args_bytes);
+	if (who->env)
+		add_env(s, w, who->env, who->env_bytes);
+	if (who->cwd)
+		ms_record_string(w, MS_INFO_CWD, who->cwd);
+	add_machine(s, w);
+	ms_record_number(w, MS_INFO_START_WALL, s->clock.start_wall);
+	ms_record_number(w, MS_INFO_START_MONO, s->clock.start_mono);
+	ms_record_string(w, MS_INFO_RECORDER, "ms-record " MS_VERSION);
+	ms_record_number(w, MS_INFO_SAMPLE_BYTES, s->opt->sample_bytes);
+	if (s->opt->sample_bytes)
+		ms_record_number(w, MS_INFO_SAMPLE_SEED, s->opt->sample_seed);
+	ms_record_number(w, MS_INFO_DEPTH, s->opt->depth);
+	ms_record_string(w, MS_INFO_CLOCK, s->clock.tsc ? "tsc" : "sequence");
+	ms_record_bytes(w, MS_INFO_SESSION, s->run_id, sizeof s->run_id);
+	ms_record_number(w, MS_INFO_IMAGE, s->image);
+	ms_record_number(w, MS_INFO_OPTIONS, options_recorded(s->opt));
+	if (s->parent_image)
+		ms_record_number(w, MS_INFO_PARENT_IMAGE, s->parent_image);
+	if ((s->attach_modules && s->opt->pids.n) || s->standby)
+		ms_record_number(w, MS_INFO_ATTACHED, 1);
+	if (s->forked)
+		add_fork(s, w);
+	ms_record_end(w);
+}

@@ -1,0 +1,488 @@
+/* SPDX-License-Identifier: MIT
+ * Modules of a recorded image.
+ *
+ * The guest says where a module is and when it came and went; the path comes from /proc/PID/maps,
+ * because the dynamic linker's name may be relative or a link. Files are held open, so that what is
+ * unwound or read later is the file that was mapped, even when it is replaced or the process is
+ * gone.
+ */
+#include "modules.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "attach_modules.h"
+#include "ms-record/base/elffile.h"
+#include "format/trace.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/proc/proc_text.h"
+#include "module_file.h"
+#include "session.h"
+
+#define HELD_MAX 256u
+#define MAPS_AGAIN_NS UINT64_C(50000000)
+#define EPOCHS_MAX 65536u
+
+void modules_init(struct modules *m, uint32_t max)
+{
+	m->entries = ms_xrealloc(NULL, max, sizeof *m->entries);
+}
+
+static void forget_maps(struct modules *m)
+{
+	for (size_t i = 0; i < m->maps.n; i++)
+		free(m->maps.v[i].path);
+	m->maps.n = 0;
+}
+
+void modules_free(struct modules *m)
+{
+	forget_maps(m);
+	free(m->maps.v);
+	for (size_t i = 0; i < m->all.n; i++) {
+		module_file_close(&m->all.v[i]);
+		if (m->all.v[i].same) /* the rest is the first one's */
+			continue;
+		free(m->all.v[i].path);
+		free(m->all.v[i].name);
+	}
+	free(m->all.v);
+	free(m->open.v);
+	free(m->epochs.v);
+	free(m->entries);
+}
+
+/* ---- /proc/PID/maps ---- */
+
+/* The path of a mapping as it is: in maps a newline looks like the four characters \012. */
+static char *true_path(const struct session *s, const struct ms_proc_map *v)
+{
+	char link[80], path[4200];
+	if (*v->path != '/' || !strstr(v->path, "\\012"))
+		return strdup(v->path);
+	snprintf(link, sizeof link, "map_files/%" PRIx64 "-%" PRIx64, v->start, v->end);
+	ssize_t n = readlinkat(s->proc, link, path, sizeof path - 1);
+	path[n > 0 ? n : 0] = '\0';
+	char *own = strdup(n > 0 ? path : v->path);
+	if (n <= 0 && own)
+		ms_proc_unescape(own);
+	return own;
+}
+
+static void add_map(struct session *s, const char *line)
+{
+	struct modules *m = &s->modules;
+	struct ms_proc_map v;
+	if (!ms_proc_parse_map(line, &v))
+		return;
+	struct map p = {.start = v.start,
+			.end = v.end,
+			.offset = v.offset,
+			.inode = v.inode,
+			.dev_major = v.dev_major,
+			.dev_minor = v.dev_minor,
+			.exec = v.perms[2] == 'x'};
+	if (*v.path != '/' && !p.exec)
+		return; /* heaps, stacks and other data: not of interest here */
+	p.path = true_path(s, &v);
+	*MS_PUSH(&m->maps) = p;
+}
+
+void modules_read_maps(struct session *s)
+{
+	struct modules *m = &s->modules;
+	m->maps_read_ns = session_now(s);
+	m->maps_old = false;
+	int fd = openat(s->proc, "maps", O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	FILE *f = fdopen(fd, "r");
+	if (!f) {
+		close(fd);
+		return;
+	}
+	char *line = NULL;
+	size_t room = 0;
+	ssize_t n;
+	bool first = true;
+	while ((n = getline(&line, &room, f)) > 0) {
+		if (first)
+			forget_maps(m); /* a zombie has none: then the old ones stay */
+		first = false;
+		if (line[n - 1] == '\n')
+			line[n - 1] = '\0';
+		add_map(s, line);
+	}
+	free(line);
+	fclose(f);
+}
+
+static const struct map *map_of(const struct modules *m, uint64_t from, uint64_t to)
+{
+	for (size_t i = 0; i < m->maps.n; i++)
+		if (m->maps.v[i].start < to && from < m->maps.v[i].end)
+			return &m->maps.v[i];
+	return NULL;
+}
+
+/* ---- records ---- */
+
+static void write_module(struct session *s, uint32_t id, struct module *m, const struct map *p,
+			 bool deleted, uint64_t loaded)
+{
+	size_t path = strlen(m->path);
+	struct ms_record_writer *w = batch_record(&session_batch(s)->modules, path + 320);
+	if (!m->looked_at)
+		module_file_look(s, m);
+	ms_record_number(w, MS_MODULE_ID, id);
+	ms_record_bytes(w, MS_MODULE_PATH, m->path, path);
+	ms_record_number(w, MS_MODULE_START, m->start);
+	ms_record_number(w, MS_MODULE_END, m->end);
+	ms_record_number(w, MS_MODULE_BIAS, m->bias);
+	ms_record_number(w, MS_MODULE_LOADED, clock_ns(&s->clock, loaded));
+	ms_record_number(w, MS_MODULE_KIND, m->kind);
+	if (p)
+		ms_record_number(w, MS_MODULE_OFFSET, p->offset);
+	if (m->build_id_size)
+		ms_record_bytes(w, MS_MODULE_BUILD_ID, m->build_id, m->build_id_size);
+	if (m->has_file) {
+		ms_record_number(w, MS_MODULE_SIZE, m->file_bytes);
+		ms_record_number(w, MS_MODULE_MTIME, m->file_mtime_ns);
+	}
+	if (deleted)
+		ms_record_number(w, MS_MODULE_DELETED, 1);
+	ms_record_end(w);
+}
+
+/* What is said of a module that comes again, or goes: of the first of its file. `ns` 0 = it is
+ * there again. */
+static void write_unloaded(struct session *s, uint32_t id, uint64_t ns)
+{
+	struct ms_record_writer *w = batch_record(&session_batch(s)->modules, 64);
+	ms_record_number(w, MS_MODULE_ID, id);
+	ms_record_number(w, MS_MODULE_UNLOADED, ns);
+	ms_record_end(w);
+}
+
+/* ---- which are there ---- */
+
+static void note_epoch(struct modules *all, uint64_t stamp, uint32_t epoch)
+{
+	if (all->epochs.n >= EPOCHS_MAX) {
+		all->epochs.n /= 2;
+		memmove(all->epochs.v, all->epochs.v + all->epochs.n,
+			all->epochs.n * sizeof *all->epochs.v);
+	}
+	*MS_PUSH(&all->epochs) = (struct module_epoch){stamp, epoch};
+	struct module_epoch *v = all->epochs.v;
+	for (size_t i = all->epochs.n - 1; i && v[i - 1].stamp > v[i].stamp; i--) {
+		struct module_epoch t = v[i];
+		v[i] = v[i - 1];
+		v[i - 1] = t;
+	}
+}
+
+/* The place of one more: that of a module that was opened again and closed long ago, or a new one.
+ * Its index. */
+static uint32_t place(struct modules *all, const struct module *m)
+{
+	uint32_t i = (uint32_t)all->all.n;
+	if (m->same && all->reopened.n > MODULES_CLOSED)
+		i = all->reopened.v[(all->reopened.next + MODULES_ROOM - all->reopened.n--) %
+				    MODULES_ROOM];
+	else
+		MS_PUSH(&all->all);
+	all->all.v[i] = *m;
+	*MS_PUSH(&all->open) = i;
+	return i;
+}
+
+static void close_module(struct modules *all, uint32_t i, uint32_t epoch)
+{
+	struct module *m = &all->all.v[i];
+	m->epoch_closed = epoch;
+	for (size_t k = 0; k < all->open.n; k++)
+		if (all->open.v[k] == i)
+			all->open.v[k--] = all->open.v[--all->open.n];
+	if (!m->same)
+		return;
+	module_file_close(m);
+	all->reopened.v[all->reopened.next++ % MODULES_ROOM] = i;
+	all->reopened.next %= MODULES_ROOM;
+	all->reopened.n += all->reopened.n < MODULES_ROOM;
+}
+
+/* Adds a module whose range and kind are known; finds path and file. Returns its id. `gone`: it has
+ * been closed, and what is mapped there now may be another's. */
+static uint32_t add(struct session *s, struct module m, const char *name, bool gone)
+{
+	struct modules *all = &s->modules;
+	const struct map *p = gone || m.kind == MODULE_VDSO ? NULL : map_of(all, m.start, m.end);
+	bool deleted = false;
+	module_file_find(s, &m, name, p, &deleted);
+	uint32_t i = place(all, &m);
+	note_epoch(all, m.loaded, m.epoch_loaded);
+	if (m.same) {
+		write_unloaded(s, m.same, 0);
+		return i + 1;
+	}
+	write_module(s, i + 1, &all->all.v[i], p, deleted, m.loaded);
+	if (m.fd >= 0 && all->held++ >= HELD_MAX)
+		module_file_close(&all->all.v[i]);
+	return i + 1;
+}
+
+/* ---- the guest's table ---- */
+
+/* What the guest wrote before it counted the entry; the rest it may write at any time. */
+static void copy_entry(struct mg_module *to, const struct mg_module *from)
+{
+	memset(to, 0, sizeof *to);
+	memcpy(to, from, offsetof(struct mg_module, closed));
+	to->epoch_loaded = from->epoch_loaded;
+	to->flags = from->flags;
+	memcpy(to->path, from->path, sizeof to->path);
+}
+
+static void add_entry(struct session *s, uint32_t i)
+{
+	struct mg_module g;
+	copy_entry(&g, &s->mem_modules[i]);
+	struct modules *all = &s->modules;
+	g.path[sizeof g.path - 1] = '\0';
+	struct module m = {.start = g.start,
+			   .end = g.end > g.start ? g.end : g.start,
+			   .bias = g.bias,
+			   .eh_frame_hdr = g.eh_frame_hdr,
+			   .eh_frame_hdr_bytes = g.eh_frame_hdr_bytes,
+			   .epoch_loaded = g.epoch_loaded,
+			   .epoch_closed = UINT32_MAX,
+			   .loaded = g.loaded,
+			   .guest = g.flags & MG_MODULE_GUEST,
+			   .fd = -1};
+	m.kind = m.guest ? MODULE_GUEST : g.flags & MG_MODULE_VDSO ? MODULE_VDSO : MODULE_FILE;
+	const char *name = m.kind == MODULE_VDSO ? "[vdso]" : g.path[0] ? g.path : s->exe;
+	bool gone = __atomic_load_n(&s->mem_modules[i].closed, __ATOMIC_ACQUIRE);
+	if (m.kind != MODULE_VDSO && !gone && !map_of(all, m.start, m.end)) {
+		modules_read_maps(s);
+		gone = __atomic_load_n(&s->mem_modules[i].closed, __ATOMIC_ACQUIRE);
+	}
+	all->entries[i] =
+		(struct module_entry){.loaded = g.loaded, .number = add(s, m, name, gone) - 1};
+}
+
+/* Entry `i` of the table, if it is the parent's. */
+static bool inherit_entry(struct session *s, uint32_t i, struct modules *parent)
+{
+	const struct mg_module *g = &s->mem_modules[i];
+	struct modules *all = &s->modules;
+	struct module *p = i < parent->seen ? &parent->all.v[parent->entries[i].number] : NULL;
+	if (!p || p->start != __atomic_load_n(&g->start, __ATOMIC_RELAXED) ||
+	    p->bias != __atomic_load_n(&g->bias, __ATOMIC_RELAXED) ||
+	    p->loaded != __atomic_load_n(&g->loaded, __ATOMIC_RELAXED))
+		return false;
+	struct module m = *p;
+	m.path = strdup(p->path);
+	m.name = p->name ? strdup(p->name) : NULL;
+	m.same = 0;
+	module_file_share(p, &m);
+	m.epoch_closed = UINT32_MAX;
+	uint32_t number = place(all, &m);
+	all->entries[i] = (struct module_entry){.loaded = m.loaded, .number = number};
+	note_epoch(all, m.loaded, m.epoch_loaded);
+	const struct map *at = map_of(all, m.start, m.end);
+	bool deleted = at && m.kind == MODULE_FILE && strstr(at->path, " (deleted)");
+	write_module(s, number + 1, &m, at, deleted, 0);
+	return true;
+}
+
+void modules_inherit(struct session *s, struct modules *parent)
+{
+	struct modules *all = &s->modules;
+	uint32_t n = __atomic_load_n(&s->mem->module_count, __ATOMIC_ACQUIRE);
+	if (!all->maps.n)
+		for (size_t i = 0; i < parent->maps.n; i++) {
+			struct map m = parent->maps.v[i];
+			m.path = strdup(m.path);
+			*MS_PUSH(&all->maps) = m;
+		}
+	while (all->seen < n && all->seen < s->module_max && inherit_entry(s, all->seen, parent))
+		all->seen++;
+	all->held = (unsigned)all->all.n;
+}
+
+static void note_closed(struct session *s)
+{
+	struct modules *all = &s->modules;
+	for (uint32_t i = 0; i < all->seen; i++) {
+		struct module_entry *e = &all->entries[i];
+		const struct module *m = &all->all.v[e->number];
+		uint64_t closed = __atomic_load_n(&s->mem_modules[i].closed, __ATOMIC_ACQUIRE);
+		if (!closed || e->closed)
+			continue;
+		e->closed = true;
+		close_module(all, e->number, s->mem_modules[i].epoch_closed);
+		/* The epoch grows once more when closing is done. */
+		note_epoch(all, closed, m->epoch_closed + 1);
+		write_unloaded(s, m->same ? m->same : e->number + 1, clock_ns(&s->clock, closed));
+		forget_maps(all); /* what was read may be of the module that went */
+		if (!s->attach_modules)
+			__atomic_store_n(&s->mem_modules[i].taken, 1, __ATOMIC_RELEASE);
+	}
+}
+
+/* The guest used entries of closed modules again. One that is not whole yet has no stamp of
+ * loading, or one after that of closing, which is its predecessor's then. */
+static bool take_again(struct session *s)
+{
+	bool some = false;
+	for (uint32_t i = 0; i < s->modules.seen; i++) {
+		const struct module_entry *e = &s->modules.entries[i];
+		if (!e->closed)
+			continue;
+		uint64_t closed = __atomic_load_n(&s->mem_modules[i].closed, __ATOMIC_ACQUIRE);
+		uint64_t loaded = __atomic_load_n(&s->mem_modules[i].loaded, __ATOMIC_RELAXED);
+		if (loaded <= e->loaded || (closed && closed < loaded))
+			continue;
+		add_entry(s, i);
+		some = true;
+	}
+	return some;
+}
+
+void modules_update(struct session *s)
+{
+	struct modules *all = &s->modules;
+	if (s->attach_modules)
+		attach_modules_look(s);
+	uint32_t n = __atomic_load_n(&s->mem->module_count, __ATOMIC_ACQUIRE);
+	if (n > s->module_max) {
+		session_damaged(s, "the table of modules is out of range");
+		return;
+	}
+	uint32_t epoch = __atomic_load_n(&s->mem->epoch, __ATOMIC_ACQUIRE);
+	if (epoch != all->closed_epoch) {
+		all->closed_epoch = epoch;
+		note_closed(s);
+	}
+	bool some = all->seen != n;
+	some |= take_again(s);
+	for (; all->seen < n; all->seen++)
+		add_entry(s, all->seen);
+	if (some)
+		note_closed(s); /* a new entry may be closed already, its epoch seen above */
+}
+
+/* ---- look-up ---- */
+
+static bool fits(const struct module *m, uint64_t ip, uint32_t epoch)
+{
+	return ip >= m->start && ip < m->end && m->epoch_loaded <= epoch &&
+	       epoch <= m->epoch_closed;
+}
+
+/* The module that was there in `epoch`; failing that, the latest one that ever was. */
+static uint32_t look(const struct modules *all, uint64_t ip, uint32_t epoch)
+{
+	const struct module *v = all->all.v, *best = NULL;
+	for (size_t i = 0; i < all->open.n; i++)
+		if (fits(&v[all->open.v[i]], ip, epoch))
+			return all->open.v[i] + 1;
+	for (size_t i = all->all.n; i-- > 0;) {
+		if (fits(&v[i], ip, epoch))
+			return (uint32_t)i + 1;
+		if (ip >= v[i].start && ip < v[i].end &&
+		    (!best || v[i].epoch_loaded > best->epoch_loaded))
+			best = &v[i];
+	}
+	return best ? (uint32_t)(best - v) + 1 : 0;
+}
+
+/* Code that the guest did not name: a file mapped by hand, or made at run time. */
+static uint32_t add_unnamed(struct session *s, const struct map *p, uint32_t epoch)
+{
+	struct module m = {.start = p->start,
+			   .end = p->end,
+			   .epoch_loaded = epoch,
+			   .epoch_closed = UINT32_MAX,
+			   .loaded = clock_stamp(&s->clock),
+			   .kind = p->path[0] == '/' ? MODULE_FILE : MODULE_ANONYMOUS,
+			   .fd = -1};
+	struct elffile f;
+	bool other = false;
+	int fd = m.kind == MODULE_FILE ? module_file_open(s, p, p->path, &other) : -1;
+	struct elffile_source src = {fd, s->pid, 0};
+	if (fd >= 0 && elffile_read(&src, &f))
+		for (size_t i = 0; i < f.load_count; i++)
+			if ((f.loads[i].offset & ~UINT64_C(4095)) == p->offset)
+				m.bias = p->start - (f.loads[i].address & ~UINT64_C(4095));
+	if (fd >= 0)
+		close(fd);
+	return add(s, m, "[anonymous code]", false);
+}
+
+uint32_t modules_heap(struct session *s, const char *name)
+{
+	struct module m = {.kind = MODULE_HEAP,
+			   .epoch_closed = UINT32_MAX,
+			   .fd = -1,
+			   .looked_at = true,
+			   .path = strdup(name)};
+	*MS_PUSH(&s->modules.all) = m;
+	uint32_t id = (uint32_t)s->modules.all.n;
+	struct ms_record_writer *w = batch_record(&session_batch(s)->modules, strlen(name) + 64);
+	ms_record_number(w, MS_MODULE_ID, id);
+	ms_record_string(w, MS_MODULE_PATH, name);
+	ms_record_number(w, MS_MODULE_KIND, MODULE_HEAP);
+	ms_record_end(w);
+	return id;
+}
+
+static uint32_t find(struct session *s, uint64_t ip, uint32_t epoch)
+{
+	struct modules *all = &s->modules;
+	uint32_t id = look(all, ip, epoch);
+	if (id)
+		return id;
+	modules_update(s);
+	if ((id = look(all, ip, epoch)))
+		return id;
+	const struct map *p = map_of(all, ip, ip + 1);
+	if (!p && (all->maps_old || session_now(s) > all->maps_read_ns + MAPS_AGAIN_NS)) {
+		modules_read_maps(s);
+		p = map_of(all, ip, ip + 1);
+	}
+	return p && p->exec ? add_unnamed(s, p, epoch) : 0;
+}
+
+uint32_t modules_find(struct session *s, uint64_t *ip, uint32_t epoch)
+{
+	uint32_t id = find(s, *ip, epoch);
+	const struct module *m = id ? &s->modules.all.v[id - 1] : NULL;
+	if (!m || !m->same)
+		return id;
+	*ip += s->modules.all.v[m->same - 1].bias - m->bias;
+	return m->same;
+}
+
+uint32_t modules_epoch_at(const struct session *s, uint64_t stamp)
+{
+	const struct module_epoch *v = s->modules.epochs.v;
+	size_t low = 0, high = s->modules.epochs.n;
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		if (v[middle].stamp <= stamp)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? v[low - 1].epoch : 0;
+}

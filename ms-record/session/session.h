@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: MIT
+ * One recorded process image: its shared memory, its rings, its trace.
+ *
+ * Who owns what: the control thread (control.c) makes a session, samples /proc and says that the
+ * image ended; the draining thread (drain.c) owns everything else from the moment it adopted the
+ * session until it set `finished`. What both touch is under `lock`, or an atomic named so.
+ */
+#ifndef SESSION_H
+#define SESSION_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "ms-record/base/clock.h"
+#include "libcommon/base/ranges.h"
+#include "ms-record/heap/live.h"
+#include "ms-record/guest/layout.h"
+#include "pause.h"
+#include "pool.h"
+#include "stacks.h"
+#include "ms-record/base/stats.h"
+#include "ms-record/write/writer.h"
+
+struct attach_modules;
+struct preexisting;
+struct heaps;
+struct inherited_heap;
+struct hook_late;
+struct hooks;
+struct identity;
+struct options;
+struct drain_request;
+struct pool;
+struct scan;
+
+#define SESSION_MODULES 4096u
+#define SESSION_RINGS MG_RINGS_MOST
+
+/* ---- per ring ---- */
+
+#define ITEMS_AHEAD 12u /* readable behind the last item of a reader */
+
+/* A step of the merge. Sorted by `key`: the stamp doubled, plus one for steps that take an address,
+ * so that at one stamp a free comes first. */
+struct item {
+	uint64_t key;
+	uint64_t address;
+	uint64_t size; /* of a mark: address of its malloc'ed name */
+	uint32_t stack;
+	uint32_t after; /* an allocation that is given back at once (repair): AFTER_*; 0 = no */
+	uint32_t extra; /* of an allocation: slack, as in struct ms_event; of a mapping: MG_MAP_*,
+			   MAP_SECOND */
+	uint8_t link;   /* RELEASE and REALLOC: place in reader->released */
+	uint8_t kind;   /* enum item_kind */
+};
+#define MAP_SECOND (1u << 31)    /* counts if the ITEM_LOOK before found something */
+#define AFTER_FREE (1u << 30)    /* | thread: freed by it */
+#define AFTER_RELEASE (1u << 31) /* | ring * RELEASED + link: the old block of a realloc */
+enum item_kind {
+	ITEM_ALLOC,
+	ITEM_FREE,
+	ITEM_RELEASE, /* the old address of a realloc is given back */
+	ITEM_REALLOC, /* and the new one bound */
+	ITEM_FAILED,
+	ITEM_MARK,
+	ITEM_FREE_UNSURE, /* sampling: of a block that may not be one of ours */
+	ITEM_MAP,
+	ITEM_UNMAP,
+	ITEM_LOOK,  /* is what is mapped a second time known? */
+	ITEM_FORK,  /* the process is about to fork */
+	ITEM_PAUSE, /* the program paused or resumed */
+	ITEM_DONE,  /* taken out of turn by a repair */
+	/* heaps.h */
+	ITEM_HEAP_ALLOC,   /* extra: see heaps_add_detail */
+	ITEM_HEAP_REALLOC, /* the same */
+	ITEM_HEAP_FAILED,  /* the same */
+	ITEM_BACKING,      /* extra: 1 = hidden, | heap << 1 */
+	ITEM_POOL,
+};
+
+#define RELEASED 16u
+
+struct reader {
+	struct mg_ring *ring; /* shared with a possibly hostile process: read once, check, use */
+	const uint8_t *window;
+	bool prepared, taken;
+	uint32_t allowed;             /* size_allowed as we set it */
+	uint32_t stalls;              /* as last seen */
+	uint64_t tail, offset;        /* bytes read in all; place in the window */
+	uint64_t last;                /* the last stamp read */
+	uint64_t quiet_ns;            /* when it was last seen with data, or looked at */
+	uint64_t pending, pending_ns; /* as last seen in it, and since when; */
+	uint64_t pending_look_ns;     /* when to look whether it counts still */
+	struct item *items;           /* sorted; [first, count) are waiting */
+	size_t first, count, room;
+
+	uint32_t thread; /* index; UINT32_MAX before the first MG_THREAD */
+	uint32_t epoch;
+	/* The current stack, outermost first, and the path to each frame; the nodes of its
+	 * outermost `noded` frames, and of the whole. */
+	uint64_t *ips;
+	struct stacks_path *paths;
+	uint32_t *nodes;
+	uint32_t depth, cap, noded;
+	uint32_t node; /* 0 = not looked up yet */
+	uint32_t base; /* node above the outermost frame: 0, or "truncated" */
+	/* The part of a deep stack below a cut: nodes of frames cut_from and on, valid up to
+	 * cut_valid. */
+	uint32_t *cut_nodes;
+	uint32_t cut_from, cut_valid;
+	/* The stack copy being put together. */
+	uint64_t regs[MG_COPY_REGS];
+	uint64_t copy_start;
+	uint8_t *copy;
+	size_t copy_bytes, copy_room;
+
+	struct released {
+		uint64_t number, address, size;
+		bool found, inherited, backing, preexisting;
+	} released[RELEASED];
+	uint32_t releases;
+	bool remapped; /* what the mremap under way took away, or maps again, is known */
+
+	uint64_t lost, waited, waited_max, verified, mismatched, passed; /* as last seen in it */
+};
+
+/* ---- modules and threads ---- */
+
+struct module {
+	uint64_t start, end, bias;
+	uint64_t eh_frame_hdr, eh_frame_hdr_bytes;
+	uint32_t epoch_loaded, epoch_closed; /* closed: UINT32_MAX = still there */
+	uint32_t kind;                       /* MS_MODULE_KIND of the trace */
+	bool guest;
+	int fd;           /* the file, held open; -1 */
+	unsigned *shared; /* how many modules have `fd`, atomic; NULL = this one alone */
+	/* Of the file, once it was looked at; a forked child has its parent's. */
+	bool looked_at, has_file;
+	uint8_t build_id_size, build_id[64];
+	uint64_t file_bytes, file_mtime_ns, inode;
+	uint64_t loaded; /* stamp */
+	uint32_t same; /* id of the first that is of the same file; 0 = it is the first, or gone */
+	char *path;    /* of the first */
+	char *name;    /* as the dynamic linker calls it, if that is no whole path; of the first */
+};
+
+/* MS_MODULE_KIND of the trace. */
+enum { MODULE_FILE = 0, MODULE_VDSO = 1, MODULE_ANONYMOUS = 2, MODULE_GUEST = 3, MODULE_HEAP = 4 };
+
+struct module_epoch {
+	uint64_t stamp;
+	uint32_t epoch;
+};
+
+/* So many are remembered of those that are opened and closed over and over. */
+#define MODULES_CLOSED 1024u
+#define MODULES_ROOM (2 * MODULES_CLOSED)
+
+struct map {
+	uint64_t start, end, offset, inode;
+	unsigned dev_major, dev_minor;
+	bool exec;
+	char *path;
+};
+
+struct modules {
+	struct {
+		struct module *v;
+		size_t n, cap;
+	} all; /* module i has id i + 1 */
+	struct {
+		uint32_t *v;
+		size_t n, cap;
+	} open; /* of them, those that are not closed */
+	struct {
+		uint32_t v[MODULES_ROOM];
+		size_t next, n; /* where the next one goes; how many there are */
+	} reopened; /* of those that are not the first of their file, the latest that were closed */
+	struct {
+		struct module_epoch *v;
+		size_t n, cap;
+	} epochs; /* which epoch began with each module that came or went, in order */
+	struct {
+		struct map *v;
+		size_t n, cap;
+	} maps;
+	uint32_t seen; /* entries of the guest's table taken over */
+	struct module_entry {
+		uint64_t loaded; /* stamp: another one is another module */
+		uint32_t number; /* index into `all` */
+		bool closed;
+	} * entries;           /* of each of them */
+	uint32_t closed_epoch; /* session epoch at which `closed` was looked at */
+	size_t last;           /* hit */
+	unsigned held;         /* open files */
+	uint64_t maps_read_ns;
+	bool maps_old; /* there are others since */
+};
+
+struct thread {
+	uint32_t tid, outer; /* in its own pid namespace, and in ours (0 = not found yet) */
+	uint32_t missed;     /* lists of threads in which it was not found, */
+	uint64_t missed_ns;  /* and the last of them */
+	char name[16];
+	uint64_t start_ns, end_ns;
+	uint64_t last_number; /* of its last allocation; UINT64_MAX = none */
+	uint64_t look_ns, look_after;
+	uint64_t lost, waited;
+	bool gone, dirty;
+};
+
+/* ---- the image ---- */
+
+enum session_end { SESSION_RUNS = 0, SESSION_EXITED, SESSION_EXECED, SESSION_STOPPED };
+
+struct sample_point {
+	uint64_t ns, rss;
+};
+
+struct remote;
+
+struct session {
+	struct session *next; /* list of the control thread */
+	const struct options *opt;
+	const struct hooks *hooks; /* --hook, here or where it was put on standby */
+	struct writer *writer;
+	struct output *out;
+
+	pid_t pid;
+	int pidfd;                    /* -1 */
+	int proc;                     /* folder /proc/PID */
+	uint32_t image, parent_image; /* parent + 1, 0 = none */
+	bool launched, same_pidns;
+	struct preexisting *preexisting;       /* attached in mid-run; else NULL */
+	struct attach_modules *attach_modules; /* attached: we keep its table; else NULL */
+	char *exe;                             /* path */
+	char *name;                            /* last part of it */
+	char *file;                            /* trace, as shown and written into the index */
+	uint8_t run_id[16];
+	uint64_t signature; /* of the address space: changes with exec */
+	struct identity *who;
+	struct identity *parent_who; /* of a forked child's parent, or NULL */
+
+	/* Made by a fork (forks.h). */
+	bool forked;
+	bool standby;  /* it was put on standby before this recording */
+	bool known;    /* its process was found, or is known to be gone: see fork_children.c */
+	bool may_drop; /* not kept when it is trivial; nothing is written before it is not */
+	bool settled;  /* the draining thread's: can be drained */
+	uint32_t claimed_pid; /* as it says, in its own namespace; 0 = it does not know */
+	uint64_t found_ns;    /* CLOCK_MONOTONIC */
+	uint64_t fork_stamp;  /* 0 = unknown */
+	uint64_t merged_to;   /* no item below this stamp is to come */
+	uint64_t fork_event, fork_number, inherited_blocks, inherited_bytes;
+	struct inherited_heap *inherited_heap;
+	int kept_for_sure; /* atomic: it is not trivial */
+	int grown;         /* atomic: nor is what has been merged of it */
+
+	/* shared memory; sizes are ours, never read back */
+	struct pool *pool;
+	uint32_t slot; /* in it, + 1; 0 = the image */
+	uint8_t *memory;
+	struct mg_session *mem;
+	struct mg_module *mem_modules;
+	struct mg_ring *mem_rings;
+	uint64_t tsc_hz;
+	uint32_t wake; /* on standby: of this recording, as in `mem` */
+	uint32_t module_max, ring_max;
+	uint64_t window_bytes, data_offset; /* from `memory` on */
+	uint64_t *buffer_used;              /* of all sessions, atomic */
+	uint64_t buffer_mine;
+
+	struct clock clock;
+
+	/* the draining thread's */
+	struct reader *readers;
+	uint32_t prepared; /* rings made ready so far */
+	/* Those that have a writer, of which is known that they have, and as a set. */
+	struct {
+		struct reader **v;
+		size_t n, cap;
+	} taken;
+	uint64_t listed[MG_RINGS_MOST / 64];
+	size_t return_next; /* of `taken`: the one to be looked at next for whether it is over, */
+	uint64_t return_ns; /* not before then, */
+	size_t name_next;   /* and the same of `alive` and names */
+	uint64_t names_ns;
+	struct modules modules;
+	struct {
+		struct mg_range *list; /* in shared memory: two of `max` each */
+		uint32_t max;
+		bool read;        /* once */
+		uint64_t free_at; /* ns: when the time that it took is made up for */
+	} ranges;
+	struct {
+		struct thread *v;
+		size_t n, cap;
+	} threads;
+	/* Those that have not gone, or whose end is not written. */
+	struct {
+		struct alive {
+			uint32_t tid, index;
+		} * v;
+		size_t n, cap;
+	} alive;
+	struct stacks stacks;
+	struct live live;
+	struct heaps *heaps;     /* NULL until there is one */
+	struct ms_ranges mapped; /* by stack */
+	/* Threads of a process in another pid namespace: their numbers there and here. */
+	struct {
+		struct tid_pair {
+			uint32_t inner, outer;
+		} * v;
+		size_t n, cap;
+	} tids;
+	uint64_t tids_ns, tids_again_ns; /* when they were read, and may be again */
+	struct remote *remote;
+	struct batch *batch;
+	uint32_t frames_sent, nodes_sent;
+	uint64_t number;      /* next allocation */
+	uint64_t batch_since; /* ns at which the open block got its first event */
+	size_t block_events;  /* of the open block, handed over already */
+	size_t batch_left;    /* events that the batch has room for; 0 = see session_room */
+	uint64_t flushed_ns;
+	uint64_t looked_ns;  /* threads, losses */
+	uint64_t merged_key; /* of the last item that was merged */
+	struct stats stats;
+	struct run *run;
+	struct pause pause;
+	const struct drain_request *request; /* left to do, at that stamp */
+	uint64_t request_stamp;
+	struct scan *scan; /* see scan.h */
+	bool damaged;
+	char damage[160];
+
+	/* between the threads */
+	pthread_mutex_t lock;
+	struct ms_record_writer samples; /* under lock */
+	int ending;      /* atomic: enum session_end, set once by the control thread */
+	int exit_status; /* waitpid's, -1 = unknown; valid once ending is set */
+	char *successor; /* valid once ending is set */
+	char *became,
+		*became_why; /* an executable without a handshake (yet), and why it has none */
+	uint64_t ended_ns, changed_ns;
+	uint64_t replaced_ns; /* when the image that it became began; 0 = it became none */
+	uint64_t images_kept, images_trivial; /* launched: valid once ending is set */
+	int finished;                         /* atomic: the draining thread is done with it */
+
+	/* the control thread's */
+	struct {
+		struct sample_point *v;
+		size_t n, cap;
+	} points;
+	unsigned point_every, point_skip;
+	struct sampler *sampler;
+	struct hook_late *late; /* NULL until something was hooked */
+	bool removed;           /* counted, not kept */
+	bool reported;          /* in the index */
+	char allocator[128];    /* copied at the end */
+	char disabled[96];
+	uint64_t passed_early, forks;
+	bool no_usable; /* --usable-size, and the allocator does not tell */
+	bool guest_ready;
+};
+
+/* Makes the shared memory of a session for the process `pid` that asked for it, `opt` and `writer`
+ * borrowed; `forks`: with slots for its forked children. NULL with `err` set. `out` is kept. */
+struct session *session_new(const struct options *opt, struct writer *writer, struct output *out,
+			    pid_t pid, uint64_t *buffer_used, bool forks, struct ms_err *err);
+/* The same for a process that we attach to, in the memory file `memfd` that it has mapped; kept. */
+struct session *session_attached(const struct options *opt, struct writer *writer,
+				 struct output *out, pid_t pid, uint64_t *buffer_used, bool forks,
+				 int memfd, struct ms_err *err);
+struct standby_answer;
+/* The same for a process on standby, before anybody records it: the session is OFF, and nobody
+ * drains it. */
+struct session *session_new_standby(const struct options *opt, pid_t pid, uint64_t *buffer_used,
+				    struct ms_err *err);
+/* The same for one that is about to be woken, in the memory that its holder answered with; `memfd`
+ * is kept, unless this fails. It goes on sleeping until session_wake. */
+struct session *session_attach_standby(const struct options *opt, struct writer *writer,
+				       struct output *out, pid_t pid, uint64_t *buffer_used,
+				       const struct standby_answer *a, int memfd,
+				       struct ms_err *err);
+/* Its threads record from their next event on. Once; after pause_init. */
+void session_wake(struct session *s);
+/* The same for a forked child's, as its image is. */
+void session_wake_slot(struct session *s);
+/* Makes the session of a slot that a forked child took. It has no process yet, nor output. */
+struct session *session_in_slot(struct pool *p, uint32_t slot);
+/* Made under 100 allocations, or under 64 KiB. */
+bool session_trivial(const struct session *s);
+/* As its guest does when the program forbids itself the processor's clock, before there is one. */
+void session_forbid_clock(struct session *s);
+/* Frees a session that nobody uses any more. */
+void session_free(struct session *s);
+/* A number that differs after an exec; 0 = cannot be told (zombie, no permission). `proc`: folder
+ * /proc/PID. */
+uint64_t session_signature(int proc);
+/* Does it run, but keep us from seeing its address space? One that ends has none any more. */
+bool session_hidden(int proc);
+/* waitpid's status of a process that has ended and was not waited for yet, as far as that can be
+ * told; else -1. */
+int session_exit_status(int proc);
+/* The batch being filled. */
+struct batch *session_batch(struct session *s);
+/* Hands the batch to the writing thread, and ends the open block. */
+void session_flush(struct session *s);
+/* Makes room for `n` (1 or 2) more events in the batch, in the same block. */
+void session_room(struct session *s, size_t n);
+/* Marks the shared memory as damaged: nothing more is read from it. Always returns -1. */
+int session_damaged(struct session *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* ns since the start of the session's recording. */
+uint64_t session_now(const struct session *s);
+/* Bytes of a ring's first lap: most processes have few threads, and it should hold what comes until
+ * we look. One that may not make a thread wait has to. */
+static inline uint32_t session_first_lap(const struct session *s, uint32_t ring)
+{
+	uint32_t most = (uint32_t)s->window_bytes - MG_SLACK;
+	uint32_t lap = !s->attach_modules ? ring < POOL_FEW_RINGS ? POOL_FEW_LAP : MG_RING_FIRST
+		       : s->slot          ? POOL_ATTACHED_LAP
+		       : ring < 8         ? 1u << 21
+		       : ring < 24        ? 1u << 19
+					  : 1u << 16;
+	return lap < most ? lap : most;
+}
+/* Does the process run under a seccomp filter, so that it makes no system call of ours? */
+static inline bool session_seccomp(const struct session *s)
+{
+	return __atomic_load_n(&s->mem->seccomp_seen, __ATOMIC_RELAXED);
+}
+/* Does the thread of that index exist? */
+bool session_thread_alive(struct session *s, uint32_t index);
+/* The number here of a thread that has the number `tid` in its own namespace; 0 = not found (yet,
+ * or any more). */
+uint32_t session_outer_tid(struct session *s, uint32_t tid);
+
+#endif

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: MIT
+ * From a batch to blocks of a trace.
+ */
+#include "encode.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "checkpoint.h"
+#include "finish.h"
+#include "format/address.h"
+#include "format/trace.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/base/err.h"
+#include "libcommon/trace/tracefile.h"
+#include "rewrite.h"
+#include "ms-record/scan/scan.h"
+#include "writer.h"
+
+#define STACKS_MAX 65536u
+#define VERDICTS_BYTES 524288
+
+/* A checkpoint follows when there are this many events since the last one, ten times as many as
+ * blocks that it would hold, and the file grew by fifty times what it would take, so that all of
+ * them are a fiftieth of the file at most. */
+#define CHECKPOINT_EVENTS 262144u
+#define CHECKPOINT_EVENTS_PER_BLOCK 10u
+#define CHECKPOINT_SHARE 50u
+/* And none when --max-size leaves less than so many times what it would take. */
+#define CHECKPOINT_ROOM 20u
+
+#define SPARE_MAX 4u
+#define AT_ONCE ((size_t)256) /* events, of 14 KB */
+#define LEVEL_FROM 3          /* of zstd: see set_effort */
+#define LEVEL_MORE 6
+
+struct encoder {
+	struct encoder *next;
+	struct ms_event_encoder events;
+	struct ms_stacks_encoder stacks;
+	struct ms_address_encoder addresses;
+	uint8_t *event_memory, *stacks_memory, *address_memory;
+	bool begun; /* it has a block */
+	uint64_t first_ns;
+};
+
+static struct encoder *encoder_new(void)
+{
+	struct encoder *e = ms_xrealloc(NULL, 1, sizeof *e);
+	e->next = NULL;
+	e->begun = false;
+	e->event_memory = ms_xrealloc(NULL, MS_EVENT_MEMORY(BLOCK_EVENTS), 1);
+	e->stacks_memory = ms_xrealloc(NULL, MS_STACKS_MEMORY(STACKS_MAX, STACKS_MAX), 1);
+	e->address_memory = ms_xrealloc(NULL, MS_ADDRESS_MEMORY(BLOCK_EVENTS), 1);
+	ms_address_encoder_init(&e->addresses, e->address_memory, BLOCK_EVENTS);
+	ms_event_encoder_init(&e->events, e->event_memory, BLOCK_EVENTS);
+	ms_stacks_encoder_init(&e->stacks, e->stacks_memory, STACKS_MAX, STACKS_MAX);
+	return e;
+}
+
+static void encoder_free(struct encoder *e)
+{
+	free(e->event_memory);
+	free(e->stacks_memory);
+	free(e->address_memory);
+	free(e);
+}
+
+static struct encoder *take(struct encoders *all)
+{
+	struct encoder *e = all->spare;
+	if (!e)
+		return encoder_new();
+	all->spare = e->next;
+	return e;
+}
+
+static void give_back(struct encoders *all, struct encoder *e)
+{
+	unsigned n = 0;
+	for (const struct encoder *s = all->spare; s; s = s->next)
+		n++;
+	if (n == SPARE_MAX) {
+		encoder_free(e);
+		return;
+	}
+	e->next = all->spare;
+	all->spare = e;
+}
+
+void encoders_free(struct encoders *all)
+{
+	while (all->spare)
+		encoder_free(take(all));
+}
+
+void encode_stop(struct encoders *all, struct output *o)
+{
+	if (!o->open)
+		return;
+	o->open->begun = false;
+	give_back(all, o->open);
+	o->open = NULL;
+}
+
+/* As limit_write. */
+static int put_block(const struct batch *b, uint16_t type, const struct ms_column *columns,
+		     size_t n, struct ms_err *err)
+{
+	uint64_t ns[2] = {b->first_ns, b->last_ns};
+	return limit_write(b->out, type, ns, columns, n, err);
+}
+
+/* 0, or -1. */
+static int write_records(uint16_t type, const struct batch *b, const struct ms_record_writer *w,
+			 struct ms_err *err)
+{
+	if (!w->size)
+		return 0;
+	struct ms_column c = ms_record_column(w);
+	return put_block(b, type, &c, 1, err) < 0 ? -1 : 0;
+}
+
+/* Verdicts, in blocks of some size. */
+static int write_verdicts(const struct batch *b, struct ms_err *err)
+{
+	if (!b->verdicts.size)
+		return 0;
+	const uint8_t *at = b->verdicts.data, *end = at + b->verdicts.size;
+	while (at < end) {
+		struct ms_record_reader r;
+		struct ms_record rec;
+		ms_record_reader_init(&r, at, (size_t)(end - at));
+		while (r.at - at < VERDICTS_BYTES && ms_record_next(&r, &rec) == MS_FMT_OK)
+			continue;
+		struct ms_column c = {MS_RECORDS_COLUMN, at, (size_t)(r.at - at)};
+		if (!c.size || put_block(b, MS_BLOCK_VERDICTS, &c, 1, err) < 0)
+			return -1;
+		at = r.at;
+	}
+	return 0;
+}
+
+int encode_stacks(struct ms_stacks_encoder *e, const struct stack_span *s,
+		  int (*put)(void *arg, const struct ms_column *columns, size_t n,
+			     struct ms_err *err),
+		  void *arg, struct ms_err *err)
+{
+	struct ms_column columns[MS_STACKS_COLUMNS];
+	struct ms_stacks_encoder own;
+	uint8_t *memory = NULL;
+	size_t f = 0, n = 0;
+	int rc = 0;
+	if (!e) {
+		e = &own;
+		memory = ms_xrealloc(NULL, MS_STACKS_MEMORY(STACKS_MAX, STACKS_MAX), 1);
+		ms_stacks_encoder_init(e, memory, STACKS_MAX, STACKS_MAX);
+	}
+	/* A node comes after its frame, so frames go first when they do not fit one block. */
+	while (rc == 0 && (f < s->frame_count || n < s->node_count)) {
+		ms_stacks_encoder_begin(e, s->first_frame + (uint32_t)f,
+					s->first_node + (uint32_t)n);
+		while (f < s->frame_count && ms_stacks_put_frame(e, &s->frames[f]) == MS_FMT_OK)
+			f++;
+		while (f == s->frame_count && n < s->node_count &&
+		       ms_stacks_put_node(e, &s->nodes[n]) == MS_FMT_OK)
+			n++;
+		size_t c = ms_stacks_encoder_finish(e, columns);
+		rc = c ? put(arg, columns, c, err) : 0;
+	}
+	free(memory);
+	return rc;
+}
+
+static int put_stacks(void *arg, const struct ms_column *columns, size_t n, struct ms_err *err)
+{
+	const struct batch *b = arg;
+	return put_block(b, MS_BLOCK_STACKS, columns, n, err);
+}
+
+static int write_stacks(struct encoder *e, struct batch *b, struct ms_err *err)
+{
+	struct stack_span s = {b->first_frame, b->first_node, b->frames.v,
+			       b->nodes.v,     b->frames.n,   b->nodes.n};
+	if (b->out->kept)
+		kept_stacks(b->out->kept, s.frames, s.frame_count, s.nodes, s.node_count);
+	/* After 1 the rest is in the file already, or will never be. */
+	return encode_stacks(&e->stacks, &s, put_stacks, b, err) < 0 ? -1 : 0;
+}
+
+/* ---- checkpoints ---- */
+
+static bool checkpoint_due(const struct output *o)
+{
+	const struct checkpoints *c = &o->checkpoints;
+	uint64_t blocks = live_list_blocks(c->live);
+	uint64_t expected = blocks * c->bytes_per_1000 / 1000 + 256;
+	return c->events >= CHECKPOINT_EVENTS &&
+	       c->events / CHECKPOINT_EVENTS_PER_BLOCK >= blocks &&
+	       (ms_trace_writer_bytes(o->trace) - c->bytes) / CHECKPOINT_SHARE >= expected &&
+	       limit_room(o) / CHECKPOINT_ROOM >= expected;
+}
+
+/* Writes one before the events of `b`, if it is time. */
+static int write_checkpoint(const struct batch *b, struct ms_err *err)
+{
+	struct output *o = b->out;
+	struct checkpoints *c = &o->checkpoints;
+	later_turn(o, b->first_ns);
+	if (!c->live) {
+		c->live = live_list_new();
+		c->bytes_per_1000 = 500; /* a guess for the first one */
+	}
+	if (o->full || !checkpoint_due(o))
+		return 0;
+	uint64_t before = ms_trace_writer_bytes(o->trace), blocks = live_list_blocks(c->live);
+	struct checkpoint_options opt = {.usable = c->usable};
+	ms_trace_writer_limit(o->trace, 0);
+	if (checkpoint_write(c->live, b->first_event, opt, o->trace, err) != 0)
+		return -1;
+	later_checkpoint(o, b->first_event, opt);
+	c->bytes = ms_trace_writer_bytes(o->trace);
+	limit_grown(o);
+	c->bytes_per_1000 = (c->bytes - before) * 1000 / (blocks + 1);
+	c->events = 0;
+	return 0;
+}
+
+/* ---- events ---- */
+
+/* What became of the events: in the file, dropped with those before, or left out at the end. */
+static void note_events(const struct batch *b)
+{
+	struct output *o = b->out;
+	if (o->full) {
+		o->discarded += b->events.n;
+		return;
+	}
+	o->written = b->stats;
+	o->written_ns = b->last_ns;
+}
+
+/* Opens a block, which `b` holds the first events of. */
+static int begin_events(struct encoder *e, const struct batch *b, struct ms_err *err)
+{
+	if (write_checkpoint(b, err) != 0)
+		return -1;
+	if (b->out->addresses)
+		ms_address_encoder_begin(&e->addresses, b->first_number);
+	ms_event_encoder_begin(&e->events, b->first_number, b->first_event,
+			       b->events.v[0].time_ticks);
+	e->first_ns = b->first_ns;
+	e->begun = true;
+	return 0;
+}
+
+/* Columns one after the other, of few enough events to be at hand each time. Returns how many. */
+static size_t put_events(struct encoder *e, struct output *o, const struct ms_event *v, size_t n)
+{
+	enum ms_fmt rc;
+	size_t put = ms_event_put_many(&e->events, v, n, &rc);
+	if (o->addresses)
+		ms_address_put_many(&e->addresses, v, put);
+	for (size_t i = 0; i < put; i++) {
+		live_list_event(o->checkpoints.live, &v[i]);
+		o->checkpoints.usable |= v[i].slack != 0;
+	}
+	return put;
+}
+
+static int add_events(struct encoder *e, const struct batch *b, struct ms_err *err)
+{
+	struct checkpoints *c = &b->out->checkpoints;
+	for (size_t i = 0; i < b->events.n; i += AT_ONCE) {
+		size_t n = b->events.n - i < AT_ONCE ? b->events.n - i : AT_ONCE;
+		if (put_events(e, b->out, &b->events.v[i], n) != n)
+			return ms_err_set(err, "an event of a batch cannot be encoded");
+	}
+	c->events += b->events.n;
+	c->position = b->first_event + b->events.n;
+	c->position_ns = b->events.v[b->events.n - 1].time_ticks * MS_TRACE_TICK_NS;
+	return 0;
+}
+
+/* The kinds of events compress much better for some more time, if there is any. */
+static void set_effort(const struct output *o)
+{
+	bool more = !o->hurried && o->level >= LEVEL_FROM && o->level < LEVEL_MORE;
+	ms_trace_writer_effort(o->trace, LEVEL_MORE, more ? UINT64_C(1) << MS_COL_OP : 0);
+}
+
+static int end_events(struct encoder *e, const struct batch *b, struct ms_err *err)
+{
+	struct output *o = b->out;
+	uint64_t ns[2] = {e->first_ns, b->last_ns};
+	struct ms_column columns[MS_EVENT_COLUMNS + 1];
+	size_t n = ms_event_encoder_finish(&e->events, columns);
+	e->begun = false;
+	if (o->addresses) {
+		columns[n] = ms_address_encoder_finish(&e->addresses);
+		n += columns[n].size != 0;
+	}
+	set_effort(o);
+	int rc = limit_write(o, MS_BLOCK_EVENTS, ns, columns, n, err);
+	if (o->trace)
+		ms_trace_writer_effort(o->trace, 0, 0);
+	return rc < 0 ? -1 : 0;
+}
+
+static int write_events(struct encoder *e, const struct batch *b, struct ms_err *err)
+{
+	if (b->events.n && !e->begun && begin_events(e, b, err) != 0)
+		return -1;
+	if (b->events.n && add_events(e, b, err) != 0)
+		return -1;
+	if (b->ends && e->begun && end_events(e, b, err) != 0)
+		return -1;
+	if (b->ends)
+		note_events(b);
+	return 0;
+}
+
+/* ---- the end ---- */
+
+/* Fields that do not tell how much was recorded. */
+static bool stands(uint32_t field)
+{
+	return field == MS_END_IMAGES_KEPT || field == MS_END_IMAGES_TRIVIAL ||
+	       field == MS_END_CHILDREN_NOT_RECORDED;
+}
+
+/* The end record, with what only this thread knows. */
+static void copy_end(const struct batch *b, uint64_t index, struct ms_record_writer *to)
+{
+	const struct output *o = b->out;
+	struct ms_record_reader r;
+	struct ms_record rec;
+	struct ms_field f;
+	ms_record_reader_init(&r, b->end.data, b->end.size);
+	batch_record(to, b->end.size + 1024);
+	if (ms_record_next(&r, &rec) != MS_FMT_OK)
+		return;
+	if (o->full) {
+		ms_record_number(to, MS_END_TIME, o->written_ns);
+		ms_record_number(to, MS_END_REASON, MS_ENDED_STOP);
+		finish_counts(&o->written, to);
+	}
+	while (ms_record_field(&rec, &f) == MS_FMT_OK)
+		if (f.is_bytes)
+			ms_record_bytes(to, f.id, f.data, f.size);
+		else if (!o->full || stands(f.id))
+			ms_record_number(to, f.id, f.value);
+	finish_dropped(o, to);
+	if (index)
+		ms_record_number(to, MS_END_INDEX, index);
+	ms_record_end(to);
+}
+
+static int write_end(struct batch *b, struct ms_err *err)
+{
+	struct output *o = b->out;
+	struct ms_err ignored = {0};
+	struct ms_record_writer whole = {0};
+	uint64_t index = 0;
+	if (!b->end.size)
+		return 0;
+	if (limit_close(o, b->last_ns, err) != 0)
+		return -1;
+	/* On a full disk the end may still fit. */
+	if (ms_trace_write_index(o->trace, b->last_ns, &index, &ignored) != 0)
+		index = 0;
+	copy_end(b, index, &whole);
+	struct ms_column c = ms_record_column(&whole);
+	int rc = ms_trace_write(o->trace, MS_BLOCK_END, b->first_ns, b->last_ns, &c, 1, err);
+	free(whole.data);
+	return rc;
+}
+
+static int write_all(struct encoder *e, struct batch *b, struct ms_err *err)
+{
+	if (write_records(MS_BLOCK_INFO, b, &b->info, err) ||
+	    write_records(MS_BLOCK_MODULES, b, &b->modules, err) ||
+	    write_records(MS_BLOCK_THREADS, b, &b->threads, err) ||
+	    write_records(MS_BLOCK_SAMPLES, b, &b->samples, err) ||
+	    write_records(MS_BLOCK_LOSSES, b, &b->losses, err) ||
+	    write_records(MS_BLOCK_BEFORE, b, &b->preexisting, err) || write_stacks(e, b, err) ||
+	    write_events(e, b, err) || write_records(MS_BLOCK_MARKS, b, &b->marks, err))
+		return -1;
+	if (b->scan)
+		scan_stacks(b->scan, b->out->checkpoints.live);
+	return write_verdicts(b, err) || write_end(b, err) ? -1 : 0;
+}
+
+int encode_batch(struct encoders *all, struct batch *b, struct ms_err *err)
+{
+	struct output *o = b->out;
+	if (!o->open)
+		o->open = take(all);
+	int rc = write_all(o->open, b, err);
+	if (rc != 0 || !o->open->begun)
+		encode_stop(all, o);
+	return rc;
+}

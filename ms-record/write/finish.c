@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT
+ * The end of a trace: what was lost, then one record with all counts.
+ */
+#include "finish.h"
+
+#include <string.h>
+#include <sys/wait.h>
+
+#include "format/trace.h"
+#include "ms-record/attach/hook_late.h"
+#include "ms-record/session/hook_spec.h"
+#include "libcommon/base/arena.h"
+#include "ms-record/session/session.h"
+
+static void add_loss(struct session *s, uint64_t count, unsigned reason)
+{
+	if (!count)
+		return;
+	struct ms_record_writer *w = batch_record(&session_batch(s)->losses, 80);
+	ms_record_number(w, MS_LOSS_FROM, 0);
+	ms_record_number(w, MS_LOSS_TO, session_now(s));
+	ms_record_number(w, MS_LOSS_COUNT, count);
+	ms_record_number(w, MS_LOSS_REASON, reason);
+	ms_record_end(w);
+	s->stats.lost += count;
+}
+
+static void copy_text(char *to, size_t room, const char *shared)
+{
+	memcpy(to, shared, room);
+	to[room - 1] = '\0';
+	for (char *p = to; *p; p++)
+		if ((unsigned char)*p < ' ' || *p == 127)
+			*p = '?';
+}
+
+/* What the guest counted for the whole image. */
+static void take_session_counters(struct session *s)
+{
+	const struct mg_session *m = s->mem;
+	add_loss(s, __atomic_load_n(&m->no_ring_lost, __ATOMIC_RELAXED), MS_LOST_NO_RING);
+	add_loss(s, __atomic_load_n(&m->reentry_lost, __ATOMIC_RELAXED), MS_LOST_REENTRY);
+	copy_text(s->allocator, sizeof s->allocator, m->allocator);
+	if (__atomic_load_n(&m->guest_disabled, __ATOMIC_RELAXED))
+		copy_text(s->disabled, sizeof s->disabled, m->disabled_why);
+	s->passed_early = __atomic_load_n(&m->passed_early, __ATOMIC_RELAXED);
+	s->no_usable = __atomic_load_n(&m->no_usable, __ATOMIC_RELAXED) == 1;
+	s->forks = __atomic_load_n(&m->forks, __ATOMIC_RELAXED);
+	s->guest_ready = __atomic_load_n(&m->guest_ready, __ATOMIC_RELAXED);
+}
+
+static unsigned reason_of(const struct session *s)
+{
+	if (__atomic_load_n(&s->out->failed, __ATOMIC_ACQUIRE))
+		return MS_ENDED_DISK;
+	switch (s->ending) {
+	case SESSION_EXECED:
+		return MS_ENDED_EXEC;
+	case SESSION_STOPPED:
+		return MS_ENDED_STOP;
+	default:
+		return MS_ENDED_EXIT;
+	}
+}
+
+void finish_counts(const struct stats *t, struct ms_record_writer *w)
+{
+	const struct {
+		unsigned field;
+		uint64_t value;
+	} counts[] = {{MS_END_EVENTS, t->events},
+		      {MS_END_ALLOCATIONS, t->allocations},
+		      {MS_END_LOST, t->lost},
+		      {MS_END_STACKS_CUT, t->stacks_cut},
+		      {MS_END_STACKS_TRUNCATED, t->stacks_truncated},
+		      {MS_END_STACKS_NOT_TAKEN, t->stacks_not_taken},
+		      {MS_END_INFERRED_FREES, t->inferred_frees},
+		      {MS_END_UNKNOWN_FREES, t->unknown_frees},
+		      {MS_END_REPAIRS, t->repairs},
+		      {MS_END_VIOLATIONS, t->violations},
+		      {MS_END_WAITED, t->waited_ns},
+		      {MS_END_WAITED_MAX, t->waited_max_ns},
+		      {MS_END_REMOTE_UNWINDS, t->remote_unwinds},
+		      {MS_END_VERIFIED, t->verified},
+		      {MS_END_MISMATCHES, t->mismatches},
+		      {MS_END_FREES, t->frees},
+		      {MS_END_REALLOCATIONS, t->reallocs},
+		      {MS_END_FAILED, t->failed},
+		      {MS_END_ALLOCATED_BYTES, t->allocated_bytes},
+		      {MS_END_TEMPORARY, t->temporary},
+		      {MS_END_PEAK_BYTES, t->peak_bytes},
+		      {MS_END_PEAK_BLOCKS, t->peak_blocks},
+		      {MS_END_PEAK_TIME, t->peak_ns},
+		      {MS_END_UNFREED_BYTES, t->live_bytes},
+		      {MS_END_UNFREED_BLOCKS, t->live_blocks},
+		      {MS_END_PAUSED, t->paused_ns},
+		      {MS_END_PAUSED_ALLOCATIONS, t->paused_allocations},
+		      {MS_END_INHERITED_FREES, t->inherited_frees},
+		      {MS_END_BEFORE_FREES, t->preexisting_frees}};
+	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+		ms_record_number(w, counts[i].field, counts[i].value);
+}
+
+void finish_dropped(const struct output *o, struct ms_record_writer *w)
+{
+	if (!o->dropped_events)
+		return;
+	ms_record_number(w, MS_END_DROPPED_EVENTS, o->dropped_events);
+	ms_record_number(w, MS_END_DROPPED_UNTIL, o->dropped_ns);
+}
+
+static void add_exit(const struct session *s, struct ms_record_writer *w)
+{
+	if (s->ending != SESSION_EXITED || s->exit_status < 0)
+		return;
+	if (WIFEXITED(s->exit_status))
+		ms_record_number(w, MS_END_STATUS, (uint64_t)WEXITSTATUS(s->exit_status));
+	else if (WIFSIGNALED(s->exit_status))
+		ms_record_number(w, MS_END_SIGNAL, (uint64_t)WTERMSIG(s->exit_status));
+}
+
+/* "glibc 2.36, libfast.so": one field each. */
+static void add_allocators(const struct session *s, struct ms_record_writer *w)
+{
+	for (const char *p = s->allocator; *p;) {
+		size_t n = strcspn(p, ",");
+		if (n)
+			ms_record_bytes(w, MS_END_ALLOCATOR, p, n);
+		p += n + strspn(p + n, ", ");
+	}
+}
+
+/* Bytes that they take. */
+static size_t hooks_bytes(const struct session *s)
+{
+	size_t n = 16;
+	for (size_t i = 0; i < s->hooks->n; i++)
+		n += strlen(s->hooks->v[i].name) + 16;
+	return n;
+}
+
+/* A forked child has its parent's, and what was on standby those of then. */
+static void add_hooks(const struct session *s, struct ms_record_writer *w)
+{
+	if (s->forked || s->standby || !s->hooks->n)
+		return;
+	ms_record_number(w, MS_END_HOOKS, s->hooks->n);
+	for (size_t i = 0; i < s->hooks->n; i++)
+		if (hook_late_missing(s, i))
+			ms_record_string(w, MS_END_HOOK_MISSING, s->hooks->v[i].name);
+}
+
+/* An image is over when the next one begins, not when that is noticed: they hold nothing together.
+ */
+static uint64_t end_of(const struct session *s)
+{
+	uint64_t now = session_now(s), start = s->clock.start_mono;
+	return s->replaced_ns > start && s->replaced_ns - start < now ? s->replaced_ns - start
+								      : now;
+}
+
+void finish_trace(struct session *s)
+{
+	take_session_counters(s);
+	pause_finish(s);
+	session_flush(s); /* what is left, so that the end block stands alone */
+	struct batch *b = session_batch(s);
+	struct ms_record_writer *w = batch_record(&b->end, 60 * 20 + 256 + 512 + hooks_bytes(s));
+	ms_record_number(w, MS_END_TIME, end_of(s));
+	ms_record_number(w, MS_END_REASON, reason_of(s));
+	add_exit(s, w);
+	finish_counts(&s->stats, w);
+	if (s->successor)
+		ms_record_string(w, MS_END_SUCCESSOR, s->successor);
+	add_allocators(s, w);
+	add_hooks(s, w);
+	if (s->launched) {
+		ms_record_number(w, MS_END_IMAGES_KEPT, s->images_kept);
+		ms_record_number(w, MS_END_IMAGES_TRIVIAL, s->images_trivial);
+	}
+	ms_record_number(w, MS_END_CHILDREN_NOT_RECORDED, s->forks);
+	ms_record_end(w);
+	b->close = true;
+	session_flush(s);
+}
