@@ -1,66 +1,20 @@
 /* SPDX-License-Identifier: MIT
  * ms-record: run a command and record every allocation, with its call stack, into a trace.
  *
- * The files, in the order in which data passes through them:
- *   options.c         the command line; options_values.c: what its values mean
- *   poll.c            --poll, all of it: poll_options.c, poll_series.c the samples, poll_say.c
- *                     table and diagnosis, poll_trace.c -o
- *   launch.c          the command found, checked (elffile.c) and started with the guest preloaded
- *   multi_attach.c    -p: each of its processes
- *   attach.c          one of them: attach_plan.c finds what is to be hooked (attach_elf.c,
- *                     attach_maps.c, attach_names.c; patch.c: the jumps in prologues),
- *                     attach_mapping.c maps it, attach_remote.c and attach_rewrite.c replace
- *                     entries, unless another one has its memory, too (attach_sharers.c),
- *                     attach_image.c is what is mapped there, attach_modules.c keeps its modules
- *   hook_spec.c       --hook: what a function does; hook_find.c finds it in a process,
- *                     hook_families.c knows allocators by name; hook_operators.c C++'s operators of
- *                     the program's own; hook_launch.c places hooks in a command before it runs,
- *                     attach_hooks.c with -p, hook_late.c in modules that are opened later
- *                     (hook_write.c)
- *   preexisting.c     the blocks that such a process had already: heapwalk.c walks glibc's heap
- *                     (heapwalk_find.c, heapwalk_cache.c, heapwalk_mapped.c)
- *   inject.c          the same for a command that nothing can be preloaded into, before it runs,
- *                     and for what it becomes and starts; exec_env.c: environments of those that
- *                     can be preloaded
- *   standby.c         --standby: what runs unrecorded until -p wakes it (standby_attach.c)
- *   doctor.c          --doctor: doctor_machine.c what the machine, doctor_target.c what a process
- *                     or command has against it
- *   files.c           names of traces, FILE~, FILE.d/; images.c: those over; index.c: FILE.d/index
- *   control.c         the control thread: signals, ends, timers; handshake.c: a guest asks for its
- *                     session; fork_children.c: a child forked; pass_file.c: sends an open file
- *   tell.c            --tell, the client; tell_server.c: the recorder's side; drain_requests.c:
- *                     what the draining thread does of it
- *   pause.c           recording that waits for its start or is paused
- *   session.c         one process image; pool.c: its shared memory, and its forked children's;
- *                     info.c: what it is
- *   frames.c          modules without .eh_frame_hdr: the table that it would be; frames_list.c: for
- *                     the guest
- *   samples.c         /proc figures of it
- *   drain.c           the draining thread: rounds over all sessions
- *   ring.c            rings: made ready, read, taken back; parse.c: their records, checked;
- *                     parse_stack.c: the call stacks of these
- *   ranges.c          mappings for the guest: where stacks end
- *   stacks.c          call stacks interned; modules.c, threads.c: what they and events refer to;
- *                     module_file.c: which file a module is of, and whether it was there before
- *   remote.c          stacks that only libunwind can walk
- *   clock.c           stamps to time
- *   scanner.c         which live blocks nothing points to: the threads that find out; scan_watch.c:
- *                     who is about to end
- *   scan.c            one scan: scan_frozen.c makes a copy of the process that does not run,
- *                     scan_regs.c keeps registers, scan_memory.c reads, scan_roots.c knows where
- *                     pointers can be, scan_graph.c follows them; scan_records.c: as records;
- *                     scan_trace.c: the end of a command that is traced
- *   hijack.c          another process: may we? hijack_stop.c: its threads stopped, hijack_sleep.c
- *                     but for those that wait; hijack_call.c: one does system calls for us, with a
- *                     net below (hijack_net.c); hijack_wait.c; hijack_helper.c
- *   merge.c           all rings in one order, to events; live.c: the blocks that are live;
- *                     mapped.c: address space; sampled.c: estimates; heaps.c: pools and heaps of
- *                     the program's own; forks.c: those that a child inherits
- *   batch.c           a span of a trace on its way to
- *   writer.c          the writing thread; encode.c: batches to blocks; checkpoint.c: what is live;
- *                     limit.c, rewrite.c: --max-size and --keep
- *   finish.c          the end block; symbols.c: symbols appended by ms-snap
- *   summary.c         what is printed at the end
+ * The rooms, in the order in which an allocation passes through them; README.md here says what each
+ * file does, CONTRIBUTING.md which room may know which.
+ *
+ *   cli/      the command line, --doctor, what is said at the end
+ *   control/  the control thread: who is recorded, from when to when, under what name
+ *   launch/   a command is started; attach/ puts hooks into a process that runs, by ptrace/
+ *   guest/    what runs in that process: hooks, stacks, rings
+ *   session/  one process image: its shared memory, modules, threads and stacks
+ *   drain/    the draining thread: rings read and checked
+ *   heap/     all rings in one order; what is live
+ *   scan/     which live blocks nothing points to
+ *   write/    the writing thread: events to blocks of a trace
+ *   poll/     --poll, all of it
+ *   base/     what any of them needs
  */
 #include <malloc.h>
 #include <signal.h>

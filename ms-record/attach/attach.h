@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT
+ * Room attach: hooks in a process that runs.
+ *   In:  a process, and functions to hook.
+ *   Out: its entries jump into the image, and are put back; what could not be, and why.
+ *   Used by: control; launch, for commands that nothing can be preloaded into.
+ *
  * Recording a process that runs already: the guest mapped into it, its allocators' entries
  * replaced, and all of it taken back.
  */

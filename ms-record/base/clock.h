@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT
+ * Room base: what any room of the recorder needs.
+ *   In:  stamps of a guest; /proc and clocks.
+ *   Out: time in ns (this header); headers of ELF files (elffile.h); counters (stats.h).
+ *   Used by: all.
+ *
  * Stamps of the target to nanoseconds: rdtsc where it is invariant, else a shared counter.
  *
  * Pairs (stamp, CLOCK_MONOTONIC) are taken all the time; a stamp is converted by the straight line

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT
+ * Room control: who is recorded, from when to when, under what name.
+ *   In:  options; signals; handshakes of guests; requests of --tell.
+ *   Out: sessions, handed to room drain; names of traces; the end.
+ *   Used by: cli and main; it starts launch, attach and the threads.
+ *
  * The control thread: handshakes, who ended, which signals came, when to sample.
  */
 #ifndef CONTROL_H

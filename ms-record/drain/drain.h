@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT
+ * Room drain: the draining thread.
+ *   In:  sessions from room control; rings that guests fill.
+ *   Out: checked records, to room heap; sessions that are over, back to control.
+ *   Used by: control.
+ *
  * The draining thread: reads all rings, merges, fills batches for the writing thread.
  */
 #ifndef DRAIN_H

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT
+ * Room heap: all rings in one order, and what is live.
+ *   In:  records from room drain.
+ *   Out: events into batches of the session; live blocks (live.h), heaps, what children inherit.
+ *   Used by: drain, scan, session.
+ *
  * The merge: items of all rings in the order of their stamps, to events of the trace.
  */
 #ifndef MERGE_H

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT
+ * Room launch: a command is started so that it is recorded.
+ *   In:  a command line and its environment.
+ *   Out: a process that waits for its session, or is hooked before it runs.
+ *   Used by: control.
+ *
  * Starting the command: found, checked, and run with the guest preloaded.
  */
 #ifndef LAUNCH_H

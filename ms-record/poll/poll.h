@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT
+ * Room poll: figures of /proc over time.
+ *   In:  processes and an interval.
+ *   Out: a table, a diagnosis, a trace of samples.
+ *   Used by: main.
+ *
  * --poll: a process watched through /proc, without anything in it.
  */
 #ifndef POLL_H

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT
+ * Room ptrace: another process, stopped and made to call.
+ *   In:  a process, a deadline.
+ *   Out: threads stopped and gone on as if nothing had been; results of system calls in it.
+ *   Used by: attach, heap (heapwalk.c), scan.
+ *
  * A process of somebody else's: its threads stopped for a moment, and one of them made to do system
  * calls for us, without a debugger and without running any code of a library in it.
  *

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT
+ * Room scan: which live blocks nothing points to.
+ *   In:  a session, who asked, and live blocks at one moment.
+ *   Out: verdicts, as records of a batch.
+ *   Used by: drain, control, write (where stacks are looked up).
+ *
  * The leak scan: which live blocks can still be reached.
  *
  * A thread of its own watches whether a process is about to end (guest/end.c). Then it stops the

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT
+ * Room session: one process image that is recorded.
+ *   In:  a process and what was asked of its recording (options.h).
+ *   Out: its shared memory (pool.h), modules, threads and stacks; batches for room write.
+ *   Used by: all rooms of the recorder but base and ptrace.
+ *
  * One recorded process image: its shared memory, its rings, its trace.
  *
  * Who owns what: the control thread (control.c) makes a session, samples /proc and says that the

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT
+ * Room write: the writing thread.
+ *   In:  batches, in the order in which they are to be read.
+ *   Out: blocks of traces (format/, libcommon/trace); checkpoints; limits of size.
+ *   Used by: session and control.
+ *
  * The writing thread: batches from a bounded queue, encoded, compressed and written.
  *
  * It alone touches files of traces while recording goes on, so that a slow disk or a pipe that
