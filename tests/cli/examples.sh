@@ -87,7 +87,7 @@ for page in "$SRC"/man/*.[1-9]; do
 			if [ "$name" = memscope-read.3 ]; then # uses the library, and is not to be recorded
 				flags=
 				[ "$MODE" != asan ] || flags=-fsanitize=address,undefined
-				printf 'gcc -Wall -I"%s/libcommon" %s -o example example.c "%s/../lib/libmemscope.a" -lzstd -lm && ./example\n' \
+				printf 'gcc -Wall -I"%s/libcommon/api" %s -o example example.c "%s/../lib/libmemscope.a" -lzstd -lm && ./example\n' \
 					"$SRC" "$flags" "$TB" >"$b"
 			else
 				printf 'gcc -I"%s/include" -o example example.c && ms-record -q -o example.trace ./example\n' "$SRC" >"$b"

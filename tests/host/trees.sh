@@ -19,7 +19,7 @@ if [ -n "${MS_CHECK_ALL-}" ]; then
 	cp -r "$SRC"/libcommon "$SRC"/ms-filter copy
 	tool=ms-filter
 else
-	mkdir copy/ms-tick copy/libcommon && touch copy/libcommon/snapshot/schema.sql
+	mkdir -p copy/ms-tick copy/libcommon/snapshot && touch copy/libcommon/snapshot/schema.sql
 	tool=ms-tick
 	cat >copy/ms-tick/main.c <<'END'
 #include "format/trace.h"
