@@ -7,7 +7,7 @@
 #include "names.h"
 #include "options.h"
 #include "out.h"
-#include "text.h"
+#include "page.h"
 
 #include <string.h>
 

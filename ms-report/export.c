@@ -5,7 +5,7 @@
 #include "export.h"
 
 #include "names.h"
-#include "text.h"
+#include "page.h"
 
 #include <stdlib.h>
 #include <string.h>

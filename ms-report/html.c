@@ -11,8 +11,9 @@
 #include "html_data.h"
 #include "names.h"
 #include "options.h"
+#include "page.h"
 #include "render.h"
-#include "text.h"
+#include "words.h"
 
 #include "libcommon/base/json_writer.h"
 

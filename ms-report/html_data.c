@@ -4,7 +4,7 @@
 #include "html_data.h"
 
 #include "names.h"
-#include "text.h"
+#include "page.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -11,7 +11,7 @@
 #include "estimate.h"
 #include "names.h"
 #include "noted.h"
-#include "text.h"
+#include "page.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -11,7 +11,7 @@
 #include "images.h"
 #include "names.h"
 #include "noted.h"
-#include "text.h"
+#include "page.h"
 #include "verdicts.h"
 #include "watched.h"
 

@@ -23,6 +23,7 @@
 #include "out.h"
 #include "pager.h"
 #include "render.h"
+#include "words.h"
 
 #include "libcommon/snapshot/anonymize.h"
 #include "libcommon/base/err.h"

@@ -12,6 +12,7 @@
 #include "html.h"
 #include "out.h"
 #include "sql.h"
+#include "text.h"
 #include "tree.h"
 #include "watched.h"
 

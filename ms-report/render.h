@@ -5,7 +5,9 @@
 #define REPORT_RENDER_H
 
 #include "options.h"
-#include "text.h"
+#include "page.h"
+
+struct out;
 
 /* Finds what the views are about, before anything is written. 0, or -1 with `err` set: a site that
  * is not there, a query that fails. */

@@ -6,7 +6,8 @@
 #include "links.h"
 #include "names.h"
 #include "out.h"
-#include "text.h"
+#include "page.h"
+#include "words.h"
 
 #include "libcommon/base/json_writer.h"
 

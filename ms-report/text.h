@@ -5,29 +5,13 @@
 #ifndef REPORT_TEXT_H
 #define REPORT_TEXT_H
 
-#include "links.h"
 #include "lists.h"
-#include "names.h"
+#include "page.h"
 #include "table.h"
 #include "words.h"
 
-struct answer;
-struct budgets;
 struct out;
 struct tree;
-
-/* What every writer for people needs. */
-struct page {
-	struct model *m;
-	struct style style;
-	const char *input;       /* as typed, for commands to type next; NULL = standard input */
-	const struct site *site; /* of --site, or NULL */
-	const struct answer *answer; /* of --sql, or NULL */
-	struct links links;
-	const struct budgets *budgets; /* NULL = none */
-	bool partial;                  /* they are decided on incomplete figures too */
-	bool gzip;                     /* what the output is named after wants it compressed */
-};
 
 /* ---- pieces ---- */
 
