@@ -5,7 +5,6 @@
 
 #include "links.h"
 #include "names.h"
-#include "options.h"
 #include "out.h"
 #include "page.h"
 
@@ -132,8 +131,7 @@ static void suite_attributes(struct page *p, struct out *o, const struct finding
 		out_printf(o, " time=\"%.3f\"", (double)p->m->duration_ns / 1e9);
 }
 
-void junit_report(struct page *p, struct out *o, const struct findings *f,
-		  const struct options *opt)
+void junit_report(struct page *p, struct out *o, const struct findings *f)
 {
 	out_str(o, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites");
 	suite_attributes(p, o, f);
@@ -142,9 +140,9 @@ void junit_report(struct page *p, struct out *o, const struct findings *f,
 	suite_attributes(p, o, f);
 	out_str(o, " skipped=\"0\">\n");
 	test_case(p, o, "memscope", "recording is complete", of_rule(f, RULE_INCOMPLETE));
-	for (size_t i = 0; i < opt->budgets.n; i++)
-		test_case(p, o, "memscope.budget", opt->budgets.v[i].text,
-			  of_budget(f, &opt->budgets.v[i]));
+	for (size_t i = 0; i < p->budgets->n; i++)
+		test_case(p, o, "memscope.budget", p->budgets->v[i].text,
+			  of_budget(f, &p->budgets->v[i]));
 	out_str(o, "    <system-out>");
 	for (size_t i = 0; i < f->n; i++) {
 		if (f->v[i].rule != RULE_UNREACHABLE && f->v[i].rule != RULE_GROWING &&

@@ -13,8 +13,7 @@ struct page;
 void sarif_report(struct page *p, struct out *o, const struct findings *f);
 /* JUnit XML: a test case for each budget, and one for the recording itself. What is found besides
  * is said in its output: it fails nothing, as it does not change the exit status. */
-void junit_report(struct page *p, struct out *o, const struct findings *f,
-		  const struct options *opt);
+void junit_report(struct page *p, struct out *o, const struct findings *f);
 /* GitHub's workflow commands, a line for each finding, at most `limit` of a kind. */
 void github_report(struct page *p, struct out *o, const struct findings *f, size_t limit);
 

@@ -363,7 +363,7 @@ const char *export_refuses(const struct page *p, const struct output *output)
 	return NULL;
 }
 
-bool export_write(struct page *p, const struct options *opt, enum format f, enum metric metric,
+bool export_write(struct page *p, enum format f, enum metric asked, enum metric metric,
 		  struct out *o)
 {
 	struct export x;
@@ -372,10 +372,10 @@ bool export_write(struct page *p, const struct options *opt, enum format f, enum
 	export_make(p->m, &x);
 	switch (f) {
 	case FORMAT_PPROF:
-		export_pprof(&x, o, opt->metric);
+		export_pprof(&x, o, asked);
 		break;
 	case FORMAT_SPEEDSCOPE:
-		export_speedscope(&x, o, opt->metric);
+		export_speedscope(&x, o, asked);
 		break;
 	case FORMAT_GPROF2DOT:
 		export_gprof2dot(&x, o, metric);

@@ -6,8 +6,8 @@
 #define REPORT_EXPORT_H
 
 #include "export_table.h"
+#include "format.h"
 #include "lists.h"
-#include "options.h"
 #include "words.h"
 
 struct out;
@@ -90,8 +90,9 @@ size_t export_points(struct export *x, struct export_point **out);
 
 /* Why this cannot be written, for a message; NULL = it can. */
 const char *export_refuses(const struct page *p, const struct output *output);
-/* Is it `f` that is written here? Then it was. `metric`: METRIC_COUNT = not asked for. */
-bool export_write(struct page *p, const struct options *opt, enum format f, enum metric metric,
+/* Is it `f` that is written here? Then it was. `asked`: the metric that was asked for, METRIC_COUNT
+ * = none was; `metric`: the one that a format with one figure has. */
+bool export_write(struct page *p, enum format f, enum metric asked, enum metric metric,
 		  struct out *o);
 
 /* ---- formats ---- */

@@ -6,7 +6,6 @@
 #include "diff.h"
 #include "lists.h"
 #include "names.h"
-#include "options.h"
 #include "words.h"
 
 #include <string.h>
@@ -68,12 +67,13 @@ static void add(struct model *m, struct findings *f, size_t most, struct finding
 
 /* ---- budgets ---- */
 
-static void add_budgets(struct model *m, const struct options *opt, struct findings *f, size_t most)
+static void add_budgets(struct model *m, const struct budgets *budgets, bool partial,
+			struct findings *f, size_t most)
 {
-	const char *why = opt->cli.allow_partial ? NULL : budget_untrusted(m);
-	for (size_t i = 0; i < opt->budgets.n; i++) {
-		const struct budget *b = &opt->budgets.v[i];
-		const char *apart = opt->cli.allow_partial ? NULL : budget_apart(b, m);
+	const char *why = partial ? NULL : budget_untrusted(m);
+	for (size_t i = 0; i < budgets->n; i++) {
+		const struct budget *b = &budgets->v[i];
+		const char *apart = partial ? NULL : budget_apart(b, m);
 		enum budget_result r = why || apart ? BUDGET_UNDECIDED : budget_check(b, m);
 		if (r == BUDGET_HELD)
 			continue;
@@ -144,11 +144,11 @@ static void add_regressions(struct model *m, struct findings *f, size_t most)
 	}
 }
 
-struct findings findings_make(struct model *m, const struct options *opt)
+struct findings findings_make(struct model *m, const struct budgets *budgets, bool partial)
 {
-	struct findings f = {.budgets = opt->budgets.n};
-	size_t most = opt->budgets.n + 3 * m->sites.n + 2;
-	add_budgets(m, opt, &f, most);
+	struct findings f = {.budgets = budgets->n};
+	size_t most = budgets->n + 3 * m->sites.n + 2;
+	add_budgets(m, budgets, partial, &f, most);
 	add_verdicts(m, &f, most, RULE_UNREACHABLE);
 	add_verdicts(m, &f, most, RULE_GROWING);
 	add_regressions(m, &f, most);

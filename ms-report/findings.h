@@ -8,8 +8,6 @@
 #include "budget.h"
 #include "model.h"
 
-struct options;
-
 enum finding_rule {
 	RULE_BUDGET,
 	RULE_UNDECIDED,
@@ -38,6 +36,7 @@ struct findings {
 	size_t budgets; /* of all, how many the first two rules could be about */
 };
 
-struct findings findings_make(struct model *m, const struct options *opt);
+/* `partial`: budgets are decided on incomplete figures too. */
+struct findings findings_make(struct model *m, const struct budgets *budgets, bool partial);
 
 #endif

@@ -10,9 +10,7 @@
 #include "diff.h"
 #include "html_data.h"
 #include "names.h"
-#include "options.h"
 #include "page.h"
-#include "render.h"
 #include "words.h"
 
 #include "libcommon/base/json_writer.h"
@@ -116,22 +114,14 @@ static void put_who(struct page *p, struct out *o)
 	out_str(o, "</header>\n");
 }
 
-/* The first screen as text, for who has no script. */
-static void put_text(struct page *p, struct out *o)
+/* The first screen, for who has no script. */
+static void put_text(struct out *o, const char *text)
 {
-	struct page plain = *p;
-	struct out text = {.fd = -1};
-	struct options opt = {
-		.views = {VIEW_FIRST}, .view_count = 1, .limit = 20, .metric = METRIC_COUNT};
-	plain.style = (struct style){.width = 100, .ascii = p->style.ascii};
-	render(&plain, &opt, FORMAT_TEXT, &text);
-	out_char(&text, 0);
 	out_str(o,
 		"<noscript>\n<p>This page draws its charts with a script, which is part of it and "
 		"was not run. The same in words:</p>\n<pre>");
-	escape(o, text.v);
+	escape(o, text);
 	out_str(o, "</pre>\n</noscript>\n");
-	out_free(&text);
 }
 
 /* ---- data ---- */
@@ -215,13 +205,13 @@ static void put_data(struct page *p, struct out *o, enum metric metric, size_t l
 	out_free(&packed);
 }
 
-void html_report(struct page *p, struct out *o, enum metric metric, size_t limit)
+void html_report(struct page *p, struct out *o, const char *text, enum metric metric, size_t limit)
 {
 	struct out head = {.fd = -1};
 	put_head(&head, program(p));
 	put_who(p, &head);
 	out_str(&head, html_body);
-	put_text(p, &head);
+	put_text(&head, text);
 	out_str(&head, "<script type=\"application/octet-stream\" id=\"data\">");
 	out_put(o, head.v, head.n);
 	put_data(p, o, metric, limit, head.n + sizeof html_script + 100);

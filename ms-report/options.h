@@ -5,33 +5,13 @@
 #define REPORT_OPTIONS_H
 
 #include "budget.h"
-#include "links.h"
+#include "format.h"
+#include "page.h"
 #include "table.h"
 
 #include "libcommon/base/cli.h"
 
 struct ms_err;
-
-enum format {
-	FORMAT_TEXT,
-	FORMAT_MD,
-	FORMAT_JSON,
-	FORMAT_CSV,
-	FORMAT_FOLDED,
-	FORMAT_HTML,
-	FORMAT_SARIF,
-	FORMAT_JUNIT,
-	FORMAT_GITHUB,
-	FORMAT_PPROF, /* this and the following: see export.h */
-	FORMAT_SPEEDSCOPE,
-	FORMAT_GPROF2DOT,
-	FORMAT_MASSIF,
-	FORMAT_DHAT,
-	FORMAT_HEAPTRACK,
-	FORMAT_CALLGRIND,
-	FORMAT_CHROME_TRACE,
-	FORMAT_COUNT
-};
 
 enum view {
 	VIEW_FIRST, /* the first screen */
@@ -56,14 +36,8 @@ enum view {
 	VIEW_COUNT
 };
 
-struct output {
-	enum format format;
-	const char *path; /* NULL = standard output */
-};
-
 enum color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
-#define LIMIT_DEFAULT (SIZE_MAX - 1)
 #define OUTPUTS_MAX 16
 
 struct options {

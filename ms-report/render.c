@@ -300,13 +300,26 @@ static void folded(struct page *p, const struct options *opt, struct out *o)
 
 static void for_ci(struct page *p, const struct options *opt, enum format format, struct out *o)
 {
-	struct findings f = findings_make(p->m, opt);
+	struct findings f = findings_make(p->m, p->budgets, p->partial);
 	if (format == FORMAT_SARIF)
 		sarif_report(p, o, &f);
 	else if (format == FORMAT_JUNIT)
-		junit_report(p, o, &f, opt);
+		junit_report(p, o, &f);
 	else
 		github_report(p, o, &f, opt->limit == LIMIT_DEFAULT ? 10 : opt->limit);
+}
+
+static void html(struct page *p, const struct options *opt, struct out *o)
+{
+	struct page plain = *p;
+	const struct options first = {
+		.views = {VIEW_FIRST}, .view_count = 1, .limit = 20, .metric = METRIC_COUNT};
+	struct out text = {.fd = -1};
+	plain.style = (struct style){.width = 100, .ascii = p->style.ascii};
+	text_report(&plain, &first, &text);
+	out_char(&text, 0);
+	html_report(p, o, text.v, metric_of(p, opt), opt->limit);
+	out_free(&text);
 }
 
 int render_prepare(struct page *p, const struct options *opt, struct ms_err *err)
@@ -349,7 +362,7 @@ void render(struct page *p, const struct options *opt, enum format f, struct out
 		folded(p, opt, o);
 		break;
 	case FORMAT_HTML:
-		html_report(p, o, metric_of(p, opt), opt->limit);
+		html(p, opt, o);
 		break;
 	case FORMAT_SARIF:
 	case FORMAT_JUNIT:
@@ -357,7 +370,7 @@ void render(struct page *p, const struct options *opt, enum format f, struct out
 		for_ci(p, opt, f, o);
 		break;
 	default:
-		if (!export_write(p, opt, f, chosen_metric(p, opt), o))
+		if (!export_write(p, f, opt->metric, chosen_metric(p, opt), o))
 			text_report(p, opt, o);
 	}
 }

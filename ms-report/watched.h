@@ -8,7 +8,6 @@
 #include "table.h"
 
 struct ms_json;
-struct options;
 struct out;
 struct page;
 
