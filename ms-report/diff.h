@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * A comparison that ms-diff made: what changed, as arrays, and in each format.
+ * A comparison that ms-diff made: what changed, as arrays, and in words.
  */
 #ifndef REPORT_DIFF_H
 #define REPORT_DIFF_H
 
 #include "model.h"
-
-struct ms_json;
-struct out;
-struct page;
 
 /* A figure that is not known. Changes are signed. */
 #define DELTA_UNKNOWN INT64_MIN
@@ -131,15 +127,5 @@ const char *diff_rest(struct model *m);
 const char *diff_worth(struct model *m);
 /* How far runs of one build are apart at the peak: "noise +-0.3 %"; NULL with one run of each. */
 const char *diff_noise(struct model *m);
-
-/* ---- formats ---- */
-
-void diff_text(struct page *p, struct out *o, size_t limit);
-/* The hidden line that a comment for a pull request is known by, and the rest of it. */
-void diff_markdown_key(struct page *p, struct out *o);
-void diff_markdown(struct page *p, struct out *o, size_t limit);
-/* Object "diff" of the report. */
-void diff_json(struct model *m, struct ms_json *j, size_t limit);
-void diff_csv(struct model *m, struct out *o, size_t limit);
 
 #endif

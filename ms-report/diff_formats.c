@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * A comparison for programs: JSON and CSV.
  */
-#include "diff.h"
-
 #include "formats.h"
+
+#include "diff.h"
 #include "json_parts.h"
 #include "names.h"
 #include "out.h"
@@ -164,7 +164,7 @@ static void put_row(struct model *m, struct ms_json *j, const struct diff_row *x
 	ms_json_close(j, '}');
 }
 
-void diff_json(struct model *m, struct ms_json *j, size_t limit)
+void json_diff(struct model *m, struct ms_json *j, size_t limit)
 {
 	const struct diff *d = m->diff;
 	ms_json_open(j, "diff", '{');
@@ -239,7 +239,7 @@ static void csv_rest(struct out *o, const int64_t *delta, const char *what)
 	out_printf(o, ",%s,,,,,\r\n", what);
 }
 
-void diff_csv(struct model *m, struct out *o, size_t limit)
+void csv_diff(struct model *m, struct out *o, size_t limit)
 {
 	static const char *const sides[] = {"old", "new", "delta"};
 	const struct diff *d = m->diff;

@@ -2,11 +2,12 @@
  * A comparison as a comment for a pull request. Its first line is hidden and the same for every
  * comparison of one program, so that a bot finds the comment that it is to replace.
  */
-#include "diff.h"
+#include "diff_report.h"
 
 #include "budget.h"
+#include "diff.h"
 #include "diff_budget.h"
-#include "formats.h"
+#include "markdown.h"
 #include "out.h"
 #include "text.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * The first screen of a comparison.
  */
-#include "diff.h"
+#include "diff_report.h"
 
+#include "diff.h"
 #include "out.h"
 #include "text.h"
 

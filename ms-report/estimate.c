@@ -7,7 +7,6 @@
 #include "words.h"
 
 #include "libcommon/base/err.h"
-#include "libcommon/base/json_writer.h"
 #include "libcommon/base/units.h"
 
 #include <math.h>
@@ -235,26 +234,6 @@ const char *est_things(struct model *m, uint64_t n, const struct ms_spread *e, c
 	if (!e || n == UNKNOWN)
 		return say_things(m, n, one, many);
 	return ms_arena_printf(&m->arena, "%s %s", est_count(m, n, e), n == 1 ? one : many);
-}
-
-/* ---- for machines ---- */
-
-void est_json(struct ms_json *j, const struct estimates *e, const struct est_named *v, size_t n)
-{
-	if (!e)
-		return;
-	ms_json_open(j, "intervals", '{');
-	for (size_t i = 0; i < n; i++) {
-		uint64_t low, high;
-		if (v[i].value == UNKNOWN)
-			continue;
-		est_limits(v[i].value, &e->of[v[i].figure], &low, &high);
-		ms_json_open(j, v[i].name, '{');
-		ms_json_number(j, "low", low);
-		ms_json_number(j, "high", high);
-		ms_json_close(j, '}');
-	}
-	ms_json_close(j, '}');
 }
 
 /* ---- tables ---- */

@@ -11,7 +11,6 @@
 #include <stdint.h>
 
 struct cell;
-struct ms_json;
 struct model;
 struct ms_err;
 struct table;
@@ -48,13 +47,6 @@ const char *est_things(struct model *m, uint64_t n, const struct ms_spread *e, c
 
 /* The spread of a figure, or NULL. */
 const struct ms_spread *est_of(const struct estimates *e, enum est_figure figure);
-/* "intervals":{"live_bytes":{"low":1,"high":2},...}; nothing where `e` is NULL. */
-struct est_named {
-	const char *name;
-	enum est_figure figure;
-	uint64_t value;
-};
-void est_json(struct ms_json *j, const struct estimates *e, const struct est_named *v, size_t n);
 /* The limits of a figure that is known. */
 void est_limits(uint64_t value, const struct ms_spread *e, uint64_t *low, uint64_t *high);
 

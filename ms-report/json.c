@@ -31,14 +31,14 @@ static void total_intervals(struct ms_json *j, const struct totals *t, const str
 				      {"peak_blocks", EST_PEAK_BLOCKS, t->peak_blocks},
 				      {"unfreed_bytes", EST_END, t->unfreed_bytes},
 				      {"unfreed_blocks", EST_END_BLOCKS, t->unfreed_blocks}};
-	est_json(j, e, v, sizeof v / sizeof *v);
+	json_intervals(j, e, v, sizeof v / sizeof *v);
 }
 
 static void live_intervals(struct ms_json *j, struct live live, const struct estimates *e)
 {
 	const struct est_named v[] = {{"live_bytes", EST_AT, live.bytes},
 				      {"live_blocks", EST_AT_BLOCKS, live.blocks}};
-	est_json(j, e, v, sizeof v / sizeof *v);
+	json_intervals(j, e, v, sizeof v / sizeof *v);
 }
 
 static void put_process(struct model *m, struct ms_json *j, const char *key,
@@ -198,7 +198,7 @@ static void put_site(struct model *m, struct ms_json *j, const struct frames *f,
 		{"allocated_bytes", EST_ALLOCATED, s->allocated_bytes},
 		{"allocations", EST_ALLOCATIONS, s->allocations},
 		{"frees", EST_FREES, s->frees}};
-	est_json(j, s->est, intervals, sizeof intervals / sizeof *intervals);
+	json_intervals(j, s->est, intervals, sizeof intervals / sizeof *intervals);
 	ms_json_string(j, "verdict", s->verdict);
 	ms_json_string(j, "one_time", f->one_time[s - m->sites.v]);
 	uint64_t depth = 0, user = UNKNOWN;
@@ -273,7 +273,7 @@ static void put_threads(const struct model *m, struct ms_json *j)
 			{"allocated_bytes", EST_ALLOCATED, t->allocated_bytes},
 			{"live_bytes", EST_END, t->live.bytes},
 			{"live_blocks", EST_END_BLOCKS, t->live.blocks}};
-		est_json(j, t->est, intervals, sizeof intervals / sizeof *intervals);
+		json_intervals(j, t->est, intervals, sizeof intervals / sizeof *intervals);
 		ms_json_close(j, '}');
 	}
 	ms_json_close(j, ']');
@@ -309,9 +309,9 @@ void json_report(struct model *m, struct out *o, enum metric metric, size_t limi
 	ms_json_close(&j, ']');
 	put_threads(m, &j);
 	json_views(m, &j, views, view_count);
-	watched_json(m, &j);
+	json_skipped(m, &j);
 	if (m->diff)
-		diff_json(m, &j, limit);
+		json_diff(m, &j, limit);
 	ms_json_close(&j, '}');
 	out_char(o, '\n');
 }

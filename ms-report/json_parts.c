@@ -163,3 +163,22 @@ void json_views(struct model *m, struct ms_json *j, const struct json_view *v, s
 		put_view(m, j, &v[i]);
 	ms_json_close(j, ']');
 }
+
+void json_intervals(struct ms_json *j, const struct estimates *e, const struct est_named *v,
+		    size_t n)
+{
+	if (!e)
+		return;
+	ms_json_open(j, "intervals", '{');
+	for (size_t i = 0; i < n; i++) {
+		uint64_t low, high;
+		if (v[i].value == UNKNOWN)
+			continue;
+		est_limits(v[i].value, &e->of[v[i].figure], &low, &high);
+		ms_json_open(j, v[i].name, '{');
+		ms_json_number(j, "low", low);
+		ms_json_number(j, "high", high);
+		ms_json_close(j, '}');
+	}
+	ms_json_close(j, '}');
+}

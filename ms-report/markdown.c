@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Markdown for a pull request or a CI log: tables that GitHub and GitLab show.
  */
-#include "formats.h"
+#include "markdown.h"
 
 #include "beside.h"
 #include "diff.h"

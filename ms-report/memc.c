@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * JSON of regions: the layout of memc, and what our own has beside its tables.
  */
-#include "watched.h"
+#include "formats.h"
 
+#include "json_parts.h"
 #include "out.h"
+#include "watched.h"
 
 #include "libcommon/base/json_writer.h"
 #include "libcommon/base/err.h"
@@ -27,7 +29,7 @@ static uint64_t kb(uint64_t bytes)
 	return bytes == UNKNOWN ? 0 : bytes / 1024;
 }
 
-void watched_json(struct model *m, struct ms_json *j)
+void json_skipped(struct model *m, struct ms_json *j)
 {
 	struct ms_err ignored = {0};
 	if (m->watched != WATCHED_REGIONS)
@@ -164,7 +166,7 @@ static const char regions_sql[] =
 	" shared_clean_bytes, shared_dirty_bytes, private_clean_bytes, private_dirty_bytes,"
 	" swap_bytes FROM region ORDER BY snapshot, rowid";
 
-void watched_memc(struct model *m, struct out *o, bool at)
+void json_memc(struct model *m, struct out *o, bool at)
 {
 	struct ms_err ignored = {0}; /* the tables were checked when it was opened */
 	struct memc c = {.m = m, .j = out_json(o)};

@@ -4,12 +4,13 @@
 #include "render.h"
 
 #include "ci.h"
-#include "diff.h"
+#include "diff_report.h"
 #include "export.h"
 #include "formats.h"
 #include "growth.h"
 #include "heaps.h"
 #include "html.h"
+#include "markdown.h"
 #include "out.h"
 #include "sql.h"
 #include "text.h"
@@ -228,7 +229,7 @@ static void csv_report(struct page *p, const struct options *opt, struct out *o)
 	enum view v = opt->views[0];
 	size_t limit = limit_of(opt, FORMAT_CSV, v);
 	if (v == VIEW_FIRST && p->m->diff && !p->m->watched) {
-		diff_csv(p->m, o, limit);
+		csv_diff(p->m, o, limit);
 	} else if (v == VIEW_FIRST && p->m->watched) {
 		struct table t = make_table(
 			p, opt, p->m->watched == WATCHED_POLL ? VIEW_TIMELINE : VIEW_REGIONS,
@@ -261,7 +262,7 @@ static void json(struct page *p, const struct options *opt, struct out *o)
 							make_table(p, opt, v, limit)};
 	}
 	if (opt->memc)
-		watched_memc(p->m, o, opt->at != NULL);
+		json_memc(p->m, o, opt->at != NULL);
 	else
 		json_report(p->m, o, metric, limit, p->site, views, n);
 }

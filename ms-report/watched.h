@@ -7,10 +7,6 @@
 
 #include "table.h"
 
-struct ms_json;
-struct out;
-struct page;
-
 enum watched {
 	WATCHED_NOT, /* some process was recorded */
 	WATCHED_POLL,
@@ -39,12 +35,5 @@ struct table watched_skipped(struct model *m, size_t limit);
 /* The tables of the first screen, at most WATCHED_TABLES; how many. */
 #define WATCHED_TABLES 4
 size_t watched_first(struct model *m, size_t limit, struct table out[WATCHED_TABLES]);
-
-/* ---- JSON ---- */
-
-/* The key "skipped_processes", where ms-snap --all was run; else nothing. */
-void watched_json(struct model *m, struct ms_json *j);
-/* --layout=memc: one object for each time (only the moment of --at if `at`), a line each. */
-void watched_memc(struct model *m, struct out *o, bool at);
 
 #endif
