@@ -4,7 +4,7 @@
 #include "diff.h"
 
 #include "names.h"
-#include "words.h"
+#include "say.h"
 
 #include "libcommon/base/units.h"
 

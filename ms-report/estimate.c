@@ -3,22 +3,17 @@
  */
 #include "estimate.h"
 
-#include "table.h"
-#include "words.h"
+#include "model.h"
 
 #include "libcommon/base/err.h"
-#include "libcommon/base/units.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 const struct ms_spread *est_of(const struct estimates *e, enum est_figure figure)
 {
 	return e ? &e->of[figure] : NULL;
 }
-
-/* ---- reading ---- */
 
 static struct estimates *made(struct model *m, struct estimates **e)
 {
@@ -29,8 +24,7 @@ static struct estimates *made(struct model *m, struct estimates **e)
 	return *e;
 }
 
-/* The figure that a row of the whole run is about; EST_COUNT = none of ours. */
-static enum est_figure whole_run(const char *figure)
+enum est_figure est_figure_of(const char *figure)
 {
 	static const struct {
 		const char *name;
@@ -103,10 +97,10 @@ static void add_row(struct model *m, sqlite3_stmt *st)
 		add_live(m, e, m->snapshots.v[snapshot].label, blocks, &x);
 	else if (ids[1])
 		add_snapshot(m, &m->snapshots.v[snapshot], blocks, &x);
-	else if (whole_run(figure) != EST_COUNT)
-		add_to(m, e, whole_run(figure), &x);
-	if (!ids[1] && !ids[2] && !ids[3] && whole_run(figure) != EST_COUNT)
-		add_to(m, &m->est, whole_run(figure), &x);
+	else if (est_figure_of(figure) != EST_COUNT)
+		add_to(m, e, est_figure_of(figure), &x);
+	if (!ids[1] && !ids[2] && !ids[3] && est_figure_of(figure) != EST_COUNT)
+		add_to(m, &m->est, est_figure_of(figure), &x);
 }
 
 /* Where nothing that was recorded is live, something that was not may be. */
@@ -162,132 +156,7 @@ int estimates_read(struct model *m, struct ms_err *err)
 		       : ms_err_set(err, "cannot read the snapshot: %s", sqlite3_errmsg(m->db));
 }
 
-/* ---- for people ---- */
-
-/* Three digits are more than a sample gives. */
-static const char *short_count(char buf[MS_UNIT_BUF], uint64_t n)
-{
-	static const char units[] = " kMGTPE";
-	double v = (double)n;
-	size_t unit = 0;
-	if (n < 10000)
-		return ms_format_count(buf, n);
-	for (; v >= 999.5 && unit + 2 < sizeof units; unit++)
-		v /= 1000;
-	snprintf(buf, MS_UNIT_BUF, "%.*f %c", v < 9.995 ? 2 : v < 99.95 ? 1 : 0, v, units[unit]);
-	return buf;
-}
-
 void est_limits(uint64_t value, const struct ms_spread *e, uint64_t *low, uint64_t *high)
 {
 	ms_interval_whole(value, e, low, high);
-}
-
-/* "1.31 GiB (1.19-1.44)", "1.2 MiB (0 B-3.4 MiB)": the unit once where it is the same. */
-static const char *with_limits(struct model *m, const char *v, const char *low, const char *high)
-{
-	const char *u = strchr(v, ' '), *a = strchr(low, ' '), *b = strchr(high, ' ');
-	u = u ? u : "";
-	a = a ? a : "";
-	b = b ? b : "";
-	if (strcmp(low, v) == 0 && strcmp(high, v) == 0)
-		return ms_arena_strdup(&m->arena, v);
-	if (strcmp(u, b) == 0 && strcmp(a, b) == 0)
-		return ms_arena_printf(&m->arena, "%s (%.*s-%.*s)", v,
-				       (int)(strlen(low) - strlen(a)), low,
-				       (int)(strlen(high) - strlen(b)), high);
-	if (strcmp(a, b) == 0)
-		return ms_arena_printf(&m->arena, "%s (%.*s-%s)", v, (int)(strlen(low) - strlen(a)),
-				       low, high);
-	return ms_arena_printf(&m->arena, "%s (%s-%s)", v, low, high);
-}
-
-static const char *size_with_limits(struct model *m, uint64_t bytes, uint64_t low, uint64_t high)
-{
-	char v[MS_UNIT_BUF], a[MS_UNIT_BUF], b[MS_UNIT_BUF];
-	return with_limits(m, ms_format_size(v, bytes), ms_format_size(a, low),
-			   ms_format_size(b, high));
-}
-
-const char *est_size(struct model *m, uint64_t bytes, const struct ms_spread *e)
-{
-	if (!e || bytes == UNKNOWN)
-		return say_size(m, bytes);
-	uint64_t low, high;
-	est_limits(bytes, e, &low, &high);
-	return size_with_limits(m, bytes, low, high);
-}
-
-const char *est_count(struct model *m, uint64_t n, const struct ms_spread *e)
-{
-	char v[MS_UNIT_BUF], a[MS_UNIT_BUF], b[MS_UNIT_BUF];
-	if (!e || n == UNKNOWN)
-		return say_count(m, n);
-	uint64_t low, high;
-	est_limits(n, e, &low, &high);
-	return with_limits(m, short_count(v, n), short_count(a, low), short_count(b, high));
-}
-
-const char *est_things(struct model *m, uint64_t n, const struct ms_spread *e, const char *one,
-		       const char *many)
-{
-	if (!e || n == UNKNOWN)
-		return say_things(m, n, one, many);
-	return ms_arena_printf(&m->arena, "%s %s", est_count(m, n, e), n == 1 ? one : many);
-}
-
-/* ---- tables ---- */
-
-void est_cell_add(struct model *m, struct cell *to, const struct ms_spread *e)
-{
-	if (!e)
-		return;
-	struct ms_spread *sum = ms_arena_alloc(&m->arena, sizeof *sum);
-	*sum = *e;
-	if (to->e)
-		ms_spread_add(sum, to->e);
-	to->e = sum;
-}
-
-void est_cells(struct model *m, const struct table *t, struct cell *cells,
-	       const struct estimates *e)
-{
-	for (size_t c = 0; e && c < t->column_count; c++) {
-		const char *name = t->columns[c].name;
-		enum est_figure f =
-			name && column_is_number(&t->columns[c]) ? whole_run(name) : EST_COUNT;
-		if (f == EST_COUNT || cells[c].n == UNKNOWN)
-			continue;
-		if (t->at && strncmp(name, "live_", 5) == 0)
-			f += EST_AT - EST_END;
-		est_cell_add(m, &cells[c], &e->of[f]);
-	}
-}
-
-bool est_cell_limits(const struct cell *x, uint64_t *low, uint64_t *high)
-{
-	if (x->n == UNKNOWN || (!x->e && !x->limits))
-		return false;
-	if (x->e) {
-		est_limits(x->n, x->e, low, high);
-	} else {
-		*low = x->limits[0];
-		*high = x->limits[1];
-	}
-	return true;
-}
-
-const char *est_cell_size(struct model *m, const struct cell *x)
-{
-	uint64_t low, high;
-	return est_cell_limits(x, &low, &high) ? size_with_limits(m, x->n, low, high)
-					       : say_size(m, x->n);
-}
-
-bool est_column(const struct table *t, size_t column)
-{
-	for (size_t i = 0; i < t->n; i++)
-		if (t->rows[i].cells[column].e || t->rows[i].cells[column].limits)
-			return true;
-	return false;
 }

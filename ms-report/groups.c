@@ -6,7 +6,7 @@
 
 #include "beside.h"
 #include "names.h"
-#include "words.h"
+#include "say.h"
 
 #include <stdlib.h>
 #include <string.h>

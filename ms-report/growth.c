@@ -5,7 +5,7 @@
 
 #include "names.h"
 #include "watched.h"
-#include "words.h"
+#include "say.h"
 
 #include "libcommon/base/err.h"
 

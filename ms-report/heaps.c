@@ -3,7 +3,7 @@
  */
 #include "heaps.h"
 
-#include "words.h"
+#include "say.h"
 
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"

@@ -6,7 +6,7 @@
 #include "model_rows.h"
 
 #include "names.h"
-#include "words.h"
+#include "say.h"
 
 #include "libcommon/base/json_writer.h"
 

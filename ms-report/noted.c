@@ -5,7 +5,7 @@
 
 #include "model.h"
 #include "names.h"
-#include "words.h"
+#include "say.h"
 
 #include "libcommon/base/arena.h"
 #include "libcommon/snapshot/snapshot.h"

@@ -4,7 +4,7 @@
 #include "table.h"
 
 #include "names.h"
-#include "words.h"
+#include "say.h"
 
 #include "libcommon/base/err.h"
 

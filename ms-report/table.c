@@ -3,10 +3,68 @@
  */
 #include "table.h"
 
-#include "words.h"
+#include "say.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- estimates ---- */
+
+void est_cell_add(struct model *m, struct cell *to, const struct ms_spread *e)
+{
+	if (!e)
+		return;
+	struct ms_spread *sum = ms_arena_alloc(&m->arena, sizeof *sum);
+	*sum = *e;
+	if (to->e)
+		ms_spread_add(sum, to->e);
+	to->e = sum;
+}
+
+void est_cells(struct model *m, const struct table *t, struct cell *cells,
+	       const struct estimates *e)
+{
+	for (size_t c = 0; e && c < t->column_count; c++) {
+		const char *name = t->columns[c].name;
+		enum est_figure f =
+			name && column_is_number(&t->columns[c]) ? est_figure_of(name) : EST_COUNT;
+		if (f == EST_COUNT || cells[c].n == UNKNOWN)
+			continue;
+		if (t->at && strncmp(name, "live_", 5) == 0)
+			f += EST_AT - EST_END;
+		est_cell_add(m, &cells[c], &e->of[f]);
+	}
+}
+
+bool est_cell_limits(const struct cell *x, uint64_t *low, uint64_t *high)
+{
+	if (x->n == UNKNOWN || (!x->e && !x->limits))
+		return false;
+	if (x->e) {
+		est_limits(x->n, x->e, low, high);
+	} else {
+		*low = x->limits[0];
+		*high = x->limits[1];
+	}
+	return true;
+}
+
+const char *est_cell_size(struct model *m, const struct cell *x)
+{
+	uint64_t low, high;
+	return est_cell_limits(x, &low, &high) ? say_size_limits(m, x->n, low, high)
+					       : say_size(m, x->n);
+}
+
+bool est_column(const struct table *t, size_t column)
+{
+	for (size_t i = 0; i < t->n; i++)
+		if (t->rows[i].cells[column].e || t->rows[i].cells[column].limits)
+			return true;
+	return false;
+}
+
+/* ---- building ---- */
 
 struct row *table_row(struct model *m, struct table *t, size_t most)
 {

@@ -77,6 +77,19 @@ void table_finish(struct model *m, struct table *t, int64_t column, size_t limit
  * what was counted by thread, process or time stays whole. */
 const char *table_unfiltered(struct model *m, const char *title);
 
+/* Gives the cells of a row whose columns are estimated figures, by their names, their spreads; adds
+ * to those that have one already. */
+void est_cells(struct model *m, const struct table *t, struct cell *cells,
+	       const struct estimates *e);
+/* Adds a spread to that of a cell. */
+void est_cell_add(struct model *m, struct cell *to, const struct ms_spread *e);
+/* A cell of bytes for people. */
+const char *est_cell_size(struct model *m, const struct cell *x);
+/* Its interval; false: it is exact, or not known. */
+bool est_cell_limits(const struct cell *x, uint64_t *low, uint64_t *high);
+/* Has any cell of a column an interval? */
+bool est_column(const struct table *t, size_t column);
+
 /* A range of sizes, both ends in it: "64 B", "1.0 KiB to 2.0 KiB". */
 const char *table_size_range(struct model *m, uint64_t low, uint64_t high);
 /* Sets the cells of column `bar`, a CELL_BAR, from those of column `value`. */

@@ -7,7 +7,7 @@
 
 #include "libcommon/base/err.h"
 #include "model.h"
-#include "words.h"
+#include "say.h"
 
 static uint64_t column(sqlite3_stmt *st, int i)
 {

@@ -4,7 +4,7 @@
 #include "table.h"
 
 #include "spark.h"
-#include "words.h"
+#include "say.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  */
 #include "watched.h"
 
-#include "words.h"
+#include "say.h"
 
 #include "libcommon/base/err.h"
 #include "libcommon/base/units.h"

@@ -5,7 +5,6 @@
 #include "words.h"
 
 #include "diff.h"
-#include "estimate.h"
 #include "gaps.h"
 #include "heaps.h"
 #include "images.h"
@@ -18,94 +17,13 @@
 
 #include "libcommon/base/err.h"
 #include "libcommon/snapshot/snapshot.h"
-#include "libcommon/base/units.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 static bool positive(uint64_t v)
 {
 	return v != UNKNOWN && v > 0;
-}
-
-const char *say_unknown(const struct model *m)
-{
-	const struct quality *q = &m->quality;
-	const struct {
-		bool holds;
-		const char *words;
-	} reasons[] = {
-		{positive(q->sampled_bytes), "n/a (sampled)"},
-		{positive(q->events_lost), "n/a (lost events)"},
-		{positive(q->damaged_bytes) || positive(q->damaged_places), "n/a (damaged)"},
-		{positive(m->gaps.dropped_until_ns), "n/a (dropped events)"},
-		{positive(m->gaps.paused_ns), "n/a (paused)"},
-		{m->part, "n/a (read in part)"},
-	};
-	for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
-		if (reasons[i].holds)
-			return reasons[i].words;
-	return "n/a";
-}
-
-const char *say_size(struct model *m, uint64_t bytes)
-{
-	char buf[MS_UNIT_BUF];
-	return bytes == UNKNOWN ? say_unknown(m)
-				: ms_arena_strdup(&m->arena, ms_format_size(buf, bytes));
-}
-
-const char *say_count(struct model *m, uint64_t n)
-{
-	char buf[MS_UNIT_BUF];
-	return n == UNKNOWN ? say_unknown(m) : ms_arena_strdup(&m->arena, ms_format_count(buf, n));
-}
-
-const char *say_time(struct model *m, uint64_t ns)
-{
-	char buf[MS_UNIT_BUF];
-	return ns == UNKNOWN ? say_unknown(m)
-			     : ms_arena_strdup(&m->arena, ms_format_duration(buf, ns));
-}
-
-const char *say_share(struct model *m, uint64_t a, uint64_t b)
-{
-	if (a == UNKNOWN || b == UNKNOWN)
-		return say_unknown(m);
-	if (b == 0)
-		return "n/a";
-	double v = (double)a * 100 / (double)b;
-	return a == 0     ? "0 %"
-	       : v < 0.05 ? "<0.1 %"
-			  : ms_arena_printf(&m->arena, v < 9.95 ? "%.1f %%" : "%.0f %%", v);
-}
-
-const char *say_things(struct model *m, uint64_t n, const char *one, const char *many)
-{
-	return ms_arena_printf(&m->arena, "%s %s", say_count(m, n), n == 1 ? one : many);
-}
-
-const char *say_date(struct model *m, uint64_t ns, bool iso)
-{
-	time_t t = (time_t)(ns / 1000000000);
-	struct tm tm;
-	if (ns == UNKNOWN || !gmtime_r(&t, &tm))
-		return NULL;
-	char buf[64];
-	strftime(buf, sizeof buf, iso ? "%Y-%m-%dT%H:%M:%S" : "%Y-%m-%d %H:%M:%S UTC", &tm);
-	return iso ? ms_arena_printf(&m->arena, "%s.%09lluZ", buf,
-				     (unsigned long long)(ns % 1000000000))
-		   : ms_arena_strdup(&m->arena, buf);
-}
-
-const char *say_moment(struct model *m, const struct style *st)
-{
-	if (strcmp(m->at_label, "end") == 0)
-		return m->quality.growing ? "the end so far" : "the end";
-	if (strcmp(m->at_label, "peak") == 0 || strcmp(m->at_label, "start") == 0)
-		return ms_arena_printf(&m->arena, "the %s", m->at_label);
-	return name_clean(&m->arena, m->at_label, st->ascii);
 }
 
 size_t command_arguments(struct model *m, const struct process *p, const char ***out)
@@ -133,12 +51,6 @@ size_t command_arguments(struct model *m, const struct process *p, const char **
 	memcpy(*out, a.v, a.n * sizeof *a.v);
 	free(a.v);
 	return a.n;
-}
-
-static void add(struct words *w, const char *s)
-{
-	if (w->n < WORDS_MAX)
-		w->v[w->n++] = s;
 }
 
 #define SAY(...) ms_arena_printf(&m->arena, __VA_ARGS__)
@@ -176,33 +88,36 @@ struct words words_who(struct model *m, const struct style *st)
 	struct words w = {0};
 	const struct process *p = &m->processes.v[0];
 	if (m->watched == WATCHED_REGIONS && m->processes.n > 1) {
-		add(&w, SAY("%s on %s", say_things(m, m->processes.n, "process", "processes"),
-			    p->host ? name_clean(&m->arena, p->host, st->ascii) : "?"));
-		add(&w, say_date(m, p->started_ns, false));
+		words_add(&w, SAY("%s on %s", say_things(m, m->processes.n, "process", "processes"),
+				  p->host ? name_clean(&m->arena, p->host, st->ascii) : "?"));
+		words_add(&w, say_date(m, p->started_ns, false));
 		w.n -= !w.v[w.n - 1];
 		return w;
 	}
-	add(&w, name_cut(&m->arena, command_line(m, p, st), st->full_names ? 4096 : 60, st->ascii));
+	words_add(&w, name_cut(&m->arena, command_line(m, p, st), st->full_names ? 4096 : 60,
+			       st->ascii));
 	const char *host = p->host ? name_clean(&m->arena, p->host, st->ascii) : NULL;
 	const char *pid = p->pid == UNKNOWN ? "" : SAY("pid %llu", (unsigned long long)p->pid);
 	size_t more = m->processes.n - m->images - 1;
 	if (more)
 		pid = SAY("%s and %s", pid, say_things(m, more, "more process", "more processes"));
-	add(&w, host ? SAY("%s on %s", pid, host) : pid);
+	words_add(&w, host ? SAY("%s on %s", pid, host) : pid);
 	const char *date = say_date(m, p->started_ns, false);
 	if (date)
-		add(&w, date);
+		words_add(&w, date);
 	if (m->watched == WATCHED_REGIONS) /* of its run nothing is known */
 		return w;
 	const struct process *last = images_last(m, p);
 	uint64_t ran = figure_sub(figure_add(last->duration_ns, last->offset_ns), p->offset_ns);
 	if (ran != UNKNOWN)
-		add(&w, SAY("ran %s", say_time(m, ran)));
+		words_add(&w, SAY("ran %s", say_time(m, ran)));
 	if (m->images && more)
-		add(&w, SAY("%s replaced by exec", say_things(m, m->images, "image", "images")));
+		words_add(&w,
+			  SAY("%s replaced by exec", say_things(m, m->images, "image", "images")));
 	else if (m->images)
-		add(&w, SAY("%s images, one after another (exec)", say_count(m, m->processes.n)));
-	add(&w, how_it_ended(m, last));
+		words_add(&w,
+			  SAY("%s images, one after another (exec)", say_count(m, m->processes.n)));
+	words_add(&w, how_it_ended(m, last));
 	return w;
 }
 
@@ -211,22 +126,24 @@ static void quality_details(struct model *m, struct words *w)
 {
 	const struct quality *q = &m->quality;
 	if (positive(q->stacks_truncated))
-		add(w, SAY("%s whose callers were not found",
-			   say_things(m, q->stacks_truncated, "stack", "stacks")));
+		words_add(w, SAY("%s whose callers were not found",
+				 say_things(m, q->stacks_truncated, "stack", "stacks")));
 	if (positive(q->stacks_not_taken))
-		add(w, SAY("%s not taken", say_things(m, q->stacks_not_taken, "stack", "stacks")));
+		words_add(w, SAY("%s not taken",
+				 say_things(m, q->stacks_not_taken, "stack", "stacks")));
 	if (positive(q->events_late))
-		add(w, SAY("%s out of order", say_things(m, q->events_late, "event", "events")));
+		words_add(w, SAY("%s out of order",
+				 say_things(m, q->events_late, "event", "events")));
 	if (positive(q->attached) && !m->watched)
 		before_words(m, w);
 	if (positive(q->inferred_frees))
-		add(w, SAY("%s inferred", say_things(m, q->inferred_frees, "free", "frees")));
+		words_add(w, SAY("%s inferred", say_things(m, q->inferred_frees, "free", "frees")));
 	uint64_t unknown = gaps_unexplained(m, q->unknown_frees);
 	if (positive(unknown))
-		add(w, SAY("%s of unknown blocks", say_things(m, unknown, "free", "frees")));
+		words_add(w, SAY("%s of unknown blocks", say_things(m, unknown, "free", "frees")));
 	const char *hooks = heaps_missing(m);
 	if (hooks)
-		add(w, SAY("no module had %s", hooks));
+		words_add(w, SAY("no module had %s", hooks));
 	gaps_words(m, w);
 	inherited_words(m, w);
 	uint64_t children = 0;
@@ -234,8 +151,8 @@ static void quality_details(struct model *m, struct words *w)
 		if (positive(m->processes.v[i].children_not_recorded))
 			children += m->processes.v[i].children_not_recorded;
 	if (children)
-		add(w, SAY("%s not recorded",
-			   say_things(m, children, "forked child", "forked children")));
+		words_add(w, SAY("%s not recorded",
+				 say_things(m, children, "forked child", "forked children")));
 }
 
 /* Of a span, or read from a checkpoint on. */
@@ -257,38 +174,39 @@ struct words words_quality(struct model *m)
 {
 	struct words w = {0};
 	const struct quality *q = &m->quality;
-	add(&w, !q->complete ? "INCOMPLETE, see above"
-		: q->growing
-			? SAY("still being recorded, figures up to %s", say_time(m, m->duration_ns))
-			: "complete");
+	words_add(&w, !q->complete ? "INCOMPLETE, see above"
+		      : q->growing ? SAY("still being recorded, figures up to %s",
+					 say_time(m, m->duration_ns))
+				   : "complete");
 	if (positive(q->sampled_bytes))
-		add(&w, SAY("sampled every %s on average: figures are estimates, with 95 %% "
-			    "intervals",
-			    say_size(m, q->sampled_bytes)));
+		words_add(&w, SAY("sampled every %s on average: figures are estimates, with 95 %% "
+				  "intervals",
+				  say_size(m, q->sampled_bytes)));
 	else if (positive(q->events_lost))
-		add(&w, SAY("%s LOST", say_things(m, q->events_lost, "event", "events")));
+		words_add(&w, SAY("%s LOST", say_things(m, q->events_lost, "event", "events")));
 	else if (m->watched)
-		add(&w, "what /proc said: allocations were not recorded");
+		words_add(&w, "what /proc said: allocations were not recorded");
 	else if (q->complete)
-		add(&w, positive(m->gaps.paused_ns)        ? "every event outside the pauses"
-			: positive(m->gaps.dropped_events) ? "every event counted"
-							   : "every event");
+		words_add(&w, positive(m->gaps.paused_ns)        ? "every event outside the pauses"
+			      : positive(m->gaps.dropped_events) ? "every event counted"
+								 : "every event");
 	if (q->stacks_cut != UNKNOWN)
-		add(&w, SAY("%s cut", say_things(m, q->stacks_cut, "stack", "stacks")));
+		words_add(&w, SAY("%s cut", say_things(m, q->stacks_cut, "stack", "stacks")));
 	if (m->part && counted(m))
-		add(&w, counted(m));
+		words_add(&w, counted(m));
 	if (noted_cut(m))
-		add(&w, noted_cut(m));
+		words_add(&w, noted_cut(m));
 	quality_details(m, &w);
 	if (m->frames_nameless)
-		add(&w,
-		    SAY("%s in %u of %s nameless: ms-report --modules",
-			say_things(m, m->frames_nameless, "frame", "frames"), m->modules_nameless,
-			say_things(m, m->modules_used, "module", "modules")));
+		words_add(&w, SAY("%s in %u of %s nameless: ms-report --modules",
+				  say_things(m, m->frames_nameless, "frame", "frames"),
+				  m->modules_nameless,
+				  say_things(m, m->modules_used, "module", "modules")));
 	if (m->modules_unsound)
-		add(&w, SAY("%s with debug information that cannot be used, or not all of it: "
-			    "ms-report --modules",
-			    say_things(m, m->modules_unsound, "module", "modules")));
+		words_add(&w,
+			  SAY("%s with debug information that cannot be used, or not all of it: "
+			      "ms-report --modules",
+			      say_things(m, m->modules_unsound, "module", "modules")));
 	return w;
 }
 
