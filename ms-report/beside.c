@@ -97,14 +97,6 @@ const char *beside_words(struct model *m, const char *label)
 
 /* ---- where blocks were freed ---- */
 
-static uint64_t figure_in(sqlite3_stmt *st, int column)
-{
-	int64_t v = sqlite3_column_type(st, column) == SQLITE_INTEGER
-			    ? sqlite3_column_int64(st, column)
-			    : -1;
-	return v < 0 ? UNKNOWN : (uint64_t)v;
-}
-
 size_t model_site_frees(struct model *m, const struct site *s, struct site_free **out)
 {
 	struct ms_err ignored = {0};

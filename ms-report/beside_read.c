@@ -8,14 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t figure_in(sqlite3_stmt *st, int column)
-{
-	int64_t v = sqlite3_column_type(st, column) == SQLITE_INTEGER
-			    ? sqlite3_column_int64(st, column)
-			    : -1;
-	return v < 0 ? UNKNOWN : (uint64_t)v;
-}
-
 #define INDEX(a, st, column)                                                                       \
 	model_index((a).v, (a).n, sizeof *(a).v, sqlite3_column_int64(st, column))
 

@@ -5,10 +5,7 @@
 
 #include "beside.h"
 #include "diff.h"
-#include "gaps.h"
 #include "images.h"
-#include "before.h"
-#include "inherited.h"
 
 #include "figures.h"
 #include "json_parts.h"
@@ -81,6 +78,28 @@ static void put_process(struct model *m, struct ms_json *j, const char *key,
 	ms_json_close(j, '}');
 }
 
+static void put_unrecorded(const struct model *m, struct ms_json *j)
+{
+	const struct gaps *g = &m->gaps;
+	const struct inherited *i = &m->inherited;
+	const struct before *b = &m->before;
+	ms_json_number(j, "paused_ns", g->paused_ns);
+	ms_json_number(j, "paused_allocations", g->paused_allocations);
+	ms_json_number(j, "started_late_ns", g->started_late_ns);
+	ms_json_number(j, "dropped_events", g->dropped_events);
+	ms_json_number(j, "dropped_until_ns", g->dropped_until_ns);
+	ms_json_number(j, "inherited_blocks", i->blocks);
+	ms_json_number(j, "inherited_bytes", i->bytes);
+	ms_json_number(j, "inherited_frees", i->frees);
+	ms_json_number(j, "inherited_freed_bytes", i->freed_bytes);
+	ms_json_string(j, "before", b->state);
+	ms_json_number(j, "before_blocks", b->state ? b->blocks : UNKNOWN);
+	ms_json_number(j, "before_bytes", b->state ? b->bytes : UNKNOWN);
+	ms_json_number(j, "before_largest", b->state ? b->largest : UNKNOWN);
+	ms_json_number(j, "before_frees", b->state ? b->frees : UNKNOWN);
+	ms_json_number(j, "before_freed_bytes", b->state ? b->freed_bytes : UNKNOWN);
+}
+
 static void put_quality(struct model *m, struct ms_json *j)
 {
 	const struct quality *q = &m->quality;
@@ -101,9 +120,7 @@ static void put_quality(struct model *m, struct ms_json *j)
 	ms_json_number(j, "unknown_frees", q->unknown_frees);
 	ms_json_number(j, "damaged_bytes", q->damaged_bytes);
 	ms_json_number(j, "frames_without_symbol", q->frames_without_symbol);
-	gaps_json(m, j);
-	inherited_json(m, j);
-	before_json(m, j);
+	put_unrecorded(m, j);
 	ms_json_string(j, "cut", noted_cut_of(m, NONE));
 	ms_json_number(j, "from_ns", m->from_ns);
 	ms_json_number(j, "to_ns", m->to_ns);

@@ -5,10 +5,8 @@
 
 #include "beside.h"
 #include "diff.h"
-#include "gaps.h"
 #include "images.h"
-#include "before.h"
-#include "inherited.h"
+#include "unrecorded.h"
 #include "verdicts.h"
 #include "watched.h"
 
@@ -35,6 +33,14 @@ void live_add(struct live *to, struct live l)
 {
 	to->bytes = figure_add(to->bytes, l.bytes);
 	to->blocks = figure_add(to->blocks, l.blocks);
+}
+
+uint64_t figure_in(sqlite3_stmt *st, int column)
+{
+	int64_t v = sqlite3_column_type(st, column) == SQLITE_INTEGER
+			    ? sqlite3_column_int64(st, column)
+			    : -1;
+	return v < 0 ? UNKNOWN : (uint64_t)v;
 }
 
 /* Labels that the database has, each once, for a message. */
@@ -217,8 +223,7 @@ int model_load(struct model *m, sqlite3 *db, const char *at, struct ms_err *err)
 		return -1;
 	if (m->processes.n == 0)
 		return ms_err_set(err, "this snapshot holds no process");
-	if (gaps_read(m, err) != 0 || inherited_read(m, err) != 0 || before_read(m, err) != 0 ||
-	    beside_read(m, err) != 0 || estimates_read(m, err) != 0)
+	if (unrecorded_read(m, err) != 0 || beside_read(m, err) != 0 || estimates_read(m, err) != 0)
 		return -1;
 	uint64_t unused = UNKNOWN;
 	m->end = sum_moment(m, "end", &unused);

@@ -24,6 +24,8 @@ struct ms_err;
 uint64_t figure_add(uint64_t a, uint64_t b);
 /* a - b, 0 when b is larger; unknown if either is. */
 uint64_t figure_sub(uint64_t a, uint64_t b);
+/* A column of the current row; what is not a number that counts something is not known. */
+uint64_t figure_in(sqlite3_stmt *st, int column);
 
 struct module {
 	int64_t id;

@@ -9,15 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A column as a figure: what is not a number that counts something is not known. */
-static uint64_t number(sqlite3_stmt *st, int column)
-{
-	if (sqlite3_column_type(st, column) != SQLITE_INTEGER)
-		return UNKNOWN;
-	int64_t v = sqlite3_column_int64(st, column);
-	return v < 0 ? UNKNOWN : (uint64_t)v;
-}
-
 /* Prepares a query about site ?1; NULL when that is not to be had. */
 static sqlite3_stmt *ask(struct model *m, const char *sql, const struct site *s)
 {
@@ -59,10 +50,11 @@ size_t model_site_threads(struct model *m, const struct site *s, struct site_thr
 	while (st && sqlite3_step(st) == SQLITE_ROW) {
 		const struct thread *t = thread_of(m, sqlite3_column_int64(st, 0));
 		if (t)
-			*MS_PUSH(&a) = (struct site_thread){.thread = t,
-							    .allocations = number(st, 1),
-							    .allocated_bytes = number(st, 2),
-							    .live = {number(st, 3), number(st, 4)}};
+			*MS_PUSH(&a) =
+				(struct site_thread){.thread = t,
+						     .allocations = figure_in(st, 1),
+						     .allocated_bytes = figure_in(st, 2),
+						     .live = {figure_in(st, 3), figure_in(st, 4)}};
 	}
 	sqlite3_finalize(st);
 	/* how sure these are nobody noted */
@@ -79,13 +71,13 @@ static size_t read_sizes(struct model *m, sqlite3_stmt *st, struct size_class **
 		size_t n, cap;
 	} a = {0};
 	while (st && sqlite3_step(st) == SQLITE_ROW)
-		*MS_PUSH(&a) = (struct size_class){.low = number(st, 0),
-						   .high = number(st, 1),
-						   .allocations = number(st, 2),
-						   .allocated_bytes = number(st, 3),
-						   .temporary = number(st, 4),
-						   .peak = {number(st, 5), number(st, 6)},
-						   .live = {number(st, 7), number(st, 8)}};
+		*MS_PUSH(&a) = (struct size_class){.low = figure_in(st, 0),
+						   .high = figure_in(st, 1),
+						   .allocations = figure_in(st, 2),
+						   .allocated_bytes = figure_in(st, 3),
+						   .temporary = figure_in(st, 4),
+						   .peak = {figure_in(st, 5), figure_in(st, 6)},
+						   .live = {figure_in(st, 7), figure_in(st, 8)}};
 	sqlite3_finalize(st);
 	KEEP_ARRAY(m, &a, out);
 	return a.n;
@@ -130,7 +122,8 @@ size_t model_site_lifetimes(struct model *m, const struct site *s, const char *u
 	if (st)
 		sqlite3_bind_text(st, 2, unit, -1, SQLITE_STATIC);
 	while (st && sqlite3_step(st) == SQLITE_ROW)
-		*MS_PUSH(&a) = (struct lifetime){number(st, 0), number(st, 1), number(st, 2)};
+		*MS_PUSH(&a) =
+			(struct lifetime){figure_in(st, 0), figure_in(st, 1), figure_in(st, 2)};
 	sqlite3_finalize(st);
 	KEEP_ARRAY(m, &a, out);
 	return a.n;

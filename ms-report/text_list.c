@@ -11,8 +11,8 @@
 #include "text.h"
 
 #include "beside.h"
-#include "gaps.h"
 #include "out.h"
+#include "unrecorded_words.h"
 #include "verdicts.h"
 
 #include <string.h>
@@ -285,7 +285,7 @@ static const char *list_name(struct page *p, const struct list *l)
 	struct model *m = p->m;
 	struct ms_arena *a = &m->arena;
 	bool end = strcmp(m->at_label, "end") == 0;
-	const char *later = gaps_peak(m);
+	const char *later = unrecorded_peak(m);
 	switch (l->metric) {
 	case METRIC_UNREACHABLE:
 		return "UNREACHABLE AT THE END, nothing points to these";

@@ -5,14 +5,13 @@
 #include "words.h"
 
 #include "diff.h"
-#include "gaps.h"
 #include "heaps.h"
 #include "images.h"
-#include "before.h"
-#include "inherited.h"
 
 #include "names.h"
 #include "noted.h"
+#include "unrecorded.h"
+#include "unrecorded_words.h"
 #include "watched.h"
 
 #include "libcommon/base/err.h"
@@ -135,17 +134,16 @@ static void quality_details(struct model *m, struct words *w)
 		words_add(w, SAY("%s out of order",
 				 say_things(m, q->events_late, "event", "events")));
 	if (positive(q->attached) && !m->watched)
-		before_words(m, w);
+		unrecorded_before(m, w);
 	if (positive(q->inferred_frees))
 		words_add(w, SAY("%s inferred", say_things(m, q->inferred_frees, "free", "frees")));
-	uint64_t unknown = gaps_unexplained(m, q->unknown_frees);
+	uint64_t unknown = unrecorded_frees(m, q->unknown_frees);
 	if (positive(unknown))
 		words_add(w, SAY("%s of unknown blocks", say_things(m, unknown, "free", "frees")));
 	const char *hooks = heaps_missing(m);
 	if (hooks)
 		words_add(w, SAY("no module had %s", hooks));
-	gaps_words(m, w);
-	inherited_words(m, w);
+	unrecorded_words(m, w);
 	uint64_t children = 0;
 	for (size_t i = 0; i < m->processes.n; i++)
 		if (positive(m->processes.v[i].children_not_recorded))

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT
+ * What the figures do not have in them, in words.
+ */
+#include "unrecorded_words.h"
+
+#include "names.h"
+
+#include <string.h>
+
+#define SAY(...) ms_arena_printf(&m->arena, __VA_ARGS__)
+
+static bool positive(uint64_t v)
+{
+	return v != UNKNOWN && v > 0;
+}
+
+void unrecorded_before(struct model *m, struct words *w)
+{
+	const struct before *b = &m->before;
+	const char *why = b->why ? SAY(" (%s)", name_clean(&m->arena, b->why, true)) : "";
+	if (!b->state) {
+		words_add(w, "attached in mid-run: what was allocated before is not in it");
+		return;
+	}
+	if (b->blocks == UNKNOWN || b->bytes == UNKNOWN) {
+		words_add(
+			w,
+			SAY("attached in mid-run: what was allocated before is not in it, and not "
+			    "known%s",
+			    why));
+		return;
+	}
+	const char *since = b->frees == UNKNOWN || b->freed_bytes == UNKNOWN
+				    ? ""
+				    : SAY("; %s with %s of them freed since",
+					  say_count(m, b->frees), say_size(m, b->freed_bytes));
+	words_add(w, SAY("attached in mid-run: %s%s with %s from before are not in it%s%s",
+			 strcmp(b->state, "part") ? "" : "at least ",
+			 say_things(m, b->blocks, "block", "blocks"), say_size(m, b->bytes), since,
+			 why));
+}
+
+static void gaps(struct model *m, struct words *w)
+{
+	const struct gaps *g = &m->gaps;
+	const char *not_recorded =
+		positive(g->paused_allocations)
+			? SAY(": %s not recorded",
+			      say_things(m, g->paused_allocations, "allocation", "allocations"))
+			: "";
+	if (positive(g->started_late_ns))
+		words_add(w, SAY("recording began %s after the start%s",
+				 say_time(m, g->started_late_ns),
+				 positive(g->paused_ns) ? "" : not_recorded));
+	if (positive(g->paused_ns))
+		words_add(w, SAY("paused %s%s", say_time(m, g->paused_ns), not_recorded));
+	if (positive(g->dropped_until_ns) && g->last)
+		words_add(w,
+			  SAY("every event since %s kept (--keep=last), before only what was live "
+			      "then: totals are of the whole run, ms-snap --from %.4fs has figures "
+			      "since",
+			      say_time(m, g->dropped_until_ns), (double)g->dropped_until_ns / 1e9));
+	else if (positive(g->dropped_until_ns))
+		words_add(
+			w,
+			SAY("events before %s dropped (--keep=live): allocations, peak by site and "
+			    "timeline before are unknown",
+			    say_time(m, g->dropped_until_ns)));
+}
+
+static void inherited(struct model *m, struct words *w)
+{
+	const struct inherited *i = &m->inherited;
+	bool one = m->processes.n == 1;
+	if (!i->processes || i->blocks == UNKNOWN || !i->blocks)
+		return;
+	const char *by =
+		one ? "from the parent"
+		    : SAY("by %s from their parents",
+			  say_things(m, i->processes, "forked process", "forked processes"));
+	if (one && m->processes.v[0].ppid != UNKNOWN)
+		by = SAY("%s (pid %llu)", by, (unsigned long long)m->processes.v[0].ppid);
+	const char *freed = i->frees == UNKNOWN
+				    ? ""
+				    : SAY(", of which %s freed %s", say_count(m, i->frees),
+					  one ? "here" : "there");
+	const char *bytes = i->bytes == UNKNOWN ? "" : SAY(" (%s)", say_size(m, i->bytes));
+	words_add(w, SAY("%s%s inherited %s%s", say_things(m, i->blocks, "block", "blocks"), bytes,
+			 by, freed));
+}
+
+void unrecorded_words(struct model *m, struct words *w)
+{
+	gaps(m, w);
+	inherited(m, w);
+}
+
+const char *unrecorded_peak(struct model *m)
+{
+	uint64_t until = m->gaps.dropped_until_ns, peak = m->totals.peak_time_ns;
+	if (!positive(until) || peak == UNKNOWN || peak >= until)
+		return NULL;
+	return SAY("PEAK since %s (the run's, at %s, was before: its sites are unknown)",
+		   say_time(m, until), say_time(m, peak));
+}
