@@ -10,7 +10,7 @@
 #include "diff.h"
 #include "estimate.h"
 #include "names.h"
-#include "noted.h"
+#include "provenance.h"
 #include "page.h"
 
 #include <math.h>
@@ -451,7 +451,7 @@ static void put_sites(struct page *p, const struct html_sites *s, const uint32_t
 		      struct html_strings *strings, struct html_columns *c)
 {
 	struct model *m = p->m;
-	const char **one_time = noted_names(m);
+	const char **one_time = one_time_names(m);
 	uint64_t before = 0;
 	html_column(c, "site_id", s->n, "delta");
 	for (size_t i = 0; i < s->n; i++)

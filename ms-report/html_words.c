@@ -10,10 +10,10 @@
 #include "growth.h"
 #include "images.h"
 #include "names.h"
-#include "noted.h"
 #include "page.h"
 #include "verdicts.h"
 #include "watched.h"
+#include "words.h"
 
 #include "libcommon/base/err.h"
 #include "libcommon/base/json_writer.h"
@@ -53,15 +53,15 @@ static void put_quality(struct page *p, struct ms_json *j)
 	put_text(p, j, "incomplete", words_incomplete(m));
 	put_text(p, j, "nothing", words_nothing(m, &p->style));
 	put_text(p, j, "hidden", words_hidden(m, &p->style));
-	put_text(p, j, "one_time", noted_one_time(m));
-	put_text(p, j, "verdicts", verdicts_known(m) ? verdicts_sum(m) : NULL);
-	put_text(p, j, "unscanned", m->unscanned);
+	put_text(p, j, "one_time", words_one_time(m));
+	put_text(p, j, "verdicts", verdicts_known(m) ? words_verdict(m) : NULL);
+	put_text(p, j, "unscanned", words_unscanned(m));
 	put_text(p, j, "unknown", say_unknown(m));
 	put_text(p, j, "beside_peak", beside_one_peak(m) ? beside_words(m, "peak") : NULL);
 	put_text(p, j, "beside_end", beside_words(m, "end"));
-	put_text(p, j, "peak_of", images_of_peak(m));
-	put_text(p, j, "end_of", images_of_end(m));
-	put_text(p, j, "gone", images_gone(m));
+	put_text(p, j, "peak_of", words_peak_image(m));
+	put_text(p, j, "end_of", words_end_image(m));
+	put_text(p, j, "gone", words_exec(m));
 	ms_json_bool(j, "complete", q->complete);
 	ms_json_bool(j, "still_growing", q->growing);
 	ms_json_bool(j, "watched", m->watched != WATCHED_NOT);
@@ -86,7 +86,8 @@ static void put_totals(struct page *p, struct ms_json *j)
 	ms_json_open(j, "totals", '{');
 	for (size_t i = 0; i < figure_count; i++)
 		ms_json_number(j, figures[i].name, figure_of(t, i));
-	images_json(m, j);
+	ms_json_number(j, "peak_process", images_peak_row(m));
+	ms_json_number(j, "unfreed_process", images_end_row(m));
 	ms_json_close(j, '}');
 	if (!m->est)
 		return;

@@ -6,20 +6,14 @@
 
 #include "model.h"
 
-struct ms_json;
-
 /* Links the images of m->processes, counts those that became another one, and finds those that the
  * peak and the end of all are of. m->sum_peak_bytes is set. */
 void images_link(struct model *m);
 /* The last image that `p` became, or `p`. */
 const struct process *images_last(const struct model *m, const struct process *p);
-/* ", of image 3 of 5, app": which one the peak or the end of several is of; NULL = not one alone.
+/* The row of the process that the peak, and that the end, of all is of; UNKNOWN = not of one alone.
  */
-const char *images_of_peak(struct model *m);
-const char *images_of_end(struct model *m);
-/* "2.7 MiB in 400 blocks, gone with the 4 images that became others"; NULL = none did. */
-const char *images_gone(struct model *m);
-/* Members of "totals" of the JSON report. */
-void images_json(const struct model *m, struct ms_json *j);
+uint64_t images_peak_row(const struct model *m);
+uint64_t images_end_row(const struct model *m);
 
 #endif

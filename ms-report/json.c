@@ -11,7 +11,7 @@
 #include "json_parts.h"
 #include "watched.h"
 #include "names.h"
-#include "noted.h"
+#include "provenance.h"
 #include "out.h"
 #include "words.h"
 
@@ -67,7 +67,7 @@ static void put_process(struct model *m, struct ms_json *j, const char *key,
 	ms_json_number(j, "became", p->became == NONE ? UNKNOWN : (uint64_t)p->became_row);
 	ms_json_string(j, "allocator", p->allocator);
 	ms_json_string(j, "trace", p->trace);
-	ms_json_string(j, "cut", noted_cut_of(m, (uint32_t)(p - m->processes.v)));
+	ms_json_string(j, "cut", provenance_cut(m, (uint32_t)(p - m->processes.v)));
 	if (with_totals) {
 		ms_json_open(j, "totals", '{');
 		for (size_t i = 0; i < figure_count; i++)
@@ -121,7 +121,7 @@ static void put_quality(struct model *m, struct ms_json *j)
 	ms_json_number(j, "damaged_bytes", q->damaged_bytes);
 	ms_json_number(j, "frames_without_symbol", q->frames_without_symbol);
 	put_unrecorded(m, j);
-	ms_json_string(j, "cut", noted_cut_of(m, NONE));
+	ms_json_string(j, "cut", provenance_cut(m, NONE));
 	ms_json_number(j, "from_ns", m->from_ns);
 	ms_json_number(j, "to_ns", m->to_ns);
 	ms_json_close(j, '}');
@@ -182,7 +182,7 @@ static struct frames render_frames(struct model *m)
 		json_frame(m, &j, &m->frames.v[i]);
 	}
 	f.begin[m->frames.n] = f.text.n;
-	f.one_time = noted_names(m);
+	f.one_time = one_time_names(m);
 	return f;
 }
 
@@ -308,17 +308,18 @@ void json_report(struct model *m, struct out *o, enum metric metric, size_t limi
 	ms_json_open(&j, "totals", '{');
 	for (size_t i = 0; i < figure_count; i++)
 		ms_json_number(&j, figures[i].name, figure_of(&m->totals, i));
-	images_json(m, &j);
+	ms_json_number(&j, "peak_process", images_peak_row(m));
+	ms_json_number(&j, "unfreed_process", images_end_row(m));
 	total_intervals(&j, &m->totals, m->est);
 	ms_json_close(&j, '}');
 	put_snapshots(m, &j);
 	ms_json_string(&j, "at", m->at_label);
 	put_sites(m, &j, metric, limit, only);
-	struct noted noted = noted_sum(m);
+	struct one_time one_time = one_time_sum(m);
 	ms_json_open(&j, "one_time", '{');
-	ms_json_number(&j, "sites", noted.sites);
-	ms_json_number(&j, "live_bytes", noted.live_bytes);
-	ms_json_number(&j, "live_blocks", noted.live_blocks);
+	ms_json_number(&j, "sites", one_time.sites);
+	ms_json_number(&j, "live_bytes", one_time.live_bytes);
+	ms_json_number(&j, "live_blocks", one_time.live_blocks);
 	ms_json_close(&j, '}');
 	ms_json_open(&j, "processes", '[');
 	for (size_t i = 0; i < m->processes.n; i++)

@@ -5,7 +5,6 @@
 
 #include "beside.h"
 #include "diff.h"
-#include "images.h"
 #include "out.h"
 #include "text.h"
 
@@ -113,7 +112,8 @@ static void figures_table(struct page *p, struct out *o)
 	struct model *m = p->m;
 	const struct totals *t = &m->totals;
 	const struct estimates *e = m->est;
-	const char *peak_of = images_of_peak(m), *end_of = images_of_end(m), *gone = images_gone(m);
+	const char *peak_of = words_peak_image(m), *end_of = words_end_image(m),
+		   *gone = words_exec(m);
 	const char *rows[][3] = {
 		{"peak live", est_size(m, t->peak_bytes, est_of(e, EST_PEAK)),
 		 m->processes.n > 1 && !peak_of

@@ -185,6 +185,20 @@ struct hidden {
 	struct estimates *est;
 };
 
+/* Why the scan at the end told nothing, if there was to be one. */
+enum unscanned {
+	UNSCANNED_NOT,
+	UNSCANNED_KILLED,
+	UNSCANNED_TIME,
+	UNSCANNED_UNREADABLE,
+	UNSCANNED_THREADS,
+	UNSCANNED_LOST,
+	UNSCANNED_SAMPLED,
+	UNSCANNED_MEMORY,
+	UNSCANNED_STOPPED,
+	UNSCANNED_COUNT
+};
+
 struct model {
 	struct ms_arena arena;
 	sqlite3 *db;
@@ -232,7 +246,7 @@ struct model {
 	uint64_t frames_nameless;   /* and how many */
 	uint32_t modules_unsound;   /* of those: whose debug information is damaged, or not whole */
 	int watched; /* enum watched: only /proc was looked at, so the heap is not known */
-	const char *unscanned; /* why there is no verdict, if a scan was to be; or NULL */
+	enum unscanned unscanned;
 };
 
 /* Reads `db` (borrowed, kept for questions about one site). `at` is the label of the snapshot whose

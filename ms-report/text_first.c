@@ -7,8 +7,6 @@
 #include "beside.h"
 #include "growth.h"
 #include "heaps.h"
-#include "images.h"
-#include "noted.h"
 #include "out.h"
 #include "spark.h"
 #include "verdicts.h"
@@ -50,7 +48,8 @@ static void heap_and_rss(struct page *p, struct out *o)
 	struct model *m = p->m;
 	const struct totals *t = &m->totals;
 	bool timed = t->peak_time_ns != UNKNOWN && t->peak_blocks != 0;
-	const char *peak_of = images_of_peak(m), *end_of = images_of_end(m), *gone = images_gone(m);
+	const char *peak_of = words_peak_image(m), *end_of = words_end_image(m),
+		   *gone = words_exec(m);
 	bool together = m->processes.n > 1 && !peak_of;
 	line(p, o, "Heap",
 	     SAY("peak %s%s%s%s%s%s", est_size(m, t->peak_bytes, est_of(m->est, EST_PEAK)),
@@ -271,7 +270,7 @@ void text_first(struct page *p, struct out *o, size_t limit)
 	}
 	out_char(o, '\n');
 	busiest(p, o);
-	struct words hidden = {{words_hidden(m, &p->style), noted_one_time(m)}, 1};
+	struct words hidden = {{words_hidden(m, &p->style), words_one_time(m)}, 1};
 	hidden.n += hidden.v[1] != NULL;
 	text_words(p, o, "Hidden", &hidden, "; ");
 	next(p, o, lost.n ? &lost : &live, &peak);

@@ -13,7 +13,6 @@
 #include "beside.h"
 #include "out.h"
 #include "unrecorded_words.h"
-#include "verdicts.h"
 
 #include <string.h>
 
@@ -296,7 +295,7 @@ static const char *list_name(struct page *p, const struct list *l)
 				       !end                 ? say_moment(m, &p->style)
 				       : m->quality.growing ? "THE END SO FAR"
 							    : "THE END",
-				       verdicts_sum(m));
+				       words_verdict(m));
 	case METRIC_PEAK:
 		return m->processes.n > 1   ? "PEAK, each process at its own"
 		       : l->total.estimated ? "PEAK, the largest estimate"

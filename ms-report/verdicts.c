@@ -7,7 +7,6 @@
 
 #include "libcommon/base/err.h"
 #include "model.h"
-#include "say.h"
 
 static uint64_t column(sqlite3_stmt *st, int i)
 {
@@ -27,31 +26,20 @@ static void take_site(struct model *m, sqlite3_stmt *st)
 }
 
 /* Why the scan at the end told nothing. */
-static const char *reason(const char *state)
-{
-	static const struct {
-		const char *state, *why;
-	} reasons[] = {
-		{"killed", "killed, or gone without exit()"},
-		{"time", "it would have taken longer than --leak-check allows"},
-		{"unreadable", "some of its memory could not be read"},
-		{"threads", "its threads could not be stopped"},
-		{"lost", "events were lost"},
-		{"sampled", "only some blocks were recorded"},
-		{"memory", "too many pointers"},
-		{"stopped", "recording had stopped before"},
-	};
-	for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
-		if (state && !strcmp(state, reasons[i].state))
-			return reasons[i].why;
-	return NULL;
-}
-
 static void take_scan(struct model *m, sqlite3_stmt *st)
 {
-	const char *why = reason((const char *)sqlite3_column_text(st, 0));
-	if (why && !m->unscanned)
-		m->unscanned = why;
+	static const char *const states[UNSCANNED_COUNT] = {[UNSCANNED_KILLED] = "killed",
+							    [UNSCANNED_TIME] = "time",
+							    [UNSCANNED_UNREADABLE] = "unreadable",
+							    [UNSCANNED_THREADS] = "threads",
+							    [UNSCANNED_LOST] = "lost",
+							    [UNSCANNED_SAMPLED] = "sampled",
+							    [UNSCANNED_MEMORY] = "memory",
+							    [UNSCANNED_STOPPED] = "stopped"};
+	const char *state = (const char *)sqlite3_column_text(st, 0);
+	for (int i = UNSCANNED_NOT + 1; state && !m->unscanned && i < UNSCANNED_COUNT; i++)
+		if (!strcmp(state, states[i]))
+			m->unscanned = (enum unscanned)i;
 }
 
 /* What filters took away has verdicts too. */
@@ -104,14 +92,4 @@ int verdicts_read(struct model *m, struct ms_err *err)
 bool verdicts_known(const struct model *m)
 {
 	return !strcmp(m->at_label, "end") && m->totals.unreachable_bytes != UNKNOWN;
-}
-
-const char *verdicts_sum(struct model *m)
-{
-	if (verdicts_known(m))
-		return ms_arena_printf(&m->arena, "%s of it unreachable",
-				       say_size(m, m->totals.unreachable_bytes));
-	if (strcmp(m->at_label, "end") != 0 || !m->unscanned)
-		return "no verdict of leak";
-	return ms_arena_printf(&m->arena, "no verdict of leak (not scanned: %s)", m->unscanned);
 }

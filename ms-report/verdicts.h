@@ -13,8 +13,5 @@ struct ms_err;
 int verdicts_read(struct model *m, struct ms_err *err);
 /* Does the report look at the end of processes that were all scanned? */
 bool verdicts_known(const struct model *m);
-/* How much of what is live at the report's moment is unreachable, or that (and why) nobody knows.
- */
-const char *verdicts_sum(struct model *m);
 
 #endif

@@ -9,7 +9,7 @@
 #include "images.h"
 
 #include "names.h"
-#include "noted.h"
+#include "provenance.h"
 #include "unrecorded.h"
 #include "unrecorded_words.h"
 #include "watched.h"
@@ -192,8 +192,9 @@ struct words words_quality(struct model *m)
 		words_add(&w, SAY("%s cut", say_things(m, q->stacks_cut, "stack", "stacks")));
 	if (m->part && counted(m))
 		words_add(&w, counted(m));
-	if (noted_cut(m))
-		words_add(&w, noted_cut(m));
+	const char *cut = provenance_cut(m, NONE);
+	if (cut)
+		words_add(&w, SAY("cut out of %s", name_clean(&m->arena, cut, true)));
 	quality_details(m, &w);
 	if (m->frames_nameless)
 		words_add(&w, SAY("%s in %u of %s nameless: ms-report --modules",

@@ -26,4 +26,21 @@ const char *words_nothing(struct model *m, const struct style *st);
 /* "12 sites with 3.1 MiB at the end (--min 1k)", or "nothing by filters"; cleaned. */
 const char *words_hidden(struct model *m, const struct style *st);
 
+/* ---- words_totals.c ---- */
+
+/* ", of image 3 of 5, app": which image the peak or the end of several is of; NULL = not one alone.
+ */
+const char *words_peak_image(struct model *m);
+const char *words_end_image(struct model *m);
+/* "2.7 MiB in 400 blocks, gone with the 4 images that became others"; NULL = none did. */
+const char *words_exec(struct model *m);
+/* How much of what is live at the report's moment is unreachable, or that (and why) nobody knows.
+ */
+const char *words_verdict(struct model *m);
+/* Why the scan at the end told nothing; NULL = it did, or there was none. */
+const char *words_unscanned(const struct model *m);
+/* "named as one-time runtime: 73.0 KiB (ms-filter --one-time)", of what is live at the moment that
+ * the report is about; NULL when nothing is. */
+const char *words_one_time(struct model *m);
+
 #endif

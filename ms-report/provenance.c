@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * What a snapshot notes of itself: that its trace is a cut, and what is known of the runtime.
+ * Where a recording comes from: a cut of which trace, and what of it is known to be the runtime's.
  */
-#include "noted.h"
+#include "provenance.h"
 
 #include "model.h"
-#include "names.h"
-#include "say.h"
 
 #include "libcommon/base/arena.h"
 #include "libcommon/snapshot/snapshot.h"
@@ -16,7 +14,7 @@ static const char *text(struct model *m, sqlite3_stmt *q, int column)
 	return s ? ms_arena_strdup(&m->arena, s) : NULL;
 }
 
-const char *noted_cut_of(struct model *m, uint32_t process)
+const char *provenance_cut(struct model *m, uint32_t process)
 {
 	const char *out = NULL;
 	sqlite3_stmt *q = ms_sql_prepare(m->db,
@@ -31,14 +29,7 @@ const char *noted_cut_of(struct model *m, uint32_t process)
 	return out;
 }
 
-const char *noted_cut(struct model *m)
-{
-	const char *cut = noted_cut_of(m, NONE);
-	return cut ? ms_arena_printf(&m->arena, "cut out of %s", name_clean(&m->arena, cut, true))
-		   : NULL;
-}
-
-const char **noted_names(struct model *m)
+const char **one_time_names(struct model *m)
 {
 	const char **v = ms_arena_alloc(&m->arena, (m->sites.n + 1) * sizeof *v);
 	sqlite3_stmt *q = ms_sql_prepare(
@@ -53,10 +44,10 @@ const char **noted_names(struct model *m)
 	return v;
 }
 
-struct noted noted_sum(struct model *m)
+struct one_time one_time_sum(struct model *m)
 {
-	struct noted sum = {0};
-	const char **names = noted_names(m);
+	struct one_time sum = {0};
+	const char **names = one_time_names(m);
 	for (size_t i = 0; i < m->sites.n; i++) {
 		if (!names[i])
 			continue;
@@ -65,14 +56,4 @@ struct noted noted_sum(struct model *m)
 		sum.live_blocks = figure_add(sum.live_blocks, m->sites.v[i].at.blocks);
 	}
 	return sum;
-}
-
-const char *noted_one_time(struct model *m)
-{
-	struct noted sum = noted_sum(m);
-	return sum.live_bytes && sum.live_bytes != UNKNOWN
-		       ? ms_arena_printf(&m->arena,
-					 "named as one-time runtime: %s (ms-filter --one-time)",
-					 say_size(m, sum.live_bytes))
-		       : NULL;
 }
