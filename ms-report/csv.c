@@ -3,7 +3,6 @@
  */
 #include "formats.h"
 
-#include "beside.h"
 #include "names.h"
 #include "out.h"
 
@@ -102,7 +101,7 @@ static void put_row(struct model *m, struct out *o, const struct site *s, const 
 
 static void figures(const struct site *s, uint64_t *v)
 {
-	struct beside b = s->at_beside;
+	struct mmap_usage b = s->at_mmap;
 	const uint64_t all[FIGURES] = {
 		s->at.bytes,        s->at.blocks,   s->peak.bytes, s->peak.blocks,
 		s->allocated_bytes, s->allocations, s->frees,      s->temporary,

@@ -4,7 +4,7 @@
  */
 #include "table.h"
 
-#include "beside.h"
+#include "mmap_usage.h"
 #include "names.h"
 #include "say.h"
 
@@ -244,7 +244,7 @@ struct table table_groups(struct model *m, enum group_key key, enum metric metri
 						   s->allocations,
 						   s->temporary,
 						   s->failed,
-						   s->at_beside.mapped,
+						   s->at_mmap.mapped,
 						   key == BY_STACK ? (uint64_t)s->id : 1};
 		for (size_t k = 1; k < t.column_count; k++)
 			c[k].n = figure_add(c[k].n, f[k]);
@@ -262,7 +262,7 @@ struct table table_groups(struct model *m, enum group_key key, enum metric metri
 				  a->allocations,
 				  a->temporary,
 				  a->failed,
-				  beside_at(m, m->at_label).mapped,
+				  mmap_usage_at(m, m->at_label).mapped,
 				  UNKNOWN};
 	show_metric(m, &t, metric);
 	table_finish(m, &t, column_of[metric], limit, plural[key], total);

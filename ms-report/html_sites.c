@@ -6,7 +6,6 @@
  */
 #include "html_data.h"
 
-#include "beside.h"
 #include "diff.h"
 #include "estimate.h"
 #include "names.h"
@@ -372,9 +371,9 @@ static void put_figures(const struct model *m, const struct html_sites *s, struc
 		{"site_failed_allocations", offsetof(struct site, failed)},
 		{"site_unreachable_bytes", offsetof(struct site, lost.bytes)},
 		{"site_unreachable_blocks", offsetof(struct site, lost.blocks)},
-		{"site_usable_bytes", offsetof(struct site, at_beside.usable)},
+		{"site_usable_bytes", offsetof(struct site, at_mmap.usable)},
 		{"site_maps", offsetof(struct site, maps)},
-		{"site_mapped_bytes", offsetof(struct site, at_beside.mapped)},
+		{"site_mapped_bytes", offsetof(struct site, at_mmap.mapped)},
 	};
 	for (size_t f = 0; f < sizeof figures / sizeof *figures; f++) {
 		bool frees = figures[f].offset == offsetof(struct site, frees);

@@ -3,7 +3,7 @@
  */
 #include "html_data.h"
 
-#include "beside.h"
+#include "mmap_usage.h"
 #include "diff.h"
 #include "estimate.h"
 #include "figures.h"
@@ -57,8 +57,8 @@ static void put_quality(struct page *p, struct ms_json *j)
 	put_text(p, j, "verdicts", verdicts_known(m) ? words_verdict(m) : NULL);
 	put_text(p, j, "unscanned", words_unscanned(m));
 	put_text(p, j, "unknown", say_unknown(m));
-	put_text(p, j, "beside_peak", beside_one_peak(m) ? beside_words(m, "peak") : NULL);
-	put_text(p, j, "beside_end", beside_words(m, "end"));
+	put_text(p, j, "beside_peak", mmap_usage_one_peak(m) ? words_rss(m, "peak") : NULL);
+	put_text(p, j, "beside_end", words_rss(m, "end"));
 	put_text(p, j, "peak_of", words_peak_image(m));
 	put_text(p, j, "end_of", words_end_image(m));
 	put_text(p, j, "gone", words_exec(m));
@@ -187,7 +187,7 @@ static void put_moments(struct page *p, struct ms_json *j)
 		ms_json_number(j, "live_bytes", s->live.bytes);
 		ms_json_number(j, "live_blocks", s->live.blocks);
 		ms_json_number(j, "rss_bytes", s->rss_bytes);
-		ms_json_number(j, "mapped_bytes", s->beside.mapped);
+		ms_json_number(j, "mapped_bytes", s->mmap.mapped);
 		ms_json_close(j, '}');
 	}
 	ms_json_close(j, ']');
@@ -384,7 +384,7 @@ static void put_site_frees(struct page *p, struct ms_json *j, const struct site 
 	size_t n = model_site_frees(m, s, &v);
 	ms_json_open(j, "freed_by", '[');
 	for (size_t i = 0; i < n && i < 20; i++) {
-		uint32_t node = beside_user(m, v[i].stack);
+		uint32_t node = model_user_node(m, v[i].stack);
 		const struct frame *f = node == NONE ? NULL : &m->frames.v[m->nodes.v[node].frame];
 		ms_json_open(j, NULL, '[');
 		put_text(p, j, NULL, f ? frame_label(&m->arena, m, f, &p->style) : NULL);

@@ -3,7 +3,6 @@
  */
 #include "formats.h"
 
-#include "beside.h"
 #include "diff.h"
 #include "images.h"
 
@@ -139,8 +138,8 @@ static void put_snapshots(const struct model *m, struct ms_json *j)
 		ms_json_number(j, "live_bytes", s->live.bytes);
 		ms_json_number(j, "live_blocks", s->live.blocks);
 		ms_json_number(j, "rss_bytes", s->rss_bytes);
-		ms_json_number(j, "usable_bytes", s->beside.usable);
-		ms_json_number(j, "mapped_bytes", s->beside.mapped);
+		ms_json_number(j, "usable_bytes", s->mmap.usable);
+		ms_json_number(j, "mapped_bytes", s->mmap.mapped);
 		live_intervals(j, s->live, s->est);
 		ms_json_close(j, '}');
 	}
@@ -203,7 +202,7 @@ static void put_site(struct model *m, struct ms_json *j, const struct frames *f,
 	ms_json_number(j, "reallocations", s->reallocations);
 	ms_json_number(j, "failed_allocations", s->failed);
 	ms_json_number(j, "temporary", s->temporary);
-	struct beside b = s->at_beside;
+	struct mmap_usage b = s->at_mmap;
 	ms_json_number(j, "usable_bytes", b.usable);
 	ms_json_number(j, "maps", s->maps);
 	ms_json_number(j, "mapped_bytes", b.mapped);

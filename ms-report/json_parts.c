@@ -3,8 +3,6 @@
  */
 #include "json_parts.h"
 
-#include "beside.h"
-
 #include "libcommon/base/json_writer.h"
 
 #include <string.h>
@@ -70,7 +68,7 @@ static void put_frees(struct model *m, struct ms_json *j, const struct site *s)
 	size_t n = model_site_frees(m, s, &v);
 	ms_json_open(j, "freed_by", '[');
 	for (size_t i = 0; i < n; i++) {
-		uint32_t node = beside_user(m, v[i].stack);
+		uint32_t node = model_user_node(m, v[i].stack);
 		const struct frame *f = node == NONE ? NULL : &m->frames.v[m->nodes.v[node].frame];
 		ms_json_open(j, NULL, '{');
 		ms_json_number(j, "frees", v[i].frees);

@@ -3,7 +3,7 @@
  */
 #include "lists.h"
 
-#include "beside.h"
+#include "mmap_usage.h"
 #include "verdicts.h"
 
 #include <stdlib.h>
@@ -77,7 +77,7 @@ static struct pair site_of(const struct site *s, enum metric metric)
 	case METRIC_FAILED:
 		return (struct pair){.a = s->failed, .b = s->allocations};
 	case METRIC_MAPPED:
-		return (struct pair){.a = s->at_beside.mapped, .b = s->maps};
+		return (struct pair){.a = s->at_mmap.mapped, .b = s->maps};
 	case METRIC_UNREACHABLE:
 		return (struct pair){.a = s->lost.bytes, .b = s->lost.blocks};
 	case METRIC_HELD:
@@ -108,7 +108,7 @@ static struct pair total_of(const struct model *m, enum metric metric)
 	case METRIC_FAILED:
 		return (struct pair){.a = t->failed, .b = t->allocations};
 	case METRIC_MAPPED:
-		return (struct pair){.a = beside_at(m, m->at_label).mapped, .b = t->maps};
+		return (struct pair){.a = mmap_usage_at(m, m->at_label).mapped, .b = t->maps};
 	case METRIC_UNREACHABLE:
 		return (struct pair){.a = t->unreachable_bytes, .b = t->unreachable_blocks};
 	case METRIC_HELD:

@@ -10,7 +10,7 @@
  *   table.c      views as tables of typed cells: views.c, groups.c, processes.c
  *   diff*.c      what ms-diff found
  *   watched.c, memc.c   what /proc said: --poll, --maps, --smaps
- *   beside.c     mapped address space, usable sizes, frees (beside_read.c)
+ *   mmap_usage.c mapped address space, usable sizes
  *   render.c     which view in which format:
  *                text*.c  markdown.c  json.c  csv.c  folded.c
  *                export.c and export_table.c: export_*.c, the formats of other programs

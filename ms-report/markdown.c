@@ -3,7 +3,7 @@
  */
 #include "markdown.h"
 
-#include "beside.h"
+#include "mmap_usage.h"
 #include "diff.h"
 #include "out.h"
 #include "text.h"
@@ -97,9 +97,9 @@ static void put_words(struct page *p, struct out *o, const struct words *w, cons
 }
 
 /* Heap, slack and mapped address space against RSS, where they were recorded. */
-static void beside_row(struct page *p, struct out *o, const char *what, const char *label)
+static void rss_row(struct page *p, struct out *o, const char *what, const char *label)
 {
-	const char *words = label ? beside_words(p->m, label) : NULL;
+	const char *words = label ? words_rss(p->m, label) : NULL;
 	if (!words)
 		return;
 	out_printf(o, "| %s | | ", what);
@@ -148,8 +148,8 @@ static void figures_table(struct page *p, struct out *o)
 		markdown_plain(p, o, gone);
 		out_str(o, " |\n");
 	}
-	beside_row(p, o, "memory at the peak", beside_one_peak(m) ? "peak" : NULL);
-	beside_row(p, o, "memory at the end", "end");
+	rss_row(p, o, "memory at the peak", mmap_usage_one_peak(m) ? "peak" : NULL);
+	rss_row(p, o, "memory at the end", "end");
 	out_char(o, '\n');
 }
 

@@ -3,7 +3,7 @@
  */
 #include "model_rows.h"
 
-#include "beside.h"
+#include "mmap_usage.h"
 #include "diff.h"
 #include "images.h"
 #include "unrecorded.h"
@@ -223,7 +223,8 @@ int model_load(struct model *m, sqlite3 *db, const char *at, struct ms_err *err)
 		return -1;
 	if (m->processes.n == 0)
 		return ms_err_set(err, "this snapshot holds no process");
-	if (unrecorded_read(m, err) != 0 || beside_read(m, err) != 0 || estimates_read(m, err) != 0)
+	if (unrecorded_read(m, err) != 0 || mmap_usage_read(m, err) != 0 ||
+	    estimates_read(m, err) != 0)
 		return -1;
 	uint64_t unused = UNKNOWN;
 	m->end = sum_moment(m, "end", &unused);

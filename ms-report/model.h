@@ -59,9 +59,8 @@ struct live {
 	uint64_t bytes, blocks;
 };
 
-/* What was recorded beside the heap, at a moment: usable sizes of what is live, and mapped address
- * space. */
-struct beside {
+/* At a moment: the usable sizes of what is live, and mapped address space. */
+struct mmap_usage {
 	uint64_t usable, mapped;
 };
 
@@ -78,7 +77,7 @@ struct site {
 	struct live lost;            /* those that nothing points to, as of the scan at the end */
 	uint64_t retained_bytes;     /* what is unreachable only because they are */
 	uint64_t maps, mapped_bytes; /* over the whole run */
-	struct beside at_beside;     /* at the moment of --at */
+	struct mmap_usage at_mmap;   /* at the moment of --at */
 	struct estimates *est;       /* of a sampled recording; else NULL, here and below */
 };
 
@@ -138,7 +137,7 @@ struct snapshot {
 	const char *label;
 	uint64_t time_ns, rss_bytes;
 	struct live live;
-	struct beside beside;
+	struct mmap_usage mmap;
 	struct estimates *est; /* EST_AT alone */
 };
 
@@ -284,5 +283,14 @@ size_t model_site_lifetimes(struct model *m, const struct site *s, const char *u
 /* Threads of a site, most allocations first, into an arena array; returns how many. 0 also when the
  * database does not say. */
 size_t model_site_threads(struct model *m, const struct site *s, struct site_thread **out);
+
+/* Stacks that freed a site's blocks, most frees first, into an arena array; returns how many. */
+struct site_free {
+	uint32_t stack; /* innermost node, or NONE */
+	uint64_t frees, bytes;
+};
+size_t model_site_frees(struct model *m, const struct site *s, struct site_free **out);
+/* The node that a stack is named after: the first of the user's own code, else the innermost. */
+uint32_t model_user_node(const struct model *m, uint32_t stack);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Questions that a report asks the database about one site, or about all of them at once: threads,
- * sizes, lifetimes.
+ * sizes, lifetimes, frees.
  */
 #include "model.h"
 
@@ -127,4 +127,34 @@ size_t model_site_lifetimes(struct model *m, const struct site *s, const char *u
 	sqlite3_finalize(st);
 	KEEP_ARRAY(m, &a, out);
 	return a.n;
+}
+
+size_t model_site_frees(struct model *m, const struct site *s, struct site_free **out)
+{
+	struct {
+		struct site_free *v;
+		size_t n, cap;
+	} a = {0};
+	sqlite3_stmt *st = ask(m,
+			       "SELECT stack, frees, freed_bytes FROM free_site WHERE site = ?1"
+			       " ORDER BY frees DESC, freed_bytes DESC, stack",
+			       s);
+	while (st && sqlite3_step(st) == SQLITE_ROW)
+		*MS_PUSH(&a) =
+			(struct site_free){model_index(m->nodes.v, m->nodes.n, sizeof *m->nodes.v,
+						       sqlite3_column_int64(st, 0)),
+					   figure_in(st, 1), figure_in(st, 2)};
+	sqlite3_finalize(st);
+	KEEP_ARRAY(m, &a, out);
+	return a.n;
+}
+
+uint32_t model_user_node(const struct model *m, uint32_t stack)
+{
+	for (uint32_t n = stack; n != NONE; n = m->nodes.v[n].parent) {
+		const struct frame *f = &m->frames.v[m->nodes.v[n].frame];
+		if (!f->runtime && !f->note)
+			return n;
+	}
+	return stack;
 }

@@ -4,7 +4,7 @@
  */
 #include "text.h"
 
-#include "beside.h"
+#include "mmap_usage.h"
 #include "growth.h"
 #include "heaps.h"
 #include "out.h"
@@ -77,10 +77,10 @@ static void heap_and_rss(struct page *p, struct out *o)
 }
 
 /* Heap, slack and mapped address space against RSS, where they were recorded. */
-static void beside(struct page *p, struct out *o)
+static void rss(struct page *p, struct out *o)
 {
-	const char *peak = beside_one_peak(p->m) ? beside_words(p->m, "peak") : NULL,
-		   *end = beside_words(p->m, "end");
+	const char *peak = mmap_usage_one_peak(p->m) ? words_rss(p->m, "peak") : NULL,
+		   *end = words_rss(p->m, "end");
 	if (peak)
 		line(p, o, "At peak", peak, NULL);
 	if (end)
@@ -247,7 +247,7 @@ void text_first(struct page *p, struct out *o, size_t limit)
 	text_words(p, o, "Quality", &quality, ", ");
 	out_char(o, '\n');
 	heap_and_rss(p, o);
-	beside(p, o);
+	rss(p, o);
 	heaps(p, o);
 	calls(p, o);
 	curves(p, o);

@@ -10,7 +10,7 @@
  */
 #include "text.h"
 
-#include "beside.h"
+#include "mmap_usage.h"
 #include "out.h"
 #include "unrecorded_words.h"
 
@@ -307,10 +307,10 @@ static const char *list_name(struct page *p, const struct list *l)
 	case METRIC_ALLOCATIONS:
 		return "CALLS over the whole run";
 	case METRIC_MAPPED:
-		return ms_arena_printf(a, "MAPPED at %s, %s",
-				       end ? "the end" : say_moment(m, &p->style),
-				       beside_heap_is_apart(m) ? "apart from the heap"
-							       : "with what the allocator took");
+		return ms_arena_printf(
+			a, "MAPPED at %s, %s", end ? "the end" : say_moment(m, &p->style),
+			mmap_usage_heap_is_apart(m) ? "apart from the heap"
+						    : "with what the allocator took");
 	case METRIC_FAILED:
 		return "FAILED, calls that returned null";
 	default:

@@ -3,12 +3,12 @@
  */
 #include "text.h"
 
-#include "beside.h"
 #include "out.h"
 
 #include <string.h>
 
 #define SAY(...) ms_arena_printf(&p->m->arena, __VA_ARGS__)
+#define FREES_SHOWN 5
 
 /* `s` behind a label, folded under itself from column `indent` on. */
 static void under(struct page *p, struct out *o, const char *label, const char *s, size_t indent)
@@ -85,7 +85,7 @@ static void figures(struct page *p, struct out *o, const struct site *s)
 					   ? UNKNOWN
 					   : s->lifetime_allocations / s->frees,
 				   "allocation", "allocations")));
-	struct beside b = s->at_beside;
+	struct mmap_usage b = s->at_mmap;
 	if (b.usable != UNKNOWN && s->at.blocks)
 		one(p, o, "Slack",
 		    SAY("%s: its blocks have %s at %s",
@@ -195,6 +195,61 @@ static void stack_lines(struct page *p, struct out *o, const struct site *s, siz
 		out_str(o, "     none was recorded\n");
 }
 
+/* ---- where blocks were freed ---- */
+
+/* "drop  src/parser.cpp:91 < Session::close". */
+static const char *freed_where(struct page *p, uint32_t stack)
+{
+	struct model *m = p->m;
+	uint32_t n = model_user_node(m, stack);
+	if (n == NONE)
+		return "(no stack)";
+	const struct frame *f = &m->frames.v[m->nodes.v[n].frame];
+	const char *words = frame_label(&m->arena, m, f, &p->style),
+		   *place = frame_place(&m->arena, m, f, &p->style);
+	if (*place)
+		words = SAY("%s  %s", words, place);
+	uint32_t up = m->nodes.v[n].parent;
+	const struct frame *caller = up == NONE ? NULL : &m->frames.v[m->nodes.v[up].frame];
+	return caller && !caller->runtime && !caller->note
+		       ? SAY("%s < %s", words, frame_label(&m->arena, m, caller, &p->style))
+		       : words;
+}
+
+static void frees(struct page *p, struct out *o, const struct site *s)
+{
+	struct model *m = p->m;
+	struct site_free *v;
+	uint64_t all = 0, more = 0;
+	size_t n = model_site_frees(m, s, &v);
+	if (!n)
+		return;
+	for (size_t i = 0; i < n; i++) {
+		all = figure_add(all, v[i].frees);
+		more = i < FREES_SHOWN ? 0 : figure_add(more, v[i].frees);
+	}
+	out_str(o, "\nFreed by\n");
+	for (size_t i = 0; i < n && i < FREES_SHOWN; i++) {
+		const char *figures =
+			SAY("%6s  %9s in %s  ", say_share(m, v[i].frees, all),
+			    say_size(m, v[i].bytes), say_things(m, v[i].frees, "free", "frees"));
+		bool below = p->style.width < strlen(figures) + 24 && !p->style.full_names;
+		size_t room = p->style.width - (below ? 8 : strlen(figures));
+		const char *where = freed_where(p, v[i].stack);
+		out_str(o, figures);
+		if (below) {
+			text_end_line(o);
+			out_repeat(o, " ", 8);
+		}
+		out_printf(o, "%s\n",
+			   p->style.full_names ? where
+					       : name_cut(&m->arena, where, room, p->style.ascii));
+	}
+	if (n > FREES_SHOWN)
+		out_printf(o, "%6s  %s\n", say_share(m, more, all),
+			   say_things(m, n - FREES_SHOWN, "more stack", "more stacks"));
+}
+
 void text_site(struct page *p, struct out *o, const struct site *s)
 {
 	struct model *m = p->m;
@@ -213,7 +268,7 @@ void text_site(struct page *p, struct out *o, const struct site *s)
 	threads(p, o, s);
 	text_site_sizes(p, o, s);
 	text_site_lifetimes(p, o, s);
-	text_site_frees(p, o, s);
+	frees(p, o, s);
 	out_str(o, "\nStack, the allocation first\n");
 	const struct style all = {.ascii = p->style.ascii, .full_names = true};
 	size_t column = 0;

@@ -32,15 +32,15 @@ static void figure(struct model *m, struct table *t, const char *name, const cha
 	r->cells[3].s = unit;
 }
 
-/* What was recorded beside the heap; what was not is left out. */
-#define BESIDE_FIGURES 8
-static void add_beside(struct model *m, struct table *t)
+/* Mapped address space and usable sizes; what was not recorded is left out. */
+#define MMAP_USAGE_FIGURES 8
+static void add_mmap_usage(struct model *m, struct table *t)
 {
 	const struct totals *s = &m->totals;
 	const struct {
 		const char *name, *unit;
 		uint64_t v;
-	} figures[BESIDE_FIGURES] = {
+	} figures[MMAP_USAGE_FIGURES] = {
 		{"usable at the peak", "bytes", s->peak_usable},
 		{"usable at the end", "bytes", s->unfreed_usable},
 		{"mapped in all", "bytes", s->mapped_bytes},
@@ -50,7 +50,7 @@ static void add_beside(struct model *m, struct table *t)
 		{"most mapped at", "ns", s->mapped_peak_time_ns},
 		{"mapped at the end", "bytes", s->mapped_end},
 	};
-	for (size_t i = 0; i < BESIDE_FIGURES; i++)
+	for (size_t i = 0; i < MMAP_USAGE_FIGURES; i++)
 		if (figures[i].v != UNKNOWN)
 			figure(m, t, figures[i].name, figures[i].unit, figures[i].v, EST_COUNT);
 }
@@ -93,10 +93,10 @@ struct table table_summary(struct model *m)
 	};
 	struct table t = TABLE_OF(summary_columns);
 	size_t n = sizeof figures / sizeof *figures;
-	t.rows = ms_arena_alloc(&m->arena, (n + BESIDE_FIGURES) * sizeof *t.rows);
+	t.rows = ms_arena_alloc(&m->arena, (n + MMAP_USAGE_FIGURES) * sizeof *t.rows);
 	for (size_t i = 0; i < n; i++)
 		figure(m, &t, figures[i].name, figures[i].unit, figures[i].v, figures[i].f);
-	add_beside(m, &t);
+	add_mmap_usage(m, &t);
 	return t;
 }
 

@@ -43,4 +43,8 @@ const char *words_unscanned(const struct model *m);
  * the report is about; NULL when nothing is. */
 const char *words_one_time(struct model *m);
 
+/* "RSS 2.6 GiB: live 1.8 GiB + slack 90 MiB + mapped 400 MiB, 300 MiB other" of the moments called
+ * `label`; NULL where neither slack nor mapped is known. */
+const char *words_rss(struct model *m, const char *label);
+
 #endif

@@ -3,6 +3,7 @@
  */
 #include "words.h"
 
+#include "mmap_usage.h"
 #include "names.h"
 #include "provenance.h"
 #include "verdicts.h"
@@ -84,4 +85,38 @@ const char *words_one_time(struct model *m)
 		       ? SAY("named as one-time runtime: %s (ms-filter --one-time)",
 			     say_size(m, sum.live_bytes))
 		       : NULL;
+}
+
+/* What RSS has beyond the parts, or the parts beyond RSS. */
+static const char *rest_of(struct model *m, uint64_t rss, uint64_t parts)
+{
+	if (rss == UNKNOWN || m->est) /* a difference of estimates */
+		return "";
+	if (parts > rss)
+		return SAY(", at least %s of it not in memory", say_size(m, parts - rss));
+	return SAY(", %s other", say_size(m, rss - parts));
+}
+
+const char *words_rss(struct model *m, const char *label)
+{
+	struct mmap_usage b = mmap_usage_at(m, label);
+	uint64_t live, rss;
+	mmap_usage_live(m, label, &live, &rss);
+	if ((b.usable == UNKNOWN && b.mapped == UNKNOWN) || live == UNKNOWN)
+		return NULL;
+	bool apart = mmap_usage_heap_is_apart(m);
+	uint64_t parts = b.usable == UNKNOWN ? live : b.usable;
+	enum est_figure f = strcmp(label, "peak") == 0 ? EST_PEAK : EST_END;
+	const char *words = SAY("live %s", est_size(m, live, est_of(m->est, f)));
+	if (b.usable != UNKNOWN)
+		words = SAY("%s + slack %s", words, say_size(m, figure_sub(b.usable, live)));
+	if (b.mapped != UNKNOWN && apart) {
+		words = SAY("%s + mapped %s", words, say_size(m, b.mapped));
+		parts = figure_add(parts, b.mapped);
+	}
+	words = SAY("%s%s", words, rest_of(m, rss, parts));
+	if (b.mapped != UNKNOWN && !apart)
+		words = SAY("%s; mapped %s, with what the allocator took", words,
+			    say_size(m, b.mapped));
+	return rss == UNKNOWN ? words : SAY("RSS %s: %s", say_size(m, rss), words);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * What was recorded beside the heap, read from the database into the model.
+ * Mapped address space and usable sizes, read from the database into the model.
  */
-#include "beside.h"
+#include "mmap_usage.h"
 
 #include "libcommon/base/err.h"
 
@@ -29,8 +29,8 @@ static void read_snapshot(struct model *m, sqlite3_stmt *st)
 	uint32_t i = INDEX(m->snapshots, st, 0);
 	if (i == NONE)
 		return;
-	m->snapshots.v[i].beside.usable = figure_in(st, 1);
-	m->snapshots.v[i].beside.mapped = figure_in(st, 2);
+	m->snapshots.v[i].mmap.usable = figure_in(st, 1);
+	m->snapshots.v[i].mmap.mapped = figure_in(st, 2);
 }
 
 static void read_site(struct model *m, sqlite3_stmt *st)
@@ -47,8 +47,8 @@ static void read_stat(struct model *m, sqlite3_stmt *st)
 	uint32_t snap = INDEX(m->snapshots, st, 0), site = INDEX(m->sites, st, 1);
 	if (snap == NONE || site == NONE || strcmp(m->snapshots.v[snap].label, m->at_label) != 0)
 		return;
-	m->sites.v[site].at_beside.usable = figure_in(st, 2);
-	m->sites.v[site].at_beside.mapped = figure_in(st, 3);
+	m->sites.v[site].at_mmap.usable = figure_in(st, 2);
+	m->sites.v[site].at_mmap.mapped = figure_in(st, 3);
 }
 
 static void read_hidden(struct model *m, sqlite3_stmt *st)
@@ -66,21 +66,21 @@ static void read_hidden(struct model *m, sqlite3_stmt *st)
 /* Sites without a row have nothing, if the moment's figures are known at all. */
 static void begin_sites(struct model *m)
 {
-	struct beside *of = ms_arena_alloc(&m->arena, (m->processes.n + 1) * sizeof *of);
+	struct mmap_usage *of = ms_arena_alloc(&m->arena, (m->processes.n + 1) * sizeof *of);
 	for (size_t i = 0; i < m->processes.n; i++)
-		of[i] = (struct beside){UNKNOWN, UNKNOWN};
+		of[i] = (struct mmap_usage){UNKNOWN, UNKNOWN};
 	for (size_t i = 0; i < m->snapshots.n; i++) {
 		const struct snapshot *s = &m->snapshots.v[i];
 		if (strcmp(s->label, m->at_label) != 0)
 			continue;
-		of[s->process].usable = s->beside.usable == UNKNOWN ? UNKNOWN : 0;
-		of[s->process].mapped = s->beside.mapped == UNKNOWN ? UNKNOWN : 0;
+		of[s->process].usable = s->mmap.usable == UNKNOWN ? UNKNOWN : 0;
+		of[s->process].mapped = s->mmap.mapped == UNKNOWN ? UNKNOWN : 0;
 	}
 	for (size_t i = 0; i < m->sites.n; i++)
-		m->sites.v[i].at_beside = of[m->sites.v[i].process];
+		m->sites.v[i].at_mmap = of[m->sites.v[i].process];
 }
 
-int beside_read(struct model *m, struct ms_err *err)
+int mmap_usage_read(struct model *m, struct ms_err *err)
 {
 	static const struct {
 		void (*row)(struct model *m, sqlite3_stmt *st);
@@ -110,4 +110,51 @@ int beside_read(struct model *m, struct ms_err *err)
 					  sqlite3_errmsg(m->db));
 	}
 	return 0;
+}
+
+/* ---- at a moment ---- */
+
+struct mmap_usage mmap_usage_at(const struct model *m, const char *label)
+{
+	struct mmap_usage sum = {0, 0};
+	bool found = false;
+	for (size_t i = 0; i < m->snapshots.n; i++) {
+		const struct snapshot *s = &m->snapshots.v[i];
+		if (strcmp(s->label, label) != 0)
+			continue;
+		found = true;
+		sum.usable = figure_add(sum.usable, s->mmap.usable);
+		sum.mapped = figure_add(sum.mapped, s->mmap.mapped);
+	}
+	return found ? sum : (struct mmap_usage){UNKNOWN, UNKNOWN};
+}
+
+bool mmap_usage_one_peak(const struct model *m)
+{
+	return m->processes.n == 1;
+}
+
+void mmap_usage_live(const struct model *m, const char *label, uint64_t *live, uint64_t *rss)
+{
+	*live = *rss = 0;
+	for (size_t i = 0; i < m->snapshots.n; i++) {
+		const struct snapshot *s = &m->snapshots.v[i];
+		if (strcmp(s->label, label) != 0)
+			continue;
+		*live = figure_add(*live, s->live.bytes);
+		*rss = figure_add(*rss, s->rss_bytes);
+	}
+	/* a process that is gone has no RSS: the last known */
+	if (*rss == UNKNOWN && strcmp(label, "end") == 0)
+		*rss = m->totals.end_rss_bytes;
+}
+
+bool mmap_usage_heap_is_apart(const struct model *m)
+{
+	for (size_t i = 0; i < m->processes.n; i++) {
+		const char *a = m->processes.v[i].allocator;
+		if (!a || strncmp(a, "glibc ", 6) != 0 || strchr(a, ','))
+			return false;
+	}
+	return true;
 }
