@@ -347,7 +347,7 @@ const char *export_refuses(const struct page *p, const struct output *output)
 {
 	if (!is_export(output->format))
 		return NULL;
-	if (p->m->watched && output->format != FORMAT_CHROME_TRACE)
+	if (p->m->proc_only && output->format != FORMAT_CHROME_TRACE)
 		return "there is nothing of allocations in it, /proc was looked at only: use "
 		       "--chrome-trace, --json or --csv";
 	if (output->format == FORMAT_PPROF && !output->path && isatty(STDOUT_FILENO))

@@ -4,7 +4,7 @@
 #include "growth.h"
 
 #include "names.h"
-#include "watched.h"
+#include "proc_only.h"
 #include "say.h"
 
 #include "libcommon/base/err.h"
@@ -128,9 +128,9 @@ static void set_row(struct model *m, struct cell *c, sqlite3_stmt *st, uint64_t 
 		set_place(m, c, s);
 	} else {
 		c[COLUMN_WHERE].s = heap_name(m, p);
-		c[COLUMN_LIVE].n = m->watched  ? watched_heap(m, p)
-				   : p == NONE ? UNKNOWN
-					       : m->processes.v[p].totals.unfreed_bytes;
+		c[COLUMN_LIVE].n = m->proc_only ? proc_only_heap(m, p)
+				   : p == NONE  ? UNKNOWN
+						: m->processes.v[p].totals.unfreed_bytes;
 	}
 	const char *trend = (const char *)sqlite3_column_text(st, 2);
 	bool growing = trend && strcmp(trend, "growing") == 0;

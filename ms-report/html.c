@@ -61,7 +61,7 @@ static const char *program(struct page *p)
 {
 	struct model *m = p->m;
 	const char **v;
-	if (m->watched && m->processes.n > 1)
+	if (m->proc_only && m->processes.n > 1)
 		return words_who(m, &p->style).v[0];
 	command_arguments(m, &m->processes.v[0], &v);
 	return html_text(p, base_name(v[0]));
@@ -79,7 +79,7 @@ static void put_who(struct page *p, struct out *o)
 	bool doubt = !m->quality.complete || m->part || m->est ||
 		     (m->quality.events_lost != UNKNOWN && m->quality.events_lost);
 	out_str(o, "<header id=\"top\">\n<p class=\"kind\">");
-	out_str(o, m->diff ? "Memory compared" : m->watched ? "Memory watched" : "Memory report");
+	out_str(o, m->diff ? "Memory compared" : m->proc_only ? "Memory watched" : "Memory report");
 	out_str(o, "</p>\n<h1>");
 	escape(o, program(p));
 	out_str(o, "</h1>\n");

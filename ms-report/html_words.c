@@ -12,7 +12,8 @@
 #include "names.h"
 #include "page.h"
 #include "verdicts.h"
-#include "watched.h"
+#include "proc_only.h"
+#include "proc_tables.h"
 #include "words.h"
 
 #include "libcommon/base/err.h"
@@ -64,7 +65,7 @@ static void put_quality(struct page *p, struct ms_json *j)
 	put_text(p, j, "gone", words_exec(m));
 	ms_json_bool(j, "complete", q->complete);
 	ms_json_bool(j, "still_growing", q->growing);
-	ms_json_bool(j, "watched", m->watched != WATCHED_NOT);
+	ms_json_bool(j, "watched", m->proc_only != PROC_ONLY_NOT);
 	ms_json_bool(j, "estimated", m->est != NULL);
 	ms_json_number(j, "events_lost", q->events_lost);
 	ms_json_number(j, "duration_ns", m->duration_ns);
@@ -271,17 +272,17 @@ static void put_tables(struct page *p, struct ms_json *j)
 		struct table t;
 	} v[9];
 	size_t n = 0;
-	if (m->watched) {
+	if (m->proc_only) {
 		v[n].id = "timeline";
-		v[n++].t = watched_timeline(m, ROWS);
+		v[n++].t = proc_timeline(m, ROWS);
 		v[n].id = "kinds";
-		v[n++].t = watched_kinds(m);
+		v[n++].t = proc_kinds(m);
 		v[n].id = "regions";
-		v[n++].t = watched_regions(m, ROWS);
+		v[n++].t = proc_regions(m, ROWS);
 		v[n].id = "skipped";
-		v[n++].t = watched_skipped(m, ROWS);
+		v[n++].t = proc_skipped(m, ROWS);
 		v[n].id = "processes";
-		v[n++].t = watched_processes(m, ROWS);
+		v[n++].t = proc_processes(m, ROWS);
 	} else {
 		v[n].id = "sizes";
 		v[n++].t = table_sizes(m, METRIC_COUNT, SIZE_MAX);

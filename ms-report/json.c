@@ -8,7 +8,6 @@
 
 #include "figures.h"
 #include "json_parts.h"
-#include "watched.h"
 #include "names.h"
 #include "provenance.h"
 #include "out.h"

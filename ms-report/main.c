@@ -9,7 +9,7 @@
  *   sql.c        --sql
  *   table.c      views as tables of typed cells: views.c, groups.c, processes.c
  *   diff*.c      what ms-diff found
- *   watched.c, memc.c   what /proc said: --poll, --maps, --smaps
+ *   proc_only.c, proc_tables.c, memc.c   what /proc said: --poll, --maps, --smaps
  *   mmap_usage.c mapped address space, usable sizes
  *   render.c     which view in which format:
  *                text*.c  markdown.c  json.c  csv.c  folded.c

@@ -5,7 +5,7 @@
 
 #include "json_parts.h"
 #include "out.h"
-#include "watched.h"
+#include "proc_only.h"
 
 #include "libcommon/base/json_writer.h"
 #include "libcommon/base/err.h"
@@ -32,7 +32,7 @@ static uint64_t kb(uint64_t bytes)
 void json_skipped(struct model *m, struct ms_json *j)
 {
 	struct ms_err ignored = {0};
-	if (m->watched != WATCHED_REGIONS)
+	if (m->proc_only != PROC_ONLY_REGIONS)
 		return;
 	sqlite3_stmt *st = ms_sql_prepare(m->db,
 					  "SELECT time_ns, pid, name, reason FROM skipped"

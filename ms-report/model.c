@@ -8,7 +8,7 @@
 #include "images.h"
 #include "unrecorded.h"
 #include "verdicts.h"
-#include "watched.h"
+#include "proc_only.h"
 
 #include "libcommon/base/err.h"
 
@@ -236,7 +236,7 @@ int model_load(struct model *m, sqlite3 *db, const char *at, struct ms_err *err)
 	read_part(m);
 	if (m->est) /* how sure it is nobody noted */
 		m->sum_peak_bytes = m->sum_peak_time_ns = UNKNOWN;
-	m->watched = watched_read(m);
+	m->proc_only = proc_only_read(m);
 	sum_samples(m);
 	images_link(m);
 	sum_processes(m);

@@ -244,7 +244,7 @@ struct model {
 	uint32_t modules_nameless;  /* of those: with frames that have no name, */
 	uint64_t frames_nameless;   /* and how many */
 	uint32_t modules_unsound;   /* of those: whose debug information is damaged, or not whole */
-	int watched; /* enum watched: only /proc was looked at, so the heap is not known */
+	int proc_only; /* enum proc_only: only /proc was looked at, so the heap is not known */
 	enum unscanned unscanned;
 };
 

@@ -15,7 +15,8 @@
 #include "sql.h"
 #include "text.h"
 #include "tree.h"
-#include "watched.h"
+#include "proc_only.h"
+#include "proc_tables.h"
 
 #include "libcommon/base/json_writer.h"
 #include "libcommon/base/err.h"
@@ -76,9 +77,9 @@ static struct table make_table(struct page *p, const struct options *opt, enum v
 		return table_threads(m, opt->metric, limit);
 	case VIEW_TIMELINE:
 		limit = limit < 10000 ? limit : 1000;
-		return m->watched ? watched_timeline(m, limit) : table_timeline(m, limit);
+		return m->proc_only ? proc_timeline(m, limit) : table_timeline(m, limit);
 	case VIEW_REGIONS:
-		return watched_regions(m, limit);
+		return proc_regions(m, limit);
 	case VIEW_GROWTH:
 		return table_growth(m, opt->reach, limit);
 	case VIEW_SIZES:
@@ -114,11 +115,11 @@ static void who(struct page *p, struct out *o)
 }
 
 /* The first screen of processes that were not recorded. */
-static void text_watched(struct page *p, struct out *o, size_t limit)
+static void text_proc(struct page *p, struct out *o, size_t limit)
 {
-	struct table t[WATCHED_TABLES];
+	struct table t[PROC_TABLES];
 	struct words growing = {0};
-	size_t n = watched_first(p->m, limit, t);
+	size_t n = proc_first(p->m, limit, t);
 	who(p, o);
 	growth_words(p->m, &p->style, &growing);
 	if (growing.n)
@@ -130,10 +131,10 @@ static void text_watched(struct page *p, struct out *o, size_t limit)
 	}
 }
 
-static void markdown_watched(struct page *p, struct out *o, size_t limit)
+static void markdown_proc(struct page *p, struct out *o, size_t limit)
 {
-	struct table t[WATCHED_TABLES];
-	size_t n = watched_first(p->m, limit, t);
+	struct table t[PROC_TABLES];
+	size_t n = proc_first(p->m, limit, t);
 	for (size_t i = 0; i < n; i++)
 		markdown_table(p, o, &t[i]);
 }
@@ -142,10 +143,10 @@ static void text_view(struct page *p, const struct options *opt, enum view v, st
 {
 	size_t limit = limit_of(opt, FORMAT_TEXT, v);
 	struct list l;
-	if (v == VIEW_FIRST && p->m->diff && !p->m->watched) {
+	if (v == VIEW_FIRST && p->m->diff && !p->m->proc_only) {
 		diff_text(p, o, opt->limit == LIMIT_DEFAULT ? 10 : limit);
-	} else if (v == VIEW_FIRST && p->m->watched) {
-		text_watched(p, o, opt->limit == LIMIT_DEFAULT ? 20 : limit);
+	} else if (v == VIEW_FIRST && p->m->proc_only) {
+		text_proc(p, o, opt->limit == LIMIT_DEFAULT ? 20 : limit);
 	} else if (v == VIEW_FIRST) {
 		text_first(p, o, limit);
 	} else if (v == VIEW_SITE) {
@@ -177,10 +178,10 @@ static void markdown_view(struct page *p, const struct options *opt, enum view v
 			  struct out *o)
 {
 	struct list l;
-	if (v == VIEW_FIRST && p->m->diff && !p->m->watched) {
+	if (v == VIEW_FIRST && p->m->diff && !p->m->proc_only) {
 		diff_markdown(p, o, limit);
-	} else if (v == VIEW_FIRST && p->m->watched) {
-		markdown_watched(p, o, limit);
+	} else if (v == VIEW_FIRST && p->m->proc_only) {
+		markdown_proc(p, o, limit);
 	} else if (v == VIEW_FIRST) {
 		markdown_first(p, o, limit);
 	} else if (v == VIEW_SITE || v == VIEW_TREE) {
@@ -228,11 +229,11 @@ static void csv_report(struct page *p, const struct options *opt, struct out *o)
 {
 	enum view v = opt->views[0];
 	size_t limit = limit_of(opt, FORMAT_CSV, v);
-	if (v == VIEW_FIRST && p->m->diff && !p->m->watched) {
+	if (v == VIEW_FIRST && p->m->diff && !p->m->proc_only) {
 		csv_diff(p->m, o, limit);
-	} else if (v == VIEW_FIRST && p->m->watched) {
+	} else if (v == VIEW_FIRST && p->m->proc_only) {
 		struct table t = make_table(
-			p, opt, p->m->watched == WATCHED_POLL ? VIEW_TIMELINE : VIEW_REGIONS,
+			p, opt, p->m->proc_only == PROC_ONLY_POLL ? VIEW_TIMELINE : VIEW_REGIONS,
 			limit);
 		csv_table(p->m, o, &t);
 	} else if (v == VIEW_FIRST || v == VIEW_SITE || is_list(v)) {
@@ -325,7 +326,7 @@ static void html(struct page *p, const struct options *opt, struct out *o)
 
 int render_prepare(struct page *p, const struct options *opt, struct ms_err *err)
 {
-	if (opt->memc && p->m->watched != WATCHED_REGIONS)
+	if (opt->memc && p->m->proc_only != PROC_ONLY_REGIONS)
 		return ms_err_set(err,
 				  "--layout=memc needs a snapshot of regions: ms-snap --smaps");
 	for (size_t i = 0; i < opt->output_count; i++) {

@@ -12,7 +12,7 @@
 #include "provenance.h"
 #include "unrecorded.h"
 #include "unrecorded_words.h"
-#include "watched.h"
+#include "proc_only.h"
 
 #include "libcommon/base/err.h"
 #include "libcommon/snapshot/snapshot.h"
@@ -86,7 +86,7 @@ struct words words_who(struct model *m, const struct style *st)
 {
 	struct words w = {0};
 	const struct process *p = &m->processes.v[0];
-	if (m->watched == WATCHED_REGIONS && m->processes.n > 1) {
+	if (m->proc_only == PROC_ONLY_REGIONS && m->processes.n > 1) {
 		words_add(&w, SAY("%s on %s", say_things(m, m->processes.n, "process", "processes"),
 				  p->host ? name_clean(&m->arena, p->host, st->ascii) : "?"));
 		words_add(&w, say_date(m, p->started_ns, false));
@@ -104,7 +104,7 @@ struct words words_who(struct model *m, const struct style *st)
 	const char *date = say_date(m, p->started_ns, false);
 	if (date)
 		words_add(&w, date);
-	if (m->watched == WATCHED_REGIONS) /* of its run nothing is known */
+	if (m->proc_only == PROC_ONLY_REGIONS) /* of its run nothing is known */
 		return w;
 	const struct process *last = images_last(m, p);
 	uint64_t ran = figure_sub(figure_add(last->duration_ns, last->offset_ns), p->offset_ns);
@@ -131,9 +131,9 @@ static void quality_details(struct model *m, struct words *w)
 		words_add(w, SAY("%s not taken",
 				 say_things(m, q->stacks_not_taken, "stack", "stacks")));
 	if (positive(q->events_late))
-		words_add(w, SAY("%s out of order",
-				 say_things(m, q->events_late, "event", "events")));
-	if (positive(q->attached) && !m->watched)
+		words_add(w,
+			  SAY("%s out of order", say_things(m, q->events_late, "event", "events")));
+	if (positive(q->attached) && !m->proc_only)
 		unrecorded_before(m, w);
 	if (positive(q->inferred_frees))
 		words_add(w, SAY("%s inferred", say_things(m, q->inferred_frees, "free", "frees")));
@@ -182,7 +182,7 @@ struct words words_quality(struct model *m)
 				  say_size(m, q->sampled_bytes)));
 	else if (positive(q->events_lost))
 		words_add(&w, SAY("%s LOST", say_things(m, q->events_lost, "event", "events")));
-	else if (m->watched)
+	else if (m->proc_only)
 		words_add(&w, "what /proc said: allocations were not recorded");
 	else if (q->complete)
 		words_add(&w, positive(m->gaps.paused_ns)        ? "every event outside the pauses"
@@ -243,7 +243,7 @@ const char *words_nothing(struct model *m, const struct style *st)
 			   est_things(m, h->allocations, est_of(h->est, EST_ALLOCATIONS),
 				      "allocation", "allocations"),
 			   name_clean(&m->arena, h->filters, st->ascii));
-	if (m->totals.allocations != 0 || m->sites.n || m->watched)
+	if (m->totals.allocations != 0 || m->sites.n || m->proc_only)
 		return NULL;
 	if (m->est)
 		return SAY("NO ALLOCATION WAS SAMPLED: the program allocated less than %s in all "

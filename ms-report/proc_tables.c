@@ -1,29 +1,18 @@
 /* SPDX-License-Identifier: MIT
  * What /proc said: tables of samples, regions and processes.
  */
-#include "watched.h"
+#include "proc_tables.h"
 
+#include "proc_only.h"
 #include "say.h"
 
 #include "libcommon/base/err.h"
 #include "libcommon/base/units.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define SAY(...) ms_arena_printf(&m->arena, __VA_ARGS__)
-
-enum watched watched_read(struct model *m)
-{
-	static const char count[] = "SELECT count(*) FROM process WHERE coalesce(options, '')";
-	char sql[160];
-	snprintf(sql, sizeof sql, "%s != 'poll'", count);
-	if (m->processes.n && ms_sql_int(m->db, sql, 1) == 0)
-		return WATCHED_POLL;
-	snprintf(sql, sizeof sql, "%s NOT IN ('maps', 'smaps')", count);
-	return m->processes.n && ms_sql_int(m->db, sql, 1) == 0 ? WATCHED_REGIONS : WATCHED_NOT;
-}
 
 /* ---- from rows to tables ---- */
 
@@ -71,18 +60,6 @@ static size_t rows_of(struct model *m, const char *table)
 
 /* ---- samples ---- */
 
-uint64_t watched_heap(struct model *m, uint32_t process)
-{
-	if (process == NONE)
-		return UNKNOWN;
-	int64_t v = ms_sql_int(m->db,
-			       SAY("SELECT heap_bytes FROM sample WHERE process = %lld"
-				   " AND heap_bytes IS NOT NULL ORDER BY time_ns DESC LIMIT 1",
-				   (long long)m->processes.v[process].id),
-			       -1);
-	return v < 0 ? UNKNOWN : (uint64_t)v;
-}
-
 static const struct column timeline_columns[] = {
 	{"up to", "to_ns", CELL_TIME, .sum = false},
 	{NULL, "from_ns", CELL_TIME, .sum = false},
@@ -109,7 +86,7 @@ static const char timeline_sql[] =
 	"  max(major_faults), max(threads), process FROM span GROUP BY n, process"
 	" ORDER BY n, process";
 
-struct table watched_timeline(struct model *m, size_t limit)
+struct table proc_timeline(struct model *m, size_t limit)
 {
 	struct table t = TABLE_OF(timeline_columns, .title = "TIMELINE of what /proc said",
 				  .empty = "no samples in this snapshot");
@@ -176,7 +153,7 @@ static void say_delta(struct model *m, struct cell *c)
 		c->s = SAY("%s", ms_format_delta(buf, strtoll(c->s, NULL, 10)));
 }
 
-struct table watched_diff(struct model *m, size_t limit)
+struct table proc_diff(struct model *m, size_t limit)
 {
 	struct table t = TABLE_OF(diff_columns, .title = "REGIONS that changed, most first",
 				  .empty = "no region changed");
@@ -208,10 +185,10 @@ static const struct column *without_pid(struct model *m)
 	return own;
 }
 
-struct table watched_regions(struct model *m, size_t limit)
+struct table proc_regions(struct model *m, size_t limit)
 {
 	if (rows_of(m, "region_diff"))
-		return watched_diff(m, limit);
+		return proc_diff(m, limit);
 	struct table t = TABLE_OF(region_columns, .title = "REGIONS of address space",
 				  .empty = "no regions in this snapshot");
 	fill(m, &t,
@@ -240,7 +217,7 @@ static const struct column kind_columns[] = {
 	{"swap", "swap_bytes", CELL_SIZE, .sum = true, .optional = true},
 };
 
-struct table watched_kinds(struct model *m)
+struct table proc_kinds(struct model *m)
 {
 	struct table t = TABLE_OF(kind_columns, .title = "REGIONS by what they are for",
 				  .empty = "no regions in this snapshot");
@@ -272,7 +249,7 @@ static const struct column process_columns[] = {
 	{"regions", "regions", CELL_COUNT, .sum = true, .optional = true},
 };
 
-struct table watched_processes(struct model *m, size_t limit)
+struct table proc_processes(struct model *m, size_t limit)
 {
 	struct table t = TABLE_OF(process_columns, .title = "PROCESSES by what they hold",
 				  .empty = "no process in this snapshot");
@@ -294,7 +271,7 @@ static const struct column skipped_columns[] = {
 	{"why", "reason", CELL_TEXT, .sum = false},
 };
 
-struct table watched_skipped(struct model *m, size_t limit)
+struct table proc_skipped(struct model *m, size_t limit)
 {
 	size_t n = rows_of(m, "skipped");
 	struct table t =
@@ -305,23 +282,23 @@ struct table watched_skipped(struct model *m, size_t limit)
 	return t;
 }
 
-size_t watched_first(struct model *m, size_t limit, struct table out[WATCHED_TABLES])
+size_t proc_first(struct model *m, size_t limit, struct table out[PROC_TABLES])
 {
 	size_t n = 0;
-	if (m->watched == WATCHED_POLL) {
-		out[n++] = watched_timeline(m, 12);
+	if (m->proc_only == PROC_ONLY_POLL) {
+		out[n++] = proc_timeline(m, 12);
 		return n;
 	}
 	if (rows_of(m, "region_diff")) {
-		out[n++] = watched_diff(m, limit);
+		out[n++] = proc_diff(m, limit);
 		return n;
 	}
-	out[n++] = watched_kinds(m);
+	out[n++] = proc_kinds(m);
 	if (m->processes.n > 1)
-		out[n++] = watched_processes(m, limit);
+		out[n++] = proc_processes(m, limit);
 	else
-		out[n++] = watched_regions(m, limit);
+		out[n++] = proc_regions(m, limit);
 	if (rows_of(m, "skipped"))
-		out[n++] = watched_skipped(m, limit);
+		out[n++] = proc_skipped(m, limit);
 	return n;
 }
