@@ -4,7 +4,7 @@
 #include "html_data.h"
 
 #include "diff.h"
-#include "spark.h"
+#include "spans.h"
 
 #include <stdio.h>
 

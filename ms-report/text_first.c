@@ -8,8 +8,10 @@
 #include "growth.h"
 #include "heaps.h"
 #include "out.h"
-#include "spark.h"
+#include "spans.h"
 #include "verdicts.h"
+
+#include "libcommon/stats/sparkline.h"
 
 #include <string.h>
 
@@ -123,6 +125,19 @@ static const char *marks(struct page *p)
 	return m->marks.n > 4 ? SAY("%s, %s more", s, say_count(m, m->marks.n - 4)) : s;
 }
 
+/* One character per span: value against `max`. What is not known is blank. */
+static void spark(struct out *o, const uint64_t *values, size_t n, uint64_t max, bool ascii)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (values[i] == UNKNOWN) {
+			out_str(o, " ");
+			continue;
+		}
+		double part = max ? (double)values[i] / (double)max : 0;
+		out_str(o, ms_spark_bar(part, ascii));
+	}
+}
+
 static void curves(struct page *p, struct out *o)
 {
 	struct model *m = p->m;
@@ -148,7 +163,7 @@ static void curves(struct page *p, struct out *o)
 		rss_max = rss[i] != UNKNOWN && rss[i] > rss_max ? rss[i] : rss_max;
 	}
 	out_str(o, "Live     ");
-	spark_draw(o, live, n, live_max, p->style.ascii);
+	spark(o, live, n, live_max, p->style.ascii);
 	if (!m->est)
 		most = say_size(m, live_max);
 	const char *tail = SAY("   of %s", most), *named = marks(p);
@@ -158,7 +173,7 @@ static void curves(struct page *p, struct out *o)
 	out_char(o, '\n');
 	if (rss_max) {
 		out_str(o, "RSS      ");
-		spark_draw(o, rss, n, rss_max, p->style.ascii);
+		spark(o, rss, n, rss_max, p->style.ascii);
 		out_printf(o, "   of %s\n", say_size(m, rss_max));
 	}
 	if (*named && 9 + n + strlen(tail) + name_width(named) > p->style.width)

@@ -3,7 +3,7 @@
  */
 #include "table.h"
 
-#include "spark.h"
+#include "spans.h"
 #include "say.h"
 
 #include <string.h>

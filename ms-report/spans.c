@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Live heap and RSS over time, resampled to a number of columns.
  */
-#include "spark.h"
-
-#include "out.h"
-
-#include "libcommon/stats/sparkline.h"
+#include "spans.h"
 
 #include <string.h>
 
@@ -151,16 +147,4 @@ size_t spans_make(struct model *m, size_t n, struct span **out)
 	add_all(m, s, n, whole);
 	forget_unknown(m, s, n);
 	return n;
-}
-
-void spark_draw(struct out *o, const uint64_t *values, size_t n, uint64_t max, bool ascii)
-{
-	for (size_t i = 0; i < n; i++) {
-		if (values[i] == UNKNOWN) {
-			out_str(o, " ");
-			continue;
-		}
-		double part = max ? (double)values[i] / (double)max : 0;
-		out_str(o, ms_spark_bar(part, ascii));
-	}
 }

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * Live heap and RSS over time, resampled to a number of columns.
  */
-#ifndef REPORT_SPARK_H
-#define REPORT_SPARK_H
+#ifndef REPORT_SPANS_H
+#define REPORT_SPANS_H
 
 #include "model.h"
-
-struct out;
 
 /* A span of the run, [from, to), all processes together. */
 struct span {
@@ -24,8 +22,5 @@ struct span {
 /* Cuts the run into `n` spans of equal length (fewer when it is shorter than n points), in the
  * model's arena; returns how many. 0 = no timeline. */
 size_t spans_make(struct model *m, size_t n, struct span **out);
-
-/* One character per span: value against `max`. UNKNOWN values are blank. */
-void spark_draw(struct out *o, const uint64_t *values, size_t n, uint64_t max, bool ascii);
 
 #endif
