@@ -3,7 +3,7 @@
  */
 #include "budget.h"
 
-#include "diff.h"
+#include "diff_words.h"
 #include "diff_budget.h"
 #include "figures.h"
 #include "lists.h"

@@ -318,3 +318,12 @@ const struct diff_total *diff_total(const struct diff *d, const char *figure)
 			return &d->totals.v[i];
 	return NULL;
 }
+
+const struct diff_run *diff_cut_run(const struct model *m)
+{
+	const struct diff *d = m->diff;
+	for (size_t i = 0; d && i < d->runs.n; i++)
+		if (!d->runs.v[i].complete)
+			return &d->runs.v[i];
+	return NULL;
+}

@@ -3,7 +3,7 @@
  */
 #include "diff_budget.h"
 
-#include "diff.h"
+#include "diff_words.h"
 #include "figures.h"
 #include "words.h"
 

@@ -11,12 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const diff_figure_names[DIFF_FIGURES] = {"live_bytes",      "live_blocks", "peak_bytes",
-						     "peak_blocks",     "allocations", "frees",
-						     "allocated_bytes", "temporary"};
-const char *const diff_kind_names[DIFF_KINDS] = {"new",    "gone",      "grown",
-						 "shrunk", "unchanged", "unmatched"};
-
 static bool equal(const char *s, size_t n, const char *name)
 {
 	return strlen(name) == n && memcmp(s, name, n) == 0;

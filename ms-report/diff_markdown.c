@@ -5,7 +5,7 @@
 #include "diff_report.h"
 
 #include "budget.h"
-#include "diff.h"
+#include "diff_words.h"
 #include "diff_budget.h"
 #include "markdown.h"
 #include "out.h"

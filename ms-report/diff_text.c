@@ -3,7 +3,7 @@
  */
 #include "diff_report.h"
 
-#include "diff.h"
+#include "diff_words.h"
 #include "out.h"
 #include "text.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * A comparison in words and figures, as every format for people shows it.
  */
-#include "diff.h"
+#include "diff_words.h"
 
 #include "names.h"
 #include "say.h"
@@ -149,11 +149,6 @@ static const struct diff_run *find(const struct diff *d, bool (*bad)(const struc
 	return NULL;
 }
 
-static bool is_cut(const struct diff_run *r)
-{
-	return !r->complete;
-}
-
 static bool has_lost(const struct diff_run *r)
 {
 	return r->events_lost != UNKNOWN && r->events_lost > 0;
@@ -171,7 +166,7 @@ static const char *named(struct model *m, const struct diff_run *r)
 
 const char *diff_incomplete(struct model *m)
 {
-	const struct diff_run *r = m->diff ? find(m->diff, is_cut) : NULL;
+	const struct diff_run *r = diff_cut_run(m);
 	return r ? SAY("'%s', one of the runs that are compared, has no end or is damaged",
 		       named(m, r))
 		 : NULL;
@@ -183,7 +178,7 @@ const char *diff_untrusted(struct model *m)
 	const struct diff_run *r;
 	if (!d)
 		return NULL;
-	if ((r = find(d, is_cut)))
+	if ((r = diff_cut_run(m)))
 		return SAY("'%s' is incomplete", named(m, r));
 	if ((r = find(d, has_lost)))
 		return SAY("events were lost in '%s'", named(m, r));

@@ -3,6 +3,8 @@
  */
 #include "figures.h"
 
+#include "diff.h"
+
 #define FIGURE(name, unit, member)                                                                 \
 	{                                                                                          \
 		name, unit, offsetof(struct totals, member)                                        \
@@ -64,3 +66,10 @@ uint64_t figure_of(const struct totals *t, size_t i)
 {
 	return *(const uint64_t *)(const void *)((const char *)t + figures[i].offset);
 }
+
+/* Of a comparison (diff.h): the grammar of budgets needs these names, and no database. */
+const char *const diff_figure_names[DIFF_FIGURES] = {"live_bytes",      "live_blocks", "peak_bytes",
+						     "peak_blocks",     "allocations", "frees",
+						     "allocated_bytes", "temporary"};
+const char *const diff_kind_names[DIFF_KINDS] = {"new",    "gone",      "grown",
+						 "shrunk", "unchanged", "unmatched"};

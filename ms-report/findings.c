@@ -3,7 +3,7 @@
  */
 #include "findings.h"
 
-#include "diff.h"
+#include "diff_words.h"
 #include "lists.h"
 #include "names.h"
 #include "words.h"

@@ -7,7 +7,6 @@
  */
 #include "html.h"
 
-#include "diff.h"
 #include "html_data.h"
 #include "names.h"
 #include "page.h"

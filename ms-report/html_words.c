@@ -4,7 +4,7 @@
 #include "html_data.h"
 
 #include "mmap_usage.h"
-#include "diff.h"
+#include "diff_words.h"
 #include "estimate.h"
 #include "figures.h"
 #include "growth.h"

@@ -4,7 +4,7 @@
 #include "markdown.h"
 
 #include "mmap_usage.h"
-#include "diff.h"
+#include "diff_words.h"
 #include "out.h"
 #include "text.h"
 

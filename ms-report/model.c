@@ -245,7 +245,7 @@ int model_load(struct model *m, sqlite3 *db, const char *at, struct ms_err *err)
 	count_modules(m);
 	if (diff_read(m, err) != 0)
 		return -1;
-	m->quality.complete = m->quality.complete && !diff_incomplete(m);
+	m->quality.complete = m->quality.complete && !diff_cut_run(m);
 	return verdicts_read(m, err);
 }
 

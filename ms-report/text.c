@@ -3,7 +3,7 @@
  */
 #include "text.h"
 
-#include "diff.h"
+#include "diff_words.h"
 #include "out.h"
 
 #include "libcommon/base/utf8.h"

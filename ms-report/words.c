@@ -4,7 +4,7 @@
  */
 #include "words.h"
 
-#include "diff.h"
+#include "diff_words.h"
 #include "heaps.h"
 #include "images.h"
 
