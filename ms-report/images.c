@@ -3,8 +3,6 @@
  */
 #include "images.h"
 
-#include "model_rows.h"
-
 void images_link(struct model *m)
 {
 	uint32_t last = NONE;

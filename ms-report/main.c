@@ -19,6 +19,7 @@
  */
 #include "names.h"
 #include "diff_budget.h"
+#include "load.h"
 #include "options.h"
 #include "out.h"
 #include "pager.h"

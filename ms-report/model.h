@@ -248,14 +248,13 @@ struct model {
 	enum unscanned unscanned;
 };
 
-/* Reads `db` (borrowed, kept for questions about one site). `at` is the label of the snapshot whose
- * live blocks are wanted, NULL = "end". 0, or -1 with `err` set: a broken table, or no snapshot of
- * that label. On either the model must be freed. */
-int model_load(struct model *m, sqlite3 *db, const char *at, struct ms_err *err);
-void model_free(struct model *m);
+/* Adds what is live; what is not known makes the sum not known. */
+void live_add(struct live *to, struct live l);
 
 /* Index of the element with that id, its first member, in an array sorted by it; or NONE. */
 uint32_t model_index(const void *v, size_t n, size_t size, int64_t id);
+/* The same of an array of the model. */
+#define MODEL_FIND(a, want) model_index((a).v, (a).n, sizeof *(a).v, want)
 /* The site of that number, or NULL. */
 const struct site *model_site(const struct model *m, int64_t id);
 

@@ -6,15 +6,9 @@
 
 #include "model.h"
 
-/* Index of the element of an array of the model with that id, or NONE. */
-#define MODEL_FIND(a, want) model_index((a).v, (a).n, sizeof *(a).v, want)
-
 /* Reads processes and moments; then m->at_label is to be set. 0, or -1 with `err` set. */
 int rows_read_moments(struct model *m, struct ms_err *err);
 /* Reads all other tables. 0, or -1 with `err` set. */
 int rows_read(struct model *m, struct ms_err *err);
-
-/* Adds what is live; what is not known makes the sum not known. */
-void live_add(struct live *to, struct live l);
 
 #endif

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT
+ * Makes the model of a snapshot: its rows, the moment chosen, and sums over all processes.
+ */
+#include "load.h"
+
+#include "diff.h"
+#include "images.h"
+#include "mmap_usage.h"
+#include "model_rows.h"
+#include "proc_only.h"
+#include "unrecorded.h"
+#include "verdicts.h"
+
+#include "libcommon/base/err.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Labels that the database has, each once, for a message. */
+static const char *labels(struct model *m)
+{
+	const char *all = "";
+	for (size_t i = 0; i < m->snapshots.n; i++) {
+		size_t k = 0;
+		while (k < i && strcmp(m->snapshots.v[k].label, m->snapshots.v[i].label) != 0)
+			k++;
+		if (k == i)
+			all = ms_arena_printf(&m->arena, "%s%s%s", all, *all ? ", " : "",
+					      m->snapshots.v[i].label);
+	}
+	return *all ? all : "none";
+}
+
+static bool has_label(const struct model *m, const char *label)
+{
+	for (size_t i = 0; i < m->snapshots.n; i++)
+		if (strcmp(m->snapshots.v[i].label, label) == 0)
+			return true;
+	return false;
+}
+
+/* Which moment the live figures are of: as asked, else the end, else the last that the database
+ * has. */
+static int choose_moment(struct model *m, const char *at, struct ms_err *err)
+{
+	if (at && !has_label(m, at))
+		return ms_err_set(err, "no moment '%s' in this snapshot: it has %s", at, labels(m));
+	if (at)
+		m->at_label = at;
+	else if (!m->snapshots.n || has_label(m, "end"))
+		m->at_label = "end";
+	else
+		m->at_label = m->snapshots.v[m->snapshots.n - 1].label;
+	return 0;
+}
+
+/* Sums one label's snapshots. Nothing known when there is none. */
+static struct live sum_moment(const struct model *m, const char *label, uint64_t *time_ns)
+{
+	struct live sum = {UNKNOWN, UNKNOWN};
+	for (size_t i = 0; i < m->snapshots.n; i++) {
+		const struct snapshot *s = &m->snapshots.v[i];
+		if (strcmp(s->label, label) != 0)
+			continue;
+		if (sum.bytes == UNKNOWN)
+			sum = (struct live){0, 0};
+		live_add(&sum, s->live);
+		uint64_t t = figure_add(s->time_ns, m->processes.v[s->process].offset_ns);
+		if (t != UNKNOWN && (*time_ns == UNKNOWN || t > *time_ns))
+			*time_ns = t;
+	}
+	return sum;
+}
+
+static void add_quality(struct quality *to, const struct quality *q)
+{
+	to->complete = to->complete && q->complete;
+	to->growing = to->growing || q->growing;
+	uint64_t *a = &to->events_lost;
+	const uint64_t *b = &q->events_lost;
+	size_t n = (sizeof *q - offsetof(struct quality, events_lost)) / sizeof *a;
+	uint64_t sampled = q->sampled_bytes == UNKNOWN || q->sampled_bytes > to->sampled_bytes
+				   ? q->sampled_bytes
+				   : to->sampled_bytes;
+	for (size_t i = 0; i < n; i++)
+		a[i] = figure_add(a[i], b[i]);
+	to->sampled_bytes = sampled;
+}
+
+static void read_part(struct model *m)
+{
+	static const char from[] = "SELECT min(from_ns + coalesce(offset_ns, 0)) FROM process",
+			  to[] = "SELECT max(to_ns + coalesce(offset_ns, 0)) FROM process";
+	int64_t a = ms_sql_int(m->db, from, -1), b = ms_sql_int(m->db, to, -1);
+	m->part = ms_sql_int(m->db, "SELECT count(*) FROM process WHERE whole = 0", 0) != 0;
+	m->from_ns = a < 0 ? UNKNOWN : (uint64_t)a;
+	m->to_ns = b < 0 ? UNKNOWN : (uint64_t)b;
+}
+
+static uint64_t meta_number(struct model *m, const char *key)
+{
+	const char *sql = ms_arena_printf(&m->arena,
+					  "SELECT value FROM meta WHERE key = '%s'"
+					  " AND typeof(value) = 'integer' AND value >= 0",
+					  key);
+	int64_t v = ms_sql_int(m->db, sql, -1);
+	return v < 0 ? UNKNOWN : (uint64_t)v;
+}
+
+/* Which traces of a folder could not be read, and why. */
+static void read_unreadable(struct model *m)
+{
+	uint64_t n = meta_number(m, "traces_unreadable");
+	m->traces_unreadable = n == UNKNOWN ? 0 : n;
+	sqlite3_stmt *r =
+		ms_sql_prepare(m->db, "SELECT value FROM meta WHERE key = 'unreadable'", NULL);
+	if (r && m->traces_unreadable && sqlite3_step(r) == SQLITE_ROW && sqlite3_column_text(r, 0))
+		m->unreadable = ms_arena_strdup(&m->arena, (const char *)sqlite3_column_text(r, 0));
+	sqlite3_finalize(r);
+}
+
+/* RSS of one process: the largest sample and the last. */
+static void sum_samples(struct model *m)
+{
+	for (size_t i = 0; i < m->samples.n; i++) {
+		const struct sample *s = &m->samples.v[i];
+		struct totals *t = &m->processes.v[s->process].totals;
+		if (t->peak_rss_bytes == UNKNOWN || s->rss_bytes > t->peak_rss_bytes) {
+			t->peak_rss_bytes = s->rss_bytes;
+			t->peak_rss_time_ns = s->time_ns;
+		}
+		t->end_rss_bytes = s->rss_bytes;
+	}
+}
+
+/* Sums of all processes. Peaks of several are not added up: the peak of their sum is a moment of
+ * its own. */
+static void sum_processes(struct model *m)
+{
+	m->quality = (struct quality){.complete = m->processes.n > 0};
+	for (size_t i = 0; i < m->processes.n; i++) {
+		const struct process *p = &m->processes.v[i];
+		uint64_t *a = &m->totals.allocations;
+		const uint64_t *b = &p->totals.allocations;
+		struct totals all = p->totals;
+		if (p->became != NONE) { /* nothing of it was there at the end */
+			all.unreachable_bytes = all.unreachable_blocks = all.end_rss_bytes = 0;
+			b = &all.allocations;
+		}
+		for (size_t k = 0; k < sizeof p->totals / sizeof *a; k++)
+			a[k] = figure_add(a[k], b[k]);
+		add_quality(&m->quality, &p->quality);
+		uint64_t end = figure_add(p->duration_ns, p->offset_ns);
+		if (end != UNKNOWN && end > m->duration_ns)
+			m->duration_ns = end;
+	}
+	if (m->processes.n <= 1)
+		return;
+	m->totals.peak_bytes = m->sum_peak_bytes;
+	m->totals.peak_blocks =
+		m->peak_image == NONE ? UNKNOWN : m->processes.v[m->peak_image].totals.peak_blocks;
+	m->totals.peak_time_ns = m->sum_peak_time_ns;
+	/* each process has its own moment: there is no one figure for all */
+	m->totals.peak_rss_bytes = m->totals.peak_rss_time_ns = UNKNOWN;
+	m->totals.peak_usable = m->totals.mapped_peak = m->totals.mapped_peak_time_ns = UNKNOWN;
+}
+
+static void count_modules(struct model *m)
+{
+	for (size_t i = 0; i < m->frames.n; i++) {
+		const struct frame *f = &m->frames.v[i];
+		if (f->module == NONE || f->note)
+			continue;
+		struct module *o = &m->modules.v[f->module];
+		o->frames++;
+		o->nameless += !f->function;
+		o->lineless += f->function && !f->line;
+	}
+	for (size_t i = 0; i < m->modules.n; i++) {
+		const struct module *o = &m->modules.v[i];
+		m->modules_used += o->frames > 0;
+		m->modules_nameless += o->nameless > 0;
+		m->frames_nameless += o->nameless;
+		m->modules_unsound +=
+			o->frames && o->symbols &&
+			(strcmp(o->symbols, "damaged") == 0 || strcmp(o->symbols, "partial") == 0 ||
+			 strcmp(o->symbols, "refused") == 0);
+	}
+}
+
+int model_load(struct model *m, sqlite3 *db, const char *at, struct ms_err *err)
+{
+	*m = (struct model){.db = db, .duration_ns = 0, .at_time_ns = UNKNOWN};
+	if (rows_read_moments(m, err) != 0 || choose_moment(m, at, err) != 0 ||
+	    rows_read(m, err) != 0)
+		return -1;
+	if (m->processes.n == 0)
+		return ms_err_set(err, "this snapshot holds no process");
+	if (unrecorded_read(m, err) != 0 || mmap_usage_read(m, err) != 0 ||
+	    estimates_read(m, err) != 0)
+		return -1;
+	uint64_t unused = UNKNOWN;
+	m->end = sum_moment(m, "end", &unused);
+	m->peak = sum_moment(m, "peak", &unused);
+	m->at = sum_moment(m, m->at_label, &m->at_time_ns);
+	m->cwd = m->processes.v[0].cwd;
+	m->sum_peak_bytes = meta_number(m, "sum_peak_bytes");
+	m->sum_peak_time_ns = meta_number(m, "sum_peak_time_ns");
+	read_part(m);
+	if (m->est) /* how sure it is nobody noted */
+		m->sum_peak_bytes = m->sum_peak_time_ns = UNKNOWN;
+	m->proc_only = proc_only_read(m);
+	sum_samples(m);
+	images_link(m);
+	sum_processes(m);
+	read_unreadable(m);
+	m->quality.complete = m->quality.complete && !m->traces_unreadable;
+	count_modules(m);
+	if (diff_read(m, err) != 0)
+		return -1;
+	m->quality.complete = m->quality.complete && !diff_cut_run(m);
+	return verdicts_read(m, err);
+}
+
+void model_free(struct model *m)
+{
+	diff_free(m->diff);
+	free(m->modules.v);
+	free(m->frames.v);
+	free(m->nodes.v);
+	free(m->sites.v);
+	free(m->processes.v);
+	free(m->snapshots.v);
+	free(m->threads.v);
+	free(m->classes.v);
+	free(m->points.v);
+	free(m->samples.v);
+	free(m->marks.v);
+	ms_arena_free(&m->arena);
+}
