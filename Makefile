@@ -81,10 +81,10 @@ $(B)/gen/html_parts.h: ms-report/html/embed $(HTML_PARTS)
 	@ms-report/html/embed $(HTML_PARTS) >$@
 $(B)/ms-report/html.o: $(B)/gen/html_parts.h
 
-# All of a tool, without what runs in the programs of others.
-sources = $(sort $(wildcard $(1)/*.c) $(filter-out $(1)/guest/%,$(wildcard $(1)/*/*.c)))
+# A tool's folder and its rooms; the guest is a library of its own.
+tool_src = $(sort $(wildcard $(1)/*.c) $(filter-out ms-record/guest/%,$(wildcard $(1)/*/*.c)))
 define tool_rule
-$(B)/bin/$(1): $(patsubst %.c,$(B)/%.o,$(call sources,$(1))) $(COMMON_LIB) $(FORMAT_LIB)
+$(B)/bin/$(1): $(patsubst %.c,$(B)/%.o,$(call tool_src,$(1))) $(COMMON_LIB) $(FORMAT_LIB)
 	@mkdir -p $$(@D)
 	$$(say) LINK $$@
 	$(CC) $$(ALL_LDFLAGS) -o $$@ $$(filter %.o,$$^) $(COMMON_LIB) $(FORMAT_LIB) $$(LIBS_$(1))

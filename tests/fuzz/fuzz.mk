@@ -6,7 +6,7 @@ FUZZ_REPLAY := $(FUZZ_NAMES:%=$(B)/tests/fuzz/fuzz_%)
 TEST_PROGRAMS += $(FUZZ_REPLAY)
 
 # ms-record as a library: a target gets the files that it needs, and may include one itself to reach what is static there.
-RECORD_SRC := $(filter-out ms-record/main.c,$(call sources,ms-record))
+RECORD_SRC := $(filter-out ms-record/main.c,$(call tool_src,ms-record))
 RECORD_LIB := $(B)/tests/fuzz/librecord.a
 $(RECORD_LIB): $(RECORD_SRC:%.c=$(B)/%.o)
 	@mkdir -p $(@D); rm -f $@; ar crs $@ $^
