@@ -79,7 +79,7 @@ HTML_PARTS := ms-report/html/page.css ms-report/html/page.html \
 $(B)/gen/html_parts.h: ms-report/html/embed $(HTML_PARTS)
 	@mkdir -p $(@D)
 	@ms-report/html/embed $(HTML_PARTS) >$@
-$(B)/ms-report/html.o: $(B)/gen/html_parts.h
+$(B)/ms-report/html/html.o: $(B)/gen/html_parts.h
 
 # A tool's folder and its rooms; the guest is a library of its own.
 tool_src = $(sort $(wildcard $(1)/*.c) $(filter-out ms-record/guest/%,$(wildcard $(1)/*/*.c)))

@@ -17,14 +17,14 @@
  *                html.c (html_*.c, and the page's own files in html/)
  *   out.c        the bytes               pager.c   to a terminal
  */
-#include "names.h"
-#include "diff_budget.h"
-#include "load.h"
-#include "options.h"
-#include "out.h"
-#include "pager.h"
-#include "render.h"
-#include "words.h"
+#include "ms-report/words/names.h"
+#include "ms-report/ci/diff_budget.h"
+#include "ms-report/model/load.h"
+#include "ms-report/cli/options.h"
+#include "ms-report/output/out.h"
+#include "ms-report/output/pager.h"
+#include "ms-report/cli/render.h"
+#include "ms-report/words/words.h"
 
 #include "libcommon/snapshot/anonymize.h"
 #include "libcommon/base/err.h"

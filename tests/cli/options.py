@@ -49,7 +49,8 @@ def rows(table):
 
 def taken(tool):
     """What the tool's own table has."""
-    m = re.search(r"static const struct option longs\[\] = \{(.*?)\n\};", read(f"{tool}/options.c"), re.S)
+    room = "/cli" if os.path.isdir(os.path.join(SRC, tool, "cli")) else ""
+    m = re.search(r"static const struct option longs\[\] = \{(.*?)\n\};", read(f"{tool}{room}/options.c"), re.S)
     return rows(m.group(1))
 
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * Names and budgets of ms-report, one table each: what goes in, what must come out.
  */
-#include "ms-report/budget.h"
-#include "ms-report/figures.h"
-#include "ms-report/names.h"
+#include "ms-report/ci/budget.h"
+#include "ms-report/model/figures.h"
+#include "ms-report/words/names.h"
 
 #include "libcommon/base/err.h"
 

@@ -4,9 +4,9 @@
 #include "fuzz.h"
 
 /* parts of a tool, not of a library */
-#include "ms-report/budget.c"
-#include "ms-report/diff_grammar.c"
-#include "ms-report/figures.c"
+#include "ms-report/ci/budget.c"
+#include "ms-report/ci/diff_grammar.c"
+#include "ms-report/model/figures.c"
 #include "libcommon/symbols/shorten.h"
 
 #include <stdlib.h>

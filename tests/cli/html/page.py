@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Reads a page of ms-report --html as ms-report/html_data.h describes it, without a browser."""
+"""Reads a page of ms-report --html as ms-report/html/html_data.h describes it, without a browser."""
 import base64
 import hashlib
 import html.parser

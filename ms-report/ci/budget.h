@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT
+ * Budgets: "unfreed_bytes > 64k", what they ask about, and whether a recording breaks them.
+ */
+#ifndef REPORT_BUDGET_H
+#define REPORT_BUDGET_H
+
+#include "ms-report/model/model.h"
+
+struct ms_err;
+
+enum budget_op { BUDGET_GT, BUDGET_GE, BUDGET_LT, BUDGET_LE, BUDGET_EQ, BUDGET_NE };
+
+struct budget {
+	const char *text; /* as typed; borrowed */
+	const char *site; /* a pattern in `text`, of site_length bytes; NULL = of the whole run */
+	size_t site_length;
+	size_t figure; /* index into figures[], or site_figures[] */
+	enum budget_op op;
+	uint64_t value;
+	/* of what changed, see diff_budget.h: the figure's name in `text`, NULL = not of that kind
+	 */
+	const char *change;
+	size_t change_length;
+	double share; /* in per cent of the old figure, if `percent` */
+	bool percent, negative;
+};
+
+struct budgets {
+	struct budget *v;
+	size_t n, cap;
+};
+
+enum budget_result { BUDGET_HELD, BUDGET_BROKEN, BUDGET_UNDECIDED };
+
+/*     budget = [ "site" "(" '"' pattern '"' ")" "." ] figure op number
+ *     figure = a name of "totals" in the JSON report, or after site(): of its sites; or of what
+ *              changed, see diff_budget.h
+ *     op     = ">" | ">=" | "<" | "<=" | "==" | "=" | "!="
+ *     number = digits [ "." digits ] [ unit ]     k, M, G, T for bytes; ns, us, ms, s, m, h for
+ *              times (bare: ns); counts have no unit
+ * with blanks anywhere between. The budget is broken when the
+ * comparison is true. 0, or -1 with `err` set. */
+int budget_parse(const char *text, struct budget *b, struct ms_err *err);
+/* Adds those of a file, one in a line; empty lines and what follows a # are left out. The text goes
+ * into `arena`. 0, or -1 with `err` set: the message has file and line. */
+int budget_read(const char *path, struct budgets *to, struct ms_arena *arena, struct ms_err *err);
+
+/* ---- budget_check.c ---- */
+
+/* Undecided when the figure is not known. */
+enum budget_result budget_check(const struct budget *b, struct model *m);
+/* The figure it asks about; of site(), the sum of all sites whose name (the first frame of the
+ * user's own code, with or without parameters) matches. UNKNOWN when it is not known, or when
+ * filters took sites away that could match. */
+uint64_t budget_value(const struct budget *b, struct model *m);
+/* The site with most of it, or NULL: of a figure that sites do not have, or that is 0. */
+const struct site *budget_worst(const struct budget *b, struct model *m);
+/* What it is, for people: "1.2 MiB (1244756)". */
+const char *budget_amount(const struct budget *b, struct model *m);
+/* Why one cannot be decided, when it is BUDGET_UNDECIDED. */
+const char *budget_unknown(const struct budget *b, const struct model *m);
+/* Why one about the sites of a comparison cannot be decided, or NULL: of some nobody can tell
+ * whether they changed. */
+const char *budget_apart(const struct budget *b, struct model *m);
+/* Does the pattern of a budget fit the name of a site? */
+bool budget_matches(const struct budget *b, struct model *m, const struct site *s);
+/* Why budgets cannot be decided on this recording, or NULL. */
+const char *budget_untrusted(struct model *m);
+
+#endif

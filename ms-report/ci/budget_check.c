@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT
+ * Budgets decided: the figure, what is most of it, and when it cannot be told.
+ */
+#include "budget.h"
+
+#include "ms-report/words/diff_words.h"
+#include "diff_budget.h"
+#include "ms-report/model/figures.h"
+#include "ms-report/model/lists.h"
+#include "ms-report/words/names.h"
+#include "ms-report/words/words.h"
+
+#include <fnmatch.h>
+#include <string.h>
+
+const char *budget_untrusted(struct model *m)
+{
+	const struct quality *q = &m->quality;
+	if (!q->complete)
+		return "the recording is incomplete";
+	if (q->events_lost != UNKNOWN && q->events_lost > 0)
+		return "events were lost";
+	if (q->sampled_bytes != UNKNOWN && q->sampled_bytes > 0)
+		return "the recording is sampled";
+	return diff_untrusted(m);
+}
+
+static const struct figure *figure(const struct budget *b)
+{
+	return b->site ? &site_figures[b->figure] : &figures[b->figure];
+}
+
+/* ---- site() ---- */
+
+bool budget_matches(const struct budget *b, struct model *m, const struct site *s)
+{
+	const char *pattern = ms_arena_strndup(&m->arena, b->site, b->site_length);
+	const struct frame *f = site_frame(m, s);
+	const char *name = f ? frame_name(&m->arena, m, f) : "";
+	return fnmatch(pattern, name, 0) == 0 ||
+	       (f && f->function && fnmatch(pattern, name_short(&m->arena, name), 0) == 0);
+}
+
+/* The sum of the sites that match; `worst`: the one with most. */
+static uint64_t sum_of_sites(const struct budget *b, struct model *m, const struct site **worst)
+{
+	uint64_t sum = 0, most = 0;
+	*worst = NULL;
+	for (size_t i = 0; i < m->sites.n; i++) {
+		const struct site *s = &m->sites.v[i];
+		uint64_t v = site_figure_of(s, b->figure);
+		if ((v == 0 && sum != UNKNOWN) || !budget_matches(b, m, s))
+			continue;
+		sum = figure_add(sum, v);
+		if (v != UNKNOWN && v > most) {
+			most = v;
+			*worst = s;
+		}
+	}
+	return m->hidden.sites ? UNKNOWN : sum;
+}
+
+/* ---- of the whole run ---- */
+
+static const struct site *worst_of_all(struct model *m, size_t figure)
+{
+	static const struct {
+		const char *prefix;
+		enum metric metric;
+	} of[] = {{"peak_b", METRIC_PEAK},          {"unfreed_b", METRIC_LIVE},
+		  {"unreachable_", METRIC_LIVE},    {"allocations", METRIC_ALLOCATIONS},
+		  {"allocated_", METRIC_ALLOCATED}, {"temporary_", METRIC_TEMPORARY},
+		  {"failed_", METRIC_FAILED},       {"mapped_end", METRIC_MAPPED}};
+	const char *name = figures[figure].name;
+	for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+		if (strncmp(name, of[i].prefix, strlen(of[i].prefix)) != 0)
+			continue;
+		bool leaks = strcmp(of[i].prefix, "unreachable_") == 0;
+		struct list l = list_sites(m, of[i].metric, leaks ? m->sites.n : 1);
+		for (size_t k = 0; k < l.n; k++)
+			if (!leaks ||
+			    (l.rows[k]->verdict && strcmp(l.rows[k]->verdict, "unreachable") == 0))
+				return l.rows[k];
+	}
+	return NULL;
+}
+
+/* ---- both ---- */
+
+uint64_t budget_value(const struct budget *b, struct model *m)
+{
+	const struct site *worst;
+	return b->site ? sum_of_sites(b, m, &worst) : figure_of(&m->totals, b->figure);
+}
+
+const struct site *budget_worst(const struct budget *b, struct model *m)
+{
+	const struct site *worst;
+	if (b->change)
+		return diff_budget_worst(b, m);
+	if (!b->site)
+		return worst_of_all(m, b->figure);
+	sum_of_sites(b, m, &worst);
+	return worst;
+}
+
+const char *budget_amount(const struct budget *b, struct model *m)
+{
+	if (b->change)
+		return diff_budget_amount(b, m);
+	uint64_t v = budget_value(b, m);
+	switch (figure(b)->unit) {
+	case FIGURE_BYTES:
+		return v < 1024 ? say_size(m, v)
+				: ms_arena_printf(&m->arena, "%llu (%s)", (unsigned long long)v,
+						  say_size(m, v));
+	case FIGURE_TIME:
+		return ms_arena_printf(&m->arena, "%llu (%s)", (unsigned long long)v,
+				       say_time(m, v));
+	default:
+		return ms_arena_printf(&m->arena, "%llu", (unsigned long long)v);
+	}
+}
+
+enum budget_result budget_check(const struct budget *b, struct model *m)
+{
+	if (b->change)
+		return diff_budget_check(b, m);
+	uint64_t v = budget_value(b, m);
+	if (v == UNKNOWN)
+		return BUDGET_UNDECIDED;
+	const bool holds[] = {[BUDGET_GT] = v > b->value,  [BUDGET_GE] = v >= b->value,
+			      [BUDGET_LT] = v < b->value,  [BUDGET_LE] = v <= b->value,
+			      [BUDGET_EQ] = v == b->value, [BUDGET_NE] = v != b->value};
+	return holds[b->op] ? BUDGET_BROKEN : BUDGET_HELD;
+}
+
+const char *budget_apart(const struct budget *b, struct model *m)
+{
+	bool of_sites = b->change && (b->site || strncmp(b->change, "delta_", 6) != 0);
+	return of_sites && strncmp(b->change, "unmatched_", 10) != 0 ? diff_unmatched(m) : NULL;
+}
+
+const char *budget_unknown(const struct budget *b, const struct model *m)
+{
+	if (b->change && !m->diff)
+		return "nothing was compared (ms-diff does)";
+	bool of_sites = b->site || (b->change && strncmp(b->change, "delta_", 6) != 0);
+	bool hidden = of_sites && (b->change ? m->diff->hidden_sites : m->hidden.sites);
+	return hidden ? "filters took sites away that it could be about"
+		      : "the figure is not known";
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT
+ * JUnit XML and GitHub's workflow commands.
+ */
+#include "ci.h"
+
+#include "ms-report/words/links.h"
+#include "ms-report/words/names.h"
+#include "ms-report/output/out.h"
+#include "ms-report/words/page.h"
+
+#include <string.h>
+
+#define SAY(...) ms_arena_printf(&p->m->arena, __VA_ARGS__)
+
+const char *ci_frame(struct page *p, const struct frame *f)
+{
+	static const struct style plain = {.full_names = true};
+	const char *name = frame_label(&p->m->arena, p->m, f, &plain);
+	const char *file = links_file(p->m, &p->links, f);
+	const char *place = file ? SAY("%s:%u", name_clean(&p->m->arena, file, false), f->line)
+				 : frame_place(&p->m->arena, p->m, f, &plain);
+	return *place ? SAY("%s (%s)", name, place) : name;
+}
+
+const struct frame *ci_next(const struct model *m, uint32_t *node)
+{
+	if (*node == NONE)
+		return NULL;
+	const struct node *n = &m->nodes.v[*node];
+	*node = n->parent;
+	return &m->frames.v[n->frame];
+}
+
+/* ---- JUnit ---- */
+
+/* Text in XML 1.0: what may not stand there at all was replaced by name_clean. */
+static void xml(struct page *p, struct out *o, const char *s)
+{
+	for (s = name_clean(&p->m->arena, s, false); *s; s++) {
+		switch (*s) {
+		case '<':
+			out_str(o, "&lt;");
+			break;
+		case '>':
+			out_str(o, "&gt;");
+			break;
+		case '&':
+			out_str(o, "&amp;");
+			break;
+		case '"':
+			out_str(o, "&quot;");
+			break;
+		default:
+			out_char(o, *s);
+		}
+	}
+}
+
+static void attribute(struct page *p, struct out *o, const char *name, const char *value)
+{
+	out_printf(o, " %s=\"", name);
+	xml(p, o, value);
+	out_char(o, '"');
+}
+
+static void stack_lines(struct page *p, struct out *o, const struct site *s)
+{
+	uint32_t node = s ? s->stack : NONE;
+	for (const struct frame *f; (f = ci_next(p->m, &node));) {
+		xml(p, o, SAY("  %s", ci_frame(p, f)));
+		out_char(o, '\n');
+	}
+}
+
+static void test_case(struct page *p, struct out *o, const char *class, const char *name,
+		      const struct finding *x)
+{
+	out_str(o, "    <testcase");
+	attribute(p, o, "classname", class);
+	attribute(p, o, "name", name);
+	if (!x) {
+		out_str(o, "/>\n");
+		return;
+	}
+	const char *element = x->rule == RULE_BUDGET ? "failure" : "error";
+	out_printf(o, ">\n      <%s", element);
+	attribute(p, o, "type", finding_rules[x->rule].id);
+	attribute(p, o, "message", x->message);
+	out_str(o, ">");
+	xml(p, o, x->message);
+	out_char(o, '\n');
+	stack_lines(p, o, x->site);
+	out_printf(o, "</%s>\n    </testcase>\n", element);
+}
+
+static const struct finding *of_budget(const struct findings *f, const struct budget *b)
+{
+	for (size_t i = 0; i < f->n; i++)
+		if (f->v[i].budget == b)
+			return &f->v[i];
+	return NULL;
+}
+
+static const struct finding *of_rule(const struct findings *f, enum finding_rule rule)
+{
+	for (size_t i = 0; i < f->n; i++)
+		if (f->v[i].rule == rule)
+			return &f->v[i];
+	return NULL;
+}
+
+static size_t count(const struct findings *f, enum finding_rule rule)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < f->n; i++)
+		n += f->v[i].rule == rule;
+	return n;
+}
+
+static const char *program(struct page *p)
+{
+	const struct process *first = p->m->processes.n ? &p->m->processes.v[0] : NULL;
+	return first && first->exe ? base_name(first->exe) : "program";
+}
+
+static void suite_attributes(struct page *p, struct out *o, const struct findings *f)
+{
+	out_printf(o, " tests=\"%zu\" failures=\"%zu\" errors=\"%zu\"", f->budgets + 1,
+		   count(f, RULE_BUDGET), count(f, RULE_UNDECIDED) + count(f, RULE_INCOMPLETE));
+	if (p->m->duration_ns != UNKNOWN)
+		out_printf(o, " time=\"%.3f\"", (double)p->m->duration_ns / 1e9);
+}
+
+void junit_report(struct page *p, struct out *o, const struct findings *f)
+{
+	out_str(o, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites");
+	suite_attributes(p, o, f);
+	out_str(o, ">\n  <testsuite");
+	attribute(p, o, "name", SAY("memscope %s", program(p)));
+	suite_attributes(p, o, f);
+	out_str(o, " skipped=\"0\">\n");
+	test_case(p, o, "memscope", "recording is complete", of_rule(f, RULE_INCOMPLETE));
+	for (size_t i = 0; i < p->budgets->n; i++)
+		test_case(p, o, "memscope.budget", p->budgets->v[i].text,
+			  of_budget(f, &p->budgets->v[i]));
+	out_str(o, "    <system-out>");
+	for (size_t i = 0; i < f->n; i++) {
+		if (f->v[i].rule != RULE_UNREACHABLE && f->v[i].rule != RULE_GROWING &&
+		    f->v[i].rule != RULE_REGRESSION)
+			continue;
+		xml(p, o, f->v[i].message);
+		out_char(o, '\n');
+		stack_lines(p, o, f->v[i].site);
+	}
+	out_str(o, "</system-out>\n  </testsuite>\n</testsuites>\n");
+}
+
+/* ---- GitHub ---- */
+
+/* Values of properties may not hold : and , either. */
+static void command_text(struct page *p, struct out *o, const char *s, bool property)
+{
+	for (s = name_clean(&p->m->arena, s, false); *s; s++) {
+		bool code = *s == '%' || *s == '\r' || *s == '\n' ||
+			    (property && (*s == ':' || *s == ','));
+		if (code)
+			out_printf(o, "%%%02X", (unsigned char)*s);
+		else
+			out_char(o, *s);
+	}
+}
+
+static void command(struct page *p, struct out *o, const struct finding *x)
+{
+	const struct frame *at = x->site ? site_frame(p->m, x->site) : NULL;
+	const char *file = links_file(p->m, &p->links, at);
+	out_str(o, finding_rules[x->rule].error ? "::error " : "::warning ");
+	if (at && file) {
+		out_str(o, "file=");
+		command_text(p, o, file, true);
+		if (at->line)
+			out_printf(o, ",line=%u", at->line);
+		out_char(o, ',');
+	}
+	out_str(o, "title=");
+	command_text(p, o, finding_rules[x->rule].name, true);
+	out_str(o, "::");
+	command_text(p, o, x->message, false);
+	uint32_t node = x->site ? x->site->stack : NONE;
+	for (const struct frame *f; (f = ci_next(p->m, &node));) {
+		out_str(o, "%0A  ");
+		command_text(p, o, ci_frame(p, f), false);
+	}
+	out_char(o, '\n');
+}
+
+void github_report(struct page *p, struct out *o, const struct findings *f, size_t limit)
+{
+	size_t shown[RULE_COUNT] = {0};
+	for (size_t i = 0; i < f->n; i++)
+		if (shown[f->v[i].rule]++ < limit)
+			command(p, o, &f->v[i]);
+	for (unsigned r = 0; r < RULE_COUNT; r++)
+		if (shown[r] > limit)
+			out_printf(o, "::notice title=MemScope::%zu more: %s\n", shown[r] - limit,
+				   finding_rules[r].name);
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT
+ * Findings: from budgets, verdicts and the quality of the recording.
+ */
+#include "findings.h"
+
+#include "ms-report/words/diff_words.h"
+#include "ms-report/model/lists.h"
+#include "ms-report/words/names.h"
+#include "ms-report/words/words.h"
+
+#include <string.h>
+
+#define SAY(...) ms_arena_printf(&m->arena, __VA_ARGS__)
+
+const struct rule finding_rules[RULE_COUNT] = {
+	{"memscope/budget", "Budget broken", "A figure of the run is beyond the budget for it.",
+	 true},
+	{"memscope/undecided", "Budget not decided",
+	 "The figure that a budget is about is not known, so that it neither passed nor failed.",
+	 true},
+	{"memscope/unreachable", "Unreachable memory",
+	 "Nothing pointed to this memory any more when it was looked at: it is leaked.", true},
+	{"memscope/growing", "Growing memory",
+	 "Live memory of this call stack grew for the whole time, as a leak's does.", false},
+	{"memscope/regression", "More memory than before",
+	 "Live or peak memory of this call stack grew by more than noise since the run compared "
+	 "with.",
+	 false},
+	{"memscope/incomplete", "Incomplete recording",
+	 "The recording does not hold all of the run.", false},
+};
+
+/* Function names from the allocation outwards, with their modules: what stays when lines and
+ * addresses change. */
+static const char *site_key(struct model *m, const char *id, const struct site *s)
+{
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+	for (uint32_t n = s ? s->stack : NONE; n != NONE; n = m->nodes.v[n].parent) {
+		const struct frame *f = &m->frames.v[m->nodes.v[n].frame];
+		const char *path = f->module == NONE ? NULL : m->modules.v[f->module].path;
+		const char *words[] = {f->function ? f->function : frame_name(&m->arena, m, f),
+				       path ? base_name(path) : ""};
+		for (unsigned i = 0; i < 2; i++)
+			for (const char *c = words[i];; c++) {
+				hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
+				if (!*c)
+					break;
+			}
+	}
+	return SAY("%s:%016llx", id, (unsigned long long)hash);
+}
+
+static const char *site_name(struct model *m, const struct site *s)
+{
+	const struct frame *f = site_frame(m, s);
+	return f ? name_clean(&m->arena, frame_name(&m->arena, m, f), false)
+		 : "a call without stack";
+}
+
+static void add(struct model *m, struct findings *f, size_t most, struct finding x)
+{
+	if (!f->v)
+		f->v = ms_arena_alloc(&m->arena, most * sizeof *f->v);
+	if (f->n < most)
+		f->v[f->n++] = x;
+}
+
+/* ---- budgets ---- */
+
+static void add_budgets(struct model *m, const struct budgets *budgets, bool partial,
+			struct findings *f, size_t most)
+{
+	const char *why = partial ? NULL : budget_untrusted(m);
+	for (size_t i = 0; i < budgets->n; i++) {
+		const struct budget *b = &budgets->v[i];
+		const char *apart = partial ? NULL : budget_apart(b, m);
+		enum budget_result r = why || apart ? BUDGET_UNDECIDED : budget_check(b, m);
+		if (r == BUDGET_HELD)
+			continue;
+		struct finding x = {.rule = r == BUDGET_BROKEN ? RULE_BUDGET : RULE_UNDECIDED,
+				    .budget = b};
+		x.site = r == BUDGET_BROKEN ? budget_worst(b, m) : NULL;
+		const char *at = x.site ? SAY("; most of it at %s", site_name(m, x.site)) : "";
+		x.message = r == BUDGET_BROKEN ? SAY("budget '%s' is broken: it is %s%s", b->text,
+						     budget_amount(b, m), at)
+					       : SAY("budget '%s' cannot be decided: %s", b->text,
+						     why     ? why
+						     : apart ? apart
+							     : budget_unknown(b, m));
+		x.key = SAY("%s:%s", finding_rules[x.rule].id, b->text);
+		add(m, f, most, x);
+	}
+}
+
+/* ---- verdicts ---- */
+
+static const char *verdict_message(struct model *m, const struct site *s, enum finding_rule rule)
+{
+	const char *what = SAY("%s in %s", say_size(m, s->end.bytes),
+			       say_things(m, s->end.blocks, "block", "blocks"));
+	return rule == RULE_UNREACHABLE
+		       ? SAY("%s of %s: nothing points to some or all of it at the end", what,
+			     site_name(m, s))
+		       : SAY("%s of %s: live memory grew for the whole time", what,
+			     site_name(m, s));
+}
+
+static void add_verdicts(struct model *m, struct findings *f, size_t most, enum finding_rule rule)
+{
+	const char *word = rule == RULE_UNREACHABLE ? "unreachable" : "growing";
+	struct list l = list_sites(m, METRIC_LIVE, m->sites.n);
+	for (size_t i = 0; i < l.n; i++) {
+		const struct site *s = l.rows[i];
+		if (!s->verdict || strcmp(s->verdict, word) != 0)
+			continue;
+		add(m, f, most,
+		    (struct finding){.rule = rule,
+				     .message = verdict_message(m, s, rule),
+				     .site = s,
+				     .key = site_key(m, finding_rules[rule].id, s)});
+	}
+}
+
+/* ---- what a comparison found ---- */
+
+static void add_regressions(struct model *m, struct findings *f, size_t most)
+{
+	const struct diff *d = m->diff;
+	for (size_t i = 0; d && i < d->rows.n && d->rows.v[i].significant; i++) {
+		const struct diff_row *x = &d->rows.v[i];
+		if (x->delta[DIFF_LIVE] <= 0 && x->delta[DIFF_PEAK] <= 0)
+			continue;
+		const char *message = SAY(
+			"%s of %s at the end, %s at the peak: %s",
+			diff_say(m, true, x->delta[DIFF_LIVE]), site_name(m, x->site),
+			diff_say(m, true, x->delta[DIFF_PEAK]),
+			x->kind == DIFF_NEW ? "this site is new" : "it grew by more than noise");
+		add(m, f, most,
+		    (struct finding){
+			    .rule = RULE_REGRESSION,
+			    .message = message,
+			    .site = x->site,
+			    .key = site_key(m, finding_rules[RULE_REGRESSION].id, x->site)});
+	}
+}
+
+struct findings findings_make(struct model *m, const struct budgets *budgets, bool partial)
+{
+	struct findings f = {.budgets = budgets->n};
+	size_t most = budgets->n + 3 * m->sites.n + 2;
+	add_budgets(m, budgets, partial, &f, most);
+	add_verdicts(m, &f, most, RULE_UNREACHABLE);
+	add_verdicts(m, &f, most, RULE_GROWING);
+	add_regressions(m, &f, most);
+	const char *why = words_incomplete(m);
+	if (why)
+		add(m, &f, most,
+		    (struct finding){.rule = RULE_INCOMPLETE,
+				     .message = SAY("the recording is incomplete: %s", why),
+				     .key = finding_rules[RULE_INCOMPLETE].id});
+	why = diff_unmatched(m);
+	if (why)
+		add(m, &f, most,
+		    (struct finding){.rule = RULE_INCOMPLETE,
+				     .message = SAY("the comparison is incomplete: %s", why),
+				     .key = SAY("%s:symbols", finding_rules[RULE_INCOMPLETE].id)});
+	return f;
+}

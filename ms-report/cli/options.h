@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT
+ * The command line of ms-report.
+ */
+#ifndef REPORT_OPTIONS_H
+#define REPORT_OPTIONS_H
+
+#include "ms-report/ci/budget.h"
+#include "ms-report/output/format.h"
+#include "ms-report/words/page.h"
+#include "ms-report/words/table.h"
+
+#include "libcommon/base/cli.h"
+
+struct ms_err;
+
+enum view {
+	VIEW_FIRST, /* the first screen */
+	VIEW_SUMMARY,
+	VIEW_LEAKS,
+	VIEW_PEAK,
+	VIEW_ALLOCATED,
+	VIEW_TEMPORARY,
+	VIEW_FAILED,
+	VIEW_MAPPED,
+	VIEW_THREADS,
+	VIEW_TIMELINE,
+	VIEW_GROWTH,
+	VIEW_SIZES,
+	VIEW_MODULES,
+	VIEW_HEAPS,
+	VIEW_REGIONS,
+	VIEW_TREE,
+	VIEW_SITE,
+	VIEW_BY,
+	VIEW_SQL,
+	VIEW_COUNT
+};
+
+enum color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+
+#define OUTPUTS_MAX 16
+
+struct options {
+	struct output outputs[OUTPUTS_MAX]; /* at least one */
+	size_t output_count;
+	enum view views[VIEW_COUNT]; /* at least one */
+	size_t view_count;
+	struct budgets budgets;
+	struct ms_arena arena;     /* of texts from files */
+	const char *const *inputs; /* none = standard input */
+	size_t input_count;
+	size_t limit;      /* rows of a list; LIMIT_DEFAULT = each view's own; SIZE_MAX = all */
+	const char *at;    /* NULL = end */
+	int64_t site;      /* of VIEW_SITE */
+	enum group_key by; /* of VIEW_BY */
+	const char *sql;   /* of VIEW_SQL */
+	struct links links;
+	uint64_t reach;     /* of VIEW_GROWTH: bytes, 0 = none */
+	enum metric metric; /* METRIC_COUNT = not given */
+	bool tree_up;
+	size_t width; /* 0 = the terminal's */
+	enum color color;
+	bool ascii, full_names, no_pager;
+	bool memc, pretty; /* of FORMAT_JSON */
+	bool anonymize;
+	struct ms_cli cli;
+};
+
+/* Fills `opt`; strings stay where they are. 0, or -1 with `err` set: a usage error. After --help or
+ * --version nothing else is looked at. */
+int options_parse(int argc, char **argv, struct options *opt, struct ms_err *err);
+
+void options_free(struct options *opt);
+
+/* The option that asks for a view, without its dashes. */
+const char *view_name(enum view v);
+
+extern const char options_help[];
+
+#endif

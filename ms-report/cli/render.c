@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: MIT
+ * One output: the views asked for, in one format.
+ */
+#include "render.h"
+
+#include "ms-report/ci/ci.h"
+#include "ms-report/diff/diff_report.h"
+#include "ms-report/export/export.h"
+#include "ms-report/export/formats.h"
+#include "ms-report/words/growth.h"
+#include "ms-report/words/heaps.h"
+#include "ms-report/html/html.h"
+#include "ms-report/text/markdown.h"
+#include "ms-report/output/out.h"
+#include "ms-report/words/sql.h"
+#include "ms-report/text/text.h"
+#include "ms-report/model/tree.h"
+#include "ms-report/model/proc_only.h"
+#include "ms-report/words/proc_tables.h"
+
+#include "libcommon/base/json_writer.h"
+#include "libcommon/base/err.h"
+
+/* Markdown for a pull request: hosts refuse comments of 64 KB. */
+#define MARKDOWN_MAX 60000
+
+static size_t limit_of(const struct options *opt, enum format f, enum view v)
+{
+	static const size_t text[VIEW_COUNT] = {
+		[VIEW_FIRST] = 5,    [VIEW_TIMELINE] = 24, [VIEW_TREE] = 50,
+		[VIEW_MODULES] = 50, [VIEW_SQL] = 1000,
+	};
+	if (opt->limit != LIMIT_DEFAULT)
+		return opt->limit;
+	if (f == FORMAT_CSV || f == FORMAT_JSON || f == FORMAT_FOLDED)
+		return SIZE_MAX;
+	if (f == FORMAT_MD && v == VIEW_FIRST)
+		return 10;
+	return text[v] ? text[v] : 20;
+}
+
+/* What --tree, --by and --folded go by when --metric does not say. */
+static enum metric metric_of(const struct page *p, const struct options *opt)
+{
+	if (opt->metric != METRIC_COUNT)
+		return opt->metric;
+	return p->m->peak.bytes != UNKNOWN ? METRIC_PEAK : METRIC_LIVE;
+}
+
+static bool is_list(enum view v)
+{
+	return v >= VIEW_LEAKS && v <= VIEW_MAPPED;
+}
+
+static enum metric list_metric(enum view v)
+{
+	static const enum metric metrics[] = {METRIC_LIVE,      METRIC_PEAK,   METRIC_ALLOCATED,
+					      METRIC_TEMPORARY, METRIC_FAILED, METRIC_MAPPED};
+	return metrics[v - VIEW_LEAKS];
+}
+
+/* --by thread is --threads, and so on. */
+static enum view table_view(const struct options *opt, enum view v)
+{
+	if (v != VIEW_BY)
+		return v;
+	return opt->by == BY_THREAD ? VIEW_THREADS : opt->by == BY_SIZE ? VIEW_SIZES : VIEW_BY;
+}
+
+static struct table make_table(struct page *p, const struct options *opt, enum view v, size_t limit)
+{
+	struct model *m = p->m;
+	switch (table_view(opt, v)) {
+	case VIEW_SUMMARY:
+		return table_summary(m);
+	case VIEW_THREADS:
+		return table_threads(m, opt->metric, limit);
+	case VIEW_TIMELINE:
+		limit = limit < 10000 ? limit : 1000;
+		return m->proc_only ? proc_timeline(m, limit) : table_timeline(m, limit);
+	case VIEW_REGIONS:
+		return proc_regions(m, limit);
+	case VIEW_GROWTH:
+		return table_growth(m, opt->reach, limit);
+	case VIEW_SIZES:
+		return table_sizes(m, opt->metric, limit);
+	case VIEW_MODULES:
+		return table_modules(m, limit);
+	case VIEW_HEAPS:
+		return table_heaps(m, limit);
+	case VIEW_SQL:
+		return sql_table(m, p->answer, limit);
+	default:
+		return opt->by == BY_PROCESS   ? table_processes(m, opt->metric, limit)
+		       : opt->by == BY_PROGRAM ? table_programs(m, limit)
+					       : table_groups(m, opt->by, metric_of(p, opt), limit);
+	}
+}
+
+/* The list that a view stands for, if it does. */
+static bool make_list(struct page *p, enum view v, size_t limit, struct list *l)
+{
+	if (!is_list(v))
+		return false;
+	*l = list_sites(p->m, list_metric(v), limit);
+	return true;
+}
+
+static void who(struct page *p, struct out *o)
+{
+	struct words w = words_who(p->m, &p->style), q = words_quality(p->m);
+	text_words(p, o, NULL, &w, "   ");
+	text_words(p, o, "Quality", &q, ", ");
+	out_char(o, '\n');
+}
+
+/* The first screen of processes that were not recorded. */
+static void text_proc(struct page *p, struct out *o, size_t limit)
+{
+	struct table t[PROC_TABLES];
+	struct words growing = {0};
+	size_t n = proc_first(p->m, limit, t);
+	who(p, o);
+	growth_words(p->m, &p->style, &growing);
+	if (growing.n)
+		text_words(p, o, "Growing", &growing, "; ");
+	for (size_t i = 0; i < n; i++) {
+		if (i || growing.n)
+			out_char(o, '\n');
+		text_table(p, o, &t[i]);
+	}
+}
+
+static void markdown_proc(struct page *p, struct out *o, size_t limit)
+{
+	struct table t[PROC_TABLES];
+	size_t n = proc_first(p->m, limit, t);
+	for (size_t i = 0; i < n; i++)
+		markdown_table(p, o, &t[i]);
+}
+
+static void text_view(struct page *p, const struct options *opt, enum view v, struct out *o)
+{
+	size_t limit = limit_of(opt, FORMAT_TEXT, v);
+	struct list l;
+	if (v == VIEW_FIRST && p->m->diff && !p->m->proc_only) {
+		diff_text(p, o, opt->limit == LIMIT_DEFAULT ? 10 : limit);
+	} else if (v == VIEW_FIRST && p->m->proc_only) {
+		text_proc(p, o, opt->limit == LIMIT_DEFAULT ? 20 : limit);
+	} else if (v == VIEW_FIRST) {
+		text_first(p, o, limit);
+	} else if (v == VIEW_SITE) {
+		text_site(p, o, p->site);
+	} else if (v == VIEW_TREE) {
+		struct tree t = tree_make_folded(p->m, metric_of(p, opt), opt->tree_up);
+		text_tree(p, o, &t, limit);
+	} else if (make_list(p, v, limit, &l)) {
+		text_list_view(p, o, &l);
+	} else {
+		struct table t = make_table(p, opt, v, limit);
+		if (v == VIEW_SUMMARY)
+			who(p, o);
+		text_table(p, o, &t);
+	}
+}
+
+static void text_report(struct page *p, const struct options *opt, struct out *o)
+{
+	text_banner(p, o);
+	for (size_t i = 0; i < opt->view_count; i++) {
+		if (i)
+			out_char(o, '\n');
+		text_view(p, opt, opt->views[i], o);
+	}
+}
+
+static void markdown_view(struct page *p, const struct options *opt, enum view v, size_t limit,
+			  struct out *o)
+{
+	struct list l;
+	if (v == VIEW_FIRST && p->m->diff && !p->m->proc_only) {
+		diff_markdown(p, o, limit);
+	} else if (v == VIEW_FIRST && p->m->proc_only) {
+		markdown_proc(p, o, limit);
+	} else if (v == VIEW_FIRST) {
+		markdown_first(p, o, limit);
+	} else if (v == VIEW_SITE || v == VIEW_TREE) {
+		struct out text = {.fd = -1};
+		struct page plain = *p;
+		plain.style.color = false;
+		plain.style.width = opt->width ? opt->width : 100;
+		if (v == VIEW_SITE) {
+			text_site(&plain, &text, p->site);
+		} else {
+			struct tree t = tree_make_folded(p->m, metric_of(p, opt), opt->tree_up);
+			text_tree(&plain, &text, &t, limit);
+		}
+		markdown_text(o, &text);
+		out_free(&text);
+	} else if (make_list(p, v, limit, &l)) {
+		markdown_list(p, o, &l);
+	} else {
+		struct table t = make_table(p, opt, v, limit);
+		markdown_table(p, o, &t);
+	}
+}
+
+static void markdown_report(struct page *p, const struct options *opt, struct out *o)
+{
+	size_t most = SIZE_MAX;
+	do {
+		o->n = 0;
+		if (p->m->diff && opt->views[0] == VIEW_FIRST)
+			diff_markdown_key(p, o);
+		markdown_banner(p, o);
+		size_t used = 1;
+		for (size_t i = 0; i < opt->view_count; i++) {
+			size_t limit = limit_of(opt, FORMAT_MD, opt->views[i]);
+			limit = limit < most ? limit : most;
+			used = limit > used ? limit : used;
+			markdown_view(p, opt, opt->views[i], limit, o);
+		}
+		/* fewer rows until it fits; what is left out is summed up */
+		most = (used == SIZE_MAX ? p->m->sites.n + p->m->threads.n + 2 : used) / 2;
+	} while (o->n > MARKDOWN_MAX && most > 0);
+}
+
+static void csv_report(struct page *p, const struct options *opt, struct out *o)
+{
+	enum view v = opt->views[0];
+	size_t limit = limit_of(opt, FORMAT_CSV, v);
+	if (v == VIEW_FIRST && p->m->diff && !p->m->proc_only) {
+		csv_diff(p->m, o, limit);
+	} else if (v == VIEW_FIRST && p->m->proc_only) {
+		struct table t = make_table(
+			p, opt, p->m->proc_only == PROC_ONLY_POLL ? VIEW_TIMELINE : VIEW_REGIONS,
+			limit);
+		csv_table(p->m, o, &t);
+	} else if (v == VIEW_FIRST || v == VIEW_SITE || is_list(v)) {
+		csv_sites(p->m, o, is_list(v) ? list_metric(v) : METRIC_LIVE, limit,
+			  v == VIEW_SITE ? p->site : NULL);
+	} else if (v == VIEW_BY && opt->by == BY_STACK) {
+		csv_sites(p->m, o, metric_of(p, opt), limit, NULL);
+	} else {
+		struct table t = make_table(p, opt, v, limit);
+		csv_table(p->m, o, &t);
+	}
+}
+
+/* Views that are tables go in as such; a list chooses the order of the sites. */
+static void json(struct page *p, const struct options *opt, struct out *o)
+{
+	enum metric metric = METRIC_LIVE;
+	struct json_view views[VIEW_COUNT];
+	size_t n = 0, limit = limit_of(opt, FORMAT_JSON, VIEW_FIRST);
+	for (size_t i = 0; i < opt->view_count; i++) {
+		enum view v = opt->views[i];
+		if (is_list(v))
+			metric = list_metric(v);
+		else if (v != VIEW_FIRST && v != VIEW_SITE && v != VIEW_TREE)
+			views[n++] = (struct json_view){view_name(v),
+							v == VIEW_BY ? group_names[opt->by] : NULL,
+							make_table(p, opt, v, limit)};
+	}
+	if (opt->memc)
+		json_memc(p->m, o, opt->at != NULL);
+	else
+		json_report(p->m, o, metric, limit, p->site, views, n);
+}
+
+static void json_or_pretty(struct page *p, const struct options *opt, struct out *o)
+{
+	struct out compact = {.fd = -1};
+	json(p, opt, opt->pretty ? &compact : o);
+	struct ms_json j = out_json(o);
+	if (opt->pretty)
+		ms_json_pretty(&j, compact.v, compact.n);
+	out_free(&compact);
+}
+
+/* Of a format that has one figure: as --metric says, or a list view. */
+static enum metric chosen_metric(const struct page *p, const struct options *opt)
+{
+	enum metric metric = metric_of(p, opt);
+	for (size_t i = 0; i < opt->view_count && opt->metric == METRIC_COUNT; i++)
+		if (is_list(opt->views[i]))
+			metric = list_metric(opt->views[i]);
+	return metric;
+}
+
+static void folded(struct page *p, const struct options *opt, struct out *o)
+{
+	enum metric metric = chosen_metric(p, opt);
+	/* two moments of one run have no peaks of their own */
+	if (p->m->diff &&
+	    (folded_diff(p->m, o, metric, opt->full_names) ||
+	     (opt->metric == METRIC_COUNT && folded_diff(p->m, o, METRIC_LIVE, opt->full_names))))
+		return;
+	struct tree t = tree_make(p->m, metric, false);
+	folded_tree(p->m, o, &t, opt->full_names);
+}
+
+static void for_ci(struct page *p, const struct options *opt, enum format format, struct out *o)
+{
+	struct findings f = findings_make(p->m, p->budgets, p->partial);
+	if (format == FORMAT_SARIF)
+		sarif_report(p, o, &f);
+	else if (format == FORMAT_JUNIT)
+		junit_report(p, o, &f);
+	else
+		github_report(p, o, &f, opt->limit == LIMIT_DEFAULT ? 10 : opt->limit);
+}
+
+static void html(struct page *p, const struct options *opt, struct out *o)
+{
+	struct page plain = *p;
+	const struct options first = {
+		.views = {VIEW_FIRST}, .view_count = 1, .limit = 20, .metric = METRIC_COUNT};
+	struct out text = {.fd = -1};
+	plain.style = (struct style){.width = 100, .ascii = p->style.ascii};
+	text_report(&plain, &first, &text);
+	out_char(&text, 0);
+	html_report(p, o, text.v, metric_of(p, opt), opt->limit);
+	out_free(&text);
+}
+
+int render_prepare(struct page *p, const struct options *opt, struct ms_err *err)
+{
+	if (opt->memc && p->m->proc_only != PROC_ONLY_REGIONS)
+		return ms_err_set(err,
+				  "--layout=memc needs a snapshot of regions: ms-snap --smaps");
+	for (size_t i = 0; i < opt->output_count; i++) {
+		const char *why = export_refuses(p, &opt->outputs[i]);
+		if (why)
+			return ms_err_set(err, "%s", why);
+	}
+	for (size_t i = 0; i < opt->view_count; i++) {
+		if (opt->views[i] == VIEW_SITE && !(p->site = model_site(p->m, opt->site)))
+			return ms_err_set(err, "no site %lld in this snapshot: it has %zu",
+					  (long long)opt->site, p->m->sites.n);
+		if (opt->views[i] != VIEW_SQL)
+			continue;
+		struct answer *a = ms_arena_alloc(&p->m->arena, sizeof *a);
+		p->answer = a;
+		if (sql_ask(p->m, opt->sql, a, err) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+void render(struct page *p, const struct options *opt, enum format f, struct out *o)
+{
+	switch (f) {
+	case FORMAT_MD:
+		markdown_report(p, opt, o);
+		break;
+	case FORMAT_JSON:
+		json_or_pretty(p, opt, o);
+		break;
+	case FORMAT_CSV:
+		csv_report(p, opt, o);
+		break;
+	case FORMAT_FOLDED:
+		folded(p, opt, o);
+		break;
+	case FORMAT_HTML:
+		html(p, opt, o);
+		break;
+	case FORMAT_SARIF:
+	case FORMAT_JUNIT:
+	case FORMAT_GITHUB:
+		for_ci(p, opt, f, o);
+		break;
+	default:
+		if (!export_write(p, f, opt->metric, chosen_metric(p, opt), o))
+			text_report(p, opt, o);
+	}
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT
+ * One output: the views asked for, in one format.
+ */
+#ifndef REPORT_RENDER_H
+#define REPORT_RENDER_H
+
+#include "options.h"
+#include "ms-report/words/page.h"
+
+struct out;
+
+/* Finds what the views are about, before anything is written. 0, or -1 with `err` set: a site that
+ * is not there, a query that fails. */
+int render_prepare(struct page *p, const struct options *opt, struct ms_err *err);
+/* Writes one format of a prepared page to `o`. */
+void render(struct page *p, const struct options *opt, enum format f, struct out *o);
+
+#endif

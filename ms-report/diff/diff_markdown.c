@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: MIT
+ * A comparison as a comment for a pull request. Its first line is hidden and the same for every
+ * comparison of one program, so that a bot finds the comment that it is to replace.
+ */
+#include "diff_report.h"
+
+#include "ms-report/ci/budget.h"
+#include "ms-report/words/diff_words.h"
+#include "ms-report/ci/diff_budget.h"
+#include "ms-report/text/markdown.h"
+#include "ms-report/output/out.h"
+#include "ms-report/text/text.h"
+
+#include <string.h>
+
+#define SAY(...) ms_arena_printf(&p->m->arena, __VA_ARGS__)
+#define MINUS "\xe2\x88\x92"
+#define STACK_FRAMES 40
+
+/* A change with a real minus sign. */
+static const char *signed_words(struct page *p, const char *s)
+{
+	return *s == '-' && !p->style.ascii ? SAY(MINUS "%s", s + 1) : s;
+}
+
+static const char *program(struct page *p)
+{
+	const struct process *first = &p->m->processes.v[0];
+	return first->exe ? base_name(first->exe) : "program";
+}
+
+/* Nothing in a comment may end it. */
+void diff_markdown_key(struct page *p, struct out *o)
+{
+	out_str(o, "<!-- memscope:");
+	for (const char *s = program(p); *s; s++)
+		out_char(o, strchr("<>-", *s) && (*s != '-' || s[1] == '-') ? '_'
+			    : *s > ' ' && *s < 0x7f                         ? *s
+									    : '_');
+	out_str(o, " -->\n");
+}
+
+/* ---- budgets ---- */
+
+static const char *icon(enum budget_result r)
+{
+	return r == BUDGET_HELD ? ":white_check_mark:" : r == BUDGET_BROKEN ? ":x:" : ":warning:";
+}
+
+static enum budget_result decide(struct page *p, const struct budget *b)
+{
+	if (!p->partial && (budget_untrusted(p->m) || budget_apart(b, p->m)))
+		return BUDGET_UNDECIDED;
+	return budget_check(b, p->m);
+}
+
+/* The budgets about a figure of the table. */
+static void put_budgets(struct page *p, struct out *o, const char *figure)
+{
+	bool first = true;
+	for (size_t i = 0; p->budgets && i < p->budgets->n; i++) {
+		const struct budget *b = &p->budgets->v[i];
+		if (!budget_is_about(b, figure))
+			continue;
+		out_printf(o, "%s%s ", first ? "" : ", ", icon(decide(p, b)));
+		markdown_plain(p, o, budget_allows(b, p->m, p->style.ascii));
+		first = false;
+	}
+}
+
+static size_t broken(struct page *p, size_t *undecided)
+{
+	size_t n = 0;
+	*undecided = 0;
+	for (size_t i = 0; p->budgets && i < p->budgets->n; i++) {
+		enum budget_result r = decide(p, &p->budgets->v[i]);
+		n += r == BUDGET_BROKEN;
+		*undecided += r == BUDGET_UNDECIDED;
+	}
+	return n;
+}
+
+/* Budgets that no row of the table is about. */
+static void other_budgets(struct page *p, struct out *o, const struct diff_line *v, size_t n)
+{
+	bool some = false;
+	for (size_t i = 0; p->budgets && i < p->budgets->n; i++) {
+		const struct budget *b = &p->budgets->v[i];
+		bool there = false;
+		for (size_t k = 0; k < n; k++)
+			there |= budget_is_about(b, v[k].total->figure) ||
+				 (strcmp(v[k].total->figure, "live_bytes") == 0 &&
+				  budget_is_about(b, "unfreed_bytes"));
+		if (there)
+			continue;
+		out_printf(o, "%s ", icon(decide(p, b)));
+		markdown_code(p, o, b->text);
+		out_str(o, "  \n");
+		some = true;
+	}
+	out_str(o, some ? "\n" : "");
+}
+
+/* ---- the head ---- */
+
+static bool grew(const struct diff *d)
+{
+	for (size_t i = 0; i < d->rows.n && d->rows.v[i].significant; i++)
+		if (d->rows.v[i].delta[DIFF_LIVE] > 0 || d->rows.v[i].delta[DIFF_PEAK] > 0)
+			return true;
+	return false;
+}
+
+static void headline(struct page *p, struct out *o)
+{
+	struct model *m = p->m;
+	static const char *const figures[][2] = {{"peak_bytes", "peak"},
+						 {"unreachable_bytes", "unreachable"},
+						 {"live_bytes", "live"}};
+	size_t undecided, bad = broken(p, &undecided), all = p->budgets ? p->budgets->n : 0;
+	const char *mark = bad             ? ":x: "
+			   : undecided     ? ":warning: "
+			   : all           ? ":white_check_mark: "
+			   : grew(m->diff) ? ":warning: "
+					   : "";
+	out_printf(o, "### Heap: %s", mark);
+	const char *gap = "";
+	for (size_t i = 0; i < 3; i++) {
+		const struct diff_total *t = diff_total(m->diff, figures[i][0]);
+		if (!t || t->delta == DELTA_UNKNOWN || (!t->significant && !m->diff->old_missing))
+			continue;
+		const char *share = diff_percent(m, t->delta, t->old);
+		out_printf(o, "%s%s **%s%s%s%s**", gap, figures[i][1],
+			   signed_words(p, diff_say(m, true, t->delta)), *share ? " (" : "",
+			   signed_words(p, share), *share ? ")" : "");
+		gap = ", ";
+	}
+	if (!*gap)
+		out_str(o, grew(m->diff) ? "single sites grew" : "no change beyond noise");
+	if (bad)
+		out_printf(o, " %s %zu of %s broken", p->style.ascii ? "-" : "\xe2\x80\x94", bad,
+			   say_things(m, all, "budget", "budgets"));
+	out_char(o, '\n');
+}
+
+static void put_side(struct page *p, struct out *o, bool old)
+{
+	const struct diff *d = p->m->diff;
+	const char *point = old ? d->old_point : d->new_point, *name = old ? d->old : d->new;
+	uint64_t runs = old ? d->old_runs : d->new_runs;
+	out_str(o, old ? "old " : "new ");
+	markdown_code(p, o,
+		      strcmp(point, "end") == 0 || strchr(name, '@') ? name
+								     : SAY("%s@%s", name, point));
+	if (runs != UNKNOWN)
+		out_printf(o, " (%s)", say_things(p->m, runs, "run", "runs"));
+}
+
+static void who(struct page *p, struct out *o)
+{
+	const char *dot = p->style.ascii ? " - " : " \xc2\xb7 ";
+	markdown_code(p, o, program(p));
+	out_str(o, dot);
+	put_side(p, o, true);
+	out_str(o, p->style.ascii ? " -> " : " \xe2\x86\x92 ");
+	put_side(p, o, false);
+	out_str(o, dot);
+	markdown_plain(p, o, diff_worth(p->m));
+	out_str(o, "\n\n");
+}
+
+/* ---- tables ---- */
+
+static void figures_table(struct page *p, struct out *o)
+{
+	struct model *m = p->m;
+	struct diff_line v[12];
+	size_t n = diff_lines(m, v);
+	bool several = m->diff->old_runs > 1 && m->diff->new_runs > 1;
+	bool budgets = p->budgets && p->budgets->n;
+	out_printf(o, "| figure | old | new | change |%s\n|---|--:|--:|--:|%s\n",
+		   budgets ? " budget |" : "", budgets ? "---|" : "");
+	for (size_t i = 0; i < n; i++) {
+		const struct diff_total *t = v[i].total;
+		const char *change =
+			v[i].per ? diff_rate(m, t->delta) : diff_say(m, v[i].bytes, t->delta);
+		if (v[i].per && t->delta > 0)
+			change = SAY("+%s", change);
+		const char *share = diff_percent(m, t->delta, t->old);
+		const char *bold = t->significant ? "**" : "";
+		out_str(o, "| ");
+		markdown_plain(p, o,
+			       v[i].per ? SAY("%s per %s", v[i].title, m->diff->per) : v[i].title);
+		out_printf(o, " | %s | %s | %s%s%s%s%s%s%s |",
+			   v[i].per ? diff_rate(m, t->old) : diff_value(m, v[i].bytes, t->old),
+			   v[i].per ? diff_rate(m, t->new) : diff_value(m, v[i].bytes, t->new),
+			   bold, signed_words(p, change), *share ? " (" : "",
+			   signed_words(p, share), *share ? ")" : "", bold,
+			   several && t->delta != 0 && t->delta != DELTA_UNKNOWN && !t->significant
+				   ? " (noise)"
+				   : "");
+		if (budgets) {
+			out_char(o, ' ');
+			put_budgets(p, o, t->figure);
+			if (strcmp(t->figure, "live_bytes") == 0)
+				put_budgets(p, o, "unfreed_bytes");
+			out_str(o, " |");
+		}
+		out_char(o, '\n');
+	}
+	out_char(o, '\n');
+	if (budgets)
+		other_budgets(p, o, v, n);
+}
+
+static void put_what(struct out *o, const struct diff_row *x)
+{
+	out_str(o, diff_kind_names[x->kind]);
+	if (x->matched && strcmp(x->matched, "renamed") == 0)
+		out_str(o, ", renamed");
+	if (x->site->verdict && strcmp(x->site->verdict, "unreachable") == 0)
+		out_str(o, ", **leak**");
+}
+
+/* Rows that are more than noise; of a first night, the largest. */
+static size_t rows_shown(const struct diff *d, size_t limit)
+{
+	size_t n = 0;
+	while (n < d->rows.n && n < limit && (d->rows.v[n].significant || d->old_missing))
+		n++;
+	return n;
+}
+
+static void sites_table(struct page *p, struct out *o, size_t n)
+{
+	struct model *m = p->m;
+	if (!n)
+		return;
+	out_str(o, "| what | live | peak | allocations | where |\n|---|--:|--:|--:|---|\n");
+	for (size_t i = 0; i < n; i++) {
+		const struct diff_row *x = &m->diff->rows.v[i];
+		const struct frame *caller = site_caller(m, x->site);
+		out_str(o, "| ");
+		put_what(o, x);
+		out_printf(o, " | %s", signed_words(p, diff_say(m, true, x->delta[DIFF_LIVE])));
+		out_printf(o, " | %s", signed_words(p, diff_say(m, true, x->delta[DIFF_PEAK])));
+		out_printf(o, " | %s | ",
+			   signed_words(p, diff_say(m, false, x->delta[DIFF_ALLOCATIONS])));
+		markdown_frame(p, o, site_frame(m, x->site));
+		if (caller) {
+			out_printf(o, " %s ", text_arrow(p));
+			markdown_code(p, o, frame_label(&m->arena, m, caller, &p->style));
+		}
+		out_str(o, " |\n");
+	}
+	out_char(o, '\n');
+}
+
+/* Inside <pre>, where Markdown is not looked at, only HTML. */
+static void put_html(struct page *p, struct out *o, const char *s)
+{
+	for (s = name_clean(&p->m->arena, s, p->style.ascii); *s; s++)
+		if (*s == '<')
+			out_str(o, "&lt;");
+		else if (*s == '>')
+			out_str(o, "&gt;");
+		else if (*s == '&')
+			out_str(o, "&amp;");
+		else
+			out_char(o, *s);
+}
+
+static void stack(struct page *p, struct out *o, const struct diff_row *x)
+{
+	struct model *m = p->m;
+	put_html(p, o,
+		 SAY("#%lld %s%s%s", (long long)x->site->id, diff_kind_names[x->kind],
+		     x->evidence ? ": " : "", x->evidence ? x->evidence : ""));
+	out_char(o, '\n');
+	size_t depth = 0;
+	for (uint32_t n = x->site->stack; n != NONE && depth < STACK_FRAMES;
+	     n = m->nodes.v[n].parent, depth++) {
+		const struct frame *f = &m->frames.v[m->nodes.v[n].frame];
+		out_str(o, "  ");
+		put_html(p, o, frame_label(&m->arena, m, f, &p->style));
+		out_char(o, ' ');
+		put_html(p, o, frame_place(&m->arena, m, f, &p->style));
+		out_char(o, '\n');
+	}
+}
+
+static void details(struct page *p, struct out *o, size_t n)
+{
+	const struct diff *d = p->m->diff;
+	size_t more = 0;
+	while (n + more < d->rows.n && d->rows.v[n + more].significant)
+		more++;
+	const char *rest = diff_rest(p->m);
+	if (more)
+		rest = SAY("%s beyond noise%s%s",
+			   say_things(p->m, more, "more change", "more changes"), *rest ? ", " : "",
+			   rest);
+	if (!n) {
+		markdown_plain(p, o, rest);
+		out_str(o, *rest ? "\n\n" : "");
+		return;
+	}
+	out_str(o, "<details><summary>");
+	put_html(p, o, *rest ? rest : "call stacks");
+	out_str(o, "</summary>\n\n<pre>\n");
+	for (size_t i = 0; i < n; i++)
+		stack(p, o, &d->rows.v[i]);
+	out_str(o, "</pre>\n</details>\n\n");
+}
+
+static void reproduce(struct page *p, struct out *o)
+{
+	const struct diff *d = p->m->diff;
+	if (d->old_missing)
+		return;
+	bool several = d->old_runs > 1 || d->new_runs > 1;
+	const char *words = "ms-diff";
+	for (size_t i = 0; i < d->runs.n; i++) {
+		const struct diff_run *r = &d->runs.v[i];
+		words = several ? SAY("%s --%s %s", words, r->old ? "old" : "new", r->name)
+				: SAY("%s %s", words, r->name);
+	}
+	out_str(o, "Reproduce: ");
+	markdown_code(p, o, words);
+	out_str(o, " \\| `ms-report`\n");
+}
+
+void diff_markdown(struct page *p, struct out *o, size_t limit)
+{
+	size_t n = rows_shown(p->m->diff, limit);
+	headline(p, o);
+	who(p, o);
+	figures_table(p, o);
+	sites_table(p, o, n);
+	details(p, o, n);
+	if (p->m->hidden.filters) {
+		out_str(o, "Hidden: ");
+		markdown_plain(p, o, words_hidden(p->m, &p->style));
+		out_str(o, "\n\n");
+	}
+	reproduce(p, o);
+}

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT
+ * The first screen of a comparison.
+ */
+#include "diff_report.h"
+
+#include "ms-report/words/diff_words.h"
+#include "ms-report/output/out.h"
+#include "ms-report/text/text.h"
+
+#include <string.h>
+
+#define SAY(...) ms_arena_printf(&p->m->arena, __VA_ARGS__)
+
+static const char *side(struct page *p, const char *name, const char *point, uint64_t runs)
+{
+	struct model *m = p->m;
+	const char *s = name_clean(&m->arena, name, p->style.ascii);
+	if (strcmp(point, "end") != 0 && !strchr(s, '@'))
+		s = SAY("%s@%s", s, name_clean(&m->arena, point, p->style.ascii));
+	return runs > 1 && runs != UNKNOWN
+		       ? SAY("%s and %s", s, say_things(m, runs - 1, "more run", "more runs"))
+		       : s;
+}
+
+static void who(struct page *p, struct out *o)
+{
+	const struct diff *d = p->m->diff;
+	struct words sides = {.v = {side(p, d->old, d->old_point, d->old_runs),
+				    SAY("%s %s", p->style.ascii ? "->" : "\xe2\x86\x92",
+					side(p, d->new, d->new_point, d->new_runs))},
+			      .n = 2};
+	struct words worth = {.v = {diff_worth(p->m)}, .n = 1};
+	struct words program = words_who(p->m, &p->style);
+	text_words(p, o, NULL, &program, "   ");
+	text_words(p, o, "Compared", &sides, " ");
+	text_words(p, o, "Quality", &worth, ", ");
+	out_char(o, '\n');
+}
+
+static size_t wider(size_t width, const char *s)
+{
+	size_t w = name_width(s);
+	return w > width ? w : width;
+}
+
+static const char *cell(struct page *p, const struct diff_line *l, int64_t v)
+{
+	return l->per ? diff_rate(p->m, v) : diff_value(p->m, l->bytes, v);
+}
+
+static const char *change(struct page *p, const struct diff_line *l)
+{
+	const char *s = l->per ? diff_rate(p->m, l->total->delta)
+			       : diff_say(p->m, l->bytes, l->total->delta);
+	return l->per && l->total->delta > 0 ? SAY("+%s", s) : s;
+}
+
+/* What is known of how sure a change is. */
+static const char *remark(struct page *p, const struct diff_line *l)
+{
+	const struct diff_total *t = l->total;
+	const struct diff *d = p->m->diff;
+	if (t->of_delta.low != DELTA_UNKNOWN)
+		return SAY("(%s to %s)", diff_say(p->m, l->bytes, t->of_delta.low),
+			   diff_say(p->m, l->bytes, t->of_delta.high));
+	bool several = d->old_runs > 1 && d->new_runs > 1;
+	return t->delta != DELTA_UNKNOWN && t->delta != 0 && !t->significant && several ? "noise"
+											: "";
+}
+
+static const char *per(struct page *p, const struct diff_line *l)
+{
+	return l->per ? SAY("per %s %s", name_clean(&p->m->arena, p->m->diff->per, p->style.ascii),
+			    remark(p, l))
+		      : remark(p, l);
+}
+
+/* A figure where its columns would be wider than the line. */
+static void narrow_figure(struct page *p, struct out *o, const struct diff_line *l)
+{
+	const char *share = diff_percent(p->m, l->total->delta, l->total->old);
+	struct words w = {
+		.v = {SAY("%s %s %s", cell(p, l, l->total->old),
+			  p->style.ascii ? "->" : "\xe2\x86\x92", cell(p, l, l->total->new)),
+		      SAY("%s%s%s", change(p, l), *share ? " " : "", share)},
+		.n = 2};
+	text_fold(p, o, l->title, 2);
+	if (*per(p, l))
+		w.v[w.n++] = per(p, l);
+	text_words_in(p, o, &w, "  ", 2);
+}
+
+static void figures(struct page *p, struct out *o)
+{
+	struct diff_line v[12];
+	size_t n = diff_lines(p->m, v), w[5] = {6, 3, 3, 6, 0};
+	for (size_t i = 0; i < n; i++) {
+		w[0] = wider(w[0], v[i].title);
+		w[1] = wider(w[1], cell(p, &v[i], v[i].total->old));
+		w[2] = wider(w[2], cell(p, &v[i], v[i].total->new));
+		w[3] = wider(w[3], change(p, &v[i]));
+		w[4] = wider(w[4], per(p, &v[i]));
+	}
+	bool narrow = w[0] + w[1] + w[2] + w[3] + w[4] + 7 + 10 > p->style.width;
+	for (size_t i = 0; i < n && narrow; i++)
+		narrow_figure(p, o, &v[i]);
+	if (narrow) {
+		out_char(o, '\n');
+		return;
+	}
+	text_pad(o, "figure", w[0]);
+	out_str(o, "  ");
+	text_pad_left(o, "old", w[1]);
+	out_str(o, "  ");
+	text_pad_left(o, "new", w[2]);
+	out_str(o, "  ");
+	text_pad_left(o, "change", w[3]);
+	text_end_line(o);
+	for (size_t i = 0; i < n; i++) {
+		text_pad(o, v[i].title, w[0]);
+		out_str(o, "  ");
+		text_pad_left(o, cell(p, &v[i], v[i].total->old), w[1]);
+		out_str(o, "  ");
+		text_pad_left(o, cell(p, &v[i], v[i].total->new), w[2]);
+		out_str(o, "  ");
+		text_pad_left(o, change(p, &v[i]), w[3]);
+		out_str(o, "  ");
+		text_pad_left(o, diff_percent(p->m, v[i].total->delta, v[i].total->old), 7);
+		out_str(o, "  ");
+		out_str(o, per(p, &v[i]));
+		text_end_line(o);
+	}
+	out_char(o, '\n');
+}
+
+/* Rows worth a line: those that are more than noise; where there are none, the largest changes. */
+static size_t rows_shown(const struct diff *d, size_t limit)
+{
+	size_t n = 0;
+	while (n < d->rows.n && d->rows.v[n].significant)
+		n++;
+	if (n == 0)
+		while (n < d->rows.n && d->rows.v[n].kind != DIFF_UNCHANGED)
+			n++;
+	return n < limit ? n : limit;
+}
+
+static const char *what(struct page *p, const struct diff_row *x)
+{
+	const char *s = diff_kind_names[x->kind];
+	if (x->matched && strcmp(x->matched, "renamed") == 0)
+		s = SAY("%s, renamed", s);
+	return x->site->verdict && strcmp(x->site->verdict, "unreachable") == 0 ? SAY("%s, LEAK", s)
+										: s;
+}
+
+struct columns {
+	size_t live, peak, calls, number, what;
+};
+
+static struct columns measure(struct page *p, size_t n)
+{
+	struct columns c = {4, 4, 5, 1, 3};
+	for (size_t i = 0; i < n; i++) {
+		const struct diff_row *x = &p->m->diff->rows.v[i];
+		c.live = wider(c.live, diff_say(p->m, true, x->delta[DIFF_LIVE]));
+		c.peak = wider(c.peak, diff_say(p->m, true, x->delta[DIFF_PEAK]));
+		c.calls = wider(c.calls, diff_say(p->m, false, x->delta[DIFF_ALLOCATIONS]));
+		c.number = wider(c.number, SAY("%lld", (long long)x->site->id));
+		c.what = wider(c.what, what(p, x));
+	}
+	return c;
+}
+
+static void put_row(struct page *p, struct out *o, const struct columns *c, const char *live,
+		    const char *peak, const char *calls, const char *number, const char *kind)
+{
+	text_pad_left(o, live, c->live + 1);
+	out_str(o, "  ");
+	text_pad_left(o, peak, c->peak);
+	out_str(o, "  ");
+	if (p->style.width >= 64) {
+		text_pad_left(o, calls, c->calls);
+		out_str(o, "  ");
+	}
+	text_pad_left(o, number, c->number);
+	out_str(o, "  ");
+	text_pad(o, kind, c->what);
+	out_str(o, "  ");
+}
+
+/* The name and the place of a frame, cut to `room`. */
+static const char *label(struct page *p, const struct frame *f, const char *before, size_t room)
+{
+	struct ms_arena *a = &p->m->arena;
+	const char *s = f ? frame_label(a, p->m, f, &p->style) : "(no stack)";
+	const char *place = f ? frame_place(a, p->m, f, &p->style) : "";
+	bool ascii = p->style.ascii;
+	if (p->style.full_names)
+		return SAY("%s%s%s%s", before, s, *place ? " " : "", place);
+	size_t all = strlen(before) + name_width(s) + 1 + name_width(place), half = room * 3 / 5;
+	if (*place && all > room) {
+		s = SAY("%s%s", before, s);
+		s = SAY("%s %s", name_cut(a, s, half, ascii),
+			name_cut_start(a, place, room - half - 1, ascii));
+	} else {
+		s = SAY("%s%s%s%s", before, s, *place ? " " : "", place);
+	}
+	return name_cut(a, s, room, ascii);
+}
+
+static void where(struct page *p, struct out *o, const struct diff_row *x, size_t before)
+{
+	const struct frame *caller = site_caller(p->m, x->site);
+	size_t room = p->style.width > before ? p->style.width - before : 1;
+	out_str(o, label(p, site_frame(p->m, x->site), "", room));
+	text_end_line(o);
+	if (!caller)
+		return;
+	out_repeat(o, " ", before);
+	out_str(o, label(p, caller, "< ", room));
+	text_end_line(o);
+}
+
+/* A row where its columns would leave no room for names. */
+static void narrow_row(struct page *p, struct out *o, const struct diff_row *x)
+{
+	struct words w = {.v = {SAY("%s live", diff_say(p->m, true, x->delta[DIFF_LIVE])),
+				SAY("%s peak", diff_say(p->m, true, x->delta[DIFF_PEAK])),
+				SAY("%s calls", diff_say(p->m, false, x->delta[DIFF_ALLOCATIONS])),
+				SAY("#%lld", (long long)x->site->id), what(p, x)},
+			  .n = 5};
+	text_words(p, o, NULL, &w, "  ");
+	out_str(o, "  ");
+	where(p, o, x, 2);
+}
+
+static size_t columns_before(struct page *p, const struct columns *c)
+{
+	return c->live + c->peak + c->number + c->what + 9 +
+	       (p->style.width >= 64 ? c->calls + 2 : 0);
+}
+
+static void put_rows(struct page *p, struct out *o, size_t n)
+{
+	const struct diff *d = p->m->diff;
+	struct columns c = measure(p, n);
+	size_t before = columns_before(p, &c);
+	bool narrow = before + 24 > p->style.width && !p->style.full_names;
+	if (!narrow) {
+		put_row(p, o, &c, "live", "peak", "calls", "#", "");
+		out_str(o, p->style.width < before + 32 ? "where\n"
+							: "where (first frame of your code)\n");
+	}
+	for (size_t i = 0; i < n; i++) {
+		const struct diff_row *x = &d->rows.v[i];
+		if (narrow) {
+			narrow_row(p, o, x);
+			continue;
+		}
+		put_row(p, o, &c, diff_say(p->m, true, x->delta[DIFF_LIVE]),
+			diff_say(p->m, true, x->delta[DIFF_PEAK]),
+			diff_say(p->m, false, x->delta[DIFF_ALLOCATIONS]),
+			SAY("%lld", (long long)x->site->id), what(p, x));
+		where(p, o, x, before);
+	}
+}
+
+static void rows(struct page *p, struct out *o, size_t limit)
+{
+	const struct diff *d = p->m->diff;
+	size_t n = rows_shown(d, limit), all = 0;
+	while (all < d->rows.n && d->rows.v[all].significant)
+		all++;
+	text_title(
+		p, o,
+		all ? SAY("CHANGED by more than noise: %s", say_things(p->m, all, "site", "sites"))
+		    : "NOTHING CHANGED by more than noise");
+	if (n)
+		put_rows(p, o, n);
+	if (all > n)
+		text_fold(p, o,
+			  SAY("%s changed by more than noise: --limit 0",
+			      say_things(p->m, all - n, "more site", "more sites")),
+			  2);
+	const char *rest = diff_rest(p->m);
+	if (*rest)
+		text_words(p, o, "Rest", &(struct words){{rest}, 1}, "");
+	if (p->m->hidden.filters)
+		text_words(p, o, "Hidden", &(struct words){{words_hidden(p->m, &p->style)}, 1}, "");
+	if (!n)
+		return;
+	out_str(o, "Next     ");
+	text_command(p, o, SAY("ms-report --site %lld", (long long)d->rows.v[0].site->id), 9);
+	out_char(o, '\n');
+}
+
+void diff_text(struct page *p, struct out *o, size_t limit)
+{
+	who(p, o);
+	figures(p, o);
+	rows(p, o, limit);
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT
+ * CSV as RFC 4180 has it: CR LF after each row, quotes where needed, a header row.
+ */
+#include "formats.h"
+
+#include "ms-report/words/names.h"
+#include "ms-report/output/out.h"
+
+#include <string.h>
+
+void csv_text(struct model *m, struct out *o, const char *s)
+{
+	if (!s)
+		return;
+	s = name_clean(&m->arena, s, false);
+	const char *guard = *s && strchr("=+-@", *s) ? "'" : "";
+	if (!s[strcspn(s, ",\"\r\n")]) {
+		out_str(o, guard);
+		out_str(o, s);
+		return;
+	}
+	out_char(o, '"');
+	out_str(o, guard);
+	for (; *s; s++) {
+		if (*s == '"')
+			out_char(o, '"');
+		out_char(o, *s);
+	}
+	out_char(o, '"');
+}
+
+static void put_number(struct out *o, uint64_t v)
+{
+	if (v != UNKNOWN)
+		out_number(o, v);
+}
+
+/* ---- sites ----------------------------------------------------------------------------------- */
+
+void csv_frame(struct model *m, struct out *o, const struct frame *f)
+{
+	csv_text(m, o, f ? frame_name(&m->arena, m, f) : NULL);
+	out_char(o, ',');
+	csv_text(m, o, f ? f->file : NULL);
+	out_char(o, ',');
+	if (f && f->line)
+		out_number(o, f->line);
+	out_char(o, ',');
+	csv_text(m, o, f && f->module != NONE ? m->modules.v[f->module].path : NULL);
+}
+
+#define FIGURES 11
+
+/* The first of FIGURES are estimates in a sampled recording: two columns more for each. */
+#define ESTIMATES 7
+static const enum est_figure estimated[ESTIMATES] = {
+	EST_AT,        EST_AT_BLOCKS,   EST_PEAK, EST_PEAK_BLOCKS,
+	EST_ALLOCATED, EST_ALLOCATIONS, EST_FREES};
+
+static void end_row(struct model *m, struct out *o, const uint64_t *v, const struct estimates *e)
+{
+	for (size_t i = 0; m->est && i < ESTIMATES; i++) {
+		uint64_t low = UNKNOWN, high = UNKNOWN;
+		if (e && v[i] != UNKNOWN)
+			est_limits(v[i], &e->of[estimated[i]], &low, &high);
+		out_char(o, ',');
+		put_number(o, low);
+		out_char(o, ',');
+		put_number(o, high);
+	}
+	out_str(o, "\r\n");
+}
+
+static void put_row(struct model *m, struct out *o, const struct site *s, const uint64_t *v,
+		    const char *what, const struct estimates *e)
+{
+	if (s)
+		out_printf(o, "%lld", (long long)s->id);
+	for (size_t i = 0; i < FIGURES; i++) {
+		out_char(o, ',');
+		put_number(o, v[i]);
+	}
+	out_char(o, ',');
+	if (!s) {
+		csv_text(m, o, what);
+		out_str(o, ",,,,,,");
+		end_row(m, o, v, e);
+		return;
+	}
+	const struct frame *f = site_frame(m, s), *called = site_called(m, s),
+			   *caller = site_caller(m, s);
+	csv_frame(m, o, f);
+	out_char(o, ',');
+	csv_text(m, o, called ? frame_name(&m->arena, m, called) : NULL);
+	out_char(o, ',');
+	csv_text(m, o, caller ? frame_name(&m->arena, m, caller) : NULL);
+	out_char(o, ',');
+	put_number(o, (uint64_t)m->processes.v[s->process].id);
+	end_row(m, o, v, e);
+}
+
+static void figures(const struct site *s, uint64_t *v)
+{
+	struct mmap_usage b = s->at_mmap;
+	const uint64_t all[FIGURES] = {
+		s->at.bytes,        s->at.blocks,   s->peak.bytes, s->peak.blocks,
+		s->allocated_bytes, s->allocations, s->frees,      s->temporary,
+		s->failed,          b.usable,       b.mapped};
+	memcpy(v, all, sizeof all);
+}
+
+void csv_sites(struct model *m, struct out *o, enum metric metric, size_t limit,
+	       const struct site *only)
+{
+	out_str(o, "site,live_bytes,live_blocks,peak_bytes,peak_blocks,allocated_bytes,"
+		   "allocations,frees,temporary,failed_allocations,usable_bytes,mapped_bytes,"
+		   "function,file,line,module,called,caller,process");
+	static const char *const limits[ESTIMATES] = {
+		"live_bytes",      "live_blocks", "peak_bytes", "peak_blocks",
+		"allocated_bytes", "allocations", "frees"};
+	for (size_t i = 0; m->est && i < ESTIMATES; i++)
+		out_printf(o, ",%s_low,%s_high", limits[i], limits[i]);
+	out_str(o, "\r\n");
+	uint64_t v[FIGURES];
+	if (only) {
+		figures(only, v);
+		put_row(m, o, only, v, NULL, only->est);
+		return;
+	}
+	/* a site whose figure is 0 is a row all the same: everything that was recorded is in here
+	 */
+	struct list l = list_all(m, metric);
+	uint64_t more[FIGURES] = {0};
+	struct estimates rest = {0};
+	for (size_t i = 0; i < l.n; i++) {
+		figures(l.rows[i], v);
+		if (i < limit)
+			put_row(m, o, l.rows[i], v, NULL, l.rows[i]->est);
+		for (size_t k = 0; i >= limit && l.rows[i]->est && k < EST_COUNT; k++)
+			ms_spread_add(&rest.of[k], &l.rows[i]->est->of[k]);
+		for (size_t k = 0; i >= limit && k < FIGURES; k++)
+			more[k] = figure_add(more[k], v[k]);
+	}
+	if (l.n > limit)
+		put_row(m, o, NULL, more,
+			ms_arena_printf(&m->arena, "(%zu more sites)", l.n - limit), &rest);
+	const struct hidden *h = &m->hidden;
+	const uint64_t hidden[FIGURES] = {h->at.bytes,    h->at.blocks,       h->peak.bytes,
+					  h->peak.blocks, h->allocated_bytes, h->allocations,
+					  h->frees,       h->temporary,       h->failed,
+					  UNKNOWN,        h->at_mapped};
+	if (h->sites)
+		put_row(m, o, NULL, hidden, "(hidden by filters)", h->est);
+}
+
+/* ---- tables ---------------------------------------------------------------------------------- */
+
+static const char *row_text(struct model *m, const struct row *r, const struct cell *x)
+{
+	return r->kind == ROW_ITEM || !x->s ? x->s : ms_arena_printf(&m->arena, "(%s)", x->s);
+}
+
+static void put_limits(struct out *o, const struct table *t, const struct row *r)
+{
+	for (size_t c = 0; c < t->column_count; c++) {
+		uint64_t low = UNKNOWN, high = UNKNOWN;
+		if (!t->columns[c].name || !est_column(t, c))
+			continue;
+		est_cell_limits(&r->cells[c], &low, &high);
+		out_char(o, ',');
+		put_number(o, low);
+		out_char(o, ',');
+		put_number(o, high);
+	}
+}
+
+void csv_table(struct model *m, struct out *o, const struct table *t)
+{
+	const char *gap = "";
+	for (size_t c = 0; c < t->column_count; c++) {
+		if (!t->columns[c].name)
+			continue;
+		out_str(o, gap);
+		csv_text(m, o, t->columns[c].name);
+		gap = ",";
+	}
+	for (size_t c = 0; c < t->column_count; c++)
+		if (t->columns[c].name && est_column(t, c))
+			out_printf(o, ",%s_low,%s_high", t->columns[c].name, t->columns[c].name);
+	out_str(o, "\r\n");
+	for (size_t i = 0; i < t->n; i++) {
+		if (t->rows[i].kind == ROW_TOTAL) /* would count twice in a sum */
+			continue;
+		gap = "";
+		for (size_t c = 0; c < t->column_count; c++) {
+			const struct column *k = &t->columns[c];
+			if (!k->name)
+				continue;
+			out_str(o, gap);
+			gap = ",";
+			if (k->kind == CELL_VALUE)
+				out_str(o, t->rows[i].cells[c].s ? t->rows[i].cells[c].s : "");
+			else if (!column_is_number(k))
+				csv_text(m, o, row_text(m, &t->rows[i], &t->rows[i].cells[c]));
+			else
+				put_number(o, t->rows[i].cells[c].n);
+		}
+		put_limits(o, t, &t->rows[i]);
+		out_str(o, "\r\n");
+	}
+}

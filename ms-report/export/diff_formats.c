@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT
+ * A comparison for programs: JSON and CSV.
+ */
+#include "formats.h"
+
+#include "ms-report/model/diff.h"
+#include "json_parts.h"
+#include "ms-report/words/names.h"
+#include "ms-report/output/out.h"
+#include "ms-report/words/words.h"
+
+#include "libcommon/base/json_writer.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define SAY(...) ms_arena_printf(&m->arena, __VA_ARGS__)
+
+static void put_signed(struct ms_json *j, const char *key, int64_t v)
+{
+	char text[24];
+	snprintf(text, sizeof text, "%" PRId64, v);
+	ms_json_raw(j, key, v == DELTA_UNKNOWN ? NULL : text);
+}
+
+static void put_limits(struct ms_json *j, const char *key, struct limits l)
+{
+	if (l.low == DELTA_UNKNOWN)
+		return;
+	ms_json_open(j, key, '{');
+	put_signed(j, "low", l.low);
+	put_signed(j, "high", l.high);
+	ms_json_close(j, '}');
+}
+
+/* ---- JSON ---- */
+
+static void put_side(struct model *m, struct ms_json *j, bool old)
+{
+	const struct diff *d = m->diff;
+	ms_json_open(j, old ? "old" : "new", '{');
+	ms_json_string(j, "name", old ? d->old : d->new);
+	ms_json_string(j, "point", old ? d->old_point : d->new_point);
+	ms_json_number(j, "runs", old ? d->old_runs : d->new_runs);
+	if (d->per)
+		ms_json_number(j, "operations", old ? d->old_operations : d->new_operations);
+	ms_json_open(j, "quality", '[');
+	for (size_t i = 0; i < d->runs.n; i++) {
+		const struct diff_run *r = &d->runs.v[i];
+		if (r->old != old)
+			continue;
+		ms_json_open(j, NULL, '{');
+		ms_json_string(j, "name", r->name);
+		ms_json_bool(j, "shown", r->reference);
+		ms_json_string(j, "exe", r->exe);
+		ms_json_string(j, "started", say_date(m, r->started_ns, true));
+		ms_json_bool(j, "complete", r->complete);
+		ms_json_number(j, "events_lost", r->events_lost);
+		ms_json_number(j, "sampled_bytes", r->sampled_bytes);
+		ms_json_close(j, '}');
+	}
+	ms_json_close(j, ']');
+	ms_json_close(j, '}');
+}
+
+/* "new_live_bytes" and so on: sums over the sites of a kind. */
+static void put_kinds(struct model *m, struct ms_json *j)
+{
+	for (int k = 0; k < DIFF_UNCHANGED; k++) {
+		const struct diff_sum *s = &m->diff->kinds[k];
+		ms_json_number(j, SAY("%s_sites", diff_kind_names[k]), s->sites);
+		for (int f = 0; f < DIFF_FIGURES; f++)
+			put_signed(j, SAY("%s_%s", diff_kind_names[k], diff_figure_names[f]),
+				   s->figures[f]);
+	}
+	const struct diff_sum *apart = &m->diff->kinds[DIFF_UNMATCHED];
+	ms_json_number(j, "unmatched_sites", apart->sites);
+	for (int f = 0; f < DIFF_FIGURES; f++)
+		put_signed(j, SAY("unmatched_%s", diff_figure_names[f]), apart->figures[f]);
+	ms_json_number(j, "unchanged_sites", m->diff->kinds[DIFF_UNCHANGED].sites);
+	ms_json_number(j, "renamed_sites", m->diff->renamed.sites);
+}
+
+static void put_totals(struct model *m, struct ms_json *j)
+{
+	const struct diff *d = m->diff;
+	ms_json_open(j, "totals", '{');
+	for (size_t i = 0; i < d->totals.n; i++)
+		put_signed(j, SAY("delta_%s", d->totals.v[i].figure), d->totals.v[i].delta);
+	put_kinds(m, j);
+	ms_json_close(j, '}');
+	ms_json_open(j, "figures", '[');
+	for (size_t i = 0; i < d->totals.n; i++) {
+		const struct diff_total *t = &d->totals.v[i];
+		ms_json_open(j, NULL, '{');
+		ms_json_string(j, "figure", t->figure);
+		put_signed(j, "old", t->old);
+		put_signed(j, "new", t->new);
+		put_signed(j, "delta", t->delta);
+		ms_json_bool(j, "significant", t->significant);
+		put_limits(j, "old_range", t->of_old);
+		put_limits(j, "new_range", t->of_new);
+		put_limits(j, "delta_interval", t->of_delta);
+		ms_json_close(j, '}');
+	}
+	ms_json_close(j, ']');
+}
+
+static void put_figures(struct model *m, struct ms_json *j, const struct diff_row *x)
+{
+	static const char *const sides[] = {"old", "new", "delta"};
+	const int64_t *const parts[] = {x->old, x->new, x->delta};
+	for (int part = 0; part < 3; part++)
+		for (int f = 0; f < DIFF_FIGURES; f++)
+			put_signed(j, SAY("%s_%s", sides[part], diff_figure_names[f]),
+				   parts[part][f]);
+	if (!x->ranges)
+		return;
+	ms_json_open(j, "ranges", '{');
+	for (int f = 0; f < DIFF_FIGURES; f++) {
+		if (x->ranges[f][0].low == DELTA_UNKNOWN && x->ranges[f][2].low == DELTA_UNKNOWN)
+			continue;
+		ms_json_open(j, diff_figure_names[f], '{');
+		put_limits(j, "old", x->ranges[f][0]);
+		put_limits(j, "new", x->ranges[f][1]);
+		put_limits(j, "delta", x->ranges[f][2]);
+		ms_json_close(j, '}');
+	}
+	ms_json_close(j, '}');
+}
+
+/* "live_bytes,peak_bytes" as an array. */
+static void put_names(struct model *m, struct ms_json *j, const char *key, const char *names)
+{
+	ms_json_open(j, key, '[');
+	while (names && *names) {
+		size_t n = strcspn(names, ",");
+		ms_json_string(j, NULL, ms_arena_strndup(&m->arena, names, n));
+		names += n + (names[n] == ',');
+	}
+	ms_json_close(j, ']');
+}
+
+static void put_row(struct model *m, struct ms_json *j, const struct diff_row *x)
+{
+	ms_json_open(j, NULL, '{');
+	ms_json_number(j, "id", (uint64_t)x->site->id);
+	ms_json_string(j, "kind", diff_kind_names[x->kind]);
+	ms_json_bool(j, "significant", x->significant);
+	put_names(m, j, "significant_figures", x->figures);
+	ms_json_string(j, "matched", x->matched);
+	ms_json_string(j, "evidence", x->evidence);
+	ms_json_bool(j, "weak", x->weak);
+	ms_json_number(j, "sites", x->sites);
+	ms_json_number(j, "old_sites", x->old_sites);
+	ms_json_number(j, "old_site", x->old_site);
+	put_figures(m, j, x);
+	ms_json_string(j, "verdict", x->site->verdict);
+	ms_json_open(j, "stack", '[');
+	for (uint32_t n = x->site->stack; n != NONE; n = m->nodes.v[n].parent)
+		json_frame(m, j, &m->frames.v[m->nodes.v[n].frame]);
+	ms_json_close(j, ']');
+	ms_json_close(j, '}');
+}
+
+void json_diff(struct model *m, struct ms_json *j, size_t limit)
+{
+	const struct diff *d = m->diff;
+	ms_json_open(j, "diff", '{');
+	put_side(m, j, true);
+	put_side(m, j, false);
+	ms_json_open(j, "nameless", '{');
+	ms_json_string(j, "old", d->nameless[0]);
+	ms_json_string(j, "new", d->nameless[1]);
+	ms_json_close(j, '}');
+	ms_json_string(j, "per", d->per);
+	ms_json_bool(j, "old_missing", d->old_missing);
+	ms_json_bool(j, "same_program", d->same_program);
+	put_totals(m, j);
+	ms_json_open(j, "sites", '[');
+	size_t n = d->rows.n < limit ? d->rows.n : limit;
+	for (size_t i = 0; i < n; i++)
+		put_row(m, j, &d->rows.v[i]);
+	ms_json_close(j, ']');
+	ms_json_open(j, "omitted", '{');
+	ms_json_number(j, "sites", d->rows.n - n);
+	ms_json_number(j, "hidden_sites", d->hidden_sites);
+	for (int f = 0; f < DIFF_FIGURES; f++) {
+		int64_t sum = d->hidden_delta[f];
+		for (size_t i = n; i < d->rows.n; i++)
+			if (sum == DELTA_UNKNOWN || d->rows.v[i].delta[f] == DELTA_UNKNOWN ||
+			    __builtin_add_overflow(sum, d->rows.v[i].delta[f], &sum))
+				sum = DELTA_UNKNOWN;
+		put_signed(j, SAY("delta_%s", diff_figure_names[f]), sum);
+	}
+	ms_json_close(j, '}');
+	ms_json_close(j, '}');
+}
+
+/* ---- CSV ---- */
+
+static void csv_figures(struct out *o, const int64_t *v)
+{
+	for (int f = 0; f < DIFF_FIGURES; f++) {
+		out_char(o, ',');
+		if (v[f] != DELTA_UNKNOWN)
+			out_printf(o, "%" PRId64, v[f]);
+	}
+}
+
+static void csv_row(struct model *m, struct out *o, const struct diff_row *x)
+{
+	const struct frame *f = site_frame(m, x->site), *caller = site_caller(m, x->site);
+	out_printf(o, "%lld,%s,%d,%s", (long long)x->site->id, diff_kind_names[x->kind],
+		   x->significant, x->matched ? x->matched : "");
+	csv_figures(o, x->old);
+	csv_figures(o, x->new);
+	csv_figures(o, x->delta);
+	out_char(o, ',');
+	csv_frame(m, o, f);
+	out_char(o, ',');
+	csv_text(m, o, caller ? frame_name(&m->arena, m, caller) : NULL);
+	out_char(o, ',');
+	csv_text(m, o, x->evidence);
+	out_str(o, "\r\n");
+}
+
+/* Rows that are not listed, or were hidden, as one: their changes only. */
+static void csv_rest(struct out *o, const int64_t *delta, const char *what)
+{
+	static const int64_t none[DIFF_FIGURES] = {DELTA_UNKNOWN, DELTA_UNKNOWN, DELTA_UNKNOWN,
+						   DELTA_UNKNOWN, DELTA_UNKNOWN, DELTA_UNKNOWN,
+						   DELTA_UNKNOWN, DELTA_UNKNOWN};
+	out_str(o, ",,,");
+	csv_figures(o, none);
+	csv_figures(o, none);
+	csv_figures(o, delta);
+	out_printf(o, ",%s,,,,,\r\n", what);
+}
+
+void csv_diff(struct model *m, struct out *o, size_t limit)
+{
+	static const char *const sides[] = {"old", "new", "delta"};
+	const struct diff *d = m->diff;
+	int64_t rest[DIFF_FIGURES] = {0};
+	out_str(o, "site,kind,significant,matched");
+	for (int part = 0; part < 3; part++)
+		for (int f = 0; f < DIFF_FIGURES; f++)
+			out_printf(o, ",%s_%s", sides[part], diff_figure_names[f]);
+	out_str(o, ",function,file,line,module,caller,evidence\r\n");
+	for (size_t i = 0; i < d->rows.n; i++) {
+		if (i < limit)
+			csv_row(m, o, &d->rows.v[i]);
+		for (int f = 0; f < DIFF_FIGURES && i >= limit; f++)
+			if (rest[f] == DELTA_UNKNOWN || d->rows.v[i].delta[f] == DELTA_UNKNOWN ||
+			    __builtin_add_overflow(rest[f], d->rows.v[i].delta[f], &rest[f]))
+				rest[f] = DELTA_UNKNOWN;
+	}
+	if (d->rows.n > limit)
+		csv_rest(o, rest, SAY("(%zu more sites)", d->rows.n - limit));
+	if (d->hidden_sites)
+		csv_rest(o, d->hidden_delta, "(hidden by filters)");
+}

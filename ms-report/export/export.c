@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: MIT
+ * What the formats of other programs have in common: rows of figures with their call stacks, names
+ * made harmless, and what a reader must be told of a recording.
+ */
+#include "export.h"
+
+#include "ms-report/words/names.h"
+#include "ms-report/words/page.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SAY(...) ms_arena_printf(&m->arena, __VA_ARGS__)
+
+static const struct style whole = {.full_names = true};
+
+enum export_figure export_figure_of(enum metric metric)
+{
+	static const enum export_figure of[METRIC_COUNT] = {
+		EXPORT_LIVE,      EXPORT_PEAK,    EXPORT_ALLOCATED, EXPORT_ALLOCATIONS,
+		EXPORT_TEMPORARY, EXPORT_FIGURES, EXPORT_FIGURES};
+	return metric < METRIC_COUNT ? of[metric] : EXPORT_FIGURES;
+}
+
+const char *export_title(struct model *m, enum export_figure f)
+{
+	switch (f) {
+	case EXPORT_ALLOCATIONS:
+		return "allocations";
+	case EXPORT_ALLOCATED:
+		return "bytes allocated";
+	case EXPORT_LIVE_BLOCKS:
+		return SAY("blocks live at %s", say_moment(m, &whole));
+	case EXPORT_LIVE:
+		return SAY("bytes live at %s", say_moment(m, &whole));
+	case EXPORT_PEAK_BLOCKS:
+		return "blocks live at the peak";
+	case EXPORT_PEAK:
+		return "bytes live at the peak";
+	default:
+		return "temporary allocations";
+	}
+}
+
+/* ---- places: those of frames, then of processes, then of what is neither ---- */
+
+enum { PLACE_NO_STACK, PLACE_HIDDEN, PLACE_OTHER, PLACES_MORE };
+static const char *const more_names[PLACES_MORE] = {"(no stack)", "[hidden by filters]",
+						    "[of no site]"};
+
+static struct place frame_place_of(struct model *m, const struct frame *f)
+{
+	const char *path = f->module == NONE ? NULL : m->modules.v[f->module].path;
+	return (struct place){
+		.function = frame_label(&m->arena, m, f, &whole),
+		.file = f->file && *f->file ? name_clean(&m->arena, f->file, false) : NULL,
+		.path = path && *path ? name_clean(&m->arena, path, false) : NULL,
+		.address = f->note ? UNKNOWN : f->address,
+		.module = f->module,
+		.line = f->line,
+		.inlined = f->inlined,
+		.named = f->note || (f->function && *f->function),
+	};
+}
+
+static struct place plain_place(const char *name)
+{
+	return (struct place){.function = name, .address = UNKNOWN, .module = NONE, .named = true};
+}
+
+static void make_places(struct model *m, struct export *x)
+{
+	size_t n = m->frames.n + m->processes.n + PLACES_MORE, at = 0;
+	x->places = ms_arena_alloc(&m->arena, n * sizeof *x->places);
+	x->place_count = n;
+	for (size_t i = 0; i < m->frames.n; i++)
+		x->places[at++] = frame_place_of(m, &m->frames.v[i]);
+	for (size_t i = 0; i < m->processes.n; i++) {
+		const struct process *p = &m->processes.v[i];
+		const char *exe =
+			p->exe ? name_clean(&m->arena, base_name(p->exe), false) : "process";
+		x->places[at++] = plain_place(SAY("%s (%llu)", exe, (unsigned long long)p->pid));
+	}
+	for (size_t i = 0; i < PLACES_MORE; i++)
+		x->places[at++] = plain_place(more_names[i]);
+}
+
+static uint32_t more_place(const struct export *x, size_t which)
+{
+	return (uint32_t)(x->place_count - PLACES_MORE + which);
+}
+
+size_t export_stack(struct export *x, const struct export_row *r)
+{
+	const struct model *m = x->m;
+	size_t n = 0;
+	if (!r->site) {
+		x->path[0] = r->place;
+		return 1;
+	}
+	for (uint32_t i = r->site->stack; i != NONE; i = m->nodes.v[i].parent)
+		x->path[n++] = m->nodes.v[i].frame;
+	if (!n)
+		x->path[n++] = more_place(x, PLACE_NO_STACK);
+	if (m->processes.n > 1)
+		x->path[n++] = (uint32_t)m->frames.n + r->site->process;
+	return n;
+}
+
+const char *export_frame_text(struct export *x, const struct place *p)
+{
+	struct model *m = x->m;
+	const char *where = p->file && p->line ? SAY("%s:%u", base_name(p->file), p->line)
+			    : p->file          ? base_name(p->file)
+					       : SAY("in %s", p->path ? p->path : "???");
+	return p->address == UNKNOWN
+		       ? p->function
+		       : SAY("0x%llX: %s (%s)", (unsigned long long)p->address, p->function, where);
+}
+
+/* ---- rows ---- */
+
+static uint64_t known(uint64_t v)
+{
+	return v == UNKNOWN ? 0 : v;
+}
+
+bool export_any(const struct export_row *r)
+{
+	for (int f = 0; f < EXPORT_FIGURES; f++)
+		if (r->v[f])
+			return true;
+	return false;
+}
+
+static void site_figures(const struct site *s, uint64_t v[EXPORT_FIGURES])
+{
+	const uint64_t figures[EXPORT_FIGURES] = {s->allocations, s->allocated_bytes, s->at.blocks,
+						  s->at.bytes,    s->peak.blocks,     s->peak.bytes,
+						  s->temporary};
+	for (int f = 0; f < EXPORT_FIGURES; f++)
+		v[f] = known(figures[f]);
+}
+
+static void total_figures(const struct model *m, uint64_t v[EXPORT_FIGURES])
+{
+	const uint64_t figures[EXPORT_FIGURES] = {m->totals.allocations, m->totals.allocated_bytes,
+						  m->at.blocks,          m->at.bytes,
+						  m->peak.blocks,        m->peak.bytes,
+						  m->totals.temporary};
+	memcpy(v, figures, sizeof figures);
+}
+
+static void hidden_figures(const struct model *m, uint64_t v[EXPORT_FIGURES])
+{
+	const struct hidden *h = &m->hidden;
+	const uint64_t figures[EXPORT_FIGURES] = {h->allocations, h->allocated_bytes, h->at.blocks,
+						  h->at.bytes,    h->peak.blocks,     h->peak.bytes,
+						  h->temporary};
+	for (int f = 0; f < EXPORT_FIGURES; f++)
+		v[f] = known(figures[f]);
+}
+
+static void make_rows(struct model *m, struct export *x)
+{
+	uint64_t sum[EXPORT_FIGURES] = {0};
+	x->rows = ms_arena_alloc(&m->arena, (m->sites.n + 2) * sizeof *x->rows);
+	x->n = m->sites.n + 2;
+	for (size_t i = 0; i < m->sites.n; i++) {
+		x->rows[i].site = &m->sites.v[i];
+		site_figures(x->rows[i].site, x->rows[i].v);
+	}
+	struct export_row *hidden = &x->rows[m->sites.n], *other = hidden + 1;
+	hidden->place = more_place(x, PLACE_HIDDEN);
+	other->place = more_place(x, PLACE_OTHER);
+	hidden_figures(m, hidden->v);
+	total_figures(m, x->total);
+	for (size_t i = 0; i <= m->sites.n; i++)
+		for (int f = 0; f < EXPORT_FIGURES; f++)
+			sum[f] = figure_add(sum[f], x->rows[i].v[f]);
+	for (int f = 0; f < EXPORT_FIGURES; f++) {
+		x->known[f] = x->total[f] != UNKNOWN;
+		other->v[f] = x->known[f] ? figure_sub(x->total[f], sum[f]) : 0;
+	}
+}
+
+/* ---- notes ---- */
+
+static void note(struct export *x, const char *s)
+{
+	if (x->notes.n < WORDS_MAX)
+		x->notes.v[x->notes.n++] = s;
+}
+
+static void make_notes(struct model *m, struct export *x)
+{
+	struct words q = words_quality(m);
+	const char *all = words_incomplete(m), *unknown = NULL;
+	all = all ? SAY("INCOMPLETE: %s", all) : q.v[0];
+	for (size_t i = 1; i < q.n; i++)
+		all = SAY("%s, %s", all, q.v[i]);
+	note(x, "written by ms-report " MS_VERSION);
+	note(x, name_clean(&m->arena, SAY("quality: %s", all), false));
+	if (m->est)
+		note(x, "the intervals of the estimates are not in here: ms-report --json");
+	if (m->hidden.filters)
+		note(x, SAY("hidden: %s", words_hidden(m, &whole)));
+	for (int f = 0; f < EXPORT_FIGURES; f++)
+		if (!x->known[f])
+			unknown = unknown ? SAY("%s, %s", unknown, export_title(m, f))
+					  : export_title(m, f);
+	if (unknown)
+		note(x, SAY("not known, and 0 here or left out: %s", unknown));
+}
+
+void export_make(struct model *m, struct export *x)
+{
+	*x = (struct export){.m = m};
+	const char **v;
+	size_t n = command_arguments(m, &m->processes.v[0], &v);
+	const char *command = v[0];
+	for (size_t i = 1; i < n && strlen(command) < 4096; i++)
+		command = SAY("%s %s", command, v[i]);
+	x->command = name_clean(&m->arena, command, false);
+	make_places(m, x);
+	make_rows(m, x);
+	make_notes(m, x);
+	x->path = ms_arena_alloc(&m->arena, (m->nodes.n + 3) * sizeof *x->path);
+}
+
+/* ---- moments ---- */
+
+uint64_t export_moment(const struct export *x, const struct snapshot *s)
+{
+	return figure_add(s->time_ns, x->m->processes.v[s->process].offset_ns);
+}
+
+struct moment {
+	uint64_t time_ns;
+	const struct snapshot *s;
+};
+
+static int earlier(const void *a, const void *b)
+{
+	const struct moment *p = a, *q = b;
+	if (p->time_ns != q->time_ns)
+		return p->time_ns < q->time_ns ? -1 : 1;
+	return p->s->id < q->s->id ? -1 : p->s->id > q->s->id;
+}
+
+size_t export_moments(struct export *x, const struct snapshot ***out)
+{
+	struct model *m = x->m;
+	struct moment *v = ms_arena_alloc(&m->arena, (m->snapshots.n + 1) * sizeof *v);
+	*out = ms_arena_alloc(&m->arena, (m->snapshots.n + 1) * sizeof **out);
+	size_t n = 0;
+	for (size_t i = 0; i < m->snapshots.n; i++) {
+		const struct snapshot *s = &m->snapshots.v[i];
+		v[n] = (struct moment){export_moment(x, s), s};
+		n += v[n].time_ns != UNKNOWN && s->live.bytes != UNKNOWN;
+	}
+	qsort(v, n, sizeof *v, earlier);
+	for (size_t i = 0; i < n; i++)
+		(*out)[i] = v[i].s;
+	return n;
+}
+
+/* What a query about a snapshot says, one row after the other: a site's number and its bytes. */
+static void add_live(struct export *x, const char *sql, const struct snapshot *s, uint64_t *live)
+{
+	struct model *m = x->m;
+	sqlite3_stmt *st = ms_sql_prepare(m->db, sql, NULL);
+	if (st)
+		sqlite3_bind_int64(st, 1, s->id);
+	while (st && sqlite3_step(st) == SQLITE_ROW) {
+		int64_t site = sqlite3_column_int64(st, 0), bytes = sqlite3_column_int64(st, 1);
+		uint32_t i = site ? model_index(m->sites.v, m->sites.n, sizeof *m->sites.v, site)
+				  : (uint32_t)m->sites.n;
+		if (i != NONE && bytes > 0)
+			live[i] = figure_add(live[i], (uint64_t)bytes);
+	}
+	sqlite3_finalize(st);
+}
+
+void export_live_at(struct export *x, const struct snapshot *s, uint64_t *live)
+{
+	uint64_t sum = 0;
+	memset(live, 0, x->n * sizeof *live);
+	add_live(x, "SELECT site, live_bytes FROM site_stat WHERE snapshot = ?", s, live);
+	add_live(x, "SELECT 0, live_bytes FROM hidden WHERE snapshot = ?", s, live);
+	for (size_t i = 0; i + 1 < x->n; i++)
+		sum = figure_add(sum, live[i]);
+	live[x->n - 1] = known(figure_sub(s->live.bytes, sum));
+}
+
+size_t export_points(struct export *x, struct export_point **out)
+{
+	struct model *m = x->m;
+	struct {
+		struct export_point *v;
+		size_t n, cap;
+	} a = {0};
+	sqlite3_stmt *st = NULL;
+	if (m->processes.n > 1)
+		st = ms_sql_prepare(m->db,
+				    "SELECT lead(time_ns) OVER (ORDER BY time_ns), live_last"
+				    " FROM sum_timeline ORDER BY time_ns",
+				    NULL);
+	while (st && sqlite3_step(st) == SQLITE_ROW)
+		*MS_PUSH(&a) =
+			(struct export_point){sqlite3_column_type(st, 0) == SQLITE_NULL
+						      ? m->duration_ns
+						      : (uint64_t)sqlite3_column_int64(st, 0),
+					      (uint64_t)sqlite3_column_int64(st, 1)};
+	sqlite3_finalize(st);
+	for (size_t i = 0; m->processes.n == 1 && i < m->points.n; i++)
+		if (m->points.v[i].live_last != UNKNOWN)
+			*MS_PUSH(&a) = (struct export_point){
+				i + 1 < m->points.n ? m->points.v[i + 1].time_ns : m->duration_ns,
+				m->points.v[i].live_last};
+	*out = ms_arena_alloc(&m->arena, (a.n + 1) * sizeof **out);
+	if (a.n)
+		memcpy(*out, a.v, a.n * sizeof *a.v);
+	free(a.v);
+	return a.n;
+}
+
+/* ---- which format ---- */
+
+static bool is_export(enum format f)
+{
+	return f >= FORMAT_PPROF && f <= FORMAT_CHROME_TRACE;
+}
+
+/* That file has a line for each allocation. */
+#define HEAPTRACK_MOST UINT64_C(10000000000)
+static bool too_many(const struct model *m)
+{
+	uint64_t sum = 0;
+	for (size_t i = 0; i < m->sites.n; i++)
+		sum = figure_add(sum, known(m->sites.v[i].allocations));
+	return sum > HEAPTRACK_MOST || (known(m->totals.allocations) > HEAPTRACK_MOST);
+}
+
+const char *export_refuses(const struct page *p, const struct output *output)
+{
+	if (!is_export(output->format))
+		return NULL;
+	if (p->m->proc_only && output->format != FORMAT_CHROME_TRACE)
+		return "there is nothing of allocations in it, /proc was looked at only: use "
+		       "--chrome-trace, --json or --csv";
+	if (output->format == FORMAT_PPROF && !output->path && isatty(STDOUT_FILENO))
+		return "--pprof is not for a terminal: name a file, such as --pprof=heap.pb.gz";
+	if (output->format == FORMAT_HEAPTRACK && too_many(p->m))
+		return "--heaptrack writes a line for each allocation, and these are more than "
+		       "10,000,000,000";
+	size_t n = output->path ? strlen(output->path) : 0;
+	if (output->format == FORMAT_HEAPTRACK && n >= 4 &&
+	    strcmp(output->path + n - 4, ".zst") == 0)
+		return "heaptrack goes by a file's name, and --heaptrack does not write zstd: name "
+		       "it .gz";
+	return NULL;
+}
+
+bool export_write(struct page *p, enum format f, enum metric asked, enum metric metric,
+		  struct out *o)
+{
+	struct export x;
+	if (!is_export(f))
+		return false;
+	export_make(p->m, &x);
+	switch (f) {
+	case FORMAT_PPROF:
+		export_pprof(&x, o, asked);
+		break;
+	case FORMAT_SPEEDSCOPE:
+		export_speedscope(&x, o, asked);
+		break;
+	case FORMAT_GPROF2DOT:
+		export_gprof2dot(&x, o, metric);
+		break;
+	case FORMAT_MASSIF:
+		export_massif(&x, o);
+		break;
+	case FORMAT_DHAT:
+		export_dhat(&x, o);
+		break;
+	case FORMAT_HEAPTRACK:
+		export_heaptrack(&x, o, p->gzip);
+		break;
+	case FORMAT_CALLGRIND:
+		export_callgrind(&x, o);
+		break;
+	default:
+		export_chrome(&x, o);
+	}
+	return true;
+}

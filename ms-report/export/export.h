@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT
+ * What the formats of other programs have in common: rows of figures with their call stacks, names
+ * made harmless, and what a reader must be told of a recording.
+ */
+#ifndef REPORT_EXPORT_H
+#define REPORT_EXPORT_H
+
+#include "export_table.h"
+#include "ms-report/output/format.h"
+#include "ms-report/model/lists.h"
+#include "ms-report/words/words.h"
+
+struct out;
+struct page;
+
+/* The figures of a row. */
+enum export_figure {
+	EXPORT_ALLOCATIONS,
+	EXPORT_ALLOCATED,
+	EXPORT_LIVE_BLOCKS, /* at the end, or at the moment of --at */
+	EXPORT_LIVE,
+	EXPORT_PEAK_BLOCKS,
+	EXPORT_PEAK,
+	EXPORT_TEMPORARY,
+	EXPORT_FIGURES
+};
+/* The figure that stands for a metric; EXPORT_FIGURES = none does. */
+enum export_figure export_figure_of(enum metric metric);
+/* "bytes allocated", "blocks live at the end": for people. */
+const char *export_title(struct model *m, enum export_figure f);
+
+/* One element of a stack: a frame, a process, or words that stand for either. Texts are cleaned:
+ * valid UTF-8 in one line. */
+struct place {
+	const char *function;    /* never NULL: "libz.so.1+0x1a2b" where it is not known */
+	const char *file, *path; /* of the source, of the module; NULL = not known */
+	uint64_t address;        /* UNKNOWN = none: it is not a frame */
+	uint32_t module;         /* index or NONE */
+	uint32_t line;           /* 0 = not known */
+	bool inlined, named;     /* into the next place outwards; `function` says what it is */
+};
+
+/* A site, or (site NULL) what belongs to no site, so that the rows add up to the totals. What is
+ * not known is 0. */
+struct export_row {
+	const struct site *site;
+	uint64_t v[EXPORT_FIGURES];
+	uint32_t place; /* of such a row */
+};
+
+struct export
+{
+	struct model *m;
+	struct place *places;
+	size_t place_count;
+	struct export_row *rows; /* those of the sites first, in their order */
+	size_t n;
+	uint64_t total[EXPORT_FIGURES];
+	bool known[EXPORT_FIGURES];
+	const char *command; /* of the first process, cleaned */
+	struct words notes;  /* whole sentences: who wrote it, and what the figures are worth */
+	uint32_t *path;      /* as long as the longest stack */
+};
+
+/* All in the model's arena. */
+void export_make(struct model *m, struct export *x);
+/* The places of a row's stack into x->path, innermost first, at least one. Returns how many. With
+ * several processes the outermost one is the process. */
+size_t export_stack(struct export *x, const struct export_row *r);
+/* Has the row any figure? */
+bool export_any(const struct export_row *r);
+/* "0x401000: main (main.c:31)", "0x7f00: deflate (in /usr/lib/libz.so.1)": as Valgrind's tools
+ * write a frame. In the model's arena. */
+const char *export_frame_text(struct export *x, const struct place *p);
+
+/* Live bytes of each row at a snapshot, into live[0..x->n): 0 for sites of other processes. What
+ * the snapshot has beyond its sites is in the rows that belong to none. */
+void export_live_at(struct export *x, const struct snapshot *s, uint64_t *live);
+/* Its time on the clock of all processes; UNKNOWN = not known. */
+uint64_t export_moment(const struct export *x, const struct snapshot *s);
+/* Snapshots in the order of their moments, those of unknown time left out; in the model's arena.
+ * Returns how many. */
+size_t export_moments(struct export *x, const struct snapshot ***out);
+/* Points of live bytes over time, each at the end of its span: of the process, or of the sum of
+ * several. */
+struct export_point {
+	uint64_t time_ns, live_last;
+};
+size_t export_points(struct export *x, struct export_point **out);
+
+/* Why this cannot be written, for a message; NULL = it can. */
+const char *export_refuses(const struct page *p, const struct output *output);
+/* Is it `f` that is written here? Then it was. `asked`: the metric that was asked for, METRIC_COUNT
+ * = none was; `metric`: the one that a format with one figure has. */
+bool export_write(struct page *p, enum format f, enum metric asked, enum metric metric,
+		  struct out *o);
+
+/* ---- formats ---- */
+
+void export_pprof(struct export *x, struct out *o, enum metric metric);
+void export_speedscope(struct export *x, struct out *o, enum metric metric);
+void export_gprof2dot(struct export *x, struct out *o, enum metric metric);
+void export_massif(struct export *x, struct out *o);
+void export_dhat(struct export *x, struct out *o);
+void export_heaptrack(struct export *x, struct out *o, bool compress);
+void export_callgrind(struct export *x, struct out *o);
+void export_chrome(struct export *x, struct out *o);
+
+#endif

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: MIT
+ * pprof: the protocol buffer of github.com/google/pprof (profile.proto), compressed.
+ *
+ * The numbers in calls are field numbers of that file. A location is known by its message without
+ * the id, a function too, so that the tables of bytes find what was written already.
+ */
+#include "export.h"
+
+#include "ms-report/words/names.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Fields of message Profile. */
+enum {
+	SAMPLE_TYPE = 1,
+	SAMPLE,
+	MAPPING,
+	LOCATION,
+	FUNCTION,
+	STRING_TABLE,
+	TIME_NANOS = 9,
+	DURATION_NANOS,
+	PERIOD_TYPE,
+	PERIOD,
+	COMMENT,
+	DEFAULT_SAMPLE_TYPE
+};
+
+struct pprof {
+	struct export *x;
+	struct gzip gzip;
+	struct out text; /* on its way to gzip */
+	struct table_of_bytes strings, functions, locations;
+	struct out message, part, chain; /* being made */
+	uint32_t *mapping;               /* number of a module's mapping, 0 = none */
+	sqlite3_stmt *threads;           /* rows of site_thread, or NULL */
+};
+
+/* ---- the wire ---- */
+
+static void varint(struct out *o, uint64_t v)
+{
+	for (; v >= 0x80; v >>= 7)
+		out_char(o, (char)(v | 0x80));
+	out_char(o, (char)v);
+}
+
+static void number_field(struct out *o, unsigned field, uint64_t v)
+{
+	if (!v)
+		return; /* as if it were there */
+	varint(o, field << 3);
+	varint(o, v);
+}
+
+static void bytes_field(struct out *o, unsigned field, const char *s, size_t n)
+{
+	varint(o, field << 3 | 2);
+	varint(o, n);
+	out_put(o, s, n);
+}
+
+static void numbers_field(struct out *o, unsigned field, const uint64_t *v, size_t n)
+{
+	struct out packed = {.fd = -1};
+	for (size_t i = 0; i < n; i++)
+		varint(&packed, v[i]);
+	bytes_field(o, field, packed.v, packed.n);
+	out_free(&packed);
+}
+
+/* Index of a string; what is not known is "". */
+static uint64_t string(struct pprof *p, const char *s)
+{
+	return string_number(&p->strings, s ? s : "", NULL);
+}
+
+static void string_field(struct pprof *p, struct out *o, unsigned field, const char *s)
+{
+	number_field(o, field, string(p, s));
+}
+
+/* p->message becomes a field of the profile. */
+static void put_message(struct pprof *p, unsigned field)
+{
+	bytes_field(&p->text, field, p->message.v, p->message.n);
+	p->message.n = 0;
+	if (p->text.n > 1 << 16)
+		gzip_take(&p->gzip, &p->text);
+}
+
+static void value_type(struct pprof *p, unsigned field, const char *type, const char *unit)
+{
+	string_field(p, &p->message, 1, type);
+	string_field(p, &p->message, 2, unit);
+	put_message(p, field);
+}
+
+/* ---- what is in it ---- */
+
+/* The four that every reader of heap profiles knows come first. */
+static const struct {
+	enum export_figure figure;
+	const char *type, *unit;
+} types[EXPORT_FIGURES] = {
+	{EXPORT_ALLOCATIONS, "alloc_objects", "count"}, {EXPORT_ALLOCATED, "alloc_space", "bytes"},
+	{EXPORT_LIVE_BLOCKS, "inuse_objects", "count"}, {EXPORT_LIVE, "inuse_space", "bytes"},
+	{EXPORT_PEAK_BLOCKS, "peak_objects", "count"},  {EXPORT_PEAK, "peak_space", "bytes"},
+	{EXPORT_TEMPORARY, "temp_objects", "count"},
+};
+#define STANDARD_TYPES 4
+
+static bool has_type(const struct pprof *p, size_t i)
+{
+	return i < STANDARD_TYPES || p->x->known[types[i].figure];
+}
+
+static bool symbolized(const struct module *o)
+{
+	return o->symbols && (strcmp(o->symbols, "dwarf") == 0 || strcmp(o->symbols, "elf") == 0);
+}
+
+/* A reader looks for the functions of a mapping itself when the flags are not set. */
+static void put_mapping(struct pprof *p, uint32_t module, const int64_t range[2])
+{
+	const struct module *o = &p->x->m->modules.v[module];
+	struct ms_arena *a = &p->x->m->arena;
+	uint64_t start = (uint64_t)range[0];
+	number_field(&p->message, 1, p->mapping[module]);
+	number_field(&p->message, 2, start);
+	number_field(&p->message, 3, (uint64_t)range[1]);
+	number_field(&p->message, 4, start > o->bias ? start - o->bias : 0);
+	string_field(p, &p->message, 5, o->path ? name_clean(a, o->path, false) : NULL);
+	string_field(p, &p->message, 6, o->build_id);
+	for (unsigned flag = 7; symbolized(o) && flag <= 10; flag++)
+		number_field(&p->message, flag, 1);
+	put_message(p, MAPPING);
+}
+
+/* Modules that a frame is in, the program itself first. */
+static void put_mappings(struct pprof *p)
+{
+	struct model *m = p->x->m;
+	const char *exe = m->processes.v[0].exe;
+	bool *used = ms_xcalloc(m->modules.n + 1, sizeof *used);
+	int64_t(*range)[2] = ms_xcalloc(m->modules.n + 1, sizeof *range);
+	sqlite3_stmt *st =
+		ms_sql_prepare(m->db, "SELECT id, start, \"end\" FROM module ORDER BY id", NULL);
+	for (size_t i = 0; st && i < m->modules.n && sqlite3_step(st) == SQLITE_ROW; i++) {
+		range[i][0] = sqlite3_column_int64(st, 1);
+		range[i][1] = sqlite3_column_int64(st, 2);
+	}
+	sqlite3_finalize(st);
+	for (size_t i = 0; i < m->frames.n; i++)
+		if (m->frames.v[i].module != NONE)
+			used[m->frames.v[i].module] = true;
+	uint32_t number = 0;
+	for (int program = 1; program >= 0; program--)
+		for (uint32_t i = 0; i < m->modules.n; i++) {
+			const char *path = m->modules.v[i].path;
+			if (!used[i] || program != (exe && path && strcmp(exe, path) == 0))
+				continue;
+			p->mapping[i] = ++number;
+			put_mapping(p, i, range[i]);
+		}
+	free(used);
+	free(range);
+}
+
+static uint64_t function_number(struct pprof *p, const struct place *q)
+{
+	bool is_new;
+	p->part.n = 0;
+	string_field(p, &p->part, 2, q->function);
+	string_field(p, &p->part, 3, q->function);
+	string_field(p, &p->part, 4, q->file);
+	uint64_t number = (uint64_t)bytes_number(&p->functions, p->part.v, p->part.n, &is_new) + 1;
+	if (is_new) {
+		number_field(&p->message, 1, number);
+		out_put(&p->message, p->part.v, p->part.n);
+		put_message(p, FUNCTION);
+	}
+	return number;
+}
+
+static void add_line(struct pprof *p, const struct place *q)
+{
+	struct out line = {.fd = -1};
+	number_field(&line, 1, function_number(p, q));
+	number_field(&line, 2, q->line);
+	bytes_field(&p->chain, 4, line.v, line.n);
+	out_free(&line);
+}
+
+/* The location that begins at path[at]: a frame, with those that are inlined into it. Moves `at`
+ * behind it. A frame without a name is left to readers that have the module's symbols. */
+static uint64_t location_number(struct pprof *p, const uint32_t *path, size_t n, size_t *at)
+{
+	const struct place *q = &p->x->places[path[*at]];
+	uint32_t module = q->module;
+	bool is_new, more = true;
+	p->chain.n = 0;
+	if (module != NONE)
+		number_field(&p->chain, 2, p->mapping[module]);
+	/* inside of the call, not behind it */
+	if (q->address != UNKNOWN && q->address)
+		number_field(&p->chain, 3, q->address - 1);
+	for (; *at < n && more; ++*at) {
+		const struct place *r = &p->x->places[path[*at]];
+		if (r->named || module == NONE || symbolized(&p->x->m->modules.v[module]))
+			add_line(p, r);
+		more = r->inlined && *at + 1 < n &&
+		       p->x->places[path[*at + 1]].address == r->address;
+	}
+	uint64_t number =
+		(uint64_t)bytes_number(&p->locations, p->chain.v, p->chain.n, &is_new) + 1;
+	if (is_new) {
+		number_field(&p->message, 1, number);
+		out_put(&p->message, p->chain.v, p->chain.n);
+		put_message(p, LOCATION);
+	}
+	return number;
+}
+
+static void add_label(struct pprof *p, const char *key, const char *s, uint64_t number,
+		      const char *unit)
+{
+	struct out label = {.fd = -1};
+	string_field(p, &label, 1, key);
+	if (s)
+		string_field(p, &label, 2, s);
+	else
+		number_field(&label, 3, number);
+	if (unit)
+		string_field(p, &label, 4, unit);
+	bytes_field(&p->message, 3, label.v, label.n);
+	out_free(&label);
+}
+
+static void add_labels(struct pprof *p, const struct site *s, const struct thread *t)
+{
+	struct model *m = p->x->m;
+	if (s->min_size == s->max_size && s->min_size != UNKNOWN && s->min_size)
+		add_label(p, "bytes", NULL, s->min_size, "bytes");
+	if (s->verdict)
+		add_label(p, "verdict", name_clean(&m->arena, s->verdict, false), 0, NULL);
+	if (m->processes.n > 1 && m->processes.v[s->process].pid != UNKNOWN)
+		add_label(p, "pid", NULL, m->processes.v[s->process].pid, NULL);
+	if (t && t->name)
+		add_label(p, "thread", name_clean(&m->arena, t->name, false), 0, NULL);
+	if (t && t->tid != UNKNOWN)
+		add_label(p, "tid", NULL, t->tid, NULL);
+}
+
+static void put_sample(struct pprof *p, const uint64_t *locations, size_t n, const uint64_t *v,
+		       const struct site *s, const struct thread *t)
+{
+	uint64_t values[EXPORT_FIGURES];
+	size_t count = 0;
+	for (size_t i = 0; i < EXPORT_FIGURES; i++)
+		if (has_type(p, i))
+			values[count++] = v[types[i].figure];
+	numbers_field(&p->message, 1, locations, n);
+	numbers_field(&p->message, 2, values, count);
+	if (s)
+		add_labels(p, s, t);
+	put_message(p, SAMPLE);
+}
+
+/* ---- threads ---- */
+
+/* Which thread allocated what is known by site, in the order of sites, of the end alone, and not
+ * how sure it is. */
+static void ask_threads(struct pprof *p)
+{
+	struct model *m = p->x->m;
+	p->threads = m->est ? NULL
+			    : ms_sql_prepare(m->db,
+					     "SELECT site, thread, allocations, allocated_bytes,"
+					     " live_blocks, live_bytes FROM site_thread"
+					     " ORDER BY site, thread",
+					     NULL);
+	if (p->threads && sqlite3_step(p->threads) != SQLITE_ROW) {
+		sqlite3_finalize(p->threads);
+		p->threads = NULL;
+	}
+}
+
+static const struct thread *thread_of(const struct model *m, int64_t id)
+{
+	uint32_t i = model_index(m->threads.v, m->threads.n, sizeof *m->threads.v, id);
+	return i == NONE ? NULL : &m->threads.v[i];
+}
+
+/* One thread's part of a row, taken from `left`. False: there is no more. */
+static bool next_thread(struct pprof *p, const struct site *s, uint64_t *left, uint64_t *part,
+			const struct thread **thread)
+{
+	const struct model *m = p->x->m;
+	static const enum export_figure figures[] = {EXPORT_ALLOCATIONS, EXPORT_ALLOCATED,
+						     EXPORT_LIVE_BLOCKS, EXPORT_LIVE};
+	size_t known = strcmp(m->at_label, "end") == 0 ? 4 : 2;
+	while (p->threads && sqlite3_column_int64(p->threads, 0) < s->id)
+		if (sqlite3_step(p->threads) != SQLITE_ROW) {
+			sqlite3_finalize(p->threads);
+			p->threads = NULL;
+		}
+	if (!p->threads || sqlite3_column_int64(p->threads, 0) != s->id)
+		return false;
+	*thread = thread_of(m, sqlite3_column_int64(p->threads, 1));
+	memset(part, 0, EXPORT_FIGURES * sizeof *part);
+	for (size_t i = 0; i < known; i++) {
+		int64_t v = sqlite3_column_int64(p->threads, 2 + (int)i);
+		uint64_t *rest = &left[figures[i]];
+		part[figures[i]] = v < 0 ? 0 : (uint64_t)v < *rest ? (uint64_t)v : *rest;
+		*rest -= part[figures[i]];
+	}
+	if (sqlite3_step(p->threads) != SQLITE_ROW) {
+		sqlite3_finalize(p->threads);
+		p->threads = NULL;
+	}
+	return true;
+}
+
+static void put_row(struct pprof *p, const struct export_row *r)
+{
+	size_t n = export_stack(p->x, r), count = 0;
+	uint64_t *locations = ms_xrealloc(NULL, n, sizeof *locations);
+	for (size_t at = 0; at < n;)
+		locations[count++] = location_number(p, p->x->path, n, &at);
+	struct export_row left = *r, part = {.site = r->site};
+	const struct thread *t;
+	while (r->site && next_thread(p, r->site, left.v, part.v, &t))
+		if (export_any(&part))
+			put_sample(p, locations, count, part.v, r->site, t);
+	if (export_any(&left))
+		put_sample(p, locations, count, left.v, r->site, NULL);
+	free(locations);
+}
+
+/* ---- the whole ---- */
+
+static void put_head(struct pprof *p, enum metric metric)
+{
+	const struct model *m = p->x->m;
+	const struct process *q = &m->processes.v[0];
+	enum export_figure shown = export_figure_of(metric);
+	string(p, "");
+	for (size_t i = 0; i < EXPORT_FIGURES; i++)
+		if (has_type(p, i))
+			value_type(p, SAMPLE_TYPE, types[i].type, types[i].unit);
+	put_mappings(p);
+	if (q->started_ns != UNKNOWN)
+		number_field(&p->text, TIME_NANOS, q->started_ns);
+	number_field(&p->text, DURATION_NANOS, m->duration_ns);
+	value_type(p, PERIOD_TYPE, "space", "bytes");
+	uint64_t every = m->quality.sampled_bytes;
+	number_field(&p->text, PERIOD, every && every != UNKNOWN ? every : 1);
+	const char *initial = "inuse_space";
+	for (size_t i = 0; i < EXPORT_FIGURES; i++)
+		if (types[i].figure == shown && has_type(p, i))
+			initial = types[i].type;
+	string_field(p, &p->text, DEFAULT_SAMPLE_TYPE, initial);
+	uint64_t comments[WORDS_MAX + 1];
+	size_t n = 0;
+	comments[n++] = string(p, p->x->command);
+	for (size_t i = 0; i < p->x->notes.n; i++)
+		comments[n++] = string(p, p->x->notes.v[i]);
+	numbers_field(&p->text, COMMENT, comments, n);
+}
+
+void export_pprof(struct export *x, struct out *o, enum metric metric)
+{
+	struct pprof p = {.x = x,
+			  .text = {.fd = -1},
+			  .message = {.fd = -1},
+			  .part = {.fd = -1},
+			  .chain = {.fd = -1}};
+	p.mapping = ms_xcalloc(x->m->modules.n + 1, sizeof *p.mapping);
+	gzip_open(&p.gzip, o, false);
+	put_head(&p, metric);
+	ask_threads(&p);
+	for (size_t i = 0; i < x->n; i++)
+		if (export_any(&x->rows[i]))
+			put_row(&p, &x->rows[i]);
+	sqlite3_finalize(p.threads);
+	for (uint32_t i = 0; i < p.strings.n; i++) {
+		size_t n;
+		const char *s = bytes_of(&p.strings, i, &n);
+		bytes_field(&p.text, STRING_TABLE, s, n);
+	}
+	gzip_take(&p.gzip, &p.text);
+	gzip_close(&p.gzip);
+	out_free(&p.text);
+	out_free(&p.message);
+	out_free(&p.part);
+	out_free(&p.chain);
+	bytes_free(&p.strings);
+	bytes_free(&p.functions);
+	bytes_free(&p.locations);
+	free(p.mapping);
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT
+ * Folded stacks for flame graph tools: one line per path of the call tree, outermost function
+ * first.
+ */
+#include "formats.h"
+
+#include "ms-report/model/diff.h"
+#include "ms-report/words/names.h"
+#include "ms-report/output/out.h"
+#include "ms-report/model/tree.h"
+
+#include <string.h>
+
+static const char *name_of(struct model *m, const struct branch *b, bool full)
+{
+	const struct style st = {.full_names = full};
+	if (b->frame != NONE)
+		return frame_label(&m->arena, m, &m->frames.v[b->frame], &st);
+	if (b->process == NONE)
+		return "(no stack)";
+	const struct process *q = &m->processes.v[b->process];
+	return ms_arena_printf(&m->arena, "%s (%llu)",
+			       q->exe ? name_clean(&m->arena, base_name(q->exe), false) : "process",
+			       (unsigned long long)q->pid);
+}
+
+/* The separator of this format cannot be part of a name. */
+static void put_name(struct out *o, const char *s)
+{
+	for (size_t n; *s; s += n) {
+		n = strcspn(s, ";");
+		out_put(o, s, n);
+		if (s[n] == ';') {
+			out_char(o, ':');
+			n++;
+		}
+	}
+}
+
+void folded_tree(struct model *m, struct out *o, const struct tree *t, bool full_names)
+{
+	struct out path = {.fd = -1};
+	size_t *end = ms_arena_alloc(&m->arena, t->n * sizeof *end); /* of a branch's path */
+	uint32_t at = t->v[0].first_child;
+	while (at != NONE) {
+		const struct branch *b = &t->v[at];
+		path.n = end[b->parent];
+		if (path.n)
+			out_char(&path, ';');
+		put_name(&path, name_of(m, b, full_names));
+		end[at] = path.n;
+		if (b->self.a) {
+			out_put(o, path.v, path.n);
+			out_char(o, ' ');
+			out_number(o, b->self.a);
+			out_char(o, '\n');
+		}
+		if (b->first_child != NONE) {
+			at = b->first_child;
+			continue;
+		}
+		while (at != NONE && t->v[at].next == NONE)
+			at = t->v[at].parent;
+		at = at == NONE ? NONE : t->v[at].next;
+	}
+	out_free(&path);
+	if (t->hidden.a && t->hidden.a != UNKNOWN)
+		out_printf(o, "[hidden by filters] %llu\n", (unsigned long long)t->hidden.a);
+	if (t->other.a && t->other.a != UNKNOWN)
+		out_printf(o, "[of no site] %llu\n", (unsigned long long)t->other.a);
+}
+
+/* The figures of a comparison that a metric stands for, as of table site_diff. */
+static int diff_figure_of(enum metric metric)
+{
+	static const int of[METRIC_COUNT] = {
+		DIFF_LIVE, DIFF_PEAK, DIFF_ALLOCATED, DIFF_ALLOCATIONS, DIFF_TEMPORARY, -1, -1};
+	return metric < METRIC_COUNT ? of[metric] : -1;
+}
+
+static uint64_t positive(int64_t v)
+{
+	return v < 0 ? 0 : (uint64_t)v;
+}
+
+static void put_change(struct out *o, uint64_t old, uint64_t new)
+{
+	out_printf(o, " %llu %llu\n", (unsigned long long)old, (unsigned long long)new);
+}
+
+/* A line per row: those of one path are few, and readers add them up. */
+static void put_row(struct model *m, struct out *o, const struct diff_row *r, uint32_t *path,
+		    bool full)
+{
+	size_t n = 0;
+	for (uint32_t i = r->site->stack; i != NONE; i = m->nodes.v[i].parent)
+		path[n++] = m->nodes.v[i].frame;
+	struct branch b = {.frame = NONE, .process = NONE};
+	if (m->processes.n > 1) {
+		b.process = r->site->process;
+		put_name(o, name_of(m, &b, full));
+		out_char(o, ';');
+		b.process = NONE;
+	}
+	if (!n)
+		put_name(o, name_of(m, &b, full));
+	while (n) {
+		b.frame = path[--n];
+		put_name(o, name_of(m, &b, full));
+		if (n)
+			out_char(o, ';');
+	}
+}
+
+/* What filters took away, of what was compared and of the comparison. */
+static void put_hidden(struct model *m, struct out *o, const char *figure)
+{
+	const char *sql =
+		ms_arena_printf(&m->arena,
+				"SELECT coalesce(sum(old_%s), 0), coalesce(sum(new_%s), 0)"
+				" FROM diff_hidden",
+				figure, figure);
+	sqlite3_stmt *st = ms_sql_prepare(m->db, sql, NULL);
+	if (st && sqlite3_step(st) == SQLITE_ROW) {
+		uint64_t old = positive(sqlite3_column_int64(st, 0)),
+			 new = positive(sqlite3_column_int64(st, 1));
+		if (old || new) {
+			out_str(o, "[hidden by filters]");
+			put_change(o, old, new);
+		}
+	}
+	sqlite3_finalize(st);
+}
+
+bool folded_diff(struct model *m, struct out *o, enum metric metric, bool full_names)
+{
+	int f = diff_figure_of(metric);
+	const struct diff *d = m->diff;
+	bool compared = false;
+	for (size_t i = 0; f >= 0 && i < d->rows.n; i++)
+		compared |= d->rows.v[i].delta[f] != DELTA_UNKNOWN;
+	if (!compared)
+		return false;
+	uint32_t *path = ms_arena_alloc(&m->arena, (m->nodes.n + 1) * sizeof *path);
+	for (size_t i = 0; i < d->rows.n; i++) {
+		const struct diff_row *r = &d->rows.v[i];
+		uint64_t old = positive(r->old[f]), new = positive(r->new[f]);
+		if (!old && !new)
+			continue;
+		put_row(m, o, r, path, full_names);
+		put_change(o, old, new);
+	}
+	put_hidden(m, o, diff_figure_names[f]);
+	return true;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT
+ * The formats of our own for machines, each in a file of its own.
+ */
+#ifndef REPORT_FORMATS_H
+#define REPORT_FORMATS_H
+
+#include "ms-report/model/lists.h"
+#include "ms-report/words/table.h"
+
+struct out;
+struct tree;
+
+/* A view that goes into JSON as a table. */
+struct json_view {
+	const char *name; /* of its option */
+	const char *key;  /* of --by, or NULL */
+	struct table table;
+};
+/* JSON, "memscope-report" version 1 (man/memscope-report.schema.json). Sites by `metric`, at most
+ * `limit`; `only`: just this one, with its threads, sizes and lifetimes. */
+void json_report(struct model *m, struct out *o, enum metric metric, size_t limit,
+		 const struct site *only, const struct json_view *views, size_t view_count);
+
+/* --layout=memc: one object for each time (only the moment of --at if `at`), a line each. */
+void json_memc(struct model *m, struct out *o, bool at);
+
+/* CSV (RFC 4180, a header row, figures exact, empty = not known). A row without site number sums up
+ * what is not listed or hidden. */
+void csv_sites(struct model *m, struct out *o, enum metric metric, size_t limit,
+	       const struct site *only);
+void csv_table(struct model *m, struct out *o, const struct table *t);
+/* One text, with quotes where needed; what a spreadsheet would take for a formula gets an
+ * apostrophe in front. Nothing for NULL. */
+void csv_text(struct model *m, struct out *o, const char *s);
+/* Its four columns: function, file, line, module. They are empty for NULL. */
+void csv_frame(struct model *m, struct out *o, const struct frame *f);
+
+/* The same of a comparison. */
+void csv_diff(struct model *m, struct out *o, size_t limit);
+
+/* "root;child;leaf N" lines. */
+void folded_tree(struct model *m, struct out *o, const struct tree *t, bool full_names);
+/* "root;child;leaf OLD NEW" lines of a comparison. False: that figure was not compared. */
+bool folded_diff(struct model *m, struct out *o, enum metric metric, bool full_names);
+
+#endif

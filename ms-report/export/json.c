@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: MIT
+ * The JSON report: a stable core, described by memscope-report.schema.json.
+ */
+#include "formats.h"
+
+#include "ms-report/model/diff.h"
+#include "ms-report/model/images.h"
+
+#include "ms-report/model/figures.h"
+#include "json_parts.h"
+#include "ms-report/words/names.h"
+#include "ms-report/model/provenance.h"
+#include "ms-report/output/out.h"
+#include "ms-report/words/words.h"
+
+#include "libcommon/base/json_writer.h"
+
+#include <stdlib.h>
+
+static void total_intervals(struct ms_json *j, const struct totals *t, const struct estimates *e)
+{
+	const struct est_named v[] = {{"allocations", EST_ALLOCATIONS, t->allocations},
+				      {"frees", EST_FREES, t->frees},
+				      {"allocated_bytes", EST_ALLOCATED, t->allocated_bytes},
+				      {"peak_bytes", EST_PEAK, t->peak_bytes},
+				      {"peak_blocks", EST_PEAK_BLOCKS, t->peak_blocks},
+				      {"unfreed_bytes", EST_END, t->unfreed_bytes},
+				      {"unfreed_blocks", EST_END_BLOCKS, t->unfreed_blocks}};
+	json_intervals(j, e, v, sizeof v / sizeof *v);
+}
+
+static void live_intervals(struct ms_json *j, struct live live, const struct estimates *e)
+{
+	const struct est_named v[] = {{"live_bytes", EST_AT, live.bytes},
+				      {"live_blocks", EST_AT_BLOCKS, live.blocks}};
+	json_intervals(j, e, v, sizeof v / sizeof *v);
+}
+
+static void put_process(struct model *m, struct ms_json *j, const char *key,
+			const struct process *p, bool with_totals)
+{
+	ms_json_open(j, key, '{');
+	ms_json_number(j, "id", (uint64_t)p->id);
+	ms_json_number(j, "pid", p->pid);
+	const char **v;
+	ms_json_open(j, "command", '[');
+	size_t n = p->command ? command_arguments(m, p, &v) : 0;
+	for (size_t i = 0; i < n; i++)
+		ms_json_string(j, NULL, v[i]);
+	ms_json_close(j, ']');
+	ms_json_string(j, "exe", p->exe);
+	ms_json_string(j, "host", p->host);
+	ms_json_string(j, "started", say_date(m, p->started_ns, true));
+	ms_json_number(j, "duration_ns", p->duration_ns);
+	if (p->exit_signal != UNKNOWN || p->exit_status != UNKNOWN) {
+		bool signal = p->exit_signal != UNKNOWN;
+		ms_json_open(j, "exit", '{');
+		ms_json_number(j, signal ? "signal" : "status",
+			       signal ? p->exit_signal : p->exit_status);
+		ms_json_close(j, '}');
+	} else {
+		ms_json_string(j, "exit", NULL);
+	}
+	ms_json_string(j, "end_reason", p->end_reason);
+	ms_json_number(j, "became", p->became == NONE ? UNKNOWN : (uint64_t)p->became_row);
+	ms_json_string(j, "allocator", p->allocator);
+	ms_json_string(j, "trace", p->trace);
+	ms_json_string(j, "cut", provenance_cut(m, (uint32_t)(p - m->processes.v)));
+	if (with_totals) {
+		ms_json_open(j, "totals", '{');
+		for (size_t i = 0; i < figure_count; i++)
+			ms_json_number(j, figures[i].name, figure_of(&p->totals, i));
+		total_intervals(j, &p->totals, p->est);
+		ms_json_close(j, '}');
+	}
+	ms_json_close(j, '}');
+}
+
+static void put_unrecorded(const struct model *m, struct ms_json *j)
+{
+	const struct gaps *g = &m->gaps;
+	const struct inherited *i = &m->inherited;
+	const struct before *b = &m->before;
+	ms_json_number(j, "paused_ns", g->paused_ns);
+	ms_json_number(j, "paused_allocations", g->paused_allocations);
+	ms_json_number(j, "started_late_ns", g->started_late_ns);
+	ms_json_number(j, "dropped_events", g->dropped_events);
+	ms_json_number(j, "dropped_until_ns", g->dropped_until_ns);
+	ms_json_number(j, "inherited_blocks", i->blocks);
+	ms_json_number(j, "inherited_bytes", i->bytes);
+	ms_json_number(j, "inherited_frees", i->frees);
+	ms_json_number(j, "inherited_freed_bytes", i->freed_bytes);
+	ms_json_string(j, "before", b->state);
+	ms_json_number(j, "before_blocks", b->state ? b->blocks : UNKNOWN);
+	ms_json_number(j, "before_bytes", b->state ? b->bytes : UNKNOWN);
+	ms_json_number(j, "before_largest", b->state ? b->largest : UNKNOWN);
+	ms_json_number(j, "before_frees", b->state ? b->frees : UNKNOWN);
+	ms_json_number(j, "before_freed_bytes", b->state ? b->freed_bytes : UNKNOWN);
+}
+
+static void put_quality(struct model *m, struct ms_json *j)
+{
+	const struct quality *q = &m->quality;
+	ms_json_open(j, "quality", '{');
+	ms_json_bool(j, "complete", q->complete);
+	ms_json_bool(j, "growing", q->growing);
+	ms_json_number(j, "events_lost", q->events_lost);
+	ms_json_number(j, "sampled_bytes", q->sampled_bytes);
+	ms_json_number(j, "stacks_cut", q->stacks_cut);
+	ms_json_number(j, "stacks_truncated", q->stacks_truncated);
+	ms_json_number(j, "stacks_not_taken", q->stacks_not_taken);
+	ms_json_number(j, "events_late", q->events_late);
+	if (q->attached == UNKNOWN)
+		ms_json_raw(j, "attached", NULL);
+	else
+		ms_json_bool(j, "attached", q->attached);
+	ms_json_number(j, "inferred_frees", q->inferred_frees);
+	ms_json_number(j, "unknown_frees", q->unknown_frees);
+	ms_json_number(j, "damaged_bytes", q->damaged_bytes);
+	ms_json_number(j, "frames_without_symbol", q->frames_without_symbol);
+	put_unrecorded(m, j);
+	ms_json_string(j, "cut", provenance_cut(m, NONE));
+	ms_json_number(j, "from_ns", m->from_ns);
+	ms_json_number(j, "to_ns", m->to_ns);
+	ms_json_close(j, '}');
+}
+
+static void put_snapshots(const struct model *m, struct ms_json *j)
+{
+	ms_json_open(j, "snapshots", '[');
+	for (size_t i = 0; i < m->snapshots.n; i++) {
+		const struct snapshot *s = &m->snapshots.v[i];
+		ms_json_open(j, NULL, '{');
+		ms_json_number(j, "process", (uint64_t)m->processes.v[s->process].id);
+		ms_json_string(j, "label", s->label);
+		ms_json_number(j, "time_ns", s->time_ns);
+		ms_json_number(j, "live_bytes", s->live.bytes);
+		ms_json_number(j, "live_blocks", s->live.blocks);
+		ms_json_number(j, "rss_bytes", s->rss_bytes);
+		ms_json_number(j, "usable_bytes", s->mmap.usable);
+		ms_json_number(j, "mapped_bytes", s->mmap.mapped);
+		live_intervals(j, s->live, s->est);
+		ms_json_close(j, '}');
+	}
+	ms_json_close(j, ']');
+}
+
+void json_frame(const struct model *m, struct ms_json *j, const struct frame *f)
+{
+	ms_json_open(j, NULL, '{');
+	ms_json_string(j, "function", f->function);
+	ms_json_string(j, "file", f->file);
+	ms_json_number(j, "line", f->line ? f->line : UNKNOWN);
+	ms_json_string(j, "module", f->module == NONE ? NULL : m->modules.v[f->module].path);
+	if (f->address == UNKNOWN)
+		ms_json_raw(j, "address", NULL);
+	else
+		ms_json_print(j, "address", "0x%llx", (unsigned long long)f->address);
+	ms_json_bool(j, "inlined", f->inlined);
+	ms_json_bool(j, "runtime", f->runtime);
+	if (f->note)
+		ms_json_string(j, "note", f->note);
+	ms_json_close(j, '}');
+}
+
+/* The text of each frame, made once: sites share frames. */
+struct frames {
+	struct out text;
+	size_t *begin;         /* frame_count + 1 */
+	const char **one_time; /* by site */
+};
+
+static struct frames render_frames(struct model *m)
+{
+	struct frames f = {.text = {.fd = -1},
+			   .begin = ms_xrealloc(NULL, m->frames.n + 1, sizeof *f.begin)};
+	for (size_t i = 0; i < m->frames.n; i++) {
+		struct ms_json j = out_json(&f.text);
+		f.begin[i] = f.text.n;
+		json_frame(m, &j, &m->frames.v[i]);
+	}
+	f.begin[m->frames.n] = f.text.n;
+	f.one_time = one_time_names(m);
+	return f;
+}
+
+static void put_site(struct model *m, struct ms_json *j, const struct frames *f,
+		     const struct site *s, bool detail)
+{
+	bool peak = m->peak.bytes != UNKNOWN;
+	ms_json_open(j, NULL, '{');
+	ms_json_number(j, "id", (uint64_t)s->id);
+	ms_json_number(j, "process", (uint64_t)m->processes.v[s->process].id);
+	ms_json_number(j, "live_bytes", s->at.bytes);
+	ms_json_number(j, "live_blocks", s->at.blocks);
+	ms_json_number(j, "peak_bytes", peak ? s->peak.bytes : UNKNOWN);
+	ms_json_number(j, "peak_blocks", peak ? s->peak.blocks : UNKNOWN);
+	ms_json_number(j, "allocated_bytes", s->allocated_bytes);
+	ms_json_number(j, "allocations", s->allocations);
+	ms_json_number(j, "frees", s->frees);
+	ms_json_number(j, "reallocations", s->reallocations);
+	ms_json_number(j, "failed_allocations", s->failed);
+	ms_json_number(j, "temporary", s->temporary);
+	struct mmap_usage b = s->at_mmap;
+	ms_json_number(j, "usable_bytes", b.usable);
+	ms_json_number(j, "maps", s->maps);
+	ms_json_number(j, "mapped_bytes", b.mapped);
+	const struct est_named intervals[] = {
+		{"live_bytes", EST_AT, s->at.bytes},
+		{"live_blocks", EST_AT_BLOCKS, s->at.blocks},
+		{"peak_bytes", EST_PEAK, peak ? s->peak.bytes : UNKNOWN},
+		{"peak_blocks", EST_PEAK_BLOCKS, peak ? s->peak.blocks : UNKNOWN},
+		{"allocated_bytes", EST_ALLOCATED, s->allocated_bytes},
+		{"allocations", EST_ALLOCATIONS, s->allocations},
+		{"frees", EST_FREES, s->frees}};
+	json_intervals(j, s->est, intervals, sizeof intervals / sizeof *intervals);
+	ms_json_string(j, "verdict", s->verdict);
+	ms_json_string(j, "one_time", f->one_time[s - m->sites.v]);
+	uint64_t depth = 0, user = UNKNOWN;
+	ms_json_open(j, "stack", '[');
+	for (uint32_t n = s->stack; n != NONE; n = m->nodes.v[n].parent, depth++) {
+		uint32_t i = m->nodes.v[n].frame;
+		ms_json_key(j, NULL);
+		j->put(j->to, f->text.v + f->begin[i], f->begin[i + 1] - f->begin[i]);
+		if (n == s->user)
+			user = depth;
+	}
+	ms_json_close(j, ']');
+	ms_json_number(j, "user_frame", user);
+	if (detail)
+		json_site_detail(m, j, s);
+	ms_json_close(j, '}');
+}
+
+static void put_sites(struct model *m, struct ms_json *j, enum metric metric, size_t limit,
+		      const struct site *only)
+{
+	struct list l = list_all(m, metric);
+	struct frames f = render_frames(m);
+	struct live left = m->hidden.at;
+	uint64_t count = m->hidden.sites;
+	struct estimates rest = m->hidden.est ? *m->hidden.est : (struct estimates){0};
+	ms_json_open(j, "sites", '[');
+	for (size_t i = 0; i < l.n; i++) {
+		if (only ? l.rows[i] == only : i < limit) {
+			put_site(m, j, &f, l.rows[i], only != NULL);
+			continue;
+		}
+		left.bytes = figure_add(left.bytes, l.rows[i]->at.bytes);
+		left.blocks = figure_add(left.blocks, l.rows[i]->at.blocks);
+		count = figure_add(count, 1);
+		for (int k = 0; l.rows[i]->est && k < EST_COUNT; k++)
+			ms_spread_add(&rest.of[k], &l.rows[i]->est->of[k]);
+	}
+	ms_json_close(j, ']');
+	ms_json_open(j, "omitted", '{');
+	ms_json_number(j, "sites", count);
+	ms_json_number(j, "live_bytes", left.bytes);
+	ms_json_number(j, "live_blocks", left.blocks);
+	live_intervals(j, left, m->est ? &rest : NULL);
+	ms_json_number(j, "hidden_sites", m->hidden.sites);
+	ms_json_string(j, "filters", m->hidden.filters);
+	ms_json_close(j, '}');
+	free(f.begin);
+	out_free(&f.text);
+}
+
+static void put_threads(const struct model *m, struct ms_json *j)
+{
+	ms_json_open(j, "threads", '[');
+	for (size_t i = 0; i < m->threads.n; i++) {
+		const struct thread *t = &m->threads.v[i];
+		ms_json_open(j, NULL, '{');
+		ms_json_number(j, "process", (uint64_t)m->processes.v[t->process].id);
+		ms_json_number(j, "tid", t->tid);
+		ms_json_string(j, "name", t->name);
+		ms_json_number(j, "allocations", t->allocations);
+		ms_json_number(j, "frees", t->frees);
+		ms_json_number(j, "allocated_bytes", t->allocated_bytes);
+		ms_json_number(j, "temporary", t->temporary);
+		ms_json_number(j, "peak_bytes", t->peak.bytes);
+		ms_json_number(j, "peak_blocks", t->peak.blocks);
+		ms_json_number(j, "live_bytes", t->live.bytes);
+		ms_json_number(j, "live_blocks", t->live.blocks);
+		const struct est_named intervals[] = {
+			{"allocations", EST_ALLOCATIONS, t->allocations},
+			{"frees", EST_FREES, t->frees},
+			{"allocated_bytes", EST_ALLOCATED, t->allocated_bytes},
+			{"live_bytes", EST_END, t->live.bytes},
+			{"live_blocks", EST_END_BLOCKS, t->live.blocks}};
+		json_intervals(j, t->est, intervals, sizeof intervals / sizeof *intervals);
+		ms_json_close(j, '}');
+	}
+	ms_json_close(j, ']');
+}
+
+void json_report(struct model *m, struct out *o, enum metric metric, size_t limit,
+		 const struct site *only, const struct json_view *views, size_t view_count)
+{
+	struct ms_json j = out_json(o);
+	ms_json_open(&j, NULL, '{');
+	ms_json_string(&j, "format", "memscope-report");
+	ms_json_number(&j, "version", 1);
+	put_process(m, &j, "process", &m->processes.v[0], false);
+	put_quality(m, &j);
+	ms_json_open(&j, "totals", '{');
+	for (size_t i = 0; i < figure_count; i++)
+		ms_json_number(&j, figures[i].name, figure_of(&m->totals, i));
+	ms_json_number(&j, "peak_process", images_peak_row(m));
+	ms_json_number(&j, "unfreed_process", images_end_row(m));
+	total_intervals(&j, &m->totals, m->est);
+	ms_json_close(&j, '}');
+	put_snapshots(m, &j);
+	ms_json_string(&j, "at", m->at_label);
+	put_sites(m, &j, metric, limit, only);
+	struct one_time one_time = one_time_sum(m);
+	ms_json_open(&j, "one_time", '{');
+	ms_json_number(&j, "sites", one_time.sites);
+	ms_json_number(&j, "live_bytes", one_time.live_bytes);
+	ms_json_number(&j, "live_blocks", one_time.live_blocks);
+	ms_json_close(&j, '}');
+	ms_json_open(&j, "processes", '[');
+	for (size_t i = 0; i < m->processes.n; i++)
+		put_process(m, &j, NULL, &m->processes.v[i], true);
+	ms_json_close(&j, ']');
+	put_threads(m, &j);
+	json_views(m, &j, views, view_count);
+	json_skipped(m, &j);
+	if (m->diff)
+		json_diff(m, &j, limit);
+	ms_json_close(&j, '}');
+	out_char(o, '\n');
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT
+ * JSON of regions: the layout of memc, and what our own has beside its tables.
+ */
+#include "formats.h"
+
+#include "json_parts.h"
+#include "ms-report/output/out.h"
+#include "ms-report/model/proc_only.h"
+
+#include "libcommon/base/json_writer.h"
+#include "libcommon/base/err.h"
+
+#include <stdio.h>
+
+static uint64_t number(sqlite3_stmt *st, int i)
+{
+	return sqlite3_column_type(st, i) == SQLITE_INTEGER ? (uint64_t)sqlite3_column_int64(st, i)
+							    : UNKNOWN;
+}
+
+static const char *text(sqlite3_stmt *st, int i)
+{
+	return (const char *)sqlite3_column_text(st, i);
+}
+
+/* Kilobytes, as the kernel counts. */
+static uint64_t kb(uint64_t bytes)
+{
+	return bytes == UNKNOWN ? 0 : bytes / 1024;
+}
+
+void json_skipped(struct model *m, struct ms_json *j)
+{
+	struct ms_err ignored = {0};
+	if (m->proc_only != PROC_ONLY_REGIONS)
+		return;
+	sqlite3_stmt *st = ms_sql_prepare(m->db,
+					  "SELECT time_ns, pid, name, reason FROM skipped"
+					  " ORDER BY time_ns, pid",
+					  &ignored);
+	ms_json_open(j, "skipped_processes", '[');
+	while (st && sqlite3_step(st) == SQLITE_ROW) {
+		ms_json_open(j, NULL, '{');
+		ms_json_number(j, "time_ns", number(st, 0));
+		ms_json_number(j, "pid", number(st, 1));
+		ms_json_string(j, "name", text(st, 2));
+		ms_json_string(j, "reason", text(st, 3));
+		ms_json_close(j, '}');
+	}
+	ms_json_close(j, ']');
+	sqlite3_finalize(st);
+}
+
+/* ---- memc ---- */
+
+struct memc {
+	struct model *m;
+	struct ms_json j;
+	sqlite3_stmt *regions; /* by snapshot, in order; at a row when `more` */
+	bool more;
+};
+
+static void address(struct ms_json *j, const char *key, int64_t v)
+{
+	ms_json_print(j, key, "0x%llx", (unsigned long long)v);
+}
+
+/* The figures of smaps; of --maps there are none. */
+static void put_figures(struct ms_json *j, sqlite3_stmt *st)
+{
+	static const char *const keys[] = {
+		"rss_kb",           "pss_kb",           "shared_clean_kb", "shared_dirty_kb",
+		"private_clean_kb", "private_dirty_kb", "swap_kb"};
+	for (int i = 0; i < 7; i++)
+		ms_json_number(j, keys[i], kb(number(st, 6 + i)));
+}
+
+static void put_region(struct ms_json *j, sqlite3_stmt *st)
+{
+	int64_t start = sqlite3_column_int64(st, 1), end = sqlite3_column_int64(st, 2);
+	const char *path = text(st, 5);
+	ms_json_open(j, NULL, '{');
+	address(j, "start", start);
+	address(j, "end", end);
+	ms_json_string(j, "type", text(st, 3));
+	ms_json_string(j, "perm", text(st, 4));
+	ms_json_number(j, "size_kb", ((uint64_t)end - (uint64_t)start) / 1024);
+	ms_json_string(j, "pathname", path ? path : "");
+	if (sqlite3_column_type(st, 6) != SQLITE_NULL)
+		put_figures(j, st);
+	ms_json_close(j, '}');
+}
+
+/* Steps over the regions of earlier snapshots, which were not wanted. */
+static void put_regions(struct memc *c, int64_t snapshot, bool write)
+{
+	while (c->more && sqlite3_column_int64(c->regions, 0) <= snapshot) {
+		if (write && sqlite3_column_int64(c->regions, 0) == snapshot)
+			put_region(&c->j, c->regions);
+		c->more = sqlite3_step(c->regions) == SQLITE_ROW;
+	}
+}
+
+/* Columns of `st`: snapshot, its time on the clock of all, wall time, pid, name, RSS, VSZ, regions.
+ */
+static void put_process(struct memc *c, const char *key, sqlite3_stmt *st)
+{
+	struct ms_json *j = &c->j;
+	ms_json_open(j, key, '{');
+	ms_json_number(j, "pid", number(st, 3));
+	ms_json_number(j, "timestamp_ms", number(st, 2) / 1000000);
+	ms_json_number(j, "total_rss_kb", kb(number(st, 5)));
+	ms_json_number(j, "total_vsize_kb", kb(number(st, 6)));
+	ms_json_number(j, "region_count", number(st, 7));
+	ms_json_open(j, "regions", '[');
+	put_regions(c, sqlite3_column_int64(st, 0), true);
+	ms_json_close(j, ']');
+	ms_json_close(j, '}');
+}
+
+static uint64_t count(struct model *m, const char *what, int64_t at)
+{
+	return (uint64_t)ms_sql_int(
+		m->db,
+		ms_arena_printf(&m->arena, "SELECT count(*) FROM %s = %lld", what, (long long)at),
+		0);
+}
+
+/* `st` is at the first process of a time; at the first one of the next afterwards. */
+static bool put_time(struct memc *c, sqlite3_stmt *st)
+{
+	int64_t at = sqlite3_column_int64(st, 1);
+	bool row = true;
+	struct ms_json *j = &c->j;
+	ms_json_open(j, NULL, '{');
+	ms_json_number(j, "timestamp_ms", number(st, 2) / 1000000);
+	ms_json_number(j, "process_count",
+		       count(c->m,
+			     "snapshot s JOIN process p ON p.id = s.process"
+			     " WHERE s.time_ns + p.offset_ns",
+			     at));
+	ms_json_number(j, "skipped", count(c->m, "skipped WHERE time_ns", at));
+	ms_json_open(j, "processes", '[');
+	for (; row && sqlite3_column_int64(st, 1) == at; row = sqlite3_step(st) == SQLITE_ROW) {
+		ms_json_open(j, NULL, '{');
+		ms_json_number(j, "pid", number(st, 3));
+		ms_json_string(j, "name", text(st, 4));
+		put_process(c, "snapshot", st);
+		ms_json_close(j, '}');
+	}
+	ms_json_close(j, ']');
+	ms_json_close(j, '}');
+	return row;
+}
+
+static const char processes_sql[] =
+	"SELECT s.id, s.time_ns + p.offset_ns, p.started_ns + s.time_ns, p.pid, p.comm,"
+	" s.rss_bytes, x.vsz_bytes, coalesce(n.regions, 0), s.label"
+	" FROM snapshot s JOIN process p ON p.id = s.process"
+	" LEFT JOIN sample x ON x.process = p.id AND x.time_ns = s.time_ns"
+	" LEFT JOIN (SELECT snapshot, count(*) AS regions FROM region GROUP BY snapshot) n"
+	" ON n.snapshot = s.id WHERE ?1 IS NULL OR s.label = ?1 ORDER BY s.id";
+
+static const char regions_sql[] =
+	"SELECT snapshot, start, \"end\", kind, perms, path, rss_bytes, pss_bytes,"
+	" shared_clean_bytes, shared_dirty_bytes, private_clean_bytes, private_dirty_bytes,"
+	" swap_bytes FROM region ORDER BY snapshot, rowid";
+
+void json_memc(struct model *m, struct out *o, bool at)
+{
+	struct ms_err ignored = {0}; /* the tables were checked when it was opened */
+	struct memc c = {.m = m, .j = out_json(o)};
+	bool all = ms_sql_int(m->db, "SELECT value FROM meta WHERE key = 'all'", 0) == 1;
+	sqlite3_stmt *st = ms_sql_prepare(m->db, processes_sql, &ignored);
+	c.regions = ms_sql_prepare(m->db, regions_sql, &ignored);
+	if (st && at)
+		sqlite3_bind_text(st, 1, m->at_label, -1, SQLITE_STATIC);
+	c.more = c.regions && sqlite3_step(c.regions) == SQLITE_ROW;
+	bool row = st && sqlite3_step(st) == SQLITE_ROW;
+	while (row) {
+		put_regions(&c, sqlite3_column_int64(st, 0) - 1, false);
+		c.j.comma = false;
+		if (all) {
+			row = put_time(&c, st);
+		} else {
+			put_process(&c, NULL, st);
+			row = sqlite3_step(st) == SQLITE_ROW;
+		}
+		out_char(o, '\n');
+	}
+	sqlite3_finalize(st);
+	sqlite3_finalize(c.regions);
+}

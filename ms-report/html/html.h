@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT
+ * The page: one HTML file that needs nothing else, with all figures of a report in it.
+ */
+#ifndef REPORT_HTML_H
+#define REPORT_HTML_H
+
+#include "ms-report/model/lists.h"
+
+struct out;
+struct page;
+
+/* Most bytes of a page for which sites are left out when nobody asked for a number of them. */
+#define HTML_MAX 3000000
+
+/* The whole page. `text` is the first screen, for who has no script. `limit`: sites that are told
+ * one by one, SIZE_MAX = all, LIMIT_DEFAULT = as many as HTML_MAX allows; the others are one entry
+ * with their sums. `metric` is what charts begin with. */
+void html_report(struct page *p, struct out *o, const char *text, enum metric metric, size_t limit);
+
+#endif

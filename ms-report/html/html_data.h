@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT
+ * The data of a page: what the script in it reads, and tests too.
+ *
+ * It stands in the page as base64 of a zlib stream of
+ *
+ *   4 bytes   length of the JSON, little-endian
+ *   JSON      words, small tables, "strings", and "columns": [[name, rows, kind], ...]
+ *   columns   one after the other, every value an unsigned LEB128 of 1 to 10 bytes
+ *
+ * Kinds of columns: "plain" is the number itself; "figure" is 0 for not known, else the number + 1;
+ * "delta" is the zigzag difference from the row before; "new" is 0 for the next number that no row
+ * had before, else how far back from that one; "change" is 0 for not known, else 1 + the zigzag
+ * difference from the same row of the column before it (not known counts as 0).
+ *
+ *   site_*      a row per site that is told one by one, in the order of their stacks
+ *     node        its innermost node + 1, 0 = none       user   rows outwards to the user's frame
+ *     process     index in "processes"                   verdict, one_time   "strings" + 1
+ *     frees       "change" from allocations; other figures as in the JSON report
+ *   spread_*    a row per such site, of a sampled recording: what the estimate of a figure rests
+ *               on (struct ms_spread), in thousandths; roots of the variances
+ *   node_*      call stacks as a tree in preorder: a caller comes before what it called
+ *     up          how many levels to go up from the row before to its caller: 0 = that called it
+ *     frame       "new"
+ *   frame_*     function ("new"), file (string + 1), line, flags (1 inlined, 2 runtime, 4 remark)
+ *   function_*  name, short (strings), module (string + 1), flags (1 no name is known)
+ *   span_*      the timeline
+ *   diff_*      a row per place that ms-diff compared: site (row of site_*), kind, flags
+ *               (1 significant, 2 weak), old_FIGURE, new_FIGURE
+ *
+ * All texts are cleaned: one line, no control characters, valid UTF-8.
+ */
+#ifndef REPORT_HTML_DATA_H
+#define REPORT_HTML_DATA_H
+
+#include "ms-report/model/lists.h"
+#include "ms-report/output/out.h"
+#include "ms-report/words/table.h"
+
+struct ms_json;
+struct page;
+
+/* ---- strings: each once, numbered as they come ---- */
+
+struct html_strings {
+	struct {
+		const char **v;
+		size_t n, cap;
+	} list;
+	uint32_t *slots;
+	size_t slot_count;
+};
+uint32_t html_string(struct html_strings *s, const char *text);
+void html_strings_free(struct html_strings *s);
+
+/* ---- columns ---- */
+
+struct html_columns {
+	struct out bytes; /* the values */
+	struct out names; /* "columns" without its brackets */
+};
+void html_column(struct html_columns *c, const char *name, size_t rows, const char *kind);
+void html_plain(struct html_columns *c, uint64_t v);
+void html_figure(struct html_columns *c, uint64_t v);
+/* `v` and `base` may be UNKNOWN. */
+void html_change(struct html_columns *c, uint64_t base, uint64_t v);
+void html_delta(struct html_columns *c, uint64_t *before, uint64_t v);
+
+/* ---- sites and their stacks ---- */
+
+/* Which sites are told one by one. */
+struct html_sites {
+	uint32_t *v;   /* indices in m->sites, in the order of their stacks */
+	uint32_t *row; /* by index in m->sites: row in v, or NONE */
+	size_t n;
+	const struct site **largest; /* the same, those that matter most first */
+};
+/* The `most` that matter most by any figure. Free with html_sites_free. */
+struct html_sites html_sites_choose(struct model *m, size_t most);
+void html_sites_free(struct html_sites *s);
+void html_sites_write(struct page *p, const struct html_sites *s, struct html_strings *strings,
+		      struct html_columns *c);
+
+/* ---- the rest ---- */
+
+/* Columns of timeline and comparison. */
+void html_spans_write(struct model *m, struct html_columns *c);
+void html_diff_write(struct model *m, const struct html_sites *s, struct html_columns *c);
+/* The members of the JSON object but strings and columns. */
+void html_words_write(struct page *p, struct ms_json *j, const struct html_sites *s,
+		      enum metric metric);
+/* A text as all of them are: cleaned, and cut where it is absurdly long; NULL stays NULL. */
+const char *html_text(struct page *p, const char *s);
+
+#endif

@@ -1,0 +1,503 @@
+/* SPDX-License-Identifier: MIT
+ * Sites in a page: which are told one by one, and their stacks as a tree in preorder.
+ *
+ * Neighbours in that order have most of their stack in common and often much of their figures,
+ * which is what makes the page small.
+ */
+#include "html_data.h"
+
+#include "ms-report/model/diff.h"
+#include "ms-report/model/estimate.h"
+#include "ms-report/words/names.h"
+#include "ms-report/model/provenance.h"
+#include "ms-report/words/page.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- which ---- */
+
+struct scored {
+	double score;
+	uint32_t site;
+};
+
+static int best_first(const void *x, const void *y)
+{
+	const struct scored *a = x, *b = y;
+	if (a->score != b->score)
+		return a->score < b->score ? 1 : -1;
+	return a->site < b->site ? -1 : a->site > b->site;
+}
+
+static double share(uint64_t part, uint64_t whole)
+{
+	return part == UNKNOWN || whole == UNKNOWN || !whole ? 0 : (double)part / (double)whole;
+}
+
+/* Of all bytes, blocks or calls of a kind, the largest part that the site has. */
+static double score(const struct model *m, const struct site *s, const struct pair *totals)
+{
+	double best = s->verdict && strcmp(s->verdict, "growing") == 0 ? 1 : 0;
+	for (int k = 0; k < METRIC_COUNT; k++) {
+		struct pair v = site_pair(s, (enum metric)k);
+		double part = share(v.a, totals[k].a);
+		best = part > best ? part : best;
+	}
+	double lost = share(s->lost.bytes, m->totals.unreachable_bytes);
+	return lost > best ? lost : best;
+}
+
+/* Places that ms-diff compared come first, by how much they changed. */
+static void score_changes(const struct model *m, struct scored *v)
+{
+	const struct diff *d = m->diff;
+	for (size_t i = 0; d && i < d->rows.n; i++) {
+		const struct diff_row *x = &d->rows.v[i];
+		struct scored *s = &v[x->site - m->sites.v];
+		static const int figures[] = {DIFF_LIVE, DIFF_PEAK, DIFF_ALLOCATED};
+		for (size_t k = 0; k < sizeof figures / sizeof *figures; k++) {
+			int64_t delta = x->delta[figures[k]];
+			if (delta != DELTA_UNKNOWN)
+				s->score += delta < 0 ? -(double)delta : (double)delta;
+		}
+		s->score += x->significant ? 1e15 : 1;
+	}
+}
+
+/* Walks the stacks in preorder: `visit` gets each node that has a chosen site at or below it, and
+ * how many levels lie between its caller and the node visited before. */
+struct walk {
+	const struct model *m;
+	bool *used;
+	uint32_t *child, *next; /* lists of called nodes, of model order */
+	uint32_t roots;
+	uint32_t *order; /* nodes in preorder */
+	uint32_t *up;
+	size_t n;
+};
+
+static void walk_free(struct walk *w)
+{
+	free(w->used);
+	free(w->child);
+	free(w->next);
+	free(w->order);
+	free(w->up);
+}
+
+static void link_nodes(struct walk *w)
+{
+	const struct model *m = w->m;
+	memset(w->child, 0xff, (m->nodes.n + 1) * sizeof *w->child);
+	w->roots = NONE;
+	for (uint32_t i = (uint32_t)m->nodes.n; i-- > 0;) {
+		if (!w->used[i])
+			continue;
+		uint32_t parent = m->nodes.v[i].parent;
+		uint32_t *list = parent == NONE ? &w->roots : &w->child[parent];
+		w->next[i] = *list;
+		*list = i;
+	}
+}
+
+static struct walk walk_nodes(const struct model *m, const uint32_t *sites, size_t n)
+{
+	size_t nodes = m->nodes.n + 1;
+	struct walk w = {.m = m};
+	w.used = ms_xrealloc(NULL, nodes, sizeof *w.used);
+	memset(w.used, 0, nodes * sizeof *w.used);
+	w.child = ms_xrealloc(NULL, nodes, sizeof *w.child);
+	w.next = ms_xrealloc(NULL, nodes, sizeof *w.next);
+	w.order = ms_xrealloc(NULL, nodes, sizeof *w.order);
+	w.up = ms_xrealloc(NULL, nodes, sizeof *w.up);
+	for (size_t i = 0; i < n; i++)
+		for (uint32_t k = m->sites.v[sites[i]].stack; k != NONE && !w.used[k];
+		     k = m->nodes.v[k].parent)
+			w.used[k] = true;
+	link_nodes(&w);
+	uint32_t up = 0;
+	for (uint32_t at = w.roots; at != NONE;) {
+		w.up[w.n] = up;
+		w.order[w.n++] = at;
+		up = 0;
+		if (w.child[at] != NONE) {
+			at = w.child[at];
+			continue;
+		}
+		while (at != NONE && w.next[at] == NONE) {
+			at = m->nodes.v[at].parent;
+			up++;
+		}
+		at = at == NONE ? NONE : w.next[at];
+		up++;
+	}
+	return w;
+}
+
+static const uint32_t *sort_row; /* for qsort, which hands nothing through */
+static const struct model *sort_model;
+
+static int by_stack(const void *x, const void *y)
+{
+	uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
+	uint32_t na = sort_model->sites.v[a].stack, nb = sort_model->sites.v[b].stack;
+	uint64_t ra = na == NONE ? 0 : (uint64_t)sort_row[na] + 1,
+		 rb = nb == NONE ? 0 : (uint64_t)sort_row[nb] + 1;
+	if (ra != rb)
+		return ra < rb ? -1 : 1;
+	return a < b ? -1 : a > b;
+}
+
+/* By node: its row in preorder. */
+static uint32_t *rows_of(const struct walk *w)
+{
+	uint32_t *row = ms_xrealloc(NULL, w->m->nodes.n + 1, sizeof *row);
+	for (uint32_t i = 0; i < w->n; i++)
+		row[w->order[i]] = i;
+	return row;
+}
+
+struct html_sites html_sites_choose(struct model *m, size_t most)
+{
+	struct html_sites s = {.n = m->sites.n < most ? m->sites.n : most};
+	struct scored *v = ms_xrealloc(NULL, m->sites.n + 1, sizeof *v);
+	struct pair totals[METRIC_COUNT];
+	for (int k = 0; k < METRIC_COUNT; k++)
+		totals[k] = total_pair(m, (enum metric)k);
+	for (uint32_t i = 0; i < m->sites.n; i++)
+		v[i] = (struct scored){score(m, &m->sites.v[i], totals), i};
+	score_changes(m, v);
+	qsort(v, m->sites.n, sizeof *v, best_first);
+	s.v = ms_xrealloc(NULL, s.n + 1, sizeof *s.v);
+	s.largest = ms_xrealloc(NULL, s.n + 1, sizeof *s.largest);
+	for (size_t i = 0; i < s.n; i++) {
+		s.v[i] = v[i].site;
+		s.largest[i] = &m->sites.v[v[i].site];
+	}
+	struct walk w = walk_nodes(m, s.v, s.n);
+	uint32_t *row = rows_of(&w);
+	sort_row = row;
+	sort_model = m;
+	qsort(s.v, s.n, sizeof *s.v, by_stack);
+	s.row = ms_xrealloc(NULL, m->sites.n + 1, sizeof *s.row);
+	memset(s.row, 0xff, (m->sites.n + 1) * sizeof *s.row);
+	for (uint32_t i = 0; i < s.n; i++)
+		s.row[s.v[i]] = i;
+	free(row);
+	walk_free(&w);
+	free(v);
+	return s;
+}
+
+void html_sites_free(struct html_sites *s)
+{
+	free(s->v);
+	free(s->row);
+	free(s->largest);
+	*s = (struct html_sites){0};
+}
+
+/* ---- frames and functions ---- */
+
+/* Numbers given in the order of first use. */
+struct numbers {
+	uint32_t *of;   /* by the old number: the new one, or NONE */
+	uint32_t *list; /* by the new number: the old one */
+	uint32_t n;
+};
+
+static struct numbers numbers_make(size_t most)
+{
+	struct numbers k = {.of = ms_xrealloc(NULL, most + 1, sizeof *k.of),
+			    .list = ms_xrealloc(NULL, most + 1, sizeof *k.list)};
+	memset(k.of, 0xff, (most + 1) * sizeof *k.of);
+	return k;
+}
+
+static void numbers_free(struct numbers *k)
+{
+	free(k->of);
+	free(k->list);
+}
+
+/* Writes a value of a column "new". */
+static void put_new(struct html_columns *c, struct numbers *k, uint32_t old)
+{
+	if (k->of[old] != NONE) {
+		html_plain(c, k->n - k->of[old]);
+		return;
+	}
+	html_plain(c, 0);
+	k->list[k->n] = old;
+	k->of[old] = k->n++;
+}
+
+/* What frames are merged by: name and module. */
+struct function {
+	uint32_t name, brief, module; /* strings; module + 1 */
+	bool known;
+};
+struct functions {
+	struct function *v;
+	size_t n, cap;
+	uint32_t *slots;
+	size_t slot_count;
+};
+
+static size_t function_slot(const struct functions *f, const struct function *want)
+{
+	uint64_t h = ((uint64_t)want->name << 32 | want->module) * UINT64_C(0x9e3779b97f4a7c15);
+	size_t i = (size_t)(h ^ h >> 29) & (f->slot_count - 1);
+	while (f->slots[i] != NONE &&
+	       (f->v[f->slots[i]].name != want->name || f->v[f->slots[i]].module != want->module))
+		i = (i + 1) & (f->slot_count - 1);
+	return i;
+}
+
+static uint32_t function_number(struct functions *f, struct function want)
+{
+	if (f->n * 2 >= f->slot_count) {
+		f->slot_count = f->slot_count ? f->slot_count * 2 : 1024;
+		f->slots = ms_xrealloc(f->slots, f->slot_count, sizeof *f->slots);
+		memset(f->slots, 0xff, f->slot_count * sizeof *f->slots);
+		for (uint32_t i = 0; i < f->n; i++)
+			f->slots[function_slot(f, &f->v[i])] = i;
+	}
+	size_t i = function_slot(f, &want);
+	if (f->slots[i] == NONE) {
+		f->slots[i] = (uint32_t)f->n;
+		*MS_PUSH(f) = want;
+	}
+	return f->slots[i];
+}
+
+static struct function function_of(struct page *p, const struct frame *f, struct html_strings *s)
+{
+	struct model *m = p->m;
+	const char *name = frame_name(&m->arena, m, f), *path = NULL;
+	bool known = f->function && *f->function && !f->note;
+	if (f->module != NONE)
+		path = m->modules.v[f->module].path;
+	return (struct function){
+		.name = html_string(s, html_text(p, name)),
+		.brief = html_string(s, html_text(p, known ? name_short(&m->arena, name) : name)),
+		.module = path ? html_string(s, html_text(p, path)) + 1 : 0,
+		.known = known || f->note};
+}
+
+static void put_functions(const struct functions *f, const struct numbers *k,
+			  struct html_columns *c)
+{
+	static const char *const names[] = {"function_name", "function_short", "function_module",
+					    "function_flags"};
+	for (int column = 0; column < 4; column++) {
+		uint64_t before = 0;
+		html_column(c, names[column], k->n, column < 2 ? "delta" : "plain");
+		for (uint32_t i = 0; i < k->n; i++) {
+			const struct function *x = &f->v[k->list[i]];
+			if (column < 2)
+				html_delta(c, &before, column ? x->brief : x->name);
+			else
+				html_plain(c, column == 2 ? x->module : !x->known);
+		}
+	}
+}
+
+static void put_frames(struct page *p, const struct numbers *frames, struct html_strings *s,
+		       struct html_columns *c)
+{
+	const struct model *m = p->m;
+	struct functions f = {0};
+	uint32_t *number = ms_xrealloc(NULL, frames->n + 1, sizeof *number);
+	for (uint32_t i = 0; i < frames->n; i++)
+		number[i] = function_number(&f, function_of(p, &m->frames.v[frames->list[i]], s));
+	struct numbers functions = numbers_make(f.n);
+	uint64_t before = 0;
+	html_column(c, "frame_function", frames->n, "new");
+	for (uint32_t i = 0; i < frames->n; i++)
+		put_new(c, &functions, number[i]);
+	html_column(c, "frame_file", frames->n, "delta");
+	for (uint32_t i = 0; i < frames->n; i++) {
+		const char *file = m->frames.v[frames->list[i]].file;
+		html_delta(c, &before, file && *file ? html_string(s, html_text(p, file)) + 1 : 0);
+	}
+	html_column(c, "frame_line", frames->n, "plain");
+	for (uint32_t i = 0; i < frames->n; i++)
+		html_plain(c, m->frames.v[frames->list[i]].line);
+	html_column(c, "frame_flags", frames->n, "plain");
+	for (uint32_t i = 0; i < frames->n; i++) {
+		const struct frame *x = &m->frames.v[frames->list[i]];
+		html_plain(c, (uint64_t)x->inlined | (uint64_t)x->runtime << 1 |
+				      (uint64_t) !!x->note << 2);
+	}
+	put_functions(&f, &functions, c);
+	numbers_free(&functions);
+	free(number);
+	free(f.v);
+	free(f.slots);
+}
+
+/* ---- sites ---- */
+
+/* Rows from the innermost frame outwards to the user's. */
+static uint64_t user_depth(const struct model *m, const struct site *s)
+{
+	uint64_t depth = 0;
+	for (uint32_t n = s->stack; n != NONE; n = m->nodes.v[n].parent, depth++)
+		if (n == s->user)
+			return depth;
+	return UNKNOWN;
+}
+
+static void put_figures(const struct model *m, const struct html_sites *s, struct html_columns *c)
+{
+	bool peak = m->peak.bytes != UNKNOWN;
+	static const struct {
+		const char *name;
+		size_t offset;
+	} figures[] = {
+		{"site_live_bytes", offsetof(struct site, at.bytes)},
+		{"site_live_blocks", offsetof(struct site, at.blocks)},
+		{"site_peak_bytes", offsetof(struct site, peak.bytes)},
+		{"site_peak_blocks", offsetof(struct site, peak.blocks)},
+		{"site_allocated_bytes", offsetof(struct site, allocated_bytes)},
+		{"site_allocations", offsetof(struct site, allocations)},
+		{"site_frees", offsetof(struct site, frees)},
+		{"site_temporary", offsetof(struct site, temporary)},
+		{"site_reallocations", offsetof(struct site, reallocations)},
+		{"site_failed_allocations", offsetof(struct site, failed)},
+		{"site_unreachable_bytes", offsetof(struct site, lost.bytes)},
+		{"site_unreachable_blocks", offsetof(struct site, lost.blocks)},
+		{"site_usable_bytes", offsetof(struct site, at_mmap.usable)},
+		{"site_maps", offsetof(struct site, maps)},
+		{"site_mapped_bytes", offsetof(struct site, at_mmap.mapped)},
+	};
+	for (size_t f = 0; f < sizeof figures / sizeof *figures; f++) {
+		bool frees = figures[f].offset == offsetof(struct site, frees);
+		bool of_peak = figures[f].offset == offsetof(struct site, peak.bytes) ||
+			       figures[f].offset == offsetof(struct site, peak.blocks);
+		html_column(c, figures[f].name, s->n, frees ? "change" : "figure");
+		for (size_t i = 0; i < s->n; i++) {
+			const struct site *x = &m->sites.v[s->v[i]];
+			uint64_t v = *(const uint64_t *)(const void *)((const char *)x +
+								       figures[f].offset);
+			if (frees)
+				html_change(c, x->allocations, v);
+			else
+				html_figure(c, of_peak && !peak ? UNKNOWN : v);
+		}
+	}
+}
+
+static const struct {
+	const char *name;
+	enum est_figure figure;
+	size_t offset;
+} estimated[] = {
+	{"live_bytes", EST_AT, offsetof(struct site, at.bytes)},
+	{"peak_bytes", EST_PEAK, offsetof(struct site, peak.bytes)},
+	{"allocated_bytes", EST_ALLOCATED, offsetof(struct site, allocated_bytes)},
+	{"allocations", EST_ALLOCATIONS, offsetof(struct site, allocations)},
+};
+#define ESTIMATED (sizeof estimated / sizeof *estimated)
+
+/* Of estimates: the ends of their intervals. */
+static void put_intervals(const struct model *m, const struct html_sites *s, struct html_columns *c)
+{
+	for (size_t k = 0; m->est && k < 2 * ESTIMATED; k++) {
+		char name[40];
+		snprintf(name, sizeof name, "site_%s_%s", estimated[k / 2].name,
+			 k % 2 ? "high" : "low");
+		html_column(c, name, s->n, "figure");
+		for (size_t i = 0; i < s->n; i++) {
+			const struct site *x = &m->sites.v[s->v[i]];
+			uint64_t limits[2] = {UNKNOWN, UNKNOWN};
+			uint64_t v = *(const uint64_t *)(const void *)((const char *)x +
+								       estimated[k / 2].offset);
+			const struct ms_spread *e = est_of(x->est, estimated[k / 2].figure);
+			if (e && v != UNKNOWN)
+				est_limits(v, e, &limits[0], &limits[1]);
+			html_figure(c, limits[k % 2]);
+		}
+	}
+}
+
+/* What estimates rest on, for the intervals of sums of them. */
+static void put_spreads(const struct model *m, const struct html_sites *s, struct html_columns *c)
+{
+	static const char *const names[] = {"seen", "deviation", "step", "step_deviation"};
+	for (size_t k = 0; m->est && k < 4 * ESTIMATED; k++) {
+		char name[60];
+		snprintf(name, sizeof name, "spread_%s_%s", estimated[k / 4].name, names[k % 4]);
+		html_column(c, name, s->n, "plain");
+		for (size_t i = 0; i < s->n; i++) {
+			const struct ms_spread *e =
+				est_of(m->sites.v[s->v[i]].est, estimated[k / 4].figure);
+			double v = !e           ? 0
+				   : k % 4 == 0 ? e->seen
+				   : k % 4 == 1 ? sqrt(e->variance)
+				   : k % 4 == 2 ? e->step
+						: sqrt(e->step_variance);
+			html_plain(c, (uint64_t)llround(v * 1000));
+		}
+	}
+}
+
+static void put_sites(struct page *p, const struct html_sites *s, const uint32_t *row,
+		      struct html_strings *strings, struct html_columns *c)
+{
+	struct model *m = p->m;
+	const char **one_time = one_time_names(m);
+	uint64_t before = 0;
+	html_column(c, "site_id", s->n, "delta");
+	for (size_t i = 0; i < s->n; i++)
+		html_delta(c, &before, (uint64_t)m->sites.v[s->v[i]].id);
+	html_column(c, "site_process", s->n, "plain");
+	for (size_t i = 0; i < s->n; i++)
+		html_plain(c, m->sites.v[s->v[i]].process);
+	html_column(c, "site_node", s->n, "delta");
+	before = 0;
+	for (size_t i = 0; i < s->n; i++) {
+		uint32_t node = m->sites.v[s->v[i]].stack;
+		html_delta(c, &before, node == NONE ? 0 : (uint64_t)row[node] + 1);
+	}
+	html_column(c, "site_user", s->n, "figure");
+	for (size_t i = 0; i < s->n; i++)
+		html_figure(c, user_depth(m, &m->sites.v[s->v[i]]));
+	html_column(c, "site_verdict", s->n, "plain");
+	for (size_t i = 0; i < s->n; i++) {
+		const char *v = m->sites.v[s->v[i]].verdict;
+		html_plain(c, v ? html_string(strings, html_text(p, v)) + 1 : 0);
+	}
+	html_column(c, "site_one_time", s->n, "plain");
+	for (size_t i = 0; i < s->n; i++) {
+		const char *v = one_time[s->v[i]];
+		html_plain(c, v ? html_string(strings, html_text(p, v)) + 1 : 0);
+	}
+	put_figures(m, s, c);
+	put_intervals(m, s, c);
+	put_spreads(m, s, c);
+}
+
+void html_sites_write(struct page *p, const struct html_sites *s, struct html_strings *strings,
+		      struct html_columns *c)
+{
+	struct model *m = p->m;
+	struct walk w = walk_nodes(m, s->v, s->n);
+	uint32_t *row = rows_of(&w);
+	struct numbers frames = numbers_make(m->frames.n);
+	put_sites(p, s, row, strings, c);
+	html_column(c, "node_up", w.n, "plain");
+	for (size_t i = 0; i < w.n; i++)
+		html_plain(c, w.up[i]);
+	html_column(c, "node_frame", w.n, "new");
+	for (size_t i = 0; i < w.n; i++)
+		put_new(c, &frames, m->nodes.v[w.order[i]].frame);
+	put_frames(p, &frames, strings, c);
+	numbers_free(&frames);
+	free(row);
+	walk_free(&w);
+}

@@ -1,0 +1,527 @@
+/* SPDX-License-Identifier: MIT
+ * The JSON of a page: words, figures of the whole run, small tables, details of the largest sites.
+ */
+#include "html_data.h"
+
+#include "ms-report/model/mmap_usage.h"
+#include "ms-report/words/diff_words.h"
+#include "ms-report/model/estimate.h"
+#include "ms-report/model/figures.h"
+#include "ms-report/words/growth.h"
+#include "ms-report/model/images.h"
+#include "ms-report/words/names.h"
+#include "ms-report/words/page.h"
+#include "ms-report/model/verdicts.h"
+#include "ms-report/model/proc_only.h"
+#include "ms-report/words/proc_tables.h"
+#include "ms-report/words/words.h"
+
+#include "libcommon/base/err.h"
+#include "libcommon/base/json_writer.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Rows of a small table, and sites with details. */
+#define ROWS 1000
+#define DETAILS 1000
+
+static void put_text(struct page *p, struct ms_json *j, const char *key, const char *s)
+{
+	ms_json_string(j, key, html_text(p, s));
+}
+
+static void put_words(struct page *p, struct ms_json *j, const char *key, const struct words *w)
+{
+	ms_json_open(j, key, '[');
+	for (size_t i = 0; i < w->n; i++)
+		put_text(p, j, NULL, w->v[i]);
+	ms_json_close(j, ']');
+}
+
+/* ---- the run ---- */
+
+static void put_quality(struct page *p, struct ms_json *j)
+{
+	struct model *m = p->m;
+	const struct quality *q = &m->quality;
+	struct words who = words_who(m, &p->style), quality = words_quality(m), growing = {0};
+	put_words(p, j, "who", &who);
+	put_words(p, j, "quality", &quality);
+	growth_words(m, &p->style, &growing);
+	put_words(p, j, "growing", &growing);
+	put_text(p, j, "incomplete", words_incomplete(m));
+	put_text(p, j, "nothing", words_nothing(m, &p->style));
+	put_text(p, j, "hidden", words_hidden(m, &p->style));
+	put_text(p, j, "one_time", words_one_time(m));
+	put_text(p, j, "verdicts", verdicts_known(m) ? words_verdict(m) : NULL);
+	put_text(p, j, "unscanned", words_unscanned(m));
+	put_text(p, j, "unknown", say_unknown(m));
+	put_text(p, j, "beside_peak", mmap_usage_one_peak(m) ? words_rss(m, "peak") : NULL);
+	put_text(p, j, "beside_end", words_rss(m, "end"));
+	put_text(p, j, "peak_of", words_peak_image(m));
+	put_text(p, j, "end_of", words_end_image(m));
+	put_text(p, j, "gone", words_exec(m));
+	ms_json_bool(j, "complete", q->complete);
+	ms_json_bool(j, "still_growing", q->growing);
+	ms_json_bool(j, "watched", m->proc_only != PROC_ONLY_NOT);
+	ms_json_bool(j, "estimated", m->est != NULL);
+	ms_json_number(j, "events_lost", q->events_lost);
+	ms_json_number(j, "duration_ns", m->duration_ns);
+	ms_json_number(j, "all_sites", figure_add(m->sites.n, m->hidden.sites));
+	ms_json_number(j, "hidden_sites", m->hidden.sites);
+	put_text(p, j, "at", m->at_label);
+	put_text(p, j, "at_said", say_moment(m, &p->style));
+	ms_json_number(j, "at_ns", m->at_time_ns);
+	put_text(p, j, "cwd", m->cwd);
+	put_text(p, j, "code_url", p->links.code_url);
+	put_text(p, j, "source_root", p->links.source_root);
+}
+
+/* Figures of "totals" in the JSON report, exact and, where they are estimates, as they are said. */
+static void put_totals(struct page *p, struct ms_json *j)
+{
+	struct model *m = p->m;
+	const struct totals *t = &m->totals;
+	ms_json_open(j, "totals", '{');
+	for (size_t i = 0; i < figure_count; i++)
+		ms_json_number(j, figures[i].name, figure_of(t, i));
+	ms_json_number(j, "peak_process", images_peak_row(m));
+	ms_json_number(j, "unfreed_process", images_end_row(m));
+	ms_json_close(j, '}');
+	if (!m->est)
+		return;
+	ms_json_open(j, "said", '{');
+	put_text(p, j, "peak_bytes", est_size(m, t->peak_bytes, est_of(m->est, EST_PEAK)));
+	put_text(p, j, "unfreed_bytes", est_size(m, t->unfreed_bytes, est_of(m->est, EST_END)));
+	put_text(p, j, "allocated_bytes",
+		 est_size(m, t->allocated_bytes, est_of(m->est, EST_ALLOCATED)));
+	put_text(p, j, "allocations",
+		 est_count(m, t->allocations, est_of(m->est, EST_ALLOCATIONS)));
+	ms_json_close(j, '}');
+}
+
+static void put_pair(struct ms_json *j, const char *key, struct pair v)
+{
+	ms_json_open(j, key, '[');
+	ms_json_number(j, NULL, v.a);
+	ms_json_number(j, NULL, v.b);
+	ms_json_close(j, ']');
+}
+
+/* What a sum of estimates rests on, as a site's columns spread_* have it; null where it is exact.
+ */
+static void put_spread(struct ms_json *j, const char *key, const struct pair *v)
+{
+	const struct ms_spread *e = pair_ea(v);
+	if (!e) {
+		ms_json_string(j, key, NULL);
+		return;
+	}
+	const double values[] = {e->seen, sqrt(e->variance), e->step, sqrt(e->step_variance)};
+	ms_json_open(j, key, '[');
+	for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+		ms_json_number(j, NULL, (uint64_t)llround(values[i] * 1000));
+	ms_json_close(j, ']');
+}
+
+/* Total = sites that are told + left out + hidden + other, for each metric. */
+static void put_metrics(struct page *p, struct ms_json *j, const struct html_sites *s)
+{
+	struct model *m = p->m;
+	ms_json_open(j, "metrics", '{');
+	for (int k = 0; k < METRIC_COUNT; k++) {
+		struct pair omitted = {0}, sum = {0}, total = total_pair(m, (enum metric)k);
+		for (size_t i = 0; i < m->sites.n; i++) {
+			struct pair v = site_pair(&m->sites.v[i], (enum metric)k);
+			sum = pair_add(sum, v);
+			if (s->row[i] == NONE)
+				omitted = pair_add(omitted, v);
+		}
+		sum = pair_add(sum, hidden_pair(m, (enum metric)k));
+		ms_json_open(j, metric_names[k], '{');
+		put_pair(j, "total", total);
+		put_pair(j, "omitted", omitted);
+		put_pair(j, "hidden", hidden_pair(m, (enum metric)k));
+		put_pair(j, "other",
+			 (struct pair){.a = figure_sub(total.a, sum.a),
+				       .b = figure_sub(total.b, sum.b)});
+		struct pair hidden = hidden_pair(m, (enum metric)k);
+		ms_json_open(j, "spread", '{');
+		put_spread(j, "total", &total);
+		put_spread(j, "omitted", &omitted);
+		put_spread(j, "hidden", &hidden);
+		ms_json_close(j, '}');
+		ms_json_close(j, '}');
+	}
+	ms_json_close(j, '}');
+	ms_json_number(j, "omitted_sites", m->sites.n - s->n);
+}
+
+static void put_processes(struct page *p, struct ms_json *j)
+{
+	struct model *m = p->m;
+	ms_json_open(j, "processes", '[');
+	for (size_t i = 0; i < m->processes.n; i++) {
+		const struct process *x = &m->processes.v[i];
+		ms_json_open(j, NULL, '{');
+		ms_json_number(j, "id", (uint64_t)x->id);
+		ms_json_number(j, "pid", x->pid);
+		put_text(p, j, "name", x->exe ? base_name(x->exe) : "unknown program");
+		ms_json_close(j, '}');
+	}
+	ms_json_close(j, ']');
+}
+
+static void put_moments(struct page *p, struct ms_json *j)
+{
+	struct model *m = p->m;
+	ms_json_open(j, "moments", '[');
+	for (size_t i = 0; i < m->snapshots.n; i++) {
+		const struct snapshot *s = &m->snapshots.v[i];
+		ms_json_open(j, NULL, '{');
+		ms_json_number(j, "process", s->process);
+		put_text(p, j, "label", s->label);
+		ms_json_number(j, "time_ns",
+			       figure_add(s->time_ns, m->processes.v[s->process].offset_ns));
+		ms_json_number(j, "live_bytes", s->live.bytes);
+		ms_json_number(j, "live_blocks", s->live.blocks);
+		ms_json_number(j, "rss_bytes", s->rss_bytes);
+		ms_json_number(j, "mapped_bytes", s->mmap.mapped);
+		ms_json_close(j, '}');
+	}
+	ms_json_close(j, ']');
+	ms_json_open(j, "marks", '[');
+	for (size_t i = 0; i < m->marks.n && i < ROWS; i++) {
+		ms_json_open(j, NULL, '{');
+		put_text(p, j, "name", m->marks.v[i].name);
+		ms_json_number(j, "time_ns", m->marks.v[i].time_ns);
+		ms_json_close(j, '}');
+	}
+	ms_json_close(j, ']');
+	ms_json_number(j, "more_marks", m->marks.n > ROWS ? m->marks.n - ROWS : 0);
+}
+
+/* ---- tables ---- */
+
+static void put_cell(struct page *p, struct ms_json *j, const struct column *c,
+		     const struct cell *x)
+{
+	if (!column_is_number(c) || c->kind == CELL_VALUE) {
+		put_text(p, j, NULL, x->s);
+		return;
+	}
+	uint64_t low, high;
+	if (!est_cell_limits(x, &low, &high)) {
+		ms_json_number(j, NULL, x->n);
+		return;
+	}
+	ms_json_open(j, NULL, '[');
+	ms_json_number(j, NULL, x->n);
+	ms_json_number(j, NULL, low);
+	ms_json_number(j, NULL, high);
+	ms_json_close(j, ']');
+}
+
+static const char *const kinds[] = {
+	[CELL_TEXT] = "text", [CELL_FUNCTION] = "function", [CELL_PATH] = "path",
+	[CELL_SIZE] = "size", [CELL_COUNT] = "count",       [CELL_ID] = "id",
+	[CELL_TIME] = "time", [CELL_VALUE] = "value",       [CELL_BAR] = "bar",
+};
+static const char *const row_kinds[] = {[ROW_ITEM] = "",
+					[ROW_MORE] = "more",
+					[ROW_HIDDEN] = "hidden",
+					[ROW_OTHER] = "other",
+					[ROW_TOTAL] = "total"};
+
+/* {"id":"threads","title":..,"columns":[[title, name, kind, sum]],"rows":[[kind, cell...]]} */
+static void put_table(struct page *p, struct ms_json *j, const char *id, const struct table *t)
+{
+	ms_json_open(j, NULL, '{');
+	ms_json_string(j, "id", id);
+	put_text(p, j, "title", t->title);
+	put_text(p, j, "empty", t->empty);
+	ms_json_open(j, "columns", '[');
+	for (size_t c = 0; c < t->column_count; c++) {
+		ms_json_open(j, NULL, '[');
+		ms_json_string(j, NULL, t->columns[c].title);
+		ms_json_string(j, NULL, t->columns[c].name);
+		ms_json_string(j, NULL, kinds[t->columns[c].kind]);
+		ms_json_number(j, NULL, t->columns[c].sum);
+		ms_json_close(j, ']');
+	}
+	ms_json_close(j, ']');
+	ms_json_open(j, "rows", '[');
+	for (size_t i = 0; i < t->n; i++) {
+		ms_json_open(j, NULL, '[');
+		ms_json_string(j, NULL, row_kinds[t->rows[i].kind]);
+		for (size_t c = 0; c < t->column_count; c++)
+			put_cell(p, j, &t->columns[c], &t->rows[i].cells[c]);
+		ms_json_close(j, ']');
+	}
+	ms_json_close(j, ']');
+	ms_json_close(j, '}');
+}
+
+static void put_tables(struct page *p, struct ms_json *j)
+{
+	struct model *m = p->m;
+	struct {
+		const char *id;
+		struct table t;
+	} v[9];
+	size_t n = 0;
+	if (m->proc_only) {
+		v[n].id = "timeline";
+		v[n++].t = proc_timeline(m, ROWS);
+		v[n].id = "kinds";
+		v[n++].t = proc_kinds(m);
+		v[n].id = "regions";
+		v[n++].t = proc_regions(m, ROWS);
+		v[n].id = "skipped";
+		v[n++].t = proc_skipped(m, ROWS);
+		v[n].id = "processes";
+		v[n++].t = proc_processes(m, ROWS);
+	} else {
+		v[n].id = "sizes";
+		v[n++].t = table_sizes(m, METRIC_COUNT, SIZE_MAX);
+		v[n].id = "threads";
+		v[n++].t = table_threads(m, METRIC_COUNT, ROWS);
+		v[n].id = "processes";
+		v[n++].t = table_processes(m, METRIC_COUNT, ROWS);
+		v[n].id = "modules";
+		v[n++].t = table_modules(m, ROWS);
+	}
+	v[n].id = "growth";
+	v[n++].t = table_growth(m, 0, ROWS);
+	v[n].id = "summary";
+	v[n++].t = table_summary(m);
+	ms_json_open(j, "tables", '[');
+	for (size_t i = 0; i < n; i++)
+		put_table(p, j, v[i].id, &v[i].t);
+	ms_json_close(j, ']');
+}
+
+/* ---- details ---- */
+
+/* An array of rows [a, b, ...] of the answer to a query. */
+static void put_query(struct page *p, struct ms_json *j, const char *key, const char *sql)
+{
+	struct ms_err ignored = {0};
+	sqlite3_stmt *st = ms_sql_prepare(p->m->db, sql, &ignored);
+	ms_json_open(j, key, '[');
+	while (st && sqlite3_step(st) == SQLITE_ROW) {
+		ms_json_open(j, NULL, '[');
+		for (int i = 0; i < sqlite3_column_count(st); i++) {
+			int type = sqlite3_column_type(st, i);
+			const char *s = (const char *)sqlite3_column_text(st, i);
+			if (type == SQLITE_TEXT || !s || strpbrk(s, "IN")) {
+				put_text(p, j, NULL, type == SQLITE_TEXT ? s : NULL);
+				continue;
+			}
+			ms_json_raw(j, NULL, s);
+		}
+		ms_json_close(j, ']');
+	}
+	ms_json_close(j, ']');
+	sqlite3_finalize(st);
+}
+
+static void put_lifetimes(struct model *m, struct ms_json *j, const struct site *s, const char *key,
+			  const char *unit)
+{
+	struct lifetime *v;
+	size_t n = model_site_lifetimes(m, s, unit, &v);
+	ms_json_open(j, key, '[');
+	for (size_t i = 0; i < n; i++) {
+		ms_json_open(j, NULL, '[');
+		ms_json_number(j, NULL, v[i].low);
+		ms_json_number(j, NULL, v[i].high);
+		ms_json_number(j, NULL, v[i].frees);
+		ms_json_close(j, ']');
+	}
+	ms_json_close(j, ']');
+}
+
+static void put_site_sizes(struct model *m, struct ms_json *j, const struct site *s)
+{
+	struct size_class *v;
+	size_t n = model_site_sizes(m, s, &v);
+	ms_json_open(j, "sizes", '[');
+	for (size_t i = 0; i < n; i++) {
+		const uint64_t row[] = {v[i].low,         v[i].high,
+					v[i].allocations, v[i].allocated_bytes,
+					v[i].peak.blocks, v[i].live.blocks};
+		ms_json_open(j, NULL, '[');
+		for (size_t k = 0; k < sizeof row / sizeof *row; k++)
+			ms_json_number(j, NULL, row[k]);
+		ms_json_close(j, ']');
+	}
+	ms_json_close(j, ']');
+}
+
+static void put_site_threads(struct page *p, struct ms_json *j, const struct site *s)
+{
+	struct site_thread *v;
+	size_t n = model_site_threads(p->m, s, &v);
+	ms_json_open(j, "threads", '[');
+	for (size_t i = 0; i < n && i < 20; i++) {
+		ms_json_open(j, NULL, '[');
+		ms_json_number(j, NULL, v[i].thread->tid);
+		put_text(p, j, NULL, v[i].thread->name);
+		ms_json_number(j, NULL, v[i].allocations);
+		ms_json_number(j, NULL, v[i].allocated_bytes);
+		ms_json_number(j, NULL, v[i].live.bytes);
+		ms_json_close(j, ']');
+	}
+	ms_json_close(j, ']');
+}
+
+static void put_site_frees(struct page *p, struct ms_json *j, const struct site *s)
+{
+	struct site_free *v;
+	struct model *m = p->m;
+	size_t n = model_site_frees(m, s, &v);
+	ms_json_open(j, "freed_by", '[');
+	for (size_t i = 0; i < n && i < 20; i++) {
+		uint32_t node = model_user_node(m, v[i].stack);
+		const struct frame *f = node == NONE ? NULL : &m->frames.v[m->nodes.v[node].frame];
+		ms_json_open(j, NULL, '[');
+		put_text(p, j, NULL, f ? frame_label(&m->arena, m, f, &p->style) : NULL);
+		put_text(p, j, NULL, f ? frame_place(&m->arena, m, f, &p->style) : NULL);
+		ms_json_number(j, NULL, v[i].frees);
+		ms_json_number(j, NULL, v[i].bytes);
+		ms_json_close(j, ']');
+	}
+	ms_json_close(j, ']');
+}
+
+static void put_details(struct page *p, struct ms_json *j, const struct html_sites *s)
+{
+	ms_json_open(j, "details", '[');
+	for (size_t i = 0; i < s->n && i < DETAILS; i++) {
+		const struct site *x = s->largest[i];
+		ms_json_open(j, NULL, '{');
+		ms_json_number(j, "id", (uint64_t)x->id);
+		ms_json_number(j, "min_size", x->min_size);
+		ms_json_number(j, "max_size", x->max_size);
+		ms_json_number(j, "max_live_bytes", x->max_live_bytes);
+		ms_json_number(j, "first_ns", x->first_ns);
+		ms_json_number(j, "last_ns", x->last_ns);
+		ms_json_number(j, "lifetime_ns", x->lifetime_ns);
+		ms_json_number(j, "retained_bytes", x->retained_bytes);
+		put_site_sizes(p->m, j, x);
+		put_lifetimes(p->m, j, x, "lifetimes", "ns");
+		put_site_threads(p, j, x);
+		put_site_frees(p, j, x);
+		ms_json_close(j, '}');
+	}
+	ms_json_close(j, ']');
+}
+
+/* ---- comparison ---- */
+
+/* What places that are not told had and have, in the order of the figures. */
+static void put_left_out(const struct diff *d, const struct html_sites *s, struct model *m,
+			 struct ms_json *j)
+{
+	uint64_t places = 0, sums[2][DIFF_FIGURES] = {0};
+	for (size_t i = 0; i < d->rows.n; i++) {
+		const struct diff_row *x = &d->rows.v[i];
+		if (s->row[x->site - m->sites.v] != NONE)
+			continue;
+		places++;
+		for (int f = 0; f < DIFF_FIGURES; f++) {
+			sums[0][f] += x->old[f] > 0 ? (uint64_t)x->old[f] : 0;
+			sums[1][f] += x->new[f] > 0 ? (uint64_t)x->new[f] : 0;
+		}
+	}
+	ms_json_open(j, "left_out", '{');
+	ms_json_number(j, "places", places);
+	for (int side = 0; side < 2; side++) {
+		ms_json_open(j, side ? "new" : "old", '{');
+		for (int f = 0; f < DIFF_FIGURES; f++)
+			ms_json_number(j, diff_figure_names[f], sums[side][f]);
+		ms_json_close(j, '}');
+	}
+	ms_json_close(j, '}');
+}
+
+static void put_diff(struct page *p, struct ms_json *j, const struct html_sites *s)
+{
+	struct model *m = p->m;
+	const struct diff *d = m->diff;
+	struct diff_line lines[12];
+	size_t n = diff_lines(m, lines);
+	ms_json_open(j, "diff", '{');
+	put_text(p, j, "old", d->old);
+	put_text(p, j, "new", d->new);
+	put_text(p, j, "old_point", d->old_point);
+	put_text(p, j, "new_point", d->new_point);
+	put_text(p, j, "worth", diff_worth(m));
+	put_text(p, j, "noise", diff_noise(m));
+	put_text(p, j, "rest", diff_rest(m));
+	put_text(p, j, "unmatched", diff_unmatched(m));
+	ms_json_bool(j, "old_missing", d->old_missing);
+	ms_json_number(j, "places", d->rows.n);
+	put_left_out(d, s, m, j);
+	ms_json_number(j, "hidden_sites", d->hidden_sites);
+	ms_json_open(j, "lines", '[');
+	for (size_t i = 0; i < n; i++) {
+		const struct diff_total *t = lines[i].total;
+		ms_json_open(j, NULL, '{');
+		put_text(p, j, "title", lines[i].title);
+		put_text(p, j, "figure", t->figure);
+		put_text(p, j, "old", diff_value(m, lines[i].bytes, t->old));
+		put_text(p, j, "new", diff_value(m, lines[i].bytes, t->new));
+		put_text(p, j, "delta", diff_say(m, lines[i].bytes, t->delta));
+		put_text(p, j, "percent", diff_percent(m, t->delta, t->old));
+		ms_json_number(j, "sign",
+			       t->delta == DELTA_UNKNOWN ? UNKNOWN
+			       : t->delta > 0            ? 2
+							 : t->delta == 0);
+		ms_json_bool(j, "significant", t->significant);
+		ms_json_close(j, '}');
+	}
+	ms_json_close(j, ']');
+	ms_json_open(j, "kinds", '[');
+	for (int k = 0; k < DIFF_KINDS; k++)
+		ms_json_string(j, NULL, diff_kind_names[k]);
+	ms_json_close(j, ']');
+	ms_json_open(j, "evidence", '[');
+	for (size_t i = 0; i < d->rows.n && i < DETAILS; i++) {
+		if (!d->rows.v[i].evidence)
+			continue;
+		ms_json_open(j, NULL, '[');
+		ms_json_number(j, NULL, (uint64_t)d->rows.v[i].site->id);
+		put_text(p, j, NULL, d->rows.v[i].evidence);
+		ms_json_close(j, ']');
+	}
+	ms_json_close(j, ']');
+	ms_json_close(j, '}');
+}
+
+void html_words_write(struct page *p, struct ms_json *j, const struct html_sites *s,
+		      enum metric metric)
+{
+	ms_json_string(j, "format", "memscope-page");
+	ms_json_number(j, "version", 1);
+	ms_json_string(j, "tool", "ms-report " MS_VERSION);
+	ms_json_string(j, "metric", metric_names[metric]);
+	put_quality(p, j);
+	put_totals(p, j);
+	put_metrics(p, j, s);
+	put_processes(p, j);
+	put_moments(p, j);
+	put_tables(p, j);
+	put_query(p, j, "growth",
+		  "SELECT site, trend, rise_bytes, bytes_per_minute, confidence FROM growth"
+		  " WHERE site > 0 AND rise_bytes > 0 ORDER BY rise_bytes DESC, site LIMIT 5000");
+	put_query(p, j, "lifetimes",
+		  "SELECT unit, low, high, sum(frees) FROM site_lifetime"
+		  " GROUP BY unit, low, high ORDER BY unit, low, high LIMIT 500");
+	put_details(p, j, s);
+	if (p->m->diff)
+		put_diff(p, j, s);
+}

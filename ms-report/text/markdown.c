@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: MIT
+ * Markdown for a pull request or a CI log: tables that GitHub and GitLab show.
+ */
+#include "markdown.h"
+
+#include "ms-report/model/mmap_usage.h"
+#include "ms-report/words/diff_words.h"
+#include "ms-report/output/out.h"
+#include "text.h"
+
+#include <string.h>
+
+#define SAY(...) ms_arena_printf(&p->m->arena, __VA_ARGS__)
+
+void markdown_plain(struct page *p, struct out *o, const char *s)
+{
+	for (s = name_clean(&p->m->arena, s, p->style.ascii); *s; s++) {
+		switch (*s) {
+		case '<':
+			out_str(o, "&lt;");
+			break;
+		case '>':
+			out_str(o, "&gt;");
+			break;
+		case '&':
+			out_str(o, "&amp;");
+			break;
+		case '@': /* no mentions */
+			out_str(o, "&#64;");
+			break;
+		case '#': /* no references */
+			out_str(o, "&#35;");
+			break;
+		case '|':
+			out_str(o, "&#124;");
+			break;
+		default:
+			if (strchr("\\`*_{}[]()!~$", *s))
+				out_char(o, '\\');
+			out_char(o, *s);
+		}
+	}
+}
+
+/* Code in a table cell. Backticks and bars cannot stand in it: their look-alikes do. */
+void markdown_code(struct page *p, struct out *o, const char *s)
+{
+	s = name_clean(&p->m->arena, s, p->style.ascii);
+	if (!*s)
+		return;
+	out_char(o, '`');
+	for (; *s; s++) {
+		if (*s == '`')
+			out_char(o, '\'');
+		else if (*s == '|')
+			out_str(o, p->style.ascii ? "!" : "\xc7\x80");
+		else
+			out_char(o, *s);
+	}
+	out_char(o, '`');
+}
+
+static const char *limited(struct page *p, const char *s)
+{
+	return name_cut(&p->m->arena, s, p->style.full_names ? 400 : 100, p->style.ascii);
+}
+
+void markdown_banner(struct page *p, struct out *o)
+{
+	const char *why = words_incomplete(p->m), *nothing = words_nothing(p->m, &p->style);
+	if (why) {
+		out_str(o, "> :warning: **INCOMPLETE**: ");
+		markdown_plain(p, o, why);
+		out_str(o, "\n\n");
+	}
+	const char *apart = diff_unmatched(p->m);
+	if (apart) {
+		out_str(o, "> :warning: **NOT ALL COMPARED**: ");
+		markdown_plain(p, o, apart);
+		out_str(o, "\n\n");
+	}
+	if (nothing) {
+		out_str(o, "> :warning: **");
+		markdown_plain(p, o, nothing);
+		out_str(o, "**\n\n");
+	}
+}
+
+static void put_words(struct page *p, struct out *o, const struct words *w, const char *gap,
+		      size_t from)
+{
+	for (size_t i = from; i < w->n; i++) {
+		if (i > from)
+			out_str(o, gap);
+		markdown_plain(p, o, w->v[i]);
+	}
+}
+
+/* Heap, slack and mapped address space against RSS, where they were recorded. */
+static void rss_row(struct page *p, struct out *o, const char *what, const char *label)
+{
+	const char *words = label ? words_rss(p->m, label) : NULL;
+	if (!words)
+		return;
+	out_printf(o, "| %s | | ", what);
+	markdown_plain(p, o, words);
+	out_str(o, " |\n");
+}
+
+static void figures_table(struct page *p, struct out *o)
+{
+	struct model *m = p->m;
+	const struct totals *t = &m->totals;
+	const struct estimates *e = m->est;
+	const char *peak_of = words_peak_image(m), *end_of = words_end_image(m),
+		   *gone = words_exec(m);
+	const char *rows[][3] = {
+		{"peak live", est_size(m, t->peak_bytes, est_of(e, EST_PEAK)),
+		 m->processes.n > 1 && !peak_of
+			 ? SAY("of all processes together, at %s", say_time(m, t->peak_time_ns))
+			 : SAY("%s%s%s%s",
+			       est_things(m, t->peak_blocks, est_of(e, EST_PEAK_BLOCKS), "block",
+					  "blocks"),
+			       e ? ", the largest estimate" : " at ",
+			       e ? "" : say_time(m, t->peak_time_ns), peak_of ? peak_of : "")},
+		{"live at end", est_size(m, t->unfreed_bytes, est_of(e, EST_END)),
+		 SAY("%s%s",
+		     est_things(m, t->unfreed_blocks, est_of(e, EST_END_BLOCKS), "block", "blocks"),
+		     end_of ? end_of : "")},
+		{"unreachable at end",
+		 t->unreachable_bytes == UNKNOWN ? "not scanned"
+						 : say_size(m, t->unreachable_bytes),
+		 t->unreachable_blocks == UNKNOWN
+			 ? ""
+			 : say_things(m, t->unreachable_blocks, "block", "blocks")},
+		{"allocations", est_count(m, t->allocations, est_of(e, EST_ALLOCATIONS)),
+		 SAY("%s, %s temporary", est_size(m, t->allocated_bytes, est_of(e, EST_ALLOCATED)),
+		     say_share(m, t->temporary, t->allocations))},
+		{"peak RSS", say_size(m, t->peak_rss_bytes),
+		 t->peak_rss_bytes == UNKNOWN ? ""
+					      : SAY("at %s", say_time(m, t->peak_rss_time_ns))},
+	};
+	out_str(o, "| figure | value | |\n|---|--:|---|\n");
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		out_printf(o, "| %s | %s | %s |\n", rows[i][0], rows[i][1], rows[i][2]);
+	if (gone) {
+		out_str(o, "| gone by exec | | ");
+		markdown_plain(p, o, gone);
+		out_str(o, " |\n");
+	}
+	rss_row(p, o, "memory at the peak", mmap_usage_one_peak(m) ? "peak" : NULL);
+	rss_row(p, o, "memory at the end", "end");
+	out_char(o, '\n');
+}
+
+void markdown_frame(struct page *p, struct out *o, const struct frame *f)
+{
+	struct ms_arena *a = &p->m->arena;
+	markdown_code(p, o, f ? limited(p, frame_label(a, p->m, f, &p->style)) : "(no stack)");
+	const char *place = f ? frame_place(a, p->m, f, &p->style) : "";
+	const char *page = *place ? links_page(p->m, &p->links, f) : NULL;
+	if (*place) {
+		out_str(o, page ? " [" : " ");
+		markdown_plain(p, o, name_cut_start(a, place, 80, p->style.ascii));
+	}
+	if (page)
+		out_printf(o, "](%s)", page);
+}
+
+static void figures_of(struct page *p, struct out *o, const struct list *l, struct pair v)
+{
+	struct model *m = p->m;
+	bool bytes = metric_is_bytes(l->metric);
+	out_printf(o, "| %s ",
+		   bytes ? est_size(m, v.a, pair_ea(&v)) : est_count(m, v.a, pair_ea(&v)));
+	if (l->metric == METRIC_TEMPORARY)
+		out_printf(o, "| %s ", say_share(m, v.a, v.b));
+	else
+		out_printf(o, "| %s ",
+			   l->metric == METRIC_ALLOCATIONS ? est_size(m, v.b, pair_eb(&v))
+							   : est_count(m, v.b, pair_eb(&v)));
+}
+
+static void rest(struct page *p, struct out *o, const struct list *l, struct pair v,
+		 const char *what)
+{
+	if ((!v.a || v.a == UNKNOWN) && (!v.b || v.b == UNKNOWN))
+		return;
+	figures_of(p, o, l, v);
+	out_printf(o, "| | %s |\n", what);
+}
+
+void markdown_list(struct page *p, struct out *o, const struct list *l)
+{
+	static const char *const heads[METRIC_COUNT] = {
+		"| bytes | blocks ",    "| bytes | blocks ",           "| allocated | calls ",
+		"| calls | allocated ", "| temporary | of its calls ", "| failed | allocations ",
+		"| mapped | calls "};
+	struct model *m = p->m;
+	out_str(o, "#### ");
+	markdown_plain(p, o, list_title(p, l));
+	out_str(o, "\n\n");
+	out_printf(o, "%s| site | where |\n|--:|--:|--:|---|\n", heads[l->metric]);
+	for (size_t i = 0; i < l->n; i++) {
+		const struct site *s = l->rows[i];
+		const struct frame *called = site_called(m, s), *caller = site_caller(m, s);
+		figures_of(p, o, l, site_pair(s, l->metric));
+		out_printf(o, "| %lld | ", (long long)s->id);
+		markdown_frame(p, o, site_frame(m, s));
+		if (called) {
+			out_str(o, ", calls ");
+			markdown_code(p, o,
+				      limited(p, frame_label(&m->arena, m, called, &p->style)));
+		}
+		if (caller) {
+			out_printf(o, " %s ", text_arrow(p));
+			markdown_code(p, o,
+				      limited(p, frame_label(&m->arena, m, caller, &p->style)));
+		}
+		out_str(o, " |\n");
+	}
+	if (l->more_sites)
+		rest(p, o, l, l->more, say_things(m, l->more_sites, "more site", "more sites"));
+	rest(p, o, l, l->hidden, "hidden by filters");
+	rest(p, o, l, l->other, "of no site");
+	out_char(o, '\n');
+}
+
+static void put_cell(struct page *p, struct out *o, const struct column *c, const struct row *r,
+		     const struct cell *x)
+{
+	struct model *m = p->m;
+	bool text = !column_is_number(c);
+	if (x->s && r->kind == ROW_ITEM && c->kind == CELL_FUNCTION)
+		markdown_code(
+			p, o,
+			limited(p, p->style.full_names
+					   ? name_clean(&m->arena, x->s, p->style.ascii)
+					   : name_clean(&m->arena, name_short(&m->arena, x->s),
+							p->style.ascii)));
+	else if (text && x->s)
+		markdown_plain(p, o, limited(p, name_clean(&m->arena, x->s, p->style.ascii)));
+	if (text)
+		return;
+	if (c->kind == CELL_VALUE)
+		out_str(o, x->s ? x->s : "");
+	else if (x->n == UNKNOWN)
+		out_str(o, c->sum ? say_unknown(m) : r->kind == ROW_ITEM ? "n/a" : "");
+	else
+		out_str(o, c->kind == CELL_SIZE    ? est_cell_size(m, x)
+			   : c->kind == CELL_COUNT ? est_count(m, x->n, x->e)
+			   : c->kind == CELL_TIME  ? say_time(m, x->n)
+						   : SAY("%llu", (unsigned long long)x->n));
+}
+
+static bool shown(const struct column *c)
+{
+	return c->title && c->kind != CELL_BAR;
+}
+
+void markdown_table(struct page *p, struct out *o, const struct table *t)
+{
+	if (t->title) {
+		out_str(o, "#### ");
+		markdown_plain(p, o, t->title);
+		out_str(o, "\n\n");
+	}
+	if (!t->n) {
+		out_printf(o, "%s\n\n", t->empty ? t->empty : "nothing");
+		return;
+	}
+	for (size_t c = 0; c < t->column_count; c++)
+		if (shown(&t->columns[c])) {
+			out_str(o, "| ");
+			markdown_plain(p, o, t->columns[c].title);
+			out_char(o, ' ');
+		}
+	out_str(o, "|\n");
+	for (size_t c = 0; c < t->column_count; c++)
+		if (shown(&t->columns[c]))
+			out_str(o, column_is_number(&t->columns[c]) ? "|--:" : "|---");
+	out_str(o, "|\n");
+	for (size_t i = 0; i < t->n; i++) {
+		for (size_t c = 0; c < t->column_count; c++) {
+			if (!shown(&t->columns[c]))
+				continue;
+			out_str(o, "| ");
+			put_cell(p, o, &t->columns[c], &t->rows[i], &t->rows[i].cells[c]);
+			out_char(o, ' ');
+		}
+		out_str(o, "|\n");
+	}
+	out_char(o, '\n');
+}
+
+void markdown_text(struct out *o, const struct out *text)
+{
+	out_str(o, "```text\n");
+	out_put(o, text->v, text->n);
+	out_str(o, "```\n\n");
+}
+
+void markdown_first(struct page *p, struct out *o, size_t limit)
+{
+	struct model *m = p->m;
+	const struct totals *t = &m->totals;
+	struct words who = words_who(m, &p->style), quality = words_quality(m);
+	out_printf(o, "### Heap: peak **%s**, live at the end **%s**\n",
+		   est_size(m, t->peak_bytes, est_of(m->est, EST_PEAK)),
+		   est_size(m, t->unfreed_bytes, est_of(m->est, EST_END)));
+	markdown_code(p, o, who.v[0]);
+	const char *dot = p->style.ascii ? " - " : " \xc2\xb7 ";
+	if (who.n > 1)
+		out_str(o, dot);
+	put_words(p, o, &who, dot, 1);
+	out_str(o, "  \n");
+	put_words(p, o, &quality, ", ", 0);
+	out_str(o, "\n\n");
+	figures_table(p, o);
+	struct list live = list_sites(m, METRIC_LIVE, limit),
+		    peak = list_sites(m, METRIC_PEAK, limit);
+	if (live.all || (live.hidden.b && live.hidden.b != UNKNOWN))
+		markdown_list(p, o, &live);
+	if (peak.all)
+		markdown_list(p, o, &peak);
+	if (m->hidden.filters) {
+		out_str(o, "Hidden: ");
+		markdown_plain(p, o, words_hidden(m, &p->style));
+		out_str(o, "\n\n");
+	}
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT
+ * Plain text for a terminal or a log: the first screen, lists of sites, tables, one site, call
+ * trees.
+ */
+#ifndef REPORT_TEXT_H
+#define REPORT_TEXT_H
+
+#include "ms-report/model/lists.h"
+#include "ms-report/words/page.h"
+#include "ms-report/words/table.h"
+#include "ms-report/words/words.h"
+
+struct out;
+struct tree;
+
+/* ---- pieces ---- */
+
+/* A heading, bold where there is colour. */
+void text_title(struct page *p, struct out *o, const char *s);
+/* A paragraph folded at blanks to the page's width, and inside a word that is longer than a line;
+ * later lines begin with `indent` blanks. */
+void text_fold(struct page *p, struct out *o, const char *s, size_t indent);
+/* Parts joined by `gap`, folded between parts. `label` stands in the first nine columns. */
+void text_words(struct page *p, struct out *o, const char *label, const struct words *w,
+		const char *gap);
+/* The same in a paragraph that is indented as a whole. */
+void text_words_in(struct page *p, struct out *o, const struct words *w, const char *gap,
+		   size_t indent);
+/* A command to type, from column `indent` on, which is written. What does not fit stands on the
+ * next line, as a shell takes it; an input that is too long even there is called FILE. Returns the
+ * columns it took on its line. */
+size_t text_command(struct page *p, struct out *o, const char *command, size_t indent);
+/* `s` padded to `width` columns with blanks behind (or before). */
+void text_pad(struct out *o, const char *s, size_t width);
+void text_pad_left(struct out *o, const char *s, size_t width);
+/* Ends a line, without blanks before its end. */
+void text_end_line(struct out *o);
+/* ASCII or the real thing. */
+const char *text_arrow(const struct page *p);
+
+/* ---- whole views ---- */
+
+/* The line that must not be missed when the input is incomplete, nothing was recorded or all is
+ * hidden. Nothing otherwise. */
+void text_banner(struct page *p, struct out *o);
+void text_first(struct page *p, struct out *o, size_t limit);
+/* The rows of a list, then "N more sites", hidden, other. `callers`: each with the function that
+ * called it, on a line of its own. */
+void text_list(struct page *p, struct out *o, const struct list *l, bool callers);
+/* The same with a title and the total: the views --leaks, --peak, --allocated, --temporary. */
+void text_list_view(struct page *p, struct out *o, const struct list *l);
+/* "PEAK at 58m 12s: 1.84 GiB in 3 blocks, top 4 of 3,911 sites": raw words, for any format. */
+const char *list_title(struct page *p, const struct list *l);
+void text_table(struct page *p, struct out *o, const struct table *t);
+void text_site(struct page *p, struct out *o, const struct site *s);
+/* Parts of it: blocks by size, and freed ones by how long they lived. Nothing where that is not
+ * known. */
+void text_site_sizes(struct page *p, struct out *o, const struct site *s);
+void text_site_lifetimes(struct page *p, struct out *o, const struct site *s);
+void text_tree(struct page *p, struct out *o, const struct tree *t, size_t limit);
+
+#endif

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT
+ * The first screen: who ran, what the figures are worth, the heap against RSS, the sites that
+ * matter, what to type next.
+ */
+#include "text.h"
+
+#include "ms-report/model/mmap_usage.h"
+#include "ms-report/words/growth.h"
+#include "ms-report/words/heaps.h"
+#include "ms-report/output/out.h"
+#include "ms-report/model/spans.h"
+#include "ms-report/model/verdicts.h"
+
+#include "libcommon/stats/sparkline.h"
+
+#include <string.h>
+
+#define SAY(...) ms_arena_printf(&p->m->arena, __VA_ARGS__)
+
+/* A labelled line of parts separated by wide gaps. */
+static void line(struct page *p, struct out *o, const char *label, const char *a, const char *b)
+{
+	struct words w = {.v = {a, b}, .n = b && *b ? 2 : 1};
+	/* the second part begins at a fixed column where there is room */
+	size_t n = name_width(a);
+	bool wide = w.n == 2 && p->style.width >= 90 && n < 50;
+	if (wide)
+		w.v[0] = SAY("%s%*s", a, (int)(50 - n), "");
+	text_words(p, o, label, &w, wide ? "" : "   ");
+}
+
+static const char *rate(struct page *p)
+{
+	struct model *m = p->m;
+	uint64_t n = m->totals.allocations, ns = m->duration_ns;
+	if (m->to_ns < ns)
+		ns = m->to_ns;
+	if (m->from_ns != UNKNOWN)
+		ns = ns > m->from_ns ? ns - m->from_ns : 0;
+	if (n == UNKNOWN || !n || ns < 1000000 || m->est)
+		return "";
+	double v = (double)n * 1e9 / (double)ns;
+	if (v >= 9950)
+		return SAY(", %.0f k/s", v / 1000);
+	return v >= 99.5 ? SAY(", %.1f k/s", v / 1000) : SAY(", %.1f/s", v);
+}
+
+static void heap_and_rss(struct page *p, struct out *o)
+{
+	struct model *m = p->m;
+	const struct totals *t = &m->totals;
+	bool timed = t->peak_time_ns != UNKNOWN && t->peak_blocks != 0;
+	const char *peak_of = words_peak_image(m), *end_of = words_end_image(m),
+		   *gone = words_exec(m);
+	bool together = m->processes.n > 1 && !peak_of;
+	line(p, o, "Heap",
+	     SAY("peak %s%s%s%s%s%s", est_size(m, t->peak_bytes, est_of(m->est, EST_PEAK)),
+		 together ? " of all together" : " in ",
+		 together ? ""
+			  : est_things(m, t->peak_blocks, est_of(m->est, EST_PEAK_BLOCKS), "block",
+				       "blocks"),
+		 timed ? " at " : "", timed ? say_time(m, t->peak_time_ns) : "",
+		 peak_of ? peak_of : ""),
+	     SAY("end %s in %s%s", est_size(m, t->unfreed_bytes, est_of(m->est, EST_END)),
+		 est_things(m, t->unfreed_blocks, est_of(m->est, EST_END_BLOCKS), "block",
+			    "blocks"),
+		 end_of ? end_of : ""));
+	if (gone)
+		line(p, o, "Exec", gone, NULL);
+	if (t->peak_rss_bytes == UNKNOWN)
+		return;
+	const char *apart = "";
+	if (t->unfreed_bytes != UNKNOWN && t->end_rss_bytes > t->unfreed_bytes && !m->est)
+		apart = SAY(", %s of it not live heap",
+			    say_size(m, t->end_rss_bytes - t->unfreed_bytes));
+	line(p, o, "RSS",
+	     SAY("peak %s at %s", say_size(m, t->peak_rss_bytes), say_time(m, t->peak_rss_time_ns)),
+	     SAY("end %s%s", say_size(m, t->end_rss_bytes), apart));
+}
+
+/* Heap, slack and mapped address space against RSS, where they were recorded. */
+static void rss(struct page *p, struct out *o)
+{
+	const char *peak = mmap_usage_one_peak(p->m) ? words_rss(p->m, "peak") : NULL,
+		   *end = words_rss(p->m, "end");
+	if (peak)
+		line(p, o, "At peak", peak, NULL);
+	if (end)
+		line(p, o, "At end", end, NULL);
+}
+
+static void heaps(struct page *p, struct out *o)
+{
+	const char *s = heaps_line(p->m);
+	if (s)
+		text_words(p, o, "Heaps", &(struct words){{s}, 1}, "");
+}
+
+static void calls(struct page *p, struct out *o)
+{
+	struct model *m = p->m;
+	const struct totals *t = &m->totals;
+	const char *failed = t->failed != UNKNOWN && t->failed
+				     ? SAY(", %s failed", say_count(m, t->failed))
+				     : "";
+	line(p, o, "Calls",
+	     SAY("%s of %s%s",
+		 est_things(m, t->allocations, est_of(m->est, EST_ALLOCATIONS), "allocation",
+			    "allocations"),
+		 est_size(m, t->allocated_bytes, est_of(m->est, EST_ALLOCATED)), rate(p)),
+	     SAY("%s temporary, %s realloc%s", say_share(m, t->temporary, t->allocations),
+		 say_share(m, t->reallocations, t->allocations), failed));
+}
+
+static const char *marks(struct page *p)
+{
+	struct model *m = p->m;
+	const char *s = "";
+	for (size_t i = 0; i < m->marks.n && i < 4; i++)
+		s = SAY("%s%s%s %s", s, i ? ", " : "   marks: ",
+			name_cut(&m->arena,
+				 name_clean(&m->arena, m->marks.v[i].name, p->style.ascii), 24,
+				 p->style.ascii),
+			say_time(m, m->marks.v[i].time_ns));
+	return m->marks.n > 4 ? SAY("%s, %s more", s, say_count(m, m->marks.n - 4)) : s;
+}
+
+/* One character per span: value against `max`. What is not known is blank. */
+static void spark(struct out *o, const uint64_t *values, size_t n, uint64_t max, bool ascii)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (values[i] == UNKNOWN) {
+			out_str(o, " ");
+			continue;
+		}
+		double part = max ? (double)values[i] / (double)max : 0;
+		out_str(o, ms_spark_bar(part, ascii));
+	}
+}
+
+static void curves(struct page *p, struct out *o)
+{
+	struct model *m = p->m;
+	/* of several processes nobody noted how sure their sum is */
+	const char *most = !m->est ? "1,023.9 MiB"
+			   : m->processes.n > 1
+				   ? say_unknown(m)
+				   : est_size(m, m->totals.peak_bytes, est_of(m->est, EST_PEAK));
+	size_t rest = 9 + strlen("   of ") + name_width(most), n = 36;
+	if (n + rest > p->style.width)
+		n = p->style.width > rest + 4 ? p->style.width - rest : 4;
+	struct span *s;
+	n = spans_make(m, n, &s);
+	if (!n)
+		return;
+	uint64_t *live = ms_arena_alloc(&m->arena, n * sizeof *live);
+	uint64_t *rss = ms_arena_alloc(&m->arena, n * sizeof *rss);
+	uint64_t live_max = 0, rss_max = 0;
+	for (size_t i = 0; i < n; i++) {
+		live[i] = s[i].live_max;
+		rss[i] = s[i].rss;
+		live_max = live[i] != UNKNOWN && live[i] > live_max ? live[i] : live_max;
+		rss_max = rss[i] != UNKNOWN && rss[i] > rss_max ? rss[i] : rss_max;
+	}
+	out_str(o, "Live     ");
+	spark(o, live, n, live_max, p->style.ascii);
+	if (!m->est)
+		most = say_size(m, live_max);
+	const char *tail = SAY("   of %s", most), *named = marks(p);
+	out_str(o, tail);
+	if (9 + n + strlen(tail) + name_width(named) <= p->style.width)
+		out_str(o, named);
+	out_char(o, '\n');
+	if (rss_max) {
+		out_str(o, "RSS      ");
+		spark(o, rss, n, rss_max, p->style.ascii);
+		out_printf(o, "   of %s\n", say_size(m, rss_max));
+	}
+	if (*named && 9 + n + strlen(tail) + name_width(named) > p->style.width)
+		text_words(p, o, "Marks", &(struct words){{named + 10}, 1}, "");
+}
+
+/* The site with the most calls, in one line. */
+static void busiest(struct page *p, struct out *o)
+{
+	struct model *m = p->m;
+	struct list l = list_sites(m, METRIC_ALLOCATIONS, 1);
+	const struct site *s = l.n ? l.rows[0] : NULL;
+	const struct frame *f = s ? site_frame(m, s) : NULL;
+	if (!f || s->allocations == 0)
+		return;
+	struct words w = {0};
+	const char *share = s->est ? est_count(m, s->allocations, est_of(s->est, EST_ALLOCATIONS))
+				   : SAY("%s of", say_share(m, s->allocations, l.total.a));
+	w.v[w.n++] = SAY("%s calls, %s temporary: %s %s  #%lld", share,
+			 say_share(m, s->temporary, s->allocations),
+			 frame_label(&m->arena, m, f, &p->style),
+			 name_cut_start(&m->arena, frame_place(&m->arena, m, f, &p->style), 40,
+					p->style.ascii),
+			 (long long)s->id);
+	if (s->allocated_bytes != UNKNOWN && !s->est)
+		w.v[w.n++] = SAY("mean %s", say_size(m, s->allocated_bytes / s->allocations));
+	struct site_thread *t;
+	if (m->threads.n > 1 && model_site_threads(m, s, &t))
+		w.v[w.n++] = t->thread->name
+				     ? SAY("thread %s",
+					   name_clean(&m->arena, t->thread->name, p->style.ascii))
+				     : SAY("thread %llu", (unsigned long long)t->thread->tid);
+	text_words(p, o, "BUSIEST", &w, ", ");
+}
+
+static void next(struct page *p, struct out *o, const struct list *live, const struct list *peak)
+{
+	const struct list *first = live->n ? live : peak;
+	struct {
+		const char *command, *why;
+	} v[3];
+	size_t n = 0;
+	if (first->n) {
+		v[n].command = SAY("ms-report --site %lld", (long long)first->rows[0]->id);
+		v[n++].why = "its whole stack, sizes, ages, threads";
+	}
+	v[n].command = "ms-report --tree";
+	v[n++].why = "where the peak comes from, from main on";
+	bool several = p->m->processes.n > 1;
+	v[n].command = several ? "ms-report --by process" : "ms-report --md";
+	v[n++].why = several ? "each process's own peak" : "tables for a pull request or a log";
+	size_t width = 0, w[3];
+	struct out tmp = {.fd = -1};
+	for (size_t i = 0; i < n; i++) {
+		w[i] = text_command(p, &tmp, v[i].command, 9);
+		width = w[i] > width ? w[i] : width;
+	}
+	out_free(&tmp);
+	for (size_t i = 0; i < n; i++) {
+		out_str(o, i ? "         " : "Next     ");
+		text_command(p, o, v[i].command, 9);
+		if (9 + width + 4 + strlen(v[i].why) <= p->style.width) {
+			out_repeat(o, " ", width - w[i] + 4);
+			out_str(o, v[i].why);
+		}
+		out_char(o, '\n');
+	}
+}
+
+/* One group of what is live. */
+static void lives(struct page *p, struct out *o, const struct list *l)
+{
+	if (!l->all && (l->total.a == UNKNOWN || (l->metric != METRIC_LIVE && !l->total.b)))
+		return;
+	out_char(o, '\n');
+	text_title(p, o, list_title(p, l));
+	if (l->all || l->hidden.b)
+		text_list(p, o, l, true);
+}
+
+void text_first(struct page *p, struct out *o, size_t limit)
+{
+	struct model *m = p->m;
+	struct words who = words_who(m, &p->style), quality = words_quality(m);
+	text_words(p, o, NULL, &who, "   ");
+	text_words(p, o, "Quality", &quality, ", ");
+	out_char(o, '\n');
+	heap_and_rss(p, o);
+	rss(p, o);
+	heaps(p, o);
+	calls(p, o);
+	curves(p, o);
+	struct words growing = {0};
+	growth_words(m, &p->style, &growing);
+	if (growing.n)
+		text_words(p, o, "Growing", &growing, "; ");
+	bool known = verdicts_known(m);
+	struct list lost = {0}, live = list_sites(m, known ? METRIC_HELD : METRIC_LIVE, limit),
+		    peak = list_sites(m, METRIC_PEAK, limit);
+	if (known) {
+		lost = list_sites(m, METRIC_UNREACHABLE, limit);
+		lives(p, o, &lost);
+	}
+	lives(p, o, &live);
+	if (peak.all) {
+		out_char(o, '\n');
+		text_title(p, o, list_title(p, &peak));
+		text_list(p, o, &peak, false);
+	}
+	out_char(o, '\n');
+	busiest(p, o);
+	struct words hidden = {{words_hidden(m, &p->style), words_one_time(m)}, 1};
+	hidden.n += hidden.v[1] != NULL;
+	text_words(p, o, "Hidden", &hidden, "; ");
+	next(p, o, lost.n ? &lost : &live, &peak);
+}

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: MIT
+ * Lists of sites in plain text.
+ *
+ *      bytes    blocks   #  where (first frame of your code)
+ *    5.9 MiB     1,203   1  orderd::Parser::dup              src/parser.cpp:218      strdup
+ *                             < orderd::Session::onFrame     src/session.cpp:91
+ *
+ * Where the line is narrow, the place goes to a line of its own and the remark is left out; where
+ * the figures leave no room for names, these go below them.
+ */
+#include "text.h"
+
+#include "ms-report/model/mmap_usage.h"
+#include "ms-report/output/out.h"
+#include "ms-report/words/unrecorded_words.h"
+
+#include <string.h>
+
+#define NARROW 45 /* columns for names below which they get lines of their own */
+#define ROOMY 60  /* from here on what the function called is said too */
+#define LEAST 14  /* below this they go below the figures */
+
+struct line {
+	const char *name, *place, *called, *caller, *caller_place;
+};
+
+struct layout {
+	size_t name, place, called; /* columns; place 0 = on its own line, called 0 = left out */
+	size_t before;              /* columns of figures */
+};
+
+static const char *noticed(struct page *p, const struct site *s, const struct frame *called)
+{
+	if (called)
+		return frame_label(&p->m->arena, p->m, called, &p->style);
+	return s->verdict ? name_clean(&p->m->arena, s->verdict, p->style.ascii) : "";
+}
+
+static struct line describe(struct page *p, const struct site *s, bool callers)
+{
+	struct model *m = p->m;
+	struct ms_arena *a = &m->arena;
+	const struct frame *f = site_frame(m, s);
+	const struct frame *caller = callers ? site_caller(m, s) : NULL;
+	return (struct line){
+		.name = f ? frame_label(a, m, f, &p->style) : "(no stack)",
+		.place = f ? frame_place(a, m, f, &p->style) : "",
+		.called = noticed(p, s, site_called(m, s)),
+		.caller = caller ? frame_label(a, m, caller, &p->style) : NULL,
+		.caller_place = caller ? frame_place(a, m, caller, &p->style) : NULL,
+	};
+}
+
+static size_t least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+static void widen(size_t *to, const char *s, size_t extra)
+{
+	size_t w = s && *s ? name_width(s) + extra : 0;
+	*to = w > *to ? w : *to;
+}
+
+static struct layout arrange(const struct page *p, const struct line *v, size_t n, size_t before)
+{
+	struct layout want = {.before = before};
+	for (size_t i = 0; i < n; i++) {
+		widen(&want.name, v[i].name, 0);
+		widen(&want.name, v[i].caller, 4);
+		widen(&want.place, v[i].place, 0);
+		widen(&want.place, v[i].caller_place, 0);
+		widen(&want.called, v[i].called, 0);
+	}
+	if (p->style.full_names)
+		return want;
+	size_t room = p->style.width > before + 8 ? p->style.width - before : 8;
+	if (room < NARROW)
+		return (struct layout){.name = room, .before = before};
+	struct layout l = {.before = before};
+	l.called = room < ROOMY ? 0 : least(want.called, room * 22 / 100);
+	size_t gaps = 2 + (l.called ? 2 : 0);
+	l.place = least(want.place, room * 33 / 100);
+	l.name = least(want.name, room - l.place - l.called - gaps);
+	l.place = least(want.place, room - l.name - l.called - gaps);
+	l.called = l.called ? least(want.called, room - l.name - l.place - gaps) : 0;
+	return l;
+}
+
+static void write_names(struct page *p, struct out *o, const struct layout *l, const char *name,
+			const char *place, const char *called, size_t indent)
+{
+	struct ms_arena *a = &p->m->arena;
+	bool ascii = p->style.ascii;
+	text_pad(o, name_cut(a, name, l->name - indent, ascii), l->name - indent);
+	if (l->place) {
+		out_str(o, "  ");
+		text_pad(o, name_cut_start(a, place, l->place, ascii), l->place);
+	} else if (*place) {
+		text_end_line(o);
+		out_repeat(o, " ", l->before + indent + 2);
+		out_str(o, name_cut_start(a, place, l->name - indent - 2, ascii));
+	}
+	if (l->called && *called) {
+		out_str(o, "  ");
+		out_str(o, name_cut(a, called, l->called, ascii));
+	}
+	text_end_line(o);
+}
+
+/* Columns before the names, as wide as they need to be. The peak is a list of shares. */
+struct figures {
+	size_t share, a, b, number; /* columns; 0 = left out */
+};
+
+static const char *say_a(struct page *p, const struct list *l, struct pair v)
+{
+	return metric_is_bytes(l->metric) ? est_size(p->m, v.a, pair_ea(&v))
+					  : est_count(p->m, v.a, pair_ea(&v));
+}
+
+static const char *say_b(struct page *p, const struct list *l, struct pair v)
+{
+	return l->metric == METRIC_TEMPORARY     ? say_share(p->m, v.a, v.b)
+	       : l->metric == METRIC_ALLOCATIONS ? est_size(p->m, v.b, pair_eb(&v))
+						 : est_count(p->m, v.b, pair_eb(&v));
+}
+
+static const char *number_of(struct page *p, const struct site *s)
+{
+	return ms_arena_printf(&p->m->arena, "%lld", (long long)s->id);
+}
+
+static const char *const heads[METRIC_LISTS][2] = {{"bytes", "blocks"},
+						   {"bytes", "blocks"},
+						   {"allocated", "calls"},
+						   {"calls", "allocated"},
+						   {"temporary", "of its"},
+						   {"failed", "allocations"},
+						   {"mapped", "calls"},
+						   [METRIC_UNREACHABLE] = {"bytes", "blocks"},
+						   [METRIC_HELD] = {"bytes", "blocks"}};
+
+static void fit(struct page *p, const struct list *l, struct figures *f, struct pair v)
+{
+	size_t a = strlen(say_a(p, l, v)), b = strlen(say_b(p, l, v));
+	f->a = a > f->a ? a : f->a;
+	f->b = b > f->b ? b : f->b;
+}
+
+static struct figures measure(struct page *p, const struct list *l)
+{
+	bool narrow = p->style.width < 64, peak = l->metric == METRIC_PEAK;
+	struct figures f = {.share = peak && !narrow && !l->total.estimated ? 6 : 0,
+			    .a = strlen(heads[l->metric][0]),
+			    .b = strlen(heads[l->metric][1]),
+			    .number = 1};
+	f.a = f.a < 9 ? 9 : f.a;
+	for (size_t i = 0; i < l->n; i++) {
+		size_t w = strlen(number_of(p, l->rows[i]));
+		fit(p, l, &f, site_pair(l->rows[i], l->metric));
+		f.number = w > f.number ? w : f.number;
+	}
+	fit(p, l, &f, l->more);
+	fit(p, l, &f, l->hidden);
+	fit(p, l, &f, l->other);
+	f.number += 2;
+	f.b = peak && narrow ? 0 : f.b + 2;
+	return f;
+}
+
+static void put_figures(struct out *o, const struct figures *f, const char *share, const char *a,
+			const char *b, const char *number)
+{
+	if (f->share)
+		text_pad_left(o, share, f->share);
+	if (f->share)
+		out_str(o, "  ");
+	text_pad_left(o, a, f->a);
+	if (f->b)
+		text_pad_left(o, b, f->b);
+	text_pad_left(o, number, f->number);
+	out_str(o, "  ");
+}
+
+static void figures(struct page *p, struct out *o, const struct list *l, const struct figures *f,
+		    struct pair v, const char *number)
+{
+	put_figures(o, f, say_share(p->m, v.a, l->total.a), say_a(p, l, v), say_b(p, l, v), number);
+}
+
+/* A row whose figures leave no room: "91.2 MiB (80-99), 12 blocks  #3", what it is below. */
+static void figures_alone(struct page *p, struct out *o, const struct list *l, struct pair v,
+			  const char *number)
+{
+	const char *const *head = heads[l->metric];
+	struct words w = {
+		.v = {metric_is_bytes(l->metric)
+			      ? say_a(p, l, v)
+			      : ms_arena_printf(&p->m->arena, "%s %s", say_a(p, l, v), head[0]),
+		      ms_arena_printf(&p->m->arena, "%s %s", say_b(p, l, v), head[1])},
+		.n = 2};
+	if (number)
+		w.v[w.n++] = ms_arena_printf(&p->m->arena, "#%s", number);
+	text_words(p, o, NULL, &w, "  ");
+}
+
+static bool any(struct pair v)
+{
+	return (v.a != UNKNOWN && v.a) || (v.b != UNKNOWN && v.b);
+}
+
+static void list_below(struct page *p, struct out *o, const struct list *l, const struct line *v)
+{
+	struct layout lay = {.name = p->style.width - 4, .before = 4};
+	for (size_t i = 0; i < l->n; i++) {
+		figures_alone(p, o, l, site_pair(l->rows[i], l->metric), number_of(p, l->rows[i]));
+		out_str(o, "    ");
+		write_names(p, o, &lay, v[i].name, v[i].place, "", 0);
+		if (!v[i].caller)
+			continue;
+		out_str(o, "      < ");
+		write_names(p, o, &lay, v[i].caller, v[i].caller_place, "", 4);
+	}
+	const struct {
+		bool holds;
+		struct pair v;
+		const char *words;
+	} rest[] = {{l->more_sites != 0, l->more,
+		     say_things(p->m, l->more_sites, "more site", "more sites")},
+		    {any(l->hidden), l->hidden, "hidden by filters"},
+		    {any(l->other), l->other, "of no site"}};
+	for (size_t i = 0; i < sizeof rest / sizeof *rest; i++) {
+		if (!rest[i].holds)
+			continue;
+		figures_alone(p, o, l, rest[i].v, NULL);
+		out_printf(o, "    %s\n", rest[i].words);
+	}
+}
+
+void text_list(struct page *p, struct out *o, const struct list *l, bool callers)
+{
+	struct model *m = p->m;
+	struct line *v = ms_arena_alloc(&m->arena, (l->n + 1) * sizeof *v);
+	for (size_t i = 0; i < l->n; i++)
+		v[i] = describe(p, l->rows[i], callers);
+	struct figures f = measure(p, l);
+	size_t before = (f.share ? f.share + 2 : 0) + f.a + f.b + f.number + 2;
+	if (before + LEAST > p->style.width && !p->style.full_names) {
+		list_below(p, o, l, v);
+		return;
+	}
+	put_figures(o, &f, "share", heads[l->metric][0], heads[l->metric][1], "#");
+	out_str(o, p->style.width < 64 || p->style.width < before + 32
+			   ? "where\n"
+			   : "where (first frame of your code)\n");
+	struct layout lay = arrange(p, v, l->n, before);
+	for (size_t i = 0; i < l->n; i++) {
+		figures(p, o, l, &f, site_pair(l->rows[i], l->metric), number_of(p, l->rows[i]));
+		write_names(p, o, &lay, v[i].name, v[i].place, v[i].called, 0);
+		if (!v[i].caller)
+			continue;
+		out_repeat(o, " ", before);
+		out_str(o, "  < ");
+		write_names(p, o, &lay, v[i].caller, v[i].caller_place, "", 4);
+	}
+	if (l->more_sites) {
+		figures(p, o, l, &f, l->more, ".");
+		out_printf(o, "%s\n", say_things(m, l->more_sites, "more site", "more sites"));
+	}
+	if (any(l->hidden)) {
+		figures(p, o, l, &f, l->hidden, ".");
+		out_str(o, "hidden by filters\n");
+	}
+	if (any(l->other)) {
+		figures(p, o, l, &f, l->other, ".");
+		out_str(o, "of no site\n");
+	}
+}
+
+/* What a list is of. */
+static const char *list_name(struct page *p, const struct list *l)
+{
+	struct model *m = p->m;
+	struct ms_arena *a = &m->arena;
+	bool end = strcmp(m->at_label, "end") == 0;
+	const char *later = unrecorded_peak(m);
+	switch (l->metric) {
+	case METRIC_UNREACHABLE:
+		return "UNREACHABLE AT THE END, nothing points to these";
+	case METRIC_HELD:
+		return "LIVE AT THE END, something points to these";
+	case METRIC_LIVE:
+		return ms_arena_printf(a, "LIVE AT %s, %s",
+				       !end                 ? say_moment(m, &p->style)
+				       : m->quality.growing ? "THE END SO FAR"
+							    : "THE END",
+				       words_verdict(m));
+	case METRIC_PEAK:
+		return m->processes.n > 1   ? "PEAK, each process at its own"
+		       : l->total.estimated ? "PEAK, the largest estimate"
+		       : later              ? later
+					    : ms_arena_printf(a, "PEAK at %s",
+							      say_time(m, m->totals.peak_time_ns));
+	case METRIC_ALLOCATED:
+		return "ALLOCATED over the whole run";
+	case METRIC_ALLOCATIONS:
+		return "CALLS over the whole run";
+	case METRIC_MAPPED:
+		return ms_arena_printf(
+			a, "MAPPED at %s, %s", end ? "the end" : say_moment(m, &p->style),
+			mmap_usage_heap_is_apart(m) ? "apart from the heap"
+						    : "with what the allocator took");
+	case METRIC_FAILED:
+		return "FAILED, calls that returned null";
+	default:
+		return "TEMPORARY, freed before the next allocation";
+	}
+}
+
+/* The second figure of all, as it follows the first: ", 12 blocks", " in 3 calls"; "" = it is not
+ * of these. */
+static const char *list_second(struct page *p, const struct list *l)
+{
+	struct model *m = p->m;
+	struct ms_arena *a = &m->arena;
+	const struct ms_spread *e = pair_eb(&l->total);
+	switch (l->metric) {
+	case METRIC_ALLOCATED:
+		return ms_arena_printf(a, " in %s", est_things(m, l->total.b, e, "call", "calls"));
+	case METRIC_ALLOCATIONS:
+		return ms_arena_printf(a, " for %s", est_size(m, l->total.b, e));
+	case METRIC_TEMPORARY:
+		return ms_arena_printf(a, " of %s", est_things(m, l->total.b, e, "call", "calls"));
+	case METRIC_MAPPED:
+	case METRIC_FAILED:
+		return "";
+	default:
+		return ms_arena_printf(a, ", %s", est_things(m, l->total.b, e, "block", "blocks"));
+	}
+}
+
+const char *list_title(struct page *p, const struct list *l)
+{
+	struct model *m = p->m;
+	struct ms_arena *a = &m->arena;
+	/* a site that allocated nothing temporary or failed nowhere is not one of those */
+	bool some =
+		l->metric >= METRIC_TEMPORARY && l->metric < METRIC_COUNT && l->total.a != UNKNOWN;
+	size_t count = some ? l->with : l->all;
+	const char *sites = say_things(m, count, "site", "sites");
+	if (count > l->n)
+		sites = ms_arena_printf(a, "top %s of %s", say_count(m, l->n), sites);
+	const struct ms_spread *e = pair_ea(&l->total);
+	return ms_arena_printf(a, "%s: %s%s, %s", list_name(p, l),
+			       metric_is_bytes(l->metric) ? est_size(m, l->total.a, e)
+							  : est_count(m, l->total.a, e),
+			       list_second(p, l), sites);
+}
+
+void text_list_view(struct page *p, struct out *o, const struct list *l)
+{
+	if (l->total.a == UNKNOWN && !l->all) {
+		text_title(p, o,
+			   ms_arena_printf(&p->m->arena, "No figures of '%s' in this snapshot",
+					   metric_names[l->metric]));
+		return;
+	}
+	text_title(p, o, list_title(p, l));
+	if (l->all || any(l->hidden) || any(l->other))
+		text_list(p, o, l, true);
+}

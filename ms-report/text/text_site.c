@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT
+ * One site: its figures, its threads and its whole stack.
+ */
+#include "text.h"
+
+#include "ms-report/output/out.h"
+
+#include <string.h>
+
+#define SAY(...) ms_arena_printf(&p->m->arena, __VA_ARGS__)
+#define FREES_SHOWN 5
+
+/* `s` behind a label, folded under itself from column `indent` on. */
+static void under(struct page *p, struct out *o, const char *label, const char *s, size_t indent)
+{
+	text_pad(o, label, indent);
+	struct out tmp = {.fd = -1};
+	struct page narrow = *p;
+	narrow.style.width = p->style.width > indent + 11 ? p->style.width - indent : 11;
+	text_fold(&narrow, &tmp, s, 0);
+	for (size_t i = 0; i < tmp.n; i++) {
+		out_char(o, tmp.v[i]);
+		if (tmp.v[i] == '\n' && i + 1 < tmp.n)
+			out_repeat(o, " ", indent);
+	}
+	out_free(&tmp);
+}
+
+static void one(struct page *p, struct out *o, const char *label, const char *s)
+{
+	under(p, o, label, s, 9);
+}
+
+static void calls(struct page *p, struct out *o, const struct site *s)
+{
+	struct model *m = p->m;
+	if (s->allocations == UNKNOWN) {
+		one(p, o, "Calls", say_unknown(m));
+		return;
+	}
+	one(p, o, "Calls",
+	    SAY("%s of %s, %s; %s temporary, %s realloc, %s failed",
+		est_things(m, s->allocations, est_of(s->est, EST_ALLOCATIONS), "allocation",
+			   "allocations"),
+		est_size(m, s->allocated_bytes, est_of(s->est, EST_ALLOCATED)),
+		est_things(m, s->frees, est_of(s->est, EST_FREES), "free", "frees"),
+		say_share(m, s->temporary, s->allocations),
+		say_share(m, s->reallocations, s->allocations), say_count(m, s->failed)));
+}
+
+static void figures(struct page *p, struct out *o, const struct site *s)
+{
+	struct model *m = p->m;
+	one(p, o, "Live",
+	    SAY("%s in %s at %s", est_size(m, s->at.bytes, est_of(s->est, EST_AT)),
+		est_things(m, s->at.blocks, est_of(s->est, EST_AT_BLOCKS), "block", "blocks"),
+		say_moment(m, &p->style)));
+	if (m->peak.bytes != UNKNOWN)
+		one(p, o, "Peak",
+		    SAY("%s in %s at the peak of the whole; its own largest %s%s%s",
+			est_size(m, s->peak.bytes, est_of(s->est, EST_PEAK)),
+			est_things(m, s->peak.blocks, est_of(s->est, EST_PEAK_BLOCKS), "block",
+				   "blocks"),
+			say_size(m, s->max_live_bytes), s->max_live_blocks == UNKNOWN ? "" : " in ",
+			s->max_live_blocks == UNKNOWN
+				? ""
+				: say_things(m, s->max_live_blocks, "block", "blocks")));
+	calls(p, o, s);
+	if (s->min_size != UNKNOWN && s->allocations && s->allocations != UNKNOWN)
+		one(p, o, "Sizes",
+		    SAY("from %s to %s, mean %s", say_size(m, s->min_size),
+			say_size(m, s->max_size),
+			say_size(m, s->allocated_bytes / s->allocations)));
+	if (s->first_ns != UNKNOWN)
+		one(p, o, "When",
+		    SAY("first at %s, last at %s", say_time(m, s->first_ns),
+			say_time(m, s->last_ns)));
+	if (s->lifetime_ns == UNKNOWN)
+		one(p, o, "Lifetime", say_unknown(m));
+	else if (s->frees && s->frees != UNKNOWN)
+		one(p, o, "Lifetime",
+		    SAY("mean of those freed %s, %s later", say_time(m, s->lifetime_ns / s->frees),
+			say_things(m,
+				   s->lifetime_allocations == UNKNOWN
+					   ? UNKNOWN
+					   : s->lifetime_allocations / s->frees,
+				   "allocation", "allocations")));
+	struct mmap_usage b = s->at_mmap;
+	if (b.usable != UNKNOWN && s->at.blocks)
+		one(p, o, "Slack",
+		    SAY("%s: its blocks have %s at %s",
+			say_size(m, figure_sub(b.usable, s->at.bytes)), say_size(m, b.usable),
+			say_moment(m, &p->style)));
+	if (b.mapped != UNKNOWN && s->maps && s->maps != UNKNOWN)
+		one(p, o, "Mapped",
+		    SAY("%s at %s; %s in %s in all", say_size(m, b.mapped),
+			say_moment(m, &p->style), say_size(m, s->mapped_bytes),
+			say_things(m, s->maps, "call", "calls")));
+	if (s->verdict)
+		one(p, o, "Verdict", name_clean(&m->arena, s->verdict, p->style.ascii));
+}
+
+static void threads(struct page *p, struct out *o, const struct site *s)
+{
+	struct model *m = p->m;
+	struct site_thread *t;
+	size_t n = model_site_threads(m, s, &t);
+	const char *list = "";
+	for (size_t i = 0; i < n && i < 8; i++)
+		list = SAY("%s%s%s (%llu) %s", list, i ? ", " : "",
+			   t[i].thread->name
+				   ? name_clean(&m->arena, t[i].thread->name, p->style.ascii)
+				   : "thread",
+			   (unsigned long long)t[i].thread->tid,
+			   say_share(m, t[i].allocations, s->allocations));
+	if (n > 8)
+		list = SAY("%s, %s more", list, say_count(m, n - 8));
+	if (n)
+		one(p, o, "Threads", list);
+}
+
+/* " 3 orderd::Feed::tick(Frame const&)     src/feed.cpp:130" ; the place goes below where there is
+ * no room. */
+static void stack_line(struct page *p, struct out *o, size_t i, const struct frame *f,
+		       size_t column, bool named)
+{
+	struct ms_arena *a = &p->m->arena;
+	const struct style all = {.ascii = p->style.ascii, .full_names = true};
+	const char *name = frame_label(a, p->m, f, &all),
+		   *place = frame_place(a, p->m, f, &p->style);
+	const char *remark = f->inlined ? (named ? "   [inlined]   <- named after" : "   [inlined]")
+			     : named    ? "   <- named after"
+					: "";
+	size_t used = 5, w = name_width(name), rest = name_width(place) + strlen(remark);
+	if (used + w + 2 + rest <= p->style.width || p->style.full_names) {
+		out_printf(o, "%3zu  %s", i, name);
+		size_t gap = w < column ? column - w : 0, room = p->style.width - 7 - w - rest;
+		if (*place)
+			out_repeat(o, " ", (gap < room || p->style.full_names ? gap : room) + 2);
+		out_printf(o, "%s%s\n", place, remark);
+		return;
+	}
+	/* whole names are what this view is for: they are folded, not cut */
+	under(p, o, SAY("%3zu", i), name, 5);
+	bool one_line = *place && 9 + rest <= p->style.width;
+	if (*place)
+		under(p, o, "", one_line ? SAY("%s%s", place, remark) : place, 9);
+	if (*remark && !one_line)
+		under(p, o, "", remark + 3, 9);
+}
+
+/* How often the `period` frames from `from` on come again at once after them. */
+static size_t rounds(const uint32_t *frames, size_t n, size_t from, size_t period)
+{
+	size_t r = 0;
+	while (from + (r + 2) * period <= n &&
+	       memcmp(frames + from, frames + from + (r + 1) * period, period * sizeof *frames) ==
+		       0)
+		r++;
+	return r;
+}
+
+/* Of a recursion one round is shown, and how many more there are. */
+#define ROUND_MAX 8u
+static void stack_lines(struct page *p, struct out *o, const struct site *s, size_t column)
+{
+	struct model *m = p->m;
+	size_t n = 0, user = SIZE_MAX;
+	for (uint32_t k = s->stack; k != NONE; k = m->nodes.v[k].parent)
+		n++;
+	uint32_t *frames = ms_arena_alloc(&m->arena, (n + 1) * sizeof *frames);
+	size_t at = 0;
+	for (uint32_t k = s->stack; k != NONE; k = m->nodes.v[k].parent) {
+		user = k == s->user ? at : user;
+		frames[at++] = m->nodes.v[k].frame;
+	}
+	for (size_t i = 0; i < n;) {
+		size_t period = 1, more = 0;
+		while (!p->style.full_names && period <= ROUND_MAX &&
+		       (more = rounds(frames, n, i, period)) < 2)
+			period++;
+		more = period > ROUND_MAX || p->style.full_names ? 0 : more;
+		size_t end = i + (more ? period : 1);
+		for (; i < end; i++)
+			stack_line(p, o, i, &m->frames.v[frames[i]], column, i == user);
+		if (more)
+			under(p, o, "",
+			      SAY("%s of the %s above: recursion",
+				  say_things(m, more, "more round", "more rounds"),
+				  say_things(m, period, "frame", "frames")),
+			      5);
+		i += more * period;
+	}
+	if (!n)
+		out_str(o, "     none was recorded\n");
+}
+
+/* ---- where blocks were freed ---- */
+
+/* "drop  src/parser.cpp:91 < Session::close". */
+static const char *freed_where(struct page *p, uint32_t stack)
+{
+	struct model *m = p->m;
+	uint32_t n = model_user_node(m, stack);
+	if (n == NONE)
+		return "(no stack)";
+	const struct frame *f = &m->frames.v[m->nodes.v[n].frame];
+	const char *words = frame_label(&m->arena, m, f, &p->style),
+		   *place = frame_place(&m->arena, m, f, &p->style);
+	if (*place)
+		words = SAY("%s  %s", words, place);
+	uint32_t up = m->nodes.v[n].parent;
+	const struct frame *caller = up == NONE ? NULL : &m->frames.v[m->nodes.v[up].frame];
+	return caller && !caller->runtime && !caller->note
+		       ? SAY("%s < %s", words, frame_label(&m->arena, m, caller, &p->style))
+		       : words;
+}
+
+static void frees(struct page *p, struct out *o, const struct site *s)
+{
+	struct model *m = p->m;
+	struct site_free *v;
+	uint64_t all = 0, more = 0;
+	size_t n = model_site_frees(m, s, &v);
+	if (!n)
+		return;
+	for (size_t i = 0; i < n; i++) {
+		all = figure_add(all, v[i].frees);
+		more = i < FREES_SHOWN ? 0 : figure_add(more, v[i].frees);
+	}
+	out_str(o, "\nFreed by\n");
+	for (size_t i = 0; i < n && i < FREES_SHOWN; i++) {
+		const char *figures =
+			SAY("%6s  %9s in %s  ", say_share(m, v[i].frees, all),
+			    say_size(m, v[i].bytes), say_things(m, v[i].frees, "free", "frees"));
+		bool below = p->style.width < strlen(figures) + 24 && !p->style.full_names;
+		size_t room = p->style.width - (below ? 8 : strlen(figures));
+		const char *where = freed_where(p, v[i].stack);
+		out_str(o, figures);
+		if (below) {
+			text_end_line(o);
+			out_repeat(o, " ", 8);
+		}
+		out_printf(o, "%s\n",
+			   p->style.full_names ? where
+					       : name_cut(&m->arena, where, room, p->style.ascii));
+	}
+	if (n > FREES_SHOWN)
+		out_printf(o, "%6s  %s\n", say_share(m, more, all),
+			   say_things(m, n - FREES_SHOWN, "more stack", "more stacks"));
+}
+
+void text_site(struct page *p, struct out *o, const struct site *s)
+{
+	struct model *m = p->m;
+	const struct frame *f = site_frame(m, s);
+	const char *where = f ? frame_label(&m->arena, m, f, &p->style) : "(no stack)";
+	const char *place = f ? frame_place(&m->arena, m, f, &p->style) : "";
+	text_title(p, o, SAY("SITE %lld  %s  %s", (long long)s->id, where, place));
+	if (m->processes.n > 1)
+		one(p, o, "Process",
+		    SAY("pid %llu %s", (unsigned long long)m->processes.v[s->process].pid,
+			m->processes.v[s->process].exe
+				? name_clean(&m->arena, m->processes.v[s->process].exe,
+					     p->style.ascii)
+				: ""));
+	figures(p, o, s);
+	threads(p, o, s);
+	text_site_sizes(p, o, s);
+	text_site_lifetimes(p, o, s);
+	frees(p, o, s);
+	out_str(o, "\nStack, the allocation first\n");
+	const struct style all = {.ascii = p->style.ascii, .full_names = true};
+	size_t column = 0;
+	for (uint32_t n = s->stack; n != NONE; n = m->nodes.v[n].parent) {
+		size_t w = name_width(
+			frame_label(&m->arena, m, &m->frames.v[m->nodes.v[n].frame], &all));
+		column = w > column && w <= p->style.width * 6 / 10 ? w : column;
+	}
+	stack_lines(p, o, s, column);
+}

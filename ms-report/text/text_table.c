@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT
+ * Tables in plain text: columns as wide as they need to be, what is optional left out and text cut
+ * where the line is narrow; bars. Where even that is wider than the line, each row is a paragraph.
+ */
+#include "text.h"
+
+#include "ms-report/output/out.h"
+
+#include <string.h>
+
+#define BAR 20 /* columns of the longest */
+
+/* A bar of n thousandths, in eighths of a column; what is not nothing is seen. */
+static const char *bar(struct model *m, uint64_t n, bool ascii)
+{
+	static const char *const parts[] = {"",
+					    "\xe2\x96\x8f",
+					    "\xe2\x96\x8e",
+					    "\xe2\x96\x8d",
+					    "\xe2\x96\x8c",
+					    "\xe2\x96\x8b",
+					    "\xe2\x96\x8a",
+					    "\xe2\x96\x89"};
+	size_t eighths = (size_t)(n * BAR * 8 / 1000);
+	struct out o = {.fd = -1};
+	if (n != UNKNOWN && n > 0 && eighths == 0)
+		eighths = 1;
+	out_repeat(&o, ascii ? "#" : "\xe2\x96\x88", ascii ? (eighths + 7) / 8 : eighths / 8);
+	out_str(&o, ascii ? "" : parts[eighths % 8]);
+	const char *s = ms_arena_strndup(&m->arena, o.v ? o.v : "", o.n);
+	out_free(&o);
+	return s;
+}
+
+static const char *cell_text(struct page *p, const struct column *c, const struct cell *x,
+			     enum row_kind kind)
+{
+	struct model *m = p->m;
+	if (x->s && kind == ROW_ITEM && c->kind == CELL_FUNCTION && !p->style.full_names)
+		return name_clean(&m->arena, name_short(&m->arena, x->s), p->style.ascii);
+	if (c->kind == CELL_BAR)
+		return kind == ROW_ITEM ? bar(m, x->n, p->style.ascii) : "";
+	if (c->kind == CELL_VALUE || !column_is_number(c))
+		return x->s ? name_clean(&m->arena, x->s, p->style.ascii) : "";
+	if (x->n == UNKNOWN && !x->s && c->sum)
+		return say_unknown(m);
+	if (x->n == UNKNOWN)
+		return kind == ROW_ITEM ? "n/a" : x->s ? x->s : "";
+	switch (c->kind) {
+	case CELL_SIZE:
+		return est_cell_size(m, x);
+	case CELL_COUNT:
+		return est_count(m, x->n, x->e);
+	case CELL_TIME:
+		return say_time(m, x->n);
+	default:
+		return ms_arena_printf(&m->arena, "%llu", (unsigned long long)x->n);
+	}
+}
+
+static const char *title_of(struct page *p, const struct column *c)
+{
+	return name_clean(&p->m->arena, c->title, p->style.ascii);
+}
+
+/* Widths that the columns would like to have; 0 = not shown. Returns their sum with gaps. */
+static size_t measure(struct page *p, const struct table *t, size_t *width)
+{
+	size_t sum = 0;
+	for (size_t c = 0; c < t->column_count; c++) {
+		const struct column *k = &t->columns[c];
+		width[c] = 0;
+		if (!k->title)
+			continue;
+		width[c] = name_width(title_of(p, k));
+		for (size_t i = 0; i < t->n; i++) {
+			size_t w =
+				name_width(cell_text(p, k, &t->rows[i].cells[c], t->rows[i].kind));
+			width[c] = w > width[c] ? w : width[c];
+		}
+		width[c] += width[c] == 0; /* a column without a name and with nothing in it */
+		sum += width[c] + 2;
+	}
+	return sum;
+}
+
+/* Leaves out what is optional, from the right, until the rest fits in `room`. */
+static size_t leave_out(const struct table *t, size_t *width, size_t sum, size_t room)
+{
+	for (size_t c = t->column_count; c-- > 0 && sum > room;)
+		if (t->columns[c].optional && width[c]) {
+			sum -= width[c] + 2;
+			width[c] = 0;
+		}
+	return sum;
+}
+
+/* Columns of a text that gave way: a name of a function has to be told from others. */
+static size_t least(const struct column *c)
+{
+	return c->kind == CELL_FUNCTION ? 14 : 8;
+}
+
+/* The widest text gives way, then the next, until all fits in `room`. Returns the sum. */
+static size_t narrow(const struct table *t, size_t *width, size_t sum, size_t room)
+{
+	while (sum > room) {
+		size_t widest = t->column_count, next = 0;
+		for (size_t c = 0; c < t->column_count; c++) {
+			if (column_is_number(&t->columns[c]) || width[c] <= least(&t->columns[c]))
+				continue;
+			if (widest == t->column_count || width[c] > width[widest]) {
+				next = widest == t->column_count ? next : width[widest];
+				widest = c;
+			} else if (width[c] > next) {
+				next = width[c];
+			}
+		}
+		if (widest == t->column_count)
+			break;
+		size_t floor = least(&t->columns[widest]);
+		floor = next > floor ? next : floor;
+		size_t most = width[widest] > floor ? width[widest] - floor : 1;
+		size_t less = sum - room < most ? sum - room : most;
+		width[widest] -= less;
+		sum -= less;
+	}
+	return sum;
+}
+
+static void write_cell(struct page *p, struct out *o, const struct column *c, const char *s,
+		       size_t width, bool last)
+{
+	const struct style *st = &p->style;
+	if (!st->full_names)
+		s = c->kind == CELL_PATH ? name_cut_start(&p->m->arena, s, width, st->ascii)
+					 : name_cut(&p->m->arena, s, width, st->ascii);
+	if (column_is_number(c) && c->kind != CELL_BAR)
+		text_pad_left(o, s, width);
+	else if (last)
+		out_str(o, s);
+	else
+		text_pad(o, s, width);
+}
+
+static void write_row(struct page *p, struct out *o, const struct table *t, const size_t *width,
+		      const struct row *r)
+{
+	size_t last = 0, at = 0;
+	for (size_t c = 0; c < t->column_count; c++)
+		last = width[c] ? c : last;
+	for (size_t c = 0; c < t->column_count; c++) {
+		if (!width[c])
+			continue;
+		if (at++)
+			out_str(o, "  ");
+		write_cell(p, o, &t->columns[c],
+			   r ? cell_text(p, &t->columns[c], &r->cells[c], r->kind)
+			     : title_of(p, &t->columns[c]),
+			   width[c], c == last);
+	}
+	text_end_line(o);
+}
+
+/* "live 1.2 MiB"; "#3". */
+static const char *titled(struct page *p, const struct column *c, const char *s)
+{
+	const char *title = title_of(p, c);
+	return !*title ? s
+		       : ms_arena_printf(&p->m->arena, "%s%s%s", title,
+					 strcmp(title, "#") == 0 ? "" : " ", s);
+}
+
+/* The same row without columns: its name, and below what each column says of it. */
+static void write_paragraph(struct page *p, struct out *o, const struct table *t,
+			    const struct row *r)
+{
+	struct words w = {0};
+	const char *name = NULL;
+	for (size_t c = 0; c < t->column_count && w.n < WORDS_MAX; c++) {
+		const struct column *k = &t->columns[c];
+		const char *s = k->title && k->kind != CELL_BAR
+					? cell_text(p, k, &r->cells[c], r->kind)
+					: "";
+		if (!*s)
+			continue;
+		if (name)
+			w.v[w.n++] = titled(p, k, s);
+		else
+			name = column_is_number(k) ? titled(p, k, s) : s;
+	}
+	text_fold(p, o, name ? name : "", 2);
+	if (w.n)
+		text_words_in(p, o, &w, ", ", 4);
+}
+
+void text_table(struct page *p, struct out *o, const struct table *t)
+{
+	if (t->title)
+		text_title(p, o, t->title);
+	if (!t->n) {
+		text_fold(p, o, t->empty ? t->empty : "nothing", 2);
+		return;
+	}
+	size_t *width = ms_arena_alloc(&p->m->arena, t->column_count * sizeof *width);
+	size_t room = p->style.width + 2, sum = measure(p, t, width);
+	sum = leave_out(t, width, sum, room);
+	if (!p->style.full_names)
+		sum = narrow(t, width, sum, room);
+	bool fits = sum <= room || p->style.full_names;
+	if (fits)
+		write_row(p, o, t, width, NULL);
+	for (size_t i = 0; i < t->n; i++)
+		if (fits)
+			write_row(p, o, t, width, &t->rows[i]);
+		else
+			write_paragraph(p, o, t, &t->rows[i]);
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT
+ * --growth: which sites grow, how fast, and when they will have reached a limit.
+ */
+#include "growth.h"
+
+#include "names.h"
+#include "ms-report/model/proc_only.h"
+#include "say.h"
+
+#include "libcommon/base/err.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+	COLUMN_WHERE,
+	COLUMN_LIVE,
+	COLUMN_RATE,
+	COLUMN_SLOPE,
+	COLUMN_LOW,
+	COLUMN_HIGH,
+	COLUMN_TREND,
+	COLUMN_CONFIDENCE,
+	COLUMN_STAY,
+	COLUMN_REACHES,
+	COLUMN_REACHES_NS,
+	COLUMN_SITE,
+	COLUMN_PLACE,
+	COLUMN_COUNT
+};
+static const struct column growth_columns[COLUMN_COUNT] = {
+	{"first frame of your code", "function", CELL_FUNCTION, .sum = false},
+	{"live", "live_bytes", CELL_SIZE, .sum = false},
+	{"a minute", NULL, CELL_VALUE, .sum = false},
+	{NULL, "bytes_per_minute", CELL_VALUE, .sum = false},
+	{NULL, "low", CELL_VALUE, .sum = false},
+	{NULL, "high", CELL_VALUE, .sum = false},
+	{"trend", "trend", CELL_TEXT, .sum = false},
+	{"confidence", "confidence", CELL_VALUE, .sum = false},
+	{"still there", NULL, CELL_TEXT, .sum = false, .optional = true},
+	{NULL, NULL, CELL_VALUE, .sum = false},
+	{NULL, "reaches_ns", CELL_ID, .sum = false},
+	{"#", "site", CELL_VALUE, .sum = false},
+	{"", "place", CELL_PATH, .sum = false, .optional = true},
+};
+
+#define SAY(...) ms_arena_printf(&m->arena, __VA_ARGS__)
+
+static uint64_t number(sqlite3_stmt *st, int i)
+{
+	return sqlite3_column_type(st, i) == SQLITE_NULL ? UNKNOWN
+							 : (uint64_t)sqlite3_column_int64(st, i);
+}
+
+static const char *value(struct model *m, sqlite3_stmt *st, int i)
+{
+	return sqlite3_column_type(st, i) == SQLITE_NULL
+		       ? NULL
+		       : SAY("%lld", (long long)sqlite3_column_int64(st, i));
+}
+
+/* "+3.1 MiB"; nothing where it cannot be told. */
+static const char *rate(struct model *m, sqlite3_stmt *st, int i)
+{
+	if (sqlite3_column_type(st, i) == SQLITE_NULL)
+		return NULL;
+	int64_t v = sqlite3_column_int64(st, i);
+	uint64_t size = v < 0 ? -(uint64_t)v : (uint64_t)v;
+	return SAY("%s%s", v < 0 ? "-" : v ? "+" : "", say_size(m, size));
+}
+
+/* The same with its interval, where sampling makes it an estimate. */
+static const char *estimate(struct model *m, sqlite3_stmt *st)
+{
+	bool sampled = m->quality.sampled_bytes != UNKNOWN && m->quality.sampled_bytes > 0;
+	const char *s = rate(m, st, 3), *low = rate(m, st, 4), *high = rate(m, st, 5);
+	return sampled && s && low && high ? SAY("%s (%s to %s)", s, low, high) : s;
+}
+
+/* "99 % after 10m 00s" */
+static const char *survival(struct model *m, uint64_t after, uint64_t survivors, uint64_t victims)
+{
+	if (after == UNKNOWN || survivors == UNKNOWN || victims == UNKNOWN)
+		return NULL;
+	return SAY("%s after %s", say_share(m, survivors, figure_add(survivors, victims)),
+		   say_time(m, after));
+}
+
+/* Nanoseconds until `live` is `reach` at that rate; UNKNOWN: never, or not in 10 years. */
+static uint64_t reaches(uint64_t live, uint64_t reach, int64_t bytes_per_minute)
+{
+	if (!reach || live == UNKNOWN)
+		return UNKNOWN;
+	if (live >= reach)
+		return 0;
+	double minutes =
+		bytes_per_minute > 0 ? (double)(reach - live) / (double)bytes_per_minute : INFINITY;
+	return minutes < 10 * 365.25 * 24 * 60 ? (uint64_t)(minutes * 60e9) : UNKNOWN;
+}
+
+static const char *heap_name(struct model *m, uint32_t process)
+{
+	if (m->processes.n < 2 || process == NONE)
+		return "(whole heap)";
+	const struct process *p = &m->processes.v[process];
+	return SAY("(whole heap of %s, pid %llu)", p->exe ? base_name(p->exe) : "?",
+		   (unsigned long long)p->pid);
+}
+
+static void set_place(struct model *m, struct cell *c, const struct site *s)
+{
+	const struct frame *f = site_frame(m, s);
+	static const struct style plain = {.full_names = true};
+	c[COLUMN_WHERE].s = f ? frame_name(&m->arena, m, f) : "(no stack)";
+	c[COLUMN_PLACE].s = f ? frame_place(&m->arena, m, f, &plain) : NULL;
+	c[COLUMN_LIVE].n = s->end.bytes;
+	c[COLUMN_SITE].s = SAY("%lld", (long long)s->id);
+}
+
+static void set_row(struct model *m, struct cell *c, sqlite3_stmt *st, uint64_t reach)
+{
+	const struct site *s = model_site(m, sqlite3_column_int64(st, 1));
+	uint32_t p = model_index(m->processes.v, m->processes.n, sizeof *m->processes.v,
+				 sqlite3_column_int64(st, 0));
+	for (size_t i = 0; i < COLUMN_COUNT; i++)
+		c[i].n = UNKNOWN;
+	if (s) {
+		set_place(m, c, s);
+	} else {
+		c[COLUMN_WHERE].s = heap_name(m, p);
+		c[COLUMN_LIVE].n = m->proc_only ? proc_only_heap(m, p)
+				   : p == NONE  ? UNKNOWN
+						: m->processes.v[p].totals.unfreed_bytes;
+	}
+	const char *trend = (const char *)sqlite3_column_text(st, 2);
+	bool growing = trend && strcmp(trend, "growing") == 0;
+	c[COLUMN_TREND].s = SAY("%s", trend ? trend : "");
+	c[COLUMN_RATE].s = estimate(m, st);
+	for (int i = 0; i < 3; i++)
+		c[COLUMN_SLOPE + i].s = value(m, st, 3 + i);
+	if (growing)
+		c[COLUMN_CONFIDENCE].s = SAY("%.2f", sqlite3_column_double(st, 6));
+	c[COLUMN_STAY].s = survival(m, number(st, 7), number(st, 8), number(st, 9));
+	uint64_t ns =
+		growing ? reaches(c[COLUMN_LIVE].n, reach, sqlite3_column_int64(st, 3)) : UNKNOWN;
+	c[COLUMN_REACHES_NS].n = ns;
+	if (ns != UNKNOWN)
+		c[COLUMN_REACHES].s = say_time(m, ns);
+}
+
+/* The column about the limit has a title only where there is one. */
+static void show_reach(struct model *m, struct table *t, uint64_t reach)
+{
+	struct column *own = ms_arena_alloc(&m->arena, sizeof growth_columns);
+	memcpy(own, growth_columns, sizeof growth_columns);
+	own[COLUMN_REACHES].title = SAY("%s in", say_size(m, reach));
+	t->columns = own;
+}
+
+void growth_words(struct model *m, const struct style *st, struct words *w)
+{
+	enum { NAMED = 3 };
+	struct ms_err ignored = {0}; /* the tables were checked when it was opened */
+	sqlite3_stmt *q =
+		ms_sql_prepare(m->db,
+			       "SELECT process, site, bytes_per_minute, confidence FROM growth"
+			       " WHERE trend = 'growing' AND site != 0"
+			       " ORDER BY bytes_per_minute DESC, site",
+			       &ignored);
+	size_t more = 0;
+	while (q && sqlite3_step(q) == SQLITE_ROW) {
+		const struct site *s = model_site(m, sqlite3_column_int64(q, 1));
+		const struct frame *f = s ? site_frame(m, s) : NULL;
+		if (!f || w->n == NAMED) {
+			more++;
+			continue;
+		}
+		w->v[w->n++] =
+			SAY("#%lld %s %s, %s/min, confidence %.2f", (long long)s->id,
+			    frame_label(&m->arena, m, f, st), frame_place(&m->arena, m, f, st),
+			    rate(m, q, 2), sqlite3_column_double(q, 3));
+	}
+	sqlite3_finalize(q);
+	if (more)
+		w->v[w->n++] = SAY("%s: --growth", say_things(m, more, "more site", "more sites"));
+}
+
+struct table table_growth(struct model *m, uint64_t reach, size_t limit)
+{
+	struct table t = TABLE_OF(growth_columns, .title = "GROWTH of live memory over time",
+				  .empty = "no growth in this snapshot");
+	struct ms_err ignored = {0}; /* the tables were checked when it was opened */
+	if (m->quality.sampled_bytes != UNKNOWN && m->quality.sampled_bytes > 0)
+		t.title = "GROWTH of live memory over time: estimates, with 95 % intervals";
+	sqlite3_stmt *st = ms_sql_prepare(
+		m->db,
+		"SELECT process, site, trend, bytes_per_minute, low, high, confidence, survival_ns,"
+		" survivors, victims FROM growth ORDER BY site != 0,"
+		" CASE trend WHEN 'growing' THEN 0 WHEN 'filling' THEN 1 ELSE 2 END,"
+		" bytes_per_minute DESC, rise_bytes DESC, process, site",
+		&ignored);
+	size_t most = m->processes.n + m->sites.n;
+	if (reach)
+		show_reach(m, &t, reach);
+	while (st && t.n < most && sqlite3_step(st) == SQLITE_ROW)
+		set_row(m, table_row(m, &t, most)->cells, st, reach);
+	sqlite3_finalize(st);
+	table_finish(m, &t, -1, limit, "sites", NULL);
+	return t;
+}

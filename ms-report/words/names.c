@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT
+ * Makes names harmless and cuts them to a width; says what a frame and a site are called.
+ */
+#include "names.h"
+
+#include "ms-report/model/model.h"
+
+#include "libcommon/base/utf8.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <wchar.h>
+
+#define ELLIPSIS "\xe2\x80\xa6"
+
+/* Characters that change how the rest of a line looks, or cannot be seen at all. */
+static bool invisible(uint32_t c)
+{
+	return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0xad || c == 0x61c ||
+	       (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
+	       (c >= 0x2060 && c <= 0x206f) || c == 0xfeff || (c >= 0xfff0 && c <= 0xfffb) ||
+	       (c >= 0xe0000 && c <= 0xe0fff);
+}
+
+/* The longest that one input byte becomes: \u{10ffff} from four, \xNN from one. */
+#define GROWTH 8
+
+static size_t clean_one(char *to, const char *s, size_t n, bool ascii, size_t *used)
+{
+	uint32_t c;
+	size_t len = ms_utf8_next(s, n, &c);
+	*used = len ? len : 1;
+	if (!len)
+		return (size_t)sprintf(to, "\\x%02x", (unsigned char)*s);
+	if (invisible(c))
+		return (size_t)sprintf(to, c < 0x80 ? "\\x%02x" : "\\u{%x}", c);
+	if (!ascii || c < 0x80) {
+		memcpy(to, s, len);
+		return len;
+	}
+	const char *plain = c == 0x2026 ? ".." : "?";
+	memcpy(to, plain, strlen(plain));
+	return strlen(plain);
+}
+
+const char *name_clean(struct ms_arena *a, const char *s, bool ascii)
+{
+	size_t n = strlen(s), good = 0;
+	while (good < n && s[good] >= 0x20 && s[good] < 0x7f)
+		good++;
+	if (good == n)
+		return s;
+	char *to = ms_arena_alloc(a, n * GROWTH + 1), *p = to;
+	for (size_t i = 0, used; i < n; i += used)
+		p += clean_one(p, s + i, n - i, ascii, &used);
+	*p = 0;
+	return to;
+}
+
+static int columns(uint32_t c)
+{
+	int w = c < 0x80 ? 1 : wcwidth((wchar_t)c);
+	return w < 0 ? 1 : w;
+}
+
+size_t name_width(const char *s)
+{
+	size_t width = 0, n = strlen(s);
+	for (size_t i = 0; i < n;) {
+		uint32_t c = '?';
+		size_t len = ms_utf8_next(s + i, n - i, &c);
+		i += len ? len : 1;
+		width += (size_t)columns(c);
+	}
+	return width;
+}
+
+const char *name_cut(struct ms_arena *a, const char *s, size_t width, bool ascii)
+{
+	if (name_width(s) <= width)
+		return s;
+	size_t mark = ascii ? 2 : 1, n = strlen(s), i = 0, w = 0;
+	while (i < n) {
+		uint32_t c = '?';
+		size_t len = ms_utf8_next(s + i, n - i, &c), cw = (size_t)columns(c);
+		if (w + cw + mark > width)
+			break;
+		i += len ? len : 1;
+		w += cw;
+	}
+	return width < mark ? "" : ms_arena_printf(a, "%.*s%s", (int)i, s, ascii ? ".." : ELLIPSIS);
+}
+
+const char *name_cut_start(struct ms_arena *a, const char *s, size_t width, bool ascii)
+{
+	size_t have = name_width(s), mark = ascii ? 2 : 1, n = strlen(s), i = 0;
+	if (have <= width)
+		return s;
+	if (width < mark)
+		return "";
+	while (i < n && have + mark > width) {
+		uint32_t c = '?';
+		size_t len = ms_utf8_next(s + i, n - i, &c);
+		i += len ? len : 1;
+		have -= (size_t)columns(c);
+	}
+	/* whole folders look better than half a name */
+	const char *slash = strchr(s + i, '/');
+	if (slash && slash[1])
+		i = (size_t)(slash - s);
+	return ms_arena_printf(a, "%s%s", ascii ? ".." : ELLIPSIS, s + i);
+}
+
+const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+const char *frame_name(struct ms_arena *a, const struct model *m, const struct frame *f)
+{
+	if (f->note)
+		return ms_arena_printf(a, "[%s]",
+				       strcmp(f->note, "cut") == 0 ? "callers left out: --depth"
+				       : strcmp(f->note, "truncated") == 0 ? "callers not found"
+				       : strcmp(f->note, "not taken") == 0 ? "stack not taken"
+				       : strcmp(f->note, "before") == 0
+					       ? "allocated before the recording"
+					       : f->note);
+	if (f->function && *f->function)
+		return f->function;
+	const struct module *mod = f->module == NONE ? NULL : &m->modules.v[f->module];
+	/* as in the file, so that it is the same in every run and what addr2line takes */
+	if (mod && mod->path && f->address != UNKNOWN)
+		return ms_arena_printf(
+			a, "%s+0x%llx", base_name(mod->path),
+			(unsigned long long)(f->address -
+					     (f->address < mod->bias ? 0 : mod->bias)));
+	if (f->address != UNKNOWN)
+		return ms_arena_printf(a, "0x%llx", (unsigned long long)f->address);
+	return "(unknown)";
+}
+
+const char *frame_label(struct ms_arena *a, const struct model *m, const struct frame *f,
+			const struct style *st)
+{
+	const char *s = frame_name(a, m, f);
+	if (!st->full_names && !f->note && s == f->function)
+		s = name_short(a, s);
+	return name_clean(a, s, st->ascii);
+}
+
+const char *frame_place(struct ms_arena *a, const struct model *m, const struct frame *f,
+			const struct style *st)
+{
+	if (f->file && *f->file) {
+		const char *file = f->file;
+		const char *root = st->source_root ? st->source_root : m->cwd;
+		size_t n = root ? strlen(root) : 0;
+		while (n && root[n - 1] == '/')
+			n--;
+		if (n && strncmp(file, root, n) == 0 && file[n] == '/' && file[n + 1])
+			file += n + 1;
+		file = name_clean(a, file, st->ascii);
+		return f->line ? ms_arena_printf(a, "%s:%u", file, f->line) : file;
+	}
+	const char *path = f->module == NONE ? NULL : m->modules.v[f->module].path;
+	if (path && !f->function && !f->note)
+		return "[no symbols]"; /* the name says the module already */
+	return path ? ms_arena_printf(a, "[%s]", name_clean(a, base_name(path), st->ascii)) : "";
+}
+
+static const struct frame *frame_of(const struct model *m, uint32_t node)
+{
+	return node == NONE ? NULL : &m->frames.v[m->nodes.v[node].frame];
+}
+
+static uint32_t named_node(const struct site *s)
+{
+	return s->user != NONE ? s->user : s->stack;
+}
+
+const struct frame *site_frame(const struct model *m, const struct site *s)
+{
+	return frame_of(m, named_node(s));
+}
+
+const struct frame *site_called(const struct model *m, const struct site *s)
+{
+	uint32_t inner = NONE;
+	for (uint32_t n = s->stack; n != NONE && n != s->user; n = m->nodes.v[n].parent)
+		inner = n;
+	return s->user == NONE ? NULL : frame_of(m, inner);
+}
+
+const struct frame *site_caller(const struct model *m, const struct site *s)
+{
+	uint32_t n = named_node(s);
+	const struct frame *f = n == NONE ? NULL : frame_of(m, m->nodes.v[n].parent);
+	return f && !f->runtime && !f->note ? f : NULL;
+}

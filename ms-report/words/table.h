@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT
+ * A view as a table of typed cells, which each format writes in its own way.
+ */
+#ifndef REPORT_TABLE_H
+#define REPORT_TABLE_H
+
+#include "ms-report/model/lists.h"
+
+struct style;
+
+enum cell_kind {
+	CELL_TEXT,     /* s, raw: formats make it harmless */
+	CELL_FUNCTION, /* s, raw: shortened for people */
+	CELL_PATH,     /* s, raw: cut at its start where room is short */
+	CELL_SIZE,     /* n bytes */
+	CELL_COUNT,    /* n */
+	CELL_ID,       /* n, without commas */
+	CELL_TIME,     /* n ns */
+	CELL_VALUE,    /* s, a number as it is to be written */
+	CELL_BAR,      /* n thousandths of the longest bar: drawn in text, left out elsewhere */
+};
+
+struct column {
+	const char *title; /* for people; NULL = only for machines */
+	const char *name;  /* for machines; NULL = only for people */
+	enum cell_kind kind;
+	bool sum;      /* rows add up to the total */
+	bool optional; /* left out where the line is narrow */
+};
+
+static inline bool column_is_number(const struct column *c)
+{
+	return c->kind >= CELL_SIZE;
+}
+
+struct cell {
+	uint64_t n;                /* UNKNOWN = not known */
+	const char *s;             /* NULL = none */
+	const struct ms_spread *e; /* of an estimate; NULL = exact */
+	const uint64_t *limits;    /* its interval, where it is known without a spread */
+};
+
+enum row_kind { ROW_ITEM, ROW_MORE, ROW_HIDDEN, ROW_OTHER, ROW_TOTAL };
+
+struct row {
+	enum row_kind kind;
+	size_t order; /* in which it was made */
+	struct cell *cells;
+};
+
+struct table {
+	const char *title; /* NULL = none */
+	const char *empty; /* what to say when there are no rows */
+	const struct column *columns;
+	size_t column_count;
+	struct row *rows;
+	size_t n;
+	size_t more; /* rows that one of them stands for */
+	bool at;     /* live figures are those of --at, not of the end */
+};
+
+/* A table without rows of these columns; what follows are further members. */
+#define TABLE_OF(cols, ...)                                                                        \
+	{                                                                                          \
+		.columns = (cols), .column_count = sizeof(cols) / sizeof *(cols), __VA_ARGS__      \
+	}
+
+/* One more row, its cells zeroed. The first call makes room for `most` rows and those that
+ * table_finish adds. */
+struct row *table_row(struct model *m, struct table *t, size_t most);
+/* Sorts by a column, largest first (-1: not at all), keeps `limit` rows and folds the others into
+ * one that says how many more of `what` there are; then, with `total`, adds what is missing to it
+ * (hidden by filters, or in no row), if anything, and the total. */
+void table_finish(struct model *m, struct table *t, int64_t column, size_t limit, const char *what,
+		  const uint64_t *total);
+/* `title`, and that filters do not reach these figures if there were any: they take sites away, and
+ * what was counted by thread, process or time stays whole. */
+const char *table_unfiltered(struct model *m, const char *title);
+
+/* Gives the cells of a row whose columns are estimated figures, by their names, their spreads; adds
+ * to those that have one already. */
+void est_cells(struct model *m, const struct table *t, struct cell *cells,
+	       const struct estimates *e);
+/* Adds a spread to that of a cell. */
+void est_cell_add(struct model *m, struct cell *to, const struct ms_spread *e);
+/* A cell of bytes for people. */
+const char *est_cell_size(struct model *m, const struct cell *x);
+/* Its interval; false: it is exact, or not known. */
+bool est_cell_limits(const struct cell *x, uint64_t *low, uint64_t *high);
+/* Has any cell of a column an interval? */
+bool est_column(const struct table *t, size_t column);
+
+/* A range of sizes, both ends in it: "64 B", "1.0 KiB to 2.0 KiB". */
+const char *table_size_range(struct model *m, uint64_t low, uint64_t high);
+/* Sets the cells of column `bar`, a CELL_BAR, from those of column `value`. */
+void table_bars(struct table *t, size_t value, size_t bar);
+
+/* The views. `limit` rows at most, the rest in one ROW_MORE with its sums; all live in the model's
+ * arena. METRIC_COUNT = each in its own order. */
+struct table table_summary(struct model *m);
+struct table table_threads(struct model *m, enum metric metric, size_t limit);
+struct table table_timeline(struct model *m, size_t limit);
+struct table table_sizes(struct model *m, enum metric metric, size_t limit);
+struct table table_modules(struct model *m, size_t limit);
+struct table table_processes(struct model *m, enum metric metric, size_t limit);
+struct table table_programs(struct model *m, size_t limit);
+
+enum group_key {
+	BY_FUNCTION,
+	BY_FILE,
+	BY_MODULE,
+	BY_STACK,
+	BY_THREAD,
+	BY_PROCESS,
+	BY_PROGRAM, /* processes of one executable's name */
+	BY_SIZE,
+	BY_COUNT
+};
+extern const char *const group_names[BY_COUNT]; /* the spelling of --by */
+/* Sites grouped by what their user frame says (BY_FUNCTION, BY_FILE, BY_MODULE), or each for itself
+ * (BY_STACK), largest `metric` first. */
+struct table table_groups(struct model *m, enum group_key key, enum metric metric, size_t limit);
+
+#endif

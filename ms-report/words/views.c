@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT
+ * The views of the run as a whole: summary, timeline, modules.
+ */
+#include "table.h"
+
+#include "ms-report/model/spans.h"
+#include "say.h"
+
+#include <string.h>
+
+/* ---- summary --------------------------------------------------------------------------------- */
+
+static const struct column summary_columns[] = {
+	{"figure", "figure", CELL_TEXT, .sum = false},
+	{"value", NULL, CELL_TEXT, .sum = false},
+	{NULL, "value", CELL_ID, .sum = false},
+	{NULL, "unit", CELL_TEXT, .sum = false},
+};
+
+static void figure(struct model *m, struct table *t, const char *name, const char *unit, uint64_t v,
+		   enum est_figure f)
+{
+	struct row *r = table_row(m, t, 0);
+	const struct ms_spread *e = f == EST_COUNT ? NULL : est_of(m->est, f);
+	r->cells[0].s = name;
+	r->cells[1].s = strcmp(unit, "yes") == 0     ? (v ? "yes" : "no")
+			: strcmp(unit, "bytes") == 0 ? est_size(m, v, e)
+			: strcmp(unit, "ns") == 0    ? say_time(m, v)
+						     : est_count(m, v, e);
+	r->cells[2].n = v;
+	r->cells[2].e = e;
+	r->cells[3].s = unit;
+}
+
+/* Mapped address space and usable sizes; what was not recorded is left out. */
+#define MMAP_USAGE_FIGURES 8
+static void add_mmap_usage(struct model *m, struct table *t)
+{
+	const struct totals *s = &m->totals;
+	const struct {
+		const char *name, *unit;
+		uint64_t v;
+	} figures[MMAP_USAGE_FIGURES] = {
+		{"usable at the peak", "bytes", s->peak_usable},
+		{"usable at the end", "bytes", s->unfreed_usable},
+		{"mapped in all", "bytes", s->mapped_bytes},
+		{"calls that mapped", "", s->maps},
+		{"calls that unmapped", "", s->unmaps},
+		{"most mapped", "bytes", s->mapped_peak},
+		{"most mapped at", "ns", s->mapped_peak_time_ns},
+		{"mapped at the end", "bytes", s->mapped_end},
+	};
+	for (size_t i = 0; i < MMAP_USAGE_FIGURES; i++)
+		if (figures[i].v != UNKNOWN)
+			figure(m, t, figures[i].name, figures[i].unit, figures[i].v, EST_COUNT);
+}
+
+struct table table_summary(struct model *m)
+{
+	const struct totals *s = &m->totals;
+	const struct quality *q = &m->quality;
+	const struct {
+		const char *name, *unit;
+		uint64_t v;
+		enum est_figure f;
+	} figures[] = {
+		{"processes", "", m->processes.n, EST_COUNT},
+		{"duration", "ns", m->duration_ns, EST_COUNT},
+		{"allocations", "", s->allocations, EST_ALLOCATIONS},
+		{"allocated", "bytes", s->allocated_bytes, EST_ALLOCATED},
+		{"frees", "", s->frees, EST_FREES},
+		{"reallocations", "", s->reallocations, EST_COUNT},
+		{"failed allocations", "", s->failed, EST_COUNT},
+		{"temporary allocations", "", s->temporary, EST_COUNT},
+		{"peak", "bytes", s->peak_bytes, EST_PEAK},
+		{"peak blocks", "", s->peak_blocks, EST_PEAK_BLOCKS},
+		{"peak time", "ns", s->peak_time_ns, EST_COUNT},
+		{"unfreed", "bytes", s->unfreed_bytes, EST_END},
+		{"unfreed blocks", "", s->unfreed_blocks, EST_END_BLOCKS},
+		{"gone by exec", "bytes", s->exec_bytes, EST_COUNT},
+		{"blocks gone by exec", "", s->exec_blocks, EST_COUNT},
+		{"images replaced by exec", "", m->images, EST_COUNT},
+		{"peak RSS", "bytes", s->peak_rss_bytes, EST_COUNT},
+		{"RSS at the end", "bytes", s->end_rss_bytes, EST_COUNT},
+		{"sites", "", m->sites.n, EST_COUNT},
+		{"sites hidden by filters", "", m->hidden.sites, EST_COUNT},
+		{"threads", "", m->threads.n, EST_COUNT},
+		{"complete", "yes", q->complete, EST_COUNT},
+		{"events lost", "", q->events_lost, EST_COUNT},
+		{"stacks cut", "", q->stacks_cut, EST_COUNT},
+		{"stacks whose callers were not found", "", q->stacks_truncated, EST_COUNT},
+		{"frames without symbol", "", q->frames_without_symbol, EST_COUNT},
+	};
+	struct table t = TABLE_OF(summary_columns);
+	size_t n = sizeof figures / sizeof *figures;
+	t.rows = ms_arena_alloc(&m->arena, (n + MMAP_USAGE_FIGURES) * sizeof *t.rows);
+	for (size_t i = 0; i < n; i++)
+		figure(m, &t, figures[i].name, figures[i].unit, figures[i].v, figures[i].f);
+	add_mmap_usage(m, &t);
+	return t;
+}
+
+/* ---- timeline -------------------------------------------------------------------------------- */
+
+static const struct column timeline_columns[] = {
+	{"up to", "to_ns", CELL_TIME, .sum = false},
+	{NULL, "from_ns", CELL_TIME, .sum = false},
+	{"live max", "live_max", CELL_SIZE, .sum = false},
+	{NULL, "live_min", CELL_SIZE, .sum = false},
+	{"live", "live_bytes", CELL_SIZE, .sum = false},
+	{"blocks", "live_blocks", CELL_COUNT, .sum = false, .optional = true},
+	{"RSS", "rss_bytes", CELL_SIZE, .sum = false},
+	{"allocations", "allocations", CELL_COUNT, .sum = true},
+	{"frees", "frees", CELL_COUNT, .sum = true, .optional = true},
+	{"allocated", "allocated_bytes", CELL_SIZE, .sum = true, .optional = true},
+};
+
+struct table table_timeline(struct model *m, size_t limit)
+{
+	struct table t = TABLE_OF(timeline_columns, .title = table_unfiltered(m, "TIMELINE"),
+				  .empty = "no timeline in this snapshot");
+	struct span *s;
+	size_t n = spans_make(m, limit, &s);
+	for (size_t i = 0; i < n; i++) {
+		struct cell *c = table_row(m, &t, n)->cells;
+		const uint64_t v[] = {
+			s[i].to_ns,     s[i].from_ns,        s[i].live_max, s[i].live_min,
+			s[i].live_last, s[i].blocks_last,    s[i].rss,      s[i].allocations,
+			s[i].frees,     s[i].allocated_bytes};
+		for (size_t k = 0; k < t.column_count; k++)
+			c[k].n = v[k];
+		if (!s[i].estimated)
+			continue;
+		c[4].limits = s[i].live_limits;
+		c[2].n = c[3].n = UNKNOWN; /* the largest of many estimates */
+	}
+	const struct totals *a = &m->totals;
+	const uint64_t total[] = {
+		UNKNOWN,           UNKNOWN,          m->est ? UNKNOWN : a->peak_bytes,
+		UNKNOWN,           a->unfreed_bytes, a->unfreed_blocks,
+		UNKNOWN,           a->allocations,   a->frees,
+		a->allocated_bytes};
+	table_finish(m, &t, -1, SIZE_MAX, "spans", total);
+	return t;
+}
+
+/* ---- modules --------------------------------------------------------------------------------- */
+
+static const struct column module_columns[] = {
+	{"symbols", "symbols", CELL_TEXT, .sum = false},
+	{"frames", "frames", CELL_COUNT, .sum = true},
+	{"no name", "nameless", CELL_COUNT, .sum = true},
+	{"no line", "lineless", CELL_COUNT, .sum = true},
+	{"module", "path", CELL_PATH, .sum = false},
+	{"build-id", "build_id", CELL_TEXT, .sum = false, .optional = true},
+	{NULL, "kind", CELL_TEXT, .sum = false},
+	{NULL, "process", CELL_ID, .sum = false},
+};
+
+static const char *symbols_words(const char *s)
+{
+	static const char *const words[][2] = {
+		{"dwarf", "functions, files, lines"}, {"elf", "functions only"},
+		{"none", "NONE in the file"},         {"missing", "NONE: file is gone"},
+		{"mismatch", "NONE: another build"},  {"damaged", "DAMAGED in the file"},
+		{"partial", "PART: a file is gone"},  {"refused", "REFUSED: debug file differs"},
+	};
+	for (size_t i = 0; s && i < sizeof words / sizeof *words; i++)
+		if (strcmp(s, words[i][0]) == 0)
+			return words[i][1];
+	return s ? s : "not looked at";
+}
+
+struct table table_modules(struct model *m, size_t limit)
+{
+	struct table t = TABLE_OF(module_columns, .title = "MODULES and what symbols were found",
+				  .empty = "no modules in this snapshot");
+	for (size_t i = 0; i < m->modules.n; i++) {
+		const struct module *o = &m->modules.v[i];
+		if (o->kind && !strcmp(o->kind, "heap"))
+			continue; /* a name for call stacks */
+		struct cell *c = table_row(m, &t, m->modules.n)->cells;
+		c[0].s = symbols_words(o->symbols);
+		c[1].n = o->frames;
+		c[2].n = o->nameless;
+		c[3].n = o->lineless;
+		c[4].s = o->path ? o->path : "(no file)";
+		c[5].s = o->build_id;
+		c[6].s = o->kind;
+		c[7].n = o->process == NONE ? UNKNOWN : (uint64_t)m->processes.v[o->process].id;
+	}
+	table_finish(m, &t, -1, limit, "modules", NULL);
+	return t;
+}

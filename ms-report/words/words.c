@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT
+ * Sentences about a recording that every format for people shows: who ran, what the figures are
+ * worth, why there are none.
+ */
+#include "words.h"
+
+#include "diff_words.h"
+#include "heaps.h"
+#include "ms-report/model/images.h"
+
+#include "names.h"
+#include "ms-report/model/provenance.h"
+#include "ms-report/model/unrecorded.h"
+#include "unrecorded_words.h"
+#include "ms-report/model/proc_only.h"
+
+#include "libcommon/base/err.h"
+#include "libcommon/snapshot/snapshot.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool positive(uint64_t v)
+{
+	return v != UNKNOWN && v > 0;
+}
+
+size_t command_arguments(struct model *m, const struct process *p, const char ***out)
+{
+	struct {
+		const char **v;
+		size_t n, cap;
+	} a = {0};
+	struct ms_err err = {0};
+	sqlite3_stmt *st =
+		p->command ? ms_sql_prepare(m->db,
+					    "SELECT value FROM json_each(CASE WHEN json_valid(?1)"
+					    " THEN ?1 ELSE json_array(?1) END)",
+					    &err)
+			   : NULL;
+	if (st && sqlite3_bind_text(st, 1, p->command, -1, SQLITE_STATIC) == SQLITE_OK)
+		while (sqlite3_step(st) == SQLITE_ROW) {
+			const char *s = (const char *)sqlite3_column_text(st, 0);
+			*MS_PUSH(&a) = ms_arena_strdup(&m->arena, s ? s : "");
+		}
+	sqlite3_finalize(st);
+	if (!a.n)
+		*MS_PUSH(&a) = p->exe ? base_name(p->exe) : "unknown program";
+	*out = ms_arena_alloc(&m->arena, a.n * sizeof **out);
+	memcpy(*out, a.v, a.n * sizeof *a.v);
+	free(a.v);
+	return a.n;
+}
+
+#define SAY(...) ms_arena_printf(&m->arena, __VA_ARGS__)
+
+static const char *command_line(struct model *m, const struct process *p, const struct style *st)
+{
+	const char **v;
+	size_t n = command_arguments(m, p, &v), used = 0;
+	const char *line = base_name(v[0]);
+	for (size_t i = 1; i < n && used < 4096; i++, used += strlen(line))
+		line = SAY("%s %s", line, v[i]);
+	return name_clean(&m->arena, line, st->ascii);
+}
+
+static const char *how_it_ended(struct model *m, const struct process *p)
+{
+	if (p->exit_signal != UNKNOWN) {
+		const char *name = p->exit_signal < 65 ? sigabbrev_np((int)p->exit_signal) : NULL;
+		return name ? SAY("killed by SIG%s", name)
+			    : SAY("killed by signal %llu", (unsigned long long)p->exit_signal);
+	}
+	if (p->exit_status != UNKNOWN)
+		return SAY("exit %llu", (unsigned long long)p->exit_status);
+	if (p->end_reason && strcmp(p->end_reason, "exec") == 0)
+		return "became another program (exec)";
+	if (p->end_reason && strcmp(p->end_reason, "disk") == 0)
+		return "recording stopped: the disk was full";
+	if (p->end_reason && strcmp(p->end_reason, "stopped") == 0)
+		return "recording stopped before it ended";
+	return p->quality.growing ? "still running" : "how it ended is not known";
+}
+
+struct words words_who(struct model *m, const struct style *st)
+{
+	struct words w = {0};
+	const struct process *p = &m->processes.v[0];
+	if (m->proc_only == PROC_ONLY_REGIONS && m->processes.n > 1) {
+		words_add(&w, SAY("%s on %s", say_things(m, m->processes.n, "process", "processes"),
+				  p->host ? name_clean(&m->arena, p->host, st->ascii) : "?"));
+		words_add(&w, say_date(m, p->started_ns, false));
+		w.n -= !w.v[w.n - 1];
+		return w;
+	}
+	words_add(&w, name_cut(&m->arena, command_line(m, p, st), st->full_names ? 4096 : 60,
+			       st->ascii));
+	const char *host = p->host ? name_clean(&m->arena, p->host, st->ascii) : NULL;
+	const char *pid = p->pid == UNKNOWN ? "" : SAY("pid %llu", (unsigned long long)p->pid);
+	size_t more = m->processes.n - m->images - 1;
+	if (more)
+		pid = SAY("%s and %s", pid, say_things(m, more, "more process", "more processes"));
+	words_add(&w, host ? SAY("%s on %s", pid, host) : pid);
+	const char *date = say_date(m, p->started_ns, false);
+	if (date)
+		words_add(&w, date);
+	if (m->proc_only == PROC_ONLY_REGIONS) /* of its run nothing is known */
+		return w;
+	const struct process *last = images_last(m, p);
+	uint64_t ran = figure_sub(figure_add(last->duration_ns, last->offset_ns), p->offset_ns);
+	if (ran != UNKNOWN)
+		words_add(&w, SAY("ran %s", say_time(m, ran)));
+	if (m->images && more)
+		words_add(&w,
+			  SAY("%s replaced by exec", say_things(m, m->images, "image", "images")));
+	else if (m->images)
+		words_add(&w,
+			  SAY("%s images, one after another (exec)", say_count(m, m->processes.n)));
+	words_add(&w, how_it_ended(m, last));
+	return w;
+}
+
+/* What is wrong with stacks and frees; rarely anything. */
+static void quality_details(struct model *m, struct words *w)
+{
+	const struct quality *q = &m->quality;
+	if (positive(q->stacks_truncated))
+		words_add(w, SAY("%s whose callers were not found",
+				 say_things(m, q->stacks_truncated, "stack", "stacks")));
+	if (positive(q->stacks_not_taken))
+		words_add(w, SAY("%s not taken",
+				 say_things(m, q->stacks_not_taken, "stack", "stacks")));
+	if (positive(q->events_late))
+		words_add(w,
+			  SAY("%s out of order", say_things(m, q->events_late, "event", "events")));
+	if (positive(q->attached) && !m->proc_only)
+		unrecorded_before(m, w);
+	if (positive(q->inferred_frees))
+		words_add(w, SAY("%s inferred", say_things(m, q->inferred_frees, "free", "frees")));
+	uint64_t unknown = unrecorded_frees(m, q->unknown_frees);
+	if (positive(unknown))
+		words_add(w, SAY("%s of unknown blocks", say_things(m, unknown, "free", "frees")));
+	const char *hooks = heaps_missing(m);
+	if (hooks)
+		words_add(w, SAY("no module had %s", hooks));
+	unrecorded_words(m, w);
+	uint64_t children = 0;
+	for (size_t i = 0; i < m->processes.n; i++)
+		if (positive(m->processes.v[i].children_not_recorded))
+			children += m->processes.v[i].children_not_recorded;
+	if (children)
+		words_add(w, SAY("%s not recorded",
+				 say_things(m, children, "forked child", "forked children")));
+}
+
+/* Of a span, or read from a checkpoint on. */
+static const char *counted(struct model *m)
+{
+	if (m->from_ns != UNKNOWN && m->to_ns != UNKNOWN)
+		return SAY("counted from %s to %s ONLY", say_time(m, m->from_ns),
+			   say_time(m, m->to_ns));
+	if (m->from_ns != UNKNOWN)
+		return SAY("counted from %s on ONLY", say_time(m, m->from_ns));
+	if (m->to_ns != UNKNOWN)
+		return SAY("counted up to %s ONLY", say_time(m, m->to_ns));
+	return positive(m->gaps.dropped_events)
+		       ? NULL
+		       : "read in part: what only the whole run tells is n/a";
+}
+
+struct words words_quality(struct model *m)
+{
+	struct words w = {0};
+	const struct quality *q = &m->quality;
+	words_add(&w, !q->complete ? "INCOMPLETE, see above"
+		      : q->growing ? SAY("still being recorded, figures up to %s",
+					 say_time(m, m->duration_ns))
+				   : "complete");
+	if (positive(q->sampled_bytes))
+		words_add(&w, SAY("sampled every %s on average: figures are estimates, with 95 %% "
+				  "intervals",
+				  say_size(m, q->sampled_bytes)));
+	else if (positive(q->events_lost))
+		words_add(&w, SAY("%s LOST", say_things(m, q->events_lost, "event", "events")));
+	else if (m->proc_only)
+		words_add(&w, "what /proc said: allocations were not recorded");
+	else if (q->complete)
+		words_add(&w, positive(m->gaps.paused_ns)        ? "every event outside the pauses"
+			      : positive(m->gaps.dropped_events) ? "every event counted"
+								 : "every event");
+	if (q->stacks_cut != UNKNOWN)
+		words_add(&w, SAY("%s cut", say_things(m, q->stacks_cut, "stack", "stacks")));
+	if (m->part && counted(m))
+		words_add(&w, counted(m));
+	const char *cut = provenance_cut(m, NONE);
+	if (cut)
+		words_add(&w, SAY("cut out of %s", name_clean(&m->arena, cut, true)));
+	quality_details(m, &w);
+	if (m->frames_nameless)
+		words_add(&w, SAY("%s in %u of %s nameless: ms-report --modules",
+				  say_things(m, m->frames_nameless, "frame", "frames"),
+				  m->modules_nameless,
+				  say_things(m, m->modules_used, "module", "modules")));
+	if (m->modules_unsound)
+		words_add(&w,
+			  SAY("%s with debug information that cannot be used, or not all of it: "
+			      "ms-report --modules",
+			      say_things(m, m->modules_unsound, "module", "modules")));
+	return w;
+}
+
+const char *words_incomplete(struct model *m)
+{
+	const struct quality *q = &m->quality;
+	if (q->complete)
+		return NULL;
+	if (positive(q->damaged_bytes))
+		return SAY("%s in %s of the trace could not be read; what follows leaves out their "
+			   "events",
+			   say_things(m, q->damaged_bytes, "byte", "bytes"),
+			   say_things(m, q->damaged_places, "place", "places"));
+	if (diff_incomplete(m))
+		return diff_incomplete(m);
+	if (m->traces_unreadable)
+		return SAY("%s could not be read, and what %s is missing here: %s",
+			   say_things(m, m->traces_unreadable, "trace", "traces"),
+			   m->traces_unreadable == 1 ? "it holds" : "they hold",
+			   name_clean(&m->arena, m->unreadable ? m->unreadable : "?", true));
+	return SAY(
+		"the trace has no end (the recorder was killed, or the copy was cut short); what "
+		"follows is right up to %s",
+		say_time(m, m->duration_ns));
+}
+
+const char *words_nothing(struct model *m, const struct style *st)
+{
+	const struct process *p = &m->processes.v[0];
+	const struct hidden *h = &m->hidden;
+	if (m->sites.n == 0 && h->filters && h->sites > 0)
+		return SAY("EVERYTHING IS HIDDEN BY FILTERS: %s with %s at the end, %s in all (%s)",
+			   say_things(m, h->sites, "site", "sites"),
+			   est_size(m, h->end.bytes, est_of(h->est, EST_END)),
+			   est_things(m, h->allocations, est_of(h->est, EST_ALLOCATIONS),
+				      "allocation", "allocations"),
+			   name_clean(&m->arena, h->filters, st->ascii));
+	if (m->totals.allocations != 0 || m->sites.n || m->proc_only)
+		return NULL;
+	if (m->est)
+		return SAY("NO ALLOCATION WAS SAMPLED: the program allocated less than %s in all "
+			   "(95 %%)",
+			   say_size(m, (uint64_t)(m->est->of[EST_ALLOCATED].step * 3.7)));
+	const char *why = positive(m->quality.events_lost) ? "all its events were lost"
+			  : !m->quality.complete ? "the trace ends before the first allocation"
+			  : p->allocator && *p->allocator
+				  ? SAY("the program made no allocation that could be recorded "
+					"(allocator: %s)",
+					name_clean(&m->arena, p->allocator, st->ascii))
+				  : "the program made no allocation that could be recorded";
+	return SAY("NOTHING WAS RECORDED: %s", why);
+}
+
+const char *words_hidden(struct model *m, const struct style *st)
+{
+	const struct hidden *h = &m->hidden;
+	if (!h->filters)
+		return "nothing by filters";
+	const char *filters = name_clean(&m->arena, h->filters, st->ascii);
+	if (!h->sites)
+		return SAY("nothing, by %s", filters);
+	return SAY("%s with %s at %s, %s, by %s", say_things(m, h->sites, "site", "sites"),
+		   est_size(m, h->at.bytes, est_of(h->est, EST_AT)), say_moment(m, st),
+		   est_things(m, h->allocations, est_of(h->est, EST_ALLOCATIONS), "allocation",
+			      "allocations"),
+		   filters);
+}

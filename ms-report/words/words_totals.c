@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT
+ * Sentences about the figures of the whole run: what they are of, and what is known of them.
+ */
+#include "words.h"
+
+#include "ms-report/model/mmap_usage.h"
+#include "names.h"
+#include "ms-report/model/provenance.h"
+#include "ms-report/model/verdicts.h"
+
+#include <string.h>
+
+#define SAY(...) ms_arena_printf(&m->arena, __VA_ARGS__)
+
+/* The image by its number among those of its process, or by its process. */
+static const char *image_of(struct model *m, uint32_t image)
+{
+	if (image == NONE)
+		return NULL;
+	const struct process *p = &m->processes.v[image];
+	size_t number = 1, all = 1;
+	for (uint32_t at = image, i = image; i-- > 0;)
+		if (m->processes.v[i].became == at) {
+			at = i;
+			number++;
+			all++;
+		}
+	for (const struct process *q = p; q->became != NONE; all++)
+		q = &m->processes.v[q->became];
+	const char *name = p->exe ? name_clean(&m->arena, base_name(p->exe), false) : "unknown";
+	if (all > 1)
+		return SAY(", of image %zu of %zu, %s", number, all, name);
+	return SAY(", of %s (pid %llu)", name, (unsigned long long)p->pid);
+}
+
+const char *words_peak_image(struct model *m)
+{
+	return image_of(m, m->peak_image);
+}
+
+const char *words_end_image(struct model *m)
+{
+	return image_of(m, m->end_image);
+}
+
+const char *words_exec(struct model *m)
+{
+	if (!m->images)
+		return NULL;
+	return SAY("%s in %s, gone with %s", say_size(m, m->totals.exec_bytes),
+		   say_things(m, m->totals.exec_blocks, "block", "blocks"),
+		   m->images == 1
+			   ? "the image that became another"
+			   : SAY("the %s images that became others", say_count(m, m->images)));
+}
+
+const char *words_unscanned(const struct model *m)
+{
+	static const char *const reasons[UNSCANNED_COUNT] = {
+		[UNSCANNED_KILLED] = "killed, or gone without exit()",
+		[UNSCANNED_TIME] = "it would have taken longer than --leak-check allows",
+		[UNSCANNED_UNREADABLE] = "some of its memory could not be read",
+		[UNSCANNED_THREADS] = "its threads could not be stopped",
+		[UNSCANNED_LOST] = "events were lost",
+		[UNSCANNED_SAMPLED] = "only some blocks were recorded",
+		[UNSCANNED_MEMORY] = "too many pointers",
+		[UNSCANNED_STOPPED] = "recording had stopped before",
+	};
+	return reasons[m->unscanned];
+}
+
+const char *words_verdict(struct model *m)
+{
+	if (verdicts_known(m))
+		return SAY("%s of it unreachable", say_size(m, m->totals.unreachable_bytes));
+	if (strcmp(m->at_label, "end") != 0 || !m->unscanned)
+		return "no verdict of leak";
+	return SAY("no verdict of leak (not scanned: %s)", words_unscanned(m));
+}
+
+const char *words_one_time(struct model *m)
+{
+	struct one_time sum = one_time_sum(m);
+	return sum.live_bytes && sum.live_bytes != UNKNOWN
+		       ? SAY("named as one-time runtime: %s (ms-filter --one-time)",
+			     say_size(m, sum.live_bytes))
+		       : NULL;
+}
+
+/* What RSS has beyond the parts, or the parts beyond RSS. */
+static const char *rest_of(struct model *m, uint64_t rss, uint64_t parts)
+{
+	if (rss == UNKNOWN || m->est) /* a difference of estimates */
+		return "";
+	if (parts > rss)
+		return SAY(", at least %s of it not in memory", say_size(m, parts - rss));
+	return SAY(", %s other", say_size(m, rss - parts));
+}
+
+const char *words_rss(struct model *m, const char *label)
+{
+	struct mmap_usage b = mmap_usage_at(m, label);
+	uint64_t live, rss;
+	mmap_usage_live(m, label, &live, &rss);
+	if ((b.usable == UNKNOWN && b.mapped == UNKNOWN) || live == UNKNOWN)
+		return NULL;
+	bool apart = mmap_usage_heap_is_apart(m);
+	uint64_t parts = b.usable == UNKNOWN ? live : b.usable;
+	enum est_figure f = strcmp(label, "peak") == 0 ? EST_PEAK : EST_END;
+	const char *words = SAY("live %s", est_size(m, live, est_of(m->est, f)));
+	if (b.usable != UNKNOWN)
+		words = SAY("%s + slack %s", words, say_size(m, figure_sub(b.usable, live)));
+	if (b.mapped != UNKNOWN && apart) {
+		words = SAY("%s + mapped %s", words, say_size(m, b.mapped));
+		parts = figure_add(parts, b.mapped);
+	}
+	words = SAY("%s%s", words, rest_of(m, rss, parts));
+	if (b.mapped != UNKNOWN && !apart)
+		words = SAY("%s; mapped %s, with what the allocator took", words,
+			    say_size(m, b.mapped));
+	return rss == UNKNOWN ? words : SAY("RSS %s: %s", say_size(m, rss), words);
+}
