@@ -1,29 +1,26 @@
 /* SPDX-License-Identifier: MIT
  * ms-report: what a recording says, for people and for machines.
  *
- *   options.c    command line            budget*.c, figures.c   --fail-on
- *   model.c      snapshot -> arrays (model_rows.c)
- *                lists.c, spark.c, tree.c   sorted, resampled, merged
- *   words.c      sentences               names.c    names made harmless and short
- *   estimate.c   intervals of what was sampled
- *   sql.c        --sql
- *   table.c      views as tables of typed cells: views.c, groups.c, processes.c
- *   diff*.c      what ms-diff found
- *   proc_only.c, proc_tables.c, memc.c   what /proc said: --poll, --maps, --smaps
- *   mmap_usage.c mapped address space, usable sizes
- *   render.c     which view in which format:
- *                text*.c  markdown.c  json.c  csv.c  folded.c
- *                export.c and export_table.c: export_*.c, the formats of other programs
- *                html.c (html_*.c, and the page's own files in html/)
- *   out.c        the bytes               pager.c   to a terminal
+ *   cli/      options.h: the command line; render.h: which view goes into which format
+ *   model/    model.h: a snapshot as arrays; load.h reads it; beside them, what is asked later
+ *   words/    words.h: sentences; say.h: figures; names.h; table.h: views as typed cells;
+ *             page.h: what every writer is given
+ *   output/   out.h: bytes; pager.h: to a terminal; format.h: what the formats are called
+ *   text/     text.h, markdown.h
+ *   html/     html.h, html_data.h; the page's own style and script
+ *   export/   formats.h: JSON, CSV, folded stacks; export.h: the formats of other programs
+ *   ci/       budget.h: --fail-on; findings.h, and ci.h, which writes them
+ *   diff/     diff_report.h: what ms-diff found, for people
+ *
+ * CONTRIBUTING.md, Rooms, says which of them may include which.
  */
-#include "ms-report/words/names.h"
 #include "ms-report/ci/diff_budget.h"
-#include "ms-report/model/load.h"
 #include "ms-report/cli/options.h"
+#include "ms-report/cli/render.h"
+#include "ms-report/model/load.h"
 #include "ms-report/output/out.h"
 #include "ms-report/output/pager.h"
-#include "ms-report/cli/render.h"
+#include "ms-report/words/names.h"
 #include "ms-report/words/words.h"
 
 #include "libcommon/snapshot/anonymize.h"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # make lint finds what it promises to find: a small tree with one breach of each rule.
 set -eu
-mkdir -p tree/{format,libcommon/{base,proc,snapshot},ms-filter,ms-record/guest,man,tests/cli}
+mkdir -p tree/{format,libcommon/{base,proc,snapshot},ms-filter,ms-record/guest,ms-report/{model,words},man,tests/cli}
 cd tree
 cp -r "$SRC/Makefile" "$SRC/.clang-format" .
 cp -r "$SRC/tests/lint" tests/
@@ -16,6 +16,8 @@ printf '%s\n#include <stdio.h>\n#include "libcommon/base/err.h"\n' "$spdx" >form
 printf '%s\n#include "ms-filter/thing.h"\n#include <zstd.h>\nint bad;\n' "$spdx" >libcommon/base/bad.c
 printf '%s\n#include "libcommon/snapshot/thing.h"\n' "$spdx" >libcommon/proc/back.c
 printf '%s\n' "$spdx" >libcommon/snapshot/thing.h
+printf '%s\n#include "ms-report/words/thing.h"\n#include "ms-report/thing.h"\n' "$spdx" >ms-report/model/back.c
+printf '%s\n' "$spdx" | tee ms-report/words/thing.h >ms-report/thing.h
 printf '%s\n#include <sqlite3.h>\n#include "../libcommon/base/err.h"\n#include "ms-record/guest/layout.h"\n#include "ms-filter/thing.h"\n' \
 	"$spdx" >ms-filter/main.c
 printf 'int main(void)\n{\n  int unused;\n  return 0; // %s\n}\n' "$later" >>ms-filter/main.c
@@ -50,6 +52,8 @@ ms-filter/thing.h:1: no SPDX line
 ms-record/guest/hook.c:3: ms-record/guest/ may not include libcommon/base/arena.h
 ms-record/guest/hook.c:2: the guest may not include <malloc.h>
 ms-filter/long.c:801: more than 800 lines
+ms-report/model/back.c:2: ms-report/model may not include ms-report/words/thing.h
+ms-report/model/back.c:3: ms-report/model may not include ms-report/thing.h
 man/ms-x.1:1: WARNING: cannot parse date
 tests/cli/silent.sh:3: note: Double quote
 tests/cli/silent.sh:1: not executable
