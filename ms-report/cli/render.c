@@ -8,7 +8,7 @@
 #include "ms-report/export/export.h"
 #include "ms-report/export/formats.h"
 #include "ms-report/words/growth.h"
-#include "ms-report/words/heaps.h"
+#include "ms-report/words/heap_table.h"
 #include "ms-report/html/html.h"
 #include "ms-report/text/markdown.h"
 #include "ms-report/output/out.h"

@@ -5,7 +5,7 @@
 #include "words.h"
 
 #include "diff_words.h"
-#include "heaps.h"
+#include "heap_table.h"
 #include "ms-report/model/images.h"
 
 #include "names.h"

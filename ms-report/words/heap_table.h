@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Heaps of the program's own beside malloc's: what each holds, and the memory that it cuts its
- * blocks from.
+ * Heaps of the program's own beside malloc's, as a table and in a line.
  */
-#ifndef REPORT_HEAPS_H
-#define REPORT_HEAPS_H
+#ifndef REPORT_HEAP_TABLE_H
+#define REPORT_HEAP_TABLE_H
 
 #include "table.h"
 
