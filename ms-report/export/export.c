@@ -275,8 +275,7 @@ static void add_live(struct export *x, const char *sql, const struct snapshot *s
 		sqlite3_bind_int64(st, 1, s->id);
 	while (st && sqlite3_step(st) == SQLITE_ROW) {
 		int64_t site = sqlite3_column_int64(st, 0), bytes = sqlite3_column_int64(st, 1);
-		uint32_t i = site ? model_index(m->sites.v, m->sites.n, sizeof *m->sites.v, site)
-				  : (uint32_t)m->sites.n;
+		uint32_t i = site ? MODEL_FIND(m->sites, site) : (uint32_t)m->sites.n;
 		if (i != NONE && bytes > 0)
 			live[i] = figure_add(live[i], (uint64_t)bytes);
 	}

@@ -289,7 +289,7 @@ static void ask_threads(struct pprof *p)
 
 static const struct thread *thread_of(const struct model *m, int64_t id)
 {
-	uint32_t i = model_index(m->threads.v, m->threads.n, sizeof *m->threads.v, id);
+	uint32_t i = MODEL_FIND(m->threads, id);
 	return i == NONE ? NULL : &m->threads.v[i];
 }
 

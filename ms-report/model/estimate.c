@@ -62,8 +62,6 @@ static void add_live(struct model *m, struct estimates **e, const char *label, b
 		add_to(m, e, EST_AT + blocks, x);
 }
 
-#define INDEX(a, id) model_index((a).v, (a).n, sizeof *(a).v, id)
-
 /* Of all sites at a snapshot. */
 static void add_snapshot(struct model *m, struct snapshot *s, bool blocks,
 			 const struct ms_spread *x)
@@ -82,8 +80,9 @@ static void add_row(struct model *m, sqlite3_stmt *st)
 	struct ms_spread x = {
 		fabs(sqlite3_column_double(st, 5)), fabs(sqlite3_column_double(st, 6)),
 		fabs(sqlite3_column_double(st, 7)), fabs(sqlite3_column_double(st, 8))};
-	uint32_t process = INDEX(m->processes, ids[0]), snapshot = INDEX(m->snapshots, ids[1]),
-		 site = INDEX(m->sites, ids[2]), thread = INDEX(m->threads, ids[3]);
+	uint32_t process = MODEL_FIND(m->processes, ids[0]),
+		 snapshot = MODEL_FIND(m->snapshots, ids[1]), site = MODEL_FIND(m->sites, ids[2]),
+		 thread = MODEL_FIND(m->threads, ids[3]);
 	if (process == NONE || !figure || (ids[1] && snapshot == NONE))
 		return;
 	struct estimates **e = ids[3] > 0   ? (thread == NONE ? NULL : &m->threads.v[thread].est)

@@ -8,12 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define INDEX(a, st, column)                                                                       \
-	model_index((a).v, (a).n, sizeof *(a).v, sqlite3_column_int64(st, column))
-
 static void read_process(struct model *m, sqlite3_stmt *st)
 {
-	uint32_t i = INDEX(m->processes, st, 0);
+	uint32_t i = MODEL_FIND(m->processes, sqlite3_column_int64(st, 0));
 	if (i == NONE)
 		return;
 	struct totals *t = &m->processes.v[i].totals;
@@ -26,7 +23,7 @@ static void read_process(struct model *m, sqlite3_stmt *st)
 
 static void read_snapshot(struct model *m, sqlite3_stmt *st)
 {
-	uint32_t i = INDEX(m->snapshots, st, 0);
+	uint32_t i = MODEL_FIND(m->snapshots, sqlite3_column_int64(st, 0));
 	if (i == NONE)
 		return;
 	m->snapshots.v[i].mmap.usable = figure_in(st, 1);
@@ -35,7 +32,7 @@ static void read_snapshot(struct model *m, sqlite3_stmt *st)
 
 static void read_site(struct model *m, sqlite3_stmt *st)
 {
-	uint32_t i = INDEX(m->sites, st, 0);
+	uint32_t i = MODEL_FIND(m->sites, sqlite3_column_int64(st, 0));
 	if (i == NONE)
 		return;
 	m->sites.v[i].maps = figure_in(st, 1);
@@ -44,7 +41,8 @@ static void read_site(struct model *m, sqlite3_stmt *st)
 
 static void read_stat(struct model *m, sqlite3_stmt *st)
 {
-	uint32_t snap = INDEX(m->snapshots, st, 0), site = INDEX(m->sites, st, 1);
+	uint32_t snap = MODEL_FIND(m->snapshots, sqlite3_column_int64(st, 0)),
+		 site = MODEL_FIND(m->sites, sqlite3_column_int64(st, 1));
 	if (snap == NONE || site == NONE || strcmp(m->snapshots.v[snap].label, m->at_label) != 0)
 		return;
 	m->sites.v[site].at_mmap.usable = figure_in(st, 2);
@@ -58,7 +56,7 @@ static void read_hidden(struct model *m, sqlite3_stmt *st)
 		h->maps = figure_add(h->maps, figure_in(st, 1));
 		return;
 	}
-	uint32_t snap = INDEX(m->snapshots, st, 0);
+	uint32_t snap = MODEL_FIND(m->snapshots, sqlite3_column_int64(st, 0));
 	if (snap != NONE && strcmp(m->snapshots.v[snap].label, m->at_label) == 0)
 		h->at_mapped = figure_add(h->at_mapped, figure_in(st, 2));
 }

@@ -140,10 +140,8 @@ size_t model_site_frees(struct model *m, const struct site *s, struct site_free 
 			       " ORDER BY frees DESC, freed_bytes DESC, stack",
 			       s);
 	while (st && sqlite3_step(st) == SQLITE_ROW)
-		*MS_PUSH(&a) =
-			(struct site_free){model_index(m->nodes.v, m->nodes.n, sizeof *m->nodes.v,
-						       sqlite3_column_int64(st, 0)),
-					   figure_in(st, 1), figure_in(st, 2)};
+		*MS_PUSH(&a) = (struct site_free){MODEL_FIND(m->nodes, sqlite3_column_int64(st, 0)),
+						  figure_in(st, 1), figure_in(st, 2)};
 	sqlite3_finalize(st);
 	KEEP_ARRAY(m, &a, out);
 	return a.n;

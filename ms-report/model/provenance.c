@@ -35,8 +35,7 @@ const char **one_time_names(struct model *m)
 	sqlite3_stmt *q = ms_sql_prepare(
 		m->db, "SELECT id, one_time FROM site WHERE one_time IS NOT NULL", NULL);
 	while (q && sqlite3_step(q) == SQLITE_ROW) {
-		uint32_t i = model_index(m->sites.v, m->sites.n, sizeof *m->sites.v,
-					 sqlite3_column_int64(q, 0));
+		uint32_t i = MODEL_FIND(m->sites, sqlite3_column_int64(q, 0));
 		if (i != NONE)
 			v[i] = text(m, q, 1);
 	}

@@ -16,8 +16,7 @@ static uint64_t column(sqlite3_stmt *st, int i)
 
 static void take_site(struct model *m, sqlite3_stmt *st)
 {
-	uint32_t i = model_index(m->sites.v, m->sites.n, sizeof *m->sites.v,
-				 sqlite3_column_int64(st, 0));
+	uint32_t i = MODEL_FIND(m->sites, sqlite3_column_int64(st, 0));
 	if (i == NONE)
 		return;
 	struct site *s = &m->sites.v[i];

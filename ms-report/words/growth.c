@@ -120,8 +120,7 @@ static void set_place(struct model *m, struct cell *c, const struct site *s)
 static void set_row(struct model *m, struct cell *c, sqlite3_stmt *st, uint64_t reach)
 {
 	const struct site *s = model_site(m, sqlite3_column_int64(st, 1));
-	uint32_t p = model_index(m->processes.v, m->processes.n, sizeof *m->processes.v,
-				 sqlite3_column_int64(st, 0));
+	uint32_t p = MODEL_FIND(m->processes, sqlite3_column_int64(st, 0));
 	for (size_t i = 0; i < COLUMN_COUNT; i++)
 		c[i].n = UNKNOWN;
 	if (s) {
