@@ -4,6 +4,7 @@
 #include "budget.h"
 
 #include "diff_budget.h"
+
 #include "ms-report/model/figures.h"
 
 #include "libcommon/base/err.h"

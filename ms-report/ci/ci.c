@@ -3,9 +3,9 @@
  */
 #include "ci.h"
 
+#include "ms-report/output/out.h"
 #include "ms-report/words/links.h"
 #include "ms-report/words/names.h"
-#include "ms-report/output/out.h"
 #include "ms-report/words/page.h"
 
 #include <string.h>

@@ -3,9 +3,9 @@
  */
 #include "diff_budget.h"
 
-#include "ms-report/words/diff_words.h"
 #include "ms-report/model/figures.h"
-#include "ms-report/words/words.h"
+#include "ms-report/words/diff_words.h"
+#include "ms-report/words/say.h"
 
 #include <string.h>
 

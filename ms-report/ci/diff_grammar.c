@@ -2,7 +2,9 @@
  * The grammar of budgets about what changed, and the names in it.
  */
 #include "ms-report/model/diff.h"
+
 #include "diff_budget.h"
+
 #include "ms-report/model/figures.h"
 
 #include "libcommon/base/err.h"

@@ -3,8 +3,8 @@
  */
 #include "findings.h"
 
-#include "ms-report/words/diff_words.h"
 #include "ms-report/model/lists.h"
+#include "ms-report/words/diff_words.h"
 #include "ms-report/words/names.h"
 #include "ms-report/words/words.h"
 

@@ -6,6 +6,7 @@
 #define REPORT_FINDINGS_H
 
 #include "budget.h"
+
 #include "ms-report/model/model.h"
 
 enum finding_rule {

@@ -5,6 +5,7 @@
 #define REPORT_RENDER_H
 
 #include "options.h"
+
 #include "ms-report/words/page.h"
 
 struct out;

@@ -3,9 +3,9 @@
  */
 #include "diff_report.h"
 
-#include "ms-report/words/diff_words.h"
 #include "ms-report/output/out.h"
 #include "ms-report/text/text.h"
+#include "ms-report/words/diff_words.h"
 
 #include <string.h>
 

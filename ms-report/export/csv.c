@@ -3,8 +3,8 @@
  */
 #include "formats.h"
 
-#include "ms-report/words/names.h"
 #include "ms-report/output/out.h"
+#include "ms-report/words/names.h"
 
 #include <string.h>
 

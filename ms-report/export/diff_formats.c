@@ -3,11 +3,12 @@
  */
 #include "formats.h"
 
-#include "ms-report/model/diff.h"
 #include "json_parts.h"
-#include "ms-report/words/names.h"
+
+#include "ms-report/model/diff.h"
 #include "ms-report/output/out.h"
-#include "ms-report/words/words.h"
+#include "ms-report/words/names.h"
+#include "ms-report/words/say.h"
 
 #include "libcommon/base/json_writer.h"
 

@@ -6,8 +6,9 @@
 #define REPORT_EXPORT_H
 
 #include "export_table.h"
-#include "ms-report/output/format.h"
+
 #include "ms-report/model/lists.h"
+#include "ms-report/output/format.h"
 #include "ms-report/words/words.h"
 
 struct out;

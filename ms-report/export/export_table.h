@@ -5,12 +5,12 @@
 #ifndef REPORT_EXPORT_TABLE_H
 #define REPORT_EXPORT_TABLE_H
 
+#include "ms-report/output/out.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <zlib.h>
-
-#include "ms-report/output/out.h"
 
 /* Each different run of bytes has a number: 0, 1, 2, ... A zeroed one is empty. */
 struct table_of_bytes {

@@ -5,9 +5,9 @@
 #include "formats.h"
 
 #include "ms-report/model/diff.h"
-#include "ms-report/words/names.h"
-#include "ms-report/output/out.h"
 #include "ms-report/model/tree.h"
+#include "ms-report/output/out.h"
+#include "ms-report/words/names.h"
 
 #include <string.h>
 

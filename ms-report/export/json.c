@@ -3,12 +3,11 @@
  */
 #include "formats.h"
 
-#include "ms-report/model/diff.h"
-#include "ms-report/model/images.h"
-
-#include "ms-report/model/figures.h"
 #include "json_parts.h"
-#include "ms-report/words/names.h"
+
+#include "ms-report/model/diff.h"
+#include "ms-report/model/figures.h"
+#include "ms-report/model/images.h"
 #include "ms-report/model/provenance.h"
 #include "ms-report/output/out.h"
 #include "ms-report/words/words.h"

@@ -5,8 +5,9 @@
 #ifndef REPORT_JSON_PARTS_H
 #define REPORT_JSON_PARTS_H
 
-#include "ms-report/model/estimate.h"
 #include "formats.h"
+
+#include "ms-report/model/estimate.h"
 
 struct ms_json;
 

@@ -4,8 +4,9 @@
 #include "formats.h"
 
 #include "json_parts.h"
-#include "ms-report/output/out.h"
+
 #include "ms-report/model/proc_only.h"
+#include "ms-report/output/out.h"
 
 #include "libcommon/base/json_writer.h"
 #include "libcommon/base/err.h"

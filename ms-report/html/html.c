@@ -8,6 +8,7 @@
 #include "html.h"
 
 #include "html_data.h"
+
 #include "ms-report/words/names.h"
 #include "ms-report/words/page.h"
 #include "ms-report/words/words.h"

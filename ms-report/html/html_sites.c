@@ -8,8 +8,8 @@
 
 #include "ms-report/model/diff.h"
 #include "ms-report/model/estimate.h"
-#include "ms-report/words/names.h"
 #include "ms-report/model/provenance.h"
+#include "ms-report/words/names.h"
 #include "ms-report/words/page.h"
 
 #include <math.h>

@@ -3,16 +3,16 @@
  */
 #include "html_data.h"
 
-#include "ms-report/model/mmap_usage.h"
-#include "ms-report/words/diff_words.h"
 #include "ms-report/model/estimate.h"
 #include "ms-report/model/figures.h"
-#include "ms-report/words/growth.h"
 #include "ms-report/model/images.h"
+#include "ms-report/model/mmap_usage.h"
+#include "ms-report/model/proc_only.h"
+#include "ms-report/model/verdicts.h"
+#include "ms-report/words/diff_words.h"
+#include "ms-report/words/growth.h"
 #include "ms-report/words/names.h"
 #include "ms-report/words/page.h"
-#include "ms-report/model/verdicts.h"
-#include "ms-report/model/proc_only.h"
 #include "ms-report/words/proc_tables.h"
 #include "ms-report/words/words.h"
 

@@ -4,7 +4,6 @@
 #include "lists.h"
 
 #include "mmap_usage.h"
-#include "verdicts.h"
 
 #include <stdlib.h>
 

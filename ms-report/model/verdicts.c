@@ -3,10 +3,11 @@
  */
 #include "verdicts.h"
 
-#include <string.h>
+#include "model.h"
 
 #include "libcommon/base/err.h"
-#include "model.h"
+
+#include <string.h>
 
 static uint64_t column(sqlite3_stmt *st, int i)
 {

@@ -3,10 +3,11 @@
  */
 #include "markdown.h"
 
-#include "ms-report/model/mmap_usage.h"
-#include "ms-report/words/diff_words.h"
-#include "ms-report/output/out.h"
 #include "text.h"
+
+#include "ms-report/model/mmap_usage.h"
+#include "ms-report/output/out.h"
+#include "ms-report/words/diff_words.h"
 
 #include <string.h>
 

@@ -3,8 +3,8 @@
  */
 #include "text.h"
 
-#include "ms-report/words/diff_words.h"
 #include "ms-report/output/out.h"
+#include "ms-report/words/diff_words.h"
 
 #include "libcommon/base/utf8.h"
 

@@ -9,8 +9,8 @@
  */
 #include "text.h"
 
-#include "ms-report/output/out.h"
 #include "ms-report/model/tree.h"
+#include "ms-report/output/out.h"
 
 #include <stdlib.h>
 #include <string.h>

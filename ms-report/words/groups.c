@@ -4,9 +4,10 @@
  */
 #include "table.h"
 
-#include "ms-report/model/mmap_usage.h"
 #include "names.h"
 #include "say.h"
+
+#include "ms-report/model/mmap_usage.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,8 +4,8 @@
 #include "growth.h"
 
 #include "names.h"
+
 #include "ms-report/model/proc_only.h"
-#include "say.h"
 
 #include "libcommon/base/err.h"
 

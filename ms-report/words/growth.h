@@ -4,8 +4,8 @@
 #ifndef REPORT_GROWTH_H
 #define REPORT_GROWTH_H
 
+#include "say.h"
 #include "table.h"
-#include "words.h"
 
 struct style;
 

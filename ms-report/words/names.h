@@ -4,11 +4,11 @@
 #ifndef REPORT_NAMES_H
 #define REPORT_NAMES_H
 
+#include "libcommon/symbols/shorten.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include "libcommon/symbols/shorten.h"
 
 struct frame;
 struct model;

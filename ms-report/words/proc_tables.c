@@ -4,7 +4,6 @@
 #include "proc_tables.h"
 
 #include "ms-report/model/proc_only.h"
-#include "say.h"
 
 #include "libcommon/base/err.h"
 #include "libcommon/base/units.h"

@@ -3,8 +3,9 @@
  */
 #include "table.h"
 
-#include "ms-report/model/spans.h"
 #include "say.h"
+
+#include "ms-report/model/spans.h"
 
 #include <string.h>
 

@@ -6,13 +6,13 @@
 
 #include "diff_words.h"
 #include "heap_table.h"
-#include "ms-report/model/images.h"
-
 #include "names.h"
+#include "unrecorded_words.h"
+
+#include "ms-report/model/images.h"
+#include "ms-report/model/proc_only.h"
 #include "ms-report/model/provenance.h"
 #include "ms-report/model/unrecorded.h"
-#include "unrecorded_words.h"
-#include "ms-report/model/proc_only.h"
 
 #include "libcommon/base/err.h"
 #include "libcommon/snapshot/snapshot.h"

@@ -3,8 +3,9 @@
  */
 #include "words.h"
 
-#include "ms-report/model/mmap_usage.h"
 #include "names.h"
+
+#include "ms-report/model/mmap_usage.h"
 #include "ms-report/model/provenance.h"
 #include "ms-report/model/verdicts.h"
 
