@@ -13,12 +13,6 @@
 
 #include <stdio.h>
 
-static uint64_t number(sqlite3_stmt *st, int i)
-{
-	return sqlite3_column_type(st, i) == SQLITE_INTEGER ? (uint64_t)sqlite3_column_int64(st, i)
-							    : UNKNOWN;
-}
-
 static const char *text(sqlite3_stmt *st, int i)
 {
 	return (const char *)sqlite3_column_text(st, i);
@@ -42,8 +36,8 @@ void json_skipped(struct model *m, struct ms_json *j)
 	ms_json_open(j, "skipped_processes", '[');
 	while (st && sqlite3_step(st) == SQLITE_ROW) {
 		ms_json_open(j, NULL, '{');
-		ms_json_number(j, "time_ns", number(st, 0));
-		ms_json_number(j, "pid", number(st, 1));
+		ms_json_number(j, "time_ns", figure_in(st, 0));
+		ms_json_number(j, "pid", figure_in(st, 1));
 		ms_json_string(j, "name", text(st, 2));
 		ms_json_string(j, "reason", text(st, 3));
 		ms_json_close(j, '}');
@@ -73,7 +67,7 @@ static void put_figures(struct ms_json *j, sqlite3_stmt *st)
 		"rss_kb",           "pss_kb",           "shared_clean_kb", "shared_dirty_kb",
 		"private_clean_kb", "private_dirty_kb", "swap_kb"};
 	for (int i = 0; i < 7; i++)
-		ms_json_number(j, keys[i], kb(number(st, 6 + i)));
+		ms_json_number(j, keys[i], kb(figure_in(st, 6 + i)));
 }
 
 static void put_region(struct ms_json *j, sqlite3_stmt *st)
@@ -108,11 +102,11 @@ static void put_process(struct memc *c, const char *key, sqlite3_stmt *st)
 {
 	struct ms_json *j = &c->j;
 	ms_json_open(j, key, '{');
-	ms_json_number(j, "pid", number(st, 3));
-	ms_json_number(j, "timestamp_ms", number(st, 2) / 1000000);
-	ms_json_number(j, "total_rss_kb", kb(number(st, 5)));
-	ms_json_number(j, "total_vsize_kb", kb(number(st, 6)));
-	ms_json_number(j, "region_count", number(st, 7));
+	ms_json_number(j, "pid", figure_in(st, 3));
+	ms_json_number(j, "timestamp_ms", figure_in(st, 2) / 1000000);
+	ms_json_number(j, "total_rss_kb", kb(figure_in(st, 5)));
+	ms_json_number(j, "total_vsize_kb", kb(figure_in(st, 6)));
+	ms_json_number(j, "region_count", figure_in(st, 7));
 	ms_json_open(j, "regions", '[');
 	put_regions(c, sqlite3_column_int64(st, 0), true);
 	ms_json_close(j, ']');
@@ -134,7 +128,7 @@ static bool put_time(struct memc *c, sqlite3_stmt *st)
 	bool row = true;
 	struct ms_json *j = &c->j;
 	ms_json_open(j, NULL, '{');
-	ms_json_number(j, "timestamp_ms", number(st, 2) / 1000000);
+	ms_json_number(j, "timestamp_ms", figure_in(st, 2) / 1000000);
 	ms_json_number(j, "process_count",
 		       count(c->m,
 			     "snapshot s JOIN process p ON p.id = s.process"
@@ -144,7 +138,7 @@ static bool put_time(struct memc *c, sqlite3_stmt *st)
 	ms_json_open(j, "processes", '[');
 	for (; row && sqlite3_column_int64(st, 1) == at; row = sqlite3_step(st) == SQLITE_ROW) {
 		ms_json_open(j, NULL, '{');
-		ms_json_number(j, "pid", number(st, 3));
+		ms_json_number(j, "pid", figure_in(st, 3));
 		ms_json_string(j, "name", text(st, 4));
 		put_process(c, "snapshot", st);
 		ms_json_close(j, '}');

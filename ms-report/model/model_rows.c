@@ -20,11 +20,7 @@ struct reader {
 
 static uint64_t number(struct reader *r)
 {
-	int c = r->col++;
-	if (sqlite3_column_type(r->st, c) != SQLITE_INTEGER)
-		return UNKNOWN;
-	int64_t v = sqlite3_column_int64(r->st, c);
-	return v < 0 ? UNKNOWN : (uint64_t)v;
+	return figure_in(r->st, r->col++);
 }
 
 static uint64_t number_or_0(struct reader *r)

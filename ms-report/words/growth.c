@@ -46,12 +46,6 @@ static const struct column growth_columns[COLUMN_COUNT] = {
 
 #define SAY(...) ms_arena_printf(&m->arena, __VA_ARGS__)
 
-static uint64_t number(sqlite3_stmt *st, int i)
-{
-	return sqlite3_column_type(st, i) == SQLITE_NULL ? UNKNOWN
-							 : (uint64_t)sqlite3_column_int64(st, i);
-}
-
 static const char *value(struct model *m, sqlite3_stmt *st, int i)
 {
 	return sqlite3_column_type(st, i) == SQLITE_NULL
@@ -139,7 +133,7 @@ static void set_row(struct model *m, struct cell *c, sqlite3_stmt *st, uint64_t 
 		c[COLUMN_SLOPE + i].s = value(m, st, 3 + i);
 	if (growing)
 		c[COLUMN_CONFIDENCE].s = SAY("%.2f", sqlite3_column_double(st, 6));
-	c[COLUMN_STAY].s = survival(m, number(st, 7), number(st, 8), number(st, 9));
+	c[COLUMN_STAY].s = survival(m, figure_in(st, 7), figure_in(st, 8), figure_in(st, 9));
 	uint64_t ns =
 		growing ? reaches(c[COLUMN_LIVE].n, reach, sqlite3_column_int64(st, 3)) : UNKNOWN;
 	c[COLUMN_REACHES_NS].n = ns;

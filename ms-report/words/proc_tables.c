@@ -15,12 +15,6 @@
 
 /* ---- from rows to tables ---- */
 
-static uint64_t number(sqlite3_stmt *st, int i)
-{
-	return sqlite3_column_type(st, i) == SQLITE_INTEGER ? (uint64_t)sqlite3_column_int64(st, i)
-							    : UNKNOWN;
-}
-
 /* A query whose parameter 1 is the moment's label, and whether it has one. */
 static sqlite3_stmt *ask(struct model *m, const char *sql)
 {
@@ -44,7 +38,7 @@ static void fill(struct model *m, struct table *t, const char *sql, size_t most)
 			if (kind == CELL_TEXT || kind == CELL_PATH || kind == CELL_VALUE)
 				s = (const char *)sqlite3_column_text(st, (int)i);
 			else
-				c[i].n = number(st, (int)i);
+				c[i].n = figure_in(st, (int)i);
 			c[i].s = s ? ms_arena_strdup(&m->arena, s) : NULL;
 		}
 	}

@@ -135,11 +135,8 @@ struct table table_programs(struct model *m, size_t limit)
 		struct cell *c = table_row(m, &t, m->processes.n)->cells;
 		const char *exe = (const char *)sqlite3_column_text(st, 0);
 		c[0].s = exe ? ms_arena_strdup(&m->arena, exe) : "(unknown)";
-		for (int k = 1; k < (int)t.column_count; k++) {
-			bool known = sqlite3_column_type(st, k) == SQLITE_INTEGER &&
-				     sqlite3_column_int64(st, k) >= 0;
-			c[k].n = known ? (uint64_t)sqlite3_column_int64(st, k) : UNKNOWN;
-		}
+		for (int k = 1; k < (int)t.column_count; k++)
+			c[k].n = figure_in(st, k);
 	}
 	sqlite3_finalize(st);
 	for (size_t i = 0; m->est && i < t.n; i++)
