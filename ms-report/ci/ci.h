@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT
+ * Room ci: what a build is told.
+ *   In:  budgets as typed (budget.h, diff_budget.h), and the model.
+ *   Out: whether they hold; findings (findings.h) as SARIF, JUnit and GitHub have them.
+ *   Used by: cli and main.c for --fail-on; diff for the budgets in a comment.
+ *
  * The formats that continuous integration reads.
  */
 #ifndef REPORT_CI_H

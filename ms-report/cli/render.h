@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT
+ * Room cli: what was asked for.
+ *   In:  the command line (options.h).
+ *   Out: for each output the views that it is to have, in its format.
+ *   Used by: main.c.
+ *
  * One output: the views asked for, in one format.
  */
 #ifndef REPORT_RENDER_H

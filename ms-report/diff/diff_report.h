@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT
+ * Room diff: a comparison for people.
+ *   In:  a page whose model has what ms-diff found (room model, diff.h).
+ *   Out: the first screen, and a comment for a pull request.
+ *   Used by: cli.
+ *
  * A comparison for people: the first screen and a comment for a pull request.
  */
 #ifndef REPORT_DIFF_REPORT_H

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT
+ * Room export: reports for programs.
+ *   In:  a page, the model, views as tables.
+ *   Out: JSON, CSV and folded stacks (formats.h); the formats of other programs (this header).
+ *   Used by: cli.
+ *
  * What the formats of other programs have in common: rows of figures with their call stacks, names
  * made harmless, and what a reader must be told of a recording.
  */

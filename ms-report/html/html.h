@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT
+ * Room html: a page for a browser.
+ *   In:  a page, and the first screen as text.
+ *   Out: one file: words, the data (html_data.h), the style and script that stand in this folder.
+ *   Used by: cli.
+ *
  * The page: one HTML file that needs nothing else, with all figures of a report in it.
  */
 #ifndef REPORT_HTML_H

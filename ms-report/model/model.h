@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT
+ * Room model: what is asked of the database, without a word about it.
+ *   In:  an open snapshot database, and the moment that is wanted (load.h).
+ *   Out: its rows as arrays with sums (this header); lists, trees and curves made of them (lists.h,
+ *        tree.h, spans.h); more about one site, heap or process.
+ *   Used by: every other room but output; it knows none of them.
+ *
  * A snapshot database as arrays: read once, then only looked at.
  */
 #ifndef REPORT_MODEL_H

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT
+ * Room output: where a report goes.
+ *   In:  bytes.
+ *   Out: a file, standard output or a terminal (pager.h); format.h says what an output is written
+ *        as.
+ *   Used by: every room that writes.
+ *
  * Where a report goes: a growing buffer, emptied into a file descriptor or kept for a file written
  * whole.
  */

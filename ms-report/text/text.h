@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT
+ * Room text: reports for people to read as they are.
+ *   In:  a page, lists, tables and trees.
+ *   Out: plain text (this header) and Markdown (markdown.h).
+ *   Used by: cli, and diff for its parts.
+ *
  * Plain text for a terminal or a log: the first screen, lists of sites, tables, one site, call
  * trees.
  */

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT
+ * Room words: how a fact is said, in whatever format.
+ *   In:  the model, and how names are to be shown (names.h).
+ *   Out: figures (say.h), sentences (this header), names made harmless, tables of typed cells
+ *        (table.h); page.h is what every writer is given.
+ *   Used by: text, html, export, ci, diff.
+ *
  * Sentences about a recording that every format for people shows: who ran, what the figures are
  * worth, why there are none.
  */
