@@ -226,8 +226,9 @@ static int take_hooks(struct session *s, struct standby_attach *w, struct ms_err
 int standby_attach_prepare(struct control *c, struct standby_attach *w, pid_t pid,
 			   struct ms_err *err)
 {
-	struct session *s = session_attach_standby(c->opt, &c->writer, c->first, pid,
-						   &c->buffer_used, &w->answer, w->memfd, err);
+	struct session *s =
+		session_attach_standby(c->opt, &c->writer, c->first, pid, &c->buffer_used,
+				       &w->answer.shape, w->answer.wake, w->memfd, err);
 	if (!s)
 		return -1;
 	w->memfd = -1;

@@ -21,7 +21,7 @@
 #include <x86intrin.h>
 
 #include "drain_requests.h"
-#include "ms-record/write/finish.h"
+#include "finish.h"
 #include "ms-record/heap/forks.h"
 #include "ms-record/attach/hook_late.h"
 #include "libcommon/base/arena.h"

@@ -32,7 +32,6 @@
 #include "ms-record/drain/ring.h"
 #include "samples.h"
 #include "ms-record/scan/scan.h"
-#include "ms-record/control/standby.h"
 
 #define TIDS_AGAIN_NS UINT64_C(10000000)
 #define TRIVIAL_ALLOCATIONS 100u
@@ -188,18 +187,17 @@ struct session *session_new_standby(const struct options *opt, pid_t pid, uint64
 
 struct session *session_attach_standby(const struct options *opt, struct writer *writer,
 				       struct output *out, pid_t pid, uint64_t *buffer_used,
-				       const struct standby_answer *a, int memfd,
+				       const struct pool_shape *shape, uint32_t wake, int memfd,
 				       struct ms_err *err)
 {
 	struct session *s = blank(opt, writer, buffer_used);
-	if (open_process(s, pid, err) ||
-	    !(s->pool = pool_map_existing(&a->shape, a->wake, memfd, err)))
+	if (open_process(s, pid, err) || !(s->pool = pool_map_existing(shape, wake, memfd, err)))
 		return give_up(s);
 	begin(s);
 	struct mg_session *m = s->mem;
 	m->forks = m->ranges_count[0] = m->ranges_count[1] = 0;
 	m->no_ring_lost = m->reentry_lost = m->not_taken = m->passed_early = 0;
-	s->wake = a->wake;
+	s->wake = wake;
 	s->standby = true;
 	s->out = out;
 	return s;

@@ -380,7 +380,7 @@ struct session *session_new(const struct options *opt, struct writer *writer, st
 struct session *session_attached(const struct options *opt, struct writer *writer,
 				 struct output *out, pid_t pid, uint64_t *buffer_used, bool forks,
 				 int memfd, struct ms_err *err);
-struct standby_answer;
+struct pool_shape;
 /* The same for a process on standby, before anybody records it: the session is OFF, and nobody
  * drains it. */
 struct session *session_new_standby(const struct options *opt, pid_t pid, uint64_t *buffer_used,
@@ -389,7 +389,7 @@ struct session *session_new_standby(const struct options *opt, pid_t pid, uint64
  * is kept, unless this fails. It goes on sleeping until session_wake. */
 struct session *session_attach_standby(const struct options *opt, struct writer *writer,
 				       struct output *out, pid_t pid, uint64_t *buffer_used,
-				       const struct standby_answer *a, int memfd,
+				       const struct pool_shape *shape, uint32_t wake, int memfd,
 				       struct ms_err *err);
 /* Its threads record from their next event on. Once; after pause_init. */
 void session_wake(struct session *s);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "checkpoint.h"
-#include "finish.h"
+#include "end_record.h"
 #include "format/address.h"
 #include "format/trace.h"
 #include "libcommon/base/arena.h"
@@ -343,14 +343,14 @@ static void copy_end(const struct batch *b, uint64_t index, struct ms_record_wri
 	if (o->full) {
 		ms_record_number(to, MS_END_TIME, o->written_ns);
 		ms_record_number(to, MS_END_REASON, MS_ENDED_STOP);
-		finish_counts(&o->written, to);
+		end_counts(&o->written, to);
 	}
 	while (ms_record_field(&rec, &f) == MS_FMT_OK)
 		if (f.is_bytes)
 			ms_record_bytes(to, f.id, f.data, f.size);
 		else if (!o->full || stands(f.id))
 			ms_record_number(to, f.id, f.value);
-	finish_dropped(o, to);
+	end_dropped(o, to);
 	if (index)
 		ms_record_number(to, MS_END_INDEX, index);
 	ms_record_end(to);

@@ -16,7 +16,7 @@
 
 #include "checkpoint.h"
 #include "encode.h"
-#include "finish.h"
+#include "end_record.h"
 #include "format/record.h"
 #include "format/trace.h"
 #include "libcommon/base/arena.h"
@@ -212,8 +212,8 @@ static void end_old(struct output *o)
 	ms_record_begin(&w);
 	ms_record_number(&w, MS_END_TIME, o->written_ns);
 	ms_record_number(&w, MS_END_REASON, MS_ENDED_STOP);
-	finish_counts(&o->written, &w);
-	finish_dropped(o, &w);
+	end_counts(&o->written, &w);
+	end_dropped(o, &w);
 	ms_record_end(&w);
 	struct ms_column c = ms_record_column(&w);
 	ms_trace_writer_limit(o->trace, 0);

@@ -91,8 +91,9 @@ static void record(struct standby_attach *w)
 	static struct writer writer;
 	uint64_t used = 0, limit;
 	struct ms_err err = {0};
-	struct session *s = session_attach_standby(&opt, &writer, NULL, getpid(), &used, &w->answer,
-						   w->memfd, &err);
+	struct session *s =
+		session_attach_standby(&opt, &writer, NULL, getpid(), &used, &w->answer.shape,
+				       w->answer.wake, w->memfd, &err);
 	if (!s) {
 		if (!err.text[0])
 			abort();

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT
+ * The counts of an end record.
+ */
+#include "end_record.h"
+
+#include "batch.h"
+#include "format/record.h"
+#include "format/trace.h"
+#include "ms-record/base/stats.h"
+#include "writer.h"
+
+void end_counts(const struct stats *t, struct ms_record_writer *w)
+{
+	const struct {
+		unsigned field;
+		uint64_t value;
+	} counts[] = {{MS_END_EVENTS, t->events},
+		      {MS_END_ALLOCATIONS, t->allocations},
+		      {MS_END_LOST, t->lost},
+		      {MS_END_STACKS_CUT, t->stacks_cut},
+		      {MS_END_STACKS_TRUNCATED, t->stacks_truncated},
+		      {MS_END_STACKS_NOT_TAKEN, t->stacks_not_taken},
+		      {MS_END_INFERRED_FREES, t->inferred_frees},
+		      {MS_END_UNKNOWN_FREES, t->unknown_frees},
+		      {MS_END_REPAIRS, t->repairs},
+		      {MS_END_VIOLATIONS, t->violations},
+		      {MS_END_WAITED, t->waited_ns},
+		      {MS_END_WAITED_MAX, t->waited_max_ns},
+		      {MS_END_REMOTE_UNWINDS, t->remote_unwinds},
+		      {MS_END_VERIFIED, t->verified},
+		      {MS_END_MISMATCHES, t->mismatches},
+		      {MS_END_FREES, t->frees},
+		      {MS_END_REALLOCATIONS, t->reallocs},
+		      {MS_END_FAILED, t->failed},
+		      {MS_END_ALLOCATED_BYTES, t->allocated_bytes},
+		      {MS_END_TEMPORARY, t->temporary},
+		      {MS_END_PEAK_BYTES, t->peak_bytes},
+		      {MS_END_PEAK_BLOCKS, t->peak_blocks},
+		      {MS_END_PEAK_TIME, t->peak_ns},
+		      {MS_END_UNFREED_BYTES, t->live_bytes},
+		      {MS_END_UNFREED_BLOCKS, t->live_blocks},
+		      {MS_END_PAUSED, t->paused_ns},
+		      {MS_END_PAUSED_ALLOCATIONS, t->paused_allocations},
+		      {MS_END_INHERITED_FREES, t->inherited_frees},
+		      {MS_END_BEFORE_FREES, t->preexisting_frees}};
+	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+		ms_record_number(w, counts[i].field, counts[i].value);
+}
+
+void end_dropped(const struct output *o, struct ms_record_writer *w)
+{
+	if (!o->dropped_events)
+		return;
+	ms_record_number(w, MS_END_DROPPED_EVENTS, o->dropped_events);
+	ms_record_number(w, MS_END_DROPPED_UNTIL, o->dropped_ns);
+}
