@@ -6,9 +6,9 @@
  *   |        lists of functions, windows          |        |        |
  *   +---------------------------------------------+--------+--------+-- ...
  *
- * A slot costs nothing until it is prepared, which happens when the image first forks. When its
- * process is gone and all of it is read, its pages are given back to the system: so the next child
- * finds zeroes.
+ * A slot costs nothing until it is prepared: a few are before the image runs, so that its first
+ * children need not wait, more when these run out. When its process is gone and all of it is read,
+ * its pages are given back to the system: so the next child finds zeroes.
  */
 #include "pool.h"
 
