@@ -73,7 +73,7 @@
 
 /* Also the layout's version: guest and ms-record must be of one build. */
 #define MG_MAGIC UINT64_C(0x32747365754753d0)
-#define MG_LAYOUT_VERSION 3u
+#define MG_LAYOUT_VERSION 4u
 #define MG_OWN_MAX 48u /* chunks of writers, rooms for deep stacks, and a few */
 #define MG_ARENAS 64u
 #define MG_NEAR_MOST 16u
