@@ -75,7 +75,7 @@ $(COMMON_SRC:%.c=$(B)/%.o): $(B)/gen/schema_sql.h
 
 # Style, text and script of ms-report --html.
 HTML_PARTS := ms-report/html/page.css ms-report/html/page.html \
-  $(patsubst %,ms-report/html/%.js,inflate data words estimate charts timeline flame tables sites page)
+  $(patsubst %,ms-report/html/%.js,data words estimate charts timeline flame tables sites page)
 $(B)/gen/html_parts.h: ms-report/html/embed $(HTML_PARTS)
 	@mkdir -p $(@D)
 	@ms-report/html/embed $(HTML_PARTS) >$@

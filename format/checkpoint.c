@@ -7,6 +7,13 @@
 #include "varint.h"
 
 #define HEAD_BYTES 128
+
+/* The columns behind the head, in the order of the block: MS_LIVE_, AT_, and the member. */
+#define EACH_COLUMN(X)                                                                             \
+	X(NUMBER, number)                                                                          \
+	X(SIZE, size)                                                                              \
+	X(STACK, stack)                                                                            \
+	X(THREAD, thread) X(TICK, tick) X(ADDRESS, address) X(SLACK, slack) X(LAST, last)
 /* The memory: head | number 10n | size 10n | stack 6n | thread 5n | tick 10n | address 10n | slack
  * 5n | last 10 x threads */
 enum {
@@ -36,14 +43,8 @@ void ms_checkpoint_begin(struct ms_checkpoint_encoder *e, void *memory, size_t m
 					    .addresses = addresses,
 					    .usable = usable};
 	e->head.count = 0;
-	e->number = region(e, AT_NUMBER);
-	e->size = region(e, AT_SIZE);
-	e->stack = region(e, AT_STACK);
-	e->thread = region(e, AT_THREAD);
-	e->tick = region(e, AT_TICK);
-	e->address = region(e, AT_ADDRESS);
-	e->slack = region(e, AT_SLACK);
-	e->last = region(e, AT_LAST);
+#define BEGIN(id, member) e->member = region(e, AT_##id);
+	EACH_COLUMN(BEGIN)
 }
 
 void ms_checkpoint_put_last(struct ms_checkpoint_encoder *e, uint64_t number)
@@ -88,14 +89,9 @@ size_t ms_checkpoint_finish(struct ms_checkpoint_encoder *e, struct ms_column *o
 	p = ms_varint_put(p, h->parts);
 	p = ms_varint_put(p, h->count);
 	size_t n = ms_column_add(out, 0, MS_LIVE_HEAD, e->memory, p);
-	n = ms_column_add(out, n, MS_LIVE_NUMBER, region(e, AT_NUMBER), e->number);
-	n = ms_column_add(out, n, MS_LIVE_SIZE, region(e, AT_SIZE), e->size);
-	n = ms_column_add(out, n, MS_LIVE_STACK, region(e, AT_STACK), e->stack);
-	n = ms_column_add(out, n, MS_LIVE_THREAD, region(e, AT_THREAD), e->thread);
-	n = ms_column_add(out, n, MS_LIVE_TICK, region(e, AT_TICK), e->tick);
-	n = ms_column_add(out, n, MS_LIVE_ADDRESS, region(e, AT_ADDRESS), e->address);
-	n = ms_column_add(out, n, MS_LIVE_SLACK, region(e, AT_SLACK), e->slack);
-	return ms_column_add(out, n, MS_LIVE_LAST, region(e, AT_LAST), e->last);
+#define FINISH(id, member) n = ms_column_add(out, n, MS_LIVE_##id, region(e, AT_##id), e->member);
+	EACH_COLUMN(FINISH)
+	return n;
 }
 
 uint8_t *ms_checkpoint_put_range(uint8_t *at, uint64_t before, const struct ms_checkpoint_range *r)
@@ -107,22 +103,10 @@ uint8_t *ms_checkpoint_put_range(uint8_t *at, uint64_t before, const struct ms_c
 
 /* ---- decoding ---- */
 
-static struct ms_checkpoint_cursor cursor_of(const struct ms_column *columns, size_t n, uint32_t id)
-{
-	const struct ms_column *c = ms_column_find(columns, n, id);
-	return c ? (struct ms_checkpoint_cursor){c->data, c->data + c->size}
-		 : (struct ms_checkpoint_cursor){NULL, NULL};
-}
-
-static bool get(struct ms_checkpoint_cursor *c, uint64_t *v)
-{
-	return ms_varint_get(&c->at, c->end, v);
-}
-
-static bool get32(struct ms_checkpoint_cursor *c, uint32_t *v)
+static bool get32(struct ms_cursor *c, uint32_t *v)
 {
 	uint64_t wide;
-	if (!get(c, &wide) || wide > UINT32_MAX)
+	if (!ms_cursor_get(c, &wide) || wide > UINT32_MAX)
 		return false;
 	*v = (uint32_t)wide;
 	return true;
@@ -133,20 +117,15 @@ enum ms_fmt ms_checkpoint_decoder_init(struct ms_checkpoint_decoder *d,
 {
 	*d = (struct ms_checkpoint_decoder){0};
 	struct ms_checkpoint_head *h = &d->head;
-	struct ms_checkpoint_cursor c = cursor_of(columns, n, MS_LIVE_HEAD);
-	if (!get(&c, &h->event) || !get(&c, &h->number) || !get(&c, &h->tick) ||
-	    !get(&c, &h->live_bytes) || !get(&c, &h->live_blocks) || !get32(&c, &h->part) ||
-	    !get32(&c, &h->parts) || !get32(&c, &h->count))
+	struct ms_cursor c = ms_cursor_of(columns, n, MS_LIVE_HEAD);
+	if (!ms_cursor_get(&c, &h->event) || !ms_cursor_get(&c, &h->number) ||
+	    !ms_cursor_get(&c, &h->tick) || !ms_cursor_get(&c, &h->live_bytes) ||
+	    !ms_cursor_get(&c, &h->live_blocks) || !get32(&c, &h->part) || !get32(&c, &h->parts) ||
+	    !get32(&c, &h->count))
 		return MS_FMT_BAD;
-	d->number = cursor_of(columns, n, MS_LIVE_NUMBER);
-	d->size = cursor_of(columns, n, MS_LIVE_SIZE);
-	d->stack = cursor_of(columns, n, MS_LIVE_STACK);
-	d->thread = cursor_of(columns, n, MS_LIVE_THREAD);
-	d->tick = cursor_of(columns, n, MS_LIVE_TICK);
-	d->address = cursor_of(columns, n, MS_LIVE_ADDRESS);
-	d->slack = cursor_of(columns, n, MS_LIVE_SLACK);
-	d->last = cursor_of(columns, n, MS_LIVE_LAST);
-	d->mapped = cursor_of(columns, n, MS_LIVE_MAPPED);
+#define OPEN(id, member) d->member = ms_cursor_of(columns, n, MS_LIVE_##id);
+	EACH_COLUMN(OPEN)
+	OPEN(MAPPED, mapped)
 	d->left = h->count;
 	bool good = h->part < h->parts && h->count <= h->live_blocks &&
 		    h->live_blocks <= h->number && h->count <= MS_CHECKPOINT_PART;
@@ -160,9 +139,11 @@ enum ms_fmt ms_checkpoint_next(struct ms_checkpoint_decoder *d, struct ms_checkp
 	uint64_t least = d->left == d->head.count ? 0 : d->before.number + 1;
 	if (!d->left)
 		return MS_FMT_END;
-	if (!get(&d->number, &step) || step >= d->head.number || least + step >= d->head.number ||
-	    !get(&d->size, &b->size) || !get(&d->stack, &stack) || !get32(&d->thread, &b->thread) ||
-	    !get(&d->tick, &tick) || (d->address.at && !get(&d->address, &address)) ||
+	if (!ms_cursor_get(&d->number, &step) || step >= d->head.number ||
+	    least + step >= d->head.number || !ms_cursor_get(&d->size, &b->size) ||
+	    !ms_cursor_get(&d->stack, &stack) || !get32(&d->thread, &b->thread) ||
+	    !ms_cursor_get(&d->tick, &tick) ||
+	    (d->address.at && !ms_cursor_get(&d->address, &address)) ||
 	    (d->slack.at && (!get32(&d->slack, &slack) || slack == UINT32_MAX)))
 		goto bad;
 	stack = d->before.stack + ms_unzigzag(stack);
@@ -185,7 +166,7 @@ enum ms_fmt ms_checkpoint_next_last(struct ms_checkpoint_decoder *d, uint64_t *n
 {
 	if (d->last.at == d->last.end)
 		return MS_FMT_END;
-	if (!get(&d->last, number))
+	if (!ms_cursor_get(&d->last, number))
 		return MS_FMT_BAD;
 	*number -= 1;
 	return MS_FMT_OK;
@@ -196,7 +177,7 @@ enum ms_fmt ms_checkpoint_next_range(struct ms_checkpoint_decoder *d, struct ms_
 	uint64_t gap;
 	if (d->mapped.at == d->mapped.end)
 		return MS_FMT_END;
-	if (!get(&d->mapped, &gap) || !get(&d->mapped, &r->bytes) ||
+	if (!ms_cursor_get(&d->mapped, &gap) || !ms_cursor_get(&d->mapped, &r->bytes) ||
 	    !get32(&d->mapped, &r->stack) || !r->bytes || gap > UINT64_MAX - d->mapped_end ||
 	    r->bytes > UINT64_MAX - d->mapped_end - gap) {
 		d->mapped.at = d->mapped.end;

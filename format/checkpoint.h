@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "column.h"
+#include "varint.h"
 
 #define MS_CHECKPOINT_PART 1000000u
 
@@ -73,9 +73,7 @@ struct ms_checkpoint_decoder {
 	struct ms_checkpoint_head head; /* valid after init */
 	struct ms_checkpoint_block before;
 	uint32_t left;
-	struct ms_checkpoint_cursor {
-		const uint8_t *at, *end;
-	} number, size, stack, thread, tick, address, slack, last, mapped;
+	struct ms_cursor number, size, stack, thread, tick, address, slack, last, mapped;
 	uint64_t mapped_end; /* of the range before */
 };
 

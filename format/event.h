@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "column.h"
+#include "varint.h"
 
 enum ms_event_kind {
 	MS_EV_ALLOC = 0,           /* size, stack, address */
@@ -137,9 +137,7 @@ struct ms_event_decoder {
 	struct ms_event_model m;
 	uint64_t first_number, first_event, first_tick, count; /* of the block, valid after init */
 	uint64_t left;
-	struct ms_event_cursor {
-		const uint8_t *at, *end;
-	} op, thread, stack, size, freed, time, unknown, ext, slack;
+	struct ms_cursor op, thread, stack, size, freed, time, unknown, ext, slack;
 };
 
 /* Starts to decode a block from its columns (of ms_trace_next, or of finish). MS_COL_ADDRESS is not

@@ -4,34 +4,15 @@
 #include "event_model.h"
 #include "varint.h"
 
-static struct ms_event_cursor cursor_of(const struct ms_column *columns, size_t n, uint32_t id)
-{
-	const struct ms_column *c = ms_column_find(columns, n, id);
-	return c ? (struct ms_event_cursor){c->data, c->data + c->size}
-		 : (struct ms_event_cursor){NULL, NULL};
-}
-
-static inline bool get(struct ms_event_cursor *c, uint64_t *v)
-{
-	return ms_varint_get(&c->at, c->end, v);
-}
-
 enum ms_fmt ms_event_decoder_init(struct ms_event_decoder *d, const struct ms_column *columns,
 				  size_t n)
 {
-	struct ms_event_cursor head = cursor_of(columns, n, MS_COL_HEAD);
-	if (!get(&head, &d->first_number) || !get(&head, &d->first_event) ||
-	    !get(&head, &d->first_tick) || !get(&head, &d->count))
+	struct ms_cursor head = ms_cursor_of(columns, n, MS_COL_HEAD);
+	if (!ms_cursor_get(&head, &d->first_number) || !ms_cursor_get(&head, &d->first_event) ||
+	    !ms_cursor_get(&head, &d->first_tick) || !ms_cursor_get(&head, &d->count))
 		return MS_FMT_BAD;
-	d->op = cursor_of(columns, n, MS_COL_OP);
-	d->thread = cursor_of(columns, n, MS_COL_THREAD);
-	d->stack = cursor_of(columns, n, MS_COL_STACK);
-	d->size = cursor_of(columns, n, MS_COL_SIZE);
-	d->freed = cursor_of(columns, n, MS_COL_FREED);
-	d->time = cursor_of(columns, n, MS_COL_TIME);
-	d->unknown = cursor_of(columns, n, MS_COL_UNKNOWN);
-	d->ext = cursor_of(columns, n, MS_COL_EXT);
-	d->slack = cursor_of(columns, n, MS_COL_SLACK);
+#define OPEN(id, member) d->member = ms_cursor_of(columns, n, MS_COL_##id);
+	EACH_COLUMN(OPEN)
 	d->left = d->count;
 	if (d->count != (uint64_t)(d->op.end - d->op.at) || d->first_number >= NUMBER_MAX ||
 	    d->first_event >= NUMBER_MAX)
@@ -40,179 +21,23 @@ enum ms_fmt ms_event_decoder_init(struct ms_event_decoder *d, const struct ms_co
 	return MS_FMT_OK;
 }
 
-static inline bool get_freed(struct ms_event_decoder *d, struct ms_event_thread *t, bool hit,
-			     uint64_t *freed)
-{
-	struct ms_event_model *m = &d->m;
-	uint64_t *first = freed_first(m, t), v, distance = *first;
-	if (!hit) {
-		if (!get(&d->freed, &v))
-			return false;
-		distance = v & FREED_AGO ? v >> 1 : m->number - (t->freed + ms_unzigzag(v >> 1));
-	}
-	if (distance == 0 || distance > m->number)
-		return false;
-	*first = distance;
-	*freed = m->number - distance;
-	note_free(t, *freed);
-	return true;
-}
-
-static inline bool get_stack(struct ms_event_decoder *d, const struct ms_event_thread *t, bool hit,
-			     uint32_t *stack)
-{
-	uint32_t *first = stack_first(&d->m, t), *second = stack_second(&d->m, t);
-	uint64_t v = *first;
-	if (!hit) {
-		if (!get(&d->stack, &v))
-			return false;
-		v = v == STACK_SECOND ? *second : t->stack + ms_unzigzag(v - STACK_PLAIN);
-		if (v > UINT32_MAX)
-			return false;
-	}
-	*stack = (uint32_t)v;
-	*first = *second = *stack;
-	return true;
-}
-
-static inline bool get_size(struct ms_event_decoder *d, const struct ms_event_thread *t, bool hit,
-			    uint32_t stack, uint64_t *size)
-{
-	uint64_t *first = size_first(&d->m, t, stack), *second = size_second(&d->m, stack), v;
-	if (hit) {
-		*size = *first;
-	} else {
-		if (!get(&d->size, &v))
-			return false;
-		if (v == SIZE_HUGE) {
-			if (!get(&d->size, size))
-				return false;
-		} else {
-			*size = v == SIZE_SECOND ? *second : v - SIZE_PLAIN;
-		}
-	}
-	*first = *second = *size;
-	return true;
-}
-
-/* Thread and time, which every kind has. */
-static inline bool get_common(struct ms_event_decoder *d, unsigned op)
-{
-	uint64_t v;
-	if (!(op & OP_SAME_THREAD)) {
-		if (!get(&d->thread, &v) || v > UINT32_MAX)
-			return false;
-		d->m.thread = (uint32_t)v;
-	}
-	if (!(op & OP_SAME_TICK)) {
-		if (!get(&d->time, &v) || __builtin_add_overflow(d->m.time, v, &d->m.time))
-			return false;
-	}
-	return true;
-}
-
-/* { varint kind, varint length, bytes }: four varints of the kinds of this version, and whatever
- * later ones put behind; 0 for all when the column was left out. */
-static bool get_ext(struct ms_event_decoder *d, struct ms_event *ev)
-{
-	uint64_t kind, length, stack;
-	if (!d->ext.at)
-		return true;
-	if (!get(&d->ext, &kind) || !get(&d->ext, &length) ||
-	    length > (uint64_t)(d->ext.end - d->ext.at) || !kind || kind > EXT_MAX)
-		return false;
-	struct ms_event_cursor c = {d->ext.at, d->ext.at + length};
-	d->ext.at += length;
-	if (kind > MS_EXT_BEFORE)
-		return true;
-	if (!get(&c, &stack) || stack > UINT32_MAX || !get(&c, &ev->address) ||
-	    !get(&c, &ev->size) || !get(&c, &ev->freed))
-		return false;
-	ev->ext = (uint8_t)kind;
-	ev->stack = (uint32_t)stack;
-	return true;
-}
-
-static inline bool get_slack(struct ms_event_decoder *d, struct ms_event *ev)
-{
-	uint64_t v;
-	if (__builtin_expect(!d->slack.at, 1))
-		return true;
-	if (!get(&d->slack, &v) || v >= UINT32_MAX)
-		return false;
-	ev->slack = (uint32_t)v + 1;
-	return true;
-}
-
-/* Frees and what else has no size. */
-static bool get_rest(struct ms_event_decoder *d, unsigned op, struct ms_event_thread *t,
-		     struct ms_event *ev)
-{
-	unsigned kind = op & OP_KIND;
-	if (kind == MS_EV_EXT)
-		return get_ext(d, ev);
-	if (op & OP_FREE_STACK && !get_stack(d, t, op & OP_STACK, &ev->stack))
-		return false;
-	if (kind == MS_EV_FREE_UNKNOWN)
-		return !d->unknown.at || get(&d->unknown, &ev->address);
-	return get_freed(d, t, op & OP_FREED, &ev->freed);
-}
-
-enum ms_fmt ms_event_next(struct ms_event_decoder *d, struct ms_event *ev)
-{
-	if (!d->left)
-		return MS_FMT_END;
-	unsigned op = *d->op.at++, kind = op & OP_KIND;
-	d->left--;
-	if (!get_common(d, op))
-		goto bad;
-	struct ms_event_thread *t = thread_of(&d->m, d->m.thread);
-	*ev = (struct ms_event){
-		.time_ticks = d->m.time, .thread = d->m.thread, .kind = (uint8_t)kind};
-	if (!kind_has_size(kind)) {
-		if (!get_rest(d, op, t, ev))
-			goto bad;
-		return MS_FMT_OK;
-	}
-	if (kind == MS_EV_REALLOC && !get_freed(d, t, op & OP_FREED, &ev->freed))
-		goto bad;
-	if (!get_stack(d, t, op & OP_STACK, &ev->stack) ||
-	    !get_size(d, t, op & OP_SIZE, ev->stack, &ev->size))
-		goto bad;
-	note_alloc(t, ev->stack);
-	if (!kind_allocates(kind))
-		return MS_FMT_OK;
-	ev->number = d->m.number++;
-	if (get_slack(d, ev))
-		return MS_FMT_OK;
-bad:
-	d->left = 0;
-	return MS_FMT_BAD;
-}
-
-/* ---- many events ----
- *
- * Allocations and frees are nearly all there is. They are decoded here with what changes from event
- * to event in registers; whatever else comes is left to ms_event_next. Both do the same.
- */
-
-/* What changes with every event. */
-struct usual {
-	struct ms_event_cursor thread, stack, size, freed, time;
+/* What changes with every event: in registers while many are decoded. */
+struct state {
+	struct ms_cursor thread, stack, size, freed, time;
 	struct ms_event_thread t, *home; /* a copy of *home */
 	uint64_t number, ticks;
 	uint32_t thread_index;
 };
 
-static inline struct usual take_state(struct ms_event_decoder *d)
+static inline struct state take_state(struct ms_event_decoder *d)
 {
 	struct ms_event_thread *home = thread_of(&d->m, d->m.thread);
-	return (struct usual){d->thread, d->stack, d->size,     d->freed,  d->time,
+	return (struct state){d->thread, d->stack, d->size,     d->freed,  d->time,
 			      *home,     home,     d->m.number, d->m.time, d->m.thread};
 }
 
 /* Puts it back; `n` events were decoded since it was taken. */
-static inline void put_state(struct ms_event_decoder *d, const struct usual *u, size_t n)
+static inline void put_state(struct ms_event_decoder *d, const struct state *u, size_t n)
 {
 	*u->home = u->t;
 	d->thread = u->thread;
@@ -228,7 +53,7 @@ static inline void put_state(struct ms_event_decoder *d, const struct usual *u, 
 }
 
 /* Reads a varint without giving away where the cursor is. */
-static inline bool take(struct ms_event_cursor *c, uint64_t *v)
+static inline bool take(struct ms_cursor *c, uint64_t *v)
 {
 	if (c->at < c->end && *c->at < 0x80) {
 		*v = *c->at++;
@@ -243,7 +68,9 @@ static inline bool take(struct ms_event_cursor *c, uint64_t *v)
 	return true;
 }
 
-static inline bool usual_common(struct ms_event_model *m, struct usual *u, unsigned op)
+/* Thread and time, which every kind has. */
+static inline bool get_common(struct ms_event_model *m, struct state *u, unsigned op,
+			      struct ms_event *ev)
 {
 	uint64_t v;
 	if (!(op & OP_SAME_THREAD)) {
@@ -254,12 +81,15 @@ static inline bool usual_common(struct ms_event_model *m, struct usual *u, unsig
 		u->home = thread_of(m, u->thread_index);
 		u->t = *u->home;
 	}
-	return op & OP_SAME_TICK ||
-	       (take(&u->time, &v) && !__builtin_add_overflow(u->ticks, v, &u->ticks));
+	if (!(op & OP_SAME_TICK) &&
+	    (!take(&u->time, &v) || __builtin_add_overflow(u->ticks, v, &u->ticks)))
+		return false;
+	*ev = (struct ms_event){
+		.time_ticks = u->ticks, .thread = u->thread_index, .kind = op & OP_KIND};
+	return true;
 }
 
-static inline bool usual_free(struct ms_event_model *m, struct usual *u, bool hit,
-			      struct ms_event *ev)
+static inline bool get_freed(struct ms_event_model *m, struct state *u, bool hit, uint64_t *freed)
 {
 	uint64_t *first = freed_first(m, &u->t), v, distance = *first;
 	if (!hit) {
@@ -270,19 +100,48 @@ static inline bool usual_free(struct ms_event_model *m, struct usual *u, bool hi
 	if (distance == 0 || distance > u->number)
 		return false;
 	*first = distance;
-	note_free(&u->t, u->number - distance);
-	*ev = (struct ms_event){.time_ticks = u->ticks,
-				.freed = u->number - distance,
-				.thread = u->thread_index,
-				.kind = MS_EV_FREE};
+	*freed = u->number - distance;
+	note_free(&u->t, *freed);
 	return true;
 }
 
-static inline bool usual_size(struct ms_event_model *m, struct usual *u, bool hit, uint32_t stack,
-			      uint64_t *size)
+static inline bool get_stack(struct ms_event_model *m, struct state *u, bool hit, uint32_t *stack)
 {
-	uint64_t *first = size_first(m, &u->t, stack), *second = size_second(m, stack), v = *first;
+	uint32_t *first = stack_first(m, &u->t), *second = stack_second(m, &u->t);
+	uint64_t v = *first;
 	if (!hit) {
+		if (!take(&u->stack, &v))
+			return false;
+		v = v == STACK_SECOND ? *second : u->t.stack + ms_unzigzag(v - STACK_PLAIN);
+		if (v > UINT32_MAX)
+			return false;
+	}
+	*first = *second = *stack = (uint32_t)v;
+	return true;
+}
+
+/* Where it was freed, if that was recorded. */
+static inline bool get_free_stack(struct ms_event_model *m, struct state *u, unsigned op,
+				  struct ms_event *ev)
+{
+	return !(op & OP_FREE_STACK) || get_stack(m, u, op & OP_STACK, &ev->stack);
+}
+
+static inline bool get_free(struct ms_event_model *m, struct state *u, unsigned op,
+			    struct ms_event *ev)
+{
+	return get_free_stack(m, u, op, ev) && get_freed(m, u, op & OP_FREED, &ev->freed);
+}
+
+/* Stack and size of an event that has a size. */
+static inline bool get_sized(struct ms_event_model *m, struct state *u, unsigned op,
+			     struct ms_event *ev)
+{
+	if (!get_stack(m, u, op & OP_STACK, &ev->stack))
+		return false;
+	uint64_t *first = size_first(m, &u->t, ev->stack), *second = size_second(m, ev->stack),
+		 v = *first;
+	if (!(op & OP_SIZE)) {
 		if (!take(&u->size, &v))
 			return false;
 		if (v == SIZE_HUGE) {
@@ -292,40 +151,82 @@ static inline bool usual_size(struct ms_event_model *m, struct usual *u, bool hi
 			v = v == SIZE_SECOND ? *second : v - SIZE_PLAIN;
 		}
 	}
-	*first = *second = *size = v;
+	*first = *second = ev->size = v;
+	note_alloc(&u->t, ev->stack);
 	return true;
 }
 
-static inline bool usual_allocation(struct ms_event_model *m, struct usual *u, unsigned op,
-				    struct ms_event *ev)
+/* { varint kind, varint length, bytes }: four varints of the kinds of this version, and whatever
+ * later ones put behind; 0 for all when the column was left out. */
+static bool get_ext(struct ms_event_decoder *d, struct ms_event *ev)
 {
-	uint32_t *first = stack_first(m, &u->t), *second = stack_second(m, &u->t);
-	uint64_t v = *first, size;
-	if (!(op & OP_STACK)) {
-		if (!take(&u->stack, &v))
-			return false;
-		v = v == STACK_SECOND ? *second : u->t.stack + ms_unzigzag(v - STACK_PLAIN);
-		if (v > UINT32_MAX)
-			return false;
-	}
-	uint32_t stack = (uint32_t)v;
-	*first = *second = stack;
-	if (!usual_size(m, u, op & OP_SIZE, stack, &size))
+	uint64_t kind, length, stack;
+	if (!d->ext.at)
+		return true;
+	if (!ms_cursor_get(&d->ext, &kind) || !ms_cursor_get(&d->ext, &length) ||
+	    length > (uint64_t)(d->ext.end - d->ext.at) || !kind || kind > EXT_MAX)
 		return false;
-	note_alloc(&u->t, stack);
-	*ev = (struct ms_event){.time_ticks = u->ticks,
-				.size = size,
-				.number = u->number++,
-				.thread = u->thread_index,
-				.stack = stack,
-				.kind = MS_EV_ALLOC};
+	struct ms_cursor c = {d->ext.at, d->ext.at + length};
+	d->ext.at += length;
+	if (kind > MS_EXT_BEFORE)
+		return true;
+	if (!ms_cursor_get(&c, &stack) || stack > UINT32_MAX || !ms_cursor_get(&c, &ev->address) ||
+	    !ms_cursor_get(&c, &ev->size) || !ms_cursor_get(&c, &ev->freed))
+		return false;
+	ev->ext = (uint8_t)kind;
+	ev->stack = (uint32_t)stack;
 	return true;
 }
 
-/* Decodes up to `max` of the usual events; false: the next one is bad. */
+/* Of an allocation. */
+static inline bool get_number(struct ms_event_decoder *d, struct state *u, struct ms_event *ev)
+{
+	uint64_t v;
+	ev->number = u->number++;
+	if (__builtin_expect(!d->slack.at, 1))
+		return true;
+	if (!ms_cursor_get(&d->slack, &v) || v >= UINT32_MAX)
+		return false;
+	ev->slack = (uint32_t)v + 1;
+	return true;
+}
+
+/* An event of any kind. */
+static bool get_event(struct ms_event_decoder *d, struct state *u, unsigned op, struct ms_event *ev)
+{
+	unsigned kind = op & OP_KIND;
+	if (!get_common(&d->m, u, op, ev))
+		return false;
+	if (kind == MS_EV_EXT)
+		return get_ext(d, ev);
+	if (kind == MS_EV_FREE_UNKNOWN)
+		return get_free_stack(&d->m, u, op, ev) &&
+		       (!d->unknown.at || ms_cursor_get(&d->unknown, &ev->address));
+	if (!kind_has_size(kind))
+		return get_free(&d->m, u, op, ev);
+	if (kind == MS_EV_REALLOC && !get_freed(&d->m, u, op & OP_FREED, &ev->freed))
+		return false;
+	return get_sized(&d->m, u, op, ev) && (!kind_allocates(kind) || get_number(d, u, ev));
+}
+
+enum ms_fmt ms_event_next(struct ms_event_decoder *d, struct ms_event *ev)
+{
+	if (!d->left)
+		return MS_FMT_END;
+	struct state u = take_state(d);
+	bool good = get_event(d, &u, *d->op.at, ev);
+	put_state(d, &u, 1);
+	if (!good)
+		d->left = 0;
+	return good ? MS_FMT_OK : MS_FMT_BAD;
+}
+
+/* Allocations and frees are nearly all there is. They are decoded here with what changes from event
+ * to event in registers; whatever else comes is left to ms_event_next. Both do the same. Up to
+ * `max` of them; false: the next one is bad. */
 static bool next_usual(struct ms_event_decoder *d, struct ms_event *ev, size_t max, size_t *n)
 {
-	struct usual u = take_state(d);
+	struct state u = take_state(d);
 	const uint8_t *op_at = d->op.at;
 	size_t i = 0;
 	bool good = true;
@@ -333,11 +234,12 @@ static bool next_usual(struct ms_event_decoder *d, struct ms_event *ev, size_t m
 		max = (size_t)d->left;
 	for (; i < max; i++) {
 		unsigned op = op_at[i], kind = op & OP_KIND;
-		if (kind > MS_EV_FREE || (kind == MS_EV_FREE && op & OP_FREE_STACK))
+		if (kind > MS_EV_FREE)
 			break;
-		good = usual_common(&d->m, &u, op) &&
-		       (kind == MS_EV_FREE ? usual_free(&d->m, &u, op & OP_FREED, &ev[i])
-					   : usual_allocation(&d->m, &u, op, &ev[i]));
+		good = get_common(&d->m, &u, op, &ev[i]) &&
+		       (kind == MS_EV_FREE
+				? get_free(&d->m, &u, op, &ev[i])
+				: get_sized(&d->m, &u, op, &ev[i]) && get_number(d, &u, &ev[i]));
 		if (__builtin_expect(!good, 0))
 			break;
 	}
@@ -353,7 +255,7 @@ size_t ms_event_next_many(struct ms_event_decoder *d, struct ms_event *ev, size_
 	*rc = MS_FMT_OK;
 	while (n < max) {
 		size_t usual = 0;
-		if (d->left && !d->slack.at && !next_usual(d, ev + n, max - n, &usual)) {
+		if (d->left && !next_usual(d, ev + n, max - n, &usual)) {
 			d->left = 0;
 			*rc = MS_FMT_BAD;
 			return n + usual;

@@ -36,6 +36,14 @@
  */
 #define FREED_AGO 1u
 
+/* The columns behind the head, in the order of the block: MS_COL_, and the member of encoder and
+ * decoder. */
+#define EACH_COLUMN(X)                                                                             \
+	X(OP, op)                                                                                  \
+	X(THREAD, thread)                                                                          \
+	X(STACK, stack)                                                                            \
+	X(SIZE, size) X(FREED, freed) X(TIME, time) X(UNKNOWN, unknown) X(EXT, ext) X(SLACK, slack)
+
 #define EXT_MAX 127u /* kinds of extended events: one byte as a varint */
 
 #define NUMBER_MAX (UINT64_C(1) << 62)

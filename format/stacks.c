@@ -85,21 +85,9 @@ size_t ms_stacks_encoder_finish(struct ms_stacks_encoder *e, struct ms_column *o
 
 /* ---- decoder ---- */
 
-static struct ms_stacks_cursor cursor_of(const struct ms_column *columns, size_t n, uint32_t id)
-{
-	const struct ms_column *c = ms_column_find(columns, n, id);
-	return c ? (struct ms_stacks_cursor){c->data, c->data + c->size}
-		 : (struct ms_stacks_cursor){NULL, NULL};
-}
-
-static bool get(struct ms_stacks_cursor *c, uint64_t *v)
-{
-	return ms_varint_get(&c->at, c->end, v);
-}
-
 /* A run of numbers from `first`: at least 1, with its end in 32 bits, and no longer than the bytes
  * that describe it. */
-static bool good_run(uint64_t first, uint64_t count, const struct ms_stacks_cursor *bytes)
+static bool good_run(uint64_t first, uint64_t count, const struct ms_cursor *bytes)
 {
 	return first >= 1 && first <= UINT32_MAX && count <= UINT32_MAX - first &&
 	       count <= (uint64_t)(bytes->end - bytes->at);
@@ -108,18 +96,18 @@ static bool good_run(uint64_t first, uint64_t count, const struct ms_stacks_curs
 enum ms_fmt ms_stacks_decoder_init(struct ms_stacks_decoder *d, const struct ms_column *columns,
 				   size_t n)
 {
-	struct ms_stacks_cursor head = cursor_of(columns, n, MS_NODE_HEAD);
+	struct ms_cursor head = ms_cursor_of(columns, n, MS_NODE_HEAD);
 	uint64_t first_frame, frames, first_node, nodes;
 	*d = (struct ms_stacks_decoder){
-		.module = cursor_of(columns, n, MS_NODE_FRAME_MODULE),
-		.address = cursor_of(columns, n, MS_NODE_FRAME_ADDR),
-		.flags = cursor_of(columns, n, MS_NODE_FRAME_FLAGS),
-		.parent = cursor_of(columns, n, MS_NODE_PARENT),
-		.frame = cursor_of(columns, n, MS_NODE_FRAME),
+		.module = ms_cursor_of(columns, n, MS_NODE_FRAME_MODULE),
+		.address = ms_cursor_of(columns, n, MS_NODE_FRAME_ADDR),
+		.flags = ms_cursor_of(columns, n, MS_NODE_FRAME_FLAGS),
+		.parent = ms_cursor_of(columns, n, MS_NODE_PARENT),
+		.frame = ms_cursor_of(columns, n, MS_NODE_FRAME),
 	};
-	if (!get(&head, &first_frame) || !get(&head, &frames) || !get(&head, &first_node) ||
-	    !get(&head, &nodes) || !good_run(first_frame, frames, &d->address) ||
-	    !good_run(first_node, nodes, &d->parent))
+	if (!ms_cursor_get(&head, &first_frame) || !ms_cursor_get(&head, &frames) ||
+	    !ms_cursor_get(&head, &first_node) || !ms_cursor_get(&head, &nodes) ||
+	    !good_run(first_frame, frames, &d->address) || !good_run(first_node, nodes, &d->parent))
 		return MS_FMT_BAD;
 	d->first_frame = (uint32_t)first_frame;
 	d->frames = d->frames_left = (uint32_t)frames;
@@ -133,8 +121,8 @@ enum ms_fmt ms_stacks_next_frame(struct ms_stacks_decoder *d, struct ms_frame *f
 	uint64_t module, address, flags;
 	if (!d->frames_left)
 		return MS_FMT_END;
-	if (!get(&d->module, &module) || !get(&d->address, &address) || !get(&d->flags, &flags) ||
-	    module > UINT32_MAX || flags > UINT32_MAX) {
+	if (!ms_cursor_get(&d->module, &module) || !ms_cursor_get(&d->address, &address) ||
+	    !ms_cursor_get(&d->flags, &flags) || module > UINT32_MAX || flags > UINT32_MAX) {
 		d->frames_left = 0;
 		return MS_FMT_BAD;
 	}
@@ -150,7 +138,8 @@ enum ms_fmt ms_stacks_next_node(struct ms_stacks_decoder *d, struct ms_node *n)
 	if (!d->nodes_left)
 		return MS_FMT_END;
 	uint32_t number = d->first_node + (d->nodes - d->nodes_left);
-	if (!get(&d->parent, &up) || !get(&d->frame, &step) || up == 0 || up > number)
+	if (!ms_cursor_get(&d->parent, &up) || !ms_cursor_get(&d->frame, &step) || up == 0 ||
+	    up > number)
 		goto bad;
 	uint64_t frame = d->last_frame + ms_unzigzag(step);
 	if (frame < 1 || frame >= (uint64_t)d->first_frame + d->frames)

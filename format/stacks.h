@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "column.h"
+#include "varint.h"
 
 struct ms_frame {
 	uint64_t address;
@@ -53,9 +53,7 @@ struct ms_stacks_decoder {
 	uint32_t frames_left, nodes_left;
 	uint64_t last_address;
 	uint32_t last_frame;
-	struct ms_stacks_cursor {
-		const uint8_t *at, *end;
-	} module, address, flags, parent, frame;
+	struct ms_cursor module, address, flags, parent, frame;
 };
 
 /* MS_FMT_OK or MS_FMT_BAD. The bytes may be hostile; counts are bounded by the column sizes. */

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "column.h"
+
 #define MS_VARINT_MAX 10
 
 /* Writes `v` at `p`, which has room for MS_VARINT_MAX bytes; returns the end. */
@@ -49,6 +51,23 @@ static inline bool ms_varint_get(const uint8_t **p, const uint8_t *end, uint64_t
 		return true;
 	}
 	return ms_varint_get_long(p, end, v);
+}
+
+/* Bytes still to be read. */
+struct ms_cursor {
+	const uint8_t *at, *end;
+};
+
+/* Those of a column, none where there is no such column. */
+static inline struct ms_cursor ms_cursor_of(const struct ms_column *v, size_t n, uint32_t id)
+{
+	const struct ms_column *c = ms_column_find(v, n, id);
+	return c ? (struct ms_cursor){c->data, c->data + c->size} : (struct ms_cursor){NULL, NULL};
+}
+
+static inline bool ms_cursor_get(struct ms_cursor *c, uint64_t *v)
+{
+	return ms_varint_get(&c->at, c->end, v);
 }
 
 /* Zigzag: small numbers of either sign become small unsigned ones. The argument is a difference

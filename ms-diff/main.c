@@ -14,7 +14,6 @@
  *   regions.c     the same for snapshots of regions
  * Reading any kind of input and writing the image is libcommon/snapshot/snapshot.h.
  */
-#include <stdarg.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -36,19 +35,6 @@ static int fail(const struct ms_err *err)
 	return 2;
 }
 
-__attribute__((format(printf, 2, 3))) static void remark(const struct options *o, const char *fmt,
-							 ...)
-{
-	if (o->cli.quiet)
-		return;
-	va_list ap;
-	va_start(ap, fmt);
-	fputs("ms-diff: ", stderr);
-	vfprintf(stderr, fmt, ap);
-	fputc('\n', stderr);
-	va_end(ap);
-}
-
 static size_t count_weak(const struct matching *m)
 {
 	size_t n = 0;
@@ -63,38 +49,45 @@ static void say_inputs(const struct options *o, const struct opened *runs, struc
 		       const struct changes *c)
 {
 	if (runs->missing)
-		remark(o, "there is no '%s': everything is new", runs->shown[OLD]->name);
+		ms_cli_remark(&o->cli, "there is no '%s': everything is new",
+			      runs->shown[OLD]->name);
 	else if (runs->left_out)
-		remark(o, "there is no '%s': compared with the old runs that are there",
-		       runs->left_out);
+		ms_cli_remark(&o->cli,
+			      "there is no '%s': compared with the old runs that are there",
+			      runs->left_out);
 	if (!runs->same_program)
-		remark(o, "warning: '%s' and '%s' are of different programs: '%s' and '%s'",
-		       runs->shown[OLD]->name, runs->shown[NEW]->name,
-		       runs->shown[OLD]->processes.v[0].exe, runs->shown[NEW]->processes.v[0].exe);
+		ms_cli_remark(
+			&o->cli, "warning: '%s' and '%s' are of different programs: '%s' and '%s'",
+			runs->shown[OLD]->name, runs->shown[NEW]->name,
+			runs->shown[OLD]->processes.v[0].exe, runs->shown[NEW]->processes.v[0].exe);
 	size_t unmatched = changes_unmatched(c);
 	for (int side = OLD; side <= NEW; side++) {
 		const char *modules = nameless_modules(m, (enum side)side);
 		if (modules && unmatched)
-			remark(o,
-			       "warning: '%s' has no symbols of %s, the other side does: of %zu "
-			       "sites nobody can tell whether they changed",
-			       runs->shown[side]->name, modules, unmatched);
+			ms_cli_remark(
+				&o->cli,
+				"warning: '%s' has no symbols of %s, the other side does: of %zu "
+				"sites nobody can tell whether they changed",
+				runs->shown[side]->name, modules, unmatched);
 		else if (modules)
-			remark(o,
-			       "'%s' has no symbols of %s, the other side does; its sites were "
-			       "matched all the same",
-			       runs->shown[side]->name, modules);
+			ms_cli_remark(
+				&o->cli,
+				"'%s' has no symbols of %s, the other side does; its sites were "
+				"matched all the same",
+				runs->shown[side]->name, modules);
 	}
 	size_t weak = count_weak(m);
 	if (weak)
-		remark(o,
-		       "warning: %zu sites have frames without names, which are matched by their "
-		       "place in the stack only",
-		       weak);
+		ms_cli_remark(
+			&o->cli,
+			"warning: %zu sites have frames without names, which are matched by their "
+			"place in the stack only",
+			weak);
 	if (runs->seconds > SLOW_SECONDS)
-		remark(o,
-		       "reading a trace took %.0f s: 'ms-snap -o FILE.db TRACE' once spares that",
-		       runs->seconds);
+		ms_cli_remark(
+			&o->cli,
+			"reading a trace took %.0f s: 'ms-snap -o FILE.db TRACE' once spares that",
+			runs->seconds);
 }
 
 /* 2 when an input is incomplete and that is not allowed. */
@@ -106,10 +99,10 @@ static int say_incomplete(const struct options *o, const struct spots *s)
 			const struct run *r = s->runs[side].v[i];
 			if (r->complete || r->borrowed)
 				continue;
-			remark(o,
-			       "'%s' is incomplete: the result holds what could be read "
-			       "(--allow-partial makes that status 0)",
-			       r->name);
+			ms_cli_remark(&o->cli,
+				      "'%s' is incomplete: the result holds what could be read "
+				      "(--allow-partial makes that status 0)",
+				      r->name);
 			status = 2;
 		}
 	return status;
@@ -164,8 +157,8 @@ int main(int argc, char **argv)
 	struct spots s = {0};
 	ms_cli_signals();
 	int rc = options_parse(&o, argc, argv, &err);
-	if (rc == 0 && (o.cli.help || o.cli.version))
-		rc = ms_cli_print(o.cli.help ? options_help : "ms-diff " MS_VERSION "\n", &err);
+	if (rc == 0 && o.cli.asked)
+		rc = ms_cli_answer(&o.cli, &err);
 	else if (rc == 0 && !o.output && isatty(STDOUT_FILENO))
 		/* A terminal is refused before the long part starts. */
 		rc = ms_snapshot_write(NULL, NULL, &err);

@@ -13,7 +13,6 @@
 #include "nameless.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 const char *const matched_names[MATCHED_COUNT] = {NULL,     "exact",   "lines", "chain",  "module",
 						  "frames", "renamed", "moved", "figures"};

@@ -4,6 +4,7 @@
 #ifndef DIFF_MATCH_H
 #define DIFF_MATCH_H
 
+#include "libcommon/base/arena.h"
 #include "spots.h"
 
 /* How the two sides of a row were found to be the same code, surest first. */
@@ -37,14 +38,8 @@ struct name_count {
 struct matching {
 	struct spots *s;
 	struct ms_arena arena;
-	struct {
-		struct name_count *v; /* by number in names */
-		size_t n, cap;
-	} names;
-	struct {
-		struct row *v;
-		size_t n, cap;
-	} rows;
+	MS_ARRAY(struct name_count) names; /* by number in names */
+	MS_ARRAY(struct row) rows;
 };
 
 /* Gives every spot a row. The first rows are those with both sides. */

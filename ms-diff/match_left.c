@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libcommon/base/arena.h"
+
 enum {
 	MOST_PAIRS = 4000000, /* beyond which only spots with equal figures are compared */
 	MOST_NAMES = 3,       /* of one stack, that may have changed at once */
@@ -242,10 +244,7 @@ struct rename {
 
 struct renames {
 	const struct spots *s;
-	struct {
-		struct rename *v;
-		size_t n, cap;
-	} all;
+	MS_ARRAY(struct rename) all;
 	uint32_t *to; /* by name: what it is called now */
 	struct intern keys;
 };

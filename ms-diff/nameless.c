@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libcommon/base/arena.h"
+
 /* ---- which modules ---- */
 
 static void count_frames(struct matching *m, const struct run *r)
@@ -83,10 +85,7 @@ const char *nameless_modules(struct matching *m, enum side side)
 /* ---- keys of whole stacks ---- */
 
 struct key {
-	struct {
-		uint64_t *v;
-		size_t n, cap;
-	} words;
+	MS_ARRAY(uint64_t) words;
 	bool nameless; /* some frame is in such a module... */
 	bool exact;    /* ...and all of these have the same build on both sides */
 };
@@ -149,10 +148,7 @@ static void join_spots(struct matching *m, uint32_t *set)
 {
 	struct intern keys = {0};
 	struct key k = {0};
-	struct {
-		uint32_t *v;
-		size_t n, cap;
-	} first = {0};
+	MS_ARRAY(uint32_t) first = {0};
 	for (int side = OLD; side <= NEW; side++)
 		for (size_t i = 0; i < m->s->runs[side].n; i++) {
 			const struct run *r = m->s->runs[side].v[i];
@@ -200,9 +196,7 @@ static void match_addresses(struct matching *m)
 				  "the same build, by addresses: one side has no symbols", spots,
 				  k - i);
 	}
-	free(spots);
-	free(v);
-	free(set);
+	MS_FREE(spots, v, set);
 }
 
 /* ---- other builds: by shape and figures ---- */
@@ -265,9 +259,7 @@ static void match_shapes(struct matching *m)
 				  spots, k - i);
 	}
 	intern_free(&h.keys);
-	free(h.of);
-	free(spots);
-	free(v);
+	MS_FREE(h.of, spots, v);
 }
 
 /* ---- */

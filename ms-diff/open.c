@@ -7,7 +7,6 @@
 #include "open.h"
 
 #include "libcommon/base/err.h"
-#include "libcommon/base/point.h"
 
 #include <errno.h>
 #include <string.h>
@@ -175,8 +174,7 @@ static struct run *middle(const struct spots *s, enum side side)
 static const char *program_of(const struct run *r)
 {
 	const char *exe = r->processes.n ? r->processes.v[0].exe : NULL;
-	const char *slash = exe ? strrchr(exe, '/') : NULL;
-	return slash ? slash + 1 : exe;
+	return exe ? basename(exe) : NULL;
 }
 
 static bool same_program(const struct run *a, const struct run *b)

@@ -6,87 +6,49 @@
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
 #include "libcommon/base/point.h"
-#include "libcommon/base/units.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-const char options_help[] =
-	"usage: ms-diff [options] OLD NEW          two runs, or two points FILE@POINT\n"
-	"       ms-diff [options] FILE             its first point against its last\n"
-	"       ms-diff [options] --old FILE... --new FILE...\n"
-	"\n"
-	"Compares what two builds or two moments of a program allocate, call stack by call stack,\n"
-	"and writes a snapshot of NEW with the differences in it. Inputs are traces, folders of\n"
-	"traces or snapshots; '-' is standard input.\n"
-	"\n"
-	"      --old FILE            one of several runs of the old build; may be repeated\n"
-	"      --new FILE            one of several runs of the new build; may be repeated\n"
-	"      --allow-missing-old   no file OLD: everything is new, and status 0\n"
-	"      --per allocations     compare what happened per allocation, or\n"
-	"      --per mark:NAME       per mark of that name, where runs did not do the same work\n"
-	"      --min-change SIZE     less than this is never significant (default 4k)\n"
-	"      --exit-code           status 1 when live or peak bytes grew by more than noise\n"
-	"  -o, --output FILE         write to FILE instead of standard output\n"
-	"      --allow-partial       status 0 although an input is incomplete\n"
-	"      --max-image SIZE      largest snapshot read from a pipe (default 4G)\n"
-	"  -q, --quiet               no remarks on standard error\n"
-	"  -h, --help                this text\n"
-	"  -V, --version             version\n";
+static int take_per(const struct ms_cli_arg *arg, struct ms_err *err)
+{
+	const char *s = arg->text;
+	if (strcmp(s, "allocations") != 0 && (strncmp(s, "mark:", 5) != 0 || !s[5]))
+		return ms_err_set(err, "bad --per '%s': expected allocations or mark:NAME", s);
+	return ms_cli_text(arg, err);
+}
 
-enum { OPT_OLD = 0x100, OPT_NEW, OPT_MISSING, OPT_PER, OPT_MIN_CHANGE, OPT_EXIT_CODE };
-
-static const struct option longs[] = {
-	{"old", required_argument, NULL, OPT_OLD},
-	{"new", required_argument, NULL, OPT_NEW},
-	{"allow-missing-old", no_argument, NULL, OPT_MISSING},
-	{"per", required_argument, NULL, OPT_PER},
-	{"min-change", required_argument, NULL, OPT_MIN_CHANGE},
-	{"exit-code", no_argument, NULL, OPT_EXIT_CODE},
-	{"output", required_argument, NULL, 'o'},
-	MS_CLI_LONGS,
-	{NULL, 0, NULL, 0},
+static const struct ms_cli_option rows[] = {
+	{.help = "What is compared"},
+	{"old", 0, "FILE", ms_cli_add, MS_AT(inputs[OLD]), 1,
+	 "one of several runs of the old build; may be repeated"},
+	{"new", 0, "FILE", ms_cli_add, MS_AT(inputs[NEW]), 2,
+	 "one of several runs of the new build; may be repeated"},
+	{"allow-missing-old", 0, NULL, ms_cli_flag, MS_AT(allow_missing_old), 7,
+	 "no file OLD: everything is new, and status 0"},
+	{"per", 0, "allocations|mark:NAME", take_per, MS_AT(per), 3,
+	 "compare what happened per allocation, or per mark of that name, where runs did not do "
+	 "the same work"},
+	{"min-change", 0, "SIZE", ms_cli_size, MS_AT(min_change), 4,
+	 "less than this is never significant (default 4k)"},
+	{.help = "What is written"},
+	{"output", 'o', "FILE", ms_cli_output, MS_AT(output), 6,
+	 "write to FILE instead of standard output"},
+	{"exit-code", 0, NULL, ms_cli_flag, MS_AT(exit_code), 5,
+	 "status 1 when live or peak bytes grew by more than noise"},
+	{.help = "General"},
+	{0},
 };
 
-static int take_per(struct options *o, const char *arg, struct ms_err *err)
-{
-	if (strcmp(arg, "allocations") != 0 && (strncmp(arg, "mark:", 5) != 0 || !arg[5]))
-		return ms_err_set(err, "bad --per '%s': expected allocations or mark:NAME", arg);
-	o->per = arg;
-	return 0;
-}
-
-static int take(void *options, int c, char **argv, struct ms_err *err)
-{
-	struct options *o = options;
-	uint64_t size;
-	switch (c) {
-	case OPT_OLD:
-	case OPT_NEW:
-		*MS_PUSH(&o->inputs[c == OPT_NEW]) = optarg;
-		return optarg[0] ? 0
-				 : ms_err_set(err, "option '--%s': empty file name",
-					      ms_cli_name(longs, c));
-	case OPT_MISSING:
-		o->allow_missing_old = true;
-		return 0;
-	case OPT_PER:
-		return take_per(o, optarg, err);
-	case OPT_MIN_CHANGE:
-		if (ms_parse_size(optarg, &size, err) != 0)
-			return -1;
-		o->min_change = size > INT64_MAX ? INT64_MAX : (int64_t)size;
-		return 0;
-	case OPT_EXIT_CODE:
-		o->exit_code = true;
-		return 0;
-	case 'o':
-		o->output = strcmp(optarg, "-") == 0 ? NULL : optarg;
-		return optarg[0] ? 0 : ms_err_set(err, "option '-o': empty file name");
-	default:
-		return ms_cli_bad_option("ms-diff", c, argv, longs, err);
-	}
-}
+static const struct ms_cli_tool tool = {
+	"ms-diff",
+	"ms-diff [options] OLD NEW          two runs, or two points FILE@POINT\n"
+	"       ms-diff [options] FILE             its first point against its last\n"
+	"       ms-diff [options] --old FILE... --new FILE...\n",
+	"Compares what two builds or two moments of a program allocate, call stack by call stack, "
+	"and writes a snapshot of NEW with the differences in it. Inputs are traces, folders of "
+	"traces or snapshots; '-' is standard input.",
+	rows, .reads = true};
 
 /* Operands are the old and the new run, or what of these the options do not name. */
 static int take_operands(struct options *o, char **v, int n, struct ms_err *err)
@@ -133,11 +95,12 @@ static int check(const struct options *o, struct ms_err *err)
 
 int options_parse(struct options *o, int argc, char **argv, struct ms_err *err)
 {
-	o->cli = (struct ms_cli)MS_CLI_START;
 	o->min_change = 4096;
-	if (ms_cli_read(&o->cli, argc, argv, ":o:" MS_CLI_SHORTS, longs, take, o, err) != 0)
+	if (ms_cli_read(&tool, o, &o->cli, argc, argv, err) != 0)
 		return -1;
-	if (o->cli.help || o->cli.version)
+	if (o->min_change < 0) /* as typed, above INT64_MAX */
+		o->min_change = INT64_MAX;
+	if (o->cli.asked)
 		return 0;
 	if (take_operands(o, argv + optind, argc - optind, err) != 0)
 		return -1;

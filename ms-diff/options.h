@@ -9,10 +9,8 @@
 #include "libcommon/base/cli.h"
 
 struct options {
-	struct {
-		const char **v; /* as typed */
-		size_t n, cap;
-	} inputs[2];        /* by side; one input alone is in both, with `points` set */
+	struct ms_cli_list
+		inputs[2];  /* as typed, by side; one input alone is in both, with `points` set */
 	bool points;        /* of one input: its first point against its last */
 	const char *per;    /* "allocations" or "mark:NAME", or NULL */
 	int64_t min_change; /* bytes */
@@ -25,8 +23,5 @@ struct options {
  * with `err` set. options_free also after a failure. */
 int options_parse(struct options *o, int argc, char **argv, struct ms_err *err);
 void options_free(struct options *o);
-
-/* The text of -h. */
-extern const char options_help[];
 
 #endif

@@ -6,6 +6,7 @@
  */
 #include "run.h"
 
+#include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
 
 #include <stdlib.h>
@@ -493,11 +494,7 @@ void run_scale(struct run *r, int64_t operations)
 
 void run_free(struct run *r)
 {
-	free(r->modules.v);
-	free(r->frames.v);
-	free(r->nodes.v);
-	free(r->processes.v);
-	free(r->sites.v);
+	MS_FREE(r->modules.v, r->frames.v, r->nodes.v, r->processes.v, r->sites.v);
 	ms_arena_free(&r->arena);
 	if (!r->borrowed)
 		sqlite3_close(r->db);

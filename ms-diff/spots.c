@@ -5,9 +5,10 @@
 
 #include "names.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "libcommon/base/arena.h"
 
 #define NO_NAME "?"
 
@@ -130,10 +131,7 @@ static void name_frames(struct spots *s, struct run *r)
 /* ---- stacks ---- */
 
 struct chain {
-	struct {
-		struct link *v;
-		size_t n, cap;
-	} links;
+	MS_ARRAY(struct link) links;
 	struct {
 		uint64_t *v;
 		size_t n, cap;
@@ -264,10 +262,7 @@ void spots_make(struct spots *s)
 		}
 	fill_unseen(s);
 	intern_free(&index);
-	free(c.links.v);
-	free(c.lines.v);
-	free(c.whole.v);
-	free(c.inner.v);
+	MS_FREE(c.links.v, c.lines.v, c.whole.v, c.inner.v);
 }
 
 void spots_free(struct spots *s)

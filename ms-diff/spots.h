@@ -9,6 +9,7 @@
 #ifndef DIFF_SPOTS_H
 #define DIFF_SPOTS_H
 
+#include "libcommon/base/arena.h"
 #include "intern.h"
 #include "run.h"
 
@@ -34,18 +35,12 @@ struct spot {
 struct spots {
 	struct ms_arena arena;
 	struct intern names, chains, wholes, lines;
-	struct {
-		struct spot *v;
-		size_t n, cap;
-	} all;
+	MS_ARRAY(struct spot) all;
 	struct {
 		struct run **v;
 		size_t n, cap;
-	} runs[2]; /* by side */
-	struct {
-		uint8_t *v; /* by number in names: sides that have a function of that name */
-		size_t n, cap;
-	} sides;
+	} runs[2];               /* by side */
+	MS_ARRAY(uint8_t) sides; /* by number in names: sides that have a function of that name */
 };
 
 /* Puts each site of the runs, which `s` holds and must go on living, into its spot. */

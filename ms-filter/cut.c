@@ -63,10 +63,7 @@ struct cut {
 
 	/* what is live: all of it before the span, in the span what is kept, if that is not all */
 	struct live live;
-	struct {
-		uint64_t *v;
-		size_t n, cap;
-	} last; /* number of each thread's latest allocation */
+	MS_ARRAY(uint64_t) last; /* number of each thread's latest allocation */
 	struct ms_ranges ranges;
 	bool restoring; /* parts of a checkpoint that replaces all this follow */
 };
@@ -298,7 +295,7 @@ static const char *cut_text(struct cut *c)
 {
 	const struct ms_fields *i = &c->facts->info;
 	struct ms_arena *a = c->o->arena;
-	const char *slash = strrchr(c->o->input, '/'), *name = slash ? slash + 1 : c->o->input;
+	const char *name = basename(c->o->input);
 	const char *options = "";
 	if (ms_has(i, MS_INFO_CUT) && i->text[MS_INFO_CUT])
 		name = ms_arena_printf(a, "%s, then", i->text[MS_INFO_CUT]);

@@ -29,7 +29,7 @@ static int check(const struct options *o, struct ms_err *err)
 				err,
 				"option '--%s' is on all of a site's blocks: '--trace-out' "
 				"takes function, file, module, thread, process and size",
-				options_name(&o->conditions.v[i]));
+				o->conditions.v[i].name);
 	return 0;
 }
 
@@ -38,14 +38,13 @@ static int check(const struct options *o, struct ms_err *err)
 static int check_process(const struct options *o, const struct ms_recording *t, struct ms_err *err)
 {
 	const char *exe = ms_has(&t->info, MS_INFO_EXE) ? t->info.text[MS_INFO_EXE] : NULL;
-	const char *slash = exe ? strrchr(exe, '/') : NULL;
 	int64_t pid = (int64_t)t->info.number[MS_INFO_PID];
 	bool kept = !(o->keep & KEEP(PROCESS)), dropped = false;
 	for (size_t i = 0; i < o->conditions.n; i++) {
 		const struct condition *c = &o->conditions.v[i];
 		if (c->subject != PROCESS)
 			continue;
-		const char *name = slash && !strchr(c->text, '/') ? slash + 1 : exe;
+		const char *name = exe && !strchr(c->text, '/') ? basename(exe) : exe;
 		bool is = match_names(c->text, name, pid);
 		kept |= is && !c->drop;
 		dropped |= is && c->drop;
@@ -193,8 +192,5 @@ bool keep_block(const struct keep *k, uint64_t size, uint32_t stack, uint32_t th
 
 void keep_free(struct keep *k)
 {
-	free(k->named.v);
-	free(k->frames.v);
-	free(k->nodes.v);
-	free(k->threads.v);
+	MS_FREE(k->named.v, k->frames.v, k->nodes.v, k->threads.v);
 }

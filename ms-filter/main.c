@@ -14,7 +14,6 @@
  *   cut_write.c     writes the checkpoint and the events
  * Reading any kind of input and writing the image is libcommon/snapshot/snapshot.h.
  */
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -39,19 +38,6 @@ static int fail(const struct ms_err *err)
 	return 2;
 }
 
-__attribute__((format(printf, 2, 3))) static void remark(const struct options *o, const char *fmt,
-							 ...)
-{
-	if (o->cli.quiet)
-		return;
-	va_list ap;
-	va_start(ap, fmt);
-	fputs("ms-filter: ", stderr);
-	vfprintf(stderr, fmt, ap);
-	fputc('\n', stderr);
-	va_end(ap);
-}
-
 /* Conditions that ask for what is not recorded hide without having been met or not. */
 static void say_unknown(const struct options *o, const struct matches *m)
 {
@@ -59,14 +45,15 @@ static void say_unknown(const struct options *o, const struct matches *m)
 		const struct condition *c = &o->conditions.v[i];
 		size_t n = m->unknown[c->subject];
 		if (!c->drop && n > 0)
-			remark(o, "of %zu site%s it is not known whether '--%s %s' holds", n,
-			       n == 1 ? "" : "s", options_name(c), c->text);
+			ms_cli_remark(&o->cli,
+				      "of %zu site%s it is not known whether '--%s %s' holds", n,
+				      n == 1 ? "" : "s", c->name, c->text);
 	}
 }
 
 static void say_line(const void *arg, const char *line)
 {
-	remark(arg, "%s", line);
+	ms_cli_remark(arg, "%s", line);
 }
 
 /* Is it of recorded allocations? What /proc says of a process has no sites. */
@@ -94,11 +81,12 @@ static int filter(sqlite3 *db, const struct options *o, const char *point, struc
 		if (rc == 0)
 			rc = hide(db, &m, o->filter, err);
 		if (rc == 0 && m.sites.n > 0 && m.hidden == m.sites.n)
-			remark(o, "warning: all %zu sites are hidden by '%s'", m.hidden, o->filter);
+			ms_cli_remark(&o->cli, "warning: all %zu sites are hidden by '%s'",
+				      m.hidden, o->filter);
 		if (rc == 0)
 			say_unknown(o, &m);
 		if (rc == 0 && m.rules.n > 0)
-			suppressions_say(db, say_line, o);
+			suppressions_say(db, say_line, &o->cli);
 	}
 	matches_free(&m);
 	return rc;
@@ -123,14 +111,15 @@ static int work(const struct options *o, struct ms_err *err)
 	if (rc == 0)
 		rc = ms_snapshot_write(db, o->output, err);
 	if (rc == 0 && res.traces > 0 && res.seconds > SLOW_SECONDS)
-		remark(o,
-		       "reading the trace took %.0f s: 'ms-snap -o FILE.db TRACE' once spares that",
-		       res.seconds);
+		ms_cli_remark(&o->cli,
+			      "reading the trace took %.0f s: 'ms-snap -o FILE.db TRACE' once "
+			      "spares that",
+			      res.seconds);
 	if (rc == 0 && incomplete && !o->cli.allow_partial) {
-		remark(o,
-		       "'%s' is incomplete: the result holds what could be read "
-		       "(--allow-partial makes that status 0)",
-		       strcmp(o->input, "-") == 0 ? "standard input" : o->input);
+		ms_cli_remark(&o->cli,
+			      "'%s' is incomplete: the result holds what could be read "
+			      "(--allow-partial makes that status 0)",
+			      strcmp(o->input, "-") == 0 ? "standard input" : o->input);
 		rc = 2;
 	}
 	sqlite3_close(db);
@@ -145,8 +134,9 @@ static int cut(const struct options *o, struct ms_err *err)
 		return -1;
 	if (!incomplete || o->cli.allow_partial)
 		return 0;
-	remark(o, "'%s' is incomplete, and so is '%s' (--allow-partial makes that status 0)",
-	       o->input, o->trace_out);
+	ms_cli_remark(&o->cli,
+		      "'%s' is incomplete, and so is '%s' (--allow-partial makes that status 0)",
+		      o->input, o->trace_out);
 	return 2;
 }
 
@@ -159,8 +149,8 @@ int main(int argc, char **argv)
 	int rc = options_parse(&o, argc, argv, &arena, &err);
 	if (rc == 0 && o.where_help)
 		rc = ms_cli_print(columns_help(&arena), &err);
-	else if (rc == 0 && (o.cli.help || o.cli.version))
-		rc = ms_cli_print(o.cli.help ? options_help : "ms-filter " MS_VERSION "\n", &err);
+	else if (rc == 0 && o.cli.asked)
+		rc = ms_cli_answer(&o.cli, &err);
 	else if (rc == 0)
 		rc = o.trace_out ? cut(&o, &err) : work(&o, &err);
 	if (rc < 0)

@@ -63,14 +63,6 @@ const struct frame *match_frame_of(const struct matches *m, int64_t id)
 	return by_id(m->frames.v, m->frames.n, sizeof *m->frames.v, id);
 }
 
-bool match_next_row(sqlite3 *db, sqlite3_stmt *q, struct ms_err *err)
-{
-	int rc = sqlite3_step(q);
-	if (rc != SQLITE_ROW && rc != SQLITE_DONE)
-		ms_err_set(err, "snapshot database: %s", sqlite3_errmsg(db));
-	return rc == SQLITE_ROW;
-}
-
 static const char *text(sqlite3_stmt *q, int column)
 {
 	return (const char *)sqlite3_column_text(q, column);
@@ -123,7 +115,7 @@ static int read_frames(struct matches *m, sqlite3 *db, const struct options *o, 
 		" f.process "
 		"FROM frame f LEFT JOIN module m ON m.id = f.module ORDER BY f.id",
 		err);
-	while (q && match_next_row(db, q, err)) {
+	while (q && ms_sql_next(db, q, err)) {
 		/* Of what is not known, or stands for frames that are missing, the user's code may
 		 * be part. */
 		bool missing = sqlite3_column_type(q, 5) != SQLITE_NULL;
@@ -148,7 +140,7 @@ static int read_stacks(struct matches *m, sqlite3 *db, struct ms_err *err)
 {
 	sqlite3_stmt *q =
 		ms_sql_prepare(db, "SELECT id, parent, frame FROM stack ORDER BY id", err);
-	while (q && match_next_row(db, q, err)) {
+	while (q && ms_sql_next(db, q, err)) {
 		struct stack k = {.id = sqlite3_column_int64(q, 0),
 				  .parent = sqlite3_column_int64(q, 1),
 				  .frame = sqlite3_column_int64(q, 2)};
@@ -193,8 +185,8 @@ static uint64_t match_site(const struct options *o, sqlite3_stmt *q, const struc
 			found |= match_bit(c);
 		if (c->subject != PROCESS)
 			continue;
-		const char *exe = text(q, 6), *slash = exe ? strrchr(exe, '/') : NULL;
-		const char *name = slash && !strchr(c->text, '/') ? slash + 1 : exe;
+		const char *exe = text(q, 6);
+		const char *name = exe && !strchr(c->text, '/') ? basename(exe) : exe;
 		if (match_names(c->text, name, sqlite3_column_int64(q, 5)))
 			found |= match_bit(c);
 	}
@@ -209,7 +201,7 @@ static int read_sites(struct matches *m, sqlite3 *db, const struct options *o, s
 		" s.process, s.verdict, s.one_time "
 		"FROM site s LEFT JOIN process p ON p.id = s.process ORDER BY s.id",
 		err);
-	while (q && match_next_row(db, q, err)) {
+	while (q && ms_sql_next(db, q, err)) {
 		struct site s = {.id = sqlite3_column_int64(q, 0),
 				 .stack = sqlite3_column_int64(q, 1),
 				 .process = sqlite3_column_int64(q, 7),
@@ -240,7 +232,7 @@ static int read_figures(struct matches *m, sqlite3 *db, const struct options *o,
 					 "c.oldest_ns "
 					 "FROM site_stat c JOIN snapshot t ON t.id = c.snapshot",
 					 err);
-	while (q && match_next_row(db, q, err)) {
+	while (q && ms_sql_next(db, q, err)) {
 		struct site *s = match_site_of(m, sqlite3_column_int64(q, 0));
 		const char *label = text(q, 3);
 		if (s && label && looks_at(MIN_AGE, label, point) &&
@@ -278,7 +270,7 @@ static int read_threads(struct matches *m, sqlite3 *db, const struct options *o,
 		db,
 		"SELECT x.site, t.tid, t.name FROM site_thread x JOIN thread t ON t.id = x.thread",
 		err);
-	while (q && match_next_row(db, q, err)) {
+	while (q && ms_sql_next(db, q, err)) {
 		struct site *s = match_site_of(m, sqlite3_column_int64(q, 0));
 		for (size_t i = 0; s && i < o->conditions.n; i++) {
 			const struct condition *c = &o->conditions.v[i];
@@ -330,7 +322,7 @@ static int need_frees(struct matches *m, sqlite3 *db, struct ms_err *err)
 {
 	sqlite3_stmt *q = ms_sql_prepare(
 		db, "SELECT site, stack FROM free_site WHERE stack IS NOT NULL", err);
-	while (q && match_next_row(db, q, err)) {
+	while (q && ms_sql_next(db, q, err)) {
 		const struct site *s = match_site_of(m, sqlite3_column_int64(q, 0));
 		if (s && !s->hidden)
 			need(m, sqlite3_column_int64(q, 1));
@@ -369,8 +361,5 @@ int matches_find(struct matches *m, sqlite3 *db, const struct options *o, const 
 
 void matches_free(struct matches *m)
 {
-	free(m->sites.v);
-	free(m->stacks.v);
-	free(m->frames.v);
-	free(m->rules.v);
+	MS_FREE(m->sites.v, m->stacks.v, m->frames.v, m->rules.v);
 }

@@ -8,11 +8,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "libcommon/base/arena.h"
 #include "options.h"
 
 struct ms_err;
 struct sqlite3;
-struct sqlite3_stmt;
 
 struct frame {
 	int64_t id, process;
@@ -48,22 +48,10 @@ struct rule {
 
 /* Frames, stacks and sites are in ascending order of id. */
 struct matches {
-	struct {
-		struct site *v;
-		size_t n, cap;
-	} sites;
-	struct {
-		struct stack *v;
-		size_t n, cap;
-	} stacks;
-	struct {
-		struct frame *v;
-		size_t n, cap;
-	} frames;
-	struct {
-		struct rule *v;
-		size_t n, cap;
-	} rules;
+	MS_ARRAY(struct site) sites;
+	MS_ARRAY(struct stack) stacks;
+	MS_ARRAY(struct frame) frames;
+	MS_ARRAY(struct rule) rules;
 	bool named;               /* somebody asks for names: they are kept */
 	size_t hidden;            /* number of sites with `hidden` set */
 	size_t unknown[SUBJECTS]; /* sites of which a condition's figure is not known */
@@ -87,8 +75,6 @@ uint64_t match_bit(const struct condition *c);
 struct site *match_site_of(struct matches *m, int64_t id);
 struct stack *match_stack_of(struct matches *m, int64_t id);
 const struct frame *match_frame_of(const struct matches *m, int64_t id);
-/* Takes one more row. false at the end, or with `err` set when something is wrong. */
-bool match_next_row(struct sqlite3 *db, struct sqlite3_stmt *q, struct ms_err *err);
 /* Is that the name, by a pattern with wildcards, or the number itself? */
 bool match_names(const char *pattern, const char *name, int64_t number);
 

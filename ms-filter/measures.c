@@ -9,7 +9,6 @@
 #include "spans.h"
 #include "where.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "libcommon/base/arena.h"
@@ -136,7 +135,7 @@ static int read_columns(struct matches *m, sqlite3 *db, const struct options *o,
 	struct value *v = ms_arena_alloc(o->arena, column_count * sizeof *v);
 	const struct places at = find_places();
 	sqlite3_stmt *q = columns_query(db, o->arena, point, err);
-	while (q && match_next_row(db, q, err)) {
+	while (q && ms_sql_next(db, q, err)) {
 		struct site *s = match_site_of(m, sqlite3_column_int64(q, 0));
 		struct walk walk = {m, s ? s->stack : 0};
 		struct where_row row = {v, frame_at, &walk};
@@ -193,7 +192,7 @@ static int read_sizes(struct matches *m, sqlite3 *db, const struct options *o, s
 			       " min(z.high, coalesce(s.max_size, z.high)) FROM site_size z"
 			       " JOIN site s ON s.id = z.site WHERE z.allocations > 0",
 			       err);
-	while (q && match_next_row(db, q, err)) {
+	while (q && ms_sql_next(db, q, err)) {
 		struct site *s = match_site_of(m, sqlite3_column_int64(q, 0));
 		uint64_t low = (uint64_t)sqlite3_column_int64(q, 1),
 			 high = (uint64_t)sqlite3_column_int64(q, 2);
@@ -215,7 +214,7 @@ static int count_sizeless(struct matches *m, sqlite3 *db, struct ms_err *err)
 		"SELECT count(*) FROM site s WHERE coalesce(s.allocations, 1) > 0 AND NOT EXISTS"
 		" (SELECT 1 FROM site_size z WHERE z.site = s.id AND z.allocations > 0)",
 		err);
-	if (q && match_next_row(db, q, err))
+	if (q && ms_sql_next(db, q, err))
 		m->unknown[SIZE] = (size_t)sqlite3_column_int64(q, 0);
 	sqlite3_finalize(q);
 	return err->text[0] ? -1 : 0;

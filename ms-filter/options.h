@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "libcommon/base/arena.h"
 #include "libcommon/base/cli.h"
 #include "libcommon/base/point.h"
 
@@ -53,6 +54,7 @@ enum subject {
 
 struct condition {
 	enum subject subject;
+	const char *name;     /* of the option, without its dashes */
 	bool drop;            /* the option began with --not- */
 	uint64_t value, high; /* MIN*, MAX*: bytes, blocks or ns; SIZE: bytes, both included */
 	bool has[2];          /* FIRST, LAST: which ends of the span there are */
@@ -64,10 +66,7 @@ struct condition {
 };
 
 struct options {
-	struct {
-		struct condition *v;
-		size_t n, cap;
-	} conditions;
+	MS_ARRAY(struct condition) conditions;
 	uint64_t keep, drop;   /* KEEP() and DROP() bits that occur among the conditions */
 	bool anonymize;        /* names and paths */
 	bool invert;           /* keep what they would hide */
@@ -86,10 +85,5 @@ struct options {
  * after a failure. */
 int options_parse(struct options *o, int argc, char **argv, struct ms_arena *a, struct ms_err *err);
 void options_free(struct options *o);
-/* The name of the option that made the condition, without its dashes. */
-const char *options_name(const struct condition *c);
-
-/* The text of -h. */
-extern const char options_help[];
 
 #endif

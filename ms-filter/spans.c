@@ -3,7 +3,6 @@
  */
 #include "spans.h"
 
-#include "match.h"
 #include "options.h"
 
 #include <stdlib.h>
@@ -32,7 +31,7 @@ static bool find_mark(sqlite3 *db, const struct process *p, const struct ms_poin
 		return false;
 	sqlite3_bind_int64(q, 1, p->id);
 	sqlite3_bind_text(q, 2, want->mark, want->mark_length, SQLITE_STATIC);
-	for (uint64_t nth = 1; match_next_row(db, q, err); nth++) {
+	for (uint64_t nth = 1; ms_sql_next(db, q, err); nth++) {
 		if (want->nth != 0 && nth != want->nth)
 			continue;
 		*ns = sqlite3_column_int64(q, 0);
@@ -84,7 +83,7 @@ static int add_span(struct spans *s, sqlite3 *db, const struct process *p,
 	}
 	*MS_PUSH(&s->spans) = span;
 	if (span.there && span.from_ns > span.to_ns)
-		return ms_err_set(err, "option '--%s': '%s' is later than '%s'", options_name(c),
+		return ms_err_set(err, "option '--%s': '%s' is later than '%s'", c->name,
 				  c->span[0].label, c->span[1].label);
 	return err->text[0] ? -1 : 0;
 }
@@ -96,7 +95,7 @@ static int read_processes(struct spans *s, sqlite3 *db, const struct options *o,
 		db, "SELECT id, duration_ns, peak_time_ns, started_ns FROM process ORDER BY id",
 		err);
 	int rc = q ? 0 : -1;
-	while (rc == 0 && match_next_row(db, q, err)) {
+	while (rc == 0 && ms_sql_next(db, q, err)) {
 		struct process p = {.id = sqlite3_column_int64(q, 0),
 				    .length_ns = sqlite3_column_int64(q, 1),
 				    .peak_ns = sqlite3_column_int64(q, 2),
@@ -129,7 +128,7 @@ int spans_read(struct spans *s, sqlite3 *db, const struct options *o, struct ms_
 		for (unsigned k = 0; k < 2; k++)
 			if (o->conditions.v[i].has[k] && !found[i][k])
 				rc = ms_err_set(err, "option '--%s': no point '%s' in the snapshot",
-						options_name(&o->conditions.v[i]),
+						o->conditions.v[i].name,
 						o->conditions.v[i].span[k].label);
 	free(found);
 	return rc;

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "libcommon/base/arena.h"
+
 struct ms_err;
 struct options;
 struct sqlite3;
@@ -18,14 +20,8 @@ struct span_of {
 };
 
 struct spans {
-	struct {
-		int64_t *v; /* processes, in ascending order of id */
-		size_t n, cap;
-	} processes;
-	struct {
-		struct span_of *v; /* for each process, one per condition */
-		size_t n, cap;
-	} spans;
+	MS_ARRAY(int64_t) processes;    /* processes, in ascending order of id */
+	MS_ARRAY(struct span_of) spans; /* for each process, one per condition */
 	size_t conditions;
 };
 

@@ -8,7 +8,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"

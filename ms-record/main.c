@@ -19,10 +19,8 @@
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "ms-record/control/control.h"
 #include "ms-record/cli/doctor.h"
@@ -68,7 +66,7 @@ static int record(const struct options *o)
 		return own;
 	}
 	for (size_t i = 0; i < o->hooks.n && c.attached && !o->quiet; i++)
-		if (!c.hooks_placed[i])
+		if (!c.hooks.placed[i])
 			fprintf(stderr,
 				"ms-record: no module has '%s' yet: it is hooked when one is "
 				"loaded\n",
@@ -76,7 +74,7 @@ static int record(const struct options *o)
 	control_run(&c);
 	if (c.not_run) {
 		fprintf(stderr, "ms-record: %s\n",
-			c.hooks_refused.text[0] ? c.hooks_refused.text : c.refused.text);
+			c.hooks.refused.text[0] ? c.hooks.refused.text : c.refused.text);
 		control_discard(&c);
 		control_free(&c);
 		return STATUS_OWN_FAILURE;
@@ -134,17 +132,13 @@ int main(int argc, char **argv)
 	mallopt(M_MMAP_THRESHOLD, LARGE);
 	/* While it is ignored nobody is told how a child has ended. */
 	bool ignored = signal(SIGCHLD, SIG_DFL) == SIG_IGN;
-	if (options_read(&o, argc, argv, &err)) {
+	if (options_read(&o, argc, argv, &err) || (o.cli.asked && ms_cli_answer(&o.cli, &err))) {
 		fprintf(stderr, "ms-record: %s\n", err.text);
 		options_free(&o);
 		return STATUS_OWN_FAILURE;
 	}
-	if (o.help)
-		printf("%s%s", options_help, poll_options_help);
-	if (o.version)
-		puts("ms-record " MS_VERSION);
-	if (o.help || o.version)
-		return fflush(stdout) ? STATUS_OWN_FAILURE : 0;
+	if (o.cli.asked)
+		return 0;
 	o.children_ignored = ignored;
 	int status = o.doctor    ? doctor_run(&o, stdout)
 		     : o.tell    ? tell(&o)

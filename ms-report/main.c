@@ -230,10 +230,9 @@ static int check_budgets(struct model *m, const struct options *opt)
 			status = status ? status : 1;
 			break;
 		default:
-			if (diff_budget_waived(b, m) && !opt->cli.quiet)
-				fprintf(stderr,
-					"ms-report: budget '%s' passes: there was no old run\n",
-					b->text);
+			if (diff_budget_waived(b, m))
+				ms_cli_remark(&opt->cli, "budget '%s' passes: there was no old run",
+					      b->text);
 			break;
 		}
 	}
@@ -245,9 +244,8 @@ static int final_status(struct model *m, const struct options *opt)
 	int status = check_budgets(m, opt);
 	if (m->quality.complete || opt->cli.allow_partial)
 		return status;
-	if (!opt->cli.quiet)
-		fprintf(stderr, "ms-report: incomplete: %s (--allow-partial makes the status 0)\n",
-			words_incomplete(m));
+	ms_cli_remark(&opt->cli, "incomplete: %s (--allow-partial makes the status 0)",
+		      words_incomplete(m));
 	return TROUBLE;
 }
 
@@ -288,11 +286,10 @@ static int report(const struct options *opt)
 	for (size_t i = 0; rc == 0 && i < opt->output_count; i++)
 		rc = write_output(&p, opt, &opt->outputs[i], &err);
 	int status = rc == 0 ? final_status(&m, opt) : fail(&err);
-	if (rc == 0 && res.seconds > SLOW_SECONDS && !opt->cli.quiet)
-		fprintf(stderr,
-			"ms-report: reading the trace took %.0f s: ms-snap -o run.db keeps "
-			"the result\n",
-			res.seconds);
+	if (rc == 0 && res.seconds > SLOW_SECONDS)
+		ms_cli_remark(&opt->cli,
+			      "reading the trace took %.0f s: ms-snap -o run.db keeps the result",
+			      res.seconds);
 	model_free(&m);
 	sqlite3_close(db);
 	ms_anonymizer_free(names);
@@ -308,13 +305,8 @@ int main(int argc, char **argv)
 		options_free(&opt);
 		return fail(&err);
 	}
-	if (opt.cli.help || opt.cli.version) {
-		struct out o = {.fd = STDOUT_FILENO};
-		out_str(&o, opt.cli.help ? options_help : "ms-report " MS_VERSION "\n");
-		int rc = out_flush(&o, "standard output", &err);
-		out_free(&o);
-		return rc == 0 ? 0 : fail(&err);
-	}
+	if (opt.cli.asked)
+		return ms_cli_answer(&opt.cli, &err) == 0 ? 0 : fail(&err);
 	ms_cli_signals();
 	int status = report(&opt);
 	options_free(&opt);

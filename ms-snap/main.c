@@ -23,8 +23,8 @@
 
 static void tell_trouble(const struct options *o, const char *why)
 {
-	if (why && !o->cli.quiet)
-		fprintf(stderr, "ms-snap: --debuginfod: %s\n", why);
+	if (why)
+		ms_cli_remark(&o->cli, "--debuginfod: %s", why);
 }
 
 /* One line for each process that is not whole. */
@@ -35,16 +35,16 @@ static void tell_incomplete(sqlite3 *db, const struct options *o, struct ms_err 
 		"SELECT coalesce(trace, 'standard input'), state, events, damaged_places "
 		"FROM process WHERE complete = 0 ORDER BY id",
 		err);
-	while (stmt && !o->cli.quiet && sqlite3_step(stmt) == SQLITE_ROW) {
+	while (stmt && sqlite3_step(stmt) == SQLITE_ROW) {
 		char buf[MS_UNIT_BUF];
 		bool damaged = strcmp((const char *)sqlite3_column_text(stmt, 1), "damaged") == 0;
-		fprintf(stderr,
-			"ms-snap: '%s' is incomplete (%s): the snapshot holds the %s events that "
-			"could be read%s\n",
-			sqlite3_column_text(stmt, 0),
-			damaged ? "damaged" : "it has no end and nobody writes it",
-			ms_format_count(buf, (uint64_t)sqlite3_column_int64(stmt, 2)),
-			o->cli.allow_partial ? "" : " (--allow-partial makes that status 0)");
+		ms_cli_remark(&o->cli,
+			      "'%s' is incomplete (%s): the snapshot holds the %s events that "
+			      "could be read%s",
+			      sqlite3_column_text(stmt, 0),
+			      damaged ? "damaged" : "it has no end and nobody writes it",
+			      ms_format_count(buf, (uint64_t)sqlite3_column_int64(stmt, 2)),
+			      o->cli.allow_partial ? "" : " (--allow-partial makes that status 0)");
 	}
 	sqlite3_finalize(stmt);
 }
@@ -55,10 +55,10 @@ static void tell_unreadable(sqlite3 *db, const struct options *o, unsigned count
 {
 	sqlite3_stmt *stmt =
 		ms_sql_prepare(db, "SELECT value FROM meta WHERE key = 'unreadable'", err);
-	if (stmt && !o->cli.quiet && sqlite3_step(stmt) == SQLITE_ROW)
-		fprintf(stderr, "ms-snap: %u %s left out: %s%s\n", count,
-			count == 1 ? "trace is" : "traces are", sqlite3_column_text(stmt, 0),
-			o->cli.allow_partial ? "" : " (--allow-partial makes that status 0)");
+	if (stmt && sqlite3_step(stmt) == SQLITE_ROW)
+		ms_cli_remark(&o->cli, "%u %s left out: %s%s", count,
+			      count == 1 ? "trace is" : "traces are", sqlite3_column_text(stmt, 0),
+			      o->cli.allow_partial ? "" : " (--allow-partial makes that status 0)");
 	sqlite3_finalize(stmt);
 }
 
@@ -154,8 +154,8 @@ int main(int argc, char **argv)
 	struct options o = {0};
 	ms_cli_signals();
 	int rc = options_parse(&o, argc, argv, &arena, &err);
-	if (rc == 0 && (o.cli.help || o.cli.version))
-		rc = ms_cli_print(o.cli.help ? options_help : "ms-snap " MS_VERSION "\n", &err);
+	if (rc == 0 && o.cli.asked)
+		rc = ms_cli_answer(&o.cli, &err);
 	else if (rc == 0)
 		rc = o.embed                             ? embed(&o)
 		     : o.regions.maps || o.regions.smaps ? snap_regions(&o, &err)

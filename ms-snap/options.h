@@ -16,11 +16,9 @@ struct ms_arena;
 struct ms_err;
 
 struct options {
-	struct {
-		const char **v;
-		size_t n, cap;
-	} inputs, points, debug_dirs; /* debug_dirs ends in NULL when there is any */
-	const char *output;           /* NULL = standard output */
+	struct ms_cli_list inputs, points,
+		debug_dirs; /* debug_dirs ends in NULL when there is any */
+	const char *output; /* NULL = standard output */
 	const char *sysroot;
 	const char *from, *to; /* --from, --to */
 	uint64_t every_ns;     /* --every; 0 = no */
@@ -37,8 +35,5 @@ struct options {
  * `a`. 0, or -1 with `err` set; options_free in both cases. */
 int options_parse(struct options *o, int argc, char **argv, struct ms_arena *a, struct ms_err *err);
 void options_free(struct options *o);
-
-/* The text of -h. */
-extern const char options_help[];
 
 #endif

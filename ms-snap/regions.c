@@ -8,9 +8,9 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "libcommon/base/clock.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
 #include "libcommon/proc/proc.h"
@@ -138,17 +138,10 @@ static int read_all(struct reading *r, struct ms_err *err)
 
 /* ---- at intervals ---- */
 
-static uint64_t now_ns(clockid_t clock)
-{
-	struct timespec t;
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 /* Waits until `at` of the monotonic clock. False: a signal says that it is enough. */
 static bool wait_until(uint64_t at, const sigset_t *enough)
 {
-	for (uint64_t now; (now = now_ns(CLOCK_MONOTONIC)) < at;) {
+	for (uint64_t now; (now = ms_clock_ns(CLOCK_MONOTONIC)) < at;) {
 		uint64_t left = at - now;
 		struct timespec t = {(time_t)(left / 1000000000), (long)(left % 1000000000)};
 		if (sigtimedwait(enough, NULL, &t) > 0)
@@ -170,7 +163,7 @@ static int read_pid(struct reading *r, struct ms_proc *p, bool first, struct ms_
 static int read_times(struct reading *r, uint64_t every_ns, struct ms_err *err)
 {
 	const struct regions_options *o = r->o;
-	uint64_t start = now_ns(CLOCK_MONOTONIC), next = 0, count = every_ns ? o->count : 1;
+	uint64_t start = ms_clock_ns(CLOCK_MONOTONIC), next = 0, count = every_ns ? o->count : 1;
 	struct ms_proc p = {.folder = -1, .pidfd = -1, .statm = -1, .stat = -1, .rollup = -1};
 	sigset_t enough, old;
 	int rc = o->pid ? ms_proc_open(&p, o->proc_root, o->pid, err) : 0;
@@ -183,7 +176,7 @@ static int read_times(struct reading *r, uint64_t every_ns, struct ms_err *err)
 		if (!wait_until(start + next, &enough))
 			break;
 		/* What was missed is left out: who was stopped meanwhile cannot say how it was. */
-		uint64_t since = now_ns(CLOCK_MONOTONIC) - start;
+		uint64_t since = ms_clock_ns(CLOCK_MONOTONIC) - start;
 		r->time_ns = every_ns ? since - since % every_ns : 0;
 		next = r->time_ns + every_ns;
 		rc = o->pid ? read_pid(r, &p, i == 0, err) : read_all(r, err);
@@ -197,7 +190,7 @@ static int read_times(struct reading *r, uint64_t every_ns, struct ms_err *err)
 sqlite3 *regions_snapshot(const struct regions_options *o, uint64_t every_ns, struct ms_err *err)
 {
 	struct reading r = {.o = o, .args = ms_xrealloc(NULL, COMMAND_MAX, 1)};
-	r.to = ms_region_snapshot_new(o->smaps, o->all, now_ns(CLOCK_REALTIME), err);
+	r.to = ms_region_snapshot_new(o->smaps, o->all, ms_clock_ns(CLOCK_REALTIME), err);
 	int rc = r.to ? read_times(&r, every_ns, err) : -1;
 	sqlite3 *db = r.to ? ms_region_snapshot_end(r.to) : NULL;
 	free(r.args);

@@ -15,8 +15,10 @@ static void put(void *to, const char *s, size_t n)
 	fwrite(s, 1, n, to);
 }
 
-static void put_sample(struct ms_json *j, const struct memscope_sample *s)
+static void put_sample(struct ms_json *j, const void *sample, size_t n)
 {
+	const struct memscope_sample *s = sample;
+	(void)n;
 	ms_json_open(j, NULL, '{');
 	ms_json_number(j, "time_ns", s->time_ns);
 	ms_json_number(j, "rss_bytes", s->rss_bytes);
@@ -54,55 +56,51 @@ static void put_region(struct ms_json *j, const struct memscope_region *r)
 	ms_json_close(j, '}');
 }
 
-/* The text of a stream that open_memstream made; NULL when anything failed. */
-static char *take(FILE *f, char **text)
+/* The text of what `f` puts; NULL when anything failed. */
+static char *text_of(void (*f)(struct ms_json *j, const void *what, size_t n), const void *what,
+		     size_t n)
 {
-	bool bad = ferror(f);
-	bad |= fclose(f) != 0;
+	char *text = NULL;
+	size_t size;
+	FILE *stream = open_memstream(&text, &size);
+	if (!stream)
+		return NULL;
+	f(&(struct ms_json){.put = put, .to = stream}, what, n);
+	bool bad = ferror(stream);
+	bad |= fclose(stream) != 0;
 	if (!bad)
-		return *text;
-	free(*text);
+		return text;
+	free(text);
 	return NULL;
+}
+
+static void put_ring(struct ms_json *j, const void *ring, size_t n)
+{
+	ms_json_open(j, NULL, '[');
+	for (size_t i = 0; i < n; i++)
+		put_sample(j, memscope_ring_get(ring, i), 1);
+	ms_json_close(j, ']');
+}
+
+static void put_regions(struct ms_json *j, const void *regions, size_t n)
+{
+	ms_json_open(j, NULL, '[');
+	for (size_t i = 0; i < n; i++)
+		put_region(j, (const struct memscope_region *)regions + i);
+	ms_json_close(j, ']');
 }
 
 char *memscope_sample_json(const struct memscope_sample *s)
 {
-	char *text = NULL;
-	size_t n;
-	FILE *f = open_memstream(&text, &n);
-	if (!f)
-		return NULL;
-	struct ms_json j = {.put = put, .to = f};
-	put_sample(&j, s);
-	return take(f, &text);
+	return text_of(put_sample, s, 1);
 }
 
 char *memscope_ring_json(const struct memscope_ring *r)
 {
-	char *text = NULL;
-	size_t n;
-	FILE *f = open_memstream(&text, &n);
-	if (!f)
-		return NULL;
-	struct ms_json j = {.put = put, .to = f};
-	ms_json_open(&j, NULL, '[');
-	for (size_t i = 0; i < memscope_ring_count(r); i++)
-		put_sample(&j, memscope_ring_get(r, i));
-	ms_json_close(&j, ']');
-	return take(f, &text);
+	return text_of(put_ring, r, memscope_ring_count(r));
 }
 
 char *memscope_regions_json(const struct memscope_region *v, size_t n)
 {
-	char *text = NULL;
-	size_t size;
-	FILE *f = open_memstream(&text, &size);
-	if (!f)
-		return NULL;
-	struct ms_json j = {.put = put, .to = f};
-	ms_json_open(&j, NULL, '[');
-	for (size_t i = 0; i < n; i++)
-		put_region(&j, &v[i]);
-	ms_json_close(&j, ']');
-	return take(f, &text);
+	return text_of(put_regions, v, n);
 }

@@ -4,6 +4,7 @@
 #include "memscope-read.h"
 #include "public.h"
 
+#include "libcommon/base/clock.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
 #include "libcommon/proc/proc_sample.h"
@@ -13,7 +14,6 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 struct memscope_process {
 	struct ms_proc_sampler sampler;
@@ -34,19 +34,12 @@ void ms_public_error(char *error, const struct ms_err *err)
 		memcpy(error, err->text, sizeof err->text);
 }
 
-static uint64_t monotonic(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 struct memscope_process *memscope_process_open(pid_t pid, char *error)
 {
 	struct ms_err err = {0};
 	struct memscope_process *p = ms_xcalloc(1, sizeof *p);
 	if (ms_proc_open(&p->sampler.proc, NULL, pid, &err) == 0) {
-		p->start_ns = monotonic();
+		p->start_ns = ms_clock_ns(CLOCK_MONOTONIC);
 		return p;
 	}
 	ms_public_error(error, &err);
@@ -80,7 +73,8 @@ const char *memscope_process_name(const struct memscope_process *p)
 int memscope_process_sample(struct memscope_process *p, int exact, struct memscope_sample *out)
 {
 	struct ms_proc_sample s;
-	if (!ms_proc_sample_take(&p->sampler, monotonic() - p->start_ns, exact != 0, &s))
+	if (!ms_proc_sample_take(&p->sampler, ms_clock_ns(CLOCK_MONOTONIC) - p->start_ns,
+				 exact != 0, &s))
 		return 0;
 	*out = (struct memscope_sample){
 		.time_ns = s.ns,
@@ -104,7 +98,7 @@ int memscope_process_sample(struct memscope_process *p, int exact, struct memsco
 static bool wait_until(const struct memscope_process *p, uint64_t at)
 {
 	struct pollfd end = {.fd = p->sampler.proc.pidfd, .events = POLLIN};
-	for (uint64_t now; (now = monotonic()) < at;) {
+	for (uint64_t now; (now = ms_clock_ns(CLOCK_MONOTONIC)) < at;) {
 		uint64_t left = at - now;
 		struct timespec t = {(time_t)(left / 1000000000), (long)(left % 1000000000)};
 		if (ppoll(&end, 1, &t, NULL) > 0)
@@ -125,7 +119,7 @@ int memscope_process_watch(struct memscope_process *p, uint64_t interval_ns,
 		return -1;
 	}
 	int rc = 0;
-	for (uint64_t at = monotonic(); rc == 0; at += interval_ns) {
+	for (uint64_t at = ms_clock_ns(CLOCK_MONOTONIC); rc == 0; at += interval_ns) {
 		if (!wait_until(p, at) || !memscope_process_sample(p, 0, &s))
 			break;
 		rc = f(arg, &s);

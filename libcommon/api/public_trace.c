@@ -48,9 +48,7 @@ void memscope_trace_close(struct memscope_trace *t)
 		return;
 	ms_recording_close(t->rec);
 	ms_blocks_free(&t->live);
-	free(t->address_memory);
-	free(t->path);
-	free(t);
+	MS_FREE(t->address_memory, t->path, t);
 }
 
 /* ---- events ---- */
@@ -70,7 +68,7 @@ static bool makes(const struct ms_event *ev)
 static void put_freed(struct memscope_trace *t, const struct ms_event *ev,
 		      struct memscope_event *out)
 {
-	struct ms_wide_block old;
+	struct ms_live_block old;
 	out->old_number = ev->freed;
 	out->old_size = out->old_address = MEMSCOPE_UNKNOWN;
 	if (!ms_blocks_take(&t->live, ev->freed, &old))

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +38,25 @@ void *ms_xcalloc(size_t count, size_t size)
 	if (!p)
 		out_of_memory();
 	return p;
+}
+
+void *ms_xgrow(void *v, size_t *have, size_t n, size_t size)
+{
+	size_t want = *have ? *have : 64;
+	if (n <= *have)
+		return v;
+	while (want < n)
+		want *= 2;
+	v = ms_xrealloc(v, want, size);
+	memset((char *)v + *have * size, 0, (want - *have) * size);
+	*have = want;
+	return v;
+}
+
+void ms_free_all(void *const *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		free(v[i]);
 }
 
 void *ms_arena_alloc(struct ms_arena *a, size_t size)

@@ -40,12 +40,28 @@ void *ms_xrealloc(void *p, size_t count, size_t size);
 /* calloc that does not return on failure: of large ones no page is touched. */
 void *ms_xcalloc(size_t count, size_t size);
 
-/* Growing array: struct { T *v; size_t n, cap; }. Evaluates to the new, uninitialised element. */
-#define MS_PUSH(a)                                                                                 \
-	((a)->n == (a)->cap                                                                        \
-		 ? ((a)->v = ms_xrealloc((a)->v, (a)->cap = (a)->cap ? (a)->cap * 2 : 16,          \
-					 sizeof *(a)->v))                                          \
-		 : (a)->v,                                                                         \
-	 &(a)->v[(a)->n++])
+/* The array `v` with at least `n` elements of `size` bytes, new ones zero; *have is how many it has.
+ */
+void *ms_xgrow(void *v, size_t *have, size_t n, size_t size);
+
+/* Frees all of these. */
+void ms_free_all(void *const *v, size_t n);
+#define MS_FREE(...)                                                                               \
+	ms_free_all((void *[]){__VA_ARGS__}, sizeof((void *[]){__VA_ARGS__}) / sizeof(void *))
+
+/* A growing array of T on malloc: `n` elements `v`. Zero = empty. */
+#define MS_ARRAY(T)                                                                                \
+	struct {                                                                                   \
+		T *v;                                                                              \
+		size_t n, cap;                                                                     \
+	}
+
+/* Appends an element to an MS_ARRAY, or to a struct with these members, and evaluates to it: it is
+ * not initialised. */
+#define MS_PUSH(a) MS_APPEND((a)->v, (a)->n, (a)->cap)
+/* The same for an array whose three parts have other names. */
+#define MS_APPEND(v, n, cap)                                                                       \
+	((n) == (cap) ? ((v) = ms_xrealloc((v), (cap) = (cap) ? (cap)*2 : 16, sizeof *(v))) : (v), \
+	 &(v)[(n)++])
 
 #endif

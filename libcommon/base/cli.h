@@ -1,54 +1,101 @@
 /* SPDX-License-Identifier: MIT
- * What the command lines of the tools that read traces and snapshots have in common.
+ * Command lines: a table of options per tool, by which they are read and --help is printed.
  */
 #ifndef MS_CLI_H
 #define MS_CLI_H
 
-#include <getopt.h>
+#include <getopt.h> /* optind */
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct ms_arena;
+struct ms_cli_option;
 struct ms_err;
 
-/* Options that every such tool takes. */
-struct ms_cli {
-	uint64_t max_image; /* bytes of the largest snapshot */
-	bool allow_partial, quiet, help, version;
+/* An argument, of which row, and the member that the row names, or all options. */
+struct ms_cli_arg {
+	const struct ms_cli_option *row;
+	void *to;
+	const char *text; /* NULL = none */
+};
+/* Takes one. 0, or -1 with `err` set. */
+typedef int ms_cli_take(const struct ms_cli_arg *arg, struct ms_err *err);
+
+/* A row of a table. One without a name is the title of those after it, which its help is; one with
+ * neither ends the table. */
+struct ms_cli_option {
+	const char *name; /* the long one, without its dashes */
+	char letter;      /* the short one, or 0 */
+	/* NULL = none; "a|b": one of these; "[N]5": it may be left out, and is 5 then */
+	const char *argument;
+	ms_cli_take *take;
+	size_t offset, size;      /* of the member; 0, 0 = all options */
+	int value;                /* what a function of the tool's own knows the row by */
+	const char *least, *most; /* limits, as one types them; "" = above 0, NULL = none */
+	unsigned rank;            /* among the commonest, from 1; 0 = for --help=all */
+	/* What stands before the first "; " is in the short help, too. NULL = the row before says it. */
+	const char *help;
 };
 
-#define MS_CLI_START                                                                               \
-	{                                                                                          \
-		.max_image = UINT64_C(4) << 30                                                     \
-	}
+/* offset to most of a row: a member of the tool's struct options, such with limits, or all. */
+#define MS_RANGE(member, least, most)                                                              \
+	offsetof(struct options, member), sizeof(((struct options *)0)->member), 0, least, most
+#define MS_AT(member) MS_RANGE(member, NULL, NULL)
+#define MS_WHOLE(value) 0, 0, value, NULL, NULL
 
-/* Their rows in a tool's table of long options, and their letters. A tool's own long options
- * without a letter have values from 0x100 to MS_OPT_SHARED - 1. */
-enum { MS_OPT_SHARED = 0x10000, MS_OPT_ALLOW_PARTIAL = MS_OPT_SHARED, MS_OPT_MAX_IMAGE };
-#define MS_CLI_LONGS                                                                               \
-	{"allow-partial", no_argument, NULL, MS_OPT_ALLOW_PARTIAL},                                \
-		{"max-image", required_argument, NULL, MS_OPT_MAX_IMAGE},                          \
-		{"quiet", no_argument, NULL, 'q'}, {"help", no_argument, NULL, 'h'},               \
-	{                                                                                          \
-		"version", no_argument, NULL, 'V'                                                  \
-	}
-#define MS_CLI_SHORTS "qhV"
+struct ms_cli_list {
+	const char **v;
+	size_t n, cap;
+};
 
-/* Takes an option of the tool's own, `c` with optarg. 0, or -1 with `err` set. */
-typedef int ms_cli_take(void *options, int c, char **argv, struct ms_err *err);
+/* Into a bool. */
+ms_cli_take ms_cli_flag;
+/* Into a const char *: any text; one that is not empty; the name of an output, "-" is NULL; a POINT.
+ * Onto a struct ms_cli_list: one that is not empty. */
+ms_cli_take ms_cli_text, ms_cli_name, ms_cli_output, ms_cli_point, ms_cli_add;
+/* Into a number of 4 or 8 bytes: units.h. */
+ms_cli_take ms_cli_size, ms_cli_duration, ms_cli_count;
+/* Into a bool or an enum: which one of the words of row->argument, from 0; if there is only one, 1. */
+ms_cli_take ms_cli_choice;
 
-/* Reads all options: shared ones into `cli`, each other one, and '?' and ':', through `take`.
- * `shorts` begins with ':'. Nothing after -h or -V is looked at. Then optind is the first operand.
- * 0, or -1 with `err` set. */
-int ms_cli_read(struct ms_cli *cli, int argc, char **argv, const char *shorts,
-		const struct option *longs, ms_cli_take *take, void *options, struct ms_err *err);
+struct ms_cli_tool {
+	const char *name, *usage, *about; /* of --help: how it is called, and what it does */
+	const struct ms_cli_option *rows;
+	bool reads; /* traces and snapshots: it takes all of struct ms_cli; else --help and --version */
+	bool command; /* what follows the first operand is not ours */
+};
 
-/* The name of the long option of that value, or NULL. */
-const char *ms_cli_name(const struct option *longs, int value);
-/* What was wrong when getopt_long gave '?' or ':' (`c`): unknown, ambiguous, an argument too few or
- * too many. Sets `err`; always -1. */
-int ms_cli_bad_option(const char *tool, int c, char **argv, const struct option *longs,
-		      struct ms_err *err);
+enum { MS_CLI_ROWS_MAX = 96 }; /* titles included */
+
+/* Options that several tools take, and which ones were given. */
+struct ms_cli {
+	uint64_t max_image; /* bytes of the largest snapshot */
+	bool allow_partial, quiet;
+	bool asked, version; /* -h or -V: nothing else is checked then; it is -V */
+	int help;            /* of -h, which */
+	const struct ms_cli_tool *tool;
+	size_t given_count;
+	const struct ms_cli_option *given[MS_CLI_ROWS_MAX]; /* each once */
+};
+
+/* Reads all options into `options`, the tool's, and `cli` (zeroed by the caller). Nothing after -h
+ * or -V is looked at. Then optind is the first operand. 0, or -1 with `err` set. */
+int ms_cli_read(const struct ms_cli_tool *tool, void *options, struct ms_cli *cli, int argc,
+		char **argv, struct ms_err *err);
+/* Was the option of that long name given? */
+bool ms_cli_given(const struct ms_cli *cli, const char *name);
+/* The long name of an option that was given and is none of the words `names`; NULL = there is none. */
+const char *ms_cli_other(const struct ms_cli *cli, const char *names);
+/* Writes what -h or -V asks for to standard output. 0, or -1 with `err` set: a full disk behind it
+ * must not go unnoticed. */
+int ms_cli_answer(const struct ms_cli *cli, struct ms_err *err);
+/* The same with any text. */
+int ms_cli_print(const char *text, struct ms_err *err);
+
+/* A line on standard error, after the tool's name; not with --quiet. */
+void ms_cli_remark(const struct ms_cli *cli, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 
 /* FILE of an operand FILE@POINT, made in `a`, and *point its POINT; else the operand and NULL. */
 const char *ms_cli_operand(struct ms_arena *a, const char *operand, const char **point);
@@ -56,8 +103,5 @@ const char *ms_cli_operand(struct ms_arena *a, const char *operand, const char *
 /* To be called before anything is read: a reader of our output that went away and a limit of file
  * sizes are errors like any other, and a signal leaves no temporary file behind. */
 void ms_cli_signals(void);
-/* Writes `text` (of -h or -V) to standard output. 0, or -1 with `err` set: a full disk behind it
- * must not go unnoticed. */
-int ms_cli_print(const char *text, struct ms_err *err);
 
 #endif

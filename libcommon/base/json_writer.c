@@ -109,6 +109,12 @@ void ms_json_number(struct ms_json *j, const char *key, uint64_t v)
 	ms_json_raw(j, key, known ? p : NULL);
 }
 
+void ms_json_numbers(struct ms_json *j, const struct ms_json_named *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		ms_json_number(j, v[i].key, v[i].v);
+}
+
 void ms_json_bool(struct ms_json *j, const char *key, bool v)
 {
 	ms_json_raw(j, key, v ? "true" : "false");

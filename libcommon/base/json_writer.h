@@ -21,6 +21,16 @@ void ms_json_close(struct ms_json *j, char bracket);                 /* '}' or '
 void ms_json_string(struct ms_json *j, const char *key,
 		    const char *s); /* NULL = null; bytes that are not UTF-8 become U+FFFD */
 void ms_json_number(struct ms_json *j, const char *key, uint64_t v); /* UINT64_MAX = null */
+/* Several. */
+struct ms_json_named {
+	const char *key;
+	uint64_t v;
+};
+void ms_json_numbers(struct ms_json *j, const struct ms_json_named *v, size_t n);
+#define MS_JSON_NUMBERS(j, ...)                                                                    \
+	ms_json_numbers(j, (const struct ms_json_named[]){__VA_ARGS__},                            \
+			sizeof((const struct ms_json_named[]){__VA_ARGS__}) /                      \
+				sizeof(struct ms_json_named))
 void ms_json_bool(struct ms_json *j, const char *key, bool v);
 /* With so many digits behind the point; NaN and infinite = null. */
 void ms_json_real(struct ms_json *j, const char *key, double v, int digits);

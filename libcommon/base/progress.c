@@ -4,44 +4,27 @@
 #include "progress.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "units.h"
 
 #define EVERY_NS 300000000
 
-static void rest(struct ms_progress *p)
-{
-	clock_gettime(CLOCK_MONOTONIC, &p->due);
-	p->due.tv_nsec += EVERY_NS;
-	if (p->due.tv_nsec >= 1000000000) {
-		p->due.tv_nsec -= 1000000000;
-		p->due.tv_sec++;
-	}
-}
-
 void ms_progress_start(struct ms_progress *p, bool wanted)
 {
 	*p = (struct ms_progress){.on = wanted && isatty(STDERR_FILENO)};
-	rest(p);
-}
-
-static bool due(const struct ms_progress *p)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec != p->due.tv_sec ? now.tv_sec > p->due.tv_sec
-					   : now.tv_nsec >= p->due.tv_nsec;
+	p->due_ns = ms_clock_ns(CLOCK_MONOTONIC) + EVERY_NS;
 }
 
 void ms_progress_show(struct ms_progress *p, const char *what, uint64_t done, uint64_t total,
 		      const char *detail)
 {
 	char share[MS_UNIT_BUF], name[40] = "";
-	if (!p->on || !due(p))
+	uint64_t now = p->on ? ms_clock_ns(CLOCK_MONOTONIC) : 0;
+	if (!p->on || now < p->due_ns)
 		return;
-	rest(p);
+	p->due_ns = now + EVERY_NS;
 	p->drawn = true;
 	for (size_t i = 0; detail && detail[i] && i + 1 < sizeof name; i++)
 		name[i] = detail[i] >= ' ' && detail[i] < 0x7f ? detail[i] : '?';

@@ -6,12 +6,11 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <time.h>
 
 /* Zeroed: shows nothing. */
 struct ms_progress {
 	bool on, drawn;
-	struct timespec due; /* when the line may next change */
+	uint64_t due_ns; /* when the line may next change */
 };
 
 /* Starts the clock: the first line comes when work takes longer than a third of a second. Nothing

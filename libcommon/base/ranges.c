@@ -2,6 +2,7 @@
  * Ranges of addresses: places found, added, cut.
  */
 #include "ranges.h"
+#include "order.h"
 
 #include "arena.h"
 
@@ -34,13 +35,8 @@ static struct place find(const struct ms_ranges *r, uint64_t address)
 			high = mid;
 	}
 	const struct ms_range_chunk *c = p.chunk < r->n ? r->chunks[p.chunk] : NULL;
-	for (size_t low = 0, high = c ? c->n : 0; low < high;) {
-		size_t mid = (low + high) / 2;
-		if (c->v[mid].end <= address)
-			p.at = low = mid + 1;
-		else
-			high = mid;
-	}
+	if (c)
+		p.at = MS_COUNT_UP_TO(c->v, c->n, end, address);
 	return p;
 }
 

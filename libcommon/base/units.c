@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 /* A non-negative decimal number: digits with an optional fraction, no sign, exponent or hex. */
 static int parse_number(const char *s, long double *value, const char **end)

@@ -250,10 +250,7 @@ static int by_number(const void *a, const void *b)
 
 pid_t *ms_proc_list(const char *root, size_t *n, struct ms_err *err)
 {
-	struct {
-		pid_t *v;
-		size_t n, cap;
-	} all = {0};
+	MS_ARRAY(pid_t) all = {0};
 	DIR *d = opendir(root ? root : "/proc");
 	if (!d) {
 		ms_err_sys(err, "cannot open '%s'", root ? root : "/proc");

@@ -2,22 +2,15 @@
  * Samples of a process: cheap ones often, exact ones as often as they may cost.
  */
 #include "proc_sample.h"
+#include "libcommon/base/clock.h"
 
 #include <errno.h>
-#include <time.h>
 
 /* A little under a second, so that a sample each second is an exact one. */
 #define DETAIL_NS UINT64_C(950000000)
 #define DETAIL_SHARE 100u
 /* stat costs more than all else of a cheap sample: ten times a second will do. */
 #define COUNTS_NS UINT64_C(95000000)
-
-static uint64_t monotonic(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 static uint64_t moved(uint64_t v, int64_t by)
 {
@@ -46,9 +39,9 @@ static void take_exact(struct ms_proc_sampler *t, const struct ms_proc_statm *st
 /* True when smaps could be read. */
 static bool read_detail(struct ms_proc_sampler *t, uint64_t ns)
 {
-	uint64_t start = monotonic();
+	uint64_t start = ms_clock_ns(CLOCK_MONOTONIC);
 	bool ok = ms_regions_read(&t->proc, true, &t->regions) == 0 && t->regions.n;
-	uint64_t took = monotonic() - start, wait = took * DETAIL_SHARE;
+	uint64_t took = ms_clock_ns(CLOCK_MONOTONIC) - start, wait = took * DETAIL_SHARE;
 	t->denied |= errno == EACCES || errno == EPERM;
 	t->detail_spent += took;
 	t->detail_ns = ns + (wait > DETAIL_NS ? wait : DETAIL_NS);

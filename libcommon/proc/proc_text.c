@@ -3,7 +3,6 @@
  */
 #include "proc_text.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* A whole number at *at, in base 10 or 16, without sign; *at is then behind it. */

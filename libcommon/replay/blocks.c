@@ -4,7 +4,6 @@
 #include "blocks.h"
 
 #include "libcommon/base/arena.h"
-#include "replay_cells.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -91,13 +90,13 @@ struct ms_block_slot ms_blocks_widen(struct ms_blocks *b, uint64_t size, uint64_
 		MS_PUSH(&b->wide);
 		i = (uint32_t)b->wide.n;
 	}
-	b->wide.v[i - 1] = (struct ms_wide_block){size, tick, owner};
+	b->wide.v[i - 1] = (struct ms_live_block){size, tick, owner};
 	return (struct ms_block_slot){i - 1, 0, MS_BLOCK_WIDE};
 }
 
-struct ms_wide_block ms_blocks_narrow(struct ms_blocks *b, struct ms_block_slot slot)
+struct ms_live_block ms_blocks_narrow(struct ms_blocks *b, struct ms_block_slot slot)
 {
-	struct ms_wide_block w = b->wide.v[slot.size];
+	struct ms_live_block w = b->wide.v[slot.size];
 	b->wide.v[slot.size].owner = b->free_wide;
 	b->free_wide = slot.size + 1;
 	return w;
@@ -120,10 +119,7 @@ void ms_blocks_free(struct ms_blocks *b)
 		free(b->chunks);
 		b->chunks = next;
 	}
-	free(b->wide.v);
-	free(b->old);
-	free(b->bits);
-	free(b->window);
+	MS_FREE(b->wide.v, b->old, b->bits, b->window);
 	*b = (struct ms_blocks){0};
 }
 
@@ -259,10 +255,8 @@ bool ms_blocks_take_old(struct ms_blocks *b, uint64_t number, struct ms_block_sl
 
 void ms_blocks_clear(struct ms_blocks *b, uint64_t next)
 {
-	struct ms_replay_cell *const *owners = b->owners;
 	ms_blocks_free(b);
 	ms_blocks_init(b);
-	b->owners = owners;
 	b->base = next & ~UINT64_C(63); /* whatever is older goes into old groups at once */
 }
 
@@ -304,14 +298,8 @@ void ms_blocks_put_back(struct ms_blocks *b, uint64_t number, uint64_t size, uin
 
 static struct ms_live_block block_of(const struct ms_blocks *b, const struct ms_block_slot *s)
 {
-	struct ms_live_block l = {.size = s->size, .tick = s->tick, .owner = s->owner};
-	if (s->owner == MS_BLOCK_WIDE) {
-		const struct ms_wide_block *w = &b->wide.v[s->size];
-		l = (struct ms_live_block){.size = w->size, .tick = w->tick, .owner = w->owner};
-	}
-	l.site = b->owners ? (*b->owners)[l.owner].site : l.owner;
-	l.thread = b->owners ? (*b->owners)[l.owner].thread : 0;
-	return l;
+	return s->owner == MS_BLOCK_WIDE ? b->wide.v[s->size]
+					 : (struct ms_live_block){s->size, s->tick, s->owner};
 }
 
 void ms_blocks_each_number(const struct ms_blocks *b,

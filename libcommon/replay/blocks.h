@@ -27,16 +27,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "libcommon/base/arena.h"
+
 #define MS_BLOCKS_WINDOW (UINT64_C(1) << 16)
 
-struct ms_replay_cell;
-
 struct ms_live_block {
-	uint64_t size; /* bytes */
-	uint64_t tick; /* when it was allocated */
-	uint32_t site;
-	uint32_t thread;
-	uint32_t owner; /* number of its cell: see replay_cells.h */
+	uint64_t size;  /* bytes */
+	uint64_t tick;  /* when it was allocated */
+	uint32_t owner; /* as it was added; of a free wide one: the next free one, plus 1 */
 };
 
 struct ms_block_slot {
@@ -44,11 +42,6 @@ struct ms_block_slot {
 	uint32_t owner; /* MS_BLOCK_WIDE: the wide block of number `size` */
 };
 #define MS_BLOCK_WIDE UINT32_MAX
-
-struct ms_wide_block {
-	uint64_t size, tick;
-	uint32_t owner; /* of a free one: the next free one, plus 1 */
-};
 
 /* Sizes of old groups for which room is kept and given out again. */
 #define MS_BLOCK_ROOMS 12u
@@ -63,13 +56,8 @@ struct ms_blocks {
 	struct ms_block_group *rooms[MS_BLOCK_ROOMS]; /* free groups by size, linked */
 	struct ms_block_chunk *chunks;                /* what groups are cut from */
 	size_t chunk_left;
-	struct {
-		struct ms_wide_block *v;
-		size_t n, cap;
-	} wide;
+	MS_ARRAY(struct ms_live_block) wide;
 	uint32_t free_wide; /* first free one, plus 1 */
-	/* Where the owners are, for those who ask for site and thread; NULL: an owner is a site. */
-	struct ms_replay_cell *const *owners;
 };
 
 void ms_blocks_init(struct ms_blocks *b);
@@ -81,7 +69,7 @@ bool ms_blocks_take_old(struct ms_blocks *b, uint64_t number, struct ms_block_sl
 /* A slot for a block that does not fit one, and back; the slot is gone then. */
 struct ms_block_slot ms_blocks_widen(struct ms_blocks *b, uint64_t size, uint64_t tick,
 				     uint32_t owner);
-struct ms_wide_block ms_blocks_narrow(struct ms_blocks *b, struct ms_block_slot slot);
+struct ms_live_block ms_blocks_narrow(struct ms_blocks *b, struct ms_block_slot slot);
 /* What ms_blocks_expect does for an old block. */
 void ms_blocks_expect_old(const struct ms_blocks *b, uint64_t number);
 
@@ -121,7 +109,7 @@ static inline void ms_blocks_add(struct ms_blocks *b, uint64_t number, uint64_t 
 }
 
 /* Removes block `number` and copies it to `out`. False when it is not live. */
-static inline bool ms_blocks_take(struct ms_blocks *b, uint64_t number, struct ms_wide_block *out)
+static inline bool ms_blocks_take(struct ms_blocks *b, uint64_t number, struct ms_live_block *out)
 {
 	struct ms_block_slot s;
 	if (number < b->base) {
@@ -134,7 +122,7 @@ static inline bool ms_blocks_take(struct ms_blocks *b, uint64_t number, struct m
 		b->bits[slot >> 6] &= ~bit;
 		s = b->window[slot];
 	}
-	*out = (struct ms_wide_block){s.size, s.tick, s.owner};
+	*out = (struct ms_live_block){s.size, s.tick, s.owner};
 	if (__builtin_expect(s.owner == MS_BLOCK_WIDE, 0))
 		*out = ms_blocks_narrow(b, s);
 	return true;

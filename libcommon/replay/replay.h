@@ -10,7 +10,7 @@
  * Definitions are those of ms-snapshot(5). Memory depends on live blocks, sites and threads, not on
  * events.
  *
- * replay.c has what each kind of event does, replay_quick.c a short way for the usual ones;
+ * replay_events.c has what each kind of event does, and a short way for the usual ones;
  * replay_places.c the tables of sites and threads, replay_cells.h what events count in;
  * replay_timeline.c and replay_moments.c what is done when an alarm goes off; replay_checkpoint.c
  * begins in the middle. What only some recordings have: replay_sampled.h, replay_mapped.h,
@@ -33,6 +33,7 @@
 #include <stdint.h>
 
 #include "blocks.h"
+#include "libcommon/base/lookup.h"
 #include "format/checkpoint.h"
 #include "format/event.h"
 
@@ -84,12 +85,6 @@ struct ms_replay_thread {
 	uint64_t allocations, bytes, temporary;
 };
 
-/* Finds a cell by site and key: see replay_cells.h. */
-struct ms_replay_cell_entry {
-	uint64_t id;
-	uint32_t cell; /* its number plus 1; 0 = free */
-};
-
 /* Sizes with the same highest bit: class 0 is size 0, class n is [2^(n-1), 2^n - 1]; what is larger
  * than any address space is in the last one too. */
 #define MS_SIZE_CLASSES 64
@@ -132,9 +127,25 @@ struct ms_replay_moment {
 	size_t figure_count;
 };
 
+/* What nearly every event changes. */
+#define MS_REPLAY_TOTALS                                                                           \
+	uint64_t live_bytes, live_blocks, bytes, allocations, frees, temporary;                    \
+	uint64_t next_number, last_tick;                                                           \
+	uint64_t run_max; /* most live bytes since somebody last set it; never over the peak */    \
+	uint64_t peak_epoch;
+struct ms_replay_totals {
+	MS_REPLAY_TOTALS
+};
+
 struct ms_replay {
+	union {
+		struct ms_replay_totals totals;
+		struct {
+			MS_REPLAY_TOTALS
+		};
+	};
 	struct ms_blocks blocks;
-	uint64_t events, next_number, last_tick;
+	uint64_t events;
 	uint64_t position;   /* number of the next event in the file: = events unless some were lost
 				in damage */
 	uint64_t tick_limit; /* later events are bad */
@@ -142,12 +153,10 @@ struct ms_replay {
 		restored_bytes; /* of a checkpoint: number after that of its last block */
 	uint64_t from_tick;     /* the figures and the timeline begin here: a checkpoint, or where
 				   counting  began */
-	uint64_t live_bytes, live_blocks;
-	uint64_t run_max,
-		run_max_tick; /* most live bytes since somebody last set it; never over the peak */
-	uint64_t peak_bytes, peak_blocks, peak_tick, peak_epoch;
+	uint64_t run_max_tick;
+	uint64_t peak_bytes, peak_blocks, peak_tick;
 	uint64_t peak_position; /* number of the event after the one that made the peak */
-	uint64_t allocations, frees, reallocations, failed, bytes, temporary;
+	uint64_t reallocations, failed;
 	uint64_t inferred_frees, unknown_frees, bad_events;
 	uint64_t inherited_frees, inherited_freed_bytes; /* of blocks from before a fork; they
 							    change nothing else */
@@ -161,15 +170,13 @@ struct ms_replay {
 	size_t node_count, node_cap;
 	struct ms_replay_site_thread *records;
 	size_t record_count, record_cap;
-	uint32_t *record_table; /* by hash of site and thread: record + 1 */
-	size_t record_mask;
+	struct ms_lookup record_index; /* by site and thread */
 	struct ms_replay_thread *threads;
 	size_t thread_count;
 	struct ms_replay_cell *cells;
 	size_t cell_count, cell_cap;
-	struct ms_replay_cell_entry *cell_table; /* open addressing */
-	size_t cell_mask;                        /* 0 = no table yet */
-	struct ms_replay_size *classes;          /* of all sites */
+	struct ms_lookup cell_index;    /* by site and key: see replay_cells.h */
+	struct ms_replay_size *classes; /* of all sites */
 	size_t class_count, class_cap;
 	struct ms_replay_ages *ages;
 	size_t age_count, age_cap;

@@ -4,15 +4,20 @@
 #include "replay_ages.h"
 
 #include "libcommon/base/arena.h"
-#include "replay.h"
+#include "replay_cells.h"
 
 #include <stdlib.h>
 
+struct survey {
+	const struct ms_replay_cell *cells;
+	uint64_t *oldest;
+};
+
 static void look(void *arg, const struct ms_live_block *b)
 {
-	uint64_t *oldest = arg;
-	if (b->tick < oldest[b->site])
-		oldest[b->site] = b->tick;
+	const struct survey *s = arg;
+	uint64_t *oldest = &s->oldest[s->cells[b->owner].site];
+	*oldest = b->tick < *oldest ? b->tick : *oldest;
 }
 
 static uint64_t *oldest_by_site(const struct ms_replay *r)
@@ -20,7 +25,7 @@ static uint64_t *oldest_by_site(const struct ms_replay *r)
 	uint64_t *oldest = ms_xrealloc(NULL, r->site_count, sizeof *oldest);
 	for (size_t i = 0; i < r->site_count; i++)
 		oldest[i] = MS_NEVER;
-	ms_blocks_each(&r->blocks, look, oldest);
+	ms_blocks_each(&r->blocks, look, &(struct survey){r->cells, oldest});
 	return oldest;
 }
 

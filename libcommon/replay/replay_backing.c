@@ -4,7 +4,6 @@
 #include "replay_backing.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "libcommon/base/arena.h"
 #include "replay.h"

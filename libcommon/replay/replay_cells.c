@@ -5,55 +5,29 @@
 
 #include "libcommon/base/arena.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-static size_t home_of(const struct ms_replay *r, uint64_t id)
+static uint32_t key_of(const struct ms_replay_cell *c)
 {
-	return (size_t)((id * UINT64_C(0x9e3779b97f4a7c15)) >> 24) & r->cell_mask;
-}
-
-static void grow_table(struct ms_replay *r)
-{
-	size_t size = r->cell_mask ? (r->cell_mask + 1) * 2 : 256;
-	struct ms_replay_cell_entry *old = r->cell_table;
-	size_t old_size = r->cell_mask ? r->cell_mask + 1 : 0;
-	r->cell_table = memset(ms_xrealloc(NULL, size, sizeof *r->cell_table), 0,
-			       size * sizeof *r->cell_table);
-	r->cell_mask = size - 1;
-	for (size_t n = 0; n < old_size; n++) {
-		if (!old[n].cell)
-			continue;
-		size_t i = home_of(r, old[n].id);
-		while (r->cell_table[i].cell)
-			i = (i + 1) & r->cell_mask;
-		r->cell_table[i] = old[n];
-	}
-	free(old);
+	return c->thread << 6 | c->class;
 }
 
 static uint32_t new_cell(struct ms_replay *r, uint32_t site, uint32_t key)
 {
-	if (r->cell_count == r->cell_cap)
-		r->cells = ms_xrealloc(r->cells, r->cell_cap = r->cell_cap ? r->cell_cap * 2 : 64,
-				       sizeof *r->cells);
-	r->cells[r->cell_count] = (struct ms_replay_cell){
+	*MS_APPEND(r->cells, r->cell_count, r->cell_cap) = (struct ms_replay_cell){
 		.site = site, .thread = key >> 6, .class = key & (MS_SIZE_CLASSES - 1)};
-	return (uint32_t)r->cell_count++;
+	return (uint32_t)r->cell_count - 1;
 }
 
 void ms_replay_turn_to_cell(struct ms_replay *r, struct ms_replay_site *s, uint32_t key)
 {
 	uint32_t site = (uint32_t)(s - r->sites);
-	uint64_t id = (uint64_t)site << 32 | key;
-	if (r->cell_count * 2 >= r->cell_mask)
-		grow_table(r);
-	size_t i = home_of(r, id);
-	while (r->cell_table[i].cell && r->cell_table[i].id != id)
-		i = (i + 1) & r->cell_mask;
-	if (!r->cell_table[i].cell)
-		r->cell_table[i] = (struct ms_replay_cell_entry){id, new_cell(r, site, key) + 1};
-	s->cell = r->cell_table[i].cell - 1;
+	uint32_t hash = ms_hash(site, key), n;
+	size_t at = hash;
+	while ((n = ms_lookup_next(&r->cell_index, hash, &at)))
+		if (r->cells[n - 1].site == site && key_of(&r->cells[n - 1]) == key)
+			break;
+	if (!n)
+		ms_lookup_add(&r->cell_index, hash, n = new_cell(r, site, key) + 1);
+	s->cell = n - 1;
 	s->cell_key = key;
 }
 

@@ -8,8 +8,6 @@
 #include "replay_mapped.h"
 #include "replay_sampled.h"
 
-#include <string.h>
-
 /* ---- what is live, without counting it as allocated ---- */
 
 static void put_live(struct ms_replay *r, uint32_t cell, uint64_t size)

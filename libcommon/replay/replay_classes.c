@@ -79,12 +79,8 @@ void ms_replay_turn_to_class(struct ms_replay *r, struct ms_replay_site *s, unsi
 
 void ms_replay_add_ages(struct ms_replay *r, struct ms_replay_site *s)
 {
-	if (r->age_count == r->age_cap) {
-		r->age_cap = r->age_cap ? r->age_cap * 2 : 64;
-		r->ages = ms_xrealloc(r->ages, r->age_cap, sizeof *r->ages);
-	}
-	r->ages[r->age_count] = (struct ms_replay_ages){0};
-	s->ages = (uint32_t)++r->age_count;
+	*MS_APPEND(r->ages, r->age_count, r->age_cap) = (struct ms_replay_ages){0};
+	s->ages = (uint32_t)r->age_count;
 }
 
 void ms_replay_each_class(const struct ms_replay *r, const struct ms_replay_site *s,

@@ -4,6 +4,7 @@
 #include "replay_growth.h"
 
 #include "libcommon/base/arena.h"
+#include "replay_cells.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -60,19 +61,14 @@ static void thin_out(struct ms_growth *g)
 static void take_sample(struct ms_replay *r)
 {
 	struct ms_growth *g = r->growth;
-	if (g->row_count < r->site_count) {
-		g->rows = ms_xrealloc(g->rows, r->site_count, sizeof *g->rows);
-		memset(g->rows + g->row_count, 0, (r->site_count - g->row_count) * sizeof *g->rows);
-		g->row_count = r->site_count;
-	}
+	g->rows = ms_xgrow(g->rows, &g->row_count, r->site_count, sizeof *g->rows);
 	g->total[g->count] = (float)r->live_bytes;
 	for (size_t i = 0; i < r->site_count; i++) {
 		uint64_t bytes = r->sites[i].live.bytes;
 		if (!bytes)
 			continue;
 		if (!g->rows[i])
-			g->rows[i] = memset(ms_xrealloc(NULL, MS_GROWTH_SAMPLES, sizeof **g->rows),
-					    0, MS_GROWTH_SAMPLES * sizeof **g->rows);
+			g->rows[i] = ms_xcalloc(MS_GROWTH_SAMPLES, sizeof **g->rows);
 		g->rows[i][g->count] = (float)bytes;
 	}
 	if (++g->count == MS_GROWTH_SAMPLES)
@@ -130,7 +126,7 @@ struct survey {
 static void count_age(void *arg, const struct ms_live_block *b)
 {
 	struct survey *s = arg;
-	uint32_t n = s->of_site[b->site];
+	uint32_t n = s->of_site[s->r->cells[b->owner].site];
 	unsigned class = 0;
 	while (n && class < MS_AGES - 1 && s->now - b->tick >= s->r->age_ticks[class])
 		class ++;
@@ -157,10 +153,8 @@ static void find_survival(struct ms_replay *r, uint64_t now)
 {
 	struct ms_growth *g = r->growth;
 	struct survey s = {.r = r, .now = now};
-	s.of_site = memset(ms_xrealloc(NULL, r->site_count, sizeof *s.of_site), 0,
-			   r->site_count * sizeof *s.of_site);
-	s.live = memset(ms_xrealloc(NULL, g->grown_count, sizeof *s.live), 0,
-			g->grown_count * sizeof *s.live);
+	s.of_site = ms_xcalloc(r->site_count, sizeof *s.of_site);
+	s.live = ms_xcalloc(g->grown_count, sizeof *s.live);
 	for (size_t i = 1; i < g->grown_count; i++)
 		s.of_site[g->grown[i].site] = (uint32_t)i;
 	ms_blocks_each(&r->blocks, count_age, &s);

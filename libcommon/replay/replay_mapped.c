@@ -8,17 +8,12 @@
 #include "format/trace.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static struct ms_beside *beside(struct ms_replay *r)
 {
-	if (r->beside)
-		return r->beside;
-	struct ms_beside *b = ms_xrealloc(NULL, 1, sizeof *b);
-	*b = (struct ms_beside){.free_mask = 255};
-	b->free_table = memset(ms_xrealloc(NULL, 256, sizeof *b->free_table), 0,
-			       256 * sizeof *b->free_table);
-	return r->beside = b;
+	if (!r->beside)
+		r->beside = ms_xcalloc(1, sizeof *r->beside);
+	return r->beside;
 }
 
 void ms_beside_start(struct ms_replay *r, uint64_t options)
@@ -40,24 +35,12 @@ void ms_beside_free(struct ms_beside *b)
 	if (b->has_slacks)
 		ms_blocks_free(&b->slacks);
 	ms_ranges_free(&b->ranges);
-	free(b->moments.v);
-	free(b->held.v);
-	free(b->frees.v);
-	free(b->free_table);
-	free(b->sites);
-	free(b);
+	MS_FREE(b->moments.v, b->held.v, b->frees.v, b->free_index.slots, b->sites, b);
 }
 
 static struct ms_beside_site *site_of(struct ms_beside *b, uint32_t site)
 {
-	if (site >= b->site_count) {
-		size_t n = b->site_count ? b->site_count : 64;
-		while (n <= site)
-			n *= 2;
-		b->sites = ms_xrealloc(b->sites, n, sizeof *b->sites);
-		memset(b->sites + b->site_count, 0, (n - b->site_count) * sizeof *b->sites);
-		b->site_count = n;
-	}
+	b->sites = ms_xgrow(b->sites, &b->site_count, (size_t)site + 1, sizeof *b->sites);
 	return &b->sites[site];
 }
 
@@ -98,39 +81,14 @@ void ms_beside_added(struct ms_replay *r, const struct ms_event *ev, uint32_t si
 	add(r, &site_of(b, site)->slack, slack);
 }
 
-static size_t free_home(const struct ms_beside *b, uint32_t site, uint32_t stack)
-{
-	uint64_t key = (uint64_t)site << 32 | stack;
-	return (size_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 24) & b->free_mask;
-}
-
-static void grow_free_table(struct ms_beside *b)
-{
-	size_t size = (b->free_mask + 1) * 2;
-	free(b->free_table);
-	b->free_table = memset(ms_xrealloc(NULL, size, sizeof *b->free_table), 0,
-			       size * sizeof *b->free_table);
-	b->free_mask = size - 1;
-	for (size_t n = 0; n < b->frees.n; n++) {
-		size_t i = free_home(b, b->frees.v[n].site, b->frees.v[n].stack);
-		while (b->free_table[i])
-			i = (i + 1) & b->free_mask;
-		b->free_table[i] = (uint32_t)n + 1;
-	}
-}
-
 static struct ms_beside_free *free_of(struct ms_beside *b, uint32_t site, uint32_t stack)
 {
-	size_t i = free_home(b, site, stack);
-	for (; b->free_table[i]; i = (i + 1) & b->free_mask) {
-		struct ms_beside_free *f = &b->frees.v[b->free_table[i] - 1];
-		if (f->site == site && f->stack == stack)
-			return f;
-	}
+	uint32_t hash = ms_hash(site, stack), n;
+	for (size_t at = hash; (n = ms_lookup_next(&b->free_index, hash, &at));)
+		if (b->frees.v[n - 1].site == site && b->frees.v[n - 1].stack == stack)
+			return &b->frees.v[n - 1];
 	*MS_PUSH(&b->frees) = (struct ms_beside_free){.site = site, .stack = stack};
-	b->free_table[i] = (uint32_t)b->frees.n;
-	if (b->frees.n * 2 > b->free_mask)
-		grow_free_table(b);
+	ms_lookup_add(&b->free_index, hash, (uint32_t)b->frees.n);
 	return &b->frees.v[b->frees.n - 1];
 }
 
@@ -138,7 +96,7 @@ static struct ms_beside_free *free_of(struct ms_beside *b, uint32_t site, uint32
 void ms_beside_removed(struct ms_replay *r, const struct ms_event *ev, uint32_t site, uint64_t size)
 {
 	struct ms_beside *b = r->beside;
-	struct ms_wide_block slack;
+	struct ms_live_block slack;
 	if (b->has_slacks && ms_blocks_take(&b->slacks, ev->freed, &slack)) {
 		b->slack_bytes -= slack.size;
 		subtract(r, &site_of(b, slack.owner)->slack, slack.size);
@@ -299,7 +257,7 @@ void ms_beside_begin(struct ms_replay *r, uint64_t tick)
 	b->most_bytes = b->mapped_bytes;
 	b->most_tick = tick;
 	b->frees.n = 0;
-	memset(b->free_table, 0, (b->free_mask + 1) * sizeof *b->free_table);
+	ms_lookup_clear(&b->free_index);
 	ms_beside_peak(r);
 }
 

@@ -13,6 +13,7 @@
 #ifndef MS_REPLAY_MAPPED_H
 #define MS_REPLAY_MAPPED_H
 
+#include "libcommon/base/arena.h"
 #include "libcommon/base/ranges.h"
 #include "replay.h"
 
@@ -61,17 +62,10 @@ struct ms_beside {
 	uint64_t most_bytes, most_tick;     /* the peak of mapped */
 	uint64_t peak_mapped_bytes;         /* at the peak of the heap */
 
-	struct {
-		struct ms_beside_free *v;
-		size_t n, cap;
-	} frees;
-	uint32_t *free_table; /* by hash of site and stack: index + 1 */
-	size_t free_mask;
+	MS_ARRAY(struct ms_beside_free) frees;
+	struct ms_lookup free_index; /* by site and stack */
 
-	struct {
-		struct ms_beside_moment *v;
-		size_t n, cap;
-	} moments; /* by number; those not taken are zero */
+	MS_ARRAY(struct ms_beside_moment) moments; /* by number; those not taken are zero */
 };
 
 /* The recording holds what `options` (MS_OPTION_*) says. Call before the first event. */

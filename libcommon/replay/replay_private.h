@@ -9,14 +9,19 @@
 /* More than Linux has; a hostile trace cannot ask for more memory than this. */
 #define MS_REPLAY_THREADS_MAX (UINT32_C(1) << 22)
 
-/* Before a counter of that level changes. */
-static inline void ms_replay_touch(const struct ms_replay *r, struct ms_level *l)
+/* Before a counter of that level changes; `epoch`: of the latest peak. */
+static inline void ms_replay_touch_at(struct ms_level *l, uint64_t epoch)
 {
-	if (l->epoch != r->peak_epoch) {
-		l->epoch = r->peak_epoch;
+	if (l->epoch != epoch) {
+		l->epoch = epoch;
 		l->at_peak_bytes = l->bytes;
 		l->at_peak_blocks = l->blocks;
 	}
+}
+
+static inline void ms_replay_touch(const struct ms_replay *r, struct ms_level *l)
+{
+	ms_replay_touch_at(l, r->peak_epoch);
 }
 
 /* A site at which nothing was allocated yet. */
@@ -60,9 +65,6 @@ void ms_replay_end_timeline(struct ms_replay *r, uint64_t tick);
 uint64_t ms_replay_take_due(struct ms_replay *r, uint64_t tick, bool all);
 /* Takes what is left of them; the recording ends at `tick`. */
 void ms_replay_end_moments(struct ms_replay *r, uint64_t tick);
-/* Applies what it can of `n` events, of which none is at an alarm by position; not of a recording
- * that is sampled or has more than a heap. Returns how many. */
-size_t ms_replay_quick(struct ms_replay *r, const struct ms_event *ev, size_t n);
 /* Counting begins at `tick`, with what is live now. */
 void ms_replay_begin(struct ms_replay *r, uint64_t tick);
 

@@ -14,13 +14,11 @@ void ms_sampled_start(struct ms_replay *r, uint64_t mean_bytes)
 {
 	if (r->sampled || r->events)
 		return;
-	struct ms_sampled *s = ms_xrealloc(NULL, 1, sizeof *s);
-	memset(s, 0, sizeof *s);
+	struct ms_sampled *s = ms_xcalloc(1, sizeof *s);
 	s->mean = mean_bytes < MS_SAMPLE_MOST ? mean_bytes : MS_SAMPLE_MOST;
 	s->span_ticks = 1;
 	s->total.smallest = UINT64_MAX;
 	ms_blocks_init(&s->blocks);
-	s->blocks.owners = &r->cells;
 	r->sampled = s;
 }
 
@@ -29,33 +27,16 @@ void ms_sampled_free(struct ms_sampled *s)
 	if (!s)
 		return;
 	ms_blocks_free(&s->blocks);
-	free(s->sites);
-	free(s->threads);
-	free(s->allocations);
-	free(s->records);
+	MS_FREE(s->sites, s->threads, s->allocations, s->records);
 	for (size_t i = 0; i < s->moment_count; i++)
 		free(s->moments[i].sites);
 	free(s->moments);
 	free(s);
 }
 
-/* `n` elements at least, new ones zero. */
-static void *grown(void *v, size_t *have, size_t n, size_t size)
-{
-	if (n <= *have)
-		return v;
-	size_t want = *have ? *have * 2 : 64;
-	while (want < n)
-		want *= 2;
-	v = ms_xrealloc(v, want, size);
-	memset((char *)v + *have * size, 0, (want - *have) * size);
-	*have = want;
-	return v;
-}
-
 static struct ms_sampled_site *site_of(struct ms_sampled *s, size_t i)
 {
-	s->sites = grown(s->sites, &s->site_cap, i + 1, sizeof *s->sites);
+	s->sites = ms_xgrow(s->sites, &s->site_cap, i + 1, sizeof *s->sites);
 	for (; s->site_count <= i; s->site_count++)
 		s->sites[s->site_count].smallest = UINT64_MAX;
 	return &s->sites[i];
@@ -64,7 +45,7 @@ static struct ms_sampled_site *site_of(struct ms_sampled *s, size_t i)
 static struct ms_sampled_thread *thread_of(struct ms_sampled *s, size_t i)
 {
 	size_t before = s->thread_count;
-	s->threads = grown(s->threads, &s->thread_count, i + 1, sizeof *s->threads);
+	s->threads = ms_xgrow(s->threads, &s->thread_count, i + 1, sizeof *s->threads);
 	for (; before < s->thread_count; before++)
 		s->threads[before].smallest = UINT64_MAX;
 	return &s->threads[i];
@@ -136,7 +117,7 @@ static void smaller(uint64_t *smallest, uint64_t size)
 static void removed(struct ms_replay *r, const struct ms_event *ev)
 {
 	struct ms_sampled *s = r->sampled;
-	struct ms_wide_block b;
+	struct ms_live_block b;
 	if (!ms_blocks_take(&s->blocks, ev->freed, &b))
 		return;
 	struct ms_sampled_sum x = one(s, ev->freed, b.size);
@@ -170,7 +151,7 @@ static void made(struct ms_replay *r, const struct ms_event *ev)
 	add(&t->all, &x);
 	smaller(&t->smallest, ev->size);
 	s->allocations =
-		grown(s->allocations, &s->cell_count, (size_t)cell + 1, sizeof *s->allocations);
+		ms_xgrow(s->allocations, &s->cell_count, (size_t)cell + 1, sizeof *s->allocations);
 	s->allocations[cell] += x.blocks;
 	ms_blocks_add(&s->blocks, ev->number, ev->size, ev->time_ticks, cell);
 }
@@ -217,7 +198,7 @@ void ms_sampled_count(struct ms_replay *r, const struct ms_event *ev)
 void ms_sampled_moment(struct ms_replay *r, size_t i)
 {
 	struct ms_sampled *s = r->sampled;
-	s->moments = grown(s->moments, &s->moment_count, i + 1, sizeof *s->moments);
+	s->moments = ms_xgrow(s->moments, &s->moment_count, i + 1, sizeof *s->moments);
 	struct ms_sampled_moment *m = &s->moments[i];
 	*m = (struct ms_sampled_moment){.total = s->total.live, .site_count = s->site_count};
 	m->sites = ms_xrealloc(NULL, s->site_count, sizeof *m->sites);
@@ -229,9 +210,10 @@ void ms_sampled_moment(struct ms_replay *r, size_t i)
 
 static void put_live(void *arg, uint64_t number, const struct ms_live_block *b)
 {
-	struct ms_sampled *s = arg;
+	const struct ms_replay *r = arg;
+	struct ms_sampled *s = r->sampled;
 	struct ms_sampled_sum x = one(s, number, b->size);
-	struct ms_sampled_site *both[] = {&s->total, site_of(s, b->site)};
+	struct ms_sampled_site *both[] = {&s->total, site_of(s, r->cells[b->owner].site)};
 	for (int i = 0; i < 2; i++) {
 		add(&both[i]->live, &x);
 		smaller(&both[i]->smallest, b->size);
@@ -251,7 +233,7 @@ void ms_sampled_reset(struct ms_replay *r, bool clear)
 	if (clear)
 		ms_blocks_clear(&s->blocks, r->next_number);
 	else
-		ms_blocks_each_number(&s->blocks, put_live, s);
+		ms_blocks_each_number(&s->blocks, put_live, r);
 	ms_sampled_restored(r);
 }
 
@@ -259,9 +241,8 @@ void ms_sampled_restore(struct ms_replay *r, uint64_t number, uint64_t size, uin
 			uint32_t cell)
 {
 	struct ms_sampled *s = r->sampled;
-	struct ms_live_block b = {.size = size, .site = r->cells[cell].site};
 	ms_blocks_put_back(&s->blocks, number, size, tick, cell);
-	put_live(s, number, &b);
+	put_live(r, number, &(struct ms_live_block){size, tick, cell});
 }
 
 void ms_sampled_restored(struct ms_replay *r)
@@ -272,17 +253,13 @@ void ms_sampled_restored(struct ms_replay *r)
 	s->peak_epoch = r->peak_epoch;
 }
 
-struct counting {
-	struct ms_replay *r;
-	struct ms_sampled *s;
-};
-
 static void count_live(void *arg, uint64_t number, const struct ms_live_block *b)
 {
-	struct counting *c = arg;
-	struct ms_sampled_sum x = one(c->s, number, b->size);
-	add(&thread_of(c->s, b->thread)->live, &x);
-	c->s->records[c->r->cells[b->owner].record].live_blocks += x.blocks;
+	const struct ms_replay *r = arg;
+	struct ms_sampled *s = r->sampled;
+	struct ms_sampled_sum x = one(s, number, b->size);
+	add(&thread_of(s, r->cells[b->owner].thread)->live, &x);
+	s->records[r->cells[b->owner].record].live_blocks += x.blocks;
 }
 
 void ms_sampled_finish(struct ms_replay *r)
@@ -291,11 +268,11 @@ void ms_sampled_finish(struct ms_replay *r)
 	follow_timeline(r);
 	s->spans[s->span] = s->total.live;
 	s->record_count = 0;
-	s->records = grown(s->records, &s->record_count, r->record_count, sizeof *s->records);
+	s->records = ms_xgrow(s->records, &s->record_count, r->record_count, sizeof *s->records);
 	for (size_t i = 0; i < s->cell_count && i < r->cell_count; i++)
 		if (r->cells[i].record != UINT32_MAX)
 			s->records[r->cells[i].record].allocations += s->allocations[i];
-	ms_blocks_each_number(&s->blocks, count_live, &(struct counting){r, s});
+	ms_blocks_each_number(&s->blocks, count_live, r);
 }
 
 /* ---- what it comes to ---- */

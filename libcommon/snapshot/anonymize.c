@@ -9,21 +9,22 @@
 #include <string.h>
 
 #include "libcommon/base/arena.h"
+#include "libcommon/base/lookup.h"
 #include "libcommon/symbols/runtime.h"
 
 /* Names are numbered apart for each of these. */
 enum space { FUNCTIONS, COMPONENTS, THREADS, MARKS, ARGUMENTS, HOSTS, ALLOCATORS, REMARKS, SPACES };
 
-struct entry {
-	const char *text; /* NULL = free */
+struct name {
+	const char *text;
 	enum space space;
 	uint32_t number;
 };
 
 struct ms_anonymizer {
 	struct ms_arena arena;
-	struct entry *v; /* open addressing */
-	size_t size, n;  /* size: a power of two, or 0 */
+	MS_ARRAY(struct name) names;
+	struct ms_lookup index; /* by text and space */
 	uint32_t last[SPACES];
 };
 
@@ -37,43 +38,19 @@ void ms_anonymizer_free(struct ms_anonymizer *a)
 	if (!a)
 		return;
 	ms_arena_free(&a->arena);
-	free(a->v);
-	free(a);
-}
-
-static struct entry *slot(struct ms_anonymizer *a, enum space space, const char *text)
-{
-	uint64_t h = UINT64_C(0xcbf29ce484222325) ^ (uint64_t)space;
-	for (const char *p = text; *p; p++)
-		h = (h ^ (uint8_t)*p) * UINT64_C(0x100000001b3);
-	size_t i = (h ^ h >> 32) & (a->size - 1);
-	while (a->v[i].text && (a->v[i].space != space || strcmp(a->v[i].text, text) != 0))
-		i = (i + 1) & (a->size - 1);
-	return &a->v[i];
-}
-
-static void grow(struct ms_anonymizer *a)
-{
-	struct entry *old = a->v;
-	size_t n = a->size;
-	a->size = n ? n * 2 : 1024;
-	a->v = ms_xcalloc(a->size, sizeof *a->v);
-	for (size_t i = 0; i < n; i++)
-		if (old[i].text)
-			*slot(a, old[i].space, old[i].text) = old[i];
-	free(old);
+	MS_FREE(a->names.v, a->index.slots, a);
 }
 
 static uint32_t number_of(struct ms_anonymizer *a, enum space space, const char *text)
 {
-	if (a->n * 2 >= a->size)
-		grow(a);
-	struct entry *e = slot(a, space, text);
-	if (!e->text) {
-		*e = (struct entry){ms_arena_strdup(&a->arena, text), space, ++a->last[space]};
-		a->n++;
-	}
-	return e->number;
+	uint32_t hash = ms_hash_text(text) + space, n;
+	for (size_t at = hash; (n = ms_lookup_next(&a->index, hash, &at));)
+		if (a->names.v[n - 1].space == space && strcmp(a->names.v[n - 1].text, text) == 0)
+			return a->names.v[n - 1].number;
+	*MS_PUSH(&a->names) =
+		(struct name){ms_arena_strdup(&a->arena, text), space, ++a->last[space]};
+	ms_lookup_add(&a->index, hash, (uint32_t)a->names.n);
+	return a->last[space];
 }
 
 #define SAY(...) ms_arena_printf(&a->arena, __VA_ARGS__)

@@ -9,7 +9,7 @@
 #include "snapshot_bulk.h"
 #include "snapshot_private.h"
 
-#include <stdlib.h>
+#include <stdarg.h>
 #include <unistd.h>
 
 #define STRINGIFY(x) #x
@@ -32,6 +32,17 @@ int ms_sql_exec(sqlite3 *db, const char *sql, struct ms_err *err)
 	if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK)
 		return ms_err_set(err, "snapshot database: %s", sqlite3_errmsg(db));
 	return 0;
+}
+
+int ms_sql_execf(sqlite3 *db, struct ms_err *err, const char *format, ...)
+{
+	va_list ap;
+	va_start(ap, format);
+	char *sql = sqlite3_vmprintf(format, ap);
+	va_end(ap);
+	int rc = sql ? ms_sql_exec(db, sql, err) : ms_err_set(err, "out of memory");
+	sqlite3_free(sql);
+	return rc;
 }
 
 /* The pragmas fix all that could differ between two machines or two runs: page size, vacuum mode,
@@ -112,6 +123,14 @@ sqlite3_stmt *ms_sql_prepare(sqlite3 *db, const char *sql, struct ms_err *err)
 	if (sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) != SQLITE_OK)
 		ms_err_set(err, "snapshot database: %s", sqlite3_errmsg(db));
 	return stmt;
+}
+
+bool ms_sql_next(sqlite3 *db, sqlite3_stmt *stmt, struct ms_err *err)
+{
+	int rc = sqlite3_step(stmt);
+	if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+		ms_err_set(err, "snapshot database: %s", sqlite3_errmsg(db));
+	return rc == SQLITE_ROW;
 }
 
 int64_t ms_sql_int(sqlite3 *db, const char *sql, int64_t fallback)

@@ -83,6 +83,8 @@ int ms_snapshot_write(sqlite3 *db, const char *path, struct ms_err *err);
 
 /* Prepares `sql`; on failure sets `err` and returns NULL. */
 sqlite3_stmt *ms_sql_prepare(sqlite3 *db, const char *sql, struct ms_err *err);
+/* Takes one more row. False at the end, or with `err` set when something is wrong. */
+bool ms_sql_next(sqlite3 *db, sqlite3_stmt *stmt, struct ms_err *err);
 /* First column of the first row of a query with no parameters, or `fallback` when there is none or
  * it is null. */
 int64_t ms_sql_int(sqlite3 *db, const char *sql, int64_t fallback);

@@ -11,8 +11,6 @@
 #include "libcommon/base/err.h"
 #include "snapshot_private.h"
 
-#include <stdio.h>
-
 /* In this order, which is that of the first numbers. */
 static const struct {
 	const char *table, *column;
@@ -88,24 +86,16 @@ static void anonymous(sqlite3_context *c, int n, sqlite3_value **v)
 			    -1, SQLITE_TRANSIENT);
 }
 
-static int run(sqlite3 *db, char *sql, struct ms_err *err)
-{
-	int rc = sql ? ms_sql_exec(db, sql, err) : ms_err_set(err, "out of memory");
-	sqlite3_free(sql);
-	return rc;
-}
-
 static int replace_columns(sqlite3 *db, struct ms_err *err)
 {
 	int rc = 0;
 	for (size_t i = 0; i < sizeof columns / sizeof *columns && rc == 0; i++)
-		rc = run(db,
-			 sqlite3_mprintf("UPDATE \"%w\" SET \"%w\" = anonymous(%d, \"%w\") WHERE "
-					 "\"%w\" IS NOT NULL AND %s",
-					 columns[i].table, columns[i].column, columns[i].kind,
-					 columns[i].column, columns[i].column,
-					 columns[i].where ? columns[i].where : "1"),
-			 err);
+		rc = ms_sql_execf(db, err,
+				  "UPDATE \"%w\" SET \"%w\" = anonymous(%d, \"%w\") WHERE "
+				  "\"%w\" IS NOT NULL AND %s",
+				  columns[i].table, columns[i].column, columns[i].kind,
+				  columns[i].column, columns[i].column,
+				  columns[i].where ? columns[i].where : "1");
 	return rc;
 }
 
@@ -113,16 +103,15 @@ static int replace_lists(sqlite3 *db, struct ms_err *err)
 {
 	int rc = 0;
 	for (size_t i = 0; i < sizeof lists / sizeof *lists && rc == 0; i++)
-		rc = run(db,
-			 sqlite3_mprintf(
-				 "UPDATE \"%w\" SET \"%w\" = iif(json_valid(\"%w\"), (SELECT "
-				 "json_group_array(anonymous(iif(j.key = 0, %d, %d), j.value)) "
-				 "FROM json_each(\"%w\".\"%w\") j), NULL) WHERE \"%w\" IS NOT NULL "
-				 "AND %s",
-				 lists[i].table, lists[i].column, lists[i].column, lists[i].first,
-				 lists[i].others, lists[i].table, lists[i].column, lists[i].column,
-				 lists[i].where ? lists[i].where : "1"),
-			 err);
+		rc = ms_sql_execf(
+			db, err,
+			"UPDATE \"%w\" SET \"%w\" = iif(json_valid(\"%w\"), (SELECT "
+			"json_group_array(anonymous(iif(j.key = 0, %d, %d), j.value)) "
+			"FROM json_each(\"%w\".\"%w\") j), NULL) WHERE \"%w\" IS NOT NULL "
+			"AND %s",
+			lists[i].table, lists[i].column, lists[i].column, lists[i].first,
+			lists[i].others, lists[i].table, lists[i].column, lists[i].column,
+			lists[i].where ? lists[i].where : "1");
 	return rc;
 }
 
@@ -131,15 +120,12 @@ static int replace_keys(sqlite3 *db, struct ms_err *err)
 	int rc = 0;
 	for (size_t i = 0; i < sizeof keys / sizeof *keys && rc == 0; i++) {
 		const char *t = keys[i].table, *c = keys[i].column;
-		rc = run(db,
-			 sqlite3_mprintf("UPDATE \"%w\" SET \"%w\" = char(1) || \"%w\"", t, c, c),
-			 err);
+		rc = ms_sql_execf(db, err, "UPDATE \"%w\" SET \"%w\" = char(1) || \"%w\"", t, c, c);
 		if (rc == 0)
-			rc = run(db,
-				 sqlite3_mprintf("UPDATE \"%w\" SET \"%w\" = anonymous(%d, "
-						 "substr(\"%w\", 2))",
-						 t, c, keys[i].kind, c),
-				 err);
+			rc = ms_sql_execf(db, err,
+					  "UPDATE \"%w\" SET \"%w\" = anonymous(%d, "
+					  "substr(\"%w\", 2))",
+					  t, c, keys[i].kind, c);
 	}
 	return rc;
 }
@@ -153,15 +139,13 @@ int ms_snapshot_anonymize(sqlite3 *db, struct ms_anonymizer *a, struct ms_err *e
 		ms_anonymizer_free(own);
 		return ms_err_set(err, "snapshot database: %s", sqlite3_errmsg(db));
 	}
-	int rc =
-		replace_columns(db, err) || replace_lists(db, err) || replace_keys(db, err) ||
-		ms_sql_exec(db, "UPDATE module SET build_id = NULL", err) ||
-		run(db,
-		    sqlite3_mprintf("UPDATE frame SET note = 'heap ' || anonymous(%d, substr(note, "
-				    "6)) WHERE note LIKE 'heap %%'",
-				    MS_NAME_ALLOCATOR),
-		    err) ||
-		ms_sql_exec(db, "VACUUM", err);
+	int rc = replace_columns(db, err) || replace_lists(db, err) || replace_keys(db, err) ||
+		 ms_sql_exec(db, "UPDATE module SET build_id = NULL", err) ||
+		 ms_sql_execf(db, err,
+			      "UPDATE frame SET note = 'heap ' || anonymous(%d, substr(note, "
+			      "6)) WHERE note LIKE 'heap %%'",
+			      MS_NAME_ALLOCATOR) ||
+		 ms_sql_exec(db, "VACUUM", err);
 	sqlite3_create_function(db, "anonymous", 2, SQLITE_UTF8, NULL, NULL, NULL, NULL);
 	ms_anonymizer_free(own);
 	return rc ? -1 : 0;

@@ -4,6 +4,7 @@
  */
 #include "snapshot_build.h"
 
+#include "libcommon/base/clock.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
 #include "snapshot_insert.h"
@@ -12,11 +13,9 @@
 #include "format/trace.h"
 
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 /* ---- progress ---- */
@@ -73,15 +72,6 @@ int ms_build_start(struct build *b, struct running *p)
 
 /* ---- the database ---- */
 
-static void put_text_row(struct ms_insert *in, const char *key, const char *value)
-{
-	if (!value)
-		return;
-	ms_put_text(in, key);
-	ms_put_text(in, value);
-	ms_put_row(in);
-}
-
 /* Then nobody knows what all held together. */
 static bool some_in_part(const struct build *b)
 {
@@ -103,20 +93,17 @@ static int fill_meta(struct build *b, sqlite3 *db)
 		{"sum_peak_time_ns", b->sum.peak_ns},
 	};
 	size_t n = sizeof rows / sizeof *rows - (some_in_part(b) ? 2 : 0);
-	struct ms_insert in;
-	ms_insert_open(&in, db, "meta", "key, value", b->err);
-	for (size_t i = 0; i < n; i++) {
-		ms_put_text(&in, rows[i].key);
-		ms_put(&in, rows[i].value);
-		ms_put_row(&in);
-	}
-	put_text_row(&in, "successor_missing", b->successor_missing);
-	put_text_row(&in, "unreadable", b->unreadable);
-	if (b->unreadable_count) {
-		ms_put_text(&in, "traces_unreadable");
-		ms_put(&in, b->unreadable_count);
-		ms_put_row(&in);
-	}
+	struct ms_insert in = ms_insert(db, "meta", b->err);
+	for (size_t i = 0; i < n; i++)
+		ms_put_row(&in, ms_text("key", rows[i].key), ms_int("value", rows[i].value));
+	if (b->successor_missing)
+		ms_put_row(&in, ms_text("key", "successor_missing"),
+			   ms_text("value", b->successor_missing));
+	if (b->unreadable)
+		ms_put_row(&in, ms_text("key", "unreadable"), ms_text("value", b->unreadable));
+	if (b->unreadable_count)
+		ms_put_row(&in, ms_text("key", "traces_unreadable"),
+			   ms_int("value", b->unreadable_count));
 	return ms_insert_close(&in);
 }
 
@@ -152,6 +139,25 @@ static sqlite3 *made(struct maker *m)
 	return m->db;
 }
 
+/* Writes the table sum_timeline. */
+static int fill_sum(const struct ms_sum *s, sqlite3 *db, struct ms_err *err)
+{
+	struct ms_insert in = ms_insert(db, "sum_timeline", err);
+	uint64_t last = 0, processes = 0;
+	for (size_t i = 0; i < s->buckets; i++) {
+		bool used = s->bucket[i].used;
+		/* Where nothing changed it is as before. */
+		uint64_t most = used && s->bucket[i].most > last ? s->bucket[i].most : last;
+		uint64_t count = used && s->bucket[i].processes > processes ? s->bucket[i].processes
+									    : processes;
+		last = used ? s->bucket[i].last : last;
+		processes = used ? s->bucket[i].processes_last : processes;
+		ms_put_row(&in, ms_int("time_ns", i * s->width_ns), ms_int("live_max", most),
+			   ms_int("live_last", last), ms_int("processes", count));
+	}
+	return ms_insert_close(&in);
+}
+
 /* Fills `db`, which is closed when that fails. */
 static sqlite3 *fill(struct build *b, sqlite3 *db)
 {
@@ -168,7 +174,7 @@ static sqlite3 *fill(struct build *b, sqlite3 *db)
 					     b->opt->debuginfod_ns};
 	int rc = ms_sql_exec(db, "BEGIN", b->err) || fill_meta(b, db);
 	if (rc == 0 && !some_in_part(b))
-		rc = ms_sum_fill(&b->sum, db, b->err);
+		rc = fill_sum(&b->sum, db, b->err);
 	for (size_t i = 0; i < b->all.n && rc == 0; i++)
 		rc = ms_fill_process(&f, &b->all.v[i]->keep);
 	rc = rc || ms_fill_one_time(db, b->err) || ms_fill_replaced(db, b->err) ||
@@ -232,13 +238,6 @@ static sqlite3 *build(struct build *b, const char *const *traces, size_t n)
 	return NULL;
 }
 
-static double seconds_since(const struct timespec *t)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)(now.tv_sec - t->tv_sec) + (double)(now.tv_nsec - t->tv_nsec) / 1e9;
-}
-
 sqlite3 *ms_snapshot_build_from(const char *const *traces, size_t n, struct ms_stream *stream,
 				const struct ms_build_options *opt, struct ms_build_result *res,
 				struct ms_err *err)
@@ -249,14 +248,13 @@ sqlite3 *ms_snapshot_build_from(const char *const *traces, size_t n, struct ms_s
 			  .res = res ? res : &ignored,
 			  .err = err,
 			  .stream = stream};
-	struct timespec began;
+	uint64_t began = ms_clock_ns(CLOCK_MONOTONIC);
 	*b.res = (struct ms_build_result){0};
-	clock_gettime(CLOCK_MONOTONIC, &began);
 	ms_progress_start(&b.progress, b.opt->progress);
 	b.files_max = raise_file_limit();
 	sqlite3 *db = build(&b, traces, n);
 	ms_progress_end(&b.progress);
-	b.res->seconds = seconds_since(&began);
+	b.res->seconds = (double)(ms_clock_ns(CLOCK_MONOTONIC) - began) / 1e9;
 	for (size_t i = 0; i < b.all.n; i++) {
 		ms_recording_close(b.all.v[i]->keep.rec);
 		ms_recording_close(b.all.v[i]->glance);

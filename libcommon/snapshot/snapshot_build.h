@@ -8,6 +8,7 @@
 
 #include <sys/types.h>
 
+#include "libcommon/base/arena.h"
 #include "libcommon/base/point.h"
 #include "libcommon/trace/run_index.h"
 #include "snapshot_private.h"
@@ -43,31 +44,19 @@ struct build {
 	size_t label_count;
 	struct ms_point *points;          /* one per label */
 	const struct ms_point *from, *to; /* of --from and --to, or NULL */
-	struct {
-		struct running **v; /* in order of being added */
-		size_t n, cap;
-	} all;
-	struct {
-		struct running **v; /* binary heap, least next_ns first */
-		size_t n, cap;
-	} queue;
+	MS_ARRAY(struct running *) all;   /* in order of being added */
+	MS_ARRAY(struct running *) queue; /* binary heap, least next_ns first */
 	bool wall; /* the traces share no monotonic clock: wall time is taken */
 	uint64_t origin_ns;
 	struct ms_sum sum;
 	const char *successor_missing;
 	unsigned unreadable_count;
 	const char *unreadable; /* which and why */
-	struct {
-		struct run_folder *v;
-		size_t n, cap;
-	} folders;
+	MS_ARRAY(struct run_folder) folders;
 	struct ms_stream *stream; /* what "-" means, or NULL */
-	struct {
-		int *v;
-		size_t n, cap;
-	} spooled;          /* descriptors of copies */
-	uint64_t bytes;     /* of all files, for progress */
-	uint64_t files_max; /* that may be open at a time */
+	MS_ARRAY(int) spooled;    /* descriptors of copies */
+	uint64_t bytes;           /* of all files, for progress */
+	uint64_t files_max;       /* that may be open at a time */
 	struct ms_progress progress;
 };
 

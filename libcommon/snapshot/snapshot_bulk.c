@@ -6,42 +6,22 @@
  */
 #include "snapshot_bulk.h"
 
-#include "libcommon/base/arena.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const char pointer_type[] = "ms_bulk";
 
-/* ---- values ---- */
-
-void ms_bulk_put(struct ms_bulk *b, struct ms_bulk_value v)
-{
-	*MS_PUSH(&b->values) = v;
-}
-
-void ms_bulk_put_text(struct ms_bulk *b, const char *s, size_t length)
-{
-	size_t need = b->text.n + length;
-	if (need >= b->text.cap) /* an empty text has a place, too: else it would be null */
-		b->text.v = ms_xrealloc(b->text.v, b->text.cap = need * 2 + 64, 1);
-	memcpy(b->text.v + b->text.n, s, length);
-	ms_bulk_put(b, (struct ms_bulk_value){.text = b->text.n,
-					      .length = (uint32_t)length,
-					      .type = MS_BULK_TEXT});
-	b->text.n = need;
-}
-
 void ms_bulk_clear(struct ms_bulk *b)
 {
-	b->values.n = b->text.n = 0;
+	b->values.n = 0;
+	ms_arena_free(&b->text);
 }
 
 void ms_bulk_free(struct ms_bulk *b)
 {
 	free(b->values.v);
-	free(b->text.v);
+	ms_arena_free(&b->text);
 }
 
 /* ---- the table ---- */
@@ -137,13 +117,13 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *out, int i)
 	const struct cursor *c = (const struct cursor *)base;
 	if (i < 0 || (size_t)i >= c->bulk->columns)
 		return SQLITE_OK;
-	const struct ms_bulk_value *v = &c->bulk->values.v[c->at + (size_t)i];
-	if (v->type == MS_BULK_NUMBER)
+	const struct ms_value *v = &c->bulk->values.v[c->at + (size_t)i];
+	if (v->type == MS_VALUE_NUMBER)
 		sqlite3_result_int64(out, v->number);
-	else if (v->type == MS_BULK_REAL)
+	else if (v->type == MS_VALUE_REAL)
 		sqlite3_result_double(out, v->real);
-	else if (v->type == MS_BULK_TEXT)
-		sqlite3_result_text(out, c->bulk->text.v + v->text, (int)v->length, SQLITE_STATIC);
+	else if (v->type == MS_VALUE_TEXT)
+		sqlite3_result_text(out, v->text, -1, SQLITE_STATIC);
 	return SQLITE_OK;
 }
 

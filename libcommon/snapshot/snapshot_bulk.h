@@ -10,29 +10,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "libcommon/base/arena.h"
+
 #define MS_BULK_COLUMNS 80u /* at most */
 
-struct ms_bulk_value {
+/* What one column of a row is to hold. */
+struct ms_value {
+	const char *column;
+	enum { MS_VALUE_NULL, MS_VALUE_NUMBER, MS_VALUE_REAL, MS_VALUE_TEXT } type;
 	union {
 		int64_t number;
 		double real;
-		size_t text; /* offset in ms_bulk.text */
+		const char *text;
 	};
-	uint32_t length; /* of the text */
-	enum { MS_BULK_NULL, MS_BULK_NUMBER, MS_BULK_REAL, MS_BULK_TEXT } type;
 };
 
 /* Rows one after the other. */
 struct ms_bulk {
-	size_t columns; /* of a row */
-	struct {
-		struct ms_bulk_value *v;
-		size_t n, cap;
-	} values;
-	struct {
-		char *v;
-		size_t n, cap;
-	} text;
+	size_t columns;                   /* of a row */
+	MS_ARRAY(struct ms_value) values; /* their texts are in `text` */
+	struct ms_arena text;
 };
 
 /* Lets statements of `db` read bulks: `FROM ms_rows(?1)` with columns c0, c1... Once for each
@@ -40,14 +37,6 @@ struct ms_bulk {
 int ms_bulk_register(sqlite3 *db);
 /* `b` is what parameter `parameter` of the statement names; it is borrowed. SQLite's result. */
 int ms_bulk_bind(sqlite3_stmt *stmt, int parameter, struct ms_bulk *b);
-/* Appends a value; text is copied. */
-void ms_bulk_put(struct ms_bulk *b, struct ms_bulk_value v);
-void ms_bulk_put_text(struct ms_bulk *b, const char *s, size_t length);
-/* Has it become so large that it should be inserted? */
-static inline bool ms_bulk_is_full(const struct ms_bulk *b)
-{
-	return b->values.n >= 4096 || b->text.n >= (64 << 10);
-}
 void ms_bulk_clear(struct ms_bulk *b);
 void ms_bulk_free(struct ms_bulk *b);
 

@@ -21,33 +21,35 @@ uint64_t ms_size_class_high(unsigned class)
 	return class ? UINT64_MAX >> (64 - class) : 0;
 }
 
+void ms_put_level(struct ms_insert *in, const struct ms_replay *r, const struct ms_level *l)
+{
+	uint64_t bytes, blocks;
+	ms_replay_at_peak(r, l, &bytes, &blocks);
+	ms_put(in, ms_int("peak_bytes", bytes), ms_int("peak_blocks", blocks),
+	       ms_int("live_bytes", l->bytes), ms_int("live_blocks", l->blocks));
+}
+
+void ms_put_class(struct ms_insert *in, const struct ms_replay *r, unsigned class,
+		  const struct ms_replay_size *c)
+{
+	ms_put(in, ms_int("low", ms_size_class_low(class)),
+	       ms_int("high", ms_size_class_high(class)), ms_int("allocations", c->allocations),
+	       ms_int("allocated_bytes", c->bytes), ms_int("temporary", c->temporary));
+	ms_put_level(in, r, &c->live);
+	ms_end_row(in);
+}
+
 static void put_class(void *arg, unsigned class, const struct ms_replay_size *c)
 {
 	struct sizes *w = arg;
-	struct ms_insert *in = &w->in;
-	uint64_t bytes, blocks;
-	ms_replay_at_peak(w->r, &c->live, &bytes, &blocks);
-	ms_put(in, (uint64_t)w->site);
-	ms_put(in, ms_size_class_low(class));
-	ms_put(in, ms_size_class_high(class));
-	ms_put(in, c->allocations);
-	ms_put(in, c->bytes);
-	ms_put(in, c->temporary);
-	ms_put(in, bytes);
-	ms_put(in, blocks);
-	ms_put(in, c->live.bytes);
-	ms_put(in, c->live.blocks);
-	ms_put_row(in);
+	ms_put(&w->in, ms_int("site", w->site));
+	ms_put_class(&w->in, w->r, class, c);
 }
 
 static int fill_sizes(struct ms_filling *f, const struct ms_replay *r, const uint32_t *order,
 		      const int64_t *row_of_site)
 {
-	struct sizes w = {.r = r};
-	ms_insert_open(&w.in, f->db, "site_size",
-		       "site, low, high, allocations, allocated_bytes, temporary, peak_bytes, "
-		       "peak_blocks, live_bytes, live_blocks",
-		       f->err);
+	struct sizes w = {.in = ms_insert(f->db, "site_size", f->err), .r = r};
 	for (size_t i = 0; i < r->site_count; i++) {
 		w.site = row_of_site[order[i]];
 		ms_replay_each_class(r, &r->sites[order[i]], put_class, &w);
@@ -62,20 +64,17 @@ static void put_ages(struct ms_insert *in, int64_t site, const char *unit, const
 	for (unsigned i = 0; i < MS_AGES; i++) {
 		if (!blocks[i])
 			continue;
-		ms_put(in, (uint64_t)site);
-		ms_put_text(in, unit);
-		ms_put(in, low[i]);
-		ms_put_if(in, i + 1 < MS_AGES, i + 1 < MS_AGES ? low[i + 1] - 1 : 0);
-		ms_put(in, blocks[i]);
-		ms_put_row(in);
+		bool last = i + 1 == MS_AGES;
+		ms_put_row(in, ms_int("site", site), ms_text("unit", unit), ms_int("low", low[i]),
+			   ms_int_if("high", !last, last ? 0 : low[i + 1] - 1),
+			   ms_int("frees", blocks[i]));
 	}
 }
 
 static int fill_ages(struct ms_filling *f, const struct ms_replay *r, const uint32_t *order,
 		     const int64_t *row_of_site)
 {
-	struct ms_insert in;
-	ms_insert_open(&in, f->db, "site_lifetime", "site, unit, low, high, frees", f->err);
+	struct ms_insert in = ms_insert(f->db, "site_lifetime", f->err);
 	for (size_t i = 0; i < r->site_count; i++) {
 		const struct ms_replay_site *s = &r->sites[order[i]];
 		const struct ms_replay_ages *a = s->ages ? &r->ages[s->ages - 1] : NULL;

@@ -2,8 +2,8 @@
  * What a recording left out because it was asked to: before its start, in pauses, and what was
  * dropped at --max-size.
  */
-#include "libcommon/base/err.h"
 #include "format/trace.h"
+#include "snapshot_insert.h"
 #include "snapshot_private.h"
 
 static uint64_t end_field(const struct ms_recording *t, unsigned field)
@@ -54,31 +54,19 @@ static uint64_t dropped_until(const struct ms_recording *t)
 		       : end_field(t, MS_END_DROPPED_UNTIL);
 }
 
-static int bind(sqlite3_stmt *st, int at, bool known, uint64_t v)
-{
-	return known ? sqlite3_bind_int64(st, at, v > INT64_MAX ? INT64_MAX : (int64_t)v)
-		     : sqlite3_bind_null(st, at);
-}
-
 int ms_fill_gaps(struct ms_filling *f, const struct ms_kept_process *p)
 {
 	const struct ms_recording *t = p->rec;
 	uint64_t paused, allocations, start = start_of(t);
 	uint64_t dropped = end_field(t, MS_END_DROPPED_EVENTS), until = dropped_until(t);
 	sum_pauses(t, &paused, &allocations);
-	sqlite3_stmt *st = ms_sql_prepare(
-		f->db,
-		"UPDATE process SET paused_ns=?1, paused_allocations=?2, started_late_ns=?3,"
-		" dropped_events=?4, dropped_until_ns=?5, whole=CASE WHEN ?5>0 THEN 0 ELSE whole "
-		"END"
-		" WHERE id=?6",
-		f->err);
-	if (!st)
-		return -1;
-	bool bad = bind(st, 1, true, paused) || bind(st, 2, true, allocations) ||
-		   bind(st, 3, start != 0, start) || bind(st, 4, dropped || !until, dropped) ||
-		   bind(st, 5, until != 0, until) || bind(st, 6, true, (uint64_t)p->id) ||
-		   sqlite3_step(st) != SQLITE_DONE;
-	sqlite3_finalize(st);
-	return bad ? ms_err_set(f->err, "cannot fill the snapshot: %s", sqlite3_errmsg(f->db)) : 0;
+	struct ms_insert u = ms_update(f->db, "process", 1, f->err);
+	ms_put(&u, ms_int("paused_ns", paused), ms_int("paused_allocations", allocations),
+	       ms_int_if("started_late_ns", start != 0, start),
+	       ms_int_if("dropped_events", dropped || !until, dropped),
+	       ms_int_if("dropped_until_ns", until != 0, until));
+	if (until)
+		ms_put(&u, ms_int("whole", 0));
+	ms_put_row(&u, ms_int("id", p->id));
+	return ms_insert_close(&u);
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The rows of growth: which sites' live bytes, and whether the whole heap's, trend upwards.
  */
-#include "libcommon/base/arena.h"
-#include "libcommon/base/err.h"
 #include "libcommon/replay/replay_growth.h"
 #include "libcommon/replay/replay_sampled.h"
 #include "snapshot_insert.h"
@@ -10,37 +8,26 @@
 
 #include <math.h>
 
-static void put_rounded(struct ms_insert *in, double v)
+static struct ms_value rounded(const char *column, bool known, double v)
 {
-	ms_put_address(in, (uint64_t)(int64_t)llround(fmax(-9e18, fmin(9e18, v))));
+	int64_t whole = llround(fmax(-9e18, fmin(9e18, v)));
+	return known ? ms_address(column, (uint64_t)whole) : ms_null(column);
 }
 
 static void put_grown(struct ms_insert *in, int64_t process, int64_t site, const struct ms_grown *g)
 {
 	const struct ms_trend *t = &g->trend;
-	bool told = t->kind != MS_TREND_SHORT;
-	bool survival = g->survivors != 0;
-	ms_put(in, (uint64_t)process);
-	ms_put(in, (uint64_t)site);
-	ms_put_text(in, ms_trend_word(t->kind));
-	put_rounded(in, t->from * 1e9);
-	put_rounded(in, t->to * 1e9);
-	for (unsigned i = 0; i < 4; i++) {
-		const double v[] = {t->rise, t->slope * 60, t->low * 60, t->high * 60};
-		if (told)
-			put_rounded(in, v[i]);
-		else
-			ms_put_null(in);
-	}
-	if (told)
-		ms_put_real(in, t->p);
-	else
-		ms_put_null(in);
-	ms_put_real(in, t->confidence);
-	ms_put_if(in, survival, g->survival_ns);
-	ms_put_if(in, survival, g->survivors);
-	ms_put_if(in, survival, g->victims);
-	ms_put_row(in);
+	bool told = t->kind != MS_TREND_SHORT, survival = g->survivors != 0;
+	ms_put_row(in, ms_int("process", process), ms_int("site", site),
+		   ms_text("trend", ms_trend_word(t->kind)),
+		   rounded("from_ns", true, t->from * 1e9), rounded("to_ns", true, t->to * 1e9),
+		   rounded("rise_bytes", told, t->rise),
+		   rounded("bytes_per_minute", told, t->slope * 60),
+		   rounded("low", told, t->low * 60), rounded("high", told, t->high * 60),
+		   told ? ms_real("p", t->p) : ms_null("p"), ms_real("confidence", t->confidence),
+		   ms_int_if("survival_ns", survival, g->survival_ns),
+		   ms_int_if("survivors", survival, g->survivors),
+		   ms_int_if("victims", survival, g->victims));
 }
 
 /* Samples of a block stand for what the block is worth as long as it lives, so they err together,
@@ -65,28 +52,16 @@ static int64_t row_of(const struct ms_grown *g, const int64_t *row_of_site)
  * what is worse. */
 static int set_verdicts(struct ms_filling *f, const struct ms_kept_process *p)
 {
-	char *sql = sqlite3_mprintf(
-		"UPDATE site SET verdict = 'growing' WHERE process = %lld AND id IN"
-		" (SELECT site FROM growth WHERE process = %lld AND trend = 'growing')"
-		" AND coalesce(verdict, '') NOT IN ('unreachable', 'indirect')",
-		(long long)p->id, (long long)p->id);
-	int rc = ms_sql_exec(f->db, sql, f->err);
-	sqlite3_free(sql);
-	return rc;
-}
-
-static void open_growth(struct ms_insert *in, struct ms_filling *f)
-{
-	ms_insert_open(in, f->db, "growth",
-		       "process, site, trend, from_ns, to_ns, rise_bytes, bytes_per_minute, low, "
-		       "high, p, confidence, survival_ns, survivors, victims",
-		       f->err);
+	return ms_sql_execf(f->db, f->err,
+			    "UPDATE site SET verdict = 'growing' WHERE process = %lld AND id IN"
+			    " (SELECT site FROM growth WHERE process = %lld AND trend = 'growing')"
+			    " AND coalesce(verdict, '') NOT IN ('unreachable', 'indirect')",
+			    (long long)p->id, (long long)p->id);
 }
 
 int ms_put_growth(struct ms_filling *f, int64_t process, const struct ms_trend *t)
 {
-	struct ms_insert in;
-	open_growth(&in, f);
+	struct ms_insert in = ms_insert(f->db, "growth", f->err);
 	put_grown(&in, process, 0, &(struct ms_grown){.site = UINT32_MAX, .trend = *t});
 	return ms_insert_close(&in);
 }
@@ -95,8 +70,7 @@ int ms_fill_growth(struct ms_filling *f, const struct ms_kept_process *p,
 		   const int64_t *row_of_site)
 {
 	const struct ms_growth *g = p->rec->replay.growth;
-	struct ms_insert in;
-	open_growth(&in, f);
+	struct ms_insert in = ms_insert(f->db, "growth", f->err);
 	const struct ms_sampled *sampled = p->rec->replay.sampled;
 	for (size_t i = 0; i < g->grown_count; i++) {
 		struct ms_grown one = g->grown[i];

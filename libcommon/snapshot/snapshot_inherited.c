@@ -1,36 +1,25 @@
 /* SPDX-License-Identifier: MIT
  * What a forked process inherited, beside its own figures.
  */
-#include "libcommon/base/err.h"
 #include "format/trace.h"
+#include "snapshot_insert.h"
 #include "snapshot_private.h"
 
 int ms_fill_inherited(struct ms_filling *f, const struct ms_kept_process *p)
 {
-	const struct ms_recording *t = p->rec;
-	const struct ms_fields *i = &t->info;
+	const struct ms_replay *r = &p->rec->replay;
+	const struct ms_fields *i = &p->rec->info;
 	/* Of sampled blocks the sums would have to be estimated. */
 	bool known = !(ms_has(i, MS_INFO_SAMPLE_BYTES) && i->number[MS_INFO_SAMPLE_BYTES]);
-	const uint64_t values[] = {i->number[MS_INFO_INHERITED_BLOCKS],
-				   i->number[MS_INFO_INHERITED_BYTES], t->replay.inherited_frees,
-				   t->replay.inherited_freed_bytes};
-	bool has[] = {known && ms_has(i, MS_INFO_INHERITED_BLOCKS),
-		      known && ms_has(i, MS_INFO_INHERITED_BYTES), known, known};
+	struct ms_insert u = ms_update(f->db, "process", 1, f->err);
 	if (!ms_has(i, MS_INFO_FORKED) || !i->number[MS_INFO_FORKED])
 		return 0;
-	sqlite3_stmt *st = ms_sql_prepare(
-		f->db,
-		"UPDATE process SET forked=1, inherited_blocks=?1, inherited_bytes=?2,"
-		" inherited_frees=?3, inherited_freed_bytes=?4 WHERE id=?5",
-		f->err);
-	if (!st)
-		return -1;
-	bool bad = sqlite3_bind_int64(st, 5, p->id);
-	for (int k = 0; k < 4 && !bad; k++)
-		if (has[k])
-			bad = sqlite3_bind_int64(
-				st, k + 1, values[k] > INT64_MAX ? INT64_MAX : (int64_t)values[k]);
-	bad = bad || sqlite3_step(st) != SQLITE_DONE;
-	sqlite3_finalize(st);
-	return bad ? ms_err_set(f->err, "cannot fill the snapshot: %s", sqlite3_errmsg(f->db)) : 0;
+	ms_put(&u, ms_int("forked", 1));
+	if (known)
+		ms_put(&u, MS_FIELD("inherited_blocks", i, MS_INFO_INHERITED_BLOCKS),
+		       MS_FIELD("inherited_bytes", i, MS_INFO_INHERITED_BYTES),
+		       ms_int("inherited_frees", r->inherited_frees),
+		       ms_int("inherited_freed_bytes", r->inherited_freed_bytes));
+	ms_put_row(&u, ms_int("id", p->id));
+	return ms_insert_close(&u);
 }

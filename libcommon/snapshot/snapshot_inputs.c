@@ -3,6 +3,7 @@
  * processes descend from each other.
  */
 #include "snapshot_build.h"
+#include "libcommon/base/order.h"
 
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
@@ -10,7 +11,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -266,11 +266,9 @@ static int by_start(const void *a, const void *b)
 {
 	const struct running *x = *(struct running *const *)a, *y = *(struct running *const *)b;
 	const struct ms_fields *i = &x->keep.rec->info, *k = &y->keep.rec->info;
-	if (x->keep.offset_ns != y->keep.offset_ns)
-		return x->keep.offset_ns < y->keep.offset_ns ? -1 : 1;
-	if (i->number[MS_INFO_IMAGE] != k->number[MS_INFO_IMAGE])
-		return i->number[MS_INFO_IMAGE] < k->number[MS_INFO_IMAGE] ? -1 : 1;
-	return strcmp(x->path, y->path);
+	return MS_ORDER(x->keep.offset_ns, y->keep.offset_ns) ?:
+	       MS_ORDER(i->number[MS_INFO_IMAGE], k->number[MS_INFO_IMAGE]) ?:
+	       strcmp(x->path, y->path);
 }
 
 /* An image by the run of ms-record that it is of, whose name is 16 bytes of any value, and its

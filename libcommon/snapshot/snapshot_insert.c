@@ -5,54 +5,69 @@
 
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
+#include "libcommon/base/utf8.h"
 #include "snapshot.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Number of names in a list with commas. */
-static size_t count_names(const char *names)
-{
-	size_t n = 1;
-	for (; *names; names++)
-		n += *names == ',';
-	return n;
-}
+#define VALUES_AT_ONCE 4096u /* so many, and their rows are inserted */
 
-void ms_insert_open(struct ms_insert *in, sqlite3 *db, const char *table, const char *columns,
-		    struct ms_err *err)
+/* The statement for rows like the first one. */
+static void prepare(struct ms_insert *in)
 {
-	*in = (struct ms_insert){.db = db, .err = err, .many = true};
 	struct ms_arena a = {0};
-	in->rows.columns = count_names(columns);
-	char *from = ms_arena_alloc(&a, in->rows.columns * 5 + 1), *end = from;
-	for (size_t i = 0; i < in->rows.columns; i++)
-		end += sprintf(end, "%sc%zu", i ? "," : "", i);
-	in->stmt =
-		ms_sql_prepare(db,
-			       ms_arena_printf(&a, "INSERT INTO %s(%s) SELECT %s FROM ms_rows(?1)",
-					       table, columns, from),
-			       err);
+	const struct ms_value *v = in->rows.values.v;
+	size_t n = in->rows.columns = in->rows.values.n, set = n - in->keys;
+	const char *left = "", *right = "", *comma = "";
+	for (size_t i = 0; i < n; i++, comma = ",") {
+		if (!in->keys) {
+			left = ms_arena_printf(&a, "%s%s%s", left, comma, v[i].column);
+			right = ms_arena_printf(&a, "%s%sc%zu", right, comma, i);
+		} else if (i < set) {
+			left = ms_arena_printf(&a, "%s%s%s=?%zu", left, comma, v[i].column, i + 1);
+		} else {
+			right = ms_arena_printf(&a, "%s%s%s=?%zu", right, i > set ? " AND " : "",
+						v[i].column, i + 1);
+		}
+	}
+	in->stmt = ms_sql_prepare(in->db,
+				  ms_arena_printf(&a,
+						  in->keys ? "UPDATE %s SET %s WHERE %s"
+							   : "INSERT INTO %s(%s) SELECT %s FROM "
+							     "ms_rows(?1)",
+						  in->table, left, right),
+				  in->err);
+	in->failed = !in->stmt;
 	ms_arena_free(&a);
 }
 
-static void fail(struct ms_insert *in)
+static int bind(sqlite3_stmt *stmt, int at, const struct ms_value *v)
 {
-	sqlite3_finalize(in->stmt);
-	in->stmt = NULL;
+	switch (v->type) {
+	case MS_VALUE_NUMBER:
+		return sqlite3_bind_int64(stmt, at, v->number);
+	case MS_VALUE_REAL:
+		return sqlite3_bind_double(stmt, at, v->real);
+	case MS_VALUE_TEXT:
+		return sqlite3_bind_text(stmt, at, v->text, -1, SQLITE_TRANSIENT);
+	case MS_VALUE_NULL:
+		break;
+	}
+	return sqlite3_bind_null(stmt, at);
 }
 
-/* Inserts the rows that were put. */
-static void insert_rows(struct ms_insert *in)
+/* Takes the rows that were put into the table. */
+static void flush(struct ms_insert *in)
 {
-	if (!in->stmt || !in->rows.values.n)
+	if (in->failed || !in->rows.values.n)
 		return;
-	if (ms_bulk_bind(in->stmt, 1, &in->rows) != SQLITE_OK ||
-	    sqlite3_step(in->stmt) != SQLITE_DONE) {
+	int rc = in->keys ? SQLITE_OK : ms_bulk_bind(in->stmt, 1, &in->rows);
+	for (size_t i = 0; i < in->rows.columns && in->keys && rc == SQLITE_OK; i++)
+		rc = bind(in->stmt, (int)i + 1, &in->rows.values.v[i]);
+	if (rc != SQLITE_OK || sqlite3_step(in->stmt) != SQLITE_DONE) {
 		ms_err_set(in->err, "snapshot database: %s", sqlite3_errmsg(in->db));
-		fail(in);
-		return;
+		in->failed = true;
 	}
 	sqlite3_reset(in->stmt);
 	ms_bulk_clear(&in->rows);
@@ -60,137 +75,61 @@ static void insert_rows(struct ms_insert *in)
 
 int ms_insert_close(struct ms_insert *in)
 {
-	insert_rows(in);
-	int rc = in->stmt ? 0 : -1;
+	flush(in);
 	sqlite3_finalize(in->stmt);
 	in->stmt = NULL;
 	ms_bulk_free(&in->rows);
-	return rc;
-}
-
-void ms_put_address(struct ms_insert *in, uint64_t v)
-{
-	in->column++;
-	if (in->many)
-		ms_bulk_put(&in->rows,
-			    (struct ms_bulk_value){.number = (int64_t)v, .type = MS_BULK_NUMBER});
-	else if (in->stmt)
-		sqlite3_bind_int64(in->stmt, in->column, (int64_t)v);
-}
-
-void ms_put(struct ms_insert *in, uint64_t v)
-{
-	ms_put_address(in, v <= INT64_MAX ? v : INT64_MAX);
-}
-
-void ms_put_real(struct ms_insert *in, double v)
-{
-	in->column++;
-	if (in->many)
-		ms_bulk_put(&in->rows, (struct ms_bulk_value){.real = v, .type = MS_BULK_REAL});
-	else if (in->stmt)
-		sqlite3_bind_double(in->stmt, in->column, v);
-}
-
-void ms_put_null(struct ms_insert *in)
-{
-	in->column++;
-	if (in->many)
-		ms_bulk_put(&in->rows, (struct ms_bulk_value){.type = MS_BULK_NULL});
-}
-
-void ms_put_if(struct ms_insert *in, bool known, uint64_t v)
-{
-	if (known)
-		ms_put(in, v);
-	else
-		ms_put_null(in);
-}
-
-/* Length of the UTF-8 sequence at `s`, 0 when it is none. Overlong forms, surrogates and values
- * over U+10FFFF are none. */
-static size_t sequence(const unsigned char *s)
-{
-	if (s[0] < 0x80)
-		return 1;
-	size_t n = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
-	if (s[0] < 0xc2 || s[0] > 0xf4)
-		return 0;
-	for (size_t i = 1; i < n; i++)
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] >= 0xa0) ||
-	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] >= 0x90))
-		return 0;
-	return n;
+	return in->failed ? -1 : 0;
 }
 
 char *ms_utf8_repair(const char *s)
 {
-	const unsigned char *p = (const unsigned char *)s;
-	size_t n;
-	while (*p && (n = sequence(p)))
+	size_t left = strlen(s), n;
+	uint32_t c;
+	const char *p = s;
+	while (left && (n = ms_utf8_next(p, left, &c))) {
 		p += n;
-	if (!*p)
+		left -= n;
+	}
+	if (!left)
 		return NULL;
-	char *out = ms_xrealloc(NULL, strlen(s) * 3 + 1, 1), *o = out;
-	for (p = (const unsigned char *)s; *p;) {
-		n = sequence(p);
-		memcpy(o, n ? (const char *)p : "\xef\xbf\xbd", n ? n : 3);
+	left = strlen(s);
+	char *out = ms_xrealloc(NULL, left * 3 + 1, 1), *o = out;
+	for (p = s; left; left -= n) {
+		n = ms_utf8_next(p, left, &c);
+		memcpy(o, n ? p : "\xef\xbf\xbd", n ? n : 3);
 		o += n ? n : 3;
-		p += n ? n : 1;
+		n += !n;
+		p += n;
 	}
 	*o = '\0';
 	return out;
 }
 
-void ms_put_text(struct ms_insert *in, const char *s)
+void ms_put_values(struct ms_insert *in, const struct ms_value *v, size_t n)
 {
-	if (!s) {
-		ms_put_null(in);
-		return;
+	for (size_t i = 0; i < n; i++) {
+		struct ms_value *to = MS_PUSH(&in->rows.values);
+		*to = v[i];
+		if (v[i].type != MS_VALUE_TEXT)
+			continue;
+		char *repaired = ms_utf8_repair(v[i].text);
+		to->text = ms_arena_strdup(&in->rows.text, repaired ? repaired : v[i].text);
+		free(repaired);
 	}
-	in->column++;
-	char *repaired = ms_utf8_repair(s);
-	const char *good = repaired ? repaired : s;
-	if (in->many)
-		ms_bulk_put_text(&in->rows, good, strlen(good));
-	else if (in->stmt)
-		sqlite3_bind_text(in->stmt, in->column, good, -1, SQLITE_TRANSIENT);
-	free(repaired);
 }
 
-/* Are there as many values as there should be? */
-static bool whole_row(struct ms_insert *in)
+void ms_end_row(struct ms_insert *in)
 {
-	int want = in->many ? (int)in->rows.columns : sqlite3_bind_parameter_count(in->stmt);
-	if (in->column == want)
-		return true;
-	ms_err_set(in->err, "snapshot database: %d values for '%s'", in->column,
-		   sqlite3_sql(in->stmt));
-	fail(in);
-	return false;
-}
-
-void ms_put_row(struct ms_insert *in)
-{
-	if (!in->stmt) {
+	if (!in->stmt && !in->failed)
+		prepare(in);
+	if (!in->failed && in->rows.values.n % in->rows.columns != 0) {
+		ms_err_set(in->err, "snapshot database: %zu values for '%s'", in->rows.values.n,
+			   sqlite3_sql(in->stmt));
+		in->failed = true;
+	}
+	if (in->failed)
 		ms_bulk_clear(&in->rows);
-		return;
-	}
-	if (!whole_row(in))
-		return;
-	in->column = 0;
-	if (in->many) {
-		if (ms_bulk_is_full(&in->rows))
-			insert_rows(in);
-		return;
-	}
-	if (sqlite3_step(in->stmt) != SQLITE_DONE) {
-		ms_err_set(in->err, "snapshot database: %s", sqlite3_errmsg(in->db));
-		fail(in);
-		return;
-	}
-	sqlite3_reset(in->stmt);
-	sqlite3_clear_bindings(in->stmt);
+	else if (in->keys || in->rows.values.n >= VALUES_AT_ONCE)
+		flush(in);
 }

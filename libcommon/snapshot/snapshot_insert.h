@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Filling tables: an INSERT whose values are put one after the other, row by row.
+ * Filling tables: rows of values, each with the name of its column.
  */
 #ifndef MS_SNAPSHOT_INSERT_H
 #define MS_SNAPSHOT_INSERT_H
@@ -12,32 +12,85 @@
 
 struct ms_err;
 
+/* Rows on their way into a table; made by ms_insert and ms_update, ended by ms_insert_close. */
 struct ms_insert {
-	sqlite3_stmt *stmt; /* NULL after a failure: all calls do nothing then */
-	int column;
-	bool many; /* rows are collected in `rows`; else the statement takes each as it comes */
-	struct ms_bulk rows;
 	sqlite3 *db;
+	const char *table;
 	struct ms_err *err;
+	size_t keys;        /* of an update: how many values, the last of a row, say which row */
+	sqlite3_stmt *stmt; /* made for the first row */
+	bool failed;        /* all calls do nothing then */
+	struct ms_bulk rows;
 };
 
-/* INSERT INTO `table` (`columns`): names with commas between. Rows are not in the table before the
- * insert is closed. `db` is of ms_snapshot_new. */
-void ms_insert_open(struct ms_insert *in, sqlite3 *db, const char *table, const char *columns,
-		    struct ms_err *err);
-/* 0, or -1 when anything failed since open (`err` is set). */
+/* New rows of `table`; they are not in it before the insert is closed. `db` is of ms_snapshot_new.
+ */
+static inline struct ms_insert ms_insert(sqlite3 *db, const char *table, struct ms_err *err)
+{
+	return (struct ms_insert){.db = db, .table = table, .err = err};
+}
+
+/* Changed columns of rows that are there: the last `keys` values of each row say which it is. */
+static inline struct ms_insert ms_update(sqlite3 *db, const char *table, size_t keys,
+					 struct ms_err *err)
+{
+	return (struct ms_insert){.db = db, .table = table, .err = err, .keys = keys};
+}
+
+/* 0, or -1 when anything failed since the beginning (`err` is set). */
 int ms_insert_close(struct ms_insert *in);
 
-void ms_put(struct ms_insert *in, uint64_t v); /* what is over INT64_MAX becomes that */
-void ms_put_address(struct ms_insert *in,
-		    uint64_t v); /* the same 64 bits, as SQLite's signed integer */
-void ms_put_if(struct ms_insert *in, bool known, uint64_t v); /* null when not known */
-void ms_put_real(struct ms_insert *in, double v);
-void ms_put_null(struct ms_insert *in);
-void ms_put_text(struct ms_insert *in,
-		 const char *s); /* NULL gives null; bytes that are no UTF-8 become U+FFFD */
-/* All values are put: inserts the row. */
-void ms_put_row(struct ms_insert *in);
+/* ---- values ---- */
+
+static inline struct ms_value ms_null(const char *column)
+{
+	return (struct ms_value){.column = column};
+}
+
+/* The same 64 bits, as SQLite's signed integer. */
+static inline struct ms_value ms_address(const char *column, uint64_t v)
+{
+	return (struct ms_value){column, MS_VALUE_NUMBER, {(int64_t)v}};
+}
+
+/* What is over INT64_MAX becomes that. */
+static inline struct ms_value ms_int(const char *column, uint64_t v)
+{
+	return ms_address(column, v <= INT64_MAX ? v : INT64_MAX);
+}
+
+/* Null when not known. */
+static inline struct ms_value ms_int_if(const char *column, bool known, uint64_t v)
+{
+	return known ? ms_int(column, v) : ms_null(column);
+}
+
+/* A field of a struct ms_row or ms_fields, null when it has none. */
+#define MS_FIELD(column, f, field) ms_int_if(column, ms_has(f, field), (f)->number[field])
+
+static inline struct ms_value ms_real(const char *column, double v)
+{
+	return (struct ms_value){column, MS_VALUE_REAL, {.real = v}};
+}
+
+/* NULL gives null; bytes that are no UTF-8 become U+FFFD. */
+static inline struct ms_value ms_text(const char *column, const char *s)
+{
+	return (struct ms_value){column, s ? MS_VALUE_TEXT : MS_VALUE_NULL, {.text = s}};
+}
+
+/* ---- rows ---- */
+
+/* Appends values to the row; their texts are copied. Every row has the columns of the first one, in
+ * its order. */
+void ms_put_values(struct ms_insert *in, const struct ms_value *v, size_t n);
+#define ms_put(in, ...)                                                                            \
+	ms_put_values(in, (struct ms_value[]){__VA_ARGS__},                                        \
+		      sizeof((struct ms_value[]){__VA_ARGS__}) / sizeof(struct ms_value))
+/* All values are put: the row is whole. */
+void ms_end_row(struct ms_insert *in);
+/* A row of these values and those that were put before. */
+#define ms_put_row(in, ...) (ms_put(in, __VA_ARGS__), ms_end_row(in))
 
 /* `s` as UTF-8 in malloc'ed memory, or NULL when it is good as it is. */
 char *ms_utf8_repair(const char *s);

@@ -2,6 +2,7 @@
  * The columns of what was recorded beside the heap, and the rows of free_site.
  */
 #include "libcommon/replay/replay_mapped.h"
+#include "libcommon/base/order.h"
 #include "snapshot_insert.h"
 #include "snapshot_private.h"
 #include "format/trace.h"
@@ -28,12 +29,12 @@ static bool usable_known(const struct ms_recording *t)
 	return beside(t)->usable && !sampled(t);
 }
 
-static void put_options(struct ms_insert *in, const struct ms_recording *t)
+static void list_options(char text[64], const struct ms_recording *t)
 {
 	static const char *const names[] = {"mmap",      "usable-size", "free-stacks",
 					    "keep=live", "poll",        "keep=last"};
 	uint64_t given = ms_has(&t->info, MS_INFO_OPTIONS) ? t->info.number[MS_INFO_OPTIONS] : 0;
-	char text[64] = "", *end = text;
+	char *end = text;
 	for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
 		if (!(given >> i & 1))
 			continue;
@@ -43,35 +44,43 @@ static void put_options(struct ms_insert *in, const struct ms_recording *t)
 			*end++ = *c;
 	}
 	*end = '\0';
-	ms_put_text(in, end == text ? NULL : text);
 }
 
 void ms_put_beside_process(struct ms_insert *in, const struct ms_recording *t)
 {
 	const struct ms_beside *b = beside(t);
 	const struct ms_replay *r = &t->replay;
-	put_options(in, t);
-	ms_put_if(in, mapped_known(t), b->maps);
-	ms_put_if(in, mapped_known(t), b->unmaps);
-	ms_put_if(in, mapped_known(t), b->taken_bytes);
-	ms_put_if(in, mapped_known(t), b->most_bytes);
-	ms_put_if(in, mapped_known(t), b->most_tick * t->head->tick_ns);
-	ms_put_if(in, mapped_known(t), b->mapped_bytes);
-	ms_put_if(in, usable_known(t), r->peak_bytes + b->peak_slack_bytes);
-	ms_put_if(in, usable_known(t), r->live_bytes + b->slack_bytes);
+	bool mapped = mapped_known(t), usable = usable_known(t);
+	char options[64];
+	list_options(options, t);
+	ms_put(in, ms_text("options", *options ? options : NULL),
+	       ms_int_if("maps", mapped, b->maps), ms_int_if("unmaps", mapped, b->unmaps),
+	       ms_int_if("mapped_bytes", mapped, b->taken_bytes),
+	       ms_int_if("mapped_peak_bytes", mapped, b->most_bytes),
+	       ms_int_if("mapped_peak_time_ns", mapped, b->most_tick * t->head->tick_ns),
+	       ms_int_if("mapped_end_bytes", mapped, b->mapped_bytes),
+	       ms_int_if("peak_usable_bytes", usable, r->peak_bytes + b->peak_slack_bytes),
+	       ms_int_if("unfreed_usable_bytes", usable, r->live_bytes + b->slack_bytes));
 }
 
 void ms_put_beside_site(struct ms_insert *in, const struct ms_recording *t, uint32_t site)
 {
 	const struct ms_beside *b = beside(t);
 	const struct ms_beside_site *s = ms_beside_site(b, site);
-	ms_put_if(in, mapped_known(t), s->maps);
-	ms_put_if(in, mapped_known(t), s->mapped_bytes);
+	ms_put(in, ms_int_if("maps", mapped_known(t), s->maps),
+	       ms_int_if("mapped_bytes", mapped_known(t), s->mapped_bytes));
 }
 
 struct now {
 	uint64_t slack, mapped;
 };
+
+static void put_now(struct ms_insert *in, const struct ms_recording *t, uint64_t live_bytes,
+		    struct now n)
+{
+	ms_put(in, ms_int_if("usable_bytes", usable_known(t), live_bytes + n.slack),
+	       ms_int_if("mapped_bytes", mapped_known(t), n.mapped));
+}
 
 static const struct ms_beside_moment *moment_of(const struct ms_beside *b, size_t number)
 {
@@ -91,23 +100,15 @@ void ms_put_beside_now(struct ms_insert *in, const struct ms_recording *t,
 	else if (point->kind == MS_KEPT_MOMENT)
 		n = (struct now){moment_of(b, point->moment)->slack_bytes,
 				 moment_of(b, point->moment)->mapped_bytes};
-	ms_put_if(in, usable_known(t), live_bytes + n.slack);
-	ms_put_if(in, mapped_known(t), n.mapped);
+	put_now(in, t, live_bytes, n);
 }
 
 static struct now site_in(const struct ms_beside_moment *m, uint32_t site)
 {
-	for (size_t low = 0, high = m->count; low < high;) {
-		size_t mid = (low + high) / 2;
-		const struct ms_beside_figure *f = &m->figures[mid];
-		if (f->site == site)
-			return (struct now){f->slack_bytes, f->mapped_bytes};
-		if (f->site < site)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return (struct now){0};
+	size_t i = MS_COUNT_UP_TO(m->figures, m->count, site, site);
+	const struct ms_beside_figure *f = i ? &m->figures[i - 1] : NULL;
+	return f && f->site == site ? (struct now){f->slack_bytes, f->mapped_bytes}
+				    : (struct now){0};
 }
 
 static struct now site_at(const struct ms_recording *t, const struct ms_kept_point *point,
@@ -137,9 +138,7 @@ bool ms_site_is_mapped(const struct ms_recording *t, const struct ms_kept_point 
 void ms_put_beside_stat(struct ms_insert *in, const struct ms_recording *t,
 			const struct ms_kept_point *point, uint32_t site, uint64_t live_bytes)
 {
-	struct now n = site_at(t, point, site);
-	ms_put_if(in, usable_known(t), live_bytes + n.slack);
-	ms_put_if(in, mapped_known(t), n.mapped);
+	put_now(in, t, live_bytes, site_at(t, point, site));
 }
 
 /* ---- free_site ---- */
@@ -148,19 +147,15 @@ int ms_fill_frees(struct ms_filling *f, const struct ms_kept_process *p, const i
 		  const struct ms_stack_rows *stacks)
 {
 	const struct ms_beside *b = beside(p->rec);
-	struct ms_insert in;
+	struct ms_insert in = ms_insert(f->db, "free_site", f->err);
 	if (sampled(p->rec)) /* some blocks' frees say nothing of all */
 		return 0;
-	ms_insert_open(&in, f->db, "free_site", "process, site, stack, frees, freed_bytes", f->err);
 	for (size_t i = 0; i < b->frees.n; i++) {
 		const struct ms_beside_free *v = &b->frees.v[i];
 		bool known = v->stack && v->stack < p->rec->nodes.n;
-		ms_put(&in, (uint64_t)p->id);
-		ms_put(&in, (uint64_t)row_of_site[v->site]);
-		ms_put_if(&in, known, known ? (uint64_t)stacks->row_of_node[v->stack] : 0);
-		ms_put(&in, v->frees);
-		ms_put(&in, v->bytes);
-		ms_put_row(&in);
+		ms_put_row(&in, ms_int("process", p->id), ms_int("site", row_of_site[v->site]),
+			   ms_int_if("stack", known, known ? stacks->row_of_node[v->stack] : 0),
+			   ms_int("frees", v->frees), ms_int("freed_bytes", v->bytes));
 	}
 	return ms_insert_close(&in);
 }

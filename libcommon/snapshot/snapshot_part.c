@@ -8,8 +8,8 @@
 #include "snapshot_private.h"
 
 #include "libcommon/base/arena.h"
-#include "libcommon/base/err.h"
 #include "format/trace.h"
+#include "snapshot_insert.h"
 
 #include <inttypes.h>
 
@@ -73,31 +73,28 @@ static int run(struct ms_filling *f, struct ms_arena *a, const char *sql, int64_
 	return ms_sql_exec(f->db, ms_arena_printf(a, sql, id), f->err);
 }
 
-static int put_totals(struct ms_filling *f, struct ms_arena *a, const struct ms_kept_process *p)
+static int put_totals(struct ms_filling *f, const struct ms_kept_process *p)
 {
-	const struct ms_recording *t = p->rec;
-	const char *set = "UPDATE process SET whole = 0";
+	const struct ms_fields *end = &p->rec->end;
+	struct ms_insert u = ms_update(f->db, "process", 1, f->err);
+	ms_put(&u, ms_int("whole", 0));
 	for (size_t i = 0; i < sizeof totals / sizeof *totals; i++)
-		if (ms_has(&t->end, totals[i].field))
-			set = ms_arena_printf(a, "%s, %s = %" PRIu64, set, totals[i].column,
-					      t->end.number[totals[i].field] & INT64_MAX);
-	return ms_sql_exec(f->db, ms_arena_printf(a, "%s WHERE id = %" PRId64, set, p->id), f->err);
+		if (ms_has(end, totals[i].field))
+			ms_put(&u, ms_address(totals[i].column,
+					      end->number[totals[i].field] & INT64_MAX));
+	ms_put_row(&u, ms_int("id", p->id));
+	return ms_insert_close(&u);
 }
 
-static int put_span(struct ms_filling *f, struct ms_arena *a, const struct ms_kept_process *p)
+static int put_span(struct ms_filling *f, const struct ms_kept_process *p)
 {
-	bool from = p->from.kind == MS_KEPT_MOMENT, to = p->to_ns != MS_NEVER;
-	const char *values[2] = {"NULL", "NULL"};
-	if (from)
-		values[0] = ms_arena_printf(a, "%" PRIu64, p->from.time_ns & INT64_MAX);
-	if (to)
-		values[1] = ms_arena_printf(a, "%" PRIu64, p->to_ns & INT64_MAX);
-	return ms_sql_exec(f->db,
-			   ms_arena_printf(a,
-					   "UPDATE process SET whole = 0, from_ns = %s, to_ns = %s "
-					   "WHERE id = %" PRId64,
-					   values[0], values[1], p->id),
-			   f->err);
+	struct ms_insert u = ms_update(f->db, "process", 1, f->err);
+	ms_put_row(
+		&u, ms_int("whole", 0),
+		ms_int_if("from_ns", p->from.kind == MS_KEPT_MOMENT, p->from.time_ns & INT64_MAX),
+		ms_int_if("to_ns", p->to_ns != MS_NEVER, p->to_ns & INT64_MAX),
+		ms_int("id", p->id));
+	return ms_insert_close(&u);
 }
 
 bool ms_part_is_headless(const struct ms_kept_process *p)
@@ -108,20 +105,10 @@ bool ms_part_is_headless(const struct ms_kept_process *p)
 int ms_fill_cut(struct ms_filling *f, const struct ms_kept_process *p)
 {
 	const struct ms_fields *i = &p->rec->info;
-	if (!ms_has(i, MS_INFO_CUT) || !i->text[MS_INFO_CUT])
-		return 0;
-	sqlite3_stmt *st =
-		ms_sql_prepare(f->db, "UPDATE process SET cut = ?1 WHERE id = ?2", f->err);
-	if (!st)
-		return -1;
-	sqlite3_bind_text(st, 1, i->text[MS_INFO_CUT], -1, SQLITE_STATIC);
-	sqlite3_bind_int64(st, 2, p->id);
-	int rc =
-		sqlite3_step(st) == SQLITE_DONE
-			? 0
-			: ms_err_set(f->err, "cannot fill the snapshot: %s", sqlite3_errmsg(f->db));
-	sqlite3_finalize(st);
-	return rc;
+	struct ms_insert u = ms_update(f->db, "process", 1, f->err);
+	if (ms_has(i, MS_INFO_CUT) && i->text[MS_INFO_CUT])
+		ms_put_row(&u, ms_text("cut", i->text[MS_INFO_CUT]), ms_int("id", p->id));
+	return ms_insert_close(&u);
 }
 
 int ms_fill_part(struct ms_filling *f, const struct ms_kept_process *p)
@@ -134,10 +121,10 @@ int ms_fill_part(struct ms_filling *f, const struct ms_kept_process *p)
 		if (rc == 0 && t->parts)
 			rc = run(f, &a, forget_end, p->id);
 		if (rc == 0 && !t->replay.sampled)
-			rc = put_totals(f, &a, p);
+			rc = put_totals(f, p);
 	}
 	if (rc == 0 && (p->counted_from || p->to_ns != MS_NEVER))
-		rc = put_span(f, &a, p);
+		rc = put_span(f, p);
 	ms_arena_free(&a);
 	return rc;
 }

@@ -36,14 +36,6 @@ static const char move_peak[] =
 	" WHERE process = %lld AND label = 'peak'"
 	" AND EXISTS (SELECT 1 FROM sample WHERE process = %lld);";
 
-static int run(struct ms_filling *f, const char *format, long long id)
-{
-	char *sql = sqlite3_mprintf(format, id, id, id, id);
-	int rc = ms_sql_exec(f->db, sql, f->err);
-	sqlite3_free(sql);
-	return rc;
-}
-
 static int put_growth(struct ms_filling *f, const struct ms_kept_process *p)
 {
 	const struct ms_rows *s = &p->rec->samples;
@@ -68,5 +60,10 @@ int ms_fill_polled(struct ms_filling *f, const struct ms_kept_process *p)
 {
 	if (!ms_is_polled(p->rec))
 		return 0;
-	return run(f, forget, p->id) || run(f, move_peak, p->id) || put_growth(f, p) ? -1 : 0;
+	long long id = p->id;
+	return ms_sql_execf(f->db, f->err, forget, id, id, id, id) ||
+			       ms_sql_execf(f->db, f->err, move_peak, id, id, id) ||
+			       put_growth(f, p)
+		       ? -1
+		       : 0;
 }

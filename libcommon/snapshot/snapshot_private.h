@@ -15,6 +15,9 @@ void ms_snapshot_harden(sqlite3 *db);
 /* Runs statements without results. 0, or -1 with `err` set. */
 int ms_sql_exec(sqlite3 *db, const char *sql, struct ms_err *err);
 
+/* The same with values: format as sqlite3_mprintf. */
+int ms_sql_execf(sqlite3 *db, struct ms_err *err, const char *format, ...);
+
 /* Copies `head` and the rest of `fd` to an unlinked temporary file, since the bytes that told what
  * an input is cannot be put back into a pipe. Returns its descriptor, or -1 with `err` set; `name`
  * is for the message. */
@@ -79,6 +82,12 @@ void ms_stack_rows_free(struct ms_stack_rows *r);
 /* The sizes of a class of ms_replay.sizes, both ends in it. */
 uint64_t ms_size_class_low(unsigned class);
 uint64_t ms_size_class_high(unsigned class);
+/* Puts four columns: bytes and blocks at the peak, then at the end. */
+struct ms_insert;
+void ms_put_level(struct ms_insert *in, const struct ms_replay *r, const struct ms_level *l);
+/* The rest of a row of a size class: its ends and its figures. */
+void ms_put_class(struct ms_insert *in, const struct ms_replay *r, unsigned class,
+		  const struct ms_replay_size *c);
 /* Writes site_size and site_lifetime of one process: sites in `order`, each as its row. 0, or -1
  * with f->err set. */
 int ms_fill_classes(struct ms_filling *f, const struct ms_replay *r, const uint32_t *order,
@@ -108,21 +117,17 @@ int ms_fill_process_row(struct ms_filling *f, const struct ms_kept_process *p, b
  * f->err set. */
 int ms_fill_times(struct ms_filling *f, const struct ms_kept_process *p,
 		  const int64_t *row_of_thread);
+/* What a sample says of memory that is resident. */
+void ms_put_sample(struct ms_insert *in, const struct ms_row *s);
 /* Does a loss record tell of events that were to be recorded? */
 bool ms_gap_is_loss(const struct ms_row *loss);
 /* Or at least of some that lie between recorded ones? */
 bool ms_gap_is_between(const struct ms_recording *t, const struct ms_row *loss);
-/* snapshot_mapped.c: what was recorded beside the heap. Each puts the values of the columns named;
- * null where it was not recorded. */
-struct ms_insert;
-#define MS_BESIDE_PROCESS                                                                          \
-	"options, maps, unmaps, mapped_bytes, mapped_peak_bytes, mapped_peak_time_ns, "            \
-	"mapped_end_bytes, peak_usable_bytes, unfreed_usable_bytes"
+/* snapshot_mapped.c: what was recorded beside the heap, null where it was not. Each puts the values
+ * of a part of a row. */
 void ms_put_beside_process(struct ms_insert *in, const struct ms_recording *t);
-#define MS_BESIDE_SITE "maps, mapped_bytes"
 void ms_put_beside_site(struct ms_insert *in, const struct ms_recording *t, uint32_t site);
 /* Of a snapshot, or of a site in one, which has these live bytes. */
-#define MS_BESIDE_NOW "usable_bytes, mapped_bytes"
 void ms_put_beside_now(struct ms_insert *in, const struct ms_recording *t,
 		       const struct ms_kept_point *point, uint64_t live_bytes);
 void ms_put_beside_stat(struct ms_insert *in, const struct ms_recording *t,

@@ -3,6 +3,7 @@
  */
 #include "snapshot_private.h"
 
+#include "libcommon/base/path.h"
 #include "libcommon/base/arena.h"
 #include "snapshot_insert.h"
 #include "format/trace.h"
@@ -44,14 +45,9 @@ static const char *joined(struct ms_arena *a, const struct ms_strings *s)
 	return out;
 }
 
-static void put_field(struct ms_insert *in, const struct ms_fields *f, unsigned id)
+static struct ms_value string(const char *column, const struct ms_fields *f, unsigned id)
 {
-	ms_put_if(in, ms_has(f, id), f->number[id]);
-}
-
-static void put_string(struct ms_insert *in, const struct ms_fields *f, unsigned id)
-{
-	ms_put_text(in, ms_has(f, id) ? f->text[id] : NULL);
+	return ms_text(column, ms_has(f, id) ? f->text[id] : NULL);
 }
 
 static const char *machine_name(struct ms_arena *a, unsigned machine)
@@ -74,40 +70,30 @@ static void put_identity(const struct ms_kept_process *p, struct ms_insert *in, 
 {
 	const struct ms_recording *t = p->rec;
 	const struct ms_fields *i = &t->info, *e = &t->end;
-	const char *slash = strrchr(t->path, '/');
 	bool named = strcmp(t->path, "-") != 0 && strncmp(t->path, "/proc/self/fd/", 14) != 0 &&
 		     strncmp(t->path, "/dev/fd/", 8) != 0;
-	ms_put(in, (uint64_t)p->id);
-	put_field(in, i, MS_INFO_PID);
-	put_field(in, i, MS_INFO_PPID);
-	ms_put_if(in, p->parent != 0, (uint64_t)p->parent);
-	put_string(in, i, MS_INFO_EXE);
-	ms_put_text(in, t->args.n ? ms_json_array(a, &t->args) : NULL);
-	put_string(in, i, MS_INFO_HOST);
-	put_string(in, i, MS_INFO_KERNEL);
-	put_string(in, i, MS_INFO_CWD);
-	put_field(in, i, MS_INFO_START_WALL);
-	ms_put(in, p->offset_ns);
-	ms_put(in, ms_recording_length(t));
-	put_field(in, e, MS_END_STATUS);
-	put_field(in, e, MS_END_SIGNAL);
-	ms_put_text(in, end_reason(t));
-	ms_put_text(in, machine_name(a, t->head->machine));
-	put_field(in, i, MS_INFO_PAGE_SIZE);
-	ms_put_text(in, joined(a, &t->allocators));
-	ms_put_text(in, !named ? NULL : slash ? slash + 1 : t->path);
-	put_string(in, i, MS_INFO_RECORDER);
-	put_string(in, i, MS_INFO_CLOCK);
-	put_field(in, i, MS_INFO_DEPTH);
 	char hex[33] = "";
 	for (unsigned k = 0; i->text[MS_INFO_SESSION] && k < i->number[MS_INFO_SESSION] && k < 16;
 	     k++)
 		sprintf(hex + 2 * k, "%02x", (unsigned char)i->text[MS_INFO_SESSION][k]);
-	ms_put_text(in, hex[0] ? hex : NULL);
-	put_field(in, i, MS_INFO_IMAGE);
-	put_field(in, e, MS_END_IMAGES_KEPT);
-	put_field(in, e, MS_END_IMAGES_TRIVIAL);
-	put_field(in, e, MS_END_CHILDREN_NOT_RECORDED);
+	ms_put(in, ms_int("id", p->id), MS_FIELD("pid", i, MS_INFO_PID),
+	       MS_FIELD("ppid", i, MS_INFO_PPID), ms_int_if("parent", p->parent != 0, p->parent),
+	       string("exe", i, MS_INFO_EXE),
+	       ms_text("command", t->args.n ? ms_json_array(a, &t->args) : NULL),
+	       string("host", i, MS_INFO_HOST), string("kernel", i, MS_INFO_KERNEL),
+	       string("cwd", i, MS_INFO_CWD), MS_FIELD("started_ns", i, MS_INFO_START_WALL),
+	       ms_int("offset_ns", p->offset_ns), ms_int("duration_ns", ms_recording_length(t)),
+	       MS_FIELD("exit_status", e, MS_END_STATUS), MS_FIELD("exit_signal", e, MS_END_SIGNAL),
+	       ms_text("end_reason", end_reason(t)),
+	       ms_text("machine", machine_name(a, t->head->machine)),
+	       MS_FIELD("page_size", i, MS_INFO_PAGE_SIZE),
+	       ms_text("allocator", joined(a, &t->allocators)),
+	       ms_text("trace", named ? ms_base_name(t->path) : NULL),
+	       string("recorder", i, MS_INFO_RECORDER), string("clock", i, MS_INFO_CLOCK),
+	       MS_FIELD("depth", i, MS_INFO_DEPTH), ms_text("session", hex[0] ? hex : NULL),
+	       MS_FIELD("image", i, MS_INFO_IMAGE), MS_FIELD("images_kept", e, MS_END_IMAGES_KEPT),
+	       MS_FIELD("images_trivial", e, MS_END_IMAGES_TRIVIAL),
+	       MS_FIELD("children_not_recorded", e, MS_END_CHILDREN_NOT_RECORDED));
 }
 
 static uint64_t lost_in_records(const struct ms_recording *t)
@@ -125,69 +111,48 @@ static void put_quality(const struct ms_recording *t, struct ms_insert *in)
 	const struct ms_fields *i = &t->info, *e = &t->end;
 	uint64_t places = 0, bytes = ms_trace_damaged_bytes(t->file, &places),
 		 lost = lost_in_records(t);
-	ms_put(in, ms_recording_complete(t));
-	ms_put_text(in, ms_recording_state(t));
-	ms_put(in, r->events);
-	ms_put(in, ms_has(e, MS_END_LOST) && e->number[MS_END_LOST] > lost ? e->number[MS_END_LOST]
-									   : lost);
-	ms_put(in, ms_has(i, MS_INFO_SAMPLE_BYTES) ? i->number[MS_INFO_SAMPLE_BYTES] : 0);
-	put_field(in, e, MS_END_STACKS_CUT);
-	put_field(in, e, MS_END_STACKS_TRUNCATED);
-	put_field(in, e, MS_END_STACKS_NOT_TAKEN);
-	put_field(in, e, MS_END_VIOLATIONS);
-	ms_put(in, ms_has(i, MS_INFO_ATTACHED) && i->number[MS_INFO_ATTACHED]);
-	ms_put(in, r->inferred_frees);
-	ms_put(in, r->unknown_frees);
-	ms_put(in, bytes);
-	ms_put(in, places + t->bad_blocks + (r->bad_events != 0));
-	put_field(in, e, MS_END_WAITED);
-	put_field(in, e, MS_END_WAITED_MAX);
+	bool said_more = ms_has(e, MS_END_LOST) && e->number[MS_END_LOST] > lost;
+	ms_put(in, ms_int("complete", ms_recording_complete(t)),
+	       ms_text("state", ms_recording_state(t)), ms_int("events", r->events),
+	       ms_int("events_lost", said_more ? e->number[MS_END_LOST] : lost),
+	       ms_int("sampled_bytes",
+		      ms_has(i, MS_INFO_SAMPLE_BYTES) ? i->number[MS_INFO_SAMPLE_BYTES] : 0),
+	       MS_FIELD("stacks_cut", e, MS_END_STACKS_CUT),
+	       MS_FIELD("stacks_truncated", e, MS_END_STACKS_TRUNCATED),
+	       MS_FIELD("stacks_not_taken", e, MS_END_STACKS_NOT_TAKEN),
+	       MS_FIELD("events_late", e, MS_END_VIOLATIONS),
+	       ms_int("attached", ms_has(i, MS_INFO_ATTACHED) && i->number[MS_INFO_ATTACHED]),
+	       ms_int("inferred_frees", r->inferred_frees),
+	       ms_int("unknown_frees", r->unknown_frees), ms_int("damaged_bytes", bytes),
+	       ms_int("damaged_places", places + t->bad_blocks + (r->bad_events != 0)),
+	       MS_FIELD("waited_ns", e, MS_END_WAITED),
+	       MS_FIELD("waited_max_ns", e, MS_END_WAITED_MAX));
 }
 
 static void put_totals(const struct ms_recording *t, bool partial, struct ms_insert *in)
 {
 	const struct ms_replay *r = &t->replay;
-	ms_put(in, r->allocations);
-	ms_put(in, r->frees);
-	ms_put(in, r->reallocations);
-	ms_put(in, r->failed);
-	ms_put(in, r->bytes);
-	ms_put_if(in, !partial, r->temporary);
-	ms_put(in, r->peak_bytes);
-	ms_put(in, r->peak_blocks);
-	ms_put(in, r->peak_tick * t->head->tick_ns);
-	ms_put(in, r->live_bytes);
-	ms_put(in, r->live_blocks);
-	ms_put(in, 1);
+	ms_put(in, ms_int("allocations", r->allocations), ms_int("frees", r->frees),
+	       ms_int("reallocations", r->reallocations), ms_int("failed_allocations", r->failed),
+	       ms_int("allocated_bytes", r->bytes),
+	       ms_int_if("temporary_allocations", !partial, r->temporary),
+	       ms_int("peak_bytes", r->peak_bytes), ms_int("peak_blocks", r->peak_blocks),
+	       ms_int("peak_time_ns", r->peak_tick * t->head->tick_ns),
+	       ms_int("unfreed_bytes", r->live_bytes), ms_int("unfreed_blocks", r->live_blocks),
+	       ms_int("whole", 1));
 }
 
 int ms_fill_process_row(struct ms_filling *f, const struct ms_kept_process *p, bool partial,
 			uint64_t without_symbol)
 {
-	struct ms_insert in;
+	struct ms_insert in = ms_insert(f->db, "process", f->err);
 	struct ms_arena a = {0};
-	ms_insert_open(&in, f->db, "process",
-		       "id, pid, ppid, parent, exe, command, host, kernel, cwd, started_ns, "
-		       "offset_ns, duration_ns, exit_status, "
-		       "exit_signal, end_reason, machine, page_size, allocator, trace, recorder, "
-		       "clock, depth, session, image, images_kept, "
-		       "images_trivial, children_not_recorded, "
-		       "complete, state, events, events_lost, sampled_bytes, stacks_cut, "
-		       "stacks_truncated, stacks_not_taken, events_late, attached, "
-		       "inferred_frees, unknown_frees, damaged_bytes, damaged_places, waited_ns, "
-		       "waited_max_ns, frames_without_symbol, "
-		       "allocations, frees, reallocations, failed_allocations, allocated_bytes, "
-		       "temporary_allocations, peak_bytes, "
-		       "peak_blocks, peak_time_ns, unfreed_bytes, unfreed_blocks, whole, "
-		       "at_sum_peak_bytes, " MS_BESIDE_PROCESS,
-		       f->err);
 	put_identity(p, &in, &a);
 	put_quality(p->rec, &in);
-	ms_put(&in, without_symbol);
 	put_totals(p->rec, partial, &in);
-	ms_put(&in, p->share.at_peak);
 	ms_put_beside_process(&in, p->rec);
-	ms_put_row(&in);
+	ms_put_row(&in, ms_int("frames_without_symbol", without_symbol),
+		   ms_int("at_sum_peak_bytes", p->share.at_peak));
 	ms_arena_free(&a);
 	return ms_insert_close(&in);
 }

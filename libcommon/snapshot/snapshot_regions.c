@@ -8,11 +8,9 @@
 #include "snapshot_insert.h"
 #include "snapshot_private.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
-#include <unistd.h>
 
 /* A process that was seen before, by number and start. */
 struct known {
@@ -28,40 +26,10 @@ struct ms_region_snapshot {
 	bool smaps, all;
 	uint64_t wall_ns;
 	struct ms_insert process, snapshot, region, sample, skipped;
-	struct {
-		struct known *v;
-		size_t n, cap;
-	} known;
+	MS_ARRAY(struct known) known;
 	int64_t snapshots;
 	struct utsname machine;
 };
-
-static int open_inserts(struct ms_region_snapshot *s)
-{
-	ms_insert_open(&s->process, s->db, "process",
-		       "id, pid, ppid, comm, exe, command, host, kernel, started_ns, offset_ns, "
-		       "machine, page_size, recorder, complete, state, events, attached, options",
-		       s->err);
-	ms_insert_open(&s->snapshot, s->db, "snapshot",
-		       "id, process, label, time_ns, rss_bytes, pss_bytes, private_bytes, "
-		       "swap_bytes",
-		       s->err);
-	ms_insert_open(&s->region, s->db, "region",
-		       "process, snapshot, start, end, kind, perms, path, file_offset, rss_bytes, "
-		       "pss_bytes, private_bytes, swap_bytes, shared_clean_bytes, "
-		       "shared_dirty_bytes, private_clean_bytes, private_dirty_bytes",
-		       s->err);
-	ms_insert_open(&s->sample, s->db, "sample",
-		       "process, time_ns, rss_bytes, pss_bytes, private_bytes, swap_bytes, "
-		       "vsz_bytes, minor_faults, major_faults, user_ns, system_ns, threads, "
-		       "heap_bytes",
-		       s->err);
-	ms_insert_open(&s->skipped, s->db, "skipped", "time_ns, pid, name, reason", s->err);
-	return s->process.stmt && s->snapshot.stmt && s->region.stmt && s->sample.stmt &&
-			       s->skipped.stmt
-		       ? 0
-		       : -1;
-}
 
 static int close_inserts(struct ms_region_snapshot *s)
 {
@@ -82,7 +50,12 @@ struct ms_region_snapshot *ms_region_snapshot_new(bool smaps, bool all, uint64_t
 	s->wall_ns = wall_ns;
 	uname(&s->machine);
 	s->db = ms_snapshot_new(err);
-	if (s->db && ms_sql_exec(s->db, "BEGIN", err) == 0 && open_inserts(s) == 0)
+	s->process = ms_insert(s->db, "process", err);
+	s->snapshot = ms_insert(s->db, "snapshot", err);
+	s->region = ms_insert(s->db, "region", err);
+	s->sample = ms_insert(s->db, "sample", err);
+	s->skipped = ms_insert(s->db, "skipped", err);
+	if (s->db && ms_sql_exec(s->db, "BEGIN", err) == 0)
 		return s;
 	ms_region_snapshot_end(s);
 	return NULL;
@@ -90,9 +63,8 @@ struct ms_region_snapshot *ms_region_snapshot_new(bool smaps, bool all, uint64_t
 
 /* ---- processes ---- */
 
-static void put_command(struct ms_insert *in, const struct ms_region_process *p)
+static const char *command(struct ms_arena *a, const struct ms_region_process *p)
 {
-	struct ms_arena a = {0};
 	struct ms_strings words = {0};
 	/* Some write their state over their arguments and leave the rest empty. */
 	size_t n = p->args_bytes;
@@ -100,38 +72,28 @@ static void put_command(struct ms_insert *in, const struct ms_region_process *p)
 		n--;
 	for (size_t at = 0; p->args && at < n; at += strlen(p->args + at) + 1)
 		*MS_PUSH(&words) = p->args + at;
-	ms_put_text(in, words.n ? ms_json_array(&a, &words) : NULL);
+	const char *json = words.n ? ms_json_array(a, &words) : NULL;
 	free(words.v);
-	ms_arena_free(&a);
+	return json;
 }
 
 static const struct known *add_process(struct ms_region_snapshot *s,
 				       const struct ms_region_process *p)
 {
 	struct known *k = MS_PUSH(&s->known);
-	struct ms_insert *in = &s->process;
+	struct ms_arena a = {0};
 	*k = (struct known){p->proc->pid, p->proc->start_ticks, (int64_t)s->known.n, p->time_ns};
-	ms_put(in, (uint64_t)k->id);
-	ms_put(in, (uint64_t)p->proc->pid);
-	ms_put(in, p->stat->field[MS_STAT_PPID]);
-	ms_put_text(in, p->stat->name);
-	ms_put_text(in, p->exe);
-	put_command(in, p);
-	ms_put_text(in, s->machine.nodename);
-	char kernel[sizeof s->machine.sysname + sizeof s->machine.release + 2];
-	snprintf(kernel, sizeof kernel, "%s %s", s->machine.sysname, s->machine.release);
-	ms_put_text(in, kernel);
-	ms_put(in, s->wall_ns + p->time_ns);
-	ms_put(in, p->time_ns);
-	ms_put_text(in, s->machine.machine);
-	ms_put(in, p->proc->page_bytes);
-	ms_put_text(in, "ms-snap " MS_VERSION);
-	ms_put(in, 1);
-	ms_put_text(in, "complete");
-	ms_put(in, 0);
-	ms_put(in, 1);
-	ms_put_text(in, s->smaps ? "smaps" : "maps");
-	ms_put_row(in);
+	const char *kernel = ms_arena_printf(&a, "%s %s", s->machine.sysname, s->machine.release);
+	ms_put_row(&s->process, ms_int("id", k->id), ms_int("pid", p->proc->pid),
+		   ms_int("ppid", p->stat->field[MS_STAT_PPID]), ms_text("comm", p->stat->name),
+		   ms_text("exe", p->exe), ms_text("command", command(&a, p)),
+		   ms_text("host", s->machine.nodename), ms_text("kernel", kernel),
+		   ms_int("started_ns", s->wall_ns + p->time_ns), ms_int("offset_ns", p->time_ns),
+		   ms_text("machine", s->machine.machine), ms_int("page_size", p->proc->page_bytes),
+		   ms_text("recorder", "ms-snap " MS_VERSION), ms_int("complete", 1),
+		   ms_text("state", "complete"), ms_int("events", 0), ms_int("attached", 1),
+		   ms_text("options", s->smaps ? "smaps" : "maps"));
+	ms_arena_free(&a);
 	return k;
 }
 
@@ -147,66 +109,59 @@ static const struct known *find_process(struct ms_region_snapshot *s,
 
 /* ---- what they hold ---- */
 
+static void put_parts(const struct ms_region_snapshot *s, struct ms_insert *in,
+		      const struct ms_proc_memory *m)
+{
+	ms_put(in, ms_int_if("pss_bytes", s->smaps, m->pss),
+	       ms_int_if("private_bytes", s->smaps, m->private_clean + m->private_dirty),
+	       ms_int_if("swap_bytes", s->smaps, m->swap));
+}
+
 static void put_region(struct ms_region_snapshot *s, int64_t process, const struct ms_region *r)
 {
-	struct ms_insert *in = &s->region;
 	const struct ms_proc_memory *m = &r->memory;
-	const uint64_t figures[] = {
-		m->rss,           m->pss,          m->private_clean + m->private_dirty,
-		m->swap,          m->shared_clean, m->shared_dirty,
-		m->private_clean, m->private_dirty};
-	ms_put(in, (uint64_t)process);
-	ms_put(in, (uint64_t)s->snapshots);
-	ms_put_address(in, r->map.start);
-	ms_put_address(in, r->map.end);
-	ms_put_text(in, ms_region_word(r->kind));
-	ms_put_text(in, r->map.perms);
-	ms_put_text(in, *r->map.path ? r->map.path : NULL);
-	ms_put_if(in, r->map.inode != 0, r->map.offset);
-	for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
-		ms_put_if(in, s->smaps, figures[i]);
-	ms_put_row(in);
+	ms_put(&s->region, ms_int("process", process), ms_int("snapshot", s->snapshots),
+	       ms_address("start", r->map.start), ms_address("end", r->map.end),
+	       ms_text("kind", ms_region_word(r->kind)), ms_text("perms", r->map.perms),
+	       ms_text("path", *r->map.path ? r->map.path : NULL),
+	       ms_int_if("file_offset", r->map.inode != 0, r->map.offset),
+	       ms_int_if("rss_bytes", s->smaps, m->rss));
+	put_parts(s, &s->region, m);
+	ms_put_row(&s->region, ms_int_if("shared_clean_bytes", s->smaps, m->shared_clean),
+		   ms_int_if("shared_dirty_bytes", s->smaps, m->shared_dirty),
+		   ms_int_if("private_clean_bytes", s->smaps, m->private_clean),
+		   ms_int_if("private_dirty_bytes", s->smaps, m->private_dirty));
 }
 
 static void put_sample(struct ms_region_snapshot *s, const struct known *k,
 		       const struct ms_region_process *p, const struct ms_proc_memory *all,
 		       uint64_t rss, uint64_t vsz)
 {
-	struct ms_insert *in = &s->sample;
 	const uint64_t *f = p->stat->field;
-	ms_put(in, (uint64_t)k->id);
-	ms_put(in, p->time_ns - k->first_ns);
-	ms_put(in, rss);
-	ms_put_if(in, s->smaps, all->pss);
-	ms_put_if(in, s->smaps, all->private_clean + all->private_dirty);
-	ms_put_if(in, s->smaps, all->swap);
-	ms_put(in, vsz);
-	ms_put(in, f[MS_STAT_MINFLT]);
-	ms_put(in, f[MS_STAT_MAJFLT]);
-	ms_put(in, f[MS_STAT_UTIME] * p->proc->tick_ns);
-	ms_put(in, f[MS_STAT_STIME] * p->proc->tick_ns);
-	ms_put(in, f[MS_STAT_THREADS]);
-	ms_put_if(in, s->smaps, ms_regions_heap(p->regions));
-	ms_put_row(in);
+	ms_put(&s->sample, ms_int("process", k->id), ms_int("time_ns", p->time_ns - k->first_ns),
+	       ms_int("rss_bytes", rss));
+	put_parts(s, &s->sample, all);
+	ms_put_row(&s->sample, ms_int("vsz_bytes", vsz), ms_int("minor_faults", f[MS_STAT_MINFLT]),
+		   ms_int("major_faults", f[MS_STAT_MAJFLT]),
+		   ms_int("user_ns", f[MS_STAT_UTIME] * p->proc->tick_ns),
+		   ms_int("system_ns", f[MS_STAT_STIME] * p->proc->tick_ns),
+		   ms_int("threads", f[MS_STAT_THREADS]),
+		   ms_int_if("heap_bytes", s->smaps, ms_regions_heap(p->regions)));
 }
 
 void ms_region_snapshot_add(struct ms_region_snapshot *s, const struct ms_region_process *p)
 {
 	const struct known *k = find_process(s, p);
 	struct ms_proc_memory all;
-	struct ms_insert *in = &s->snapshot;
 	uint64_t vsz;
 	ms_regions_sum(p->regions, &all, &vsz);
 	uint64_t rss = s->smaps ? all.rss : p->statm ? p->statm->rss : 0;
-	ms_put(in, (uint64_t)++s->snapshots);
-	ms_put(in, (uint64_t)k->id);
-	ms_put_text(in, "moment");
-	ms_put(in, p->time_ns - k->first_ns);
-	ms_put(in, rss);
-	ms_put_if(in, s->smaps, all.pss);
-	ms_put_if(in, s->smaps, all.private_clean + all.private_dirty);
-	ms_put_if(in, s->smaps, all.swap);
-	ms_put_row(in);
+	s->snapshots++;
+	ms_put(&s->snapshot, ms_int("id", s->snapshots), ms_int("process", k->id),
+	       ms_text("label", "moment"), ms_int("time_ns", p->time_ns - k->first_ns),
+	       ms_int("rss_bytes", rss));
+	put_parts(s, &s->snapshot, &all);
+	ms_end_row(&s->snapshot);
 	put_sample(s, k, p, &all, rss, vsz);
 	for (size_t i = 0; i < p->regions->n; i++)
 		put_region(s, k->id, &p->regions->v[i]);
@@ -215,11 +170,8 @@ void ms_region_snapshot_add(struct ms_region_snapshot *s, const struct ms_region
 void ms_region_snapshot_skip(struct ms_region_snapshot *s, uint64_t time_ns, pid_t pid,
 			     const char *name, const char *reason)
 {
-	ms_put(&s->skipped, time_ns);
-	ms_put(&s->skipped, (uint64_t)pid);
-	ms_put_text(&s->skipped, name);
-	ms_put_text(&s->skipped, reason);
-	ms_put_row(&s->skipped);
+	ms_put_row(&s->skipped, ms_int("time_ns", time_ns), ms_int("pid", pid),
+		   ms_text("name", name), ms_text("reason", reason));
 }
 
 /* ---- the end ---- */

@@ -2,17 +2,14 @@
  * From a replayed trace to rows: sites and threads, and the moments asked for.
  */
 #include "snapshot_private.h"
+#include "libcommon/base/order.h"
 
 #include "libcommon/base/arena.h"
-#include "libcommon/base/err.h"
-#include "libcommon/replay/replay_ages.h"
 #include "snapshot_insert.h"
 #include "snapshot_sampled.h"
 #include "format/trace.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct fill {
 	struct ms_filling *f;
@@ -44,13 +41,10 @@ static int by_weight(const void *a, const void *b)
 {
 	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
 	const struct ms_replay_site *x = &sorting->sites[i], *y = &sorting->sites[k];
-	if (x->live.bytes != y->live.bytes)
-		return x->live.bytes > y->live.bytes ? -1 : 1;
-	if (peak_of(x) != peak_of(y))
-		return peak_of(x) > peak_of(y) ? -1 : 1;
-	if (x->max_live_blocks != y->max_live_blocks)
-		return x->max_live_blocks > y->max_live_blocks ? -1 : 1;
-	return i < k ? -1 : i > k;
+	return MS_ORDER(y->live.bytes, x->live.bytes) ?:
+	       MS_ORDER(peak_of(y), peak_of(x)) ?:
+	       MS_ORDER(y->max_live_blocks, x->max_live_blocks) ?:
+	       MS_ORDER(i, k);
 }
 
 static void order_sites(struct fill *w)
@@ -73,8 +67,7 @@ struct sums {
 
 static struct sums *sum_records(const struct ms_replay *r)
 {
-	struct sums *s = ms_xrealloc(NULL, r->site_count, sizeof *s);
-	memset(s, 0, r->site_count * sizeof *s);
+	struct sums *s = ms_xcalloc(r->site_count, sizeof *s);
 	for (size_t i = 0; i < r->record_count; i++) {
 		s[r->records[i].site].allocations += r->records[i].allocations;
 		s[r->records[i].site].bytes += r->records[i].bytes;
@@ -87,39 +80,30 @@ static void put_site(struct fill *w, struct ms_insert *in, uint32_t i, const str
 	const struct ms_replay_site *s = &w->r->sites[i];
 	int64_t stack = s->node && s->node < w->t->nodes.n ? w->stacks.row_of_node[s->node] : 0;
 	int64_t user = stack ? w->stacks.user_of_node[s->node] : 0;
-	ms_put(in, (uint64_t)w->row_of_site[i]);
-	ms_put(in, (uint64_t)w->p->id);
-	ms_put_if(in, stack != 0, (uint64_t)stack);
-	ms_put_if(in, stack != 0, (uint64_t)(user ? user : stack));
-	ms_put(in, sums[i].allocations);
-	ms_put(in, s->frees);
-	ms_put(in, s->reallocations);
-	ms_put(in, s->failed);
-	ms_put(in, sums[i].bytes);
-	ms_put_if(in, !w->partial, s->temporary);
-	ms_put_if(in, sums[i].allocations != 0, s->min_size);
-	ms_put_if(in, sums[i].allocations != 0, s->max_size);
-	ms_put(in, s->max_live_bytes);
-	ms_put(in, s->max_live_blocks);
-	ms_put_if(in, s->first_tick != MS_NEVER, s->first_tick * w->tick_ns);
-	ms_put_if(in, s->first_tick != MS_NEVER, s->last_tick * w->tick_ns);
-	ms_put_if(in, !w->partial, s->lifetime_ticks * w->tick_ns);
-	ms_put_if(in, !w->partial, s->lifetime_allocations);
-	ms_put(in, s->marked);
+	bool some = sums[i].allocations != 0, timed = s->first_tick != MS_NEVER;
+	ms_put(in, ms_int("id", w->row_of_site[i]), ms_int("process", w->p->id),
+	       ms_int_if("stack", stack != 0, stack),
+	       ms_int_if("user_frame", stack != 0, user ? user : stack),
+	       ms_int("allocations", sums[i].allocations), ms_int("frees", s->frees),
+	       ms_int("reallocations", s->reallocations), ms_int("failed_allocations", s->failed),
+	       ms_int("allocated_bytes", sums[i].bytes),
+	       ms_int_if("temporary", !w->partial, s->temporary),
+	       ms_int_if("min_size", some, s->min_size), ms_int_if("max_size", some, s->max_size),
+	       ms_int("max_live_bytes", s->max_live_bytes),
+	       ms_int("max_live_blocks", s->max_live_blocks),
+	       ms_int_if("first_ns", timed, s->first_tick * w->tick_ns),
+	       ms_int_if("last_ns", timed, s->last_tick * w->tick_ns),
+	       ms_int_if("lifetime_ns", !w->partial, s->lifetime_ticks * w->tick_ns),
+	       ms_int_if("lifetime_allocations", !w->partial, s->lifetime_allocations),
+	       ms_int("marked", s->marked));
 	ms_put_beside_site(in, w->t, i);
-	ms_put_row(in);
+	ms_end_row(in);
 }
 
 static int fill_sites(struct fill *w)
 {
-	struct ms_insert in;
+	struct ms_insert in = ms_insert(w->f->db, "site", w->f->err);
 	struct sums *sums = sum_records(w->r);
-	ms_insert_open(&in, w->f->db, "site",
-		       "id, process, stack, user_frame, allocations, frees, reallocations, "
-		       "failed_allocations, allocated_bytes, temporary, "
-		       "min_size, max_size, max_live_bytes, max_live_blocks, first_ns, last_ns, "
-		       "lifetime_ns, lifetime_allocations, marked, " MS_BESIDE_SITE,
-		       w->f->err);
 	for (size_t i = 0; i < w->r->site_count; i++)
 		put_site(w, &in, w->order[i], sums);
 	free(sums);
@@ -144,25 +128,20 @@ static int by_rows(const void *a, const void *b)
 /* In order of its key, which is cheapest. */
 static int fill_site_threads(struct fill *w)
 {
-	struct ms_insert in;
+	struct ms_insert in = ms_insert(w->f->db, "site_thread", w->f->err);
 	size_t n = w->r->record_count;
 	uint32_t *order = ms_xrealloc(NULL, n, sizeof *order);
 	for (size_t i = 0; i < n; i++)
 		order[i] = (uint32_t)i;
 	sorting_for = w;
 	qsort(order, n, sizeof *order, by_rows);
-	ms_insert_open(&in, w->f->db, "site_thread",
-		       "site, thread, allocations, allocated_bytes, live_bytes, live_blocks",
-		       w->f->err);
 	for (size_t i = 0; i < n; i++) {
 		const struct ms_replay_site_thread *s = &w->r->records[order[i]];
-		ms_put(&in, (uint64_t)w->row_of_site[s->site]);
-		ms_put(&in, (uint64_t)w->row_of_thread[s->thread]);
-		ms_put(&in, s->allocations);
-		ms_put(&in, s->bytes);
-		ms_put(&in, s->live_bytes);
-		ms_put(&in, s->live_blocks);
-		ms_put_row(&in);
+		ms_put_row(&in, ms_int("site", w->row_of_site[s->site]),
+			   ms_int("thread", w->row_of_thread[s->thread]),
+			   ms_int("allocations", s->allocations),
+			   ms_int("allocated_bytes", s->bytes), ms_int("live_bytes", s->live_bytes),
+			   ms_int("live_blocks", s->live_blocks));
 	}
 	free(order);
 	return ms_insert_close(&in);
@@ -170,29 +149,12 @@ static int fill_site_threads(struct fill *w)
 
 /* ---- threads ---- */
 
-/* Four columns: bytes and blocks at the peak, then at the end. */
-static void put_level(const struct fill *w, struct ms_insert *in, const struct ms_level *l)
-{
-	uint64_t bytes, blocks;
-	ms_replay_at_peak(w->r, l, &bytes, &blocks);
-	ms_put(in, bytes);
-	ms_put(in, blocks);
-	ms_put(in, l->bytes);
-	ms_put(in, l->blocks);
-}
-
 static int fill_threads(struct fill *w)
 {
 	const struct ms_recording *t = w->t;
 	size_t n = w->r->thread_count > t->threads.n ? w->r->thread_count : t->threads.n;
 	w->row_of_thread = ms_xrealloc(NULL, n, sizeof *w->row_of_thread);
-	struct ms_insert in;
-	ms_insert_open(&in, w->f->db, "thread",
-		       "id, process, tid, name, start_ns, end_ns, allocations, frees, "
-		       "allocated_bytes, temporary, peak_bytes, peak_blocks, live_bytes, "
-		       "live_blocks, "
-		       "events_lost, waited_ns",
-		       w->f->err);
+	struct ms_insert in = ms_insert(w->f->db, "thread", w->f->err);
 	for (size_t i = 0; i < n; i++) {
 		static const struct ms_row nobody;
 		static const struct ms_replay_thread idle;
@@ -203,31 +165,28 @@ static int fill_threads(struct fill *w)
 		if (!m->known && !s->seen)
 			continue;
 		w->row_of_thread[i] = ++w->f->threads;
-		ms_put(&in, (uint64_t)w->f->threads);
-		ms_put(&in, (uint64_t)w->p->id);
-		ms_put_if(&in, ms_has(m, MS_THREAD_TID), m->number[MS_THREAD_TID]);
-		ms_put_text(&in, m->text[MS_THREAD_NAME - 2]);
-		ms_put(&in, ms_has(m, MS_THREAD_START) ? m->number[MS_THREAD_START]
-						       : s->first_tick * w->tick_ns);
-		ms_put_if(&in, ms_has(m, MS_THREAD_END), m->number[MS_THREAD_END]);
-		ms_put(&in, s->allocations);
-		ms_put(&in, s->frees);
-		ms_put(&in, s->bytes);
-		ms_put_if(&in, !w->partial, s->temporary);
-		put_level(w, &in, &s->live);
-		ms_put(&in, m->number[MS_THREAD_EVENTS_LOST]);
-		ms_put(&in, m->number[MS_THREAD_WAITED]);
-		ms_put_row(&in);
+		uint64_t start = ms_has(m, MS_THREAD_START) ? m->number[MS_THREAD_START]
+							    : s->first_tick * w->tick_ns;
+		ms_put(&in, ms_int("id", w->f->threads), ms_int("process", w->p->id),
+		       MS_FIELD("tid", m, MS_THREAD_TID),
+		       ms_text("name", m->text[MS_THREAD_NAME - 2]), ms_int("start_ns", start),
+		       MS_FIELD("end_ns", m, MS_THREAD_END), ms_int("allocations", s->allocations),
+		       ms_int("frees", s->frees), ms_int("allocated_bytes", s->bytes),
+		       ms_int_if("temporary", !w->partial, s->temporary));
+		ms_put_level(&in, w->r, &s->live);
+		ms_put_row(&in, ms_int("events_lost", m->number[MS_THREAD_EVENTS_LOST]),
+			   ms_int("waited_ns", m->number[MS_THREAD_WAITED]));
 	}
 	return ms_insert_close(&in);
 }
 
 /* ---- moments ---- */
 
-/* The /proc sample nearest in time, or NULL. */
+/* The /proc sample nearest in time; one that knows nothing where there is none. */
 static const struct ms_row *sample_near(const struct ms_recording *t, uint64_t time_ns)
 {
-	const struct ms_row *best = NULL;
+	static const struct ms_row none;
+	const struct ms_row *best = &none;
 	uint64_t least = UINT64_MAX;
 	for (size_t i = 0; i < t->samples.n; i++) {
 		uint64_t at = t->samples.v[i].number[MS_SAMPLE_TIME],
@@ -247,24 +206,15 @@ struct moment {
 static int put_moment(struct fill *w, const char *label, const struct ms_kept_point *point,
 		      struct moment m)
 {
-	struct ms_insert in;
-	ms_insert_open(&in, w->f->db, "snapshot",
-		       "id, process, label, time_ns, live_bytes, live_blocks, rss_bytes, "
-		       "pss_bytes, private_bytes, swap_bytes, " MS_BESIDE_NOW,
-		       w->f->err);
+	struct ms_insert in = ms_insert(w->f->db, "snapshot", w->f->err);
 	const struct ms_row *s = sample_near(w->t, m.time_ns);
-	static const unsigned fields[] = {MS_SAMPLE_RSS, MS_SAMPLE_PSS, MS_SAMPLE_PRIVATE,
-					  MS_SAMPLE_SWAP};
-	ms_put(&in, (uint64_t)++w->f->snapshots);
-	ms_put(&in, (uint64_t)w->p->id);
-	ms_put_text(&in, label);
-	ms_put(&in, m.time_ns);
-	ms_put(&in, m.live_bytes);
-	ms_put(&in, m.live_blocks);
-	for (unsigned i = 0; i < 4; i++)
-		ms_put_if(&in, s && ms_has(s, fields[i]), s ? s->number[fields[i]] : 0);
+	w->f->snapshots++;
+	ms_put(&in, ms_int("id", w->f->snapshots), ms_int("process", w->p->id),
+	       ms_text("label", label), ms_int("time_ns", m.time_ns),
+	       ms_int("live_bytes", m.live_bytes), ms_int("live_blocks", m.live_blocks));
+	ms_put_sample(&in, s);
 	ms_put_beside_now(&in, w->t, point, m.live_bytes);
-	ms_put_row(&in);
+	ms_end_row(&in);
 	return ms_insert_close(&in);
 }
 
@@ -273,14 +223,13 @@ static void put_stat(struct fill *w, struct ms_insert *in, const struct ms_kept_
 {
 	if (!blocks && !ms_site_is_mapped(w->t, point, site))
 		return;
-	ms_put(in, (uint64_t)w->f->snapshots);
-	ms_put(in, (uint64_t)w->row_of_site[site]);
-	ms_put(in, bytes);
-	ms_put(in, blocks);
-	ms_put_beside_stat(in, w->t, point, site, bytes);
 	uint64_t born = oldest == MS_NEVER ? 0 : oldest * w->tick_ns;
-	ms_put_if(in, oldest != MS_NEVER, w->moment_ns > born ? w->moment_ns - born : 0);
-	ms_put_row(in);
+	ms_put(in, ms_int("snapshot", w->f->snapshots), ms_int("site", w->row_of_site[site]),
+	       ms_int("live_bytes", bytes), ms_int("live_blocks", blocks),
+	       ms_int_if("oldest_ns", oldest != MS_NEVER,
+			 w->moment_ns > born ? w->moment_ns - born : 0));
+	ms_put_beside_stat(in, w->t, point, site, bytes);
+	ms_end_row(in);
 }
 
 /* Figures of a moment by site, those that have none NULL. */
@@ -295,10 +244,7 @@ static const struct ms_replay_figure **figures_by_site(const struct fill *w,
 
 static int put_stats(struct fill *w, const struct ms_kept_point *point)
 {
-	struct ms_insert in;
-	ms_insert_open(&in, w->f->db, "site_stat",
-		       "snapshot, site, live_bytes, live_blocks, " MS_BESIDE_NOW ", oldest_ns",
-		       w->f->err);
+	struct ms_insert in = ms_insert(w->f->db, "site_stat", w->f->err);
 	const uint64_t *oldest = point->kind == MS_KEPT_END ? w->r->oldest : NULL;
 	const struct ms_replay_figure **figures = figures_by_site(
 		w, point->kind == MS_KEPT_MOMENT ? &w->r->moments[point->moment] : NULL);
@@ -350,24 +296,14 @@ static int fill_moment(struct fill *w, const char *label, const struct ms_kept_p
 
 static int fill_sizes(struct fill *w)
 {
-	struct ms_insert in;
-	ms_insert_open(&in, w->f->db, "size_class",
-		       "process, low, high, allocations, allocated_bytes, temporary, peak_bytes, "
-		       "peak_blocks, live_bytes, live_blocks",
-		       w->f->err);
+	struct ms_insert in = ms_insert(w->f->db, "size_class", w->f->err);
 	for (unsigned i = 0; i < MS_SIZE_CLASSES && !w->partial; i++) {
 		const struct ms_replay_size *c = &w->r->sizes[i];
 		/* of a span (--from), a class may only have blocks from before it */
 		if (!c->allocations && !c->live.blocks && !c->live.at_peak_blocks)
 			continue;
-		ms_put(&in, (uint64_t)w->p->id);
-		ms_put(&in, ms_size_class_low(i));
-		ms_put(&in, ms_size_class_high(i));
-		ms_put(&in, c->allocations);
-		ms_put(&in, c->bytes);
-		ms_put(&in, c->temporary);
-		put_level(w, &in, &c->live);
-		ms_put_row(&in);
+		ms_put(&in, ms_int("process", w->p->id));
+		ms_put_class(&in, w->r, i, c);
 	}
 	return ms_insert_close(&in);
 }
@@ -419,8 +355,6 @@ int ms_fill_process(struct ms_filling *f, const struct ms_kept_process *p)
 	if (rc == 0)
 		rc = ms_fill_part(f, p) || ms_fill_cut(f, p) || ms_fill_polled(f, p);
 	ms_stack_rows_free(&w.stacks);
-	free(w.order);
-	free(w.row_of_site);
-	free(w.row_of_thread);
+	MS_FREE(w.order, w.row_of_site, w.row_of_thread);
 	return rc ? -1 : 0;
 }

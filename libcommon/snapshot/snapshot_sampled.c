@@ -7,7 +7,6 @@
  */
 #include "snapshot_sampled.h"
 
-#include "libcommon/base/err.h"
 #include "libcommon/replay/replay_sampled.h"
 #include "snapshot_insert.h"
 
@@ -21,11 +20,9 @@ struct fill {
 	int64_t snapshot, site, thread; /* keys of the next estimates */
 };
 
-static struct ms_insert update(struct fill *w, const char *sql)
+static struct ms_insert update(struct fill *w, const char *table, size_t keys)
 {
-	return (struct ms_insert){.stmt = ms_sql_prepare(w->to->f->db, sql, w->to->f->err),
-				  .db = w->to->f->db,
-				  .err = w->to->f->err};
+	return ms_update(w->to->f->db, table, keys, w->to->f->err);
 }
 
 /* ---- estimates ---- */
@@ -38,21 +35,14 @@ static uint64_t usual(uint64_t smallest)
 
 static void put_estimate(struct fill *w, const char *figure, uint64_t value, struct ms_spread x)
 {
-	struct ms_insert *in = &w->estimates;
 	uint64_t low, high;
 	ms_interval_whole(value, &x, &low, &high);
-	ms_put(in, (uint64_t)w->to->process);
-	ms_put(in, (uint64_t)w->snapshot);
-	ms_put(in, (uint64_t)w->site);
-	ms_put(in, (uint64_t)w->thread);
-	ms_put_text(in, figure);
-	ms_put(in, low);
-	ms_put(in, high);
-	ms_put(in, (uint64_t)x.seen);
-	ms_put_real(in, x.variance);
-	ms_put_real(in, x.step);
-	ms_put_real(in, x.step_variance);
-	ms_put_row(in);
+	ms_put_row(&w->estimates, ms_int("process", w->to->process),
+		   ms_int("snapshot", w->snapshot), ms_int("site", w->site),
+		   ms_int("thread", w->thread), ms_text("figure", figure), ms_int("low", low),
+		   ms_int("high", high), ms_int("seen", (uint64_t)x.seen),
+		   ms_real("variance", x.variance), ms_real("step", x.step),
+		   ms_real("step_variance", x.step_variance));
 }
 
 /* Of `bytes`, as the model has it, and of the number of blocks. */
@@ -82,18 +72,14 @@ static int fill_process(struct fill *w)
 	const struct ms_replay *r = w->to->r;
 	const struct ms_sampled_site *t = &w->s->total;
 	struct ms_sampled_sum top = ms_sampled_at_peak(w->s, w->s->site_count);
-	struct ms_insert u = update(
-		w, "UPDATE process SET allocations = ?, frees = ?, peak_blocks = ?,"
-		   " unfreed_blocks = ?, reallocations = NULL, temporary_allocations = NULL,"
-		   " peak_time_ns = NULL, peak_usable_bytes = NULL,"
-		   " unfreed_usable_bytes = NULL, inherited_blocks = NULL, inherited_bytes = NULL,"
-		   " inherited_frees = NULL, inherited_freed_bytes = NULL WHERE id = ?");
-	ms_put(&u, t->all.blocks);
-	ms_put(&u, t->freed.blocks);
-	ms_put(&u, top.blocks);
-	ms_put(&u, t->live.blocks);
-	ms_put(&u, (uint64_t)w->to->process);
-	ms_put_row(&u);
+	struct ms_insert u = update(w, "process", 1);
+	ms_put_row(&u, ms_int("allocations", t->all.blocks), ms_int("frees", t->freed.blocks),
+		   ms_int("peak_blocks", top.blocks), ms_int("unfreed_blocks", t->live.blocks),
+		   ms_null("reallocations"), ms_null("temporary_allocations"),
+		   ms_null("peak_time_ns"), ms_null("peak_usable_bytes"),
+		   ms_null("unfreed_usable_bytes"), ms_null("inherited_blocks"),
+		   ms_null("inherited_bytes"), ms_null("inherited_frees"),
+		   ms_null("inherited_freed_bytes"), ms_int("id", w->to->process));
 	w->snapshot = w->site = w->thread = WHOLE;
 	put_calls(w, r->bytes, &t->all, &t->freed, usual(t->smallest));
 	put_pair(w, peak, r->peak_bytes, &top, usual(t->smallest));
@@ -114,20 +100,18 @@ static int fill_sites(struct fill *w)
 	const struct ms_replay *r = w->to->r;
 	struct ms_arena a = {0};
 	uint64_t *sums = ms_arena_alloc(&a, (r->site_count + 1) * sizeof *sums);
-	struct ms_insert u = update(
-		w, "UPDATE site SET allocations = ?, frees = ?, reallocations = NULL,"
-		   " temporary = NULL, min_size = NULL, max_size = NULL, max_live_bytes = NULL,"
-		   " max_live_blocks = NULL, first_ns = NULL, last_ns = NULL, lifetime_ns = NULL,"
-		   " lifetime_allocations = NULL WHERE id = ?");
+	struct ms_insert u = update(w, "site", 1);
 	static const struct ms_sampled_site none = {.smallest = UINT64_MAX};
 	w->snapshot = w->thread = WHOLE;
 	for (size_t i = 0; i < r->site_count; i++) {
 		const struct ms_sampled_site *s = i < w->s->site_count ? &w->s->sites[i] : &none;
 		w->site = w->to->row_of_site[i];
-		ms_put(&u, s->all.blocks);
-		ms_put(&u, s->freed.blocks);
-		ms_put(&u, (uint64_t)w->site);
-		ms_put_row(&u);
+		ms_put_row(&u, ms_int("allocations", s->all.blocks),
+			   ms_int("frees", s->freed.blocks), ms_null("reallocations"),
+			   ms_null("temporary"), ms_null("min_size"), ms_null("max_size"),
+			   ms_null("max_live_bytes"), ms_null("max_live_blocks"),
+			   ms_null("first_ns"), ms_null("last_ns"), ms_null("lifetime_ns"),
+			   ms_null("lifetime_allocations"), ms_int("id", w->site));
 		put_calls(w, bytes_allocated(r, sums, i), &s->all, &s->freed, s->smallest);
 	}
 	ms_arena_free(&a);
@@ -137,9 +121,7 @@ static int fill_sites(struct fill *w)
 static int fill_threads(struct fill *w)
 {
 	const struct ms_replay *r = w->to->r;
-	struct ms_insert u = update(w, "UPDATE thread SET allocations = ?, frees = ?,"
-				       " live_blocks = ?, temporary = NULL, peak_bytes = NULL,"
-				       " peak_blocks = NULL WHERE id = ?");
+	struct ms_insert u = update(w, "thread", 1);
 	w->snapshot = w->site = WHOLE;
 	for (size_t i = 0; i < r->thread_count; i++) {
 		static const struct ms_sampled_thread idle = {.smallest = UINT64_MAX};
@@ -148,11 +130,10 @@ static int fill_threads(struct fill *w)
 		w->thread = w->to->row_of_thread[i];
 		if (!w->thread)
 			continue;
-		ms_put(&u, t->all.blocks);
-		ms_put(&u, t->freed.blocks);
-		ms_put(&u, t->live.blocks);
-		ms_put(&u, (uint64_t)w->thread);
-		ms_put_row(&u);
+		ms_put_row(&u, ms_int("allocations", t->all.blocks),
+			   ms_int("frees", t->freed.blocks), ms_int("live_blocks", t->live.blocks),
+			   ms_null("temporary"), ms_null("peak_bytes"), ms_null("peak_blocks"),
+			   ms_int("id", w->thread));
 		put_calls(w, r->threads[i].bytes, &t->all, &t->freed, usual(t->smallest));
 		put_pair(w, live, r->threads[i].live.bytes, &t->live, usual(t->smallest));
 	}
@@ -162,17 +143,15 @@ static int fill_threads(struct fill *w)
 static int fill_site_threads(struct fill *w)
 {
 	const struct ms_replay *r = w->to->r;
-	struct ms_insert u = update(w, "UPDATE site_thread SET allocations = ?, live_blocks = ?"
-				       " WHERE site = ? AND thread = ?");
+	struct ms_insert u = update(w, "site_thread", 2);
 	for (size_t i = 0; i < r->record_count; i++) {
 		static const struct ms_sampled_record none;
 		const struct ms_sampled_record *x =
 			i < w->s->record_count ? &w->s->records[i] : &none;
-		ms_put(&u, x->allocations);
-		ms_put(&u, x->live_blocks);
-		ms_put(&u, (uint64_t)w->to->row_of_site[r->records[i].site]);
-		ms_put(&u, (uint64_t)w->to->row_of_thread[r->records[i].thread]);
-		ms_put_row(&u);
+		ms_put_row(&u, ms_int("allocations", x->allocations),
+			   ms_int("live_blocks", x->live_blocks),
+			   ms_int("site", w->to->row_of_site[r->records[i].site]),
+			   ms_int("thread", w->to->row_of_thread[r->records[i].thread]));
 	}
 	return ms_insert_close(&u);
 }
@@ -180,19 +159,15 @@ static int fill_site_threads(struct fill *w)
 static int fill_timeline(struct fill *w)
 {
 	const struct ms_replay *r = w->to->r;
-	struct ms_insert u =
-		update(w, "UPDATE timeline SET live_low = ?, live_high = ?, blocks_last = NULL,"
-			  " allocations = NULL, frees = NULL, allocated_bytes = NULL"
-			  " WHERE process = ? AND time_ns = ?");
+	struct ms_insert u = update(w, "timeline", 2);
 	for (size_t i = 0; i <= r->span; i++) {
 		struct ms_spread x = ms_sampled_bytes(w->s, &w->s->spans[i]);
 		uint64_t low, high;
 		ms_interval_whole(r->spans[i].live_last, &x, &low, &high);
-		ms_put(&u, low);
-		ms_put(&u, high);
-		ms_put(&u, (uint64_t)w->to->process);
-		ms_put(&u, i * r->span_ticks * w->to->tick_ns);
-		ms_put_row(&u);
+		ms_put_row(&u, ms_int("live_low", low), ms_int("live_high", high),
+			   ms_null("blocks_last"), ms_null("allocations"), ms_null("frees"),
+			   ms_null("allocated_bytes"), ms_int("process", w->to->process),
+			   ms_int("time_ns", i * r->span_ticks * w->to->tick_ns));
 	}
 	return ms_insert_close(&u);
 }
@@ -247,27 +222,22 @@ static int fill_moment(struct fill *w, const struct ms_kept_point *p)
 {
 	const struct ms_replay *r = w->to->r;
 	struct ms_sampled_sum all = live_at(w, p, r->site_count);
-	struct ms_insert u = update(w, "UPDATE snapshot SET live_blocks = ?, usable_bytes = NULL"
-				       " WHERE id = ?");
-	ms_put(&u, all.blocks);
-	ms_put(&u, (uint64_t)w->snapshot);
-	ms_put_row(&u);
+	struct ms_insert u = update(w, "snapshot", 1);
+	ms_put_row(&u, ms_int("live_blocks", all.blocks), ms_null("usable_bytes"),
+		   ms_int("id", w->snapshot));
 	w->site = w->thread = WHOLE;
 	if (p->kind != MS_KEPT_START)
 		put_pair(w, live, bytes_at(w, p, r->site_count), &all, usual(w->s->total.smallest));
 	if (ms_insert_close(&u) != 0)
 		return -1;
-	u = update(w, "UPDATE site_stat SET live_blocks = ?, usable_bytes = NULL"
-		      " WHERE snapshot = ? AND site = ?");
+	u = update(w, "site_stat", 2);
 	for (size_t i = 0; i < r->site_count; i++) {
 		struct ms_sampled_sum x = live_at(w, p, i);
 		if (!x.samples)
 			continue;
 		w->site = w->to->row_of_site[i];
-		ms_put(&u, x.blocks);
-		ms_put(&u, (uint64_t)w->snapshot);
-		ms_put(&u, (uint64_t)w->site);
-		ms_put_row(&u);
+		ms_put_row(&u, ms_int("live_blocks", x.blocks), ms_null("usable_bytes"),
+			   ms_int("snapshot", w->snapshot), ms_int("site", w->site));
 		put_pair(w, live, bytes_at(w, p, i), &x, w->s->sites[i].smallest);
 	}
 	return ms_insert_close(&u);
@@ -275,11 +245,9 @@ static int fill_moment(struct fill *w, const struct ms_kept_point *p)
 
 int ms_fill_sampled(const struct ms_sampled_rows *to)
 {
-	struct fill w = {.to = to, .s = to->r->sampled};
-	ms_insert_open(&w.estimates, to->f->db, "estimate",
-		       "process, snapshot, site, thread, figure, low, high, seen, variance, step,"
-		       " step_variance",
-		       to->f->err);
+	struct fill w = {.to = to,
+			 .s = to->r->sampled,
+			 .estimates = ms_insert(to->f->db, "estimate", to->f->err)};
 	int rc = fill_process(&w) || fill_sites(&w) || fill_threads(&w) || fill_site_threads(&w) ||
 		 fill_timeline(&w);
 	int64_t snapshot = to->first_snapshot;

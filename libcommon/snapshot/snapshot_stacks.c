@@ -11,9 +11,10 @@
  * Only nodes on the way from a site to its root are written, parents first.
  */
 #include "snapshot_private.h"
+#include "libcommon/base/path.h"
+#include "libcommon/base/order.h"
 
 #include "libcommon/base/arena.h"
-#include "libcommon/base/err.h"
 #include "libcommon/symbols/frame_places.h"
 #include "libcommon/replay/replay_mapped.h"
 #include "libcommon/symbols/runtime.h"
@@ -23,7 +24,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Logical frames of one frame of the trace. */
 struct logical {
@@ -38,10 +38,7 @@ struct work {
 	struct ms_stack_rows *out;
 	bool *used_frames;
 	struct logical *frames; /* by frame number */
-	struct {
-		struct ms_location *v;
-		size_t n, cap;
-	} places;
+	MS_ARRAY(struct ms_location) places;
 	bool *runtime; /* by place */
 	int *handles;  /* by module: ms_symbols_module, -1 = not asked; [0]: of frames of none */
 	int64_t module_base;
@@ -49,7 +46,7 @@ struct work {
 
 static uint64_t *allocate_zero(size_t n)
 {
-	return memset(ms_xrealloc(NULL, n + 1, sizeof(uint64_t)), 0, (n + 1) * sizeof(uint64_t));
+	return ms_xcalloc(n + 1, sizeof(uint64_t));
 }
 
 /* ---- modules ---- */
@@ -78,11 +75,7 @@ static const char *symbol_state(const struct work *w, uint32_t id)
 static int fill_modules(struct work *w)
 {
 	static const char *const kinds[] = {"file", "vdso", "jit", "recorder", "heap"};
-	struct ms_insert in;
-	ms_insert_open(&in, w->f->db, "module",
-		       "id, process, path, build_id, start, end, bias, loaded_ns, unloaded_ns, "
-		       "kind, symbols",
-		       w->f->err);
+	struct ms_insert in = ms_insert(w->f->db, "module", w->f->err);
 	for (uint32_t id = 1; id <= w->t->modules.n; id++) {
 		const struct ms_row *m = ms_module_of(w->t, id);
 		if (!m)
@@ -92,19 +85,17 @@ static int fill_modules(struct work *w)
 		for (size_t i = 0; i < bytes && i < 64; i++)
 			sprintf(hex + 2 * i, "%02x",
 				(unsigned char)m->text[MS_MODULE_BUILD_ID - 2][i]);
-		ms_put(&in, (uint64_t)(w->module_base + id));
-		ms_put(&in, (uint64_t)w->p->id);
-		ms_put_text(&in, m->text[MS_MODULE_PATH - 2]);
-		ms_put_text(&in, bytes ? hex : NULL);
-		ms_put_address(&in, m->number[MS_MODULE_START]);
-		ms_put_address(&in, m->number[MS_MODULE_END]);
-		ms_put_address(&in, m->number[MS_MODULE_BIAS]);
-		ms_put_if(&in, ms_has(m, MS_MODULE_LOADED), m->number[MS_MODULE_LOADED]);
-		ms_put_if(&in, m->number[MS_MODULE_UNLOADED] != 0, m->number[MS_MODULE_UNLOADED]);
-		ms_put_text(&in, m->number[MS_MODULE_KIND] < 5 ? kinds[m->number[MS_MODULE_KIND]]
-							       : NULL);
-		ms_put_text(&in, symbol_state(w, id));
-		ms_put_row(&in);
+		uint64_t kind = m->number[MS_MODULE_KIND], unloaded = m->number[MS_MODULE_UNLOADED];
+		ms_put_row(&in, ms_int("id", w->module_base + id), ms_int("process", w->p->id),
+			   ms_text("path", m->text[MS_MODULE_PATH - 2]),
+			   ms_text("build_id", bytes ? hex : NULL),
+			   ms_address("start", m->number[MS_MODULE_START]),
+			   ms_address("end", m->number[MS_MODULE_END]),
+			   ms_address("bias", m->number[MS_MODULE_BIAS]),
+			   MS_FIELD("loaded_ns", m, MS_MODULE_LOADED),
+			   ms_int_if("unloaded_ns", unloaded != 0, unloaded),
+			   ms_text("kind", kind < 5 ? kinds[kind] : NULL),
+			   ms_text("symbols", symbol_state(w, id)));
 	}
 	w->f->modules += (int64_t)w->t->modules.n;
 	return ms_insert_close(&in);
@@ -162,21 +153,13 @@ static bool names_one(const struct work *w, size_t first)
 	return w->places.n > first && w->places.v[w->places.n - 1].function;
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = path ? strrchr(path, '/') : NULL;
-	return slash ? slash + 1 : path;
-}
-
 static const struct ms_recording *sorting;
 
 static int by_address(const void *a, const void *b)
 {
 	const struct ms_frame *x = &sorting->frames.v[*(const uint32_t *)a],
 			      *y = &sorting->frames.v[*(const uint32_t *)b];
-	if (x->module != y->module)
-		return x->module < y->module ? -1 : 1;
-	return x->address < y->address ? -1 : x->address > y->address;
+	return MS_ORDER(x->module, y->module) ?: MS_ORDER(x->address, y->address);
 }
 
 /* Finds the places of every used frame, in order of address, which is cheapest for debug
@@ -195,7 +178,7 @@ static void find_places(struct work *w)
 		const struct ms_frame *fr = &t->frames.v[order[i]];
 		const struct ms_row *m = ms_module_of(t, fr->module);
 		ms_progress_show(w->f->progress, "looking up symbols", i, n,
-				 m ? base_name(m->text[MS_MODULE_PATH - 2]) : NULL);
+				 m ? ms_base_name(m->text[MS_MODULE_PATH - 2]) : NULL);
 		struct logical *l = &w->frames[order[i]];
 		l->first = (uint32_t)w->places.n;
 		if (!ms_frame_note(fr) && order[i]) {
@@ -230,11 +213,8 @@ static const char *note_in_full(const struct ms_frame *fr, const struct ms_row *
 static int fill_frames(struct work *w)
 {
 	const struct ms_recording *t = w->t;
-	struct ms_insert in;
-	ms_insert_open(&in, w->f->db, "frame",
-		       "id, process, module, address, function, file, line, inlined, runtime, note",
-		       w->f->err);
-	w->runtime = memset(ms_xrealloc(NULL, w->places.n, 1), 0, w->places.n);
+	struct ms_insert in = ms_insert(w->f->db, "frame", w->f->err);
+	w->runtime = ms_xcalloc(w->places.n, 1);
 	for (uint32_t i = 0; i < t->frames.n; i++) {
 		const struct ms_frame *fr = &t->frames.v[i];
 		const struct ms_row *m = ms_module_of(t, fr->module);
@@ -250,20 +230,14 @@ static int fill_frames(struct work *w)
 					 ms_is_runtime(m ? m->text[MS_MODULE_PATH - 2] : NULL,
 						       p->function, p->file);
 			w->out->without_symbol += !note && !p->function;
-			ms_put(&in, (uint64_t)++w->f->frames);
-			ms_put(&in, (uint64_t)w->p->id);
-			ms_put_if(&in, m != NULL, (uint64_t)w->module_base + fr->module);
-			if (note)
-				ms_put_null(&in);
-			else
-				ms_put_address(&in, fr->address);
-			ms_put_text(&in, p->function);
-			ms_put_text(&in, p->file);
-			ms_put_if(&in, p->line != 0, p->line);
-			ms_put(&in, p->inlined);
-			ms_put(&in, w->runtime[at]);
-			ms_put_text(&in, note);
-			ms_put_row(&in);
+			w->f->frames++;
+			ms_put_row(&in, ms_int("id", w->f->frames), ms_int("process", w->p->id),
+				   ms_int_if("module", m != NULL, w->module_base + fr->module),
+				   note ? ms_null("address") : ms_address("address", fr->address),
+				   ms_text("function", p->function), ms_text("file", p->file),
+				   ms_int_if("line", p->line != 0, p->line),
+				   ms_int("inlined", p->inlined), ms_int("runtime", w->runtime[at]),
+				   ms_text("note", note));
 		}
 	}
 	return ms_insert_close(&in);
@@ -275,8 +249,7 @@ static int fill_frames(struct work *w)
 static int fill_stacks(struct work *w)
 {
 	const struct ms_recording *t = w->t;
-	struct ms_insert in;
-	ms_insert_open(&in, w->f->db, "stack", "id, process, parent, frame, depth", w->f->err);
+	struct ms_insert in = ms_insert(w->f->db, "stack", w->f->err);
 	uint64_t *depth = allocate_zero(t->nodes.n);
 	for (uint32_t n = 1; n < t->nodes.n; n++) {
 		if (!w->out->row_of_node[n])
@@ -287,12 +260,11 @@ static int fill_stacks(struct work *w)
 		int64_t user = caller ? w->out->user_of_node[caller] : 0;
 		depth[n] = caller ? depth[caller] : 0;
 		for (uint32_t k = l->count; k-- > 0;) {
-			ms_put(&in, (uint64_t)++w->f->stacks);
-			ms_put(&in, (uint64_t)w->p->id);
-			ms_put_if(&in, parent != 0, (uint64_t)parent);
-			ms_put(&in, (uint64_t)l->row + k);
-			ms_put(&in, depth[n]++);
-			ms_put_row(&in);
+			w->f->stacks++;
+			ms_put_row(&in, ms_int("id", w->f->stacks), ms_int("process", w->p->id),
+				   ms_int_if("parent", parent != 0, parent),
+				   ms_int("frame", l->row + k), ms_int("depth", depth[n]));
+			depth[n]++;
 			parent = w->f->stacks;
 			if (!w->runtime[l->first + k])
 				user = parent;
@@ -310,19 +282,14 @@ int ms_fill_stacks(struct ms_filling *f, const struct ms_kept_process *p, struct
 	struct work w = {.f = f, .p = p, .t = t, .out = out, .module_base = f->modules};
 	*out = (struct ms_stack_rows){0};
 	w.used_frames = (bool *)allocate_zero(t->frames.n / sizeof(uint64_t) + 1);
-	w.frames = memset(ms_xrealloc(NULL, t->frames.n, sizeof *w.frames), 0,
-			  t->frames.n * sizeof *w.frames);
+	w.frames = ms_xcalloc(t->frames.n, sizeof *w.frames);
 	w.handles = ms_xrealloc(NULL, t->modules.n + 1, sizeof *w.handles);
 	for (size_t i = 0; i <= t->modules.n; i++)
 		w.handles[i] = -1;
 	mark_used(&w);
 	find_places(&w);
 	int rc = fill_modules(&w) || fill_frames(&w) || fill_stacks(&w) ? -1 : 0;
-	free(w.used_frames);
-	free(w.frames);
-	free(w.handles);
-	free(w.places.v);
-	free(w.runtime);
+	MS_FREE(w.used_frames, w.frames, w.handles, w.places.v, w.runtime);
 	return rc;
 }
 

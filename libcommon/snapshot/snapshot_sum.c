@@ -7,9 +7,6 @@
  */
 #include "snapshot_sum.h"
 
-#include "libcommon/base/err.h"
-#include "snapshot_insert.h"
-
 #include <string.h>
 
 #define FIRST_WIDTH_NS UINT64_C(100000)
@@ -103,26 +100,4 @@ void ms_sum_leave(struct ms_sum *s, struct ms_sum_share *p, uint64_t now_ns)
 void ms_sum_finish(const struct ms_sum *s, struct ms_sum_share *p)
 {
 	settle(s, p);
-}
-
-int ms_sum_fill(const struct ms_sum *s, sqlite3 *db, struct ms_err *err)
-{
-	struct ms_insert in;
-	uint64_t last = 0, processes = 0;
-	ms_insert_open(&in, db, "sum_timeline", "time_ns, live_max, live_last, processes", err);
-	for (size_t i = 0; i < s->buckets; i++) {
-		bool used = s->bucket[i].used;
-		/* Where nothing changed it is as before. */
-		uint64_t most = used && s->bucket[i].most > last ? s->bucket[i].most : last;
-		uint64_t count = used && s->bucket[i].processes > processes ? s->bucket[i].processes
-									    : processes;
-		last = used ? s->bucket[i].last : last;
-		processes = used ? s->bucket[i].processes_last : processes;
-		ms_put(&in, i * s->width_ns);
-		ms_put(&in, most);
-		ms_put(&in, last);
-		ms_put(&in, count);
-		ms_put_row(&in);
-	}
-	return ms_insert_close(&in);
 }

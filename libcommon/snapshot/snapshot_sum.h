@@ -4,12 +4,9 @@
 #ifndef MS_SNAPSHOT_SUM_H
 #define MS_SNAPSHOT_SUM_H
 
-#include <sqlite3.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-struct ms_err;
 
 #define MS_SUM_BUCKETS 1024u
 
@@ -45,7 +42,5 @@ void ms_sum_change(struct ms_sum *s, struct ms_sum_share *p, uint64_t now_ns, ui
 void ms_sum_leave(struct ms_sum *s, struct ms_sum_share *p, uint64_t now_ns);
 /* All have left: p->at_peak is right from now on, and those of all processes make up s->peak. */
 void ms_sum_finish(const struct ms_sum *s, struct ms_sum_share *p);
-/* Writes the table sum_timeline. 0, or -1 with `err` set. */
-int ms_sum_fill(const struct ms_sum *s, sqlite3 *db, struct ms_err *err);
 
 #endif

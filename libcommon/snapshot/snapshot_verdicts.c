@@ -2,7 +2,6 @@
  * What scans of memory found: the tables scan and site_verdict, and what follows from the scan at
  * the end for sites and process.
  */
-#include "libcommon/base/err.h"
 #include "format/trace.h"
 #include "snapshot_insert.h"
 #include "snapshot_private.h"
@@ -61,33 +60,22 @@ static struct scan_sums sums_of(const struct ms_recording *t, size_t head)
 static int put_scans(struct ms_filling *f, const struct ms_kept_process *p)
 {
 	const struct ms_recording *t = p->rec;
-	struct ms_insert in;
-	ms_insert_open(
-		&in, f->db, "scan",
-		"process, scan, label, time_ns, event, state, pause_ns, took_ns, read_bytes, "
-		"wide, blocks, bytes, unreachable_blocks, unreachable_bytes",
-		f->err);
+	struct ms_insert in = ms_insert(f->db, "scan", f->err);
 	for (size_t i = 0; i < t->verdicts.n; i++) {
 		const struct ms_verdict_record *v = &t->verdicts.v[i];
 		if (!v->is_scan)
 			continue;
 		struct scan_sums n = sums_of(t, i);
 		bool done = v->scan.state == MS_SCAN_DONE;
-		ms_put(&in, (uint64_t)p->id);
-		ms_put(&in, v->scan.scan);
-		ms_put_text(&in, v->scan.label);
-		ms_put(&in, v->scan.time_ns);
-		ms_put(&in, v->scan.event);
-		ms_put_text(&in, state_name(v->scan.state));
-		ms_put(&in, v->scan.pause_ns);
-		ms_put(&in, v->scan.took_ns);
-		ms_put(&in, v->scan.read_bytes);
-		ms_put(&in, v->scan.wide);
-		ms_put_if(&in, done, n.blocks);
-		ms_put_if(&in, done, n.bytes);
-		ms_put_if(&in, done, n.lost_blocks);
-		ms_put_if(&in, done, n.lost_bytes);
-		ms_put_row(&in);
+		ms_put_row(&in, ms_int("process", p->id), ms_int("scan", v->scan.scan),
+			   ms_text("label", v->scan.label), ms_int("time_ns", v->scan.time_ns),
+			   ms_int("event", v->scan.event),
+			   ms_text("state", state_name(v->scan.state)),
+			   ms_int("pause_ns", v->scan.pause_ns), ms_int("took_ns", v->scan.took_ns),
+			   ms_int("read_bytes", v->scan.read_bytes), ms_int("wide", v->scan.wide),
+			   ms_int_if("blocks", done, n.blocks), ms_int_if("bytes", done, n.bytes),
+			   ms_int_if("unreachable_blocks", done, n.lost_blocks),
+			   ms_int_if("unreachable_bytes", done, n.lost_bytes));
 	}
 	return ms_insert_close(&in);
 }
@@ -100,14 +88,11 @@ static void put_site(struct ms_insert *in, int64_t row, const struct ms_verdict_
 		bool direct = k == MS_VERDICT_IS_DIRECT;
 		if (!s->blocks[k])
 			continue;
-		ms_put(in, (uint64_t)row);
-		ms_put(in, s->scan);
-		ms_put_text(in, verdict_names[k]);
-		ms_put(in, s->blocks[k]);
-		ms_put(in, s->bytes[k]);
-		ms_put_if(in, direct, s->retained_blocks);
-		ms_put_if(in, direct, s->retained_bytes);
-		ms_put_row(in);
+		ms_put_row(in, ms_int("site", row), ms_int("scan", s->scan),
+			   ms_text("verdict", verdict_names[k]), ms_int("blocks", s->blocks[k]),
+			   ms_int("bytes", s->bytes[k]),
+			   ms_int_if("retained_blocks", direct, s->retained_blocks),
+			   ms_int_if("retained_bytes", direct, s->retained_bytes));
 	}
 }
 
@@ -115,10 +100,7 @@ static int put_sites(struct ms_filling *f, const struct ms_kept_process *p,
 		     const int64_t *row_of_site)
 {
 	const struct ms_recording *t = p->rec;
-	struct ms_insert in;
-	ms_insert_open(&in, f->db, "site_verdict",
-		       "site, scan, verdict, blocks, bytes, retained_blocks, retained_bytes",
-		       f->err);
+	struct ms_insert in = ms_insert(f->db, "site_verdict", f->err);
 	for (size_t i = 0; i < t->verdicts.n && t->replay.node_count; i++) {
 		const struct ms_verdict_record *v = &t->verdicts.v[i];
 		int64_t row = v->is_scan ? 0 : site_row(&t->replay, v->site.stack, row_of_site);
@@ -146,7 +128,8 @@ static int put_end(struct ms_filling *f, const struct ms_kept_process *p,
 		   const struct ms_verdict_scan *s)
 {
 	long long id = p->id, scan = (long long)s->scan;
-	char *sql = sqlite3_mprintf(
+	return ms_sql_execf(
+		f->db, f->err,
 		"UPDATE site SET verdict = (SELECT v.verdict FROM site_verdict v"
 		" WHERE v.site = site.id AND v.scan = %lld ORDER BY CASE v.verdict"
 		" WHEN 'unreachable' THEN 1 WHEN 'indirect' THEN 2 WHEN 'unknown' THEN 3 ELSE 4 END"
@@ -157,9 +140,6 @@ static int put_end(struct ms_filling *f, const struct ms_kept_process *p,
 		" (SELECT unreachable_bytes, unreachable_blocks FROM scan"
 		" WHERE process = %lld AND scan = %lld) WHERE id = %lld",
 		scan, id, id, id, scan, id);
-	int rc = ms_sql_exec(f->db, sql, f->err);
-	sqlite3_free(sql);
-	return rc;
 }
 
 int ms_fill_verdicts(struct ms_filling *f, const struct ms_kept_process *p,

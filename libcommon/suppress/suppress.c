@@ -21,10 +21,7 @@
 struct ms_suppressions {
 	struct ms_arena arena;
 	const char *name;
-	struct {
-		struct ms_suppression *v;
-		size_t n, cap;
-	} rules;
+	MS_ARRAY(struct ms_suppression) rules;
 };
 
 struct lines {

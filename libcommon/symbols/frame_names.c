@@ -40,25 +40,16 @@ struct ms_names {
 	struct ms_arena arena;  /* of the main thread: what the trace tells */
 	struct ms_arena lookup; /* of the other one */
 	struct ms_symbols *symbols;
-	struct {
-		int *v;
-		size_t n, cap;
-	} handles; /* by module id, -1 = not asked; of whoever looks up */
+	MS_ARRAY(int) handles; /* by module id, -1 = not asked; of whoever looks up */
 	pthread_t thread;
 	bool started, alone; /* there is a thread; there is none to be had */
 
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	bool stop, busy; /* the other thread holds a question */
-	struct {
-		struct question *v;
-		size_t n, cap;
-	} questions;
+	MS_ARRAY(struct question) questions;
 	size_t taken; /* of them */
-	struct {
-		struct answer *v;
-		size_t n, cap;
-	} answers;
+	MS_ARRAY(struct answer) answers;
 	uint64_t answered;
 };
 
@@ -209,16 +200,6 @@ static struct slot told(struct ms_names *n, const struct ms_recording *t, uint32
 	return (struct slot){v, count, TOLD};
 }
 
-static void more_slots(struct ms_names *n, size_t count)
-{
-	if (count <= n->count)
-		return;
-	count += count / 2;
-	n->slots = ms_xrealloc(n->slots, count, sizeof *n->slots);
-	memset(n->slots + n->count, 0, (count - n->count) * sizeof *n->slots);
-	n->count = count;
-}
-
 /* Sets what the slot can be at once, or asks. */
 static void find(struct ms_names *n, const struct ms_recording *t, uint32_t frame)
 {
@@ -243,7 +224,7 @@ struct ms_frame_names ms_names_of(struct ms_names *n, const struct ms_recording 
 {
 	if (frame >= t->frames.n)
 		frame = 0;
-	more_slots(n, t->frames.n);
+	n->slots = ms_xgrow(n->slots, &n->count, t->frames.n, sizeof *n->slots);
 	struct slot *s = &n->slots[frame];
 	if (s->state == ASKED)
 		take_answers(n);
@@ -284,9 +265,5 @@ void ms_names_free(struct ms_names *n)
 	ms_symbols_free(n->symbols);
 	ms_arena_free(&n->arena);
 	ms_arena_free(&n->lookup);
-	free(n->slots);
-	free(n->handles.v);
-	free(n->questions.v);
-	free(n->answers.v);
-	free(n);
+	MS_FREE(n->slots, n->handles.v, n->questions.v, n->answers.v, n);
 }

@@ -6,6 +6,7 @@
  * fixed.
  */
 #include "one_time.h"
+#include "libcommon/base/path.h"
 
 #include <string.h>
 
@@ -99,8 +100,7 @@ static bool is_sign(const struct entry *e, const char *base, const char *functio
 
 uint32_t ms_one_time_signs(const char *module, const char *function)
 {
-	const char *slash = module ? strrchr(module, '/') : NULL;
-	const char *base = slash ? slash + 1 : module ? module : "";
+	const char *base = module ? ms_base_name(module) : "";
 	uint32_t signs = 0;
 	for (unsigned i = 0; i < ENTRIES; i++)
 		if (is_sign(&entries[i], base, function))

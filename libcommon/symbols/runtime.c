@@ -2,6 +2,7 @@
  * Which frames belong to the language's runtime: tables of modules, folders and names.
  */
 #include "runtime.h"
+#include "libcommon/base/path.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -108,11 +109,8 @@ static bool runtime_function(const char *function)
 
 bool ms_is_runtime(const char *module, const char *function, const char *file)
 {
-	if (module) {
-		const char *slash = strrchr(module, '/');
-		if (ANY_PREFIX(slash ? slash + 1 : module, modules))
-			return true;
-	}
+	if (module && ANY_PREFIX(ms_base_name(module), modules))
+		return true;
 	if (file)
 		for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
 			if (strstr(file, folders[i]))

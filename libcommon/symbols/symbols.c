@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libcommon/base/clock.h"
 #include "libcommon/base/arena.h"
 #include "format/trace.h"
 #include "symbols_debuginfod.h"
@@ -38,20 +39,16 @@ struct ms_symbols {
 	struct ms_arena arena;
 	uint64_t until_ns;             /* servers are asked so long */
 	struct ms_debuginfod *servers; /* NULL = never */
-	struct {
-		struct module *v;
-		size_t n, cap;
-	} modules;
+	MS_ARRAY(struct module) modules;
 };
 
 struct ms_symbols *ms_symbols_new(const struct ms_symbols_options *opt)
 {
-	struct ms_symbols *s = ms_xrealloc(NULL, 1, sizeof *s);
-	*s = (struct ms_symbols){0};
+	struct ms_symbols *s = ms_xcalloc(1, sizeof *s);
 	if (opt)
 		s->opt = *opt;
 	if (s->opt.debuginfod_ns) {
-		s->until_ns = ms_debuginfod_now() + s->opt.debuginfod_ns;
+		s->until_ns = ms_clock_ns(CLOCK_MONOTONIC) + s->opt.debuginfod_ns;
 		s->servers = ms_debuginfod_new(s->until_ns);
 	}
 	return s;

@@ -8,9 +8,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "libcommon/base/clock.h"
 #include "libcommon/base/arena.h"
 
 /* The part of its interface that is used; it has been the same since its first release. */
@@ -32,20 +32,13 @@ struct ms_debuginfod {
 static struct library library;
 static bool loaded;
 
-uint64_t ms_debuginfod_now(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /* Called again and again while it waits; other than 0 ends the waiting. */
 static int progress(void *client, long a, long b)
 {
 	(void)a;
 	(void)b;
 	const struct ms_debuginfod *d = library.get_data(client);
-	return d && ms_debuginfod_now() >= d->until_ns;
+	return d && ms_clock_ns(CLOCK_MONOTONIC) >= d->until_ns;
 }
 
 /* It is never closed: what it uses may not like that. */
@@ -103,14 +96,14 @@ char *ms_debuginfod_find(struct ms_debuginfod *d, const uint8_t *id, size_t id_s
 	char *path = NULL;
 	if (!d->client || !id_size || id_size > 64)
 		return NULL;
-	if (ms_debuginfod_now() >= d->until_ns) {
+	if (ms_clock_ns(CLOCK_MONOTONIC) >= d->until_ns) {
 		d->trouble = "the time for asking servers was over";
 		return NULL;
 	}
 	int fd = library.find_debuginfo(d->client, id, (int)id_size, &path);
 	if (fd >= 0)
 		close(fd);
-	else if (ms_debuginfod_now() >= d->until_ns)
+	else if (ms_clock_ns(CLOCK_MONOTONIC) >= d->until_ns)
 		d->trouble = "the time for asking servers was over";
 	return fd < 0 ? NULL : path;
 }

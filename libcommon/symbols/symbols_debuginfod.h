@@ -13,9 +13,7 @@
 
 struct ms_debuginfod;
 
-/* The monotonic clock. */
-uint64_t ms_debuginfod_now(void);
-/* Asks until `until_ns` of that clock. */
+/* Asks until `until_ns` of the monotonic clock. */
 struct ms_debuginfod *ms_debuginfod_new(uint64_t until_ns);
 void ms_debuginfod_free(struct ms_debuginfod *d);
 /* Path of the debug file with that build-id, malloc'ed, or NULL. What it is, is still to be proved.

@@ -4,6 +4,8 @@
  */
 #include "symbols_dwarf.h"
 
+#include "libcommon/base/order.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,10 +47,7 @@ static bool needs_image(const struct ms_elf *e)
 /* All that libdw looks at, decompressed. */
 static Elf *open_image(struct ms_dwarf *d, struct ms_dwarf_file *f)
 {
-	struct {
-		struct ms_image_section *v;
-		size_t n, cap;
-	} all = {0};
+	MS_ARRAY(struct ms_image_section) all = {0};
 	for (unsigned i = 0; i < f->file->section_count; i++) {
 		struct ms_elf_section *s = &f->file->sections[i];
 		bool wanted =
@@ -90,21 +89,12 @@ static bool open_dwarf(struct ms_dwarf *d)
 /* ---- which unit covers which addresses ---- */
 
 struct index {
-	struct {
-		struct ms_unit_ref *v;
-		size_t n, cap;
-	} units;
-	struct {
-		struct ms_span *v;
-		size_t n, cap;
-	} spans;
+	MS_ARRAY(struct ms_unit_ref) units;
+	MS_ARRAY(struct ms_span) spans;
 	struct ms_ranges ranges;
 	/* Units that do not say their ranges themselves (strict DWARF 2 cannot): offset of the
 	 * entry, ascending. */
-	struct {
-		uint64_t *v;
-		size_t n, cap;
-	} bare;
+	MS_ARRAY(uint64_t) bare;
 };
 
 static void add_unit(struct index *x, uint64_t die, const struct ms_ranges *r)
@@ -155,9 +145,7 @@ static void index_unit(struct ms_dwarf *d, struct index *x, Dwarf_Die *die)
 static int by_low(const void *a, const void *b)
 {
 	const struct ms_span *x = a, *y = b;
-	if (x->low != y->low)
-		return x->low < y->low ? -1 : 1;
-	return x->unit < y->unit ? -1 : x->unit > y->unit;
+	return MS_ORDER(x->low, y->low) ?: MS_ORDER(x->unit, y->unit);
 }
 
 static void index_units(struct ms_dwarf *d)
@@ -194,12 +182,13 @@ struct ms_dwarf *ms_dwarf_new(const struct ms_dwarf_files *files,
 			      const struct ms_symbols_options *opt, struct ms_arena *strings)
 {
 	struct ms_dwarf *d = ms_xrealloc(NULL, 1, sizeof *d);
-	*d = (struct ms_dwarf){.main.file = files->elf,
-			       .supplement.file = files->alt,
-			       .splits = ms_splits_new(opt, files->elf, files->path),
-			       .symbols = files->symbols,
-			       .strings = strings,
-			       .demangle = !opt->no_demangle};
+	*d = (struct ms_dwarf){
+		.main.file = files->elf,
+		.supplement.file = files->alt,
+		.splits = ms_splits_new(opt->sysroot, opt->debug_dirs, files->elf, files->path),
+		.symbols = files->symbols,
+		.strings = strings,
+		.demangle = !opt->no_demangle};
 	d->partial = !files->alt && ms_elf_section(files->elf, ".gnu_debugaltlink");
 	if (!open_dwarf(d)) {
 		close_all(d);
@@ -217,9 +206,7 @@ void ms_dwarf_free(struct ms_dwarf *d)
 	for (size_t i = 0; i < d->unit_count; i++)
 		ms_unit_free(d->units[i].unit);
 	close_all(d);
-	free(d->units);
-	free(d->spans);
-	free(d);
+	MS_FREE(d->units, d->spans, d);
 }
 
 /* ---- the cache of units ---- */
@@ -257,30 +244,16 @@ static struct ms_unit *unit_of(struct ms_dwarf *d, uint32_t index)
 	return r->unit;
 }
 
-/* Index of the last element whose address is not above `address`, plus 1; 0 = none. */
-#define FIND_LAST(array, count, field, address)                                                    \
-	({                                                                                         \
-		size_t low_ = 0, high_ = (count);                                                  \
-		while (low_ < high_) {                                                             \
-			size_t mid_ = low_ + (high_ - low_) / 2;                                   \
-			if ((array)[mid_].field <= (address))                                      \
-				low_ = mid_ + 1;                                                   \
-			else                                                                       \
-				high_ = mid_;                                                      \
-		}                                                                                  \
-		low_;                                                                              \
-	})
-
 /* ---- answers ---- */
 
 static const struct ms_row *row_at(const struct ms_unit *u, uint64_t address)
 {
-	for (size_t i = FIND_LAST(u->sequences, u->sequence_count, low, address);
+	for (size_t i = MS_COUNT_UP_TO(u->sequences, u->sequence_count, low, address);
 	     i && u->sequences[i - 1].reach > address; i--) {
 		const struct ms_sequence *s = &u->sequences[i - 1];
 		const struct ms_row *rows = &u->rows[s->first];
 		if (address < s->high)
-			return &rows[FIND_LAST(rows, s->n, offset, address - s->low) - 1];
+			return &rows[MS_COUNT_UP_TO(rows, s->n, offset, address - s->low) - 1];
 	}
 	return NULL;
 }
@@ -332,7 +305,7 @@ static size_t find_in(struct ms_dwarf *d, uint32_t index, uint64_t address, stru
 		      size_t max)
 {
 	struct ms_unit *u = unit_of(d, index);
-	size_t i = FIND_LAST(u->segments, u->segment_count, address, address);
+	size_t i = MS_COUNT_UP_TO(u->segments, u->segment_count, address, address);
 	return unroll(d, u, i ? u->segments[i - 1].node : MS_NO_NODE, row_at(u, address), out, max);
 }
 
@@ -340,7 +313,7 @@ size_t ms_dwarf_find(struct ms_dwarf *d, uint64_t address, struct ms_location *o
 {
 	/* Ranges of units may overlap where a compiler was careless: the nearest one that knows
 	 * something wins. */
-	for (size_t i = FIND_LAST(d->spans, d->span_count, low, address);
+	for (size_t i = MS_COUNT_UP_TO(d->spans, d->span_count, low, address);
 	     i && d->spans[i - 1].reach > address; i--) {
 		size_t n = address < d->spans[i - 1].high
 				   ? find_in(d, d->spans[i - 1].unit, address, out, max)

@@ -96,14 +96,8 @@ struct ms_cover {
 /* The functions of a unit. */
 struct ms_tree {
 	bool damaged; /* some of them could not be read */
-	struct {
-		struct ms_unit_node *v;
-		size_t n, cap;
-	} nodes;
-	struct {
-		struct ms_cover *v;
-		size_t n, cap;
-	} covers;
+	MS_ARRAY(struct ms_unit_node) nodes;
+	MS_ARRAY(struct ms_cover) covers;
 };
 
 struct ms_span {

@@ -16,6 +16,7 @@
 #include <zstd.h>
 
 #include "libcommon/base/arena.h"
+#include "libcommon/base/order.h"
 
 /* zlib cannot shrink by more than this, so a larger claim is a lie that would cost memory. */
 enum { MAX_ZLIB_RATIO = 1032 };
@@ -249,9 +250,7 @@ void ms_elf_close(struct ms_elf *e)
 		return;
 	for (unsigned i = 0; i < e->section_count; i++)
 		free(e->sections[i].inflated);
-	free(e->sections);
-	free(e->symbols);
-	free(e->path);
+	MS_FREE(e->sections, e->symbols, e->path);
 	munmap((void *)e->map, e->size);
 	free(e);
 }
@@ -398,11 +397,9 @@ static void add_entry(struct ms_elf *e, struct candidates *c)
 static int by_address_and_rank(const void *a, const void *b)
 {
 	const struct candidate *x = a, *y = b;
-	if (x->symbol.address != y->symbol.address)
-		return x->symbol.address < y->symbol.address ? -1 : 1;
-	if (x->rank != y->rank)
-		return x->rank < y->rank ? -1 : 1;
-	return strcmp(x->symbol.name, y->symbol.name);
+	return MS_ORDER(x->symbol.address, y->symbol.address) ?:
+	       MS_ORDER(x->rank, y->rank) ?:
+	       strcmp(x->symbol.name, y->symbol.name);
 }
 
 static void read_symbols(struct ms_elf *e)
@@ -456,14 +453,7 @@ static bool reaches(struct ms_elf *e, size_t i, uint64_t address)
 
 const struct ms_elf_symbol *ms_elf_symbol(struct ms_elf *e, uint64_t address)
 {
-	size_t low = 0, high = ms_elf_symbols(e);
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		if (e->symbols[mid].address <= address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	size_t n = ms_elf_symbols(e), low = MS_COUNT_UP_TO(e->symbols, n, address, address);
 	/* A symbol inside another one (a local label, an alias of a part) hides it only for its own
 	 * extent. */
 	enum { LOOK_BACK = 16 };

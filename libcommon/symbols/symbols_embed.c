@@ -27,6 +27,7 @@
 #include "format/record.h"
 #include "format/trace.h"
 #include "libcommon/base/io.h"
+#include "libcommon/base/lookup.h"
 #include "symbols_wanted.h"
 #include "libcommon/trace/tracefile.h"
 
@@ -37,50 +38,14 @@ enum { BLOCK_BYTES = 1 << 20, MAX_CHAIN = 64, ZSTD_LEVEL = 9 };
 
 /* ---- writing symbols ---- */
 
-/* Strings of the block in hand by content: open addressing, the number of each. */
-struct strings {
-	struct string {
-		const char *text; /* NULL = free */
-		uint32_t number;
-	} * v;
-	size_t size, n; /* size: a power of two, or 0 */
-};
-
 struct output {
 	struct ms_trace_writer *to;
 	struct ms_record_writer w;
-	struct strings strings;
+	MS_ARRAY(const char *) strings; /* of the block in hand, by number - 1 */
+	struct ms_lookup string_index;  /* by content */
 	uint64_t ns;
 	bool failed;
 };
-
-static uint64_t hash(const char *s)
-{
-	uint64_t h = UINT64_C(0xcbf29ce484222325);
-	for (; *s; s++)
-		h = (h ^ (uint8_t)*s) * UINT64_C(0x100000001b3);
-	return h ^ h >> 32;
-}
-
-static struct string *slot(struct strings *t, const char *text)
-{
-	size_t i = hash(text) & (t->size - 1);
-	while (t->v[i].text && strcmp(t->v[i].text, text))
-		i = (i + 1) & (t->size - 1);
-	return &t->v[i];
-}
-
-static void grow_strings(struct strings *t)
-{
-	struct strings old = *t;
-	t->size = old.size ? old.size * 2 : 4096;
-	t->v = ms_xrealloc(NULL, t->size, sizeof *t->v);
-	memset(t->v, 0, t->size * sizeof *t->v);
-	for (size_t i = 0; i < old.size; i++)
-		if (old.v[i].text)
-			*slot(t, old.v[i].text) = old.v[i];
-	free(old.v);
-}
 
 /* Room for a record of `n` bytes and its framing. */
 static void make_room(struct output *o, size_t n)
@@ -98,17 +63,17 @@ static uint32_t number_of(struct output *o, const char *text)
 {
 	if (!text)
 		return 0;
-	if (o->strings.n * 2 >= o->strings.size)
-		grow_strings(&o->strings);
-	struct string *s = slot(&o->strings, text);
-	if (!s->text) {
-		*s = (struct string){text, (uint32_t)++o->strings.n};
-		make_room(o, strlen(text));
-		ms_record_begin(&o->w);
-		ms_record_string(&o->w, MS_SYM_STRING, text);
-		o->failed |= !ms_record_end(&o->w);
-	}
-	return s->number;
+	uint32_t hash = ms_hash_text(text), n;
+	for (size_t at = hash; (n = ms_lookup_next(&o->string_index, hash, &at));)
+		if (strcmp(o->strings.v[n - 1], text) == 0)
+			return n;
+	*MS_PUSH(&o->strings) = text;
+	ms_lookup_add(&o->string_index, hash, (uint32_t)o->strings.n);
+	make_room(o, strlen(text));
+	ms_record_begin(&o->w);
+	ms_record_string(&o->w, MS_SYM_STRING, text);
+	o->failed |= !ms_record_end(&o->w);
+	return (uint32_t)o->strings.n;
 }
 
 /* Writes what was gathered as a block; string numbers begin anew in the next. */
@@ -118,8 +83,7 @@ static void flush(struct output *o, struct ms_err *err)
 	if (o->w.size && ms_trace_write(o->to, MS_BLOCK_SYMBOLS, o->ns, o->ns, &col, 1, err))
 		o->failed = true;
 	ms_record_writer_init(&o->w, o->w.data, o->w.room);
-	if (o->strings.n)
-		memset(o->strings.v, 0, o->strings.size * sizeof *o->strings.v);
+	ms_lookup_clear(&o->string_index);
 	o->strings.n = 0;
 }
 
@@ -171,10 +135,7 @@ struct half {
 	int *handles;         /* by module; -1 = not asked for */
 	pthread_t thread;
 	bool running;
-	struct {
-		struct ms_location *v;
-		size_t n, cap;
-	} found;
+	MS_ARRAY(struct ms_location) found;
 	size_t *ends; /* in `found`, by number from `first`: of the chain of each */
 };
 
@@ -243,9 +204,7 @@ static void end_half(struct half *h)
 {
 	wait_for_half(h);
 	ms_symbols_free(h->s);
-	free(h->handles);
-	free(h->found.v);
-	free(h->ends);
+	MS_FREE(h->handles, h->found.v, h->ends);
 }
 
 /* The chain of an address of the second half. */
@@ -322,8 +281,7 @@ static int build_blocks(struct ms_wanted *c, struct ms_symbols *s, uint32_t next
 	if (!o.failed && ms_trace_write(o.to, MS_BLOCK_END, c->first_ns, c->last_ns, &end, 1, err))
 		o.failed = true;
 	ms_trace_writer_free(o.to);
-	free(o.strings.v);
-	free(o.w.data);
+	MS_FREE(o.strings.v, o.string_index.slots, o.w.data);
 	return o.failed ? ms_err_set(err, "cannot write symbols: a record is too long") : 0;
 }
 

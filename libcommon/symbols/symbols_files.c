@@ -3,13 +3,13 @@
  * when it proves to be the one.
  */
 #include "symbols_files.h"
+#include "libcommon/base/path.h"
 
 #include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #include "symbols_debuginfod.h"
@@ -77,12 +77,6 @@ __attribute__((format(printf, 2, 3))) static struct ms_elf *try_path(struct sear
 	return n > 0 && (size_t)n < sizeof path ? try_file(s, path) : NULL;
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash ? slash + 1 : path;
-}
-
 /* Calls try_path with every debug folder: those of --debug-dir, then /usr/lib/debug under the
  * sysroot, then the host's. */
 static const char *debug_folder(const struct search *s, unsigned i, char *buf, size_t size)
@@ -132,7 +126,7 @@ static struct ms_elf *find_binary(struct search *s, const char *path)
 		/* Without a build-id only the path that was asked for counts: any file of that name
 		 * would do otherwise. */
 		if (!s->id_size || (!(e = try_path(s, "%s/%s", *d, path)) &&
-				    !(e = try_path(s, "%s/%s", *d, base_name(path)))))
+				    !(e = try_path(s, "%s/%s", *d, ms_base_name(path)))))
 			continue;
 	}
 	return e;
@@ -145,7 +139,7 @@ static struct ms_elf *by_link(struct search *s, const char *binary, const char *
 	const char *folder;
 	if (!realpath(binary, real))
 		snprintf(real, sizeof real, "%s", binary);
-	int dir = (int)(base_name(real) - real);
+	int dir = (int)(ms_base_name(real) - real);
 	struct ms_elf *e = try_path(s, "%.*s%s", dir, real, name);
 	if (!e)
 		e = try_path(s, "%.*s.debug/%s", dir, real, name);
@@ -210,10 +204,10 @@ static struct ms_elf *find_alt(const struct ms_symbols_options *opt, struct ms_d
 	} else {
 		if (!realpath(e->path, real))
 			snprintf(real, sizeof real, "%s", e->path);
-		alt = try_path(&s, "%.*s%s", (int)(base_name(real) - real), real, name);
+		alt = try_path(&s, "%.*s%s", (int)(ms_base_name(real) - real), real, name);
 	}
 	for (unsigned i = 0; !alt && (folder = debug_folder(&s, i, buf, sizeof buf)); i++)
-		alt = try_path(&s, "%s/.dwz/%s", folder, base_name(name));
+		alt = try_path(&s, "%s/.dwz/%s", folder, ms_base_name(name));
 	if (!alt)
 		alt = by_build_id(&s);
 	return alt ? alt : by_server(&s);

@@ -12,14 +12,8 @@ struct table {
 	struct ms_unit *u;
 	Dwarf_Files *files; /* that rows refer to */
 	uint32_t first_file;
-	struct {
-		struct ms_row *v;
-		size_t n, cap;
-	} rows;
-	struct {
-		struct ms_sequence *v;
-		size_t n, cap;
-	} sequences;
+	MS_ARRAY(struct ms_row) rows;
+	MS_ARRAY(struct ms_sequence) sequences;
 	size_t first; /* row of the sequence that is open */
 	uint64_t low;
 };

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "libcommon/base/arena.h"
+#include "symbols_elf.h"
 
 struct ms_package {
 	struct ms_elf *elf;

@@ -8,7 +8,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "symbols_split.h"
+struct ms_bytes {
+	const uint8_t *data;
+	uint64_t size;
+};
 
 /* Sections of a split unit. */
 enum {

@@ -2,6 +2,7 @@
  * Reads the map of code made at run time that the program left for perf(1).
  */
 #include "symbols_perf.h"
+#include "libcommon/base/order.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -25,10 +26,7 @@ struct entry {
 struct ms_perf_map {
 	struct ms_arena arena;
 	const char *path;
-	struct {
-		struct entry *v;
-		size_t n, cap;
-	} entries; /* by start, then order */
+	MS_ARRAY(struct entry) entries; /* by start, then order */
 	uint64_t longest;
 };
 
@@ -50,9 +48,7 @@ static void take_line(struct ms_perf_map *m, char *line)
 static int by_start(const void *a, const void *b)
 {
 	const struct entry *x = a, *y = b;
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return x->order < y->order ? -1 : x->order > y->order;
+	return MS_ORDER(x->start, y->start) ?: MS_ORDER(x->order, y->order);
 }
 
 static void read_lines(struct ms_perf_map *m, FILE *f)
@@ -105,15 +101,8 @@ void ms_perf_map_free(struct ms_perf_map *m)
 
 const char *ms_perf_map_find(const struct ms_perf_map *m, uint64_t address)
 {
-	size_t low = 0, high = m->entries.n;
+	size_t low = MS_COUNT_UP_TO(m->entries.v, m->entries.n, start, address);
 	const struct entry *best = NULL;
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		if (m->entries.v[mid].start <= address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	enum { LOOK_BACK = 1024 };
 	for (size_t i = low; i-- > 0 && low - i < LOOK_BACK;) {
 		const struct entry *e = &m->entries.v[i];

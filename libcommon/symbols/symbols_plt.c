@@ -22,10 +22,7 @@ struct slot {
 
 struct ms_plt {
 	struct ms_elf *elf;
-	struct {
-		struct slot *v;
-		size_t n, cap;
-	} slots; /* by address */
+	MS_ARRAY(struct slot) slots; /* by address */
 };
 
 /* ---- slots ---- */

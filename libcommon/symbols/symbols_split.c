@@ -9,14 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libcommon/base/path.h"
 #include "libcommon/base/arena.h"
-#include "symbols_package.h"
 
 /* Split parts kept open, and those known to be nowhere. */
 enum { OPEN_MAX = 64, MISSING_MAX = 1 << 16 };
 
 struct ms_splits {
-	const struct ms_symbols_options *opt;
+	const char *sysroot, *const *debug_dirs;
 	struct ms_elf *elf;
 	const char *binary;
 	struct ms_split open[OPEN_MAX];
@@ -24,17 +24,15 @@ struct ms_splits {
 	uint64_t clock;
 	struct ms_package *package; /* NULL = none */
 	bool package_sought;
-	struct {
-		uint64_t *v;
-		size_t n, cap;
-	} missing;
+	MS_ARRAY(uint64_t) missing;
 };
 
-struct ms_splits *ms_splits_new(const struct ms_symbols_options *opt, struct ms_elf *elf,
-				const char *binary)
+struct ms_splits *ms_splits_new(const char *sysroot, const char *const *debug_dirs,
+				struct ms_elf *elf, const char *binary)
 {
 	struct ms_splits *s = ms_xcalloc(1, sizeof *s);
-	s->opt = opt;
+	s->sysroot = sysroot;
+	s->debug_dirs = debug_dirs;
 	s->elf = elf;
 	s->binary = binary;
 	return s;
@@ -222,17 +220,11 @@ try_object(struct ms_splits *s, Dwarf_Die *skeleton, uint64_t id, const char *fm
 	return fits ? open_object(s, skeleton, id, path) : NULL;
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash ? slash + 1 : path;
-}
-
 /* Where the compiler wrote it, beside the program, and in the folders of --debug-dir. */
 static struct ms_split *find_object(struct ms_splits *s, Dwarf_Die *skeleton, uint64_t id)
 {
 	const char *name = text(skeleton, DW_AT_dwo_name), *folder = text(skeleton, DW_AT_comp_dir);
-	const char *root = s->opt->sysroot ? s->opt->sysroot : "";
+	const char *root = s->sysroot ? s->sysroot : "";
 	struct ms_arena a = {0};
 	struct ms_split *x = NULL;
 	if (!name)
@@ -241,17 +233,17 @@ static struct ms_split *find_object(struct ms_splits *s, Dwarf_Die *skeleton, ui
 		return NULL;
 	const char *path =
 		*name == '/' ? name : ms_arena_printf(&a, "%s/%s", folder ? folder : "", name);
-	int dir = (int)(base_name(s->binary) - s->binary);
+	int dir = (int)(ms_base_name(s->binary) - s->binary);
 	if (*path == '/')
 		x = try_object(s, skeleton, id, "%s%s", root, path);
 	if (!x && *name != '/')
 		x = try_object(s, skeleton, id, "%.*s%s", dir, s->binary, name);
 	if (!x)
-		x = try_object(s, skeleton, id, "%.*s%s", dir, s->binary, base_name(name));
-	for (const char *const *d = s->opt->debug_dirs; !x && d && *d; d++) {
+		x = try_object(s, skeleton, id, "%.*s%s", dir, s->binary, ms_base_name(name));
+	for (const char *const *d = s->debug_dirs; !x && d && *d; d++) {
 		x = try_object(s, skeleton, id, "%s/%s", *d, path);
 		if (!x)
-			x = try_object(s, skeleton, id, "%s/%s", *d, base_name(name));
+			x = try_object(s, skeleton, id, "%s/%s", *d, ms_base_name(name));
 	}
 	ms_arena_free(&a);
 	return x;
@@ -269,13 +261,13 @@ static struct ms_package *try_package(const char *folder, size_t n, const char *
 /* PROGRAM.dwp beside the program or its debug file, or in a folder of --debug-dir. */
 static void find_package(struct ms_splits *s)
 {
-	const char *base = base_name(s->binary);
+	const char *base = ms_base_name(s->binary);
 	char folder[4096];
 	s->package_sought = true;
 	s->package = try_package(s->binary, strlen(s->binary), "");
 	if (!s->package)
 		s->package = try_package(s->elf->path, strlen(s->elf->path), "");
-	for (const char *const *d = s->opt->debug_dirs; !s->package && d && *d; d++) {
+	for (const char *const *d = s->debug_dirs; !s->package && d && *d; d++) {
 		snprintf(folder, sizeof folder, "%s/%.*s", *d, (int)(base - s->binary), s->binary);
 		s->package = try_package(folder, strlen(folder), base);
 		if (!s->package) {

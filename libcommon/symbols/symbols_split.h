@@ -16,16 +16,11 @@
 
 #include <elfutils/libdw.h>
 
-#include "symbols.h"
 #include "symbols_elf.h"
 #include "symbols_image.h"
+#include "symbols_package.h"
 
 struct ms_ranges;
-
-struct ms_bytes {
-	const uint8_t *data;
-	uint64_t size;
-};
 
 /* What the ranges of a split unit refer to. */
 struct ms_split_ranges {
@@ -48,9 +43,9 @@ struct ms_split {
 struct ms_splits;
 
 /* `elf` has the skeletons, `binary` is the path of the module, for which a package is named; both
- * and `opt` are borrowed. */
-struct ms_splits *ms_splits_new(const struct ms_symbols_options *opt, struct ms_elf *elf,
-				const char *binary);
+ * and what is of struct ms_symbols_options are borrowed. */
+struct ms_splits *ms_splits_new(const char *sysroot, const char *const *debug_dirs,
+				struct ms_elf *elf, const char *binary);
 void ms_splits_free(struct ms_splits *s);
 /* Closes all that are open; they are opened again when asked for. */
 void ms_splits_close(struct ms_splits *s);

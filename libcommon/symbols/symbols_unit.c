@@ -3,6 +3,7 @@
  * (symbols_tree.c), flattened for binary search.
  */
 #include "symbols_dwarf.h"
+#include "libcommon/base/order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,20 +18,15 @@ enum { MAX_ACTIVE = 4096 };
 static int by_low_and_depth(const void *a, const void *b)
 {
 	const struct ms_cover *x = a, *y = b;
-	if (x->low != y->low)
-		return x->low < y->low ? -1 : 1;
-	if (x->depth != y->depth)
-		return x->depth < y->depth ? -1 : 1;
-	return x->node < y->node ? -1 : x->node > y->node;
+	return MS_ORDER(x->low, y->low) ?:
+	       MS_ORDER(x->depth, y->depth) ?:
+	       MS_ORDER(x->node, y->node);
 }
 
 struct sweep {
 	const struct ms_cover *active[MAX_ACTIVE]; /* those that cover the current address */
 	size_t n;
-	struct {
-		struct ms_segment *v;
-		size_t n, cap;
-	} out;
+	MS_ARRAY(struct ms_segment) out;
 };
 
 /* From `address` on, the deepest active cover rules. */

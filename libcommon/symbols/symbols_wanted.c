@@ -3,6 +3,7 @@
  * are cheapest to look up.
  */
 #include "symbols_wanted.h"
+#include "libcommon/base/order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -127,11 +128,9 @@ static void read_block(struct ms_wanted *c, const struct ms_block *b)
 static int by_module_and_address(const void *a, const void *b)
 {
 	const struct ms_wanted_frame *x = a, *y = b;
-	if (x->module != y->module)
-		return x->module < y->module ? -1 : 1;
-	if (x->address != y->address)
-		return x->address < y->address ? -1 : 1;
-	return x->frame < y->frame ? -1 : x->frame > y->frame;
+	return MS_ORDER(x->module, y->module) ?:
+	       MS_ORDER(x->address, y->address) ?:
+	       MS_ORDER(x->frame, y->frame);
 }
 
 static int by_id(const void *a, const void *b)
@@ -192,8 +191,5 @@ int ms_wanted_read(struct ms_trace *t, const char *path, struct ms_wanted *c, st
 void ms_wanted_free(struct ms_wanted *c)
 {
 	ms_arena_free(&c->arena);
-	free(c->modules.v);
-	free(c->all.v);
-	free(c->frames.v);
-	free(c->end);
+	MS_FREE(c->modules.v, c->all.v, c->frames.v, c->end);
 }

@@ -30,19 +30,11 @@ struct ms_wanted_frame {
 
 struct ms_wanted {
 	struct ms_arena arena;
-	struct {
-		struct ms_wanted_module *v;
-		size_t n, cap;
-	} modules; /* by id; id 0 is what frames outside of all modules lie in */
-	struct {
-		struct ms_frame *v;
-		size_t n, cap;
-	} all; /* frames by number; 0 is none */
-	struct {
-		struct ms_wanted_frame *v;
-		size_t n, cap;
-	} frames;     /* those to look up, by module and address */
-	uint8_t *end; /* records of the last end block */
+	/* by id; id 0 is what frames outside of all modules lie in */
+	MS_ARRAY(struct ms_wanted_module) modules;
+	MS_ARRAY(struct ms_frame) all;           /* frames by number; 0 is none */
+	MS_ARRAY(struct ms_wanted_frame) frames; /* those to look up, by module and address */
+	uint8_t *end;                            /* records of the last end block */
 	size_t end_size;
 	uint64_t first_ns, last_ns; /* of that block */
 	uint64_t pid, start_ns;     /* start: ns since 1970 */

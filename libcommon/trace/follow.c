@@ -9,22 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "libcommon/base/clock.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
 #include "format/trace.h"
 
 #define CHECK_NS 200000000u
 #define BATCHES 16u /* between two looks at the clock */
-
-static uint64_t clock_of(clockid_t id)
-{
-	struct timespec t;
-	clock_gettime(id, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* ---- opening ---- */
 
@@ -108,7 +101,7 @@ int ms_follow_again(struct ms_follow *f, void (*leaving)(void *arg), void *arg, 
 static void check_file(struct ms_follow *f)
 {
 	struct stat open_one, named;
-	uint64_t now = clock_of(CLOCK_MONOTONIC);
+	uint64_t now = ms_clock_ns(CLOCK_MONOTONIC);
 	if (now < f->next_check_ns || f->file == MS_FILE_CUT || fstat(f->fd, &open_one) != 0)
 		return;
 	f->next_check_ns = now + CHECK_NS;
@@ -126,7 +119,7 @@ static void check_file(struct ms_follow *f)
 
 int ms_follow_step(struct ms_follow *f, uint64_t budget_ns, struct ms_err *err)
 {
-	uint64_t until = clock_of(CLOCK_MONOTONIC) + budget_ns;
+	uint64_t until = ms_clock_ns(CLOCK_MONOTONIC) + budget_ns;
 	check_file(f);
 	while (f->file != MS_FILE_CUT) {
 		for (unsigned i = 0; i < BATCHES; i++) {
@@ -135,7 +128,7 @@ int ms_follow_step(struct ms_follow *f, uint64_t budget_ns, struct ms_err *err)
 			if (rc <= 0)
 				return rc;
 		}
-		if (clock_of(CLOCK_MONOTONIC) >= until)
+		if (ms_clock_ns(CLOCK_MONOTONIC) >= until)
 			return 1;
 	}
 	f->caught_up = true;
@@ -210,7 +203,7 @@ uint64_t ms_follow_lag(struct ms_follow *f)
 		f->same_boot = of_this_boot(t);
 	if (!f->same_boot)
 		return UINT64_MAX;
-	uint64_t now = clock_of(CLOCK_MONOTONIC),
+	uint64_t now = ms_clock_ns(CLOCK_MONOTONIC),
 		 then = t->info.number[MS_INFO_START_MONO] + ms_follow_reached(f);
 	return now > then ? now - then : 0;
 }

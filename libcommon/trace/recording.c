@@ -451,8 +451,7 @@ struct ms_recording *ms_recording_begin(struct ms_trace *file, const char *path,
 {
 	if (!file)
 		return NULL;
-	struct ms_recording *t = ms_xrealloc(NULL, 1, sizeof *t);
-	memset(t, 0, sizeof *t);
+	struct ms_recording *t = ms_xcalloc(1, sizeof *t);
 	t->file = file;
 	t->head = ms_trace_header(file);
 	t->path = path;
@@ -471,17 +470,19 @@ struct ms_recording *ms_recording_begin(struct ms_trace *file, const char *path,
 	return t;
 }
 
+static struct ms_recording *closed(struct ms_recording *t)
+{
+	ms_recording_close(t);
+	return NULL;
+}
+
 /* Reads up to the first event or the end: the info block comes before it. */
 static struct ms_recording *read_info(struct ms_recording *t, struct ms_err *err)
 {
 	int rc = 1;
 	while (t && rc > 0 && !t->has_info && !t->in_block)
 		rc = ms_recording_next_block(t, MS_ALL_TYPES, MS_ALL_COLUMNS, err);
-	if (rc < 0) {
-		ms_recording_close(t);
-		return NULL;
-	}
-	return t;
+	return rc < 0 ? closed(t) : t;
 }
 
 struct ms_recording *ms_recording_open(const char *path, struct ms_err *err)
@@ -506,11 +507,7 @@ struct ms_recording *ms_recording_glance(const char *path, struct ms_err *err)
 			MS_TYPE_BIT(MS_BLOCK_INFO) | MS_TYPE_BIT(MS_BLOCK_MARKS) |
 				MS_TYPE_BIT(MS_BLOCK_END) | MS_TYPE_BIT(MS_BLOCK_EVENTS),
 			MS_COLUMN_BIT(MS_RECORDS_COLUMN) | MS_COLUMN_BIT(MS_COL_HEAD), err);
-	if (rc < 0) {
-		ms_recording_close(t);
-		return NULL;
-	}
-	return t;
+	return rc < 0 ? closed(t) : t;
 }
 
 void ms_recording_park(struct ms_recording *t)
@@ -530,25 +527,10 @@ void ms_recording_close(struct ms_recording *t)
 		return;
 	ms_ahead_stop(t);
 	ms_replay_free(&t->replay);
-	free(t->decoder);
-	free(t->batch);
-	free(t->args.v);
-	free(t->allocators.v);
-	free(t->hooks_missing.v);
-	free(t->modules.v);
-	free(t->threads.v);
-	free(t->samples.v);
-	free(t->marks.v);
-	free(t->losses.v);
-	free(t->before.v);
-	free(t->verdicts.v);
-	free(t->frames.v);
-	free(t->nodes.v);
-	free(t->strings.v);
-	free(t->places.v);
-	free(t->chains);
-	free(t->states.v);
-	free(t->index.v);
+	MS_FREE(t->decoder, t->batch, t->args.v, t->allocators.v, t->hooks_missing.v, t->modules.v,
+		t->threads.v, t->samples.v, t->marks.v, t->losses.v, t->before.v, t->verdicts.v,
+		t->frames.v, t->nodes.v, t->strings.v, t->places.v, t->chains, t->states.v,
+		t->index.v);
 	ms_arena_free(&t->arena);
 	ms_trace_close(t->file);
 	free(t);

@@ -74,27 +74,16 @@ struct ms_recording {
 	struct ms_rows modules; /* by id - 1; an id never seen has known = 0 */
 	struct ms_rows threads; /* by index */
 	struct ms_rows samples, marks, losses, before;
-	struct {
-		struct ms_verdict_record *v; /* labels NUL-ended */
-		size_t n, cap;
-	} verdicts; /* of each scan its head, then its sites, by stack; scans by number */
+	/* of each scan its head, then its sites, by stack; scans by number; labels NUL-ended */
+	MS_ARRAY(struct ms_verdict_record) verdicts;
 
-	struct {
-		struct ms_frame *v;
-		size_t n, cap;
-	} frames; /* by number; [0] and those lost in damage are zero */
-	struct {
-		struct ms_node *v;
-		size_t n, cap;
-	} nodes; /* by number; frame 0 = lost in damage */
+	MS_ARRAY(struct ms_frame) frames; /* by number; [0] and those lost in damage are zero */
+	MS_ARRAY(struct ms_node) nodes;   /* by number; frame 0 = lost in damage */
 
 	bool has_symbols;
 	struct ms_strings strings; /* by number - 1 */
 	uint32_t string_base;      /* strings of earlier symbols blocks */
-	struct {
-		struct ms_place *v;
-		size_t n, cap;
-	} places;
+	MS_ARRAY(struct ms_place) places;
 	struct ms_chain *chains; /* by frame number, of frames.n entries when has_symbols */
 	size_t chain_count;
 	struct {

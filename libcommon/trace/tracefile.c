@@ -116,10 +116,7 @@ void ms_trace_close(struct ms_trace *t)
 	if (t->fd >= 0)
 		close(t->fd);
 	ZSTD_freeDCtx(t->zstd);
-	free(t->name);
-	free(t->buffer);
-	free(t->raw);
-	free(t);
+	MS_FREE(t->name, t->buffer, t->raw, t);
 }
 
 /* ---- damage ---- */
@@ -218,19 +215,22 @@ static bool read_columns(struct ms_trace *t, const uint8_t *payload, const struc
 	return true;
 }
 
+struct ms_block ms_trace_block(const struct ms_trace *t, const struct ms_block_head *h)
+{
+	return (struct ms_block){.type = h->type,
+				 .number = h->number,
+				 .first_ns = h->first_ns,
+				 .last_ns = h->last_ns,
+				 .offset = ms_trace_position(t),
+				 .bytes = MS_BLOCK_HEADER_SIZE + (uint64_t)h->payload};
+}
+
 /* Checks and takes the whole block at start. */
 static bool take_block(struct ms_trace *t, const struct ms_block_head *h, uint64_t want,
 		       struct ms_block *b)
 {
 	const uint8_t *payload = t->buffer + t->start + MS_BLOCK_HEADER_SIZE;
-	*b = (struct ms_block){
-		.type = h->type,
-		.number = h->number,
-		.first_ns = h->first_ns,
-		.last_ns = h->last_ns,
-		.offset = ms_trace_position(t),
-		.bytes = MS_BLOCK_HEADER_SIZE + (uint64_t)h->payload,
-	};
+	*b = ms_trace_block(t, h);
 	return h->number >= t->next_number && ms_crc32c(0, payload, h->payload) == h->checksum &&
 	       read_columns(t, payload, h, want, b);
 }
@@ -251,13 +251,18 @@ static int skip_block(struct ms_trace *t, size_t bytes)
 	return 0;
 }
 
-static void consume(struct ms_trace *t, const struct ms_block_head *h)
+void ms_trace_passed(struct ms_trace *t, const struct ms_block_head *h)
 {
-	t->start += MS_BLOCK_HEADER_SIZE + h->payload;
 	t->next_number = h->number + 1;
 	t->ended = h->type == MS_BLOCK_END;
 	t->closed |= t->ended;
 	t->after_damage = false;
+}
+
+static void consume(struct ms_trace *t, const struct ms_block_head *h)
+{
+	t->start += MS_BLOCK_HEADER_SIZE + h->payload;
+	ms_trace_passed(t, h);
 }
 
 enum ms_trace_next ms_trace_failed(const struct ms_trace *t, struct ms_err *err)

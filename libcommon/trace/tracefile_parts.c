@@ -34,14 +34,21 @@ static bool last_block(struct ms_trace *t, uint64_t *offset, struct ms_block_hea
 	return found;
 }
 
-bool ms_trace_sparse(struct ms_trace *t, uint64_t *end)
+/* Is it a file on disk of our own? Then its size is noted. */
+static bool can_seek(struct ms_trace *t)
 {
 	struct stat st;
-	struct ms_block_head h;
-	if (!t->regular || !t->own_file || !ms_trace_unpark(t) || fstat(t->fd, &st) != 0 ||
-	    ms_trace_writer_alive(t))
+	if (!t->regular || !t->own_file || !ms_trace_unpark(t) || fstat(t->fd, &st) != 0)
 		return false;
 	t->size = (uint64_t)st.st_size;
+	return true;
+}
+
+bool ms_trace_sparse(struct ms_trace *t, uint64_t *end)
+{
+	struct ms_block_head h;
+	if (!can_seek(t) || ms_trace_writer_alive(t))
+		return false;
 	if (!last_block(t, end, &h) || h.type != MS_BLOCK_END || *end < ms_trace_position(t))
 		return false;
 	t->sparse = true;
@@ -50,10 +57,8 @@ bool ms_trace_sparse(struct ms_trace *t, uint64_t *end)
 
 bool ms_trace_sparse_present(struct ms_trace *t)
 {
-	struct stat st;
-	if (!t->regular || !t->own_file || !ms_trace_unpark(t) || fstat(t->fd, &st) != 0)
+	if (!can_seek(t))
 		return false;
-	t->size = (uint64_t)st.st_size;
 	t->sparse = true;
 	return ms_trace_jump(t, ms_trace_position(t));
 }
@@ -76,12 +81,7 @@ enum ms_trace_next ms_trace_pass(struct ms_trace *t, struct ms_block *b, struct 
 		return ms_trace_unread(t) ? MS_NEXT_DAMAGED : MS_NEXT_EOF;
 	if (ms_block_header_get(t->buffer + t->start, &h) != MS_FMT_OK || !ms_trace_passable(t, &h))
 		return MS_NEXT_DAMAGED;
-	*b = (struct ms_block){.type = h.type,
-			       .number = h.number,
-			       .first_ns = h.first_ns,
-			       .last_ns = h.last_ns,
-			       .offset = ms_trace_position(t),
-			       .bytes = MS_BLOCK_HEADER_SIZE + (uint64_t)h.payload};
+	*b = ms_trace_block(t, &h);
 	return ms_trace_pass_over(t, &h) ? MS_NEXT_BLOCK : ms_trace_failed(t, err);
 }
 
@@ -90,10 +90,7 @@ bool ms_trace_pass_over(struct ms_trace *t, const struct ms_block_head *h)
 	uint64_t next = ms_trace_position(t) + MS_BLOCK_HEADER_SIZE + h->payload;
 	if (!ms_trace_jump(t, next))
 		return false;
-	t->next_number = h->number + 1;
-	t->ended = h->type == MS_BLOCK_END;
-	t->closed |= t->ended;
-	t->after_damage = false;
+	ms_trace_passed(t, h);
 	return true;
 }
 

@@ -3,7 +3,6 @@
  */
 #include "tracefile.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -200,9 +199,7 @@ void ms_trace_writer_free(struct ms_trace_writer *w)
 	if (!w)
 		return;
 	ZSTD_freeCCtx(w->zstd);
-	free(w->index.w.data);
-	free(w->buffer);
-	free(w);
+	MS_FREE(w->index.w.data, w->buffer, w);
 }
 
 int ms_trace_lock(int fd)

@@ -4,7 +4,8 @@
  *   attach_look     may we, what is there (hijack.c, attach_plan.c)         it does not notice
  *   attach_prepare  what an earlier recorder left is taken back, then       one thread stops
  *                   image, gate, slots, session and private memory mapped
- *                   (attach_remote.c), the session begun here               nothing stops
+ *                   (attach_remote.c)                                       nothing stops
+ *   attach_begin    the session begun                                       nothing stops
  *   attach_go       entries replaced, threads moved out of them             all threads stop
  *   attach_detach    entries put back, memory taken away                     all threads stop
  *
@@ -25,23 +26,19 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "ms-record/session/attach_modules.h"
 #include "attach_private.h"
-#include "ms-record/control/control.h"
 #include "hook_late.h"
-#include "ms-record/session/info.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/proc/proc.h"
-#include "ms-record/session/modules.h"
+#include "ms-record/base/pass_file.h"
 #include "ms-record/session/options.h"
 #include "ms-record/session/pool.h"
 #include "ms-record/heap/preexisting.h"
-#include "ms-record/session/samples.h"
+#include "ms-record/session/session.h"
 
 #define PRIVATE_BYTES (UINT64_C(192) << 20)
 #define PRIVATE_LEAST (UINT64_C(12) << 20)
@@ -59,34 +56,43 @@ const struct attach_times *attach_times(const struct attach *a)
 	return &a->times;
 }
 
-void attach_hold(struct attach *a, struct hijack_stop *stopped)
+void attach_hold(struct attach *a, struct hijack_stop *stopped, uint64_t entry_sp)
 {
 	a->held = stopped;
+	a->entry_sp = entry_sp;
+}
+
+pid_t attach_pid(const struct attach *a)
+{
+	return a->pid;
+}
+
+const char *attach_program(const struct attach *a)
+{
+	return a->exe;
 }
 
 /* ---- looking ---- */
 
-int attach_look(struct control *c, struct ms_err *err)
+int attach_look(struct attach **made, pid_t pid, bool launched, const struct options *o,
+		struct ms_err *err)
 {
-	const char *root = c->opt->poll.proc_root;
+	const char *root = o->poll.proc_root;
 	enum hijack_why why;
-	struct attach *a = ms_xcalloc(1, sizeof *a);
-	c->attach = a;
-	a->pid = c->launch.pid;
-	a->launched = !c->attached;
+	struct attach *a = *made = ms_xcalloc(1, sizeof *a);
+	a->pid = pid;
+	a->launched = launched;
 	a->channel[0] = a->channel[1] = a->memfd = -1;
 	if (hijack_open(&a->h, a->pid, root ? root : "/proc", &why, err))
 		return -1;
 	a->open = true;
 	a->memory = attach_memory_of(&a->h);
-	a->hooks = &c->opt->hooks;
+	a->hooks = &o->hooks;
 	pid_t seen, sharer = attach_sharer(a, &seen);
 	if (sharer)
 		return attach_refuse_sharer(a, "attach to", sharer, err);
 	ssize_t n = readlinkat(a->h.proc, "exe", a->exe, sizeof a->exe - 1);
 	a->exe[n > 0 ? n : 0] = '\0';
-	if (!a->launched)
-		c->launch.program = strdup(a->exe);
 	/* The folder of the process is locked as long as we live, and a helper of ours. */
 	bool locked = !flock(a->h.proc, LOCK_EX | LOCK_NB) || errno != EWOULDBLOCK;
 	if (attach_maps_read(&a->maps, a->h.proc, err) || attach_find_earlier(a, err))
@@ -118,6 +124,7 @@ void attach_free(struct attach *a)
 	if (!a)
 		return;
 	attach_forget(a);
+	hook_late_forget(a->late);
 	attach_maps_free(&a->maps);
 	attach_image_free(&a->image);
 	int fds[] = {a->channel[0], a->channel[1], a->memfd};
@@ -296,27 +303,6 @@ static int check_mapped(const struct attach *a, struct ms_err *err)
 				 (int)a->pid);
 }
 
-static int receive_file(struct attach *a)
-{
-	union {
-		char bytes[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} control = {0};
-	char byte;
-	struct iovec io = {&byte, 1};
-	struct msghdr m = {.msg_iov = &io,
-			   .msg_iovlen = 1,
-			   .msg_control = control.bytes,
-			   .msg_controllen = sizeof control.bytes};
-	if (recvmsg(a->channel[0], &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) != 1)
-		return -1;
-	const struct cmsghdr *h = CMSG_FIRSTHDR(&m);
-	if (!h || h->cmsg_type != SCM_RIGHTS)
-		return -1;
-	memcpy(&a->memfd, CMSG_DATA(h), sizeof a->memfd);
-	return 0;
-}
-
 static int map_guest(struct attach *a, struct ms_err *err)
 {
 	a->session_bytes = pool_attached_bytes(a->pid, a->forks);
@@ -344,7 +330,8 @@ static int map_guest(struct attach *a, struct ms_err *err)
 		a->near[i].page = a->shared.near[i];
 		a->release[a->release_count++] = (struct range){a->near[i].page, NEAR_BYTES};
 	}
-	if (receive_file(a))
+	char byte;
+	if (pass_file_take(a->channel[0], &byte, 1, MSG_DONTWAIT, &a->memfd) != 1 || a->memfd < 0)
 		return ms_err_set(err, "cannot take the memory file from process %d", (int)a->pid);
 	return check_mapped(a, err);
 }
@@ -442,48 +429,6 @@ static int write_slots(const struct attach *a, struct ms_err *err)
 	return 0;
 }
 
-/* As after the handshake of a guest. */
-static struct session *begin(struct control *c, struct ms_err *err)
-{
-	struct attach *a = c->attach;
-	struct session *s = session_attached(c->opt, &c->writer, c->first, a->pid, &c->buffer_used,
-					     a->forks, a->memfd, err);
-	if (!s)
-		return NULL;
-	a->memfd = -1;
-	files_begin(&c->files);
-	c->first = NULL;
-	pause_init(s, &c->run);
-	if (a->shared.blind)
-		session_forbid_clock(s);
-	s->launched = !a->further;
-	s->may_drop = a->may_drop;
-	s->parent_image = a->parent;
-	s->image = c->next_image++;
-	s->mem->sample_seed += s->image;
-	s->file = strdup(s->out->path);
-	memcpy(s->run_id, c->run_id, sizeof s->run_id);
-	snprintf(s->mem->allocator, sizeof s->mem->allocator, "%s", a->allocator);
-	s->mem->own[0][0] = a->shared.session;
-	s->mem->own[0][1] = a->shared.session + a->session_bytes;
-	s->mem->own[1][0] = a->shared.private;
-	s->mem->own[1][1] = a->shared.private + a->private_bytes;
-	s->mem->own[2][0] = a->image.base;
-	s->mem->own[2][1] = a->image.base + a->image.bytes;
-	s->mem->guest_ready = 1; /* whether an event came yet or not */
-	s->mem->late_wanted = a->hooks->n && a->manifest.debug_state;
-	hook_late_known(s, &a->maps);
-	for (size_t i = 0; i < a->hooks->n; i++)
-		if (a->placed[i])
-			hook_late_placed(c, s, i);
-	info_names(s, NULL);
-	info_write(s);
-	modules_read_maps(s);
-	attach_modules_look(s);
-	samples_take(s, false);
-	return s;
-}
-
 /* It did not come to recording: what was mapped for it goes. */
 static int undo(struct attach *a)
 {
@@ -496,23 +441,46 @@ static int undo(struct attach *a)
 	return -1;
 }
 
-int attach_prepare(struct control *c, struct ms_err *err)
+int attach_prepare(struct attach *a, bool forks, struct ms_err *err)
 {
-	struct attach *a = c->attach;
 	a->times.adopted = a->adopted;
-	a->forks = c->files.folder && options_follow_fork(c->opt, a->exe, "");
+	a->forks = forks;
 	if ((a->adopted || a->release_count) && take_back_earlier(a, err))
 		return -1;
 	memset(&a->shared.err, 0, sizeof a->shared.err);
 	if (map_guest(a, err) || attach_plan(a, err))
 		return undo(a);
 	fill_manifest(a);
-	struct session *s = write_slots(a, err) ? NULL : begin(c, err);
-	if (!s)
-		return undo(a);
-	s->next = c->sessions;
-	c->sessions = s;
-	return 0;
+	return write_slots(a, err) ? undo(a) : 0;
+}
+
+struct session *attach_begin(struct attach *a, const struct options *o, struct writer *writer,
+			     struct output *out, uint64_t *buffer_used, struct hook_results *hooks,
+			     struct ms_err *err)
+{
+	struct session *s =
+		session_new(o, writer, out, a->pid, buffer_used, a->forks, a->memfd, err);
+	if (!s) {
+		undo(a);
+		return NULL;
+	}
+	a->memfd = -1;
+	if (a->shared.blind)
+		session_forbid_clock(s);
+	snprintf(s->mem->allocator, sizeof s->mem->allocator, "%s", a->allocator);
+	s->mem->own[0][0] = a->shared.session;
+	s->mem->own[0][1] = a->shared.session + a->session_bytes;
+	s->mem->own[1][0] = a->shared.private;
+	s->mem->own[1][1] = a->shared.private + a->private_bytes;
+	s->mem->own[2][0] = a->image.base;
+	s->mem->own[2][1] = a->image.base + a->image.bytes;
+	s->mem->guest_ready = 1; /* whether an event came yet or not */
+	s->mem->late_wanted = a->hooks->n && a->manifest.debug_state;
+	a->late = hook_late_begin(s, a);
+	for (size_t i = 0; i < a->hooks->n; i++)
+		if (a->placed[i])
+			hook_late_placed(s, i, hooks);
+	return s;
 }
 
 /* With another allocator beside it, which has blocks too, its heap is not all. */
@@ -521,9 +489,8 @@ static bool is_glibc(const struct attach *a)
 	return !strcmp(a->allocator, "glibc") || !strcmp(a->allocator, "glibc (static)");
 }
 
-int attach_go(struct control *c, struct session *s, struct ms_err *err)
+int attach_go(struct attach *a, struct session *s, struct ms_err *err)
 {
-	struct attach *a = c->attach;
 	a->entered = true; /* perhaps in part */
 	if (help(a, attach_patch, err)) {
 		a->entered = !a->shared.untouched;
@@ -538,13 +505,11 @@ int attach_go(struct control *c, struct session *s, struct ms_err *err)
 	a->times.hooks = a->target_count;
 	if (!a->launched)
 		preexisting_begin(s, &a->h, is_glibc(a), a->shared.tps, a->shared.tp_count);
-	drain_add(&c->drain, s);
 	return 0;
 }
 
-void attach_detach(struct control *c)
+void attach_detach(struct attach *a)
 {
-	struct attach *a = c->attach;
 	struct ms_err err = {0};
 	if (!a->entered)
 		return;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Room attach: hooks in a process that runs.
  *   In:  a process, and functions to hook.
- *   Out: its entries jump into the image, and are put back; what could not be, and why.
- *   Used by: control; launch, for commands that nothing can be preloaded into.
+ *   Out: its session; its entries jump into the image, and are put back; what could not be.
+ *   Used by: control; drain, for hooks that threads wait for (hook_late.h); cli for --doctor.
  *
  * Recording a process that runs already: the guest mapped into it, its allocators' entries
  * replaced, and all of it taken back.
@@ -12,30 +12,44 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct attach;
-struct control;
+struct hijack_stop;
+struct hook_results;
 struct ms_err;
+struct options;
+struct output;
 struct session;
+struct writer;
 
-/* Looks at the process c->launch.pid, which does not notice: may we, is it there, what allocators
- * has it? 0, or -1 with `err` set; c->attach is set either way. */
-int attach_look(struct control *c, struct ms_err *err);
-/* Maps the guest and begins the session, which goes to the draining thread by attach_go. */
-int attach_prepare(struct control *c, struct ms_err *err);
-/* Replaces the entries: from here on it is recorded, in session `s`. On failure nothing is left but
- * the memory of the guest, which nobody enters. */
-int attach_go(struct control *c, struct session *s, struct ms_err *err);
+/* Looks at the process `pid`, which does not notice: may we, is it there, what allocators has it?
+ * `launched`: by us, and it begins only. 0, or -1 with `err` set; *a is set either way. `o` is
+ * borrowed. */
+int attach_look(struct attach **a, pid_t pid, bool launched, const struct options *o,
+		struct ms_err *err);
+pid_t attach_pid(const struct attach *a);
+/* Path of its executable; "" = not known. */
+const char *attach_program(const struct attach *a);
+/* Maps the guest; `forks`: with room for forked children. 0, or -1 with `err` set and nothing left
+ * of it. */
+int attach_prepare(struct attach *a, bool forks, struct ms_err *err);
+/* Begins its session, as session_new. NULL with `err` set and nothing left of it. */
+struct session *attach_begin(struct attach *a, const struct options *o, struct writer *writer,
+			     struct output *out, uint64_t *buffer_used, struct hook_results *hooks,
+			     struct ms_err *err);
+/* Replaces the entries: from here on it is recorded, in session `s`, which is to be drained. On
+ * failure nothing is left but the memory of the guest, which nobody enters. */
+int attach_go(struct attach *a, struct session *s, struct ms_err *err);
 /* Puts the entries back and takes the session's memory out of the process. Once; what was recorded
  * so far is in the rings. */
-void attach_detach(struct control *c);
+void attach_detach(struct attach *a);
 /* A page for slots from which [low, high) can be reached, in a process that is recorded; 0 = there
  * is no room. */
 uint64_t attach_more_room(struct attach *a, uint64_t low, uint64_t high);
 /* All threads of the process are stopped by the calling thread, and stay so, for what follows;
- * NULL: no more. */
-struct hijack_stop;
-void attach_hold(struct attach *a, struct hijack_stop *stopped);
+ * NULL: no more. `entry_sp`: the stack pointer at its beginning; 0 = as the kernel says. */
+void attach_hold(struct attach *a, struct hijack_stop *stopped, uint64_t entry_sp);
 /* Its process has ended, or is another program now: what we have open of it is closed. */
 void attach_forget(struct attach *a);
 /* Has the process ended? */

@@ -2,7 +2,6 @@
  * Attaching: functions of the program's own that --hook names, those of allocators that are known,
  * and C++'s operators where the allocator has its own.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "attach_private.h"

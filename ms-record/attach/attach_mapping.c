@@ -14,7 +14,7 @@
 
 #include "attach_private.h"
 #include "ms-record/ptrace/hijack_private.h"
-#include "ms-record/control/pass_file.h"
+#include "ms-record/base/pass_file.h"
 
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
@@ -230,8 +230,10 @@ static bool map_session(struct remote *r, const struct attach *a, uint64_t room,
 	*own = f.own;
 	if (!out->session)
 		return false;
-	out->private = map(r, "map memory", 0, a->private_bytes, PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	/* Just below, if that is free: then one call takes both away. */
+	out->private =
+		map(r, "map memory", out->session - a->private_bytes, a->private_bytes,
+		    PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (!out->private)
 		return false;
 	HIJACK_CALL(&r->call, &ignored, SYS_madvise, out->session, a->session_bytes, MADV_DONTDUMP);

@@ -14,12 +14,6 @@ static const struct {
 	     {"__libc_malloc_impl", "musl"}};
 #define SIGNS (sizeof signs / sizeof *signs)
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash ? slash + 1 : path;
-}
-
 static bool starts(const char *s, const char *with)
 {
 	return !strncmp(s, with, strlen(with));
@@ -41,7 +35,7 @@ static const char *known(const struct attach *a, const struct attach_module *m)
 
 void attach_name_allocator(struct attach *a, const struct attach_module *m, bool exe)
 {
-	const char *name = base_name(m->map->path), *own = exe ? known(a, m) : NULL;
+	const char *name = basename(m->map->path), *own = exe ? known(a, m) : NULL;
 	size_t n = strlen(a->allocator);
 	if (starts(name, "libc.so.6") || starts(name, "libc-2"))
 		name = "glibc";

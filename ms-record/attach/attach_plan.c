@@ -14,12 +14,6 @@
 
 #define GUEST "libmemscope-preload.so"
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash ? slash + 1 : path;
-}
-
 static bool starts(const char *s, const char *with)
 {
 	return !strncmp(s, with, strlen(with));
@@ -173,7 +167,7 @@ int attach_find_earlier(struct attach *a, struct ms_err *err)
 			release(a, m->start, m->end - m->start);
 		if (!strcmp(m->path, "[anon:memscope]"))
 			release(a, m->start, m->end - m->start);
-		if (!strcmp(base_name(m->path), GUEST) && !a->launched)
+		if (!strcmp(basename(m->path), GUEST) && !a->launched)
 			return ms_err_set(
 				err, "cannot attach to process %d: it was started by ms-record",
 				(int)a->pid);
@@ -260,7 +254,7 @@ struct target *attach_add_target(struct attach *a, const struct attach_module *m
 	t->hook.entry = address;
 	t->hook.kind = kind;
 	snprintf(t->name, sizeof t->name, "%s", name);
-	snprintf(t->module, sizeof t->module, "%s", base_name(m->map->path));
+	snprintf(t->module, sizeof t->module, "%s", basename(m->map->path));
 	n->low = address < n->low ? address : n->low;
 	n->high = address + 64 > n->high ? address + 64 : n->high;
 	n->count++;
@@ -287,7 +281,7 @@ static bool is_libc(const char *name)
 static void look_for_allocator(struct attach *a, const struct attach_module *m)
 {
 	struct attach_symbol s[FUNCTIONS + 1];
-	const char *name = base_name(m->map->path);
+	const char *name = basename(m->map->path);
 	bool exe = !strcmp(m->map->path, a->exe);
 	struct range inner = {0};
 	for (size_t i = 0; i < FUNCTIONS; i++)
@@ -348,10 +342,10 @@ int attach_find_targets(struct attach *a, struct ms_err *err)
 		struct attach_module m;
 		const struct attach_map *at = &a->maps.v[i];
 		if (!strcmp(at->path, "[vdso]") || named(at, MG_IMAGE_NAME) ||
-		    !strcmp(base_name(at->path), GUEST) ||
+		    !strcmp(basename(at->path), GUEST) ||
 		    !attach_elf_module(&a->memory, &a->maps, at, &m))
 			continue;
-		if (starts(base_name(at->path), "ld-linux"))
+		if (starts(basename(at->path), "ld-linux"))
 			look_for_linker(a, &m);
 		else
 			look_for_allocator(a, &m);

@@ -79,10 +79,8 @@ struct attach {
 	pid_t pid;
 	struct hijack h;
 	bool open;
+	struct hook_late *late;   /* of its session, while there is one */
 	bool launched;            /* by us: it begins only */
-	bool further;             /* it is not the command, or not any more */
-	bool may_drop;            /* as in struct session, */
-	uint32_t parent;          /* and parent_image there */
 	uint64_t entry_sp;        /* its stack pointer at its beginning; 0 = as the kernel says */
 	struct hijack_stop *held; /* its threads are stopped already; NULL = they are not */
 	struct attach_maps maps;
@@ -141,7 +139,7 @@ int attach_plan(struct attach *a, struct ms_err *err);
  * attach_is_alone. */
 pid_t attach_sharer(const struct attach *a, pid_t *seen);
 /* All threads are stopped: is nobody there since? */
-bool attach_is_alone(const struct attach *a, pid_t seen);
+bool attach_is_alone(const struct attach *a, const struct hijack_stop *s, pid_t seen);
 /* -1, with the reason in `err`: that process. what: "attach to". */
 int attach_refuse_sharer(const struct attach *a, const char *what, pid_t pid, struct ms_err *err);
 

@@ -318,7 +318,7 @@ int attach_patch(void *arg, void *shared)
 	if (rc)
 		return rc;
 	out->threads = (unsigned)s->threads.n;
-	if (is_closing(a) || (!a->held && !attach_is_alone(a, seen)))
+	if (is_closing(a) || (!a->held && !attach_is_alone(a, s, seen)))
 		rc = ATTACH_AGAIN;
 	else
 		rc = replace(a, s, out);
@@ -413,10 +413,16 @@ static bool release(struct attach *a, struct hijack_stop *s, struct attach_share
 		return !out->left;
 	if (!mark_released(a))
 		a->release_count = 0;
-	for (uint32_t k = 0; k < a->release_count && !failed; k++)
-		if (a->release[k].start)
-			failed = HIJACK_CALL(&call, &ignored, SYS_munmap, a->release[k].start,
-					     a->release[k].bytes);
+	for (uint32_t k = 0; k < a->release_count && !failed; k++) {
+		struct range r = a->release[k];
+		while (k + 1 < a->release_count && a->release[k + 1].start &&
+		       a->release[k + 1].start + a->release[k + 1].bytes == r.start) {
+			r.start = a->release[++k].start;
+			r.bytes += a->release[k].bytes;
+		}
+		if (r.start)
+			failed = HIJACK_CALL(&call, &ignored, SYS_munmap, r.start, r.bytes);
+	}
 	out->left = failed != 0;
 	if (hijack_give_back(&call))
 		out->left = true;
@@ -449,14 +455,37 @@ static bool stands_still(const struct attach *a)
 
 /* The entries are what they were. A thread that was left alone may come back into the image from
  * the function that it called, and finds it shut if it did not do so before: then it is inside. Is
- * anybody, or is there more to do? */
-static bool detach(struct attach *a, struct hijack_stop *s, bool last, struct attach_shared *out)
+ * anybody? */
+static bool leave(struct attach *a, struct hijack_stop *s, bool last, struct attach_shared *out)
 {
 	bool inside = anybody_inside(a, s);
 	if (!inside || last)
 		shut(a, inside, out);
-	inside = inside || hijack_look(s, a->h.proc, ATTACH_STOP_NS) || anybody_inside(a, s);
-	return inside || !release(a, s, out);
+	if (!inside && hijack_any_asleep(s))
+		inside = hijack_look(s, a->h.proc, ATTACH_STOP_NS) || anybody_inside(a, s);
+	return inside;
+}
+
+static void go_on(struct attach *a, struct hijack_stop *s, struct attach_shared *out)
+{
+	hijack_resume(s, a->h.proc);
+	out->stops++;
+	out->cut_short += s->cut_short;
+	uint64_t ns = s->resumed_ns - s->begin_ns;
+	out->all_ns = ns > out->all_ns ? ns : out->all_ns;
+}
+
+/* In a stop of its own, so that none is long. */
+static int take_away(struct attach *a, struct attach_shared *out)
+{
+	struct hijack_stop s;
+	int rc = stop_all(a, &s, &out->err);
+	if (rc)
+		return rc;
+	bool another = is_another(a), released = another || release(a, &s, out);
+	go_on(a, &s, out);
+	out->left = out->left && !another;
+	return released ? ATTACH_DONE : ATTACH_INSIDE;
 }
 
 int attach_restore(void *arg, void *shared)
@@ -476,12 +505,12 @@ int attach_restore(void *arg, void *shared)
 	if (!a->leaves)
 		hijack_await_easy(a->h.proc);
 	struct hijack_stop s;
-	bool last = a->leaves == ATTACH_LEAVES - 1 || stands_still(a), inside = false;
+	bool last = a->leaves == ATTACH_LEAVES - 1 || stands_still(a), inside = true;
 	int rc = stop_all(a, &s, &out->err);
 	if (rc)
 		return rc;
 	bool another = is_another(a);
-	if (!another && !attach_is_alone(a, seen)) {
+	if (!another && !attach_is_alone(a, &s, seen)) {
 		hijack_resume(&s, a->h.proc);
 		return ATTACH_AGAIN;
 	}
@@ -489,17 +518,14 @@ int attach_restore(void *arg, void *shared)
 	if (!another && !out->restored)
 		restore(a, &s, out);
 	if (!another && out->restored)
-		inside = detach(a, &s, last, out);
-	hijack_resume(&s, a->h.proc);
-	out->left = out->left && !another;
+		inside = leave(a, &s, last, out);
+	go_on(a, &s, out);
+	out->left = !another;
 	out->restored = out->restored || another;
-	out->stops++;
-	out->cut_short += s.cut_short;
-	uint64_t ns = s.resumed_ns - s.begin_ns;
-	out->all_ns = ns > out->all_ns ? ns : out->all_ns;
 	if (!out->restored)
 		return ATTACH_AGAIN;
-	if (inside && !last)
-		return ATTACH_INSIDE;
+	rc = inside ? ATTACH_INSIDE : take_away(a, out);
+	if (rc && (rc != ATTACH_INSIDE || (!last && !another)))
+		return rc;
 	return out->err.text[0] ? ATTACH_FAILED : ATTACH_DONE;
 }

@@ -87,14 +87,6 @@ static void choose(struct rewrite *r, unsigned *others)
 	}
 }
 
-static bool anybody_asleep(const struct hijack_stop *s)
-{
-	for (size_t i = 0; i < s->threads.n; i++)
-		if (s->threads.v[i].asleep)
-			return true;
-	return false;
-}
-
 /* Whoever comes to that entry waits. */
 static bool waits(const struct attach *a, const struct mg_hook *h)
 {
@@ -164,7 +156,7 @@ int attach_rewrite(struct attach *a, struct hijack_stop *s, bool back, attach_mo
 	static struct rewrite r;
 	r = (struct rewrite){.a = a, .s = s, .back = back};
 	choose(&r, others);
-	if (anybody_asleep(s))
+	if (hijack_any_asleep(s))
 		return write_in_turn(&r, move, out);
 	return move(a, s, out) ? ATTACH_AGAIN : write_all(&r);
 }

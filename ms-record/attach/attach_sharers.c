@@ -27,14 +27,11 @@
 #define LOOKS 20
 
 /* The newest process there is; 0 = not known. */
-static pid_t newest(void)
+static pid_t newest(const struct attach *a)
 {
 	char text[128];
-	int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	bool good = proc >= 0 && ms_proc_text_at(proc, "loadavg", text, sizeof text);
+	bool good = ms_proc_text_at(a->h.proc, "../loadavg", text, sizeof text);
 	const char *last = good ? strrchr(text, ' ') : NULL;
-	if (proc >= 0)
-		close(proc);
 	return last ? (pid_t)atoi(last) : 0;
 }
 
@@ -114,7 +111,7 @@ pid_t attach_sharer(const struct attach *a, pid_t *seen)
 	uint64_t until = clock_mono() + PATIENCE_NS;
 	pid_t stays = 0;
 	size_t n;
-	*seen = newest();
+	*seen = newest(a);
 	if (a->launched)
 		return 0;
 	/* In their place there may be others then, where programs are started without end. */
@@ -136,9 +133,10 @@ static bool is_stopped(const struct attach *a, pid_t pid)
 	       ms_proc_status_number(text, "\nTracerPid:", 0) == (uint64_t)syscall(SYS_gettid);
 }
 
-bool attach_is_alone(const struct attach *a, pid_t seen)
+bool attach_is_alone(const struct attach *a, const struct hijack_stop *s, pid_t seen)
 {
-	pid_t last = newest();
+	size_t at = 0;
+	pid_t last = newest(a);
 	if (a->launched)
 		return true;
 	bool alone = true;
@@ -151,6 +149,6 @@ bool attach_is_alone(const struct attach *a, pid_t seen)
 		return alone;
 	}
 	for (pid_t pid = seen - EARLIER; pid <= last && alone; pid++)
-		alone = !shares(a, pid) || is_stopped(a, pid);
+		alone = hijack_has(s, pid, &at) || !shares(a, pid) || is_stopped(a, pid);
 	return alone;
 }

@@ -126,9 +126,8 @@ static const char *const libraries[] = {"jemalloc", "mimalloc", "tcmalloc"};
 
 static bool is_one(const char *path)
 {
-	const char *slash = strrchr(path, '/');
 	for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
-		if (strstr(slash ? slash + 1 : path, libraries[i]))
+		if (strstr(basename(path), libraries[i]))
 			return true;
 	return false;
 }

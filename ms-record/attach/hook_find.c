@@ -36,12 +36,6 @@ struct hook_module {
 
 /* ---- files ---- */
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash ? slash + 1 : path;
-}
-
 static const void *section(const struct hook_module *m, const Elf64_Shdr *s)
 {
 	bool inside = s->sh_offset <= m->bytes && s->sh_size <= m->bytes - s->sh_offset;
@@ -91,7 +85,7 @@ static void map_file(struct hook_module *m, int proc)
 
 static bool is_ours(const char *path)
 {
-	const char *base = base_name(path);
+	const char *base = basename(path);
 	return !strcmp(path, "[vdso]") || !strcmp(base, "libmemscope-preload.so") ||
 	       !strncmp(path, "/memfd:" MG_IMAGE_NAME " ", sizeof "/memfd:" MG_IMAGE_NAME);
 }
@@ -212,7 +206,7 @@ static bool is_named(const char *symbol, const char *wanted, const char *key, en
 
 static bool module_fits(const char *path, const char *wanted)
 {
-	const char *base = base_name(path);
+	const char *base = basename(path);
 	size_t n = wanted ? strlen(wanted) : 0;
 	return !wanted || !strcmp(path, wanted) ||
 	       (!strncmp(base, wanted, n) && (!base[n] || base[n] == '.'));
@@ -233,7 +227,7 @@ static void note(struct found *f, const struct hook_module *m, const char *name)
 	size_t n = strlen(f->others);
 	char *nice = ms_demangle(name);
 	snprintf(f->others + n, sizeof f->others - n, "%s%s in %s", n ? ", " : "",
-		 nice ? nice : name, base_name(m->m.map->path));
+		 nice ? nice : name, basename(m->m.map->path));
 	free(nice);
 }
 
@@ -317,7 +311,7 @@ bool hook_is_runtime(const char *path)
 {
 	static const char *const runtimes[] = {"libstdc++", "libc++", "libc.", "libc-", "ld-"};
 	for (size_t i = 0; i < sizeof runtimes / sizeof *runtimes; i++)
-		if (!strncmp(base_name(path), runtimes[i], strlen(runtimes[i])))
+		if (!strncmp(basename(path), runtimes[i], strlen(runtimes[i])))
 			return true;
 	return false;
 }

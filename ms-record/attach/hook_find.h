@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "libcommon/base/arena.h"
 #include "ms-record/ptrace/attach_elf.h"
 #include "ms-record/ptrace/attach_maps.h"
 #include "ms-record/session/hook_spec.h"
@@ -21,10 +22,7 @@ struct hook_place {
 
 /* The modules of a process, looked at once. */
 struct hook_modules {
-	struct {
-		struct hook_module *v;
-		size_t n, cap;
-	} all;
+	MS_ARRAY(struct hook_module) all;
 };
 
 /* `maps` is borrowed as long as the modules are. `proc`: folder /proc/PID. */

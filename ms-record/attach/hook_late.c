@@ -18,13 +18,13 @@
 #include <unistd.h>
 
 #include "attach_private.h"
-#include "ms-record/control/control.h"
 #include "hook_families.h"
 #include "hook_find.h"
 #include "hook_write.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
-#include "ms-record/session/options.h"
+#include "ms-record/session/pool.h"
+#include "ms-record/session/session.h"
 
 #define PAGE_NS UINT64_C(2000000000) /* for the guest to map one */
 #define REACH (INT64_C(0x7ff00000))
@@ -37,10 +37,11 @@ struct hook_late {
 		size_t n, cap;
 	} known;                   /* mappings of executed files that were looked at */
 	bool placed[MG_HOOKS_MAX]; /* by number of --hook */
+	struct attach *attach;     /* the guest was put into it by that; NULL = preloaded */
 };
 
 struct work {
-	struct control *c;
+	struct hook_results *results;
 	struct session *s;
 	struct attach *attach; /* of the image; NULL = the guest is preloaded */
 	bool child;            /* of the process that was attached to */
@@ -106,18 +107,33 @@ void hook_late_known(struct session *s, const struct attach_maps *maps)
 				(struct known){maps->v[i].start, maps->v[i].inode};
 }
 
+struct hook_late *hook_late_begin(struct session *s, struct attach *a)
+{
+	hook_late_known(s, &a->maps);
+	s->late->attach = a;
+	return s->late;
+}
+
+void hook_late_forget(struct hook_late *l)
+{
+	if (l)
+		l->attach = NULL;
+}
+
 void hook_late_free(struct hook_late *l)
 {
+	if (l && l->attach)
+		l->attach->late = NULL;
 	if (l)
 		free(l->known.v);
 	free(l);
 }
 
-void hook_late_placed(struct control *c, struct session *s, size_t i)
+void hook_late_placed(struct session *s, size_t i, struct hook_results *results)
 {
 	late_of(s)->placed[i] = true;
-	if (s->hooks == &c->opt->hooks)
-		c->hooks_placed[i] = true;
+	if (s->hooks == results->asked)
+		results->placed[i] = true;
 }
 
 bool hook_late_missing(const struct session *s, size_t i)
@@ -139,20 +155,12 @@ static bool read_memory(void *arg, uint64_t address, void *to, size_t bytes)
 	return hook_peek(w->mem, address, to, bytes);
 }
 
-static struct attach *attach_of(const struct control *c, const struct session *head)
-{
-	for (size_t i = 0; i < c->multi_attach.all.n; i++)
-		if (c->multi_attach.all.v[i].session == head)
-			return c->multi_attach.all.v[i].attach;
-	return c->attached ? NULL : c->attach;
-}
-
 /* What is hooked already. */
 static bool read_hooks(struct work *w)
 {
 	struct session *s = w->s, *head = s->pool->head_session;
 	bool by_image = s->attach_modules != NULL;
-	w->attach = by_image && head ? attach_of(w->c, head) : NULL;
+	w->attach = by_image && head && head->late ? head->late->attach : NULL;
 	w->child = s != head;
 	if (by_image && !w->attach)
 		return false;
@@ -219,13 +227,11 @@ static uint64_t slot_for(struct work *w, const struct attach_module *m)
 static void refuse(struct work *w, const struct hook_spec *spec, const char *module,
 		   const char *why)
 {
-	char *text = w->c->hooks_refused.text, where[300];
+	char *text = w->results->refused.text, where[300];
 	size_t n = strlen(text);
-	const char *slash = strrchr(module, '/');
-	snprintf(where, sizeof where, "'%.128s' in '%.128s'", spec->name,
-		 slash ? slash + 1 : module);
+	snprintf(where, sizeof where, "'%.128s' in '%.128s'", spec->name, basename(module));
 	if (!strstr(text, where)) /* it may be opened again and again */
-		snprintf(text + n, sizeof w->c->hooks_refused.text - n,
+		snprintf(text + n, sizeof w->results->refused.text - n,
 			 "%s%s, which was opened later, cannot be hooked: %s", n ? "; " : "", where,
 			 why);
 }
@@ -334,7 +340,7 @@ static void place_asked(struct work *w)
 		if (!rc)
 			rc = place(w, &hooks->v[i], &at, &why);
 		if (!rc)
-			hook_late_placed(w->c, w->s, i);
+			hook_late_placed(w->s, i, w->results);
 		else if (rc < 0)
 			refuse(w, &hooks->v[i], hook_module_name(&w->modules), why.text);
 	}
@@ -342,11 +348,11 @@ static void place_asked(struct work *w)
 		hook_families_each(&w->modules, place_known, w);
 }
 
-static void look(struct control *c, struct session *s)
+static void look(struct session *s, struct hook_results *results)
 {
 	struct work *w = ms_xcalloc(1, sizeof *w);
 	const struct attach_memory mem = {read_memory, w};
-	w->c = c;
+	w->results = results;
 	w->s = s;
 	w->mem = openat(s->proc, "mem", O_RDWR | O_CLOEXEC);
 	if (w->mem >= 0 && !attach_maps_read(&w->maps, s->proc, NULL) && read_hooks(w)) {
@@ -365,17 +371,15 @@ static void look(struct control *c, struct session *s)
 	free(w);
 }
 
-void hook_late_look(struct control *c)
+void hook_late_look(struct session *s, struct hook_results *results)
 {
-	for (struct session *s = c->sessions; s; s = s->next) {
-		if (!hook_late_asked(s))
-			continue;
-		if (s->ending != SESSION_RUNS) {
-			step(s, MG_LATE_ASKED, MG_LATE_NONE);
-		} else if (step(s, MG_LATE_ASKED, MG_LATE_TAKEN)) {
-			look(c, s);
-			__atomic_store_n(&s->mem->late_state, MG_LATE_NONE, __ATOMIC_RELEASE);
-			wake(s);
-		}
+	if (!hook_late_asked(s))
+		return;
+	if (s->ending != SESSION_RUNS) {
+		step(s, MG_LATE_ASKED, MG_LATE_NONE);
+	} else if (step(s, MG_LATE_ASKED, MG_LATE_TAKEN)) {
+		look(s, results);
+		__atomic_store_n(&s->mem->late_state, MG_LATE_NONE, __ATOMIC_RELEASE);
+		wake(s);
 	}
 }

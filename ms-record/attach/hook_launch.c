@@ -13,7 +13,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "ms-record/ptrace/attach_maps.h"
@@ -45,10 +44,7 @@ struct work {
 	int mem;
 	struct attach_maps maps;
 	struct hook_modules modules;
-	struct {
-		struct target *v;
-		size_t n, cap;
-	} targets;
+	MS_ARRAY(struct target) targets;
 	struct near {
 		uint64_t module, low, high;
 		unsigned used;

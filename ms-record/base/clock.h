@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Room base: what any room of the recorder needs.
  *   In:  stamps of a guest; /proc and clocks.
- *   Out: time in ns (this header); headers of ELF files (elffile.h); counters (stats.h).
+ *   Out: time in ns (this header); headers of ELF files (elffile.h); counters (stats.h);
+ *        threads woken (wake.h), packets and files between processes (abstract_socket.h).
  *   Used by: all.
  *
  * Stamps of the target to nanoseconds: rdtsc where it is invariant, else a shared counter.

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * --doctor: a process, or a command.
  */
-#include <elf.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +8,6 @@
 
 #include "ms-record/attach/attach.h"
 #include "ms-record/attach/attach_private.h"
-#include "ms-record/control/control.h"
 #include "doctor.h"
 #include "ms-record/base/elffile.h"
 #include "ms-record/ptrace/hijack.h"
@@ -86,21 +84,19 @@ static void say_status(struct doctor *d, pid_t pid)
 /* What -p finds before it touches the process. */
 static void look_inside(struct doctor *d, pid_t pid)
 {
-	struct options opt = *d->opt;
-	struct control c = {.opt = &opt, .attached = true, .launch = {.pid = pid}};
+	struct attach *a;
 	struct ms_err err = {0};
-	if (attach_look(&c, &err)) {
+	if (attach_look(&a, pid, false, d->opt, &err)) {
 		doctor_say(d, DOCTOR_NO, "attach", "%s", reason(err.text));
 	} else {
-		const struct attach_times *t = attach_times(c.attach);
+		const struct attach_times *t = attach_times(a);
 		doctor_say(d, DOCTOR_OK, "attach", "it can be attached to");
 		doctor_say(d, DOCTOR_OK, "allocators", "%s",
-			   c.attach->allocator[0] ? c.attach->allocator : "found");
+			   a->allocator[0] ? a->allocator : "found");
 		if (t->missing[0])
 			doctor_say(d, DOCTOR_NOTE, "missing", "not hooked: %s", t->missing);
 	}
-	attach_free(c.attach);
-	free(c.launch.program);
+	attach_free(a);
 }
 
 static bool on_standby(struct doctor *d, pid_t pid)

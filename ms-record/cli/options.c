@@ -3,261 +3,110 @@
  */
 #include "ms-record/session/options.h"
 
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
 
 #include "format/trace.h"
-#include "libcommon/base/cli.h"
 #include "libcommon/base/err.h"
-#include "libcommon/base/units.h"
-#include "ms-record/control/multi_attach.h"
 #include "options_values.h"
 #include "ms-record/control/standby.h"
 #include "ms-record/control/tell.h"
 
-const char options_help[] =
-	"usage: ms-record [-o FILE] [options] [--] COMMAND [ARG...]\n"
-	"       ms-record [-o FILE] [options] -p PID[,PID...]\n"
-	"Record every allocation of COMMAND, or of a process that runs already, with its call "
-	"stack,\n"
-	"into a trace.\n"
-	"\n"
-	"  -o, --output FILE      trace to write (default EXE.PID.trace; %p pid, %e executable,\n"
-	"                         %t start time; fd:N an open descriptor)\n"
-	"  -p, --pid PID[,PID...]  attach to these processes until they end, a signal comes or -d "
-	"is over\n"
-	"  -d, --duration DUR     stop recording after DUR; COMMAND goes on\n"
-	"      --max-size SIZE    stop recording when the traces together reach SIZE\n"
-	"      --keep=live        go on then without the blocks that were freed already\n"
-	"      --keep=last:DUR    keep the events of the last DUR, and what was live before\n"
-	"      --start-after WHEN do not record before: DUR after the start, or mark:NAME\n"
-	"  -i, --interval DUR     time between samples of /proc (default 100ms)\n"
-	"  -s, --sample BYTES     record one allocation in BYTES on average (0 = every one, "
-	"default)\n"
-	"  -z, --level N          compression level of zstd, 1 to 19 (default 3)\n"
-	"      --depth N          longest stack kept whole (default 512); the middle of deeper "
-	"ones is cut\n"
-	"      --follow=WHAT      further processes: all (trivial ones too), fork (children that "
-	"run no\n"
-	"                         other program), exec (programs that are run), none, or names: "
-	"'cc1*,ld'\n"
-	"      --env NAME=VALUE   set a variable for COMMAND; may be repeated\n"
-	"      --overflow=WHAT    a thread whose buffer is full: wait[:DUR] (default wait:2s), "
-	"drop\n"
-	"      --buffer SIZE      most shared memory for buffers (default 64M)\n"
-	"      --seed N           where samples fall (default 0 = differently each time)\n"
-	"      --mmap             record mmap, munmap, mremap, brk and sbrk too, apart from the "
-	"heap\n"
-	"      --usable-size      record how many bytes each block really has\n"
-	"      --free-stacks      record the call stacks of frees too\n"
-	"      --leak-check=WHAT  look for pointers to the live blocks when COMMAND ends: "
-	"auto[:DUR] "
-	"if that\n"
-	"                         takes under DUR (default auto:2s), yes[:DUR], no\n"
-	"      --leak-check-at WHEN  look when the mark comes, too: mark:NAME\n"
-	"      --no-symbols       do not append symbols at the end\n"
-	"      --no-args          leave command line and environment out of the trace\n"
-	"      --addresses, --no-addresses  keep the addresses of blocks in the trace, or not "
-	"(default)\n"
-	"      --standby          run COMMAND so that ms-record -p can record it later, without "
-	"tracing\n"
-	"      --doctor           say what would work here, for -p PID or COMMAND, and what not "
-	"and "
-	"why\n"
-	"      --hook SPEC        record a custom allocator's function too: 'f(_, size) -> ptr', "
-	"'g(ptr)'\n"
-	"      --tell FILE VERB   speak to the ms-record that writes FILE: mark:NAME, flush, "
-	"leak-check,\n"
-	"                         pause, resume, stop, status\n"
-	"      --verify           compare every call stack with an independent walk\n"
-	"  -q, --quiet            say nothing\n"
-	"  -v, --verbose          say more at the end\n"
-	"  -h, --help             show this\n"
-	"  -V, --version          show the version\n"
-	"\n"
-	"Sizes take k, M, G; durations ms, s, m, h. Manual: ms-record(1)\n";
-
-enum {
-	OPT_DEPTH = 256,
-	OPT_FOLLOW,
-	OPT_ENV,
-	OPT_OVERFLOW,
-	OPT_BUFFER,
-	OPT_NO_SYMBOLS,
-	OPT_NO_ARGS,
-	OPT_ADDRESSES,
-	OPT_NO_ADDRESSES, /* of releases in which they were there unless it was given */
-	OPT_VERIFY,
-	OPT_SEED,
-	OPT_MMAP,
-	OPT_USABLE_SIZE,
-	OPT_FREE_STACKS,
-	OPT_START_AFTER,
-	OPT_MAX_SIZE,
-	OPT_KEEP,
-	OPT_LEAK_CHECK,
-	OPT_LEAK_CHECK_AT,
-	OPT_TELL,
-	OPT_STANDBY,
-	OPT_DOCTOR,
-	OPT_HOOK
-};
-
-static const struct option longs[] = {
-	{"output", required_argument, NULL, 'o'},
-	{"duration", required_argument, NULL, 'd'},
-	{"interval", required_argument, NULL, 'i'},
-	{"sample", required_argument, NULL, 's'},
-	{"seed", required_argument, NULL, OPT_SEED},
-	{"level", required_argument, NULL, 'z'},
-	{"quiet", no_argument, NULL, 'q'},
-	{"verbose", no_argument, NULL, 'v'},
-	{"help", no_argument, NULL, 'h'},
-	{"version", no_argument, NULL, 'V'},
-	{"depth", required_argument, NULL, OPT_DEPTH},
-	{"follow", required_argument, NULL, OPT_FOLLOW},
-	{"env", required_argument, NULL, OPT_ENV},
-	{"overflow", required_argument, NULL, OPT_OVERFLOW},
-	{"buffer", required_argument, NULL, OPT_BUFFER},
-	{"no-symbols", no_argument, NULL, OPT_NO_SYMBOLS},
-	{"no-args", no_argument, NULL, OPT_NO_ARGS},
-	{"addresses", no_argument, NULL, OPT_ADDRESSES},
-	{"no-addresses", no_argument, NULL, OPT_NO_ADDRESSES},
-	{"verify", no_argument, NULL, OPT_VERIFY},
-	{"mmap", no_argument, NULL, OPT_MMAP},
-	{"usable-size", no_argument, NULL, OPT_USABLE_SIZE},
-	{"free-stacks", no_argument, NULL, OPT_FREE_STACKS},
-	{"start-after", required_argument, NULL, OPT_START_AFTER},
-	{"max-size", required_argument, NULL, OPT_MAX_SIZE},
-	{"keep", required_argument, NULL, OPT_KEEP},
-	{"leak-check", required_argument, NULL, OPT_LEAK_CHECK},
-	{"leak-check-at", required_argument, NULL, OPT_LEAK_CHECK_AT},
-	{"tell", required_argument, NULL, OPT_TELL},
-	{"standby", no_argument, NULL, OPT_STANDBY},
-	{"doctor", no_argument, NULL, OPT_DOCTOR},
-	{"hook", required_argument, NULL, OPT_HOOK},
-	{"pid", required_argument, NULL, 'p'},
-	POLL_LONGS,
+static const struct ms_cli_option rows[] = {
+	{.help = "What is recorded, and when"},
+	{"output", 'o', "FILE", ms_cli_name, MS_AT(output), 1,
+	 "trace to write, by default EXE.PID.trace; %p pid, %e executable, %t start time; fd:N an "
+	 "open descriptor)"},
+	{"pid", 'p', "PID[,PID...]", options_pid, MS_WHOLE(0), 2,
+	 "attach to these processes; until they end, a signal comes or -d is over"},
+	{"duration", 'd', "DUR", ms_cli_duration, MS_RANGE(duration_ns, "", NULL), 3,
+	 "stop recording after DUR; COMMAND goes on"},
+	{"max-size", 0, "SIZE", ms_cli_size, MS_RANGE(max_bytes, "1M", NULL), 4,
+	 "stop recording when the traces together reach SIZE"},
+	{"keep", 0, "live|last:DUR", options_keep, MS_WHOLE(0), 0,
+	 "live: go on then without the blocks that were freed already; last:DUR: keep the events "
+	 "of the last DUR, and what was live before"},
+	{"start-after", 0, "DUR|mark:NAME", options_start, MS_WHOLE(0), 0,
+	 "do not record before: DUR after the start, or when the mark comes"},
+	{"sample", 's', "BYTES", ms_cli_size, MS_RANGE(sample_bytes, NULL, "1T"), 5,
+	 "record one allocation in BYTES on average; 0 = every one, default"},
+	{"seed", 0, "N", ms_cli_count, MS_AT(sample_seed), 0,
+	 "where samples fall (default 0 = differently each time)"},
+	{"follow", 0, "all|fork|exec|none|NAMES", options_follow, MS_WHOLE(0), 6,
+	 "which further processes to record; all: trivial ones too, fork: children that run no "
+	 "other program, exec: programs that are run, none, or names: 'cc1*,ld'"},
+	{"depth", 0, "N", ms_cli_count, MS_RANGE(depth, "2", "1000000"), 0,
+	 "longest stack kept whole (default 512); the middle of deeper ones is cut"},
+	{"mmap", 0, NULL, ms_cli_flag, MS_AT(mapped), 0,
+	 "record mmap, munmap, mremap, brk and sbrk too, apart from the heap"},
+	{"usable-size", 0, NULL, ms_cli_flag, MS_AT(usable_size), 0,
+	 "record how many bytes each block really has"},
+	{"free-stacks", 0, NULL, ms_cli_flag, MS_AT(free_stacks), 0,
+	 "record the call stacks of frees too"},
+	{"hook", 0, "SPEC", options_hook, MS_WHOLE(0), 0,
+	 "record a custom allocator's function too: 'f(_, size) -> ptr', 'g(ptr)'"},
+	{"leak-check", 0, "auto[:DUR]|yes[:DUR]|no", options_leak_check, MS_WHOLE(0), 7,
+	 "look for pointers to live blocks when COMMAND ends; auto: if that takes under DUR "
+	 "(default auto:2s)"},
+	{"leak-check-at", 0, "mark:NAME", options_leak_mark, MS_WHOLE(0), 0,
+	 "look when the mark comes, too"},
+	{.help = "What is written"},
+	{"level", 'z', "N", ms_cli_count, MS_RANGE(level, "1", "19"), 0,
+	 "compression level of zstd, 1 to 19 (default 3)"},
+	{"no-symbols", 0, NULL, ms_cli_flag, MS_AT(no_symbols), 0,
+	 "do not append symbols at the end"},
+	{"no-args", 0, NULL, ms_cli_flag, MS_AT(no_args), 0,
+	 "leave command line and environment out of the trace"},
+	{"addresses", 0, NULL, ms_cli_flag, MS_AT(addresses), 0,
+	 "keep the addresses of blocks in the trace"},
+	{"no-addresses", 0, NULL, ms_cli_flag, MS_AT(no_addresses), 0, "do not (default)"},
+	{.help = "How it is recorded"},
+	{"env", 0, "NAME=VALUE", options_env, MS_WHOLE(0), 0,
+	 "set a variable for COMMAND; may be repeated"},
+	{"interval", 'i', "DUR", ms_cli_duration, MS_RANGE(interval_ns, "1ms", NULL), 0,
+	 "time between samples of /proc (default 100ms)"},
+	{"overflow", 0, "wait[:DUR]|drop", options_overflow, MS_WHOLE(0), 0,
+	 "a thread whose buffer is full waits, or goes on and its events are lost (default "
+	 "wait:2s)"},
+	{"buffer", 0, "SIZE", ms_cli_size, MS_RANGE(buffer_bytes, "1M", NULL), 0,
+	 "most shared memory for buffers (default 64M)"},
+	{"verify", 0, NULL, ms_cli_flag, MS_AT(verify), 0,
+	 "compare every call stack with an independent walk"},
+	{.help = "Instead of recording"},
+	{"doctor", 0, NULL, ms_cli_flag, MS_AT(doctor), 8,
+	 "say what would work here, and what not and why; for -p PID or COMMAND"},
+	{"standby", 0, NULL, ms_cli_flag, MS_AT(standby), 0,
+	 "run COMMAND so that ms-record -p can record it later, without tracing"},
+	{"tell", 0, "FILE VERB", ms_cli_name, MS_AT(tell), 9,
+	 "speak to the ms-record that writes FILE; VERB: mark:NAME, flush, leak-check, pause, "
+	 "resume, stop or status"},
+	{.help = "Without recording allocations, for any process that /proc shows"},
+	{"poll", 0, NULL, ms_cli_flag, MS_AT(poll.on), 10,
+	 "sample /proc of COMMAND, or of -p PID; say at the end whether its heap grows; -i "
+	 "(default 1s), -d, -o and -q as above"},
+	{"csv", 0, "[FILE]-", ms_cli_name, MS_AT(poll.csv), 0,
+	 "a line for each sample, to standard output or FILE"},
+	{"max-heap", 0, "SIZE", ms_cli_size, MS_RANGE(poll.max_heap, "", NULL), 0,
+	 "end with status 1 as soon as the heap is larger"},
+	{"warn-rate", 0, "RATE", options_rate, MS_AT(poll.warn_rate), 0,
+	 "warn of growth of at least RATE only, such as 1M/m"},
+	{"proc-root", 0, "FOLDER", ms_cli_name, MS_AT(poll.proc_root), 0,
+	 "read FOLDER instead of /proc"},
+	{.help = "General"},
+	{"quiet", 'q', NULL, ms_cli_flag, MS_AT(quiet), 0, "say nothing"},
+	{"verbose", 'v', NULL, ms_cli_flag, MS_AT(verbose), 0, "say more at the end"},
 	{0},
 };
 
-/* Takes an option without a value. False: it is another one. */
-static bool set_flag(struct options *o, int c)
-{
-	switch (c) {
-	case 'q':
-		o->quiet = true;
-		return true;
-	case 'v':
-		o->verbose = true;
-		return true;
-	case OPT_NO_SYMBOLS:
-		o->no_symbols = true;
-		return true;
-	case OPT_NO_ARGS:
-		o->no_args = true;
-		return true;
-	case OPT_ADDRESSES:
-		o->addresses = true;
-		return true;
-	case OPT_NO_ADDRESSES:
-		return true;
-	case OPT_MMAP:
-		o->mapped = true;
-		return true;
-	case OPT_USABLE_SIZE:
-		o->usable_size = true;
-		return true;
-	case OPT_FREE_STACKS:
-		o->free_stacks = true;
-		return true;
-	case OPT_DOCTOR:
-		o->doctor = true;
-		return true;
-	case OPT_STANDBY:
-		o->standby = true;
-		return true;
-	case OPT_VERIFY:
-		o->verify = true;
-		return true;
-	default:
-		return false;
-	}
-}
-
-static int read_long(struct options *o, int c, const char *arg, struct ms_err *err)
-{
-	uint64_t n;
-	switch (c) {
-	case OPT_DEPTH:
-		if (ms_parse_count(arg, "--depth", 2, 1000000, &n, err))
-			return -1;
-		o->depth = (uint32_t)n;
-		return 0;
-	case OPT_FOLLOW:
-		return options_follow(o, arg, err);
-	case OPT_ENV:
-		return options_env(o, arg, err);
-	case OPT_OVERFLOW:
-		return options_overflow(o, arg, err);
-	case OPT_BUFFER:
-		return options_buffer(o, arg, err);
-	case OPT_SEED:
-		return ms_parse_count(arg, "--seed", 0, UINT64_MAX, &o->sample_seed, err);
-	case OPT_MAX_SIZE:
-		return options_max_size(o, arg, err);
-	case OPT_KEEP:
-		return options_keep(o, arg, err);
-	case OPT_LEAK_CHECK:
-		return options_leak_check(o, arg, err);
-	case OPT_LEAK_CHECK_AT:
-		return options_leak_mark(o, arg, err);
-	case OPT_START_AFTER:
-		return options_start(o, arg, err);
-	case OPT_HOOK:
-		return hooks_add(&o->hooks, arg, err);
-	default: /* OPT_TELL */
-		o->tell = arg;
-		return *arg ? 0 : ms_err_set(err, "bad --tell '': a file is needed");
-	}
-}
-
-static int read_one(struct options *o, int c, const char *arg, char **argv, struct ms_err *err)
-{
-	uint64_t n;
-	if (set_flag(o, c))
-		return 0;
-	if (c >= OPT_POLL && c < OPT_POLL_END)
-		return poll_option(&o->poll, c, arg, err);
-	switch (c) {
-	case 'p':
-		return multi_attach_parse(o, arg, err);
-	case 'o':
-		o->output = arg;
-		return *arg ? 0 : ms_err_set(err, "bad --output '': a name is needed");
-	case 'd':
-		if (ms_parse_duration(arg, &o->duration_ns, err))
-			return -1;
-		return o->duration_ns ? 0 : ms_err_set(err, "bad --duration '%s': too short", arg);
-	case 'i':
-		return options_interval(o, arg, err);
-	case 's':
-		return options_sample(o, arg, err);
-	case 'z':
-		if (ms_parse_count(arg, "--level", 1, 19, &n, err))
-			return -1;
-		o->level = (int)n;
-		return 0;
-	case ':':
-	case '?':
-		return ms_cli_bad_option("ms-record", c, argv, longs, err);
-	default:
-		return read_long(o, c, arg, err);
-	}
-}
+static const struct ms_cli_tool tool = {
+	"ms-record",
+	"ms-record [-o FILE] [options] [--] COMMAND [ARG...]\n"
+	"       ms-record [-o FILE] [options] -p PID[,PID...]\n",
+	"Record every allocation of COMMAND, or of a process that runs already, with its call "
+	"stack, into a trace. Sizes take k, M, G; durations ms, s, m, h.",
+	rows, .command = true};
 
 uint64_t options_recorded(const struct options *o)
 {
@@ -303,22 +152,18 @@ static void choose_seed(struct options *o)
 }
 
 /* A process that runs already: what would do nothing for it is refused. */
-static int read_attached(struct options *o, const bool *given, const char *command,
-			 struct ms_err *err)
+static int read_attached(struct options *o, const char *command, struct ms_err *err)
 {
-	static const struct {
-		int c;
-		const char *why;
-	} refused[] = {
-		{OPT_ENV, "--env is for commands"},
-		{OPT_OVERFLOW, "--overflow is for commands: an attached process never waits"},
-		{OPT_MMAP, "--mmap is for commands"},
-		{OPT_USABLE_SIZE, "--usable-size is for commands"},
-		{OPT_LEAK_CHECK, "--leak-check is for commands"},
-		{OPT_TELL, "--tell sends a request to a recorder, and records nothing"}};
+	static const char *const refused[][2] = {
+		{"env", "is for commands"},
+		{"overflow", "is for commands: an attached process never waits"},
+		{"mmap", "is for commands"},
+		{"usable-size", "is for commands"},
+		{"leak-check", "is for commands"},
+		{"tell", "sends a request to a recorder, and records nothing"}};
 	for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
-		if (given[refused[i].c])
-			return ms_err_set(err, "-p: %s", refused[i].why);
+		if (ms_cli_given(&o->cli, refused[i][0]))
+			return ms_err_set(err, "-p: --%s %s", refused[i][0], refused[i][1]);
 	if (o->follow == FOLLOW_EXEC)
 		return ms_err_set(err, "-p: --follow=exec: the programs that an attached process "
 				       "runs are not recorded");
@@ -337,23 +182,9 @@ static int read_attached(struct options *o, const bool *given, const char *comma
 	return 0;
 }
 
-/* The name of an option that was given and is none of `allowed`, which ends with 0; NULL = none. */
-static const char *not_allowed(const bool *given, const int *allowed)
+static int read_doctor(struct options *o, struct ms_err *err)
 {
-	for (const struct option *l = longs; l->name; l++) {
-		const int *a = allowed;
-		while (*a && *a != l->val)
-			a++;
-		if (!*a && l->val < OPT_POLL && given[l->val])
-			return l->name;
-	}
-	return NULL;
-}
-
-static int read_doctor(struct options *o, const bool *given, struct ms_err *err)
-{
-	static const int allowed[] = {OPT_DOCTOR, 'p', 'o', OPT_BUFFER, 0};
-	const char *name = not_allowed(given, allowed);
+	const char *name = ms_cli_other(&o->cli, "doctor pid output buffer proc-root");
 	if (name)
 		return ms_err_set(err, "--doctor does not take --%s", name);
 	return o->pids.n && o->command[0]
@@ -362,16 +193,13 @@ static int read_doctor(struct options *o, const bool *given, struct ms_err *err)
 }
 
 /* Nothing is recorded yet: what says how it is to be done would do nothing. */
-static int read_standby(const struct options *o, const bool *given, int n, struct ms_err *err)
+static int read_standby(const struct options *o, int n, struct ms_err *err)
 {
-	static const int allowed[] = {OPT_STANDBY, OPT_ENV, OPT_HOOK, 'q', 0};
-	const char *name = not_allowed(given, allowed);
+	const char *name = ms_cli_other(&o->cli, "standby env hook quiet");
 	if (name)
 		return ms_err_set(err,
 				  "--standby: --%s is for the ms-record -p that wakes the command",
 				  name);
-	if (o->poll.proc_root)
-		return ms_err_set(err, "--standby: --proc-root is for -p");
 	size_t bytes = 1;
 	for (size_t i = 0; i < o->hooks.n; i++)
 		bytes += strlen(o->hooks.v[i].text) + 1;
@@ -389,35 +217,26 @@ int options_read(struct options *o, int argc, char **argv, struct ms_err *err)
 			      .wait_ns = UINT64_C(2000000000),
 			      .leak_ns = SCAN_AUTO_NS,
 			      .buffer_bytes = 64u << 20};
-	bool given[OPT_POLL] = {false}, polled = false;
-	opterr = 0;
-	for (int c; (c = getopt_long(argc, argv, "+:o:d:i:p:s:z:qvhV", longs, NULL)) != -1;) {
-		if (c < OPT_POLL)
-			given[c] = true;
-		else
-			polled |= c != OPT_POLL_PROC_ROOT;
-		if (c == 'h' || c == 'V') {
-			*(c == 'h' ? &o->help : &o->version) = true;
-			return 0;
-		}
-		if (read_one(o, c, optarg, argv, err))
-			return -1;
-	}
+	if (ms_cli_read(&tool, o, &o->cli, argc, argv, err))
+		return -1;
+	if (o->cli.asked)
+		return 0;
 	o->command = argv + optind;
+	o->interval_asked = ms_cli_given(&o->cli, "interval");
 	if (o->poll.on)
-		return poll_options_check(o, longs, given, err);
-	if (polled)
+		return options_check_poll(o, err);
+	if (o->poll.csv || o->poll.max_heap || ms_cli_given(&o->cli, "warn-rate"))
 		return ms_err_set(err, "--csv, --max-heap and --warn-rate need --poll");
 	if (o->doctor)
-		return read_doctor(o, given, err);
+		return read_doctor(o, err);
 	if (o->hooks.n && o->tell)
 		return ms_err_set(err, "--tell sends a request to a recorder, and hooks nothing");
 	if (o->standby)
-		return read_standby(o, given, argc - optind, err);
+		return read_standby(o, argc - optind, err);
 	if (o->poll.proc_root && !o->pids.n)
 		return ms_err_set(err, "--proc-root needs -p");
 	if (o->pids.n)
-		return read_attached(o, given, argc > optind ? argv[optind] : NULL, err);
+		return read_attached(o, argc > optind ? argv[optind] : NULL, err);
 	if (o->tell)
 		return read_verb(o, argc - optind, argv + optind, err);
 	if (optind >= argc)

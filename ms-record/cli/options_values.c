@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What the values of ms-record's options mean.
+ * What the values of ms-record's options mean, and which go together.
  */
 #include "options_values.h"
 
@@ -10,11 +10,12 @@
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
 #include "libcommon/base/units.h"
+#include "ms-record/control/multi_attach.h"
 
-#define MAX_SIZE_LEAST (1u << 20)
-
-int options_follow(struct options *o, const char *s, struct ms_err *err)
+int options_follow(const struct ms_cli_arg *arg, struct ms_err *err)
 {
+	struct options *o = arg->to;
+	const char *s = arg->text;
 	static const struct {
 		const char *name;
 		enum follow follow;
@@ -42,12 +43,11 @@ int options_follow(struct options *o, const char *s, struct ms_err *err)
 
 static bool named(const struct options *o, const char *exe, const char *name)
 {
-	const char *slash = strrchr(exe, '/');
 	char pattern[256];
 	for (const char *p = o->follow_names; *p; p += strspn(p, ",")) {
 		size_t n = strcspn(p, ",");
 		snprintf(pattern, sizeof pattern, "%.*s", (int)n, p);
-		if (!fnmatch(pattern, slash ? slash + 1 : exe, 0) || !fnmatch(pattern, name, 0))
+		if (!fnmatch(pattern, basename(exe), 0) || !fnmatch(pattern, name, 0))
 			return true;
 		p += n;
 	}
@@ -68,8 +68,10 @@ bool options_follow_fork(const struct options *o, const char *exe, const char *n
 	return o->follow != FOLLOW_NONE && o->follow != FOLLOW_EXEC;
 }
 
-int options_overflow(struct options *o, const char *s, struct ms_err *err)
+int options_overflow(const struct ms_cli_arg *arg, struct ms_err *err)
 {
+	struct options *o = arg->to;
+	const char *s = arg->text;
 	if (!strcmp(s, "drop")) {
 		o->wait_ns = 0;
 		return 0;
@@ -83,17 +85,10 @@ int options_overflow(struct options *o, const char *s, struct ms_err *err)
 	return o->wait_ns ? 0 : ms_err_set(err, "bad --overflow '%s': use drop", s);
 }
 
-int options_max_size(struct options *o, const char *s, struct ms_err *err)
+int options_leak_check(const struct ms_cli_arg *arg, struct ms_err *err)
 {
-	if (ms_parse_size(s, &o->max_bytes, err))
-		return -1;
-	return o->max_bytes >= MAX_SIZE_LEAST
-		       ? 0
-		       : ms_err_set(err, "bad --max-size '%s': at least 1M is needed", s);
-}
-
-int options_leak_check(struct options *o, const char *s, struct ms_err *err)
-{
+	struct options *o = arg->to;
+	const char *s = arg->text;
 	static const struct {
 		const char *name;
 		enum scan_wish wish;
@@ -119,8 +114,10 @@ int options_leak_check(struct options *o, const char *s, struct ms_err *err)
 	return ms_err_set(err, "bad --leak-check '%s': auto, yes or no, or auto:DUR or yes:DUR", s);
 }
 
-int options_leak_mark(struct options *o, const char *s, struct ms_err *err)
+int options_leak_mark(const struct ms_cli_arg *arg, struct ms_err *err)
 {
+	struct options *o = arg->to;
+	const char *s = arg->text;
 	o->leak_mark = s;
 	if (!strncmp(s, "mark:", 5) && s[5] && strlen(s + 5) <= 255)
 		return 0;
@@ -128,8 +125,10 @@ int options_leak_mark(struct options *o, const char *s, struct ms_err *err)
 		err, "bad --leak-check-at '%s': mark:NAME, of at most 255 bytes, is needed", s);
 }
 
-int options_start(struct options *o, const char *s, struct ms_err *err)
+int options_start(const struct ms_cli_arg *arg, struct ms_err *err)
 {
+	struct options *o = arg->to;
+	const char *s = arg->text;
 	o->start_after_ns = 0;
 	o->start_mark = NULL;
 	if (strncmp(s, "mark:", 5)) {
@@ -145,8 +144,10 @@ int options_start(struct options *o, const char *s, struct ms_err *err)
 	return 0;
 }
 
-int options_env(struct options *o, const char *s, struct ms_err *err)
+int options_env(const struct ms_cli_arg *arg, struct ms_err *err)
 {
+	struct options *o = arg->to;
+	const char *s = arg->text;
 	const char *eq = strchr(s, '=');
 	if (!eq || eq == s)
 		return ms_err_set(err, "bad --env '%s': NAME=VALUE is needed", s);
@@ -154,47 +155,30 @@ int options_env(struct options *o, const char *s, struct ms_err *err)
 	return 0;
 }
 
-int options_interval(struct options *o, const char *s, struct ms_err *err)
+int options_hook(const struct ms_cli_arg *arg, struct ms_err *err)
 {
-	o->interval_asked = true;
-	if (ms_parse_duration(s, &o->interval_ns, err))
-		return -1;
-	return o->interval_ns >= 1000000
-		       ? 0
-		       : ms_err_set(err, "bad --interval '%s': at least 1ms is needed", s);
+	struct options *o = arg->to;
+	return hooks_add(&o->hooks, arg->text, err);
 }
 
-int options_buffer(struct options *o, const char *s, struct ms_err *err)
+int options_pid(const struct ms_cli_arg *arg, struct ms_err *err)
 {
-	if (ms_parse_size(s, &o->buffer_bytes, err))
-		return -1;
-	return o->buffer_bytes >= 1u << 20
-		       ? 0
-		       : ms_err_set(err, "bad --buffer '%s': at least 1M is needed", s);
+	return multi_attach_parse(arg->to, arg->text, err);
 }
 
-#define SAMPLE_MOST (UINT64_C(1) << 40)
-
-int options_sample(struct options *o, const char *s, struct ms_err *err)
+int options_keep(const struct ms_cli_arg *arg, struct ms_err *err)
 {
-	if (ms_parse_size(s, &o->sample_bytes, err))
-		return -1;
-	return o->sample_bytes <= SAMPLE_MOST
-		       ? 0
-		       : ms_err_set(err, "bad --sample '%s': at most 1T is possible", s);
-}
-
-int options_keep(struct options *o, const char *arg, struct ms_err *err)
-{
+	struct options *o = arg->to;
+	const char *s = arg->text;
 	o->keep_live = true;
 	o->keep_last_ns = 0;
-	if (!strcmp(arg, "live"))
+	if (!strcmp(s, "live"))
 		return 0;
-	if (strncmp(arg, "last:", 5) != 0)
-		return ms_err_set(err, "bad --keep '%s': live, or last:DURATION", arg);
-	if (ms_parse_duration(arg + 5, &o->keep_last_ns, err))
+	if (strncmp(s, "last:", 5) != 0)
+		return ms_err_set(err, "bad --keep '%s': live, or last:DURATION", s);
+	if (ms_parse_duration(s + 5, &o->keep_last_ns, err))
 		return -1;
-	return o->keep_last_ns ? 0 : ms_err_set(err, "bad --keep '%s': more than 0 is needed", arg);
+	return o->keep_last_ns ? 0 : ms_err_set(err, "bad --keep '%s': more than 0 is needed", s);
 }
 
 int options_check_keep(const struct options *o, struct ms_err *err)
@@ -204,4 +188,68 @@ int options_check_keep(const struct options *o, struct ms_err *err)
 	if (o->keep_live && !o->keep_last_ns && !o->max_bytes)
 		return ms_err_set(err, "--keep=live needs --max-size");
 	return 0;
+}
+
+/* ---- --poll ---- */
+
+int options_rate(const struct ms_cli_arg *arg, struct ms_err *err)
+{
+	const char *s = arg->text;
+	const char *slash = strchr(s, '/');
+	char size[64], time[64];
+	uint64_t bytes, ns;
+	struct ms_err why = {0};
+	if (!slash || (size_t)(slash - s) >= sizeof size || strlen(slash + 1) >= sizeof time - 1)
+		return ms_err_set(err, "bad --warn-rate '%s': use 1M/s, 100k/m, 5M/10m", s);
+	snprintf(size, sizeof size, "%.*s", (int)(slash - s), s);
+	bool bare = slash[1] && !strchr("0123456789.", slash[1]);
+	snprintf(time, sizeof time, "%s%s", bare ? "1" : "", slash + 1);
+	if (ms_parse_size(size, &bytes, &why) || ms_parse_duration(time, &ns, &why) || !ns)
+		return ms_err_set(err, "bad --warn-rate '%s': use 1M/s, 100k/m, 5M/10m", s);
+	*(double *)arg->to = (double)bytes / ((double)ns / 1e9);
+	return 0;
+}
+
+/* Options that say how allocations are recorded have nothing to say here. */
+static int check_given(const struct options *o, struct ms_err *err)
+{
+	const char *name =
+		ms_cli_other(&o->cli, "output duration interval pid level quiet verbose env "
+				      "no-args poll csv proc-root max-heap warn-rate");
+	if (name)
+		return ms_err_set(err, "--%s does not go with --poll: it records nothing", name);
+	if (ms_cli_given(&o->cli, "level") && !o->output)
+		return ms_err_set(err, "--level is for the trace: --poll needs -o FILE then");
+	return 0;
+}
+
+static int check_output(const struct options *o, struct ms_err *err)
+{
+	const struct poll_options *p = &o->poll;
+	bool csv = p->csv && !strcmp(p->csv, "-"), trace = o->output && !strcmp(o->output, "-");
+	if (!p->pid && (csv || trace))
+		return ms_err_set(err,
+				  "cannot write to '-': standard output is the command's; use "
+				  "%s",
+				  csv ? "--csv=FILE" : "'fd:N' or a named pipe");
+	if (csv && trace)
+		return ms_err_set(err, "-o - and --csv cannot both have standard output");
+	return 0;
+}
+
+int options_check_poll(struct options *o, struct ms_err *err)
+{
+	struct poll_options *p = &o->poll;
+	if (o->pids.n > 1)
+		return ms_err_set(err, "--poll takes one process");
+	p->pid = o->pids.n ? o->pids.v[0] : 0;
+	if (p->pid && o->command[0])
+		return ms_err_set(err, "--poll takes -p PID or COMMAND, not both");
+	if (!p->pid && !o->command[0])
+		return ms_err_set(err, "no process to poll: give COMMAND or -p PID");
+	if (!p->pid && p->proc_root)
+		return ms_err_set(err, "--proc-root needs -p: a command that is run is in /proc");
+	if (!o->interval_asked)
+		o->interval_ns = UINT64_C(1000000000);
+	return check_given(o, err) || check_output(o, err) ? -1 : 0;
 }

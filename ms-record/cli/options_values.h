@@ -1,25 +1,18 @@
 /* SPDX-License-Identifier: MIT
- * What the values of ms-record's options mean: each function reads the value `s` of the option of
- * its name into `o`, where strings stay what they are. 0, or -1 with `err` set.
+ * What the values of ms-record's options mean, and which go together.
  */
 #ifndef OPTIONS_VALUES_H
 #define OPTIONS_VALUES_H
 
 #include "ms-record/session/options.h"
 
-int options_follow(struct options *o, const char *s, struct ms_err *err);
-int options_overflow(struct options *o, const char *s, struct ms_err *err);
-int options_max_size(struct options *o, const char *s, struct ms_err *err);
-int options_leak_check(struct options *o, const char *s, struct ms_err *err);
-int options_leak_mark(struct options *o, const char *s, struct ms_err *err);
-int options_start(struct options *o, const char *s, struct ms_err *err);
-int options_env(struct options *o, const char *s, struct ms_err *err);
-int options_interval(struct options *o, const char *s, struct ms_err *err);
-int options_buffer(struct options *o, const char *s, struct ms_err *err);
-int options_sample(struct options *o, const char *s, struct ms_err *err);
+/* Each takes the option of its name into all options, --warn-rate (bytes a second) into a double. */
+ms_cli_take options_follow, options_overflow, options_leak_check, options_leak_mark, options_start,
+	options_env, options_keep, options_hook, options_pid, options_rate;
 
-/* --keep, and whether it goes with the others. */
-int options_keep(struct options *o, const char *arg, struct ms_err *err);
+/* Does --keep go with the others? 0, or -1 with `err` set. */
 int options_check_keep(const struct options *o, struct ms_err *err);
+/* All were read, and --poll is among them: refuses what would do nothing. 0, or -1 with `err` set. */
+int options_check_poll(struct options *o, struct ms_err *err);
 
 #endif

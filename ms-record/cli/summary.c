@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
+#include "ms-record/attach/attach.h"
 #include "ms-record/control/control.h"
 #include "format/trace.h"
 #include "libcommon/base/units.h"
@@ -220,10 +220,10 @@ static void print_no_heap(const struct control *c, const struct image *m)
 /* Functions that --hook names and that were not hooked. */
 static void print_hooks(const struct control *c)
 {
-	if (c->hooks_refused.text[0])
-		line("hooks", "%s", c->hooks_refused.text);
+	if (c->hooks.refused.text[0])
+		line("hooks", "%s", c->hooks.refused.text);
 	for (size_t i = 0; i < c->opt->hooks.n; i++)
-		if (!c->hooks_placed[i] && !strstr(c->hooks_refused.text, c->opt->hooks.v[i].name))
+		if (!c->hooks.placed[i] && !strstr(c->hooks.refused.text, c->opt->hooks.v[i].name))
 			line("hooks",
 			     "'%s' was not found in any program, nor in a module that it "
 			     "opened",

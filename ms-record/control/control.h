@@ -2,9 +2,9 @@
  * Room control: who is recorded, from when to when, under what name.
  *   In:  options; signals; handshakes of guests; requests of --tell.
  *   Out: sessions, handed to room drain; names of traces; the end.
- *   Used by: cli and main; it starts launch, attach and the threads.
+ *   Used by: main, cli and poll; it starts launch, attach and the threads.
  *
- * The control thread: handshakes, who ended, which signals came, when to sample.
+ * What the control thread knows, and what others ask of its loop (loop.c).
  */
 #ifndef CONTROL_H
 #define CONTROL_H
@@ -13,21 +13,46 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "ms-record/attach/attach.h"
+#include "ms-record/attach/hook_late.h"
 #include "ms-record/drain/drain.h"
 #include "files.h"
 #include "images.h"
 #include "ms-record/launch/launch.h"
 #include "ms-record/scan/scan.h"
+#include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
 #include "ms-record/session/session.h"
-#include "multi_attach.h"
 #include "tell.h"
 #include "ms-record/write/writer.h"
 
+struct standby_attach;
+
+/* -p, see multi_attach.h */
+struct multi_attach {
+	size_t asked; /* processes that -p named */
+	struct {
+		struct attach_process {
+			struct attach *attach;
+			struct standby_attach *standby; /* it is on standby; NULL = not */
+			pid_t pid;
+			char *program;           /* path of its executable */
+			struct session *session; /* until it is given to the draining thread */
+			bool failed;             /* it is recorded no more, or never was */
+		} * v;
+		size_t n, cap;
+	} all;
+	struct {
+		struct refusal {
+			pid_t pid;
+			char *why; /* a whole message */
+		} * v;
+		size_t n, cap;
+	} refused;
+};
+
 struct control {
 	const struct options *opt;
-	struct multi_attach multi_attach; /* -p */
+	struct multi_attach multi_attach;
 	/* What was done to the process by hand, of several the one that is worked at; NULL = the
 	 * guest is preloaded. */
 	struct attach *attach;
@@ -55,17 +80,13 @@ struct control {
 	bool stopped, over, abandoned, skip_symbols, no_snap;
 	unsigned symbols_failed;
 	int status; /* waitpid's, of the command */
-	struct {
-		struct image *v;
-		size_t n, cap;
-	} images;
-	uint64_t rewritten;              /* as last seen */
-	uint64_t progress, progress_ns;  /* of the writing thread, as last seen to change */
-	uint64_t kept, trivial, missed;  /* further images */
-	bool hooks_placed[MG_HOOKS_MAX]; /* in any program, by number of --hook */
-	struct ms_err hooks_refused;     /* why others were not, in the first that had some */
-	bool not_run;                    /* for that, the command was ended before it began */
-	struct ms_err refused;           /* why an image could not be recorded; the first one */
+	MS_ARRAY(struct image) images;
+	uint64_t rewritten;             /* as last seen */
+	uint64_t progress, progress_ns; /* of the writing thread, as last seen to change */
+	uint64_t kept, trivial, missed; /* further images */
+	struct hook_results hooks;      /* --hook */
+	bool not_run;                   /* for that, the command was ended before it began */
+	struct ms_err refused;          /* why an image could not be recorded; the first one */
 };
 
 /* Makes socket and signal descriptor, opens the trace, starts the threads and the command. 0, or -1

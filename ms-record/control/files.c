@@ -16,18 +16,12 @@
 
 #include "libcommon/base/err.h"
 #include "libcommon/trace/tracefile.h"
-#include "images.h"
+#include "image.h"
 #include "ms-record/session/options.h"
 #include "ms-record/session/session.h"
 #include "ms-record/write/writer.h"
 
 #define OPEN_TRIES 100u
-
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash ? slash + 1 : path;
-}
 
 /* %p, %e, %t and %% of a pattern. malloc'ed; NULL with `err` set. */
 static char *expand(const char *pattern, const char *exe, pid_t pid, struct ms_err *err)
@@ -52,7 +46,7 @@ static char *expand(const char *pattern, const char *exe, pid_t pid, struct ms_e
 			fprintf(f, "%d", (int)pid);
 			break;
 		case 'e':
-			fputs(last_part(exe), f);
+			fputs(basename(exe), f);
 			break;
 		case 't':
 			fputs(when, f);
@@ -266,7 +260,7 @@ static bool remove_ours(int folder, const char *name)
 static int open_earlier(const struct files *f, bool *foreign)
 {
 	struct stat st;
-	int fd = openat(f->beside, last_part(f->folder),
+	int fd = openat(f->beside, basename(f->folder),
 			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	*foreign = fd < 0 && errno != ENOENT;
 	if (fd < 0)
@@ -306,13 +300,13 @@ void files_begin(struct files *f)
 		return;
 	each_file(fd, remove_ours);
 	close(fd);
-	unlinkat(f->beside, last_part(f->folder), AT_REMOVEDIR);
+	unlinkat(f->beside, basename(f->folder), AT_REMOVEDIR);
 }
 
 static int make_folder(struct files *f, struct ms_err *err)
 {
 	struct stat st;
-	const char *name = last_part(f->folder);
+	const char *name = basename(f->folder);
 	if (f->inside >= 0)
 		return 0;
 	files_begin(f);
@@ -414,7 +408,7 @@ struct output *files_open_further(struct files *f, const struct options *o, cons
 		ms_err_set(err, "out of memory");
 		return NULL;
 	}
-	struct output *out = make_output(o, -1, path, f->inside, last_part(path));
+	struct output *out = make_output(o, -1, path, f->inside, basename(path));
 	out->create = true;
 	free(path);
 	return out;

@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #include "control.h"
-#include "ms-record/heap/forks.h"
 #include "handshake.h"
 #include "ms-record/session/info.h"
 #include "libcommon/proc/proc.h"
@@ -38,29 +37,15 @@ static uint32_t inner_pid(int proc)
 /* Does the process have our memory mapped? */
 static enum found has_memory(int proc, uint64_t inode)
 {
-	int fd = openat(proc, "maps", O_RDONLY | O_CLOEXEC);
-	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
-	if (!f) {
-		enum found r =
-			fd < 0 && (errno == EACCES || errno == EPERM) ? FOUND_UNSURE : FOUND_NOT;
-		if (fd >= 0)
-			close(fd);
-		return r;
-	}
-	char *line = NULL;
-	size_t room = 0;
-	enum found r = FOUND_NOT;
-	while (r == FOUND_NOT && getline(&line, &room, f) > 0) {
-		struct ms_proc_map map;
-		if (strstr(line, "/memfd:memscope") && ms_proc_parse_map(line, &map) &&
-		    map.inode == inode)
-			r = FOUND;
-	}
-	if (r == FOUND_NOT && ferror(f) && errno != ESRCH)
-		r = FOUND_UNSURE;
-	free(line);
-	fclose(f);
-	return r;
+	const struct ms_proc p = {.folder = proc};
+	struct ms_regions r = {0};
+	bool gone = ms_regions_read(&p, false, &r) == 0 || errno == ESRCH;
+	enum found found = gone ? FOUND_NOT : FOUND_UNSURE;
+	for (size_t i = 0; i < r.n; i++)
+		if (r.v[i].map.inode == inode && strstr(r.v[i].map.path, "/memfd:memscope"))
+			found = FOUND;
+	ms_regions_free(&r);
+	return found;
 }
 
 /* The process to which the thread `tid` belongs, if there is one. */
@@ -191,16 +176,16 @@ void fork_children_accept(struct control *c)
 void fork_children_settle(struct control *c)
 {
 	uint64_t start = clock_mono();
-	uint32_t rounds = drain_rounds(&c->drain), images = c->next_image;
+	uint32_t rounds = wake_rounds(&c->drain.wake), images = c->next_image;
 	/* Children of those that are found come last. */
 	while (clock_mono() < start + SETTLE_NS && !c->skip_symbols) {
-		drain_wake(&c->drain);
+		wake_up(&c->drain.wake);
 		usleep(200);
 		fork_children_accept(c);
 		if (c->next_image != images) {
 			images = c->next_image;
-			rounds = drain_rounds(&c->drain);
-		} else if (drain_rounds(&c->drain) - rounds >= 2) {
+			rounds = wake_rounds(&c->drain.wake);
+		} else if (wake_rounds(&c->drain.wake) - rounds >= 2) {
 			return;
 		}
 	}

@@ -6,7 +6,6 @@
  */
 #include "handshake.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,23 +13,22 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/time.h>
-#include <sys/un.h>
 #include <unistd.h>
 
+#include "begin.h"
 #include "control.h"
 #include "fork_children.h"
 #include "ms-record/session/frames_list.h"
-#include "ms-record/attach/hook_late.h"
 #include "ms-record/attach/hook_launch.h"
 #include "ms-record/session/info.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
 #include "libcommon/proc/proc.h"
-#include "ms-record/session/modules.h"
+#include "ms-record/drain/recording.h"
 #include "ms-record/session/options.h"
-#include "pass_file.h"
+#include "ms-record/base/abstract_socket.h"
+#include "ms-record/base/pass_file.h"
 #include "ms-record/session/pool.h"
-#include "ms-record/session/samples.h"
 
 #define ANCESTORS_MAX 64
 
@@ -41,16 +39,8 @@ int handshake_listen(struct control *c, struct ms_err *err)
 		return ms_err_sys(err, "cannot get random bytes");
 	snprintf(c->socket_name, sizeof c->socket_name, "memscope-%016llx%016llx",
 		 (unsigned long long)random[0], (unsigned long long)random[1]);
-	struct sockaddr_un a = {.sun_family = AF_UNIX};
-	size_t n = strlen(c->socket_name);
-	memcpy(a.sun_path + 1, c->socket_name, n);
-	c->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (c->listener < 0 ||
-	    bind(c->listener, (struct sockaddr *)&a,
-		 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n)) ||
-	    listen(c->listener, 1024))
-		return ms_err_sys(err, "cannot make a socket");
-	return 0;
+	c->listener = abstract_listen(c->socket_name, 1024);
+	return c->listener < 0 ? ms_err_sys(err, "cannot make a socket") : 0;
 }
 
 /* ---- who is it ---- */
@@ -94,22 +84,16 @@ struct session *handshake_running_session(struct control *c, int pid)
 	return NULL;
 }
 
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash ? slash + 1 : path;
-}
-
 /* The name of `file`, in FILE.d, as seen from the trace of `old`. */
 static char *relative(const struct control *c, const struct session *old, const char *file)
 {
 	char *path = NULL;
 	if (old->launched) {
-		if (asprintf(&path, "%s/%s", last_part(c->files.folder), last_part(file)) < 0)
+		if (asprintf(&path, "%s/%s", basename(c->files.folder), basename(file)) < 0)
 			path = NULL;
 		return path;
 	}
-	return strdup(last_part(file));
+	return strdup(basename(file));
 }
 
 /* The names of an image: its executable's, and as it is shown. */
@@ -162,7 +146,7 @@ static struct session *begin(struct control *c, pid_t pid, const struct image_na
 	if (!out)
 		return NULL;
 	struct session *s =
-		session_new(c->opt, &c->writer, out, pid, &c->buffer_used, forks, &c->refused);
+		session_new(c->opt, &c->writer, out, pid, &c->buffer_used, forks, -1, &c->refused);
 	if (!s) {
 		if (launched)
 			c->first = out;
@@ -170,21 +154,14 @@ static struct session *begin(struct control *c, pid_t pid, const struct image_na
 			output_free(out);
 		return NULL;
 	}
+	recording_begin(s);
 	if (launched)
 		files_begin(&c->files);
-	pause_init(s, &c->run);
 	s->launched = launched;
 	s->may_drop = pid != c->launch.pid && c->opt->follow != FOLLOW_ALL;
-	s->image = c->next_image++;
-	s->mem->sample_seed += s->image; /* images are sampled independently of each other */
-	s->parent_image = parent;
-	s->file = strdup(out->path);
-	memcpy(s->run_id, c->run_id, sizeof s->run_id);
-	info_names(s, NULL);
-	info_write(s);
-	modules_read_maps(s);
+	begin_image(c, s, parent);
 	frames_list_all(s);
-	samples_take(s, false);
+	begin_watching(c, s);
 	return s;
 }
 
@@ -264,10 +241,6 @@ static struct session *new_image(struct control *c, pid_t pid)
 	free(n.name);
 	if (old)
 		handshake_replace(c, old, s);
-	if (s) {
-		s->next = c->sessions;
-		c->sessions = s;
-	}
 	return s;
 }
 
@@ -299,9 +272,9 @@ static void place_hooks(struct control *c, struct session *s, int fd)
 	int rc = hook_launch(s, &c->opt->hooks, fd, placed, s->launched, &err);
 	for (size_t i = 0; i < c->opt->hooks.n; i++)
 		if (placed[i])
-			hook_late_placed(c, s, i);
-	if (err.text[0] && !c->hooks_refused.text[0])
-		c->hooks_refused = err;
+			hook_late_placed(s, i, &c->hooks);
+	if (err.text[0] && !c->hooks.refused.text[0])
+		c->hooks.refused = err;
 	if (rc && s->launched) {
 		c->not_run = true;
 		kill(c->launch.pid, SIGKILL);

@@ -13,15 +13,10 @@
 #include "ms-record/base/clock.h"
 #include "control.h"
 #include "ms-record/base/elffile.h"
+#include "ms-record/heap/heap.h"
 #include "libcommon/base/arena.h"
 #include "ms-record/session/options.h"
 #include "ms-record/session/samples.h"
-
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash ? slash + 1 : path;
-}
 
 static struct image *add(struct control *c)
 {
@@ -47,9 +42,9 @@ static struct image *add_session(struct control *c, const struct session *s)
 	i->exit_status = s->exit_status;
 	i->scan = *scan_result(s->scan);
 	i->stats = s->out->full ? s->out->written : s->stats;
-	i->mid_run = s->preexisting != NULL;
-	if (s->preexisting)
-		i->preexisting = preexisting_counts(s->preexisting);
+	i->mid_run = s->heap->preexisting != NULL;
+	if (s->heap->preexisting)
+		i->preexisting = preexisting_counts(s->heap->preexisting);
 	i->sampled = s->opt->sample_bytes != 0;
 	i->full = s->out->full;
 	i->full_ns = s->out->written_ns;
@@ -87,7 +82,7 @@ void images_settle(struct control *c, const struct session *s)
 	/* An attached process is not followed into another program. */
 	bool hidden = s->became && s->ending == SESSION_EXECED && !s->successor && !c->attached;
 	if (hidden && (s->pid == c->launch.pid ||
-		       options_follow_exec(c->opt, s->became, last_part(s->became))))
+		       options_follow_exec(c->opt, s->became, basename(s->became))))
 		images_missed(c, s->pid, s->image + 1, s->changed_ns, s->became, s->became_why);
 }
 
@@ -95,7 +90,7 @@ void images_missed(struct control *c, pid_t pid, uint32_t parent, uint64_t mono_
 		   const char *why)
 {
 	struct image *i = add(c);
-	i->name = strdup(last_part(exe));
+	i->name = strdup(basename(exe));
 	for (char *p = i->name; *p; p++)
 		if ((unsigned char)*p <= ' ' || *p == 127)
 			*p = '_'; /* as in names of files and on screens */
@@ -112,10 +107,8 @@ void images_missed(struct control *c, pid_t pid, uint32_t parent, uint64_t mono_
 void images_free(struct control *c)
 {
 	for (size_t i = 0; i < c->images.n; i++) {
-		free(c->images.v[i].name);
-		free(c->images.v[i].exe);
-		free(c->images.v[i].file);
-		free(c->images.v[i].error);
+		MS_FREE(c->images.v[i].name, c->images.v[i].exe, c->images.v[i].file,
+			c->images.v[i].error);
 	}
 	free(c->images.v);
 }

@@ -8,41 +8,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "ms-record/heap/preexisting.h"
-#include "ms-record/scan/scan.h"
-#include "ms-record/session/session.h"
+#include "image.h"
 
 struct control;
-
-/* What is remembered of an image that is over, or that was not recorded at all. */
-struct image {
-	char *name, *exe; /* exe: path */
-	char *file;       /* its trace; NULL: not recorded, and only what comes next is known */
-	pid_t pid;
-	uint32_t number, parent; /* parent + 1, 0 = none known */
-	uint64_t started_ns;     /* since the command began */
-	char note[192];          /* why no trace is kept; "" = it is */
-
-	uint64_t bytes; /* of its trace */
-	uint64_t duration_ns, rss_at_peak;
-	int ending, exit_status;
-	struct stats stats;
-	struct scan_result scan;
-	struct preexisting_counts preexisting;
-	bool mid_run; /* `before` holds */
-	bool sampled; /* sizes there are estimates */
-	char allocator[128], disabled[96], damage[160];
-	uint64_t forks, passed_early;
-	bool no_usable;
-	uint64_t dropped_events, dropped_ns; /* --keep=live */
-	uint64_t full_ns;
-	bool full; /* --max-size was reached */
-	bool kept, guest_ready;
-	dev_t dev; /* which file it is; `ino` 0 = none that we made */
-	ino_t ino;
-	int error_number; /* the trace could not be written */
-	char *error;
-};
+struct session;
 
 /* Remembers an image whose trace is closed, removes the trace if it is trivial, and adds it to the
  * index (control thread). */

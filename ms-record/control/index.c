@@ -10,10 +10,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "images.h"
+#include "image.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/base/dest.h"
 #include "libcommon/base/io.h"
+#include "ms-record/session/session.h"
 
 static const char head[] = INDEX_HEAD "parent\tpid\tstarted_ns\tduration_ns\tend\tallocations\t"
 				      "allocated_bytes\tpeak_bytes\ttrace\texe\tnote\n";
@@ -45,13 +46,12 @@ static void put_name(FILE *f, const char *name)
 
 static void put_trace(FILE *f, const struct image *m)
 {
-	const char *slash = strrchr(m->file, '/');
 	if (!m->kept) {
 		fputc('-', f);
 		return;
 	}
 	fputs(m->number ? "" : "../", f); /* the first lies beside the folder */
-	put_name(f, slash ? slash + 1 : m->file);
+	put_name(f, basename(m->file));
 }
 
 static void put_image(FILE *f, const struct image *m)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "ms-record/attach/attach.h"
+#include "begin.h"
 #include "control.h"
 #include "images.h"
 #include "ms-record/session/info.h"
@@ -117,10 +118,9 @@ static int look_at(struct control *c, struct attach_process *p, struct ms_err *e
 	}
 	if (standby)
 		return standby > 0 ? 0 : -1;
+	int rc = attach_look(&p->attach, p->pid, false, c->opt, err);
+	p->program = strdup(attach_program(p->attach));
 	select_one(c, p);
-	int rc = attach_look(c, err);
-	p->attach = c->attach;
-	p->program = c->launch.program;
 	return rc;
 }
 
@@ -170,8 +170,9 @@ static void give_up_file(struct control *c)
 
 static int prepare(struct control *c, struct attach_process *p, struct ms_err *err)
 {
-	return p->standby ? standby_attach_prepare(c, p->standby, p->pid, err)
-			  : attach_prepare(c, err);
+	if (p->standby)
+		return standby_attach_prepare(c, p->standby, p->pid, err);
+	return begin_attached(c, 0, err) ? 0 : -1;
 }
 
 int multi_attach_prepare(struct control *c, struct ms_err *err)
@@ -225,9 +226,11 @@ static void note_refusals(struct control *c)
 
 static int go(struct control *c, struct attach_process *p, struct ms_err *err)
 {
-	if (!p->standby)
-		return attach_go(c, p->session, err);
-	standby_attach_go(c, p->session);
+	if (p->standby)
+		session_wake(p->session);
+	else if (attach_go(p->attach, p->session, err))
+		return -1;
+	drain_add(&c->drain, p->session);
 	return 0;
 }
 
@@ -263,10 +266,8 @@ void multi_attach_detach(struct control *c)
 		struct attach_process *p = &c->multi_attach.all.v[i];
 		if (p->failed || p->standby)
 			continue; /* the end of a session has a process on standby asleep again */
-		select_one(c, p);
-		attach_detach(c);
+		attach_detach(p->attach);
 	}
-	select_first(c);
 }
 
 bool multi_attach_ended(const struct control *c)

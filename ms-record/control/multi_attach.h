@@ -9,39 +9,12 @@
 #define MULTI_ATTACH_H
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <sys/types.h>
 
-struct attach;
 struct control;
 struct ms_err;
 struct options;
-struct session;
-struct standby_attach;
 
 #define MULTI_ATTACH_MAX 256u
-
-struct multi_attach {
-	size_t asked; /* processes that -p named */
-	struct {
-		struct attach_process {
-			struct attach *attach;
-			struct standby_attach *standby; /* it is on standby; NULL = not */
-			pid_t pid;
-			char *program;           /* path of its executable */
-			struct session *session; /* until it is given to the draining thread */
-			bool failed;             /* it is recorded no more, or never was */
-		} * v;
-		size_t n, cap;
-	} all;
-	struct {
-		struct refusal {
-			pid_t pid;
-			char *why; /* a whole message */
-		} * v;
-		size_t n, cap;
-	} refused;
-};
 
 /* Reads what -p said, "12" or "12,13", and adds it to the numbers asked for. 0, or -1 with `err`
  * set. */

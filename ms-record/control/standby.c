@@ -20,7 +20,6 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -32,7 +31,8 @@
 #include "libcommon/base/err.h"
 #include "ms-record/session/modules.h"
 #include "ms-record/session/options.h"
-#include "pass_file.h"
+#include "ms-record/base/abstract_socket.h"
+#include "ms-record/base/pass_file.h"
 
 #define LINGER_NS UINT64_C(2000000000)
 
@@ -111,23 +111,12 @@ static void remove_images(struct holder *h, pid_t pid)
 
 static int listen_for(const struct session *s)
 {
-	struct sockaddr_un a = {.sun_family = AF_UNIX};
 	struct stat st;
 	char name[STANDBY_NAME_BYTES];
 	if (fstat(s->pool->memfd, &st))
 		return -1;
 	standby_name(&st, name);
-	size_t n = strlen(name);
-	memcpy(a.sun_path + 1, name, n);
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd >= 0 &&
-	    !bind(fd, (struct sockaddr *)&a,
-		  (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n)) &&
-	    !listen(fd, 16))
-		return fd;
-	if (fd >= 0)
-		close(fd);
-	return -1;
+	return abstract_listen(name, 16);
 }
 
 /* After the handshake of an image. */
@@ -162,7 +151,7 @@ static void place_hooks(struct control *c, struct standby_image *image, int fd)
 	bool own = image->session->pid == c->launch.pid;
 	if (!hook_launch(image->session, &c->opt->hooks, fd, placed, own, &err) || !own)
 		return;
-	c->hooks_refused = err;
+	c->hooks.refused = err;
 	c->not_run = true;
 	kill(c->launch.pid, SIGKILL);
 }
@@ -434,7 +423,7 @@ int standby_run(const struct options *o, int *own, struct ms_err *err)
 		continue;
 	if (h.control.not_run) {
 		close_all(&h);
-		return ms_err_set(err, "%s", h.control.hooks_refused.text);
+		return ms_err_set(err, "%s", h.control.hooks.refused.text);
 	}
 	serve_in_background(&h);
 	close_all(&h);

@@ -6,28 +6,24 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
-#include <sys/time.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "ms-record/ptrace/attach_maps.h"
+#include "begin.h"
+#include "ms-record/base/abstract_socket.h"
+#include "ms-record/base/pass_file.h"
 #include "control.h"
 #include "ms-record/attach/hook_late.h"
-#include "ms-record/session/info.h"
 #include "libcommon/base/err.h"
-#include "libcommon/proc/proc_text.h"
-#include "ms-record/session/modules.h"
+#include "libcommon/proc/proc.h"
 #include "ms-record/session/options.h"
-#include "ms-record/drain/ring.h"
-#include "ms-record/session/samples.h"
+#include "ms-record/drain/recording.h"
 
 #define PATIENCE_S 5
 
@@ -36,24 +32,17 @@
 /* The shared memory of a recording that the process has mapped. */
 static bool find_memory(int proc, struct stat *st)
 {
-	int fd = openat(proc, "maps", O_RDONLY | O_CLOEXEC);
-	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
-	char *line = NULL;
-	size_t room = 0;
+	const struct ms_proc p = {.folder = proc};
+	struct ms_regions r = {0};
 	bool found = false;
-	if (!f && fd >= 0)
-		close(fd);
-	while (f && !found && getline(&line, &room, f) > 0) {
-		struct ms_proc_map map;
-		found = strstr(line, "/memfd:memscope (deleted)") && ms_proc_parse_map(line, &map);
-		if (found) {
-			st->st_dev = makedev(map.dev_major, map.dev_minor);
-			st->st_ino = map.inode;
-		}
+	ms_regions_read(&p, false, &r);
+	for (size_t i = 0; i < r.n && !found; i++) {
+		const struct ms_proc_map *m = &r.v[i].map;
+		found = strstr(m->path, "/memfd:memscope (deleted)") != NULL;
+		st->st_dev = makedev(m->dev_major, m->dev_minor);
+		st->st_ino = m->inode;
 	}
-	free(line);
-	if (f)
-		fclose(f);
+	ms_regions_free(&r);
 	return found;
 }
 
@@ -61,22 +50,9 @@ static bool find_memory(int proc, struct stat *st)
 
 static int connect_to(const struct stat *st)
 {
-	struct sockaddr_un a = {.sun_family = AF_UNIX};
-	struct timeval wait = {.tv_sec = PATIENCE_S};
 	char name[STANDBY_NAME_BYTES];
 	standby_name(st, name);
-	size_t n = strlen(name);
-	memcpy(a.sun_path + 1, name, n);
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		return -1;
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof wait);
-	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof wait);
-	if (!connect(fd, (struct sockaddr *)&a,
-		     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n)))
-		return fd;
-	close(fd);
-	return -1;
+	return abstract_connect(name, PATIENCE_S);
 }
 
 /* Anyone can listen under any name. */
@@ -93,23 +69,11 @@ static bool trusted(int fd, int proc)
 
 static int receive(struct standby_attach *w)
 {
-	union {
-		char bytes[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} control = {0};
-	struct iovec io = {&w->answer, sizeof w->answer};
-	struct msghdr m = {.msg_iov = &io,
-			   .msg_iovlen = 1,
-			   .msg_control = control.bytes,
-			   .msg_controllen = sizeof control.bytes};
-	ssize_t n = recvmsg(w->connection, &m, MSG_CMSG_CLOEXEC);
+	struct standby_answer *a = &w->answer;
+	ssize_t n = pass_file_take(w->connection, a, sizeof *a, 0, &w->memfd);
 	if (n < 0 && errno == ECONNRESET) /* it closed; its answer is there */
-		n = recvmsg(w->connection, &m, MSG_CMSG_CLOEXEC);
-	const struct cmsghdr *h = n > 0 ? CMSG_FIRSTHDR(&m) : NULL;
-	if (h && h->cmsg_level == SOL_SOCKET && h->cmsg_type == SCM_RIGHTS &&
-	    h->cmsg_len == CMSG_LEN(sizeof(int)))
-		memcpy(&w->memfd, CMSG_DATA(h), sizeof w->memfd);
-	return n == sizeof w->answer ? 0 : -1;
+		n = pass_file_take(w->connection, a, sizeof *a, 0, &w->memfd);
+	return n == sizeof *a ? 0 : -1;
 }
 
 static int refuse(pid_t pid, const char *why, struct ms_err *err)
@@ -234,30 +198,15 @@ int standby_attach_prepare(struct control *c, struct standby_attach *w, pid_t pi
 	w->memfd = -1;
 	if (take_hooks(s, w, err)) {
 		s->out = NULL;
-		session_free(s);
+		recording_free(s);
 		return -1;
 	}
 	files_begin(&c->files);
 	c->first = NULL;
-	pause_init(s, &c->run);
-	s->image = c->next_image++;
-	s->file = strdup(s->out->path);
-	memcpy(s->run_id, c->run_id, sizeof s->run_id);
-	info_names(s, NULL);
-	info_write(s);
-	modules_read_maps(s);
-	ring_take_over(s, true);
-	ring_prepare(s);
-	samples_take(s, false);
-	s->next = c->sessions;
-	c->sessions = s;
+	begin_image(c, s, 0);
+	recording_begin(s);
+	begin_watching(c, s);
 	return 0;
-}
-
-void standby_attach_go(struct control *c, struct session *s)
-{
-	session_wake(s);
-	drain_add(&c->drain, s);
 }
 
 bool standby_attach_ended(const struct standby_attach *w)

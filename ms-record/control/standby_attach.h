@@ -29,8 +29,6 @@ int standby_attach_look(struct standby_attach *w, pid_t pid, const struct option
 /* Makes its session, first in c->sessions, of c->first. 0, or -1 with `err` set. */
 int standby_attach_prepare(struct control *c, struct standby_attach *w, pid_t pid,
 			   struct ms_err *err);
-/* Wakes it. */
-void standby_attach_go(struct control *c, struct session *s);
 bool standby_attach_ended(const struct standby_attach *w);
 /* The holder has it asleep then. */
 void standby_attach_free(struct standby_attach *w);

@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -75,10 +74,7 @@ struct jobs {
 	struct job job[JOBS_MAX];
 	struct pollfd fd[JOBS_MAX + 1]; /* pidfds; behind the last, our signals */
 	size_t n, max;
-	struct {
-		size_t *v;
-		size_t n, cap;
-	} again;
+	MS_ARRAY(size_t) again;
 };
 
 static void start(struct control *c, struct jobs *j, size_t first, size_t count, uint64_t most)

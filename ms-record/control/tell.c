@@ -6,19 +6,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/time.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "format/record.h"
 #include "format/trace.h"
 #include "libcommon/base/err.h"
 #include "libcommon/trace/tracefile.h"
+#include "ms-record/base/abstract_socket.h"
 #include "ms-record/session/options.h"
 
 #define NAME_MAX_BYTES 255u
@@ -148,27 +146,14 @@ static int explain(const char *file, const struct stat *st, bool *held, struct m
 
 static int connect_to(const char *file, const struct stat *st, bool *held, struct ms_err *err)
 {
-	struct sockaddr_un a = {.sun_family = AF_UNIX};
 	uint8_t session[TELL_SESSION] = {0};
 	int known = S_ISREG(st->st_mode) ? read_session(file, session, err) : 1;
 	if (known <= 0)
 		return known < 0 ? -1 : explain(file, st, held, err);
-	struct tell_name name = tell_name(st, session);
-	struct timeval wait = {.tv_sec = TELL_WAIT_NS / 1000000000};
-	size_t n = strlen(name.text);
-	memcpy(a.sun_path + 1, name.text, n);
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		return ms_err_sys(err, "cannot make a socket");
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof wait);
-	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof wait);
-	if (!connect(fd, (struct sockaddr *)&a,
-		     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n)))
+	int fd = abstract_connect(tell_name(st, session).text, TELL_WAIT_NS / 1000000000);
+	if (fd >= 0)
 		return fd;
-	int saved = errno;
-	close(fd);
-	errno = saved;
-	return saved == ECONNREFUSED ? explain(file, st, held, err)
+	return errno == ECONNREFUSED ? explain(file, st, held, err)
 				     : ms_err_sys(err, "cannot reach the recorder of '%s'", file);
 }
 

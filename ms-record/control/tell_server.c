@@ -6,17 +6,16 @@
 #include <inttypes.h>
 #include <pwd.h>
 #include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "control.h"
+#include "ms-record/base/abstract_socket.h"
 #include "libcommon/base/arena.h"
 #include "ms-record/session/options.h"
 #include "tell.h"
@@ -90,16 +89,10 @@ void tell_listen(struct tell *t, int fd, const char *path, const uint8_t session
 	struct stat st;
 	if (fd >= 0 ? fstat(fd, &st) : stat(path, &st))
 		return;
-	struct sockaddr_un a = {.sun_family = AF_UNIX};
-	struct tell_name name = tell_name(&st, session);
-	size_t n = strlen(name.text);
-	memcpy(a.sun_path + 1, name.text, n);
-	int s = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int s = abstract_listen(tell_name(&st, session).text, 16);
 	if (s < 0)
 		return;
-	if (bind(s, (struct sockaddr *)&a,
-		 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n)) ||
-	    listen(s, 16) || watch(t, s)) {
+	if (watch(t, s)) {
 		close(s);
 		return;
 	}
@@ -194,7 +187,7 @@ static void answer_status(const struct control *c, struct tell_job *j)
 	size_t n = 0;
 	all_figures(c, &f, &bytes);
 	for (size_t i = 0; i < c->opt->hooks.n; i++)
-		n += !c->hooks_placed[i];
+		n += !c->hooks.placed[i];
 	if (c->opt->hooks.n)
 		snprintf(waiting, sizeof waiting, "hooks_waiting %zu\n", n);
 	answer(j->fd, '0',

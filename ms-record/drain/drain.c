@@ -21,15 +21,19 @@
 #include <x86intrin.h>
 
 #include "drain_requests.h"
+#include "drained.h"
 #include "finish.h"
 #include "ms-record/heap/forks.h"
 #include "ms-record/attach/hook_late.h"
 #include "libcommon/base/arena.h"
 #include "ms-record/heap/merge.h"
+#include "ms-record/session/losses.h"
 #include "ms-record/session/modules.h"
 #include "ms-record/session/pool.h"
 #include "ms-record/heap/preexisting.h"
+#include "ms-record/base/quiet.h"
 #include "ms-record/session/ranges.h"
+#include "recording.h"
 #include "ring.h"
 #include "ms-record/scan/scan.h"
 #include "ms-record/session/session.h"
@@ -47,8 +51,6 @@
 #define LOOK_NS UINT64_C(20000000)
 #define SLACK_NS 100000u
 #define WAITERS_MAX 126u
-#define SETTLE_LEAST_NS 400000u
-#define SETTLE_MOST_NS UINT64_C(100000000)
 #define FOR_EVER (UINT64_MAX >> 2) /* later than any stamp */
 
 /* ---- one session, one round ---- */
@@ -72,7 +74,7 @@ static uint64_t round_events(struct session *s)
 	if (limit > ahead) {
 		drain_requests_merge(s, limit - ahead);
 		scan_merge(s, limit - ahead);
-		forks_merge(s, limit - ahead);
+		merge_forks(s, limit - ahead);
 		merge_until(s, limit - ahead);
 		s->merged_to = limit - ahead;
 	}
@@ -82,30 +84,30 @@ static uint64_t round_events(struct session *s)
 /* Under --max-size what says whose trace it is goes first, while there is room for it. */
 static bool batch_due(const struct session *s, uint64_t now)
 {
-	if (!s->flushed_ns && s->writer->limit.max)
+	if (!s->drained->flushed_ns && s->writer->limit.max)
 		return true;
 	const struct batch *b = s->batch;
 	if (s->block_events || (b && b->events.n))
 		return now >= s->batch_since + BATCH_NS;
-	return now >= s->flushed_ns + BATCH_NS;
+	return now >= s->drained->flushed_ns + BATCH_NS;
 }
 
 static void round_rest(struct session *s)
 {
 	uint64_t now = session_now(s);
-	if (now >= s->looked_ns + LOOK_NS) {
-		s->looked_ns = now;
+	if (now >= s->drained->looked_ns + LOOK_NS) {
+		s->drained->looked_ns = now;
 		threads_look(s, false);
 		ring_return(s, false);
 		forks_tidy(s);
-		for (size_t i = 0; i < s->taken.n && !s->damaged; i++) {
+		for (size_t i = 0; i < s->taken.n && !s->damaged; i++)
 			ring_shrink(s->taken.v[i]);
-			ring_counters(s, s->taken.v[i]);
-		}
+		if (!s->damaged)
+			losses_take_all(s);
 	}
 	ring_prepare(s);
 	if (batch_due(s, now)) {
-		s->flushed_ns = now;
+		s->drained->flushed_ns = now;
 		session_flush(s);
 	}
 }
@@ -141,8 +143,7 @@ static void conclude(struct session *s)
 	preexisting_look(s, true);
 	drain_requests_perform(s);
 	threads_look(s, true);
-	for (size_t i = 0; i < s->taken.n; i++)
-		ring_counters(s, s->taken.v[i]);
+	losses_take_all(s);
 	scan_finish(s);
 	finish_trace(s);
 	leave_pool(s);
@@ -178,14 +179,14 @@ static long futex(uint32_t *word, int op, uint32_t value, const struct timespec 
 /* Tells every image and its children that we sleep; false when something came in meanwhile. */
 static bool announce_idle(struct drain *d, uint32_t how)
 {
-	for (size_t i = 0; i < d->pool_count; i++)
-		__atomic_store_n(&d->pools[i]->head->sleeping, how, __ATOMIC_SEQ_CST);
-	for (size_t i = 0; i < d->pool_count; i++)
-		if (pool_slot_wanted(d->pools[i]))
+	for (size_t i = 0; i < d->pools.n; i++)
+		__atomic_store_n(&d->pools.v[i]->head->sleeping, how, __ATOMIC_SEQ_CST);
+	for (size_t i = 0; i < d->pools.n; i++)
+		if (pool_slot_wanted(d->pools.v[i]))
 			return false;
-	for (size_t i = 0; i < d->count; i++)
-		if (!d->sessions[i]->damaged &&
-		    (ring_half_full(d->sessions[i]) || ranges_due(d->sessions[i])))
+	for (size_t i = 0; i < d->sessions.n; i++)
+		if (!d->sessions.v[i]->damaged &&
+		    (ring_half_full(d->sessions.v[i]) || ranges_due(d->sessions.v[i])))
 			return false;
 	return true;
 }
@@ -196,11 +197,12 @@ static bool wait_all(struct drain *d, uint32_t ours, uint32_t how, long ns)
 {
 	struct futex_waitv v[WAITERS_MAX + 1] = {0};
 	size_t n = 0;
-	v[n++] = (struct futex_waitv){
-		.val = ours, .uaddr = (uintptr_t)&d->wake, .flags = FUTEX_32 | FUTEX_PRIVATE_FLAG};
-	for (size_t i = 0; i < d->pool_count && n <= WAITERS_MAX; i++)
+	v[n++] = (struct futex_waitv){.val = ours,
+				      .uaddr = (uintptr_t)&d->wake.word,
+				      .flags = FUTEX_32 | FUTEX_PRIVATE_FLAG};
+	for (size_t i = 0; i < d->pools.n && n <= WAITERS_MAX; i++)
 		v[n++] = (struct futex_waitv){.val = how,
-					      .uaddr = (uintptr_t)&d->pools[i]->head->sleeping,
+					      .uaddr = (uintptr_t)&d->pools.v[i]->head->sleeping,
 					      .flags = FUTEX_32};
 	struct timespec until;
 	clock_gettime(CLOCK_MONOTONIC, &until);
@@ -214,10 +216,10 @@ static bool wait_all(struct drain *d, uint32_t ours, uint32_t how, long ns)
 	if (errno != ENOSYS)
 		return errno != ETIMEDOUT;
 	struct timespec shorter = {0, ns > 1000000 ? 1000000 : ns};
-	if (d->pool_count)
-		futex(&d->pools[0]->head->sleeping, FUTEX_WAIT, how, &shorter);
+	if (d->pools.n)
+		futex(&d->pools.v[0]->head->sleeping, FUTEX_WAIT, how, &shorter);
 	else
-		futex(&d->wake, FUTEX_WAIT_PRIVATE, ours, &shorter);
+		futex(&d->wake.word, FUTEX_WAIT_PRIVATE, ours, &shorter);
 	return true;
 }
 
@@ -225,8 +227,8 @@ static void sleep_a_while(struct drain *d, uint32_t ours, long ns)
 {
 	uint32_t how = ns > IDLE_NS ? MG_SLEEPS_LONG : MG_SLEEPS;
 	d->called = !announce_idle(d, how) || wait_all(d, ours, how, ns);
-	for (size_t i = 0; i < d->pool_count; i++)
-		__atomic_store_n(&d->pools[i]->head->sleeping, 0, __ATOMIC_SEQ_CST);
+	for (size_t i = 0; i < d->pools.n; i++)
+		__atomic_store_n(&d->pools.v[i]->head->sleeping, 0, __ATOMIC_SEQ_CST);
 }
 
 /* How often nobody has to look: somebody wakes us before a ring is full, and nothing is under way.
@@ -234,8 +236,8 @@ static void sleep_a_while(struct drain *d, uint32_t ours, long ns)
 static long longest(const struct drain *d)
 {
 	long most = DEEP_NS;
-	for (size_t i = 0; i < d->count; i++) {
-		const struct session *s = d->sessions[i];
+	for (size_t i = 0; i < d->sessions.n; i++) {
+		const struct session *s = d->sessions.v[i];
 		if (session_seccomp(s))
 			return IDLE_NS; /* nobody wakes us */
 		if (!s->clock.tsc || !s->settled || s->batch_left || s->block_events)
@@ -247,8 +249,8 @@ static long longest(const struct drain *d)
 /* A process that does not wait for us, and does not wake us. */
 static bool any_attached(const struct drain *d)
 {
-	for (size_t i = 0; i < d->count; i++)
-		if (d->sessions[i]->attach_modules)
+	for (size_t i = 0; i < d->sessions.n; i++)
+		if (d->sessions.v[i]->attach_modules)
 			return true;
 	return false;
 }
@@ -256,10 +258,8 @@ static bool any_attached(const struct drain *d)
 /* The control thread looks at a process that does something again. */
 static void report_activity(struct drain *d)
 {
-	uint64_t one = 1;
 	__atomic_store_n(&d->active, 1, __ATOMIC_RELEASE);
-	if (write(d->event, &one, sizeof one) < 0)
-		return; /* it is set already */
+	wake_event(d->event);
 }
 
 /* How long, after a round that read so many bytes. */
@@ -285,26 +285,18 @@ static long patience(struct drain *d, uint64_t bytes)
 static void add_pool(struct drain *d, struct pool *p)
 {
 	pool_ref(p);
-	if (d->pool_count == d->pool_room) {
-		d->pool_room = d->pool_room ? d->pool_room * 2 : 8;
-		d->pools = ms_xrealloc(d->pools, d->pool_room, sizeof(struct pool *));
-	}
-	d->pools[d->pool_count++] = p;
+	*MS_PUSH(&d->pools) = p;
 }
 
 static void adopt(struct drain *d)
 {
 	pthread_mutex_lock(&d->lock);
-	for (size_t i = 0; i < d->arrived_count; i++) {
-		if (d->count == d->room) {
-			d->room = d->room ? d->room * 2 : 8;
-			d->sessions = ms_xrealloc(d->sessions, d->room, sizeof *d->sessions);
-		}
-		d->sessions[d->count++] = d->arrived[i];
-		if (d->arrived[i]->pool && !d->arrived[i]->slot)
-			add_pool(d, d->arrived[i]->pool);
+	for (size_t i = 0; i < d->arrived.n; i++) {
+		struct session *s = *MS_PUSH(&d->sessions) = d->arrived.v[i];
+		if (s->pool && !s->slot)
+			add_pool(d, s->pool);
 	}
-	d->arrived_count = 0;
+	d->arrived.n = 0;
 	pthread_mutex_unlock(&d->lock);
 	drain_requests_take(d);
 }
@@ -313,32 +305,25 @@ static void adopt(struct drain *d)
 static void add_child(void *arg, struct pool *p, uint32_t slot)
 {
 	struct drain *d = arg;
-	uint64_t one = 1;
-	struct session *s = forks_child_session(p, slot);
+	struct session *s = recording_of_child(p, slot);
 	pthread_mutex_lock(&d->lock);
-	if (d->child_count == d->child_room) {
-		d->child_room = d->child_room ? d->child_room * 2 : 8;
-		d->children = ms_xrealloc(d->children, d->child_room, sizeof(struct session *));
-	}
-	d->children[d->child_count++] = s;
-	if (write(d->child_event, &one, sizeof one) < 0)
-		errno = 0; /* it is signalled already */
+	*MS_PUSH(&d->children) = s;
+	wake_event(d->child_event);
 	pthread_mutex_unlock(&d->lock);
 }
 
 /* A thread waits for hooks, which are the control thread's. */
 static void report_late_hooks(struct drain *d, const struct session *s)
 {
-	uint64_t one = 1;
-	if (hook_late_asked(s) && write(d->event, &one, sizeof one) < 0)
-		errno = 0; /* it is signalled already */
+	if (hook_late_asked(s))
+		wake_event(d->event);
 }
 
 static uint64_t round_all(struct drain *d)
 {
 	uint64_t bytes = 0;
-	for (size_t i = 0; i < d->count;) {
-		struct session *s = d->sessions[i];
+	for (size_t i = 0; i < d->sessions.n;) {
+		struct session *s = d->sessions.v[i];
 		bool over = __atomic_load_n(&s->ending, __ATOMIC_ACQUIRE) != SESSION_RUNS;
 		if (!s->settled && !forks_settle(s)) {
 			i++; /* its parent comes first */
@@ -346,7 +331,7 @@ static uint64_t round_all(struct drain *d)
 			i++; /* what it finds belongs into the trace */
 		} else if (over) {
 			conclude(s);
-			d->sessions[i] = d->sessions[--d->count];
+			d->sessions.v[i] = d->sessions.v[--d->sessions.n];
 		} else {
 			bytes += round_session(s);
 			report_late_hooks(d, s);
@@ -360,8 +345,8 @@ static uint64_t round_all(struct drain *d)
 static void round_pools(struct drain *d)
 {
 	uint64_t now = clock_mono();
-	for (size_t i = 0; i < d->pool_count;) {
-		struct pool *p = d->pools[i];
+	for (size_t i = 0; i < d->pools.n;) {
+		struct pool *p = d->pools.v[i];
 		if (!pool_unused(p, now)) {
 			pool_round(p, add_child, d);
 			i++;
@@ -369,18 +354,18 @@ static void round_pools(struct drain *d)
 		}
 		forks_forget(p);
 		pool_unref(p);
-		d->pools[i] = d->pools[--d->pool_count];
+		d->pools.v[i] = d->pools.v[--d->pools.n];
 	}
 }
 
 static void free_pools(struct drain *d)
 {
-	for (size_t i = 0; i < d->pool_count; i++) {
-		pool_shut(d->pools[i]);
-		forks_forget(d->pools[i]);
-		pool_unref(d->pools[i]);
+	for (size_t i = 0; i < d->pools.n; i++) {
+		pool_shut(d->pools.v[i]);
+		forks_forget(d->pools.v[i]);
+		pool_unref(d->pools.v[i]);
 	}
-	free(d->pools);
+	free(d->pools.v);
 }
 
 static void *run(void *arg)
@@ -388,14 +373,15 @@ static void *run(void *arg)
 	struct drain *d = arg;
 	prctl(PR_SET_TIMERSLACK, 1000);
 	for (;;) {
-		uint32_t ours = __atomic_load_n(&d->wake, __ATOMIC_ACQUIRE);
+		uint32_t ours = __atomic_load_n(&d->wake.word, __ATOMIC_ACQUIRE);
 		bool stop = __atomic_load_n(&d->stop, __ATOMIC_ACQUIRE);
+		quiet_wait();
 		adopt(d);
 		uint64_t bytes = round_all(d);
 		round_pools(d);
-		__atomic_add_fetch(&d->rounds, 1, __ATOMIC_RELEASE);
+		__atomic_add_fetch(&d->wake.rounds, 1, __ATOMIC_RELEASE);
 		drain_requests_answer(d);
-		if (stop && !d->count) {
+		if (stop && !d->sessions.n) {
 			free_pools(d);
 			return NULL;
 		}
@@ -416,39 +402,12 @@ int drain_start(struct drain *d, struct writer *writer, int event)
 	return e ? -1 : 0;
 }
 
-void drain_wake(struct drain *d)
-{
-	__atomic_add_fetch(&d->wake, 1, __ATOMIC_SEQ_CST);
-	futex(&d->wake, FUTEX_WAKE_PRIVATE, 1, NULL);
-}
-
 void drain_add(struct drain *d, struct session *s)
 {
 	pthread_mutex_lock(&d->lock);
-	if (d->arrived_count == d->arrived_room) {
-		d->arrived_room = d->arrived_room ? d->arrived_room * 2 : 8;
-		d->arrived = ms_xrealloc(d->arrived, d->arrived_room, sizeof(struct session *));
-	}
-	d->arrived[d->arrived_count++] = s;
+	*MS_PUSH(&d->arrived) = s;
 	pthread_mutex_unlock(&d->lock);
-	drain_wake(d);
-}
-
-uint32_t drain_rounds(const struct drain *d)
-{
-	return __atomic_load_n(&d->rounds, __ATOMIC_ACQUIRE);
-}
-
-void drain_settle(struct drain *d)
-{
-	uint64_t start = clock_mono(), now = start;
-	uint32_t rounds = drain_rounds(d);
-	while ((drain_rounds(d) - rounds < 2 || now < start + SETTLE_LEAST_NS) &&
-	       now < start + SETTLE_MOST_NS) {
-		drain_wake(d);
-		usleep(100);
-		now = clock_mono();
-	}
+	wake_up(&d->wake);
 }
 
 struct session *drain_next_child(struct drain *d)
@@ -456,9 +415,9 @@ struct session *drain_next_child(struct drain *d)
 	struct session *s = NULL;
 	uint64_t count;
 	pthread_mutex_lock(&d->lock);
-	if (d->child_count) {
-		s = d->children[0];
-		memmove(d->children, d->children + 1, --d->child_count * sizeof(struct session *));
+	if (d->children.n) {
+		s = d->children.v[0];
+		memmove(d->children.v, d->children.v + 1, --d->children.n * sizeof *d->children.v);
 	} else if (read(d->child_event, &count, sizeof count) < 0) {
 		s = NULL; /* none came */
 	}
@@ -471,13 +430,11 @@ void drain_stop(struct drain *d)
 	if (!d->started)
 		return;
 	__atomic_store_n(&d->stop, true, __ATOMIC_RELEASE);
-	drain_wake(d);
+	wake_up(&d->wake);
 	pthread_join(d->thread, NULL);
 	d->started = false;
-	for (size_t i = 0; i < d->child_count; i++)
-		session_free(d->children[i]);
-	free(d->children);
-	free(d->sessions);
-	free(d->arrived);
+	for (size_t i = 0; i < d->children.n; i++)
+		recording_free(d->children.v[i]);
+	MS_FREE(d->children.v, d->sessions.v, d->arrived.v);
 	close(d->child_event);
 }

@@ -3,9 +3,8 @@
  */
 #include "drain_requests.h"
 
-#include <unistd.h>
-
 #include "drain.h"
+#include "drained.h"
 #include "format/trace.h"
 #include "ms-record/heap/merge.h"
 #include "ms-record/session/session.h"
@@ -16,7 +15,7 @@ void drain_requests_send(struct drain *d, struct drain_request *r)
 	pthread_mutex_lock(&d->lock);
 	d->next_request = r;
 	pthread_mutex_unlock(&d->lock);
-	drain_wake(d);
+	wake_up(&d->wake);
 }
 
 void drain_requests_take(struct drain *d)
@@ -28,32 +27,32 @@ void drain_requests_take(struct drain *d)
 	if (!r)
 		return;
 	d->request = r;
-	for (size_t i = 0; i < d->count; i++) {
-		struct session *s = d->sessions[i];
+	for (size_t i = 0; i < d->sessions.n; i++) {
+		struct session *s = d->sessions.v[i];
 		pause_look(s);
 		if (r->kind == DRAIN_REFRESH)
 			continue;
-		s->request = r;
-		s->request_stamp = clock_round(&s->clock);
+		s->drained->request = r;
+		s->drained->request_stamp = clock_round(&s->clock);
 	}
 }
 
 void drain_requests_merge(struct session *s, uint64_t limit)
 {
-	if (!s->request || limit < s->request_stamp)
+	if (!s->drained->request || limit < s->drained->request_stamp)
 		return;
-	merge_until(s, s->request_stamp);
+	merge_until(s, s->drained->request_stamp);
 	drain_requests_perform(s);
 }
 
 void drain_requests_perform(struct session *s)
 {
-	const struct drain_request *r = s->request;
-	s->request = NULL;
+	const struct drain_request *r = s->drained->request;
+	s->drained->request = NULL;
 	if (!r)
 		return;
 	if (r->kind == DRAIN_MARK)
-		merge_mark(s, r->name, clock_ns(&s->clock, s->request_stamp), 0);
+		merge_mark(s, r->name, clock_ns(&s->clock, s->drained->request_stamp), 0);
 	session_flush(s);
 }
 
@@ -79,18 +78,16 @@ void drain_requests_add_figures(struct figures *f, const struct session *s)
 void drain_requests_answer(struct drain *d)
 {
 	struct drain_request *r = d->request;
-	uint64_t one = 1;
 	if (!r)
 		return;
-	for (size_t i = 0; i < d->count; i++)
-		if (d->sessions[i]->request)
+	for (size_t i = 0; i < d->sessions.n; i++)
+		if (d->sessions.v[i]->drained->request)
 			return;
 	r->figures = (struct figures){0};
-	for (size_t i = 0; i < d->count; i++)
-		drain_requests_add_figures(&r->figures, d->sessions[i]);
+	for (size_t i = 0; i < d->sessions.n; i++)
+		drain_requests_add_figures(&r->figures, d->sessions.v[i]);
 	r->ticket = writer_ticket(d->writer);
 	d->request = NULL;
 	__atomic_store_n(&r->done, 1, __ATOMIC_RELEASE);
-	if (write(d->event, &one, sizeof one) < 0)
-		return; /* it is set already */
+	wake_event(d->event);
 }

@@ -9,20 +9,14 @@
 #include "format/trace.h"
 #include "ms-record/attach/hook_late.h"
 #include "ms-record/session/hook_spec.h"
+#include "ms-record/session/losses.h"
 #include "libcommon/base/arena.h"
 #include "ms-record/session/session.h"
 #include "ms-record/write/end_record.h"
 
 static void add_loss(struct session *s, uint64_t count, unsigned reason)
 {
-	if (!count)
-		return;
-	struct ms_record_writer *w = batch_record(&session_batch(s)->losses, 80);
-	ms_record_number(w, MS_LOSS_FROM, 0);
-	ms_record_number(w, MS_LOSS_TO, session_now(s));
-	ms_record_number(w, MS_LOSS_COUNT, count);
-	ms_record_number(w, MS_LOSS_REASON, reason);
-	ms_record_end(w);
+	losses_add(s, 0, session_now(s), count, reason, 0);
 	s->stats.lost += count;
 }
 

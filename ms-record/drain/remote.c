@@ -5,15 +5,16 @@
  */
 #include "remote.h"
 
-#include <elf.h>
 #include <libunwind.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "drained.h"
 #include "ms-record/base/elffile.h"
 #include "libcommon/base/arena.h"
+#include "ms-record/session/pool.h"
 #include "ms-record/session/session.h"
 
 #define PAGE 4096u
@@ -243,8 +244,7 @@ static struct remote *make(struct session *s)
 					    .access_fpreg = access_fpreg,
 					    .resume = resume,
 					    .get_proc_name = get_proc_name};
-	struct remote *c = ms_xrealloc(NULL, 1, sizeof *c);
-	memset(c, 0, sizeof *c);
+	struct remote *c = ms_xcalloc(1, sizeof *c);
 	c->s = s;
 	c->space = unw_create_addr_space(&accessors, 0);
 	if (c->space)
@@ -263,9 +263,9 @@ void remote_free(struct remote *c)
 
 static struct remote *of(struct session *s)
 {
-	if (!s->remote)
-		s->remote = make(s);
-	return s->remote;
+	if (!s->drained->remote)
+		s->drained->remote = make(s);
+	return s->drained->remote;
 }
 
 /* As the guest's is_called. */

@@ -11,10 +11,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "format/trace.h"
 #include "libcommon/base/arena.h"
 #include "ms-record/session/options.h"
+#include "drained.h"
 #include "parse.h"
+#include "ms-record/session/losses.h"
 #include "ms-record/session/pool.h"
 #include "ms-record/session/session.h"
 #include "ms-record/session/threads.h"
@@ -34,16 +35,25 @@
 
 void ring_free(struct reader *r)
 {
-	free(r->ips);
-	free(r->paths);
-	free(r->nodes);
-	free(r->cut_nodes);
-	free(r->copy);
+	MS_FREE(r->ips, r->paths, r->nodes, r->cut_nodes, r->copy);
 	if (r->items)
 		for (size_t i = r->first; i < r->count; i++)
 			if (r->items[i].kind == ITEM_MARK)
 				free((void *)(uintptr_t)r->items[i].size);
 	free(r->items);
+}
+
+/* Bytes of a ring's first lap: most processes have few threads, and it should hold what comes until
+ * we look. One that may not make a thread wait has to. */
+static uint32_t first_lap(const struct session *s, uint32_t ring)
+{
+	uint32_t most = (uint32_t)s->window_bytes - MG_SLACK;
+	uint32_t lap = !s->attach_modules ? ring < POOL_FEW_RINGS ? POOL_FEW_LAP : MG_RING_FIRST
+		       : s->slot          ? POOL_ATTACHED_LAP
+		       : ring < 8         ? 1u << 21
+		       : ring < 24        ? 1u << 19
+					  : 1u << 16;
+	return lap < most ? lap : most;
 }
 
 /* Shared memory of `bytes` more, if --buffer allows it; the first rings of a session are beyond its
@@ -55,7 +65,7 @@ static bool take_budget(struct session *s, uint64_t bytes, bool must)
 		__atomic_sub_fetch(s->buffer_used, bytes, __ATOMIC_RELAXED);
 		return false;
 	}
-	s->buffer_mine += bytes;
+	s->drained->buffer_mine += bytes;
 	return true;
 }
 
@@ -73,13 +83,13 @@ static void set_up(const struct session *s, struct reader *r)
 	r->window = s->memory + s->data_offset + i * s->window_bytes;
 	r->thread = UINT32_MAX;
 	r->prepared = true;
-	r->allowed = session_first_lap(s, (uint32_t)i);
+	r->allowed = first_lap(s, (uint32_t)i);
 }
 
 void ring_adopt(struct session *s, uint32_t n)
 {
 	for (; s->prepared < n; s->prepared++) {
-		take_budget(s, session_first_lap(s, s->prepared) + MG_SLACK, true);
+		take_budget(s, first_lap(s, s->prepared) + MG_SLACK, true);
 		set_up(s, &s->readers[s->prepared]);
 	}
 }
@@ -122,7 +132,7 @@ void ring_take_over(struct session *s, bool proc)
 		uint32_t state = __atomic_load_n(&g->state, __ATOMIC_ACQUIRE);
 		if (state != MG_RING_FREE && state != MG_RING_TAKEN)
 			return;
-		uint32_t lap = session_first_lap(s, s->prepared);
+		uint32_t lap = first_lap(s, s->prepared);
 		if (!take_budget(s, lap + MG_SLACK, s->prepared < 8) ||
 		    !back(s, s->prepared, 0, lap + MG_SLACK)) {
 			s->ring_max = s->prepared; /* the others may have writers */
@@ -144,7 +154,7 @@ static bool is_of_now(const struct session *s, const struct reader *r)
 
 static bool prepare_one(struct session *s, uint32_t i)
 {
-	uint64_t bytes = session_first_lap(s, i) + MG_SLACK;
+	uint64_t bytes = first_lap(s, i) + MG_SLACK;
 	if (!take_budget(s, bytes, i < 8))
 		return false;
 	if (!pool_back_ring(s->pool, s, i) || !back(s, i, 0, bytes))
@@ -286,23 +296,32 @@ static void list_taken(struct session *s)
 {
 	for (uint32_t w = 0; w * 64 < s->prepared; w++) {
 		uint64_t gone = ~__atomic_load_n(&s->mem->free_rings[w], __ATOMIC_ACQUIRE);
-		for (uint64_t new = gone & ~s->listed[w]; new; new &= new - 1) {
+		for (uint64_t new = gone & ~s->drained->listed[w]; new; new &= new - 1) {
 			uint32_t i = w * 64 + (uint32_t)__builtin_ctzll(new);
 			if (i >= s->prepared)
 				break;
 			if (!is_of_now(s, &s->readers[i]))
 				continue;
-			s->listed[w] |= new & -new;
+			s->drained->listed[w] |= new & -new;
 			s->readers[i].taken = true;
 			*MS_PUSH(&s->taken) = &s->readers[i];
 		}
 	}
 }
 
+/* Events parsed and not merged yet. */
+static uint64_t backlog(const struct session *s)
+{
+	uint64_t n = 0;
+	for (size_t i = 0; i < s->taken.n; i++)
+		n += s->taken.v[i]->count - s->taken.v[i]->first;
+	return n;
+}
+
 uint64_t ring_read_all(struct session *s, uint64_t now, uint64_t *limit)
 {
 	uint64_t read = 0, least = now, now_ns = session_now(s);
-	bool full = ring_backlog(s) > BACKLOG_MAX;
+	bool full = backlog(s) > BACKLOG_MAX;
 	list_taken(s);
 	for (size_t i = 0; i < s->taken.n && !s->damaged; i++) {
 		struct reader *r = s->taken.v[i];
@@ -326,14 +345,6 @@ uint64_t ring_read_all(struct session *s, uint64_t now, uint64_t *limit)
 	}
 	*limit = least;
 	return read;
-}
-
-uint64_t ring_backlog(const struct session *s)
-{
-	uint64_t n = 0;
-	for (size_t i = 0; i < s->taken.n; i++)
-		n += s->taken.v[i]->count - s->taken.v[i]->first;
-	return n;
 }
 
 bool ring_half_full(const struct session *s)
@@ -360,75 +371,24 @@ void ring_shrink(struct reader *r)
 
 /* ---- taken back ---- */
 
-static void add_loss(struct session *s, struct reader *r, uint64_t count)
-{
-	uint64_t from = __atomic_load_n(&r->ring->lost_first, __ATOMIC_RELAXED);
-	uint64_t to = __atomic_load_n(&r->ring->lost_last, __ATOMIC_RELAXED);
-	struct ms_record_writer *w = batch_record(&session_batch(s)->losses, 80);
-	ms_record_number(w, MS_LOSS_FROM, clock_ns(&s->clock, from));
-	ms_record_number(w, MS_LOSS_TO, clock_ns(&s->clock, to));
-	ms_record_number(w, MS_LOSS_COUNT, count);
-	ms_record_number(w, MS_LOSS_REASON, MS_LOST_OVERFLOW);
-	ms_record_number(w, MS_LOSS_THREAD, r->thread == UINT32_MAX ? 0 : r->thread + 1);
-	ms_record_end(w);
-	s->stats.lost += count;
-}
-
-/* The growth of a counter of the target since the last look; a counter that shrank gives nothing.
- */
-static uint64_t grown(const uint64_t *shared, uint64_t *seen)
-{
-	uint64_t now = __atomic_load_n(shared, __ATOMIC_RELAXED);
-	uint64_t d = now > *seen ? now - *seen : 0;
-	*seen = now;
-	return d;
-}
-
-static uint64_t ticks_ns(const struct session *s, uint64_t ticks)
-{
-	uint64_t hz = s->tsc_hz;
-	return hz ? (uint64_t)((double)ticks * 1e9 / (double)hz) : ticks;
-}
-
-void ring_counters(struct session *s, struct reader *r)
-{
-	uint64_t lost = grown(&r->ring->lost, &r->lost);
-	if (lost)
-		add_loss(s, r, lost);
-	uint64_t waited = ticks_ns(s, grown(&r->ring->waited, &r->waited));
-	s->stats.waited_ns += waited;
-	uint64_t most = ticks_ns(s, __atomic_load_n(&r->ring->waited_max, __ATOMIC_RELAXED));
-	if (most > s->stats.waited_max_ns)
-		s->stats.waited_max_ns = most;
-	s->stats.verified += grown(&r->ring->verified, &r->verified);
-	s->stats.mismatches += grown(&r->ring->mismatched, &r->mismatched);
-	s->stats.paused_allocations += grown(&r->ring->passed, &r->passed);
-	if ((lost || waited) && r->thread != UINT32_MAX) {
-		struct thread *t = &s->threads.v[r->thread];
-		t->lost += lost;
-		t->waited += waited;
-		t->dirty = true;
-	}
-}
-
 /* What it grew by is for others. */
 static void shrink(struct session *s, const struct reader *r, uint32_t i)
 {
-	uint32_t first = session_first_lap(s, i);
+	uint32_t first = first_lap(s, i);
 	uint64_t at = s->data_offset + i * s->window_bytes + first + MG_SLACK;
 	if (r->allowed <= first || !s->pool ||
 	    fallocate(s->pool->memfd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)at,
 		      r->allowed - first))
 		return;
 	__atomic_sub_fetch(s->buffer_used, r->allowed - first, __ATOMIC_RELAXED);
-	s->buffer_mine -= r->allowed - first;
+	s->drained->buffer_mine -= r->allowed - first;
 }
 
 /* R9 */
 static void give_back(struct session *s, struct reader *r)
 {
 	uint32_t i = (uint32_t)(r - s->readers);
-	ring_counters(s, r);
+	losses_take(s, r);
 	threads_gone(s, r->thread);
 	shrink(s, r, i);
 	r->tail = r->offset = r->last = 0;
@@ -439,9 +399,9 @@ static void give_back(struct session *s, struct reader *r)
 	r->copy_bytes = 0;
 	r->taken = false;
 	r->thread = UINT32_MAX;
-	r->allowed = session_first_lap(s, i);
+	r->allowed = first_lap(s, i);
 	clear(r->ring, r->allowed);
-	s->listed[i / 64] &= ~(UINT64_C(1) << i % 64);
+	s->drained->listed[i / 64] &= ~(UINT64_C(1) << i % 64);
 	set_free(s, i);
 }
 
@@ -462,10 +422,10 @@ static bool is_over(struct session *s, struct reader *r, uint64_t now, bool hurr
 void ring_return(struct session *s, bool hurry)
 {
 	uint64_t start = session_now(s), now = start;
-	if (start < s->return_ns)
+	if (start < s->drained->return_ns)
 		return;
 	for (size_t n = s->taken.n; n && !s->damaged && now < start + LOOKS_NS; n--) {
-		size_t i = s->return_next < s->taken.n ? s->return_next : 0;
+		size_t i = s->drained->return_next < s->taken.n ? s->drained->return_next : 0;
 		struct reader *r = s->taken.v[i];
 		if (is_over(s, r, now, hurry)) {
 			give_back(s, r);
@@ -473,9 +433,9 @@ void ring_return(struct session *s, bool hurry)
 		} else {
 			i++;
 		}
-		s->return_next = i;
+		s->drained->return_next = i;
 		now = n % 16 ? now : session_now(s);
 	}
 	now = session_now(s);
-	s->return_ns = now + (now - start) * LOOKS_SHARE;
+	s->drained->return_ns = now + (now - start) * LOOKS_SHARE;
 }

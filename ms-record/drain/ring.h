@@ -20,12 +20,8 @@ uint64_t ring_read_all(struct session *s, uint64_t now, uint64_t *limit);
 /* Gives rings of threads that are gone back to the pool. `hurry`: also ones that were busy a moment
  * ago. */
 void ring_return(struct session *s, bool hurry);
-/* Takes over the counters of a ring (lost, waited, verified) and writes loss records. */
-void ring_counters(struct session *s, struct reader *r);
 /* True when a prepared ring is half full of bytes that were not read. */
 bool ring_half_full(const struct session *s);
-/* Events parsed and not merged yet. */
-uint64_t ring_backlog(const struct session *s);
 /* Gives back memory for events that a burst took, half of it each time. */
 void ring_shrink(struct reader *r);
 void ring_free(struct reader *r);

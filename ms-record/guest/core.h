@@ -64,6 +64,10 @@ enum mg_rule_need { MG_NEED_INHERIT = 0, MG_NEED_YES = 1, MG_NEED_NO = 2 };
 #define MG_RULE_NEED(r) ((uint32_t)(r) >> 6 & 3)
 #define MG_RULE_BP_OFFSET(r) ((int64_t)(int16_t)((r) >> 8))
 #define MG_RULE_CFA_OFFSET(r) ((int64_t)(r) >> 32)
+/* Of code that begins with `push %rbp; mov %rsp, %rbp`. */
+#define MG_RULE_FRAME                                                                              \
+	(MG_RULE_RBP | MG_BP_AT_CFA << 4 | MG_NEED_YES << 6 | UINT64_C(0xfff0) << 8 |              \
+	 UINT64_C(16) << 32)
 
 /* The memory of one module that may be read for its .eh_frame. */
 struct mg_unwind_info {
@@ -83,9 +87,9 @@ void mg_unwind_info_frames(struct mg_unwind_info *info, uint32_t frames);
  * Every read lies in [low, high) or [code_low, code_high). */
 uint64_t mg_eh_frame_rule(const struct mg_unwind_info *info, uint64_t ip);
 
-/* Of code that has no unwinding information, in [ip, end): the rule when what is executed there
- * goes straight to a return, else MG_RULE_CODE_END. */
-uint64_t mg_code_rule(uint64_t ip, uint64_t end);
+/* Of a call's return address in code in [start, end) that has no unwinding information: the rule
+ * when what is executed there goes straight to a return, else MG_RULE_CODE_END. No call: NO_CODE. */
+uint64_t mg_code_rule(uint64_t ip, uint64_t start, uint64_t end);
 /* Of an address in no module. */
 uint64_t mg_rule_outside(uint64_t ip);
 

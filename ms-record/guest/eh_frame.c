@@ -156,12 +156,6 @@ static void expression_column(struct state *s, uint64_t reg, struct cursor *c, b
 	}
 }
 
-static void cfa_register(struct state *s, uint64_t reg)
-{
-	s->cfa_reg = reg;
-	s->cfa_expr = 0;
-}
-
 /* A factored offset; what overflows is nonsense anyway, and wraps. */
 static int64_t scaled(uint64_t n, int64_t align)
 {
@@ -172,19 +166,20 @@ static int64_t scaled(uint64_t n, int64_t align)
 static bool column_instruction(struct state *s, unsigned op, struct cursor *c,
 			       const struct state *initial, int64_t data_align)
 {
-	uint64_t reg = op == 0x0e || op == 0x13 || op == 0x0f ? 0 : uleb(c);
+	uint64_t n, reg = op == 0x0e || op == 0x13 || op == 0x0f ? 0 : uleb(c);
 	switch (op) {
 	case 0x05: /* offset_extended */
-		set_column(s, reg, AT_CFA, scaled(uleb(c), data_align));
+	case 0x11: /* offset_extended_sf */
+	case 0x2f: /* GNU_negative_offset_extended */
+		n = leb(c, op == 0x11);
+		set_column(s, reg, AT_CFA, scaled(op == 0x2f ? -n : n, data_align));
 		return true;
 	case 0x06: /* restore_extended */
 		restore_column(s, reg, initial);
 		return true;
 	case 0x07: /* undefined */
-		set_column(s, reg, UNDEFINED, 0);
-		return true;
 	case 0x08: /* same_value */
-		set_column(s, reg, SAME, 0);
+		set_column(s, reg, op == 0x07 ? UNDEFINED : SAME, 0);
 		return true;
 	case 0x09: /* register */
 	case 0x14: /* val_offset */
@@ -193,74 +188,47 @@ static bool column_instruction(struct state *s, unsigned op, struct cursor *c,
 		set_column(s, reg, OTHER, 0);
 		return true;
 	case 0x0c: /* def_cfa */
-		cfa_register(s, reg);
-		s->cfa_offset = (int64_t)uleb(c);
-		return true;
 	case 0x0d: /* def_cfa_register */
-		cfa_register(s, reg);
-		return true;
+	case 0x12: /* def_cfa_sf */
+		s->cfa_reg = reg;
+		s->cfa_expr = 0;
+		if (op == 0x0d)
+			return true;
+		__attribute__((fallthrough));
 	case 0x0e: /* def_cfa_offset */
-		s->cfa_offset = (int64_t)uleb(c);
+	case 0x13: /* def_cfa_offset_sf */
+		n = leb(c, op >= 0x12);
+		s->cfa_offset = scaled(n, op >= 0x12 ? data_align : 1);
 		return true;
-	case 0x0f: { /* def_cfa_expression */
-		uint64_t n = uleb(c);
+	case 0x0f: /* def_cfa_expression */
+		n = uleb(c);
 		s->cfa_expr = c->at;
 		s->cfa_expr_end = c->at + n;
 		skip(c, n);
 		return true;
-	}
 	case 0x10: /* expression */
-		expression_column(s, reg, c, false);
-		return true;
-	case 0x11: /* offset_extended_sf */
-		set_column(s, reg, AT_CFA, scaled((uint64_t)sleb(c), data_align));
-		return true;
-	case 0x12: /* def_cfa_sf */
-		cfa_register(s, reg);
-		s->cfa_offset = scaled((uint64_t)sleb(c), data_align);
-		return true;
-	case 0x13: /* def_cfa_offset_sf */
-		s->cfa_offset = scaled((uint64_t)sleb(c), data_align);
-		return true;
 	case 0x16: /* val_expression */
-		expression_column(s, reg, c, true);
-		return true;
-	case 0x2f: /* GNU_negative_offset_extended */
-		set_column(s, reg, AT_CFA, scaled(-uleb(c), data_align));
+		expression_column(s, reg, c, op == 0x16);
 		return true;
 	}
 	return false;
-}
-
-/* How far an advance instruction moves; false = another instruction. */
-static bool advance(unsigned op, struct cursor *c, const struct fde *f, uint64_t *loc)
-{
-	if (op == 0x01) /* set_loc */
-		*loc = pointer(c, f->encoding, 0);
-	else if (op >= 0x02 && op <= 0x04)
-		*loc += bytes(c, 1u << (op - 0x02)) * f->code_align;
-	else
-		return false;
-	return true;
 }
 
 /* The rarer instructions. False = something that we do not follow. */
 static bool run_rare(struct state *s, unsigned op, struct cursor *c, const struct fde *f,
 		     uint64_t *loc, const struct state *initial)
 {
-	switch (op >> 6) {
-	case 2:
+	if (op >> 6 == 2) /* offset */
 		set_column(s, op & 63, AT_CFA, scaled(uleb(c), f->data_align));
-		return true;
-	case 0:
-		if (op == 0x2e) { /* GNU_args_size */
-			uleb(c);
-			return true;
-		}
-		return advance(op, c, f, loc) ||
-		       column_instruction(s, op, c, initial, f->data_align);
-	}
-	return false;
+	else if (op == 0x01) /* set_loc */
+		*loc = pointer(c, f->encoding, 0);
+	else if (op >= 0x02 && op <= 0x04) /* advance_loc1, 2, 4 */
+		*loc += bytes(c, 1u << (op - 0x02)) * f->code_align;
+	else if (op == 0x2e) /* GNU_args_size */
+		uleb(c);
+	else
+		return column_instruction(s, op, c, initial, f->data_align);
+	return true;
 }
 
 /* Runs instructions up to the row of `pc`. False = something that we do not follow. The function of
@@ -474,11 +442,12 @@ static bool is_sigreturn(const struct mg_unwind_info *info, uint64_t ip)
 	return true;
 }
 
-/* Is there a call in front of `ip`? Where it cannot be seen, it is taken for one. */
-static bool is_called(const struct mg_unwind_info *info, uint64_t ip)
+/* Is there a call in front of `ip`? Where it cannot be seen, outside of [low, high), it is taken for
+ * one. */
+static bool is_called(uint64_t ip, uint64_t low, uint64_t high)
 {
 	const uint8_t *code = (const uint8_t *)ip;
-	if (ip < info->code_low + 7 || ip > info->code_high || code[-5] == 0xe8)
+	if (ip < low + 7 || ip > high || code[-5] == 0xe8)
 		return true;
 	for (int n = 2; n <= 7; n++)
 		if (code[-n] == 0xff && (code[1 - n] & 0x38) == 0x10)
@@ -492,7 +461,8 @@ uint64_t mg_eh_frame_rule(const struct mg_unwind_info *info, uint64_t ip)
 	uint64_t address = ip & ~MG_EXACT_IP;
 	uint64_t pc = exact ? address : address - 1;
 	uint64_t none = !exact && is_sigreturn(info, address) ? MG_RULE_SIGNAL : MG_RULE_NONE;
-	uint64_t artificial = !exact && !is_called(info, address) ? UINT64_C(1) << 32 : 0;
+	bool called = exact || is_called(address, info->code_low, info->code_high);
+	uint64_t artificial = called ? 0 : UINT64_C(1) << 32;
 	if (none == MG_RULE_NONE)
 		none |= artificial;
 	if (!info->hdr && !info->frame_count)
@@ -550,12 +520,14 @@ static bool unwinds(struct cursor *c, uint64_t op, int64_t *offset, bool *bp)
 }
 
 /* A call in such code can be stepped out of if all between it and the return is known. */
-uint64_t mg_code_rule(uint64_t ip, uint64_t end)
+uint64_t mg_code_rule(uint64_t ip, uint64_t start, uint64_t end)
 {
 	struct cursor c = {.at = ip, .end = end};
 	bool from_bp = false;
 	uint64_t mode = MG_BP_SAME;
 	int64_t offset = 0, bp_at = 0;
+	if (!is_called(ip, start, end))
+		return MG_RULE_NO_CODE;
 	while (c.at - ip < CODE_MOST && !c.bad) {
 		uint64_t op = bytes(&c, 1);
 		if (op == 0xc3 || op == 0xc2) /* ret */

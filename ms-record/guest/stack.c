@@ -42,28 +42,32 @@ static void want_list(void)
 	}
 }
 
-/* The listed mapping that holds `at`. */
+/* The listed mapping that holds `at`. Once more if another list came into use meanwhile. */
 static bool find_listed(uint64_t at, struct mg_range *found)
 {
 	const struct mg_session *s = mg.session;
-	uint32_t round = __atomic_load_n(&s->ranges_round, __ATOMIC_ACQUIRE), low = 0;
-	uint32_t high = __atomic_load_n(&s->ranges_count[round & 1], __ATOMIC_RELAXED);
-	const struct mg_range *v = (const void *)((const char *)s + s->ranges_offset);
-	v += (round & 1) * s->range_max;
-	*found = (struct mg_range){0};
-	while (low < high) {
-		uint32_t i = low + (high - low) / 2;
-		found->start = __atomic_load_n(&v[i].start, __ATOMIC_RELAXED);
-		found->end = __atomic_load_n(&v[i].end, __ATOMIC_RELAXED);
-		if (at < found->start)
-			high = i;
-		else if (at >= (found->end & ~MG_RANGE_FLAGS))
-			low = i + 1;
-		else
-			break;
-	}
-	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	return low < high && __atomic_load_n(&s->ranges_round, __ATOMIC_RELAXED) == round;
+	uint32_t round, low, high;
+	do {
+		const struct mg_range *v = (const void *)((const char *)s + s->ranges_offset);
+		round = __atomic_load_n(&s->ranges_round, __ATOMIC_ACQUIRE);
+		v += (round & 1) * s->range_max;
+		low = 0;
+		high = __atomic_load_n(&s->ranges_count[round & 1], __ATOMIC_RELAXED);
+		*found = (struct mg_range){0};
+		while (low < high) {
+			uint32_t i = low + (high - low) / 2;
+			found->start = __atomic_load_n(&v[i].start, __ATOMIC_RELAXED);
+			found->end = __atomic_load_n(&v[i].end, __ATOMIC_RELAXED);
+			if (at < found->start)
+				high = i;
+			else if (at >= (found->end & ~MG_RANGE_FLAGS))
+				low = i + 1;
+			else
+				break;
+		}
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	} while (__atomic_load_n(&s->ranges_round, __ATOMIC_RELAXED) != round);
+	return low < high;
 }
 
 static uint64_t word(uint64_t at)
@@ -146,8 +150,9 @@ uint64_t mg_rule_outside(uint64_t ip)
 		want_list();
 		return MG_RULE_NO_CODE;
 	}
-	uint64_t rule =
-		ip & MG_EXACT_IP ? MG_RULE_CODE_END : mg_code_rule(ip, r.end & ~MG_RANGE_FLAGS);
 	bool file = r.end & MG_RANGE_FILE; /* a module that we do not know yet */
+	uint64_t rule = MG_RULE_CODE_END;
+	if (!(ip & MG_EXACT_IP))
+		rule = mg_code_rule(ip, r.start, r.end & ~MG_RANGE_FLAGS);
 	return rule == MG_RULE_CODE_END && file ? MG_RULE_UNKNOWN : rule;
 }

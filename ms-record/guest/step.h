@@ -12,6 +12,7 @@ struct walk {
 	uint64_t ip, sp, bp;
 	uint64_t low, high;         /* slots may be read in [low, high) */
 	uint64_t bp_slot, cfa_slot; /* where bp and sp were read, 0 = nowhere */
+	uint64_t v8;                /* the sp that a step from a frame of V8's led to */
 	uint32_t flags;
 	bool copy; /* cannot go on: send a copy */
 	bool keepable;
@@ -75,6 +76,24 @@ static bool step_signal(struct walk *w)
 	return true;
 }
 
+/* V8's code, compiled ahead or at run time, has no CFI. But V8's garbage collector goes by rbp from
+ * a frame that calls other code to all outside of it, up to the one that other code called, so each
+ * of them is at rbp. The one that calls holds below that what kind it is, a small even number, and
+ * the sp that it calls with, which no frame further out can know: by this it is told. Calls that V8
+ * makes otherwise, its collector never looks at, and some are from code without a frame. */
+static bool is_v8_frame(struct walk *w, uint64_t rule)
+{
+	uint64_t bp = w->bp, low = w->v8 == w->sp ? bp : bp - 16;
+	uint32_t type = MG_RULE_TYPE(rule);
+	if (type == MG_RULE_COMPLEX || type == MG_RULE_NO_CODE ||
+	    (type == MG_RULE_NONE && MG_RULE_CFA_OFFSET(rule)) || /* no call left it */
+	    !is_slot(w, w->sp, low) || !is_slot(w, w->sp, bp + 8) ||
+	    (low != bp && (load(low) != w->sp || load(bp - 8) & ~UINT64_C(126))))
+		return false;
+	w->v8 = bp + 16;
+	return true;
+}
+
 /* The steps that are not CFA = register + offset, and the ends. */
 static bool step_rare(struct walk *w, uint64_t rule, uint64_t *cfa)
 {
@@ -113,6 +132,8 @@ static bool step_rare(struct walk *w, uint64_t rule, uint64_t *cfa)
 /* Steps to the caller; false = the walk ends here, or has to be a copy. */
 MG_INLINE bool step(struct walk *w, uint64_t rule)
 {
+	if (MG_UNLIKELY(MG_RULE_TYPE(rule) >= MG_RULE_NONE) && is_v8_frame(w, rule))
+		rule = MG_RULE_FRAME;
 	uint32_t type = MG_RULE_TYPE(rule);
 	uint64_t cfa = (type & 1 ? w->sp : w->bp) + (uint64_t)MG_RULE_CFA_OFFSET(rule);
 	w->cfa_slot = 0;

@@ -49,7 +49,7 @@
  *
  *  U5 Kept is only what this argument covers: no stack with a signal frame, through unknown code,
  *     that ended because of memory contents instead of a rule, or taken while a module is being
- *     closed.
+ *     closed. (That code at an ip is V8's, and its frame at rbp, stays true.)
  *
  *  U6 A path is the same induction for the frames inside j: it begins in the same state and all its
  *     slots are compared. It is kept only where no rule on it reads rbp or a saved sp and frame j
@@ -357,6 +357,8 @@ static __attribute__((noinline)) bool step_other(struct mg_writer *t, struct wal
 				      .rule = MG_STEP_OTHER | MG_RULE_NEED(rule)};
 		if (!step(w, rule))
 			return false;
+		if (w->v8 == w->sp)
+			s->rule |= MG_NEED_YES;
 		s->bp_slot = w->bp_slot;
 		s->cfa_slot = w->cfa_slot;
 	} while (w->ip & MG_EXACT_IP);
@@ -419,6 +421,7 @@ MG_INLINE int32_t follow(struct mg_writer *t, struct walk *w, uint32_t *count, u
 				     .bp = bp,
 				     .low = w->low,
 				     .high = high,
+				     .v8 = w->v8,
 				     .flags = w->flags,
 				     .keepable = w->keepable};
 		bool on = step_other(t, &other, &n);

@@ -8,7 +8,7 @@
 
 #include "ms-record/session/info.h"
 #include "libcommon/base/arena.h"
-#include "merge.h"
+#include "heap.h"
 #include "ms-record/session/modules.h"
 #include "ms-record/session/options.h"
 #include "ms-record/session/pool.h"
@@ -20,43 +20,16 @@
 #define SETTLE_NS UINT64_C(3000000000)
 #define UP_MAX 255u
 
-struct identity *identity_new(void)
-{
-	struct identity *w = ms_xrealloc(NULL, 1, sizeof *w);
-	memset(w, 0, sizeof *w);
-	w->refs = 1;
-	return w;
-}
-
-struct identity *identity_ref(struct identity *w)
-{
-	__atomic_add_fetch(&w->refs, 1, __ATOMIC_RELAXED);
-	return w;
-}
-
-void identity_unref(struct identity *w)
-{
-	if (!w || __atomic_sub_fetch(&w->refs, 1, __ATOMIC_ACQ_REL))
-		return;
-	free(w->exe);
-	free(w->name);
-	free(w->cwd);
-	free(w->args);
-	free(w->env);
-	free(w);
-}
-
 /* ---- inherited heaps ---- */
 
 struct inherited_heap *inherited_heap_new(struct session *s, uint32_t serial)
 {
-	struct inherited_heap *h = ms_xrealloc(NULL, 1, sizeof *h);
-	memset(h, 0, sizeof *h);
+	struct inherited_heap *h = ms_xcalloc(1, sizeof *h);
 	h->refs = 1;
 	h->serial = serial;
 	h->owner = s;
 	h->clock = &s->clock;
-	h->own = &s->live;
+	h->own = &s->heap->live;
 	h->modules = &s->modules;
 	h->who = identity_ref(s->who);
 	return h;
@@ -76,20 +49,17 @@ void inherited_heap_unref(struct inherited_heap *h)
 	if (h->has_inherited)
 		live_free(&h->inherited);
 	identity_unref(h->who);
-	free(h->points.v);
-	free(h->log.v);
-	free(h->asked.v);
-	free(h);
+	MS_FREE(h->points.v, h->log.v, h->asked.v, h);
 }
 
 /* The inherited heap of the session `serial` of this pool, or NULL. */
 static struct inherited_heap *find(const struct pool *p, uint32_t serial)
 {
 	if (p->head_session && p->head_serial == serial)
-		return p->head_session->inherited_heap;
+		return p->head_session->heap->inherited_heap;
 	for (uint32_t i = 0; i < p->prepared; i++)
 		if (p->slots[i].session && p->slots[i].serial == serial)
-			return p->slots[i].session->inherited_heap;
+			return p->slots[i].session->heap->inherited_heap;
 	for (uint32_t i = 0; i < p->exited_parent_count; i++)
 		if (p->exited_parents[i]->serial == serial)
 			return p->exited_parents[i];
@@ -98,11 +68,11 @@ static struct inherited_heap *find(const struct pool *p, uint32_t serial)
 
 /* ---- the log ---- */
 
-void forks_log(struct inherited_heap *h, uint8_t what, const struct live_block *b)
+void forks_log(struct heap *h, uint8_t what, const struct live_block *b)
 {
 	if (!h->logging)
 		return;
-	struct fork_change *c = MS_PUSH(&h->log);
+	struct fork_change *c = MS_PUSH(&h->inherited_heap->log);
 	c->what = what;
 	c->block = *b;
 }
@@ -110,7 +80,7 @@ void forks_log(struct inherited_heap *h, uint8_t what, const struct live_block *
 /* The session as it is now. */
 static struct fork_point point_now(const struct session *s, uint64_t stamp)
 {
-	const struct inherited_heap *h = s->inherited_heap;
+	const struct inherited_heap *h = s->heap->inherited_heap;
 	return (struct fork_point){.stamp = stamp,
 				   .at = h->log_from + h->log.n,
 				   .events = s->stats.events,
@@ -122,10 +92,10 @@ static struct fork_point point_now(const struct session *s, uint64_t stamp)
 
 void forks_point(struct session *s, uint64_t stamp)
 {
-	if (!s->inherited_heap)
+	if (!s->heap->inherited_heap)
 		return;
-	s->inherited_heap->logging = true;
-	*MS_PUSH(&s->inherited_heap->points) = point_now(s, stamp);
+	s->heap->logging = true;
+	*MS_PUSH(&s->heap->inherited_heap->points) = point_now(s, stamp);
 }
 
 static void put_back(struct live *l, const struct live_block *b)
@@ -193,8 +163,8 @@ static void hand_over(const struct pool *p, const struct inherited_heap *h, uint
 {
 	for (uint32_t i = 0; i < p->prepared; i++) {
 		struct session *child = p->slots[i].session;
-		if (child && needs(child->inherited_heap, h, at))
-			take_over(child->inherited_heap);
+		if (child && needs(child->heap->inherited_heap, h, at))
+			take_over(child->heap->inherited_heap);
 	}
 	for (uint32_t i = 0; i < p->exited_parent_count; i++)
 		if (needs(p->exited_parents[i], h, at))
@@ -213,8 +183,8 @@ static void forget_log(struct inherited_heap *h, uint64_t at)
 
 void forks_tidy(struct session *s)
 {
-	struct inherited_heap *h = s->inherited_heap;
-	if (!h || !h->logging)
+	struct inherited_heap *h = s->heap->inherited_heap;
+	if (!s->heap->logging)
 		return;
 	uint64_t now = session_now(s);
 	size_t old = 0;
@@ -225,10 +195,10 @@ void forks_tidy(struct session *s)
 	memmove(h->points.v, h->points.v + old, h->points.n * sizeof *h->points.v);
 	uint64_t end = h->log_from + h->log.n;
 	uint64_t keep = h->points.n ? h->points.v[0].at : end;
-	h->logging = h->points.n != 0; /* if not, what comes cannot be undone either */
-	if (h->logging && keep - h->log_from <= h->log.n / 2)
+	s->heap->logging = h->points.n != 0; /* if not, what comes cannot be undone either */
+	if (s->heap->logging && keep - h->log_from <= h->log.n / 2)
 		return;
-	hand_over(s->pool, h, h->logging ? keep : UINT64_MAX);
+	hand_over(s->pool, h, s->heap->logging ? keep : UINT64_MAX);
 	forget_log(h, keep);
 }
 
@@ -251,36 +221,35 @@ static void ask(struct inherited_heap *h, uint64_t stamp)
 		*MS_PUSH(&h->asked) = stamp;
 }
 
-void forks_merge(struct session *s, uint64_t limit)
+bool forks_asked(struct session *s, uint64_t limit, uint64_t *stamp)
 {
-	struct inherited_heap *h = s->inherited_heap;
-	while (h && h->asked.n) {
-		size_t least = 0;
-		for (size_t i = 1; i < h->asked.n; i++)
-			if (h->asked.v[i] < h->asked.v[least])
-				least = i;
-		uint64_t stamp = h->asked.v[least];
-		if (stamp >= limit)
-			return;
-		merge_until(s, stamp);
-		forks_point(s, stamp);
-		h->asked.v[least] = h->asked.v[--h->asked.n];
-	}
+	struct inherited_heap *h = s->heap->inherited_heap;
+	size_t least = 0;
+	if (!h || !h->asked.n)
+		return false;
+	for (size_t i = 1; i < h->asked.n; i++)
+		if (h->asked.v[i] < h->asked.v[least])
+			least = i;
+	*stamp = h->asked.v[least];
+	if (*stamp >= limit)
+		return false;
+	h->asked.v[least] = h->asked.v[--h->asked.n];
+	return true;
 }
 
-struct session *forks_child_session(struct pool *p, uint32_t slot)
+void forks_begin(struct session *s)
 {
-	const struct mg_fork_slot *d = &p->dir[slot];
+	struct pool *p = s->pool;
+	struct slot *slot = &p->slots[s->slot - 1];
+	const struct mg_fork_slot *d = &p->dir[s->slot - 1];
 	uint32_t pid = __atomic_load_n(&d->pid, __ATOMIC_RELAXED);
-	bool old = p->slots[slot].old;
+	bool old = slot->old;
 	uint32_t parent = old ? 0 : __atomic_load_n(&d->parent, __ATOMIC_RELAXED);
 	uint64_t stamp = __atomic_load_n(&d->fork_stamp, __ATOMIC_RELAXED);
 	uint64_t first = __atomic_load_n(&d->first_stamp, __ATOMIC_RELAXED);
 	struct inherited_heap *from = parent ? find(p, parent) : NULL;
-	struct session *s = session_in_slot(p, slot);
-	s->inherited_heap = inherited_heap_new(s, p->slots[slot].serial);
 	s->claimed_pid = pid > INT32_MAX ? 0 : pid;
-	p->slots[slot].session = s;
+	slot->session = s;
 	bool counts = p->config.clock != MG_CLOCK_TSC || s->mem->blind;
 	uint64_t now = from && !counts && from->clock->tsc ? clock_round(from->clock) : 0;
 	if (now && from->clock->tsc) {
@@ -296,18 +265,17 @@ struct session *forks_child_session(struct pool *p, uint32_t slot)
 		ask(from, first);
 	if (from) {
 		from->refs++;
-		s->inherited_heap->from = from;
+		s->heap->inherited_heap->from = from;
 		s->parent_who = identity_ref(from->who);
 	}
 	s->standby |= p->standby && !parent; /* it forked before */
 	if (old)
 		session_wake_slot(s);
-	return s;
 }
 
 static bool parent_is_there(const struct session *s)
 {
-	const struct inherited_heap *from = s->inherited_heap->from;
+	const struct inherited_heap *from = s->heap->inherited_heap->from;
 	const struct session *p = from ? from->owner : NULL;
 	if (!p || p->damaged)
 		return true;
@@ -328,7 +296,7 @@ static const struct fork_point *point_of(const struct session *s, struct inherit
 
 bool forks_settle(struct session *s)
 {
-	struct inherited_heap *h = s->inherited_heap, *from;
+	struct inherited_heap *h = s->heap->inherited_heap, *from;
 	if (s->settled || !h)
 		return true;
 	from = h->from;
@@ -350,13 +318,13 @@ bool forks_settle(struct session *s)
 
 bool forks_take(struct session *s, uint64_t address, struct live_block *b)
 {
-	struct inherited_heap *h = s->inherited_heap;
+	struct inherited_heap *h = s->heap->inherited_heap;
 	if (!h)
 		return false;
 	take_over(h);
 	if (!h->has_inherited || !live_take(&h->inherited, address, b))
 		return false;
-	forks_log(h, FORK_TAKEN_INHERITED, b);
+	forks_log(s->heap, FORK_TAKEN_INHERITED, b);
 	if (h->blocks)
 		h->blocks--;
 	h->bytes -= b->size < h->bytes ? b->size : h->bytes;
@@ -392,22 +360,22 @@ static void add_exited_parent(struct pool *p, struct inherited_heap *h)
 
 void forks_over(struct session *s)
 {
-	struct inherited_heap *h = s->inherited_heap;
+	struct inherited_heap *h = s->heap->inherited_heap;
 	if (!h)
 		return;
 	h->final = point_now(s, 0);
 	h->clock = ms_xrealloc(NULL, 1, sizeof *h->clock);
 	*h->clock = s->clock;
 	h->clock->blind = NULL; /* it is over */
-	h->over = s->live;
+	h->over = s->heap->live;
 	h->own = &h->over;
-	s->live = (struct live){0};
+	s->heap->live = (struct live){0};
 	h->modules = ms_xrealloc(NULL, 1, sizeof *h->modules);
 	*h->modules = s->modules;
 	memset(&s->modules, 0, sizeof s->modules);
-	h->logging = false;
+	s->heap->logging = false;
 	h->owner = NULL;
-	s->inherited_heap = NULL;
+	s->heap->inherited_heap = NULL;
 	add_exited_parent(s->pool, h);
 }
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What a forked child inherits: its parent's live blocks as of the fork, modules and clock.
  *
- * All of it belongs to the draining thread, but `struct identity`, which is filled once and then
- * only read.
+ * All of it belongs to the draining thread.
  */
 #ifndef FORKS_H
 #define FORKS_H
@@ -10,31 +9,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
+#include "libcommon/base/arena.h"
 #include "ms-record/base/clock.h"
 #include "live.h"
 
+struct heap;
+struct identity;
 struct item;
 struct pool;
 struct session;
-
-/* What /proc says of a process; a child that was gone before we looked has its parent's. */
-struct identity {
-	unsigned refs; /* atomic */
-	pid_t pid;
-	uint64_t ppid, uid;
-	uint32_t image;
-	bool same_pidns;
-	char *exe, *name, *cwd; /* cwd may be NULL */
-	char *args, *env;       /* NUL-separated; NULL = not known, or not wanted */
-	size_t args_bytes, env_bytes;
-};
-/* An empty one, which the control thread fills. It does so in the order of forks, so a child finds
- * its parent's filled. */
-struct identity *identity_new(void);
-struct identity *identity_ref(struct identity *w);
-void identity_unref(struct identity *w);
 
 /* The state of a process at a fork, found by the stamp of its MG_FORK record. */
 struct fork_point {
@@ -68,10 +52,7 @@ struct inherited_heap {
 	bool has_inherited;
 	uint64_t blocks, bytes; /* inherited and not given back yet */
 
-	struct {
-		struct fork_point *v;
-		size_t n, cap;
-	} points;
+	MS_ARRAY(struct fork_point) points;
 	struct {
 		struct fork_change {
 			struct live_block block;
@@ -79,12 +60,8 @@ struct inherited_heap {
 		} * v;
 		size_t n, cap;
 	} log;
-	struct {
-		uint64_t *v;
-		size_t n, cap;
-	} asked;           /* stamps at which a point is wanted, though no record says so */
-	uint64_t log_from; /* place of log.v[0] */
-	bool logging;
+	MS_ARRAY(uint64_t) asked; /* stamps at which a point is wanted, though no record says so */
+	uint64_t log_from;        /* place of log.v[0] */
 
 	struct modules *modules; /* the owner's, then a copy */
 	struct fork_point final; /* once it is over */
@@ -97,9 +74,10 @@ struct inherited_heap *inherited_heap_new(struct session *s, uint32_t serial);
 void inherited_heap_unref(struct inherited_heap *h);
 /* An MG_FORK record was merged. */
 void forks_point(struct session *s, uint64_t stamp);
-void forks_log(struct inherited_heap *h, uint8_t what, const struct live_block *b);
-/* Merges up to each stamp below `limit` at which a point is wanted. */
-void forks_merge(struct session *s, uint64_t limit);
+/* One is live, or is not any more: FORK_*. */
+void forks_log(struct heap *h, uint8_t what, const struct live_block *b);
+/* Takes the first stamp below `limit` at which a point is wanted. False: there is none. */
+bool forks_asked(struct session *s, uint64_t limit, uint64_t *stamp);
 /* Drops fork points, and what was logged for them, when they are old. */
 void forks_tidy(struct session *s);
 /* Nobody forks from this pool any more. */
@@ -109,8 +87,8 @@ void forks_over(struct session *s);
 
 /* ---- of a forked one ---- */
 
-/* A child took a slot: makes its session, as far as shared memory tells. */
-struct session *forks_child_session(struct pool *p, uint32_t slot);
+/* A session in a slot begins: who its parent is, its clock; on standby it is woken. */
+void forks_begin(struct session *s);
 /* Its parent is merged up to the fork (then true, and the session can be drained), or not yet. */
 bool forks_settle(struct session *s);
 /* Takes the inherited block at `address` out of the table. */

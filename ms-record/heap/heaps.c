@@ -12,6 +12,7 @@
 
 #include "format/trace.h"
 #include "libcommon/base/arena.h"
+#include "heap.h"
 #include "merge.h"
 #include "ms-record/session/modules.h"
 #include "ms-record/session/options.h"
@@ -26,10 +27,7 @@ struct member {
 struct heap_pool {
 	uint64_t address; /* 0 = empty slot, 1 = was one */
 	uint32_t heap;    /* of memscope.h: its name's index + 1; 0 = of a hook */
-	struct {
-		struct member *v;
-		size_t n, cap;
-	} members;
+	MS_ARRAY(struct member) members;
 };
 #define WAS_ONE UINT64_C(1)
 
@@ -46,10 +44,7 @@ struct moved {
 };
 
 struct heaps {
-	struct {
-		struct item_detail *v;
-		size_t n, cap;
-	} details;
+	MS_ARRAY(struct item_detail) details;
 	uint32_t free_detail;
 	struct {
 		struct heap_name {
@@ -67,15 +62,15 @@ struct heaps {
 
 static struct heaps *heaps_of(struct session *s)
 {
-	if (s->heaps)
-		return s->heaps;
+	if (s->heap->heaps)
+		return s->heap->heaps;
 	struct heaps *h = ms_xcalloc(1, sizeof *h);
 	h->pool_mask = 63;
 	h->pools = ms_xcalloc(h->pool_mask + 1, sizeof *h->pools);
 	h->moved_mask = 255;
 	h->moved = ms_xcalloc(h->moved_mask + 1, sizeof *h->moved);
 	live_init(&h->backing);
-	return s->heaps = h;
+	return s->heap->heaps = h;
 }
 
 void heaps_free(struct heaps *h)
@@ -89,11 +84,7 @@ void heaps_free(struct heaps *h)
 	for (size_t i = 0; i <= h->pool_mask; i++)
 		free(h->pools[i].members.v);
 	live_free(&h->backing);
-	free(h->details.v);
-	free(h->names.v);
-	free(h->pools);
-	free(h->moved);
-	free(h);
+	MS_FREE(h->details.v, h->names.v, h->pools, h->moved, h);
 }
 
 /* ---- what items say besides ---- */
@@ -124,7 +115,7 @@ static struct item_detail take_detail(struct heaps *h, uint32_t i)
 
 static uint32_t name_of(struct session *s, const char *name)
 {
-	struct heaps *h = s->heaps;
+	struct heaps *h = s->heap->heaps;
 	for (size_t i = 0; i < h->names.n; i++)
 		if (!strcmp(h->names.v[i].name, name))
 			return (uint32_t)i;
@@ -159,11 +150,8 @@ static void remember(struct heaps *h, uint64_t key, uint32_t node)
 /* The same call stack under the marker. Its outer part may have been moved before. */
 static uint32_t under(struct session *s, uint32_t marker, uint32_t node)
 {
-	struct heaps *h = s->heaps;
-	struct {
-		uint32_t *v;
-		size_t n, cap;
-	} way = {0};
+	struct heaps *h = s->heap->heaps;
+	MS_ARRAY(uint32_t) way = {0};
 	uint32_t at = marker;
 	for (uint32_t n = node; n; n = s->stacks.nodes.v[n - 1].parent) {
 		const struct moved *known = moved_at(h, (uint64_t)marker << 32 | n);
@@ -238,14 +226,14 @@ static struct heap_pool *pool_make(struct heaps *h, uint64_t address)
 static bool still(const struct session *s, const struct member *m)
 {
 	struct live_block b;
-	return live_find(&s->live, m->address, &b) && b.number == m->number;
+	return live_find(&s->heap->live, m->address, &b) && b.number == m->number;
 }
 
 void heaps_join(struct session *s, uint64_t pool, uint64_t address, uint64_t number)
 {
 	if (pool <= WAS_ONE)
 		return;
-	struct heap_pool *p = pool_make(s->heaps, pool);
+	struct heap_pool *p = pool_make(s->heap->heaps, pool);
 	if (p->members.n && p->members.n == p->members.cap) {
 		size_t kept = 0;
 		for (size_t i = 0; i < p->members.n; i++)
@@ -333,7 +321,7 @@ static void emit(struct session *s, const struct reader *r, const struct item *i
 	const struct hooks *hooks = s->hooks;
 	if (heap && heap <= hooks->heaps.n) {
 		uint32_t name = name_of(s, hooks->heaps.v[heap - 1]);
-		e->stack = s->heaps->names.v[name].marker;
+		e->stack = s->heap->heaps->names.v[name].marker;
 	}
 	e->ext = ext;
 	e->address = s->opt->addresses ? it->address : 0;
@@ -359,12 +347,12 @@ void heaps_backing(struct session *s, struct reader *r, const struct item *it)
 
 bool heaps_give(struct session *s, struct reader *r, const struct item *it, bool sure)
 {
-	struct heaps *h = s->heaps;
+	struct heaps *h = s->heap->heaps;
 	struct live_block b, own;
 	if (!h)
 		return false;
 	if (it->address & USER_BLOCK) /* the function frees a block of malloc's, and will say so */
-		return live_find(&s->live, it->address & ~USER_BLOCK, &b) ||
+		return live_find(&s->heap->live, it->address & ~USER_BLOCK, &b) ||
 		       live_find(&h->backing, it->address & ~USER_BLOCK, &b);
 	if (!live_take(&h->backing, it->address, &b))
 		return false;
@@ -372,7 +360,7 @@ bool heaps_give(struct session *s, struct reader *r, const struct item *it, bool
 		s->stats.backing_bytes -= b.size;
 		emit(s, r, it, b.size, MS_EXT_UNBACKING, HEAP_OF(b.number));
 	}
-	if (sure && live_find(&s->live, it->address | USER_BLOCK, &own))
+	if (sure && live_find(&s->heap->live, it->address | USER_BLOCK, &own))
 		merge_free(s, r, it, own.address);
 	return true;
 }

@@ -220,12 +220,7 @@ void heapwalk(struct heapwalk *w, const struct heapwalk_from *from)
 	else
 		walk_all(k);
 	attach_maps_free(&k->maps);
-	free(k->arenas.v);
-	free(k->regions.v);
-	free(k->found.v);
-	free(k->fast.v);
-	free(k->own.v);
-	free(k);
+	MS_FREE(k->arenas.v, k->regions.v, k->found.v, k->fast.v, k->own.v, k);
 }
 
 void heapwalk_free(struct heapwalk *w)

@@ -7,7 +7,6 @@
  * the threads' own memory points to. So chunks are recognised without following lists that change.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "heapwalk_private.h"
 #include "libcommon/base/arena.h"

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "heapwalk_private.h"
+#include "libcommon/base/path.h"
 #include "libcommon/base/arena.h"
 
 #define DATA_MOST ((size_t)16 << 20) /* of a module's data that is looked through */
@@ -117,7 +118,7 @@ static void look_for_par(struct walk *k, const uint8_t *data, size_t bytes, uint
 
 static bool may_hold(const char *path, const char *exe)
 {
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const char *name = basename(path);
 	return !strcmp(path, exe) || !strncmp(name, "libc.so.6", 9) || !strncmp(name, "libc-2.", 7);
 }
 

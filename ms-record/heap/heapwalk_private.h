@@ -4,6 +4,7 @@
 #ifndef HEAPWALK_PRIVATE_H
 #define HEAPWALK_PRIVATE_H
 
+#include "libcommon/base/arena.h"
 #include "ms-record/ptrace/attach_maps.h"
 #include "heapwalk.h"
 
@@ -50,18 +51,9 @@ struct walk {
 	struct heapwalk *out;
 	const struct heapwalk_from *from;
 	struct attach_maps maps;
-	struct {
-		struct arena *v;
-		size_t n, cap;
-	} arenas;
-	struct {
-		struct region *v;
-		size_t n, cap;
-	} regions;
-	struct {
-		struct found *v;
-		size_t n, cap;
-	} found;
+	MS_ARRAY(struct arena) arenas;
+	MS_ARRAY(struct region) regions;
+	MS_ARRAY(struct found) found;
 	struct {
 		uint64_t *v;
 		size_t n, cap;

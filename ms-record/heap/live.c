@@ -4,7 +4,6 @@
 #include "live.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #include "libcommon/base/arena.h"

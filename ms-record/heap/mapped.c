@@ -7,6 +7,7 @@
 #include "merge.h"
 
 #include "format/trace.h"
+#include "heap.h"
 #include "ms-record/session/session.h"
 
 _Static_assert(MG_MAP_BRK == MS_MAP_BRK && MG_MAP_REMAP == MS_MAP_REMAP, "one meaning");
@@ -24,8 +25,9 @@ static void emit(struct session *s, const struct reader *r, const struct item *i
 /* Takes the range out of what is mapped; true = some of it was. */
 static bool cut(struct session *s, const struct item *it)
 {
-	bool some = ms_ranges_cut(&s->mapped, it->address, it->address + it->size, NULL, NULL);
-	s->stats.mapped_bytes = s->mapped.bytes;
+	bool some =
+		ms_ranges_cut(&s->heap->mapped, it->address, it->address + it->size, NULL, NULL);
+	s->stats.mapped_bytes = s->heap->mapped.bytes;
 	return some;
 }
 
@@ -42,7 +44,7 @@ void mapped_give(struct session *s, struct reader *r, const struct item *it)
 
 void mapped_look(struct session *s, struct reader *r, const struct item *it)
 {
-	const struct ms_range *found = ms_ranges_find(&s->mapped, it->address);
+	const struct ms_range *found = ms_ranges_find(&s->heap->mapped, it->address);
 	r->remapped = found && found->start <= it->address;
 }
 
@@ -55,12 +57,12 @@ void mapped_take(struct session *s, struct reader *r, const struct item *it)
 		return;
 	}
 	r->remapped = false;
-	ms_ranges_add(&s->mapped, it->address, it->address + it->size, it->stack);
+	ms_ranges_add(&s->heap->mapped, it->address, it->address + it->size, it->stack);
 	s->stats.maps++;
-	s->stats.mapped_bytes = s->mapped.bytes;
+	s->stats.mapped_bytes = s->heap->mapped.bytes;
 	emit(s, r, it, MS_EXT_MAP);
-	if (s->mapped.bytes <= s->stats.mapped_peak_bytes)
+	if (s->heap->mapped.bytes <= s->stats.mapped_peak_bytes)
 		return;
-	s->stats.mapped_peak_bytes = s->mapped.bytes;
+	s->stats.mapped_peak_bytes = s->heap->mapped.bytes;
 	s->stats.mapped_peak_ns = clock_tick(&s->clock, it->key >> 1) * MS_TRACE_TICK_NS;
 }

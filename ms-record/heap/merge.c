@@ -15,17 +15,37 @@
 #include "preexisting.h"
 #include "format/trace.h"
 #include "forks.h"
+#include "heap.h"
 #include "heaps.h"
 #include "libcommon/base/arena.h"
 #include "ms-record/session/options.h"
 #include "sampled.h"
-#include "ms-record/scan/scan.h"
 #include "ms-record/session/session.h"
 
 #define REPAIR_NS 2000u
 #define LOOK_NS 50000u
 #define AHEAD ITEMS_AHEAD /* the table is fetched early for the item so far on */
 #define USER_BLOCK (UINT64_C(1) << 63)
+
+void merge_begin(struct session *s, uint32_t serial)
+{
+	s->heap = ms_xcalloc(1, sizeof *s->heap);
+	live_init(&s->heap->live);
+	s->heap->inherited_heap = inherited_heap_new(s, serial);
+}
+
+void merge_end(struct session *s)
+{
+	struct heap *h = s->heap;
+	if (!h)
+		return;
+	heaps_free(h->heaps);
+	inherited_heap_unref(h->inherited_heap);
+	preexisting_free(h->preexisting);
+	live_free(&h->live);
+	ms_ranges_free(&h->mapped);
+	free(h);
+}
 
 /* As many stamps at `at`. */
 static uint64_t stamps_of(const struct session *s, uint64_t ns, uint64_t at)
@@ -108,10 +128,11 @@ static void explain(struct session *s, uint32_t thread, uint64_t key, const stru
 /* Takes a live block out of the table. */
 static inline bool take_block(struct session *s, uint64_t address, struct live_block *b)
 {
-	if (!live_take(&s->live, address, b))
+	struct heap *h = s->heap;
+	if (!live_take(&h->live, address, b))
 		return false;
-	if (s->inherited_heap && s->inherited_heap->logging)
-		forks_log(s->inherited_heap, FORK_TAKEN, b);
+	if (h->logging)
+		forks_log(h, FORK_TAKEN, b);
 	return true;
 }
 
@@ -136,7 +157,7 @@ static __attribute__((noinline)) bool free_preexisting(struct session *s, uint32
 						       const struct item *it)
 {
 	struct live_block was;
-	if (!preexisting_freed(s->preexisting, it->address, &was))
+	if (!preexisting_freed(s->heap->preexisting, it->address, &was))
 		return false;
 	explain_preexisting(s, thread, it->key, was.size);
 	unknown_free(s, thread, it);
@@ -147,7 +168,7 @@ static __attribute__((noinline)) bool free_preexisting(struct session *s, uint32
 static __attribute__((noinline)) void free_unknown(struct session *s, uint32_t thread,
 						   const struct item *it)
 {
-	if (s->preexisting && free_preexisting(s, thread, it))
+	if (s->heap->preexisting && free_preexisting(s, thread, it))
 		return;
 	unknown_free(s, thread, it);
 	s->stats.unknown_frees++;
@@ -191,7 +212,7 @@ static bool concerns(const struct item *it, uint64_t address, bool frees, bool *
  * whenever there is no room: what is further away than a stamp can be wrong is another block's. */
 static uint64_t reach(const struct session *s, uint64_t stamp)
 {
-	return stamps_of(s, s->preexisting ? REPAIR_NS : LOOK_NS, stamp);
+	return stamps_of(s, s->heap->preexisting ? REPAIR_NS : LOOK_NS, stamp);
 }
 
 /* The first item of a ring other than `own` (whose order is its program's), in reach after `key`,
@@ -246,7 +267,7 @@ static bool wait_for_block(struct session *s, const struct reader *own, const st
 	struct reader *other;
 	/* At an address where none was ever made a block from before is given back, and what is
 	 * made there soon after is another one. */
-	if (s->preexisting && !preexisting_seen(s->preexisting, it->address))
+	if (s->heap->preexisting && !preexisting_seen(s->heap->preexisting, it->address))
 		return false;
 	struct item *a = look_ahead(s, own, it->address, false, it->key, &other);
 	if (!a || a->after)
@@ -265,7 +286,8 @@ static void do_release(struct session *s, struct reader *r, const struct item *i
 	    wait_for_block(s, r, it,
 			   AFTER_RELEASE | (uint32_t)(r - s->readers) * RELEASED | it->link))
 		return;
-	rel->preexisting = s->preexisting && preexisting_freed(s->preexisting, it->address, &was);
+	rel->preexisting =
+		s->heap->preexisting && preexisting_freed(s->heap->preexisting, it->address, &was);
 	rel->size = was.size;
 }
 
@@ -295,14 +317,15 @@ static void make_way(struct session *s, const struct reader *own, const struct i
 static inline void place(struct session *s, const struct reader *r, const struct item *it)
 {
 	struct live_block b = {.address = it->address, .number = s->number, .size = it->size};
-	if (!live_add(&s->live, &b)) {
+	struct heap *h = s->heap;
+	if (!live_add(&h->live, &b)) {
 		make_way(s, r, it);
-		live_add(&s->live, &b);
+		live_add(&h->live, &b);
 	}
-	if (s->inherited_heap && s->inherited_heap->logging)
-		forks_log(s->inherited_heap, FORK_MADE, &b);
-	if (__builtin_expect(s->preexisting != NULL, 0))
-		preexisting_made(s->preexisting, it->address);
+	if (h->logging)
+		forks_log(h, FORK_MADE, &b);
+	if (__builtin_expect(h->preexisting != NULL, 0))
+		preexisting_made(h->preexisting, it->address);
 }
 
 static inline void bind_block(struct session *s, struct ms_event *e, const struct item *it)
@@ -396,7 +419,7 @@ void merge_mark(struct session *s, const char *name, uint64_t ns, uint32_t threa
 	ms_record_end(w);
 	session_flush(s); /* the event block ends here */
 	pause_mark(s, name, ns);
-	scan_mark(s, name);
+	s->leak_mark_due |= s->opt->leak_mark && !strcmp(s->opt->leak_mark + strlen("mark:"), name);
 }
 
 static void do_mark(struct session *s, struct reader *r, const struct item *it)
@@ -435,7 +458,7 @@ void merge_free(struct session *s, struct reader *r, const struct item *it, uint
 void merge_make_way(struct session *s, const struct reader *r, const struct item *it)
 {
 	struct live_block b;
-	if (live_find(&s->live, it->address, &b))
+	if (live_find(&s->heap->live, it->address, &b))
 		make_way(s, r, it);
 }
 
@@ -536,11 +559,12 @@ static void sift_down(struct heap_run *h, size_t n, size_t i)
 /* Items of one ring while they are not later than `until`. */
 static void take_run(struct session *s, struct reader *r, uint64_t until)
 {
+	const struct live *live = &s->heap->live;
 	for (; r->first < r->count; r->first++) {
 		const struct item *it = &r->items[r->first];
 		if (it->key > until)
 			break;
-		live_prefetch(&s->live, it[AHEAD].address);
+		live_prefetch(live, it[AHEAD].address);
 		if (it->kind == ITEM_ALLOC && !it->after)
 			do_alloc(s, r, it);
 		else if (it->kind == ITEM_FREE)
@@ -548,6 +572,15 @@ static void take_run(struct session *s, struct reader *r, uint64_t until)
 		else
 			process(s, r, it);
 		s->merged_key = it->key;
+	}
+}
+
+void merge_forks(struct session *s, uint64_t limit)
+{
+	uint64_t stamp;
+	while (forks_asked(s, limit, &stamp)) {
+		merge_until(s, stamp);
+		forks_point(s, stamp);
 	}
 }
 

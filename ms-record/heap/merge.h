@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT
- * Room heap: all rings in one order, and what is live.
- *   In:  records from room drain.
- *   Out: events into batches of the session; live blocks (live.h), heaps, what children inherit.
- *   Used by: drain, scan, session.
- *
  * The merge: items of all rings in the order of their stamps, to events of the trace.
  */
 #ifndef MERGE_H
@@ -16,10 +11,16 @@ struct session;
 struct reader;
 struct item;
 
+/* Makes and frees s->heap. `serial`: the session's in its pool. */
+void merge_begin(struct session *s, uint32_t serial);
+void merge_end(struct session *s);
+
 /* Merges every item whose stamp is below `limit` (UINT64_MAX = all). No item below it may arrive
  * later; items up to merge_lookahead() above it should have arrived, so that order can be repaired.
  */
 void merge_until(struct session *s, uint64_t limit);
+/* Merges up to each stamp below `limit` at which a child has yet to find what it inherits. */
+void merge_forks(struct session *s, uint64_t limit);
 /* Puts a mark behind the events merged so far, and hands on. `thread`: index + 1; 0 = from outside.
  */
 void merge_mark(struct session *s, const char *name, uint64_t ns, uint32_t thread);

@@ -14,7 +14,6 @@
  */
 #include "preexisting.h"
 
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +26,7 @@
 #include "heapwalk.h"
 #include "ms-record/ptrace/hijack.h"
 #include "libcommon/base/arena.h"
+#include "heap.h"
 #include "merge.h"
 #include "ms-record/session/options.h"
 #include "ms-record/session/session.h"
@@ -40,10 +40,7 @@ struct preexisting {
 	struct preexisting_counts counts;
 	uint64_t *filter; /* addresses at which blocks were made, hashed */
 	struct live touched, blocks;
-	struct {
-		uint64_t *v;
-		size_t n, cap;
-	} early;
+	MS_ARRAY(uint64_t) early;
 	uint64_t unsized; /* early ones of which the size is not known */
 	uint64_t class_blocks[CLASSES], class_bytes[CLASSES];
 
@@ -101,7 +98,7 @@ void preexisting_begin(struct session *s, const struct hijack *h, bool walk, con
 	if (tp_count > sizeof b->tps / sizeof *b->tps)
 		tp_count = sizeof b->tps / sizeof *b->tps;
 	memcpy(b->tps, tps, tp_count * sizeof *tps);
-	s->preexisting = b;
+	s->heap->preexisting = b;
 	const char *why = !walk                    ? "its allocator is not glibc's"
 			  : s->opt->sample_bytes   ? "while sampling it cannot be told apart"
 			  : s->opt->start_after_ns ? "recording begins later"
@@ -126,9 +123,7 @@ void preexisting_free(struct preexisting *b)
 	heapwalk_free(&b->walk);
 	live_free(&b->touched);
 	live_free(&b->blocks);
-	free(b->early.v);
-	free(b->filter);
-	free(b);
+	MS_FREE(b->early.v, b->filter, b);
 }
 
 struct preexisting_counts preexisting_counts(const struct preexisting *b)
@@ -328,7 +323,7 @@ static void settle(struct session *s, struct preexisting *b)
 
 void preexisting_look(struct session *s, bool end)
 {
-	struct preexisting *b = s->preexisting;
+	struct preexisting *b = s->heap->preexisting;
 	if (!b || b->written)
 		return;
 	if (b->counts.state == PREEXISTING_LOOKING) {

@@ -9,7 +9,6 @@
  */
 #include "exec_env.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

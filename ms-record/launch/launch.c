@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Starting the command: found, checked, and run with the guest preloaded. What nothing can be
- * preloaded into is started by inject.c.
+ * preloaded into is started by control/inject.c.
  */
 #include "launch.h"
 
@@ -175,7 +175,7 @@ static int check_static(struct launch *l, const char *path, const struct elffile
 static int check_dynamic(struct launch *l, const char *path, const struct elffile *f,
 			 const struct elffile_malloc *m, struct ms_err *err)
 {
-	const char *slash = strrchr(f->interp, '/'), *name = slash ? slash + 1 : f->interp;
+	const char *name = basename(f->interp);
 	bool glibc = !strncmp(name, "ld-linux-x86-64", 15), musl = !strncmp(name, "ld-musl", 7);
 	if (!glibc && !musl)
 		return refuse(l, path, "it is not a program for the GNU C library or musl", err);

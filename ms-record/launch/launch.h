@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Room launch: a command is started so that it is recorded.
  *   In:  a command line and its environment.
- *   Out: a process that waits for its session, or is hooked before it runs.
- *   Used by: control.
+ *   Out: a process that waits for its session, or is stopped at its beginning.
+ *   Used by: control; cli for --doctor.
  *
  * Starting the command: found, checked, and run with the guest preloaded.
  */

@@ -14,7 +14,6 @@
 #include "libcommon/base/err.h"
 #include "ms-record/session/options.h"
 #include "poll.h"
-#include "ms-record/heap/forks.h"
 #include "ms-record/session/session.h"
 
 /* A block is written when it holds so many samples, or is so old, so that readers see it grow. */
@@ -168,10 +167,7 @@ int poll_trace_close(struct poll *p, struct ms_err *err)
 	files_done(&t->files);
 	batch_free(t->batch);
 	identity_unref(t->session->who);
-	free(t->session->exe);
-	free(t->session->name);
-	free(t->session);
-	free(t);
+	MS_FREE(t->session->exe, t->session->name, t->session, t);
 	p->trace = NULL;
 	return rc;
 }

@@ -2,7 +2,7 @@
  * Room ptrace: another process, stopped and made to call.
  *   In:  a process, a deadline.
  *   Out: threads stopped and gone on as if nothing had been; results of system calls in it.
- *   Used by: attach, heap (heapwalk.c), scan.
+ *   Used by: attach, launch, scan, heap (heapwalk.c); session and control for maps and ELF images.
  *
  * A process of somebody else's: its threads stopped for a moment, and one of them made to do system
  * calls for us, without a debugger and without running any code of a library in it.
@@ -39,6 +39,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include <sys/user.h>
+
+#include "libcommon/base/arena.h"
 
 struct ms_err;
 
@@ -109,10 +111,7 @@ struct hijack_thread {
 };
 
 struct hijack_stop {
-	struct {
-		struct hijack_thread *v;
-		size_t n, cap;
-	} threads;
+	MS_ARRAY(struct hijack_thread) threads;
 	bool holds;          /* hijack_hold_all */
 	unsigned asleep;     /* after hijack_resume: how many were left alone */
 	unsigned cut_short;  /* how many were stopped though a trace of that may be left */
@@ -128,6 +127,9 @@ char hijack_state(int proc, pid_t tid);
 /* How many threads of the process are alive; *any is one of them (not a zombie). 0 = none, or, with
  * errno set, it cannot be seen. */
 size_t hijack_count(int proc, pid_t *any);
+/* Is a thread among them? *at is where the one before was found, 0 at first: they are quickly found
+ * in the order of their numbers. */
+bool hijack_has(const struct hijack_stop *s, pid_t tid, size_t *at);
 /* Stops all threads, those too that begin meanwhile. 0; or -1 with errno set: then all go on that
  * could be stopped, and the rest goes on when the calling thread ends. ETIMEDOUT: not all stopped
  * within `patience_ns` of when the first one was asked to (100 ms are good: a thread may be in the
@@ -136,6 +138,8 @@ int hijack_stop_all(struct hijack_stop *s, int proc, uint64_t patience_ns);
 /* The same, but a thread that waits in a system call is left alone, and goes on when the calling
  * thread ends; so do the threads and processes that it begins before that. */
 int hijack_hold_all(struct hijack_stop *s, int proc, uint64_t patience_ns);
+/* After it: is any left alone still? */
+bool hijack_any_asleep(const struct hijack_stop *s);
 /* After it: those that were left alone and do not wait any more are stopped. When it returns, each
  * of them has been off all processors, in a system call, since it was called. 0, or -1: one did not
  * stop within `patience_ns`. */

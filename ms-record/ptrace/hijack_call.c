@@ -9,7 +9,6 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -47,10 +46,19 @@ static bool dispatched(pid_t tid)
 	       config.mode;
 }
 
-static uint64_t options(const struct hijack_call *c)
+/* Filters are suspended where that is permitted, or has to be: to see whether there is one takes
+ * longer. 0, or -1 with errno set. */
+static int set_options(const struct hijack_call *c, uint64_t more)
 {
-	bool filter = hijack_status(c->h->proc, c->t->tid, "\nSeccomp:\t", 10) != 0;
-	return OPTIONS | (filter ? PTRACE_O_SUSPEND_SECCOMP : 0);
+	pid_t tid = c->t->tid;
+	more |= OPTIONS;
+	if (!trace(PTRACE_SETOPTIONS, tid, 0, more | PTRACE_O_SUSPEND_SECCOMP))
+		return 0;
+	int saved = errno;
+	if (!hijack_status(c->h->proc, tid, "\nSeccomp:\t", 10))
+		return trace(PTRACE_SETOPTIONS, tid, 0, more) ? -1 : 0;
+	errno = saved;
+	return -1;
 }
 
 /* 0, or -1. */
@@ -68,7 +76,7 @@ static int prepare(struct hijack_call *c, struct hijack *h, unsigned flags, stru
 	if (hijack_find_code(h))
 		return ms_err_set(err, "no syscall instruction was found in its memory");
 	c->call_at = h->call_at;
-	if (trace(PTRACE_SETOPTIONS, tid, 0, options(c)))
+	if (set_options(c, 0))
 		return ms_err_sys(err, "its seccomp filter cannot be suspended");
 	if (trace(PTRACE_GETSIGMASK, tid, 8, (uintptr_t)&c->mask))
 		return ms_err_sys(err, "its signal mask cannot be read");
@@ -213,9 +221,8 @@ static int keep(struct hijack_call *c, pid_t own)
 int hijack_copy(struct hijack_call *c, pid_t *own, pid_t *its)
 {
 	int64_t result = 0;
-	uint64_t now = options(c);
 	*own = *its = 0;
-	if (!c->net || trace(PTRACE_SETOPTIONS, c->t->tid, 0, now | BIRTHS)) {
+	if (!c->net || set_options(c, BIRTHS)) {
 		errno = c->net ? errno : EBUSY;
 		return -1;
 	}
@@ -223,7 +230,7 @@ int hijack_copy(struct hijack_call *c, pid_t *own, pid_t *its)
 		      (const uint64_t[6]){CLONE_FS | CLONE_FILES, c->copy_sp, 0, 0, 0, 0}, &result,
 		      own);
 	if (!rc)
-		trace(PTRACE_SETOPTIONS, c->t->tid, 0, now);
+		set_options(c, 0);
 	if (!rc && result < 0) {
 		errno = (int)-result;
 		rc = -1;

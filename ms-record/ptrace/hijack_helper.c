@@ -4,18 +4,23 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "ms-record/base/clock.h"
-#include "hijack.h"
+#include "ms-record/base/quiet.h"
+#include "hijack_private.h"
 
 #define HELP_NS UINT64_C(300000000000)
 #define KILLED_NS UINT64_C(5000000000)
+#define RUN_US 20000
+#define RUN_MOST_US 1000000
 
 struct room {
 	int done, result;
@@ -23,19 +28,74 @@ struct room {
 	char shared[];
 };
 
-/* Where that is permitted. */
-static void ask_for(const char *file, const char *value)
+/* Where that is permitted. The descriptor, or -1. */
+static int ask(const char *file, const void *value, size_t bytes)
 {
 	int fd = open(file, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	if (write(fd, value, strlen(value)) < 0)
+	if (fd >= 0 && write(fd, value, bytes) < 0)
 		errno = 0;
-	close(fd);
+	return fd;
+}
+
+static void ask_for(const char *file, const char *value)
+{
+	int fd = ask(file, value, strlen(value));
+	if (fd >= 0)
+		close(fd);
+}
+
+static bool is_helper;
+
+/* Signal handler: it has computed for RUN_US on end in a real-time class. */
+static void be_common(int sig)
+{
+	static const struct sched_param p;
+	(void)sig;
+	sched_setscheduler(0, SCHED_OTHER | SCHED_RESET_ON_FORK, &p);
+}
+
+/* Without it each thread that goes on may have the others wait for its turn. The kernel watches:
+ * what a defect could take from others is RUN_US; if that is not enough it is killed, and threads
+ * go on by themselves. */
+static void be_first(void)
+{
+	const struct rlimit most = {RUN_US, RUN_MOST_US};
+	const struct sched_param p = {.sched_priority = 1};
+	const struct sigaction a = {.sa_handler = be_common, .sa_flags = SA_RESTART};
+	sigset_t watch;
+	sigemptyset(&watch);
+	sigaddset(&watch, SIGXCPU);
+	if (sigaction(SIGXCPU, &a, NULL) || pthread_sigmask(SIG_UNBLOCK, &watch, NULL) ||
+	    setrlimit(RLIMIT_RTTIME, &most) ||
+	    sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &p))
+		errno = 0; /* that is not permitted */
+}
+
+/* A processor that sleeps deeply needs longer to wake up than we for most of what we do: as long as
+ * that descriptor is open none does. */
+void hijack_hurry(bool on)
+{
+	static bool hurries;
+	static const int32_t no_us;
+	static int awake = -1;
+	if (!is_helper || on == hurries)
+		return;
+	hurries = on;
+	if (on) {
+		quiet_begin();
+		awake = ask("/dev/cpu_dma_latency", &no_us, sizeof no_us);
+		be_first();
+		return;
+	}
+	be_common(0);
+	if (awake >= 0)
+		close(awake);
+	quiet_end();
 }
 
 static _Noreturn void help(int (*f)(void *, void *), void *arg, struct room *r)
 {
+	is_helper = true;
 	setsid();
 	ask_for("/proc/self/oom_score_adj", "-1000");
 	ask_for("/proc/self/autogroup", "-20"); /* a session of its own has a share of its own */
@@ -67,6 +127,7 @@ int hijack_helper(int (*f)(void *arg, void *shared), void *arg, void *shared, si
 	size_t all = sizeof(struct room) + bytes;
 	struct room *r = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	sigset_t every, before;
+	quiet_prepare();
 	if (r == MAP_FAILED)
 		return -1;
 	memcpy(r->shared, shared, bytes);

@@ -17,9 +17,11 @@
  * All signals are blocked meanwhile, so nothing else uses the stack.
  */
 #include <elf.h>
-#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -155,6 +157,46 @@ static bool find_place(void *arg, const struct ms_proc_map *m, const struct ms_p
 	return false;
 }
 
+/* As PROCMAP_QUERY has it (Linux 6.11). */
+struct query {
+	uint64_t size, flags, address, start, end, perms, page, offset, inode;
+	uint32_t major, minor, name_bytes, id_bytes;
+	uint64_t name, id;
+};
+enum { WRITABLE = 2, SHARED = 8, ANY = 7 };
+#define PROCMAP_QUERY _IOWR('f', 17, struct query)
+
+/* The map at `address`, and its name. */
+static bool query(int maps, uint64_t address, struct query *q, char *name, uint32_t bytes)
+{
+	*q = (struct query){.size = sizeof *q,
+			    .address = address,
+			    .name_bytes = bytes,
+			    .name = (uintptr_t)name};
+	name[0] = '\0';
+	return !ioctl(maps, PROCMAP_QUERY, q);
+}
+
+/* Where it is without reading all maps, which takes long while the thread stands still: if its
+ * stack pointer lies in a stack. */
+static bool ask_place(const struct hijack *h, struct place *p)
+{
+	struct query at, below;
+	char name[PATH_MAX], unused[PATH_MAX];
+	int maps = openat(h->proc, "maps", O_RDONLY | O_CLOEXEC);
+	bool good = maps >= 0 && query(maps, p->sp, &at, name, sizeof name) &&
+		    (at.perms & (WRITABLE | SHARED)) == WRITABLE;
+	bool guarded = good && query(maps, at.start - 1, &below, unused, sizeof unused) &&
+		       !(below.perms & ANY);
+	if (maps >= 0)
+		close(maps);
+	if (good && !strcmp(name, "[stack]"))
+		p->low = at.start - BELOW;
+	else if (guarded && !name[0])
+		p->low = at.start;
+	return p->low;
+}
+
 /* ---- what is in it ---- */
 
 struct builder {
@@ -286,7 +328,8 @@ int hijack_spread_net(struct hijack_call *c, struct ms_err *err)
 	struct place p = {.sp = c->t->regs.rsp};
 	if (!c->h->return_at)
 		return ms_err_set(err, "no return from a signal handler was found in its memory");
-	each_map(c->h, find_place, &p);
+	if (!ask_place(c->h, &p))
+		each_map(c->h, find_place, &p);
 	c->frame = ms_xcalloc(1, sizeof *c->frame);
 	if (p.low && !spread(c, (p.sp - RED_ZONE) & ~UINT64_C(63), p.low + SPARE, true))
 		return 0;

@@ -21,6 +21,12 @@ bool hijack_text(int proc, pid_t tid, const char *file, char *text, size_t room)
  * once it was elsewhere. */
 bool hijack_in_rseq(const struct hijack *h, const struct hijack_thread *t);
 
+/* ---- hijack_helper.c ---- */
+
+/* Threads are about to stop, or have gone on again. Elsewhere than in the helper process it does
+ * nothing. */
+void hijack_hurry(bool on);
+
 /* ---- hijack_sleep.c ---- */
 
 /* Does a thread wait in a system call, in which nothing is begun or ended, and is off all

@@ -5,7 +5,6 @@
  * what it does in the kernel (hijack_sleep.c). The kernel detaches it when its tracer ends. What it
  * begins meanwhile, threads and processes, is created stopped and waits for that end, too.
  */
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -106,7 +105,7 @@ size_t hijack_count(int proc, pid_t *any)
 
 /* /proc names them in the order in which they were made, as we have them: *at is where the one
  * before was, and one behind it where this one should be. */
-static bool known(const struct hijack_stop *s, pid_t tid, size_t *at)
+bool hijack_has(const struct hijack_stop *s, pid_t tid, size_t *at)
 {
 	for (size_t i = 0; i < s->threads.n; i++) {
 		size_t k = (*at + i) % s->threads.n;
@@ -168,7 +167,7 @@ static int seize_new(struct hijack_stop *s, int proc)
 	size_t at = 0;
 	for (struct dirent *e; n >= 0 && (e = readdir(d));) {
 		pid_t tid = (pid_t)atoi(e->d_name);
-		if (tid <= 0 || known(s, tid, &at) || !alive(proc, tid))
+		if (tid <= 0 || hijack_has(s, tid, &at) || !alive(proc, tid))
 			continue;
 		if (!seize(s, proc, tid)) {
 			n++;
@@ -250,6 +249,7 @@ static int stop_rounds(struct hijack_stop *s, int proc, uint64_t patience_ns)
 	int n = seize_new(s, proc);
 	if (s->holds)
 		leave_asleep(s, proc);
+	hijack_hurry(true);
 	s->begin_ns = clock_mono();
 	uint64_t deadline_ns = s->begin_ns + patience_ns;
 	for (int i = 0; i < ROUNDS_MAX && n > 0; i++) {
@@ -287,6 +287,14 @@ int hijack_hold_all(struct hijack_stop *s, int proc, uint64_t patience_ns)
 {
 	*s = (struct hijack_stop){.holds = true};
 	return stop_most(s, proc, patience_ns);
+}
+
+bool hijack_any_asleep(const struct hijack_stop *s)
+{
+	for (size_t i = 0; i < s->threads.n; i++)
+		if (s->threads.v[i].asleep)
+			return true;
+	return false;
 }
 
 static void wake(struct hijack_thread *t)
@@ -422,6 +430,7 @@ int hijack_stop_one(struct hijack_stop *s, const struct hijack *h, uint64_t pati
 	int why = c.n ? ETIMEDOUT : ESRCH;
 	uint64_t deadline_ns = clock_mono() + patience_ns;
 	for (size_t i = 0; i < c.n && clock_mono() <= deadline_ns; i++) {
+		hijack_hurry(true);
 		uint64_t until = clock_mono() + patience_ns / 4;
 		*s = (struct hijack_stop){.begin_ns = clock_mono()};
 		if (!stop_this(s, h, c.v[i].tid, until < deadline_ns ? until : deadline_ns)) {
@@ -431,6 +440,7 @@ int hijack_stop_one(struct hijack_stop *s, const struct hijack *h, uint64_t pati
 		}
 		why = errno;
 	}
+	hijack_hurry(false);
 	errno = why;
 	return -1;
 }
@@ -500,6 +510,7 @@ void hijack_resume(struct hijack_stop *s, int proc)
 		if (!t->gone && !t->waiting && !t->asleep)
 			release(s, t, proc);
 	}
+	hijack_hurry(false);
 	uint64_t most = clock_mono() + LATE_MOST_NS;
 	for (size_t i = 0; i < s->threads.n; i++) {
 		struct hijack_thread *t = &s->threads.v[i];

@@ -13,10 +13,11 @@
 
 #include "ms-record/write/batch.h"
 #include "ms-record/write/checkpoint.h"
-#include "ms-record/drain/drain.h"
 #include "ms-record/ptrace/hijack_private.h"
 #include "format/trace.h"
+#include "libcommon/base/arena.h"
 #include "libcommon/base/units.h"
+#include "ms-record/heap/heap.h"
 #include "ms-record/heap/merge.h"
 #include "ms-record/session/options.h"
 #include "ms-record/session/pool.h"
@@ -36,8 +37,7 @@
 
 struct scan *scan_new(void)
 {
-	struct scan *s = ms_xrealloc(NULL, 1, sizeof *s);
-	memset(s, 0, sizeof *s);
+	struct scan *s = ms_xcalloc(1, sizeof *s);
 	return s;
 }
 
@@ -45,15 +45,29 @@ void scan_free(struct scan *s)
 {
 	if (!s)
 		return;
-	free(s->blocks);
-	free(s->stacks.v);
-	free(s->records.data);
-	free(s);
+	MS_FREE(s->blocks, s->stacks.v, s);
 }
 
 const struct scan_result *scan_result(const struct scan *s)
 {
 	return &s->result;
+}
+
+/* ---- the writing thread ---- */
+
+static void note_stack(void *arg, uint64_t number, uint32_t stack)
+{
+	struct scan *q = arg;
+	*MS_PUSH(&q->stacks) = (struct number_stack){number, stack};
+}
+
+static void take_stacks(void *arg, struct live_list *l)
+{
+	struct scan *q = arg;
+	q->stacks.n = 0;
+	if (l)
+		live_list_stacks(l, note_stack, q);
+	__atomic_store_n(&q->stacks_known, 1, __ATOMIC_RELEASE);
 }
 
 /* ---- the draining thread ---- */
@@ -72,8 +86,8 @@ static void copy_blocks(struct session *s)
 	struct scan *q = s->scan;
 	free(q->blocks);
 	q->count = 0;
-	q->blocks = ms_xrealloc(NULL, s->live.count + 1, sizeof *q->blocks);
-	live_each(&s->live, copy_block, q);
+	q->blocks = ms_xrealloc(NULL, s->heap->live.count + 1, sizeof *q->blocks);
+	live_each(&s->heap->live, copy_block, q);
 	const struct mg_session *m = s->mem;
 	q->lost = s->stats.lost + __atomic_load_n(&m->no_ring_lost, __ATOMIC_RELAXED) +
 		  __atomic_load_n(&m->reentry_lost, __ATOMIC_RELAXED);
@@ -100,19 +114,15 @@ static void note_figures(struct session *s)
 void scan_look(struct session *s)
 {
 	note_figures(s);
+	if (s->leak_mark_due) {
+		s->leak_mark_due = false;
+		__atomic_store_n(&s->scan->due, 1, __ATOMIC_RELEASE);
+		scan_call_due(s->scan);
+	}
 	uint32_t end = __atomic_load_n(&s->mem->end_state, __ATOMIC_ACQUIRE);
 	if (end >= MG_END_HELD && end <= MG_END_NAP &&
 	    !__atomic_load_n(&s->scan->busy, __ATOMIC_ACQUIRE))
 		scan_call(s->scan);
-}
-
-void scan_mark(struct session *s, const char *name)
-{
-	const char *want = s->opt->leak_mark;
-	if (!want || strcmp(want + 5, name))
-		return;
-	__atomic_store_n(&s->scan->due, 1, __ATOMIC_RELEASE);
-	scan_call_due(s->scan);
 }
 
 static void answer(struct scan *q, enum request how)
@@ -137,7 +147,9 @@ void scan_merge(struct session *s, uint64_t limit)
 	q->event = s->stats.events;
 	q->time_ns = clock_ns(&s->clock, q->stamp);
 	copy_blocks(s);
-	session_batch(s)->scan = q;
+	struct batch *b = session_batch(s);
+	b->on_live = take_stacks;
+	b->on_live_arg = q;
 	session_flush(s);
 	answer(q, REQUEST_DONE);
 }
@@ -150,32 +162,6 @@ bool scan_over(struct session *s)
 				    __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	return __atomic_load_n(&q->busy, __ATOMIC_SEQ_CST) != 0;
-}
-
-void scan_take(struct session *s, struct batch *b)
-{
-	struct scan *q = s->scan;
-	if (!q->records.size)
-		return;
-	struct ms_record_writer swap = b->verdicts;
-	b->verdicts = q->records;
-	q->records = swap;
-}
-
-/* ---- the writing thread ---- */
-
-static void note_stack(void *arg, uint64_t number, uint32_t stack)
-{
-	struct scan *q = arg;
-	*MS_PUSH(&q->stacks) = (struct number_stack){number, stack};
-}
-
-void scan_stacks(struct scan *q, struct live_list *l)
-{
-	q->stacks.n = 0;
-	if (l)
-		live_list_stacks(l, note_stack, q);
-	__atomic_store_n(&q->stacks_known, 1, __ATOMIC_RELEASE);
 }
 
 /* ---- one scan ---- */
@@ -200,7 +186,7 @@ static bool answered(struct work *w)
 {
 	struct scan *q = w->q;
 	for (;;) {
-		drain_wake(w->scanner->drain);
+		wake_up(w->scanner->drain);
 		usleep(STEP_US);
 		int r = __atomic_load_n(&q->request, __ATOMIC_ACQUIRE);
 		if (r == REQUEST_DONE)

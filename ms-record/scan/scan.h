@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Room scan: which live blocks nothing points to.
  *   In:  a session, who asked, and live blocks at one moment.
- *   Out: verdicts, as records of a batch.
- *   Used by: drain, control, write (where stacks are looked up).
+ *   Out: verdicts, as records that the session hands on.
+ *   Used by: drain; control, which starts its threads.
  *
  * The leak scan: which live blocks can still be reached.
  *
@@ -15,10 +15,11 @@
  *   process held, stopped
  *   ask ------------------->  scan_merge: merges up
  *                             to now, blocks' copy
- *   reads memory  <---------  flush ---------------->  scan_stacks: number -> stack
+ *   reads memory  <---------  flush ---------------->  its blocks: number -> stack
  *   process goes on
  *   verdicts      <----------------------------------
- *   records ---------------->  scan_take
+ *   records ---------------->  s->verdicts, with the
+ *                             next batch
  */
 #ifndef SCAN_H
 #define SCAN_H
@@ -29,19 +30,11 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "format/record.h"
+#include "ms-record/base/wake.h"
 
-struct batch;
-struct drain;
-struct live_list;
 struct options;
 struct scan_trace;
 struct session;
-
-enum scan_wish { SCAN_AUTO, SCAN_YES, SCAN_NO };
-/* How long a scan may take if nobody says otherwise, in ns. */
-#define SCAN_AUTO_NS UINT64_C(2000000000)
-#define SCAN_YES_NS UINT64_C(60000000000)
 
 /* What was found at the end, for people. */
 struct scan_result {
@@ -74,10 +67,12 @@ struct scanner {
 	pthread_cond_t work;
 	pid_t tid; /* of the watching thread, under lock; 0 = it does not run */
 	const struct options *opt;
-	struct drain *drain;
-	struct session **sessions, **held; /* under lock; held: about to end, to be scanned */
-	size_t held_count;
-	size_t count, room;
+	struct wake *drain; /* has the draining thread look */
+	int event;          /* eventfd, written when there is an answer */
+	struct {
+		struct session **v;
+		size_t n, cap;
+	} sessions, held;         /* under lock; held: about to end, to be scanned */
 	bool stop, started, due;  /* due: a mark came that is to be scanned at */
 	struct scan_trace *trace; /* the command is traced; NULL = not */
 	pid_t traced;             /* its number, if its end is seen so; 0 */
@@ -89,9 +84,8 @@ struct scanner {
 /* A scan that was asked for (--tell): the control thread sets ASKED and takes the answer. */
 enum scan_asked { SCAN_IDLE, SCAN_ASKED, SCAN_ANSWERED };
 
-/* Starts the thread, unless --leak-check=no. `opt` and `drain` are borrowed. 0, or -1 with errno
- * set. */
-int scanner_start(struct scanner *sc, const struct options *opt, struct drain *drain);
+/* Starts the thread, unless --leak-check=no. All is borrowed. 0, or -1 with errno set. */
+int scanner_start(struct scanner *sc, const struct options *opt, struct wake *drain, int event);
 /* Watches a session, which the draining thread has. */
 void scanner_add(struct scanner *sc, struct session *s);
 /* Watches it no more: it is about to be freed. */
@@ -104,16 +98,14 @@ void scanner_trace(struct scanner *sc, pid_t pid);
 bool scanner_trace_tree(struct scanner *sc, pid_t pid, struct scan_tree *tree);
 /* Traces nothing any more. */
 void scanner_untrace(struct scanner *sc);
-/* Has every process that runs scanned now; the answer comes with an event of the draining thread's.
- */
+/* Has every process that runs scanned now; the answer comes with `event`. */
 void scanner_ask(struct scanner *sc);
 
 /* ---- called by the draining thread ---- */
 
-/* Once a round: notes figures, and calls the scanning thread if the process is about to end. */
+/* Once a round: notes figures, and calls the scanning thread if the process is about to end, or the
+ * mark of --leak-check-at was merged. */
 void scan_look(struct session *s);
-/* A mark was merged: perhaps --leak-check-at asks for a scan now. */
-void scan_mark(struct session *s, const char *name);
 /* Serves a request if all events below `limit` can be merged. */
 void scan_merge(struct session *s, uint64_t limit);
 /* The session is over or damaged: no request will be served. True while a scan is still at work on
@@ -121,12 +113,5 @@ void scan_merge(struct session *s, uint64_t limit);
 bool scan_over(struct session *s);
 /* Says why there was no scan at the end, if there was none. */
 void scan_finish(struct session *s);
-/* Moves finished records into a batch (s->lock is held). */
-void scan_take(struct session *s, struct batch *b);
-
-/* ---- called by the writing thread ---- */
-
-/* `l` is the state after the batch in which the request lies; NULL: nothing was ever live. */
-void scan_stacks(struct scan *s, struct live_list *l);
 
 #endif

@@ -20,6 +20,7 @@
 
 #include "ms-record/base/clock.h"
 #include "libcommon/base/err.h"
+#include "libcommon/proc/proc.h"
 #include "ms-record/session/options.h"
 #include "scan_work.h"
 #include "ms-record/session/session.h"
@@ -49,11 +50,7 @@ static bool no(struct work *w, const char *fmt, ...)
 static uint64_t number_in(int folder, const char *name, const char *label)
 {
 	char text[8192];
-	int fd = openat(folder, name, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-	if (fd >= 0)
-		close(fd);
-	text[n > 0 ? n : 0] = '\0';
+	ms_proc_text_at(folder, name, text, sizeof text);
 	const char *p = strstr(text, label);
 	p = p ? p + strlen(label) : "";
 	p += strspn(p, " \t");
@@ -65,11 +62,7 @@ static uint64_t group_room(int proc)
 {
 	char text[4096], name[4300];
 	uint64_t least = NO_LIMIT;
-	int fd = openat(proc, "cgroup", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-	if (fd >= 0)
-		close(fd);
-	text[n > 0 ? n : 0] = '\0';
+	ms_proc_text_at(proc, "cgroup", text, sizeof text);
 	char *path = strstr(text, "0::/");
 	if (!path)
 		return NO_LIMIT;

@@ -359,9 +359,7 @@ void graph_solve(struct graph *g, bool complete)
 		g->v[order[i]].verdict = *inner ? MS_VERDICT_IS_INDIRECT : MS_VERDICT_IS_DIRECT;
 		*inner = 1; /* of a cycle the oldest is direct */
 	}
-	free(order);
-	free(c.of);
-	free(c.inner);
+	MS_FREE(order, c.of, c.inner);
 }
 
 /* What can be reached from a direct block and was not yet, with itself. */

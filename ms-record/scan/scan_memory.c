@@ -5,6 +5,8 @@
  * would take for ever.
  */
 #include "scan_memory.h"
+#include "libcommon/base/path.h"
+#include "libcommon/base/order.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -50,8 +52,7 @@ static bool starts(const char *s, const char *with)
 
 static void take_path(struct memory_map *m, const char *path)
 {
-	const char *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path;
+	const char *name = basename(path);
 	m->heap = starts(path, "[heap]");
 	m->stack = starts(path, "[stack]");
 	m->special = *path == '[' && starts(path, "[v");
@@ -163,9 +164,7 @@ void memory_close(struct memory *m)
 	close_source(&m->from);
 	close_source(&m->live);
 	close_fd(m->files);
-	free(m->maps.v);
-	free(m->buffer);
-	free(m->regions);
+	MS_FREE(m->maps.v, m->buffer, m->regions);
 	*m = (struct memory)MEMORY_CLOSED;
 }
 
@@ -190,15 +189,8 @@ void memory_set_apart(struct memory *m, const struct memory_part *v, size_t n)
 
 const struct memory_map *memory_at(const struct memory *m, uint64_t address)
 {
-	size_t lo = 0, hi = m->maps.n;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (m->maps.v[mid].end <= address)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < m->maps.n && m->maps.v[lo].start <= address ? &m->maps.v[lo] : NULL;
+	size_t i = MS_COUNT_UP_TO(m->maps.v, m->maps.n, end, address);
+	return i < m->maps.n && m->maps.v[i].start <= address ? &m->maps.v[i] : NULL;
 }
 
 /* ---- reading ---- */

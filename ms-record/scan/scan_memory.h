@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "libcommon/base/arena.h"
+
 struct memory_map {
 	uint64_t start, end, offset, inode;
 	bool read, write, shared, anonymous, heap, stack;
@@ -35,10 +37,7 @@ struct memory {
 	struct memory_source from;
 	struct memory_source live; /* of a frozen copy: the process itself; else mem is -1 */
 	int files;                 /* its map_files; -1 */
-	struct {
-		struct memory_map *v;
-		size_t n, cap;
-	} maps;
+	MS_ARRAY(struct memory_map) maps;
 	uint8_t *buffer;
 	struct scan_region *regions;
 	const struct memory_part *apart; /* by address, borrowed */

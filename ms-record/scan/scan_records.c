@@ -29,8 +29,8 @@ const char *scan_state_words(uint64_t state)
 static void put_head(struct session *s, const struct ms_verdict_scan *head)
 {
 	struct scan *q = s->scan;
-	batch_record(&q->records, MS_VERDICT_RECORD_BYTES + head->label_size);
-	ms_verdict_put_scan(&q->records, head);
+	batch_record(&s->verdicts, MS_VERDICT_RECORD_BYTES + head->label_size);
+	ms_verdict_put_scan(&s->verdicts, head);
 	if (strcmp(head->label, "end"))
 		return;
 	q->ended = true;
@@ -92,8 +92,7 @@ static void put_sites(struct work *w, uint64_t scan)
 		g->v[i].stack = f ? f->stack : 0;
 		n = g->v[i].stack >= n ? (size_t)g->v[i].stack + 1 : n;
 	}
-	struct sites t = {ms_xrealloc(NULL, n, sizeof *t.of_stack), g};
-	memset(t.of_stack, 0, n * sizeof *t.of_stack);
+	struct sites t = {ms_xcalloc(n, sizeof *t.of_stack), g};
 	for (uint32_t i = 0; i < g->count; i++) {
 		struct ms_verdict_site *s = &t.of_stack[g->v[i].stack];
 		s->stack = g->v[i].stack;
@@ -105,8 +104,8 @@ static void put_sites(struct work *w, uint64_t scan)
 	for (size_t i = 0; i < n; i++) {
 		if (!t.of_stack[i].scan)
 			continue;
-		batch_record(&q->records, MS_VERDICT_RECORD_BYTES);
-		ms_verdict_put_site(&q->records, &t.of_stack[i]);
+		batch_record(&w->s->verdicts, MS_VERDICT_RECORD_BYTES);
+		ms_verdict_put_site(&w->s->verdicts, &t.of_stack[i]);
 		for (int v = MS_VERDICT_IS_DIRECT; v <= MS_VERDICT_IS_INDIRECT; v++) {
 			q->result.unreachable_blocks += t.of_stack[i].blocks[v];
 			q->result.unreachable_bytes += t.of_stack[i].bytes[v];

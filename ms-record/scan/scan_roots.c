@@ -20,7 +20,6 @@
 #include "scan_roots.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "libcommon/base/arena.h"
 

@@ -19,14 +19,12 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "ms-record/base/clock.h"
-#include "ms-record/drain/drain.h"
 #include "ms-record/ptrace/hijack_private.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/proc/proc.h"
@@ -114,10 +112,7 @@ static void forget(struct scan_trace *t, struct traced *p)
 	while (*at != p)
 		at = &(*at)->next;
 	*at = p->next;
-	free(p->tids.v);
-	free(p->early.v);
-	free(p->regs);
-	free(p);
+	MS_FREE(p->tids.v, p->early.v, p->regs, p);
 }
 
 /* The process of a thread that stands; NULL = none of ours. */
@@ -196,7 +191,7 @@ static void scan_now(struct scan_trace *t, const struct traced *p, pid_t tid)
 {
 	struct scanner *sc = t->scanner;
 	if (t->tree && scanner_is_undecided(sc, p->pid))
-		drain_settle(sc->drain);
+		wake_settle(sc->drain);
 	pthread_mutex_lock(&t->lock);
 	t->over = !scanner_hold(sc, p->pid, tid, p->regs, p->missed ? 0 : p->count);
 	while (!t->over)

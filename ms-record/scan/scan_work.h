@@ -38,12 +38,8 @@ struct scan {
 	uint32_t count;
 	/* Filled in by the writing thread. */
 	int stacks_known; /* atomic */
-	struct {
-		struct number_stack *v;
-		size_t n, cap;
-	} stacks;
+	MS_ARRAY(struct number_stack) stacks;
 	/* Under the session's lock. */
-	struct ms_record_writer records;
 	uint64_t scans; /* so far */
 	bool ended;     /* a record of the end is among them */
 	struct scan_result result;
@@ -65,10 +61,7 @@ struct frozen {
 	struct hijack h;
 	bool open, made;
 	pid_t own, its; /* the copy, here and in the process's pid namespace; 0 = there is none */
-	struct {
-		struct memory_part *v;
-		size_t n, cap;
-	} apart;
+	MS_ARRAY(struct memory_part) apart;
 	uint64_t reap_ns; /* a thread was stopped again for so long */
 	char why[200];    /* there is none; empty = none was wanted */
 };

@@ -2,14 +2,12 @@
  * The threads of the leak scan: one watches for processes that are about to end, the other scans.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "ms-record/drain/drain.h"
 #include "format/trace.h"
 #include "libcommon/proc/proc.h"
 #include "ms-record/session/options.h"
@@ -67,7 +65,7 @@ static bool notice(struct session *s)
 /* Keeps the session for a scan (under lock). */
 static void queue(struct scanner *sc, struct session *s)
 {
-	sc->held[sc->held_count++] = s;
+	*MS_PUSH(&sc->held) = s;
 	pthread_cond_signal(&sc->work);
 }
 
@@ -75,8 +73,8 @@ bool scanner_is_undecided(struct scanner *sc, pid_t pid)
 {
 	bool doubts = false;
 	pthread_mutex_lock(&sc->lock);
-	for (size_t i = 0; i < sc->count; i++)
-		doubts |= sc->sessions[i]->pid == pid && is_dropped(sc->sessions[i]);
+	for (size_t i = 0; i < sc->sessions.n; i++)
+		doubts |= sc->sessions.v[i]->pid == pid && is_dropped(sc->sessions.v[i]);
 	pthread_mutex_unlock(&sc->lock);
 	return doubts;
 }
@@ -86,8 +84,8 @@ bool scanner_hold(struct scanner *sc, pid_t pid, pid_t tid, const struct scan_th
 {
 	bool held = false;
 	pthread_mutex_lock(&sc->lock);
-	for (size_t i = 0; i < sc->count && !held && !sc->stop; i++) {
-		struct session *s = sc->sessions[i];
+	for (size_t i = 0; i < sc->sessions.n && !held && !sc->stop; i++) {
+		struct session *s = sc->sessions.v[i];
 		if (s->pid != pid || __atomic_load_n(&s->ending, __ATOMIC_ACQUIRE) != SESSION_RUNS)
 			continue;
 		if (sc->tree && is_dropped(s))
@@ -140,15 +138,15 @@ static void notice_one(struct scanner *sc, struct session *s)
 
 static void notice_all(struct scanner *sc)
 {
-	for (size_t i = 0; i < sc->count; i++)
-		notice_one(sc, sc->sessions[i]);
+	for (size_t i = 0; i < sc->sessions.n; i++)
+		notice_one(sc, sc->sessions.v[i]);
 }
 
 static uint64_t patience(const struct scanner *sc)
 {
 	uint64_t least = UINT64_MAX;
-	for (size_t i = 0; i < sc->count; i++) {
-		uint64_t some = watch_patience(sc->sessions[i]);
+	for (size_t i = 0; i < sc->sessions.n; i++) {
+		uint64_t some = watch_patience(sc->sessions.v[i]);
 		least = some < least ? some : least;
 	}
 	return least;
@@ -166,9 +164,9 @@ static size_t take_all(struct scanner *sc, struct session ***out)
 {
 	size_t n = 0;
 	pthread_mutex_lock(&sc->lock);
-	*out = ms_xrealloc(NULL, sc->count + 1, sizeof **out);
-	for (size_t i = 0; i < sc->count; i++) {
-		struct session *s = sc->sessions[i];
+	*out = ms_xrealloc(NULL, sc->sessions.n + 1, sizeof **out);
+	for (size_t i = 0; i < sc->sessions.n; i++) {
+		struct session *s = sc->sessions.v[i];
 		if (__atomic_load_n(&s->scan->busy, __ATOMIC_ACQUIRE)) {
 			add_why(sc, s, scan_state_words(MS_SCAN_ENDED));
 			continue;
@@ -202,14 +200,13 @@ static void end_scan(struct scanner *sc, struct session *s)
 {
 	__atomic_store_n(&s->scan->busy, 0, __ATOMIC_RELEASE);
 	wake_watcher(sc);
-	drain_wake(sc->drain);
+	wake_up(sc->drain);
 }
 
 /* Scans all, because somebody asked. */
 static void serve(struct scanner *sc)
 {
 	struct session **all;
-	uint64_t one = 1;
 	sc->answer[0] = '\0';
 	size_t n = take_all(sc, &all);
 	for (size_t i = 0; i < n; i++) {
@@ -220,8 +217,7 @@ static void serve(struct scanner *sc)
 	}
 	free(all);
 	__atomic_store_n(&sc->asked, SCAN_ANSWERED, __ATOMIC_RELEASE);
-	if (write(sc->drain->event, &one, sizeof one) < 0)
-		errno = 0; /* it is set already */
+	wake_event(sc->event);
 }
 
 void scanner_ask(struct scanner *sc)
@@ -238,8 +234,9 @@ static void *watch(void *arg)
 	struct scanner *sc = arg;
 	pthread_mutex_lock(&sc->lock);
 	sc->tid = (pid_t)syscall(SYS_gettid);
-	for (size_t i = 0; i < sc->count && !sc->opt->pids.n; i++) /* they came before we did */
-		watch_begin(sc->sessions[i]->scan, sc->sessions[i], sc->tid);
+	for (size_t i = 0; i < sc->sessions.n && !sc->opt->pids.n;
+	     i++) /* they came before we did */
+		watch_begin(sc->sessions.v[i]->scan, sc->sessions.v[i], sc->tid);
 	while (!sc->stop) {
 		notice_all(sc);
 		uint64_t ns = patience(sc);
@@ -277,8 +274,8 @@ void scan_call_due(struct scan *q)
 static void serve_due(struct scanner *sc)
 {
 	sc->due = false;
-	for (size_t i = 0; i < sc->count; i++) {
-		struct session *s = sc->sessions[i];
+	for (size_t i = 0; i < sc->sessions.n; i++) {
+		struct session *s = sc->sessions.v[i];
 		struct scan *q = s->scan;
 		if (!__atomic_exchange_n(&q->due, 0, __ATOMIC_ACQ_REL) ||
 		    __atomic_load_n(&q->busy, __ATOMIC_ACQUIRE))
@@ -298,19 +295,19 @@ static void *run(void *arg)
 {
 	struct scanner *sc = arg;
 	pthread_mutex_lock(&sc->lock);
-	while (!sc->stop || sc->held_count) {
+	while (!sc->stop || sc->held.n) {
 		bool asked = __atomic_load_n(&sc->asked, __ATOMIC_ACQUIRE) == SCAN_ASKED;
-		if (!sc->held_count && sc->due) {
+		if (!sc->held.n && sc->due) {
 			serve_due(sc);
 			continue;
 		}
-		if (!sc->held_count && !asked) {
+		if (!sc->held.n && !asked) {
 			pthread_cond_wait(&sc->work, &sc->lock);
 			continue;
 		}
-		struct session *s = sc->held_count ? sc->held[0] : NULL;
+		struct session *s = sc->held.n ? sc->held.v[0] : NULL;
 		if (s)
-			memmove(sc->held, sc->held + 1, --sc->held_count * sizeof *sc->held);
+			memmove(sc->held.v, sc->held.v + 1, --sc->held.n * sizeof *sc->held.v);
 		pthread_mutex_unlock(&sc->lock);
 		if (s)
 			scan_work_on(sc, s, "end");
@@ -318,18 +315,19 @@ static void *run(void *arg)
 			serve(sc);
 		if (s)
 			__atomic_store_n(&s->scan->busy, 0, __ATOMIC_RELEASE);
-		drain_wake(sc->drain);
+		wake_up(sc->drain);
 		pthread_mutex_lock(&sc->lock);
 	}
 	pthread_mutex_unlock(&sc->lock);
 	return NULL;
 }
 
-int scanner_start(struct scanner *sc, const struct options *opt, struct drain *drain)
+int scanner_start(struct scanner *sc, const struct options *opt, struct wake *drain, int event)
 {
 	memset(sc, 0, sizeof *sc);
 	sc->opt = opt;
 	sc->drain = drain;
+	sc->event = event;
 	pthread_mutex_init(&sc->lock, NULL);
 	if (opt->leak_check == SCAN_NO || opt->sample_bytes)
 		return 0;
@@ -350,12 +348,7 @@ void scanner_add(struct scanner *sc, struct session *s)
 	if (!sc->started)
 		return;
 	pthread_mutex_lock(&sc->lock);
-	if (sc->count == sc->room) {
-		sc->room = sc->room ? sc->room * 2 : 8;
-		sc->sessions = ms_xrealloc(sc->sessions, sc->room, sizeof *sc->sessions);
-		sc->held = ms_xrealloc(sc->held, sc->room, sizeof *sc->held);
-	}
-	sc->sessions[sc->count++] = s;
+	*MS_PUSH(&sc->sessions) = s;
 	if (s->pid == sc->traced || sc->tree) /* nothing in it need hold its end */
 		scan_tell_guest(s, MG_END_OVER);
 	__atomic_store_n(&s->scan->scanner, sc, __ATOMIC_RELEASE);
@@ -371,9 +364,9 @@ void scanner_drop(struct scanner *sc, struct session *s)
 		return;
 	pthread_mutex_lock(&sc->lock);
 	watch_end(s->scan);
-	for (size_t i = 0; i < sc->count; i++)
-		if (sc->sessions[i] == s)
-			sc->sessions[i--] = sc->sessions[--sc->count];
+	for (size_t i = 0; i < sc->sessions.n; i++)
+		if (sc->sessions.v[i] == s)
+			sc->sessions.v[i--] = sc->sessions.v[--sc->sessions.n];
 	pthread_mutex_unlock(&sc->lock);
 }
 
@@ -392,10 +385,10 @@ void scanner_stop(struct scanner *sc)
 	scan_trace_free(sc->trace);
 	sc->trace = NULL;
 	sc->started = false;
-	for (size_t i = 0; i < sc->count; i++)
-		watch_end(sc->sessions[i]->scan);
-	free(sc->sessions);
-	free(sc->held);
+	for (size_t i = 0; i < sc->sessions.n; i++)
+		watch_end(sc->sessions.v[i]->scan);
+	free(sc->sessions.v);
+	free(sc->held.v);
 }
 
 void scanner_trace(struct scanner *sc, pid_t pid)

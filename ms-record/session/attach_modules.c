@@ -9,7 +9,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 
 #include "ms-record/ptrace/attach_elf.h"
 #include "frames_list.h"
@@ -41,13 +40,6 @@ struct attach_modules *attach_modules_forked(const struct attach_modules *parent
 void attach_modules_free(struct attach_modules *m)
 {
 	free(m);
-}
-
-static bool read_memory(void *arg, uint64_t address, void *to, size_t bytes)
-{
-	const struct session *s = arg;
-	struct iovec here = {to, bytes}, there = {(void *)(uintptr_t)address, bytes};
-	return process_vm_readv(s->pid, &here, 1, &there, 1, 0) == (ssize_t)bytes;
 }
 
 /* The process can write to that, too. */
@@ -100,11 +92,8 @@ static void add(struct session *s, const struct attach_module *m, uint32_t epoch
 static void refresh(struct session *s, const struct attach_maps *maps, uint32_t epoch)
 {
 	struct attach_modules *a = s->attach_modules;
-	const struct attach_memory mem = {read_memory, s};
-	struct {
-		struct attach_module *v;
-		size_t n, cap;
-	} new = {0};
+	const struct attach_memory mem = {session_read_memory, s};
+	MS_ARRAY(struct attach_module) new = {0};
 	memset(a->seen, 0, sizeof a->seen);
 	for (size_t i = 0; i < maps->n; i++) {
 		struct attach_module m;

@@ -10,6 +10,7 @@
  * are there, and what does not speak of the module's code is left out.
  */
 #include "frames.h"
+#include "libcommon/base/order.h"
 
 #include <elf.h>
 #include <stdlib.h>
@@ -186,9 +187,7 @@ static bool read_function(const struct frames_section *s, const struct entry *e,
 static int by_start(const void *a, const void *b)
 {
 	const struct mg_frames_entry *x = a, *y = b;
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return x->fde < y->fde ? -1 : x->fde > y->fde;
+	return MS_ORDER(x->start, y->start) ?: MS_ORDER(x->fde, y->fde);
 }
 
 static void sort(struct frames_table *t)

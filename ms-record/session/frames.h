@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "libcommon/base/arena.h"
 #include "ms-record/guest/layout.h"
 
 struct attach_map;
@@ -29,11 +30,8 @@ struct frames_code {
 };
 
 struct frames_table {
-	uint64_t low, high; /* .eh_frame: all of it was read */
-	struct {
-		struct mg_frames_entry *v; /* sorted, no start twice; malloc'ed */
-		size_t n, cap;
-	} entries;
+	uint64_t low, high;                       /* .eh_frame: all of it was read */
+	MS_ARRAY(struct mg_frames_entry) entries; /* sorted, no start twice; malloc'ed */
 };
 
 /* Adds the functions of a section to t->entries and sorts them. What is not understood is left out.

@@ -8,10 +8,10 @@
 
 #include "ms-record/ptrace/attach_elf.h"
 #include "frames.h"
+#include "pool.h"
 #include "session.h"
 
-/* The kernel reads less than 2 GiB at a time. */
-static bool read_memory(void *arg, uint64_t address, void *to, size_t bytes)
+bool session_read_memory(void *arg, uint64_t address, void *to, size_t bytes)
 {
 	const struct session *s = arg;
 	struct iovec here = {to, bytes}, there = {(void *)(uintptr_t)address, bytes};
@@ -20,7 +20,7 @@ static bool read_memory(void *arg, uint64_t address, void *to, size_t bytes)
 
 uint32_t frames_list(struct session *s, const struct attach_map *map)
 {
-	const struct attach_memory mem = {read_memory, s};
+	const struct attach_memory mem = {session_read_memory, s};
 	struct frames_table t;
 	if (!frames_find(&mem, s->proc, map, &t))
 		return 0;

@@ -4,6 +4,8 @@
 #ifndef FRAMES_LIST_H
 #define FRAMES_LIST_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct attach_map;
@@ -15,5 +17,8 @@ struct session;
 uint32_t frames_list(struct session *s, const struct attach_map *map);
 /* The same for all modules of a process that waits for the handshake (session's maps are read). */
 void frames_list_all(struct session *s);
+/* Reads its memory, for struct attach_memory; `s` is the session. The kernel reads less than 2 GiB
+ * at a time. */
+bool session_read_memory(void *s, uint64_t address, void *to, size_t bytes);
 
 #endif

@@ -197,9 +197,7 @@ int hook_spec_read(struct hook_spec *h, const char *text, struct ms_err *err)
 
 void hook_spec_free(struct hook_spec *h)
 {
-	free(h->module);
-	free(h->name);
-	free(h->heap);
+	MS_FREE(h->module, h->name, h->heap);
 	h->module = h->name = h->heap = NULL;
 }
 

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "libcommon/base/arena.h"
 #include "ms-record/guest/layout.h"
 
 struct ms_err;
@@ -31,10 +32,7 @@ void hook_spec_free(struct hook_spec *h);
 struct hooks {
 	struct hook_spec *v;
 	size_t n, cap;
-	struct {
-		const char **v; /* names of heaps, by number - 1; borrowed from the hooks */
-		size_t n, cap;
-	} heaps;
+	MS_ARRAY(const char *) heaps; /* names of heaps, by number - 1; borrowed from the hooks */
 };
 /* Reads one more, and numbers its heap. 0, or -1 with `err` set. */
 int hooks_add(struct hooks *all, const char *text, struct ms_err *err);

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "format/trace.h"
-#include "ms-record/heap/forks.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/proc/proc.h"
 #include "options.h"
@@ -25,6 +24,26 @@ static const char *const interesting[] = {
 	"MALLOC_",      "GLIBC_TUNABLES=", "LD_PRELOAD=", "LD_LIBRARY_PATH=", "PYTHONMALLOC=",
 	"MALLOCSTATS=", "MIMALLOC_",       "TCMALLOC_",   "JEMALLOC_",        "PYTHONHASHSEED=",
 	"PATH=",        "LANG=",           "LC_ALL=",     "OMP_NUM_THREADS="};
+
+struct identity *identity_new(void)
+{
+	struct identity *w = ms_xcalloc(1, sizeof *w);
+	w->refs = 1;
+	return w;
+}
+
+struct identity *identity_ref(struct identity *w)
+{
+	__atomic_add_fetch(&w->refs, 1, __ATOMIC_RELAXED);
+	return w;
+}
+
+void identity_unref(struct identity *w)
+{
+	if (!w || __atomic_sub_fetch(&w->refs, 1, __ATOMIC_ACQ_REL))
+		return;
+	MS_FREE(w->exe, w->name, w->cwd, w->args, w->env, w);
+}
 
 /* Reads a file of /proc/PID whole, NUL-terminated. malloc'ed; NULL when it cannot be. */
 static char *read_file(int folder, const char *name, size_t *size)
@@ -59,7 +78,7 @@ static char *read_link(int folder, const char *name)
 char *info_name(int proc, const char *exe)
 {
 	size_t n;
-	const char *slash = strrchr(exe, '/'), *base = slash ? slash + 1 : exe;
+	const char *base = basename(exe);
 	char *comm = read_file(proc, "comm", &n);
 	if (comm)
 		comm[strcspn(comm, "\n")] = '\0';

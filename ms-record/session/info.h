@@ -4,8 +4,30 @@
 #ifndef INFO_H
 #define INFO_H
 
-struct identity;
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
 struct session;
+
+/* What /proc says of a process, filled once and then only read; a child that was gone before we
+ * looked has its parent's. */
+struct identity {
+	unsigned refs; /* atomic */
+	pid_t pid;
+	uint64_t ppid, uid;
+	uint32_t image;
+	bool same_pidns;
+	char *exe, *name, *cwd; /* cwd may be NULL */
+	char *args, *env;       /* NUL-separated; NULL = not known, or not wanted */
+	size_t args_bytes, env_bytes;
+};
+/* An empty one, which the control thread fills. It does so in the order of forks, so a child finds
+ * its parent's filled. */
+struct identity *identity_new(void);
+struct identity *identity_ref(struct identity *w);
+void identity_unref(struct identity *w);
 
 /* What a process is called, as top(1) shows it: by the name it was run under, else that of `exe`;
  * fit for a file name. malloc'ed. */

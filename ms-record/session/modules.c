@@ -8,15 +8,12 @@
  */
 #include "modules.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "attach_modules.h"
@@ -54,10 +51,7 @@ void modules_free(struct modules *m)
 		free(m->all.v[i].path);
 		free(m->all.v[i].name);
 	}
-	free(m->all.v);
-	free(m->open.v);
-	free(m->epochs.v);
-	free(m->entries);
+	MS_FREE(m->all.v, m->open.v, m->epochs.v, m->entries);
 }
 
 /* ---- /proc/PID/maps ---- */
@@ -406,6 +400,20 @@ static uint32_t look(const struct modules *all, uint64_t ip, uint32_t epoch)
 	return best ? (uint32_t)(best - v) + 1 : 0;
 }
 
+/* What was added to the addresses of a file a part of which is mapped there, maybe once more, by
+ * itself. */
+static uint64_t bias_of(const struct elffile *f, const struct map *p)
+{
+	uint64_t bias = 0;
+	for (size_t i = 0; i < f->load_count; i++) {
+		uint64_t skew = f->loads[i].offset & 4095;
+		uint64_t into = p->offset - (f->loads[i].offset - skew);
+		if (into < skew + f->loads[i].bytes)
+			bias = p->start - into - (f->loads[i].address - skew);
+	}
+	return bias;
+}
+
 /* Code that the guest did not name: a file mapped by hand, or made at run time. */
 static uint32_t add_unnamed(struct session *s, const struct map *p, uint32_t epoch)
 {
@@ -421,9 +429,7 @@ static uint32_t add_unnamed(struct session *s, const struct map *p, uint32_t epo
 	int fd = m.kind == MODULE_FILE ? module_file_open(s, p, p->path, &other) : -1;
 	struct elffile_source src = {fd, s->pid, 0};
 	if (fd >= 0 && elffile_read(&src, &f))
-		for (size_t i = 0; i < f.load_count; i++)
-			if ((f.loads[i].offset & ~UINT64_C(4095)) == p->offset)
-				m.bias = p->start - (f.loads[i].address & ~UINT64_C(4095));
+		m.bias = bias_of(&f, p);
 	if (fd >= 0)
 		close(fd);
 	return add(s, m, "[anonymous code]", false);

@@ -9,11 +9,17 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "libcommon/base/arena.h"
 #include "hook_spec.h"
+#include "libcommon/base/cli.h"
 #include "poll_options.h"
-#include "ms-record/scan/scan.h"
 
 struct ms_err;
+
+/* --leak-check; how long a scan may take if nobody says otherwise, in ns. */
+enum scan_wish { SCAN_AUTO, SCAN_YES, SCAN_NO };
+#define SCAN_AUTO_NS UINT64_C(2000000000)
+#define SCAN_YES_NS UINT64_C(60000000000)
 
 enum follow { FOLLOW_DEFAULT, FOLLOW_ALL, FOLLOW_NONE, FOLLOW_FORK, FOLLOW_EXEC, FOLLOW_NAMED };
 
@@ -31,6 +37,7 @@ struct options {
 	int level;                    /* zstd's */
 	bool children_ignored;        /* SIGCHLD was ignored as we began, and is for the command */
 	bool quiet, verbose, no_symbols, no_args, addresses, verify;
+	bool no_addresses; /* of releases that kept them unless it was given: does nothing */
 	bool mapped, usable_size, free_stacks;
 	enum scan_wish leak_check; /* with -p: on request only */
 	uint64_t leak_ns;          /* how long it may take */
@@ -42,20 +49,14 @@ struct options {
 	uint64_t sample_seed;  /* not 0 once read, if sampling */
 	enum follow follow;
 	const char *follow_names; /* FOLLOW_NAMED: patterns with commas between them */
-	struct {
-		const char **v;
-		size_t n, cap;
-	} env;          /* --env NAME=value */
-	char **command; /* NULL-terminated */
-	struct {
-		pid_t *v;
-		size_t n, cap;
-	} pids;             /* -p */
-	struct hooks hooks; /* --hook */
+	struct ms_cli_list env;   /* --env NAME=value */
+	char **command;           /* NULL-terminated */
+	MS_ARRAY(pid_t) pids;     /* -p */
+	struct hooks hooks;       /* --hook */
 	struct poll_options poll;
-	bool doctor;        /* --doctor: says what would work */
-	bool standby;       /* --standby: COMMAND runs, and is not recorded yet */
-	bool help, version; /* asked for; nothing else is checked then */
+	bool doctor;  /* --doctor: says what would work */
+	bool standby; /* --standby: COMMAND runs, and is not recorded yet */
+	struct ms_cli cli;
 };
 
 /* Reads the arguments. 0, or -1 with `err` set. */
@@ -67,7 +68,5 @@ uint64_t options_recorded(const struct options *o);
  * `exe`: path of the executable; `name`: what the process is called. */
 bool options_follow_exec(const struct options *o, const char *exe, const char *name);
 bool options_follow_fork(const struct options *o, const char *exe, const char *name);
-/* The text of -h. */
-extern const char options_help[];
 
 #endif

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "format/trace.h"
+#include "losses.h"
 #include "options.h"
-#include "ms-record/drain/ring.h"
 #include "session.h"
 
 /* False when the guest is in another state: off for good, or already on at the start mark. */
@@ -63,22 +63,9 @@ void pause_adopt(struct session *s, struct run *run)
 
 static void add_loss(struct session *s, uint64_t to)
 {
-	uint64_t count = s->stats.paused_allocations - s->pause.reported;
-	if (!count)
-		return;
-	struct ms_record_writer *w = batch_record(&session_batch(s)->losses, 80);
-	ms_record_number(w, MS_LOSS_FROM, s->pause.since_ns);
-	ms_record_number(w, MS_LOSS_TO, to);
-	ms_record_number(w, MS_LOSS_COUNT, count);
-	ms_record_number(w, MS_LOSS_REASON, MS_LOST_PAUSED);
-	ms_record_end(w);
+	losses_add(s, s->pause.since_ns, to, s->stats.paused_allocations - s->pause.reported,
+		   MS_LOST_PAUSED, 0);
 	s->pause.reported = s->stats.paused_allocations;
-}
-
-static void collect(struct session *s)
-{
-	for (size_t i = 0; i < s->taken.n && !s->damaged; i++)
-		ring_counters(s, s->taken.v[i]);
 }
 
 /* The wait or the pause is over at `ns`, or the wait is, and a pause goes on from there. */
@@ -86,7 +73,8 @@ static void end(struct session *s, uint64_t ns)
 {
 	if (ns < s->pause.since_ns)
 		ns = s->pause.since_ns;
-	collect(s);
+	if (!s->damaged)
+		losses_take_all(s);
 	add_loss(s, ns);
 	if (s->pause.waiting) {
 		struct ms_record_writer *w = batch_record(&session_batch(s)->info, 32);

@@ -12,7 +12,6 @@
  */
 #include "pool.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
@@ -160,10 +159,21 @@ size_t pool_attached_bytes(pid_t pid, bool forks)
 	return p.bytes;
 }
 
+static void tell_layout(struct mg_session *m, const struct extents *e)
+{
+	m->modules_offset = e->modules;
+	m->rings_offset = e->rings;
+	m->data_offset = e->data;
+	m->ranges_offset = e->ranges;
+	m->range_max = e->range_max;
+	m->window_bytes = e->window_bytes;
+	m->module_max = e->module_max;
+	m->ring_max = e->ring_max;
+}
+
 struct pool *pool_new(pid_t pid, bool forks, int memfd, struct ms_err *err)
 {
-	struct pool *p = ms_xrealloc(NULL, 1, sizeof *p);
-	memset(p, 0, sizeof *p);
+	struct pool *p = ms_xcalloc(1, sizeof *p);
 	p->refs = 1;
 	p->memfd = memfd;
 	p->attached = memfd >= 0;
@@ -174,18 +184,10 @@ struct pool *pool_new(pid_t pid, bool forks, int memfd, struct ms_err *err)
 		return NULL;
 	}
 	p->head_serial = new_serial();
-	p->slots = ms_xrealloc(NULL, p->slot_max + 1, sizeof *p->slots);
-	memset(p->slots, 0, p->slot_max * sizeof *p->slots);
+	p->slots = ms_xcalloc(p->slot_max + 1, sizeof *p->slots);
 	struct mg_session *m = p->head;
-	m->modules_offset = p->image.modules;
-	m->rings_offset = p->image.rings;
-	m->data_offset = p->image.data;
+	tell_layout(m, &p->image);
 	m->frames_offset = p->image.frames;
-	m->ranges_offset = p->image.ranges;
-	m->range_max = p->image.range_max;
-	m->window_bytes = p->image.window_bytes;
-	m->module_max = p->image.module_max;
-	m->ring_max = p->image.ring_max;
 	m->slots_offset = p->image.rings + p->image.ring_max * sizeof(struct mg_ring);
 	m->slots_start = p->slots_start;
 	m->slot_bytes = p->each.bytes;
@@ -372,14 +374,7 @@ static void fill(struct pool *p, uint32_t i, uint32_t serial)
 	struct mg_session *m = (struct mg_session *)(p->memory + pool_slot_at(p, i));
 	struct mg_ring *rings = (struct mg_ring *)((uint8_t *)m + p->each.rings);
 	memcpy(m, &p->config, offsetof(struct mg_session, state));
-	m->modules_offset = p->each.modules;
-	m->rings_offset = p->each.rings;
-	m->data_offset = p->each.data;
-	m->window_bytes = p->each.window_bytes;
-	m->ranges_offset = p->each.ranges;
-	m->range_max = p->each.range_max;
-	m->module_max = p->each.module_max;
-	m->ring_max = p->each.ring_max;
+	tell_layout(m, &p->each);
 	m->sequence = 1;
 	m->serial = serial;
 	memcpy(m->start_mark, p->head->start_mark, sizeof m->start_mark);

@@ -26,8 +26,7 @@ struct figures {
 
 static struct sampler *make(const struct session *s)
 {
-	struct sampler *p = ms_xrealloc(NULL, 1, sizeof *p);
-	*p = (struct sampler){0};
+	struct sampler *p = ms_xcalloc(1, sizeof *p);
 	ms_proc_open_at(&p->proc, s->proc);
 	if (s->forked) /* as costly as its parent is large, and often for a short life */
 		p->rollup_ns = clock_mono();

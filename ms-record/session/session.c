@@ -1,313 +1,29 @@
 /* SPDX-License-Identifier: MIT
- * One recorded process image: shared memory and identity.
+ * One recorded process image: what every room asks of it, and its batches.
  */
 #include "session.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
-#include <x86intrin.h>
 
-#include "attach_modules.h"
-#include "ms-record/heap/preexisting.h"
 #include "format/trace.h"
-#include "ms-record/heap/heaps.h"
-#include "ms-record/attach/hook_late.h"
 #include "libcommon/base/arena.h"
-#include "ms-record/heap/forks.h"
-#include "libcommon/base/err.h"
 #include "libcommon/proc/proc.h"
-#include "modules.h"
-#include "options.h"
-#include "pool.h"
 #include "ms-record/base/ready.h"
-#include "ms-record/drain/remote.h"
-#include "ms-record/drain/ring.h"
-#include "samples.h"
-#include "ms-record/scan/scan.h"
+#include "options.h"
 
 #define TIDS_AGAIN_NS UINT64_C(10000000)
 #define TRIVIAL_ALLOCATIONS 100u
 #define TRIVIAL_BYTES 65536u
 
-static void use_memory(struct session *s, const struct extents *e, uint64_t at)
-{
-	s->memory = s->pool->memory;
-	s->module_max = e->module_max;
-	s->ring_max = e->ring_max;
-	s->window_bytes = e->window_bytes;
-	s->data_offset = at + e->data;
-	s->mem = (struct mg_session *)(s->memory + at);
-	s->mem_modules = (struct mg_module *)(s->memory + at + e->modules);
-	s->mem_rings = (struct mg_ring *)(s->memory + at + e->rings);
-	s->ranges.list = (struct mg_range *)(s->memory + at + e->ranges);
-	s->ranges.max = e->range_max;
-}
-
-static void fill_header(struct session *s)
-{
-	bool tsc = clock_tsc_usable();
-	uint64_t hz = clock_tsc_hz(); /* the guest times its waits by it, whatever orders events */
-	struct mg_session *m = s->mem;
-	m->magic = MG_MAGIC;
-	m->version = MG_LAYOUT_VERSION;
-	m->clock = tsc ? MG_CLOCK_TSC : MG_CLOCK_SEQUENCE;
-	m->tsc_hz = s->tsc_hz = hz;
-	m->wait_ticks = (uint64_t)((double)s->opt->wait_ns * (double)hz / 1e9);
-	m->verify = s->opt->verify;
-	m->sample_bytes = s->opt->sample_bytes;
-	m->sample_seed = s->opt->sample_seed;
-	m->free_stacks = s->opt->free_stacks;
-	m->usable_size = s->opt->usable_size;
-	m->mapped = s->opt->mapped;
-	m->end_wait_ms = s->opt->leak_check == SCAN_NO || s->opt->sample_bytes || s->opt->pids.n
-				 ? 0
-				 : (uint32_t)(s->opt->leak_ns / 1000000);
-	m->sequence = 1;
-	clock_start(&s->clock, tsc && !m->blind ? NULL : &m->sequence);
-	clock_watch(&s->clock, m);
-	m->heartbeat = clock_stamp(&s->clock);
-	m->ticks = __rdtsc();
-}
-
-static struct session *blank(const struct options *opt, struct writer *writer,
-			     uint64_t *buffer_used)
-{
-	struct session *s = ms_xrealloc(NULL, 1, sizeof *s);
-	memset(s, 0, sizeof *s);
-	s->opt = opt;
-	s->hooks = &opt->hooks;
-	s->writer = writer;
-	s->pidfd = s->proc = -1;
-	s->exit_status = -1;
-	s->buffer_used = buffer_used;
-	s->who = identity_new();
-	s->scan = scan_new();
-	pthread_mutex_init(&s->lock, NULL);
-	return s;
-}
-
-static void make_tables(struct session *s)
-{
-	s->readers = ms_xcalloc(s->ring_max, sizeof *s->readers);
-	stacks_init(&s->stacks);
-	live_init(&s->live);
-	modules_init(&s->modules, s->module_max);
-}
-
-/* The image never makes a system call: who waits for us spins. A process that was not started by us
- * never waits. */
-static void fill_attached(struct session *s)
-{
-	if (s->opt->pids.n)
-		s->mem->wait_ticks = 0;
-	s->mem->seccomp_seen = 1;
-	s->mem->end_wait_ms = 0;
-	s->mem->modules_epoch = ~0u;
-}
-
-/* Of the process `pid`, which is there. 0, or -1 with `err` set. */
-static int open_process(struct session *s, pid_t pid, struct ms_err *err)
-{
-	char path[32];
-	s->pid = pid;
-	s->known = s->settled = true;
-	snprintf(path, sizeof path, "/proc/%d", (int)pid);
-	s->proc = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (s->proc < 0)
-		return ms_err_sys(err, "cannot open '%s'", path);
-	s->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	return 0;
-}
-
-/* The pool is there. */
-static void begin(struct session *s)
-{
-	use_memory(s, &s->pool->image, 0);
-	fill_header(s);
-	if (s->attach_modules)
-		fill_attached(s);
-	pool_seal(s->pool, s);
-	s->signature = session_signature(s->proc);
-	make_tables(s);
-	s->inherited_heap = inherited_heap_new(s, s->pool->head_serial);
-}
-
-static struct session *give_up(struct session *s)
-{
-	session_free(s);
-	return NULL;
-}
-
-/* `memfd`: of an attached process, or -1. */
-static struct session *make(const struct options *opt, struct writer *writer, struct output *out,
-			    pid_t pid, uint64_t *buffer_used, bool forks, int memfd,
-			    struct ms_err *err)
-{
-	struct session *s = blank(opt, writer, buffer_used);
-	s->attach_modules = memfd >= 0 ? attach_modules_new() : NULL;
-	if (open_process(s, pid, err) || !(s->pool = pool_new(pid, forks, memfd, err)))
-		return give_up(s);
-	begin(s);
-	s->mem->state = MG_ON;
-	s->out = out;
-	ring_prepare(s);
-	return s;
-}
-
-struct session *session_new(const struct options *opt, struct writer *writer, struct output *out,
-			    pid_t pid, uint64_t *buffer_used, bool forks, struct ms_err *err)
-{
-	return make(opt, writer, out, pid, buffer_used, forks, -1, err);
-}
-
-struct session *session_attached(const struct options *opt, struct writer *writer,
-				 struct output *out, pid_t pid, uint64_t *buffer_used, bool forks,
-				 int memfd, struct ms_err *err)
-{
-	return make(opt, writer, out, pid, buffer_used, forks, memfd, err);
-}
-
-struct session *session_new_standby(const struct options *opt, pid_t pid, uint64_t *buffer_used,
-				    struct ms_err *err)
-{
-	struct session *s = blank(opt, NULL, buffer_used);
-	if (open_process(s, pid, err) || !(s->pool = pool_new(pid, true, -1, err)))
-		return give_up(s);
-	begin(s);
-	return s;
-}
-
-struct session *session_attach_standby(const struct options *opt, struct writer *writer,
-				       struct output *out, pid_t pid, uint64_t *buffer_used,
-				       const struct pool_shape *shape, uint32_t wake, int memfd,
-				       struct ms_err *err)
-{
-	struct session *s = blank(opt, writer, buffer_used);
-	if (open_process(s, pid, err) || !(s->pool = pool_map_existing(shape, wake, memfd, err)))
-		return give_up(s);
-	begin(s);
-	struct mg_session *m = s->mem;
-	m->forks = m->ranges_count[0] = m->ranges_count[1] = 0;
-	m->no_ring_lost = m->reentry_lost = m->not_taken = m->passed_early = 0;
-	s->wake = wake;
-	s->standby = true;
-	s->out = out;
-	return s;
-}
-
-void session_wake(struct session *s)
-{
-	struct mg_session *m = s->mem;
-	uint32_t state = s->pause.waiting ? MG_WAITING : MG_ON;
-	m->told_paused = s->pause.told;
-	__atomic_store_n(&m->wake, s->wake, __ATOMIC_SEQ_CST);
-	__atomic_add_fetch(&m->epoch, 1, __ATOMIC_SEQ_CST);
-	__atomic_store_n(&m->state, state, __ATOMIC_SEQ_CST);
-	mg_settle(m);
-}
-
-void session_wake_slot(struct session *s)
-{
-	struct mg_session *m = s->mem, *head = s->pool->head;
-	m->told_paused = __atomic_load_n(&head->told_paused, __ATOMIC_SEQ_CST);
-	m->user_began = __atomic_load_n(&m->user_paused, __ATOMIC_SEQ_CST);
-	__atomic_store_n(&m->wake, s->wake, __ATOMIC_SEQ_CST);
-	__atomic_add_fetch(&m->epoch, 1, __ATOMIC_SEQ_CST);
-	__atomic_store_n(&m->state, __atomic_load_n(&head->state, __ATOMIC_SEQ_CST),
-			 __ATOMIC_SEQ_CST);
-	mg_settle(m);
-}
-
-struct session *session_in_slot(struct pool *p, uint32_t slot)
-{
-	struct session *s = blank(p->opt, p->writer, p->buffer_used);
-	pool_ref(p);
-	s->pool = p;
-	s->slot = slot + 1;
-	s->forked = true;
-	if (p->head_session)
-		s->hooks = p->head_session->hooks;
-	s->found_ns = clock_mono();
-	s->tsc_hz = p->config.tsc_hz;
-	use_memory(s, &p->each, pool_slot_at(p, slot));
-	if (p->attached)
-		s->attach_modules = attach_modules_forked(
-			p->head_session ? p->head_session->attach_modules : NULL);
-	make_tables(s);
-	if (!p->slots[slot].old) {
-		ring_adopt(s, POOL_FIRST_RINGS);
-		return s;
-	}
-	s->standby = true;
-	s->wake = __atomic_load_n(&s->mem->wake, __ATOMIC_RELAXED) + 1;
-	ring_take_over(s, false);
-	return s;
-}
-
-void session_forbid_clock(struct session *s)
-{
-	s->mem->sequence = __rdtsc() + s->tsc_hz;
-	s->mem->blind = 1;
-}
-
 bool session_trivial(const struct session *s)
 {
 	bool few = !s->opt->sample_bytes && s->stats.allocations < TRIVIAL_ALLOCATIONS;
 	return few || s->stats.allocated_bytes < TRIVIAL_BYTES;
-}
-
-void session_free(struct session *s)
-{
-	if (!s)
-		return;
-	if (s->readers)
-		for (uint32_t i = 0; i < s->prepared; i++)
-			ring_free(&s->readers[i]);
-	free(s->readers);
-	remote_free(s->remote);
-	heaps_free(s->heaps);
-	hook_late_free(s->late);
-	inherited_heap_unref(s->inherited_heap);
-	modules_free(&s->modules);
-	attach_modules_free(s->attach_modules);
-	preexisting_free(s->preexisting);
-	stacks_free(&s->stacks);
-	live_free(&s->live);
-	ms_ranges_free(&s->mapped);
-	identity_unref(s->who);
-	identity_unref(s->parent_who);
-	batch_free(s->batch);
-	samples_free(s->sampler);
-	scan_free(s->scan);
-	free(s->taken.v);
-	free(s->alive.v);
-	free(s->threads.v);
-	free(s->tids.v);
-	free(s->samples.data);
-	free(s->points.v);
-	pool_unref(s->pool);
-	__atomic_sub_fetch(s->buffer_used, s->buffer_mine, __ATOMIC_RELAXED);
-	int fds[] = {s->pidfd, s->proc};
-	for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
-		if (fds[i] >= 0)
-			close(fds[i]);
-	output_free(s->out);
-	pthread_mutex_destroy(&s->lock);
-	free(s->exe);
-	free(s->name);
-	free(s->file);
-	free(s->successor);
-	free(s->became);
-	free(s->became_why);
-	free(s);
 }
 
 /* Those fields that belong to the address space: code, stack, data, arguments, environment. */
@@ -428,18 +144,24 @@ void session_room(struct session *s, size_t n)
 	s->batch_left = s->batch_left < left ? s->batch_left : left;
 }
 
+/* Into a batch that has none of that kind yet. */
+static void take_records(struct ms_record_writer *to, struct ms_record_writer *from)
+{
+	struct ms_record_writer swap = *to;
+	if (!from->size)
+		return;
+	*to = *from;
+	*from = swap;
+}
+
 void session_flush(struct session *s)
 {
 	struct batch *b = session_batch(s);
 	if (held_back(s, b))
 		return;
 	pthread_mutex_lock(&s->lock);
-	if (s->samples.size) {
-		struct ms_record_writer swap = b->samples;
-		b->samples = s->samples;
-		s->samples = swap;
-	}
-	scan_take(s, b);
+	take_records(&b->samples, &s->samples);
+	take_records(&b->verdicts, &s->verdicts);
 	pthread_mutex_unlock(&s->lock);
 	add_stacks(s, b);
 	if (batch_empty(b) && !s->block_events)

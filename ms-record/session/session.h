@@ -2,12 +2,13 @@
  * Room session: one process image that is recorded.
  *   In:  a process and what was asked of its recording (options.h).
  *   Out: its shared memory (pool.h), modules, threads and stacks; batches for room write.
- *   Used by: all rooms of the recorder but base and ptrace.
+ *   Used by: all rooms of the recorder but base, ptrace and write. What heap, scan, drain and
+ *        attach keep of a session they add themselves (drain/recording.h).
  *
  * One recorded process image: its shared memory, its rings, its trace.
  *
- * Who owns what: the control thread (control.c) makes a session, samples /proc and says that the
- * image ended; the draining thread (drain.c) owns everything else from the moment it adopted the
+ * Who owns what: the control thread (control/loop.c) makes a session, samples /proc and says that
+ * the image ended; the draining thread (drain.c) owns everything else from the moment it adopted the
  * session until it set `finished`. What both touch is under `lock`, or an atomic named so.
  */
 #ifndef SESSION_H
@@ -19,25 +20,21 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "libcommon/base/arena.h"
 #include "ms-record/base/clock.h"
-#include "libcommon/base/ranges.h"
-#include "ms-record/heap/live.h"
 #include "ms-record/guest/layout.h"
 #include "pause.h"
-#include "pool.h"
 #include "stacks.h"
 #include "ms-record/base/stats.h"
 #include "ms-record/write/writer.h"
 
 struct attach_modules;
-struct preexisting;
-struct heaps;
-struct inherited_heap;
+struct heap;
 struct hook_late;
 struct hooks;
 struct identity;
 struct options;
-struct drain_request;
+struct drained;
 struct pool;
 struct scan;
 
@@ -172,26 +169,15 @@ struct map {
 };
 
 struct modules {
-	struct {
-		struct module *v;
-		size_t n, cap;
-	} all; /* module i has id i + 1 */
-	struct {
-		uint32_t *v;
-		size_t n, cap;
-	} open; /* of them, those that are not closed */
+	MS_ARRAY(struct module) all; /* module i has id i + 1 */
+	MS_ARRAY(uint32_t) open;     /* of them, those that are not closed */
 	struct {
 		uint32_t v[MODULES_ROOM];
 		size_t next, n; /* where the next one goes; how many there are */
 	} reopened; /* of those that are not the first of their file, the latest that were closed */
-	struct {
-		struct module_epoch *v;
-		size_t n, cap;
-	} epochs; /* which epoch began with each module that came or went, in order */
-	struct {
-		struct map *v;
-		size_t n, cap;
-	} maps;
+	/* which epoch began with each module that came or went, in order */
+	MS_ARRAY(struct module_epoch) epochs;
+	MS_ARRAY(struct map) maps;
 	uint32_t seen; /* entries of the guest's table taken over */
 	struct module_entry {
 		uint64_t loaded; /* stamp: another one is another module */
@@ -225,8 +211,6 @@ struct sample_point {
 	uint64_t ns, rss;
 };
 
-struct remote;
-
 struct session {
 	struct session *next; /* list of the control thread */
 	const struct options *opt;
@@ -239,7 +223,6 @@ struct session {
 	int proc;                     /* folder /proc/PID */
 	uint32_t image, parent_image; /* parent + 1, 0 = none */
 	bool launched, same_pidns;
-	struct preexisting *preexisting;       /* attached in mid-run; else NULL */
 	struct attach_modules *attach_modules; /* attached: we keep its table; else NULL */
 	char *exe;                             /* path */
 	char *name;                            /* last part of it */
@@ -260,7 +243,6 @@ struct session {
 	uint64_t fork_stamp;  /* 0 = unknown */
 	uint64_t merged_to;   /* no item below this stamp is to come */
 	uint64_t fork_event, fork_number, inherited_blocks, inherited_bytes;
-	struct inherited_heap *inherited_heap;
 	int kept_for_sure; /* atomic: it is not trivial */
 	int grown;         /* atomic: nor is what has been merged of it */
 
@@ -276,23 +258,16 @@ struct session {
 	uint32_t module_max, ring_max;
 	uint64_t window_bytes, data_offset; /* from `memory` on */
 	uint64_t *buffer_used;              /* of all sessions, atomic */
-	uint64_t buffer_mine;
 
 	struct clock clock;
 
 	/* the draining thread's */
 	struct reader *readers;
 	uint32_t prepared; /* rings made ready so far */
-	/* Those that have a writer, of which is known that they have, and as a set. */
-	struct {
-		struct reader **v;
-		size_t n, cap;
-	} taken;
-	uint64_t listed[MG_RINGS_MOST / 64];
-	size_t return_next; /* of `taken`: the one to be looked at next for whether it is over, */
-	uint64_t return_ns; /* not before then, */
-	size_t name_next;   /* and the same of `alive` and names */
-	uint64_t names_ns;
+	/* Those that have a writer, of which is known that they have. */
+	MS_ARRAY(struct reader *) taken;
+	size_t name_next;  /* of `alive`: the one whose name is to be looked at next, */
+	uint64_t names_ns; /* not before then */
 	struct modules modules;
 	struct {
 		struct mg_range *list; /* in shared memory: two of `max` each */
@@ -300,10 +275,7 @@ struct session {
 		bool read;        /* once */
 		uint64_t free_at; /* ns: when the time that it took is made up for */
 	} ranges;
-	struct {
-		struct thread *v;
-		size_t n, cap;
-	} threads;
+	MS_ARRAY(struct thread) threads;
 	/* Those that have not gone, or whose end is not written. */
 	struct {
 		struct alive {
@@ -312,9 +284,6 @@ struct session {
 		size_t n, cap;
 	} alive;
 	struct stacks stacks;
-	struct live live;
-	struct heaps *heaps;     /* NULL until there is one */
-	struct ms_ranges mapped; /* by stack */
 	/* Threads of a process in another pid namespace: their numbers there and here. */
 	struct {
 		struct tid_pair {
@@ -323,28 +292,29 @@ struct session {
 		size_t n, cap;
 	} tids;
 	uint64_t tids_ns, tids_again_ns; /* when they were read, and may be again */
-	struct remote *remote;
 	struct batch *batch;
 	uint32_t frames_sent, nodes_sent;
 	uint64_t number;      /* next allocation */
 	uint64_t batch_since; /* ns at which the open block got its first event */
 	size_t block_events;  /* of the open block, handed over already */
 	size_t batch_left;    /* events that the batch has room for; 0 = see session_room */
-	uint64_t flushed_ns;
-	uint64_t looked_ns;  /* threads, losses */
-	uint64_t merged_key; /* of the last item that was merged */
+	uint64_t merged_key;  /* of the last item that was merged */
 	struct stats stats;
 	struct run *run;
 	struct pause pause;
-	const struct drain_request *request; /* left to do, at that stamp */
-	uint64_t request_stamp;
-	struct scan *scan; /* see scan.h */
+	bool leak_mark_due; /* the mark of --leak-check-at was merged */
 	bool damaged;
 	char damage[160];
 
+	/* Of rooms above, who alone look into it; drain/recording.h. */
+	struct drained *drained;
+	struct heap *heap;
+	struct scan *scan;
+	struct hook_late *late; /* NULL until something was hooked */
+
 	/* between the threads */
 	pthread_mutex_t lock;
-	struct ms_record_writer samples; /* under lock */
+	struct ms_record_writer samples, verdicts; /* under lock; for the next batch */
 	int ending;      /* atomic: enum session_end, set once by the control thread */
 	int exit_status; /* waitpid's, -1 = unknown; valid once ending is set */
 	char *successor; /* valid once ending is set */
@@ -356,16 +326,12 @@ struct session {
 	int finished;                         /* atomic: the draining thread is done with it */
 
 	/* the control thread's */
-	struct {
-		struct sample_point *v;
-		size_t n, cap;
-	} points;
+	MS_ARRAY(struct sample_point) points;
 	unsigned point_every, point_skip;
 	struct sampler *sampler;
-	struct hook_late *late; /* NULL until something was hooked */
-	bool removed;           /* counted, not kept */
-	bool reported;          /* in the index */
-	char allocator[128];    /* copied at the end */
+	bool removed;        /* counted, not kept */
+	bool reported;       /* in the index */
+	char allocator[128]; /* copied at the end */
 	char disabled[96];
 	uint64_t passed_early, forks;
 	bool no_usable; /* --usable-size, and the allocator does not tell */
@@ -373,13 +339,12 @@ struct session {
 };
 
 /* Makes the shared memory of a session for the process `pid` that asked for it, `opt` and `writer`
- * borrowed; `forks`: with slots for its forked children. NULL with `err` set. `out` is kept. */
+ * borrowed; `forks`: with slots for its forked children. `memfd`: we attach to it, and it has this
+ * memory file mapped; kept; else -1. NULL with `err` set. `out` is kept. What other rooms keep of a
+ * session that is to be drained they add (drain/recording.h). */
 struct session *session_new(const struct options *opt, struct writer *writer, struct output *out,
-			    pid_t pid, uint64_t *buffer_used, bool forks, struct ms_err *err);
-/* The same for a process that we attach to, in the memory file `memfd` that it has mapped; kept. */
-struct session *session_attached(const struct options *opt, struct writer *writer,
-				 struct output *out, pid_t pid, uint64_t *buffer_used, bool forks,
-				 int memfd, struct ms_err *err);
+			    pid_t pid, uint64_t *buffer_used, bool forks, int memfd,
+			    struct ms_err *err);
 struct pool_shape;
 /* The same for a process on standby, before anybody records it: the session is OFF, and nobody
  * drains it. */
@@ -401,7 +366,7 @@ struct session *session_in_slot(struct pool *p, uint32_t slot);
 bool session_trivial(const struct session *s);
 /* As its guest does when the program forbids itself the processor's clock, before there is one. */
 void session_forbid_clock(struct session *s);
-/* Frees a session that nobody uses any more. */
+/* Frees a session that nobody uses any more, and to which nothing was added. */
 void session_free(struct session *s);
 /* A number that differs after an exec; 0 = cannot be told (zombie, no permission). `proc`: folder
  * /proc/PID. */
@@ -421,18 +386,6 @@ void session_room(struct session *s, size_t n);
 int session_damaged(struct session *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* ns since the start of the session's recording. */
 uint64_t session_now(const struct session *s);
-/* Bytes of a ring's first lap: most processes have few threads, and it should hold what comes until
- * we look. One that may not make a thread wait has to. */
-static inline uint32_t session_first_lap(const struct session *s, uint32_t ring)
-{
-	uint32_t most = (uint32_t)s->window_bytes - MG_SLACK;
-	uint32_t lap = !s->attach_modules ? ring < POOL_FEW_RINGS ? POOL_FEW_LAP : MG_RING_FIRST
-		       : s->slot          ? POOL_ATTACHED_LAP
-		       : ring < 8         ? 1u << 21
-		       : ring < 24        ? 1u << 19
-					  : 1u << 16;
-	return lap < most ? lap : most;
-}
 /* Does the process run under a seccomp filter, so that it makes no system call of ours? */
 static inline bool session_seccomp(const struct session *s)
 {

@@ -18,23 +18,6 @@ static uint64_t mix(uint64_t a, uint64_t b)
 	return h ^ (h >> 29);
 }
 
-static uint64_t hash_frame(const struct ms_frame *f)
-{
-	return mix(f->address, ((uint64_t)f->module << 8) | f->flags);
-}
-
-static uint64_t hash_node(const struct ms_node *n)
-{
-	return mix(n->parent, n->frame);
-}
-
-static void make(struct stacks_index *x, size_t slots)
-{
-	x->slots = ms_xrealloc(NULL, slots, sizeof *x->slots);
-	memset(x->slots, 0, slots * sizeof *x->slots);
-	x->mask = slots - 1;
-}
-
 static void make_known(struct stacks *s, size_t slots)
 {
 	free(s->known);
@@ -47,81 +30,41 @@ static void make_known(struct stacks *s, size_t slots)
 void stacks_init(struct stacks *s)
 {
 	memset(s, 0, sizeof *s);
-	make(&s->frame_index, (size_t)1 << FIRST_BITS);
-	make(&s->node_index, (size_t)1 << FIRST_BITS);
 	s->cache = ms_xcalloc((size_t)1 << STACKS_CACHE_BITS, sizeof *s->cache);
 	make_known(s, (size_t)1 << FIRST_BITS);
 }
 
 void stacks_free(struct stacks *s)
 {
-	free(s->frames.v);
-	free(s->nodes.v);
-	free(s->frame_index.slots);
-	free(s->node_index.slots);
-	free(s->cache);
-	free(s->known);
+	MS_FREE(s->frames.v, s->nodes.v, s->frame_index.slots, s->node_index.slots, s->cache,
+		s->known);
 	memset(s, 0, sizeof *s);
-}
-
-static void insert(struct stacks_index *x, uint64_t hash, uint32_t number)
-{
-	size_t i = (size_t)hash;
-	while (x->slots[i & x->mask])
-		i++;
-	x->slots[i & x->mask] = number;
-}
-
-static void grow_frames(struct stacks *s)
-{
-	size_t slots = (s->frame_index.mask + 1) * 2;
-	free(s->frame_index.slots);
-	make(&s->frame_index, slots);
-	for (size_t i = 0; i < s->frames.n; i++)
-		insert(&s->frame_index, hash_frame(&s->frames.v[i]), (uint32_t)i + 1);
-}
-
-static void grow_nodes(struct stacks *s)
-{
-	size_t slots = (s->node_index.mask + 1) * 2;
-	free(s->node_index.slots);
-	make(&s->node_index, slots);
-	for (size_t i = 0; i < s->nodes.n; i++)
-		insert(&s->node_index, hash_node(&s->nodes.v[i]), (uint32_t)i + 1);
 }
 
 static uint32_t frame_number(struct stacks *s, const struct ms_frame *f)
 {
-	size_t i = (size_t)hash_frame(f);
-	for (uint32_t n; (n = s->frame_index.slots[i & s->frame_index.mask]); i++) {
+	uint32_t hash = ms_hash(f->address, (uint64_t)f->module << 8 | f->flags), n;
+	for (size_t at = hash; (n = ms_lookup_next(&s->frame_index, hash, &at));) {
 		const struct ms_frame *have = &s->frames.v[n - 1];
 		if (have->address == f->address && have->module == f->module &&
 		    have->flags == f->flags)
 			return n;
 	}
 	*MS_PUSH(&s->frames) = *f;
-	uint32_t n = (uint32_t)s->frames.n;
-	if (s->frames.n > s->frame_index.mask / 2)
-		grow_frames(s);
-	else
-		insert(&s->frame_index, hash_frame(f), n);
-	return n;
+	ms_lookup_add(&s->frame_index, hash, (uint32_t)s->frames.n);
+	return (uint32_t)s->frames.n;
 }
 
 uint32_t stacks_node(struct stacks *s, uint32_t parent, const struct ms_frame *f)
 {
 	struct ms_node want = {parent, frame_number(s, f)};
-	size_t i = (size_t)hash_node(&want);
-	for (uint32_t n; (n = s->node_index.slots[i & s->node_index.mask]); i++)
+	uint32_t hash = ms_hash(parent, want.frame), n;
+	for (size_t at = hash; (n = ms_lookup_next(&s->node_index, hash, &at));)
 		if (s->nodes.v[n - 1].parent == parent && s->nodes.v[n - 1].frame == want.frame)
 			return n;
 	*MS_PUSH(&s->nodes) = want;
-	uint32_t n = (uint32_t)s->nodes.n;
-	if (s->nodes.n > s->node_index.mask / 2)
-		grow_nodes(s);
-	else
-		insert(&s->node_index, hash_node(&want), n);
-	return n;
+	ms_lookup_add(&s->node_index, hash, (uint32_t)s->nodes.n);
+	return (uint32_t)s->nodes.n;
 }
 
 /* The epoch's low 15 bits go where an address has none; the cache is emptied before they come round

@@ -17,6 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "libcommon/base/arena.h"
+#include "libcommon/base/lookup.h"
 #include "format/stacks.h"
 
 #define STACKS_CACHE_BITS 13u
@@ -25,21 +27,10 @@ struct stacks_path {
 	uint64_t a, b;
 };
 
-struct stacks_index {
-	uint32_t *slots; /* number, 0 = empty */
-	size_t mask;
-};
-
 struct stacks {
-	struct {
-		struct ms_frame *v;
-		size_t n, cap;
-	} frames; /* frame i has number i + 1 */
-	struct {
-		struct ms_node *v;
-		size_t n, cap;
-	} nodes;
-	struct stacks_index frame_index, node_index;
+	MS_ARRAY(struct ms_frame) frames; /* frame i has number i + 1 */
+	MS_ARRAY(struct ms_node) nodes;
+	struct ms_lookup frame_index, node_index;
 	struct stacks_cached {
 		uint64_t ip; /* with the epoch in bits 48 to 62 */
 		uint32_t parent, node;

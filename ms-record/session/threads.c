@@ -3,10 +3,8 @@
  */
 #include "threads.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "format/trace.h"
 #include "libcommon/base/arena.h"
@@ -23,14 +21,8 @@ static void read_name(struct session *s, struct thread *t)
 {
 	char path[40], name[32];
 	snprintf(path, sizeof path, "task/%u/comm", t->outer);
-	int fd = openat(s->proc, path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	if (!ms_proc_text_at(s->proc, path, name, sizeof name))
 		return;
-	ssize_t n = read(fd, name, sizeof name - 1);
-	close(fd);
-	if (n <= 0)
-		return;
-	name[n] = '\0';
 	name[strcspn(name, "\n")] = '\0';
 	name[sizeof t->name - 1] = '\0';
 	if (strcmp(name, t->name)) {

@@ -4,14 +4,12 @@
 #include "batch.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "libcommon/base/arena.h"
 
 struct batch *batch_new(void)
 {
-	struct batch *b = ms_xrealloc(NULL, 1, sizeof *b);
-	memset(b, 0, sizeof *b);
+	struct batch *b = ms_xcalloc(1, sizeof *b);
 	return b;
 }
 
@@ -24,10 +22,7 @@ void batch_free(struct batch *b)
 					&b->marks,   &b->verdicts, &b->end};
 	for (size_t i = 0; i < sizeof w / sizeof *w; i++)
 		free(w[i]->data);
-	free(b->frames.v);
-	free(b->nodes.v);
-	free(b->events.v);
-	free(b);
+	MS_FREE(b->frames.v, b->nodes.v, b->events.v, b);
 }
 
 void batch_reset(struct batch *b)
@@ -39,7 +34,7 @@ void batch_reset(struct batch *b)
 		ms_record_writer_init(w[i], w[i]->data, w[i]->room);
 	b->frames.n = b->nodes.n = b->events.n = 0;
 	b->ends = b->close = false;
-	b->scan = NULL;
+	b->on_live = NULL;
 	b->next = NULL;
 }
 
@@ -47,7 +42,8 @@ bool batch_empty(const struct batch *b)
 {
 	return !b->info.size && !b->modules.size && !b->threads.size && !b->samples.size &&
 	       !b->losses.size && !b->preexisting.size && !b->marks.size && !b->verdicts.size &&
-	       !b->scan && !b->end.size && !b->frames.n && !b->nodes.n && !b->events.n && !b->close;
+	       !b->on_live && !b->end.size && !b->frames.n && !b->nodes.n && !b->events.n &&
+	       !b->close;
 }
 
 struct ms_record_writer *batch_record(struct ms_record_writer *w, size_t bytes)

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "libcommon/base/arena.h"
 #include "format/event.h"
 #include "format/record.h"
 #include "format/stacks.h"
@@ -23,30 +24,22 @@
 #define BATCH_EVENTS 4096u
 
 struct output;
-struct scan;
+struct live_list;
 
 struct batch {
 	struct batch *next;
 	struct output *out;
 	/* Written in this order, each kind a block of its own when it is not empty. */
 	struct ms_record_writer info, modules, threads, samples, losses, preexisting;
-	struct {
-		struct ms_frame *v;
-		size_t n, cap;
-	} frames;
-	struct {
-		struct ms_node *v;
-		size_t n, cap;
-	} nodes;
+	MS_ARRAY(struct ms_frame) frames;
+	MS_ARRAY(struct ms_node) nodes;
 	uint32_t first_frame, first_node;
-	struct {
-		struct ms_event *v;
-		size_t n, cap;
-	} events;
+	MS_ARRAY(struct ms_event) events;
 	uint64_t first_number, first_event;
 	struct ms_record_writer marks, verdicts, end;
-	struct scan
-		*scan; /* wants to know the stacks of what is live after these events; or NULL */
+	/* Somebody wants to know what is live after these events (NULL: nothing ever was); or NULL. */
+	void (*on_live)(void *arg, struct live_list *l);
+	void *on_live_arg;
 	uint64_t first_ns, last_ns;
 	struct stats stats; /* of the image, up to and with these events */
 	bool ends;          /* the block that its events belong to is whole with them */

@@ -22,7 +22,7 @@
 #ifndef PART
 #define PART (UINT32_C(1) << 18) /* blocks: 15 MB to encode them in, most of it never touched */
 #endif
-#define THREADS_MAX (UINT32_C(1) << 22) /* as in libcommon/replay/replay.c */
+#define THREADS_MAX (UINT32_C(1) << 22) /* as in libcommon/replay/replay_private.h */
 
 /* A tick is 100 us, so that 40 bits last for three years. */
 struct slot {
@@ -42,14 +42,9 @@ struct live_list {
 	struct slot *window;
 	uint64_t *bits; /* a word for each 64 slots */
 	uint64_t base;
-	struct {
-		struct group *v; /* in order of key */
-		size_t n, cap;
-	} old;
-	struct {
-		uint64_t *v;
-		size_t n, cap;
-	} gone; /* numbers of old blocks that were freed, not yet taken out of their groups */
+	MS_ARRAY(struct group) old; /* in order of key */
+	MS_ARRAY(uint64_t)
+	gone; /* numbers of old blocks that were freed, not yet taken out of their groups */
 	size_t empty;
 	uint64_t blocks;
 	uint64_t next_number, tick;
@@ -73,11 +68,7 @@ void live_list_free(struct live_list *l)
 		return;
 	for (size_t i = 0; i < l->old.n; i++)
 		free(l->old.v[i].slots);
-	free(l->old.v);
-	free(l->gone.v);
-	free(l->window);
-	free(l->bits);
-	free(l->last);
+	MS_FREE(l->old.v, l->gone.v, l->window, l->bits, l->last);
 	ms_ranges_free(&l->mapped);
 	free(l);
 }

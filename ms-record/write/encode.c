@@ -4,7 +4,6 @@
 #include "encode.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "checkpoint.h"
 #include "end_record.h"
@@ -14,8 +13,8 @@
 #include "libcommon/base/err.h"
 #include "libcommon/trace/tracefile.h"
 #include "rewrite.h"
-#include "ms-record/scan/scan.h"
-#include "writer.h"
+#include "limit.h"
+#include "output.h"
 
 #define STACKS_MAX 65536u
 #define VERDICTS_BYTES 524288
@@ -60,10 +59,7 @@ static struct encoder *encoder_new(void)
 
 static void encoder_free(struct encoder *e)
 {
-	free(e->event_memory);
-	free(e->stacks_memory);
-	free(e->address_memory);
-	free(e);
+	MS_FREE(e->event_memory, e->stacks_memory, e->address_memory, e);
 }
 
 static struct encoder *take(struct encoders *all)
@@ -386,8 +382,8 @@ static int write_all(struct encoder *e, struct batch *b, struct ms_err *err)
 	    write_records(MS_BLOCK_BEFORE, b, &b->preexisting, err) || write_stacks(e, b, err) ||
 	    write_events(e, b, err) || write_records(MS_BLOCK_MARKS, b, &b->marks, err))
 		return -1;
-	if (b->scan)
-		scan_stacks(b->scan, b->out->checkpoints.live);
+	if (b->on_live)
+		b->on_live(b->on_live_arg, b->out->checkpoints.live);
 	return write_verdicts(b, err) || write_end(b, err) ? -1 : 0;
 }
 

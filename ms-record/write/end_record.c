@@ -7,7 +7,7 @@
 #include "format/record.h"
 #include "format/trace.h"
 #include "ms-record/base/stats.h"
-#include "writer.h"
+#include "output.h"
 
 void end_counts(const struct stats *t, struct ms_record_writer *w)
 {

@@ -3,14 +3,13 @@
  */
 #include "limit.h"
 
-#include <unistd.h>
-
 #include "format/record.h"
 #include "format/trace.h"
 #include "libcommon/base/err.h"
 #include "libcommon/trace/tracefile.h"
+#include "ms-record/base/wake.h"
 #include "rewrite.h"
-#include "writer.h"
+#include "output.h"
 
 #define RESERVE 8192u       /* end block and losses */
 #define RESERVE_A_BLOCK 48u /* its record in the index */
@@ -92,13 +91,6 @@ static int try_write(struct output *o, uint16_t type, const uint64_t ns[2],
 	return 0;
 }
 
-static void tell_event(const struct limit *l)
-{
-	uint64_t one = 1;
-	if (write(l->event, &one, sizeof one) < 0)
-		return; /* it is set already */
-}
-
 void limit_grown(struct output *o)
 {
 	if (!o->limit)
@@ -119,14 +111,14 @@ void limit_moved(struct output *o, unsigned blocks)
 	count(o);
 	reserve(o, RESERVE + (blocks + 1) * RESERVE_A_BLOCK);
 	__atomic_add_fetch(&o->limit->rewritten, 1, __ATOMIC_RELEASE);
-	tell_event(o->limit);
+	wake_event(o->limit->event);
 }
 
 void limit_reach(struct output *o)
 {
 	__atomic_store_n(&o->limit->reached, 1, __ATOMIC_RELEASE);
 	__atomic_store_n(&o->full, 1, __ATOMIC_RELEASE);
-	tell_event(o->limit);
+	wake_event(o->limit->event);
 }
 
 int limit_write(struct output *o, uint16_t type, const uint64_t ns[2],

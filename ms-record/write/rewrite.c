@@ -4,9 +4,7 @@
  */
 #include "rewrite.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +22,8 @@
 #include "libcommon/base/err.h"
 #include "libcommon/trace/tracefile.h"
 #include "libcommon/base/units.h"
-#include "writer.h"
+#include "limit.h"
+#include "output.h"
 
 /* Samples are thinned when there are more bytes of them. */
 #define SAMPLES_MAX ((size_t)1 << 18)
@@ -45,14 +44,8 @@ static const uint16_t types[] = {MS_BLOCK_INFO,    MS_BLOCK_MODULES, MS_BLOCK_TH
 
 struct kept {
 	struct records records[TYPES];
-	struct {
-		struct ms_frame *v;
-		size_t n, cap;
-	} frames;
-	struct {
-		struct ms_node *v;
-		size_t n, cap;
-	} nodes;
+	MS_ARRAY(struct ms_frame) frames;
+	MS_ARRAY(struct ms_node) nodes;
 };
 
 struct kept *kept_new(void)
@@ -68,9 +61,7 @@ void kept_free(struct kept *k)
 		return;
 	for (size_t i = 0; i < TYPES; i++)
 		free(k->records[i].data);
-	free(k->frames.v);
-	free(k->nodes.v);
-	free(k);
+	MS_FREE(k->frames.v, k->nodes.v, k);
 }
 
 /* Every second record goes. */

@@ -3,13 +3,9 @@
  */
 #include "writer.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,6 +15,7 @@
 #include "libcommon/base/arena.h"
 #include "libcommon/base/dest.h"
 #include "libcommon/trace/tracefile.h"
+#include "ms-record/base/wake.h"
 #include "rewrite.h"
 
 /* Events that wait to be written. More than usual, 56 MB, only while a write takes long. */
@@ -28,34 +25,6 @@
 #define QUEUE_BEHIND (8 * BATCH_EVENTS)
 #define STUCK_NS 20000000
 #define SPARE_MAX BLOCK_EVENTS /* room for events in empty batches that are kept */
-
-struct output *output_new(int fd, const char *path)
-{
-	struct output *o = ms_xrealloc(NULL, 1, sizeof *o);
-	memset(o, 0, sizeof *o);
-	o->fd = fd;
-	o->folder = -1;
-	o->path = strdup(path);
-	o->level = 3;
-	return o;
-}
-
-void output_identify(struct output *o)
-{
-	struct stat st;
-	if (o->folder < 0 || fstat(o->fd, &st))
-		return;
-	o->dev = st.st_dev;
-	o->ino = st.st_ino;
-}
-
-void output_place(struct output *o, int folder, const char *name)
-{
-	o->folder = folder;
-	o->name = strdup(name);
-	if (o->fd >= 0)
-		output_identify(o);
-}
 
 void output_free(struct output *o)
 {
@@ -77,16 +46,6 @@ static void fail(struct output *o)
 {
 	o->error_number = errno;
 	__atomic_store_n(&o->failed, 1, __ATOMIC_RELEASE);
-}
-
-struct ms_trace_head output_head(const struct output *o)
-{
-	return (struct ms_trace_head){.major = MS_TRACE_MAJOR,
-				      .minor = MS_TRACE_MINOR,
-				      .hint = o->addresses ? MS_FEATURE_ADDRESSES : 0,
-				      .machine = EM_X86_64,
-				      .address_bytes = 8,
-				      .tick_ns = MS_TRACE_TICK_NS};
 }
 
 /* Makes the file of a further image, and writes the header. */
@@ -159,13 +118,6 @@ static struct batch *take(struct writer *w)
 	return b;
 }
 
-static void tell_event(struct writer *w)
-{
-	uint64_t one = 1;
-	if (write(w->event, &one, sizeof one) < 0)
-		return; /* it is set already */
-}
-
 /* What a batch counts for in the queue. */
 static size_t weight(const struct batch *b)
 {
@@ -179,7 +131,7 @@ static void done(struct writer *w, struct batch *b)
 	pthread_mutex_lock(&w->lock);
 	w->queued -= events;
 	if (++w->written == w->watched)
-		tell_event(w);
+		wake_event(w->event);
 	if (w->spare_room < SPARE_MAX) {
 		w->spare_room += b->events.cap;
 		b->next = w->spare;

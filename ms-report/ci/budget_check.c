@@ -49,7 +49,7 @@ static uint64_t sum_of_sites(const struct budget *b, struct model *m, const stru
 	*worst = NULL;
 	for (size_t i = 0; i < m->sites.n; i++) {
 		const struct site *s = &m->sites.v[i];
-		uint64_t v = site_figure_of(s, b->figure);
+		uint64_t v = figure_of(s, &site_figures[b->figure]);
 		if ((v == 0 && sum != UNKNOWN) || !budget_matches(b, m, s))
 			continue;
 		sum = figure_add(sum, v);
@@ -91,7 +91,7 @@ static const struct site *worst_of_all(struct model *m, size_t figure)
 uint64_t budget_value(const struct budget *b, struct model *m)
 {
 	const struct site *worst;
-	return b->site ? sum_of_sites(b, m, &worst) : figure_of(&m->totals, b->figure);
+	return b->site ? sum_of_sites(b, m, &worst) : figure_of(&m->totals, &figures[b->figure]);
 }
 
 const struct site *budget_worst(const struct budget *b, struct model *m)

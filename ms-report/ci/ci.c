@@ -8,8 +8,6 @@
 #include "ms-report/words/names.h"
 #include "ms-report/words/page.h"
 
-#include <string.h>
-
 #define SAY(...) ms_arena_printf(&p->m->arena, __VA_ARGS__)
 
 const char *ci_frame(struct page *p, const struct frame *f)
@@ -36,24 +34,7 @@ const struct frame *ci_next(const struct model *m, uint32_t *node)
 /* Text in XML 1.0: what may not stand there at all was replaced by name_clean. */
 static void xml(struct page *p, struct out *o, const char *s)
 {
-	for (s = name_clean(&p->m->arena, s, false); *s; s++) {
-		switch (*s) {
-		case '<':
-			out_str(o, "&lt;");
-			break;
-		case '>':
-			out_str(o, "&gt;");
-			break;
-		case '&':
-			out_str(o, "&amp;");
-			break;
-		case '"':
-			out_str(o, "&quot;");
-			break;
-		default:
-			out_char(o, *s);
-		}
-	}
+	out_escaped(o, name_clean(&p->m->arena, s, false), "<>&\"", "");
 }
 
 static void attribute(struct page *p, struct out *o, const char *name, const char *value)

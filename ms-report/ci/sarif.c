@@ -95,9 +95,9 @@ static void result(struct page *p, struct ms_json *j, const struct finding *x)
 	ms_json_close(j, '}');
 	if (x->site) {
 		ms_json_open(j, "properties", '{');
-		ms_json_number(j, "site", (uint64_t)x->site->id);
-		ms_json_number(j, "live_bytes", x->site->end.bytes);
-		ms_json_number(j, "live_blocks", x->site->end.blocks);
+		MS_JSON_NUMBERS(j, {"site", (uint64_t)x->site->id},
+				{"live_bytes", x->site->end.bytes},
+				{"live_blocks", x->site->end.blocks});
 		ms_json_close(j, '}');
 	}
 	ms_json_close(j, '}');

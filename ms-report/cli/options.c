@@ -4,159 +4,14 @@
 #include "options.h"
 
 #include "libcommon/base/err.h"
-#include "libcommon/base/units.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-const char options_help[] =
-	"usage: ms-report [options] [TRACE|SNAPSHOT|FOLDER[@POINT]]   (default: a snapshot on "
-	"standard "
-	"input)\n"
-	"\n"
-	"formats (several may be given with =FILE):\n"
-	"  --text[=FILE]  --md[=FILE]  --json[=FILE]  --csv[=FILE]  --folded[=FILE]\n"
-	"  --html[=FILE]         one page with charts and tables, for a browser\n"
-	"  --sarif[=FILE] --junit[=FILE] --github[=FILE]   findings, for continuous integration\n"
-	"  --pprof[=FILE] --speedscope[=FILE] --gprof2dot[=FILE] --massif[=FILE] --dhat[=FILE]\n"
-	"  --heaptrack[=FILE] --callgrind[=FILE] --chrome-trace[=FILE]   for other programs\n"
-	"views (default: the first screen):\n"
-	"  --summary             figures of the whole run\n"
-	"  --leaks               sites by what is live at the end (or --at)\n"
-	"  --peak                sites by what was live at the peak\n"
-	"  --allocated           sites by all bytes allocated\n"
-	"  --temporary           sites by blocks freed before the next allocation\n"
-	"  --failed              sites by calls that returned null\n"
-	"  --mapped              sites by address space mapped at the end (or --at)\n"
-	"  --threads --timeline --sizes --modules\n"
-	"  --heaps               heaps of the program's own, and what is behind them\n"
-	"  --regions             address space, of a snapshot that ms-snap --maps or --smaps made\n"
-	"  --growth              sites whose live bytes grow with time, and how fast\n"
-	"  --tree[=down|up]      calls from the program's entry down, or from the allocation up\n"
-	"  --site N              one site: its whole stack, sizes, ages, threads\n"
-	"  --by KEY              function, file, module, stack, thread, process, program or size\n"
-	"  --sql QUERY           a SELECT of the tables and views of ms-snapshot(5)\n"
-	"choices:\n"
-	"  --at POINT            a moment: peak, end, 1.5s, mark:NAME (a snapshot must hold it)\n"
-	"  --metric M            live, peak, allocated, allocations, temporary, failed or\n"
-	"                        mapped, for --folded, --gprof2dot, --tree and --by;\n"
-	"                        what --html, --pprof and --speedscope show first\n"
-	"  --limit N             rows of a list, 0 = all\n"
-	"  --reach SIZE          with --growth: when SIZE will be reached\n"
-	"  --full-names          nothing shortened        --width N   columns of text\n"
-	"  --ascii               no other characters      --color=auto|always|never\n"
-	"  --layout=memc         with --json: regions as memc writes them, a line for each time\n"
-	"  --pretty              with --json: over many lines\n"
-	"  --anonymize           names and paths replaced by numbered ones, for sharing\n"
-	"  --no-pager            long text goes to the terminal as it is\n"
-	"  --fail-on 'FIGURE OP NUMBER'   status 1 when true, such as 'unfreed_bytes > 64k'\n"
-	"  --budgets FILE        the same, one in a line of FILE\n"
-	"  --code-url URL        where Markdown links to: https://x/blob/main/{file}#L{line}\n"
-	"  --source-root FOLDER  the repository where it was built (default: where it ran)\n"
-	"  --allow-partial       incomplete input is status 0 too\n"
-	"  --max-image SIZE      largest snapshot read from a pipe (default 4G)\n"
-	"  -q, --quiet  -h, --help  -V, --version\n";
-
-enum {
-	OPT_FORMAT = 256,
-	OPT_VIEW = OPT_FORMAT + FORMAT_COUNT,
-	OPT_AT = OPT_VIEW + VIEW_COUNT,
-	OPT_METRIC,
-	OPT_LIMIT,
-	OPT_FULL_NAMES,
-	OPT_WIDTH,
-	OPT_ASCII,
-	OPT_COLOR,
-	OPT_FAIL_ON,
-	OPT_NO_PAGER,
-	OPT_REACH,
-	OPT_BUDGETS,
-	OPT_CODE_URL,
-	OPT_SOURCE_ROOT,
-	OPT_LAYOUT,
-	OPT_PRETTY,
-	OPT_ANONYMIZE,
-};
-
-static const struct option longs[] = {
-	{"text", optional_argument, 0, OPT_FORMAT + FORMAT_TEXT},
-	{"md", optional_argument, 0, OPT_FORMAT + FORMAT_MD},
-	{"json", optional_argument, 0, OPT_FORMAT + FORMAT_JSON},
-	{"csv", optional_argument, 0, OPT_FORMAT + FORMAT_CSV},
-	{"folded", optional_argument, 0, OPT_FORMAT + FORMAT_FOLDED},
-	{"html", optional_argument, 0, OPT_FORMAT + FORMAT_HTML},
-	{"sarif", optional_argument, 0, OPT_FORMAT + FORMAT_SARIF},
-	{"junit", optional_argument, 0, OPT_FORMAT + FORMAT_JUNIT},
-	{"github", optional_argument, 0, OPT_FORMAT + FORMAT_GITHUB},
-	{"pprof", optional_argument, 0, OPT_FORMAT + FORMAT_PPROF},
-	{"speedscope", optional_argument, 0, OPT_FORMAT + FORMAT_SPEEDSCOPE},
-	{"gprof2dot", optional_argument, 0, OPT_FORMAT + FORMAT_GPROF2DOT},
-	{"massif", optional_argument, 0, OPT_FORMAT + FORMAT_MASSIF},
-	{"dhat", optional_argument, 0, OPT_FORMAT + FORMAT_DHAT},
-	{"heaptrack", optional_argument, 0, OPT_FORMAT + FORMAT_HEAPTRACK},
-	{"callgrind", optional_argument, 0, OPT_FORMAT + FORMAT_CALLGRIND},
-	{"chrome-trace", optional_argument, 0, OPT_FORMAT + FORMAT_CHROME_TRACE},
-	{"summary", no_argument, 0, OPT_VIEW + VIEW_SUMMARY},
-	{"leaks", no_argument, 0, OPT_VIEW + VIEW_LEAKS},
-	{"peak", no_argument, 0, OPT_VIEW + VIEW_PEAK},
-	{"allocated", no_argument, 0, OPT_VIEW + VIEW_ALLOCATED},
-	{"temporary", no_argument, 0, OPT_VIEW + VIEW_TEMPORARY},
-	{"failed", no_argument, 0, OPT_VIEW + VIEW_FAILED},
-	{"mapped", no_argument, 0, OPT_VIEW + VIEW_MAPPED},
-	{"threads", no_argument, 0, OPT_VIEW + VIEW_THREADS},
-	{"timeline", no_argument, 0, OPT_VIEW + VIEW_TIMELINE},
-	{"sizes", no_argument, 0, OPT_VIEW + VIEW_SIZES},
-	{"modules", no_argument, 0, OPT_VIEW + VIEW_MODULES},
-	{"heaps", no_argument, 0, OPT_VIEW + VIEW_HEAPS},
-	{"regions", no_argument, 0, OPT_VIEW + VIEW_REGIONS},
-	{"growth", no_argument, 0, OPT_VIEW + VIEW_GROWTH},
-	{"tree", optional_argument, 0, OPT_VIEW + VIEW_TREE},
-	{"site", required_argument, 0, OPT_VIEW + VIEW_SITE},
-	{"by", required_argument, 0, OPT_VIEW + VIEW_BY},
-	{"sql", required_argument, 0, OPT_VIEW + VIEW_SQL},
-	{"layout", required_argument, 0, OPT_LAYOUT},
-	{"pretty", no_argument, 0, OPT_PRETTY},
-	{"anonymize", no_argument, 0, OPT_ANONYMIZE},
-	{"at", required_argument, 0, OPT_AT},
-	{"metric", required_argument, 0, OPT_METRIC},
-	{"limit", required_argument, 0, OPT_LIMIT},
-	{"full-names", no_argument, 0, OPT_FULL_NAMES},
-	{"width", required_argument, 0, OPT_WIDTH},
-	{"ascii", no_argument, 0, OPT_ASCII},
-	{"color", optional_argument, 0, OPT_COLOR},
-	{"fail-on", required_argument, 0, OPT_FAIL_ON},
-	{"no-pager", no_argument, 0, OPT_NO_PAGER},
-	{"budgets", required_argument, 0, OPT_BUDGETS},
-	{"reach", required_argument, 0, OPT_REACH},
-	{"code-url", required_argument, 0, OPT_CODE_URL},
-	{"source-root", required_argument, 0, OPT_SOURCE_ROOT},
-	MS_CLI_LONGS,
-	{0, 0, 0, 0},
-};
-
-const char *view_name(enum view v)
+static int add_output(const struct ms_cli_arg *arg, struct ms_err *err)
 {
-	for (const struct option *l = longs; l->name; l++)
-		if (l->val == OPT_VIEW + (int)v)
-			return l->name;
-	return "view";
-}
-
-/* Position of `s` among `n` names, or -1 with the names in the message. */
-static int choice(const char *option, const char *s, const char *const *names, int n,
-		  struct ms_err *err)
-{
-	char all[200] = "";
-	for (int i = 0; i < n; i++) {
-		if (strcmp(s, names[i]) == 0)
-			return i;
-		strcat(strcat(all, i == 0 ? "" : i == n - 1 ? " or " : ", "), names[i]);
-	}
-	return ms_err_set(err, "bad %s '%s': expected %s", option, s, all);
-}
-
-static int add_output(struct options *opt, enum format f, const char *path, struct ms_err *err)
-{
+	struct options *opt = arg->to;
+	const char *path = arg->text;
 	if (path && !*path)
 		return ms_err_set(err, "an output file needs a name");
 	if (path && strcmp(path, "-") == 0)
@@ -171,190 +26,186 @@ static int add_output(struct options *opt, enum format f, const char *path, stru
 					  "for the other, such as --json=FILE");
 	if (opt->output_count == OUTPUTS_MAX)
 		return ms_err_set(err, "more than %d outputs", OUTPUTS_MAX);
-	opt->outputs[opt->output_count++] = (struct output){f, path};
+	opt->outputs[opt->output_count++] = (struct output){(enum format)arg->row->value, path};
 	return 0;
-}
-
-static int add_view(struct options *opt, enum view v, const char *arg, struct ms_err *err)
-{
-	static const char *const ways[] = {"down", "up"};
-	uint64_t n;
-	int k = 0;
-	if (v == VIEW_TREE && arg) {
-		if ((k = choice("--tree", arg, ways, 2, err)) < 0)
-			return -1;
-		opt->tree_up = k == 1;
-	}
-	if (v == VIEW_BY) {
-		if ((k = choice("--by", arg, group_names, BY_COUNT, err)) < 0)
-			return -1;
-		opt->by = (enum group_key)k;
-	}
-	if (v == VIEW_SITE) {
-		if (ms_parse_count(arg, "site", 0, INT64_MAX, &n, err) != 0)
-			return -1;
-		opt->site = (int64_t)n;
-	}
-	if (v == VIEW_SQL)
-		opt->sql = arg;
-	for (size_t i = 0; i < opt->view_count; i++)
-		if (opt->views[i] == v)
-			return v >= VIEW_TREE
-				       ? ms_err_set(err, "--%s was given twice", view_name(v))
-				       : 0;
-	opt->views[opt->view_count++] = v;
-	return 0;
-}
-
-static int add_budget(struct options *opt, const char *arg, struct ms_err *err)
-{
-	struct budget b;
-	if (budget_parse(arg, &b, err) != 0)
-		return -1;
-	*MS_PUSH(&opt->budgets) = b;
-	return 0;
-}
-
-/* Takes an option without a value. False: it is another one. */
-static bool set_flag(struct options *opt, int c)
-{
-	switch (c) {
-	case OPT_FULL_NAMES:
-		opt->full_names = true;
-		return true;
-	case OPT_ASCII:
-		opt->ascii = true;
-		return true;
-	case OPT_PRETTY:
-		opt->pretty = true;
-		return true;
-	case OPT_ANONYMIZE:
-		opt->anonymize = true;
-		return true;
-	case OPT_NO_PAGER:
-		opt->no_pager = true;
-		return true;
-	default:
-		return false;
-	}
-}
-
-static int set_source_root(struct options *opt, const char *arg, struct ms_err *err)
-{
-	opt->links.source_root = arg;
-	return *arg == '/' ? 0
-			   : ms_err_set(err, "bad --source-root '%s': expected a whole path", arg);
-}
-
-static int set_layout(struct options *opt, const char *arg, struct ms_err *err)
-{
-	opt->memc = strcmp(arg, "memc") == 0;
-	return opt->memc ? 0 : ms_err_set(err, "bad --layout '%s': expected memc", arg);
-}
-
-/* Of the options with a value that are neither format nor view. */
-static int set(struct options *opt, int c, const char *arg, struct ms_err *err)
-{
-	static const char *const colors[] = {"auto", "always", "never"};
-	uint64_t n;
-	int k;
-	switch (c) {
-	case OPT_AT:
-		opt->at = arg;
-		return *arg ? 0 : ms_err_set(err, "--at needs a moment");
-	case OPT_METRIC:
-		k = choice("--metric", arg, metric_names, METRIC_COUNT, err);
-		opt->metric = (enum metric)k;
-		return k < 0 ? -1 : 0;
-	case OPT_LIMIT:
-		if (ms_parse_count(arg, "limit", 0, 1000000000, &n, err) != 0)
-			return -1;
-		opt->limit = n ? (size_t)n : SIZE_MAX;
-		return 0;
-	case OPT_WIDTH:
-		if (ms_parse_count(arg, "width", 20, 10000, &n, err) != 0)
-			return -1;
-		opt->width = (size_t)n;
-		return 0;
-	case OPT_COLOR:
-		k = choice("--color", arg ? arg : "always", colors, 3, err);
-		opt->color = (enum color)k;
-		return k < 0 ? -1 : 0;
-	case OPT_FAIL_ON:
-		return add_budget(opt, arg, err);
-	case OPT_REACH:
-		if (ms_parse_size(arg, &opt->reach, err) != 0)
-			return -1;
-		return opt->reach ? 0
-				  : ms_err_set(err, "bad size '%s': --reach must be above 0", arg);
-	case OPT_CODE_URL:
-		opt->links.code_url = arg;
-		return links_check(arg, err);
-	case OPT_SOURCE_ROOT:
-		return set_source_root(opt, arg, err);
-	case OPT_BUDGETS:
-		return budget_read(arg, &opt->budgets, &opt->arena, err);
-	default: /* OPT_LAYOUT */
-		return set_layout(opt, arg, err);
-	}
-}
-
-static int take(void *options, int c, char **argv, struct ms_err *err)
-{
-	struct options *opt = options;
-	if (set_flag(opt, c))
-		return 0;
-	if (c == ':' || c == '?')
-		return ms_cli_bad_option("ms-report", c, argv, longs, err);
-	if (c < OPT_VIEW)
-		return add_output(opt, (enum format)(c - OPT_FORMAT), optarg, err);
-	if (c < OPT_AT)
-		return add_view(opt, (enum view)(c - OPT_VIEW), optarg, err);
-	return set(opt, c, optarg, err);
-}
-
-/* Which formats can show a view; the others show their own whole. */
-static bool shows(enum format f, enum view v)
-{
-	bool list = v >= VIEW_LEAKS && v <= VIEW_MAPPED;
-	switch (f) {
-	case FORMAT_JSON:
-		return v != VIEW_TREE;
-	case FORMAT_FOLDED:
-		return list;
-	case FORMAT_GPROF2DOT:
-		return list && v != VIEW_FAILED && v != VIEW_MAPPED;
-	case FORMAT_PPROF:
-	case FORMAT_SPEEDSCOPE:
-	case FORMAT_MASSIF:
-	case FORMAT_DHAT:
-	case FORMAT_HEAPTRACK:
-	case FORMAT_CALLGRIND:
-	case FORMAT_CHROME_TRACE:
-	case FORMAT_HTML: /* has them all */
-	case FORMAT_SARIF:
-	case FORMAT_JUNIT:
-	case FORMAT_GITHUB:
-		return false;
-	case FORMAT_CSV:
-		return v != VIEW_TREE;
-	default:
-		return true;
-	}
-}
-
-static bool has_output(const struct options *opt, enum format f)
-{
-	for (size_t i = 0; i < opt->output_count; i++)
-		if (opt->outputs[i].format == f)
-			return true;
-	return false;
 }
 
 static bool has_view(const struct options *opt, enum view v)
 {
 	for (size_t i = 0; i < opt->view_count; i++)
 		if (opt->views[i] == v)
+			return true;
+	return false;
+}
+
+/* What has an argument is asked for once. */
+static int add_view(const struct ms_cli_arg *arg, struct ms_err *err)
+{
+	struct options *opt = (void *)((char *)arg->to - arg->row->offset);
+	enum view v = (enum view)arg->row->value;
+	ms_cli_take *take = v == VIEW_SITE  ? ms_cli_count
+			    : v == VIEW_SQL ? ms_cli_text
+					    : ms_cli_choice;
+	if (arg->text && take(arg, err) != 0)
+		return -1;
+	if (has_view(opt, v))
+		return arg->row->argument ? ms_err_set(err, "--%s was given twice", arg->row->name)
+					  : 0;
+	opt->views[opt->view_count++] = v;
+	return 0;
+}
+
+static int take_budget(const struct ms_cli_arg *arg, struct ms_err *err)
+{
+	struct options *opt = arg->to;
+	struct budget b;
+	if (budget_parse(arg->text, &b, err) != 0)
+		return -1;
+	*MS_PUSH(&opt->budgets) = b;
+	return 0;
+}
+
+static int take_budgets(const struct ms_cli_arg *arg, struct ms_err *err)
+{
+	struct options *opt = arg->to;
+	return budget_read(arg->text, &opt->budgets, &opt->arena, err);
+}
+
+static int take_source_root(const struct ms_cli_arg *arg, struct ms_err *err)
+{
+	return *arg->text == '/' ? ms_cli_text(arg, err)
+				 : ms_err_set(err, "bad --source-root '%s': expected a whole path",
+					      arg->text);
+}
+
+static int take_code_url(const struct ms_cli_arg *arg, struct ms_err *err)
+{
+	ms_cli_text(arg, err);
+	return links_check(arg->text, err);
+}
+
+#define FORMAT(name, format, rank, help)                                                           \
+	{                                                                                          \
+		name, 0, "[FILE]", add_output, MS_WHOLE(format), rank, help                        \
+	}
+#define VIEW(name, view, rank, help)                                                               \
+	{                                                                                          \
+		name, 0, NULL, add_view, MS_WHOLE(view), rank, help                                \
+	}
+/* A view whose argument goes into a member. */
+#define VIEW_OF(name, argument, member, view, rank, help)                                          \
+	{                                                                                          \
+		name, 0, argument, add_view, offsetof(struct options, member),                     \
+			sizeof(((struct options *)0)->member), view, NULL, "9223372036854775807",  \
+			rank, help                                                                 \
+	}
+
+static const struct ms_cli_option rows[] = {
+	{.help = "Formats; several may be given with =FILE"},
+	FORMAT("text", FORMAT_TEXT, 0, "for people (default)"),
+	FORMAT("md", FORMAT_MD, 9, "Markdown, as a comment for a pull request"),
+	FORMAT("html", FORMAT_HTML, 8, "one page with charts and tables, for a browser"),
+	FORMAT("json", FORMAT_JSON, 10, "all of it, with exact figures"),
+	FORMAT("csv", FORMAT_CSV, 0, "one table"),
+	FORMAT("folded", FORMAT_FOLDED, 0, "a line per call path, for flame graphs"),
+	FORMAT("sarif", FORMAT_SARIF, 0, "findings, for code scanning"),
+	FORMAT("junit", FORMAT_JUNIT, 0, "budgets as test cases, for continuous integration"),
+	FORMAT("github", FORMAT_GITHUB, 0, "findings as annotations of a GitHub workflow"),
+	FORMAT("pprof", FORMAT_PPROF, 0, "for pprof"),
+	FORMAT("speedscope", FORMAT_SPEEDSCOPE, 0, "for speedscope.app"),
+	FORMAT("gprof2dot", FORMAT_GPROF2DOT, 0, "for gprof2dot -f json"),
+	FORMAT("massif", FORMAT_MASSIF, 0, "for ms_print and massif-visualizer"),
+	FORMAT("dhat", FORMAT_DHAT, 0, "for Valgrind's dh_view.html and the Firefox Profiler"),
+	FORMAT("heaptrack", FORMAT_HEAPTRACK, 0, "for heaptrack_print and heaptrack_gui"),
+	FORMAT("callgrind", FORMAT_CALLGRIND, 0, "for callgrind_annotate and KCachegrind"),
+	FORMAT("chrome-trace", FORMAT_CHROME_TRACE, 0, "for Perfetto and chrome://tracing"),
+	{.help = "Views; default: the first screen"},
+	VIEW("summary", VIEW_SUMMARY, 0, "figures of the whole run"),
+	VIEW("leaks", VIEW_LEAKS, 1, "sites by what is live at the end (or --at)"),
+	VIEW("peak", VIEW_PEAK, 2, "sites by what was live at the peak"),
+	VIEW("allocated", VIEW_ALLOCATED, 3, "sites by all bytes allocated"),
+	VIEW("temporary", VIEW_TEMPORARY, 0, "sites by blocks freed before the next allocation"),
+	VIEW("failed", VIEW_FAILED, 0, "sites by calls that returned null"),
+	VIEW("mapped", VIEW_MAPPED, 0, "sites by address space mapped at the end (or --at)"),
+	VIEW("threads", VIEW_THREADS, 0, "threads, and what they allocated"),
+	VIEW("timeline", VIEW_TIMELINE, 0, "live bytes and resident memory over time"),
+	VIEW("sizes", VIEW_SIZES, 0, "blocks by their size"),
+	VIEW("modules", VIEW_MODULES, 0, "programs and libraries, and whether they have symbols"),
+	VIEW("heaps", VIEW_HEAPS, 0, "heaps of the program's own, and what is behind them"),
+	VIEW("regions", VIEW_REGIONS, 0,
+	     "address space, of a snapshot that ms-snap --maps or --smaps made"),
+	VIEW("growth", VIEW_GROWTH, 4, "sites whose live bytes grow with time, and how fast"),
+	VIEW_OF("tree", "[down|up]", tree_up, VIEW_TREE, 5,
+		"calls from the program's entry down; up: from the allocation up"),
+	VIEW_OF("site", "N", site, VIEW_SITE, 6, "one site: its whole stack, sizes, ages, threads"),
+	VIEW_OF("by", "function|file|module|stack|thread|process|program|size", by, VIEW_BY, 0,
+		"sums by these"),
+	VIEW_OF("sql", "QUERY", sql, VIEW_SQL, 0,
+		"a SELECT of the tables and views of ms-snapshot(5)"),
+	{.help = "What is shown"},
+	{"at", 0, "POINT", ms_cli_name, MS_AT(at), 7,
+	 "a moment: peak, end, 1.5s, mark:NAME; a snapshot must hold it"},
+	{"metric", 0, "live|peak|allocated|allocations|temporary|failed|mapped", ms_cli_choice,
+	 MS_AT(metric), 0,
+	 "for --folded, --gprof2dot, --tree and --by; what --html, --pprof and --speedscope show "
+	 "first"},
+	{"limit", 0, "N", ms_cli_count, MS_RANGE(limit, NULL, "1000000000"), 11,
+	 "rows of a list, 0 = all"},
+	{"reach", 0, "SIZE", ms_cli_size, MS_RANGE(reach, "", NULL), 0,
+	 "with --growth: when SIZE will be reached"},
+	{"anonymize", 0, NULL, ms_cli_flag, MS_AT(anonymize), 0,
+	 "names and paths replaced by numbered ones, for sharing"},
+	{.help = "How it is written"},
+	{"full-names", 0, NULL, ms_cli_flag, MS_AT(full_names), 0, "nothing shortened"},
+	{"width", 0, "N", ms_cli_count, MS_RANGE(width, "20", "10000"), 0, "columns of text"},
+	{"ascii", 0, NULL, ms_cli_flag, MS_AT(ascii), 0, "no other characters"},
+	{"color", 0, "[auto|always|never]always", ms_cli_choice, MS_AT(color), 0,
+	 "colours (default auto: on a terminal)"},
+	{"no-pager", 0, NULL, ms_cli_flag, MS_AT(no_pager), 0,
+	 "long text goes to the terminal as it is"},
+	{"layout", 0, "memc", ms_cli_choice, MS_AT(memc), 0,
+	 "with --json: regions as memc writes them, a line for each time"},
+	{"pretty", 0, NULL, ms_cli_flag, MS_AT(pretty), 0, "with --json: over many lines"},
+	{"code-url", 0, "URL", take_code_url, MS_AT(links.code_url), 0,
+	 "where Markdown links to: https://x/blob/main/{file}#L{line}"},
+	{"source-root", 0, "FOLDER", take_source_root, MS_AT(links.source_root), 0,
+	 "the repository where it was built (default: where it ran)"},
+	{.help = "Budgets"},
+	{"fail-on", 0, "'FIGURE OP NUMBER'", take_budget, MS_WHOLE(0), 12,
+	 "status 1 when true, such as 'unfreed_bytes > 64k'"},
+	{"budgets", 0, "FILE", take_budgets, MS_WHOLE(0), 0, "the same, one in a line of FILE"},
+	{.help = "General"},
+	{0},
+};
+
+static const struct ms_cli_tool tool = {
+	"ms-report", "ms-report [options] [TRACE|SNAPSHOT|FOLDER[@POINT]]\n",
+	"Says what is in a recording, a snapshot (default: one on standard input) or a comparison.",
+	rows, .reads = true};
+
+const char *view_name(enum view v)
+{
+	const struct ms_cli_option *r = rows;
+	while ((r->name || r->help) && (r->take != add_view || r->value != (int)v))
+		r++;
+	return r->name ? r->name : "view";
+}
+
+/* Which formats can show a view; the others show their own whole. */
+static bool shows(enum format f, enum view v)
+{
+	bool list = v >= VIEW_LEAKS && v <= VIEW_MAPPED;
+	if (f == FORMAT_JSON || f == FORMAT_CSV)
+		return v != VIEW_TREE;
+	if (f == FORMAT_GPROF2DOT)
+		return list && v != VIEW_FAILED && v != VIEW_MAPPED;
+	return f == FORMAT_TEXT || f == FORMAT_MD || (f == FORMAT_FOLDED && list);
+}
+
+static bool has_output(const struct options *opt, enum format f)
+{
+	for (size_t i = 0; i < opt->output_count; i++)
+		if (opt->outputs[i].format == f)
 			return true;
 	return false;
 }
@@ -420,12 +271,13 @@ static int check(const struct options *opt, struct ms_err *err)
 
 int options_parse(int argc, char **argv, struct options *opt, struct ms_err *err)
 {
-	*opt = (struct options){
-		.cli = MS_CLI_START, .limit = LIMIT_DEFAULT, .metric = METRIC_COUNT};
-	if (ms_cli_read(&opt->cli, argc, argv, ":" MS_CLI_SHORTS, longs, take, opt, err) != 0)
+	*opt = (struct options){.limit = LIMIT_DEFAULT, .metric = METRIC_COUNT};
+	if (ms_cli_read(&tool, opt, &opt->cli, argc, argv, err) != 0)
 		return -1;
-	if (opt->cli.help || opt->cli.version)
+	if (opt->cli.asked)
 		return 0;
+	if (!opt->limit)
+		opt->limit = SIZE_MAX;
 	opt->inputs = (const char *const *)(argv + optind);
 	opt->input_count = (size_t)(argc - optind);
 	if (!opt->output_count)

@@ -75,6 +75,4 @@ void options_free(struct options *opt);
 /* The option that asks for a view, without its dashes. */
 const char *view_name(enum view v);
 
-extern const char options_help[];
-
 #endif

@@ -176,29 +176,19 @@ static void figures_table(struct page *p, struct out *o)
 	struct model *m = p->m;
 	struct diff_line v[12];
 	size_t n = diff_lines(m, v);
-	bool several = m->diff->old_runs > 1 && m->diff->new_runs > 1;
 	bool budgets = p->budgets && p->budgets->n;
 	out_printf(o, "| figure | old | new | change |%s\n|---|--:|--:|--:|%s\n",
 		   budgets ? " budget |" : "", budgets ? "---|" : "");
 	for (size_t i = 0; i < n; i++) {
 		const struct diff_total *t = v[i].total;
-		const char *change =
-			v[i].per ? diff_rate(m, t->delta) : diff_say(m, v[i].bytes, t->delta);
-		if (v[i].per && t->delta > 0)
-			change = SAY("+%s", change);
-		const char *share = diff_percent(m, t->delta, t->old);
 		const char *bold = t->significant ? "**" : "";
 		out_str(o, "| ");
 		markdown_plain(p, o,
 			       v[i].per ? SAY("%s per %s", v[i].title, m->diff->per) : v[i].title);
-		out_printf(o, " | %s | %s | %s%s%s%s%s%s%s |",
-			   v[i].per ? diff_rate(m, t->old) : diff_value(m, v[i].bytes, t->old),
-			   v[i].per ? diff_rate(m, t->new) : diff_value(m, v[i].bytes, t->new),
-			   bold, signed_words(p, change), *share ? " (" : "",
-			   signed_words(p, share), *share ? ")" : "", bold,
-			   several && t->delta != 0 && t->delta != DELTA_UNKNOWN && !t->significant
-				   ? " (noise)"
-				   : "");
+		out_printf(o, " | %s | %s | %s%s%s%s%s%s%s |", v[i].old, v[i].new, bold,
+			   signed_words(p, v[i].change), *v[i].percent ? " (" : "",
+			   signed_words(p, v[i].percent), *v[i].percent ? ")" : "", bold,
+			   v[i].noise ? " (noise)" : "");
 		if (budgets) {
 			out_char(o, ' ');
 			put_budgets(p, o, t->figure);
@@ -259,15 +249,7 @@ static void sites_table(struct page *p, struct out *o, size_t n)
 /* Inside <pre>, where Markdown is not looked at, only HTML. */
 static void put_html(struct page *p, struct out *o, const char *s)
 {
-	for (s = name_clean(&p->m->arena, s, p->style.ascii); *s; s++)
-		if (*s == '<')
-			out_str(o, "&lt;");
-		else if (*s == '>')
-			out_str(o, "&gt;");
-		else if (*s == '&')
-			out_str(o, "&amp;");
-		else
-			out_char(o, *s);
+	out_escaped(o, name_clean(&p->m->arena, s, p->style.ascii), "<>&", "");
 }
 
 static void stack(struct page *p, struct out *o, const struct diff_row *x)

@@ -43,29 +43,14 @@ static size_t wider(size_t width, const char *s)
 	return w > width ? w : width;
 }
 
-static const char *cell(struct page *p, const struct diff_line *l, int64_t v)
-{
-	return l->per ? diff_rate(p->m, v) : diff_value(p->m, l->bytes, v);
-}
-
-static const char *change(struct page *p, const struct diff_line *l)
-{
-	const char *s = l->per ? diff_rate(p->m, l->total->delta)
-			       : diff_say(p->m, l->bytes, l->total->delta);
-	return l->per && l->total->delta > 0 ? SAY("+%s", s) : s;
-}
-
 /* What is known of how sure a change is. */
 static const char *remark(struct page *p, const struct diff_line *l)
 {
 	const struct diff_total *t = l->total;
-	const struct diff *d = p->m->diff;
 	if (t->of_delta.low != DELTA_UNKNOWN)
 		return SAY("(%s to %s)", diff_say(p->m, l->bytes, t->of_delta.low),
 			   diff_say(p->m, l->bytes, t->of_delta.high));
-	bool several = d->old_runs > 1 && d->new_runs > 1;
-	return t->delta != DELTA_UNKNOWN && t->delta != 0 && !t->significant && several ? "noise"
-											: "";
+	return l->noise ? "noise" : "";
 }
 
 static const char *per(struct page *p, const struct diff_line *l)
@@ -78,16 +63,24 @@ static const char *per(struct page *p, const struct diff_line *l)
 /* A figure where its columns would be wider than the line. */
 static void narrow_figure(struct page *p, struct out *o, const struct diff_line *l)
 {
-	const char *share = diff_percent(p->m, l->total->delta, l->total->old);
 	struct words w = {
-		.v = {SAY("%s %s %s", cell(p, l, l->total->old),
-			  p->style.ascii ? "->" : "\xe2\x86\x92", cell(p, l, l->total->new)),
-		      SAY("%s%s%s", change(p, l), *share ? " " : "", share)},
+		.v = {SAY("%s %s %s", l->old, p->style.ascii ? "->" : "\xe2\x86\x92", l->new),
+		      SAY("%s%s%s", l->change, *l->percent ? " " : "", l->percent)},
 		.n = 2};
 	text_fold(p, o, l->title, 2);
 	if (*per(p, l))
 		w.v[w.n++] = per(p, l);
 	text_words_in(p, o, &w, "  ", 2);
+}
+
+static void figure_row(struct out *o, const size_t *w, const struct diff_line *l)
+{
+	const char *const texts[] = {l->old, l->new, l->change};
+	text_pad(o, l->title, w[0]);
+	for (int i = 0; i < 3; i++) {
+		out_str(o, "  ");
+		text_pad_left(o, texts[i], w[i + 1]);
+	}
 }
 
 static void figures(struct page *p, struct out *o)
@@ -96,9 +89,9 @@ static void figures(struct page *p, struct out *o)
 	size_t n = diff_lines(p->m, v), w[5] = {6, 3, 3, 6, 0};
 	for (size_t i = 0; i < n; i++) {
 		w[0] = wider(w[0], v[i].title);
-		w[1] = wider(w[1], cell(p, &v[i], v[i].total->old));
-		w[2] = wider(w[2], cell(p, &v[i], v[i].total->new));
-		w[3] = wider(w[3], change(p, &v[i]));
+		w[1] = wider(w[1], v[i].old);
+		w[2] = wider(w[2], v[i].new);
+		w[3] = wider(w[3], v[i].change);
 		w[4] = wider(w[4], per(p, &v[i]));
 	}
 	bool narrow = w[0] + w[1] + w[2] + w[3] + w[4] + 7 + 10 > p->style.width;
@@ -108,24 +101,14 @@ static void figures(struct page *p, struct out *o)
 		out_char(o, '\n');
 		return;
 	}
-	text_pad(o, "figure", w[0]);
-	out_str(o, "  ");
-	text_pad_left(o, "old", w[1]);
-	out_str(o, "  ");
-	text_pad_left(o, "new", w[2]);
-	out_str(o, "  ");
-	text_pad_left(o, "change", w[3]);
+	static const struct diff_line head = {"figure", .old = "old", .new = "new",
+					      .change = "change"};
+	figure_row(o, w, &head);
 	text_end_line(o);
 	for (size_t i = 0; i < n; i++) {
-		text_pad(o, v[i].title, w[0]);
+		figure_row(o, w, &v[i]);
 		out_str(o, "  ");
-		text_pad_left(o, cell(p, &v[i], v[i].total->old), w[1]);
-		out_str(o, "  ");
-		text_pad_left(o, cell(p, &v[i], v[i].total->new), w[2]);
-		out_str(o, "  ");
-		text_pad_left(o, change(p, &v[i]), w[3]);
-		out_str(o, "  ");
-		text_pad_left(o, diff_percent(p->m, v[i].total->delta, v[i].total->old), 7);
+		text_pad_left(o, v[i].percent, 7);
 		out_str(o, "  ");
 		out_str(o, per(p, &v[i]));
 		text_end_line(o);

@@ -153,9 +153,8 @@ static void put_row(struct model *m, struct ms_json *j, const struct diff_row *x
 	ms_json_string(j, "matched", x->matched);
 	ms_json_string(j, "evidence", x->evidence);
 	ms_json_bool(j, "weak", x->weak);
-	ms_json_number(j, "sites", x->sites);
-	ms_json_number(j, "old_sites", x->old_sites);
-	ms_json_number(j, "old_site", x->old_site);
+	MS_JSON_NUMBERS(j, {"sites", x->sites}, {"old_sites", x->old_sites},
+			{"old_site", x->old_site});
 	put_figures(m, j, x);
 	ms_json_string(j, "verdict", x->site->verdict);
 	ms_json_open(j, "stack", '[');
@@ -185,8 +184,7 @@ void json_diff(struct model *m, struct ms_json *j, size_t limit)
 		put_row(m, j, &d->rows.v[i]);
 	ms_json_close(j, ']');
 	ms_json_open(j, "omitted", '{');
-	ms_json_number(j, "sites", d->rows.n - n);
-	ms_json_number(j, "hidden_sites", d->hidden_sites);
+	MS_JSON_NUMBERS(j, {"sites", d->rows.n - n}, {"hidden_sites", d->hidden_sites});
 	for (int f = 0; f < DIFF_FIGURES; f++) {
 		int64_t sum = d->hidden_delta[f];
 		for (size_t i = n; i < d->rows.n; i++)

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "libcommon/base/arena.h"
+
 #define SAY(...) ms_arena_printf(&m->arena, __VA_ARGS__)
 
 static const struct style whole = {.full_names = true};
@@ -296,10 +298,7 @@ void export_live_at(struct export *x, const struct snapshot *s, uint64_t *live)
 size_t export_points(struct export *x, struct export_point **out)
 {
 	struct model *m = x->m;
-	struct {
-		struct export_point *v;
-		size_t n, cap;
-	} a = {0};
+	MS_ARRAY(struct export_point) a = {0};
 	sqlite3_stmt *st = NULL;
 	if (m->processes.n > 1)
 		st = ms_sql_prepare(m->db,

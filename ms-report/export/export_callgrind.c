@@ -10,6 +10,8 @@
 
 #include <stdlib.h>
 
+#include "libcommon/base/arena.h"
+
 static const struct {
 	enum export_figure figure;
 	const char *name;
@@ -37,12 +39,9 @@ struct callgrind {
 	struct export *x;
 	struct out *o;
 	struct table_of_bytes files, names, modules, functions, arcs;
-	struct {
-		struct cost *v;
-		size_t n, cap;
-	} costs;          /* by arc */
-	uint32_t *number; /* of a place's function + 1; 0 = not asked yet */
-	uint32_t *seen;   /* by function: the last row + 1 that has it */
+	MS_ARRAY(struct cost) costs; /* by arc */
+	uint32_t *number;            /* of a place's function + 1; 0 = not asked yet */
+	uint32_t *seen;              /* by function: the last row + 1 that has it */
 	size_t seen_cap;
 	bool *told[3]; /* which files, names and modules were written with their number */
 };
@@ -247,7 +246,5 @@ void export_callgrind(struct export *x, struct out *o)
 	bytes_free(&c.modules);
 	bytes_free(&c.functions);
 	bytes_free(&c.arcs);
-	free(c.costs.v);
-	free(c.number);
-	free(c.seen);
+	MS_FREE(c.costs.v, c.number, c.seen);
 }

@@ -86,10 +86,9 @@ static void put_thread(struct chrome *c, const struct thread *t)
 	put_time(c, "ts", from);
 	put_time(c, "dur", figure_sub(to, from));
 	ms_json_open(&c->j, "args", '{');
-	ms_json_number(&c->j, "allocations", t->allocations);
-	ms_json_number(&c->j, "allocated_bytes", t->allocated_bytes);
-	ms_json_number(&c->j, "peak_bytes", t->peak.bytes);
-	ms_json_number(&c->j, "live_bytes", t->live.bytes);
+	MS_JSON_NUMBERS(&c->j, {"allocations", t->allocations},
+			{"allocated_bytes", t->allocated_bytes}, {"peak_bytes", t->peak.bytes},
+			{"live_bytes", t->live.bytes});
 	ms_json_close(&c->j, '}');
 	ms_json_close(&c->j, '}');
 }

@@ -122,9 +122,8 @@ static void put_head(struct dhat *d)
 	ms_json_string(&d->j, "Mtu", "ms");
 	ms_json_number(&d->j, "tuth", SHORT_NS);
 	ms_json_string(&d->j, "cmd", x->command);
-	ms_json_number(&d->j, "pid", known(p->pid));
-	ms_json_number(&d->j, "tg", known(x->m->totals.peak_time_ns));
-	ms_json_number(&d->j, "te", x->m->duration_ns);
+	MS_JSON_NUMBERS(&d->j, {"pid", known(p->pid)}, {"tg", known(x->m->totals.peak_time_ns)},
+			{"te", x->m->duration_ns});
 }
 
 void export_dhat(struct export *x, struct out *o)

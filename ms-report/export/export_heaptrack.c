@@ -23,6 +23,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libcommon/base/arena.h"
+
 /* Blocks of one size class, of nearly the same size: `longer` of them have one byte more. */
 struct lot {
 	uint64_t blocks, size, longer;
@@ -497,10 +499,5 @@ void export_heaptrack(struct export *x, struct out *o, bool compress)
 	bytes_free(&h.gains);
 	bytes_free(&h.losses);
 	key_free(&h.traces);
-	free(h.trace);
-	free(h.live);
-	free(h.now);
-	free(h.used);
-	free(h.all_used);
-	free(h.risen);
+	MS_FREE(h.trace, h.live, h.now, h.used, h.all_used, h.risen);
 }

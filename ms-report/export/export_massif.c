@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libcommon/base/arena.h"
+
 /* Moments without a tree, as many as Massif takes by default. */
 #define PLAIN_MAX 100
 /* Branches smaller than this part of the heap are summed up. */
@@ -224,8 +226,5 @@ void export_massif(struct export *x, struct out *o)
 		put_moment(&w, 0, 0, "empty");
 	bytes_free(&w.texts);
 	key_free(&w.tree);
-	free(w.sums);
-	free(w.leaf);
-	free(w.live);
-	free(w.number);
+	MS_FREE(w.sums, w.leaf, w.live, w.number);
 }

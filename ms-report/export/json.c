@@ -9,6 +9,7 @@
 #include "ms-report/model/figures.h"
 #include "ms-report/model/images.h"
 #include "ms-report/model/provenance.h"
+#include "ms-report/model/unrecorded.h"
 #include "ms-report/output/out.h"
 #include "ms-report/words/words.h"
 
@@ -39,8 +40,7 @@ static void put_process(struct model *m, struct ms_json *j, const char *key,
 			const struct process *p, bool with_totals)
 {
 	ms_json_open(j, key, '{');
-	ms_json_number(j, "id", (uint64_t)p->id);
-	ms_json_number(j, "pid", p->pid);
+	MS_JSON_NUMBERS(j, {"id", (uint64_t)p->id}, {"pid", p->pid});
 	const char **v;
 	ms_json_open(j, "command", '[');
 	size_t n = p->command ? command_arguments(m, p, &v) : 0;
@@ -68,33 +68,11 @@ static void put_process(struct model *m, struct ms_json *j, const char *key,
 	if (with_totals) {
 		ms_json_open(j, "totals", '{');
 		for (size_t i = 0; i < figure_count; i++)
-			ms_json_number(j, figures[i].name, figure_of(&p->totals, i));
+			ms_json_number(j, figures[i].name, figure_of(&p->totals, &figures[i]));
 		total_intervals(j, &p->totals, p->est);
 		ms_json_close(j, '}');
 	}
 	ms_json_close(j, '}');
-}
-
-static void put_unrecorded(const struct model *m, struct ms_json *j)
-{
-	const struct gaps *g = &m->gaps;
-	const struct inherited *i = &m->inherited;
-	const struct before *b = &m->before;
-	ms_json_number(j, "paused_ns", g->paused_ns);
-	ms_json_number(j, "paused_allocations", g->paused_allocations);
-	ms_json_number(j, "started_late_ns", g->started_late_ns);
-	ms_json_number(j, "dropped_events", g->dropped_events);
-	ms_json_number(j, "dropped_until_ns", g->dropped_until_ns);
-	ms_json_number(j, "inherited_blocks", i->blocks);
-	ms_json_number(j, "inherited_bytes", i->bytes);
-	ms_json_number(j, "inherited_frees", i->frees);
-	ms_json_number(j, "inherited_freed_bytes", i->freed_bytes);
-	ms_json_string(j, "before", b->state);
-	ms_json_number(j, "before_blocks", b->state ? b->blocks : UNKNOWN);
-	ms_json_number(j, "before_bytes", b->state ? b->bytes : UNKNOWN);
-	ms_json_number(j, "before_largest", b->state ? b->largest : UNKNOWN);
-	ms_json_number(j, "before_frees", b->state ? b->frees : UNKNOWN);
-	ms_json_number(j, "before_freed_bytes", b->state ? b->freed_bytes : UNKNOWN);
 }
 
 static void put_quality(struct model *m, struct ms_json *j)
@@ -103,24 +81,21 @@ static void put_quality(struct model *m, struct ms_json *j)
 	ms_json_open(j, "quality", '{');
 	ms_json_bool(j, "complete", q->complete);
 	ms_json_bool(j, "growing", q->growing);
-	ms_json_number(j, "events_lost", q->events_lost);
-	ms_json_number(j, "sampled_bytes", q->sampled_bytes);
-	ms_json_number(j, "stacks_cut", q->stacks_cut);
-	ms_json_number(j, "stacks_truncated", q->stacks_truncated);
-	ms_json_number(j, "stacks_not_taken", q->stacks_not_taken);
-	ms_json_number(j, "events_late", q->events_late);
-	if (q->attached == UNKNOWN)
-		ms_json_raw(j, "attached", NULL);
-	else
-		ms_json_bool(j, "attached", q->attached);
-	ms_json_number(j, "inferred_frees", q->inferred_frees);
-	ms_json_number(j, "unknown_frees", q->unknown_frees);
-	ms_json_number(j, "damaged_bytes", q->damaged_bytes);
-	ms_json_number(j, "frames_without_symbol", q->frames_without_symbol);
-	put_unrecorded(m, j);
+	for (size_t i = 0; i < quality_figure_count - 1; i++) {
+		const struct figure *f = &quality_figures[i];
+		if (figure_of(q, f) != UNKNOWN && f->unit == FIGURE_FLAG)
+			ms_json_bool(j, f->name, figure_of(q, f));
+		else
+			ms_json_number(j, f->name, figure_of(q, f));
+	}
+	for (size_t i = 0; i < unrecorded_count; i++) {
+		if (unrecorded[i].offset == offsetof(struct model, before.blocks))
+			ms_json_string(j, "before", m->before.state);
+		if (unrecorded[i].name)
+			ms_json_number(j, unrecorded[i].name, unrecorded_figure(m, i));
+	}
 	ms_json_string(j, "cut", provenance_cut(m, NONE));
-	ms_json_number(j, "from_ns", m->from_ns);
-	ms_json_number(j, "to_ns", m->to_ns);
+	MS_JSON_NUMBERS(j, {"from_ns", m->from_ns}, {"to_ns", m->to_ns});
 	ms_json_close(j, '}');
 }
 
@@ -132,12 +107,9 @@ static void put_snapshots(const struct model *m, struct ms_json *j)
 		ms_json_open(j, NULL, '{');
 		ms_json_number(j, "process", (uint64_t)m->processes.v[s->process].id);
 		ms_json_string(j, "label", s->label);
-		ms_json_number(j, "time_ns", s->time_ns);
-		ms_json_number(j, "live_bytes", s->live.bytes);
-		ms_json_number(j, "live_blocks", s->live.blocks);
-		ms_json_number(j, "rss_bytes", s->rss_bytes);
-		ms_json_number(j, "usable_bytes", s->mmap.usable);
-		ms_json_number(j, "mapped_bytes", s->mmap.mapped);
+		MS_JSON_NUMBERS(j, {"time_ns", s->time_ns}, {"live_bytes", s->live.bytes},
+				{"live_blocks", s->live.blocks}, {"rss_bytes", s->rss_bytes},
+				{"usable_bytes", s->mmap.usable}, {"mapped_bytes", s->mmap.mapped});
 		live_intervals(j, s->live, s->est);
 		ms_json_close(j, '}');
 	}
@@ -188,22 +160,17 @@ static void put_site(struct model *m, struct ms_json *j, const struct frames *f,
 {
 	bool peak = m->peak.bytes != UNKNOWN;
 	ms_json_open(j, NULL, '{');
-	ms_json_number(j, "id", (uint64_t)s->id);
-	ms_json_number(j, "process", (uint64_t)m->processes.v[s->process].id);
-	ms_json_number(j, "live_bytes", s->at.bytes);
-	ms_json_number(j, "live_blocks", s->at.blocks);
-	ms_json_number(j, "peak_bytes", peak ? s->peak.bytes : UNKNOWN);
-	ms_json_number(j, "peak_blocks", peak ? s->peak.blocks : UNKNOWN);
-	ms_json_number(j, "allocated_bytes", s->allocated_bytes);
-	ms_json_number(j, "allocations", s->allocations);
-	ms_json_number(j, "frees", s->frees);
-	ms_json_number(j, "reallocations", s->reallocations);
-	ms_json_number(j, "failed_allocations", s->failed);
-	ms_json_number(j, "temporary", s->temporary);
+	MS_JSON_NUMBERS(j, {"id", (uint64_t)s->id},
+			{"process", (uint64_t)m->processes.v[s->process].id},
+			{"live_bytes", s->at.bytes}, {"live_blocks", s->at.blocks},
+			{"peak_bytes", peak ? s->peak.bytes : UNKNOWN},
+			{"peak_blocks", peak ? s->peak.blocks : UNKNOWN},
+			{"allocated_bytes", s->allocated_bytes}, {"allocations", s->allocations},
+			{"frees", s->frees}, {"reallocations", s->reallocations},
+			{"failed_allocations", s->failed}, {"temporary", s->temporary});
 	struct mmap_usage b = s->at_mmap;
-	ms_json_number(j, "usable_bytes", b.usable);
-	ms_json_number(j, "maps", s->maps);
-	ms_json_number(j, "mapped_bytes", b.mapped);
+	MS_JSON_NUMBERS(j, {"usable_bytes", b.usable}, {"maps", s->maps},
+			{"mapped_bytes", b.mapped});
 	const struct est_named intervals[] = {
 		{"live_bytes", EST_AT, s->at.bytes},
 		{"live_blocks", EST_AT_BLOCKS, s->at.blocks},
@@ -253,9 +220,8 @@ static void put_sites(struct model *m, struct ms_json *j, enum metric metric, si
 	}
 	ms_json_close(j, ']');
 	ms_json_open(j, "omitted", '{');
-	ms_json_number(j, "sites", count);
-	ms_json_number(j, "live_bytes", left.bytes);
-	ms_json_number(j, "live_blocks", left.blocks);
+	MS_JSON_NUMBERS(j, {"sites", count}, {"live_bytes", left.bytes},
+			{"live_blocks", left.blocks});
 	live_intervals(j, left, m->est ? &rest : NULL);
 	ms_json_number(j, "hidden_sites", m->hidden.sites);
 	ms_json_string(j, "filters", m->hidden.filters);
@@ -273,14 +239,11 @@ static void put_threads(const struct model *m, struct ms_json *j)
 		ms_json_number(j, "process", (uint64_t)m->processes.v[t->process].id);
 		ms_json_number(j, "tid", t->tid);
 		ms_json_string(j, "name", t->name);
-		ms_json_number(j, "allocations", t->allocations);
-		ms_json_number(j, "frees", t->frees);
-		ms_json_number(j, "allocated_bytes", t->allocated_bytes);
-		ms_json_number(j, "temporary", t->temporary);
-		ms_json_number(j, "peak_bytes", t->peak.bytes);
-		ms_json_number(j, "peak_blocks", t->peak.blocks);
-		ms_json_number(j, "live_bytes", t->live.bytes);
-		ms_json_number(j, "live_blocks", t->live.blocks);
+		MS_JSON_NUMBERS(j, {"allocations", t->allocations}, {"frees", t->frees},
+				{"allocated_bytes", t->allocated_bytes},
+				{"temporary", t->temporary}, {"peak_bytes", t->peak.bytes},
+				{"peak_blocks", t->peak.blocks}, {"live_bytes", t->live.bytes},
+				{"live_blocks", t->live.blocks});
 		const struct est_named intervals[] = {
 			{"allocations", EST_ALLOCATIONS, t->allocations},
 			{"frees", EST_FREES, t->frees},
@@ -304,7 +267,7 @@ void json_report(struct model *m, struct out *o, enum metric metric, size_t limi
 	put_quality(m, &j);
 	ms_json_open(&j, "totals", '{');
 	for (size_t i = 0; i < figure_count; i++)
-		ms_json_number(&j, figures[i].name, figure_of(&m->totals, i));
+		ms_json_number(&j, figures[i].name, figure_of(&m->totals, &figures[i]));
 	ms_json_number(&j, "peak_process", images_peak_row(m));
 	ms_json_number(&j, "unfreed_process", images_end_row(m));
 	total_intervals(&j, &m->totals, m->est);
@@ -314,9 +277,8 @@ void json_report(struct model *m, struct out *o, enum metric metric, size_t limi
 	put_sites(m, &j, metric, limit, only);
 	struct one_time one_time = one_time_sum(m);
 	ms_json_open(&j, "one_time", '{');
-	ms_json_number(&j, "sites", one_time.sites);
-	ms_json_number(&j, "live_bytes", one_time.live_bytes);
-	ms_json_number(&j, "live_blocks", one_time.live_blocks);
+	MS_JSON_NUMBERS(&j, {"sites", one_time.sites}, {"live_bytes", one_time.live_bytes},
+			{"live_blocks", one_time.live_blocks});
 	ms_json_close(&j, '}');
 	ms_json_open(&j, "processes", '[');
 	for (size_t i = 0; i < m->processes.n; i++)

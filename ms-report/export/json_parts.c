@@ -16,10 +16,9 @@ static void put_threads(struct model *m, struct ms_json *j, const struct site *s
 		ms_json_open(j, NULL, '{');
 		ms_json_number(j, "tid", t[i].thread->tid);
 		ms_json_string(j, "name", t[i].thread->name);
-		ms_json_number(j, "allocations", t[i].allocations);
-		ms_json_number(j, "allocated_bytes", t[i].allocated_bytes);
-		ms_json_number(j, "live_bytes", t[i].live.bytes);
-		ms_json_number(j, "live_blocks", t[i].live.blocks);
+		MS_JSON_NUMBERS(j, {"allocations", t[i].allocations},
+				{"allocated_bytes", t[i].allocated_bytes},
+				{"live_bytes", t[i].live.bytes}, {"live_blocks", t[i].live.blocks});
 		ms_json_close(j, '}');
 	}
 	ms_json_close(j, ']');
@@ -32,15 +31,12 @@ static void put_sizes(struct model *m, struct ms_json *j, const struct site *s)
 	ms_json_open(j, "sizes", '[');
 	for (size_t i = 0; i < n; i++) {
 		ms_json_open(j, NULL, '{');
-		ms_json_number(j, "low", c[i].low);
-		ms_json_number(j, "high", c[i].high);
-		ms_json_number(j, "allocations", c[i].allocations);
-		ms_json_number(j, "allocated_bytes", c[i].allocated_bytes);
-		ms_json_number(j, "temporary", c[i].temporary);
-		ms_json_number(j, "peak_bytes", c[i].peak.bytes);
-		ms_json_number(j, "peak_blocks", c[i].peak.blocks);
-		ms_json_number(j, "live_bytes", c[i].live.bytes);
-		ms_json_number(j, "live_blocks", c[i].live.blocks);
+		MS_JSON_NUMBERS(j, {"low", c[i].low}, {"high", c[i].high},
+				{"allocations", c[i].allocations},
+				{"allocated_bytes", c[i].allocated_bytes},
+				{"temporary", c[i].temporary}, {"peak_bytes", c[i].peak.bytes},
+				{"peak_blocks", c[i].peak.blocks}, {"live_bytes", c[i].live.bytes},
+				{"live_blocks", c[i].live.blocks});
 		ms_json_close(j, '}');
 	}
 	ms_json_close(j, ']');
@@ -54,9 +50,7 @@ static void put_lifetimes(struct model *m, struct ms_json *j, const struct site 
 	for (size_t i = 0; i < n; i++) {
 		ms_json_open(j, NULL, '{');
 		ms_json_string(j, "unit", unit);
-		ms_json_number(j, "low", v[i].low);
-		ms_json_number(j, "high", v[i].high);
-		ms_json_number(j, "frees", v[i].frees);
+		MS_JSON_NUMBERS(j, {"low", v[i].low}, {"high", v[i].high}, {"frees", v[i].frees});
 		ms_json_close(j, '}');
 	}
 }
@@ -71,8 +65,7 @@ static void put_frees(struct model *m, struct ms_json *j, const struct site *s)
 		uint32_t node = model_user_node(m, v[i].stack);
 		const struct frame *f = node == NONE ? NULL : &m->frames.v[m->nodes.v[node].frame];
 		ms_json_open(j, NULL, '{');
-		ms_json_number(j, "frees", v[i].frees);
-		ms_json_number(j, "freed_bytes", v[i].bytes);
+		MS_JSON_NUMBERS(j, {"frees", v[i].frees}, {"freed_bytes", v[i].bytes});
 		ms_json_string(j, "function", f ? f->function : NULL);
 		ms_json_string(j, "file", f ? f->file : NULL);
 		ms_json_number(j, "line", f && f->line ? f->line : UNKNOWN);
@@ -174,8 +167,7 @@ void json_intervals(struct ms_json *j, const struct estimates *e, const struct e
 			continue;
 		est_limits(v[i].value, &e->of[v[i].figure], &low, &high);
 		ms_json_open(j, v[i].name, '{');
-		ms_json_number(j, "low", low);
-		ms_json_number(j, "high", high);
+		MS_JSON_NUMBERS(j, {"low", low}, {"high", high});
 		ms_json_close(j, '}');
 	}
 	ms_json_close(j, '}');

@@ -11,8 +11,6 @@
 #include "libcommon/base/json_writer.h"
 #include "libcommon/base/err.h"
 
-#include <stdio.h>
-
 static const char *text(sqlite3_stmt *st, int i)
 {
 	return (const char *)sqlite3_column_text(st, i);
@@ -102,11 +100,10 @@ static void put_process(struct memc *c, const char *key, sqlite3_stmt *st)
 {
 	struct ms_json *j = &c->j;
 	ms_json_open(j, key, '{');
-	ms_json_number(j, "pid", figure_in(st, 3));
-	ms_json_number(j, "timestamp_ms", figure_in(st, 2) / 1000000);
-	ms_json_number(j, "total_rss_kb", kb(figure_in(st, 5)));
-	ms_json_number(j, "total_vsize_kb", kb(figure_in(st, 6)));
-	ms_json_number(j, "region_count", figure_in(st, 7));
+	MS_JSON_NUMBERS(j, {"pid", figure_in(st, 3)}, {"timestamp_ms", figure_in(st, 2) / 1000000},
+			{"total_rss_kb", kb(figure_in(st, 5))},
+			{"total_vsize_kb", kb(figure_in(st, 6))},
+			{"region_count", figure_in(st, 7)});
 	ms_json_open(j, "regions", '[');
 	put_regions(c, sqlite3_column_int64(st, 0), true);
 	ms_json_close(j, ']');
@@ -128,13 +125,12 @@ static bool put_time(struct memc *c, sqlite3_stmt *st)
 	bool row = true;
 	struct ms_json *j = &c->j;
 	ms_json_open(j, NULL, '{');
-	ms_json_number(j, "timestamp_ms", figure_in(st, 2) / 1000000);
-	ms_json_number(j, "process_count",
-		       count(c->m,
-			     "snapshot s JOIN process p ON p.id = s.process"
-			     " WHERE s.time_ns + p.offset_ns",
-			     at));
-	ms_json_number(j, "skipped", count(c->m, "skipped WHERE time_ns", at));
+	MS_JSON_NUMBERS(j, {"timestamp_ms", figure_in(st, 2) / 1000000},
+			{"process_count", count(c->m,
+						"snapshot s JOIN process p ON p.id = s.process"
+						" WHERE s.time_ns + p.offset_ns",
+						at)},
+			{"skipped", count(c->m, "skipped WHERE time_ns", at)});
 	ms_json_open(j, "processes", '[');
 	for (; row && sqlite3_column_int64(st, 1) == at; row = sqlite3_step(st) == SQLITE_ROW) {
 		ms_json_open(j, NULL, '{');

@@ -1,3 +1,4 @@
+"use strict";
 /* SPDX-License-Identifier: MIT
  * The data of the page as arrays; html_data.h of ms-report says how it is written. A figure that is
  * not known is NaN, which makes every sum that it goes into unknown too. */
@@ -51,7 +52,10 @@ function readColumns(bytes, at, columns) {
 
 /* {json, columns} of the page. */
 async function readData() {
-	const bytes = await unpack(fromBase64(document.getElementById("data").textContent));
+	if (typeof DecompressionStream !== "function")
+		throw new Error("this browser cannot unpack its data; Chrome 80, Firefox 113, Safari 16.4 and what came after them can");
+	const packed = new Blob([fromBase64(document.getElementById("data").textContent)]);
+	const bytes = new Uint8Array(await new Response(packed.stream().pipeThrough(new DecompressionStream("deflate"))).arrayBuffer());
 	const size = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);
 	const json = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + size)));
 	return { json, columns: readColumns(bytes, 4 + size, json.columns) };

@@ -25,17 +25,7 @@
 
 static void escape(struct out *o, const char *s)
 {
-	for (; *s; s++) {
-		const char *as = *s == '&'   ? "&amp;"
-				 : *s == '<' ? "&lt;"
-				 : *s == '>' ? "&gt;"
-				 : *s == '"' ? "&quot;"
-					     : NULL;
-		if (as)
-			out_str(o, as);
-		else
-			out_char(o, *s);
-	}
+	out_escaped(o, s, "<>&\"", "");
 }
 
 static void put_head(struct out *o, const char *title)

@@ -32,6 +32,7 @@
 #ifndef REPORT_HTML_DATA_H
 #define REPORT_HTML_DATA_H
 
+#include "libcommon/base/arena.h"
 #include "ms-report/model/lists.h"
 #include "ms-report/output/out.h"
 #include "ms-report/words/table.h"
@@ -42,10 +43,7 @@ struct page;
 /* ---- strings: each once, numbered as they come ---- */
 
 struct html_strings {
-	struct {
-		const char **v;
-		size_t n, cap;
-	} list;
+	MS_ARRAY(const char *) list;
 	uint32_t *slots;
 	size_t slot_count;
 };

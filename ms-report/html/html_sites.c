@@ -17,6 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libcommon/base/arena.h"
+
 /* ---- which ---- */
 
 struct scored {
@@ -81,11 +83,7 @@ struct walk {
 
 static void walk_free(struct walk *w)
 {
-	free(w->used);
-	free(w->child);
-	free(w->next);
-	free(w->order);
-	free(w->up);
+	MS_FREE(w->used, w->child, w->next, w->order, w->up);
 }
 
 static void link_nodes(struct walk *w)
@@ -194,9 +192,7 @@ struct html_sites html_sites_choose(struct model *m, size_t most)
 
 void html_sites_free(struct html_sites *s)
 {
-	free(s->v);
-	free(s->row);
-	free(s->largest);
+	MS_FREE(s->v, s->row, s->largest);
 	*s = (struct html_sites){0};
 }
 
@@ -335,9 +331,7 @@ static void put_frames(struct page *p, const struct numbers *frames, struct html
 	}
 	put_functions(&f, &functions, c);
 	numbers_free(&functions);
-	free(number);
-	free(f.v);
-	free(f.slots);
+	MS_FREE(number, f.v, f.slots);
 }
 
 /* ---- sites ---- */

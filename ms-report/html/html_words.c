@@ -20,7 +20,6 @@
 #include "libcommon/base/json_writer.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Rows of a small table, and sites with details. */
@@ -67,10 +66,9 @@ static void put_quality(struct page *p, struct ms_json *j)
 	ms_json_bool(j, "still_growing", q->growing);
 	ms_json_bool(j, "watched", m->proc_only != PROC_ONLY_NOT);
 	ms_json_bool(j, "estimated", m->est != NULL);
-	ms_json_number(j, "events_lost", q->events_lost);
-	ms_json_number(j, "duration_ns", m->duration_ns);
-	ms_json_number(j, "all_sites", figure_add(m->sites.n, m->hidden.sites));
-	ms_json_number(j, "hidden_sites", m->hidden.sites);
+	MS_JSON_NUMBERS(j, {"events_lost", q->events_lost}, {"duration_ns", m->duration_ns},
+			{"all_sites", figure_add(m->sites.n, m->hidden.sites)},
+			{"hidden_sites", m->hidden.sites});
 	put_text(p, j, "at", m->at_label);
 	put_text(p, j, "at_said", say_moment(m, &p->style));
 	ms_json_number(j, "at_ns", m->at_time_ns);
@@ -86,7 +84,7 @@ static void put_totals(struct page *p, struct ms_json *j)
 	const struct totals *t = &m->totals;
 	ms_json_open(j, "totals", '{');
 	for (size_t i = 0; i < figure_count; i++)
-		ms_json_number(j, figures[i].name, figure_of(t, i));
+		ms_json_number(j, figures[i].name, figure_of(t, &figures[i]));
 	ms_json_number(j, "peak_process", images_peak_row(m));
 	ms_json_number(j, "unfreed_process", images_end_row(m));
 	ms_json_close(j, '}');
@@ -105,8 +103,7 @@ static void put_totals(struct page *p, struct ms_json *j)
 static void put_pair(struct ms_json *j, const char *key, struct pair v)
 {
 	ms_json_open(j, key, '[');
-	ms_json_number(j, NULL, v.a);
-	ms_json_number(j, NULL, v.b);
+	MS_JSON_NUMBERS(j, {NULL, v.a}, {NULL, v.b});
 	ms_json_close(j, ']');
 }
 
@@ -166,8 +163,7 @@ static void put_processes(struct page *p, struct ms_json *j)
 	for (size_t i = 0; i < m->processes.n; i++) {
 		const struct process *x = &m->processes.v[i];
 		ms_json_open(j, NULL, '{');
-		ms_json_number(j, "id", (uint64_t)x->id);
-		ms_json_number(j, "pid", x->pid);
+		MS_JSON_NUMBERS(j, {"id", (uint64_t)x->id}, {"pid", x->pid});
 		put_text(p, j, "name", x->exe ? base_name(x->exe) : "unknown program");
 		ms_json_close(j, '}');
 	}
@@ -183,12 +179,11 @@ static void put_moments(struct page *p, struct ms_json *j)
 		ms_json_open(j, NULL, '{');
 		ms_json_number(j, "process", s->process);
 		put_text(p, j, "label", s->label);
-		ms_json_number(j, "time_ns",
-			       figure_add(s->time_ns, m->processes.v[s->process].offset_ns));
-		ms_json_number(j, "live_bytes", s->live.bytes);
-		ms_json_number(j, "live_blocks", s->live.blocks);
-		ms_json_number(j, "rss_bytes", s->rss_bytes);
-		ms_json_number(j, "mapped_bytes", s->mmap.mapped);
+		MS_JSON_NUMBERS(
+			j,
+			{"time_ns", figure_add(s->time_ns, m->processes.v[s->process].offset_ns)},
+			{"live_bytes", s->live.bytes}, {"live_blocks", s->live.blocks},
+			{"rss_bytes", s->rss_bytes}, {"mapped_bytes", s->mmap.mapped});
 		ms_json_close(j, '}');
 	}
 	ms_json_close(j, ']');
@@ -218,9 +213,7 @@ static void put_cell(struct page *p, struct ms_json *j, const struct column *c,
 		return;
 	}
 	ms_json_open(j, NULL, '[');
-	ms_json_number(j, NULL, x->n);
-	ms_json_number(j, NULL, low);
-	ms_json_number(j, NULL, high);
+	MS_JSON_NUMBERS(j, {NULL, x->n}, {NULL, low}, {NULL, high});
 	ms_json_close(j, ']');
 }
 
@@ -336,9 +329,7 @@ static void put_lifetimes(struct model *m, struct ms_json *j, const struct site 
 	ms_json_open(j, key, '[');
 	for (size_t i = 0; i < n; i++) {
 		ms_json_open(j, NULL, '[');
-		ms_json_number(j, NULL, v[i].low);
-		ms_json_number(j, NULL, v[i].high);
-		ms_json_number(j, NULL, v[i].frees);
+		MS_JSON_NUMBERS(j, {NULL, v[i].low}, {NULL, v[i].high}, {NULL, v[i].frees});
 		ms_json_close(j, ']');
 	}
 	ms_json_close(j, ']');
@@ -370,9 +361,8 @@ static void put_site_threads(struct page *p, struct ms_json *j, const struct sit
 		ms_json_open(j, NULL, '[');
 		ms_json_number(j, NULL, v[i].thread->tid);
 		put_text(p, j, NULL, v[i].thread->name);
-		ms_json_number(j, NULL, v[i].allocations);
-		ms_json_number(j, NULL, v[i].allocated_bytes);
-		ms_json_number(j, NULL, v[i].live.bytes);
+		MS_JSON_NUMBERS(j, {NULL, v[i].allocations}, {NULL, v[i].allocated_bytes},
+				{NULL, v[i].live.bytes});
 		ms_json_close(j, ']');
 	}
 	ms_json_close(j, ']');
@@ -390,8 +380,7 @@ static void put_site_frees(struct page *p, struct ms_json *j, const struct site 
 		ms_json_open(j, NULL, '[');
 		put_text(p, j, NULL, f ? frame_label(&m->arena, m, f, &p->style) : NULL);
 		put_text(p, j, NULL, f ? frame_place(&m->arena, m, f, &p->style) : NULL);
-		ms_json_number(j, NULL, v[i].frees);
-		ms_json_number(j, NULL, v[i].bytes);
+		MS_JSON_NUMBERS(j, {NULL, v[i].frees}, {NULL, v[i].bytes});
 		ms_json_close(j, ']');
 	}
 	ms_json_close(j, ']');
@@ -403,14 +392,11 @@ static void put_details(struct page *p, struct ms_json *j, const struct html_sit
 	for (size_t i = 0; i < s->n && i < DETAILS; i++) {
 		const struct site *x = s->largest[i];
 		ms_json_open(j, NULL, '{');
-		ms_json_number(j, "id", (uint64_t)x->id);
-		ms_json_number(j, "min_size", x->min_size);
-		ms_json_number(j, "max_size", x->max_size);
-		ms_json_number(j, "max_live_bytes", x->max_live_bytes);
-		ms_json_number(j, "first_ns", x->first_ns);
-		ms_json_number(j, "last_ns", x->last_ns);
-		ms_json_number(j, "lifetime_ns", x->lifetime_ns);
-		ms_json_number(j, "retained_bytes", x->retained_bytes);
+		MS_JSON_NUMBERS(j, {"id", (uint64_t)x->id}, {"min_size", x->min_size},
+				{"max_size", x->max_size}, {"max_live_bytes", x->max_live_bytes},
+				{"first_ns", x->first_ns}, {"last_ns", x->last_ns},
+				{"lifetime_ns", x->lifetime_ns},
+				{"retained_bytes", x->retained_bytes});
 		put_site_sizes(p->m, j, x);
 		put_lifetimes(p->m, j, x, "lifetimes", "ns");
 		put_site_threads(p, j, x);

@@ -3,6 +3,7 @@
  */
 #include "diff.h"
 
+#include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
 
 #include <stdlib.h>
@@ -306,9 +307,7 @@ void diff_free(struct diff *d)
 {
 	if (!d)
 		return;
-	free(d->rows.v);
-	free(d->totals.v);
-	free(d->runs.v);
+	MS_FREE(d->rows.v, d->totals.v, d->runs.v);
 }
 
 const struct diff_total *diff_total(const struct diff *d, const char *figure)

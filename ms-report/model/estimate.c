@@ -129,17 +129,11 @@ static void sum_snapshots(struct model *m, const char *label, enum est_figure fi
 
 int estimates_read(struct model *m, struct ms_err *err)
 {
-	sqlite3_stmt *st = ms_sql_prepare(
-		m->db,
+	static const char sql[] =
 		"SELECT process, snapshot, site, thread, figure, seen, variance, step,"
-		" step_variance FROM estimate",
-		err);
-	if (!st)
+		" step_variance FROM estimate";
+	if (model_each(m, sql, add_row, err) != 0)
 		return -1;
-	int rc;
-	while ((rc = sqlite3_step(st)) == SQLITE_ROW)
-		add_row(m, st);
-	sqlite3_finalize(st);
 	sum_snapshots(m, "peak", EST_PEAK);
 	sum_snapshots(m, "end", EST_END);
 	for (size_t i = 0; i < m->sites.n; i++)
@@ -150,9 +144,7 @@ int estimates_read(struct model *m, struct ms_err *err)
 		for (int k = 0; e && k < 2; k++)
 			e->of[EST_AT + k] = e->of[EST_END + k];
 	}
-	return rc == SQLITE_DONE
-		       ? 0
-		       : ms_err_set(err, "cannot read the snapshot: %s", sqlite3_errmsg(m->db));
+	return 0;
 }
 
 void est_limits(uint64_t value, const struct ms_spread *e, uint64_t *low, uint64_t *high)

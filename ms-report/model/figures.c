@@ -39,6 +39,27 @@ const struct figure figures[] = {
 };
 const size_t figure_count = sizeof figures / sizeof *figures;
 
+#define QUALITY_FIGURE(member)                                                                     \
+	{                                                                                          \
+#member, FIGURE_COUNT, offsetof(struct quality, member)                            \
+	}
+
+const struct figure quality_figures[] = {
+	QUALITY_FIGURE(events_lost),
+	QUALITY_FIGURE(sampled_bytes),
+	QUALITY_FIGURE(stacks_cut),
+	QUALITY_FIGURE(stacks_truncated),
+	QUALITY_FIGURE(stacks_not_taken),
+	QUALITY_FIGURE(events_late),
+	{"attached", FIGURE_FLAG, offsetof(struct quality, attached)},
+	QUALITY_FIGURE(inferred_frees),
+	QUALITY_FIGURE(unknown_frees),
+	QUALITY_FIGURE(damaged_bytes),
+	QUALITY_FIGURE(frames_without_symbol),
+	QUALITY_FIGURE(damaged_places),
+};
+const size_t quality_figure_count = sizeof quality_figures / sizeof *quality_figures;
+
 #define SITE_FIGURE(name, unit, member)                                                            \
 	{                                                                                          \
 		name, unit, offsetof(struct site, member)                                          \
@@ -57,14 +78,14 @@ const struct figure site_figures[] = {
 };
 const size_t site_figure_count = sizeof site_figures / sizeof *site_figures;
 
-uint64_t site_figure_of(const struct site *s, size_t i)
+uint64_t *figure_at(void *row, const struct figure *f)
 {
-	return *(const uint64_t *)(const void *)((const char *)s + site_figures[i].offset);
+	return (uint64_t *)(void *)((char *)row + f->offset);
 }
 
-uint64_t figure_of(const struct totals *t, size_t i)
+uint64_t figure_of(const void *row, const struct figure *f)
 {
-	return *(const uint64_t *)(const void *)((const char *)t + figures[i].offset);
+	return *(const uint64_t *)(const void *)((const char *)row + f->offset);
 }
 
 /* Of a comparison (diff.h): the grammar of budgets needs these names, and no database. */

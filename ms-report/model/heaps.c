@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libcommon/base/arena.h"
+
 /* The heap of a site stands above its outermost frame. What is unused of backing memory is known at
  * the end only. */
 static const char sql[] =
@@ -33,10 +35,7 @@ static const char sql[] =
 
 size_t heaps_read(struct model *m, struct heap **out)
 {
-	struct {
-		struct heap *v;
-		size_t n, cap;
-	} a = {0};
+	MS_ARRAY(struct heap) a = {0};
 	sqlite3_stmt *st = ms_sql_prepare(m->db, sql, NULL);
 	if (st)
 		sqlite3_bind_text(st, 1, m->at_label, -1, SQLITE_STATIC);

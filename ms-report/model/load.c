@@ -5,12 +5,12 @@
 
 #include "diff.h"
 #include "images.h"
-#include "mmap_usage.h"
 #include "model_rows.h"
 #include "proc_only.h"
 #include "unrecorded.h"
 #include "verdicts.h"
 
+#include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
 
 #include <stdlib.h>
@@ -196,8 +196,7 @@ int model_load(struct model *m, sqlite3 *db, const char *at, struct ms_err *err)
 		return -1;
 	if (m->processes.n == 0)
 		return ms_err_set(err, "this snapshot holds no process");
-	if (unrecorded_read(m, err) != 0 || mmap_usage_read(m, err) != 0 ||
-	    estimates_read(m, err) != 0)
+	if (unrecorded_read(m, err) != 0 || estimates_read(m, err) != 0)
 		return -1;
 	uint64_t unused = UNKNOWN;
 	m->end = sum_moment(m, "end", &unused);
@@ -225,16 +224,7 @@ int model_load(struct model *m, sqlite3 *db, const char *at, struct ms_err *err)
 void model_free(struct model *m)
 {
 	diff_free(m->diff);
-	free(m->modules.v);
-	free(m->frames.v);
-	free(m->nodes.v);
-	free(m->sites.v);
-	free(m->processes.v);
-	free(m->snapshots.v);
-	free(m->threads.v);
-	free(m->classes.v);
-	free(m->points.v);
-	free(m->samples.v);
-	free(m->marks.v);
+	MS_FREE(m->modules.v, m->frames.v, m->nodes.v, m->sites.v, m->processes.v, m->snapshots.v,
+		m->threads.v, m->classes.v, m->points.v, m->samples.v, m->marks.v);
 	ms_arena_free(&m->arena);
 }

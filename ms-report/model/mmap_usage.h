@@ -6,10 +6,6 @@
 
 #include "model.h"
 
-/* Reads it into the model, whose tables are there; what was not recorded becomes UNKNOWN. 0, or -1
- * with `err` set. */
-int mmap_usage_read(struct model *m, struct ms_err *err);
-
 /* At the moments of that label, of all processes. */
 struct mmap_usage mmap_usage_at(const struct model *m, const char *label);
 /* Live bytes and RSS then. */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Figures that may not be known, and rows found by their ids.
+ * Figures that may not be known, rows of a query, and rows found by their ids.
  */
 #include "model.h"
+
+#include "libcommon/base/err.h"
 
 uint64_t figure_add(uint64_t a, uint64_t b)
 {
@@ -29,6 +31,20 @@ uint64_t figure_in(sqlite3_stmt *st, int column)
 			    ? sqlite3_column_int64(st, column)
 			    : -1;
 	return v < 0 ? UNKNOWN : (uint64_t)v;
+}
+
+int model_each(struct model *m, const char *sql, model_row *row, struct ms_err *err)
+{
+	sqlite3_stmt *st = ms_sql_prepare(m->db, sql, err);
+	int rc;
+	if (!st)
+		return -1;
+	while ((rc = sqlite3_step(st)) == SQLITE_ROW)
+		row(m, st);
+	sqlite3_finalize(st);
+	return rc == SQLITE_DONE
+		       ? 0
+		       : ms_err_set(err, "cannot read the snapshot: %s", sqlite3_errmsg(m->db));
 }
 
 uint32_t model_index(const void *v, size_t n, size_t size, int64_t want)

@@ -254,6 +254,10 @@ struct model {
 	enum unscanned unscanned;
 };
 
+/* Hands each row of the answer on. 0, or -1 with `err` set. */
+typedef void model_row(struct model *m, sqlite3_stmt *st);
+int model_each(struct model *m, const char *sql, model_row *row, struct ms_err *err);
+
 /* Adds what is live; what is not known makes the sum not known. */
 void live_add(struct live *to, struct live l);
 

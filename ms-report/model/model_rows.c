@@ -6,6 +6,8 @@
  */
 #include "model_rows.h"
 
+#include "figures.h"
+
 #include "libcommon/base/err.h"
 
 #include <string.h>
@@ -43,6 +45,16 @@ static int64_t id(struct reader *r)
 	return sqlite3_column_int64(r->st, r->col++);
 }
 
+/* The next columns, each into one of these. */
+static void take_numbers(struct reader *r, uint64_t *const *to, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		*to[i] = number(r);
+}
+#define NUMBERS(r, ...)                                                                            \
+	take_numbers(r, (uint64_t *const[]){__VA_ARGS__},                                          \
+		     sizeof((uint64_t *const[]){__VA_ARGS__}) / sizeof(uint64_t *))
+
 /* A reference in the next column. */
 #define REFERENCE(r, a)                                                                            \
 	(sqlite3_column_type((r)->st, (r)->col) == SQLITE_INTEGER ? MODEL_FIND(a, id(r))           \
@@ -64,9 +76,7 @@ static void read_process(struct reader *r)
 	p->cwd = text(r);
 	p->started_ns = number(r);
 	p->offset_ns = number_or_0(r);
-	p->duration_ns = number(r);
-	p->exit_status = number(r);
-	p->exit_signal = number(r);
+	NUMBERS(r, &p->duration_ns, &p->exit_status, &p->exit_signal);
 	p->end_reason = text(r);
 	p->allocator = text(r);
 	p->trace = text(r);
@@ -75,25 +85,12 @@ static void read_process(struct reader *r)
 	p->children_not_recorded = number(r);
 	q->complete = number(r) == 1;
 	q->growing = p->state && strcmp(p->state, "growing") == 0;
-	uint64_t *const figures[] = {&q->events_lost,       &q->sampled_bytes,
-				     &q->stacks_cut,        &q->stacks_truncated,
-				     &q->stacks_not_taken,  &q->events_late,
-				     &q->attached,          &q->inferred_frees,
-				     &q->unknown_frees,     &q->damaged_bytes,
-				     &q->damaged_places,    &q->frames_without_symbol,
-				     &t->allocations,       &t->frees,
-				     &t->reallocations,     &t->failed,
-				     &t->allocated_bytes,   &t->temporary,
-				     &t->peak_bytes,        &t->peak_blocks,
-				     &t->peak_time_ns,      &t->unfreed_bytes,
-				     &t->unfreed_blocks,    &t->unreachable_bytes,
-				     &t->unreachable_blocks};
-	for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
-		*figures[i] = number(r);
-	t->exec_bytes = number(r);
-	t->exec_blocks = number(r);
 	p->at_sum_peak = number(r);
 	p->became_row = id(r);
+	for (size_t i = 0; i < quality_figure_count; i++)
+		*figure_at(q, &quality_figures[i]) = number(r);
+	for (size_t i = 0; i < FIGURES_NOTED; i++)
+		*figure_at(t, &figures[i]) = number(r);
 	t->peak_rss_bytes = t->peak_rss_time_ns = t->end_rss_bytes = UNKNOWN;
 }
 
@@ -101,10 +98,8 @@ static void read_snapshot(struct reader *r)
 {
 	struct snapshot s = {.id = id(r), .process = REFERENCE(r, r->m->processes)};
 	s.label = text(r);
-	s.time_ns = number(r);
-	s.live.bytes = number(r);
-	s.live.blocks = number(r);
-	s.rss_bytes = number(r);
+	NUMBERS(r, &s.time_ns, &s.live.bytes, &s.live.blocks, &s.rss_bytes, &s.mmap.usable,
+		&s.mmap.mapped);
 	if (s.process != NONE && s.label)
 		*MS_PUSH(&r->m->snapshots) = s;
 }
@@ -154,15 +149,10 @@ static void read_site(struct reader *r)
 	*s = (struct site){.id = id(r), .process = REFERENCE(r, r->m->processes)};
 	s->stack = REFERENCE(r, r->m->nodes);
 	s->user = REFERENCE(r, r->m->nodes);
-	uint64_t *const figures[] = {&s->allocations,     &s->frees,
-				     &s->reallocations,   &s->failed,
-				     &s->allocated_bytes, &s->temporary,
-				     &s->min_size,        &s->max_size,
-				     &s->max_live_bytes,  &s->max_live_blocks,
-				     &s->first_ns,        &s->last_ns,
-				     &s->lifetime_ns,     &s->lifetime_allocations};
-	for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
-		*figures[i] = number(r);
+	NUMBERS(r, &s->allocations, &s->frees, &s->reallocations, &s->failed, &s->allocated_bytes,
+		&s->temporary, &s->min_size, &s->max_size, &s->max_live_bytes, &s->max_live_blocks,
+		&s->first_ns, &s->last_ns, &s->lifetime_ns, &s->lifetime_allocations, &s->maps,
+		&s->mapped_bytes);
 	s->verdict = text(r);
 	if (s->process == NONE)
 		r->m->sites.n--;
@@ -172,13 +162,9 @@ static void read_thread(struct reader *r)
 {
 	struct thread *t = MS_PUSH(&r->m->threads);
 	*t = (struct thread){.id = id(r), .process = REFERENCE(r, r->m->processes)};
-	uint64_t *const figures[] = {&t->tid,         &t->start_ns,    &t->end_ns,
-				     &t->allocations, &t->frees,       &t->allocated_bytes,
-				     &t->temporary,   &t->peak.bytes,  &t->peak.blocks,
-				     &t->live.bytes,  &t->live.blocks, &t->events_lost,
-				     &t->waited_ns};
-	for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
-		*figures[i] = number(r);
+	NUMBERS(r, &t->tid, &t->start_ns, &t->end_ns, &t->allocations, &t->frees,
+		&t->allocated_bytes, &t->temporary, &t->peak.bytes, &t->peak.blocks, &t->live.bytes,
+		&t->live.blocks, &t->events_lost, &t->waited_ns);
 	t->name = text(r);
 	if (t->process == NONE)
 		r->m->threads.n--;
@@ -188,12 +174,8 @@ static void read_class(struct reader *r)
 {
 	struct size_class *c = MS_PUSH(&r->m->classes);
 	*c = (struct size_class){.process = REFERENCE(r, r->m->processes)};
-	uint64_t *const figures[] = {
-		&c->low,        &c->high,       &c->allocations, &c->allocated_bytes,
-		&c->temporary,  &c->peak.bytes, &c->peak.blocks, &c->live.bytes,
-		&c->live.blocks};
-	for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
-		*figures[i] = number(r);
+	NUMBERS(r, &c->low, &c->high, &c->allocations, &c->allocated_bytes, &c->temporary,
+		&c->peak.bytes, &c->peak.blocks, &c->live.bytes, &c->live.blocks);
 	if (c->process == NONE)
 		r->m->classes.n--;
 }
@@ -209,12 +191,9 @@ static void read_point(struct reader *r)
 {
 	struct point *p = MS_PUSH(&r->m->points);
 	*p = (struct point){.process = REFERENCE(r, r->m->processes)};
-	uint64_t *const figures[] = {&p->time_ns,   &p->live_min,        &p->live_max,
-				     &p->live_last, &p->blocks_last,     &p->allocations,
-				     &p->frees,     &p->allocated_bytes, &p->live_low,
-				     &p->live_high, &p->mapped_last};
-	for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
-		*figures[i] = number(r);
+	NUMBERS(r, &p->time_ns, &p->live_min, &p->live_max, &p->live_last, &p->blocks_last,
+		&p->allocations, &p->frees, &p->allocated_bytes, &p->live_low, &p->live_high,
+		&p->mapped_last);
 	p->time_ns = shared(r, p->process, p->time_ns);
 	if (p->time_ns == UNKNOWN)
 		r->m->points.n--;
@@ -247,6 +226,23 @@ static struct live *live_of(struct site *s, const struct model *m, const char *l
 	return which == 2 && strcmp(label, m->at_label) == 0 ? &s->at : NULL;
 }
 
+/* Sites without a row have nothing, if the moment's figures are known at all. */
+static void begin_sites(struct model *m)
+{
+	struct mmap_usage *of = ms_arena_alloc(&m->arena, (m->processes.n + 1) * sizeof *of);
+	for (size_t i = 0; i < m->processes.n; i++)
+		of[i] = (struct mmap_usage){UNKNOWN, UNKNOWN};
+	for (size_t i = 0; i < m->snapshots.n; i++) {
+		const struct snapshot *s = &m->snapshots.v[i];
+		if (strcmp(s->label, m->at_label) != 0)
+			continue;
+		of[s->process].usable = s->mmap.usable == UNKNOWN ? UNKNOWN : 0;
+		of[s->process].mapped = s->mmap.mapped == UNKNOWN ? UNKNOWN : 0;
+	}
+	for (size_t i = 0; i < m->sites.n; i++)
+		m->sites.v[i].at_mmap = of[m->sites.v[i].process];
+}
+
 static void read_stat(struct reader *r)
 {
 	uint32_t snap = MODEL_FIND(r->m->snapshots, id(r));
@@ -254,9 +250,16 @@ static void read_stat(struct reader *r)
 	struct live l;
 	l.bytes = number(r);
 	l.blocks = number(r);
-	for (int which = 0; snap != NONE && site != NONE && which < 3; which++) {
-		struct live *to =
-			live_of(&r->m->sites.v[site], r->m, r->m->snapshots.v[snap].label, which);
+	struct mmap_usage mmap = {number(r), number(r)};
+	if (snap == NONE || site == NONE)
+		return;
+	const char *label = r->m->snapshots.v[snap].label;
+	struct site *s = &r->m->sites.v[site];
+	if (strcmp(label, r->m->at_label) == 0 &&
+	    (mmap.usable != UNKNOWN || mmap.mapped != UNKNOWN))
+		s->at_mmap = mmap;
+	for (int which = 0; which < 3; which++) {
+		struct live *to = live_of(s, r->m, label, which);
 		if (to)
 			*to = l;
 	}
@@ -267,18 +270,16 @@ static void read_hidden(struct reader *r)
 	struct hidden *h = &r->m->hidden;
 	bool whole_run = sqlite3_column_type(r->st, 0) == SQLITE_NULL;
 	uint32_t snap = REFERENCE(r, r->m->snapshots);
-	if (whole_run) {
-		uint64_t *const figures[] = {
-			&h->sites,  &h->allocations,     &h->frees,    &h->reallocations,
-			&h->failed, &h->allocated_bytes, &h->temporary};
-		for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
-			*figures[i] = figure_add(*figures[i], number(r));
-		return;
+	uint64_t *const sums[] = {&h->sites,  &h->allocations,     &h->frees,     &h->reallocations,
+				  &h->failed, &h->allocated_bytes, &h->temporary, &h->maps};
+	for (size_t i = 0; i < sizeof sums / sizeof *sums; i++) {
+		uint64_t v = number(r);
+		if (whole_run)
+			*sums[i] = figure_add(*sums[i], v);
 	}
 	if (snap == NONE)
 		return;
 	const char *label = r->m->snapshots.v[snap].label;
-	r->col = 8;
 	struct live l;
 	l.bytes = number(r);
 	l.blocks = number(r);
@@ -286,8 +287,10 @@ static void read_hidden(struct reader *r)
 		live_add(&h->end, l);
 	if (strcmp(label, "peak") == 0)
 		live_add(&h->peak, l);
-	if (strcmp(label, r->m->at_label) == 0)
-		live_add(&h->at, l);
+	if (strcmp(label, r->m->at_label) != 0)
+		return;
+	live_add(&h->at, l);
+	h->at_mapped = figure_add(h->at_mapped, number(r));
 }
 
 static void read_filter(struct reader *r)
@@ -306,20 +309,9 @@ static const struct {
 	void (*row)(struct reader *r);
 	const char *sql;
 } tables[] = {
-	{read_process,
-	 "SELECT id, pid, ppid, exe, command, host, cwd, started_ns, offset_ns, duration_ns,"
-	 " exit_status, exit_signal, end_reason, allocator, trace, state, waited_ns,"
-	 " children_not_recorded, complete, events_lost, sampled_bytes, stacks_cut,"
-	 " stacks_truncated, stacks_not_taken, events_late, attached, inferred_frees, "
-	 "unknown_frees,"
-	 " damaged_bytes, damaged_places, frames_without_symbol, allocations, frees,"
-	 " reallocations, failed_allocations, allocated_bytes, temporary_allocations,"
-	 " peak_bytes, peak_blocks, peak_time_ns, unfreed_bytes, unfreed_blocks,"
-	 " unreachable_bytes, unreachable_blocks, exec_bytes, exec_blocks, at_sum_peak_bytes, "
-	 "became"
-	 " FROM process ORDER BY id"},
-	{read_snapshot, "SELECT id, process, label, time_ns, live_bytes, live_blocks, rss_bytes"
-			" FROM snapshot ORDER BY id"},
+	{read_process, NULL},
+	{read_snapshot, "SELECT id, process, label, time_ns, live_bytes, live_blocks, rss_bytes,"
+			" usable_bytes, mapped_bytes FROM snapshot ORDER BY id"},
 	{read_module,
 	 "SELECT id, process, path, build_id, kind, symbols, bias FROM module ORDER BY id"},
 	{read_frame, "SELECT id, module, address, function, file, line, inlined, runtime, note"
@@ -328,8 +320,9 @@ static const struct {
 	{read_site, "SELECT id, process, stack, user_frame, allocations, frees, reallocations,"
 		    " failed_allocations, allocated_bytes, temporary, min_size, max_size,"
 		    " max_live_bytes, max_live_blocks, first_ns, last_ns, lifetime_ns,"
-		    " lifetime_allocations, verdict FROM site ORDER BY id"},
-	{read_stat, "SELECT snapshot, site, live_bytes, live_blocks FROM site_stat"},
+		    " lifetime_allocations, maps, mapped_bytes, verdict FROM site ORDER BY id"},
+	{read_stat, "SELECT snapshot, site, live_bytes, live_blocks, usable_bytes, mapped_bytes "
+		    "FROM site_stat"},
 	{read_thread,
 	 "SELECT id, process, tid, start_ns, end_ns, allocations, frees,"
 	 " allocated_bytes, temporary, peak_bytes, peak_blocks, live_bytes, live_blocks,"
@@ -344,18 +337,34 @@ static const struct {
 		     "ORDER BY process, time_ns"},
 	{read_sample, "SELECT process, time_ns, rss_bytes FROM sample ORDER BY process, time_ns"},
 	{read_mark, "SELECT process, name, time_ns FROM mark ORDER BY time_ns, process, seq"},
-	{read_hidden, "SELECT snapshot, sites, allocations, frees, reallocations,"
-		      " failed_allocations, allocated_bytes, temporary, live_bytes, live_blocks"
-		      " FROM hidden"},
+	{read_hidden,
+	 "SELECT snapshot, sites, allocations, frees, reallocations, failed_allocations, "
+	 "allocated_bytes, temporary, maps, live_bytes, live_blocks, mapped_bytes FROM hidden"},
 	{read_filter, "SELECT filter FROM hidden GROUP BY stage, filter ORDER BY stage, filter"},
 };
 
+static const char *process_sql(struct model *m)
+{
+	const char *all =
+		"SELECT id, pid, ppid, exe, command, host, cwd, started_ns, offset_ns, "
+		"duration_ns, exit_status, exit_signal, end_reason, allocator, trace, state, "
+		"waited_ns, children_not_recorded, complete, at_sum_peak_bytes, became";
+	for (size_t i = 0; i < quality_figure_count; i++)
+		all = ms_arena_printf(&m->arena, "%s, %s", all, quality_figures[i].name);
+	for (size_t i = 0; i < FIGURES_NOTED; i++)
+		all = ms_arena_printf(&m->arena, "%s, %s", all, figures[i].name);
+	return ms_arena_printf(&m->arena, "%s FROM process ORDER BY id", all);
+}
+
 static int read_table(struct model *m, size_t i, struct ms_err *err)
 {
-	struct reader r = {.m = m, .st = ms_sql_prepare(m->db, tables[i].sql, err)};
+	const char *sql = i ? tables[i].sql : process_sql(m);
+	struct reader r = {.m = m, .st = ms_sql_prepare(m->db, sql, err)};
 	if (!r.st)
 		return -1;
 	int rc;
+	if (tables[i].row == read_stat)
+		begin_sites(m);
 	while ((rc = sqlite3_step(r.st)) == SQLITE_ROW) {
 		r.col = 0;
 		tables[i].row(&r);

@@ -4,6 +4,7 @@
  */
 #include "model.h"
 
+#include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
 
 #include <stdlib.h>
@@ -38,10 +39,7 @@ static const struct thread *thread_of(const struct model *m, int64_t id)
 
 size_t model_site_threads(struct model *m, const struct site *s, struct site_thread **out)
 {
-	struct {
-		struct site_thread *v;
-		size_t n, cap;
-	} a = {0};
+	MS_ARRAY(struct site_thread) a = {0};
 	sqlite3_stmt *st =
 		ask(m,
 		    "SELECT thread, allocations, allocated_bytes, live_bytes, live_blocks"
@@ -66,10 +64,7 @@ size_t model_site_threads(struct model *m, const struct site *s, struct site_thr
 
 static size_t read_sizes(struct model *m, sqlite3_stmt *st, struct size_class **out)
 {
-	struct {
-		struct size_class *v;
-		size_t n, cap;
-	} a = {0};
+	MS_ARRAY(struct size_class) a = {0};
 	while (st && sqlite3_step(st) == SQLITE_ROW)
 		*MS_PUSH(&a) = (struct size_class){.low = figure_in(st, 0),
 						   .high = figure_in(st, 1),
@@ -111,10 +106,7 @@ size_t model_site_sizes(struct model *m, const struct site *s, struct size_class
 size_t model_site_lifetimes(struct model *m, const struct site *s, const char *unit,
 			    struct lifetime **out)
 {
-	struct {
-		struct lifetime *v;
-		size_t n, cap;
-	} a = {0};
+	MS_ARRAY(struct lifetime) a = {0};
 	sqlite3_stmt *st = ask(m,
 			       "SELECT low, high, frees FROM site_lifetime WHERE site = ?1"
 			       " AND unit = ?2 ORDER BY low",
@@ -131,10 +123,7 @@ size_t model_site_lifetimes(struct model *m, const struct site *s, const char *u
 
 size_t model_site_frees(struct model *m, const struct site *s, struct site_free **out)
 {
-	struct {
-		struct site_free *v;
-		size_t n, cap;
-	} a = {0};
+	MS_ARRAY(struct site_free) a = {0};
 	sqlite3_stmt *st = ask(m,
 			       "SELECT stack, frees, freed_bytes FROM free_site WHERE site = ?1"
 			       " ORDER BY frees DESC, freed_bytes DESC, stack",

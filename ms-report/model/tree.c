@@ -10,12 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libcommon/base/arena.h"
+
 struct maker {
 	struct model *m;
-	struct {
-		struct branch *v;
-		size_t n, cap;
-	} b;
+	MS_ARRAY(struct branch) b;
 	uint32_t *slots; /* hash table of branches, NONE = free */
 	size_t slot_count;
 	uint32_t *same; /* per frame: the first frame that is the same function */
@@ -233,11 +232,7 @@ static struct tree make(struct model *m, enum metric metric, bool up, bool fold)
 	t.total = total_pair(m, metric);
 	t.hidden = hidden_pair(m, metric);
 	t.other.a = figure_sub(figure_sub(t.total.a, t.hidden.a), t.v[0].sum.a);
-	free(path);
-	free(k.repeated);
-	free(k.same);
-	free(k.slots);
-	free(k.b.v);
+	MS_FREE(path, k.repeated, k.same, k.slots, k.b.v);
 	return t;
 }
 

@@ -3,70 +3,65 @@
  */
 #include "unrecorded.h"
 
-#include "libcommon/base/err.h"
-
 #include <string.h>
 
-static void take_gaps(struct model *m, sqlite3_stmt *st)
-{
-	m->gaps = (struct gaps){figure_in(st, 0), figure_in(st, 1), figure_in(st, 2),
-				figure_in(st, 3), figure_in(st, 4), figure_in(st, 5) == 1};
-}
+#define FACT(name, member, sql)                                                                    \
+	{                                                                                          \
+		name, sql, offsetof(struct model, member)                                          \
+	}
 
-static void take_inherited(struct model *m, sqlite3_stmt *st)
+const struct unrecorded unrecorded[] = {
+	FACT("paused_ns", gaps.paused_ns, "max(paused_ns)"),
+	FACT("paused_allocations", gaps.paused_allocations, "sum(paused_allocations)"),
+	FACT("started_late_ns", gaps.started_late_ns, "max(started_late_ns)"),
+	FACT("dropped_events", gaps.dropped_events, "sum(dropped_events)"),
+	FACT("dropped_until_ns", gaps.dropped_until_ns, "max(dropped_until_ns)"),
+	FACT(NULL, inherited.processes, "CAST(total(forked) AS INTEGER)"),
+	FACT("inherited_blocks", inherited.blocks, "sum(inherited_blocks)"),
+	FACT("inherited_bytes", inherited.bytes, "sum(inherited_bytes)"),
+	FACT("inherited_frees", inherited.frees, "sum(inherited_frees)"),
+	FACT("inherited_freed_bytes", inherited.freed_bytes, "sum(inherited_freed_bytes)"),
+	FACT(NULL, before.processes, "count(before)"),
+	FACT("before_blocks", before.blocks, "sum(before_blocks)"),
+	FACT("before_bytes", before.bytes, "sum(before_bytes)"),
+	FACT("before_largest", before.largest, "max(before_largest)"),
+	FACT("before_frees", before.frees, "sum(before_frees)"),
+	FACT("before_freed_bytes", before.freed_bytes, "sum(before_freed_bytes)"),
+};
+const size_t unrecorded_count = sizeof unrecorded / sizeof *unrecorded;
+
+uint64_t unrecorded_figure(const struct model *m, size_t i)
 {
-	double forked = sqlite3_column_double(st, 0);
-	m->inherited = (struct inherited){forked > 0 ? (uint64_t)forked : 0, figure_in(st, 1),
-					  figure_in(st, 2), figure_in(st, 3), figure_in(st, 4)};
+	return *(const uint64_t *)(const void *)((const char *)m + unrecorded[i].offset);
 }
 
 /* Of several processes the sums are known if all of them are; the state is the worst. */
-static void take_before(struct model *m, sqlite3_stmt *st)
+static void take_before(struct model *m, bool some, bool part, const char *why)
 {
-	bool some = sqlite3_column_int64(st, 6) > 0, part = sqlite3_column_int64(st, 7) > 0;
 	struct before *b = &m->before;
-	*b = (struct before){.processes = figure_in(st, 0)};
 	b->state = !b->processes ? NULL : some ? "unknown" : part ? "part" : "whole";
-	b->blocks = some ? UNKNOWN : figure_in(st, 1);
-	b->bytes = some ? UNKNOWN : figure_in(st, 2);
-	b->largest = some ? UNKNOWN : figure_in(st, 3);
-	b->frees = some ? UNKNOWN : figure_in(st, 4);
-	b->freed_bytes = some ? UNKNOWN : figure_in(st, 5);
-	const char *why = (const char *)sqlite3_column_text(st, 8);
+	if (some)
+		b->blocks = b->bytes = b->largest = b->frees = b->freed_bytes = UNKNOWN;
 	b->why = why && b->state && strcmp(b->state, "whole") != 0 ? ms_arena_strdup(&m->arena, why)
 								   : NULL;
 }
 
+static void take(struct model *m, sqlite3_stmt *st)
+{
+	for (size_t i = 0; i < unrecorded_count; i++)
+		*(uint64_t *)(void *)((char *)m + unrecorded[i].offset) = figure_in(st, 4 + (int)i);
+	m->gaps.last = figure_in(st, 0) == 1;
+	take_before(m, sqlite3_column_int64(st, 1) > 0, sqlite3_column_int64(st, 2) > 0,
+		    (const char *)sqlite3_column_text(st, 3));
+}
+
 int unrecorded_read(struct model *m, struct ms_err *err)
 {
-	static const struct {
-		void (*row)(struct model *m, sqlite3_stmt *st);
-		const char *sql;
-	} sums[] = {
-		{take_gaps,
-		 "SELECT max(paused_ns), sum(paused_allocations), max(started_late_ns),"
-		 " sum(dropped_events), max(dropped_until_ns), max(options LIKE '%keep=last%')"
-		 " FROM process"},
-		{take_inherited,
-		 "SELECT total(forked), sum(inherited_blocks), sum(inherited_bytes),"
-		 " sum(inherited_frees), sum(inherited_freed_bytes) FROM process"},
-		{take_before,
-		 "SELECT count(before), sum(before_blocks), sum(before_bytes), max(before_largest),"
-		 " sum(before_frees), sum(before_freed_bytes), sum(before = 'unknown'),"
-		 " sum(before = 'part'), max(before_why) FROM process WHERE before IS NOT NULL"},
-	};
-	for (size_t i = 0; i < sizeof sums / sizeof *sums; i++) {
-		sqlite3_stmt *st = ms_sql_prepare(m->db, sums[i].sql, err);
-		if (!st)
-			return -1;
-		int rc = sqlite3_step(st);
-		sums[i].row(m, st);
-		sqlite3_finalize(st);
-		if (rc != SQLITE_ROW)
-			return ms_err_set(err, "cannot read the snapshot: %s",
-					  sqlite3_errmsg(m->db));
-	}
-	return 0;
+	const char *sql = "SELECT max(options LIKE '%keep=last%'), sum(before = 'unknown'),"
+			  " sum(before = 'part'), max(before_why)";
+	for (size_t i = 0; i < unrecorded_count; i++)
+		sql = ms_arena_printf(&m->arena, "%s, %s", sql, unrecorded[i].sql);
+	return model_each(m, ms_arena_printf(&m->arena, "%s FROM process", sql), take, err);
 }
 
 uint64_t unrecorded_frees(const struct model *m, uint64_t unknown_frees)

@@ -5,8 +5,6 @@
 
 #include "model.h"
 
-#include "libcommon/base/err.h"
-
 #include <string.h>
 
 static uint64_t column(sqlite3_stmt *st, int i)
@@ -61,30 +59,16 @@ static void find_hidden(struct model *m)
 
 int verdicts_read(struct model *m, struct ms_err *err)
 {
-	static const struct {
-		void (*row)(struct model *m, sqlite3_stmt *st);
-		const char *sql;
-	} tables[] = {
-		{take_site,
-		 "SELECT v.site, sum(v.bytes), sum(v.blocks), sum(coalesce(v.retained_bytes, 0))"
-		 " FROM site_verdict v JOIN site s ON s.id = v.site"
-		 " JOIN scan c ON c.process = s.process AND c.scan = v.scan"
-		 " WHERE c.label = 'end' AND c.state = 'done'"
-		 " AND v.verdict IN ('unreachable', 'indirect') GROUP BY v.site"},
-		{take_scan, "SELECT state FROM scan WHERE label = 'end' ORDER BY process"},
-	};
-	for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
-		sqlite3_stmt *st = ms_sql_prepare(m->db, tables[i].sql, err);
-		int rc;
-		if (!st)
-			return -1;
-		while ((rc = sqlite3_step(st)) == SQLITE_ROW)
-			tables[i].row(m, st);
-		sqlite3_finalize(st);
-		if (rc != SQLITE_DONE)
-			return ms_err_set(err, "cannot read the snapshot: %s",
-					  sqlite3_errmsg(m->db));
-	}
+	static const char sites[] =
+		"SELECT v.site, sum(v.bytes), sum(v.blocks), sum(coalesce(v.retained_bytes, 0))"
+		" FROM site_verdict v JOIN site s ON s.id = v.site"
+		" JOIN scan c ON c.process = s.process AND c.scan = v.scan"
+		" WHERE c.label = 'end' AND c.state = 'done'"
+		" AND v.verdict IN ('unreachable', 'indirect') GROUP BY v.site";
+	if (model_each(m, sites, take_site, err) != 0 ||
+	    model_each(m, "SELECT state FROM scan WHERE label = 'end' ORDER BY process", take_scan,
+		       err) != 0)
+		return -1;
 	find_hidden(m);
 	return 0;
 }

@@ -81,6 +81,22 @@ void out_number(struct out *o, uint64_t n)
 	out_put(o, p, (size_t)(buf + sizeof buf - p));
 }
 
+void out_escaped(struct out *o, const char *s, const char *which, const char *backslashed)
+{
+	static const char chars[] = "<>&\"@#|";
+	static const char *const entities[] = {"&lt;",  "&gt;",  "&amp;", "&quot;",
+					       "&#64;", "&#35;", "&#124;"};
+	for (; *s; s++) {
+		if (strchr(which, *s)) {
+			out_str(o, entities[strchr(chars, *s) - chars]);
+			continue;
+		}
+		if (strchr(backslashed, *s))
+			out_char(o, '\\');
+		out_char(o, *s);
+	}
+}
+
 int out_flush(struct out *o, const char *name, struct ms_err *err)
 {
 	if (o->fd >= 0)

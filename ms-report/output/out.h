@@ -32,6 +32,9 @@ void out_repeat(struct out *o, const char *s, size_t times);
 void out_printf(struct out *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* A decimal number, exact. */
 void out_number(struct out *o, uint64_t n);
+/* A text with entities of HTML for those of its characters that stand in `which`, which may have
+ * <>&"@#|, and a backslash before those that stand in the other. */
+void out_escaped(struct out *o, const char *s, const char *which, const char *backslashed);
 /* Empties the buffer into fd. 0, or -1 with `err` set ("cannot write 'NAME': why") if this or any
  * earlier write failed. */
 int out_flush(struct out *o, const char *name, struct ms_err *err);

@@ -9,38 +9,21 @@
 #include "ms-report/output/out.h"
 #include "ms-report/words/diff_words.h"
 
-#include <string.h>
-
 #define SAY(...) ms_arena_printf(&p->m->arena, __VA_ARGS__)
 
+/* Nothing in it means anything to Markdown, and there are no mentions or references. */
 void markdown_plain(struct page *p, struct out *o, const char *s)
 {
-	for (s = name_clean(&p->m->arena, s, p->style.ascii); *s; s++) {
-		switch (*s) {
-		case '<':
-			out_str(o, "&lt;");
-			break;
-		case '>':
-			out_str(o, "&gt;");
-			break;
-		case '&':
-			out_str(o, "&amp;");
-			break;
-		case '@': /* no mentions */
-			out_str(o, "&#64;");
-			break;
-		case '#': /* no references */
-			out_str(o, "&#35;");
-			break;
-		case '|':
-			out_str(o, "&#124;");
-			break;
-		default:
-			if (strchr("\\`*_{}[]()!~$", *s))
-				out_char(o, '\\');
-			out_char(o, *s);
-		}
-	}
+	out_escaped(o, name_clean(&p->m->arena, s, p->style.ascii), "<>&@#|", "\\`*_{}[]()!~$");
+}
+
+/* That between two texts that are Markdown. */
+static void put_between(struct page *p, struct out *o, const char *before, const char *s,
+			const char *after)
+{
+	out_str(o, before);
+	markdown_plain(p, o, s);
+	out_str(o, after);
 }
 
 /* Code in a table cell. Backticks and bars cannot stand in it: their look-alikes do. */
@@ -69,22 +52,13 @@ static const char *limited(struct page *p, const char *s)
 void markdown_banner(struct page *p, struct out *o)
 {
 	const char *why = words_incomplete(p->m), *nothing = words_nothing(p->m, &p->style);
-	if (why) {
-		out_str(o, "> :warning: **INCOMPLETE**: ");
-		markdown_plain(p, o, why);
-		out_str(o, "\n\n");
-	}
+	if (why)
+		put_between(p, o, "> :warning: **INCOMPLETE**: ", why, "\n\n");
 	const char *apart = diff_unmatched(p->m);
-	if (apart) {
-		out_str(o, "> :warning: **NOT ALL COMPARED**: ");
-		markdown_plain(p, o, apart);
-		out_str(o, "\n\n");
-	}
-	if (nothing) {
-		out_str(o, "> :warning: **");
-		markdown_plain(p, o, nothing);
-		out_str(o, "**\n\n");
-	}
+	if (apart)
+		put_between(p, o, "> :warning: **NOT ALL COMPARED**: ", apart, "\n\n");
+	if (nothing)
+		put_between(p, o, "> :warning: **", nothing, "**\n\n");
 }
 
 static void put_words(struct page *p, struct out *o, const struct words *w, const char *gap,
@@ -144,11 +118,8 @@ static void figures_table(struct page *p, struct out *o)
 	out_str(o, "| figure | value | |\n|---|--:|---|\n");
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		out_printf(o, "| %s | %s | %s |\n", rows[i][0], rows[i][1], rows[i][2]);
-	if (gone) {
-		out_str(o, "| gone by exec | | ");
-		markdown_plain(p, o, gone);
-		out_str(o, " |\n");
-	}
+	if (gone)
+		put_between(p, o, "| gone by exec | | ", gone, " |\n");
 	rss_row(p, o, "memory at the peak", mmap_usage_one_peak(m) ? "peak" : NULL);
 	rss_row(p, o, "memory at the end", "end");
 	out_char(o, '\n');
@@ -198,9 +169,7 @@ void markdown_list(struct page *p, struct out *o, const struct list *l)
 		"| calls | allocated ", "| temporary | of its calls ", "| failed | allocations ",
 		"| mapped | calls "};
 	struct model *m = p->m;
-	out_str(o, "#### ");
-	markdown_plain(p, o, list_title(p, l));
-	out_str(o, "\n\n");
+	put_between(p, o, "#### ", list_title(p, l), "\n\n");
 	out_printf(o, "%s| site | where |\n|--:|--:|--:|---|\n", heads[l->metric]);
 	for (size_t i = 0; i < l->n; i++) {
 		const struct site *s = l->rows[i];
@@ -261,11 +230,8 @@ static bool shown(const struct column *c)
 
 void markdown_table(struct page *p, struct out *o, const struct table *t)
 {
-	if (t->title) {
-		out_str(o, "#### ");
-		markdown_plain(p, o, t->title);
-		out_str(o, "\n\n");
-	}
+	if (t->title)
+		put_between(p, o, "#### ", t->title, "\n\n");
 	if (!t->n) {
 		out_printf(o, "%s\n\n", t->empty ? t->empty : "nothing");
 		return;
@@ -324,9 +290,6 @@ void markdown_first(struct page *p, struct out *o, size_t limit)
 		markdown_list(p, o, &live);
 	if (peak.all)
 		markdown_list(p, o, &peak);
-	if (m->hidden.filters) {
-		out_str(o, "Hidden: ");
-		markdown_plain(p, o, words_hidden(m, &p->style));
-		out_str(o, "\n\n");
-	}
+	if (m->hidden.filters)
+		put_between(p, o, "Hidden: ", words_hidden(m, &p->style), "\n\n");
 }

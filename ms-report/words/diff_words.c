@@ -8,7 +8,6 @@
 
 #include "libcommon/base/units.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define SAY(...) ms_arena_printf(&m->arena, __VA_ARGS__)
@@ -44,12 +43,35 @@ const char *diff_percent(struct model *m, int64_t delta, int64_t old)
 	return size < 9.95 ? SAY("%+.1f %%", v) : size < 99999 ? SAY("%+.0f %%", v) : "";
 }
 
+static const char *rate(struct model *m, int64_t v)
+{
+	uint64_t operations = m->diff->new_operations;
+	if (v == DELTA_UNKNOWN || !operations || operations == UNKNOWN)
+		return "n/a";
+	double x = (double)v / (double)operations;
+	return x >= 1000 || x <= -1000 ? SAY("%.0f", x) : SAY("%.4g", x);
+}
+
 static void add_line(struct model *m, struct diff_line *out, size_t *n, const char *title,
 		     const char *figure, bool bytes, bool per)
 {
-	const struct diff_total *t = diff_total(m->diff, figure);
-	if (t && (t->old != DELTA_UNKNOWN || t->new != DELTA_UNKNOWN))
-		out[(*n)++] = (struct diff_line){title, t, bytes, per};
+	const struct diff *d = m->diff;
+	const struct diff_total *t = diff_total(d, figure);
+	if (!t || (t->old == DELTA_UNKNOWN && t->new == DELTA_UNKNOWN))
+		return;
+	out[(*n)++] =
+		(struct diff_line){title,
+				   t,
+				   bytes,
+				   per,
+				   .old = per ? rate(m, t->old) : diff_value(m, bytes, t->old),
+				   .new = per ? rate(m, t->new) : diff_value(m, bytes, t->new),
+				   .change = !per           ? diff_say(m, bytes, t->delta)
+					     : t->delta > 0 ? SAY("+%s", rate(m, t->delta))
+							    : rate(m, t->delta),
+				   .percent = diff_percent(m, t->delta, t->old),
+				   .noise = t->delta != DELTA_UNKNOWN && t->delta != 0 &&
+					    !t->significant && d->old_runs > 1 && d->new_runs > 1};
 }
 
 static const char *at(const char *point)
@@ -75,15 +97,6 @@ size_t diff_lines(struct model *m, struct diff_line out[12])
 	add_line(m, out, &n, "temporary", "temporary_allocations", false, per);
 	add_line(m, out, &n, "peak RSS", "peak_rss_bytes", true, false);
 	return n;
-}
-
-const char *diff_rate(struct model *m, int64_t v)
-{
-	uint64_t operations = m->diff->new_operations;
-	if (v == DELTA_UNKNOWN || !operations || operations == UNKNOWN)
-		return "n/a";
-	double x = (double)v / (double)operations;
-	return x >= 1000 || x <= -1000 ? SAY("%.0f", x) : SAY("%.4g", x);
 }
 
 static void add_part(struct model *m, const char **s, const char *part)

@@ -23,11 +23,11 @@ struct diff_line {
 	const char *title;
 	const struct diff_total *total;
 	bool bytes;
-	bool per; /* is told per operation */
+	bool per;                                 /* is told per operation */
+	const char *old, *new, *change, *percent; /* as they are told */
+	bool noise; /* several runs of each side say that the change is none */
 };
 size_t diff_lines(struct model *m, struct diff_line out[12]);
-/* Of a line per operation: "412.1". */
-const char *diff_rate(struct model *m, int64_t v);
 /* "3 runs", "1 run"; "12 within noise, 1,204 unchanged, ..." */
 const char *diff_rest(struct model *m);
 /* What the comparison is worth: "one run of each: ...", and so on. */

@@ -8,7 +8,6 @@
 
 #include "libcommon/base/err.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static const struct column process_columns[] = {

@@ -9,6 +9,7 @@
 
 #include "names.h"
 
+#include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
 
 #include <stdlib.h>
@@ -126,10 +127,7 @@ static const char *value(struct model *m, sqlite3_stmt *st, int c, struct column
 
 static int read_rows(struct model *m, sqlite3_stmt *st, struct answer *a, struct ms_err *err)
 {
-	struct {
-		struct row *v;
-		size_t n, cap;
-	} rows = {0};
+	MS_ARRAY(struct row) rows = {0};
 	size_t bytes = 0;
 	int rc;
 	while ((rc = sqlite3_step(st)) == SQLITE_ROW && rows.n < ROWS_MAX && bytes < ALL_TEXT_MAX) {

@@ -14,6 +14,7 @@
 #include "ms-report/model/provenance.h"
 #include "ms-report/model/unrecorded.h"
 
+#include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
 #include "libcommon/snapshot/snapshot.h"
 
@@ -27,10 +28,7 @@ static bool positive(uint64_t v)
 
 size_t command_arguments(struct model *m, const struct process *p, const char ***out)
 {
-	struct {
-		const char **v;
-		size_t n, cap;
-	} a = {0};
+	MS_ARRAY(const char *) a = {0};
 	struct ms_err err = {0};
 	sqlite3_stmt *st =
 		p->command ? ms_sql_prepare(m->db,

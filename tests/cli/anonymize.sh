@@ -179,7 +179,7 @@ figures='.totals, (.sites | map([.live_bytes, .allocations, (.stack | length)]))
 ms-report --json=plain.json "$trace"
 ms-report --json=anonymous.json --anonymize "$trace"
 [ "$(jq -c "$figures" plain.json)" = "$(jq -c "$figures" anonymous.json)" ] || fail "figures changed"
-help=$(ms-report --help)
+help=$(ms-report --help=all)
 for format in text md json csv folded sarif junit github html pprof speedscope gprof2dot massif dhat heaptrack callgrind chrome-trace; do
 	case $help in *"--$format"*) ;; *) continue ;; esac
 	ms-report "--$format=out.$format" --anonymize --at mark:secretmark "$trace" || fail "--$format"

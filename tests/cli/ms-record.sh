@@ -32,7 +32,7 @@ refused 125 "option '--quiet' takes no argument" --quiet=yes true
 refused 125 "bad size '1x'" --buffer 1x true
 refused 125 'at least 1M' --buffer 1k true
 refused 125 "bad duration" -d never true
-refused 125 'too short' -d 0 true
+refused 125 "bad --duration '0': more than 0 is needed" -d 0 true
 refused 125 'at least 1ms' -i 1us true
 refused 125 'depth' --depth 1 true
 refused 125 'level' -z 20 true

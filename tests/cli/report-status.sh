@@ -29,7 +29,7 @@ try() {
 try 2 "unknown option '--nonsense'" --nonsense run.db
 try 2 "unknown option '-x'" -x run.db
 try 2 "option '--site' needs an argument" run.db --site
-try 2 "bad site 'x'" --site x run.db
+try 2 "bad --site 'x'" --site x run.db
 try 2 "no site 77 in this snapshot" --site 77 run.db
 try 2 "bad --tree 'sideways': expected down or up" --tree=sideways run.db
 try 2 "bad --by 'colour'" --by colour run.db
@@ -39,9 +39,9 @@ try 2 "--by size has no order by --metric failed" --by size --metric failed run.
 try 2 "--by process has no order by --metric mapped" --by process --metric mapped run.db
 try 2 "--by thread has no order by --metric mapped" --by thread --metric mapped run.db
 try 2 "--by program has no order by --metric live" --by program --metric live run.db
-try 2 "bad width '5'" --width 5 run.db
-try 2 "bad size '0': --reach must be above 0" --growth --reach 0 run.db
-try 2 "bad limit '-1'" --limit -1 run.db
+try 2 "bad --width '5'" --width 5 run.db
+try 2 "bad --reach '0': more than 0 is needed" --growth --reach 0 run.db
+try 2 "bad --limit '-1'" --limit -1 run.db
 try 2 "bad --color 'red'" --color=red run.db
 try 2 "only one format can go to standard output" --json --csv run.db
 try 2 "--tree cannot be had in that format" --json --tree run.db
@@ -51,7 +51,7 @@ try 2 "--sql was given twice" --sql 'SELECT 1' --sql 'SELECT 2' run.db
 try 2 "--sql cannot be had in that format" --folded --sql 'SELECT 1' run.db
 try 2 "an output file needs a name" --json= run.db
 try 2 "two outputs cannot go to one file: 'x'" --json=x --md=x run.db
-try 2 "needs a moment" --at '' run.db
+try 2 "option '--at': empty argument" --at '' run.db
 try 2 "'7s'" --at 7s run.db
 try 2 "'7s'" run.db@7s
 try 2 "conflicting --at" --at peak run.db@end

@@ -99,13 +99,13 @@ refuse "it lasted 2.0 ms" --to 5s run.trace
 refuse "its marks are: warm, reload, warm" --to mark:cold run.trace
 refuse "later than --to '500us'" --from 1ms --to 500us run.trace
 refuse "no point '1500us' in the span: it ends at --to '1ms'" --at 1500us --to 1ms run.trace
-refuse "bad duration '0': use 100ms, 10s, 5m or 2h" --every 0 run.trace
+refuse "bad --every '0': more than 0 is needed" --every 0 run.trace
 refuse 'makes 20,001 points of 2.0 ms: take 0.001s or more, .*at most 10,000' --every 100ns run.trace
-refuse "'some' is not auto, all or part" --read=some run.trace
+refuse "bad --read 'some': expected auto, all or part" --read=some run.trace
 refuse 'use peak, end, start, 1.5s, -10m, 14:30:05, mark:NAME, mark:NAME#3 or mark:NAME#last' --at 'then' run.trace
 refuse "its marks are: warm, reload, warm" --at mark:cold run.trace
 refuse "it lasted 2.0 ms" --at 5s run.trace
-refuse "not 'embed'" --symbols=all run.trace
+refuse "bad --symbols 'all': expected embed" --symbols=all run.trace
 refuse 'needs files' --symbols=embed -
 refuse 'do not go with it' --symbols=embed -o x.db run.trace
 refuse 'more than the .* of --max-image' --max-image 4k -o x.db run.trace

@@ -15,7 +15,7 @@ FUZZ_LIBS := $(sort $(LIBS_common) $(LIBS_ms-record))
 $(FUZZ_REPLAY): $(B)/tests/fuzz/fuzz_%: $(B)/tests/fuzz/fuzz_%.o $(B)/tests/fuzz/replay.o $(RECORD_LIB) $(COMMON_LIB) $(FORMAT_LIB)
 	$(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(RECORD_LIB) $(COMMON_LIB) $(FORMAT_LIB) $(FUZZ_LIBS)
 # All of ms-top but its main; it has names that the recorder has too.
-FUZZ_TOP_SRC := $(filter-out ms-top/main.c,$(sort $(wildcard ms-top/*.c)))
+FUZZ_TOP_SRC := $(sort $(wildcard ms-top/*/*.c))
 $(B)/tests/fuzz/fuzz_top: $(FUZZ_TOP_SRC:%.c=$(B)/%.o)
 $(B)/tests/fuzz/fuzz_top: FUZZ_LIBS := $(LIBS_ms-top)
 

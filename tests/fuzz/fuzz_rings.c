@@ -15,6 +15,7 @@
 #include "format/trace.h"
 #include "libcommon/snapshot/snapshot.h"
 #include "libcommon/trace/tracefile.h"
+#include "ms-record/heap/heap.h"
 #include "ms-record/session/attach_modules.h"
 #include "ms-record/session/options.h"
 
@@ -92,7 +93,9 @@ static struct session *make_session(int fd)
 		r->ring->state = MG_RING_TAKEN;
 	}
 	stacks_init(&s->stacks);
-	live_init(&s->live);
+	s->drained = ms_xcalloc(1, sizeof *s->drained);
+	s->heap = ms_xcalloc(1, sizeof *s->heap);
+	live_init(&s->heap->live);
 	s->scan = scan_new();
 	modules_init(&s->modules, MODULES);
 	return s;
@@ -105,7 +108,7 @@ static void free_session(struct session *s)
 	free(s->mem_rings);
 	free(s->mem_modules);
 	free(s->mem);
-	session_free(s);
+	recording_free(s);
 }
 
 /* ---- steps ---- */
@@ -181,7 +184,7 @@ static void step(struct session *s, unsigned what, unsigned ring, const uint8_t 
 		s->mem->epoch++;
 		break;
 	case LOOK:
-		s->looked_ns = s->flushed_ns = 0;
+		s->drained->looked_ns = s->drained->flushed_ns = 0;
 		break;
 	case TEXT:
 		put(&s->mem->sequence, sizeof *s->mem - offsetof(struct mg_session, sequence) - 64,
@@ -198,14 +201,14 @@ static void take_round(struct session *s)
 {
 	if (!s->damaged)
 		round_events(s);
-	if (!s->looked_ns) {
-		s->looked_ns = 1;
+	if (!s->drained->looked_ns) {
+		s->drained->looked_ns = 1;
 		threads_look(s, false);
 		ring_return(s, true);
 	}
 	for (uint32_t i = 0; i < RINGS; i++)
 		if (s->readers[i].taken)
-			ring_counters(s, &s->readers[i]);
+			losses_take(s, &s->readers[i]);
 		else /* a new thread takes it */
 			s->readers[i].ring->state = MG_RING_TAKEN;
 }

@@ -12,7 +12,9 @@
 #include <unistd.h>
 
 #include "fuzz.h"
-#include "ms-record/control/pass_file.h"
+#include "ms-record/base/pass_file.h"
+#include "ms-record/drain/ring.h"
+#include "ms-record/session/losses.h"
 
 /* lay_out and judge are their own */
 #include "ms-record/session/pool.c"
@@ -77,11 +79,11 @@ static int make_memory_of(uint64_t bytes, const uint8_t *data, size_t n)
 
 static void on_child(void *arg, struct pool *p, uint32_t slot)
 {
-	struct session *s = session_in_slot(p, slot);
+	struct session *s = recording_of_child(p, slot);
 	uint64_t limit;
 	(void)arg;
 	ring_read_all(s, UINT64_MAX, &limit);
-	session_free(s);
+	recording_free(s);
 	pool_release_slot(p, slot, true);
 }
 
@@ -100,16 +102,15 @@ static void record(struct standby_attach *w)
 		return;
 	}
 	w->memfd = -1;
-	ring_take_over(s, true);
-	ring_prepare(s);
+	recording_begin(s);
 	session_wake(s);
 	ring_read_all(s, UINT64_MAX, &limit);
 	pool_round(s->pool, on_child, NULL);
 	for (uint32_t i = 0; i < s->prepared; i++)
 		if (s->readers[i].taken)
-			ring_counters(s, &s->readers[i]);
+			losses_take(s, &s->readers[i]);
 	ring_return(s, true);
-	session_free(s);
+	recording_free(s);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)

@@ -12,6 +12,7 @@
 #include "libcommon/base/arena.h"
 #include "libcommon/base/io.h"
 #include "libcommon/symbols/symbols.h"
+#include "libcommon/symbols/symbols_elf.h"
 #include "libcommon/symbols/symbols_package.h"
 
 static volatile size_t sum; /* so that every byte is really read */

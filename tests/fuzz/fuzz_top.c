@@ -14,7 +14,7 @@
 #include "fuzz.h"
 #include "mend.h"
 #include "libcommon/base/err.h"
-#include "ms-top/app_private.h"
+#include "ms-top/app/app_private.h"
 
 #define STEPS 48u
 #define LARGEST ((size_t)64 << 10)

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -278,6 +279,18 @@ static void early(void)
 	check(prctl(PR_SET_TSC, PR_TSC_ENABLE), "clock");
 }
 
+/* First its address space is limited, so that what is mapped for the recorder shrinks; then a
+ * filter. */
+static void limited(void)
+{
+	const struct rlimit most = {200 << 20, 200 << 20};
+	check(setrlimit(RLIMIT_AS, &most), "limit");
+	in_filter(BLOCKS);
+	by_prctl();
+	in_filter(BLOCKS);
+	child(0);
+}
+
 static void raw(void)
 {
 	by_itself();
@@ -299,7 +312,7 @@ static const struct {
 } scenes[] = {{"filter", filter, 0}, {"library", library, 0}, {"strict", strict, 7},
 	      {"clocks", clocks, 0}, {"all", all, 0},         {"forks", forks, 0},
 	      {"blind", blind, 0},   {"raw", raw, 0},         {"late", late, 0},
-	      {"early", early, 0},   {"leak", leak, 0}};
+	      {"early", early, 0},   {"leak", leak, 0},       {"limited", limited, 0}};
 
 static void play(const char *name)
 {

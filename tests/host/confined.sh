@@ -64,6 +64,8 @@ scene clocks 0 6000
 scene all 0 350001
 scene forks 0 75001 25000 25000 25000 25000 25000 25000
 scene blind 0 50001 50000 25000
+scene limited 0 125001
+grep -q "2 forked children" err || fail "limited: children under a limit and a filter are not counted: $(cat err)"
 scene leak 0 50101
 found=$("$BIN/ms-report" --json t.trace | python3 -c 'import json, sys; print(json.load(sys.stdin)["totals"]["unreachable_blocks"])')
 [ "$found" = 100 ] || fail "leak: $found unreachable blocks: $(cat err)"

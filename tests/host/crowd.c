@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Many threads, little address space, a realloc that is left. usage: crowd at|after|child N: so
  * many threads at once, or 8 at a time, or at once in a forked child, each with 100 blocks; limit
- * MB: limits its own address space; left N: as many blocks after a longjmp out of a realloc; slow
- * N: as many at a time while another thread is in a realloc of 4242 bytes.
+ * MB: limits its own address space; left N: as many blocks after a longjmp out of a realloc, then
+ * waits as long as there is a file "wait"; slow N: as many at a time while another thread is in a realloc of 4242 bytes.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -105,6 +105,8 @@ static int left(long n)
 	blocks = n;
 	pthread_create(threads, NULL, life, NULL);
 	pthread_join(*threads, NULL);
+	while (!access("wait", F_OK))
+		usleep(10000);
 	_exit(write(STDOUT_FILENO, "left\n", 5) != 5);
 }
 

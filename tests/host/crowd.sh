@@ -57,6 +57,23 @@ record left 4000000
 is 'blocks after a realloc was left' "$blocks" 4000000
 [ "$lost" -le 1 ] || fail "$lost events were lost after a realloc was left"
 
+# What a burst took of the recorder's memory, while that realloc held up the merge, is given back: the process goes on, with little to do.
+own() { # the recorder's memory in kB, by a label
+	sed -n "s/^$1:[^0-9]*\([0-9]*\) kB/\1/p" /proc/$recorder/status
+}
+touch wait
+"$BIN/ms-record" -o t.trace "$T" left 4000000 >got 2>err &
+recorder=$!
+for _ in {1..300}; do # of 100 ms, but that it ends
+	most=$(own VmHWM) now=$(own VmRSS)
+	[ "$most" -lt 24000 ] || [ "$now" -gt 24000 ] || break
+	sleep 0.1
+done
+[ "$now" -le 24000 ] || fail "the recorder keeps $now kB of $most"
+rm wait
+wait $recorder
+is 'crowd left, which waits' "$(cat got)" left
+
 # A realloc that takes long holds nobody up: its events come too late for their place, which is counted and said.
 record slow 10
 is 'events lost beside a realloc in time' "$lost" 0

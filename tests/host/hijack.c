@@ -7,11 +7,13 @@
  *   hijack faults PID N      the same where no call can be made: each fails, and no more happens
  *   hijack copies PID N      N copies made, looked at, removed
  *   hijack helper PID N      `calls` in a helper process
+ *   hijack limit PID N       a helper process that hurries, and computes for N ms
  *   hijack torture PID N FILE  the tracer killed N times; FILE: as hijack_victim threads
  *   hijack wait FILE N       until the third word of FILE is at least N
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +26,7 @@
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
 #include "ms-record/base/clock.h"
-#include "ms-record/ptrace/hijack.h"
+#include "ms-record/ptrace/hijack_private.h"
 
 #define PATIENCE_NS UINT64_C(20000000000) /* of a busy machine */
 
@@ -200,6 +202,30 @@ static int helper(unsigned n)
 	return result;
 }
 
+/* Computes for n ms; is it in a real-time class before, and after? */
+static int hurry(void *arg, void *shared)
+{
+	int *class = shared;
+	hijack_hurry(true);
+	class[0] = sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
+	for (uint64_t end = clock_mono() + *(unsigned *)arg * UINT64_C(1000000);
+	     clock_mono() < end;)
+		continue;
+	class[1] = sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
+	hijack_hurry(false);
+	return 0;
+}
+
+static int limit(unsigned n)
+{
+	int result = 9, class[2] = {-1, -1};
+	if (hijack_helper(hurry, &n, class, sizeof class, &result))
+		return trouble("helper", NULL);
+	printf("class %d, then %d\n", class[0], class[1]);
+	note(0, 1);
+	return result;
+}
+
 /* ---- killed ---- */
 
 static _Noreturn void go_on_for_ever(void)
@@ -300,6 +326,7 @@ int main(int argc, char **argv)
 	     : !strcmp(argv[1], "faults") ? faults(n)
 	     : !strcmp(argv[1], "copies") ? copies(n)
 	     : !strcmp(argv[1], "helper") ? helper(n)
+	     : !strcmp(argv[1], "limit")  ? limit(n)
 	     : argc > 4                   ? torture(n, argv[4])
 					  : 2;
 	if (!rc)

@@ -41,6 +41,14 @@ state() { # what the process has
 	grep -E 'TracerPid|SigBlk|SigIgn|SigCgt|Seccomp' /proc/$pid/status
 }
 
+# ---- who computes ahead of all others does so for a moment only, whatever goes wrong in it ----
+begin 1 threads 1
+class=0
+! chrt -f 1 true 2>/dev/null || class=1
+timeout -s KILL 60 "$hijack" limit $pid 300 >out
+grep -qx "class $class, then 0" out || fail "a helper that computes for 300 ms: $(cat out)"
+end
+
 # ---- state intact, nothing left behind: 1, 4 and 64 threads ----
 for n in 1 4 64; do
 	begin $n threads $n

@@ -9,7 +9,11 @@
 #include <unistd.h>
 
 #include "libcommon/base/err.h"
+#include "ms-record/drain/recording.h"
 #include "ms-record/heap/forks.h"
+#include "ms-record/heap/heap.h"
+#include "ms-record/heap/merge.h"
+#include "ms-record/session/info.h"
 #include "ms-record/session/options.h"
 #include "ms-record/session/pool.h"
 #include "ms-record/session/session.h"
@@ -59,16 +63,15 @@ static struct session *make(void)
 	s->who = identity_new();
 	s->settled = true;
 	clock_start(&s->clock, NULL);
-	live_init(&s->live);
-	s->inherited_heap = inherited_heap_new(s, 1);
+	merge_begin(s, 1);
 	return s;
 }
 
 static void add(struct session *s, struct model *m, unsigned place)
 {
 	struct live_block b = {address(place), ++numbers, place};
-	live_add(&s->live, &b);
-	forks_log(s->inherited_heap, FORK_MADE, &b);
+	live_add(&s->heap->live, &b);
+	forks_log(s->heap, FORK_MADE, &b);
 	m->at[place] = b.number;
 }
 
@@ -77,8 +80,8 @@ static void take(struct session *s, struct model *m, unsigned place)
 {
 	struct live_block b = {0};
 	uint64_t got = 0;
-	if (live_take(&s->live, address(place), &b)) {
-		forks_log(s->inherited_heap, FORK_TAKEN, &b);
+	if (live_take(&s->heap->live, address(place), &b)) {
+		forks_log(s->heap, FORK_TAKEN, &b);
 		got = b.number;
 	} else if (forks_take(s, address(place), &b)) {
 		got = b.number;
@@ -91,10 +94,10 @@ static void fork_child(unsigned parent, unsigned child)
 {
 	struct session *p = sessions[parent], *s = make();
 	forks_point(p, numbers + 1);
-	s->inherited_heap->from = p->inherited_heap;
-	p->inherited_heap->refs++;
-	s->inherited_heap->from_at =
-		p->inherited_heap->points.v[p->inherited_heap->points.n - 1].at;
+	s->heap->inherited_heap->from = p->heap->inherited_heap;
+	p->heap->inherited_heap->refs++;
+	s->heap->inherited_heap->from_at =
+		p->heap->inherited_heap->points.v[p->heap->inherited_heap->points.n - 1].at;
 	sessions[child] = s;
 	for (unsigned i = 0; i < PLACES; i++) {
 		uint64_t n = models[parent].at[i];
@@ -107,7 +110,7 @@ static void fork_child(unsigned parent, unsigned child)
 /* All points of a process are too old now. */
 static void age(struct session *s)
 {
-	struct inherited_heap *h = s->inherited_heap;
+	struct inherited_heap *h = s->heap->inherited_heap;
 	s->clock.start_mono -= UINT64_C(10000000000);
 	for (size_t i = 0; i < h->points.n; i++)
 		h->points.v[i].ns = 0;
@@ -119,7 +122,7 @@ static void age(struct session *s)
 static void end(struct session *s, unsigned i)
 {
 	forks_over(s);
-	live_free(&s->live);
+	merge_end(s);
 	identity_unref(s->who);
 	pool.slots[i].session = NULL;
 	free(s);
@@ -168,7 +171,7 @@ static struct session *last;
 static void seen(void *arg, struct pool *p, uint32_t slot)
 {
 	(void)arg;
-	last = forks_child_session(p, slot);
+	last = recording_of_child(p, slot);
 }
 
 static void test_directory(void)
@@ -177,11 +180,12 @@ static void test_directory(void)
 	static struct writer writer;
 	struct ms_err err = {0};
 	opt = (struct options){.level = 1, .depth = 512, .buffer_bytes = 64u << 20};
-	struct session *s = session_new(&opt, &writer, NULL, getpid(), &used, true, &err);
+	struct session *s = session_new(&opt, &writer, NULL, getpid(), &used, true, -1, &err);
 	if (!s) {
 		puts(err.text);
 		exit(1);
 	}
+	recording_begin(s);
 	struct pool *p = s->pool;
 	static const uint64_t stamps[] = {0, 1, UINT64_MAX, UINT64_C(1) << 63};
 	for (unsigned i = 0; i < 64; i++) {
@@ -210,12 +214,10 @@ static void test_directory(void)
 		      1);
 		forks_over(last);
 		pool_release_slot(p, last->slot - 1, true);
-		session_free(last);
+		recording_free(last);
 	}
 	forks_forget(p);
-	inherited_heap_unref(s->inherited_heap);
-	s->inherited_heap = NULL;
-	session_free(s);
+	recording_free(s);
 	CHECK("shared memory still counted", used, 0);
 }
 

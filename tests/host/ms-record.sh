@@ -135,6 +135,7 @@ for _ in 1 2 3; do
 	rm -f s.trace go
 	./steps until go >/dev/null &
 	target=$!
+	wait_for grep -q libc.so /proc/$target/maps
 	"$BIN/ms-record" -q -p $target -o s.trace &
 	pid=$!
 	wait_for state s.trace recording
@@ -167,6 +168,7 @@ for how in '' --poll; do
 	rm -f s.trace go
 	./steps until go >/dev/null &
 	target=$!
+	wait_for grep -q libc.so /proc/$target/maps
 	"$BIN/ms-record" $how -p $target -o s.trace 2>err >/dev/null &
 	pid=$!
 	wait_for test -s s.trace

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <x86intrin.h>
 
+#include "ms-record/heap/live.h"
 #include "recorder_play.h"
 
 static void release(struct ring *g, uint64_t at, uint64_t address)

@@ -18,6 +18,7 @@
 #include "libcommon/base/err.h"
 #include "libcommon/trace/tracefile.h"
 #include "ms-record/drain/drain.h"
+#include "ms-record/drain/recording.h"
 #include "ms-record/session/info.h"
 #include "ms-record/session/options.h"
 #include "ms-record/session/session.h"
@@ -57,11 +58,12 @@ static void start(const char *name)
 	memset(&writer, 0, sizeof writer);
 	if (fd < 0 || writer_start(&writer, -1) || drain_start(&drain, &writer, -1))
 		exit(1);
-	s = session_new(&opt, &writer, out, getpid(), &used, false, &err);
+	s = session_new(&opt, &writer, out, getpid(), &used, false, -1, &err);
 	if (!s) {
 		puts(err.text);
 		exit(1);
 	}
+	recording_begin(s);
 	info_names(s, NULL);
 	s->file = strdup("trace");
 	info_write(s);
@@ -85,7 +87,7 @@ static void finish(void)
 	CHECK("finished", s->finished, 1);
 	stats = s->stats;
 	damaged = s->damaged;
-	session_free(s);
+	recording_free(s);
 	CHECK("shared memory still counted", used, 0);
 }
 

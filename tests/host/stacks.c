@@ -76,6 +76,44 @@ static const unsigned char codes[][48] = {
 #define OBSCURE 4
 static trampoline *made[HONEST + 1];
 
+/* As V8's: each calls the first of a list of functions, enter() the next of these with the rest of
+ * the list, and call_out() code of a compiler. What returns cannot be seen from behind a call. The
+ * frame of compiled() holds a return address besides its own. Not as V8's: frameless() has no frame,
+ * and rbp in garbled() is another address of the stack. */
+typedef void code(void *const *list, size_t n);
+void enter(void *const *list, size_t n);
+extern const char made_code[], made_compiled[], made_call_out[], made_frameless[], made_garbled[],
+	made_end[];
+__asm__(".text\n.type enter, @function\nenter:\n"
+	"push %rbp\nmov %rsp, %rbp\npush $2\nsub $16, %rsp\n"
+	"push %r12\npush %r13\npush %r14\npush %r15\npush %rbx\n"
+	"xor %ebx, %ebx\nxor %r12d, %r12d\nmov (%rdi), %rax\nadd $8, %rdi\ncall *%rax\n"
+	"test %rbx, %rbx\njz 1f\n1:\n"
+	"pop %rbx\npop %r15\npop %r14\npop %r13\npop %r12\nadd $24, %rsp\npop %rbp\nret\n"
+	".size enter, . - enter\n"
+	".section .rodata\nmade_code:\nmade_compiled:\n"
+	"push %rbp\nmov %rsp, %rbp\npush $8193\nsub $56, %rsp\n"
+	"mov 8(%rbp), %rax\nmov %rax, -32(%rbp)\nmov (%rdi), %rax\nadd $8, %rdi\ncall *%rax\n"
+	"test %rax, %rax\njz 1f\n1:\nleave\nret\n"
+	"made_call_out:\n"
+	"push %rbp\nmov %rsp, %rbp\npush $6\npush $0\nand $-16, %rsp\nmov %rsp, -16(%rbp)\n"
+	"mov (%rdi), %rax\nmov %rsi, %rdi\ncall *%rax\n"
+	"test %rax, %rax\njz 1f\n1:\nleave\nret\n"
+	"made_frameless:\n"
+	"push %rbx\nmov (%rdi), %rax\nmov %rsi, %rdi\ncall *%rax\n"
+	"test %rax, %rax\njz 1f\n1:\npop %rbx\nret\n"
+	"made_garbled:\n"
+	"push %rbp\nsub $32, %rsp\nlea 8(%rsp), %rbp\nmov %rsp, 16(%rsp)\n"
+	"mov (%rdi), %rax\nadd $8, %rdi\ncall *%rax\n"
+	"test %rax, %rax\njz 1f\n1:\nadd $32, %rsp\npop %rbp\nret\n"
+	"made_end:\n.text\n");
+static char *code_page;
+
+static void *code_at(const char *p)
+{
+	return code_page + 2048 + (p - made_code);
+}
+
 static void make_code(void)
 {
 	char *at = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -84,6 +122,8 @@ static void make_code(void)
 		memcpy(at + 64 * i, codes[i], sizeof codes[i]);
 		made[i] = (trampoline *)(uintptr_t)(at + 64 * i);
 	}
+	code_page = at;
+	memcpy(code_at(made_code), made_code, (size_t)(made_end - made_code));
 	CHECK(!mprotect(at, PAGE, PROT_READ | PROT_EXEC));
 }
 
@@ -252,6 +292,47 @@ static void trampolines(void)
 		interpret(12);
 }
 
+NOINLINE void run_compiled(size_t n);
+static void *compiled_list[4];
+
+NOINLINE void run_compiled(size_t n)
+{
+	leaf(n + 1);
+	if (n)
+		enter(compiled_list, n - 1);
+	__asm__ volatile("");
+}
+
+/* From compiled code into that of a compiler, and from there into compiled code again. */
+static void compiled(void)
+{
+	compiled_list[0] = compiled_list[1] = code_at(made_compiled);
+	compiled_list[2] = code_at(made_call_out);
+	compiled_list[3] = (void *)run_compiled;
+	for (int i = 0; i < 4000; i++)
+		run_compiled(3);
+}
+
+/* rbp is the frame of who called the code that has none: by it that caller would be missing. */
+__attribute__((noinline, optimize("no-omit-frame-pointer"))) void framed(void *const *list,
+									 size_t n)
+{
+	((code *)code_at(made_frameless))(list, n);
+	__asm__ volatile("");
+}
+
+static void unknown(void)
+{
+	void *const from_c[] = {(void *)leaf};
+	void *const from_code[] = {code_at(made_compiled), code_at(made_frameless), (void *)leaf};
+	void *const garbled[] = {code_at(made_garbled), code_at(made_call_out), (void *)leaf};
+	for (size_t i = 0; i < 5000; i++) {
+		framed(from_c, i % 100);
+		enter(from_code, i % 100);
+		enter(garbled, i % 100);
+	}
+}
+
 static void obscured(void)
 {
 	for (size_t i = 0; i < 5000; i++)
@@ -298,9 +379,11 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} scenes[] = {{"guard", guard},      {"large", large},         {"coroutines", coroutines},
-		      {"fibers", fibers},    {"smaller", smaller},     {"trampolines", trampolines},
-		      {"obscure", obscured}, {"alternate", alternate}, {"deep", deep}};
+	} scenes[] = {
+		{"guard", guard},       {"large", large},         {"coroutines", coroutines},
+		{"fibers", fibers},     {"smaller", smaller},     {"trampolines", trampolines},
+		{"obscure", obscured},  {"alternate", alternate}, {"deep", deep},
+		{"compiled", compiled}, {"unknown", unknown}};
 	make_code();
 	for (size_t i = 0; argc == 2 && i < sizeof scenes / sizeof *scenes; i++)
 		if (!strcmp(argv[1], scenes[i].name)) {

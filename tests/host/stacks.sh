@@ -44,6 +44,8 @@ record alternate 10 "$T" alternate
 # What is listed is a few milliseconds old, for a program that is as short.
 record trampolines 50 "$T" trampolines
 record obscure 1000 "$T" obscure
+record compiled 50 "$T" compiled
+record unknown 1000 "$T" unknown
 
 walk='walk_3 walk_2 walk_1'
 main='main __libc_start_call_main __libc_start_main.* _start'
@@ -55,4 +57,6 @@ only fibers "$walk walk_0 fiber_entry no_cfi_over"
 only alternate "$walk handle __restore_rt .* raise alternate $main"
 only trampolines "(interpret <code> )*interpret (trampolines $main|<cut>)"
 only obscure '<code> <cut>|<cut>'
+only compiled "(run_compiled <code> <code> <code> enter )*run_compiled (compiled $main|<cut>)"
+only unknown '(<code> ){0,2}<cut>'
 exit $failures

@@ -37,6 +37,17 @@ for i in 1 2; do
 	sound child
 done
 
+# what a command becomes, into which nothing can be preloaded either
+gcc -O2 -g -fno-builtin -o own "$here/plugs.c" "$SRC/tests/host/inject_own.c" -pthread
+printf '#include <unistd.h>\nint main(int n, char **v) { (void)n; return execv(v[1], v + 1); }\n' >become.c
+gcc -O2 -fno-builtin -o become become.c "$SRC/tests/host/inject_own.c"
+./own plugs.d >plain.out
+eval "record become $hooks ./become ./own plugs.d"
+cmp plain.out become.out || fail 'become: another output'
+ms-snap -q -o own.db become.trace.d/own.*.trace
+expect become "$(heaps own "$own")" "$(cat plain.out)"
+expect 'become: hooks' "$(ask own 'SELECT hooks_missing FROM process')" '[]'
+
 # one that no module has
 ms-record -o none.trace --hook 'nobody(size) -> ptr' --hook 'pool_free(ptr)' ./plugs plugs.d >none.out 2>none.err
 grep -q "'nobody' was not found in any program, nor in a module that it opened" none.err || fail "none: $(cat none.err)"

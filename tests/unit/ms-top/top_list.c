@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ms-top/list.c"
+#include "ms-top/rows/list.c"
 
 #define MOST 60
 static uint64_t rows[MOST];

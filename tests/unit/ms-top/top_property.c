@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "ms-top/app_private.h"
-#include "ms-top/keys.h"
-#include "ms-top/term.h"
+#include "ms-top/app/app_private.h"
+#include "ms-top/term/keys.h"
+#include "ms-top/term/term.h"
 #include "libcommon/base/err.h"
 
 #define PIDS 24

@@ -66,11 +66,8 @@ static void test_empty_text(void)
 {
 	struct ms_err err = {0};
 	sqlite3 *db = ms_snapshot_new(&err);
-	struct ms_insert in;
-	ms_insert_open(&in, db, "meta", "key, value", &err);
-	ms_put_text(&in, "");
-	ms_put(&in, 7);
-	ms_put_row(&in);
+	struct ms_insert in = ms_insert(db, "meta", &err);
+	ms_put_row(&in, ms_text("key", ""), ms_int("value", 7));
 	CHECK(ms_insert_close(&in) == 0, "%s", err.text);
 	CHECK(ms_sql_int(db, "SELECT value FROM meta WHERE key = ''", -1) == 7, "it is null");
 	sqlite3_close(db);

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT
+ * What a clock of the system says.
+ */
+#ifndef MS_CLOCK_H
+#define MS_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+/* In ns; CLOCK_MONOTONIC and the like. */
+static inline uint64_t ms_clock_ns(clockid_t id)
+{
+	struct timespec t;
+	clock_gettime(id, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT
+ * Finds elements of an array by what they hold: hashes to numbers, open addressing.
+ *
+ *   for (size_t at = hash; (n = ms_lookup_next(&x, hash, &at));)
+ *           if (array[n - 1] is the one looked for)
+ *                   return n;
+ *   ms_lookup_add(&x, hash, number of the one appended to the array);
+ *
+ * Elements stay; their numbers are from 1. Hashes are kept, so that nobody is asked when it grows,
+ * and an element is looked at only when its hash is the same.
+ */
+#ifndef MS_LOOKUP_H
+#define MS_LOOKUP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Zero = empty. Free with free(slots). */
+struct ms_lookup {
+	struct ms_lookup_slot {
+		uint32_t hash, number; /* number 0 = free */
+	} * slots;
+	size_t mask, n;
+};
+
+static inline uint32_t ms_hash(uint64_t a, uint64_t b)
+{
+	uint64_t h = (a ^ (b * UINT64_C(0x9e3779b97f4a7c15))) * UINT64_C(0x9e3779b97f4a7c15);
+	return (uint32_t)(h >> 32);
+}
+
+static inline uint32_t ms_hash_text(const char *s)
+{
+	uint64_t h = UINT64_C(0xcbf29ce484222325);
+	for (; *s; s++)
+		h = (h ^ (uint8_t)*s) * UINT64_C(0x100000001b3);
+	return (uint32_t)(h ^ h >> 32);
+}
+
+/* The next number with that hash; 0 = there is none. *at is `hash` to begin with. */
+static inline uint32_t ms_lookup_next(const struct ms_lookup *x, uint32_t hash, size_t *at)
+{
+	for (const struct ms_lookup_slot *s; x->n; ++*at) {
+		s = &x->slots[*at & x->mask];
+		if (!s->number || s->hash == hash) {
+			++*at;
+			return s->number;
+		}
+	}
+	return 0;
+}
+
+void ms_lookup_add(struct ms_lookup *x, uint32_t hash, uint32_t number);
+/* Forgets all. */
+void ms_lookup_clear(struct ms_lookup *x);
+
+#endif

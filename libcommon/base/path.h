@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT
+ * Paths as text.
+ */
+#ifndef MS_PATH_H
+#define MS_PATH_H
+
+#include <string.h>
+
+/* What is behind the last slash, in `path` itself; NULL of NULL. */
+static inline const char *ms_base_name(const char *path)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+	return slash ? slash + 1 : path;
+}
+
+#endif

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: MIT
+ * The live-heap model: what each kind of event does.
+ */
+#include "replay.h"
+
+#include "libcommon/base/arena.h"
+#include "replay_ages.h"
+#include "replay_backing.h"
+#include "replay_cells.h"
+#include "replay_growth.h"
+#include "replay_mapped.h"
+#include "replay_private.h"
+#include "replay_sampled.h"
+
+#include <stdlib.h>
+
+void ms_replay_init(struct ms_replay *r)
+{
+	*r = (struct ms_replay){
+		.span_ticks = 1, .alarm_tick = 1, .alarm_event = MS_NEVER, .tick_limit = MS_NEVER};
+	ms_blocks_init(&r->blocks);
+	ms_replay_nodes(r, 1);
+	ms_replay_tick(r, 1);
+}
+
+void ms_replay_free(struct ms_replay *r)
+{
+	ms_blocks_free(&r->blocks);
+	MS_FREE(r->oldest, r->sites, r->site_of_node, r->records, r->record_index.slots, r->cells,
+		r->cell_index.slots, r->classes, r->ages, r->threads);
+	for (size_t i = 0; i < r->moment_count; i++)
+		free(r->moments[i].figures);
+	free(r->moments);
+	ms_sampled_free(r->sampled);
+	ms_beside_free(r->beside);
+	ms_backing_free(r->backing);
+	ms_growth_free(r->growth);
+}
+
+static inline struct ms_replay_thread *thread_of(struct ms_replay *r, const struct ms_event *ev)
+{
+	if (__builtin_expect(ev->thread >= r->thread_count, 0))
+		ms_replay_more_threads(r, (size_t)ev->thread + 1);
+	struct ms_replay_thread *t = &r->threads[ev->thread];
+	if (__builtin_expect(!t->seen, 0)) {
+		t->seen = true;
+		t->first_tick = ev->time_ticks;
+	}
+	t->last_tick = ev->time_ticks;
+	return t;
+}
+
+/* ---- levels and the peak ---- */
+
+void ms_replay_at_peak(const struct ms_replay *r, const struct ms_level *l, uint64_t *bytes,
+		       uint64_t *blocks)
+{
+	bool touched = l->epoch == r->peak_epoch;
+	*bytes = touched ? l->at_peak_bytes : l->bytes;
+	*blocks = touched ? l->at_peak_blocks : l->blocks;
+}
+
+/* What is to be done before the event at `tick`, now that an alarm has gone off; sets the next
+ * alarm. */
+static void before_event(struct ms_replay *r, uint64_t tick)
+{
+	uint64_t next = ms_replay_take_due(r, tick, false);
+	ms_replay_move_timeline(r, tick);
+	uint64_t span_end = (r->span + 1) * r->span_ticks, sample = ms_growth_due(r, tick);
+	next = sample < next ? sample : next;
+	r->alarm_tick = span_end < next ? span_end : next;
+}
+
+/* ---- blocks come and go ---- */
+
+/* The totals, `t`, are those of `r` or, while many events are applied, a copy in registers; then
+ * `quick` says that the recording is neither sampled nor has more than a heap. */
+
+/* Live bytes have grown. `position`: the number of the event after this one. */
+static inline void new_maximum(struct ms_replay *r, struct ms_replay_totals *t, uint64_t tick,
+			       uint64_t position, bool quick)
+{
+	if (t->live_bytes <= t->run_max)
+		return;
+	t->run_max = t->live_bytes;
+	r->run_max_tick = tick;
+	if (t->live_bytes <= r->peak_bytes)
+		return;
+	r->peak_bytes = t->live_bytes;
+	r->peak_blocks = t->live_blocks;
+	r->peak_tick = tick;
+	r->peak_position = position;
+	t->peak_epoch++;
+	if (!quick && r->beside)
+		ms_beside_peak(r);
+}
+
+static inline void add_block(struct ms_replay *r, struct ms_replay_totals *t,
+			     const struct ms_event *ev, struct ms_replay_thread *thread,
+			     uint32_t site, uint64_t position, bool quick)
+{
+	uint64_t size = ev->size;
+	struct ms_replay_site *s = &r->sites[site];
+	uint32_t cell = ms_replay_cell_of(r, s, ev->thread, size);
+	struct ms_replay_cell *c = &r->cells[cell];
+	ms_blocks_add(&r->blocks, ev->number, size, ev->time_ticks, cell);
+	ms_replay_touch_at(&c->live, t->peak_epoch);
+	c->live.bytes += size;
+	c->live.blocks++;
+	c->allocations++;
+	c->bytes += size;
+	uint64_t bytes = s->live.bytes += size, blocks = ++s->live.blocks;
+	s->max_live_bytes = bytes > s->max_live_bytes ? bytes : s->max_live_bytes;
+	s->max_live_blocks = blocks > s->max_live_blocks ? blocks : s->max_live_blocks;
+	s->min_size = size < s->min_size ? size : s->min_size;
+	s->max_size = size > s->max_size ? size : s->max_size;
+	ms_replay_seen_at(s, ev->time_ticks);
+	thread->last = ev->number;
+	t->next_number = ev->number + 1;
+	t->allocations++;
+	t->bytes += size;
+	t->live_bytes += size;
+	t->live_blocks++;
+	if (!quick && r->beside)
+		ms_beside_added(r, ev, site);
+	new_maximum(r, t, ev->time_ticks, position, quick);
+}
+
+/* Takes block `ev->freed` out of everything. False when it is not live. */
+static inline bool remove_block(struct ms_replay *r, struct ms_replay_totals *t,
+				const struct ms_event *ev, struct ms_replay_thread *thread,
+				bool quick)
+{
+	struct ms_live_block b;
+	if (__builtin_expect(!ms_blocks_take(&r->blocks, ev->freed, &b), 0))
+		return false;
+	struct ms_replay_cell *c = &r->cells[b.owner];
+	struct ms_replay_site *s = &r->sites[c->site];
+	if (!quick && r->beside)
+		ms_beside_removed(r, ev, c->site, b.size);
+	ms_replay_touch_at(&c->live, t->peak_epoch);
+	c->live.bytes -= b.size;
+	c->live.blocks--;
+	s->live.bytes -= b.size;
+	s->live.blocks--;
+	t->live_bytes -= b.size;
+	t->live_blocks--;
+	if (!quick && ev->kind == MS_EV_FREE_INFERRED) {
+		c->others--;
+		r->inferred_frees++;
+		s->marked = true;
+		return true;
+	}
+	uint64_t lived = ev->time_ticks - b.tick, between = t->next_number - ev->freed - 1;
+	s->lifetime_ticks += lived;
+	s->lifetime_allocations += between;
+	ms_replay_age(r, s, lived, between);
+	bool temporary = thread->last == ev->freed;
+	c->temporary += temporary;
+	t->temporary += temporary;
+	t->frees++;
+	thread->frees++;
+	return true;
+}
+
+/* ---- the short way ----
+ *
+ * Nearly all events of nearly all recordings are allocations and frees of known blocks at sites
+ * that were seen before, by threads that were seen before, between two alarms. These are applied
+ * with the totals in registers; whatever else comes is left to one_event. */
+
+/* Events this far ahead are looked at, so that the blocks that they free are at hand. */
+#define LOOK_AHEAD 12
+
+/* Applies what it can of `n` events, of which none is at an alarm by position; not of a recording
+ * that is sampled or has more than a heap. Returns how many. */
+static size_t quick_events(struct ms_replay *r, const struct ms_event *ev, size_t n)
+{
+	struct ms_replay_totals t = r->totals;
+	struct ms_replay_span *span = &r->spans[r->span];
+	uint64_t least = span->live_min, most = span->live_max;
+	size_t i = 0;
+	if (r->alarm_tick <= r->last_tick) /* gone off already */
+		return 0;
+	for (; i < n; i++, ev++) {
+		if (i + LOOK_AHEAD < n && ev[LOOK_AHEAD].kind == MS_EV_FREE)
+			ms_blocks_expect(&r->blocks, ev[LOOK_AHEAD].freed);
+		/* also false when time goes back */
+		bool usual = ev->time_ticks - t.last_tick < r->alarm_tick - t.last_tick &&
+			     ev->thread < r->thread_count;
+		if (__builtin_expect(!usual, 0))
+			break;
+		struct ms_replay_thread *thread = &r->threads[ev->thread];
+		if (__builtin_expect(!thread->seen, 0))
+			break;
+		if (ev->kind == MS_EV_FREE) {
+			if (!remove_block(r, &t, ev, thread, true))
+				break;
+			least = t.live_bytes < least ? t.live_bytes : least;
+		} else if (ev->kind == MS_EV_ALLOC) {
+			uint32_t site = ev->stack < r->node_count ? r->site_of_node[ev->stack] : 0;
+			if (__builtin_expect(!site || ev->number < t.next_number, 0))
+				break;
+			add_block(r, &t, ev, thread, site - 1, r->position + i + 1, true);
+			most = t.live_bytes > most ? t.live_bytes : most;
+		} else {
+			break;
+		}
+		t.last_tick = ev->time_ticks;
+		thread->last_tick = ev->time_ticks;
+	}
+	r->totals = t;
+	span->live_min = least;
+	span->live_max = most;
+	r->events += i;
+	r->position += i;
+	return i;
+}
+
+/* ---- events ---- */
+
+static void failed_allocation(struct ms_replay *r, const struct ms_event *ev)
+{
+	uint32_t site = ms_replay_site_of(r, ev->stack);
+	r->failed++;
+	r->sites[site].failed++;
+	ms_replay_seen_at(&r->sites[site], ev->time_ticks);
+}
+
+static void allocation(struct ms_replay *r, const struct ms_event *ev, struct ms_replay_thread *t)
+{
+	uint32_t site = ms_replay_site_of(r, ev->stack); /* may move r->sites */
+	bool again = ev->kind != MS_EV_ALLOC;
+	r->reallocations += again;
+	r->sites[site].reallocations += again;
+	add_block(r, &r->totals, ev, t, site, r->position, false);
+	struct ms_replay_span *span = &r->spans[r->span];
+	span->live_max = r->live_bytes > span->live_max ? r->live_bytes : span->live_max;
+}
+
+/* A block from before the fork goes: the next event is no free of an unknown block. */
+static void inherited_free(struct ms_replay *r, const struct ms_event *ev)
+{
+	r->explained = r->events + 1;
+	r->inherited_frees++;
+	r->inherited_freed_bytes += ev->size >> 57 ? 0 : ev->size; /* no address space is larger */
+}
+
+/* The same of a block from before the attachment; or it says so of an earlier free. */
+static void before_free(struct ms_replay *r, const struct ms_event *ev)
+{
+	if (ev->freed == MS_BEFORE_EARLIER)
+		r->unknown_frees -= r->unknown_frees != 0;
+	else
+		r->explained = r->events + 1;
+	r->before_frees++;
+	r->before_freed_bytes += ev->size >> 57 ? 0 : ev->size;
+}
+
+/* Extended kinds change nothing of the heap. */
+static void extended(struct ms_replay *r, const struct ms_event *ev)
+{
+	if (ev->ext == MS_EXT_MAP)
+		ms_beside_map(r, ev, ms_replay_site_of(r, ev->stack));
+	else if (ev->ext == MS_EXT_UNMAP)
+		ms_beside_unmap(r, ev);
+	else if (ev->ext == MS_EXT_INHERITED)
+		inherited_free(r, ev);
+	else if (ev->ext == MS_EXT_BEFORE)
+		before_free(r, ev);
+	else if (ev->ext == MS_EXT_BACKING || ev->ext == MS_EXT_UNBACKING)
+		ms_backing_event(r, ev);
+}
+
+/* Is it an event that this model can apply? Numbers and times of a good trace never go back. */
+static inline bool sane(const struct ms_replay *r, const struct ms_event *ev)
+{
+	bool makes = ev->kind == MS_EV_ALLOC || ev->kind == MS_EV_REALLOC ||
+		     ev->kind == MS_EV_REALLOC_UNKNOWN;
+	return ev->time_ticks >= r->last_tick && ev->thread < MS_REPLAY_THREADS_MAX &&
+	       (!makes || ev->number >= r->next_number);
+}
+
+/* Another kind than these two. False: it gives back a block that nobody knows. */
+static __attribute__((noinline)) bool rare_event(struct ms_replay *r, const struct ms_event *ev,
+						 struct ms_replay_thread *t)
+{
+	bool known = true;
+	switch (ev->kind) {
+	case MS_EV_FREE_INFERRED:
+		remove_block(r, &r->totals, ev, t, false);
+		break;
+	case MS_EV_REALLOC:
+		known = remove_block(r, &r->totals, ev, t, false);
+		allocation(r, ev, t);
+		break;
+	case MS_EV_REALLOC_UNKNOWN:
+		known = false;
+		allocation(r, ev, t);
+		break;
+	case MS_EV_FAILED:
+		failed_allocation(r, ev);
+		break;
+	case MS_EV_FREE_UNKNOWN:
+		known = false;
+		break;
+	default:
+		extended(r, ev);
+		break;
+	}
+	return known;
+}
+
+/* One event, of any kind and in any recording. */
+static inline void one_event(struct ms_replay *r, const struct ms_event *ev)
+{
+	if (__builtin_expect(!sane(r, ev), 0)) {
+		r->bad_events++;
+		r->position++;
+		return;
+	}
+	if (__builtin_expect(ev->time_ticks >= r->alarm_tick || r->position >= r->alarm_event, 0))
+		before_event(r, ev->time_ticks);
+	r->last_tick = ev->time_ticks;
+	r->events++;
+	r->position++;
+	const struct ms_event *recorded = ev;
+	struct ms_event weighed;
+	if (r->sampled)
+		ev = ms_sampled_weigh(r->sampled, ev, &weighed);
+	struct ms_replay_thread *t = thread_of(r, ev);
+	bool known = true;
+	/* Two kinds are nearly all: a jump by a table would be foreseen far less often. */
+	if (__builtin_expect(ev->kind == MS_EV_FREE, 1))
+		known = remove_block(r, &r->totals, ev, t, false);
+	else if (__builtin_expect(ev->kind == MS_EV_ALLOC, 1))
+		allocation(r, ev, t);
+	else
+		known = rare_event(r, ev, t);
+	if (!known && r->explained != r->events)
+		r->unknown_frees++;
+	if (r->live_bytes < r->spans[r->span].live_min)
+		r->spans[r->span].live_min = r->live_bytes;
+	if (r->sampled)
+		ms_sampled_count(r, recorded);
+}
+
+void ms_replay_events(struct ms_replay *r, const struct ms_event *ev, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		uint64_t left = r->alarm_event > r->position ? r->alarm_event - r->position : 0;
+		if (!r->sampled && !r->beside)
+			i += quick_events(r, ev + i, n - i < left ? n - i : (size_t)left);
+		if (i < n)
+			one_event(r, &ev[i]);
+	}
+}
+
+void ms_replay_finish(struct ms_replay *r, uint64_t tick)
+{
+	if (tick < r->last_tick)
+		tick = r->last_tick;
+	ms_replay_end_moments(r, tick);
+	ms_replay_end_timeline(r, tick);
+	ms_growth_finish(r, tick);
+	ms_ages_finish(r);
+	if (!r->sampled)
+		ms_blocks_free(&r->blocks);
+	ms_replay_sum_cells(r);
+	ms_replay_sum_classes(r);
+	if (r->sampled)
+		ms_sampled_finish(r);
+	if (r->beside)
+		ms_beside_finish(r);
+}
+
+void ms_replay_settle(struct ms_replay *r)
+{
+	ms_blocks_free(&r->blocks);
+	if (r->sampled)
+		ms_blocks_free(&r->sampled->blocks);
+	free(r->cells);
+	free(r->cell_index.slots);
+	r->cells = NULL;
+	r->cell_index = (struct ms_lookup){0};
+	r->cell_count = r->cell_cap = 0;
+	r->sites = ms_xrealloc(r->sites, r->site_cap = r->site_count, sizeof *r->sites);
+	r->records = ms_xrealloc(r->records, r->record_cap = r->record_count, sizeof *r->records);
+	r->classes = ms_xrealloc(r->classes, r->class_cap = r->class_count, sizeof *r->classes);
+	r->ages = ms_xrealloc(r->ages, r->age_cap = r->age_count, sizeof *r->ages);
+}

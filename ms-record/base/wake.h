@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT
+ * How threads of the recorder wake each other.
+ */
+#ifndef WAKE_H
+#define WAKE_H
+
+#include <stdint.h>
+
+/* Of a thread that works in rounds, and sleeps between them. */
+struct wake {
+	uint32_t rounds; /* atomic: made so far */
+	unsigned word;   /* futex: changes when it is to look */
+};
+
+/* Something changed (an image ended): look at once. */
+void wake_up(struct wake *w);
+/* Rounds that it has made: after two more it has seen all that was there before. */
+uint32_t wake_rounds(const struct wake *w);
+/* Waits until it has, a tenth of a second at most. */
+void wake_settle(struct wake *w);
+/* Sets an eventfd, that somebody polls. */
+void wake_event(int event);
+
+#endif

@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: MIT
+ * Starting a command that nothing can be preloaded into, and following what it becomes.
+ *
+ *   seized     before it execs, by a thread of ours, which is its parent's: that is permitted where
+ *              tracing others is not
+ *   exec       it goes on until it can be worked at (launch/beginning.c)
+ *   attached   as -p does it (attach.h), but all while it is stopped here
+ *
+ * The thread goes on tracing it and all that it starts (scan_trace.c). At every further exec the
+ * same is done again; or, where a library can be preloaded, that is put into its environment
+ * (exec_env.h), and makes its handshake. Sessions are the control thread's: it gives way for the
+ * time.
+ *
+ *   tracing thread            control thread
+ *   exec: ASKED  -----------> inject_serve: GRANTED, waits
+ *   ... sessions are its own
+ *   DONE  ------------------> goes on
+ *
+ * If we are killed meanwhile it goes on, unrecorded, as a traced process does.
+ */
+#include "inject.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "begin.h"
+#include "control.h"
+#include "fork_children.h"
+#include "handshake.h"
+#include "ms-record/attach/attach.h"
+#include "ms-record/launch/beginning.h"
+#include "ms-record/launch/exec_env.h"
+#include "ms-record/drain/recording.h"
+#include "libcommon/base/arena.h"
+#include "ms-record/session/options.h"
+#include "ms-record/session/session.h"
+
+/* The session that was begun for it is taken back. */
+static void forget_session(struct control *c)
+{
+	struct session *s = c->sessions;
+	if (!s)
+		return;
+	c->sessions = s->next;
+	c->first = s->out;
+	s->out = NULL;
+	recording_free(s);
+}
+
+struct inject {
+	struct scan_tree tree; /* the first */
+	struct control *c;
+	pthread_mutex_t lock;
+	pthread_cond_t change;
+	enum { FREE, ASKED, GRANTED } baton; /* under lock */
+	bool over;                           /* under lock: nothing is traced any more */
+	bool begun;                          /* the command has been looked at */
+	bool quit;                           /* under lock: nobody will grant anything */
+	int event;                           /* for the control thread, which is to grant */
+	MS_ARRAY(struct attach *) all;       /* further processes, the control thread's */
+};
+
+/* Its old image, and those of processes that are gone, need nothing open any more. */
+static void sweep(struct inject *j, pid_t pid)
+{
+	struct control *c = j->c;
+	if (c->attach && attach_pid(c->attach) == pid)
+		attach_forget(c->attach);
+	for (size_t i = 0; i < j->all.n; i++) {
+		struct attach *a = j->all.v[i];
+		if (attach_pid(a) != pid && !attach_ended(a))
+			continue;
+		attach_free(a);
+		j->all.v[i--] = j->all.v[--j->all.n];
+	}
+}
+
+/* With c->launch.pid and c->first of this process: its session, or NULL with `err` set. `further`:
+ * it is not the command, or not any more. */
+static struct session *put_guest(struct control *c, struct beginning *b, bool further,
+				 uint32_t parent, struct ms_err *err)
+{
+	if (attach_look(&c->attach, c->launch.pid, true, c->opt, err))
+		return NULL;
+	attach_hold(c->attach, &b->stop, b->sp);
+	struct session *now = begin_attached(c, parent, err);
+	if (!now)
+		return NULL;
+	now->launched = !further;
+	now->may_drop = further && c->opt->follow != FOLLOW_ALL;
+	if (!attach_go(c->attach, now, err)) {
+		drain_add(&c->drain, now);
+		scanner_add(&c->scanner, now);
+		return now;
+	}
+	forget_session(c);
+	return NULL;
+}
+
+/* Work at another process than the command: what is c's of it is put aside. */
+struct aside {
+	struct attach *attach;
+	struct output *first;
+	pid_t pid;
+};
+
+static void put_aside(struct control *c, struct aside *a, pid_t pid, struct output *out)
+{
+	*a = (struct aside){c->attach, c->first, c->launch.pid};
+	c->attach = NULL;
+	c->first = out;
+	c->launch.pid = pid;
+}
+
+/* The attachment of a further process is kept, and the command's is there again. */
+static void put_back(struct control *c, const struct aside *a, bool good)
+{
+	if (c->attach)
+		attach_hold(c->attach, NULL, 0);
+	if (good)
+		*MS_PUSH(&c->inject->all) = c->attach;
+	else
+		attach_free(c->attach);
+	if (c->first) { /* nothing came of it */
+		files_remove(c->first);
+		output_free(c->first);
+	}
+	c->attach = a->attach;
+	c->first = a->first;
+	c->launch.pid = a->pid;
+}
+
+static bool put_further(struct control *c, pid_t pid, struct beginning *b, struct ms_err *err)
+{
+	struct session *old, *now;
+	struct aside aside;
+	uint32_t parent;
+	struct output *out = handshake_trace_for(c, pid, &old, &parent, err);
+	if (!out)
+		return false;
+	bool command = pid == c->launch.pid;
+	put_aside(c, &aside, pid, out);
+	now = put_guest(c, b, true, parent, err);
+	if (now && command)
+		now->may_drop = false;
+	put_back(c, &aside, now != NULL);
+	if (now && old)
+		handshake_replace(c, old, now);
+	return now != NULL;
+}
+
+static bool put_first(struct control *c, struct beginning *b, struct ms_err *err)
+{
+	bool good = put_guest(c, b, false, 0, err) != NULL;
+	if (c->attach)
+		attach_hold(c->attach, NULL, 0);
+	if (good)
+		return true;
+	attach_free(c->attach);
+	c->attach = NULL;
+	/* It has done nothing yet. */
+	const char *why = strstr(err->text, ": ");
+	ms_err_set(&c->refused, "cannot record '%s': %s; --poll works", c->launch.program,
+		   why ? why + 2 : err->text);
+	c->not_run = true;
+	kill(c->launch.pid, SIGKILL);
+	return false;
+}
+
+/* Left at some stop. */
+static bool inject(struct control *c, pid_t pid, bool first, struct ms_err *err)
+{
+	struct beginning b = {0};
+	bool good = !beginning_reach(&b, pid, err) &&
+		    (first ? put_first(c, &b, err) : put_further(c, pid, &b, err));
+	beginning_free(&b);
+	return good;
+}
+
+/* ---- what it becomes ------------------------------------------------------------------------- */
+
+static void refuse(struct control *c, const struct ms_err *why)
+{
+	if (!c->refused.text[0])
+		ms_err_set(&c->refused, "%s", why->text);
+}
+
+/* Without what it is about. */
+static const char *reason(const struct ms_err *why)
+{
+	const char *at = strstr(why->text, "': ");
+	return at ? at + 3 : why->text;
+}
+
+/* Puts the library into its environment, or the guest into it. */
+static int prepare(struct control *c, pid_t pid, enum launch_way way, bool wanted,
+		   struct ms_err *err)
+{
+	struct ms_err ignored = {0};
+	char path[4200];
+	snprintf(path, sizeof path, "/proc/%d/root%s", (int)pid, c->launch.guest);
+	if (way == LAUNCH_PRELOAD && access(path, R_OK))
+		return ms_err_set(err,
+				  "the recorder's library is not visible in its mount namespace");
+	if (way == LAUNCH_PRELOAD) /* its handshake tells it whether it is wanted */
+		return exec_env_preload(pid, c->launch.guest, c->socket_name, err);
+	exec_env_remove(pid, c->launch.guest, &ignored);
+	if (way == LAUNCH_NOT || !wanted)
+		return way == LAUNCH_NOT ? -1 : 0;
+	return inject(c, pid, false, err) ? 0 : -1;
+}
+
+static void become(struct control *c, pid_t pid)
+{
+	struct ms_err why = {0};
+	char exe[32];
+	snprintf(exe, sizeof exe, "/proc/%d/exe", (int)pid);
+	enum launch_way way = launch_way(exe, &why);
+	bool wanted = handshake_wanted(c, pid);
+	if (!handshake_running_session(c, pid)) { /* it may be a forked child that is recorded */
+		wake_settle(&c->drain.wake);
+		fork_children_accept(c);
+	}
+	sweep(c->inject, pid);
+	if (!prepare(c, pid, way, wanted, &why) || !wanted)
+		return;
+	refuse(c, &why);
+	handshake_missed(c, pid, reason(&why));
+}
+
+/* Waits until the control thread gives way. */
+static bool ask(struct inject *j)
+{
+	pthread_mutex_lock(&j->lock);
+	j->baton = ASKED;
+	wake_event(j->event);
+	pthread_cond_broadcast(&j->change);
+	while (j->baton == ASKED && !j->quit)
+		pthread_cond_wait(&j->change, &j->lock);
+	bool granted = j->baton == GRANTED;
+	j->baton = granted ? GRANTED : FREE;
+	pthread_mutex_unlock(&j->lock);
+	return granted;
+}
+
+static void give_back(struct inject *j)
+{
+	pthread_mutex_lock(&j->lock);
+	j->baton = FREE;
+	pthread_cond_broadcast(&j->change);
+	pthread_mutex_unlock(&j->lock);
+}
+
+static void execed(struct scan_tree *tree, pid_t pid)
+{
+	struct inject *j = (struct inject *)tree;
+	struct control *c = j->c;
+	struct ms_err why = {0};
+	if (!ask(j))
+		return;
+	if (j->begun)
+		become(c, pid);
+	else if (!inject(c, pid, true, &why))
+		refuse(c, &why);
+	j->begun = true;
+	give_back(j);
+}
+
+static void over(struct scan_tree *tree)
+{
+	struct inject *j = (struct inject *)tree;
+	pthread_mutex_lock(&j->lock);
+	j->over = true;
+	pthread_cond_broadcast(&j->change);
+	pthread_mutex_unlock(&j->lock);
+}
+
+/* ---- the control thread ---------------------------------------------------------------------- */
+
+int inject_event(const struct control *c)
+{
+	return c->inject ? c->inject->event : -1;
+}
+
+/* Gives way, if somebody asks. With `wait` somebody does, or will not any more. */
+static void serve(struct inject *j, bool wait)
+{
+	uint64_t n;
+	if (read(j->event, &n, sizeof n) < 0)
+		errno = 0;
+	pthread_mutex_lock(&j->lock);
+	while (wait && j->baton == FREE && !j->over)
+		pthread_cond_wait(&j->change, &j->lock);
+	if (j->baton == ASKED) {
+		j->baton = GRANTED;
+		pthread_cond_broadcast(&j->change);
+	}
+	while (j->baton == GRANTED)
+		pthread_cond_wait(&j->change, &j->lock);
+	pthread_mutex_unlock(&j->lock);
+}
+
+void inject_serve(struct control *c)
+{
+	serve(c->inject, false);
+}
+
+/* Is it to be traced on, when it has the guest? */
+static bool is_followed(const struct control *c)
+{
+	const struct options *o = c->opt;
+	bool follows = c->files.folder && o->follow != FOLLOW_NONE && o->follow != FOLLOW_FORK;
+	return c->attach && (follows || (o->leak_check != SCAN_NO && !o->sample_bytes));
+}
+
+void inject_over(struct control *c)
+{
+	struct inject *j = c->inject;
+	if (!j)
+		return;
+	pthread_mutex_lock(&j->lock);
+	j->quit = true;
+	pthread_cond_broadcast(&j->change);
+	pthread_mutex_unlock(&j->lock);
+	scanner_untrace(&c->scanner);
+}
+
+void inject_detach(struct control *c)
+{
+	struct inject *j = c->inject;
+	if (!j)
+		return;
+	inject_over(c);
+	if (c->attach)
+		attach_detach(c->attach);
+	for (size_t i = 0; i < j->all.n; i++)
+		attach_detach(j->all.v[i]);
+}
+
+void inject_free(struct control *c)
+{
+	struct inject *j = c->inject;
+	if (!j)
+		return;
+	inject_over(c);
+	for (size_t i = 0; i < j->all.n; i++)
+		attach_free(j->all.v[i]);
+	free(j->all.v);
+	if (j->event >= 0)
+		close(j->event);
+	free(j);
+	c->inject = NULL;
+}
+
+static struct inject *make(struct control *c)
+{
+	struct inject *j = ms_xcalloc(1, sizeof *j);
+	j->tree = (struct scan_tree){execed, over};
+	j->c = c;
+	j->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	pthread_mutex_init(&j->lock, NULL);
+	pthread_cond_init(&j->change, NULL);
+	return c->inject = j;
+}
+
+int inject_go(struct control *c, struct ms_err *err)
+{
+	struct inject *j = make(c);
+	if (!scanner_trace_tree(&c->scanner, c->launch.pid, &j->tree)) {
+		ms_err_sys(err,
+			   "cannot record '%s': nothing can be preloaded into it, and it cannot "
+			   "be traced (in a container, add the capability SYS_PTRACE)",
+			   c->launch.program);
+		launch_cancel(&c->launch);
+		return -1;
+	}
+	bool let = launch_release(&c->launch);
+	serve(j, true);
+	if (launch_answer(&c->launch, let, err))
+		return -1;
+	if (!is_followed(c))
+		inject_over(c);
+	return 0;
+}

@@ -1,0 +1,602 @@
+/* SPDX-License-Identifier: MIT
+ * The control thread: who ended, which signals came, when to sample.
+ */
+#include "control.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "fork_children.h"
+#include "handshake.h"
+#include "ms-record/session/info.h"
+#include "ms-record/drain/recording.h"
+#include "inject.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/base/err.h"
+#include "multi_attach.h"
+#include "ms-record/session/options.h"
+#include "ms-record/session/samples.h"
+
+#define GRACE_NS UINT64_C(200000000)
+#define HANDSHAKE_NS UINT64_C(1000000000)
+#define AGAIN_NS UINT64_C(2000000000)
+#define STUCK_NS UINT64_C(5000000000) /* a write that takes so long */
+#define STILL_AFTER 3u                /* samples in which nothing had changed */
+
+/* ---- start ---- */
+
+int control_take_signals(struct control *c, struct ms_err *err)
+{
+	sigset_t set;
+	sigemptyset(&set);
+	static const int ours[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
+	for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+		sigaddset(&set, ours[i]);
+	c->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	/* A pipe that its reader closed, or a limit of file sizes, is an error of one trace, not
+	 * our end. */
+	sigaddset(&set, SIGPIPE);
+	sigaddset(&set, SIGXFSZ);
+	if (c->signals < 0 || sigprocmask(SIG_BLOCK, &set, &c->launch.mask))
+		return ms_err_sys(err, "cannot receive signals");
+	return 0;
+}
+
+static int start_threads(struct control *c, struct ms_err *err)
+{
+	c->writer.limit.max = c->opt->keep_last_ns ? INT64_MAX : c->opt->max_bytes;
+	c->writer.limit.keep = c->opt->keep_live;
+	c->writer.limit.keep_ns = c->opt->keep_last_ns;
+	if (tell_start(&c->tell) || writer_start(&c->writer, c->tell.event) ||
+	    drain_start(&c->drain, &c->writer, c->tell.event) ||
+	    scanner_start(&c->scanner, c->opt, &c->drain.wake, c->tell.event))
+		return ms_err_sys(err, "cannot start a thread");
+	/* Needed by no thread, so last: there may be no descriptor left. */
+	c->child = (int)syscall(SYS_pidfd_open, c->launch.pid, 0);
+	return 0;
+}
+
+/* None of our descriptors shall be taken for standard input, output or error. What was closed stays
+ * closed for the command. */
+static void occupy_standard(void)
+{
+	int fd;
+	do
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	while (fd >= 0 && fd < 3);
+	if (fd >= 3)
+		close(fd);
+}
+
+/* Every image needs descriptors; the command, forked already, keeps its own limit. */
+static void raise_descriptors(void)
+{
+	struct rlimit files;
+	if (getrlimit(RLIMIT_NOFILE, &files))
+		return;
+	files.rlim_cur = files.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &files);
+}
+
+/* The trace. */
+static int open_trace(struct control *c, const struct options *o, struct ms_err *err)
+{
+	c->first = files_open(&c->files, o, c->launch.program, c->launch.pid, err);
+	return c->first ? 0 : -1;
+}
+
+static void note_start(struct control *c)
+{
+	c->start_ns = clock_mono();
+	if (!c->opt->start_after_ns && !c->opt->start_mark)
+		c->run.started_ns = c->start_ns;
+}
+
+/* A process that runs already. What we map into it is there before we have threads, so that the
+ * helper, which is forked from us, is simple. */
+static int start_attached(struct control *c, const struct options *o, struct ms_err *err)
+{
+	c->attached = true;
+	if (multi_attach_look(c, err) || control_take_signals(c, err))
+		return -1;
+	clock_tsc_hz();
+	raise_descriptors();
+	if (open_trace(c, o, err))
+		return -1;
+	bool regular = c->files.folder != NULL;
+	int fd = c->first->fd;
+	note_start(c);
+	if (multi_attach_prepare(c, err) || start_threads(c, err) || multi_attach_go(c, err)) {
+		files_discard(&c->files);
+		return -1;
+	}
+	tell_listen(&c->tell, regular ? -1 : fd, c->files.path, c->run_id);
+	return 0;
+}
+
+int control_start(struct control *c, const struct options *o, struct ms_err *err)
+{
+	occupy_standard();
+	memset(c, 0, sizeof *c);
+	c->opt = o;
+	c->hooks.asked = &o->hooks;
+	c->listener = c->signals = c->child = -1;
+	c->tell = (struct tell){.epoll = -1, .event = -1, .listener = -1};
+	c->launch.status = 125;
+	if (getrandom(c->run_id, sizeof c->run_id, 0) != sizeof c->run_id)
+		return ms_err_sys(err, "cannot get random bytes");
+	if (o->pids.n)
+		return start_attached(c, o, err);
+	if (launch_find(&c->launch, o, err))
+		return -1;
+	c->launch.status = 125;
+	if (control_take_signals(c, err) || handshake_listen(c, err))
+		return -1;
+	c->launch.socket = c->socket_name;
+	clock_tsc_hz(); /* measured before the command waits for it */
+	if (launch_fork(&c->launch, o, err))
+		return -1;
+	raise_descriptors();
+	if (open_trace(c, o, err) || start_threads(c, err)) {
+		launch_cancel(&c->launch);
+		files_discard(&c->files);
+		return -1;
+	}
+	tell_listen(&c->tell, c->first->fd, c->first->path, c->run_id);
+	if (!c->launch.inject)
+		scanner_trace(&c->scanner, c->launch.pid);
+	note_start(c);
+	if (c->launch.inject ? inject_go(c, err) : launch_go(&c->launch, err)) {
+		files_discard(&c->files);
+		return -1;
+	}
+	return 0;
+}
+
+/* ---- images that are over ---- */
+
+/* Frees sessions whose trace is closed. True when one is left. */
+static bool reap(struct control *c)
+{
+	struct session **at = &c->sessions;
+	while (*at) {
+		struct session *s = *at;
+		if (!__atomic_load_n(&s->finished, __ATOMIC_ACQUIRE) ||
+		    !__atomic_load_n(&s->out->closed, __ATOMIC_ACQUIRE)) {
+			at = &s->next;
+			continue;
+		}
+		*at = s->next;
+		images_settle(c, s);
+		scanner_drop(&c->scanner, s);
+		recording_free(s);
+	}
+	return c->sessions != NULL;
+}
+
+void control_end(struct control *c, struct session *s, int how, int status)
+{
+	if (s->ending != SESSION_RUNS)
+		return;
+	if (s->changed_ns && how == SESSION_EXITED) {
+		how = SESSION_EXECED; /* what ended is another program */
+		status = -1;
+	}
+	samples_take(s, true);
+	s->exit_status = status;
+	s->ended_ns = session_now(s);
+	s->images_kept = c->kept;
+	s->images_trivial = c->trivial;
+	if (how == SESSION_STOPPED)
+		__atomic_store_n(&s->mem->state, MG_OFF, __ATOMIC_RELEASE);
+	__atomic_store_n(&s->ending, how, __ATOMIC_RELEASE);
+	wake_up(&c->drain.wake);
+}
+
+void control_stop(struct control *c, const char *why)
+{
+	if (c->stopped)
+		return;
+	c->stopped = true;
+	c->stop_why = why;
+	c->stopped_ns = clock_mono();
+	if (c->attached)
+		multi_attach_detach(c);
+	else
+		inject_detach(c);
+	for (struct session *s = c->sessions; s; s = s->next)
+		control_end(c, s, SESSION_STOPPED, -1);
+}
+
+/* ---- signals ---- */
+
+static void on_signal(struct control *c, int sig)
+{
+	uint64_t now = clock_mono();
+	if (c->over) {
+		c->skip_symbols = true;
+		return;
+	}
+	if (c->attached) {
+		c->skip_symbols = c->stopped;
+		control_stop(c, "a signal");
+		return;
+	}
+	if (sig == SIGINT || sig == SIGQUIT)
+		return; /* the terminal sent it to the command too */
+	if (c->forwarded_ns && now - c->forwarded_ns < AGAIN_NS) {
+		c->skip_symbols = c->stopped;
+		control_stop(c, "a second signal");
+		return;
+	}
+	c->forwarded_ns = now;
+	kill(c->launch.pid, sig);
+}
+
+void control_read_signals(struct control *c)
+{
+	struct signalfd_siginfo info;
+	while (read(c->signals, &info, sizeof info) == sizeof info)
+		on_signal(c, (int)info.ssi_signo);
+}
+
+/* ---- time ---- */
+
+/* What the process became is seen now or never. */
+static void note_exec(struct session *s)
+{
+	char exe[32], path[4097];
+	snprintf(exe, sizeof exe, "/proc/%d/exe", (int)s->pid);
+	ssize_t n = readlink(exe, path, sizeof path - 1);
+	path[n > 0 ? n : 0] = '\0';
+	s->changed_ns = clock_mono();
+	s->became = strdup(n > 0 ? path : "unknown");
+	s->became_why = launch_why(exe);
+}
+
+/* A program with rights that its caller has not hides what it is; its name shows still. One that
+ * only hides, as ssh-agent does, keeps its name. */
+static void watch_hidden(struct session *s)
+{
+	char *name = info_name(s->proc, s->exe);
+	if (!s->changed_ns && session_hidden(s->proc) && strcmp(name, s->name) != 0) {
+		s->changed_ns = clock_mono();
+		s->became = strdup(name);
+		s->became_why = strdup("it is setuid, setgid or has capabilities");
+	}
+	free(name);
+}
+
+/* An exec without a handshake for a while: the new program cannot be recorded, or was told not to
+ * be. */
+static void watch_exec(struct control *c, struct session *s)
+{
+	uint64_t now = session_signature(s->proc);
+	if (!now && s->signature)
+		watch_hidden(s);
+	if (!now || !s->signature || now == s->signature)
+		return;
+	if (!s->changed_ns)
+		note_exec(s);
+	else if (clock_mono() - s->changed_ns > HANDSHAKE_NS)
+		control_end(c, s, SESSION_EXECED, -1);
+}
+
+/* waitid() reports a process that the leak scan has stopped too. */
+static bool is_end(const siginfo_t *i)
+{
+	return i->si_pid &&
+	       (i->si_code == CLD_EXITED || i->si_code == CLD_KILLED || i->si_code == CLD_DUMPED);
+}
+
+/* As a container's first process we inherit orphans. */
+static void reap_orphans(const struct control *c)
+{
+	siginfo_t info = {0};
+	while (getpid() == 1 && !waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) &&
+	       info.si_pid != c->launch.pid && is_end(&info)) {
+		waitpid(info.si_pid, NULL, 0);
+		info.si_pid = 0;
+	}
+}
+
+/* --start-after DUR is over. */
+static void begin_recording(struct control *c, uint64_t now)
+{
+	uint64_t never = 0;
+	if (__atomic_compare_exchange_n(&c->run.started_ns, &never, now, false, __ATOMIC_SEQ_CST,
+					__ATOMIC_RELAXED))
+		wake_up(&c->drain.wake);
+}
+
+/* When -d stops the recording. */
+static uint64_t stop_time(const struct control *c)
+{
+	uint64_t start = __atomic_load_n(&c->run.started_ns, __ATOMIC_ACQUIRE);
+	return start && c->opt->duration_ns ? start + c->opt->duration_ns : UINT64_MAX;
+}
+
+/* Nothing of what is recorded can be written any more: a command goes on unrecorded, but of
+ * processes that are attached to nothing else is waited for. */
+static void watch_outputs(struct control *c)
+{
+	for (const struct session *s = c->sessions; s; s = s->next)
+		if (!__atomic_load_n(&s->out->failed, __ATOMIC_ACQUIRE))
+			return;
+	if (c->attached && c->sessions)
+		control_stop(c, "a failed write");
+}
+
+static void watch_time(struct control *c)
+{
+	uint64_t now = clock_mono();
+	if (c->opt->start_after_ns && now - c->start_ns >= c->opt->start_after_ns)
+		begin_recording(c, now);
+	if (now >= stop_time(c))
+		control_stop(c, "-d");
+}
+
+/* --max-size was reached, or a trace was written anew and is another file now. */
+static void watch_limit(struct control *c)
+{
+	const struct limit *l = &c->writer.limit;
+	if (__atomic_load_n(&l->reached, __ATOMIC_ACQUIRE))
+		control_stop(c, "--max-size");
+	uint64_t rewritten = __atomic_load_n(&l->rewritten, __ATOMIC_ACQUIRE);
+	if (rewritten != c->rewritten)
+		tell_listen(&c->tell, -1, c->files.path, c->run_id);
+	c->rewritten = rewritten;
+}
+
+/* When to sample next: as asked for; if nobody did, more rarely while no process does anything. */
+static uint64_t sample_step(struct control *c, uint64_t age, bool moved)
+{
+	uint64_t step = c->opt->interval_ns;
+	c->still = moved || c->opt->interval_asked ? 0 : c->still + 1;
+	if (c->still > STILL_AFTER)
+		step = step * 10;
+	/* A short run has samples too: at first they come as often as its age allows. */
+	step = age < step ? age : step;
+	return step < 2000000 ? 2000000 : step;
+}
+
+static void tick(struct control *c)
+{
+	bool moved = false;
+	reap_orphans(c);
+	for (struct session *s = c->sessions; s; s = s->next) {
+		if (s->ending != SESSION_RUNS)
+			continue;
+		watch_exec(c, s);
+		if (s->ending == SESSION_RUNS)
+			moved |= samples_take(s, false);
+	}
+	uint64_t now = clock_mono();
+	c->sample_ns = now + sample_step(c, now - c->start_ns, moved);
+}
+
+/* A process does something again. */
+static void look_again(struct control *c)
+{
+	uint64_t now = clock_mono();
+	if (!__atomic_exchange_n(&c->drain.active, 0, __ATOMIC_ACQUIRE) || !c->still)
+		return;
+	c->still = 0;
+	if (c->sample_ns > now + c->opt->interval_ns)
+		c->sample_ns = now;
+}
+
+static int timeout_ms(const struct control *c)
+{
+	uint64_t now = clock_mono(), next = c->sample_ns;
+	uint64_t start = c->start_ns + c->opt->start_after_ns;
+	if (!c->stopped && stop_time(c) < next)
+		next = stop_time(c);
+	if (!__atomic_load_n(&c->run.started_ns, __ATOMIC_ACQUIRE) && c->opt->start_after_ns &&
+	    start < next)
+		next = start;
+	return next <= now ? 0 : (int)((next - now) / 1000000 + 1);
+}
+
+/* ---- the loop ---- */
+
+#define POLL_FIXED 6u
+
+static size_t fill(const struct control *c, struct pollfd *p, struct session **whose, size_t max)
+{
+	p[0] = (struct pollfd){c->signals, POLLIN, 0};
+	p[1] = (struct pollfd){c->listener, POLLIN, 0};
+	/* Of several processes each is one like others. */
+	bool several = c->multi_attach.all.n > 1;
+	p[2] = (struct pollfd){c->over || several ? -1 : c->child, POLLIN, 0};
+	p[3] = (struct pollfd){c->tell.epoll, POLLIN, 0};
+	p[4] = (struct pollfd){c->drain.child_event, POLLIN, 0};
+	p[5] = (struct pollfd){inject_event(c), POLLIN, 0};
+	size_t n = POLL_FIXED;
+	for (struct session *s = c->sessions; s && n < max; s = s->next) {
+		if (s->ending != SESSION_RUNS || (s->pid == c->launch.pid && !several))
+			continue;
+		whose[n] = s;
+		p[n++] = (struct pollfd){s->pidfd, POLLIN, 0};
+	}
+	return n;
+}
+
+/* Is there nothing to record any more? It may have become another program. */
+static bool attached_over(const struct control *c)
+{
+	for (const struct session *s = c->sessions; s; s = s->next)
+		if (s->ending == SESSION_RUNS)
+			return multi_attach_ended(c);
+	return true;
+}
+
+/* Asked at every turn: there may have been no descriptor left to poll for it. */
+static bool has_ended(pid_t pid)
+{
+	siginfo_t info = {0};
+	return !waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) && is_end(&info);
+}
+
+static void turn(struct control *c, int timeout)
+{
+	size_t count = POLL_FIXED;
+	for (struct session *s = c->sessions; s; s = s->next)
+		count++;
+	struct pollfd *p = ms_xrealloc(NULL, count, sizeof *p);
+	struct session **whose = ms_xrealloc(NULL, count, sizeof(struct session *));
+	size_t n = fill(c, p, whose, count);
+	if (poll(p, n, timeout) > 0) {
+		if (p[0].revents)
+			control_read_signals(c);
+		if (p[1].revents)
+			handshake_accept(c);
+		if (p[4].revents)
+			fork_children_accept(c);
+		if (p[5].revents)
+			inject_serve(c);
+		for (struct session *s = c->sessions; s; s = s->next)
+			hook_late_look(s, &c->hooks);
+		for (size_t i = POLL_FIXED; i < n; i++)
+			if (p[i].revents)
+				control_end(c, whose[i], SESSION_EXITED,
+					    session_exit_status(whose[i]->proc));
+	}
+	free(p);
+	free(whose);
+	if (!c->over)
+		c->over = c->attached ? attached_over(c) : has_ended(c->launch.pid);
+	watch_time(c);
+	watch_limit(c);
+	watch_outputs(c);
+	look_again(c);
+	if (clock_mono() >= c->sample_ns)
+		tick(c);
+	reap(c);
+	if (c->stopped && !c->sessions && !c->over)
+		control_symbols(c);
+	tell_turn(c);
+}
+
+static bool others_run(const struct control *c)
+{
+	for (const struct session *s = c->sessions; s; s = s->next)
+		if (s->ending == SESSION_RUNS && s->pid != c->launch.pid)
+			return true;
+	return false;
+}
+
+static bool others_left(const struct control *c)
+{
+	for (const struct session *s = c->sessions; s; s = s->next)
+		if (s->pid != c->launch.pid)
+			return true;
+	return false;
+}
+
+static int status_of(const siginfo_t *i)
+{
+	return i->si_code == CLD_EXITED ? (i->si_status & 0xff) << 8
+					: i->si_status | (i->si_code == CLD_DUMPED ? 0x80 : 0);
+}
+
+/* A further signal leaves the output behind as it is, but only when it makes no progress: a trace
+ * is ended, whoever is in a hurry. All else that is waited for has limits of its own. */
+static bool give_up(void *arg)
+{
+	struct control *c = arg;
+	bool waits;
+	control_read_signals(c);
+	uint64_t done = writer_progress(&c->writer, &waits), now = clock_mono();
+	if (!c->skip_symbols || done != c->progress || !waits) {
+		c->progress = done;
+		c->progress_ns = now;
+	}
+	return now - c->progress_ns > STUCK_NS;
+}
+
+/* The command is over; its process stays a zombie until its last figures are read. */
+static void conclude(struct control *c)
+{
+	siginfo_t info = {0};
+	if (c->attached) {
+		struct session *s = handshake_running_session(c, c->launch.pid);
+		c->status = s ? session_exit_status(s->proc) : -1;
+	} else {
+		waitid(P_PID, (id_t)c->launch.pid, &info, WEXITED | WNOWAIT);
+		c->status = status_of(&info);
+	}
+	c->end_ns = clock_mono();
+	fork_children_settle(c);
+	/* What it started may be ending too: a moment, then their recording stops. */
+	while (others_run(c) && clock_mono() < c->end_ns + GRACE_NS && !c->skip_symbols)
+		turn(c, 5);
+	c->closing = true;
+	for (struct session *s = c->sessions; s; s = s->next)
+		if (s->pid != c->launch.pid)
+			control_end(c, s, SESSION_STOPPED, -1);
+	while (others_left(c) && !give_up(c))
+		turn(c, 1);
+	for (struct session *s = c->sessions; s; s = s->next)
+		control_end(c, s, SESSION_EXITED, c->status);
+	while (c->sessions && !give_up(c)) {
+		if (reap(c))
+			turn(c, clock_mono() < c->end_ns + GRACE_NS * 5 ? 1 : 20);
+	}
+}
+
+void control_run(struct control *c)
+{
+	c->sample_ns = clock_mono();
+	while (!c->over)
+		turn(c, timeout_ms(c));
+	conclude(c);
+	if (c->sessions) {
+		/* A signal came while the output made no progress: it is left behind as it is. */
+		c->abandoned = true;
+		waitpid(c->launch.pid, NULL, 0);
+		return;
+	}
+	inject_over(c);
+	scanner_stop(&c->scanner);
+	drain_stop(&c->drain);
+	writer_stop(&c->writer, give_up, c);
+	tell_turn(c); /* what was asked for in the last moment has been done */
+	waitpid(c->launch.pid, NULL, 0);
+	if (c->first)
+		files_discard(&c->files); /* the command never made its handshake */
+}
+
+void control_discard(struct control *c)
+{
+	files_discard(&c->files);
+}
+
+void control_free(struct control *c)
+{
+	inject_over(c);
+	scanner_stop(&c->scanner);
+	drain_stop(&c->drain);
+	writer_stop(&c->writer, give_up, c);
+	images_free(c);
+	tell_free(&c->tell);
+	output_free(c->first);
+	files_done(&c->files);
+	int fds[] = {c->listener, c->signals, c->child};
+	for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	multi_attach_free(c);
+	inject_free(c);
+	free(c->launch.program);
+	free(c->launch.guest);
+}

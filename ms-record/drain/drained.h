@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT
+ * What room drain keeps of a session.
+ */
+#ifndef DRAINED_H
+#define DRAINED_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ms-record/guest/layout.h"
+
+struct drained {
+	uint64_t listed[MG_RINGS_MOST / 64]; /* s->taken, as a set */
+	size_t return_next;   /* of them: the one to be looked at next for whether it is over, */
+	uint64_t return_ns;   /* not before then */
+	uint64_t buffer_mine; /* of *s->buffer_used */
+	struct remote *remote;
+	uint64_t flushed_ns, looked_ns;      /* looked: threads, losses */
+	const struct drain_request *request; /* left to do, at that stamp */
+	uint64_t request_stamp;
+};
+
+#endif

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT
+ * A traced process at the beginning of a program.
+ *
+ *   exec       it stops: nothing of the new program has run
+ *   its tid    it goes on from one system call to the next, until its C library has told the kernel
+ *              where its number stands (set_tid_address). By then it has a thread pointer, by which
+ *              the guest knows threads, and glibc's linker has mapped the libraries; nothing has
+ *              called malloc yet
+ *   stopped    where signals are taken, so that a thread can be borrowed (hijack.h)
+ */
+#include "beginning.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+
+#include "libcommon/base/arena.h"
+#include "libcommon/base/err.h"
+#include "ms-record/attach/attach_private.h"
+#include "ms-record/base/clock.h"
+
+#define AT_CALL (SIGTRAP | 0x80)
+#define CALLS_MOST 100000u /* of a program that has no thread's number */
+#define STEPS_MOST 400u
+
+static long trace(int what, pid_t pid, uint64_t data)
+{
+	return ptrace(what, pid, NULL, (void *)(uintptr_t)data);
+}
+
+/* The next stop; *why: signal | event << 8. False: it is gone, and its status is left for whoever
+ * waits for its end. */
+static bool await(pid_t pid, int *why)
+{
+	siginfo_t i;
+	for (;;) {
+		memset(&i, 0, sizeof i);
+		if (waitid(P_PID, (id_t)pid, &i, WEXITED | WSTOPPED | WNOWAIT | __WALL)) {
+			if (errno == EINTR)
+				continue;
+			return false;
+		}
+		if (i.si_code == CLD_EXITED || i.si_code == CLD_KILLED || i.si_code == CLD_DUMPED)
+			return false;
+		memset(&i, 0, sizeof i);
+		if (!waitid(P_PID, (id_t)pid, &i, WSTOPPED | WNOHANG | __WALL) && i.si_pid == pid) {
+			*why = i.si_status;
+			return true;
+		}
+	}
+}
+
+/* Lets it go on from a stop that is none of those that we wait for. */
+static void pass(pid_t pid, int how, int why)
+{
+	int event = why >> 8, sig = why & 0xff;
+	if (event == PTRACE_EVENT_STOP && sig != SIGTRAP)
+		trace(PTRACE_LISTEN, pid, 0); /* it was stopped by a signal, and stays so */
+	else
+		trace(how, pid, event || sig == AT_CALL ? 0 : (uint64_t)sig);
+}
+
+/* ---- its number ---- */
+
+/* Has it just told where its number stands? */
+static bool told(pid_t pid, uint32_t *tid, uint64_t *tp)
+{
+	struct user_regs_struct r;
+	if (trace(PTRACE_GETREGS, pid, (uintptr_t)&r) || r.orig_rax != SYS_set_tid_address ||
+	    (int64_t)r.rax <= 0)
+		return false;
+	*tid = (uint32_t)r.rax;
+	*tp = r.fs_base;
+	return true;
+}
+
+static bool stands(pid_t pid, uint64_t at, uint32_t tid)
+{
+	errno = 0;
+	long word = ptrace(PTRACE_PEEKDATA, pid, (void *)(uintptr_t)at, NULL);
+	return !errno && (uint32_t)word == tid;
+}
+
+/* Some instructions later its C library has put the number where it keeps it. */
+static bool await_number(pid_t pid, uint32_t tid, uint64_t tp)
+{
+	int why = SIGTRAP;
+	for (unsigned i = 0; i < STEPS_MOST; i++) {
+		if (stands(pid, tp + ATTACH_TID_GLIBC, tid) ||
+		    stands(pid, tp + ATTACH_TID_MUSL, tid))
+			return true;
+		trace(PTRACE_SINGLESTEP, pid, why >> 8 || why == SIGTRAP ? 0 : (uint64_t)why);
+		if (!await(pid, &why))
+			return false;
+	}
+	return false;
+}
+
+static int reach_number(pid_t pid, struct ms_err *err)
+{
+	uint32_t tid = 0;
+	uint64_t tp = 0;
+	int why = 0;
+	trace(PTRACE_SYSCALL, pid, 0);
+	for (unsigned i = 0; i < CALLS_MOST; i++) {
+		if (!await(pid, &why))
+			return ms_err_set(err, "it ended while it was starting");
+		if (why == AT_CALL && told(pid, &tid, &tp))
+			break;
+		pass(pid, PTRACE_SYSCALL, why);
+	}
+	if (why != AT_CALL || !tp || !await_number(pid, tid, tp))
+		return ms_err_set(err,
+				  "its C library is not known: its threads cannot be told apart");
+	return 0;
+}
+
+/* ---- stopped ---- */
+
+static int stop_there(pid_t pid, struct hijack_stop *s, struct ms_err *err)
+{
+	int why = 0;
+	*s = (struct hijack_stop){.begin_ns = clock_mono()};
+	struct hijack_thread *t = MS_PUSH(&s->threads);
+	*t = (struct hijack_thread){.tid = pid, .stop_ns = s->begin_ns};
+	trace(PTRACE_INTERRUPT, pid, 0);
+	trace(PTRACE_CONT, pid, 0);
+	while (await(pid, &why) && why >> 8 != PTRACE_EVENT_STOP)
+		trace(PTRACE_CONT, pid, why >> 8 ? 0 : (uint64_t)why);
+	t->gone = why >> 8 != PTRACE_EVENT_STOP || trace(PTRACE_GETREGS, pid, (uintptr_t)&t->regs);
+	s->stopped_ns = clock_mono();
+	return t->gone ? ms_err_set(err, "it ended while it was starting") : 0;
+}
+
+int beginning_reach(struct beginning *b, pid_t pid, struct ms_err *err)
+{
+	struct user_regs_struct regs;
+	b->sp = trace(PTRACE_GETREGS, pid, (uintptr_t)&regs) ? 0 : regs.rsp;
+	return reach_number(pid, err) || stop_there(pid, &b->stop, err) ? -1 : 0;
+}
+
+void beginning_free(struct beginning *b)
+{
+	free(b->stop.threads.v);
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT
+ * Sessions made, woken and freed.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <x86intrin.h>
+
+#include "attach_modules.h"
+#include "info.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/base/err.h"
+#include "modules.h"
+#include "options.h"
+#include "pool.h"
+#include "samples.h"
+#include "session.h"
+
+static void use_memory(struct session *s, const struct extents *e, uint64_t at)
+{
+	s->memory = s->pool->memory;
+	s->module_max = e->module_max;
+	s->ring_max = e->ring_max;
+	s->window_bytes = e->window_bytes;
+	s->data_offset = at + e->data;
+	s->mem = (struct mg_session *)(s->memory + at);
+	s->mem_modules = (struct mg_module *)(s->memory + at + e->modules);
+	s->mem_rings = (struct mg_ring *)(s->memory + at + e->rings);
+	s->ranges.list = (struct mg_range *)(s->memory + at + e->ranges);
+	s->ranges.max = e->range_max;
+	stacks_init(&s->stacks);
+	modules_init(&s->modules, s->module_max);
+}
+
+static void fill_header(struct session *s)
+{
+	bool tsc = clock_tsc_usable();
+	uint64_t hz = clock_tsc_hz(); /* the guest times its waits by it, whatever orders events */
+	struct mg_session *m = s->mem;
+	m->magic = MG_MAGIC;
+	m->version = MG_LAYOUT_VERSION;
+	m->clock = tsc ? MG_CLOCK_TSC : MG_CLOCK_SEQUENCE;
+	m->tsc_hz = s->tsc_hz = hz;
+	m->wait_ticks = (uint64_t)((double)s->opt->wait_ns * (double)hz / 1e9);
+	m->verify = s->opt->verify;
+	m->sample_bytes = s->opt->sample_bytes;
+	m->sample_seed = s->opt->sample_seed;
+	m->free_stacks = s->opt->free_stacks;
+	m->usable_size = s->opt->usable_size;
+	m->mapped = s->opt->mapped;
+	m->end_wait_ms = s->opt->leak_check == SCAN_NO || s->opt->sample_bytes || s->opt->pids.n
+				 ? 0
+				 : (uint32_t)(s->opt->leak_ns / 1000000);
+	m->sequence = 1;
+	clock_start(&s->clock, tsc && !m->blind ? NULL : &m->sequence);
+	clock_watch(&s->clock, m);
+	m->heartbeat = clock_stamp(&s->clock);
+	m->ticks = __rdtsc();
+}
+
+static struct session *blank(const struct options *opt, struct writer *writer,
+			     uint64_t *buffer_used)
+{
+	struct session *s = ms_xcalloc(1, sizeof *s);
+	s->opt = opt;
+	s->hooks = &opt->hooks;
+	s->writer = writer;
+	s->pidfd = s->proc = -1;
+	s->exit_status = -1;
+	s->buffer_used = buffer_used;
+	s->who = identity_new();
+	pthread_mutex_init(&s->lock, NULL);
+	return s;
+}
+
+/* The image never makes a system call: who waits for us spins. A process that was not started by us
+ * never waits. */
+static void fill_attached(struct session *s)
+{
+	if (s->opt->pids.n)
+		s->mem->wait_ticks = 0;
+	s->mem->seccomp_seen = 1;
+	s->mem->end_wait_ms = 0;
+	s->mem->modules_epoch = ~0u;
+}
+
+/* Of the process `pid`, which is there. 0, or -1 with `err` set. */
+static int open_process(struct session *s, pid_t pid, struct ms_err *err)
+{
+	char path[32];
+	s->pid = pid;
+	s->known = s->settled = true;
+	snprintf(path, sizeof path, "/proc/%d", (int)pid);
+	s->proc = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (s->proc < 0)
+		return ms_err_sys(err, "cannot open '%s'", path);
+	s->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	return 0;
+}
+
+/* The pool is there. */
+static void begin(struct session *s)
+{
+	use_memory(s, &s->pool->image, 0);
+	fill_header(s);
+	if (s->attach_modules)
+		fill_attached(s);
+	pool_seal(s->pool, s);
+	s->signature = session_signature(s->proc);
+}
+
+static struct session *give_up(struct session *s)
+{
+	session_free(s);
+	return NULL;
+}
+
+struct session *session_new(const struct options *opt, struct writer *writer, struct output *out,
+			    pid_t pid, uint64_t *buffer_used, bool forks, int memfd,
+			    struct ms_err *err)
+{
+	struct session *s = blank(opt, writer, buffer_used);
+	s->attach_modules = memfd >= 0 ? attach_modules_new() : NULL;
+	if (open_process(s, pid, err) || !(s->pool = pool_new(pid, forks, memfd, err)))
+		return give_up(s);
+	begin(s);
+	s->mem->state = MG_ON;
+	s->out = out;
+	return s;
+}
+
+struct session *session_new_standby(const struct options *opt, pid_t pid, uint64_t *buffer_used,
+				    struct ms_err *err)
+{
+	struct session *s = blank(opt, NULL, buffer_used);
+	if (open_process(s, pid, err) || !(s->pool = pool_new(pid, true, -1, err)))
+		return give_up(s);
+	begin(s);
+	return s;
+}
+
+struct session *session_attach_standby(const struct options *opt, struct writer *writer,
+				       struct output *out, pid_t pid, uint64_t *buffer_used,
+				       const struct pool_shape *shape, uint32_t wake, int memfd,
+				       struct ms_err *err)
+{
+	struct session *s = blank(opt, writer, buffer_used);
+	if (open_process(s, pid, err) || !(s->pool = pool_map_existing(shape, wake, memfd, err)))
+		return give_up(s);
+	begin(s);
+	struct mg_session *m = s->mem;
+	m->forks = m->ranges_count[0] = m->ranges_count[1] = 0;
+	m->no_ring_lost = m->reentry_lost = m->not_taken = m->passed_early = 0;
+	s->wake = wake;
+	s->standby = true;
+	s->out = out;
+	return s;
+}
+
+void session_wake(struct session *s)
+{
+	struct mg_session *m = s->mem;
+	uint32_t state = s->pause.waiting ? MG_WAITING : MG_ON;
+	m->told_paused = s->pause.told;
+	__atomic_store_n(&m->wake, s->wake, __ATOMIC_SEQ_CST);
+	__atomic_add_fetch(&m->epoch, 1, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&m->state, state, __ATOMIC_SEQ_CST);
+	mg_settle(m);
+}
+
+void session_wake_slot(struct session *s)
+{
+	struct mg_session *m = s->mem, *head = s->pool->head;
+	m->told_paused = __atomic_load_n(&head->told_paused, __ATOMIC_SEQ_CST);
+	m->user_began = __atomic_load_n(&m->user_paused, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&m->wake, s->wake, __ATOMIC_SEQ_CST);
+	__atomic_add_fetch(&m->epoch, 1, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&m->state, __atomic_load_n(&head->state, __ATOMIC_SEQ_CST),
+			 __ATOMIC_SEQ_CST);
+	mg_settle(m);
+}
+
+struct session *session_in_slot(struct pool *p, uint32_t slot)
+{
+	struct session *s = blank(p->opt, p->writer, p->buffer_used);
+	pool_ref(p);
+	s->pool = p;
+	s->slot = slot + 1;
+	s->forked = true;
+	if (p->head_session)
+		s->hooks = p->head_session->hooks;
+	s->found_ns = clock_mono();
+	s->tsc_hz = p->config.tsc_hz;
+	use_memory(s, &p->each, pool_slot_at(p, slot));
+	if (p->attached)
+		s->attach_modules = attach_modules_forked(
+			p->head_session ? p->head_session->attach_modules : NULL);
+	s->standby = p->slots[slot].old;
+	if (s->standby)
+		s->wake = __atomic_load_n(&s->mem->wake, __ATOMIC_RELAXED) + 1;
+	return s;
+}
+
+void session_forbid_clock(struct session *s)
+{
+	s->mem->sequence = __rdtsc() + s->tsc_hz;
+	s->mem->blind = 1;
+}
+
+void session_free(struct session *s)
+{
+	if (!s)
+		return;
+	modules_free(&s->modules);
+	attach_modules_free(s->attach_modules);
+	stacks_free(&s->stacks);
+	identity_unref(s->who);
+	identity_unref(s->parent_who);
+	batch_free(s->batch);
+	samples_free(s->sampler);
+	MS_FREE(s->taken.v, s->alive.v, s->threads.v, s->tids.v, s->samples.data, s->verdicts.data,
+		s->points.v);
+	pool_unref(s->pool);
+	int fds[] = {s->pidfd, s->proc};
+	for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	output_free(s->out);
+	pthread_mutex_destroy(&s->lock);
+	MS_FREE(s->exe, s->name, s->file, s->successor, s->became, s->became_why, s);
+}

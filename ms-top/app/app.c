@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT
+ * The loop: look, draw, wait for a key.
+ */
+#include "app.h"
+
+#include <errno.h>
+#include <langinfo.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "app_private.h"
+#include "ms-top/term/keys.h"
+#include "ms-top/trace/record.h"
+#include "ms-top/term/term.h"
+#include "ms-top/trace/trace.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/base/err.h"
+#include "libcommon/base/io.h"
+
+#define WORK_NS 200000000u /* between two looks for work */
+#define HURRY_NS 30000000u
+
+static uint64_t now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static int open_trace(struct app *a, const struct options *o, struct ms_err *err)
+{
+	a->trace = trace_open(o->trace, err);
+	if (!a->trace)
+		return -1;
+	a->trace->sort = (enum site_column)o->site_sort;
+	a->trace->reverse = o->reverse;
+	pattern_set(&a->trace->filter, o->filter);
+	return 0;
+}
+
+int app_open(struct app *a, const struct options *o, struct ms_err *err)
+{
+	*a = (struct app){.opt = o, .columns = o->columns};
+	a->grid.ascii = strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
+	a->rows.sort = o->sort;
+	a->rows.reverse = o->reverse;
+	a->rows.kernel = o->kernel;
+	pattern_set(&a->rows.filter, o->filter);
+	list_init(&a->list);
+	list_init(&a->regions);
+	if (o->trace)
+		return open_trace(a, o, err);
+	if (o->pid) {
+		a->inspecting = true;
+		return process_open(&a->process, o->root, o->pid, err);
+	}
+	a->has_system = true;
+	return system_open(&a->system, o->root, err);
+}
+
+void app_close(struct app *a)
+{
+	recorder_stop(a->recorder);
+	trace_close(a->trace);
+	if (a->has_system)
+		system_close(&a->system);
+	if (a->inspecting)
+		process_close(&a->process);
+	rows_free(&a->rows);
+	pattern_set(&a->search, "");
+	grid_free(&a->grid);
+	json_free(&a->json);
+	free(a->line);
+}
+
+const struct subject *app_subject(const struct app *a)
+{
+	return a->trace ? &subject_trace : a->inspecting ? &subject_process : &subject_system;
+}
+
+int app_look(struct app *a, struct ms_err *err)
+{
+	/* what is behind has its history too */
+	if (a->has_system && subject_system.look(a, err) != 0)
+		return -1;
+	if (a->inspecting && subject_process.look(a, err) != 0)
+		return -1;
+	return a->trace ? subject_trace.look(a, err) : 0;
+}
+
+void app_say(struct app *a, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(a->message, sizeof a->message, fmt, ap);
+	va_end(ap);
+}
+
+void app_draw(struct app *a, int rows, int cols)
+{
+	const struct subject *s = app_subject(a);
+	struct screen_state st = {.columns = &a->columns,
+				  .list = s->list(a),
+				  .message = a->message[0] ? a->message : NULL,
+				  .frozen = a->frozen,
+				  .where = s->where(a),
+				  .delay_s = (double)a->opt->delay_ns / 1e9};
+	grid_begin(&a->grid, rows, cols);
+	if (a->mode == MODE_HELP) {
+		a->help_pages = draw_help(&a->grid, s->where(a), a->help_page);
+		return;
+	}
+	if (a->mode == MODE_COLUMNS) {
+		draw_columns(&a->grid, &a->columns, a->column_at, a->rows.sort);
+		return;
+	}
+	if (a->mode == MODE_FILTER || a->mode == MODE_SEARCH) {
+		st.message = a->mode == MODE_FILTER ? "filter: " : "search: ";
+		st.typed = a->typed;
+	}
+	s->draw(a, &st);
+}
+
+static void draw_to_terminal(struct app *a)
+{
+	int rows, cols;
+	term_size(&rows, &cols);
+	if (rows < 1 || cols < 1)
+		return;
+	app_draw(a, rows, cols);
+	term_show(&a->grid);
+}
+
+/* Work between looks. 1: there is more; 0, or -1 with `err` set. */
+static int work(struct app *a, struct ms_err *err)
+{
+	const struct subject *s = app_subject(a);
+	return s->work && !a->frozen ? s->work(a, err) : 0;
+}
+
+/* How long to wait for a key, in ms; -1 = for ever. */
+static int patience(const struct app *a, int busy, uint64_t next)
+{
+	uint64_t t = now(), left = next > t ? next - t : 0;
+	uint64_t most = a->hurry || a->recorder ? HURRY_NS : app_subject(a)->work ? WORK_NS : left;
+	if (a->frozen && !a->recorder)
+		return -1;
+	if (busy || a->look || a->stale)
+		return 0;
+	return (int)((left < most ? left : most) / 1000000 + 1);
+}
+
+static int loop(struct app *a, struct ms_err *err)
+{
+	uint64_t frames = 0, next = 0;
+	bool draw = true;
+	while (!a->quit) {
+		uint64_t t = now();
+		int busy = work(a, err);
+		if (busy < 0)
+			return -1;
+		if (a->recorder)
+			app_recording(a);
+		if (a->look || (t >= next && !a->frozen)) {
+			if (app_look(a, err) != 0)
+				return -1;
+			a->look = false;
+			next = t + a->opt->delay_ns;
+			frames++;
+			draw = true;
+		}
+		if (draw || a->stale) {
+			a->stale = false;
+			draw_to_terminal(a);
+		}
+		if (a->opt->frames && frames >= a->opt->frames)
+			return 0;
+		int key = term_key(patience(a, busy, next));
+		draw = key != TERM_NONE;
+		/* all keys that are there, then one frame */
+		for (; key != TERM_NONE && !a->quit; key = term_key(0)) {
+			if (key == TERM_GONE)
+				return 0;
+			app_key(a, key);
+		}
+	}
+	return 0;
+}
+
+int app_run(const struct options *o, struct ms_err *err)
+{
+	struct app a;
+	int rc = app_open(&a, o, err);
+	if (rc == 0)
+		rc = term_open(err);
+	if (rc == 0)
+		rc = loop(&a, err);
+	term_close();
+	app_close(&a);
+	return rc;
+}
+
+/* ---- plain frames ---- */
+
+static int from_environment(const char *name, int least, int otherwise)
+{
+	const char *s = getenv(name);
+	int n = s ? atoi(s) : 0;
+	return n >= least && n <= 4000 ? n : otherwise;
+}
+
+static int write_out(const char *text, size_t n, struct ms_err *err)
+{
+	if (ms_write_all(STDOUT_FILENO, text, n) != 0)
+		return ms_err_set(err, "cannot write: %s", strerror(errno));
+	return 0;
+}
+
+static int print_json(struct app *a, struct ms_err *err)
+{
+	app_subject(a)->json(a);
+	return write_out(a->json.v, a->json.n, err);
+}
+
+/* A frame as text; as long as it need be to show all rows, unless LINES says otherwise. */
+static int print_frame(struct app *a, struct ms_err *err)
+{
+	int need = app_subject(a)->rows(a);
+	int cols = from_environment("COLUMNS", 20, 120), rows = from_environment("LINES", 3, need);
+	size_t room = (size_t)cols * GRID_BYTES + 1;
+	int last = 0;
+	if (room + 1 > a->line_room) {
+		a->line_room = room + 1;
+		a->line = ms_xrealloc(a->line, a->line_room, 1);
+	}
+	app_draw(a, rows, cols);
+	for (int i = 0; i < rows - 1; i++)
+		if (grid_row(&a->grid, i, a->line, room))
+			last = i;
+	for (int i = 0; i <= last; i++) {
+		size_t n = grid_row(&a->grid, i, a->line, room);
+		a->line[n] = '\n';
+		if (write_out(a->line, n + 1, err) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+int app_print(const struct options *o, struct ms_err *err)
+{
+	struct app a;
+	int rc = app_open(&a, o, err);
+	for (uint64_t i = 0; rc == 0 && (!o->frames || i < o->frames); i++) {
+		uint64_t start = now();
+		if (i && !o->json)
+			rc = write_out("\n", 1, err);
+		if (rc == 0)
+			rc = app_look(&a, err);
+		/* no row is selected where nobody can choose one */
+		app_subject(&a)->list(&a)->has = false;
+		if (rc == 0)
+			rc = o->json ? print_json(&a, err) : print_frame(&a, err);
+		if (rc != 0 || app_subject(&a)->over(&a) || i + 1 == o->frames)
+			break;
+		uint64_t spent = now() - start,
+			 left = spent < o->delay_ns ? o->delay_ns - spent : 0;
+		nanosleep(
+			&(struct timespec){(time_t)(left / 1000000000), (long)(left % 1000000000)},
+			NULL);
+	}
+	app_close(&a);
+	return rc;
+}

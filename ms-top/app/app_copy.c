@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT
+ * Copying: what is selected, as text, to the terminal's clipboard.
+ */
+
+#include "app_private.h"
+#include "ms-top/term/term.h"
+#include "libcommon/base/arena.h"
+
+#define WIDE 400 /* columns: a row that is copied is not cut where the screen is narrow */
+
+static bool is_selected(const struct grid *g, int row)
+{
+	return g->cells[(size_t)row * (size_t)g->cols].selected;
+}
+
+static bool is_head(const struct grid *g, int row)
+{
+	return g->cells[(size_t)row * (size_t)g->cols].style == GRID_HEAD;
+}
+
+static size_t put_row(const struct grid *g, int row, char *text, size_t room)
+{
+	size_t n = grid_row(g, row, text, room - 1);
+	text[n++] = '\n';
+	return n;
+}
+
+/* The selected row and its titles, as a screen of that width would show them. */
+static size_t put_selected(struct app *a, char *text, size_t room)
+{
+	struct grid screen = a->grid, wide = {.ascii = screen.ascii};
+	int row = 0, head;
+	size_t n = 0;
+	a->grid = wide;
+	app_draw(a, screen.rows, WIDE);
+	wide = a->grid;
+	a->grid = screen;
+	while (row < wide.rows && !is_selected(&wide, row))
+		row++;
+	for (head = row - 1; head >= 0 && !is_head(&wide, head);)
+		head--;
+	if (row < wide.rows && head >= 0)
+		n += put_row(&wide, head, text, room);
+	if (row < wide.rows)
+		n += put_row(&wide, row, text + n, room - n);
+	grid_free(&wide);
+	return n;
+}
+
+static unsigned lines_of(const char *text, size_t n)
+{
+	unsigned lines = 0;
+	for (size_t i = 0; i < n; i++)
+		lines += text[i] == '\n';
+	return lines;
+}
+
+void app_copy(struct app *a)
+{
+	static char text[4 * TERM_COPY_MOST];
+	const struct subject *s = app_subject(a);
+	size_t n = s->copy ? s->copy(a, text, sizeof text) : 0;
+	if (!n)
+		n = put_selected(a, text, sizeof text);
+	if (!n) {
+		app_say(a, "nothing is selected");
+		return;
+	}
+	/* whole lines, as many as terminals take at once */
+	size_t sent = n;
+	while (sent > TERM_COPY_MOST || (sent < n && sent && text[sent - 1] != '\n'))
+		sent--;
+	if (!term_copy(text, sent))
+		app_say(a, "this terminal has no clipboard that a program could write to");
+	else if (sent < n)
+		app_say(a,
+			"sent the first %u of %u lines to the terminal's clipboard: it takes no "
+			"more",
+			lines_of(text, sent), lines_of(text, n));
+	else
+		app_say(a, "sent %u lines to the terminal's clipboard (OSC 52)", lines_of(text, n));
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT
+ * What keys do.
+ */
+#include <ncurses.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "app_private.h"
+#include "ms-top/term/keys.h"
+#include "ms-top/term/term.h"
+
+static struct list *list_of(struct app *a)
+{
+	return app_subject(a)->list(a);
+}
+
+static void again(struct app *a)
+{
+	if (app_subject(a)->again)
+		app_subject(a)->again(a);
+}
+
+static void type(struct app *a, enum mode mode)
+{
+	const struct list *l = list_of(a);
+	a->mode = mode;
+	a->before_typing = l->has && !l->follows ? l->selected : 0;
+	snprintf(a->typed, sizeof a->typed, "%.*s", (int)sizeof a->typed - 1,
+		 mode == MODE_FILTER ? app_subject(a)->filter(a)->text : "");
+}
+
+static void go(struct app *a, enum action act)
+{
+	struct list *l = list_of(a);
+	long page = l->height > 1 ? (long)l->height - 1 : 1;
+	switch (act) {
+	case ACT_UP:
+		list_move(l, -1);
+		return;
+	case ACT_DOWN:
+		list_move(l, 1);
+		return;
+	case ACT_PAGE_UP:
+		list_move(l, -page);
+		return;
+	case ACT_PAGE_DOWN:
+		list_move(l, page);
+		return;
+	case ACT_FIRST:
+		list_first(l);
+		return;
+	default:
+		list_last(l);
+		return;
+	}
+}
+
+bool app_find(struct app *a, struct list *l, size_t from,
+	      bool (*matches)(struct app *a, size_t row))
+{
+	for (size_t i = 0; i < l->n; i++) {
+		size_t at = (from + i) % l->n;
+		if (matches(a, at))
+			return list_choose(l, l->ids[at]);
+	}
+	return false;
+}
+
+int app_next(const int *all, size_t n, int now, int step)
+{
+	size_t at = 0;
+	for (size_t i = 0; i < n; i++)
+		if (all[i] == now)
+			at = i;
+	return n ? all[(at + n + (size_t)(step + (int)n)) % n] : now;
+}
+
+void app_quit(struct app *a, int arg)
+{
+	(void)arg;
+	a->quit = true;
+}
+
+/* What the source of figures does for it. */
+static void act_there(struct app *a, enum action act)
+{
+	const struct subject *s = app_subject(a);
+	if (s->before)
+		s->before(a);
+	for (const struct deed *d = s->deeds; d->act != ACT_NONE; d++)
+		if (d->act == act) {
+			d->run(a, d->arg);
+			return;
+		}
+}
+
+static void act_on(struct app *a, enum action act)
+{
+	switch (act) {
+	case ACT_NONE:
+		return;
+	case ACT_HELP:
+		a->mode = MODE_HELP;
+		a->help_page = 0;
+		return;
+	case ACT_FREEZE:
+		a->frozen = !a->frozen;
+		return;
+	case ACT_REFRESH:
+		a->look = true;
+		term_redraw();
+		act_there(a, act);
+		return;
+	case ACT_UP:
+	case ACT_DOWN:
+	case ACT_PAGE_UP:
+	case ACT_PAGE_DOWN:
+	case ACT_FIRST:
+	case ACT_LAST:
+		go(a, act);
+		return;
+	case ACT_FILTER:
+		type(a, MODE_FILTER);
+		return;
+	case ACT_SEARCH:
+		type(a, MODE_SEARCH);
+		return;
+	case ACT_SEARCH_NEXT:
+		app_subject(a)->search(a, list_of(a)->at + 1);
+		return;
+	case ACT_COPY:
+		app_copy(a);
+		return;
+	default:
+		act_there(a, act);
+	}
+}
+
+/* Other rows by the filter: half of it may have hidden the one that was selected. */
+static void filtered(struct app *a)
+{
+	again(a);
+	if (a->before_typing)
+		list_choose(list_of(a), a->before_typing);
+}
+
+/* A line being typed: the filter applies at once. */
+static void typing(struct app *a, int code)
+{
+	size_t n = strlen(a->typed);
+	if (code == 27 || code == '\n' || code == '\r' || code == KEY_ENTER) {
+		if (a->mode == MODE_SEARCH && code != 27) {
+			pattern_set(&a->search, a->typed);
+			app_subject(a)->search(a, list_of(a)->at);
+		}
+		if (a->mode == MODE_FILTER && code == 27)
+			pattern_set(app_subject(a)->filter(a), "");
+		if (a->mode == MODE_FILTER)
+			filtered(a);
+		a->mode = MODE_LIST;
+		return;
+	}
+	if (code == KEY_BACKSPACE || code == 127 || code == 8) {
+		/* a whole character */
+		while (n && ((unsigned char)a->typed[n - 1] & 0xc0) == 0x80)
+			n--;
+		a->typed[n ? n - 1 : 0] = 0;
+	} else if (code == 21) {
+		a->typed[0] = 0;
+	} else if (code >= ' ' && code < 256 && n + 1 < sizeof a->typed) {
+		a->typed[n] = (char)code;
+		a->typed[n + 1] = 0;
+	}
+	if (a->mode == MODE_FILTER) {
+		pattern_set(app_subject(a)->filter(a), a->typed);
+		filtered(a);
+	}
+}
+
+static void toggle_column(struct app *a)
+{
+	enum column_id id = (enum column_id)a->column_at;
+	struct column_set *s = &a->columns;
+	for (size_t i = 0; i < s->n; i++)
+		if (s->v[i] == id) {
+			if (s->n > 1)
+				memmove(s->v + i, s->v + i + 1, (--s->n - i) * sizeof s->v[0]);
+			return;
+		}
+	/* before the arguments, which take what is left */
+	size_t at = s->n && s->v[s->n - 1] == COLUMN_COMMAND ? s->n - 1 : s->n;
+	memmove(s->v + at + 1, s->v + at, (s->n++ - at) * sizeof s->v[0]);
+	s->v[at] = id;
+}
+
+static void choosing(struct app *a, int code)
+{
+	switch (keys_find(code, IN_ALL)) {
+	case ACT_UP:
+		a->column_at -= a->column_at > 0;
+		return;
+	case ACT_DOWN:
+		a->column_at += a->column_at < COLUMN_COUNT - 1;
+		return;
+	case ACT_FREEZE:
+		toggle_column(a);
+		return;
+	case ACT_SORT_NEXT:
+		a->rows.sort = (enum column_id)a->column_at;
+		again(a);
+		return;
+	default:
+		a->mode = MODE_LIST;
+	}
+}
+
+void app_key(struct app *a, int code)
+{
+	a->message[0] = 0;
+	if (code == TERM_RESIZED)
+		return;
+	if (code == TERM_WHEEL_UP || code == TERM_WHEEL_DOWN) {
+		list_move(list_of(a), code == TERM_WHEEL_UP ? -3 : 3);
+		return;
+	}
+	switch (a->mode) {
+	case MODE_HELP:
+		if (++a->help_page >= a->help_pages)
+			a->mode = MODE_LIST;
+		return;
+	case MODE_COLUMNS:
+		choosing(a, code);
+		return;
+	case MODE_FILTER:
+	case MODE_SEARCH:
+		typing(a, code);
+		return;
+	default:
+		act_on(a, keys_find(code, app_subject(a)->where(a)));
+	}
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT
+ * The state of ms-top, which the loop, the keys and the plain output share; and what each source of
+ * figures must be able to do.
+ */
+#ifndef TOP_APP_PRIVATE_H
+#define TOP_APP_PRIVATE_H
+
+#include "ms-top/proc/chosen.h"
+#include "ms-top/view/draw.h"
+#include "ms-top/cells/grid.h"
+#include "ms-top/json/json.h"
+#include "ms-top/term/keys.h"
+#include "options.h"
+#include "ms-top/proc/process.h"
+
+struct app;
+struct ms_err;
+struct recorder;
+struct trace;
+
+/* What is done for a key. */
+struct deed {
+	enum action act;
+	void (*run)(struct app *a, int arg);
+	int arg;
+};
+
+/* Where figures come from: all processes, one of them, or a trace. */
+struct subject {
+	unsigned (*where)(const struct app *a); /* its keys mean something */
+	/* Makes the figures of a frame. 0, or -1 with `err` set. */
+	int (*look)(struct app *a, struct ms_err *err);
+	/* Work between looks, for at most some 20 ms. 1: there is more; 0: not now; -1 with `err`
+	 * set. NULL = there is none. */
+	int (*work)(struct app *a, struct ms_err *err);
+	void (*draw)(struct app *a, const struct screen_state *st);
+	void (*json)(struct app *a);      /* makes a->json a frame */
+	int (*rows)(const struct app *a); /* that a frame needs to show everything */
+	struct list *(*list)(struct app *a);
+	const struct deed *deeds;                 /* up to one of ACT_NONE */
+	void (*before)(struct app *a);            /* each of them; NULL = nothing */
+	struct pattern *(*filter)(struct app *a); /* NULL = none */
+	void (*search)(struct app *a, size_t from);
+	/* What y copies, into `text`, where it is not the selected row. Its length, 0 = that. */
+	size_t (*copy)(struct app *a, char *text, size_t room);
+	void (*again)(struct app *a);      /* rows in another order, or others, of the same look */
+	bool (*over)(const struct app *a); /* nothing more will come */
+};
+extern const struct subject subject_system, subject_process, subject_trace;
+
+enum mode { MODE_LIST, MODE_HELP, MODE_COLUMNS, MODE_FILTER, MODE_SEARCH };
+
+struct app {
+	const struct options *opt;
+	struct system system;
+	bool has_system;
+	struct rows rows;
+	struct list list, regions; /* of processes; of the inspected one's regions */
+	struct process process;
+	bool inspecting;           /* `process` is open */
+	struct trace *trace;       /* which is in front of both; NULL = none */
+	struct recorder *recorder; /* whose trace is not there yet; NULL = none */
+	enum mode mode;
+	struct column_set columns;
+	uint64_t before_groups; /* the process that was selected then, 0 = none */
+	bool all;               /* by the key for that; before it there was: */
+	bool all_kernel;
+	char all_filter[128];
+	struct chosen chosen; /* the selected process */
+	int column_at;        /* in the choice of columns */
+	int help_page, help_pages;
+	struct pattern search;
+	struct grid grid;
+	char *line; /* of a plain frame */
+	size_t line_room;
+	struct json_line json;
+	char typed[96];
+	uint64_t before_typing; /* the row that was selected then, 0 = nobody chose one */
+	char message[256];
+	bool frozen, quit;
+	bool look;  /* before the next frame, whatever the time */
+	bool stale; /* the frame, although no key was pressed */
+	bool hurry; /* something is going to come soon */
+};
+
+int app_open(struct app *a, const struct options *o, struct ms_err *err);
+void app_close(struct app *a);
+const struct subject *app_subject(const struct app *a);
+/* Looks at what is open. 0, or -1 with `err` set. */
+int app_look(struct app *a, struct ms_err *err);
+void app_draw(struct app *a, int rows, int cols);
+/* A key, as term_key gives it. */
+void app_key(struct app *a, int code);
+/* Chooses the first row from `from` on, round about, that matches. False: there is none. */
+bool app_find(struct app *a, struct list *l, size_t from,
+	      bool (*matches)(struct app *a, size_t row));
+/* The one of `n` that is `step` places behind `now`, round about. */
+int app_next(const int *all, size_t n, int now, int step);
+void app_quit(struct app *a, int arg);
+/* The selected row, or what the subject says, to the terminal's clipboard. */
+void app_copy(struct app *a);
+/* In the last line until the next key. */
+__attribute__((format(printf, 2, 3))) void app_say(struct app *a, const char *fmt, ...);
+/* Begins to record a process... */
+void app_record(struct app *a, pid_t pid, const char *name);
+/* ... and shows the trace when there is one. */
+void app_recording(struct app *a);
+
+#endif

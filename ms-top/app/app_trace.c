@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: MIT
+ * A trace as the source of figures: what keys do, and how it is drawn.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "app_private.h"
+#include "ms-top/view/draw_trace.h"
+#include "ms-top/trace/record.h"
+#include "ms-top/trace/save.h"
+#include "ms-top/trace/trace.h"
+#include "libcommon/base/err.h"
+#include "libcommon/base/units.h"
+
+/* ---- looking ---- */
+
+static void tell(struct app *a)
+{
+	if (!a->trace->news[0])
+		return;
+	app_say(a, "%s", a->trace->news);
+	a->trace->news[0] = 0;
+	a->stale = true;
+}
+
+static int work(struct app *a, struct ms_err *err)
+{
+	struct trace *t = a->trace;
+	bool pending, waited = t->waiting;
+	int rc = trace_work(t, err);
+	if (rc < 0)
+		return -1;
+	tell(a);
+	/* what came meanwhile is shown at once */
+	a->look |= waited && !t->waiting;
+	a->stale |= ms_names_answers(t->names, &pending) != t->answers;
+	a->hurry = pending || t->waiting;
+	return rc;
+}
+
+/* Plain frames show all that is there, with its names. */
+static int complete(struct app *a, struct ms_err *err)
+{
+	int rc = 1;
+	while (rc > 0)
+		rc = trace_work(a->trace, err);
+	return rc;
+}
+
+/* Nobody looks at them a second time: what rows are filtered and sorted by is known of all. */
+static void settle(struct trace *t)
+{
+	bool pending = true;
+	for (uint64_t before = UINT64_MAX; before != ms_names_answers(t->names, NULL) || pending;) {
+		while (ms_names_answers(t->names, &pending), pending)
+			usleep(1000);
+		before = ms_names_answers(t->names, NULL);
+		for (size_t i = 0; i < t->site_count; i++)
+			trace_trend(t, &t->sites[i]);
+		trace_rows(t);
+		ms_names_answers(t->names, &pending);
+	}
+}
+
+static int look(struct app *a, struct ms_err *err)
+{
+	if (a->opt->batch && complete(a, err) != 0)
+		return -1;
+	trace_look(a->trace);
+	if (a->opt->batch && (a->trace->filter.text[0] || a->trace->sort != SITE_LIVE))
+		settle(a->trace);
+	if (a->trace->in_site) {
+		static uint64_t numbers[4096];
+		size_t n = trace_frame_count(a->trace, a->trace->detail.node);
+		n = n < sizeof numbers / sizeof *numbers ? n : sizeof numbers / sizeof *numbers;
+		for (size_t i = 0; i < n; i++)
+			numbers[i] = i;
+		list_set(&a->trace->frames, numbers, n);
+	}
+	tell(a);
+	return 0;
+}
+
+static void draw(struct app *a, const struct screen_state *st)
+{
+	struct ms_names *names = a->trace->names;
+	bool pending;
+	uint64_t before = ms_names_answers(names, NULL);
+	draw_trace(&a->grid, a->trace, st);
+	if (!a->opt->batch)
+		return;
+	/* nobody looks at a plain frame again: it has all names, each of which may ask for more */
+	while (ms_names_answers(names, &pending) != before || pending) {
+		while (ms_names_answers(names, &pending), pending)
+			usleep(1000);
+		before = ms_names_answers(names, NULL);
+		grid_begin(&a->grid, a->grid.rows, a->grid.cols);
+		draw_trace(&a->grid, a->trace, st);
+	}
+}
+
+static void json(struct app *a)
+{
+	json_trace(&a->json, a->trace);
+}
+
+static int rows(const struct app *a)
+{
+	return draw_trace_rows(a->trace);
+}
+
+static struct list *list_of(struct app *a)
+{
+	struct trace *t = a->trace;
+	return t->in_site ? &t->frames : &t->lists[t->view];
+}
+
+static bool over(const struct app *a)
+{
+	const struct ms_follow *f = a->trace->follow;
+	return f->caught_up && (f->file == MS_FILE_CUT || f->rec->state != MS_TRACE_GROWING) &&
+	       !f->waits_for[0];
+}
+
+/* ---- keys ---- */
+
+static void again(struct app *a)
+{
+	trace_rows(a->trace);
+	if (a->trace->view == TRACE_TREE)
+		tree_make(a->trace);
+}
+
+static void show(struct app *a, enum trace_view view)
+{
+	struct trace *t = a->trace;
+	t->view = view;
+	again(a);
+	if (!t->lists[view].has || t->lists[view].follows)
+		list_first(&t->lists[view]);
+}
+
+static void show_view(struct app *a, int view)
+{
+	show(a, (enum trace_view)view);
+}
+
+static void next_view(struct app *a, int step)
+{
+	show(a, (enum trace_view)(((int)a->trace->view + step) % TRACE_VIEWS));
+}
+
+static void sort_by(struct app *a, int step)
+{
+	enum site_column shown[SITE_COLUMNS];
+	int all[SITE_COLUMNS];
+	struct trace *t = a->trace;
+	size_t n = 0, fit = site_columns_fit(t, 1000, shown);
+	/* by name or by a line nothing can be sorted */
+	for (size_t i = 0; i < fit; i++)
+		if (shown[i] != SITE_NAME && shown[i] != SITE_HISTORY)
+			all[n++] = (int)shown[i];
+	t->sort = (enum site_column)app_next(all, n, (int)t->sort, step);
+	again(a);
+}
+
+/* A tree has one order, but rows of two kinds. */
+static void reverse(struct app *a, int arg)
+{
+	(void)arg;
+	struct trace *t = a->trace;
+	if (t->view == TRACE_TREE)
+		tree_lines(t);
+	else
+		t->reverse = !t->reverse;
+	again(a);
+}
+
+static bool site_matches(struct app *a, size_t row)
+{
+	return trace_node_matches(a->trace, (uint32_t)a->trace->ids[row], &a->search);
+}
+
+static void search(struct app *a, size_t from)
+{
+	bool pending;
+	if (app_find(a, &a->trace->lists[TRACE_SITES], from, site_matches)) {
+		show(a, TRACE_SITES);
+		return;
+	}
+	ms_names_answers(a->trace->names, &pending);
+	app_say(a, "no site matches '%.100s'%s", a->search.text,
+		pending ? ": not all names are known yet" : "");
+}
+
+static void open_site(struct app *a, uint32_t node)
+{
+	struct trace *t = a->trace;
+	site_look(t, node);
+	t->in_site = true;
+	list_init(&t->frames);
+	a->look = true;
+}
+
+static void enter(struct app *a, int arg)
+{
+	(void)arg;
+	struct trace *t = a->trace;
+	const struct list *l = &t->lists[t->view];
+	if (!l->has)
+		return;
+	if (t->view == TRACE_SITES) {
+		open_site(a, (uint32_t)l->selected);
+	} else if (t->view == TRACE_TREE && !tree_toggle(t, l->at)) {
+		const struct trace_branch *b = &t->tree.b.v[t->tree.rows[l->at]];
+		open_site(a, b->site);
+		if (b->sites > 1)
+			app_say(a, "the largest of the %u sites there", b->sites);
+	}
+}
+
+static void travel(struct app *a, int steps)
+{
+	struct trace *t = a->trace;
+	uint64_t length = trace_length(t), step = trace_step(t),
+		 now = t->in_past ? t->past_ns : length;
+	/* whole steps, so that each moment can be come back to */
+	uint64_t at = (now + (steps > 0 ? 0 : step - 1)) / step;
+	if (steps < 0)
+		at = at > (uint64_t)-steps ? at - (uint64_t)-steps : 0;
+	else
+		at += (uint64_t)steps;
+	a->frozen = false;
+	a->look = true;
+	if (steps > 0 && !t->in_past)
+		return;
+	trace_travel(t, at * step);
+}
+
+static void live(struct app *a, int arg)
+{
+	(void)arg;
+	struct trace *t = a->trace;
+	if (!t->in_past) {
+		list_last(list_of(a));
+		return;
+	}
+	trace_travel(t, MS_NEVER);
+	a->look = true;
+}
+
+static void save(struct app *a, int arg)
+{
+	(void)arg;
+	struct trace *t = a->trace;
+	char point[64];
+	trace_point(t, point, sizeof point);
+	if (t->waiting)
+		app_say(a, "not there yet");
+	else if (!t->follow->rec->replay.events)
+		app_say(a, "nothing was recorded yet");
+	else if (t->follow->file != MS_FILE_THERE)
+		app_say(a, "the file is not there any more");
+	else if (save_begin(t->save, t->follow->path, point))
+		app_say(a, "writing %.150s.%s.db", t->follow->path, point);
+	else
+		app_say(a, "one snapshot is being written already");
+}
+
+static void back(struct app *a, int arg)
+{
+	(void)arg;
+	struct trace *t = a->trace;
+	if (t->in_site) {
+		t->in_site = false;
+		return;
+	}
+	if (!a->has_system && !a->inspecting) {
+		a->quit = true;
+		return;
+	}
+	app_say(a, "recorded to %.200s", t->follow->path);
+	trace_close(t);
+	a->trace = NULL;
+	a->look = true;
+}
+
+static void reread(struct app *a, int arg)
+{
+	(void)arg;
+	struct ms_err err = {0};
+	enum ms_follow_file file = a->trace->follow->file;
+	a->look = true;
+	if ((file == MS_FILE_REPLACED || file == MS_FILE_CUT) && trace_again(a->trace, &err) != 0)
+		app_say(a, "%.250s", err.text);
+}
+
+static void baseline(struct app *a, int arg)
+{
+	(void)arg;
+	trace_set_base(a->trace);
+	app_say(a, a->trace->in_past ? "a baseline is of the latest moment: End"
+				     : "BASE counts from now on");
+}
+
+/* figures that are about to be made anew are no base for anything */
+static void before(struct app *a)
+{
+	if (a->look)
+		trace_look(a->trace);
+}
+
+static const struct deed deeds[] = {
+	{ACT_VIEW_1, show_view, TRACE_SITES},
+	{ACT_VIEW_2, show_view, TRACE_TREE},
+	{ACT_VIEW_3, show_view, TRACE_THREADS},
+	{ACT_VIEW_4, show_view, TRACE_TIMELINE},
+	{ACT_VIEW_5, show_view, TRACE_SIZES},
+	{ACT_NEXT_VIEW, next_view, 1},
+	{ACT_SORT_NEXT, sort_by, 1},
+	{ACT_SORT_PREVIOUS, sort_by, -1},
+	{ACT_REVERSE, reverse, 0},
+	{ACT_ENTER, enter, 0},
+	{ACT_BACK, back, 0},
+	{ACT_QUIT, app_quit, 0},
+	{ACT_BASELINE, baseline, 0},
+	{ACT_EARLIER, travel, -1},
+	{ACT_FAR_EARLIER, travel, -10},
+	{ACT_LATER, travel, 1},
+	{ACT_FAR_LATER, travel, 10},
+	{ACT_LIVE, live, 0},
+	{ACT_WRITE, save, 0},
+	{ACT_REFRESH, reread, 0},
+	{ACT_NONE, NULL, 0},
+};
+
+struct copying {
+	char *text;
+	size_t n, room;
+	unsigned number;
+};
+
+static void __attribute__((format(printf, 2, 3))) put(struct copying *c, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	int n = vsnprintf(c->text + c->n, c->room - c->n, fmt, ap);
+	va_end(ap);
+	c->n += n > 0 && (size_t)n < c->room - c->n ? (size_t)n : 0;
+}
+
+/* One line, whatever a program called its functions. */
+static void put_frame(struct copying *c, const struct trace_frame *f)
+{
+	char name[2048];
+	size_t from = c->n;
+	put(c, "%3u  %s", c->number,
+	    f->full && f->full[0] && !f->note ? f->full : trace_frame_name(f, name, sizeof name));
+	if (f->path && f->line)
+		put(c, "  %.1000s:%u", f->path, f->line);
+	else
+		put(c, "  %s", trace_frame_place(f, name, sizeof name));
+	for (; from < c->n; from++)
+		if ((unsigned char)c->text[from] < ' ' || c->text[from] == 127)
+			c->text[from] = '?';
+	put(c, "%s\n", f->inlined ? "  [inlined]" : "");
+}
+
+static bool copy_frame(void *arg, const struct trace_frame *f)
+{
+	struct copying *c = arg;
+	put_frame(c, f);
+	c->number++;
+	return true;
+}
+
+/* The stack of the site that is open or selected, with what it holds. */
+static size_t copy(struct app *a, char *text, size_t room)
+{
+	struct trace *t = a->trace;
+	const struct list *l = &t->lists[t->view];
+	struct copying c = {.text = text, .room = room};
+	char live[MS_UNIT_BUF], count[MS_UNIT_BUF], when[64];
+	uint32_t node = t->detail.node;
+	if (!t->in_site && t->view == TRACE_SITES && l->has)
+		node = (uint32_t)l->selected;
+	else if (!t->in_site)
+		return 0;
+	const struct trace_site *s = trace_find(t, node);
+	trace_point(t, when, sizeof when);
+	if (s)
+		put(&c, "%s in %s blocks, %.100s at %s\n", ms_format_size(live, s->sum.live_bytes),
+		    ms_format_count(count, s->sum.live_blocks), t->process, when);
+	trace_each_frame(t, node, copy_frame, &c);
+	return c.n;
+}
+
+static struct pattern *filter(struct app *a)
+{
+	return &a->trace->filter;
+}
+
+static unsigned where(const struct app *a)
+{
+	return a->trace->in_site ? IN_SITE : (unsigned)IN_SITES << a->trace->view;
+}
+
+const struct subject subject_trace = {
+	.where = where,
+	.look = look,
+	.work = work,
+	.draw = draw,
+	.json = json,
+	.rows = rows,
+	.list = list_of,
+	.deeds = deeds,
+	.before = before,
+	.filter = filter,
+	.search = search,
+	.copy = copy,
+	.again = again,
+	.over = over,
+};
+
+/* ---- recording a process ---- */
+
+void app_record(struct app *a, pid_t pid, const char *name)
+{
+	struct ms_err err = {0};
+	if (a->recorder) {
+		app_say(a, "a recording is being started already");
+		return;
+	}
+	if (strcmp(a->opt->root, "/proc") != 0) {
+		app_say(a, "with --proc-root nothing can be recorded: its numbers are not ours");
+		return;
+	}
+	a->recorder = recorder_start(pid, name, &err);
+	if (a->recorder)
+		app_say(a, "attaching to process %d", (int)pid);
+	else
+		app_say(a, "%.250s", err.text);
+}
+
+void app_recording(struct app *a)
+{
+	struct ms_err why = {0};
+	char text[250];
+	if (recorder_started(a->recorder))
+		a->trace = trace_open(recorder_trace(a->recorder), &why);
+	if (a->trace) {
+		a->trace->recorder = a->recorder;
+		app_say(a, "recording to %.200s until q", recorder_trace(a->recorder));
+		a->look = true;
+		a->frozen = false;
+	} else if (recorder_ended(a->recorder, text, sizeof text)) {
+		app_say(a, "%s", text);
+		recorder_stop(a->recorder);
+	} else {
+		return;
+	}
+	a->stale = true;
+	a->recorder = NULL;
+}

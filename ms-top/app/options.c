@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT
+ * The command line of ms-top.
+ */
+#include "options.h"
+
+#include <string.h>
+
+#include "ms-top/trace/trace.h"
+#include "libcommon/base/err.h"
+
+/* Columns of processes, or of the sites of a trace. */
+static int take_sort(struct options *o, struct ms_err *err)
+{
+	o->reverse = o->sort_text[0] == '-';
+	const char *name = o->sort_text + o->reverse;
+	int id = o->trace ? site_column_find(name, err) : column_find(name, strlen(name), err);
+	if (id < 0)
+		return -1;
+	if (o->trace)
+		o->site_sort = id;
+	else
+		o->sort = (enum column_id)id;
+	return 0;
+}
+
+/* No option is accepted that would do nothing. */
+static int check(struct options *o, struct ms_err *err)
+{
+	if (o->trace && o->pid)
+		return ms_err_set(err, "-p and '%s': one of them", o->trace);
+	if (o->trace && strcmp(o->root, "/proc") != 0)
+		return ms_err_set(err, "--proc-root and '%s': one of them", o->trace);
+	const char *of_list = ms_cli_given(&o->cli, "kernel")    ? "--kernel"
+			      : ms_cli_given(&o->cli, "columns") ? "--columns"
+								 : NULL;
+	if ((o->trace || o->pid) && of_list)
+		return ms_err_set(err, "'%s' is for the list of processes", of_list);
+	if (o->pid && (o->filter[0] || o->sort_text))
+		return ms_err_set(err, "'%s' is for lists of processes and traces",
+				  o->filter[0] ? "--filter" : "--sort");
+	return o->sort_text ? take_sort(o, err) : 0;
+}
+
+static int take_columns(const struct ms_cli_arg *arg, struct ms_err *err)
+{
+	return columns_parse(arg->text, arg->to, err);
+}
+
+static int take_filter(const struct ms_cli_arg *arg, struct ms_err *err)
+{
+	if (strlen(arg->text) >= PATTERN_ROOM)
+		return ms_err_set(err, "bad --filter '%.20s...': at most %d bytes", arg->text,
+				  PATTERN_ROOM - 1);
+	return ms_cli_text(arg, err);
+}
+
+static const struct ms_cli_option rows[] = {
+	{.help = "What is shown"},
+	{"pid", 'p', "PID", ms_cli_count, MS_RANGE(pid, "1", "1073741824"), 1,
+	 "one process: its figures, history and regions"},
+	{"columns", 0, "LIST", take_columns, MS_AT(columns), 4,
+	 "columns by their titles: pid,rss,command"},
+	{"sort", 0, "COLUMN", ms_cli_text, MS_AT(sort_text), 3,
+	 "sort by this column (default RSS, of a trace LIVE); -COLUMN reverses"},
+	{"filter", 0, "TEXT", take_filter, MS_AT(filter), 5,
+	 "only processes, or sites, that match: text or regular expression"},
+	{"kernel", 0, NULL, ms_cli_flag, MS_AT(kernel), 8, "kernel threads too"},
+	{"proc-root", 0, "FOLDER", ms_cli_text, MS_AT(root), 9, "read this instead of /proc"},
+	{.help = "How often, and how"},
+	{"delay", 'd', "DURATION", ms_cli_duration, MS_RANGE(delay_ns, "100ms", NULL), 2,
+	 "time between looks (default 1s, at least 100ms)"},
+	{"batch", 'b', NULL, ms_cli_flag, MS_AT(batch), 6, "print plain frames; needs no terminal"},
+	{"json", 0, NULL, ms_cli_flag, MS_AT(json), 7,
+	 "print an object a frame instead, one a line"},
+	{"frames", 'n', "N", ms_cli_count, MS_RANGE(frames, "1", "4294967295"), 10,
+	 "end after so many frames"},
+	{.help = "General"},
+	{0},
+};
+
+static const struct ms_cli_tool tool = {
+	"ms-top",
+	"ms-top [options]              all processes\n"
+	"       ms-top [options] -p PID       one process\n"
+	"       ms-top [options] TRACE        what ms-record writes, or wrote\n",
+	"Shows the memory of processes as it changes: resident, proportional, private, swapped, "
+	"and how it grows; of a trace, which call stacks hold it. ? shows the keys.",
+	rows,
+	false,
+	false};
+
+int options_parse(struct options *o, int argc, char **argv, struct ms_err *err)
+{
+	*o = (struct options){.delay_ns = 1000000000,
+			      .root = "/proc",
+			      .filter = "",
+			      .columns = columns_default,
+			      .sort = COLUMN_RSS,
+			      .site_sort = SITE_LIVE};
+	if (ms_cli_read(&tool, o, &o->cli, argc, argv, err) != 0)
+		return -1;
+	if (o->cli.asked)
+		return 0;
+	o->batch |= o->json;
+	if (optind < argc)
+		o->trace = argv[optind++];
+	if (optind < argc)
+		return ms_err_set(err, "one argument too many: '%s'", argv[optind]);
+	return check(o, err);
+}

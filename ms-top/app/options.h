@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ * The command line of ms-top.
+ */
+#ifndef TOP_OPTIONS_H
+#define TOP_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "ms-top/rows/columns.h"
+#include "libcommon/base/cli.h"
+
+struct ms_err;
+
+struct options {
+	struct ms_cli cli;
+	pid_t pid; /* 0 = all processes */
+	uint64_t delay_ns;
+	uint64_t frames; /* 0 = no end */
+	bool batch, json, kernel;
+	const char *root, *filter;
+	const char *trace; /* NULL = none */
+	struct column_set columns;
+	enum column_id sort;
+	int site_sort; /* of a trace: enum site_column */
+	bool reverse;
+	const char *sort_text; /* --sort */
+};
+
+/* 0, or -1 with `err` set. Borrows from argv. */
+int options_parse(struct options *o, int argc, char **argv, struct ms_err *err);
+
+#endif

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT
+ * Frames of a trace as JSON.
+ */
+#include <math.h>
+#include <unistd.h>
+
+#include "json.h"
+#include "ms-top/trace/trace.h"
+#include "libcommon/replay/replay_sampled.h"
+#include "format/trace.h"
+
+static uint64_t known(const struct trace *t, uint64_t v)
+{
+	return t->partial ? UINT64_MAX : v;
+}
+
+static void put_process(struct ms_json *j, struct trace *t)
+{
+	const struct ms_recording *rec = t->follow->rec;
+	bool trouble;
+	uint64_t lag = ms_follow_lag(t->follow);
+	ms_json_string(j, "trace", t->follow->path);
+	ms_json_number(j, "pid", rec->info.number[MS_INFO_PID]);
+	ms_json_string(j, "command", t->process);
+	ms_json_string(j, "state", trace_state(t, &trouble));
+	ms_json_bool(j, "trouble", trouble);
+	ms_json_bool(j, "attached", rec->info.number[MS_INFO_ATTACHED] != 0);
+	MS_JSON_NUMBERS(j, {"sampled_bytes", rec->replay.sampled ? rec->replay.sampled->mean : 0},
+			{"moment_ns", t->total.ns}, {"lag_ns", lag});
+}
+
+static void put_total(struct ms_json *j, const struct trace *t)
+{
+	const struct trace_total *x = &t->total;
+	const struct trace_rates *r = &t->rates;
+	bool sampled = t->shown->replay.sampled != NULL;
+	MS_JSON_NUMBERS(j, {"live_bytes", x->live_bytes}, {"live_blocks", x->live_blocks},
+			{"peak_bytes", known(t, x->peak_bytes)},
+			{"peak_time_ns", known(t, x->peak_ns)}, {"rss_bytes", x->rss},
+			{"events", known(t, x->events)}, {"allocations", known(t, x->allocations)},
+			{"frees", known(t, x->frees)}, {"allocated_bytes", known(t, x->bytes)},
+			{"temporary_allocations", sampled ? UINT64_MAX : known(t, x->temporary)});
+	ms_json_open(j, "rates", '{');
+	ms_json_real(j, "seconds", r->seconds, 3);
+	ms_json_real(j, "allocations_per_second", r->allocations, 1);
+	ms_json_real(j, "frees_per_second", r->frees, 1);
+	ms_json_real(j, "bytes_per_second", r->bytes, 0);
+	ms_json_real(j, "events_per_second", r->events, 1);
+	ms_json_close(j, '}');
+}
+
+static void put_frame(struct ms_json *j, const char *key, const struct trace_frame *f)
+{
+	char name[512];
+	ms_json_open(j, key, '{');
+	ms_json_string(j, "name", trace_frame_name(f, name, sizeof name));
+	ms_json_string(j, "function", f->full && f->full[0] ? f->full : NULL);
+	ms_json_string(j, "file", f->file);
+	ms_json_number(j, "line", f->line ? f->line : UINT64_MAX);
+	ms_json_string(j, "module", f->module);
+	ms_json_close(j, '}');
+}
+
+static void put_site(struct ms_json *j, struct trace *t, struct trace_site *s)
+{
+	const struct trace_sum *x = &s->sum;
+	bool sampled = t->shown->replay.sampled != NULL;
+	struct trace_site_name n = trace_site_name(t, s->node);
+	struct ms_trend trend = trace_trend(t, s);
+	ms_json_open(j, NULL, '{');
+	MS_JSON_NUMBERS(j, {"stack", s->node}, {"live_bytes", x->live_bytes},
+			{"live_blocks", x->live_blocks}, {"allocations", known(t, x->allocations)},
+			{"allocated_bytes", known(t, x->bytes)},
+			{"temporary", sampled ? UINT64_MAX : known(t, x->temporary)});
+	ms_json_real(j, "allocations_per_second", x->per_second, 1);
+	json_trend(j, &trend, trace_verdict(t, s));
+	put_frame(j, "site", &n.user);
+	if (n.has_called)
+		put_frame(j, "called", &n.called);
+	else
+		ms_json_raw(j, "called", NULL);
+	if (n.has_caller)
+		put_frame(j, "caller", &n.caller);
+	else
+		ms_json_raw(j, "caller", NULL);
+	ms_json_close(j, '}');
+}
+
+static void put_threads(struct ms_json *j, const struct trace *t)
+{
+	const struct ms_recording *rec = t->follow->rec;
+	ms_json_open(j, "threads", '[');
+	for (size_t i = 0; i < t->thread_rows; i++) {
+		uint32_t n = t->thread_order[i];
+		const struct trace_sum *x = &t->threads[n].sum;
+		char name[64];
+		ms_json_open(j, NULL, '{');
+		ms_json_number(j, "tid",
+			       n < rec->threads.n ? rec->threads.v[n].number[MS_THREAD_TID] : 0);
+		ms_json_string(j, "name", trace_thread_name(t, n, name, sizeof name));
+		MS_JSON_NUMBERS(j, {"live_bytes", x->live_bytes}, {"live_blocks", x->live_blocks},
+				{"allocations", known(t, x->allocations)},
+				{"allocated_bytes", known(t, x->bytes)});
+		ms_json_close(j, '}');
+	}
+	ms_json_close(j, ']');
+}
+
+static void put_sites(struct ms_json *j, struct trace *t)
+{
+	ms_json_open(j, "sites", '[');
+	for (size_t i = 0; i < t->rows; i++)
+		put_site(j, t, &t->sites[t->order[i]]);
+	ms_json_close(j, ']');
+}
+
+void json_trace(struct json_line *to, struct trace *t)
+{
+	bool pending = true;
+	/* it has all names, each of which may ask for more */
+	for (uint64_t before = UINT64_MAX; before != ms_names_answers(t->names, NULL) || pending;) {
+		while (ms_names_answers(t->names, &pending), pending)
+			usleep(1000);
+		before = ms_names_answers(t->names, NULL);
+		struct ms_json j = json_begin(to, "trace");
+		put_process(&j, t);
+		put_total(&j, t);
+		json_forecast(&j, &t->forecast);
+		ms_json_number(&j, "hidden", t->hidden);
+		put_sites(&j, t);
+		put_threads(&j, t);
+		json_end(&j);
+		ms_names_answers(t->names, &pending);
+	}
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT
+ * What can be shown of a process.
+ */
+#include "columns.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "ms-top/cells/grid.h"
+#include "ms-top/cells/words.h"
+#include "libcommon/base/err.h"
+
+const struct column columns[COLUMN_COUNT] = {
+	[COLUMN_PID] = {"PID", "number; of a group: how many", 7, true, true, 100},
+	[COLUMN_USER] = {"USER", "owner", 8, false, true, 30},
+	[COLUMN_RSS] = {"RSS", "resident memory", 6, true, false, 98},
+	[COLUMN_PSS] = {"PSS", "resident, shared pages divided by their users", 6, true, false, 60},
+	[COLUMN_USS] = {"USS", "resident and not shared", 6, true, false, 50},
+	[COLUMN_SWAP] = {"SWAP", "swapped out", 6, true, false, 20},
+	[COLUMN_HEAP] = {"HEAP", "anonymous memory; ~ where only statm tells it", 7, true, false,
+			 40},
+	[COLUMN_VSZ] = {"VSZ", "address space", 6, true, false, 15},
+	[COLUMN_RATE] = {"/MIN", "how fast the RSS grows", 7, true, false, 80},
+	[COLUMN_START] = {"START", "change of the RSS since ms-top saw it first, or since b", 7,
+			  true, false, 45},
+	[COLUMN_HISTORY] = {"HISTORY", "the RSS since ms-top saw it first", 8, false, false, 35},
+	[COLUMN_VERDICT] = {"VERDICT", "what the history says", 7, false, true, 70},
+	[COLUMN_STATE] = {"S", "state: R S D Z T, x ended", 1, false, true, 25},
+	[COLUMN_THREADS] = {"THR", "threads", 4, true, false, 24},
+	[COLUMN_CPU] = {"CPU%", "of one core", 5, true, false, 55},
+	[COLUMN_READ] = {"READ/S", "bytes read from disk a second", 6, true, false, 18},
+	[COLUMN_WRITE] = {"WRITE/S", "bytes written to disk a second", 7, true, false, 17},
+	[COLUMN_FAULTS] = {"FAULT/S", "page faults a second", 7, true, false, 16},
+	[COLUMN_FROM] = {"FROM", "file that PSS to HEAP are from: rollup, smaps, statm", 6, false,
+			 true, 10},
+	[COLUMN_CGROUP] = {"CGROUP", "control group", 16, false, true, 12},
+	[COLUMN_COMMAND] = {"COMMAND", "arguments", 0, false, true, 99},
+};
+
+const struct column_set columns_default = {
+	{COLUMN_PID, COLUMN_USER, COLUMN_RSS, COLUMN_PSS, COLUMN_USS, COLUMN_SWAP, COLUMN_HEAP,
+	 COLUMN_RATE, COLUMN_START, COLUMN_HISTORY, COLUMN_VERDICT, COLUMN_COMMAND},
+	12};
+
+int column_find(const char *name, size_t length, struct ms_err *err)
+{
+	for (int i = 0; i < COLUMN_COUNT; i++)
+		if (strlen(columns[i].title) == length &&
+		    strncasecmp(columns[i].title, name, length) == 0)
+			return i;
+	char all[256] = "";
+	for (int i = 0; i < COLUMN_COUNT; i++)
+		snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s", i ? ", " : "",
+			 columns[i].title);
+	return ms_err_set(err, "no column '%.*s': there are %s", (int)length, name, all);
+}
+
+int columns_parse(const char *text, struct column_set *out, struct ms_err *err)
+{
+	out->n = 0;
+	for (const char *at = text;; at++) {
+		size_t n = strcspn(at, ",");
+		int id = column_find(at, n, err);
+		if (id < 0)
+			return -1;
+		bool twice = false;
+		for (size_t i = 0; i < out->n; i++)
+			twice |= out->v[i] == (enum column_id)id;
+		if (!twice)
+			out->v[out->n++] = (enum column_id)id;
+		at += n;
+		if (!*at)
+			return 0;
+	}
+}
+
+int column_width(enum column_id id, enum column_id sort, int width)
+{
+	const struct column *c = &columns[id];
+	int need = (int)strlen(c->title) + (id == sort);
+	if (id == COLUMN_HISTORY && width >= COLUMN_WIDE_FROM)
+		return COLUMN_HISTORY_WIDE;
+	return c->width && c->width < need ? need : c->width;
+}
+
+struct column_set columns_fit(const struct column_set *all, enum column_id sort, int width)
+{
+	struct column_set set = *all;
+	for (;;) {
+		int need = 2;
+		size_t least = set.n;
+		for (size_t i = 0; i < set.n; i++) {
+			const struct column *c = &columns[set.v[i]];
+			need += c->width ? column_width(set.v[i], sort, width) + 1 : 19;
+			if (least == set.n || c->lasts < columns[set.v[least]].lasts)
+				least = i;
+		}
+		if (need <= width || set.n <= 2)
+			return set;
+		memmove(set.v + least, set.v + least + 1, (--set.n - least) * sizeof set.v[0]);
+	}
+}
+
+bool column_is_dear(enum column_id id)
+{
+	return (id >= COLUMN_PSS && id <= COLUMN_HEAP) || id == COLUMN_READ || id == COLUMN_WRITE ||
+	       id == COLUMN_FROM;
+}
+
+/* ---- values ---- */
+
+static double per_minute(struct system *s, struct system_process *p)
+{
+	(void)system_verdict(s, p);
+	return p->trend.kind == MS_TREND_SHORT ? 0 : p->trend.slope * 60;
+}
+
+static double since_start(const struct system_process *p)
+{
+	return (double)p->history.bytes - (double)p->history.first_bytes;
+}
+
+static double known(uint64_t v)
+{
+	return v == SYSTEM_UNKNOWN ? -1 : (double)v;
+}
+
+static double number_of(struct system *s, enum column_id id, struct system_process *p)
+{
+	switch (id) {
+	case COLUMN_PID:
+		return p->pid;
+	case COLUMN_RSS:
+		return (double)p->rss;
+	case COLUMN_PSS:
+		return known(p->figures.pss);
+	case COLUMN_USS:
+		return known(p->figures.uss);
+	case COLUMN_SWAP:
+		return known(p->figures.swap);
+	case COLUMN_HEAP:
+		return known(p->figures.heap);
+	case COLUMN_VSZ:
+		return (double)p->vsz;
+	case COLUMN_RATE:
+		return per_minute(s, p);
+	case COLUMN_START:
+	case COLUMN_HISTORY:
+		return since_start(p);
+	case COLUMN_THREADS:
+		return p->threads;
+	case COLUMN_CPU:
+		return p->cpu;
+	case COLUMN_READ:
+		return p->read_bytes == SYSTEM_UNKNOWN ? -1 : p->read_rate;
+	case COLUMN_WRITE:
+		return p->read_bytes == SYSTEM_UNKNOWN ? -1 : p->write_rate;
+	case COLUMN_FAULTS:
+		return p->fault_rate;
+	default:
+		return 0;
+	}
+}
+
+static const char *text_of(struct system *s, enum column_id id, struct system_process *p)
+{
+	switch (id) {
+	case COLUMN_USER:
+		return p->user;
+	case COLUMN_VERDICT:
+		return system_verdict(s, p);
+	case COLUMN_FROM:
+		return source_word(p->figures.source);
+	case COLUMN_CGROUP:
+		return p->cgroup;
+	case COLUMN_COMMAND:
+		return p->command;
+	default:
+		return NULL;
+	}
+}
+
+int column_compare(struct system *s, enum column_id id, struct system_process *a,
+		   struct system_process *b)
+{
+	const char *x = text_of(s, id, a), *y = text_of(s, id, b);
+	if (x)
+		return strcmp(x, y);
+	if (id == COLUMN_STATE)
+		return a->state - b->state;
+	double m = number_of(s, id, a), n = number_of(s, id, b);
+	int order = m < n ? -1 : m > n;
+	return columns[id].up ? order : -order;
+}
+
+/* ---- cells ---- */
+
+static const char *figure(struct system *s, enum column_id id, struct system_process *p,
+			  char buf[WORDS_BUF])
+{
+	char size[WORDS_BUF];
+	double v = number_of(s, id, p);
+	if (v < 0 && column_is_dear(id))
+		return "-";
+	switch (id) {
+	case COLUMN_PID:
+		snprintf(buf, WORDS_BUF, p->group ? "x%d" : "%d", (int)p->pid);
+		return buf;
+	case COLUMN_RATE:
+		return p->kernel || p->trend.kind == MS_TREND_SHORT
+			       ? "-"
+			       : words_change(buf, per_minute(s, p));
+	case COLUMN_START:
+		return words_change(buf, since_start(p));
+	case COLUMN_CPU:
+		snprintf(buf, WORDS_BUF, "%.1f", p->cpu * 100);
+		return buf;
+	case COLUMN_HEAP:
+		/* what is no file's is stacks and shared memory too */
+		snprintf(buf, WORDS_BUF, "%s%.30s", p->figures.source == SOURCE_STATM ? "~" : "",
+			 words_size(size, (uint64_t)v));
+		return buf;
+	case COLUMN_THREADS:
+	case COLUMN_FAULTS:
+		return words_count(buf, v);
+	default:
+		return words_size(buf, (uint64_t)v);
+	}
+}
+
+static enum grid_style style_of(struct system *s, enum column_id id, struct system_process *p)
+{
+	if (p->ended || p->kernel)
+		return GRID_DIM;
+	if (id == COLUMN_VERDICT || id == COLUMN_RATE) {
+		const char *v = system_verdict(s, p);
+		return strcmp(v, "growing") == 0 ? GRID_BAD
+		       : strcmp(v, "maybe") == 0 ? GRID_WARN
+						 : GRID_PLAIN;
+	}
+	return id == COLUMN_HISTORY ? GRID_ACCENT : GRID_PLAIN;
+}
+
+/* Of one that has ended. */
+static const char *peak_of(const struct system_process *p, char buf[WORDS_BUF])
+{
+	char size[WORDS_BUF];
+	snprintf(buf, WORDS_BUF, "peak %.20s  ", words_size(size, p->largest));
+	return buf;
+}
+
+void column_draw(struct grid *g, int row, int col, int width, struct system *s, enum column_id id,
+		 struct system_process *p, const char *indent)
+{
+	char buf[WORDS_BUF], line[sizeof p->command + 128];
+	enum grid_style style = style_of(s, id, p);
+	if (id == COLUMN_HISTORY) {
+		unsigned values[COLUMN_HISTORY_WIDE];
+		size_t n = history_values(&p->history, values,
+					  width < COLUMN_HISTORY_WIDE ? (size_t)width
+								      : COLUMN_HISTORY_WIDE);
+		grid_spark(g, row, col, width, style, values, n);
+	} else if (id == COLUMN_STATE) {
+		snprintf(buf, sizeof buf, "%c", p->ended ? 'x' : p->state ? p->state : ' ');
+		grid_put(g, row, col, width, style, buf);
+	} else if (id == COLUMN_COMMAND) {
+		/* in front, where long arguments do not hide it */
+		snprintf(line, sizeof line, "%s%s%s%s%s", indent,
+			 !p->group ? ""
+			 : p->open ? "- "
+				   : "+ ",
+			 p->recorded && s->recordings.n ? g->ascii ? "*rec " : "●rec " : "",
+			 p->ended ? peak_of(p, buf) : "", p->command);
+		grid_put(g, row, col, width, style, line);
+	} else if (columns[id].right) {
+		grid_put_right(g, row, col, width, style, figure(s, id, p, buf));
+	} else {
+		grid_put(g, row, col, width, style, text_of(s, id, p));
+	}
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT
+ * What can be shown of a process, one column each.
+ */
+#ifndef TOP_COLUMNS_H
+#define TOP_COLUMNS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "ms-top/proc/system.h"
+
+struct grid;
+struct ms_err;
+
+enum column_id {
+	COLUMN_PID,
+	COLUMN_USER,
+	COLUMN_RSS,
+	COLUMN_PSS,
+	COLUMN_USS,
+	COLUMN_SWAP,
+	COLUMN_HEAP,
+	COLUMN_VSZ,
+	COLUMN_RATE,
+	COLUMN_START,
+	COLUMN_HISTORY,
+	COLUMN_VERDICT,
+	COLUMN_STATE,
+	COLUMN_THREADS,
+	COLUMN_CPU,
+	COLUMN_READ,
+	COLUMN_WRITE,
+	COLUMN_FAULTS,
+	COLUMN_FROM,
+	COLUMN_CGROUP,
+	COLUMN_COMMAND,
+	COLUMN_COUNT
+};
+
+struct column {
+	const char *title, *help;
+	int width;  /* 0 = what is left */
+	bool right; /* figures stand at the right */
+	bool up;    /* sorted from the smallest on */
+	int lasts;  /* the larger, the later it goes when the terminal is narrow */
+};
+extern const struct column columns[COLUMN_COUNT];
+
+/* Those that are shown, in their order. */
+struct column_set {
+	enum column_id v[COLUMN_COUNT];
+	size_t n;
+};
+extern const struct column_set columns_default;
+
+/* "pid,rss,command". 0, or -1 with `err` set: names them all. */
+int columns_parse(const char *text, struct column_set *out, struct ms_err *err);
+/* -1 with `err` set when there is no such column. */
+int column_find(const char *name, size_t length, struct ms_err *err);
+/* Which of them fit in `width` columns, when they are sorted by `sort`. */
+struct column_set columns_fit(const struct column_set *all, enum column_id sort, int width);
+/* How wide one is then: the title of the one that rows are sorted by has a mark. 0: what is left.
+ */
+int column_width(enum column_id id, enum column_id sort, int width);
+/* Of a history, where the screen is so wide. */
+#define COLUMN_HISTORY_WIDE 24
+#define COLUMN_WIDE_FROM 160
+
+/* Is it not read of all processes at every look? */
+bool column_is_dear(enum column_id id);
+
+/* Less than 0: `a` comes first. Unknown figures come last. */
+int column_compare(struct system *s, enum column_id id, struct system_process *a,
+		   struct system_process *b);
+/* The cell of a process, or of a group; `indent` is for its command. */
+void column_draw(struct grid *g, int row, int col, int width, struct system *s, enum column_id id,
+		 struct system_process *p, const char *indent);
+
+#endif

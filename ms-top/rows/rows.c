@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT
+ * Which processes are shown, and in what order.
+ */
+#include "rows.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libcommon/base/arena.h"
+#include "libcommon/base/pattern.h"
+
+void pattern_set(struct pattern *p, const char *text)
+{
+	char why[MS_PATTERN_WHY];
+	if (p->has_regex)
+		regfree(&p->regex);
+	p->serial++;
+	snprintf(p->text, sizeof p->text, "%s", text);
+	p->has_regex = p->text[0] && !ms_pattern_compile(&p->regex, p->text, REG_ICASE, why);
+}
+
+bool pattern_matches_text(const struct pattern *p, const char *text)
+{
+	return p->has_regex ? regexec(&p->regex, text, 0, NULL, 0) == 0
+			    : strstr(text, p->text) != NULL;
+}
+
+bool pattern_matches(const struct pattern *p, const struct system_process *row)
+{
+	const char *where[] = {row->command, row->name, row->user};
+	char pid[16];
+	if (!p->text[0])
+		return true;
+	snprintf(pid, sizeof pid, "%d", (int)row->pid);
+	if (strcmp(pid, p->text) == 0)
+		return true;
+	for (size_t i = 0; i < sizeof where / sizeof where[0]; i++)
+		if (pattern_matches_text(p, where[i]))
+			return true;
+	return false;
+}
+
+/* Whether a process matches does not change with its figures: asked once, since regexec() takes
+ * memory. */
+static bool is_shown(const struct rows *r, struct system_process *p)
+{
+	if (p->matched_by != r->filter.serial) {
+		p->matches = pattern_matches(&r->filter, p);
+		p->matched_by = r->filter.serial;
+	}
+	return p->matches;
+}
+
+static void make_room(struct rows *r, size_t n)
+{
+	if (r->room && n <= r->room)
+		return;
+	r->room = n + n / 4 + 64;
+	r->v = ms_xrealloc(r->v, r->room, sizeof *r->v);
+	r->ids = ms_xrealloc(r->ids, r->room, sizeof *r->ids);
+	r->depth = ms_xrealloc(r->depth, r->room, sizeof *r->depth);
+	r->scratch = ms_xrealloc(r->scratch, r->room, sizeof *r->scratch);
+	r->first = ms_xrealloc(r->first, r->room, sizeof *r->first);
+	r->next = ms_xrealloc(r->next, r->room, sizeof *r->next);
+	r->placed = ms_xrealloc(r->placed, r->room, sizeof *r->placed);
+}
+
+/* ---- order ---- */
+
+static int compare(const struct rows *r, struct system *s, struct system_process *a,
+		   struct system_process *b)
+{
+	int order = column_compare(s, r->sort, a, b);
+	if (order)
+		return r->reverse ? -order : order;
+	return a->pid < b->pid ? -1 : a->pid > b->pid;
+}
+
+/* Stable, and without taking memory, as qsort() would. */
+static void sort(struct rows *r, struct system *s)
+{
+	for (size_t width = 1; width < r->n; width *= 2) {
+		for (size_t from = 0; from < r->n; from += 2 * width) {
+			size_t mid = from + width < r->n ? from + width : r->n;
+			size_t end = mid + width < r->n ? mid + width : r->n;
+			size_t a = from, b = mid;
+			for (size_t i = from; i < end; i++)
+				r->scratch[i] = b >= end || (a < mid &&
+							     compare(r, s, r->v[a], r->v[b]) <= 0)
+							? r->v[a++]
+							: r->v[b++];
+		}
+		struct system_process **sorted = r->scratch;
+		r->scratch = r->v;
+		r->v = sorted;
+	}
+}
+
+/* ---- tree ---- */
+
+#define NONE UINT32_MAX
+
+/* Of the row of p's parent; NONE when that is not shown. A number given anew to a younger process
+ * is no parent. */
+static uint32_t parent_of(const struct rows *r, const struct system *s,
+			  const struct system_process *p)
+{
+	size_t low = 0, high = s->n;
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+		if (s->v[mid]->pid < p->parent)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	for (; low < s->n && s->v[low]->pid == p->parent; low++) {
+		const struct system_process *q = s->v[low];
+		if (q != p && q->start_ticks <= p->start_ticks && q->place < r->n &&
+		    r->v[q->place] == q)
+			return q->place;
+	}
+	return NONE;
+}
+
+/* Row `at` and its children become the next rows of the tree. */
+static void descend(struct rows *r, uint32_t at, unsigned depth, size_t *done)
+{
+	r->depth[*done] = (unsigned char)(depth < 40 ? depth : 40);
+	r->scratch[(*done)++] = r->v[at];
+	r->placed[at] = true;
+	for (uint32_t c = r->first[at]; c != NONE; c = r->next[c])
+		descend(r, c, depth + 1, done);
+}
+
+/* The rows are sorted; each goes behind its parent, its children in that order. */
+static void make_tree(struct rows *r, const struct system *s)
+{
+	size_t done = 0;
+	for (size_t i = 0; i < r->n; i++) {
+		r->v[i]->place = (uint32_t)i;
+		r->first[i] = r->next[i] = NONE;
+		r->placed[i] = false;
+	}
+	for (size_t i = r->n; i-- > 0;) {
+		uint32_t parent = parent_of(r, s, r->v[i]);
+		if (parent != NONE) {
+			r->next[i] = r->first[parent];
+			r->first[parent] = (uint32_t)i;
+			r->placed[i] = true; /* by its parent */
+		}
+	}
+	for (size_t i = 0; i < r->n; i++)
+		if (!r->placed[i])
+			descend(r, (uint32_t)i, 0, &done);
+	/* what says that it is its own ancestor */
+	for (size_t i = 0; i < r->n && done < r->n; i++) {
+		bool there = false;
+		for (size_t k = 0; k < done && !there; k++)
+			there = r->scratch[k] == r->v[i];
+		if (!there) {
+			r->depth[done] = 0;
+			r->scratch[done++] = r->v[i];
+		}
+	}
+	struct system_process **tree = r->scratch;
+	r->scratch = r->v;
+	r->v = tree;
+}
+
+/* ---- groups ---- */
+
+static const char *key_of(const struct rows *r, const struct system_process *p)
+{
+	const char *key = r->group == ROWS_BY_EXECUTABLE ? p->name
+			  : r->group == ROWS_BY_USER     ? p->user
+							 : p->cgroup;
+	return key[0] ? key : "-";
+}
+
+/* NULL when nobody made it yet; with `make` it is made. */
+static struct system_process *group_of(struct rows *r, const char *key, bool make)
+{
+	uint64_t id = 14695981039346656037u + (uint64_t)r->group;
+	for (const char *c = key; *c; c++)
+		id = (id ^ (unsigned char)*c) * 1099511628211u;
+	for (size_t i = 0; i < r->group_n; i++)
+		if (r->groups[i]->id == id)
+			return r->groups[i];
+	if (!make)
+		return NULL;
+	struct {
+		struct system_process **v;
+		size_t n, cap;
+	} all = {r->groups, r->group_n, r->group_cap};
+	struct system_process *g = ms_xcalloc(1, sizeof *g);
+	*MS_PUSH(&all) = g;
+	r->groups = all.v;
+	r->group_n = all.n;
+	r->group_cap = all.cap;
+	g->id = id;
+	g->group = true;
+	snprintf(g->command, sizeof g->command, "%s", key);
+	return g;
+}
+
+static void add_known(uint64_t *sum, uint64_t v)
+{
+	if (v != SYSTEM_UNKNOWN)
+		*sum = *sum == SYSTEM_UNKNOWN ? v : *sum + v;
+}
+
+static void add_to(struct system_process *g, const struct system_process *p)
+{
+	g->pid++;
+	g->rss += p->rss;
+	g->vsz += p->vsz;
+	g->threads += p->threads;
+	g->cpu += p->cpu;
+	g->fault_rate += p->fault_rate;
+	g->major_rate += p->major_rate;
+	g->read_rate += p->read_rate;
+	g->write_rate += p->write_rate;
+	/* sums of those that were read; the worst source of them */
+	if (p->figures.source > g->figures.source)
+		g->figures.source = p->figures.source;
+	add_known(&g->figures.pss, p->figures.pss);
+	add_known(&g->figures.uss, p->figures.uss);
+	add_known(&g->figures.swap, p->figures.swap);
+	add_known(&g->figures.heap, p->figures.heap);
+	add_known(&g->figures.file, p->figures.file);
+	add_known(&g->read_bytes, p->read_bytes);
+	snprintf(g->user, sizeof g->user, "%s",
+		 g->pid == 1 || strcmp(g->user, p->user) == 0 ? p->user : "");
+}
+
+static void make_groups(struct rows *r, struct system *s, bool fresh)
+{
+	for (size_t i = 0; i < r->group_n; i++) {
+		struct system_process *g = r->groups[i];
+		g->pid = 0;
+		g->members = NULL;
+		g->rss = g->vsz = 0;
+		g->threads = 0;
+		g->cpu = g->fault_rate = g->major_rate = g->read_rate = g->write_rate = 0;
+		g->figures = (struct source_figures)SOURCE_NOTHING;
+		g->read_bytes = SYSTEM_UNKNOWN;
+	}
+	size_t members = r->n;
+	for (size_t i = 0; i < members; i++)
+		if (!r->v[i]->ended)
+			add_to(group_of(r, key_of(r, r->v[i]), true), r->v[i]);
+	for (size_t i = members; i-- > 0;) {
+		struct system_process *p = r->v[i], *g = group_of(r, key_of(r, p), false);
+		if (g && g->open) {
+			p->next = g->members;
+			g->members = p;
+		}
+	}
+	make_room(r, r->group_n + members);
+	r->n = 0;
+	for (size_t i = 0; i < r->group_n; i++) {
+		struct system_process *g = r->groups[i];
+		if (!g->pid)
+			continue;
+		if (fresh || !g->history.step)
+			history_add(&g->history, s->now_ns, g->rss);
+		r->v[r->n++] = g;
+	}
+}
+
+/* The members of groups that are open become rows behind them. */
+static void open_groups(struct rows *r)
+{
+	size_t done = 0;
+	for (size_t i = 0; i < r->n; i++) {
+		r->depth[done] = 0;
+		r->scratch[done++] = r->v[i];
+		for (struct system_process *p = r->v[i]->members; p; p = p->next) {
+			r->depth[done] = 1;
+			r->scratch[done++] = p;
+		}
+	}
+	struct system_process **rows = r->scratch;
+	r->scratch = r->v;
+	r->v = rows;
+	r->n = done;
+}
+
+void rows_make(struct rows *r, struct system *s, bool fresh)
+{
+	make_room(r, s->n);
+	r->n = r->hidden = 0;
+	for (size_t i = 0; i < s->n; i++) {
+		struct system_process *p = s->v[i];
+		if (p->kernel && !r->kernel)
+			continue;
+		if (is_shown(r, p))
+			r->v[r->n++] = p;
+		else
+			r->hidden++;
+	}
+	if (r->view == ROWS_GROUPS) {
+		sort(r, s); /* within the groups */
+		make_groups(r, s, fresh);
+	}
+	sort(r, s);
+	memset(r->depth, 0, r->n);
+	if (r->view == ROWS_GROUPS)
+		open_groups(r);
+	if (r->view == ROWS_TREE)
+		make_tree(r, s);
+	for (size_t i = 0; i < r->n; i++)
+		r->ids[i] = r->v[i]->id;
+}
+
+void rows_free(struct rows *r)
+{
+	for (size_t i = 0; i < r->group_n; i++)
+		free(r->groups[i]);
+	MS_FREE(r->groups, r->v, r->ids, r->depth, r->scratch, r->first, r->next, r->placed);
+	pattern_set(&r->filter, "");
+}

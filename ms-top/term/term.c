@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: MIT
+ * The terminal, by ncurses.
+ *
+ * Signals that end us set a flag and write into a pipe that term_key waits on, so that a key and a
+ * signal are answered at once. One that we did not expect (a crash) gives the terminal back first:
+ * by what was prepared, since ncurses may not be called there.
+ */
+#include "term.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <locale.h>
+#include <ncurses.h>
+#include <term.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <termios.h>
+#include <unistd.h>
+#include <wchar.h>
+
+#include "ms-top/cells/grid.h"
+#include "libcommon/base/err.h"
+#include "libcommon/base/io.h"
+
+static SCREEN *screen;
+static int wake[2] = {-1, -1};
+static volatile sig_atomic_t wanted, resized;
+static struct termios before;
+static bool has_before, colours;
+
+static void note(int sig)
+{
+	int why = errno;
+	if (sig == SIGWINCH)
+		resized = 1;
+	else
+		wanted = sig;
+	ssize_t n = write(wake[1], "", 1);
+	(void)n;
+	errno = why;
+}
+
+/* What gives the terminal back when ncurses cannot be asked. */
+static char back[256];
+static size_t back_n;
+
+static int add_byte(int c)
+{
+	if (back_n < sizeof back)
+		back[back_n++] = (char)c;
+	return c;
+}
+
+static void prepare_back(void)
+{
+	static const char *const names[] = {"sgr0", "rmkx", "cnorm", "rmcup"};
+	static const char no_mouse[] = "\033[?1006;1000l";
+	back_n = 0;
+	if (tigetstr("kmous") && tigetstr("kmous") != (char *)-1)
+		for (const char *c = no_mouse; *c; c++)
+			add_byte(*c);
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+		const char *text = tigetstr(names[i]);
+		if (text && text != (char *)-1)
+			tputs(text, 1, add_byte);
+	}
+}
+
+/* ---- standard error ----
+ *
+ * A line on the screen that goes away is a line that nobody reads: the last words of who ends us,
+ * be it our own arena, the C library or a library's warning. They are kept in a file in memory.
+ */
+static int said = -1, real_error = -1;
+
+static void keep_said(void)
+{
+#ifndef __SANITIZE_ADDRESS__ /* whose report ends the program at once */
+	if (!isatty(STDERR_FILENO))
+		return;
+	said = memfd_create("ms-top-said", MFD_CLOEXEC);
+	real_error = said < 0 ? -1 : fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+	if (real_error >= 0)
+		dup2(said, STDERR_FILENO);
+#endif
+}
+
+/* In a handler of signals too. */
+static void show_said(void)
+{
+	char text[512];
+	ssize_t n, w = 0;
+	if (real_error < 0)
+		return;
+	dup2(real_error, STDERR_FILENO);
+	close(real_error);
+	real_error = -1;
+	for (off_t at = 0; (n = pread(said, text, sizeof text, at)) > 0; at += n)
+		w = write(STDERR_FILENO, text, (size_t)n);
+	(void)w;
+	close(said);
+	said = -1;
+}
+
+static void crashed(int sig)
+{
+	ssize_t n = write(STDOUT_FILENO, back, back_n);
+	(void)n;
+	if (has_before)
+		tcsetattr(STDIN_FILENO, TCSANOW, &before);
+	show_said();
+	signal(sig, SIG_DFL);
+	raise(sig);
+}
+
+static void catch (int sig, void (*f)(int), int flags)
+{
+	struct sigaction sa = {.sa_handler = f, .sa_flags = flags};
+	sigaction(sig, &sa, NULL);
+}
+
+static void catch_all(void)
+{
+	static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH};
+	static const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+	static char room[1 << 16]; /* a stack that overflowed is no place for a handler */
+	sigaltstack(&(stack_t){.ss_sp = room, .ss_size = sizeof room}, NULL);
+	for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
+		catch (ends[i], note, SA_RESTART);
+	for (size_t i = 0; i < sizeof crashes / sizeof crashes[0]; i++)
+		catch (crashes[i], crashed, (int)SA_RESETHAND | SA_ONSTACK);
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+}
+
+/* Colours from the terminal's own palette, on its own background. */
+static void choose_colours(void)
+{
+	const char *no = getenv("NO_COLOR");
+	if ((no && no[0]) || !has_colors() || start_color() != OK)
+		return;
+	colours = true;
+	use_default_colors();
+	init_pair(GRID_GOOD, COLOR_GREEN, -1);
+	init_pair(GRID_WARN, COLOR_YELLOW, -1);
+	init_pair(GRID_BAD, COLOR_RED, -1);
+	init_pair(GRID_ACCENT, COLOR_CYAN, -1);
+}
+
+int term_open(struct ms_err *err)
+{
+	const char *name = getenv("TERM");
+	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
+		return ms_err_set(err, "no terminal: use -b for plain frames");
+	if (!name || !name[0])
+		return ms_err_set(err, "TERM is not set: use -b for plain frames");
+	has_before = tcgetattr(STDIN_FILENO, &before) == 0;
+	if (pipe2(wake, O_CLOEXEC | O_NONBLOCK) != 0)
+		return ms_err_set(err, "cannot make a pipe: %s", strerror(errno));
+	screen = newterm(NULL, stdout, stdin);
+	if (!screen)
+		return ms_err_set(err, "terminal '%s' is not known: use -b for plain frames", name);
+	const char *place = tigetstr("cup");
+	if (!place || place == (char *)-1) {
+		term_close();
+		return ms_err_set(
+			err, "terminal '%s' has no places for text: use -b for plain frames", name);
+	}
+	prepare_back();
+	keep_said();
+	catch_all();
+	atexit(term_close); /* of memory that ran out, which ends us where it is asked for */
+	choose_colours();
+	cbreak();
+	noecho();
+	nonl();
+	keypad(stdscr, TRUE);
+	nodelay(stdscr, TRUE);
+	set_escdelay(25);
+	mousemask(BUTTON4_PRESSED | BUTTON5_PRESSED, NULL);
+	curs_set(0);
+	return 0;
+}
+
+void term_close(void)
+{
+	if (!screen)
+		return;
+	/* of a terminal that is gone nothing can be asked */
+	if (wanted != SIGHUP)
+		endwin();
+	delscreen(screen);
+	screen = NULL;
+	show_said();
+}
+
+void term_size(int *rows, int *cols)
+{
+	getmaxyx(stdscr, *rows, *cols);
+}
+
+static attr_t attributes_of(const struct grid_cell *c)
+{
+	static const attr_t plain[GRID_STYLES] = {
+		[GRID_DIM] = A_DIM,   [GRID_BOLD] = A_BOLD, [GRID_HEAD] = A_REVERSE,
+		[GRID_WARN] = A_BOLD, [GRID_BAD] = A_BOLD,  [GRID_ACCENT] = A_NORMAL,
+	};
+	attr_t a = plain[c->style];
+	return c->selected ? a | A_REVERSE : a;
+}
+
+void term_show(const struct grid *g)
+{
+	for (int row = 0; row < g->rows; row++) {
+		for (int col = 0; col < g->cols; col++) {
+			const struct grid_cell *c = &g->cells[row * g->cols + col];
+			wchar_t text[CCHARW_MAX + 1];
+			cchar_t out;
+			const char *from = c->text;
+			if (!c->width)
+				continue;
+			mbstate_t state = {0};
+			size_t n = mbsrtowcs(text, &from, CCHARW_MAX, &state);
+			if (n == (size_t)-1 || !n)
+				n = (size_t)swprintf(text, 2, L"?");
+			text[n] = 0;
+			bool coloured = colours && c->style >= GRID_GOOD;
+			if (setcchar(&out, text, attributes_of(c), coloured ? (short)c->style : 0,
+				     NULL) == OK)
+				mvadd_wch(row, col, &out);
+		}
+	}
+	refresh();
+}
+
+/* ---- the clipboard ---- */
+
+static void put_base64(char out[4], const unsigned char *in, size_t n)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	unsigned v = in[0] << 16 | (n > 1 ? in[1] << 8 : 0) | (n > 2 ? in[2] : 0);
+	out[0] = digits[v >> 18];
+	out[1] = digits[v >> 12 & 63];
+	out[2] = n > 1 ? digits[v >> 6 & 63] : '=';
+	out[3] = n > 2 ? digits[v & 63] : '=';
+}
+
+bool term_copy(const char *text, size_t n)
+{
+	static const char *const without[] = {"linux", "vt", "dumb", "ansi", "cons"};
+	static char out[8 + (TERM_COPY_MOST + 2) / 3 * 4];
+	const char *name = getenv("TERM");
+	for (size_t i = 0; i < sizeof without / sizeof without[0]; i++)
+		if (!name || strncmp(name, without[i], strlen(without[i])) == 0)
+			return false;
+	if (n > TERM_COPY_MOST)
+		return false;
+	size_t at = (size_t)sprintf(out, "\033]52;c;");
+	for (size_t i = 0; i < n; i += 3, at += 4)
+		put_base64(out + at, (const unsigned char *)text + i, n - i < 3 ? n - i : 3);
+	out[at++] = '\a';
+	return ms_write_all(STDOUT_FILENO, out, at) == 0;
+}
+
+void term_redraw(void)
+{
+	clearok(stdscr, TRUE);
+}
+
+static void drain(void)
+{
+	char bytes[64];
+	while (read(wake[0], bytes, sizeof bytes) > 0)
+		continue;
+}
+
+static int read_key(void)
+{
+	int c = getch();
+	if (c == KEY_RESIZE)
+		return TERM_RESIZED;
+	if (c != KEY_MOUSE)
+		return c == ERR ? TERM_NONE : c;
+	MEVENT m;
+	if (getmouse(&m) != OK)
+		return TERM_NONE;
+	return m.bstate & BUTTON4_PRESSED   ? TERM_WHEEL_UP
+	       : m.bstate & BUTTON5_PRESSED ? TERM_WHEEL_DOWN
+					    : TERM_NONE;
+}
+
+static void take_size(void)
+{
+	struct winsize w;
+	resized = 0;
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_row && w.ws_col)
+		resizeterm(w.ws_row, w.ws_col);
+}
+
+int term_key(int timeout_ms)
+{
+	struct pollfd p[] = {{STDIN_FILENO, POLLIN, 0}, {wake[0], POLLIN, 0}};
+	if (wanted)
+		return TERM_GONE;
+	int c = read_key();
+	if (c != TERM_NONE)
+		return c;
+	if (poll(p, 2, timeout_ms) < 0 && errno != EINTR)
+		return TERM_GONE;
+	if (p[1].revents & POLLIN)
+		drain();
+	if (wanted)
+		return TERM_GONE;
+	if (resized) {
+		take_size();
+		return TERM_RESIZED;
+	}
+	if (p[0].revents & (POLLHUP | POLLERR | POLLNVAL))
+		return TERM_GONE;
+	if (!(p[0].revents & POLLIN))
+		return TERM_NONE;
+	c = read_key();
+	/* readable, yet nothing there: its end */
+	int left = 0;
+	if (c == TERM_NONE && (ioctl(STDIN_FILENO, FIONREAD, &left) != 0 || !isatty(STDIN_FILENO)))
+		return TERM_GONE;
+	return c;
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT
+ * ms-record as a child: what it says comes through a pipe, so that the screen stays ours.
+ */
+#include "record.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "libcommon/base/arena.h"
+#include "libcommon/base/err.h"
+
+#define PATIENCE_MS 5000
+
+struct recorder {
+	pid_t child; /* 0 = it has ended */
+	int said;    /* what it writes to its standard error */
+	int status;
+	bool told;
+	ino_t before; /* of an older file of that name */
+	char trace[320];
+	char text[1024];
+	size_t n;
+};
+
+/* The ms-record beside this program, else that of PATH. */
+static void find_program(char *path, size_t room)
+{
+	ssize_t n = readlink("/proc/self/exe", path, room - 1);
+	path[n > 0 ? n : 0] = 0;
+	char *slash = strrchr(path, '/');
+	if (slash && (size_t)(slash - path) + sizeof "/ms-record" < room) {
+		strcpy(slash, "/ms-record");
+		if (access(path, X_OK) == 0)
+			return;
+	}
+	snprintf(path, room, "ms-record");
+}
+
+static void become(const struct recorder *r, pid_t pid, int said)
+{
+	char program[4096], number[16];
+	sigset_t none;
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	setpgid(0, 0);
+	prctl(PR_SET_PDEATHSIG, SIGINT);
+	snprintf(number, sizeof number, "%d", (int)pid);
+	find_program(program, sizeof program);
+	int null = open("/dev/null", O_RDWR);
+	if (null >= 0) {
+		dup2(null, STDIN_FILENO);
+		dup2(null, STDOUT_FILENO);
+	}
+	dup2(said, STDERR_FILENO);
+	execlp(program, "ms-record", "-o", r->trace, "-p", number, (char *)NULL);
+	fprintf(stderr, "cannot run 'ms-record': %s\n", strerror(errno));
+	_exit(125);
+}
+
+struct recorder *recorder_start(pid_t pid, const char *name, struct ms_err *err)
+{
+	int ends[2];
+	if (pipe2(ends, O_CLOEXEC) != 0) {
+		ms_err_sys(err, "cannot make a pipe");
+		return NULL;
+	}
+	struct recorder *r = ms_xcalloc(1, sizeof *r);
+	snprintf(r->trace, sizeof r->trace, "%.255s.%d.trace", name, (int)pid);
+	for (char *c = r->trace; *c; c++)
+		if (*c == '/' || (unsigned char)*c < ' ')
+			*c = '_';
+	if (r->trace[0] == '-' || r->trace[0] == '.')
+		r->trace[0] = '_';
+	struct stat st;
+	r->before = stat(r->trace, &st) == 0 ? st.st_ino : 0;
+	r->said = ends[0];
+	fcntl(r->said, F_SETFL, O_NONBLOCK);
+	r->child = fork();
+	if (r->child == 0)
+		become(r, pid, ends[1]);
+	close(ends[1]);
+	if (r->child > 0)
+		return r;
+	ms_err_sys(err, "cannot start ms-record");
+	close(r->said);
+	free(r);
+	return NULL;
+}
+
+bool recorder_started(const struct recorder *r)
+{
+	struct stat st;
+	return stat(r->trace, &st) == 0 && st.st_ino != r->before && st.st_size > 0;
+}
+
+const char *recorder_trace(const struct recorder *r)
+{
+	return r->trace;
+}
+
+static void hear(struct recorder *r)
+{
+	for (;;) {
+		/* the latest is what counts */
+		if (r->n > sizeof r->text / 2) {
+			memmove(r->text, r->text + r->n / 2, r->n - r->n / 2);
+			r->n -= r->n / 2;
+		}
+		ssize_t n = read(r->said, r->text + r->n, sizeof r->text - 1 - r->n);
+		if (n <= 0)
+			break;
+		r->n += (size_t)n;
+	}
+	r->text[r->n] = 0;
+	if (r->child && waitpid(r->child, &r->status, WNOHANG) == r->child)
+		r->child = 0;
+}
+
+/* Its first line that speaks of trouble, else nothing. */
+static void last_words(const struct recorder *r, char *text, size_t room)
+{
+	const char *line = strstr(r->text, "ms-record: ");
+	line = line ? line + strlen("ms-record: ") : r->text;
+	snprintf(text, room, "%.*s", (int)strcspn(line, "\n"), line);
+}
+
+bool recorder_ended(struct recorder *r, char *text, size_t room)
+{
+	bool was = r->child == 0;
+	hear(r);
+	if (!was && r->child == 0)
+		hear(r);
+	if (r->child || r->told)
+		return false;
+	r->told = true;
+	last_words(r, text, room);
+	if (!text[0])
+		snprintf(text, room, "ms-record has ended");
+	return true;
+}
+
+void recorder_stop(struct recorder *r)
+{
+	if (!r)
+		return;
+	if (r->child)
+		kill(r->child, SIGINT);
+	for (int ms = 0; r->child && ms < PATIENCE_MS; ms += 10) {
+		nanosleep(&(struct timespec){0, 10000000}, NULL);
+		hear(r);
+	}
+	close(r->said);
+	free(r);
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT
+ * Writing a snapshot by a second thread.
+ */
+#include "save.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "libcommon/base/arena.h"
+#include "libcommon/base/err.h"
+#include "libcommon/base/io.h"
+#include "libcommon/snapshot/snapshot.h"
+#include "libcommon/base/thread.h"
+
+#define STACK_BYTES (8u << 20) /* it looks up symbols */
+
+struct save {
+	pthread_t thread;
+	pthread_mutex_t lock;
+	bool running, ended;
+	char trace[4096], point[64], file[4200];
+	char result[512];
+};
+
+struct save *save_new(void)
+{
+	struct save *s = ms_xcalloc(1, sizeof *s);
+	pthread_mutex_init(&s->lock, NULL);
+	return s;
+}
+
+static int write_snapshot(struct save *s, struct ms_err *err)
+{
+	const char *traces[] = {s->trace}, *points[] = {s->point};
+	struct ms_build_options opt = {.points = points, .point_count = 1};
+	size_t size = 0;
+	sqlite3 *db = ms_snapshot_build(traces, 1, &opt, NULL, err);
+	unsigned char *image = db ? ms_snapshot_image(db, &size, err) : NULL;
+	int rc = image ? ms_write_file(s->file, image, size, err) : -1;
+	sqlite3_free(image);
+	sqlite3_close(db);
+	return rc;
+}
+
+static void *work(void *arg)
+{
+	struct save *s = arg;
+	struct ms_err err = {0};
+	int rc = write_snapshot(s, &err);
+	pthread_mutex_lock(&s->lock);
+	if (rc == 0)
+		snprintf(s->result, sizeof s->result, "wrote %.400s", s->file);
+	else
+		snprintf(s->result, sizeof s->result, "%.500s", err.text);
+	s->ended = true;
+	pthread_mutex_unlock(&s->lock);
+	return NULL;
+}
+
+bool save_begin(struct save *s, const char *trace, const char *point)
+{
+	if (s->running)
+		return false;
+	snprintf(s->trace, sizeof s->trace, "%s", trace);
+	snprintf(s->point, sizeof s->point, "%s", point);
+	snprintf(s->file, sizeof s->file, "%s.%s.db", trace, point);
+	s->running = ms_thread_start(&s->thread, STACK_BYTES, work, s) == 0;
+	return s->running;
+}
+
+bool save_ended(struct save *s, char *text, size_t room)
+{
+	pthread_mutex_lock(&s->lock);
+	bool ended = s->running && s->ended;
+	pthread_mutex_unlock(&s->lock);
+	if (!ended)
+		return false;
+	pthread_join(s->thread, NULL);
+	s->running = s->ended = false;
+	snprintf(text, room, "%s", s->result);
+	return true;
+}
+
+void save_free(struct save *s)
+{
+	if (!s)
+		return;
+	if (s->running)
+		pthread_join(s->thread, NULL);
+	pthread_mutex_destroy(&s->lock);
+	free(s);
+}

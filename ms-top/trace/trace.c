@@ -1,0 +1,533 @@
+/* SPDX-License-Identifier: MIT
+ * A trace that is followed: reading on, and the sums of a frame.
+ */
+#include "trace.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "past.h"
+#include "record.h"
+#include "save.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/base/err.h"
+#include "libcommon/replay/replay_cells.h"
+#include "libcommon/replay/replay_growth.h"
+#include "libcommon/replay/replay_sampled.h"
+#include "format/trace.h"
+#include "format/verdict.h"
+
+#define WORK_NS 20000000u
+#define LATE_NS 2000000000u             /* that an event may come after a sample of /proc */
+#define WINDOW_NS 200000000u            /* shortest span of rates */
+#define ALL_EVENTS (UINT64_C(16) << 20) /* fewer are replayed in about a second */
+
+/* ---- opening ---- */
+
+static void read_process(struct trace *t)
+{
+	const struct ms_recording *r = t->follow->rec;
+	const char *exe = r->info.text[MS_INFO_EXE];
+	size_t n = (size_t)snprintf(t->process, sizeof t->process, "%s", exe ? basename(exe) : "?");
+	for (size_t i = 1; i < r->args.n && n < sizeof t->process; i++)
+		n += (size_t)snprintf(t->process + n, sizeof t->process - n, " %s", r->args.v[i]);
+}
+
+struct trace *trace_open(const char *path, struct ms_err *err)
+{
+	struct ms_follow *f = ms_follow_open(path, err);
+	if (!f)
+		return NULL;
+	struct trace *t = ms_xcalloc(1, sizeof *t);
+	t->follow = f;
+	t->names = ms_names_new();
+	t->past = past_new();
+	t->save = save_new();
+	t->shown = f->rec;
+	for (int i = 0; i < TRACE_VIEWS; i++)
+		list_init(&t->lists[i]);
+	list_init(&t->frames);
+	return t;
+}
+
+void trace_close(struct trace *t)
+{
+	if (!t)
+		return;
+	recorder_stop(t->recorder);
+	save_free(t->save);
+	past_free(t->past);
+	ms_names_free(t->names);
+	ms_follow_close(t->follow);
+	pattern_set(&t->filter, "");
+	tree_free(&t->tree);
+	MS_FREE(t->sites, t->threads, t->base_sites, t->order, t->ids, t->thread_order,
+		t->thread_ids, t);
+}
+
+/* ---- reading on ---- */
+
+/* The recording is going to be another one: nothing that was made of this one stays. */
+static void leave(void *arg)
+{
+	struct trace *t = arg;
+	past_drop(t->past);
+	ms_names_forget(t->names);
+	t->shown = NULL;
+	t->seen.rec = NULL;
+	t->whole_of = 0;
+	t->in_past = t->waiting = t->has_base = t->in_site = false;
+	t->site_count = t->thread_count = t->base_count = t->verdicts_seen = 0;
+	t->before = (struct trace_total){0};
+	t->rates = (struct trace_rates){0};
+	t->detail = (struct site_detail){0};
+	tree_forget(t);
+	for (int i = 0; i < TRACE_VIEWS; i++)
+		list_init(&t->lists[i]);
+}
+
+static void arrive(struct trace *t)
+{
+	t->shown = t->follow->rec;
+}
+
+static void take_past(struct trace *t)
+{
+	const struct past_state *s = t->waiting ? past_get(t->past) : NULL;
+	if (!s)
+		return;
+	t->waiting = false;
+	if (!s->rec) {
+		snprintf(t->news, sizeof t->news, "no such moment: %.200s", s->why);
+		t->in_past = false;
+		t->shown = t->follow->rec;
+		return;
+	}
+	t->shown = s->rec;
+	t->seen.rec = NULL;
+	t->partial = s->partial;
+	t->rates.seconds = (double)s->window_ns / 1e9;
+	t->before = (struct trace_total){.ns = s->ns - s->window_ns,
+					 .allocations = s->allocations,
+					 .frees = s->frees,
+					 .bytes = s->bytes,
+					 .temporary = s->temporary,
+					 .events = s->events};
+	for (size_t i = 0; i < t->site_room; i++)
+		t->sites[i] = (struct trace_site){
+			.sum.before = i < s->site_count ? s->site_before[i] : 0};
+	for (size_t i = 0; i < t->thread_room; i++)
+		t->threads[i] = (struct trace_thread){
+			.sum.before = i < s->thread_count ? s->thread_before[i] : 0};
+}
+
+int trace_work(struct trace *t, struct ms_err *err)
+{
+	int rc = ms_follow_step(t->follow, WORK_NS, err);
+	if (rc < 0)
+		return -1;
+	if (rc == 0 && ms_follow_successor(t->follow, leave, t)) {
+		arrive(t);
+		snprintf(t->news, sizeof t->news, "by exec it became %.200s", t->follow->path);
+		return 1;
+	}
+	take_past(t);
+	if (!t->news[0])
+		save_ended(t->save, t->news, sizeof t->news);
+	if (t->recorder && !t->news[0])
+		recorder_ended(t->recorder, t->news, sizeof t->news);
+	return rc;
+}
+
+int trace_again(struct trace *t, struct ms_err *err)
+{
+	if (ms_follow_again(t->follow, leave, t, err) != 0)
+		return -1;
+	arrive(t);
+	return 0;
+}
+
+/* ---- sums ---- */
+
+static void make_room(struct trace *t, const struct ms_replay *r)
+{
+	if (r->site_count > t->site_room) {
+		size_t room = r->site_count + r->site_count / 2 + 64;
+		t->sites = ms_xrealloc(t->sites, room, sizeof *t->sites);
+		memset(t->sites + t->site_room, 0, (room - t->site_room) * sizeof *t->sites);
+		t->site_room = room;
+	}
+	if (r->thread_count > t->thread_room) {
+		size_t room = r->thread_count * 2;
+		t->threads = ms_xrealloc(t->threads, room, sizeof *t->threads);
+		memset(t->threads + t->thread_room, 0,
+		       (room - t->thread_room) * sizeof *t->threads);
+		t->thread_room = room;
+	}
+	t->site_count = r->site_count;
+	t->thread_count = r->thread_count;
+}
+
+static void begin_sum(struct trace_sum *s)
+{
+	*s = (struct trace_sum){.before = s->before, .per_second = s->per_second};
+}
+
+static void add(struct trace_sum *s, const struct ms_replay_cell *c, uint64_t calls)
+{
+	s->live_bytes += c->live.bytes;
+	s->live_blocks += c->live.blocks;
+	s->allocations += calls;
+	s->bytes += c->bytes;
+	s->temporary += c->temporary;
+	s->frees += c->allocations + c->others - c->live.blocks;
+}
+
+static void add_cells(struct trace *t, const struct ms_replay *r)
+{
+	const struct ms_sampled *sampled = r->sampled;
+	for (size_t i = 0; i < r->cell_count; i++) {
+		const struct ms_replay_cell *c = &r->cells[i];
+		uint64_t calls = !sampled                  ? c->allocations
+				 : i < sampled->cell_count ? sampled->allocations[i]
+							   : 0;
+		add(&t->sites[c->site].sum, c, calls);
+		add(&t->threads[c->thread].sum, c, calls);
+		add(&t->sizes[c->class], c, calls);
+	}
+	/* of what was sampled the blocks are those that the samples stand for */
+	for (size_t i = 0; sampled && i < r->site_count; i++)
+		t->sites[i].sum.live_blocks =
+			i < sampled->site_count ? sampled->sites[i].live.blocks : 0;
+}
+
+/* What the scan at the end said of each site: the worst that is true of some of its blocks. */
+static void take_scan(struct trace *t, const struct ms_recording *rec)
+{
+	const struct ms_replay *r = &rec->replay;
+	bool at_end = false;
+	for (size_t i = 0; i < rec->verdicts.n; i++) {
+		const struct ms_verdict_record *v = &rec->verdicts.v[i];
+		if (v->is_scan) {
+			at_end = strcmp(v->scan.label, "end") == 0;
+			continue;
+		}
+		uint32_t site = v->site.stack < r->node_count ? r->site_of_node[v->site.stack] : 0;
+		static const uint8_t worst[] = {MS_VERDICT_IS_DIRECT, MS_VERDICT_IS_INDIRECT,
+						MS_VERDICT_IS_UNKNOWN, MS_VERDICT_IS_REACHABLE};
+		for (unsigned k = 4; at_end && site && k-- > 0;)
+			if (v->site.blocks[worst[k]])
+				t->sites[site - 1].scan = (uint8_t)(worst[k] + 1);
+	}
+}
+
+static void sum_up(struct trace *t)
+{
+	const struct ms_replay *r = &t->shown->replay;
+	make_room(t, r);
+	for (size_t i = 0; i < t->site_count; i++) {
+		begin_sum(&t->sites[i].sum);
+		t->sites[i].node = r->sites[i].node;
+		t->sites[i].scan = 0;
+	}
+	for (size_t i = 0; i < t->thread_count; i++) {
+		begin_sum(&t->threads[i].sum);
+		t->threads[i].frees = r->threads[i].frees;
+	}
+	for (unsigned i = 0; i < MS_SIZE_CLASSES; i++)
+		begin_sum(&t->sizes[i]);
+	add_cells(t, r);
+	if (!t->in_past && t->shown->verdicts.n)
+		take_scan(t, t->shown);
+}
+
+static uint64_t last_rss(const struct ms_recording *rec, uint64_t ns)
+{
+	for (size_t i = rec->samples.n; i-- > 0;) {
+		const struct ms_row *s = &rec->samples.v[i];
+		if (ms_has(s, MS_SAMPLE_RSS) && s->number[MS_SAMPLE_TIME] <= ns)
+			return s->number[MS_SAMPLE_RSS];
+	}
+	return UINT64_MAX;
+}
+
+static void total_up(struct trace *t)
+{
+	const struct ms_recording *rec = t->shown;
+	const struct ms_replay *r = &rec->replay;
+	uint64_t ns = t->in_past ? t->past_ns : ms_follow_reached(t->follow);
+	if (t->waiting)
+		ns = t->total.ns; /* still the moment before */
+	t->total = (struct trace_total){
+		.ns = ns,
+		.live_bytes = r->live_bytes,
+		.live_blocks = r->sampled ? r->sampled->total.live.blocks : r->live_blocks,
+		.peak_bytes = r->peak_bytes,
+		.peak_blocks = r->peak_blocks,
+		.peak_ns = r->peak_tick * rec->head->tick_ns,
+		.allocations = r->sampled ? r->sampled->total.all.blocks : r->allocations,
+		.frees = r->sampled ? r->sampled->total.freed.blocks : r->frees,
+		.bytes = r->bytes,
+		.temporary = r->temporary,
+		.events = r->events,
+		.rss = last_rss(t->follow->rec, ns),
+	};
+}
+
+static void set_rate(struct trace_sum *s, double seconds, bool move)
+{
+	s->per_second = s->allocations >= s->before && seconds > 0
+				? (double)(s->allocations - s->before) / seconds
+				: 0;
+	if (move)
+		s->before = s->allocations;
+}
+
+/* Rates are of the time since the latest frame that was long enough before; of a trace that is
+ * over, of all of it. */
+static void rate_up(struct trace *t)
+{
+	const struct trace_total *now = &t->total, none = {0};
+	bool over = !t->in_past && t->follow->caught_up && t->shown->state != MS_TRACE_GROWING;
+	const struct trace_total *then = over ? &none : &t->before;
+	uint64_t span = now->ns > then->ns ? now->ns - then->ns : 0;
+	if (!over && !t->in_past && span < WINDOW_NS)
+		return;
+	double s = (double)span / 1e9, calls = (double)(now->allocations - then->allocations);
+	bool move = !over && !t->in_past;
+	t->rates = (struct trace_rates){
+		.seconds = s,
+		.allocations = s > 0 ? calls / s : 0,
+		.frees = s > 0 ? (double)(now->frees - then->frees) / s : 0,
+		.bytes = s > 0 ? (double)(now->bytes - then->bytes) / s : 0,
+		.events = s > 0 ? (double)(now->events - then->events) / s : 0,
+		.temporary = calls > 0 ? (double)(now->temporary - then->temporary) / calls : 0,
+		.average = over,
+	};
+	for (size_t i = 0; i < t->site_count; i++) {
+		t->sites[i].sum.before = over ? 0 : t->sites[i].sum.before;
+		set_rate(&t->sites[i].sum, s, move);
+	}
+	for (size_t i = 0; i < t->thread_count; i++) {
+		t->threads[i].sum.before = over ? 0 : t->threads[i].sum.before;
+		set_rate(&t->threads[i].sum, s, move);
+	}
+	if (move)
+		t->before = *now;
+}
+
+/* Has nothing happened that could change a sum or an order? Twice, so that rates are 0 then. */
+static bool nothing_new(struct trace *t)
+{
+	const struct ms_recording *rec = t->shown;
+	struct trace_seen now = {.rec = rec,
+				 .position = rec->replay.position,
+				 .verdicts = rec->verdicts.n,
+				 .answers =
+					 t->filter.text[0] ? ms_names_answers(t->names, NULL) : 0,
+				 .state = rec->state},
+			  *then = &t->seen;
+	bool same = now.rec == then->rec && now.position == then->position &&
+		    now.verdicts == then->verdicts && now.answers == then->answers &&
+		    now.state == then->state && t->sort != SITE_RATE && t->sort != SITE_VERDICT;
+	now.times = same ? then->times + 1 : 0;
+	*then = now;
+	return now.times > 2;
+}
+
+void trace_look(struct trace *t)
+{
+	struct ms_recording *rec = t->follow->rec;
+	take_past(t);
+	t->looks++;
+	read_process(t);
+	/* history goes on while nothing happens: of a trace that is over up to its end, as ms-snap
+	 * has it, of one that grows up to where no event can come any more */
+	uint64_t late = rec->state == MS_TRACE_GROWING ? LATE_NS : 0,
+		 reached = ms_follow_reached(t->follow);
+	if (t->follow->caught_up && reached > late)
+		ms_growth_due(&rec->replay, (reached - late) / rec->head->tick_ns);
+	bool same = nothing_new(t);
+	if (!same)
+		sum_up(t);
+	total_up(t);
+	if (!same) {
+		rate_up(t);
+		trace_rows(t);
+	}
+	if (t->view == TRACE_TREE && !same)
+		tree_make(t);
+	if (t->in_site)
+		site_look(t, t->detail.node);
+	trace_limits(t);
+	t->answers = ms_names_answers(t->names, NULL);
+}
+
+/* ---- of a site ---- */
+
+struct trace_site *trace_find(const struct trace *t, uint32_t node)
+{
+	const struct ms_replay *r = &t->shown->replay;
+	uint32_t site = node < r->node_count ? r->site_of_node[node] : 0;
+	return site && site <= t->site_count ? &t->sites[site - 1] : NULL;
+}
+
+struct ms_trend trace_trend(const struct trace *t, struct trace_site *s)
+{
+	const struct ms_growth *g = t->shown->replay.growth;
+	uint64_t key = g->every << 8 | g->count;
+	if (s->trend_of != key) {
+		s->trend = ms_growth_trend(g, (uint32_t)(s - t->sites));
+		s->trend_of = key;
+	}
+	return s->trend;
+}
+
+static bool is_flat(const struct trace *t, const struct trace_site *s)
+{
+	const struct ms_growth *g = t->shown->replay.growth;
+	const float *v = ms_growth_samples(g, (uint32_t)(s - t->sites));
+	for (size_t i = g->count / 10 + 1; v && i < g->count; i++)
+		if (v[i] != v[i - 1])
+			return false;
+	return true;
+}
+
+const char *trace_verdict(const struct trace *t, struct trace_site *s)
+{
+	static const char *const scans[] = {"", "unreachable", "indirect", "reachable", "unknown"};
+	_Static_assert(MS_VERDICT_IS_DIRECT == 0 && MS_VERDICT_IS_INDIRECT == 1 &&
+			       MS_VERDICT_IS_REACHABLE == 2 && MS_VERDICT_IS_UNKNOWN == 3,
+		       "order of the words");
+	struct ms_trend trend = trace_trend(t, s);
+	bool temporary = !t->shown->replay.sampled && !t->partial && s->sum.allocations >= 10 &&
+			 s->sum.temporary * 10 >= s->sum.allocations * 8;
+	/* what a scan found to be worse is said, as ms-snap does */
+	if (s->scan && s->scan <= MS_VERDICT_IS_INDIRECT + 1)
+		return scans[s->scan];
+	if (trend.kind == MS_TREND_GROWING && !t->shown->replay.sampled)
+		return trend.confidence >= 0.8 ? "growing" : "maybe";
+	if (s->scan)
+		return scans[s->scan];
+	if (temporary)
+		return "temporary";
+	switch (trend.kind) {
+	case MS_TREND_SHORT:
+		return "new";
+	case MS_TREND_FILLING:
+		return "filled";
+	case MS_TREND_STEADY:
+		return is_flat(t, s) ? "flat" : "steady";
+	default:
+		return ms_trend_word(trend.kind);
+	}
+}
+
+/* ---- a baseline ---- */
+
+void trace_set_base(struct trace *t)
+{
+	if (t->in_past)
+		return;
+	if (t->site_count > t->base_room) {
+		t->base_room = t->site_room;
+		t->base_sites = ms_xrealloc(t->base_sites, t->base_room, sizeof *t->base_sites);
+	}
+	for (size_t i = 0; i < t->site_count; i++)
+		t->base_sites[i] = t->sites[i].sum;
+	t->base_count = t->site_count;
+	t->base = t->total;
+	t->has_base = true;
+	trace_rows(t);
+}
+
+double trace_since_base(const struct trace *t, const struct trace_site *s)
+{
+	const struct ms_replay *r = &t->follow->rec->replay;
+	uint32_t site = s->node < r->node_count ? r->site_of_node[s->node] : 0;
+	if (!t->has_base)
+		return 0;
+	double then =
+		site && site <= t->base_count ? (double)t->base_sites[site - 1].live_bytes : 0;
+	return (double)s->sum.live_bytes - then;
+}
+
+/* ---- time ---- */
+
+uint64_t trace_length(const struct trace *t)
+{
+	return ms_follow_reached(t->follow);
+}
+
+uint64_t trace_step(const struct trace *t)
+{
+	uint64_t fair = trace_length(t) / 60, step = t->follow->rec->head->tick_ns;
+	static const unsigned factors[] = {2, 5, 10};
+	uint64_t unit = 1000;
+	while (unit * 10 <= fair)
+		unit *= 10;
+	for (int i = 0; i < 3 && unit * factors[i] <= fair; i++)
+		step = unit * factors[i] > step ? unit * factors[i] : step;
+	return unit > step && unit <= fair ? unit : step;
+}
+
+void trace_travel(struct trace *t, uint64_t ns)
+{
+	const struct ms_recording *rec = t->follow->rec;
+	uint64_t tick_ns = rec->head->tick_ns;
+	char path[64];
+	if (ns == MS_NEVER || ns >= trace_length(t)) {
+		past_drop(t->past);
+		t->seen.rec = NULL;
+		t->in_past = t->waiting = t->partial = false;
+		t->shown = t->follow->rec;
+		t->before = (struct trace_total){0};
+		for (size_t i = 0; i < t->site_room; i++)
+			t->sites[i] = (struct trace_site){0};
+		for (size_t i = 0; i < t->thread_room; i++)
+			t->threads[i] = (struct trace_thread){0};
+		return;
+	}
+	/* the file that is open, whatever has its name now */
+	snprintf(path, sizeof path, "/proc/self/fd/%d", t->follow->fd);
+	t->past_ns = ns / tick_ns * tick_ns;
+	t->in_past = t->waiting = true;
+	past_ask(t->past, path, t->past_ns, rec->replay.position > ALL_EVENTS);
+}
+
+void trace_point(const struct trace *t, char *text, size_t room)
+{
+	const struct ms_recording *rec = t->follow->rec;
+	uint64_t ns = t->in_past ? t->past_ns : rec->replay.last_tick * rec->head->tick_ns;
+	int n = snprintf(text, room, "%llu.%09llu", (unsigned long long)(ns / 1000000000),
+			 (unsigned long long)(ns % 1000000000));
+	while (n > 1 && text[n - 1] == '0')
+		n--;
+	if (n > 1 && text[n - 1] == '.')
+		n--;
+	snprintf(text + n, room - (size_t)n, "s");
+}
+
+const char *trace_state(const struct trace *t, bool *trouble)
+{
+	const struct ms_follow *f = t->follow;
+	const struct ms_recording *r = f->rec;
+	uint64_t places = 0, bytes = ms_trace_damaged_bytes(r->file, &places);
+	*trouble = true;
+	if (f->file == MS_FILE_CUT)
+		return "the file was cut: what was read stays (^L reads it anew)";
+	if (f->file == MS_FILE_REPLACED)
+		return "another file has its name: ^L reads that";
+	if (f->file == MS_FILE_REMOVED)
+		return "the file was removed";
+	if (bytes || places || r->bad_blocks || r->replay.bad_events)
+		return "DAMAGED: some of it cannot be read";
+	if (f->caught_up && r->state == MS_TRACE_NO_END)
+		return "NO END: its recorder is gone";
+	*trouble = false;
+	if (!f->caught_up)
+		return "reading";
+	return r->state == MS_TRACE_GROWING ? "recording" : "ended";
+}

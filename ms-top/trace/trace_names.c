@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT
+ * What a call stack is called.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "trace.h"
+#include "format/trace.h"
+
+/* Everything but what a logical frame has of its own. */
+static struct trace_frame frame_of(const struct ms_recording *rec, uint32_t number)
+{
+	const struct ms_frame *f = &rec->frames.v[number < rec->frames.n ? number : 0];
+	const struct ms_row *m = ms_module_of(rec, f->module);
+	struct trace_frame out = {
+		.note = number ? ms_frame_note(f) : "truncated", .address = f->address, .full = ""};
+	if (m) {
+		const char *path = m->text[MS_MODULE_PATH - 2];
+		out.module = path ? basename(path) : NULL;
+		out.address -= m->number[MS_MODULE_BIAS];
+	}
+	return out;
+}
+
+/* A file below the folder where the program was started, without that, as ms-report has it; else
+ * whole. */
+static const char *shown_path(const struct ms_recording *rec, const char *file)
+{
+	const char *root = rec->info.text[MS_INFO_CWD];
+	size_t n = root ? strlen(root) : 0;
+	while (n && root[n - 1] == '/')
+		n--;
+	bool below = file && n && strncmp(file, root, n) == 0 && file[n] == '/' && file[n + 1];
+	return below ? file + n + 1 : file;
+}
+
+static struct trace_frame logical(const struct ms_recording *rec, struct trace_frame f,
+				  const struct ms_named *n)
+{
+	f.function = n->brief;
+	f.full = n->at.function ? n->at.function : "";
+	f.file = n->at.file;
+	f.path = shown_path(rec, f.file);
+	f.line = n->at.line;
+	f.inlined = n->at.inlined;
+	f.runtime = n->runtime || f.note;
+	return f;
+}
+
+void trace_each_frame(const struct trace *t, uint32_t node,
+		      bool (*each)(void *arg, const struct trace_frame *f), void *arg)
+{
+	const struct ms_recording *rec = t->follow->rec;
+	for (; node && node < rec->nodes.n; node = rec->nodes.v[node].parent) {
+		uint32_t number = rec->nodes.v[node].frame;
+		struct trace_frame f = frame_of(rec, number);
+		struct ms_frame_names names = ms_names_of(t->names, rec, number);
+		f.pending = names.n == 0;
+		if (f.pending && !each(arg, &f))
+			return;
+		for (size_t i = 0; i < names.n; i++) {
+			struct trace_frame one = logical(rec, f, &names.v[i]);
+			if (!each(arg, &one))
+				return;
+		}
+	}
+}
+
+struct naming {
+	struct trace_site_name name;
+	struct trace_frame first, inner;
+	bool has_first, has_user;
+};
+
+static bool name(void *arg, const struct trace_frame *f)
+{
+	struct naming *n = arg;
+	if (n->has_user) {
+		n->name.caller = *f;
+		n->name.has_caller = !f->runtime && !f->pending;
+		return false;
+	}
+	/* until it is known whether it is the user's, it stands for the name */
+	if (f->pending || !f->runtime) {
+		n->name.user = *f;
+		n->has_user = true;
+		n->name.called = n->inner;
+		n->name.has_called = n->has_first;
+		return !f->pending;
+	}
+	if (!n->has_first)
+		n->first = *f;
+	n->inner = *f;
+	n->has_first = true;
+	return true;
+}
+
+struct trace_site_name trace_site_name(const struct trace *t, uint32_t node)
+{
+	struct naming n = {0};
+	trace_each_frame(t, node, name, &n);
+	if (!n.has_user)
+		n.name.user = n.has_first ? n.first
+					  : (struct trace_frame){.note = node ? "lost" : "no stack",
+								 .full = ""};
+	return n.name;
+}
+
+size_t trace_parts(const struct trace *t, uint32_t frame)
+{
+	size_t n = ms_names_of(t->names, t->follow->rec, frame).n;
+	return n ? n : 1;
+}
+
+struct trace_frame trace_part(const struct trace *t, uint32_t frame, uint16_t part)
+{
+	const struct ms_recording *rec = t->follow->rec;
+	struct trace_frame f = frame_of(rec, frame);
+	struct ms_frame_names names = ms_names_of(t->names, rec, frame);
+	f.pending = names.n == 0;
+	return part < names.n ? logical(rec, f, &names.v[part]) : f;
+}
+
+const char *trace_frame_name(const struct trace_frame *f, char *text, size_t room)
+{
+	if (f->note)
+		snprintf(text, room, "[%s]", f->note);
+	else if (f->function)
+		snprintf(text, room, "%s", f->function);
+	else
+		snprintf(text, room, "%s+0x%llx", f->module ? f->module : "?",
+			 (unsigned long long)f->address);
+	return text;
+}
+
+const char *trace_frame_place(const struct trace_frame *f, char *text, size_t room)
+{
+	text[0] = 0;
+	if (f->file && f->line)
+		snprintf(text, room, "%s:%u", basename(f->file), f->line);
+	else if (f->file)
+		snprintf(text, room, "%s", basename(f->file));
+	else if (f->function && f->module)
+		snprintf(text, room, "[%s]", f->module);
+	return text;
+}
+
+struct matching {
+	const struct pattern *pattern;
+	bool found;
+};
+
+static bool match(void *arg, const struct trace_frame *f)
+{
+	struct matching *m = arg;
+	/* the folder that everything lies in is in no name: a word of it would match all */
+	const char *path = f->path && f->path[0] == '/' ? basename(f->path) : f->path;
+	const char *where[] = {f->full, f->function, path, f->module};
+	for (size_t i = 0; i < 4 && !m->found; i++)
+		m->found = where[i] && pattern_matches_text(m->pattern, where[i]);
+	return !m->found;
+}
+
+bool trace_node_matches(const struct trace *t, uint32_t node, const struct pattern *p)
+{
+	struct matching m = {.pattern = p};
+	if (!p->text[0])
+		return true;
+	trace_each_frame(t, node, match, &m);
+	return m.found;
+}
+
+const char *trace_thread_name(const struct trace *t, uint32_t thread, char *text, size_t room)
+{
+	const struct ms_recording *rec = t->follow->rec;
+	const struct ms_row *row = thread < rec->threads.n ? &rec->threads.v[thread] : NULL;
+	const char *called =
+		row && ms_has(row, MS_THREAD_NAME) ? row->text[MS_THREAD_NAME - 2] : NULL;
+	if (called && called[0])
+		snprintf(text, room, "%s", called);
+	else
+		snprintf(text, room, "thread %u", thread);
+	return text;
+}
+
+static bool count_frame(void *arg, const struct trace_frame *f)
+{
+	(void)f;
+	++*(size_t *)arg;
+	return true;
+}
+
+size_t trace_frame_count(const struct trace *t, uint32_t node)
+{
+	size_t n = 0;
+	trace_each_frame(t, node, count_frame, &n);
+	return n;
+}

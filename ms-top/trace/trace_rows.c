@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT
+ * The rows of a trace's views: sites, threads, sizes, in their order.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "trace.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/base/err.h"
+
+#define TRENDS 200u /* looked at in turn, when rows are sorted by them */
+
+const struct column site_columns[SITE_COLUMNS] = {
+	[SITE_LIVE] = {"LIVE", "bytes that are live", 7, true, false, 100},
+	[SITE_BASE] = {"BASE", "change of that since b", 7, true, false, 80},
+	[SITE_RATE] = {"/MIN", "how fast live bytes grow", 7, true, false, 85},
+	[SITE_BLOCKS] = {"BLOCKS", "blocks that are live", 6, true, false, 60},
+	[SITE_CALLS] = {"ALLOC/S", "allocations a second", 7, true, false, 70},
+	[SITE_ALLOCATED] = {"ALLOCD", "bytes allocated in all", 6, true, false, 40},
+	[SITE_TEMPORARY] = {"TEMP", "part that was freed at once", 5, true, false, 45},
+	[SITE_HISTORY] = {"HISTORY", "live bytes since the start", 8, false, false, 50},
+	[SITE_VERDICT] = {"VERDICT", "what the history says, or a scan", 11, false, false, 55},
+	[SITE_NAME] = {"SITE", "first frame of your code", 0, false, true, 99},
+};
+
+int site_column_find(const char *name, struct ms_err *err)
+{
+	char all[128] = "";
+	for (int i = 0; i < SITE_COLUMNS; i++) {
+		if (i == SITE_BASE || i == SITE_HISTORY || i == SITE_NAME)
+			continue;
+		if (strcasecmp(site_columns[i].title, name) == 0)
+			return i;
+		snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s", i ? ", " : "",
+			 site_columns[i].title);
+	}
+	return ms_err_set(err, "a trace cannot be sorted by '%s': there are %s", name, all);
+}
+
+int site_column_width(const struct trace *t, enum site_column id, int width)
+{
+	const struct column *c = &site_columns[id];
+	int need = (int)strlen(c->title) + (id == t->sort);
+	if (id == SITE_HISTORY && width >= COLUMN_WIDE_FROM)
+		return COLUMN_HISTORY_WIDE;
+	return c->width && c->width < need ? need : c->width;
+}
+
+size_t site_columns_fit(const struct trace *t, int width, enum site_column out[SITE_COLUMNS])
+{
+	bool shown[SITE_COLUMNS];
+	for (int i = 0; i < SITE_COLUMNS; i++)
+		shown[i] = i != SITE_BASE || t->has_base;
+	for (;;) {
+		int need = 2, least = -1;
+		size_t n = 0;
+		for (int i = 0; i < SITE_COLUMNS; i++) {
+			const struct column *c = &site_columns[i];
+			if (!shown[i])
+				continue;
+			need += c->width      ? site_column_width(t, (enum site_column)i, width) + 1
+				: width >= 60 ? SITE_NAME_LEAST
+					      : SITE_NAME_LEAST - 6;
+			out[n++] = (enum site_column)i;
+			if (least < 0 || c->lasts < site_columns[least].lasts)
+				least = i;
+		}
+		if (need <= width || n <= 2)
+			return n;
+		shown[least] = false;
+	}
+}
+
+/* ---- sorting ---- */
+
+static void sift(uint32_t *v, size_t at, size_t n,
+		 bool (*before)(const void *arg, uint32_t a, uint32_t b), const void *arg)
+{
+	for (size_t child; (child = 2 * at + 1) < n; at = child) {
+		if (child + 1 < n && before(arg, v[child], v[child + 1]))
+			child++;
+		if (!before(arg, v[at], v[child]))
+			return;
+		uint32_t x = v[at];
+		v[at] = v[child];
+		v[child] = x;
+	}
+}
+
+void trace_sort(uint32_t *v, size_t n, bool (*before)(const void *arg, uint32_t a, uint32_t b),
+		const void *arg)
+{
+	for (size_t i = n / 2; i-- > 0;)
+		sift(v, i, n, before, arg);
+	for (size_t end = n; end-- > 1;) {
+		uint32_t x = v[0];
+		v[0] = v[end];
+		v[end] = x;
+		sift(v, 0, end, before, arg);
+	}
+}
+
+static double key_of(const struct trace *t, const struct trace_site *s)
+{
+	const struct trace_sum *x = &s->sum;
+	switch (t->sort) {
+	case SITE_BASE:
+		return trace_since_base(t, s);
+	case SITE_RATE:
+		return s->trend.kind == MS_TREND_SHORT ? 0 : s->trend.slope;
+	case SITE_BLOCKS:
+		return (double)x->live_blocks;
+	case SITE_CALLS:
+		return x->per_second;
+	case SITE_ALLOCATED:
+		return (double)x->bytes;
+	case SITE_TEMPORARY:
+		return x->allocations ? (double)x->temporary / (double)x->allocations : 0;
+	case SITE_VERDICT:
+		return (s->scan ? 10 - s->scan : 0) +
+		       (s->trend.kind == MS_TREND_GROWING ? s->trend.confidence : 0);
+	default:
+		return (double)x->live_bytes;
+	}
+}
+
+/* Ties go by live bytes, then by age: an order that does not flicker. */
+static bool site_before(const void *arg, uint32_t a, uint32_t b)
+{
+	const struct trace *t = arg;
+	const struct trace_site *x = &t->sites[a], *y = &t->sites[b];
+	double k = key_of(t, x), l = key_of(t, y);
+	if (k != l)
+		return t->reverse ? k < l : k > l;
+	if (x->sum.live_bytes != y->sum.live_bytes)
+		return x->sum.live_bytes > y->sum.live_bytes;
+	return x->node < y->node;
+}
+
+static bool thread_before(const void *arg, uint32_t a, uint32_t b)
+{
+	const struct trace *t = arg;
+	const struct trace_sum *x = &t->threads[a].sum, *y = &t->threads[b].sum;
+	if (x->live_bytes != y->live_bytes)
+		return x->live_bytes > y->live_bytes;
+	return x->allocations != y->allocations ? x->allocations > y->allocations : a < b;
+}
+
+/* ---- rows ---- */
+
+/* Sorting by trends needs those of all sites, and one costs as much as a thousand comparisons: some
+ * are made anew each time. */
+static void renew_trends(struct trace *t)
+{
+	if (t->sort != SITE_RATE && t->sort != SITE_VERDICT)
+		return;
+	for (size_t i = 0; i < TRENDS && i < t->site_count; i++) {
+		t->trend_turn = (t->trend_turn + 1) % t->site_count;
+		trace_trend(t, &t->sites[t->trend_turn]);
+	}
+}
+
+static void make_sites(struct trace *t)
+{
+	if (t->site_room > t->rows_room) {
+		t->rows_room = t->site_room;
+		t->order = ms_xrealloc(t->order, t->rows_room, sizeof *t->order);
+		t->ids = ms_xrealloc(t->ids, t->rows_room, sizeof *t->ids);
+	}
+	t->rows = t->hidden = 0;
+	t->hidden_bytes = 0;
+	for (size_t i = 0; i < t->site_count; i++) {
+		const struct trace_site *s = &t->sites[i];
+		if (!s->sum.allocations && !s->sum.live_blocks)
+			continue;
+		if (trace_node_matches(t, s->node, &t->filter)) {
+			t->order[t->rows++] = (uint32_t)i;
+		} else {
+			t->hidden++;
+			t->hidden_bytes += s->sum.live_bytes;
+		}
+	}
+	renew_trends(t);
+	trace_sort(t->order, t->rows, site_before, t);
+	for (size_t i = 0; i < t->rows; i++)
+		t->ids[i] = t->sites[t->order[i]].node;
+	list_set(&t->lists[TRACE_SITES], t->ids, t->rows);
+}
+
+static void make_threads(struct trace *t)
+{
+	if (t->thread_room > t->thread_rows_room) {
+		t->thread_rows_room = t->thread_room;
+		t->thread_order =
+			ms_xrealloc(t->thread_order, t->thread_room, sizeof *t->thread_order);
+		t->thread_ids = ms_xrealloc(t->thread_ids, t->thread_room, sizeof *t->thread_ids);
+	}
+	t->thread_rows = 0;
+	for (size_t i = 0; i < t->thread_count; i++)
+		if (t->shown->replay.threads[i].seen)
+			t->thread_order[t->thread_rows++] = (uint32_t)i;
+	trace_sort(t->thread_order, t->thread_rows, thread_before, t);
+	for (size_t i = 0; i < t->thread_rows; i++)
+		t->thread_ids[i] = t->thread_order[i];
+	list_set(&t->lists[TRACE_THREADS], t->thread_ids, t->thread_rows);
+}
+
+static void make_sizes(struct trace *t)
+{
+	t->size_rows = 0;
+	for (unsigned i = 0; i < MS_SIZE_CLASSES; i++)
+		if (t->sizes[i].allocations || t->sizes[i].live_blocks)
+			t->size_ids[t->size_rows++] = i;
+	list_set(&t->lists[TRACE_SIZES], t->size_ids, t->size_rows);
+}
+
+void trace_rows(struct trace *t)
+{
+	make_sites(t);
+	make_threads(t);
+	make_sizes(t);
+}

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT
+ * The tree of callers, from the outermost frame on: what each function and all that it called hold.
+ *
+ * Calls of a function in one caller are one branch, wherever they stand in it, as in ms-report's
+ * tree; inlined functions are branches too. A branch is found by its id, a hash of the functions
+ * from the outermost one to it, which is the same after the tree was made anew: that is done when
+ * names have come that were not known before. Nodes that come are added.
+ *
+ *   nodes of the trace: main:7 -> load:3, main:9 -> load:3     branches: main -> load
+ *
+ * Branches number from their parents on, so one pass from the last to the first adds everything up,
+ * and links children in front of their siblings.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace.h"
+#include "libcommon/base/arena.h"
+
+#define OPEN_SHARE 10u /* a branch with at least a tenth of all is open at first */
+#define DEEPEST 1000u  /* of a damaged trace */
+
+enum { UNDECIDED, CLOSED, OPEN };
+
+/* ---- branches ---- */
+
+static uint64_t mix(uint64_t h, uint64_t v)
+{
+	h = (h ^ v) * UINT64_C(0x9e3779b97f4a7c15);
+	return h ^ h >> 29;
+}
+
+static uint64_t mix_text(uint64_t h, const char *s)
+{
+	for (; s && *s; s++)
+		h = (h ^ (unsigned char)*s) * UINT64_C(1099511628211);
+	return mix(h, 0);
+}
+
+/* Frames are the same branch when they are the same function of the same module; those without a
+ * name by their address. */
+static uint64_t id_of(const struct trace_tree *tree, uint64_t parent, const struct trace_frame *f)
+{
+	uint64_t h = mix_text(mix(parent, 1), f->module);
+	if (f->note)
+		return mix_text(h, f->note);
+	if (!f->function)
+		return mix(h, f->address);
+	h = mix_text(h, f->full);
+	return tree->lines ? mix(mix_text(h, f->file), f->line) : h;
+}
+
+/* Where the branch of that id is, or would be. */
+static size_t slot_of(const struct trace_tree *tree, uint64_t id)
+{
+	size_t i = (size_t)id & (tree->slot_count - 1);
+	while (tree->slots[i] && tree->b.v[tree->slots[i]].id != id)
+		i = (i + 1) & (tree->slot_count - 1);
+	return i;
+}
+
+static void more_slots(struct trace_tree *tree)
+{
+	size_t n = tree->slot_count ? tree->slot_count * 2 : 1024;
+	tree->slots = ms_xrealloc(tree->slots, n, sizeof *tree->slots);
+	memset(tree->slots, 0, n * sizeof *tree->slots);
+	tree->slot_count = n;
+	for (uint32_t i = 1; i < tree->b.n; i++)
+		tree->slots[slot_of(tree, tree->b.v[i].id)] = i;
+}
+
+/* The root is branch 0. */
+static void begin(struct trace_tree *tree)
+{
+	tree->b.n = tree->nodes = 0;
+	*MS_PUSH(&tree->b) = (struct trace_branch){.open = OPEN};
+	if (tree->slot_count)
+		memset(tree->slots, 0, tree->slot_count * sizeof *tree->slots);
+}
+
+static uint32_t child(struct trace *t, uint32_t parent, uint32_t node, uint32_t frame,
+		      uint16_t part)
+{
+	struct trace_tree *tree = &t->tree;
+	struct trace_frame f = trace_part(t, frame, part);
+	uint64_t id = id_of(tree, tree->b.v[parent].id, &f);
+	if (tree->b.n * 2 >= tree->slot_count)
+		more_slots(tree);
+	size_t i = slot_of(tree, id);
+	if (!tree->slots[i]) {
+		tree->slots[i] = (uint32_t)tree->b.n;
+		*MS_PUSH(&tree->b) = (struct trace_branch){
+			.id = id, .parent = parent, .frame = frame, .node = node, .part = part};
+		return tree->slots[i];
+	}
+	struct trace_branch *b = &tree->b.v[tree->slots[i]];
+	if (b->frame != frame)
+		b->several |= trace_part(t, b->frame, b->part).line != f.line;
+	return tree->slots[i];
+}
+
+/* The branches of nodes that are new. */
+static void add_nodes(struct trace *t)
+{
+	struct trace_tree *tree = &t->tree;
+	const struct ms_recording *rec = t->follow->rec;
+	if (rec->nodes.n > tree->node_room) {
+		tree->node_room = rec->nodes.n + rec->nodes.n / 2;
+		tree->of_node = ms_xrealloc(tree->of_node, tree->node_room, sizeof *tree->of_node);
+	}
+	for (; tree->nodes < rec->nodes.n; tree->nodes++) {
+		uint32_t i = (uint32_t)tree->nodes, parent = rec->nodes.v[i].parent,
+			 frame = rec->nodes.v[i].frame;
+		uint32_t at = parent && parent < i ? tree->of_node[parent] : 0;
+		for (size_t part = i ? trace_parts(t, frame) : 0; part-- > 0;)
+			at = child(t, at, i, frame, (uint16_t)part);
+		tree->of_node[i] = at;
+	}
+}
+
+/* ---- made anew ---- */
+
+/* The branch that stands for one of the tree before. */
+static uint32_t heir_of(const struct trace_tree *tree, const struct trace_branch *old)
+{
+	uint32_t at = old->node < tree->nodes ? tree->of_node[old->node] : 0;
+	for (uint16_t i = 0; i < old->part && at; i++)
+		at = tree->b.v[at].parent;
+	return at;
+}
+
+/* What was opened or closed stays so, and the selection stays where it is. */
+static void make_anew(struct trace *t)
+{
+	struct trace_tree *tree = &t->tree;
+	struct list *l = &t->lists[TRACE_TREE];
+	struct trace_branch *old = tree->b.v;
+	size_t n = tree->b.n;
+	tree->b.v = NULL;
+	tree->b.cap = 0;
+	begin(tree);
+	add_nodes(t);
+	for (size_t i = 1; i < n; i++) {
+		uint32_t heir = heir_of(tree, &old[i]);
+		struct trace_branch *b = &tree->b.v[heir];
+		/* what was closed for being small may be a part of a larger one now */
+		if (heir && (old[i].chosen || (old[i].open == OPEN && !b->chosen))) {
+			b->open = old[i].open;
+			b->chosen = old[i].chosen;
+		}
+		if (heir && l->has && l->selected == old[i].id)
+			l->selected = tree->b.v[heir].id;
+	}
+	free(old);
+}
+
+void tree_forget(struct trace *t)
+{
+	t->tree.b.n = t->tree.nodes = 0;
+}
+
+void tree_lines(struct trace *t)
+{
+	t->tree.lines = !t->tree.lines;
+	t->tree.answers = UINT64_MAX;
+}
+
+/* ---- figures ---- */
+
+static void add_up(struct trace *t)
+{
+	struct trace_tree *tree = &t->tree;
+	for (size_t i = 0; i < tree->b.n; i++) {
+		struct trace_branch *b = &tree->b.v[i];
+		b->bytes = b->blocks = b->most = 0;
+		b->first = b->next = b->site = b->sites = 0;
+	}
+	for (size_t i = 0; i < t->site_count; i++) {
+		const struct trace_site *s = &t->sites[i];
+		if (s->node >= tree->nodes || !s->sum.live_blocks)
+			continue;
+		struct trace_branch *b = &tree->b.v[tree->of_node[s->node]];
+		b->bytes += s->sum.live_bytes;
+		b->blocks += s->sum.live_blocks;
+		b->sites++;
+		if (!b->site || s->sum.live_bytes > b->most) {
+			b->most = s->sum.live_bytes;
+			b->site = s->node;
+		}
+	}
+	for (size_t i = tree->b.n; i-- > 1;) {
+		struct trace_branch *b = &tree->b.v[i], *p = &tree->b.v[b->parent];
+		if (!b->blocks)
+			continue;
+		p->bytes += b->bytes;
+		p->blocks += b->blocks;
+		b->next = p->first;
+		p->first = (uint32_t)i;
+	}
+}
+
+static bool branch_before(const void *arg, uint32_t a, uint32_t b)
+{
+	const struct trace_branch *v = arg;
+	return v[a].bytes != v[b].bytes ? v[a].bytes > v[b].bytes : a < b;
+}
+
+/* ---- rows ---- */
+
+static void more_rows(struct trace_tree *tree, size_t n)
+{
+	if (n <= tree->rows_room)
+		return;
+	tree->rows_room = n + n / 2 + 64;
+	tree->rows = ms_xrealloc(tree->rows, tree->rows_room, sizeof *tree->rows);
+	tree->ids = ms_xrealloc(tree->ids, tree->rows_room, sizeof *tree->ids);
+	tree->depth = ms_xrealloc(tree->depth, tree->rows_room, sizeof *tree->depth);
+}
+
+static bool is_open(struct trace *t, struct trace_branch *b)
+{
+	/* decided once, so that nothing opens or closes by itself */
+	if (b->open == UNDECIDED)
+		b->open = b->bytes * OPEN_SHARE >= t->total.live_bytes ? OPEN : CLOSED;
+	return b->open == OPEN;
+}
+
+/* Rows of the children of a branch, in order; the deepest stack is as deep as this recurses. */
+static void put_children(struct trace *t, uint32_t branch, unsigned depth)
+{
+	struct trace_tree *tree = &t->tree;
+	struct trace_branch *v = tree->b.v;
+	size_t from = tree->n, n = 0;
+	for (uint32_t c = v[branch].first; c; c = v[c].next)
+		n++;
+	if (!n)
+		return;
+	/* sorted where they are going to be, and moved apart by what is open */
+	more_rows(tree, from + n);
+	n = 0;
+	for (uint32_t c = v[branch].first; c; c = v[c].next)
+		tree->rows[from + n++] = c;
+	trace_sort(tree->rows + from, n, branch_before, v);
+	/* relink in that order */
+	uint32_t *link = &v[branch].first;
+	for (size_t i = 0; i < n; i++) {
+		*link = tree->rows[from + i];
+		link = &v[*link].next;
+	}
+	*link = 0;
+	for (uint32_t c = v[branch].first; c; c = v[c].next) {
+		more_rows(tree, tree->n + 1);
+		tree->rows[tree->n] = c;
+		tree->depth[tree->n] = (uint16_t)(depth < UINT16_MAX ? depth : UINT16_MAX);
+		tree->ids[tree->n++] = v[c].id;
+		if (v[c].first && depth < DEEPEST && is_open(t, &v[c]))
+			put_children(t, c, depth + 1);
+	}
+}
+
+void tree_make(struct trace *t)
+{
+	struct trace_tree *tree = &t->tree;
+	/* names come from files, or at its end from the trace itself */
+	uint64_t answers = ms_names_answers(t->names, NULL) ^ (uint64_t)t->follow->rec->chain_count
+								      << 32;
+	if (!tree->b.n)
+		begin(tree);
+	if (tree->answers != answers && tree->b.n > 1)
+		make_anew(t);
+	else
+		add_nodes(t);
+	tree->answers = answers;
+	add_up(t);
+	tree->n = 0;
+	put_children(t, 0, 0);
+	list_set(&t->lists[TRACE_TREE], tree->ids, tree->n);
+}
+
+bool tree_toggle(struct trace *t, size_t row)
+{
+	struct trace_branch *b = &t->tree.b.v[t->tree.rows[row]];
+	if (!b->first)
+		return false;
+	b->open = b->open == OPEN ? CLOSED : OPEN;
+	b->chosen = true;
+	tree_make(t);
+	return true;
+}
+
+void tree_free(struct trace_tree *tree)
+{
+	MS_FREE(tree->b.v, tree->of_node, tree->slots, tree->rows, tree->ids, tree->depth);
+	*tree = (struct trace_tree){0};
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT
+ * What frames have in common: the last line, help, the choice of columns.
+ */
+#include "draw.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "draw_private.h"
+#include "ms-top/cells/grid.h"
+#include "ms-top/term/keys.h"
+
+/* A message, in as many of the last rows as it needs. */
+static void draw_message(struct grid *g, const char *text)
+{
+	char line[1024];
+	int width = g->cols > 10 ? g->cols : 10, need = grid_width(g, text) / width + 1;
+	int from = g->rows - (need < g->rows / 2 ? need : g->rows / 2 + 1);
+	for (int row = from < 0 ? 0 : from; row < g->rows && *text; row++) {
+		/* at the last blank that fits */
+		size_t n = 0, end = 0, all = strlen(text);
+		for (; n < all && n < sizeof line - 1 && n < (size_t)width; n++)
+			if (text[n] == ' ')
+				end = n;
+		if (n == all || row + 1 == g->rows || !end)
+			end = row + 1 == g->rows ? all : n;
+		snprintf(line, sizeof line, "%.*s", (int)end, text);
+		for (int i = 0; i < g->cols; i++)
+			grid_put(g, row, i, 1, GRID_PLAIN, " ");
+		grid_put(g, row, 0, -1, GRID_WARN, line);
+		text += end;
+		text += *text == ' ';
+	}
+}
+
+/* The keys that matter most, as many as there is room for, and how to get out of here. */
+static void draw_keys(struct grid *g, unsigned where)
+{
+	int row = g->rows - 1, col = 0, out = g->cols;
+	size_t leave = key_count;
+	for (size_t i = 0; i < key_count; i++)
+		if (keys[i].brief && keys[i].where & where &&
+		    (keys[i].action == ACT_QUIT || keys[i].action == ACT_BACK))
+			leave = i;
+	if (leave < key_count)
+		out -= grid_width(g, keys[leave].brief);
+	for (size_t i = 0; i < key_count; i++) {
+		const char *text = keys[i].brief;
+		if (!text || !(keys[i].where & where) || i == leave)
+			continue;
+		int w = grid_width(g, text);
+		if (col + w + 2 > out)
+			break;
+		grid_put(g, row, col, -1, GRID_DIM, text);
+		col += w + 2;
+	}
+	if (leave < key_count)
+		grid_put(g, row, col, -1, GRID_DIM, keys[leave].brief);
+}
+
+void draw_last_line(struct grid *g, const struct screen_state *st)
+{
+	int row = g->rows - 1;
+	if (st->typed) {
+		/* its end is where the next character comes */
+		int col = grid_put(g, row, 0, -1, GRID_BOLD, st->message);
+		col += grid_put_end(g, row, col, g->cols - 1 - col, GRID_BOLD, st->typed);
+		grid_put(g, row, col, 1, GRID_HEAD, " ");
+	} else if (st->message) {
+		draw_message(g, st->message);
+	} else {
+		draw_keys(g, st->where);
+	}
+}
+
+#define HELP_WIDTH (KEYS_NAME + 1 + KEYS_HELP + 1) /* of a key and what it does */
+
+int draw_help(struct grid *g, unsigned where, int page)
+{
+	int n = 0, at = 0, room = g->rows > 2 ? g->rows - 2 : 1;
+	for (size_t i = 0; i < key_count; i++)
+		n += keys[i].help && keys[i].where & where;
+	/* as many columns as are needed, and fit; else several pages */
+	int across = n > room ? (n + room - 1) / room : 1, fit = g->cols / HELP_WIDTH;
+	across = across < fit ? across : fit > 1 ? fit : 1;
+	int width = g->cols / across, pages = (n + room * across - 1) / (room * across);
+	/* the screen may have grown since it was turned to */
+	page = page < pages ? page : pages - 1;
+	grid_rule(g, 0, "keys");
+	for (size_t i = 0; i < key_count; i++) {
+		if (!keys[i].help || !(keys[i].where & where))
+			continue;
+		int place = at++ - page * room * across;
+		if (place < 0 || place >= room * across)
+			continue;
+		int row = 1 + place % room, col = place / room * width;
+		grid_put(g, row, col, KEYS_NAME, GRID_BOLD, keys[i].name);
+		grid_put(g, row, col + KEYS_NAME + 1, width - KEYS_NAME - 2, GRID_PLAIN,
+			 keys[i].help);
+	}
+	if (page + 1 < pages)
+		grid_print(g, g->rows - 1, 0, GRID_DIM, "any key: more (%d of %d)", page + 1,
+			   pages);
+	else
+		grid_put(g, g->rows - 1, 0, -1, GRID_DIM, "any key: back");
+	return pages;
+}
+
+void draw_columns(struct grid *g, const struct column_set *set, int at, enum column_id sort)
+{
+	int room = g->rows - 2, top = at >= room ? at - room + 1 : 0;
+	grid_rule(g, 0, "columns");
+	for (int i = top; i < COLUMN_COUNT && i - top < room; i++) {
+		bool shown = false;
+		for (size_t k = 0; k < set->n; k++)
+			shown |= set->v[k] == (enum column_id)i;
+		grid_print(g, 1 + i - top, 0, GRID_PLAIN, "%c[%c] %-8s %s%s", i == at ? '>' : ' ',
+			   shown ? 'x' : ' ', columns[i].title, columns[i].help,
+			   (enum column_id)i == sort ? "; sorted by" : "");
+		if (i == at)
+			grid_select(g, 1 + i - top);
+	}
+	grid_put(g, g->rows - 1, 0, -1, GRID_DIM,
+		 "Space: show or hide   s: sort by it   Enter: done");
+}
+
+const char *draw_verdict(const struct ms_trend *t)
+{
+	switch (t->kind) {
+	case MS_TREND_SHORT:
+		return "too early to say";
+	case MS_TREND_GROWING:
+		return t->confidence >= HISTORY_SURE ? "growing" : "maybe growing";
+	case MS_TREND_FILLING:
+		return "filled: it grew ever more slowly";
+	case MS_TREND_STEP:
+		return "one step, not a steady growth";
+	default:
+		return ms_trend_word(t->kind);
+	}
+}

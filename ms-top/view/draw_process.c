@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT
+ * The frame of one process: figures and their history, regions by kind, the largest regions.
+ */
+#include "draw.h"
+
+#include <stdio.h>
+
+#include "draw_private.h"
+#include "ms-top/cells/grid.h"
+#include "ms-top/proc/process.h"
+#include "ms-top/cells/words.h"
+
+#define KINDS_FROM 28 /* rows of a screen that has room for the kinds */
+#define ALL_FROM 16   /* and for a line of each figure */
+#define FIGURES 10    /* rows before the kinds, at most */
+
+/* A figure: what part of all of it (resident and swapped) it is, its history, its change. */
+static void draw_figure(struct grid *g, int row, const char *name, const struct history *h,
+			double whole)
+{
+	char a[WORDS_BUF], b[WORDS_BUF];
+	unsigned values[40];
+	int bar = g->cols >= 100 ? 24 : g->cols >= 60 ? 10 : 0;
+	int width = g->cols >= 100 ? 40 : g->cols >= 60 ? 16 : 8, col = 14;
+	grid_put(g, row, 0, 5, GRID_BOLD, name);
+	if (!h->step) {
+		grid_put_right(g, row, 5, 7, GRID_DIM, "-");
+		return;
+	}
+	grid_put_right(g, row, 5, 7, GRID_PLAIN, words_size(a, h->bytes));
+	grid_bar(g, row, col, bar, GRID_GOOD, (double)h->bytes, whole);
+	col += bar ? bar + 2 : 0;
+	size_t n = history_values(h, values, (size_t)width);
+	grid_spark(g, row, col, width, GRID_ACCENT, values, n);
+	grid_print(g, row, col + width + 2, GRID_PLAIN, "%s in %s",
+		   words_change(a, (double)h->bytes - (double)h->first_bytes),
+		   words_time(b, (double)(h->last_ns - h->first_ns) / 1e9));
+}
+
+static void draw_figures(struct grid *g, int *row, const struct process *p)
+{
+	const struct {
+		const char *name;
+		const struct history *h;
+		bool brief; /* shown on small screens too */
+	} all[] = {{"RSS", &p->rss, true},
+		   {"PSS", &p->pss, false},
+		   {"USS", &p->uss, false},
+		   {"HEAP", &p->heap, true},
+		   {"SWAP", &p->swap, false}};
+	double whole = (double)p->rss.bytes + (p->swap.step ? (double)p->swap.bytes : 0);
+	for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+		if (all[i].brief || g->rows >= ALL_FROM)
+			draw_figure(g, (*row)++, all[i].name, all[i].h, whole);
+	if (g->rows < ALL_FROM) {
+		char a[WORDS_BUF], b[WORDS_BUF], c[WORDS_BUF];
+		grid_print(g, (*row)++, 0, GRID_PLAIN, "PSS %s  USS %s  swap %s",
+			   words_size(a, p->figures.pss), words_size(b, p->figures.uss),
+			   words_size(c, p->figures.swap));
+	}
+}
+
+/* Where the figures below RSS are from, and how old they are. */
+static void draw_source(struct grid *g, int row, const struct process *p)
+{
+	char age[WORDS_BUF], cost[64] = "";
+	double old_s = (double)(p->now_ns - p->dear_ns) / 1e9;
+	if (old_s >= 1)
+		snprintf(cost, sizeof cost, ", %s old: reading it takes %.0f ms",
+			 words_time(age, old_s), (double)p->dear_cost_ns / 1e6);
+	switch (p->figures.source) {
+	case SOURCE_STAT:
+		grid_put(g, row, 0, -1, GRID_DIM, "it has no memory of its own");
+		return;
+	case SOURCE_STATM:
+		grid_print(g, row, 0, GRID_WARN,
+			   "smaps %s: HEAP is what statm counts as no file's, no regions",
+			   p->figures.denied ? "may not be read" : "cannot be read");
+		return;
+	default:
+		grid_print(g, row, 0, GRID_DIM, "PSS to SWAP from %s%s%s",
+			   p->figures.source == SOURCE_SMAPS ? "smaps" : "smaps_rollup", cost,
+			   p->has_regions ? "" : "; no regions");
+	}
+}
+
+static void draw_trend(struct grid *g, int row, const struct process *p)
+{
+	char a[WORDS_BUF], low[WORDS_BUF], high[WORDS_BUF];
+	const struct ms_trend *t = &p->trend;
+	const char *what = p->heap.step ? "heap" : "RSS";
+	enum grid_style style = t->kind == MS_TREND_GROWING ? GRID_BAD : GRID_PLAIN;
+	if (t->kind == MS_TREND_SHORT)
+		grid_print(g, row, 0, GRID_DIM, "%s: too early to say whether it grows", what);
+	else {
+		int col = grid_print(g, row, 0, style, "%s: %s, %s/min (%s to %s)", what,
+				     draw_verdict(t), words_change(a, t->slope * 60),
+				     words_change(low, t->low * 60),
+				     words_change(high, t->high * 60));
+		if (t->kind == MS_TREND_GROWING)
+			grid_print(g, row, col, style, ", confidence %.2f", t->confidence);
+	}
+}
+
+/* Where that leads; a row of its own when it leads anywhere. */
+static int draw_outlook(struct grid *g, int row, const struct process *p)
+{
+	char words[LIMITS_WORDS];
+	struct forecast f = limits_forecast(&p->limits, &p->trend);
+	if (p->ended || !f.what)
+		return 0;
+	grid_print(g, row, 0, GRID_BAD, "at this rate it %s", limits_words(&f, words));
+	return 1;
+}
+
+static void draw_kinds(struct grid *g, int *row, const struct process *p)
+{
+	char a[WORDS_BUF], b[WORDS_BUF], c[WORDS_BUF], d[WORDS_BUF];
+	grid_print(g, (*row)++, 0, GRID_HEAD, "%-12s %6s %8s %8s %8s %8s", "KIND", "COUNT", "SIZE",
+		   "RSS", "PSS", "SWAP");
+	for (int i = 0; i < MS_REGION_KINDS; i++) {
+		const struct process_kind *k = &p->kinds[i];
+		if (!k->count)
+			continue;
+		int col = grid_print(g, *row, 0, GRID_PLAIN, "%-12s %6llu %8s %8s %8s %8s",
+				     ms_region_word((enum ms_region_kind)i),
+				     (unsigned long long)k->count, words_size(a, k->size),
+				     words_size(b, k->memory.rss), words_size(c, k->memory.pss),
+				     words_size(d, k->memory.swap));
+		if (g->cols - col > 12)
+			grid_bar(g, *row, col + 2, g->cols - col - 4 < 30 ? g->cols - col - 4 : 30,
+				 GRID_ACCENT, (double)k->memory.rss, (double)p->memory.rss);
+		(*row)++;
+	}
+	(*row)++;
+}
+
+/* The cells of a region; of a path its end, which tells files apart. */
+static void draw_cells(struct grid *g, int row, enum grid_style style, const char *const *text)
+{
+	static const struct {
+		int width; /* 0 = what is left */
+		bool right;
+		int from; /* columns of a screen that has room for it */
+	} cells[] = {{12, false, 0}, {8, true, 60},   {8, true, 0},    {8, true, 72},
+		     {8, true, 100}, {5, false, 100}, {11, false, 52}, {0, false, 0}};
+	for (int i = 0, col = 2; i < (int)(sizeof cells / sizeof cells[0]); i++) {
+		int width = i == 0 && g->cols >= 100 ? 16 : cells[i].width;
+		if (g->cols < cells[i].from)
+			continue;
+		if (!width)
+			grid_put_end(g, row, col, g->cols - col, style, text[i]);
+		else if (cells[i].right)
+			grid_put_right(g, row, col, width, style, text[i]);
+		else
+			grid_put(g, row, col, width, style, text[i]);
+		col += width + 1;
+	}
+}
+
+static void draw_regions(struct grid *g, int row, int end, const struct process *p,
+			 struct list *list)
+{
+	char a[WORDS_BUF], b[WORDS_BUF], c[WORDS_BUF], d[WORDS_BUF], first[32];
+	snprintf(first, sizeof first, "%zu REGIONS", p->regions.n);
+	for (int i = 0; i < g->cols; i++)
+		grid_put(g, row, i, 1, GRID_HEAD, " ");
+	draw_cells(g, row++, GRID_HEAD,
+		   (const char *[]){first, "SIZE", "RSS", "PSS", "SWAP", "PERM", "KIND", "FILE"});
+	size_t top = list_view(list, end > row ? (size_t)(end - row) : 0);
+	for (; row < end && top < p->regions.n; row++, top++) {
+		const struct ms_region *r = &p->regions.v[p->order[top]];
+		bool here = list->has && list->selected == r->map.start;
+		snprintf(first, sizeof first, "%llx", (unsigned long long)r->map.start);
+		draw_cells(g, row, GRID_PLAIN,
+			   (const char *[]){first, words_size(a, r->map.end - r->map.start),
+					    words_size(b, r->memory.rss),
+					    words_size(c, r->memory.pss),
+					    words_size(d, r->memory.swap), r->map.perms,
+					    ms_region_word(r->kind), r->map.path});
+		if (here) {
+			grid_put(g, row, 0, 1, GRID_PLAIN, ">");
+			grid_select(g, row);
+		}
+	}
+}
+
+int draw_process_rows(const struct process *p)
+{
+	return FIGURES + 4 + MS_REGION_KINDS + (int)p->regions.n;
+}
+
+void draw_process(struct grid *g, const struct process *p, const struct screen_state *st)
+{
+	char up[WORDS_BUF], space[WORDS_BUF];
+	int row = 0;
+	grid_print(g, row, 0, GRID_BOLD, "%d %s", (int)p->proc.pid, p->command);
+	row++;
+	grid_print(g, row++, 0, p->ended ? GRID_BAD : GRID_PLAIN,
+		   "%s%s%c   up %s   %u thread%s   cpu %.1f %%   address space %s",
+		   st->frozen ? "FROZEN   " : "", p->ended ? "ended; last seen: state " : "state ",
+		   p->state ? p->state : '?', words_time(up, (double)p->up_s), p->threads,
+		   p->threads == 1 ? "" : "s", p->cpu * 100, words_size(space, p->statm.vsz));
+	draw_figures(g, &row, p);
+	draw_trend(g, row++, p);
+	if (g->rows >= ALL_FROM)
+		row += draw_outlook(g, row, p);
+	if (g->rows >= ALL_FROM || !p->has_regions)
+		draw_source(g, row++, p);
+	if (p->has_regions) {
+		if (g->rows >= KINDS_FROM)
+			draw_kinds(g, &row, p);
+		draw_regions(g, row, g->rows - 1, p, st->list);
+	}
+	draw_last_line(g, st);
+}

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: MIT
+ * The frame of all processes:
+ *
+ *   header      host, load, counts; memory and swap; pressure and what grows most
+ *   views       which of them is shown, filter and order
+ *   titles
+ *   rows
+ *   detail      of the selected row, when there is room
+ *   last line   keys, or what is typed
+ */
+#include "draw.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "ms-top/proc/chosen.h"
+#include "draw_private.h"
+#include "ms-top/cells/grid.h"
+#include "ms-top/cells/words.h"
+
+#define HEADER 3
+#define DETAIL 5
+#define DETAIL_FROM 22 /* rows of a screen that has room for it */
+#define HEADER_FROM 14
+#define NAMES_FROM 60 /* columns, for the names of all views */
+
+static const char *const view_names[] = {"Processes", "Groups", "Tree"};
+static const char *const group_names[] = {"executable", "user", "cgroup"};
+
+static void draw_header(struct grid *g, const struct system *s, bool kernel)
+{
+	const struct system_memory *m = &s->memory;
+	char up[WORDS_BUF], a[WORDS_BUF], b[WORDS_BUF], c[WORDS_BUF], d[WORDS_BUF], extra[96] = "";
+	size_t n = s->n - s->kernel - s->ended;
+	if (s->unreadable)
+		snprintf(extra, sizeof extra, " (%zu unreadable: other users)", s->unreadable);
+	grid_print(g, 0, 0, GRID_BOLD,
+		   "%s   up %s   load %.2f   %zu process%s%s   %zu kernel thread%s%s", s->host,
+		   words_time(up, (double)m->up_s), m->load[0], n, n == 1 ? "" : "es", extra,
+		   s->kernel, s->kernel == 1 ? "" : "s", kernel || !s->kernel ? "" : " hidden");
+	if (m->total == SYSTEM_UNKNOWN || m->available == SYSTEM_UNKNOWN) {
+		grid_put(g, 1, 0, -1, GRID_DIM, "the kernel does not tell the memory in use");
+		return;
+	}
+	uint64_t used = m->total - m->available;
+	int bar = g->cols - 78; /* beside all the figures */
+	bar = bar < 8 ? 0 : bar > 28 ? 28 : bar;
+	int col = grid_print(g, 1, 0, GRID_PLAIN, "Mem %s  used ", words_size(a, m->total));
+	grid_bar(g, 1, col, bar, (double)used > 0.9 * (double)m->total ? GRID_BAD : GRID_GOOD,
+		 (double)used, (double)m->total);
+	col += bar ? bar + 1 : 0;
+	col += grid_print(g, 1, col, GRID_PLAIN, "%s   cache %s   free %s", words_size(b, used),
+			  words_size(c, m->cached), words_size(d, m->free));
+	if (m->swap_total != SYSTEM_UNKNOWN && m->swap_free != SYSTEM_UNKNOWN)
+		grid_print(g, 1, col + 3, GRID_PLAIN, "Swap %s / %s",
+			   words_size(a, m->swap_total - m->swap_free),
+			   words_size(b, m->swap_total));
+}
+
+/* Who grew most, among all that are shown. */
+static void draw_pressure(struct grid *g, const struct system *s, double delay_s)
+{
+	const struct system_process *most = NULL;
+	double change = 0;
+	char a[WORDS_BUF], b[WORDS_BUF];
+	for (size_t i = 0; i < s->n; i++) {
+		const struct system_process *p = s->v[i];
+		double d = (double)p->history.bytes - (double)p->history.first_bytes;
+		if (!p->ended && !p->kernel && d > change) {
+			change = d;
+			most = p;
+		}
+	}
+	int col = 0;
+	if (s->memory.some >= 0)
+		col = grid_print(g, 2, 0, GRID_PLAIN, "PSI mem some %.1f %%  full %.1f %%    ",
+				 s->memory.some, s->memory.full < 0 ? 0 : s->memory.full);
+	if (most)
+		col += grid_print(g, 2, col, GRID_PLAIN, "most growth in %s: %s %s    ",
+				  words_time(b, (double)(s->now_ns - most->history.first_ns) / 1e9),
+				  most->name, words_change(a, change));
+	char every[64];
+	snprintf(every, sizeof every, "history %s, every %g s",
+		 words_time(a, (double)(s->now_ns - s->first_ns) / 1e9), delay_s);
+	if (s->now_ns > s->first_ns && g->cols - col >= grid_width(g, every))
+		grid_put_right(g, 2, col, g->cols - col, GRID_DIM, every);
+}
+
+static void draw_views(struct grid *g, int row, const struct rows *r, const struct screen_state *st)
+{
+	int col = 0;
+	for (int i = 0; i < ROWS_VIEWS; i++) {
+		char text[48];
+		bool now = (enum rows_view)i == r->view;
+		if (now || g->cols >= NAMES_FROM)
+			snprintf(text, sizeof text, now ? "[%d %s]" : "%d %s", i + 1,
+				 view_names[i]);
+		else
+			snprintf(text, sizeof text, "%d", i + 1);
+		col += grid_put(g, row, col, -1, now ? GRID_BOLD : GRID_DIM, text) + 1;
+	}
+	if (r->view == ROWS_GROUPS)
+		col += grid_print(g, row, col, GRID_PLAIN, "by %s", group_names[r->group]);
+	char right[256];
+	int n = snprintf(right, sizeof right, "%ssort %s%s  %zu", st->frozen ? "FROZEN  " : "",
+			 r->reverse ? "-" : "", columns[r->sort].title, r->n);
+	if (r->filter.text[0]) {
+		char with[sizeof right + 160];
+		snprintf(with, sizeof with, "filter: %s (%zu hidden)   %s", r->filter.text,
+			 r->hidden, right);
+		snprintf(right, sizeof right, "%.*s", (int)sizeof right - 1, with);
+		n = (int)strlen(right);
+	}
+	col += 2;
+	if (n > 0 && col < g->cols)
+		grid_put_right(g, row, col, g->cols - col, GRID_PLAIN, right);
+}
+
+/* Places of the columns on a row; the one without a width takes what is left. */
+static void place(const struct column_set *set, enum column_id sort, int width, int *at,
+		  int *widths)
+{
+	int fixed = 2, open = 0;
+	for (size_t i = 0; i < set->n; i++) {
+		fixed += column_width(set->v[i], sort, width) + 1;
+		open += !columns[set->v[i]].width;
+	}
+	int col = 2;
+	for (size_t i = 0; i < set->n; i++) {
+		int w = column_width(set->v[i], sort, width);
+		at[i] = col;
+		widths[i] = w ? w : width > fixed ? (width - fixed) / (open ? open : 1) + 1 : 1;
+		col += widths[i] + 1;
+	}
+}
+
+static void draw_titles(struct grid *g, int row, const struct column_set *set, const int *at,
+			const int *widths, const struct rows *r)
+{
+	for (int i = 0; i < g->cols; i++)
+		grid_put(g, row, i, 1, GRID_HEAD, " ");
+	for (size_t i = 0; i < set->n; i++) {
+		char title[24];
+		snprintf(title, sizeof title, "%s%s", columns[set->v[i]].title,
+			 set->v[i] == r->sort ? (r->reverse ? "^" : "v") : "");
+		if (columns[set->v[i]].right)
+			grid_put_right(g, row, at[i], widths[i], GRID_HEAD, title);
+		else
+			grid_put(g, row, at[i], widths[i], GRID_HEAD, title);
+	}
+}
+
+/* What is not in view. */
+static void draw_rest(struct grid *g, int row, const struct rows *r, size_t top, size_t shown)
+{
+	size_t unreadable = 0;
+	for (size_t i = 0; i < r->n; i++)
+		unreadable += (i < top || i >= top + shown) && r->v[i]->figures.denied;
+	int col = grid_print(g, row, 2, GRID_DIM, "%5zu more", r->n - shown);
+	if (unreadable)
+		grid_print(g, row, 2 + col, GRID_DIM, ", %zu of them unreadable (other users)",
+			   unreadable);
+}
+
+static void draw_rows(struct grid *g, int from, int height, struct system *s, const struct rows *r,
+		      const struct screen_state *st)
+{
+	struct column_set set = columns_fit(st->columns, r->sort, g->cols);
+	int at[COLUMN_COUNT], widths[COLUMN_COUNT];
+	place(&set, r->sort, g->cols, at, widths);
+	draw_titles(g, from, &set, at, widths, r);
+	bool rest = height > 3 && r->n > (size_t)height - 1;
+	height -= rest;
+	size_t top = list_view(st->list, height > 1 ? (size_t)height - 1 : 0);
+	if (rest)
+		draw_rest(g, from + height, r, top, (size_t)height - 1);
+	for (int i = 1; i < height && top + (size_t)i - 1 < r->n; i++) {
+		size_t row = top + (size_t)i - 1;
+		struct system_process *p = r->v[row];
+		bool here = st->list->has && st->list->selected == p->id;
+		char indent[96];
+		snprintf(indent, sizeof indent, "%*s", r->depth[row] * 2, "");
+		grid_put(g, from + i, 0, 1, GRID_BOLD, here ? ">" : p->ended ? "x" : " ");
+		for (size_t k = 0; k < set.n; k++)
+			column_draw(g, from + i, at[k], widths[k], s, set.v[k], p, indent);
+		if (here)
+			grid_select(g, from + i);
+	}
+	if (!r->n)
+		grid_put(g, from + 1, 2, -1, GRID_DIM,
+			 r->hidden ? "no process matches the filter" : "no processes");
+}
+
+/* Which processes, and how much of what its cgroup may have it has. */
+static void draw_detail_title(struct grid *g, int row, const struct system_process *p,
+			      const struct chosen *c)
+{
+	char title[700], a[WORDS_BUF], b[WORDS_BUF], limit[80] = "";
+	if (!c)
+		snprintf(title, sizeof title, "%s: %d processes", p->command, (int)p->pid);
+	else {
+		if (c->limits.group_max != SOURCE_UNKNOWN)
+			snprintf(limit, sizeof limit, " %s of %s",
+				 words_size(a, c->limits.group_now),
+				 words_size(b, c->limits.group_max));
+		char rest[400];
+		snprintf(rest, sizeof rest, "  %s  cgroup %s%s  %u thread%s", p->user,
+			 p->cgroup[0] ? p->cgroup : "-", limit, p->threads,
+			 p->threads == 1 ? "" : "s");
+		/* long arguments leave room for what the row does not say */
+		int room = g->cols - 14 - grid_width(g, rest);
+		room = room > 20 ? room : 20;
+		bool cut = grid_width(g, p->command) > room;
+		int n = (int)grid_fit(g, p->command, cut ? room - 1 : room);
+		snprintf(title, sizeof title, "%d %.*s%s%s", (int)p->pid, n, p->command,
+			 !cut       ? ""
+			 : g->ascii ? "~"
+				    : "…",
+			 rest);
+	}
+	grid_rule(g, row, title);
+}
+
+static void draw_figures(struct grid *g, int row, const struct system_process *p,
+			 const struct chosen *c)
+{
+	const struct source_figures *f = &p->figures;
+	char a[WORDS_BUF], b[WORDS_BUF], e[WORDS_BUF], d[WORDS_BUF];
+	int bar = g->cols >= 100 ? 24 : 0, col = 1;
+	if (f->source == SOURCE_STAT) {
+		grid_print(g, row, 1, GRID_PLAIN, "RSS %s from stat", words_size(a, p->rss));
+		return;
+	}
+	if (f->source == SOURCE_STATM) {
+		grid_print(
+			g, row, 1, GRID_PLAIN,
+			"heap about %s   file %s   from statm: smaps_rollup and smaps %s be read",
+			words_size(a, f->heap), words_size(b, f->file),
+			f->denied ? "may not" : "cannot");
+		return;
+	}
+	bool shared = c && c->shared != SOURCE_UNKNOWN && f->file != SOURCE_UNKNOWN;
+	col += grid_print(g, row, col, GRID_PLAIN, "heap %s  ", words_size(a, f->heap));
+	if (bar)
+		grid_bar(g, row, col, bar, GRID_GOOD, (double)f->heap, (double)p->rss);
+	col += bar ? bar + 2 : 1;
+	col += grid_print(
+		g, row, col, GRID_PLAIN, "file %s   ",
+		words_size(b, shared && f->file > c->shared ? f->file - c->shared : f->file));
+	if (shared)
+		col += grid_print(g, row, col, GRID_PLAIN, "shm %s   ", words_size(e, c->shared));
+	grid_print(g, row, col, GRID_PLAIN, "swap %s   from %s", words_size(d, f->swap),
+		   f->source == SOURCE_SMAPS ? "smaps" : "smaps_rollup");
+}
+
+static void draw_history(struct grid *g, int row, struct system *s, struct system_process *p)
+{
+	char a[WORDS_BUF];
+	unsigned values[24];
+	size_t n = history_values(&p->history, values, 24);
+	int col = 1 + grid_print(g, row, 1, GRID_PLAIN, "RSS  "), width = g->cols >= 80 ? 24 : 8;
+	grid_spark(g, row, col, width, GRID_ACCENT, values, n);
+	col += width + 2;
+	(void)system_verdict(s, p);
+	if (p->trend.kind == MS_TREND_SHORT) {
+		grid_put(g, row, col, -1, GRID_DIM, "too early to say whether it grows");
+		return;
+	}
+	col += grid_print(g, row, col, GRID_PLAIN, "%s/min  %s",
+			  words_change(a, p->trend.slope * 60), draw_verdict(&p->trend));
+	if (p->trend.kind == MS_TREND_GROWING)
+		grid_print(g, row, col, GRID_PLAIN, ", confidence %.2f", p->trend.confidence);
+}
+
+/* Where that leads, and what could be done about it. */
+static void draw_outlook(struct grid *g, int row, const struct system_process *p,
+			 const struct chosen *c)
+{
+	char words[LIMITS_WORDS];
+	struct forecast f = {0};
+	if (!p->ended)
+		f = limits_forecast(&c->limits, &p->trend);
+	int col = 1 + grid_put(g, row, 1, -1, GRID_BAD, limits_words(&f, words));
+	if (c->record[0])
+		grid_print(g, row, f.what ? col + 3 : col, GRID_DIM, "r %s record it: %s",
+			   c->may_record ? "would" : "cannot", c->record);
+}
+
+static void draw_faults(struct grid *g, int row, const struct system_process *p,
+			const struct chosen *c)
+{
+	char a[WORDS_BUF], b[WORDS_BUF];
+	int col = 1 + grid_print(g, row, 1, GRID_PLAIN, "faults %s/s, %s/s major   cpu %.1f %%",
+				 words_count(a, p->fault_rate), words_count(b, p->major_rate),
+				 p->cpu * 100);
+	if (c && c->oom_score >= 0)
+		col += grid_print(g, row, col, GRID_PLAIN, "   oom_score %d", c->oom_score);
+	if (c && c->allocator[0])
+		grid_print(g, row, col, GRID_PLAIN, "   allocator %s", c->allocator);
+}
+
+/* `c`: what was read of it alone; NULL = it is a group. */
+static void draw_detail(struct grid *g, int row, struct system *s, struct system_process *p,
+			const struct chosen *c)
+{
+	draw_detail_title(g, row, p, c);
+	draw_figures(g, row + 1, p, c);
+	draw_history(g, row + 2, s, p);
+	draw_faults(g, row + 3, p, c);
+	if (c)
+		draw_outlook(g, row + 4, p, c);
+}
+
+int draw_system_rows(const struct rows *r)
+{
+	int rows = HEADER + 3 + (int)r->n;
+	return rows > HEADER_FROM ? rows : HEADER_FROM;
+}
+
+void draw_system(struct grid *g, struct system *s, const struct rows *r, const struct chosen *c,
+		 const struct screen_state *st)
+{
+	int row = 0, end = g->rows - 1;
+	if (g->rows >= HEADER_FROM) {
+		draw_header(g, s, r->kernel);
+		draw_pressure(g, s, st->delay_s);
+		row = HEADER;
+	}
+	draw_views(g, row++, r, st);
+	struct system_process *p = st->list->has ? r->v[st->list->at] : NULL;
+	if (g->rows >= DETAIL_FROM && p) {
+		end -= DETAIL;
+		draw_detail(g, end, s, p, p->group ? NULL : c);
+	}
+	draw_rows(g, row, end - row, s, r, st);
+	draw_last_line(g, st);
+}

@@ -1,0 +1,497 @@
+/* SPDX-License-Identifier: MIT
+ * The frame of a trace:
+ *
+ *   header      what is recorded, and whether it still is; live, peak, RSS, rates
+ *   views       which of them is shown, baseline, how many sites
+ *   the view    of the sites: a table, and its selected row when there is room
+ *   last line   keys, or what is typed
+ */
+#include "draw_trace.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "draw.h"
+#include "draw_private.h"
+#include "ms-top/cells/grid.h"
+#include "ms-top/trace/trace.h"
+#include "ms-top/cells/words.h"
+#include "libcommon/replay/replay_growth.h"
+#include "libcommon/replay/replay_sampled.h"
+#include "libcommon/base/units.h"
+#include "format/trace.h"
+
+#define HEADER 3
+#define HEADER_FROM 12
+#define SURE_FROM 110 /* columns, for the confidence in a forecast too */
+#define GLIMPSE_FROM 26
+#define NAMES_FROM 60 /* columns, for the names of all views */
+
+static const char *const view_names[] = {"Sites", "Tree", "Threads", "Timeline", "Sizes"};
+
+/* ---- header ---- */
+
+static void draw_quality(const struct trace *t, char *text, size_t room)
+{
+	const struct ms_recording *rec = t->follow->rec;
+	const struct ms_sampled *sampled = rec->replay.sampled;
+	char size[WORDS_BUF];
+	uint64_t lost = 0;
+	for (size_t i = 0; i < rec->losses.n; i++)
+		lost += rec->losses.v[i].number[MS_LOSS_COUNT];
+	if (sampled)
+		snprintf(text, room, "sampled, 1 in %s: estimates",
+			 words_size(size, sampled->mean));
+	else if (lost)
+		snprintf(text, room, "%llu EVENTS LOST", (unsigned long long)lost);
+	else
+		snprintf(text, room, "every event%s",
+			 rec->info.number[MS_INFO_ATTACHED] ? " since the attach" : "");
+	size_t n = strlen(text);
+	for (size_t i = 0; i < rec->allocators.n && n < room; i++)
+		n += (size_t)snprintf(text + n, room - n, "%s%s", i ? " + " : "   ",
+				      rec->allocators.v[i]);
+}
+
+static void draw_what(struct grid *g, const struct trace *t, const struct screen_state *st)
+{
+	const struct ms_recording *rec = t->follow->rec;
+	char when[MS_UNIT_BUF], lag[64] = "", quality[256], name[64];
+	bool trouble;
+	const char *state = trace_state(t, &trouble);
+	uint64_t behind = ms_follow_lag(t->follow);
+	if (behind != UINT64_MAX)
+		snprintf(lag, sizeof lag, "   lag %.1f s", (double)behind / 1e9);
+	draw_quality(t, quality, sizeof quality);
+	snprintf(name, sizeof name, "%.*s", (int)sizeof name - 1, t->process);
+	name[strcspn(name, " ")] = 0;
+	int col = grid_print(g, 0, 0, GRID_BOLD, "%s (%llu)   %s   ", name,
+			     (unsigned long long)rec->info.number[MS_INFO_PID],
+			     basename(t->follow->path));
+	if (st->frozen)
+		col += grid_print(g, 0, col, GRID_WARN, "FROZEN   ");
+	if (t->in_past)
+		col += grid_print(g, 0, col, GRID_WARN, "%s %s of ",
+				  t->waiting ? "going to" : "PAST, at",
+				  ms_format_duration(when, t->past_ns));
+	else
+		col += grid_print(g, 0, col, trouble ? GRID_BAD : GRID_PLAIN, "%s   ", state);
+	col += grid_print(g, 0, col, GRID_PLAIN, "%s", ms_format_duration(when, trace_length(t)));
+	if (!t->follow->caught_up && t->follow->size)
+		col += grid_print(g, 0, col, GRID_WARN, "   read %.0f %%",
+				  100 * (double)ms_recording_offset(rec) / (double)t->follow->size);
+	grid_print(g, 0, col, GRID_PLAIN, "%s   %s%s%s", lag, quality,
+		   t->follow->waits_for[0] ? "   then by exec: " : "",
+		   t->follow->waits_for[0] ? t->follow->waits_for : "");
+}
+
+static int spark_width(const struct grid *g)
+{
+	return g->cols >= 120 ? 24 : g->cols >= 90 ? 14 : g->cols >= 64 ? 8 : 0;
+}
+
+/* RSS as the recorder sampled it, up to now. */
+static void draw_rss(struct grid *g, int row, int col, const struct trace *t)
+{
+	const struct ms_recording *rec = t->follow->rec;
+	unsigned values[64];
+	int width = spark_width(g);
+	char a[WORDS_BUF];
+	size_t n = rec->samples.n, k = 0;
+	while (n && rec->samples.v[n - 1].number[MS_SAMPLE_TIME] > t->total.ns)
+		n--;
+	for (size_t i = 0; i < (size_t)width && i < n; i++)
+		values[k++] = (unsigned)(rec->samples
+						 .v[n <= (size_t)width
+							    ? i
+							    : i * (n - 1) / ((size_t)width - 1)]
+						 .number[MS_SAMPLE_RSS] >>
+					 10);
+	col += grid_print(g, row, col, GRID_BOLD, "RSS ");
+	col += grid_print(g, row, col, GRID_PLAIN, "%7s ", words_size(a, t->total.rss));
+	grid_spark(g, row, col, width, GRID_ACCENT, values, k);
+}
+
+static void draw_memory(struct grid *g, const struct trace *t)
+{
+	char a[WORDS_BUF], b[WORDS_BUF], when[MS_UNIT_BUF];
+	int width = spark_width(g);
+	int col = grid_print(g, 1, 0, GRID_BOLD, "Live  ");
+	col += grid_print(g, 1, col, GRID_PLAIN, "%7s ", words_size(a, t->total.live_bytes));
+	draw_trace_history(g, 1, col, width, t, UINT32_MAX);
+	col += width + (width ? 2 : 1);
+	/* from a checkpoint on nobody knows what was before */
+	if (!t->partial)
+		col += grid_print(g, 1, col, GRID_PLAIN, "peak %s at %s   ",
+				  words_size(b, t->total.peak_bytes),
+				  ms_format_duration(when, t->total.peak_ns));
+	draw_rss(g, 1, col > 50 ? col : 50, t);
+}
+
+/* Allocations over time, up to now. */
+static void draw_calls(struct grid *g, int row, int col, int width, const struct trace *t)
+{
+	const struct ms_replay *r = &t->shown->replay;
+	unsigned values[64];
+	size_t n = r->span < (size_t)width ? r->span : (size_t)width;
+	if (t->partial || !n)
+		return;
+	for (size_t i = 0; i < n; i++) {
+		uint64_t sum = 0;
+		size_t from = i * r->span / n, to = (i + 1) * r->span / n;
+		for (size_t k = from; k < to; k++)
+			sum += r->spans[k].allocations;
+		sum /= to > from ? to - from : 1;
+		values[i] = (unsigned)(sum < UINT32_MAX ? sum : UINT32_MAX);
+	}
+	grid_spark(g, row, col, width, GRID_ACCENT, values, n);
+}
+
+static void draw_rates(struct grid *g, const struct trace *t)
+{
+	char a[WORDS_BUF], b[WORDS_BUF], c[WORDS_BUF], d[WORDS_BUF], e[WORDS_BUF];
+	const struct trace_rates *r = &t->rates;
+	int col = grid_print(g, 2, 0, GRID_BOLD, "Alloc ");
+	int width = g->cols >= 120 ? 24 : g->cols >= 98 ? 8 : 0;
+	col += grid_print(g, 2, col, GRID_PLAIN, "%7s/s ", words_count(a, r->allocations));
+	draw_calls(g, 2, col, width, t);
+	col += width + (width > 0);
+	col += grid_print(g, 2, col, GRID_PLAIN, "%s/s",
+			  words_size(b, r->bytes > 0 ? (uint64_t)r->bytes : 0));
+	if (!t->shown->replay.sampled)
+		col += grid_print(g, 2, col, GRID_PLAIN, ", %.0f %% temp", r->temporary * 100);
+	/* what there is room for in 80 columns */
+	bool wide = g->cols >= 98;
+	const char *gap = wide ? "   " : "  ";
+	col += grid_print(g, 2, col, GRID_BOLD, "%sFree ", gap);
+	col += grid_print(g, 2, col, GRID_PLAIN, "%s/s%s%s %s/s%s", words_count(c, r->frees), gap,
+			  words_count(d, r->events), wide ? "events" : "ev",
+			  r->average ? " on average" : "");
+	char other[64];
+	if (t->total.rss == UINT64_MAX || t->total.rss <= t->total.live_bytes)
+		return;
+	snprintf(other, sizeof other, "%snot heap %s", gap,
+		 words_size(e, t->total.rss - t->total.live_bytes));
+	if (grid_width(g, other) <= g->cols - col)
+		grid_put(g, 2, col, -1, GRID_PLAIN, other);
+}
+
+size_t draw_trace_flags(const struct grid *g, const struct trace *t, const struct screen_state *st,
+			char *text, size_t room)
+{
+	char when[MS_UNIT_BUF];
+	bool trouble;
+	const char *state = trace_state(t, &trouble);
+	text[0] = 0;
+	if (g->rows >= HEADER_FROM)
+		return 0;
+	size_t n = (size_t)snprintf(text, room, "%s", st->frozen ? "FROZEN  " : "");
+	if (t->in_past)
+		n += (size_t)snprintf(text + n, room - n, "PAST %s  ",
+				      ms_format_duration(when, t->past_ns));
+	if (trouble)
+		n += (size_t)snprintf(text + n, room - n, "%.*s  ", (int)strcspn(state, ":"),
+				      state);
+	return n;
+}
+
+/* How many rows there are, and what is done to them. */
+static void draw_views(struct grid *g, int row, const struct trace *t,
+		       const struct screen_state *st)
+{
+	int col = 0;
+	char right[400] = "", when[MS_UNIT_BUF], count[MS_UNIT_BUF];
+	for (int i = 0; i < TRACE_VIEWS; i++) {
+		char text[48];
+		bool now = (enum trace_view)i == t->view;
+		if (now || g->cols >= NAMES_FROM)
+			snprintf(text, sizeof text, now ? "[%d %s]" : "%d %s", i + 1,
+				 view_names[i]);
+		else
+			snprintf(text, sizeof text, "%d", i + 1);
+		col += grid_put(g, row, col, -1, now ? GRID_BOLD : GRID_DIM, text) + 1;
+	}
+	bool flags = draw_trace_flags(g, t, st, right, sizeof right) > 0;
+	size_t n = strlen(right);
+	if (t->filter.text[0] && t->view == TRACE_SITES)
+		snprintf(right + n, sizeof right - n, "filter: %s (%zu hidden)   ", t->filter.text,
+			 t->hidden);
+	if (t->has_base)
+		snprintf(right + strlen(right), sizeof right - strlen(right), "baseline %s   ",
+			 ms_format_duration(when, t->base.ns));
+	if (t->view == TRACE_SITES && !flags)
+		snprintf(right + strlen(right), sizeof right - strlen(right), "sort %s%s   ",
+			 t->reverse ? "-" : "", site_columns[t->sort].title);
+	/* only the list of sites is filtered */
+	size_t rows = t->view == TRACE_THREADS ? t->thread_rows
+		      : t->view == TRACE_SITES ? t->rows
+					       : t->rows + t->hidden;
+	snprintf(right + strlen(right), sizeof right - strlen(right), "%s %s%s",
+		 ms_format_count(count, rows), t->view == TRACE_THREADS ? "thread" : "site",
+		 rows == 1 ? "" : "s");
+	if (col < g->cols)
+		grid_put_right(g, row, col, g->cols - col, GRID_PLAIN, right);
+}
+
+/* ---- the table of sites ---- */
+
+void draw_trace_mark(struct grid *g, int row, const struct screen_state *st, uint64_t id)
+{
+	if (!st->list->has || st->list->selected != id)
+		return;
+	grid_put(g, row, 0, 1, GRID_BOLD, ">");
+	grid_select(g, row);
+}
+
+void draw_trace_history(struct grid *g, int row, int col, int width, const struct trace *t,
+			uint32_t site)
+{
+	const struct ms_growth *h = t->shown->replay.growth;
+	const float *v = ms_growth_samples(h, site);
+	unsigned values[128];
+	size_t n = h->count < (size_t)width ? h->count : (size_t)width;
+	if (!v || t->partial || width < 1)
+		return;
+	n = n < 127 ? n : 127;
+	for (size_t i = 0; i < n; i++) {
+		size_t from = i * h->count / n, to = (i + 1) * h->count / n;
+		float most = v[from];
+		for (size_t k = from; k < to; k++)
+			most = v[k] > most ? v[k] : most;
+		values[i] = (unsigned)(most / 1024);
+	}
+	/* and now, which is later than the latest sample */
+	uint64_t now = site == UINT32_MAX ? t->total.live_bytes : t->sites[site].sum.live_bytes;
+	if (n && now / 1024 > values[n - 1])
+		values[n - 1] = (unsigned)(now / 1024);
+	grid_spark(g, row, col, width, GRID_ACCENT, values, n);
+}
+
+static void draw_number(struct grid *g, int row, int col, int width, const struct trace *t,
+			enum site_column id, struct trace_site *s)
+{
+	char a[WORDS_BUF];
+	const struct trace_sum *x = &s->sum;
+	bool no_history = t->partial, sampled = t->shown->replay.sampled != NULL;
+	const char *text = "-";
+	if (id == SITE_LIVE)
+		text = words_size(a, x->live_bytes);
+	else if (id == SITE_BASE)
+		text = words_change(a, trace_since_base(t, s));
+	else if (id == SITE_BLOCKS)
+		text = words_count(a, (double)x->live_blocks);
+	else if (id == SITE_CALLS)
+		text = words_count(a, x->per_second);
+	else if (id == SITE_ALLOCATED && !no_history)
+		text = words_size(a, x->bytes);
+	else if (id == SITE_RATE && !no_history && trace_trend(t, s).kind != MS_TREND_SHORT)
+		text = words_change(a, s->trend.slope * 60);
+	else if (id == SITE_TEMPORARY && !no_history && !sampled && x->allocations) {
+		snprintf(a, sizeof a, "%.0f %%",
+			 100 * (double)x->temporary / (double)x->allocations);
+		text = a;
+	}
+	grid_put_right(g, row, col, width, GRID_PLAIN, text);
+}
+
+/* "insert cache.cpp:77  map::operator[] < tick": what the function called, if that is not the
+ * allocator itself, and who called it. */
+static void draw_name(struct grid *g, int row, int col, const struct trace *t,
+		      const struct trace_site *s)
+{
+	char place[512], called[512] = "", caller[512] = "", text[512];
+	struct trace_site_name n = trace_site_name(t, s->node);
+	enum grid_style style = n.user.runtime ? GRID_DIM : GRID_PLAIN;
+	col += grid_put(g, row, col, -1, style, trace_frame_name(&n.user, text, sizeof text));
+	trace_frame_place(&n.user, place, sizeof place);
+	if (n.has_caller)
+		trace_frame_name(&n.caller, caller, sizeof caller);
+	if (n.has_called)
+		trace_frame_name(&n.called, called, sizeof called);
+	if (place[0] && g->cols > col + 1)
+		col += 1 + grid_put(g, row, col + 1, -1, GRID_DIM, place);
+	if (called[0] && g->cols > col + 10)
+		col += 2 + grid_put(g, row, col + 2, -1, GRID_DIM, called);
+	if (caller[0] && g->cols > col + 8) {
+		col += grid_put(g, row, col, -1, GRID_DIM, " < ");
+		grid_put(g, row, col, -1, GRID_DIM, caller);
+	}
+}
+
+static enum grid_style verdict_style(const char *word)
+{
+	if (!strcmp(word, "growing") || !strcmp(word, "unreachable"))
+		return GRID_BAD;
+	return !strcmp(word, "maybe") || !strcmp(word, "indirect") ? GRID_WARN : GRID_PLAIN;
+}
+
+static void draw_site_row(struct grid *g, int row, struct trace *t, size_t at,
+			  const enum site_column *cols, size_t n)
+{
+	struct trace_site *s = &t->sites[t->order[at]];
+	int col = 2;
+	for (size_t i = 0; i < n; i++) {
+		int width = site_column_width(t, cols[i], g->cols);
+		if (cols[i] == SITE_HISTORY)
+			draw_trace_history(g, row, col, width, t, t->order[at]);
+		else if (cols[i] == SITE_VERDICT) {
+			const char *word = trace_verdict(t, s);
+			grid_put(g, row, col, width, verdict_style(word), word);
+		} else if (cols[i] == SITE_NAME)
+			draw_name(g, row, col, t, s);
+		else
+			draw_number(g, row, col, width, t, cols[i], s);
+		col += width + 1;
+	}
+}
+
+static void draw_titles(struct grid *g, int row, const struct trace *t,
+			const enum site_column *cols, size_t n)
+{
+	int col = 2;
+	for (int i = 0; i < g->cols; i++)
+		grid_put(g, row, i, 1, GRID_HEAD, " ");
+	for (size_t i = 0; i < n; i++) {
+		const struct column *c = &site_columns[cols[i]];
+		int width = site_column_width(t, cols[i], g->cols);
+		char title[24];
+		snprintf(title, sizeof title, "%s%s", c->title,
+			 cols[i] == t->sort ? (t->reverse ? "^" : "v") : "");
+		if (c->right)
+			grid_put_right(g, row, col, width, GRID_HEAD, title);
+		else
+			grid_put(g, row, col, width ? width : -1, GRID_HEAD, title);
+		col += width + 1;
+	}
+}
+
+/* What is not in view adds up too. */
+static void draw_rest(struct grid *g, int row, struct trace *t, size_t top, size_t shown,
+		      const enum site_column *cols, size_t n)
+{
+	char count[MS_UNIT_BUF], hidden[WORDS_BUF];
+	struct trace_site rest = {0};
+	int col = 2;
+	for (size_t i = 0; i < t->rows; i++) {
+		const struct trace_sum *x = &t->sites[t->order[i]].sum;
+		if (i >= top && i < top + shown)
+			continue;
+		rest.sum.live_bytes += x->live_bytes;
+		rest.sum.live_blocks += x->live_blocks;
+		rest.sum.allocations += x->allocations;
+		rest.sum.temporary += x->temporary;
+		rest.sum.bytes += x->bytes;
+		rest.sum.per_second += x->per_second;
+	}
+	for (size_t i = 0; i < n && t->rows > shown; i++) {
+		enum site_column id = cols[i];
+		int width = site_column_width(t, id, g->cols);
+		if (id == SITE_LIVE || id == SITE_BLOCKS || id == SITE_CALLS ||
+		    id == SITE_ALLOCATED || id == SITE_TEMPORARY)
+			draw_number(g, row, col, width, t, id, &rest);
+		if (id == SITE_NAME)
+			col += grid_print(g, row, col, GRID_DIM, "%s more site%s",
+					  ms_format_count(count, t->rows - shown),
+					  t->rows - shown == 1 ? "" : "s");
+		col += width + 1;
+	}
+	if (t->hidden)
+		grid_print(g, row, t->rows > shown ? col + 1 : 2, GRID_DIM,
+			   "%s hidden by the filter", words_size(hidden, t->hidden_bytes));
+}
+
+static void draw_sites(struct grid *g, int row, int end, struct trace *t,
+		       const struct screen_state *st)
+{
+	enum site_column cols[SITE_COLUMNS];
+	size_t n = site_columns_fit(t, g->cols, cols), shown = 0;
+	int room = end - row - 1;
+	bool rest = t->hidden || (room > 1 && t->rows > (size_t)room);
+	draw_titles(g, row++, t, cols, n);
+	size_t top = list_view(st->list, room > rest ? (size_t)(room - rest) : 0);
+	for (; row < end - rest && top + shown < t->rows; row++, shown++) {
+		draw_site_row(g, row, t, top + shown, cols, n);
+		draw_trace_mark(g, row, st, t->ids[top + shown]);
+	}
+	if (rest)
+		draw_rest(g, row, t, top, shown, cols, n);
+	if (!t->rows)
+		grid_put(g, row, 2, -1, GRID_DIM,
+			 t->hidden              ? "no site matches the filter"
+			 : t->follow->caught_up ? "no allocations yet"
+						: "reading");
+}
+
+/* ---- all of it ---- */
+
+int draw_trace_rows(const struct trace *t)
+{
+	size_t n = t->view == TRACE_SITES     ? t->rows
+		   : t->view == TRACE_TREE    ? t->tree.n
+		   : t->view == TRACE_THREADS ? t->thread_rows
+		   : t->view == TRACE_SIZES   ? t->size_rows
+					      : 16;
+	int rows = HEADER + 3 + (int)(n < 100000 ? n : 100000);
+	return rows > HEADER_FROM ? rows : HEADER_FROM;
+}
+
+/* Where it all leads; a row of its own when it leads anywhere. */
+static int draw_outlook(struct grid *g, int row, const struct trace *t)
+{
+	char words[LIMITS_WORDS];
+	if (!t->forecast.what)
+		return 0;
+	char sure[32] = "";
+	if (g->cols >= SURE_FROM)
+		snprintf(sure, sizeof sure, " (confidence %.2f)", t->whole.confidence);
+	grid_print(g, row, 1, GRID_BAD, "at this rate%s live heap %s", sure,
+		   limits_words(&t->forecast, words));
+	return 1;
+}
+
+static void draw_view(struct grid *g, int row, int end, struct trace *t,
+		      const struct screen_state *st)
+{
+	switch (t->view) {
+	case TRACE_TREE:
+		draw_trace_tree(g, row, end, t, st);
+		return;
+	case TRACE_THREADS:
+		draw_trace_threads(g, row, end, t, st);
+		return;
+	case TRACE_TIMELINE:
+		draw_trace_timeline(g, row, end, t);
+		return;
+	case TRACE_SIZES:
+		draw_trace_sizes(g, row, end, t, st);
+		return;
+	default:
+		break;
+	}
+	if (g->rows >= GLIMPSE_FROM && st->list->has && t->rows) {
+		end -= draw_outlook(g, end - 1, t);
+		int rows = draw_trace_glimpse_rows(g->rows);
+		end -= rows;
+		draw_trace_glimpse(g, end, end + rows, t, (uint32_t)st->list->selected);
+	}
+	draw_sites(g, row, end, t, st);
+}
+
+void draw_trace(struct grid *g, struct trace *t, const struct screen_state *st)
+{
+	int row = 0;
+	if (g->rows >= HEADER_FROM) {
+		draw_what(g, t, st);
+		draw_memory(g, t);
+		draw_rates(g, t);
+		row = HEADER;
+	}
+	if (t->in_site) {
+		draw_trace_site(g, row, g->rows - 1, t, st);
+		draw_last_line(g, st);
+		return;
+	}
+	draw_views(g, row++, t, st);
+	draw_view(g, row, g->rows - 1, t, st);
+	draw_last_line(g, st);
+}

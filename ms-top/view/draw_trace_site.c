@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT
+ * One site: its call stack, and its blocks by size, age and thread.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "draw.h"
+#include "draw_trace.h"
+#include "ms-top/cells/grid.h"
+#include "ms-top/trace/trace.h"
+#include "ms-top/cells/words.h"
+
+#define GLIMPSE_FRAMES 4 /* on a screen of up to GLIMPSE_MORE rows; and as many of its bars */
+#define GLIMPSE_MORE 40
+
+/* ---- the stack ---- */
+
+struct frames {
+	struct grid *g;
+	const struct screen_state *st; /* NULL: nothing is selected */
+	int row, end;
+	size_t number, top;
+};
+
+static bool draw_frame(void *arg, const struct trace_frame *f)
+{
+	struct frames *x = arg;
+	struct grid *g = x->g;
+	char name[512], place[300];
+	size_t number = x->number++;
+	if (number < x->top)
+		return true;
+	if (x->row >= x->end)
+		return false;
+	trace_frame_name(f, name, sizeof name);
+	if (f->path && f->line)
+		snprintf(place, sizeof place, "%.250s:%u", f->path, f->line);
+	else
+		trace_frame_place(f, place, sizeof place);
+	enum grid_style style = f->runtime ? GRID_DIM : GRID_PLAIN;
+	grid_print(g, x->row, 1, GRID_DIM, "%3zu", number);
+	int right = grid_width(g, place) + (f->inlined ? 10 : 0);
+	int room = g->cols - 6 - (right < g->cols / 2 ? right : g->cols / 2) - 2;
+	int col = 6 + grid_put(g, x->row, 6, room > 10 ? room : 10, style, name);
+	int at = g->cols / 2 > col + 2 && g->cols / 2 + right <= g->cols ? g->cols / 2 : col + 2;
+	at += grid_put_end(g, x->row, at, g->cols - at - (f->inlined ? 10 : 0), GRID_DIM, place);
+	if (f->inlined)
+		grid_put(g, x->row, at + 1, -1, GRID_DIM, "[inlined]");
+	if (x->st)
+		draw_trace_mark(g, x->row, x->st, number);
+	x->row++;
+	return true;
+}
+
+/* ---- bars ---- */
+
+/* A part of the screen, filled from the top. */
+struct box {
+	struct grid *g;
+	int row, end, col, width;
+};
+
+static void draw_bar(struct box *b, const char *label, int label_width, uint64_t part,
+		     uint64_t whole, const char *more)
+{
+	char text[24];
+	if (b->row >= b->end || !whole)
+		return;
+	grid_put(b->g, b->row, b->col, label_width, GRID_PLAIN, label);
+	int col = b->col + label_width + 1, bar = b->width - label_width - 8 - (int)strlen(more);
+	bar = bar > 20 ? 20 : bar;
+	if (bar > 0)
+		grid_bar(b->g, b->row, col, bar, GRID_ACCENT, (double)part, (double)whole);
+	col += bar > 0 ? bar + 1 : 0;
+	snprintf(text, sizeof text, "%3.0f %% %s", 100 * (double)part / (double)whole, more);
+	grid_put(b->g, b->row, col, b->col + b->width - col, GRID_PLAIN, text);
+	b->row++;
+}
+
+static void title(struct box *b, const char *text)
+{
+	if (b->row < b->end)
+		grid_put(b->g, b->row++, b->col, b->width, GRID_BOLD, text);
+}
+
+static const char *class_name(unsigned class, char text[48])
+{
+	char low[WORDS_BUF], high[WORDS_BUF];
+	if (class == 0)
+		return "0";
+	uint64_t from = UINT64_C(1) << (class - 1);
+	snprintf(text, 48, "%s-%s", words_size(low, from),
+		 class < MS_SIZE_CLASSES - 1 ? words_size(high, from * 2) : "");
+	return text;
+}
+
+static void draw_sizes(struct box *b, const struct site_detail *d)
+{
+	uint64_t live = 0, calls = 0;
+	for (unsigned i = 0; i < MS_SIZE_CLASSES; i++) {
+		live += d->size_bytes[i];
+		calls += d->size_calls[i];
+	}
+	title(b, live ? "sizes, of live bytes" : "sizes, of allocations");
+	for (unsigned i = 0; i < MS_SIZE_CLASSES; i++) {
+		char name[48], blocks[WORDS_BUF];
+		uint64_t part = live ? d->size_bytes[i] : d->size_calls[i];
+		if (part)
+			draw_bar(b, class_name(i, name), 13, part, live ? live : calls,
+				 words_count(blocks, (double)(live ? d->size_blocks[i] : part)));
+	}
+}
+
+static const char *const age_names[MS_AGES] = {"< 1 ms",  "1-10 ms", "10-100 ms",
+					       "0.1-1 s", "1-10 s",  "10-60 s",
+					       "1-10 m",  "10-60 m", "> 1 h"};
+
+static void draw_ages(struct box *b, const struct site_detail *d)
+{
+	uint64_t live = 0, freed = 0;
+	for (unsigned i = 0; i < MS_AGES; i++) {
+		live += d->age_blocks[i];
+		freed += d->lived[i];
+	}
+	if (d->has_ages && live)
+		title(b, "age of live blocks");
+	for (unsigned i = 0; d->has_ages && i < MS_AGES; i++)
+		if (d->age_blocks[i])
+			draw_bar(b, age_names[i], 9, d->age_blocks[i], live, "");
+	if (freed)
+		title(b, "freed blocks lived");
+	for (unsigned i = 0; i < MS_AGES; i++)
+		if (d->lived[i])
+			draw_bar(b, age_names[i], 9, d->lived[i], freed, "");
+}
+
+static void draw_threads(struct box *b, const struct trace *t, const struct site_detail *d)
+{
+	uint64_t live = 0, calls = 0;
+	size_t n = d->thread_count < 8 ? d->thread_count : 8;
+	for (size_t i = 0; i < n; i++) {
+		live += d->threads[i].live_bytes;
+		calls += d->threads[i].allocations;
+	}
+	title(b, live ? "threads, of live bytes" : "threads, of allocations");
+	for (size_t i = 0; i < n; i++) {
+		char name[64];
+		const struct site_thread *x = &d->threads[i];
+		draw_bar(b, trace_thread_name(t, x->thread, name, sizeof name), 12,
+			 live ? x->live_bytes : x->allocations, live ? live : calls, "");
+	}
+	if (d->thread_count > 8 && b->row < b->end)
+		grid_print(b->g, b->row++, b->col, GRID_DIM, "and more threads");
+}
+
+/* Side by side where there is room, else one beneath the other. */
+static void draw_boxes(struct grid *g, int row, int end, const struct trace *t)
+{
+	const struct site_detail *d = &t->detail;
+	int across = g->cols >= 100 ? 3 : g->cols >= 66 ? 2 : 1, pitch = (g->cols - 1) / across;
+	int width = pitch - (across > 1 ? 3 : 1);
+	struct box b = {g, row, end, 1, width};
+	draw_sizes(&b, d);
+	if (across > 1)
+		b = (struct box){g, row, end, 1 + pitch, width};
+	draw_ages(&b, d);
+	if (across > 2)
+		b = (struct box){g, row, end, 1 + 2 * pitch, width};
+	draw_threads(&b, t, d);
+}
+
+/* ---- beneath the table ---- */
+
+static int glimpse_frames(int rows)
+{
+	return GLIMPSE_FRAMES + (rows > GLIMPSE_MORE ? (rows - GLIMPSE_MORE) / 5 : 0);
+}
+
+int draw_trace_glimpse_rows(int rows)
+{
+	return 1 + glimpse_frames(rows) + GLIMPSE_FRAMES +
+	       (glimpse_frames(rows) - GLIMPSE_FRAMES) / 2;
+}
+
+void draw_trace_glimpse(struct grid *g, int row, int end, struct trace *t, uint32_t node)
+{
+	char name[512];
+	struct trace_site_name n = trace_site_name(t, node);
+	site_look(t, node);
+	grid_rule(g, row, trace_frame_name(&n.user, name, sizeof name));
+	const char *hint = " Enter: whole screen   y: copy ";
+	if (g->cols >= 80)
+		grid_put_right(g, row, g->cols - 40, 38, GRID_DIM, hint);
+	row++;
+	struct frames x = {.g = g, .row = row, .end = row + glimpse_frames(g->rows)};
+	trace_each_frame(t, node, draw_frame, &x);
+	draw_boxes(g, row + glimpse_frames(g->rows), end, t);
+}
+
+/* ---- the whole screen ---- */
+
+static void draw_figures(struct grid *g, int row, struct trace *t, struct trace_site *s)
+{
+	char a[WORDS_BUF], b[WORDS_BUF], c[WORDS_BUF], d[WORDS_BUF], e[WORDS_BUF];
+	const struct trace_sum *x = &s->sum;
+	const struct site_detail *detail = &t->detail;
+	int col = grid_print(g, row, 1, GRID_PLAIN, "live %s in %s blocks   ",
+			     words_size(a, x->live_bytes), words_count(b, (double)x->live_blocks));
+	if (t->has_base)
+		col += grid_print(g, row, 1 + col, GRID_PLAIN, "%s since the baseline   ",
+				  words_change(e, trace_since_base(t, s)));
+	if (t->partial)
+		return;
+	/* as many whole figures as there is room for */
+	char parts[4][80];
+	snprintf(parts[0], sizeof parts[0], "allocated %s in %s calls", words_size(c, x->bytes),
+		 words_count(d, (double)x->allocations));
+	snprintf(parts[1], sizeof parts[1], ", %.0f %% temporary",
+		 x->allocations ? 100 * (double)x->temporary / (double)x->allocations : 0);
+	snprintf(parts[2], sizeof parts[2], ", %llu realloc",
+		 (unsigned long long)detail->reallocations);
+	snprintf(parts[3], sizeof parts[3], ", %llu failed", (unsigned long long)detail->failed);
+	for (int i = 0; i < 4 && grid_width(g, parts[i]) <= g->cols - 1 - col; i++)
+		col += grid_put(g, row, 1 + col, -1, GRID_PLAIN, parts[i]);
+}
+
+static void draw_trend(struct grid *g, int row, struct trace *t, struct trace_site *s)
+{
+	char a[WORDS_BUF], b[WORDS_BUF], c[WORDS_BUF];
+	int width = g->cols >= 120 ? 48 : g->cols >= 100 ? 30 : g->cols >= 60 ? 16 : 8;
+	const char *word = trace_verdict(t, s);
+	draw_trace_history(g, row, 1, width, t, (uint32_t)(s - t->sites));
+	int col = 1 + width + 2;
+	if (t->partial)
+		grid_put(g, row, 1, -1, GRID_DIM,
+			 "read from a checkpoint: what was before it is not known");
+	else if (s->trend.kind == MS_TREND_SHORT)
+		grid_print(g, row, col, GRID_DIM, "too early to say whether it grows");
+	else {
+		col += grid_print(g, row, col, GRID_PLAIN, "%s: %s/min (%s to %s)", word,
+				  words_change(a, s->trend.slope * 60),
+				  words_change(b, s->trend.low * 60),
+				  words_change(c, s->trend.high * 60));
+		if (s->trend.kind == MS_TREND_GROWING)
+			grid_print(g, row, col, GRID_PLAIN, ", confidence %.2f",
+				   s->trend.confidence);
+	}
+}
+
+void draw_trace_site(struct grid *g, int row, int end, struct trace *t,
+		     const struct screen_state *st)
+{
+	char name[640];
+	uint32_t node = t->detail.node;
+	struct trace_site_name n = trace_site_name(t, node);
+	struct trace_site *s = trace_find(t, node);
+	size_t flags = draw_trace_flags(g, t, st, name, 128);
+	trace_frame_name(&n.user, name + flags, sizeof name - flags);
+	grid_rule(g, row++, name);
+	if (s) {
+		draw_figures(g, row++, t, s);
+		draw_trend(g, row++, t, s);
+	} else {
+		grid_put(g, row++, 1, -1, GRID_DIM, "nothing was allocated here then");
+	}
+	int room = end - row, boxes = room / 2 < 10 ? room / 2 : 10;
+	struct frames x = {.g = g, .st = st, .row = row, .end = end - boxes};
+	x.top = list_view(st->list, x.end > row ? (size_t)(x.end - row) : 0);
+	trace_each_frame(t, node, draw_frame, &x);
+	if (s)
+		draw_boxes(g, end - boxes, end, t);
+}

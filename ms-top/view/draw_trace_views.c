@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT
+ * The other views of a trace: tree, threads, sizes, timeline.
+ */
+#include <stdio.h>
+
+#include "draw.h"
+#include "draw_trace.h"
+#include "ms-top/cells/grid.h"
+#include "ms-top/trace/trace.h"
+#include "ms-top/cells/words.h"
+#include "libcommon/base/units.h"
+#include "format/trace.h"
+
+static void draw_head(struct grid *g, int row, const char *text)
+{
+	for (int i = 0; i < g->cols; i++)
+		grid_put(g, row, i, 1, GRID_HEAD, " ");
+	grid_put(g, row, 0, -1, GRID_HEAD, text);
+}
+
+/* ---- tree ---- */
+
+/* Name and place of a branch; of one that stands for several lines only the file. */
+static void draw_branch(struct grid *g, int row, int col, const struct trace *t,
+			const struct trace_branch *b)
+{
+	char text[512];
+	struct trace_frame f = trace_part(t, b->frame, b->part);
+	if (b->several)
+		f.line = 0;
+	col += grid_put(g, row, col, -1, f.runtime ? GRID_DIM : GRID_PLAIN,
+			trace_frame_name(&f, text, sizeof text));
+	trace_frame_place(&f, text, sizeof text);
+	col += grid_put(g, row, col + 1, -1, GRID_DIM, text) + 1;
+	if (f.inlined)
+		grid_put(g, row, col + 1, -1, GRID_DIM, "[inlined]");
+}
+
+void draw_trace_tree(struct grid *g, int row, int end, struct trace *t,
+		     const struct screen_state *st)
+{
+	const struct trace_tree *tree = &t->tree;
+	draw_head(g, row++,
+		  tree->lines ? "     LIVE     %  BLOCKS  FUNCTION:LINE, with all that it called"
+			      : "     LIVE     %  BLOCKS  FUNCTION, with all that it called");
+	size_t top = list_view(st->list, end > row ? (size_t)(end - row) : 0);
+	/* deep stacks turn back to the left */
+	int wrap = g->cols > 60 ? g->cols - 40 : 20;
+	for (; row < end && top < tree->n; row++, top++) {
+		char a[WORDS_BUF], n[WORDS_BUF];
+		const struct trace_branch *b = &tree->b.v[tree->rows[top]];
+		double part = t->total.live_bytes
+				      ? 100 * (double)b->bytes / (double)t->total.live_bytes
+				      : 0;
+		int col = grid_print(g, row, 0, GRID_PLAIN, "  %7s %5.1f %7s  ",
+				     words_size(a, b->bytes), part,
+				     words_count(n, (double)b->blocks));
+		col = (col > 24 ? col : 24) + tree->depth[top] % wrap;
+		grid_put(g, row, col, 2, GRID_DIM, !b->first ? "  " : b->open == 2 ? "- " : "+ ");
+		draw_branch(g, row, col + 2, t, b);
+		draw_trace_mark(g, row, st, b->id);
+	}
+	if (!tree->n)
+		grid_put(g, row, 2, -1, GRID_DIM, "nothing is live");
+}
+
+/* ---- threads ---- */
+
+static const char *percent(char text[WORDS_BUF], uint64_t part, uint64_t whole, bool known)
+{
+	if (known && whole)
+		snprintf(text, WORDS_BUF, "%.0f %%", 100 * (double)part / (double)whole);
+	else
+		snprintf(text, WORDS_BUF, "-");
+	return text;
+}
+
+void draw_trace_threads(struct grid *g, int row, int end, struct trace *t,
+			const struct screen_state *st)
+{
+	bool known = !t->partial && !t->shown->replay.sampled;
+	draw_head(g, row++,
+		  "     LIVE  BLOCKS ALLOC/S  ALLOCD   CALLS  FREES  TEMP     TID  THREAD");
+	size_t top = list_view(st->list, end > row ? (size_t)(end - row) : 0);
+	for (; row < end && top < t->thread_rows; row++, top++) {
+		char a[WORDS_BUF], b[WORDS_BUF], c[WORDS_BUF], d[WORDS_BUF], e[WORDS_BUF],
+			f[WORDS_BUF], p[WORDS_BUF], name[64];
+		uint32_t i = t->thread_order[top];
+		const struct trace_thread *x = &t->threads[i];
+		const struct ms_recording *rec = t->follow->rec;
+		unsigned long long tid =
+			i < rec->threads.n ? rec->threads.v[i].number[MS_THREAD_TID] : 0;
+		grid_print(g, row, 0, GRID_PLAIN, "  %7s %7s %7s %7s %7s %6s %5s %7llu  %s",
+			   words_size(a, x->sum.live_bytes),
+			   words_count(b, (double)x->sum.live_blocks),
+			   words_count(c, x->sum.per_second),
+			   words_size(d, t->partial ? UINT64_MAX : x->sum.bytes),
+			   words_count(e, (double)x->sum.allocations),
+			   words_count(f, (double)x->frees),
+			   percent(p, x->sum.temporary, x->sum.allocations, known), tid,
+			   trace_thread_name(t, i, name, sizeof name));
+		draw_trace_mark(g, row, st, i);
+	}
+}
+
+/* ---- sizes ---- */
+
+void draw_trace_sizes(struct grid *g, int row, int end, struct trace *t,
+		      const struct screen_state *st)
+{
+	uint64_t most = 0;
+	bool known = !t->partial && !t->shown->replay.sampled;
+	for (unsigned i = 0; i < MS_SIZE_CLASSES; i++)
+		most = t->sizes[i].live_bytes > most ? t->sizes[i].live_bytes : most;
+	draw_head(g, row++, "     FROM        TO     LIVE  BLOCKS   CALLS  TEMP");
+	size_t top = list_view(st->list, end > row ? (size_t)(end - row) : 0);
+	for (; row < end && top < t->size_rows; row++, top++) {
+		char a[WORDS_BUF], b[WORDS_BUF], c[WORDS_BUF], d[WORDS_BUF], e[WORDS_BUF],
+			p[WORDS_BUF];
+		unsigned class = (unsigned)t->size_ids[top];
+		const struct trace_sum *x = &t->sizes[class];
+		uint64_t from = class ? UINT64_C(1) << (class - 1) : 0,
+			 to = class ? from * 2 - 1 : 0;
+		int col = grid_print(g, row, 0, GRID_PLAIN, "  %7s - %7s  %7s %7s %7s %5s",
+				     words_size(a, from), words_size(b, to),
+				     words_size(c, x->live_bytes),
+				     words_count(d, (double)x->live_blocks),
+				     words_count(e, (double)x->allocations),
+				     percent(p, x->temporary, x->allocations, known));
+		int width = g->cols - col - 3;
+		if (width > 4)
+			grid_bar(g, row, col + 2, width < 50 ? width : 50, GRID_ACCENT,
+				 (double)x->live_bytes, (double)most);
+		draw_trace_mark(g, row, st, class);
+	}
+}
+
+/* ---- timeline ---- */
+
+struct chart {
+	struct grid *g;
+	int top, height, left, width;
+	double most;
+	uint64_t length; /* ns */
+};
+
+static int column_of(const struct chart *c, uint64_t ns)
+{
+	int col = c->length ? (int)((double)ns / (double)c->length * c->width) : 0;
+	return col < c->width ? col : c->width - 1;
+}
+
+/* A bar from the bottom, in eighths of a row. */
+static void draw_column(const struct chart *c, int col, double value, enum grid_style style)
+{
+	static const char *const eighths[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+	double rows = c->most > 0 ? value / c->most * c->height : 0;
+	for (int i = 0; i < c->height; i++) {
+		double part = rows - i;
+		int level = part >= 1 ? 8 : part <= 0 ? 0 : (int)(part * 8);
+		if (level == 0 && i == 0 && value > 0)
+			level = 1;
+		if (!level)
+			return;
+		grid_put(c->g, c->top + c->height - 1 - i, c->left + col, 1, style,
+			 c->g->ascii ? (level > 4   ? "#"
+					: level > 1 ? "="
+						    : "_")
+				     : eighths[level]);
+	}
+}
+
+/* Most live bytes of the time that a column stands for. */
+static double most_of(const struct ms_replay *r, const struct chart *c, int col, uint64_t tick_ns)
+{
+	double from = (double)c->length * col / c->width,
+	       to = (double)c->length * (col + 1) / c->width;
+	double span = (double)r->span_ticks * (double)tick_ns, most = 0;
+	size_t first = (size_t)(from / span), last = (size_t)(to / span);
+	for (size_t i = first; i <= last && i <= r->span; i++) {
+		double v = (double)r->spans[i].live_max;
+		/* at its edge a span belongs to its neighbour too */
+		if (i == last && i > first && to - span * (double)i < span / 1000)
+			continue;
+		most = v > most ? v : most;
+	}
+	return last > r->span && first > r->span ? (double)r->live_bytes : most;
+}
+
+static void draw_axis(const struct chart *c, const struct trace *t, int row)
+{
+	char when[MS_UNIT_BUF];
+	const struct ms_recording *rec = t->follow->rec;
+	for (int i = 0; i < c->width; i++)
+		grid_put(c->g, row, c->left + i, 1, GRID_DIM, c->g->ascii ? "-" : "─");
+	for (size_t i = 0; i < rec->marks.n; i++)
+		grid_put(c->g, row, c->left + column_of(c, rec->marks.v[i].number[MS_MARK_TIME]), 1,
+			 GRID_WARN, "|");
+	grid_put(c->g, row + 1, c->left, -1, GRID_PLAIN, "0");
+	grid_put_right(c->g, row + 1, c->left, c->width, GRID_PLAIN,
+		       ms_format_duration(when, c->length));
+	/* names of marks, where they do not meet */
+	int free_from = c->left + 2;
+	for (size_t i = 0; i < rec->marks.n; i++) {
+		const struct ms_row *m = &rec->marks.v[i];
+		const char *name = m->text[MS_MARK_NAME - 2];
+		int col = c->left + column_of(c, m->number[MS_MARK_TIME]);
+		int width = name ? grid_width(c->g, name) : 0;
+		col = col < free_from && col + 3 > free_from ? free_from : col;
+		if (!name || col < free_from || col + width > c->left + c->width - 12)
+			continue;
+		grid_put(c->g, row + 1, col, -1, GRID_WARN, name);
+		free_from = col + width + 1;
+	}
+}
+
+void draw_trace_timeline(struct grid *g, int row, int end, struct trace *t)
+{
+	const struct ms_recording *rec = t->follow->rec;
+	const struct ms_replay *r = &rec->replay;
+	char a[WORDS_BUF], when[MS_UNIT_BUF], text[128];
+	struct chart c = {.g = g,
+			  .top = row + 1,
+			  .height = end - row - 3,
+			  .left = 9,
+			  .width = g->cols - 10,
+			  .most = (double)r->peak_bytes,
+			  .length = trace_length(t)};
+	if (c.height < 2 || c.width < 10)
+		return;
+	int peak = column_of(&c, r->peak_tick * rec->head->tick_ns),
+	    here = column_of(&c, t->total.ns);
+	for (int col = 0; col < c.width; col++)
+		draw_column(&c, col, most_of(r, &c, col, rec->head->tick_ns),
+			    t->in_past && col == here ? GRID_BAD
+			    : col == peak             ? GRID_WARN
+						      : GRID_ACCENT);
+	snprintf(text, sizeof text, "%s peak %s at %s", g->ascii ? "v" : "▼",
+		 words_size(a, r->peak_bytes),
+		 ms_format_duration(when, r->peak_tick * rec->head->tick_ns));
+	int width = grid_width(g, text), col = c.left + peak;
+	if (col + width > g->cols) {
+		snprintf(text, sizeof text, "peak %s at %s %s", words_size(a, r->peak_bytes), when,
+			 g->ascii ? "v" : "▼");
+		col = c.left + peak - width + 1;
+	}
+	grid_put(g, row, col > 0 ? col : 0, -1, GRID_WARN, text);
+	grid_put_right(g, c.top, 0, 8, GRID_PLAIN, words_size(a, r->peak_bytes));
+	grid_put_right(g, c.top + c.height / 2, 0, 8, GRID_PLAIN, words_size(a, r->peak_bytes / 2));
+	grid_put_right(g, c.top + c.height - 1, 0, 8, GRID_PLAIN, "0");
+	draw_axis(&c, t, c.top + c.height);
+	if (t->in_past)
+		grid_put(g, c.top + c.height, c.left + here, 1, GRID_BAD, g->ascii ? "^" : "▲");
+}
