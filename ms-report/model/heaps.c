@@ -11,7 +11,8 @@
 /* The heap of a site stands above its outermost frame. What is unused of backing memory is known at
  * the end only. */
 static const char sql[] =
-	"WITH RECURSIVE up(site, stack) AS (SELECT id, stack FROM site UNION ALL"
+	"WITH RECURSIVE up(site, stack) AS (SELECT id, stack FROM site"
+	"  WHERE EXISTS(SELECT 1 FROM frame WHERE note LIKE 'heap %') UNION ALL"
 	"  SELECT up.site, k.parent FROM up JOIN stack k ON k.id = up.stack"
 	"  WHERE k.parent IS NOT NULL),"
 	" root AS (SELECT up.site, substr(f.note, 6) AS heap FROM up"
