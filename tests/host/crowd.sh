@@ -64,7 +64,7 @@ own() { # the recorder's memory in kB, by a label
 touch wait
 "$BIN/ms-record" -o t.trace "$T" left 4000000 >got 2>err &
 recorder=$!
-for _ in {1..300}; do # of 100 ms, but that it ends
+for _ in {1..1000}; do # of 100 ms, but that it ends
 	most=$(own VmHWM) now=$(own VmRSS)
 	[ "$most" -lt 24000 ] || [ "$now" -gt 24000 ] || break
 	sleep 0.1
