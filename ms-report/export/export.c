@@ -328,7 +328,7 @@ size_t export_points(struct export *x, struct export_point **out)
 
 static bool is_export(enum format f)
 {
-	return f >= FORMAT_PPROF && f <= FORMAT_CHROME_TRACE;
+	return f >= FORMAT_PPROF;
 }
 
 /* That file has a line for each allocation. */
