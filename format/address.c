@@ -14,16 +14,6 @@
 #define UNIT 16u
 #define UNIT_SHIFT 4u
 
-static bool releases(unsigned kind)
-{
-	return kind == MS_EV_FREE || kind == MS_EV_REALLOC || kind == MS_EV_FREE_INFERRED;
-}
-
-static bool allocates(unsigned kind)
-{
-	return kind == MS_EV_ALLOC || kind == MS_EV_REALLOC || kind == MS_EV_REALLOC_UNKNOWN;
-}
-
 static void begin(struct ms_address_model *m, uint64_t first_number)
 {
 	m->first_number = first_number;
@@ -42,8 +32,9 @@ static const struct ms_address_block *released(const struct ms_address_model *m,
 					       const struct ms_event *ev)
 {
 	uint64_t i = ev->freed - m->first_number;
-	return releases(ev->kind) && ev->freed >= m->first_number && i < m->made ? &m->blocks[i]
-										 : NULL;
+	return ms_event_releases(ev->kind) && ev->freed >= m->first_number && i < m->made
+		       ? &m->blocks[i]
+		       : NULL;
 }
 
 static uint64_t guess(struct ms_address_model *m, const struct ms_event *ev,
@@ -60,7 +51,7 @@ static void note(struct ms_address_model *m, const struct ms_event *ev)
 {
 	const struct ms_address_block *old = released(m, ev);
 	uint64_t was = old ? old->address : 0, was_size = old ? old->size : 0;
-	if (allocates(ev->kind)) {
+	if (ms_event_allocates(ev->kind)) {
 		uint64_t *freed = freed_of(m, ev->thread, ev->size);
 		if (m->made < m->max)
 			m->blocks[m->made++] = (struct ms_address_block){ev->address, ev->size};
@@ -70,7 +61,7 @@ static void note(struct ms_address_model *m, const struct ms_event *ev)
 		m->end[ev->thread % MS_EVENT_THREAD_SLOTS] =
 			ev->address + ((ev->size + 7) / UNIT + 1) * UNIT;
 	}
-	if (was && !(allocates(ev->kind) && ev->address == was))
+	if (was && !(ms_event_allocates(ev->kind) && ev->address == was))
 		*freed_of(m, ev->thread, was_size) = was;
 }
 
@@ -102,7 +93,7 @@ static void put(struct ms_address_encoder *e, const struct ms_event *ev)
 void ms_address_put_many(struct ms_address_encoder *e, const struct ms_event *v, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		if (allocates(v[i].kind))
+		if (ms_event_allocates(v[i].kind))
 			put(e, &v[i]);
 		note(&e->m, &v[i]);
 	}
@@ -142,7 +133,7 @@ void ms_address_next(struct ms_address_decoder *d, struct ms_event *ev)
 {
 	if (d->at == d->stop)
 		return;
-	if (allocates(ev->kind) && !get(d, ev))
+	if (ms_event_allocates(ev->kind) && !get(d, ev))
 		d->at = d->stop = NULL;
 	else
 		note(&d->m, ev);

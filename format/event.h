@@ -9,6 +9,7 @@
 #ifndef MS_FORMAT_EVENT_H
 #define MS_FORMAT_EVENT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,6 +25,17 @@ enum ms_event_kind {
 	MS_EV_FREE_INFERRED = 6,   /* freed: its address was given out again, the free was lost */
 	MS_EV_EXT = 7,             /* extended: what `ext` says */
 };
+
+/* Does an event of that kind make a block, and does it release the block `freed`? */
+static inline bool ms_event_allocates(unsigned kind)
+{
+	return (1u << kind) &
+	       (1u << MS_EV_ALLOC | 1u << MS_EV_REALLOC | 1u << MS_EV_REALLOC_UNKNOWN);
+}
+static inline bool ms_event_releases(unsigned kind)
+{
+	return (1u << kind) & (1u << MS_EV_FREE | 1u << MS_EV_REALLOC | 1u << MS_EV_FREE_INFERRED);
+}
 
 /* Extended events: stack, address, size and `freed` carry what the kind says, 0 where it says
  * nothing. They change no figure of the heap. */
@@ -144,13 +156,18 @@ struct ms_event_decoder {
  * used. The bytes may be hostile. MS_FMT_OK or MS_FMT_BAD. */
 enum ms_fmt ms_event_decoder_init(struct ms_event_decoder *d, const struct ms_column *columns,
 				  size_t n);
-/* The next event. `address` is set for unknown frees only (0 when the column was left out): see
- * format/address.h. What a kind does not have is 0. `freed` is always below the next allocation
- * number. MS_FMT_OK, MS_FMT_END, or MS_FMT_BAD. */
-enum ms_fmt ms_event_next(struct ms_event_decoder *d, struct ms_event *ev);
-/* The next events, `max` (over 0) at most: as many calls of ms_event_next would give them, faster.
- * Returns how many; *rc is MS_FMT_OK when there are `max`, else what came after the last one. */
+/* The next events, `max` (over 0) at most. `address` is set for unknown frees only (0 when the column
+ * was left out): see format/address.h. What a kind does not have is 0. `freed` is always below the
+ * next allocation number. Returns how many; *rc is MS_FMT_OK when there are `max`, else what came
+ * after the last one: MS_FMT_END or MS_FMT_BAD. */
 size_t ms_event_next_many(struct ms_event_decoder *d, struct ms_event *ev, size_t max,
 			  enum ms_fmt *rc);
+/* The next one. */
+static inline enum ms_fmt ms_event_next(struct ms_event_decoder *d, struct ms_event *ev)
+{
+	enum ms_fmt rc;
+	ms_event_next_many(d, ev, 1, &rc);
+	return rc;
+}
 
 #endif

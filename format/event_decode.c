@@ -191,82 +191,48 @@ static inline bool get_number(struct ms_event_decoder *d, struct state *u, struc
 	return true;
 }
 
-/* An event of any kind. */
-static bool get_event(struct ms_event_decoder *d, struct state *u, unsigned op, struct ms_event *ev)
+/* Allocations and frees are nearly all there is. */
+static inline bool get_event(struct ms_event_decoder *d, struct state *u, unsigned op,
+			     struct ms_event *ev)
 {
-	unsigned kind = op & OP_KIND;
 	if (!get_common(&d->m, u, op, ev))
 		return false;
-	if (kind == MS_EV_EXT)
+	if (ev->kind == MS_EV_FREE)
+		return get_free(&d->m, u, op, ev);
+	if (ev->kind == MS_EV_ALLOC)
+		return get_sized(&d->m, u, op, ev) && get_number(d, u, ev);
+	switch (ev->kind) {
+	case MS_EV_EXT:
 		return get_ext(d, ev);
-	if (kind == MS_EV_FREE_UNKNOWN)
+	case MS_EV_FREE_UNKNOWN:
 		return get_free_stack(&d->m, u, op, ev) &&
 		       (!d->unknown.at || ms_cursor_get(&d->unknown, &ev->address));
-	if (!kind_has_size(kind))
+	case MS_EV_FREE_INFERRED:
 		return get_free(&d->m, u, op, ev);
-	if (kind == MS_EV_REALLOC && !get_freed(&d->m, u, op & OP_FREED, &ev->freed))
-		return false;
-	return get_sized(&d->m, u, op, ev) && (!kind_allocates(kind) || get_number(d, u, ev));
-}
-
-enum ms_fmt ms_event_next(struct ms_event_decoder *d, struct ms_event *ev)
-{
-	if (!d->left)
-		return MS_FMT_END;
-	struct state u = take_state(d);
-	bool good = get_event(d, &u, *d->op.at, ev);
-	put_state(d, &u, 1);
-	if (!good)
-		d->left = 0;
-	return good ? MS_FMT_OK : MS_FMT_BAD;
-}
-
-/* Allocations and frees are nearly all there is. They are decoded here with what changes from event
- * to event in registers; whatever else comes is left to ms_event_next. Both do the same. Up to
- * `max` of them; false: the next one is bad. */
-static bool next_usual(struct ms_event_decoder *d, struct ms_event *ev, size_t max, size_t *n)
-{
-	struct state u = take_state(d);
-	const uint8_t *op_at = d->op.at;
-	size_t i = 0;
-	bool good = true;
-	if (max > d->left)
-		max = (size_t)d->left;
-	for (; i < max; i++) {
-		unsigned op = op_at[i], kind = op & OP_KIND;
-		if (kind > MS_EV_FREE)
-			break;
-		good = get_common(&d->m, &u, op, &ev[i]) &&
-		       (kind == MS_EV_FREE
-				? get_free(&d->m, &u, op, &ev[i])
-				: get_sized(&d->m, &u, op, &ev[i]) && get_number(d, &u, &ev[i]));
-		if (__builtin_expect(!good, 0))
-			break;
+	case MS_EV_FAILED:
+		return get_sized(&d->m, u, op, ev);
+	case MS_EV_REALLOC:
+		if (!get_freed(&d->m, u, op & OP_FREED, &ev->freed))
+			return false;
 	}
-	put_state(d, &u, i);
-	*n = i;
-	return good;
+	return get_sized(&d->m, u, op, ev) && get_number(d, u, ev);
 }
 
 size_t ms_event_next_many(struct ms_event_decoder *d, struct ms_event *ev, size_t max,
 			  enum ms_fmt *rc)
 {
-	size_t n = 0;
-	*rc = MS_FMT_OK;
-	while (n < max) {
-		size_t usual = 0;
-		if (d->left && !next_usual(d, ev + n, max - n, &usual)) {
-			d->left = 0;
-			*rc = MS_FMT_BAD;
-			return n + usual;
-		}
-		n += usual;
-		if (n == max)
+	struct state u = take_state(d);
+	const uint8_t *op_at = d->op.at;
+	size_t i = 0, n = max < d->left ? max : (size_t)d->left;
+	bool good = true;
+	for (; i < n; i++) {
+		good = get_event(d, &u, op_at[i], &ev[i]);
+		if (__builtin_expect(!good, 0))
 			break;
-		*rc = ms_event_next(d, &ev[n]);
-		if (*rc != MS_FMT_OK)
-			break;
-		n++;
 	}
-	return n;
+	put_state(d, &u, i);
+	if (!good)
+		d->left = 0;
+	*rc = !good ? MS_FMT_BAD : i == max ? MS_FMT_OK : MS_FMT_END;
+	return i;
 }

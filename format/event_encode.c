@@ -170,7 +170,7 @@ enum ms_fmt ms_event_put(struct ms_event_encoder *e, const struct ms_event *ev)
 	if (e->count == e->max)
 		return MS_FMT_FULL;
 	if (kind > MS_EV_EXT || (kind == MS_EV_EXT && (!ev->ext || ev->ext > EXT_MAX)) ||
-	    (kind_releases(kind) && ev->freed >= e->m.number) || e->m.number >= NUMBER_MAX)
+	    (ms_event_releases(kind) && ev->freed >= e->m.number) || e->m.number >= NUMBER_MAX)
 		return MS_FMT_BAD;
 	struct state u = take_state(e);
 	unsigned op = kind | put_common(&e->m, &u, ev);
@@ -178,11 +178,11 @@ enum ms_fmt ms_event_put(struct ms_event_encoder *e, const struct ms_event *ev)
 		put_ext(e, ev);
 	else if (!kind_has_size(kind) && ev->stack)
 		op |= OP_FREE_STACK | put_stack(&e->m, &u, ev->stack);
-	if (kind_releases(kind))
+	if (ms_event_releases(kind))
 		op |= put_freed(&e->m, &u, ev->freed);
 	if (kind_has_size(kind))
 		op |= put_sized(&e->m, &u, ev);
-	if (kind_allocates(kind)) {
+	if (ms_event_allocates(kind)) {
 		put_slack(e, u.number, ev->slack);
 		u.number++;
 	}

@@ -48,19 +48,9 @@
 
 #define NUMBER_MAX (UINT64_C(1) << 62)
 
-/* What a kind has. */
-static inline bool kind_allocates(unsigned kind)
-{
-	return (1u << kind) &
-	       (1u << MS_EV_ALLOC | 1u << MS_EV_REALLOC | 1u << MS_EV_REALLOC_UNKNOWN);
-}
 static inline bool kind_has_size(unsigned kind)
 {
-	return kind_allocates(kind) || kind == MS_EV_FAILED;
-}
-static inline bool kind_releases(unsigned kind)
-{
-	return (1u << kind) & (1u << MS_EV_FREE | 1u << MS_EV_REALLOC | 1u << MS_EV_FREE_INFERRED);
+	return ms_event_allocates(kind) || kind == MS_EV_FAILED;
 }
 
 /* Index in a table of MS_EVENT_TABLE from two 32-bit words. */
