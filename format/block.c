@@ -10,36 +10,35 @@
 /* Features that this version knows how to read. */
 #define NEED_KNOWN UINT64_C(0)
 
-static uint8_t *put(uint8_t *p, uint64_t v, unsigned bytes)
+#define HEAD_BYTES (offsetof(struct ms_block_head, checksum) + sizeof(uint32_t))
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "structs are written as they lie");
+_Static_assert(MS_TRACE_MAGIC_SIZE + sizeof(struct ms_trace_head) + 8 == MS_FILE_HEADER_SIZE &&
+		       MS_BLOCK_SYNC_SIZE + HEAD_BYTES + 4 == MS_BLOCK_HEADER_SIZE &&
+		       offsetof(struct ms_column_entry, offset) == MS_COLUMN_ENTRY_SIZE,
+	       "no padding");
+
+/* The last four bytes of a header are the checksum of those before. */
+static void seal(uint8_t *header, size_t n)
 {
-	for (unsigned i = 0; i < bytes; i++)
-		*p++ = (uint8_t)(v >> 8 * i);
-	return p;
+	uint32_t crc = ms_crc32c(0, header, n - sizeof crc);
+	memcpy(header + n - sizeof crc, &crc, sizeof crc);
 }
 
-static uint64_t get(const uint8_t **p, unsigned bytes)
+static bool is_sealed(const uint8_t *header, size_t n)
 {
-	uint64_t v = 0;
-	for (unsigned i = 0; i < bytes; i++)
-		v |= (uint64_t) * (*p)++ << 8 * i;
-	return v;
+	uint32_t crc;
+	memcpy(&crc, header + n - sizeof crc, sizeof crc);
+	return crc == ms_crc32c(0, header, n - sizeof crc);
 }
 
 void ms_file_header_put(uint8_t *out, const struct ms_trace_head *h)
 {
+	struct ms_trace_head head = *h;
+	head.size = MS_FILE_HEADER_SIZE;
+	memset(out, 0, MS_FILE_HEADER_SIZE);
 	memcpy(out, MS_TRACE_MAGIC, MS_TRACE_MAGIC_SIZE);
-	uint8_t *p = out + MS_TRACE_MAGIC_SIZE;
-	p = put(p, h->major, 2);
-	p = put(p, h->minor, 2);
-	p = put(p, MS_FILE_HEADER_SIZE, 4);
-	p = put(p, h->need, 8);
-	p = put(p, h->hint, 8);
-	p = put(p, h->machine, 2);
-	p = put(p, h->address_bytes, 1);
-	p = put(p, 0, 1);
-	p = put(p, h->tick_ns, 4);
-	p = put(p, 0, 4);
-	put(p, ms_crc32c(0, out, MS_FILE_HEADER_SIZE - 4), 4);
+	memcpy(out + MS_TRACE_MAGIC_SIZE, &head, sizeof head);
+	seal(out, MS_FILE_HEADER_SIZE);
 }
 
 enum ms_fmt ms_file_header_get(const uint8_t *data, size_t n, struct ms_trace_head *h, size_t *size)
@@ -50,23 +49,13 @@ enum ms_fmt ms_file_header_get(const uint8_t *data, size_t n, struct ms_trace_he
 		return MS_FMT_BAD;
 	if (n < MS_FILE_HEADER_SIZE)
 		return MS_FMT_SHORT;
-	const uint8_t *p = data + MS_TRACE_MAGIC_SIZE;
-	h->major = (uint16_t)get(&p, 2);
-	h->minor = (uint16_t)get(&p, 2);
-	uint32_t length = (uint32_t)get(&p, 4);
-	if (length < MS_FILE_HEADER_SIZE || length > MS_FILE_HEADER_MAX)
+	memcpy(h, data + MS_TRACE_MAGIC_SIZE, sizeof *h);
+	if (h->size < MS_FILE_HEADER_SIZE || h->size > MS_FILE_HEADER_MAX)
 		return MS_FMT_BAD;
-	*size = length;
-	if (n < length)
+	*size = h->size;
+	if (n < h->size)
 		return MS_FMT_SHORT;
-	h->need = get(&p, 8);
-	h->hint = get(&p, 8);
-	h->machine = (uint16_t)get(&p, 2);
-	h->address_bytes = (uint8_t)get(&p, 1);
-	p++;
-	h->tick_ns = (uint32_t)get(&p, 4);
-	p = data + length - 4;
-	if (get(&p, 4) != ms_crc32c(0, data, length - 4))
+	if (!is_sealed(data, h->size))
 		return MS_FMT_BAD;
 	if (h->major != MS_TRACE_MAJOR || h->need & ~NEED_KNOWN)
 		return MS_FMT_NEWER;
@@ -76,34 +65,17 @@ enum ms_fmt ms_file_header_get(const uint8_t *data, size_t n, struct ms_trace_he
 void ms_block_header_put(uint8_t *out, const struct ms_block_head *h)
 {
 	memcpy(out, MS_BLOCK_SYNC, MS_BLOCK_SYNC_SIZE);
-	uint8_t *p = out + MS_BLOCK_SYNC_SIZE;
-	p = put(p, h->type, 2);
-	p = put(p, h->columns, 2);
-	p = put(p, h->number, 4);
-	p = put(p, h->first_ns, 8);
-	p = put(p, h->last_ns, 8);
-	p = put(p, h->payload, 4);
-	p = put(p, h->raw, 4);
-	p = put(p, h->checksum, 4);
-	put(p, ms_crc32c(0, out, MS_BLOCK_HEADER_SIZE - 4), 4);
+	memcpy(out + MS_BLOCK_SYNC_SIZE, h, HEAD_BYTES);
+	seal(out, MS_BLOCK_HEADER_SIZE);
 }
 
 enum ms_fmt ms_block_header_get(const uint8_t *data, struct ms_block_head *h)
 {
 	if (memcmp(data, MS_BLOCK_SYNC, MS_BLOCK_SYNC_SIZE) != 0)
 		return MS_FMT_BAD;
-	const uint8_t *p = data + MS_BLOCK_SYNC_SIZE;
-	h->type = (uint16_t)get(&p, 2);
-	h->columns = (uint16_t)get(&p, 2);
-	h->number = (uint32_t)get(&p, 4);
-	h->first_ns = get(&p, 8);
-	h->last_ns = get(&p, 8);
-	h->payload = (uint32_t)get(&p, 4);
-	h->raw = (uint32_t)get(&p, 4);
-	h->checksum = (uint32_t)get(&p, 4);
-	if (get(&p, 4) != ms_crc32c(0, data, MS_BLOCK_HEADER_SIZE - 4) ||
-	    h->columns > MS_BLOCK_COLUMNS_MAX || h->raw > MS_BLOCK_RAW_MAX ||
-	    h->payload > h->raw + h->columns * MS_COLUMN_ENTRY_SIZE)
+	memcpy(h, data + MS_BLOCK_SYNC_SIZE, HEAD_BYTES);
+	if (!is_sealed(data, MS_BLOCK_HEADER_SIZE) || h->columns > MS_BLOCK_COLUMNS_MAX ||
+	    h->raw > MS_BLOCK_RAW_MAX || h->payload > h->raw + h->columns * MS_COLUMN_ENTRY_SIZE)
 		return MS_FMT_BAD;
 	return MS_FMT_OK;
 }
@@ -125,11 +97,7 @@ size_t ms_block_scan(const uint8_t *data, size_t n, size_t from)
 
 void ms_column_entry_put(uint8_t *out, const struct ms_column_entry *e)
 {
-	out = put(out, e->id, 2);
-	out = put(out, e->codec, 1);
-	out = put(out, 0, 1);
-	out = put(out, e->raw, 4);
-	put(out, e->stored, 4);
+	memcpy(out, e, MS_COLUMN_ENTRY_SIZE);
 }
 
 enum ms_fmt ms_block_directory_get(const uint8_t *payload, const struct ms_block_head *h,
@@ -139,12 +107,7 @@ enum ms_fmt ms_block_directory_get(const uint8_t *payload, const struct ms_block
 	if (h->payload < at)
 		return MS_FMT_BAD;
 	for (unsigned i = 0; i < h->columns; i++) {
-		const uint8_t *p = payload + i * MS_COLUMN_ENTRY_SIZE;
-		out[i].id = (uint16_t)get(&p, 2);
-		out[i].codec = (uint8_t)get(&p, 1);
-		p++;
-		out[i].raw = (uint32_t)get(&p, 4);
-		out[i].stored = (uint32_t)get(&p, 4);
+		memcpy(&out[i], payload + i * MS_COLUMN_ENTRY_SIZE, MS_COLUMN_ENTRY_SIZE);
 		out[i].offset = (uint32_t)at;
 		raw += out[i].raw;
 		at += out[i].stored;

@@ -34,15 +34,20 @@ enum ms_codec {
 	MS_CODEC_ZSTD = 1, /* one zstd frame */
 };
 
-/* What the file header says. */
+/* The members of these three lie in the file as they do here, little-endian. */
+
+/* What the file header says, behind the magic. */
 struct ms_trace_head {
 	uint16_t major, minor;
+	uint32_t size;         /* of the header in the file; put sets it */
 	uint64_t need, hint;   /* MS_FEATURE_* */
 	uint16_t machine;      /* ELF e_machine */
 	uint8_t address_bytes; /* 8 */
-	uint32_t tick_ns;      /* length of a tick of event blocks */
+	uint8_t unused;
+	uint32_t tick_ns; /* length of a tick of event blocks */
 };
 
+/* Of a block, behind the sync word. */
 struct ms_block_head {
 	uint16_t type;    /* enum ms_block_type */
 	uint16_t columns; /* entries of the directory */
@@ -56,6 +61,7 @@ struct ms_block_head {
 struct ms_column_entry {
 	uint16_t id;
 	uint8_t codec; /* enum ms_codec */
+	uint8_t unused;
 	uint32_t raw, stored;
 	uint32_t offset; /* of the stored bytes in the payload; not in the file */
 };
