@@ -16,7 +16,7 @@
 #include "ms-record/base/ready.h"
 
 #define WINDOW (UINT64_C(1) << 15)
-#define GROUPS (WINDOW / 64)
+#define WORDS (WINDOW / 64)
 #define READY UINT64_C(4096) /* slots: the window is made ready by so many */
 #define GONE_LEAST 65536u
 #ifndef PART
@@ -32,33 +32,24 @@ struct slot {
 };
 _Static_assert(sizeof(struct slot) == 32, "memory for each live block");
 
-struct group {
-	uint64_t key;       /* number / 64 */
-	uint64_t had, live; /* slot n is the n-th set bit of `had` */
-	struct slot *slots;
-};
-
 struct live_list {
 	struct slot *window;
-	uint64_t *bits; /* a word for each 64 slots */
+	uint64_t bits[WORDS]; /* of each slot: is it live? */
 	uint64_t base;
-	MS_ARRAY(struct group) old; /* in order of key */
-	MS_ARRAY(uint64_t)
-	gone; /* numbers of old blocks that were freed, not yet taken out of their groups */
-	size_t empty;
+	MS_ARRAY(struct slot) old;  /* in order of number, */
+	MS_ARRAY(uint64_t) numbers; /* which are these */
+	MS_ARRAY(uint64_t) gone;    /* numbers of old blocks that were freed */
 	uint64_t blocks;
 	uint64_t next_number, tick;
 	struct ms_ranges mapped;
-	uint64_t *last; /* by thread: number of its latest allocation, UINT64_MAX = none */
+	uint64_t *last; /* by thread: number of its latest allocation, plus 1; 0 = none */
 	size_t threads;
 };
 
 struct live_list *live_list_new(void)
 {
-	struct live_list *l = ms_xrealloc(NULL, 1, sizeof *l);
-	*l = (struct live_list){0};
+	struct live_list *l = ms_xcalloc(1, sizeof *l);
 	l->window = ms_xrealloc(NULL, WINDOW, sizeof *l->window);
-	l->bits = memset(ms_xrealloc(NULL, GROUPS, sizeof *l->bits), 0, GROUPS * sizeof *l->bits);
 	return l;
 }
 
@@ -66,11 +57,8 @@ void live_list_free(struct live_list *l)
 {
 	if (!l)
 		return;
-	for (size_t i = 0; i < l->old.n; i++)
-		free(l->old.v[i].slots);
-	MS_FREE(l->old.v, l->gone.v, l->window, l->bits, l->last);
 	ms_ranges_free(&l->mapped);
-	free(l);
+	MS_FREE(l->window, l->old.v, l->numbers.v, l->gone.v, l->last, l);
 }
 
 uint64_t live_list_blocks(const struct live_list *l)
@@ -78,58 +66,18 @@ uint64_t live_list_blocks(const struct live_list *l)
 	return l->blocks;
 }
 
-/* ---- old groups ---- */
+/* ---- old blocks ---- */
 
-static void retire(struct live_list *l, size_t word)
+/* The live blocks of a word of the window, the first of which has the number `first`, become old. */
+static void retire(struct live_list *l, uint64_t first)
 {
-	uint64_t live = l->bits[word];
-	const struct slot *from = &l->window[word * 64];
-	struct slot *to = ms_xrealloc(NULL, (size_t)__builtin_popcountll(live), sizeof *to);
-	*MS_PUSH(&l->old) = (struct group){l->base >> 6, live, live, to};
-	for (uint64_t rest = live; rest; rest &= rest - 1)
-		*to++ = from[__builtin_ctzll(rest)];
-	l->bits[word] = 0;
-}
-
-static void advance(struct live_list *l, uint64_t number)
-{
-	for (; number - l->base >= WINDOW; l->base += 64) {
-		size_t word = (size_t)(l->base & (WINDOW - 1)) >> 6;
-		if (l->bits[word])
-			retire(l, word);
+	uint64_t at = first & (WINDOW - 1);
+	for (uint64_t rest = l->bits[at >> 6]; rest; rest &= rest - 1) {
+		uint64_t bit = (uint64_t)__builtin_ctzll(rest);
+		*MS_PUSH(&l->old) = l->window[at + bit];
+		*MS_PUSH(&l->numbers) = first + bit;
 	}
-}
-
-static void drop_empty(struct live_list *l)
-{
-	size_t n = 0;
-	for (size_t i = 0; i < l->old.n; i++)
-		if (l->old.v[i].live)
-			l->old.v[n++] = l->old.v[i];
-	l->old.n = n;
-	l->empty = 0;
-}
-
-/* Gives back the slots of freed blocks once only a quarter is live. */
-static void shrink(struct group *g)
-{
-	size_t n = 0;
-	for (uint64_t rest = g->live; rest; rest &= rest - 1)
-		g->slots[n++] = g->slots[__builtin_popcountll(g->had & ((rest & -rest) - 1))];
-	g->had = g->live;
-	g->slots = ms_xrealloc(g->slots, n, sizeof *g->slots);
-}
-
-static void take_out(struct live_list *l, struct group *g, uint64_t bit)
-{
-	g->live &= ~bit;
-	if (!g->live) {
-		free(g->slots);
-		g->slots = NULL;
-		l->empty++;
-	} else if (__builtin_popcountll(g->live) * 4 <= __builtin_popcountll(g->had)) {
-		shrink(g);
-	}
+	l->bits[at >> 6] = 0;
 }
 
 /* Sorts by 11 bits at a time, the lowest first; `spare` has as much room. Returns the one of both
@@ -157,25 +105,32 @@ static uint64_t *sorted(uint64_t *v, uint64_t *spare, size_t n)
 	return v;
 }
 
-/* Takes what is gone out of the groups, in one walk through both. */
+/* Takes out of the old blocks what is gone, in one walk through both. */
 static void settle(struct live_list *l)
 {
-	size_t n = l->gone.n, g = 0;
+	size_t n = l->gone.n, g = 0, kept = 0;
 	uint64_t *spare = ms_xrealloc(NULL, n, sizeof *spare);
 	const uint64_t *gone = sorted(l->gone.v, spare, n);
-	for (size_t i = 0; i < n; i++) {
-		uint64_t bit = UINT64_C(1) << (gone[i] & 63);
-		while (g < l->old.n && l->old.v[g].key < gone[i] >> 6)
+	for (size_t i = 0; i < l->old.n; i++) {
+		uint64_t number = l->numbers.v[i];
+		while (g < n && gone[g] < number)
+			g++, l->blocks++; /* it was not there */
+		if (g < n && gone[g] == number) {
 			g++;
-		if (g < l->old.n && l->old.v[g].key == gone[i] >> 6 && l->old.v[g].live & bit)
-			take_out(l, &l->old.v[g], bit);
-		else
-			l->blocks++; /* it was not there */
+			continue;
+		}
+		l->numbers.v[kept] = number;
+		l->old.v[kept++] = l->old.v[i];
 	}
+	l->blocks += n - g;
 	free(spare);
 	l->gone.n = 0;
-	if (l->empty > 64 && l->empty * 2 > l->old.n)
-		drop_empty(l);
+	l->old.n = l->numbers.n = kept;
+	if (l->old.cap > GONE_LEAST && kept < l->old.cap / 4) {
+		l->old.cap = l->numbers.cap = l->old.cap / 2;
+		l->old.v = ms_xrealloc(l->old.v, l->old.cap, sizeof *l->old.v);
+		l->numbers.v = ms_xrealloc(l->numbers.v, l->old.cap, sizeof *l->numbers.v);
+	}
 }
 
 /* An old block's place is far off in memory: so they are taken out many at a time, in order. */
@@ -183,7 +138,7 @@ static void release_old(struct live_list *l, uint64_t number)
 {
 	*MS_PUSH(&l->gone) = number;
 	l->blocks--;
-	if (l->gone.n >= GONE_LEAST && l->gone.n >= l->old.n / 2)
+	if (l->gone.n >= GONE_LEAST && l->gone.n >= l->old.n / 4)
 		settle(l);
 }
 
@@ -191,29 +146,19 @@ static void release_old(struct live_list *l, uint64_t number)
 
 static void release(struct live_list *l, uint64_t number)
 {
-	if (number < l->base) {
+	uint64_t i = number & (WINDOW - 1), bit = UINT64_C(1) << (i & 63);
+	if (number < l->base || !(l->bits[i >> 6] & bit)) {
 		release_old(l, number);
 		return;
 	}
-	uint64_t i = number & (WINDOW - 1), bit = UINT64_C(1) << (i & 63);
-	l->blocks -= (l->bits[i >> 6] & bit) != 0;
+	l->blocks--;
 	l->bits[i >> 6] &= ~bit;
-}
-
-static void more_threads(struct live_list *l, size_t count)
-{
-	size_t room = l->threads ? l->threads * 2 : 16;
-	while (room < count)
-		room *= 2;
-	l->last = ms_xrealloc(l->last, room, sizeof *l->last);
-	memset(l->last + l->threads, 0xff, (room - l->threads) * sizeof *l->last);
-	l->threads = room;
 }
 
 static void add(struct live_list *l, const struct ms_event *ev)
 {
-	if (ev->number - l->base >= WINDOW)
-		advance(l, ev->number);
+	for (; ev->number - l->base >= WINDOW; l->base += 64)
+		retire(l, l->base);
 	uint64_t i = ev->number & (WINDOW - 1);
 	if (i % READY == 0 && i && i == ev->number)
 		ready_memory(&l->window[i], READY * sizeof *l->window);
@@ -226,10 +171,10 @@ static void add(struct live_list *l, const struct ms_event *ev)
 	l->bits[i >> 6] |= UINT64_C(1) << (i & 63);
 	l->blocks++;
 	l->next_number = ev->number + 1;
-	if (ev->thread >= l->threads && ev->thread < THREADS_MAX)
-		more_threads(l, (size_t)ev->thread + 1);
-	if (ev->thread < THREADS_MAX)
-		l->last[ev->thread] = ev->number;
+	if (ev->thread >= THREADS_MAX)
+		return;
+	l->last = ms_xgrow(l->last, &l->threads, (size_t)ev->thread + 1, sizeof *l->last);
+	l->last[ev->thread] = l->next_number;
 }
 
 static void map(struct live_list *l, const struct ms_event *ev)
@@ -246,10 +191,9 @@ static void map(struct live_list *l, const struct ms_event *ev)
 void live_list_event(struct live_list *l, const struct ms_event *ev)
 {
 	l->tick = ev->time_ticks > l->tick ? ev->time_ticks : l->tick;
-	if (ev->kind == MS_EV_FREE || ev->kind == MS_EV_REALLOC || ev->kind == MS_EV_FREE_INFERRED)
+	if (ms_event_releases(ev->kind))
 		release(l, ev->freed);
-	if (ev->kind == MS_EV_ALLOC || ev->kind == MS_EV_REALLOC ||
-	    ev->kind == MS_EV_REALLOC_UNKNOWN)
+	if (ms_event_allocates(ev->kind))
 		add(l, ev);
 	else if (ev->kind == MS_EV_EXT)
 		map(l, ev);
@@ -257,46 +201,20 @@ void live_list_event(struct live_list *l, const struct ms_event *ev)
 
 /* ---- checkpoints ---- */
 
-/* Calls `f` for every live block in order of number, until it returns other than 0. */
-static int each(const struct live_list *l, int (*f)(void *, uint64_t number, const struct slot *),
-		void *arg)
+/* Makes all blocks old. What of them is freed soon is noted as gone. */
+static void retire_all(struct live_list *l)
 {
-	int rc = 0;
-	for (size_t i = 0; i < l->old.n; i++) {
-		const struct group *g = &l->old.v[i];
-		for (uint64_t rest = g->live; rest && rc == 0; rest &= rest - 1) {
-			uint64_t bit = rest & -rest;
-			rc = f(arg, g->key * 64 + (uint64_t)__builtin_ctzll(rest),
-			       &g->slots[__builtin_popcountll(g->had & (bit - 1))]);
-		}
-	}
-	for (uint64_t number = l->base; number < l->base + WINDOW; number += 64) {
-		uint64_t at = number & (WINDOW - 1);
-		for (uint64_t rest = l->bits[at >> 6]; rest && rc == 0; rest &= rest - 1) {
-			uint64_t bit = (uint64_t)__builtin_ctzll(rest);
-			rc = f(arg, number + bit, &l->window[at + bit]);
-		}
-	}
-	return rc;
-}
-
-struct naming {
-	void (*f)(void *arg, uint64_t number, uint32_t stack);
-	void *arg;
-};
-
-static int name_stack(void *arg, uint64_t number, const struct slot *s)
-{
-	const struct naming *n = arg;
-	n->f(n->arg, number, s->stack);
-	return 0;
+	for (uint64_t first = l->base; first < l->next_number; first += 64)
+		retire(l, first);
+	settle(l);
 }
 
 void live_list_stacks(struct live_list *l, void (*f)(void *arg, uint64_t number, uint32_t stack),
 		      void *arg)
 {
-	settle(l);
-	each(l, name_stack, &(struct naming){f, arg});
+	retire_all(l);
+	for (size_t i = 0; i < l->old.n; i++)
+		f(arg, l->numbers.v[i], l->old.v[i].stack);
 }
 
 struct writing {
@@ -310,20 +228,13 @@ struct writing {
 	size_t threads;
 };
 
-static int sum_size(void *arg, uint64_t number, const struct slot *s)
-{
-	(void)number;
-	*(uint64_t *)arg += s->size;
-	return 0;
-}
-
 static void begin_part(struct writing *w)
 {
 	size_t threads = w->head.part == 0 ? w->threads : 0;
 	ms_checkpoint_begin(&w->e, w->memory, PART, threads, &w->head, w->opt.addresses,
 			    w->opt.usable);
 	for (size_t i = 0; i < threads; i++)
-		ms_checkpoint_put_last(&w->e, w->l->last[i]);
+		ms_checkpoint_put_last(&w->e, w->l->last[i] - 1);
 }
 
 struct laying {
@@ -363,9 +274,8 @@ static int end_part(struct writing *w)
 	return rc;
 }
 
-static int put_block(void *arg, uint64_t number, const struct slot *s)
+static int put_block(struct writing *w, uint64_t number, const struct slot *s)
 {
-	struct writing *w = arg;
 	struct ms_checkpoint_block b = {.number = number,
 					.size = s->size,
 					.tick = s->tick,
@@ -387,8 +297,9 @@ int checkpoint_write(struct live_list *l, uint64_t event, struct checkpoint_opti
 		     struct ms_trace_writer *t, struct ms_err *err)
 {
 	struct writing w = {.l = l, .opt = opt, .t = t, .err = err, .threads = l->threads};
-	settle(l);
-	while (w.threads && l->last[w.threads - 1] == UINT64_MAX)
+	int rc = 0;
+	retire_all(l);
+	while (w.threads && !l->last[w.threads - 1])
 		w.threads--;
 	w.head = (struct ms_checkpoint_head){
 		.event = event,
@@ -396,10 +307,12 @@ int checkpoint_write(struct live_list *l, uint64_t event, struct checkpoint_opti
 		.tick = l->tick,
 		.live_blocks = l->blocks,
 		.parts = l->blocks ? (uint32_t)((l->blocks + PART - 1) / PART) : 1};
-	each(l, sum_size, &w.head.live_bytes);
+	for (size_t i = 0; i < l->old.n; i++)
+		w.head.live_bytes += l->old.v[i].size;
 	w.memory = ms_xrealloc(NULL, MS_CHECKPOINT_MEMORY(PART, w.threads), 1);
 	begin_part(&w);
-	int rc = each(l, put_block, &w);
+	for (size_t i = 0; i < l->old.n && rc == 0; i++)
+		rc = put_block(&w, l->numbers.v[i], &l->old.v[i]);
 	if (rc == 0)
 		rc = end_part(&w);
 	free(w.memory);

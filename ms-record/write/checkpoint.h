@@ -5,15 +5,14 @@
  * through them:
  *
  *    numbers:  0 ............ base .......................... base + WINDOW
- *              |   old groups  |  window: a ring, one slot each |
+ *              |   old blocks  |  window: a ring, one slot each |
  *
  * An allocation lands in the window, an array indexed by the low bits of its number, with a bit
  * that says "live"; most blocks are freed there, which clears the bit. When the window moves on, 64
- * slots leave it at a time, and what is still live of them is packed into an old group at the end
- * of a list, which is thereby sorted. Old blocks that are freed are only noted; when enough are,
- * and before a checkpoint, they are sorted and taken out in one walk. Groups that became empty are
- * taken out of the list once they are half of it. A slot takes 32 bytes, and an old group has at
- * most 4 of them for each live block; notes take 512 KB, or 4 bytes for each group.
+ * slots leave it at a time, and what is still live of them is put at the end of the list of old
+ * blocks, which is thereby sorted; before a checkpoint all that are live are. Old blocks that are
+ * freed are only noted; when a quarter of them is, and before a checkpoint, the notes are sorted and
+ * taken out in one walk. An old block takes 40 bytes, and a note 8.
  */
 #ifndef CHECKPOINT_H
 #define CHECKPOINT_H
@@ -31,7 +30,7 @@ struct live_list;
 struct live_list *live_list_new(void);
 void live_list_free(struct live_list *l);
 /* Takes over what an event changes: call for every event of the trace in order, with the number of
- * an allocation set. */
+ * an allocation set, which is one more than that of the allocation before. */
 void live_list_event(struct live_list *l, const struct ms_event *ev);
 uint64_t live_list_blocks(const struct live_list *l);
 /* Calls `f` for every live block, in order of number. */
