@@ -302,9 +302,8 @@ static struct ms_live_block block_of(const struct ms_blocks *b, const struct ms_
 					 : (struct ms_live_block){s->size, s->tick, s->owner};
 }
 
-void ms_blocks_each_number(const struct ms_blocks *b,
-			   void (*f)(void *arg, uint64_t number, const struct ms_live_block *),
-			   void *arg)
+void ms_blocks_each(const struct ms_blocks *b,
+		    void (*f)(void *arg, uint64_t number, const struct ms_live_block *), void *arg)
 {
 	for (uint64_t first = b->base; first < b->base + MS_BLOCKS_WINDOW; first += 64) {
 		size_t slot = (size_t)(first & (MS_BLOCKS_WINDOW - 1));
@@ -321,22 +320,4 @@ void ms_blocks_each_number(const struct ms_blocks *b,
 			f(arg, g->key * 64 + (uint64_t)__builtin_ctzll(rest), &l);
 		}
 	}
-}
-
-struct each {
-	void (*f)(void *arg, const struct ms_live_block *);
-	void *arg;
-};
-
-static void without_number(void *arg, uint64_t number, const struct ms_live_block *b)
-{
-	const struct each *e = arg;
-	(void)number;
-	e->f(e->arg, b);
-}
-
-void ms_blocks_each(const struct ms_blocks *b, void (*f)(void *arg, const struct ms_live_block *),
-		    void *arg)
-{
-	ms_blocks_each_number(b, without_number, &(struct each){f, arg});
 }

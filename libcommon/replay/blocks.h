@@ -129,11 +129,7 @@ static inline bool ms_blocks_take(struct ms_blocks *b, uint64_t number, struct m
 }
 
 /* Calls `f` for every live block, in no particular order. */
-void ms_blocks_each(const struct ms_blocks *b, void (*f)(void *arg, const struct ms_live_block *),
-		    void *arg);
-/* The same with each block's number. */
-void ms_blocks_each_number(const struct ms_blocks *b,
-			   void (*f)(void *arg, uint64_t number, const struct ms_live_block *),
-			   void *arg);
+void ms_blocks_each(const struct ms_blocks *b,
+		    void (*f)(void *arg, uint64_t number, const struct ms_live_block *), void *arg);
 
 #endif

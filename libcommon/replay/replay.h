@@ -13,8 +13,7 @@
  * replay_events.c has what each kind of event does, and a short way for the usual ones;
  * replay_places.c the tables of sites and threads, replay_cells.h what events count in;
  * replay_timeline.c and replay_moments.c what is done when an alarm goes off; replay_checkpoint.c
- * begins in the middle. What only some recordings have: replay_sampled.h, replay_mapped.h,
- * replay_backing.h.
+ * begins in the middle. What only some recordings have: replay_sampled.h, replay_mapped.h.
  *
  * The peak in one pass. A peak is a moment, and each site's (and size class's) live bytes at that
  * moment are wanted, but which moment was the peak is known only at the end, and copying all sites
@@ -194,10 +193,10 @@ struct ms_replay {
 	uint64_t alarm_tick,
 		alarm_event; /* when something other than the event is to be done next */
 
-	uint64_t *oldest;           /* after ms_replay_finish, by site: see replay_ages.h */
+	uint64_t *oldest;           /* after ms_replay_finish, by site; NULL when sampled */
 	struct ms_sampled *sampled; /* of a sampled recording: see replay_sampled.h; else NULL */
 	struct ms_growth *growth;   /* live bytes over time: replay_growth.h */
-	struct ms_backing *backing; /* of heaps of the program's own: replay_backing.h; or NULL */
+	struct ms_backing *backing; /* of heaps of the program's own: replay_mapped.h; or NULL */
 	struct ms_beside *beside;   /* what is recorded beside the heap: replay_mapped.h; or NULL */
 };
 

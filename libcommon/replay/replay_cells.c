@@ -5,6 +5,8 @@
 
 #include "libcommon/base/arena.h"
 
+#include <string.h>
+
 static uint32_t key_of(const struct ms_replay_cell *c)
 {
 	return c->thread << 6 | c->class;
@@ -44,6 +46,15 @@ static void add_level(const struct ms_replay *r, struct ms_level *to, const stru
 	to->epoch = r->peak_epoch;
 }
 
+static void add_size(const struct ms_replay *r, struct ms_replay_size *to,
+		     const struct ms_replay_cell *c)
+{
+	add_level(r, &to->live, &c->live);
+	to->allocations += c->allocations;
+	to->bytes += c->bytes;
+	to->temporary += c->temporary;
+}
+
 static void add_cell(struct ms_replay *r, struct ms_replay_cell *c)
 {
 	struct ms_replay_site *s = &r->sites[c->site];
@@ -57,11 +68,8 @@ static void add_cell(struct ms_replay *r, struct ms_replay_cell *c)
 	t->temporary += c->temporary;
 	if (c->allocations || c->restored) {
 		ms_replay_turn_to_class(r, s, c->class);
-		struct ms_replay_size *z = &r->classes[s->latest];
-		add_level(r, &z->live, &c->live);
-		z->allocations += c->allocations;
-		z->bytes += c->bytes;
-		z->temporary += c->temporary;
+		add_size(r, &r->classes[s->latest], c);
+		add_size(r, &r->sizes[c->class], c);
 	}
 	c->record = UINT32_MAX;
 	if (c->allocations || c->live.blocks) {
@@ -81,6 +89,7 @@ void ms_replay_sum_cells(struct ms_replay *r)
 		s->live = (struct ms_level){.epoch = r->peak_epoch};
 		s->frees = s->temporary = 0;
 	}
+	memset(r->sizes, 0, sizeof r->sizes);
 	for (size_t i = 0; i < r->cell_count; i++)
 		add_cell(r, &r->cells[i]);
 }

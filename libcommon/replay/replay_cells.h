@@ -45,7 +45,7 @@ static inline uint32_t ms_replay_cell_of(struct ms_replay *r, struct ms_replay_s
 	return s->cell;
 }
 
-/* Sets what is a sum of cells: of sites, threads, their records and classes. */
+/* Sets what is a sum of cells: of sites, threads, their records and classes, and of sizes. */
 void ms_replay_sum_cells(struct ms_replay *r);
 
 #endif

@@ -94,26 +94,3 @@ void ms_replay_each_class(const struct ms_replay *r, const struct ms_replay_site
 		if (s->classes >> class & 1)
 			each(arg, class, c++);
 }
-
-static void add_class(void *arg, unsigned class, const struct ms_replay_size *c)
-{
-	struct ms_replay *r = arg;
-	struct ms_replay_size *to = &r->sizes[class];
-	uint64_t bytes, blocks;
-	ms_replay_at_peak(r, &c->live, &bytes, &blocks);
-	to->live.bytes += c->live.bytes;
-	to->live.blocks += c->live.blocks;
-	to->live.at_peak_bytes += bytes;
-	to->live.at_peak_blocks += blocks;
-	to->live.epoch = r->peak_epoch;
-	to->allocations += c->allocations;
-	to->bytes += c->bytes;
-	to->temporary += c->temporary;
-}
-
-void ms_replay_sum_classes(struct ms_replay *r)
-{
-	memset(r->sizes, 0, sizeof r->sizes);
-	for (size_t i = 0; i < r->site_count; i++)
-		ms_replay_each_class(r, &r->sites[i], add_class, r);
-}

@@ -57,7 +57,5 @@ static inline void ms_replay_age(struct ms_replay *r, struct ms_replay_site *s, 
 void ms_replay_each_class(const struct ms_replay *r, const struct ms_replay_site *s,
 			  void (*each)(void *arg, unsigned class, const struct ms_replay_size *c),
 			  void *arg);
-/* Sets r->sizes from the classes of all sites. */
-void ms_replay_sum_classes(struct ms_replay *r);
 
 #endif

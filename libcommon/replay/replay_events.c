@@ -4,8 +4,6 @@
 #include "replay.h"
 
 #include "libcommon/base/arena.h"
-#include "replay_ages.h"
-#include "replay_backing.h"
 #include "replay_cells.h"
 #include "replay_growth.h"
 #include "replay_mapped.h"
@@ -275,10 +273,8 @@ static void extended(struct ms_replay *r, const struct ms_event *ev)
 /* Is it an event that this model can apply? Numbers and times of a good trace never go back. */
 static inline bool sane(const struct ms_replay *r, const struct ms_event *ev)
 {
-	bool makes = ev->kind == MS_EV_ALLOC || ev->kind == MS_EV_REALLOC ||
-		     ev->kind == MS_EV_REALLOC_UNKNOWN;
 	return ev->time_ticks >= r->last_tick && ev->thread < MS_REPLAY_THREADS_MAX &&
-	       (!makes || ev->number >= r->next_number);
+	       (!ms_event_allocates(ev->kind) || ev->number >= r->next_number);
 }
 
 /* Another kind than these two. False: it gives back a block that nobody knows. */
@@ -363,11 +359,10 @@ void ms_replay_finish(struct ms_replay *r, uint64_t tick)
 	ms_replay_end_moments(r, tick);
 	ms_replay_end_timeline(r, tick);
 	ms_growth_finish(r, tick);
-	ms_ages_finish(r);
+	r->oldest = ms_replay_oldest(r);
 	if (!r->sampled)
 		ms_blocks_free(&r->blocks);
 	ms_replay_sum_cells(r);
-	ms_replay_sum_classes(r);
 	if (r->sampled)
 		ms_sampled_finish(r);
 	if (r->beside)

@@ -106,13 +106,10 @@ struct ms_trend ms_growth_trend(const struct ms_growth *g, uint32_t site)
 	return v ? trend_of(g, v) : (struct ms_trend){.kind = MS_TREND_SHORT, .p = 1};
 }
 
-static struct ms_grown *add_grown(struct ms_growth *g, uint32_t site, struct ms_trend t)
+static void add_grown(struct ms_growth *g, uint32_t site, struct ms_trend t)
 {
-	if ((g->grown_count & (g->grown_count - 1)) == 0)
-		g->grown = ms_xrealloc(g->grown, g->grown_count ? g->grown_count * 2 : 1,
-				       sizeof *g->grown);
-	g->grown[g->grown_count] = (struct ms_grown){.site = site, .trend = t};
-	return &g->grown[g->grown_count++];
+	struct ms_grown *w = MS_APPEND(g->grown, g->grown_count, g->grown_cap);
+	*w = (struct ms_grown){.site = site, .trend = t};
 }
 
 /* Live blocks of growing sites by age, for the share of blocks of an age that stay. */
@@ -123,11 +120,12 @@ struct survey {
 	uint64_t (*live)[MS_AGES];
 };
 
-static void count_age(void *arg, const struct ms_live_block *b)
+static void count_age(void *arg, uint64_t number, const struct ms_live_block *b)
 {
 	struct survey *s = arg;
 	uint32_t n = s->of_site[s->r->cells[b->owner].site];
 	unsigned class = 0;
+	(void)number;
 	while (n && class < MS_AGES - 1 && s->now - b->tick >= s->r->age_ticks[class])
 		class ++;
 	s->live[n][class]++;

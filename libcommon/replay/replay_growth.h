@@ -33,7 +33,7 @@ struct ms_growth {
 	size_t row_count;
 	struct ms_grown *grown; /* after ms_growth_finish: the whole heap first, then sites whose
 				   trend is a step, filling or growing, by number */
-	size_t grown_count;
+	size_t grown_count, grown_cap;
 };
 
 /* Before the first event: a tick is so long. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * What is recorded beside the heap: mapped address space (--mmap), usable sizes (--usable-size),
- * and where blocks were freed (--free-stacks).
+ * where blocks were freed (--free-stacks), and what heaps of the program's own cut their blocks from.
  *
  * Nothing here changes a figure of the heap; a replay without any of it has no struct ms_beside and
  * pays a comparison with NULL.
@@ -96,5 +96,22 @@ void ms_beside_unmap(struct ms_replay *r, const struct ms_event *ev);
 
 /* A site's figures, now; zero for one that has none. */
 const struct ms_beside_site *ms_beside_site(const struct ms_beside *b, uint32_t site);
+
+/* ---- backing: the memory that heaps of the program's own cut their blocks from ---- */
+
+struct ms_backing {
+	struct {
+		struct ms_backing_heap {
+			uint32_t node; /* its marker, 0 = not known */
+			uint64_t bytes, blocks, most_bytes;
+			uint64_t taken; /* blocks in all */
+		} * v;
+		size_t n, cap;
+	} heaps;
+};
+
+/* MS_EXT_BACKING or MS_EXT_UNBACKING. */
+void ms_backing_event(struct ms_replay *r, const struct ms_event *ev);
+void ms_backing_free(struct ms_backing *b);
 
 #endif

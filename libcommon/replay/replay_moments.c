@@ -4,9 +4,15 @@
 #include "replay_private.h"
 
 #include "libcommon/base/arena.h"
-#include "replay_ages.h"
+#include "replay_cells.h"
 #include "replay_mapped.h"
 #include "replay_sampled.h"
+
+#include <stdlib.h>
+
+/* With more moments than this nobody looks how old blocks are: it would cost a pass over the live
+ * blocks for each. */
+#define AGES_MOMENTS 64u
 
 size_t ms_replay_moment(struct ms_replay *r, uint64_t tick, uint64_t event)
 {
@@ -19,19 +25,48 @@ size_t ms_replay_moment(struct ms_replay *r, uint64_t tick, uint64_t event)
 	return r->moment_count++;
 }
 
+/* ---- how old the live blocks are ---- */
+
+struct survey {
+	const struct ms_replay_cell *cells;
+	uint64_t *oldest;
+};
+
+static void look(void *arg, uint64_t number, const struct ms_live_block *b)
+{
+	const struct survey *s = arg;
+	uint64_t *oldest = &s->oldest[s->cells[b->owner].site];
+	(void)number;
+	*oldest = b->tick < *oldest ? b->tick : *oldest;
+}
+
+uint64_t *ms_replay_oldest(const struct ms_replay *r)
+{
+	if (r->sampled)
+		return NULL;
+	uint64_t *oldest = ms_xrealloc(NULL, r->site_count, sizeof *oldest);
+	for (size_t i = 0; i < r->site_count; i++)
+		oldest[i] = MS_NEVER;
+	ms_blocks_each(&r->blocks, look, &(struct survey){r->cells, oldest});
+	return oldest;
+}
+
+/* ---- moments ---- */
+
 static void take_moment(struct ms_replay *r, struct ms_replay_moment *m)
 {
 	m->taken = true;
 	m->live_bytes = r->live_bytes;
 	m->live_blocks = r->live_blocks;
+	uint64_t *oldest = r->moment_count <= AGES_MOMENTS ? ms_replay_oldest(r) : NULL;
 	m->figures = ms_xrealloc(NULL, r->site_count, sizeof *m->figures);
 	for (size_t i = 0; i < r->site_count; i++)
 		if (r->sites[i].live.blocks)
-			m->figures[m->figure_count++] =
-				(struct ms_replay_figure){(uint32_t)i, r->sites[i].live.bytes,
-							  r->sites[i].live.blocks, MS_NEVER};
+			m->figures[m->figure_count++] = (struct ms_replay_figure){
+				(uint32_t)i, r->sites[i].live.bytes, r->sites[i].live.blocks,
+				oldest ? oldest[i] : MS_NEVER};
+	free(oldest);
 	m->figures = ms_xrealloc(m->figures, m->figure_count, sizeof *m->figures);
-	ms_ages_moment(r, m);
 	if (r->sampled)
 		ms_sampled_moment(r, (size_t)(m - r->moments));
 	if (r->beside)

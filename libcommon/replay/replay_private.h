@@ -65,6 +65,10 @@ void ms_replay_end_timeline(struct ms_replay *r, uint64_t tick);
 uint64_t ms_replay_take_due(struct ms_replay *r, uint64_t tick, bool all);
 /* Takes what is left of them; the recording ends at `tick`. */
 void ms_replay_end_moments(struct ms_replay *r, uint64_t tick);
+/* By site the tick of its oldest live block, MS_NEVER where none is, to be freed: found from the
+ * blocks, not event by event. NULL for a sampled recording, whose oldest block need not have been
+ * recorded. */
+uint64_t *ms_replay_oldest(const struct ms_replay *r);
 /* Counting begins at `tick`, with what is live now. */
 void ms_replay_begin(struct ms_replay *r, uint64_t tick);
 

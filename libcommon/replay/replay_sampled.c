@@ -64,8 +64,7 @@ static struct ms_sampled_sum one(const struct ms_sampled *s, uint64_t number, ui
 const struct ms_event *ms_sampled_weigh(const struct ms_sampled *s, const struct ms_event *ev,
 					struct ms_event *room)
 {
-	if (ev->kind != MS_EV_ALLOC && ev->kind != MS_EV_REALLOC &&
-	    ev->kind != MS_EV_REALLOC_UNKNOWN)
+	if (!ms_event_allocates(ev->kind))
 		return ev;
 	*room = *ev;
 	room->size = ms_sampled_bytes_of(s, ev->size);
@@ -176,22 +175,10 @@ void ms_sampled_count(struct ms_replay *r, const struct ms_event *ev)
 {
 	struct ms_sampled *s = r->sampled;
 	follow_timeline(r);
-	switch (ev->kind) {
-	case MS_EV_FREE:
-	case MS_EV_FREE_INFERRED:
+	if (ms_event_releases(ev->kind))
 		removed(r, ev);
-		break;
-	case MS_EV_REALLOC:
-		removed(r, ev);
+	if (ms_event_allocates(ev->kind))
 		made(r, ev);
-		break;
-	case MS_EV_ALLOC:
-	case MS_EV_REALLOC_UNKNOWN:
-		made(r, ev);
-		break;
-	default:
-		break;
-	}
 	s->peak_epoch = r->peak_epoch;
 }
 
@@ -233,7 +220,7 @@ void ms_sampled_reset(struct ms_replay *r, bool clear)
 	if (clear)
 		ms_blocks_clear(&s->blocks, r->next_number);
 	else
-		ms_blocks_each_number(&s->blocks, put_live, r);
+		ms_blocks_each(&s->blocks, put_live, r);
 	ms_sampled_restored(r);
 }
 
@@ -272,7 +259,7 @@ void ms_sampled_finish(struct ms_replay *r)
 	for (size_t i = 0; i < s->cell_count && i < r->cell_count; i++)
 		if (r->cells[i].record != UINT32_MAX)
 			s->records[r->cells[i].record].allocations += s->allocations[i];
-	ms_blocks_each_number(&s->blocks, count_live, r);
+	ms_blocks_each(&s->blocks, count_live, r);
 }
 
 /* ---- what it comes to ---- */

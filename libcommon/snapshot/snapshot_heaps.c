@@ -4,7 +4,7 @@
 #include "libcommon/base/arena.h"
 #include "format/trace.h"
 #include "libcommon/symbols/frame_places.h"
-#include "libcommon/replay/replay_backing.h"
+#include "libcommon/replay/replay_mapped.h"
 #include "snapshot_insert.h"
 #include "snapshot_private.h"
 

@@ -61,10 +61,11 @@ struct survey {
 	uint64_t now; /* tick */
 };
 
-static void look(void *arg, const struct ms_live_block *b)
+static void look(void *arg, uint64_t number, const struct ms_live_block *b)
 {
 	struct survey *s = arg;
 	unsigned class = 0;
+	(void)number;
 	if (s->r->cells[b->owner].site != s->site)
 		return;
 	uint64_t age = s->now > b->tick ? s->now - b->tick : 0;
