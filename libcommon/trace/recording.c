@@ -24,6 +24,11 @@
 
 /* ---- records ---- */
 
+static const char *text_of(struct ms_recording *t, const struct ms_field *f)
+{
+	return f->is_bytes ? ms_arena_strndup(&t->arena, (const char *)f->data, f->size) : NULL;
+}
+
 /* Sets what the record says; `anew`: and nothing else. */
 static void get_fields(struct ms_recording *t, struct ms_record rec, struct ms_fields *f, bool anew)
 {
@@ -35,10 +40,7 @@ static void get_fields(struct ms_recording *t, struct ms_record rec, struct ms_f
 			continue;
 		f->known |= UINT64_C(1) << field.id;
 		f->number[field.id] = field.value;
-		f->text[field.id] =
-			field.is_bytes
-				? ms_arena_strndup(&t->arena, (const char *)field.data, field.size)
-				: NULL;
+		f->text[field.id] = text_of(t, &field);
 	}
 }
 
@@ -52,11 +54,7 @@ static void get_row(struct ms_recording *t, struct ms_record rec, struct ms_row 
 		r->known |= UINT32_C(1) << field.id;
 		r->number[field.id] = field.value;
 		if (field.id == 2 || field.id == 3)
-			r->text[field.id - 2] =
-				field.is_bytes
-					? ms_arena_strndup(&t->arena, (const char *)field.data,
-							   field.size)
-					: NULL;
+			r->text[field.id - 2] = text_of(t, &field);
 	}
 }
 
@@ -67,8 +65,7 @@ static void get_strings(struct ms_recording *t, struct ms_record rec, unsigned i
 	out->n = 0;
 	while (ms_record_field(&rec, &field) == MS_FMT_OK)
 		if (field.id == id && field.is_bytes)
-			*MS_PUSH(out) =
-				ms_arena_strndup(&t->arena, (const char *)field.data, field.size);
+			*MS_PUSH(out) = text_of(t, &field);
 }
 
 /* The row of that index, made if needed; NULL when the index is out of all reason. */
@@ -126,8 +123,7 @@ static bool add_symbols(struct ms_recording *t, struct ms_record rec)
 	while (ms_record_field(&rec, &f) == MS_FMT_OK) {
 		uint32_t value = (uint32_t)f.value;
 		if (f.id == MS_SYM_STRING && f.is_bytes) {
-			*MS_PUSH(&t->strings) =
-				ms_arena_strndup(&t->arena, (const char *)f.data, f.size);
+			*MS_PUSH(&t->strings) = text_of(t, &f);
 		} else if (f.id == MS_SYM_FRAME) {
 			if (f.value >= t->chain_count)
 				return false;

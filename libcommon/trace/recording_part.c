@@ -106,46 +106,35 @@ static bool read_parts(struct ms_recording *t, struct ms_err *err)
 	return t->has_info && !in_damage(t);
 }
 
-struct ms_recording *ms_recording_open_parts(const char *path, struct ms_err *err)
+static struct ms_recording *open_parts(const char *path, bool ended, struct ms_err *err)
 {
-	uint64_t end;
+	uint64_t end = 0;
 	struct ms_trace *file = strcmp(path, "-") == 0 ? NULL : ms_trace_open(path, err);
-	if (!file)
-		return NULL;
-	if (!ms_trace_sparse(file, &end)) {
+	if (file && !ms_trace_sparse(file, ended ? &end : NULL)) {
 		ms_trace_close(file);
 		return NULL;
 	}
 	struct ms_recording *t = ms_recording_begin(file, path, err);
-	if (t && (ms_trace_find_blocks(t->file, end, &t->index, err) <= 0 || !read_parts(t, err) ||
-		  !t->has_end)) {
-		ms_recording_close(t);
+	if (!t)
 		return NULL;
-	}
-	if (t) {
-		t->parts = true;
+	t->parts = true;
+	if (ended)
 		t->state = MS_TRACE_ENDED;
-	}
-	return t;
+	if (ms_trace_find_blocks(t->file, end, &t->index, err) > 0 && read_parts(t, err) &&
+	    (!ended || t->has_end))
+		return t;
+	ms_recording_close(t);
+	return NULL;
+}
+
+struct ms_recording *ms_recording_open_parts(const char *path, struct ms_err *err)
+{
+	return open_parts(path, true, err);
 }
 
 struct ms_recording *ms_recording_open_present(const char *path, struct ms_err *err)
 {
-	struct ms_trace *file = ms_trace_open(path, err);
-	if (!file)
-		return NULL;
-	if (!ms_trace_sparse_present(file)) {
-		ms_trace_close(file);
-		return NULL;
-	}
-	struct ms_recording *t = ms_recording_begin(file, path, err);
-	if (t && (ms_trace_present_blocks(t->file, &t->index, err) <= 0 || !read_parts(t, err))) {
-		ms_recording_close(t);
-		return NULL;
-	}
-	if (t)
-		t->parts = true;
-	return t;
+	return open_parts(path, false, err);
 }
 
 /* ---- from a checkpoint on ---- */

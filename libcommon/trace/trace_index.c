@@ -65,35 +65,6 @@ void ms_index_add(struct ms_index_builder *b, struct ms_index_entry e,
 
 /* ---- reading ---- */
 
-static bool take_field(struct ms_index_entry *e, const struct ms_field *f)
-{
-	switch (f->id) {
-	case MS_INDEX_TYPE:
-		e->type = (uint16_t)f->value;
-		return f->value <= UINT16_MAX;
-	case MS_INDEX_OFFSET:
-		e->offset = f->value;
-		return true;
-	case MS_INDEX_BYTES:
-		e->bytes = f->value;
-		return true;
-	case MS_INDEX_NUMBER:
-		e->number = (uint32_t)f->value;
-		return f->value <= UINT32_MAX;
-	case MS_INDEX_TICK:
-		e->tick = f->value;
-		return true;
-	case MS_INDEX_EVENT:
-		e->event = f->value;
-		return true;
-	case MS_INDEX_EVENTS:
-		e->events = f->value;
-		return true;
-	default:
-		return true;
-	}
-}
-
 bool ms_index_take(struct ms_trace_index *x, const struct ms_column *records, uint64_t first,
 		   uint64_t offset)
 {
@@ -105,14 +76,22 @@ bool ms_index_take(struct ms_trace_index *x, const struct ms_column *records, ui
 	x->n = 0;
 	ms_record_reader_init(&r, records->data, records->size);
 	while ((rc = ms_record_next(&r, &rec)) == MS_FMT_OK) {
-		struct ms_index_entry *e = MS_PUSH(x);
-		bool good = true;
-		*e = (struct ms_index_entry){.event = MS_INDEX_UNKNOWN, .events = MS_INDEX_UNKNOWN};
+		uint64_t v[] = {
+			[MS_INDEX_EVENT] = MS_INDEX_UNKNOWN, [MS_INDEX_EVENTS] = MS_INDEX_UNKNOWN};
 		while (ms_record_field(&rec, &f) == MS_FMT_OK)
-			good &= take_field(e, &f);
-		if (!good || e->number != x->n - 1 || e->offset != at || e->bytes > offset - at)
+			if (f.id <= MS_INDEX_EVENTS)
+				v[f.id] = f.value;
+		if (v[MS_INDEX_TYPE] > UINT16_MAX || v[MS_INDEX_NUMBER] != x->n ||
+		    v[MS_INDEX_OFFSET] != at || v[MS_INDEX_BYTES] > offset - at)
 			return false;
-		at += e->bytes;
+		*MS_PUSH(x) = (struct ms_index_entry){.type = (uint16_t)v[MS_INDEX_TYPE],
+						      .number = (uint32_t)v[MS_INDEX_NUMBER],
+						      .offset = at,
+						      .bytes = v[MS_INDEX_BYTES],
+						      .tick = v[MS_INDEX_TICK],
+						      .event = v[MS_INDEX_EVENT],
+						      .events = v[MS_INDEX_EVENTS]};
+		at += v[MS_INDEX_BYTES];
 	}
 	return rc == MS_FMT_END && at == offset;
 }
@@ -168,27 +147,21 @@ static int walk(struct ms_trace *t, struct ms_trace_index *x, bool partial, stru
 								       : 0;
 }
 
-int ms_trace_present_blocks(struct ms_trace *t, struct ms_trace_index *x, struct ms_err *err)
-{
-	x->n = 0;
-	return ms_trace_seek(t, ms_trace_first(t)) ? walk(t, x, true, err) : 0;
-}
-
 int ms_trace_find_blocks(struct ms_trace *t, uint64_t end, struct ms_trace_index *x,
 			 struct ms_err *err)
 {
 	struct ms_block b;
-	const struct ms_column *records = records_at(t, end, MS_BLOCK_END, &b, err);
-	if (!records)
+	const struct ms_column *records = end ? records_at(t, end, MS_BLOCK_END, &b, err) : NULL;
+	uint64_t from = records ? index_offset(records) : 0, first = ms_trace_first(t);
+	x->n = 0;
+	if (end && !records)
 		return 0;
-	uint64_t from = index_offset(records), first = ms_trace_first(t);
 	if (from > first && from < end) {
 		records = records_at(t, from, MS_BLOCK_INDEX, &b, err);
 		if (!records || !ms_index_take(x, records, first, from) || b.number != x->n)
 			return 0;
 	} else {
-		x->n = 0;
 		from = first;
 	}
-	return ms_trace_seek(t, from) ? walk(t, x, false, err) : 0;
+	return ms_trace_seek(t, from) ? walk(t, x, !end, err) : 0;
 }

@@ -50,13 +50,11 @@ struct ms_trace_index {
 bool ms_index_take(struct ms_trace_index *x, const struct ms_column *records, uint64_t first,
 		   uint64_t offset);
 
-/* Finds all blocks of the ended trace `t` (ms_trace_sparse, whose `end` is the offset of its end
- * block): by the index, else from header to header. 1; 0: something is not as it should be, so that
- * the file is to be read from its start; -1 with `err` set: I/O failed. */
+/* Finds all blocks of a trace that steps over blocks (ms_trace_sparse): one that ended and whose end
+ * block is at `end` by its index, else from header to header; where `end` is 0, those that are whole
+ * now. 1; 0: something is not as it should be, so that the file is to be read from its start; -1
+ * with `err` set: I/O failed. */
 int ms_trace_find_blocks(struct ms_trace *t, uint64_t end, struct ms_trace_index *x,
 			 struct ms_err *err);
-/* The same for a trace that has no end yet (ms_trace_sparse_present): the whole blocks that it has
- * now, from header to header. */
-int ms_trace_present_blocks(struct ms_trace *t, struct ms_trace_index *x, struct ms_err *err);
 
 #endif

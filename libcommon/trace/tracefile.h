@@ -95,12 +95,11 @@ enum ms_trace_next ms_trace_next(struct ms_trace *t, uint64_t types, uint64_t wa
 void ms_trace_park(struct ms_trace *t);
 /* ---- reading parts of a file ---- */
 
-/* From now on, what is not wanted is stepped over instead of read. Only of a file opened by its
- * path that ended and that nobody writes: else false, and nothing has changed. *end: offset of the
- * end block, the last block of the file. */
+/* From now on, what is not wanted is stepped over instead of read, up to the size that the file has
+ * now. Only of a file opened by its path: else false, and nothing has changed. `end`: only of one
+ * that ended and that nobody writes, and it is set to the offset of the end block, the last block of
+ * the file; NULL: also of one that grows or has no end. */
 bool ms_trace_sparse(struct ms_trace *t, uint64_t *end);
-/* The same for a file that grows or has no end: up to its size now. */
-bool ms_trace_sparse_present(struct ms_trace *t);
 /* Goes to the block at `offset`; its number, type and place are for the caller to compare. The
  * blocks after it must follow each other as ever. False: not sparse, or I/O failed. */
 bool ms_trace_seek(struct ms_trace *t, uint64_t offset);

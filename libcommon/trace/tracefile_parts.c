@@ -44,20 +44,16 @@ static bool can_seek(struct ms_trace *t)
 	return true;
 }
 
-bool ms_trace_sparse(struct ms_trace *t, uint64_t *end)
+static bool has_ended(struct ms_trace *t, uint64_t *end)
 {
 	struct ms_block_head h;
-	if (!can_seek(t) || ms_trace_writer_alive(t))
-		return false;
-	if (!last_block(t, end, &h) || h.type != MS_BLOCK_END || *end < ms_trace_position(t))
-		return false;
-	t->sparse = true;
-	return ms_trace_jump(t, ms_trace_position(t));
+	return !ms_trace_writer_alive(t) && last_block(t, end, &h) && h.type == MS_BLOCK_END &&
+	       *end >= ms_trace_position(t);
 }
 
-bool ms_trace_sparse_present(struct ms_trace *t)
+bool ms_trace_sparse(struct ms_trace *t, uint64_t *end)
 {
-	if (!can_seek(t))
+	if (!can_seek(t) || (end && !has_ended(t, end)))
 		return false;
 	t->sparse = true;
 	return ms_trace_jump(t, ms_trace_position(t));
