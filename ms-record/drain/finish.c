@@ -12,7 +12,7 @@
 #include "ms-record/session/losses.h"
 #include "libcommon/base/arena.h"
 #include "ms-record/session/session.h"
-#include "ms-record/write/end_record.h"
+#include "ms-record/write/output.h"
 
 static void add_loss(struct session *s, uint64_t count, unsigned reason)
 {

@@ -22,8 +22,9 @@ struct options;
 
 /* The samples that the diagnosis looks at: every second one goes when there are too many. */
 #define POLL_POINTS 65536u
+enum poll_figure { POLL_HEAP, POLL_RSS, POLL_VSZ, POLL_FIGURES };
 struct poll_point {
-	uint64_t ns, rss, heap, vsz;
+	uint64_t ns, figure[POLL_FIGURES];
 };
 struct poll_series {
 	struct poll_point *v;
@@ -33,8 +34,7 @@ struct poll_series {
 	struct poll_point first, last, peak; /* peak: each figure's largest */
 };
 void poll_keep(struct poll_series *s, const struct ms_proc_sample *p);
-/* What the series of heap, RSS or address space looks like. */
-enum poll_figure { POLL_HEAP, POLL_RSS, POLL_VSZ };
+/* What the series of a figure looks like. */
 struct ms_trend poll_trend(const struct poll_series *s, enum poll_figure f);
 
 /* How it ended. */

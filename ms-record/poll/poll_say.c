@@ -135,20 +135,13 @@ static void say_figure(const struct poll *p, FILE *to, const char *label, enum p
 	const struct poll_series *s = &p->series;
 	char line[MS_SPARKLINE_COLUMNS * 3 + 1], a[MS_UNIT_BUF], b[MS_UNIT_BUF], c[MS_UNIT_BUF];
 	double *v = ms_xrealloc(NULL, s->n + 1, sizeof *v);
-	const struct poll_point *const ends[] = {&s->first, &s->last, &s->peak};
-	uint64_t figure[3];
 	bool utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 	for (size_t i = 0; i < s->n; i++)
-		v[i] = (double)(f == POLL_HEAP  ? s->v[i].heap
-				: f == POLL_RSS ? s->v[i].rss
-						: s->v[i].vsz);
-	for (unsigned i = 0; i < 3; i++)
-		figure[i] = f == POLL_HEAP  ? ends[i]->heap
-			    : f == POLL_RSS ? ends[i]->rss
-					    : ends[i]->vsz;
+		v[i] = (double)s->v[i].figure[f];
 	ms_sparkline(line, v, s->n, SPARK_COLUMNS, !utf8);
-	fprintf(to, "  %-5s %s  %s to %s, most %s\n", label, line, ms_format_size(a, figure[0]),
-		ms_format_size(b, figure[1]), ms_format_size(c, figure[2]));
+	fprintf(to, "  %-5s %s  %s to %s, most %s\n", label, line,
+		ms_format_size(a, s->first.figure[f]), ms_format_size(b, s->last.figure[f]),
+		ms_format_size(c, s->peak.figure[f]));
 	free(v);
 }
 

@@ -6,19 +6,15 @@
 #include "libcommon/base/arena.h"
 #include "poll.h"
 
-static uint64_t larger(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
 void poll_keep(struct poll_series *s, const struct ms_proc_sample *p)
 {
-	struct poll_point at = {p->ns, p->rss, p->heap, p->vsz};
+	struct poll_point at = {p->ns, {p->heap, p->rss, p->vsz}};
 	if (!s->samples++)
 		s->first = s->peak = at;
 	s->last = at;
-	s->peak = (struct poll_point){at.ns, larger(s->peak.rss, at.rss),
-				      larger(s->peak.heap, at.heap), larger(s->peak.vsz, at.vsz)};
+	for (unsigned f = 0; f < POLL_FIGURES; f++)
+		if (at.figure[f] > s->peak.figure[f])
+			s->peak.figure[f] = at.figure[f];
 	if (s->n && s->skip++ < s->every)
 		return;
 	s->skip = 0;
@@ -34,11 +30,9 @@ void poll_keep(struct poll_series *s, const struct ms_proc_sample *p)
 struct ms_trend poll_trend(const struct poll_series *s, enum poll_figure f)
 {
 	struct ms_trend_sample *v = ms_xrealloc(NULL, s->n + 1, sizeof *v);
-	for (size_t i = 0; i < s->n; i++) {
-		const struct poll_point *p = &s->v[i];
-		uint64_t value = f == POLL_HEAP ? p->heap : f == POLL_RSS ? p->rss : p->vsz;
-		v[i] = (struct ms_trend_sample){(double)p->ns / 1e9, (double)value};
-	}
+	for (size_t i = 0; i < s->n; i++)
+		v[i] = (struct ms_trend_sample){(double)s->v[i].ns / 1e9,
+						(double)s->v[i].figure[f]};
 	struct ms_trend t = ms_trend_of(v, s->n);
 	free(v);
 	return t;

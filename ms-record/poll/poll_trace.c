@@ -15,6 +15,7 @@
 #include "ms-record/session/options.h"
 #include "poll.h"
 #include "ms-record/session/session.h"
+#include "ms-record/write/encode.h"
 
 /* A block is written when it holds so many samples, or is so old, so that readers see it grow. */
 #define BLOCK_SAMPLES 1000u
@@ -24,9 +25,9 @@ struct poll_trace {
 	struct files files;
 	struct output *out;
 	struct session *session; /* of which only the identity is used */
-	struct batch *batch;
-	uint64_t first_ns, last_ns; /* of the samples in hand */
+	struct batch *batch;     /* with the samples in hand */
 	unsigned samples;
+	struct encoders encoders;
 	struct ms_err err;
 };
 
@@ -49,13 +50,12 @@ static struct session *identify(const struct poll *p, struct batch *b)
 	return s;
 }
 
-static int write_records(struct poll_trace *t, uint16_t type, struct ms_record_writer *w,
-			 uint64_t from, uint64_t to)
+static void write_batch(struct poll_trace *t)
 {
-	struct ms_column c = ms_record_column(w);
-	int rc = w->size ? ms_trace_write(t->out->trace, type, from, to, &c, 1, &t->err) : 0;
-	ms_record_writer_init(w, w->data, w->room);
-	return rc;
+	if (!t->err.text[0])
+		encode_batch(&t->encoders, t->batch, &t->err);
+	batch_reset(t->batch);
+	t->samples = 0;
 }
 
 int poll_trace_open(struct poll *p, struct ms_err *err)
@@ -72,23 +72,17 @@ int poll_trace_open(struct poll *p, struct ms_err *err)
 	} else if (!(t->out = files_open(&t->files, p->opt, exe, p->pid_out, err))) {
 		return -1;
 	}
-	struct output *o = t->out;
+	struct output *o = t->batch->out = t->out;
 	ms_trace_lock(o->fd);
 	files_begin(&t->files);
-	struct ms_trace_head head = output_head(o);
-	o->trace = ms_trace_writer_new(o->fd, &head, p->opt->level, err);
+	o->level = p->opt->level;
+	o->trace = output_begin(o, o->fd, err);
 	if (!o->trace)
 		return -1;
-	if (write_records(t, MS_BLOCK_INFO, &t->batch->info, 0, 0) == 0)
+	write_batch(t);
+	if (!t->err.text[0])
 		return 0;
 	return ms_err_set(err, "%s", t->err.text);
-}
-
-static void flush(struct poll_trace *t)
-{
-	if (t->samples && !t->err.text[0])
-		write_records(t, MS_BLOCK_SAMPLES, &t->batch->samples, t->first_ns, t->last_ns);
-	t->samples = 0;
 }
 
 void poll_trace_sample(struct poll *p, const struct ms_proc_sample *s)
@@ -114,11 +108,12 @@ void poll_trace_sample(struct poll *p, const struct ms_proc_sample *s)
 		ms_record_number(w, MS_SAMPLE_THREADS, s->threads);
 	}
 	ms_record_end(w);
-	t->first_ns = t->samples++ ? t->first_ns : s->ns;
-	t->last_ns = s->ns;
+	struct batch *b = t->batch;
+	b->first_ns = t->samples++ ? b->first_ns : s->ns;
+	b->last_ns = s->ns;
 	if (t->samples == BLOCK_SAMPLES ||
-	    t->last_ns - t->first_ns + p->opt->interval_ns >= BLOCK_NS)
-		flush(t);
+	    b->last_ns - b->first_ns + p->opt->interval_ns >= BLOCK_NS)
+		write_batch(t);
 }
 
 bool poll_trace_unread(const struct poll *p)
@@ -129,8 +124,6 @@ bool poll_trace_unread(const struct poll *p)
 static void write_end(struct poll *p, struct poll_trace *t)
 {
 	struct ms_record_writer *w = batch_record(&t->batch->end, 8 * 16);
-	uint64_t index = 0;
-	ms_trace_write_index(t->out->trace, p->duration_ns, &index, &t->err);
 	ms_record_number(w, MS_END_TIME, p->duration_ns);
 	ms_record_number(w, MS_END_REASON, p->end == POLL_ENDED ? MS_ENDED_EXIT : MS_ENDED_STOP);
 	if (p->end == POLL_ENDED && p->status >= 0 && WIFEXITED(p->status))
@@ -138,10 +131,9 @@ static void write_end(struct poll *p, struct poll_trace *t)
 	else if (p->end == POLL_ENDED && p->status >= 0 && WIFSIGNALED(p->status))
 		ms_record_number(w, MS_END_SIGNAL, (uint64_t)WTERMSIG(p->status));
 	ms_record_number(w, MS_END_EVENTS, 0);
-	if (index)
-		ms_record_number(w, MS_END_INDEX, index);
 	ms_record_end(w);
-	write_records(t, MS_BLOCK_END, w, p->duration_ns, p->duration_ns);
+	t->batch->first_ns = t->batch->last_ns = p->duration_ns;
+	write_batch(t);
 }
 
 int poll_trace_close(struct poll *p, struct ms_err *err)
@@ -150,8 +142,9 @@ int poll_trace_close(struct poll *p, struct ms_err *err)
 	int rc = 0;
 	if (!t)
 		return 0;
-	flush(t);
-	if (t->out && t->out->trace && !t->err.text[0])
+	if (t->samples)
+		write_batch(t);
+	if (t->out && t->out->trace)
 		write_end(p, t);
 	if (t->out) {
 		if (t->err.text[0])
@@ -160,11 +153,10 @@ int poll_trace_close(struct poll *p, struct ms_err *err)
 			 !ms_dest_is(t->out->folder, t->out->name, t->out->dev, t->out->ino))
 			rc = ms_err_set(err, "'%s' was removed or replaced meanwhile",
 					t->out->path);
-		ms_trace_writer_free(t->out->trace);
-		t->out->trace = NULL;
 		output_free(t->out);
 	}
 	files_done(&t->files);
+	encoders_free(&t->encoders);
 	batch_free(t->batch);
 	identity_unref(t->session->who);
 	MS_FREE(t->session->exe, t->session->name, t->session, t);

@@ -5,33 +5,31 @@
 
 #include <stdlib.h>
 
+#include "format/trace.h"
 #include "libcommon/base/arena.h"
+
+const uint16_t batch_types[BATCH_TYPES] = {MS_BLOCK_INFO,    MS_BLOCK_MODULES, MS_BLOCK_THREADS,
+					   MS_BLOCK_SAMPLES, MS_BLOCK_LOSSES,  MS_BLOCK_BEFORE,
+					   MS_BLOCK_MARKS};
 
 struct batch *batch_new(void)
 {
-	struct batch *b = ms_xcalloc(1, sizeof *b);
-	return b;
+	return ms_xcalloc(1, sizeof(struct batch));
 }
 
 void batch_free(struct batch *b)
 {
 	if (!b)
 		return;
-	struct ms_record_writer *w[] = {&b->info,    &b->modules,  &b->threads,
-					&b->samples, &b->losses,   &b->preexisting,
-					&b->marks,   &b->verdicts, &b->end};
-	for (size_t i = 0; i < sizeof w / sizeof *w; i++)
-		free(w[i]->data);
+	for (size_t i = 0; i < BATCH_RECORDS; i++)
+		free(b->records[i].data);
 	MS_FREE(b->frames.v, b->nodes.v, b->events.v, b);
 }
 
 void batch_reset(struct batch *b)
 {
-	struct ms_record_writer *w[] = {&b->info,    &b->modules,  &b->threads,
-					&b->samples, &b->losses,   &b->preexisting,
-					&b->marks,   &b->verdicts, &b->end};
-	for (size_t i = 0; i < sizeof w / sizeof *w; i++)
-		ms_record_writer_init(w[i], w[i]->data, w[i]->room);
+	for (size_t i = 0; i < BATCH_RECORDS; i++)
+		ms_record_writer_init(&b->records[i], b->records[i].data, b->records[i].room);
 	b->frames.n = b->nodes.n = b->events.n = 0;
 	b->ends = b->close = false;
 	b->on_live = NULL;
@@ -40,10 +38,10 @@ void batch_reset(struct batch *b)
 
 bool batch_empty(const struct batch *b)
 {
-	return !b->info.size && !b->modules.size && !b->threads.size && !b->samples.size &&
-	       !b->losses.size && !b->preexisting.size && !b->marks.size && !b->verdicts.size &&
-	       !b->on_live && !b->end.size && !b->frames.n && !b->nodes.n && !b->events.n &&
-	       !b->close;
+	for (size_t i = 0; i < BATCH_RECORDS; i++)
+		if (b->records[i].size)
+			return false;
+	return !b->on_live && !b->frames.n && !b->nodes.n && !b->events.n && !b->close;
 }
 
 struct ms_record_writer *batch_record(struct ms_record_writer *w, size_t bytes)

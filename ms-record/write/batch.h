@@ -17,6 +17,11 @@
 #include "format/stacks.h"
 #include "ms-record/base/stats.h"
 
+/* Kinds of records; of the first ones each is written as a block of the type that batch_types says. */
+#define BATCH_RECORDS 9u
+#define BATCH_TYPES 7u
+extern const uint16_t batch_types[BATCH_TYPES];
+
 /* Most events in an event block. */
 #define BLOCK_EVENTS 131072u
 /* A block's events are handed over in batches of so many: few enough that the writing thread finds
@@ -29,14 +34,20 @@ struct live_list;
 struct batch {
 	struct batch *next;
 	struct output *out;
-	/* Written in this order, each kind a block of its own when it is not empty. */
-	struct ms_record_writer info, modules, threads, samples, losses, preexisting;
+	/* Written in this order, each kind a block of its own when it is not empty; stacks and events
+	 * go ahead of marks. */
+	union {
+		struct {
+			struct ms_record_writer info, modules, threads, samples, losses,
+				preexisting, marks, verdicts, end;
+		};
+		struct ms_record_writer records[BATCH_RECORDS];
+	};
 	MS_ARRAY(struct ms_frame) frames;
 	MS_ARRAY(struct ms_node) nodes;
 	uint32_t first_frame, first_node;
 	MS_ARRAY(struct ms_event) events;
 	uint64_t first_number, first_event;
-	struct ms_record_writer marks, verdicts, end;
 	/* Somebody wants to know what is live after these events (NULL: nothing ever was); or NULL. */
 	void (*on_live)(void *arg, struct live_list *l);
 	void *on_live_arg;

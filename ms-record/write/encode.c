@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "checkpoint.h"
-#include "end_record.h"
 #include "format/address.h"
 #include "format/trace.h"
 #include "libcommon/base/arena.h"
@@ -107,14 +106,11 @@ static int put_block(const struct batch *b, uint16_t type, const struct ms_colum
 	return limit_write(b->out, type, ns, columns, n, err);
 }
 
-/* 0, or -1. */
-static int write_records(uint16_t type, const struct batch *b, const struct ms_record_writer *w,
-			 struct ms_err *err)
+/* Of the kind `i`. 0, or -1. */
+static int write_records(const struct batch *b, unsigned i, struct ms_err *err)
 {
-	if (!w->size)
-		return 0;
-	struct ms_column c = ms_record_column(w);
-	return put_block(b, type, &c, 1, err) < 0 ? -1 : 0;
+	struct ms_column c = ms_record_column(&b->records[i]);
+	return c.size && put_block(b, batch_types[i], &c, 1, err) < 0 ? -1 : 0;
 }
 
 /* Verdicts, in blocks of some size. */
@@ -374,13 +370,11 @@ static int write_end(struct batch *b, struct ms_err *err)
 
 static int write_all(struct encoder *e, struct batch *b, struct ms_err *err)
 {
-	if (write_records(MS_BLOCK_INFO, b, &b->info, err) ||
-	    write_records(MS_BLOCK_MODULES, b, &b->modules, err) ||
-	    write_records(MS_BLOCK_THREADS, b, &b->threads, err) ||
-	    write_records(MS_BLOCK_SAMPLES, b, &b->samples, err) ||
-	    write_records(MS_BLOCK_LOSSES, b, &b->losses, err) ||
-	    write_records(MS_BLOCK_BEFORE, b, &b->preexisting, err) || write_stacks(e, b, err) ||
-	    write_events(e, b, err) || write_records(MS_BLOCK_MARKS, b, &b->marks, err))
+	for (unsigned i = 0; i < BATCH_TYPES - 1; i++)
+		if (write_records(b, i, err))
+			return -1;
+	if (write_stacks(e, b, err) || write_events(e, b, err) ||
+	    write_records(b, BATCH_TYPES - 1, err))
 		return -1;
 	if (b->on_live)
 		b->on_live(b->on_live_arg, b->out->checkpoints.live);

@@ -137,9 +137,8 @@ int limit_write(struct output *o, uint16_t type, const uint64_t ns[2],
 		reserve(o, o->reserve + RESERVE_A_BLOCK);
 	if (rc <= 0)
 		return rc;
-	if (o->kept && (rc = rewrite_trace(o, err)) <= 0)
-		return rc < 0 ? -1 : 1;
-	limit_reach(o);
+	if (!o->kept || !rewrite_trace(o))
+		limit_reach(o);
 	return 1;
 }
 

@@ -68,7 +68,12 @@ struct output *output_new(int fd, const char *path);
 void output_place(struct output *o, int folder, const char *name);
 /* Notes which file is open. */
 void output_identify(struct output *o);
-/* The header of its trace. */
-struct ms_trace_head output_head(const struct output *o);
+/* Begins its trace, or one that will take its place, on `fd`. NULL with `err` set. */
+struct ms_trace_writer *output_begin(const struct output *o, int fd, struct ms_err *err);
+
+/* Adds the fields of counts, and what --keep dropped, to an end record of 1024 bytes more. */
+struct ms_record_writer;
+void end_counts(const struct stats *t, struct ms_record_writer *w);
+void end_dropped(const struct output *o, struct ms_record_writer *w);
 
 #endif

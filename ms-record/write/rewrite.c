@@ -12,9 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "batch.h"
 #include "checkpoint.h"
 #include "encode.h"
-#include "end_record.h"
 #include "format/record.h"
 #include "format/trace.h"
 #include "libcommon/base/arena.h"
@@ -36,30 +36,22 @@ struct records {
 	uint64_t first_ns, last_ns;
 };
 
-/* In the order in which they are written. */
-static const uint16_t types[] = {MS_BLOCK_INFO,    MS_BLOCK_MODULES, MS_BLOCK_THREADS,
-				 MS_BLOCK_SAMPLES, MS_BLOCK_LOSSES,  MS_BLOCK_BEFORE,
-				 MS_BLOCK_MARKS};
-#define TYPES (sizeof types / sizeof *types)
-
 struct kept {
-	struct records records[TYPES];
+	struct records records[BATCH_TYPES];
 	MS_ARRAY(struct ms_frame) frames;
 	MS_ARRAY(struct ms_node) nodes;
 };
 
 struct kept *kept_new(void)
 {
-	struct kept *k = ms_xrealloc(NULL, 1, sizeof *k);
-	*k = (struct kept){0};
-	return k;
+	return ms_xcalloc(1, sizeof(struct kept));
 }
 
 void kept_free(struct kept *k)
 {
 	if (!k)
 		return;
-	for (size_t i = 0; i < TYPES; i++)
+	for (size_t i = 0; i < BATCH_TYPES; i++)
 		free(k->records[i].data);
 	MS_FREE(k->frames.v, k->nodes.v, k);
 }
@@ -88,9 +80,9 @@ void kept_block(struct kept *k, uint16_t type, const uint64_t ns[2],
 		const struct ms_column *columns)
 {
 	size_t i = 0;
-	while (i < TYPES && types[i] != type)
+	while (i < BATCH_TYPES && batch_types[i] != type)
 		i++;
-	if (i == TYPES)
+	if (i == BATCH_TYPES)
 		return;
 	struct records *r = &k->records[i];
 	if (r->size + columns->size > r->room) {
@@ -152,13 +144,14 @@ static int put_stacks(void *arg, const struct ms_column *columns, size_t n, stru
 
 static int write_kept(struct target *t, const struct kept *k, struct ms_err *err)
 {
-	for (size_t i = 0; i < TYPES; i++) {
+	for (size_t i = 0; i < BATCH_TYPES; i++) {
 		const struct records *r = &k->records[i];
 		struct ms_column c = {.id = MS_RECORDS_COLUMN, .data = r->data, .size = r->size};
 		if (!r->size)
 			continue;
 		t->blocks++;
-		if (ms_trace_write(t->trace, types[i], r->first_ns, r->last_ns, &c, 1, err) != 0)
+		if (ms_trace_write(t->trace, batch_types[i], r->first_ns, r->last_ns, &c, 1, err) !=
+		    0)
 			return -1;
 	}
 	struct stack_span all = {
@@ -170,8 +163,7 @@ static int write_kept(struct target *t, const struct kept *k, struct ms_err *err
 static int write_all(struct target *t, struct output *o, uint64_t most, struct ms_err *err)
 {
 	struct checkpoints *c = &o->checkpoints;
-	struct ms_trace_head head = output_head(o);
-	t->trace = ms_trace_writer_new(t->fd, &head, o->level, err);
+	t->trace = output_begin(o, t->fd, err);
 	if (!t->trace)
 		return -1;
 	ms_trace_writer_limit(t->trace, most);
@@ -256,13 +248,18 @@ static void drop(struct target *t)
 		close(t->fd);
 }
 
-int rewrite_trace(struct output *o, struct ms_err *err)
+static void say_why(struct output *o, const struct ms_err *why)
+{
+	snprintf(o->limit->why, sizeof o->limit->why, "%.*s", (int)sizeof o->limit->why - 1,
+		 why->text);
+}
+
+bool rewrite_trace(struct output *o)
 {
 	struct ms_err why = {0}, live = {0};
 	struct target t = {.fd = -1, .o = o};
 	uint64_t most = limit_half(o);
 	char size[MS_UNIT_BUF];
-	(void)err;
 	if (open_beside(&t, &why) || ms_trace_lock(t.fd) || write_all(&t, o, most, &why)) {
 		if (t.trace && ms_trace_writer_full(t.trace))
 			ms_err_set(&live, "what is live takes more than half of it, %s",
@@ -273,12 +270,11 @@ int rewrite_trace(struct output *o, struct ms_err *err)
 		goto out;
 	end_old(o);
 	adopt(o, &t, o->checkpoints.position, o->checkpoints.position_ns);
-	return 0;
+	return true;
 out:
 	drop(&t);
-	snprintf(o->limit->why, sizeof o->limit->why, "%.*s", (int)sizeof o->limit->why - 1,
-		 live.text[0] ? live.text : why.text);
-	return 1;
+	say_why(o, live.text[0] ? &live : &why);
+	return false;
 }
 
 /* ---- --keep=last ---- */
@@ -350,7 +346,6 @@ void later_turn(struct output *o, uint64_t ns)
 		return;
 	if ((!o->later || take_over(o, &why) == 0) && begin_later(o, &why) == 0)
 		return;
-	snprintf(o->limit->why, sizeof o->limit->why, "%.*s", (int)sizeof o->limit->why - 1,
-		 why.text);
+	say_why(o, &why);
 	limit_reach(o);
 }

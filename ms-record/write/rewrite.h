@@ -30,9 +30,9 @@ void kept_block(struct kept *k, uint16_t type, const uint64_t ns[2],
 void kept_stacks(struct kept *k, const struct ms_frame *frames, size_t frame_count,
 		 const struct ms_node *nodes, size_t node_count);
 
-/* Writes the trace anew. 0 = done; 1 = not: what must stay takes more than half of the limit, and
- * limit->why says so; -1 with `err` set: writing failed. */
-int rewrite_trace(struct output *o, struct ms_err *err);
+/* Writes the trace anew. False: it cannot be, for instance because what must stay takes more than half
+ * of the limit; limit->why says why. */
+bool rewrite_trace(struct output *o);
 
 /* ---- --keep=last ----
  *

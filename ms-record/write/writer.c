@@ -26,20 +26,29 @@
 #define STUCK_NS 20000000
 #define SPARE_MAX BLOCK_EVENTS /* room for events in empty batches that are kept */
 
+/* Whatever writing it took. */
+static void close_output(struct output *o)
+{
+	ms_trace_writer_free(o->trace);
+	kept_free(o->kept);
+	later_free(o->later);
+	live_list_free(o->checkpoints.live);
+	o->trace = NULL;
+	o->kept = NULL;
+	o->later = NULL;
+	o->checkpoints.live = NULL;
+	if (o->fd >= 0 && !o->keep_fd_open) {
+		close(o->fd);
+		o->fd = -1;
+	}
+}
+
 void output_free(struct output *o)
 {
 	if (!o)
 		return;
-	if (o->trace)
-		ms_trace_writer_free(o->trace);
-	if (o->fd >= 0 && !o->keep_fd_open)
-		close(o->fd);
-	live_list_free(o->checkpoints.live);
-	kept_free(o->kept);
-	free(o->name);
-	later_free(o->later);
-	free(o->path);
-	free(o);
+	close_output(o);
+	MS_FREE(o->name, o->path, o);
 }
 
 static void fail(struct output *o)
@@ -62,8 +71,7 @@ static void begin(struct output *o)
 	}
 	output_identify(o);
 	ms_trace_lock(o->fd);
-	struct ms_trace_head head = output_head(o);
-	o->trace = ms_trace_writer_new(o->fd, &head, o->level, &o->err);
+	o->trace = output_begin(o, o->fd, &o->err);
 	if (o->trace)
 		limit_begin(o);
 	else
@@ -85,19 +93,7 @@ static void write_batch(struct writer *w, struct encoders *encoders, struct batc
 	if (b->close) {
 		encode_stop(encoders, o);
 		limit_end(o);
-		if (o->trace)
-			ms_trace_writer_free(o->trace);
-		o->trace = NULL;
-		kept_free(o->kept);
-		o->kept = NULL;
-		later_free(o->later);
-		o->later = NULL;
-		live_list_free(o->checkpoints.live);
-		o->checkpoints.live = NULL;
-		if (o->fd >= 0 && !o->keep_fd_open) {
-			close(o->fd);
-			o->fd = -1;
-		}
+		close_output(o);
 		__atomic_store_n(&o->closed, 1, __ATOMIC_RELEASE);
 	}
 }
