@@ -96,33 +96,40 @@ static inline void count_freed(struct session *s, uint64_t number, uint64_t size
 	s->stats.live_blocks--;
 }
 
-/* A live block goes. */
-static inline void release(struct session *s, uint8_t kind, uint32_t thread, uint64_t key,
-			   const struct live_block *b, uint32_t stack)
+/* The block of the event goes, by a call of that thread. */
+static inline void bind_freed(struct session *s, struct ms_event *e, uint64_t number, uint64_t size)
 {
-	struct ms_event *e = emit(s, kind, thread, key);
-	e->freed = b->number;
-	e->stack = stack;
-	count_freed(s, b->number, b->size);
-	if (kind == MS_EV_FREE_INFERRED) {
-		s->stats.inferred_frees++;
-		return;
-	}
+	e->freed = number;
+	count_freed(s, number, size);
 	s->stats.frees++;
-	if (s->threads.v[thread].last_number == b->number)
-		s->stats.temporary++;
+	s->stats.temporary += s->threads.v[e->thread].last_number == number;
 }
 
-/* A block from before the fork is given back: says which, ahead of the event that it explains. */
-static void explain(struct session *s, uint32_t thread, uint64_t key, const struct live_block *b)
+/* Says, ahead of the event that gives a block from before the recording back, which one it is:
+ * MS_EXT_INHERITED or _BEFORE. */
+static struct ms_event *explain(struct session *s, uint32_t thread, uint64_t key, uint8_t ext,
+				uint64_t size)
 {
 	session_room(s, 2);
 	struct ms_event *e = emit(s, MS_EV_EXT, thread, key);
-	e->ext = MS_EXT_INHERITED;
-	e->freed = b->number;
-	e->size = b->size;
-	e->address = shown_address(s, b->address);
+	e->ext = ext;
+	e->size = size;
+	return e;
+}
+
+static void explain_inherited(struct session *s, uint32_t thread, uint64_t key,
+			      const struct live_block *was)
+{
+	struct ms_event *e = explain(s, thread, key, MS_EXT_INHERITED, was->size);
+	e->freed = was->number;
+	e->address = shown_address(s, was->address);
 	s->stats.inherited_frees++;
+}
+
+static void explain_preexisting(struct session *s, uint32_t thread, uint64_t key, uint64_t size)
+{
+	explain(s, thread, key, MS_EXT_BEFORE, size);
+	s->stats.preexisting_frees++;
 }
 
 /* Takes a live block out of the table. */
@@ -141,16 +148,6 @@ static void unknown_free(struct session *s, uint32_t thread, const struct item *
 	struct ms_event *e = emit(s, MS_EV_FREE_UNKNOWN, thread, it->key);
 	e->address = shown_address(s, it->address);
 	e->stack = it->stack;
-}
-
-/* It may be one from before the attachment. */
-static void explain_preexisting(struct session *s, uint32_t thread, uint64_t key, uint64_t size)
-{
-	session_room(s, 2);
-	struct ms_event *e = emit(s, MS_EV_EXT, thread, key);
-	e->ext = MS_EXT_BEFORE;
-	e->size = size;
-	s->stats.preexisting_frees++;
 }
 
 static __attribute__((noinline)) bool free_preexisting(struct session *s, uint32_t thread,
@@ -179,19 +176,26 @@ static bool free_inherited(struct session *s, uint32_t thread, const struct item
 	struct live_block b;
 	if (!s->forked || !forks_take(s, it->address, &b))
 		return false;
-	explain(s, thread, it->key, &b);
+	explain_inherited(s, thread, it->key, &b);
 	unknown_free(s, thread, it);
 	return true;
 }
 
-static inline void free_block(struct session *s, uint32_t thread, const struct item *it)
+static inline bool free_live(struct session *s, uint32_t thread, const struct item *it)
 {
 	struct live_block b;
-	if (take_block(s, it->address, &b)) {
-		release(s, MS_EV_FREE, thread, it->key, &b, it->stack);
-	} else if (!free_inherited(s, thread, it)) {
+	if (!take_block(s, it->address, &b))
+		return false;
+	struct ms_event *e = emit(s, MS_EV_FREE, thread, it->key);
+	e->stack = it->stack;
+	bind_freed(s, e, b.number, b.size);
+	return true;
+}
+
+static void free_block(struct session *s, uint32_t thread, const struct item *it)
+{
+	if (!free_live(s, thread, it) && !free_inherited(s, thread, it))
 		free_unknown(s, thread, it);
-	}
 }
 
 /* ---- repair ---- */
@@ -307,8 +311,12 @@ static void make_way(struct session *s, const struct reader *own, const struct i
 		return;
 	}
 	struct live_block b;
-	if (take_block(s, it->address, &b))
-		release(s, MS_EV_FREE_INFERRED, own->thread, it->key, &b, 0);
+	if (!take_block(s, it->address, &b))
+		return;
+	struct ms_event *e = emit(s, MS_EV_FREE_INFERRED, own->thread, it->key);
+	e->freed = b.number;
+	count_freed(s, b.number, b.size);
+	s->stats.inferred_frees++;
 }
 
 /* ---- one item ---- */
@@ -366,7 +374,7 @@ static void do_realloc(struct session *s, struct reader *r, const struct item *i
 	if (old->inherited) {
 		struct live_block was = {
 			.address = old->address, .number = old->number, .size = old->size};
-		explain(s, r->thread, it->key, &was);
+		explain_inherited(s, r->thread, it->key, &was);
 	}
 	if (old->preexisting)
 		explain_preexisting(s, r->thread, it->key, old->size);
@@ -376,11 +384,7 @@ static void do_realloc(struct session *s, struct reader *r, const struct item *i
 						 : MS_EV_REALLOC_UNKNOWN,
 				  r->thread, it->key);
 	if (old->found) {
-		e->freed = old->number;
-		count_freed(s, old->number, old->size);
-		s->stats.frees++;
-		if (s->threads.v[r->thread].last_number == old->number)
-			s->stats.temporary++;
+		bind_freed(s, e, old->number, old->size);
 	} else if (!old->inherited && !old->backing && !old->preexisting) {
 		s->stats.unknown_frees++;
 	}
@@ -390,22 +394,16 @@ static void do_realloc(struct session *s, struct reader *r, const struct item *i
 
 static inline void do_free(struct session *s, struct reader *r, const struct item *it)
 {
-	struct live_block b;
-	if (take_block(s, it->address, &b)) {
-		release(s, MS_EV_FREE, r->thread, it->key, &b, it->stack);
-	} else if (!free_inherited(s, r->thread, it) && !heaps_give(s, r, it, true) &&
-		   !wait_for_block(s, r, it, AFTER_FREE | r->thread)) {
+	if (!free_live(s, r->thread, it) && !free_inherited(s, r->thread, it) &&
+	    !heaps_give(s, r, it, true) && !wait_for_block(s, r, it, AFTER_FREE | r->thread))
 		free_unknown(s, r->thread, it);
-	}
 }
 
 /* While sampling: most likely a block that was not recorded. */
 static void do_free_unsure(struct session *s, struct reader *r, const struct item *it)
 {
-	struct live_block b;
-	if (take_block(s, it->address, &b))
-		release(s, MS_EV_FREE, r->thread, it->key, &b, it->stack);
-	else if (!free_inherited(s, r->thread, it) && !heaps_give(s, r, it, false))
+	if (!free_live(s, r->thread, it) && !free_inherited(s, r->thread, it) &&
+	    !heaps_give(s, r, it, false))
 		s->stats.unsure_frees++;
 }
 
@@ -450,9 +448,7 @@ static void do_after(struct session *s, const struct item *it)
 
 void merge_free(struct session *s, struct reader *r, const struct item *it, uint64_t address)
 {
-	struct live_block b;
-	if (take_block(s, address, &b))
-		release(s, MS_EV_FREE, r->thread, it->key, &b, 0);
+	free_live(s, r->thread, &(struct item){.key = it->key, .address = address});
 }
 
 void merge_make_way(struct session *s, const struct reader *r, const struct item *it)
@@ -478,60 +474,43 @@ static void do_heap_block(struct session *s, struct reader *r, const struct item
 	heaps_join(s, pool, it->address, s->number - 1);
 }
 
+static void do_fork(struct session *s, struct reader *r, const struct item *it)
+{
+	(void)r;
+	forks_point(s, it->key >> 1);
+}
+
+static void do_pause(struct session *s, struct reader *r, const struct item *it)
+{
+	(void)r;
+	session_flush(s); /* what is lost has its own span of time */
+	pause_user(s, it->size, clock_ns(&s->clock, it->key >> 1));
+}
+
 static void process(struct session *s, struct reader *r, const struct item *it)
 {
-	switch ((enum item_kind)it->kind) {
-	case ITEM_ALLOC:
-		do_alloc(s, r, it);
-		break;
-	case ITEM_REALLOC:
-		do_realloc(s, r, it);
-		break;
-	case ITEM_FREE:
-		do_free(s, r, it);
-		break;
-	case ITEM_FREE_UNSURE:
-		do_free_unsure(s, r, it);
-		break;
-	case ITEM_RELEASE:
-		do_release(s, r, it);
-		break;
-	case ITEM_FAILED:
-		do_failed(s, r, it);
-		break;
-	case ITEM_MARK:
-		do_mark(s, r, it);
-		break;
-	case ITEM_MAP:
-		mapped_take(s, r, it);
-		break;
-	case ITEM_UNMAP:
-		mapped_give(s, r, it);
-		break;
-	case ITEM_LOOK:
-		mapped_look(s, r, it);
-		break;
-	case ITEM_FORK:
-		forks_point(s, it->key >> 1);
-		break;
-	case ITEM_PAUSE:
-		session_flush(s); /* what is lost has its own span of time */
-		pause_user(s, it->size, clock_ns(&s->clock, it->key >> 1));
-		break;
-	case ITEM_HEAP_ALLOC:
-	case ITEM_HEAP_REALLOC:
-	case ITEM_HEAP_FAILED:
-		do_heap_block(s, r, it);
-		break;
-	case ITEM_BACKING:
-		heaps_backing(s, r, it);
-		break;
-	case ITEM_POOL:
-		heaps_pool(s, r, it);
-		break;
-	case ITEM_DONE:
+	static void (*const by_kind[])(struct session *, struct reader *, const struct item *) = {
+		[ITEM_ALLOC] = do_alloc,
+		[ITEM_REALLOC] = do_realloc,
+		[ITEM_FREE] = do_free,
+		[ITEM_FREE_UNSURE] = do_free_unsure,
+		[ITEM_RELEASE] = do_release,
+		[ITEM_FAILED] = do_failed,
+		[ITEM_MARK] = do_mark,
+		[ITEM_MAP] = mapped_take,
+		[ITEM_UNMAP] = mapped_give,
+		[ITEM_LOOK] = mapped_look,
+		[ITEM_FORK] = do_fork,
+		[ITEM_PAUSE] = do_pause,
+		[ITEM_HEAP_ALLOC] = do_heap_block,
+		[ITEM_HEAP_REALLOC] = do_heap_block,
+		[ITEM_HEAP_FAILED] = do_heap_block,
+		[ITEM_BACKING] = heaps_backing,
+		[ITEM_POOL] = heaps_pool,
+	};
+	if (it->kind == ITEM_DONE)
 		return;
-	}
+	by_kind[it->kind](s, r, it);
 	if (it->after)
 		do_after(s, it);
 }
