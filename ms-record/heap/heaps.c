@@ -13,6 +13,7 @@
 #include "format/trace.h"
 #include "libcommon/base/arena.h"
 #include "heap.h"
+#include "libcommon/base/lookup.h"
 #include "merge.h"
 #include "ms-record/session/modules.h"
 #include "ms-record/session/options.h"
@@ -25,11 +26,11 @@ struct member {
 };
 
 struct heap_pool {
-	uint64_t address; /* 0 = empty slot, 1 = was one */
+	uint64_t address; /* 0 = it is gone */
 	uint32_t heap;    /* of memscope.h: its name's index + 1; 0 = of a hook */
 	MS_ARRAY(struct member) members;
 };
-#define WAS_ONE UINT64_C(1)
+#define GONE_LEAST 64u
 
 struct item_detail {
 	uint64_t heap, pool;
@@ -39,8 +40,7 @@ struct item_detail {
 
 /* A call stack under a heap's marker. */
 struct moved {
-	uint64_t key; /* marker << 32 | node; 0 = empty */
-	uint32_t node;
+	uint32_t marker, node, to;
 };
 
 struct heaps {
@@ -53,10 +53,11 @@ struct heaps {
 		} * v;
 		size_t n, cap;
 	} names;
-	struct heap_pool *pools; /* open addressing, at most half full */
-	size_t pool_mask, pool_used;
-	struct moved *moved;
-	size_t moved_mask, moved_used;
+	MS_ARRAY(struct heap_pool) pools;
+	struct ms_lookup pool_index; /* by address */
+	size_t pools_gone;
+	MS_ARRAY(struct moved) moved;
+	struct ms_lookup moved_index; /* by marker and node */
 	struct live backing;
 };
 
@@ -65,10 +66,6 @@ static struct heaps *heaps_of(struct session *s)
 	if (s->heap->heaps)
 		return s->heap->heaps;
 	struct heaps *h = ms_xcalloc(1, sizeof *h);
-	h->pool_mask = 63;
-	h->pools = ms_xcalloc(h->pool_mask + 1, sizeof *h->pools);
-	h->moved_mask = 255;
-	h->moved = ms_xcalloc(h->moved_mask + 1, sizeof *h->moved);
 	live_init(&h->backing);
 	return s->heap->heaps = h;
 }
@@ -81,10 +78,11 @@ void heaps_free(struct heaps *h)
 		free(h->details.v[i].name);
 	for (size_t i = 0; i < h->names.n; i++)
 		free(h->names.v[i].name);
-	for (size_t i = 0; i <= h->pool_mask; i++)
-		free(h->pools[i].members.v);
+	for (size_t i = 0; i < h->pools.n; i++)
+		free(h->pools.v[i].members.v);
 	live_free(&h->backing);
-	MS_FREE(h->details.v, h->names.v, h->pools, h->moved, h);
+	MS_FREE(h->details.v, h->names.v, h->pools.v, h->pool_index.slots, h->moved.v,
+		h->moved_index.slots, h);
 }
 
 /* ---- what items say besides ---- */
@@ -124,27 +122,14 @@ static uint32_t name_of(struct session *s, const char *name)
 	return (uint32_t)h->names.n - 1;
 }
 
-static struct moved *moved_at(const struct heaps *h, uint64_t key)
+/* What the call stack became under the marker; 0 = it did not yet. */
+static uint32_t moved_to(const struct heaps *h, uint32_t marker, uint32_t node)
 {
-	size_t i = (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 20);
-	while (h->moved[i & h->moved_mask].key && h->moved[i & h->moved_mask].key != key)
-		i++;
-	return &h->moved[i & h->moved_mask];
-}
-
-static void remember(struct heaps *h, uint64_t key, uint32_t node)
-{
-	if (++h->moved_used > h->moved_mask / 2) {
-		struct moved *old = h->moved;
-		size_t n = h->moved_mask + 1;
-		h->moved_mask = n * 4 - 1;
-		h->moved = ms_xcalloc(n * 4, sizeof *h->moved);
-		for (size_t i = 0; i < n; i++)
-			if (old[i].key)
-				*moved_at(h, old[i].key) = old[i];
-		free(old);
-	}
-	*moved_at(h, key) = (struct moved){key, node};
+	uint32_t hash = ms_hash(marker, node), n;
+	for (size_t at = hash; (n = ms_lookup_next(&h->moved_index, hash, &at));)
+		if (h->moved.v[n - 1].marker == marker && h->moved.v[n - 1].node == node)
+			return h->moved.v[n - 1].to;
+	return 0;
 }
 
 /* The same call stack under the marker. Its outer part may have been moved before. */
@@ -154,9 +139,9 @@ static uint32_t under(struct session *s, uint32_t marker, uint32_t node)
 	MS_ARRAY(uint32_t) way = {0};
 	uint32_t at = marker;
 	for (uint32_t n = node; n; n = s->stacks.nodes.v[n - 1].parent) {
-		const struct moved *known = moved_at(h, (uint64_t)marker << 32 | n);
-		if (known->key) {
-			at = known->node;
+		uint32_t known = moved_to(h, marker, n);
+		if (known) {
+			at = known;
 			break;
 		}
 		*MS_PUSH(&way) = n;
@@ -165,7 +150,8 @@ static uint32_t under(struct session *s, uint32_t marker, uint32_t node)
 		uint32_t n = way.v[--way.n];
 		struct ms_frame f = s->stacks.frames.v[s->stacks.nodes.v[n - 1].frame - 1];
 		at = stacks_node(&s->stacks, at, &f);
-		remember(h, (uint64_t)marker << 32 | n, at);
+		*MS_PUSH(&h->moved) = (struct moved){marker, n, at};
+		ms_lookup_add(&h->moved_index, ms_hash(marker, n), (uint32_t)h->moved.n);
 	}
 	free(way.v);
 	return at;
@@ -173,41 +159,27 @@ static uint32_t under(struct session *s, uint32_t marker, uint32_t node)
 
 /* ---- pools ---- */
 
-static struct heap_pool *pool_slot(const struct heaps *h, uint64_t address)
-{
-	size_t i = (size_t)(address * UINT64_C(0x9e3779b97f4a7c15) >> 20);
-	struct heap_pool *free_one = NULL;
-	for (;; i++) {
-		struct heap_pool *p = &h->pools[i & h->pool_mask];
-		if (p->address == address)
-			return p;
-		if (p->address == WAS_ONE && !free_one)
-			free_one = p;
-		if (!p->address)
-			return free_one ? free_one : p;
-	}
-}
-
 static struct heap_pool *pool_find(const struct heaps *h, uint64_t address)
 {
-	struct heap_pool *p = h ? pool_slot(h, address) : NULL;
-	return p && p->address == address ? p : NULL;
+	uint32_t hash = ms_hash(address, 0), n;
+	for (size_t at = hash; (n = ms_lookup_next(&h->pool_index, hash, &at));)
+		if (h->pools.v[n - 1].address == address)
+			return &h->pools.v[n - 1];
+	return NULL;
 }
 
-static void grow_pools(struct heaps *h)
+static void drop_gone(struct heaps *h)
 {
-	struct heap_pool *old = h->pools;
-	size_t n = h->pool_mask + 1, alive = 0;
-	for (size_t i = 0; i < n; i++)
-		alive += old[i].address > WAS_ONE;
-	size_t slots = alive > n / 4 ? n * 2 : n;
-	h->pools = ms_xcalloc(slots, sizeof *h->pools);
-	h->pool_mask = slots - 1;
-	h->pool_used = alive;
-	for (size_t i = 0; i < n; i++)
-		if (old[i].address > WAS_ONE)
-			*pool_slot(h, old[i].address) = old[i];
-	free(old);
+	size_t n = 0;
+	ms_lookup_clear(&h->pool_index);
+	for (size_t i = 0; i < h->pools.n; i++) {
+		if (!h->pools.v[i].address)
+			continue;
+		h->pools.v[n++] = h->pools.v[i];
+		ms_lookup_add(&h->pool_index, ms_hash(h->pools.v[i].address, 0), (uint32_t)n);
+	}
+	h->pools.n = n;
+	h->pools_gone = 0;
 }
 
 static struct heap_pool *pool_make(struct heaps *h, uint64_t address)
@@ -215,11 +187,11 @@ static struct heap_pool *pool_make(struct heaps *h, uint64_t address)
 	struct heap_pool *p = pool_find(h, address);
 	if (p)
 		return p;
-	if (h->pool_used + 1 > h->pool_mask / 2)
-		grow_pools(h);
-	p = pool_slot(h, address);
-	h->pool_used += !p->address;
+	if (h->pools_gone > GONE_LEAST && h->pools_gone > h->pools.n / 2)
+		drop_gone(h);
+	p = MS_PUSH(&h->pools);
 	*p = (struct heap_pool){.address = address};
+	ms_lookup_add(&h->pool_index, ms_hash(address, 0), (uint32_t)h->pools.n);
 	return p;
 }
 
@@ -231,7 +203,7 @@ static bool still(const struct session *s, const struct member *m)
 
 void heaps_join(struct session *s, uint64_t pool, uint64_t address, uint64_t number)
 {
-	if (pool <= WAS_ONE)
+	if (!pool)
 		return;
 	struct heap_pool *p = pool_make(s->heap->heaps, pool);
 	if (p->members.n && p->members.n == p->members.cap) {
@@ -263,10 +235,11 @@ static void empty(struct session *s, struct reader *r, const struct item *it, st
 	}
 }
 
-static void forget(struct heap_pool *p)
+static void forget(struct heaps *h, struct heap_pool *p)
 {
 	free(p->members.v);
-	*p = (struct heap_pool){.address = WAS_ONE};
+	*p = (struct heap_pool){0};
+	h->pools_gone++;
 }
 
 void heaps_pool(struct session *s, struct reader *r, const struct item *it)
@@ -276,32 +249,37 @@ void heaps_pool(struct session *s, struct reader *r, const struct item *it)
 	struct heap_pool *p = pool_find(h, it->address);
 	if (p)
 		empty(s, r, it, p);
-	if (what.heap == MG_POOL_MADE && what.name && it->address > WAS_ONE) {
+	if (what.heap == MG_POOL_MADE && what.name && it->address) {
 		uint32_t heap = name_of(s, what.name) + 1;
 		pool_make(h, it->address)->heap = heap;
 	} else if (p && (what.heap != MG_POOL_RESET || !p->heap)) {
-		forget(p);
+		forget(h, p);
 	}
 	free(what.name);
 }
 
 /* ---- blocks ---- */
 
+/* That of the heap with that number, counted from 1, of those that functions of --hook have. */
+static uint32_t marker_of(struct session *s, uint32_t heap)
+{
+	const struct hooks *hooks = s->hooks;
+	if (!heap || heap > hooks->heaps.n)
+		return 0;
+	uint32_t i = name_of(s, hooks->heaps.v[heap - 1]);
+	return s->heap->heaps->names.v[i].marker;
+}
+
 uint64_t heaps_place(struct session *s, struct item *it)
 {
 	struct heaps *h = heaps_of(s);
-	const struct hooks *hooks = s->hooks;
 	struct item_detail what = take_detail(h, it->extra);
 	const struct heap_pool *p = what.pool ? pool_find(h, what.pool) : NULL;
-	uint32_t heap = (uint32_t)what.heap, marker = 0;
+	uint32_t marker = marker_of(s, (uint32_t)what.heap);
 	it->extra = 0;
 	it->kind = it->kind == ITEM_HEAP_REALLOC ? ITEM_REALLOC : ITEM_ALLOC;
-	if (heap && heap <= hooks->heaps.n) {
-		uint32_t i = name_of(s, hooks->heaps.v[heap - 1]);
-		marker = h->names.v[i].marker;
-	} else if (p && p->heap) {
+	if (!marker && p && p->heap)
 		marker = h->names.v[p->heap - 1].marker;
-	}
 	if (marker)
 		it->stack = under(s, marker, it->stack);
 	return what.pool;
@@ -318,11 +296,7 @@ static void emit(struct session *s, const struct reader *r, const struct item *i
 		 uint8_t ext, uint32_t heap)
 {
 	struct ms_event *e = merge_emit(s, MS_EV_EXT, r->thread, it->key);
-	const struct hooks *hooks = s->hooks;
-	if (heap && heap <= hooks->heaps.n) {
-		uint32_t name = name_of(s, hooks->heaps.v[heap - 1]);
-		e->stack = s->heap->heaps->names.v[name].marker;
-	}
+	e->stack = marker_of(s, heap);
 	e->ext = ext;
 	e->address = s->opt->addresses ? it->address : 0;
 	e->size = size;

@@ -184,9 +184,9 @@ static void sort_out(struct walk *k)
 {
 	for (size_t i = 0; i < k->found.n; i++) {
 		const struct found *f = &k->found.v[i];
-		bool cached = (f->bytes <= CACHED_MOST && walk_is_key(k, f->word)) ||
-			      walk_is_fast(k, f->at);
-		if (!walk_is_own(k, f->at))
+		bool cached = (f->bytes <= CACHED_MOST && walk_among(&k->keys, f->word)) ||
+			      walk_among(&k->fast, f->at);
+		if (!walk_among(&k->own, f->at))
 			*MS_PUSH(cached ? &k->out->cached : &k->out->used) =
 				(struct heapwalk_block){f->at + 16, f->bytes - 8};
 	}
@@ -220,7 +220,7 @@ void heapwalk(struct heapwalk *w, const struct heapwalk_from *from)
 	else
 		walk_all(k);
 	attach_maps_free(&k->maps);
-	MS_FREE(k->arenas.v, k->regions.v, k->found.v, k->fast.v, k->own.v, k);
+	MS_FREE(k->arenas.v, k->regions.v, k->found.v, k->fast.v, k->own.v, k->keys.v, k);
 }
 
 void heapwalk_free(struct heapwalk *w)

@@ -23,24 +23,24 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static bool among(const uint64_t *v, size_t n, uint64_t x)
+bool walk_among(const struct words *w, uint64_t word)
 {
-	return n && bsearch(&x, v, n, sizeof *v, by_value);
+	return w->n && bsearch(&word, w->v, w->n, sizeof *w->v, by_value);
 }
 
-bool walk_is_key(const struct walk *k, uint64_t word)
+static void sort(struct words *w)
 {
-	return among(k->keys, k->key_count, word);
+	if (w->n)
+		qsort(w->v, w->n, sizeof *w->v, by_value);
 }
 
-bool walk_is_fast(const struct walk *k, uint64_t chunk)
+/* Before they are sorted. */
+static bool known(const struct words *w, uint64_t word)
 {
-	return among(k->fast.v, k->fast.n, chunk);
-}
-
-bool walk_is_own(const struct walk *k, uint64_t chunk)
-{
-	return among(k->own.v, k->own.n, chunk);
+	for (size_t i = 0; i < w->n; i++)
+		if (w->v[i] == word)
+			return true;
+	return false;
 }
 
 /* ---- threads' caches ---- */
@@ -82,11 +82,8 @@ static bool looks_like_one(const struct walk *k, const struct cache *c)
 
 static void add_key(struct walk *k, uint64_t key)
 {
-	for (size_t i = 0; i < k->key_count; i++)
-		if (k->keys[i] == key)
-			return;
-	if (key && k->key_count < KEYS_MOST)
-		k->keys[k->key_count++] = key;
+	if (key && k->keys.n < KEYS_MOST && !known(&k->keys, key))
+		*MS_PUSH(&k->keys) = key;
 }
 
 /* What votes there are for the one word of the process. */
@@ -120,14 +117,6 @@ static void take_cache(struct walk *k, uint64_t at, const struct cache *c, struc
 	}
 }
 
-static bool known(const struct walk *k, uint64_t chunk)
-{
-	for (size_t i = 0; i < k->own.n; i++)
-		if (k->own.v[i] == chunk)
-			return true;
-	return false;
-}
-
 /* What a thread's memory points to. */
 static void look_at_thread(struct walk *k, uint64_t tp, struct votes *v)
 {
@@ -142,7 +131,7 @@ static void look_at_thread(struct walk *k, uint64_t tp, struct votes *v)
 	if (walk_get(k, low, words, n * sizeof *words))
 		for (size_t i = n; i-- > 0;) {
 			uint64_t at = words[i];
-			if (!at || at & 15 || !walk_in_heap(k, at) || known(k, at - 16) ||
+			if (!at || at & 15 || !walk_in_heap(k, at) || known(&k->own, at - 16) ||
 			    !read_cache(k, at, &c) || !looks_like_one(k, &c))
 				continue;
 			take_cache(k, at, &c, v);
@@ -214,9 +203,7 @@ void walk_caches(struct walk *k)
 		add_key(k, v.key[best]);
 	for (size_t i = 0; i < k->arenas.n; i++)
 		read_lists(k, &k->arenas.v[i]);
-	qsort(k->keys, k->key_count, sizeof *k->keys, by_value);
-	if (k->own.n)
-		qsort(k->own.v, k->own.n, sizeof *k->own.v, by_value);
-	if (k->fast.n)
-		qsort(k->fast.v, k->fast.n, sizeof *k->fast.v, by_value);
+	sort(&k->keys);
+	sort(&k->own);
+	sort(&k->fast);
 }

@@ -47,6 +47,12 @@ struct found {
 	uint64_t at, bytes, word;
 };
 
+/* Of chunks, or what stands in them: in any order while they are found, then sorted. */
+struct words {
+	uint64_t *v;
+	size_t n, cap;
+};
+
 struct walk {
 	struct heapwalk *out;
 	const struct heapwalk_from *from;
@@ -54,12 +60,8 @@ struct walk {
 	MS_ARRAY(struct arena) arenas;
 	MS_ARRAY(struct region) regions;
 	MS_ARRAY(struct found) found;
-	struct {
-		uint64_t *v;
-		size_t n, cap;
-	} fast, own;              /* chunks in fast lists; the threads' caches themselves. Sorted */
-	uint64_t keys[KEYS_MOST]; /* what stands in a chunk that a thread's cache has */
-	size_t key_count;
+	struct words fast, own; /* chunks in fast lists; the threads' caches themselves */
+	struct words keys;      /* what stands in a chunk that a thread's cache has */
 	/* struct malloc_par */
 	uint64_t base,
 		mapped_at; /* of the main heap; address of {mapped count, ...}, 0 = unknown */
@@ -79,9 +81,8 @@ bool walk_in_heap(const struct walk *k, uint64_t at);
 bool walk_find(struct walk *k);
 /* heapwalk_cache.c: what is free, though it looks used. */
 void walk_caches(struct walk *k);
-bool walk_is_key(const struct walk *k, uint64_t word);
-bool walk_is_fast(const struct walk *k, uint64_t chunk);
-bool walk_is_own(const struct walk *k, uint64_t chunk);
+/* Once they are sorted. */
+bool walk_among(const struct words *w, uint64_t word);
 /* heapwalk_mapped.c: blocks with a mapping of their own. */
 void walk_mapped(struct walk *k);
 
