@@ -8,24 +8,16 @@
 
 #define HEAD_BYTES 128
 
-/* The columns behind the head, in the order of the block: MS_LIVE_, AT_, and the member. */
+/* The columns behind the head, in the order of the block: MS_LIVE_, the member, and the most bytes that
+ * a block adds; of the last one a thread. */
 #define EACH_COLUMN(X)                                                                             \
-	X(NUMBER, number)                                                                          \
-	X(SIZE, size)                                                                              \
-	X(STACK, stack)                                                                            \
-	X(THREAD, thread) X(TICK, tick) X(ADDRESS, address) X(SLACK, slack) X(LAST, last)
-/* The memory: head | number 10n | size 10n | stack 6n | thread 5n | tick 10n | address 10n | slack
- * 5n | last 10 x threads */
-enum {
-	AT_NUMBER = 0,
-	AT_SIZE = 10,
-	AT_STACK = 20,
-	AT_THREAD = 26,
-	AT_TICK = 31,
-	AT_ADDRESS = 41,
-	AT_SLACK = 51,
-	AT_LAST = 56
-};
+	X(NUMBER, number, 10)                                                                      \
+	X(SIZE, size, 10)                                                                          \
+	X(STACK, stack, 6)                                                                         \
+	X(THREAD, thread, 5)                                                                       \
+	X(TICK, tick, 10) X(ADDRESS, address, 10) X(SLACK, slack, 5) X(LAST, last, 10)
+/* The memory: the head, then a region per column. */
+enum { EACH_COLUMN(MS_COLUMN_AT) };
 _Static_assert(MS_CHECKPOINT_MEMORY(1, 1) == AT_LAST + 10 + HEAD_BYTES, "room for the regions");
 
 static uint8_t *region(const struct ms_checkpoint_encoder *e, unsigned at)
@@ -43,7 +35,7 @@ void ms_checkpoint_begin(struct ms_checkpoint_encoder *e, void *memory, size_t m
 					    .addresses = addresses,
 					    .usable = usable};
 	e->head.count = 0;
-#define BEGIN(id, member) e->member = region(e, AT_##id);
+#define BEGIN(id, member, bytes) e->member = region(e, AT_##id);
 	EACH_COLUMN(BEGIN)
 }
 
@@ -79,26 +71,19 @@ enum ms_fmt ms_checkpoint_put(struct ms_checkpoint_encoder *e, const struct ms_c
 size_t ms_checkpoint_finish(struct ms_checkpoint_encoder *e, struct ms_column *out)
 {
 	const struct ms_checkpoint_head *h = &e->head;
-	uint8_t *p = e->memory;
-	p = ms_varint_put(p, h->event);
-	p = ms_varint_put(p, h->number);
-	p = ms_varint_put(p, h->tick);
-	p = ms_varint_put(p, h->live_bytes);
-	p = ms_varint_put(p, h->live_blocks);
-	p = ms_varint_put(p, h->part);
-	p = ms_varint_put(p, h->parts);
-	p = ms_varint_put(p, h->count);
-	size_t n = ms_column_add(out, 0, MS_LIVE_HEAD, e->memory, p);
-#define FINISH(id, member) n = ms_column_add(out, n, MS_LIVE_##id, region(e, AT_##id), e->member);
+	const uint64_t head[] = {h->event,       h->number, h->tick,  h->live_bytes,
+				 h->live_blocks, h->part,   h->parts, h->count};
+	size_t n =
+		ms_column_add(out, 0, MS_LIVE_HEAD, e->memory, ms_varints_put(e->memory, head, 8));
+#define FINISH(id, member, bytes)                                                                  \
+	n = ms_column_add(out, n, MS_LIVE_##id, region(e, AT_##id), e->member);
 	EACH_COLUMN(FINISH)
 	return n;
 }
 
 uint8_t *ms_checkpoint_put_range(uint8_t *at, uint64_t before, const struct ms_checkpoint_range *r)
 {
-	at = ms_varint_put(at, r->address - before);
-	at = ms_varint_put(at, r->bytes);
-	return ms_varint_put(at, r->stack);
+	return ms_varints_put(at, (uint64_t[]){r->address - before, r->bytes, r->stack}, 3);
 }
 
 /* ---- decoding ---- */
@@ -123,9 +108,9 @@ enum ms_fmt ms_checkpoint_decoder_init(struct ms_checkpoint_decoder *d,
 	    !ms_cursor_get(&c, &h->live_blocks) || !get32(&c, &h->part) || !get32(&c, &h->parts) ||
 	    !get32(&c, &h->count))
 		return MS_FMT_BAD;
-#define OPEN(id, member) d->member = ms_cursor_of(columns, n, MS_LIVE_##id);
+#define OPEN(id, member, bytes) d->member = ms_cursor_of(columns, n, MS_LIVE_##id);
 	EACH_COLUMN(OPEN)
-	OPEN(MAPPED, mapped)
+	OPEN(MAPPED, mapped, 0)
 	d->left = h->count;
 	bool good = h->part < h->parts && h->count <= h->live_blocks &&
 		    h->live_blocks <= h->number && h->count <= MS_CHECKPOINT_PART;

@@ -26,6 +26,10 @@ enum ms_fmt {
 		5, /* decoding: a newer major version, or a needed feature that is not known */
 };
 
+/* From a list of columns, X(name, member, bytes): where the region of each begins in memory of that
+ * many bytes for each item, AT_name. */
+#define MS_COLUMN_AT(id, member, bytes) AT_##id, AT_##id##_LAST = AT_##id + (bytes)-1,
+
 /* The column of that number, or NULL. */
 static inline const struct ms_column *ms_column_find(const struct ms_column *c, size_t n,
 						     uint32_t id)

@@ -11,7 +11,7 @@ enum ms_fmt ms_event_decoder_init(struct ms_event_decoder *d, const struct ms_co
 	if (!ms_cursor_get(&head, &d->first_number) || !ms_cursor_get(&head, &d->first_event) ||
 	    !ms_cursor_get(&head, &d->first_tick) || !ms_cursor_get(&head, &d->count))
 		return MS_FMT_BAD;
-#define OPEN(id, member) d->member = ms_cursor_of(columns, n, MS_COL_##id);
+#define OPEN(id, member, bytes) d->member = ms_cursor_of(columns, n, MS_COL_##id);
 	EACH_COLUMN(OPEN)
 	d->left = d->count;
 	if (d->count != (uint64_t)(d->op.end - d->op.at) || d->first_number >= NUMBER_MAX ||

@@ -4,22 +4,9 @@
 #include "event_model.h"
 #include "varint.h"
 
-/* The memory, one region per column, each as large as its worst case:
- *   head | op n | thread 5n | stack 5n | size 11n | freed 10n | time 10n | unknown 10n |
- *   ext 40n | slack 5n */
+/* The memory: the head, then a region per column, as large as its worst case. */
 #define HEAD_BYTES 64
-enum {
-	AT_OP = 0,
-	AT_THREAD = 1,
-	AT_STACK = 6,
-	AT_SIZE = 11,
-	AT_FREED = 22,
-	AT_TIME = 32,
-	AT_UNKNOWN = 42,
-	AT_EXT = 52,
-	AT_SLACK = 92,
-	AT_END = 97
-};
+enum { EACH_COLUMN(MS_COLUMN_AT) AT_END };
 _Static_assert(MS_EVENT_MEMORY(1) == AT_END + HEAD_BYTES, "room for the regions");
 
 static uint8_t *region(const struct ms_event_encoder *e, unsigned at)
@@ -42,7 +29,7 @@ void ms_event_encoder_begin(struct ms_event_encoder *e, uint64_t first_number, u
 	e->first_event = first_event;
 	e->first_tick = first_tick;
 	e->count = 0;
-#define BEGIN(id, member) e->member = region(e, AT_##id);
+#define BEGIN(id, member, bytes) e->member = region(e, AT_##id);
 	EACH_COLUMN(BEGIN)
 }
 
@@ -149,10 +136,8 @@ static void put_ext(struct ms_event_encoder *e, const struct ms_event *ev)
 {
 	*e->ext++ = ev->ext;
 	uint8_t *length = e->ext++;
-	e->ext = ms_varint_put(e->ext, ev->stack);
-	e->ext = ms_varint_put(e->ext, ev->address);
-	e->ext = ms_varint_put(e->ext, ev->size);
-	e->ext = ms_varint_put(e->ext, ev->freed);
+	e->ext = ms_varints_put(e->ext, (uint64_t[]){ev->stack, ev->address, ev->size, ev->freed},
+				4);
 	*length = (uint8_t)(e->ext - length - 1);
 }
 
@@ -248,13 +233,11 @@ size_t ms_event_put_many(struct ms_event_encoder *e, const struct ms_event *v, s
 
 size_t ms_event_encoder_finish(struct ms_event_encoder *e, struct ms_column *out)
 {
-	uint8_t *p = e->memory;
-	p = ms_varint_put(p, e->first_number);
-	p = ms_varint_put(p, e->first_event);
-	p = ms_varint_put(p, e->first_tick);
-	p = ms_varint_put(p, e->count);
-	size_t n = ms_column_add(out, 0, MS_COL_HEAD, e->memory, p);
-#define FINISH(id, member) n = ms_column_add(out, n, MS_COL_##id, region(e, AT_##id), e->member);
+	const uint64_t head[] = {e->first_number, e->first_event, e->first_tick, e->count};
+	size_t n =
+		ms_column_add(out, 0, MS_COL_HEAD, e->memory, ms_varints_put(e->memory, head, 4));
+#define FINISH(id, member, bytes)                                                                  \
+	n = ms_column_add(out, n, MS_COL_##id, region(e, AT_##id), e->member);
 	EACH_COLUMN(FINISH)
 	return n;
 }

@@ -36,13 +36,15 @@
  */
 #define FREED_AGO 1u
 
-/* The columns behind the head, in the order of the block: MS_COL_, and the member of encoder and
- * decoder. */
+/* The columns behind the head, in the order of the block: MS_COL_, the member of encoder and decoder,
+ * and the most bytes that an event adds. */
 #define EACH_COLUMN(X)                                                                             \
-	X(OP, op)                                                                                  \
-	X(THREAD, thread)                                                                          \
-	X(STACK, stack)                                                                            \
-	X(SIZE, size) X(FREED, freed) X(TIME, time) X(UNKNOWN, unknown) X(EXT, ext) X(SLACK, slack)
+	X(OP, op, 1)                                                                               \
+	X(THREAD, thread, 5)                                                                       \
+	X(STACK, stack, 5)                                                                         \
+	X(SIZE, size, 11)                                                                          \
+	X(FREED, freed, 10)                                                                        \
+	X(TIME, time, 10) X(UNKNOWN, unknown, 10) X(EXT, ext, 40) X(SLACK, slack, 5)
 
 #define EXT_MAX 127u /* kinds of extended events: one byte as a varint */
 

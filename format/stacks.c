@@ -70,12 +70,9 @@ size_t ms_stacks_encoder_finish(struct ms_stacks_encoder *e, struct ms_column *o
 {
 	if (!e->frames && !e->nodes)
 		return 0;
-	uint8_t *p = e->memory;
-	p = ms_varint_put(p, e->first_frame);
-	p = ms_varint_put(p, e->frames);
-	p = ms_varint_put(p, e->first_node);
-	p = ms_varint_put(p, e->nodes);
-	size_t n = ms_column_add(out, 0, MS_NODE_HEAD, e->memory, p);
+	const uint64_t head[] = {e->first_frame, e->frames, e->first_node, e->nodes};
+	size_t n =
+		ms_column_add(out, 0, MS_NODE_HEAD, e->memory, ms_varints_put(e->memory, head, 4));
 	n = ms_column_add(out, n, MS_NODE_FRAME_MODULE, frame_region(e, 0), e->module);
 	n = ms_column_add(out, n, MS_NODE_FRAME_ADDR, frame_region(e, 5), e->address);
 	n = ms_column_add(out, n, MS_NODE_FRAME_FLAGS, frame_region(e, 15), e->flags);
@@ -97,7 +94,7 @@ enum ms_fmt ms_stacks_decoder_init(struct ms_stacks_decoder *d, const struct ms_
 				   size_t n)
 {
 	struct ms_cursor head = ms_cursor_of(columns, n, MS_NODE_HEAD);
-	uint64_t first_frame, frames, first_node, nodes;
+	uint64_t v[4]; /* first frame, frames, first node, nodes */
 	*d = (struct ms_stacks_decoder){
 		.module = ms_cursor_of(columns, n, MS_NODE_FRAME_MODULE),
 		.address = ms_cursor_of(columns, n, MS_NODE_FRAME_ADDR),
@@ -105,14 +102,13 @@ enum ms_fmt ms_stacks_decoder_init(struct ms_stacks_decoder *d, const struct ms_
 		.parent = ms_cursor_of(columns, n, MS_NODE_PARENT),
 		.frame = ms_cursor_of(columns, n, MS_NODE_FRAME),
 	};
-	if (!ms_cursor_get(&head, &first_frame) || !ms_cursor_get(&head, &frames) ||
-	    !ms_cursor_get(&head, &first_node) || !ms_cursor_get(&head, &nodes) ||
-	    !good_run(first_frame, frames, &d->address) || !good_run(first_node, nodes, &d->parent))
+	if (!ms_cursor_get_all(&head, v, 4) || !good_run(v[0], v[1], &d->address) ||
+	    !good_run(v[2], v[3], &d->parent))
 		return MS_FMT_BAD;
-	d->first_frame = (uint32_t)first_frame;
-	d->frames = d->frames_left = (uint32_t)frames;
-	d->first_node = (uint32_t)first_node;
-	d->nodes = d->nodes_left = (uint32_t)nodes;
+	d->first_frame = (uint32_t)v[0];
+	d->frames = d->frames_left = (uint32_t)v[1];
+	d->first_node = (uint32_t)v[2];
+	d->nodes = d->nodes_left = (uint32_t)v[3];
 	return MS_FMT_OK;
 }
 

@@ -23,6 +23,14 @@ static inline uint8_t *ms_varint_put(uint8_t *p, uint64_t v)
 	return p;
 }
 
+/* Writes `n` of them. */
+static inline uint8_t *ms_varints_put(uint8_t *p, const uint64_t *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		p = ms_varint_put(p, v[i]);
+	return p;
+}
+
 /* Reads the rest of a varint of more than one byte. */
 static inline bool ms_varint_get_long(const uint8_t **p, const uint8_t *end, uint64_t *v)
 {
@@ -68,6 +76,14 @@ static inline struct ms_cursor ms_cursor_of(const struct ms_column *v, size_t n,
 static inline bool ms_cursor_get(struct ms_cursor *c, uint64_t *v)
 {
 	return ms_varint_get(&c->at, c->end, v);
+}
+
+static inline bool ms_cursor_get_all(struct ms_cursor *c, uint64_t *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!ms_cursor_get(c, &v[i]))
+			return false;
+	return true;
 }
 
 /* Zigzag: small numbers of either sign become small unsigned ones. The argument is a difference

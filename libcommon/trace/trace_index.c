@@ -19,12 +19,8 @@
 /* The first `n` varints of the head column, which has the same number in both types of block. */
 static bool get_head(const struct ms_column *columns, size_t count, uint64_t *v, unsigned n)
 {
-	const struct ms_column *c = ms_column_find(columns, count, MS_COL_HEAD);
-	const uint8_t *at = c ? c->data : NULL, *end = c ? c->data + c->size : NULL;
-	bool good = c != NULL;
-	for (unsigned i = 0; i < n && good; i++)
-		good = ms_varint_get(&at, end, &v[i]);
-	return good;
+	struct ms_cursor head = ms_cursor_of(columns, count, MS_COL_HEAD);
+	return ms_cursor_get_all(&head, v, n);
 }
 
 static void give_up(struct ms_index_builder *b)
