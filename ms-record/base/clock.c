@@ -6,27 +6,20 @@
 #include <cpuid.h>
 #include <fcntl.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 #include <x86intrin.h>
 
 #include "format/trace.h"
+#include "libcommon/base/clock.h"
 #include "ms-record/guest/layout.h"
 
 #define PAIR_SPACING_NS UINT64_C(1000000)
 #define SETTLED_NS UINT64_C(1000000)
 #define MEASURED_NS UINT64_C(400000) /* each end to some 20 ns: right to a ten-thousandth */
 
-static uint64_t read_clock(clockid_t id)
-{
-	struct timespec ts;
-	clock_gettime(id, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 uint64_t clock_mono(void)
 {
-	return read_clock(CLOCK_MONOTONIC);
+	return ms_clock_ns(CLOCK_MONOTONIC);
 }
 
 /* The kernel trusts the TSC: it is its clock, or the base of a paravirtual one. */
@@ -98,7 +91,7 @@ void clock_start(struct clock *c, const uint64_t *sequence)
 	c->tsc = !sequence;
 	c->sequence = sequence;
 	c->counted = sequence ? 0 : UINT64_MAX;
-	c->start_wall = read_clock(CLOCK_REALTIME);
+	c->start_wall = ms_clock_ns(CLOCK_REALTIME);
 	c->start_mono = clock_mono();
 	c->pairs[0] = (struct clock_pair){clock_stamp(c), 0};
 	c->count = 1;

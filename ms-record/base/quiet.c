@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "libcommon/base/clock.h"
 #include "libcommon/base/err.h"
 #include "libcommon/proc/proc.h"
 
@@ -38,7 +39,7 @@ void quiet_wait(void)
 	struct quiet *q = __atomic_load_n(&shared, __ATOMIC_ACQUIRE);
 	while (q && __atomic_load_n(&q->on, __ATOMIC_ACQUIRE)) {
 		uint64_t ns = __atomic_load_n(&q->until_ns, __ATOMIC_RELAXED);
-		struct timespec until = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
+		struct timespec until = ms_timespec(ns);
 		if (clock_mono() >= ns)
 			return;
 		futex(&q->on, FUTEX_WAIT_BITSET, 1, &until);

@@ -16,7 +16,6 @@
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 #include <x86intrin.h>
 
@@ -26,6 +25,7 @@
 #include "ms-record/heap/forks.h"
 #include "ms-record/attach/hook_late.h"
 #include "libcommon/base/arena.h"
+#include "libcommon/base/clock.h"
 #include "ms-record/heap/merge.h"
 #include "ms-record/session/losses.h"
 #include "ms-record/session/modules.h"
@@ -204,13 +204,7 @@ static bool wait_all(struct drain *d, uint32_t ours, uint32_t how, long ns)
 		v[n++] = (struct futex_waitv){.val = how,
 					      .uaddr = (uintptr_t)&d->pools.v[i]->head->sleeping,
 					      .flags = FUTEX_32};
-	struct timespec until;
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += ns;
-	if (until.tv_nsec >= 1000000000) {
-		until.tv_nsec -= 1000000000;
-		until.tv_sec++;
-	}
+	struct timespec until = ms_timespec(clock_mono() + (uint64_t)ns);
 	if (syscall(SYS_futex_waitv, v, n, 0, &until, CLOCK_MONOTONIC) >= 0)
 		return true;
 	if (errno != ENOSYS)

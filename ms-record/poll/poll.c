@@ -11,10 +11,10 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "ms-record/base/clock.h"
+#include "libcommon/base/clock.h"
 #include "libcommon/base/err.h"
 #include "ms-record/session/options.h"
 
@@ -147,11 +147,6 @@ static int watch_start(struct watch *w, struct ms_err *err)
 	return w->signals < 0 ? ms_err_sys(err, "cannot wait for signals") : 0;
 }
 
-static struct timespec time_of(uint64_t ns)
-{
-	return (struct timespec){(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
-}
-
 /* Sleeps until `at`, ns since the start, or until something came. */
 static void wait_until(struct watch *w, uint64_t at)
 {
@@ -162,7 +157,7 @@ static void wait_until(struct watch *w, uint64_t at)
 			       {.fd = often ? -1 : p->taker.proc.pidfd, .events = POLLIN}};
 	struct signalfd_siginfo info;
 	uint64_t now = clock_mono() - p->start_mono;
-	struct timespec left = time_of(at > now ? at - now : 0);
+	struct timespec left = ms_timespec(at > now ? at - now : 0);
 	if (ppoll(fds, 2, &left, NULL) <= 0)
 		return;
 	while (fds[0].revents && read(w->signals, &info, sizeof info) == sizeof info)
@@ -212,7 +207,6 @@ static int start(struct watch *w, int *own, struct ms_err *err)
 {
 	struct poll *p = w->poll;
 	const struct options *o = p->opt;
-	struct timespec wall;
 	*own = 125;
 	if (watch_start(w, err) || poll_say_start(p, err))
 		return -1;
@@ -221,8 +215,7 @@ static int start(struct watch *w, int *own, struct ms_err *err)
 		return -1;
 	*own = 125;
 	p->start_mono = clock_mono();
-	clock_gettime(CLOCK_REALTIME, &wall);
-	p->start_wall = (uint64_t)wall.tv_sec * 1000000000 + (uint64_t)wall.tv_nsec;
+	p->start_wall = ms_clock_ns(CLOCK_REALTIME);
 	if (ms_proc_open(&p->taker.proc, o->poll.proc_root, p->pid_out, err))
 		return -1;
 	memcpy(p->name, p->taker.proc.name, sizeof p->name);

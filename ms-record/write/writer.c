@@ -6,13 +6,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "checkpoint.h"
 #include "encode.h"
 #include "format/trace.h"
 #include "libcommon/base/arena.h"
+#include "libcommon/base/clock.h"
 #include "libcommon/base/dest.h"
 #include "libcommon/trace/tracefile.h"
 #include "ms-record/base/wake.h"
@@ -24,6 +24,7 @@
 #define QUEUE_WAKE (4 * BATCH_EVENTS) /* the thread is woken for so many, or for a block's end */
 #define QUEUE_BEHIND (8 * BATCH_EVENTS)
 #define STUCK_NS 20000000
+#define GIVE_UP_NS 50000000    /* asked whether to, so often */
 #define SPARE_MAX BLOCK_EVENTS /* room for events in empty batches that are kept */
 
 /* Whatever writing it took. */
@@ -171,13 +172,7 @@ int writer_start(struct writer *w, int event)
  * is stuck in a write the queue may grow. Under the lock. */
 static void await_room(struct writer *w)
 {
-	struct timespec until;
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += STUCK_NS;
-	if (until.tv_nsec >= 1000000000) {
-		until.tv_sec++;
-		until.tv_nsec -= 1000000000;
-	}
+	struct timespec until = ms_timespec(ms_clock_ns(CLOCK_MONOTONIC) + STUCK_NS);
 	w->room_at = QUEUE_USUAL / 2;
 	while (w->queued > w->room_at && w->written != w->stuck_at)
 		if (pthread_cond_clockwait(&w->drained, &w->lock, CLOCK_MONOTONIC, &until))
@@ -253,13 +248,7 @@ bool writer_stop(struct writer *w, bool (*give_up)(void *), void *arg)
 	pthread_cond_signal(&w->filled);
 	pthread_mutex_unlock(&w->lock);
 	for (;;) {
-		struct timespec until;
-		clock_gettime(CLOCK_REALTIME, &until);
-		until.tv_nsec += 50000000;
-		if (until.tv_nsec >= 1000000000) {
-			until.tv_sec++;
-			until.tv_nsec -= 1000000000;
-		}
+		struct timespec until = ms_timespec(ms_clock_ns(CLOCK_REALTIME) + GIVE_UP_NS);
 		if (!pthread_timedjoin_np(w->thread, NULL, &until))
 			break;
 		if (give_up(arg))
