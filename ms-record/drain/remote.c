@@ -155,26 +155,6 @@ static int access_reg(unw_addr_space_t as, unw_regnum_t reg, unw_word_t *value, 
 	return 0;
 }
 
-static int access_fpreg(unw_addr_space_t as, unw_regnum_t reg, unw_fpreg_t *value, int write,
-			void *arg)
-{
-	(void)as, (void)reg, (void)value, (void)write, (void)arg;
-	return -UNW_EBADREG;
-}
-
-static int resume(unw_addr_space_t as, unw_cursor_t *cursor, void *arg)
-{
-	(void)as, (void)cursor, (void)arg;
-	return -UNW_EINVAL;
-}
-
-static int get_proc_name(unw_addr_space_t as, unw_word_t ip, char *name, size_t n, unw_word_t *off,
-			 void *arg)
-{
-	(void)as, (void)ip, (void)name, (void)n, (void)off, (void)arg;
-	return -UNW_ENOINFO;
-}
-
 static int dyn_info_list(unw_addr_space_t as, unw_word_t *list, void *arg)
 {
 	(void)as, (void)list, (void)arg;
@@ -188,48 +168,41 @@ static void put_unwind_info(unw_addr_space_t as, unw_proc_info_t *pi, void *arg)
 	pi->unwind_info = NULL;
 }
 
-/* A module without .eh_frame_hdr. */
-static int find_listed(unw_addr_space_t as, unw_word_t ip, const struct module *m,
-		       unw_proc_info_t *pi, int need, struct remote *c)
-{
-	const struct pool *p = c->s->pool;
-	const struct mg_frames *f = p ? pool_frames(p, m->start) : NULL;
-	if (!f)
-		return -UNW_ENOINFO;
-	unw_dyn_info_t di = {
-		.start_ip = m->start, .end_ip = m->end, .format = UNW_INFO_FORMAT_REMOTE_TABLE};
-	di.u.rti.segbase = m->start;
-	di.u.rti.table_data = LISTED + f->offset;
-	di.u.rti.table_len = (uint64_t)f->count * 8 / sizeof(unw_word_t);
-	return _Ux86_64_dwarf_search_unwind_table(as, ip, &di, pi, need, c);
-}
-
 /* .eh_frame_hdr: version, three encodings, pointer, count, table of (start, FDE) relative to the
- * header. Only the encodings that linkers write (pcrel sdata4, udata4, datarel sdata4) are known.
- */
+ * header. Only the encodings that linkers write (pcrel sdata4, udata4, datarel sdata4) are known. A
+ * module without one has a list of functions. */
 static int find_proc_info(unw_addr_space_t as, unw_word_t ip, unw_proc_info_t *pi, int need,
 			  void *arg)
 {
 	struct remote *c = arg;
 	const struct module *m = module_at(c->s, ip);
+	const struct mg_frames *f;
 	struct {
 		uint8_t version, frame_encoding, count_encoding, table_encoding;
 		int32_t frame;
 		uint32_t count;
 	} h;
-	if (m && !m->eh_frame_hdr)
-		return find_listed(as, ip, m, pi, need, c);
-	if (!m || !read_code(c, m->eh_frame_hdr, &h, sizeof h))
-		return -UNW_ENOINFO;
-	if (h.version != 1 || h.frame_encoding != 0x1b || h.count_encoding != 0x03 ||
-	    h.table_encoding != 0x3b || h.count > (1u << 24))
+	if (!m)
 		return -UNW_ENOINFO;
 	unw_dyn_info_t di = {
 		.start_ip = m->start, .end_ip = m->end, .format = UNW_INFO_FORMAT_REMOTE_TABLE};
-	di.u.rti.segbase = m->eh_frame_hdr;
-	di.u.rti.table_data = m->eh_frame_hdr + sizeof h;
-	di.u.rti.table_len = h.count * 8 / sizeof(unw_word_t);
-	return _Ux86_64_dwarf_search_unwind_table(as, ip, &di, pi, need, arg);
+	if (!m->eh_frame_hdr) {
+		f = c->s->pool ? pool_frames(c->s->pool, m->start) : NULL;
+		if (!f)
+			return -UNW_ENOINFO;
+		h.count = f->count;
+		di.u.rti.segbase = m->start;
+		di.u.rti.table_data = LISTED + f->offset;
+	} else {
+		if (!read_code(c, m->eh_frame_hdr, &h, sizeof h) || h.version != 1 ||
+		    h.frame_encoding != 0x1b || h.count_encoding != 0x03 ||
+		    h.table_encoding != 0x3b || h.count > (1u << 24))
+			return -UNW_ENOINFO;
+		di.u.rti.segbase = m->eh_frame_hdr;
+		di.u.rti.table_data = m->eh_frame_hdr + sizeof h;
+	}
+	di.u.rti.table_len = (uint64_t)h.count * 8 / sizeof(unw_word_t);
+	return _Ux86_64_dwarf_search_unwind_table(as, ip, &di, pi, need, c);
 }
 
 /* ---- unwinding ---- */
@@ -240,10 +213,7 @@ static struct remote *make(struct session *s)
 					    .put_unwind_info = put_unwind_info,
 					    .get_dyn_info_list_addr = dyn_info_list,
 					    .access_mem = access_mem,
-					    .access_reg = access_reg,
-					    .access_fpreg = access_fpreg,
-					    .resume = resume,
-					    .get_proc_name = get_proc_name};
+					    .access_reg = access_reg};
 	struct remote *c = ms_xcalloc(1, sizeof *c);
 	c->s = s;
 	c->space = unw_create_addr_space(&accessors, 0);
