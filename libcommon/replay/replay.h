@@ -61,10 +61,8 @@ struct ms_replay_site {
 	/* blocks by size and lifetime: see replay_classes.h */
 	uint64_t classes;     /* bit per size class that it has */
 	uint32_t first_class; /* of them, in ms_replay.classes */
-	uint32_t latest;      /* place of latest_class there */
 	uint32_t record;      /* latest of its ms_replay_site_thread */
-	uint8_t latest_class;
-	bool marked; /* one of its blocks had an inferred free */
+	bool marked;          /* one of its blocks had an inferred free */
 };
 
 /* What one thread allocated at one site; all of it after ms_replay_finish. */
@@ -176,7 +174,7 @@ struct ms_replay {
 	size_t cell_count, cell_cap;
 	struct ms_lookup cell_index;    /* by site and key: see replay_cells.h */
 	struct ms_replay_size *classes; /* of all sites */
-	size_t class_count, class_cap;
+	size_t class_count;
 	struct ms_replay_ages *ages;
 	size_t age_count, age_cap;
 	uint64_t age_ticks[MS_AGES]; /* where the class behind each begins; MS_NEVER */

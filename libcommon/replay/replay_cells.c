@@ -55,6 +55,12 @@ static void add_size(const struct ms_replay *r, struct ms_replay_size *to,
 	to->temporary += c->temporary;
 }
 
+/* Were there any in it, as far as is counted? */
+static bool has_blocks(const struct ms_replay_cell *c)
+{
+	return c->allocations || c->restored;
+}
+
 static void add_cell(struct ms_replay *r, struct ms_replay_cell *c)
 {
 	struct ms_replay_site *s = &r->sites[c->site];
@@ -66,9 +72,8 @@ static void add_cell(struct ms_replay *r, struct ms_replay_cell *c)
 	t->allocations += c->allocations;
 	t->bytes += c->bytes;
 	t->temporary += c->temporary;
-	if (c->allocations || c->restored) {
-		ms_replay_turn_to_class(r, s, c->class);
-		add_size(r, &r->classes[s->latest], c);
+	if (has_blocks(c)) {
+		add_size(r, ms_replay_class(r, s, c->class), c);
 		add_size(r, &r->sizes[c->class], c);
 	}
 	c->record = UINT32_MAX;
@@ -87,8 +92,12 @@ void ms_replay_sum_cells(struct ms_replay *r)
 	for (size_t i = 0; i < r->site_count; i++) {
 		struct ms_replay_site *s = &r->sites[i];
 		s->live = (struct ms_level){.epoch = r->peak_epoch};
-		s->frees = s->temporary = 0;
+		s->frees = s->temporary = s->classes = 0;
 	}
+	for (size_t i = 0; i < r->cell_count; i++)
+		if (has_blocks(&r->cells[i]))
+			r->sites[r->cells[i].site].classes |= UINT64_C(1) << r->cells[i].class;
+	ms_replay_place_classes(r);
 	memset(r->sizes, 0, sizeof r->sizes);
 	for (size_t i = 0; i < r->cell_count; i++)
 		add_cell(r, &r->cells[i]);

@@ -117,12 +117,12 @@ bool ms_replay_restore_block(struct ms_replay *r, const struct ms_checkpoint_blo
 		t->first_tick = tick;
 	t->seen = true;
 	uint32_t site = ms_replay_site_of(r, b->stack);
-	uint64_t size = r->sampled ? ms_sampled_bytes_of(r->sampled, b->size) : b->size;
+	uint64_t size = ms_sampled_size(r->sampled, b->size);
 	uint32_t cell = ms_replay_cell_of(r, &r->sites[site], b->thread, size);
-	ms_blocks_put_back(&r->blocks, b->number, size, tick, cell);
+	ms_blocks_put_back(&r->blocks, b->number, b->size, tick, cell);
 	r->restored_bytes += b->size;
 	if (r->sampled)
-		ms_sampled_restore(r, b->number, b->size, tick, cell);
+		ms_sampled_put(r, b->number, &(struct ms_live_block){b->size, tick, cell});
 	if (r->beside)
 		ms_beside_restore_block(r, b, site);
 	put_live(r, cell, size);
@@ -159,8 +159,6 @@ bool ms_replay_restored(struct ms_replay *r, const struct ms_checkpoint_head *h,
 	struct ms_replay_span *s = &r->spans[r->span];
 	s->live_min = r->live_bytes < s->live_min ? r->live_bytes : s->live_min;
 	s->live_max = r->live_bytes > s->live_max ? r->live_bytes : s->live_max;
-	if (r->sampled)
-		ms_sampled_restored(r);
 	return r->restored_bytes == h->live_bytes && r->live_blocks == h->live_blocks;
 }
 

@@ -6,7 +6,7 @@
 #include "libcommon/base/arena.h"
 #include "replay_growth.h"
 
-#include <string.h>
+#include <stdlib.h>
 
 const uint64_t ms_age_ns[MS_AGES] = {
 	0,
@@ -45,36 +45,15 @@ void ms_replay_tick(struct ms_replay *r, uint64_t tick_ns)
 	ms_growth_start(r, tick_ns);
 }
 
-/* Room for `n` more elements at the pool's end. Returns the first. */
-static uint32_t reserve(struct ms_replay *r, uint32_t n)
+void ms_replay_place_classes(struct ms_replay *r)
 {
-	if (r->class_count + n > r->class_cap) {
-		r->class_cap = (r->class_count + n) * 2;
-		r->classes = ms_xrealloc(r->classes, r->class_cap, sizeof *r->classes);
+	r->class_count = 0;
+	for (size_t i = 0; i < r->site_count; i++) {
+		r->sites[i].first_class = (uint32_t)r->class_count;
+		r->class_count += (unsigned)__builtin_popcountll(r->sites[i].classes);
 	}
-	r->class_count += n;
-	return (uint32_t)(r->class_count - n);
-}
-
-void ms_replay_turn_to_class(struct ms_replay *r, struct ms_replay_site *s, unsigned class)
-{
-	uint64_t bit = UINT64_C(1) << class;
-	unsigned below = (unsigned)__builtin_popcountll(s->classes & (bit - 1));
-	if (!(s->classes & bit)) {
-		unsigned n = (unsigned)__builtin_popcountll(s->classes);
-		if ((n & (n - 1)) == 0) { /* 0, 1, 2, 4...: the run is full */
-			uint32_t to = reserve(r, n ? 2 * n : 1);
-			memcpy(r->classes + to, r->classes + s->first_class,
-			       n * sizeof *r->classes);
-			s->first_class = to;
-		}
-		struct ms_replay_size *at = r->classes + s->first_class + below;
-		memmove(at + 1, at, (n - below) * sizeof *at);
-		*at = (struct ms_replay_size){0};
-		s->classes |= bit;
-	}
-	s->latest = s->first_class + below;
-	s->latest_class = (uint8_t) class;
+	free(r->classes);
+	r->classes = ms_xcalloc(r->class_count, sizeof *r->classes);
 }
 
 void ms_replay_add_ages(struct ms_replay *r, struct ms_replay_site *s)
@@ -87,8 +66,6 @@ void ms_replay_each_class(const struct ms_replay *r, const struct ms_replay_site
 			  void (*each)(void *arg, unsigned class, const struct ms_replay_size *c),
 			  void *arg)
 {
-	if (!s->classes) /* and perhaps no pool yet */
-		return;
 	const struct ms_replay_size *c = r->classes + s->first_class;
 	for (unsigned class = 0; class < MS_SIZE_CLASSES; class ++)
 		if (s->classes >> class & 1)

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * The blocks of each site by size class and by lifetime.
  *
- * Most sites allocate one size class, few have more than four. A site's classes stand side by side
- * in one pool, in ascending order, in a run of room for 2^n of them; `classes` of the site has a
- * bit for each, so that the place of a class is the number of bits below its own. A run that is
- * full moves to the pool's end, twice as long; what it leaves is not used again (less than what is
- * in use). The class of the site's latest event is remembered, so that an event costs one
- * comparison.
- *
- * The sizes of the whole process are sums of these: nothing is counted twice per event.
+ * Most sites allocate one size class, few have more than four. When the recording ends the classes of
+ * each site are placed side by side in one array, in ascending order; `classes` of the site has a bit
+ * for each, so that the place of a class is the number of bits below its own.
  */
 #ifndef MS_REPLAY_CLASSES_H
 #define MS_REPLAY_CLASSES_H
@@ -21,8 +16,15 @@ extern const uint8_t ms_age_by_bits[65];
 /* Where the class behind a class begins; the last has none. */
 extern const uint64_t ms_age_next[MS_AGES];
 
-/* Makes `class` the latest one of the site, and first of all one of its classes. */
-void ms_replay_turn_to_class(struct ms_replay *r, struct ms_replay_site *s, unsigned class);
+/* Gives each site room for its `classes`, all zero. */
+void ms_replay_place_classes(struct ms_replay *r);
+/* One of them. */
+static inline struct ms_replay_size *ms_replay_class(const struct ms_replay *r,
+						     const struct ms_replay_site *s, unsigned class)
+{
+	uint64_t below = s->classes & ((UINT64_C(1) << class) - 1);
+	return &r->classes[s->first_class + (unsigned)__builtin_popcountll(below)];
+}
 /* The site's first ms_replay_ages. */
 void ms_replay_add_ages(struct ms_replay *r, struct ms_replay_site *s);
 

@@ -97,11 +97,11 @@ static inline void add_block(struct ms_replay *r, struct ms_replay_totals *t,
 			     const struct ms_event *ev, struct ms_replay_thread *thread,
 			     uint32_t site, uint64_t position, bool quick)
 {
-	uint64_t size = ev->size;
+	uint64_t size = quick ? ev->size : ms_sampled_size(r->sampled, ev->size);
 	struct ms_replay_site *s = &r->sites[site];
 	uint32_t cell = ms_replay_cell_of(r, s, ev->thread, size);
 	struct ms_replay_cell *c = &r->cells[cell];
-	ms_blocks_add(&r->blocks, ev->number, size, ev->time_ticks, cell);
+	ms_blocks_add(&r->blocks, ev->number, ev->size, ev->time_ticks, cell);
 	ms_replay_touch_at(&c->live, t->peak_epoch);
 	c->live.bytes += size;
 	c->live.blocks++;
@@ -121,6 +121,8 @@ static inline void add_block(struct ms_replay *r, struct ms_replay_totals *t,
 	t->live_blocks++;
 	if (!quick && r->beside)
 		ms_beside_added(r, ev, site);
+	if (!quick && r->sampled)
+		ms_sampled_added(r, ev, cell);
 	new_maximum(r, t, ev->time_ticks, position, quick);
 }
 
@@ -132,16 +134,19 @@ static inline bool remove_block(struct ms_replay *r, struct ms_replay_totals *t,
 	struct ms_live_block b;
 	if (__builtin_expect(!ms_blocks_take(&r->blocks, ev->freed, &b), 0))
 		return false;
+	uint64_t size = quick ? b.size : ms_sampled_size(r->sampled, b.size);
 	struct ms_replay_cell *c = &r->cells[b.owner];
 	struct ms_replay_site *s = &r->sites[c->site];
 	if (!quick && r->beside)
-		ms_beside_removed(r, ev, c->site, b.size);
+		ms_beside_removed(r, ev, c->site, size);
+	if (!quick && r->sampled)
+		ms_sampled_removed(r, ev, &b);
 	ms_replay_touch_at(&c->live, t->peak_epoch);
-	c->live.bytes -= b.size;
+	c->live.bytes -= size;
 	c->live.blocks--;
-	s->live.bytes -= b.size;
+	s->live.bytes -= size;
 	s->live.blocks--;
-	t->live_bytes -= b.size;
+	t->live_bytes -= size;
 	t->live_blocks--;
 	if (!quick && ev->kind == MS_EV_FREE_INFERRED) {
 		c->others--;
@@ -320,10 +325,6 @@ static inline void one_event(struct ms_replay *r, const struct ms_event *ev)
 	r->last_tick = ev->time_ticks;
 	r->events++;
 	r->position++;
-	const struct ms_event *recorded = ev;
-	struct ms_event weighed;
-	if (r->sampled)
-		ev = ms_sampled_weigh(r->sampled, ev, &weighed);
 	struct ms_replay_thread *t = thread_of(r, ev);
 	bool known = true;
 	/* Two kinds are nearly all: a jump by a table would be foreseen far less often. */
@@ -337,8 +338,6 @@ static inline void one_event(struct ms_replay *r, const struct ms_event *ev)
 		r->unknown_frees++;
 	if (r->live_bytes < r->spans[r->span].live_min)
 		r->spans[r->span].live_min = r->live_bytes;
-	if (r->sampled)
-		ms_sampled_count(r, recorded);
 }
 
 void ms_replay_events(struct ms_replay *r, const struct ms_event *ev, size_t n)
@@ -372,8 +371,6 @@ void ms_replay_finish(struct ms_replay *r, uint64_t tick)
 void ms_replay_settle(struct ms_replay *r)
 {
 	ms_blocks_free(&r->blocks);
-	if (r->sampled)
-		ms_blocks_free(&r->sampled->blocks);
 	free(r->cells);
 	free(r->cell_index.slots);
 	r->cells = NULL;
@@ -381,6 +378,5 @@ void ms_replay_settle(struct ms_replay *r)
 	r->cell_count = r->cell_cap = 0;
 	r->sites = ms_xrealloc(r->sites, r->site_cap = r->site_count, sizeof *r->sites);
 	r->records = ms_xrealloc(r->records, r->record_cap = r->record_count, sizeof *r->records);
-	r->classes = ms_xrealloc(r->classes, r->class_cap = r->class_count, sizeof *r->classes);
 	r->ages = ms_xrealloc(r->ages, r->age_cap = r->age_count, sizeof *r->ages);
 }

@@ -34,8 +34,7 @@ void ms_beside_free(struct ms_beside *b)
 		return;
 	for (size_t i = 0; i < b->moments.n; i++)
 		free(b->moments.v[i].figures);
-	if (b->has_slacks)
-		ms_blocks_free(&b->slacks);
+	ms_blocks_free(&b->slacks);
 	ms_ranges_free(&b->ranges);
 	MS_FREE(b->moments.v, b->held.v, b->frees.v, b->free_index.slots, b->sites, b);
 }
@@ -75,9 +74,8 @@ void ms_beside_added(struct ms_replay *r, const struct ms_event *ev, uint32_t si
 	uint64_t slack = ev->slack - 1;
 	if (!slack)
 		return;
-	if (!b->has_slacks)
+	if (!b->slacks.window)
 		ms_blocks_init(&b->slacks);
-	b->has_slacks = true;
 	ms_blocks_add(&b->slacks, ev->number, slack, 0, site);
 	b->slack_bytes += slack;
 	add(r, &site_of(b, site)->slack, slack);
@@ -99,7 +97,7 @@ void ms_beside_removed(struct ms_replay *r, const struct ms_event *ev, uint32_t 
 {
 	struct ms_beside *b = r->beside;
 	struct ms_live_block slack;
-	if (b->has_slacks && ms_blocks_take(&b->slacks, ev->freed, &slack)) {
+	if (b->slacks.window && ms_blocks_take(&b->slacks, ev->freed, &slack)) {
 		b->slack_bytes -= slack.size;
 		subtract(r, &site_of(b, slack.owner)->slack, slack.size);
 	}
@@ -214,9 +212,6 @@ void ms_beside_restore(struct ms_replay *r, uint64_t next_number)
 		forget(r, &b->sites[i].slack);
 		forget(r, &b->sites[i].mapped);
 	}
-	if (!b->has_slacks)
-		ms_blocks_init(&b->slacks);
-	b->has_slacks = true;
 	ms_blocks_clear(&b->slacks, next_number);
 	ms_ranges_free(&b->ranges);
 	b->slack_bytes = b->mapped_bytes = 0;

@@ -45,8 +45,7 @@ struct ms_beside {
 	struct ms_beside_site *sites;
 	size_t site_count;
 
-	struct ms_blocks slacks; /* size: slack */
-	bool has_slacks;         /* that table is set up */
+	struct ms_blocks slacks; /* size: slack; set up when it has a window */
 	uint64_t slack_bytes, peak_slack_bytes;
 
 	struct ms_ranges ranges; /* owner: site */

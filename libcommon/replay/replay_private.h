@@ -31,8 +31,7 @@ static inline struct ms_replay_site ms_replay_idle_site(uint32_t node)
 				       .min_size = UINT64_MAX,
 				       .first_tick = MS_NEVER,
 				       .record = UINT32_MAX,
-				       .cell_key = UINT32_MAX,
-				       .latest_class = MS_SIZE_CLASSES};
+				       .cell_key = UINT32_MAX};
 }
 
 /* The site of a stack node that has none yet. */

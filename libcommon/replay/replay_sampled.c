@@ -18,7 +18,6 @@ void ms_sampled_start(struct ms_replay *r, uint64_t mean_bytes)
 	s->mean = mean_bytes < MS_SAMPLE_MOST ? mean_bytes : MS_SAMPLE_MOST;
 	s->span_ticks = 1;
 	s->total.smallest = UINT64_MAX;
-	ms_blocks_init(&s->blocks);
 	r->sampled = s;
 }
 
@@ -26,7 +25,6 @@ void ms_sampled_free(struct ms_sampled *s)
 {
 	if (!s)
 		return;
-	ms_blocks_free(&s->blocks);
 	MS_FREE(s->sites, s->threads, s->allocations, s->records);
 	for (size_t i = 0; i < s->moment_count; i++)
 		free(s->moments[i].sites);
@@ -61,21 +59,6 @@ static struct ms_sampled_sum one(const struct ms_sampled *s, uint64_t number, ui
 				       variance + part * (1 - part), x * x * variance};
 }
 
-const struct ms_event *ms_sampled_weigh(const struct ms_sampled *s, const struct ms_event *ev,
-					struct ms_event *room)
-{
-	if (!ms_event_allocates(ev->kind))
-		return ev;
-	*room = *ev;
-	room->size = ms_sampled_bytes_of(s, ev->size);
-	return room;
-}
-
-uint64_t ms_sampled_bytes_of(const struct ms_sampled *s, uint64_t size)
-{
-	return ms_sample_bytes(size, s->mean);
-}
-
 static void add(struct ms_sampled_sum *to, const struct ms_sampled_sum *x)
 {
 	to->samples += x->samples;
@@ -99,11 +82,11 @@ static void take(struct ms_sampled_sum *from, const struct ms_sampled_sum *x)
 /* ---- events ---- */
 
 /* As for the model's levels: what is about to change is kept as it was at the peak. */
-static void touch(const struct ms_sampled *s, struct ms_sampled_site *site)
+static void touch(const struct ms_replay *r, struct ms_sampled_site *site)
 {
-	if (site->epoch == s->peak_epoch)
+	if (site->epoch == r->peak_epoch)
 		return;
-	site->epoch = s->peak_epoch;
+	site->epoch = r->peak_epoch;
 	site->at_peak = site->live;
 }
 
@@ -111,48 +94,6 @@ static void smaller(uint64_t *smallest, uint64_t size)
 {
 	if (size < *smallest)
 		*smallest = size;
-}
-
-static void removed(struct ms_replay *r, const struct ms_event *ev)
-{
-	struct ms_sampled *s = r->sampled;
-	struct ms_live_block b;
-	if (!ms_blocks_take(&s->blocks, ev->freed, &b))
-		return;
-	struct ms_sampled_sum x = one(s, ev->freed, b.size);
-	struct ms_sampled_site *both[] = {&s->total, site_of(s, r->cells[b.owner].site)};
-	for (int i = 0; i < 2; i++) {
-		touch(s, both[i]);
-		take(&both[i]->live, &x);
-		if (ev->kind != MS_EV_FREE_INFERRED)
-			add(&both[i]->freed, &x);
-	}
-	struct ms_sampled_thread *t = thread_of(s, ev->thread);
-	if (ev->kind != MS_EV_FREE_INFERRED)
-		add(&t->freed, &x);
-	smaller(&t->smallest, b.size);
-}
-
-static void made(struct ms_replay *r, const struct ms_event *ev)
-{
-	struct ms_sampled *s = r->sampled;
-	uint32_t node = ev->stack < r->node_count ? ev->stack : 0, site = r->site_of_node[node] - 1;
-	uint32_t cell = r->sites[site].cell; /* that of the event */
-	struct ms_sampled_sum x = one(s, ev->number, ev->size);
-	struct ms_sampled_site *both[] = {&s->total, site_of(s, site)};
-	for (int i = 0; i < 2; i++) {
-		touch(s, both[i]);
-		add(&both[i]->live, &x);
-		add(&both[i]->all, &x);
-		smaller(&both[i]->smallest, ev->size);
-	}
-	struct ms_sampled_thread *t = thread_of(s, ev->thread);
-	add(&t->all, &x);
-	smaller(&t->smallest, ev->size);
-	s->allocations =
-		ms_xgrow(s->allocations, &s->cell_count, (size_t)cell + 1, sizeof *s->allocations);
-	s->allocations[cell] += x.blocks;
-	ms_blocks_add(&s->blocks, ev->number, ev->size, ev->time_ticks, cell);
 }
 
 /* The model's timeline went on, and may have halved: what is live now was so at the end of every
@@ -171,15 +112,43 @@ static void follow_timeline(struct ms_replay *r)
 		s->spans[s->span] = s->total.live;
 }
 
-void ms_sampled_count(struct ms_replay *r, const struct ms_event *ev)
+void ms_sampled_removed(struct ms_replay *r, const struct ms_event *ev,
+			const struct ms_live_block *b)
 {
 	struct ms_sampled *s = r->sampled;
+	struct ms_sampled_sum x = one(s, ev->freed, b->size);
+	struct ms_sampled_site *both[] = {&s->total, site_of(s, r->cells[b->owner].site)};
 	follow_timeline(r);
-	if (ms_event_releases(ev->kind))
-		removed(r, ev);
-	if (ms_event_allocates(ev->kind))
-		made(r, ev);
-	s->peak_epoch = r->peak_epoch;
+	for (int i = 0; i < 2; i++) {
+		touch(r, both[i]);
+		take(&both[i]->live, &x);
+		if (ev->kind != MS_EV_FREE_INFERRED)
+			add(&both[i]->freed, &x);
+	}
+	struct ms_sampled_thread *t = thread_of(s, ev->thread);
+	if (ev->kind != MS_EV_FREE_INFERRED)
+		add(&t->freed, &x);
+	smaller(&t->smallest, b->size);
+}
+
+void ms_sampled_added(struct ms_replay *r, const struct ms_event *ev, uint32_t cell)
+{
+	struct ms_sampled *s = r->sampled;
+	struct ms_sampled_sum x = one(s, ev->number, ev->size);
+	struct ms_sampled_site *both[] = {&s->total, site_of(s, r->cells[cell].site)};
+	follow_timeline(r);
+	for (int i = 0; i < 2; i++) {
+		touch(r, both[i]);
+		add(&both[i]->live, &x);
+		add(&both[i]->all, &x);
+		smaller(&both[i]->smallest, ev->size);
+	}
+	struct ms_sampled_thread *t = thread_of(s, ev->thread);
+	add(&t->all, &x);
+	smaller(&t->smallest, ev->size);
+	s->allocations =
+		ms_xgrow(s->allocations, &s->cell_count, (size_t)cell + 1, sizeof *s->allocations);
+	s->allocations[cell] += x.blocks;
 }
 
 void ms_sampled_moment(struct ms_replay *r, size_t i)
@@ -195,7 +164,7 @@ void ms_sampled_moment(struct ms_replay *r, size_t i)
 
 /* ---- set to a state ---- */
 
-static void put_live(void *arg, uint64_t number, const struct ms_live_block *b)
+void ms_sampled_put(void *arg, uint64_t number, const struct ms_live_block *b)
 {
 	const struct ms_replay *r = arg;
 	struct ms_sampled *s = r->sampled;
@@ -217,27 +186,9 @@ void ms_sampled_reset(struct ms_replay *r, bool clear)
 		s->threads[i] = (struct ms_sampled_thread){.smallest = UINT64_MAX};
 	if (s->cell_count)
 		memset(s->allocations, 0, s->cell_count * sizeof *s->allocations);
-	if (clear)
-		ms_blocks_clear(&s->blocks, r->next_number);
-	else
-		ms_blocks_each(&s->blocks, put_live, r);
-	ms_sampled_restored(r);
-}
-
-void ms_sampled_restore(struct ms_replay *r, uint64_t number, uint64_t size, uint64_t tick,
-			uint32_t cell)
-{
-	struct ms_sampled *s = r->sampled;
-	ms_blocks_put_back(&s->blocks, number, size, tick, cell);
-	put_live(r, number, &(struct ms_live_block){size, tick, cell});
-}
-
-void ms_sampled_restored(struct ms_replay *r)
-{
-	struct ms_sampled *s = r->sampled;
-	ms_blocks_all_back(&s->blocks);
+	if (!clear)
+		ms_blocks_each(&r->blocks, ms_sampled_put, r);
 	follow_timeline(r);
-	s->peak_epoch = r->peak_epoch;
 }
 
 static void count_live(void *arg, uint64_t number, const struct ms_live_block *b)
@@ -259,7 +210,8 @@ void ms_sampled_finish(struct ms_replay *r)
 	for (size_t i = 0; i < s->cell_count && i < r->cell_count; i++)
 		if (r->cells[i].record != UINT32_MAX)
 			s->records[r->cells[i].record].allocations += s->allocations[i];
-	ms_blocks_each(&s->blocks, count_live, r);
+	ms_blocks_each(&r->blocks, count_live, r);
+	s->peak_epoch = r->peak_epoch;
 }
 
 /* ---- what it comes to ---- */

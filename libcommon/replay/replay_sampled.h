@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * Replay of a sampled recording: what the events stand for.
  *
- * The model is fed with events whose sizes are what each stands for, so that everything that it
- * says in bytes is an estimate: live bytes, the peak and its moment, the timeline, sums of several
- * processes. Its numbers of blocks and calls are those of the samples. Here is what that leaves
- * out: how many blocks and calls the samples stand for, and how sure all of it is.
+ * The model keeps the sizes that were recorded, and counts each as what it stands for, so that
+ * everything that it says in bytes is an estimate: live bytes, the peak and its moment, the timeline,
+ * sums of several processes. Its numbers of blocks and calls are those of the samples. Here is what
+ * that leaves out: how many blocks and calls the samples stand for, and how sure all of it is.
  *
  * Blocks come in whole numbers: one stands for 1/p of them rounded down or up, as a number made
  * from its allocation number says, so that it is right on average, the same when the block is
@@ -13,7 +13,6 @@
 #ifndef MS_REPLAY_SAMPLED_H
 #define MS_REPLAY_SAMPLED_H
 
-#include "blocks.h"
 #include "libcommon/stats/estimate.h"
 #include "replay.h"
 
@@ -50,7 +49,6 @@ struct ms_sampled_moment {
 
 struct ms_sampled {
 	uint64_t mean; /* bytes for one sample point */
-	struct ms_blocks blocks;
 	struct ms_sampled_site total;
 	struct ms_sampled_site *sites; /* in order of ms_replay.sites; fewer of them */
 	size_t site_count, site_cap;
@@ -74,21 +72,22 @@ struct ms_sampled {
 void ms_sampled_start(struct ms_replay *r, uint64_t mean_bytes);
 void ms_sampled_free(struct ms_sampled *s);
 
-/* Called by the model. The event as it stands for others, in `room`. */
-const struct ms_event *ms_sampled_weigh(const struct ms_sampled *s, const struct ms_event *ev,
-					struct ms_event *room);
-/* After the model applied it: counts the event. */
-void ms_sampled_count(struct ms_replay *r, const struct ms_event *ev);
+/* Called by the model, ahead of a new peak: a block was added to a cell, of the size that was
+ * recorded, or taken out of it. */
+void ms_sampled_added(struct ms_replay *r, const struct ms_event *ev, uint32_t cell);
+void ms_sampled_removed(struct ms_replay *r, const struct ms_event *ev,
+			const struct ms_live_block *b);
 /* The model took moment `i`. */
 void ms_sampled_moment(struct ms_replay *r, size_t i);
-/* The bytes that a recorded block of that size stands for. */
-uint64_t ms_sampled_bytes_of(const struct ms_sampled *s, uint64_t size);
-/* The model was set to a state. `clear`: its blocks follow by ms_sampled_restore, which are as
- * recorded, each with its cell. Else what is live stays and counting begins anew. */
+/* The bytes that a recorded block of that size stands for; in any other recording that size. */
+static inline uint64_t ms_sampled_size(const struct ms_sampled *s, uint64_t size)
+{
+	return s ? ms_sample_bytes(size, s->mean) : size;
+}
+/* The model was set to a state. `clear`: its blocks follow by ms_sampled_put. Else what is live stays
+ * and counting begins anew. */
 void ms_sampled_reset(struct ms_replay *r, bool clear);
-void ms_sampled_restore(struct ms_replay *r, uint64_t number, uint64_t size, uint64_t tick,
-			uint32_t cell);
-void ms_sampled_restored(struct ms_replay *r);
+void ms_sampled_put(void *r, uint64_t number, const struct ms_live_block *b);
 void ms_sampled_finish(struct ms_replay *r);
 
 /* At the peak; of a site, or of the whole as site_count. */

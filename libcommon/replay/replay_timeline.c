@@ -39,10 +39,14 @@ static void close_span(struct ms_replay *r)
 		.allocations = r->allocations, .frees = r->frees, .bytes = r->bytes};
 }
 
-static void open_span(struct ms_replay *r)
+/* A span in which nothing happens. */
+static struct ms_replay_span still(const struct ms_replay *r)
 {
-	r->spans[r->span] =
-		(struct ms_replay_span){.live_min = r->live_bytes, .live_max = r->live_bytes};
+	return (struct ms_replay_span){.live_min = r->live_bytes,
+				       .live_max = r->live_bytes,
+				       .live_last = r->live_bytes,
+				       .blocks_last = r->live_blocks,
+				       .mapped_last = mapped_now(r)};
 }
 
 void ms_replay_move_timeline(struct ms_replay *r, uint64_t tick)
@@ -53,24 +57,12 @@ void ms_replay_move_timeline(struct ms_replay *r, uint64_t tick)
 	while (tick / r->span_ticks >= MS_TIMELINE_SPANS) {
 		/* spans not reached yet are as the last one left them */
 		for (size_t i = r->span + 1; i < MS_TIMELINE_SPANS; i++)
-			r->spans[i] = (struct ms_replay_span){r->live_bytes,
-							      r->live_bytes,
-							      r->live_bytes,
-							      r->live_blocks,
-							      0,
-							      0,
-							      0,
-							      mapped_now(r)};
+			r->spans[i] = still(r);
 		halve(r);
 		r->span = MS_TIMELINE_SPANS / 2 - 1;
 	}
-	for (size_t to = (size_t)(tick / r->span_ticks); r->span < to;) {
-		r->span++;
-		open_span(r);
-		r->spans[r->span].live_last = r->live_bytes;
-		r->spans[r->span].blocks_last = r->live_blocks;
-		r->spans[r->span].mapped_last = mapped_now(r);
-	}
+	for (size_t to = (size_t)(tick / r->span_ticks); r->span < to;)
+		r->spans[++r->span] = still(r);
 }
 
 void ms_replay_end_timeline(struct ms_replay *r, uint64_t tick)
