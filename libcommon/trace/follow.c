@@ -42,21 +42,43 @@ static struct ms_recording *open_file(const char *path, int *fd, struct ms_err *
 	return rec;
 }
 
-struct ms_follow *ms_follow_open(const char *path, struct ms_err *err)
+/* Goes over to `path`, which it keeps unless that fails. 0, or -1 with `err` set and nothing changed. */
+static int go_to(struct ms_follow *f, char *path, void (*leaving)(void *arg), void *arg,
+		 struct ms_err *err)
 {
 	int fd;
-	char *copy = strdup(path);
-	struct ms_recording *rec = copy ? open_file(copy, &fd, err) : NULL;
-	if (!rec) {
-		free(copy);
-		return NULL;
-	}
-	struct ms_follow *f = ms_xcalloc(1, sizeof *f);
-	f->path = copy;
+	struct ms_recording *rec = open_file(path, &fd, err);
+	if (!rec)
+		return -1;
+	if (leaving)
+		leaving(arg);
+	ms_recording_close(f->rec);
+	if (path != f->path)
+		free(f->path);
+	f->path = path;
 	f->rec = rec;
 	f->fd = fd;
+	f->file = MS_FILE_THERE;
+	f->next_check_ns = 0;
 	f->same_boot = -1;
-	return f;
+	f->caught_up = false;
+	f->waits_for[0] = 0;
+	return 0;
+}
+
+struct ms_follow *ms_follow_open(const char *path, struct ms_err *err)
+{
+	struct ms_follow *f = ms_xcalloc(1, sizeof *f);
+	f->path = strdup(path);
+	if (f->path && go_to(f, f->path, NULL, NULL, err) == 0)
+		return f;
+	ms_follow_close(f);
+	return NULL;
+}
+
+int ms_follow_again(struct ms_follow *f, void (*leaving)(void *arg), void *arg, struct ms_err *err)
+{
+	return go_to(f, f->path, leaving, arg, err);
 }
 
 void ms_follow_close(struct ms_follow *f)
@@ -66,34 +88,6 @@ void ms_follow_close(struct ms_follow *f)
 	ms_recording_close(f->rec);
 	free(f->path);
 	free(f);
-}
-
-static void take_over(struct ms_follow *f, char *path, struct ms_recording *rec, int fd)
-{
-	ms_recording_close(f->rec);
-	free(f->path);
-	f->path = path;
-	f->rec = rec;
-	f->fd = fd;
-	f->file = MS_FILE_THERE;
-	f->next_check_ns = 0;
-	f->same_boot = -1;
-	f->caught_up = false;
-	f->waits_for[0] = 0;
-}
-
-int ms_follow_again(struct ms_follow *f, void (*leaving)(void *arg), void *arg, struct ms_err *err)
-{
-	int fd;
-	char *path = strdup(f->path);
-	struct ms_recording *rec = path ? open_file(path, &fd, err) : NULL;
-	if (!rec) {
-		free(path);
-		return -1;
-	}
-	leaving(arg);
-	take_over(f, path, rec, fd);
-	return 0;
 }
 
 /* ---- the file ---- */
@@ -144,19 +138,15 @@ bool ms_follow_successor(struct ms_follow *f, void (*leaving)(void *arg), void *
 	const char *slash = strrchr(f->path, '/');
 	struct ms_err why = {0};
 	char *path;
-	int fd;
 	if (!next || !next[0] || !f->caught_up)
 		return false;
 	if (asprintf(&path, "%.*s%s", slash ? (int)(slash - f->path) + 1 : 0, f->path, next) < 0)
 		return false;
-	struct ms_recording *rec = open_file(path, &fd, &why);
-	if (!rec) {
+	if (go_to(f, path, leaving, arg, &why) != 0) {
 		snprintf(f->waits_for, sizeof f->waits_for, "%s", path);
 		free(path);
 		return false;
 	}
-	leaving(arg);
-	take_over(f, path, rec, fd);
 	f->images++;
 	return true;
 }

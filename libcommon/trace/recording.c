@@ -401,44 +401,39 @@ static int finish(struct ms_recording *t, struct ms_err *err)
 	return 0;
 }
 
+/* Applies what is due of the batch, or of the next one. 1, 0 at the end, -1. */
+static int apply(struct ms_recording *t, uint64_t until, struct ms_err *err)
+{
+	int rc = t->batch_at == t->batch_end ? next_batch(t, err) : 1;
+	if (rc <= 0)
+		return rc;
+	size_t n = due(t, until);
+	ms_replay_events(&t->replay, t->batch + t->batch_at, n);
+	t->batch_at += n;
+	return 1;
+}
+
 int ms_recording_run(struct ms_recording *t, uint64_t until_ns, uint64_t *next_ns,
 		     struct ms_err *err)
 {
-	uint64_t until = until_ns / t->head->tick_ns;
-	for (;;) {
-		if (t->batch_at == t->batch_end) {
-			int rc = next_batch(t, err);
-			if (rc < 0)
-				return rc;
-			if (rc == 0)
-				return finish(t, err);
-		}
-		size_t n = due(t, until);
-		ms_replay_events(&t->replay, t->batch + t->batch_at, n);
-		t->batch_at += n;
-		if (t->batch_at == t->batch_end)
-			continue;
-		uint64_t tick = t->batch[t->batch_at].time_ticks;
-		t->stopped = tick >= t->stop_tick || t->replay.position >= t->stop_event;
-		if (t->stopped)
-			return finish(t, err);
-		*next_ns = tick * t->head->tick_ns;
-		return 1;
-	}
+	do {
+		int rc = apply(t, until_ns / t->head->tick_ns, err);
+		if (rc <= 0)
+			return rc < 0 ? rc : finish(t, err);
+	} while (t->batch_at == t->batch_end);
+	uint64_t tick = t->batch[t->batch_at].time_ticks;
+	t->stopped = tick >= t->stop_tick || t->replay.position >= t->stop_event;
+	if (t->stopped)
+		return finish(t, err);
+	*next_ns = tick * t->head->tick_ns;
+	return 1;
 }
 
 int ms_recording_step(struct ms_recording *t, struct ms_err *err)
 {
-	if (t->stopped)
-		return 0;
-	if (t->batch_at == t->batch_end) {
-		int rc = next_batch(t, err);
-		if (rc <= 0)
-			return rc;
-	}
-	size_t n = due(t, MS_NEVER);
-	ms_replay_events(&t->replay, t->batch + t->batch_at, n);
-	t->batch_at += n;
+	int rc = t->stopped ? 0 : apply(t, MS_NEVER, err);
+	if (rc <= 0)
+		return rc;
 	t->stopped = t->batch_at != t->batch_end;
 	return !t->stopped;
 }

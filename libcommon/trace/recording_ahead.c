@@ -34,7 +34,7 @@ struct parcel {
 	size_t count;
 	bool begins;           /* of a block of events: `block` is its head */
 	bool bad;              /* it cannot be decoded from here on */
-	uint64_t first_event;  /* of a block that begins and is not bad */
+	uint64_t first_event;  /* of a block that begins, 0 = not known */
 	struct ms_block block; /* columns point into `bytes` */
 	enum ms_trace_next last;
 	struct ms_column columns[MS_BLOCK_COLUMNS_MAX];
@@ -47,7 +47,6 @@ struct ms_ahead {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	uint64_t put, taken; /* parcels */
-	bool waiting;        /* somebody does */
 	bool stop;
 	struct ms_recording *t;
 	uint64_t types, want;
@@ -59,26 +58,12 @@ struct ms_ahead {
 
 /* ---- the ring ---- */
 
-static void wait_for_change(struct ms_ahead *a)
-{
-	a->waiting = true;
-	pthread_cond_wait(&a->changed, &a->lock);
-}
-
-/* After a change, with the lock held. */
-static void tell(struct ms_ahead *a)
-{
-	if (a->waiting)
-		pthread_cond_broadcast(&a->changed);
-	a->waiting = false;
-}
-
 /* The next parcel to be filled; NULL = stop. */
 static struct parcel *next_free(struct ms_ahead *a)
 {
 	pthread_mutex_lock(&a->lock);
 	while (a->put - a->taken == PARCELS && !a->stop)
-		wait_for_change(a);
+		pthread_cond_wait(&a->changed, &a->lock);
 	struct parcel *p = a->stop ? NULL : &a->parcels[a->put % PARCELS];
 	pthread_mutex_unlock(&a->lock);
 	return p;
@@ -88,7 +73,7 @@ static void put(struct ms_ahead *a)
 {
 	pthread_mutex_lock(&a->lock);
 	a->put++;
-	tell(a);
+	pthread_cond_broadcast(&a->changed);
 	pthread_mutex_unlock(&a->lock);
 }
 
@@ -97,10 +82,10 @@ static struct parcel *take(struct ms_ahead *a)
 	pthread_mutex_lock(&a->lock);
 	if (a->holding) {
 		a->taken++;
-		tell(a);
+		pthread_cond_broadcast(&a->changed);
 	}
 	while (a->put == a->taken)
-		wait_for_change(a);
+		pthread_cond_wait(&a->changed, &a->lock);
 	a->holding = true;
 	pthread_mutex_unlock(&a->lock);
 	return &a->parcels[a->taken % PARCELS];
@@ -108,12 +93,13 @@ static struct parcel *take(struct ms_ahead *a)
 
 /* ---- the thread that reads ---- */
 
-/* The events of the decoder's block, from where it stands. False: stop. */
-static bool put_events(struct ms_ahead *a, const struct ms_block *begins)
+/* The events of the decoder's block, from where it stands; none when `rc` says that it is bad. False:
+ * stop. */
+static bool put_events(struct ms_ahead *a, const struct ms_block *begins, enum ms_fmt rc)
 {
 	struct ms_event_decoder *d = a->t->decoder;
-	enum ms_fmt rc = MS_FMT_OK;
-	while (rc == MS_FMT_OK) {
+	bool good = rc == MS_FMT_OK;
+	do {
 		struct parcel *p = next_free(a);
 		if (!p)
 			return false;
@@ -123,17 +109,17 @@ static bool put_events(struct ms_ahead *a, const struct ms_block *begins)
 		p->begins = begins != NULL;
 		if (begins) {
 			p->block = *begins;
-			p->first_event = d->first_event;
+			p->first_event = good ? d->first_event : 0;
 		}
 		begins = NULL;
-		p->count = ms_event_next_many(d, p->events, PARCEL_EVENTS, &rc);
+		p->count = good ? ms_event_next_many(d, p->events, PARCEL_EVENTS, &rc) : 0;
 		p->bad = rc != MS_FMT_OK && rc != MS_FMT_END;
 		put(a);
-	}
+	} while (rc == MS_FMT_OK);
 	return true;
 }
 
-/* A copy of the block; or, of one of events that cannot be decoded, its head alone. */
+/* A copy of the block. */
 static bool put_block(struct ms_ahead *a, const struct ms_block *b)
 {
 	struct parcel *p = next_free(a);
@@ -179,16 +165,16 @@ static bool read_one(struct ms_ahead *a)
 	enum ms_trace_next next = ms_trace_next(t->file, a->types, a->want, &b, &a->err);
 	if (next != MS_NEXT_BLOCK)
 		return put_last(a, next, &b);
-	if (b.type == MS_BLOCK_EVENTS &&
-	    ms_event_decoder_init(t->decoder, b.columns, b.column_count) == MS_FMT_OK)
-		return put_events(a, &b);
+	if (b.type == MS_BLOCK_EVENTS)
+		return put_events(a, &b,
+				  ms_event_decoder_init(t->decoder, b.columns, b.column_count));
 	return put_block(a, &b);
 }
 
 static void *read_ahead(void *arg)
 {
 	struct ms_ahead *a = arg;
-	bool more = put_events(a, NULL);
+	bool more = put_events(a, NULL, MS_FMT_OK);
 	while (more)
 		more = read_one(a);
 	return NULL;
@@ -234,7 +220,7 @@ void ms_ahead_stop(struct ms_recording *t)
 		return;
 	pthread_mutex_lock(&a->lock);
 	a->stop = true;
-	tell(a);
+	pthread_cond_broadcast(&a->changed);
 	pthread_mutex_unlock(&a->lock);
 	pthread_join(a->thread, NULL);
 	pthread_cond_destroy(&a->changed);
@@ -253,11 +239,7 @@ static void apply_block(struct ms_recording *t, const struct parcel *p)
 {
 	if (t->on_block)
 		t->on_block(t->on_block_arg);
-	/* One of events is here because it cannot be decoded; the decoder is the other thread's. */
-	bool bad = p->block.type == MS_BLOCK_EVENTS;
-	if (bad)
-		ms_recording_note_block(t, &p->block);
-	if (bad || !ms_recording_take(t, &p->block))
+	if (!ms_recording_take(t, &p->block))
 		t->bad_blocks++;
 }
 

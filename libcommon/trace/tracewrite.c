@@ -37,21 +37,6 @@ struct ms_trace_writer {
 	size_t room;
 };
 
-static struct ms_trace_writer *writer_of(int fd, uint32_t number, int level)
-{
-	struct ms_trace_writer *w = ms_xrealloc(NULL, 1, sizeof *w);
-	struct stat st;
-	*w = (struct ms_trace_writer){.fd = fd, .number = number};
-	w->regular = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
-	w->zstd = ZSTD_createCCtx();
-	if (!w->zstd) {
-		ms_trace_writer_free(w);
-		return NULL;
-	}
-	w->level = level;
-	return w;
-}
-
 struct ms_trace_writer *ms_trace_writer_new(int fd, const struct ms_trace_head *head, int level,
 					    struct ms_err *err)
 {
@@ -71,10 +56,18 @@ struct ms_trace_writer *ms_trace_writer_new(int fd, const struct ms_trace_head *
 
 struct ms_trace_writer *ms_trace_writer_append(int fd, uint32_t next, int level, struct ms_err *err)
 {
-	struct ms_trace_writer *w = writer_of(fd, next, level);
-	if (!w)
-		ms_err_set(err, "cannot start zstd: out of memory");
-	return w;
+	struct ms_trace_writer *w = ms_xcalloc(1, sizeof *w);
+	struct stat st;
+	w->fd = fd;
+	w->number = next;
+	w->level = level;
+	w->regular = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+	w->zstd = ZSTD_createCCtx();
+	if (w->zstd)
+		return w;
+	ms_err_set(err, "cannot start zstd: out of memory");
+	ms_trace_writer_free(w);
+	return NULL;
 }
 
 static void reserve(struct ms_trace_writer *w, size_t n)
