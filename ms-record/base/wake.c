@@ -18,6 +18,12 @@ void wake_up(struct wake *w)
 	syscall(SYS_futex, &w->word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
+void wake_shared(uint32_t *word, uint32_t threads)
+{
+	__atomic_add_fetch(word, 1, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, word, FUTEX_WAKE, threads, NULL, NULL, 0);
+}
+
 uint32_t wake_rounds(const struct wake *w)
 {
 	return __atomic_load_n(&w->rounds, __ATOMIC_ACQUIRE);

@@ -14,6 +14,8 @@ struct wake {
 
 /* Something changed (an image ended): look at once. */
 void wake_up(struct wake *w);
+/* Changes a futex of shared memory, and wakes that many who wait for it. */
+void wake_shared(uint32_t *word, uint32_t threads);
 /* Rounds that it has made: after two more it has seen all that was there before. */
 uint32_t wake_rounds(const struct wake *w);
 /* Waits until it has, a tenth of a second at most. */

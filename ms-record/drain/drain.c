@@ -21,7 +21,6 @@
 
 #include "drain_requests.h"
 #include "drained.h"
-#include "finish.h"
 #include "ms-record/heap/forks.h"
 #include "ms-record/attach/hook_late.h"
 #include "libcommon/base/arena.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The end of a trace: what was lost, then one record with all counts.
  */
-#include "finish.h"
+#include "recording.h"
 
 #include <string.h>
 #include <sys/wait.h>

@@ -4,7 +4,7 @@
  * A word of shared memory is read once into a local: the process that wrote it may change it at any
  * time. Every count and offset is checked against what was read before it is used.
  */
-#include "parse.h"
+#include "ring.h"
 
 #include <stdlib.h>
 #include <string.h>

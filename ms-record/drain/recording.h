@@ -19,4 +19,7 @@ struct session *recording_of_child(struct pool *p, uint32_t slot);
 /* Frees a session that nobody uses any more, recorded or not. */
 void recording_free(struct session *s);
 
+/* finish.c: writes the end block with all counts and closes the trace (draining thread). */
+void finish_trace(struct session *s);
+
 #endif

@@ -4,17 +4,15 @@
 #include "ring.h"
 
 #include <fcntl.h>
-#include <linux/futex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "libcommon/base/arena.h"
+#include "ms-record/base/wake.h"
 #include "ms-record/session/options.h"
 #include "drained.h"
-#include "parse.h"
 #include "ms-record/session/losses.h"
 #include "ms-record/session/pool.h"
 #include "ms-record/session/session.h"
@@ -196,12 +194,6 @@ static uint32_t rings_wanted(const struct session *s)
 	return n < s->ring_max ? n : s->ring_max;
 }
 
-static void wake_waiting(struct session *s, uint32_t wanted)
-{
-	__atomic_add_fetch(&s->mem->rings_futex, 1, __ATOMIC_SEQ_CST);
-	syscall(SYS_futex, &s->mem->rings_futex, FUTEX_WAKE, wanted, NULL, NULL, 0);
-}
-
 void ring_prepare(struct session *s)
 {
 	uint32_t ahead = rings_ahead(s), wanted = rings_wanted(s);
@@ -216,16 +208,14 @@ void ring_prepare(struct session *s)
 		spare++;
 	}
 	if (wanted && spare)
-		wake_waiting(s, wanted);
+		wake_shared(&s->mem->rings_futex, wanted);
 	__atomic_store_n(&s->mem->rings_short, spare == 0, __ATOMIC_RELAXED);
 }
 
 static void wake_writer(struct mg_ring *ring)
 {
-	if (!__atomic_load_n(&ring->waiting, __ATOMIC_SEQ_CST))
-		return;
-	__atomic_add_fetch(&ring->tail_futex, 1, __ATOMIC_SEQ_CST);
-	syscall(SYS_futex, &ring->tail_futex, FUTEX_WAKE, 1, NULL, NULL, 0);
+	if (__atomic_load_n(&ring->waiting, __ATOMIC_SEQ_CST))
+		wake_shared(&ring->tail_futex, 1);
 }
 
 /* A thread that stalls gets a larger lap, up to the largest; but a quarter of the budget is for

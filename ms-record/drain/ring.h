@@ -32,4 +32,8 @@ void ring_adopt(struct session *s, uint32_t n);
  * told. Before the session is woken (R8). */
 void ring_take_over(struct session *s, bool proc);
 
+/* parse.c: reads exactly `bytes` bytes of records at the reader's place. 0, or -1 and the session is
+ * marked as damaged. */
+int parse_records(struct session *s, struct reader *r, uint64_t bytes);
+
 #endif
