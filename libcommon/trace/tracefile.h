@@ -46,6 +46,8 @@ void ms_trace_writer_limit(struct ms_trace_writer *w, uint64_t bytes);
 bool ms_trace_writer_full(const struct ms_trace_writer *w);
 /* Written so far by this writer, the file header included. */
 uint64_t ms_trace_writer_bytes(const struct ms_trace_writer *w);
+/* And the number of the block that is next. */
+uint32_t ms_trace_writer_next(const struct ms_trace_writer *w);
 void ms_trace_writer_free(struct ms_trace_writer *w);
 
 /* ---- reading ---- */

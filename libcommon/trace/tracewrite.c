@@ -187,6 +187,11 @@ uint64_t ms_trace_writer_bytes(const struct ms_trace_writer *w)
 	return w->written;
 }
 
+uint32_t ms_trace_writer_next(const struct ms_trace_writer *w)
+{
+	return w->number;
+}
+
 void ms_trace_writer_free(struct ms_trace_writer *w)
 {
 	if (!w)

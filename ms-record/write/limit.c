@@ -36,12 +36,13 @@ static void reserve(struct output *o, uint64_t bytes)
 	o->reserve = bytes;
 }
 
-/* Counts what `o` has grown. */
+/* Counts what `o` has grown, and keeps back what its end takes then. */
 static void count(struct output *o)
 {
 	uint64_t now = ms_trace_writer_bytes(o->trace);
 	__atomic_add_fetch(&o->limit->used, now - o->counted, __ATOMIC_RELAXED);
 	o->counted = now;
+	reserve(o, RESERVE + ms_trace_writer_next(o->trace) * RESERVE_A_BLOCK);
 }
 
 void limit_begin(struct output *o)
@@ -49,7 +50,6 @@ void limit_begin(struct output *o)
 	if (!o->limit)
 		return;
 	count(o);
-	reserve(o, RESERVE);
 	if (o->limit->keep && !o->kept)
 		o->kept = kept_new();
 }
@@ -93,10 +93,8 @@ static int try_write(struct output *o, uint16_t type, const uint64_t ns[2],
 
 void limit_grown(struct output *o)
 {
-	if (!o->limit)
-		return;
-	count(o);
-	reserve(o, o->reserve + RESERVE_A_BLOCK);
+	if (o->limit)
+		count(o);
 }
 
 uint64_t limit_half(const struct output *o)
@@ -106,10 +104,9 @@ uint64_t limit_half(const struct output *o)
 	return others < o->limit->max ? (o->limit->max - others) / 2 : 1;
 }
 
-void limit_moved(struct output *o, unsigned blocks)
+void limit_moved(struct output *o)
 {
 	count(o);
-	reserve(o, RESERVE + (blocks + 1) * RESERVE_A_BLOCK);
 	__atomic_add_fetch(&o->limit->rewritten, 1, __ATOMIC_RELEASE);
 	wake_event(o->limit->event);
 }
@@ -133,8 +130,6 @@ int limit_write(struct output *o, uint16_t type, const uint64_t ns[2],
 	if (o->full)
 		return 1;
 	int rc = try_write(o, type, ns, columns, n, o->limit->reserved + RESERVE_A_BLOCK, err);
-	if (rc == 0)
-		reserve(o, o->reserve + RESERVE_A_BLOCK);
 	if (rc <= 0)
 		return rc;
 	if (!o->kept || !rewrite_trace(o))

@@ -49,7 +49,7 @@ uint64_t limit_half(const struct output *o);
 /* No trace of the run takes more from here on; limit->why says why. */
 void limit_reach(struct output *o);
 /* The trace of `o` was written anew. */
-void limit_moved(struct output *o, unsigned blocks);
+void limit_moved(struct output *o);
 /* What the traces do not take, once all are written. */
 uint64_t limit_left(const struct limit *l);
 /* A trace of that many bytes was removed. */

@@ -115,7 +115,6 @@ struct target {
 	char name[NAME_MAX + 1]; /* its own while it has one; "" = none yet */
 	struct ms_trace_writer *trace;
 	uint64_t ns[2];
-	unsigned blocks;
 };
 
 /* A file without a name in the same folder; where that cannot be had, one with a name. */
@@ -138,7 +137,6 @@ static int open_beside(struct target *t, struct ms_err *err)
 static int put_stacks(void *arg, const struct ms_column *columns, size_t n, struct ms_err *err)
 {
 	struct target *t = arg;
-	t->blocks++;
 	return ms_trace_write(t->trace, MS_BLOCK_STACKS, t->ns[0], t->ns[1], columns, n, err);
 }
 
@@ -149,8 +147,7 @@ static int write_kept(struct target *t, const struct kept *k, struct ms_err *err
 		struct ms_column c = {.id = MS_RECORDS_COLUMN, .data = r->data, .size = r->size};
 		if (!r->size)
 			continue;
-		t->blocks++;
-		if (ms_trace_write(t->trace, batch_types[i], r->first_ns, r->last_ns, &c, 1, err) !=
+			if (ms_trace_write(t->trace, batch_types[i], r->first_ns, r->last_ns, &c, 1, err) !=
 		    0)
 			return -1;
 	}
@@ -236,7 +233,7 @@ static void adopt(struct output *o, struct target *t, uint64_t event, uint64_t n
 	o->dropped_ns = ns;
 	c->events = 0;
 	c->bytes = ms_trace_writer_bytes(o->trace);
-	limit_moved(o, t->blocks);
+	limit_moved(o);
 }
 
 static void drop(struct target *t)
@@ -299,7 +296,6 @@ void later_block(struct output *o, uint16_t type, const uint64_t ns[2],
 	struct ms_err why = {0};
 	if (!l || l->failed)
 		return;
-	l->target.blocks++;
 	l->failed = ms_trace_write(l->target.trace, type, ns[0], ns[1], columns, n, &why) != 0;
 }
 
