@@ -85,6 +85,12 @@ static void *run(void *arg)
 	return NULL;
 }
 
+static void set_state(struct preexisting *b, enum preexisting_state state, const char *why)
+{
+	b->counts.state = state;
+	snprintf(b->counts.why, sizeof b->counts.why, "%s", why);
+}
+
 void preexisting_begin(struct session *s, const struct hijack *h, bool walk, const uint64_t *tps,
 		       uint32_t tp_count)
 {
@@ -106,9 +112,8 @@ void preexisting_begin(struct session *s, const struct hijack *h, bool walk, con
 	b->started = !why && b->proc >= 0 && !pthread_create(&b->thread, NULL, run, b);
 	if (b->started)
 		return;
-	b->counts.state = PREEXISTING_UNKNOWN;
-	snprintf(b->counts.why, sizeof b->counts.why, "%s",
-		 why ? why : "no thread could be started to walk the heap");
+	set_state(b, PREEXISTING_UNKNOWN,
+		  why ? why : "no thread could be started to walk the heap");
 }
 
 void preexisting_free(struct preexisting *b)
@@ -144,41 +149,32 @@ bool preexisting_seen(const struct preexisting *b, uint64_t address)
 	return b->filter[bit / 64] >> (bit % 64) & 1;
 }
 
-/* The free of what was there before was lost. */
-static void lose(struct preexisting *b, uint64_t address)
+/* It is given back, if there is one. */
+static bool take_one(struct preexisting *b, uint64_t address, struct live_block *was)
 {
-	struct live_block was;
-	if (!live_take(&b->blocks, address, &was))
-		return;
+	if (!live_take(&b->blocks, address, was))
+		return false;
 	b->counts.frees++;
-	b->counts.freed_bytes += was.size;
+	b->counts.freed_bytes += was->size;
+	return true;
 }
 
 void preexisting_made(struct preexisting *b, uint64_t address)
 {
 	uint64_t bit = bit_of(address);
+	struct live_block was;
 	b->filter[bit / 64] |= UINT64_C(1) << (bit % 64);
 	if (b->counts.state == PREEXISTING_LOOKING && b->touched.count < TOUCHED_MOST)
 		live_add(&b->touched, &(struct live_block){.address = address});
 	else if (b->blocks.count)
-		lose(b, address);
+		take_one(b, address, &was); /* its free was lost */
 }
 
 bool preexisting_freed(struct preexisting *b, uint64_t address, struct live_block *was)
 {
-	switch (b->counts.state) {
-	case PREEXISTING_LOOKING:
+	if (b->counts.state == PREEXISTING_LOOKING)
 		*MS_PUSH(&b->early) = address;
-		return false;
-	case PREEXISTING_UNKNOWN:
-		return false;
-	default:
-		if (!live_take(&b->blocks, address, was))
-			return false;
-		b->counts.frees++;
-		b->counts.freed_bytes += was->size;
-		return true;
-	}
+	return b->counts.state != PREEXISTING_LOOKING && take_one(b, address, was);
 }
 
 /* ---- understood ---- */
@@ -289,11 +285,8 @@ static void judge(const struct session *s, struct preexisting *b)
 {
 	if (b->counts.state != PREEXISTING_WHOLE || (!b->unsized && !s->stats.lost))
 		return;
-	b->counts.state = PREEXISTING_PART;
-	if (s->stats.lost)
-		snprintf(b->counts.why, sizeof b->counts.why,
-			 "events were lost while its heap was walked");
-	else
+	set_state(b, PREEXISTING_PART, "events were lost while its heap was walked");
+	if (!s->stats.lost)
 		snprintf(b->counts.why, sizeof b->counts.why,
 			 "the sizes of %llu that were given back at once are missing",
 			 (unsigned long long)b->unsized);
@@ -304,13 +297,10 @@ static void settle(struct session *s, struct preexisting *b)
 	static const enum preexisting_state states[] = {[HEAPWALK_NONE] = PREEXISTING_UNKNOWN,
 							[HEAPWALK_PART] = PREEXISTING_PART,
 							[HEAPWALK_WHOLE] = PREEXISTING_WHOLE};
-	b->counts.state = states[b->walk.state];
-	snprintf(b->counts.why, sizeof b->counts.why, "%s", b->walk.why);
-	if (b->touched.count >= TOUCHED_MOST) {
-		b->counts.state = PREEXISTING_UNKNOWN;
-		snprintf(b->counts.why, sizeof b->counts.why,
-			 "too many blocks were made while its heap was walked");
-	}
+	set_state(b, states[b->walk.state], b->walk.why);
+	if (b->touched.count >= TOUCHED_MOST)
+		set_state(b, PREEXISTING_UNKNOWN,
+			  "too many blocks were made while its heap was walked");
 	if (b->counts.state != PREEXISTING_UNKNOWN) {
 		take_walk(b);
 		take_early(s, b);
