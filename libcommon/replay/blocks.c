@@ -123,6 +123,12 @@ void ms_blocks_free(struct ms_blocks *b)
 	*b = (struct ms_blocks){0};
 }
 
+void ms_blocks_clear(struct ms_blocks *b)
+{
+	ms_blocks_free(b);
+	ms_blocks_init(b);
+}
+
 static size_t home_of(const struct ms_blocks *b, uint64_t key)
 {
 	return (size_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 20) & b->old_mask;
@@ -249,49 +255,6 @@ bool ms_blocks_take_old(struct ms_blocks *b, uint64_t number, struct ms_block_sl
 		b->old[i] = shrink(b, g);
 	}
 	return true;
-}
-
-/* ---- from a checkpoint ---- */
-
-void ms_blocks_clear(struct ms_blocks *b, uint64_t next)
-{
-	ms_blocks_free(b);
-	ms_blocks_init(b);
-	b->base = next & ~UINT64_C(63); /* whatever is older goes into old groups at once */
-}
-
-void ms_blocks_all_back(struct ms_blocks *b)
-{
-	struct ms_block_group *full = b->filling;
-	if (!full)
-		return;
-	unsigned n = full->had_count;
-	struct ms_block_group *g = get_room(b, n);
-	if (g != full)
-		memcpy(g, full, sizeof *g + n * sizeof *g->slots);
-	give_room(b, full, 64);
-	b->filling = NULL;
-	add_old(b, g);
-}
-
-void ms_blocks_put_back(struct ms_blocks *b, uint64_t number, uint64_t size, uint64_t tick,
-			uint32_t owner)
-{
-	if (number >= b->base) {
-		ms_blocks_add(b, number, size, tick, owner);
-		return;
-	}
-	struct ms_block_group *g = b->filling;
-	if (!g || g->key != number >> 6) {
-		ms_blocks_all_back(b);
-		g = get_room(b, 64);
-		*g = (struct ms_block_group){.key = number >> 6};
-		b->filling = g;
-	}
-	g->had |= UINT64_C(1) << (number & 63);
-	g->live = g->had;
-	g->live_count = ++g->had_count;
-	g->slots[g->had_count - 1] = ms_blocks_slot(b, size, tick, owner);
 }
 
 /* ---- all of them ---- */

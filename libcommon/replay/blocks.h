@@ -52,7 +52,6 @@ struct ms_blocks {
 	uint64_t base;
 	struct ms_block_group **old; /* open addressing, linear probing */
 	size_t old_count, old_mask;
-	struct ms_block_group *filling; /* the old group in hand while blocks are put back */
 	struct ms_block_group *rooms[MS_BLOCK_ROOMS]; /* free groups by size, linked */
 	struct ms_block_chunk *chunks;                /* what groups are cut from */
 	size_t chunk_left;
@@ -73,12 +72,8 @@ struct ms_live_block ms_blocks_narrow(struct ms_blocks *b, struct ms_block_slot 
 /* What ms_blocks_expect does for an old block. */
 void ms_blocks_expect_old(const struct ms_blocks *b, uint64_t number);
 
-/* Forgets all blocks; those of a checkpoint follow by ms_blocks_put_back in order of number, all
- * below `next`, then ms_blocks_all_back. */
-void ms_blocks_clear(struct ms_blocks *b, uint64_t next);
-void ms_blocks_put_back(struct ms_blocks *b, uint64_t number, uint64_t size, uint64_t tick,
-			uint32_t owner);
-void ms_blocks_all_back(struct ms_blocks *b);
+/* Forgets all blocks. */
+void ms_blocks_clear(struct ms_blocks *b);
 
 /* Has the processor fetch what a take of that block will look at. */
 static inline void ms_blocks_expect(const struct ms_blocks *b, uint64_t number)

@@ -94,12 +94,12 @@ bool ms_replay_restore(struct ms_replay *r, const struct ms_checkpoint_head *h, 
 	r->position = h->event;
 	r->restored = 0;
 	forget_live(r);
-	ms_blocks_clear(&r->blocks, h->number);
+	ms_blocks_clear(&r->blocks);
 	r->restored_bytes = 0;
 	if (r->sampled)
 		ms_sampled_reset(r, true);
 	if (r->beside)
-		ms_beside_restore(r, h->number);
+		ms_beside_restore(r);
 	return true;
 }
 
@@ -119,7 +119,7 @@ bool ms_replay_restore_block(struct ms_replay *r, const struct ms_checkpoint_blo
 	uint32_t site = ms_replay_site_of(r, b->stack);
 	uint64_t size = ms_sampled_size(r->sampled, b->size);
 	uint32_t cell = ms_replay_cell_of(r, &r->sites[site], b->thread, size);
-	ms_blocks_put_back(&r->blocks, b->number, b->size, tick, cell);
+	ms_blocks_add(&r->blocks, b->number, b->size, tick, cell);
 	r->restored_bytes += b->size;
 	if (r->sampled)
 		ms_sampled_put(r, b->number, &(struct ms_live_block){b->size, tick, cell});
@@ -145,9 +145,6 @@ void ms_replay_restore_last(struct ms_replay *r, uint32_t thread, uint64_t numbe
 
 bool ms_replay_restored(struct ms_replay *r, const struct ms_checkpoint_head *h, bool anew)
 {
-	ms_blocks_all_back(&r->blocks);
-	if (r->beside)
-		ms_beside_restored(r);
 	if (anew)
 		begin_timeline(r, h->tick);
 	if (r->live_bytes > r->run_max) {

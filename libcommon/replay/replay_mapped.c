@@ -205,14 +205,14 @@ static void forget(const struct ms_replay *r, struct ms_level *l)
 	l->bytes = 0;
 }
 
-void ms_beside_restore(struct ms_replay *r, uint64_t next_number)
+void ms_beside_restore(struct ms_replay *r)
 {
 	struct ms_beside *b = r->beside;
 	for (size_t i = 0; i < b->site_count; i++) {
 		forget(r, &b->sites[i].slack);
 		forget(r, &b->sites[i].mapped);
 	}
-	ms_blocks_clear(&b->slacks, next_number);
+	ms_blocks_clear(&b->slacks);
 	ms_ranges_free(&b->ranges);
 	b->slack_bytes = b->mapped_bytes = 0;
 	b->held.n = 0;
@@ -226,7 +226,7 @@ void ms_beside_restore_block(struct ms_replay *r, const struct ms_checkpoint_blo
 	if (block->slack <= 1)
 		return;
 	uint64_t slack = block->slack - 1;
-	ms_blocks_put_back(&b->slacks, block->number, slack, 0, site);
+	ms_blocks_add(&b->slacks, block->number, slack, 0, site);
 	b->slack_bytes += slack;
 	add(r, &site_of(b, site)->slack, slack);
 }
@@ -238,11 +238,6 @@ void ms_beside_restore_range(struct ms_replay *r, const struct ms_checkpoint_ran
 	ms_ranges_add(&b->ranges, range->address, range->address + range->bytes, site);
 	b->mapped_bytes += range->bytes;
 	add(r, &site_of(b, site)->mapped, range->bytes);
-}
-
-void ms_beside_restored(struct ms_replay *r)
-{
-	ms_blocks_all_back(&r->beside->slacks);
 }
 
 void ms_beside_begin(struct ms_replay *r, uint64_t tick)

@@ -80,13 +80,12 @@ void ms_beside_removed(struct ms_replay *r, const struct ms_event *ev, uint32_t 
 void ms_beside_peak(struct ms_replay *r);
 void ms_beside_moment(struct ms_replay *r, size_t number);
 void ms_beside_finish(struct ms_replay *r);
-/* A checkpoint replaces all; then come its blocks, then ms_beside_restored. */
-void ms_beside_restore(struct ms_replay *r, uint64_t next_number);
+/* A checkpoint replaces all; then come its blocks. */
+void ms_beside_restore(struct ms_replay *r);
 void ms_beside_restore_block(struct ms_replay *r, const struct ms_checkpoint_block *b,
 			     uint32_t site);
 void ms_beside_restore_range(struct ms_replay *r, const struct ms_checkpoint_range *range,
 			     uint32_t site);
-void ms_beside_restored(struct ms_replay *r);
 /* What was counted is forgotten, what is live is not. */
 void ms_beside_begin(struct ms_replay *r, uint64_t tick);
 /* MS_EXT_MAP or MS_EXT_UNMAP; of a MAP, `site` is that of its stack. */
