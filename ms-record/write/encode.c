@@ -35,9 +35,8 @@
 struct encoder {
 	struct encoder *next;
 	struct ms_event_encoder events;
-	struct ms_stacks_encoder stacks;
 	struct ms_address_encoder addresses;
-	uint8_t *event_memory, *stacks_memory, *address_memory;
+	uint8_t *event_memory, *address_memory;
 	bool begun; /* it has a block */
 	uint64_t first_ns;
 };
@@ -48,17 +47,15 @@ static struct encoder *encoder_new(void)
 	e->next = NULL;
 	e->begun = false;
 	e->event_memory = ms_xrealloc(NULL, MS_EVENT_MEMORY(BLOCK_EVENTS), 1);
-	e->stacks_memory = ms_xrealloc(NULL, MS_STACKS_MEMORY(STACKS_MAX, STACKS_MAX), 1);
 	e->address_memory = ms_xrealloc(NULL, MS_ADDRESS_MEMORY(BLOCK_EVENTS), 1);
 	ms_address_encoder_init(&e->addresses, e->address_memory, BLOCK_EVENTS);
 	ms_event_encoder_init(&e->events, e->event_memory, BLOCK_EVENTS);
-	ms_stacks_encoder_init(&e->stacks, e->stacks_memory, STACKS_MAX, STACKS_MAX);
 	return e;
 }
 
 static void encoder_free(struct encoder *e)
 {
-	MS_FREE(e->event_memory, e->stacks_memory, e->address_memory, e);
+	MS_FREE(e->event_memory, e->address_memory, e);
 }
 
 static struct encoder *take(struct encoders *all)
@@ -133,31 +130,29 @@ static int write_verdicts(const struct batch *b, struct ms_err *err)
 	return 0;
 }
 
-int encode_stacks(struct ms_stacks_encoder *e, const struct stack_span *s,
+int encode_stacks(const struct stack_span *s,
 		  int (*put)(void *arg, const struct ms_column *columns, size_t n,
 			     struct ms_err *err),
 		  void *arg, struct ms_err *err)
 {
 	struct ms_column columns[MS_STACKS_COLUMNS];
-	struct ms_stacks_encoder own;
-	uint8_t *memory = NULL;
+	struct ms_stacks_encoder e;
 	size_t f = 0, n = 0;
 	int rc = 0;
-	if (!e) {
-		e = &own;
-		memory = ms_xrealloc(NULL, MS_STACKS_MEMORY(STACKS_MAX, STACKS_MAX), 1);
-		ms_stacks_encoder_init(e, memory, STACKS_MAX, STACKS_MAX);
-	}
+	if (!s->frame_count && !s->node_count)
+		return 0;
+	void *memory = ms_xrealloc(NULL, MS_STACKS_MEMORY(STACKS_MAX, STACKS_MAX), 1);
+	ms_stacks_encoder_init(&e, memory, STACKS_MAX, STACKS_MAX);
 	/* A node comes after its frame, so frames go first when they do not fit one block. */
 	while (rc == 0 && (f < s->frame_count || n < s->node_count)) {
-		ms_stacks_encoder_begin(e, s->first_frame + (uint32_t)f,
+		ms_stacks_encoder_begin(&e, s->first_frame + (uint32_t)f,
 					s->first_node + (uint32_t)n);
-		while (f < s->frame_count && ms_stacks_put_frame(e, &s->frames[f]) == MS_FMT_OK)
+		while (f < s->frame_count && ms_stacks_put_frame(&e, &s->frames[f]) == MS_FMT_OK)
 			f++;
 		while (f == s->frame_count && n < s->node_count &&
-		       ms_stacks_put_node(e, &s->nodes[n]) == MS_FMT_OK)
+		       ms_stacks_put_node(&e, &s->nodes[n]) == MS_FMT_OK)
 			n++;
-		size_t c = ms_stacks_encoder_finish(e, columns);
+		size_t c = ms_stacks_encoder_finish(&e, columns);
 		rc = c ? put(arg, columns, c, err) : 0;
 	}
 	free(memory);
@@ -170,14 +165,14 @@ static int put_stacks(void *arg, const struct ms_column *columns, size_t n, stru
 	return put_block(b, MS_BLOCK_STACKS, columns, n, err);
 }
 
-static int write_stacks(struct encoder *e, struct batch *b, struct ms_err *err)
+static int write_stacks(struct batch *b, struct ms_err *err)
 {
 	struct stack_span s = {b->first_frame, b->first_node, b->frames.v,
 			       b->nodes.v,     b->frames.n,   b->nodes.n};
 	if (b->out->kept)
 		kept_stacks(b->out->kept, s.frames, s.frame_count, s.nodes, s.node_count);
 	/* After 1 the rest is in the file already, or will never be. */
-	return encode_stacks(&e->stacks, &s, put_stacks, b, err) < 0 ? -1 : 0;
+	return encode_stacks(&s, put_stacks, b, err) < 0 ? -1 : 0;
 }
 
 /* ---- checkpoints ---- */
@@ -373,7 +368,7 @@ static int write_all(struct encoder *e, struct batch *b, struct ms_err *err)
 	for (unsigned i = 0; i < BATCH_TYPES - 1; i++)
 		if (write_records(b, i, err))
 			return -1;
-	if (write_stacks(e, b, err) || write_events(e, b, err) ||
+	if (write_stacks(b, err) || write_events(e, b, err) ||
 	    write_records(b, BATCH_TYPES - 1, err))
 		return -1;
 	if (b->on_live)

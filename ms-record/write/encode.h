@@ -8,7 +8,6 @@
 
 struct encoder;
 struct ms_err;
-struct ms_stacks_encoder;
 struct output;
 
 /* An open block has an encoder for itself, taken from here and given back. */
@@ -31,8 +30,8 @@ struct stack_span {
 	size_t frame_count, node_count;
 };
 /* Gives `put` the columns of as many blocks as they take, until it returns other than 0, which is
- * returned. `e` may be NULL: then memory is taken for it. */
-int encode_stacks(struct ms_stacks_encoder *e, const struct stack_span *s,
+ * returned. */
+int encode_stacks(const struct stack_span *s,
 		  int (*put)(void *arg, const struct ms_column *columns, size_t n,
 			     struct ms_err *err),
 		  void *arg, struct ms_err *err);

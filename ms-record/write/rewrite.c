@@ -147,14 +147,14 @@ static int write_kept(struct target *t, const struct kept *k, struct ms_err *err
 		struct ms_column c = {.id = MS_RECORDS_COLUMN, .data = r->data, .size = r->size};
 		if (!r->size)
 			continue;
-			if (ms_trace_write(t->trace, batch_types[i], r->first_ns, r->last_ns, &c, 1, err) !=
+		if (ms_trace_write(t->trace, batch_types[i], r->first_ns, r->last_ns, &c, 1, err) !=
 		    0)
 			return -1;
 	}
 	struct stack_span all = {
 		1, 1, k->frames.v, k->nodes.v, k->frames.n, k->nodes.n,
 	};
-	return encode_stacks(NULL, &all, put_stacks, t, err);
+	return encode_stacks(&all, put_stacks, t, err);
 }
 
 static int write_all(struct target *t, struct output *o, uint64_t most, struct ms_err *err)
