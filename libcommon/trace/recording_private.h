@@ -11,12 +11,10 @@
 #define MS_COLUMN_BIT(c) (UINT64_C(1) << (c))
 
 #define MS_EVENT_TYPES (MS_TYPE_BIT(MS_BLOCK_EVENTS) | MS_TYPE_BIT(MS_BLOCK_CHECKPOINT))
+/* All that this version knows but the index. */
 #define MS_ALL_TYPES                                                                               \
-	(MS_EVENT_TYPES | MS_TYPE_BIT(MS_BLOCK_INFO) | MS_TYPE_BIT(MS_BLOCK_STACKS) |              \
-	 MS_TYPE_BIT(MS_BLOCK_MODULES) | MS_TYPE_BIT(MS_BLOCK_THREADS) |                           \
-	 MS_TYPE_BIT(MS_BLOCK_SAMPLES) | MS_TYPE_BIT(MS_BLOCK_MARKS) |                             \
-	 MS_TYPE_BIT(MS_BLOCK_LOSSES) | MS_TYPE_BIT(MS_BLOCK_VERDICTS) |                           \
-	 MS_TYPE_BIT(MS_BLOCK_BEFORE) | MS_TYPE_BIT(MS_BLOCK_END) | MS_TYPE_BIT(MS_BLOCK_SYMBOLS))
+	((MS_TYPE_BIT(MS_BLOCK_BEFORE + 1) - MS_TYPE_BIT(MS_BLOCK_INFO)) &                         \
+	 ~MS_TYPE_BIT(MS_BLOCK_INDEX))
 /* Replay has no use for addresses (MS_COL_ADDRESS is above these; what early recorders wrote is
  * not read). */
 #define MS_ALL_COLUMNS (UINT64_C(0xffe) & ~MS_COLUMN_BIT(MS_COL_ADDRESS_OLD))
