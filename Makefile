@@ -13,8 +13,14 @@ ifndef V
 endif
 say = @printf '  %-5s %s\n'
 
+# The processor. Files with its name are built, those of the others that there are (CONTRIBUTING.md, Porting) not.
+CPU := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
+CPUS := $(patsubst ms-record/guest/%_layout.h,%,$(wildcard ms-record/guest/*_layout.h))
+CPU_FLAGS := -DMS_CPU='"$(CPU)"' -DMS_CPU_H='"$(CPU).h"' -DMG_CPU_LAYOUT_H='"$(CPU)_layout.h"'
+of_cpu = $(foreach f,$(1),$(if $(filter $(addsuffix %,$(filter-out $(CPU),$(CPUS))),$(notdir $(f))),,$(f)))
+
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wvla -Werror=implicit-function-declaration
-BASE := -std=gnu11 -g -fno-omit-frame-pointer -D_GNU_SOURCE -DMS_VERSION='"$(VERSION)"' $(WARN)
+BASE := -std=gnu11 -g -fno-omit-frame-pointer -D_GNU_SOURCE -DMS_VERSION='"$(VERSION)"' $(CPU_FLAGS) $(WARN)
 CFLAGS_release := -O2
 CFLAGS_asan := -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined
 CFLAGS_tsan := -O1 -fsanitize=thread
@@ -31,7 +37,7 @@ TOOLS := $(sort $(patsubst %/main.c,%,$(wildcard ms-*/main.c)))
 FORMAT_LIB := $(B)/libformat.a
 COMMON_LIB := $(B)/libcommon.a
 
-LIBS_ms-record := -lunwind-x86_64 -lunwind -lcapstone -liberty -lzstd -lpthread -lm
+LIBS_ms-record := -lunwind-$(CPU) -lunwind -lcapstone -liberty -lzstd -lpthread -lm
 LIBS_common := -lsqlite3 -ldw -lelf -liberty -lzstd -lz -lpthread -lm
 LIBS_ms-snap := $(LIBS_common)
 LIBS_ms-filter := $(LIBS_common)
@@ -39,6 +45,11 @@ LIBS_ms-diff := $(LIBS_common)
 LIBS_ms-report := $(LIBS_common)
 LIBS_ms-top := $(LIBS_common) -lncursesw
 
+ifeq ($(filter $(CPU),$(CPUS)),)
+ifneq ($(CPUS),)
+$(error ms-record knows no processor '$(CPU)', only $(CPUS): see CONTRIBUTING.md, Porting)
+endif
+endif
 GUEST := $(B)/bin/libmemscope-preload.so
 -include ms-record/guest/guest.mk
 -include libcommon/api/public.mk
@@ -82,7 +93,7 @@ $(B)/gen/html_parts.h: ms-report/html/embed $(HTML_PARTS)
 $(B)/ms-report/html/html.o: $(B)/gen/html_parts.h
 
 # A tool's folder and its rooms; the guest is a library of its own.
-tool_src = $(sort $(wildcard $(1)/*.c) $(filter-out ms-record/guest/%,$(wildcard $(1)/*/*.c)))
+tool_src = $(call of_cpu,$(sort $(wildcard $(1)/*.c) $(filter-out ms-record/guest/%,$(wildcard $(1)/*/*.c))))
 define tool_rule
 $(B)/bin/$(1): $(patsubst %.c,$(B)/%.o,$(call tool_src,$(1))) $(COMMON_LIB) $(FORMAT_LIB)
 	@mkdir -p $$(@D)

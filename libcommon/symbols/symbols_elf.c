@@ -17,6 +17,7 @@
 
 #include "libcommon/base/arena.h"
 #include "libcommon/base/order.h"
+#include "symbols_machine.h"
 
 /* zlib cannot shrink by more than this, so a larger claim is a lie that would cost memory. */
 enum { MAX_ZLIB_RATIO = 1032 };
@@ -375,22 +376,19 @@ static void read_table(struct ms_elf *e, struct ms_elf_section *s, struct candid
 }
 
 /* A stripped program still says where it starts, and every stack of its first thread ends there:
- * that place is called _start when it looks like it (on x86-64 it ends in hlt, which only the C
- * runtime's start has). */
+ * that place is called _start when it looks like it. */
 static void add_entry(struct ms_elf *e, struct candidates *c)
 {
-	enum { LONGEST = 64, HLT = 0xf4 };
-	for (unsigned i = 0; e->machine == EM_X86_64 && i < e->section_count; i++) {
+	const struct ms_machine *m = ms_machine_of(e->machine);
+	for (unsigned i = 0; m && i < e->section_count; i++) {
 		const struct ms_elf_section *s = &e->sections[i];
+		uint64_t at = e->entry - s->address;
 		if (!(s->flags & SHF_EXECINSTR) || !s->raw || s->packing != MS_ELF_PLAIN ||
-		    e->entry - s->address >= s->raw_size)
+		    at >= s->raw_size)
 			continue;
-		const uint8_t *code = s->raw + (e->entry - s->address);
-		uint64_t left = s->raw_size - (e->entry - s->address);
-		const uint8_t *hlt = memchr(code, HLT, left < LONGEST ? left : LONGEST);
-		if (hlt)
-			*MS_PUSH(c) = (struct candidate){
-				{e->entry, (uint64_t)(hlt - code) + 1, "_start"}, UINT_MAX};
+		uint64_t bytes = m->start_bytes(s->raw + at, s->raw_size - at);
+		if (bytes)
+			*MS_PUSH(c) = (struct candidate){{e->entry, bytes, "_start"}, UINT_MAX};
 	}
 }
 

@@ -2,7 +2,7 @@
  * Tells entries of a linkage table by where they jump: each takes its target from a slot that a
  * relocation names.
  *
- *   .plt, .plt.sec, .plt.got      [endbr64] [bnd] jmp *slot(%rip)    in entries of 16 or 8 bytes
+ *   .plt, .plt.sec, .plt.got      entries: what they look like knows the file's machine
  *   .rela.plt, .rela.dyn          slot -> symbol
  */
 #include "symbols_plt.h"
@@ -14,6 +14,7 @@
 
 #include "libcommon/base/arena.h"
 #include "symbols_elf.h"
+#include "symbols_machine.h"
 
 struct slot {
 	uint64_t address, addend;
@@ -22,6 +23,7 @@ struct slot {
 
 struct ms_plt {
 	struct ms_elf *elf;
+	const struct ms_machine *machine;
 	MS_ARRAY(struct slot) slots; /* by address */
 };
 
@@ -48,9 +50,7 @@ static void read_slots(struct ms_plt *p, struct ms_elf_section *s)
 	for (uint64_t i = 0; data && i < s->size / sizeof(Elf64_Rela); i++) {
 		Elf64_Rela r;
 		memcpy(&r, data + i * sizeof r, sizeof r);
-		uint64_t type = ELF64_R_TYPE(r.r_info);
-		if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT &&
-		    type != R_X86_64_IRELATIVE)
+		if (!p->machine->is_slot(ELF64_R_TYPE(r.r_info)))
 			continue;
 		const char *name = symbol_of(p->elf, s->link, ELF64_R_SYM(r.r_info));
 		*MS_PUSH(&p->slots) = (struct slot){r.r_offset, (uint64_t)r.r_addend,
@@ -67,8 +67,8 @@ static int by_address(const void *a, const void *b)
 struct ms_plt *ms_plt_new(struct ms_elf *e)
 {
 	struct ms_plt *p = ms_xrealloc(NULL, 1, sizeof *p);
-	*p = (struct ms_plt){.elf = e};
-	for (unsigned i = 0; e->machine == EM_X86_64 && i < e->section_count; i++)
+	*p = (struct ms_plt){.elf = e, .machine = ms_machine_of(e->machine)};
+	for (unsigned i = 0; p->machine && i < e->section_count; i++)
 		if (e->sections[i].type == SHT_RELA && (e->sections[i].flags & SHF_ALLOC))
 			read_slots(p, &e->sections[i]);
 	if (p->slots.n)
@@ -93,40 +93,16 @@ static bool is_table(const struct ms_elf_section *s)
 		!strcmp(s->name, ".plt.got"));
 }
 
-/* The slot through which the entry of at most `size` bytes jumps; 0: it is none. */
-static uint64_t slot_of(const uint8_t *code, uint64_t size, uint64_t address)
-{
-	static const uint8_t endbr[] = {0xf3, 0x0f, 0x1e, 0xfa};
-	enum { BND = 0xf2, JMP = 0xff, THROUGH_RIP = 0x25, JMP_BYTES = 6 };
-	uint64_t at = 0;
-	int32_t offset;
-	if (size >= sizeof endbr && !memcmp(code, endbr, sizeof endbr))
-		at = sizeof endbr;
-	if (at < size && code[at] == BND)
-		at++;
-	if (size - at < JMP_BYTES || code[at] != JMP || code[at + 1] != THROUGH_RIP)
-		return 0;
-	memcpy(&offset, code + at + 2, sizeof offset);
-	return address + at + JMP_BYTES + (uint64_t)(int64_t)offset;
-}
-
 /* The slot of the entry that `at`, an offset in the table, lies in. */
 static const struct slot *entry_at(const struct ms_plt *p, const struct ms_elf_section *s,
 				   uint64_t at)
 {
-	/* entries have 8 bytes where nothing is to be resolved later, else 16 */
-	static const uint64_t sizes[] = {16, 8};
-	unsigned n = strcmp(s->name, ".plt.got") ? 1 : 2;
-	for (unsigned i = 0; p->slots.n && i < n; i++) {
-		uint64_t from = at / sizes[i] * sizes[i], left = s->raw_size - from;
-		uint64_t size = left < sizes[i] ? left : sizes[i];
-		struct slot key = {.address = slot_of(s->raw + from, size, s->address + from)};
-		/* of two short entries the first is not the second's */
-		bool whole = at - from < 8 || s->raw[from] == 0xf3 || n == 1;
-		const struct slot *found = !key.address || !whole
-						   ? NULL
-						   : bsearch(&key, p->slots.v, p->slots.n,
-							     sizeof *p->slots.v, by_address);
+	bool got = !strcmp(s->name, ".plt.got");
+	for (unsigned i = 0; p->slots.n && i < 2; i++) {
+		struct slot key = {.address = p->machine->slot_of(s, at, got, i)};
+		const struct slot *found = !key.address ? NULL
+							: bsearch(&key, p->slots.v, p->slots.n,
+								  sizeof *p->slots.v, by_address);
 		if (found)
 			return found;
 	}

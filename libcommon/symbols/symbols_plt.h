@@ -11,7 +11,7 @@ struct ms_elf;
 struct ms_plt;
 
 /* What the table of `e`, which must outlive it, jumps through. Never NULL; without entries where
- * the file has none or is of another machine than x86-64. */
+ * the file has none or its machine is not known. */
 struct ms_plt *ms_plt_new(struct ms_elf *e);
 void ms_plt_free(struct ms_plt *p);
 

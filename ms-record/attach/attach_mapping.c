@@ -209,8 +209,8 @@ static bool map_near(struct remote *r, struct attach *a, struct attach_shared *o
 				unmap(r, (uint64_t)got, NEAR_BYTES);
 		}
 		if (!out->near[i]) {
-			ms_err_set(r->err,
-				   "no address space is free within 2 GiB of its allocator");
+			ms_err_set(r->err, "no address space is free within " MG_JUMP_REACH_NAME
+					   " of its allocator");
 			return false;
 		}
 	}
@@ -308,7 +308,7 @@ static int map_stopped(struct attach *a, struct attach_shared *out, struct remot
 	out->one_ns = s->longest_ns;
 	out->cut_short += s->cut_short;
 	out->one_tid = one.tid;
-	out->one_tp = one.regs.fs_base;
+	out->one_tp = one.regs.tp;
 	return out->err.text[0] ? ATTACH_FAILED : ATTACH_DONE;
 }
 

@@ -81,7 +81,7 @@ static bool is_sound(const struct mg_manifest *m)
 	if (m->bytes != sizeof *m || m->hook_count > MG_HOOKS_MAX)
 		return false;
 	for (uint32_t i = 0; i < m->hook_count; i++)
-		if (m->hooks[i].bytes < PATCH_JUMP || m->hooks[i].bytes > MG_DISPLACED_MAX)
+		if (m->hooks[i].bytes < MG_JUMP_BYTES || m->hooks[i].bytes > MG_DISPLACED_MAX)
 			return false;
 	return true;
 }
@@ -141,14 +141,11 @@ static int check_foreign(struct attach *a, struct ms_err *err)
 {
 	a->release_count = a->foreign ? 0 : a->release_count;
 	for (uint32_t i = 0; a->foreign && i < a->target_count; i++) {
-		uint8_t now[PATCH_JUMP];
-		int32_t by;
-		if (!a->targets[i].fresh ||
-		    hijack_read(&a->h, a->targets[i].hook.entry, now, sizeof now) || now[0] != 0xe9)
+		uint64_t entry = a->targets[i].hook.entry;
+		uint8_t now[MG_JUMP_BYTES];
+		if (!a->targets[i].fresh || hijack_read(&a->h, entry, now, sizeof now))
 			continue;
-		memcpy(&by, now + 1, sizeof by);
-		const struct attach_map *to = attach_maps_at(
-			&a->maps, a->targets[i].hook.entry + sizeof now + (uint64_t)(int64_t)by);
+		const struct attach_map *to = attach_maps_at(&a->maps, patch_target(entry, now));
 		if (to && !to->path[0] && to->exec)
 			return ms_err_set(
 				err,
@@ -228,7 +225,7 @@ static bool adopt(struct attach *a, struct target *t)
 {
 	const struct mg_hook *h = earlier_hook(a, t->hook.entry);
 	uint8_t now[MG_DISPLACED_MAX];
-	if (!h || h->kind != t->hook.kind || h->bytes < PATCH_JUMP || h->bytes > sizeof now ||
+	if (!h || h->kind != t->hook.kind || h->bytes < MG_JUMP_BYTES || h->bytes > sizeof now ||
 	    hijack_read(&a->h, h->entry, now, h->bytes))
 		return false;
 	if (patch_state(h, now) == PATCH_OTHERS)

@@ -20,10 +20,7 @@
 #define NEAR_BYTES MG_NEAR_BYTES
 #define NEAR_MOST 16u
 #define RELEASE_MOST 24u
-/* Where a thread's number stands, from its thread pointer. */
 #define ATTACH_TPS 1024u
-#define ATTACH_TID_GLIBC 720u
-#define ATTACH_TID_MUSL 48u
 
 struct range {
 	uint64_t start, bytes;

@@ -76,7 +76,7 @@ static unsigned numbers_at(const struct attach *a, const struct hijack_stop *s, 
 		const struct hijack_thread *t = &s->threads.v[i];
 		uint32_t is;
 		snprintf(name, sizeof name, "task/%d/status", (int)t->tid);
-		if (t->gone || hijack_read(&a->h, t->regs.fs_base + offset, &is, sizeof is) ||
+		if (t->gone || hijack_read(&a->h, t->regs.tp + offset, &is, sizeof is) ||
 		    !ms_proc_text_at(a->h.proc, name, text, sizeof text))
 			continue;
 		uint32_t own = ms_proc_status_inner(text);
@@ -89,12 +89,12 @@ static unsigned numbers_at(const struct attach *a, const struct hijack_stop *s, 
  * was forked behind the library's back it is its parent's. 0: the library is not known. */
 static uint32_t find_tid(const struct attach *a, const struct hijack_stop *s)
 {
-	unsigned glibc = numbers_at(a, s, ATTACH_TID_GLIBC);
-	unsigned musl = numbers_at(a, s, ATTACH_TID_MUSL);
+	unsigned glibc = numbers_at(a, s, MG_TID_GLIBC);
+	unsigned musl = numbers_at(a, s, MG_TID_MUSL);
 	if (glibc || musl)
-		return glibc >= musl ? ATTACH_TID_GLIBC : ATTACH_TID_MUSL;
-	return strstr(a->allocator, "glibc")  ? ATTACH_TID_GLIBC
-	       : strstr(a->allocator, "musl") ? ATTACH_TID_MUSL
+		return glibc >= musl ? MG_TID_GLIBC : MG_TID_MUSL;
+	return strstr(a->allocator, "glibc")  ? MG_TID_GLIBC
+	       : strstr(a->allocator, "musl") ? MG_TID_MUSL
 					      : 0;
 }
 
@@ -102,16 +102,16 @@ static uint32_t find_tid(const struct attach *a, const struct hijack_stop *s)
  * address behind it. */
 static void find_tp(const struct attach *a, struct hijack_thread *t)
 {
-	enum { ROBUST_LIST = ATTACH_TID_GLIBC + 16 };
+	enum { ROBUST_LIST = MG_TID_GLIBC + 16 };
 	uint64_t head = 0, bytes, words[3];
 	if (t->tid == a->shared.one_tid)
-		t->regs.fs_base = a->shared.one_tp;
+		t->regs.tp = a->shared.one_tp;
 	else if (syscall(SYS_get_robust_list, t->tid, &head, &bytes) || !head ||
 		 hijack_read(&a->h, head - ROBUST_LIST, words, sizeof words) ||
 		 words[0] != head - ROBUST_LIST || words[2] != words[0])
-		t->regs.fs_base = 0;
+		t->regs.tp = 0;
 	else
-		t->regs.fs_base = words[0];
+		t->regs.tp = words[0];
 }
 
 /* Those whose is not found are stopped for it if it `must` be. 0, or -1: one did not stop. */
@@ -122,8 +122,7 @@ static int find_tps(const struct attach *a, struct hijack_stop *s, bool must)
 		if (!t->asleep)
 			continue;
 		find_tp(a, t);
-		if (!t->regs.fs_base && must && hijack_wake(s, a->h.proc, t, ATTACH_STOP_NS) &&
-		    !t->gone)
+		if (!t->regs.tp && must && hijack_wake(s, a->h.proc, t, ATTACH_STOP_NS) && !t->gone)
 			return -1;
 	}
 	return 0;
@@ -134,16 +133,16 @@ static int learn(const struct attach *a, const struct hijack_stop *s, struct att
 	out->tp_count = 0;
 	for (size_t i = 0; i < s->threads.n; i++) {
 		const struct hijack_thread *t = &s->threads.v[i];
-		if (!t->gone && !t->regs.fs_base)
+		if (!t->gone && !t->regs.tp)
 			return ms_err_set(
 				&out->err,
 				"cannot attach to process %d: one of its threads has no thread "
 				"pointer: it has just started, or uses no C library",
 				(int)a->pid);
 		if (t->tid == a->pid)
-			out->main_tp = t->regs.fs_base;
+			out->main_tp = t->regs.tp;
 		if (!t->gone && out->tp_count < ATTACH_TPS)
-			out->tps[out->tp_count++] = t->regs.fs_base;
+			out->tps[out->tp_count++] = t->regs.tp;
 	}
 	out->tid_offset = find_tid(a, s);
 	if (out->tid_offset)
@@ -162,7 +161,7 @@ static int write_data(struct attach *a, const struct attach_shared *out)
 	struct mg_image_gate begin = {.begin = MG_BEGIN};
 	m->main_tp = out->main_tp;
 	m->tid_offset = out->tid_offset;
-	m->stack_field = out->tid_offset == ATTACH_TID_GLIBC ? 0 : MG_NO_FIELD;
+	m->stack_field = out->tid_offset == MG_TID_GLIBC ? 0 : MG_NO_FIELD;
 	return hijack_write(&a->h, a->image.base + a->image.data, a->image.content + a->image.data,
 			    a->image.bytes - a->image.data) ||
 	       hijack_write(&a->h, m->gate, &begin, sizeof begin);
@@ -173,17 +172,10 @@ static int write_data(struct attach *a, const struct attach_shared *out)
 static size_t read_stack(const struct attach *a, const struct hijack_thread *t, uint64_t **words)
 {
 	static uint64_t room[STACK_MOST / 8];
-	uint64_t sp = t->regs.rsp & ~UINT64_C(7), most = t->regs.fs_base - sp;
+	uint64_t sp = t->regs.sp & ~UINT64_C(7), most = t->regs.tp - sp;
 	ssize_t n = pread(a->h.mem, room, most < STACK_MOST ? most : STACK_MOST, (off_t)sp);
 	*words = room;
 	return n > 0 ? (size_t)n / 8 : 0;
-}
-
-/* Does the frame of a signal have its instruction pointer there? Behind it stand the flags and the
- * segments. */
-static bool is_frame(const uint64_t *ip)
-{
-	return (ip[2] & 0xffff) == 0x33 && ip[2] >> 48 == 0x2b;
 }
 
 static uint64_t moved(const struct attach *a, uint64_t ip)
@@ -203,13 +195,13 @@ static bool move_frames(const struct attach *a, const struct hijack_thread *t,
 	bool any = false;
 	size_t n = read_stack(a, t, &words);
 	for (size_t i = 0; i + 2 < n; i++) {
-		uint64_t to = is_frame(&words[i]) ? moved(a, words[i]) : words[i];
+		uint64_t to = cpu_is_signal_frame(&words[i]) ? moved(a, words[i]) : words[i];
 		if (to == words[i])
 			continue;
 		any = true;
 		if (t->asleep)
 			break;
-		if (hijack_write(&a->h, (t->regs.rsp & ~UINT64_C(7)) + 8 * i, &to, sizeof to))
+		if (hijack_write(&a->h, (t->regs.sp & ~UINT64_C(7)) + 8 * i, &to, sizeof to))
 			ms_err_sys(&out->err, "cannot write to its stack");
 		out->moved++;
 	}
@@ -218,10 +210,10 @@ static bool move_frames(const struct attach *a, const struct hijack_thread *t,
 
 static bool move_thread(const struct attach *a, struct hijack_thread *t, struct attach_shared *out)
 {
-	uint64_t to = t->gone ? t->regs.rip : moved(a, t->regs.rip);
-	if (to != t->regs.rip && !t->asleep) {
-		t->regs.rip = to;
-		hijack_set_regs(t);
+	uint64_t to = t->gone ? t->regs.ip : moved(a, t->regs.ip);
+	if (to != t->regs.ip && !t->asleep) {
+		t->regs.ip = to;
+		cpu_regs_set(t->tid, &t->regs);
 		out->moved++;
 	}
 	return !t->gone && move_frames(a, t, out);
@@ -341,7 +333,7 @@ static bool interrupted(const struct attach *a, const struct hijack_thread *t, u
 	uint64_t *words;
 	size_t n = read_stack(a, t, &words);
 	for (size_t i = 0; i + 2 < n; i++)
-		if (words[i] - low < high - low && is_frame(&words[i]))
+		if (words[i] - low < high - low && cpu_is_signal_frame(&words[i]))
 			return true;
 	return !n; /* in doubt */
 }
@@ -353,7 +345,7 @@ static bool anybody_inside(const struct attach *a, const struct hijack_stop *s)
 		const struct hijack_thread *t = &s->threads.v[i];
 		if (t->gone)
 			continue;
-		if (t->regs.rip - low < high - low || interrupted(a, t, low, high))
+		if (t->regs.ip - low < high - low || interrupted(a, t, low, high))
 			return true;
 	}
 	return false;

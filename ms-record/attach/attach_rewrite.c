@@ -29,7 +29,7 @@
 
 static bool fits(const struct mg_hook *h)
 {
-	return h->entry % WORD <= WORD - PATCH_FIRST;
+	return h->entry % WORD <= WORD - MG_JUMP_FIRST;
 }
 
 bool attach_may_hold(const struct attach *a)
@@ -46,14 +46,14 @@ static int write_first(const struct attach *a, const struct mg_hook *h, const ui
 	uint64_t at = h->entry & ~(uint64_t)(WORD - 1);
 	if (hijack_read(&a->h, at, word, sizeof word))
 		return -1;
-	memcpy(word + h->entry % WORD, first, PATCH_FIRST);
+	memcpy(word + h->entry % WORD, first, MG_JUMP_FIRST);
 	return hijack_write(&a->h, at, word, sizeof word);
 }
 
 static int write_rest(const struct attach *a, const struct mg_hook *h, const uint8_t *to)
 {
-	return hijack_write(&a->h, h->entry + PATCH_FIRST, to + PATCH_FIRST,
-			    h->bytes - PATCH_FIRST);
+	return hijack_write(&a->h, h->entry + MG_JUMP_FIRST, to + MG_JUMP_FIRST,
+			    h->bytes - MG_JUMP_FIRST);
 }
 
 struct rewrite {
@@ -63,7 +63,7 @@ struct rewrite {
 	struct {
 		const struct mg_hook *hook;
 		const uint8_t *to;
-		uint8_t first[PATCH_FIRST]; /* as it was */
+		uint8_t first[MG_JUMP_FIRST]; /* as it was */
 	} v[MG_HOOKS_MAX];
 	uint32_t n;
 };
@@ -83,7 +83,7 @@ static void choose(struct rewrite *r, unsigned *others)
 		}
 		r->v[r->n].hook = h;
 		r->v[r->n].to = r->back ? h->original : h->patched;
-		memcpy(r->v[r->n++].first, now, PATCH_FIRST);
+		memcpy(r->v[r->n++].first, now, MG_JUMP_FIRST);
 	}
 }
 

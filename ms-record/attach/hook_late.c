@@ -27,7 +27,7 @@
 #include "ms-record/session/session.h"
 
 #define PAGE_NS UINT64_C(2000000000) /* for the guest to map one */
-#define REACH (INT64_C(0x7ff00000))
+#define REACH ((int64_t)MG_JUMP_REACH)
 
 struct hook_late {
 	struct {
@@ -315,7 +315,8 @@ static int place(struct work *w, const struct hook_spec *spec, const struct hook
 				 .kind = MG_HOOK_CUSTOM,
 				 .custom = spec->custom};
 	if (!one.slot)
-		return ms_err_set(why, "no address space is free within 2 GiB of it");
+		return ms_err_set(why,
+				  "no address space is free within " MG_JUMP_REACH_NAME " of it");
 	if (!still_waits(w->s))
 		return ms_err_set(why, "the program did not wait for it");
 	if (hook_write(&one, at, &w->hooks[i], why))

@@ -22,6 +22,7 @@
 #include "hook_operators.h"
 #include "hook_write.h"
 #include "libcommon/base/arena.h"
+#include "ms-record/base/cpu.h"
 #include "libcommon/base/err.h"
 #include "ms-record/session/options.h"
 #include "ms-record/session/session.h"
@@ -136,7 +137,7 @@ static void look_for_own(void *arg, const struct hook_spec *spec, const struct h
 /* By which modules that are opened later are noticed. */
 static void look_for_linker(struct work *w, const struct attach_memory *mem)
 {
-	static char module[] = "ld-linux-x86-64", name[] = "_dl_debug_state";
+	static char module[] = CPU_LINKER, name[] = "_dl_debug_state";
 	static const struct hook_spec spec = {.module = module, .name = name};
 	struct attach_symbol debug = {.name = "_r_debug"};
 	enum { STATE = 24 }; /* of r_state in struct r_debug */
@@ -179,7 +180,8 @@ static int place(const struct work *w, const struct target *t, uint64_t at, stru
 				       .kind = t->kind,
 				       .custom = t->spec->custom};
 	if (!page)
-		return ms_err_set(why, "no address space is free within 2 GiB of it");
+		return ms_err_set(why,
+				  "no address space is free within " MG_JUMP_REACH_NAME " of it");
 	return hook_write(&one, &t->place, &h, why);
 }
 

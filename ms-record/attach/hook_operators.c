@@ -7,13 +7,15 @@
  */
 #include "hook_operators.h"
 
-#include <capstone/capstone.h>
 #include <elf.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "ms-record/base/cpu.h"
+#include "patch.h"
 
 #define FUNCTIONS_MOST 64u
 #define BODY_MOST 4096u
@@ -123,60 +125,53 @@ static void reach(struct program *p, uint64_t address)
 		p->todo[p->count++] = address;
 }
 
-static bool is_branch(csh capstone, const cs_insn *in)
+/* A function in hand: of its branches those out of it count. */
+struct body {
+	struct program *p;
+	uint64_t address, bytes;
+};
+
+static void take_branch(void *arg, uint64_t to, bool slot)
 {
-	return cs_insn_group(capstone, in, CS_GRP_CALL) || cs_insn_group(capstone, in, CS_GRP_JUMP);
+	const struct body *b = arg;
+	if (slot)
+		b->p->allocates |= is_allocation(imported(b->p, to));
+	else if (to - b->address >= b->bytes)
+		reach(b->p, to);
 }
 
-/* What this function calls and jumps to. An exception that it throws has memory of its own. */
-static void follow(struct program *p, csh capstone, uint64_t address)
+/* What this function calls and jumps to. An exception that it throws has memory of its own. What
+ * has no symbol may be an entry of a linkage table, which a jump ends. */
+static void follow(struct program *p, uint64_t address)
 {
 	const char *name = "";
 	const Elf64_Sym *y = find(p, NULL, address, &name);
 	if (!strncmp(name, "__cxa_", 6))
 		return;
-	uint64_t bytes = y && y->st_size && y->st_size < BODY_MOST ? y->st_size
-			 : y && y->st_size                         ? BODY_MOST
-								   : BODY_UNKNOWN;
-	const uint8_t *code = code_at(p, address, &bytes);
-	cs_insn *in = NULL;
-	size_t n = code ? cs_disasm(capstone, code, bytes, address, 0, &in) : 0;
-	for (size_t i = 0; i < n; i++) {
-		const cs_x86_op *to = &in[i].detail->x86.operands[0];
-		if (!is_branch(capstone, &in[i]) || in[i].detail->x86.op_count != 1)
-			continue;
-		if (to->type == X86_OP_MEM && to->mem.base == X86_REG_RIP)
-			p->allocates |= is_allocation(
-				imported(p, in[i].address + in[i].size + (uint64_t)to->mem.disp));
-		else if (to->type == X86_OP_IMM && (uint64_t)to->imm - address >= bytes)
-			reach(p, (uint64_t)to->imm);
-		if (!y && in[i].id == X86_INS_JMP)
-			break; /* the end of a linkage table's entry */
-	}
-	if (n)
-		cs_free(in, n);
+	struct body b = {p, address, y && y->st_size ? y->st_size : BODY_UNKNOWN};
+	b.bytes = b.bytes < BODY_MOST ? b.bytes : BODY_MOST;
+	const uint8_t *code = code_at(p, address, &b.bytes);
+	if (code && !patch_branches(code, b.bytes, address, !y, take_branch, &b))
+		p->allocates = true; /* it is not known */
 	p->allocates |= address != p->todo[0] && is_allocation(name);
 }
 
 static bool look(struct program *p)
 {
 	const char *name;
-	csh capstone;
 	p->head = part(p, 0, sizeof *p->head);
 	if (!p->head || memcmp(p->head->e_ident, ELFMAG, SELFMAG) ||
-	    p->head->e_ident[EI_CLASS] != ELFCLASS64 || p->head->e_machine != EM_X86_64 ||
+	    p->head->e_ident[EI_CLASS] != ELFCLASS64 || p->head->e_machine != CPU_MACHINE ||
 	    p->head->e_shentsize != sizeof(Elf64_Shdr) || p->head->e_shoff % 8 ||
 	    p->head->e_phoff % 8)
 		return false;
 	p->sections = part(p, p->head->e_shoff, p->head->e_shnum * sizeof(Elf64_Shdr));
 	const Elf64_Sym *y = p->sections ? find(p, "_Znwm", 0, &name) : NULL;
-	if (!y || find(p, "malloc", 0, &name) || cs_open(CS_ARCH_X86, CS_MODE_64, &capstone))
+	if (!y || find(p, "malloc", 0, &name))
 		return false;
-	cs_option(capstone, CS_OPT_DETAIL, CS_OPT_ON);
 	reach(p, y->st_value);
 	for (unsigned i = 0; i < p->count && !p->allocates; i++)
-		follow(p, capstone, p->todo[i]);
-	cs_close(&capstone);
+		follow(p, p->todo[i]);
 	return !p->allocates;
 }
 

@@ -2,15 +2,16 @@
  * The entry of a function replaced by a jump: which of its first instructions are displaced, and
  * how they are written where they do the same.
  *
- *   entry:  [ jmp slot ........ int3 ]  rest of the function  <------+
+ *   entry:  [ jump to slot ......... ]  rest of the function  <------+
  *                |                                                   |
- *   slot:   [ push rbp; lea; jmp enter | words ] [ displaced | jmp entry + n ]
+ *   slot:   [ jump into the image | words ]      [ displaced | jump to entry + n ]
  *
  * Nothing here touches a process: bytes in, bytes out.
  */
 #ifndef PATCH_H
 #define PATCH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,12 +19,10 @@
 
 struct ms_err;
 
-#define PATCH_JUMP 5u         /* bytes of the jump */
-#define PATCH_FIRST 2u        /* bytes of a jump to itself, which stands there in between */
 #define PATCH_BODY_MOST 4096u /* of a function that are looked at */
 #define PATCH_INSTRUCTIONS 8u
 
-extern const uint8_t patch_wait[PATCH_FIRST]; /* the jump to itself */
+extern const uint8_t patch_wait[MG_JUMP_FIRST]; /* the jump to itself */
 
 struct patch {
 	uint64_t entry, slot;
@@ -39,6 +38,8 @@ struct patch {
 	uint32_t moved_count;
 };
 
+/* ---- NAME_patch.c: the processor's part ---- */
+
 /* Plans the jump from a function at `entry`, of which `code` has the first `n` bytes, to `slot`;
  * `body`: how long it is, 0 = not known. 0; or -1 with `err` saying as half a sentence why it
  * cannot be. */
@@ -46,6 +47,17 @@ int patch_plan(struct patch *p, uint64_t entry, const uint8_t *code, size_t n, s
 	       uint64_t slot, struct ms_err *err);
 /* The bytes of its slot, which enters the image at `enter` for `hook`, both addresses. */
 void patch_slot(const struct patch *p, uint64_t enter, uint64_t hook, uint8_t out[MG_SLOT_BYTES]);
+/* Where the jump leads that stands at `entry`; 0 = there is none. */
+uint64_t patch_target(uint64_t entry, const uint8_t code[MG_JUMP_BYTES]);
+/* Calls f with each address that the code at `address` calls or jumps to, as far as that stands in
+ * it, or, with `slot`, where in memory it is read; `to_jump`: up to the first jump that is always
+ * taken. False: it cannot be decoded. */
+typedef void patch_branch(void *arg, uint64_t to, bool slot);
+bool patch_branches(const uint8_t *code, size_t n, uint64_t address, bool to_jump, patch_branch *f,
+		    void *arg);
+
+/* ---- patch.c ---- */
+
 /* What stands at the entry of a hook: it was left in the midst of being rewritten when who comes
  * waits there. */
 enum patch_state { PATCH_OTHERS, PATCH_ORIGINAL, PATCH_JUMPS, PATCH_WAITS };

@@ -3,12 +3,9 @@
  */
 #include "clock.h"
 
-#include <cpuid.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
-#include <x86intrin.h>
 
+#include "cpu.h"
 #include "format/trace.h"
 #include "libcommon/base/clock.h"
 #include "ms-record/guest/layout.h"
@@ -22,38 +19,13 @@ uint64_t clock_mono(void)
 	return ms_clock_ns(CLOCK_MONOTONIC);
 }
 
-/* The kernel trusts the TSC: it is its clock, or the base of a paravirtual one. */
-static bool kernel_trusts_tsc(void)
-{
-	char name[32] = "";
-	int fd = open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
-		      O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	ssize_t n = read(fd, name, sizeof name - 1);
-	close(fd);
-	if (n <= 0)
-		return false;
-	name[strcspn(name, "\n")] = '\0';
-	return !strcmp(name, "tsc") || !strcmp(name, "kvm-clock") ||
-	       !strncmp(name, "hyperv_clocksource_tsc", 22);
-}
-
-bool clock_tsc_usable(void)
-{
-	unsigned a, b, c, d;
-	if (!__get_cpuid(0x80000007, &a, &b, &c, &d) || !(d & (1u << 8)))
-		return false;
-	return kernel_trusts_tsc();
-}
-
 /* Both clocks at one moment: of some tries, the one that took least, which nothing interrupted. */
 static struct clock_pair read_both(void)
 {
 	struct clock_pair best = {0, 0};
 	uint64_t least = UINT64_MAX;
 	for (int i = 0; i < 8; i++) {
-		uint64_t before = __rdtsc(), ns = clock_mono(), took = __rdtsc() - before;
+		uint64_t before = cpu_counter(), ns = clock_mono(), took = cpu_counter() - before;
 		if (took < least) {
 			least = took;
 			best = (struct clock_pair){before + took / 2, ns};
@@ -77,7 +49,7 @@ uint64_t clock_tsc_hz(void)
 
 uint64_t clock_stamp(const struct clock *c)
 {
-	return c->tsc ? __rdtsc() : __atomic_load_n(c->sequence, __ATOMIC_ACQUIRE);
+	return c->tsc ? cpu_counter() : __atomic_load_n(c->sequence, __ATOMIC_ACQUIRE);
 }
 
 uint64_t clock_now(const struct clock *c)
@@ -118,7 +90,7 @@ static void look_at_guest(struct clock *c)
 	if (!c->tsc || !c->blind || !__atomic_load_n(c->blind, __ATOMIC_SEQ_CST))
 		return;
 	c->tsc = false;
-	c->counted = __rdtsc();
+	c->counted = cpu_counter();
 	c->changed_ns = clock_now(c);
 	add_pair(c, c->counted, c->changed_ns, true);
 	add_pair(c, clock_stamp(c), c->changed_ns, true);

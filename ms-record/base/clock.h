@@ -5,7 +5,7 @@
  *        threads woken (wake.h), packets and files between processes (abstract_socket.h).
  *   Used by: all.
  *
- * Stamps of the target to nanoseconds: rdtsc where it is invariant, else a shared counter.
+ * Stamps of the target to nanoseconds: the TSC where it is invariant, else a shared counter.
  *
  * Pairs (stamp, CLOCK_MONOTONIC) are taken all the time; a stamp is converted by the straight line
  * between the two pairs around it. Every stamp that is converted is older than the newest pair, so
@@ -40,8 +40,6 @@ struct clock {
 	uint64_t tick;
 };
 
-/* True when this machine's TSC runs at one rate on all cores, asleep or not. */
-bool clock_tsc_usable(void);
 /* Hz of the TSC to a ten-thousandth or so, measured once against CLOCK_MONOTONIC for 0.4 ms. */
 uint64_t clock_tsc_hz(void);
 /* CLOCK_MONOTONIC in ns. */

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "ms-record/base/clock.h"
+#include "ms-record/base/cpu.h"
 #include "doctor.h"
 #include "ms-record/launch/launch.h"
 #include "libcommon/proc/proc_text.h"
@@ -30,12 +31,12 @@ static void look_at_kernel(struct doctor *d)
 	struct utsname u;
 	char text[128];
 	unsigned major = 0, minor = 0;
-	if (!uname(&u) && strcmp(u.machine, "x86_64") != 0)
+	if (!uname(&u) && strcmp(u.machine, MS_CPU) != 0)
 		doctor_say(d, DOCTOR_NO, "machine",
-			   "%s: only x86-64 Linux can record; its traces can be read here",
+			   "%s: only " CPU_NAME " Linux can record; its traces can be read here",
 			   u.machine);
 	else
-		doctor_say(d, DOCTOR_OK, "machine", "x86-64");
+		doctor_say(d, DOCTOR_OK, "machine", CPU_NAME);
 	if (!doctor_read(d, "sys/kernel/osrelease", text, sizeof text))
 		snprintf(text, sizeof text, "%s", u.release);
 	text[strcspn(text, "\n")] = '\0';
@@ -55,7 +56,7 @@ static void look_at_kernel(struct doctor *d)
 		doctor_say(d, DOCTOR_OK, "kernel", "Linux %u.%u", major, minor);
 	if (d->made)
 		return;
-	if (clock_tsc_usable())
+	if (cpu_counter_usable())
 		doctor_say(d, DOCTOR_OK, "clock", "the TSC runs at one rate on all cores");
 	else
 		doctor_say(d, DOCTOR_NOTE, "clock",

@@ -17,7 +17,6 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include <x86intrin.h>
 
 #include "drain_requests.h"
 #include "drained.h"
@@ -30,6 +29,7 @@
 #include "ms-record/session/modules.h"
 #include "ms-record/session/pool.h"
 #include "ms-record/heap/preexisting.h"
+#include "ms-record/base/cpu.h"
 #include "ms-record/base/quiet.h"
 #include "ms-record/session/ranges.h"
 #include "recording.h"
@@ -64,7 +64,7 @@ static uint64_t round_events(struct session *s)
 {
 	uint64_t now = clock_round(&s->clock), limit;
 	__atomic_store_n(&s->mem->heartbeat, now, __ATOMIC_RELAXED);
-	__atomic_store_n(&s->mem->ticks, __rdtsc(), __ATOMIC_RELAXED);
+	__atomic_store_n(&s->mem->ticks, cpu_counter(), __ATOMIC_RELAXED);
 	modules_update(s);
 	ranges_look(s);
 	uint64_t last = clock_settled(&s->clock) ? now - slack(s) : s->merged_to;

@@ -16,13 +16,14 @@
 #include "libcommon/base/arena.h"
 #include "ms-record/session/pool.h"
 #include "ms-record/session/session.h"
+#include MS_CPU_H
 
 #define PAGE 4096u
 #define PAGES 256u
 
 /* libunwind's search of a binary search table through accessors; exported, declared in no public
  * header. */
-int _Ux86_64_dwarf_search_unwind_table(unw_addr_space_t as, unw_word_t ip, unw_dyn_info_t *di,
+int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t as, unw_word_t ip, unw_dyn_info_t *di,
 				       unw_proc_info_t *pi, int need_info, void *arg);
 
 struct remote {
@@ -142,11 +143,7 @@ static int access_mem(unw_addr_space_t as, unw_word_t address, unw_word_t *value
 static int access_reg(unw_addr_space_t as, unw_regnum_t reg, unw_word_t *value, int write,
 		      void *arg)
 {
-	static const int8_t where[] = {
-		[UNW_X86_64_RIP] = MG_REG_RIP + 1, [UNW_X86_64_RSP] = MG_REG_RSP + 1,
-		[UNW_X86_64_RBP] = MG_REG_RBP + 1, [UNW_X86_64_RBX] = MG_REG_RBX + 1,
-		[UNW_X86_64_R12] = MG_REG_R12 + 1, [UNW_X86_64_R13] = MG_REG_R13 + 1,
-		[UNW_X86_64_R14] = MG_REG_R14 + 1, [UNW_X86_64_R15] = MG_REG_R15 + 1};
+	static const int8_t where[] = REMOTE_REGISTERS;
 	const struct remote *c = arg;
 	(void)as;
 	if (write || reg < 0 || (size_t)reg >= sizeof where || !where[reg])
@@ -202,7 +199,7 @@ static int find_proc_info(unw_addr_space_t as, unw_word_t ip, unw_proc_info_t *p
 		di.u.rti.table_data = m->eh_frame_hdr + sizeof h;
 	}
 	di.u.rti.table_len = (uint64_t)h.count * 8 / sizeof(unw_word_t);
-	return _Ux86_64_dwarf_search_unwind_table(as, ip, &di, pi, need, c);
+	return UNW_OBJ(dwarf_search_unwind_table)(as, ip, &di, pi, need, c);
 }
 
 /* ---- unwinding ---- */
@@ -238,16 +235,12 @@ static struct remote *of(struct session *s)
 	return s->drained->remote;
 }
 
-/* As the guest's is_called. */
+/* As the guest's mg_is_called. */
 bool remote_called(struct session *s, uint64_t ip)
 {
-	uint8_t code[7];
-	if (!read_code(of(s), ip - sizeof code, code, sizeof code) || code[2] == 0xe8)
-		return true;
-	for (unsigned i = 0; i + 2 <= sizeof code; i++)
-		if (code[i] == 0xff && (code[i + 1] & 0x38) == 0x10)
-			return true;
-	return false;
+	uint8_t code[MG_CALL_MOST];
+	return !read_code(of(s), ip - sizeof code, code, sizeof code) ||
+	       mg_is_call(code + sizeof code);
 }
 
 static bool in_guest(const struct session *s, uint64_t ip)
@@ -256,14 +249,14 @@ static bool in_guest(const struct session *s, uint64_t ip)
 	return m && m->guest;
 }
 
-/* Where nothing says how to go on libunwind guesses, by rbp and by what looks like an address. */
+/* Where nothing says how to go on libunwind guesses, by bp and by what looks like an address. */
 static bool is_known(struct remote *c, unw_cursor_t *cursor, uint64_t ip, bool exact)
 {
 	unw_proc_info_t pi;
 	unw_word_t bp = 1;
 	if (!find_proc_info(c->space, exact ? ip : ip - 1, &pi, 0, c))
 		return true;
-	unw_get_reg(cursor, UNW_X86_64_RBP, &bp);
+	unw_get_reg(cursor, REMOTE_BP, &bp);
 	return !bp || unw_is_signal_frame(cursor) > 0; /* 0: it ends here, by the ABI */
 }
 

@@ -16,9 +16,10 @@
  *  C3 Without the clock waits are bounded by what ms-record last read of it, and by how often it is
  *     asked for here, should ms-record be gone.
  */
+#include <sys/syscall.h>
+
 #include "core.h"
 
-#define FUTEX 202
 #define SPINS 200
 #define LOOK_TICKS (UINT64_C(1) << 14) /* what mg_spin takes, or less */
 #define CALLS_SPINS (1 << 16)          /* longer than any sleep */
@@ -26,14 +27,14 @@
 void mg_spin(void)
 {
 	for (int i = 0; i < SPINS; i++)
-		__asm__ volatile("pause");
+		mg_relax();
 }
 
 uint64_t mg_ticks(void)
 {
 	static uint64_t looks;
 	if (MG_LIKELY(!mg.blind))
-		return mg_tsc();
+		return mg_counter();
 	return __atomic_load_n(&mg.session->ticks, __ATOMIC_RELAXED) +
 	       __atomic_add_fetch(&looks, LOOK_TICKS, __ATOMIC_RELAXED);
 }
@@ -41,7 +42,8 @@ uint64_t mg_ticks(void)
 bool mg_heartbeat_timeout(const struct mg_session *s, uint64_t seconds)
 {
 	uint64_t beat = __atomic_load_n(&s->heartbeat, __ATOMIC_RELAXED);
-	return !mg.sequence && beat && (int64_t)(mg_tsc() - beat) > (int64_t)(s->tsc_hz * seconds);
+	return !mg.sequence && beat &&
+	       (int64_t)(mg_counter() - beat) > (int64_t)(s->tsc_hz * seconds);
 }
 
 bool mg_filtered(void)
@@ -56,7 +58,7 @@ void mg_futex(const uint32_t *word, uint32_t op, uint32_t value, uint64_t ns)
 	__atomic_fetch_add(&mg.calling, 1, __ATOMIC_SEQ_CST);
 	bool may = !mg_filtered();
 	if (may)
-		mg_syscall(FUTEX, (uint64_t)word, op, value, (uint64_t)timeout, 0, 0);
+		mg_syscall(SYS_futex, (uint64_t)word, op, value, (uint64_t)timeout, 0, 0);
 	__atomic_fetch_sub(&mg.calling, 1, __ATOMIC_SEQ_CST);
 	if (may || op != MG_FUTEX_WAIT)
 		return;
@@ -75,7 +77,7 @@ void mg_confine(bool calls, bool clock)
 	if (!__atomic_load_n(&mg_gate->on, __ATOMIC_ACQUIRE))
 		s = &nowhere; /* a child that has none of its own: this one is its parent's */
 	if (clock) {          /* C2 */
-		uint64_t from = (mg.blind ? s->heartbeat : mg_tsc()) + mg.session->tsc_hz;
+		uint64_t from = (mg.blind ? s->heartbeat : mg_counter()) + mg.session->tsc_hz;
 		if (!mg.sequence)
 			s->sequence = from;
 		__atomic_store_n(&s->blind, 1, __ATOMIC_SEQ_CST);

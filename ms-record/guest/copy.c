@@ -43,41 +43,13 @@ static bool send_part(struct mg_writer *t, uint64_t start, uint64_t from, uint32
 	return true;
 }
 
-#ifndef MG_IMAGE
-/* Inside the guest, whose frames ms-record unwinds too and leaves out. */
-#define TAKE_REGISTERS(r, frame)                                                                   \
-	__asm__ volatile(                                                                          \
-		"lea 0f(%%rip), %%rax\n0:\n\tmov %%rax, %0\n\tmov %%rsp, %1\n\tmov %%rbp, "        \
-		"%2\n\tmov %%rbx, %3\n\t"                                                          \
-		"mov %%r12, %4\n\tmov %%r13, %5\n\tmov %%r14, %6\n\tmov %%r15, %7"                 \
-		: "=m"((r)[MG_REG_RIP]), "=m"((r)[MG_REG_RSP]), "=m"((r)[MG_REG_RBP]),             \
-		  "=m"((r)[MG_REG_RBX]), "=m"((r)[MG_REG_R12]), "=m"((r)[MG_REG_R13]),             \
-		  "=m"((r)[MG_REG_R14]), "=m"((r)[MG_REG_R15])                                     \
-		:                                                                                  \
-		: "rax")
-#else
-/* The image is known to no unwinder: of the hook's caller, as image_entry.S saved them. One less
- * than the return address lies in the call. */
-#define TAKE_REGISTERS(r, frame)                                                                   \
-	do {                                                                                       \
-		(r)[MG_REG_RIP] = (frame)[1] - 1;                                                  \
-		(r)[MG_REG_RSP] = (uint64_t)((frame) + 2);                                         \
-		(r)[MG_REG_RBP] = (frame)[0];                                                      \
-		(r)[MG_REG_RBX] = (frame)[-1];                                                     \
-		(r)[MG_REG_R12] = (frame)[-2];                                                     \
-		(r)[MG_REG_R13] = (frame)[-3];                                                     \
-		(r)[MG_REG_R14] = (frame)[-4];                                                     \
-		(r)[MG_REG_R15] = (frame)[-5];                                                     \
-	} while (0)
-#endif
-
 uint32_t mg_send_copy(struct mg_writer *t, const uint64_t *frame)
 {
 	uint64_t r[MG_COPY_REGS];
-	TAKE_REGISTERS(r, frame);
+	MG_TAKE_REGISTERS(r, frame);
 	if (!copy_allowed(t))
 		return MG_F_NOT_TAKEN;
-	uint64_t start = r[MG_REG_RSP] & ~UINT64_C(7), caller = (uint64_t)(frame + 2);
+	uint64_t start = r[MG_REG_SP] & ~UINT64_C(7), caller = (uint64_t)(frame + 2);
 	uint32_t flags = MG_F_STACK | MG_F_COPIED;
 	struct mg_range own;
 	bool known = mg_own_stack(start, &own);

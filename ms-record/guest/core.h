@@ -11,15 +11,9 @@
 #ifndef MG_CORE_H
 #define MG_CORE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
+#include "cpu.h"
 #include "layout.h"
-
-#define MG_LIKELY(x) __builtin_expect(!!(x), 1)
-#define MG_UNLIKELY(x) __builtin_expect(!!(x), 0)
-#define MG_INLINE static inline __attribute__((always_inline))
+#include "rules.h"
 
 #define MG_FRAMES_USUAL 1024u /* frames that a writer has room for */
 #define MG_FRAMES_MAX 16384u  /* frames of one stack that are followed: room from a pool */
@@ -29,140 +23,13 @@
 #define MG_COPY_MAX 65536u /* bytes of a stack copy */
 #define MG_COPIES_A_SECOND 1000u
 
-/* ---- rules (rules.c, eh_frame.c) ----------------------------------------------------------- */
-
-/* How to step from a frame to its caller, in one word:
- *
- *   bits 0-3    type
- *        4-5    where the caller's rbp is
- *        6-7    whether this frame's rbp matters
- *        8-23   rbp's offset
- *        24-31  check
- *        32-63  CFA's offset
- *
- * 0 is no rule. */
-enum mg_rule_type {
-	MG_RULE_RSP = 1,     /* CFA = rsp + offset */
-	MG_RULE_RBP = 2,     /* CFA = rbp + offset */
-	MG_RULE_DEREF = 3,   /* CFA = *(rbp + offset): a realigned stack */
-	MG_RULE_SIGNAL = 4,  /* the kernel's signal frame; its layout is ABI */
-	MG_RULE_END = 5,     /* the root: no return address */
-	MG_RULE_NONE = 6,    /* a known module says nothing about this ip */
-	MG_RULE_COMPLEX = 7, /* true, but not one of ours: ms-record unwinds a copy */
-	/* Of what is in no module that is known; never kept. */
-	MG_RULE_UNKNOWN = 8,   /* a file's: ms-record unwinds a copy */
-	MG_RULE_CODE_RSP = 9,  /* made at run time, as MG_RULE_RSP, */
-	MG_RULE_CODE_RBP = 10, /* and MG_RULE_RBP, */
-	MG_RULE_CODE_END = 11, /* or nothing can be said */
-	MG_RULE_NO_CODE = 12,  /* not seen to be code */
-};
-enum mg_rule_bp { MG_BP_SAME = 0, MG_BP_AT_CFA = 1, MG_BP_AT_BP = 2 };
-enum mg_rule_need { MG_NEED_INHERIT = 0, MG_NEED_YES = 1, MG_NEED_NO = 2 };
-
-#define MG_RULE_TYPE(r) ((uint32_t)(r)&15)
-#define MG_RULE_BP(r) ((uint32_t)(r) >> 4 & 3)
-#define MG_RULE_NEED(r) ((uint32_t)(r) >> 6 & 3)
-#define MG_RULE_BP_OFFSET(r) ((int64_t)(int16_t)((r) >> 8))
-#define MG_RULE_CFA_OFFSET(r) ((int64_t)(r) >> 32)
-/* Of code that begins with `push %rbp; mov %rsp, %rbp`. */
-#define MG_RULE_FRAME                                                                              \
-	(MG_RULE_RBP | MG_BP_AT_CFA << 4 | MG_NEED_YES << 6 | UINT64_C(0xfff0) << 8 |              \
-	 UINT64_C(16) << 32)
-
-/* The memory of one module that may be read for its .eh_frame. */
-struct mg_unwind_info {
-	uint64_t start, end; /* the module */
-	uint64_t low,
-		high; /* the mapped segment that holds .eh_frame_hdr; [low, high) is readable */
-	uint64_t hdr; /* 0 = none */
-	uint64_t code_low, code_high; /* a segment of code that may be read too; 0, 0 = none */
-	const struct mg_frames_entry *frames; /* instead of a header; [low, high) is .eh_frame */
-	uint32_t frame_count;                 /* 0 = none */
-};
-/* What ms-record lists for the module: its index + 1, 0 = none; and with that, into the image. */
-uint32_t mg_frames_of(uint64_t start);
-void mg_unwind_info_frames(struct mg_unwind_info *info, uint32_t frames);
-
-/* The rule for `ip` (MG_EXACT_IP set: an interrupted instruction) of a module, by its .eh_frame.
- * Every read lies in [low, high) or [code_low, code_high). */
-uint64_t mg_eh_frame_rule(const struct mg_unwind_info *info, uint64_t ip);
-
-/* Of a call's return address in code in [start, end) that has no unwinding information: the rule
- * when what is executed there goes straight to a return, else MG_RULE_CODE_END. No call: NO_CODE. */
-uint64_t mg_code_rule(uint64_t ip, uint64_t start, uint64_t end);
-/* Of an address in no module. */
-uint64_t mg_rule_outside(uint64_t ip);
-
-struct mg_rule_slot {
-	uint64_t key; /* 0 = empty */
-	uint64_t rule;
-};
-struct mg_rule_table {
-	struct mg_rule_slot *slots;
-	uint32_t shift; /* 64 - log2(slots) */
-	uint32_t used;
-};
-#define MG_RULE_KEY(ip, epoch) ((ip) | (uint64_t)((epoch)&0xffff) << 47)
-#define MG_RULE_HASH(key) ((key)*UINT64_C(0x9e3779b97f4a7c15))
-#define MG_RULE_CHECK(hash, epoch) ((((hash) >> 30) + ((epoch) >> 16)) & 0xff)
-#define MG_RULE_TABLES 4u
-#define MG_RULE_BITS_FIRST 12u
-#define MG_RULE_BITS_STEP 2u
-#define MG_RULE_PROBES 32u
-/* Bytes of all tables together. */
-#define MG_RULE_BYTES ((size_t)16 << 12 | (size_t)16 << 14 | (size_t)16 << 16 | (size_t)16 << 18)
-
-/* A thread's own copy of the rules that most steps need, one word each and no probing:
- *
- *   bit  0      CFA = rbp + offset, not rsp + offset
- *        1      the caller's rbp is in memory
- *        2-7    where: at CFA - 8 n
- *        8-27   CFA's offset / 8
- *        28-63  the ip's upper bits
- *
- * Index and upper bits are one to one with the ip, so that an entry is never another ip's. n is 1,
- * the return address, where rbp is not in memory: there is always something that may be read. */
-#define MG_OWN_BITS 11u
-#define MG_OWN_RULES (1u << MG_OWN_BITS)
-#define MG_OWN_INDEX(ip) (((ip) ^ (ip) >> MG_OWN_BITS) & (MG_OWN_RULES - 1))
-#define MG_OWN_REST(ip) ((ip) >> MG_OWN_BITS << MG_OWN_RULE_BITS)
-#define MG_OWN_RULE_BITS (17u + MG_OWN_BITS)
-#define MG_OWN_FROM_BP 1u
-#define MG_OWN_LOADS_BP 2u
-#define MG_OWN_OFFSET(rule) (((rule) >> 8) * 8)
-#define MG_OWN_WHERE(rule) (((rule)&63u << 2) * 2)
-#define MG_INDEX 1024u
-
-/* A thread's memory of walks: from the state (ip, sp) of a hook's caller through `n` frames, the
- * last of which was remembered already. See unwind.c. */
-#define MG_PATH_BITS 7u
-#define MG_PATHS (1u << MG_PATH_BITS)
-#define MG_PATH_MOST 12u /* a multiple of 4 */
-struct mg_slot {
-	uint64_t address, value;
-};
-struct mg_path {
-	uint64_t ip, sp; /* 0 = empty */
-	uint64_t n;
-	struct mg_slot at[MG_PATH_MOST]; /* return addresses; filled up to a multiple of 4 */
-};
-
-/* Lays the tables into zeroed memory of MG_RULE_BYTES bytes. */
-void mg_rules_init(void *memory);
-/* The rule, not from the table and not kept: for verification. */
-uint64_t mg_rule_derive(uint64_t ip);
-uint64_t mg_rule_miss(uint64_t ip, uint32_t epoch);
-struct mg_writer;
-/* Empties the thread's own copy, and its paths. */
-void mg_own_rules_forget(struct mg_writer *t);
-
 /* ---- threads ------------------------------------------------------------------------------- */
 
 /* Of a remembered frame, beside its ip and slot. */
 struct mg_frame {
 	uint64_t bp;
 	uint32_t checks_to; /* entries of `checks` up to and with this frame */
-	uint32_t need;      /* is rbp part of its state? */
+	uint32_t need;      /* is bp part of its state? */
 };
 
 /* A frame found by stepping, innermost first, and the step from it. */
@@ -333,19 +200,11 @@ extern struct mg_core mg __attribute__((visibility("hidden")));
 extern struct mg_gate *mg_gate __attribute__((visibility("hidden")));
 extern struct mg_gate mg_closed_gate __attribute__((visibility("hidden")));
 
-/* A hook's caller: a pointer to its frame {saved rbp, return address}. */
+/* A hook's caller: a pointer to its frame {saved bp, return address}. */
 #define MG_FRAME ((const uint64_t *)__builtin_frame_address(0))
 
 /* Where this thread's writer is kept: 0 = none yet; odd = 2 x events + 1 of a thread that found no
  * ring. A backend without thread-local storage of its own defines MG_SELF. */
-/* Address of this thread's control block. */
-MG_INLINE uint64_t mg_thread_pointer(void)
-{
-	uint64_t tp;
-	__asm__("mov %%fs:0, %0" : "=r"(tp));
-	return tp;
-}
-
 #ifndef MG_SELF
 extern __thread uintptr_t mg_self __attribute__((tls_model("initial-exec"), visibility("hidden")));
 #define MG_SELF (&mg_self)
@@ -464,13 +323,6 @@ MG_INLINE void mg_publish(struct mg_writer *t, uint32_t words)
 		__atomic_store_n(&t->ring->head, t->head, __ATOMIC_RELEASE);
 }
 
-MG_INLINE uint64_t mg_tsc(void)
-{
-	uint32_t low, high;
-	__asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
-	return (uint64_t)high << 32 | low;
-}
-
 /* R5: from here until mg_stamped, ms-record merges nothing younger than the stamps that this thread
  * may still publish. The bound is the stamp after this thread's last one: older than a time read
  * here, and saves reading one. */
@@ -482,7 +334,7 @@ MG_INLINE void mg_stamping(struct mg_writer *t)
 MG_INLINE uint64_t mg_clock(void)
 {
 	return MG_LIKELY(!mg.sequence)
-		       ? mg_tsc()
+		       ? mg_counter()
 		       : __atomic_fetch_add(&mg.session->sequence, 1, __ATOMIC_SEQ_CST);
 }
 MG_INLINE uint64_t mg_stamp(struct mg_writer *t)
@@ -544,10 +396,7 @@ void mg_sample_take(struct mg_writer *t, uint64_t key);
 /* Counts down. True: the allocation is to be recorded, and mg_sample_take to be called. */
 MG_INLINE bool mg_sample_due(struct mg_writer *t, uint64_t key, uint64_t size)
 {
-	bool due;
-	/* One instruction, so that a signal handler that allocates is counted whole or not at all.
-	 */
-	__asm__("subq %2, %0" : "+m"(t->until_sample), "=@ccle"(due) : "r"(size + !size) : "cc");
+	bool due = mg_count_down(&t->until_sample, size + !size);
 	if (MG_LIKELY(!due) && !(key & MG_SAMPLE_USER))
 		t->last_block = key; /* it was decided: see mg_nesting_end */
 	return due;
@@ -650,12 +499,12 @@ void mg_custom_linker(const uint64_t *frame);
 /* late.c: has ms-record look for functions to hook in modules that were opened just now, and waits
  * for that. `map`: maps a page for slots there, and returns its address or 0; NULL: we cannot. */
 void mg_late_ask(uint64_t (*map)(uint64_t at));
-/* custom_entry.S: where slots of hooked functions go. */
+/* NAME_custom.S: where slots of hooked functions go. */
 void mg_entry_custom(void);
 
 /* ---- what the program forbids itself (confine.c) --------------------------------------------- */
 
-/* As mg_tsc, for waits: where the program forbade that, something that goes on about as fast, if
+/* As mg_counter, for waits: where the program forbade that, something that goes on about as fast, if
  * mg_spin is called in between. */
 uint64_t mg_ticks(void);
 void mg_spin(void);
@@ -669,21 +518,5 @@ bool mg_filtered(void);
 void mg_futex(const uint32_t *word, uint32_t op, uint32_t value, uint64_t ns);
 /* The program is about to install a filter, or to forbid a thread to read the clock. */
 void mg_confine(bool calls, bool clock);
-
-/* ---- system calls --------------------------------------------------------------------------- */
-
-MG_INLINE long mg_syscall(long nr, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e,
-			  uint64_t f)
-{
-	register uint64_t r10 __asm__("r10") = d;
-	register uint64_t r8 __asm__("r8") = e;
-	register uint64_t r9 __asm__("r9") = f;
-	long r;
-	__asm__ volatile("syscall"
-			 : "=a"(r)
-			 : "0"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-			 : "rcx", "r11", "memory");
-	return r;
-}
 
 #endif

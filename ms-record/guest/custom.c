@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Functions of the program that are hooked: custom allocators, by --hook or by their known names.
  *
- *  C1 An allocating function gets a frame of ours below it (custom_entry.S), to see what it
+ *  C1 An allocating function gets a frame of ours below it (NAME_custom.S), to see what it
  *     returns; all others are recorded at their entry and get none. One function of a thread at a
  *     time has such a frame: what is called inside it is a part of what it does, and passes.
  *  C2 What malloc gives out meanwhile is the heap's backing: recorded apart, or hidden, never
@@ -23,13 +23,10 @@ int mg_custom_before(const uint64_t *frame, const struct mg_hook *h);
 void mg_custom_after(const uint64_t *frame, const struct mg_hook *h);
 int mg_custom_personality(int version, int actions, uint64_t class, void *exception, void *context);
 
-/* Where custom_entry.S keeps things, from the frame. */
-enum { ARG_1 = -6, RESULT = -14, HOOK = -17, RETURN = -35, STACK_ARGS = 2, IN_REGISTERS = 6 };
-
 static uint64_t argument(const uint64_t *frame, unsigned n)
 {
-	return n <= IN_REGISTERS ? frame[ARG_1 + 1 - (int)n]
-				 : frame[STACK_ARGS + n - IN_REGISTERS - 1];
+	return n <= MG_ARGS_IN_REGISTERS ? frame[MG_ENTRY_ARG + 1 - (int)n]
+					 : frame[MG_ARGS_ON_STACK + n - MG_ARGS_IN_REGISTERS - 1];
 }
 
 static uint64_t size_of(const uint64_t *frame, const struct mg_custom *c)
@@ -54,8 +51,9 @@ bool mg_custom_within(const struct mg_writer *t, const uint64_t *frame)
 {
 	const uint64_t *outer = t->custom;
 	return outer && frame < outer &&
-	       ((const volatile uint64_t *)outer)[RETURN] == (uint64_t)mg_entry_custom_back &&
-	       ((const volatile uint64_t *)outer)[HOOK] == (uint64_t)t->custom_hook;
+	       ((const volatile uint64_t *)outer)[MG_CUSTOM_RETURN] ==
+		       (uint64_t)mg_entry_custom_back &&
+	       ((const volatile uint64_t *)outer)[MG_CUSTOM_HOOK] == (uint64_t)t->custom_hook;
 }
 
 bool mg_custom_backing(const uint64_t *frame, const void *block, uint64_t size)
@@ -282,7 +280,7 @@ void mg_custom_after(const uint64_t *frame, const struct mg_hook *h)
 	if (!t || t->custom != frame)
 		return;
 	t->custom = NULL;
-	const void *block = (const void *)frame[RESULT];
+	const void *block = (const void *)frame[MG_ENTRY_RESULT];
 	if (h->custom.what == MG_CUSTOM_FREE)
 		return;
 	if (h->custom.what == MG_CUSTOM_CREATE) {

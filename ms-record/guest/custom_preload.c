@@ -29,39 +29,13 @@ struct mg_writer *mg_custom_writer(void)
 	return self & 1 ? NULL : (struct mg_writer *)self;
 }
 
-/* ---- vector registers --------------------------------------------------------------------------
- *
- * The caller of a hooked function may keep values in them (-fipa-ra). Nothing of ours touches them,
- * but the dynamic linker does, which is asked for a module at the first sight of an address.
- */
-
-#define XSAVE_BYTES 2752u /* x87 to AVX-512, and the header */
-#define XSAVE_PARTS 0xe7u /* these; not the tiles, which nobody there uses */
-
-static bool has_xsave;
-
-static void find_xsave(void)
-{
-	uint32_t a = 1, b, c = 0, d;
-	__asm__("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
-	has_xsave = c >> 27 & 1;
-}
-
+/* The dynamic linker is asked for a module at the first sight of an address. */
 static bool find_unwind_info_kept(uint64_t ip, struct mg_unwind_info *info)
 {
-	_Alignas(64) unsigned char area[XSAVE_BYTES];
-	uint64_t *header = (uint64_t *)(void *)(area + 512);
-	for (uint32_t i = 0; i < 8; i++)
-		header[i] = 0;
-	if (has_xsave)
-		__asm__ volatile("xsave64 %0" : "=m"(area) : "a"(XSAVE_PARTS), "d"(0) : "memory");
-	else
-		__asm__ volatile("fxsave64 %0" : "=m"(area)::"memory");
+	_Alignas(64) unsigned char area[MG_VECTORS_BYTES];
+	mg_vectors_save(area);
 	bool found = mg_find_unwind_info(ip, info);
-	if (has_xsave)
-		__asm__ volatile("xrstor64 %0" ::"m"(area), "a"(XSAVE_PARTS), "d"(0) : "memory");
-	else
-		__asm__ volatile("fxrstor64 %0" ::"m"(area) : "memory");
+	mg_vectors_restore(area);
 	return found;
 }
 
@@ -107,7 +81,7 @@ void mg_custom_prepare(struct mg_session *s, int fd)
 		s->near[i] = map_at(s->near[i]);
 	if (!exchange(fd))
 		return;
-	find_xsave();
+	mg_vectors_init();
 	mg.backend.find_unwind_info = find_unwind_info_kept;
 	mg.hooked = true;
 }

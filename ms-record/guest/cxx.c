@@ -22,7 +22,7 @@
 #define OPERATORS 20u
 #define NEWS 8u /* the first of them allocate */
 
-/* operators.S */
+/* NAME_operators.S */
 extern void *mg_cxx_target[OPERATORS] __attribute__((visibility("hidden")));
 extern void *const mg_cxx_wrapper[OPERATORS] __attribute__((visibility("hidden")));
 extern const char *const mg_cxx_name[OPERATORS] __attribute__((visibility("hidden")));
@@ -33,7 +33,7 @@ static bool foreign[NEWS]; /* it is in another module than malloc */
 /* ---- calls of them -----------------------------------------------------------------------------
  *
  * The first argument is what every operator new (a size) and delete (a block) begins with; the last
- * is put there by operators.S.
+ * is put there by NAME_operators.S.
  */
 
 void *mg_cxx_new(size_t size, uint64_t b, uint64_t c, uint32_t i);

@@ -3,20 +3,13 @@
  *
  * A cursor knows the readable segment; a read outside it gives 0 and marks the cursor bad, and a
  * bad cursor makes the rule "complex", which costs time but is never wrong. Of the DWARF state only
- * three columns are kept: the CFA, rbp and the return address.
+ * three columns are kept: the CFA, bp and the return address.
  */
 #include "core.h"
+#include "cursor.h"
 
 enum { DW_OMIT = 0xff, DW_PCREL = 0x10, DW_DATAREL = 0x30, DW_INDIRECT = 0x80 };
-enum { REG_BP = 6, REG_SP = 7, REG_RA = 16 };
-enum { CODE_MOST = 32 }; /* bytes */
 enum column { SAME, AT_CFA, EXPRESSION, UNDEFINED, OTHER };
-
-struct cursor {
-	uint64_t at, end;
-	uint64_t low, high; /* the segment */
-	bool bad;
-};
 
 struct state {
 	uint64_t cfa_reg;
@@ -43,26 +36,6 @@ static struct cursor part(const struct cursor *c, uint64_t at, uint64_t end)
 {
 	bool ok = at >= c->low && end <= c->high && at <= end;
 	return (struct cursor){.at = at, .end = end, .low = c->low, .high = c->high, .bad = !ok};
-}
-
-static uint64_t bytes(struct cursor *c, unsigned n)
-{
-	if (c->bad || c->end - c->at < n) {
-		c->bad = true;
-		c->at = c->end;
-		return 0;
-	}
-	uint64_t v = 0;
-	for (unsigned i = 0; i < n; i++)
-		v |= (uint64_t) * (const uint8_t *)(c->at + i) << (8 * i);
-	c->at += n;
-	return v;
-}
-
-static int64_t bytes_signed(struct cursor *c, unsigned n)
-{
-	unsigned shift = 64 - 8 * n;
-	return (int64_t)(bytes(c, n) << shift) >> shift;
 }
 
 static uint64_t leb(struct cursor *c, bool is_signed)
@@ -130,7 +103,7 @@ static uint64_t pointer(struct cursor *c, uint8_t encoding, uint64_t datarel)
 
 static void set_column(struct state *s, uint64_t reg, enum column column, int64_t offset)
 {
-	struct place *p = reg == REG_BP ? &s->bp : reg == REG_RA ? &s->ra : NULL;
+	struct place *p = reg == MG_DW_BP ? &s->bp : reg == MG_DW_RA ? &s->ra : NULL;
 	if (p) {
 		p->column = column;
 		p->offset = offset;
@@ -139,9 +112,9 @@ static void set_column(struct state *s, uint64_t reg, enum column column, int64_
 
 static void restore_column(struct state *s, uint64_t reg, const struct state *initial)
 {
-	if (reg == REG_BP)
+	if (reg == MG_DW_BP)
 		s->bp = initial->bp;
-	else if (reg == REG_RA)
+	else if (reg == MG_DW_RA)
 		s->ra = initial->ra;
 }
 
@@ -149,8 +122,8 @@ static void expression_column(struct state *s, uint64_t reg, struct cursor *c, b
 {
 	uint64_t n = uleb(c), from = c->at;
 	skip(c, n);
-	set_column(s, reg, value || reg != REG_BP ? OTHER : EXPRESSION, 0);
-	if (reg == REG_BP) {
+	set_column(s, reg, value || reg != MG_DW_BP ? OTHER : EXPRESSION, 0);
+	if (reg == MG_DW_BP) {
 		s->bp.expr = from;
 		s->bp.expr_end = from + n;
 	}
@@ -249,7 +222,7 @@ static bool run(struct cursor c, uint64_t pc, const struct fde *f, struct state 
 			loc += low * f->code_align;
 		} else if (op >> 6 == 2 && small) {
 			uint64_t n = *p++;
-			if (low == REG_BP || low == REG_RA)
+			if (low == MG_DW_BP || low == MG_DW_RA)
 				set_column(s, low, AT_CFA, scaled(n, f->data_align));
 		} else if (op >> 6 == 3) {
 			restore_column(s, low, initial);
@@ -352,7 +325,7 @@ static bool read_cie(struct cursor c, struct fde *f, bool *bad)
 			break; /* the length says where the rest ends */
 		}
 	}
-	*bad = c.bad || ra != REG_RA || data_end < c.at || data_end > c.end;
+	*bad = c.bad || ra != MG_DW_RA || data_end < c.at || data_end > c.end;
 	f->cie_code = part(&c, data_end, c.end);
 	return augmented;
 }
@@ -382,12 +355,12 @@ static bool read_fde(const struct cursor *segment, uint64_t at, struct fde *f)
 
 /* ---- the rule -------------------------------------------------------------------------------- */
 
-/* The expression "rbp + n", then `rest` more bytes of which the first must be `op`. */
+/* The expression "bp + n", then `rest` more bytes of which the first must be `op`. */
 static bool bp_relative(const struct cursor *segment, uint64_t at, uint64_t end, int deref,
 			int64_t *offset)
 {
 	struct cursor c = part(segment, at, end);
-	if (bytes(&c, 1) != 0x76) /* DW_OP_breg6 */
+	if (bytes(&c, 1) != MG_DW_OP_BREG_BP)
 		return false;
 	*offset = sleb(&c);
 	if (deref && bytes(&c, 1) != 0x06) /* DW_OP_deref */
@@ -406,10 +379,10 @@ static uint64_t pack(const struct cursor *segment, const struct state *s)
 		return MG_RULE_COMPLEX;
 	if (s->cfa_expr && bp_relative(segment, s->cfa_expr, s->cfa_expr_end, 1, &cfa))
 		type = MG_RULE_DEREF;
-	else if (!s->cfa_expr && s->cfa_reg == REG_SP)
-		type = MG_RULE_RSP;
-	else if (!s->cfa_expr && s->cfa_reg == REG_BP)
-		type = MG_RULE_RBP;
+	else if (!s->cfa_expr && s->cfa_reg == MG_DW_SP)
+		type = MG_RULE_FROM_SP;
+	else if (!s->cfa_expr && s->cfa_reg == MG_DW_BP)
+		type = MG_RULE_FROM_BP;
 	if (s->bp.column == EXPRESSION) {
 		mode = MG_BP_AT_BP;
 		if (!bp_relative(segment, s->bp.expr, s->bp.expr_end, 0, &bp))
@@ -418,41 +391,15 @@ static uint64_t pack(const struct cursor *segment, const struct state *s)
 	if (!type || bp != (int16_t)bp || cfa != (int32_t)cfa)
 		return MG_RULE_COMPLEX;
 #ifdef MG_SEED_CFA_SIGN
-	if (type == MG_RULE_RBP)
+	if (type == MG_RULE_FROM_BP)
 		cfa = -cfa;
 #endif
 	uint64_t need = MG_NEED_INHERIT;
-	if (type != MG_RULE_RSP || mode == MG_BP_AT_BP)
+	if (type != MG_RULE_FROM_SP || mode == MG_BP_AT_BP)
 		need = MG_NEED_YES;
 	else if (mode == MG_BP_AT_CFA)
 		need = MG_NEED_NO;
 	return type | mode << 4 | need << 6 | (uint64_t)(uint16_t)bp << 8 | (uint64_t)cfa << 32;
-}
-
-/* `mov $15, %rax; syscall`: the return from a signal handler of a libc without CFI for it. A module
- * has holes between its segments, and `ip` may be any word of a stack. */
-static bool is_sigreturn(const struct mg_unwind_info *info, uint64_t ip)
-{
-	static const uint8_t code[9] = {0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05};
-	if (ip < info->code_low || ip > info->code_high || info->code_high - ip < sizeof(code))
-		return false;
-	for (unsigned i = 0; i < sizeof(code); i++)
-		if (((const uint8_t *)ip)[i] != code[i])
-			return false;
-	return true;
-}
-
-/* Is there a call in front of `ip`? Where it cannot be seen, outside of [low, high), it is taken for
- * one. */
-static bool is_called(uint64_t ip, uint64_t low, uint64_t high)
-{
-	const uint8_t *code = (const uint8_t *)ip;
-	if (ip < low + 7 || ip > high || code[-5] == 0xe8)
-		return true;
-	for (int n = 2; n <= 7; n++)
-		if (code[-n] == 0xff && (code[1 - n] & 0x38) == 0x10)
-			return true;
-	return false;
 }
 
 uint64_t mg_eh_frame_rule(const struct mg_unwind_info *info, uint64_t ip)
@@ -460,8 +407,8 @@ uint64_t mg_eh_frame_rule(const struct mg_unwind_info *info, uint64_t ip)
 	bool exact = ip & MG_EXACT_IP;
 	uint64_t address = ip & ~MG_EXACT_IP;
 	uint64_t pc = exact ? address : address - 1;
-	uint64_t none = !exact && is_sigreturn(info, address) ? MG_RULE_SIGNAL : MG_RULE_NONE;
-	bool called = exact || is_called(address, info->code_low, info->code_high);
+	uint64_t none = !exact && mg_is_sigreturn(info, address) ? MG_RULE_SIGNAL : MG_RULE_NONE;
+	bool called = exact || mg_is_called(address, info->code_low, info->code_high);
 	uint64_t artificial = called ? 0 : UINT64_C(1) << 32;
 	if (none == MG_RULE_NONE)
 		none |= artificial;
@@ -494,62 +441,4 @@ uint64_t mg_eh_frame_rule(const struct mg_unwind_info *info, uint64_t ip)
 	if (!run(f.code, pc, &f, &s, &initial))
 		return MG_RULE_COMPLEX;
 	return pack(&segment, &s);
-}
-
-/* An instruction between a call and the return, whose opcode (with REX) is `op`: what is added to
- * rsp goes to *offset. False = it is not known, or can go elsewhere. `bp`: rsp comes from rbp. */
-static bool unwinds(struct cursor *c, uint64_t op, int64_t *offset, bool *bp)
-{
-	uint64_t operand = op >= 0x58 && op <= 0x5f ? 0 : bytes(c, 1);
-	switch (op << 8 | operand) {
-	case 0x4883c4: /* add $n, %rsp */
-		*offset += bytes_signed(c, 1);
-		return true;
-	case 0x4881c4:
-		*offset += bytes_signed(c, 4);
-		return true;
-	case 0x488d65: /* lea n(%rbp), %rsp */
-	case 0x4889ec: /* mov %rbp, %rsp */
-	case 0x488be5:
-		*offset = op == 0x488d ? bytes_signed(c, 1) : 0;
-		*bp = true;
-		return true;
-	}
-	*offset += 8;
-	return op == 0x41 ? operand >= 0x58 && operand <= 0x5f : op - 0x58 < 8 && op != 0x5c;
-}
-
-/* A call in such code can be stepped out of if all between it and the return is known. */
-uint64_t mg_code_rule(uint64_t ip, uint64_t start, uint64_t end)
-{
-	struct cursor c = {.at = ip, .end = end};
-	bool from_bp = false;
-	uint64_t mode = MG_BP_SAME;
-	int64_t offset = 0, bp_at = 0;
-	if (!is_called(ip, start, end))
-		return MG_RULE_NO_CODE;
-	while (c.at - ip < CODE_MOST && !c.bad) {
-		uint64_t op = bytes(&c, 1);
-		if (op == 0xc3 || op == 0xc2) /* ret */
-			return (from_bp ? MG_RULE_CODE_RBP : MG_RULE_CODE_RSP) | mode << 4 |
-			       MG_NEED_YES << 6 |
-			       (uint64_t)(uint16_t)(mode ? bp_at - offset - 8 : 0) << 8 |
-			       (uint64_t)(offset + 8) << 32;
-		if (op == 0x48)
-			op = op << 8 | bytes(&c, 1);
-		if (op == 0xc9 && mode == MG_BP_SAME) { /* leave */
-			from_bp = true;
-			offset = 0;
-			op = 0x5d;
-		}
-		if (op == 0x5d) { /* pop %rbp */
-			mode = MG_BP_AT_CFA;
-			bp_at = offset;
-		}
-		bool bp = false;
-		if (!unwinds(&c, op, &offset, &bp) || (bp && mode != MG_BP_SAME))
-			break;
-		from_bp |= bp;
-	}
-	return MG_RULE_CODE_END;
 }

@@ -22,76 +22,34 @@
  *  E5 The hook that a signal handler interrupted, if it is the one that calls exit, will never
  *     publish its event; its `pending` must not hold up the merge.
  */
+#include <sys/syscall.h>
+
 #include "core.h"
 #include "preload.h"
 
-#define GETTID 186
-#define EXIT_GROUP 231
 #define SEEN_MS 1000u
 #define AT_ONCE 4
 
-/* Saves the registers that a function keeps for its caller, and calls mg_end_hold with their
- * address: what lies from there up is the program's. */
-void mg_end_enter(void *unused) __attribute__((visibility("hidden")));
-__asm__(".text\n"
-	".globl mg_end_enter\n"
-	".hidden mg_end_enter\n"
-	".type mg_end_enter, @function\n"
-	"mg_end_enter:\n"
-	"	.cfi_startproc\n"
-	"	endbr64\n"
-	"	push %rbp\n"
-	"	.cfi_def_cfa_offset 16\n"
-	"	.cfi_offset %rbp, -16\n"
-	"	mov %rsp, %rbp\n"
-	"	.cfi_def_cfa_register %rbp\n"
-	"	push %rbx\n"
-	"	push %r12\n"
-	"	push %r13\n"
-	"	push %r14\n"
-	"	push %r15\n"
-	"	push $0\n"
-	"	mov %rsp, %rdi\n"
-	"	call mg_end_hold\n"
-	"	mov -8(%rbp), %rbx\n"
-	"	mov -16(%rbp), %r12\n"
-	"	mov -24(%rbp), %r13\n"
-	"	mov -32(%rbp), %r14\n"
-	"	mov -40(%rbp), %r15\n"
-	"	leave\n"
-	"	.cfi_def_cfa %rsp, 8\n"
-	"	ret\n"
-	"	.cfi_endproc\n"
-	".size mg_end_enter, .-mg_end_enter\n");
+/* NAME_preload.S. Saves the registers that a function keeps for its caller, and calls mg_end_hold
+ * with their address: what lies from there up is the program's. */
+void mg_end_enter(void *unused);
+void mg_end_hold(const uint64_t *regs);
+/* The function that its vfork jumps to. */
+int (*mg_end_vfork(void))(void);
 
-/* vfork returns twice to its caller, so the real one is jumped to. */
 static bool vforked;
-static __attribute__((used)) int (*mg_end_vfork(void))(void)
+int (*mg_end_vfork(void))(void)
 {
 	vforked = true;
 	mg_resolve();
 	return mg_real.vfork ? mg_real.vfork : mg_real.fork;
 }
-__asm__(".text\n"
-	".globl vfork\n"
-	".type vfork, @function\n"
-	"vfork:\n"
-	"	.cfi_startproc\n"
-	"	endbr64\n"
-	"	sub $8, %rsp\n"
-	"	.cfi_def_cfa_offset 16\n"
-	"	call mg_end_vfork\n"
-	"	add $8, %rsp\n"
-	"	.cfi_def_cfa_offset 8\n"
-	"	jmp *%rax\n"
-	"	.cfi_endproc\n"
-	".size vfork, .-vfork\n");
 
 /* E4: a thread of the C library's knows its number; a child of vfork finds its parent's there. */
 static bool is_vfork_child(void)
 {
 	return __atomic_load_n(&vforked, __ATOMIC_RELAXED) && !mg_filtered() &&
-	       (uint32_t)mg_syscall(GETTID, 0, 0, 0, 0, 0, 0) != mg.backend.tid();
+	       (uint32_t)mg_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0) != mg.backend.tid();
 }
 
 static bool waiting(uint32_t state)
@@ -133,8 +91,7 @@ static void wait(struct mg_session *s)
 	}
 }
 
-/* `regs`: what mg_end_enter saved. */
-static __attribute__((used)) void mg_end_hold(const uint64_t *regs)
+void mg_end_hold(const uint64_t *regs)
 {
 	struct mg_session *s = mg.session;
 	uint32_t none = MG_END_NONE;
@@ -159,7 +116,7 @@ MG_EXPORT void _exit(int status)
 	mg_end_enter(NULL);
 	mg_real._exit(status);
 	for (;;)
-		mg_syscall(EXIT_GROUP, (uint64_t)status, 0, 0, 0, 0, 0);
+		mg_syscall(SYS_exit_group, (uint64_t)status, 0, 0, 0, 0, 0);
 }
 
 MG_EXPORT void _Exit(int status) __attribute__((alias("_exit")));

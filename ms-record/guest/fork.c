@@ -163,8 +163,8 @@ static void begin(struct mg_fork_slot *d, unsigned char *at)
 {
 	bool asleep = forked_asleep();
 	struct mg_session *s = (struct mg_session *)(void *)at;
-	uint64_t now =
-		!mg.sequence ? mg_tsc() : __atomic_load_n(&mg.session->sequence, __ATOMIC_SEQ_CST);
+	uint64_t now = !mg.sequence ? mg_counter()
+				    : __atomic_load_n(&mg.session->sequence, __ATOMIC_SEQ_CST);
 	d->pid = own_pid();
 	d->parent = asleep ? 0 : mg.serial;
 	d->fork_stamp = asleep ? 0 : mg.fork_stamp;

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
 # The guest: always optimized, never with sanitizers or flags from outside, whatever MODE says: it runs in other people's processes.
 GUEST_DIR := ms-record/guest
-GUEST_SRC := $(filter-out $(GUEST_DIR)/image%,$(sort $(wildcard $(GUEST_DIR)/*.c)))
-GUEST_ASM := $(filter-out $(GUEST_DIR)/image%,$(sort $(wildcard $(GUEST_DIR)/*.S)))
-GUEST_CORE := eh_frame grow rules unwind walk ring thread fork copy record hooks user spans sample memory custom late confine stack
+GUEST_SRC := $(filter-out $(GUEST_DIR)/image%,$(call of_cpu,$(sort $(wildcard $(GUEST_DIR)/*.c))))
+GUEST_ASM := $(filter-out %_image.S,$(call of_cpu,$(sort $(wildcard $(GUEST_DIR)/*.S))))
+GUEST_CORE := eh_frame grow rules unwind walk ring thread fork copy record hooks user spans sample memory custom late confine stack $(CPU)_code
+include $(GUEST_DIR)/$(CPU).mk
 
-override GUEST_CFLAGS := -std=gnu11 -g -O2 -fPIC -D_GNU_SOURCE $(WARN) -fvisibility=hidden -fno-stack-protector -fcf-protection \
-	-mgeneral-regs-only -mcx16 -fno-strict-aliasing -fno-plt -fasynchronous-unwind-tables
+override GUEST_CFLAGS := -std=gnu11 -g -O2 -fPIC -D_GNU_SOURCE $(WARN) -fvisibility=hidden -fno-stack-protector $(GUEST_CPU_CFLAGS) \
+	$(CPU_FLAGS) -fno-strict-aliasing -fno-plt -fasynchronous-unwind-tables
 override GUEST_CORE_CFLAGS := -ffreestanding -fno-builtin -fno-tree-loop-distribute-patterns -fomit-frame-pointer
 override GUEST_BACKEND_CFLAGS := -fno-builtin -fno-omit-frame-pointer -fno-optimize-sibling-calls -fexceptions
 override GUEST_LDFLAGS := -shared -Wl,-z,defs,-z,relro,-z,now,-z,nodelete,-z,initfirst,-z,noexecstack -Wl,--version-script=$(GUEST_DIR)/exports.map \
@@ -18,7 +19,7 @@ $(B)/$(GUEST_DIR)/%.o: $(GUEST_DIR)/%.c
 	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 $(B)/$(GUEST_DIR)/%.o: $(GUEST_DIR)/%.S
 	@mkdir -p $(@D)
-	$(CC) -g -fPIC -fcf-protection -MMD -MP -c -o $@ $<
+	$(CC) -g -fPIC $(GUEST_CPU_ASFLAGS) -MMD -MP -c -o $@ $<
 
 # A library that imports anything else than the list allows is not made.
 $(GUEST): $(GUEST_SRC:%.c=$(B)/%.o) $(GUEST_ASM:%.S=$(B)/%.o) $(GUEST_DIR)/exports.map $(GUEST_DIR)/imports.allow
@@ -31,7 +32,7 @@ $(GUEST): $(GUEST_SRC:%.c=$(B)/%.o) $(GUEST_ASM:%.S=$(B)/%.o) $(GUEST_DIR)/expor
 # The image for processes that run already: the core once more, with another way to a thread's state, and nothing that a loader would have to
 # do but add its address. It is built into ms-record.
 IMAGE := $(B)/$(GUEST_DIR)/image/memscope-image.so
-IMAGE_CORE := eh_frame grow rules unwind walk ring thread fork copy record hooks user sample memory custom custom_entry late confine stack
+IMAGE_CORE := eh_frame grow rules unwind walk ring thread fork copy record hooks user sample memory custom late confine stack $(CPU)_code $(CPU)_custom
 override IMAGE_LDFLAGS := -shared -nostdlib -Wl,-z,defs,-z,norelro,-z,noseparate-code,-z,noexecstack,-Bsymbolic,--hash-style=sysv,--build-id \
 	-Wl,-soname,memscope-image.so
 
@@ -41,12 +42,12 @@ $(B)/$(GUEST_DIR)/image/%.o: $(GUEST_DIR)/%.c
 	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 $(B)/$(GUEST_DIR)/image/%.o: $(GUEST_DIR)/%.S
 	@mkdir -p $(@D)
-	$(CC) -g -fPIC -fcf-protection -MMD -MP -c -o $@ $<
+	$(CC) -g -fPIC $(GUEST_CPU_ASFLAGS) -MMD -MP -c -o $@ $<
 
 # No symbol from outside, no thread-local storage, and only relocations that add the address.
-$(IMAGE): $(IMAGE_CORE:%=$(B)/$(GUEST_DIR)/image/%.o) $(B)/$(GUEST_DIR)/image/image.o $(B)/$(GUEST_DIR)/image/image_entry.o
+$(IMAGE): $(IMAGE_CORE:%=$(B)/$(GUEST_DIR)/image/%.o) $(B)/$(GUEST_DIR)/image/image.o $(B)/$(GUEST_DIR)/image/$(CPU)_image.o
 	$(CC) $(IMAGE_LDFLAGS) -o $@.tmp $(filter %.o,$^)
-	@if readelf -Wr $@.tmp | grep R_X86_64 | grep -v R_X86_64_RELATIVE || readelf -Wl $@.tmp | grep -w TLS || \
+	@if readelf -Wr $@.tmp | grep ' R_' | grep -v _RELATIVE || readelf -Wl $@.tmp | grep -w TLS || \
 	  readelf -Ws --dyn-syms $@.tmp | grep -w UND | grep -vw '0: 0000000000000000'; then echo "$@: needs a loader" >&2; rm -f $@.tmp; exit 1; fi
 	@objcopy --strip-debug $@.tmp $@ && rm -f $@.tmp
 $(B)/ms-record/attach/attach_image.o: $(IMAGE)

@@ -40,8 +40,8 @@ ENTRY void mg_image_after(const uint64_t *frame, const struct mg_hook *h);
 ENTRY void mg_image_free(const uint64_t *frame, const struct mg_hook *h);
 ENTRY void mg_image_linker(const uint64_t *frame, const struct mg_hook *h);
 
-/* Where the entries put what they save, from the frame down. */
-enum { ARG_0 = -6, ARG_1 = -7, ARG_2 = -8, RESULT = -14, RETURN = -21 };
+/* What the entries saved. */
+enum { ARG_0 = MG_ENTRY_ARG, ARG_1 = ARG_0 - 1, ARG_2 = ARG_0 - 2, RESULT = MG_ENTRY_RESULT };
 
 EXPORT struct mg_manifest mg_manifest = {
 	.magic = MG_MANIFEST_MAGIC,
@@ -95,7 +95,7 @@ static bool within(const struct mg_place *p, const uint64_t *frame)
 {
 	const uint64_t *outer = p->inside;
 	return outer && frame < outer &&
-	       *(const volatile uint64_t *)(outer + RETURN) == (uint64_t)mg_entry_back;
+	       *(const volatile uint64_t *)(outer + MG_IMAGE_RETURN) == (uint64_t)mg_entry_back;
 }
 
 static bool recorder_is_gone(const struct mg_session *s)
@@ -231,16 +231,11 @@ void mg_image_after(const uint64_t *frame, const struct mg_hook *h)
 		mg_on_failed(frame, size);
 }
 
-/* Does the allocator call itself, by `call entry`? */
+/* Does the allocator call itself? */
 static bool is_inner(const struct mg_hook *h, uint64_t ip)
 {
-	if (MG_LIKELY(ip - h->inner_low >= h->inner_high - h->inner_low))
-		return false;
-	int32_t to;
-	const unsigned char *call = (const unsigned char *)ip - 5;
-	to = (int32_t)((uint32_t)call[1] | (uint32_t)call[2] << 8 | (uint32_t)call[3] << 16 |
-		       (uint32_t)call[4] << 24);
-	return call[0] == 0xe8 && ip + (uint64_t)(int64_t)to == h->entry;
+	return MG_UNLIKELY(ip - h->inner_low < h->inner_high - h->inner_low) &&
+	       mg_is_call_of(ip, h->entry);
 }
 
 void mg_image_free(const uint64_t *frame, const struct mg_hook *h)
@@ -454,7 +449,7 @@ static bool begun_meanwhile(const struct mg_gate *g)
 			return true;
 		if (g->counted || __atomic_load_n(&g->adopting, __ATOMIC_ACQUIRE) != MG_BEGIN + 1)
 			return false;
-		__builtin_ia32_pause();
+		mg_relax();
 	}
 	return false;
 }

@@ -5,9 +5,10 @@
 #ifndef MG_IMAGE_SELF_H
 #define MG_IMAGE_SELF_H
 
-#include <stdint.h>
-
 #define MG_IMAGE 1
+
+#include "cpu.h"
+
 /* fork.c's, for a child; the image asks first whether there is a session to begin. */
 #define MG_SHUT mg_shut_forked
 
@@ -26,13 +27,12 @@ extern struct mg_place *mg_places __attribute__((visibility("hidden")));
 /* Not the first one looked at; takes one if there is none. NULL = no place is left. */
 struct mg_place *mg_place_far(uint64_t tp, uint32_t first) __attribute__((visibility("hidden")));
 
-static inline __attribute__((always_inline)) struct mg_place *mg_place_here(void)
+MG_INLINE struct mg_place *mg_place_here(void)
 {
-	uint64_t tp;
-	__asm__("mov %%fs:0, %0" : "=r"(tp));
+	uint64_t tp = mg_thread_pointer();
 	uint32_t first = (uint32_t)((tp >> 6) * UINT64_C(0x9e3779b97f4a7c15) >> 50);
 	struct mg_place *p = &mg_places[first];
-	return __builtin_expect(p->tp == tp, 1) ? p : mg_place_far(tp, first);
+	return MG_LIKELY(p->tp == tp) ? p : mg_place_far(tp, first);
 }
 
 /* The core asks only where image.c has found the place. */

@@ -57,7 +57,7 @@
  *     and tail 0, the lap as it was at first, then the state, then the bit. Every writer begins it
  *     anew, as in R8.
  *
- * Times are rdtsc when MG_CLOCK_TSC, until the program forbids that (`blind`); else the values of
+ * Times are the processor's counter when MG_CLOCK_TSC, until the program forbids that (`blind`); else the values of
  * a shared counter.
  *
  * Forks. Behind an image's windows lies a pool of slots, each laid out like the whole: session,
@@ -70,6 +70,8 @@
 #define MG_LAYOUT_H
 
 #include <stdint.h>
+
+#include MG_CPU_LAYOUT_H
 
 /* Also the layout's version: guest and ms-record must be of one build. */
 #define MG_MAGIC UINT64_C(0x32747365754753d0)
@@ -462,20 +464,6 @@ enum mg_pool_step {
 
 #define MG_EXACT_IP (UINT64_C(1) << 63)
 
-/* Registers in MG_COPY, as they were inside the guest: unwinding starts there and frames in the
- * guest are dropped. */
-enum mg_copy_reg {
-	MG_REG_RIP,
-	MG_REG_RSP,
-	MG_REG_RBP,
-	MG_REG_RBX,
-	MG_REG_R12,
-	MG_REG_R13,
-	MG_REG_R14,
-	MG_REG_R15,
-	MG_COPY_REGS
-};
-
 /* ---- attaching ------------------------------------------------------------------------------
  *
  * For a process that runs already ms-record maps the guest by hand: an image, which is position
@@ -492,8 +480,6 @@ enum mg_copy_reg {
 #define MG_MANIFEST_NAME "mg_manifest" /* its symbol; the only one of the image */
 #define MG_IMAGE_NAME "memscope-image" /* of the memory file that holds the image */
 #define MG_HOOKS_MAX 128u
-#define MG_DISPLACED_MAX 20u /* the longest instruction that begins in the first 5 bytes */
-#define MG_SLOT_BYTES 128u
 #define MG_PLACES 16384u /* threads that can be told apart */
 #define MG_PLACE_BYTES 64u
 
@@ -543,15 +529,6 @@ struct mg_hook {
 	struct mg_custom custom;
 	uint8_t original[MG_DISPLACED_MAX], patched[MG_DISPLACED_MAX];
 };
-
-/* In front of a slot's displaced instructions. */
-struct mg_slot_head {
-	uint8_t code[16];
-	uint64_t enter;     /* of the image */
-	uint64_t displaced; /* address of the displaced instructions */
-	uint64_t hook;      /* of the manifest */
-};
-#define MG_SLOT_DISPLACED 40u /* offset of those */
 
 /* Of the page that is wiped in forked children: there nothing is recorded. */
 struct mg_image_gate {

@@ -2,7 +2,7 @@
  * The preload backend: the interposed entry points.
  *
  * Each calls the next provider and then the hook; only a free is recorded before. They are compiled
- * with a frame pointer, from which the hook takes its caller's ip, sp and rbp. No dlopen here: it
+ * with a frame pointer, from which the hook takes its caller's ip, sp and bp. No dlopen here: it
  * finds libraries by its caller's RUNPATH, and a wrapper would be the caller; a module is added to
  * the table at the first sight of one of its addresses (modules.c).
  */
@@ -200,26 +200,12 @@ MG_EXPORT int prctl(int option, unsigned long a, unsigned long b, unsigned long 
 	return mg_real.prctl(option, a, b, c, d);
 }
 
-/* These calls by their numbers. */
-static __attribute__((used)) long rare_syscall(long number, unsigned long a, unsigned long b,
-					       unsigned long c, unsigned long d, unsigned long e,
-					       unsigned long f)
+/* These calls by their numbers: where syscall in NAME_preload.S goes with them. */
+long mg_rare_syscall(long number, unsigned long a, unsigned long b, unsigned long c,
+		     unsigned long d, unsigned long e, unsigned long f);
+long mg_rare_syscall(long number, unsigned long a, unsigned long b, unsigned long c,
+		     unsigned long d, unsigned long e, unsigned long f)
 {
 	confine(number, a, b, c);
 	return mg_real.syscall(number, a, b, c, d, e, f);
 }
-
-/* The others are the real one's, with the stack as it is: some return twice, or on another one. */
-__asm__(".text\n"
-	".globl syscall\n"
-	".type syscall, @function\n"
-	"syscall:\n"
-	"	.cfi_startproc\n"
-	"	endbr64\n"
-	"	cmp $157, %rdi\n" /* prctl */
-	"	je rare_syscall\n"
-	"	cmp $317, %rdi\n" /* seccomp */
-	"	je rare_syscall\n"
-	"	jmp *mg_real(%rip)\n"
-	"	.cfi_endproc\n"
-	".size syscall, .-syscall\n");

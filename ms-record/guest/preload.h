@@ -138,7 +138,7 @@ static inline bool mg_try_lock(uint32_t *lock, unsigned tries)
 	while (tries--) {
 		if (!__atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE))
 			return true;
-		__asm__ volatile("pause");
+		mg_relax();
 	}
 	return false;
 }

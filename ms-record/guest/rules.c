@@ -72,16 +72,6 @@ uint64_t mg_rule_derive(uint64_t ip)
 	return mg_eh_frame_rule(&info, ip);
 }
 
-static bool swap(struct mg_rule_slot *slot, struct mg_rule_slot old, struct mg_rule_slot new)
-{
-	bool done;
-	__asm__ volatile("lock cmpxchg16b %1"
-			 : "=@ccz"(done), "+m"(*slot), "+a"(old.key), "+d"(old.rule)
-			 : "b"(new.key), "c"(new.rule)
-			 : "memory");
-	return done;
-}
-
 /* Puts a rule into the table. False = it is too full. */
 static bool put(struct mg_rule_table *t, struct mg_rule_slot new, uint32_t epoch)
 {
@@ -95,7 +85,8 @@ static bool put(struct mg_rule_table *t, struct mg_rule_slot new, uint32_t epoch
 			return true;
 		if (old.key && (old.key >> 47 & 0xffff) == (epoch & 0xffff))
 			continue;
-		if (!swap(slot, old, new))
+		if (!mg_swap_pair(slot, (const uint64_t[2]){old.key, old.rule},
+				  (const uint64_t[2]){new.key, new.rule}))
 			continue; /* lost a race: worth one slot, not a loop */
 		return old.key ||
 		       __atomic_add_fetch(&t->used, 1, __ATOMIC_RELAXED) <= (mask + 1) / 8 * 5;

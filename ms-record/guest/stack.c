@@ -23,6 +23,8 @@
  *
  *  S4 Code that is in no module is read only where code is listed, at a call's return address.
  */
+#include <sys/syscall.h>
+
 #include "core.h"
 
 #define MAIN_GAP (UINT64_C(1) << 20)
@@ -108,9 +110,10 @@ bool mg_own_stack(uint64_t sp, struct mg_range *r)
 
 static bool can_read(uint64_t at)
 {
-	enum { FUTEX = 202, CMP_REQUEUE_PRIVATE = 4 | 128, FAULT = -14 };
+	enum { CMP_REQUEUE_PRIVATE = 4 | 128, FAULT = -14 };
 	__atomic_fetch_add(&mg.calling, 1, __ATOMIC_SEQ_CST); /* confine.c, C1 */
-	long r = mg_filtered() ? FAULT : mg_syscall(FUTEX, at, CMP_REQUEUE_PRIVATE, 0, 0, at, 0);
+	long r =
+		mg_filtered() ? FAULT : mg_syscall(SYS_futex, at, CMP_REQUEUE_PRIVATE, 0, 0, at, 0);
 	__atomic_fetch_sub(&mg.calling, 1, __ATOMIC_SEQ_CST);
 	return r != FAULT;
 }

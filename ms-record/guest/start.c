@@ -21,8 +21,7 @@
 
 extern void *__libc_stack_end __attribute__((weak));
 
-#define WELCOME_S 5    /* for the recorder to answer, on a busy machine too */
-#define TID_OFFSET 720 /* in glibc's thread block on x86-64, checked before it is used */
+#define WELCOME_S 5 /* for the recorder to answer, on a busy machine too */
 
 bool mg_starts(const char *s, const char *prefix)
 {
@@ -209,13 +208,11 @@ static bool tid_in_block;
 
 static uint32_t tid_of_thread(void)
 {
-	uint32_t tid;
 	if (mg_thread_pointer() == mg.raw_tp)
 		return mg.raw_tid;
 	if (!tid_in_block)
 		return mg_filtered() ? 0 : (uint32_t)call(SYS_gettid, 0, 0, 0, 0);
-	__asm__ volatile("mov %%fs:%c1, %0" : "=r"(tid) : "i"(TID_OFFSET));
-	return tid;
+	return *(const volatile uint32_t *)(mg_thread_pointer() + MG_TID_GLIBC);
 }
 
 static void learn_thread_block(void)

@@ -51,19 +51,18 @@ MG_INLINE bool is_slot(const struct walk *w, uint64_t sp, uint64_t at)
 	return at - sp < w->high - sp && w->high - at >= 8 && !(at & 7);
 }
 
-/* The kernel's frame: sp points at struct ucontext, whose gregs begin at 40: rbp is the 11th, rsp
- * the 16th, rip the 17th. */
+/* The kernel's frame: sp points at struct ucontext. */
 static bool step_signal(struct walk *w)
 {
 	struct mg_range r = {0};
 	uint64_t uc = w->sp;
 	w->keepable = false;
 	w->flags |= MG_F_TRUNCATED; /* if it ends here */
-	if (w->high < uc || w->high - uc < 176)
+	if (w->high < uc || w->high - uc < MG_SIGNAL_BYTES)
 		return false;
-	w->ip = load(uc + 168) | MG_EXACT_IP;
-	w->bp = load(uc + 120);
-	w->sp = load(uc + 160);
+	w->ip = load(uc + MG_SIGNAL_IP) | MG_EXACT_IP;
+	w->bp = load(uc + MG_SIGNAL_BP);
+	w->sp = load(uc + MG_SIGNAL_SP);
 	w->bp_slot = w->cfa_slot = 0;
 	/* The handler may have run on a stack of its own: then the interrupted frames are
 	 * elsewhere. */
@@ -76,9 +75,9 @@ static bool step_signal(struct walk *w)
 	return true;
 }
 
-/* V8's code, compiled ahead or at run time, has no CFI. But V8's garbage collector goes by rbp from
+/* V8's code, compiled ahead or at run time, has no CFI. But V8's garbage collector goes by bp from
  * a frame that calls other code to all outside of it, up to the one that other code called, so each
- * of them is at rbp. The one that calls holds below that what kind it is, a small even number, and
+ * of them is at bp. The one that calls holds below that what kind it is, a small even number, and
  * the sp that it calls with, which no frame further out can know: by this it is told. Calls that V8
  * makes otherwise, its collector never looks at, and some are from code without a frame. */
 static bool is_v8_frame(struct walk *w, uint64_t rule)
@@ -108,8 +107,8 @@ static bool step_rare(struct walk *w, uint64_t rule, uint64_t *cfa)
 		return true;
 	case MG_RULE_END:
 		return false;
-	case MG_RULE_CODE_RSP:
-	case MG_RULE_CODE_RBP:
+	case MG_RULE_CODE_SP:
+	case MG_RULE_CODE_BP:
 		w->keepable = false;
 		return true;
 	case MG_RULE_CODE_END:
@@ -137,7 +136,7 @@ MG_INLINE bool step(struct walk *w, uint64_t rule)
 	uint32_t type = MG_RULE_TYPE(rule);
 	uint64_t cfa = (type & 1 ? w->sp : w->bp) + (uint64_t)MG_RULE_CFA_OFFSET(rule);
 	w->cfa_slot = 0;
-	if (MG_UNLIKELY(type > MG_RULE_RBP)) {
+	if (MG_UNLIKELY(type > MG_RULE_FROM_BP)) {
 		if (type == MG_RULE_SIGNAL)
 			return step_signal(w);
 		if (!step_rare(w, rule, &cfa))

@@ -22,18 +22,18 @@
  * found by the caller's ip and sp and, because the same function allocates for many others, by how
  * deep the previous stack was and how much of it was kept. That too is only a hint.
  *
- * Why reuse is sound. The state of a frame is (ip, sp, rbp). Its caller's state is a function of
+ * Why reuse is sound. The state of a frame is (ip, sp, bp). Its caller's state is a function of
  * that state and the contents of the slots that the rule of ip names: the return address, and where
- * they are in memory the saved rbp and the saved sp. Nothing else is read. So if this walk reaches
+ * they are in memory the saved bp and the saved sp. Nothing else is read. So if this walk reaches
  * a state that frame j of the previous stack had, and all slots of frames j-1..0 hold what they
  * held then, each step from j outwards gives the same state as then, by induction. No history is
  * assumed: whether the memory was rewritten meanwhile (longjmp, exceptions, alloca, a callee that
  * returned and was called again) is seen by its contents, and if it was rewritten with the same
  * values the result is the same.
  *
- *  U1 rbp is part of the state only where a later step can depend on it: need is false for a frame
- *     whose CFA is not taken from rbp and whose caller's rbp comes from memory; a frame that hands
- *     rbp on needs it if its caller does.
+ *  U1 bp is part of the state only where a later step can depend on it: need is false for a frame
+ *     whose CFA is not taken from bp and whose caller's bp comes from memory; a frame that hands
+ *     bp on needs it if its caller does.
  *
  *  U2 Slots of frame i are in its callee, which may be another one this time. When frame j was
  *     reached through new callees its own entries in `checks` are replaced by those just read; else
@@ -49,11 +49,11 @@
  *
  *  U5 Kept is only what this argument covers: no stack with a signal frame, through unknown code,
  *     that ended because of memory contents instead of a rule, or taken while a module is being
- *     closed. (That code at an ip is V8's, and its frame at rbp, stays true.)
+ *     closed. (That code at an ip is V8's, and its frame at bp, stays true.)
  *
  *  U6 A path is the same induction for the frames inside j: it begins in the same state and all its
- *     slots are compared. It is kept only where no rule on it reads rbp or a saved sp and frame j
- *     does not need rbp, and used only if that is so of the frame that it leads to now; then those
+ *     slots are compared. It is kept only where no rule on it reads bp or a saved sp and frame j
+ *     does not need bp, and used only if that is so of the frame that it leads to now; then those
  *     inside need none either and have nothing in `checks`. Its slots lie between the walk's sp and
  *     frame j's slot, which is compared with `high`.
  */
@@ -113,7 +113,7 @@ MG_INLINE uint16_t *index_of(const struct mg_writer *t, uint64_t slot)
 	return (uint16_t *)(t->rules + MG_OWN_RULES) + (slot >> 3 & (MG_INDEX - 1));
 }
 
-/* Adds the entries of frame `at`, of which these are ip's slot and rbp, to `checks`: where its rbp
+/* Adds the entries of frame `at`, of which these are ip's slot and bp, to `checks`: where its bp
  * and its sp were read, if they were; `from` is the step to it, or NULL. */
 static void add_checks(struct mg_writer *t, uint32_t at, const struct mg_step *from, uint64_t slot,
 		       uint64_t bp)
@@ -165,7 +165,7 @@ static __attribute__((noinline)) void take(struct mg_writer *t, int32_t base, ui
 	}
 }
 
-/* The same where rbp matters to none of them and their sp is computed: nothing to check but their
+/* The same where bp matters to none of them and their sp is computed: nothing to check but their
  * return addresses. */
 MG_INLINE void take_plain(struct mg_writer *t, int32_t base, uint32_t n, uint64_t *out)
 {
@@ -195,21 +195,21 @@ static __attribute__((noinline)) void too_deep(struct mg_writer *t)
 
 /* ---- the rules that a thread has at hand ---- */
 
-/* 0 = it cannot be one of those. Where the CFA is taken from rsp its slots are known here to lie
- * below it and above rsp. */
+/* 0 = it cannot be one of those. Where the CFA is taken from sp its slots are known here to lie
+ * below it and above sp. */
 static uint32_t own_rule_of(uint64_t rule)
 {
 	uint32_t type = MG_RULE_TYPE(rule), mode = MG_RULE_BP(rule);
 	int64_t cfa = MG_RULE_CFA_OFFSET(rule),
 		bp = mode == MG_BP_SAME ? -8 : MG_RULE_BP_OFFSET(rule);
-	if ((type != MG_RULE_RSP && type != MG_RULE_RBP) || mode == MG_BP_AT_BP || cfa < 0 ||
-	    cfa >= 1 << 23 || cfa & 7 || bp >= 0 || bp < -63 * 8 || bp & 7)
+	if ((type != MG_RULE_FROM_SP && type != MG_RULE_FROM_BP) || mode == MG_BP_AT_BP ||
+	    cfa < 0 || cfa >= 1 << 23 || cfa & 7 || bp >= 0 || bp < -63 * 8 || bp & 7)
 		return 0;
-	if (type == MG_RULE_RSP && cfa < -bp)
+	if (type == MG_RULE_FROM_SP && cfa < -bp)
 		return 0;
 	return (uint32_t)cfa << 5 | (uint32_t)(-bp / 8) << 2 |
 	       (mode == MG_BP_SAME ? 0 : MG_OWN_LOADS_BP) |
-	       (type == MG_RULE_RBP ? MG_OWN_FROM_BP : 0);
+	       (type == MG_RULE_FROM_BP ? MG_OWN_FROM_BP : 0);
 }
 
 /* It is not at hand: gets it, and keeps it. While a module is being closed nothing is kept. */
@@ -243,7 +243,7 @@ void mg_own_rules_forget(struct mg_writer *t)
 
 /* ---- paths ---- */
 
-/* Keeps a walk of `n` steps, by no other rules than CFA = rsp + offset, to frame `base`. */
+/* Keeps a walk of `n` steps, by no other rules than CFA = sp + offset, to frame `base`. */
 static __attribute__((noinline)) void fill_path(const struct mg_writer *t, struct mg_path *p,
 						int32_t base, uint32_t n)
 {
@@ -406,10 +406,7 @@ MG_INLINE int32_t follow(struct mg_writer *t, struct walk *w, uint32_t *count, u
 			s++;
 			all |= rule;
 			/* As often one as the other. */
-			__asm__("testb $2, %b1\n\tcmovne %2, %0"
-				: "+r"(bp)
-				: "q"(rule), "r"(loaded)
-				: "cc");
+			bp = mg_choose(bp, loaded, rule, MG_OWN_LOADS_BP);
 			ip = next;
 			sp = cfa;
 			continue;

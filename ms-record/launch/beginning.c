@@ -16,12 +16,11 @@
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
-#include <sys/user.h>
 #include <sys/wait.h>
 
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
-#include "ms-record/attach/attach_private.h"
+#include "ms-record/guest/layout.h"
 #include "ms-record/base/clock.h"
 
 #define AT_CALL (SIGTRAP | 0x80)
@@ -70,12 +69,11 @@ static void pass(pid_t pid, int how, int why)
 /* Has it just told where its number stands? */
 static bool told(pid_t pid, uint32_t *tid, uint64_t *tp)
 {
-	struct user_regs_struct r;
-	if (trace(PTRACE_GETREGS, pid, (uintptr_t)&r) || r.orig_rax != SYS_set_tid_address ||
-	    (int64_t)r.rax <= 0)
+	struct cpu_regs r;
+	if (cpu_regs_get(pid, &r) || r.call != SYS_set_tid_address || r.result <= 0)
 		return false;
-	*tid = (uint32_t)r.rax;
-	*tp = r.fs_base;
+	*tid = (uint32_t)r.result;
+	*tp = r.tp;
 	return true;
 }
 
@@ -91,8 +89,7 @@ static bool await_number(pid_t pid, uint32_t tid, uint64_t tp)
 {
 	int why = SIGTRAP;
 	for (unsigned i = 0; i < STEPS_MOST; i++) {
-		if (stands(pid, tp + ATTACH_TID_GLIBC, tid) ||
-		    stands(pid, tp + ATTACH_TID_MUSL, tid))
+		if (stands(pid, tp + MG_TID_GLIBC, tid) || stands(pid, tp + MG_TID_MUSL, tid))
 			return true;
 		trace(PTRACE_SINGLESTEP, pid, why >> 8 || why == SIGTRAP ? 0 : (uint64_t)why);
 		if (!await(pid, &why))
@@ -132,15 +129,15 @@ static int stop_there(pid_t pid, struct hijack_stop *s, struct ms_err *err)
 	trace(PTRACE_CONT, pid, 0);
 	while (await(pid, &why) && why >> 8 != PTRACE_EVENT_STOP)
 		trace(PTRACE_CONT, pid, why >> 8 ? 0 : (uint64_t)why);
-	t->gone = why >> 8 != PTRACE_EVENT_STOP || trace(PTRACE_GETREGS, pid, (uintptr_t)&t->regs);
+	t->gone = why >> 8 != PTRACE_EVENT_STOP || cpu_regs_get(pid, &t->regs);
 	s->stopped_ns = clock_mono();
 	return t->gone ? ms_err_set(err, "it ended while it was starting") : 0;
 }
 
 int beginning_reach(struct beginning *b, pid_t pid, struct ms_err *err)
 {
-	struct user_regs_struct regs;
-	b->sp = trace(PTRACE_GETREGS, pid, (uintptr_t)&regs) ? 0 : regs.rsp;
+	struct cpu_regs regs;
+	b->sp = cpu_regs_get(pid, &regs) ? 0 : regs.sp;
 	return reach_number(pid, err) || stop_there(pid, &b->stop, err) ? -1 : 0;
 }
 

@@ -12,13 +12,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ptrace.h>
 #include <sys/uio.h>
-#include <sys/user.h>
 
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
 #include "ms-record/guest/layout.h"
+#include "ms-record/ptrace/cpu.h"
 
 #define WORDS_MOST (1u << 16)
 #define TEXT_MOST 32768u
@@ -33,7 +32,7 @@ struct words {
 
 struct program {
 	pid_t pid;
-	struct user_regs_struct regs;
+	struct cpu_regs regs;
 	struct words all; /* up to the end of auxv */
 	size_t env, env_n;
 	char *strings; /* new ones, one behind the other */
@@ -54,7 +53,7 @@ static bool put(const struct program *p, uint64_t at, const void *from, size_t n
 
 static bool next(struct program *p, uint64_t *word)
 {
-	if (p->all.n == WORDS_MOST || !get(p, p->regs.rsp + 8 * p->all.n, word, 8))
+	if (p->all.n == WORDS_MOST || !get(p, p->regs.sp + 8 * p->all.n, word, 8))
 		return false;
 	*MS_PUSH(&p->all) = *word;
 	return true;
@@ -73,7 +72,7 @@ static bool to_zero(struct program *p)
 static bool look(struct program *p)
 {
 	uint64_t argc, tag, value;
-	if (ptrace(PTRACE_GETREGS, p->pid, NULL, &p->regs) || !next(p, &argc) || !to_zero(p) ||
+	if (cpu_regs_get(p->pid, &p->regs) || !next(p, &argc) || !to_zero(p) ||
 	    p->all.n != argc + 2)
 		return false;
 	p->env = p->all.n;
@@ -149,9 +148,9 @@ static void take_out(struct program *p, size_t i)
 
 static bool write_down(struct program *p)
 {
-	uint64_t strings = (p->regs.rsp - p->bytes) & ~UINT64_C(15);
+	uint64_t strings = (p->regs.sp - p->bytes) & ~UINT64_C(15);
 	uint64_t sp = (strings - 8 * p->all.n) & ~UINT64_C(15);
-	if (p->regs.rsp - sp > ROOM)
+	if (p->regs.sp - sp > ROOM)
 		return false;
 	for (size_t i = 0; i < p->env_n; i++)
 		if (p->all.v[p->env + i] <= p->bytes)
@@ -159,8 +158,8 @@ static bool write_down(struct program *p)
 	if ((p->bytes && !put(p, strings, p->strings, p->bytes)) ||
 	    !put(p, sp, p->all.v, 8 * p->all.n))
 		return false;
-	p->regs.rsp = sp;
-	return !ptrace(PTRACE_SETREGS, p->pid, NULL, &p->regs);
+	p->regs.sp = sp;
+	return !cpu_regs_set(p->pid, &p->regs);
 }
 
 /* Takes `away` out of a list with colons or blanks between; false = it is not in it. */

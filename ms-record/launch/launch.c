@@ -16,6 +16,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "ms-record/base/cpu.h"
 #include "ms-record/base/elffile.h"
 #include "libcommon/base/err.h"
 #include "ms-record/guest/layout.h"
@@ -176,7 +177,8 @@ static int check_dynamic(struct launch *l, const char *path, const struct elffil
 			 const struct elffile_malloc *m, struct ms_err *err)
 {
 	const char *name = basename(f->interp);
-	bool glibc = !strncmp(name, "ld-linux-x86-64", 15), musl = !strncmp(name, "ld-musl", 7);
+	bool glibc = !strncmp(name, CPU_LINKER, sizeof CPU_LINKER - 1),
+	     musl = !strncmp(name, "ld-musl", 7);
 	if (!glibc && !musl)
 		return refuse(l, path, "it is not a program for the GNU C library or musl", err);
 	if (m->checked)
@@ -197,8 +199,8 @@ static int check_elf(struct launch *l, const char *path, const struct elffile *f
 		     struct ms_err *err)
 {
 	struct elffile_malloc m;
-	if (f->bits != 64 || f->machine != EM_X86_64)
-		return refuse(l, path, "it is not an x86-64 program", err);
+	if (f->bits != 64 || f->machine != CPU_MACHINE)
+		return refuse(l, path, "it is not an " CPU_NAME " program", err);
 	elffile_malloc(fd, &m);
 	if (f->interp[0] ? check_dynamic(l, path, f, &m, err) : check_static(l, path, &m, err))
 		return -1;

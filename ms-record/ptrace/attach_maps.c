@@ -9,8 +9,8 @@
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
 #include "libcommon/proc/proc.h"
+#include "ms-record/guest/layout.h"
 
-#define REACH (UINT64_C(0x7f) << 24) /* a little less than 2 GiB */
 #define LOWEST UINT64_C(0x10000)
 #define HIGHEST (UINT64_C(0x7ffffffff) << 12)
 #define MARGIN UINT64_C(0x10000) /* to what grows */
@@ -80,7 +80,7 @@ struct search {
 static void consider(struct search *s, uint64_t at)
 {
 	uint64_t d = distance(at, s->bytes, s->low, s->high);
-	if (d > REACH || d <= s->after || (s->best && d >= s->best))
+	if (d > MG_JUMP_REACH || d <= s->after || (s->best && d >= s->best))
 		return;
 	s->best = d;
 	s->where = at;

@@ -21,6 +21,7 @@
 
 #include "libcommon/base/err.h"
 #include "libcommon/proc/proc.h"
+#include "ms-record/base/cpu.h"
 
 #define KERNEL_THREAD 0x200000u /* PF_KTHREAD */
 
@@ -212,8 +213,8 @@ static int judge_machine(struct judge *j)
 		close(fd);
 	if (n < (ssize_t)sizeof h || memcmp(h, ELFMAG, SELFMAG) != 0)
 		return 0; /* we cannot see it: what is mapped shows it later */
-	if (h[EI_CLASS] != ELFCLASS64 || h[18] != EM_X86_64 || h[19] != 0)
-		return refuse(j, HIJACK_MACHINE, "it is not an x86-64 program%s",
+	if (h[EI_CLASS] != ELFCLASS64 || (h[18] | h[19] << 8) != CPU_MACHINE)
+		return refuse(j, HIJACK_MACHINE, "it is not an " CPU_NAME " program%s",
 			      h[EI_CLASS] == ELFCLASS32 ? " (32-bit)" : "");
 	return 0;
 }

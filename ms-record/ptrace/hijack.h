@@ -38,8 +38,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include <sys/user.h>
 
+#include "cpu.h"
 #include "libcommon/base/arena.h"
 
 struct ms_err;
@@ -56,7 +56,7 @@ enum hijack_why {
 	HIJACK_SCOPE,   /* /proc/sys/kernel/yama/ptrace_scope */
 	HIJACK_TRACED,  /* by somebody else */
 	HIJACK_HIDDEN,  /* not dumpable: it has rights that its user has not, or asked for it */
-	HIJACK_MACHINE, /* not an x86-64 program */
+	HIJACK_MACHINE, /* not a program of this processor's */
 	HIJACK_SECCOMP, /* a filter that we may not suspend */
 	HIJACK_SELF,    /* ourselves */
 	HIJACK_DENIED,  /* the kernel says no and we cannot see why */
@@ -99,15 +99,15 @@ enum hijack_trace {
 
 struct hijack_thread {
 	pid_t tid;
-	bool waiting;            /* seized, and not seen to stop yet */
-	bool gone;               /* it ended */
-	bool asleep;             /* seized and left alone; of regs only rip and rsp are known */
+	bool waiting; /* seized, and not seen to stop yet */
+	bool gone;    /* it ended */
+	bool asleep;  /* seized and left alone; of regs only what hijack_waits says is known */
 	enum hijack_trace trace; /* of those that hijack_easiest looked at */
 	pid_t new_child;         /* it is stopped where it began a thread or process, which is
 				    stopped, too; 0 = it is not. It cannot be borrowed or moved */
 	int signal;              /* that it takes when it goes on */
 	uint64_t stop_ns;        /* when it was asked to */
-	struct user_regs_struct regs; /* when it stopped */
+	struct cpu_regs regs;    /* when it stopped */
 };
 
 struct hijack_stop {
@@ -155,9 +155,6 @@ int hijack_wake(struct hijack_stop *s, int proc, struct hijack_thread *t, uint64
 /* Stops one thread, preferably one that runs, and not inside a restartable sequence. As above;
  * EBUSY: all of them are in one. */
 int hijack_stop_one(struct hijack_stop *s, const struct hijack *h, uint64_t patience_ns);
-/* Has a stopped thread that is not borrowed go on elsewhere: the caller changed t->regs, and here
- * they are set. 0, or -1 with errno set. */
-int hijack_set_regs(struct hijack_thread *t);
 /* All go on, and `s` is empty but for its times. A system call that waited, and was broken off
  * though no signal came, is made again. */
 void hijack_resume(struct hijack_stop *s, int proc);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * A stopped thread does system calls for us.
  *
- * It is led to a `syscall` instruction that is in its memory already, with orig_rax -1 so that the
- * kernel sees nothing to restart, and stops before and after the call (PTRACE_SYSCALL): no
+ * It is led to a `syscall` instruction that is in its memory already, as if it were in no other, so
+ * that the kernel sees nothing to restart, and stops before and after the call (PTRACE_SYSCALL): no
  * breakpoint is written, nothing is pushed on its stack, vector registers are not touched.
  */
 #include <errno.h>
@@ -23,7 +23,6 @@
 #define BIRTHS (PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK)
 #define AT_CALL (SIGTRAP | 0x80)
 #define TRIES 20
-#define EFLAGS_TRAP 0x100u
 
 #ifndef PTRACE_GET_SYSCALL_USER_DISPATCH_CONFIG
 #define PTRACE_GET_SYSCALL_USER_DISPATCH_CONFIG 0x4211
@@ -84,7 +83,7 @@ static int prepare(struct hijack_call *c, struct hijack *h, unsigned flags, stru
 	c->net = hijack_spread_net(c, &why) == 0;
 	if (!c->net && !(flags & HIJACK_NO_NET))
 		return ms_err_set(err, "%s", why.text);
-	c->sp = c->net ? c->sp : c->t->regs.rsp;
+	c->sp = c->net ? c->sp : c->t->regs.sp;
 	uint64_t all = UINT64_MAX;
 	if (trace(PTRACE_SETSIGMASK, tid, 8, (uintptr_t)&all))
 		return ms_err_sys(err, "its signals cannot be blocked");
@@ -130,14 +129,6 @@ static bool is_fault(pid_t tid)
 		info.si_signo == SIGFPE || info.si_signo == SIGTRAP);
 }
 
-/* The kernel makes a blocked fault deadly for ever: the instruction must be there before it is
- * executed. Another thread, or a call of ours, may have taken it away. */
-static bool can_call(const struct hijack_call *c)
-{
-	uint8_t now[2];
-	return !hijack_read(c->h, c->call_at, now, sizeof now) && now[0] == 0x0f && now[1] == 0x05;
-}
-
 /* On to the next stop before or after a system call. *new_child: a child that came meanwhile. */
 static int step(struct hijack_call *c, pid_t *new_child)
 {
@@ -166,30 +157,22 @@ static int step(struct hijack_call *c, pid_t *new_child)
 /* Did the kernel break it off, to be made again? */
 static bool broken_off(int64_t result)
 {
-	return result <= -512 && result >= -516;
+	return result <= -512 && result >= -HIJACK_RESTART_BLOCK;
 }
 
 static int call(struct hijack_call *c, long number, const uint64_t a[6], int64_t *result,
 		pid_t *new_child)
 {
 	begin(c);
-	for (int i = 0; i < TRIES && can_call(c); i++) {
-		struct user_regs_struct r = c->t->regs;
-		r.orig_rax = UINT64_MAX;
-		r.rax = (uint64_t)number;
-		r.rdi = a[0];
-		r.rsi = a[1];
-		r.rdx = a[2];
-		r.r10 = a[3];
-		r.r8 = a[4];
-		r.r9 = a[5];
-		r.rip = c->call_at;
-		r.rsp = c->sp;
-		r.eflags &= ~(unsigned long long)EFLAGS_TRAP;
-		if (trace(PTRACE_SETREGS, c->t->tid, 0, (uintptr_t)&r) || step(c, new_child) ||
-		    step(c, new_child) || trace(PTRACE_GETREGS, c->t->tid, 0, (uintptr_t)&r))
+	/* The kernel makes a blocked fault deadly for ever: the instruction must be there before it
+	 * is executed. Another thread, or a call of ours, may have taken it away. */
+	for (int i = 0; i < TRIES && hijack_is_code(c->h, c->call_at, &cpu_call_code); i++) {
+		struct cpu_regs r = c->t->regs;
+		cpu_regs_call(&r, number, a, c->call_at, c->sp);
+		if (cpu_regs_set(c->t->tid, &r) || step(c, new_child) || step(c, new_child) ||
+		    cpu_regs_get(c->t->tid, &r))
 			return -1;
-		*result = (int64_t)r.rax;
+		*result = r.result;
 		if (!broken_off(*result))
 			return 0;
 	}
@@ -295,7 +278,7 @@ int hijack_give_back(struct hijack_call *c)
 	pid_t tid = c->t->tid;
 	int rc = come_back(c);
 	if (!rc)
-		rc = hijack_set_regs(c->t);
+		rc = cpu_regs_set(c->t->tid, &c->t->regs);
 	if (rc) {
 		int saved = errno;
 		free(c->frame); /* it stays where it is: the thread needs it */

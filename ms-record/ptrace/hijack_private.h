@@ -30,12 +30,13 @@ void hijack_hurry(bool on);
 /* ---- hijack_sleep.c ---- */
 
 /* Does a thread wait in a system call, in which nothing is begun or ended, and is off all
- * processors? Then the call with its first four arguments, rip and rsp are in t->regs. */
+ * processors? Then the call with its arguments, ip and sp are in t->regs. */
 bool hijack_waits(int proc, struct hijack_thread *t);
 enum hijack_trace hijack_trace_of(int proc, struct hijack_thread *t);
+#define HIJACK_RESTART_BLOCK 516 /* an error of the kernel's own: a sleep that it goes on with */
 /* Changes registers so that a system call that was broken off for no reason is made again. True
  * when it did. */
-bool hijack_repair(struct user_regs_struct *r, int proc, pid_t tid);
+bool hijack_repair(struct cpu_regs *r, int proc, pid_t tid);
 
 /* ---- hijack_net.c ---- */
 
@@ -47,6 +48,15 @@ struct hijack_net {
 	uint8_t before[32768], now[32768];
 };
 
+struct hijack_frames {
+	struct hijack_net *net;
+	uint64_t top, at; /* [at, top) is in net->now */
+};
+/* Room for `bytes` lower down, at a multiple of `align` less `off`; NULL = there is none. */
+uint8_t *hijack_frames_grow(struct hijack_frames *b, size_t bytes, uint64_t align, uint64_t off);
+
+/* Does that instruction stand there? */
+bool hijack_is_code(const struct hijack *h, uint64_t at, const struct cpu_code *code);
 /* Finds the instructions, or finds that they are still there. 0, or -1: there are none. */
 int hijack_find_code(struct hijack *h);
 /* Writes the frames; sets c->sp and c->copy_sp. 0, or -1 with the reason in `err`. */

@@ -15,79 +15,75 @@
 #include "hijack_private.h"
 #include "libcommon/proc/proc.h"
 
+#ifndef SYS_futex_waitv
+#define SYS_futex_waitv 449
+#endif
+
 /* ---- where it waits ---- */
 
 /* Before they return, the process has a child, another program or a thread less, or the thread is
  * somewhere else. */
-static bool is_left_elsewhere(uint64_t call)
+static const int elsewhere[] = {SYS_clone, SYS_clone3,     SYS_execve,      SYS_execveat,
+				SYS_exit,  SYS_exit_group, SYS_rt_sigreturn};
+
+static bool is_in(int64_t call, const int *calls, size_t n)
 {
-	return call == SYS_fork || call == SYS_vfork || call == SYS_clone || call == SYS_clone3 ||
-	       call == SYS_execve || call == SYS_execveat || call == SYS_exit ||
-	       call == SYS_exit_group || call == SYS_rt_sigreturn;
+	for (size_t i = 0; i < n; i++)
+		if (cpu_call_newer(call) == calls[i])
+			return true;
+	return false;
 }
+#define IS_IN(call, calls) is_in(call, calls, sizeof(calls) / sizeof *(calls))
 
 /* The kernel says where a thread is only if it was off all processors while it looked. Then it
- * stands in a system call that it made at rip - 2, and its next instruction in user mode is behind
- * that, or in a handler. */
+ * stands in a system call, and its next instruction in user mode is behind that, or in a handler. */
 bool hijack_waits(int proc, struct hijack_thread *t)
 {
 	char text[256];
-	unsigned long long v[9];
+	unsigned long long call, a[6], sp, ip;
 	if (!hijack_text(proc, t->tid, "syscall", text, sizeof text) || text[0] == '-' ||
-	    sscanf(text, "%llu %llx %llx %llx %llx %llx %llx %llx %llx", &v[0], &v[1], &v[2], &v[3],
-		   &v[4], &v[5], &v[6], &v[7], &v[8]) != 9 ||
-	    is_left_elsewhere(v[0]))
+	    sscanf(text, "%llu %llx %llx %llx %llx %llx %llx %llx %llx", &call, &a[0], &a[1], &a[2],
+		   &a[3], &a[4], &a[5], &sp, &ip) != 9 ||
+	    IS_IN((int64_t)call, elsewhere))
 		return false;
-	t->regs.orig_rax = v[0];
-	t->regs.rdi = v[1];
-	t->regs.rsi = v[2];
-	t->regs.rdx = v[3];
-	t->regs.r10 = v[4];
-	t->regs.rsp = v[7];
-	t->regs.rip = v[8];
+	for (unsigned i = 0; i < 6; i++)
+		t->regs.args[i] = a[i];
+	t->regs.call = (int64_t)call;
+	t->regs.sp = sp;
+	t->regs.ip = ip;
 	return true;
 }
 
 /* ---- what stopping does to it ---- */
 
 /* The kernel itself begins them again, with what is left of their time. */
-static const int resumed[] = {SYS_nanosleep,       SYS_clock_nanosleep, SYS_poll,
-			      SYS_ppoll,           SYS_select,          SYS_pselect6,
-			      SYS_futex,           449 /* waitv */,     SYS_pause,
-			      SYS_rt_sigsuspend,   SYS_wait4,           SYS_waitid,
-			      SYS_flock,           SYS_fcntl,           SYS_msgrcv,
-			      SYS_msgsnd,          SYS_mq_timedsend,    SYS_open,
-			      SYS_mq_timedreceive, SYS_openat,          SYS_restart_syscall};
+static const int resumed[] = {
+	SYS_nanosleep,   SYS_clock_nanosleep, SYS_ppoll,  SYS_pselect6,      SYS_futex,
+	SYS_futex_waitv, SYS_wait4,           SYS_waitid, SYS_rt_sigsuspend, SYS_flock,
+	SYS_fcntl,       SYS_msgrcv,          SYS_msgsnd, SYS_mq_timedsend,  SYS_mq_timedreceive,
+	SYS_openat,      SYS_restart_syscall};
 
 /* System calls that return EINTR on a stop and can be made again as they were: nothing has happened
  * in them yet. Never close. */
 static const int repeated[] = {
-	SYS_epoll_wait,      SYS_epoll_pwait, SYS_epoll_pwait2,  SYS_semop,         SYS_semtimedop,
-	SYS_rt_sigtimedwait, SYS_recvfrom,    SYS_recvmsg,       SYS_recvmmsg,      SYS_sendto,
-	SYS_sendmsg,         SYS_sendmmsg,    SYS_accept,        SYS_accept4,       SYS_read,
-	SYS_readv,           SYS_write,       SYS_writev,        SYS_io_getevents,  SYS_futex,
-	SYS_pread64,         SYS_pwrite64,    SYS_preadv,        SYS_pwritev,       SYS_preadv2,
-	SYS_pwritev2,        SYS_connect,     SYS_io_pgetevents, SYS_io_uring_enter};
-
-static bool is_in(uint64_t call, const int *calls, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (call == (uint64_t)calls[i])
-			return true;
-	return false;
-}
-#define IS_IN(call, calls) is_in(call, calls, sizeof(calls) / sizeof *(calls))
+	SYS_epoll_pwait, SYS_epoll_pwait2,  SYS_semop,         SYS_semtimedop, SYS_rt_sigtimedwait,
+	SYS_recvfrom,    SYS_recvmsg,       SYS_recvmmsg,      SYS_sendto,     SYS_sendmsg,
+	SYS_sendmmsg,    SYS_accept,        SYS_accept4,       SYS_read,       SYS_readv,
+	SYS_write,       SYS_writev,        SYS_io_getevents,  SYS_futex,      SYS_pread64,
+	SYS_pwrite64,    SYS_preadv,        SYS_pwritev,       SYS_preadv2,    SYS_pwritev2,
+	SYS_connect,     SYS_io_pgetevents, SYS_io_uring_enter};
 
 /* May it have done a part of what it is to do, which it then says? */
-static bool is_in_parts(const struct user_regs_struct *r)
+static bool is_in_parts(const struct cpu_regs *r)
 {
-	switch (r->orig_rax) {
+	switch (r->call) {
 	case SYS_recvfrom:
-		return r->r10 & MSG_WAITALL;
+		return r->args[3] & MSG_WAITALL;
 	case SYS_recvmsg:
-		return r->rdx & MSG_WAITALL;
+		return r->args[2] & MSG_WAITALL;
 	case SYS_io_uring_enter:
-		return r->rsi != 0; /* it says how many it has taken, not that it waited for none */
+		return r->args[1] !=
+		       0; /* it says how many it has taken, not that it waited for none */
 	case SYS_write:
 	case SYS_writev:
 	case SYS_pwrite64:
@@ -108,10 +104,10 @@ enum hijack_trace hijack_trace_of(int proc, struct hijack_thread *t)
 {
 	if (!hijack_waits(proc, t))
 		return HIJACK_RUNS;
-	if (IS_IN(t->regs.orig_rax, resumed))
+	if (IS_IN(t->regs.call, resumed))
 		return HIJACK_RESUMED;
-	return IS_IN(t->regs.orig_rax, repeated) && !is_in_parts(&t->regs) ? HIJACK_REPEATED
-									   : HIJACK_CUT_SHORT;
+	return IS_IN(t->regs.call, repeated) && !is_in_parts(&t->regs) ? HIJACK_REPEATED
+								       : HIJACK_CUT_SHORT;
 }
 
 /* ---- repaired ---- */
@@ -131,25 +127,18 @@ static bool signal_waits(const char *status)
 	return (waits & ~ignored & ~ms_proc_status_mask(status, "\nSigBlk:")) != 0;
 }
 
-/* The kernel goes on with a sleep by a system call of its own, restart_syscall, which a filter may
- * forbid. There the sleep begins anew instead. */
-static bool sleeps(const struct user_regs_struct *r)
-{
-	enum { RESTART_BLOCK = 516 };
-	return (int64_t)r->rax == -RESTART_BLOCK;
-}
-
-bool hijack_repair(struct user_regs_struct *r, int proc, pid_t tid)
+bool hijack_repair(struct cpu_regs *r, int proc, pid_t tid)
 {
 	char status[4096];
-	bool broken = (int64_t)r->rax == -EINTR && IS_IN(r->orig_rax, repeated);
-	if ((int64_t)r->orig_rax < 0 || (!broken && !sleeps(r)))
+	bool broken = r->result == -EINTR && IS_IN(r->call, repeated);
+	/* The kernel goes on with a sleep by a system call of its own, restart_syscall, which a
+	 * filter may forbid. There the sleep begins anew instead. */
+	bool sleeps = r->result == -HIJACK_RESTART_BLOCK;
+	if (r->call < 0 || (!broken && !sleeps))
 		return false;
 	hijack_text(proc, tid, "status", status, sizeof status);
 	if ((!broken && !ms_proc_status_number(status, "\nSeccomp:", 0)) || signal_waits(status))
 		return false;
-	r->rax = r->orig_rax;
-	r->rip -= 2;
-	r->orig_rax = UINT64_MAX;
+	cpu_regs_again(r, r->call);
 	return true;
 }

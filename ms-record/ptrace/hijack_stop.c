@@ -214,7 +214,7 @@ static int await_one(struct hijack_thread *t, uint64_t deadline_ns)
 		take_status(t, r, status);
 	}
 	if (!t->gone)
-		t->gone = ptrace(PTRACE_GETREGS, t->tid, NULL, &t->regs) != 0;
+		t->gone = cpu_regs_get(t->tid, &t->regs) != 0;
 	return 0;
 }
 
@@ -316,7 +316,7 @@ static bool still_waits(struct hijack_thread *t, int proc)
 	if (t->waiting)
 		ask(t);
 	else if (!t->gone)
-		t->gone = ptrace(PTRACE_GETREGS, t->tid, NULL, &t->regs) != 0;
+		t->gone = cpu_regs_get(t->tid, &t->regs) != 0;
 	t->stop_ns = t->stop_ns ? t->stop_ns : clock_mono();
 	return false;
 }
@@ -351,7 +351,7 @@ bool hijack_in_rseq(const struct hijack *h, const struct hijack_thread *t)
 	    hijack_read(h, r.at + 8, &section, 8) || !section ||
 	    hijack_read(h, section, parts, sizeof parts))
 		return false;
-	return t->regs.rip - parts[1] < parts[2];
+	return t->regs.ip - parts[1] < parts[2];
 }
 
 /* The stopped thread, again; somewhere else if it runs. */
@@ -475,17 +475,12 @@ int hijack_wake(struct hijack_stop *s, int proc, struct hijack_thread *t, uint64
 	return rc || t->gone ? -1 : 0;
 }
 
-int hijack_set_regs(struct hijack_thread *t)
-{
-	return ptrace(PTRACE_SETREGS, t->tid, NULL, &t->regs) ? -1 : 0;
-}
-
 /* ---- going on ---- */
 
 static void release(struct hijack_stop *s, struct hijack_thread *t, int proc)
 {
 	if (!t->signal && hijack_repair(&t->regs, proc, t->tid))
-		hijack_set_regs(t);
+		cpu_regs_set(t->tid, &t->regs);
 	uint64_t now = clock_mono();
 	if (ptrace(PTRACE_DETACH, t->tid, NULL, (void *)(intptr_t)t->signal))
 		waitpid(t->tid, NULL, __WALL | __WNOTHREAD | WNOHANG);

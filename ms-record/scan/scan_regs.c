@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Registers of stopped threads: all of them can hold pointers.
  */
-#include <elf.h>
 #include <string.h>
-#include <sys/ptrace.h>
-#include <sys/uio.h>
 
 #include "libcommon/base/arena.h"
 #include "scan_work.h"
@@ -18,14 +15,13 @@ struct scan_thread *scan_registers(const struct hijack_stop *s, size_t *count)
 		if (t->gone)
 			continue;
 		struct scan_thread *to = &v[n++];
-		unsigned general = sizeof t->regs / 8;
-		memcpy(to->regs, &t->regs, sizeof t->regs);
-		struct iovec rest = {to->regs + general, (SCAN_REGS - general) * 8};
-		if (ptrace(PTRACE_GETREGSET, t->tid, (void *)NT_X86_XSTATE, &rest))
-			rest.iov_len = 0;
-		to->reg_count = general + (unsigned)(rest.iov_len / 8);
-		to->sp = t->regs.rsp;
-		to->tp = t->regs.fs_base;
+		unsigned general = sizeof t->regs.all / 8;
+		memcpy(to->regs, &t->regs.all, sizeof t->regs.all);
+		size_t rest =
+			cpu_vectors_get(t->tid, to->regs + general, (SCAN_REGS - general) * 8);
+		to->reg_count = general + (unsigned)(rest / 8);
+		to->sp = t->regs.sp;
+		to->tp = t->regs.tp;
 	}
 	*count = n;
 	return v;

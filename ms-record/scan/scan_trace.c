@@ -166,8 +166,8 @@ static void on_clone(struct scan_trace *t, pid_t maker)
 static bool own_exit(struct traced *p, pid_t tid, struct hijack_thread *h)
 {
 	*h = (struct hijack_thread){.tid = tid};
-	if (!ptrace(PTRACE_GETREGS, tid, NULL, &h->regs))
-		return h->regs.orig_rax == SYS_exit;
+	if (!cpu_regs_get(tid, &h->regs))
+		return h->regs.call == SYS_exit;
 	p->missed++;
 	h->gone = true;
 	return true;
@@ -264,19 +264,17 @@ static void on_exec(struct scan_trace *t, pid_t tid)
 }
 
 /* Was a system call broken off, as far as registers tell? */
-static bool broken_off(const struct user_regs_struct *r)
+static bool broken_off(const struct cpu_regs *r)
 {
-	enum { RESTART_BLOCK = 516 };
-	int64_t result = (int64_t)r->rax;
-	return (int64_t)r->orig_rax >= 0 && (result == -EINTR || result == -RESTART_BLOCK);
+	return r->call >= 0 && (r->result == -EINTR || r->result == -HIJACK_RESTART_BLOCK);
 }
 
 /* A system call that this signal would not have broken off, were nobody looking, is made again. */
 static void repair(pid_t tid, int sig)
 {
 	char name[32];
-	struct user_regs_struct r;
-	if (ptrace(PTRACE_GETREGS, tid, NULL, &r) || !broken_off(&r))
+	struct cpu_regs r;
+	if (cpu_regs_get(tid, &r) || !broken_off(&r))
 		return;
 	snprintf(name, sizeof name, "/proc/%d", (int)tid);
 	int proc = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -287,7 +285,7 @@ static void repair(pid_t tid, int sig)
 	bool caught = hijack_status(proc, tid, "\nSigCgt:\t", 16) & bit;
 	bool silent = sig == SIGCHLD || sig == SIGURG || sig == SIGWINCH || sig == SIGCONT;
 	if ((ignored || (silent && !caught)) && hijack_repair(&r, proc, tid))
-		ptrace(PTRACE_SETREGS, tid, NULL, &r);
+		cpu_regs_set(tid, &r);
 	close(proc);
 }
 

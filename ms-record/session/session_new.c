@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include <x86intrin.h>
 
 #include "attach_modules.h"
+#include "ms-record/base/cpu.h"
 #include "info.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
@@ -36,7 +36,7 @@ static void use_memory(struct session *s, const struct extents *e, uint64_t at)
 
 static void fill_header(struct session *s)
 {
-	bool tsc = clock_tsc_usable();
+	bool tsc = cpu_counter_usable();
 	uint64_t hz = clock_tsc_hz(); /* the guest times its waits by it, whatever orders events */
 	struct mg_session *m = s->mem;
 	m->magic = MG_MAGIC;
@@ -57,7 +57,7 @@ static void fill_header(struct session *s)
 	clock_start(&s->clock, tsc && !m->blind ? NULL : &m->sequence);
 	clock_watch(&s->clock, m);
 	m->heartbeat = clock_stamp(&s->clock);
-	m->ticks = __rdtsc();
+	m->ticks = cpu_counter();
 }
 
 static struct session *blank(const struct options *opt, struct writer *writer,
@@ -205,7 +205,7 @@ struct session *session_in_slot(struct pool *p, uint32_t slot)
 
 void session_forbid_clock(struct session *s)
 {
-	s->mem->sequence = __rdtsc() + s->tsc_hz;
+	s->mem->sequence = cpu_counter() + s->tsc_hz;
 	s->mem->blind = 1;
 }
 

@@ -10,6 +10,7 @@
 #include "format/record.h"
 #include "format/trace.h"
 #include "libcommon/base/arena.h"
+#include "ms-record/base/cpu.h"
 
 struct output *output_new(int fd, const char *path)
 {
@@ -43,7 +44,7 @@ struct ms_trace_writer *output_begin(const struct output *o, int fd, struct ms_e
 	struct ms_trace_head head = {.major = MS_TRACE_MAJOR,
 				     .minor = MS_TRACE_MINOR,
 				     .hint = o->addresses ? MS_FEATURE_ADDRESSES : 0,
-				     .machine = EM_X86_64,
+				     .machine = CPU_MACHINE,
 				     .address_bytes = 8,
 				     .tick_ns = MS_TRACE_TICK_NS};
 	return ms_trace_writer_new(fd, &head, o->level, err);

@@ -24,6 +24,9 @@ printf 'int main(void)\n{\n  int unused;\n  return 0; // %s\n}\n' "$later" >>ms-
 printf 'extern int thing;\n' >ms-filter/thing.h
 printf '%s\n' "$spdx" >ms-record/guest/layout.h
 printf '%s\n#include <malloc.h>\n#include "libcommon/base/arena.h"\n' "$spdx" >ms-record/guest/hook.c
+printf '%s\nlong long now(void)\n{\n\treturn __rdtsc();\n}\n' "$spdx" >libcommon/base/ticks.c
+sed 's/now/then/' libcommon/base/ticks.c >libcommon/base/x86_64_ticks.c
+printf '%s\n' "$spdx" >ms-record/guest/entry.S
 printf '.Dd today\n.Dt X 1\n.Os\nno section\n' >man/ms-x.1
 # a program with a table of options, and its page
 mkdir -p build/release/bin
@@ -46,6 +49,8 @@ format/reader.c:2: format/ may not include <stdio.h>
 format/reader.c:3: format/ may not include libcommon/base/err.h
 libcommon/base/bad.c:2: libcommon/ may not include ms-filter/thing.h
 libcommon/base/bad.c:3: <zstd.h> belongs to libcommon/trace/*
+libcommon/base/ticks.c:4: instructions (__rdtsc)
+ms-record/guest/entry.S:1: assembly in a file
 libcommon/proc/back.c:2: libcommon/proc may not include libcommon/snapshot/thing.h
 ms-filter/main.c:2: <sqlite3.h> belongs to libcommon/snapshot/*
 ms-filter/main.c:3: path with '..': ../libcommon/base/err.h

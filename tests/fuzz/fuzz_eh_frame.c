@@ -11,6 +11,7 @@
 
 #include "fuzz.h"
 #include "ms-record/guest/eh_frame.c"
+#include "ms-record/guest/x86_64_code.c"
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
@@ -44,7 +45,7 @@ static void ask(const struct mg_unwind_info *image, uint64_t ip)
 {
 	uint64_t rule = mg_eh_frame_rule(image, ip);
 	uint32_t type = MG_RULE_TYPE(rule);
-	if (type < MG_RULE_RSP || type >= MG_RULE_UNKNOWN || MG_RULE_BP(rule) > MG_BP_AT_BP ||
+	if (type < MG_RULE_FROM_SP || type >= MG_RULE_UNKNOWN || MG_RULE_BP(rule) > MG_BP_AT_BP ||
 	    MG_RULE_NEED(rule) > MG_NEED_NO)
 		abort();
 }

@@ -14,6 +14,7 @@
 #include "ms-record/ptrace/attach_elf.h"
 #include "ms-record/session/frames.h"
 #include "ms-record/guest/eh_frame.c"
+#include "ms-record/guest/x86_64_code.c"
 
 #define AROUND 65536u /* code that lies in front */
 
@@ -51,7 +52,7 @@ static void judge(const struct frames_table *t, const struct frames_code *code,
 		if (i > 1000)
 			continue;
 		uint32_t type = MG_RULE_TYPE(mg_eh_frame_rule(&image, start + 1));
-		if (type < MG_RULE_RSP || type >= MG_RULE_UNKNOWN)
+		if (type < MG_RULE_FROM_SP || type >= MG_RULE_UNKNOWN)
 			abort();
 		mg_eh_frame_rule(&image, start | MG_EXACT_IP);
 	}

@@ -15,7 +15,7 @@
 static void check(const struct patch *p, const uint8_t *code)
 {
 	uint8_t slot[MG_SLOT_BYTES];
-	if (p->bytes < PATCH_JUMP || p->bytes > MG_DISPLACED_MAX || !p->moved_count ||
+	if (p->bytes < MG_JUMP_BYTES || p->bytes > MG_DISPLACED_MAX || !p->moved_count ||
 	    p->moved_count > PATCH_INSTRUCTIONS || p->displaced_bytes > sizeof p->displaced ||
 	    memcmp(p->original, code, p->bytes) != 0 || p->patched[0] != 0xe9)
 		abort();

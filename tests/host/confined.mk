@@ -3,4 +3,4 @@
 TEST_PROGRAMS += $(B)/tests/host/confined
 $(B)/tests/host/confined: tests/host/confined.c ms-record/guest/layout.h
 	@mkdir -p $(@D)
-	$(CC) -g -O1 -Wall -Wextra -fno-builtin -fno-optimize-sibling-calls -std=gnu11 -I. -o $@ $< -lpthread
+	$(CC) -g -O1 -Wall -Wextra -fno-builtin -fno-optimize-sibling-calls -std=gnu11 $(CPU_FLAGS) -I. -o $@ $< -lpthread

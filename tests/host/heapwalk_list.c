@@ -36,7 +36,7 @@ int main(int argc, char **argv)
 				     .tps = tps,
 				     .deadline_ns = clock_mono() + 20000000000};
 	for (size_t i = 0; i < s.threads.n && i < 512; i++)
-		tps[from.tp_count++] = s.threads.v[i].regs.fs_base;
+		tps[from.tp_count++] = s.threads.v[i].regs.tp;
 	hijack_resume(&s, h.proc);
 	struct heapwalk w;
 	uint64_t begin = clock_mono();

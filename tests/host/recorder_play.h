@@ -17,6 +17,7 @@
 #include "format/trace.h"
 #include "libcommon/base/err.h"
 #include "libcommon/trace/tracefile.h"
+#include "ms-record/base/cpu.h"
 #include "ms-record/drain/drain.h"
 #include "ms-record/drain/recording.h"
 #include "ms-record/session/info.h"
@@ -148,7 +149,7 @@ static void alloc(struct ring *g, uint64_t at, uint64_t address, uint64_t size)
 /* Runs the tests: main's status. */
 static int run_tests(void (*const tests[])(void), size_t n)
 {
-	if (!clock_tsc_usable()) {
+	if (!cpu_counter_usable()) {
 		puts("the processor's time stamps are not usable here");
 		return 77;
 	}

@@ -158,7 +158,7 @@ static __attribute__((noinline)) void send_copy(struct ring *g)
 			 : "r"(regs)
 			 : "rax", "memory");
 	judged = backtrace(judge, 64);
-	uint64_t sp = regs[MG_REG_RSP], end = ((uintptr_t)__libc_stack_end | 4095) + 1;
+	uint64_t sp = regs[MG_REG_SP], end = ((uintptr_t)__libc_stack_end | 4095) + 1;
 	for (uint64_t at = 0; sp + at < end; at += part) {
 		unsigned n = 4;
 		size_t bytes = end - sp - at < part ? end - sp - at : part;

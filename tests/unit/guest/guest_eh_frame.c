@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "ms-record/guest/eh_frame.c"
+#include "ms-record/guest/x86_64_code.c"
 
 struct found {
 	uint64_t hdr, low, high, code_low, code_high;

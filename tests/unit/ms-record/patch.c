@@ -15,6 +15,7 @@
 #include "tests/unit/check.h"
 #include "ms-record/attach/attach_image.c"
 #include "ms-record/attach/patch.c"
+#include "ms-record/attach/x86_64_patch.c"
 
 /* ---- functions ------------------------------------------------------------------------------- */
 
@@ -470,16 +471,16 @@ static void test_state(void)
 	uint8_t now[MG_DISPLACED_MAX];
 	memcpy(now, h.original, sizeof now);
 	CHECK(patch_state(&h, now) == PATCH_ORIGINAL, "original");
-	memcpy(now, patch_wait, PATCH_FIRST);
+	memcpy(now, patch_wait, MG_JUMP_FIRST);
 	CHECK(patch_state(&h, now) == PATCH_WAITS, "begun");
 	memcpy(now, h.patched, sizeof now);
 	CHECK(patch_state(&h, now) == PATCH_JUMPS, "patched");
-	memcpy(now, patch_wait, PATCH_FIRST);
+	memcpy(now, patch_wait, MG_JUMP_FIRST);
 	CHECK(patch_state(&h, now) == PATCH_WAITS, "nearly done");
 	now[3] = 9;
 	CHECK(patch_state(&h, now) == PATCH_OTHERS, "another's");
-	memcpy(now, h.original, PATCH_FIRST);
-	memcpy(now + PATCH_FIRST, h.patched + PATCH_FIRST, 5);
+	memcpy(now, h.original, MG_JUMP_FIRST);
+	memcpy(now + MG_JUMP_FIRST, h.patched + MG_JUMP_FIRST, 5);
 	CHECK(patch_state(&h, now) == PATCH_OTHERS, "half");
 }
 

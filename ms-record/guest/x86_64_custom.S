@@ -11,7 +11,7 @@
  *  -34 .. -19  a copy of the words above the frame, where arguments may be
  *  -35 the function's return address: mg_entry_custom_back
  *
- * As in image_entry.S every register but rsp is as its caller left it when the function begins, and
+ * As in x86_64_image.S every register but rsp is as its caller left it when the function begins, and
  * as the function left it when it returns; flags too. Vector registers are never touched. Where
  * mg_custom_before says that nobody has to see it return, the function is jumped to with the stack
  * as it was.
@@ -19,7 +19,7 @@
  * The unwind table is for exceptions that pass: the frame is simple, and has a personality that
  * takes note (custom.c).
  */
-#include "entry_registers.h"
+#include "x86_64_macros.h"
 	.text
 	.set FRAME, 144	/* from rsp, while arguments are not copied */
 	.set ARGS, 16	/* words that are copied */

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT
+ * x86-64: entries of linkage tables, [endbr64] [bnd] jmp *slot(%rip) in 16 or 8 bytes, and the C
+ * runtime's start, which ends in hlt.
+ */
+#include <elf.h>
+#include <string.h>
+
+#include "symbols_elf.h"
+#include "symbols_machine.h"
+
+static bool is_slot(uint64_t type)
+{
+	return type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT ||
+	       type == R_X86_64_IRELATIVE;
+}
+
+/* Of the entry of at most `size` bytes. */
+static uint64_t slot_at(const uint8_t *code, uint64_t size, uint64_t address)
+{
+	static const uint8_t endbr[] = {0xf3, 0x0f, 0x1e, 0xfa};
+	enum { BND = 0xf2, JMP = 0xff, THROUGH_RIP = 0x25, JMP_BYTES = 6 };
+	uint64_t at = 0;
+	int32_t offset;
+	if (size >= sizeof endbr && !memcmp(code, endbr, sizeof endbr))
+		at = sizeof endbr;
+	if (at < size && code[at] == BND)
+		at++;
+	if (size - at < JMP_BYTES || code[at] != JMP || code[at + 1] != THROUGH_RIP)
+		return 0;
+	memcpy(&offset, code + at + 2, sizeof offset);
+	return address + at + JMP_BYTES + (uint64_t)(int64_t)offset;
+}
+
+/* Entries have 8 bytes where nothing is to be resolved later, else 16. */
+static uint64_t slot_of(const struct ms_elf_section *s, uint64_t at, bool got, unsigned nth)
+{
+	static const uint64_t sizes[] = {16, 8};
+	if (nth && !got)
+		return 0;
+	uint64_t from = at / sizes[nth] * sizes[nth], left = s->raw_size - from;
+	/* of two short entries the first is not the second's */
+	bool whole = at - from < 8 || s->raw[from] == 0xf3 || !got;
+	return whole ? slot_at(s->raw + from, left < sizes[nth] ? left : sizes[nth],
+			       s->address + from)
+		     : 0;
+}
+
+static uint64_t start_bytes(const uint8_t *code, uint64_t most)
+{
+	enum { LONGEST = 64, HLT = 0xf4 };
+	const uint8_t *hlt = memchr(code, HLT, most < LONGEST ? most : LONGEST);
+	return hlt ? (uint64_t)(hlt - code) + 1 : 0;
+}
+
+const struct ms_machine ms_x86_64 = {EM_X86_64, is_slot, slot_of, start_bytes};

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT
+ * x86-64: the entry of a function replaced by a jump, and where its code branches to.
+ *
+ * Displaced are whole instructions, at least MG_JUMP_BYTES bytes of them. What is relative to its own
+ * place is written anew: a displacement from rip, a jump, with 32 bits where it had 8; a call as
+ * what it does, a return address that is pushed and a jump, so that what is called returns to where
+ * it always did and whoever looks at the stack sees nothing new. Refused is what has no long form
+ * (loop, jrcxz), a call through a register or memory, what ends the function too early, and a
+ * function that jumps back into the bytes that are not there any more.
+ */
+#include "patch.h"
+
+#include <capstone/capstone.h>
+#include <string.h>
+
+#include "libcommon/base/err.h"
+
+#define INT3 0xcc
+
+const uint8_t patch_wait[MG_JUMP_FIRST] = {0xeb, 0xfe};
+
+static void put32(uint8_t *to, int64_t v)
+{
+	for (int i = 0; i < 4; i++)
+		to[i] = (uint8_t)((uint64_t)v >> (8 * i));
+}
+
+static bool near32(int64_t v)
+{
+	return v >= INT32_MIN && v <= INT32_MAX;
+}
+
+static bool in_group(const cs_insn *in, unsigned group)
+{
+	for (uint8_t i = 0; i < in->detail->groups_count; i++)
+		if (in->detail->groups[i] == group)
+			return true;
+	return false;
+}
+
+/* The decoder does not count them among the jumps. */
+static bool is_loop(const cs_insn *in)
+{
+	return in->id == X86_INS_LOOP || in->id == X86_INS_LOOPE || in->id == X86_INS_LOOPNE;
+}
+
+/* A branch to an address that stands in it. */
+static bool is_direct(const cs_insn *in)
+{
+	const cs_x86 *x = &in->detail->x86;
+	return (in_group(in, CS_GRP_JUMP) || is_loop(in)) && x->op_count == 1 &&
+	       x->operands[0].type == X86_OP_IMM;
+}
+
+static uint64_t target(const cs_insn *in)
+{
+	return (uint64_t)in->detail->x86.operands[0].imm;
+}
+
+static bool from_rip(const cs_insn *in)
+{
+	const cs_x86 *x = &in->detail->x86;
+	for (uint8_t i = 0; i < x->op_count; i++)
+		if (x->operands[i].type == X86_OP_MEM && x->operands[i].mem.base == X86_REG_RIP)
+			return true;
+	return false;
+}
+
+static bool ends(const cs_insn *in)
+{
+	return in->id == X86_INS_JMP || in_group(in, CS_GRP_RET);
+}
+
+/* ---- one instruction ---- */
+
+/* jmp rel32 or jcc rel32. */
+static int move_branch(struct patch *p, const cs_insn *in, struct ms_err *err)
+{
+	const uint8_t *code = in->detail->x86.opcode;
+	uint8_t *out = p->displaced + p->displaced_bytes;
+	bool jmp = in->id == X86_INS_JMP;
+	uint32_t bytes = jmp ? 5 : 6;
+	uint8_t condition = code[0] == 0x0f ? code[1] : code[0];
+	if (!jmp && (condition & 0xf0) != 0x70 && (condition & 0xf0) != 0x80)
+		return ms_err_set(err, "'%s' in the prologue has no form with a 32-bit offset",
+				  in->mnemonic);
+	if (p->displaced_bytes + bytes > sizeof p->displaced)
+		return ms_err_set(err, "its prologue is too long to be moved");
+	int64_t to =
+		(int64_t)(target(in) - (p->slot + MG_SLOT_DISPLACED + p->displaced_bytes + bytes));
+	if (!near32(to))
+		return ms_err_set(err, "a jump in the prologue leads too far away");
+	if (jmp) {
+		out[0] = 0xe9;
+	} else {
+		out[0] = 0x0f;
+		out[1] = 0x80 | (condition & 15);
+	}
+	put32(out + bytes - 4, to);
+	p->displaced_bytes += bytes;
+	return 0;
+}
+
+/* Where the displacement from rip stands; 0 = not known. The decoder does not say of every
+ * instruction: then it is where its bytes are, if they are there once. */
+static size_t displacement_at(const cs_insn *in)
+{
+	const cs_x86 *x = &in->detail->x86;
+	size_t found = 0;
+	int32_t value = 0, here;
+	if (x->encoding.disp_offset && x->encoding.disp_size == 4)
+		return x->encoding.disp_offset;
+	for (uint8_t i = 0; i < x->op_count; i++)
+		if (x->operands[i].type == X86_OP_MEM)
+			value = (int32_t)x->operands[i].mem.disp;
+	for (size_t at = 2; at + 4 <= in->size; at++) {
+		memcpy(&here, in->bytes + at, sizeof here);
+		if (here != value || (in->bytes[at - 1] & 0xc7) != 0x05)
+			continue;
+		if (found)
+			return 0;
+		found = at;
+	}
+	return found;
+}
+
+static int move_plain(struct patch *p, const cs_insn *in, struct ms_err *err)
+{
+	uint8_t *out = p->displaced + p->displaced_bytes;
+	if (p->displaced_bytes + in->size > sizeof p->displaced)
+		return ms_err_set(err, "its prologue is too long to be moved");
+	memcpy(out, in->bytes, in->size);
+	if (from_rip(in)) {
+		int32_t old;
+		uint64_t at = p->slot + MG_SLOT_DISPLACED + p->displaced_bytes;
+		size_t where = displacement_at(in);
+		if (!where)
+			return ms_err_set(err, "unsupported instruction '%s' in the prologue",
+					  in->mnemonic);
+		memcpy(&old, in->bytes + where, 4);
+		int64_t to = (int64_t)(in->address - at) + old;
+		if (!near32(to))
+			return ms_err_set(err, "'%s' in the prologue refers to memory too far away",
+					  in->mnemonic);
+		put32(out + where, to);
+	}
+	p->displaced_bytes += in->size;
+	return 0;
+}
+
+/* call rel32: push the address behind it, in two halves, and jmp rel32. It is the last one that is
+ * displaced, for it is as long as the jump. */
+static int move_call(struct patch *p, const cs_insn *in, struct ms_err *err)
+{
+	enum { BYTES = 5 + 8 + 5 };
+	uint8_t *out = p->displaced + p->displaced_bytes;
+	uint64_t back = in->address + in->size;
+	if (in->size != MG_JUMP_BYTES || in->bytes[0] != 0xe8)
+		return ms_err_set(err, "unsupported indirect call in the prologue");
+	if (p->displaced_bytes + BYTES > sizeof p->displaced)
+		return ms_err_set(err, "its prologue is too long to be moved");
+	int64_t to =
+		(int64_t)(target(in) - (p->slot + MG_SLOT_DISPLACED + p->displaced_bytes + BYTES));
+	if (!near32(to))
+		return ms_err_set(err, "a call in the prologue leads too far away");
+	out[0] = 0x68;
+	put32(out + 1, (int64_t)back);
+	memcpy(out + 5, "\xc7\x44\x24\x04", 4); /* movl $.., 4(%rsp) */
+	put32(out + 9, (int64_t)(back >> 32));
+	out[13] = 0xe9;
+	put32(out + 14, to);
+	p->displaced_bytes += BYTES;
+	return 0;
+}
+
+static bool is_call(const cs_insn *in)
+{
+	return in_group(in, CS_GRP_CALL);
+}
+
+static int move(struct patch *p, const cs_insn *in, struct ms_err *err)
+{
+	if (in_group(in, CS_GRP_INT) || in_group(in, CS_GRP_IRET) || in->id == X86_INS_SYSCALL ||
+	    in->id == X86_INS_SYSENTER || in->id == X86_INS_XBEGIN)
+		return ms_err_set(err, "unsupported instruction '%s' in the prologue",
+				  in->mnemonic);
+	if (p->moved_count == PATCH_INSTRUCTIONS || p->bytes + in->size > MG_DISPLACED_MAX)
+		return ms_err_set(err, "its prologue is too long to be moved");
+	p->moved[p->moved_count].from = (uint8_t)p->bytes;
+	p->moved[p->moved_count++].to = (uint8_t)(MG_SLOT_DISPLACED + p->displaced_bytes);
+	p->bytes += in->size;
+	if (is_call(in))
+		return move_call(p, in, err);
+	return is_direct(in) ? move_branch(p, in, err) : move_plain(p, in, err);
+}
+
+/* ---- the entry ---- */
+
+/* Behind the function's end there are only bytes that nobody executes. */
+static bool padded(const cs_insn *in, size_t count, uint64_t entry)
+{
+	for (size_t i = 0; i < count && in[i].address < entry + MG_JUMP_BYTES; i++)
+		if (in[i].id != X86_INS_NOP && in[i].id != X86_INS_INT3)
+			return false;
+	return count > 0;
+}
+
+/* The instructions that give way, and the jump back behind them. */
+static int displace(struct patch *p, const cs_insn *in, size_t count, struct ms_err *err)
+{
+	size_t i = 0;
+	bool over = false;
+	for (; i < count && p->bytes < MG_JUMP_BYTES && !over; i++) {
+		if (move(p, &in[i], err))
+			return -1;
+		over = ends(&in[i]) || is_call(&in[i]);
+	}
+	if (p->bytes < MG_JUMP_BYTES) {
+		if (!over)
+			return ms_err_set(err, "unsupported instruction in the prologue");
+		if (!padded(in + i, count - i, p->entry))
+			return ms_err_set(err, "it is too short");
+		p->bytes = MG_JUMP_BYTES;
+	}
+	if (over)
+		return 0;
+	uint8_t *out = p->displaced + p->displaced_bytes;
+	uint64_t end = p->slot + MG_SLOT_DISPLACED + p->displaced_bytes + MG_JUMP_BYTES;
+	if (p->displaced_bytes + MG_JUMP_BYTES > sizeof p->displaced)
+		return ms_err_set(err, "its prologue is too long to be moved");
+	out[0] = 0xe9;
+	put32(out + 1, (int64_t)(p->entry + p->bytes - end));
+	p->displaced_bytes += MG_JUMP_BYTES;
+	return 0;
+}
+
+static int check_body(const struct patch *p, const cs_insn *in, size_t count, struct ms_err *err)
+{
+	for (size_t i = 0; i < count; i++)
+		if (in[i].address < p->entry + p->bytes || is_direct(&in[i])) {
+			uint64_t to = is_direct(&in[i]) ? target(&in[i]) : 0;
+			if (to > p->entry && to < p->entry + p->bytes)
+				return ms_err_set(err, "it jumps back into its prologue");
+		}
+	return 0;
+}
+
+static int plan(struct patch *p, const cs_insn *in, size_t count, struct ms_err *err)
+{
+	int64_t to = (int64_t)(p->slot - (p->entry + MG_JUMP_BYTES));
+	if (!near32(to) || !near32(to + MG_SLOT_BYTES))
+		return ms_err_set(err,
+				  "no address space is free within " MG_JUMP_REACH_NAME " of it");
+	if (displace(p, in, count, err) || check_body(p, in, count, err))
+		return -1;
+	memset(p->patched, INT3, sizeof p->patched);
+	p->patched[0] = 0xe9;
+	put32(p->patched + 1, to);
+	return 0;
+}
+
+/* Instructions. */
+struct decoded {
+	csh handle;
+	cs_insn *in;
+	size_t count;
+};
+
+static bool decode(struct decoded *d, const uint8_t *code, size_t n, uint64_t address)
+{
+	*d = (struct decoded){0};
+	if (cs_open(CS_ARCH_X86, CS_MODE_64, &d->handle))
+		return false;
+	cs_option(d->handle, CS_OPT_DETAIL, CS_OPT_ON);
+	d->count = cs_disasm(d->handle, code, n, address, 0, &d->in);
+	return true;
+}
+
+static void decoded_free(struct decoded *d)
+{
+	if (d->in)
+		cs_free(d->in, d->count);
+	cs_close(&d->handle);
+}
+
+int patch_plan(struct patch *p, uint64_t entry, const uint8_t *code, size_t n, size_t body,
+	       uint64_t slot, struct ms_err *err)
+{
+	*p = (struct patch){.entry = entry, .slot = slot};
+	if (n > PATCH_BODY_MOST)
+		n = PATCH_BODY_MOST;
+	if (n < MG_DISPLACED_MAX)
+		return ms_err_set(err, "its code cannot be read");
+	/* The bytes behind a short function are not its own, but may be displaced with it. */
+	if (body && body < n)
+		n = body > 2 * MG_DISPLACED_MAX ? body
+		    : 2 * MG_DISPLACED_MAX < n  ? 2 * MG_DISPLACED_MAX
+						: n;
+	struct decoded d;
+	if (!decode(&d, code, n, entry))
+		return ms_err_set(err, "the disassembler (capstone) cannot be started");
+	int rc = plan(p, d.in, d.count, err);
+	decoded_free(&d);
+	if (rc)
+		return rc;
+	memcpy(p->original, code, p->bytes);
+	return 0;
+}
+
+void patch_slot(const struct patch *p, uint64_t enter, uint64_t hook, uint8_t out[MG_SLOT_BYTES])
+{
+	/* push %rbp; lea 8(%rip), %rbp; jmp *2(%rip) */
+	static const uint8_t code[16] = {0x55, 0x48, 0x8d, 0x2d, 8, 0, 0,    0,
+					 0xff, 0x25, 2,    0,    0, 0, INT3, INT3};
+	struct mg_slot_head head = {
+		.enter = enter, .displaced = p->slot + MG_SLOT_DISPLACED, .hook = hook};
+	memcpy(head.code, code, sizeof code);
+	memset(out, INT3, MG_SLOT_BYTES);
+	memcpy(out, &head, sizeof head);
+	memcpy(out + MG_SLOT_DISPLACED, p->displaced, p->displaced_bytes);
+}
+
+uint64_t patch_target(uint64_t entry, const uint8_t code[MG_JUMP_BYTES])
+{
+	int32_t by;
+	memcpy(&by, code + 1, sizeof by);
+	return code[0] == 0xe9 ? entry + MG_JUMP_BYTES + (uint64_t)(int64_t)by : 0;
+}
+
+bool patch_branches(const uint8_t *code, size_t n, uint64_t address, bool to_jump, patch_branch *f,
+		    void *arg)
+{
+	struct decoded d;
+	if (!decode(&d, code, n, address))
+		return false;
+	for (size_t i = 0; i < d.count; i++) {
+		const cs_insn *in = &d.in[i];
+		const cs_x86_op *to = &in->detail->x86.operands[0];
+		if ((!is_call(in) && !in_group(in, CS_GRP_JUMP)) || in->detail->x86.op_count != 1)
+			continue;
+		if (to->type == X86_OP_MEM && to->mem.base == X86_REG_RIP)
+			f(arg, in->address + in->size + (uint64_t)to->mem.disp, true);
+		else if (to->type == X86_OP_IMM)
+			f(arg, (uint64_t)to->imm, false);
+		if (to_jump && in->id == X86_INS_JMP)
+			break;
+	}
+	decoded_free(&d);
+	return true;
+}

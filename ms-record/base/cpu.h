@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT
+ * The processor that this ms-record is built for, and records programs of.
+ */
+#ifndef CPU_H
+#define CPU_H
+
+#include <elf.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* NAME.h defines
+ *
+ *   CPU_NAME      as messages say it
+ *   CPU_MACHINE   e_machine of its programs
+ *   CPU_LINKER    how the name of glibc's dynamic linker begins, up to a '.'
+ *
+ * and cpu_counter: the counter that stamps of the guest are of. */
+static inline uint64_t cpu_counter(void);
+/* Does it run at one rate on all cores, asleep or not, and the kernel go by it? */
+bool cpu_counter_usable(void);
+
+#include MS_CPU_H
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ * x86-64: can the TSC be used?
+ */
+#include <cpuid.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cpu.h"
+
+/* The kernel trusts the TSC: it is its clock, or the base of a paravirtual one. */
+static bool kernel_trusts_tsc(void)
+{
+	char name[32] = "";
+	int fd = open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
+		      O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	ssize_t n = read(fd, name, sizeof name - 1);
+	close(fd);
+	if (n <= 0)
+		return false;
+	name[strcspn(name, "\n")] = '\0';
+	return !strcmp(name, "tsc") || !strcmp(name, "kvm-clock") ||
+	       !strncmp(name, "hyperv_clocksource_tsc", 22);
+}
+
+bool cpu_counter_usable(void)
+{
+	unsigned a, b, c, d;
+	if (!__get_cpuid(0x80000007, &a, &b, &c, &d) || !(d & (1u << 8)))
+		return false;
+	return kernel_trusts_tsc();
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT
+ * x86-64, as cpu.h wants it.
+ */
+#ifndef MG_X86_64_H
+#define MG_X86_64_H
+
+/* ---- CFI ---- */
+
+/* DWARF's numbers of registers, and the expression "bp + n". */
+enum { MG_DW_BP = 6, MG_DW_SP = 7, MG_DW_RA = 16, MG_DW_OP_BREG_BP = 0x76 };
+/* The kernel's signal frame: offsets in the struct ucontext that sp points at, and what is read. */
+enum { MG_SIGNAL_BP = 120, MG_SIGNAL_SP = 160, MG_SIGNAL_IP = 168, MG_SIGNAL_BYTES = 176 };
+
+/* ---- entries ---- */
+
+/* Where hooked functions' entries put what they save, in words from the frame down: arguments in
+ * their order, the result, the registers that a function keeps for its caller. */
+enum { MG_ENTRY_ARG = -6, MG_ENTRY_RESULT = -14, MG_ENTRY_KEPT = -1 };
+enum { MG_IMAGE_RETURN = -21 };                          /* x86_64_image.S */
+enum { MG_CUSTOM_HOOK = -17, MG_CUSTOM_RETURN = -35 };   /* x86_64_custom.S */
+enum { MG_ARGS_IN_REGISTERS = 6, MG_ARGS_ON_STACK = 2 }; /* those from this word of the frame on */
+
+#define MG_VECTORS_BYTES 2752u /* x87 to AVX-512, and the header; at a multiple of 64 */
+
+/* ---- instructions ---- */
+
+MG_INLINE uint64_t mg_counter(void)
+{
+	uint32_t low, high;
+	__asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+	return (uint64_t)high << 32 | low;
+}
+
+MG_INLINE void mg_relax(void)
+{
+	__asm__ volatile("pause");
+}
+
+MG_INLINE uint64_t mg_thread_pointer(void)
+{
+	uint64_t tp;
+	__asm__("mov %%fs:0, %0" : "=r"(tp));
+	return tp;
+}
+
+MG_INLINE long mg_syscall(long nr, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e,
+			  uint64_t f)
+{
+	register uint64_t r10 __asm__("r10") = d;
+	register uint64_t r8 __asm__("r8") = e;
+	register uint64_t r9 __asm__("r9") = f;
+	long r;
+	__asm__ volatile("syscall"
+			 : "=a"(r)
+			 : "0"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+			 : "rcx", "r11", "memory");
+	return r;
+}
+
+MG_INLINE bool mg_count_down(int64_t *left, uint64_t by)
+{
+	bool over;
+	__asm__("subq %2, %0" : "+m"(*left), "=@ccle"(over) : "r"(by) : "cc");
+	return over;
+}
+
+MG_INLINE bool mg_swap_pair(void *at, const uint64_t old[2], const uint64_t new[2])
+{
+	uint64_t low = old[0], high = old[1];
+	bool done;
+	__asm__ volatile("lock cmpxchg16b %1"
+			 : "=@ccz"(done), "+m"(*(uint64_t(*)[2])at), "+a"(low), "+d"(high)
+			 : "b"(new[0]), "c"(new[1])
+			 : "memory");
+	return done;
+}
+
+MG_INLINE uint64_t mg_choose(uint64_t a, uint64_t b, uint64_t flags, uint64_t bit)
+{
+	__asm__("testb %3, %b1\n\tcmovne %2, %0" : "+r"(a) : "q"(flags), "r"(b), "i"(bit) : "cc");
+	return a;
+}
+
+/* Registers for a stack copy. */
+#ifndef MG_IMAGE
+/* Inside the guest, whose frames ms-record unwinds too and leaves out. */
+#define MG_TAKE_REGISTERS(r, frame)                                                                \
+	__asm__ volatile(                                                                          \
+		"lea 0f(%%rip), %%rax\n0:\n\tmov %%rax, %0\n\tmov %%rsp, %1\n\tmov %%rbp, "        \
+		"%2\n\tmov %%rbx, %3\n\t"                                                          \
+		"mov %%r12, %4\n\tmov %%r13, %5\n\tmov %%r14, %6\n\tmov %%r15, %7"                 \
+		: "=m"((r)[MG_REG_IP]), "=m"((r)[MG_REG_SP]), "=m"((r)[MG_REG_BP]),                \
+		  "=m"((r)[MG_REG_RBX]), "=m"((r)[MG_REG_R12]), "=m"((r)[MG_REG_R13]),             \
+		  "=m"((r)[MG_REG_R14]), "=m"((r)[MG_REG_R15])                                     \
+		:                                                                                  \
+		: "rax")
+#else
+/* The image is known to no unwinder: of the hook's caller, as x86_64_image.S saved them. One less
+ * than the return address lies in the call. */
+#define MG_TAKE_REGISTERS(r, frame)                                                                \
+	do {                                                                                       \
+		(r)[MG_REG_IP] = (frame)[1] - 1;                                                   \
+		(r)[MG_REG_SP] = (uint64_t)((frame) + 2);                                          \
+		(r)[MG_REG_BP] = (frame)[0];                                                       \
+		for (int i = 0; i < 5; i++)                                                        \
+			(r)[MG_REG_RBX + i] = (frame)[MG_ENTRY_KEPT - i];                          \
+	} while (0)
+#endif
+
+#endif

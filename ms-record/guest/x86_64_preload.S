@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT
+ * Entry points of the preload library that the compiler cannot write.
+ */
+#include <sys/syscall.h>
+	.text
+
+	/* Saves the registers that a function keeps for its caller, and calls mg_end_hold with their address. */
+	.globl mg_end_enter
+	.hidden mg_end_enter
+	.type mg_end_enter, @function
+mg_end_enter:
+	.cfi_startproc
+	endbr64
+	push %rbp
+	.cfi_def_cfa_offset 16
+	.cfi_offset %rbp, -16
+	mov %rsp, %rbp
+	.cfi_def_cfa_register %rbp
+	push %rbx
+	push %r12
+	push %r13
+	push %r14
+	push %r15
+	push $0
+	mov %rsp, %rdi
+	call mg_end_hold
+	mov -8(%rbp), %rbx
+	mov -16(%rbp), %r12
+	mov -24(%rbp), %r13
+	mov -32(%rbp), %r14
+	mov -40(%rbp), %r15
+	leave
+	.cfi_def_cfa %rsp, 8
+	ret
+	.cfi_endproc
+	.size mg_end_enter, .-mg_end_enter
+
+	/* Returns twice to its caller, so the real one is jumped to. */
+	.globl vfork
+	.type vfork, @function
+vfork:
+	.cfi_startproc
+	endbr64
+	sub $8, %rsp
+	.cfi_def_cfa_offset 16
+	call mg_end_vfork
+	add $8, %rsp
+	.cfi_def_cfa_offset 8
+	jmp *%rax
+	.cfi_endproc
+	.size vfork, .-vfork
+
+	/* All but two are the real one's (the first word of mg_real), with the stack as it is: some return twice, or on another one. */
+	.globl syscall
+	.type syscall, @function
+syscall:
+	.cfi_startproc
+	endbr64
+	cmp $SYS_prctl, %rdi
+	je mg_rare_syscall
+	cmp $SYS_seccomp, %rdi
+	je mg_rare_syscall
+	jmp *mg_real(%rip)
+	.cfi_endproc
+	.size syscall, .-syscall
+
+	.section .note.GNU-stack, "", @progbits
