@@ -53,7 +53,7 @@
 
 const struct attach_times *attach_times(const struct attach *a)
 {
-	return &a->times;
+	return &a->shared.times;
 }
 
 void attach_hold(struct attach *a, struct hijack_stop *stopped, uint64_t entry_sp)
@@ -105,10 +105,11 @@ int attach_look(struct attach **made, pid_t pid, bool launched, const struct opt
 	if (attach_find_targets(a, err))
 		return -1;
 	/* Would the jumps fit where there seems to be room? */
-	for (uint32_t i = 0; i < a->near_count; i++)
-		if (a->near[i].fresh)
-			a->near[i].page = attach_maps_room(&a->maps, a->near[i].low,
-							   a->near[i].high, NEAR_BYTES, 0);
+	for (uint32_t i = 0; i < a->near_count; i++) {
+		struct near *p = &a->shared.near[i];
+		if (p->fresh)
+			p->page = attach_maps_room(&a->maps, p->low, p->high, NEAR_BYTES, 0);
+	}
 	return attach_plan(a, err);
 }
 
@@ -228,11 +229,12 @@ static int take_back_earlier(struct attach *a, struct ms_err *err)
 	attach_image_free(&a->image);
 	a->release_count = 0;
 	a->shared.restored = false;
-	return a->shared.left ? ms_err_set(err,
-					   "cannot attach to process %d: its threads still run "
-					   "code of an earlier recorder; try again",
-					   (int)a->pid)
-			      : 0;
+	return a->shared.times.left
+		       ? ms_err_set(err,
+				    "cannot attach to process %d: its threads still run "
+				    "code of an earlier recorder; try again",
+				    (int)a->pid)
+		       : 0;
 }
 
 /* ---- mapping ---- */
@@ -310,9 +312,11 @@ static int map_guest(struct attach *a, struct ms_err *err)
 		return -1;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, a->channel))
 		return ms_err_sys(err, "cannot make a socket");
+	for (uint32_t i = 0; i < a->near_count; i++)
+		if (a->shared.near[i].fresh)
+			a->shared.near[i].page = 0; /* it was supposed to be there */
 	if (help(a, attach_map, err))
 		return -1;
-	a->times.map_ns = a->shared.one_ns;
 	a->release[0] = (struct range){a->shared.session, a->session_bytes};
 	a->release[1] = (struct range){a->shared.private, a->private_bytes};
 	a->release_count = SESSION_RANGES;
@@ -324,12 +328,10 @@ static int map_guest(struct attach *a, struct ms_err *err)
 		a->release[a->release_count++] = (struct range){a->shared.image, a->image.bytes};
 		a->release[a->release_count++] = (struct range){a->shared.gate, 4096};
 	}
-	for (uint32_t i = 0; i < a->near_count; i++) {
-		if (!a->near[i].fresh)
-			continue;
-		a->near[i].page = a->shared.near[i];
-		a->release[a->release_count++] = (struct range){a->near[i].page, NEAR_BYTES};
-	}
+	for (uint32_t i = 0; i < a->near_count; i++)
+		if (a->shared.near[i].fresh)
+			a->release[a->release_count++] =
+				(struct range){a->shared.near[i].page, NEAR_BYTES};
 	char byte;
 	if (pass_file_take(a->channel[0], &byte, 1, MSG_DONTWAIT, &a->memfd) != 1 || a->memfd < 0)
 		return ms_err_set(err, "cannot take the memory file from process %d", (int)a->pid);
@@ -339,18 +341,18 @@ static int map_guest(struct attach *a, struct ms_err *err)
 uint64_t attach_more_room(struct attach *a, uint64_t low, uint64_t high)
 {
 	struct ms_err ignored = {0};
-	uint32_t i = a->near_count;
-	if (i == NEAR_MOST)
+	struct near *n = &a->shared.near[a->near_count];
+	if (a->near_count == NEAR_MOST)
 		return 0;
 	attach_maps_free(&a->maps);
 	if (attach_maps_read(&a->maps, a->h.proc, &ignored))
 		return 0;
-	a->near[a->near_count++] = (struct near){.low = low, .high = high, .fresh = true};
-	a->shared.near[i] = 0;
+	*n = (struct near){.low = low, .high = high, .fresh = true};
+	a->near_count++;
 	memset(&a->shared.err, 0, sizeof a->shared.err);
-	if (help(a, attach_map_near, &ignored) || !a->shared.near[i])
+	if (help(a, attach_map_near, &ignored) || !n->page)
 		a->near_count--;
-	return a->near[i].page = a->shared.near[i];
+	return n->page;
 }
 
 /* ---- the session ---- */
@@ -443,7 +445,7 @@ static int undo(struct attach *a)
 
 int attach_prepare(struct attach *a, bool forks, struct ms_err *err)
 {
-	a->times.adopted = a->adopted;
+	a->shared.times.adopted = a->adopted;
 	a->forks = forks;
 	if ((a->adopted || a->release_count) && take_back_earlier(a, err))
 		return -1;
@@ -497,12 +499,7 @@ int attach_go(struct attach *a, struct session *s, struct ms_err *err)
 		return undo(a);
 	}
 	a->release_count = SESSION_RANGES;
-	a->times.patch_ns = a->shared.all_ns;
-	a->times.threads = a->shared.threads;
-	a->times.asleep = a->shared.asleep;
-	a->times.cut_short = a->shared.cut_short;
-	a->times.moved = a->shared.moved;
-	a->times.hooks = a->target_count;
+	a->shared.times.hooks = a->target_count;
 	if (!a->launched)
 		preexisting_begin(s, &a->h, is_glibc(a), a->shared.tps, a->shared.tp_count);
 	return 0;
@@ -516,16 +513,13 @@ void attach_detach(struct attach *a)
 	a->entered = false;
 	memset(&a->shared.err, 0, sizeof a->shared.err);
 	a->shared.restored = false;
-	a->shared.all_ns = 0;
-	a->shared.stops = 0;
+	a->shared.times.leave_ns = 0;
+	a->shared.times.leave_stops = 0;
 	if (attach_ended(a))
 		return;
 	if (help(a, attach_restore, &err) && !attach_ended(a)) {
-		a->times.gave_up = !a->shared.restored;
-		snprintf(a->times.trouble, sizeof a->times.trouble, "%.200s", err.text);
+		a->shared.times.gave_up = !a->shared.restored;
+		snprintf(a->shared.times.trouble, sizeof a->shared.times.trouble, "%.200s",
+			 err.text);
 	}
-	a->times.leave_ns = a->shared.all_ns;
-	a->times.leave_stops = a->shared.stops;
-	a->times.cut_short = a->shared.cut_short;
-	a->times.left = a->shared.left;
 }

@@ -33,6 +33,8 @@ struct remote {
 	struct ms_err *err;
 	bool failed; /* a call did not come back: the rest is not tried */
 	bool again;  /* another thread closed a descriptor of ours */
+	int own;     /* the file of the session */
+	bool (*map)(struct remote *r, struct attach *a, struct attach_shared *out);
 };
 
 /* One call; `what` it is for, in an error. False with the error set. */
@@ -192,10 +194,10 @@ static bool map_near(struct remote *r, struct attach *a, struct attach_shared *o
 {
 	enum { PLACES = 8 };
 	for (uint32_t i = 0; i < a->near_count; i++) {
-		const struct near *n = &a->near[i];
+		struct near *n = &out->near[i];
 		if (!n->fresh)
 			continue;
-		for (unsigned k = 0; k < PLACES && !out->near[i]; k++) {
+		for (unsigned k = 0; k < PLACES && !n->page; k++) {
 			int64_t got;
 			uint64_t at = attach_maps_room(&a->maps, n->low, n->high, NEAR_BYTES, k);
 			if (!at || HIJACK_CALL(&r->call, &got, SYS_mmap, at, NEAR_BYTES,
@@ -204,11 +206,11 @@ static bool map_near(struct remote *r, struct attach *a, struct attach_shared *o
 					       (uint64_t)-1, 0))
 				break;
 			if (got == (int64_t)at)
-				out->near[i] = at;
+				n->page = at;
 			else if (got > 0) /* a kernel that does not know the flag */
 				unmap(r, (uint64_t)got, NEAR_BYTES);
 		}
-		if (!out->near[i]) {
+		if (!n->page) {
 			ms_err_set(r->err, "no address space is free within " MG_JUMP_REACH_NAME
 					   " of its allocator");
 			return false;
@@ -217,9 +219,8 @@ static bool map_near(struct remote *r, struct attach *a, struct attach_shared *o
 	return true;
 }
 
-/* *own: the file of the session. */
 static bool map_session(struct remote *r, const struct attach *a, uint64_t room,
-			struct attach_shared *out, int *own)
+			struct attach_shared *out)
 {
 	int64_t ignored;
 	struct file f;
@@ -227,7 +228,7 @@ static bool map_session(struct remote *r, const struct attach *a, uint64_t room,
 		out->session = map(r, "map the buffers", 0, a->session_bytes,
 				   PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, f.there, 0);
 	close_file(r, a, &f);
-	*own = f.own;
+	r->own = f.own;
 	if (!out->session)
 		return false;
 	/* Just below, if that is free: then one call takes both away. */
@@ -250,7 +251,7 @@ static bool map_session(struct remote *r, const struct attach *a, uint64_t room,
 	return true;
 }
 
-static void map_everything(struct remote *r, struct attach *a, struct attach_shared *out, int *own)
+static bool map_everything(struct remote *r, struct attach *a, struct attach_shared *out)
 {
 	/* For the names of files. */
 	uint64_t page = r->call.room ? 0
@@ -258,22 +259,24 @@ static void map_everything(struct remote *r, struct attach *a, struct attach_sha
 					   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	uint64_t room = page ? page : r->call.room;
 	bool good = room && (a->adopted || map_image(r, a, room, out)) && map_near(r, a, out) &&
-		    map_session(r, a, room, out, own);
+		    map_session(r, a, room, out);
 	unmap(r, page, 4096);
 	if (good)
-		return;
+		return true;
 	unmap(r, out->session, a->session_bytes);
 	unmap(r, out->private, a->private_bytes);
 	for (uint32_t i = 0; i < a->near_count; i++)
-		unmap(r, out->near[i], NEAR_BYTES);
+		if (out->near[i].fresh)
+			unmap(r, out->near[i].page, NEAR_BYTES);
 	if (out->image_done) {
 		unmap(r, out->image, a->image.bytes);
 		unmap(r, out->gate, 4096);
 	}
+	return false;
 }
 
 static void map_by(struct attach *a, struct hijack_stop *s, struct remote *r,
-		   struct attach_shared *out, int *own)
+		   struct attach_shared *out)
 {
 	/* One that we started is not worth a net if there is no room for it: it has done nothing
 	 * yet.
@@ -281,7 +284,7 @@ static void map_by(struct attach *a, struct hijack_stop *s, struct remote *r,
 	unsigned flags = a->launched ? HIJACK_NO_NET : 0;
 	if (hijack_borrow(&r->call, &a->h, &s->threads.v[0], flags, &out->err))
 		return;
-	map_everything(r, a, out, own);
+	r->map(r, a, out);
 	if (hijack_give_back(&r->call)) {
 		ms_err_sys(&out->err, "the borrowed thread of process %d did not return",
 			   (int)a->pid);
@@ -290,7 +293,7 @@ static void map_by(struct attach *a, struct hijack_stop *s, struct remote *r,
 }
 
 /* One thread stops for it, unless all are stopped anyway. */
-static int map_stopped(struct attach *a, struct attach_shared *out, struct remote *r, int *own)
+static int map_stopped(struct attach *a, struct attach_shared *out, struct remote *r)
 {
 	struct hijack_stop here = {0}, *s = a->held ? a->held : &here;
 	if (!a->held && hijack_stop_one(s, &a->h, ATTACH_STOP_NS)) {
@@ -301,12 +304,13 @@ static int map_stopped(struct attach *a, struct attach_shared *out, struct remot
 	}
 	struct hijack_thread one = s->threads.v[0];
 	hijack_wait_begin();
-	map_by(a, s, r, out, own);
+	map_by(a, s, r, out);
 	if (!a->held)
 		hijack_resume(s, a->h.proc);
 	hijack_wait_end();
-	out->one_ns = s->longest_ns;
-	out->cut_short += s->cut_short;
+	if (s->longest_ns > out->times.map_ns)
+		out->times.map_ns = s->longest_ns;
+	out->times.cut_short += s->cut_short;
 	out->one_tid = one.tid;
 	out->one_tp = one.regs.tp;
 	return out->err.text[0] ? ATTACH_FAILED : ATTACH_DONE;
@@ -316,12 +320,11 @@ int attach_map(void *arg, void *shared)
 {
 	struct attach *a = arg;
 	struct attach_shared *out = shared, before = *out;
-	struct remote r = {.err = &out->err};
-	int own = -1;
+	struct remote r = {.err = &out->err, .own = -1, .map = map_everything};
 	if (!a->adopted && attach_image_make(&a->image, 0, &out->err))
 		return ATTACH_FAILED;
 	attach_prepare_stop(a);
-	int rc = map_stopped(a, out, &r, &own);
+	int rc = map_stopped(a, out, &r);
 	if (rc == ATTACH_FAILED && r.again) {
 		*out = before;
 		return ATTACH_AGAIN;
@@ -329,10 +332,10 @@ int attach_map(void *arg, void *shared)
 	/* Nobody executes it before entries are replaced. */
 	if (rc == ATTACH_DONE && !a->adopted && !write_image(a, out))
 		rc = ATTACH_FAILED;
-	else if (rc == ATTACH_DONE && !pass_file(a->channel[1], "", 1, own))
+	else if (rc == ATTACH_DONE && !pass_file(a->channel[1], "", 1, r.own))
 		rc = ms_err_sys(&out->err, "cannot hand over a memory file") ? ATTACH_FAILED : rc;
-	if (own >= 0)
-		close(own);
+	if (r.own >= 0)
+		close(r.own);
 	return rc;
 }
 
@@ -340,19 +343,7 @@ int attach_map_near(void *arg, void *shared)
 {
 	struct attach *a = arg;
 	struct attach_shared *out = shared;
-	struct hijack_stop s;
-	struct remote r = {.err = &out->err};
+	struct remote r = {.err = &out->err, .map = map_near};
 	attach_prepare_stop(a);
-	if (hijack_stop_one(&s, &a->h, ATTACH_STOP_NS)) {
-		ms_err_sys(&out->err, "cannot stop a thread of process %d", (int)a->pid);
-		return errno == ETIMEDOUT || errno == EBUSY ? ATTACH_AGAIN : ATTACH_FAILED;
-	}
-	if (!hijack_borrow(&r.call, &a->h, &s.threads.v[0], 0, &out->err)) {
-		map_near(&r, a, out);
-		if (hijack_give_back(&r.call))
-			ms_err_sys(&out->err, "the borrowed thread of process %d did not return",
-				   (int)a->pid);
-	}
-	hijack_resume(&s, a->h.proc);
-	return out->err.text[0] ? ATTACH_FAILED : ATTACH_DONE;
+	return map_stopped(a, out, &r);
 }

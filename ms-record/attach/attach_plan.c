@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "attach_private.h"
+#include "hook_write.h"
 #include "libcommon/proc/proc.h"
 
 #define GUEST "libmemscope-preload.so"
@@ -89,13 +90,9 @@ static bool is_sound(const struct mg_manifest *m)
 /* Do jumps into that image stand in the process? */
 static bool is_in_use(const struct attach *a, const struct mg_manifest *m)
 {
-	for (uint32_t i = 0; i < m->hook_count; i++) {
-		const struct mg_hook *h = &m->hooks[i];
-		uint8_t now[MG_DISPLACED_MAX];
-		if (!hijack_read(&a->h, h->entry, now, h->bytes) &&
-		    patch_state(h, now) >= PATCH_JUMPS)
+	for (uint32_t i = 0; i < m->hook_count; i++)
+		if (hook_state(&a->h, &m->hooks[i]) >= PATCH_JUMPS)
 			return true;
-	}
 	return false;
 }
 
@@ -202,12 +199,12 @@ enum { MALLOC = 0, FREE = 1 };
 static struct near *near_of(struct attach *a, const struct attach_module *m)
 {
 	for (uint32_t i = 0; i < a->near_count; i++)
-		if (a->near[i].low >= m->start && a->near[i].high <= m->end &&
-		    a->near[i].count < NEAR_BYTES / MG_SLOT_BYTES)
-			return &a->near[i];
+		if (a->shared.near[i].low >= m->start && a->shared.near[i].high <= m->end &&
+		    a->shared.near[i].count < NEAR_BYTES / MG_SLOT_BYTES)
+			return &a->shared.near[i];
 	if (a->near_count == NEAR_MOST)
 		return NULL;
-	struct near *n = &a->near[a->near_count++];
+	struct near *n = &a->shared.near[a->near_count++];
 	*n = (struct near){.low = m->end, .high = m->start, .fresh = true};
 	return n;
 }
@@ -224,11 +221,7 @@ static const struct mg_hook *earlier_hook(const struct attach *a, uint64_t entry
 static bool adopt(struct attach *a, struct target *t)
 {
 	const struct mg_hook *h = earlier_hook(a, t->hook.entry);
-	uint8_t now[MG_DISPLACED_MAX];
-	if (!h || h->kind != t->hook.kind || h->bytes < MG_JUMP_BYTES || h->bytes > sizeof now ||
-	    hijack_read(&a->h, h->entry, now, h->bytes))
-		return false;
-	if (patch_state(h, now) == PATCH_OTHERS)
+	if (!h || h->kind != t->hook.kind || hook_state(&a->h, h) == PATCH_OTHERS)
 		return false;
 	t->hook = *h;
 	t->fresh = false;
@@ -247,7 +240,7 @@ struct target *attach_add_target(struct attach *a, const struct attach_module *m
 	if (!n)
 		return NULL;
 	struct target *t = &a->targets[a->target_count++];
-	*t = (struct target){.size = bytes, .fresh = true, .near = (uint32_t)(n - a->near)};
+	*t = (struct target){.size = bytes, .fresh = true, .near = (uint32_t)(n - a->shared.near)};
 	t->hook.entry = address;
 	t->hook.kind = kind;
 	snprintf(t->name, sizeof t->name, "%s", name);
@@ -320,7 +313,7 @@ static void take_pages(struct attach *a)
 		uint64_t page = a->manifest.hooks[i].slot & ~(uint64_t)(NEAR_BYTES - 1);
 		uint32_t slot = (uint32_t)(a->manifest.hooks[i].slot - page) / MG_SLOT_BYTES;
 		for (uint32_t k = 0; k < a->near_count; k++) {
-			struct near *n = &a->near[k];
+			struct near *n = &a->shared.near[k];
 			if (a->manifest.hooks[i].entry < n->low ||
 			    a->manifest.hooks[i].entry >= n->high || (!n->fresh && n->page != page))
 				continue;
@@ -377,46 +370,33 @@ static bool must(const struct target *t)
 static int plan_one(struct attach *a, struct target *t, struct ms_err *err)
 {
 	uint8_t code[PATCH_BODY_MOST];
-	struct near *n = &a->near[t->near];
-	struct ms_err why = {0};
-	size_t want = t->size ? t->size : 512;
-	if (want < 64)
-		want = 64;
-	if (want > sizeof code)
-		want = sizeof code;
+	struct near *n = &a->shared.near[t->near];
 	if ((n->used + 1) * MG_SLOT_BYTES > NEAR_BYTES && t->fresh)
 		return ms_err_set(err, "there is no room for more hooks");
 	uint64_t slot = t->fresh ? n->page + n->used * MG_SLOT_BYTES : t->hook.slot;
-	if (hijack_read(&a->h, t->hook.entry, code, want)) {
-		want = 64;
-		if (hijack_read(&a->h, t->hook.entry, code, want))
-			return ms_err_set(err, "its code cannot be read");
-	}
+	size_t bytes = hook_code(&a->h, t->hook.entry, t->size, code);
 	if (!t->fresh) /* it may be hooked now */
 		memcpy(code, t->hook.original, t->hook.bytes);
-	if (patch_plan(&t->patch, t->hook.entry, code, want, t->size, slot, &why))
-		return ms_err_set(err, "%s", why.text);
+	if (patch_plan(&t->patch, t->hook.entry, code, bytes, t->size, slot, err))
+		return -1;
 	if (t->fresh)
 		n->used++;
-	t->hook.slot = slot;
-	t->hook.bytes = t->patch.bytes;
-	memcpy(t->hook.original, t->patch.original, sizeof t->hook.original);
-	memcpy(t->hook.patched, t->patch.patched, sizeof t->hook.patched);
+	patch_hook(&t->patch, &t->hook);
 	return 0;
 }
 
 static void note_missing(struct attach *a, const struct target *t, const char *why)
 {
-	size_t n = strlen(a->times.missing);
-	snprintf(a->times.missing + n, sizeof a->times.missing - n, "%s%s (%s)", n ? "; " : "",
-		 t->name, why);
+	size_t n = strlen(a->shared.times.missing);
+	snprintf(a->shared.times.missing + n, sizeof a->shared.times.missing - n, "%s%s (%s)",
+		 n ? "; " : "", t->name, why);
 }
 
 int attach_plan(struct attach *a, struct ms_err *err)
 {
 	uint32_t kept = 0;
 	for (uint32_t i = 0; i < a->near_count; i++)
-		a->near[i].used = a->near[i].taken;
+		a->shared.near[i].used = a->shared.near[i].taken;
 	for (uint32_t i = 0; i < a->target_count; i++) {
 		struct target *t = &a->targets[i];
 		struct ms_err why = {0};

@@ -53,14 +53,11 @@ struct attach_shared {
 	/* mapped */
 	uint64_t image, gate, session, private;
 	bool image_done;
-	uint64_t near[NEAR_MOST];
-	uint64_t one_ns; /* the borrowed thread was stopped */
-	bool blind;      /* it may not read the processor's clock */
+	struct near near[NEAR_MOST];
+	bool blind;      /* the borrowed thread may not read the processor's clock */
 	uint64_t one_tp; /* its thread pointer */
 	pid_t one_tid;
 	/* patched */
-	uint64_t all_ns;
-	unsigned threads, asleep, moved, stops, cut_short;
 	uint64_t tps[ATTACH_TPS]; /* of the threads that were stopped */
 	uint32_t tp_count;
 	uint64_t main_tp;
@@ -68,8 +65,9 @@ struct attach_shared {
 	/* left */
 	bool untouched; /* no entry is replaced */
 	bool stuck;     /* an entry could not be put back */
-	bool left, restored;
+	bool restored;
 	unsigned others; /* entries that were not ours any more */
+	struct attach_times times;
 };
 
 struct attach {
@@ -90,8 +88,7 @@ struct attach {
 	struct mg_manifest manifest;
 	uint64_t manifest_at;
 
-	struct near near[NEAR_MOST];
-	uint32_t near_count;
+	uint32_t near_count;       /* of shared.near */
 	const struct hooks *hooks; /* --hook */
 	bool placed[MG_HOOKS_MAX]; /* of each of them: it is there */
 	bool throws;               /* exceptions may come, and cannot pass the image */
@@ -110,7 +107,6 @@ struct attach {
 	bool forks;      /* forked children are recorded, too */
 	bool entered;    /* entries were replaced */
 	struct attach_shared shared;
-	struct attach_times times;
 };
 
 /* ---- attach_plan.c ---- */
@@ -166,7 +162,7 @@ bool attach_may_hold(const struct attach *a);
 typedef int attach_move(struct attach *a, struct hijack_stop *s, struct attach_shared *out);
 /* Entries become jumps or, `back`, what they were, those that were not are counted in *others; all
  * threads are stopped, or held. move: before anything but the first bytes changes, none of them may
- * be where other bytes will be. ATTACH_DONE, _FAILED or _AGAIN. */
+ * be where other bytes will be; NULL: none can. ATTACH_DONE, _FAILED or _AGAIN. */
 int attach_rewrite(struct attach *a, struct hijack_stop *s, bool back, attach_move *move,
 		   struct attach_shared *out, unsigned *others);
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "attach_private.h"
+#include "hook_write.h"
 #include "ms-record/ptrace/hijack_private.h"
 #include "libcommon/proc/proc.h"
 
@@ -58,12 +59,6 @@ void attach_prepare_stop(struct attach *a)
 }
 
 /* ---- replacing ------------------------------------------------------------------------------- */
-
-static bool bytes_are(const struct attach *a, uint64_t at, const uint8_t *bytes, size_t n)
-{
-	uint8_t now[MG_DISPLACED_MAX];
-	return !hijack_read(&a->h, at, now, n) && !memcmp(now, bytes, n);
-}
 
 /* How many threads have their number there, as their own PID namespace counts. Some are enough: to
  * ask for all would keep them waiting. */
@@ -203,7 +198,7 @@ static bool move_frames(const struct attach *a, const struct hijack_thread *t,
 			break;
 		if (hijack_write(&a->h, (t->regs.sp & ~UINT64_C(7)) + 8 * i, &to, sizeof to))
 			ms_err_sys(&out->err, "cannot write to its stack");
-		out->moved++;
+		out->times.moved++;
 	}
 	return any;
 }
@@ -214,7 +209,7 @@ static bool move_thread(const struct attach *a, struct hijack_thread *t, struct 
 	if (to != t->regs.ip && !t->asleep) {
 		t->regs.ip = to;
 		cpu_regs_set(t->tid, &t->regs);
-		out->moved++;
+		out->times.moved++;
 	}
 	return !t->gone && move_frames(a, t, out);
 }
@@ -233,19 +228,11 @@ static int move_threads(struct attach *a, struct hijack_stop *s, struct attach_s
 	return 0;
 }
 
-static int move_none(struct attach *a, struct hijack_stop *s, struct attach_shared *out)
-{
-	(void)a;
-	(void)s;
-	(void)out;
-	return 0;
-}
-
 static int check_entries(const struct attach *a, struct ms_err *err)
 {
 	for (uint32_t i = 0; i < a->target_count; i++) {
 		const struct target *t = &a->targets[i];
-		if (!bytes_are(a, t->hook.entry, t->patch.original, t->patch.bytes))
+		if (hook_state(&a->h, &t->hook) != PATCH_ORIGINAL)
 			return ms_err_set(
 				err, "cannot attach to process %d: %s of '%s' changed meanwhile",
 				(int)a->pid, t->name, t->module);
@@ -265,11 +252,9 @@ static int replace(struct attach *a, struct hijack_stop *s, struct attach_shared
 		return ATTACH_FAILED;
 	}
 	int rc = attach_rewrite(a, s, false, move_threads, out, &others);
-	for (uint32_t i = 0; i < a->target_count && rc == ATTACH_DONE; i++) {
-		const struct target *t = &a->targets[i];
-		if (!bytes_are(a, t->hook.entry, t->patch.patched, t->patch.bytes))
+	for (uint32_t i = 0; i < a->target_count && rc == ATTACH_DONE; i++)
+		if (hook_state(&a->h, &a->targets[i].hook) != PATCH_JUMPS)
 			rc = ATTACH_FAILED;
-	}
 	out->stuck = rc == ATTACH_FAILED;
 	if (out->stuck)
 		ms_err_sys(&out->err, "cannot write to the code of process %d", (int)a->pid);
@@ -278,7 +263,7 @@ static int replace(struct attach *a, struct hijack_stop *s, struct attach_shared
 
 static void restore(struct attach *a, struct hijack_stop *s, struct attach_shared *out)
 {
-	int rc = attach_rewrite(a, s, true, move_none, out, &out->others);
+	int rc = attach_rewrite(a, s, true, NULL, out, &out->others);
 	if (rc == ATTACH_FAILED)
 		ms_err_sys(&out->err, "cannot write to its code");
 	out->restored = rc != ATTACH_AGAIN;
@@ -309,7 +294,7 @@ int attach_patch(void *arg, void *shared)
 	int rc = a->held ? ATTACH_DONE : stop_all(a, s, &out->err);
 	if (rc)
 		return rc;
-	out->threads = (unsigned)s->threads.n;
+	out->times.threads = (unsigned)s->threads.n;
 	if (is_closing(a) || (!a->held && !attach_is_alone(a, s, seen)))
 		rc = ATTACH_AGAIN;
 	else
@@ -318,9 +303,9 @@ int attach_patch(void *arg, void *shared)
 	if (a->held)
 		return rc;
 	hijack_resume(s, a->h.proc);
-	out->all_ns = s->resumed_ns - s->begin_ns;
-	out->asleep = s->asleep;
-	out->cut_short += s->cut_short;
+	out->times.patch_ns = s->resumed_ns - s->begin_ns;
+	out->times.asleep = s->asleep;
+	out->times.cut_short += s->cut_short;
 	return rc;
 }
 
@@ -400,9 +385,9 @@ static bool release(struct attach *a, struct hijack_stop *s, struct attach_share
 	struct hijack_call call;
 	int64_t ignored;
 	int failed = 0;
-	out->left = a->release_count != 0;
-	if (!out->left || !borrow_any(a, s, &call))
-		return !out->left;
+	out->times.left = a->release_count != 0;
+	if (!out->times.left || !borrow_any(a, s, &call))
+		return !out->times.left;
 	if (!mark_released(a))
 		a->release_count = 0;
 	for (uint32_t k = 0; k < a->release_count && !failed; k++) {
@@ -415,9 +400,9 @@ static bool release(struct attach *a, struct hijack_stop *s, struct attach_share
 		if (r.start)
 			failed = HIJACK_CALL(&call, &ignored, SYS_munmap, r.start, r.bytes);
 	}
-	out->left = failed != 0;
+	out->times.left = failed != 0;
 	if (hijack_give_back(&call))
-		out->left = true;
+		out->times.left = true;
 	return true;
 }
 
@@ -461,10 +446,10 @@ static bool leave(struct attach *a, struct hijack_stop *s, bool last, struct att
 static void go_on(struct attach *a, struct hijack_stop *s, struct attach_shared *out)
 {
 	hijack_resume(s, a->h.proc);
-	out->stops++;
-	out->cut_short += s->cut_short;
+	out->times.leave_stops++;
+	out->times.cut_short += s->cut_short;
 	uint64_t ns = s->resumed_ns - s->begin_ns;
-	out->all_ns = ns > out->all_ns ? ns : out->all_ns;
+	out->times.leave_ns = ns > out->times.leave_ns ? ns : out->times.leave_ns;
 }
 
 /* In a stop of its own, so that none is long. */
@@ -476,7 +461,7 @@ static int take_away(struct attach *a, struct attach_shared *out)
 		return rc;
 	bool another = is_another(a), released = another || release(a, &s, out);
 	go_on(a, &s, out);
-	out->left = out->left && !another;
+	out->times.left = out->times.left && !another;
 	return released ? ATTACH_DONE : ATTACH_INSIDE;
 }
 
@@ -484,7 +469,7 @@ int attach_restore(void *arg, void *shared)
 {
 	struct attach *a = arg;
 	struct attach_shared *out = shared;
-	out->left = true;
+	out->times.left = true;
 	if (a->held)
 		return restore_held(a, out);
 	pid_t seen, sharer = attach_sharer(a, &seen);
@@ -512,7 +497,7 @@ int attach_restore(void *arg, void *shared)
 	if (!another && out->restored)
 		inside = leave(a, &s, last, out);
 	go_on(a, &s, out);
-	out->left = !another;
+	out->times.left = !another;
 	out->restored = out->restored || another;
 	if (!out->restored)
 		return ATTACH_AGAIN;

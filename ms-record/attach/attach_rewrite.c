@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "attach_private.h"
+#include "hook_write.h"
 
 #define WORD 8u
 #define FORK_NS UINT64_C(500000000) /* for a fork to come to its end */
@@ -63,7 +64,7 @@ struct rewrite {
 	struct {
 		const struct mg_hook *hook;
 		const uint8_t *to;
-		uint8_t first[MG_JUMP_FIRST]; /* as it was */
+		const uint8_t *first; /* bytes, as they were */
 	} v[MG_HOOKS_MAX];
 	uint32_t n;
 };
@@ -73,25 +74,17 @@ static void choose(struct rewrite *r, unsigned *others)
 {
 	for (uint32_t i = 0; i < r->a->manifest.hook_count; i++) {
 		const struct mg_hook *h = &r->a->manifest.hooks[i];
-		uint8_t now[MG_DISPLACED_MAX];
-		enum patch_state st = hijack_read(&r->a->h, h->entry, now, h->bytes)
-					      ? PATCH_OTHERS
-					      : patch_state(h, now);
+		enum patch_state st = hook_state(&r->a->h, h);
 		if (st == PATCH_OTHERS || st == (r->back ? PATCH_ORIGINAL : PATCH_JUMPS)) {
 			++*others;
 			continue;
 		}
 		r->v[r->n].hook = h;
 		r->v[r->n].to = r->back ? h->original : h->patched;
-		memcpy(r->v[r->n++].first, now, MG_JUMP_FIRST);
+		r->v[r->n++].first = st == PATCH_WAITS   ? patch_wait
+				     : st == PATCH_JUMPS ? h->patched
+							 : h->original;
 	}
-}
-
-/* Whoever comes to that entry waits. */
-static bool waits(const struct attach *a, const struct mg_hook *h)
-{
-	uint8_t now[MG_DISPLACED_MAX];
-	return !hijack_read(&a->h, h->entry, now, h->bytes) && patch_state(h, now) == PATCH_WAITS;
 }
 
 /* Children that were forked while there were jumps to themselves. */
@@ -104,7 +97,7 @@ static void mend_children(const struct rewrite *r)
 		snprintf(path, sizeof path, "/proc/%d/mem", (int)r->s->threads.v[i].new_child);
 		struct attach child = {.h = {.mem = open(path, O_RDWR | O_CLOEXEC)}};
 		for (uint32_t k = 0; k < r->n && child.h.mem >= 0; k++)
-			if (waits(&child, r->v[k].hook) &&
+			if (hook_state(&child.h, r->v[k].hook) == PATCH_WAITS &&
 			    !write_rest(&child, r->v[k].hook, r->v[k].to))
 				write_first(&child, r->v[k].hook, r->v[k].to);
 		if (child.h.mem >= 0)
@@ -138,7 +131,7 @@ static int write_in_turn(struct rewrite *r, attach_move *move, struct attach_sha
 	int proc = r->a->h.proc, rc = 0;
 	for (uint32_t i = 0; i < r->n && !rc; i++)
 		rc = write_first(r->a, r->v[i].hook, patch_wait);
-	if (rc || hijack_look(r->s, proc, ATTACH_STOP_NS) || move(r->a, r->s, out))
+	if (rc || hijack_look(r->s, proc, ATTACH_STOP_NS) || (move && move(r->a, r->s, out)))
 		return give_up(r);
 	for (uint32_t i = 0; i < r->n; i++)
 		rc |= write_rest(r->a, r->v[i].hook, r->v[i].to);
@@ -158,5 +151,5 @@ int attach_rewrite(struct attach *a, struct hijack_stop *s, bool back, attach_mo
 	choose(&r, others);
 	if (hijack_any_asleep(s))
 		return write_in_turn(&r, move, out);
-	return move(a, s, out) ? ATTACH_AGAIN : write_all(&r);
+	return move && move(a, s, out) ? ATTACH_AGAIN : write_all(&r);
 }

@@ -7,80 +7,33 @@
 #include "hook_find.h"
 
 #include <ctype.h>
-#include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
 #include "libcommon/symbols/symbols.h"
+#include "ms-record/base/elfmap.h"
 
 struct hook_module {
 	struct attach_module m;
-	const uint8_t *file;
-	size_t bytes;
-	struct {
-		struct table {
-			const Elf64_Sym *symbols;
-			size_t count;
-			const char *strings;
-			size_t bytes;
-		} v[2];
-		unsigned n;
-	} tables;
+	struct elfmap file;
+	struct elfmap_table tables[2];
+	unsigned n;
 };
 
 /* ---- files ---- */
 
-static const void *section(const struct hook_module *m, const Elf64_Shdr *s)
-{
-	bool inside = s->sh_offset <= m->bytes && s->sh_size <= m->bytes - s->sh_offset;
-	return inside ? m->file + s->sh_offset : NULL;
-}
-
-static void add_table(struct hook_module *m, const Elf64_Shdr *all, unsigned n, const Elf64_Shdr *s)
-{
-	if ((s->sh_type != SHT_SYMTAB && s->sh_type != SHT_DYNSYM) || s->sh_link >= n ||
-	    m->tables.n == 2)
-		return;
-	const Elf64_Shdr *names = &all[s->sh_link];
-	struct table t = {section(m, s), s->sh_size / sizeof(Elf64_Sym), section(m, names),
-			  names->sh_size};
-	if (t.symbols && s->sh_offset % 8 == 0 && t.strings && t.bytes && !t.strings[t.bytes - 1])
-		m->tables.v[m->tables.n++] = t;
-}
-
-static void find_tables(struct hook_module *m)
-{
-	const Elf64_Ehdr *e = (const void *)m->file;
-	if (m->bytes < sizeof *e || memcmp(e->e_ident, ELFMAG, SELFMAG) != 0 ||
-	    e->e_shentsize != sizeof(Elf64_Shdr) || e->e_shoff > m->bytes || e->e_shoff % 8 ||
-	    e->e_shnum > (m->bytes - e->e_shoff) / sizeof(Elf64_Shdr))
-		return;
-	const Elf64_Shdr *s = (const void *)(m->file + e->e_shoff);
-	for (unsigned i = 0; i < e->e_shnum; i++)
-		add_table(m, s, e->e_shnum, &s[i]);
-}
-
 static void map_file(struct hook_module *m, int proc)
 {
-	struct stat st;
 	int fd = attach_elf_open(proc, m->m.map);
-	if (fd < 0)
-		return;
-	if (!fstat(fd, &st) && st.st_size > 0) {
-		void *file = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-		if (file != MAP_FAILED) {
-			m->file = file;
-			m->bytes = (size_t)st.st_size;
-			find_tables(m);
-		}
-	}
-	close(fd);
+	if (elfmap_open(&m->file, fd))
+		for (unsigned i = 0; i < m->file.head->e_shnum && m->n < 2; i++)
+			m->n += elfmap_table(&m->file, i, &m->tables[m->n]);
+	if (fd >= 0)
+		close(fd);
 }
 
 static bool is_ours(const char *path)
@@ -120,8 +73,7 @@ const char *hook_module_name(const struct hook_modules *all)
 void hook_modules_free(struct hook_modules *all)
 {
 	for (size_t i = 0; i < all->all.n; i++)
-		if (all->all.v[i].file)
-			munmap((void *)(uintptr_t)all->all.v[i].file, all->all.v[i].bytes);
+		elfmap_close(&all->all.v[i].file);
 	free(all->all.v);
 	*all = (struct hook_modules){0};
 }
@@ -251,8 +203,8 @@ static void search(struct found *f, const struct hook_module *m, const struct ho
 {
 	char key[64];
 	key_of(spec->name, key);
-	for (unsigned k = 0; k < m->tables.n; k++) {
-		const struct table *t = &m->tables.v[k];
+	for (unsigned k = 0; k < m->n; k++) {
+		const struct elfmap_table *t = &m->tables[k];
 		for (size_t i = 0; i < t->count; i++) {
 			const Elf64_Sym *s = &t->symbols[i];
 			unsigned type = ELF64_ST_TYPE(s->st_info);

@@ -45,7 +45,7 @@ struct work {
 	struct session *s;
 	struct attach *attach; /* of the image; NULL = the guest is preloaded */
 	bool child;            /* of the process that was attached to */
-	int mem;
+	struct hijack h;       /* its memory only */
 	struct attach_maps maps;
 	struct hook_modules modules; /* the new ones */
 	uint64_t enter, hooks_at;
@@ -149,12 +149,6 @@ static bool is_new(const void *arg, const struct attach_map *m)
 
 /* ---- where hooks go ---- */
 
-static bool read_memory(void *arg, uint64_t address, void *to, size_t bytes)
-{
-	const struct work *w = arg;
-	return hook_peek(w->mem, address, to, bytes);
-}
-
 /* What is hooked already. */
 static bool read_hooks(struct work *w)
 {
@@ -169,10 +163,10 @@ static bool read_hooks(struct work *w)
 	w->hooks_at = by_image ? w->attach->manifest_at + offsetof(struct mg_manifest, hooks)
 			       : s->pool->head->hooks;
 	w->throws = by_image && w->attach->throws;
-	if (!w->hooks_at || !hook_peek(w->mem, w->hooks_at, w->hooks, sizeof w->hooks) ||
+	if (!w->hooks_at || hijack_read(&w->h, w->hooks_at, w->hooks, sizeof w->hooks) ||
 	    (by_image &&
-	     !hook_peek(w->mem, w->attach->manifest_at + offsetof(struct mg_manifest, hook_count),
-			&n, sizeof n)))
+	     hijack_read(&w->h, w->attach->manifest_at + offsetof(struct mg_manifest, hook_count),
+			 &n, sizeof n)))
 		return false;
 	while (w->count < n && w->count < MG_HOOKS_MAX && w->hooks[w->count].entry)
 		w->count++;
@@ -260,26 +254,19 @@ static void note(struct work *w, uint32_t i)
 	w->written[i] = true;
 	if (!w->attach)
 		return;
-	hook_poke(w->mem, w->attach->manifest_at + offsetof(struct mg_manifest, hook_count),
-		  &w->count, sizeof w->count);
+	hijack_write(&w->h, w->attach->manifest_at + offsetof(struct mg_manifest, hook_count),
+		     &w->count, sizeof w->count);
 	if (w->child)
 		return;
 	w->attach->manifest.hooks[i] = w->hooks[i];
 	w->attach->manifest.hook_count = w->count;
-	w->attach->times.hooks = w->count;
-}
-
-static bool bytes_are(const struct work *w, const struct mg_hook *h, const uint8_t *bytes)
-{
-	uint8_t now[MG_DISPLACED_MAX];
-	return h->bytes <= sizeof now && hook_peek(w->mem, h->entry, now, h->bytes) &&
-	       !memcmp(now, bytes, h->bytes);
+	w->attach->shared.times.hooks = w->count;
 }
 
 static bool is_hooked(const struct work *w, uint64_t entry)
 {
 	for (uint32_t i = 0; i < w->count; i++)
-		if (w->hooks[i].entry == entry && bytes_are(w, &w->hooks[i], w->hooks[i].patched))
+		if (w->hooks[i].entry == entry && hook_state(&w->h, &w->hooks[i]) == PATCH_JUMPS)
 			return true;
 	return false;
 }
@@ -291,8 +278,8 @@ static void place_again(struct work *w)
 		const struct mg_hook *h = &w->hooks[i];
 		const struct attach_map *m = attach_maps_at(&w->maps, h->entry);
 		if (h->kind == MG_HOOK_CUSTOM && m && m->exec && is_known(w->s->late, m) &&
-		    bytes_are(w, h, h->original))
-			hook_poke(w->mem, h->entry, h->patched, h->bytes);
+		    hook_state(&w->h, h) == PATCH_ORIGINAL)
+			hijack_write(&w->h, h->entry, h->patched, h->bytes);
 	}
 }
 
@@ -308,7 +295,7 @@ static int place(struct work *w, const struct hook_spec *spec, const struct hook
 			why, "an exception thrown through it could not be unwound past the hook");
 	if (i == MG_HOOKS_MAX)
 		return ms_err_set(why, "there are too many hooks");
-	struct hook_write one = {.mem = w->mem,
+	struct hook_write one = {.h = &w->h,
 				 .enter = w->enter,
 				 .slot = i < w->count ? w->hooks[i].slot : slot_for(w, &at->module),
 				 .hook = w->hooks_at + i * sizeof(struct mg_hook),
@@ -352,11 +339,11 @@ static void place_asked(struct work *w)
 static void look(struct session *s, struct hook_results *results)
 {
 	struct work *w = ms_xcalloc(1, sizeof *w);
-	const struct attach_memory mem = {read_memory, w};
+	const struct attach_memory mem = attach_memory_of(&w->h);
 	w->results = results;
 	w->s = s;
-	w->mem = openat(s->proc, "mem", O_RDWR | O_CLOEXEC);
-	if (w->mem >= 0 && !attach_maps_read(&w->maps, s->proc, NULL) && read_hooks(w)) {
+	w->h.mem = openat(s->proc, "mem", O_RDWR | O_CLOEXEC);
+	if (w->h.mem >= 0 && !attach_maps_read(&w->maps, s->proc, NULL) && read_hooks(w)) {
 		hook_modules_some(&w->modules, s->proc, &w->maps, &mem, is_new, w);
 		w->throws |= w->attach && hook_unwinds(&w->modules);
 		if (w->attach)
@@ -367,8 +354,8 @@ static void look(struct session *s, struct hook_results *results)
 	}
 	hook_modules_free(&w->modules);
 	attach_maps_free(&w->maps);
-	if (w->mem >= 0)
-		close(w->mem);
+	if (w->h.mem >= 0)
+		close(w->h.mem);
 	free(w);
 }
 

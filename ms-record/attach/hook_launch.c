@@ -42,7 +42,7 @@ struct work {
 	struct session *s;
 	const struct hooks *hooks;
 	bool *placed;
-	int mem;
+	struct hijack h; /* its memory only */
 	struct attach_maps maps;
 	struct hook_modules modules;
 	MS_ARRAY(struct target) targets;
@@ -54,12 +54,6 @@ struct work {
 	bool refused; /* one that was asked for */
 	struct ms_err *err;
 };
-
-static bool read_memory(void *arg, uint64_t address, void *to, size_t bytes)
-{
-	const struct work *w = arg;
-	return hook_peek(w->mem, address, to, bytes);
-}
 
 /* One more line. */
 static void refuse(struct work *w, const struct target *t, const char *why)
@@ -173,7 +167,7 @@ static int place(const struct work *w, const struct target *t, uint64_t at, stru
 {
 	struct mg_hook h;
 	uint64_t page = w->s->mem->near[t->near];
-	const struct hook_write one = {.mem = w->mem,
+	const struct hook_write one = {.h = &w->h,
 				       .enter = w->s->mem->enter_custom,
 				       .slot = page + t->slot * MG_SLOT_BYTES,
 				       .hook = at,
@@ -228,12 +222,12 @@ bool hook_launch_wanted(struct session *s, const struct hooks *hooks)
 int hook_launch(struct session *s, const struct hooks *hooks, int fd, bool *placed, bool all,
 		struct ms_err *err)
 {
-	struct work w = {.s = s, .hooks = hooks, .placed = placed, .mem = -1, .err = err};
-	const struct attach_memory mem = {read_memory, &w};
+	struct work w = {.s = s, .hooks = hooks, .placed = placed, .h = {.mem = -1}, .err = err};
+	const struct attach_memory mem = attach_memory_of(&w.h);
 	if (!receive(fd))
 		return ms_err_set(err, "cannot hook anything in '%s': it ended", s->name);
-	w.mem = openat(s->proc, "mem", O_RDWR | O_CLOEXEC);
-	if (w.mem < 0 || attach_maps_read(&w.maps, s->proc, err)) {
+	w.h.mem = openat(s->proc, "mem", O_RDWR | O_CLOEXEC);
+	if (w.h.mem < 0 || attach_maps_read(&w.maps, s->proc, err)) {
 		w.refused = true;
 		ms_err_sys(err, "cannot hook anything in '%s': its memory cannot be had", s->name);
 	} else {
@@ -261,7 +255,7 @@ int hook_launch(struct session *s, const struct hooks *hooks, int fd, bool *plac
 	hook_modules_free(&w.modules);
 	attach_maps_free(&w.maps);
 	free(w.targets.v);
-	if (w.mem >= 0)
-		close(w.mem);
+	if (w.h.mem >= 0)
+		close(w.h.mem);
 	return w.refused ? -1 : 0;
 }

@@ -7,14 +7,12 @@
  */
 #include "hook_operators.h"
 
-#include <elf.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "ms-record/base/cpu.h"
+#include "ms-record/base/elfmap.h"
 #include "patch.h"
 
 #define FUNCTIONS_MOST 64u
@@ -22,55 +20,27 @@
 #define BODY_UNKNOWN 256u /* of a function without a symbol */
 
 struct program {
-	const uint8_t *file;
-	uint64_t bytes;
-	const Elf64_Ehdr *head;
-	const Elf64_Shdr *sections;
+	struct elfmap map;
 	uint64_t todo[FUNCTIONS_MOST]; /* functions that are reached, each once */
 	unsigned count;
 	bool allocates; /* malloc and its like are reached */
 };
 
-static const void *part(const struct program *p, uint64_t offset, uint64_t bytes)
-{
-	return offset <= p->bytes && bytes <= p->bytes - offset ? p->file + offset : NULL;
-}
-
-/* Section `i`, or NULL if it is not of that type or not in the file. */
-static const void *section(const struct program *p, unsigned i, uint32_t type, uint64_t *bytes)
-{
-	if (i >= p->head->e_shnum || p->sections[i].sh_type != type || p->sections[i].sh_offset % 8)
-		return NULL;
-	*bytes = p->sections[i].sh_size;
-	return part(p, p->sections[i].sh_offset, *bytes);
-}
-
-static const char *name_of(const struct program *p, const Elf64_Shdr *table, const Elf64_Sym *y)
-{
-	if (table->sh_link >= p->head->e_shnum)
-		return "";
-	const Elf64_Shdr *s = &p->sections[table->sh_link];
-	const char *names = part(p, s->sh_offset, s->sh_size);
-	bool good = names && s->sh_size && !names[s->sh_size - 1] && y->st_name < s->sh_size;
-	return good ? names + y->st_name : "";
-}
-
 /* The function of that name, or, without, at that address; NULL = there is no symbol. */
 static const Elf64_Sym *find(const struct program *p, const char *wanted, uint64_t address,
 			     const char **name)
 {
-	for (unsigned i = 0; i < p->head->e_shnum; i++) {
-		uint64_t bytes;
-		const Elf64_Sym *y = section(p, i, SHT_SYMTAB, &bytes);
-		if (!y)
-			y = section(p, i, SHT_DYNSYM, &bytes);
-		for (uint64_t k = 0; y && k < bytes / sizeof *y; k++) {
-			if (y[k].st_shndx == SHN_UNDEF || ELF64_ST_TYPE(y[k].st_info) != STT_FUNC ||
-			    (!wanted && y[k].st_value != address))
+	struct elfmap_table t;
+	for (unsigned i = 0; i < p->map.head->e_shnum; i++) {
+		size_t n = elfmap_table(&p->map, i, &t) ? t.count : 0;
+		for (size_t k = 0; k < n; k++) {
+			const Elf64_Sym *y = &t.symbols[k];
+			if (y->st_shndx == SHN_UNDEF || ELF64_ST_TYPE(y->st_info) != STT_FUNC ||
+			    (!wanted && y->st_value != address))
 				continue;
-			*name = name_of(p, &p->sections[i], &y[k]);
+			*name = elfmap_name(&t, y);
 			if (!wanted || !strcmp(*name, wanted))
-				return &y[k];
+				return y;
 		}
 	}
 	return NULL;
@@ -90,28 +60,30 @@ static bool is_allocation(const char *name)
 /* The name of what the linker puts at that address. */
 static const char *imported(const struct program *p, uint64_t address)
 {
-	for (unsigned i = 0; i < p->head->e_shnum; i++) {
-		uint64_t bytes, all;
-		const Elf64_Rela *r = section(p, i, SHT_RELA, &bytes);
-		unsigned table = p->sections[i].sh_link;
-		const Elf64_Sym *y = r ? section(p, table, SHT_DYNSYM, &all) : NULL;
-		for (uint64_t k = 0; y && k < bytes / sizeof *r; k++)
-			if (r[k].r_offset == address && ELF64_R_SYM(r[k].r_info) < all / sizeof *y)
-				return name_of(p, &p->sections[table],
-					       &y[ELF64_R_SYM(r[k].r_info)]);
+	struct elfmap_table t;
+	for (unsigned i = 0; i < p->map.head->e_shnum; i++) {
+		uint64_t bytes;
+		const Elf64_Rela *r = elfmap_section(&p->map, i, SHT_RELA, &bytes);
+		unsigned table = p->map.sections[i].sh_link;
+		if (!r || table >= p->map.head->e_shnum || !elfmap_table(&p->map, table, &t))
+			continue;
+		for (uint64_t k = 0; k < bytes / sizeof *r; k++)
+			if (r[k].r_offset == address && ELF64_R_SYM(r[k].r_info) < t.count)
+				return elfmap_name(&t, &t.symbols[ELF64_R_SYM(r[k].r_info)]);
 	}
 	return "";
 }
 
 static const uint8_t *code_at(const struct program *p, uint64_t address, uint64_t *most)
 {
-	const Elf64_Phdr *h = part(p, p->head->e_phoff, p->head->e_phnum * sizeof *h);
-	for (unsigned i = 0; h && i < p->head->e_phnum; i++) {
+	const Elf64_Ehdr *e = p->map.head;
+	const Elf64_Phdr *h = elfmap_part(&p->map, e->e_phoff, e->e_phnum * sizeof *h);
+	for (unsigned i = 0; h && i < e->e_phnum; i++) {
 		uint64_t at = address - h[i].p_vaddr;
 		if (h[i].p_type != PT_LOAD || !(h[i].p_flags & PF_X) || at >= h[i].p_filesz)
 			continue;
 		*most = h[i].p_filesz - at < *most ? h[i].p_filesz - at : *most;
-		return part(p, h[i].p_offset + at, *most);
+		return elfmap_part(&p->map, h[i].p_offset + at, *most);
 	}
 	return NULL;
 }
@@ -159,14 +131,9 @@ static void follow(struct program *p, uint64_t address)
 static bool look(struct program *p)
 {
 	const char *name;
-	p->head = part(p, 0, sizeof *p->head);
-	if (!p->head || memcmp(p->head->e_ident, ELFMAG, SELFMAG) ||
-	    p->head->e_ident[EI_CLASS] != ELFCLASS64 || p->head->e_machine != CPU_MACHINE ||
-	    p->head->e_shentsize != sizeof(Elf64_Shdr) || p->head->e_shoff % 8 ||
-	    p->head->e_phoff % 8)
+	if (p->map.head->e_machine != CPU_MACHINE || p->map.head->e_phoff % 8)
 		return false;
-	p->sections = part(p, p->head->e_shoff, p->head->e_shnum * sizeof(Elf64_Shdr));
-	const Elf64_Sym *y = p->sections ? find(p, "_Znwm", 0, &name) : NULL;
+	const Elf64_Sym *y = find(p, "_Znwm", 0, &name);
 	if (!y || find(p, "malloc", 0, &name))
 		return false;
 	reach(p, y->st_value);
@@ -178,18 +145,9 @@ static bool look(struct program *p)
 bool hook_operators_own(int proc)
 {
 	struct program p = {0};
-	struct stat st;
-	bool own = false;
 	int fd = openat(proc, "exe", O_RDONLY | O_CLOEXEC);
-	if (fd >= 0 && !fstat(fd, &st) && st.st_size > 0) {
-		void *file = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-		if (file != MAP_FAILED) {
-			p.file = file;
-			p.bytes = (uint64_t)st.st_size;
-			own = look(&p);
-			munmap(file, (size_t)st.st_size);
-		}
-	}
+	bool own = elfmap_open(&p.map, fd) && look(&p);
+	elfmap_close(&p.map);
 	if (fd >= 0)
 		close(fd);
 	return own;

@@ -3,52 +3,41 @@
  */
 #include "hook_write.h"
 
-#include <string.h>
-#include <unistd.h>
-
 #include "libcommon/base/err.h"
-#include "patch.h"
 
-bool hook_peek(int mem, uint64_t address, void *to, size_t bytes)
+enum patch_state hook_state(const struct hijack *h, const struct mg_hook *hook)
 {
-	return pread(mem, to, bytes, (off_t)address) == (ssize_t)bytes;
+	uint8_t now[MG_DISPLACED_MAX];
+	bool known = hook->bytes >= MG_JUMP_BYTES && hook->bytes <= sizeof now &&
+		     !hijack_read(h, hook->entry, now, hook->bytes);
+	return known ? patch_state(hook, now) : PATCH_OTHERS;
 }
 
-bool hook_poke(int mem, uint64_t address, const void *from, size_t bytes)
+size_t hook_code(const struct hijack *h, uint64_t entry, uint64_t size,
+		 uint8_t code[PATCH_BODY_MOST])
 {
-	return pwrite(mem, from, bytes, (off_t)address) == (ssize_t)bytes;
-}
-
-static int plan(const struct hook_write *w, const struct hook_place *place, struct patch *p,
-		struct ms_err *err)
-{
-	uint8_t code[PATCH_BODY_MOST];
-	size_t want = place->bytes ? place->bytes : 512;
-	want = want < 64 ? 64 : want > sizeof code ? sizeof code : want;
-	if (!hook_peek(w->mem, place->address, code, want) &&
-	    !hook_peek(w->mem, place->address, code, want = 64))
-		return ms_err_set(err, "its code cannot be read");
-	return patch_plan(p, place->address, code, want, place->bytes, w->slot, err);
+	enum { LEAST = 64, UNKNOWN = 512 };
+	size_t n = size < LEAST ? size ? LEAST : UNKNOWN : size;
+	n = n < PATCH_BODY_MOST ? n : PATCH_BODY_MOST;
+	if (!hijack_read(h, entry, code, n))
+		return n;
+	return hijack_read(h, entry, code, LEAST) ? 0 : LEAST;
 }
 
 int hook_write(const struct hook_write *w, const struct hook_place *place, struct mg_hook *h,
 	       struct ms_err *err)
 {
 	struct patch p;
-	uint8_t slot[MG_SLOT_BYTES];
-	if (plan(w, place, &p, err))
+	uint8_t slot[MG_SLOT_BYTES], code[PATCH_BODY_MOST];
+	size_t n = hook_code(w->h, place->address, place->bytes, code);
+	if (patch_plan(&p, place->address, code, n, place->bytes, w->slot, err))
 		return -1;
-	*h = (struct mg_hook){.entry = place->address,
-			      .slot = w->slot,
-			      .kind = w->kind,
-			      .bytes = p.bytes,
-			      .custom = w->custom};
-	memcpy(h->original, p.original, sizeof h->original);
-	memcpy(h->patched, p.patched, sizeof h->patched);
+	*h = (struct mg_hook){.kind = w->kind, .custom = w->custom};
+	patch_hook(&p, h);
 	patch_slot(&p, w->enter, w->hook, slot);
-	if (!hook_poke(w->mem, w->hook, h, sizeof *h) ||
-	    !hook_poke(w->mem, w->slot, slot, sizeof slot) ||
-	    !hook_poke(w->mem, h->entry, h->patched, h->bytes))
+	if (hijack_write(w->h, w->hook, h, sizeof *h) ||
+	    hijack_write(w->h, w->slot, slot, sizeof slot) ||
+	    hijack_write(w->h, h->entry, h->patched, h->bytes))
 		return ms_err_set(err, "its memory cannot be written to");
 	return 0;
 }

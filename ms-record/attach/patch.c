@@ -25,3 +25,12 @@ uint64_t patch_moved(const struct patch *p, uint64_t ip)
 			return p->slot + p->moved[i].to;
 	return ip;
 }
+
+void patch_hook(const struct patch *p, struct mg_hook *h)
+{
+	h->entry = p->entry;
+	h->slot = p->slot;
+	h->bytes = p->bytes;
+	memcpy(h->original, p->original, sizeof h->original);
+	memcpy(h->patched, p->patched, sizeof h->patched);
+}

@@ -62,6 +62,8 @@ bool patch_branches(const uint8_t *code, size_t n, uint64_t address, bool to_jum
  * waits there. */
 enum patch_state { PATCH_OTHERS, PATCH_ORIGINAL, PATCH_JUMPS, PATCH_WAITS };
 enum patch_state patch_state(const struct mg_hook *h, const uint8_t *now);
+/* Where the hook of that plan is, and its bytes. */
+void patch_hook(const struct patch *p, struct mg_hook *h);
 /* A thread is at `ip` when the jump is written: where it goes on. */
 uint64_t patch_moved(const struct patch *p, uint64_t ip);
 

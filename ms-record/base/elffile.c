@@ -3,12 +3,11 @@
  */
 #include "elffile.h"
 
-#include <elf.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
+#include "elfmap.h"
 
 #define HEADERS_MAX 64u
 #define NOTES_MAX 4096u
@@ -85,61 +84,36 @@ bool elffile_read(const struct elffile_source *src, struct elffile *f)
 	return true;
 }
 
-static bool table_defines(const struct elffile_source *src, const Elf64_Shdr *symbols,
-			  const Elf64_Shdr *strings, const char *name)
-{
-	size_t want = strlen(name) + 1;
-	char text[64];
-	if (symbols->sh_entsize != sizeof(Elf64_Sym) || want > sizeof text)
-		return false;
-	for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= symbols->sh_size; at += sizeof(Elf64_Sym)) {
-		Elf64_Sym y;
-		if (!read_at(src, symbols->sh_offset + at, &y, sizeof y))
-			return false;
-		if (ELF64_ST_TYPE(y.st_info) != STT_FUNC || y.st_shndx == SHN_UNDEF)
-			continue;
-		if (read_at(src, strings->sh_offset + y.st_name, text, want) &&
-		    !memcmp(text, name, want))
-			return true;
-	}
-	return false;
-}
-
 bool elffile_defines(int fd, const char *name)
 {
-	struct elffile_source src = {fd, 0, 0};
-	Elf64_Ehdr e;
-	Elf64_Shdr y, t;
-	if (!read_at(&src, 0, &e, sizeof e) || memcmp(e.e_ident, ELFMAG, SELFMAG) ||
-	    e.e_ident[EI_CLASS] != ELFCLASS64 || e.e_shentsize != sizeof y)
+	struct elfmap m;
+	struct elfmap_table t;
+	bool found = false;
+	if (!elfmap_open(&m, fd))
 		return false;
-	for (unsigned i = 0; i < e.e_shnum; i++)
-		if (read_at(&src, e.e_shoff + i * sizeof y, &y, sizeof y) &&
-		    (y.sh_type == SHT_DYNSYM || y.sh_type == SHT_SYMTAB) && y.sh_link < e.e_shnum &&
-		    read_at(&src, e.e_shoff + y.sh_link * sizeof t, &t, sizeof t) &&
-		    table_defines(&src, &y, &t, name))
-			return true;
-	return false;
+	for (unsigned i = 0; i < m.head->e_shnum && !found; i++) {
+		size_t n = elfmap_table(&m, i, &t) ? t.count : 0;
+		for (size_t k = 0; k < n && !found; k++)
+			found = ELF64_ST_TYPE(t.symbols[k].st_info) == STT_FUNC &&
+				t.symbols[k].st_shndx != SHN_UNDEF &&
+				!strcmp(elfmap_name(&t, &t.symbols[k]), name);
+	}
+	elfmap_close(&m);
+	return found;
 }
 
 /* ---- its allocator ---- */
 
-/* `bytes` at an offset of a file that is mapped, or NULL. */
-static const void *part(const uint8_t *file, uint64_t all, uint64_t offset, uint64_t bytes)
-{
-	return offset <= all && bytes <= all - offset ? file + offset : NULL;
-}
-
-static void take_symbols(struct elffile_malloc *m, const Elf64_Shdr *table, const Elf64_Sym *y,
-			 const char *names, uint64_t bytes)
+static void take_symbols(struct elffile_malloc *m, const struct elfmap_table *t, bool dynamic)
 {
 	bool malloc_there = false, free_there = false;
-	for (uint64_t i = 0; i < table->sh_size / sizeof *y; i++) {
-		unsigned type = ELF64_ST_TYPE(y[i].st_info);
-		bool here = y[i].st_shndx != SHN_UNDEF;
-		if (y[i].st_name >= bytes || (type != STT_FUNC && type != STT_NOTYPE))
+	for (size_t i = 0; i < t->count; i++) {
+		const Elf64_Sym *y = &t->symbols[i];
+		const char *name = elfmap_name(t, y);
+		unsigned type = ELF64_ST_TYPE(y->st_info);
+		bool here = y->st_shndx != SHN_UNDEF;
+		if (type != STT_FUNC && type != STT_NOTYPE)
 			continue;
-		const char *name = names + y[i].st_name;
 		malloc_there |= here && !strcmp(name, "malloc");
 		free_there |= here && !strcmp(name, "free");
 		m->wanted |= !here && !strcmp(name, "malloc");
@@ -149,40 +123,20 @@ static void take_symbols(struct elffile_malloc *m, const Elf64_Shdr *table, cons
 	}
 	m->malloc |= malloc_there;
 	m->defined |= malloc_there && free_there;
-	m->exported |= malloc_there && free_there && table->sh_type == SHT_DYNSYM;
-	m->table |= table->sh_type == SHT_SYMTAB;
-}
-
-static bool take_tables(struct elffile_malloc *m, const uint8_t *file, uint64_t all)
-{
-	const Elf64_Ehdr *e = part(file, all, 0, sizeof *e);
-	if (!e || memcmp(e->e_ident, ELFMAG, SELFMAG) || e->e_ident[EI_CLASS] != ELFCLASS64 ||
-	    e->e_shentsize != sizeof(Elf64_Shdr) || e->e_shoff % 8)
-		return false;
-	const Elf64_Shdr *s = part(file, all, e->e_shoff, e->e_shnum * sizeof *s);
-	for (unsigned i = 0; s && i < e->e_shnum; i++) {
-		if ((s[i].sh_type != SHT_DYNSYM && s[i].sh_type != SHT_SYMTAB) ||
-		    s[i].sh_link >= e->e_shnum || s[i].sh_offset % 8)
-			continue;
-		const Elf64_Shdr *t = &s[s[i].sh_link];
-		const Elf64_Sym *y = part(file, all, s[i].sh_offset, s[i].sh_size);
-		const char *names = part(file, all, t->sh_offset, t->sh_size);
-		if (y && names && t->sh_size && !names[t->sh_size - 1])
-			take_symbols(m, &s[i], y, names, t->sh_size);
-	}
-	return s != NULL;
+	m->exported |= malloc_there && free_there && dynamic;
+	m->table |= !dynamic;
 }
 
 bool elffile_malloc(int fd, struct elffile_malloc *m)
 {
-	struct stat st;
+	struct elfmap map;
+	struct elfmap_table t;
 	*m = (struct elffile_malloc){0};
-	if (fstat(fd, &st) || st.st_size <= 0)
+	if (!elfmap_open(&map, fd))
 		return false;
-	void *file = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (file == MAP_FAILED)
-		return false;
-	bool good = take_tables(m, file, (uint64_t)st.st_size);
-	munmap(file, (size_t)st.st_size);
-	return good;
+	for (unsigned i = 0; i < map.head->e_shnum; i++)
+		if (elfmap_table(&map, i, &t))
+			take_symbols(m, &t, map.sections[i].sh_type == SHT_DYNSYM);
+	elfmap_close(&map);
+	return true;
 }

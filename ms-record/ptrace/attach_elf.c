@@ -6,17 +6,16 @@
  */
 #include "attach_elf.h"
 
-#include <elf.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "hijack.h"
 #include "libcommon/base/arena.h"
+#include "ms-record/base/elfmap.h"
 
 #define HEADERS_MOST 64u
 #define SYMBOLS_MOST (1u << 22)
@@ -109,14 +108,8 @@ bool attach_elf_module(const struct attach_memory *mem, const struct attach_maps
 
 /* ---- symbols ---- */
 
-struct table {
-	const Elf64_Sym *symbols;
-	size_t count;
-	const char *strings;
-	size_t bytes;
-};
-
-static void search(const struct table *t, uint64_t bias, struct attach_symbol *wanted, size_t n)
+static void search(const struct elfmap_table *t, uint64_t bias, struct attach_symbol *wanted,
+		   size_t n)
 {
 	for (size_t i = 0; i < t->count; i++) {
 		const Elf64_Sym *s = &t->symbols[i];
@@ -212,7 +205,7 @@ void attach_elf_dynamic(const struct attach_memory *mem, const struct attach_mod
 		return;
 	Elf64_Sym *symbols = ms_xcalloc(count, sizeof *symbols);
 	char *strings = ms_xcalloc(d.bytes + 1, 1);
-	struct table t = {symbols, count, strings, d.bytes};
+	struct elfmap_table t = {symbols, count, strings, d.bytes};
 	if (get(mem, d.symbols, symbols, count * sizeof *symbols) &&
 	    get(mem, d.strings, strings, d.bytes))
 		search(&t, m->bias, wanted, n);
@@ -240,53 +233,21 @@ int attach_elf_open(int proc, const struct attach_map *map)
 	return fd;
 }
 
-/* A section's bytes, if they lie in the file. */
-static const void *section(const uint8_t *file, size_t bytes, const Elf64_Shdr *s)
-{
-	bool inside = s->sh_offset <= bytes && s->sh_size <= bytes - s->sh_offset;
-	return inside ? file + s->sh_offset : NULL;
-}
-
-static bool search_file(const uint8_t *file, size_t bytes, uint64_t bias,
-			struct attach_symbol *wanted, size_t n)
-{
-	const Elf64_Ehdr *e = (const void *)file;
-	if (bytes < sizeof *e || memcmp(e->e_ident, ELFMAG, SELFMAG) ||
-	    e->e_shentsize != sizeof(Elf64_Shdr) || e->e_shoff > bytes || e->e_shoff % 8 ||
-	    e->e_shnum > (bytes - e->e_shoff) / sizeof(Elf64_Shdr))
-		return false;
-	const Elf64_Shdr *s = (const void *)(file + e->e_shoff);
-	for (unsigned i = 0; i < e->e_shnum; i++) {
-		if (s[i].sh_type != SHT_SYMTAB || s[i].sh_link >= e->e_shnum)
-			continue;
-		const Elf64_Shdr *names = &s[s[i].sh_link];
-		struct table t = {section(file, bytes, &s[i]), s[i].sh_size / sizeof(Elf64_Sym),
-				  section(file, bytes, names), names->sh_size};
-		if (!t.symbols || s[i].sh_offset % 8 || !t.strings || !t.bytes ||
-		    t.strings[t.bytes - 1])
-			continue;
-		search(&t, bias, wanted, n);
-		return true;
-	}
-	return false;
-}
-
 bool attach_elf_file(int proc, const struct attach_module *m, struct attach_symbol *wanted,
 		     size_t n)
 {
-	struct stat st;
+	struct elfmap map;
+	struct elfmap_table t;
 	bool found = false;
 	int fd = attach_elf_open(proc, m->map);
-	if (fd < 0)
-		return false;
-	if (!fstat(fd, &st) && st.st_size > 0) {
-		size_t bytes = (size_t)st.st_size;
-		void *file = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, fd, 0);
-		if (file != MAP_FAILED) {
-			found = search_file(file, bytes, m->bias, wanted, n);
-			munmap(file, bytes);
-		}
+	if (elfmap_open(&map, fd)) {
+		for (unsigned i = 0; i < map.head->e_shnum && !found; i++)
+			found = map.sections[i].sh_type == SHT_SYMTAB && elfmap_table(&map, i, &t);
+		if (found)
+			search(&t, m->bias, wanted, n);
+		elfmap_close(&map);
 	}
-	close(fd);
+	if (fd >= 0)
+		close(fd);
 	return found;
 }

@@ -319,29 +319,28 @@ bool hijack_alive(const struct hijack *h)
 
 /* ---- memory ---- */
 
-int hijack_read(const struct hijack *h, uint64_t address, void *to, size_t bytes)
+static int move(const struct hijack *h, uint64_t address, void *bytes, size_t n, bool write)
 {
-	for (size_t done = 0; done < bytes;) {
-		ssize_t n = pread(h->mem, (char *)to + done, bytes - done, (off_t)(address + done));
-		if (n <= 0) {
-			errno = n ? errno : ESRCH;
+	for (size_t done = 0; done < n;) {
+		char *at = (char *)bytes + done;
+		off_t where = (off_t)(address + done);
+		ssize_t k = write ? pwrite(h->mem, at, n - done, where)
+				  : pread(h->mem, at, n - done, where);
+		if (k <= 0) {
+			errno = k ? errno : ESRCH;
 			return -1;
 		}
-		done += (size_t)n;
+		done += (size_t)k;
 	}
 	return 0;
 }
 
+int hijack_read(const struct hijack *h, uint64_t address, void *to, size_t bytes)
+{
+	return move(h, address, to, bytes, false);
+}
+
 int hijack_write(const struct hijack *h, uint64_t address, const void *from, size_t bytes)
 {
-	for (size_t done = 0; done < bytes;) {
-		ssize_t n = pwrite(h->mem, (const char *)from + done, bytes - done,
-				   (off_t)(address + done));
-		if (n <= 0) {
-			errno = n ? errno : ESRCH;
-			return -1;
-		}
-		done += (size_t)n;
-	}
-	return 0;
+	return move(h, address, (void *)(uintptr_t)from, bytes, true);
 }

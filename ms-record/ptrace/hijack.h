@@ -163,16 +163,15 @@ void hijack_resume(struct hijack_stop *s, int proc);
 
 struct hijack_call {
 	const struct hijack *h;
-	struct hijack_thread *t; /* stopped by us; its regs are its true ones all the time */
-	uint64_t mask;           /* of its signals; all are blocked meanwhile */
-	uint64_t call_at, sp;    /* where the instruction is; the stack meanwhile */
-	uint64_t copy_sp;        /* and that of a copy that must not run */
-	uint64_t room;           /* HIJACK_ROOM bytes for what calls are given; 0 = without net */
-	bool net;                /* it goes on by itself if we die */
-	bool away;               /* it is not at the stop from which it can go on */
-	int held;                /* a signal that cannot be blocked and came meanwhile; 0 = none */
-	uint64_t deadline_ns;    /* of the call that is under way */
-	struct hijack_net *frame;
+	struct hijack_thread *t;  /* stopped by us; its regs are its true ones all the time */
+	uint64_t mask;            /* of its signals; all are blocked meanwhile */
+	uint64_t call_at, sp;     /* where the instruction is; the stack meanwhile */
+	uint64_t copy_sp;         /* and that of a copy that must not run */
+	uint64_t room;            /* HIJACK_ROOM bytes for what calls are given; 0 = without net */
+	bool away;                /* it is not at the stop from which it can go on */
+	int held;                 /* a signal that cannot be blocked and came meanwhile; 0 = none */
+	uint64_t deadline_ns;     /* of the call that is under way */
+	struct hijack_net *frame; /* by which it goes on by itself if we die; NULL = it does not */
 };
 
 #define HIJACK_ROOM 64u

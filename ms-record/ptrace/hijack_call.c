@@ -80,10 +80,11 @@ static int prepare(struct hijack_call *c, struct hijack *h, unsigned flags, stru
 	if (trace(PTRACE_GETSIGMASK, tid, 8, (uintptr_t)&c->mask))
 		return ms_err_sys(err, "its signal mask cannot be read");
 	struct ms_err why = {0};
-	c->net = hijack_spread_net(c, &why) == 0;
-	if (!c->net && !(flags & HIJACK_NO_NET))
-		return ms_err_set(err, "%s", why.text);
-	c->sp = c->net ? c->sp : c->t->regs.sp;
+	if (hijack_spread_net(c, &why)) {
+		if (!(flags & HIJACK_NO_NET))
+			return ms_err_set(err, "%s", why.text);
+		c->sp = c->t->regs.sp;
+	}
 	uint64_t all = UINT64_MAX;
 	if (trace(PTRACE_SETSIGMASK, tid, 8, (uintptr_t)&all))
 		return ms_err_sys(err, "its signals cannot be blocked");
@@ -205,8 +206,8 @@ int hijack_copy(struct hijack_call *c, pid_t *own, pid_t *its)
 {
 	int64_t result = 0;
 	*own = *its = 0;
-	if (!c->net || set_options(c, BIRTHS)) {
-		errno = c->net ? errno : EBUSY;
+	if (!c->frame || set_options(c, BIRTHS)) {
+		errno = c->frame ? errno : EBUSY;
 		return -1;
 	}
 	int rc = call(c, SYS_clone,

@@ -37,31 +37,7 @@
 #define SPARE 8192u                    /* left free on the stack */
 #define BELOW 65536u
 
-/* ---- what is mapped ---- */
-
-/* Calls f for every map until it returns true. */
-static void each_map(const struct hijack *h,
-		     bool (*f)(void *arg, const struct ms_proc_map *m,
-			       const struct ms_proc_map *below),
-		     void *arg)
-{
-	const struct ms_proc p = {.folder = h->proc};
-	static const struct ms_proc_map none = {.path = ""};
-	struct ms_regions r = {0};
-	ms_regions_read(&p, false, &r);
-	for (size_t i = 0; i < r.n; i++)
-		if (f(arg, &r.v[i].map, i ? &r.v[i - 1].map : &none))
-			break;
-	ms_regions_free(&r);
-}
-
 /* ---- the instructions ---- */
-
-struct search {
-	struct hijack *h;
-	uint64_t looked_at;
-	uint8_t *room;
-};
 
 static void look_for(uint64_t *found, const uint8_t *in, size_t n, uint64_t at,
 		     const struct cpu_code *code)
@@ -71,28 +47,26 @@ static void look_for(uint64_t *found, const uint8_t *in, size_t n, uint64_t at,
 		*found = at + (uint64_t)(p - in);
 }
 
-static bool search_map(void *arg, const struct ms_proc_map *m, const struct ms_proc_map *below)
+/* What is ours is taken away by such a call, perhaps. */
+static bool may_have_code(const struct ms_proc_map *m)
 {
-	struct search *s = arg;
-	(void)below;
-	/* What is ours is taken away by such a call, perhaps. */
-	if (m->perms[2] != 'x' || !strcmp(m->path, "[vsyscall]") ||
-	    !strncmp(m->path, OUR_IMAGE, sizeof OUR_IMAGE - 1))
-		return false;
-	for (uint64_t at = m->start; at < m->end && s->looked_at < TEXT_MAX;) {
-		uint64_t left = m->end - at;
-		size_t n = left < PIECE ? (size_t)left : PIECE;
-		if (hijack_read(s->h, at, s->room, n))
-			return false;
-		look_for(&s->h->call_at, s->room, n, at, &cpu_call_code);
-		look_for(&s->h->return_at, s->room, n, at, &cpu_return_code[0]);
-		look_for(&s->h->return_at, s->room, n, at, &cpu_return_code[1]);
-		if (s->h->call_at && s->h->return_at)
-			return true;
-		s->looked_at += n;
+	return m->perms[2] == 'x' && strcmp(m->path, "[vsyscall]") != 0 &&
+	       strncmp(m->path, OUR_IMAGE, sizeof OUR_IMAGE - 1) != 0;
+}
+
+/* In [at, end), as long as not all was found or *left bytes were looked through. */
+static void search(struct hijack *h, uint64_t at, uint64_t end, uint8_t *room, uint64_t *left)
+{
+	while (at < end && *left && !(h->call_at && h->return_at)) {
+		size_t n = end - at < PIECE ? (size_t)(end - at) : PIECE;
+		if (hijack_read(h, at, room, n))
+			return;
+		look_for(&h->call_at, room, n, at, &cpu_call_code);
+		look_for(&h->return_at, room, n, at, &cpu_return_code[0]);
+		look_for(&h->return_at, room, n, at, &cpu_return_code[1]);
+		*left -= n < *left ? n : *left;
 		at += n < PIECE ? n : PIECE - sizeof cpu_return_code->bytes;
 	}
-	return false;
 }
 
 bool hijack_is_code(const struct hijack *h, uint64_t at, const struct cpu_code *code)
@@ -107,10 +81,16 @@ int hijack_find_code(struct hijack *h)
 	    (hijack_is_code(h, h->return_at, &cpu_return_code[0]) ||
 	     hijack_is_code(h, h->return_at, &cpu_return_code[1])))
 		return 0;
-	struct search s = {.h = h, .room = ms_xrealloc(NULL, PIECE, 1)};
+	struct ms_regions r = {0};
+	uint64_t left = TEXT_MAX;
+	uint8_t *room = ms_xrealloc(NULL, PIECE, 1);
 	h->call_at = h->return_at = 0;
-	each_map(h, search_map, &s);
-	free(s.room);
+	ms_regions_read(&(struct ms_proc){.folder = h->proc}, false, &r);
+	for (size_t i = 0; i < r.n; i++)
+		if (may_have_code(&r.v[i].map))
+			search(h, r.v[i].map.start, r.v[i].map.end, room, &left);
+	ms_regions_free(&r);
+	free(room);
 	return h->call_at ? 0 : -1;
 }
 
@@ -122,20 +102,23 @@ struct place {
 	uint64_t process; /* low end of [stack] */
 };
 
-static bool find_place(void *arg, const struct ms_proc_map *m, const struct ms_proc_map *below)
+static void find_place(const struct hijack *h, struct place *p)
 {
-	struct place *p = arg;
-	bool stack = !strcmp(m->path, "[stack]");
-	bool guarded = below->end == m->start && below->perms[0] == '-' && below->perms[1] == '-';
-	if (stack)
-		p->process = m->start;
-	if (p->sp < m->start || p->sp >= m->end || m->perms[1] != 'w' || m->perms[3] != 'p')
-		return false;
-	if (stack)
-		p->low = m->start - BELOW; /* it grows */
-	else if (guarded && !m->path[0])
-		p->low = m->start;
-	return false;
+	struct ms_regions r = {0};
+	ms_regions_read(&(struct ms_proc){.folder = h->proc}, false, &r);
+	for (size_t i = 0; i < r.n; i++) {
+		const struct ms_proc_map *m = &r.v[i].map, *below = i ? &r.v[i - 1].map : m;
+		bool stack = !strcmp(m->path, "[stack]");
+		if (stack)
+			p->process = m->start;
+		if (p->sp < m->start || p->sp >= m->end || m->perms[1] != 'w' || m->perms[3] != 'p')
+			continue;
+		if (stack)
+			p->low = m->start - BELOW; /* it grows */
+		else if (below->end == m->start && !memcmp(below->perms, "--", 2) && !m->path[0])
+			p->low = m->start;
+	}
+	ms_regions_free(&r);
 }
 
 /* As PROCMAP_QUERY has it (Linux 6.11). */
@@ -234,7 +217,7 @@ int hijack_spread_net(struct hijack_call *c, struct ms_err *err)
 	if (!c->h->return_at)
 		return ms_err_set(err, "no return from a signal handler was found in its memory");
 	if (!ask_place(c->h, &p))
-		each_map(c->h, find_place, &p);
+		find_place(c->h, &p);
 	c->frame = ms_xcalloc(1, sizeof *c->frame);
 	if (p.low && !spread(c, (p.sp - RED_ZONE) & ~UINT64_C(63), p.low + SPARE, true))
 		return 0;

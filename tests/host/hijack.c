@@ -95,7 +95,7 @@ static int calls(unsigned n)
 			return trouble("stop", NULL);
 		if (hijack_borrow(&c, &h, s.threads.v, 0, &err))
 			return trouble("borrow", &err);
-		if (!c.net || some_calls(&c) || hijack_give_back(&c))
+		if (!c.frame || some_calls(&c) || hijack_give_back(&c))
 			return trouble("give back", NULL);
 		hijack_resume(&s, h.proc);
 		note(s.longest_ns, n);

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT
+ * An ELF file of 64 bits, mapped to be read.
+ */
+#include "elfmap.h"
+
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+const void *elfmap_part(const struct elfmap *m, uint64_t offset, uint64_t bytes)
+{
+	return offset <= m->bytes && bytes <= m->bytes - offset ? m->file + offset : NULL;
+}
+
+static bool find_sections(struct elfmap *m)
+{
+	const Elf64_Ehdr *e = m->head = elfmap_part(m, 0, sizeof *e);
+	if (!e || memcmp(e->e_ident, ELFMAG, SELFMAG) || e->e_ident[EI_CLASS] != ELFCLASS64 ||
+	    e->e_shentsize != sizeof *m->sections || e->e_shoff % 8)
+		return false;
+	m->sections = elfmap_part(m, e->e_shoff, e->e_shnum * sizeof *m->sections);
+	return m->sections;
+}
+
+bool elfmap_open(struct elfmap *m, int fd)
+{
+	struct stat st;
+	*m = (struct elfmap){0};
+	if (fd < 0 || fstat(fd, &st) || st.st_size <= 0)
+		return false;
+	void *file = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (file == MAP_FAILED)
+		return false;
+	m->file = file;
+	m->bytes = (uint64_t)st.st_size;
+	if (find_sections(m))
+		return true;
+	elfmap_close(m);
+	return false;
+}
+
+void elfmap_close(struct elfmap *m)
+{
+	if (m->file)
+		munmap((void *)(uintptr_t)m->file, m->bytes);
+	*m = (struct elfmap){0};
+}
+
+const void *elfmap_section(const struct elfmap *m, unsigned i, uint32_t type, uint64_t *bytes)
+{
+	if (i >= m->head->e_shnum || m->sections[i].sh_type != type || m->sections[i].sh_offset % 8)
+		return NULL;
+	*bytes = m->sections[i].sh_size;
+	return elfmap_part(m, m->sections[i].sh_offset, *bytes);
+}
+
+bool elfmap_table(const struct elfmap *m, unsigned i, struct elfmap_table *t)
+{
+	uint64_t bytes;
+	unsigned names = m->sections[i].sh_link;
+	t->symbols = elfmap_section(m, i, SHT_SYMTAB, &bytes);
+	if (!t->symbols)
+		t->symbols = elfmap_section(m, i, SHT_DYNSYM, &bytes);
+	if (!t->symbols || names >= m->head->e_shnum)
+		return false;
+	t->count = bytes / sizeof *t->symbols;
+	t->bytes = m->sections[names].sh_size;
+	t->strings = elfmap_part(m, m->sections[names].sh_offset, t->bytes);
+	return t->strings && t->bytes && !t->strings[t->bytes - 1];
+}
