@@ -31,7 +31,7 @@ $(GUEST_T)/guest_storm: tests/host/guest_storm.c tests/host/guest_bump.c
 GUEST_T_BUILD = $(CC) $(filter-out -mgeneral-regs-only,$(GUEST_CFLAGS)) $(GUEST_BACKEND_CFLAGS) -fno-tree-loop-distribute-patterns -I. -shared -Wl,-z,initfirst \
 	-Wl,--version-script=$(GUEST_DIR)/exports.map
 # The version script hides them, but hidden functions of these names would be the judge's libc ones too.
-GUEST_T_SRC := $(filter-out $(GUEST_DIR)/memory.c,$(GUEST_SRC)) $(GUEST_ASM)
+GUEST_T_SRC := $(filter-out $(GUEST_DIR)/%_memory.c,$(GUEST_SRC)) $(GUEST_ASM)
 $(GUEST_T)/guest_judged.so: $(GUEST_T_SRC) tests/host/guest_judge.c $(GUEST_DIR)/core.h $(GUEST_DIR)/layout.h
 	@mkdir -p $(@D)
 	$(GUEST_T_BUILD) -DMG_JUDGE -o $@ $(filter %.c %.S,$^) -lunwind

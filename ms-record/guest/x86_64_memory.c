@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The four functions that a compiler may call on its own in freestanding code. Hidden: nobody else
+ * x86-64: the four functions that a compiler may call on its own in freestanding code. Hidden: nobody else
  * sees them.
  */
 #include <stddef.h>
