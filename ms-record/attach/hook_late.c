@@ -27,7 +27,6 @@
 #include "ms-record/session/session.h"
 
 #define PAGE_NS UINT64_C(2000000000) /* for the guest to map one */
-#define REACH ((int64_t)MG_JUMP_REACH)
 
 struct hook_late {
 	struct {
@@ -41,17 +40,12 @@ struct hook_late {
 };
 
 struct work {
+	struct hook_work w; /* its modules are the new ones */
 	struct hook_results *results;
 	struct session *s;
-	struct attach *attach; /* of the image; NULL = the guest is preloaded */
-	bool child;            /* of the process that was attached to */
-	struct hijack h;       /* its memory only */
-	struct attach_maps maps;
-	struct hook_modules modules; /* the new ones */
-	uint64_t enter, hooks_at;
-	struct mg_hook hooks[MG_HOOKS_MAX];
+	struct attach *attach;      /* of the image; NULL = the guest is preloaded */
+	bool child;                 /* of the process that was attached to */
 	bool written[MG_HOOKS_MAX]; /* in this look */
-	uint32_t count;
 	bool throws;
 };
 
@@ -159,24 +153,18 @@ static bool read_hooks(struct work *w)
 	if (by_image && !w->attach)
 		return false;
 	uint32_t n = MG_HOOKS_MAX;
-	w->enter = by_image ? w->attach->manifest.enter_custom : s->pool->head->enter_custom;
-	w->hooks_at = by_image ? w->attach->manifest_at + offsetof(struct mg_manifest, hooks)
-			       : s->pool->head->hooks;
+	w->w.enter = by_image ? w->attach->manifest.enter_custom : s->pool->head->enter_custom;
+	w->w.hooks_at = by_image ? w->attach->manifest_at + offsetof(struct mg_manifest, hooks)
+				 : s->pool->head->hooks;
 	w->throws = by_image && w->attach->throws;
-	if (!w->hooks_at || hijack_read(&w->h, w->hooks_at, w->hooks, sizeof w->hooks) ||
+	if (!w->w.hooks_at || hijack_read(&w->w.h, w->w.hooks_at, w->w.hooks, sizeof w->w.hooks) ||
 	    (by_image &&
-	     hijack_read(&w->h, w->attach->manifest_at + offsetof(struct mg_manifest, hook_count),
+	     hijack_read(&w->w.h, w->attach->manifest_at + offsetof(struct mg_manifest, hook_count),
 			 &n, sizeof n)))
 		return false;
-	while (w->count < n && w->count < MG_HOOKS_MAX && w->hooks[w->count].entry)
-		w->count++;
+	while (w->w.count < n && w->w.count < MG_HOOKS_MAX && w->w.hooks[w->w.count].entry)
+		w->w.count++;
 	return true;
-}
-
-static bool reaches(uint64_t page, const struct attach_module *m)
-{
-	int64_t low = (int64_t)(page - m->end), high = (int64_t)(page + MG_NEAR_BYTES - m->start);
-	return low > -REACH && low < REACH && high > -REACH && high < REACH;
 }
 
 /* The guest maps a page, while it waits. */
@@ -185,7 +173,7 @@ static uint64_t page_by_guest(struct work *w, const struct attach_module *m)
 	struct session *s = w->s;
 	struct timespec nap = {0, 20000000};
 	uint64_t until = clock_mono() + PAGE_NS;
-	s->mem->late_page = attach_maps_room(&w->maps, m->start, m->end, MG_NEAR_BYTES, 0);
+	s->mem->late_page = attach_maps_room(&w->w.maps, m->start, m->end, MG_NEAR_BYTES, 0);
 	if (!s->mem->late_page || !step(s, MG_LATE_TAKEN, MG_LATE_PAGE))
 		return 0;
 	while (__atomic_load_n(&s->mem->late_state, __ATOMIC_ACQUIRE) == MG_LATE_PAGE &&
@@ -194,26 +182,12 @@ static uint64_t page_by_guest(struct work *w, const struct attach_module *m)
 	return step(s, MG_LATE_MAPPED, MG_LATE_TAKEN) ? s->mem->late_page : 0;
 }
 
-static uint64_t new_page(struct work *w, const struct attach_module *m)
+static uint64_t new_page(struct hook_work *hooks, const struct attach_module *m)
 {
+	struct work *w = (struct work *)hooks; /* its first member */
 	if (!w->attach)
 		return page_by_guest(w, m);
 	return w->child ? 0 : attach_more_room(w->attach, m->start, m->end);
-}
-
-/* A slot of a page that is there already, or of a new one; 0 = there is no room. */
-static uint64_t slot_for(struct work *w, const struct attach_module *m)
-{
-	for (uint32_t i = 0; i < w->count; i++) {
-		uint64_t page = w->hooks[i].slot & ~(uint64_t)(MG_NEAR_BYTES - 1), last = 0;
-		for (uint32_t k = 0; k < w->count; k++)
-			if ((w->hooks[k].slot & ~(uint64_t)(MG_NEAR_BYTES - 1)) == page &&
-			    w->hooks[k].slot > last)
-				last = w->hooks[k].slot;
-		if (reaches(page, m) && last + MG_SLOT_BYTES < page + MG_NEAR_BYTES)
-			return last + MG_SLOT_BYTES;
-	}
-	return new_page(w, m);
 }
 
 /* ---- one hook ---- */
@@ -233,40 +207,40 @@ static void refuse(struct work *w, const struct hook_spec *spec, const char *mod
 /* It belongs to a module that is not there any more, so nobody is inside. */
 static bool is_stale(const struct work *w, uint32_t i)
 {
-	const struct attach_map *m = attach_maps_at(&w->maps, w->hooks[i].entry);
+	const struct attach_map *m = attach_maps_at(&w->w.maps, w->w.hooks[i].entry);
 	return !w->written[i] && (!m || !m->exec || !is_known(w->s->late, m));
 }
 
 /* Its place in the table; `count` when it is a new one. */
 static uint32_t place_for(const struct work *w, const struct attach_module *m)
 {
-	for (uint32_t i = 0; i < w->count; i++)
-		if (w->hooks[i].kind == MG_HOOK_CUSTOM && is_stale(w, i) &&
-		    reaches(w->hooks[i].slot & ~(uint64_t)(MG_NEAR_BYTES - 1), m))
+	for (uint32_t i = 0; i < w->w.count; i++)
+		if (w->w.hooks[i].kind == MG_HOOK_CUSTOM && is_stale(w, i) &&
+		    hook_reaches(w->w.hooks[i].slot, m))
 			return i;
-	return w->count;
+	return w->w.count;
 }
 
 /* Who takes the hooks out again has to know. */
 static void note(struct work *w, uint32_t i)
 {
-	w->count = i == w->count ? i + 1 : w->count;
 	w->written[i] = true;
 	if (!w->attach)
 		return;
-	hijack_write(&w->h, w->attach->manifest_at + offsetof(struct mg_manifest, hook_count),
-		     &w->count, sizeof w->count);
+	hijack_write(&w->w.h, w->attach->manifest_at + offsetof(struct mg_manifest, hook_count),
+		     &w->w.count, sizeof w->w.count);
 	if (w->child)
 		return;
-	w->attach->manifest.hooks[i] = w->hooks[i];
-	w->attach->manifest.hook_count = w->count;
-	w->attach->shared.times.hooks = w->count;
+	w->attach->manifest.hooks[i] = w->w.hooks[i];
+	w->attach->manifest.hook_count = w->w.count;
+	w->attach->shared.times.hooks = w->w.count;
 }
 
 static bool is_hooked(const struct work *w, uint64_t entry)
 {
-	for (uint32_t i = 0; i < w->count; i++)
-		if (w->hooks[i].entry == entry && hook_state(&w->h, &w->hooks[i]) == PATCH_JUMPS)
+	for (uint32_t i = 0; i < w->w.count; i++)
+		if (w->w.hooks[i].entry == entry &&
+		    hook_state(&w->w.h, &w->w.hooks[i]) == PATCH_JUMPS)
 			return true;
 	return false;
 }
@@ -274,12 +248,12 @@ static bool is_hooked(const struct work *w, uint64_t entry)
 /* A module was unloaded, and lies where it did before. */
 static void place_again(struct work *w)
 {
-	for (uint32_t i = 0; i < w->count && still_waits(w->s); i++) {
-		const struct mg_hook *h = &w->hooks[i];
-		const struct attach_map *m = attach_maps_at(&w->maps, h->entry);
+	for (uint32_t i = 0; i < w->w.count && still_waits(w->s); i++) {
+		const struct mg_hook *h = &w->w.hooks[i];
+		const struct attach_map *m = attach_maps_at(&w->w.maps, h->entry);
 		if (h->kind == MG_HOOK_CUSTOM && m && m->exec && is_known(w->s->late, m) &&
-		    hook_state(&w->h, h) == PATCH_ORIGINAL)
-			hijack_write(&w->h, h->entry, h->patched, h->bytes);
+		    hook_state(&w->w.h, h) == PATCH_ORIGINAL)
+			hijack_write(&w->w.h, h->entry, h->patched, h->bytes);
 	}
 }
 
@@ -293,20 +267,9 @@ static int place(struct work *w, const struct hook_spec *spec, const struct hook
 	if (returns && w->throws)
 		return ms_err_set(
 			why, "an exception thrown through it could not be unwound past the hook");
-	if (i == MG_HOOKS_MAX)
-		return ms_err_set(why, "there are too many hooks");
-	struct hook_write one = {.h = &w->h,
-				 .enter = w->enter,
-				 .slot = i < w->count ? w->hooks[i].slot : slot_for(w, &at->module),
-				 .hook = w->hooks_at + i * sizeof(struct mg_hook),
-				 .kind = MG_HOOK_CUSTOM,
-				 .custom = spec->custom};
-	if (!one.slot)
-		return ms_err_set(why,
-				  "no address space is free within " MG_JUMP_REACH_NAME " of it");
 	if (!still_waits(w->s))
 		return ms_err_set(why, "the program did not wait for it");
-	if (hook_write(&one, at, &w->hooks[i], why))
+	if (hook_write(&w->w, i, MG_HOOK_CUSTOM, &spec->custom, at, why))
 		return -1;
 	note(w, i);
 	return 0;
@@ -324,38 +287,34 @@ static void place_asked(struct work *w)
 	for (size_t i = 0; i < hooks->n; i++) {
 		struct hook_place at;
 		struct ms_err why = {0};
-		int rc = hook_find(&w->modules, &hooks->v[i], &at, &why);
+		int rc = hook_find(&w->w.modules, &hooks->v[i], &at, &why);
 		if (!rc)
 			rc = place(w, &hooks->v[i], &at, &why);
 		if (!rc)
 			hook_late_placed(w->s, i, w->results);
 		else if (rc < 0)
-			refuse(w, &hooks->v[i], hook_module_name(&w->modules), why.text);
+			refuse(w, &hooks->v[i], hook_module_name(&w->w.modules), why.text);
 	}
-	if (hook_families_there(&w->modules))
-		hook_families_each(&w->modules, place_known, w);
+	if (hook_families_there(&w->w.modules))
+		hook_families_each(&w->w.modules, place_known, w);
 }
 
 static void look(struct session *s, struct hook_results *results)
 {
 	struct work *w = ms_xcalloc(1, sizeof *w);
-	const struct attach_memory mem = attach_memory_of(&w->h);
 	w->results = results;
 	w->s = s;
-	w->h.mem = openat(s->proc, "mem", O_RDWR | O_CLOEXEC);
-	if (w->h.mem >= 0 && !attach_maps_read(&w->maps, s->proc, NULL) && read_hooks(w)) {
-		hook_modules_some(&w->modules, s->proc, &w->maps, &mem, is_new, w);
-		w->throws |= w->attach && hook_unwinds(&w->modules);
+	w->w.new_page = new_page;
+	if (!hook_work_open(&w->w, s->proc) && read_hooks(w)) {
+		hook_modules_some(&w->w.modules, s->proc, &w->w.maps, &w->w.memory, is_new, w);
+		w->throws |= w->attach && hook_unwinds(&w->w.modules);
 		if (w->attach)
 			w->attach->throws = w->throws;
 		place_again(w);
 		place_asked(w);
-		hook_late_known(s, &w->maps);
+		hook_late_known(s, &w->w.maps);
 	}
-	hook_modules_free(&w->modules);
-	attach_maps_free(&w->maps);
-	if (w->h.mem >= 0)
-		close(w->h.mem);
+	hook_work_close(&w->w);
 	free(w);
 }
 

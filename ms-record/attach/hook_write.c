@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * One hook written into a process.
+ * Hooks written into a process.
  */
 #include "hook_write.h"
+
+#include <fcntl.h>
+#include <unistd.h>
 
 #include "libcommon/base/err.h"
 
@@ -24,20 +27,76 @@ size_t hook_code(const struct hijack *h, uint64_t entry, uint64_t size,
 	return hijack_read(h, entry, code, LEAST) ? 0 : LEAST;
 }
 
-int hook_write(const struct hook_write *w, const struct hook_place *place, struct mg_hook *h,
-	       struct ms_err *err)
+int hook_work_open(struct hook_work *w, int proc)
+{
+	w->h.mem = openat(proc, "mem", O_RDWR | O_CLOEXEC);
+	w->memory = attach_memory_of(&w->h);
+	return w->h.mem < 0 ? -1 : attach_maps_read(&w->maps, proc, NULL);
+}
+
+void hook_work_close(struct hook_work *w)
+{
+	hook_modules_free(&w->modules);
+	attach_maps_free(&w->maps);
+	if (w->h.mem >= 0)
+		close(w->h.mem);
+}
+
+/* ---- where hooks go ---- */
+
+static uint64_t page_of(uint64_t slot)
+{
+	return slot & ~(uint64_t)(MG_NEAR_BYTES - 1);
+}
+
+bool hook_reaches(uint64_t slot, const struct attach_module *m)
+{
+	const int64_t most = (int64_t)MG_JUMP_REACH;
+	int64_t low = (int64_t)(page_of(slot) - m->end);
+	int64_t high = (int64_t)(page_of(slot) + MG_NEAR_BYTES - m->start);
+	return low > -most && low < most && high > -most && high < most;
+}
+
+/* A slot of a page that is there already, or of a new one; 0 = there is no room. */
+static uint64_t slot_for(struct hook_work *w, const struct attach_module *m)
+{
+	for (uint32_t i = 0; i < w->count; i++) {
+		uint64_t page = page_of(w->hooks[i].slot), last = 0;
+		for (uint32_t k = 0; k < w->count; k++)
+			if (page_of(w->hooks[k].slot) == page && w->hooks[k].slot > last)
+				last = w->hooks[k].slot;
+		if (hook_reaches(page, m) && last + MG_SLOT_BYTES < page + MG_NEAR_BYTES)
+			return last + MG_SLOT_BYTES;
+	}
+	return w->new_page(w, m);
+}
+
+/* ---- one hook ---- */
+
+int hook_write(struct hook_work *w, uint32_t i, uint32_t kind, const struct mg_custom *custom,
+	       const struct hook_place *place, struct ms_err *err)
 {
 	struct patch p;
 	uint8_t slot[MG_SLOT_BYTES], code[PATCH_BODY_MOST];
-	size_t n = hook_code(w->h, place->address, place->bytes, code);
-	if (patch_plan(&p, place->address, code, n, place->bytes, w->slot, err))
+	uint64_t hook = w->hooks_at + i * sizeof(struct mg_hook);
+	if (i == MG_HOOKS_MAX)
+		return ms_err_set(err, "there are too many hooks");
+	if (!w->hooks_at)
+		return ms_err_set(err, "the program has no memory left");
+	uint64_t at = i < w->count ? w->hooks[i].slot : slot_for(w, &place->module);
+	if (!at)
+		return ms_err_set(err,
+				  "no address space is free within " MG_JUMP_REACH_NAME " of it");
+	size_t n = hook_code(&w->h, place->address, place->bytes, code);
+	if (patch_plan(&p, place->address, code, n, place->bytes, at, err))
 		return -1;
-	*h = (struct mg_hook){.kind = w->kind, .custom = w->custom};
+	struct mg_hook *h = &w->hooks[i];
+	*h = (struct mg_hook){.kind = kind, .custom = *custom};
 	patch_hook(&p, h);
-	patch_slot(&p, w->enter, w->hook, slot);
-	if (hijack_write(w->h, w->hook, h, sizeof *h) ||
-	    hijack_write(w->h, w->slot, slot, sizeof slot) ||
-	    hijack_write(w->h, h->entry, h->patched, h->bytes))
+	patch_slot(&p, w->enter, hook, slot);
+	if (hijack_write(&w->h, hook, h, sizeof *h) || hijack_write(&w->h, at, slot, sizeof slot) ||
+	    hijack_write(&w->h, h->entry, h->patched, h->bytes))
 		return ms_err_set(err, "its memory cannot be written to");
+	w->count += i == w->count;
 	return 0;
 }

@@ -71,15 +71,12 @@ static bool exchange(int fd)
 void mg_custom_prepare(struct mg_session *s, int fd)
 {
 	s->enter_custom = (uint64_t)mg_entry_custom;
-	if (!s->hooks_wanted || !exchange(fd))
-		return;
-	uint32_t n = s->near_count, hooks = s->hook_count;
-	if (!n || n > MG_NEAR_MOST || hooks > MG_HOOKS_MAX)
+	if (!s->hooks_wanted)
 		return;
 	s->hooks = map(0, MG_HOOKS_MAX * sizeof(struct mg_hook), PROT_READ, 0);
-	for (uint32_t i = 0; i < n; i++)
-		s->near[i] = map_at(s->near[i]);
-	if (!exchange(fd))
+	while (exchange(fd) && s->late_page)
+		s->late_page = map_at(s->late_page);
+	if (!s->hook_count)
 		return;
 	mg_vectors_init();
 	mg.backend.find_unwind_info = find_unwind_info_kept;

@@ -75,10 +75,9 @@
 
 /* Also the layout's version: guest and ms-record must be of one build. */
 #define MG_MAGIC UINT64_C(0x32747365754753d0)
-#define MG_LAYOUT_VERSION 4u
+#define MG_LAYOUT_VERSION 5u
 #define MG_OWN_MAX 48u /* chunks of writers, rooms for deep stacks, and a few */
 #define MG_ARENAS 64u
-#define MG_NEAR_MOST 16u
 #define MG_NEAR_BYTES 8192u /* of slots, near a module; at a multiple of it */
 
 /* The environment variable that names the recorder's socket (abstract, without the leading NUL). */
@@ -220,15 +219,13 @@ struct mg_session {
 	uint32_t modules_first; /* ms-record: entries that were there when it attached */
 
 	/* Launched, with functions to hook: when all else is mapped the guest says so over the
-	 * socket. ms-record finds the functions and asks for pages near them, and memory for so
-	 * many struct mg_hook; the guest maps them and says so; ms-record fills them and replaces
-	 * the entries. It answers each time. */
+	 * socket. ms-record finds the functions and replaces their entries. Where it needs a page
+	 * for slots it answers with late_page; the guest maps it and says so. Its last answer is
+	 * without. */
 	_Alignas(64) uint32_t hooks_wanted; /* ms-record: 1 = there may be some */
-	uint32_t near_count, hook_count;    /* ms-record; 0 = there are none */
-	uint64_t near[MG_NEAR_MOST]; /* ms-record; the guest sets those to 0 that it could not map
-				      */
-	uint64_t hooks;              /* guest: where MG_HOOKS_MAX hooks go; 0 = it could not */
-	uint64_t enter_custom;       /* guest: where slots go */
+	uint32_t hook_count;                /* ms-record: that there are */
+	uint64_t hooks;        /* guest: where MG_HOOKS_MAX hooks go; 0 = it could not */
+	uint64_t enter_custom; /* guest: where slots go */
 
 	/* Modules that are opened later: see late.c. The last two are of the image's session. */
 	uint32_t late_state;  /* enum mg_late_state; futex word */

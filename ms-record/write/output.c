@@ -3,7 +3,6 @@
  */
 #include "output.h"
 
-#include <elf.h>
 #include <string.h>
 #include <sys/stat.h>
 
