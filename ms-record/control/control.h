@@ -61,7 +61,7 @@ struct control {
 	struct files files;
 	struct writer writer;
 	struct drain drain;
-	struct scanner scanner;
+	struct scanner *scanner;
 	struct tell tell;
 	struct run run;
 	struct output *first; /* of the launched image, until its handshake */

@@ -164,7 +164,7 @@ static void begin(struct control *c, struct session *s)
 	else if (c->stopped || c->closing)
 		control_end(c, s, SESSION_STOPPED, -1);
 	drain_add(&c->drain, s);
-	scanner_add(&c->scanner, s);
+	scanner_add(c->scanner, s);
 }
 
 void fork_children_accept(struct control *c)

@@ -302,7 +302,7 @@ static void answer(struct control *c, int fd)
 	bool hooks = s && hook_launch_wanted(s, &c->opt->hooks);
 	if (s) { /* everybody knows it before it runs: it may be gone before we do again */
 		drain_add(&c->drain, s);
-		scanner_add(&c->scanner, s);
+		scanner_add(c->scanner, s);
 	}
 	bool sent = handshake_reply(fd, s);
 	if (!s)

@@ -95,7 +95,7 @@ static struct session *put_guest(struct control *c, struct beginning *b, bool fu
 	now->may_drop = further && c->opt->follow != FOLLOW_ALL;
 	if (!attach_go(c->attach, now, err)) {
 		drain_add(&c->drain, now);
-		scanner_add(&c->scanner, now);
+		scanner_add(c->scanner, now);
 		return now;
 	}
 	forget_session(c);
@@ -327,7 +327,7 @@ void inject_over(struct control *c)
 	j->quit = true;
 	pthread_cond_broadcast(&j->change);
 	pthread_mutex_unlock(&j->lock);
-	scanner_untrace(&c->scanner);
+	scanner_untrace(c->scanner);
 }
 
 void inject_detach(struct control *c)
@@ -371,7 +371,7 @@ static struct inject *make(struct control *c)
 int inject_go(struct control *c, struct ms_err *err)
 {
 	struct inject *j = make(c);
-	if (!scanner_trace_tree(&c->scanner, c->launch.pid, &j->tree)) {
+	if (!scanner_trace_tree(c->scanner, c->launch.pid, &j->tree)) {
 		ms_err_sys(err,
 			   "cannot record '%s': nothing can be preloaded into it, and it cannot "
 			   "be traced (in a container, add the capability SYS_PTRACE)",

@@ -58,7 +58,7 @@ static int start_threads(struct control *c, struct ms_err *err)
 	c->writer.limit.keep_ns = c->opt->keep_last_ns;
 	if (tell_start(&c->tell) || writer_start(&c->writer, c->tell.event) ||
 	    drain_start(&c->drain, &c->writer, c->tell.event) ||
-	    scanner_start(&c->scanner, c->opt, &c->drain.wake, c->tell.event))
+	    !(c->scanner = scanner_start(c->opt, &c->drain.wake, c->tell.event)))
 		return ms_err_sys(err, "cannot start a thread");
 	/* Needed by no thread, so last: there may be no descriptor left. */
 	c->child = (int)syscall(SYS_pidfd_open, c->launch.pid, 0);
@@ -153,7 +153,7 @@ int control_start(struct control *c, const struct options *o, struct ms_err *err
 	}
 	tell_listen(&c->tell, c->first->fd, c->first->path, c->run_id);
 	if (!c->launch.inject)
-		scanner_trace(&c->scanner, c->launch.pid);
+		scanner_trace(c->scanner, c->launch.pid);
 	note_start(c);
 	if (c->launch.inject ? inject_go(c, err) : launch_go(&c->launch, err)) {
 		files_discard(&c->files);
@@ -177,7 +177,7 @@ static bool reap(struct control *c)
 		}
 		*at = s->next;
 		images_settle(c, s);
-		scanner_drop(&c->scanner, s);
+		scanner_drop(c->scanner, s);
 		recording_free(s);
 	}
 	return c->sessions != NULL;
@@ -567,7 +567,7 @@ void control_run(struct control *c)
 		return;
 	}
 	inject_over(c);
-	scanner_stop(&c->scanner);
+	scanner_stop(c->scanner);
 	drain_stop(&c->drain);
 	writer_stop(&c->writer, give_up, c);
 	tell_turn(c); /* what was asked for in the last moment has been done */
@@ -584,7 +584,7 @@ void control_discard(struct control *c)
 void control_free(struct control *c)
 {
 	inject_over(c);
-	scanner_stop(&c->scanner);
+	scanner_stop(c->scanner);
 	drain_stop(&c->drain);
 	writer_stop(&c->writer, give_up, c);
 	images_free(c);
@@ -597,6 +597,7 @@ void control_free(struct control *c)
 			close(fds[i]);
 	multi_attach_free(c);
 	inject_free(c);
+	scanner_free(c->scanner);
 	free(c->launch.program);
 	free(c->launch.guest);
 }

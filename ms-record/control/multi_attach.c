@@ -245,7 +245,7 @@ int multi_attach_go(struct control *c, struct ms_err *err)
 			continue;
 		select_one(c, p);
 		if (!go(c, p, &why)) {
-			scanner_add(&c->scanner, p->session);
+			scanner_add(c->scanner, p->session);
 			going++;
 			continue;
 		}

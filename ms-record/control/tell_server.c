@@ -252,12 +252,11 @@ static bool begin(struct control *c, struct tell_job *j)
 	case TELL_STATUS:
 		break;
 	case TELL_LEAK_CHECK:
-		if (!c->scanner.started) {
+		if (!scanner_ask(c->scanner)) {
 			answer(j->fd, '1', "leak scans are off: --leak-check=no, or --sample");
 			return true;
 		}
 		j->step = TELL_SCANNING;
-		scanner_ask(&c->scanner);
 		return false;
 	}
 	send_request(c, j, DRAIN_REFRESH);
@@ -278,12 +277,10 @@ static bool go_on(struct control *c, struct tell_job *j)
 		if (j->request.kind == DRAIN_REFRESH)
 			j->request.ticket = 0;
 	}
-	if (j->step == TELL_SCANNING &&
-	    __atomic_load_n(&c->scanner.asked, __ATOMIC_ACQUIRE) == SCAN_ANSWERED) {
-		__atomic_store_n(&c->scanner.asked, SCAN_IDLE, __ATOMIC_RELEASE);
-		bool none = !c->scanner.answer[0];
-		answer(j->fd, none ? '1' : '0', "%s",
-		       none ? "no process that it records runs any more" : c->scanner.answer);
+	const char *scanned = j->step == TELL_SCANNING ? scanner_answer(c->scanner) : NULL;
+	if (scanned) {
+		answer(j->fd, *scanned ? '0' : '1', "%s",
+		       *scanned ? scanned : "no process that it records runs any more");
 		return true;
 	}
 	if (j->step == TELL_CLOSING && !c->sessions && (c->symbols_done || c->symbols_late)) {

@@ -59,6 +59,26 @@ static uint64_t slack(const struct session *s)
 	return s->clock.tsc ? (uint64_t)((double)SLACK_NS * (double)s->tsc_hz / 1e9) : 0;
 }
 
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* On the way there it stops at each stamp of which somebody wants to know what was live. */
+static void merge_to(struct session *s, uint64_t limit)
+{
+	uint64_t stop;
+	while ((stop = earlier(drain_requests_stamp(s), scan_stamp(s))) <= limit) {
+		merge_forks(s, stop);
+		merge_until(s, stop);
+		drain_requests_reached(s, stop);
+		scan_reached(s, stop);
+	}
+	merge_forks(s, limit);
+	merge_until(s, limit);
+	s->merged_to = limit;
+}
+
 /* Reads and merges. Returns the bytes read. */
 static uint64_t round_events(struct session *s)
 {
@@ -70,13 +90,8 @@ static uint64_t round_events(struct session *s)
 	uint64_t last = clock_settled(&s->clock) ? now - slack(s) : s->merged_to;
 	uint64_t bytes = ring_read_all(s, last, &limit);
 	uint64_t ahead = merge_lookahead(s);
-	if (limit > ahead) {
-		drain_requests_merge(s, limit - ahead);
-		scan_merge(s, limit - ahead);
-		merge_forks(s, limit - ahead);
-		merge_until(s, limit - ahead);
-		s->merged_to = limit - ahead;
-	}
+	if (limit > ahead)
+		merge_to(s, limit - ahead);
 	return bytes;
 }
 

@@ -37,12 +37,15 @@ void drain_requests_take(struct drain *d)
 	}
 }
 
-void drain_requests_merge(struct session *s, uint64_t limit)
+uint64_t drain_requests_stamp(const struct session *s)
 {
-	if (!s->drained->request || limit < s->drained->request_stamp)
-		return;
-	merge_until(s, s->drained->request_stamp);
-	drain_requests_perform(s);
+	return s->drained->request ? s->drained->request_stamp : UINT64_MAX;
+}
+
+void drain_requests_reached(struct session *s, uint64_t stamp)
+{
+	if (drain_requests_stamp(s) == stamp)
+		drain_requests_perform(s);
 }
 
 void drain_requests_perform(struct session *s)

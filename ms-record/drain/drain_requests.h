@@ -35,8 +35,10 @@ struct drain_request {
 void drain_requests_send(struct drain *d, struct drain_request *r);
 /* The following are the draining thread's. Takes a new request, if there is one. */
 void drain_requests_take(struct drain *d);
-/* Merges up to the stamp of the session's request, if `limit` lies beyond it, and does it. */
-void drain_requests_merge(struct session *s, uint64_t limit);
+/* The stamp of the session's request; UINT64_MAX = it has none. */
+uint64_t drain_requests_stamp(const struct session *s);
+/* All that came before that stamp is merged, and nothing later: the request is done. */
+void drain_requests_reached(struct session *s, uint64_t stamp);
 /* Performs the session's request now: everything before it was merged, or never will be. */
 void drain_requests_perform(struct session *s);
 /* Answers when no session has anything left to do. */

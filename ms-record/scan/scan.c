@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The leak scan: the request that goes through the threads, and one scan.
+ * One scan: the process stopped, copied or held; its memory judged once it is known what was live.
  */
 #include <errno.h>
 #include <limits.h>
@@ -11,14 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "ms-record/write/batch.h"
-#include "ms-record/write/checkpoint.h"
 #include "ms-record/ptrace/hijack_private.h"
 #include "format/trace.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/base/units.h"
-#include "ms-record/heap/heap.h"
-#include "ms-record/heap/merge.h"
 #include "ms-record/session/options.h"
 #include "ms-record/session/pool.h"
 #include "scan_roots.h"
@@ -27,189 +23,22 @@
 
 #define STEP_US 100
 #define RATE UINT64_C(1000000000) /* bytes a second that are read at least */
-#define WRITER_NS UINT64_C(5000000000)
-#define BLOCK_NS 250u /* and to sort and look through a block */
+#define BLOCK_NS 250u             /* and to sort and look through a block */
 #define EDGES_MAX ((size_t)1 << 27)
 #define STOP_NS UINT64_C(1000000000)
 #define PENDING_TRIES 200
 #define HOOKS_NS UINT64_C(20000000)
 #define FROZEN_NS UINT64_C(5000000) /* shorter ones are not worth a copy */
 
-struct scan *scan_new(void)
+/* Is the process about to end, a thread of it held by the guest? */
+static bool ends(const struct work *w)
 {
-	struct scan *s = ms_xcalloc(1, sizeof *s);
-	return s;
+	return w->request.asker == SCAN_BY_END;
 }
-
-void scan_free(struct scan *s)
-{
-	if (!s)
-		return;
-	MS_FREE(s->blocks, s->stacks.v, s);
-}
-
-const struct scan_result *scan_result(const struct scan *s)
-{
-	return &s->result;
-}
-
-/* ---- the writing thread ---- */
-
-static void note_stack(void *arg, uint64_t number, uint32_t stack)
-{
-	struct scan *q = arg;
-	*MS_PUSH(&q->stacks) = (struct number_stack){number, stack};
-}
-
-static void take_stacks(void *arg, struct live_list *l)
-{
-	struct scan *q = arg;
-	q->stacks.n = 0;
-	if (l)
-		live_list_stacks(l, note_stack, q);
-	__atomic_store_n(&q->stacks_known, 1, __ATOMIC_RELEASE);
-}
-
-/* ---- the draining thread ---- */
-
-static void copy_block(void *arg, const struct live_block *b)
-{
-	struct scan *q = arg;
-	q->blocks[q->count++] = (struct graph_block){.address = b->address & INT64_MAX,
-						     .size = b->size,
-						     .number = b->number,
-						     .user = b->address >> 63};
-}
-
-static void copy_blocks(struct session *s)
-{
-	struct scan *q = s->scan;
-	free(q->blocks);
-	q->count = 0;
-	q->blocks = ms_xrealloc(NULL, s->heap->live.count + 1, sizeof *q->blocks);
-	live_each(&s->heap->live, copy_block, q);
-	const struct mg_session *m = s->mem;
-	q->lost = s->stats.lost + __atomic_load_n(&m->no_ring_lost, __ATOMIC_RELAXED) +
-		  __atomic_load_n(&m->reentry_lost, __ATOMIC_RELAXED);
-	for (size_t i = 0; i < s->taken.n; i++)
-		q->lost += __atomic_load_n(&s->taken.v[i]->ring->lost, __ATOMIC_RELAXED) -
-			   s->taken.v[i]->lost;
-	uint64_t passed = __atomic_load_n(&m->passed_early, __ATOMIC_RELAXED);
-	for (size_t i = 0; i < s->taken.n; i++)
-		passed += __atomic_load_n(&s->taken.v[i]->ring->passed, __ATOMIC_RELAXED) -
-			  s->taken.v[i]->passed;
-	/* What was there before is no block of ours, and may point to those that are. */
-	q->wide = s->opt->pids.n || s->forked || passed || s->stats.paused_allocations ||
-		  s->stats.started_late_ns || s->stats.unknown_frees;
-}
-
-static void note_figures(struct session *s)
-{
-	struct scan *q = s->scan;
-	__atomic_store_n(&q->live_bytes, s->stats.live_bytes, __ATOMIC_RELAXED);
-	__atomic_store_n(&q->live_blocks, s->stats.live_blocks, __ATOMIC_RELAXED);
-	__atomic_store_n(&q->events, s->stats.events, __ATOMIC_RELAXED);
-}
-
-void scan_look(struct session *s)
-{
-	note_figures(s);
-	if (s->leak_mark_due) {
-		s->leak_mark_due = false;
-		__atomic_store_n(&s->scan->due, 1, __ATOMIC_RELEASE);
-		scan_call_due(s->scan);
-	}
-	uint32_t end = __atomic_load_n(&s->mem->end_state, __ATOMIC_ACQUIRE);
-	if (end >= MG_END_HELD && end <= MG_END_NAP &&
-	    !__atomic_load_n(&s->scan->busy, __ATOMIC_ACQUIRE))
-		scan_call(s->scan);
-}
-
-static void answer(struct scan *q, enum request how)
-{
-	__atomic_store_n(&q->request, how, __ATOMIC_RELEASE);
-}
-
-void scan_merge(struct session *s, uint64_t limit)
-{
-	struct scan *q = s->scan;
-	if (__atomic_load_n(&q->request, __ATOMIC_ACQUIRE) != REQUEST_ASKED)
-		return;
-	if (!q->stamp)
-		q->stamp = clock_round(&s->clock);
-	if (limit < q->stamp)
-		return;
-	merge_until(s, q->stamp);
-	if (s->may_drop && !s->kept_for_sure && session_trivial(s)) {
-		answer(q, REQUEST_FAILED); /* nobody will read of it */
-		return;
-	}
-	q->event = s->stats.events;
-	q->time_ns = clock_ns(&s->clock, q->stamp);
-	copy_blocks(s);
-	struct batch *b = session_batch(s);
-	b->on_live = take_stacks;
-	b->on_live_arg = q;
-	session_flush(s);
-	answer(q, REQUEST_DONE);
-}
-
-bool scan_over(struct session *s)
-{
-	struct scan *q = s->scan;
-	int asked = REQUEST_ASKED;
-	__atomic_compare_exchange_n(&q->request, &asked, REQUEST_FAILED, false, __ATOMIC_ACQ_REL,
-				    __ATOMIC_RELAXED);
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	return __atomic_load_n(&q->busy, __ATOMIC_SEQ_CST) != 0;
-}
-
-/* ---- one scan ---- */
 
 static bool late(const struct work *w)
 {
 	return clock_mono() > w->deadline_ns;
-}
-
-/* Asks the draining thread to merge what the process did before `stamp`; 0: before it hears of
- * this. */
-static void ask(struct work *w, uint64_t stamp)
-{
-	struct scan *q = w->q;
-	q->stamp = stamp;
-	q->stacks_known = 0;
-	__atomic_store_n(&q->request, REQUEST_ASKED, __ATOMIC_RELEASE);
-}
-
-/* Has it? False: it cannot. */
-static bool answered(struct work *w)
-{
-	struct scan *q = w->q;
-	for (;;) {
-		wake_up(w->scanner->drain);
-		usleep(STEP_US);
-		int r = __atomic_load_n(&q->request, __ATOMIC_ACQUIRE);
-		if (r == REQUEST_DONE)
-			return true;
-		int asked = REQUEST_ASKED;
-		if (r == REQUEST_FAILED ||
-		    (late(w) &&
-		     __atomic_compare_exchange_n(&q->request, &asked, REQUEST_FAILED, false,
-						 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)))
-			return false;
-	}
-}
-
-/* Waits for the writing thread. */
-static bool await_stacks(struct work *w)
-{
-	uint64_t until = clock_mono() + WRITER_NS; /* nobody is held any more */
-	while (!__atomic_load_n(&w->q->stacks_known, __ATOMIC_ACQUIRE)) {
-		if (clock_mono() > until || __atomic_load_n(&w->s->out->failed, __ATOMIC_ACQUIRE))
-			return false;
-		usleep(STEP_US);
-	}
-	return true;
 }
 
 static bool hook_pending(const struct session *s)
@@ -318,19 +147,19 @@ static bool is_files(int why)
 static void look(struct work *w, pid_t tid)
 {
 	struct session *s = w->s;
-	struct scan *q = w->q;
+	const struct scan_live *live = &w->q->live;
 	uint64_t own[2 * MG_OWN_MAX][2] = {0}; /* a forked child has its parent's, and more */
 	memcpy(own, s->pool->head->own, sizeof own / 2);
 	memcpy(own + MG_OWN_MAX, s->mem->own, s->forked ? sizeof own / 2 : 0);
-	if (w->frozen.own ? frozen_open(w, &w->memory, w->deadline_ns)
-			  : memory_open(&w->memory, s->proc, tid, w->deadline_ns)) {
+	if (w->request.copy.own ? frozen_open(w, &w->memory, w->deadline_ns)
+				: memory_open(&w->memory, s->proc, tid, w->deadline_ns)) {
 		w->state = is_files(errno) ? MS_SCAN_FILES : MS_SCAN_UNREADABLE;
 		return;
 	}
-	w->memory.word = w->ends ? NULL : &s->mem->end_state;
+	w->memory.word = ends(w) ? NULL : &s->mem->end_state;
 	w->memory.value = MG_END_SEEN;
-	w->memory.total = w->ends ? present(w) : 0;
-	graph_init(&w->graph, q->blocks, q->count, EDGES_MAX);
+	w->memory.total = ends(w) ? present(w) : 0;
+	graph_init(&w->graph, live->blocks, live->count, EDGES_MAX);
 	w->graphed = true;
 	struct mg_arenas arenas;
 	read_arenas(w, &arenas);
@@ -343,7 +172,7 @@ static void look(struct work *w, pid_t tid)
 			  .arenas = arenas.span,
 			  .arena_count = arenas.count,
 			  .own_inode = inode_of(s->pool->memfd),
-			  .wide = q->wide,
+			  .wide = live->wide,
 			  .dense = !is_glibc(s->mem->allocator)};
 	roots_look(&r);
 	w->state = w->memory.gave_up      ? MS_SCAN_ENDED
@@ -363,17 +192,6 @@ static uint64_t expected(const struct work *w)
 	return bytes / (RATE / 1000000) * 1000 + blocks * BLOCK_NS;
 }
 
-/* What keeps the scan from being made; MS_SCAN_DONE = nothing. */
-static uint64_t obstacle(const struct work *w)
-{
-	const struct scan *q = w->q;
-	if (q->lost)
-		return MS_SCAN_LOST;
-	if (late(w))
-		return MS_SCAN_TIME;
-	return MS_SCAN_DONE;
-}
-
 /* ---- the end of a process ---- */
 
 void scan_tell_guest(struct session *s, enum mg_end_state state)
@@ -387,7 +205,7 @@ static void release_threads(struct work *w)
 	struct session *s = w->s;
 	hijack_resume(&w->stopped, s->proc);
 	w->released_ns = clock_mono();
-	if (!w->ends)
+	if (!ends(w))
 		return;
 	uint32_t was = __atomic_load_n(&s->mem->end_state, __ATOMIC_ACQUIRE);
 	if (was == MG_END_LATE && (w->state == MS_SCAN_DONE || w->state == MS_SCAN_KILLED))
@@ -399,33 +217,23 @@ static void release_threads(struct work *w)
 
 uint64_t scan_pause(const struct work *w)
 {
-	uint64_t since = w->ends ? w->start_ns : w->stop_ns;
-	return (since ? w->released_ns - since : 0) + w->frozen.reap_ns;
-}
-
-/* Has the process copied, and lets it go on. False: it cannot be copied. */
-static bool freeze(struct work *w)
-{
-	if (!frozen_make(w))
-		return false;
-	ask(w, clock_stamp(&w->s->clock));
-	release_threads(w);
-	w->deadline_ns = w->start_ns + SCAN_YES_NS; /* nobody waits */
-	return true;
+	uint64_t since = ends(w) ? w->start_ns : w->stop_ns;
+	return (since ? w->released_ns - since : 0) + w->request.copy.reap_ns;
 }
 
 /* Why a process cannot be scanned that is there no more. */
 static uint64_t gone(const struct work *w)
 {
-	return w->ends ? MS_SCAN_KILLED : MS_SCAN_ENDED;
+	return ends(w) ? MS_SCAN_KILLED : MS_SCAN_ENDED;
 }
 
-/* Stops the process; copies it, or keeps it stopped. */
+/* Stops the process: that is the moment of the request. Copies it, and lets it go on; or keeps it
+ * stopped. */
 static void hold(struct work *w, size_t threads, int unseen)
 {
 	uint64_t ns = expected(w);
 	bool takes_long = ns > w->deadline_ns - w->start_ns;
-	bool copy = threads && !w->ends && ns > FROZEN_NS && frozen_prepare(w);
+	bool copy = threads && !ends(w) && ns > FROZEN_NS && frozen_prepare(w);
 	w->state = !threads              ? (is_files(unseen) ? MS_SCAN_FILES : gone(w))
 		   : takes_long && !copy ? MS_SCAN_TIME
 					 : MS_SCAN_DONE;
@@ -433,16 +241,44 @@ static void hold(struct work *w, size_t threads, int unseen)
 		w->state = MS_SCAN_THREADS;
 	else if (w->q->last_tid)
 		take_last(w);
-	else if (threads == 1 && w->ends)
+	else if (threads == 1 && ends(w))
 		take_held(w);
 	else if (w->state == MS_SCAN_DONE && !stop(w))
 		w->state = is_files(errno) ? MS_SCAN_FILES : MS_SCAN_THREADS;
-	if (w->state != MS_SCAN_DONE || (copy && freeze(w)))
+	if (w->state != MS_SCAN_DONE)
 		return;
-	if (takes_long)
+	w->request.stamp = live_stamp(w->s);
+	bool copied = copy && frozen_make(w);
+	if (takes_long && !copied) {
 		w->state = MS_SCAN_TIME;
-	else
-		ask(w, 0);
+		return;
+	}
+	live_ask(w->q, w->request.stamp);
+	if (!copied)
+		return;
+	release_threads(w);
+	w->deadline_ns = w->start_ns + SCAN_YES_NS; /* nobody waits */
+}
+
+void scan_judge(struct work *w, pid_t tid)
+{
+	const struct scan *q = w->q;
+	w->answered = live_await(w->q, w->scanner->drain, w->deadline_ns);
+	w->state = !w->answered   ? (late(w) ? MS_SCAN_TIME : gone(w))
+		   : q->live.lost ? MS_SCAN_LOST
+		   : late(w)      ? MS_SCAN_TIME
+				  : MS_SCAN_DONE;
+	if (w->state == MS_SCAN_DONE && q->live.count)
+		look(w, tid);
+	if (!w->released_ns)
+		release_threads(w);
+	frozen_end(w);
+	if (w->answered && !live_await_stacks(w->s)) {
+		w->graphed = false;
+		w->state = w->state == MS_SCAN_DONE ? MS_SCAN_TIME : w->state;
+	}
+	if (w->graphed)
+		graph_solve(&w->graph, w->state == MS_SCAN_DONE);
 }
 
 static void scan(struct work *w)
@@ -450,20 +286,12 @@ static void scan(struct work *w)
 	pid_t tid = w->q->last_tid;
 	size_t threads = tid ? 1 : hijack_count(w->s->proc, &tid);
 	hold(w, threads, errno);
-	w->asked = w->state == MS_SCAN_DONE && answered(w);
-	if (w->state == MS_SCAN_DONE)
-		w->state = w->asked ? obstacle(w) : late(w) ? MS_SCAN_TIME : gone(w);
-	if (w->state == MS_SCAN_DONE && w->q->count)
-		look(w, tid);
-	if (!w->released_ns)
+	if (w->state == MS_SCAN_DONE) {
+		scan_judge(w, tid);
+	} else {
 		release_threads(w);
-	frozen_end(w);
-	if (w->asked && !await_stacks(w)) {
-		w->graphed = false;
-		w->state = w->state == MS_SCAN_DONE ? MS_SCAN_TIME : w->state;
+		frozen_end(w);
 	}
-	if (w->graphed)
-		graph_solve(&w->graph, w->state == MS_SCAN_DONE);
 	scan_put_result(w);
 }
 
@@ -484,15 +312,15 @@ static void add_answer(struct scanner *sc, const struct work *w)
 			 "%s (pid %d): %s in %s block%s unreachable; stopped for %s%s%s\n",
 			 w->s->name, (int)w->s->pid, ms_format_size(a, bytes),
 			 ms_format_count(b, blocks), blocks == 1 ? "" : "s", c,
-			 w->frozen.why[0] ? ", not copied: "
-			 : w->frozen.made ? ", read from a copy"
-					  : "",
-			 w->frozen.why);
+			 w->request.copy.why[0] ? ", not copied: "
+			 : w->request.copy.made ? ", read from a copy"
+						: "",
+			 w->request.copy.why);
 	else
 		snprintf(sc->answer + at, sizeof sc->answer - at,
 			 "%s (pid %d): not scanned, %s%s%s; stopped for %s\n", w->s->name,
 			 (int)w->s->pid, scan_state_words(w->state),
-			 w->frozen.why[0] ? "; not copied: " : "", w->frozen.why, c);
+			 w->request.copy.why[0] ? "; not copied: " : "", w->request.copy.why, c);
 }
 
 static void *work_thread(void *arg)
@@ -503,27 +331,25 @@ static void *work_thread(void *arg)
 }
 
 /* In a thread of its own: whatever it could not detach the kernel detaches when it ends. */
-void scan_work_on(struct scanner *sc, struct session *s, const char *label)
+void scan_work_on(struct scanner *sc, struct session *s, enum scan_asker asker)
 {
-	bool ends = !strcmp(label, "end");
 	struct work w = {.scanner = sc,
 			 .s = s,
 			 .q = s->scan,
-			 .label = label,
-			 .ends = ends,
+			 .request.asker = asker,
 			 .start_ns = clock_mono(),
 			 .memory = MEMORY_CLOSED};
 	pthread_t thread;
 	w.deadline_ns = w.start_ns + sc->opt->leak_ns / 10 * 9;
 	if (pthread_create(&thread, NULL, work_thread, &w)) {
-		if (ends)
+		if (ends(&w))
 			scan_tell_guest(s, MG_END_OVER);
 		if (w.q->last_tid)
 			scan_trace_over(sc->trace);
 		return;
 	}
 	pthread_join(thread, NULL);
-	if (!strcmp(label, "request"))
+	if (asker == SCAN_BY_TELL)
 		add_answer(sc, &w);
 	graph_free(&w.graph);
 	memory_close(&w.memory);

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT
  * Room scan: which live blocks nothing points to.
- *   In:  a session, who asked, and live blocks at one moment.
- *   Out: verdicts, as records that the session hands on.
- *   Used by: drain; control, which starts its threads.
+ *   In:  a session; who asked (its end, --tell, a mark); the moment, a stamp.
+ *   Out: verdicts on what was live at that stamp, as records that the session hands on.
+ *   Used by: control, which starts its threads and asks; drain, which says how far the merge is.
  *
- * The leak scan: which live blocks can still be reached.
- *
- * A thread of its own watches whether a process is about to end (guest/end.c). Then it stops the
- * other threads, has the draining thread merge all events up to then and tell the live blocks,
- * reads the memory, and lets the process go on. What it found is put into the trace by the draining
- * thread, as records.
+ * A scan is of one moment, however far behind it the merge is. The process is stopped and, where it
+ * is large, copied, so that it can go on at once; that is the moment. Its blocks are judged when
+ * the merge has come to the stamp, by the memory as it was then.
  *
  *   scanning thread           draining thread          writing thread
- *   process held, stopped
- *   ask ------------------->  scan_merge: merges up
- *                             to now, blocks' copy
+ *   process stopped, copied
+ *   stamp ----------------->  scan_stamp: the merge
+ *   ...                       stops there;
+ *                             scan_reached: what is
+ *                             live is copied
  *   reads memory  <---------  flush ---------------->  its blocks: number -> stack
- *   process goes on
+ *   process goes on, if it
+ *   was not copied
  *   verdicts      <----------------------------------
  *   records ---------------->  s->verdicts, with the
  *                             next batch
@@ -24,17 +24,14 @@
 #ifndef SCAN_H
 #define SCAN_H
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "ms-record/base/wake.h"
-
 struct options;
-struct scan_trace;
 struct session;
+struct wake;
 
 /* What was found at the end, for people. */
 struct scan_result {
@@ -61,36 +58,17 @@ struct scan_tree {
 
 /* ---- the scanning thread; called by the control thread ---- */
 
-struct scanner {
-	pthread_t thread, watcher;
-	pthread_mutex_t lock;
-	pthread_cond_t work;
-	pid_t tid; /* of the watching thread, under lock; 0 = it does not run */
-	const struct options *opt;
-	struct wake *drain; /* has the draining thread look */
-	int event;          /* eventfd, written when there is an answer */
-	struct {
-		struct session **v;
-		size_t n, cap;
-	} sessions, held;         /* under lock; held: about to end, to be scanned */
-	bool stop, started, due;  /* due: a mark came that is to be scanned at */
-	struct scan_trace *trace; /* the command is traced; NULL = not */
-	pid_t traced;             /* its number, if its end is seen so; 0 */
-	bool tree;                /* with all that it starts */
-	int asked;                /* atomic: enum scan_asked */
-	char answer[3072];        /* once it is SCAN_ANSWERED */
-};
+struct scanner;
 
-/* A scan that was asked for (--tell): the control thread sets ASKED and takes the answer. */
-enum scan_asked { SCAN_IDLE, SCAN_ASKED, SCAN_ANSWERED };
-
-/* Starts the thread, unless --leak-check=no. All is borrowed. 0, or -1 with errno set. */
-int scanner_start(struct scanner *sc, const struct options *opt, struct wake *drain, int event);
+/* Starts the thread, unless --leak-check=no. All is borrowed. NULL with errno set. */
+struct scanner *scanner_start(const struct options *opt, struct wake *drain, int event);
 /* Watches a session, which the draining thread has. */
 void scanner_add(struct scanner *sc, struct session *s);
 /* Watches it no more: it is about to be freed. */
 void scanner_drop(struct scanner *sc, struct session *s);
+/* Ends the threads; NULL = there are none. An answer can be taken still. */
 void scanner_stop(struct scanner *sc);
+void scanner_free(struct scanner *sc);
 /* With --leak-check=yes: traces the command, which has not begun to run, so that its end is seen
  * whatever it is. Does nothing where that is not permitted. */
 void scanner_trace(struct scanner *sc, pid_t pid);
@@ -98,16 +76,20 @@ void scanner_trace(struct scanner *sc, pid_t pid);
 bool scanner_trace_tree(struct scanner *sc, pid_t pid, struct scan_tree *tree);
 /* Traces nothing any more. */
 void scanner_untrace(struct scanner *sc);
-/* Has every process that runs scanned now; the answer comes with `event`. */
-void scanner_ask(struct scanner *sc);
+/* Has every process that runs scanned now; the answer comes with `event`. False: scans are off. */
+bool scanner_ask(struct scanner *sc);
+/* Takes the answer: a line for each process; empty = none runs. NULL: it is not there yet. */
+const char *scanner_answer(struct scanner *sc);
 
 /* ---- called by the draining thread ---- */
 
 /* Once a round: notes figures, and calls the scanning thread if the process is about to end, or the
  * mark of --leak-check-at was merged. */
 void scan_look(struct session *s);
-/* Serves a request if all events below `limit` can be merged. */
-void scan_merge(struct session *s, uint64_t limit);
+/* The stamp at which somebody wants to know what is live; UINT64_MAX = nobody does. */
+uint64_t scan_stamp(const struct session *s);
+/* All that the process did before that stamp is merged, and nothing later. */
+void scan_reached(struct session *s, uint64_t stamp);
 /* The session is over or damaged: no request will be served. True while a scan is still at work on
  * it: its records are to be waited for. */
 bool scan_over(struct session *s);

@@ -39,7 +39,7 @@ static bool no(struct work *w, const char *fmt, ...)
 {
 	va_list ap;
 	va_start(ap, fmt);
-	vsnprintf(w->frozen.why, sizeof w->frozen.why, fmt, ap);
+	vsnprintf(w->request.copy.why, sizeof w->request.copy.why, fmt, ap);
 	va_end(ap);
 	return false;
 }
@@ -115,7 +115,7 @@ static bool find_apart(struct work *w)
 		return no(w, "its mappings cannot be read");
 	while (getline(&line, &room, file) > 0) {
 		if (!strncmp(line, "VmFlags:", 8) && !strncmp(perms, "rw-p", 4))
-			add_apart(&w->frozen, &p, line + 8);
+			add_apart(&w->request.copy, &p, line + 8);
 		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s ", &next.start, &next.end, word) ==
 		    3) {
 			p = (struct memory_part){.start = next.start, .end = next.end};
@@ -124,18 +124,18 @@ static bool find_apart(struct work *w)
 	}
 	free(line);
 	fclose(file);
-	for (size_t i = 0; i < w->frozen.apart.n; i++)
-		all += w->frozen.apart.v[i].end - w->frozen.apart.v[i].start;
+	for (size_t i = 0; i < w->request.copy.apart.n; i++)
+		all += w->request.copy.apart.v[i].end - w->request.copy.apart.v[i].start;
 	return all <= APART_MAX || no(w, "much of its memory is not copied on fork");
 }
 
 static void read_apart(struct work *w)
 {
-	for (size_t i = 0; i < w->frozen.apart.n; i++) {
-		struct memory_part *p = &w->frozen.apart.v[i];
+	for (size_t i = 0; i < w->request.copy.apart.n; i++) {
+		struct memory_part *p = &w->request.copy.apart.v[i];
 		size_t bytes = (size_t)(p->end - p->start);
 		p->bytes = ms_xrealloc(NULL, bytes, 1);
-		if (hijack_read(&w->frozen.h, p->start, p->bytes, bytes))
+		if (hijack_read(&w->request.copy.h, p->start, p->bytes, bytes))
 			memset(p->bytes, 0, bytes); /* it is not there any more */
 	}
 }
@@ -144,7 +144,7 @@ static void read_apart(struct work *w)
 
 bool frozen_prepare(struct work *w)
 {
-	struct frozen *f = &w->frozen;
+	struct frozen *f = &w->request.copy;
 	struct ms_err err = {0};
 	enum hijack_why why;
 	if (hijack_open(&f->h, w->s->pid, "/proc", &why, &err))
@@ -162,7 +162,7 @@ static const char *copy_error(int why)
 
 bool frozen_make(struct work *w)
 {
-	struct frozen *f = &w->frozen;
+	struct frozen *f = &w->request.copy;
 	struct hijack_call c;
 	struct ms_err err = {0};
 	bool borrowed = false;
@@ -190,18 +190,18 @@ bool frozen_make(struct work *w)
 int frozen_open(struct work *w, struct memory *m, uint64_t deadline_ns)
 {
 	char name[32];
-	snprintf(name, sizeof name, "/proc/%d", (int)w->frozen.own);
+	snprintf(name, sizeof name, "/proc/%d", (int)w->request.copy.own);
 	int proc = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (proc < 0)
 		return -1;
-	int rc = memory_open(m, proc, w->frozen.own, deadline_ns);
+	int rc = memory_open(m, proc, w->request.copy.own, deadline_ns);
 	int saved = errno;
 	close(proc);
 	errno = saved;
 	if (!rc)
 		rc = memory_set_live(m, w->s->proc, w->s->pid);
 	if (!rc)
-		memory_set_apart(m, w->frozen.apart.v, w->frozen.apart.n);
+		memory_set_apart(m, w->request.copy.apart.v, w->request.copy.apart.n);
 	return rc;
 }
 
@@ -225,7 +225,7 @@ static int reap(struct frozen *f, uint64_t *stopped_ns)
 
 void frozen_end(struct work *w)
 {
-	struct frozen *f = &w->frozen;
+	struct frozen *f = &w->request.copy;
 	if (f->own)
 		hijack_kill(f->own);
 	for (int i = 0; f->its && i < REAP_TRIES && hijack_alive(&f->h); i++) {

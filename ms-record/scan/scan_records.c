@@ -11,6 +11,11 @@
 #include "scan_work.h"
 #include "ms-record/session/session.h"
 
+const struct scan_result *scan_result(const struct scan *q)
+{
+	return &q->result;
+}
+
 const char *scan_state_words(uint64_t state)
 {
 	static const char *const why[] = {
@@ -87,8 +92,8 @@ static void put_sites(struct work *w, uint64_t scan)
 	size_t n = 1;
 	for (uint32_t i = 0; i < g->count; i++) {
 		const struct number_stack *f =
-			bsearch(&(struct number_stack){g->v[i].number, 0}, q->stacks.v, q->stacks.n,
-				sizeof *q->stacks.v, by_number);
+			bsearch(&(struct number_stack){g->v[i].number, 0}, q->live.stacks.v,
+				q->live.stacks.n, sizeof *q->live.stacks.v, by_number);
 		g->v[i].stack = f ? f->stack : 0;
 		n = g->v[i].stack >= n ? (size_t)g->v[i].stack + 1 : n;
 	}
@@ -117,15 +122,20 @@ static void put_sites(struct work *w, uint64_t scan)
 void scan_put_result(struct work *w)
 {
 	struct scan *q = w->q;
+	const char *const labels[] = {[SCAN_BY_END] = "end",
+				      [SCAN_BY_TELL] = "request",
+				      [SCAN_BY_MARK] = w->scanner->opt->leak_mark};
+	const char *label = labels[w->request.asker];
 	struct ms_verdict_scan head = {
-		.label = w->label,
-		.label_size = strlen(w->label),
-		.time_ns = w->asked ? q->time_ns : session_now(w->s),
-		.event = w->asked ? q->event : __atomic_load_n(&q->events, __ATOMIC_RELAXED),
+		.label = label,
+		.label_size = strlen(label),
+		.time_ns = w->answered ? q->live.time_ns : session_now(w->s),
+		.event =
+			w->answered ? q->live.event : __atomic_load_n(&q->events, __ATOMIC_RELAXED),
 		.state = w->state,
 		.pause_ns = scan_pause(w),
 		.read_bytes = w->memory.bytes,
-		.wide = q->wide};
+		.wide = q->live.wide};
 	pthread_mutex_lock(&w->s->lock);
 	q->result.unreachable_blocks = q->result.unreachable_bytes = 0;
 	head.scan = ++q->scans;

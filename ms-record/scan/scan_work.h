@@ -5,11 +5,13 @@
 #ifndef SCAN_WORK_H
 #define SCAN_WORK_H
 
+#include <pthread.h>
 #include <signal.h>
 #include <sys/types.h>
 #include <time.h>
 
 #include "libcommon/base/arena.h"
+#include "ms-record/base/wake.h"
 #include "ms-record/guest/layout.h"
 #include "ms-record/ptrace/hijack.h"
 #include "scan.h"
@@ -17,28 +19,60 @@
 #include "scan_memory.h"
 #include "scan_roots.h"
 
-/* How the end of the process is noticed: not (it is gone), by a timer, or by the clock. */
-enum watched { WATCH_NOT, WATCH_TIMER, WATCH_POLL };
-enum request { REQUEST_NONE, REQUEST_ASKED, REQUEST_DONE, REQUEST_FAILED };
+/* Who asked for a scan. */
+enum scan_asker {
+	SCAN_BY_END,  /* the process, a thread of which the guest holds at its end */
+	SCAN_BY_TELL, /* --tell, whose client waits for the scanner's answer */
+	SCAN_BY_MARK, /* the mark of --leak-check-at */
+};
+
+/* A copy of the process that never runs: scan_frozen.c. */
+struct frozen {
+	struct hijack h;
+	bool open, made;
+	pid_t own, its; /* the copy, here and in the process's pid namespace; 0 = there is none */
+	MS_ARRAY(struct memory_part) apart;
+	uint64_t reap_ns; /* a thread was stopped again for so long */
+	char why[200];    /* there is none; empty = none was wanted */
+};
+
+/* What is asked for: which of the blocks that were live at a moment nothing pointed to then. */
+struct scan_request {
+	enum scan_asker asker;
+	uint64_t stamp; /* of the moment */
+	struct frozen
+		copy; /* its memory then; copy.own 0: the process itself, which stands still */
+};
 
 struct number_stack {
 	uint64_t number;
 	uint32_t stack;
 };
 
-struct scan {
-	int busy;    /* atomic: the scanning thread is at it */
-	int due;     /* atomic: a mark came that is to be scanned at */
-	int request; /* atomic: enum request */
-	/* Filled in by the draining thread when the request is done. */
-	uint64_t stamp, event, time_ns;
-	uint64_t lost;
+/* What was live at a request's stamp. */
+struct scan_live {
+	/* Filled in by the draining thread, when the merge has come there. */
+	uint64_t event, time_ns, lost;
 	bool wide;
 	struct graph_block *blocks;
 	uint32_t count;
 	/* Filled in by the writing thread. */
 	int stacks_known; /* atomic */
 	MS_ARRAY(struct number_stack) stacks;
+};
+
+/* How the end of the process is noticed: not (it is gone), by a timer, or by the clock. */
+enum watched { WATCH_NOT, WATCH_TIMER, WATCH_POLL };
+/* A request is TAKEN while the table is copied: nobody gives it up then. */
+enum request_state { REQUEST_NONE, REQUEST_ASKED, REQUEST_TAKEN, REQUEST_DONE, REQUEST_FAILED };
+
+/* What the room keeps of a session. */
+struct scan {
+	int busy;              /* atomic: the scanning thread is at it */
+	int due;               /* atomic: a mark came that is to be scanned at */
+	int request;           /* atomic: enum request_state */
+	uint64_t stamp;        /* of the request, */
+	struct scan_live live; /* and what was live then, once it is DONE */
 	/* Under the session's lock. */
 	uint64_t scans; /* so far */
 	bool ended;     /* a record of the end is among them */
@@ -56,14 +90,27 @@ struct scan {
 	struct scanner *scanner; /* atomic: who watches; NULL = nobody */
 };
 
-/* A copy of the process that never runs: scan_frozen.c. */
-struct frozen {
-	struct hijack h;
-	bool open, made;
-	pid_t own, its; /* the copy, here and in the process's pid namespace; 0 = there is none */
-	MS_ARRAY(struct memory_part) apart;
-	uint64_t reap_ns; /* a thread was stopped again for so long */
-	char why[200];    /* there is none; empty = none was wanted */
+enum asked { ASKED_NOT, ASKED, ASKED_ANSWERED };
+
+/* The threads that watch and scan. */
+struct scanner {
+	pthread_t thread, watcher;
+	pthread_mutex_t lock;
+	pthread_cond_t work;
+	pid_t tid; /* of the watching thread, under lock; 0 = it does not run */
+	const struct options *opt;
+	struct wake *drain; /* has the draining thread look */
+	int event;          /* eventfd, written when there is an answer */
+	struct {
+		struct session **v;
+		size_t n, cap;
+	} sessions, held;         /* under lock; held: about to end, to be scanned */
+	bool stop, started, due;  /* due: a mark came that is to be scanned at */
+	struct scan_trace *trace; /* the command is traced; NULL = not */
+	pid_t traced;             /* its number, if its end is seen so; 0 */
+	bool tree;                /* with all that it starts */
+	int asked;                /* atomic: enum asked */
+	char answer[3072];        /* once it is ASKED_ANSWERED */
 };
 
 /* One scan, in the thread made for it. */
@@ -71,33 +118,44 @@ struct work {
 	struct scanner *scanner;
 	struct session *s;
 	struct scan *q;
-	const char *label;
-	bool ends; /* a thread is held by the guest: the process is about to end */
+	struct scan_request request;
 	uint64_t start_ns, deadline_ns, stop_ns, released_ns; /* stop_ns: 0 = never */
 	struct memory memory;
 	struct graph graph;
 	struct hijack_stop stopped;
-	struct frozen frozen;
 	struct scan_thread *threads;
 	size_t thread_count;
-	uint64_t state;      /* MS_SCAN_* */
-	bool graphed, asked; /* asked: the draining thread has answered */
+	uint64_t state; /* MS_SCAN_* */
+	bool graphed, answered;
 };
 
-/* Makes the scan of a session; label "end": a thread of it is held; "request": somebody waits for
- * the scanner's answer; or "mark:NAME". */
-void scan_work_on(struct scanner *sc, struct session *s, const char *label);
-/* Has the scanning thread look which sessions are due. */
-void scan_call_due(struct scan *q);
+/* ---- scan.c ---- */
+
+/* Makes the scan of a session. */
+void scan_work_on(struct scanner *sc, struct session *s, enum scan_asker asker);
+/* The process stands still, its thread `tid` for one, or its copy is there, and it was asked what
+ * was live then: waits until what was live then is known, reads the memory, lets the process go, and
+ * gives each block its verdict. */
+void scan_judge(struct work *w, pid_t tid);
 void scan_tell_guest(struct session *s, enum mg_end_state state);
-/* Has the watching thread look at all processes. */
-void scan_call(struct scan *q);
 /* For how long the process was held, so far. */
 uint64_t scan_pause(const struct work *w);
 /* Registers of threads that are stopped, in memory to be freed. */
 struct scan_thread *scan_registers(const struct hijack_stop *s, size_t *count);
 /* Has the draining thread put what was found into the trace. */
 void scan_put_result(struct work *w);
+
+/* ---- scan_live.c ---- */
+
+/* The stamp of this moment, in which the process stands still. */
+uint64_t live_stamp(const struct session *s);
+/* Asks for what is live at the stamp, once the merge has come there: q->live. Before the process
+ * goes on, so that the merge cannot have passed it by. */
+void live_ask(struct scan *q, uint64_t stamp);
+/* Waits for that. False: it will not come, or not in time. */
+bool live_await(struct scan *q, struct wake *drain, uint64_t deadline_ns);
+/* Then waits for the stacks of these blocks. */
+bool live_await_stacks(const struct session *s);
 
 /* ---- scan_trace.c ---- */
 

@@ -210,22 +210,33 @@ static void serve(struct scanner *sc)
 	sc->answer[0] = '\0';
 	size_t n = take_all(sc, &all);
 	for (size_t i = 0; i < n; i++) {
-		scan_work_on(sc, all[i], "request");
+		scan_work_on(sc, all[i], SCAN_BY_TELL);
 		pthread_mutex_lock(&sc->lock);
 		end_scan(sc, all[i]);
 		pthread_mutex_unlock(&sc->lock);
 	}
 	free(all);
-	__atomic_store_n(&sc->asked, SCAN_ANSWERED, __ATOMIC_RELEASE);
+	__atomic_store_n(&sc->asked, ASKED_ANSWERED, __ATOMIC_RELEASE);
 	wake_event(sc->event);
 }
 
-void scanner_ask(struct scanner *sc)
+bool scanner_ask(struct scanner *sc)
 {
+	if (!sc->started)
+		return false;
 	pthread_mutex_lock(&sc->lock);
-	__atomic_store_n(&sc->asked, SCAN_ASKED, __ATOMIC_RELEASE);
+	__atomic_store_n(&sc->asked, ASKED, __ATOMIC_RELEASE);
 	pthread_cond_signal(&sc->work);
 	pthread_mutex_unlock(&sc->lock);
+	return true;
+}
+
+const char *scanner_answer(struct scanner *sc)
+{
+	int answered = ASKED_ANSWERED;
+	bool is = __atomic_compare_exchange_n(&sc->asked, &answered, ASKED_NOT, false,
+					      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+	return is ? sc->answer : NULL;
 }
 
 /* Watches for processes that are held, also while others are scanned. */
@@ -249,25 +260,36 @@ static void *watch(void *arg)
 	return NULL;
 }
 
-void scan_call(struct scan *q)
+/* Has the watching thread look at all processes; `due`: and the scanning thread, at those in which
+ * the mark came. */
+static void call(const struct scan *q, bool due)
 {
 	struct scanner *sc = __atomic_load_n(&q->scanner, __ATOMIC_ACQUIRE);
 	if (!sc)
 		return;
 	pthread_mutex_lock(&sc->lock);
 	wake_watcher(sc);
+	if (due) {
+		sc->due = true;
+		pthread_cond_signal(&sc->work);
+	}
 	pthread_mutex_unlock(&sc->lock);
 }
 
-void scan_call_due(struct scan *q)
+void scan_look(struct session *s)
 {
-	struct scanner *sc = __atomic_load_n(&q->scanner, __ATOMIC_ACQUIRE);
-	if (!sc)
-		return;
-	pthread_mutex_lock(&sc->lock);
-	sc->due = true;
-	pthread_cond_signal(&sc->work);
-	pthread_mutex_unlock(&sc->lock);
+	struct scan *q = s->scan;
+	__atomic_store_n(&q->live_bytes, s->stats.live_bytes, __ATOMIC_RELAXED);
+	__atomic_store_n(&q->live_blocks, s->stats.live_blocks, __ATOMIC_RELAXED);
+	__atomic_store_n(&q->events, s->stats.events, __ATOMIC_RELAXED);
+	if (s->leak_mark_due) {
+		s->leak_mark_due = false;
+		__atomic_store_n(&q->due, 1, __ATOMIC_RELEASE);
+		call(q, true);
+	}
+	uint32_t end = __atomic_load_n(&s->mem->end_state, __ATOMIC_ACQUIRE);
+	if (end >= MG_END_HELD && end <= MG_END_NAP && !__atomic_load_n(&q->busy, __ATOMIC_ACQUIRE))
+		call(q, false);
 }
 
 /* Scans those in which the mark has come (under lock, not held meanwhile). */
@@ -283,7 +305,7 @@ static void serve_due(struct scanner *sc)
 		__atomic_store_n(&q->busy, 1, __ATOMIC_SEQ_CST);
 		if (__atomic_load_n(&s->ending, __ATOMIC_SEQ_CST) == SESSION_RUNS) {
 			pthread_mutex_unlock(&sc->lock);
-			scan_work_on(sc, s, sc->opt->leak_mark);
+			scan_work_on(sc, s, SCAN_BY_MARK);
 			pthread_mutex_lock(&sc->lock);
 			i = SIZE_MAX; /* they may have changed */
 		}
@@ -296,7 +318,7 @@ static void *run(void *arg)
 	struct scanner *sc = arg;
 	pthread_mutex_lock(&sc->lock);
 	while (!sc->stop || sc->held.n) {
-		bool asked = __atomic_load_n(&sc->asked, __ATOMIC_ACQUIRE) == SCAN_ASKED;
+		bool asked = __atomic_load_n(&sc->asked, __ATOMIC_ACQUIRE) == ASKED;
 		if (!sc->held.n && sc->due) {
 			serve_due(sc);
 			continue;
@@ -310,7 +332,7 @@ static void *run(void *arg)
 			memmove(sc->held.v, sc->held.v + 1, --sc->held.n * sizeof *sc->held.v);
 		pthread_mutex_unlock(&sc->lock);
 		if (s)
-			scan_work_on(sc, s, "end");
+			scan_work_on(sc, s, SCAN_BY_END);
 		else
 			serve(sc);
 		if (s)
@@ -322,16 +344,16 @@ static void *run(void *arg)
 	return NULL;
 }
 
-int scanner_start(struct scanner *sc, const struct options *opt, struct wake *drain, int event)
+struct scanner *scanner_start(const struct options *opt, struct wake *drain, int event)
 {
-	memset(sc, 0, sizeof *sc);
+	struct scanner *sc = ms_xcalloc(1, sizeof *sc);
 	sc->opt = opt;
 	sc->drain = drain;
 	sc->event = event;
 	pthread_mutex_init(&sc->lock, NULL);
-	if (opt->leak_check == SCAN_NO || opt->sample_bytes)
-		return 0;
 	pthread_cond_init(&sc->work, NULL);
+	if (opt->leak_check == SCAN_NO || opt->sample_bytes)
+		return sc;
 	int e = pthread_create(&sc->thread, NULL, run, sc);
 	sigset_t before;
 	watch_block(&before);
@@ -339,8 +361,11 @@ int scanner_start(struct scanner *sc, const struct options *opt, struct wake *dr
 		e = pthread_create(&sc->watcher, NULL, watch, sc);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	sc->started = e == 0;
+	if (sc->started)
+		return sc;
+	free(sc);
 	errno = e;
-	return e ? -1 : 0;
+	return NULL;
 }
 
 void scanner_add(struct scanner *sc, struct session *s)
@@ -372,6 +397,8 @@ void scanner_drop(struct scanner *sc, struct session *s)
 
 void scanner_stop(struct scanner *sc)
 {
+	if (!sc)
+		return;
 	scanner_untrace(sc);
 	if (!sc->started)
 		return;
@@ -389,6 +416,11 @@ void scanner_stop(struct scanner *sc)
 		watch_end(sc->sessions.v[i]->scan);
 	free(sc->sessions.v);
 	free(sc->held.v);
+}
+
+void scanner_free(struct scanner *sc)
+{
+	free(sc);
 }
 
 void scanner_trace(struct scanner *sc, pid_t pid)

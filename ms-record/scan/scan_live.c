@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT
+ * What a request of the leak scan gets from the table of live blocks: those that are live at its
+ * stamp.
+ *
+ * However far the merge is behind the process, it stops exactly there (scan_stamp, scan_reached).
+ * What the table says then is copied at once; call stacks, which only the writing thread knows,
+ * come with the batch that ends there.
+ */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "libcommon/base/arena.h"
+#include "ms-record/heap/heap.h"
+#include "ms-record/session/options.h"
+#include "ms-record/session/session.h"
+#include "ms-record/write/batch.h"
+#include "ms-record/write/checkpoint.h"
+#include "scan_work.h"
+
+#define STEP_US 100
+#define WRITER_NS UINT64_C(5000000000)
+
+struct scan *scan_new(void)
+{
+	return ms_xcalloc(1, sizeof(struct scan));
+}
+
+void scan_free(struct scan *q)
+{
+	if (q)
+		MS_FREE(q->live.blocks, q->live.stacks.v, q);
+}
+
+/* ---- the scanning thread ---- */
+
+/* A guest that went over to its counter stamps by that, whether we have seen it already or not. */
+uint64_t live_stamp(const struct session *s)
+{
+	bool blind = __atomic_load_n(&s->mem->blind, __ATOMIC_SEQ_CST);
+	return blind ? __atomic_load_n(&s->mem->sequence, __ATOMIC_ACQUIRE)
+		     : clock_stamp(&s->clock);
+}
+
+void live_ask(struct scan *q, uint64_t stamp)
+{
+	q->stamp = stamp;
+	q->live.stacks_known = 0;
+	__atomic_store_n(&q->request, REQUEST_ASKED, __ATOMIC_RELEASE);
+}
+
+/* From ASKED; false when it was in another state. */
+static bool change(struct scan *q, int to)
+{
+	int asked = REQUEST_ASKED;
+	return __atomic_compare_exchange_n(&q->request, &asked, to, false, __ATOMIC_ACQ_REL,
+					   __ATOMIC_RELAXED);
+}
+
+bool live_await(struct scan *q, struct wake *drain, uint64_t deadline_ns)
+{
+	for (;;) {
+		wake_up(drain);
+		usleep(STEP_US);
+		int r = __atomic_load_n(&q->request, __ATOMIC_ACQUIRE);
+		if (r == REQUEST_DONE)
+			return true;
+		if (r == REQUEST_FAILED ||
+		    (clock_mono() > deadline_ns && change(q, REQUEST_FAILED)))
+			return false;
+	}
+}
+
+bool live_await_stacks(const struct session *s)
+{
+	uint64_t until = clock_mono() + WRITER_NS; /* nobody is held any more */
+	while (!__atomic_load_n(&s->scan->live.stacks_known, __ATOMIC_ACQUIRE)) {
+		if (clock_mono() > until || __atomic_load_n(&s->out->failed, __ATOMIC_ACQUIRE))
+			return false;
+		usleep(STEP_US);
+	}
+	return true;
+}
+
+/* ---- the writing thread ---- */
+
+static void note_stack(void *arg, uint64_t number, uint32_t stack)
+{
+	struct scan_live *v = arg;
+	*MS_PUSH(&v->stacks) = (struct number_stack){number, stack};
+}
+
+static void take_stacks(void *arg, struct live_list *l)
+{
+	struct scan_live *v = arg;
+	v->stacks.n = 0;
+	if (l)
+		live_list_stacks(l, note_stack, v);
+	__atomic_store_n(&v->stacks_known, 1, __ATOMIC_RELEASE);
+}
+
+/* ---- the draining thread ---- */
+
+static void copy_block(void *arg, const struct live_block *b)
+{
+	struct scan_live *v = arg;
+	v->blocks[v->count++] = (struct graph_block){.address = b->address & INT64_MAX,
+						     .size = b->size,
+						     .number = b->number,
+						     .user = b->address >> 63};
+}
+
+static void copy_blocks(struct session *s, struct scan_live *v)
+{
+	free(v->blocks);
+	v->count = 0;
+	v->blocks = ms_xrealloc(NULL, s->heap->live.count + 1, sizeof *v->blocks);
+	live_each(&s->heap->live, copy_block, v);
+	const struct mg_session *m = s->mem;
+	v->lost = s->stats.lost + __atomic_load_n(&m->no_ring_lost, __ATOMIC_RELAXED) +
+		  __atomic_load_n(&m->reentry_lost, __ATOMIC_RELAXED);
+	uint64_t passed = __atomic_load_n(&m->passed_early, __ATOMIC_RELAXED);
+	for (size_t i = 0; i < s->taken.n; i++) {
+		const struct reader *r = s->taken.v[i];
+		v->lost += __atomic_load_n(&r->ring->lost, __ATOMIC_RELAXED) - r->lost;
+		passed += __atomic_load_n(&r->ring->passed, __ATOMIC_RELAXED) - r->passed;
+	}
+	/* What was there before is no block of ours, and may point to those that are. */
+	v->wide = s->opt->pids.n || s->forked || passed || s->stats.paused_allocations ||
+		  s->stats.started_late_ns || s->stats.unknown_frees;
+}
+
+uint64_t scan_stamp(const struct session *s)
+{
+	const struct scan *q = s->scan;
+	bool asked = __atomic_load_n(&q->request, __ATOMIC_ACQUIRE) == REQUEST_ASKED;
+	return asked ? q->stamp : UINT64_MAX;
+}
+
+void scan_reached(struct session *s, uint64_t stamp)
+{
+	struct scan *q = s->scan;
+	bool nobody = s->may_drop && !s->kept_for_sure && session_trivial(s); /* will read of it */
+	if (scan_stamp(s) != stamp || !change(q, nobody ? REQUEST_FAILED : REQUEST_TAKEN) || nobody)
+		return;
+	q->live.event = s->stats.events;
+	q->live.time_ns = clock_ns(&s->clock, stamp);
+	copy_blocks(s, &q->live);
+	struct batch *b = session_batch(s);
+	b->on_live = take_stacks;
+	b->on_live_arg = &q->live;
+	session_flush(s);
+	__atomic_store_n(&q->request, REQUEST_DONE, __ATOMIC_RELEASE);
+}
+
+bool scan_over(struct session *s)
+{
+	change(s->scan, REQUEST_FAILED);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	return __atomic_load_n(&s->scan->busy, __ATOMIC_SEQ_CST) != 0;
+}
