@@ -24,9 +24,9 @@
 
 #include "ms-record/control/control.h"
 #include "ms-record/cli/doctor.h"
+#include "ms-record/cli/options.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
-#include "ms-record/session/options.h"
 #include "ms-record/poll/poll.h"
 #include "ms-record/control/standby.h"
 #include "ms-record/cli/summary.h"
@@ -55,7 +55,7 @@ static int record(const struct options *o)
 {
 	struct control c;
 	struct ms_err err = {0};
-	int failed = control_start(&c, o, &err);
+	int failed = control_start(&c, &o->record, &err);
 	bool some = c.multi_attach.refused.n != 0; /* of several processes were not to be had */
 	for (size_t i = 0; i < c.multi_attach.refused.n; i++)
 		fprintf(stderr, "ms-record: %s\n", c.multi_attach.refused.v[i].why);
@@ -65,12 +65,12 @@ static int record(const struct options *o)
 		control_free(&c);
 		return own;
 	}
-	for (size_t i = 0; i < o->hooks.n && c.attached && !o->quiet; i++)
+	for (size_t i = 0; i < o->record.session.hooks.n && c.attached && !o->quiet; i++)
 		if (!c.hooks.placed[i])
 			fprintf(stderr,
 				"ms-record: no module has '%s' yet: it is hooked when one is "
 				"loaded\n",
-				o->hooks.v[i].name);
+				o->record.session.hooks.v[i].name);
 	control_run(&c);
 	if (c.not_run) {
 		fprintf(stderr, "ms-record: %s\n",
@@ -96,7 +96,7 @@ static int record(const struct options *o)
 static int poll_only(const struct options *o)
 {
 	struct ms_err err = {0};
-	int own = STATUS_OWN_FAILURE, status = poll_run(o, &own, &err);
+	int own = STATUS_OWN_FAILURE, status = poll_run(&o->poll, &o->record, &own, &err);
 	if (status >= 0)
 		return end_as(status);
 	fprintf(stderr, "ms-record: %s\n", err.text);
@@ -106,7 +106,7 @@ static int poll_only(const struct options *o)
 static int standby(const struct options *o)
 {
 	struct ms_err err = {0};
-	int own = STATUS_OWN_FAILURE, status = standby_run(o, &own, &err);
+	int own = STATUS_OWN_FAILURE, status = standby_run(&o->record, &own, &err);
 	if (status >= 0)
 		return end_as(status);
 	fprintf(stderr, "ms-record: %s\n", err.text);
@@ -116,7 +116,7 @@ static int standby(const struct options *o)
 static int tell(const struct options *o)
 {
 	struct ms_err err = {0};
-	if (!tell_ask(o, &err))
+	if (!tell_ask(o->tell, o->tell_verb, &err))
 		return 0;
 	fprintf(stderr, "ms-record: %s\n", err.text);
 	return STATUS_OWN_FAILURE;
@@ -139,8 +139,8 @@ int main(int argc, char **argv)
 	}
 	if (o.cli.asked)
 		return 0;
-	o.children_ignored = ignored;
-	int status = o.doctor    ? doctor_run(&o, stdout)
+	o.record.launch.children_ignored = ignored;
+	int status = o.doctor    ? doctor_run(&o.record, stdout)
 		     : o.tell    ? tell(&o)
 		     : o.poll.on ? poll_only(&o)
 		     : o.standby ? standby(&o)

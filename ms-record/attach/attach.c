@@ -35,7 +35,7 @@
 #include "libcommon/base/arena.h"
 #include "libcommon/proc/proc.h"
 #include "ms-record/base/pass_file.h"
-#include "ms-record/session/options.h"
+#include "ms-record/session/hook_spec.h"
 #include "ms-record/session/pool.h"
 #include "ms-record/heap/preexisting.h"
 #include "ms-record/session/session.h"
@@ -74,10 +74,9 @@ const char *attach_program(const struct attach *a)
 
 /* ---- looking ---- */
 
-int attach_look(struct attach **made, pid_t pid, bool launched, const struct options *o,
-		struct ms_err *err)
+int attach_look(struct attach **made, pid_t pid, bool launched, const struct hooks *hooks,
+		const char *root, struct ms_err *err)
 {
-	const char *root = o->poll.proc_root;
 	enum hijack_why why;
 	struct attach *a = *made = ms_xcalloc(1, sizeof *a);
 	a->pid = pid;
@@ -87,7 +86,7 @@ int attach_look(struct attach **made, pid_t pid, bool launched, const struct opt
 		return -1;
 	a->open = true;
 	a->memory = attach_memory_of(&a->h);
-	a->hooks = &o->hooks;
+	a->hooks = hooks;
 	pid_t seen, sharer = attach_sharer(a, &seen);
 	if (sharer)
 		return attach_refuse_sharer(a, "attach to", sharer, err);
@@ -456,9 +455,9 @@ int attach_prepare(struct attach *a, bool forks, struct ms_err *err)
 	return write_slots(a, err) ? undo(a) : 0;
 }
 
-struct session *attach_begin(struct attach *a, const struct options *o, struct writer *writer,
-			     struct output *out, uint64_t *buffer_used, struct hook_results *hooks,
-			     struct ms_err *err)
+struct session *attach_begin(struct attach *a, const struct session_options *o,
+			     struct writer *writer, struct output *out, uint64_t *buffer_used,
+			     struct hook_results *hooks, struct ms_err *err)
 {
 	struct session *s =
 		session_new(o, writer, out, a->pid, buffer_used, a->forks, a->memfd, err);

@@ -18,16 +18,17 @@ struct attach;
 struct hijack_stop;
 struct hook_results;
 struct ms_err;
-struct options;
+struct hooks;
+struct session_options;
 struct output;
 struct session;
 struct writer;
 
 /* Looks at the process `pid`, which does not notice: may we, is it there, what allocators has it?
- * `launched`: by us, and it begins only. 0, or -1 with `err` set; *a is set either way. `o` is
- * borrowed. */
-int attach_look(struct attach **a, pid_t pid, bool launched, const struct options *o,
-		struct ms_err *err);
+ * `launched`: by us, and it begins only; `hooks`, borrowed: asked for; `root`: of /proc, or NULL. 0,
+ * or -1 with `err` set; *a is set either way. */
+int attach_look(struct attach **a, pid_t pid, bool launched, const struct hooks *hooks,
+		const char *root, struct ms_err *err);
 pid_t attach_pid(const struct attach *a);
 /* Path of its executable; "" = not known. */
 const char *attach_program(const struct attach *a);
@@ -35,9 +36,9 @@ const char *attach_program(const struct attach *a);
  * of it. */
 int attach_prepare(struct attach *a, bool forks, struct ms_err *err);
 /* Begins its session, as session_new. NULL with `err` set and nothing left of it. */
-struct session *attach_begin(struct attach *a, const struct options *o, struct writer *writer,
-			     struct output *out, uint64_t *buffer_used, struct hook_results *hooks,
-			     struct ms_err *err);
+struct session *attach_begin(struct attach *a, const struct session_options *o,
+			     struct writer *writer, struct output *out, uint64_t *buffer_used,
+			     struct hook_results *hooks, struct ms_err *err);
 /* Replaces the entries: from here on it is recorded, in session `s`, which is to be drained. On
  * failure nothing is left but the memory of the guest, which nobody enters. */
 int attach_go(struct attach *a, struct session *s, struct ms_err *err);

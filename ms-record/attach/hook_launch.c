@@ -25,7 +25,7 @@
 #include "libcommon/base/arena.h"
 #include "ms-record/base/cpu.h"
 #include "libcommon/base/err.h"
-#include "ms-record/session/options.h"
+#include "ms-record/session/hook_spec.h"
 #include "ms-record/session/session.h"
 
 #define PATIENCE_S 5

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "ms-record/base/elffile.h"
-#include "ms-record/session/options.h"
+#include "ms-record/control/control_options.h"
 
 void doctor_say(struct doctor *d, enum doctor_how how, const char *what, const char *fmt, ...)
 {
@@ -77,18 +77,18 @@ void doctor_libc(struct doctor *d, const char *path)
 			   "set DEBUGINFOD_URLS");
 }
 
-int doctor_run(const struct options *o, FILE *to)
+int doctor_run(const struct control_options *o, FILE *to)
 {
-	const char *root = o->poll.proc_root;
+	const char *root = o->proc_root;
 	struct doctor d = {.opt = o, .root = root ? root : "/proc", .made = root, .to = to};
 	doctor_machine(&d);
 	for (size_t i = 0; i < o->pids.n; i++)
 		doctor_process(&d, o->pids.v[i]);
-	if (o->command[0])
+	if (o->launch.command[0])
 		doctor_command(&d);
-	const char *what = o->pids.n       ? "attaching"
-			   : o->command[0] ? "recording this command"
-					   : "recording a command";
+	const char *what = o->pids.n              ? "attaching"
+			   : o->launch.command[0] ? "recording this command"
+						  : "recording a command";
 	if (d.noes)
 		fprintf(to, "%s would not work: %u reason%s\n", what, d.noes,
 			d.noes == 1 ? "" : "s");

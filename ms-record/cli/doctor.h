@@ -13,10 +13,10 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-struct options;
+struct control_options;
 
 struct doctor {
-	const struct options *opt;
+	const struct control_options *opt;
 	const char *root; /* "/proc", or --proc-root */
 	bool made;        /* it is not this machine's */
 	FILE *to;
@@ -25,7 +25,7 @@ struct doctor {
 enum doctor_how { DOCTOR_OK, DOCTOR_NOTE, DOCTOR_NO };
 
 /* Looks, and writes what it found to `to`. 0 = recording would work, 1 = it would not. */
-int doctor_run(const struct options *o, FILE *to);
+int doctor_run(const struct control_options *o, FILE *to);
 
 /* One finding. */
 void doctor_say(struct doctor *d, enum doctor_how how, const char *what, const char *fmt, ...)

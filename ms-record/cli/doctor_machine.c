@@ -18,7 +18,7 @@
 #include "ms-record/launch/launch.h"
 #include "libcommon/proc/proc_text.h"
 #include "libcommon/base/units.h"
-#include "ms-record/session/options.h"
+#include "ms-record/control/control_options.h"
 
 #define DISK_LITTLE (UINT64_C(256) << 20)
 #define DISK_NONE (UINT64_C(1) << 20)
@@ -173,10 +173,11 @@ static void look_at_memory(struct doctor *d)
 	if (fd < 0)
 		doctor_say(d, DOCTOR_NO, "memory", "no shared memory can be made: %s",
 			   strerror(errno));
-	else if (free_bytes < MEMORY_LITTLE + d->opt->buffer_bytes)
+	else if (free_bytes < MEMORY_LITTLE + d->opt->session.buffer_bytes)
 		doctor_say(d, DOCTOR_NOTE, "memory",
 			   "only %s are left, and buffers take up to %s: use --buffer",
-			   ms_format_size(a, free_bytes), ms_format_size(b, d->opt->buffer_bytes));
+			   ms_format_size(a, free_bytes),
+			   ms_format_size(b, d->opt->session.buffer_bytes));
 	else
 		doctor_say(d, DOCTOR_OK, "memory",
 			   "enough; /dev/shm is not used, and no memory is locked");
@@ -191,7 +192,7 @@ static void look_at_memory(struct doctor *d)
 /* Where traces go. */
 static void look_at_disk(struct doctor *d)
 {
-	const char *out = d->opt->output, *slash = out ? strrchr(out, '/') : NULL;
+	const char *out = d->opt->files.output, *slash = out ? strrchr(out, '/') : NULL;
 	char folder[4096] = ".", a[MS_UNIT_BUF];
 	struct statvfs fs;
 	if (out && (!strncmp(out, "fd:", 3) || !strcmp(out, "-")))

@@ -14,7 +14,7 @@
 #include "ms-record/launch/launch.h"
 #include "libcommon/base/err.h"
 #include "libcommon/proc/proc_text.h"
-#include "ms-record/session/options.h"
+#include "ms-record/control/control_options.h"
 #include "ms-record/control/standby_attach.h"
 
 /* "cannot attach to process 12 ('x'): why" -> "why" */
@@ -86,7 +86,7 @@ static void look_inside(struct doctor *d, pid_t pid)
 {
 	struct attach *a;
 	struct ms_err err = {0};
-	if (attach_look(&a, pid, false, d->opt, &err)) {
+	if (attach_look(&a, pid, false, &d->opt->session.hooks, d->opt->proc_root, &err)) {
 		doctor_say(d, DOCTOR_NO, "attach", "%s", reason(err.text));
 	} else {
 		const struct attach_times *t = attach_times(a);
@@ -163,8 +163,8 @@ void doctor_command(struct doctor *d)
 	struct launch l = {0};
 	struct ms_err err = {0};
 	struct elffile_malloc m = {0};
-	fprintf(d->to, "command '%s'\n", d->opt->command[0]);
-	if (launch_find(&l, d->opt, &err)) {
+	fprintf(d->to, "command '%s'\n", d->opt->launch.command[0]);
+	if (launch_find(&l, &d->opt->launch, &err)) {
 		doctor_say(d, DOCTOR_NO, "start", "%s", reason(err.text));
 		free(l.program);
 		free(l.guest);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The command line of ms-record.
  */
-#include "ms-record/session/options.h"
+#include "options.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,63 +16,63 @@
 
 static const struct ms_cli_option rows[] = {
 	{.help = "What is recorded, and when"},
-	{"output", 'o', "FILE", ms_cli_name, MS_AT(output), 1,
+	{"output", 'o', "FILE", ms_cli_name, MS_AT(record.files.output), 1,
 	 "trace to write, by default EXE.PID.trace; %p pid, %e executable, %t start time; fd:N an "
 	 "open descriptor)"},
-	{"pid", 'p', "PID[,PID...]", options_pid, MS_WHOLE(0), 2,
+	{"pid", 'p', "PID[,PID...]", options_pid, MS_AT(record.pids), 2,
 	 "attach to these processes; until they end, a signal comes or -d is over"},
-	{"duration", 'd', "DUR", ms_cli_duration, MS_RANGE(duration_ns, "", NULL), 3,
+	{"duration", 'd', "DUR", ms_cli_duration, MS_RANGE(record.duration_ns, "", NULL), 3,
 	 "stop recording after DUR; COMMAND goes on"},
-	{"max-size", 0, "SIZE", ms_cli_size, MS_RANGE(max_bytes, "1M", NULL), 4,
+	{"max-size", 0, "SIZE", ms_cli_size, MS_RANGE(record.files.max_bytes, "1M", NULL), 4,
 	 "stop recording when the traces together reach SIZE"},
-	{"keep", 0, "live|last:DUR", options_keep, MS_WHOLE(0), 0,
+	{"keep", 0, "live|last:DUR", options_keep, MS_AT(record.files), 0,
 	 "live: go on then without the blocks that were freed already; last:DUR: keep the events "
 	 "of the last DUR, and what was live before"},
-	{"start-after", 0, "DUR|mark:NAME", options_start, MS_WHOLE(0), 0,
+	{"start-after", 0, "DUR|mark:NAME", options_start, MS_AT(record), 0,
 	 "do not record before: DUR after the start, or when the mark comes"},
-	{"sample", 's', "BYTES", ms_cli_size, MS_RANGE(sample_bytes, NULL, "1T"), 5,
+	{"sample", 's', "BYTES", ms_cli_size, MS_RANGE(record.session.sample_bytes, NULL, "1T"), 5,
 	 "record one allocation in BYTES on average; 0 = every one, default"},
-	{"seed", 0, "N", ms_cli_count, MS_AT(sample_seed), 0,
+	{"seed", 0, "N", ms_cli_count, MS_AT(record.session.sample_seed), 0,
 	 "where samples fall (default 0 = differently each time)"},
-	{"follow", 0, "all|fork|exec|none|NAMES", options_follow, MS_WHOLE(0), 6,
+	{"follow", 0, "all|fork|exec|none|NAMES", options_follow, MS_AT(record.follow), 6,
 	 "which further processes to record; all: trivial ones too, fork: children that run no "
 	 "other program, exec: programs that are run, none, or names: 'cc1*,ld'"},
-	{"depth", 0, "N", ms_cli_count, MS_RANGE(depth, "2", "1000000"), 0,
+	{"depth", 0, "N", ms_cli_count, MS_RANGE(record.session.depth, "2", "1000000"), 0,
 	 "longest stack kept whole (default 512); the middle of deeper ones is cut"},
-	{"mmap", 0, NULL, ms_cli_flag, MS_AT(mapped), 0,
+	{"mmap", 0, NULL, ms_cli_flag, MS_AT(record.session.mapped), 0,
 	 "record mmap, munmap, mremap, brk and sbrk too, apart from the heap"},
-	{"usable-size", 0, NULL, ms_cli_flag, MS_AT(usable_size), 0,
+	{"usable-size", 0, NULL, ms_cli_flag, MS_AT(record.session.usable_size), 0,
 	 "record how many bytes each block really has"},
-	{"free-stacks", 0, NULL, ms_cli_flag, MS_AT(free_stacks), 0,
+	{"free-stacks", 0, NULL, ms_cli_flag, MS_AT(record.session.free_stacks), 0,
 	 "record the call stacks of frees too"},
-	{"hook", 0, "SPEC", options_hook, MS_WHOLE(0), 0,
+	{"hook", 0, "SPEC", options_hook, MS_AT(record.session.hooks), 0,
 	 "record a custom allocator's function too: 'f(_, size) -> ptr', 'g(ptr)'"},
-	{"leak-check", 0, "auto[:DUR]|yes[:DUR]|no", options_leak_check, MS_WHOLE(0), 7,
+	{"leak-check", 0, "auto[:DUR]|yes[:DUR]|no", options_leak_check, MS_AT(record.scan), 7,
 	 "look for pointers to live blocks when COMMAND ends; auto: if that takes under DUR "
 	 "(default auto:2s)"},
-	{"leak-check-at", 0, "mark:NAME", options_leak_mark, MS_WHOLE(0), 0,
+	{"leak-check-at", 0, "mark:NAME", options_leak_mark, MS_AT(record.session.leak_mark), 0,
 	 "look when the mark comes, too"},
 	{.help = "What is written"},
-	{"level", 'z', "N", ms_cli_count, MS_RANGE(level, "1", "19"), 0,
+	{"level", 'z', "N", ms_cli_count, MS_RANGE(record.files.level, "1", "19"), 0,
 	 "compression level of zstd, 1 to 19 (default 3)"},
-	{"no-symbols", 0, NULL, ms_cli_flag, MS_AT(no_symbols), 0,
+	{"no-symbols", 0, NULL, ms_cli_flag, MS_AT(record.no_symbols), 0,
 	 "do not append symbols at the end"},
-	{"no-args", 0, NULL, ms_cli_flag, MS_AT(no_args), 0,
+	{"no-args", 0, NULL, ms_cli_flag, MS_AT(record.session.no_args), 0,
 	 "leave command line and environment out of the trace"},
-	{"addresses", 0, NULL, ms_cli_flag, MS_AT(addresses), 0,
+	{"addresses", 0, NULL, ms_cli_flag, MS_AT(record.session.addresses), 0,
 	 "keep the addresses of blocks in the trace"},
 	{"no-addresses", 0, NULL, ms_cli_flag, MS_AT(no_addresses), 0, "do not (default)"},
 	{.help = "How it is recorded"},
-	{"env", 0, "NAME=VALUE", options_env, MS_WHOLE(0), 0,
+	{"env", 0, "NAME=VALUE", options_env, MS_AT(record.launch.env), 0,
 	 "set a variable for COMMAND; may be repeated"},
-	{"interval", 'i', "DUR", ms_cli_duration, MS_RANGE(interval_ns, "1ms", NULL), 0,
+	{"interval", 'i', "DUR", ms_cli_duration, MS_RANGE(record.interval_ns, "1ms", NULL), 0,
 	 "time between samples of /proc (default 100ms)"},
-	{"overflow", 0, "wait[:DUR]|drop", options_overflow, MS_WHOLE(0), 0,
+	{"overflow", 0, "wait[:DUR]|drop", options_overflow, MS_AT(record.session.wait_ns), 0,
 	 "a thread whose buffer is full waits, or goes on and its events are lost (default "
 	 "wait:2s)"},
-	{"buffer", 0, "SIZE", ms_cli_size, MS_RANGE(buffer_bytes, "1M", NULL), 0,
+	{"buffer", 0, "SIZE", ms_cli_size, MS_RANGE(record.session.buffer_bytes, "1M", NULL), 0,
 	 "most shared memory for buffers (default 64M)"},
-	{"verify", 0, NULL, ms_cli_flag, MS_AT(verify), 0,
+	{"verify", 0, NULL, ms_cli_flag, MS_AT(record.session.verify), 0,
 	 "compare every call stack with an independent walk"},
 	{.help = "Instead of recording"},
 	{"doctor", 0, NULL, ms_cli_flag, MS_AT(doctor), 8,
@@ -92,11 +92,11 @@ static const struct ms_cli_option rows[] = {
 	 "end with status 1 as soon as the heap is larger"},
 	{"warn-rate", 0, "RATE", options_rate, MS_AT(poll.warn_rate), 0,
 	 "warn of growth of at least RATE only, such as 1M/m"},
-	{"proc-root", 0, "FOLDER", ms_cli_name, MS_AT(poll.proc_root), 0,
+	{"proc-root", 0, "FOLDER", ms_cli_name, MS_AT(record.proc_root), 0,
 	 "read FOLDER instead of /proc"},
 	{.help = "General"},
 	{"quiet", 'q', NULL, ms_cli_flag, MS_AT(quiet), 0, "say nothing"},
-	{"verbose", 'v', NULL, ms_cli_flag, MS_AT(verbose), 0, "say more at the end"},
+	{"verbose", 'v', NULL, ms_cli_flag, MS_AT(record.verbose), 0, "say more at the end"},
 	{0},
 };
 
@@ -107,16 +107,6 @@ static const struct ms_cli_tool tool = {
 	"Record every allocation of COMMAND, or of a process that runs already, with its call "
 	"stack, into a trace. Sizes take k, M, G; durations ms, s, m, h.",
 	rows, .command = true};
-
-uint64_t options_recorded(const struct options *o)
-{
-	return (o->mapped ? MS_OPTION_MMAP : 0) | (o->usable_size ? MS_OPTION_USABLE : 0) |
-	       (o->free_stacks ? MS_OPTION_FREE_STACKS : 0) |
-	       (o->keep_last_ns ? MS_OPTION_KEEP_LAST
-		: o->keep_live  ? MS_OPTION_KEEP_LIVE
-				: 0) |
-	       (o->poll.on ? MS_OPTION_POLL : 0);
-}
 
 static int read_verb(struct options *o, int n, char **v, struct ms_err *err)
 {
@@ -130,30 +120,31 @@ static int read_verb(struct options *o, int n, char **v, struct ms_err *err)
 	return tell_parse(v[0], &verb, &name, err);
 }
 
-static int check_leak_mark(const struct options *o, struct ms_err *err)
+static int check_leak_mark(const struct control_options *r, struct ms_err *err)
 {
-	if (!o->leak_mark)
+	if (!r->session.leak_mark)
 		return 0;
-	if (o->leak_check != SCAN_AUTO)
+	if (r->scan.wish != SCAN_AUTO)
 		return ms_err_set(err, "--leak-check-at needs --leak-check=auto: with %s",
-				  o->leak_check == SCAN_NO ? "no, nothing is scanned"
-							   : "yes, the command is traced");
-	if (o->sample_bytes)
+				  r->scan.wish == SCAN_NO ? "no, nothing is scanned"
+							  : "yes, the command is traced");
+	if (r->session.sample_bytes)
 		return ms_err_set(err, "--leak-check-at does not go together with --sample");
 	return 0;
 }
 
 /* No seed given: one that nobody can foresee, which the trace names. */
-static void choose_seed(struct options *o)
+static void choose_seed(struct session_options *s)
 {
-	while (o->sample_bytes && !o->sample_seed)
-		if (getrandom(&o->sample_seed, sizeof o->sample_seed, 0) < 0)
-			o->sample_seed = (uint64_t)getpid();
+	while (s->sample_bytes && !s->sample_seed)
+		if (getrandom(&s->sample_seed, sizeof s->sample_seed, 0) < 0)
+			s->sample_seed = (uint64_t)getpid();
 }
 
 /* A process that runs already: what would do nothing for it is refused. */
 static int read_attached(struct options *o, const char *command, struct ms_err *err)
 {
+	struct control_options *r = &o->record;
 	static const char *const refused[][2] = {
 		{"env", "is for commands"},
 		{"overflow", "is for commands: an attached process never waits"},
@@ -164,21 +155,19 @@ static int read_attached(struct options *o, const char *command, struct ms_err *
 	for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
 		if (ms_cli_given(&o->cli, refused[i][0]))
 			return ms_err_set(err, "-p: --%s %s", refused[i][0], refused[i][1]);
-	if (o->follow == FOLLOW_EXEC)
+	if (r->follow.which == FOLLOW_EXEC)
 		return ms_err_set(err, "-p: --follow=exec: the programs that an attached process "
 				       "runs are not recorded");
-	if (o->start_mark)
+	if (r->session.start_mark)
 		return ms_err_set(err, "-p: --start-after mark:NAME is for commands");
 	if (command)
 		return ms_err_set(err, "-p records a process that runs already; '%s' is not run",
 				  command);
-	if (options_check_keep(o, err))
+	if (options_check_keep(&r->files, err) || check_leak_mark(r, err))
 		return -1;
-	if (o->output && !strcmp(o->output, "-"))
-		o->output = "fd:1";
-	if (check_leak_mark(o, err))
-		return -1;
-	choose_seed(o);
+	if (r->files.output && !strcmp(r->files.output, "-"))
+		r->files.output = "fd:1";
+	choose_seed(&r->session);
 	return 0;
 }
 
@@ -187,7 +176,7 @@ static int read_doctor(struct options *o, struct ms_err *err)
 	const char *name = ms_cli_other(&o->cli, "doctor pid output buffer proc-root");
 	if (name)
 		return ms_err_set(err, "--doctor does not take --%s", name);
-	return o->pids.n && o->command[0]
+	return o->record.pids.n && o->record.launch.command[0]
 		       ? ms_err_set(err, "--doctor takes -p PID or COMMAND, not both")
 		       : 0;
 }
@@ -200,61 +189,97 @@ static int read_standby(const struct options *o, int n, struct ms_err *err)
 		return ms_err_set(err,
 				  "--standby: --%s is for the ms-record -p that wakes the command",
 				  name);
+	const struct hooks *hooks = &o->record.session.hooks;
 	size_t bytes = 1;
-	for (size_t i = 0; i < o->hooks.n; i++)
-		bytes += strlen(o->hooks.v[i].text) + 1;
+	for (size_t i = 0; i < hooks->n; i++)
+		bytes += strlen(hooks->v[i].text) + 1;
 	if (bytes > STANDBY_HOOKS_BYTES)
 		return ms_err_set(err, "--standby: all --hook together are longer than %u bytes",
 				  STANDBY_HOOKS_BYTES);
 	return n ? 0 : ms_err_set(err, "no command to run; try 'ms-record -h'");
 }
 
-int options_read(struct options *o, int argc, char **argv, struct ms_err *err)
+/* What is for the command, as it was typed. */
+static int read_rest(struct options *o, int argc, char **argv, struct ms_err *err)
 {
-	*o = (struct options){.interval_ns = 100000000,
-			      .level = 3,
-			      .depth = 512,
-			      .wait_ns = UINT64_C(2000000000),
-			      .leak_ns = SCAN_AUTO_NS,
-			      .buffer_bytes = 64u << 20};
-	if (ms_cli_read(&tool, o, &o->cli, argc, argv, err))
-		return -1;
-	if (o->cli.asked)
-		return 0;
-	o->command = argv + optind;
-	o->interval_asked = ms_cli_given(&o->cli, "interval");
+	struct control_options *r = &o->record;
 	if (o->poll.on)
 		return options_check_poll(o, err);
 	if (o->poll.csv || o->poll.max_heap || ms_cli_given(&o->cli, "warn-rate"))
 		return ms_err_set(err, "--csv, --max-heap and --warn-rate need --poll");
 	if (o->doctor)
 		return read_doctor(o, err);
-	if (o->hooks.n && o->tell)
+	if (r->session.hooks.n && o->tell)
 		return ms_err_set(err, "--tell sends a request to a recorder, and hooks nothing");
 	if (o->standby)
 		return read_standby(o, argc - optind, err);
-	if (o->poll.proc_root && !o->pids.n)
+	if (r->proc_root && !r->pids.n)
 		return ms_err_set(err, "--proc-root needs -p");
-	if (o->pids.n)
+	if (r->pids.n)
 		return read_attached(o, argc > optind ? argv[optind] : NULL, err);
 	if (o->tell)
 		return read_verb(o, argc - optind, argv + optind, err);
 	if (optind >= argc)
 		return ms_err_set(err, "no command to run; try 'ms-record -h'");
-	if (options_check_keep(o, err))
+	if (options_check_keep(&r->files, err) || check_leak_mark(r, err))
 		return -1;
-	if (check_leak_mark(o, err))
-		return -1;
-	choose_seed(o);
-	if (o->output && !strcmp(o->output, "-"))
+	choose_seed(&r->session);
+	if (r->files.output && !strcmp(r->files.output, "-"))
 		return ms_err_set(err, "cannot write to '-': standard output is the command's; use "
 				       "'fd:N' or a named pipe");
 	return 0;
 }
 
+/* What several rooms obey, each in its own words. */
+static void derive(struct options *o)
+{
+	struct control_options *r = &o->record;
+	struct session_options *s = &r->session;
+	o->poll.quiet = o->quiet;
+	r->scan.off = r->scan.wish == SCAN_NO || s->sample_bytes;
+	r->files.addresses = s->addresses;
+	r->files.no_further = r->follow.which == FOLLOW_NONE || o->poll.on;
+	r->launch.needs_library = s->mapped        ? "--mmap"
+				  : s->usable_size ? "--usable-size"
+				  : s->leak_mark   ? "--leak-check-at"
+				  : s->start_mark  ? "--start-after mark:NAME"
+						   : NULL;
+	s->attached = r->pids.n != 0;
+	s->leak_check = r->scan.wish != SCAN_NO;
+	s->begins_later = r->start_after_ns != 0;
+	s->end_wait_ms = r->scan.off || s->attached ? 0 : (uint32_t)(r->scan.ns / 1000000);
+	s->env = r->launch.env;
+	s->recorded = (s->mapped ? MS_OPTION_MMAP : 0) | (s->usable_size ? MS_OPTION_USABLE : 0) |
+		      (s->free_stacks ? MS_OPTION_FREE_STACKS : 0) |
+		      (r->files.keep_last_ns ? MS_OPTION_KEEP_LAST
+		       : r->files.keep_live  ? MS_OPTION_KEEP_LIVE
+					     : 0) |
+		      (o->poll.on ? MS_OPTION_POLL : 0);
+}
+
+int options_read(struct options *o, int argc, char **argv, struct ms_err *err)
+{
+	*o = (struct options){.record = {.interval_ns = 100000000,
+					 .files.level = 3,
+					 .scan.ns = SCAN_AUTO_NS,
+					 .session = {.depth = 512,
+						     .wait_ns = UINT64_C(2000000000),
+						     .buffer_bytes = 64u << 20}}};
+	if (ms_cli_read(&tool, o, &o->cli, argc, argv, err))
+		return -1;
+	if (o->cli.asked)
+		return 0;
+	o->record.launch.command = argv + optind;
+	o->record.interval_asked = ms_cli_given(&o->cli, "interval");
+	if (read_rest(o, argc, argv, err))
+		return -1;
+	derive(o);
+	return 0;
+}
+
 void options_free(struct options *o)
 {
-	free(o->env.v);
-	free(o->pids.v);
-	hooks_free(&o->hooks);
+	free(o->record.launch.env.v);
+	free(o->record.pids.v);
+	hooks_free(&o->record.session.hooks);
 }

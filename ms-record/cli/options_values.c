@@ -3,29 +3,30 @@
  */
 #include "options_values.h"
 
-#include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
 #include "libcommon/base/units.h"
-#include "ms-record/control/multi_attach.h"
+#include "options.h"
+
+#define PIDS_MAX 256u
 
 int options_follow(const struct ms_cli_arg *arg, struct ms_err *err)
 {
-	struct options *o = arg->to;
+	struct follow *f = arg->to;
 	const char *s = arg->text;
 	static const struct {
 		const char *name;
-		enum follow follow;
+		enum follow_which which;
 	} names[] = {{"all", FOLLOW_ALL},
 		     {"none", FOLLOW_NONE},
 		     {"fork", FOLLOW_FORK},
 		     {"exec", FOLLOW_EXEC}};
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (!strcmp(s, names[i].name)) {
-			o->follow = names[i].follow;
+			f->which = names[i].which;
 			return 0;
 		}
 	/* A word without a sign of a pattern is more likely a slip than a program's name. */
@@ -36,58 +37,31 @@ int options_follow(const struct ms_cli_arg *arg, struct ms_err *err)
 			"bad --follow '%s': all, none, fork, exec, or names of programs as "
 			"patterns ('cc1*,ld')",
 			s);
-	o->follow = FOLLOW_NAMED;
-	o->follow_names = s;
+	f->which = FOLLOW_NAMED;
+	f->names = s;
 	return 0;
-}
-
-static bool named(const struct options *o, const char *exe, const char *name)
-{
-	char pattern[256];
-	for (const char *p = o->follow_names; *p; p += strspn(p, ",")) {
-		size_t n = strcspn(p, ",");
-		snprintf(pattern, sizeof pattern, "%.*s", (int)n, p);
-		if (!fnmatch(pattern, basename(exe), 0) || !fnmatch(pattern, name, 0))
-			return true;
-		p += n;
-	}
-	return false;
-}
-
-bool options_follow_exec(const struct options *o, const char *exe, const char *name)
-{
-	if (o->follow == FOLLOW_NAMED)
-		return named(o, exe, name);
-	return o->follow != FOLLOW_NONE && o->follow != FOLLOW_FORK;
-}
-
-bool options_follow_fork(const struct options *o, const char *exe, const char *name)
-{
-	if (o->follow == FOLLOW_NAMED)
-		return named(o, exe, name);
-	return o->follow != FOLLOW_NONE && o->follow != FOLLOW_EXEC;
 }
 
 int options_overflow(const struct ms_cli_arg *arg, struct ms_err *err)
 {
-	struct options *o = arg->to;
+	uint64_t *wait_ns = arg->to;
 	const char *s = arg->text;
 	if (!strcmp(s, "drop")) {
-		o->wait_ns = 0;
+		*wait_ns = 0;
 		return 0;
 	}
 	if (!strcmp(s, "wait"))
 		return 0;
 	if (strncmp(s, "wait:", 5))
 		return ms_err_set(err, "bad --overflow '%s': wait, wait:DUR or drop", s);
-	if (ms_parse_duration(s + 5, &o->wait_ns, err))
+	if (ms_parse_duration(s + 5, wait_ns, err))
 		return -1;
-	return o->wait_ns ? 0 : ms_err_set(err, "bad --overflow '%s': use drop", s);
+	return *wait_ns ? 0 : ms_err_set(err, "bad --overflow '%s': use drop", s);
 }
 
 int options_leak_check(const struct ms_cli_arg *arg, struct ms_err *err)
 {
-	struct options *o = arg->to;
+	struct scan_options *o = arg->to;
 	const char *s = arg->text;
 	static const struct {
 		const char *name;
@@ -100,13 +74,13 @@ int options_leak_check(const struct ms_cli_arg *arg, struct ms_err *err)
 	for (size_t i = 0; i < sizeof wishes / sizeof *wishes; i++) {
 		if (strlen(wishes[i].name) != n || strncmp(s, wishes[i].name, n) != 0)
 			continue;
-		o->leak_check = wishes[i].wish;
-		o->leak_ns = wishes[i].ns;
+		o->wish = wishes[i].wish;
+		o->ns = wishes[i].ns;
 		if (!s[n])
 			return 0;
-		if (o->leak_check == SCAN_NO || ms_parse_duration(s + n + 1, &o->leak_ns, err))
+		if (o->wish == SCAN_NO || ms_parse_duration(s + n + 1, &o->ns, err))
 			break;
-		return o->leak_ns >= 10000000 && o->leak_ns <= UINT64_C(3600000000000)
+		return o->ns >= 10000000 && o->ns <= UINT64_C(3600000000000)
 			       ? 0
 			       : ms_err_set(err, "bad --leak-check '%s': 10ms to 1h are possible",
 					    s);
@@ -116,9 +90,8 @@ int options_leak_check(const struct ms_cli_arg *arg, struct ms_err *err)
 
 int options_leak_mark(const struct ms_cli_arg *arg, struct ms_err *err)
 {
-	struct options *o = arg->to;
 	const char *s = arg->text;
-	o->leak_mark = s;
+	*(const char **)arg->to = s;
 	if (!strncmp(s, "mark:", 5) && s[5] && strlen(s + 5) <= 255)
 		return 0;
 	return ms_err_set(
@@ -127,17 +100,17 @@ int options_leak_mark(const struct ms_cli_arg *arg, struct ms_err *err)
 
 int options_start(const struct ms_cli_arg *arg, struct ms_err *err)
 {
-	struct options *o = arg->to;
+	struct control_options *o = arg->to;
 	const char *s = arg->text;
 	o->start_after_ns = 0;
-	o->start_mark = NULL;
+	o->session.start_mark = NULL;
 	if (strncmp(s, "mark:", 5)) {
 		if (ms_parse_duration(s, &o->start_after_ns, err))
 			return -1;
 		return o->start_after_ns ? 0
 					 : ms_err_set(err, "bad --start-after '%s': too short", s);
 	}
-	o->start_mark = s + 5;
+	o->session.start_mark = s + 5;
 	if (!s[5] || strlen(s + 5) > 255)
 		return ms_err_set(
 			err, "bad --start-after '%s': a name of at most 255 bytes is needed", s);
@@ -146,29 +119,53 @@ int options_start(const struct ms_cli_arg *arg, struct ms_err *err)
 
 int options_env(const struct ms_cli_arg *arg, struct ms_err *err)
 {
-	struct options *o = arg->to;
 	const char *s = arg->text;
 	const char *eq = strchr(s, '=');
 	if (!eq || eq == s)
 		return ms_err_set(err, "bad --env '%s': NAME=VALUE is needed", s);
-	*MS_PUSH(&o->env) = s;
+	*MS_PUSH((struct ms_cli_list *)arg->to) = s;
 	return 0;
 }
 
 int options_hook(const struct ms_cli_arg *arg, struct ms_err *err)
 {
-	struct options *o = arg->to;
-	return hooks_add(&o->hooks, arg->text, err);
+	return hooks_add(arg->to, arg->text, err);
+}
+
+static int add_pid(struct pid_list *pids, const char *text, struct ms_err *err)
+{
+	uint64_t n;
+	if (ms_parse_count(text, "--pid", 1, INT32_MAX, &n, err))
+		return -1;
+	for (size_t i = 0; i < pids->n; i++)
+		if (pids->v[i] == (pid_t)n)
+			return ms_err_set(err, "bad --pid '%s': it is given twice", text);
+	if (pids->n == PIDS_MAX)
+		return ms_err_set(err, "bad --pid '%s': at most %u processes at a time", text,
+				  PIDS_MAX);
+	*MS_PUSH(pids) = (pid_t)n;
+	return 0;
 }
 
 int options_pid(const struct ms_cli_arg *arg, struct ms_err *err)
 {
-	return multi_attach_parse(arg->to, arg->text, err);
+	for (const char *p = arg->text;; p++) {
+		char one[32];
+		size_t n = strcspn(p, ",");
+		snprintf(one, sizeof one, "%.*s", (int)n, p);
+		if (n >= sizeof one || !n)
+			return ms_err_set(err, "bad --pid '%s': a number is needed", arg->text);
+		if (add_pid(arg->to, one, err))
+			return -1;
+		p += n;
+		if (!*p)
+			return 0;
+	}
 }
 
 int options_keep(const struct ms_cli_arg *arg, struct ms_err *err)
 {
-	struct options *o = arg->to;
+	struct files_options *o = arg->to;
 	const char *s = arg->text;
 	o->keep_live = true;
 	o->keep_last_ns = 0;
@@ -181,7 +178,7 @@ int options_keep(const struct ms_cli_arg *arg, struct ms_err *err)
 	return o->keep_last_ns ? 0 : ms_err_set(err, "bad --keep '%s': more than 0 is needed", s);
 }
 
-int options_check_keep(const struct options *o, struct ms_err *err)
+int options_check_keep(const struct files_options *o, struct ms_err *err)
 {
 	if (o->keep_last_ns && o->max_bytes)
 		return ms_err_set(err, "--keep=last does not go together with --max-size");
@@ -218,7 +215,7 @@ static int check_given(const struct options *o, struct ms_err *err)
 				      "no-args poll csv proc-root max-heap warn-rate");
 	if (name)
 		return ms_err_set(err, "--%s does not go with --poll: it records nothing", name);
-	if (ms_cli_given(&o->cli, "level") && !o->output)
+	if (ms_cli_given(&o->cli, "level") && !o->record.files.output)
 		return ms_err_set(err, "--level is for the trace: --poll needs -o FILE then");
 	return 0;
 }
@@ -226,7 +223,8 @@ static int check_given(const struct options *o, struct ms_err *err)
 static int check_output(const struct options *o, struct ms_err *err)
 {
 	const struct poll_options *p = &o->poll;
-	bool csv = p->csv && !strcmp(p->csv, "-"), trace = o->output && !strcmp(o->output, "-");
+	const char *output = o->record.files.output;
+	bool csv = p->csv && !strcmp(p->csv, "-"), trace = output && !strcmp(output, "-");
 	if (!p->pid && (csv || trace))
 		return ms_err_set(err,
 				  "cannot write to '-': standard output is the command's; use "
@@ -240,16 +238,17 @@ static int check_output(const struct options *o, struct ms_err *err)
 int options_check_poll(struct options *o, struct ms_err *err)
 {
 	struct poll_options *p = &o->poll;
-	if (o->pids.n > 1)
+	struct control_options *r = &o->record;
+	if (r->pids.n > 1)
 		return ms_err_set(err, "--poll takes one process");
-	p->pid = o->pids.n ? o->pids.v[0] : 0;
-	if (p->pid && o->command[0])
+	p->pid = r->pids.n ? r->pids.v[0] : 0;
+	if (p->pid && r->launch.command[0])
 		return ms_err_set(err, "--poll takes -p PID or COMMAND, not both");
-	if (!p->pid && !o->command[0])
+	if (!p->pid && !r->launch.command[0])
 		return ms_err_set(err, "no process to poll: give COMMAND or -p PID");
-	if (!p->pid && p->proc_root)
+	if (!p->pid && r->proc_root)
 		return ms_err_set(err, "--proc-root needs -p: a command that is run is in /proc");
-	if (!o->interval_asked)
-		o->interval_ns = UINT64_C(1000000000);
+	if (!r->interval_asked)
+		r->interval_ns = UINT64_C(1000000000);
 	return check_given(o, err) || check_output(o, err) ? -1 : 0;
 }

@@ -14,7 +14,6 @@
 #include "ms-record/control/control.h"
 #include "format/trace.h"
 #include "libcommon/base/units.h"
-#include "ms-record/session/options.h"
 #include "ms-record/heap/sampled.h"
 
 #define LOST_NAMED 3u
@@ -81,9 +80,9 @@ static void print_quality(const struct control *c, const struct image *m)
 		fprintf(stderr, "%srecorded in part", sep);
 	else if (!t->events)
 		fprintf(stderr, "%snothing recorded", sep);
-	else if (c->opt->sample_bytes)
+	else if (c->opt->session.sample_bytes)
 		fprintf(stderr, "%ssampled every %s on average", sep,
-			ms_format_size(n, c->opt->sample_bytes));
+			ms_format_size(n, c->opt->session.sample_bytes));
 	else if (t->paused_allocations && t->paused_ns)
 		fprintf(stderr, "%severy event recorded outside the pauses", sep);
 	else if (c->attached)
@@ -186,7 +185,7 @@ static void print_mapped(const struct control *c, const struct image *m)
 {
 	char a[MS_UNIT_BUF], b[MS_UNIT_BUF], d[MS_UNIT_BUF], e[MS_UNIT_BUF];
 	const struct stats *t = &m->stats;
-	if (c->opt->mapped)
+	if (c->opt->session.mapped)
 		line("mapped", "peak %s at %s, at end %s, in %s call%s",
 		     ms_format_size(a, t->mapped_peak_bytes),
 		     ms_format_duration(b, t->mapped_peak_ns), ms_format_size(d, t->mapped_bytes),
@@ -207,7 +206,7 @@ static void print_no_heap(const struct control *c, const struct image *m)
 		     "library "
 		     "cannot see",
 		     m->name);
-	else if (c->opt->sample_bytes && m->guest_ready)
+	else if (c->opt->session.sample_bytes && m->guest_ready)
 		line("heap", "no allocation was sampled in %s", m->name);
 	else if (!m->guest_ready)
 		line("heap", "no allocation was seen: the recorder's library did not start in %s",
@@ -222,12 +221,13 @@ static void print_hooks(const struct control *c)
 {
 	if (c->hooks.refused.text[0])
 		line("hooks", "%s", c->hooks.refused.text);
-	for (size_t i = 0; i < c->opt->hooks.n; i++)
-		if (!c->hooks.placed[i] && !strstr(c->hooks.refused.text, c->opt->hooks.v[i].name))
+	for (size_t i = 0; i < c->opt->session.hooks.n; i++)
+		if (!c->hooks.placed[i] &&
+		    !strstr(c->hooks.refused.text, c->opt->session.hooks.v[i].name))
 			line("hooks",
 			     "'%s' was not found in any program, nor in a module that it "
 			     "opened",
-			     c->opt->hooks.v[i].name);
+			     c->opt->session.hooks.v[i].name);
 }
 
 /* What was left out because it was asked to. */
@@ -237,25 +237,25 @@ static void print_gaps(const struct control *c, const struct image *m)
 	const struct stats *t = &m->stats;
 	if (!c->run.started_ns)
 		line("start", "the mark '%s' never came: nothing was recorded",
-		     c->opt->start_mark ? c->opt->start_mark : "");
+		     c->opt->session.start_mark ? c->opt->session.start_mark : "");
 	else if (t->started_late_ns)
 		line("start", "recording began %s after the start: %s allocations not recorded%s",
 		     ms_format_duration(a, t->started_late_ns),
 		     ms_format_count(b, t->paused_allocations),
 		     t->paused_ns ? " (with the pauses)" : "");
-	if (m->full && c->opt->keep_last_ns)
+	if (m->full && c->opt->files.keep_last_ns)
 		line("limit", "--keep=last: %s: recording stopped after %s, the program went on",
 		     c->writer.limit.why, ms_format_duration(b, m->full_ns));
 	else if (m->full)
 		line("limit",
 		     "--max-size %s was reached after %s%s%s: recording stopped, the program went "
 		     "on",
-		     ms_format_size(a, c->opt->max_bytes), ms_format_duration(b, m->full_ns),
+		     ms_format_size(a, c->opt->files.max_bytes), ms_format_duration(b, m->full_ns),
 		     c->writer.limit.why[0] ? "; --keep=live: " : "", c->writer.limit.why);
 	if (m->dropped_events)
 		line("dropped", "%s events before %s (--keep=%s): only what was live then is known",
 		     ms_format_count(a, m->dropped_events), ms_format_duration(b, m->dropped_ns),
-		     c->opt->keep_last_ns ? "last" : "live");
+		     c->opt->files.keep_last_ns ? "last" : "live");
 	if (c->run.started_ns && t->paused_ns)
 		line("paused", "%s in all: %s allocations not recorded",
 		     ms_format_duration(a, t->paused_ns),
@@ -367,7 +367,7 @@ static void print_stacks(const struct control *c, const struct image *m)
 		line("stacks", "%s cut by --depth, %s end before their root, %s not taken",
 		     ms_format_count(a, t->stacks_cut), ms_format_count(b, t->stacks_truncated),
 		     ms_format_count(d, t->stacks_not_taken));
-	if (c->opt->verify)
+	if (c->opt->session.verify)
 		line("verify", "%s stacks compared, %s differ", ms_format_count(a, t->verified),
 		     ms_format_count(b, t->mismatches));
 	if (m->mid_run)
@@ -431,8 +431,9 @@ static void print_worst(const struct control *c)
 	if (worst && c->kept)
 		line("worst", "%s (pid %d) has the highest peak of %s programs: %s", worst->name,
 		     (int)worst->pid, ms_format_count(n, c->kept + 1),
-		     worst->sampled ? sampled_words(b, &worst->stats, c->opt->sample_bytes, 1)
-				    : ms_format_size(a, worst->stats.peak_bytes));
+		     worst->sampled
+			     ? sampled_words(b, &worst->stats, c->opt->session.sample_bytes, 1)
+			     : ms_format_size(a, worst->stats.peak_bytes));
 }
 
 /* One line an image, with -v. */
@@ -477,7 +478,7 @@ static void print_symbols(const struct control *c)
 		line("symbols", "not appended: ms-snap is not beside ms-record");
 	else if (c->skip_symbols)
 		line("symbols", "skipped; later: ms-snap --symbols=embed %s", c->files.path);
-	else if (c->symbols_failed && c->opt->max_bytes)
+	else if (c->symbols_failed && c->opt->files.max_bytes)
 		line("symbols", "could not be appended to %u of the traces; --max-size leaves %s",
 		     c->symbols_failed, ms_format_size(left, limit_left(&c->writer.limit)));
 	else if (c->symbols_failed)
@@ -487,7 +488,7 @@ static void print_symbols(const struct control *c)
 static void print_nothing(const struct control *c)
 {
 	char room[64];
-	const char *name = c->attached ? c->launch.program : c->opt->command[0];
+	const char *name = c->attached ? c->launch.program : c->opt->launch.command[0];
 	if (c->abandoned) {
 		fprintf(stderr,
 			"ms-record: %s %s; the output made no progress and was left as it is\n",
@@ -516,8 +517,8 @@ void summary_print(const struct control *c)
 	print_other_trouble(c, m);
 	if (c->refused.text[0])
 		line("trouble", "not every program was recorded: %s", c->refused.text);
-	if (m->stats.allocations && c->opt->sample_bytes)
-		print_sampled_heap(m, c->opt->sample_bytes);
+	if (m->stats.allocations && c->opt->session.sample_bytes)
+		print_sampled_heap(m, c->opt->session.sample_bytes);
 	else if (m->stats.allocations)
 		print_heap(m);
 	else

@@ -11,7 +11,6 @@
 #include "ms-record/session/attach_modules.h"
 #include "ms-record/session/info.h"
 #include "ms-record/session/modules.h"
-#include "ms-record/session/options.h"
 #include "ms-record/session/samples.h"
 
 void begin_image(struct control *c, struct session *s, uint32_t parent)
@@ -37,11 +36,11 @@ void begin_watching(struct control *c, struct session *s)
 struct session *begin_attached(struct control *c, uint32_t parent, struct ms_err *err)
 {
 	struct attach *a = c->attach;
-	bool forks = c->files.folder && options_follow_fork(c->opt, attach_program(a), "");
+	bool forks = c->files.folder && follow_fork(&c->opt->follow, attach_program(a), "");
 	if (attach_prepare(a, forks, err))
 		return NULL;
-	struct session *s =
-		attach_begin(a, c->opt, &c->writer, c->first, &c->buffer_used, &c->hooks, err);
+	struct session *s = attach_begin(a, &c->opt->session, &c->writer, c->first, &c->buffer_used,
+					 &c->hooks, err);
 	if (!s)
 		return NULL;
 	recording_begin(s);

@@ -15,6 +15,7 @@
 
 #include "ms-record/attach/hook_late.h"
 #include "ms-record/drain/drain.h"
+#include "control_options.h"
 #include "files.h"
 #include "images.h"
 #include "ms-record/launch/launch.h"
@@ -51,7 +52,7 @@ struct multi_attach {
 };
 
 struct control {
-	const struct options *opt;
+	const struct control_options *opt;
 	struct multi_attach multi_attach;
 	/* What was done to the process by hand, of several the one that is worked at; NULL = the
 	 * guest is preloaded. */
@@ -91,7 +92,7 @@ struct control {
 
 /* Makes socket and signal descriptor, opens the trace, starts the threads and the command. 0, or -1
  * with `err` set and c->launch.status as the exit status. */
-int control_start(struct control *c, const struct options *o, struct ms_err *err);
+int control_start(struct control *c, const struct control_options *o, struct ms_err *err);
 /* Records until the command has ended and every trace is closed. */
 void control_run(struct control *c);
 /* Says how an image ended; its trace is closed soon after. Only the first call counts. */

@@ -17,7 +17,6 @@
 #include "libcommon/base/err.h"
 #include "libcommon/trace/tracefile.h"
 #include "image.h"
-#include "ms-record/session/options.h"
 #include "ms-record/session/session.h"
 #include "ms-record/write/writer.h"
 
@@ -66,8 +65,8 @@ static char *expand(const char *pattern, const char *exe, pid_t pid, struct ms_e
 }
 
 /* `folder`, `name`: where its file is; -1 = it is none that we made. */
-static struct output *make_output(const struct options *o, int fd, const char *path, int folder,
-				  const char *name)
+static struct output *make_output(const struct files_options *o, int fd, const char *path,
+				  int folder, const char *name)
 {
 	struct output *out = output_new(fd, path);
 	if (folder >= 0)
@@ -77,8 +76,8 @@ static struct output *make_output(const struct options *o, int fd, const char *p
 	return out;
 }
 
-static struct output *open_descriptor(const struct options *o, const char *text, const char *number,
-				      struct ms_err *err)
+static struct output *open_descriptor(const struct files_options *o, const char *text,
+				      const char *number, struct ms_err *err)
 {
 	char *end;
 	long fd = strtol(number, &end, 10);
@@ -283,13 +282,13 @@ static int refuse_foreign(const struct files *f, struct ms_err *err)
 }
 
 /* Said before the command runs, not when its first child is to be recorded. */
-static int check_folder(const struct files *f, const struct options *o, struct ms_err *err)
+static int check_folder(const struct files *f, const struct files_options *o, struct ms_err *err)
 {
 	bool foreign;
 	int fd = open_earlier(f, &foreign);
 	if (fd >= 0)
 		close(fd);
-	return foreign && o->follow != FOLLOW_NONE && !o->poll.on ? refuse_foreign(f, err) : 0;
+	return foreign && !o->no_further ? refuse_foreign(f, err) : 0;
 }
 
 void files_begin(struct files *f)
@@ -345,7 +344,7 @@ static int find_beside(struct files *f, struct ms_err *err)
 	return 0;
 }
 
-static struct output *open_file(struct files *f, const struct options *o, struct ms_err *err)
+static struct output *open_file(struct files *f, const struct files_options *o, struct ms_err *err)
 {
 	struct stat st;
 	if (find_beside(f, err) || check_folder(f, o, err))
@@ -360,8 +359,8 @@ static struct output *open_file(struct files *f, const struct options *o, struct
 	return make_output(o, fd, f->path, f->dest.folder, f->dest.name);
 }
 
-struct output *files_open(struct files *f, const struct options *o, const char *exe, pid_t pid,
-			  struct ms_err *err)
+struct output *files_open(struct files *f, const struct files_options *o, const char *exe,
+			  pid_t pid, struct ms_err *err)
 {
 	*f = (struct files){.dest.folder = -1, .beside = -1, .inside = -1};
 	f->path = expand(o->output ? o->output : "%e.%p.trace", exe, pid, err);
@@ -394,7 +393,7 @@ void files_discard(struct files *f)
 		unlinkat(folder, f->dest.name, 0);
 }
 
-struct output *files_open_further(struct files *f, const struct options *o, const char *name,
+struct output *files_open_further(struct files *f, const struct files_options *o, const char *name,
 				  pid_t pid, uint32_t seq, struct ms_err *err)
 {
 	char *path = NULL;

@@ -12,9 +12,19 @@
 #include "libcommon/base/dest.h"
 
 struct ms_err;
-struct options;
 struct image;
 struct output;
+
+/* What room cli fills in. */
+struct files_options {
+	const char *output; /* NULL = EXE.PID.trace */
+	int level;          /* zstd's */
+	bool addresses;
+	bool no_further;       /* --follow=none, --poll: nothing goes into FILE.d */
+	bool keep_live;        /* --keep, of either kind */
+	uint64_t keep_last_ns; /* --keep=last:DUR; 0 = --keep=live */
+	uint64_t max_bytes;    /* --max-size; 0 = none */
+};
 
 struct files {
 	char *path; /* of the launched image's trace; "fd:N" for a descriptor */
@@ -33,15 +43,15 @@ struct files {
 /* Works out the name of the trace of `exe` (a path) as process `pid` and makes it; no other
  * recorder gets it then. An old file goes to FILE~. A FIFO is waited for until somebody reads it,
  * five seconds at most. NULL with `err` set. */
-struct output *files_open(struct files *f, const struct options *o, const char *exe, pid_t pid,
-			  struct ms_err *err);
+struct output *files_open(struct files *f, const struct files_options *o, const char *exe,
+			  pid_t pid, struct ms_err *err);
 /* There is something to write: FILE.d of an earlier recording is removed, but what else is in it.
  */
 void files_begin(struct files *f);
 /* There was nothing: the file is removed, and an old one has its name again. */
 void files_discard(struct files *f);
 /* A trace in FILE.d for image `seq`, made at its first block. NULL with `err` set. */
-struct output *files_open_further(struct files *f, const struct options *o, const char *name,
+struct output *files_open_further(struct files *f, const struct files_options *o, const char *name,
 				  pid_t pid, uint32_t seq, struct ms_err *err);
 /* Removes a trace that is not kept, if it was made. */
 void files_remove(const struct output *o);

@@ -20,7 +20,6 @@
 #include "handshake.h"
 #include "ms-record/session/info.h"
 #include "libcommon/proc/proc.h"
-#include "ms-record/session/options.h"
 #include "ms-record/session/pool.h"
 
 #define SETTLE_NS UINT64_C(500000000)
@@ -143,11 +142,12 @@ static void begin(struct control *c, struct session *s)
 	enum found r = find_process(s, parent);
 	s->image = c->next_image++;
 	s->parent_image = parent ? parent->image + 1 : 0;
-	s->may_drop = c->opt->follow != FOLLOW_ALL;
+	s->may_drop = c->opt->follow.which != FOLLOW_ALL;
 	pause_adopt(s, &c->run);
 	memcpy(s->run_id, c->run_id, sizeof s->run_id);
 	info_names(s, parent);
-	s->out = files_open_further(&c->files, c->opt, s->name, s->pid, s->image, &c->refused);
+	s->out = files_open_further(&c->files, &c->opt->files, s->name, s->pid, s->image,
+				    &c->refused);
 	if (!s->out) { /* no folder could be made: said in the end */
 		s->out = output_new(-1, "/dev/null");
 		s->may_drop = true;

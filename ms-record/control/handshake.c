@@ -25,7 +25,6 @@
 #include "libcommon/base/err.h"
 #include "libcommon/proc/proc.h"
 #include "ms-record/drain/recording.h"
-#include "ms-record/session/options.h"
 #include "ms-record/base/abstract_socket.h"
 #include "ms-record/base/pass_file.h"
 #include "ms-record/session/pool.h"
@@ -125,7 +124,7 @@ static struct output *trace_for(struct control *c, pid_t pid, const struct image
 		c->first = NULL;
 		return out;
 	}
-	return files_open_further(&c->files, c->opt, n->name, pid, c->next_image, err);
+	return files_open_further(&c->files, &c->opt->files, n->name, pid, c->next_image, err);
 }
 
 void handshake_replace(struct control *c, struct session *old, const struct session *now)
@@ -141,12 +140,12 @@ static struct session *begin(struct control *c, pid_t pid, const struct image_na
 			     uint32_t parent)
 {
 	bool launched = c->first && pid == c->launch.pid;
-	bool forks = c->files.folder && options_follow_fork(c->opt, n->exe, n->name);
+	bool forks = c->files.folder && follow_fork(&c->opt->follow, n->exe, n->name);
 	struct output *out = trace_for(c, pid, n, &c->refused);
 	if (!out)
 		return NULL;
-	struct session *s =
-		session_new(c->opt, &c->writer, out, pid, &c->buffer_used, forks, -1, &c->refused);
+	struct session *s = session_new(&c->opt->session, &c->writer, out, pid, &c->buffer_used,
+					forks, -1, &c->refused);
 	if (!s) {
 		if (launched)
 			c->first = out;
@@ -158,7 +157,7 @@ static struct session *begin(struct control *c, pid_t pid, const struct image_na
 	if (launched)
 		files_begin(&c->files);
 	s->launched = launched;
-	s->may_drop = pid != c->launch.pid && c->opt->follow != FOLLOW_ALL;
+	s->may_drop = pid != c->launch.pid && c->opt->follow.which != FOLLOW_ALL;
 	begin_image(c, s, parent);
 	frames_list_all(s);
 	begin_watching(c, s);
@@ -206,7 +205,7 @@ bool handshake_wanted(const struct control *c, int pid)
 	struct image_name n;
 	read_name(&n, pid);
 	bool further = !c->first || pid != c->launch.pid;
-	bool wanted = pid == c->launch.pid || options_follow_exec(c->opt, n.exe, n.name);
+	bool wanted = pid == c->launch.pid || follow_exec(&c->opt->follow, n.exe, n.name);
 	free(n.name);
 	return wanted && !c->stopped && !c->over && (!further || c->files.folder);
 }
@@ -232,7 +231,7 @@ static struct session *new_image(struct control *c, pid_t pid)
 	bool further = !c->first || pid != c->launch.pid;
 	read_name(&n, pid);
 	/* The command's own process is followed through what it becomes. */
-	bool follow = pid == c->launch.pid || options_follow_exec(c->opt, n.exe, n.name);
+	bool follow = pid == c->launch.pid || follow_exec(&c->opt->follow, n.exe, n.name);
 	uint32_t parent = parent_image(c, pid, old);
 	if (follow && !c->stopped && !c->over && (!further || c->files.folder))
 		s = begin(c, pid, &n, parent);
@@ -269,8 +268,8 @@ static void place_hooks(struct control *c, struct session *s, int fd)
 {
 	struct ms_err err = {0};
 	bool placed[MG_HOOKS_MAX] = {false};
-	int rc = hook_launch(s, &c->opt->hooks, fd, placed, s->launched, &err);
-	for (size_t i = 0; i < c->opt->hooks.n; i++)
+	int rc = hook_launch(s, &c->opt->session.hooks, fd, placed, s->launched, &err);
+	for (size_t i = 0; i < c->opt->session.hooks.n; i++)
 		if (placed[i])
 			hook_late_placed(s, i, &c->hooks);
 	if (err.text[0] && !c->hooks.refused.text[0])
@@ -299,7 +298,7 @@ static void answer(struct control *c, int fd)
 	if (!handshake_receive(c, fd, &pid))
 		return;
 	struct session *s = new_image(c, pid);
-	bool hooks = s && hook_launch_wanted(s, &c->opt->hooks);
+	bool hooks = s && hook_launch_wanted(s, &c->opt->session.hooks);
 	if (s) { /* everybody knows it before it runs: it may be gone before we do again */
 		drain_add(&c->drain, s);
 		scanner_add(c->scanner, s);

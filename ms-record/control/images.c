@@ -15,7 +15,6 @@
 #include "ms-record/base/elffile.h"
 #include "ms-record/heap/heap.h"
 #include "libcommon/base/arena.h"
-#include "ms-record/session/options.h"
 #include "ms-record/session/samples.h"
 
 static struct image *add(struct control *c)
@@ -82,7 +81,7 @@ void images_settle(struct control *c, const struct session *s)
 	/* An attached process is not followed into another program. */
 	bool hidden = s->became && s->ending == SESSION_EXECED && !s->successor && !c->attached;
 	if (hidden && (s->pid == c->launch.pid ||
-		       options_follow_exec(c->opt, s->became, basename(s->became))))
+		       follow_exec(&c->opt->follow, s->became, basename(s->became))))
 		images_missed(c, s->pid, s->image + 1, s->changed_ns, s->became, s->became_why);
 }
 

@@ -37,7 +37,6 @@
 #include "ms-record/launch/exec_env.h"
 #include "ms-record/drain/recording.h"
 #include "libcommon/base/arena.h"
-#include "ms-record/session/options.h"
 #include "ms-record/session/session.h"
 
 /* The session that was begun for it is taken back. */
@@ -85,14 +84,15 @@ static void sweep(struct inject *j, pid_t pid)
 static struct session *put_guest(struct control *c, struct beginning *b, bool further,
 				 uint32_t parent, struct ms_err *err)
 {
-	if (attach_look(&c->attach, c->launch.pid, true, c->opt, err))
+	if (attach_look(&c->attach, c->launch.pid, true, &c->opt->session.hooks, c->opt->proc_root,
+			err))
 		return NULL;
 	attach_hold(c->attach, &b->stop, b->sp);
 	struct session *now = begin_attached(c, parent, err);
 	if (!now)
 		return NULL;
 	now->launched = !further;
-	now->may_drop = further && c->opt->follow != FOLLOW_ALL;
+	now->may_drop = further && c->opt->follow.which != FOLLOW_ALL;
 	if (!attach_go(c->attach, now, err)) {
 		drain_add(&c->drain, now);
 		scanner_add(c->scanner, now);
@@ -313,9 +313,10 @@ void inject_serve(struct control *c)
 /* Is it to be traced on, when it has the guest? */
 static bool is_followed(const struct control *c)
 {
-	const struct options *o = c->opt;
-	bool follows = c->files.folder && o->follow != FOLLOW_NONE && o->follow != FOLLOW_FORK;
-	return c->attach && (follows || (o->leak_check != SCAN_NO && !o->sample_bytes));
+	const struct control_options *o = c->opt;
+	bool follows =
+		c->files.folder && o->follow.which != FOLLOW_NONE && o->follow.which != FOLLOW_FORK;
+	return c->attach && (follows || !o->scan.off);
 }
 
 void inject_over(struct control *c)

@@ -23,7 +23,6 @@
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
 #include "multi_attach.h"
-#include "ms-record/session/options.h"
 #include "ms-record/session/samples.h"
 
 #define GRACE_NS UINT64_C(200000000)
@@ -53,12 +52,12 @@ int control_take_signals(struct control *c, struct ms_err *err)
 
 static int start_threads(struct control *c, struct ms_err *err)
 {
-	c->writer.limit.max = c->opt->keep_last_ns ? INT64_MAX : c->opt->max_bytes;
-	c->writer.limit.keep = c->opt->keep_live;
-	c->writer.limit.keep_ns = c->opt->keep_last_ns;
+	c->writer.limit.max = c->opt->files.keep_last_ns ? INT64_MAX : c->opt->files.max_bytes;
+	c->writer.limit.keep = c->opt->files.keep_live;
+	c->writer.limit.keep_ns = c->opt->files.keep_last_ns;
 	if (tell_start(&c->tell) || writer_start(&c->writer, c->tell.event) ||
 	    drain_start(&c->drain, &c->writer, c->tell.event) ||
-	    !(c->scanner = scanner_start(c->opt, &c->drain.wake, c->tell.event)))
+	    !(c->scanner = scanner_start(&c->opt->scan, &c->drain.wake, c->tell.event)))
 		return ms_err_sys(err, "cannot start a thread");
 	/* Needed by no thread, so last: there may be no descriptor left. */
 	c->child = (int)syscall(SYS_pidfd_open, c->launch.pid, 0);
@@ -88,22 +87,22 @@ static void raise_descriptors(void)
 }
 
 /* The trace. */
-static int open_trace(struct control *c, const struct options *o, struct ms_err *err)
+static int open_trace(struct control *c, const struct control_options *o, struct ms_err *err)
 {
-	c->first = files_open(&c->files, o, c->launch.program, c->launch.pid, err);
+	c->first = files_open(&c->files, &o->files, c->launch.program, c->launch.pid, err);
 	return c->first ? 0 : -1;
 }
 
 static void note_start(struct control *c)
 {
 	c->start_ns = clock_mono();
-	if (!c->opt->start_after_ns && !c->opt->start_mark)
+	if (!c->opt->start_after_ns && !c->opt->session.start_mark)
 		c->run.started_ns = c->start_ns;
 }
 
 /* A process that runs already. What we map into it is there before we have threads, so that the
  * helper, which is forked from us, is simple. */
-static int start_attached(struct control *c, const struct options *o, struct ms_err *err)
+static int start_attached(struct control *c, const struct control_options *o, struct ms_err *err)
 {
 	c->attached = true;
 	if (multi_attach_look(c, err) || control_take_signals(c, err))
@@ -123,12 +122,12 @@ static int start_attached(struct control *c, const struct options *o, struct ms_
 	return 0;
 }
 
-int control_start(struct control *c, const struct options *o, struct ms_err *err)
+int control_start(struct control *c, const struct control_options *o, struct ms_err *err)
 {
 	occupy_standard();
 	memset(c, 0, sizeof *c);
 	c->opt = o;
-	c->hooks.asked = &o->hooks;
+	c->hooks.asked = &o->session.hooks;
 	c->listener = c->signals = c->child = -1;
 	c->tell = (struct tell){.epoll = -1, .event = -1, .listener = -1};
 	c->launch.status = 125;
@@ -136,14 +135,14 @@ int control_start(struct control *c, const struct options *o, struct ms_err *err
 		return ms_err_sys(err, "cannot get random bytes");
 	if (o->pids.n)
 		return start_attached(c, o, err);
-	if (launch_find(&c->launch, o, err))
+	if (launch_find(&c->launch, &o->launch, err))
 		return -1;
 	c->launch.status = 125;
 	if (control_take_signals(c, err) || handshake_listen(c, err))
 		return -1;
 	c->launch.socket = c->socket_name;
 	clock_tsc_hz(); /* measured before the command waits for it */
-	if (launch_fork(&c->launch, o, err))
+	if (launch_fork(&c->launch, &o->launch, err))
 		return -1;
 	raise_descriptors();
 	if (open_trace(c, o, err) || start_threads(c, err)) {

@@ -16,42 +16,7 @@
 #include "ms-record/session/info.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
-#include "libcommon/base/units.h"
-#include "ms-record/session/options.h"
 #include "standby_attach.h"
-
-/* ---- what was asked for ---- */
-
-static int add_pid(struct options *o, const char *text, struct ms_err *err)
-{
-	uint64_t n;
-	if (ms_parse_count(text, "--pid", 1, INT32_MAX, &n, err))
-		return -1;
-	for (size_t i = 0; i < o->pids.n; i++)
-		if (o->pids.v[i] == (pid_t)n)
-			return ms_err_set(err, "bad --pid '%s': it is given twice", text);
-	if (o->pids.n == MULTI_ATTACH_MAX)
-		return ms_err_set(err, "bad --pid '%s': at most %u processes at a time", text,
-				  MULTI_ATTACH_MAX);
-	*MS_PUSH(&o->pids) = (pid_t)n;
-	return 0;
-}
-
-int multi_attach_parse(struct options *o, const char *text, struct ms_err *err)
-{
-	for (const char *p = text;; p++) {
-		char one[32];
-		size_t n = strcspn(p, ",");
-		snprintf(one, sizeof one, "%.*s", (int)n, p);
-		if (n >= sizeof one || !n)
-			return ms_err_set(err, "bad --pid '%s': a number is needed", text);
-		if (add_pid(o, one, err))
-			return -1;
-		p += n;
-		if (!*p)
-			return 0;
-	}
-}
 
 /* ---- one of them ---- */
 
@@ -118,7 +83,8 @@ static int look_at(struct control *c, struct attach_process *p, struct ms_err *e
 	}
 	if (standby)
 		return standby > 0 ? 0 : -1;
-	int rc = attach_look(&p->attach, p->pid, false, c->opt, err);
+	int rc = attach_look(&p->attach, p->pid, false, &c->opt->session.hooks, c->opt->proc_root,
+			     err);
 	p->program = strdup(attach_program(p->attach));
 	select_one(c, p);
 	return rc;
@@ -148,14 +114,15 @@ static int own_file(struct control *c, const struct attach_process *p, struct ms
 		snprintf(folder, sizeof folder, "/proc/%d", (int)p->pid);
 		int proc = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		char *name = info_name(proc, p->program ? p->program : "unknown");
-		c->first = files_open_further(&c->files, c->opt, name, p->pid, c->next_image, err);
+		c->first = files_open_further(&c->files, &c->opt->files, name, p->pid,
+					      c->next_image, err);
 		free(name);
 		if (proc >= 0)
 			close(proc);
 	} else if (!c->first) { /* the one before did not come to it */
 		files_done(&c->files);
 		memset(&c->files, 0, sizeof c->files);
-		c->first = files_open(&c->files, c->opt, p->program, p->pid, err);
+		c->first = files_open(&c->files, &c->opt->files, p->program, p->pid, err);
 	}
 	return c->first ? 0 : -1;
 }

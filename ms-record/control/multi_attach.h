@@ -12,13 +12,7 @@
 
 struct control;
 struct ms_err;
-struct options;
 
-#define MULTI_ATTACH_MAX 256u
-
-/* Reads what -p said, "12" or "12,13", and adds it to the numbers asked for. 0, or -1 with `err`
- * set. */
-int multi_attach_parse(struct options *o, const char *text, struct ms_err *err);
 /* Looks at each of them, which none notices. 0, or -1 with `err` set: none can be had; c->attach is
  * the first that can. */
 int multi_attach_look(struct control *c, struct ms_err *err);

@@ -30,7 +30,6 @@
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
 #include "ms-record/session/modules.h"
-#include "ms-record/session/options.h"
 #include "ms-record/base/abstract_socket.h"
 #include "ms-record/base/pass_file.h"
 
@@ -126,7 +125,7 @@ static struct standby_image *new_image(struct holder *h, pid_t pid)
 	struct control *c = &h->control;
 	h->forked |= h->control.launch.pid != pid;
 	remove_images(h, pid);
-	struct session *s = session_new_standby(c->opt, pid, &c->buffer_used, &ignored);
+	struct session *s = session_new_standby(&c->opt->session, pid, &c->buffer_used, &ignored);
 	if (!s)
 		return NULL;
 	modules_read_maps(s);
@@ -149,7 +148,7 @@ static void place_hooks(struct control *c, struct standby_image *image, int fd)
 	struct ms_err err = {0};
 	bool placed[MG_HOOKS_MAX] = {false};
 	bool own = image->session->pid == c->launch.pid;
-	if (!hook_launch(image->session, &c->opt->hooks, fd, placed, own, &err) || !own)
+	if (!hook_launch(image->session, &c->opt->session.hooks, fd, placed, own, &err) || !own)
 		return;
 	c->hooks.refused = err;
 	c->not_run = true;
@@ -160,7 +159,7 @@ static void answer_image(struct holder *h, int fd, int pid)
 {
 	struct control *c = &h->control;
 	struct standby_image *image = new_image(h, pid);
-	bool hooks = image && hook_launch_wanted(image->session, &c->opt->hooks);
+	bool hooks = image && hook_launch_wanted(image->session, &c->opt->session.hooks);
 	if (!handshake_reply(fd, image ? image->session : NULL))
 		remove_images(h, pid);
 	else if (hooks)
@@ -384,7 +383,7 @@ static int start(struct holder *h, struct ms_err *err)
 {
 	struct control *c = &h->control;
 	struct launch *l = &c->launch;
-	if (launch_find(l, c->opt, err))
+	if (launch_find(l, &c->opt->launch, err))
 		return -1;
 	l->status = 125;
 	if (l->inject)
@@ -392,7 +391,7 @@ static int start(struct holder *h, struct ms_err *err)
 	if (control_take_signals(c, err) || handshake_listen(c, err))
 		return -1;
 	l->socket = c->socket_name;
-	if (launch_fork(l, c->opt, err))
+	if (launch_fork(l, &c->opt->launch, err))
 		return -1;
 	clock_tsc_hz();
 	h->child = (int)syscall(SYS_pidfd_open, l->pid, 0);
@@ -403,7 +402,7 @@ static int start(struct holder *h, struct ms_err *err)
 	return launch_go(l, err);
 }
 
-int standby_run(const struct options *o, int *own, struct ms_err *err)
+int standby_run(const struct control_options *o, int *own, struct ms_err *err)
 {
 	struct holder h = {.child = -1};
 	int status = -1;

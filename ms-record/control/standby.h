@@ -21,7 +21,7 @@
 #include "ms-record/session/pool.h"
 
 struct ms_err;
-struct options;
+struct control_options;
 struct stat;
 
 #define STANDBY_HOOKS_BYTES 8192u
@@ -46,6 +46,6 @@ struct standby_answer {
 #define STANDBY_NAME_BYTES 64u
 void standby_name(const struct stat *st, char name[STANDBY_NAME_BYTES]);
 /* Runs the command, asleep. Its waitpid status, or -1 with `err` and *own, our exit status, set. */
-int standby_run(const struct options *o, int *own, struct ms_err *err);
+int standby_run(const struct control_options *o, int *own, struct ms_err *err);
 
 #endif

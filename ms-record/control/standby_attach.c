@@ -22,7 +22,6 @@
 #include "ms-record/attach/hook_late.h"
 #include "libcommon/base/err.h"
 #include "libcommon/proc/proc.h"
-#include "ms-record/session/options.h"
 #include "ms-record/drain/recording.h"
 
 #define PATIENCE_S 5
@@ -104,14 +103,14 @@ static int judge(struct standby_attach *w, pid_t pid, const struct stat *st, str
 }
 
 /* What the process would have to have been started with. */
-static int check_options(const struct options *o, pid_t pid, struct ms_err *err)
+static int check_options(const struct control_options *o, pid_t pid, struct ms_err *err)
 {
-	const char *name = o->sample_bytes            ? "--sample"
-			   : o->follow == FOLLOW_NONE ? "--follow=none"
-			   : o->free_stacks           ? "--free-stacks"
-			   : o->verify                ? "--verify"
-						      : NULL;
-	if (o->hooks.n)
+	const char *name = o->session.sample_bytes          ? "--sample"
+			   : o->follow.which == FOLLOW_NONE ? "--follow=none"
+			   : o->session.free_stacks         ? "--free-stacks"
+			   : o->session.verify              ? "--verify"
+							    : NULL;
+	if (o->session.hooks.n)
 		return refuse(pid, "--hook has to be given to the ms-record --standby that runs it",
 			      err);
 	if (!name)
@@ -120,7 +119,7 @@ static int check_options(const struct options *o, pid_t pid, struct ms_err *err)
 			  (int)pid, name);
 }
 
-static int ask(struct standby_attach *w, pid_t pid, int proc, const struct options *o,
+static int ask(struct standby_attach *w, pid_t pid, int proc, const struct control_options *o,
 	       struct ms_err *err)
 {
 	struct standby_ask q = {MG_MAGIC, MG_LAYOUT_VERSION, (uint32_t)getpid()};
@@ -138,7 +137,7 @@ static int ask(struct standby_attach *w, pid_t pid, int proc, const struct optio
 	return judge(w, pid, &st, err) ? -1 : 1;
 }
 
-int standby_attach_look(struct standby_attach *w, pid_t pid, const struct options *o,
+int standby_attach_look(struct standby_attach *w, pid_t pid, const struct control_options *o,
 			struct ms_err *err)
 {
 	char path[32];
@@ -191,7 +190,7 @@ int standby_attach_prepare(struct control *c, struct standby_attach *w, pid_t pi
 			   struct ms_err *err)
 {
 	struct session *s =
-		session_attach_standby(c->opt, &c->writer, c->first, pid, &c->buffer_used,
+		session_attach_standby(&c->opt->session, &c->writer, c->first, pid, &c->buffer_used,
 				       &w->answer.shape, w->answer.wake, w->memfd, err);
 	if (!s)
 		return -1;

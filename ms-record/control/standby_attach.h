@@ -12,7 +12,7 @@
 
 struct control;
 struct ms_err;
-struct options;
+struct control_options;
 struct session;
 
 struct standby_attach {
@@ -24,7 +24,7 @@ struct standby_attach {
 /* Is that process on standby? Then it is reserved for us until standby_attach_free. The same for
  * whoever forked from it: that is refused, because they are recorded together. 1 = it is; 0 = it is
  * not; -1 with `err` set: it cannot be had. */
-int standby_attach_look(struct standby_attach *w, pid_t pid, const struct options *o,
+int standby_attach_look(struct standby_attach *w, pid_t pid, const struct control_options *o,
 			struct ms_err *err);
 /* Makes its session, first in c->sessions, of c->first. 0, or -1 with `err` set. */
 int standby_attach_prepare(struct control *c, struct standby_attach *w, pid_t pid,

@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #include "libcommon/base/arena.h"
-#include "ms-record/session/options.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SYMBOLS_MEMORY RLIM_INFINITY /* they reserve terabytes */
@@ -184,9 +183,9 @@ static void work_within(struct control *c, struct jobs *j)
 	for (size_t i = 0; i < j->todo_count && !c->skip_symbols; i++) {
 		struct stat before, after;
 		const char *file = j->todo[i]->file;
-		if (stat(file, &before) || all >= c->opt->max_bytes)
+		if (stat(file, &before) || all >= c->opt->files.max_bytes)
 			continue;
-		start(c, j, i, 1, (uint64_t)before.st_size + c->opt->max_bytes - all);
+		start(c, j, i, 1, (uint64_t)before.st_size + c->opt->files.max_bytes - all);
 		wait_below(c, j, 1);
 		if (!stat(file, &after))
 			all += (uint64_t)(after.st_size - before.st_size);
@@ -210,7 +209,7 @@ void control_symbols(struct control *c)
 			todo[n++] = &c->images.v[i];
 	qsort((void *)todo, n, sizeof(struct image *), by_size);
 	j.todo_count = n;
-	if (c->opt->max_bytes)
+	if (c->opt->files.max_bytes)
 		work_within(c, &j);
 	else
 		work(c, &j);

@@ -17,7 +17,6 @@
 #include "libcommon/base/err.h"
 #include "libcommon/trace/tracefile.h"
 #include "ms-record/base/abstract_socket.h"
-#include "ms-record/session/options.h"
 
 #define NAME_MAX_BYTES 255u
 #define TRIES 100
@@ -196,35 +195,34 @@ static int talk(int fd, const char *file, const char *verb, bool *again, struct 
 	return fflush(stdout) ? ms_err_sys(err, "cannot write the answer") : 0;
 }
 
-static int try_once(const struct options *o, bool *again, struct ms_err *err)
+static int try_once(const char *file, const char *verb, bool *again, struct ms_err *err)
 {
 	struct stat st;
 	*again = false;
-	if (look_at(o->tell, &st, err))
+	if (look_at(file, &st, err))
 		return -1;
-	int fd = connect_to(o->tell, &st, again, err);
+	int fd = connect_to(file, &st, again, err);
 	if (fd < 0)
 		return -1;
-	int rc = trust(fd, o->tell, &st, err) || talk(fd, o->tell, o->tell_verb, again, err) ? -1
-											     : 0;
+	int rc = trust(fd, file, &st, err) || talk(fd, file, verb, again, err) ? -1 : 0;
 	close(fd);
 	return rc;
 }
 
-int tell_ask(const struct options *o, struct ms_err *err)
+int tell_ask(const char *file, const char *verb, struct ms_err *err)
 {
-	enum tell_verb verb;
+	enum tell_verb which;
 	const char *name;
 	bool again = true;
 	int rc = -1;
-	if (tell_parse(o->tell_verb, &verb, &name, err))
+	if (tell_parse(verb, &which, &name, err))
 		return -1;
 	/* A file that was written anew is listened for a moment later. */
 	for (int i = 0; i < TRIES && again; i++) {
 		if (i)
 			usleep(TRY_US);
 		*err = (struct ms_err){0};
-		rc = try_once(o, &again, err);
+		rc = try_once(file, verb, &again, err);
 	}
 	return rc;
 }

@@ -20,7 +20,6 @@
 
 struct control;
 struct ms_err;
-struct options;
 
 #define TELL_PACKET 4096u
 #define TELL_VERBS "mark:NAME, flush, leak-check, pause, resume, stop or status"
@@ -47,7 +46,7 @@ struct tell_name {
 struct tell_name tell_name(const struct stat *st, const uint8_t session[TELL_SESSION]);
 
 /* The client: asks, waits for the answer, prints what it says. 0, or -1 with `err` set. */
-int tell_ask(const struct options *o, struct ms_err *err);
+int tell_ask(const char *file, const char *verb, struct ms_err *err);
 
 /* ---- the recorder's side ---- */
 

@@ -17,7 +17,6 @@
 #include "control.h"
 #include "ms-record/base/abstract_socket.h"
 #include "libcommon/base/arena.h"
-#include "ms-record/session/options.h"
 #include "tell.h"
 
 #define OPEN_MAX_CONNECTIONS 64u
@@ -186,9 +185,9 @@ static void answer_status(const struct control *c, struct tell_job *j)
 	char waiting[48] = "";
 	size_t n = 0;
 	all_figures(c, &f, &bytes);
-	for (size_t i = 0; i < c->opt->hooks.n; i++)
+	for (size_t i = 0; i < c->opt->session.hooks.n; i++)
 		n += !c->hooks.placed[i];
-	if (c->opt->hooks.n)
+	if (c->opt->session.hooks.n)
 		snprintf(waiting, sizeof waiting, "hooks_waiting %zu\n", n);
 	answer(j->fd, '0',
 	       "state %s\nrunning_ns %" PRIu64 "\nstarted_late_ns %" PRIu64 "\nevents %" PRIu64

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "format/trace.h"
-#include "ms-record/session/options.h"
+#include "ms-record/session/session_options.h"
 #include "parse_record.h"
 #include "ms-record/session/session.h"
 

@@ -11,7 +11,7 @@
 
 #include "libcommon/base/arena.h"
 #include "ms-record/base/wake.h"
-#include "ms-record/session/options.h"
+#include "ms-record/session/session_options.h"
 #include "drained.h"
 #include "ms-record/session/losses.h"
 #include "ms-record/session/pool.h"

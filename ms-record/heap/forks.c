@@ -10,7 +10,6 @@
 #include "libcommon/base/arena.h"
 #include "heap.h"
 #include "ms-record/session/modules.h"
-#include "ms-record/session/options.h"
 #include "ms-record/session/pool.h"
 #include "ms-record/session/session.h"
 #include "ms-record/session/stacks.h"

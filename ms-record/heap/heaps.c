@@ -16,7 +16,7 @@
 #include "libcommon/base/lookup.h"
 #include "merge.h"
 #include "ms-record/session/modules.h"
-#include "ms-record/session/options.h"
+#include "ms-record/session/session_options.h"
 #include "ms-record/session/session.h"
 
 #define USER_BLOCK (UINT64_C(1) << 63)

@@ -18,7 +18,7 @@
 #include "heap.h"
 #include "heaps.h"
 #include "libcommon/base/arena.h"
-#include "ms-record/session/options.h"
+#include "ms-record/session/session_options.h"
 #include "sampled.h"
 #include "ms-record/session/session.h"
 

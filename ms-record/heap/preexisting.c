@@ -28,7 +28,7 @@
 #include "libcommon/base/arena.h"
 #include "heap.h"
 #include "merge.h"
-#include "ms-record/session/options.h"
+#include "ms-record/session/session_options.h"
 #include "ms-record/session/session.h"
 
 #define FILTER_BITS 23u
@@ -105,10 +105,10 @@ void preexisting_begin(struct session *s, const struct hijack *h, bool walk, con
 		tp_count = sizeof b->tps / sizeof *b->tps;
 	memcpy(b->tps, tps, tp_count * sizeof *tps);
 	s->heap->preexisting = b;
-	const char *why = !walk                    ? "its allocator is not glibc's"
-			  : s->opt->sample_bytes   ? "while sampling it cannot be told apart"
-			  : s->opt->start_after_ns ? "recording begins later"
-						   : NULL;
+	const char *why = !walk                  ? "its allocator is not glibc's"
+			  : s->opt->sample_bytes ? "while sampling it cannot be told apart"
+			  : s->opt->begins_later ? "recording begins later"
+						 : NULL;
 	b->started = !why && b->proc >= 0 && !pthread_create(&b->thread, NULL, run, b);
 	if (b->started)
 		return;

@@ -20,7 +20,6 @@
 #include "ms-record/base/elffile.h"
 #include "libcommon/base/err.h"
 #include "ms-record/guest/layout.h"
-#include "ms-record/session/options.h"
 
 #define SCRIPT_DEPTH 4
 
@@ -267,28 +266,16 @@ char *launch_why(const char *path)
 		       : text;
 }
 
-/* What needs a library in the program. */
-static int check_options(struct launch *l, const struct options *o, struct ms_err *err)
-{
-	const char *what = o->mapped        ? "--mmap"
-			   : o->usable_size ? "--usable-size"
-			   : o->leak_mark   ? "--leak-check-at"
-			   : o->start_mark  ? "--start-after mark:NAME"
-					    : NULL;
-	if (!what)
-		return 0;
-	ms_err_set(err, "cannot record '%s' with %s: %s, and that needs a library in it",
-		   l->program, what, l->inject);
-	return fail(l, 125);
-}
-
-int launch_find(struct launch *l, const struct options *o, struct ms_err *err)
+int launch_find(struct launch *l, const struct launch_options *o, struct ms_err *err)
 {
 	l->status = 125;
 	if (find(l, o->command[0], err) || check(l, l->program, 0, err))
 		return -1;
-	if (l->inject && check_options(l, o, err))
+	if (l->inject && o->needs_library) {
+		ms_err_set(err, "cannot record '%s' with %s: %s, and that needs a library in it",
+			   l->program, o->needs_library, l->inject);
 		return -1;
+	}
 	l->guest = launch_own_file("libmemscope-preload.so"); /* for what it may become, too */
 	if (!l->guest)
 		return ms_err_set(err,
@@ -302,7 +289,7 @@ int launch_find(struct launch *l, const struct options *o, struct ms_err *err)
 
 /* ---- run ---- */
 
-static void set_environment(const struct launch *l, const struct options *o)
+static void set_environment(const struct launch *l, const struct launch_options *o)
 {
 	for (size_t i = 0; i < o->env.n; i++) {
 		char *copy = strdup(o->env.v[i]);
@@ -325,7 +312,8 @@ static void set_environment(const struct launch *l, const struct options *o)
 	setenv(MG_ENV_SOCKET, l->socket, 1);
 }
 
-static _Noreturn void child(const struct launch *l, const struct options *o, int go, int result)
+static _Noreturn void child(const struct launch *l, const struct launch_options *o, int go,
+			    int result)
 {
 	char byte;
 	set_environment(l, o);
@@ -341,7 +329,7 @@ static _Noreturn void child(const struct launch *l, const struct options *o, int
 	_exit(127);
 }
 
-int launch_fork(struct launch *l, const struct options *o, struct ms_err *err)
+int launch_fork(struct launch *l, const struct launch_options *o, struct ms_err *err)
 {
 	int go[2] = {-1, -1}, result[2] = {-1, -1};
 	l->pid = -1;

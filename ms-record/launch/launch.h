@@ -13,8 +13,17 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "libcommon/base/cli.h"
+
 struct ms_err;
-struct options;
+
+/* What room cli fills in. */
+struct launch_options {
+	char **command;            /* NULL-terminated */
+	struct ms_cli_list env;    /* --env NAME=value */
+	bool children_ignored;     /* SIGCHLD was ignored as we began, and is for the command */
+	const char *needs_library; /* an option that needs a library in it; NULL = none */
+};
 
 struct launch {
 	char *program;      /* path of the command */
@@ -30,7 +39,7 @@ struct launch {
 
 /* Finds the command along PATH and checks that it can be recorded. 0, or -1 with `err` and
  * l->status set. */
-int launch_find(struct launch *l, const struct options *o, struct ms_err *err);
+int launch_find(struct launch *l, const struct launch_options *o, struct ms_err *err);
 /* How a program is to be recorded that a traced process has become. */
 enum launch_way {
 	LAUNCH_NOT,     /* it cannot be: see launch_why */
@@ -41,7 +50,7 @@ enum launch_way launch_way(const char *path, struct ms_err *err);
 /* Why the executable `path` cannot be recorded, as half a sentence. malloc'ed. */
 char *launch_why(const char *path);
 /* Forks a child that waits to be released. 0, or -1 with `err` set. */
-int launch_fork(struct launch *l, const struct options *o, struct ms_err *err);
+int launch_fork(struct launch *l, const struct launch_options *o, struct ms_err *err);
 /* Lets the child exec; waits until it did. 0, or -1 with `err` and l->status set (the child is
  * reaped). */
 int launch_go(struct launch *l, struct ms_err *err);

@@ -16,7 +16,7 @@
 #include "ms-record/base/clock.h"
 #include "libcommon/base/clock.h"
 #include "libcommon/base/err.h"
-#include "ms-record/session/options.h"
+#include "ms-record/control/control_options.h"
 
 /* A second signal within this time stops the polling of a command, which goes on. */
 #define AGAIN_NS UINT64_C(2000000000)
@@ -35,7 +35,7 @@ struct watch {
 
 static _Noreturn void be_command(const struct watch *w, int result)
 {
-	const struct options *o = w->poll->opt;
+	const struct launch_options *o = &w->poll->rec->launch;
 	for (size_t i = 0; i < o->env.n; i++) {
 		char *copy = strdup(o->env.v[i]);
 		if (copy)
@@ -73,7 +73,7 @@ static pid_t run_command(const struct watch *w, int *own, struct ms_err *err)
 	waitpid(pid, NULL, 0);
 	*own = e == ENOENT ? 127 : 126;
 	errno = e;
-	return ms_err_sys(err, "cannot run '%s'", w->poll->opt->command[0]);
+	return ms_err_sys(err, "cannot run '%s'", w->poll->rec->launch.command[0]);
 }
 
 /* ---- watching ---- */
@@ -90,7 +90,7 @@ static void look_for_end(struct watch *w)
 {
 	struct poll *p = w->poll;
 	struct pollfd gone = {.fd = p->taker.proc.pidfd, .events = POLLIN};
-	if (!p->opt->poll.pid) {
+	if (!p->opt->pid) {
 		if (waitpid(p->pid_out, &p->status, WNOHANG) == p->pid_out)
 			stop(w, POLL_ENDED);
 		return;
@@ -104,10 +104,10 @@ static void look_for_end(struct watch *w)
 static void take_signal(struct watch *w, int sig)
 {
 	struct poll *p = w->poll;
-	if (sig == SIGCHLD || (!p->opt->poll.pid && (sig == SIGINT || sig == SIGQUIT)))
+	if (sig == SIGCHLD || (!p->opt->pid && (sig == SIGINT || sig == SIGQUIT)))
 		return;
 	uint64_t now = clock_mono();
-	if (p->opt->poll.pid || (w->forwarded_ns && now - w->forwarded_ns < AGAIN_NS)) {
+	if (p->opt->pid || (w->forwarded_ns && now - w->forwarded_ns < AGAIN_NS)) {
 		stop(w, POLL_STOPPED);
 		return;
 	}
@@ -129,7 +129,7 @@ static void take_sample(struct watch *w, bool detail)
 	poll_trace_sample(p, &s);
 	if (poll_say_unread(p) || poll_trace_unread(p))
 		stop(w, POLL_STOPPED);
-	if (p->opt->poll.max_heap && s.heap > p->opt->poll.max_heap)
+	if (p->opt->max_heap && s.heap > p->opt->max_heap)
 		stop(w, POLL_MAX_HEAP);
 }
 
@@ -152,7 +152,7 @@ static void wait_until(struct watch *w, uint64_t at)
 {
 	struct poll *p = w->poll;
 	/* Of short waits it is cheaper to see the end by the next sample. */
-	bool often = p->opt->interval_ns < OFTEN_NS;
+	bool often = p->rec->interval_ns < OFTEN_NS;
 	struct pollfd fds[] = {{.fd = w->signals, .events = POLLIN},
 			       {.fd = often ? -1 : p->taker.proc.pidfd, .events = POLLIN}};
 	struct signalfd_siginfo info;
@@ -169,8 +169,8 @@ static void wait_until(struct watch *w, uint64_t at)
 static void watch_run(struct watch *w)
 {
 	struct poll *p = w->poll;
-	uint64_t interval = p->opt->interval_ns, next = interval, now;
-	uint64_t end = p->opt->duration_ns ? p->opt->duration_ns : UINT64_MAX;
+	uint64_t interval = p->rec->interval_ns, next = interval, now;
+	uint64_t end = p->rec->duration_ns ? p->rec->duration_ns : UINT64_MAX;
 	take_sample(w, true);
 	while (!w->over) {
 		wait_until(w, next < end ? next : end);
@@ -192,7 +192,7 @@ static void await_command(struct watch *w)
 {
 	struct poll *p = w->poll;
 	struct signalfd_siginfo info;
-	if (p->opt->poll.pid || p->end != POLL_STOPPED)
+	if (p->opt->pid || p->end != POLL_STOPPED)
 		return;
 	while (waitpid(p->pid_out, &p->status, WNOHANG) == 0) {
 		struct pollfd fd = {.fd = w->signals, .events = POLLIN};
@@ -206,26 +206,26 @@ static void await_command(struct watch *w)
 static int start(struct watch *w, int *own, struct ms_err *err)
 {
 	struct poll *p = w->poll;
-	const struct options *o = p->opt;
+	const struct poll_options *o = p->opt;
 	*own = 125;
 	if (watch_start(w, err) || poll_say_start(p, err))
 		return -1;
-	p->pid_out = o->poll.pid;
-	if (!o->poll.pid && (p->pid_out = run_command(w, own, err)) < 0)
+	p->pid_out = o->pid;
+	if (!o->pid && (p->pid_out = run_command(w, own, err)) < 0)
 		return -1;
 	*own = 125;
 	p->start_mono = clock_mono();
 	p->start_wall = ms_clock_ns(CLOCK_REALTIME);
-	if (ms_proc_open(&p->taker.proc, o->poll.proc_root, p->pid_out, err))
+	if (ms_proc_open(&p->taker.proc, p->rec->proc_root, p->pid_out, err))
 		return -1;
 	memcpy(p->name, p->taker.proc.name, sizeof p->name);
-	if (o->poll.pid && !ms_proc_alive(&p->taker.proc))
+	if (o->pid && !ms_proc_alive(&p->taker.proc))
 		return ms_err_set(
 			err,
 			"process %d has ended and is a zombie: its parent has not waited for it",
 			p->pid_out);
 	struct ms_proc_statm m;
-	if (o->poll.pid && !ms_proc_read_statm(&p->taker.proc, &m))
+	if (o->pid && !ms_proc_read_statm(&p->taker.proc, &m))
 		return ms_err_set(err,
 				  "process %d ('%s') has no memory of its own: a kernel thread",
 				  p->pid_out, p->name);
@@ -235,15 +235,16 @@ static int start(struct watch *w, int *own, struct ms_err *err)
 /* A command whose polling could not begin is not left alone. */
 static void give_up(struct poll *p)
 {
-	if (p->opt->poll.pid || p->pid_out <= 0)
+	if (p->opt->pid || p->pid_out <= 0)
 		return;
 	kill(p->pid_out, SIGTERM);
 	waitpid(p->pid_out, NULL, 0);
 }
 
-int poll_run(const struct options *o, int *own, struct ms_err *err)
+int poll_run(const struct poll_options *o, const struct control_options *rec, int *own,
+	     struct ms_err *err)
 {
-	struct poll p = {.opt = o, .status = -1};
+	struct poll p = {.opt = o, .rec = rec, .status = -1};
 	struct watch w = {.poll = &p, .signals = -1};
 	int rc = -1;
 	p.taker.proc =
@@ -268,5 +269,5 @@ int poll_run(const struct options *o, int *own, struct ms_err *err)
 		return -1;
 	if (p.end == POLL_MAX_HEAP)
 		return 1 << 8;
-	return p.status >= 0 && !o->poll.pid ? p.status : 0;
+	return p.status >= 0 && !o->pid ? p.status : 0;
 }

@@ -18,7 +18,16 @@
 #include "libcommon/stats/trend.h"
 
 struct ms_err;
-struct options;
+struct control_options;
+
+/* What room cli fills in; what a recording has too is in the options of that. */
+struct poll_options {
+	bool on, quiet;
+	pid_t pid;         /* of -p; 0 = a command is run */
+	const char *csv;   /* file, "-" = standard output; NULL = none */
+	uint64_t max_heap; /* bytes; 0 = none */
+	double warn_rate;  /* bytes a second; growth that is slower is not warned of */
+};
 
 /* The samples that the diagnosis looks at: every second one goes when there are too many. */
 #define POLL_POINTS 65536u
@@ -41,7 +50,8 @@ struct ms_trend poll_trend(const struct poll_series *s, enum poll_figure f);
 enum poll_end { POLL_ENDED, POLL_STOPPED, POLL_MAX_HEAP };
 
 struct poll {
-	const struct options *opt;
+	const struct poll_options *opt;
+	const struct control_options *rec; /* what a recording has, too */
 	struct ms_proc_sampler taker;
 	struct poll_series series;
 	struct ms_proc_sample last; /* the last sample shown */
@@ -59,7 +69,8 @@ struct poll {
 
 /* Polls until the end. The status for ms-record, as waitpid's; or -1 with `err` set and *own the
  * exit status. */
-int poll_run(const struct options *o, int *own, struct ms_err *err);
+int poll_run(const struct poll_options *o, const struct control_options *rec, int *own,
+	     struct ms_err *err);
 
 /* ---- what is said: poll_say.c ---- */
 

@@ -16,7 +16,7 @@
 #include "libcommon/base/io.h"
 #include "libcommon/stats/sparkline.h"
 #include "libcommon/base/units.h"
-#include "ms-record/session/options.h"
+#include "ms-record/control/control_options.h"
 #include "poll.h"
 
 /* Lines of the live table are at least so far apart. */
@@ -27,7 +27,7 @@
 
 int poll_say_start(struct poll *p, struct ms_err *err)
 {
-	const char *csv = p->opt->poll.csv;
+	const char *csv = p->opt->csv;
 	setlocale(LC_CTYPE, "");
 	p->table = !p->opt->quiet && isatty(STDERR_FILENO);
 	if (!csv)
@@ -106,7 +106,7 @@ int poll_say_close(struct poll *p, struct ms_err *err)
 		return 0;
 	errno = p->csv_errno;
 	return out ? ms_err_sys(err, "cannot write to standard output")
-		   : ms_err_sys(err, "cannot write '%s'", p->opt->poll.csv);
+		   : ms_err_sys(err, "cannot write '%s'", p->opt->csv);
 }
 
 /* ---- the samples kept, and their trend ---- */
@@ -152,7 +152,7 @@ static void say_how(const struct poll *p, FILE *to)
 		ms_format_duration(d, p->duration_ns), ms_format_count(n, p->series.samples),
 		p->series.samples == 1 ? "sample" : "samples");
 	if (p->end == POLL_MAX_HEAP)
-		fprintf(to, "its heap is over %s\n", ms_format_size(d, p->opt->poll.max_heap));
+		fprintf(to, "its heap is over %s\n", ms_format_size(d, p->opt->max_heap));
 	else if (p->end == POLL_STOPPED)
 		fputs("it goes on\n", to);
 	else if (p->status >= 0 && WIFEXITED(p->status))
@@ -200,7 +200,7 @@ static uint64_t rounded(double v)
 
 static bool is_warned(const struct poll *p, const struct ms_trend *t)
 {
-	return t->kind == MS_TREND_GROWING && t->slope >= p->opt->poll.warn_rate;
+	return t->kind == MS_TREND_GROWING && t->slope >= p->opt->warn_rate;
 }
 
 static void say_growth(FILE *to, const char *what, const struct ms_trend *t)
@@ -224,7 +224,7 @@ static void say_no_growth(const struct poll *p, FILE *to, const struct ms_trend 
 		break;
 	case MS_TREND_GROWING:
 		fprintf(to, "No growth of %s/s or more: the heap grows by %s/s, confidence %.2f\n",
-			ms_format_size(a, rounded(p->opt->poll.warn_rate)),
+			ms_format_size(a, rounded(p->opt->warn_rate)),
 			ms_format_size(b, rounded(t->slope)), t->confidence);
 		break;
 	case MS_TREND_STEP:

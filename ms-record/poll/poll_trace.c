@@ -12,7 +12,7 @@
 #include "ms-record/session/info.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
-#include "ms-record/session/options.h"
+#include "ms-record/control/control_options.h"
 #include "poll.h"
 #include "ms-record/session/session.h"
 #include "ms-record/write/encode.h"
@@ -35,7 +35,7 @@ struct poll_trace {
 static struct session *identify(const struct poll *p, struct batch *b)
 {
 	struct session *s = ms_xcalloc(1, sizeof *s);
-	s->opt = p->opt;
+	s->opt = &p->rec->session;
 	s->pid = p->pid_out;
 	s->proc = p->taker.proc.folder;
 	s->pidfd = -1;
@@ -60,22 +60,22 @@ static void write_batch(struct poll_trace *t)
 
 int poll_trace_open(struct poll *p, struct ms_err *err)
 {
-	if (!p->opt->output)
+	if (!p->rec->files.output)
 		return 0;
 	struct poll_trace *t = p->trace = ms_xcalloc(1, sizeof *t);
 	t->batch = batch_new();
 	t->session = identify(p, t->batch);
 	const char *exe = t->session->exe;
-	if (!strcmp(p->opt->output, "-")) {
+	if (!strcmp(p->rec->files.output, "-")) {
 		t->out = output_new(STDOUT_FILENO, "-");
 		t->out->keep_fd_open = true;
-	} else if (!(t->out = files_open(&t->files, p->opt, exe, p->pid_out, err))) {
+	} else if (!(t->out = files_open(&t->files, &p->rec->files, exe, p->pid_out, err))) {
 		return -1;
 	}
 	struct output *o = t->batch->out = t->out;
 	ms_trace_lock(o->fd);
 	files_begin(&t->files);
-	o->level = p->opt->level;
+	o->level = p->rec->files.level;
 	o->trace = output_begin(o, o->fd, err);
 	if (!o->trace)
 		return -1;
@@ -112,13 +112,13 @@ void poll_trace_sample(struct poll *p, const struct ms_proc_sample *s)
 	b->first_ns = t->samples++ ? b->first_ns : s->ns;
 	b->last_ns = s->ns;
 	if (t->samples == BLOCK_SAMPLES ||
-	    b->last_ns - b->first_ns + p->opt->interval_ns >= BLOCK_NS)
+	    b->last_ns - b->first_ns + p->rec->interval_ns >= BLOCK_NS)
 		write_batch(t);
 }
 
 bool poll_trace_unread(const struct poll *p)
 {
-	return p->trace && p->trace->err.text[0] && !strcmp(p->opt->output, "-");
+	return p->trace && p->trace->err.text[0] && !strcmp(p->rec->files.output, "-");
 }
 
 static void write_end(struct poll *p, struct poll_trace *t)

@@ -15,7 +15,7 @@
 #include "format/trace.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/base/units.h"
-#include "ms-record/session/options.h"
+#include "ms-record/session/session_options.h"
 #include "ms-record/session/pool.h"
 #include "scan_roots.h"
 #include "scan_work.h"
@@ -340,7 +340,7 @@ void scan_work_on(struct scanner *sc, struct session *s, enum scan_asker asker)
 			 .start_ns = clock_mono(),
 			 .memory = MEMORY_CLOSED};
 	pthread_t thread;
-	w.deadline_ns = w.start_ns + sc->opt->leak_ns / 10 * 9;
+	w.deadline_ns = w.start_ns + sc->opt->ns / 10 * 9;
 	if (pthread_create(&thread, NULL, work_thread, &w)) {
 		if (ends(&w))
 			scan_tell_guest(s, MG_END_OVER);

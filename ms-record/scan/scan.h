@@ -29,7 +29,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-struct options;
 struct session;
 struct wake;
 
@@ -60,8 +59,18 @@ struct scan_tree {
 
 struct scanner;
 
-/* Starts the thread, unless --leak-check=no. All is borrowed. NULL with errno set. */
-struct scanner *scanner_start(const struct options *opt, struct wake *drain, int event);
+/* What room cli fills in: --leak-check. */
+enum scan_wish { SCAN_AUTO, SCAN_YES, SCAN_NO };
+struct scan_options {
+	enum scan_wish wish; /* with -p: on request only */
+	bool off;            /* SCAN_NO, or sampling */
+	uint64_t ns;         /* how long a scan may take; */
+};
+#define SCAN_AUTO_NS UINT64_C(2000000000) /* if nobody says otherwise */
+#define SCAN_YES_NS UINT64_C(60000000000)
+
+/* Starts the threads, unless scans are off. All is borrowed. NULL with errno set. */
+struct scanner *scanner_start(const struct scan_options *opt, struct wake *drain, int event);
 /* Watches a session, which the draining thread has. */
 void scanner_add(struct scanner *sc, struct session *s);
 /* Watches it no more: it is about to be freed. */

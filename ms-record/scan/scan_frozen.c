@@ -21,7 +21,6 @@
 #include "ms-record/base/clock.h"
 #include "libcommon/base/err.h"
 #include "libcommon/proc/proc.h"
-#include "ms-record/session/options.h"
 #include "scan_work.h"
 #include "ms-record/session/session.h"
 

@@ -11,7 +11,7 @@
 
 #include "libcommon/base/arena.h"
 #include "ms-record/heap/heap.h"
-#include "ms-record/session/options.h"
+#include "ms-record/session/session_options.h"
 #include "ms-record/session/session.h"
 #include "ms-record/write/batch.h"
 #include "ms-record/write/checkpoint.h"
@@ -125,7 +125,7 @@ static void copy_blocks(struct session *s, struct scan_live *v)
 		passed += __atomic_load_n(&r->ring->passed, __ATOMIC_RELAXED) - r->passed;
 	}
 	/* What was there before is no block of ours, and may point to those that are. */
-	v->wide = s->opt->pids.n || s->forked || passed || s->stats.paused_allocations ||
+	v->wide = s->opt->attached || s->forked || passed || s->stats.paused_allocations ||
 		  s->stats.started_late_ns || s->stats.unknown_frees;
 }
 

@@ -7,7 +7,7 @@
 #include "ms-record/write/batch.h"
 #include "format/trace.h"
 #include "format/verdict.h"
-#include "ms-record/session/options.h"
+#include "ms-record/session/session_options.h"
 #include "scan_work.h"
 #include "ms-record/session/session.h"
 
@@ -48,7 +48,7 @@ static void put_head(struct session *s, const struct ms_verdict_scan *head)
 void scan_finish(struct session *s)
 {
 	struct scan *q = s->scan;
-	if (s->opt->leak_check == SCAN_NO || s->opt->pids.n || q->ended || !s->stats.allocations)
+	if (!s->opt->leak_check || s->opt->attached || q->ended || !s->stats.allocations)
 		return;
 	uint64_t why = s->opt->sample_bytes           ? MS_SCAN_SAMPLED
 		       : s->ending == SESSION_STOPPED ? MS_SCAN_STOPPED
@@ -124,7 +124,7 @@ void scan_put_result(struct work *w)
 	struct scan *q = w->q;
 	const char *const labels[] = {[SCAN_BY_END] = "end",
 				      [SCAN_BY_TELL] = "request",
-				      [SCAN_BY_MARK] = w->scanner->opt->leak_mark};
+				      [SCAN_BY_MARK] = w->s->opt->leak_mark};
 	const char *label = labels[w->request.asker];
 	struct ms_verdict_scan head = {
 		.label = label,

@@ -28,7 +28,6 @@
 #include "ms-record/ptrace/hijack_private.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/proc/proc.h"
-#include "ms-record/session/options.h"
 #include "scan_work.h"
 #include "ms-record/session/session.h"
 

@@ -17,6 +17,7 @@
 
 #include "scan_work.h"
 #include "ms-record/session/session.h"
+#include "ms-record/session/session_options.h"
 
 #define LEAST_NS UINT64_C(500000)
 #define MOST_NS UINT64_C(5000000)
@@ -63,6 +64,8 @@ static bool start_timer(struct scan *q, clockid_t clock, pid_t tid)
 void watch_begin(struct scan *q, const struct session *s, pid_t tid)
 {
 	clockid_t clock;
+	if (s->opt->attached) /* it is not held at its end */
+		return;
 	int e = s->pid > 0 ? clock_getcpuclockid(s->pid, &clock) : ESRCH;
 	if (e == 0)
 		e = start_timer(q, clock, tid) ? 0 : errno;

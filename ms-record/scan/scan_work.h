@@ -98,7 +98,7 @@ struct scanner {
 	pthread_mutex_t lock;
 	pthread_cond_t work;
 	pid_t tid; /* of the watching thread, under lock; 0 = it does not run */
-	const struct options *opt;
+	const struct scan_options *opt;
 	struct wake *drain; /* has the draining thread look */
 	int event;          /* eventfd, written when there is an answer */
 	struct {

@@ -10,7 +10,6 @@
 
 #include "format/trace.h"
 #include "libcommon/proc/proc.h"
-#include "ms-record/session/options.h"
 #include "scan_work.h"
 #include "ms-record/session/session.h"
 
@@ -245,8 +244,7 @@ static void *watch(void *arg)
 	struct scanner *sc = arg;
 	pthread_mutex_lock(&sc->lock);
 	sc->tid = (pid_t)syscall(SYS_gettid);
-	for (size_t i = 0; i < sc->sessions.n && !sc->opt->pids.n;
-	     i++) /* they came before we did */
+	for (size_t i = 0; i < sc->sessions.n; i++) /* they came before we did */
 		watch_begin(sc->sessions.v[i]->scan, sc->sessions.v[i], sc->tid);
 	while (!sc->stop) {
 		notice_all(sc);
@@ -344,7 +342,7 @@ static void *run(void *arg)
 	return NULL;
 }
 
-struct scanner *scanner_start(const struct options *opt, struct wake *drain, int event)
+struct scanner *scanner_start(const struct scan_options *opt, struct wake *drain, int event)
 {
 	struct scanner *sc = ms_xcalloc(1, sizeof *sc);
 	sc->opt = opt;
@@ -352,7 +350,7 @@ struct scanner *scanner_start(const struct options *opt, struct wake *drain, int
 	sc->event = event;
 	pthread_mutex_init(&sc->lock, NULL);
 	pthread_cond_init(&sc->work, NULL);
-	if (opt->leak_check == SCAN_NO || opt->sample_bytes)
+	if (opt->off)
 		return sc;
 	int e = pthread_create(&sc->thread, NULL, run, sc);
 	sigset_t before;
@@ -377,7 +375,7 @@ void scanner_add(struct scanner *sc, struct session *s)
 	if (s->pid == sc->traced || sc->tree) /* nothing in it need hold its end */
 		scan_tell_guest(s, MG_END_OVER);
 	__atomic_store_n(&s->scan->scanner, sc, __ATOMIC_RELEASE);
-	if (sc->tid && !sc->opt->pids.n) /* who is attached to is not held at its end */
+	if (sc->tid)
 		watch_begin(s->scan, s, sc->tid);
 	wake_watcher(sc);
 	pthread_mutex_unlock(&sc->lock);
@@ -425,7 +423,7 @@ void scanner_free(struct scanner *sc)
 
 void scanner_trace(struct scanner *sc, pid_t pid)
 {
-	if (!sc->started || sc->opt->leak_check != SCAN_YES)
+	if (!sc->started || sc->opt->wish != SCAN_YES)
 		return;
 	sc->trace = scan_trace_start(sc, pid, NULL);
 	sc->traced = sc->trace ? pid : 0;

@@ -14,7 +14,7 @@
 #include "format/trace.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/proc/proc.h"
-#include "options.h"
+#include "session_options.h"
 #include "session.h"
 
 #define TEXT_MAX ((size_t)1 << 20)
@@ -169,7 +169,7 @@ static void add_args(struct session *s, struct ms_record_writer *w, const char *
 		ms_record_string(w, MS_INFO_ARG, text + at);
 }
 
-static bool wanted(const struct options *o, const char *line)
+static bool wanted(const struct session_options *o, const char *line)
 {
 	for (size_t i = 0; i < sizeof interesting / sizeof *interesting; i++)
 		if (!strncmp(line, interesting[i], strlen(interesting[i])))
@@ -260,10 +260,10 @@ void info_write(struct session *s)
 	ms_record_string(w, MS_INFO_CLOCK, s->clock.tsc ? "tsc" : "sequence");
 	ms_record_bytes(w, MS_INFO_SESSION, s->run_id, sizeof s->run_id);
 	ms_record_number(w, MS_INFO_IMAGE, s->image);
-	ms_record_number(w, MS_INFO_OPTIONS, options_recorded(s->opt));
+	ms_record_number(w, MS_INFO_OPTIONS, s->opt->recorded);
 	if (s->parent_image)
 		ms_record_number(w, MS_INFO_PARENT_IMAGE, s->parent_image);
-	if ((s->attach_modules && s->opt->pids.n) || s->standby)
+	if ((s->attach_modules && s->opt->attached) || s->standby)
 		ms_record_number(w, MS_INFO_ATTACHED, 1);
 	if (s->forked)
 		add_fork(s, w);

@@ -7,7 +7,7 @@
 
 #include "format/trace.h"
 #include "losses.h"
-#include "options.h"
+#include "session_options.h"
 #include "session.h"
 
 /* False when the guest is in another state: off for good, or already on at the start mark. */

@@ -18,7 +18,7 @@
 
 struct inherited_heap;
 struct ms_err;
-struct options;
+struct session_options;
 struct session;
 struct writer;
 
@@ -75,7 +75,7 @@ struct pool {
 	uint64_t entries_used;        /* bytes */
 	struct session *head_session; /* NULL once it is over */
 	/* For sessions of slots. */
-	const struct options *opt;
+	const struct session_options *opt;
 	struct writer *writer;
 	uint64_t *buffer_used;
 

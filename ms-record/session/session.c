@@ -14,7 +14,7 @@
 #include "libcommon/base/arena.h"
 #include "libcommon/proc/proc.h"
 #include "ms-record/base/ready.h"
-#include "options.h"
+#include "session_options.h"
 
 #define TIDS_AGAIN_NS UINT64_C(10000000)
 #define TRIVIAL_ALLOCATIONS 100u

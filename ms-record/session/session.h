@@ -33,7 +33,7 @@ struct heap;
 struct hook_late;
 struct hooks;
 struct identity;
-struct options;
+struct session_options;
 struct drained;
 struct pool;
 struct scan;
@@ -213,7 +213,7 @@ struct sample_point {
 
 struct session {
 	struct session *next; /* list of the control thread */
-	const struct options *opt;
+	const struct session_options *opt;
 	const struct hooks *hooks; /* --hook, here or where it was put on standby */
 	struct writer *writer;
 	struct output *out;
@@ -342,17 +342,17 @@ struct session {
  * borrowed; `forks`: with slots for its forked children. `memfd`: we attach to it, and it has this
  * memory file mapped; kept; else -1. NULL with `err` set. `out` is kept. What other rooms keep of a
  * session that is to be drained they add (drain/recording.h). */
-struct session *session_new(const struct options *opt, struct writer *writer, struct output *out,
-			    pid_t pid, uint64_t *buffer_used, bool forks, int memfd,
-			    struct ms_err *err);
+struct session *session_new(const struct session_options *opt, struct writer *writer,
+			    struct output *out, pid_t pid, uint64_t *buffer_used, bool forks,
+			    int memfd, struct ms_err *err);
 struct pool_shape;
 /* The same for a process on standby, before anybody records it: the session is OFF, and nobody
  * drains it. */
-struct session *session_new_standby(const struct options *opt, pid_t pid, uint64_t *buffer_used,
-				    struct ms_err *err);
+struct session *session_new_standby(const struct session_options *opt, pid_t pid,
+				    uint64_t *buffer_used, struct ms_err *err);
 /* The same for one that is about to be woken, in the memory that its holder answered with; `memfd`
  * is kept, unless this fails. It goes on sleeping until session_wake. */
-struct session *session_attach_standby(const struct options *opt, struct writer *writer,
+struct session *session_attach_standby(const struct session_options *opt, struct writer *writer,
 				       struct output *out, pid_t pid, uint64_t *buffer_used,
 				       const struct pool_shape *shape, uint32_t wake, int memfd,
 				       struct ms_err *err);

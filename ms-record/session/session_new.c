@@ -13,7 +13,7 @@
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
 #include "modules.h"
-#include "options.h"
+#include "session_options.h"
 #include "pool.h"
 #include "samples.h"
 #include "session.h"
@@ -50,9 +50,7 @@ static void fill_header(struct session *s)
 	m->free_stacks = s->opt->free_stacks;
 	m->usable_size = s->opt->usable_size;
 	m->mapped = s->opt->mapped;
-	m->end_wait_ms = s->opt->leak_check == SCAN_NO || s->opt->sample_bytes || s->opt->pids.n
-				 ? 0
-				 : (uint32_t)(s->opt->leak_ns / 1000000);
+	m->end_wait_ms = s->opt->end_wait_ms;
 	m->sequence = 1;
 	clock_start(&s->clock, tsc && !m->blind ? NULL : &m->sequence);
 	clock_watch(&s->clock, m);
@@ -60,7 +58,7 @@ static void fill_header(struct session *s)
 	m->ticks = cpu_counter();
 }
 
-static struct session *blank(const struct options *opt, struct writer *writer,
+static struct session *blank(const struct session_options *opt, struct writer *writer,
 			     uint64_t *buffer_used)
 {
 	struct session *s = ms_xcalloc(1, sizeof *s);
@@ -79,7 +77,7 @@ static struct session *blank(const struct options *opt, struct writer *writer,
  * never waits. */
 static void fill_attached(struct session *s)
 {
-	if (s->opt->pids.n)
+	if (s->opt->attached)
 		s->mem->wait_ticks = 0;
 	s->mem->seccomp_seen = 1;
 	s->mem->end_wait_ms = 0;
@@ -117,9 +115,9 @@ static struct session *give_up(struct session *s)
 	return NULL;
 }
 
-struct session *session_new(const struct options *opt, struct writer *writer, struct output *out,
-			    pid_t pid, uint64_t *buffer_used, bool forks, int memfd,
-			    struct ms_err *err)
+struct session *session_new(const struct session_options *opt, struct writer *writer,
+			    struct output *out, pid_t pid, uint64_t *buffer_used, bool forks,
+			    int memfd, struct ms_err *err)
 {
 	struct session *s = blank(opt, writer, buffer_used);
 	s->attach_modules = memfd >= 0 ? attach_modules_new() : NULL;
@@ -131,8 +129,8 @@ struct session *session_new(const struct options *opt, struct writer *writer, st
 	return s;
 }
 
-struct session *session_new_standby(const struct options *opt, pid_t pid, uint64_t *buffer_used,
-				    struct ms_err *err)
+struct session *session_new_standby(const struct session_options *opt, pid_t pid,
+				    uint64_t *buffer_used, struct ms_err *err)
 {
 	struct session *s = blank(opt, NULL, buffer_used);
 	if (open_process(s, pid, err) || !(s->pool = pool_new(pid, true, -1, err)))
@@ -141,7 +139,7 @@ struct session *session_new_standby(const struct options *opt, pid_t pid, uint64
 	return s;
 }
 
-struct session *session_attach_standby(const struct options *opt, struct writer *writer,
+struct session *session_attach_standby(const struct session_options *opt, struct writer *writer,
 				       struct output *out, pid_t pid, uint64_t *buffer_used,
 				       const struct pool_shape *shape, uint32_t wake, int memfd,
 				       struct ms_err *err)

@@ -15,7 +15,7 @@
 #include "libcommon/base/arena.h"
 #include "libcommon/proc/proc.h"
 #include "ms-record/session/modules.h"
-#include "ms-record/session/options.h"
+#include "ms-record/session/session_options.h"
 #include "ms-record/session/samples.h"
 #include "ms-record/session/session.h"
 #include "ms-record/session/threads.h"
@@ -50,7 +50,7 @@ static void regions(int folder)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-	static struct options opt;
+	static struct session_options opt;
 	static struct writer writer;
 	static struct mg_session shared;
 	static uint64_t used;

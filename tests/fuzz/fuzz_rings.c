@@ -17,7 +17,7 @@
 #include "libcommon/trace/tracefile.h"
 #include "ms-record/heap/heap.h"
 #include "ms-record/session/attach_modules.h"
-#include "ms-record/session/options.h"
+#include "ms-record/session/session_options.h"
 
 /* round_session and conclude are its own */
 #include "ms-record/drain/drain.c"
@@ -31,7 +31,7 @@
 enum { RECORDS, PENDING, HEAD, MODULE, MODULE_COUNT, COUNTERS, EPOCH, LOOK, TEXT, PATCH };
 
 static struct writer writer;
-static struct options opt;
+static struct session_options opt;
 static struct ms_event_decoder decoder;
 
 /* The kernel's own little library is a module whose file is there. */
@@ -281,7 +281,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		return 0;
 	}
 	make_module_file();
-	opt = (struct options){.depth = data[0] & 1 ? 8 : 512};
+	opt = (struct session_options){.depth = data[0] & 1 ? 8 : 512};
 	unsigned steps = 0;
 	struct session *s = make_session(fd);
 	s->ending = data[0] & 2 ? SESSION_EXITED : SESSION_RUNS;

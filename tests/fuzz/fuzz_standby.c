@@ -89,7 +89,7 @@ static void on_child(void *arg, struct pool *p, uint32_t slot)
 
 static void record(struct standby_attach *w)
 {
-	static const struct options opt = {.buffer_bytes = 1 << 20, .depth = 512};
+	static const struct session_options opt = {.buffer_bytes = 1 << 20, .depth = 512};
 	static struct writer writer;
 	uint64_t used = 0, limit;
 	struct ms_err err = {0};

@@ -14,7 +14,7 @@
 #include "ms-record/heap/heap.h"
 #include "ms-record/heap/merge.h"
 #include "ms-record/session/info.h"
-#include "ms-record/session/options.h"
+#include "ms-record/session/session_options.h"
 #include "ms-record/session/pool.h"
 #include "ms-record/session/session.h"
 
@@ -44,7 +44,7 @@ static uint32_t any(uint32_t n)
 struct model {
 	uint64_t at[PLACES];
 };
-static struct options opt;
+static struct session_options opt;
 static struct pool pool;
 static struct session *sessions[CHILDREN];
 static struct model models[CHILDREN];
@@ -179,7 +179,7 @@ static void test_directory(void)
 	static uint64_t used;
 	static struct writer writer;
 	struct ms_err err = {0};
-	opt = (struct options){.level = 1, .depth = 512, .buffer_bytes = 64u << 20};
+	opt = (struct session_options){.depth = 512, .buffer_bytes = 64u << 20};
 	struct session *s = session_new(&opt, &writer, NULL, getpid(), &used, true, -1, &err);
 	if (!s) {
 		puts(err.text);

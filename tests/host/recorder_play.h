@@ -21,7 +21,7 @@
 #include "ms-record/drain/drain.h"
 #include "ms-record/drain/recording.h"
 #include "ms-record/session/info.h"
-#include "ms-record/session/options.h"
+#include "ms-record/session/session_options.h"
 #include "ms-record/session/session.h"
 
 #define EVENTS_MAX 400000
@@ -42,8 +42,8 @@ static const char *test_name;
 
 /* ---- the recorder ---- */
 
-static struct options opt = {
-	.level = 1, .depth = 512, .wait_ns = 1000000000, .buffer_bytes = 64u << 20};
+static struct session_options opt = {
+	.depth = 512, .wait_ns = 1000000000, .buffer_bytes = 64u << 20};
 static struct writer writer;
 static struct drain drain;
 static struct session *s;

@@ -16,7 +16,7 @@
 #include "format/verdict.h"
 #include "ms-record/heap/heap.h"
 #include "ms-record/scan/scan_work.h"
-#include "ms-record/session/options.h"
+#include "ms-record/session/session_options.h"
 #include "ms-record/write/writer.h"
 
 #define MOMENT 1000u /* of the request; stamps are since the start */
@@ -50,7 +50,7 @@ static void put(struct session *s, enum item_kind kind, uint64_t at, unsigned wh
 
 static struct session *begin(struct writer *w)
 {
-	static struct options opt = {.level = 1, .depth = 512, .buffer_bytes = 64u << 20};
+	static struct session_options opt = {.depth = 512, .buffer_bytes = 64u << 20};
 	static uint64_t used;
 	struct ms_err err = {0};
 	struct output *out = output_new(open("/dev/null", O_WRONLY | O_CLOEXEC), "/dev/null");

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT
+ * What is asked of a recording: each room's part of it, and what room control itself obeys. Room
+ * cli fills it in.
+ */
+#ifndef CONTROL_OPTIONS_H
+#define CONTROL_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "files.h"
+#include "follow.h"
+#include "ms-record/launch/launch.h"
+#include "ms-record/scan/scan.h"
+#include "ms-record/session/session_options.h"
+
+struct pid_list {
+	pid_t *v;
+	size_t n, cap;
+};
+
+struct control_options {
+	struct launch_options launch;
+	struct session_options session;
+	struct scan_options scan;
+	struct files_options files;
+	struct follow follow;
+	struct pid_list pids;    /* -p */
+	const char *proc_root;   /* NULL = /proc */
+	uint64_t duration_ns;    /* 0 = until the end */
+	uint64_t start_after_ns; /* --start-after DUR; 0 = at once */
+	uint64_t interval_ns;    /* of /proc samples */
+	bool interval_asked;     /* -i was given */
+	bool no_symbols, verbose;
+};
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT
+ * What is asked of the recording of a process image, as rooms from here to drain obey it. Room cli
+ * fills it in; a session has it as `opt`.
+ */
+#ifndef SESSION_OPTIONS_H
+#define SESSION_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "hook_spec.h"
+#include "libcommon/base/cli.h"
+
+struct session_options {
+	bool attached; /* -p: it runs already, and never waits for us */
+	bool mapped, usable_size, free_stacks, addresses, verify, no_args;
+	bool leak_check;        /* not --leak-check=no */
+	bool begins_later;      /* --start-after DUR */
+	const char *start_mark; /* --start-after mark:NAME; NULL = none */
+	const char *leak_mark;  /* --leak-check-at, "mark:NAME"; NULL = at no mark */
+	uint32_t end_wait_ms;   /* how long its end may be held for a leak scan; 0 = not */
+	uint32_t depth;
+	uint64_t wait_ns; /* --overflow=wait:DUR; 0 = drop at once */
+	uint64_t buffer_bytes;
+	uint64_t sample_bytes;  /* 0 = every event */
+	uint64_t sample_seed;   /* not 0 if sampling */
+	uint64_t recorded;      /* MS_OPTION_* of the trace */
+	struct hooks hooks;     /* --hook */
+	struct ms_cli_list env; /* --env, which the trace names; borrowed */
+};
+
+#endif
