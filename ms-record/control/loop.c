@@ -3,15 +3,11 @@
  */
 #include "control.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,136 +26,6 @@
 #define AGAIN_NS UINT64_C(2000000000)
 #define STUCK_NS UINT64_C(5000000000) /* a write that takes so long */
 #define STILL_AFTER 3u                /* samples in which nothing had changed */
-
-/* ---- start ---- */
-
-int control_take_signals(struct control *c, struct ms_err *err)
-{
-	sigset_t set;
-	sigemptyset(&set);
-	static const int ours[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
-	for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
-		sigaddset(&set, ours[i]);
-	c->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	/* A pipe that its reader closed, or a limit of file sizes, is an error of one trace, not
-	 * our end. */
-	sigaddset(&set, SIGPIPE);
-	sigaddset(&set, SIGXFSZ);
-	if (c->signals < 0 || sigprocmask(SIG_BLOCK, &set, &c->launch.mask))
-		return ms_err_sys(err, "cannot receive signals");
-	return 0;
-}
-
-static int start_threads(struct control *c, struct ms_err *err)
-{
-	c->writer.limit.max = c->opt->files.keep_last_ns ? INT64_MAX : c->opt->files.max_bytes;
-	c->writer.limit.keep = c->opt->files.keep_live;
-	c->writer.limit.keep_ns = c->opt->files.keep_last_ns;
-	if (tell_start(&c->tell) || writer_start(&c->writer, c->tell.event) ||
-	    drain_start(&c->drain, &c->writer, c->tell.event) ||
-	    !(c->scanner = scanner_start(&c->opt->scan, &c->drain.wake, c->tell.event)))
-		return ms_err_sys(err, "cannot start a thread");
-	/* Needed by no thread, so last: there may be no descriptor left. */
-	c->child = (int)syscall(SYS_pidfd_open, c->launch.pid, 0);
-	return 0;
-}
-
-/* None of our descriptors shall be taken for standard input, output or error. What was closed stays
- * closed for the command. */
-static void occupy_standard(void)
-{
-	int fd;
-	do
-		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-	while (fd >= 0 && fd < 3);
-	if (fd >= 3)
-		close(fd);
-}
-
-/* Every image needs descriptors; the command, forked already, keeps its own limit. */
-static void raise_descriptors(void)
-{
-	struct rlimit files;
-	if (getrlimit(RLIMIT_NOFILE, &files))
-		return;
-	files.rlim_cur = files.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &files);
-}
-
-/* The trace. */
-static int open_trace(struct control *c, const struct control_options *o, struct ms_err *err)
-{
-	c->first = files_open(&c->files, &o->files, c->launch.program, c->launch.pid, err);
-	return c->first ? 0 : -1;
-}
-
-static void note_start(struct control *c)
-{
-	c->start_ns = clock_mono();
-	if (!c->opt->start_after_ns && !c->opt->session.start_mark)
-		c->run.started_ns = c->start_ns;
-}
-
-/* A process that runs already. What we map into it is there before we have threads, so that the
- * helper, which is forked from us, is simple. */
-static int start_attached(struct control *c, const struct control_options *o, struct ms_err *err)
-{
-	c->attached = true;
-	if (multi_attach_look(c, err) || control_take_signals(c, err))
-		return -1;
-	clock_tsc_hz();
-	raise_descriptors();
-	if (open_trace(c, o, err))
-		return -1;
-	bool regular = c->files.folder != NULL;
-	int fd = c->first->fd;
-	note_start(c);
-	if (multi_attach_prepare(c, err) || start_threads(c, err) || multi_attach_go(c, err)) {
-		files_discard(&c->files);
-		return -1;
-	}
-	tell_listen(&c->tell, regular ? -1 : fd, c->files.path, c->run_id);
-	return 0;
-}
-
-int control_start(struct control *c, const struct control_options *o, struct ms_err *err)
-{
-	occupy_standard();
-	memset(c, 0, sizeof *c);
-	c->opt = o;
-	c->hooks.asked = &o->session.hooks;
-	c->listener = c->signals = c->child = -1;
-	c->tell = (struct tell){.epoll = -1, .event = -1, .listener = -1};
-	c->launch.status = 125;
-	if (getrandom(c->run_id, sizeof c->run_id, 0) != sizeof c->run_id)
-		return ms_err_sys(err, "cannot get random bytes");
-	if (o->pids.n)
-		return start_attached(c, o, err);
-	if (launch_find(&c->launch, &o->launch, err))
-		return -1;
-	c->launch.status = 125;
-	if (control_take_signals(c, err) || handshake_listen(c, err))
-		return -1;
-	c->launch.socket = c->socket_name;
-	clock_tsc_hz(); /* measured before the command waits for it */
-	if (launch_fork(&c->launch, &o->launch, err))
-		return -1;
-	raise_descriptors();
-	if (open_trace(c, o, err) || start_threads(c, err)) {
-		launch_cancel(&c->launch);
-		files_discard(&c->files);
-		return -1;
-	}
-	tell_listen(&c->tell, c->first->fd, c->first->path, c->run_id);
-	if (!c->launch.inject)
-		scanner_trace(c->scanner, c->launch.pid);
-	note_start(c);
-	if (c->launch.inject ? inject_go(c, err) : launch_go(&c->launch, err)) {
-		files_discard(&c->files);
-		return -1;
-	}
-	return 0;
-}
 
 /* ---- images that are over ---- */
 
