@@ -28,7 +28,8 @@ static bool read_text(int fd, char *text, size_t room)
 
 static int open_file(int folder, const char *name)
 {
-	return folder < 0 ? -1 : openat(folder, name, O_RDONLY | O_CLOEXEC);
+	bool none = folder < 0 && folder != AT_FDCWD;
+	return none ? -1 : openat(folder, name, O_RDONLY | O_CLOEXEC);
 }
 
 bool ms_proc_text_at(int folder, const char *name, char *text, size_t room)
