@@ -22,6 +22,7 @@
 #include "libcommon/base/err.h"
 #include "libcommon/proc/proc.h"
 #include "scan_work.h"
+#include "ms-record/base/descriptor.h"
 #include "ms-record/session/session.h"
 
 #define APART_MAX ((uint64_t)16 << 20)
@@ -188,15 +189,11 @@ bool frozen_make(struct work *w)
 
 int frozen_open(struct work *w, struct memory *m, uint64_t deadline_ns)
 {
-	char name[32];
-	snprintf(name, sizeof name, "/proc/%d", (int)w->request.copy.own);
-	int proc = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int proc = process_folder(w->request.copy.own);
 	if (proc < 0)
 		return -1;
 	int rc = memory_open(m, proc, w->request.copy.own, deadline_ns);
-	int saved = errno;
-	close(proc);
-	errno = saved;
+	descriptor_close(proc);
 	if (!rc)
 		rc = memory_set_live(m, w->s->proc, w->s->pid);
 	if (!rc)

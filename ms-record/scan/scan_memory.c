@@ -20,7 +20,8 @@
 
 #include "ms-record/base/clock.h"
 #include "libcommon/base/arena.h"
-#include "libcommon/proc/proc_text.h"
+#include "ms-record/base/descriptor.h"
+#include "libcommon/proc/proc.h"
 
 #define PAGE 4096u
 #define PIECE ((size_t)1 << 20)
@@ -61,45 +62,34 @@ static void take_path(struct memory_map *m, const char *path)
 			   starts(path, "/dev/shm/") || starts(path, "/SYSV");
 }
 
-static bool take_line(struct memory *m, char *line)
+static void add_map(struct memory *m, const struct ms_proc_map *p)
 {
-	struct memory_map v = {0};
-	struct ms_proc_map p;
-	line[strcspn(line, "\n")] = '\0';
-	if (!ms_proc_parse_map(line, &p))
-		return false;
-	v.start = p.start;
-	v.end = p.end;
-	v.offset = p.offset;
-	v.inode = p.inode;
-	v.read = p.perms[0] == 'r';
-	v.write = p.perms[1] == 'w';
-	v.shared = p.perms[3] == 's';
-	v.anonymous = v.inode == 0;
-	take_path(&v, p.path);
 	struct memory_map *map = MS_PUSH(&m->maps);
-	*map = v;
+	*map = (struct memory_map){.start = p->start,
+				   .end = p->end,
+				   .offset = p->offset,
+				   .inode = p->inode,
+				   .read = p->perms[0] == 'r',
+				   .write = p->perms[1] == 'w',
+				   .shared = p->perms[3] == 's',
+				   .anonymous = p->inode == 0};
+	take_path(map, p->path);
 	if (map > m->maps.v)
-		map->guard_below = map[-1].end == v.start && !map[-1].read && !map[-1].write;
-	return true;
+		map->guard_below = map[-1].end == map->start && !map[-1].read && !map[-1].write;
 }
 
 static int read_maps(struct memory *m, int folder)
 {
-	int fd = openat(folder, "maps", O_RDONLY | O_CLOEXEC);
-	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
-	if (!f)
-		return -1;
-	char *line = NULL;
-	size_t room = 0;
-	bool good = true;
-	while (good && getline(&line, &room, f) > 0)
-		good = take_line(m, line);
-	good = good && !ferror(f) && m->maps.n;
-	free(line);
-	fclose(f);
-	errno = good ? 0 : ESRCH;
-	return good ? 0 : -1;
+	const struct ms_proc p = {.folder = folder};
+	struct ms_regions r = {0};
+	int rc = ms_regions_read(&p, false, &r);
+	for (size_t i = 0; i < r.n; i++)
+		add_map(m, &r.v[i].map);
+	ms_regions_free(&r);
+	if (rc || m->maps.n)
+		return rc;
+	errno = ESRCH;
+	return -1;
 }
 
 static int open_source(struct memory_source *f, int proc, pid_t tid, int *folder)
@@ -117,18 +107,10 @@ static int open_source(struct memory_source *f, int proc, pid_t tid, int *folder
 	return f->mem < 0 ? -1 : 0;
 }
 
-static void close_fd(int fd)
-{
-	int saved = errno;
-	if (fd >= 0)
-		close(fd);
-	errno = saved;
-}
-
 static void close_source(struct memory_source *f)
 {
-	close_fd(f->mem);
-	close_fd(f->pagemap);
+	descriptor_close(f->mem);
+	descriptor_close(f->pagemap);
 	f->mem = f->pagemap = -1;
 }
 
@@ -145,17 +127,17 @@ int memory_open(struct memory *m, int proc, pid_t tid, uint64_t deadline_ns)
 	m->regions = ms_xrealloc(NULL, REGIONS, sizeof *m->regions);
 	m->files = open_files(proc);
 	int rc = open_source(&m->from, proc, tid, &folder) || read_maps(m, folder) ? -1 : 0;
-	close_fd(folder);
+	descriptor_close(folder);
 	return rc;
 }
 
 int memory_set_live(struct memory *m, int proc, pid_t tid)
 {
 	int folder;
-	close_fd(m->files);
+	descriptor_close(m->files);
 	m->files = open_files(proc);
 	int rc = open_source(&m->live, proc, tid, &folder);
-	close_fd(folder);
+	descriptor_close(folder);
 	return rc;
 }
 
@@ -163,7 +145,7 @@ void memory_close(struct memory *m)
 {
 	close_source(&m->from);
 	close_source(&m->live);
-	close_fd(m->files);
+	descriptor_close(m->files);
 	MS_FREE(m->maps.v, m->buffer, m->regions);
 	*m = (struct memory)MEMORY_CLOSED;
 }

@@ -7,6 +7,7 @@
 #include "ms-record/write/batch.h"
 #include "format/trace.h"
 #include "format/verdict.h"
+#include "libcommon/base/order.h"
 #include "ms-record/session/session_options.h"
 #include "scan_work.h"
 #include "ms-record/session/session.h"
@@ -68,7 +69,7 @@ void scan_finish(struct session *s)
 static int by_number(const void *key, const void *b)
 {
 	const struct number_stack *x = key, *y = b;
-	return x->number < y->number ? -1 : x->number > y->number;
+	return MS_ORDER(x->number, y->number);
 }
 
 struct sites {

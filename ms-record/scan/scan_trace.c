@@ -29,6 +29,7 @@
 #include "libcommon/base/arena.h"
 #include "libcommon/proc/proc.h"
 #include "scan_work.h"
+#include "ms-record/base/descriptor.h"
 #include "ms-record/session/session.h"
 
 #define OPTIONS (PTRACE_O_TRACEEXIT | PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC)
@@ -43,11 +44,10 @@ struct tids {
 struct traced {
 	struct traced *next;
 	pid_t pid;
-	struct tids tids;         /* that live */
-	struct tids early;        /* of which their maker has not told yet */
-	struct scan_thread *regs; /* of threads that came to their end with the process */
-	size_t count, regs_room;
-	unsigned missed; /* that left none */
+	struct tids tids;                  /* that live */
+	struct tids early;                 /* of which their maker has not told yet */
+	MS_ARRAY(struct scan_thread) regs; /* of threads that came to their end with the process */
+	unsigned missed;                   /* that left none */
 };
 
 struct scan_trace {
@@ -111,19 +111,15 @@ static void forget(struct scan_trace *t, struct traced *p)
 	while (*at != p)
 		at = &(*at)->next;
 	*at = p->next;
-	MS_FREE(p->tids.v, p->early.v, p->regs, p);
+	MS_FREE(p->tids.v, p->early.v, p->regs.v, p);
 }
 
 /* The process of a thread that stands; NULL = none of ours. */
 static struct traced *process_of(struct scan_trace *t, pid_t tid)
 {
-	char name[32], text[4096] = "";
-	snprintf(name, sizeof name, "/proc/%d", (int)tid);
-	int proc = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (proc >= 0) {
-		ms_proc_text_at(proc, "status", text, sizeof text);
-		close(proc);
-	}
+	char name[32], text[4096];
+	snprintf(name, sizeof name, "/proc/%d/status", (int)tid);
+	ms_proc_text_at(AT_FDCWD, name, text, sizeof text);
 	pid_t pid = (pid_t)ms_proc_status_number(text, "\nTgid:", 0);
 	struct traced *p = pid ? process(t, pid) : NULL;
 	return p || !pid || !t->tree ? p : add(t, pid);
@@ -177,11 +173,7 @@ static void keep_registers(struct traced *p, const struct hijack_thread *h)
 	struct hijack_stop one = {.threads = {(struct hijack_thread *)h, 1, 1}};
 	size_t n;
 	struct scan_thread *r = scan_registers(&one, &n);
-	if (p->count == p->regs_room) {
-		p->regs_room = p->regs_room ? p->regs_room * 2 : 16;
-		p->regs = ms_xrealloc(p->regs, p->regs_room, sizeof *p->regs);
-	}
-	p->regs[p->count++] = *r;
+	*MS_PUSH(&p->regs) = *r;
 	free(r);
 }
 
@@ -192,7 +184,7 @@ static void scan_now(struct scan_trace *t, const struct traced *p, pid_t tid)
 	if (t->tree && scanner_is_undecided(sc, p->pid))
 		wake_settle(sc->drain);
 	pthread_mutex_lock(&t->lock);
-	t->over = !scanner_hold(sc, p->pid, tid, p->regs, p->missed ? 0 : p->count);
+	t->over = !scanner_hold(sc, p->pid, tid, p->regs.v, p->missed ? 0 : p->regs.n);
 	while (!t->over)
 		pthread_cond_wait(&t->change, &t->lock);
 	pthread_mutex_unlock(&t->lock);
@@ -254,7 +246,7 @@ static void on_exec(struct scan_trace *t, pid_t tid)
 	struct traced *p = process(t, tid);
 	if (!p)
 		p = add(t, tid);
-	p->tids.n = p->early.n = p->count = p->missed = 0;
+	p->tids.n = p->early.n = p->regs.n = p->missed = 0;
 	*MS_PUSH(&p->tids) = tid;
 	if (!t->tree)
 		return;
@@ -271,12 +263,10 @@ static bool broken_off(const struct cpu_regs *r)
 /* A system call that this signal would not have broken off, were nobody looking, is made again. */
 static void repair(pid_t tid, int sig)
 {
-	char name[32];
 	struct cpu_regs r;
 	if (cpu_regs_get(tid, &r) || !broken_off(&r))
 		return;
-	snprintf(name, sizeof name, "/proc/%d", (int)tid);
-	int proc = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int proc = process_folder(tid);
 	if (proc < 0)
 		return;
 	uint64_t bit = UINT64_C(1) << (sig - 1);

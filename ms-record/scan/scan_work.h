@@ -68,8 +68,8 @@ enum request_state { REQUEST_NONE, REQUEST_ASKED, REQUEST_TAKEN, REQUEST_DONE, R
 
 /* What the room keeps of a session. */
 struct scan {
-	int busy;              /* atomic: the scanning thread is at it */
-	int due;               /* atomic: a mark came that is to be scanned at */
+	int busy; /* atomic: the scanning thread is at it */
+
 	int request;           /* atomic: enum request_state */
 	uint64_t stamp;        /* of the request, */
 	struct scan_live live; /* and what was live then, once it is DONE */
@@ -80,6 +80,7 @@ struct scan {
 	/* As of the draining thread's last round; atomic. */
 	uint64_t live_bytes, live_blocks, events;
 	/* Under the scanner's lock. */
+	bool due; /* a mark came that is to be scanned at */
 	enum watched watched;
 	timer_t timer;
 	/* Its last thread waits in scan_trace.c, and what registers its threads left; 0 = not so.
@@ -90,7 +91,11 @@ struct scan {
 	struct scanner *scanner; /* atomic: who watches; NULL = nobody */
 };
 
-enum asked { ASKED_NOT, ASKED, ASKED_ANSWERED };
+/* A scan that is to be made; the session is `busy` from then on. */
+struct scan_order {
+	struct session *session;
+	enum scan_asker asker;
+};
 
 /* The threads that watch and scan. */
 struct scanner {
@@ -101,16 +106,16 @@ struct scanner {
 	const struct scan_options *opt;
 	struct wake *drain; /* has the draining thread look */
 	int event;          /* eventfd, written when there is an answer */
-	struct {
-		struct session **v;
-		size_t n, cap;
-	} sessions, held;         /* under lock; held: about to end, to be scanned */
-	bool stop, started, due;  /* due: a mark came that is to be scanned at */
+	/* Under lock. */
+	MS_ARRAY(struct session *) sessions;
+	MS_ARRAY(struct scan_order) queue;
+	bool stop, started;
+	bool answered;            /* `answer` is whole, and was not taken yet */
+	size_t awaited;           /* scans that it lacks */
+	char answer[3072];        /* written by the scanning thread while some are awaited */
 	struct scan_trace *trace; /* the command is traced; NULL = not */
 	pid_t traced;             /* its number, if its end is seen so; 0 */
 	bool tree;                /* with all that it starts */
-	int asked;                /* atomic: enum asked */
-	char answer[3072];        /* once it is ASKED_ANSWERED */
 };
 
 /* One scan, in the thread made for it. */

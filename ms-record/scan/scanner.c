@@ -61,11 +61,36 @@ static bool notice(struct session *s)
 					   __ATOMIC_RELAXED);
 }
 
-/* Keeps the session for a scan (under lock). */
-static void queue(struct scanner *sc, struct session *s)
+/* Begins to work on it: either we see that it is over, or the draining thread that we are at work.
+ * False: it is over. */
+static bool keep(struct session *s)
 {
-	*MS_PUSH(&sc->held) = s;
+	__atomic_store_n(&s->scan->busy, 1, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&s->ending, __ATOMIC_SEQ_CST) == SESSION_RUNS)
+		return true;
+	__atomic_store_n(&s->scan->busy, 0, __ATOMIC_RELEASE);
+	return false;
+}
+
+/* Has it scanned; ends come first, because somebody waits (under lock). */
+static void queue(struct scanner *sc, struct session *s, enum scan_asker asker)
+{
+	struct scan_order *last = MS_PUSH(&sc->queue);
+	for (; asker == SCAN_BY_END && last > sc->queue.v && last[-1].asker != asker; last--)
+		*last = last[-1];
+	*last = (struct scan_order){s, asker};
 	pthread_cond_signal(&sc->work);
+}
+
+/* The mark came, and it is not being scanned (under lock). */
+static void queue_due(struct scanner *sc, struct session *s)
+{
+	struct scan *q = s->scan;
+	if (!q->due || __atomic_load_n(&q->busy, __ATOMIC_ACQUIRE))
+		return;
+	q->due = false;
+	if (keep(s))
+		queue(sc, s, SCAN_BY_MARK);
 }
 
 bool scanner_is_undecided(struct scanner *sc, pid_t pid)
@@ -105,7 +130,7 @@ bool scanner_hold(struct scanner *sc, pid_t pid, pid_t tid, const struct scan_th
 		s->scan->last_tid = tid;
 		s->scan->last_regs = regs;
 		s->scan->last_count = count;
-		queue(sc, s);
+		queue(sc, s, SCAN_BY_END);
 		held = true;
 	}
 	pthread_mutex_unlock(&sc->lock);
@@ -126,19 +151,12 @@ static void notice_one(struct scanner *sc, struct session *s)
 			notice(s);
 		return;
 	}
-	/* Either we see that it is over, or the draining thread that we are at work. */
-	__atomic_store_n(&s->scan->busy, 1, __ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&s->ending, __ATOMIC_SEQ_CST) == SESSION_RUNS &&
-	    (state != MG_END_HELD || notice(s)))
-		queue(sc, s);
+	if (!keep(s))
+		return;
+	if (state != MG_END_HELD || notice(s))
+		queue(sc, s, SCAN_BY_END);
 	else
 		__atomic_store_n(&s->scan->busy, 0, __ATOMIC_RELEASE);
-}
-
-static void notice_all(struct scanner *sc)
-{
-	for (size_t i = 0; i < sc->sessions.n; i++)
-		notice_one(sc, sc->sessions.v[i]);
 }
 
 static uint64_t patience(const struct scanner *sc)
@@ -158,35 +176,6 @@ static void add_why(struct scanner *sc, const struct session *s, const char *why
 		 (int)s->pid, why);
 }
 
-/* The sessions that run and are not about to end, kept by `busy`. */
-static size_t take_all(struct scanner *sc, struct session ***out)
-{
-	size_t n = 0;
-	pthread_mutex_lock(&sc->lock);
-	*out = ms_xrealloc(NULL, sc->sessions.n + 1, sizeof **out);
-	for (size_t i = 0; i < sc->sessions.n; i++) {
-		struct session *s = sc->sessions.v[i];
-		if (__atomic_load_n(&s->scan->busy, __ATOMIC_ACQUIRE)) {
-			add_why(sc, s, scan_state_words(MS_SCAN_ENDED));
-			continue;
-		}
-		if (s->pid == sc->traced || sc->tree) {
-			add_why(sc, s,
-				sc->tree ? "ms-record traces it until its end"
-					 : "--leak-check=yes has it traced");
-			continue;
-		}
-		__atomic_store_n(&s->scan->busy, 1, __ATOMIC_SEQ_CST);
-		if (__atomic_load_n(&s->ending, __ATOMIC_SEQ_CST) == SESSION_RUNS &&
-		    __atomic_load_n(&s->mem->end_state, __ATOMIC_ACQUIRE) == MG_END_NONE)
-			(*out)[n++] = s;
-		else
-			__atomic_store_n(&s->scan->busy, 0, __ATOMIC_RELEASE);
-	}
-	pthread_mutex_unlock(&sc->lock);
-	return n;
-}
-
 /* Has the watching thread look (under lock). */
 static void wake_watcher(struct scanner *sc)
 {
@@ -194,28 +183,10 @@ static void wake_watcher(struct scanner *sc)
 		watch_wake(sc->tid);
 }
 
-/* A session has been scanned; it may have come to its end meanwhile (under lock). */
-static void end_scan(struct scanner *sc, struct session *s)
+/* All that --tell asked for is there (under lock). */
+static void end_answer(struct scanner *sc)
 {
-	__atomic_store_n(&s->scan->busy, 0, __ATOMIC_RELEASE);
-	wake_watcher(sc);
-	wake_up(sc->drain);
-}
-
-/* Scans all, because somebody asked. */
-static void serve(struct scanner *sc)
-{
-	struct session **all;
-	sc->answer[0] = '\0';
-	size_t n = take_all(sc, &all);
-	for (size_t i = 0; i < n; i++) {
-		scan_work_on(sc, all[i], SCAN_BY_TELL);
-		pthread_mutex_lock(&sc->lock);
-		end_scan(sc, all[i]);
-		pthread_mutex_unlock(&sc->lock);
-	}
-	free(all);
-	__atomic_store_n(&sc->asked, ASKED_ANSWERED, __ATOMIC_RELEASE);
+	sc->answered = true;
 	wake_event(sc->event);
 }
 
@@ -224,18 +195,34 @@ bool scanner_ask(struct scanner *sc)
 	if (!sc->started)
 		return false;
 	pthread_mutex_lock(&sc->lock);
-	__atomic_store_n(&sc->asked, ASKED, __ATOMIC_RELEASE);
-	pthread_cond_signal(&sc->work);
+	sc->answer[0] = '\0';
+	for (size_t i = 0; i < sc->sessions.n; i++) {
+		struct session *s = sc->sessions.v[i];
+		if (__atomic_load_n(&s->scan->busy, __ATOMIC_ACQUIRE)) {
+			add_why(sc, s, scan_state_words(MS_SCAN_ENDED));
+		} else if (sc->tree) {
+			add_why(sc, s, "ms-record traces it until its end");
+		} else if (s->pid == sc->traced) {
+			add_why(sc, s, "--leak-check=yes has it traced");
+		} else if (__atomic_load_n(&s->mem->end_state, __ATOMIC_ACQUIRE) == MG_END_NONE &&
+			   keep(s)) {
+			queue(sc, s, SCAN_BY_TELL);
+			sc->awaited++;
+		}
+	}
+	if (!sc->awaited)
+		end_answer(sc);
 	pthread_mutex_unlock(&sc->lock);
 	return true;
 }
 
 const char *scanner_answer(struct scanner *sc)
 {
-	int answered = ASKED_ANSWERED;
-	bool is = __atomic_compare_exchange_n(&sc->asked, &answered, ASKED_NOT, false,
-					      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
-	return is ? sc->answer : NULL;
+	pthread_mutex_lock(&sc->lock);
+	bool answered = sc->answered;
+	sc->answered = false;
+	pthread_mutex_unlock(&sc->lock);
+	return answered ? sc->answer : NULL;
 }
 
 /* Watches for processes that are held, also while others are scanned. */
@@ -247,7 +234,8 @@ static void *watch(void *arg)
 	for (size_t i = 0; i < sc->sessions.n; i++) /* they came before we did */
 		watch_begin(sc->sessions.v[i]->scan, sc->sessions.v[i], sc->tid);
 	while (!sc->stop) {
-		notice_all(sc);
+		for (size_t i = 0; i < sc->sessions.n; i++)
+			notice_one(sc, sc->sessions.v[i]);
 		uint64_t ns = patience(sc);
 		pthread_mutex_unlock(&sc->lock);
 		watch_wait(ns);
@@ -258,85 +246,49 @@ static void *watch(void *arg)
 	return NULL;
 }
 
-/* Has the watching thread look at all processes; `due`: and the scanning thread, at those in which
- * the mark came. */
-static void call(const struct scan *q, bool due)
-{
-	struct scanner *sc = __atomic_load_n(&q->scanner, __ATOMIC_ACQUIRE);
-	if (!sc)
-		return;
-	pthread_mutex_lock(&sc->lock);
-	wake_watcher(sc);
-	if (due) {
-		sc->due = true;
-		pthread_cond_signal(&sc->work);
-	}
-	pthread_mutex_unlock(&sc->lock);
-}
-
 void scan_look(struct session *s)
 {
 	struct scan *q = s->scan;
+	struct scanner *sc = __atomic_load_n(&q->scanner, __ATOMIC_ACQUIRE);
+	uint32_t end = __atomic_load_n(&s->mem->end_state, __ATOMIC_ACQUIRE);
+	bool held = end >= MG_END_HELD && end <= MG_END_NAP;
 	__atomic_store_n(&q->live_bytes, s->stats.live_bytes, __ATOMIC_RELAXED);
 	__atomic_store_n(&q->live_blocks, s->stats.live_blocks, __ATOMIC_RELAXED);
 	__atomic_store_n(&q->events, s->stats.events, __ATOMIC_RELAXED);
-	if (s->leak_mark_due) {
-		s->leak_mark_due = false;
-		__atomic_store_n(&q->due, 1, __ATOMIC_RELEASE);
-		call(q, true);
-	}
-	uint32_t end = __atomic_load_n(&s->mem->end_state, __ATOMIC_ACQUIRE);
-	if (end >= MG_END_HELD && end <= MG_END_NAP && !__atomic_load_n(&q->busy, __ATOMIC_ACQUIRE))
-		call(q, false);
+	held = held && !__atomic_load_n(&q->busy, __ATOMIC_ACQUIRE);
+	if (!sc || (!held && !s->leak_mark_due))
+		return;
+	pthread_mutex_lock(&sc->lock);
+	q->due |= s->leak_mark_due;
+	s->leak_mark_due = false;
+	queue_due(sc, s);
+	if (held)
+		wake_watcher(sc);
+	pthread_mutex_unlock(&sc->lock);
 }
 
-/* Scans those in which the mark has come (under lock, not held meanwhile). */
-static void serve_due(struct scanner *sc)
-{
-	sc->due = false;
-	for (size_t i = 0; i < sc->sessions.n; i++) {
-		struct session *s = sc->sessions.v[i];
-		struct scan *q = s->scan;
-		if (!__atomic_exchange_n(&q->due, 0, __ATOMIC_ACQ_REL) ||
-		    __atomic_load_n(&q->busy, __ATOMIC_ACQUIRE))
-			continue; /* it ends */
-		__atomic_store_n(&q->busy, 1, __ATOMIC_SEQ_CST);
-		if (__atomic_load_n(&s->ending, __ATOMIC_SEQ_CST) == SESSION_RUNS) {
-			pthread_mutex_unlock(&sc->lock);
-			scan_work_on(sc, s, SCAN_BY_MARK);
-			pthread_mutex_lock(&sc->lock);
-			i = SIZE_MAX; /* they may have changed */
-		}
-		end_scan(sc, s);
-	}
-}
-
+/* One scan after the other. */
 static void *run(void *arg)
 {
 	struct scanner *sc = arg;
 	pthread_mutex_lock(&sc->lock);
-	while (!sc->stop || sc->held.n) {
-		bool asked = __atomic_load_n(&sc->asked, __ATOMIC_ACQUIRE) == ASKED;
-		if (!sc->held.n && sc->due) {
-			serve_due(sc);
-			continue;
-		}
-		if (!sc->held.n && !asked) {
+	while (!sc->stop || sc->queue.n) {
+		if (!sc->queue.n) {
 			pthread_cond_wait(&sc->work, &sc->lock);
 			continue;
 		}
-		struct session *s = sc->held.n ? sc->held.v[0] : NULL;
-		if (s)
-			memmove(sc->held.v, sc->held.v + 1, --sc->held.n * sizeof *sc->held.v);
+		struct scan_order o = sc->queue.v[0];
+		memmove(sc->queue.v, sc->queue.v + 1, --sc->queue.n * sizeof o);
 		pthread_mutex_unlock(&sc->lock);
-		if (s)
-			scan_work_on(sc, s, SCAN_BY_END);
-		else
-			serve(sc);
-		if (s)
-			__atomic_store_n(&s->scan->busy, 0, __ATOMIC_RELEASE);
-		wake_up(sc->drain);
+		scan_work_on(sc, o.session, o.asker);
 		pthread_mutex_lock(&sc->lock);
+		__atomic_store_n(&o.session->scan->busy, 0, __ATOMIC_RELEASE);
+		if (o.asker != SCAN_BY_END)
+			queue_due(sc, o.session);
+		if (o.asker == SCAN_BY_TELL && !--sc->awaited)
+			end_answer(sc);
+		wake_watcher(sc); /* it may have come to its end meanwhile */
+		wake_up(sc->drain);
 	}
 	pthread_mutex_unlock(&sc->lock);
 	return NULL;
@@ -413,7 +365,7 @@ void scanner_stop(struct scanner *sc)
 	for (size_t i = 0; i < sc->sessions.n; i++)
 		watch_end(sc->sessions.v[i]->scan);
 	free(sc->sessions.v);
-	free(sc->held.v);
+	free(sc->queue.v);
 }
 
 void scanner_free(struct scanner *sc)
