@@ -75,7 +75,7 @@ static int record(const struct options *o)
 	if (c.not_run) {
 		fprintf(stderr, "ms-record: %s\n",
 			c.hooks.refused.text[0] ? c.hooks.refused.text : c.refused.text);
-		control_discard(&c);
+		files_discard(&c.files);
 		control_free(&c);
 		return STATUS_OWN_FAILURE;
 	}

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "ms-record/base/elffile.h"
+#include "ms-record/base/descriptor.h"
 #include "ms-record/control/control_options.h"
 
 void doctor_say(struct doctor *d, enum doctor_how how, const char *what, const char *fmt, ...)
@@ -31,8 +32,7 @@ bool doctor_read(const struct doctor *d, const char *name, char *text, size_t ro
 	snprintf(path, sizeof path, "%s/%s", d->root, name);
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? -1 : read(fd, text, room - 1);
-	if (fd >= 0)
-		close(fd);
+	descriptor_close(fd);
 	text[n > 0 ? n : 0] = '\0';
 	return n >= 0;
 }
@@ -65,8 +65,7 @@ void doctor_libc(struct doctor *d, const char *path)
 	struct elffile_malloc m = {0};
 	bool good = fd >= 0 && elffile_read(&src, &f);
 	bool table = good && elffile_malloc(fd, &m) && m.table;
-	if (fd >= 0)
-		close(fd);
+	descriptor_close(fd);
 	if (!good)
 		return;
 	if (table || has_debug_file(&f))

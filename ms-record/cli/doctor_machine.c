@@ -18,6 +18,7 @@
 #include "ms-record/launch/launch.h"
 #include "libcommon/proc/proc_text.h"
 #include "libcommon/base/units.h"
+#include "ms-record/base/descriptor.h"
 #include "ms-record/control/control_options.h"
 
 #define DISK_LITTLE (UINT64_C(256) << 20)
@@ -181,8 +182,7 @@ static void look_at_memory(struct doctor *d)
 	else
 		doctor_say(d, DOCTOR_OK, "memory",
 			   "enough; /dev/shm is not used, and no memory is locked");
-	if (fd >= 0)
-		close(fd);
+	descriptor_close(fd);
 	if (doctor_read(d, "sys/vm/overcommit_memory", text, sizeof text) && atoi(text) == 2)
 		doctor_say(d, DOCTOR_NOTE, "overcommit",
 			   "vm.overcommit_memory is 2: programs with large limits may not start, "

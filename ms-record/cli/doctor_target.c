@@ -15,6 +15,7 @@
 #include "libcommon/base/err.h"
 #include "libcommon/proc/proc_text.h"
 #include "ms-record/control/control_options.h"
+#include "ms-record/base/descriptor.h"
 #include "ms-record/control/standby_attach.h"
 
 /* "cannot attach to process 12 ('x'): why" -> "why" */
@@ -140,8 +141,7 @@ void doctor_process(struct doctor *d, pid_t pid)
 	snprintf(text, sizeof text, "%.400s/%s", d->root, name);
 	int fd = open(text, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	say_symbols(d, fd);
-	if (fd >= 0)
-		close(fd);
+	descriptor_close(fd);
 	if (find_libc(d, pid, libc))
 		doctor_libc(d, libc);
 }
@@ -182,8 +182,7 @@ void doctor_command(struct doctor *d)
 		doctor_say(d, DOCTOR_NOTE, "allocators",
 			   "it is built with a sanitizer, whose allocator keeps freed blocks");
 	say_symbols(d, fd);
-	if (fd >= 0)
-		close(fd);
+	descriptor_close(fd);
 	say_own_libc(d);
 	free(l.program);
 	free(l.guest);

@@ -76,7 +76,7 @@ static void print_quality(const struct control *c, const struct image *m)
 	else if (t->lost)
 		fprintf(stderr, "%s%s events lost%s", sep, ms_format_count(n, t->lost),
 			t->violations ? ", the others recorded" : "");
-	else if (m->damage[0] || m->disabled[0] || m->error)
+	else if (m->damage[0] || m->guest.disabled[0] || m->error)
 		fprintf(stderr, "%srecorded in part", sep);
 	else if (!t->events)
 		fprintf(stderr, "%snothing recorded", sep);
@@ -104,7 +104,8 @@ static void print_other_trouble(const struct control *c, const struct image *sai
 	char n[MS_UNIT_BUF];
 	for (size_t i = 0; i < c->images.n; i++) {
 		const struct image *m = &c->images.v[i];
-		if (m == said || !(m->stats.lost || m->damage[0] || m->disabled[0] || m->error))
+		if (m == said ||
+		    !(m->stats.lost || m->damage[0] || m->guest.disabled[0] || m->error))
 			continue;
 		lost += m->stats.lost;
 		programs++;
@@ -133,8 +134,9 @@ static void print_trouble(const struct image *m)
 		line("trouble", "%s: recording stopped there, the program went on", m->error);
 	if (m->damage[0])
 		line("trouble", "%s: recording stopped there", m->damage);
-	if (m->disabled[0])
-		line("trouble", "the recorder in the program was switched off: %s", m->disabled);
+	if (m->guest.disabled[0])
+		line("trouble", "the recorder in the program was switched off: %s",
+		     m->guest.disabled);
 }
 
 /* Nobody counts the calls and when each is freed: a sample tells how much. */
@@ -190,9 +192,9 @@ static void print_mapped(const struct control *c, const struct image *m)
 		     ms_format_size(a, t->mapped_peak_bytes),
 		     ms_format_duration(b, t->mapped_peak_ns), ms_format_size(d, t->mapped_bytes),
 		     ms_format_count(e, t->maps), t->maps == 1 ? "" : "s");
-	if (m->no_usable)
+	if (m->guest.no_usable)
 		line("usable", "sizes were not recorded: %s does not tell them",
-		     m->allocator[0] ? m->allocator : "the allocator");
+		     m->guest.allocator[0] ? m->guest.allocator : "the allocator");
 }
 
 /* An empty trace is never left unexplained. */
@@ -206,14 +208,14 @@ static void print_no_heap(const struct control *c, const struct image *m)
 		     "library "
 		     "cannot see",
 		     m->name);
-	else if (c->opt->session.sample_bytes && m->guest_ready)
+	else if (c->opt->session.sample_bytes && m->guest.ready)
 		line("heap", "no allocation was sampled in %s", m->name);
-	else if (!m->guest_ready)
+	else if (!m->guest.ready)
 		line("heap", "no allocation was seen: the recorder's library did not start in %s",
 		     m->name);
 	else
 		line("heap", "no allocation was seen: %s made none through %s", m->name,
-		     m->allocator[0] ? m->allocator : "an allocator that is known");
+		     m->guest.allocator[0] ? m->guest.allocator : "an allocator that is known");
 }
 
 /* Functions that --hook names and that were not hooked. */
@@ -379,18 +381,18 @@ static void print_stacks(const struct control *c, const struct image *m)
 			: t->inferred_frees || t->unknown_frees > t->paused_allocations)
 		line("frees", "%s inferred, %s of blocks not seen allocated",
 		     ms_format_count(a, t->inferred_frees), ms_format_count(b, t->unknown_frees));
-	if (m->forks)
+	if (m->guest.forks)
 		line("forks", "%s forked %s: what %s before or without an exec was not recorded",
-		     ms_format_count(a, m->forks), m->forks == 1 ? "child" : "children",
-		     m->forks == 1 ? "it did" : "they did");
+		     ms_format_count(a, m->guest.forks), m->guest.forks == 1 ? "child" : "children",
+		     m->guest.forks == 1 ? "it did" : "they did");
 	if (!c->opt->verbose)
 		return;
 	line("detail", "%s events, %s unwound here, %" PRIu64 " repairs, %" PRIu64 " violations",
 	     ms_format_count(a, t->events), ms_format_count(b, t->remote_unwinds), t->repairs,
 	     t->violations);
-	if (m->passed_early)
+	if (m->guest.passed_early)
 		line("early", "%" PRIu64 " allocations came before recording could begin",
-		     m->passed_early);
+		     m->guest.passed_early);
 }
 
 /* "run.trace.d/: 14 more processes, 9 MiB, largest python3.4202; 22 trivial ones not kept" */
@@ -528,8 +530,8 @@ void summary_print(const struct control *c)
 	if (c->attached || c->attach)
 		print_attached(c);
 	print_stacks(c, m);
-	if (m->allocator[0])
-		line("allocator", "%s", m->allocator);
+	if (m->guest.allocator[0])
+		line("allocator", "%s", m->guest.allocator);
 	print_worst(c);
 	for (size_t i = 0; i < c->images.n && c->opt->verbose; i++)
 		print_image(&c->images.v[i]);

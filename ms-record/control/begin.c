@@ -9,12 +9,16 @@
 #include "ms-record/attach/attach.h"
 #include "ms-record/drain/recording.h"
 #include "ms-record/session/attach_modules.h"
+#include "ms-record/session/frames_list.h"
 #include "ms-record/session/info.h"
 #include "ms-record/session/modules.h"
 #include "ms-record/session/samples.h"
 
 void begin_image(struct control *c, struct session *s, uint32_t parent)
 {
+	files_begin(&c->files);
+	if (s->out == c->first)
+		c->first = NULL;
 	pause_init(s, &c->run);
 	s->image = c->next_image++;
 	s->mem->sample_seed += s->image; /* images are sampled independently of each other */
@@ -24,30 +28,31 @@ void begin_image(struct control *c, struct session *s, uint32_t parent)
 	info_names(s, NULL);
 	info_write(s);
 	modules_read_maps(s);
-}
-
-void begin_watching(struct control *c, struct session *s)
-{
+	recording_begin(s);
+	if (s->attach_modules)
+		attach_modules_look(s);
+	else if (!s->standby)
+		frames_list_all(s);
 	samples_take(s, false);
 	s->next = c->sessions;
 	c->sessions = s;
 }
 
-struct session *begin_attached(struct control *c, uint32_t parent, struct ms_err *err)
+void begin_draining(struct control *c, struct session *s)
 {
-	struct attach *a = c->attach;
+	drain_add(&c->drain, s);
+	scanner_add(c->scanner, s);
+}
+
+struct session *begin_attached(struct control *c, struct attach *a, struct output *out,
+			       uint32_t parent, struct ms_err *err)
+{
 	bool forks = c->files.folder && follow_fork(&c->opt->follow, attach_program(a), "");
 	if (attach_prepare(a, forks, err))
 		return NULL;
-	struct session *s = attach_begin(a, &c->opt->session, &c->writer, c->first, &c->buffer_used,
-					 &c->hooks, err);
-	if (!s)
-		return NULL;
-	recording_begin(s);
-	files_begin(&c->files);
-	c->first = NULL;
-	begin_image(c, s, parent);
-	attach_modules_look(s);
-	begin_watching(c, s);
+	struct session *s =
+		attach_begin(a, &c->opt->session, &c->writer, out, &c->buffer_used, &c->hooks, err);
+	if (s)
+		begin_image(c, s, parent);
 	return s;
 }

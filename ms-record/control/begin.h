@@ -7,17 +7,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct attach;
 struct control;
 struct ms_err;
+struct output;
 struct session;
 
-/* The next image of the run is that session's, whose output is there: its first records. `parent`:
- * image + 1, 0 = none. */
+/* The next image of the run is that session's, whose output is there: its first records and its
+ * first sample; from now on it is one of the control thread's. `parent`: image + 1, 0 = none. */
 void begin_image(struct control *c, struct session *s, uint32_t parent);
-/* It is one of the control thread's from now on, and has its first sample. */
-void begin_watching(struct control *c, struct session *s);
-/* Maps the guest into the process that c->attach has looked at, and begins its session, with
- * c->first as its output. NULL with `err` set. */
-struct session *begin_attached(struct control *c, uint32_t parent, struct ms_err *err);
+/* Its process records, or is about to: the other threads get it. */
+void begin_draining(struct control *c, struct session *s);
+/* Maps the guest into the process that `a` has looked at, and begins its session, which keeps `out`.
+ * NULL with `err` set. */
+struct session *begin_attached(struct control *c, struct attach *a, struct output *out,
+			       uint32_t parent, struct ms_err *err);
 
 #endif

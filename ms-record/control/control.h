@@ -105,8 +105,6 @@ int control_take_signals(struct control *c, struct ms_err *err);
 void control_read_signals(struct control *c);
 /* Appends symbols to the traces that were kept. */
 void control_symbols(struct control *c);
-/* The command was not run: its trace goes. */
-void control_discard(struct control *c);
 void control_free(struct control *c);
 
 #endif

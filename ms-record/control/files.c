@@ -18,6 +18,7 @@
 #include "libcommon/trace/tracefile.h"
 #include "image.h"
 #include "ms-record/session/session.h"
+#include "ms-record/base/descriptor.h"
 #include "ms-record/write/writer.h"
 
 #define OPEN_TRIES 100u
@@ -161,8 +162,7 @@ static int move_old(struct files *f, struct ms_err *err)
 		unlinkat(folder, f->dest.name, 0);
 	else if (held == OURS)
 		rc = keep_old(f, err);
-	if (fd >= 0)
-		close(fd);
+	descriptor_close(fd);
 	return rc;
 }
 
@@ -197,8 +197,7 @@ static bool is_index(int folder)
 	int fd = openat(folder, "index", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	bool is = fd >= 0 && read(fd, head, sizeof head) == (ssize_t)sizeof head &&
 		  !memcmp(head, INDEX_HEAD, sizeof head);
-	if (fd >= 0)
-		close(fd);
+	descriptor_close(fd);
 	return is;
 }
 
@@ -286,8 +285,7 @@ static int check_folder(const struct files *f, const struct files_options *o, st
 {
 	bool foreign;
 	int fd = open_earlier(f, &foreign);
-	if (fd >= 0)
-		close(fd);
+	descriptor_close(fd);
 	return foreign && !o->no_further ? refuse_foreign(f, err) : 0;
 }
 
@@ -313,8 +311,7 @@ static int make_folder(struct files *f, struct ms_err *err)
 		return ms_err_sys(err, "cannot make folder '%s'", f->folder);
 	int fd = openat(f->beside, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) || !ms_dest_ours(&st)) {
-		if (fd >= 0)
-			close(fd);
+		descriptor_close(fd);
 		return refuse_foreign(f, err);
 	}
 	ms_give_to_user(fd);
@@ -436,8 +433,7 @@ void files_done(struct files *f)
 	if (f->beside >= 0 && f->beside != f->dest.folder)
 		close(f->beside);
 	ms_dest_close(&f->dest);
-	if (f->inside >= 0)
-		close(f->inside);
+	descriptor_close(f->inside);
 	free(f->path);
 	free(f->folder);
 	f->path = f->folder = NULL;

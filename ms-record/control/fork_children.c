@@ -16,10 +16,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "begin.h"
 #include "control.h"
 #include "handshake.h"
 #include "ms-record/session/info.h"
 #include "libcommon/proc/proc.h"
+#include "ms-record/base/descriptor.h"
 #include "ms-record/session/pool.h"
 
 #define SETTLE_NS UINT64_C(500000000)
@@ -52,28 +54,21 @@ static uint32_t leader_of(uint32_t tid)
 {
 	char path[48], text[4096];
 	snprintf(path, sizeof path, "/proc/%u/status", tid);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-	if (fd >= 0)
-		close(fd);
-	text[n > 0 ? n : 0] = '\0';
+	ms_proc_text_at(AT_FDCWD, path, text, sizeof text);
 	return (uint32_t)ms_proc_status_number(text, "\nTgid:", tid);
 }
 
 /* Is it process `pid` here? Then its folder and descriptor are kept. */
 static enum found try_pid(struct session *s, uint32_t pid)
 {
-	char path[32];
-	snprintf(path, sizeof path, "/proc/%u", pid);
-	int proc = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int proc = process_folder((pid_t)pid);
 	if (proc < 0)
 		return FOUND_NOT;
 	int pidfd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
 	enum found r = has_memory(proc, s->pool->inode);
 	if (r == FOUND_NOT || pidfd < 0) {
 		close(proc);
-		if (pidfd >= 0)
-			close(pidfd);
+		descriptor_close(pidfd);
 		return r;
 	}
 	s->proc = proc;
@@ -93,8 +88,7 @@ static enum found look_through_all(struct session *s, uint32_t pid)
 				   : -1;
 		if (proc >= 0 && inner_pid(proc) == pid)
 			r = try_pid(s, (uint32_t)strtoul(e->d_name, NULL, 10));
-		if (proc >= 0)
-			close(proc);
+		descriptor_close(proc);
 	}
 	if (d)
 		closedir(d);
@@ -163,8 +157,7 @@ static void begin(struct control *c, struct session *s)
 		end_at_once(c, s);
 	else if (c->stopped || c->closing)
 		control_end(c, s, SESSION_STOPPED, -1);
-	drain_add(&c->drain, s);
-	scanner_add(c->scanner, s);
+	begin_draining(c, s);
 }
 
 void fork_children_accept(struct control *c)

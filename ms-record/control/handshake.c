@@ -27,6 +27,7 @@
 #include "ms-record/drain/recording.h"
 #include "ms-record/base/abstract_socket.h"
 #include "ms-record/base/pass_file.h"
+#include "ms-record/base/descriptor.h"
 #include "ms-record/session/pool.h"
 
 #define ANCESTORS_MAX 64
@@ -46,13 +47,10 @@ int handshake_listen(struct control *c, struct ms_err *err)
 
 static pid_t parent_of(pid_t pid)
 {
-	char path[32];
 	struct ms_proc_stat st;
-	snprintf(path, sizeof path, "/proc/%d", (int)pid);
-	int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int folder = process_folder(pid);
 	bool ok = ms_proc_stat_at(folder, &st);
-	if (folder >= 0)
-		close(folder);
+	descriptor_close(folder);
 	return ok ? (pid_t)st.field[MS_STAT_PPID] : 0;
 }
 
@@ -97,33 +95,24 @@ static char *relative(const struct control *c, const struct session *old, const 
 
 /* The names of an image: its executable's, and as it is shown. */
 struct image_name {
-	char exe[4097];
+	char exe[PROCESS_EXE];
 	char *name;
 };
 
 static void read_name(struct image_name *n, pid_t pid)
 {
-	char path[32];
-	snprintf(path, sizeof path, "/proc/%d", (int)pid);
-	int proc = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	ssize_t got = readlinkat(proc, "exe", n->exe, sizeof n->exe - 1);
-	if (got <= 0)
-		got = stpcpy(n->exe, "unknown") - n->exe;
-	n->exe[got] = '\0';
+	int proc = process_folder(pid);
+	process_exe(proc, n->exe);
 	n->name = info_name(proc, n->exe);
-	if (proc >= 0)
-		close(proc);
+	descriptor_close(proc);
 }
 
 /* The trace for an image: FILE for the first of the command, else one in FILE.d. */
 static struct output *trace_for(struct control *c, pid_t pid, const struct image_name *n,
 				struct ms_err *err)
 {
-	if (c->first && pid == c->launch.pid) {
-		struct output *out = c->first;
-		c->first = NULL;
-		return out;
-	}
+	if (c->first && pid == c->launch.pid)
+		return c->first;
 	return files_open_further(&c->files, &c->opt->files, n->name, pid, c->next_image, err);
 }
 
@@ -147,20 +136,13 @@ static struct session *begin(struct control *c, pid_t pid, const struct image_na
 	struct session *s = session_new(&c->opt->session, &c->writer, out, pid, &c->buffer_used,
 					forks, -1, &c->refused);
 	if (!s) {
-		if (launched)
-			c->first = out;
-		else
+		if (!launched)
 			output_free(out);
 		return NULL;
 	}
-	recording_begin(s);
-	if (launched)
-		files_begin(&c->files);
 	s->launched = launched;
 	s->may_drop = pid != c->launch.pid && c->opt->follow.which != FOLLOW_ALL;
 	begin_image(c, s, parent);
-	frames_list_all(s);
-	begin_watching(c, s);
 	return s;
 }
 
@@ -175,71 +157,89 @@ static uint32_t parent_image(struct control *c, pid_t pid, const struct session 
 	return p->forked && !kept ? p->parent_image : p->image + 1;
 }
 
-/* A wanted image that is not recorded. */
-static void missed(struct control *c, pid_t pid, uint32_t parent, const char *exe,
-		   struct session *old, const char *why)
+/* A process has become a program: what is known of that. */
+struct arrival {
+	pid_t pid;
+	struct image_name name;
+	struct session *old;  /* of its image until now; NULL = it had none */
+	uint32_t parent;      /* as in struct session */
+	bool wanted, further; /* further: it does not get FILE */
+};
+
+static void look_at(struct control *c, pid_t pid, struct arrival *a)
 {
-	images_missed(c, pid, parent, clock_mono(), exe,
+	fork_children_accept(c); /* the same process may have been a forked child just now */
+	a->pid = pid;
+	read_name(&a->name, pid);
+	a->old = handshake_running_session(c, pid);
+	a->parent = parent_image(c, pid, a->old);
+	a->further = !c->first || pid != c->launch.pid;
+	/* The command's own process is followed through what it becomes. */
+	a->wanted = pid == c->launch.pid || follow_exec(&c->opt->follow, a->name.exe, a->name.name);
+}
+
+/* Can it be recorded, as far as we are concerned? */
+static bool has_room(const struct control *c, const struct arrival *a)
+{
+	return !c->stopped && !c->over && (!a->further || c->files.folder);
+}
+
+/* A wanted image that is not recorded. */
+static void missed(struct control *c, const struct arrival *a, const char *why)
+{
+	images_missed(c, a->pid, a->parent, clock_mono(), a->name.exe,
 		      c->stopped || c->over ? "recording had stopped" : why);
-	if (old) { /* it is known what became of it */
-		free(old->became);
-		old->became = NULL;
+	if (a->old) { /* it is known what became of it */
+		free(a->old->became);
+		a->old->became = NULL;
 	}
 }
 
 struct output *handshake_trace_for(struct control *c, int pid, struct session **old,
 				   uint32_t *parent, struct ms_err *err)
 {
-	struct image_name n;
-	fork_children_accept(c);
-	read_name(&n, pid);
-	*old = handshake_running_session(c, pid);
-	*parent = parent_image(c, pid, *old);
-	struct output *out = trace_for(c, pid, &n, err);
-	free(n.name);
+	struct arrival a;
+	look_at(c, pid, &a);
+	*old = a.old;
+	*parent = a.parent;
+	struct output *out = trace_for(c, pid, &a.name, err);
+	if (out == c->first)
+		c->first = NULL;
+	free(a.name.name);
 	return out;
 }
 
-bool handshake_wanted(const struct control *c, int pid)
+bool handshake_wanted(struct control *c, int pid)
 {
-	struct image_name n;
-	read_name(&n, pid);
-	bool further = !c->first || pid != c->launch.pid;
-	bool wanted = pid == c->launch.pid || follow_exec(&c->opt->follow, n.exe, n.name);
-	free(n.name);
-	return wanted && !c->stopped && !c->over && (!further || c->files.folder);
+	struct arrival a;
+	look_at(c, pid, &a);
+	free(a.name.name);
+	return a.wanted && has_room(c, &a);
 }
 
 void handshake_missed(struct control *c, int pid, const char *why)
 {
-	struct image_name n;
-	fork_children_accept(c);
-	read_name(&n, pid);
-	struct session *old = handshake_running_session(c, pid);
-	missed(c, pid, parent_image(c, pid, old), n.exe, old, why);
-	if (old)
-		handshake_replace(c, old, NULL);
-	free(n.name);
+	struct arrival a;
+	look_at(c, pid, &a);
+	missed(c, &a, why);
+	if (a.old)
+		handshake_replace(c, a.old, NULL);
+	free(a.name.name);
 }
 
 /* The session for a process that asked for one, or NULL: not recorded. */
 static struct session *new_image(struct control *c, pid_t pid)
 {
-	struct image_name n;
-	fork_children_accept(c); /* the same process may have been a forked child just now */
-	struct session *old = handshake_running_session(c, pid), *s = NULL;
-	bool further = !c->first || pid != c->launch.pid;
-	read_name(&n, pid);
-	/* The command's own process is followed through what it becomes. */
-	bool follow = pid == c->launch.pid || follow_exec(&c->opt->follow, n.exe, n.name);
-	uint32_t parent = parent_image(c, pid, old);
-	if (follow && !c->stopped && !c->over && (!further || c->files.folder))
-		s = begin(c, pid, &n, parent);
-	if (!s && further && follow)
-		missed(c, pid, parent, n.exe, old, c->refused.text);
-	free(n.name);
-	if (old)
-		handshake_replace(c, old, s);
+	struct arrival a;
+	struct session *s = NULL;
+	look_at(c, pid, &a);
+	if (a.wanted && has_room(c, &a))
+		s = begin(c, pid, &a.name, a.parent);
+	if (!s && a.further && a.wanted)
+		missed(c, &a, c->refused.text);
+	free(a.name.name);
+	if (a.old)
+		handshake_replace(c, a.old, s);
 	return s;
 }
 
@@ -299,10 +299,8 @@ static void answer(struct control *c, int fd)
 		return;
 	struct session *s = new_image(c, pid);
 	bool hooks = s && hook_launch_wanted(s, &c->opt->session.hooks);
-	if (s) { /* everybody knows it before it runs: it may be gone before we do again */
-		drain_add(&c->drain, s);
-		scanner_add(c->scanner, s);
-	}
+	if (s) /* everybody knows it before it runs: it may be gone before we do again */
+		begin_draining(c, s);
 	bool sent = handshake_reply(fd, s);
 	if (!s)
 		return;

@@ -28,7 +28,7 @@ void handshake_replace(struct control *c, struct session *old, const struct sess
 struct output *handshake_trace_for(struct control *c, int pid, struct session **old,
 				   uint32_t *parent, struct ms_err *err);
 /* Is the program wanted that the process has become? */
-bool handshake_wanted(const struct control *c, int pid);
+bool handshake_wanted(struct control *c, int pid);
 /* One that is wanted cannot be recorded, for that reason. */
 void handshake_missed(struct control *c, int pid, const char *why);
 /* Answers everyone who waits at the socket: a new image is recorded, or told to stay out. */

@@ -11,6 +11,7 @@
 #include "ms-record/base/stats.h"
 #include "ms-record/heap/preexisting.h"
 #include "ms-record/scan/scan.h"
+#include "ms-record/session/session.h"
 
 /* What is remembered of an image that is over, or that was not recorded at all. */
 struct image {
@@ -29,13 +30,12 @@ struct image {
 	struct preexisting_counts preexisting;
 	bool mid_run; /* `before` holds */
 	bool sampled; /* sizes there are estimates */
-	char allocator[128], disabled[96], damage[160];
-	uint64_t forks, passed_early;
-	bool no_usable;
+	char damage[160];
+	struct guest_account guest;
 	uint64_t dropped_events, dropped_ns; /* --keep=live */
 	uint64_t full_ns;
 	bool full; /* --max-size was reached */
-	bool kept, guest_ready;
+	bool kept;
 	dev_t dev; /* which file it is; `ino` 0 = none that we made */
 	ino_t ino;
 	int error_number; /* the trace could not be written */

@@ -15,6 +15,7 @@
 #include "ms-record/base/elffile.h"
 #include "ms-record/heap/heap.h"
 #include "libcommon/base/arena.h"
+#include "ms-record/base/descriptor.h"
 #include "ms-record/session/samples.h"
 
 static struct image *add(struct control *c)
@@ -49,13 +50,8 @@ static struct image *add_session(struct control *c, const struct session *s)
 	i->full_ns = s->out->written_ns;
 	i->dropped_events = s->out->dropped_events;
 	i->dropped_ns = s->out->dropped_ns;
-	memcpy(i->allocator, s->allocator, sizeof i->allocator);
-	memcpy(i->disabled, s->disabled, sizeof i->disabled);
 	memcpy(i->damage, s->damage, sizeof i->damage);
-	i->forks = s->forks;
-	i->passed_early = s->passed_early;
-	i->no_usable = s->no_usable;
-	i->guest_ready = s->guest_ready;
+	i->guest = s->guest;
 	i->dev = s->out->dev;
 	i->ino = s->out->ino;
 	if (__atomic_load_n(&s->out->failed, __ATOMIC_ACQUIRE)) {
@@ -126,7 +122,6 @@ bool images_own_malloc(const struct image *m)
 {
 	int fd = open(m->exe, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	bool yes = fd >= 0 && elffile_defines(fd, "malloc");
-	if (fd >= 0)
-		close(fd);
+	descriptor_close(fd);
 	return yes;
 }

@@ -37,19 +37,8 @@
 #include "ms-record/launch/exec_env.h"
 #include "ms-record/drain/recording.h"
 #include "libcommon/base/arena.h"
+#include "ms-record/base/descriptor.h"
 #include "ms-record/session/session.h"
-
-/* The session that was begun for it is taken back. */
-static void forget_session(struct control *c)
-{
-	struct session *s = c->sessions;
-	if (!s)
-		return;
-	c->sessions = s->next;
-	c->first = s->out;
-	s->out = NULL;
-	recording_free(s);
-}
 
 struct inject {
 	struct scan_tree tree; /* the first */
@@ -79,88 +68,69 @@ static void sweep(struct inject *j, pid_t pid)
 	}
 }
 
-/* With c->launch.pid and c->first of this process: its session, or NULL with `err` set. `further`:
- * it is not the command, or not any more. */
-static struct session *put_guest(struct control *c, struct beginning *b, bool further,
+/* The session that was begun last is taken back; its output is the caller's again. */
+static void forget_session(struct control *c)
+{
+	struct session *s = c->sessions;
+	c->sessions = s->next;
+	s->out = NULL;
+	recording_free(s);
+}
+
+/* The session of process `pid`, whose attachment is *a then, with `out`; or NULL with `err` set.
+ * `further`: it is not the command, or not any more. */
+static struct session *put_guest(struct control *c, struct attach **a, pid_t pid,
+				 struct output *out, struct beginning *b, bool further,
 				 uint32_t parent, struct ms_err *err)
 {
-	if (attach_look(&c->attach, c->launch.pid, true, &c->opt->session.hooks, c->opt->proc_root,
-			err))
-		return NULL;
-	attach_hold(c->attach, &b->stop, b->sp);
-	struct session *now = begin_attached(c, parent, err);
-	if (!now)
-		return NULL;
-	now->launched = !further;
-	now->may_drop = further && c->opt->follow.which != FOLLOW_ALL;
-	if (!attach_go(c->attach, now, err)) {
-		drain_add(&c->drain, now);
-		scanner_add(c->scanner, now);
-		return now;
+	struct session *now = NULL;
+	if (!attach_look(a, pid, true, &c->opt->session.hooks, c->opt->proc_root, err)) {
+		attach_hold(*a, &b->stop, b->sp);
+		now = begin_attached(c, *a, out, parent, err);
 	}
-	forget_session(c);
-	return NULL;
-}
-
-/* Work at another process than the command: what is c's of it is put aside. */
-struct aside {
-	struct attach *attach;
-	struct output *first;
-	pid_t pid;
-};
-
-static void put_aside(struct control *c, struct aside *a, pid_t pid, struct output *out)
-{
-	*a = (struct aside){c->attach, c->first, c->launch.pid};
-	c->attach = NULL;
-	c->first = out;
-	c->launch.pid = pid;
-}
-
-/* The attachment of a further process is kept, and the command's is there again. */
-static void put_back(struct control *c, const struct aside *a, bool good)
-{
-	if (c->attach)
-		attach_hold(c->attach, NULL, 0);
-	if (good)
-		*MS_PUSH(&c->inject->all) = c->attach;
-	else
-		attach_free(c->attach);
-	if (c->first) { /* nothing came of it */
-		files_remove(c->first);
-		output_free(c->first);
+	if (now) {
+		now->launched = !further;
+		now->may_drop = further && c->opt->follow.which != FOLLOW_ALL;
 	}
-	c->attach = a->attach;
-	c->first = a->first;
-	c->launch.pid = a->pid;
+	if (now && attach_go(*a, now, err)) {
+		forget_session(c);
+		now = NULL;
+	}
+	if (now)
+		begin_draining(c, now);
+	attach_hold(*a, NULL, 0);
+	return now;
 }
 
 static bool put_further(struct control *c, pid_t pid, struct beginning *b, struct ms_err *err)
 {
 	struct session *old, *now;
-	struct aside aside;
+	struct attach *a = NULL;
 	uint32_t parent;
 	struct output *out = handshake_trace_for(c, pid, &old, &parent, err);
 	if (!out)
 		return false;
-	bool command = pid == c->launch.pid;
-	put_aside(c, &aside, pid, out);
-	now = put_guest(c, b, true, parent, err);
-	if (now && command)
+	now = put_guest(c, &a, pid, out, b, true, parent, err);
+	if (!now) {
+		attach_free(a);
+		files_remove(out);
+		output_free(out);
+		return false;
+	}
+	*MS_PUSH(&c->inject->all) = a;
+	if (pid == c->launch.pid)
 		now->may_drop = false;
-	put_back(c, &aside, now != NULL);
-	if (now && old)
+	if (old)
 		handshake_replace(c, old, now);
-	return now != NULL;
+	return true;
 }
 
 static bool put_first(struct control *c, struct beginning *b, struct ms_err *err)
 {
-	bool good = put_guest(c, b, false, 0, err) != NULL;
-	if (c->attach)
-		attach_hold(c->attach, NULL, 0);
-	if (good)
+	struct output *out = c->first;
+	if (put_guest(c, &c->attach, c->launch.pid, out, b, false, 0, err))
 		return true;
+	c->first = out;
 	attach_free(c->attach);
 	c->attach = NULL;
 	/* It has done nothing yet. */
@@ -352,8 +322,7 @@ void inject_free(struct control *c)
 	for (size_t i = 0; i < j->all.n; i++)
 		attach_free(j->all.v[i]);
 	free(j->all.v);
-	if (j->event >= 0)
-		close(j->event);
+	descriptor_close(j->event);
 	free(j);
 	c->inject = NULL;
 }

@@ -19,6 +19,7 @@
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
 #include "multi_attach.h"
+#include "ms-record/base/descriptor.h"
 #include "ms-record/session/samples.h"
 
 #define GRACE_NS UINT64_C(200000000)
@@ -119,12 +120,11 @@ void control_read_signals(struct control *c)
 /* What the process became is seen now or never. */
 static void note_exec(struct session *s)
 {
-	char exe[32], path[4097];
+	char exe[32], path[PROCESS_EXE];
 	snprintf(exe, sizeof exe, "/proc/%d/exe", (int)s->pid);
-	ssize_t n = readlink(exe, path, sizeof path - 1);
-	path[n > 0 ? n : 0] = '\0';
+	process_exe(s->proc, path);
 	s->changed_ns = clock_mono();
-	s->became = strdup(n > 0 ? path : "unknown");
+	s->became = strdup(path);
 	s->became_why = launch_why(exe);
 }
 
@@ -352,18 +352,11 @@ static void turn(struct control *c, int timeout)
 	tell_turn(c);
 }
 
-static bool others_run(const struct control *c)
+/* Is there a session of another process than the command's, or one that runs? */
+static bool others_left(const struct control *c, bool run)
 {
 	for (const struct session *s = c->sessions; s; s = s->next)
-		if (s->ending == SESSION_RUNS && s->pid != c->launch.pid)
-			return true;
-	return false;
-}
-
-static bool others_left(const struct control *c)
-{
-	for (const struct session *s = c->sessions; s; s = s->next)
-		if (s->pid != c->launch.pid)
+		if (s->pid != c->launch.pid && (!run || s->ending == SESSION_RUNS))
 			return true;
 	return false;
 }
@@ -403,13 +396,13 @@ static void conclude(struct control *c)
 	c->end_ns = clock_mono();
 	fork_children_settle(c);
 	/* What it started may be ending too: a moment, then their recording stops. */
-	while (others_run(c) && clock_mono() < c->end_ns + GRACE_NS && !c->skip_symbols)
+	while (others_left(c, true) && clock_mono() < c->end_ns + GRACE_NS && !c->skip_symbols)
 		turn(c, 5);
 	c->closing = true;
 	for (struct session *s = c->sessions; s; s = s->next)
 		if (s->pid != c->launch.pid)
 			control_end(c, s, SESSION_STOPPED, -1);
-	while (others_left(c) && !give_up(c))
+	while (others_left(c, false) && !give_up(c))
 		turn(c, 1);
 	for (struct session *s = c->sessions; s; s = s->next)
 		control_end(c, s, SESSION_EXITED, c->status);
@@ -441,11 +434,6 @@ void control_run(struct control *c)
 		files_discard(&c->files); /* the command never made its handshake */
 }
 
-void control_discard(struct control *c)
-{
-	files_discard(&c->files);
-}
-
 void control_free(struct control *c)
 {
 	inject_over(c);
@@ -456,10 +444,9 @@ void control_free(struct control *c)
 	tell_free(&c->tell);
 	output_free(c->first);
 	files_done(&c->files);
-	int fds[] = {c->listener, c->signals, c->child};
-	for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
-		if (fds[i] >= 0)
-			close(fds[i]);
+	descriptor_close(c->listener);
+	descriptor_close(c->signals);
+	descriptor_close(c->child);
 	multi_attach_free(c);
 	inject_free(c);
 	scanner_free(c->scanner);

@@ -16,16 +16,10 @@
 #include "ms-record/session/info.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
+#include "ms-record/base/descriptor.h"
 #include "standby_attach.h"
 
 /* ---- one of them ---- */
-
-static void select_one(struct control *c, const struct attach_process *p)
-{
-	c->attach = p->attach;
-	c->launch.pid = p->pid;
-	c->launch.program = p->program;
-}
 
 /* The first that is not given up. */
 static const struct attach_process *first_good(const struct control *c)
@@ -41,8 +35,11 @@ static void select_first(struct control *c)
 	const struct attach_process *p = first_good(c);
 	if (!p && c->multi_attach.all.n)
 		p = &c->multi_attach.all.v[0];
-	if (p)
-		select_one(c, p);
+	if (!p)
+		return;
+	c->attach = p->attach;
+	c->launch.pid = p->pid;
+	c->launch.program = p->program;
 }
 
 static void refuse(struct control *c, struct attach_process *p, const struct ms_err *why)
@@ -73,11 +70,9 @@ static int look_at(struct control *c, struct attach_process *p, struct ms_err *e
 	struct standby_attach w;
 	int standby = standby_attach_look(&w, p->pid, c->opt, err);
 	if (standby > 0) {
-		char path[32], exe[4097];
-		snprintf(path, sizeof path, "/proc/%d/exe", (int)p->pid);
-		ssize_t n = readlink(path, exe, sizeof exe - 1);
-		exe[n > 0 ? n : 0] = '\0';
-		p->program = strdup(n > 0 ? exe : "unknown");
+		char exe[PROCESS_EXE];
+		process_exe_of(p->pid, exe);
+		p->program = strdup(exe);
 		p->standby = ms_xcalloc(1, sizeof *p->standby);
 		*p->standby = w;
 	}
@@ -86,7 +81,6 @@ static int look_at(struct control *c, struct attach_process *p, struct ms_err *e
 	int rc = attach_look(&p->attach, p->pid, false, &c->opt->session.hooks, c->opt->proc_root,
 			     err);
 	p->program = strdup(attach_program(p->attach));
-	select_one(c, p);
 	return rc;
 }
 
@@ -110,15 +104,12 @@ int multi_attach_look(struct control *c, struct ms_err *err)
 static int own_file(struct control *c, const struct attach_process *p, struct ms_err *err)
 {
 	if (c->sessions) {
-		char folder[32];
-		snprintf(folder, sizeof folder, "/proc/%d", (int)p->pid);
-		int proc = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		int proc = process_folder(p->pid);
 		char *name = info_name(proc, p->program ? p->program : "unknown");
 		c->first = files_open_further(&c->files, &c->opt->files, name, p->pid,
 					      c->next_image, err);
 		free(name);
-		if (proc >= 0)
-			close(proc);
+		descriptor_close(proc);
 	} else if (!c->first) { /* the one before did not come to it */
 		files_done(&c->files);
 		memset(&c->files, 0, sizeof c->files);
@@ -139,7 +130,7 @@ static int prepare(struct control *c, struct attach_process *p, struct ms_err *e
 {
 	if (p->standby)
 		return standby_attach_prepare(c, p->standby, p->pid, err);
-	return begin_attached(c, 0, err) ? 0 : -1;
+	return begin_attached(c, p->attach, c->first, 0, err) ? 0 : -1;
 }
 
 int multi_attach_prepare(struct control *c, struct ms_err *err)
@@ -154,7 +145,6 @@ int multi_attach_prepare(struct control *c, struct ms_err *err)
 		struct attach_process *p = &s->all.v[i];
 		if (p->failed)
 			continue;
-		select_one(c, p);
 		bool further = c->sessions != NULL;
 		if (own_file(c, p, &why) || prepare(c, p, &why)) {
 			give_up_file(c);
@@ -182,12 +172,9 @@ static void note_refusals(struct control *c)
 	for (size_t i = 0; i < s->refused.n && s->asked > 1; i++) {
 		const struct refusal *r = &s->refused.v[i];
 		const char *why = strstr(r->why, "): ");
-		char path[32], exe[4097];
-		snprintf(path, sizeof path, "/proc/%d/exe", (int)r->pid);
-		ssize_t n = readlink(path, exe, sizeof exe - 1);
-		exe[n > 0 ? n : 0] = '\0';
-		images_missed(c, r->pid, 0, clock_mono(), n > 0 ? exe : "unknown",
-			      why ? why + 3 : r->why);
+		char exe[PROCESS_EXE];
+		process_exe_of(r->pid, exe);
+		images_missed(c, r->pid, 0, clock_mono(), exe, why ? why + 3 : r->why);
 	}
 }
 
@@ -197,7 +184,7 @@ static int go(struct control *c, struct attach_process *p, struct ms_err *err)
 		session_wake(p->session);
 	else if (attach_go(p->attach, p->session, err))
 		return -1;
-	drain_add(&c->drain, p->session);
+	begin_draining(c, p->session);
 	return 0;
 }
 
@@ -210,9 +197,7 @@ int multi_attach_go(struct control *c, struct ms_err *err)
 		struct attach_process *p = &s->all.v[i];
 		if (p->failed)
 			continue;
-		select_one(c, p);
 		if (!go(c, p, &why)) {
-			scanner_add(c->scanner, p->session);
 			going++;
 			continue;
 		}

@@ -2,8 +2,7 @@
  * The processes of -p, one or several: each is attached to by itself, all are recorded in one run.
  *
  * The first that can be had gets FILE, each further one a trace in FILE.d/. One that cannot is kept
- * with its reason, and costs the others nothing. While one of them is worked at, it is c->attach;
- * else that is the first.
+ * with its reason, and costs the others nothing. c->attach is the first.
  */
 #ifndef MULTI_ATTACH_H
 #define MULTI_ATTACH_H

@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <pwd.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -31,6 +30,7 @@
 #include "libcommon/base/err.h"
 #include "ms-record/session/modules.h"
 #include "ms-record/base/abstract_socket.h"
+#include "ms-record/base/descriptor.h"
 #include "ms-record/base/pass_file.h"
 
 #define LINGER_NS UINT64_C(2000000000)
@@ -84,10 +84,8 @@ static void drop_client(struct standby_image *image)
 
 static void free_image(struct standby_image *image)
 {
-	if (image->client >= 0)
-		close(image->client);
-	if (image->listener >= 0)
-		close(image->listener);
+	descriptor_close(image->client);
+	descriptor_close(image->listener);
 	session_free(image->session);
 	free(image);
 }
@@ -125,7 +123,8 @@ static struct standby_image *new_image(struct holder *h, pid_t pid)
 	struct control *c = &h->control;
 	h->forked |= h->control.launch.pid != pid;
 	remove_images(h, pid);
-	struct session *s = session_new_standby(&c->opt->session, pid, &c->buffer_used, &ignored);
+	struct session *s =
+		session_new(&c->opt->session, NULL, NULL, pid, &c->buffer_used, true, -1, &ignored);
 	if (!s)
 		return NULL;
 	modules_read_maps(s);
@@ -190,16 +189,6 @@ static void deny(int fd, const char *fmt, ...)
 	close(fd);
 }
 
-static void deny_user(int fd)
-{
-	const struct passwd *p = getpwuid(geteuid());
-	if (p)
-		deny(fd, "it belongs to user '%s'; run this as that user or as root", p->pw_name);
-	else
-		deny(fd, "it belongs to user '%u'; run this as that user or as root",
-		     (unsigned)geteuid());
-}
-
 /* A recorder says nothing any more; it can only end. */
 static void check_client(struct standby_image *image)
 {
@@ -249,19 +238,18 @@ static void answer_recorder(struct standby_image *image, int fd)
 {
 	struct timeval wait = {1, 0};
 	struct standby_ask q;
-	struct ucred who;
-	socklen_t n = sizeof who;
+	pid_t recorder;
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof wait);
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n) ||
-	    (who.uid != 0 && who.uid != geteuid()))
-		deny_user(fd);
+	if (!descriptor_trusted(fd, &recorder))
+		deny(fd, "it belongs to user '%s'; run this as that user or as root",
+		     descriptor_user());
 	else if (recv(fd, &q, sizeof q, 0) != sizeof q || q.magic != MG_MAGIC ||
 		 q.version != MG_LAYOUT_VERSION)
 		deny(fd, "another version of ms-record holds it on standby");
 	else if (still_recorded(image))
 		deny(fd, "process %d records it already; end that one first", (int)image->recorder);
 	else
-		hand_over(image, fd, who.pid);
+		hand_over(image, fd, recorder);
 }
 
 static void accept_recorders(struct standby_image *image)
@@ -348,10 +336,9 @@ static void close_all(struct holder *h)
 {
 	while (h->first)
 		remove_images(h, h->first->session->pid);
-	int fds[] = {h->control.listener, h->control.signals, h->child};
-	for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
-		if (fds[i] >= 0)
-			close(fds[i]);
+	descriptor_close(h->control.listener);
+	descriptor_close(h->control.signals);
+	descriptor_close(h->child);
 	free(h->control.launch.program);
 	free(h->control.launch.guest);
 }

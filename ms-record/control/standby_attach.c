@@ -22,6 +22,7 @@
 #include "ms-record/attach/hook_late.h"
 #include "libcommon/base/err.h"
 #include "libcommon/proc/proc.h"
+#include "ms-record/base/descriptor.h"
 #include "ms-record/drain/recording.h"
 
 #define PATIENCE_S 5
@@ -140,10 +141,8 @@ static int ask(struct standby_attach *w, pid_t pid, int proc, const struct contr
 int standby_attach_look(struct standby_attach *w, pid_t pid, const struct control_options *o,
 			struct ms_err *err)
 {
-	char path[32];
 	*w = (struct standby_attach){.connection = -1, .memfd = -1, .pidfd = -1};
-	snprintf(path, sizeof path, "/proc/%d", (int)pid);
-	int proc = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int proc = process_folder(pid);
 	if (proc < 0)
 		return 0;
 	w->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -156,12 +155,10 @@ int standby_attach_look(struct standby_attach *w, pid_t pid, const struct contro
 
 void standby_attach_free(struct standby_attach *w)
 {
-	int *fds[] = {&w->connection, &w->memfd, &w->pidfd};
-	for (size_t i = 0; i < sizeof fds / sizeof *fds; i++) {
-		if (*fds[i] >= 0)
-			close(*fds[i]);
-		*fds[i] = -1;
-	}
+	descriptor_close(w->connection);
+	descriptor_close(w->memfd);
+	descriptor_close(w->pidfd);
+	w->connection = w->memfd = w->pidfd = -1;
 	hooks_free(&w->hooks);
 }
 
@@ -200,11 +197,7 @@ int standby_attach_prepare(struct control *c, struct standby_attach *w, pid_t pi
 		recording_free(s);
 		return -1;
 	}
-	files_begin(&c->files);
-	c->first = NULL;
 	begin_image(c, s, 0);
-	recording_begin(s);
-	begin_watching(c, s);
 	return 0;
 }
 

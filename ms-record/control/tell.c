@@ -16,6 +16,7 @@
 #include "format/trace.h"
 #include "libcommon/base/err.h"
 #include "libcommon/trace/tracefile.h"
+#include "ms-record/base/descriptor.h"
 #include "ms-record/base/abstract_socket.h"
 
 #define NAME_MAX_BYTES 255u
@@ -129,8 +130,7 @@ static int explain(const char *file, const struct stat *st, bool *held, struct m
 	int fd = S_ISREG(st->st_mode) ? open(file, O_RDONLY | O_CLOEXEC) : -1;
 	ssize_t n = fd < 0 ? 0 : read(fd, head, sizeof head);
 	*held = fd >= 0 && !fcntl(fd, F_OFD_GETLK, &lock) && lock.l_type != F_UNLCK;
-	if (fd >= 0)
-		close(fd);
+	descriptor_close(fd);
 	if (*held)
 		return ms_err_set(err,
 				  "cannot reach the recorder of '%s': is it in a container of its "

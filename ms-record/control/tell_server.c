@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <pwd.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +16,7 @@
 #include "control.h"
 #include "ms-record/base/abstract_socket.h"
 #include "libcommon/base/arena.h"
+#include "ms-record/base/descriptor.h"
 #include "tell.h"
 
 #define OPEN_MAX_CONNECTIONS 64u
@@ -52,30 +52,14 @@ static void answer(int fd, char how, const char *fmt, ...)
 	close(fd);
 }
 
-static void answer_user(int fd)
-{
-	const struct passwd *p = getpwuid(geteuid());
-	if (p)
-		answer(fd, '1', "it belongs to user %s", p->pw_name);
-	else
-		answer(fd, '1', "it belongs to user %u", (unsigned)geteuid());
-}
-
 /* ---- receiving ---- */
-
-static bool is_trusted(int fd)
-{
-	struct ucred who;
-	socklen_t n = sizeof who;
-	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n) &&
-	       (who.uid == 0 || who.uid == geteuid());
-}
 
 static void accept_all(struct tell *t)
 {
+	pid_t pid;
 	for (int fd; (fd = accept4(t->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0;) {
-		if (!is_trusted(fd))
-			answer_user(fd);
+		if (!descriptor_trusted(fd, &pid))
+			answer(fd, '1', "it belongs to user %s", descriptor_user());
 		else if (t->open >= OPEN_MAX_CONNECTIONS || watch(t, fd))
 			close(fd);
 		else
@@ -324,8 +308,7 @@ void tell_free(struct tell *t)
 		close(j->fd);
 		free(j);
 	}
-	int fds[] = {t->listener, t->event, t->epoll};
-	for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
-		if (fds[i] >= 0)
-			close(fds[i]);
+	descriptor_close(t->listener);
+	descriptor_close(t->event);
+	descriptor_close(t->epoll);
 }

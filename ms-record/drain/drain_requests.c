@@ -70,7 +70,7 @@ void drain_requests_add_figures(struct figures *f, const struct session *s)
 	f->lost += t->lost;
 	f->paused_allocations += t->paused_allocations;
 	uint64_t paused = t->paused_ns;
-	if (s->pause.on && !s->finished)
+	if (pause_on(&s->pause) && !s->finished)
 		paused += session_now(s) - s->pause.since_ns;
 	if (paused > f->paused_ns)
 		f->paused_ns = paused;

@@ -35,13 +35,13 @@ static void take_session_counters(struct session *s)
 	const struct mg_session *m = s->mem;
 	add_loss(s, __atomic_load_n(&m->no_ring_lost, __ATOMIC_RELAXED), MS_LOST_NO_RING);
 	add_loss(s, __atomic_load_n(&m->reentry_lost, __ATOMIC_RELAXED), MS_LOST_REENTRY);
-	copy_text(s->allocator, sizeof s->allocator, m->allocator);
+	copy_text(s->guest.allocator, sizeof s->guest.allocator, m->allocator);
 	if (__atomic_load_n(&m->guest_disabled, __ATOMIC_RELAXED))
-		copy_text(s->disabled, sizeof s->disabled, m->disabled_why);
-	s->passed_early = __atomic_load_n(&m->passed_early, __ATOMIC_RELAXED);
-	s->no_usable = __atomic_load_n(&m->no_usable, __ATOMIC_RELAXED) == 1;
-	s->forks = __atomic_load_n(&m->forks, __ATOMIC_RELAXED);
-	s->guest_ready = __atomic_load_n(&m->guest_ready, __ATOMIC_RELAXED);
+		copy_text(s->guest.disabled, sizeof s->guest.disabled, m->disabled_why);
+	s->guest.passed_early = __atomic_load_n(&m->passed_early, __ATOMIC_RELAXED);
+	s->guest.no_usable = __atomic_load_n(&m->no_usable, __ATOMIC_RELAXED) == 1;
+	s->guest.forks = __atomic_load_n(&m->forks, __ATOMIC_RELAXED);
+	s->guest.ready = __atomic_load_n(&m->guest_ready, __ATOMIC_RELAXED);
 }
 
 static unsigned reason_of(const struct session *s)
@@ -71,7 +71,7 @@ static void add_exit(const struct session *s, struct ms_record_writer *w)
 /* "glibc 2.36, libfast.so": one field each. */
 static void add_allocators(const struct session *s, struct ms_record_writer *w)
 {
-	for (const char *p = s->allocator; *p;) {
+	for (const char *p = s->guest.allocator; *p;) {
 		size_t n = strcspn(p, ",");
 		if (n)
 			ms_record_bytes(w, MS_END_ALLOCATOR, p, n);
@@ -127,7 +127,7 @@ void finish_trace(struct session *s)
 		ms_record_number(w, MS_END_IMAGES_KEPT, s->images_kept);
 		ms_record_number(w, MS_END_IMAGES_TRIVIAL, s->images_trivial);
 	}
-	ms_record_number(w, MS_END_CHILDREN_NOT_RECORDED, s->forks);
+	ms_record_number(w, MS_END_CHILDREN_NOT_RECORDED, s->guest.forks);
 	ms_record_end(w);
 	b->close = true;
 	session_flush(s);

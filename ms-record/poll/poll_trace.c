@@ -14,6 +14,7 @@
 #include "libcommon/base/err.h"
 #include "ms-record/control/control_options.h"
 #include "poll.h"
+#include "ms-record/session/samples.h"
 #include "ms-record/session/session.h"
 #include "ms-record/write/encode.h"
 
@@ -90,24 +91,7 @@ void poll_trace_sample(struct poll *p, const struct ms_proc_sample *s)
 	struct poll_trace *t = p->trace;
 	if (!t || t->err.text[0])
 		return;
-	struct ms_record_writer *w = batch_record(&t->batch->samples, 13 * 16);
-	ms_record_number(w, MS_SAMPLE_TIME, s->ns);
-	ms_record_number(w, MS_SAMPLE_RSS, s->rss);
-	ms_record_number(w, MS_SAMPLE_VSZ, s->vsz);
-	ms_record_number(w, MS_SAMPLE_HEAP, s->heap);
-	if (s->exact) {
-		ms_record_number(w, MS_SAMPLE_PSS, s->pss);
-		ms_record_number(w, MS_SAMPLE_PRIVATE, s->private);
-		ms_record_number(w, MS_SAMPLE_SWAP, s->swap);
-	}
-	if (s->counted) {
-		ms_record_number(w, MS_SAMPLE_MINFLT, s->minflt);
-		ms_record_number(w, MS_SAMPLE_MAJFLT, s->majflt);
-		ms_record_number(w, MS_SAMPLE_UTIME, s->utime);
-		ms_record_number(w, MS_SAMPLE_STIME, s->stime);
-		ms_record_number(w, MS_SAMPLE_THREADS, s->threads);
-	}
-	ms_record_end(w);
+	samples_put(&t->batch->samples, s, true);
 	struct batch *b = t->batch;
 	b->first_ns = t->samples++ ? b->first_ns : s->ns;
 	b->last_ns = s->ns;

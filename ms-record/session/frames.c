@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "ms-record/ptrace/attach_elf.h"
+#include "ms-record/base/descriptor.h"
 #include "libcommon/base/arena.h"
 
 #define HEADERS_MOST 64u
@@ -425,7 +426,6 @@ bool frames_find(const struct attach_memory *mem, int proc, const struct attach_
 	free(l);
 	int fd = wanted ? attach_elf_open(proc, map) : -1;
 	bool found = wanted && frames_find_in(mem, fd, map->start, t);
-	if (fd >= 0)
-		close(fd);
+	descriptor_close(fd);
 	return found;
 }

@@ -32,14 +32,8 @@ uint32_t frames_list(struct session *s, const struct attach_map *map)
 void frames_list_all(struct session *s)
 {
 	for (size_t i = 0; i < s->modules.maps.n; i++) {
-		const struct map *m = &s->modules.maps.v[i];
-		if (m->offset || m->path[0] != '/')
-			continue;
-		struct attach_map map = {.start = m->start,
-					 .end = m->end,
-					 .inode = m->inode,
-					 .read = true,
-					 .path = m->path};
-		frames_list(s, &map);
+		const struct attach_map *m = &s->modules.maps.v[i];
+		if (!m->offset && m->path[0] == '/')
+			frames_list(s, m);
 	}
 }

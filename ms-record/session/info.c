@@ -125,11 +125,6 @@ static bool same_pidns(const struct session *s)
 	return a <= 0 || b <= 0 || !strcmp(own, theirs);
 }
 
-const char *info_cwd(const struct session *s)
-{
-	return s->who ? s->who->cwd : NULL;
-}
-
 void info_names(struct session *s, const struct identity *parent)
 {
 	struct identity *w = s->who;
@@ -162,9 +157,8 @@ void info_names(struct session *s, const struct identity *parent)
 	s->same_pidns = w->same_pidns;
 }
 
-static void add_args(struct session *s, struct ms_record_writer *w, const char *text, size_t n)
+static void add_args(struct ms_record_writer *w, const char *text, size_t n)
 {
-	(void)s;
 	for (size_t at = 0; at < n; at += strlen(text + at) + 1)
 		ms_record_string(w, MS_INFO_ARG, text + at);
 }
@@ -244,7 +238,7 @@ void info_write(struct session *s)
 	ms_record_number(w, MS_INFO_PPID, who->ppid);
 	ms_record_string(w, MS_INFO_EXE, s->exe);
 	if (who->args)
-		add_args(s, w, who->args, who->args_bytes);
+		add_args(w, who->args, who->args_bytes);
 	if (who->env)
 		add_env(s, w, who->env, who->env_bytes);
 	if (who->cwd)

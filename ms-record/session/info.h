@@ -38,7 +38,4 @@ void info_names(struct session *s, const struct identity *parent);
 /* Puts the info record into the session's first batch. */
 void info_write(struct session *s);
 
-/* The folder that was the current one when it began; NULL = not known. */
-const char *info_cwd(const struct session *s);
-
 #endif

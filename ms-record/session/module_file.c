@@ -18,6 +18,7 @@
 #include "ms-record/base/elffile.h"
 #include "info.h"
 #include "libcommon/base/arena.h"
+#include "ms-record/base/descriptor.h"
 #include "session.h"
 
 void module_file_close(struct module *m)
@@ -65,7 +66,8 @@ static int open_seen(const struct session *s, const char *path)
 	return fd >= 0 ? fd : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 }
 
-int module_file_open(const struct session *s, const struct map *p, const char *path, bool *other)
+int module_file_open(const struct session *s, const struct attach_map *p, const char *path,
+		     bool *other)
 {
 	struct stat st;
 	int fd = open_seen(s, path);
@@ -84,7 +86,7 @@ int module_file_open(const struct session *s, const struct map *p, const char *p
 }
 
 /* What is mapped, by the kernel's own link to it: also when its path is gone, where we may. */
-static int open_mapped(const struct session *s, const struct map *p)
+static int open_mapped(const struct session *s, const struct attach_map *p)
 {
 	char link[80];
 	snprintf(link, sizeof link, "map_files/%" PRIx64 "-%" PRIx64, p->start, p->end);
@@ -144,7 +146,7 @@ static bool same_build(const struct module *a, const struct module *b)
 }
 
 /* Is the file of `m` as it was? By its path, or where that is gone, as mapped at `p`. */
-static bool unchanged(const struct session *s, const struct module *m, const struct map *p)
+static bool unchanged(const struct session *s, const struct module *m, const struct attach_map *p)
 {
 	char full[4200];
 	struct stat st;
@@ -163,7 +165,7 @@ enum which { FIRST_UNCHANGED, FIRST_BUILD, FIRST_ANY };
 /* The index of the first module of that path, or name, which `m` looks like and whose file is
  * unchanged, or which is the same build. -1 = none. */
 static ssize_t first_of(const struct session *s, const struct module *m, const char *path,
-			const char *name, const struct map *p, enum which which)
+			const char *name, const struct attach_map *p, enum which which)
 {
 	const struct modules *all = &s->modules;
 	for (size_t i = all->all.n; i-- > 0;) {
@@ -205,7 +207,7 @@ static char *search(struct session *s, struct module *m, const char *name)
 	snprintf(exe, sizeof exe, "%s", s->exe);
 	if (strrchr(exe, '/'))
 		*strrchr(exe, '/') = '\0';
-	const char *first = info_cwd(s);
+	const char *first = s->who ? s->who->cwd : NULL;
 	const char *const folders[] = {cwd, first ? first : "", exe};
 	while (!strncmp(name, "./", 2))
 		name += 2;
@@ -217,8 +219,7 @@ static char *search(struct session *s, struct module *m, const char *name)
 			m->fd = fd;
 			return path;
 		}
-		if (fd >= 0)
-			close(fd);
+		descriptor_close(fd);
 		free(path);
 	}
 	return NULL;
@@ -245,8 +246,8 @@ static void find_gone(struct session *s, struct module *m, const char *name)
 		become(s, m, (size_t)first);
 }
 
-void module_file_find(struct session *s, struct module *m, const char *name, const struct map *p,
-		      bool *deleted)
+void module_file_find(struct session *s, struct module *m, const char *name,
+		      const struct attach_map *p, bool *deleted)
 {
 	if (!p && m->kind == MODULE_FILE) {
 		find_gone(s, m, name);

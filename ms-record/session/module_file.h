@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct map;
+struct attach_map;
 struct module;
 struct session;
 
@@ -16,12 +16,13 @@ struct session;
  * may be a path from a folder that was the current one then. `p`: where it is mapped, NULL = it
  * went, or nothing is known of it; then a file is taken only if it looks like what was there.
  * `*deleted` is set when the path leads to no file, or to another. */
-void module_file_find(struct session *s, struct module *m, const char *name, const struct map *p,
-		      bool *deleted);
+void module_file_find(struct session *s, struct module *m, const char *name,
+		      const struct attach_map *p, bool *deleted);
 /* Reads what is known of its file. */
 void module_file_look(const struct session *s, struct module *m);
 /* Opens the file as the process sees it. -1 when it is gone or another one; then `*other`. */
-int module_file_open(const struct session *s, const struct map *p, const char *path, bool *other);
+int module_file_open(const struct session *s, const struct attach_map *p, const char *path,
+		     bool *other);
 /* Shares the descriptor of `m` with `with`; each is closed by module_file_close. */
 void module_file_share(struct module *m, struct module *with);
 void module_file_close(struct module *m);

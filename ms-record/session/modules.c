@@ -8,7 +8,6 @@
  */
 #include "modules.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -20,8 +19,9 @@
 #include "ms-record/base/elffile.h"
 #include "format/trace.h"
 #include "libcommon/base/arena.h"
-#include "libcommon/proc/proc_text.h"
+#include "libcommon/base/order.h"
 #include "module_file.h"
+#include "ms-record/base/descriptor.h"
 #include "session.h"
 
 #define HELD_MAX 256u
@@ -33,17 +33,9 @@ void modules_init(struct modules *m, uint32_t max)
 	m->entries = ms_xrealloc(NULL, max, sizeof *m->entries);
 }
 
-static void forget_maps(struct modules *m)
-{
-	for (size_t i = 0; i < m->maps.n; i++)
-		free(m->maps.v[i].path);
-	m->maps.n = 0;
-}
-
 void modules_free(struct modules *m)
 {
-	forget_maps(m);
-	free(m->maps.v);
+	attach_maps_free(&m->maps);
 	for (size_t i = 0; i < m->all.n; i++) {
 		module_file_close(&m->all.v[i]);
 		if (m->all.v[i].same) /* the rest is the first one's */
@@ -56,70 +48,43 @@ void modules_free(struct modules *m)
 
 /* ---- /proc/PID/maps ---- */
 
-/* The path of a mapping as it is: in maps a newline looks like the four characters \012. */
-static char *true_path(const struct session *s, const struct ms_proc_map *v)
+/* In maps a newline in a path looks like the four characters \012, and so do these. */
+static void find_true_path(const struct session *s, struct attach_map *p)
 {
 	char link[80], path[4200];
-	if (*v->path != '/' || !strstr(v->path, "\\012"))
-		return strdup(v->path);
-	snprintf(link, sizeof link, "map_files/%" PRIx64 "-%" PRIx64, v->start, v->end);
-	ssize_t n = readlinkat(s->proc, link, path, sizeof path - 1);
-	path[n > 0 ? n : 0] = '\0';
-	char *own = strdup(n > 0 ? path : v->path);
-	if (n <= 0 && own)
-		ms_proc_unescape(own);
-	return own;
-}
-
-static void add_map(struct session *s, const char *line)
-{
-	struct modules *m = &s->modules;
-	struct ms_proc_map v;
-	if (!ms_proc_parse_map(line, &v))
+	if (*p->path != '/' || !strchr(p->path, '\n'))
 		return;
-	struct map p = {.start = v.start,
-			.end = v.end,
-			.offset = v.offset,
-			.inode = v.inode,
-			.dev_major = v.dev_major,
-			.dev_minor = v.dev_minor,
-			.exec = v.perms[2] == 'x'};
-	if (*v.path != '/' && !p.exec)
-		return; /* heaps, stacks and other data: not of interest here */
-	p.path = true_path(s, &v);
-	*MS_PUSH(&m->maps) = p;
+	snprintf(link, sizeof link, "map_files/%" PRIx64 "-%" PRIx64, p->start, p->end);
+	ssize_t n = readlinkat(s->proc, link, path, sizeof path - 1);
+	if (n <= 0)
+		return;
+	path[n] = '\0';
+	free(p->path);
+	p->path = strdup(path);
 }
 
 void modules_read_maps(struct session *s)
 {
 	struct modules *m = &s->modules;
+	struct attach_maps all;
 	m->maps_read_ns = session_now(s);
 	m->maps_old = false;
-	int fd = openat(s->proc, "maps", O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	FILE *f = fdopen(fd, "r");
-	if (!f) {
-		close(fd);
-		return;
+	if (attach_maps_read(&all, s->proc, NULL))
+		return; /* a zombie has none: then the old ones stay */
+	attach_maps_free(&m->maps);
+	for (size_t i = 0; i < all.n; i++) {
+		struct attach_map *p = &all.v[i];
+		if (*p->path == '/' || p->exec) {
+			find_true_path(s, p);
+			*MS_PUSH(&m->maps) = *p;
+		} else { /* heaps, stacks and other data: not of interest here */
+			free(p->path);
+		}
 	}
-	char *line = NULL;
-	size_t room = 0;
-	ssize_t n;
-	bool first = true;
-	while ((n = getline(&line, &room, f)) > 0) {
-		if (first)
-			forget_maps(m); /* a zombie has none: then the old ones stay */
-		first = false;
-		if (line[n - 1] == '\n')
-			line[n - 1] = '\0';
-		add_map(s, line);
-	}
-	free(line);
-	fclose(f);
+	free(all.v);
 }
 
-static const struct map *map_of(const struct modules *m, uint64_t from, uint64_t to)
+static const struct attach_map *map_of(const struct modules *m, uint64_t from, uint64_t to)
 {
 	for (size_t i = 0; i < m->maps.n; i++)
 		if (m->maps.v[i].start < to && from < m->maps.v[i].end)
@@ -129,8 +94,8 @@ static const struct map *map_of(const struct modules *m, uint64_t from, uint64_t
 
 /* ---- records ---- */
 
-static void write_module(struct session *s, uint32_t id, struct module *m, const struct map *p,
-			 bool deleted, uint64_t loaded)
+static void write_module(struct session *s, uint32_t id, struct module *m,
+			 const struct attach_map *p, bool deleted, uint64_t loaded)
 {
 	size_t path = strlen(m->path);
 	struct ms_record_writer *w = batch_record(&session_batch(s)->modules, path + 320);
@@ -219,7 +184,8 @@ static void close_module(struct modules *all, uint32_t i, uint32_t epoch)
 static uint32_t add(struct session *s, struct module m, const char *name, bool gone)
 {
 	struct modules *all = &s->modules;
-	const struct map *p = gone || m.kind == MODULE_VDSO ? NULL : map_of(all, m.start, m.end);
+	const struct attach_map *p =
+		gone || m.kind == MODULE_VDSO ? NULL : map_of(all, m.start, m.end);
 	bool deleted = false;
 	module_file_find(s, &m, name, p, &deleted);
 	uint32_t i = place(all, &m);
@@ -292,7 +258,7 @@ static bool inherit_entry(struct session *s, uint32_t i, struct modules *parent)
 	uint32_t number = place(all, &m);
 	all->entries[i] = (struct module_entry){.loaded = m.loaded, .number = number};
 	note_epoch(all, m.loaded, m.epoch_loaded);
-	const struct map *at = map_of(all, m.start, m.end);
+	const struct attach_map *at = map_of(all, m.start, m.end);
 	bool deleted = at && m.kind == MODULE_FILE && strstr(at->path, " (deleted)");
 	write_module(s, number + 1, &m, at, deleted, 0);
 	return true;
@@ -304,7 +270,7 @@ void modules_inherit(struct session *s, struct modules *parent)
 	uint32_t n = __atomic_load_n(&s->mem->module_count, __ATOMIC_ACQUIRE);
 	if (!all->maps.n)
 		for (size_t i = 0; i < parent->maps.n; i++) {
-			struct map m = parent->maps.v[i];
+			struct attach_map m = parent->maps.v[i];
 			m.path = strdup(m.path);
 			*MS_PUSH(&all->maps) = m;
 		}
@@ -327,7 +293,7 @@ static void note_closed(struct session *s)
 		/* The epoch grows once more when closing is done. */
 		note_epoch(all, closed, m->epoch_closed + 1);
 		write_unloaded(s, m->same ? m->same : e->number + 1, clock_ns(&s->clock, closed));
-		forget_maps(all); /* what was read may be of the module that went */
+		attach_maps_free(&all->maps); /* what was read may be of the module that went */
 		if (!s->attach_modules)
 			__atomic_store_n(&s->mem_modules[i].taken, 1, __ATOMIC_RELEASE);
 	}
@@ -402,7 +368,7 @@ static uint32_t look(const struct modules *all, uint64_t ip, uint32_t epoch)
 
 /* What was added to the addresses of a file a part of which is mapped there, maybe once more, by
  * itself. */
-static uint64_t bias_of(const struct elffile *f, const struct map *p)
+static uint64_t bias_of(const struct elffile *f, const struct attach_map *p)
 {
 	uint64_t bias = 0;
 	for (size_t i = 0; i < f->load_count; i++) {
@@ -415,7 +381,7 @@ static uint64_t bias_of(const struct elffile *f, const struct map *p)
 }
 
 /* Code that the guest did not name: a file mapped by hand, or made at run time. */
-static uint32_t add_unnamed(struct session *s, const struct map *p, uint32_t epoch)
+static uint32_t add_unnamed(struct session *s, const struct attach_map *p, uint32_t epoch)
 {
 	struct module m = {.start = p->start,
 			   .end = p->end,
@@ -430,8 +396,7 @@ static uint32_t add_unnamed(struct session *s, const struct map *p, uint32_t epo
 	struct elffile_source src = {fd, s->pid, 0};
 	if (fd >= 0 && elffile_read(&src, &f))
 		m.bias = bias_of(&f, p);
-	if (fd >= 0)
-		close(fd);
+	descriptor_close(fd);
 	return add(s, m, "[anonymous code]", false);
 }
 
@@ -461,7 +426,7 @@ static uint32_t find(struct session *s, uint64_t ip, uint32_t epoch)
 	modules_update(s);
 	if ((id = look(all, ip, epoch)))
 		return id;
-	const struct map *p = map_of(all, ip, ip + 1);
+	const struct attach_map *p = map_of(all, ip, ip + 1);
 	if (!p && (all->maps_old || session_now(s) > all->maps_read_ns + MAPS_AGAIN_NS)) {
 		modules_read_maps(s);
 		p = map_of(all, ip, ip + 1);
@@ -482,13 +447,6 @@ uint32_t modules_find(struct session *s, uint64_t *ip, uint32_t epoch)
 uint32_t modules_epoch_at(const struct session *s, uint64_t stamp)
 {
 	const struct module_epoch *v = s->modules.epochs.v;
-	size_t low = 0, high = s->modules.epochs.n;
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-		if (v[middle].stamp <= stamp)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low ? v[low - 1].epoch : 0;
+	size_t n = MS_COUNT_UP_TO(v, s->modules.epochs.n, stamp, stamp);
+	return n ? v[n - 1].epoch : 0;
 }

@@ -40,7 +40,6 @@ void pause_init(struct session *s, struct run *run)
 	s->pause.waiting = !started(run);
 	s->pause.told = !s->pause.waiting && paused(run);
 	s->pause.user = s->standby && __atomic_load_n(&s->mem->user_paused, __ATOMIC_ACQUIRE);
-	s->pause.on = s->pause.waiting || s->pause.told || s->pause.user;
 	s->pause.since_ns = 0;
 	if (s->pause.waiting && s->opt->start_mark)
 		strncpy(s->mem->start_mark, s->opt->start_mark, sizeof s->mem->start_mark - 1);
@@ -58,7 +57,6 @@ void pause_adopt(struct session *s, struct run *run)
 	s->pause.waiting = __atomic_load_n(&s->mem->state, __ATOMIC_ACQUIRE) == MG_WAITING;
 	s->pause.told = __atomic_load_n(&s->mem->told_paused, __ATOMIC_ACQUIRE);
 	s->pause.user = __atomic_load_n(&s->mem->user_began, __ATOMIC_ACQUIRE);
-	s->pause.on = s->pause.waiting || s->pause.told || s->pause.user;
 }
 
 static void add_loss(struct session *s, uint64_t to)
@@ -85,19 +83,16 @@ static void end(struct session *s, uint64_t ns)
 		s->stats.paused_ns += ns - s->pause.since_ns;
 	}
 	s->pause.waiting = false;
-	s->pause.on = s->pause.told || s->pause.user;
 	s->pause.since_ns = ns;
 }
 
-/* Someone wants a pause, or does not any more. */
-static void update(struct session *s, uint64_t ns)
+/* Someone wants a pause, or does not any more; `was`: it was paused before that. */
+static void update(struct session *s, bool was, uint64_t ns)
 {
-	bool want = s->pause.waiting || s->pause.told || s->pause.user;
-	if (want && !s->pause.on)
+	bool is = pause_on(&s->pause);
+	if (is && !was)
 		s->pause.since_ns = ns;
-	if (want || !s->pause.on)
-		s->pause.on = want;
-	else
+	if (was && !is)
 		end(s, ns);
 }
 
@@ -112,9 +107,10 @@ void pause_look(struct session *s)
 		mg_settle(s->mem);
 		end(s, session_now(s));
 	} else if (s->pause.told != paused(s->run)) {
+		bool was = pause_on(&s->pause);
 		s->pause.told = !s->pause.told;
 		tell(s);
-		update(s, session_now(s));
+		update(s, was, session_now(s));
 	}
 }
 
@@ -135,14 +131,15 @@ void pause_user(struct session *s, uint64_t change, uint64_t ns)
 	if (change <= s->pause.change)
 		return;
 	s->pause.change = change;
+	bool was = pause_on(&s->pause);
 	s->pause.user = change & 1;
-	update(s, ns);
+	update(s, was, ns);
 }
 
 void pause_finish(struct session *s)
 {
 	uint64_t now = session_now(s);
-	if (s->pause.on)
+	if (pause_on(&s->pause))
 		s->stats.paused_ns += now - s->pause.since_ns;
 	add_loss(s, now); /* also what came too late for the record of its pause */
 }

@@ -18,11 +18,16 @@ struct run {
 };
 
 struct pause {
-	bool on, waiting, told, user; /* on: any of the others */
-	uint64_t change;              /* of the program's, the latest, see MG_PAUSE */
-	uint64_t since_ns;            /* of the session */
-	uint64_t reported;            /* allocations that loss records speak of so far */
+	bool waiting, told, user;
+	uint64_t change;   /* of the program's, the latest, see MG_PAUSE */
+	uint64_t since_ns; /* of the session */
+	uint64_t reported; /* allocations that loss records speak of so far */
 };
+
+static inline bool pause_on(const struct pause *p)
+{
+	return p->waiting || p->told || p->user;
+}
 
 /* Puts a new session into the run's state, before its guest has the shared memory. `run` is kept.
  */

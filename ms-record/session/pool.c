@@ -26,6 +26,7 @@
 #include "frames.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
+#include "ms-record/base/descriptor.h"
 #include "session.h"
 
 #define SLOT_RINGS 128u
@@ -310,8 +311,7 @@ void pool_unref(struct pool *p)
 		return;
 	if (p->memory)
 		munmap(p->memory, p->bytes);
-	if (p->memfd >= 0)
-		close(p->memfd);
+	descriptor_close(p->memfd);
 	free(p->slots);
 	free(p);
 }

@@ -7,7 +7,7 @@
 
 #include "format/trace.h"
 #include "libcommon/base/arena.h"
-#include "libcommon/proc/proc.h"
+#include "libcommon/proc/proc_sample.h"
 #include "session.h"
 
 #define ROLLUP_NS UINT64_C(1000000000)
@@ -17,11 +17,6 @@ struct sampler {
 	struct ms_proc proc;
 	uint64_t rollup_ns, rollup_took; /* of the last one: when, and how long it took */
 	uint64_t seen;                   /* sum of what the sample before said */
-};
-
-struct figures {
-	uint64_t vsz, rss, pss, private, swap, heap, minflt, majflt, utime, stime, threads;
-	bool statm, stat, rollup;
 };
 
 static struct sampler *make(const struct session *s)
@@ -40,21 +35,11 @@ void samples_free(struct sampler *p)
 	free(p);
 }
 
-static void read_statm(const struct sampler *p, struct figures *f)
-{
-	struct ms_proc_statm m;
-	f->statm = ms_proc_read_statm(&p->proc, &m);
-	if (f->statm) {
-		f->vsz = m.vsz;
-		f->rss = m.rss;
-	}
-}
-
-static void read_stat(const struct sampler *p, struct figures *f)
+static void read_stat(const struct sampler *p, struct ms_proc_sample *f)
 {
 	struct ms_proc_stat st;
-	f->stat = ms_proc_read_stat(&p->proc, &st);
-	if (!f->stat)
+	f->counted = ms_proc_read_stat(&p->proc, &st);
+	if (!f->counted)
 		return;
 	f->minflt = st.field[MS_STAT_MINFLT];
 	f->majflt = st.field[MS_STAT_MAJFLT];
@@ -70,7 +55,7 @@ static bool rollup_due(const struct sampler *p, uint64_t now, bool moved)
 	return !p->rollup_ns || now >= p->rollup_ns + (rest > least ? rest : least);
 }
 
-static void read_rollup(struct sampler *p, struct figures *f, bool moved, bool must)
+static void read_rollup(struct sampler *p, struct ms_proc_sample *f, bool moved, bool must)
 {
 	struct ms_proc_memory m;
 	uint64_t start = clock_mono();
@@ -81,29 +66,29 @@ static void read_rollup(struct sampler *p, struct figures *f, bool moved, bool m
 	p->rollup_took = clock_mono() - start;
 	if (!ok)
 		return;
-	f->rollup = true;
+	f->exact = true;
 	f->pss = m.pss;
 	f->private = m.private_clean + m.private_dirty;
 	f->swap = m.swap;
 	f->heap = m.anonymous;
 }
 
-static void write_sample(struct session *s, uint64_t ns, const struct figures *f)
+void samples_put(struct ms_record_writer *to, const struct ms_proc_sample *f, bool heap)
 {
-	pthread_mutex_lock(&s->lock);
-	struct ms_record_writer *w = batch_record(&s->samples, 13 * 16);
-	ms_record_number(w, MS_SAMPLE_TIME, ns);
-	if (f->statm) {
+	struct ms_record_writer *w = batch_record(to, 13 * 16);
+	ms_record_number(w, MS_SAMPLE_TIME, f->ns);
+	if (f->vsz) {
 		ms_record_number(w, MS_SAMPLE_RSS, f->rss);
 		ms_record_number(w, MS_SAMPLE_VSZ, f->vsz);
 	}
-	if (f->rollup) {
+	if (heap)
+		ms_record_number(w, MS_SAMPLE_HEAP, f->heap);
+	if (f->exact) {
 		ms_record_number(w, MS_SAMPLE_PSS, f->pss);
 		ms_record_number(w, MS_SAMPLE_PRIVATE, f->private);
 		ms_record_number(w, MS_SAMPLE_SWAP, f->swap);
-		ms_record_number(w, MS_SAMPLE_HEAP, f->heap);
 	}
-	if (f->stat) {
+	if (f->counted) {
 		ms_record_number(w, MS_SAMPLE_MINFLT, f->minflt);
 		ms_record_number(w, MS_SAMPLE_MAJFLT, f->majflt);
 		ms_record_number(w, MS_SAMPLE_UTIME, f->utime);
@@ -111,7 +96,6 @@ static void write_sample(struct session *s, uint64_t ns, const struct figures *f
 		ms_record_number(w, MS_SAMPLE_THREADS, f->threads);
 	}
 	ms_record_end(w);
-	pthread_mutex_unlock(&s->lock);
 }
 
 /* RSS over time for the summary: every second point goes when there are too many. */
@@ -130,7 +114,7 @@ static void keep_point(struct session *s, uint64_t ns, uint64_t rss)
 }
 
 /* Has the process run, or its memory changed, since the sample before? */
-static bool has_moved(struct sampler *p, const struct figures *f)
+static bool has_moved(struct sampler *p, const struct ms_proc_sample *f)
 {
 	uint64_t sum = f->utime + f->stime + f->minflt + f->majflt + f->threads + f->rss + f->vsz;
 	bool moved = sum != p->seen;
@@ -140,23 +124,28 @@ static bool has_moved(struct sampler *p, const struct figures *f)
 
 bool samples_take(struct session *s, bool last)
 {
-	struct figures f = {0};
+	struct ms_proc_sample f = {.ns = session_now(s)};
 	uint64_t signature = session_signature(s->proc);
 	if (signature && s->signature && signature != s->signature)
 		return false; /* another program's figures already */
 	if (!s->sampler)
 		s->sampler = make(s);
-	uint64_t ns = session_now(s);
-	read_statm(s->sampler, &f);
+	struct ms_proc_statm m = {0};
+	if (ms_proc_read_statm(&s->sampler->proc, &m)) {
+		f.vsz = m.vsz;
+		f.rss = m.rss;
+	}
 	read_stat(s->sampler, &f);
 	bool moved = has_moved(s->sampler, &f);
-	if (f.statm)
+	if (f.vsz)
 		read_rollup(s->sampler, &f, moved, last);
-	if (!f.statm && !(last && f.stat))
+	if (!f.vsz && !(last && f.counted))
 		return moved; /* a zombie: its memory is gone, its times are final */
-	write_sample(s, ns, &f);
-	if (f.statm)
-		keep_point(s, ns, f.rss);
+	pthread_mutex_lock(&s->lock);
+	samples_put(&s->samples, &f, f.exact);
+	pthread_mutex_unlock(&s->lock);
+	if (f.vsz)
+		keep_point(s, f.ns, f.rss);
 	return moved;
 }
 

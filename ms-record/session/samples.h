@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct ms_proc_sample;
+struct ms_record_writer;
 struct sampler;
 struct session;
 
@@ -18,5 +20,8 @@ bool samples_take(struct session *s, bool last);
 /* RSS of the sample nearest to `ns`; 0 = none. */
 uint64_t samples_rss_at(const struct session *s, uint64_t ns);
 void samples_free(struct sampler *p);
+/* A sample as a record; `heap`: that figure is known, too. RSS and address space are where the latter
+ * is not 0. */
+void samples_put(struct ms_record_writer *to, const struct ms_proc_sample *f, bool heap);
 
 #endif

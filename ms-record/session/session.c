@@ -14,6 +14,7 @@
 #include "libcommon/base/arena.h"
 #include "libcommon/proc/proc.h"
 #include "ms-record/base/ready.h"
+#include "ms-record/base/descriptor.h"
 #include "session_options.h"
 
 #define TIDS_AGAIN_NS UINT64_C(10000000)
@@ -205,8 +206,7 @@ static void read_tids(struct session *s)
 	s->tids_ns = start;
 	s->tids_again_ns = start + TIDS_AGAIN_NS;
 	if (!d) {
-		if (fd >= 0)
-			close(fd);
+		descriptor_close(fd);
 		return;
 	}
 	for (struct dirent *e; (e = readdir(d));) {

@@ -23,6 +23,7 @@
 #include "libcommon/base/arena.h"
 #include "ms-record/base/clock.h"
 #include "ms-record/guest/layout.h"
+#include "ms-record/ptrace/attach_maps.h"
 #include "pause.h"
 #include "stacks.h"
 #include "ms-record/base/stats.h"
@@ -161,13 +162,6 @@ struct module_epoch {
 #define MODULES_CLOSED 1024u
 #define MODULES_ROOM (2 * MODULES_CLOSED)
 
-struct map {
-	uint64_t start, end, offset, inode;
-	unsigned dev_major, dev_minor;
-	bool exec;
-	char *path;
-};
-
 struct modules {
 	MS_ARRAY(struct module) all; /* module i has id i + 1 */
 	MS_ARRAY(uint32_t) open;     /* of them, those that are not closed */
@@ -177,8 +171,8 @@ struct modules {
 	} reopened; /* of those that are not the first of their file, the latest that were closed */
 	/* which epoch began with each module that came or went, in order */
 	MS_ARRAY(struct module_epoch) epochs;
-	MS_ARRAY(struct map) maps;
-	uint32_t seen; /* entries of the guest's table taken over */
+	struct attach_maps maps; /* of files, and of code */
+	uint32_t seen;           /* entries of the guest's table taken over */
 	struct module_entry {
 		uint64_t loaded; /* stamp: another one is another module */
 		uint32_t number; /* index into `all` */
@@ -203,12 +197,28 @@ struct thread {
 	bool gone, dirty;
 };
 
+struct alive {
+	uint32_t tid, index;
+};
+
+struct tid_pair {
+	uint32_t inner, outer;
+};
+
 /* ---- the image ---- */
 
 enum session_end { SESSION_RUNS = 0, SESSION_EXITED, SESSION_EXECED, SESSION_STOPPED };
 
 struct sample_point {
 	uint64_t ns, rss;
+};
+
+/* What the guest says of the whole image. */
+struct guest_account {
+	char allocator[128], disabled[96]; /* disabled: why it switched itself off */
+	uint64_t passed_early, forks;
+	bool no_usable; /* --usable-size, and the allocator does not tell */
+	bool ready;
 };
 
 struct session {
@@ -277,20 +287,10 @@ struct session {
 	} ranges;
 	MS_ARRAY(struct thread) threads;
 	/* Those that have not gone, or whose end is not written. */
-	struct {
-		struct alive {
-			uint32_t tid, index;
-		} * v;
-		size_t n, cap;
-	} alive;
+	MS_ARRAY(struct alive) alive;
 	struct stacks stacks;
 	/* Threads of a process in another pid namespace: their numbers there and here. */
-	struct {
-		struct tid_pair {
-			uint32_t inner, outer;
-		} * v;
-		size_t n, cap;
-	} tids;
+	MS_ARRAY(struct tid_pair) tids;
 	uint64_t tids_ns, tids_again_ns; /* when they were read, and may be again */
 	struct batch *batch;
 	uint32_t frames_sent, nodes_sent;
@@ -329,27 +329,20 @@ struct session {
 	MS_ARRAY(struct sample_point) points;
 	unsigned point_every, point_skip;
 	struct sampler *sampler;
-	bool removed;        /* counted, not kept */
-	bool reported;       /* in the index */
-	char allocator[128]; /* copied at the end */
-	char disabled[96];
-	uint64_t passed_early, forks;
-	bool no_usable; /* --usable-size, and the allocator does not tell */
-	bool guest_ready;
+	bool removed;               /* counted, not kept */
+	bool reported;              /* in the index */
+	struct guest_account guest; /* copied at the end */
 };
 
 /* Makes the shared memory of a session for the process `pid` that asked for it, `opt` and `writer`
  * borrowed; `forks`: with slots for its forked children. `memfd`: we attach to it, and it has this
- * memory file mapped; kept; else -1. NULL with `err` set. `out` is kept. What other rooms keep of a
+ * memory file mapped; kept; else -1. Without `writer` and `out` it goes on standby: OFF, and nobody
+ * drains it. NULL with `err` set. `out` is kept. What other rooms keep of a
  * session that is to be drained they add (drain/recording.h). */
 struct session *session_new(const struct session_options *opt, struct writer *writer,
 			    struct output *out, pid_t pid, uint64_t *buffer_used, bool forks,
 			    int memfd, struct ms_err *err);
 struct pool_shape;
-/* The same for a process on standby, before anybody records it: the session is OFF, and nobody
- * drains it. */
-struct session *session_new_standby(const struct session_options *opt, pid_t pid,
-				    uint64_t *buffer_used, struct ms_err *err);
 /* The same for one that is about to be woken, in the memory that its holder answered with; `memfd`
  * is kept, unless this fails. It goes on sleeping until session_wake. */
 struct session *session_attach_standby(const struct session_options *opt, struct writer *writer,

@@ -16,6 +16,7 @@
 #include "session_options.h"
 #include "pool.h"
 #include "samples.h"
+#include "ms-record/base/descriptor.h"
 #include "session.h"
 
 static void use_memory(struct session *s, const struct extents *e, uint64_t at)
@@ -87,13 +88,11 @@ static void fill_attached(struct session *s)
 /* Of the process `pid`, which is there. 0, or -1 with `err` set. */
 static int open_process(struct session *s, pid_t pid, struct ms_err *err)
 {
-	char path[32];
 	s->pid = pid;
 	s->known = s->settled = true;
-	snprintf(path, sizeof path, "/proc/%d", (int)pid);
-	s->proc = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	s->proc = process_folder(pid);
 	if (s->proc < 0)
-		return ms_err_sys(err, "cannot open '%s'", path);
+		return ms_err_sys(err, "cannot open '/proc/%d'", (int)pid);
 	s->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	return 0;
 }
@@ -124,18 +123,8 @@ struct session *session_new(const struct session_options *opt, struct writer *wr
 	if (open_process(s, pid, err) || !(s->pool = pool_new(pid, forks, memfd, err)))
 		return give_up(s);
 	begin(s);
-	s->mem->state = MG_ON;
+	s->mem->state = writer ? MG_ON : MG_OFF;
 	s->out = out;
-	return s;
-}
-
-struct session *session_new_standby(const struct session_options *opt, pid_t pid,
-				    uint64_t *buffer_used, struct ms_err *err)
-{
-	struct session *s = blank(opt, NULL, buffer_used);
-	if (open_process(s, pid, err) || !(s->pool = pool_new(pid, true, -1, err)))
-		return give_up(s);
-	begin(s);
 	return s;
 }
 
@@ -157,27 +146,27 @@ struct session *session_attach_standby(const struct session_options *opt, struct
 	return s;
 }
 
-void session_wake(struct session *s)
+static void wake(struct session *s, uint32_t state, uint32_t told_paused)
 {
 	struct mg_session *m = s->mem;
-	uint32_t state = s->pause.waiting ? MG_WAITING : MG_ON;
-	m->told_paused = s->pause.told;
+	m->told_paused = told_paused;
 	__atomic_store_n(&m->wake, s->wake, __ATOMIC_SEQ_CST);
 	__atomic_add_fetch(&m->epoch, 1, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&m->state, state, __ATOMIC_SEQ_CST);
 	mg_settle(m);
 }
 
+void session_wake(struct session *s)
+{
+	wake(s, s->pause.waiting ? MG_WAITING : MG_ON, s->pause.told);
+}
+
 void session_wake_slot(struct session *s)
 {
-	struct mg_session *m = s->mem, *head = s->pool->head;
-	m->told_paused = __atomic_load_n(&head->told_paused, __ATOMIC_SEQ_CST);
-	m->user_began = __atomic_load_n(&m->user_paused, __ATOMIC_SEQ_CST);
-	__atomic_store_n(&m->wake, s->wake, __ATOMIC_SEQ_CST);
-	__atomic_add_fetch(&m->epoch, 1, __ATOMIC_SEQ_CST);
-	__atomic_store_n(&m->state, __atomic_load_n(&head->state, __ATOMIC_SEQ_CST),
-			 __ATOMIC_SEQ_CST);
-	mg_settle(m);
+	const struct mg_session *head = s->pool->head;
+	s->mem->user_began = __atomic_load_n(&s->mem->user_paused, __ATOMIC_SEQ_CST);
+	wake(s, __atomic_load_n(&head->state, __ATOMIC_SEQ_CST),
+	     __atomic_load_n(&head->told_paused, __ATOMIC_SEQ_CST));
 }
 
 struct session *session_in_slot(struct pool *p, uint32_t slot)
@@ -221,10 +210,8 @@ void session_free(struct session *s)
 	MS_FREE(s->taken.v, s->alive.v, s->threads.v, s->tids.v, s->samples.data, s->verdicts.data,
 		s->points.v);
 	pool_unref(s->pool);
-	int fds[] = {s->pidfd, s->proc};
-	for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
-		if (fds[i] >= 0)
-			close(fds[i]);
+	descriptor_close(s->pidfd);
+	descriptor_close(s->proc);
 	output_free(s->out);
 	pthread_mutex_destroy(&s->lock);
 	MS_FREE(s->exe, s->name, s->file, s->successor, s->became, s->became_why, s);
