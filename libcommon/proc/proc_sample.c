@@ -48,19 +48,16 @@ static bool read_detail(struct ms_proc_sampler *t, uint64_t ns)
 	return ok;
 }
 
-static void take_counts(struct ms_proc_sampler *t, struct ms_proc_sample *out)
+void ms_proc_sample_counts(const struct ms_proc *p, struct ms_proc_sample *out)
 {
 	struct ms_proc_stat st;
-	if (out->ns < t->counts_ns)
-		return;
-	t->counts_ns = out->ns + COUNTS_NS;
-	out->counted = ms_proc_read_stat(&t->proc, &st);
+	out->counted = ms_proc_read_stat(p, &st);
 	if (!out->counted)
 		return;
 	out->minflt = st.field[MS_STAT_MINFLT];
 	out->majflt = st.field[MS_STAT_MAJFLT];
-	out->utime = st.field[MS_STAT_UTIME] * t->proc.tick_ns;
-	out->stime = st.field[MS_STAT_STIME] * t->proc.tick_ns;
+	out->utime = st.field[MS_STAT_UTIME] * p->tick_ns;
+	out->stime = st.field[MS_STAT_STIME] * p->tick_ns;
 	out->threads = st.field[MS_STAT_THREADS];
 }
 
@@ -75,7 +72,10 @@ bool ms_proc_sample_take(struct ms_proc_sampler *t, uint64_t ns, bool want_detai
 	if (m.shared > m.rss)
 		m.shared = m.rss;
 	out->vsz = m.vsz;
-	take_counts(t, out);
+	if (ns >= t->counts_ns) {
+		t->counts_ns = ns + COUNTS_NS;
+		ms_proc_sample_counts(&t->proc, out);
+	}
 	if (!t->denied && (want_detail || ns >= t->detail_ns) && read_detail(t, ns)) {
 		take_exact(t, &m, out);
 		return true;

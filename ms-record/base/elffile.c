@@ -84,24 +84,6 @@ bool elffile_read(const struct elffile_source *src, struct elffile *f)
 	return true;
 }
 
-bool elffile_defines(int fd, const char *name)
-{
-	struct elfmap m;
-	struct elfmap_table t;
-	bool found = false;
-	if (!elfmap_open(&m, fd))
-		return false;
-	for (unsigned i = 0; i < m.head->e_shnum && !found; i++) {
-		size_t n = elfmap_table(&m, i, &t) ? t.count : 0;
-		for (size_t k = 0; k < n && !found; k++)
-			found = ELF64_ST_TYPE(t.symbols[k].st_info) == STT_FUNC &&
-				t.symbols[k].st_shndx != SHN_UNDEF &&
-				!strcmp(elfmap_name(&t, &t.symbols[k]), name);
-	}
-	elfmap_close(&m);
-	return found;
-}
-
 /* ---- its allocator ---- */
 
 static void take_symbols(struct elffile_malloc *m, const struct elfmap_table *t, bool dynamic)

@@ -46,7 +46,4 @@ struct elffile_malloc {
 /* False when there is nothing to be read. */
 bool elffile_malloc(int fd, struct elffile_malloc *m);
 
-/* Does the file define a function of that name, in either of its symbol tables? */
-bool elffile_defines(int fd, const char *name);
-
 #endif

@@ -4,6 +4,7 @@
 #ifndef STATS_H
 #define STATS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct stats {
@@ -22,6 +23,14 @@ struct stats {
 	double variance, peak_variance;
 	/* Blocks of malloc's that custom allocators cut theirs from (heaps.h). */
 	uint64_t backings, backing_bytes, backing_peak_bytes;
+};
+
+/* What the guest says of the whole image. */
+struct guest_account {
+	char allocator[128], disabled[96]; /* disabled: why it switched itself off */
+	uint64_t passed_early, forks;
+	bool no_usable; /* --usable-size, and the allocator does not tell */
+	bool ready;
 };
 
 #endif

@@ -11,7 +11,6 @@
 #include "ms-record/base/stats.h"
 #include "ms-record/heap/preexisting.h"
 #include "ms-record/scan/scan.h"
-#include "ms-record/session/session.h"
 
 /* What is remembered of an image that is over, or that was not recorded at all. */
 struct image {

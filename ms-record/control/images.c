@@ -120,8 +120,9 @@ const char *images_lost(const struct image *m)
 
 bool images_own_malloc(const struct image *m)
 {
+	struct elffile_malloc its;
 	int fd = open(m->exe, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	bool yes = fd >= 0 && elffile_defines(fd, "malloc");
+	bool yes = elffile_malloc(fd, &its) && its.malloc;
 	descriptor_close(fd);
 	return yes;
 }

@@ -43,6 +43,7 @@ struct standby_image {
 	int client; /* connection of who records it; -1 = nobody */
 	pid_t recorder;
 	uint32_t wakes;
+	bool over; /* its process has ended */
 };
 
 struct holder {
@@ -292,22 +293,19 @@ static size_t fill(const struct holder *h, struct pollfd *p)
 static void handle_events(struct holder *h, const struct pollfd *p)
 {
 	const struct pollfd *at = p + POLL_FIXED;
-	size_t ended = 0;
 	for (struct standby_image *image = h->first; image; image = image->next, at += POLL_EACH) {
 		if (at[1].revents)
 			check_client(image);
 		if (at[0].revents)
 			accept_recorders(image);
-		ended += at[2].revents != 0;
+		image->over = at[2].revents != 0;
 	}
-	for (struct standby_image *image = h->first; image && ended;) {
-		struct pollfd over = {image->session->pidfd, POLLIN, 0};
-		pid_t pid = image->session->pid;
-		image = image->next;
-		while (image && image->session->pid == pid)
-			image = image->next;
-		if (poll(&over, 1, 0) > 0)
-			remove_images(h, pid);
+	for (struct standby_image *image = h->first, *next; image; image = next) {
+		next = image->next;
+		if (image->over) {
+			remove_images(h, image->session->pid);
+			next = h->first; /* there may have been others of it */
+		}
 	}
 	if (p[0].revents)
 		pass_signals(h);

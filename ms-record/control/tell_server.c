@@ -150,15 +150,7 @@ static void all_figures(const struct control *c, struct figures *f, uint64_t *by
 	for (size_t i = 0; i < c->images.n; i++) {
 		const struct image *m = &c->images.v[i];
 		*bytes += m->kept ? m->bytes : 0;
-		f->images++;
-		f->events += m->stats.events;
-		f->allocations += m->stats.allocations;
-		f->lost += m->stats.lost;
-		f->paused_allocations += m->stats.paused_allocations;
-		if (m->stats.paused_ns > f->paused_ns)
-			f->paused_ns = m->stats.paused_ns;
-		if (m->stats.peak_bytes > f->peak_bytes)
-			f->peak_bytes = m->stats.peak_bytes;
+		figures_add(f, &m->stats, m->stats.paused_ns);
 	}
 }
 

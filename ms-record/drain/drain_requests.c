@@ -59,23 +59,27 @@ void drain_requests_perform(struct session *s)
 	session_flush(s);
 }
 
-void drain_requests_add_figures(struct figures *f, const struct session *s)
+void figures_add(struct figures *f, const struct stats *t, uint64_t paused_ns)
 {
-	const struct stats *t = &s->stats;
 	f->images++;
 	f->events += t->events;
 	f->allocations += t->allocations;
-	f->live_bytes += t->live_bytes;
-	f->live_blocks += t->live_blocks;
 	f->lost += t->lost;
 	f->paused_allocations += t->paused_allocations;
-	uint64_t paused = t->paused_ns;
-	if (pause_on(&s->pause) && !s->finished)
-		paused += session_now(s) - s->pause.since_ns;
-	if (paused > f->paused_ns)
-		f->paused_ns = paused;
+	if (paused_ns > f->paused_ns)
+		f->paused_ns = paused_ns;
 	if (t->peak_bytes > f->peak_bytes)
 		f->peak_bytes = t->peak_bytes;
+}
+
+void drain_requests_add_figures(struct figures *f, const struct session *s)
+{
+	uint64_t paused = s->stats.paused_ns;
+	if (pause_on(&s->pause) && !s->finished)
+		paused += session_now(s) - s->pause.since_ns;
+	figures_add(f, &s->stats, paused);
+	f->live_bytes += s->stats.live_bytes;
+	f->live_blocks += s->stats.live_blocks;
 }
 
 void drain_requests_answer(struct drain *d)

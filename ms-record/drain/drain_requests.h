@@ -11,6 +11,7 @@
 
 struct drain;
 struct session;
+struct stats;
 
 enum drain_request_kind {
 	DRAIN_REFRESH, /* look at the run's state, at once; and the figures */
@@ -43,6 +44,8 @@ void drain_requests_reached(struct session *s, uint64_t stamp);
 void drain_requests_perform(struct session *s);
 /* Answers when no session has anything left to do. */
 void drain_requests_answer(struct drain *d);
+/* Adds the figures of an image that is over, which has nothing live. */
+void figures_add(struct figures *f, const struct stats *t, uint64_t paused_ns);
 /* Adds the figures of a session. */
 void drain_requests_add_figures(struct figures *f, const struct session *s);
 

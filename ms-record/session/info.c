@@ -92,6 +92,14 @@ char *info_name(int proc, const char *exe)
 	return comm;
 }
 
+static void take_text(char **text, size_t *n, const char *from, size_t bytes)
+{
+	if (*text || !from)
+		return;
+	*text = memcpy(ms_xrealloc(NULL, bytes + 1, 1), from, bytes + 1);
+	*n = bytes;
+}
+
 /* What is not known of a process that is gone is its parent's. */
 static void take_from(struct identity *w, const struct identity *parent)
 {
@@ -101,16 +109,8 @@ static void take_from(struct identity *w, const struct identity *parent)
 		w->name = strdup(parent->name);
 	if (!w->cwd && parent->cwd)
 		w->cwd = strdup(parent->cwd);
-	if (!w->args && parent->args) {
-		w->args = memcpy(ms_xrealloc(NULL, parent->args_bytes + 1, 1), parent->args,
-				 parent->args_bytes + 1);
-		w->args_bytes = parent->args_bytes;
-	}
-	if (!w->env && parent->env) {
-		w->env = memcpy(ms_xrealloc(NULL, parent->env_bytes + 1, 1), parent->env,
-				parent->env_bytes + 1);
-		w->env_bytes = parent->env_bytes;
-	}
+	take_text(&w->args, &w->args_bytes, parent->args, parent->args_bytes);
+	take_text(&w->env, &w->env_bytes, parent->env, parent->env_bytes);
 	if (!w->ppid)
 		w->ppid = (uint64_t)parent->pid;
 	if (w->uid == UINT64_MAX)

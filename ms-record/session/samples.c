@@ -35,19 +35,6 @@ void samples_free(struct sampler *p)
 	free(p);
 }
 
-static void read_stat(const struct sampler *p, struct ms_proc_sample *f)
-{
-	struct ms_proc_stat st;
-	f->counted = ms_proc_read_stat(&p->proc, &st);
-	if (!f->counted)
-		return;
-	f->minflt = st.field[MS_STAT_MINFLT];
-	f->majflt = st.field[MS_STAT_MAJFLT];
-	f->utime = st.field[MS_STAT_UTIME] * p->proc.tick_ns;
-	f->stime = st.field[MS_STAT_STIME] * p->proc.tick_ns;
-	f->threads = st.field[MS_STAT_THREADS];
-}
-
 /* The kernel walks through all mappings for it. */
 static bool rollup_due(const struct sampler *p, uint64_t now, bool moved)
 {
@@ -135,7 +122,7 @@ bool samples_take(struct session *s, bool last)
 		f.vsz = m.vsz;
 		f.rss = m.rss;
 	}
-	read_stat(s->sampler, &f);
+	ms_proc_sample_counts(&s->sampler->proc, &f);
 	bool moved = has_moved(s->sampler, &f);
 	if (f.vsz)
 		read_rollup(s->sampler, &f, moved, last);

@@ -213,14 +213,6 @@ struct sample_point {
 	uint64_t ns, rss;
 };
 
-/* What the guest says of the whole image. */
-struct guest_account {
-	char allocator[128], disabled[96]; /* disabled: why it switched itself off */
-	uint64_t passed_early, forks;
-	bool no_usable; /* --usable-size, and the allocator does not tell */
-	bool ready;
-};
-
 struct session {
 	struct session *next; /* list of the control thread */
 	const struct session_options *opt;
