@@ -542,20 +542,22 @@ uint64_t ms_recording_length(const struct ms_recording *t)
 	return last;
 }
 
-static bool damaged(const struct ms_recording *t)
+bool ms_recording_damaged(const struct ms_recording *t)
 {
-	uint64_t places = 0, bytes = ms_trace_damaged_bytes(t->file, &places);
-	return bytes || places || t->bad_blocks || t->replay.bad_events;
+	uint64_t places = 0, bytes = 0;
+	if (!t->ahead) /* there was none before, or it would be over */
+		bytes = ms_trace_damaged_bytes(t->file, &places);
+	return bytes || places || t->bad_blocks;
 }
 
 bool ms_recording_complete(const struct ms_recording *t)
 {
-	return !damaged(t) && t->state != MS_TRACE_NO_END;
+	return !ms_recording_damaged(t) && !t->replay.bad_events && t->state != MS_TRACE_NO_END;
 }
 
 const char *ms_recording_state(const struct ms_recording *t)
 {
-	if (damaged(t))
+	if (ms_recording_damaged(t) || t->replay.bad_events)
 		return "damaged";
 	return t->state == MS_TRACE_ENDED     ? "complete"
 	       : t->state == MS_TRACE_GROWING ? "growing"

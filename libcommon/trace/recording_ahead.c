@@ -184,10 +184,9 @@ static void *read_ahead(void *arg)
 
 static bool worth_it(const struct ms_recording *t)
 {
-	uint64_t places = 0, bytes = ms_trace_damaged_bytes(t->file, &places);
 	cpu_set_t set;
 	return t->may_read_ahead && !t->parts && t->in_block && t->decoder->left >= WORTH_IT &&
-	       t->stop_tick == MS_NEVER && t->stop_event == MS_NEVER && !bytes && !places &&
+	       t->stop_tick == MS_NEVER && t->stop_event == MS_NEVER && !ms_recording_damaged(t) &&
 	       sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 1;
 }
 

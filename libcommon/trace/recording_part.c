@@ -9,18 +9,9 @@
 
 /* ---- checkpoints ---- */
 
-/* Were there bytes that could not be read? Then a gap before a checkpoint is no wonder. */
-static bool in_damage(const struct ms_recording *t)
-{
-	uint64_t places = 0, bytes = 0;
-	if (!t->ahead) /* there was none before, or it would be over */
-		bytes = ms_trace_damaged_bytes(t->file, &places);
-	return bytes || places || t->bad_blocks;
-}
-
 static bool begin_checkpoint(struct ms_recording *t, const struct ms_checkpoint_head *h)
 {
-	bool anew = !in_damage(t);
+	bool anew = !ms_recording_damaged(t); /* else a gap before it is no wonder */
 	if (h->part != 0 || !ms_replay_restore(&t->replay, h, anew))
 		return false;
 	t->part_head = *h;
@@ -91,7 +82,7 @@ static bool read_entry(struct ms_recording *t, const struct ms_index_entry *e, s
 {
 	return ms_trace_seek(t->file, e->offset) &&
 	       ms_recording_next_block(t, MS_TYPE_BIT(e->type), MS_ALL_COLUMNS, err) == 1 &&
-	       ms_trace_offset(t->file) == e->offset + e->bytes && !in_damage(t);
+	       ms_trace_offset(t->file) == e->offset + e->bytes && !ms_recording_damaged(t);
 }
 
 /* All but events, of the blocks in t->index. */
@@ -103,7 +94,7 @@ static bool read_parts(struct ms_recording *t, struct ms_err *err)
 		if (bit & MS_ALL_TYPES & ~MS_EVENT_TYPES && !read_entry(t, e, err))
 			return false;
 	}
-	return t->has_info && !in_damage(t);
+	return t->has_info && !ms_recording_damaged(t);
 }
 
 static struct ms_recording *open_parts(const char *path, bool ended, struct ms_err *err)

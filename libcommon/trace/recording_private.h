@@ -22,6 +22,8 @@
 /* A recording of `file`, which may be NULL, at its start. */
 struct ms_recording *ms_recording_begin(struct ms_trace *file, const char *path,
 					struct ms_err *err);
+/* Was there anything that could not be read so far? */
+bool ms_recording_damaged(const struct ms_recording *t);
 /* Goes on to the next block of `types` with its columns `want`. 1, 0 at the end, -1. Blocks that
  * were damaged are counted by the file's reader. */
 int ms_recording_next_block(struct ms_recording *t, uint64_t types, uint64_t want,

@@ -23,13 +23,6 @@ static bool get_head(const struct ms_column *columns, size_t count, uint64_t *v,
 	return ms_cursor_get_all(&head, v, n);
 }
 
-static void give_up(struct ms_index_builder *b)
-{
-	b->too_long = true;
-	free(b->w.data);
-	b->w = (struct ms_record_writer){0};
-}
-
 void ms_index_add(struct ms_index_builder *b, struct ms_index_entry e,
 		  const struct ms_column *columns, size_t n)
 {
@@ -55,8 +48,11 @@ void ms_index_add(struct ms_index_builder *b, struct ms_index_entry e,
 		ms_record_number(w, MS_INDEX_EVENT, head[0]);
 	}
 	ms_record_end(w);
-	if (w->size > LONGEST)
-		give_up(b);
+	if (w->size <= LONGEST)
+		return;
+	b->too_long = true;
+	free(w->data);
+	*w = (struct ms_record_writer){0};
 }
 
 /* ---- reading ---- */
