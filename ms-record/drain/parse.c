@@ -129,6 +129,14 @@ static int event(struct session *s, struct reader *r, const struct record *c)
 	return 0;
 }
 
+/* The old block of a reallocation is given back. Returns what links both. */
+static uint8_t release(struct session *s, struct reader *r, uint64_t stamp, uint64_t address)
+{
+	struct item *it = add(s, r, stamp, false, ITEM_RELEASE);
+	it->address = address;
+	return it->link = (uint8_t)(r->releases++ % RELEASED);
+}
+
 static int reallocation(struct session *s, struct reader *r, const struct record *c)
 {
 	uint32_t stack;
@@ -138,17 +146,14 @@ static int reallocation(struct session *s, struct reader *r, const struct record
 	uint64_t before = word(c, 5), user = c->kind == MG_USER_REALLOC ? USER_BLOCK : 0;
 	if (!address)
 		return session_damaged(s, "a reallocation without an address");
-	uint32_t link = r->releases++ % RELEASED;
-	if (old) {
-		struct item *it = add(s, r, before < after ? before : after, false, ITEM_RELEASE);
-		it->address = old | user;
-		it->link = (uint8_t)link;
-	}
+	uint8_t link = 0;
+	if (old)
+		link = release(s, r, before < after ? before : after, old | user);
 	struct item *it = add(s, r, after, true, old ? ITEM_REALLOC : ITEM_ALLOC);
 	it->address = address | user;
 	it->size = size;
 	it->stack = stack;
-	it->link = (uint8_t)link;
+	it->link = link;
 	it->extra = slack_of(c, size);
 	return 0;
 }
@@ -174,7 +179,8 @@ static int heap_release(struct session *s, struct reader *r, const struct record
 /* Of a heap of the program's own. Where its old block was given back is said only now. */
 static int heap_block(struct session *s, struct reader *r, const struct record *c)
 {
-	uint32_t stack, link = 0;
+	uint32_t stack;
+	uint8_t link = 0;
 	if (c->flags & MG_F_UNSURE && c->kind == MG_HEAP_REALLOC)
 		return heap_release(s, r, c);
 	if (parse_stack_of(s, r, c, &stack))
@@ -185,12 +191,8 @@ static int heap_block(struct session *s, struct reader *r, const struct record *
 	uint64_t own = heap & MG_HEAP_PLAIN ? 0 : USER_BLOCK;
 	if (again && (!address || !word(c, 4)))
 		return no_address(s);
-	if (again) {
-		link = r->releases++ % RELEASED;
-		struct item *it = add(s, r, stamp_before(s, c), false, ITEM_RELEASE);
-		it->address = word(c, 4) | own;
-		it->link = (uint8_t)link;
-	}
+	if (again)
+		link = release(s, r, stamp_before(s, c), word(c, 4) | own);
 	struct item *it = add(s, r, c->stamp, true,
 			      again      ? ITEM_HEAP_REALLOC
 			      : !address ? ITEM_HEAP_FAILED
@@ -198,7 +200,7 @@ static int heap_block(struct session *s, struct reader *r, const struct record *
 	it->address = address ? address | own : 0;
 	it->size = size;
 	it->stack = stack;
-	it->link = (uint8_t)link;
+	it->link = link;
 	it->extra = heaps_add_detail(s, heap & UINT32_MAX, pool, NULL);
 	return 0;
 }
