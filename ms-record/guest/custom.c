@@ -220,9 +220,7 @@ static void put_block(struct mg_writer *t, const uint64_t *frame, const void *bl
 				       .d = t->custom_before,
 				       .e = heap,
 				       .f = t->custom_pool};
-	uint64_t stamp = mg_now(t);
-	struct mg_stack s = mg_stack_of(t, frame, r.words, &stamp);
-	mg_put(t, r, s, stamp);
+	mg_put_with_stack(t, frame, r);
 }
 
 static void count_passed(struct mg_writer *t)
@@ -352,8 +350,6 @@ void mg_on_pool_alloc(const uint64_t *frame, const void *pool, const void *block
 			      .a = (uint64_t)block,
 			      .b = size,
 			      .d = (uint64_t)pool};
-	uint64_t stamp = mg_now(t);
-	struct mg_stack s = mg_stack_of(t, frame, r.words, &stamp);
-	mg_put(t, r, s, stamp);
+	mg_put_with_stack(t, frame, r);
 	mg_leave(t);
 }

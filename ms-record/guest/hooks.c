@@ -268,12 +268,10 @@ void mg_on_failed(const uint64_t *frame, uint64_t size)
 	struct mg_writer *t = mg_enter(frame);
 	if (!t)
 		return;
-	if (!mg_passing() && !(t->custom && mg_custom_within(t, frame))) {
-		uint64_t stamp = mg_now(t);
-		struct mg_stack s = mg_stack_of(t, frame, FAILED_WORDS, &stamp);
-		mg_put(t, (struct mg_record){.kind = MG_FAILED, .words = FAILED_WORDS, .a = size},
-		       s, stamp);
-	}
+	if (!mg_passing() && !(t->custom && mg_custom_within(t, frame)))
+		mg_put_with_stack(
+			t, frame,
+			(struct mg_record){.kind = MG_FAILED, .words = FAILED_WORDS, .a = size});
 	mg_leave(t);
 }
 
@@ -439,9 +437,7 @@ void mg_on_user_alloc(const uint64_t *frame, const void *block, uint64_t size)
 	}
 	struct mg_record r = {
 		.kind = MG_USER_ALLOC, .words = ALLOC_WORDS, .a = (uint64_t)block, .b = size};
-	uint64_t stamp = mg_now(t);
-	struct mg_stack s = mg_stack_of(t, frame, r.words, &stamp);
-	mg_put(t, r, s, stamp);
+	mg_put_with_stack(t, frame, r);
 	mg_leave(t);
 }
 

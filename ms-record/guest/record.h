@@ -117,6 +117,15 @@ MG_INLINE void mg_put(struct mg_writer *t, const struct mg_record r, struct mg_s
 		mg_forget(t);
 }
 
+/* Takes the stack, and writes the record with that. */
+MG_INLINE void mg_put_with_stack(struct mg_writer *t, const uint64_t *frame,
+				 const struct mg_record r)
+{
+	uint64_t stamp = mg_now(t);
+	struct mg_stack s = mg_stack_of(t, frame, r.words, &stamp);
+	mg_put(t, r, s, stamp);
+}
+
 /* ---- short records ---- */
 
 /* record.c: what does not fit into a short one. */

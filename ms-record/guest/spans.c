@@ -35,9 +35,7 @@ static void put_map(struct mg_writer *t, const uint64_t *frame, struct mg_span s
 			put_unmap(t, frame, 0, span, 0);
 		return;
 	}
-	uint64_t stamp = mg_now(t);
-	struct mg_stack s = mg_stack_of(t, frame, r.words, &stamp);
-	mg_put(t, r, s, stamp);
+	mg_put_with_stack(t, frame, r);
 }
 
 void mg_on_map(const uint64_t *frame, struct mg_span span, uint64_t flags, uint64_t from)
