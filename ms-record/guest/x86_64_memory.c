@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * x86-64: the four functions that a compiler may call on its own in freestanding code. Hidden: nobody else
- * sees them.
+ * x86-64: the four functions that a compiler may call on its own in freestanding code. Hidden:
+ * nobody else sees them.
  */
 #include <stddef.h>
 
