@@ -33,6 +33,7 @@
 #include "attach_private.h"
 #include "hook_late.h"
 #include "libcommon/base/arena.h"
+#include "libcommon/base/clock.h"
 #include "libcommon/proc/proc.h"
 #include "ms-record/base/pass_file.h"
 #include "ms-record/session/hook_spec.h"
@@ -74,19 +75,23 @@ const char *attach_program(const struct attach *a)
 
 /* ---- looking ---- */
 
-int attach_look(struct attach **made, pid_t pid, bool launched, const struct hooks *hooks,
-		const char *root, struct ms_err *err)
+static struct attach *attach_new(pid_t pid, bool launched, const struct hooks *hooks)
 {
-	enum hijack_why why;
-	struct attach *a = *made = ms_xcalloc(1, sizeof *a);
+	struct attach *a = ms_xcalloc(1, sizeof *a);
 	a->pid = pid;
 	a->launched = launched;
+	a->hooks = hooks;
 	a->channel[0] = a->channel[1] = a->memfd = -1;
+	return a;
+}
+
+static int look(struct attach *a, const char *root, struct ms_err *err)
+{
+	enum hijack_why why;
 	if (hijack_open(&a->h, a->pid, root ? root : "/proc", &why, err))
 		return -1;
 	a->open = true;
 	a->memory = attach_memory_of(&a->h);
-	a->hooks = hooks;
 	pid_t seen, sharer = attach_sharer(a, &seen);
 	if (sharer)
 		return attach_refuse_sharer(a, "attach to", sharer, err);
@@ -110,6 +115,28 @@ int attach_look(struct attach **made, pid_t pid, bool launched, const struct hoo
 			p->page = attach_maps_room(&a->maps, p->low, p->high, NEAR_BYTES, 0);
 	}
 	return attach_plan(a, err);
+}
+
+/* Has it just begun, so that its libraries may not be there yet? */
+static bool just_began(const struct attach *a)
+{
+	uint64_t ticks = (uint64_t)sysconf(_SC_CLK_TCK), now = ms_clock_ns(CLOCK_BOOTTIME);
+	return a->open && now / (1000000000 / ticks) - a->h.start_time < ticks;
+}
+
+int attach_look(struct attach **made, pid_t pid, bool launched, const struct hooks *hooks,
+		const char *root, struct ms_err *err)
+{
+	*made = attach_new(pid, launched, hooks);
+	while (look(*made, root, err)) {
+		if (launched || root || !just_began(*made))
+			return -1;
+		attach_free(*made);
+		*made = attach_new(pid, launched, hooks);
+		*err = (struct ms_err){0};
+		usleep(AGAIN_NS / 1000);
+	}
+	return 0;
 }
 
 void attach_forget(struct attach *a)
