@@ -18,7 +18,7 @@
 #define WINDOW (UINT64_C(1) << 15)
 #define WORDS (WINDOW / 64)
 #define READY UINT64_C(4096) /* slots: the window is made ready by so many */
-#define GONE_LEAST 65536u
+#define GONE_LEAST 16384u
 #ifndef PART
 #define PART (UINT32_C(1) << 18) /* blocks: 15 MB to encode them in, most of it never touched */
 #endif
