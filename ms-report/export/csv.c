@@ -3,6 +3,7 @@
  */
 #include "formats.h"
 
+#include "ms-report/model/figures.h"
 #include "ms-report/output/out.h"
 #include "ms-report/words/names.h"
 
@@ -35,6 +36,18 @@ static void put_number(struct out *o, uint64_t v)
 		out_number(o, v);
 }
 
+static void put_next(struct out *o, uint64_t v)
+{
+	out_char(o, ',');
+	put_number(o, v);
+}
+
+#define FIGURES 11
+static const enum told columns[FIGURES] = {TOLD_LIVE,        TOLD_LIVE_BLOCKS, TOLD_PEAK,
+					   TOLD_PEAK_BLOCKS, TOLD_ALLOCATED,   TOLD_ALLOCATIONS,
+					   TOLD_FREES,       TOLD_TEMPORARY,   TOLD_FAILED,
+					   TOLD_USABLE,      TOLD_MAPPED};
+
 /* ---- sites ----------------------------------------------------------------------------------- */
 
 void csv_frame(struct model *m, struct out *o, const struct frame *f)
@@ -49,24 +62,14 @@ void csv_frame(struct model *m, struct out *o, const struct frame *f)
 	csv_text(m, o, f && f->module != NONE ? m->modules.v[f->module].path : NULL);
 }
 
-#define FIGURES 11
-
-/* The first of FIGURES are estimates in a sampled recording: two columns more for each. */
-#define ESTIMATES 7
-static const enum est_figure estimated[ESTIMATES] = {
-	EST_AT,        EST_AT_BLOCKS,   EST_PEAK, EST_PEAK_BLOCKS,
-	EST_ALLOCATED, EST_ALLOCATIONS, EST_FREES};
-
 static void end_row(struct model *m, struct out *o, const uint64_t *v, const struct estimates *e)
 {
-	for (size_t i = 0; m->est && i < ESTIMATES; i++) {
+	for (size_t i = 0; m->est && i < TOLD_ESTIMATES; i++) {
 		uint64_t low = UNKNOWN, high = UNKNOWN;
 		if (e && v[i] != UNKNOWN)
-			est_limits(v[i], &e->of[estimated[i]], &low, &high);
-		out_char(o, ',');
-		put_number(o, low);
-		out_char(o, ',');
-		put_number(o, high);
+			est_limits(v[i], &e->of[told[i].est], &low, &high);
+		put_next(o, low);
+		put_next(o, high);
 	}
 	out_str(o, "\r\n");
 }
@@ -76,10 +79,8 @@ static void put_row(struct model *m, struct out *o, const struct site *s, const 
 {
 	if (s)
 		out_printf(o, "%lld", (long long)s->id);
-	for (size_t i = 0; i < FIGURES; i++) {
-		out_char(o, ',');
-		put_number(o, v[i]);
-	}
+	for (size_t i = 0; i < FIGURES; i++)
+		put_next(o, v[i]);
 	out_char(o, ',');
 	if (!s) {
 		csv_text(m, o, what);
@@ -94,36 +95,34 @@ static void put_row(struct model *m, struct out *o, const struct site *s, const 
 	csv_text(m, o, called ? frame_name(&m->arena, m, called) : NULL);
 	out_char(o, ',');
 	csv_text(m, o, caller ? frame_name(&m->arena, m, caller) : NULL);
-	out_char(o, ',');
-	put_number(o, (uint64_t)m->processes.v[s->process].id);
+	put_next(o, (uint64_t)m->processes.v[s->process].id);
 	end_row(m, o, v, e);
 }
 
-static void figures(const struct site *s, uint64_t *v)
+static void take(uint64_t *v, enum told_of of, const void *what)
 {
-	struct mmap_usage b = s->at_mmap;
-	const uint64_t all[FIGURES] = {
-		s->at.bytes,        s->at.blocks,   s->peak.bytes, s->peak.blocks,
-		s->allocated_bytes, s->allocations, s->frees,      s->temporary,
-		s->failed,          b.usable,       b.mapped};
-	memcpy(v, all, sizeof all);
+	for (int f = 0; f < FIGURES; f++)
+		v[f] = told_value(columns[f], of, what);
+}
+
+static void put_titles(struct model *m, struct out *o)
+{
+	out_str(o, "site");
+	for (int f = 0; f < FIGURES; f++)
+		out_printf(o, ",%s", told[columns[f]].name);
+	out_str(o, ",function,file,line,module,called,caller,process");
+	for (int f = 0; m->est && f < TOLD_ESTIMATES; f++)
+		out_printf(o, ",%s_low,%s_high", told[f].name, told[f].name);
+	out_str(o, "\r\n");
 }
 
 void csv_sites(struct model *m, struct out *o, enum metric metric, size_t limit,
 	       const struct site *only)
 {
-	out_str(o, "site,live_bytes,live_blocks,peak_bytes,peak_blocks,allocated_bytes,"
-		   "allocations,frees,temporary,failed_allocations,usable_bytes,mapped_bytes,"
-		   "function,file,line,module,called,caller,process");
-	static const char *const limits[ESTIMATES] = {
-		"live_bytes",      "live_blocks", "peak_bytes", "peak_blocks",
-		"allocated_bytes", "allocations", "frees"};
-	for (size_t i = 0; m->est && i < ESTIMATES; i++)
-		out_printf(o, ",%s_low,%s_high", limits[i], limits[i]);
-	out_str(o, "\r\n");
 	uint64_t v[FIGURES];
+	put_titles(m, o);
 	if (only) {
-		figures(only, v);
+		take(v, TOLD_OF_SITE, only);
 		put_row(m, o, only, v, NULL, only->est);
 		return;
 	}
@@ -133,24 +132,22 @@ void csv_sites(struct model *m, struct out *o, enum metric metric, size_t limit,
 	uint64_t more[FIGURES] = {0};
 	struct estimates rest = {0};
 	for (size_t i = 0; i < l.n; i++) {
-		figures(l.rows[i], v);
-		if (i < limit)
+		take(v, TOLD_OF_SITE, l.rows[i]);
+		if (i < limit) {
 			put_row(m, o, l.rows[i], v, NULL, l.rows[i]->est);
-		for (size_t k = 0; i >= limit && l.rows[i]->est && k < EST_COUNT; k++)
+			continue;
+		}
+		for (size_t k = 0; l.rows[i]->est && k < EST_COUNT; k++)
 			ms_spread_add(&rest.of[k], &l.rows[i]->est->of[k]);
-		for (size_t k = 0; i >= limit && k < FIGURES; k++)
+		for (size_t k = 0; k < FIGURES; k++)
 			more[k] = figure_add(more[k], v[k]);
 	}
 	if (l.n > limit)
 		put_row(m, o, NULL, more,
 			ms_arena_printf(&m->arena, "(%zu more sites)", l.n - limit), &rest);
-	const struct hidden *h = &m->hidden;
-	const uint64_t hidden[FIGURES] = {h->at.bytes,    h->at.blocks,       h->peak.bytes,
-					  h->peak.blocks, h->allocated_bytes, h->allocations,
-					  h->frees,       h->temporary,       h->failed,
-					  UNKNOWN,        h->at_mapped};
-	if (h->sites)
-		put_row(m, o, NULL, hidden, "(hidden by filters)", h->est);
+	take(v, TOLD_OF_HIDDEN, &m->hidden);
+	if (m->hidden.sites)
+		put_row(m, o, NULL, v, "(hidden by filters)", m->hidden.est);
 }
 
 /* ---- tables ---------------------------------------------------------------------------------- */
@@ -167,10 +164,8 @@ static void put_limits(struct out *o, const struct table *t, const struct row *r
 		if (!t->columns[c].name || !est_column(t, c))
 			continue;
 		est_cell_limits(&r->cells[c], &low, &high);
-		out_char(o, ',');
-		put_number(o, low);
-		out_char(o, ',');
-		put_number(o, high);
+		put_next(o, low);
+		put_next(o, high);
 	}
 }
 

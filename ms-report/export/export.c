@@ -4,6 +4,7 @@
  */
 #include "export.h"
 
+#include "ms-report/model/figures.h"
 #include "ms-report/words/names.h"
 #include "ms-report/words/page.h"
 
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include "libcommon/base/arena.h"
+#include "libcommon/base/json_writer.h"
 
 #define SAY(...) ms_arena_printf(&m->arena, __VA_ARGS__)
 
@@ -121,6 +123,37 @@ const char *export_frame_text(struct export *x, const struct place *p)
 		       : SAY("0x%llX: %s (%s)", (unsigned long long)p->address, p->function, where);
 }
 
+uint32_t export_text(struct export *x, struct export_texts *t, uint32_t place, export_put *put)
+{
+	if (!t->number)
+		t->number = ms_xcalloc(x->place_count, sizeof *t->number);
+	if (!t->number[place]) {
+		struct out text = {.fd = -1};
+		put(x, &x->places[place], &text);
+		t->number[place] = bytes_number(&t->texts, text.v, text.n, NULL) + 1;
+		out_free(&text);
+	}
+	return t->number[place] - 1;
+}
+
+void export_text_array(const struct export_texts *t, struct ms_json *j, const char *key)
+{
+	ms_json_open(j, key, '[');
+	for (uint32_t i = 0; i < t->texts.n; i++) {
+		size_t n;
+		const char *text = bytes_of(&t->texts, i, &n);
+		ms_json_key(j, NULL);
+		j->put(j->to, text, n);
+	}
+	ms_json_close(j, ']');
+}
+
+void export_texts_free(struct export_texts *t)
+{
+	bytes_free(&t->texts);
+	free(t->number);
+}
+
 /* ---- rows ---- */
 
 static uint64_t known(uint64_t v)
@@ -136,32 +169,13 @@ bool export_any(const struct export_row *r)
 	return false;
 }
 
-static void site_figures(const struct site *s, uint64_t v[EXPORT_FIGURES])
+static void take_figures(uint64_t v[EXPORT_FIGURES], enum told_of of, const void *what)
 {
-	const uint64_t figures[EXPORT_FIGURES] = {s->allocations, s->allocated_bytes, s->at.blocks,
-						  s->at.bytes,    s->peak.blocks,     s->peak.bytes,
-						  s->temporary};
+	static const enum told of_export[EXPORT_FIGURES] = {
+		TOLD_ALLOCATIONS, TOLD_ALLOCATED, TOLD_LIVE_BLOCKS, TOLD_LIVE,
+		TOLD_PEAK_BLOCKS, TOLD_PEAK,      TOLD_TEMPORARY};
 	for (int f = 0; f < EXPORT_FIGURES; f++)
-		v[f] = known(figures[f]);
-}
-
-static void total_figures(const struct model *m, uint64_t v[EXPORT_FIGURES])
-{
-	const uint64_t figures[EXPORT_FIGURES] = {m->totals.allocations, m->totals.allocated_bytes,
-						  m->at.blocks,          m->at.bytes,
-						  m->peak.blocks,        m->peak.bytes,
-						  m->totals.temporary};
-	memcpy(v, figures, sizeof figures);
-}
-
-static void hidden_figures(const struct model *m, uint64_t v[EXPORT_FIGURES])
-{
-	const struct hidden *h = &m->hidden;
-	const uint64_t figures[EXPORT_FIGURES] = {h->allocations, h->allocated_bytes, h->at.blocks,
-						  h->at.bytes,    h->peak.blocks,     h->peak.bytes,
-						  h->temporary};
-	for (int f = 0; f < EXPORT_FIGURES; f++)
-		v[f] = known(figures[f]);
+		v[f] = told_value(of_export[f], of, what);
 }
 
 static void make_rows(struct model *m, struct export *x)
@@ -171,16 +185,18 @@ static void make_rows(struct model *m, struct export *x)
 	x->n = m->sites.n + 2;
 	for (size_t i = 0; i < m->sites.n; i++) {
 		x->rows[i].site = &m->sites.v[i];
-		site_figures(x->rows[i].site, x->rows[i].v);
+		take_figures(x->rows[i].v, TOLD_OF_SITE, x->rows[i].site);
 	}
 	struct export_row *hidden = &x->rows[m->sites.n], *other = hidden + 1;
 	hidden->place = more_place(x, PLACE_HIDDEN);
 	other->place = more_place(x, PLACE_OTHER);
-	hidden_figures(m, hidden->v);
-	total_figures(m, x->total);
+	take_figures(hidden->v, TOLD_OF_HIDDEN, &m->hidden);
+	take_figures(x->total, TOLD_OF_ALL, m);
 	for (size_t i = 0; i <= m->sites.n; i++)
-		for (int f = 0; f < EXPORT_FIGURES; f++)
+		for (int f = 0; f < EXPORT_FIGURES; f++) {
+			x->rows[i].v[f] = known(x->rows[i].v[f]);
 			sum[f] = figure_add(sum[f], x->rows[i].v[f]);
+		}
 	for (int f = 0; f < EXPORT_FIGURES; f++) {
 		x->known[f] = x->total[f] != UNKNOWN;
 		other->v[f] = x->known[f] ? figure_sub(x->total[f], sum[f]) : 0;

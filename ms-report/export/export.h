@@ -16,6 +16,7 @@
 #include "ms-report/output/format.h"
 #include "ms-report/words/words.h"
 
+struct ms_json;
 struct out;
 struct page;
 
@@ -78,6 +79,18 @@ bool export_any(const struct export_row *r);
 /* "0x401000: main (main.c:31)", "0x7f00: deflate (in /usr/lib/libz.so.1)": as Valgrind's tools
  * write a frame. In the model's arena. */
 const char *export_frame_text(struct export *x, const struct place *p);
+
+/* What is written of places: each different text once, numbered as they come. Zeroed = none. */
+struct export_texts {
+	struct table_of_bytes texts;
+	uint32_t *number; /* of a place's text + 1; 0 = not asked yet */
+};
+typedef void export_put(struct export *x, const struct place *p, struct out *o);
+/* The number of what `put` writes of a place. */
+uint32_t export_text(struct export *x, struct export_texts *t, uint32_t place, export_put *put);
+/* An array of all of them, which are JSON. */
+void export_text_array(const struct export_texts *t, struct ms_json *j, const char *key);
+void export_texts_free(struct export_texts *t);
 
 /* Live bytes of each row at a snapshot, into live[0..x->n): 0 for sites of other processes. What
  * the snapshot has beyond its sites is in the rows that belong to none. */

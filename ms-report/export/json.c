@@ -158,28 +158,22 @@ static struct frames render_frames(struct model *m)
 static void put_site(struct model *m, struct ms_json *j, const struct frames *f,
 		     const struct site *s, bool detail)
 {
-	bool peak = m->peak.bytes != UNKNOWN;
+	struct est_named v[TOLD_ESTIMATES];
+	for (int k = 0; k < TOLD_ESTIMATES; k++) {
+		bool known = m->peak.bytes != UNKNOWN || (k != TOLD_PEAK && k != TOLD_PEAK_BLOCKS);
+		v[k] = (struct est_named){told[k].name, told[k].est,
+					  known ? told_value((enum told)k, TOLD_OF_SITE, s)
+						: UNKNOWN};
+	}
 	ms_json_open(j, NULL, '{');
 	MS_JSON_NUMBERS(j, {"id", (uint64_t)s->id},
-			{"process", (uint64_t)m->processes.v[s->process].id},
-			{"live_bytes", s->at.bytes}, {"live_blocks", s->at.blocks},
-			{"peak_bytes", peak ? s->peak.bytes : UNKNOWN},
-			{"peak_blocks", peak ? s->peak.blocks : UNKNOWN},
-			{"allocated_bytes", s->allocated_bytes}, {"allocations", s->allocations},
-			{"frees", s->frees}, {"reallocations", s->reallocations},
-			{"failed_allocations", s->failed}, {"temporary", s->temporary});
-	struct mmap_usage b = s->at_mmap;
-	MS_JSON_NUMBERS(j, {"usable_bytes", b.usable}, {"maps", s->maps},
-			{"mapped_bytes", b.mapped});
-	const struct est_named intervals[] = {
-		{"live_bytes", EST_AT, s->at.bytes},
-		{"live_blocks", EST_AT_BLOCKS, s->at.blocks},
-		{"peak_bytes", EST_PEAK, peak ? s->peak.bytes : UNKNOWN},
-		{"peak_blocks", EST_PEAK_BLOCKS, peak ? s->peak.blocks : UNKNOWN},
-		{"allocated_bytes", EST_ALLOCATED, s->allocated_bytes},
-		{"allocations", EST_ALLOCATIONS, s->allocations},
-		{"frees", EST_FREES, s->frees}};
-	json_intervals(j, s->est, intervals, sizeof intervals / sizeof *intervals);
+			{"process", (uint64_t)m->processes.v[s->process].id});
+	for (int k = 0; k < TOLD_ESTIMATES; k++)
+		ms_json_number(j, v[k].name, v[k].value);
+	MS_JSON_NUMBERS(j, {"reallocations", s->reallocations}, {"failed_allocations", s->failed},
+			{"temporary", s->temporary}, {"usable_bytes", s->at_mmap.usable},
+			{"maps", s->maps}, {"mapped_bytes", s->at_mmap.mapped});
+	json_intervals(j, s->est, v, TOLD_ESTIMATES);
 	ms_json_string(j, "verdict", s->verdict);
 	ms_json_string(j, "one_time", f->one_time[s - m->sites.v]);
 	uint64_t depth = 0, user = UNKNOWN;

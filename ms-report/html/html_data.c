@@ -6,6 +6,7 @@
 #include "ms-report/words/names.h"
 #include "ms-report/words/page.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,49 +21,32 @@ const char *html_text(struct page *p, const char *s)
 
 /* ---- strings ---- */
 
-static size_t slot_of(const struct html_strings *s, const char *text)
-{
-	uint64_t h = UINT64_C(0xcbf29ce484222325);
-	for (const char *c = text; *c; c++)
-		h = (h ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
-	size_t i = (size_t)(h ^ h >> 32) & (s->slot_count - 1);
-	while (s->slots[i] != NONE && strcmp(s->list.v[s->slots[i]], text) != 0)
-		i = (i + 1) & (s->slot_count - 1);
-	return i;
-}
-
-static void grow(struct html_strings *s)
-{
-	s->slot_count = s->slot_count ? s->slot_count * 2 : 1024;
-	s->slots = ms_xrealloc(s->slots, s->slot_count, sizeof *s->slots);
-	memset(s->slots, 0xff, s->slot_count * sizeof *s->slots);
-	for (uint32_t i = 0; i < s->list.n; i++)
-		s->slots[slot_of(s, s->list.v[i])] = i;
-}
-
 uint32_t html_string(struct html_strings *s, const char *text)
 {
-	if (s->list.n * 2 >= s->slot_count)
-		grow(s);
-	size_t i = slot_of(s, text);
-	if (s->slots[i] == NONE) {
-		s->slots[i] = (uint32_t)s->list.n;
-		*MS_PUSH(&s->list) = text;
-	}
-	return s->slots[i];
+	uint32_t hash = ms_hash_text(text), number;
+	for (size_t at = hash; (number = ms_lookup_next(&s->by_text, hash, &at));)
+		if (strcmp(s->list.v[number - 1], text) == 0)
+			return number - 1;
+	*MS_PUSH(&s->list) = text;
+	ms_lookup_add(&s->by_text, hash, (uint32_t)s->list.n);
+	return (uint32_t)s->list.n - 1;
 }
 
 void html_strings_free(struct html_strings *s)
 {
-	free(s->list.v);
-	free(s->slots);
+	MS_FREE(s->list.v, s->by_text.slots);
 	*s = (struct html_strings){0};
 }
 
 /* ---- columns ---- */
 
-void html_column(struct html_columns *c, const char *name, size_t rows, const char *kind)
+void html_column(struct html_columns *c, size_t rows, const char *kind, const char *fmt, ...)
 {
+	char name[60];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(name, sizeof name, fmt, ap);
+	va_end(ap);
 	out_printf(&c->names, "%s[\"%s\",%zu,\"%s\"]", c->names.n ? "," : "", name, rows, kind);
 }
 

@@ -33,6 +33,7 @@
 #define REPORT_HTML_DATA_H
 
 #include "libcommon/base/arena.h"
+#include "libcommon/base/lookup.h"
 #include "ms-report/model/lists.h"
 #include "ms-report/output/out.h"
 #include "ms-report/words/table.h"
@@ -44,8 +45,7 @@ struct page;
 
 struct html_strings {
 	MS_ARRAY(const char *) list;
-	uint32_t *slots;
-	size_t slot_count;
+	struct ms_lookup by_text;
 };
 uint32_t html_string(struct html_strings *s, const char *text);
 void html_strings_free(struct html_strings *s);
@@ -56,7 +56,9 @@ struct html_columns {
 	struct out bytes; /* the values */
 	struct out names; /* "columns" without its brackets */
 };
-void html_column(struct html_columns *c, const char *name, size_t rows, const char *kind);
+/* A column whose name is made by printf. */
+void html_column(struct html_columns *c, size_t rows, const char *kind, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
 void html_plain(struct html_columns *c, uint64_t v);
 void html_figure(struct html_columns *c, uint64_t v);
 /* `v` and `base` may be UNKNOWN. */

@@ -6,8 +6,6 @@
 #include "ms-report/model/diff.h"
 #include "ms-report/model/spans.h"
 
-#include <stdio.h>
-
 #define SPANS 1000
 
 /* ---- timeline ---- */
@@ -15,7 +13,7 @@
 static void put_spans(struct html_columns *c, const char *name, const struct span *s, size_t n,
 		      size_t offset)
 {
-	html_column(c, name, n, "figure");
+	html_column(c, n, "figure", "%s", name);
 	for (size_t i = 0; i < n; i++)
 		html_figure(c, *(const uint64_t *)(const void *)((const char *)&s[i] + offset));
 }
@@ -69,11 +67,9 @@ static const struct diff_row *row_at(const struct model *m, const struct html_si
 static void put_figure(const struct model *m, const struct html_sites *s, size_t rows, int f,
 		       struct html_columns *c)
 {
-	char name[40];
 	for (int side = 0; side < 2; side++) {
-		snprintf(name, sizeof name, "diff_%s_%s", side ? "new" : "old",
-			 diff_figure_names[f]);
-		html_column(c, name, rows, side ? "change" : "figure");
+		html_column(c, rows, side ? "change" : "figure", "diff_%s_%s", side ? "new" : "old",
+			    diff_figure_names[f]);
 		for (size_t i = 0; i < m->diff->rows.n; i++) {
 			const struct diff_row *x = row_at(m, s, i);
 			if (x && side)
@@ -91,15 +87,15 @@ void html_diff_write(struct model *m, const struct html_sites *s, struct html_co
 		rows += row_at(m, s, i) != NULL;
 	if (!rows)
 		return;
-	html_column(c, "diff_site", rows, "plain");
+	html_column(c, rows, "plain", "diff_site");
 	for (size_t i = 0; i < m->diff->rows.n; i++)
 		if (row_at(m, s, i))
 			html_plain(c, s->row[m->diff->rows.v[i].site - m->sites.v]);
-	html_column(c, "diff_kind", rows, "plain");
+	html_column(c, rows, "plain", "diff_kind");
 	for (size_t i = 0; i < m->diff->rows.n; i++)
 		if (row_at(m, s, i))
 			html_plain(c, m->diff->rows.v[i].kind);
-	html_column(c, "diff_flags", rows, "plain");
+	html_column(c, rows, "plain", "diff_flags");
 	for (size_t i = 0; i < m->diff->rows.n; i++) {
 		const struct diff_row *x = row_at(m, s, i);
 		if (x)

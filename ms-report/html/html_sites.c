@@ -7,13 +7,12 @@
 #include "html_data.h"
 
 #include "ms-report/model/diff.h"
-#include "ms-report/model/estimate.h"
+#include "ms-report/model/figures.h"
 #include "ms-report/model/provenance.h"
 #include "ms-report/words/names.h"
 #include "ms-report/words/page.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,9 +58,9 @@ static void score_changes(const struct model *m, struct scored *v)
 	for (size_t i = 0; d && i < d->rows.n; i++) {
 		const struct diff_row *x = &d->rows.v[i];
 		struct scored *s = &v[x->site - m->sites.v];
-		static const int figures[] = {DIFF_LIVE, DIFF_PEAK, DIFF_ALLOCATED};
-		for (size_t k = 0; k < sizeof figures / sizeof *figures; k++) {
-			int64_t delta = x->delta[figures[k]];
+		static const int of[] = {DIFF_LIVE, DIFF_PEAK, DIFF_ALLOCATED};
+		for (size_t k = 0; k < sizeof of / sizeof *of; k++) {
+			int64_t delta = x->delta[of[k]];
 			if (delta != DELTA_UNKNOWN)
 				s->score += delta < 0 ? -(double)delta : (double)delta;
 		}
@@ -239,35 +238,20 @@ struct function {
 struct functions {
 	struct function *v;
 	size_t n, cap;
-	uint32_t *slots;
-	size_t slot_count;
+	struct ms_lookup by_name;
 };
-
-static size_t function_slot(const struct functions *f, const struct function *want)
-{
-	uint64_t h = ((uint64_t)want->name << 32 | want->module) * UINT64_C(0x9e3779b97f4a7c15);
-	size_t i = (size_t)(h ^ h >> 29) & (f->slot_count - 1);
-	while (f->slots[i] != NONE &&
-	       (f->v[f->slots[i]].name != want->name || f->v[f->slots[i]].module != want->module))
-		i = (i + 1) & (f->slot_count - 1);
-	return i;
-}
 
 static uint32_t function_number(struct functions *f, struct function want)
 {
-	if (f->n * 2 >= f->slot_count) {
-		f->slot_count = f->slot_count ? f->slot_count * 2 : 1024;
-		f->slots = ms_xrealloc(f->slots, f->slot_count, sizeof *f->slots);
-		memset(f->slots, 0xff, f->slot_count * sizeof *f->slots);
-		for (uint32_t i = 0; i < f->n; i++)
-			f->slots[function_slot(f, &f->v[i])] = i;
+	uint32_t hash = ms_hash(want.name, want.module), number;
+	for (size_t at = hash; (number = ms_lookup_next(&f->by_name, hash, &at));) {
+		const struct function *have = &f->v[number - 1];
+		if (have->name == want.name && have->module == want.module)
+			return number - 1;
 	}
-	size_t i = function_slot(f, &want);
-	if (f->slots[i] == NONE) {
-		f->slots[i] = (uint32_t)f->n;
-		*MS_PUSH(f) = want;
-	}
-	return f->slots[i];
+	*MS_PUSH(f) = want;
+	ms_lookup_add(&f->by_name, hash, (uint32_t)f->n);
+	return (uint32_t)f->n - 1;
 }
 
 static struct function function_of(struct page *p, const struct frame *f, struct html_strings *s)
@@ -291,7 +275,7 @@ static void put_functions(const struct functions *f, const struct numbers *k,
 					    "function_flags"};
 	for (int column = 0; column < 4; column++) {
 		uint64_t before = 0;
-		html_column(c, names[column], k->n, column < 2 ? "delta" : "plain");
+		html_column(c, k->n, column < 2 ? "delta" : "plain", "%s", names[column]);
 		for (uint32_t i = 0; i < k->n; i++) {
 			const struct function *x = &f->v[k->list[i]];
 			if (column < 2)
@@ -312,18 +296,18 @@ static void put_frames(struct page *p, const struct numbers *frames, struct html
 		number[i] = function_number(&f, function_of(p, &m->frames.v[frames->list[i]], s));
 	struct numbers functions = numbers_make(f.n);
 	uint64_t before = 0;
-	html_column(c, "frame_function", frames->n, "new");
+	html_column(c, frames->n, "new", "frame_function");
 	for (uint32_t i = 0; i < frames->n; i++)
 		put_new(c, &functions, number[i]);
-	html_column(c, "frame_file", frames->n, "delta");
+	html_column(c, frames->n, "delta", "frame_file");
 	for (uint32_t i = 0; i < frames->n; i++) {
 		const char *file = m->frames.v[frames->list[i]].file;
 		html_delta(c, &before, file && *file ? html_string(s, html_text(p, file)) + 1 : 0);
 	}
-	html_column(c, "frame_line", frames->n, "plain");
+	html_column(c, frames->n, "plain", "frame_line");
 	for (uint32_t i = 0; i < frames->n; i++)
 		html_plain(c, m->frames.v[frames->list[i]].line);
-	html_column(c, "frame_flags", frames->n, "plain");
+	html_column(c, frames->n, "plain", "frame_flags");
 	for (uint32_t i = 0; i < frames->n; i++) {
 		const struct frame *x = &m->frames.v[frames->list[i]];
 		html_plain(c, (uint64_t)x->inlined | (uint64_t)x->runtime << 1 |
@@ -331,7 +315,7 @@ static void put_frames(struct page *p, const struct numbers *frames, struct html
 	}
 	put_functions(&f, &functions, c);
 	numbers_free(&functions);
-	MS_FREE(number, f.v, f.slots);
+	MS_FREE(number, f.v, f.by_name.slots);
 }
 
 /* ---- sites ---- */
@@ -348,70 +332,34 @@ static uint64_t user_depth(const struct model *m, const struct site *s)
 
 static void put_figures(const struct model *m, const struct html_sites *s, struct html_columns *c)
 {
-	bool peak = m->peak.bytes != UNKNOWN;
-	static const struct {
-		const char *name;
-		size_t offset;
-	} figures[] = {
-		{"site_live_bytes", offsetof(struct site, at.bytes)},
-		{"site_live_blocks", offsetof(struct site, at.blocks)},
-		{"site_peak_bytes", offsetof(struct site, peak.bytes)},
-		{"site_peak_blocks", offsetof(struct site, peak.blocks)},
-		{"site_allocated_bytes", offsetof(struct site, allocated_bytes)},
-		{"site_allocations", offsetof(struct site, allocations)},
-		{"site_frees", offsetof(struct site, frees)},
-		{"site_temporary", offsetof(struct site, temporary)},
-		{"site_reallocations", offsetof(struct site, reallocations)},
-		{"site_failed_allocations", offsetof(struct site, failed)},
-		{"site_unreachable_bytes", offsetof(struct site, lost.bytes)},
-		{"site_unreachable_blocks", offsetof(struct site, lost.blocks)},
-		{"site_usable_bytes", offsetof(struct site, at_mmap.usable)},
-		{"site_maps", offsetof(struct site, maps)},
-		{"site_mapped_bytes", offsetof(struct site, at_mmap.mapped)},
-	};
-	for (size_t f = 0; f < sizeof figures / sizeof *figures; f++) {
-		bool frees = figures[f].offset == offsetof(struct site, frees);
-		bool of_peak = figures[f].offset == offsetof(struct site, peak.bytes) ||
-			       figures[f].offset == offsetof(struct site, peak.blocks);
-		html_column(c, figures[f].name, s->n, frees ? "change" : "figure");
+	for (int f = 0; f < TOLD_COUNT; f++) {
+		bool of_peak = f == TOLD_PEAK || f == TOLD_PEAK_BLOCKS;
+		html_column(c, s->n, f == TOLD_FREES ? "change" : "figure", "site_%s",
+			    told[f].name);
 		for (size_t i = 0; i < s->n; i++) {
 			const struct site *x = &m->sites.v[s->v[i]];
-			uint64_t v = *(const uint64_t *)(const void *)((const char *)x +
-								       figures[f].offset);
-			if (frees)
+			uint64_t v = told_value((enum told)f, TOLD_OF_SITE, x);
+			if (f == TOLD_FREES)
 				html_change(c, x->allocations, v);
 			else
-				html_figure(c, of_peak && !peak ? UNKNOWN : v);
+				html_figure(c, of_peak && m->peak.bytes == UNKNOWN ? UNKNOWN : v);
 		}
 	}
 }
 
-static const struct {
-	const char *name;
-	enum est_figure figure;
-	size_t offset;
-} estimated[] = {
-	{"live_bytes", EST_AT, offsetof(struct site, at.bytes)},
-	{"peak_bytes", EST_PEAK, offsetof(struct site, peak.bytes)},
-	{"allocated_bytes", EST_ALLOCATED, offsetof(struct site, allocated_bytes)},
-	{"allocations", EST_ALLOCATIONS, offsetof(struct site, allocations)},
-};
+static const enum told estimated[] = {TOLD_LIVE, TOLD_PEAK, TOLD_ALLOCATED, TOLD_ALLOCATIONS};
 #define ESTIMATED (sizeof estimated / sizeof *estimated)
 
 /* Of estimates: the ends of their intervals. */
 static void put_intervals(const struct model *m, const struct html_sites *s, struct html_columns *c)
 {
 	for (size_t k = 0; m->est && k < 2 * ESTIMATED; k++) {
-		char name[40];
-		snprintf(name, sizeof name, "site_%s_%s", estimated[k / 2].name,
-			 k % 2 ? "high" : "low");
-		html_column(c, name, s->n, "figure");
+		enum told f = estimated[k / 2];
+		html_column(c, s->n, "figure", "site_%s_%s", told[f].name, k % 2 ? "high" : "low");
 		for (size_t i = 0; i < s->n; i++) {
 			const struct site *x = &m->sites.v[s->v[i]];
-			uint64_t limits[2] = {UNKNOWN, UNKNOWN};
-			uint64_t v = *(const uint64_t *)(const void *)((const char *)x +
-								       estimated[k / 2].offset);
-			const struct ms_spread *e = est_of(x->est, estimated[k / 2].figure);
+			uint64_t limits[2] = {UNKNOWN, UNKNOWN}, v = told_value(f, TOLD_OF_SITE, x);
+			const struct ms_spread *e = est_of(x->est, told[f].est);
 			if (e && v != UNKNOWN)
 				est_limits(v, e, &limits[0], &limits[1]);
 			html_figure(c, limits[k % 2]);
@@ -424,12 +372,10 @@ static void put_spreads(const struct model *m, const struct html_sites *s, struc
 {
 	static const char *const names[] = {"seen", "deviation", "step", "step_deviation"};
 	for (size_t k = 0; m->est && k < 4 * ESTIMATED; k++) {
-		char name[60];
-		snprintf(name, sizeof name, "spread_%s_%s", estimated[k / 4].name, names[k % 4]);
-		html_column(c, name, s->n, "plain");
+		enum told f = estimated[k / 4];
+		html_column(c, s->n, "plain", "spread_%s_%s", told[f].name, names[k % 4]);
 		for (size_t i = 0; i < s->n; i++) {
-			const struct ms_spread *e =
-				est_of(m->sites.v[s->v[i]].est, estimated[k / 4].figure);
+			const struct ms_spread *e = est_of(m->sites.v[s->v[i]].est, told[f].est);
 			double v = !e           ? 0
 				   : k % 4 == 0 ? e->seen
 				   : k % 4 == 1 ? sqrt(e->variance)
@@ -446,27 +392,27 @@ static void put_sites(struct page *p, const struct html_sites *s, const uint32_t
 	struct model *m = p->m;
 	const char **one_time = one_time_names(m);
 	uint64_t before = 0;
-	html_column(c, "site_id", s->n, "delta");
+	html_column(c, s->n, "delta", "site_id");
 	for (size_t i = 0; i < s->n; i++)
 		html_delta(c, &before, (uint64_t)m->sites.v[s->v[i]].id);
-	html_column(c, "site_process", s->n, "plain");
+	html_column(c, s->n, "plain", "site_process");
 	for (size_t i = 0; i < s->n; i++)
 		html_plain(c, m->sites.v[s->v[i]].process);
-	html_column(c, "site_node", s->n, "delta");
+	html_column(c, s->n, "delta", "site_node");
 	before = 0;
 	for (size_t i = 0; i < s->n; i++) {
 		uint32_t node = m->sites.v[s->v[i]].stack;
 		html_delta(c, &before, node == NONE ? 0 : (uint64_t)row[node] + 1);
 	}
-	html_column(c, "site_user", s->n, "figure");
+	html_column(c, s->n, "figure", "site_user");
 	for (size_t i = 0; i < s->n; i++)
 		html_figure(c, user_depth(m, &m->sites.v[s->v[i]]));
-	html_column(c, "site_verdict", s->n, "plain");
+	html_column(c, s->n, "plain", "site_verdict");
 	for (size_t i = 0; i < s->n; i++) {
 		const char *v = m->sites.v[s->v[i]].verdict;
 		html_plain(c, v ? html_string(strings, html_text(p, v)) + 1 : 0);
 	}
-	html_column(c, "site_one_time", s->n, "plain");
+	html_column(c, s->n, "plain", "site_one_time");
 	for (size_t i = 0; i < s->n; i++) {
 		const char *v = one_time[s->v[i]];
 		html_plain(c, v ? html_string(strings, html_text(p, v)) + 1 : 0);
@@ -484,10 +430,10 @@ void html_sites_write(struct page *p, const struct html_sites *s, struct html_st
 	uint32_t *row = rows_of(&w);
 	struct numbers frames = numbers_make(m->frames.n);
 	put_sites(p, s, row, strings, c);
-	html_column(c, "node_up", w.n, "plain");
+	html_column(c, w.n, "plain", "node_up");
 	for (size_t i = 0; i < w.n; i++)
 		html_plain(c, w.up[i]);
-	html_column(c, "node_frame", w.n, "new");
+	html_column(c, w.n, "new", "node_frame");
 	for (size_t i = 0; i < w.n; i++)
 		put_new(c, &frames, m->nodes.v[w.order[i]].frame);
 	put_frames(p, &frames, strings, c);

@@ -78,6 +78,44 @@ const struct figure site_figures[] = {
 };
 const size_t site_figure_count = sizeof site_figures / sizeof *site_figures;
 
+#define TOLD(name, est, member, all, hides)                                                        \
+	{                                                                                          \
+		name, est,                                                                         \
+		{                                                                                  \
+			offsetof(struct site, member), offsetof(struct model, all),                \
+				offsetof(struct hidden, hides)                                     \
+		}                                                                                  \
+	}
+
+const struct told_figure told[TOLD_COUNT] = {
+	TOLD("live_bytes", EST_AT, at.bytes, at.bytes, at.bytes),
+	TOLD("live_blocks", EST_AT_BLOCKS, at.blocks, at.blocks, at.blocks),
+	TOLD("peak_bytes", EST_PEAK, peak.bytes, peak.bytes, peak.bytes),
+	TOLD("peak_blocks", EST_PEAK_BLOCKS, peak.blocks, peak.blocks, peak.blocks),
+	TOLD("allocated_bytes", EST_ALLOCATED, allocated_bytes, totals.allocated_bytes,
+	     allocated_bytes),
+	TOLD("allocations", EST_ALLOCATIONS, allocations, totals.allocations, allocations),
+	TOLD("frees", EST_FREES, frees, totals.frees, frees),
+	TOLD("temporary", EST_COUNT, temporary, totals.temporary, temporary),
+	TOLD("reallocations", EST_COUNT, reallocations, totals.reallocations, reallocations),
+	TOLD("failed_allocations", EST_COUNT, failed, totals.failed, failed),
+	TOLD("unreachable_bytes", EST_COUNT, lost.bytes, totals.unreachable_bytes, lost.bytes),
+	TOLD("unreachable_blocks", EST_COUNT, lost.blocks, totals.unreachable_blocks, lost.blocks),
+	TOLD("usable_bytes", EST_COUNT, at_mmap.usable, at_mmap.usable, at_mmap.usable),
+	TOLD("maps", EST_COUNT, maps, totals.maps, maps),
+	TOLD("mapped_bytes", EST_COUNT, at_mmap.mapped, at_mmap.mapped, at_mmap.mapped),
+};
+
+static uint64_t at_offset(const void *row, size_t offset)
+{
+	return *(const uint64_t *)(const void *)((const char *)row + offset);
+}
+
+uint64_t told_value(enum told f, enum told_of of, const void *what)
+{
+	return at_offset(what, told[f].in[of]);
+}
+
 uint64_t *figure_at(void *row, const struct figure *f)
 {
 	return (uint64_t *)(void *)((char *)row + f->offset);
@@ -85,7 +123,7 @@ uint64_t *figure_at(void *row, const struct figure *f)
 
 uint64_t figure_of(const void *row, const struct figure *f)
 {
-	return *(const uint64_t *)(const void *)((const char *)row + f->offset);
+	return at_offset(row, f->offset);
 }
 
 /* Of a comparison (diff.h): the grammar of budgets needs these names, and no database. */

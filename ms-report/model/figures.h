@@ -27,6 +27,37 @@ extern const size_t quality_figure_count;
 extern const struct figure site_figures[];
 extern const size_t site_figure_count;
 
+/* What is told of a site as of the moment of --at, of all and of what filters hide: the first
+ * TOLD_ESTIMATES are estimates in a sampled recording. */
+enum told {
+	TOLD_LIVE,
+	TOLD_LIVE_BLOCKS,
+	TOLD_PEAK,
+	TOLD_PEAK_BLOCKS,
+	TOLD_ALLOCATED,
+	TOLD_ALLOCATIONS,
+	TOLD_FREES,
+	TOLD_ESTIMATES,
+	TOLD_TEMPORARY = TOLD_ESTIMATES,
+	TOLD_REALLOCATIONS,
+	TOLD_FAILED,
+	TOLD_LOST,
+	TOLD_LOST_BLOCKS,
+	TOLD_USABLE,
+	TOLD_MAPS,
+	TOLD_MAPPED,
+	TOLD_COUNT
+};
+struct told_figure {
+	const char *name;
+	enum est_figure est; /* EST_COUNT = it is no estimate */
+	size_t in[3];        /* offsets by enum told_of */
+};
+extern const struct told_figure told[TOLD_COUNT];
+/* That of a struct site, of all in a struct model, of a struct hidden. */
+enum told_of { TOLD_OF_SITE, TOLD_OF_ALL, TOLD_OF_HIDDEN };
+uint64_t told_value(enum told f, enum told_of of, const void *what);
+
 /* That of a struct which has it. */
 uint64_t *figure_at(void *row, const struct figure *f);
 uint64_t figure_of(const void *row, const struct figure *f);

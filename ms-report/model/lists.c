@@ -3,7 +3,7 @@
  */
 #include "lists.h"
 
-#include "mmap_usage.h"
+#include "figures.h"
 
 #include <stdlib.h>
 
@@ -38,120 +38,58 @@ const struct ms_spread *pair_eb(const struct pair *v)
 	return v->estimated ? &v->eb : NULL;
 }
 
-/* What the figures of a metric rest on. */
-static struct pair estimated(struct pair v, const struct estimates *e, enum metric metric)
-{
-	static const struct {
-		enum est_figure a, b;
-	} of[METRIC_COUNT] = {[METRIC_LIVE] = {EST_AT, EST_AT_BLOCKS},
-			      [METRIC_PEAK] = {EST_PEAK, EST_PEAK_BLOCKS},
-			      [METRIC_ALLOCATED] = {EST_ALLOCATED, EST_ALLOCATIONS},
-			      [METRIC_ALLOCATIONS] = {EST_ALLOCATIONS, EST_ALLOCATED},
-			      [METRIC_FAILED] = {EST_COUNT, EST_ALLOCATIONS}};
-	if (!e || metric == METRIC_TEMPORARY || metric >= METRIC_MAPPED)
-		return v;
-	v.estimated = true;
-	if (of[metric].a != EST_COUNT)
-		v.ea = e->of[of[metric].a];
-	v.eb = e->of[of[metric].b];
-	return v;
-}
-
 static struct pair pair_sub(struct pair x, struct pair y)
 {
 	return (struct pair){.a = figure_sub(x.a, y.a), .b = figure_sub(x.b, y.b)};
 }
 
-static struct pair site_of(const struct site *s, enum metric metric)
+/* The figures of a metric; what is held is what is live without what is lost. */
+static const enum told pairs[METRIC_LISTS][2] = {
+	[METRIC_LIVE] = {TOLD_LIVE, TOLD_LIVE_BLOCKS},
+	[METRIC_PEAK] = {TOLD_PEAK, TOLD_PEAK_BLOCKS},
+	[METRIC_ALLOCATED] = {TOLD_ALLOCATED, TOLD_ALLOCATIONS},
+	[METRIC_ALLOCATIONS] = {TOLD_ALLOCATIONS, TOLD_ALLOCATED},
+	[METRIC_TEMPORARY] = {TOLD_TEMPORARY, TOLD_ALLOCATIONS},
+	[METRIC_FAILED] = {TOLD_FAILED, TOLD_ALLOCATIONS},
+	[METRIC_MAPPED] = {TOLD_MAPPED, TOLD_MAPS},
+	[METRIC_UNREACHABLE] = {TOLD_LOST, TOLD_LOST_BLOCKS},
+	[METRIC_HELD] = {TOLD_LIVE, TOLD_LIVE_BLOCKS}};
+
+/* What the figures of a metric rest on. */
+static struct pair estimated(struct pair v, const struct estimates *e, enum metric metric)
 {
-	switch (metric) {
-	case METRIC_LIVE:
-		return (struct pair){.a = s->at.bytes, .b = s->at.blocks};
-	case METRIC_PEAK:
-		return (struct pair){.a = s->peak.bytes, .b = s->peak.blocks};
-	case METRIC_ALLOCATED:
-		return (struct pair){.a = s->allocated_bytes, .b = s->allocations};
-	case METRIC_ALLOCATIONS:
-		return (struct pair){.a = s->allocations, .b = s->allocated_bytes};
-	case METRIC_FAILED:
-		return (struct pair){.a = s->failed, .b = s->allocations};
-	case METRIC_MAPPED:
-		return (struct pair){.a = s->at_mmap.mapped, .b = s->maps};
-	case METRIC_UNREACHABLE:
-		return (struct pair){.a = s->lost.bytes, .b = s->lost.blocks};
-	case METRIC_HELD:
-		return (struct pair){.a = figure_sub(s->at.bytes, s->lost.bytes),
-				     .b = figure_sub(s->at.blocks, s->lost.blocks)};
-	default:
-		return (struct pair){.a = s->temporary, .b = s->allocations};
-	}
+	enum est_figure a = told[pairs[metric][0]].est, b = told[pairs[metric][1]].est;
+	if (!e || metric == METRIC_TEMPORARY || metric >= METRIC_MAPPED)
+		return v;
+	v.estimated = true;
+	if (a != EST_COUNT)
+		v.ea = e->of[a];
+	v.eb = e->of[b];
+	return v;
+}
+
+static struct pair pair_of(const void *what, enum told_of of, enum metric metric)
+{
+	struct pair v = {.a = told_value(pairs[metric][0], of, what),
+			 .b = told_value(pairs[metric][1], of, what)};
+	if (metric != METRIC_HELD)
+		return v;
+	return pair_sub(v, pair_of(what, of, METRIC_UNREACHABLE));
 }
 
 struct pair site_pair(const struct site *s, enum metric metric)
 {
-	return estimated(site_of(s, metric), s->est, metric);
-}
-
-static struct pair total_of(const struct model *m, enum metric metric)
-{
-	const struct totals *t = &m->totals;
-	switch (metric) {
-	case METRIC_LIVE:
-		return (struct pair){.a = m->at.bytes, .b = m->at.blocks};
-	case METRIC_PEAK:
-		return (struct pair){.a = m->peak.bytes, .b = m->peak.blocks};
-	case METRIC_ALLOCATED:
-		return (struct pair){.a = t->allocated_bytes, .b = t->allocations};
-	case METRIC_ALLOCATIONS:
-		return (struct pair){.a = t->allocations, .b = t->allocated_bytes};
-	case METRIC_FAILED:
-		return (struct pair){.a = t->failed, .b = t->allocations};
-	case METRIC_MAPPED:
-		return (struct pair){.a = mmap_usage_at(m, m->at_label).mapped, .b = t->maps};
-	case METRIC_UNREACHABLE:
-		return (struct pair){.a = t->unreachable_bytes, .b = t->unreachable_blocks};
-	case METRIC_HELD:
-		return (struct pair){.a = figure_sub(m->at.bytes, t->unreachable_bytes),
-				     .b = figure_sub(m->at.blocks, t->unreachable_blocks)};
-	default:
-		return (struct pair){.a = t->temporary, .b = t->allocations};
-	}
+	return estimated(pair_of(s, TOLD_OF_SITE, metric), s->est, metric);
 }
 
 struct pair total_pair(const struct model *m, enum metric metric)
 {
-	return estimated(total_of(m, metric), m->est, metric);
-}
-
-static struct pair hidden_of(const struct model *m, enum metric metric)
-{
-	const struct hidden *h = &m->hidden;
-	switch (metric) {
-	case METRIC_LIVE:
-		return (struct pair){.a = h->at.bytes, .b = h->at.blocks};
-	case METRIC_PEAK:
-		return (struct pair){.a = h->peak.bytes, .b = h->peak.blocks};
-	case METRIC_ALLOCATED:
-		return (struct pair){.a = h->allocated_bytes, .b = h->allocations};
-	case METRIC_ALLOCATIONS:
-		return (struct pair){.a = h->allocations, .b = h->allocated_bytes};
-	case METRIC_FAILED:
-		return (struct pair){.a = h->failed, .b = h->allocations};
-	case METRIC_MAPPED:
-		return (struct pair){.a = h->at_mapped, .b = h->maps};
-	case METRIC_UNREACHABLE:
-		return (struct pair){.a = h->lost.bytes, .b = h->lost.blocks};
-	case METRIC_HELD:
-		return (struct pair){.a = figure_sub(h->at.bytes, h->lost.bytes),
-				     .b = figure_sub(h->at.blocks, h->lost.blocks)};
-	default:
-		return (struct pair){.a = h->temporary, .b = h->allocations};
-	}
+	return estimated(pair_of(m, TOLD_OF_ALL, metric), m->est, metric);
 }
 
 struct pair hidden_pair(const struct model *m, enum metric metric)
 {
-	return estimated(hidden_of(m, metric), m->hidden.est, metric);
+	return estimated(pair_of(&m->hidden, TOLD_OF_HIDDEN, metric), m->hidden.est, metric);
 }
 
 struct entry {

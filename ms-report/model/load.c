@@ -5,6 +5,7 @@
 
 #include "diff.h"
 #include "images.h"
+#include "mmap_usage.h"
 #include "model_rows.h"
 #include "proc_only.h"
 #include "unrecorded.h"
@@ -202,6 +203,7 @@ int model_load(struct model *m, sqlite3 *db, const char *at, struct ms_err *err)
 	m->end = sum_moment(m, "end", &unused);
 	m->peak = sum_moment(m, "peak", &unused);
 	m->at = sum_moment(m, m->at_label, &m->at_time_ns);
+	m->at_mmap = mmap_usage_at(m, m->at_label);
 	m->cwd = m->processes.v[0].cwd;
 	m->sum_peak_bytes = meta_number(m, "sum_peak_bytes");
 	m->sum_peak_time_ns = meta_number(m, "sum_peak_time_ns");

@@ -40,7 +40,7 @@ struct module {
 	uint64_t bias; /* address in the process - bias = address in the file; 0 = not known */
 	/* Frames there that stand in some stack, those without a function, and those that have one
 	 * but no line. */
-	uint32_t frames, nameless, lineless;
+	uint64_t frames, nameless, lineless;
 };
 
 struct frame {
@@ -185,7 +185,8 @@ struct mark {
 struct hidden {
 	uint64_t sites, allocations, frees, reallocations, failed, allocated_bytes, temporary;
 	struct live end, peak, at, lost;
-	uint64_t maps, at_mapped;
+	uint64_t maps;
+	struct mmap_usage at_mmap;
 	const char *filters; /* their texts, joined by "; "; NULL = no filter was used */
 	struct estimates *est;
 };
@@ -234,6 +235,7 @@ struct model {
 	struct estimates *est; /* of totals, end, peak and at */
 	struct live end, peak,
 		at; /* of all processes at these snapshots; UNKNOWN when there is none */
+	struct mmap_usage at_mmap; /* of all processes at the moment of --at */
 	uint64_t at_time_ns, duration_ns;
 	uint32_t images;     /* of them, those that became another one by exec */
 	uint32_t peak_image; /* that held all of the peak of several; NONE = not one alone */

@@ -269,6 +269,7 @@ static void read_hidden(struct reader *r)
 {
 	struct hidden *h = &r->m->hidden;
 	bool whole_run = sqlite3_column_type(r->st, 0) == SQLITE_NULL;
+	h->at_mmap.usable = UNKNOWN; /* nobody noted it */
 	uint32_t snap = REFERENCE(r, r->m->snapshots);
 	uint64_t *const sums[] = {&h->sites,  &h->allocations,     &h->frees,     &h->reallocations,
 				  &h->failed, &h->allocated_bytes, &h->temporary, &h->maps};
@@ -290,7 +291,7 @@ static void read_hidden(struct reader *r)
 	if (strcmp(label, r->m->at_label) != 0)
 		return;
 	live_add(&h->at, l);
-	h->at_mapped = figure_add(h->at_mapped, number(r));
+	h->at_mmap.mapped = figure_add(h->at_mmap.mapped, number(r));
 }
 
 static void read_filter(struct reader *r)

@@ -9,12 +9,14 @@
 
 static const struct column size_columns[] = {
 	{"size", NULL, CELL_TEXT, .sum = false},
-	{"allocations", NULL, CELL_COUNT, .sum = true},
+	{"allocations", NULL, CELL_COUNT, .sum = true, COLUMN_OF(size_class, allocations)},
 	{"share", NULL, CELL_TEXT, .sum = false},
 	{"", NULL, CELL_BAR, .optional = true},
-	{"temporary", NULL, CELL_COUNT, .sum = true, .optional = true},
-	{"at the peak", NULL, CELL_SIZE, .sum = true, .optional = true},
-	{"at the end", NULL, CELL_SIZE, .sum = true},
+	{"temporary", NULL, CELL_COUNT, .sum = true, COLUMN_OF(size_class, temporary),
+	 .optional = true},
+	{"at the peak", NULL, CELL_SIZE, .sum = true, COLUMN_OF(size_class, peak.bytes),
+	 .optional = true},
+	{"at the end", NULL, CELL_SIZE, .sum = true, COLUMN_OF(size_class, live.bytes)},
 };
 
 void text_site_sizes(struct page *p, struct out *o, const struct site *s)
@@ -26,11 +28,8 @@ void text_site_sizes(struct page *p, struct out *o, const struct site *s)
 	for (size_t i = 0; i < n; i++) {
 		struct cell *c = table_row(m, &t, n)->cells;
 		c[0].s = table_size_range(m, v[i].low, v[i].high);
-		c[1].n = v[i].allocations;
+		table_take(&t, c, &v[i]);
 		c[2].s = say_share(m, v[i].allocations, s->allocations);
-		c[4].n = v[i].temporary;
-		c[5].n = v[i].peak.bytes;
-		c[6].n = v[i].live.bytes;
 	}
 	table_bars(&t, 1, 3);
 	if (!n)

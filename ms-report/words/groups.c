@@ -7,8 +7,6 @@
 #include "names.h"
 #include "say.h"
 
-#include "ms-report/model/mmap_usage.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,23 +18,30 @@ static const char *own_peaks(struct model *m, const char *title)
 		       : ms_arena_printf(&m->arena, "%s; peaks are each process's own", title);
 }
 
+/* A figure of each row that adds up to one of the model. */
+#define SUM(type, member, all) .sum = true, COLUMN_OF(type, member), COLUMN_ALL(all)
+
 /* ---- threads --------------------------------------------------------------------------------- */
 
 static const struct column thread_columns[] = {
 	{"thread", "thread", CELL_TEXT, .sum = false},
-	{"tid", "tid", CELL_ID, .sum = false},
-	{"allocations", "allocations", CELL_COUNT, .sum = true},
-	{"allocated", "allocated_bytes", CELL_SIZE, .sum = true},
-	{"temporary", "temporary", CELL_COUNT, .sum = true, .optional = true},
-	{"frees", "frees", CELL_COUNT, .sum = true, .optional = true},
-	{"at the peak", "peak_bytes", CELL_SIZE, .sum = true},
-	{NULL, "peak_blocks", CELL_COUNT, .sum = true},
-	{"at the end", "live_bytes", CELL_SIZE, .sum = true},
-	{"blocks", "live_blocks", CELL_COUNT, .sum = true, .optional = true},
-	{NULL, "events_lost", CELL_COUNT, .sum = false},
-	{NULL, "waited_ns", CELL_TIME, .sum = false},
+	{"tid", "tid", CELL_ID, COLUMN_OF(thread, tid)},
+	{"allocations", "allocations", CELL_COUNT, SUM(thread, allocations, totals.allocations)},
+	{"allocated", "allocated_bytes", CELL_SIZE,
+	 SUM(thread, allocated_bytes, totals.allocated_bytes)},
+	{"temporary", "temporary", CELL_COUNT, SUM(thread, temporary, totals.temporary),
+	 .optional = true},
+	{"frees", "frees", CELL_COUNT, SUM(thread, frees, totals.frees), .optional = true},
+	{"at the peak", "peak_bytes", CELL_SIZE, SUM(thread, peak.bytes, peak.bytes)},
+	{NULL, "peak_blocks", CELL_COUNT, SUM(thread, peak.blocks, peak.blocks)},
+	{"at the end", "live_bytes", CELL_SIZE, SUM(thread, live.bytes, totals.unfreed_bytes)},
+	{"blocks", "live_blocks", CELL_COUNT, SUM(thread, live.blocks, totals.unfreed_blocks),
+	 .optional = true},
+	{NULL, "events_lost", CELL_COUNT, COLUMN_OF(thread, events_lost)},
+	{NULL, "waited_ns", CELL_TIME, COLUMN_OF(thread, waited_ns)},
 	{NULL, "process", CELL_ID, .sum = false},
 };
+enum { THREAD_PROCESS = 12 };
 
 struct table table_threads(struct model *m, enum metric metric, size_t limit)
 {
@@ -50,30 +55,12 @@ struct table table_threads(struct model *m, enum metric metric, size_t limit)
 	for (size_t i = 0; i < m->threads.n; i++) {
 		const struct thread *h = &m->threads.v[i];
 		struct cell *c = table_row(m, &t, m->threads.n)->cells;
-		const uint64_t v[] = {0,
-				      h->tid,
-				      h->allocations,
-				      h->allocated_bytes,
-				      h->temporary,
-				      h->frees,
-				      h->peak.bytes,
-				      h->peak.blocks,
-				      h->live.bytes,
-				      h->live.blocks,
-				      h->events_lost,
-				      h->waited_ns,
-				      (uint64_t)m->processes.v[h->process].id};
-		for (size_t k = 0; k < t.column_count; k++)
-			c[k].n = v[k];
+		table_take(&t, c, h);
+		c[THREAD_PROCESS].n = (uint64_t)m->processes.v[h->process].id;
 		c[0].s = h->name ? h->name : "(no name)";
 		est_cells(m, &t, c, h->est);
 	}
-	const struct totals *s = &m->totals;
-	const uint64_t total[] = {
-		0,        UNKNOWN,       s->allocations, s->allocated_bytes, s->temporary,
-		s->frees, m->peak.bytes, m->peak.blocks, s->unfreed_bytes,   s->unfreed_blocks,
-		UNKNOWN,  UNKNOWN,       UNKNOWN};
-	table_finish(m, &t, column_of[metric], limit, "threads", total);
+	table_finish(m, &t, column_of[metric], limit, "threads", TOTAL_OF_RUN);
 	return t;
 }
 
@@ -81,16 +68,20 @@ struct table table_threads(struct model *m, enum metric metric, size_t limit)
 
 static const struct column size_columns[] = {
 	{"size", NULL, CELL_TEXT, .sum = false},
-	{NULL, "low", CELL_ID, .sum = false},
-	{NULL, "high", CELL_ID, .sum = false},
-	{"allocations", "allocations", CELL_COUNT, .sum = true},
+	{NULL, "low", CELL_ID, COLUMN_OF(size_class, low)},
+	{NULL, "high", CELL_ID, COLUMN_OF(size_class, high)},
+	{"allocations", "allocations", CELL_COUNT,
+	 SUM(size_class, allocations, totals.allocations)},
 	{"", NULL, CELL_BAR, .optional = true},
-	{"allocated", "allocated_bytes", CELL_SIZE, .sum = true},
-	{"temporary", "temporary", CELL_COUNT, .sum = true, .optional = true},
-	{"at the peak", "peak_bytes", CELL_SIZE, .sum = true},
-	{NULL, "peak_blocks", CELL_COUNT, .sum = true},
-	{"at the end", "live_bytes", CELL_SIZE, .sum = true},
-	{"blocks", "live_blocks", CELL_COUNT, .sum = true, .optional = true},
+	{"allocated", "allocated_bytes", CELL_SIZE,
+	 SUM(size_class, allocated_bytes, totals.allocated_bytes)},
+	{"temporary", "temporary", CELL_COUNT, SUM(size_class, temporary, totals.temporary),
+	 .optional = true},
+	{"at the peak", "peak_bytes", CELL_SIZE, SUM(size_class, peak.bytes, peak.bytes)},
+	{NULL, "peak_blocks", CELL_COUNT, SUM(size_class, peak.blocks, peak.blocks)},
+	{"at the end", "live_bytes", CELL_SIZE, SUM(size_class, live.bytes, totals.unfreed_bytes)},
+	{"blocks", "live_blocks", CELL_COUNT, SUM(size_class, live.blocks, totals.unfreed_blocks),
+	 .optional = true},
 };
 
 struct table table_sizes(struct model *m, enum metric metric, size_t limit)
@@ -104,37 +95,13 @@ struct table table_sizes(struct model *m, enum metric metric, size_t limit)
 	size_t n = model_sizes(m, &v);
 	for (size_t i = 0; i < n; i++) {
 		const struct size_class *s = &v[i];
-		const uint64_t f[] = {0,
-				      s->low,
-				      s->high,
-				      s->allocations,
-				      0,
-				      s->allocated_bytes,
-				      s->temporary,
-				      s->peak.bytes,
-				      s->peak.blocks,
-				      s->live.bytes,
-				      s->live.blocks};
 		bool again = i && s->low == s[-1].low; /* the same class of another process */
 		struct cell *c = again ? t.rows[t.n - 1].cells : table_row(m, &t, n)->cells;
-		for (size_t k = 0; k < t.column_count; k++)
-			c[k].n = again && t.columns[k].sum ? figure_add(c[k].n, f[k]) : f[k];
+		table_take(&t, c, s);
 		c[0].s = table_size_range(m, s->low, s->high);
 	}
 	table_bars(&t, 3, 4);
-	const struct totals *a = &m->totals;
-	const uint64_t total[] = {0,
-				  UNKNOWN,
-				  UNKNOWN,
-				  a->allocations,
-				  UNKNOWN,
-				  a->allocated_bytes,
-				  a->temporary,
-				  m->peak.bytes,
-				  m->peak.blocks,
-				  a->unfreed_bytes,
-				  a->unfreed_blocks};
-	table_finish(m, &t, column_of[metric], limit, "sizes", total);
+	table_finish(m, &t, column_of[metric], limit, "sizes", TOTAL_OF_RUN);
 	return t;
 }
 
@@ -143,28 +110,34 @@ struct table table_sizes(struct model *m, enum metric metric, size_t limit)
 const char *const group_names[BY_COUNT] = {"function", "file",    "module",  "stack",
 					   "thread",   "process", "program", "size"};
 
-#define GROUP_COLUMNS 11
-enum { GROUP_FAILED = 8, GROUP_MAPPED = 9 };
+enum { GROUP_FAILED = 8, GROUP_MAPPED = 9, GROUP_SITES = 10, GROUP_COLUMNS };
 static const struct column group_columns[4][GROUP_COLUMNS] = {
 #define GROUP(title, name, kind, ...)                                                              \
 	{                                                                                          \
-		{title, name, kind, .sum = false}, {"live", "live_bytes", CELL_SIZE, .sum = true}, \
-			{"blocks", "live_blocks", CELL_COUNT, .sum = true, .optional = true},      \
-			{"at peak", "peak_bytes", CELL_SIZE, .sum = true},                         \
-			{NULL, "peak_blocks", CELL_COUNT, .sum = true},                            \
-			{"allocated", "allocated_bytes", CELL_SIZE, .sum = true,                   \
+		{title, name, kind, .sum = false},                                                 \
+			{"live", "live_bytes", CELL_SIZE, SUM(site, at.bytes, at.bytes)},          \
+			{"blocks", "live_blocks", CELL_COUNT, SUM(site, at.blocks, at.blocks),     \
 			 .optional = true},                                                        \
-			{"allocations", "allocations", CELL_COUNT, .sum = true},                   \
-			{"temporary", "temporary", CELL_COUNT, .sum = true, .optional = true},     \
-			{NULL, "failed_allocations", CELL_COUNT, .sum = true},                     \
-			{NULL, "mapped_bytes", CELL_SIZE, .sum = true}, {__VA_ARGS__},             \
+			{"at peak", "peak_bytes", CELL_SIZE, SUM(site, peak.bytes, peak.bytes)},   \
+			{NULL, "peak_blocks", CELL_COUNT, SUM(site, peak.blocks, peak.blocks)},    \
+			{"allocated", "allocated_bytes", CELL_SIZE,                                \
+			 SUM(site, allocated_bytes, totals.allocated_bytes), .optional = true},    \
+			{"allocations", "allocations", CELL_COUNT,                                 \
+			 SUM(site, allocations, totals.allocations)},                              \
+			{"temporary", "temporary", CELL_COUNT,                                     \
+			 SUM(site, temporary, totals.temporary), .optional = true},                \
+			{NULL, "failed_allocations", CELL_COUNT,                                   \
+			 SUM(site, failed, totals.failed)},                                        \
+			{NULL, "mapped_bytes", CELL_SIZE,                                          \
+			 SUM(site, at_mmap.mapped, at_mmap.mapped)},                               \
+			{__VA_ARGS__},                                                             \
 	}
 	GROUP("function", "function", CELL_FUNCTION, "sites", "sites", CELL_COUNT,
 	      .optional = true),
 	GROUP("file", "file", CELL_PATH, "sites", "sites", CELL_COUNT, .optional = true),
 	GROUP("module", "module", CELL_PATH, "sites", "sites", CELL_COUNT, .optional = true),
 	GROUP("first frame of your code", "function", CELL_FUNCTION, "#", "site", CELL_ID,
-	      .sum = false),
+	      COLUMN_OF(site, id)),
 #undef GROUP
 };
 
@@ -203,19 +176,6 @@ static struct member *members(struct model *m, enum group_key key)
 	return v;
 }
 
-/* A figure that a table of text has no column for, unless it is what was asked for. */
-static void show_metric(struct model *m, struct table *t, enum metric metric)
-{
-	size_t size = t->column_count * sizeof *t->columns;
-	struct column *own = ms_arena_alloc(&m->arena, size);
-	memcpy(own, t->columns, size);
-	t->columns = own;
-	if (metric == METRIC_FAILED)
-		own[GROUP_FAILED].title = "failed";
-	if (metric == METRIC_MAPPED)
-		own[GROUP_MAPPED].title = "mapped";
-}
-
 struct table table_groups(struct model *m, enum group_key key, enum metric metric, size_t limit)
 {
 	static const char *const plural[] = {"functions", "files", "modules", "sites"};
@@ -236,36 +196,17 @@ struct table table_groups(struct model *m, enum group_key key, enum metric metri
 		bool again = key != BY_STACK && i && strcmp(v[i].name, v[i - 1].name) == 0;
 		struct cell *c =
 			again ? t.rows[t.n - 1].cells : table_row(m, &t, m->sites.n)->cells;
-		const uint64_t f[GROUP_COLUMNS] = {0,
-						   s->at.bytes,
-						   s->at.blocks,
-						   s->peak.bytes,
-						   s->peak.blocks,
-						   s->allocated_bytes,
-						   s->allocations,
-						   s->temporary,
-						   s->failed,
-						   s->at_mmap.mapped,
-						   key == BY_STACK ? (uint64_t)s->id : 1};
-		for (size_t k = 1; k < t.column_count; k++)
-			c[k].n = figure_add(c[k].n, f[k]);
+		c[GROUP_SITES].n++;
+		table_take(&t, c, s);
 		c[0].s = v[i].name;
 		est_cells(m, &t, c, s->est);
 	}
 	free(v);
-	const struct totals *a = &m->totals;
-	const uint64_t total[] = {0,
-				  m->at.bytes,
-				  m->at.blocks,
-				  m->peak.bytes,
-				  m->peak.blocks,
-				  a->allocated_bytes,
-				  a->allocations,
-				  a->temporary,
-				  a->failed,
-				  mmap_usage_at(m, m->at_label).mapped,
-				  UNKNOWN};
-	show_metric(m, &t, metric);
-	table_finish(m, &t, column_of[metric], limit, plural[key], total);
+	/* what has no column in a table of text, unless it was asked for */
+	if (metric == METRIC_FAILED)
+		table_retitle(m, &t, GROUP_FAILED, "failed");
+	if (metric == METRIC_MAPPED)
+		table_retitle(m, &t, GROUP_MAPPED, "mapped");
+	table_finish(m, &t, column_of[metric], limit, plural[key], TOTAL_OF_RUN);
 	return t;
 }

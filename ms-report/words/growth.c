@@ -7,8 +7,6 @@
 
 #include "ms-report/model/proc_only.h"
 
-#include "libcommon/base/err.h"
-
 #include <math.h>
 #include <string.h>
 
@@ -141,25 +139,15 @@ static void set_row(struct model *m, struct cell *c, sqlite3_stmt *st, uint64_t 
 		c[COLUMN_REACHES].s = say_time(m, ns);
 }
 
-/* The column about the limit has a title only where there is one. */
-static void show_reach(struct model *m, struct table *t, uint64_t reach)
-{
-	struct column *own = ms_arena_alloc(&m->arena, sizeof growth_columns);
-	memcpy(own, growth_columns, sizeof growth_columns);
-	own[COLUMN_REACHES].title = SAY("%s in", say_size(m, reach));
-	t->columns = own;
-}
-
 void growth_words(struct model *m, const struct style *st, struct words *w)
 {
 	enum { NAMED = 3 };
-	struct ms_err ignored = {0}; /* the tables were checked when it was opened */
 	sqlite3_stmt *q =
 		ms_sql_prepare(m->db,
 			       "SELECT process, site, bytes_per_minute, confidence FROM growth"
 			       " WHERE trend = 'growing' AND site != 0"
 			       " ORDER BY bytes_per_minute DESC, site",
-			       &ignored);
+			       NULL);
 	size_t more = 0;
 	while (q && sqlite3_step(q) == SQLITE_ROW) {
 		const struct site *s = model_site(m, sqlite3_column_int64(q, 1));
@@ -182,7 +170,6 @@ struct table table_growth(struct model *m, uint64_t reach, size_t limit)
 {
 	struct table t = TABLE_OF(growth_columns, .title = "GROWTH of live memory over time",
 				  .empty = "no growth in this snapshot");
-	struct ms_err ignored = {0}; /* the tables were checked when it was opened */
 	if (m->quality.sampled_bytes != UNKNOWN && m->quality.sampled_bytes > 0)
 		t.title = "GROWTH of live memory over time: estimates, with 95 % intervals";
 	sqlite3_stmt *st = ms_sql_prepare(
@@ -191,13 +178,13 @@ struct table table_growth(struct model *m, uint64_t reach, size_t limit)
 		" survivors, victims FROM growth ORDER BY site != 0,"
 		" CASE trend WHEN 'growing' THEN 0 WHEN 'filling' THEN 1 ELSE 2 END,"
 		" bytes_per_minute DESC, rise_bytes DESC, process, site",
-		&ignored);
+		NULL);
 	size_t most = m->processes.n + m->sites.n;
 	if (reach)
-		show_reach(m, &t, reach);
+		table_retitle(m, &t, COLUMN_REACHES, SAY("%s in", say_size(m, reach)));
 	while (st && t.n < most && sqlite3_step(st) == SQLITE_ROW)
 		set_row(m, table_row(m, &t, most)->cells, st, reach);
 	sqlite3_finalize(st);
-	table_finish(m, &t, -1, limit, "sites", NULL);
+	table_finish(m, &t, -1, limit, "sites", TOTAL_NONE);
 	return t;
 }

@@ -6,77 +6,92 @@
 #include "names.h"
 #include "say.h"
 
-#include "ms-report/model/heaps.h"
-
 #define SAY(...) ms_arena_printf(&m->arena, __VA_ARGS__)
 #define LINE_MOST 2u
 #define NAMES_MOST 8u
 
-enum { NAME, LIVE, BLOCKS, PEAK, ALLOCATED, ALLOCATIONS, FREES, BACKING, UNUSED, COLUMNS };
-
-static const struct column columns[COLUMNS] = {
-	[NAME] = {"heap", "heap", CELL_TEXT, .sum = false},
-	[LIVE] = {"live", "live_bytes", CELL_SIZE, .sum = true},
-	[BLOCKS] = {"blocks", "live_blocks", CELL_COUNT, .sum = true},
-	[PEAK] = {"at the peak", "peak_bytes", CELL_SIZE, .sum = true},
-	[ALLOCATED] = {"allocated", "allocated_bytes", CELL_SIZE, .sum = true},
-	[ALLOCATIONS] = {"allocations", "allocations", CELL_COUNT, .sum = true, .optional = true},
-	[FREES] = {NULL, "frees", CELL_COUNT, .sum = true},
-	[BACKING] = {"backing", "backing_bytes", CELL_SIZE, .sum = false},
-	[UNUSED] = {"of it unused", "unused_bytes", CELL_SIZE, .sum = false},
+static const struct column columns[] = {
+	{"heap", "heap", CELL_TEXT, .sum = false},
+	{"live", "live_bytes", CELL_SIZE, .sum = true},
+	{"blocks", "live_blocks", CELL_COUNT, .sum = true},
+	{"at the peak", "peak_bytes", CELL_SIZE, .sum = true},
+	{"allocated", "allocated_bytes", CELL_SIZE, .sum = true},
+	{"allocations", "allocations", CELL_COUNT, .sum = true, .optional = true},
+	{NULL, "frees", CELL_COUNT, .sum = true},
+	{"backing", "backing_bytes", CELL_SIZE, .sum = false},
+	{"of it unused", "unused_bytes", CELL_SIZE, .sum = false},
 };
+enum { NAME, LIVE, BACKING = 7 };
+
+/* The heap of a site stands above its outermost frame. What is unused of backing memory is known at
+ * the end only. */
+static const char sql[] =
+	"WITH RECURSIVE up(site, stack) AS (SELECT id, stack FROM site"
+	"  WHERE EXISTS(SELECT 1 FROM frame WHERE note LIKE 'heap %') UNION ALL"
+	"  SELECT up.site, k.parent FROM up JOIN stack k ON k.id = up.stack"
+	"  WHERE k.parent IS NOT NULL),"
+	" root AS (SELECT up.site, substr(f.note, 6) AS heap FROM up"
+	"  JOIN stack k ON k.id = up.stack AND k.parent IS NULL JOIN frame f ON f.id = k.frame"
+	"  WHERE f.note LIKE 'heap %'),"
+	" stat AS (SELECT c.site, t.label, c.live_bytes, c.live_blocks FROM site_stat c"
+	"  JOIN snapshot t ON t.id = c.snapshot),"
+	" each AS (SELECT coalesce(root.heap, 'malloc') AS heap, root.heap IS NULL AS plain,"
+	"  total(e.live_bytes) AS live, total(e.live_blocks) AS blocks,"
+	"  iif((SELECT count(*) FROM snapshot WHERE label = 'peak'),"
+	"  CAST(total(p.live_bytes) AS INTEGER), NULL) AS peak,"
+	"  sum(s.allocated_bytes) AS allocated, sum(s.allocations) AS allocations,"
+	"  sum(s.frees) AS frees FROM site s LEFT JOIN root ON root.site = s.id"
+	"  LEFT JOIN stat e ON e.site = s.id AND e.label = ?1"
+	"  LEFT JOIN stat p ON p.site = s.id AND p.label = 'peak' GROUP BY root.heap),"
+	" behind AS (SELECT name, sum(backing_bytes) AS bytes FROM heap GROUP BY name)"
+	" SELECT heap, CAST(live AS INTEGER), CAST(blocks AS INTEGER), peak, allocated,"
+	"  allocations, frees, b.bytes, iif(b.bytes > 0 AND ?1 = 'end',"
+	"  max(b.bytes - CAST(live AS INTEGER), 0), NULL)"
+	" FROM each LEFT JOIN behind b ON b.name = heap AND NOT plain ORDER BY live DESC, heap";
 
 struct table table_heaps(struct model *m, size_t limit)
 {
-	struct table t = {.columns = columns,
-			  .column_count = COLUMNS,
-			  .title = m->est ? "HEAPS (estimated)" : "HEAPS",
-			  .empty = "no site in this snapshot",
-			  .at = true};
-	struct heap *v;
-	size_t n = heaps_read(m, &v);
-	for (size_t i = 0; i < n; i++) {
-		struct cell *c = table_row(m, &t, n)->cells;
-		c[NAME].s = v[i].name;
-		c[LIVE].n = v[i].live;
-		c[BLOCKS].n = v[i].blocks;
-		c[PEAK].n = v[i].peak;
-		c[ALLOCATED].n = v[i].allocated;
-		c[ALLOCATIONS].n = v[i].allocations;
-		c[FREES].n = v[i].frees;
-		c[BACKING].n = v[i].backing;
-		c[UNUSED].n = v[i].unused;
-	}
-	table_finish(m, &t, -1, limit, "heaps", NULL);
+	struct table t = TABLE_OF(columns, .title = m->est ? "HEAPS (estimated)" : "HEAPS",
+				  .empty = "no site in this snapshot", .at = true);
+	table_query(m, &t, sql, m->sites.n);
+	table_finish(m, &t, -1, limit, "heaps", TOTAL_NONE);
 	return t;
 }
 
 const char *heaps_line(struct model *m)
 {
-	struct heap *v;
-	size_t n = heaps_read(m, &v);
+	struct table t = table_heaps(m, SIZE_MAX);
 	const char *s = "";
-	if (n < 2)
+	if (t.n < 2)
 		return NULL;
-	for (size_t i = 0; i < n && i < LINE_MOST; i++) {
-		const char *behind = v[i].backing == UNKNOWN || !v[i].backing
+	for (size_t i = 0; i < t.n && i < LINE_MOST; i++) {
+		const struct cell *c = t.rows[i].cells;
+		const char *behind = c[BACKING].n == UNKNOWN || !c[BACKING].n
 					     ? ""
-					     : SAY(" of %s", say_size(m, v[i].backing));
+					     : SAY(" of %s", say_size(m, c[BACKING].n));
 		s = SAY("%s%s%s %s%s", s, i ? ", " : "",
-			name_cut(&m->arena, name_clean(&m->arena, v[i].name, false), 24, false),
-			say_size(m, v[i].live), behind);
+			name_cut(&m->arena, name_clean(&m->arena, c[NAME].s, false), 24, false),
+			say_size(m, c[LIVE].n), behind);
 	}
-	return n > LINE_MOST ? SAY("%s, %s more: ms-report --heaps", s, say_count(m, n - LINE_MOST))
-			     : SAY("%s: ms-report --heaps", s);
+	return t.n > LINE_MOST
+		       ? SAY("%s, %s more: ms-report --heaps", s, say_count(m, t.n - LINE_MOST))
+		       : SAY("%s: ms-report --heaps", s);
 }
 
 const char *heaps_missing(struct model *m)
 {
-	const char *v[NAMES_MOST], *s = NULL;
-	size_t n = heaps_hooks_missing(m, v, NAMES_MOST);
-	for (size_t i = 0; i < n; i++) {
-		const char *name =
-			name_cut(&m->arena, name_clean(&m->arena, v[i], false), 60, false);
+	static const struct column names[] = {{.kind = CELL_TEXT}};
+	struct table t = TABLE_OF(names, .title = NULL);
+	const char *s = NULL;
+	table_query(m, &t,
+		    "SELECT j.value FROM process p, json_each(p.hooks_missing) j GROUP BY j.value"
+		    " HAVING count(DISTINCT p.id) = (SELECT count(hooks_missing) FROM process)"
+		    " ORDER BY j.value",
+		    NAMES_MOST);
+	for (size_t i = 0; i < t.n; i++) {
+		const char *name = t.rows[i].cells[0].s;
+		name = name_cut(&m->arena, name_clean(&m->arena, name ? name : "", false), 60,
+				false);
 		s = s ? SAY("%s, '%s'", s, name) : SAY("'%s'", name);
 	}
 	return s;

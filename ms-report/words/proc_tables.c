@@ -5,45 +5,12 @@
 
 #include "ms-report/model/proc_only.h"
 
-#include "libcommon/base/err.h"
 #include "libcommon/base/units.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define SAY(...) ms_arena_printf(&m->arena, __VA_ARGS__)
-
-/* ---- from rows to tables ---- */
-
-/* A query whose parameter 1 is the moment's label, and whether it has one. */
-static sqlite3_stmt *ask(struct model *m, const char *sql)
-{
-	struct ms_err ignored = {0}; /* the tables were checked when it was opened */
-	sqlite3_stmt *st = ms_sql_prepare(m->db, sql, &ignored);
-	if (st && sqlite3_bind_parameter_count(st))
-		sqlite3_bind_text(st, 1, m->at_label, -1, SQLITE_STATIC);
-	return st;
-}
-
-/* Each row of the query a row of the table, column by column. */
-static void fill(struct model *m, struct table *t, const char *sql, size_t most)
-{
-	sqlite3_stmt *st = ask(m, sql);
-	while (st && t->n < most && sqlite3_step(st) == SQLITE_ROW) {
-		struct cell *c = table_row(m, t, most)->cells;
-		for (size_t i = 0; i < t->column_count; i++) {
-			enum cell_kind kind = t->columns[i].kind;
-			const char *s = NULL;
-			c[i].n = UNKNOWN;
-			if (kind == CELL_TEXT || kind == CELL_PATH || kind == CELL_VALUE)
-				s = (const char *)sqlite3_column_text(st, (int)i);
-			else
-				c[i].n = figure_in(st, (int)i);
-			c[i].s = s ? ms_arena_strdup(&m->arena, s) : NULL;
-		}
-	}
-	sqlite3_finalize(st);
-}
 
 static size_t rows_of(struct model *m, const char *table)
 {
@@ -85,7 +52,7 @@ struct table proc_timeline(struct model *m, size_t limit)
 				  .empty = "no samples in this snapshot");
 	unsigned long long n = limit ? limit : 1;
 	size_t most = rows_of(m, "sample");
-	fill(m, &t, SAY(timeline_sql, n, (unsigned long long)m->duration_ns, n), most);
+	table_query(m, &t, SAY(timeline_sql, n, (unsigned long long)m->duration_ns, n), most);
 	return t;
 }
 
@@ -110,6 +77,7 @@ static const struct column region_columns[] = {
 	{NULL, "file_offset", CELL_ID, .sum = false},
 	{"path", "path", CELL_PATH, .sum = false},
 };
+enum { REGION_PID = 10 };
 
 static const struct column diff_columns[] = {
 	{"process", "process", CELL_TEXT, .sum = false},
@@ -150,32 +118,22 @@ struct table proc_diff(struct model *m, size_t limit)
 {
 	struct table t = TABLE_OF(diff_columns, .title = "REGIONS that changed, most first",
 				  .empty = "no region changed");
-	fill(m, &t,
-	     "SELECT process, change, kind, old_rss_bytes, new_rss_bytes, delta_rss_bytes,"
-	     " new_bytes, old_bytes, delta_bytes, old_regions, new_regions, old_pss_bytes,"
-	     " new_pss_bytes, old_private_bytes, new_private_bytes, old_swap_bytes,"
-	     " new_swap_bytes, delta_bytes, delta_rss_bytes, delta_pss_bytes, delta_private_bytes,"
-	     " delta_swap_bytes, path FROM region_diff WHERE change != 'unchanged'"
-	     " OR delta_bytes != 0 ORDER BY max(abs(coalesce(delta_rss_bytes, 0)),"
-	     " abs(coalesce(delta_bytes, 0)) / 1024) DESC, process, kind, path",
-	     rows_of(m, "region_diff"));
+	table_query(m, &t,
+		    "SELECT process, change, kind, old_rss_bytes, new_rss_bytes, delta_rss_bytes,"
+		    " new_bytes, old_bytes, delta_bytes, old_regions, new_regions, old_pss_bytes,"
+		    " new_pss_bytes, old_private_bytes, new_private_bytes, old_swap_bytes,"
+		    " new_swap_bytes, delta_bytes, delta_rss_bytes, delta_pss_bytes, "
+		    "delta_private_bytes,"
+		    " delta_swap_bytes, path FROM region_diff WHERE change != 'unchanged'"
+		    " OR delta_bytes != 0 ORDER BY max(abs(coalesce(delta_rss_bytes, 0)),"
+		    " abs(coalesce(delta_bytes, 0)) / 1024) DESC, process, kind, path",
+		    rows_of(m, "region_diff"));
 	for (size_t i = 0; i < t.n; i++) {
 		say_delta(m, &t.rows[i].cells[DIFF_BY_RSS]);
 		say_delta(m, &t.rows[i].cells[DIFF_BY_SIZE]);
 	}
-	table_finish(m, &t, -1, limit, "regions", NULL);
+	table_finish(m, &t, -1, limit, "regions", TOTAL_NONE);
 	return t;
-}
-
-/* Where there is one process, people need no column for it. */
-static const struct column *without_pid(struct model *m)
-{
-	struct column *own = ms_arena_alloc(&m->arena, sizeof region_columns);
-	memcpy(own, region_columns, sizeof region_columns);
-	for (size_t i = 0; i < sizeof region_columns / sizeof *own; i++)
-		if (own[i].name && strcmp(own[i].name, "pid") == 0)
-			own[i].title = NULL;
-	return own;
 }
 
 struct table proc_regions(struct model *m, size_t limit)
@@ -184,19 +142,19 @@ struct table proc_regions(struct model *m, size_t limit)
 		return proc_diff(m, limit);
 	struct table t = TABLE_OF(region_columns, .title = "REGIONS of address space",
 				  .empty = "no regions in this snapshot");
-	fill(m, &t,
-	     "SELECT kind, r.\"end\" - r.start, r.rss_bytes, r.pss_bytes, r.private_bytes,"
-	     " r.swap_bytes, shared_clean_bytes, shared_dirty_bytes, private_clean_bytes,"
-	     " private_dirty_bytes, p.pid, p.comm, perms, printf('0x%llx', r.start),"
-	     " printf('0x%llx', r.\"end\"), file_offset, r.path"
-	     " FROM region r JOIN snapshot s ON s.id = r.snapshot JOIN process p"
-	     " ON p.id = r.process WHERE s.label = ?1 ORDER BY r.rowid",
-	     rows_of(m, "region"));
+	table_query(m, &t,
+		    "SELECT kind, r.\"end\" - r.start, r.rss_bytes, r.pss_bytes, r.private_bytes,"
+		    " r.swap_bytes, shared_clean_bytes, shared_dirty_bytes, private_clean_bytes,"
+		    " private_dirty_bytes, p.pid, p.comm, perms, printf('0x%llx', r.start),"
+		    " printf('0x%llx', r.\"end\"), file_offset, r.path"
+		    " FROM region r JOIN snapshot s ON s.id = r.snapshot JOIN process p"
+		    " ON p.id = r.process WHERE s.label = ?1 ORDER BY r.rowid",
+		    rows_of(m, "region"));
 	bool resident = t.n && t.rows[0].cells[2].n != UNKNOWN;
 	if (m->processes.n == 1)
-		t.columns = without_pid(m);
+		table_retitle(m, &t, REGION_PID, NULL); /* people need no column for it */
 	/* in order of address where all are shown */
-	table_finish(m, &t, limit < t.n ? (resident ? 2 : 1) : -1, limit, "regions", NULL);
+	table_finish(m, &t, limit < t.n ? (resident ? 2 : 1) : -1, limit, "regions", TOTAL_NONE);
 	return t;
 }
 
@@ -214,17 +172,14 @@ struct table proc_kinds(struct model *m)
 {
 	struct table t = TABLE_OF(kind_columns, .title = "REGIONS by what they are for",
 				  .empty = "no regions in this snapshot");
-	fill(m, &t,
-	     "SELECT kind, count(*), sum(r.\"end\" - r.start), sum(r.rss_bytes), sum(r.pss_bytes),"
-	     " sum(r.private_bytes), sum(r.swap_bytes) FROM region r JOIN snapshot s"
-	     " ON s.id = r.snapshot WHERE s.label = ?1 GROUP BY kind ORDER BY kind",
-	     64);
-	uint64_t total[7] = {UNKNOWN};
-	for (size_t c = 1; c < 7; c++)
-		for (size_t i = total[c] = 0; i < t.n; i++)
-			total[c] = figure_add(total[c], t.rows[i].cells[c].n);
+	table_query(m, &t,
+		    "SELECT kind, count(*), sum(r.\"end\" - r.start), sum(r.rss_bytes), "
+		    "sum(r.pss_bytes),"
+		    " sum(r.private_bytes), sum(r.swap_bytes) FROM region r JOIN snapshot s"
+		    " ON s.id = r.snapshot WHERE s.label = ?1 GROUP BY kind ORDER BY kind",
+		    64);
 	bool resident = t.n && t.rows[0].cells[3].n != UNKNOWN;
-	table_finish(m, &t, resident ? 3 : 2, SIZE_MAX, "kinds", total);
+	table_finish(m, &t, resident ? 3 : 2, SIZE_MAX, "kinds", TOTAL_OF_ROWS);
 	return t;
 }
 
@@ -246,15 +201,16 @@ struct table proc_processes(struct model *m, size_t limit)
 {
 	struct table t = TABLE_OF(process_columns, .title = "PROCESSES by what they hold",
 				  .empty = "no process in this snapshot");
-	fill(m, &t,
-	     "SELECT p.comm, p.pid, s.pss_bytes, s.private_bytes, s.rss_bytes, x.heap_bytes,"
-	     " s.swap_bytes, x.vsz_bytes, coalesce(n.regions, 0) FROM snapshot s JOIN process p"
-	     " ON p.id = s.process JOIN sample x ON x.process = p.id AND x.time_ns = s.time_ns"
-	     " LEFT JOIN (SELECT snapshot, count(*) AS regions FROM region GROUP BY snapshot) n"
-	     " ON n.snapshot = s.id WHERE s.label = ?1 ORDER BY p.pid",
-	     m->snapshots.n);
+	table_query(
+		m, &t,
+		"SELECT p.comm, p.pid, s.pss_bytes, s.private_bytes, s.rss_bytes, x.heap_bytes,"
+		" s.swap_bytes, x.vsz_bytes, coalesce(n.regions, 0) FROM snapshot s JOIN process p"
+		" ON p.id = s.process JOIN sample x ON x.process = p.id AND x.time_ns = s.time_ns"
+		" LEFT JOIN (SELECT snapshot, count(*) AS regions FROM region GROUP BY snapshot) n"
+		" ON n.snapshot = s.id WHERE s.label = ?1 ORDER BY p.pid",
+		m->snapshots.n);
 	bool smaps = t.n && t.rows[0].cells[2].n != UNKNOWN;
-	table_finish(m, &t, smaps ? 2 : 4, limit, "processes", NULL);
+	table_finish(m, &t, smaps ? 2 : 4, limit, "processes", TOTAL_NONE);
 	return t;
 }
 
@@ -270,8 +226,9 @@ struct table proc_skipped(struct model *m, size_t limit)
 	struct table t =
 		TABLE_OF(skipped_columns, .title = "SKIPPED: processes that could not be read",
 			 .empty = "every process could be read");
-	fill(m, &t, "SELECT DISTINCT pid, name, reason FROM skipped ORDER BY time_ns, pid", n);
-	table_finish(m, &t, -1, limit, "processes", NULL);
+	table_query(m, &t, "SELECT DISTINCT pid, name, reason FROM skipped ORDER BY time_ns, pid",
+		    n);
+	table_finish(m, &t, -1, limit, "processes", TOTAL_NONE);
 	return t;
 }
 

@@ -180,6 +180,6 @@ struct table sql_table(struct model *m, const struct answer *a, size_t limit)
 			  .n = a->n};
 	t.rows = ms_arena_alloc(&m->arena, (a->n + 1) * sizeof *t.rows);
 	memcpy(t.rows, a->rows, a->n * sizeof *t.rows);
-	table_finish(m, &t, -1, limit, "rows", NULL);
+	table_finish(m, &t, -1, limit, "rows", TOTAL_NONE);
 	return t;
 }

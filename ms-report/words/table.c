@@ -76,6 +76,47 @@ struct row *table_row(struct model *m, struct table *t, size_t most)
 	return r;
 }
 
+void table_take(const struct table *t, struct cell *cells, const void *what)
+{
+	for (size_t c = 0; c < t->column_count; c++) {
+		const struct column *k = &t->columns[c];
+		if (!k->of)
+			continue;
+		uint64_t v = *(const uint64_t *)(const void *)((const char *)what + k->of - 1);
+		cells[c].n = k->sum ? figure_add(cells[c].n, v) : v;
+	}
+}
+
+void table_query(struct model *m, struct table *t, const char *sql, size_t most)
+{
+	sqlite3_stmt *st = ms_sql_prepare(m->db, sql, NULL);
+	if (st && sqlite3_bind_parameter_count(st))
+		sqlite3_bind_text(st, 1, m->at_label, -1, SQLITE_STATIC);
+	while (st && t->n < most && sqlite3_step(st) == SQLITE_ROW) {
+		struct cell *c = table_row(m, t, most)->cells;
+		for (size_t i = 0; i < t->column_count; i++) {
+			const struct column *k = &t->columns[i];
+			const char *s = NULL;
+			c[i].n = UNKNOWN;
+			if (!column_is_number(k) || k->kind == CELL_VALUE)
+				s = (const char *)sqlite3_column_text(st, (int)i);
+			else
+				c[i].n = figure_in(st, (int)i);
+			c[i].s = s ? ms_arena_strdup(&m->arena, s) : NULL;
+		}
+	}
+	sqlite3_finalize(st);
+}
+
+void table_retitle(struct model *m, struct table *t, size_t column, const char *title)
+{
+	size_t size = t->column_count * sizeof *t->columns;
+	struct column *own = ms_arena_alloc(&m->arena, size);
+	memcpy(own, t->columns, size);
+	own[column].title = title;
+	t->columns = own;
+}
+
 const char *table_unfiltered(struct model *m, const char *title)
 {
 	return m->hidden.sites
@@ -112,12 +153,17 @@ static void sum_rows(struct model *m, const struct table *t, size_t from, size_t
 
 /* Adds what is missing to the total (hidden by filters, or belonging to no row), if anything, and
  * the total. */
-static void add_total(struct model *m, struct table *t, const uint64_t *total)
+static void add_total(struct model *m, struct table *t, enum table_total which)
 {
 	struct cell *sum = ms_arena_alloc(&m->arena, t->column_count * sizeof *sum);
+	uint64_t *total = ms_arena_alloc(&m->arena, t->column_count * sizeof *total);
 	sum_rows(m, t, 0, t->n, sum);
 	bool missing = false;
 	for (size_t c = 0; c < t->column_count; c++) {
+		size_t all = t->columns[c].all;
+		total[c] = which == TOTAL_OF_ROWS ? sum[c].n
+			   : all ? *(const uint64_t *)(const void *)((const char *)m + all - 1)
+				 : UNKNOWN;
 		sum[c].n = t->columns[c].sum ? figure_sub(total[c], sum[c].n) : UNKNOWN;
 		missing |= sum[c].n != UNKNOWN && sum[c].n > 0;
 		sum[c].e = NULL;
@@ -147,7 +193,7 @@ static const char *more_of(struct model *m, size_t n, const char *what)
 }
 
 void table_finish(struct model *m, struct table *t, int64_t column, size_t limit, const char *what,
-		  const uint64_t *total)
+		  enum table_total total)
 {
 	sort_column = column;
 	if (t->n && column >= 0)

@@ -26,7 +26,12 @@ struct column {
 	enum cell_kind kind;
 	bool sum;      /* rows add up to the total */
 	bool optional; /* left out where the line is narrow */
+	/* Where table_take finds it in what a row is of, and table_finish what all of it is in the
+	 * model: a uint64_t each, its offset + 1; 0 = it is set otherwise, or not known. */
+	size_t of, all;
 };
+#define COLUMN_OF(type, member) .of = offsetof(struct type, member) + 1
+#define COLUMN_ALL(member) .all = offsetof(struct model, member) + 1
 
 static inline bool column_is_number(const struct column *c)
 {
@@ -68,11 +73,21 @@ struct table {
 /* One more row, its cells zeroed. The first call makes room for `most` rows and those that
  * table_finish adds. */
 struct row *table_row(struct model *m, struct table *t, size_t most);
+/* Fills in the cells whose columns are members of the struct `what`; those that are summed up are
+ * added to what is there. */
+void table_take(const struct table *t, struct cell *cells, const void *what);
+/* At most `most` rows from a query, column by column; its parameter 1, if it has one, is the label
+ * of the moment. */
+void table_query(struct model *m, struct table *t, const char *sql, size_t most);
 /* Sorts by a column, largest first (-1: not at all), keeps `limit` rows and folds the others into
- * one that says how many more of `what` there are; then, with `total`, adds what is missing to it
- * (hidden by filters, or in no row), if anything, and the total. */
+ * one that says how many more of `what` there are; then adds what is missing to the total (hidden
+ * by filters, or in no row), if anything, and the total: none, that of the model, or just the sum
+ * of the rows. */
+enum table_total { TOTAL_NONE, TOTAL_OF_RUN, TOTAL_OF_ROWS };
 void table_finish(struct model *m, struct table *t, int64_t column, size_t limit, const char *what,
-		  const uint64_t *total);
+		  enum table_total total);
+/* Gives a column another title: NULL = only for machines. */
+void table_retitle(struct model *m, struct table *t, size_t column, const char *title);
 /* `title`, and that filters do not reach these figures if there were any: they take sites away, and
  * what was counted by thread, process or time stays whole. */
 const char *table_unfiltered(struct model *m, const char *title);

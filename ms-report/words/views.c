@@ -104,17 +104,24 @@ struct table table_summary(struct model *m)
 /* ---- timeline -------------------------------------------------------------------------------- */
 
 static const struct column timeline_columns[] = {
-	{"up to", "to_ns", CELL_TIME, .sum = false},
-	{NULL, "from_ns", CELL_TIME, .sum = false},
-	{"live max", "live_max", CELL_SIZE, .sum = false},
-	{NULL, "live_min", CELL_SIZE, .sum = false},
-	{"live", "live_bytes", CELL_SIZE, .sum = false},
-	{"blocks", "live_blocks", CELL_COUNT, .sum = false, .optional = true},
-	{"RSS", "rss_bytes", CELL_SIZE, .sum = false},
-	{"allocations", "allocations", CELL_COUNT, .sum = true},
-	{"frees", "frees", CELL_COUNT, .sum = true, .optional = true},
-	{"allocated", "allocated_bytes", CELL_SIZE, .sum = true, .optional = true},
+	{"up to", "to_ns", CELL_TIME, COLUMN_OF(span, to_ns)},
+	{NULL, "from_ns", CELL_TIME, COLUMN_OF(span, from_ns)},
+	{"live max", "live_max", CELL_SIZE, COLUMN_OF(span, live_max),
+	 COLUMN_ALL(totals.peak_bytes)},
+	{NULL, "live_min", CELL_SIZE, COLUMN_OF(span, live_min)},
+	{"live", "live_bytes", CELL_SIZE, COLUMN_OF(span, live_last),
+	 COLUMN_ALL(totals.unfreed_bytes)},
+	{"blocks", "live_blocks", CELL_COUNT, COLUMN_OF(span, blocks_last),
+	 COLUMN_ALL(totals.unfreed_blocks), .optional = true},
+	{"RSS", "rss_bytes", CELL_SIZE, COLUMN_OF(span, rss)},
+	{"allocations", "allocations", CELL_COUNT, .sum = true, COLUMN_OF(span, allocations),
+	 COLUMN_ALL(totals.allocations)},
+	{"frees", "frees", CELL_COUNT, .sum = true, COLUMN_OF(span, frees),
+	 COLUMN_ALL(totals.frees), .optional = true},
+	{"allocated", "allocated_bytes", CELL_SIZE, .sum = true, COLUMN_OF(span, allocated_bytes),
+	 COLUMN_ALL(totals.allocated_bytes), .optional = true},
 };
+enum { SPAN_MAX = 2, SPAN_MIN = 3, SPAN_LIVE = 4 };
 
 struct table table_timeline(struct model *m, size_t limit)
 {
@@ -124,24 +131,15 @@ struct table table_timeline(struct model *m, size_t limit)
 	size_t n = spans_make(m, limit, &s);
 	for (size_t i = 0; i < n; i++) {
 		struct cell *c = table_row(m, &t, n)->cells;
-		const uint64_t v[] = {
-			s[i].to_ns,     s[i].from_ns,        s[i].live_max, s[i].live_min,
-			s[i].live_last, s[i].blocks_last,    s[i].rss,      s[i].allocations,
-			s[i].frees,     s[i].allocated_bytes};
-		for (size_t k = 0; k < t.column_count; k++)
-			c[k].n = v[k];
+		table_take(&t, c, &s[i]);
 		if (!s[i].estimated)
 			continue;
-		c[4].limits = s[i].live_limits;
-		c[2].n = c[3].n = UNKNOWN; /* the largest of many estimates */
+		c[SPAN_LIVE].limits = s[i].live_limits;
+		c[SPAN_MAX].n = c[SPAN_MIN].n = UNKNOWN; /* the largest of many estimates */
 	}
-	const struct totals *a = &m->totals;
-	const uint64_t total[] = {
-		UNKNOWN,           UNKNOWN,          m->est ? UNKNOWN : a->peak_bytes,
-		UNKNOWN,           a->unfreed_bytes, a->unfreed_blocks,
-		UNKNOWN,           a->allocations,   a->frees,
-		a->allocated_bytes};
-	table_finish(m, &t, -1, SIZE_MAX, "spans", total);
+	table_finish(m, &t, -1, SIZE_MAX, "spans", TOTAL_OF_RUN);
+	if (m->est && n)
+		t.rows[t.n - 1].cells[SPAN_MAX].n = UNKNOWN;
 	return t;
 }
 
@@ -149,9 +147,9 @@ struct table table_timeline(struct model *m, size_t limit)
 
 static const struct column module_columns[] = {
 	{"symbols", "symbols", CELL_TEXT, .sum = false},
-	{"frames", "frames", CELL_COUNT, .sum = true},
-	{"no name", "nameless", CELL_COUNT, .sum = true},
-	{"no line", "lineless", CELL_COUNT, .sum = true},
+	{"frames", "frames", CELL_COUNT, .sum = true, COLUMN_OF(module, frames)},
+	{"no name", "nameless", CELL_COUNT, .sum = true, COLUMN_OF(module, nameless)},
+	{"no line", "lineless", CELL_COUNT, .sum = true, COLUMN_OF(module, lineless)},
 	{"module", "path", CELL_PATH, .sum = false},
 	{"build-id", "build_id", CELL_TEXT, .sum = false, .optional = true},
 	{NULL, "kind", CELL_TEXT, .sum = false},
@@ -182,14 +180,12 @@ struct table table_modules(struct model *m, size_t limit)
 			continue; /* a name for call stacks */
 		struct cell *c = table_row(m, &t, m->modules.n)->cells;
 		c[0].s = symbols_words(o->symbols);
-		c[1].n = o->frames;
-		c[2].n = o->nameless;
-		c[3].n = o->lineless;
+		table_take(&t, c, o);
 		c[4].s = o->path ? o->path : "(no file)";
 		c[5].s = o->build_id;
 		c[6].s = o->kind;
 		c[7].n = o->process == NONE ? UNKNOWN : (uint64_t)m->processes.v[o->process].id;
 	}
-	table_finish(m, &t, -1, limit, "modules", NULL);
+	table_finish(m, &t, -1, limit, "modules", TOTAL_NONE);
 	return t;
 }
