@@ -28,23 +28,18 @@ static const char *const keys[FIGURES] = {"tb", "tbk", "tl", "mb", "mbk", "gb", 
 struct dhat {
 	struct export *x;
 	struct ms_json j;
-	struct table_of_bytes frames;
+	struct export_texts frames;
 	struct key_tree stacks; /* from the outermost frame on */
 	struct {
 		uint64_t (*v)[FIGURES];
 		size_t n, cap;
-	} points;         /* by node of `stacks` */
-	uint32_t *number; /* of a place's frame + 1; 0 = not asked yet */
+	} points; /* by node of `stacks` */
 };
 
-static uint32_t frame_number(struct dhat *d, uint32_t place)
+static void put_frame(struct export *x, const struct place *p, struct out *o)
 {
-	if (!d->number[place])
-		d->number[place] =
-			string_number(&d->frames, export_frame_text(d->x, &d->x->places[place]),
-				      NULL) +
-			1;
-	return d->number[place] - 1;
+	struct ms_json j = out_json(o);
+	ms_json_string(&j, NULL, export_frame_text(x, p));
 }
 
 static uint64_t known(uint64_t v)
@@ -75,7 +70,8 @@ static void add_row(struct dhat *d, const struct export_row *r)
 		v[EXPORT_LIVE_BLOCKS]};
 	uint32_t at = 0;
 	for (size_t n = export_stack(d->x, r); n > 0; n--)
-		at = key_child(&d->stacks, at, frame_number(d, d->x->path[n - 1]), NULL);
+		at = key_child(&d->stacks, at,
+			       export_text(d->x, &d->frames, d->x->path[n - 1], put_frame), NULL);
 	while (d->points.n < d->stacks.n) {
 		uint64_t(*fresh)[FIGURES] = MS_PUSH(&d->points);
 		for (int i = 0; i < FIGURES; i++)
@@ -129,8 +125,7 @@ static void put_head(struct dhat *d)
 void export_dhat(struct export *x, struct out *o)
 {
 	struct dhat d = {.x = x, .j = out_json(o)};
-	d.number = ms_xcalloc(x->place_count, sizeof *d.number);
-	string_number(&d.frames, "[root]", NULL);
+	string_number(&d.frames.texts, "\"[root]\"", NULL);
 	for (size_t i = 0; i < x->n; i++)
 		if (export_any(&x->rows[i]))
 			add_row(&d, &x->rows[i]);
@@ -141,17 +136,10 @@ void export_dhat(struct export *x, struct out *o)
 		if (any(d.points.v[i]))
 			put_point(&d, i);
 	ms_json_close(&d.j, ']');
-	ms_json_open(&d.j, "ftbl", '[');
-	for (uint32_t i = 0; i < d.frames.n; i++) {
-		size_t n;
-		const char *s = bytes_of(&d.frames, i, &n);
-		ms_json_string(&d.j, NULL, ms_arena_strndup(&x->m->arena, s, n));
-	}
-	ms_json_close(&d.j, ']');
+	export_text_array(&d.frames, &d.j, "ftbl");
 	ms_json_close(&d.j, '}');
 	out_char(o, '\n');
-	bytes_free(&d.frames);
+	export_texts_free(&d.frames);
 	key_free(&d.stacks);
 	free(d.points.v);
-	free(d.number);
 }

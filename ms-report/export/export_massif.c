@@ -25,10 +25,9 @@ struct branch_sum {
 struct massif {
 	struct export *x;
 	struct out *o;
-	struct table_of_bytes texts;
+	struct export_texts texts;
 	struct key_tree tree;    /* from the allocating function to its callers */
 	uint32_t *leaf;          /* of a row: where its stack ends */
-	uint32_t *number;        /* of a place's text + 1; 0 = not asked yet */
 	struct branch_sum *sums; /* by node */
 	uint64_t *live;          /* by row */
 	uint64_t count;          /* of moments written */
@@ -42,15 +41,9 @@ static const char *without_hash(struct ms_arena *a, const char *s)
 	return s;
 }
 
-static uint32_t text_number(struct massif *w, uint32_t place)
+static void put_text(struct export *x, const struct place *p, struct out *o)
 {
-	struct export *x = w->x;
-	if (!w->number[place]) {
-		const char *s = export_frame_text(x, &x->places[place]);
-		w->number[place] =
-			string_number(&w->texts, without_hash(&x->m->arena, s), NULL) + 1;
-	}
-	return w->number[place] - 1;
+	out_str(o, without_hash(&x->m->arena, export_frame_text(x, p)));
 }
 
 static void make_tree(struct massif *w)
@@ -61,7 +54,8 @@ static void make_tree(struct massif *w)
 		size_t n = export_stack(x, &x->rows[i]);
 		uint32_t at = 0;
 		for (size_t k = 0; k < n; k++)
-			at = key_child(&w->tree, at, text_number(w, x->path[k]), NULL);
+			at = key_child(&w->tree, at,
+				       export_text(x, &w->texts, x->path[k], put_text), NULL);
 		w->leaf[i] = at;
 	}
 }
@@ -117,7 +111,7 @@ static void put_node(struct massif *w, uint32_t node, size_t depth)
 	out_printf(w->o, "n%u: %llu ", s->children + (s->small > 0), (unsigned long long)s->bytes);
 	if (node) {
 		size_t n;
-		const char *text = bytes_of(&w->texts, w->tree.v[node].key, &n);
+		const char *text = bytes_of(&w->texts.texts, w->tree.v[node].key, &n);
 		out_put(w->o, text, n);
 		out_char(w->o, '\n');
 	} else {
@@ -215,7 +209,6 @@ void export_massif(struct export *x, struct out *o)
 	struct ms_arena *a = &x->m->arena;
 	w.leaf = ms_xcalloc(x->n, sizeof *w.leaf);
 	w.live = ms_xcalloc(x->n, sizeof *w.live);
-	w.number = ms_xcalloc(x->place_count, sizeof *w.number);
 	make_tree(&w);
 	w.sums = ms_xcalloc(w.tree.n, sizeof *w.sums);
 	for (size_t i = 0; i < x->notes.n; i++)
@@ -224,7 +217,7 @@ void export_massif(struct export *x, struct out *o)
 	put_moments(&w);
 	if (!w.count)
 		put_moment(&w, 0, 0, "empty");
-	bytes_free(&w.texts);
+	export_texts_free(&w.texts);
 	key_free(&w.tree);
-	MS_FREE(w.sums, w.leaf, w.live, w.number);
+	MS_FREE(w.sums, w.leaf, w.live);
 }

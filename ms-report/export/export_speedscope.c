@@ -5,8 +5,6 @@
 
 #include "libcommon/base/json_writer.h"
 
-#include <stdlib.h>
-
 /* In the order in which they are offered. */
 static const enum export_figure order[EXPORT_FIGURES] = {
 	EXPORT_LIVE,      EXPORT_LIVE_BLOCKS, EXPORT_PEAK,     EXPORT_PEAK_BLOCKS,
@@ -17,20 +15,10 @@ static bool is_bytes(enum export_figure f)
 	return f == EXPORT_LIVE || f == EXPORT_PEAK || f == EXPORT_ALLOCATED;
 }
 
-struct speedscope {
-	struct export *x;
-	struct ms_json j;
-	struct table_of_bytes frames; /* as they are written */
-	uint32_t *number;             /* of a place's frame + 1; 0 = not asked yet */
-};
-
-static uint32_t frame_number(struct speedscope *s, uint32_t place)
+static void put_frame(struct export *x, const struct place *p, struct out *o)
 {
-	const struct place *p = &s->x->places[place];
-	if (s->number[place])
-		return s->number[place] - 1;
-	struct out text = {.fd = -1};
-	struct ms_json j = out_json(&text);
+	struct ms_json j = out_json(o);
+	(void)x;
 	ms_json_open(&j, NULL, '{');
 	ms_json_string(&j, "name", p->function);
 	if (p->file || p->path)
@@ -38,16 +26,11 @@ static uint32_t frame_number(struct speedscope *s, uint32_t place)
 	if (p->file && p->line)
 		ms_json_number(&j, "line", p->line);
 	ms_json_close(&j, '}');
-	uint32_t number = bytes_number(&s->frames, text.v, text.n, NULL);
-	out_free(&text);
-	s->number[place] = number + 1;
-	return number;
 }
 
-static void put_profile(struct speedscope *s, enum export_figure f)
+static void put_profile(struct export *x, struct ms_json *j, struct export_texts *frames,
+			enum export_figure f)
 {
-	struct ms_json *j = &s->j;
-	struct export *x = s->x;
 	ms_json_open(j, NULL, '{');
 	ms_json_string(j, "type", "sampled");
 	ms_json_string(j, "name", export_title(x->m, f));
@@ -61,7 +44,7 @@ static void put_profile(struct speedscope *s, enum export_figure f)
 		sum = figure_add(sum, x->rows[i].v[f]);
 		ms_json_open(j, NULL, '[');
 		for (size_t n = export_stack(x, &x->rows[i]); n > 0; n--)
-			ms_json_number(j, NULL, frame_number(s, x->path[n - 1]));
+			ms_json_number(j, NULL, export_text(x, frames, x->path[n - 1], put_frame));
 		ms_json_close(j, ']');
 	}
 	ms_json_close(j, ']');
@@ -72,20 +55,6 @@ static void put_profile(struct speedscope *s, enum export_figure f)
 	ms_json_close(j, ']');
 	ms_json_number(j, "endValue", sum);
 	ms_json_close(j, '}');
-}
-
-static void put_frames(struct speedscope *s)
-{
-	ms_json_open(&s->j, "shared", '{');
-	ms_json_open(&s->j, "frames", '[');
-	for (uint32_t i = 0; i < s->frames.n; i++) {
-		size_t n;
-		const char *text = bytes_of(&s->frames, i, &n);
-		ms_json_key(&s->j, NULL);
-		s->j.put(s->j.to, text, n);
-	}
-	ms_json_close(&s->j, ']');
-	ms_json_close(&s->j, '}');
 }
 
 /* The format has no place for remarks but its name. */
@@ -99,27 +68,28 @@ static const char *title(struct export *x)
 
 void export_speedscope(struct export *x, struct out *o, enum metric metric)
 {
-	struct speedscope s = {.x = x, .j = out_json(o)};
+	struct ms_json j = out_json(o);
+	struct export_texts frames = {0};
 	uint64_t active = 0, count = 0;
-	s.number = ms_xcalloc(x->place_count, sizeof *s.number);
-	ms_json_open(&s.j, NULL, '{');
-	ms_json_string(&s.j, "$schema", "https://www.speedscope.app/file-format-schema.json");
-	ms_json_string(&s.j, "name", title(x));
-	ms_json_string(&s.j, "exporter", "memscope " MS_VERSION);
-	ms_json_open(&s.j, "profiles", '[');
+	ms_json_open(&j, NULL, '{');
+	ms_json_string(&j, "$schema", "https://www.speedscope.app/file-format-schema.json");
+	ms_json_string(&j, "name", title(x));
+	ms_json_string(&j, "exporter", "memscope " MS_VERSION);
+	ms_json_open(&j, "profiles", '[');
 	for (size_t i = 0; i < EXPORT_FIGURES; i++) {
 		if (!x->known[order[i]])
 			continue;
 		if (order[i] == export_figure_of(metric))
 			active = count;
-		put_profile(&s, order[i]);
+		put_profile(x, &j, &frames, order[i]);
 		count++;
 	}
-	ms_json_close(&s.j, ']');
-	ms_json_number(&s.j, "activeProfileIndex", active);
-	put_frames(&s);
-	ms_json_close(&s.j, '}');
+	ms_json_close(&j, ']');
+	ms_json_number(&j, "activeProfileIndex", active);
+	ms_json_open(&j, "shared", '{');
+	export_text_array(&frames, &j, "frames");
+	ms_json_close(&j, '}');
+	ms_json_close(&j, '}');
 	out_char(o, '\n');
-	bytes_free(&s.frames);
-	free(s.number);
+	export_texts_free(&frames);
 }

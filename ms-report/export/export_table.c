@@ -9,21 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t mix(uint64_t h)
-{
-	h ^= h >> 29;
-	h *= UINT64_C(0xbf58476d1ce4e5b9);
-	return h ^ h >> 32;
-}
-
 /* ---- bytes ---- */
 
-static uint64_t hash_bytes(const unsigned char *s, size_t n)
+static uint32_t hash_bytes(const unsigned char *s, size_t n)
 {
 	uint64_t h = UINT64_C(0xcbf29ce484222325) + n;
 	for (size_t i = 0; i < n; i++)
 		h = (h ^ s[i]) * UINT64_C(0x100000001b3);
-	return mix(h);
+	return ms_hash(h, 0);
 }
 
 const char *bytes_of(const struct table_of_bytes *t, uint32_t number, size_t *n)
@@ -33,48 +26,23 @@ const char *bytes_of(const struct table_of_bytes *t, uint32_t number, size_t *n)
 	return t->text.v + begin;
 }
 
-/* The slot that has those bytes, or a free one. */
-static size_t slot_of(const struct table_of_bytes *t, const void *s, size_t n)
+uint32_t bytes_number(struct table_of_bytes *t, const void *s, size_t n, bool *is_new)
 {
-	size_t i = hash_bytes(s, n) & (t->slot_count - 1), have;
-	for (; t->slots[i]; i = (i + 1) & (t->slot_count - 1)) {
-		const char *old = bytes_of(t, t->slots[i] - 1, &have);
+	uint32_t hash = hash_bytes(s, n), number;
+	size_t have;
+	for (size_t at = hash; (number = ms_lookup_next(&t->by_bytes, hash, &at));) {
+		const char *old = bytes_of(t, number - 1, &have);
 		if (have == n && (n == 0 || memcmp(old, s, n) == 0))
 			break;
 	}
-	return i;
-}
-
-static void grow_bytes(struct table_of_bytes *t)
-{
-	free(t->slots);
-	t->slot_count = t->slot_count ? t->slot_count * 2 : 1024;
-	t->slots = ms_xcalloc(t->slot_count, sizeof *t->slots);
-	for (uint32_t i = 0; i < t->n; i++) {
-		size_t n;
-		const char *s = bytes_of(t, i, &n);
-		t->slots[slot_of(t, s, n)] = i + 1;
-	}
-}
-
-uint32_t bytes_number(struct table_of_bytes *t, const void *s, size_t n, bool *is_new)
-{
-	if (t->n * 2 >= t->slot_count)
-		grow_bytes(t);
-	size_t i = slot_of(t, s, n);
-	bool fresh = t->slots[i] == 0;
 	if (is_new)
-		*is_new = fresh;
-	if (!fresh)
-		return t->slots[i] - 1;
-	if (t->n == t->cap) {
-		t->cap = t->cap ? t->cap * 2 : 256;
-		t->end = ms_xrealloc(t->end, t->cap, sizeof *t->end);
-	}
+		*is_new = !number;
+	if (number)
+		return number - 1;
 	t->text.fd = -1;
 	out_put(&t->text, s, n);
-	t->end[t->n++] = t->text.n;
-	t->slots[i] = (uint32_t)t->n;
+	*MS_APPEND(t->end, t->n, t->cap) = t->text.n;
+	ms_lookup_add(&t->by_bytes, hash, (uint32_t)t->n);
 	return (uint32_t)t->n - 1;
 }
 
@@ -86,52 +54,32 @@ uint32_t string_number(struct table_of_bytes *t, const char *s, bool *is_new)
 void bytes_free(struct table_of_bytes *t)
 {
 	out_free(&t->text);
-	free(t->end);
-	free(t->slots);
+	MS_FREE(t->end, t->by_bytes.slots);
 	*t = (struct table_of_bytes){0};
 }
 
 /* ---- tree ---- */
 
-static size_t child_slot(const struct key_tree *t, uint32_t parent, uint32_t key)
-{
-	uint64_t h = ((uint64_t)parent << 32 | key) * UINT64_C(0x9e3779b97f4a7c15);
-	size_t i = mix(h) & (t->slot_count - 1);
-	for (; t->slots[i]; i = (i + 1) & (t->slot_count - 1))
-		if (t->v[t->slots[i]].parent == parent && t->v[t->slots[i]].key == key)
-			break;
-	return i;
-}
-
-static void grow_tree(struct key_tree *t)
-{
-	free(t->slots);
-	t->slot_count = t->slot_count ? t->slot_count * 2 : 1024;
-	t->slots = ms_xcalloc(t->slot_count, sizeof *t->slots);
-	for (uint32_t i = 1; i < t->n; i++)
-		t->slots[child_slot(t, t->v[i].parent, t->v[i].key)] = i;
-}
-
 uint32_t key_child(struct key_tree *t, uint32_t parent, uint32_t key, bool *is_new)
 {
+	uint32_t hash = ms_hash(key, parent), node;
 	if (!t->n)
 		*MS_PUSH(t) = (struct key_node){0, 0};
-	if (t->n * 2 >= t->slot_count)
-		grow_tree(t);
-	size_t i = child_slot(t, parent, key);
+	for (size_t at = hash; (node = ms_lookup_next(&t->by_key, hash, &at));)
+		if (t->v[node].parent == parent && t->v[node].key == key)
+			break;
 	if (is_new)
-		*is_new = t->slots[i] == 0;
-	if (!t->slots[i]) {
-		t->slots[i] = (uint32_t)t->n;
-		*MS_PUSH(t) = (struct key_node){parent, key};
-	}
-	return t->slots[i];
+		*is_new = !node;
+	if (node)
+		return node;
+	*MS_PUSH(t) = (struct key_node){parent, key};
+	ms_lookup_add(&t->by_key, hash, (uint32_t)t->n - 1);
+	return (uint32_t)t->n - 1;
 }
 
 void key_free(struct key_tree *t)
 {
-	free(t->v);
-	free(t->slots);
+	MS_FREE(t->v, t->by_key.slots);
 	*t = (struct key_tree){0};
 }
 

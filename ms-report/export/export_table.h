@@ -7,6 +7,8 @@
 
 #include "ms-report/output/out.h"
 
+#include "libcommon/base/lookup.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,8 +18,8 @@
 struct table_of_bytes {
 	struct out text; /* all of them, one after the other */
 	size_t *end;     /* of each in `text` */
-	uint32_t *slots; /* hash table of numbers + 1, 0 = free */
-	size_t n, cap, slot_count;
+	size_t n, cap;
+	struct ms_lookup by_bytes;
 };
 /* The number of those bytes. *is_new (may be NULL): they were not in it yet. */
 uint32_t bytes_number(struct table_of_bytes *t, const void *s, size_t n, bool *is_new);
@@ -34,8 +36,7 @@ struct key_node {
 struct key_tree {
 	struct key_node *v;
 	size_t n, cap;
-	uint32_t *slots;
-	size_t slot_count;
+	struct ms_lookup by_key;
 };
 /* The child of `parent` for that key, new or old. */
 uint32_t key_child(struct key_tree *t, uint32_t parent, uint32_t key, bool *is_new);

@@ -11,13 +11,13 @@
 #include <string.h>
 
 #include "libcommon/base/arena.h"
+#include "libcommon/base/lookup.h"
 
 struct maker {
 	struct model *m;
 	MS_ARRAY(struct branch) b;
-	uint32_t *slots; /* hash table of branches, NONE = free */
-	size_t slot_count;
-	uint32_t *same; /* per frame: the first frame that is the same function */
+	struct ms_lookup children; /* branches but the first, by what they are of */
+	uint32_t *same;            /* per frame: the first frame that is the same function */
 	bool fold;
 	bool *repeated; /* by place in a path */
 };
@@ -62,56 +62,40 @@ static void number_frames(struct maker *k)
 	free(sorted);
 }
 
-static size_t slot_of(const struct maker *k, uint32_t parent, uint32_t frame, uint32_t process)
+static uint32_t same_as(const struct maker *k, uint32_t frame)
 {
-	uint64_t h = ((uint64_t)parent << 32 | frame) * UINT64_C(0x9e3779b97f4a7c15) +
-		     process * UINT64_C(0xc2b2ae3d27d4eb4f);
-	h ^= h >> 29;
-	size_t i = (size_t)(h * UINT64_C(0xbf58476d1ce4e5b9)) & (k->slot_count - 1);
-	for (; k->slots[i] != NONE; i = (i + 1) & (k->slot_count - 1)) {
-		const struct branch *b = &k->b.v[k->slots[i]];
-		uint32_t bf = b->frame == NONE ? NONE : k->same[b->frame];
-		if (b->parent == parent && bf == frame && b->process == process)
-			break;
-	}
-	return i;
-}
-
-static void grow(struct maker *k)
-{
-	size_t n = k->slot_count ? k->slot_count * 2 : 1024;
-	k->slots = ms_xrealloc(k->slots, n, sizeof *k->slots);
-	memset(k->slots, 0xff, n * sizeof *k->slots);
-	k->slot_count = n;
-	for (uint32_t i = 1; i < k->b.n; i++) {
-		const struct branch *b = &k->b.v[i];
-		k->slots[slot_of(k, b->parent, b->frame == NONE ? NONE : k->same[b->frame],
-				 b->process)] = i;
-	}
+	return frame == NONE ? NONE : k->same[frame];
 }
 
 /* The child of `parent` for that frame (or process), new or old. */
 static uint32_t child(struct maker *k, uint32_t parent, uint32_t frame, uint32_t process,
 		      struct pair v)
 {
-	if (k->b.n * 2 >= k->slot_count)
-		grow(k);
-	size_t i = slot_of(k, parent, frame == NONE ? NONE : k->same[frame], process);
-	if (k->slots[i] == NONE) {
-		k->slots[i] = (uint32_t)k->b.n;
-		*MS_PUSH(&k->b) = (struct branch){.parent = parent,
-						  .first_child = NONE,
-						  .next = NONE,
-						  .frame = frame,
-						  .process = process,
-						  .depth = k->b.v[parent].depth + 1};
-	}
-	struct branch *b = &k->b.v[k->slots[i]];
+	uint64_t key = (uint64_t)process << 32 | same_as(k, frame);
+	uint32_t hash = ms_hash(key, parent), i;
 	const struct frame *f = k->m->frames.v;
+	struct branch *b = NULL;
+	for (size_t at = hash; (i = ms_lookup_next(&k->children, hash, &at));) {
+		b = &k->b.v[i];
+		if (b->parent == parent && b->process == process &&
+		    same_as(k, b->frame) == same_as(k, frame))
+			break;
+	}
+	if (!i) {
+		i = (uint32_t)k->b.n;
+		b = MS_PUSH(&k->b);
+		*b = (struct branch){.parent = parent,
+				     .first_child = NONE,
+				     .next = NONE,
+				     .frame = frame,
+				     .process = process,
+				     .depth = k->b.v[parent].depth + 1};
+		ms_lookup_add(&k->children, hash, i);
+	}
 	if (frame != NONE && f[b->frame].line != f[frame].line)
 		b->several = true;
 	b->sum = pair_add(b->sum, v);
-	return k->slots[i];
+	return i;
 }
 
 /* Nodes of a stack, innermost first, into `path`; returns how many. */
@@ -232,7 +216,7 @@ static struct tree make(struct model *m, enum metric metric, bool up, bool fold)
 	t.total = total_pair(m, metric);
 	t.hidden = hidden_pair(m, metric);
 	t.other.a = figure_sub(figure_sub(t.total.a, t.hidden.a), t.v[0].sum.a);
-	MS_FREE(path, k.repeated, k.same, k.slots, k.b.v);
+	MS_FREE(path, k.repeated, k.same, k.children.slots, k.b.v);
 	return t;
 }
 
