@@ -18,18 +18,12 @@
 #include "ms-top/term/term.h"
 #include "ms-top/trace/trace.h"
 #include "libcommon/base/arena.h"
+#include "libcommon/base/clock.h"
 #include "libcommon/base/err.h"
 #include "libcommon/base/io.h"
 
 #define WORK_NS 200000000u /* between two looks for work */
 #define HURRY_NS 30000000u
-
-static uint64_t now(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static int open_trace(struct app *a, const struct options *o, struct ms_err *err)
 {
@@ -145,7 +139,7 @@ static int work(struct app *a, struct ms_err *err)
 /* How long to wait for a key, in ms; -1 = for ever. */
 static int patience(const struct app *a, int busy, uint64_t next)
 {
-	uint64_t t = now(), left = next > t ? next - t : 0;
+	uint64_t t = ms_clock_ns(CLOCK_MONOTONIC), left = next > t ? next - t : 0;
 	uint64_t most = a->hurry || a->recorder ? HURRY_NS : app_subject(a)->work ? WORK_NS : left;
 	if (a->frozen && !a->recorder)
 		return -1;
@@ -159,7 +153,7 @@ static int loop(struct app *a, struct ms_err *err)
 	uint64_t frames = 0, next = 0;
 	bool draw = true;
 	while (!a->quit) {
-		uint64_t t = now();
+		uint64_t t = ms_clock_ns(CLOCK_MONOTONIC);
 		int busy = work(a, err);
 		if (busy < 0)
 			return -1;
@@ -255,7 +249,7 @@ int app_print(const struct options *o, struct ms_err *err)
 	struct app a;
 	int rc = app_open(&a, o, err);
 	for (uint64_t i = 0; rc == 0 && (!o->frames || i < o->frames); i++) {
-		uint64_t start = now();
+		uint64_t start = ms_clock_ns(CLOCK_MONOTONIC);
 		if (i && !o->json)
 			rc = write_out("\n", 1, err);
 		if (rc == 0)
@@ -266,7 +260,7 @@ int app_print(const struct options *o, struct ms_err *err)
 			rc = o->json ? print_json(&a, err) : print_frame(&a, err);
 		if (rc != 0 || app_subject(&a)->over(&a) || i + 1 == o->frames)
 			break;
-		uint64_t spent = now() - start,
+		uint64_t spent = ms_clock_ns(CLOCK_MONOTONIC) - start,
 			 left = spent < o->delay_ns ? o->delay_ns - spent : 0;
 		nanosleep(
 			&(struct timespec){(time_t)(left / 1000000000), (long)(left % 1000000000)},

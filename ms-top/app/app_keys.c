@@ -179,7 +179,7 @@ static void typing(struct app *a, int code)
 
 static void toggle_column(struct app *a)
 {
-	enum column_id id = (enum column_id)a->column_at;
+	int id = a->column_at;
 	struct column_set *s = &a->columns;
 	for (size_t i = 0; i < s->n; i++)
 		if (s->v[i] == id) {

@@ -132,10 +132,8 @@ static void group(struct app *a, int step)
 
 static void sort_by(struct app *a, int step)
 {
-	int all[COLUMN_COUNT];
-	for (size_t i = 0; i < a->columns.n; i++)
-		all[i] = (int)a->columns.v[i];
-	a->rows.sort = (enum column_id)app_next(all, a->columns.n, (int)a->rows.sort, step);
+	a->rows.sort =
+		(enum column_id)app_next(a->columns.v, a->columns.n, (int)a->rows.sort, step);
 	system_again(a);
 }
 

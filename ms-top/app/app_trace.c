@@ -154,15 +154,14 @@ static void next_view(struct app *a, int step)
 
 static void sort_by(struct app *a, int step)
 {
-	enum site_column shown[SITE_COLUMNS];
-	int all[SITE_COLUMNS];
 	struct trace *t = a->trace;
-	size_t n = 0, fit = site_columns_fit(t, 1000, shown);
+	struct column_set all = site_columns_shown(t);
+	size_t n = 0;
 	/* by name or by a line nothing can be sorted */
-	for (size_t i = 0; i < fit; i++)
-		if (shown[i] != SITE_NAME && shown[i] != SITE_HISTORY)
-			all[n++] = (int)shown[i];
-	t->sort = (enum site_column)app_next(all, n, (int)t->sort, step);
+	for (size_t i = 0; i < all.n; i++)
+		if (all.v[i] != SITE_NAME && all.v[i] != SITE_HISTORY)
+			all.v[n++] = all.v[i];
+	t->sort = (enum site_column)app_next(all.v, n, (int)t->sort, step);
 	again(a);
 }
 

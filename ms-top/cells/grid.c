@@ -206,6 +206,12 @@ void grid_bar(struct grid *g, int row, int col, int width, enum grid_style style
 		grid_put(g, row, col + cells, 1, style, eighths[rest]);
 }
 
+void grid_fill(struct grid *g, int row, enum grid_style style)
+{
+	for (int i = 0; i < g->cols; i++)
+		grid_put(g, row, i, 1, style, " ");
+}
+
 void grid_rule(struct grid *g, int row, const char *title)
 {
 	for (int i = 0; i < g->cols; i++)

@@ -60,6 +60,8 @@ void grid_spark(struct grid *g, int row, int col, int width, enum grid_style sty
 /* A bar: `part` of `whole` of `width` columns. */
 void grid_bar(struct grid *g, int row, int col, int width, enum grid_style style, double part,
 	      double whole);
+/* Blanks all along a row. */
+void grid_fill(struct grid *g, int row, enum grid_style style);
 /* A line across with a title in it. */
 void grid_rule(struct grid *g, int row, const char *title);
 /* Marks a whole row as the selected one. */

@@ -7,12 +7,12 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "ms-top/rows/columns.h"
 #include "ms-top/proc/process.h"
 #include "ms-top/rows/rows.h"
 #include "libcommon/base/arena.h"
+#include "libcommon/base/clock.h"
 #include "libcommon/base/json_writer.h"
 
 static void put(void *to, const char *s, size_t n)
@@ -29,15 +29,13 @@ static void put(void *to, const char *s, size_t n)
 
 struct ms_json json_begin(struct json_line *to, const char *mode)
 {
-	struct timespec t;
 	struct ms_json j = {.put = put, .to = to};
 	to->n = 0;
-	clock_gettime(CLOCK_REALTIME, &t);
 	ms_json_open(&j, NULL, '{');
 	ms_json_string(&j, "format", "memscope-top");
 	ms_json_number(&j, "version", 1);
 	ms_json_string(&j, "mode", mode);
-	ms_json_number(&j, "time_ns", (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec);
+	ms_json_number(&j, "time_ns", ms_clock_ns(CLOCK_REALTIME));
 	return j;
 }
 

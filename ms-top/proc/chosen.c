@@ -112,8 +112,8 @@ void chosen_look(struct chosen *c, const struct system *s, const struct system_p
 	if (folder < 0)
 		return;
 	if (!same)
-		maps_each(folder, take_mapping,
-			  &(struct allocators){.text = c->allocator, .room = sizeof c->allocator});
+		lines_each(folder, "maps", take_mapping,
+			   &(struct allocators){.text = c->allocator, .room = sizeof c->allocator});
 	c->id = p->id;
 	limits_read(&c->limits, folder);
 	text[0] = '\n';

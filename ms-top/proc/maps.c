@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * Lines of /proc/PID/maps, and which processes are being recorded.
+ * Lines of a file of /proc/PID, and which processes are being recorded.
  */
 #include "maps.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,17 +14,18 @@
 
 #define SHARED "/memfd:memscope (deleted)" /* as the kernel names that memory */
 
-bool maps_each(int folder, bool (*each)(void *arg, const char *line), void *arg)
+bool lines_each(int folder, const char *name, bool (*each)(void *arg, const char *line), void *arg)
 {
 	char text[8192];
-	size_t have = 0;
-	ssize_t n;
+	size_t have = 0, all = 0;
+	ssize_t n = 0;
 	bool go_on = true;
-	int fd = openat(folder, "maps", O_RDONLY | O_CLOEXEC);
+	int fd = openat(folder, name, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return false;
 	while (go_on && (n = read(fd, text + have, sizeof text - 1 - have)) > 0) {
 		char *line = text, *end;
+		all += (size_t)n;
 		have += (size_t)n;
 		text[have] = 0;
 		for (; go_on && (end = strchr(line, '\n')); line = end + 1) {
@@ -35,8 +37,10 @@ bool maps_each(int folder, bool (*each)(void *arg, const char *line), void *arg)
 			have = 0; /* the middle of a path */
 		memmove(text, line, have);
 	}
+	int why = errno;
 	close(fd);
-	return true;
+	errno = why;
+	return n >= 0 && all > 0;
 }
 
 /* ---- what is recorded ---- */
@@ -117,5 +121,5 @@ static bool take_line(void *arg, const char *line)
 bool recordings_have(const struct recordings *r, int folder)
 {
 	struct search s = {r, false};
-	return r->n && maps_each(folder, take_line, &s) && s.found;
+	return r->n && lines_each(folder, "maps", take_line, &s) && s.found;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Lines of /proc/PID/maps, without taking memory; and which processes are being recorded.
+ * Lines of a file of /proc/PID, without taking memory; and which processes are being recorded.
  */
 #ifndef TOP_MAPS_H
 #define TOP_MAPS_H
@@ -8,9 +8,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Calls `each` for every line, until it says false. `folder` is that of the process. False: it
- * cannot be read. */
-bool maps_each(int folder, bool (*each)(void *arg, const char *line), void *arg);
+/* Calls `each` for every line of the file, until it says false; a path that is longer than any
+ * figure is left out. `folder` is that of the process. False, with errno set: it cannot be read, or
+ * has nothing. */
+bool lines_each(int folder, const char *name, bool (*each)(void *arg, const char *line), void *arg);
 
 /* The memory that recorders share with the processes that they record, by inode: who maps one of
  * those is being recorded. */

@@ -7,19 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "sort.h"
 #include "libcommon/base/arena.h"
+#include "libcommon/base/clock.h"
 #include "libcommon/base/err.h"
 
 #define DEAR_PART 100u /* of the time, for smaps */
-
-static uint64_t clock_of(clockid_t id)
-{
-	struct timespec t;
-	clock_gettime(id, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* Arguments with blanks between them. */
 static void read_command(struct process *p)
@@ -56,13 +50,13 @@ static void take_stat(struct process *p, double seconds)
 	p->cpu_ticks = cpu;
 	p->state = st.state;
 	p->threads = (uint32_t)st.field[MS_STAT_THREADS];
-	uint64_t started = st.field[MS_STAT_START] * tick, boot = clock_of(CLOCK_BOOTTIME);
+	uint64_t started = st.field[MS_STAT_START] * tick, boot = ms_clock_ns(CLOCK_BOOTTIME);
 	p->up_s = boot > started ? (boot - started) / 1000000000u : 0;
 }
 
-/* Heap sort: takes no memory, and the order of equal ones is that of their addresses. */
-static bool larger(const struct process *p, uint32_t a, uint32_t b)
+static bool larger(const void *arg, uint32_t a, uint32_t b)
 {
+	const struct process *p = arg;
 	const struct ms_region *x = &p->regions.v[a], *y = &p->regions.v[b];
 	if (x->memory.rss != y->memory.rss)
 		return x->memory.rss > y->memory.rss;
@@ -70,19 +64,7 @@ static bool larger(const struct process *p, uint32_t a, uint32_t b)
 	return m != n ? m > n : a < b;
 }
 
-static void sift(struct process *p, size_t at, size_t n)
-{
-	for (size_t child; (child = 2 * at + 1) < n; at = child) {
-		if (child + 1 < n && larger(p, p->order[child], p->order[child + 1]))
-			child++;
-		if (!larger(p, p->order[at], p->order[child]))
-			return;
-		uint32_t t = p->order[at];
-		p->order[at] = p->order[child];
-		p->order[child] = t;
-	}
-}
-
+/* The order of equal ones is that of their addresses. */
 static void sort_regions(struct process *p)
 {
 	size_t n = p->regions.n;
@@ -93,14 +75,7 @@ static void sort_regions(struct process *p)
 	}
 	for (size_t i = 0; i < n; i++)
 		p->order[i] = (uint32_t)i;
-	for (size_t i = n / 2; i-- > 0;)
-		sift(p, i, n);
-	for (size_t end = n; end-- > 1;) {
-		uint32_t t = p->order[0];
-		p->order[0] = p->order[end];
-		p->order[end] = t;
-		sift(p, 0, end);
-	}
+	sort_numbers(p->order, n, larger, p);
 	for (size_t i = 0; i < n; i++)
 		p->ids[i] = p->regions.v[p->order[i]].map.start;
 }
@@ -144,7 +119,7 @@ static void remember(struct history *h, uint64_t now_ns, uint64_t bytes)
 
 static void take_dear(struct process *p)
 {
-	uint64_t start = clock_of(CLOCK_MONOTONIC);
+	uint64_t start = ms_clock_ns(CLOCK_MONOTONIC);
 	if (start < p->next_dear_ns)
 		return;
 	if (p->figures.denied || !take_regions(p)) {
@@ -152,7 +127,7 @@ static void take_dear(struct process *p)
 		p->regions.n = 0;
 		source_read(p->proc.folder, p->proc.page_bytes, &p->figures);
 	}
-	p->dear_cost_ns = clock_of(CLOCK_MONOTONIC) - start;
+	p->dear_cost_ns = ms_clock_ns(CLOCK_MONOTONIC) - start;
 	p->next_dear_ns = start + p->dear_cost_ns * DEAR_PART;
 	p->dear_ns = p->now_ns;
 	remember(&p->pss, p->now_ns, p->figures.pss);
@@ -164,7 +139,7 @@ static void take_dear(struct process *p)
 void process_look(struct process *p)
 {
 	p->last_ns = p->now_ns;
-	p->now_ns = clock_of(CLOCK_MONOTONIC);
+	p->now_ns = ms_clock_ns(CLOCK_MONOTONIC);
 	if (p->ended)
 		return;
 	if (!ms_proc_alive(&p->proc) || !ms_proc_read_statm(&p->proc, &p->statm)) {

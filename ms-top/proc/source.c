@@ -4,10 +4,8 @@
 #include "source.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <string.h>
-#include <unistd.h>
 
+#include "maps.h"
 #include "libcommon/proc/proc.h"
 
 const char *source_word(enum source s)
@@ -33,56 +31,28 @@ struct smaps {
 	uint64_t end; /* of the last one */
 };
 
-static void add_line(struct smaps *s, const char *line)
+static bool add_line(void *arg, const char *line)
 {
+	struct smaps *s = arg;
 	struct ms_proc_map map;
 	if (!ms_proc_parse_map(line, &map)) {
 		ms_proc_parse_memory_line(line, &s->last);
-		return;
+		return true;
 	}
 	if (map.start >= s->end)
 		ms_proc_memory_add(&s->sum, &s->last);
 	s->last = (struct ms_proc_memory){0};
 	s->end = map.end;
-}
-
-/* Whole lines of `text` are taken; what follows the last of them is moved to its front. Returns how
- * much that is. */
-static size_t add_lines(struct smaps *s, char *text, size_t n, size_t room)
-{
-	char *line = text, *end;
-	text[n] = 0;
-	while ((end = memchr(line, '\n', n - (size_t)(line - text)))) {
-		*end = 0;
-		add_line(s, line);
-		line = end + 1;
-	}
-	size_t rest = n - (size_t)(line - text);
-	if (rest + 1 >= room)
-		return 0; /* the path of a mapping: no figure is so long */
-	memmove(text, line, rest);
-	return rest;
+	return true;
 }
 
 static bool read_smaps(int folder, struct ms_proc_memory *sum)
 {
-	char text[8192];
 	struct smaps s = {0};
-	size_t have = 0, all = 0;
-	ssize_t n;
-	int fd = openat(folder, "smaps", O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	while ((n = read(fd, text + have, sizeof text - 1 - have)) > 0) {
-		all += (size_t)n;
-		have = add_lines(&s, text, have + (size_t)n, sizeof text);
-	}
-	int why = errno;
-	close(fd);
-	errno = why;
+	bool good = lines_each(folder, "smaps", add_line, &s);
 	ms_proc_memory_add(&s.sum, &s.last);
 	*sum = s.sum;
-	return n == 0 && all > 0;
+	return good;
 }
 
 static void read_statm(int folder, uint64_t page_bytes, struct source_figures *f)

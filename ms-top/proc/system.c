@@ -14,10 +14,10 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "libcommon/base/arena.h"
+#include "libcommon/base/clock.h"
 #include "libcommon/base/err.h"
 #include "libcommon/proc/proc.h"
 
@@ -25,13 +25,6 @@
 #define DEAR_PART 200u                   /* of the time, for what is dear */
 #define KEPT 16384u                      /* descriptors of stat at most */
 #define TEXT_BYTES 4096u
-
-static uint64_t now(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* A small file below /proc into `text`, NUL-ended. Its length, or -1 with errno set. */
 static ssize_t read_text(const struct system *s, const char *path, char *text, size_t room)
@@ -95,7 +88,7 @@ static uint64_t id_of(pid_t pid, uint64_t start)
 	return h ^ h >> 29;
 }
 
-static size_t place_of(const struct system *s, pid_t pid)
+size_t system_place(const struct system *s, pid_t pid)
 {
 	size_t low = 0, high = s->n;
 	while (low < high) {
@@ -134,14 +127,7 @@ static void close_stat(struct system *s, struct system_process *p)
 static void drop(struct system *s, size_t at)
 {
 	close_stat(s, s->v[at]);
-	struct {
-		struct system_process **v;
-		size_t n, cap;
-	} unused = {s->unused, s->unused_n, s->unused_cap};
-	*MS_PUSH(&unused) = s->v[at];
-	s->unused = unused.v;
-	s->unused_n = unused.n;
-	s->unused_cap = unused.cap;
+	*MS_APPEND(s->unused, s->unused_n, s->unused_cap) = s->v[at];
 	s->n--;
 	memmove(s->v + at, s->v + at + 1, (s->n - at) * sizeof *s->v);
 }
@@ -248,7 +234,7 @@ static bool parse_from(int fd, struct ms_proc_stat *st)
 static bool read_stat(struct system *s, pid_t pid, int *fd, struct ms_proc_stat *st)
 {
 	char path[24];
-	for (size_t i = place_of(s, pid); i < s->n && s->v[i]->pid == pid; i++) {
+	for (size_t i = system_place(s, pid); i < s->n && s->v[i]->pid == pid; i++) {
 		struct system_process *p = s->v[i];
 		if (p->stat >= 0 && parse_from(p->stat, st))
 			return true;
@@ -266,7 +252,7 @@ static bool read_stat(struct system *s, pid_t pid, int *fd, struct ms_proc_stat 
 /* The row of a number and a start; rows of earlier processes of that number go, or have ended. */
 static struct system_process *row_of(struct system *s, pid_t pid, uint64_t start)
 {
-	size_t at = place_of(s, pid);
+	size_t at = system_place(s, pid);
 	while (at < s->n && s->v[at]->pid == pid) {
 		struct system_process *p = s->v[at];
 		if (!p->ended && p->start_ticks == start)
@@ -388,7 +374,7 @@ int system_look(struct system *s, struct ms_err *err)
 {
 	rewinddir(s->list);
 	s->last_ns = s->now_ns;
-	s->now_ns = now();
+	s->now_ns = ms_clock_ns(CLOCK_MONOTONIC);
 	s->first_ns = s->first_ns ? s->first_ns : s->now_ns;
 	double seconds = s->last_ns ? (double)(s->now_ns - s->last_ns) / 1e9 : 0;
 	for (size_t i = 0; i < s->n; i++)
@@ -439,15 +425,16 @@ static void read_dear(struct system *s, struct system_process *p, uint64_t now_n
 	p->recorded = strcmp(p->name, "ms-record") != 0 && recordings_have(&s->recordings, folder);
 	close(folder);
 	p->dear_ns = now_ns;
-	p->next_dear_ns = now_ns + (now() - now_ns) * DEAR_PART;
+	p->next_dear_ns = now_ns + (ms_clock_ns(CLOCK_MONOTONIC) - now_ns) * DEAR_PART;
 }
 
 void system_details(struct system *s, struct system_process *const *rows, size_t n, bool all)
 {
-	uint64_t start = now(), since = s->last_ns ? s->now_ns - s->last_ns : UINT64_C(1000000000);
+	uint64_t start = ms_clock_ns(CLOCK_MONOTONIC),
+		 since = s->last_ns ? s->now_ns - s->last_ns : UINT64_C(1000000000);
 	for (size_t i = 0; i < n; i++, s->turn++) {
 		struct system_process *p = rows[s->turn % n];
-		uint64_t before = now();
+		uint64_t before = ms_clock_ns(CLOCK_MONOTONIC);
 		if (i && !all && before - start > since / DEAR_PART)
 			return;
 		if (!p->kernel && !p->ended && (all || before >= p->next_dear_ns))

@@ -90,6 +90,8 @@ int system_look(struct system *s, struct ms_err *err);
  * with `all`, for each of them. */
 void system_details(struct system *s, struct system_process *const *rows, size_t n, bool all);
 void system_close(struct system *s);
+/* How many processes have a smaller pid: the place of that one. */
+size_t system_place(const struct system *s, pid_t pid);
 
 /* How long the row of an ended process stays, if it was seen so often. */
 #define SYSTEM_ENDED_SEEN 5u

@@ -11,6 +11,10 @@
 #include "ms-top/cells/words.h"
 #include "libcommon/base/err.h"
 
+#define WIDE_FROM 160 /* columns of a screen */
+
+#define WIDE_FROM 160 /* columns of a screen */
+
 const struct column columns[COLUMN_COUNT] = {
 	[COLUMN_PID] = {"PID", "number; of a group: how many", 7, true, true, 100},
 	[COLUMN_USER] = {"USER", "owner", 8, false, true, 30},
@@ -24,7 +28,8 @@ const struct column columns[COLUMN_COUNT] = {
 	[COLUMN_RATE] = {"/MIN", "how fast the RSS grows", 7, true, false, 80},
 	[COLUMN_START] = {"START", "change of the RSS since ms-top saw it first, or since b", 7,
 			  true, false, 45},
-	[COLUMN_HISTORY] = {"HISTORY", "the RSS since ms-top saw it first", 8, false, false, 35},
+	[COLUMN_HISTORY] = {"HISTORY", "the RSS since ms-top saw it first", 8, false, false, 35,
+			    true},
 	[COLUMN_VERDICT] = {"VERDICT", "what the history says", 7, false, true, 70},
 	[COLUMN_STATE] = {"S", "state: R S D Z T, x ended", 1, false, true, 25},
 	[COLUMN_THREADS] = {"THR", "threads", 4, true, false, 24},
@@ -66,40 +71,50 @@ int columns_parse(const char *text, struct column_set *out, struct ms_err *err)
 			return -1;
 		bool twice = false;
 		for (size_t i = 0; i < out->n; i++)
-			twice |= out->v[i] == (enum column_id)id;
+			twice |= out->v[i] == id;
 		if (!twice)
-			out->v[out->n++] = (enum column_id)id;
+			out->v[out->n++] = id;
 		at += n;
 		if (!*at)
 			return 0;
 	}
 }
 
-int column_width(enum column_id id, enum column_id sort, int width)
+static int width_of(const struct column *c, bool sorted, int width)
 {
-	const struct column *c = &columns[id];
-	int need = (int)strlen(c->title) + (id == sort);
-	if (id == COLUMN_HISTORY && width >= COLUMN_WIDE_FROM)
+	int need = (int)strlen(c->title) + sorted;
+	if (c->history && width >= WIDE_FROM)
 		return COLUMN_HISTORY_WIDE;
 	return c->width && c->width < need ? need : c->width;
 }
 
-struct column_set columns_fit(const struct column_set *all, enum column_id sort, int width)
+struct column_places columns_fit(const struct column *c, struct column_set set, int sort, int width,
+				 int open)
 {
-	struct column_set set = *all;
+	struct column_places p;
+	int fixed, col = 2;
 	for (;;) {
-		int need = 2;
-		size_t least = set.n;
+		int need = fixed = 2;
+		size_t least = 0;
 		for (size_t i = 0; i < set.n; i++) {
-			const struct column *c = &columns[set.v[i]];
-			need += c->width ? column_width(set.v[i], sort, width) + 1 : 19;
-			if (least == set.n || c->lasts < columns[set.v[least]].lasts)
+			p.width[i] = width_of(&c[set.v[i]], set.v[i] == sort, width);
+			need += p.width[i] ? p.width[i] + 1 : open;
+			fixed += p.width[i] + 1;
+			if (c[set.v[i]].lasts < c[set.v[least]].lasts)
 				least = i;
 		}
 		if (need <= width || set.n <= 2)
-			return set;
+			break;
 		memmove(set.v + least, set.v + least + 1, (--set.n - least) * sizeof set.v[0]);
 	}
+	for (size_t i = 0; i < set.n; i++) {
+		if (!p.width[i])
+			p.width[i] = width > fixed ? width - fixed + 1 : 1;
+		p.at[i] = col;
+		col += p.width[i] + 1;
+	}
+	p.set = set;
+	return p;
 }
 
 bool column_is_dear(enum column_id id)

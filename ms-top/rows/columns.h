@@ -39,16 +39,17 @@ enum column_id {
 
 struct column {
 	const char *title, *help;
-	int width;  /* 0 = what is left */
-	bool right; /* figures stand at the right */
-	bool up;    /* sorted from the smallest on */
-	int lasts;  /* the larger, the later it goes when the terminal is narrow */
+	int width;    /* 0 = what is left */
+	bool right;   /* figures stand at the right */
+	bool up;      /* sorted from the smallest on */
+	int lasts;    /* the larger, the later it goes when the terminal is narrow */
+	bool history; /* wider where the screen is so wide */
 };
 extern const struct column columns[COLUMN_COUNT];
 
-/* Those that are shown, in their order. */
+/* Those of a table that are shown, by their numbers, in their order. */
 struct column_set {
-	enum column_id v[COLUMN_COUNT];
+	int v[COLUMN_COUNT];
 	size_t n;
 };
 extern const struct column_set columns_default;
@@ -57,14 +58,17 @@ extern const struct column_set columns_default;
 int columns_parse(const char *text, struct column_set *out, struct ms_err *err);
 /* -1 with `err` set when there is no such column. */
 int column_find(const char *name, size_t length, struct ms_err *err);
-/* Which of them fit in `width` columns, when they are sorted by `sort`. */
-struct column_set columns_fit(const struct column_set *all, enum column_id sort, int width);
-/* How wide one is then: the title of the one that rows are sorted by has a mark. 0: what is left.
- */
-int column_width(enum column_id id, enum column_id sort, int width);
-/* Of a history, where the screen is so wide. */
+/* Where they are on a screen: of each the first column, and how many. */
+struct column_places {
+	struct column_set set;
+	int at[COLUMN_COUNT], width[COLUMN_COUNT];
+};
+/* Those of the table `c` that fit in `width` columns, when rows are sorted by `sort`: its title has
+ * a mark. The one without a width takes what is left, at least `open`. */
+struct column_places columns_fit(const struct column *c, struct column_set set, int sort, int width,
+				 int open);
+/* Of a history. */
 #define COLUMN_HISTORY_WIDE 24
-#define COLUMN_WIDE_FROM 160
 
 /* Is it not read of all processes at every look? */
 bool column_is_dear(enum column_id id);

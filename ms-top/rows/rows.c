@@ -66,6 +66,14 @@ static void make_room(struct rows *r, size_t n)
 	r->placed = ms_xrealloc(r->placed, r->room, sizeof *r->placed);
 }
 
+/* What was put into the other array is the rows. */
+static void take_scratch(struct rows *r)
+{
+	struct system_process **rows = r->scratch;
+	r->scratch = r->v;
+	r->v = rows;
+}
+
 /* ---- order ---- */
 
 static int compare(const struct rows *r, struct system *s, struct system_process *a,
@@ -91,9 +99,7 @@ static void sort(struct rows *r, struct system *s)
 							? r->v[a++]
 							: r->v[b++];
 		}
-		struct system_process **sorted = r->scratch;
-		r->scratch = r->v;
-		r->v = sorted;
+		take_scratch(r);
 	}
 }
 
@@ -106,16 +112,8 @@ static void sort(struct rows *r, struct system *s)
 static uint32_t parent_of(const struct rows *r, const struct system *s,
 			  const struct system_process *p)
 {
-	size_t low = 0, high = s->n;
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-		if (s->v[mid]->pid < p->parent)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	for (; low < s->n && s->v[low]->pid == p->parent; low++) {
-		const struct system_process *q = s->v[low];
+	for (size_t i = system_place(s, p->parent); i < s->n && s->v[i]->pid == p->parent; i++) {
+		const struct system_process *q = s->v[i];
 		if (q != p && q->start_ticks <= p->start_ticks && q->place < r->n &&
 		    r->v[q->place] == q)
 			return q->place;
@@ -163,9 +161,7 @@ static void make_tree(struct rows *r, const struct system *s)
 			r->scratch[done++] = r->v[i];
 		}
 	}
-	struct system_process **tree = r->scratch;
-	r->scratch = r->v;
-	r->v = tree;
+	take_scratch(r);
 }
 
 /* ---- groups ---- */
@@ -189,15 +185,8 @@ static struct system_process *group_of(struct rows *r, const char *key, bool mak
 			return r->groups[i];
 	if (!make)
 		return NULL;
-	struct {
-		struct system_process **v;
-		size_t n, cap;
-	} all = {r->groups, r->group_n, r->group_cap};
 	struct system_process *g = ms_xcalloc(1, sizeof *g);
-	*MS_PUSH(&all) = g;
-	r->groups = all.v;
-	r->group_n = all.n;
-	r->group_cap = all.cap;
+	*MS_APPEND(r->groups, r->group_n, r->group_cap) = g;
 	g->id = id;
 	g->group = true;
 	snprintf(g->command, sizeof g->command, "%s", key);
@@ -281,9 +270,7 @@ static void open_groups(struct rows *r)
 			r->scratch[done++] = p;
 		}
 	}
-	struct system_process **rows = r->scratch;
-	r->scratch = r->v;
-	r->v = rows;
+	take_scratch(r);
 	r->n = done;
 }
 

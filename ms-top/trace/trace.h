@@ -17,6 +17,7 @@
 
 #include "ms-top/rows/columns.h"
 #include "ms-top/proc/limits.h"
+#include "ms-top/proc/sort.h"
 #include "ms-top/rows/list.h"
 #include "ms-top/rows/rows.h"
 #include "libcommon/base/arena.h"
@@ -237,14 +238,8 @@ const char *trace_state(const struct trace *t, bool *trouble);
 void trace_rows(struct trace *t);
 /* The column of that title which rows can be sorted by. -1 with `err` set. */
 int site_column_find(const char *name, struct ms_err *err);
-/* Sorts numbers without taking memory. */
-void trace_sort(uint32_t *v, size_t n, bool (*before)(const void *arg, uint32_t a, uint32_t b),
-		const void *arg);
-/* How wide one is on a screen of `width`; 0 = what is left, at least SITE_NAME_LEAST. */
-int site_column_width(const struct trace *t, enum site_column id, int width);
-#define SITE_NAME_LEAST 26
-/* Columns that fit in `width`. Returns how many are in `out`. */
-size_t site_columns_fit(const struct trace *t, int width, enum site_column out[SITE_COLUMNS]);
+/* All that there is something to say in. */
+struct column_set site_columns_shown(const struct trace *t);
 
 /* ---- trace_tree.c ---- */
 

@@ -19,7 +19,7 @@ const struct column site_columns[SITE_COLUMNS] = {
 	[SITE_CALLS] = {"ALLOC/S", "allocations a second", 7, true, false, 70},
 	[SITE_ALLOCATED] = {"ALLOCD", "bytes allocated in all", 6, true, false, 40},
 	[SITE_TEMPORARY] = {"TEMP", "part that was freed at once", 5, true, false, 45},
-	[SITE_HISTORY] = {"HISTORY", "live bytes since the start", 8, false, false, 50},
+	[SITE_HISTORY] = {"HISTORY", "live bytes since the start", 8, false, false, 50, true},
 	[SITE_VERDICT] = {"VERDICT", "what the history says, or a scan", 11, false, false, 55},
 	[SITE_NAME] = {"SITE", "first frame of your code", 0, false, true, 99},
 };
@@ -38,68 +38,16 @@ int site_column_find(const char *name, struct ms_err *err)
 	return ms_err_set(err, "a trace cannot be sorted by '%s': there are %s", name, all);
 }
 
-int site_column_width(const struct trace *t, enum site_column id, int width)
+struct column_set site_columns_shown(const struct trace *t)
 {
-	const struct column *c = &site_columns[id];
-	int need = (int)strlen(c->title) + (id == t->sort);
-	if (id == SITE_HISTORY && width >= COLUMN_WIDE_FROM)
-		return COLUMN_HISTORY_WIDE;
-	return c->width && c->width < need ? need : c->width;
-}
-
-size_t site_columns_fit(const struct trace *t, int width, enum site_column out[SITE_COLUMNS])
-{
-	bool shown[SITE_COLUMNS];
+	struct column_set set = {.n = 0};
 	for (int i = 0; i < SITE_COLUMNS; i++)
-		shown[i] = i != SITE_BASE || t->has_base;
-	for (;;) {
-		int need = 2, least = -1;
-		size_t n = 0;
-		for (int i = 0; i < SITE_COLUMNS; i++) {
-			const struct column *c = &site_columns[i];
-			if (!shown[i])
-				continue;
-			need += c->width      ? site_column_width(t, (enum site_column)i, width) + 1
-				: width >= 60 ? SITE_NAME_LEAST
-					      : SITE_NAME_LEAST - 6;
-			out[n++] = (enum site_column)i;
-			if (least < 0 || c->lasts < site_columns[least].lasts)
-				least = i;
-		}
-		if (need <= width || n <= 2)
-			return n;
-		shown[least] = false;
-	}
+		if (i != SITE_BASE || t->has_base)
+			set.v[set.n++] = i;
+	return set;
 }
 
 /* ---- sorting ---- */
-
-static void sift(uint32_t *v, size_t at, size_t n,
-		 bool (*before)(const void *arg, uint32_t a, uint32_t b), const void *arg)
-{
-	for (size_t child; (child = 2 * at + 1) < n; at = child) {
-		if (child + 1 < n && before(arg, v[child], v[child + 1]))
-			child++;
-		if (!before(arg, v[at], v[child]))
-			return;
-		uint32_t x = v[at];
-		v[at] = v[child];
-		v[child] = x;
-	}
-}
-
-void trace_sort(uint32_t *v, size_t n, bool (*before)(const void *arg, uint32_t a, uint32_t b),
-		const void *arg)
-{
-	for (size_t i = n / 2; i-- > 0;)
-		sift(v, i, n, before, arg);
-	for (size_t end = n; end-- > 1;) {
-		uint32_t x = v[0];
-		v[0] = v[end];
-		v[end] = x;
-		sift(v, 0, end, before, arg);
-	}
-}
 
 static double key_of(const struct trace *t, const struct trace_site *s)
 {
@@ -182,7 +130,7 @@ static void make_sites(struct trace *t)
 		}
 	}
 	renew_trends(t);
-	trace_sort(t->order, t->rows, site_before, t);
+	sort_numbers(t->order, t->rows, site_before, t);
 	for (size_t i = 0; i < t->rows; i++)
 		t->ids[i] = t->sites[t->order[i]].node;
 	list_set(&t->lists[TRACE_SITES], t->ids, t->rows);
@@ -200,7 +148,7 @@ static void make_threads(struct trace *t)
 	for (size_t i = 0; i < t->thread_count; i++)
 		if (t->shown->replay.threads[i].seen)
 			t->thread_order[t->thread_rows++] = (uint32_t)i;
-	trace_sort(t->thread_order, t->thread_rows, thread_before, t);
+	sort_numbers(t->thread_order, t->thread_rows, thread_before, t);
 	for (size_t i = 0; i < t->thread_rows; i++)
 		t->thread_ids[i] = t->thread_order[i];
 	list_set(&t->lists[TRACE_THREADS], t->thread_ids, t->thread_rows);

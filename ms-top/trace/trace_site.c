@@ -2,20 +2,13 @@
  * All about one site: its blocks by size, age and thread.
  */
 #include <string.h>
-#include <time.h>
 
 #include "trace.h"
+#include "libcommon/base/clock.h"
 #include "libcommon/replay/replay_cells.h"
 #include "libcommon/replay/replay_classes.h"
 
 #define AGES_PART 50u /* of the time, for looking at every live block */
-
-static uint64_t now(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* The threads with most, in order; there is room for eight. */
 static void add_thread(struct site_detail *d, const struct ms_replay_cell *c)
@@ -78,14 +71,14 @@ static void look(void *arg, uint64_t number, const struct ms_live_block *b)
 static void add_ages(struct trace *t, struct site_detail *d, const struct ms_replay *r,
 		     uint32_t site)
 {
-	uint64_t start = now();
+	uint64_t start = ms_clock_ns(CLOCK_MONOTONIC);
 	struct survey s = {d, r, site, t->total.ns / t->shown->head->tick_ns};
 	if (r->sampled)
 		return; /* one block that was recorded stands for others of unknown age */
 	memset(d->age_blocks, 0, sizeof d->age_blocks);
 	memset(d->age_bytes, 0, sizeof d->age_bytes);
 	ms_blocks_each(&r->blocks, look, &s);
-	uint64_t end = now();
+	uint64_t end = ms_clock_ns(CLOCK_MONOTONIC);
 	d->has_ages = true;
 	d->ages_ns = t->total.ns;
 	d->next_ages_ns = end + (end - start) * AGES_PART;
@@ -106,7 +99,7 @@ void site_look(struct trace *t, uint32_t node)
 		return;
 	const struct ms_replay_site *s = &r->sites[site - 1];
 	add_cells(d, r, site - 1);
-	if (same && now() < old.next_ages_ns && old.ages_ns <= t->total.ns) {
+	if (same && ms_clock_ns(CLOCK_MONOTONIC) < old.next_ages_ns && old.ages_ns <= t->total.ns) {
 		memcpy(d->age_blocks, old.age_blocks, sizeof d->age_blocks);
 		memcpy(d->age_bytes, old.age_bytes, sizeof d->age_bytes);
 		d->has_ages = old.has_ages;

@@ -25,8 +25,7 @@ static void draw_message(struct grid *g, const char *text)
 		if (n == all || row + 1 == g->rows || !end)
 			end = row + 1 == g->rows ? all : n;
 		snprintf(line, sizeof line, "%.*s", (int)end, text);
-		for (int i = 0; i < g->cols; i++)
-			grid_put(g, row, i, 1, GRID_PLAIN, " ");
+		grid_fill(g, row, GRID_PLAIN);
 		grid_put(g, row, 0, -1, GRID_WARN, line);
 		text += end;
 		text += *text == ' ';
@@ -73,6 +72,7 @@ void draw_last_line(struct grid *g, const struct screen_state *st)
 	}
 }
 
+#define NAMES_FROM 60                              /* columns, for the names of all views */
 #define HELP_WIDTH (KEYS_NAME + 1 + KEYS_HELP + 1) /* of a key and what it does */
 
 int draw_help(struct grid *g, unsigned where, int page)
@@ -113,7 +113,7 @@ void draw_columns(struct grid *g, const struct column_set *set, int at, enum col
 	for (int i = top; i < COLUMN_COUNT && i - top < room; i++) {
 		bool shown = false;
 		for (size_t k = 0; k < set->n; k++)
-			shown |= set->v[k] == (enum column_id)i;
+			shown |= set->v[k] == i;
 		grid_print(g, 1 + i - top, 0, GRID_PLAIN, "%c[%c] %-8s %s%s", i == at ? '>' : ' ',
 			   shown ? 'x' : ' ', columns[i].title, columns[i].help,
 			   (enum column_id)i == sort ? "; sorted by" : "");
@@ -122,6 +122,39 @@ void draw_columns(struct grid *g, const struct column_set *set, int at, enum col
 	}
 	grid_put(g, g->rows - 1, 0, -1, GRID_DIM,
 		 "Space: show or hide   s: sort by it   Enter: done");
+}
+
+int draw_tabs(struct grid *g, int row, const char *const *names, int n, int now)
+{
+	int col = 0;
+	for (int i = 0; i < n; i++) {
+		char text[48];
+		if (i == now || g->cols >= NAMES_FROM)
+			snprintf(text, sizeof text, i == now ? "[%d %s]" : "%d %s", i + 1,
+				 names[i]);
+		else
+			snprintf(text, sizeof text, "%d", i + 1);
+		col += grid_put(g, row, col, -1, i == now ? GRID_BOLD : GRID_DIM, text) + 1;
+	}
+	return col;
+}
+
+void draw_titles(struct grid *g, int row, const struct column *c, const struct column_places *p,
+		 int sort, bool reverse)
+{
+	grid_fill(g, row, GRID_HEAD);
+	for (size_t i = 0; i < p->set.n; i++) {
+		char title[24];
+		int id = p->set.v[i];
+		snprintf(title, sizeof title, "%s%s", c[id].title,
+			 id != sort ? ""
+			 : reverse  ? "^"
+				    : "v");
+		if (c[id].right)
+			grid_put_right(g, row, p->at[i], p->width[i], GRID_HEAD, title);
+		else
+			grid_put(g, row, p->at[i], p->width[i], GRID_HEAD, title);
+	}
 }
 
 const char *draw_verdict(const struct ms_trend *t)

@@ -163,8 +163,7 @@ static void draw_regions(struct grid *g, int row, int end, const struct process 
 {
 	char a[WORDS_BUF], b[WORDS_BUF], c[WORDS_BUF], d[WORDS_BUF], first[32];
 	snprintf(first, sizeof first, "%zu REGIONS", p->regions.n);
-	for (int i = 0; i < g->cols; i++)
-		grid_put(g, row, i, 1, GRID_HEAD, " ");
+	grid_fill(g, row, GRID_HEAD);
 	draw_cells(g, row++, GRID_HEAD,
 		   (const char *[]){first, "SIZE", "RSS", "PSS", "SWAP", "PERM", "KIND", "FILE"});
 	size_t top = list_view(list, end > row ? (size_t)(end - row) : 0);

@@ -22,7 +22,7 @@
 #define DETAIL 5
 #define DETAIL_FROM 22 /* rows of a screen that has room for it */
 #define HEADER_FROM 14
-#define NAMES_FROM 60 /* columns, for the names of all views */
+#define COMMAND_LEAST 19 /* columns */
 
 static const char *const view_names[] = {"Processes", "Groups", "Tree"};
 static const char *const group_names[] = {"executable", "user", "cgroup"};
@@ -88,17 +88,7 @@ static void draw_pressure(struct grid *g, const struct system *s, double delay_s
 
 static void draw_views(struct grid *g, int row, const struct rows *r, const struct screen_state *st)
 {
-	int col = 0;
-	for (int i = 0; i < ROWS_VIEWS; i++) {
-		char text[48];
-		bool now = (enum rows_view)i == r->view;
-		if (now || g->cols >= NAMES_FROM)
-			snprintf(text, sizeof text, now ? "[%d %s]" : "%d %s", i + 1,
-				 view_names[i]);
-		else
-			snprintf(text, sizeof text, "%d", i + 1);
-		col += grid_put(g, row, col, -1, now ? GRID_BOLD : GRID_DIM, text) + 1;
-	}
+	int col = draw_tabs(g, row, view_names, ROWS_VIEWS, (int)r->view);
 	if (r->view == ROWS_GROUPS)
 		col += grid_print(g, row, col, GRID_PLAIN, "by %s", group_names[r->group]);
 	char right[256];
@@ -116,40 +106,6 @@ static void draw_views(struct grid *g, int row, const struct rows *r, const stru
 		grid_put_right(g, row, col, g->cols - col, GRID_PLAIN, right);
 }
 
-/* Places of the columns on a row; the one without a width takes what is left. */
-static void place(const struct column_set *set, enum column_id sort, int width, int *at,
-		  int *widths)
-{
-	int fixed = 2, open = 0;
-	for (size_t i = 0; i < set->n; i++) {
-		fixed += column_width(set->v[i], sort, width) + 1;
-		open += !columns[set->v[i]].width;
-	}
-	int col = 2;
-	for (size_t i = 0; i < set->n; i++) {
-		int w = column_width(set->v[i], sort, width);
-		at[i] = col;
-		widths[i] = w ? w : width > fixed ? (width - fixed) / (open ? open : 1) + 1 : 1;
-		col += widths[i] + 1;
-	}
-}
-
-static void draw_titles(struct grid *g, int row, const struct column_set *set, const int *at,
-			const int *widths, const struct rows *r)
-{
-	for (int i = 0; i < g->cols; i++)
-		grid_put(g, row, i, 1, GRID_HEAD, " ");
-	for (size_t i = 0; i < set->n; i++) {
-		char title[24];
-		snprintf(title, sizeof title, "%s%s", columns[set->v[i]].title,
-			 set->v[i] == r->sort ? (r->reverse ? "^" : "v") : "");
-		if (columns[set->v[i]].right)
-			grid_put_right(g, row, at[i], widths[i], GRID_HEAD, title);
-		else
-			grid_put(g, row, at[i], widths[i], GRID_HEAD, title);
-	}
-}
-
 /* What is not in view. */
 static void draw_rest(struct grid *g, int row, const struct rows *r, size_t top, size_t shown)
 {
@@ -165,10 +121,9 @@ static void draw_rest(struct grid *g, int row, const struct rows *r, size_t top,
 static void draw_rows(struct grid *g, int from, int height, struct system *s, const struct rows *r,
 		      const struct screen_state *st)
 {
-	struct column_set set = columns_fit(st->columns, r->sort, g->cols);
-	int at[COLUMN_COUNT], widths[COLUMN_COUNT];
-	place(&set, r->sort, g->cols, at, widths);
-	draw_titles(g, from, &set, at, widths, r);
+	struct column_places p =
+		columns_fit(columns, *st->columns, (int)r->sort, g->cols, COMMAND_LEAST);
+	draw_titles(g, from, columns, &p, (int)r->sort, r->reverse);
 	bool rest = height > 3 && r->n > (size_t)height - 1;
 	height -= rest;
 	size_t top = list_view(st->list, height > 1 ? (size_t)height - 1 : 0);
@@ -176,13 +131,14 @@ static void draw_rows(struct grid *g, int from, int height, struct system *s, co
 		draw_rest(g, from + height, r, top, (size_t)height - 1);
 	for (int i = 1; i < height && top + (size_t)i - 1 < r->n; i++) {
 		size_t row = top + (size_t)i - 1;
-		struct system_process *p = r->v[row];
-		bool here = st->list->has && st->list->selected == p->id;
+		struct system_process *x = r->v[row];
+		bool here = st->list->has && st->list->selected == x->id;
 		char indent[96];
 		snprintf(indent, sizeof indent, "%*s", r->depth[row] * 2, "");
-		grid_put(g, from + i, 0, 1, GRID_BOLD, here ? ">" : p->ended ? "x" : " ");
-		for (size_t k = 0; k < set.n; k++)
-			column_draw(g, from + i, at[k], widths[k], s, set.v[k], p, indent);
+		grid_put(g, from + i, 0, 1, GRID_BOLD, here ? ">" : x->ended ? "x" : " ");
+		for (size_t k = 0; k < p.set.n; k++)
+			column_draw(g, from + i, p.at[k], p.width[k], s, (enum column_id)p.set.v[k],
+				    x, indent);
 		if (here)
 			grid_select(g, from + i);
 	}

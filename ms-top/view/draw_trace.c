@@ -25,7 +25,7 @@
 #define HEADER_FROM 12
 #define SURE_FROM 110 /* columns, for the confidence in a forecast too */
 #define GLIMPSE_FROM 26
-#define NAMES_FROM 60 /* columns, for the names of all views */
+#define NAME_LEAST 26 /* columns of a site's name */
 
 static const char *const view_names[] = {"Sites", "Tree", "Threads", "Timeline", "Sizes"};
 
@@ -199,18 +199,8 @@ size_t draw_trace_flags(const struct grid *g, const struct trace *t, const struc
 static void draw_views(struct grid *g, int row, const struct trace *t,
 		       const struct screen_state *st)
 {
-	int col = 0;
+	int col = draw_tabs(g, row, view_names, TRACE_VIEWS, (int)t->view);
 	char right[400] = "", when[MS_UNIT_BUF], count[MS_UNIT_BUF];
-	for (int i = 0; i < TRACE_VIEWS; i++) {
-		char text[48];
-		bool now = (enum trace_view)i == t->view;
-		if (now || g->cols >= NAMES_FROM)
-			snprintf(text, sizeof text, now ? "[%d %s]" : "%d %s", i + 1,
-				 view_names[i]);
-		else
-			snprintf(text, sizeof text, "%d", i + 1);
-		col += grid_put(g, row, col, -1, now ? GRID_BOLD : GRID_DIM, text) + 1;
-	}
 	bool flags = draw_trace_flags(g, t, st, right, sizeof right) > 0;
 	size_t n = strlen(right);
 	if (t->filter.text[0] && t->view == TRACE_SITES)
@@ -326,48 +316,26 @@ static enum grid_style verdict_style(const char *word)
 }
 
 static void draw_site_row(struct grid *g, int row, struct trace *t, size_t at,
-			  const enum site_column *cols, size_t n)
+			  const struct column_places *p)
 {
 	struct trace_site *s = &t->sites[t->order[at]];
-	int col = 2;
-	for (size_t i = 0; i < n; i++) {
-		int width = site_column_width(t, cols[i], g->cols);
-		if (cols[i] == SITE_HISTORY)
+	for (size_t i = 0; i < p->set.n; i++) {
+		int col = p->at[i], width = p->width[i], id = p->set.v[i];
+		if (id == SITE_HISTORY)
 			draw_trace_history(g, row, col, width, t, t->order[at]);
-		else if (cols[i] == SITE_VERDICT) {
+		else if (id == SITE_VERDICT) {
 			const char *word = trace_verdict(t, s);
 			grid_put(g, row, col, width, verdict_style(word), word);
-		} else if (cols[i] == SITE_NAME)
+		} else if (id == SITE_NAME)
 			draw_name(g, row, col, t, s);
 		else
-			draw_number(g, row, col, width, t, cols[i], s);
-		col += width + 1;
-	}
-}
-
-static void draw_titles(struct grid *g, int row, const struct trace *t,
-			const enum site_column *cols, size_t n)
-{
-	int col = 2;
-	for (int i = 0; i < g->cols; i++)
-		grid_put(g, row, i, 1, GRID_HEAD, " ");
-	for (size_t i = 0; i < n; i++) {
-		const struct column *c = &site_columns[cols[i]];
-		int width = site_column_width(t, cols[i], g->cols);
-		char title[24];
-		snprintf(title, sizeof title, "%s%s", c->title,
-			 cols[i] == t->sort ? (t->reverse ? "^" : "v") : "");
-		if (c->right)
-			grid_put_right(g, row, col, width, GRID_HEAD, title);
-		else
-			grid_put(g, row, col, width ? width : -1, GRID_HEAD, title);
-		col += width + 1;
+			draw_number(g, row, col, width, t, (enum site_column)id, s);
 	}
 }
 
 /* What is not in view adds up too. */
 static void draw_rest(struct grid *g, int row, struct trace *t, size_t top, size_t shown,
-		      const enum site_column *cols, size_t n)
+		      const struct column_places *p)
 {
 	char count[MS_UNIT_BUF], hidden[WORDS_BUF];
 	struct trace_site rest = {0};
@@ -383,17 +351,16 @@ static void draw_rest(struct grid *g, int row, struct trace *t, size_t top, size
 		rest.sum.bytes += x->bytes;
 		rest.sum.per_second += x->per_second;
 	}
-	for (size_t i = 0; i < n && t->rows > shown; i++) {
-		enum site_column id = cols[i];
-		int width = site_column_width(t, id, g->cols);
+	for (size_t i = 0; i < p->set.n && t->rows > shown; i++) {
+		int id = p->set.v[i];
 		if (id == SITE_LIVE || id == SITE_BLOCKS || id == SITE_CALLS ||
 		    id == SITE_ALLOCATED || id == SITE_TEMPORARY)
-			draw_number(g, row, col, width, t, id, &rest);
+			draw_number(g, row, p->at[i], p->width[i], t, (enum site_column)id, &rest);
 		if (id == SITE_NAME)
-			col += grid_print(g, row, col, GRID_DIM, "%s more site%s",
-					  ms_format_count(count, t->rows - shown),
-					  t->rows - shown == 1 ? "" : "s");
-		col += width + 1;
+			col = p->at[i] + 1 +
+			      grid_print(g, row, p->at[i], GRID_DIM, "%s more site%s",
+					 ms_format_count(count, t->rows - shown),
+					 t->rows - shown == 1 ? "" : "s");
 	}
 	if (t->hidden)
 		grid_print(g, row, t->rows > shown ? col + 1 : 2, GRID_DIM,
@@ -403,18 +370,20 @@ static void draw_rest(struct grid *g, int row, struct trace *t, size_t top, size
 static void draw_sites(struct grid *g, int row, int end, struct trace *t,
 		       const struct screen_state *st)
 {
-	enum site_column cols[SITE_COLUMNS];
-	size_t n = site_columns_fit(t, g->cols, cols), shown = 0;
+	int open = g->cols >= 60 ? NAME_LEAST : NAME_LEAST - 6;
+	struct column_places p =
+		columns_fit(site_columns, site_columns_shown(t), (int)t->sort, g->cols, open);
+	size_t shown = 0;
 	int room = end - row - 1;
 	bool rest = t->hidden || (room > 1 && t->rows > (size_t)room);
-	draw_titles(g, row++, t, cols, n);
+	draw_titles(g, row++, site_columns, &p, (int)t->sort, t->reverse);
 	size_t top = list_view(st->list, room > rest ? (size_t)(room - rest) : 0);
 	for (; row < end - rest && top + shown < t->rows; row++, shown++) {
-		draw_site_row(g, row, t, top + shown, cols, n);
+		draw_site_row(g, row, t, top + shown, &p);
 		draw_trace_mark(g, row, st, t->ids[top + shown]);
 	}
 	if (rest)
-		draw_rest(g, row, t, top, shown, cols, n);
+		draw_rest(g, row, t, top, shown, &p);
 	if (!t->rows)
 		grid_put(g, row, 2, -1, GRID_DIM,
 			 t->hidden              ? "no site matches the filter"

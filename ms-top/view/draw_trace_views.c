@@ -13,8 +13,7 @@
 
 static void draw_head(struct grid *g, int row, const char *text)
 {
-	for (int i = 0; i < g->cols; i++)
-		grid_put(g, row, i, 1, GRID_HEAD, " ");
+	grid_fill(g, row, GRID_HEAD);
 	grid_put(g, row, 0, -1, GRID_HEAD, text);
 }
 
