@@ -17,6 +17,7 @@
 #include "ms-top/trace/record.h"
 #include "ms-top/term/term.h"
 #include "ms-top/trace/trace.h"
+#include "ms-top/view/draw_trace.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/base/clock.h"
 #include "libcommon/base/err.h"
@@ -76,6 +77,28 @@ const struct subject *app_subject(const struct app *a)
 	return a->trace ? &subject_trace : a->inspecting ? &subject_process : &subject_system;
 }
 
+unsigned app_where(const struct app *a)
+{
+	if (a->trace)
+		return a->trace->in_site ? IN_SITE : (unsigned)IN_SITES << a->trace->view;
+	if (a->inspecting)
+		return IN_PROCESS;
+	return a->rows.view == ROWS_GROUPS ? IN_GROUPS : IN_PROCESSES;
+}
+
+struct list *app_list(struct app *a)
+{
+	struct trace *t = a->trace;
+	if (t)
+		return t->in_site ? &t->frames : &t->lists[t->view];
+	return a->inspecting ? &a->regions : &a->list;
+}
+
+struct pattern *app_filter(struct app *a)
+{
+	return a->trace ? &a->trace->filter : &a->rows.filter;
+}
+
 int app_look(struct app *a, struct ms_err *err)
 {
 	/* what is behind has its history too */
@@ -98,14 +121,14 @@ void app_draw(struct app *a, int rows, int cols)
 {
 	const struct subject *s = app_subject(a);
 	struct screen_state st = {.columns = &a->columns,
-				  .list = s->list(a),
+				  .list = app_list(a),
 				  .message = a->message[0] ? a->message : NULL,
 				  .frozen = a->frozen,
-				  .where = s->where(a),
+				  .where = app_where(a),
 				  .delay_s = (double)a->opt->delay_ns / 1e9};
 	grid_begin(&a->grid, rows, cols);
 	if (a->mode == MODE_HELP) {
-		a->help_pages = draw_help(&a->grid, s->where(a), a->help_page);
+		a->help_pages = draw_help(&a->grid, app_where(a), a->help_page);
 		return;
 	}
 	if (a->mode == MODE_COLUMNS) {
@@ -216,14 +239,21 @@ static int write_out(const char *text, size_t n, struct ms_err *err)
 
 static int print_json(struct app *a, struct ms_err *err)
 {
-	app_subject(a)->json(a);
+	if (a->trace)
+		json_trace(&a->json, a->trace);
+	else if (a->inspecting)
+		json_process(&a->json, &a->process);
+	else
+		json_system(&a->json, &a->system, &a->rows);
 	return write_out(a->json.v, a->json.n, err);
 }
 
 /* A frame as text; as long as it need be to show all rows, unless LINES says otherwise. */
 static int print_frame(struct app *a, struct ms_err *err)
 {
-	int need = app_subject(a)->rows(a);
+	int need = a->trace        ? draw_trace_rows(a->trace)
+		   : a->inspecting ? draw_process_rows(&a->process)
+				   : draw_system_rows(&a->rows);
 	int cols = from_environment("COLUMNS", 20, 120), rows = from_environment("LINES", 3, need);
 	size_t room = (size_t)cols * GRID_BYTES + 1;
 	int last = 0;
@@ -244,6 +274,16 @@ static int print_frame(struct app *a, struct ms_err *err)
 	return 0;
 }
 
+/* Will nothing more come? */
+static bool over(const struct app *a)
+{
+	const struct ms_follow *f = a->trace ? a->trace->follow : NULL;
+	if (!f)
+		return a->inspecting && a->process.ended;
+	return f->caught_up && (f->file == MS_FILE_CUT || f->rec->state != MS_TRACE_GROWING) &&
+	       !f->waits_for[0];
+}
+
 int app_print(const struct options *o, struct ms_err *err)
 {
 	struct app a;
@@ -255,10 +295,10 @@ int app_print(const struct options *o, struct ms_err *err)
 		if (rc == 0)
 			rc = app_look(&a, err);
 		/* no row is selected where nobody can choose one */
-		app_subject(&a)->list(&a)->has = false;
+		app_list(&a)->has = false;
 		if (rc == 0)
 			rc = o->json ? print_json(&a, err) : print_frame(&a, err);
-		if (rc != 0 || app_subject(&a)->over(&a) || i + 1 == o->frames)
+		if (rc != 0 || over(&a) || i + 1 == o->frames)
 			break;
 		uint64_t spent = ms_clock_ns(CLOCK_MONOTONIC) - start,
 			 left = spent < o->delay_ns ? o->delay_ns - spent : 0;

@@ -4,7 +4,6 @@
 
 #include "app_private.h"
 #include "ms-top/term/term.h"
-#include "libcommon/base/arena.h"
 
 #define WIDE 400 /* columns: a row that is copied is not cut where the screen is narrow */
 

@@ -9,11 +9,6 @@
 #include "ms-top/term/keys.h"
 #include "ms-top/term/term.h"
 
-static struct list *list_of(struct app *a)
-{
-	return app_subject(a)->list(a);
-}
-
 static void again(struct app *a)
 {
 	if (app_subject(a)->again)
@@ -22,16 +17,16 @@ static void again(struct app *a)
 
 static void type(struct app *a, enum mode mode)
 {
-	const struct list *l = list_of(a);
+	const struct list *l = app_list(a);
 	a->mode = mode;
 	a->before_typing = l->has && !l->follows ? l->selected : 0;
 	snprintf(a->typed, sizeof a->typed, "%.*s", (int)sizeof a->typed - 1,
-		 mode == MODE_FILTER ? app_subject(a)->filter(a)->text : "");
+		 mode == MODE_FILTER ? app_filter(a)->text : "");
 }
 
 static void go(struct app *a, enum action act)
 {
-	struct list *l = list_of(a);
+	struct list *l = app_list(a);
 	long page = l->height > 1 ? (long)l->height - 1 : 1;
 	switch (act) {
 	case ACT_UP:
@@ -126,7 +121,7 @@ static void act_on(struct app *a, enum action act)
 		type(a, MODE_SEARCH);
 		return;
 	case ACT_SEARCH_NEXT:
-		app_subject(a)->search(a, list_of(a)->at + 1);
+		app_subject(a)->search(a, app_list(a)->at + 1);
 		return;
 	case ACT_COPY:
 		app_copy(a);
@@ -141,7 +136,7 @@ static void filtered(struct app *a)
 {
 	again(a);
 	if (a->before_typing)
-		list_choose(list_of(a), a->before_typing);
+		list_choose(app_list(a), a->before_typing);
 }
 
 /* A line being typed: the filter applies at once. */
@@ -151,10 +146,10 @@ static void typing(struct app *a, int code)
 	if (code == 27 || code == '\n' || code == '\r' || code == KEY_ENTER) {
 		if (a->mode == MODE_SEARCH && code != 27) {
 			pattern_set(&a->search, a->typed);
-			app_subject(a)->search(a, list_of(a)->at);
+			app_subject(a)->search(a, app_list(a)->at);
 		}
 		if (a->mode == MODE_FILTER && code == 27)
-			pattern_set(app_subject(a)->filter(a), "");
+			pattern_set(app_filter(a), "");
 		if (a->mode == MODE_FILTER)
 			filtered(a);
 		a->mode = MODE_LIST;
@@ -172,7 +167,7 @@ static void typing(struct app *a, int code)
 		a->typed[n + 1] = 0;
 	}
 	if (a->mode == MODE_FILTER) {
-		pattern_set(app_subject(a)->filter(a), a->typed);
+		pattern_set(app_filter(a), a->typed);
 		filtered(a);
 	}
 }
@@ -220,7 +215,7 @@ void app_key(struct app *a, int code)
 	if (code == TERM_RESIZED)
 		return;
 	if (code == TERM_WHEEL_UP || code == TERM_WHEEL_DOWN) {
-		list_move(list_of(a), code == TERM_WHEEL_UP ? -3 : 3);
+		list_move(app_list(a), code == TERM_WHEEL_UP ? -3 : 3);
 		return;
 	}
 	switch (a->mode) {
@@ -236,6 +231,6 @@ void app_key(struct app *a, int code)
 		typing(a, code);
 		return;
 	default:
-		act_on(a, keys_find(code, app_subject(a)->where(a)));
+		act_on(a, keys_find(code, app_where(a)));
 	}
 }

@@ -27,24 +27,18 @@ struct deed {
 
 /* Where figures come from: all processes, one of them, or a trace. */
 struct subject {
-	unsigned (*where)(const struct app *a); /* its keys mean something */
 	/* Makes the figures of a frame. 0, or -1 with `err` set. */
 	int (*look)(struct app *a, struct ms_err *err);
 	/* Work between looks, for at most some 20 ms. 1: there is more; 0: not now; -1 with `err`
 	 * set. NULL = there is none. */
 	int (*work)(struct app *a, struct ms_err *err);
 	void (*draw)(struct app *a, const struct screen_state *st);
-	void (*json)(struct app *a);      /* makes a->json a frame */
-	int (*rows)(const struct app *a); /* that a frame needs to show everything */
-	struct list *(*list)(struct app *a);
-	const struct deed *deeds;                 /* up to one of ACT_NONE */
-	void (*before)(struct app *a);            /* each of them; NULL = nothing */
-	struct pattern *(*filter)(struct app *a); /* NULL = none */
+	const struct deed *deeds;      /* up to one of ACT_NONE */
+	void (*before)(struct app *a); /* each of them; NULL = nothing */
 	void (*search)(struct app *a, size_t from);
 	/* What y copies, into `text`, where it is not the selected row. Its length, 0 = that. */
 	size_t (*copy)(struct app *a, char *text, size_t room);
-	void (*again)(struct app *a);      /* rows in another order, or others, of the same look */
-	bool (*over)(const struct app *a); /* nothing more will come */
+	void (*again)(struct app *a); /* rows in another order, or others, of the same look */
 };
 extern const struct subject subject_system, subject_process, subject_trace;
 
@@ -86,6 +80,10 @@ struct app {
 int app_open(struct app *a, const struct options *o, struct ms_err *err);
 void app_close(struct app *a);
 const struct subject *app_subject(const struct app *a);
+/* Which of its keys mean something; its rows; what they are filtered by, if they are. */
+unsigned app_where(const struct app *a);
+struct list *app_list(struct app *a);
+struct pattern *app_filter(struct app *a);
 /* Looks at what is open. 0, or -1 with `err` set. */
 int app_look(struct app *a, struct ms_err *err);
 void app_draw(struct app *a, int rows, int cols);

@@ -51,43 +51,12 @@ static int system_look_all(struct app *a, struct ms_err *err)
 	return 0;
 }
 
-static void system_json(struct app *a)
-{
-	json_system(&a->json, &a->system, &a->rows);
-}
-
 static void system_draw(struct app *a, const struct screen_state *st)
 {
 	/* another one may have been selected since */
 	if (a->list.has && a->list.selected != a->chosen.id)
 		look_at_chosen(a);
 	draw_system(&a->grid, &a->system, &a->rows, &a->chosen, st);
-}
-
-static int system_rows(const struct app *a)
-{
-	return draw_system_rows(&a->rows);
-}
-
-static struct list *system_list(struct app *a)
-{
-	return &a->list;
-}
-
-static unsigned system_where(const struct app *a)
-{
-	return a->rows.view == ROWS_GROUPS ? IN_GROUPS : IN_PROCESSES;
-}
-
-static struct pattern *system_filter(struct app *a)
-{
-	return &a->rows.filter;
-}
-
-static bool system_over(const struct app *a)
-{
-	(void)a;
-	return false;
 }
 
 /* Rows in another order, or others, of the same look. */
@@ -263,17 +232,11 @@ static const struct deed system_deeds[] = {
 };
 
 const struct subject subject_system = {
-	.where = system_where,
 	.look = system_look_all,
 	.draw = system_draw,
-	.json = system_json,
-	.rows = system_rows,
-	.list = system_list,
 	.deeds = system_deeds,
-	.filter = system_filter,
 	.search = system_search,
 	.again = system_again,
-	.over = system_over,
 };
 
 /* ---- one process ---- */
@@ -289,21 +252,6 @@ static int process_look_one(struct app *a, struct ms_err *err)
 static void process_draw(struct app *a, const struct screen_state *st)
 {
 	draw_process(&a->grid, &a->process, st);
-}
-
-static void process_json(struct app *a)
-{
-	json_process(&a->json, &a->process);
-}
-
-static int process_rows(const struct app *a)
-{
-	return draw_process_rows(&a->process);
-}
-
-static struct list *process_list(struct app *a)
-{
-	return &a->regions;
 }
 
 static void back(struct app *a, int arg)
@@ -347,25 +295,9 @@ static void process_search(struct app *a, size_t from)
 		app_say(a, "no region matches '%.100s'", a->search.text);
 }
 
-static unsigned process_where(const struct app *a)
-{
-	(void)a;
-	return IN_PROCESS;
-}
-
-static bool process_over(const struct app *a)
-{
-	return a->process.ended;
-}
-
 const struct subject subject_process = {
-	.where = process_where,
 	.look = process_look_one,
 	.draw = process_draw,
-	.json = process_json,
-	.rows = process_rows,
-	.list = process_list,
 	.deeds = process_deeds,
 	.search = process_search,
-	.over = process_over,
 };

@@ -4,7 +4,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "app_private.h"
 #include "ms-top/view/draw_trace.h"
@@ -52,15 +51,10 @@ static int complete(struct app *a, struct ms_err *err)
 /* Nobody looks at them a second time: what rows are filtered and sorted by is known of all. */
 static void settle(struct trace *t)
 {
-	bool pending = true;
-	for (uint64_t before = UINT64_MAX; before != ms_names_answers(t->names, NULL) || pending;) {
-		while (ms_names_answers(t->names, &pending), pending)
-			usleep(1000);
-		before = ms_names_answers(t->names, NULL);
+	for (uint64_t seen = UINT64_MAX; trace_names_came(t, &seen);) {
 		for (size_t i = 0; i < t->site_count; i++)
 			trace_trend(t, &t->sites[i]);
 		trace_rows(t);
-		ms_names_answers(t->names, &pending);
 	}
 }
 
@@ -85,43 +79,13 @@ static int look(struct app *a, struct ms_err *err)
 
 static void draw(struct app *a, const struct screen_state *st)
 {
-	struct ms_names *names = a->trace->names;
-	bool pending;
-	uint64_t before = ms_names_answers(names, NULL);
-	draw_trace(&a->grid, a->trace, st);
 	if (!a->opt->batch)
-		return;
-	/* nobody looks at a plain frame again: it has all names, each of which may ask for more */
-	while (ms_names_answers(names, &pending) != before || pending) {
-		while (ms_names_answers(names, &pending), pending)
-			usleep(1000);
-		before = ms_names_answers(names, NULL);
+		draw_trace(&a->grid, a->trace, st);
+	/* nobody looks at a plain frame again: it has all names */
+	for (uint64_t seen = UINT64_MAX; a->opt->batch && trace_names_came(a->trace, &seen);) {
 		grid_begin(&a->grid, a->grid.rows, a->grid.cols);
 		draw_trace(&a->grid, a->trace, st);
 	}
-}
-
-static void json(struct app *a)
-{
-	json_trace(&a->json, a->trace);
-}
-
-static int rows(const struct app *a)
-{
-	return draw_trace_rows(a->trace);
-}
-
-static struct list *list_of(struct app *a)
-{
-	struct trace *t = a->trace;
-	return t->in_site ? &t->frames : &t->lists[t->view];
-}
-
-static bool over(const struct app *a)
-{
-	const struct ms_follow *f = a->trace->follow;
-	return f->caught_up && (f->file == MS_FILE_CUT || f->rec->state != MS_TRACE_GROWING) &&
-	       !f->waits_for[0];
 }
 
 /* ---- keys ---- */
@@ -243,7 +207,7 @@ static void live(struct app *a, int arg)
 	(void)arg;
 	struct trace *t = a->trace;
 	if (!t->in_past) {
-		list_last(list_of(a));
+		list_last(app_list(a));
 		return;
 	}
 	trace_travel(t, MS_NEVER);
@@ -396,31 +360,15 @@ static size_t copy(struct app *a, char *text, size_t room)
 	return c.n;
 }
 
-static struct pattern *filter(struct app *a)
-{
-	return &a->trace->filter;
-}
-
-static unsigned where(const struct app *a)
-{
-	return a->trace->in_site ? IN_SITE : (unsigned)IN_SITES << a->trace->view;
-}
-
 const struct subject subject_trace = {
-	.where = where,
 	.look = look,
 	.work = work,
 	.draw = draw,
-	.json = json,
-	.rows = rows,
-	.list = list_of,
 	.deeds = deeds,
 	.before = before,
-	.filter = filter,
 	.search = search,
 	.copy = copy,
 	.again = again,
-	.over = over,
 };
 
 /* ---- recording a process ---- */

@@ -4,8 +4,6 @@
 #ifndef TOP_WORDS_H
 #define TOP_WORDS_H
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #define WORDS_BUF 32

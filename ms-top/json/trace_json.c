@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Frames of a trace as JSON.
  */
-#include <math.h>
-#include <unistd.h>
 
 #include "json.h"
 #include "ms-top/trace/trace.h"
@@ -116,12 +114,7 @@ static void put_sites(struct ms_json *j, struct trace *t)
 
 void json_trace(struct json_line *to, struct trace *t)
 {
-	bool pending = true;
-	/* it has all names, each of which may ask for more */
-	for (uint64_t before = UINT64_MAX; before != ms_names_answers(t->names, NULL) || pending;) {
-		while (ms_names_answers(t->names, &pending), pending)
-			usleep(1000);
-		before = ms_names_answers(t->names, NULL);
+	for (uint64_t seen = UINT64_MAX; trace_names_came(t, &seen);) {
 		struct ms_json j = json_begin(to, "trace");
 		put_process(&j, t);
 		put_total(&j, t);
@@ -130,6 +123,5 @@ void json_trace(struct json_line *to, struct trace *t)
 		put_sites(&j, t);
 		put_threads(&j, t);
 		json_end(&j);
-		ms_names_answers(t->names, &pending);
 	}
 }

@@ -5,7 +5,6 @@
 #ifndef TOP_LIMITS_H
 #define TOP_LIMITS_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "source.h"

@@ -4,7 +4,6 @@
 #ifndef TOP_KEYS_H
 #define TOP_KEYS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 enum action {

@@ -4,9 +4,7 @@
 #include "trace.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "past.h"
 #include "record.h"
@@ -153,19 +151,8 @@ int trace_again(struct trace *t, struct ms_err *err)
 
 static void make_room(struct trace *t, const struct ms_replay *r)
 {
-	if (r->site_count > t->site_room) {
-		size_t room = r->site_count + r->site_count / 2 + 64;
-		t->sites = ms_xrealloc(t->sites, room, sizeof *t->sites);
-		memset(t->sites + t->site_room, 0, (room - t->site_room) * sizeof *t->sites);
-		t->site_room = room;
-	}
-	if (r->thread_count > t->thread_room) {
-		size_t room = r->thread_count * 2;
-		t->threads = ms_xrealloc(t->threads, room, sizeof *t->threads);
-		memset(t->threads + t->thread_room, 0,
-		       (room - t->thread_room) * sizeof *t->threads);
-		t->thread_room = room;
-	}
+	t->sites = ms_xgrow(t->sites, &t->site_room, r->site_count, sizeof *t->sites);
+	t->threads = ms_xgrow(t->threads, &t->thread_room, r->thread_count, sizeof *t->threads);
 	t->site_count = r->site_count;
 	t->thread_count = r->thread_count;
 }
@@ -276,8 +263,10 @@ static void total_up(struct trace *t)
 	};
 }
 
-static void set_rate(struct trace_sum *s, double seconds, bool move)
+/* `all`: of the whole recording; `move`: the next one begins here. */
+static void set_rate(struct trace_sum *s, double seconds, bool all, bool move)
 {
+	s->before = all ? 0 : s->before;
 	s->per_second = s->allocations >= s->before && seconds > 0
 				? (double)(s->allocations - s->before) / seconds
 				: 0;
@@ -306,14 +295,10 @@ static void rate_up(struct trace *t)
 		.temporary = calls > 0 ? (double)(now->temporary - then->temporary) / calls : 0,
 		.average = over,
 	};
-	for (size_t i = 0; i < t->site_count; i++) {
-		t->sites[i].sum.before = over ? 0 : t->sites[i].sum.before;
-		set_rate(&t->sites[i].sum, s, move);
-	}
-	for (size_t i = 0; i < t->thread_count; i++) {
-		t->threads[i].sum.before = over ? 0 : t->threads[i].sum.before;
-		set_rate(&t->threads[i].sum, s, move);
-	}
+	for (size_t i = 0; i < t->site_count; i++)
+		set_rate(&t->sites[i].sum, s, over, move);
+	for (size_t i = 0; i < t->thread_count; i++)
+		set_rate(&t->threads[i].sum, s, over, move);
 	if (move)
 		t->before = *now;
 }
@@ -431,10 +416,8 @@ void trace_set_base(struct trace *t)
 {
 	if (t->in_past)
 		return;
-	if (t->site_count > t->base_room) {
-		t->base_room = t->site_room;
-		t->base_sites = ms_xrealloc(t->base_sites, t->base_room, sizeof *t->base_sites);
-	}
+	t->base_sites =
+		ms_xgrow(t->base_sites, &t->base_room, t->site_count, sizeof *t->base_sites);
 	for (size_t i = 0; i < t->site_count; i++)
 		t->base_sites[i] = t->sites[i].sum;
 	t->base_count = t->site_count;

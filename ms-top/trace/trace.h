@@ -211,6 +211,9 @@ int trace_work(struct trace *t, struct ms_err *err);
 /* Reads what has the file's name now, from its start. 0, or -1 with `err` set and nothing changed.
  */
 int trace_again(struct trace *t, struct ms_err *err);
+/* Waits for the names that were asked for. True: some came since *seen, so that what asks for names
+ * is to be done again, and may ask for more. */
+bool trace_names_came(struct trace *t, uint64_t *seen);
 /* Makes the figures of a frame, of what was read. */
 void trace_look(struct trace *t);
 /* Differences count from now on. */

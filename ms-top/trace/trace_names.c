@@ -3,9 +3,20 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "trace.h"
 #include "format/trace.h"
+
+bool trace_names_came(struct trace *t, uint64_t *seen)
+{
+	bool pending;
+	uint64_t now, before = *seen;
+	while (now = ms_names_answers(t->names, &pending), pending)
+		usleep(1000);
+	*seen = now;
+	return now != before;
+}
 
 /* Everything but what a logical frame has of its own. */
 static struct trace_frame frame_of(const struct ms_recording *rec, uint32_t number)

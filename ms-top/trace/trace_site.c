@@ -6,7 +6,6 @@
 #include "trace.h"
 #include "libcommon/base/clock.h"
 #include "libcommon/replay/replay_cells.h"
-#include "libcommon/replay/replay_classes.h"
 
 #define AGES_PART 50u /* of the time, for looking at every live block */
 
