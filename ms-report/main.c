@@ -82,49 +82,38 @@ static size_t dispensable(const struct options *opt)
 	return one ? 2 : 0;
 }
 
-static sqlite3 *open_several(const struct options *opt, const char **at,
-			     struct ms_build_result *res, struct ms_err *err)
+static sqlite3 *open_input(const struct options *opt, const char **at, struct ms_build_result *res,
+			   struct ms_err *err)
 {
 	struct ms_arena arena = {0};
-	const char **paths = split_points(opt, at, &arena, err);
+	bool several = opt->input_count > 1;
+	const char *path = opt->input_count ? opt->inputs[0] : "-", *point = NULL, **paths = NULL;
+	*at = opt->at;
+	if (several && !(paths = split_points(opt, at, &arena, err))) {
+		ms_arena_free(&arena);
+		return NULL;
+	}
+	if (!several && strcmp(path, "-") == 0 && isatty(STDIN_FILENO)) {
+		ms_err_set(err, "nothing to report on: name a trace or a snapshot, or pipe one in "
+				"(ms-report --help)");
+		return NULL;
+	}
 	const char *points[] = {"peak", "end", *at};
 	bool usual = !*at || strcmp(*at, "peak") == 0 || strcmp(*at, "end") == 0;
 	struct ms_build_options build = {.points = points,
 					 .point_count = usual ? 2 : 3,
 					 .usual_points = dispensable(opt),
 					 .progress = !opt->cli.quiet};
-	sqlite3 *db = paths ? ms_snapshot_build(paths, opt->input_count, &build, res, err) : NULL;
+	sqlite3 *db =
+		several ? ms_snapshot_build(paths, opt->input_count, &build, res, err)
+			: ms_snapshot_open(path, &build, opt->cli.max_image, &point, res, err);
 	ms_arena_free(&arena);
-	return db;
-}
-
-static sqlite3 *open_input(const struct options *opt, const char **at, struct ms_build_result *res,
-			   struct ms_err *err)
-{
-	const char *points[] = {"peak", "end", opt->at};
-	bool usual = !opt->at || strcmp(opt->at, "peak") == 0 || strcmp(opt->at, "end") == 0;
-	struct ms_build_options build = {.points = points,
-					 .point_count = usual ? 2 : 3,
-					 .usual_points = dispensable(opt),
-					 .progress = !opt->cli.quiet};
-	const char *path = opt->input_count ? opt->inputs[0] : "-";
-	*at = opt->at;
-	if (opt->input_count > 1)
-		return open_several(opt, at, res, err);
-	if (strcmp(path, "-") == 0 && isatty(STDIN_FILENO)) {
-		ms_err_set(err, "nothing to report on: name a trace or a snapshot, or pipe one in "
-				"(ms-report --help)");
-		return NULL;
-	}
-	const char *point = NULL;
-	sqlite3 *db = ms_snapshot_open(path, &build, opt->cli.max_image, &point, res, err);
 	if (db && point && opt->at && strcmp(point, opt->at) != 0) {
 		two_moments(point, opt->at, err);
 		sqlite3_close(db);
 		return NULL;
 	}
-	if (point)
-		*at = point;
+	*at = point ? point : *at;
 	return db;
 }
 

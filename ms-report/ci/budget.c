@@ -5,8 +5,6 @@
 
 #include "diff_budget.h"
 
-#include "ms-report/model/figures.h"
-
 #include "libcommon/base/err.h"
 #include "libcommon/base/units.h"
 
@@ -76,7 +74,8 @@ static int parse_op(const char **s, struct budget *b, struct ms_err *err)
 			  b->text, b->change ? (int)b->change_length : (int)strlen(name), name);
 }
 
-static int parse_value(const char *s, struct budget *b, struct ms_err *err)
+int budget_number(const struct budget *b, const char *s, enum figure_unit unit, uint64_t most,
+		  uint64_t *value, struct ms_err *err)
 {
 	char number[64];
 	size_t n = strlen(s);
@@ -88,12 +87,13 @@ static int parse_value(const char *s, struct budget *b, struct ms_err *err)
 	memcpy(number, s, n);
 	number[n] = 0;
 	struct ms_err why = {0};
-	enum figure_unit unit = figure_named(b, b->figure)->unit;
 	bool bare = strspn(number, "0123456789") == n;
-	int rc = unit == FIGURE_BYTES ? ms_parse_size(number, &b->value, &why)
+	int rc = unit == FIGURE_BYTES ? ms_parse_size(number, value, &why)
 		 : unit == FIGURE_TIME && !bare
-			 ? ms_parse_duration(number, &b->value, &why)
-			 : ms_parse_count(number, "number", 0, UINT64_MAX - 1, &b->value, &why);
+			 ? ms_parse_duration(number, value, &why)
+			 : ms_parse_count(number, "number", 0, most, value, &why);
+	if (rc == 0 && *value > most)
+		rc = ms_err_set(&why, "too large");
 	return rc == 0 ? 0 : ms_err_set(err, "bad budget '%s': %s", b->text, why.text);
 }
 
@@ -107,7 +107,9 @@ int budget_parse(const char *text, struct budget *b, struct ms_err *err)
 	if (parse_op(&s, b, err) != 0)
 		return -1;
 	s += strspn(s, BLANK);
-	return b->change ? diff_budget_number(s, b, err) : parse_value(s, b, err);
+	return b->change ? diff_budget_number(s, b, err)
+			 : budget_number(b, s, figure_named(b, b->figure)->unit, UINT64_MAX - 1,
+					 &b->value, err);
 }
 
 int budget_read(const char *path, struct budgets *to, struct ms_arena *arena, struct ms_err *err)

@@ -4,7 +4,7 @@
 #ifndef REPORT_BUDGET_H
 #define REPORT_BUDGET_H
 
-#include "ms-report/model/model.h"
+#include "ms-report/model/figures.h"
 
 struct ms_err;
 
@@ -45,14 +45,19 @@ int budget_parse(const char *text, struct budget *b, struct ms_err *err);
  * into `arena`. 0, or -1 with `err` set: the message has file and line. */
 int budget_read(const char *path, struct budgets *to, struct ms_arena *arena, struct ms_err *err);
 
+/* A number as typed, with blanks behind it, by its unit; `most` is for counts. 0, or -1 with `err`
+ * set. */
+int budget_number(const struct budget *b, const char *s, enum figure_unit unit, uint64_t most,
+		  uint64_t *value, struct ms_err *err);
+
 /* ---- budget_check.c ---- */
 
-/* Undecided when the figure is not known. */
+/* Of site() it is about the sum of all sites whose name (the first frame of the user's own code,
+ * with or without parameters) matches. Undecided when the figure is not known, or when filters took
+ * sites away that could match. */
 enum budget_result budget_check(const struct budget *b, struct model *m);
-/* The figure it asks about; of site(), the sum of all sites whose name (the first frame of the
- * user's own code, with or without parameters) matches. UNKNOWN when it is not known, or when
- * filters took sites away that could match. */
-uint64_t budget_value(const struct budget *b, struct model *m);
+/* The same of a figure and what it is compared with. */
+enum budget_result budget_holds(enum budget_op op, long double v, long double limit);
 /* The site with most of it, or NULL: of a figure that sites do not have, or that is 0. */
 const struct site *budget_worst(const struct budget *b, struct model *m);
 /* What it is, for people: "1.2 MiB (1244756)". */

@@ -19,9 +19,9 @@ const char *budget_untrusted(struct model *m)
 	const struct quality *q = &m->quality;
 	if (!q->complete)
 		return "the recording is incomplete";
-	if (q->events_lost != UNKNOWN && q->events_lost > 0)
+	if (figure_some(q->events_lost))
 		return "events were lost";
-	if (q->sampled_bytes != UNKNOWN && q->sampled_bytes > 0)
+	if (figure_some(q->sampled_bytes))
 		return "the recording is sampled";
 	return diff_untrusted(m);
 }
@@ -53,7 +53,7 @@ static uint64_t sum_of_sites(const struct budget *b, struct model *m, const stru
 		if ((v == 0 && sum != UNKNOWN) || !budget_matches(b, m, s))
 			continue;
 		sum = figure_add(sum, v);
-		if (v != UNKNOWN && v > most) {
+		if (figure_or_0(v) > most) {
 			most = v;
 			*worst = s;
 		}
@@ -88,7 +88,7 @@ static const struct site *worst_of_all(struct model *m, size_t figure)
 
 /* ---- both ---- */
 
-uint64_t budget_value(const struct budget *b, struct model *m)
+static uint64_t value_of(const struct budget *b, struct model *m)
 {
 	const struct site *worst;
 	return b->site ? sum_of_sites(b, m, &worst) : figure_of(&m->totals, &figures[b->figure]);
@@ -109,7 +109,7 @@ const char *budget_amount(const struct budget *b, struct model *m)
 {
 	if (b->change)
 		return diff_budget_amount(b, m);
-	uint64_t v = budget_value(b, m);
+	uint64_t v = value_of(b, m);
 	switch (figure(b)->unit) {
 	case FIGURE_BYTES:
 		return v < 1024 ? say_size(m, v)
@@ -123,17 +123,22 @@ const char *budget_amount(const struct budget *b, struct model *m)
 	}
 }
 
+enum budget_result budget_holds(enum budget_op op, long double v, long double limit)
+{
+	const bool broken[] = {
+		[BUDGET_GT] = v > limit,  [BUDGET_GE] = v >= limit, [BUDGET_LT] = v < limit,
+		[BUDGET_LE] = v <= limit, [BUDGET_EQ] = v == limit, [BUDGET_NE] = v != limit};
+	return broken[op] ? BUDGET_BROKEN : BUDGET_HELD;
+}
+
 enum budget_result budget_check(const struct budget *b, struct model *m)
 {
 	if (b->change)
 		return diff_budget_check(b, m);
-	uint64_t v = budget_value(b, m);
+	uint64_t v = value_of(b, m);
 	if (v == UNKNOWN)
 		return BUDGET_UNDECIDED;
-	const bool holds[] = {[BUDGET_GT] = v > b->value,  [BUDGET_GE] = v >= b->value,
-			      [BUDGET_LT] = v < b->value,  [BUDGET_LE] = v <= b->value,
-			      [BUDGET_EQ] = v == b->value, [BUDGET_NE] = v != b->value};
-	return holds[b->op] ? BUDGET_BROKEN : BUDGET_HELD;
+	return budget_holds(b->op, (long double)v, (long double)b->value);
 }
 
 const char *budget_apart(const struct budget *b, struct model *m)

@@ -29,40 +29,23 @@ static const struct diff_sum *sum_of(const struct diff *d, const char *name, int
 			s = &d->kinds[k];
 	if (strncmp(name, "renamed_", 8) == 0)
 		s = &d->renamed;
-	*figure = DIFF_FIGURES;
-	for (int f = 0; f < DIFF_FIGURES; f++)
-		if (strcmp(rest, diff_figure_names[f]) == 0)
-			*figure = f;
+	*figure = diff_figure_named(rest, strlen(rest));
 	return s;
-}
-
-static int figure_named(const char *name)
-{
-	for (int f = 0; f < DIFF_FIGURES; f++)
-		if (strcmp(name, diff_figure_names[f]) == 0)
-			return f;
-	return DIFF_LIVE;
-}
-
-static int64_t add(int64_t a, int64_t b)
-{
-	int64_t sum;
-	bool bad = a == DELTA_UNKNOWN || b == DELTA_UNKNOWN || __builtin_add_overflow(a, b, &sum);
-	return bad ? DELTA_UNKNOWN : sum;
 }
 
 /* Of the sites of a pattern: what the figure was, and its change. Not known when filters took
  * sites away that it could be about. */
 static struct diff_total sum_sites(const struct budget *b, struct model *m)
 {
-	int f = figure_named(name_of(b, m) + 6);
+	const char *name = name_of(b, m) + 6;
+	int f = diff_figure_named(name, strlen(name));
 	struct diff_total t = {.figure = diff_figure_names[f]};
 	for (size_t i = 0; i < m->diff->rows.n; i++) {
 		const struct diff_row *x = &m->diff->rows.v[i];
 		if (!budget_matches(b, m, x->site))
 			continue;
-		t.old = add(t.old, x->old[f]);
-		t.delta = add(t.delta, x->delta[f]);
+		t.old = delta_add(t.old, x->old[f]);
+		t.delta = delta_add(t.delta, x->delta[f]);
 	}
 	if (m->diff->hidden_sites)
 		t.old = t.delta = DELTA_UNKNOWN;
@@ -119,11 +102,7 @@ enum budget_result diff_budget_check(const struct budget *b, struct model *m)
 		return BUDGET_HELD;
 	if (!diff_budget_value(b, m, &v))
 		return BUDGET_UNDECIDED;
-	long double x = (long double)v, limit = limit_of(b, m);
-	const bool holds[] = {
-		[BUDGET_GT] = x > limit,  [BUDGET_GE] = x >= limit, [BUDGET_LT] = x < limit,
-		[BUDGET_LE] = x <= limit, [BUDGET_EQ] = x == limit, [BUDGET_NE] = x != limit};
-	return holds[b->op] ? BUDGET_BROKEN : BUDGET_HELD;
+	return budget_holds(b->op, (long double)v, limit_of(b, m));
 }
 
 /* ---- the worst ---- */
@@ -149,7 +128,7 @@ const struct site *diff_budget_worst(const struct budget *b, struct model *m)
 	const struct diff *d = m->diff;
 	const char *name = name_of(b, m);
 	bool delta = strncmp(name, "delta_", 6) == 0;
-	int figure = b->site ? figure_named(name + 6)
+	int figure = b->site ? (int)diff_figure_named(name + 6, strlen(name + 6))
 		     : delta ? figure_of_total(name + 6)
 			     : DIFF_LIVE,
 	    kind = -1;

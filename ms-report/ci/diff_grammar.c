@@ -8,7 +8,6 @@
 #include "ms-report/model/figures.h"
 
 #include "libcommon/base/err.h"
-#include "libcommon/base/units.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,10 +27,7 @@ static bool is_total(const char *s, size_t n)
 
 static bool is_figure(const char *s, size_t n)
 {
-	for (size_t i = 0; i < DIFF_FIGURES; i++)
-		if (equal(s, n, diff_figure_names[i]))
-			return true;
-	return equal(s, n, "sites");
+	return diff_figure_named(s, n) != DIFF_FIGURES || equal(s, n, "sites");
 }
 
 static bool is_change(const char *s, size_t n)
@@ -71,16 +67,15 @@ static bool ends(const struct budget *b, const char *with)
 	return b->change_length > n && memcmp(b->change + b->change_length - n, with, n) == 0;
 }
 
-static int parse_percent(char *number, size_t n, struct budget *b, struct ms_err *err)
+/* `n`: where the sign stands. */
+static int parse_percent(const char *s, size_t n, struct budget *b, struct ms_err *err)
 {
 	char *end;
-	number[n - 1] = 0;
 	if (strncmp(b->change, "delta_", 6) != 0)
 		return ms_err_set(err, "bad budget '%s': per cent are for delta_ figures", b->text);
-	b->share = strtod(number, &end);
-	while (*end == ' ' || *end == '\t')
-		end++;
-	if (strspn(number, "0123456789.") == 0 || *end)
+	b->share = strtod(s, &end);
+	end += strspn(end, " \t");
+	if (strspn(s, "0123456789.") == 0 || end != s + n)
 		return ms_err_set(err, "bad budget '%s': bad number of per cent", b->text);
 	b->percent = true;
 	return 0;
@@ -88,7 +83,6 @@ static int parse_percent(char *number, size_t n, struct budget *b, struct ms_err
 
 int diff_budget_number(const char *s, struct budget *b, struct ms_err *err)
 {
-	char number[64];
 	bool delta = strncmp(b->change, "delta_", 6) == 0;
 	if (delta && (*s == '+' || *s == '-')) {
 		b->negative = *s == '-';
@@ -97,20 +91,10 @@ int diff_budget_number(const char *s, struct budget *b, struct ms_err *err)
 	size_t n = strlen(s);
 	while (n && strchr(" \t", s[n - 1]))
 		n--;
-	if (n == 0 || n >= sizeof number)
-		return ms_err_set(err, "bad budget '%s': expected a number after the comparison",
-				  b->text);
-	memcpy(number, s, n);
-	number[n] = 0;
-	if (number[n - 1] == '%')
-		return parse_percent(number, n, b, err);
-	struct ms_err why = {0};
-	bool bare = strspn(number, "0123456789") == n;
-	int rc = ends(b, "_bytes") ? ms_parse_size(number, &b->value, &why)
-		 : ends(b, "_ns") && !bare
-			 ? ms_parse_duration(number, &b->value, &why)
-			 : ms_parse_count(number, "number", 0, INT64_MAX, &b->value, &why);
-	if (rc == 0 && b->value > INT64_MAX)
-		rc = ms_err_set(&why, "too large");
-	return rc == 0 ? 0 : ms_err_set(err, "bad budget '%s': %s", b->text, why.text);
+	if (n && s[n - 1] == '%')
+		return parse_percent(s, n - 1, b, err);
+	enum figure_unit unit = ends(b, "_bytes") ? FIGURE_BYTES
+				: ends(b, "_ns")  ? FIGURE_TIME
+						  : FIGURE_COUNT;
+	return budget_number(b, s, unit, INT64_MAX, &b->value, err);
 }

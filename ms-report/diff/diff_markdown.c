@@ -114,9 +114,9 @@ static bool grew(const struct diff *d)
 static void headline(struct page *p, struct out *o)
 {
 	struct model *m = p->m;
-	static const char *const figures[][2] = {{"peak_bytes", "peak"},
-						 {"unreachable_bytes", "unreachable"},
-						 {"live_bytes", "live"}};
+	static const char *const shown[][2] = {{"peak_bytes", "peak"},
+					       {"unreachable_bytes", "unreachable"},
+					       {"live_bytes", "live"}};
 	size_t undecided, bad = broken(p, &undecided), all = p->budgets ? p->budgets->n : 0;
 	const char *mark = bad             ? ":x: "
 			   : undecided     ? ":warning: "
@@ -126,11 +126,11 @@ static void headline(struct page *p, struct out *o)
 	out_printf(o, "### Heap: %s", mark);
 	const char *gap = "";
 	for (size_t i = 0; i < 3; i++) {
-		const struct diff_total *t = diff_total(m->diff, figures[i][0]);
+		const struct diff_total *t = diff_total(m->diff, shown[i][0]);
 		if (!t || t->delta == DELTA_UNKNOWN || (!t->significant && !m->diff->old_missing))
 			continue;
 		const char *share = diff_percent(m, t->delta, t->old);
-		out_printf(o, "%s%s **%s%s%s%s**", gap, figures[i][1],
+		out_printf(o, "%s%s **%s%s%s%s**", gap, shown[i][1],
 			   signed_words(p, diff_say(m, true, t->delta)), *share ? " (" : "",
 			   signed_words(p, share), *share ? ")" : "");
 		gap = ", ";

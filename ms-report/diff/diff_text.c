@@ -137,39 +137,29 @@ static const char *what(struct page *p, const struct diff_row *x)
 										: s;
 }
 
-struct columns {
-	size_t live, peak, calls, number, what;
-};
+/* What a row says before its place, and how wide that is. */
+enum { LIVE, PEAK, CALLS, NUMBER, WHAT, COLUMNS };
 
-static struct columns measure(struct page *p, size_t n)
+static void texts(struct page *p, const struct diff_row *x, const char *v[COLUMNS])
 {
-	struct columns c = {4, 4, 5, 1, 3};
-	for (size_t i = 0; i < n; i++) {
-		const struct diff_row *x = &p->m->diff->rows.v[i];
-		c.live = wider(c.live, diff_say(p->m, true, x->delta[DIFF_LIVE]));
-		c.peak = wider(c.peak, diff_say(p->m, true, x->delta[DIFF_PEAK]));
-		c.calls = wider(c.calls, diff_say(p->m, false, x->delta[DIFF_ALLOCATIONS]));
-		c.number = wider(c.number, SAY("%lld", (long long)x->site->id));
-		c.what = wider(c.what, what(p, x));
-	}
-	return c;
+	v[LIVE] = diff_say(p->m, true, x->delta[DIFF_LIVE]);
+	v[PEAK] = diff_say(p->m, true, x->delta[DIFF_PEAK]);
+	v[CALLS] = diff_say(p->m, false, x->delta[DIFF_ALLOCATIONS]);
+	v[NUMBER] = SAY("%lld", (long long)x->site->id);
+	v[WHAT] = what(p, x);
 }
 
-static void put_row(struct page *p, struct out *o, const struct columns *c, const char *live,
-		    const char *peak, const char *calls, const char *number, const char *kind)
+static void put_row(struct page *p, struct out *o, const size_t *w, const char *const *v)
 {
-	text_pad_left(o, live, c->live + 1);
-	out_str(o, "  ");
-	text_pad_left(o, peak, c->peak);
-	out_str(o, "  ");
-	if (p->style.width >= 64) {
-		text_pad_left(o, calls, c->calls);
+	for (int i = 0; i < COLUMNS; i++) {
+		if (i == CALLS && p->style.width < 64)
+			continue;
+		if (i == WHAT)
+			text_pad(o, v[i], w[i]);
+		else
+			text_pad_left(o, v[i], w[i] + (i == LIVE));
 		out_str(o, "  ");
 	}
-	text_pad_left(o, number, c->number);
-	out_str(o, "  ");
-	text_pad(o, kind, c->what);
-	out_str(o, "  ");
 }
 
 /* The name and the place of a frame, cut to `room`. */
@@ -206,46 +196,40 @@ static void where(struct page *p, struct out *o, const struct diff_row *x, size_
 }
 
 /* A row where its columns would leave no room for names. */
-static void narrow_row(struct page *p, struct out *o, const struct diff_row *x)
+static void narrow_row(struct page *p, struct out *o, const char *const *v)
 {
-	struct words w = {.v = {SAY("%s live", diff_say(p->m, true, x->delta[DIFF_LIVE])),
-				SAY("%s peak", diff_say(p->m, true, x->delta[DIFF_PEAK])),
-				SAY("%s calls", diff_say(p->m, false, x->delta[DIFF_ALLOCATIONS])),
-				SAY("#%lld", (long long)x->site->id), what(p, x)},
+	struct words w = {.v = {SAY("%s live", v[LIVE]), SAY("%s peak", v[PEAK]),
+				SAY("%s calls", v[CALLS]), SAY("#%s", v[NUMBER]), v[WHAT]},
 			  .n = 5};
 	text_words(p, o, NULL, &w, "  ");
 	out_str(o, "  ");
-	where(p, o, x, 2);
-}
-
-static size_t columns_before(struct page *p, const struct columns *c)
-{
-	return c->live + c->peak + c->number + c->what + 9 +
-	       (p->style.width >= 64 ? c->calls + 2 : 0);
 }
 
 static void put_rows(struct page *p, struct out *o, size_t n)
 {
-	const struct diff *d = p->m->diff;
-	struct columns c = measure(p, n);
-	size_t before = columns_before(p, &c);
+	static const char *const head[COLUMNS] = {"live", "peak", "calls", "#", ""};
+	const struct diff_row *rows = p->m->diff->rows.v;
+	const char *(*v)[COLUMNS] = ms_arena_alloc(&p->m->arena, n * sizeof *v);
+	size_t w[COLUMNS] = {4, 4, 5, 1, 3};
+	for (size_t i = 0; i < n; i++) {
+		texts(p, &rows[i], v[i]);
+		for (int c = 0; c < COLUMNS; c++)
+			w[c] = wider(w[c], v[i][c]);
+	}
+	size_t before = w[LIVE] + w[PEAK] + w[NUMBER] + w[WHAT] + 9 +
+			(p->style.width >= 64 ? w[CALLS] + 2 : 0);
 	bool narrow = before + 24 > p->style.width && !p->style.full_names;
 	if (!narrow) {
-		put_row(p, o, &c, "live", "peak", "calls", "#", "");
+		put_row(p, o, w, head);
 		out_str(o, p->style.width < before + 32 ? "where\n"
 							: "where (first frame of your code)\n");
 	}
 	for (size_t i = 0; i < n; i++) {
-		const struct diff_row *x = &d->rows.v[i];
-		if (narrow) {
-			narrow_row(p, o, x);
-			continue;
-		}
-		put_row(p, o, &c, diff_say(p->m, true, x->delta[DIFF_LIVE]),
-			diff_say(p->m, true, x->delta[DIFF_PEAK]),
-			diff_say(p->m, false, x->delta[DIFF_ALLOCATIONS]),
-			SAY("%lld", (long long)x->site->id), what(p, x));
-		where(p, o, x, before);
+		if (narrow)
+			narrow_row(p, o, v[i]);
+		else
+			put_row(p, o, w, v[i]);
+		where(p, o, &rows[i], narrow ? 2 : before);
 	}
 }
 

@@ -14,6 +14,7 @@
 
 #include "libcommon/base/arena.h"
 #include "libcommon/base/json_writer.h"
+#include "libcommon/base/order.h"
 
 #define SAY(...) ms_arena_printf(&m->arena, __VA_ARGS__)
 
@@ -156,11 +157,6 @@ void export_texts_free(struct export_texts *t)
 
 /* ---- rows ---- */
 
-static uint64_t known(uint64_t v)
-{
-	return v == UNKNOWN ? 0 : v;
-}
-
 bool export_any(const struct export_row *r)
 {
 	for (int f = 0; f < EXPORT_FIGURES; f++)
@@ -194,7 +190,7 @@ static void make_rows(struct model *m, struct export *x)
 	take_figures(x->total, TOLD_OF_ALL, m);
 	for (size_t i = 0; i <= m->sites.n; i++)
 		for (int f = 0; f < EXPORT_FIGURES; f++) {
-			x->rows[i].v[f] = known(x->rows[i].v[f]);
+			x->rows[i].v[f] = figure_or_0(x->rows[i].v[f]);
 			sum[f] = figure_add(sum[f], x->rows[i].v[f]);
 		}
 	for (int f = 0; f < EXPORT_FIGURES; f++) {
@@ -262,9 +258,7 @@ struct moment {
 static int earlier(const void *a, const void *b)
 {
 	const struct moment *p = a, *q = b;
-	if (p->time_ns != q->time_ns)
-		return p->time_ns < q->time_ns ? -1 : 1;
-	return p->s->id < q->s->id ? -1 : p->s->id > q->s->id;
+	return MS_ORDER(p->time_ns, q->time_ns) ?: MS_ORDER(p->s->id, q->s->id);
 }
 
 size_t export_moments(struct export *x, const struct snapshot ***out)
@@ -308,7 +302,7 @@ void export_live_at(struct export *x, const struct snapshot *s, uint64_t *live)
 	add_live(x, "SELECT 0, live_bytes FROM hidden WHERE snapshot = ?", s, live);
 	for (size_t i = 0; i + 1 < x->n; i++)
 		sum = figure_add(sum, live[i]);
-	live[x->n - 1] = known(figure_sub(s->live.bytes, sum));
+	live[x->n - 1] = figure_or_0(figure_sub(s->live.bytes, sum));
 }
 
 size_t export_points(struct export *x, struct export_point **out)
@@ -353,8 +347,8 @@ static bool too_many(const struct model *m)
 {
 	uint64_t sum = 0;
 	for (size_t i = 0; i < m->sites.n; i++)
-		sum = figure_add(sum, known(m->sites.v[i].allocations));
-	return sum > HEAPTRACK_MOST || (known(m->totals.allocations) > HEAPTRACK_MOST);
+		sum = figure_add(sum, figure_or_0(m->sites.v[i].allocations));
+	return sum > HEAPTRACK_MOST || (figure_or_0(m->totals.allocations) > HEAPTRACK_MOST);
 }
 
 const char *export_refuses(const struct page *p, const struct output *output)

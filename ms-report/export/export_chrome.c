@@ -14,11 +14,6 @@ struct chrome {
 	struct ms_json j;
 };
 
-static uint64_t known(uint64_t v)
-{
-	return v == UNKNOWN ? 0 : v;
-}
-
 /* Times are microseconds; the fraction keeps them exact. */
 static void put_time(struct chrome *c, const char *key, uint64_t ns)
 {
@@ -34,7 +29,7 @@ static void begin(struct chrome *c, const char *ph, const char *name, uint32_t p
 	ms_json_open(&c->j, NULL, '{');
 	ms_json_string(&c->j, "ph", ph);
 	ms_json_string(&c->j, "name", name_clean(&c->m->arena, name, false));
-	ms_json_number(&c->j, "pid", known(c->m->processes.v[process].pid));
+	ms_json_number(&c->j, "pid", figure_or_0(c->m->processes.v[process].pid));
 }
 
 static void counter(struct chrome *c, const char *name, uint32_t process, uint64_t time_ns,
@@ -54,7 +49,7 @@ static void named(struct chrome *c, const char *what, uint32_t process, uint64_t
 		  const char *name)
 {
 	begin(c, "M", what, process);
-	ms_json_number(&c->j, "tid", known(tid));
+	ms_json_number(&c->j, "tid", figure_or_0(tid));
 	ms_json_open(&c->j, "args", '{');
 	ms_json_string(&c->j, "name", name_clean(&c->m->arena, name, false));
 	ms_json_close(&c->j, '}');
@@ -65,7 +60,7 @@ static void named(struct chrome *c, const char *what, uint32_t process, uint64_t
 static void instant(struct chrome *c, const char *name, uint32_t process, uint64_t time_ns)
 {
 	begin(c, "i", name, process);
-	ms_json_number(&c->j, "tid", known(c->m->processes.v[process].pid));
+	ms_json_number(&c->j, "tid", figure_or_0(c->m->processes.v[process].pid));
 	ms_json_string(&c->j, "s", "p");
 	put_time(c, "ts", time_ns);
 	ms_json_close(&c->j, '}');
@@ -82,7 +77,7 @@ static void put_thread(struct chrome *c, const struct thread *t)
 	if (from == UNKNOWN || to == UNKNOWN)
 		return;
 	begin(c, "X", name, t->process);
-	ms_json_number(&c->j, "tid", known(t->tid));
+	ms_json_number(&c->j, "tid", figure_or_0(t->tid));
 	put_time(c, "ts", from);
 	put_time(c, "dur", figure_sub(to, from));
 	ms_json_open(&c->j, "args", '{');

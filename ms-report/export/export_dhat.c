@@ -42,11 +42,6 @@ static void put_frame(struct export *x, const struct place *p, struct out *o)
 	ms_json_string(&j, NULL, export_frame_text(x, p));
 }
 
-static uint64_t known(uint64_t v)
-{
-	return v == UNKNOWN ? 0 : v;
-}
-
 /* The most that it ever held, where that is not known at least what it held at the two moments. */
 static uint64_t most(uint64_t v, uint64_t a, uint64_t b)
 {
@@ -60,7 +55,7 @@ static void add_row(struct dhat *d, const struct export_row *r)
 	const uint64_t figures[FIGURES] = {
 		v[EXPORT_ALLOCATED],
 		v[EXPORT_ALLOCATIONS],
-		s ? known(s->lifetime_ns) : 0,
+		s ? figure_or_0(s->lifetime_ns) : 0,
 		most(s ? s->max_live_bytes : UNKNOWN, v[EXPORT_PEAK], v[EXPORT_LIVE]),
 		most(s ? s->max_live_blocks : UNKNOWN, v[EXPORT_PEAK_BLOCKS],
 		     v[EXPORT_LIVE_BLOCKS]),
@@ -118,8 +113,8 @@ static void put_head(struct dhat *d)
 	ms_json_string(&d->j, "Mtu", "ms");
 	ms_json_number(&d->j, "tuth", SHORT_NS);
 	ms_json_string(&d->j, "cmd", x->command);
-	MS_JSON_NUMBERS(&d->j, {"pid", known(p->pid)}, {"tg", known(x->m->totals.peak_time_ns)},
-			{"te", x->m->duration_ns});
+	MS_JSON_NUMBERS(&d->j, {"pid", figure_or_0(p->pid)},
+			{"tg", figure_or_0(x->m->totals.peak_time_ns)}, {"te", x->m->duration_ns});
 }
 
 void export_dhat(struct export *x, struct out *o)

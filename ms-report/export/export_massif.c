@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "libcommon/base/arena.h"
+#include "libcommon/base/order.h"
 
 /* Moments without a tree, as many as Massif takes by default. */
 #define PLAIN_MAX 100
@@ -65,9 +66,7 @@ static const struct branch_sum *sort_base; /* for qsort, which hands nothing thr
 static int smallest_first(const void *a, const void *b)
 {
 	uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
-	if (sort_base[i].bytes != sort_base[j].bytes)
-		return sort_base[i].bytes < sort_base[j].bytes ? -1 : 1;
-	return i < j ? 1 : -1;
+	return MS_ORDER(sort_base[i].bytes, sort_base[j].bytes) ?: MS_ORDER(j, i);
 }
 
 /* Sums for w->live, and the children that are worth a line, in their order. */

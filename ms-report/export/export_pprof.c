@@ -204,7 +204,7 @@ static uint64_t location_number(struct pprof *p, const uint32_t *path, size_t n,
 	if (module != NONE)
 		number_field(&p->chain, 2, p->mapping[module]);
 	/* inside of the call, not behind it */
-	if (q->address != UNKNOWN && q->address)
+	if (figure_some(q->address))
 		number_field(&p->chain, 3, q->address - 1);
 	for (; *at < n && more; ++*at) {
 		const struct place *r = &p->x->places[path[*at]];
@@ -241,7 +241,7 @@ static void add_label(struct pprof *p, const char *key, const char *s, uint64_t 
 static void add_labels(struct pprof *p, const struct site *s, const struct thread *t)
 {
 	struct model *m = p->x->m;
-	if (s->min_size == s->max_size && s->min_size != UNKNOWN && s->min_size)
+	if (s->min_size == s->max_size && figure_some(s->min_size))
 		add_label(p, "bytes", NULL, s->min_size, "bytes");
 	if (s->verdict)
 		add_label(p, "verdict", name_clean(&m->arena, s->verdict, false), 0, NULL);
@@ -270,6 +270,15 @@ static void put_sample(struct pprof *p, const uint64_t *locations, size_t n, con
 
 /* ---- threads ---- */
 
+/* To the next row, if there is one. */
+static void step_threads(struct pprof *p)
+{
+	if (!p->threads || sqlite3_step(p->threads) == SQLITE_ROW)
+		return;
+	sqlite3_finalize(p->threads);
+	p->threads = NULL;
+}
+
 /* Which thread allocated what is known by site, in the order of sites, of the end alone, and not
  * how sure it is. */
 static void ask_threads(struct pprof *p)
@@ -281,10 +290,7 @@ static void ask_threads(struct pprof *p)
 					     " live_blocks, live_bytes FROM site_thread"
 					     " ORDER BY site, thread",
 					     NULL);
-	if (p->threads && sqlite3_step(p->threads) != SQLITE_ROW) {
-		sqlite3_finalize(p->threads);
-		p->threads = NULL;
-	}
+	step_threads(p);
 }
 
 static const struct thread *thread_of(const struct model *m, int64_t id)
@@ -302,10 +308,7 @@ static bool next_thread(struct pprof *p, const struct site *s, uint64_t *left, u
 						     EXPORT_LIVE_BLOCKS, EXPORT_LIVE};
 	size_t known = strcmp(m->at_label, "end") == 0 ? 4 : 2;
 	while (p->threads && sqlite3_column_int64(p->threads, 0) < s->id)
-		if (sqlite3_step(p->threads) != SQLITE_ROW) {
-			sqlite3_finalize(p->threads);
-			p->threads = NULL;
-		}
+		step_threads(p);
 	if (!p->threads || sqlite3_column_int64(p->threads, 0) != s->id)
 		return false;
 	*thread = thread_of(m, sqlite3_column_int64(p->threads, 1));
@@ -316,10 +319,7 @@ static bool next_thread(struct pprof *p, const struct site *s, uint64_t *left, u
 		part[figures[i]] = v < 0 ? 0 : (uint64_t)v < *rest ? (uint64_t)v : *rest;
 		*rest -= part[figures[i]];
 	}
-	if (sqlite3_step(p->threads) != SQLITE_ROW) {
-		sqlite3_finalize(p->threads);
-		p->threads = NULL;
-	}
+	step_threads(p);
 	return true;
 }
 

@@ -6,7 +6,6 @@
 
 #include "libcommon/base/arena.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- bytes ---- */

@@ -17,16 +17,24 @@
 
 #include <stdlib.h>
 
-static void total_intervals(struct ms_json *j, const struct totals *t, const struct estimates *e)
+/* Totals, and those of them that are estimates with their intervals; `more` comes between them. */
+static void put_totals(struct ms_json *j, const struct totals *t, const struct estimates *e,
+		       const struct model *more)
 {
-	const struct est_named v[] = {{"allocations", EST_ALLOCATIONS, t->allocations},
-				      {"frees", EST_FREES, t->frees},
-				      {"allocated_bytes", EST_ALLOCATED, t->allocated_bytes},
-				      {"peak_bytes", EST_PEAK, t->peak_bytes},
-				      {"peak_blocks", EST_PEAK_BLOCKS, t->peak_blocks},
-				      {"unfreed_bytes", EST_END, t->unfreed_bytes},
-				      {"unfreed_blocks", EST_END_BLOCKS, t->unfreed_blocks}};
-	json_intervals(j, e, v, sizeof v / sizeof *v);
+	struct est_named v[EST_COUNT];
+	size_t n = 0;
+	ms_json_open(j, "totals", '{');
+	for (size_t i = 0; i < figure_count; i++) {
+		enum est_figure f = est_figure_of(figures[i].name);
+		ms_json_number(j, figures[i].name, figure_of(t, &figures[i]));
+		if (f != EST_COUNT)
+			v[n++] = (struct est_named){figures[i].name, f, figure_of(t, &figures[i])};
+	}
+	if (more)
+		MS_JSON_NUMBERS(j, {"peak_process", images_peak_row(more)},
+				{"unfreed_process", images_end_row(more)});
+	json_intervals(j, e, v, n);
+	ms_json_close(j, '}');
 }
 
 static void live_intervals(struct ms_json *j, struct live live, const struct estimates *e)
@@ -65,13 +73,8 @@ static void put_process(struct model *m, struct ms_json *j, const char *key,
 	ms_json_string(j, "allocator", p->allocator);
 	ms_json_string(j, "trace", p->trace);
 	ms_json_string(j, "cut", provenance_cut(m, (uint32_t)(p - m->processes.v)));
-	if (with_totals) {
-		ms_json_open(j, "totals", '{');
-		for (size_t i = 0; i < figure_count; i++)
-			ms_json_number(j, figures[i].name, figure_of(&p->totals, &figures[i]));
-		total_intervals(j, &p->totals, p->est);
-		ms_json_close(j, '}');
-	}
+	if (with_totals)
+		put_totals(j, &p->totals, p->est, NULL);
 	ms_json_close(j, '}');
 }
 
@@ -259,13 +262,7 @@ void json_report(struct model *m, struct out *o, enum metric metric, size_t limi
 	ms_json_number(&j, "version", 1);
 	put_process(m, &j, "process", &m->processes.v[0], false);
 	put_quality(m, &j);
-	ms_json_open(&j, "totals", '{');
-	for (size_t i = 0; i < figure_count; i++)
-		ms_json_number(&j, figures[i].name, figure_of(&m->totals, &figures[i]));
-	ms_json_number(&j, "peak_process", images_peak_row(m));
-	ms_json_number(&j, "unfreed_process", images_end_row(m));
-	total_intervals(&j, &m->totals, m->est);
-	ms_json_close(&j, '}');
+	put_totals(&j, &m->totals, m->est, m);
 	put_snapshots(m, &j);
 	ms_json_string(&j, "at", m->at_label);
 	put_sites(m, &j, metric, limit, only);

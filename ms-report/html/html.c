@@ -66,8 +66,8 @@ static void put_who(struct page *p, struct out *o)
 	full.full_names = true;
 	struct words who = words_who(m, &full), quality = words_quality(m);
 	const char *incomplete = words_incomplete(m), *nothing = words_nothing(m, &p->style);
-	bool doubt = !m->quality.complete || m->part || m->est ||
-		     (m->quality.events_lost != UNKNOWN && m->quality.events_lost);
+	bool doubt =
+		!m->quality.complete || m->part || m->est || figure_some(m->quality.events_lost);
 	out_str(o, "<header id=\"top\">\n<p class=\"kind\">");
 	out_str(o, m->diff ? "Memory compared" : m->proc_only ? "Memory watched" : "Memory report");
 	out_str(o, "</p>\n<h1>");

@@ -7,7 +7,6 @@
 #include "ms-report/words/page.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Longer than any name that a person reads, shorter than what a page cannot bear. */

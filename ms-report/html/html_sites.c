@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "libcommon/base/arena.h"
+#include "libcommon/base/order.h"
 
 /* ---- which ---- */
 
@@ -28,9 +29,7 @@ struct scored {
 static int best_first(const void *x, const void *y)
 {
 	const struct scored *a = x, *b = y;
-	if (a->score != b->score)
-		return a->score < b->score ? 1 : -1;
-	return a->site < b->site ? -1 : a->site > b->site;
+	return MS_ORDER(b->score, a->score) ?: MS_ORDER(a->site, b->site);
 }
 
 static double share(uint64_t part, uint64_t whole)
@@ -143,9 +142,7 @@ static int by_stack(const void *x, const void *y)
 	uint32_t na = sort_model->sites.v[a].stack, nb = sort_model->sites.v[b].stack;
 	uint64_t ra = na == NONE ? 0 : (uint64_t)sort_row[na] + 1,
 		 rb = nb == NONE ? 0 : (uint64_t)sort_row[nb] + 1;
-	if (ra != rb)
-		return ra < rb ? -1 : 1;
-	return a < b ? -1 : a > b;
+	return MS_ORDER(ra, rb) ?: MS_ORDER(a, b);
 }
 
 /* By node: its row in preorder. */

@@ -100,11 +100,17 @@ static void put_totals(struct page *p, struct ms_json *j)
 	ms_json_close(j, '}');
 }
 
-static void put_pair(struct ms_json *j, const char *key, struct pair v)
+static void put_array(struct ms_json *j, const char *key, const uint64_t *v, size_t n)
 {
 	ms_json_open(j, key, '[');
-	MS_JSON_NUMBERS(j, {NULL, v.a}, {NULL, v.b});
+	for (size_t i = 0; i < n; i++)
+		ms_json_number(j, NULL, v[i]);
 	ms_json_close(j, ']');
+}
+
+static void put_pair(struct ms_json *j, const char *key, struct pair v)
+{
+	put_array(j, key, (uint64_t[]){v.a, v.b}, 2);
 }
 
 /* What a sum of estimates rests on, as a site's columns spread_* have it; null where it is exact.
@@ -212,9 +218,7 @@ static void put_cell(struct page *p, struct ms_json *j, const struct column *c,
 		ms_json_number(j, NULL, x->n);
 		return;
 	}
-	ms_json_open(j, NULL, '[');
-	MS_JSON_NUMBERS(j, {NULL, x->n}, {NULL, low}, {NULL, high});
-	ms_json_close(j, ']');
+	put_array(j, NULL, (uint64_t[]){x->n, low, high}, 3);
 }
 
 static const char *const kinds[] = {
@@ -229,28 +233,28 @@ static const char *const row_kinds[] = {[ROW_ITEM] = "",
 					[ROW_TOTAL] = "total"};
 
 /* {"id":"threads","title":..,"columns":[[title, name, kind, sum]],"rows":[[kind, cell...]]} */
-static void put_table(struct page *p, struct ms_json *j, const char *id, const struct table *t)
+static void put_table(struct page *p, struct ms_json *j, const char *id, struct table t)
 {
 	ms_json_open(j, NULL, '{');
 	ms_json_string(j, "id", id);
-	put_text(p, j, "title", t->title);
-	put_text(p, j, "empty", t->empty);
+	put_text(p, j, "title", t.title);
+	put_text(p, j, "empty", t.empty);
 	ms_json_open(j, "columns", '[');
-	for (size_t c = 0; c < t->column_count; c++) {
+	for (size_t c = 0; c < t.column_count; c++) {
 		ms_json_open(j, NULL, '[');
-		ms_json_string(j, NULL, t->columns[c].title);
-		ms_json_string(j, NULL, t->columns[c].name);
-		ms_json_string(j, NULL, kinds[t->columns[c].kind]);
-		ms_json_number(j, NULL, t->columns[c].sum);
+		ms_json_string(j, NULL, t.columns[c].title);
+		ms_json_string(j, NULL, t.columns[c].name);
+		ms_json_string(j, NULL, kinds[t.columns[c].kind]);
+		ms_json_number(j, NULL, t.columns[c].sum);
 		ms_json_close(j, ']');
 	}
 	ms_json_close(j, ']');
 	ms_json_open(j, "rows", '[');
-	for (size_t i = 0; i < t->n; i++) {
+	for (size_t i = 0; i < t.n; i++) {
 		ms_json_open(j, NULL, '[');
-		ms_json_string(j, NULL, row_kinds[t->rows[i].kind]);
-		for (size_t c = 0; c < t->column_count; c++)
-			put_cell(p, j, &t->columns[c], &t->rows[i].cells[c]);
+		ms_json_string(j, NULL, row_kinds[t.rows[i].kind]);
+		for (size_t c = 0; c < t.column_count; c++)
+			put_cell(p, j, &t.columns[c], &t.rows[i].cells[c]);
 		ms_json_close(j, ']');
 	}
 	ms_json_close(j, ']');
@@ -260,39 +264,21 @@ static void put_table(struct page *p, struct ms_json *j, const char *id, const s
 static void put_tables(struct page *p, struct ms_json *j)
 {
 	struct model *m = p->m;
-	struct {
-		const char *id;
-		struct table t;
-	} v[9];
-	size_t n = 0;
-	if (m->proc_only) {
-		v[n].id = "timeline";
-		v[n++].t = proc_timeline(m, ROWS);
-		v[n].id = "kinds";
-		v[n++].t = proc_kinds(m);
-		v[n].id = "regions";
-		v[n++].t = proc_regions(m, ROWS);
-		v[n].id = "skipped";
-		v[n++].t = proc_skipped(m, ROWS);
-		v[n].id = "processes";
-		v[n++].t = proc_processes(m, ROWS);
-	} else {
-		v[n].id = "sizes";
-		v[n++].t = table_sizes(m, METRIC_COUNT, SIZE_MAX);
-		v[n].id = "threads";
-		v[n++].t = table_threads(m, METRIC_COUNT, ROWS);
-		v[n].id = "processes";
-		v[n++].t = table_processes(m, METRIC_COUNT, ROWS);
-		v[n].id = "modules";
-		v[n++].t = table_modules(m, ROWS);
-	}
-	v[n].id = "growth";
-	v[n++].t = table_growth(m, 0, ROWS);
-	v[n].id = "summary";
-	v[n++].t = table_summary(m);
 	ms_json_open(j, "tables", '[');
-	for (size_t i = 0; i < n; i++)
-		put_table(p, j, v[i].id, &v[i].t);
+	if (m->proc_only) {
+		put_table(p, j, "timeline", proc_timeline(m, ROWS));
+		put_table(p, j, "kinds", proc_kinds(m));
+		put_table(p, j, "regions", proc_regions(m, ROWS));
+		put_table(p, j, "skipped", proc_skipped(m, ROWS));
+		put_table(p, j, "processes", proc_processes(m, ROWS));
+	} else {
+		put_table(p, j, "sizes", table_sizes(m, METRIC_COUNT, SIZE_MAX));
+		put_table(p, j, "threads", table_threads(m, METRIC_COUNT, ROWS));
+		put_table(p, j, "processes", table_processes(m, METRIC_COUNT, ROWS));
+		put_table(p, j, "modules", table_modules(m, ROWS));
+	}
+	put_table(p, j, "growth", table_growth(m, 0, ROWS));
+	put_table(p, j, "summary", table_summary(m));
 	ms_json_close(j, ']');
 }
 
@@ -327,11 +313,8 @@ static void put_lifetimes(struct model *m, struct ms_json *j, const struct site 
 	struct lifetime *v;
 	size_t n = model_site_lifetimes(m, s, unit, &v);
 	ms_json_open(j, key, '[');
-	for (size_t i = 0; i < n; i++) {
-		ms_json_open(j, NULL, '[');
-		MS_JSON_NUMBERS(j, {NULL, v[i].low}, {NULL, v[i].high}, {NULL, v[i].frees});
-		ms_json_close(j, ']');
-	}
+	for (size_t i = 0; i < n; i++)
+		put_array(j, NULL, (uint64_t[]){v[i].low, v[i].high, v[i].frees}, 3);
 	ms_json_close(j, ']');
 }
 
@@ -344,10 +327,7 @@ static void put_site_sizes(struct model *m, struct ms_json *j, const struct site
 		const uint64_t row[] = {v[i].low,         v[i].high,
 					v[i].allocations, v[i].allocated_bytes,
 					v[i].peak.blocks, v[i].live.blocks};
-		ms_json_open(j, NULL, '[');
-		for (size_t k = 0; k < sizeof row / sizeof *row; k++)
-			ms_json_number(j, NULL, row[k]);
-		ms_json_close(j, ']');
+		put_array(j, NULL, row, sizeof row / sizeof *row);
 	}
 	ms_json_close(j, ']');
 }

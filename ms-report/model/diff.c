@@ -3,20 +3,16 @@
  */
 #include "diff.h"
 
+#include "model_rows.h"
+
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
+#include "libcommon/base/order.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- columns of the current row ---- */
-
-struct reader {
-	struct model *m;
-	struct diff *d;
-	sqlite3_stmt *st;
-	int col;
-};
 
 static int64_t number(struct reader *r)
 {
@@ -31,12 +27,6 @@ static uint64_t count(struct reader *r)
 	return v < 0 ? UNKNOWN : (uint64_t)v;
 }
 
-static const char *text(struct reader *r)
-{
-	const char *s = (const char *)sqlite3_column_text(r->st, r->col++);
-	return s ? ms_arena_strdup(&r->m->arena, s) : NULL;
-}
-
 static struct limits limits(struct reader *r)
 {
 	struct limits l;
@@ -45,7 +35,7 @@ static struct limits limits(struct reader *r)
 	return l;
 }
 
-static int64_t add(int64_t a, int64_t b)
+int64_t delta_add(int64_t a, int64_t b)
 {
 	int64_t sum;
 	bool bad = a == DELTA_UNKNOWN || b == DELTA_UNKNOWN || __builtin_add_overflow(a, b, &sum);
@@ -56,8 +46,8 @@ static int64_t add(int64_t a, int64_t b)
 
 static void read_key(struct reader *r)
 {
-	struct diff *d = r->d;
-	const char *key = text(r), *value = text(r);
+	struct diff *d = r->m->diff;
+	const char *key = reader_text(r), *value = reader_text(r);
 	r->col = 1;
 	uint64_t n = count(r);
 	const struct {
@@ -90,14 +80,14 @@ static void read_key(struct reader *r)
 
 static void read_run(struct reader *r)
 {
-	const char *side = text(r);
-	struct diff_run *x = MS_PUSH(&r->d->runs);
+	const char *side = reader_text(r);
+	struct diff_run *x = MS_PUSH(&r->m->diff->runs);
 	*x = (struct diff_run){.old = side && strcmp(side, "old") == 0};
 	x->reference = number(r) == 1;
-	x->name = text(r);
+	x->name = reader_text(r);
 	x->name = x->name ? x->name : "?";
-	x->point = text(r);
-	x->exe = text(r);
+	x->point = reader_text(r);
+	x->exe = reader_text(r);
 	x->started_ns = count(r);
 	x->complete = number(r) == 1;
 	x->events_lost = count(r);
@@ -107,8 +97,8 @@ static void read_run(struct reader *r)
 
 static void read_total(struct reader *r)
 {
-	struct diff_total *t = MS_PUSH(&r->d->totals);
-	*t = (struct diff_total){.figure = text(r)};
+	struct diff_total *t = MS_PUSH(&r->m->diff->totals);
+	*t = (struct diff_total){.figure = reader_text(r)};
 	t->figure = t->figure ? t->figure : "";
 	t->old = number(r);
 	t->new = number(r);
@@ -130,12 +120,12 @@ static int kind_of(const char *s)
 static void read_row(struct reader *r)
 {
 	struct diff_row x = {.site = model_site(r->m, (int64_t)count(r))};
-	x.kind = (enum diff_kind)kind_of(text(r));
+	x.kind = (enum diff_kind)kind_of(reader_text(r));
 	x.significant = number(r) == 1;
-	x.figures = text(r);
-	x.matched = text(r);
+	x.figures = reader_text(r);
+	x.matched = reader_text(r);
 	x.weak = number(r) == 1;
-	x.evidence = text(r);
+	x.evidence = reader_text(r);
 	x.sites = count(r);
 	x.old_sites = count(r);
 	x.old_site = count(r);
@@ -144,54 +134,48 @@ static void read_row(struct reader *r)
 		for (int f = 0; f < DIFF_FIGURES; f++)
 			parts[part][f] = number(r);
 	if (x.site)
-		*MS_PUSH(&r->d->rows) = x;
+		*MS_PUSH(&r->m->diff->rows) = x;
 }
 
 static void read_hidden(struct reader *r)
 {
 	uint64_t sites = count(r);
-	r->d->hidden_sites = figure_add(r->d->hidden_sites, sites);
+	r->m->diff->hidden_sites = figure_add(r->m->diff->hidden_sites, sites);
 	for (int f = 0; f < DIFF_FIGURES; f++)
-		r->d->hidden_delta[f] = add(r->d->hidden_delta[f], number(r));
+		r->m->diff->hidden_delta[f] = delta_add(r->m->diff->hidden_delta[f], number(r));
 }
 
 static int by_site(const void *a, const void *b)
 {
 	const struct diff_row *x = a, *y = b;
-	return x->site->id < y->site->id ? -1 : x->site->id > y->site->id;
+	return MS_ORDER(x->site->id, y->site->id);
 }
 
 static void read_range(struct reader *r)
 {
 	struct site at = {.id = (int64_t)count(r)};
 	struct diff_row want = {.site = &at};
-	const char *figure = text(r);
-	struct diff_row *x =
-		r->d->rows.n ? bsearch(&want, r->d->rows.v, r->d->rows.n, sizeof want, by_site)
-			     : NULL;
-	for (int f = 0; x && figure && f < DIFF_FIGURES; f++) {
-		if (strcmp(figure, diff_figure_names[f]) != 0)
-			continue;
-		struct limits(*v)[3] = x->ranges;
-		if (!v) {
-			v = ms_arena_alloc(&r->m->arena, DIFF_FIGURES * sizeof *v);
-			for (int i = 0; i < DIFF_FIGURES * 3; i++)
-				v[i / 3][i % 3] = (struct limits){DELTA_UNKNOWN, DELTA_UNKNOWN};
-			x->ranges = v;
-		}
-		for (int i = 0; i < 3; i++)
-			v[f][i] = limits(r);
+	const char *figure = reader_text(r);
+	struct diff_row *x = r->m->diff->rows.n ? bsearch(&want, r->m->diff->rows.v,
+							  r->m->diff->rows.n, sizeof want, by_site)
+						: NULL;
+	int f = figure ? diff_figure_named(figure, strlen(figure)) : DIFF_FIGURES;
+	if (!x || f == DIFF_FIGURES)
+		return;
+	if (!x->ranges) {
+		x->ranges = ms_arena_alloc(&r->m->arena, DIFF_FIGURES * sizeof *x->ranges);
+		for (int i = 0; i < DIFF_FIGURES * 3; i++)
+			x->ranges[i / 3][i % 3] = (struct limits){DELTA_UNKNOWN, DELTA_UNKNOWN};
 	}
+	for (int i = 0; i < 3; i++)
+		x->ranges[f][i] = limits(r);
 }
 
 #define SITE_FIGURES(side)                                                                         \
 	side "_live_bytes, " side "_live_blocks, " side "_peak_bytes, " side "_peak_blocks, " side \
 	     "_allocations, " side "_frees, " side "_allocated_bytes, " side "_temporary"
 
-static const struct {
-	void (*row)(struct reader *r);
-	const char *sql;
-} tables[] = {
+static const struct reader_table tables[] = {
 	{read_key, "SELECT key, value FROM diff"},
 	{read_run, "SELECT side, reference, name, point, exe, started_ns, complete, events_lost,"
 		   " sampled_bytes, operations FROM diff_run ORDER BY id"},
@@ -209,20 +193,6 @@ static const struct {
 	 " new_allocated_bytes - old_allocated_bytes, new_temporary - old_temporary"
 	 " FROM diff_hidden"},
 };
-
-static int read_table(struct model *m, struct diff *d, size_t i, struct ms_err *err)
-{
-	struct reader r = {.m = m, .d = d, .st = ms_sql_prepare(m->db, tables[i].sql, err)};
-	int rc = r.st ? SQLITE_ROW : SQLITE_ERROR;
-	while (r.st && (rc = sqlite3_step(r.st)) == SQLITE_ROW) {
-		r.col = 0;
-		tables[i].row(&r);
-	}
-	sqlite3_finalize(r.st);
-	return rc == SQLITE_DONE
-		       ? 0
-		       : ms_err_set(err, "cannot read the snapshot: %s", sqlite3_errmsg(m->db));
-}
 
 /* ---- order and sums ---- */
 
@@ -250,16 +220,10 @@ static int by_weight(const void *a, const void *b)
 	const struct diff_row *x = a, *y = b;
 	if (x->significant != y->significant)
 		return x->significant ? -1 : 1;
-	int64_t g = growth(x), h = growth(y);
-	if (x->significant && g != h)
-		return g > h ? -1 : 1;
-	uint64_t s = size_of_change(x), t = size_of_change(y);
-	if (s != t)
-		return s > t ? -1 : 1;
-	int64_t p = known(x->delta[DIFF_ALLOCATED]), q = known(y->delta[DIFF_ALLOCATED]);
-	if (p != q)
-		return p > q ? -1 : 1;
-	return by_site(a, b);
+	return (x->significant ? MS_ORDER(growth(y), growth(x)) : 0)
+		       ?: MS_ORDER(size_of_change(y), size_of_change(x))
+		       ?: MS_ORDER(known(y->delta[DIFF_ALLOCATED]), known(x->delta[DIFF_ALLOCATED]))
+		       ?: by_site(a, b);
 }
 
 static void sum_row(struct diff_sum *s, const struct diff_row *x, const int64_t *figures)
@@ -267,7 +231,7 @@ static void sum_row(struct diff_sum *s, const struct diff_row *x, const int64_t 
 	s->sites++;
 	s->significant += x->significant;
 	for (int f = 0; f < DIFF_FIGURES; f++)
-		s->figures[f] = add(s->figures[f], figures[f]);
+		s->figures[f] = delta_add(s->figures[f], figures[f]);
 }
 
 static void sum_rows(struct diff *d)
@@ -295,7 +259,7 @@ int diff_read(struct model *m, struct ms_err *err)
 	d->old_point = d->new_point = "end";
 	d->same_program = true;
 	for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
-		if (read_table(m, d, i, err) != 0)
+		if (reader_read(m, &tables[i], err) != 0)
 			return -1;
 	if (d->rows.n)
 		qsort(d->rows.v, d->rows.n, sizeof *d->rows.v, by_weight);

@@ -97,6 +97,10 @@ struct diff {
 int diff_read(struct model *m, struct ms_err *err);
 void diff_free(struct diff *d);
 
+/* The sum of two changes; not known if either is not, or it is too large. */
+int64_t delta_add(int64_t a, int64_t b);
+/* The figure of that name, of `n` bytes; DIFF_FIGURES = there is none. */
+enum diff_figure diff_figure_named(const char *name, size_t n);
 /* The total of that name, or NULL. */
 const struct diff_total *diff_total(const struct diff *d, const char *figure);
 /* The first run that has no end or is damaged, or NULL. */

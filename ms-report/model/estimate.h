@@ -6,8 +6,6 @@
 
 #include "libcommon/stats/estimate.h"
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 struct model;

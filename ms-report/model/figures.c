@@ -5,6 +5,8 @@
 
 #include "diff.h"
 
+#include <string.h>
+
 #define FIGURE(name, unit, member)                                                                 \
 	{                                                                                          \
 		name, unit, offsetof(struct totals, member)                                        \
@@ -132,3 +134,12 @@ const char *const diff_figure_names[DIFF_FIGURES] = {"live_bytes",      "live_bl
 						     "allocated_bytes", "temporary"};
 const char *const diff_kind_names[DIFF_KINDS] = {"new",    "gone",      "grown",
 						 "shrunk", "unchanged", "unmatched"};
+
+enum diff_figure diff_figure_named(const char *name, size_t n)
+{
+	int f = 0;
+	while (f < DIFF_FIGURES &&
+	       (strlen(diff_figure_names[f]) != n || memcmp(name, diff_figure_names[f], n) != 0))
+		f++;
+	return (enum diff_figure)f;
+}

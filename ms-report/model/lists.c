@@ -5,6 +5,8 @@
 
 #include "figures.h"
 
+#include "libcommon/base/order.h"
+
 #include <stdlib.h>
 
 const char *const metric_names[METRIC_COUNT] = {"live",      "peak",   "allocated", "allocations",
@@ -97,22 +99,12 @@ struct entry {
 	const struct site *site;
 };
 
-/* An unknown figure sorts as nothing. */
-static uint64_t known(uint64_t v)
-{
-	return v == UNKNOWN ? 0 : v;
-}
-
 static int larger_first(const void *x, const void *y)
 {
 	const struct entry *p = x, *q = y;
-	uint64_t a = known(p->pair.a), b = known(q->pair.a);
-	if (a != b)
-		return a < b ? 1 : -1;
-	a = known(p->pair.b), b = known(q->pair.b);
-	if (a != b)
-		return a < b ? 1 : -1;
-	return p->site->id < q->site->id ? -1 : p->site->id > q->site->id;
+	return MS_ORDER(figure_or_0(q->pair.a), figure_or_0(p->pair.a))
+		       ?: MS_ORDER(figure_or_0(q->pair.b), figure_or_0(p->pair.b))
+		       ?: MS_ORDER(p->site->id, q->site->id);
 }
 
 struct list list_sites(struct model *m, enum metric metric, size_t limit)
@@ -123,11 +115,11 @@ struct list list_sites(struct model *m, enum metric metric, size_t limit)
 	size_t first = 0; /* those with something to show come first */
 	for (size_t i = 0; i < m->sites.n; i++) {
 		struct pair p = site_pair(&m->sites.v[i], metric);
-		if (known(p.a) || known(p.b))
+		if (figure_or_0(p.a) || figure_or_0(p.b))
 			e[l.all++] = (struct entry){p, &m->sites.v[i]};
-		l.with += known(p.a) != 0;
-		first += known(p.a) != 0 ||
-			 (known(p.b) && (metric <= METRIC_PEAK || metric > METRIC_COUNT));
+		l.with += figure_or_0(p.a) != 0;
+		first += figure_or_0(p.a) != 0 ||
+			 (figure_or_0(p.b) && (metric <= METRIC_PEAK || metric > METRIC_COUNT));
 	}
 	qsort(e, l.all, sizeof *e, larger_first);
 	l.n = first < limit ? first : limit;

@@ -14,7 +14,6 @@
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Labels that the database has, each once, for a message. */

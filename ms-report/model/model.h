@@ -30,6 +30,15 @@ struct ms_err;
 uint64_t figure_add(uint64_t a, uint64_t b);
 /* a - b, 0 when b is larger; unknown if either is. */
 uint64_t figure_sub(uint64_t a, uint64_t b);
+/* A figure that is not known counts as 0; is it one that is known, and not 0? */
+static inline uint64_t figure_or_0(uint64_t v)
+{
+	return v == UNKNOWN ? 0 : v;
+}
+static inline bool figure_some(uint64_t v)
+{
+	return figure_or_0(v) != 0;
+}
 /* A column of the current row; what is not a number that counts something is not known. */
 uint64_t figure_in(sqlite3_stmt *st, int column);
 

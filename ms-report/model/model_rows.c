@@ -14,12 +14,6 @@
 
 /* ---- columns of the current row ---- */
 
-struct reader {
-	struct model *m;
-	sqlite3_stmt *st;
-	int col; /* next column */
-};
-
 static uint64_t number(struct reader *r)
 {
 	return figure_in(r->st, r->col++);
@@ -31,7 +25,7 @@ static uint64_t number_or_0(struct reader *r)
 	return v == UNKNOWN ? 0 : v;
 }
 
-static const char *text(struct reader *r)
+const char *reader_text(struct reader *r)
 {
 	int c = r->col++;
 	if (sqlite3_column_type(r->st, c) == SQLITE_NULL)
@@ -70,17 +64,17 @@ static void read_process(struct reader *r)
 	*p = (struct process){.id = id(r)};
 	p->pid = number(r);
 	p->ppid = number(r);
-	p->exe = text(r);
-	p->command = text(r);
-	p->host = text(r);
-	p->cwd = text(r);
+	p->exe = reader_text(r);
+	p->command = reader_text(r);
+	p->host = reader_text(r);
+	p->cwd = reader_text(r);
 	p->started_ns = number(r);
 	p->offset_ns = number_or_0(r);
 	NUMBERS(r, &p->duration_ns, &p->exit_status, &p->exit_signal);
-	p->end_reason = text(r);
-	p->allocator = text(r);
-	p->trace = text(r);
-	p->state = text(r);
+	p->end_reason = reader_text(r);
+	p->allocator = reader_text(r);
+	p->trace = reader_text(r);
+	p->state = reader_text(r);
 	p->waited_ns = number(r);
 	p->children_not_recorded = number(r);
 	q->complete = number(r) == 1;
@@ -97,7 +91,7 @@ static void read_process(struct reader *r)
 static void read_snapshot(struct reader *r)
 {
 	struct snapshot s = {.id = id(r), .process = REFERENCE(r, r->m->processes)};
-	s.label = text(r);
+	s.label = reader_text(r);
 	NUMBERS(r, &s.time_ns, &s.live.bytes, &s.live.blocks, &s.rss_bytes, &s.mmap.usable,
 		&s.mmap.mapped);
 	if (s.process != NONE && s.label)
@@ -108,10 +102,10 @@ static void read_module(struct reader *r)
 {
 	struct module *o = MS_PUSH(&r->m->modules);
 	*o = (struct module){.id = id(r), .process = REFERENCE(r, r->m->processes)};
-	o->path = text(r);
-	o->build_id = text(r);
-	o->kind = text(r);
-	o->symbols = text(r);
+	o->path = reader_text(r);
+	o->build_id = reader_text(r);
+	o->kind = reader_text(r);
+	o->symbols = reader_text(r);
 	o->bias = number_or_0(r);
 }
 
@@ -120,13 +114,13 @@ static void read_frame(struct reader *r)
 	struct frame *f = MS_PUSH(&r->m->frames);
 	*f = (struct frame){.id = id(r), .module = REFERENCE(r, r->m->modules)};
 	f->address = number(r);
-	f->function = text(r);
-	f->file = text(r);
+	f->function = reader_text(r);
+	f->file = reader_text(r);
 	uint64_t line = number_or_0(r);
 	f->line = line > UINT32_MAX ? 0 : (uint32_t)line;
 	f->inlined = number_or_0(r) != 0;
 	f->runtime = number_or_0(r) != 0;
-	f->note = text(r);
+	f->note = reader_text(r);
 }
 
 static void read_node(struct reader *r)
@@ -153,7 +147,7 @@ static void read_site(struct reader *r)
 		&s->temporary, &s->min_size, &s->max_size, &s->max_live_bytes, &s->max_live_blocks,
 		&s->first_ns, &s->last_ns, &s->lifetime_ns, &s->lifetime_allocations, &s->maps,
 		&s->mapped_bytes);
-	s->verdict = text(r);
+	s->verdict = reader_text(r);
 	if (s->process == NONE)
 		r->m->sites.n--;
 }
@@ -165,7 +159,7 @@ static void read_thread(struct reader *r)
 	NUMBERS(r, &t->tid, &t->start_ns, &t->end_ns, &t->allocations, &t->frees,
 		&t->allocated_bytes, &t->temporary, &t->peak.bytes, &t->peak.blocks, &t->live.bytes,
 		&t->live.blocks, &t->events_lost, &t->waited_ns);
-	t->name = text(r);
+	t->name = reader_text(r);
 	if (t->process == NONE)
 		r->m->threads.n--;
 }
@@ -211,7 +205,7 @@ static void read_sample(struct reader *r)
 static void read_mark(struct reader *r)
 {
 	struct mark k = {.process = REFERENCE(r, r->m->processes)};
-	k.name = text(r);
+	k.name = reader_text(r);
 	k.time_ns = shared(r, k.process, number(r));
 	if (k.time_ns != UNKNOWN && k.name)
 		*MS_PUSH(&r->m->marks) = k;
@@ -296,7 +290,7 @@ static void read_hidden(struct reader *r)
 
 static void read_filter(struct reader *r)
 {
-	const char *t = text(r);
+	const char *t = reader_text(r);
 	struct hidden *h = &r->m->hidden;
 	if (t)
 		h->filters =
@@ -306,10 +300,7 @@ static void read_filter(struct reader *r)
 /* ---- the database ---- */
 
 #define MOMENTS 2 /* so many tables come first */
-static const struct {
-	void (*row)(struct reader *r);
-	const char *sql;
-} tables[] = {
+static const struct reader_table tables[] = {
 	{read_process, NULL},
 	{read_snapshot, "SELECT id, process, label, time_ns, live_bytes, live_blocks, rss_bytes,"
 			" usable_bytes, mapped_bytes FROM snapshot ORDER BY id"},
@@ -357,23 +348,29 @@ static const char *process_sql(struct model *m)
 	return ms_arena_printf(&m->arena, "%s FROM process ORDER BY id", all);
 }
 
-static int read_table(struct model *m, size_t i, struct ms_err *err)
+int reader_read(struct model *m, const struct reader_table *t, struct ms_err *err)
 {
-	const char *sql = i ? tables[i].sql : process_sql(m);
-	struct reader r = {.m = m, .st = ms_sql_prepare(m->db, sql, err)};
-	if (!r.st)
-		return -1;
-	int rc;
-	if (tables[i].row == read_stat)
-		begin_sites(m);
-	while ((rc = sqlite3_step(r.st)) == SQLITE_ROW) {
+	struct reader r = {.m = m, .st = ms_sql_prepare(m->db, t->sql, err)};
+	int rc = r.st ? SQLITE_ROW : SQLITE_ERROR;
+	while (r.st && (rc = sqlite3_step(r.st)) == SQLITE_ROW) {
 		r.col = 0;
-		tables[i].row(&r);
+		t->row(&r);
 	}
 	sqlite3_finalize(r.st);
-	return rc == SQLITE_DONE
+	return !r.st ? -1
+	       : rc == SQLITE_DONE
 		       ? 0
 		       : ms_err_set(err, "cannot read the snapshot: %s", sqlite3_errmsg(m->db));
+}
+
+static int read_table(struct model *m, size_t i, struct ms_err *err)
+{
+	struct reader_table t = tables[i];
+	if (!t.sql)
+		t.sql = process_sql(m);
+	if (t.row == read_stat)
+		begin_sites(m);
+	return reader_read(m, &t, err);
 }
 
 int rows_read_moments(struct model *m, struct ms_err *err)

@@ -12,11 +12,6 @@ static size_t span_at(uint64_t time_ns, uint64_t whole, size_t n)
 	return i < n ? i : n - 1;
 }
 
-static uint64_t known(uint64_t v)
-{
-	return v == UNKNOWN ? 0 : v;
-}
-
 /* One process's points, in order of time, added to the spans. */
 static void add_points(struct span *s, size_t n, const struct point *p, size_t count,
 		       uint64_t whole)
@@ -26,11 +21,12 @@ static void add_points(struct span *s, size_t n, const struct point *p, size_t c
 	for (size_t i = 0; i < n; i++) {
 		uint64_t low = live, high = live;
 		for (bool first = true; at < count && span_at(p[at].time_ns, whole, n) == i; at++) {
-			uint64_t min = known(p[at].live_min), max = known(p[at].live_max);
+			uint64_t min = figure_or_0(p[at].live_min),
+				 max = figure_or_0(p[at].live_max);
 			low = first || min < low ? min : low;
 			high = first || max > high ? max : high;
 			first = false;
-			live = known(p[at].live_last);
+			live = figure_or_0(p[at].live_last);
 			blocks = p[at].blocks_last;
 			mapped = p[at].mapped_last;
 			bool exact = p[at].live_high == UNKNOWN;

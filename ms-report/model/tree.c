@@ -12,6 +12,7 @@
 
 #include "libcommon/base/arena.h"
 #include "libcommon/base/lookup.h"
+#include "libcommon/base/order.h"
 
 struct maker {
 	struct model *m;
@@ -169,11 +170,7 @@ static int smallest_first(const void *x, const void *y)
 {
 	uint32_t i = *(const uint32_t *)x, j = *(const uint32_t *)y;
 	const struct pair *a = &sort_base[i].sum, *b = &sort_base[j].sum;
-	if (a->a != b->a)
-		return a->a < b->a ? -1 : 1;
-	if (a->b != b->b)
-		return a->b < b->b ? -1 : 1;
-	return i < j ? 1 : -1;
+	return MS_ORDER(a->a, b->a) ?: MS_ORDER(a->b, b->b) ?: MS_ORDER(j, i);
 }
 
 /* Pushes every branch in front of its parent's children, smallest first. */
@@ -205,7 +202,7 @@ static struct tree make(struct model *m, enum metric metric, bool up, bool fold)
 	for (size_t i = 0; i < m->sites.n; i++) {
 		struct pair v = site_pair(&m->sites.v[i], metric);
 		/* blocks of 0 bytes are told to people, who see how many blocks there are */
-		bool blocks = fold && metric_is_bytes(metric) && v.b != UNKNOWN && v.b;
+		bool blocks = fold && metric_is_bytes(metric) && figure_some(v.b);
 		if (v.a != UNKNOWN && (v.a || blocks))
 			add_site(&k, &m->sites.v[i], v, up, path);
 	}

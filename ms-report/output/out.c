@@ -10,6 +10,7 @@
 #include "libcommon/base/json_writer.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -11,7 +11,6 @@
 #ifndef REPORT_OUT_H
 #define REPORT_OUT_H
 
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 

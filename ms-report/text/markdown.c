@@ -153,15 +153,6 @@ static void figures_of(struct page *p, struct out *o, const struct list *l, stru
 							   : est_count(m, v.b, pair_eb(&v)));
 }
 
-static void rest(struct page *p, struct out *o, const struct list *l, struct pair v,
-		 const char *what)
-{
-	if ((!v.a || v.a == UNKNOWN) && (!v.b || v.b == UNKNOWN))
-		return;
-	figures_of(p, o, l, v);
-	out_printf(o, "| | %s |\n", what);
-}
-
 void markdown_list(struct page *p, struct out *o, const struct list *l)
 {
 	static const char *const heads[METRIC_COUNT] = {
@@ -189,10 +180,14 @@ void markdown_list(struct page *p, struct out *o, const struct list *l)
 		}
 		out_str(o, " |\n");
 	}
-	if (l->more_sites)
-		rest(p, o, l, l->more, say_things(m, l->more_sites, "more site", "more sites"));
-	rest(p, o, l, l->hidden, "hidden by filters");
-	rest(p, o, l, l->other, "of no site");
+	struct list_rest rest[3];
+	size_t n = list_rests(p, l, rest);
+	for (size_t i = 0; i < n; i++) {
+		if (!figure_some(rest[i].v.a) && !figure_some(rest[i].v.b))
+			continue;
+		figures_of(p, o, l, rest[i].v);
+		out_printf(o, "| | %s |\n", rest[i].words);
+	}
 	out_char(o, '\n');
 }
 
@@ -200,27 +195,17 @@ static void put_cell(struct page *p, struct out *o, const struct column *c, cons
 		     const struct cell *x)
 {
 	struct model *m = p->m;
-	bool text = !column_is_number(c);
-	if (x->s && r->kind == ROW_ITEM && c->kind == CELL_FUNCTION)
-		markdown_code(
-			p, o,
-			limited(p, p->style.full_names
-					   ? name_clean(&m->arena, x->s, p->style.ascii)
-					   : name_clean(&m->arena, name_short(&m->arena, x->s),
-							p->style.ascii)));
-	else if (text && x->s)
-		markdown_plain(p, o, limited(p, name_clean(&m->arena, x->s, p->style.ascii)));
-	if (text)
-		return;
-	if (c->kind == CELL_VALUE)
-		out_str(o, x->s ? x->s : "");
-	else if (x->n == UNKNOWN)
-		out_str(o, c->sum ? say_unknown(m) : r->kind == ROW_ITEM ? "n/a" : "");
+	const char *name =
+		x->s && c->kind == CELL_FUNCTION && r->kind == ROW_ITEM && !p->style.full_names
+			? name_short(&m->arena, x->s)
+			: x->s;
+	name = name ? name_clean(&m->arena, name, p->style.ascii) : "";
+	if (c->kind == CELL_FUNCTION && r->kind == ROW_ITEM)
+		markdown_code(p, o, limited(p, name));
+	else if (!column_is_number(c))
+		markdown_plain(p, o, limited(p, name));
 	else
-		out_str(o, c->kind == CELL_SIZE    ? est_cell_size(m, x)
-			   : c->kind == CELL_COUNT ? est_count(m, x->n, x->e)
-			   : c->kind == CELL_TIME  ? say_time(m, x->n)
-						   : SAY("%llu", (unsigned long long)x->n));
+		out_str(o, cell_number(m, c, x, r->kind));
 }
 
 static bool shown(const struct column *c)

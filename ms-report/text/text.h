@@ -54,6 +54,12 @@ void text_first(struct page *p, struct out *o, size_t limit);
 void text_list(struct page *p, struct out *o, const struct list *l, bool callers);
 /* The same with a title and the total: the views --leaks, --peak, --allocated, --temporary. */
 void text_list_view(struct page *p, struct out *o, const struct list *l);
+/* What a list ends with: how much, and what that is. Returns how many. */
+struct list_rest {
+	struct pair v;
+	const char *words;
+};
+size_t list_rests(struct page *p, const struct list *l, struct list_rest out[3]);
 /* "PEAK at 58m 12s: 1.84 GiB in 3 blocks, top 4 of 3,911 sites": raw words, for any format. */
 const char *list_title(struct page *p, const struct list *l);
 void text_table(struct page *p, struct out *o, const struct table *t);

@@ -19,6 +19,15 @@ static const struct column size_columns[] = {
 	{"at the end", NULL, CELL_SIZE, .sum = true, COLUMN_OF(size_class, live.bytes)},
 };
 
+static void put_bars(struct page *p, struct out *o, struct table *t)
+{
+	table_bars(t, 1, 3);
+	if (!t->n)
+		return;
+	out_char(o, '\n');
+	text_table(p, o, t);
+}
+
 void text_site_sizes(struct page *p, struct out *o, const struct site *s)
 {
 	struct model *m = p->m;
@@ -31,11 +40,7 @@ void text_site_sizes(struct page *p, struct out *o, const struct site *s)
 		table_take(&t, c, &v[i]);
 		c[2].s = say_share(m, v[i].allocations, s->allocations);
 	}
-	table_bars(&t, 1, 3);
-	if (!n)
-		return;
-	out_char(o, '\n');
-	text_table(p, o, &t);
+	put_bars(p, o, &t);
 }
 
 static const struct column time_columns[] = {
@@ -97,11 +102,7 @@ static void histogram(struct page *p, struct out *o, const struct site *s, const
 		c[1].n = v[i].frees;
 		c[2].s = say_share(m, v[i].frees, s->frees);
 	}
-	table_bars(&t, 1, 3);
-	if (!n)
-		return;
-	out_char(o, '\n');
-	text_table(p, o, &t);
+	put_bars(p, o, &t);
 }
 
 void text_site_lifetimes(struct page *p, struct out *o, const struct site *s)

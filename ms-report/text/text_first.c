@@ -100,9 +100,8 @@ static void calls(struct page *p, struct out *o)
 {
 	struct model *m = p->m;
 	const struct totals *t = &m->totals;
-	const char *failed = t->failed != UNKNOWN && t->failed
-				     ? SAY(", %s failed", say_count(m, t->failed))
-				     : "";
+	const char *failed =
+		figure_some(t->failed) ? SAY(", %s failed", say_count(m, t->failed)) : "";
 	line(p, o, "Calls",
 	     SAY("%s of %s%s",
 		 est_things(m, t->allocations, est_of(m->est, EST_ALLOCATIONS), "allocation",
@@ -159,8 +158,8 @@ static void curves(struct page *p, struct out *o)
 	for (size_t i = 0; i < n; i++) {
 		live[i] = s[i].live_max;
 		rss[i] = s[i].rss;
-		live_max = live[i] != UNKNOWN && live[i] > live_max ? live[i] : live_max;
-		rss_max = rss[i] != UNKNOWN && rss[i] > rss_max ? rss[i] : rss_max;
+		live_max = figure_or_0(live[i]) > live_max ? live[i] : live_max;
+		rss_max = figure_or_0(rss[i]) > rss_max ? rss[i] : rss_max;
 	}
 	out_str(o, "Live     ");
 	spark(o, live, n, live_max, p->style.ascii);

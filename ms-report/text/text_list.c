@@ -207,7 +207,20 @@ static void figures_alone(struct page *p, struct out *o, const struct list *l, s
 
 static bool any(struct pair v)
 {
-	return (v.a != UNKNOWN && v.a) || (v.b != UNKNOWN && v.b);
+	return figure_some(v.a) || figure_some(v.b);
+}
+
+size_t list_rests(struct page *p, const struct list *l, struct list_rest out[3])
+{
+	size_t n = 0;
+	if (l->more_sites)
+		out[n++] = (struct list_rest){
+			l->more, say_things(p->m, l->more_sites, "more site", "more sites")};
+	if (any(l->hidden))
+		out[n++] = (struct list_rest){l->hidden, "hidden by filters"};
+	if (any(l->other))
+		out[n++] = (struct list_rest){l->other, "of no site"};
+	return n;
 }
 
 static void list_below(struct page *p, struct out *o, const struct list *l, const struct line *v)
@@ -222,17 +235,9 @@ static void list_below(struct page *p, struct out *o, const struct list *l, cons
 		out_str(o, "      < ");
 		write_names(p, o, &lay, v[i].caller, v[i].caller_place, "", 4);
 	}
-	const struct {
-		bool holds;
-		struct pair v;
-		const char *words;
-	} rest[] = {{l->more_sites != 0, l->more,
-		     say_things(p->m, l->more_sites, "more site", "more sites")},
-		    {any(l->hidden), l->hidden, "hidden by filters"},
-		    {any(l->other), l->other, "of no site"}};
-	for (size_t i = 0; i < sizeof rest / sizeof *rest; i++) {
-		if (!rest[i].holds)
-			continue;
+	struct list_rest rest[3];
+	size_t n = list_rests(p, l, rest);
+	for (size_t i = 0; i < n; i++) {
 		figures_alone(p, o, l, rest[i].v, NULL);
 		out_printf(o, "    %s\n", rest[i].words);
 	}
@@ -264,17 +269,11 @@ void text_list(struct page *p, struct out *o, const struct list *l, bool callers
 		out_str(o, "  < ");
 		write_names(p, o, &lay, v[i].caller, v[i].caller_place, "", 4);
 	}
-	if (l->more_sites) {
-		figures(p, o, l, &f, l->more, ".");
-		out_printf(o, "%s\n", say_things(m, l->more_sites, "more site", "more sites"));
-	}
-	if (any(l->hidden)) {
-		figures(p, o, l, &f, l->hidden, ".");
-		out_str(o, "hidden by filters\n");
-	}
-	if (any(l->other)) {
-		figures(p, o, l, &f, l->other, ".");
-		out_str(o, "of no site\n");
+	struct list_rest rest[3];
+	size_t n = list_rests(p, l, rest);
+	for (size_t i = 0; i < n; i++) {
+		figures(p, o, l, &f, rest[i].v, ".");
+		out_printf(o, "%s\n", rest[i].words);
 	}
 }
 

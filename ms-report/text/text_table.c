@@ -40,22 +40,11 @@ static const char *cell_text(struct page *p, const struct column *c, const struc
 		return name_clean(&m->arena, name_short(&m->arena, x->s), p->style.ascii);
 	if (c->kind == CELL_BAR)
 		return kind == ROW_ITEM ? bar(m, x->n, p->style.ascii) : "";
-	if (c->kind == CELL_VALUE || !column_is_number(c))
+	if (!column_is_number(c))
 		return x->s ? name_clean(&m->arena, x->s, p->style.ascii) : "";
-	if (x->n == UNKNOWN && !x->s && c->sum)
-		return say_unknown(m);
-	if (x->n == UNKNOWN)
-		return kind == ROW_ITEM ? "n/a" : x->s ? x->s : "";
-	switch (c->kind) {
-	case CELL_SIZE:
-		return est_cell_size(m, x);
-	case CELL_COUNT:
-		return est_count(m, x->n, x->e);
-	case CELL_TIME:
-		return say_time(m, x->n);
-	default:
-		return ms_arena_printf(&m->arena, "%llu", (unsigned long long)x->n);
-	}
+	if (x->n == UNKNOWN && x->s && c->kind != CELL_VALUE && kind != ROW_ITEM)
+		return x->s;
+	return cell_number(m, c, x, kind);
 }
 
 static const char *title_of(struct page *p, const struct column *c)

@@ -12,6 +12,8 @@
 #include "ms-report/model/tree.h"
 #include "ms-report/output/out.h"
 
+#include "libcommon/base/order.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +27,7 @@ static int largest_first(const void *x, const void *y)
 {
 	uint32_t i = *(const uint32_t *)x, j = *(const uint32_t *)y;
 	uint64_t a = sort_base[i].sum.a, b = sort_base[j].sum.a;
-	return a != b ? (a < b ? 1 : -1) : i < j ? -1 : 1;
+	return MS_ORDER(b, a) ?: MS_ORDER(i, j);
 }
 
 static bool *choose(struct page *p, const struct tree *t, size_t limit)

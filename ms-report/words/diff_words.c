@@ -164,12 +164,12 @@ static const struct diff_run *find(const struct diff *d, bool (*bad)(const struc
 
 static bool has_lost(const struct diff_run *r)
 {
-	return r->events_lost != UNKNOWN && r->events_lost > 0;
+	return figure_some(r->events_lost);
 }
 
 static bool is_sampled(const struct diff_run *r)
 {
-	return r->sampled_bytes != UNKNOWN && r->sampled_bytes > 0;
+	return figure_some(r->sampled_bytes);
 }
 
 static const char *named(struct model *m, const struct diff_run *r)

@@ -7,6 +7,8 @@
 #include "names.h"
 #include "say.h"
 
+#include "libcommon/base/order.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -161,8 +163,7 @@ struct member {
 static int by_name(const void *x, const void *y)
 {
 	const struct member *p = x, *q = y;
-	int c = strcmp(p->name, q->name);
-	return c ? c : p->site->id < q->site->id ? -1 : 1;
+	return strcmp(p->name, q->name) ?: MS_ORDER(p->site->id, q->site->id);
 }
 
 /* All sites with the name of their group, those of one group side by side. */

@@ -10,23 +10,8 @@
 #include <math.h>
 #include <string.h>
 
-enum {
-	COLUMN_WHERE,
-	COLUMN_LIVE,
-	COLUMN_RATE,
-	COLUMN_SLOPE,
-	COLUMN_LOW,
-	COLUMN_HIGH,
-	COLUMN_TREND,
-	COLUMN_CONFIDENCE,
-	COLUMN_STAY,
-	COLUMN_REACHES,
-	COLUMN_REACHES_NS,
-	COLUMN_SITE,
-	COLUMN_PLACE,
-	COLUMN_COUNT
-};
-static const struct column growth_columns[COLUMN_COUNT] = {
+enum { WHERE, LIVE, RATE, SLOPE, TREND = 6, CONFIDENCE, STAY, REACHES, REACHES_NS, SITE, PLACE };
+static const struct column growth_columns[] = {
 	{"first frame of your code", "function", CELL_FUNCTION, .sum = false},
 	{"live", "live_bytes", CELL_SIZE, .sum = false},
 	{"a minute", NULL, CELL_VALUE, .sum = false},
@@ -64,7 +49,7 @@ static const char *rate(struct model *m, sqlite3_stmt *st, int i)
 /* The same with its interval, where sampling makes it an estimate. */
 static const char *estimate(struct model *m, sqlite3_stmt *st)
 {
-	bool sampled = m->quality.sampled_bytes != UNKNOWN && m->quality.sampled_bytes > 0;
+	bool sampled = figure_some(m->quality.sampled_bytes);
 	const char *s = rate(m, st, 3), *low = rate(m, st, 4), *high = rate(m, st, 5);
 	return sampled && s && low && high ? SAY("%s (%s to %s)", s, low, high) : s;
 }
@@ -103,40 +88,39 @@ static void set_place(struct model *m, struct cell *c, const struct site *s)
 {
 	const struct frame *f = site_frame(m, s);
 	static const struct style plain = {.full_names = true};
-	c[COLUMN_WHERE].s = f ? frame_name(&m->arena, m, f) : "(no stack)";
-	c[COLUMN_PLACE].s = f ? frame_place(&m->arena, m, f, &plain) : NULL;
-	c[COLUMN_LIVE].n = s->end.bytes;
-	c[COLUMN_SITE].s = SAY("%lld", (long long)s->id);
+	c[WHERE].s = f ? frame_name(&m->arena, m, f) : "(no stack)";
+	c[PLACE].s = f ? frame_place(&m->arena, m, f, &plain) : NULL;
+	c[LIVE].n = s->end.bytes;
+	c[SITE].s = SAY("%lld", (long long)s->id);
 }
 
 static void set_row(struct model *m, struct cell *c, sqlite3_stmt *st, uint64_t reach)
 {
 	const struct site *s = model_site(m, sqlite3_column_int64(st, 1));
 	uint32_t p = MODEL_FIND(m->processes, sqlite3_column_int64(st, 0));
-	for (size_t i = 0; i < COLUMN_COUNT; i++)
+	for (size_t i = 0; i <= PLACE; i++)
 		c[i].n = UNKNOWN;
 	if (s) {
 		set_place(m, c, s);
 	} else {
-		c[COLUMN_WHERE].s = heap_name(m, p);
-		c[COLUMN_LIVE].n = m->proc_only ? proc_only_heap(m, p)
-				   : p == NONE  ? UNKNOWN
-						: m->processes.v[p].totals.unfreed_bytes;
+		c[WHERE].s = heap_name(m, p);
+		c[LIVE].n = m->proc_only ? proc_only_heap(m, p)
+			    : p == NONE  ? UNKNOWN
+					 : m->processes.v[p].totals.unfreed_bytes;
 	}
 	const char *trend = (const char *)sqlite3_column_text(st, 2);
 	bool growing = trend && strcmp(trend, "growing") == 0;
-	c[COLUMN_TREND].s = SAY("%s", trend ? trend : "");
-	c[COLUMN_RATE].s = estimate(m, st);
+	c[TREND].s = SAY("%s", trend ? trend : "");
+	c[RATE].s = estimate(m, st);
 	for (int i = 0; i < 3; i++)
-		c[COLUMN_SLOPE + i].s = value(m, st, 3 + i);
+		c[SLOPE + i].s = value(m, st, 3 + i);
 	if (growing)
-		c[COLUMN_CONFIDENCE].s = SAY("%.2f", sqlite3_column_double(st, 6));
-	c[COLUMN_STAY].s = survival(m, figure_in(st, 7), figure_in(st, 8), figure_in(st, 9));
-	uint64_t ns =
-		growing ? reaches(c[COLUMN_LIVE].n, reach, sqlite3_column_int64(st, 3)) : UNKNOWN;
-	c[COLUMN_REACHES_NS].n = ns;
+		c[CONFIDENCE].s = SAY("%.2f", sqlite3_column_double(st, 6));
+	c[STAY].s = survival(m, figure_in(st, 7), figure_in(st, 8), figure_in(st, 9));
+	uint64_t ns = growing ? reaches(c[LIVE].n, reach, sqlite3_column_int64(st, 3)) : UNKNOWN;
+	c[REACHES_NS].n = ns;
 	if (ns != UNKNOWN)
-		c[COLUMN_REACHES].s = say_time(m, ns);
+		c[REACHES].s = say_time(m, ns);
 }
 
 void growth_words(struct model *m, const struct style *st, struct words *w)
@@ -170,7 +154,7 @@ struct table table_growth(struct model *m, uint64_t reach, size_t limit)
 {
 	struct table t = TABLE_OF(growth_columns, .title = "GROWTH of live memory over time",
 				  .empty = "no growth in this snapshot");
-	if (m->quality.sampled_bytes != UNKNOWN && m->quality.sampled_bytes > 0)
+	if (figure_some(m->quality.sampled_bytes))
 		t.title = "GROWTH of live memory over time: estimates, with 95 % intervals";
 	sqlite3_stmt *st = ms_sql_prepare(
 		m->db,
@@ -181,7 +165,7 @@ struct table table_growth(struct model *m, uint64_t reach, size_t limit)
 		NULL);
 	size_t most = m->processes.n + m->sites.n;
 	if (reach)
-		table_retitle(m, &t, COLUMN_REACHES, SAY("%s in", say_size(m, reach)));
+		table_retitle(m, &t, REACHES, SAY("%s in", say_size(m, reach)));
 	while (st && t.n < most && sqlite3_step(st) == SQLITE_ROW)
 		set_row(m, table_row(m, &t, most)->cells, st, reach);
 	sqlite3_finalize(st);

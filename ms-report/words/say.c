@@ -17,11 +17,6 @@ void words_add(struct words *w, const char *s)
 		w->v[w->n++] = s;
 }
 
-static bool positive(uint64_t v)
-{
-	return v != UNKNOWN && v > 0;
-}
-
 const char *say_unknown(const struct model *m)
 {
 	const struct quality *q = &m->quality;
@@ -29,11 +24,11 @@ const char *say_unknown(const struct model *m)
 		bool holds;
 		const char *words;
 	} reasons[] = {
-		{positive(q->sampled_bytes), "n/a (sampled)"},
-		{positive(q->events_lost), "n/a (lost events)"},
-		{positive(q->damaged_bytes) || positive(q->damaged_places), "n/a (damaged)"},
-		{positive(m->gaps.dropped_until_ns), "n/a (dropped events)"},
-		{positive(m->gaps.paused_ns), "n/a (paused)"},
+		{figure_some(q->sampled_bytes), "n/a (sampled)"},
+		{figure_some(q->events_lost), "n/a (lost events)"},
+		{figure_some(q->damaged_bytes) || figure_some(q->damaged_places), "n/a (damaged)"},
+		{figure_some(m->gaps.dropped_until_ns), "n/a (dropped events)"},
+		{figure_some(m->gaps.paused_ns), "n/a (paused)"},
 		{m->part, "n/a (read in part)"},
 	};
 	for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)

@@ -5,6 +5,8 @@
 
 #include "say.h"
 
+#include "libcommon/base/order.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,11 +51,21 @@ bool est_cell_limits(const struct cell *x, uint64_t *low, uint64_t *high)
 	return true;
 }
 
-const char *est_cell_size(struct model *m, const struct cell *x)
+const char *cell_number(struct model *m, const struct column *c, const struct cell *x,
+			enum row_kind kind)
 {
 	uint64_t low, high;
-	return est_cell_limits(x, &low, &high) ? say_size_limits(m, x->n, low, high)
-					       : say_size(m, x->n);
+	if (c->kind == CELL_VALUE)
+		return x->s ? x->s : "";
+	if (x->n == UNKNOWN)
+		return c->sum ? say_unknown(m) : kind == ROW_ITEM ? "n/a" : "";
+	if (c->kind == CELL_SIZE)
+		return est_cell_limits(x, &low, &high) ? say_size_limits(m, x->n, low, high)
+						       : say_size(m, x->n);
+	return c->kind == CELL_COUNT ? est_count(m, x->n, x->e)
+	       : c->kind == CELL_TIME
+		       ? say_time(m, x->n)
+		       : ms_arena_printf(&m->arena, "%llu", (unsigned long long)x->n);
 }
 
 bool est_column(const struct table *t, size_t column)
@@ -130,12 +142,8 @@ static int64_t sort_column; /* for qsort, which hands nothing through */
 static int by_column(const void *x, const void *y)
 {
 	const struct row *p = x, *q = y;
-	uint64_t a = p->cells[sort_column].n, b = q->cells[sort_column].n;
-	a = a == UNKNOWN ? 0 : a;
-	b = b == UNKNOWN ? 0 : b;
-	if (a != b)
-		return a < b ? 1 : -1;
-	return p->order < q->order ? -1 : p->order > q->order;
+	uint64_t a = figure_or_0(p->cells[sort_column].n), b = figure_or_0(q->cells[sort_column].n);
+	return MS_ORDER(b, a) ?: MS_ORDER(p->order, q->order);
 }
 
 /* Sums of rows from..to of the columns that can be summed. */
@@ -165,7 +173,7 @@ static void add_total(struct model *m, struct table *t, enum table_total which)
 			   : all ? *(const uint64_t *)(const void *)((const char *)m + all - 1)
 				 : UNKNOWN;
 		sum[c].n = t->columns[c].sum ? figure_sub(total[c], sum[c].n) : UNKNOWN;
-		missing |= sum[c].n != UNKNOWN && sum[c].n > 0;
+		missing |= figure_some(sum[c].n);
 		sum[c].e = NULL;
 	}
 	if (missing) {
@@ -221,7 +229,7 @@ void table_bars(struct table *t, size_t value, size_t bar)
 {
 	uint64_t most = 1;
 	for (size_t i = 0; i < t->n; i++)
-		if (t->rows[i].cells[value].n != UNKNOWN && t->rows[i].cells[value].n > most)
+		if (figure_or_0(t->rows[i].cells[value].n) > most)
 			most = t->rows[i].cells[value].n;
 	for (size_t i = 0; i < t->n; i++) {
 		uint64_t v = t->rows[i].cells[value].n;

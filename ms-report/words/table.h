@@ -98,8 +98,9 @@ void est_cells(struct model *m, const struct table *t, struct cell *cells,
 	       const struct estimates *e);
 /* Adds a spread to that of a cell. */
 void est_cell_add(struct model *m, struct cell *to, const struct ms_spread *e);
-/* A cell of bytes for people. */
-const char *est_cell_size(struct model *m, const struct cell *x);
+/* A cell of a number for people. */
+const char *cell_number(struct model *m, const struct column *c, const struct cell *x,
+			enum row_kind kind);
 /* Its interval; false: it is exact, or not known. */
 bool est_cell_limits(const struct cell *x, uint64_t *low, uint64_t *high);
 /* Has any cell of a column an interval? */

@@ -9,11 +9,6 @@
 
 #define SAY(...) ms_arena_printf(&m->arena, __VA_ARGS__)
 
-static bool positive(uint64_t v)
-{
-	return v != UNKNOWN && v > 0;
-}
-
 void unrecorded_before(struct model *m, struct words *w)
 {
 	const struct before *b = &m->before;
@@ -44,23 +39,23 @@ static void gaps(struct model *m, struct words *w)
 {
 	const struct gaps *g = &m->gaps;
 	const char *not_recorded =
-		positive(g->paused_allocations)
+		figure_some(g->paused_allocations)
 			? SAY(": %s not recorded",
 			      say_things(m, g->paused_allocations, "allocation", "allocations"))
 			: "";
-	if (positive(g->started_late_ns))
+	if (figure_some(g->started_late_ns))
 		words_add(w, SAY("recording began %s after the start%s",
 				 say_time(m, g->started_late_ns),
-				 positive(g->paused_ns) ? "" : not_recorded));
-	if (positive(g->paused_ns))
+				 figure_some(g->paused_ns) ? "" : not_recorded));
+	if (figure_some(g->paused_ns))
 		words_add(w, SAY("paused %s%s", say_time(m, g->paused_ns), not_recorded));
-	if (positive(g->dropped_until_ns) && g->last)
+	if (figure_some(g->dropped_until_ns) && g->last)
 		words_add(w,
 			  SAY("every event since %s kept (--keep=last), before only what was live "
 			      "then: totals are of the whole run, ms-snap --from %.4fs has figures "
 			      "since",
 			      say_time(m, g->dropped_until_ns), (double)g->dropped_until_ns / 1e9));
-	else if (positive(g->dropped_until_ns))
+	else if (figure_some(g->dropped_until_ns))
 		words_add(
 			w,
 			SAY("events before %s dropped (--keep=live): allocations, peak by site and "
@@ -98,7 +93,7 @@ void unrecorded_words(struct model *m, struct words *w)
 const char *unrecorded_peak(struct model *m)
 {
 	uint64_t until = m->gaps.dropped_until_ns, peak = m->totals.peak_time_ns;
-	if (!positive(until) || peak == UNKNOWN || peak >= until)
+	if (!figure_some(until) || peak == UNKNOWN || peak >= until)
 		return NULL;
 	return SAY("PEAK since %s (the run's, at %s, was before: its sites are unknown)",
 		   say_time(m, until), say_time(m, peak));

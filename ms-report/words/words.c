@@ -21,11 +21,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool positive(uint64_t v)
-{
-	return v != UNKNOWN && v > 0;
-}
-
 size_t command_arguments(struct model *m, const struct process *p, const char ***out)
 {
 	MS_ARRAY(const char *) a = {0};
@@ -122,21 +117,21 @@ struct words words_who(struct model *m, const struct style *st)
 static void quality_details(struct model *m, struct words *w)
 {
 	const struct quality *q = &m->quality;
-	if (positive(q->stacks_truncated))
+	if (figure_some(q->stacks_truncated))
 		words_add(w, SAY("%s whose callers were not found",
 				 say_things(m, q->stacks_truncated, "stack", "stacks")));
-	if (positive(q->stacks_not_taken))
+	if (figure_some(q->stacks_not_taken))
 		words_add(w, SAY("%s not taken",
 				 say_things(m, q->stacks_not_taken, "stack", "stacks")));
-	if (positive(q->events_late))
+	if (figure_some(q->events_late))
 		words_add(w,
 			  SAY("%s out of order", say_things(m, q->events_late, "event", "events")));
-	if (positive(q->attached) && !m->proc_only)
+	if (figure_some(q->attached) && !m->proc_only)
 		unrecorded_before(m, w);
-	if (positive(q->inferred_frees))
+	if (figure_some(q->inferred_frees))
 		words_add(w, SAY("%s inferred", say_things(m, q->inferred_frees, "free", "frees")));
 	uint64_t unknown = unrecorded_frees(m, q->unknown_frees);
-	if (positive(unknown))
+	if (figure_some(unknown))
 		words_add(w, SAY("%s of unknown blocks", say_things(m, unknown, "free", "frees")));
 	const char *hooks = heaps_missing(m);
 	if (hooks)
@@ -144,7 +139,7 @@ static void quality_details(struct model *m, struct words *w)
 	unrecorded_words(m, w);
 	uint64_t children = 0;
 	for (size_t i = 0; i < m->processes.n; i++)
-		if (positive(m->processes.v[i].children_not_recorded))
+		if (figure_some(m->processes.v[i].children_not_recorded))
 			children += m->processes.v[i].children_not_recorded;
 	if (children)
 		words_add(w, SAY("%s not recorded",
@@ -161,7 +156,7 @@ static const char *counted(struct model *m)
 		return SAY("counted from %s on ONLY", say_time(m, m->from_ns));
 	if (m->to_ns != UNKNOWN)
 		return SAY("counted up to %s ONLY", say_time(m, m->to_ns));
-	return positive(m->gaps.dropped_events)
+	return figure_some(m->gaps.dropped_events)
 		       ? NULL
 		       : "read in part: what only the whole run tells is n/a";
 }
@@ -174,18 +169,18 @@ struct words words_quality(struct model *m)
 		      : q->growing ? SAY("still being recorded, figures up to %s",
 					 say_time(m, m->duration_ns))
 				   : "complete");
-	if (positive(q->sampled_bytes))
+	if (figure_some(q->sampled_bytes))
 		words_add(&w, SAY("sampled every %s on average: figures are estimates, with 95 %% "
 				  "intervals",
 				  say_size(m, q->sampled_bytes)));
-	else if (positive(q->events_lost))
+	else if (figure_some(q->events_lost))
 		words_add(&w, SAY("%s LOST", say_things(m, q->events_lost, "event", "events")));
 	else if (m->proc_only)
 		words_add(&w, "what /proc said: allocations were not recorded");
 	else if (q->complete)
-		words_add(&w, positive(m->gaps.paused_ns)        ? "every event outside the pauses"
-			      : positive(m->gaps.dropped_events) ? "every event counted"
-								 : "every event");
+		words_add(&w, figure_some(m->gaps.paused_ns) ? "every event outside the pauses"
+			      : figure_some(m->gaps.dropped_events) ? "every event counted"
+								    : "every event");
 	if (q->stacks_cut != UNKNOWN)
 		words_add(&w, SAY("%s cut", say_things(m, q->stacks_cut, "stack", "stacks")));
 	if (m->part && counted(m))
@@ -212,7 +207,7 @@ const char *words_incomplete(struct model *m)
 	const struct quality *q = &m->quality;
 	if (q->complete)
 		return NULL;
-	if (positive(q->damaged_bytes))
+	if (figure_some(q->damaged_bytes))
 		return SAY("%s in %s of the trace could not be read; what follows leaves out their "
 			   "events",
 			   say_things(m, q->damaged_bytes, "byte", "bytes"),
@@ -247,7 +242,7 @@ const char *words_nothing(struct model *m, const struct style *st)
 		return SAY("NO ALLOCATION WAS SAMPLED: the program allocated less than %s in all "
 			   "(95 %%)",
 			   say_size(m, (uint64_t)(m->est->of[EST_ALLOCATED].step * 3.7)));
-	const char *why = positive(m->quality.events_lost) ? "all its events were lost"
+	const char *why = figure_some(m->quality.events_lost) ? "all its events were lost"
 			  : !m->quality.complete ? "the trace ends before the first allocation"
 			  : p->allocator && *p->allocator
 				  ? SAY("the program made no allocation that could be recorded "
