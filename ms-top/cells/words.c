@@ -4,10 +4,24 @@
 #include "words.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 
-static const char *scaled(char buf[WORDS_BUF], const char *sign, double v, double base,
-			  const char *units)
+#define KEPT 32
+
+const char *words_print(const char *fmt, ...)
+{
+	static char texts[KEPT][256];
+	static unsigned last;
+	char *text = texts[++last % KEPT];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof texts[0], fmt, ap);
+	va_end(ap);
+	return text;
+}
+
+static const char *scaled(const char *sign, double v, double base, const char *units)
 {
 	int unit = 0;
 	/* what would be rounded to four digits has the next unit */
@@ -16,42 +30,34 @@ static const char *scaled(char buf[WORDS_BUF], const char *sign, double v, doubl
 		unit++;
 	}
 	int digits = !unit || v >= 99.95 ? 0 : v >= 9.995 ? 1 : 2;
-	if (unit)
-		snprintf(buf, WORDS_BUF, "%s%.*f %c", sign, digits, v, units[unit]);
-	else
-		snprintf(buf, WORDS_BUF, "%s%.0f", sign, v);
-	return buf;
+	return unit ? words_print("%s%.*f %c", sign, digits, v, units[unit])
+		    : words_print("%s%.0f", sign, v);
 }
 
-const char *words_size(char buf[WORDS_BUF], uint64_t bytes)
+const char *words_size(uint64_t bytes)
 {
-	return bytes == UINT64_MAX ? "-" : scaled(buf, "", (double)bytes, 1024, " KMGTPE");
+	return bytes == UINT64_MAX ? "-" : scaled("", (double)bytes, 1024, " KMGTPE");
 }
 
-const char *words_change(char buf[WORDS_BUF], double bytes)
+const char *words_change(double bytes)
 {
 	if (fabs(bytes) < 0.5)
 		return "0";
-	return scaled(buf, bytes < 0 ? "-" : "+", fabs(bytes), 1024, " KMGTPE");
+	return scaled(bytes < 0 ? "-" : "+", fabs(bytes), 1024, " KMGTPE");
 }
 
-const char *words_count(char buf[WORDS_BUF], double n)
+const char *words_count(double n)
 {
-	return scaled(buf, "", n < 0 ? 0 : n, 1000, " kMGTPE");
+	return scaled("", n < 0 ? 0 : n, 1000, " kMGTPE");
 }
 
-const char *words_time(char buf[WORDS_BUF], double seconds)
+const char *words_time(double seconds)
 {
 	double m = seconds / 60, h = m / 60, d = h / 24;
 	if (!(seconds >= 0) || d > 99999)
 		return "-";
-	if (d >= 2)
-		snprintf(buf, WORDS_BUF, "%.0f d", d);
-	else if (h >= 1)
-		snprintf(buf, WORDS_BUF, "%d h %02d m", (int)h, (int)m % 60);
-	else if (m >= 1)
-		snprintf(buf, WORDS_BUF, "%d m %02d s", (int)m, (int)seconds % 60);
-	else
-		snprintf(buf, WORDS_BUF, "%.0f s", seconds);
-	return buf;
+	return d >= 2   ? words_print("%.0f d", d)
+	       : h >= 1 ? words_print("%d h %02d m", (int)h, (int)m % 60)
+	       : m >= 1 ? words_print("%d m %02d s", (int)m, (int)seconds % 60)
+			: words_print("%.0f s", seconds);
 }

@@ -140,19 +140,14 @@ struct forecast limits_forecast(const struct limits *l, const struct ms_trend *t
 	return f;
 }
 
-const char *limits_words(const struct forecast *f, char text[LIMITS_WORDS])
+const char *limits_words(const struct forecast *f)
 {
-	char limit[WORDS_BUF], when[WORDS_BUF], from[WORDS_BUF], to[WORDS_BUF];
-	text[0] = 0;
 	if (!f->what)
-		return text;
-	int n = snprintf(text, LIMITS_WORDS, "%s %s in %s", f->what, words_size(limit, f->limit),
-			 words_time(when, f->seconds));
-	words_time(from, f->soonest);
-	words_time(to, f->latest);
-	if (!(f->latest < FAR_S))
-		snprintf(text + n, LIMITS_WORDS - (unsigned)n, " (%s or later)", from);
-	else if (strcmp(from, to) != 0)
-		snprintf(text + n, LIMITS_WORDS - (unsigned)n, " (%s to %s)", from, to);
-	return text;
+		return "";
+	const char *from = words_time(f->soonest), *to = words_time(f->latest);
+	const char *range = !(f->latest < FAR_S)    ? words_print(" (%s or later)", from)
+			    : strcmp(from, to) != 0 ? words_print(" (%s to %s)", from, to)
+						    : "";
+	return words_print("%s %s in %s%s", f->what, words_size(f->limit), words_time(f->seconds),
+			   range);
 }

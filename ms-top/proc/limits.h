@@ -37,7 +37,6 @@ struct forecast {
 };
 struct forecast limits_forecast(const struct limits *l, const struct ms_trend *t);
 /* "reaches its cgroup's 4.00 G in 7 h 39 m (6 h 02 m to 9 h 10 m)"; "" = nothing. */
-#define LIMITS_WORDS 160u
-const char *limits_words(const struct forecast *f, char text[LIMITS_WORDS]);
+const char *limits_words(const struct forecast *f);
 
 #endif

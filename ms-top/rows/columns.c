@@ -211,36 +211,31 @@ int column_compare(struct system *s, enum column_id id, struct system_process *a
 
 /* ---- cells ---- */
 
-static const char *figure(struct system *s, enum column_id id, struct system_process *p,
-			  char buf[WORDS_BUF])
+static const char *figure(struct system *s, enum column_id id, struct system_process *p)
 {
-	char size[WORDS_BUF];
 	double v = number_of(s, id, p);
 	if (v < 0 && column_is_dear(id))
 		return "-";
 	switch (id) {
 	case COLUMN_PID:
-		snprintf(buf, WORDS_BUF, p->group ? "x%d" : "%d", (int)p->pid);
-		return buf;
+		return words_print(p->group ? "x%d" : "%d", (int)p->pid);
 	case COLUMN_RATE:
 		return p->kernel || p->trend.kind == MS_TREND_SHORT
 			       ? "-"
-			       : words_change(buf, per_minute(s, p));
+			       : words_change(per_minute(s, p));
 	case COLUMN_START:
-		return words_change(buf, since_start(p));
+		return words_change(since_start(p));
 	case COLUMN_CPU:
-		snprintf(buf, WORDS_BUF, "%.1f", p->cpu * 100);
-		return buf;
+		return words_print("%.1f", p->cpu * 100);
 	case COLUMN_HEAP:
 		/* what is no file's is stacks and shared memory too */
-		snprintf(buf, WORDS_BUF, "%s%.30s", p->figures.source == SOURCE_STATM ? "~" : "",
-			 words_size(size, (uint64_t)v));
-		return buf;
+		return words_print("%s%s", p->figures.source == SOURCE_STATM ? "~" : "",
+				   words_size((uint64_t)v));
 	case COLUMN_THREADS:
 	case COLUMN_FAULTS:
-		return words_count(buf, v);
+		return words_count(v);
 	default:
-		return words_size(buf, (uint64_t)v);
+		return words_size((uint64_t)v);
 	}
 }
 
@@ -257,18 +252,10 @@ static enum grid_style style_of(struct system *s, enum column_id id, struct syst
 	return id == COLUMN_HISTORY ? GRID_ACCENT : GRID_PLAIN;
 }
 
-/* Of one that has ended. */
-static const char *peak_of(const struct system_process *p, char buf[WORDS_BUF])
-{
-	char size[WORDS_BUF];
-	snprintf(buf, WORDS_BUF, "peak %.20s  ", words_size(size, p->largest));
-	return buf;
-}
-
 void column_draw(struct grid *g, int row, int col, int width, struct system *s, enum column_id id,
 		 struct system_process *p, const char *indent)
 {
-	char buf[WORDS_BUF], line[sizeof p->command + 128];
+	char line[sizeof p->command + 128];
 	enum grid_style style = style_of(s, id, p);
 	if (id == COLUMN_HISTORY) {
 		unsigned values[COLUMN_HISTORY_WIDE];
@@ -277,8 +264,10 @@ void column_draw(struct grid *g, int row, int col, int width, struct system *s, 
 								      : COLUMN_HISTORY_WIDE);
 		grid_spark(g, row, col, width, style, values, n);
 	} else if (id == COLUMN_STATE) {
-		snprintf(buf, sizeof buf, "%c", p->ended ? 'x' : p->state ? p->state : ' ');
-		grid_put(g, row, col, width, style, buf);
+		grid_put(g, row, col, width, style,
+			 words_print("%c", p->ended   ? 'x'
+					   : p->state ? p->state
+						      : ' '));
 	} else if (id == COLUMN_COMMAND) {
 		/* in front, where long arguments do not hide it */
 		snprintf(line, sizeof line, "%s%s%s%s%s", indent,
@@ -286,10 +275,11 @@ void column_draw(struct grid *g, int row, int col, int width, struct system *s, 
 			 : p->open ? "- "
 				   : "+ ",
 			 p->recorded && s->recordings.n ? g->ascii ? "*rec " : "●rec " : "",
-			 p->ended ? peak_of(p, buf) : "", p->command);
+			 p->ended ? words_print("peak %s  ", words_size(p->largest)) : "",
+			 p->command);
 		grid_put(g, row, col, width, style, line);
 	} else if (columns[id].right) {
-		grid_put_right(g, row, col, width, style, figure(s, id, p, buf));
+		grid_put_right(g, row, col, width, style, figure(s, id, p));
 	} else {
 		grid_put(g, row, col, width, style, text_of(s, id, p));
 	}

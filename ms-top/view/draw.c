@@ -8,6 +8,7 @@
 
 #include "draw_private.h"
 #include "ms-top/cells/grid.h"
+#include "ms-top/cells/words.h"
 #include "ms-top/term/keys.h"
 
 /* A message, in as many of the last rows as it needs. */
@@ -128,12 +129,9 @@ int draw_tabs(struct grid *g, int row, const char *const *names, int n, int now)
 {
 	int col = 0;
 	for (int i = 0; i < n; i++) {
-		char text[48];
-		if (i == now || g->cols >= NAMES_FROM)
-			snprintf(text, sizeof text, i == now ? "[%d %s]" : "%d %s", i + 1,
-				 names[i]);
-		else
-			snprintf(text, sizeof text, "%d", i + 1);
+		const char *text = i == now                ? words_print("[%d %s]", i + 1, names[i])
+				   : g->cols >= NAMES_FROM ? words_print("%d %s", i + 1, names[i])
+							   : words_print("%d", i + 1);
 		col += grid_put(g, row, col, -1, i == now ? GRID_BOLD : GRID_DIM, text) + 1;
 	}
 	return col;
@@ -144,12 +142,9 @@ void draw_titles(struct grid *g, int row, const struct column *c, const struct c
 {
 	grid_fill(g, row, GRID_HEAD);
 	for (size_t i = 0; i < p->set.n; i++) {
-		char title[24];
 		int id = p->set.v[i];
-		snprintf(title, sizeof title, "%s%s", c[id].title,
-			 id != sort ? ""
-			 : reverse  ? "^"
-				    : "v");
+		const char *mark = reverse ? "^" : "v";
+		const char *title = words_print("%s%s", c[id].title, id == sort ? mark : "");
 		if (c[id].right)
 			grid_put_right(g, row, p->at[i], p->width[i], GRID_HEAD, title);
 		else

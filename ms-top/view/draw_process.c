@@ -18,7 +18,6 @@
 static void draw_figure(struct grid *g, int row, const char *name, const struct history *h,
 			double whole)
 {
-	char a[WORDS_BUF], b[WORDS_BUF];
 	unsigned values[40];
 	int bar = g->cols >= 100 ? 24 : g->cols >= 60 ? 10 : 0;
 	int width = g->cols >= 100 ? 40 : g->cols >= 60 ? 16 : 8, col = 14;
@@ -27,14 +26,14 @@ static void draw_figure(struct grid *g, int row, const char *name, const struct 
 		grid_put_right(g, row, 5, 7, GRID_DIM, "-");
 		return;
 	}
-	grid_put_right(g, row, 5, 7, GRID_PLAIN, words_size(a, h->bytes));
+	grid_put_right(g, row, 5, 7, GRID_PLAIN, words_size(h->bytes));
 	grid_bar(g, row, col, bar, GRID_GOOD, (double)h->bytes, whole);
 	col += bar ? bar + 2 : 0;
 	size_t n = history_values(h, values, (size_t)width);
 	grid_spark(g, row, col, width, GRID_ACCENT, values, n);
 	grid_print(g, row, col + width + 2, GRID_PLAIN, "%s in %s",
-		   words_change(a, (double)h->bytes - (double)h->first_bytes),
-		   words_time(b, (double)(h->last_ns - h->first_ns) / 1e9));
+		   words_change((double)h->bytes - (double)h->first_bytes),
+		   words_time((double)(h->last_ns - h->first_ns) / 1e9));
 }
 
 static void draw_figures(struct grid *g, int *row, const struct process *p)
@@ -53,21 +52,20 @@ static void draw_figures(struct grid *g, int *row, const struct process *p)
 		if (all[i].brief || g->rows >= ALL_FROM)
 			draw_figure(g, (*row)++, all[i].name, all[i].h, whole);
 	if (g->rows < ALL_FROM) {
-		char a[WORDS_BUF], b[WORDS_BUF], c[WORDS_BUF];
 		grid_print(g, (*row)++, 0, GRID_PLAIN, "PSS %s  USS %s  swap %s",
-			   words_size(a, p->figures.pss), words_size(b, p->figures.uss),
-			   words_size(c, p->figures.swap));
+			   words_size(p->figures.pss), words_size(p->figures.uss),
+			   words_size(p->figures.swap));
 	}
 }
 
 /* Where the figures below RSS are from, and how old they are. */
 static void draw_source(struct grid *g, int row, const struct process *p)
 {
-	char age[WORDS_BUF], cost[64] = "";
+	char cost[64] = "";
 	double old_s = (double)(p->now_ns - p->dear_ns) / 1e9;
 	if (old_s >= 1)
-		snprintf(cost, sizeof cost, ", %s old: reading it takes %.0f ms",
-			 words_time(age, old_s), (double)p->dear_cost_ns / 1e6);
+		snprintf(cost, sizeof cost, ", %s old: reading it takes %.0f ms", words_time(old_s),
+			 (double)p->dear_cost_ns / 1e6);
 	switch (p->figures.source) {
 	case SOURCE_STAT:
 		grid_put(g, row, 0, -1, GRID_DIM, "it has no memory of its own");
@@ -86,7 +84,6 @@ static void draw_source(struct grid *g, int row, const struct process *p)
 
 static void draw_trend(struct grid *g, int row, const struct process *p)
 {
-	char a[WORDS_BUF], low[WORDS_BUF], high[WORDS_BUF];
 	const struct ms_trend *t = &p->trend;
 	const char *what = p->heap.step ? "heap" : "RSS";
 	enum grid_style style = t->kind == MS_TREND_GROWING ? GRID_BAD : GRID_PLAIN;
@@ -94,9 +91,8 @@ static void draw_trend(struct grid *g, int row, const struct process *p)
 		grid_print(g, row, 0, GRID_DIM, "%s: too early to say whether it grows", what);
 	else {
 		int col = grid_print(g, row, 0, style, "%s: %s, %s/min (%s to %s)", what,
-				     draw_verdict(t), words_change(a, t->slope * 60),
-				     words_change(low, t->low * 60),
-				     words_change(high, t->high * 60));
+				     draw_verdict(t), words_change(t->slope * 60),
+				     words_change(t->low * 60), words_change(t->high * 60));
 		if (t->kind == MS_TREND_GROWING)
 			grid_print(g, row, col, style, ", confidence %.2f", t->confidence);
 	}
@@ -105,17 +101,15 @@ static void draw_trend(struct grid *g, int row, const struct process *p)
 /* Where that leads; a row of its own when it leads anywhere. */
 static int draw_outlook(struct grid *g, int row, const struct process *p)
 {
-	char words[LIMITS_WORDS];
 	struct forecast f = limits_forecast(&p->limits, &p->trend);
 	if (p->ended || !f.what)
 		return 0;
-	grid_print(g, row, 0, GRID_BAD, "at this rate it %s", limits_words(&f, words));
+	grid_print(g, row, 0, GRID_BAD, "at this rate it %s", limits_words(&f));
 	return 1;
 }
 
 static void draw_kinds(struct grid *g, int *row, const struct process *p)
 {
-	char a[WORDS_BUF], b[WORDS_BUF], c[WORDS_BUF], d[WORDS_BUF];
 	grid_print(g, (*row)++, 0, GRID_HEAD, "%-12s %6s %8s %8s %8s %8s", "KIND", "COUNT", "SIZE",
 		   "RSS", "PSS", "SWAP");
 	for (int i = 0; i < MS_REGION_KINDS; i++) {
@@ -124,9 +118,9 @@ static void draw_kinds(struct grid *g, int *row, const struct process *p)
 			continue;
 		int col = grid_print(g, *row, 0, GRID_PLAIN, "%-12s %6llu %8s %8s %8s %8s",
 				     ms_region_word((enum ms_region_kind)i),
-				     (unsigned long long)k->count, words_size(a, k->size),
-				     words_size(b, k->memory.rss), words_size(c, k->memory.pss),
-				     words_size(d, k->memory.swap));
+				     (unsigned long long)k->count, words_size(k->size),
+				     words_size(k->memory.rss), words_size(k->memory.pss),
+				     words_size(k->memory.swap));
 		if (g->cols - col > 12)
 			grid_bar(g, *row, col + 2, g->cols - col - 4 < 30 ? g->cols - col - 4 : 30,
 				 GRID_ACCENT, (double)k->memory.rss, (double)p->memory.rss);
@@ -161,7 +155,7 @@ static void draw_cells(struct grid *g, int row, enum grid_style style, const cha
 static void draw_regions(struct grid *g, int row, int end, const struct process *p,
 			 struct list *list)
 {
-	char a[WORDS_BUF], b[WORDS_BUF], c[WORDS_BUF], d[WORDS_BUF], first[32];
+	char first[32];
 	snprintf(first, sizeof first, "%zu REGIONS", p->regions.n);
 	grid_fill(g, row, GRID_HEAD);
 	draw_cells(g, row++, GRID_HEAD,
@@ -172,10 +166,9 @@ static void draw_regions(struct grid *g, int row, int end, const struct process 
 		bool here = list->has && list->selected == r->map.start;
 		snprintf(first, sizeof first, "%llx", (unsigned long long)r->map.start);
 		draw_cells(g, row, GRID_PLAIN,
-			   (const char *[]){first, words_size(a, r->map.end - r->map.start),
-					    words_size(b, r->memory.rss),
-					    words_size(c, r->memory.pss),
-					    words_size(d, r->memory.swap), r->map.perms,
+			   (const char *[]){first, words_size(r->map.end - r->map.start),
+					    words_size(r->memory.rss), words_size(r->memory.pss),
+					    words_size(r->memory.swap), r->map.perms,
 					    ms_region_word(r->kind), r->map.path});
 		if (here) {
 			grid_put(g, row, 0, 1, GRID_PLAIN, ">");
@@ -191,15 +184,14 @@ int draw_process_rows(const struct process *p)
 
 void draw_process(struct grid *g, const struct process *p, const struct screen_state *st)
 {
-	char up[WORDS_BUF], space[WORDS_BUF];
 	int row = 0;
 	grid_print(g, row, 0, GRID_BOLD, "%d %s", (int)p->proc.pid, p->command);
 	row++;
 	grid_print(g, row++, 0, p->ended ? GRID_BAD : GRID_PLAIN,
 		   "%s%s%c   up %s   %u thread%s   cpu %.1f %%   address space %s",
 		   st->frozen ? "FROZEN   " : "", p->ended ? "ended; last seen: state " : "state ",
-		   p->state ? p->state : '?', words_time(up, (double)p->up_s), p->threads,
-		   p->threads == 1 ? "" : "s", p->cpu * 100, words_size(space, p->statm.vsz));
+		   p->state ? p->state : '?', words_time((double)p->up_s), p->threads,
+		   p->threads == 1 ? "" : "s", p->cpu * 100, words_size(p->statm.vsz));
 	draw_figures(g, &row, p);
 	draw_trend(g, row++, p);
 	if (g->rows >= ALL_FROM)

@@ -30,14 +30,14 @@ static const char *const group_names[] = {"executable", "user", "cgroup"};
 static void draw_header(struct grid *g, const struct system *s, bool kernel)
 {
 	const struct system_memory *m = &s->memory;
-	char up[WORDS_BUF], a[WORDS_BUF], b[WORDS_BUF], c[WORDS_BUF], d[WORDS_BUF], extra[96] = "";
+	const char *extra = "";
 	size_t n = s->n - s->kernel - s->ended;
 	if (s->unreadable)
-		snprintf(extra, sizeof extra, " (%zu unreadable: other users)", s->unreadable);
+		extra = words_print(" (%zu unreadable: other users)", s->unreadable);
 	grid_print(g, 0, 0, GRID_BOLD,
 		   "%s   up %s   load %.2f   %zu process%s%s   %zu kernel thread%s%s", s->host,
-		   words_time(up, (double)m->up_s), m->load[0], n, n == 1 ? "" : "es", extra,
-		   s->kernel, s->kernel == 1 ? "" : "s", kernel || !s->kernel ? "" : " hidden");
+		   words_time((double)m->up_s), m->load[0], n, n == 1 ? "" : "es", extra, s->kernel,
+		   s->kernel == 1 ? "" : "s", kernel || !s->kernel ? "" : " hidden");
 	if (m->total == SYSTEM_UNKNOWN || m->available == SYSTEM_UNKNOWN) {
 		grid_put(g, 1, 0, -1, GRID_DIM, "the kernel does not tell the memory in use");
 		return;
@@ -45,16 +45,15 @@ static void draw_header(struct grid *g, const struct system *s, bool kernel)
 	uint64_t used = m->total - m->available;
 	int bar = g->cols - 78; /* beside all the figures */
 	bar = bar < 8 ? 0 : bar > 28 ? 28 : bar;
-	int col = grid_print(g, 1, 0, GRID_PLAIN, "Mem %s  used ", words_size(a, m->total));
+	int col = grid_print(g, 1, 0, GRID_PLAIN, "Mem %s  used ", words_size(m->total));
 	grid_bar(g, 1, col, bar, (double)used > 0.9 * (double)m->total ? GRID_BAD : GRID_GOOD,
 		 (double)used, (double)m->total);
 	col += bar ? bar + 1 : 0;
-	col += grid_print(g, 1, col, GRID_PLAIN, "%s   cache %s   free %s", words_size(b, used),
-			  words_size(c, m->cached), words_size(d, m->free));
+	col += grid_print(g, 1, col, GRID_PLAIN, "%s   cache %s   free %s", words_size(used),
+			  words_size(m->cached), words_size(m->free));
 	if (m->swap_total != SYSTEM_UNKNOWN && m->swap_free != SYSTEM_UNKNOWN)
 		grid_print(g, 1, col + 3, GRID_PLAIN, "Swap %s / %s",
-			   words_size(a, m->swap_total - m->swap_free),
-			   words_size(b, m->swap_total));
+			   words_size(m->swap_total - m->swap_free), words_size(m->swap_total));
 }
 
 /* Who grew most, among all that are shown. */
@@ -62,7 +61,6 @@ static void draw_pressure(struct grid *g, const struct system *s, double delay_s
 {
 	const struct system_process *most = NULL;
 	double change = 0;
-	char a[WORDS_BUF], b[WORDS_BUF];
 	for (size_t i = 0; i < s->n; i++) {
 		const struct system_process *p = s->v[i];
 		double d = (double)p->history.bytes - (double)p->history.first_bytes;
@@ -77,11 +75,11 @@ static void draw_pressure(struct grid *g, const struct system *s, double delay_s
 				 s->memory.some, s->memory.full < 0 ? 0 : s->memory.full);
 	if (most)
 		col += grid_print(g, 2, col, GRID_PLAIN, "most growth in %s: %s %s    ",
-				  words_time(b, (double)(s->now_ns - most->history.first_ns) / 1e9),
-				  most->name, words_change(a, change));
-	char every[64];
-	snprintf(every, sizeof every, "history %s, every %g s",
-		 words_time(a, (double)(s->now_ns - s->first_ns) / 1e9), delay_s);
+				  words_time((double)(s->now_ns - most->history.first_ns) / 1e9),
+				  most->name, words_change(change));
+	const char *every =
+		words_print("history %s, every %g s",
+			    words_time((double)(s->now_ns - s->first_ns) / 1e9), delay_s);
 	if (s->now_ns > s->first_ns && g->cols - col >= grid_width(g, every))
 		grid_put_right(g, 2, col, g->cols - col, GRID_DIM, every);
 }
@@ -151,14 +149,14 @@ static void draw_rows(struct grid *g, int from, int height, struct system *s, co
 static void draw_detail_title(struct grid *g, int row, const struct system_process *p,
 			      const struct chosen *c)
 {
-	char title[700], a[WORDS_BUF], b[WORDS_BUF], limit[80] = "";
+	char title[700];
+	const char *limit = "";
 	if (!c)
 		snprintf(title, sizeof title, "%s: %d processes", p->command, (int)p->pid);
 	else {
 		if (c->limits.group_max != SOURCE_UNKNOWN)
-			snprintf(limit, sizeof limit, " %s of %s",
-				 words_size(a, c->limits.group_now),
-				 words_size(b, c->limits.group_max));
+			limit = words_print(" %s of %s", words_size(c->limits.group_now),
+					    words_size(c->limits.group_max));
 		char rest[400];
 		snprintf(rest, sizeof rest, "  %s  cgroup %s%s  %u thread%s", p->user,
 			 p->cgroup[0] ? p->cgroup : "-", limit, p->threads,
@@ -181,37 +179,34 @@ static void draw_figures(struct grid *g, int row, const struct system_process *p
 			 const struct chosen *c)
 {
 	const struct source_figures *f = &p->figures;
-	char a[WORDS_BUF], b[WORDS_BUF], e[WORDS_BUF], d[WORDS_BUF];
 	int bar = g->cols >= 100 ? 24 : 0, col = 1;
 	if (f->source == SOURCE_STAT) {
-		grid_print(g, row, 1, GRID_PLAIN, "RSS %s from stat", words_size(a, p->rss));
+		grid_print(g, row, 1, GRID_PLAIN, "RSS %s from stat", words_size(p->rss));
 		return;
 	}
 	if (f->source == SOURCE_STATM) {
 		grid_print(
 			g, row, 1, GRID_PLAIN,
 			"heap about %s   file %s   from statm: smaps_rollup and smaps %s be read",
-			words_size(a, f->heap), words_size(b, f->file),
-			f->denied ? "may not" : "cannot");
+			words_size(f->heap), words_size(f->file), f->denied ? "may not" : "cannot");
 		return;
 	}
 	bool shared = c && c->shared != SOURCE_UNKNOWN && f->file != SOURCE_UNKNOWN;
-	col += grid_print(g, row, col, GRID_PLAIN, "heap %s  ", words_size(a, f->heap));
+	col += grid_print(g, row, col, GRID_PLAIN, "heap %s  ", words_size(f->heap));
 	if (bar)
 		grid_bar(g, row, col, bar, GRID_GOOD, (double)f->heap, (double)p->rss);
 	col += bar ? bar + 2 : 1;
 	col += grid_print(
 		g, row, col, GRID_PLAIN, "file %s   ",
-		words_size(b, shared && f->file > c->shared ? f->file - c->shared : f->file));
+		words_size(shared && f->file > c->shared ? f->file - c->shared : f->file));
 	if (shared)
-		col += grid_print(g, row, col, GRID_PLAIN, "shm %s   ", words_size(e, c->shared));
-	grid_print(g, row, col, GRID_PLAIN, "swap %s   from %s", words_size(d, f->swap),
+		col += grid_print(g, row, col, GRID_PLAIN, "shm %s   ", words_size(c->shared));
+	grid_print(g, row, col, GRID_PLAIN, "swap %s   from %s", words_size(f->swap),
 		   f->source == SOURCE_SMAPS ? "smaps" : "smaps_rollup");
 }
 
 static void draw_history(struct grid *g, int row, struct system *s, struct system_process *p)
 {
-	char a[WORDS_BUF];
 	unsigned values[24];
 	size_t n = history_values(&p->history, values, 24);
 	int col = 1 + grid_print(g, row, 1, GRID_PLAIN, "RSS  "), width = g->cols >= 80 ? 24 : 8;
@@ -222,8 +217,8 @@ static void draw_history(struct grid *g, int row, struct system *s, struct syste
 		grid_put(g, row, col, -1, GRID_DIM, "too early to say whether it grows");
 		return;
 	}
-	col += grid_print(g, row, col, GRID_PLAIN, "%s/min  %s",
-			  words_change(a, p->trend.slope * 60), draw_verdict(&p->trend));
+	col += grid_print(g, row, col, GRID_PLAIN, "%s/min  %s", words_change(p->trend.slope * 60),
+			  draw_verdict(&p->trend));
 	if (p->trend.kind == MS_TREND_GROWING)
 		grid_print(g, row, col, GRID_PLAIN, ", confidence %.2f", p->trend.confidence);
 }
@@ -232,11 +227,10 @@ static void draw_history(struct grid *g, int row, struct system *s, struct syste
 static void draw_outlook(struct grid *g, int row, const struct system_process *p,
 			 const struct chosen *c)
 {
-	char words[LIMITS_WORDS];
 	struct forecast f = {0};
 	if (!p->ended)
 		f = limits_forecast(&c->limits, &p->trend);
-	int col = 1 + grid_put(g, row, 1, -1, GRID_BAD, limits_words(&f, words));
+	int col = 1 + grid_put(g, row, 1, -1, GRID_BAD, limits_words(&f));
 	if (c->record[0])
 		grid_print(g, row, f.what ? col + 3 : col, GRID_DIM, "r %s record it: %s",
 			   c->may_record ? "would" : "cannot", c->record);
@@ -245,9 +239,8 @@ static void draw_outlook(struct grid *g, int row, const struct system_process *p
 static void draw_faults(struct grid *g, int row, const struct system_process *p,
 			const struct chosen *c)
 {
-	char a[WORDS_BUF], b[WORDS_BUF];
 	int col = 1 + grid_print(g, row, 1, GRID_PLAIN, "faults %s/s, %s/s major   cpu %.1f %%",
-				 words_count(a, p->fault_rate), words_count(b, p->major_rate),
+				 words_count(p->fault_rate), words_count(p->major_rate),
 				 p->cpu * 100);
 	if (c && c->oom_score >= 0)
 		col += grid_print(g, row, col, GRID_PLAIN, "   oom_score %d", c->oom_score);

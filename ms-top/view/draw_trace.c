@@ -35,13 +35,11 @@ static void draw_quality(const struct trace *t, char *text, size_t room)
 {
 	const struct ms_recording *rec = t->follow->rec;
 	const struct ms_sampled *sampled = rec->replay.sampled;
-	char size[WORDS_BUF];
 	uint64_t lost = 0;
 	for (size_t i = 0; i < rec->losses.n; i++)
 		lost += rec->losses.v[i].number[MS_LOSS_COUNT];
 	if (sampled)
-		snprintf(text, room, "sampled, 1 in %s: estimates",
-			 words_size(size, sampled->mean));
+		snprintf(text, room, "sampled, 1 in %s: estimates", words_size(sampled->mean));
 	else if (lost)
 		snprintf(text, room, "%llu EVENTS LOST", (unsigned long long)lost);
 	else
@@ -96,7 +94,6 @@ static void draw_rss(struct grid *g, int row, int col, const struct trace *t)
 	const struct ms_recording *rec = t->follow->rec;
 	unsigned values[64];
 	int width = spark_width(g);
-	char a[WORDS_BUF];
 	size_t n = rec->samples.n, k = 0;
 	while (n && rec->samples.v[n - 1].number[MS_SAMPLE_TIME] > t->total.ns)
 		n--;
@@ -108,22 +105,22 @@ static void draw_rss(struct grid *g, int row, int col, const struct trace *t)
 						 .number[MS_SAMPLE_RSS] >>
 					 10);
 	col += grid_print(g, row, col, GRID_BOLD, "RSS ");
-	col += grid_print(g, row, col, GRID_PLAIN, "%7s ", words_size(a, t->total.rss));
+	col += grid_print(g, row, col, GRID_PLAIN, "%7s ", words_size(t->total.rss));
 	grid_spark(g, row, col, width, GRID_ACCENT, values, k);
 }
 
 static void draw_memory(struct grid *g, const struct trace *t)
 {
-	char a[WORDS_BUF], b[WORDS_BUF], when[MS_UNIT_BUF];
+	char when[MS_UNIT_BUF];
 	int width = spark_width(g);
 	int col = grid_print(g, 1, 0, GRID_BOLD, "Live  ");
-	col += grid_print(g, 1, col, GRID_PLAIN, "%7s ", words_size(a, t->total.live_bytes));
+	col += grid_print(g, 1, col, GRID_PLAIN, "%7s ", words_size(t->total.live_bytes));
 	draw_trace_history(g, 1, col, width, t, UINT32_MAX);
 	col += width + (width ? 2 : 1);
 	/* from a checkpoint on nobody knows what was before */
 	if (!t->partial)
 		col += grid_print(g, 1, col, GRID_PLAIN, "peak %s at %s   ",
-				  words_size(b, t->total.peak_bytes),
+				  words_size(t->total.peak_bytes),
 				  ms_format_duration(when, t->total.peak_ns));
 	draw_rss(g, 1, col > 50 ? col : 50, t);
 }
@@ -149,29 +146,28 @@ static void draw_calls(struct grid *g, int row, int col, int width, const struct
 
 static void draw_rates(struct grid *g, const struct trace *t)
 {
-	char a[WORDS_BUF], b[WORDS_BUF], c[WORDS_BUF], d[WORDS_BUF], e[WORDS_BUF];
 	const struct trace_rates *r = &t->rates;
 	int col = grid_print(g, 2, 0, GRID_BOLD, "Alloc ");
 	int width = g->cols >= 120 ? 24 : g->cols >= 98 ? 8 : 0;
-	col += grid_print(g, 2, col, GRID_PLAIN, "%7s/s ", words_count(a, r->allocations));
+	col += grid_print(g, 2, col, GRID_PLAIN, "%7s/s ", words_count(r->allocations));
 	draw_calls(g, 2, col, width, t);
 	col += width + (width > 0);
 	col += grid_print(g, 2, col, GRID_PLAIN, "%s/s",
-			  words_size(b, r->bytes > 0 ? (uint64_t)r->bytes : 0));
+			  words_size(r->bytes > 0 ? (uint64_t)r->bytes : 0));
 	if (!t->shown->replay.sampled)
 		col += grid_print(g, 2, col, GRID_PLAIN, ", %.0f %% temp", r->temporary * 100);
 	/* what there is room for in 80 columns */
 	bool wide = g->cols >= 98;
 	const char *gap = wide ? "   " : "  ";
 	col += grid_print(g, 2, col, GRID_BOLD, "%sFree ", gap);
-	col += grid_print(g, 2, col, GRID_PLAIN, "%s/s%s%s %s/s%s", words_count(c, r->frees), gap,
-			  words_count(d, r->events), wide ? "events" : "ev",
+	col += grid_print(g, 2, col, GRID_PLAIN, "%s/s%s%s %s/s%s", words_count(r->frees), gap,
+			  words_count(r->events), wide ? "events" : "ev",
 			  r->average ? " on average" : "");
 	char other[64];
 	if (t->total.rss == UINT64_MAX || t->total.rss <= t->total.live_bytes)
 		return;
 	snprintf(other, sizeof other, "%snot heap %s", gap,
-		 words_size(e, t->total.rss - t->total.live_bytes));
+		 words_size(t->total.rss - t->total.live_bytes));
 	if (grid_width(g, other) <= g->cols - col)
 		grid_put(g, 2, col, -1, GRID_PLAIN, other);
 }
@@ -260,27 +256,23 @@ void draw_trace_history(struct grid *g, int row, int col, int width, const struc
 static void draw_number(struct grid *g, int row, int col, int width, const struct trace *t,
 			enum site_column id, struct trace_site *s)
 {
-	char a[WORDS_BUF];
 	const struct trace_sum *x = &s->sum;
 	bool no_history = t->partial, sampled = t->shown->replay.sampled != NULL;
 	const char *text = "-";
 	if (id == SITE_LIVE)
-		text = words_size(a, x->live_bytes);
+		text = words_size(x->live_bytes);
 	else if (id == SITE_BASE)
-		text = words_change(a, trace_since_base(t, s));
+		text = words_change(trace_since_base(t, s));
 	else if (id == SITE_BLOCKS)
-		text = words_count(a, (double)x->live_blocks);
+		text = words_count((double)x->live_blocks);
 	else if (id == SITE_CALLS)
-		text = words_count(a, x->per_second);
+		text = words_count(x->per_second);
 	else if (id == SITE_ALLOCATED && !no_history)
-		text = words_size(a, x->bytes);
+		text = words_size(x->bytes);
 	else if (id == SITE_RATE && !no_history && trace_trend(t, s).kind != MS_TREND_SHORT)
-		text = words_change(a, s->trend.slope * 60);
-	else if (id == SITE_TEMPORARY && !no_history && !sampled && x->allocations) {
-		snprintf(a, sizeof a, "%.0f %%",
-			 100 * (double)x->temporary / (double)x->allocations);
-		text = a;
-	}
+		text = words_change(s->trend.slope * 60);
+	else if (id == SITE_TEMPORARY && !no_history && !sampled && x->allocations)
+		text = words_print("%.0f %%", 100 * (double)x->temporary / (double)x->allocations);
 	grid_put_right(g, row, col, width, GRID_PLAIN, text);
 }
 
@@ -337,7 +329,7 @@ static void draw_site_row(struct grid *g, int row, struct trace *t, size_t at,
 static void draw_rest(struct grid *g, int row, struct trace *t, size_t top, size_t shown,
 		      const struct column_places *p)
 {
-	char count[MS_UNIT_BUF], hidden[WORDS_BUF];
+	char count[MS_UNIT_BUF];
 	struct trace_site rest = {0};
 	int col = 2;
 	for (size_t i = 0; i < t->rows; i++) {
@@ -364,7 +356,7 @@ static void draw_rest(struct grid *g, int row, struct trace *t, size_t top, size
 	}
 	if (t->hidden)
 		grid_print(g, row, t->rows > shown ? col + 1 : 2, GRID_DIM,
-			   "%s hidden by the filter", words_size(hidden, t->hidden_bytes));
+			   "%s hidden by the filter", words_size(t->hidden_bytes));
 }
 
 static void draw_sites(struct grid *g, int row, int end, struct trace *t,
@@ -407,14 +399,13 @@ int draw_trace_rows(const struct trace *t)
 /* Where it all leads; a row of its own when it leads anywhere. */
 static int draw_outlook(struct grid *g, int row, const struct trace *t)
 {
-	char words[LIMITS_WORDS];
 	if (!t->forecast.what)
 		return 0;
-	char sure[32] = "";
+	const char *sure = "";
 	if (g->cols >= SURE_FROM)
-		snprintf(sure, sizeof sure, " (confidence %.2f)", t->whole.confidence);
+		sure = words_print(" (confidence %.2f)", t->whole.confidence);
 	grid_print(g, row, 1, GRID_BAD, "at this rate%s live heap %s", sure,
-		   limits_words(&t->forecast, words));
+		   limits_words(&t->forecast));
 	return 1;
 }
 

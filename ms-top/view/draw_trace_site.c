@@ -63,7 +63,6 @@ struct box {
 static void draw_bar(struct box *b, const char *label, int label_width, uint64_t part,
 		     uint64_t whole, const char *more)
 {
-	char text[24];
 	if (b->row >= b->end || !whole)
 		return;
 	grid_put(b->g, b->row, b->col, label_width, GRID_PLAIN, label);
@@ -72,8 +71,8 @@ static void draw_bar(struct box *b, const char *label, int label_width, uint64_t
 	if (bar > 0)
 		grid_bar(b->g, b->row, col, bar, GRID_ACCENT, (double)part, (double)whole);
 	col += bar > 0 ? bar + 1 : 0;
-	snprintf(text, sizeof text, "%3.0f %% %s", 100 * (double)part / (double)whole, more);
-	grid_put(b->g, b->row, col, b->col + b->width - col, GRID_PLAIN, text);
+	grid_put(b->g, b->row, col, b->col + b->width - col, GRID_PLAIN,
+		 words_print("%3.0f %% %s", 100 * (double)part / (double)whole, more));
 	b->row++;
 }
 
@@ -83,15 +82,13 @@ static void title(struct box *b, const char *text)
 		grid_put(b->g, b->row++, b->col, b->width, GRID_BOLD, text);
 }
 
-static const char *class_name(unsigned class, char text[48])
+static const char *class_name(unsigned class)
 {
-	char low[WORDS_BUF], high[WORDS_BUF];
+	uint64_t from = UINT64_C(1) << (class ? class - 1 : 0);
 	if (class == 0)
 		return "0";
-	uint64_t from = UINT64_C(1) << (class - 1);
-	snprintf(text, 48, "%s-%s", words_size(low, from),
-		 class < MS_SIZE_CLASSES - 1 ? words_size(high, from * 2) : "");
-	return text;
+	return words_print("%s-%s", words_size(from),
+			   class < MS_SIZE_CLASSES - 1 ? words_size(from * 2) : "");
 }
 
 static void draw_sizes(struct box *b, const struct site_detail *d)
@@ -103,11 +100,10 @@ static void draw_sizes(struct box *b, const struct site_detail *d)
 	}
 	title(b, live ? "sizes, of live bytes" : "sizes, of allocations");
 	for (unsigned i = 0; i < MS_SIZE_CLASSES; i++) {
-		char name[48], blocks[WORDS_BUF];
 		uint64_t part = live ? d->size_bytes[i] : d->size_calls[i];
 		if (part)
-			draw_bar(b, class_name(i, name), 13, part, live ? live : calls,
-				 words_count(blocks, (double)(live ? d->size_blocks[i] : part)));
+			draw_bar(b, class_name(i), 13, part, live ? live : calls,
+				 words_count((double)(live ? d->size_blocks[i] : part)));
 	}
 }
 
@@ -201,32 +197,30 @@ void draw_trace_glimpse(struct grid *g, int row, int end, struct trace *t, uint3
 
 static void draw_figures(struct grid *g, int row, struct trace *t, struct trace_site *s)
 {
-	char a[WORDS_BUF], b[WORDS_BUF], c[WORDS_BUF], d[WORDS_BUF], e[WORDS_BUF];
 	const struct trace_sum *x = &s->sum;
 	const struct site_detail *detail = &t->detail;
 	int col = grid_print(g, row, 1, GRID_PLAIN, "live %s in %s blocks   ",
-			     words_size(a, x->live_bytes), words_count(b, (double)x->live_blocks));
+			     words_size(x->live_bytes), words_count((double)x->live_blocks));
 	if (t->has_base)
 		col += grid_print(g, row, 1 + col, GRID_PLAIN, "%s since the baseline   ",
-				  words_change(e, trace_since_base(t, s)));
+				  words_change(trace_since_base(t, s)));
 	if (t->partial)
 		return;
 	/* as many whole figures as there is room for */
-	char parts[4][80];
-	snprintf(parts[0], sizeof parts[0], "allocated %s in %s calls", words_size(c, x->bytes),
-		 words_count(d, (double)x->allocations));
-	snprintf(parts[1], sizeof parts[1], ", %.0f %% temporary",
-		 x->allocations ? 100 * (double)x->temporary / (double)x->allocations : 0);
-	snprintf(parts[2], sizeof parts[2], ", %llu realloc",
-		 (unsigned long long)detail->reallocations);
-	snprintf(parts[3], sizeof parts[3], ", %llu failed", (unsigned long long)detail->failed);
+	const char *const parts[] = {
+		words_print("allocated %s in %s calls", words_size(x->bytes),
+			    words_count((double)x->allocations)),
+		words_print(", %.0f %% temporary",
+			    x->allocations ? 100 * (double)x->temporary / (double)x->allocations
+					   : 0),
+		words_print(", %llu realloc", (unsigned long long)detail->reallocations),
+		words_print(", %llu failed", (unsigned long long)detail->failed)};
 	for (int i = 0; i < 4 && grid_width(g, parts[i]) <= g->cols - 1 - col; i++)
 		col += grid_put(g, row, 1 + col, -1, GRID_PLAIN, parts[i]);
 }
 
 static void draw_trend(struct grid *g, int row, struct trace *t, struct trace_site *s)
 {
-	char a[WORDS_BUF], b[WORDS_BUF], c[WORDS_BUF];
 	int width = g->cols >= 120 ? 48 : g->cols >= 100 ? 30 : g->cols >= 60 ? 16 : 8;
 	const char *word = trace_verdict(t, s);
 	draw_trace_history(g, row, 1, width, t, (uint32_t)(s - t->sites));
@@ -238,9 +232,9 @@ static void draw_trend(struct grid *g, int row, struct trace *t, struct trace_si
 		grid_print(g, row, col, GRID_DIM, "too early to say whether it grows");
 	else {
 		col += grid_print(g, row, col, GRID_PLAIN, "%s: %s/min (%s to %s)", word,
-				  words_change(a, s->trend.slope * 60),
-				  words_change(b, s->trend.low * 60),
-				  words_change(c, s->trend.high * 60));
+				  words_change(s->trend.slope * 60),
+				  words_change(s->trend.low * 60),
+				  words_change(s->trend.high * 60));
 		if (s->trend.kind == MS_TREND_GROWING)
 			grid_print(g, row, col, GRID_PLAIN, ", confidence %.2f",
 				   s->trend.confidence);

@@ -46,14 +46,12 @@ void draw_trace_tree(struct grid *g, int row, int end, struct trace *t,
 	/* deep stacks turn back to the left */
 	int wrap = g->cols > 60 ? g->cols - 40 : 20;
 	for (; row < end && top < tree->n; row++, top++) {
-		char a[WORDS_BUF], n[WORDS_BUF];
 		const struct trace_branch *b = &tree->b.v[tree->rows[top]];
 		double part = t->total.live_bytes
 				      ? 100 * (double)b->bytes / (double)t->total.live_bytes
 				      : 0;
 		int col = grid_print(g, row, 0, GRID_PLAIN, "  %7s %5.1f %7s  ",
-				     words_size(a, b->bytes), part,
-				     words_count(n, (double)b->blocks));
+				     words_size(b->bytes), part, words_count((double)b->blocks));
 		col = (col > 24 ? col : 24) + tree->depth[top] % wrap;
 		grid_put(g, row, col, 2, GRID_DIM, !b->first ? "  " : b->open == 2 ? "- " : "+ ");
 		draw_branch(g, row, col + 2, t, b);
@@ -65,13 +63,9 @@ void draw_trace_tree(struct grid *g, int row, int end, struct trace *t,
 
 /* ---- threads ---- */
 
-static const char *percent(char text[WORDS_BUF], uint64_t part, uint64_t whole, bool known)
+static const char *percent(uint64_t part, uint64_t whole, bool known)
 {
-	if (known && whole)
-		snprintf(text, WORDS_BUF, "%.0f %%", 100 * (double)part / (double)whole);
-	else
-		snprintf(text, WORDS_BUF, "-");
-	return text;
+	return known && whole ? words_print("%.0f %%", 100 * (double)part / (double)whole) : "-";
 }
 
 void draw_trace_threads(struct grid *g, int row, int end, struct trace *t,
@@ -82,21 +76,18 @@ void draw_trace_threads(struct grid *g, int row, int end, struct trace *t,
 		  "     LIVE  BLOCKS ALLOC/S  ALLOCD   CALLS  FREES  TEMP     TID  THREAD");
 	size_t top = list_view(st->list, end > row ? (size_t)(end - row) : 0);
 	for (; row < end && top < t->thread_rows; row++, top++) {
-		char a[WORDS_BUF], b[WORDS_BUF], c[WORDS_BUF], d[WORDS_BUF], e[WORDS_BUF],
-			f[WORDS_BUF], p[WORDS_BUF], name[64];
+		char name[64];
 		uint32_t i = t->thread_order[top];
 		const struct trace_thread *x = &t->threads[i];
 		const struct ms_recording *rec = t->follow->rec;
 		unsigned long long tid =
 			i < rec->threads.n ? rec->threads.v[i].number[MS_THREAD_TID] : 0;
 		grid_print(g, row, 0, GRID_PLAIN, "  %7s %7s %7s %7s %7s %6s %5s %7llu  %s",
-			   words_size(a, x->sum.live_bytes),
-			   words_count(b, (double)x->sum.live_blocks),
-			   words_count(c, x->sum.per_second),
-			   words_size(d, t->partial ? UINT64_MAX : x->sum.bytes),
-			   words_count(e, (double)x->sum.allocations),
-			   words_count(f, (double)x->frees),
-			   percent(p, x->sum.temporary, x->sum.allocations, known), tid,
+			   words_size(x->sum.live_bytes), words_count((double)x->sum.live_blocks),
+			   words_count(x->sum.per_second),
+			   words_size(t->partial ? UINT64_MAX : x->sum.bytes),
+			   words_count((double)x->sum.allocations), words_count((double)x->frees),
+			   percent(x->sum.temporary, x->sum.allocations, known), tid,
 			   trace_thread_name(t, i, name, sizeof name));
 		draw_trace_mark(g, row, st, i);
 	}
@@ -114,18 +105,15 @@ void draw_trace_sizes(struct grid *g, int row, int end, struct trace *t,
 	draw_head(g, row++, "     FROM        TO     LIVE  BLOCKS   CALLS  TEMP");
 	size_t top = list_view(st->list, end > row ? (size_t)(end - row) : 0);
 	for (; row < end && top < t->size_rows; row++, top++) {
-		char a[WORDS_BUF], b[WORDS_BUF], c[WORDS_BUF], d[WORDS_BUF], e[WORDS_BUF],
-			p[WORDS_BUF];
 		unsigned class = (unsigned)t->size_ids[top];
 		const struct trace_sum *x = &t->sizes[class];
 		uint64_t from = class ? UINT64_C(1) << (class - 1) : 0,
 			 to = class ? from * 2 - 1 : 0;
 		int col = grid_print(g, row, 0, GRID_PLAIN, "  %7s - %7s  %7s %7s %7s %5s",
-				     words_size(a, from), words_size(b, to),
-				     words_size(c, x->live_bytes),
-				     words_count(d, (double)x->live_blocks),
-				     words_count(e, (double)x->allocations),
-				     percent(p, x->temporary, x->allocations, known));
+				     words_size(from), words_size(to), words_size(x->live_bytes),
+				     words_count((double)x->live_blocks),
+				     words_count((double)x->allocations),
+				     percent(x->temporary, x->allocations, known));
 		int width = g->cols - col - 3;
 		if (width > 4)
 			grid_bar(g, row, col + 2, width < 50 ? width : 50, GRID_ACCENT,
@@ -217,7 +205,7 @@ void draw_trace_timeline(struct grid *g, int row, int end, struct trace *t)
 {
 	const struct ms_recording *rec = t->follow->rec;
 	const struct ms_replay *r = &rec->replay;
-	char a[WORDS_BUF], when[MS_UNIT_BUF], text[128];
+	char when[MS_UNIT_BUF], text[128];
 	struct chart c = {.g = g,
 			  .top = row + 1,
 			  .height = end - row - 3,
@@ -235,17 +223,17 @@ void draw_trace_timeline(struct grid *g, int row, int end, struct trace *t)
 			    : col == peak             ? GRID_WARN
 						      : GRID_ACCENT);
 	snprintf(text, sizeof text, "%s peak %s at %s", g->ascii ? "v" : "▼",
-		 words_size(a, r->peak_bytes),
+		 words_size(r->peak_bytes),
 		 ms_format_duration(when, r->peak_tick * rec->head->tick_ns));
 	int width = grid_width(g, text), col = c.left + peak;
 	if (col + width > g->cols) {
-		snprintf(text, sizeof text, "peak %s at %s %s", words_size(a, r->peak_bytes), when,
+		snprintf(text, sizeof text, "peak %s at %s %s", words_size(r->peak_bytes), when,
 			 g->ascii ? "v" : "▼");
 		col = c.left + peak - width + 1;
 	}
 	grid_put(g, row, col > 0 ? col : 0, -1, GRID_WARN, text);
-	grid_put_right(g, c.top, 0, 8, GRID_PLAIN, words_size(a, r->peak_bytes));
-	grid_put_right(g, c.top + c.height / 2, 0, 8, GRID_PLAIN, words_size(a, r->peak_bytes / 2));
+	grid_put_right(g, c.top, 0, 8, GRID_PLAIN, words_size(r->peak_bytes));
+	grid_put_right(g, c.top + c.height / 2, 0, 8, GRID_PLAIN, words_size(r->peak_bytes / 2));
 	grid_put_right(g, c.top + c.height - 1, 0, 8, GRID_PLAIN, "0");
 	draw_axis(&c, t, c.top + c.height);
 	if (t->in_past)
