@@ -2,24 +2,23 @@
  * ms-report: what a recording says, for people and for machines.
  *
  *   cli/      options.h: the command line; render.h: which view goes into which format
- *   model/    model.h: a snapshot as arrays; load.h reads it; beside them, what is asked later
+ *   model/    model.h: a snapshot as arrays; load.h reads it; facts.h: what is asked beyond its rows
  *   words/    words.h: sentences; say.h: figures; names.h; table.h: views as typed cells;
  *             page.h: what every writer is given
- *   output/   out.h: bytes; pager.h: to a terminal; format.h: what the formats are called
- *   text/     text.h, markdown.h
+ *   output/   out.h: bytes, to a file or a terminal; what the formats are called
+ *   text/     text.h
  *   html/     html.h, html_data.h; the page's own style and script
  *   export/   formats.h: JSON, CSV, folded stacks; export.h: the formats of other programs
- *   ci/       budget.h: --fail-on; findings.h, and ci.h, which writes them
+ *   ci/       budget.h: --fail-on; ci.h: findings, and formats of them
  *   diff/     diff_report.h: what ms-diff found, for people
  *
  * CONTRIBUTING.md, Rooms, says which of them may include which.
  */
-#include "ms-report/ci/diff_budget.h"
+#include "ms-report/ci/budget.h"
 #include "ms-report/cli/options.h"
 #include "ms-report/cli/render.h"
 #include "ms-report/model/load.h"
 #include "ms-report/output/out.h"
-#include "ms-report/output/pager.h"
 #include "ms-report/words/names.h"
 #include "ms-report/words/words.h"
 

@@ -3,8 +3,6 @@
  */
 #include "budget.h"
 
-#include "diff_budget.h"
-
 #include "libcommon/base/err.h"
 #include "libcommon/base/units.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Room ci: what a build is told.
- *   In:  budgets as typed (budget.h, diff_budget.h), and the model.
- *   Out: whether they hold; findings (findings.h) as SARIF, JUnit and GitHub have them.
+ *   In:  budgets as typed (budget.h), and the model.
+ *   Out: whether they hold; findings as SARIF, JUnit and GitHub have them.
  *   Used by: cli and main.c for --fail-on; diff for the budgets in a comment.
  *
  * The formats that continuous integration reads.
@@ -9,8 +9,9 @@
 #ifndef REPORT_CI_H
 #define REPORT_CI_H
 
-#include "findings.h"
+#include "budget.h"
 
+struct findings;
 struct out;
 struct page;
 
@@ -28,5 +29,38 @@ void github_report(struct page *p, struct out *o, const struct findings *f, size
 const char *ci_frame(struct page *p, const struct frame *f);
 /* The frame of a node, which becomes its caller's; NULL: no more. */
 const struct frame *ci_next(const struct model *m, uint32_t *node);
+
+/* ---- findings.c ---- */
+
+enum finding_rule {
+	RULE_BUDGET,
+	RULE_UNDECIDED,
+	RULE_UNREACHABLE,
+	RULE_GROWING,
+	RULE_REGRESSION,
+	RULE_INCOMPLETE,
+	RULE_COUNT
+};
+extern const struct rule {
+	const char *id, *name, *text; /* for machines, a heading, a sentence */
+	bool error;                   /* else a warning */
+} finding_rules[RULE_COUNT];
+
+struct finding {
+	enum finding_rule rule;
+	const char *message;         /* one sentence, raw names in it */
+	const struct site *site;     /* NULL = of the whole run */
+	const struct budget *budget; /* of the first two rules */
+	const char *key;             /* the same in every build in which it is the same finding */
+};
+
+struct findings {
+	struct finding *v; /* by rule, then largest first; in the model's arena */
+	size_t n;
+	size_t budgets; /* of all, how many the first two rules could be about */
+};
+
+/* `partial`: budgets are decided on incomplete figures too. */
+struct findings findings_make(struct model *m, const struct budgets *budgets, bool partial);
 
 #endif

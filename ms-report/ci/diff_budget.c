@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * Budgets about what changed, decided.
  */
-#include "diff_budget.h"
+#include "budget.h"
 
 #include "ms-report/model/figures.h"
-#include "ms-report/words/diff_words.h"
+#include "ms-report/words/words.h"
 #include "ms-report/words/say.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
  */
 #include "ms-report/model/diff.h"
 
-#include "diff_budget.h"
+#include "budget.h"
 
 #include "ms-report/model/figures.h"
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * Findings: from budgets, verdicts and the quality of the recording.
  */
-#include "findings.h"
+#include "ci.h"
 
 #include "ms-report/model/lists.h"
-#include "ms-report/words/diff_words.h"
-#include "ms-report/words/names.h"
 #include "ms-report/words/words.h"
+#include "ms-report/words/names.h"
 
 #include <string.h>
 

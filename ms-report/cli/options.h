@@ -5,7 +5,7 @@
 #define REPORT_OPTIONS_H
 
 #include "ms-report/ci/budget.h"
-#include "ms-report/output/format.h"
+#include "ms-report/output/out.h"
 #include "ms-report/words/page.h"
 #include "ms-report/words/table.h"
 

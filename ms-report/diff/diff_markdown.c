@@ -5,11 +5,9 @@
 #include "diff_report.h"
 
 #include "ms-report/ci/budget.h"
-#include "ms-report/ci/diff_budget.h"
 #include "ms-report/output/out.h"
-#include "ms-report/text/markdown.h"
 #include "ms-report/text/text.h"
-#include "ms-report/words/diff_words.h"
+#include "ms-report/words/words.h"
 
 #include <string.h>
 

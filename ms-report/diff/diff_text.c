@@ -5,7 +5,7 @@
 
 #include "ms-report/output/out.h"
 #include "ms-report/text/text.h"
-#include "ms-report/words/diff_words.h"
+#include "ms-report/words/words.h"
 
 #include <string.h>
 

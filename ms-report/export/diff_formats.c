@@ -3,8 +3,6 @@
  */
 #include "formats.h"
 
-#include "json_parts.h"
-
 #include "ms-report/model/diff.h"
 #include "ms-report/output/out.h"
 #include "ms-report/words/names.h"

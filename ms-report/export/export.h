@@ -13,7 +13,7 @@
 #include "export_table.h"
 
 #include "ms-report/model/lists.h"
-#include "ms-report/output/format.h"
+#include "ms-report/output/out.h"
 #include "ms-report/words/words.h"
 
 struct ms_json;

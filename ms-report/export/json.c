@@ -3,13 +3,9 @@
  */
 #include "formats.h"
 
-#include "json_parts.h"
-
 #include "ms-report/model/diff.h"
 #include "ms-report/model/figures.h"
-#include "ms-report/model/images.h"
-#include "ms-report/model/provenance.h"
-#include "ms-report/model/unrecorded.h"
+#include "ms-report/model/facts.h"
 #include "ms-report/output/out.h"
 #include "ms-report/words/words.h"
 

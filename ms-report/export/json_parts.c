@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Parts of the JSON report: views as tables, and what is only said of a single site.
  */
-#include "json_parts.h"
+#include "formats.h"
 
 #include "libcommon/base/json_writer.h"
 

@@ -3,9 +3,7 @@
  */
 #include "formats.h"
 
-#include "json_parts.h"
-
-#include "ms-report/model/proc_only.h"
+#include "ms-report/model/facts.h"
 #include "ms-report/output/out.h"
 
 #include "libcommon/base/json_writer.h"

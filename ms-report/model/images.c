@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Images of one process that replaced each other by exec: which one a figure is of.
  */
-#include "images.h"
+#include "facts.h"
 
 void images_link(struct model *m)
 {

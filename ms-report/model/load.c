@@ -4,12 +4,8 @@
 #include "load.h"
 
 #include "diff.h"
-#include "images.h"
-#include "mmap_usage.h"
+#include "facts.h"
 #include "model_rows.h"
-#include "proc_only.h"
-#include "unrecorded.h"
-#include "verdicts.h"
 
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Mapped address space and usable sizes at a moment.
  */
-#include "mmap_usage.h"
+#include "facts.h"
 
 #include <string.h>
 

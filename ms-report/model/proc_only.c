@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Processes of which nothing is known but what /proc said.
  */
-#include "proc_only.h"
+#include "facts.h"
 
 #include <stdio.h>
 

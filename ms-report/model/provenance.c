@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Where a recording comes from: a cut of which trace, and what of it is known to be the runtime's.
  */
-#include "provenance.h"
+#include "facts.h"
 
 #include "model.h"
 

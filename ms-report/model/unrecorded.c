@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What the figures do not have in them, read from the database into the model.
  */
-#include "unrecorded.h"
+#include "facts.h"
 
 #include <string.h>
 

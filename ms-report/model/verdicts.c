@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What the scan at the end of each process found.
  */
-#include "verdicts.h"
+#include "facts.h"
 
 #include "model.h"
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Room output: where a report goes.
  *   In:  bytes.
- *   Out: a file, standard output or a terminal (pager.h); format.h says what an output is written
- *        as.
+ *   Out: a file, standard output or a terminal; what the formats are called
  *   Used by: every room that writes.
  *
  * Where a report goes: a growing buffer, emptied into a file descriptor or kept for a file written
@@ -11,6 +10,7 @@
 #ifndef REPORT_OUT_H
 #define REPORT_OUT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -40,5 +40,40 @@ int out_flush(struct out *o, const char *name, struct ms_err *err);
 void out_free(struct out *o);
 /* A writer of JSON into it. */
 struct ms_json out_json(struct out *o);
+
+/* ---- what an output is written as, and where it goes ---- */
+
+enum format {
+	FORMAT_TEXT,
+	FORMAT_MD,
+	FORMAT_JSON,
+	FORMAT_CSV,
+	FORMAT_FOLDED,
+	FORMAT_HTML,
+	FORMAT_SARIF,
+	FORMAT_JUNIT,
+	FORMAT_GITHUB,
+	FORMAT_PPROF, /* this and the following: see export.h */
+	FORMAT_SPEEDSCOPE,
+	FORMAT_GPROF2DOT,
+	FORMAT_MASSIF,
+	FORMAT_DHAT,
+	FORMAT_HEAPTRACK,
+	FORMAT_CALLGRIND,
+	FORMAT_CHROME_TRACE,
+	FORMAT_COUNT
+};
+
+struct output {
+	enum format format;
+	const char *path; /* NULL = standard output */
+};
+
+/* ---- pager.c ---- */
+
+/* Shows `n` bytes of text, which go to a terminal, and waits until the reader has had enough; that
+ * it was left early is no error. False when there is no pager, none is needed because the text fits
+ * on the screen, or it could not be run: then nothing was shown. */
+bool pager_show(const char *text, size_t n);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Long text on a terminal, through the pager that the user likes.
  */
-#include "pager.h"
+#include "out.h"
 
 #include "libcommon/base/io.h"
 

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * Markdown for a pull request or a CI log: tables that GitHub and GitLab show.
  */
-#include "markdown.h"
-
 #include "text.h"
 
-#include "ms-report/model/mmap_usage.h"
+#include "ms-report/model/facts.h"
 #include "ms-report/output/out.h"
-#include "ms-report/words/diff_words.h"
+#include "ms-report/words/words.h"
 
 #define SAY(...) ms_arena_printf(&p->m->arena, __VA_ARGS__)
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Room text: reports for people to read as they are.
  *   In:  a page, lists, tables and trees.
- *   Out: plain text (this header) and Markdown (markdown.h).
+ *   Out: plain text and Markdown.
  *   Used by: cli, and diff for its parts.
  *
  * Plain text for a terminal or a log: the first screen, lists of sites, tables, one site, call
@@ -69,5 +69,20 @@ void text_site(struct page *p, struct out *o, const struct site *s);
 void text_site_sizes(struct page *p, struct out *o, const struct site *s);
 void text_site_lifetimes(struct page *p, struct out *o, const struct site *s);
 void text_tree(struct page *p, struct out *o, const struct tree *t, size_t limit);
+
+/* ---- markdown.c ---- */
+
+/* Each ends with an empty line. */
+void markdown_first(struct page *p, struct out *o, size_t limit);
+void markdown_banner(struct page *p, struct out *o);
+void markdown_list(struct page *p, struct out *o, const struct list *l);
+void markdown_table(struct page *p, struct out *o, const struct table *t);
+/* Plain text that keeps its columns: for a tree or one site. */
+void markdown_text(struct out *o, const struct out *text);
+/* Parts of a line: text with everything that Markdown or HTML would act on taken out of its hands;
+ * code, also in a cell of a table; a frame (NULL = there is none) with its place. */
+void markdown_plain(struct page *p, struct out *o, const char *s);
+void markdown_code(struct page *p, struct out *o, const char *s);
+void markdown_frame(struct page *p, struct out *o, const struct frame *f);
 
 #endif

@@ -4,12 +4,10 @@
  */
 #include "text.h"
 
-#include "ms-report/model/mmap_usage.h"
+#include "ms-report/model/facts.h"
 #include "ms-report/model/spans.h"
-#include "ms-report/model/verdicts.h"
 #include "ms-report/output/out.h"
-#include "ms-report/words/growth.h"
-#include "ms-report/words/heap_table.h"
+#include "ms-report/words/table.h"
 
 #include "libcommon/stats/sparkline.h"
 

@@ -10,9 +10,9 @@
  */
 #include "text.h"
 
-#include "ms-report/model/mmap_usage.h"
+#include "ms-report/model/facts.h"
 #include "ms-report/output/out.h"
-#include "ms-report/words/unrecorded_words.h"
+#include "ms-report/words/words.h"
 
 #include <string.h>
 

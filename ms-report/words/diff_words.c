@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * A comparison in words and figures, as every format for people shows it.
  */
-#include "diff_words.h"
+#include "words.h"
 
 #include "names.h"
 #include "say.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * --growth: which sites grow, how fast, and when they will have reached a limit.
  */
-#include "growth.h"
+#include "table.h"
 
 #include "names.h"
 
-#include "ms-report/model/proc_only.h"
+#include "ms-report/model/facts.h"
 
 #include <math.h>
 #include <string.h>

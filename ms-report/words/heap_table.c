@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Heaps of the program's own beside malloc's, as a table and in a line.
  */
-#include "heap_table.h"
+#include "table.h"
 
 #include "names.h"
 #include "say.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * What /proc said: tables of samples, regions and processes.
  */
-#include "proc_tables.h"
+#include "table.h"
 
-#include "ms-report/model/proc_only.h"
+#include "ms-report/model/facts.h"
 
 #include "libcommon/base/units.h"
 

@@ -4,6 +4,7 @@
 #ifndef REPORT_TABLE_H
 #define REPORT_TABLE_H
 
+#include "say.h"
 #include "ms-report/model/lists.h"
 
 struct style;
@@ -136,5 +137,43 @@ extern const char *const group_names[BY_COUNT]; /* the spelling of --by */
 /* Sites grouped by what their user frame says (BY_FUNCTION, BY_FILE, BY_MODULE), or each for itself
  * (BY_STACK), largest `metric` first. */
 struct table table_groups(struct model *m, enum group_key key, enum metric metric, size_t limit);
+
+/* ---- heap_table.c ---- */
+
+/* One row a heap, that with the most live bytes first. */
+struct table table_heaps(struct model *m, size_t limit);
+/* The same in a line, or NULL: there is but one. */
+const char *heaps_line(struct model *m);
+
+/* Functions that were to be hooked and that no process had: 'a', 'b'; or NULL. */
+const char *heaps_missing(struct model *m);
+
+/* ---- growth.c ---- */
+
+/* The whole heap of each process, then growing sites, fastest first, then those that fill or went
+ * up in a step. `reach`: a size in bytes; how long each growing one takes until it has that is
+ * told; 0 = none. */
+struct table table_growth(struct model *m, uint64_t reach, size_t limit);
+
+/* Appends the fastest growing sites in a phrase each; nothing where none grows. */
+void growth_words(struct model *m, const struct style *st, struct words *w);
+
+/* ---- proc_tables.c ---- */
+
+/* Samples over time, in `limit` spans at most: the largest of each span. */
+struct table proc_timeline(struct model *m, size_t limit);
+/* Regions at the moment, most resident first (or the largest, where that is not known). */
+struct table proc_regions(struct model *m, size_t limit);
+/* Of ms-diff: what changed between two snapshots of regions; rows of 0 = they were not compared. */
+struct table proc_diff(struct model *m, size_t limit);
+/* By what they are for. */
+struct table proc_kinds(struct model *m);
+/* Processes by what they hold. */
+struct table proc_processes(struct model *m, size_t limit);
+/* Those that could not be read. */
+struct table proc_skipped(struct model *m, size_t limit);
+/* The tables of the first screen, at most PROC_TABLES; how many. */
+#define PROC_TABLES 4
+size_t proc_first(struct model *m, size_t limit, struct table out[PROC_TABLES]);
 
 #endif

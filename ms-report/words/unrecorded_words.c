@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What the figures do not have in them, in words.
  */
-#include "unrecorded_words.h"
+#include "words.h"
 
 #include "names.h"
 

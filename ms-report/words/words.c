@@ -4,15 +4,10 @@
  */
 #include "words.h"
 
-#include "diff_words.h"
-#include "heap_table.h"
+#include "table.h"
 #include "names.h"
-#include "unrecorded_words.h"
 
-#include "ms-report/model/images.h"
-#include "ms-report/model/proc_only.h"
-#include "ms-report/model/provenance.h"
-#include "ms-report/model/unrecorded.h"
+#include "ms-report/model/facts.h"
 
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"

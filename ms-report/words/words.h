@@ -11,6 +11,7 @@
 #ifndef REPORT_WORDS_H
 #define REPORT_WORDS_H
 
+#include "ms-report/model/diff.h"
 #include "say.h"
 
 struct style;
@@ -52,5 +53,46 @@ const char *words_one_time(struct model *m);
 /* "RSS 2.6 GiB: live 1.8 GiB + slack 90 MiB + mapped 400 MiB, 300 MiB other" of the moments called
  * `label`; NULL where neither slack nor mapped is known. */
 const char *words_rss(struct model *m, const char *label);
+
+/* ---- unrecorded_words.c ---- */
+
+/* Of recordings that began in mid-run: what the processes had already. */
+void unrecorded_before(struct model *m, struct words *w);
+/* Late starts, pauses, dropped events, and what was inherited by fork. */
+void unrecorded_words(struct model *m, struct words *w);
+/* The head of a list of sites at the peak, when the peak of the run lies in what was dropped; else
+ * NULL. */
+const char *unrecorded_peak(struct model *m);
+
+/* ---- diff_words.c ---- */
+
+/* Why budgets on changes cannot be decided, or why the result is incomplete; NULL = no reason. */
+const char *diff_untrusted(struct model *m);
+const char *diff_incomplete(struct model *m);
+/* Of which sites nobody can tell whether they changed, and why; NULL = of none. */
+const char *diff_unmatched(struct model *m);
+
+/* "+6.1 MiB", "-12", "0"; n/a. For people. */
+const char *diff_say(struct model *m, bool bytes, int64_t delta);
+/* " +4.2 %" of `old`, or "". */
+const char *diff_percent(struct model *m, int64_t delta, int64_t old);
+/* A figure itself. */
+const char *diff_value(struct model *m, bool bytes, int64_t v);
+/* The figures of the first table, with their names for people. */
+struct diff_line {
+	const char *title;
+	const struct diff_total *total;
+	bool bytes;
+	bool per;                                 /* is told per operation */
+	const char *old, *new, *change, *percent; /* as they are told */
+	bool noise; /* several runs of each side say that the change is none */
+};
+size_t diff_lines(struct model *m, struct diff_line out[12]);
+/* "3 runs", "1 run"; "12 within noise, 1,204 unchanged, ..." */
+const char *diff_rest(struct model *m);
+/* What the comparison is worth: "one run of each: ...", and so on. */
+const char *diff_worth(struct model *m);
+/* How far runs of one build are apart at the peak: "noise +-0.3 %"; NULL with one run of each. */
+const char *diff_noise(struct model *m);
 
 #endif

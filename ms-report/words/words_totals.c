@@ -5,9 +5,7 @@
 
 #include "names.h"
 
-#include "ms-report/model/mmap_usage.h"
-#include "ms-report/model/provenance.h"
-#include "ms-report/model/verdicts.h"
+#include "ms-report/model/facts.h"
 
 #include <string.h>
 

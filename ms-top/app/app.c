@@ -14,9 +14,8 @@
 
 #include "app_private.h"
 #include "ms-top/term/keys.h"
-#include "ms-top/trace/record.h"
-#include "ms-top/term/term.h"
 #include "ms-top/trace/trace.h"
+#include "ms-top/term/term.h"
 #include "ms-top/view/draw_trace.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/base/clock.h"

@@ -7,8 +7,6 @@
 
 #include "app_private.h"
 #include "ms-top/view/draw_trace.h"
-#include "ms-top/trace/record.h"
-#include "ms-top/trace/save.h"
 #include "ms-top/trace/trace.h"
 #include "libcommon/base/err.h"
 #include "libcommon/base/units.h"

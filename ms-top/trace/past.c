@@ -4,7 +4,7 @@
  * The thread takes the latest question, gives up as soon as there is another, and hands over what
  * it found. What was handed over belongs to the main thread.
  */
-#include "past.h"
+#include "trace.h"
 
 #include <pthread.h>
 #include <stdio.h>

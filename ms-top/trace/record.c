@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * ms-record as a child: what it says comes through a pipe, so that the screen stays ours.
  */
-#include "record.h"
+#include "trace.h"
 
 #include <errno.h>
 #include <fcntl.h>

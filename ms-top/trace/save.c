@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Writing a snapshot by a second thread.
  */
-#include "save.h"
+#include "trace.h"
 
 #include <pthread.h>
 #include <stdio.h>

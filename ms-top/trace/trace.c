@@ -6,9 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "past.h"
-#include "record.h"
-#include "save.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
 #include "libcommon/replay/replay_cells.h"

@@ -11,6 +11,7 @@
 #ifndef TOP_TRACE_H
 #define TOP_TRACE_H
 
+#include <sys/types.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,6 +26,7 @@
 #include "libcommon/symbols/frame_names.h"
 #include "libcommon/stats/trend.h"
 
+struct ms_recording;
 struct ms_err;
 struct past;
 struct recorder;
@@ -303,5 +305,55 @@ const char *trace_thread_name(const struct trace *t, uint32_t thread, char *text
 void site_look(struct trace *t, uint32_t node);
 /* Logical frames of its stack. */
 size_t trace_frame_count(const struct trace *t, uint32_t node);
+
+/* ---- past.c ---- */
+
+/* The model at a moment, and the allocations of each of its sites one window earlier. */
+struct past_state {
+	struct ms_recording *rec; /* NULL: it could not be found */
+	uint64_t ns;
+	bool partial; /* read from a checkpoint on: only what is live is known */
+	uint64_t window_ns;
+	uint64_t *site_before,
+		*thread_before; /* allocations, by number; fewer than there are now */
+	size_t site_count, thread_count;
+	uint64_t allocations, frees, bytes, temporary, events; /* then */
+	char why[256];
+};
+
+struct past *past_new(void);
+void past_free(struct past *p);
+/* Asks for the moment `ns` of the trace at `path`. What was asked before is given up. `part`: it is
+ * worth to begin at a checkpoint. */
+void past_ask(struct past *p, const char *path, uint64_t ns, bool part);
+/* The answer to the latest question, once: NULL when there is no new one. It is valid until there
+ * is another, or past_drop. */
+const struct past_state *past_get(struct past *p);
+/* Forgets question and answer. */
+void past_drop(struct past *p);
+
+/* ---- record.c ---- */
+
+/* Starts ms-record -p PID; its trace is NAME.PID.trace in the working folder. NULL with `err` set.
+ */
+struct recorder *recorder_start(pid_t pid, const char *name, struct ms_err *err);
+/* Is there a trace of it? */
+bool recorder_started(const struct recorder *r);
+/* Where that is going to be. */
+const char *recorder_trace(const struct recorder *r);
+/* True once, when it has ended by itself: `text` says what it said last. */
+bool recorder_ended(struct recorder *r, char *text, size_t room);
+/* Has it let go of the process (at most a few seconds), and frees `r`, which may be NULL. */
+void recorder_stop(struct recorder *r);
+
+/* ---- save.c ---- */
+
+struct save *save_new(void);
+/* Waits for what is being written. */
+void save_free(struct save *s);
+/* Begins. False: one is being written already, or there is no thread to be had. */
+bool save_begin(struct save *s, const char *trace, const char *point);
+/* True once after each: `text` says what came of it. */
+bool save_ended(struct save *s, char *text, size_t room);
 
 #endif

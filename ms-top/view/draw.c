@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "draw_private.h"
 #include "ms-top/cells/grid.h"
 #include "ms-top/cells/words.h"
 #include "ms-top/term/keys.h"

@@ -10,6 +10,7 @@
 #include "ms-top/rows/list.h"
 #include "ms-top/rows/rows.h"
 
+struct ms_trend;
 struct chosen;
 struct grid;
 struct process;
@@ -34,5 +35,18 @@ void draw_columns(struct grid *g, const struct column_set *set, int at, enum col
 /* Rows that a frame needs to show everything, for plain output. */
 int draw_system_rows(const struct rows *r);
 int draw_process_rows(const struct process *p);
+
+/* ---- among the files that draw ---- */
+
+/* The `n` views of a frame, of which `now` is shown. Returns the column behind them. */
+int draw_tabs(struct grid *g, int row, const char *const *names, int n, int now);
+/* Titles of columns; that of the one that rows are sorted by has a mark. */
+void draw_titles(struct grid *g, int row, const struct column *c, const struct column_places *p,
+		 int sort, bool reverse);
+
+/* Keys, a message, or what is being typed. */
+void draw_last_line(struct grid *g, const struct screen_state *st);
+/* What a trend says, in a few words. */
+const char *draw_verdict(const struct ms_trend *t);
 
 #endif

@@ -5,7 +5,6 @@
 
 #include <stdio.h>
 
-#include "draw_private.h"
 #include "ms-top/cells/grid.h"
 #include "ms-top/proc/process.h"
 #include "ms-top/cells/words.h"

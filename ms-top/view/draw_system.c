@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "ms-top/proc/chosen.h"
-#include "draw_private.h"
 #include "ms-top/cells/grid.h"
 #include "ms-top/cells/words.h"
 

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "draw.h"
-#include "draw_private.h"
 #include "ms-top/cells/grid.h"
 #include "ms-top/trace/trace.h"
 #include "ms-top/cells/words.h"

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT
+ * What is asked of the database beyond its rows, and summed up over processes.
+ */
+#ifndef REPORT_FACTS_H
+#define REPORT_FACTS_H
+
+#include "model.h"
+
+/* ---- images.c ---- */
+
+/* Links the images of m->processes, counts those that became another one, and finds those that the
+ * peak and the end of all are of. m->sum_peak_bytes is set. */
+void images_link(struct model *m);
+/* The last image that `p` became, or `p`. */
+const struct process *images_last(const struct model *m, const struct process *p);
+/* The row of the process that the peak, and that the end, of all is of; UNKNOWN = not of one alone.
+ */
+uint64_t images_peak_row(const struct model *m);
+uint64_t images_end_row(const struct model *m);
+
+/* ---- mmap_usage.c ---- */
+
+/* At the moments of that label, of all processes. */
+struct mmap_usage mmap_usage_at(const struct model *m, const char *label);
+/* Live bytes and RSS then. */
+void mmap_usage_live(const struct model *m, const char *label, uint64_t *live, uint64_t *rss);
+/* Is the heap no part of what is mapped? glibc takes it by calls of its own, which nobody sees;
+ * other allocators' are recorded. */
+bool mmap_usage_heap_is_apart(const struct model *m);
+/* Is the peak one moment, or each process's own? */
+bool mmap_usage_one_peak(const struct model *m);
+
+/* ---- proc_only.c ---- */
+
+enum proc_only {
+	PROC_ONLY_NOT, /* some process was recorded */
+	PROC_ONLY_POLL,
+	PROC_ONLY_REGIONS,
+};
+/* To be asked when the processes are read. */
+enum proc_only proc_only_read(struct model *m);
+
+/* The heap of a process as its last sample has it; UNKNOWN = no sample says. */
+uint64_t proc_only_heap(struct model *m, uint32_t process);
+
+/* ---- provenance.c ---- */
+
+/* Of which trace a process's is a cut, and by what, raw; NULL = of none. Of process NONE: the first
+ * that is one. */
+const char *provenance_cut(struct model *m, uint32_t process);
+
+/* What known allocation of the runtime each site is, by index; NULL = none. In the model's arena.
+ */
+const char **one_time_names(struct model *m);
+/* Of the moment of --at, of all of these. */
+struct one_time {
+	uint64_t sites, live_bytes, live_blocks;
+};
+struct one_time one_time_sum(struct model *m);
+
+/* ---- unrecorded.c ---- */
+
+/* A figure of m->gaps, m->inherited or m->before: its name in the report, NULL = it is not there, and
+ * what it is of all processes. */
+struct unrecorded {
+	const char *name, *sql;
+	size_t offset; /* in struct model */
+};
+extern const struct unrecorded unrecorded[];
+extern const size_t unrecorded_count;
+uint64_t unrecorded_figure(const struct model *m, size_t i);
+
+/* Fills m->gaps, m->inherited and m->before. 0, or -1 with `err` set. */
+int unrecorded_read(struct model *m, struct ms_err *err);
+/* Frees of unknown blocks that no pause explains. */
+uint64_t unrecorded_frees(const struct model *m, uint64_t unknown_frees);
+
+/* ---- verdicts.c ---- */
+
+/* Fills in what sites have of unreachable blocks. 0, or -1 with `err` set. */
+int verdicts_read(struct model *m, struct ms_err *err);
+/* Does the report look at the end of processes that were all scanned? */
+bool verdicts_known(const struct model *m);
+
+#endif
