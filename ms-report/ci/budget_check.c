@@ -37,7 +37,7 @@ bool budget_matches(const struct budget *b, struct model *m, const struct site *
 	const struct frame *f = site_frame(m, s);
 	const char *name = f ? frame_name(&m->arena, m, f) : "";
 	return fnmatch(pattern, name, 0) == 0 ||
-	       (f && f->function && fnmatch(pattern, name_short(&m->arena, name), 0) == 0);
+	       (f && f->function && fnmatch(pattern, ms_name_short(&m->arena, name), 0) == 0);
 }
 
 /* The sum of the sites that match; `worst`: the one with most. */

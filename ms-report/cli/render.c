@@ -149,7 +149,7 @@ static void text_view(struct page *p, const struct options *opt, enum view v, st
 	} else if (v == VIEW_SITE) {
 		text_site(p, o, p->site);
 	} else if (v == VIEW_TREE) {
-		struct tree t = tree_make_folded(p->m, metric_of(p, opt), opt->tree_up);
+		struct tree t = tree_make(p->m, metric_of(p, opt), opt->tree_up, true);
 		text_tree(p, o, &t, limit);
 	} else if (make_list(p, v, limit, &l)) {
 		text_list_view(p, o, &l);
@@ -189,7 +189,7 @@ static void markdown_view(struct page *p, const struct options *opt, enum view v
 		if (v == VIEW_SITE) {
 			text_site(&plain, &text, p->site);
 		} else {
-			struct tree t = tree_make_folded(p->m, metric_of(p, opt), opt->tree_up);
+			struct tree t = tree_make(p->m, metric_of(p, opt), opt->tree_up, true);
 			text_tree(&plain, &text, &t, limit);
 		}
 		markdown_text(o, &text);
@@ -293,7 +293,7 @@ static void folded(struct page *p, const struct options *opt, struct out *o)
 	    (folded_diff(p->m, o, metric, opt->full_names) ||
 	     (opt->metric == METRIC_COUNT && folded_diff(p->m, o, METRIC_LIVE, opt->full_names))))
 		return;
-	struct tree t = tree_make(p->m, metric, false);
+	struct tree t = tree_make(p->m, metric, false, false);
 	folded_tree(p->m, o, &t, opt->full_names);
 }
 

@@ -122,15 +122,14 @@ static bool symbolized(const struct module *o)
 }
 
 /* A reader looks for the functions of a mapping itself when the flags are not set. */
-static void put_mapping(struct pprof *p, uint32_t module, const int64_t range[2])
+static void put_mapping(struct pprof *p, uint32_t module)
 {
 	const struct module *o = &p->x->m->modules.v[module];
 	struct ms_arena *a = &p->x->m->arena;
-	uint64_t start = (uint64_t)range[0];
 	number_field(&p->message, 1, p->mapping[module]);
-	number_field(&p->message, 2, start);
-	number_field(&p->message, 3, (uint64_t)range[1]);
-	number_field(&p->message, 4, start > o->bias ? start - o->bias : 0);
+	number_field(&p->message, 2, o->start);
+	number_field(&p->message, 3, o->end);
+	number_field(&p->message, 4, o->start > o->bias ? o->start - o->bias : 0);
 	string_field(p, &p->message, 5, o->path ? name_clean(a, o->path, false) : NULL);
 	string_field(p, &p->message, 6, o->build_id);
 	for (unsigned flag = 7; symbolized(o) && flag <= 10; flag++)
@@ -144,14 +143,6 @@ static void put_mappings(struct pprof *p)
 	struct model *m = p->x->m;
 	const char *exe = m->processes.v[0].exe;
 	bool *used = ms_xcalloc(m->modules.n + 1, sizeof *used);
-	int64_t(*range)[2] = ms_xcalloc(m->modules.n + 1, sizeof *range);
-	sqlite3_stmt *st =
-		ms_sql_prepare(m->db, "SELECT id, start, \"end\" FROM module ORDER BY id", NULL);
-	for (size_t i = 0; st && i < m->modules.n && sqlite3_step(st) == SQLITE_ROW; i++) {
-		range[i][0] = sqlite3_column_int64(st, 1);
-		range[i][1] = sqlite3_column_int64(st, 2);
-	}
-	sqlite3_finalize(st);
 	for (size_t i = 0; i < m->frames.n; i++)
 		if (m->frames.v[i].module != NONE)
 			used[m->frames.v[i].module] = true;
@@ -162,10 +153,9 @@ static void put_mappings(struct pprof *p)
 			if (!used[i] || program != (exe && path && strcmp(exe, path) == 0))
 				continue;
 			p->mapping[i] = ++number;
-			put_mapping(p, i, range[i]);
+			put_mapping(p, i);
 		}
 	free(used);
-	free(range);
 }
 
 static uint64_t function_number(struct pprof *p, const struct place *q)
@@ -293,12 +283,6 @@ static void ask_threads(struct pprof *p)
 	step_threads(p);
 }
 
-static const struct thread *thread_of(const struct model *m, int64_t id)
-{
-	uint32_t i = MODEL_FIND(m->threads, id);
-	return i == NONE ? NULL : &m->threads.v[i];
-}
-
 /* One thread's part of a row, taken from `left`. False: there is no more. */
 static bool next_thread(struct pprof *p, const struct site *s, uint64_t *left, uint64_t *part,
 			const struct thread **thread)
@@ -311,7 +295,7 @@ static bool next_thread(struct pprof *p, const struct site *s, uint64_t *left, u
 		step_threads(p);
 	if (!p->threads || sqlite3_column_int64(p->threads, 0) != s->id)
 		return false;
-	*thread = thread_of(m, sqlite3_column_int64(p->threads, 1));
+	*thread = model_thread(m, sqlite3_column_int64(p->threads, 1));
 	memset(part, 0, EXPORT_FIGURES * sizeof *part);
 	for (size_t i = 0; i < known; i++) {
 		int64_t v = sqlite3_column_int64(p->threads, 2 + (int)i);

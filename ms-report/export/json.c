@@ -27,8 +27,11 @@ static void put_totals(struct ms_json *j, const struct totals *t, const struct e
 			v[n++] = (struct est_named){figures[i].name, f, figure_of(t, &figures[i])};
 	}
 	if (more)
-		MS_JSON_NUMBERS(j, {"peak_process", images_peak_row(more)},
-				{"unfreed_process", images_end_row(more)});
+		MS_JSON_NUMBERS(j,
+				{"peak_process",
+				 images_row(more, more->peak_image, more->totals.peak_bytes)},
+				{"unfreed_process",
+				 images_row(more, more->end_image, more->totals.unfreed_bytes)});
 	json_intervals(j, e, v, n);
 	ms_json_close(j, '}');
 }

@@ -15,7 +15,7 @@ static void put_spans(struct html_columns *c, const char *name, const struct spa
 {
 	html_column(c, n, "figure", "%s", name);
 	for (size_t i = 0; i < n; i++)
-		html_figure(c, *(const uint64_t *)(const void *)((const char *)&s[i] + offset));
+		html_figure(c, figure_at(&s[i], offset));
 }
 
 void html_spans_write(struct model *m, struct html_columns *c)

@@ -260,7 +260,8 @@ static struct function function_of(struct page *p, const struct frame *f, struct
 		path = m->modules.v[f->module].path;
 	return (struct function){
 		.name = html_string(s, html_text(p, name)),
-		.brief = html_string(s, html_text(p, known ? name_short(&m->arena, name) : name)),
+		.brief =
+			html_string(s, html_text(p, known ? ms_name_short(&m->arena, name) : name)),
 		.module = path ? html_string(s, html_text(p, path)) + 1 : 0,
 		.known = known || f->note};
 }

@@ -52,10 +52,10 @@ static void put_quality(struct page *p, struct ms_json *j)
 	put_text(p, j, "verdicts", verdicts_known(m) ? words_verdict(m) : NULL);
 	put_text(p, j, "unscanned", words_unscanned(m));
 	put_text(p, j, "unknown", say_unknown(m));
-	put_text(p, j, "beside_peak", mmap_usage_one_peak(m) ? words_rss(m, "peak") : NULL);
+	put_text(p, j, "beside_peak", m->processes.n == 1 ? words_rss(m, "peak") : NULL);
 	put_text(p, j, "beside_end", words_rss(m, "end"));
-	put_text(p, j, "peak_of", words_peak_image(m));
-	put_text(p, j, "end_of", words_end_image(m));
+	put_text(p, j, "peak_of", words_image(m, m->peak_image));
+	put_text(p, j, "end_of", words_image(m, m->end_image));
 	put_text(p, j, "gone", words_exec(m));
 	ms_json_bool(j, "complete", q->complete);
 	ms_json_bool(j, "still_growing", q->growing);
@@ -80,8 +80,8 @@ static void put_totals(struct page *p, struct ms_json *j)
 	ms_json_open(j, "totals", '{');
 	for (size_t i = 0; i < figure_count; i++)
 		ms_json_number(j, figures[i].name, figure_of(t, &figures[i]));
-	ms_json_number(j, "peak_process", images_peak_row(m));
-	ms_json_number(j, "unfreed_process", images_end_row(m));
+	ms_json_number(j, "peak_process", images_row(m, m->peak_image, m->totals.peak_bytes));
+	ms_json_number(j, "unfreed_process", images_row(m, m->end_image, m->totals.unfreed_bytes));
 	ms_json_close(j, '}');
 	if (!m->est)
 		return;

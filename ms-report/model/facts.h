@@ -13,10 +13,9 @@
 void images_link(struct model *m);
 /* The last image that `p` became, or `p`. */
 const struct process *images_last(const struct model *m, const struct process *p);
-/* The row of the process that the peak, and that the end, of all is of; UNKNOWN = not of one alone.
- */
-uint64_t images_peak_row(const struct model *m);
-uint64_t images_end_row(const struct model *m);
+/* The row of the process that a figure of all (the peak, the end) is of, when it is known;
+ * UNKNOWN = not of one alone. */
+uint64_t images_row(const struct model *m, uint32_t image, uint64_t figure);
 
 /* ---- mmap_usage.c ---- */
 
@@ -27,8 +26,6 @@ void mmap_usage_live(const struct model *m, const char *label, uint64_t *live, u
 /* Is the heap no part of what is mapped? glibc takes it by calls of its own, which nobody sees;
  * other allocators' are recorded. */
 bool mmap_usage_heap_is_apart(const struct model *m);
-/* Is the peak one moment, or each process's own? */
-bool mmap_usage_one_peak(const struct model *m);
 
 /* ---- proc_only.c ---- */
 

@@ -108,24 +108,14 @@ const struct told_figure told[TOLD_COUNT] = {
 	TOLD("mapped_bytes", EST_COUNT, at_mmap.mapped, at_mmap.mapped, at_mmap.mapped),
 };
 
-static uint64_t at_offset(const void *row, size_t offset)
-{
-	return *(const uint64_t *)(const void *)((const char *)row + offset);
-}
-
 uint64_t told_value(enum told f, enum told_of of, const void *what)
 {
-	return at_offset(what, told[f].in[of]);
-}
-
-uint64_t *figure_at(void *row, const struct figure *f)
-{
-	return (uint64_t *)(void *)((char *)row + f->offset);
+	return figure_at(what, told[f].in[of]);
 }
 
 uint64_t figure_of(const void *row, const struct figure *f)
 {
-	return at_offset(row, f->offset);
+	return figure_at(row, f->offset);
 }
 
 /* Of a comparison (diff.h): the grammar of budgets needs these names, and no database. */

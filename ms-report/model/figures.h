@@ -59,7 +59,6 @@ enum told_of { TOLD_OF_SITE, TOLD_OF_ALL, TOLD_OF_HIDDEN };
 uint64_t told_value(enum told f, enum told_of of, const void *what);
 
 /* That of a struct which has it. */
-uint64_t *figure_at(void *row, const struct figure *f);
 uint64_t figure_of(const void *row, const struct figure *f);
 
 #endif

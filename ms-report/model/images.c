@@ -30,21 +30,8 @@ const struct process *images_last(const struct model *m, const struct process *p
 	return p;
 }
 
-static uint64_t row(const struct model *m, uint32_t image)
+uint64_t images_row(const struct model *m, uint32_t image, uint64_t figure)
 {
+	image = figure == UNKNOWN ? NONE : m->processes.n == 1 ? 0 : image;
 	return image == NONE ? UNKNOWN : (uint64_t)m->processes.v[image].id;
-}
-
-uint64_t images_peak_row(const struct model *m)
-{
-	return row(m, m->totals.peak_bytes == UNKNOWN ? NONE
-		      : m->processes.n == 1           ? 0
-						      : m->peak_image);
-}
-
-uint64_t images_end_row(const struct model *m)
-{
-	return row(m, m->totals.unfreed_bytes == UNKNOWN ? NONE
-		      : m->processes.n == 1              ? 0
-							 : m->end_image);
 }

@@ -72,3 +72,9 @@ const struct site *model_site(const struct model *m, int64_t want)
 	uint32_t i = MODEL_FIND(m->sites, want);
 	return i == NONE ? NULL : &m->sites.v[i];
 }
+
+const struct thread *model_thread(const struct model *m, int64_t want)
+{
+	uint32_t i = MODEL_FIND(m->threads, want);
+	return i == NONE ? NULL : &m->threads.v[i];
+}

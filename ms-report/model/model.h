@@ -26,6 +26,11 @@ struct ms_err;
 /* "No such element" of the index fields below. */
 #define NONE UINT32_MAX
 
+/* The figure at an offset of a struct. */
+static inline uint64_t figure_at(const void *what, size_t offset)
+{
+	return *(const uint64_t *)(const void *)((const char *)what + offset);
+}
 /* a + b; unknown if either is, and never wraps. */
 uint64_t figure_add(uint64_t a, uint64_t b);
 /* a - b, 0 when b is larger; unknown if either is. */
@@ -46,6 +51,7 @@ struct module {
 	int64_t id;
 	uint32_t process;
 	const char *path, *build_id, *kind, *symbols; /* NULL = not known */
+	uint64_t start, end;                          /* addresses in the process */
 	uint64_t bias; /* address in the process - bias = address in the file; 0 = not known */
 	/* Frames there that stand in some stack, those without a function, and those that have one
 	 * but no line. */
@@ -276,8 +282,9 @@ void live_add(struct live *to, struct live l);
 uint32_t model_index(const void *v, size_t n, size_t size, int64_t id);
 /* The same of an array of the model. */
 #define MODEL_FIND(a, want) model_index((a).v, (a).n, sizeof *(a).v, want)
-/* The site of that number, or NULL. */
+/* The site, or the thread, of that number, or NULL. */
 const struct site *model_site(const struct model *m, int64_t id);
+const struct thread *model_thread(const struct model *m, int64_t id);
 
 /* What one thread did at one site. */
 struct site_thread {

@@ -39,6 +39,11 @@ static int64_t id(struct reader *r)
 	return sqlite3_column_int64(r->st, r->col++);
 }
 
+static void take_figure(struct reader *r, void *row, size_t offset)
+{
+	*(uint64_t *)(void *)((char *)row + offset) = number(r);
+}
+
 /* The next columns, each into one of these. */
 static void take_numbers(struct reader *r, uint64_t *const *to, size_t n)
 {
@@ -82,9 +87,9 @@ static void read_process(struct reader *r)
 	p->at_sum_peak = number(r);
 	p->became_row = id(r);
 	for (size_t i = 0; i < quality_figure_count; i++)
-		*figure_at(q, &quality_figures[i]) = number(r);
+		take_figure(r, q, quality_figures[i].offset);
 	for (size_t i = 0; i < FIGURES_NOTED; i++)
-		*figure_at(t, &figures[i]) = number(r);
+		take_figure(r, t, figures[i].offset);
 	t->peak_rss_bytes = t->peak_rss_time_ns = t->end_rss_bytes = UNKNOWN;
 }
 
@@ -107,6 +112,8 @@ static void read_module(struct reader *r)
 	o->kind = reader_text(r);
 	o->symbols = reader_text(r);
 	o->bias = number_or_0(r);
+	o->start = (uint64_t)id(r);
+	o->end = (uint64_t)id(r);
 }
 
 static void read_frame(struct reader *r)
@@ -304,8 +311,8 @@ static const struct reader_table tables[] = {
 	{read_process, NULL},
 	{read_snapshot, "SELECT id, process, label, time_ns, live_bytes, live_blocks, rss_bytes,"
 			" usable_bytes, mapped_bytes FROM snapshot ORDER BY id"},
-	{read_module,
-	 "SELECT id, process, path, build_id, kind, symbols, bias FROM module ORDER BY id"},
+	{read_module, "SELECT id, process, path, build_id, kind, symbols, bias, start, \"end\" "
+		      "FROM module ORDER BY id"},
 	{read_frame, "SELECT id, module, address, function, file, line, inlined, runtime, note"
 		     " FROM frame ORDER BY id"},
 	{read_node, "SELECT id, parent, frame FROM stack ORDER BY id"},

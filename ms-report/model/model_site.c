@@ -29,14 +29,6 @@ static sqlite3_stmt *ask(struct model *m, const char *sql, const struct site *s)
 		free((a)->v);                                                                      \
 	} while (0)
 
-static const struct thread *thread_of(const struct model *m, int64_t id)
-{
-	for (size_t i = 0; i < m->threads.n; i++)
-		if (m->threads.v[i].id == id)
-			return &m->threads.v[i];
-	return NULL;
-}
-
 size_t model_site_threads(struct model *m, const struct site *s, struct site_thread **out)
 {
 	MS_ARRAY(struct site_thread) a = {0};
@@ -46,7 +38,7 @@ size_t model_site_threads(struct model *m, const struct site *s, struct site_thr
 		    " FROM site_thread WHERE site = ? ORDER BY allocations DESC, thread",
 		    s);
 	while (st && sqlite3_step(st) == SQLITE_ROW) {
-		const struct thread *t = thread_of(m, sqlite3_column_int64(st, 0));
+		const struct thread *t = model_thread(m, sqlite3_column_int64(st, 0));
 		if (t)
 			*MS_PUSH(&a) =
 				(struct site_thread){.thread = t,

@@ -191,7 +191,7 @@ static void link_children(struct maker *k)
 	free(order);
 }
 
-static struct tree make(struct model *m, enum metric metric, bool up, bool fold)
+struct tree tree_make(struct model *m, enum metric metric, bool up, bool fold)
 {
 	struct maker k = {.m = m, .fold = fold};
 	number_frames(&k);
@@ -215,14 +215,4 @@ static struct tree make(struct model *m, enum metric metric, bool up, bool fold)
 	t.other.a = figure_sub(figure_sub(t.total.a, t.hidden.a), t.v[0].sum.a);
 	MS_FREE(path, k.repeated, k.same, k.children.slots, k.b.v);
 	return t;
-}
-
-struct tree tree_make(struct model *m, enum metric metric, bool up)
-{
-	return make(m, metric, up, false);
-}
-
-struct tree tree_make_folded(struct model *m, enum metric metric, bool up)
-{
-	return make(m, metric, up, true);
 }

@@ -27,10 +27,8 @@ struct tree {
 	struct pair total, hidden, other; /* total = v[0].sum + hidden + other */
 };
 
-/* In the model's arena. */
-struct tree tree_make(struct model *m, enum metric metric, bool up);
-/* The same for people: of functions that call themselves, or each other in turn, one round is kept.
- */
-struct tree tree_make_folded(struct model *m, enum metric metric, bool up);
+/* In the model's arena. `fold`, for people: of functions that call themselves, or each other in turn,
+ * one round is kept. */
+struct tree tree_make(struct model *m, enum metric metric, bool up, bool fold);
 
 #endif

@@ -32,7 +32,7 @@ const size_t unrecorded_count = sizeof unrecorded / sizeof *unrecorded;
 
 uint64_t unrecorded_figure(const struct model *m, size_t i)
 {
-	return *(const uint64_t *)(const void *)((const char *)m + unrecorded[i].offset);
+	return figure_at(m, unrecorded[i].offset);
 }
 
 /* Of several processes the sums are known if all of them are; the state is the worst. */

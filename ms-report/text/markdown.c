@@ -85,7 +85,7 @@ static void figures_table(struct page *p, struct out *o)
 	struct model *m = p->m;
 	const struct totals *t = &m->totals;
 	const struct estimates *e = m->est;
-	const char *peak_of = words_peak_image(m), *end_of = words_end_image(m),
+	const char *peak_of = words_image(m, m->peak_image), *end_of = words_image(m, m->end_image),
 		   *gone = words_exec(m);
 	const char *rows[][3] = {
 		{"peak live", est_size(m, t->peak_bytes, est_of(e, EST_PEAK)),
@@ -118,7 +118,7 @@ static void figures_table(struct page *p, struct out *o)
 		out_printf(o, "| %s | %s | %s |\n", rows[i][0], rows[i][1], rows[i][2]);
 	if (gone)
 		put_between(p, o, "| gone by exec | | ", gone, " |\n");
-	rss_row(p, o, "memory at the peak", mmap_usage_one_peak(m) ? "peak" : NULL);
+	rss_row(p, o, "memory at the peak", m->processes.n == 1 ? "peak" : NULL);
 	rss_row(p, o, "memory at the end", "end");
 	out_char(o, '\n');
 }
@@ -139,16 +139,7 @@ void markdown_frame(struct page *p, struct out *o, const struct frame *f)
 
 static void figures_of(struct page *p, struct out *o, const struct list *l, struct pair v)
 {
-	struct model *m = p->m;
-	bool bytes = metric_is_bytes(l->metric);
-	out_printf(o, "| %s ",
-		   bytes ? est_size(m, v.a, pair_ea(&v)) : est_count(m, v.a, pair_ea(&v)));
-	if (l->metric == METRIC_TEMPORARY)
-		out_printf(o, "| %s ", say_share(m, v.a, v.b));
-	else
-		out_printf(o, "| %s ",
-			   l->metric == METRIC_ALLOCATIONS ? est_size(m, v.b, pair_eb(&v))
-							   : est_count(m, v.b, pair_eb(&v)));
+	out_printf(o, "| %s | %s ", list_a(p, l->metric, v), list_b(p, l->metric, v));
 }
 
 void markdown_list(struct page *p, struct out *o, const struct list *l)
@@ -195,7 +186,7 @@ static void put_cell(struct page *p, struct out *o, const struct column *c, cons
 	struct model *m = p->m;
 	const char *name =
 		x->s && c->kind == CELL_FUNCTION && r->kind == ROW_ITEM && !p->style.full_names
-			? name_short(&m->arena, x->s)
+			? ms_name_short(&m->arena, x->s)
 			: x->s;
 	name = name ? name_clean(&m->arena, name, p->style.ascii) : "";
 	if (c->kind == CELL_FUNCTION && r->kind == ROW_ITEM)

@@ -54,6 +54,9 @@ void text_first(struct page *p, struct out *o, size_t limit);
 void text_list(struct page *p, struct out *o, const struct list *l, bool callers);
 /* The same with a title and the total: the views --leaks, --peak, --allocated, --temporary. */
 void text_list_view(struct page *p, struct out *o, const struct list *l);
+/* The two figures of a pair, for people. */
+const char *list_a(struct page *p, enum metric metric, struct pair v);
+const char *list_b(struct page *p, enum metric metric, struct pair v);
 /* What a list ends with: how much, and what that is. Returns how many. */
 struct list_rest {
 	struct pair v;

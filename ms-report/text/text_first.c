@@ -48,7 +48,7 @@ static void heap_and_rss(struct page *p, struct out *o)
 	struct model *m = p->m;
 	const struct totals *t = &m->totals;
 	bool timed = t->peak_time_ns != UNKNOWN && t->peak_blocks != 0;
-	const char *peak_of = words_peak_image(m), *end_of = words_end_image(m),
+	const char *peak_of = words_image(m, m->peak_image), *end_of = words_image(m, m->end_image),
 		   *gone = words_exec(m);
 	bool together = m->processes.n > 1 && !peak_of;
 	line(p, o, "Heap",
@@ -79,7 +79,7 @@ static void heap_and_rss(struct page *p, struct out *o)
 /* Heap, slack and mapped address space against RSS, where they were recorded. */
 static void rss(struct page *p, struct out *o)
 {
-	const char *peak = mmap_usage_one_peak(p->m) ? words_rss(p->m, "peak") : NULL,
+	const char *peak = p->m->processes.n == 1 ? words_rss(p->m, "peak") : NULL,
 		   *end = words_rss(p->m, "end");
 	if (peak)
 		line(p, o, "At peak", peak, NULL);

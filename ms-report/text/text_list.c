@@ -113,17 +113,17 @@ struct figures {
 	size_t share, a, b, number; /* columns; 0 = left out */
 };
 
-static const char *say_a(struct page *p, const struct list *l, struct pair v)
+const char *list_a(struct page *p, enum metric metric, struct pair v)
 {
-	return metric_is_bytes(l->metric) ? est_size(p->m, v.a, pair_ea(&v))
-					  : est_count(p->m, v.a, pair_ea(&v));
+	return metric_is_bytes(metric) ? est_size(p->m, v.a, pair_ea(&v))
+				       : est_count(p->m, v.a, pair_ea(&v));
 }
 
-static const char *say_b(struct page *p, const struct list *l, struct pair v)
+const char *list_b(struct page *p, enum metric metric, struct pair v)
 {
-	return l->metric == METRIC_TEMPORARY     ? say_share(p->m, v.a, v.b)
-	       : l->metric == METRIC_ALLOCATIONS ? est_size(p->m, v.b, pair_eb(&v))
-						 : est_count(p->m, v.b, pair_eb(&v));
+	return metric == METRIC_TEMPORARY     ? say_share(p->m, v.a, v.b)
+	       : metric == METRIC_ALLOCATIONS ? est_size(p->m, v.b, pair_eb(&v))
+					      : est_count(p->m, v.b, pair_eb(&v));
 }
 
 static const char *number_of(struct page *p, const struct site *s)
@@ -143,7 +143,7 @@ static const char *const heads[METRIC_LISTS][2] = {{"bytes", "blocks"},
 
 static void fit(struct page *p, const struct list *l, struct figures *f, struct pair v)
 {
-	size_t a = strlen(say_a(p, l, v)), b = strlen(say_b(p, l, v));
+	size_t a = strlen(list_a(p, l->metric, v)), b = strlen(list_b(p, l->metric, v));
 	f->a = a > f->a ? a : f->a;
 	f->b = b > f->b ? b : f->b;
 }
@@ -186,7 +186,8 @@ static void put_figures(struct out *o, const struct figures *f, const char *shar
 static void figures(struct page *p, struct out *o, const struct list *l, const struct figures *f,
 		    struct pair v, const char *number)
 {
-	put_figures(o, f, say_share(p->m, v.a, l->total.a), say_a(p, l, v), say_b(p, l, v), number);
+	put_figures(o, f, say_share(p->m, v.a, l->total.a), list_a(p, l->metric, v),
+		    list_b(p, l->metric, v), number);
 }
 
 /* A row whose figures leave no room: "91.2 MiB (80-99), 12 blocks  #3", what it is below. */
@@ -196,9 +197,10 @@ static void figures_alone(struct page *p, struct out *o, const struct list *l, s
 	const char *const *head = heads[l->metric];
 	struct words w = {
 		.v = {metric_is_bytes(l->metric)
-			      ? say_a(p, l, v)
-			      : ms_arena_printf(&p->m->arena, "%s %s", say_a(p, l, v), head[0]),
-		      ms_arena_printf(&p->m->arena, "%s %s", say_b(p, l, v), head[1])},
+			      ? list_a(p, l->metric, v)
+			      : ms_arena_printf(&p->m->arena, "%s %s", list_a(p, l->metric, v),
+						head[0]),
+		      ms_arena_printf(&p->m->arena, "%s %s", list_b(p, l->metric, v), head[1])},
 		.n = 2};
 	if (number)
 		w.v[w.n++] = ms_arena_printf(&p->m->arena, "#%s", number);
@@ -350,10 +352,7 @@ const char *list_title(struct page *p, const struct list *l)
 	const char *sites = say_things(m, count, "site", "sites");
 	if (count > l->n)
 		sites = ms_arena_printf(a, "top %s of %s", say_count(m, l->n), sites);
-	const struct ms_spread *e = pair_ea(&l->total);
-	return ms_arena_printf(a, "%s: %s%s, %s", list_name(p, l),
-			       metric_is_bytes(l->metric) ? est_size(m, l->total.a, e)
-							  : est_count(m, l->total.a, e),
+	return ms_arena_printf(a, "%s: %s%s, %s", list_name(p, l), list_a(p, l->metric, l->total),
 			       list_second(p, l), sites);
 }
 

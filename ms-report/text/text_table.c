@@ -37,7 +37,7 @@ static const char *cell_text(struct page *p, const struct column *c, const struc
 {
 	struct model *m = p->m;
 	if (x->s && kind == ROW_ITEM && c->kind == CELL_FUNCTION && !p->style.full_names)
-		return name_clean(&m->arena, name_short(&m->arena, x->s), p->style.ascii);
+		return name_clean(&m->arena, ms_name_short(&m->arena, x->s), p->style.ascii);
 	if (c->kind == CELL_BAR)
 		return kind == ROW_ITEM ? bar(m, x->n, p->style.ascii) : "";
 	if (!column_is_number(c))

@@ -44,12 +44,6 @@ static bool *choose(struct page *p, const struct tree *t, size_t limit)
 	return shown;
 }
 
-static const char *say_pair(struct page *p, const struct tree *t, const struct pair *v)
-{
-	return metric_is_bytes(t->metric) ? est_size(p->m, v->a, pair_ea(v))
-					  : est_count(p->m, v->a, pair_ea(v));
-}
-
 #define NARROW 64 /* columns below which blocks are not counted */
 
 /* "1,210x": blocks of bytes; "1.2 kx (1,020-1,430)" of an estimate. "" where bytes are not what is
@@ -107,7 +101,7 @@ static size_t begin(struct page *p, struct out *o, const struct tree *t, const s
 {
 	bool share = !v->estimated;
 	size_t most = p->style.width / 9, from = indent > most ? indent - most : 0;
-	const char *figure = say_pair(p, t, v);
+	const char *figure = list_a(p, t->metric, *v);
 	size_t least = share ? 11 : 24, wide = name_width(figure);
 	text_pad_left(o, figure, least);
 	text_pad_left(o, say_times(p, t, v), g->times);
@@ -180,11 +174,6 @@ static void write_words(struct page *p, struct out *o, const struct tree *t, con
 	out_printf(o, "%s\n", words);
 }
 
-static bool figure_is_there(const struct pair *v)
-{
-	return v->a && v->a != UNKNOWN;
-}
-
 /* What follows the children of a branch that are shown. */
 struct rest {
 	size_t hidden;
@@ -208,7 +197,7 @@ static struct rest rest_of(const struct tree *t, const struct branch *b, const b
 /* Below all branches there is what no site has. */
 static bool more_at_top(const struct tree *t, const struct branch *b)
 {
-	return b == &t->v[0] && (figure_is_there(&t->hidden) || figure_is_there(&t->other));
+	return b == &t->v[0] && (figure_some(t->hidden.a) || figure_some(t->other.a));
 }
 
 /* After the children of a branch: those that are not shown, and what was allocated by itself. */
@@ -251,11 +240,11 @@ static bool goes_on(const struct tree *t, const struct branch *b, const bool *sh
 
 static void write_outside(struct page *p, struct out *o, const struct tree *t, struct guides *g)
 {
-	g->more[0] = figure_is_there(&t->other);
-	if (figure_is_there(&t->hidden))
+	g->more[0] = figure_some(t->other.a);
+	if (figure_some(t->hidden.a))
 		write_words(p, o, t, &t->hidden, g, 0, "hidden by filters");
 	g->more[0] = false;
-	if (figure_is_there(&t->other))
+	if (figure_some(t->other.a))
 		write_words(p, o, t, &t->other, g, 0, "of no site");
 }
 
@@ -265,7 +254,7 @@ void text_tree(struct page *p, struct out *o, const struct tree *t, size_t limit
 		   SAY("TREE of %s, from %s: %s%s", metric_names[t->metric],
 		       t->up ? "the allocating function up to its callers"
 			     : "the program's entry down",
-		       say_pair(p, t, &t->total), say_blocks(p, t)));
+		       list_a(p, t->metric, t->total), say_blocks(p, t)));
 	const bool *shown = choose(p, t, limit);
 	size_t *indent = ms_arena_alloc(&p->m->arena, t->n * sizeof *indent);
 	struct guides guides = {.times = times_width(p, t, shown)};

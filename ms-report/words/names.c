@@ -146,7 +146,7 @@ const char *frame_label(struct ms_arena *a, const struct model *m, const struct 
 {
 	const char *s = frame_name(a, m, f);
 	if (!st->full_names && !f->note && s == f->function)
-		s = name_short(a, s);
+		s = ms_name_short(a, s);
 	return name_clean(a, s, st->ascii);
 }
 

@@ -28,12 +28,6 @@ struct style {
  * replaced too. The result has one line and nothing that steers a terminal. */
 const char *name_clean(struct ms_arena *a, const char *s, bool ascii);
 
-/* As ms_name_short. */
-static inline const char *name_short(struct ms_arena *a, const char *function)
-{
-	return ms_name_short(a, function);
-}
-
 /* Columns that a cleaned string takes on a terminal. */
 size_t name_width(const char *s);
 /* A cleaned string cut to `width` columns, at its end or at its start, with an ellipsis. */

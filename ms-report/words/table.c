@@ -94,7 +94,7 @@ void table_take(const struct table *t, struct cell *cells, const void *what)
 		const struct column *k = &t->columns[c];
 		if (!k->of)
 			continue;
-		uint64_t v = *(const uint64_t *)(const void *)((const char *)what + k->of - 1);
+		uint64_t v = figure_at(what, k->of - 1);
 		cells[c].n = k->sum ? figure_add(cells[c].n, v) : v;
 	}
 }
@@ -170,8 +170,8 @@ static void add_total(struct model *m, struct table *t, enum table_total which)
 	for (size_t c = 0; c < t->column_count; c++) {
 		size_t all = t->columns[c].all;
 		total[c] = which == TOTAL_OF_ROWS ? sum[c].n
-			   : all ? *(const uint64_t *)(const void *)((const char *)m + all - 1)
-				 : UNKNOWN;
+			   : all                  ? figure_at(m, all - 1)
+						  : UNKNOWN;
 		sum[c].n = t->columns[c].sum ? figure_sub(total[c], sum[c].n) : UNKNOWN;
 		missing |= figure_some(sum[c].n);
 		sum[c].e = NULL;

@@ -35,10 +35,8 @@ const char *words_hidden(struct model *m, const struct style *st);
 
 /* ---- words_totals.c ---- */
 
-/* ", of image 3 of 5, app": which image the peak or the end of several is of; NULL = not one alone.
- */
-const char *words_peak_image(struct model *m);
-const char *words_end_image(struct model *m);
+/* ", of image 3 of 5, app": of which image a figure of several is; NULL = not of one alone. */
+const char *words_image(struct model *m, uint32_t image);
 /* "2.7 MiB in 400 blocks, gone with the 4 images that became others"; NULL = none did. */
 const char *words_exec(struct model *m);
 /* How much of what is live at the report's moment is unreachable, or that (and why) nobody knows.

@@ -12,7 +12,7 @@
 #define SAY(...) ms_arena_printf(&m->arena, __VA_ARGS__)
 
 /* The image by its number among those of its process, or by its process. */
-static const char *image_of(struct model *m, uint32_t image)
+const char *words_image(struct model *m, uint32_t image)
 {
 	if (image == NONE)
 		return NULL;
@@ -30,16 +30,6 @@ static const char *image_of(struct model *m, uint32_t image)
 	if (all > 1)
 		return SAY(", of image %zu of %zu, %s", number, all, name);
 	return SAY(", of %s (pid %llu)", name, (unsigned long long)p->pid);
-}
-
-const char *words_peak_image(struct model *m)
-{
-	return image_of(m, m->peak_image);
-}
-
-const char *words_end_image(struct model *m)
-{
-	return image_of(m, m->end_image);
 }
 
 const char *words_exec(struct model *m)

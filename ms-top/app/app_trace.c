@@ -185,7 +185,7 @@ static void enter(struct app *a, int arg)
 static void travel(struct app *a, int steps)
 {
 	struct trace *t = a->trace;
-	uint64_t length = trace_length(t), step = trace_step(t),
+	uint64_t length = ms_follow_reached(t->follow), step = trace_step(t),
 		 now = t->in_past ? t->past_ns : length;
 	/* whole steps, so that each moment can be come back to */
 	uint64_t at = (now + (steps > 0 ? 0 : step - 1)) / step;

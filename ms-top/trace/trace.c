@@ -83,11 +83,6 @@ static void leave(void *arg)
 		list_init(&t->lists[i]);
 }
 
-static void arrive(struct trace *t)
-{
-	t->shown = t->follow->rec;
-}
-
 static void take_past(struct trace *t)
 {
 	const struct past_state *s = t->waiting ? past_get(t->past) : NULL;
@@ -124,7 +119,7 @@ int trace_work(struct trace *t, struct ms_err *err)
 	if (rc < 0)
 		return -1;
 	if (rc == 0 && ms_follow_successor(t->follow, leave, t)) {
-		arrive(t);
+		t->shown = t->follow->rec;
 		snprintf(t->news, sizeof t->news, "by exec it became %.200s", t->follow->path);
 		return 1;
 	}
@@ -140,7 +135,7 @@ int trace_again(struct trace *t, struct ms_err *err)
 {
 	if (ms_follow_again(t->follow, leave, t, err) != 0)
 		return -1;
-	arrive(t);
+	t->shown = t->follow->rec;
 	return 0;
 }
 
@@ -436,14 +431,9 @@ double trace_since_base(const struct trace *t, const struct trace_site *s)
 
 /* ---- time ---- */
 
-uint64_t trace_length(const struct trace *t)
-{
-	return ms_follow_reached(t->follow);
-}
-
 uint64_t trace_step(const struct trace *t)
 {
-	uint64_t fair = trace_length(t) / 60, step = t->follow->rec->head->tick_ns;
+	uint64_t fair = ms_follow_reached(t->follow) / 60, step = t->follow->rec->head->tick_ns;
 	static const unsigned factors[] = {2, 5, 10};
 	uint64_t unit = 1000;
 	while (unit * 10 <= fair)
@@ -458,7 +448,7 @@ void trace_travel(struct trace *t, uint64_t ns)
 	const struct ms_recording *rec = t->follow->rec;
 	uint64_t tick_ns = rec->head->tick_ns;
 	char path[64];
-	if (ns == MS_NEVER || ns >= trace_length(t)) {
+	if (ns == MS_NEVER || ns >= ms_follow_reached(t->follow)) {
 		past_drop(t->past);
 		t->seen.rec = NULL;
 		t->in_past = t->waiting = t->partial = false;

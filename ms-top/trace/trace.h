@@ -227,8 +227,6 @@ struct trace_site *trace_find(const struct trace *t, uint32_t node);
 struct ms_trend trace_trend(const struct trace *t, struct trace_site *s);
 /* A word: growing, steady, flat, temporary... or what a scan said. */
 const char *trace_verdict(const struct trace *t, struct trace_site *s);
-/* Length of the recording, as far as it is known. */
-uint64_t trace_length(const struct trace *t);
 /* Shows the moment `ns`; MS_NEVER: the latest again. */
 void trace_travel(struct trace *t, uint64_t ns);
 /* The step of time travel, in ns. */

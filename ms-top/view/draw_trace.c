@@ -73,7 +73,8 @@ static void draw_what(struct grid *g, const struct trace *t, const struct screen
 				  ms_format_duration(when, t->past_ns));
 	else
 		col += grid_print(g, 0, col, trouble ? GRID_BAD : GRID_PLAIN, "%s   ", state);
-	col += grid_print(g, 0, col, GRID_PLAIN, "%s", ms_format_duration(when, trace_length(t)));
+	col += grid_print(g, 0, col, GRID_PLAIN, "%s",
+			  ms_format_duration(when, ms_follow_reached(t->follow)));
 	if (!t->follow->caught_up && t->follow->size)
 		col += grid_print(g, 0, col, GRID_WARN, "   read %.0f %%",
 				  100 * (double)ms_recording_offset(rec) / (double)t->follow->size);

@@ -212,7 +212,7 @@ void draw_trace_timeline(struct grid *g, int row, int end, struct trace *t)
 			  .left = 9,
 			  .width = g->cols - 10,
 			  .most = (double)r->peak_bytes,
-			  .length = trace_length(t)};
+			  .length = ms_follow_reached(t->follow)};
 	if (c.height < 2 || c.width < 10)
 		return;
 	int peak = column_of(&c, r->peak_tick * rec->head->tick_ns),

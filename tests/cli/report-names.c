@@ -147,7 +147,7 @@ int main(void)
 	struct ms_arena a = {0};
 	setlocale(LC_CTYPE, "C.UTF-8");
 	for (size_t i = 0; i < sizeof shorts / sizeof *shorts; i++)
-		same("short name", shorts[i][0], name_short(&a, shorts[i][0]), shorts[i][1]);
+		same("short name", shorts[i][0], ms_name_short(&a, shorts[i][0]), shorts[i][1]);
 	for (size_t i = 0; i < sizeof cleans / sizeof *cleans; i++)
 		same("clean name", cleans[i].in, name_clean(&a, cleans[i].in, cleans[i].ascii),
 		     cleans[i].want);

@@ -20,11 +20,6 @@ struct mmap_usage mmap_usage_at(const struct model *m, const char *label)
 	return found ? sum : (struct mmap_usage){UNKNOWN, UNKNOWN};
 }
 
-bool mmap_usage_one_peak(const struct model *m)
-{
-	return m->processes.n == 1;
-}
-
 void mmap_usage_live(const struct model *m, const char *label, uint64_t *live, uint64_t *rss)
 {
 	*live = *rss = 0;
