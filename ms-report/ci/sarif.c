@@ -13,6 +13,14 @@
 
 #define SAY(...) ms_arena_printf(&p->m->arena, __VA_ARGS__)
 
+/* {"text": ...} */
+static void message(struct ms_json *j, const char *key, const char *text)
+{
+	ms_json_open(j, key, '{');
+	ms_json_string(j, "text", text);
+	ms_json_close(j, '}');
+}
+
 /* Within the repository relative to its root, which the service knows; else a file: address. */
 static void location(struct page *p, struct ms_json *j, const struct frame *f, const char *text)
 {
@@ -40,11 +48,8 @@ static void location(struct page *p, struct ms_json *j, const struct frame *f, c
 	ms_json_string(j, "kind", "function");
 	ms_json_close(j, '}');
 	ms_json_close(j, ']');
-	if (text) {
-		ms_json_open(j, "message", '{');
-		ms_json_string(j, "text", text);
-		ms_json_close(j, '}');
-	}
+	if (text)
+		message(j, "message", text);
 }
 
 static void stack(struct page *p, struct ms_json *j, const struct site *s)
@@ -52,9 +57,7 @@ static void stack(struct page *p, struct ms_json *j, const struct site *s)
 	uint32_t node = s->stack;
 	ms_json_open(j, "stacks", '[');
 	ms_json_open(j, NULL, '{');
-	ms_json_open(j, "message", '{');
-	ms_json_string(j, "text", "call stack of the allocation, innermost first");
-	ms_json_close(j, '}');
+	message(j, "message", "call stack of the allocation, innermost first");
 	ms_json_open(j, "frames", '[');
 	for (const struct frame *f; (f = ci_next(p->m, &node));) {
 		const char *path = f->module == NONE ? NULL : p->m->modules.v[f->module].path;
@@ -78,9 +81,7 @@ static void result(struct page *p, struct ms_json *j, const struct finding *x)
 	ms_json_string(j, "ruleId", finding_rules[x->rule].id);
 	ms_json_number(j, "ruleIndex", x->rule);
 	ms_json_string(j, "level", finding_rules[x->rule].error ? "error" : "warning");
-	ms_json_open(j, "message", '{');
-	ms_json_string(j, "text", x->message);
-	ms_json_close(j, '}');
+	message(j, "message", x->message);
 	ms_json_open(j, "locations", '[');
 	if (at) {
 		ms_json_open(j, NULL, '{');
@@ -114,12 +115,8 @@ static void tool(struct ms_json *j)
 		const struct rule *r = &finding_rules[i];
 		ms_json_open(j, NULL, '{');
 		ms_json_string(j, "id", r->id);
-		ms_json_open(j, "shortDescription", '{');
-		ms_json_string(j, "text", r->name);
-		ms_json_close(j, '}');
-		ms_json_open(j, "fullDescription", '{');
-		ms_json_string(j, "text", r->text);
-		ms_json_close(j, '}');
+		message(j, "shortDescription", r->name);
+		message(j, "fullDescription", r->text);
 		ms_json_open(j, "defaultConfiguration", '{');
 		ms_json_string(j, "level", r->error ? "error" : "warning");
 		ms_json_close(j, '}');

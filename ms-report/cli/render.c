@@ -103,26 +103,15 @@ static bool make_list(struct page *p, enum view v, size_t limit, struct list *l)
 	return true;
 }
 
-static void who(struct page *p, struct out *o)
-{
-	struct words w = words_who(p->m, &p->style), q = words_quality(p->m);
-	text_words(p, o, NULL, &w, "   ");
-	text_words(p, o, "Quality", &q, ", ");
-	out_char(o, '\n');
-}
-
 /* The first screen of processes that were not recorded. */
 static void text_proc(struct page *p, struct out *o, size_t limit)
 {
 	struct table t[PROC_TABLES];
-	struct words growing = {0};
 	size_t n = proc_first(p->m, limit, t);
-	who(p, o);
-	growth_words(p->m, &p->style, &growing);
-	if (growing.n)
-		text_words(p, o, "Growing", &growing, "; ");
+	text_who(p, o);
+	bool growing = text_growing(p, o);
 	for (size_t i = 0; i < n; i++) {
-		if (i || growing.n)
+		if (i || growing)
 			out_char(o, '\n');
 		text_table(p, o, &t[i]);
 	}
@@ -156,7 +145,7 @@ static void text_view(struct page *p, const struct options *opt, enum view v, st
 	} else {
 		struct table t = make_table(p, opt, v, limit);
 		if (v == VIEW_SUMMARY)
-			who(p, o);
+			text_who(p, o);
 		text_table(p, o, &t);
 	}
 }

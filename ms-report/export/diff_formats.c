@@ -66,19 +66,17 @@ static void put_side(struct model *m, struct ms_json *j, bool old)
 /* "new_live_bytes" and so on: sums over the sites of a kind. */
 static void put_kinds(struct model *m, struct ms_json *j)
 {
-	for (int k = 0; k < DIFF_UNCHANGED; k++) {
-		const struct diff_sum *s = &m->diff->kinds[k];
-		ms_json_number(j, SAY("%s_sites", diff_kind_names[k]), s->sites);
+	static const enum diff_kind kinds[] = {DIFF_NEW, DIFF_GONE, DIFF_GROWN, DIFF_SHRUNK,
+					       DIFF_UNMATCHED};
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+		const struct diff_sum *s = &m->diff->kinds[kinds[i]];
+		const char *name = diff_kind_names[kinds[i]];
+		ms_json_number(j, SAY("%s_sites", name), s->sites);
 		for (int f = 0; f < DIFF_FIGURES; f++)
-			put_signed(j, SAY("%s_%s", diff_kind_names[k], diff_figure_names[f]),
-				   s->figures[f]);
+			put_signed(j, SAY("%s_%s", name, diff_figure_names[f]), s->figures[f]);
 	}
-	const struct diff_sum *apart = &m->diff->kinds[DIFF_UNMATCHED];
-	ms_json_number(j, "unmatched_sites", apart->sites);
-	for (int f = 0; f < DIFF_FIGURES; f++)
-		put_signed(j, SAY("unmatched_%s", diff_figure_names[f]), apart->figures[f]);
-	ms_json_number(j, "unchanged_sites", m->diff->kinds[DIFF_UNCHANGED].sites);
-	ms_json_number(j, "renamed_sites", m->diff->renamed.sites);
+	MS_JSON_NUMBERS(j, {"unchanged_sites", m->diff->kinds[DIFF_UNCHANGED].sites},
+			{"renamed_sites", m->diff->renamed.sites});
 }
 
 static void put_totals(struct model *m, struct ms_json *j)
@@ -186,9 +184,7 @@ void json_diff(struct model *m, struct ms_json *j, size_t limit)
 	for (int f = 0; f < DIFF_FIGURES; f++) {
 		int64_t sum = d->hidden_delta[f];
 		for (size_t i = n; i < d->rows.n; i++)
-			if (sum == DELTA_UNKNOWN || d->rows.v[i].delta[f] == DELTA_UNKNOWN ||
-			    __builtin_add_overflow(sum, d->rows.v[i].delta[f], &sum))
-				sum = DELTA_UNKNOWN;
+			sum = delta_add(sum, d->rows.v[i].delta[f]);
 		put_signed(j, SAY("delta_%s", diff_figure_names[f]), sum);
 	}
 	ms_json_close(j, '}');
@@ -250,9 +246,7 @@ void csv_diff(struct model *m, struct out *o, size_t limit)
 		if (i < limit)
 			csv_row(m, o, &d->rows.v[i]);
 		for (int f = 0; f < DIFF_FIGURES && i >= limit; f++)
-			if (rest[f] == DELTA_UNKNOWN || d->rows.v[i].delta[f] == DELTA_UNKNOWN ||
-			    __builtin_add_overflow(rest[f], d->rows.v[i].delta[f], &rest[f]))
-				rest[f] = DELTA_UNKNOWN;
+			rest[f] = delta_add(rest[f], d->rows.v[i].delta[f]);
 	}
 	if (d->rows.n > limit)
 		csv_rest(o, rest, SAY("(%zu more sites)", d->rows.n - limit));

@@ -374,34 +374,18 @@ const char *export_refuses(const struct page *p, const struct output *output)
 bool export_write(struct page *p, enum format f, enum metric asked, enum metric metric,
 		  struct out *o)
 {
+	static export_format *const formats[FORMAT_COUNT] = {
+		[FORMAT_PPROF] = export_pprof,         [FORMAT_SPEEDSCOPE] = export_speedscope,
+		[FORMAT_GPROF2DOT] = export_gprof2dot, [FORMAT_MASSIF] = export_massif,
+		[FORMAT_DHAT] = export_dhat,           [FORMAT_HEAPTRACK] = export_heaptrack,
+		[FORMAT_CALLGRIND] = export_callgrind, [FORMAT_CHROME_TRACE] = export_chrome};
 	struct export x;
-	if (!is_export(f))
+	if (!formats[f])
 		return false;
 	export_make(p->m, &x);
-	switch (f) {
-	case FORMAT_PPROF:
-		export_pprof(&x, o, asked);
-		break;
-	case FORMAT_SPEEDSCOPE:
-		export_speedscope(&x, o, asked);
-		break;
-	case FORMAT_GPROF2DOT:
-		export_gprof2dot(&x, o, metric);
-		break;
-	case FORMAT_MASSIF:
-		export_massif(&x, o);
-		break;
-	case FORMAT_DHAT:
-		export_dhat(&x, o);
-		break;
-	case FORMAT_HEAPTRACK:
-		export_heaptrack(&x, o, p->gzip);
-		break;
-	case FORMAT_CALLGRIND:
-		export_callgrind(&x, o);
-		break;
-	default:
-		export_chrome(&x, o);
-	}
+	x.asked = asked;
+	x.metric = metric;
+	x.compress = p->gzip;
+	formats[f](&x, o);
 	return true;
 }

@@ -67,6 +67,9 @@ struct export
 	const char *command; /* of the first process, cleaned */
 	struct words notes;  /* whole sentences: who wrote it, and what the figures are worth */
 	uint32_t *path;      /* as long as the longest stack */
+	enum metric asked;   /* METRIC_COUNT = none was */
+	enum metric metric;  /* that a format with one figure has */
+	bool compress;       /* what the output is named after wants it */
 };
 
 /* All in the model's arena. */
@@ -116,13 +119,8 @@ bool export_write(struct page *p, enum format f, enum metric asked, enum metric 
 
 /* ---- formats ---- */
 
-void export_pprof(struct export *x, struct out *o, enum metric metric);
-void export_speedscope(struct export *x, struct out *o, enum metric metric);
-void export_gprof2dot(struct export *x, struct out *o, enum metric metric);
-void export_massif(struct export *x, struct out *o);
-void export_dhat(struct export *x, struct out *o);
-void export_heaptrack(struct export *x, struct out *o, bool compress);
-void export_callgrind(struct export *x, struct out *o);
-void export_chrome(struct export *x, struct out *o);
+typedef void export_format(struct export *x, struct out *o);
+export_format export_pprof, export_speedscope, export_gprof2dot, export_massif, export_dhat,
+	export_heaptrack, export_callgrind, export_chrome;
 
 #endif

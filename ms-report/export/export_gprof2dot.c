@@ -31,17 +31,17 @@ static void put_event(struct export *x, struct ms_json *j, struct export_texts *
 	ms_json_close(j, '}');
 }
 
-void export_gprof2dot(struct export *x, struct out *o, enum metric metric)
+void export_gprof2dot(struct export *x, struct out *o)
 {
 	struct ms_json j = out_json(o);
 	struct export_texts functions = {0};
-	enum export_figure f = export_figure_of(metric);
+	enum export_figure f = export_figure_of(x->metric);
 	ms_json_open(&j, NULL, '{');
 	ms_json_number(&j, "version", 0);
 	ms_json_open(&j, "costs", '[');
 	ms_json_open(&j, NULL, '{');
 	ms_json_string(&j, "description", export_title(x->m, f));
-	ms_json_string(&j, "unit", metric_is_bytes(metric) ? "bytes" : "blocks");
+	ms_json_string(&j, "unit", metric_is_bytes(x->metric) ? "bytes" : "blocks");
 	ms_json_close(&j, '}');
 	ms_json_close(&j, ']');
 	ms_json_open(&j, "events", '[');

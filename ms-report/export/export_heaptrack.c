@@ -479,7 +479,7 @@ static void put_events(struct heaptrack *h)
 	sqlite3_finalize(h->sizes);
 }
 
-void export_heaptrack(struct export *x, struct out *o, bool compress)
+void export_heaptrack(struct export *x, struct out *o)
 {
 	struct heaptrack h = {.x = x, .text = {.fd = -1}};
 	h.trace = ms_xcalloc(x->n, sizeof *h.trace);
@@ -488,7 +488,7 @@ void export_heaptrack(struct export *x, struct out *o, bool compress)
 	h.used = ms_xcalloc(x->n, sizeof *h.used);
 	h.all_used = ms_xcalloc(x->n, sizeof *h.all_used);
 	h.risen = ms_xcalloc(x->n, sizeof *h.risen);
-	gzip_open(&h.gzip, o, !compress);
+	gzip_open(&h.gzip, o, !x->compress);
 	put_head(&h);
 	put_events(&h);
 	gzip_take(&h.gzip, &h.text);

@@ -354,7 +354,7 @@ static void put_head(struct pprof *p, enum metric metric)
 	numbers_field(&p->text, COMMENT, comments, n);
 }
 
-void export_pprof(struct export *x, struct out *o, enum metric metric)
+void export_pprof(struct export *x, struct out *o)
 {
 	struct pprof p = {.x = x,
 			  .text = {.fd = -1},
@@ -363,7 +363,7 @@ void export_pprof(struct export *x, struct out *o, enum metric metric)
 			  .chain = {.fd = -1}};
 	p.mapping = ms_xcalloc(x->m->modules.n + 1, sizeof *p.mapping);
 	gzip_open(&p.gzip, o, false);
-	put_head(&p, metric);
+	put_head(&p, x->asked);
 	ask_threads(&p);
 	for (size_t i = 0; i < x->n; i++)
 		if (export_any(&x->rows[i]))

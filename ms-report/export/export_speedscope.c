@@ -66,7 +66,7 @@ static const char *title(struct export *x)
 	return all;
 }
 
-void export_speedscope(struct export *x, struct out *o, enum metric metric)
+void export_speedscope(struct export *x, struct out *o)
 {
 	struct ms_json j = out_json(o);
 	struct export_texts frames = {0};
@@ -79,7 +79,7 @@ void export_speedscope(struct export *x, struct out *o, enum metric metric)
 	for (size_t i = 0; i < EXPORT_FIGURES; i++) {
 		if (!x->known[order[i]])
 			continue;
-		if (order[i] == export_figure_of(metric))
+		if (order[i] == export_figure_of(x->asked))
 			active = count;
 		put_profile(x, &j, &frames, order[i]);
 		count++;

@@ -57,50 +57,36 @@ static uint64_t known(int64_t v)
 	return v < 0 ? UNKNOWN : (uint64_t)v;
 }
 
-/* Rows of places whose site is told. */
-static const struct diff_row *row_at(const struct model *m, const struct html_sites *s, size_t i)
+static void put_figure(const struct diff_row *const *v, size_t n, int f, struct html_columns *c)
 {
-	const struct diff_row *x = &m->diff->rows.v[i];
-	return s->row[x->site - m->sites.v] == NONE ? NULL : x;
-}
-
-static void put_figure(const struct model *m, const struct html_sites *s, size_t rows, int f,
-		       struct html_columns *c)
-{
-	for (int side = 0; side < 2; side++) {
-		html_column(c, rows, side ? "change" : "figure", "diff_%s_%s", side ? "new" : "old",
-			    diff_figure_names[f]);
-		for (size_t i = 0; i < m->diff->rows.n; i++) {
-			const struct diff_row *x = row_at(m, s, i);
-			if (x && side)
-				html_change(c, known(x->old[f]), known(x->new[f]));
-			else if (x)
-				html_figure(c, known(x->old[f]));
-		}
-	}
+	html_column(c, n, "figure", "diff_old_%s", diff_figure_names[f]);
+	for (size_t i = 0; i < n; i++)
+		html_figure(c, known(v[i]->old[f]));
+	html_column(c, n, "change", "diff_new_%s", diff_figure_names[f]);
+	for (size_t i = 0; i < n; i++)
+		html_change(c, known(v[i]->old[f]), known(v[i]->new[f]));
 }
 
 void html_diff_write(struct model *m, const struct html_sites *s, struct html_columns *c)
 {
-	size_t rows = 0;
-	for (size_t i = 0; m->diff && i < m->diff->rows.n; i++)
-		rows += row_at(m, s, i) != NULL;
-	if (!rows)
-		return;
-	html_column(c, rows, "plain", "diff_site");
-	for (size_t i = 0; i < m->diff->rows.n; i++)
-		if (row_at(m, s, i))
-			html_plain(c, s->row[m->diff->rows.v[i].site - m->sites.v]);
-	html_column(c, rows, "plain", "diff_kind");
-	for (size_t i = 0; i < m->diff->rows.n; i++)
-		if (row_at(m, s, i))
-			html_plain(c, m->diff->rows.v[i].kind);
-	html_column(c, rows, "plain", "diff_flags");
-	for (size_t i = 0; i < m->diff->rows.n; i++) {
-		const struct diff_row *x = row_at(m, s, i);
-		if (x)
-			html_plain(c, (uint64_t)x->significant | (uint64_t)x->weak << 1);
+	size_t all = m->diff ? m->diff->rows.n : 0, n = 0;
+	/* rows of places whose site is told */
+	const struct diff_row **v = ms_arena_alloc(&m->arena, (all + 1) * sizeof *v);
+	for (size_t i = 0; i < all; i++) {
+		v[n] = &m->diff->rows.v[i];
+		n += s->row[v[n]->site - m->sites.v] != NONE;
 	}
+	if (!n)
+		return;
+	html_column(c, n, "plain", "diff_site");
+	for (size_t i = 0; i < n; i++)
+		html_plain(c, s->row[v[i]->site - m->sites.v]);
+	html_column(c, n, "plain", "diff_kind");
+	for (size_t i = 0; i < n; i++)
+		html_plain(c, v[i]->kind);
+	html_column(c, n, "plain", "diff_flags");
+	for (size_t i = 0; i < n; i++)
+		html_plain(c, (uint64_t)v[i]->significant | (uint64_t)v[i]->weak << 1);
 	for (int f = 0; f < DIFF_FIGURES; f++)
-		put_figure(m, s, rows, f, c);
+		put_figure(v, n, f, c);
 }

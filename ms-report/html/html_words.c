@@ -40,10 +40,10 @@ static void put_quality(struct page *p, struct ms_json *j)
 {
 	struct model *m = p->m;
 	const struct quality *q = &m->quality;
-	struct words who = words_who(m, &p->style), quality = words_quality(m), growing = {0};
+	struct words who = words_who(m, &p->style), quality = words_quality(m),
+		     growing = growth_words(m, &p->style);
 	put_words(p, j, "who", &who);
 	put_words(p, j, "quality", &quality);
-	growth_words(m, &p->style, &growing);
 	put_words(p, j, "growing", &growing);
 	put_text(p, j, "incomplete", words_incomplete(m));
 	put_text(p, j, "nothing", words_nothing(m, &p->style));

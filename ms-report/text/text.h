@@ -49,6 +49,9 @@ const char *text_arrow(const struct page *p);
  * hidden. Nothing otherwise. */
 void text_banner(struct page *p, struct out *o);
 void text_first(struct page *p, struct out *o, size_t limit);
+/* Parts of it: who ran and what the figures are worth; what grows, if anything does. */
+void text_who(struct page *p, struct out *o);
+bool text_growing(struct page *p, struct out *o);
 /* The rows of a list, then "N more sites", hidden, other. `callers`: each with the function that
  * called it, on a line of its own. */
 void text_list(struct page *p, struct out *o, const struct list *l, bool callers);

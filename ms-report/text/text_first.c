@@ -251,22 +251,32 @@ static void lives(struct page *p, struct out *o, const struct list *l)
 		text_list(p, o, l, true);
 }
 
-void text_first(struct page *p, struct out *o, size_t limit)
+void text_who(struct page *p, struct out *o)
 {
-	struct model *m = p->m;
-	struct words who = words_who(m, &p->style), quality = words_quality(m);
+	struct words who = words_who(p->m, &p->style), quality = words_quality(p->m);
 	text_words(p, o, NULL, &who, "   ");
 	text_words(p, o, "Quality", &quality, ", ");
 	out_char(o, '\n');
+}
+
+bool text_growing(struct page *p, struct out *o)
+{
+	struct words growing = growth_words(p->m, &p->style);
+	if (growing.n)
+		text_words(p, o, "Growing", &growing, "; ");
+	return growing.n > 0;
+}
+
+void text_first(struct page *p, struct out *o, size_t limit)
+{
+	struct model *m = p->m;
+	text_who(p, o);
 	heap_and_rss(p, o);
 	rss(p, o);
 	heaps(p, o);
 	calls(p, o);
 	curves(p, o);
-	struct words growing = {0};
-	growth_words(m, &p->style, &growing);
-	if (growing.n)
-		text_words(p, o, "Growing", &growing, "; ");
+	text_growing(p, o);
 	bool known = verdicts_known(m);
 	struct list lost = {0}, live = list_sites(m, known ? METRIC_HELD : METRIC_LIVE, limit),
 		    peak = list_sites(m, METRIC_PEAK, limit);

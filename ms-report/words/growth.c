@@ -123,8 +123,9 @@ static void set_row(struct model *m, struct cell *c, sqlite3_stmt *st, uint64_t 
 		c[REACHES].s = say_time(m, ns);
 }
 
-void growth_words(struct model *m, const struct style *st, struct words *w)
+struct words growth_words(struct model *m, const struct style *st)
 {
+	struct words w = {0};
 	enum { NAMED = 3 };
 	sqlite3_stmt *q =
 		ms_sql_prepare(m->db,
@@ -136,18 +137,18 @@ void growth_words(struct model *m, const struct style *st, struct words *w)
 	while (q && sqlite3_step(q) == SQLITE_ROW) {
 		const struct site *s = model_site(m, sqlite3_column_int64(q, 1));
 		const struct frame *f = s ? site_frame(m, s) : NULL;
-		if (!f || w->n == NAMED) {
+		if (!f || w.n == NAMED) {
 			more++;
 			continue;
 		}
-		w->v[w->n++] =
-			SAY("#%lld %s %s, %s/min, confidence %.2f", (long long)s->id,
-			    frame_label(&m->arena, m, f, st), frame_place(&m->arena, m, f, st),
-			    rate(m, q, 2), sqlite3_column_double(q, 3));
+		w.v[w.n++] = SAY("#%lld %s %s, %s/min, confidence %.2f", (long long)s->id,
+				 frame_label(&m->arena, m, f, st), frame_place(&m->arena, m, f, st),
+				 rate(m, q, 2), sqlite3_column_double(q, 3));
 	}
 	sqlite3_finalize(q);
 	if (more)
-		w->v[w->n++] = SAY("%s: --growth", say_things(m, more, "more site", "more sites"));
+		w.v[w.n++] = SAY("%s: --growth", say_things(m, more, "more site", "more sites"));
+	return w;
 }
 
 struct table table_growth(struct model *m, uint64_t reach, size_t limit)

@@ -155,8 +155,8 @@ const char *heaps_missing(struct model *m);
  * told; 0 = none. */
 struct table table_growth(struct model *m, uint64_t reach, size_t limit);
 
-/* Appends the fastest growing sites in a phrase each; nothing where none grows. */
-void growth_words(struct model *m, const struct style *st, struct words *w);
+/* The fastest growing sites in a phrase each; none where none grows. */
+struct words growth_words(struct model *m, const struct style *st);
 
 /* ---- proc_tables.c ---- */
 

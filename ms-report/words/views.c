@@ -18,10 +18,9 @@ static const struct column summary_columns[] = {
 	{NULL, "unit", CELL_TEXT, .sum = false},
 };
 
-static void figure(struct model *m, struct table *t, const char *name, const char *unit, uint64_t v,
+static void figure(struct model *m, struct row *r, const char *name, const char *unit, uint64_t v,
 		   enum est_figure f)
 {
-	struct row *r = table_row(m, t, 0);
 	const struct ms_spread *e = f == EST_COUNT ? NULL : est_of(m->est, f);
 	r->cells[0].s = name;
 	r->cells[1].s = strcmp(unit, "yes") == 0     ? (v ? "yes" : "no")
@@ -31,29 +30,6 @@ static void figure(struct model *m, struct table *t, const char *name, const cha
 	r->cells[2].n = v;
 	r->cells[2].e = e;
 	r->cells[3].s = unit;
-}
-
-/* Mapped address space and usable sizes; what was not recorded is left out. */
-#define MMAP_USAGE_FIGURES 8
-static void add_mmap_usage(struct model *m, struct table *t)
-{
-	const struct totals *s = &m->totals;
-	const struct {
-		const char *name, *unit;
-		uint64_t v;
-	} figures[MMAP_USAGE_FIGURES] = {
-		{"usable at the peak", "bytes", s->peak_usable},
-		{"usable at the end", "bytes", s->unfreed_usable},
-		{"mapped in all", "bytes", s->mapped_bytes},
-		{"calls that mapped", "", s->maps},
-		{"calls that unmapped", "", s->unmaps},
-		{"most mapped", "bytes", s->mapped_peak},
-		{"most mapped at", "ns", s->mapped_peak_time_ns},
-		{"mapped at the end", "bytes", s->mapped_end},
-	};
-	for (size_t i = 0; i < MMAP_USAGE_FIGURES; i++)
-		if (figures[i].v != UNKNOWN)
-			figure(m, t, figures[i].name, figures[i].unit, figures[i].v, EST_COUNT);
 }
 
 struct table table_summary(struct model *m)
@@ -91,13 +67,22 @@ struct table table_summary(struct model *m)
 		{"stacks cut", "", q->stacks_cut, EST_COUNT},
 		{"stacks whose callers were not found", "", q->stacks_truncated, EST_COUNT},
 		{"frames without symbol", "", q->frames_without_symbol, EST_COUNT},
+		{"usable at the peak", "bytes", s->peak_usable, EST_COUNT},
+		{"usable at the end", "bytes", s->unfreed_usable, EST_COUNT},
+		{"mapped in all", "bytes", s->mapped_bytes, EST_COUNT},
+		{"calls that mapped", "", s->maps, EST_COUNT},
+		{"calls that unmapped", "", s->unmaps, EST_COUNT},
+		{"most mapped", "bytes", s->mapped_peak, EST_COUNT},
+		{"most mapped at", "ns", s->mapped_peak_time_ns, EST_COUNT},
+		{"mapped at the end", "bytes", s->mapped_end, EST_COUNT},
 	};
+	enum { ALWAYS = 26 }; /* the others only where they were recorded */
 	struct table t = TABLE_OF(summary_columns);
 	size_t n = sizeof figures / sizeof *figures;
-	t.rows = ms_arena_alloc(&m->arena, (n + MMAP_USAGE_FIGURES) * sizeof *t.rows);
 	for (size_t i = 0; i < n; i++)
-		figure(m, &t, figures[i].name, figures[i].unit, figures[i].v, figures[i].f);
-	add_mmap_usage(m, &t);
+		if (i < ALWAYS || figures[i].v != UNKNOWN)
+			figure(m, table_row(m, &t, n), figures[i].name, figures[i].unit,
+			       figures[i].v, figures[i].f);
 	return t;
 }
 

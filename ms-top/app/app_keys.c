@@ -28,26 +28,15 @@ static void go(struct app *a, enum action act)
 {
 	struct list *l = app_list(a);
 	long page = l->height > 1 ? (long)l->height - 1 : 1;
-	switch (act) {
-	case ACT_UP:
-		list_move(l, -1);
-		return;
-	case ACT_DOWN:
-		list_move(l, 1);
-		return;
-	case ACT_PAGE_UP:
-		list_move(l, -page);
-		return;
-	case ACT_PAGE_DOWN:
-		list_move(l, page);
-		return;
-	case ACT_FIRST:
+	if (act == ACT_FIRST)
 		list_first(l);
-		return;
-	default:
+	else if (act == ACT_LAST)
 		list_last(l);
-		return;
-	}
+	else
+		list_move(l, act == ACT_UP        ? -1
+			     : act == ACT_DOWN    ? 1
+			     : act == ACT_PAGE_UP ? -page
+						  : page);
 }
 
 bool app_find(struct app *a, struct list *l, size_t from,
