@@ -17,15 +17,19 @@ const struct process *images_last(const struct model *m, const struct process *p
  * UNKNOWN = not of one alone. */
 uint64_t images_row(const struct model *m, uint32_t image, uint64_t figure);
 
-/* ---- mmap_usage.c ---- */
+/* ---- moment.c ---- */
 
-/* At the moments of that label, of all processes. */
-struct mmap_usage mmap_usage_at(const struct model *m, const char *label);
-/* Live bytes and RSS then. */
-void mmap_usage_live(const struct model *m, const char *label, uint64_t *live, uint64_t *rss);
+/* At the snapshots of a label, of all processes together: when the last of them was, and sums. Not
+ * known when there is none. */
+struct moment {
+	uint64_t time_ns, rss_bytes;
+	struct live live;
+	struct mmap_usage mmap;
+};
+struct moment moment_sum(const struct model *m, const char *label);
 /* Is the heap no part of what is mapped? glibc takes it by calls of its own, which nobody sees;
  * other allocators' are recorded. */
-bool mmap_usage_heap_is_apart(const struct model *m);
+bool moment_heap_is_apart(const struct model *m);
 
 /* ---- proc_only.c ---- */
 

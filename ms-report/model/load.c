@@ -50,24 +50,6 @@ static int choose_moment(struct model *m, const char *at, struct ms_err *err)
 	return 0;
 }
 
-/* Sums one label's snapshots. Nothing known when there is none. */
-static struct live sum_moment(const struct model *m, const char *label, uint64_t *time_ns)
-{
-	struct live sum = {UNKNOWN, UNKNOWN};
-	for (size_t i = 0; i < m->snapshots.n; i++) {
-		const struct snapshot *s = &m->snapshots.v[i];
-		if (strcmp(s->label, label) != 0)
-			continue;
-		if (sum.bytes == UNKNOWN)
-			sum = (struct live){0, 0};
-		live_add(&sum, s->live);
-		uint64_t t = figure_add(s->time_ns, m->processes.v[s->process].offset_ns);
-		if (t != UNKNOWN && (*time_ns == UNKNOWN || t > *time_ns))
-			*time_ns = t;
-	}
-	return sum;
-}
-
 static void add_quality(struct quality *to, const struct quality *q)
 {
 	to->complete = to->complete && q->complete;
@@ -194,11 +176,12 @@ int model_load(struct model *m, sqlite3 *db, const char *at, struct ms_err *err)
 		return ms_err_set(err, "this snapshot holds no process");
 	if (unrecorded_read(m, err) != 0 || estimates_read(m, err) != 0)
 		return -1;
-	uint64_t unused = UNKNOWN;
-	m->end = sum_moment(m, "end", &unused);
-	m->peak = sum_moment(m, "peak", &unused);
-	m->at = sum_moment(m, m->at_label, &m->at_time_ns);
-	m->at_mmap = mmap_usage_at(m, m->at_label);
+	struct moment shown = moment_sum(m, m->at_label);
+	m->end = moment_sum(m, "end").live;
+	m->peak = moment_sum(m, "peak").live;
+	m->at = shown.live;
+	m->at_mmap = shown.mmap;
+	m->at_time_ns = shown.time_ns;
 	m->cwd = m->processes.v[0].cwd;
 	m->sum_peak_bytes = meta_number(m, "sum_peak_bytes");
 	m->sum_peak_time_ns = meta_number(m, "sum_peak_time_ns");

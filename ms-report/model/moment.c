@@ -1,41 +1,32 @@
 /* SPDX-License-Identifier: MIT
- * Mapped address space and usable sizes at a moment.
+ * What all processes had at a moment.
  */
 #include "facts.h"
 
 #include <string.h>
 
-struct mmap_usage mmap_usage_at(const struct model *m, const char *label)
+struct moment moment_sum(const struct model *m, const char *label)
 {
-	struct mmap_usage sum = {0, 0};
+	struct moment sum = {.time_ns = UNKNOWN, .rss_bytes = 0};
 	bool found = false;
 	for (size_t i = 0; i < m->snapshots.n; i++) {
 		const struct snapshot *s = &m->snapshots.v[i];
 		if (strcmp(s->label, label) != 0)
 			continue;
+		uint64_t t = figure_add(s->time_ns, m->processes.v[s->process].offset_ns);
+		if (t != UNKNOWN && (sum.time_ns == UNKNOWN || t > sum.time_ns))
+			sum.time_ns = t;
+		live_add(&sum.live, s->live);
+		sum.rss_bytes = figure_add(sum.rss_bytes, s->rss_bytes);
+		sum.mmap.usable = figure_add(sum.mmap.usable, s->mmap.usable);
+		sum.mmap.mapped = figure_add(sum.mmap.mapped, s->mmap.mapped);
 		found = true;
-		sum.usable = figure_add(sum.usable, s->mmap.usable);
-		sum.mapped = figure_add(sum.mapped, s->mmap.mapped);
 	}
-	return found ? sum : (struct mmap_usage){UNKNOWN, UNKNOWN};
+	return found ? sum
+		     : (struct moment){UNKNOWN, UNKNOWN, {UNKNOWN, UNKNOWN}, {UNKNOWN, UNKNOWN}};
 }
 
-void mmap_usage_live(const struct model *m, const char *label, uint64_t *live, uint64_t *rss)
-{
-	*live = *rss = 0;
-	for (size_t i = 0; i < m->snapshots.n; i++) {
-		const struct snapshot *s = &m->snapshots.v[i];
-		if (strcmp(s->label, label) != 0)
-			continue;
-		*live = figure_add(*live, s->live.bytes);
-		*rss = figure_add(*rss, s->rss_bytes);
-	}
-	/* a process that is gone has no RSS: the last known */
-	if (*rss == UNKNOWN && strcmp(label, "end") == 0)
-		*rss = m->totals.end_rss_bytes;
-}
-
-bool mmap_usage_heap_is_apart(const struct model *m)
+bool moment_heap_is_apart(const struct model *m)
 {
 	for (size_t i = 0; i < m->processes.n; i++) {
 		const char *a = m->processes.v[i].allocator;

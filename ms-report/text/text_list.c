@@ -308,10 +308,10 @@ static const char *list_name(struct page *p, const struct list *l)
 	case METRIC_ALLOCATIONS:
 		return "CALLS over the whole run";
 	case METRIC_MAPPED:
-		return ms_arena_printf(
-			a, "MAPPED at %s, %s", end ? "the end" : say_moment(m, &p->style),
-			mmap_usage_heap_is_apart(m) ? "apart from the heap"
-						    : "with what the allocator took");
+		return ms_arena_printf(a, "MAPPED at %s, %s",
+				       end ? "the end" : say_moment(m, &p->style),
+				       moment_heap_is_apart(m) ? "apart from the heap"
+							       : "with what the allocator took");
 	case METRIC_FAILED:
 		return "FAILED, calls that returned null";
 	default:

@@ -153,24 +153,16 @@ const char *diff_noise(struct model *m)
 	return a < 0 ? NULL : SAY("noise of the peak %.1f %%", a * 100);
 }
 
-/* The first run for which `bad` holds. */
-static const struct diff_run *find(const struct diff *d, bool (*bad)(const struct diff_run *))
+/* The first run of which that figure is not 0. */
+static const struct diff_run *find(const struct diff *d, size_t offset)
 {
 	for (size_t i = 0; i < d->runs.n; i++)
-		if (bad(&d->runs.v[i]))
+		if (figure_some(figure_at(&d->runs.v[i], offset)))
 			return &d->runs.v[i];
 	return NULL;
 }
-
-static bool has_lost(const struct diff_run *r)
-{
-	return figure_some(r->events_lost);
-}
-
-static bool is_sampled(const struct diff_run *r)
-{
-	return figure_some(r->sampled_bytes);
-}
+#define LOST offsetof(struct diff_run, events_lost)
+#define SAMPLED offsetof(struct diff_run, sampled_bytes)
 
 static const char *named(struct model *m, const struct diff_run *r)
 {
@@ -193,9 +185,9 @@ const char *diff_untrusted(struct model *m)
 		return NULL;
 	if ((r = diff_cut_run(m)))
 		return SAY("'%s' is incomplete", named(m, r));
-	if ((r = find(d, has_lost)))
+	if ((r = find(d, LOST)))
 		return SAY("events were lost in '%s'", named(m, r));
-	if ((r = find(d, is_sampled)))
+	if ((r = find(d, SAMPLED)))
 		return SAY("'%s' is sampled", named(m, r));
 	return NULL;
 }
@@ -224,7 +216,7 @@ const char *diff_worth(struct model *m)
 	const char *s = "";
 	if (d->old_missing)
 		return "there was no old run: everything is new";
-	const struct diff_run *lost = find(d, has_lost), *sampled = find(d, is_sampled);
+	const struct diff_run *lost = find(d, LOST), *sampled = find(d, SAMPLED);
 	if (diff_incomplete(m))
 		add_part(m, &s, "INCOMPLETE, see above");
 	if (sampled)

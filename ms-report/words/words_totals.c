@@ -88,12 +88,15 @@ static const char *rest_of(struct model *m, uint64_t rss, uint64_t parts)
 
 const char *words_rss(struct model *m, const char *label)
 {
-	struct mmap_usage b = mmap_usage_at(m, label);
-	uint64_t live, rss;
-	mmap_usage_live(m, label, &live, &rss);
+	struct moment at = moment_sum(m, label);
+	struct mmap_usage b = at.mmap;
+	uint64_t live = at.live.bytes, rss = at.rss_bytes;
+	/* a process that is gone has no RSS: the last known */
+	if (rss == UNKNOWN && strcmp(label, "end") == 0)
+		rss = m->totals.end_rss_bytes;
 	if ((b.usable == UNKNOWN && b.mapped == UNKNOWN) || live == UNKNOWN)
 		return NULL;
-	bool apart = mmap_usage_heap_is_apart(m);
+	bool apart = moment_heap_is_apart(m);
 	uint64_t parts = b.usable == UNKNOWN ? live : b.usable;
 	enum est_figure f = strcmp(label, "peak") == 0 ? EST_PEAK : EST_END;
 	const char *words = SAY("live %s", est_size(m, live, est_of(m->est, f)));
