@@ -2,7 +2,7 @@
  * ms-report: what a recording says, for people and for machines.
  *
  *   cli/      options.h: the command line; render.h: which view goes into which format
- *   model/    model.h: a snapshot as arrays; load.h reads it; facts.h: what is asked beyond its rows
+ *   model/    model.h: a snapshot as arrays; facts.h: what is asked beyond its rows
  *   words/    words.h: sentences; say.h: figures; names.h; table.h: views as typed cells;
  *             page.h: what every writer is given
  *   output/   out.h: bytes, to a file or a terminal; what the formats are called
@@ -17,7 +17,7 @@
 #include "ms-report/ci/budget.h"
 #include "ms-report/cli/options.h"
 #include "ms-report/cli/render.h"
-#include "ms-report/model/load.h"
+#include "ms-report/model/model.h"
 #include "ms-report/output/out.h"
 #include "ms-report/words/names.h"
 #include "ms-report/words/words.h"

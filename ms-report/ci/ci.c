@@ -4,9 +4,8 @@
 #include "ci.h"
 
 #include "ms-report/output/out.h"
-#include "ms-report/words/links.h"
-#include "ms-report/words/names.h"
 #include "ms-report/words/page.h"
+#include "ms-report/words/names.h"
 
 #define SAY(...) ms_arena_printf(&p->m->arena, __VA_ARGS__)
 

@@ -4,9 +4,8 @@
 #include "ci.h"
 
 #include "ms-report/output/out.h"
-#include "ms-report/words/links.h"
-#include "ms-report/words/names.h"
 #include "ms-report/words/page.h"
+#include "ms-report/words/names.h"
 #include "ms-report/words/say.h"
 
 #include "libcommon/base/json_writer.h"

@@ -3,7 +3,7 @@
  */
 #include "html_data.h"
 
-#include "ms-report/model/estimate.h"
+#include "ms-report/model/model.h"
 #include "ms-report/model/figures.h"
 #include "ms-report/model/facts.h"
 #include "ms-report/words/words.h"

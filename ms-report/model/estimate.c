@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Figures of a sampled recording: each with its 95 % interval, also where they are added up.
  */
-#include "estimate.h"
-
 #include "model.h"
 
 #include "libcommon/base/err.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Makes the model of a snapshot: its rows, the moment chosen, and sums over all processes.
  */
-#include "load.h"
+#include "model.h"
 
 #include "diff.h"
 #include "facts.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Room model: what is asked of the database, without a word about it.
- *   In:  an open snapshot database, and the moment that is wanted (load.h).
+ *   In:  an open snapshot database, and the moment that is wanted (model_load).
  *   Out: its rows as arrays with sums (this header); lists, trees and curves made of them (lists.h,
  *        tree.h, spans.h); more about one site, heap or process.
  *   Used by: every other room but output; it knows none of them.
@@ -10,10 +10,9 @@
 #ifndef REPORT_MODEL_H
 #define REPORT_MODEL_H
 
-#include "estimate.h"
-
 #include "libcommon/base/arena.h"
 #include "libcommon/snapshot/snapshot.h"
+#include "libcommon/stats/estimate.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,6 +45,42 @@ static inline bool figure_some(uint64_t v)
 }
 /* A column of the current row; what is not a number that counts something is not known. */
 uint64_t figure_in(sqlite3_stmt *st, int column);
+
+/* ---- estimates of a sampled recording: estimate.c ---- */
+
+/* Which figures are estimates. Those in pairs are bytes, then blocks or calls. */
+enum est_figure {
+	EST_ALLOCATED, /* of the whole run */
+	EST_ALLOCATIONS,
+	EST_END, /* live at the end */
+	EST_END_BLOCKS,
+	EST_PEAK, /* live at the peak */
+	EST_PEAK_BLOCKS,
+	EST_AT, /* live at the moment of --at */
+	EST_AT_BLOCKS,
+	EST_FREES,
+	EST_COUNT
+};
+
+/* What the figures of a site, a thread, a process or all rest on. Who has none has exact figures.
+ */
+struct estimates {
+	struct ms_spread of[EST_COUNT];
+};
+
+struct model;
+/* Reads table estimate. 0, or -1 with `err` set. After the other tables, before sums are made. */
+int estimates_read(struct model *m, struct ms_err *err);
+
+/* The spread of a figure, or NULL. */
+const struct ms_spread *est_of(const struct estimates *e, enum est_figure figure);
+/* The figure of that name, as columns and rows of table estimate call it; EST_COUNT = none of ours.
+ */
+enum est_figure est_figure_of(const char *name);
+/* The limits of a figure that is known. */
+void est_limits(uint64_t value, const struct ms_spread *e, uint64_t *low, uint64_t *high);
+
+/* ---- rows ---- */
 
 struct module {
 	int64_t id;
@@ -319,5 +354,13 @@ struct site_free {
 size_t model_site_frees(struct model *m, const struct site *s, struct site_free **out);
 /* The node that a stack is named after: the first of the user's own code, else the innermost. */
 uint32_t model_user_node(const struct model *m, uint32_t stack);
+
+/* ---- load.c ---- */
+
+/* Reads `db` (borrowed, kept for questions about one site). `at` is the label of the snapshot whose
+ * live blocks are wanted, NULL = "end". 0, or -1 with `err` set: a broken table, or no snapshot of
+ * that label. On either the model must be freed. */
+int model_load(struct model *m, sqlite3 *db, const char *at, struct ms_err *err);
+void model_free(struct model *m);
 
 #endif

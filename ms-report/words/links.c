@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Links from frames to source files.
  */
-#include "links.h"
+#include "page.h"
 
 #include "libcommon/base/err.h"
 

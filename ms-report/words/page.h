@@ -4,16 +4,38 @@
 #ifndef REPORT_PAGE_H
 #define REPORT_PAGE_H
 
-#include "links.h"
+#include "ms-report/model/model.h"
 #include "names.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
+struct ms_err;
 struct answer;
 struct budgets;
-struct model;
 struct site;
+
+/* ---- links.c ---- */
+
+struct links {
+	const char *code_url;    /* "https://x/blob/REV/{file}#L{line}", or NULL */
+	const char *source_root; /* folder of the repository where it was built; NULL = where the
+				    program ran */
+};
+
+/* A template must have {file}, begin with http:// or https://, and have no other braces than those
+ * of {file} and {line}. 0, or -1 with `err` set. */
+int links_check(const char *code_url, struct ms_err *err);
+
+/* The file's path in the repository, "src/cache.cpp", in the arena; NULL: it lies outside, or is
+ * not known. */
+const char *links_file(struct model *m, const struct links *l, const struct frame *f);
+/* A path as a URI reference: what is not allowed there as %XX. */
+const char *links_uri(struct model *m, const char *path);
+/* The page that shows a frame, or NULL. */
+const char *links_page(struct model *m, const struct links *l, const struct frame *f);
+
+/* ---- the page ---- */
 
 /* Rows of a list when no number was asked for: each view and format has its own. */
 #define LIMIT_DEFAULT (SIZE_MAX - 1)

@@ -13,10 +13,9 @@
 #include <unistd.h>
 
 #include "app_private.h"
-#include "ms-top/term/keys.h"
-#include "ms-top/trace/trace.h"
 #include "ms-top/term/term.h"
-#include "ms-top/view/draw_trace.h"
+#include "ms-top/trace/trace.h"
+#include "ms-top/view/draw.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/base/clock.h"
 #include "libcommon/base/err.h"

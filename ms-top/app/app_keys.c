@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "app_private.h"
-#include "ms-top/term/keys.h"
 #include "ms-top/term/term.h"
 
 static void again(struct app *a)

@@ -5,11 +5,11 @@
 #ifndef TOP_APP_PRIVATE_H
 #define TOP_APP_PRIVATE_H
 
-#include "ms-top/proc/chosen.h"
+#include "ms-top/proc/system.h"
 #include "ms-top/view/draw.h"
 #include "ms-top/cells/grid.h"
 #include "ms-top/json/json.h"
-#include "ms-top/term/keys.h"
+#include "ms-top/term/term.h"
 #include "options.h"
 #include "ms-top/proc/process.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "app_private.h"
-#include "ms-top/view/draw_trace.h"
+#include "ms-top/view/draw.h"
 #include "ms-top/trace/trace.h"
 #include "libcommon/base/err.h"
 #include "libcommon/base/units.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What is read of the selected process alone.
  */
-#include "chosen.h"
+#include "system.h"
 
 #include <fcntl.h>
 #include <stdio.h>

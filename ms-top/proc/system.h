@@ -9,6 +9,7 @@
 #ifndef TOP_SYSTEM_H
 #define TOP_SYSTEM_H
 
+#include "limits.h"
 #include <dirent.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -98,5 +99,21 @@ size_t system_place(const struct system *s, pid_t pid);
 #define SYSTEM_ENDED_NS UINT64_C(10000000000)
 /* "growing", "maybe", "steady", ...: what the history says, one word. */
 const char *system_verdict(struct system *s, struct system_process *p);
+
+/* ---- chosen.c ---- */
+
+struct chosen {
+	uint64_t id;     /* of the process; 0 = none */
+	uint64_t shared; /* bytes of shared memory that are resident; SOURCE_UNKNOWN */
+	int oom_score;   /* -1 = not known */
+	struct limits limits;
+	char allocator[64]; /* "" = not known */
+	char record[160];   /* "allowed (root)", or why not; "" = not known */
+	bool may_record;
+};
+
+/* Reads it anew. `made`: the root is a copy of some /proc, of which nothing can be recorded. */
+void chosen_look(struct chosen *c, const struct system *s, const struct system_process *p,
+		 bool made);
 
 #endif

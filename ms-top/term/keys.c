@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Keys and what they do.
  */
-#include "keys.h"
+#include "term.h"
 
 #include <ncurses.h>
 

@@ -35,4 +35,79 @@ void term_redraw(void);
 /* Waits so long for a key. TERM_GONE: the terminal went away, or a signal wants us to end. */
 int term_key(int timeout_ms);
 
+/* ---- keys.c ---- */
+
+enum action {
+	ACT_NONE,
+	ACT_UP,
+	ACT_DOWN,
+	ACT_PAGE_UP,
+	ACT_PAGE_DOWN,
+	ACT_FIRST,
+	ACT_LAST,
+	ACT_ENTER,
+	ACT_BACK,
+	ACT_VIEW_1,
+	ACT_VIEW_2,
+	ACT_VIEW_3,
+	ACT_VIEW_4,
+	ACT_VIEW_5,
+	ACT_NEXT_VIEW,
+	ACT_SORT_NEXT,
+	ACT_SORT_PREVIOUS,
+	ACT_REVERSE,
+	ACT_FILTER,
+	ACT_SEARCH,
+	ACT_SEARCH_NEXT,
+	ACT_GROUP,
+	ACT_COLUMNS,
+	ACT_KERNEL,
+	ACT_ALL,
+	ACT_BASELINE,
+	ACT_FREEZE,
+	ACT_REFRESH,
+	ACT_RECORD,
+	ACT_WRITE,
+	ACT_COPY,
+	ACT_EARLIER,
+	ACT_LATER,
+	ACT_FAR_EARLIER,
+	ACT_FAR_LATER,
+	ACT_LIVE,
+	ACT_HELP,
+	ACT_QUIT,
+};
+
+/* Where a key means something, bits: one each for what can be on the screen. */
+enum {
+	IN_PROCESSES = 1, /* as a list, or a tree */
+	IN_GROUPS = 2,
+	IN_LIST = IN_PROCESSES | IN_GROUPS,
+	IN_PROCESS = 4,
+	IN_SITES = 8, /* and those after it, as enum trace_view has them */
+	IN_TREE = 16,
+	IN_THREADS = 32,
+	IN_TIMELINE = 64,
+	IN_SIZES = 128,
+	IN_TRACE = IN_SITES | IN_TREE | IN_THREADS | IN_TIMELINE | IN_SIZES,
+	IN_SITE = 256,
+	IN_ALL = 511
+};
+/* Of one key, so that two fit next to each other in 80 columns. */
+#define KEYS_NAME 8
+#define KEYS_HELP 30
+
+struct key {
+	int codes[3]; /* as the terminal gives them, 0 = no more */
+	enum action action;
+	unsigned where;
+	const char *name, *help; /* help NULL: another row of the same action has it */
+	const char *brief;       /* in the last line of the screen; NULL = not there */
+};
+
+extern const struct key keys[];
+extern const size_t key_count;
+
+enum action keys_find(int code, unsigned where);
+
 #endif

@@ -8,7 +8,7 @@
 
 #include "ms-top/cells/grid.h"
 #include "ms-top/cells/words.h"
-#include "ms-top/term/keys.h"
+#include "ms-top/term/term.h"
 
 /* A message, in as many of the last rows as it needs. */
 static void draw_message(struct grid *g, const char *text)

@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ms-top/proc/chosen.h"
+#include "ms-top/proc/system.h"
 #include "ms-top/cells/grid.h"
 #include "ms-top/cells/words.h"
 

@@ -6,12 +6,11 @@
  *   the view    of the sites: a table, and its selected row when there is room
  *   last line   keys, or what is typed
  */
-#include "draw_trace.h"
+#include "draw.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "draw.h"
 #include "ms-top/cells/grid.h"
 #include "ms-top/trace/trace.h"
 #include "ms-top/cells/words.h"

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "draw.h"
-#include "draw_trace.h"
 #include "ms-top/cells/grid.h"
 #include "ms-top/trace/trace.h"
 #include "ms-top/cells/words.h"

@@ -4,7 +4,6 @@
 #include <stdio.h>
 
 #include "draw.h"
-#include "draw_trace.h"
 #include "ms-top/cells/grid.h"
 #include "ms-top/trace/trace.h"
 #include "ms-top/cells/words.h"

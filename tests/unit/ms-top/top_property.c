@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "ms-top/app/app_private.h"
-#include "ms-top/term/keys.h"
 #include "ms-top/term/term.h"
 #include "libcommon/base/err.h"
 
