@@ -73,18 +73,12 @@ static void test_case(struct page *p, struct out *o, const char *class, const ch
 	out_printf(o, "</%s>\n    </testcase>\n", element);
 }
 
-static const struct finding *of_budget(const struct findings *f, const struct budget *b)
+/* The first about that budget, or of that rule where it is NULL. */
+static const struct finding *find(const struct findings *f, const struct budget *b,
+				  enum finding_rule rule)
 {
 	for (size_t i = 0; i < f->n; i++)
-		if (f->v[i].budget == b)
-			return &f->v[i];
-	return NULL;
-}
-
-static const struct finding *of_rule(const struct findings *f, enum finding_rule rule)
-{
-	for (size_t i = 0; i < f->n; i++)
-		if (f->v[i].rule == rule)
+		if (b ? f->v[i].budget == b : f->v[i].rule == rule)
 			return &f->v[i];
 	return NULL;
 }
@@ -119,10 +113,10 @@ void junit_report(struct page *p, struct out *o, const struct findings *f)
 	attribute(p, o, "name", SAY("memscope %s", program(p)));
 	suite_attributes(p, o, f);
 	out_str(o, " skipped=\"0\">\n");
-	test_case(p, o, "memscope", "recording is complete", of_rule(f, RULE_INCOMPLETE));
+	test_case(p, o, "memscope", "recording is complete", find(f, NULL, RULE_INCOMPLETE));
 	for (size_t i = 0; i < p->budgets->n; i++)
 		test_case(p, o, "memscope.budget", p->budgets->v[i].text,
-			  of_budget(f, &p->budgets->v[i]));
+			  find(f, &p->budgets->v[i], RULE_BUDGET));
 	out_str(o, "    <system-out>");
 	for (size_t i = 0; i < f->n; i++) {
 		if (f->v[i].rule != RULE_UNREACHABLE && f->v[i].rule != RULE_GROWING &&

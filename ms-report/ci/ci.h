@@ -55,12 +55,12 @@ struct finding {
 };
 
 struct findings {
-	struct finding *v; /* by rule, then largest first; in the model's arena */
-	size_t n;
+	struct finding *v; /* by rule, then largest first */
+	size_t n, cap;
 	size_t budgets; /* of all, how many the first two rules could be about */
 };
 
-/* `partial`: budgets are decided on incomplete figures too. */
+/* `partial`: budgets are decided on incomplete figures too. Free with free(v). */
 struct findings findings_make(struct model *m, const struct budgets *budgets, bool partial);
 
 #endif

@@ -31,7 +31,7 @@ const struct rule finding_rules[RULE_COUNT] = {
 
 /* Function names from the allocation outwards, with their modules: what stays when lines and
  * addresses change. */
-static const char *site_key(struct model *m, const char *id, const struct site *s)
+static const char *site_key(struct model *m, enum finding_rule rule, const struct site *s)
 {
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
 	for (uint32_t n = s ? s->stack : NONE; n != NONE; n = m->nodes.v[n].parent) {
@@ -46,7 +46,7 @@ static const char *site_key(struct model *m, const char *id, const struct site *
 					break;
 			}
 	}
-	return SAY("%s:%016llx", id, (unsigned long long)hash);
+	return SAY("%s:%016llx", finding_rules[rule].id, (unsigned long long)hash);
 }
 
 static const char *site_name(struct model *m, const struct site *s)
@@ -56,18 +56,18 @@ static const char *site_name(struct model *m, const struct site *s)
 		 : "a call without stack";
 }
 
-static void add(struct model *m, struct findings *f, size_t most, struct finding x)
+static struct finding *add(struct findings *f, enum finding_rule rule, const char *message,
+			   const struct site *site, const char *key)
 {
-	if (!f->v)
-		f->v = ms_arena_alloc(&m->arena, most * sizeof *f->v);
-	if (f->n < most)
-		f->v[f->n++] = x;
+	struct finding *x = MS_PUSH(f);
+	*x = (struct finding){.rule = rule, .message = message, .site = site, .key = key};
+	return x;
 }
 
 /* ---- budgets ---- */
 
 static void add_budgets(struct model *m, const struct budgets *budgets, bool partial,
-			struct findings *f, size_t most)
+			struct findings *f)
 {
 	const char *why = partial ? NULL : budget_untrusted(m);
 	for (size_t i = 0; i < budgets->n; i++) {
@@ -76,18 +76,18 @@ static void add_budgets(struct model *m, const struct budgets *budgets, bool par
 		enum budget_result r = why || apart ? BUDGET_UNDECIDED : budget_check(b, m);
 		if (r == BUDGET_HELD)
 			continue;
-		struct finding x = {.rule = r == BUDGET_BROKEN ? RULE_BUDGET : RULE_UNDECIDED,
-				    .budget = b};
-		x.site = r == BUDGET_BROKEN ? budget_worst(b, m) : NULL;
-		const char *at = x.site ? SAY("; most of it at %s", site_name(m, x.site)) : "";
-		x.message = r == BUDGET_BROKEN ? SAY("budget '%s' is broken: it is %s%s", b->text,
-						     budget_amount(b, m), at)
-					       : SAY("budget '%s' cannot be decided: %s", b->text,
-						     why     ? why
-						     : apart ? apart
-							     : budget_unknown(b, m));
-		x.key = SAY("%s:%s", finding_rules[x.rule].id, b->text);
-		add(m, f, most, x);
+		bool broken = r == BUDGET_BROKEN;
+		enum finding_rule rule = broken ? RULE_BUDGET : RULE_UNDECIDED;
+		const struct site *site = broken ? budget_worst(b, m) : NULL;
+		const char *at = site ? SAY("; most of it at %s", site_name(m, site)) : "";
+		const char *message = broken ? SAY("budget '%s' is broken: it is %s%s", b->text,
+						   budget_amount(b, m), at)
+					     : SAY("budget '%s' cannot be decided: %s", b->text,
+						   why     ? why
+						   : apart ? apart
+							   : budget_unknown(b, m));
+		add(f, rule, message, site, SAY("%s:%s", finding_rules[rule].id, b->text))->budget =
+			b;
 	}
 }
 
@@ -104,7 +104,7 @@ static const char *verdict_message(struct model *m, const struct site *s, enum f
 			     site_name(m, s));
 }
 
-static void add_verdicts(struct model *m, struct findings *f, size_t most, enum finding_rule rule)
+static void add_verdicts(struct model *m, struct findings *f, enum finding_rule rule)
 {
 	const char *word = rule == RULE_UNREACHABLE ? "unreachable" : "growing";
 	struct list l = list_sites(m, METRIC_LIVE, m->sites.n);
@@ -112,17 +112,13 @@ static void add_verdicts(struct model *m, struct findings *f, size_t most, enum 
 		const struct site *s = l.rows[i];
 		if (!s->verdict || strcmp(s->verdict, word) != 0)
 			continue;
-		add(m, f, most,
-		    (struct finding){.rule = rule,
-				     .message = verdict_message(m, s, rule),
-				     .site = s,
-				     .key = site_key(m, finding_rules[rule].id, s)});
+		add(f, rule, verdict_message(m, s, rule), s, site_key(m, rule, s));
 	}
 }
 
 /* ---- what a comparison found ---- */
 
-static void add_regressions(struct model *m, struct findings *f, size_t most)
+static void add_regressions(struct model *m, struct findings *f)
 {
 	const struct diff *d = m->diff;
 	for (size_t i = 0; d && i < d->rows.n && d->rows.v[i].significant; i++) {
@@ -134,34 +130,23 @@ static void add_regressions(struct model *m, struct findings *f, size_t most)
 			diff_say(m, true, x->delta[DIFF_LIVE]), site_name(m, x->site),
 			diff_say(m, true, x->delta[DIFF_PEAK]),
 			x->kind == DIFF_NEW ? "this site is new" : "it grew by more than noise");
-		add(m, f, most,
-		    (struct finding){
-			    .rule = RULE_REGRESSION,
-			    .message = message,
-			    .site = x->site,
-			    .key = site_key(m, finding_rules[RULE_REGRESSION].id, x->site)});
+		add(f, RULE_REGRESSION, message, x->site, site_key(m, RULE_REGRESSION, x->site));
 	}
 }
 
 struct findings findings_make(struct model *m, const struct budgets *budgets, bool partial)
 {
 	struct findings f = {.budgets = budgets->n};
-	size_t most = budgets->n + 3 * m->sites.n + 2;
-	add_budgets(m, budgets, partial, &f, most);
-	add_verdicts(m, &f, most, RULE_UNREACHABLE);
-	add_verdicts(m, &f, most, RULE_GROWING);
-	add_regressions(m, &f, most);
-	const char *why = words_incomplete(m);
+	add_budgets(m, budgets, partial, &f);
+	add_verdicts(m, &f, RULE_UNREACHABLE);
+	add_verdicts(m, &f, RULE_GROWING);
+	add_regressions(m, &f);
+	const char *why = words_incomplete(m), *id = finding_rules[RULE_INCOMPLETE].id;
 	if (why)
-		add(m, &f, most,
-		    (struct finding){.rule = RULE_INCOMPLETE,
-				     .message = SAY("the recording is incomplete: %s", why),
-				     .key = finding_rules[RULE_INCOMPLETE].id});
+		add(&f, RULE_INCOMPLETE, SAY("the recording is incomplete: %s", why), NULL, id);
 	why = diff_unmatched(m);
 	if (why)
-		add(m, &f, most,
-		    (struct finding){.rule = RULE_INCOMPLETE,
-				     .message = SAY("the comparison is incomplete: %s", why),
-				     .key = SAY("%s:symbols", finding_rules[RULE_INCOMPLETE].id)});
+		add(&f, RULE_INCOMPLETE, SAY("the comparison is incomplete: %s", why), NULL,
+		    SAY("%s:symbols", id));
 	return f;
 }

@@ -18,6 +18,8 @@
 #include "libcommon/base/json_writer.h"
 #include "libcommon/base/err.h"
 
+#include <stdlib.h>
+
 /* Markdown for a pull request: hosts refuse comments of 64 KB. */
 #define MARKDOWN_MAX 60000
 
@@ -295,6 +297,7 @@ static void for_ci(struct page *p, const struct options *opt, enum format format
 		junit_report(p, o, &f);
 	else
 		github_report(p, o, &f, opt->limit == LIMIT_DEFAULT ? 10 : opt->limit);
+	free(f.v);
 }
 
 static void html(struct page *p, const struct options *opt, struct out *o)
