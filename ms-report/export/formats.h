@@ -4,7 +4,6 @@
 #ifndef REPORT_FORMATS_H
 #define REPORT_FORMATS_H
 
-#include "ms-report/model/model.h"
 #include "ms-report/model/lists.h"
 #include "ms-report/words/table.h"
 

@@ -4,15 +4,16 @@
 #ifndef REPORT_PAGE_H
 #define REPORT_PAGE_H
 
-#include "ms-report/model/model.h"
 #include "names.h"
+
+#include "ms-report/model/model.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-struct ms_err;
 struct answer;
 struct budgets;
+struct ms_err;
 struct site;
 
 /* ---- links.c ---- */

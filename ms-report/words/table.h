@@ -5,6 +5,7 @@
 #define REPORT_TABLE_H
 
 #include "say.h"
+
 #include "ms-report/model/lists.h"
 
 struct style;

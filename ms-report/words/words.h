@@ -11,8 +11,9 @@
 #ifndef REPORT_WORDS_H
 #define REPORT_WORDS_H
 
-#include "ms-report/model/diff.h"
 #include "say.h"
+
+#include "ms-report/model/diff.h"
 
 struct style;
 

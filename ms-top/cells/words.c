@@ -11,7 +11,7 @@
 
 const char *words_print(const char *fmt, ...)
 {
-	static char texts[KEPT][256];
+	static char texts[KEPT][512];
 	static unsigned last;
 	char *text = texts[++last % KEPT];
 	va_list ap;

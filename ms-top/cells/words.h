@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-/* Texts stay as they are until 32 others were made; at most 255 bytes. Of the main thread only. */
+/* Texts stay as they are until 32 others were made; at most 511 bytes. Of the main thread only. */
 __attribute__((format(printf, 1, 2))) const char *words_print(const char *fmt, ...);
 /* "2.48 G", "96.2 M", "811 K", "900"; UINT64_MAX = "-". Powers of 1024. */
 const char *words_size(uint64_t bytes);

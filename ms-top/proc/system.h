@@ -9,7 +9,6 @@
 #ifndef TOP_SYSTEM_H
 #define TOP_SYSTEM_H
 
-#include "limits.h"
 #include <dirent.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,6 +16,7 @@
 #include <sys/types.h>
 
 #include "history.h"
+#include "limits.h"
 #include "maps.h"
 #include "source.h"
 

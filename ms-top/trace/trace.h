@@ -11,10 +11,10 @@
 #ifndef TOP_TRACE_H
 #define TOP_TRACE_H
 
-#include <sys/types.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "ms-top/rows/columns.h"
 #include "ms-top/proc/limits.h"
@@ -26,8 +26,8 @@
 #include "libcommon/symbols/frame_names.h"
 #include "libcommon/stats/trend.h"
 
-struct ms_recording;
 struct ms_err;
+struct ms_recording;
 struct past;
 struct recorder;
 struct save;

@@ -4,19 +4,19 @@
 #ifndef TOP_DRAW_H
 #define TOP_DRAW_H
 
-#include <stdint.h>
-#include <stddef.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "ms-top/rows/columns.h"
 #include "ms-top/rows/list.h"
 #include "ms-top/rows/rows.h"
 
-struct trace;
-struct ms_trend;
 struct chosen;
 struct grid;
+struct ms_trend;
 struct process;
+struct trace;
 
 struct screen_state {
 	const struct column_set *columns;
@@ -78,9 +78,9 @@ void draw_trace_glimpse(struct grid *g, int row, int end, struct trace *t, uint3
 void draw_trace_history(struct grid *g, int row, int col, int width, const struct trace *t,
 			uint32_t site);
 /* What a screen without the header must say all the same: that it is frozen, or of the past, or
- * that the trace has a fault. Its length. */
-size_t draw_trace_flags(const struct grid *g, const struct trace *t, const struct screen_state *st,
-			char *text, size_t room);
+ * that the trace has a fault. */
+const char *draw_trace_flags(const struct grid *g, const struct trace *t,
+			     const struct screen_state *st);
 /* A row of a table that is selected gets its mark. */
 void draw_trace_mark(struct grid *g, int row, const struct screen_state *st, uint64_t id);
 

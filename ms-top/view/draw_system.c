@@ -88,18 +88,13 @@ static void draw_views(struct grid *g, int row, const struct rows *r, const stru
 	int col = draw_tabs(g, row, view_names, ROWS_VIEWS, (int)r->view);
 	if (r->view == ROWS_GROUPS)
 		col += grid_print(g, row, col, GRID_PLAIN, "by %s", group_names[r->group]);
-	char right[256];
-	int n = snprintf(right, sizeof right, "%ssort %s%s  %zu", st->frozen ? "FROZEN  " : "",
-			 r->reverse ? "-" : "", columns[r->sort].title, r->n);
-	if (r->filter.text[0]) {
-		char with[sizeof right + 160];
-		snprintf(with, sizeof with, "filter: %s (%zu hidden)   %s", r->filter.text,
-			 r->hidden, right);
-		snprintf(right, sizeof right, "%.*s", (int)sizeof right - 1, with);
-		n = (int)strlen(right);
-	}
+	const char *right = words_print("%ssort %s%s  %zu", st->frozen ? "FROZEN  " : "",
+					r->reverse ? "-" : "", columns[r->sort].title, r->n);
+	if (r->filter.text[0])
+		right = words_print("filter: %s (%zu hidden)   %s", r->filter.text, r->hidden,
+				    right);
 	col += 2;
-	if (n > 0 && col < g->cols)
+	if (col < g->cols)
 		grid_put_right(g, row, col, g->cols - col, GRID_PLAIN, right);
 }
 

@@ -52,12 +52,13 @@ static void draw_quality(const struct trace *t, char *text, size_t room)
 static void draw_what(struct grid *g, const struct trace *t, const struct screen_state *st)
 {
 	const struct ms_recording *rec = t->follow->rec;
-	char when[MS_UNIT_BUF], lag[64] = "", quality[256], name[64];
+	char when[MS_UNIT_BUF], quality[256], name[64];
+	const char *lag = "";
 	bool trouble;
 	const char *state = trace_state(t, &trouble);
 	uint64_t behind = ms_follow_lag(t->follow);
 	if (behind != UINT64_MAX)
-		snprintf(lag, sizeof lag, "   lag %.1f s", (double)behind / 1e9);
+		lag = words_print("   lag %.1f s", (double)behind / 1e9);
 	draw_quality(t, quality, sizeof quality);
 	snprintf(name, sizeof name, "%.*s", (int)sizeof name - 1, t->process);
 	name[strcspn(name, " ")] = 0;
@@ -171,23 +172,18 @@ static void draw_rates(struct grid *g, const struct trace *t)
 		grid_put(g, 2, col, -1, GRID_PLAIN, other);
 }
 
-size_t draw_trace_flags(const struct grid *g, const struct trace *t, const struct screen_state *st,
-			char *text, size_t room)
+const char *draw_trace_flags(const struct grid *g, const struct trace *t,
+			     const struct screen_state *st)
 {
 	char when[MS_UNIT_BUF];
 	bool trouble;
-	const char *state = trace_state(t, &trouble);
-	text[0] = 0;
+	const char *state = trace_state(t, &trouble), *past = "";
 	if (g->rows >= HEADER_FROM)
-		return 0;
-	size_t n = (size_t)snprintf(text, room, "%s", st->frozen ? "FROZEN  " : "");
+		return "";
 	if (t->in_past)
-		n += (size_t)snprintf(text + n, room - n, "PAST %s  ",
-				      ms_format_duration(when, t->past_ns));
-	if (trouble)
-		n += (size_t)snprintf(text + n, room - n, "%.*s  ", (int)strcspn(state, ":"),
-				      state);
-	return n;
+		past = words_print("PAST %s  ", ms_format_duration(when, t->past_ns));
+	return words_print("%s%s%.*s%s", st->frozen ? "FROZEN  " : "", past,
+			   trouble ? (int)strcspn(state, ":") : 0, state, trouble ? "  " : "");
 }
 
 /* How many rows there are, and what is done to them. */
@@ -195,27 +191,25 @@ static void draw_views(struct grid *g, int row, const struct trace *t,
 		       const struct screen_state *st)
 {
 	int col = draw_tabs(g, row, view_names, TRACE_VIEWS, (int)t->view);
-	char right[400] = "", when[MS_UNIT_BUF], count[MS_UNIT_BUF];
-	bool flags = draw_trace_flags(g, t, st, right, sizeof right) > 0;
-	size_t n = strlen(right);
+	char when[MS_UNIT_BUF], count[MS_UNIT_BUF];
+	const char *flags = draw_trace_flags(g, t, st), *filter = "", *base = "", *sort = "";
 	if (t->filter.text[0] && t->view == TRACE_SITES)
-		snprintf(right + n, sizeof right - n, "filter: %s (%zu hidden)   ", t->filter.text,
-			 t->hidden);
+		filter = words_print("filter: %s (%zu hidden)   ", t->filter.text, t->hidden);
 	if (t->has_base)
-		snprintf(right + strlen(right), sizeof right - strlen(right), "baseline %s   ",
-			 ms_format_duration(when, t->base.ns));
-	if (t->view == TRACE_SITES && !flags)
-		snprintf(right + strlen(right), sizeof right - strlen(right), "sort %s%s   ",
-			 t->reverse ? "-" : "", site_columns[t->sort].title);
+		base = words_print("baseline %s   ", ms_format_duration(when, t->base.ns));
+	if (t->view == TRACE_SITES && !*flags)
+		sort = words_print("sort %s%s   ", t->reverse ? "-" : "",
+				   site_columns[t->sort].title);
 	/* only the list of sites is filtered */
 	size_t rows = t->view == TRACE_THREADS ? t->thread_rows
 		      : t->view == TRACE_SITES ? t->rows
 					       : t->rows + t->hidden;
-	snprintf(right + strlen(right), sizeof right - strlen(right), "%s %s%s",
-		 ms_format_count(count, rows), t->view == TRACE_THREADS ? "thread" : "site",
-		 rows == 1 ? "" : "s");
 	if (col < g->cols)
-		grid_put_right(g, row, col, g->cols - col, GRID_PLAIN, right);
+		grid_put_right(g, row, col, g->cols - col, GRID_PLAIN,
+			       words_print("%s%s%s%s%s %s%s", flags, filter, base, sort,
+					   ms_format_count(count, rows),
+					   t->view == TRACE_THREADS ? "thread" : "site",
+					   rows == 1 ? "" : "s"));
 }
 
 /* ---- the table of sites ---- */

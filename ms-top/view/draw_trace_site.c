@@ -247,8 +247,8 @@ void draw_trace_site(struct grid *g, int row, int end, struct trace *t,
 	uint32_t node = t->detail.node;
 	struct trace_site_name n = trace_site_name(t, node);
 	struct trace_site *s = trace_find(t, node);
-	size_t flags = draw_trace_flags(g, t, st, name, 128);
-	trace_frame_name(&n.user, name + flags, sizeof name - flags);
+	int flags = snprintf(name, sizeof name, "%.127s", draw_trace_flags(g, t, st));
+	trace_frame_name(&n.user, name + flags, sizeof name - (size_t)flags);
 	grid_rule(g, row++, name);
 	if (s) {
 		draw_figures(g, row++, t, s);
