@@ -93,7 +93,7 @@ const char *columns_help(struct ms_arena *a)
 
 sqlite3_stmt *columns_query(sqlite3 *db, struct ms_arena *a, const char *point, struct ms_err *err)
 {
-	const char *list = "s.id, s.process";
+	const char *list = "s.id";
 	for (size_t i = 0; i < column_count; i++)
 		list = ms_arena_printf(a, "%s, %s", list, columns[i].sql ? columns[i].sql : "NULL");
 	sqlite3_stmt *q = ms_sql_prepare(

@@ -22,10 +22,9 @@ struct column {
 	const char *what; /* one line for people */
 };
 
-/* In the order in which columns_query gives them, after the site's id and process. */
+/* In the order in which columns_query gives them, after the site's id. */
 extern const struct column columns[];
 extern const size_t column_count;
-enum { COLUMNS_BEFORE = 2 };
 
 /* The number of the column of that name, of `n` bytes; -1 = there is none. */
 int column_find(const char *name, size_t n);

@@ -44,8 +44,7 @@ static int check_process(const struct options *o, const struct ms_recording *t, 
 		const struct condition *c = &o->conditions.v[i];
 		if (c->subject != PROCESS)
 			continue;
-		const char *name = exe && !strchr(c->text, '/') ? basename(exe) : exe;
-		bool is = match_names(c->text, name, pid);
+		bool is = match_names(c->text, match_exe(c->text, exe), pid);
 		kept |= is && !c->drop;
 		dropped |= is && c->drop;
 	}

@@ -9,13 +9,6 @@
 
 #include <math.h>
 
-static int run(sqlite3 *db, const char *sql, struct ms_err *err)
-{
-	if (sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK)
-		return 0;
-	return ms_err_set(err, "snapshot database: %s", sqlite3_errmsg(db));
-}
-
 static const char move[] =
 	"INSERT INTO estimate(process, snapshot, site, thread, figure, seen, variance, step,"
 	" step_variance) SELECT process, snapshot, -1, 0, figure, sum(seen), sum(variance),"
@@ -76,7 +69,7 @@ int estimates_hide(sqlite3 *db, struct ms_err *err)
 {
 	if (ms_sql_int(db, "SELECT count(*) FROM estimate", 0) == 0)
 		return 0;
-	if (run(db, move, err) != 0)
+	if (ms_sql_exec(db, move, err) != 0)
 		return -1;
 	return state_all(db, err);
 }

@@ -3,8 +3,8 @@
  *
  * In the order in which data meets them:
  *   options.c       the command line; arguments.c what the conditions in it take, where.c --where
- *   match.c         reads every frame, stack and site once and decides
- *   measures.c      the figures that conditions look at: columns.c names them, spans.c has times
+ *   match.c         reads frames, stacks and sites and decides
+ *   conditions.c    asks the database about all other conditions: columns.c has what --where names
  *   suppressions.c  what the lines of --suppress meet
  *   hide.c          takes the rest out, and notes what went; estimates.c does so for intervals
  * and for --trace-out, which cuts a trace:
@@ -51,11 +51,6 @@ static void say_unknown(const struct options *o, const struct matches *m)
 	}
 }
 
-static void say_line(const void *arg, const char *line)
-{
-	ms_cli_remark(arg, "%s", line);
-}
-
 /* Is it of recorded allocations? What /proc says of a process has no sites. */
 static int check_recorded(sqlite3 *db, const struct options *o, struct ms_err *err)
 {
@@ -86,7 +81,7 @@ static int filter(sqlite3 *db, const struct options *o, const char *point, struc
 		if (rc == 0)
 			say_unknown(o, &m);
 		if (rc == 0 && m.rules.n > 0)
-			suppressions_say(db, say_line, &o->cli);
+			suppressions_say(db, &o->cli);
 	}
 	matches_free(&m);
 	return rc;

@@ -31,11 +31,11 @@ struct stack {
 };
 
 struct site {
-	int64_t id, stack, process; /* stack 0 = none */
-	uint64_t found;             /* KEEP() and DROP() bits that hold */
-	int64_t age;                /* ns of its oldest block at any point; -1 = not known */
-	const char *verdict;        /* with matches.named; NULL = none */
-	uint32_t rule;              /* of matches.rules, from 1, that suppresses it; 0 = none */
+	int64_t id, stack;   /* stack 0 = none */
+	uint64_t found;      /* KEEP() and DROP() bits that hold */
+	const char *verdict; /* with matches.named; NULL = none */
+	uint32_t rule;       /* of matches.rules, from 1, that suppresses it; 0 = none */
+	bool judged;         /* it has a verdict */
 	bool hidden;
 };
 
@@ -63,7 +63,7 @@ struct matches {
 int matches_find(struct matches *m, struct sqlite3 *db, const struct options *o, const char *point,
 		 struct ms_err *err);
 void matches_free(struct matches *m);
-/* The first half of that alone, for who wants frames and stacks: `found` of these is set. */
+/* Reads frames and stacks alone: `found` of these is set. */
 int matches_stacks(struct matches *m, struct sqlite3 *db, const struct options *o,
 		   struct ms_err *err);
 
@@ -75,6 +75,8 @@ uint64_t match_bit(const struct condition *c);
 struct site *match_site_of(struct matches *m, int64_t id);
 struct stack *match_stack_of(struct matches *m, int64_t id);
 const struct frame *match_frame_of(const struct matches *m, int64_t id);
+/* Of a program's path what a pattern is about: its name alone, unless the pattern has a slash. */
+const char *match_exe(const char *pattern, const char *exe);
 /* Is that the name, by a pattern with wildcards, or the number itself? */
 bool match_names(const char *pattern, const char *name, int64_t number);
 

@@ -6,12 +6,12 @@
 #include "match.h"
 #include "options.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
 #include "libcommon/snapshot/snapshot.h"
+#include "libcommon/snapshot/snapshot_insert.h"
 #include "libcommon/suppress/suppress.h"
 #include "libcommon/base/units.h"
 
@@ -80,9 +80,8 @@ static void apply_by_stack(struct matches *m, const struct ms_suppression *rule,
 	}
 }
 
-int suppressions_apply(struct matches *m, const struct options *o, struct ms_err *err)
+void suppressions_apply(struct matches *m, const struct options *o)
 {
-	(void)err;
 	for (size_t i = 0; i < o->conditions.n; i++) {
 		const struct ms_suppressions *s = o->conditions.v[i].suppressions;
 		const struct ms_suppression *rule;
@@ -96,74 +95,43 @@ int suppressions_apply(struct matches *m, const struct options *o, struct ms_err
 				apply_by_stack(m, rule, (uint32_t)m->rules.n);
 		}
 	}
-	return 0;
 }
 
 /* ---- what that comes to ---- */
 
-static int list_met(sqlite3 *db, const struct matches *m, struct ms_err *err)
-{
-	sqlite3_stmt *q = ms_sql_prepare(db, "INSERT INTO temp.met VALUES(?1, ?2)", err);
-	int rc = q ? 0 : -1;
-	for (size_t i = 0; rc == 0 && i < m->sites.n; i++) {
-		const struct site *s = &m->sites.v[i];
-		if (!s->rule || !s->hidden)
-			continue;
-		sqlite3_bind_int64(q, 1, s->id);
-		sqlite3_bind_int64(q, 2, s->rule);
-		if (sqlite3_step(q) != SQLITE_DONE)
-			rc = ms_err_set(err, "snapshot database: %s", sqlite3_errmsg(db));
-		sqlite3_reset(q);
-	}
-	sqlite3_finalize(q);
-	return rc;
-}
-
 static const char insert[] =
 	"INSERT OR IGNORE INTO suppression(stage, file, line, rule, sites, live_bytes, live_blocks,"
 	" allocations, allocated_bytes, not_applicable, note)"
-	" SELECT ?1, ?2, ?3, ?4, count(s.id), coalesce(sum(c.live_bytes), 0),"
+	" SELECT %lld, %Q, %u, %Q, count(s.id), coalesce(sum(c.live_bytes), 0),"
 	" coalesce(sum(c.live_blocks), 0), iif(count(s.id), sum(s.allocations), 0),"
-	" iif(count(s.id), sum(s.allocated_bytes), 0), ?5, ?6"
+	" iif(count(s.id), sum(s.allocated_bytes), 0), %lld, %Q"
 	" FROM temp.met x JOIN site s ON s.id = x.site"
 	" LEFT JOIN snapshot t ON t.process = s.process AND t.label ="
 	" (SELECT label FROM snapshot ORDER BY label = 'end' DESC, id LIMIT 1)"
-	" LEFT JOIN site_stat c ON c.snapshot = t.id AND c.site = s.id WHERE x.rule = ?7";
-
-static int put_rules(sqlite3 *db, const struct matches *m, int64_t stage, struct ms_err *err)
-{
-	sqlite3_stmt *q = ms_sql_prepare(db, insert, err);
-	int rc = q ? 0 : -1;
-	for (size_t i = 0; rc == 0 && i < m->rules.n; i++) {
-		const struct rule *r = &m->rules.v[i];
-		const char *note = r->verdicts ? "no verdict is known"
-				   : r->names  ? "names of frames are not known"
-					       : NULL;
-		sqlite3_bind_int64(q, 1, stage);
-		sqlite3_bind_text(q, 2, r->file, -1, SQLITE_STATIC);
-		sqlite3_bind_int64(q, 3, r->line);
-		sqlite3_bind_text(q, 4, r->text, -1, SQLITE_STATIC);
-		sqlite3_bind_int64(q, 5, (int64_t)(r->verdicts ? r->verdicts : r->names));
-		sqlite3_bind_text(q, 6, note, -1, SQLITE_STATIC);
-		sqlite3_bind_int64(q, 7, (int64_t)i + 1);
-		if (sqlite3_step(q) != SQLITE_DONE)
-			rc = ms_err_set(err, "snapshot database: %s", sqlite3_errmsg(db));
-		sqlite3_reset(q);
-	}
-	sqlite3_finalize(q);
-	return rc;
-}
+	" LEFT JOIN site_stat c ON c.snapshot = t.id AND c.site = s.id WHERE x.rule = %lld";
 
 int suppressions_note(sqlite3 *db, const struct matches *m, int64_t stage, struct ms_err *err)
 {
 	if (m->rules.n == 0)
 		return 0;
-	if (sqlite3_exec(db, "CREATE TEMP TABLE met(site INTEGER PRIMARY KEY, rule INTEGER)", NULL,
-			 NULL, NULL) != SQLITE_OK)
-		return ms_err_set(err, "snapshot database: %s", sqlite3_errmsg(db));
-	int rc = list_met(db, m, err) || put_rules(db, m, stage, err) ? -1 : 0;
-	sqlite3_exec(db, "DROP TABLE temp.met", NULL, NULL, NULL);
-	return rc;
+	int rc = ms_sql_exec(db, "CREATE TEMP TABLE met(site INTEGER PRIMARY KEY, rule INTEGER)",
+			     err);
+	struct ms_insert in = ms_insert(db, "temp.met", err);
+	for (size_t i = 0; rc == 0 && i < m->sites.n; i++)
+		if (m->sites.v[i].rule && m->sites.v[i].hidden)
+			ms_put_row(&in, ms_int("site", m->sites.v[i].id),
+				   ms_int("rule", m->sites.v[i].rule));
+	rc |= ms_insert_close(&in);
+	for (size_t i = 0; rc == 0 && i < m->rules.n; i++) {
+		const struct rule *r = &m->rules.v[i];
+		rc = ms_sql_execf(db, err, insert, (long long)stage, r->file, r->line, r->text,
+				  (long long)(r->verdicts ? r->verdicts : r->names),
+				  r->verdicts ? "no verdict is known"
+				  : r->names  ? "names of frames are not known"
+					      : NULL,
+				  (long long)i + 1);
+	}
+	return rc ? -1 : ms_sql_exec(db, "DROP TABLE temp.met", err);
 }
 
 /* ---- to people ---- */
@@ -174,29 +142,26 @@ static const char *text(sqlite3_stmt *q, int column)
 	return s ? s : "";
 }
 
-static void say_rule(sqlite3_stmt *q, char *line, size_t room)
+static void say_rule(const struct ms_cli *cli, sqlite3_stmt *q)
 {
 	char bytes[MS_UNIT_BUF], calls[MS_UNIT_BUF];
-	int64_t sites = sqlite3_column_int64(q, 3);
-	const char *s = sites == 1 ? "" : "s";
+	long long line = sqlite3_column_int64(q, 1), sites = sqlite3_column_int64(q, 3),
+		  others = sqlite3_column_int64(q, 6);
 	if (sites)
-		snprintf(line, room,
-			 "'%s' (%s, line %lld) hides %lld site%s: %s live at the end, %s "
-			 "allocations",
-			 text(q, 2), text(q, 0), (long long)sqlite3_column_int64(q, 1),
-			 (long long)sites, s,
-			 ms_format_size(bytes, (uint64_t)sqlite3_column_int64(q, 4)),
-			 ms_format_count(calls, (uint64_t)sqlite3_column_int64(q, 5)));
+		ms_cli_remark(cli,
+			      "'%s' (%s, line %lld) hides %lld site%s: %s live at the end, %s "
+			      "allocations",
+			      text(q, 2), text(q, 0), line, sites, sites == 1 ? "" : "s",
+			      ms_format_size(bytes, (uint64_t)sqlite3_column_int64(q, 4)),
+			      ms_format_count(calls, (uint64_t)sqlite3_column_int64(q, 5)));
 	else
-		snprintf(line, room, "'%s' (%s, line %lld) is not applicable to %lld site%s: %s",
-			 text(q, 2), text(q, 0), (long long)sqlite3_column_int64(q, 1),
-			 (long long)sqlite3_column_int64(q, 6),
-			 sqlite3_column_int64(q, 6) == 1 ? "" : "s", text(q, 7));
+		ms_cli_remark(cli, "'%s' (%s, line %lld) is not applicable to %lld site%s: %s",
+			      text(q, 2), text(q, 0), line, others, others == 1 ? "" : "s",
+			      text(q, 7));
 }
 
-void suppressions_say(sqlite3 *db, void (*say)(const void *arg, const char *line), const void *arg)
+void suppressions_say(sqlite3 *db, const struct ms_cli *cli)
 {
-	char line[1024];
 	unsigned said = 0, more = 0, idle = 0;
 	sqlite3_stmt *q = ms_sql_prepare(
 		db,
@@ -210,20 +175,16 @@ void suppressions_say(sqlite3 *db, void (*say)(const void *arg, const char *line
 		} else if (said == LINES_MAX) {
 			more++;
 		} else {
-			say_rule(q, line, sizeof line);
-			say(arg, line);
+			say_rule(cli, q);
 			said++;
 		}
 	}
 	sqlite3_finalize(q);
-	if (!more && !idle)
-		return;
-	snprintf(line, sizeof line, "%u %s, %u suppression%s nothing", more,
-		 more == 1 ? "more is in the table 'suppression'"
-			   : "more are in the table 'suppression'",
-		 idle, idle == 1 ? " meets" : "s meet");
-	if (!more)
-		snprintf(line, sizeof line, "%u suppression%s nothing", idle,
-			 idle == 1 ? " meets" : "s meet");
-	say(arg, line);
+	const char *nothing = idle == 1 ? " meets" : "s meet";
+	if (more)
+		ms_cli_remark(cli,
+			      "%u more %s in the table 'suppression', %u suppression%s nothing",
+			      more, more == 1 ? "is" : "are", idle, nothing);
+	else if (idle)
+		ms_cli_remark(cli, "%u suppression%s nothing", idle, nothing);
 }

@@ -3,6 +3,7 @@
  */
 #include "snapshot.h"
 
+#include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
 #include "libcommon/base/io.h"
 #include "schema_sql.h"
@@ -141,4 +142,14 @@ int64_t ms_sql_int(sqlite3 *db, const char *sql, int64_t fallback)
 		value = sqlite3_column_int64(stmt, 0);
 	sqlite3_finalize(stmt);
 	return value;
+}
+
+char *ms_sql_text(sqlite3 *db, const char *sql, struct ms_arena *a)
+{
+	sqlite3_stmt *stmt = ms_sql_prepare(db, sql, NULL);
+	char *text = NULL;
+	if (stmt && sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_text(stmt, 0))
+		text = ms_arena_strdup(a, (const char *)sqlite3_column_text(stmt, 0));
+	sqlite3_finalize(stmt);
+	return text;
 }

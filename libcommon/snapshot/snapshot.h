@@ -81,6 +81,10 @@ unsigned char *ms_snapshot_image(sqlite3 *db, size_t *size, struct ms_err *err);
  * the caller). 0 or -1 with `err` set. */
 int ms_snapshot_write(sqlite3 *db, const char *path, struct ms_err *err);
 
+/* Runs statements without results. 0, or -1 with `err` set. */
+int ms_sql_exec(sqlite3 *db, const char *sql, struct ms_err *err);
+/* The same with values: format as sqlite3_mprintf. */
+int ms_sql_execf(sqlite3 *db, struct ms_err *err, const char *format, ...);
 /* Prepares `sql`; on failure sets `err` and returns NULL. */
 sqlite3_stmt *ms_sql_prepare(sqlite3 *db, const char *sql, struct ms_err *err);
 /* Takes one more row. False at the end, or with `err` set when something is wrong. */
@@ -88,5 +92,8 @@ bool ms_sql_next(sqlite3 *db, sqlite3_stmt *stmt, struct ms_err *err);
 /* First column of the first row of a query with no parameters, or `fallback` when there is none or
  * it is null. */
 int64_t ms_sql_int(sqlite3 *db, const char *sql, int64_t fallback);
+/* The same as text, in `a`; NULL when there is none. */
+struct ms_arena;
+char *ms_sql_text(sqlite3 *db, const char *sql, struct ms_arena *a);
 
 #endif

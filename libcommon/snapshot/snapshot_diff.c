@@ -3,7 +3,6 @@
  */
 #include "snapshot_diff.h"
 
-#include "libcommon/base/err.h"
 #include "snapshot_private.h"
 
 bool ms_snapshot_is_diff(sqlite3 *db)
@@ -23,29 +22,17 @@ bool ms_snapshot_is_diff(sqlite3 *db)
 										      "_temporar"      \
 										      "y")
 
-static const char add[] =
-	"INSERT INTO diff_hidden SELECT max(?1, (SELECT coalesce(max(stage), 0) + 1"
-	" FROM diff_hidden)), ?2, count(*), " SUMS("old") ", " SUMS(
-		"new") " FROM site_diff WHERE site IN (SELECT site FROM temp.gone)";
-
 int ms_diff_hide(sqlite3 *db, int64_t stage, const char *filter, struct ms_err *err)
 {
 	if (!ms_snapshot_is_diff(db))
 		return 0;
-	sqlite3_stmt *st = ms_sql_prepare(db, add, err);
-	if (!st)
-		return -1;
-	sqlite3_bind_int64(st, 1, stage);
-	sqlite3_bind_text(st, 2, filter, -1, SQLITE_STATIC);
-	int rc = 0;
-	if (sqlite3_step(st) != SQLITE_DONE)
-		rc = ms_err_set(err, "snapshot database: %s", sqlite3_errmsg(db));
-	sqlite3_finalize(st);
-	return rc != 0 ? -1
-		       : ms_sql_exec(
-				 db,
-				 "DELETE FROM site_diff WHERE site IN (SELECT site FROM temp.gone);"
-				 "DELETE FROM site_diff_range WHERE site NOT IN (SELECT site FROM"
-				 " site_diff)",
-				 err);
+	return ms_sql_execf(
+		db, err,
+		"INSERT INTO diff_hidden SELECT max(%lld, (SELECT coalesce(max(stage), 0) + 1"
+		" FROM diff_hidden)), %Q, count(*), " SUMS("old") ", " SUMS(
+			"new") " FROM site_diff WHERE site IN (SELECT site FROM temp.gone);"
+			       "DELETE FROM site_diff WHERE site IN (SELECT site FROM temp.gone);"
+			       "DELETE FROM site_diff_range WHERE site NOT IN (SELECT site FROM "
+			       "site_diff)",
+		(long long)stage, filter);
 }

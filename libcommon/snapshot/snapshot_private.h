@@ -12,12 +12,6 @@
 
 /* Turns off whatever a hostile database could make SQLite do. */
 void ms_snapshot_harden(sqlite3 *db);
-/* Runs statements without results. 0, or -1 with `err` set. */
-int ms_sql_exec(sqlite3 *db, const char *sql, struct ms_err *err);
-
-/* The same with values: format as sqlite3_mprintf. */
-int ms_sql_execf(sqlite3 *db, struct ms_err *err, const char *format, ...);
-
 /* Copies `head` and the rest of `fd` to an unlinked temporary file, since the bytes that told what
  * an input is cannot be put back into a pipe. Returns its descriptor, or -1 with `err` set; `name`
  * is for the message. */

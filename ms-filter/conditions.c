@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT
+ * Conditions on what the database says of a site, as questions to it.
+ */
+#include "conditions.h"
+
+#include "columns.h"
+#include "match.h"
+#include "options.h"
+#include "where.h"
+
+#include "libcommon/base/arena.h"
+#include "libcommon/base/err.h"
+#include "libcommon/snapshot/snapshot.h"
+#include "libcommon/snapshot/snapshot_diff.h"
+
+/* ---- questions ---- */
+
+/* Live figures of the moment ?4, or of any. */
+#define LIVE                                                                                       \
+	" FROM site_stat c JOIN snapshot t ON t.id = c.snapshot WHERE t.label = coalesce(?4, "     \
+	"t.label)"
+/* A site that holds nothing has no row of figures, and 0 is reached by everything. */
+#define REACHES(figure)                                                                            \
+	"SELECT id, 1 FROM site WHERE ?1 = 0 OR id IN (SELECT c.site" LIVE " AND c." figure        \
+	" >= ?1)"
+/* One none of whose blocks was freed has no lifetime, which is known. */
+#define LIFETIME "SELECT id, iif(frees = 0, 0, lifetime_ns / frees "
+#define AGE(is)                                                                                    \
+	"SELECT c.site, max(c.oldest_ns) " is " ?1" LIVE " AND c.oldest_ns >= 0 GROUP BY c.site"
+#define IN_SPAN(column)                                                                            \
+	"SELECT s.id, iif(x.low IS NULL OR x.high IS NULL, 0, s." column                           \
+	" BETWEEN x.low AND x.high) FROM site s JOIN temp.span x ON x.process = s.process"
+
+/* Which sites meet a condition: their ids and 1, 0, or null where it is not known; those that do
+ * not may be left out. ?1 and ?2 are the limits of the condition, ?3 is its text. */
+static const struct question {
+	enum subject subject;
+	const char *sql;
+	const char *label; /* of the moment that it is about, whichever was asked for */
+} questions[] = {
+	{MIN, REACHES("live_bytes"), NULL},
+	{MIN_LIVE, REACHES("live_bytes"), "end"},
+	{MIN_PEAK, REACHES("live_bytes"), "peak"},
+	{MIN_BLOCKS, REACHES("live_blocks"), NULL},
+	{MIN_ALLOCATED, "SELECT id, 1 FROM site WHERE ?1 = 0 OR allocated_bytes >= ?1", NULL},
+	{MIN_ALLOCATIONS, "SELECT id, 1 FROM site WHERE ?1 = 0 OR allocations >= ?1", NULL},
+	/* of several sites at one place, ms-diff has the change under one of them */
+	{MIN_DELTA,
+	 "SELECT site, 1 FROM site_diff WHERE delta_live_bytes NOT BETWEEN 1 - ?1 AND ?1 - 1"
+	 " OR delta_peak_bytes NOT BETWEEN 1 - ?1 AND ?1 - 1",
+	 NULL},
+	{MIN_LIFETIME, LIFETIME ">= ?1) FROM site", NULL},
+	{MAX_LIFETIME, LIFETIME "<= ?1) FROM site", NULL},
+	{MIN_AGE, AGE(">="), NULL},
+	{MAX_AGE, AGE("<="), NULL},
+	{THREAD,
+	 "SELECT site, 1 FROM site_thread WHERE thread IN"
+	 " (SELECT id FROM thread WHERE is_named(?3, name, tid))",
+	 NULL},
+	{PROCESS,
+	 "SELECT id, 1 FROM site WHERE process IN"
+	 " (SELECT id FROM process WHERE is_program(?3, exe, pid))",
+	 NULL},
+	{VERDICT, "SELECT id, 1 FROM site WHERE coalesce(verdict, 'none') = ?3", NULL},
+	/* sizes are known by powers of two; the smallest and largest block are known exactly */
+	{SIZE,
+	 "SELECT z.site, 1 FROM site_size z JOIN site s ON s.id = z.site WHERE z.allocations > 0"
+	 " AND max(z.low, coalesce(s.min_size, z.low)) <= ?2"
+	 " AND min(z.high, coalesce(s.max_size, z.high)) >= ?1",
+	 NULL},
+	{FIRST, IN_SPAN("first_ns"), NULL},
+	{LAST, IN_SPAN("last_ns"), NULL},
+	{TEMPORARY, "SELECT id, 1 FROM site WHERE allocations > 0 AND temporary >= allocations",
+	 NULL},
+};
+
+/* Of what was sampled, or lost events, no sizes are known. */
+static const char sizeless[] =
+	"SELECT count(*) FROM site s WHERE coalesce(s.allocations, 1) > 0 AND NOT EXISTS"
+	" (SELECT 1 FROM site_size z WHERE z.site = s.id AND z.allocations > 0)";
+
+static const char *text(sqlite3_value *v)
+{
+	return (const char *)sqlite3_value_text(v);
+}
+
+static void is_named(sqlite3_context *c, int n, sqlite3_value **v)
+{
+	(void)n;
+	sqlite3_result_int(c, match_names(text(v[0]), text(v[1]), sqlite3_value_int64(v[2])));
+}
+
+static void is_program(sqlite3_context *c, int n, sqlite3_value **v)
+{
+	const char *exe = match_exe(text(v[0]), text(v[1]));
+	(void)n;
+	sqlite3_result_int(c, match_names(text(v[0]), exe, sqlite3_value_int64(v[2])));
+}
+
+/* ---- spans of time ---- */
+
+/* The time of a point in process p, as an expression; null where it has none. The name of a mark is
+ * parameter `name`. */
+static const char *time_of(struct ms_arena *a, const struct ms_point *p, int name)
+{
+	long long ns = (long long)(p->ns & INT64_MAX);
+	switch (p->kind) {
+	case MS_POINT_PEAK:
+		return "p.peak_time_ns";
+	case MS_POINT_END:
+		return "coalesce(p.duration_ns, 0)";
+	case MS_POINT_START:
+		return "0";
+	case MS_POINT_AFTER:
+		return ms_arena_printf(a, "%lld", ns);
+	case MS_POINT_BEFORE:
+		return ms_arena_printf(a, "iif(p.duration_ns >= %lld, p.duration_ns - %lld, NULL)",
+				       ns, ns);
+	case MS_POINT_CLOCK:
+		return ms_arena_printf(
+			a,
+			"iif(p.started_ns > 0, (%lld + 86400000000000"
+			" - p.started_ns %% 86400000000000) %% 86400000000000, NULL)",
+			ns);
+	default: /* the last one when `nth` is 0 */
+		return ms_arena_printf(
+			a,
+			"(SELECT time_ns FROM mark WHERE process = p.id AND name = ?%d"
+			" ORDER BY seq %s LIMIT 1 OFFSET %llu)",
+			name, p->nth ? "" : "DESC",
+			(unsigned long long)(p->nth - !!p->nth) & INT64_MAX);
+	}
+}
+
+/* Makes the table temp.span: where the span of a condition lies in each process. */
+static int make_span(sqlite3 *db, const struct condition *c, struct ms_arena *a, struct ms_err *err)
+{
+	const char *low = c->has[0] ? time_of(a, &c->span[0], 1) : "0";
+	const char *high = c->has[1] ? time_of(a, &c->span[1], 2) : "9223372036854775807";
+	if (ms_sql_exec(db, "DROP TABLE IF EXISTS temp.span", err) != 0)
+		return -1;
+	sqlite3_stmt *q = ms_sql_prepare(
+		db,
+		ms_arena_printf(a,
+				"CREATE TEMP TABLE span AS SELECT p.id AS process, %s AS low,"
+				" %s AS high FROM process p",
+				low, high),
+		err);
+	for (int i = 0; q && i < 2; i++)
+		sqlite3_bind_text(q, i + 1, c->span[i].mark, c->span[i].mark_length, SQLITE_STATIC);
+	bool made = q && !ms_sql_next(db, q, err) && !err->text[0];
+	sqlite3_finalize(q);
+	if (!made)
+		return -1;
+	if (ms_sql_int(db, "SELECT count(*) FROM temp.span WHERE low > high", 0))
+		return ms_err_set(err, "option '--%s': '%s' is later than '%s'", c->name,
+				  c->span[0].label, c->span[1].label);
+	bool there[2] = {ms_sql_int(db, "SELECT count(low) FROM temp.span", 0) != 0,
+			 ms_sql_int(db, "SELECT count(high) FROM temp.span", 0) != 0};
+	for (int i = 0; i < 2; i++)
+		if (c->has[i] && !there[i])
+			return ms_err_set(err, "option '--%s': no point '%s' in the snapshot",
+					  c->name, c->span[i].label);
+	return 0;
+}
+
+/* ---- asking ---- */
+
+static void take(struct matches *m, struct site *s, const struct condition *c, enum truth t)
+{
+	if (t == TRUE)
+		s->found |= match_bit(c);
+	m->unknown[c->subject] += t == UNKNOWN && !c->drop;
+}
+
+/* Takes the answers, and counts them. */
+static int ask(struct matches *m, sqlite3 *db, const struct condition *c, const char *sql,
+	       const char *point, size_t *answers, struct ms_err *err)
+{
+	sqlite3_stmt *q = ms_sql_prepare(db, sql, err);
+	sqlite3_bind_int64(q, 1, c->value < INT64_MAX ? (int64_t)c->value : INT64_MAX);
+	sqlite3_bind_int64(q, 2, c->high < INT64_MAX ? (int64_t)c->high : INT64_MAX);
+	sqlite3_bind_text(q, 3, c->text, -1, SQLITE_STATIC);
+	sqlite3_bind_text(q, 4, point, -1, SQLITE_STATIC);
+	while (q && ms_sql_next(db, q, err)) {
+		struct site *s = match_site_of(m, sqlite3_column_int64(q, 0));
+		bool known = sqlite3_column_type(q, 1) != SQLITE_NULL;
+		if (s)
+			take(m, s, c, !known ? UNKNOWN : sqlite3_column_int(q, 1) ? TRUE : UNTRUE);
+		++*answers;
+	}
+	sqlite3_finalize(q);
+	return err->text[0] ? -1 : 0;
+}
+
+static int ask_question(struct matches *m, sqlite3 *db, const struct options *o,
+			const struct condition *c, const struct question *x, const char *point,
+			struct ms_err *err)
+{
+	size_t answers = 0;
+	bool span = c->subject == FIRST || c->subject == LAST,
+	     age = c->subject == MIN_AGE || c->subject == MAX_AGE;
+	const char *has =
+		x->label ? ms_arena_printf(o->arena, "SELECT 1 FROM snapshot WHERE label = '%s'",
+					   x->label)
+			 : "SELECT 1";
+	if (!ms_sql_int(db, has, 0))
+		return ms_err_set(err, "option '--%s': the snapshot has no point '%s'", c->name,
+				  x->label);
+	if (c->subject == MIN_DELTA && !ms_snapshot_is_diff(db))
+		return ms_err_set(err,
+				  "option '--min-delta': the snapshot is no comparison: ms-diff "
+				  "makes one");
+	if ((span && make_span(db, c, o->arena, err) != 0) ||
+	    ask(m, db, c, x->sql, x->label ? x->label : point, &answers, err) != 0)
+		return -1;
+	if (age && !answers && m->sites.n)
+		return ms_err_set(
+			err, "no ages of blocks are known in this snapshot: they are not at the "
+			     "peak, in a sampled recording, and of over 64 points");
+	return 0;
+}
+
+/* ---- --where ---- */
+
+static void read_values(sqlite3_stmt *q, struct value *v)
+{
+	for (size_t i = 0; i < column_count; i++) {
+		int at = (int)i + 1;
+		v[i] = (struct value){.known = sqlite3_column_type(q, at) != SQLITE_NULL,
+				      .number = sqlite3_column_int64(q, at)};
+		if (v[i].known && columns[i].type == COLUMN_TEXT)
+			v[i].text = (const char *)sqlite3_column_text(q, at);
+	}
+}
+
+struct walk {
+	struct matches *m;
+	int64_t stack;
+};
+
+static bool frame_at(const void *arg, unsigned i, const char **function)
+{
+	const struct walk *w = arg;
+	struct stack *k = match_stack_of(w->m, w->stack);
+	for (; k && i; i--)
+		k = match_stack_of(w->m, k->parent);
+	const struct frame *f = k ? match_frame_of(w->m, k->frame) : NULL;
+	*function = f ? f->function : NULL;
+	return k != NULL;
+}
+
+static int read_columns(struct matches *m, sqlite3 *db, const struct options *o, const char *point,
+			struct ms_err *err)
+{
+	struct value *v = ms_arena_alloc(o->arena, column_count * sizeof *v);
+	sqlite3_stmt *q = columns_query(db, o->arena, point, err);
+	while (q && ms_sql_next(db, q, err)) {
+		struct site *s = match_site_of(m, sqlite3_column_int64(q, 0));
+		struct walk walk = {m, s ? s->stack : 0};
+		struct where_row row = {v, frame_at, &walk};
+		if (!s)
+			continue;
+		read_values(q, v);
+		for (size_t i = 0; i < o->conditions.n; i++)
+			if (o->conditions.v[i].subject == WHERE)
+				take(m, s, &o->conditions.v[i],
+				     where_holds(o->conditions.v[i].where, &row));
+	}
+	sqlite3_finalize(q);
+	return err->text[0] ? -1 : 0;
+}
+
+int conditions_ask(struct matches *m, sqlite3 *db, const struct options *o, const char *point,
+		   struct ms_err *err)
+{
+	int flags = SQLITE_UTF8 | SQLITE_DIRECTONLY, rc = 0;
+	uint64_t asked = o->keep | o->drop >> 32;
+	sqlite3_create_function(db, "is_named", 3, flags, NULL, is_named, NULL, NULL);
+	sqlite3_create_function(db, "is_program", 3, flags, NULL, is_program, NULL, NULL);
+	for (size_t i = 0; rc == 0 && i < o->conditions.n; i++)
+		for (size_t k = 0; rc == 0 && k < sizeof questions / sizeof *questions; k++)
+			if (questions[k].subject == o->conditions.v[i].subject)
+				rc = ask_question(m, db, o, &o->conditions.v[i], &questions[k],
+						  point, err);
+	if (rc == 0 && (asked & KEEP(WHERE)))
+		rc = read_columns(m, db, o, point, err);
+	if (asked & KEEP(SIZE))
+		m->unknown[SIZE] = (size_t)ms_sql_int(db, sizeless, 0);
+	return rc;
+}
