@@ -18,6 +18,7 @@ struct work {
 	int64_t least;
 	int64_t *series[2]; /* by side: change, figure, run */
 	bool threaded;      /* and too few runs to know what that does */
+	bool sampled;       /* the runs that are shown, or one of them */
 };
 
 static int64_t *series_of(const struct work *w, int side, size_t change, int figure)
@@ -66,7 +67,7 @@ static void sum_sites(struct work *w, int side)
 	for (size_t i = 0; i < w->c->n; i++) {
 		w->c->v[i].site[side] = NONE;
 		for (int f = 0; f < FIGURES; f++)
-			w->c->v[i].sampled[side][f] = none;
+			w->c->v[i].figures[f].sampled[side] = none;
 	}
 	int64_t *so_far = ms_xrealloc(NULL, w->c->n * FIGURES + 1, sizeof *so_far);
 	memset(so_far, 0, w->c->n * FIGURES * sizeof *so_far);
@@ -79,8 +80,9 @@ static void sum_sites(struct work *w, int side)
 		c->sites[side]++;
 		for (int f = 0; f < FIGURES; f++) {
 			int64_t *sum = &so_far[row * FIGURES + (size_t)f];
-			c->sampled[side][f] = sum_interval(*sum, c->sampled[side][f], s->figures[f],
-							   s->sampled ? s->sampled[f] : none);
+			struct interval *x = &c->figures[f].sampled[side];
+			*x = sum_interval(*sum, *x, s->figures[f],
+					  s->sampled ? s->sampled[f] : none);
 			*sum = figure_add(*sum, s->figures[f]);
 		}
 	}
@@ -99,11 +101,6 @@ static struct interval unseen(const struct run *r, int f)
 	return (struct interval){0, b / 10 * 37 + b % 10 * 37 / 10};
 }
 
-static bool sampled_runs(const struct work *w)
-{
-	return w->runs->shown[OLD]->sampled_bytes || w->runs->shown[NEW]->sampled_bytes;
-}
-
 /* Does the interval of a change exclude 0 when it is made twice as wide? A 95 % interval excludes
  * it by chance in one of twenty sites, and there are hundreds; this one in one of ten thousand. */
 static bool excludes_0(int64_t v, struct interval x)
@@ -114,56 +111,60 @@ static bool excludes_0(int64_t v, struct interval x)
 	return middle - 2 * down > 0 || middle + 2 * up < 0;
 }
 
-static bool differs(const struct work *w, const int64_t *old, const int64_t *new, bool bytes)
+/* What a figure was in each run, by side, with c->sampled set. */
+static void judge(const struct work *w, struct figure_change *c, const int64_t *const v[2],
+		  bool bytes)
 {
-	struct series x = {old, new, w->m->s->runs[OLD].n, w->m->s->runs[NEW].n, bytes, w->least};
-	return series_differ(&x);
+	struct series x = {v[OLD], v[NEW],  w->m->s->runs[OLD].n, w->m->s->runs[NEW].n,
+			   bytes,  w->least};
+	for (int side = OLD; side <= NEW; side++)
+		c->ranges[side] = series_range(v[side], w->m->s->runs[side].n);
+	c->delta = figure_sub(c->values[NEW], c->values[OLD]);
+	c->delta_sampled =
+		delta_interval(c->values[OLD], c->sampled[OLD], c->values[NEW], c->sampled[NEW]);
+	c->significant = !w->runs->missing && series_differ(&x) &&
+			 (!w->sampled || excludes_0(c->delta, c->delta_sampled));
 }
 
 static void judge_figure(struct work *w, size_t i, int f)
 {
 	struct change *c = &w->c->v[i];
-	const struct spots *s = w->m->s;
+	struct figure_change *x = &c->figures[f];
+	const int64_t *v[2];
 	for (int side = OLD; side <= NEW; side++) {
-		const int64_t *v = series_of(w, side, i, f);
-		const struct run *r = w->runs->shown[side];
-		for (size_t k = 0; k < s->runs[side].n; k++)
-			if (s->runs[side].v[k] == r)
-				c->figures[side][f] = v[k];
-		c->ranges[side][f] = series_range(v, s->runs[side].n);
-		bool nothing = c->figures[side][f] == 0 && c->sampled[side][f].low == UNKNOWN;
+		v[side] = series_of(w, side, i, f);
+		x->values[side] = v[side][w->runs->at[side]];
+		bool nothing = x->values[side] == 0 && x->sampled[side].low == UNKNOWN;
 		if (c->site[side] == NONE || nothing)
-			c->sampled[side][f] = unseen(r, f);
+			x->sampled[side] = unseen(w->runs->shown[side], f);
 	}
-	c->delta[f] = figure_sub(c->figures[NEW][f], c->figures[OLD][f]);
-	c->delta_sampled[f] = delta_interval(c->figures[OLD][f], c->sampled[OLD][f],
-					     c->figures[NEW][f], c->sampled[NEW][f]);
-	bool certain = !sampled_runs(w) || excludes_0(c->delta[f], c->delta_sampled[f]);
-	if (certain && !w->runs->missing && !c->row->hidden &&
-	    differs(w, series_of(w, OLD, i, f), series_of(w, NEW, i, f),
-		    figure_is_bytes((enum figure)f)))
-		c->significant |= 1u << f;
+	judge(w, x, v, figure_is_bytes((enum figure)f));
+	x->significant &= !c->row->hidden;
 }
 
 /* How threads meet makes peaks, and samples say when one was; a peak that changes although what was
  * allocated did not is taken for that, of threads as long as there are too few runs to know. */
 static void leave_to_timing(const struct work *w, struct change *c)
 {
-	if ((w->threaded || sampled_runs(w)) && !(c->significant >> ALLOCATED_BYTES & 1))
-		c->significant &= ~(1u << PEAK_BYTES | 1u << PEAK_BLOCKS);
+	if ((w->threaded || w->sampled) && !c->figures[ALLOCATED_BYTES].significant)
+		c->figures[PEAK_BYTES].significant = c->figures[PEAK_BLOCKS].significant = false;
+}
+
+static int64_t delta_of(const struct change *c, enum figure f)
+{
+	return c->figures[f].delta == UNKNOWN ? 0 : c->figures[f].delta;
 }
 
 /* The change that a row is known by: of live or peak bytes, whichever changed more, else of what
  * was allocated. */
 static int64_t main_delta(const struct change *c)
 {
-	int64_t live = c->delta[LIVE_BYTES] == UNKNOWN ? 0 : c->delta[LIVE_BYTES],
-		peak = c->delta[PEAK_BYTES] == UNKNOWN ? 0 : c->delta[PEAK_BYTES];
+	int64_t live = delta_of(c, LIVE_BYTES), peak = delta_of(c, PEAK_BYTES);
 	int64_t d = llabs(peak) > llabs(live) ? peak : live;
 	static const enum figure others[] = {ALLOCATED_BYTES, ALLOCATIONS, LIVE_BLOCKS,
 					     PEAK_BLOCKS,     FREES,       TEMPORARY};
 	for (size_t i = 0; d == 0 && i < sizeof others / sizeof *others; i++)
-		d = c->delta[others[i]] == UNKNOWN ? 0 : c->delta[others[i]];
+		d = delta_of(c, others[i]);
 	return d;
 }
 
@@ -181,9 +182,8 @@ static enum kind kind_of(const struct change *c)
 static enum kind kind_at(const struct change *c)
 {
 	bool held[2];
-	for (int side = OLD; side <= NEW; side++)
-		held[side] = c->figures[side][LIVE_BLOCKS] != UNKNOWN &&
-			     c->figures[side][LIVE_BLOCKS] > 0;
+	for (int side = OLD; side <= NEW; side++) /* UNKNOWN is below 0 */
+		held[side] = c->figures[LIVE_BLOCKS].values[side] > 0;
 	return held[OLD] == held[NEW] ? kind_of(c) : held[NEW] ? KIND_NEW : KIND_GONE;
 }
 
@@ -210,21 +210,16 @@ static void judge_rows(struct work *w)
 static void judge_total(struct work *w, int t)
 {
 	const struct spots *s = w->m->s;
-	struct total_change *c = &w->c->totals[t];
+	struct figure_change *c = &w->c->totals[t];
 	int64_t *v[2];
-	const struct run *const *shown = (const struct run *const *)w->runs->shown;
 	for (int side = OLD; side <= NEW; side++) {
 		v[side] = ms_arena_alloc(&w->c->arena, s->runs[side].n * sizeof **v);
 		for (size_t k = 0; k < s->runs[side].n; k++)
 			v[side][k] = s->runs[side].v[k]->totals[t];
-		c->ranges[side] = series_range(v[side], s->runs[side].n);
-		c->values[side] = shown[side]->totals[t];
+		c->values[side] = w->runs->shown[side]->totals[t];
+		c->sampled[side] = w->runs->shown[side]->sampled_totals[t];
 	}
-	c->delta = figure_sub(c->values[NEW], c->values[OLD]);
-	c->delta_sampled = delta_interval(c->values[OLD], shown[OLD]->sampled_totals[t],
-					  c->values[NEW], shown[NEW]->sampled_totals[t]);
-	c->significant = differs(w, v[OLD], v[NEW], totals[t].bytes) && !w->runs->missing &&
-			 (!sampled_runs(w) || excludes_0(c->delta, c->delta_sampled));
+	judge(w, c, (const int64_t *const *)v, totals[t].bytes);
 }
 
 static bool is_peak(int t)
@@ -242,7 +237,7 @@ static void judge_totals(struct work *w)
 	bool few = s->runs[OLD].n < FEW || s->runs[NEW].n < FEW;
 	for (int t = 0; t < TOTALS; t++) {
 		bool rss = strstr(totals[t].name, "_rss_") != NULL; /* the kernel's noise */
-		if ((is_peak(t) && (w->threaded || sampled_runs(w)) && !more) || (rss && few) ||
+		if ((is_peak(t) && (w->threaded || w->sampled) && !more) || (rss && few) ||
 		    strstr(totals[t].name, "_time_ns"))
 			w->c->totals[t].significant = false;
 	}
@@ -251,13 +246,11 @@ static void judge_totals(struct work *w)
 /* Do several threads or processes allocate in any run? */
 static bool has_threads(const struct spots *s)
 {
-	for (int side = OLD; side <= NEW; side++)
-		for (size_t i = 0; i < s->runs[side].n; i++) {
-			const struct run *r = s->runs[side].v[i];
-			if (r->processes.n > 1 ||
-			    (r->processes.n == 1 && r->processes.v[0].threads > 1))
-				return true;
-		}
+	for (size_t i = 0; i < s->every.n; i++) {
+		const struct run *r = s->every.v[i];
+		if (r->processes.n > 1 || (r->processes.n == 1 && r->processes.v[0].threads > 1))
+			return true;
+	}
 	return false;
 }
 
@@ -266,6 +259,7 @@ void changes_make(struct changes *c, const struct matching *m, const struct open
 {
 	const struct spots *s = m->s;
 	struct work w = {.c = c, .m = m, .runs = runs, .least = least};
+	w.sampled = runs->shown[OLD]->sampled_bytes || runs->shown[NEW]->sampled_bytes;
 	w.threaded = (s->runs[OLD].n < FEW || s->runs[NEW].n < FEW) && has_threads(s);
 	c->n = m->rows.n;
 	c->v = ms_arena_alloc(&c->arena, (c->n + 1) * sizeof *c->v);
@@ -286,8 +280,8 @@ void changes_make(struct changes *c, const struct matching *m, const struct open
 
 bool change_is_growth(const struct change *c)
 {
-	return (c->significant >> LIVE_BYTES & 1 && c->delta[LIVE_BYTES] > 0) ||
-	       (c->significant >> PEAK_BYTES & 1 && c->delta[PEAK_BYTES] > 0);
+	const struct figure_change *live = &c->figures[LIVE_BYTES], *peak = &c->figures[PEAK_BYTES];
+	return (live->significant && live->delta > 0) || (peak->significant && peak->delta > 0);
 }
 
 bool changes_grew(const struct changes *c)

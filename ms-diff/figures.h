@@ -20,6 +20,13 @@ enum figure {
 	TEMPORARY,
 	FIGURES
 };
+/* As in the columns old_*, new_* and delta_*. */
+#define FIGURE_NAMES(prefix)                                                                       \
+	{                                                                                          \
+		prefix "live_bytes", prefix "live_blocks", prefix "peak_bytes",                    \
+			prefix "peak_blocks", prefix "allocations", prefix "frees",                \
+			prefix "allocated_bytes", prefix "temporary"                               \
+	}
 extern const char *const figure_names[FIGURES];
 
 /* Not known: null in the database. Never added to. */

@@ -6,30 +6,58 @@
 
 #include "libcommon/base/err.h"
 
-static void put(sqlite3_stmt *st, int column, int64_t v)
-{
-	if (v == UNKNOWN || v == 0)
-		sqlite3_bind_null(st, column);
-	else
-		sqlite3_bind_int64(st, column, v);
-}
+/* The row that the new run gets: ?1 is its id, then keys, then what the old run's row says. */
+static const struct {
+	const char *last, *to, *from; /* from: NULL = there are keys only */
+} tables[GONE_TABLES] = {
+	[GONE_MODULE] = {"SELECT max(id) FROM module",
+			 "INSERT INTO module(id, process, path, build_id, bias, kind, symbols)"
+			 " VALUES(?, ?, ?, ?, ?, ?, ?)",
+			 "SELECT nullif(path, ''), nullif(build_id, ''), iif(bias > 0, bias, NULL),"
+			 " nullif(kind, ''), nullif(symbols, '') FROM module WHERE id = ?"},
+	[GONE_FRAME] = {"SELECT max(id) FROM frame",
+			"INSERT INTO frame(id, process, module, address, function, file, line,"
+			" inlined, runtime, note) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			"SELECT iif(address > 0, address, NULL), nullif(function, ''),"
+			" nullif(file, ''), iif(line > 0, line, NULL), inlined IS 1, runtime IS 1,"
+			" nullif(note, '') FROM frame WHERE id = ?"},
+	[GONE_STACK] = {"SELECT max(id) FROM stack",
+			"INSERT INTO stack(id, process, parent, frame, depth)"
+			" VALUES(?, ?, ?, ?, coalesce(?, 0))",
+			NULL},
+	[GONE_SITE] = {"SELECT max(id) FROM site",
+		       "INSERT INTO site(id, process, stack, user_frame, allocations, frees,"
+		       " reallocations, failed_allocations, allocated_bytes, temporary)"
+		       " VALUES(?, ?, ?, ?, 0, 0, 0, 0, 0, 0)",
+		       NULL},
+};
 
-static int64_t run_row(struct gone *g, sqlite3_stmt *st, int64_t id)
+/* Copies a row; keys of 0 are null. Its id, or 0 with the error set. */
+static int64_t copy_row(struct gone *g, enum gone_table table, int64_t old, const int64_t *keys,
+			int n)
 {
-	int rc = sqlite3_step(st);
-	sqlite3_reset(st);
-	sqlite3_clear_bindings(st);
-	if (rc == SQLITE_DONE)
-		return id;
-	ms_err_set(g->err, "snapshot database: %s", sqlite3_errmsg(g->db));
-	return 0;
+	struct gone_copy *c = &g->tables[table];
+	sqlite3_bind_int64(c->to, 1, ++c->last);
+	for (int i = 0; i < n; i++)
+		if (keys[i])
+			sqlite3_bind_int64(c->to, 2 + i, keys[i]);
+	if (c->from) {
+		sqlite3_bind_int64(c->from, 1, old);
+		sqlite3_step(c->from);
+		for (int i = 0; i < sqlite3_data_count(c->from); i++)
+			sqlite3_bind_value(c->to, 2 + n + i, sqlite3_column_value(c->from, i));
+	}
+	bool done = sqlite3_step(c->to) == SQLITE_DONE;
+	if (!done)
+		ms_err_set(g->err, "snapshot database: %s", sqlite3_errmsg(g->db));
+	sqlite3_reset(c->from);
+	sqlite3_reset(c->to);
+	sqlite3_clear_bindings(c->to);
+	return done ? c->last : 0;
 }
-
-static void put_text(sqlite3_stmt *st, int column, const char *s)
-{
-	if (s)
-		sqlite3_bind_text(st, column, s, -1, SQLITE_STATIC);
-}
+#define COPY_ROW(g, table, old, ...)                                                               \
+	copy_row(g, table, old, (int64_t[]){__VA_ARGS__},                                          \
+		 sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
 
 /* The first process of the new run that runs the same program, else its first. */
 static int64_t process_of(const struct gone *g, uint32_t old)
@@ -43,17 +71,9 @@ static int64_t process_of(const struct gone *g, uint32_t old)
 
 static int64_t add_module(struct gone *g, uint32_t i, int64_t process)
 {
-	const struct run_module *m = &g->old->modules.v[i];
-	if (g->modules[i])
-		return g->modules[i];
-	sqlite3_bind_int64(g->module, 1, ++g->last_module);
-	sqlite3_bind_int64(g->module, 2, process);
-	put_text(g->module, 3, m->path);
-	put_text(g->module, 4, m->build_id);
-	put(g->module, 5, m->bias);
-	put_text(g->module, 6, m->kind);
-	put_text(g->module, 7, m->symbols);
-	return g->modules[i] = run_row(g, g->module, g->last_module);
+	if (!g->modules[i])
+		g->modules[i] = COPY_ROW(g, GONE_MODULE, g->old->modules.v[i].id, process);
+	return g->modules[i];
 }
 
 static int64_t add_frame(struct gone *g, uint32_t i, int64_t process)
@@ -64,17 +84,7 @@ static int64_t add_frame(struct gone *g, uint32_t i, int64_t process)
 	int64_t module = f->module == NONE ? 0 : add_module(g, f->module, process);
 	if (f->module != NONE && !module)
 		return 0;
-	sqlite3_bind_int64(g->frame, 1, ++g->last_frame);
-	sqlite3_bind_int64(g->frame, 2, process);
-	put(g->frame, 3, module);
-	put(g->frame, 4, f->address);
-	put_text(g->frame, 5, f->function);
-	put_text(g->frame, 6, f->file);
-	put(g->frame, 7, f->line);
-	sqlite3_bind_int(g->frame, 8, f->inlined);
-	sqlite3_bind_int(g->frame, 9, f->runtime);
-	put_text(g->frame, 10, f->note);
-	return g->frames[i] = run_row(g, g->frame, g->last_frame);
+	return g->frames[i] = COPY_ROW(g, GONE_FRAME, f->id, process, module);
 }
 
 /* Callers first: their rows come before. */
@@ -92,14 +102,8 @@ static int64_t add_stack(struct gone *g, uint32_t innermost, int64_t process)
 		if (g->nodes[way[k]])
 			continue;
 		int64_t frame = add_frame(g, g->old->nodes.v[way[k]].frame, process);
-		if (!frame)
-			return 0;
-		sqlite3_bind_int64(g->stack, 1, ++g->last_stack);
-		sqlite3_bind_int64(g->stack, 2, process);
-		put(g->stack, 3, parent);
-		sqlite3_bind_int64(g->stack, 4, frame);
-		sqlite3_bind_int64(g->stack, 5, (int64_t)k);
-		if (!(g->nodes[way[k]] = run_row(g, g->stack, g->last_stack)))
+		if (!frame || !(g->nodes[way[k]] = COPY_ROW(g, GONE_STACK, 0, process, parent,
+							    frame, (int64_t)k)))
 			return 0;
 	}
 	return parent;
@@ -112,11 +116,7 @@ int64_t gone_add(struct gone *g, uint32_t i)
 	int64_t stack = s->stack == NONE ? 0 : add_stack(g, s->stack, process);
 	if (s->stack != NONE && !stack)
 		return 0;
-	sqlite3_bind_int64(g->site, 1, ++g->last_site);
-	sqlite3_bind_int64(g->site, 2, process);
-	put(g->site, 3, stack);
-	put(g->site, 4, s->user == NONE ? 0 : g->nodes[s->user]);
-	return run_row(g, g->site, g->last_site);
+	return COPY_ROW(g, GONE_SITE, 0, process, stack, s->user == NONE ? 0 : g->nodes[s->user]);
 }
 
 int gone_begin(struct gone *g, struct ms_err *err)
@@ -125,36 +125,20 @@ int gone_begin(struct gone *g, struct ms_err *err)
 	g->modules = ms_arena_alloc(&g->arena, (g->old->modules.n + 1) * sizeof *g->modules);
 	g->frames = ms_arena_alloc(&g->arena, (g->old->frames.n + 1) * sizeof *g->frames);
 	g->nodes = ms_arena_alloc(&g->arena, (g->old->nodes.n + 1) * sizeof *g->nodes);
-	g->last_module = ms_sql_int(g->db, "SELECT max(id) FROM module", 0);
-	g->last_frame = ms_sql_int(g->db, "SELECT max(id) FROM frame", 0);
-	g->last_stack = ms_sql_int(g->db, "SELECT max(id) FROM stack", 0);
-	g->last_site = ms_sql_int(g->db, "SELECT max(id) FROM site", 0);
-	g->module = ms_sql_prepare(g->db,
-				   "INSERT INTO module(id, process, path, build_id, bias, kind,"
-				   " symbols) VALUES(?, ?, ?, ?, ?, ?, ?)",
-				   err);
-	g->frame = ms_sql_prepare(g->db,
-				  "INSERT INTO frame(id, process, module, address, function, file,"
-				  " line, inlined, runtime, note) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?,"
-				  " ?)",
-				  err);
-	g->stack = ms_sql_prepare(g->db,
-				  "INSERT INTO stack(id, process, parent, frame, depth)"
-				  " VALUES(?, ?, ?, ?, ?)",
-				  err);
-	g->site = ms_sql_prepare(g->db,
-				 "INSERT INTO site(id, process, stack, user_frame, allocations,"
-				 " frees, reallocations, failed_allocations, allocated_bytes,"
-				 " temporary) VALUES(?, ?, ?, ?, 0, 0, 0, 0, 0, 0)",
-				 err);
-	return g->module && g->frame && g->stack && g->site ? 0 : -1;
+	for (int t = 0; t < GONE_TABLES && !g->old->missing; t++) {
+		struct gone_copy *c = &g->tables[t];
+		c->last = ms_sql_int(g->db, tables[t].last, 0);
+		c->to = ms_sql_prepare(g->db, tables[t].to, err);
+		c->from = tables[t].from ? ms_sql_prepare(g->old->db, tables[t].from, err) : NULL;
+	}
+	return err->text[0] ? -1 : 0;
 }
 
 void gone_end(struct gone *g)
 {
-	sqlite3_finalize(g->module);
-	sqlite3_finalize(g->frame);
-	sqlite3_finalize(g->stack);
-	sqlite3_finalize(g->site);
+	for (int t = 0; t < GONE_TABLES; t++) {
+		sqlite3_finalize(g->tables[t].from);
+		sqlite3_finalize(g->tables[t].to);
+	}
 	ms_arena_free(&g->arena);
 }

@@ -6,14 +6,18 @@
 
 #include "run.h"
 
+enum gone_table { GONE_MODULE, GONE_FRAME, GONE_STACK, GONE_SITE, GONE_TABLES };
+
 struct gone {
 	const struct run *old, *new;
 	sqlite3 *db; /* of the new run */
 	struct ms_err *err;
 	struct ms_arena arena;
 	int64_t *modules, *frames, *nodes; /* row of each of the old run's, 0 = not copied */
-	int64_t last_module, last_frame, last_stack, last_site;
-	sqlite3_stmt *module, *frame, *stack, *site;
+	struct gone_copy {
+		sqlite3_stmt *from, *to;
+		int64_t last; /* id given */
+	} tables[GONE_TABLES];
 };
 
 /* Begins copying. 0, or -1 with `err` set; gone_end in both cases. */

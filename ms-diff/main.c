@@ -94,17 +94,16 @@ static void say_inputs(const struct options *o, const struct opened *runs, struc
 static int say_incomplete(const struct options *o, const struct spots *s)
 {
 	int status = 0;
-	for (int side = OLD; side <= NEW; side++)
-		for (size_t i = 0; i < s->runs[side].n && !o->cli.allow_partial; i++) {
-			const struct run *r = s->runs[side].v[i];
-			if (r->complete || r->borrowed)
-				continue;
-			ms_cli_remark(&o->cli,
-				      "'%s' is incomplete: the result holds what could be read "
-				      "(--allow-partial makes that status 0)",
-				      r->name);
-			status = 2;
-		}
+	for (size_t i = 0; i < s->every.n && !o->cli.allow_partial; i++) {
+		const struct run *r = s->every.v[i];
+		if (r->complete || r->borrowed)
+			continue;
+		ms_cli_remark(&o->cli,
+			      "'%s' is incomplete: the result holds what could be read "
+			      "(--allow-partial makes that status 0)",
+			      r->name);
+		status = 2;
+	}
 	return status;
 }
 

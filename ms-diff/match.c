@@ -14,6 +14,8 @@
 
 #include <stdlib.h>
 
+#include "libcommon/base/order.h"
+
 const char *const matched_names[MATCHED_COUNT] = {NULL,     "exact",   "lines", "chain",  "module",
 						  "frames", "renamed", "moved", "figures"};
 
@@ -30,12 +32,6 @@ void match_row(struct matching *m, enum matched how, const char *evidence, const
 }
 
 /* ---- the spots of one chain ---- */
-
-/* A spot without a row and what it is sorted by. */
-struct entry {
-	uint32_t spot, key;
-	enum side side;
-};
 
 /* Spots of a side at the same lines: one call, seen in several runs or through several ways of the
  * runtime. */
@@ -70,11 +66,7 @@ static int by_lines(const void *a, const void *b)
 	for (size_t at = 0; at < n && at < o; at++)
 		if (u[at] != v[at])
 			return u[at] < v[at] ? -1 : 1;
-	if (n != o)
-		return n < o ? -1 : 1;
-	if (p->whole != q->whole)
-		return p->whole < q->whole ? -1 : 1;
-	return x < y ? -1 : x > y;
+	return MS_ORDER(n, o) ?: MS_ORDER(p->whole, q->whole) ?: MS_ORDER(x, y);
 }
 
 static void find_calls(struct group *g, int side)
@@ -117,10 +109,7 @@ static void pair_calls(struct group *g, enum matched how, const struct call *o, 
 static int by_inner(const void *a, const void *b)
 {
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-	uint32_t i = sorting->all.v[x].inner, k = sorting->all.v[y].inner;
-	if (i != k)
-		return i < k ? -1 : 1;
-	return x < y ? -1 : x > y;
+	return MS_ORDER(sorting->all.v[x].inner, sorting->all.v[y].inner) ?: MS_ORDER(x, y);
 }
 
 /* How many of `v` go through the same functions of the runtime as the first. */
@@ -294,50 +283,54 @@ static void match_group(struct group *g)
 
 /* ---- all chains ---- */
 
+static const uint32_t *sorting_keys;
+
+/* Spots of the old side have the lower numbers. */
 static int by_key(const void *a, const void *b)
 {
-	const struct entry *x = a, *y = b;
-	if (x->key != y->key)
-		return x->key < y->key ? -1 : 1;
-	if (x->side != y->side)
-		return x->side < y->side ? -1 : 1;
-	return x->spot < y->spot ? -1 : x->spot > y->spot;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	return MS_ORDER(sorting_keys[x], sorting_keys[y]) ?: MS_ORDER(x, y);
 }
 
-/* Entries of one key, the old ones first. */
-static void match_entries(struct matching *m, const struct entry *v, size_t n, enum matched how,
-			  const char *evidence)
+void match_groups(struct matching *m, const uint32_t *keys, match_take *take, void *arg)
 {
-	struct group g = {.m = m, .how = how, .evidence = evidence};
-	uint32_t *spots = ms_xrealloc(NULL, n, sizeof *spots);
-	for (size_t i = 0; i < n; i++) {
-		spots[i] = v[i].spot;
-		g.n[v[i].side]++;
+	uint32_t *v = ms_xrealloc(NULL, m->s->all.n + 1, sizeof *v);
+	size_t n = 0, old;
+	for (uint32_t i = 0; i < m->s->all.n; i++)
+		if (keys[i] != NONE)
+			v[n++] = i;
+	sorting_keys = keys;
+	qsort(v, n, sizeof *v, by_key);
+	for (size_t i = 0, k; i < n; i = k) {
+		for (k = i, old = 0; k < n && keys[v[k]] == keys[v[i]]; k++)
+			old += m->s->all.v[v[k]].side == OLD;
+		take(m, arg, v + i, old, k - i);
 	}
+	free(v);
+}
+
+static void take_group(struct matching *m, void *arg, uint32_t *spots, size_t old, size_t n)
+{
+	struct group g = *(const struct group *)arg;
 	g.spots[OLD] = spots;
-	g.spots[NEW] = spots + g.n[OLD];
-	if (g.n[OLD] && g.n[NEW])
+	g.spots[NEW] = spots + old;
+	g.n[OLD] = old;
+	g.n[NEW] = n - old;
+	if (old && old < n)
 		match_group(&g);
-	free(spots);
+	(void)m;
 }
 
 void match_by(struct matching *m, match_key *key, void *context, enum matched how,
 	      const char *evidence)
 {
 	const struct spots *s = m->s;
-	struct entry *v = ms_xrealloc(NULL, s->all.n + 1, sizeof *v);
-	size_t n = 0;
+	uint32_t *keys = ms_xrealloc(NULL, s->all.n + 1, sizeof *keys);
 	for (size_t i = 0; i < s->all.n; i++)
-		if (s->all.v[i].row == NONE)
-			v[n++] = (struct entry){(uint32_t)i, key(context, &s->all.v[i]),
-						s->all.v[i].side};
-	qsort(v, n, sizeof *v, by_key);
-	for (size_t i = 0, k; i < n; i = k) {
-		for (k = i; k < n && v[k].key == v[i].key; k++)
-			;
-		match_entries(m, v + i, k - i, how, evidence);
-	}
-	free(v);
+		keys[i] = s->all.v[i].row == NONE ? key(context, &s->all.v[i]) : NONE;
+	match_groups(m, keys, take_group,
+		     &(struct group){.m = m, .how = how, .evidence = evidence});
+	free(keys);
 }
 
 static uint32_t own_key(void *context, const struct spot *p)

@@ -54,6 +54,10 @@ void match_left_over(struct matching *m);
 /* A new row of these spots. */
 void match_row(struct matching *m, enum matched how, const char *evidence, const uint32_t *spots,
 	       size_t n);
+/* Calls `take` for the spots of each key, in order of keys: `n` of them, the `old` first of which
+ * are of the old side, in order of their numbers. `keys` is by spot; NONE: left out. */
+typedef void match_take(struct matching *m, void *arg, uint32_t *spots, size_t old, size_t n);
+void match_groups(struct matching *m, const uint32_t *keys, match_take *take, void *arg);
 /* Matches spots without a row whose keys are equal; a key is what `key` makes of a spot's chain. */
 typedef uint32_t match_key(void *context, const struct spot *p);
 void match_by(struct matching *m, match_key *key, void *context, enum matched how,

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "libcommon/base/arena.h"
+#include "libcommon/base/order.h"
 
 enum {
 	MOST_PAIRS = 4000000, /* beyond which only spots with equal figures are compared */
@@ -30,61 +31,54 @@ struct left {
 		size_t length;
 		uint32_t program;
 	} * v;
-	size_t n;
-	uint32_t *spots; /* in order of their chains */
+	size_t n, cap;
 };
 
 static int by_figures(const void *a, const void *b)
 {
 	const struct leftover *x = a, *y = b;
-	if (x->allocations != y->allocations)
-		return x->allocations < y->allocations ? -1 : 1;
-	if (x->bytes != y->bytes)
-		return x->bytes < y->bytes ? -1 : 1;
-	return x->spot < y->spot ? -1 : x->spot > y->spot;
+	return MS_ORDER(x->allocations, y->allocations) ?:
+	       MS_ORDER(x->bytes, y->bytes) ?:
+	       MS_ORDER(x->spot, y->spot);
 }
 
-static const struct spots *sorting;
-
-static int by_chain(const void *a, const void *b)
+/* Those of one chain, and where it has several, all together too. */
+static void add(struct matching *m, struct left *l, const uint32_t *spots, size_t n)
 {
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-	uint32_t j = sorting->all.v[x].key, k = sorting->all.v[y].key;
-	if (j != k)
-		return j < k ? -1 : 1;
-	return x < y ? -1 : x > y;
-}
-
-static void add(struct left *l, const struct spots *s, const uint32_t *spots, size_t n)
-{
-	struct leftover *x = &l->v[l->n++];
+	struct leftover *x = MS_PUSH(l);
 	*x = (struct leftover){.spot = spots[0], .v = spots, .n = n};
 	for (size_t i = 0; i < n; i++) {
-		x->allocations += s->all.v[spots[i]].allocations;
-		x->bytes += s->all.v[spots[i]].bytes;
+		x->allocations += m->s->all.v[spots[i]].allocations;
+		x->bytes += m->s->all.v[spots[i]].bytes;
 	}
-	x->chain = spot_chain(s, &s->all.v[spots[0]], &x->length);
+	x->chain = spot_chain(m->s, &m->s->all.v[spots[0]], &x->length);
 	x->program = x->chain[-1].function;
 }
 
-/* Code of the same build did not change: what is left of it is new or gone. */
-static struct left collect(const struct spots *s, enum side side)
+static void add_chain(struct matching *m, void *arg, uint32_t *spots, size_t old, size_t n)
 {
-	struct left l = {.v = ms_xrealloc(NULL, 2 * s->all.n + 1, sizeof *l.v),
-			 .spots = ms_xrealloc(NULL, s->all.n + 1, sizeof *l.spots)};
-	size_t n = 0;
-	for (uint32_t i = 0; i < s->all.n; i++)
-		if (s->all.v[i].side == side && s->all.v[i].row == NONE && !s->all.v[i].same_build)
-			l.spots[n++] = i;
-	sorting = s;
-	qsort(l.spots, n, sizeof *l.spots, by_chain);
-	for (size_t i = 0, k; i < n; i = k) {
-		for (k = i; k < n && s->all.v[l.spots[k]].key == s->all.v[l.spots[i]].key; k++)
-			add(&l, s, &l.spots[k], 1);
-		if (k - i > 1)
-			add(&l, s, &l.spots[i], k - i);
+	struct left *l = arg;
+	uint32_t *v = memcpy(ms_arena_alloc(&m->arena, n * sizeof *v), spots, n * sizeof *v);
+	(void)old;
+	for (size_t i = 0; i < n; i++)
+		add(m, l, v + i, 1);
+	if (n > 1)
+		add(m, l, v, n);
+}
+
+/* Code of the same build did not change: what is left of it is new or gone. */
+static struct left collect(struct matching *m, enum side side)
+{
+	struct left l = {0};
+	uint32_t *chains = ms_xrealloc(NULL, m->s->all.n + 1, sizeof *chains);
+	for (uint32_t i = 0; i < m->s->all.n; i++) {
+		const struct spot *p = &m->s->all.v[i];
+		chains[i] = p->side == side && p->row == NONE && !p->same_build ? p->key : NONE;
 	}
-	qsort(l.v, l.n, sizeof *l.v, by_figures);
+	match_groups(m, chains, add_chain, &l);
+	free(chains);
+	if (l.n)
+		qsort(l.v, l.n, sizeof *l.v, by_figures);
 	return l;
 }
 
@@ -381,32 +375,28 @@ static void match_renamed(struct search *q)
 
 /* ---- code that moved ---- */
 
-struct moves {
-	uint32_t *partner; /* by spot: the only one it could be; NONE, or its own number: several */
-};
-
-static void note_move(struct moves *v, uint32_t a, uint32_t b)
+/* `partner`: by spot, the only one it could be; NONE, or its own number: several. */
+static void note_move(uint32_t *partner, uint32_t a, uint32_t b)
 {
-	v->partner[a] = v->partner[a] == NONE ? b : a;
+	partner[a] = partner[a] == NONE ? b : a;
 }
 
 static void find_move(struct search *q, const struct leftover *o, const struct leftover *n)
 {
-	struct moves *v = q->context;
 	size_t at;
 	if (o->n > 1 || n->n > 1 || !equal(o, n) || differences(o, n, &at) != 1 || o->length < 2)
 		return;
-	note_move(v, o->spot, n->spot);
-	note_move(v, n->spot, o->spot);
+	note_move(q->context, o->spot, n->spot);
+	note_move(q->context, n->spot, o->spot);
 }
 
 static void pair_move(struct search *q, const struct leftover *o, const struct leftover *n)
 {
-	const struct moves *v = q->context;
+	const uint32_t *partner = q->context;
 	const struct spots *s = q->m->s;
 	size_t at;
-	if (o->n > 1 || n->n > 1 || v->partner[o->spot] != n->spot ||
-	    v->partner[n->spot] != o->spot || differences(o, n, &at) != 1)
+	if (o->n > 1 || n->n > 1 || partner[o->spot] != n->spot || partner[n->spot] != o->spot ||
+	    differences(o, n, &at) != 1)
 		return;
 	pair(q->m, MATCHED_MOVED,
 	     ms_arena_printf(
@@ -418,18 +408,16 @@ static void pair_move(struct search *q, const struct leftover *o, const struct l
 static void match_moved(struct search *q)
 {
 	size_t n = q->m->s->all.n;
-	struct moves v = {ms_xrealloc(NULL, n + 1, sizeof *v.partner)};
-	for (size_t i = 0; i < n; i++)
-		v.partner[i] = NONE;
-	q->context = &v;
+	uint32_t *partner = q->context = ms_xrealloc(NULL, n + 1, sizeof *partner);
+	memset(partner, 0xff, n * sizeof *partner);
 	for_pairs(q, true, find_move);
 	for_pairs(q, true, pair_move);
-	free(v.partner);
+	free(partner);
 }
 
 void match_left_over(struct matching *m)
 {
-	struct search q = {.m = m, .left = {collect(m->s, OLD), collect(m->s, NEW)}};
+	struct search q = {.m = m, .left = {collect(m, OLD), collect(m, NEW)}};
 	size_t by;
 	q.context = &by;
 	for (by = 0; q.left[OLD].n && q.left[NEW].n && by < 32; by++)
@@ -446,8 +434,5 @@ void match_left_over(struct matching *m)
 		for_pairs(&q, false, pair_frames);
 	if (q.left[OLD].n && q.left[NEW].n)
 		match_moved(&q);
-	for (int side = OLD; side <= NEW; side++) {
-		free(q.left[side].v);
-		free(q.left[side].spots);
-	}
+	MS_FREE(q.left[OLD].v, q.left[NEW].v);
 }

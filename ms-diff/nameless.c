@@ -39,9 +39,8 @@ static size_t without_names(const struct name_count *c, int side)
 
 void nameless_find(struct matching *m)
 {
-	for (int side = OLD; side <= NEW; side++)
-		for (size_t i = 0; i < m->s->runs[side].n; i++)
-			count_frames(m, m->s->runs[side].v[i]);
+	for (size_t i = 0; i < m->s->every.n; i++)
+		count_frames(m, m->s->every.v[i]);
 	for (size_t i = 0; i < m->names.n; i++) {
 		struct name_count *c = &m->names.v[i];
 		size_t old = without_names(c, OLD), new = without_names(c, NEW);
@@ -130,18 +129,6 @@ static uint32_t root_of(uint32_t *set, uint32_t i)
 	return i;
 }
 
-struct member {
-	uint32_t root, spot;
-};
-
-static int by_root(const void *a, const void *b)
-{
-	const struct member *x = a, *y = b;
-	if (x->root != y->root)
-		return x->root < y->root ? -1 : 1;
-	return x->spot < y->spot ? -1 : x->spot > y->spot;
-}
-
 /* Spots that share a stack of addresses are one: a line with two calls is one spot where lines are
  * known, and two where they are not. */
 static void join_spots(struct matching *m, uint32_t *set)
@@ -149,117 +136,97 @@ static void join_spots(struct matching *m, uint32_t *set)
 	struct intern keys = {0};
 	struct key k = {0};
 	MS_ARRAY(uint32_t) first = {0};
-	for (int side = OLD; side <= NEW; side++)
-		for (size_t i = 0; i < m->s->runs[side].n; i++) {
-			const struct run *r = m->s->runs[side].v[i];
-			for (size_t j = 0; j < r->sites.n; j++) {
-				uint32_t spot = r->sites.v[j].spot;
-				if (m->s->all.v[spot].row != NONE)
-					continue;
-				make_key(m, r, &r->sites.v[j], true, &k);
-				if (!k.nameless || !k.exact)
-					continue;
-				uint32_t key =
-					intern(&keys, k.words.v, k.words.n * sizeof *k.words.v);
-				if (key < first.n)
-					set[root_of(set, spot)] = root_of(set, first.v[key]);
-				else
-					*MS_PUSH(&first) = spot;
-			}
+	for (size_t i = 0; i < m->s->every.n; i++) {
+		const struct run *r = m->s->every.v[i];
+		for (size_t j = 0; j < r->sites.n; j++) {
+			uint32_t spot = r->sites.v[j].spot;
+			if (m->s->all.v[spot].row != NONE)
+				continue;
+			make_key(m, r, &r->sites.v[j], true, &k);
+			if (!k.nameless || !k.exact)
+				continue;
+			uint32_t key = intern(&keys, k.words.v, k.words.n * sizeof *k.words.v);
+			if (key < first.n)
+				set[root_of(set, spot)] = root_of(set, first.v[key]);
+			else
+				*MS_PUSH(&first) = spot;
 		}
+	}
 	free(first.v);
 	free(k.words.v);
 	intern_free(&keys);
 }
 
+static void pair_addresses(struct matching *m, void *arg, uint32_t *spots, size_t old, size_t n)
+{
+	(void)arg;
+	if (old && old < n)
+		match_row(m, MATCHED_EXACT, "the same build, by addresses: one side has no symbols",
+			  spots, n);
+}
+
 static void match_addresses(struct matching *m)
 {
-	size_t n = m->s->all.n, left = 0;
+	size_t n = m->s->all.n;
 	uint32_t *set = ms_xrealloc(NULL, n + 1, sizeof *set);
-	struct member *v = ms_xrealloc(NULL, n + 1, sizeof *v);
-	uint32_t *spots = ms_xrealloc(NULL, n + 1, sizeof *spots);
+	uint32_t *roots = ms_xrealloc(NULL, n + 1, sizeof *roots);
 	for (uint32_t i = 0; i < n; i++)
 		set[i] = i;
 	join_spots(m, set);
 	for (uint32_t i = 0; i < n; i++)
-		if (m->s->all.v[i].row == NONE)
-			v[left++] = (struct member){root_of(set, i), i};
-	qsort(v, left, sizeof *v, by_root);
-	for (size_t i = 0, k; i < left; i = k) {
-		unsigned sides = 0;
-		for (k = i; k < left && v[k].root == v[i].root; k++) {
-			spots[k - i] = v[k].spot;
-			sides |= 1u << m->s->all.v[v[k].spot].side;
-		}
-		if (sides == 3)
-			match_row(m, MATCHED_EXACT,
-				  "the same build, by addresses: one side has no symbols", spots,
-				  k - i);
-	}
-	MS_FREE(spots, v, set);
+		roots[i] = m->s->all.v[i].row == NONE ? root_of(set, i) : NONE;
+	match_groups(m, roots, pair_addresses, NULL);
+	MS_FREE(set, roots);
 }
 
 /* ---- other builds: by shape and figures ---- */
 
-/* The key of a spot is that of its first site. */
-struct shapes {
-	uint32_t *of; /* by spot; NONE = it has nothing to do with such modules */
-	struct intern keys;
-};
-
-static void find_shapes(struct matching *m, struct shapes *h)
+/* The shape of a spot, into `of`, is that of its first site; NONE: it has nothing to do with such
+ * modules. */
+static void find_shapes(struct matching *m, uint32_t *of)
 {
 	struct key k = {0};
-	for (int side = OLD; side <= NEW; side++)
-		for (size_t i = 0; i < m->s->runs[side].n; i++) {
-			const struct run *r = m->s->runs[side].v[i];
-			for (size_t j = 0; j < r->sites.n; j++) {
-				uint32_t spot = r->sites.v[j].spot;
-				const struct spot *p = &m->s->all.v[spot];
-				if (p->row != NONE || h->of[spot] != NONE || p->allocations <= 0)
-					continue;
-				make_key(m, r, &r->sites.v[j], false, &k);
-				if (!k.nameless)
-					continue;
-				uint64_t figures[2];
-				memcpy(&figures[0], &p->allocations, sizeof figures[0]);
-				memcpy(&figures[1], &p->bytes, sizeof figures[1]);
-				*MS_PUSH(&k.words) = figures[0];
-				*MS_PUSH(&k.words) = figures[1];
-				h->of[spot] =
-					intern(&h->keys, k.words.v, k.words.n * sizeof *k.words.v);
-			}
+	struct intern keys = {0};
+	for (size_t i = 0; i < m->s->every.n; i++) {
+		const struct run *r = m->s->every.v[i];
+		for (size_t j = 0; j < r->sites.n; j++) {
+			uint32_t spot = r->sites.v[j].spot;
+			const struct spot *p = &m->s->all.v[spot];
+			if (p->row != NONE || of[spot] != NONE || p->allocations <= 0)
+				continue;
+			make_key(m, r, &r->sites.v[j], false, &k);
+			if (!k.nameless)
+				continue;
+			uint64_t figures[2];
+			memcpy(&figures[0], &p->allocations, sizeof figures[0]);
+			memcpy(&figures[1], &p->bytes, sizeof figures[1]);
+			*MS_PUSH(&k.words) = figures[0];
+			*MS_PUSH(&k.words) = figures[1];
+			of[spot] = intern(&keys, k.words.v, k.words.n * sizeof *k.words.v);
 		}
+	}
 	free(k.words.v);
+	intern_free(&keys);
+}
+
+static void pair_shapes(struct matching *m, void *arg, uint32_t *spots, size_t old, size_t n)
+{
+	(void)arg;
+	if (old * 2 == n)
+		match_row(m, MATCHED_FIGURES,
+			  "one side has no symbols; as many frames in the same modules, "
+			  "and equal figures",
+			  spots, n);
 }
 
 static void match_shapes(struct matching *m)
 {
-	size_t n = m->s->all.n, left = 0;
-	struct shapes h = {.of = ms_xrealloc(NULL, n + 1, sizeof *h.of)};
-	struct member *v = ms_xrealloc(NULL, n + 1, sizeof *v);
-	uint32_t *spots = ms_xrealloc(NULL, n + 1, sizeof *spots);
-	for (uint32_t i = 0; i < n; i++)
-		h.of[i] = NONE;
-	find_shapes(m, &h);
-	for (uint32_t i = 0; i < n; i++)
-		if (h.of[i] != NONE)
-			v[left++] = (struct member){h.of[i], i};
-	qsort(v, left, sizeof *v, by_root);
-	for (size_t i = 0, k; i < left; i = k) {
-		size_t count[2] = {0};
-		for (k = i; k < left && v[k].root == v[i].root; k++) {
-			spots[k - i] = v[k].spot;
-			count[m->s->all.v[v[k].spot].side]++;
-		}
-		if (count[OLD] == count[NEW])
-			match_row(m, MATCHED_FIGURES,
-				  "one side has no symbols; as many frames in the same modules, "
-				  "and equal figures",
-				  spots, k - i);
-	}
-	intern_free(&h.keys);
-	MS_FREE(h.of, spots, v);
+	size_t n = m->s->all.n;
+	uint32_t *of = ms_xrealloc(NULL, n + 1, sizeof *of);
+	memset(of, 0xff, n * sizeof *of);
+	find_shapes(m, of);
+	match_groups(m, of, pair_shapes, NULL);
+	free(of);
 }
 
 /* ---- */

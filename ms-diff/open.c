@@ -19,17 +19,6 @@ static bool is_there(struct spots *s, const char *input)
 	return strcmp(path, "-") == 0 || stat(path, &st) == 0 || errno != ENOENT;
 }
 
-/* The label that a query gives, in the run's arena; NULL: there is none. */
-static const char *label(struct run *r, const char *sql)
-{
-	sqlite3_stmt *st = ms_sql_prepare(r->db, sql, NULL);
-	const char *s = NULL;
-	if (st && sqlite3_step(st) == SQLITE_ROW && sqlite3_column_text(st, 0))
-		s = ms_arena_strdup(&r->arena, (const char *)sqlite3_column_text(st, 0));
-	sqlite3_finalize(st);
-	return s;
-}
-
 #define FIRST "SELECT label FROM snapshot GROUP BY label ORDER BY min(time_ns), min(id) LIMIT 1"
 #define LAST                                                                                       \
 	"SELECT label FROM snapshot GROUP BY label "                                               \
@@ -39,8 +28,10 @@ static const char *label(struct run *r, const char *sql)
 
 static int choose_moment(struct run *r, const char *point, struct ms_err *err)
 {
-	const char *end = label(r, END);
-	r->label = point ? ms_arena_strdup(&r->arena, point) : end ? end : label(r, LAST);
+	const char *end = ms_sql_text(r->db, END, &r->arena);
+	r->label = point ? ms_arena_strdup(&r->arena, point)
+		   : end ? end
+			 : ms_sql_text(r->db, LAST, &r->arena);
 	if (!r->label)
 		return ms_err_set(err, "cannot compare '%s': it has no point", r->name);
 	r->at_end = (!point && end) || strcmp(r->label, "end") == 0;
@@ -83,8 +74,8 @@ static int open_points(const struct options *o, struct spots *s, struct opened *
 	struct run *new = s->runs[NEW].v[0], *old = add_run(s, OLD, new->name);
 	old->db = new->db;
 	old->borrowed = true;
-	old->label = label(new, FIRST);
-	new->label = label(new, LAST);
+	old->label = ms_sql_text(new->db, FIRST, &new->arena);
+	new->label = ms_sql_text(new->db, LAST, &new->arena);
 	if (!old->label || strcmp(old->label, new->label) == 0)
 		return ms_err_set(err,
 				  "'%s' has one point only: name two, such as FILE@peak FILE@end "
@@ -123,52 +114,44 @@ static int load(const struct options *o, struct spots *s, struct opened *out, st
 {
 	out->flows = true;
 	for (int side = OLD; side <= NEW; side++)
-		for (size_t i = 0; i < s->runs[side].n; i++)
-			out->flows &= s->runs[side].v[i]->at_end;
-	for (int side = OLD; side <= NEW; side++)
 		for (size_t i = 0; i < s->runs[side].n; i++) {
-			struct run *r = s->runs[side].v[i];
-			if (!r->missing && run_load(r, out->flows, err) != 0)
-				return -1;
-			if (o->per && run_count(r, o->per, err) != 0)
-				return -1;
+			*MS_PUSH(&s->every) = s->runs[side].v[i];
+			out->flows &= s->runs[side].v[i]->at_end;
 		}
+	for (size_t i = 0; i < s->every.n; i++) {
+		struct run *r = s->every.v[i];
+		if (!r->missing && run_load(r, out->flows, err) != 0)
+			return -1;
+		if (o->per && run_count(r, o->per, err) != 0)
+			return -1;
+	}
 	return 0;
-}
-
-static int64_t total(const struct run *r, const char *name)
-{
-	for (int i = 0; i < TOTALS; i++)
-		if (strcmp(totals[i].name, name) == 0)
-			return r->totals[i];
-	return UNKNOWN;
 }
 
 /* Does `a` come before `b` in the order whose middle is shown? */
 static bool before(const struct run *a, const struct run *b)
 {
-	int64_t x = total(a, "peak_bytes"), y = total(b, "peak_bytes");
+	int64_t x = run_total(a, "peak_bytes"), y = run_total(b, "peak_bytes");
 	if (x == y) {
-		x = total(a, "live_bytes");
-		y = total(b, "live_bytes");
+		x = run_total(a, "live_bytes");
+		y = run_total(b, "live_bytes");
 	}
 	return x < y;
 }
 
 /* The middle one; of an even number the lower. */
-static struct run *middle(const struct spots *s, enum side side)
+static size_t middle(const struct spots *s, enum side side)
 {
-	for (size_t i = 0; i < s->runs[side].n; i++) {
-		struct run *r = s->runs[side].v[i];
-		size_t rank = 0;
-		for (size_t k = 0; k < s->runs[side].n; k++) {
+	size_t n = s->runs[side].n, i = 0, rank = n;
+	for (; i < n && rank != (n - 1) / 2; i++) {
+		const struct run *r = s->runs[side].v[i];
+		rank = 0;
+		for (size_t k = 0; k < n; k++) {
 			const struct run *q = s->runs[side].v[k];
 			rank += before(q, r) || (k < i && !before(r, q));
 		}
-		if (rank == (s->runs[side].n - 1) / 2)
-			return r;
 	}
-	return s->runs[side].v[0];
+	return i - 1;
 }
 
 static const char *program_of(const struct run *r)
@@ -190,12 +173,13 @@ int open_runs(const struct options *o, struct spots *s, struct opened *out, stru
 	drop_missing(s, out);
 	if (load(o, s, out, err) != 0)
 		return -1;
-	out->shown[OLD] = middle(s, OLD);
-	out->shown[NEW] = middle(s, NEW);
+	for (int side = OLD; side <= NEW; side++) {
+		out->at[side] = middle(s, (enum side)side);
+		out->shown[side] = s->runs[side].v[out->at[side]];
+	}
 	out->same_program = same_program(out->shown[OLD], out->shown[NEW]);
 	int64_t operations = out->shown[NEW]->operations;
-	for (int side = OLD; o->per && side <= NEW; side++)
-		for (size_t i = 0; i < s->runs[side].n; i++)
-			run_scale(s->runs[side].v[i], operations);
+	for (size_t i = 0; o->per && i < s->every.n; i++)
+		run_scale(s->every.v[i], operations);
 	return 0;
 }

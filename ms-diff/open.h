@@ -12,6 +12,7 @@ struct ms_err;
 /* What main says and how it ends. */
 struct opened {
 	struct run *shown[2]; /* of each side: the middle one by peak, then live bytes */
+	size_t at[2];         /* which of its side it is */
 	bool flows;           /* whole runs are compared, not moments of them */
 	bool missing;         /* there is no old run */
 	const char *left_out; /* the first of several old runs that is not there, or NULL */

@@ -15,30 +15,14 @@ static const char grouped[] =
 enum { KEYS = 3, FIGURES_OF_REGION = 6, COLUMNS = KEYS + FIGURES_OF_REGION };
 
 /* A group of one side; what the other side has not is 0 there. */
-static const char add_old[] = "INSERT INTO region_diff(process, kind, path,"
-			      " old_regions, old_bytes, old_rss_bytes, old_pss_bytes,"
-			      " old_private_bytes, old_swap_bytes,"
-			      " new_regions, new_bytes, new_rss_bytes, new_pss_bytes,"
-			      " new_private_bytes, new_swap_bytes)"
-			      " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 0, 0, 0, 0, 0, 0)"
-			      " ON CONFLICT DO UPDATE SET old_regions = excluded.old_regions,"
-			      " old_bytes = excluded.old_bytes,"
-			      " old_rss_bytes = excluded.old_rss_bytes,"
-			      " old_pss_bytes = excluded.old_pss_bytes,"
-			      " old_private_bytes = excluded.old_private_bytes,"
-			      " old_swap_bytes = excluded.old_swap_bytes";
-static const char add_new[] = "INSERT INTO region_diff(process, kind, path,"
-			      " new_regions, new_bytes, new_rss_bytes, new_pss_bytes,"
-			      " new_private_bytes, new_swap_bytes,"
-			      " old_regions, old_bytes, old_rss_bytes, old_pss_bytes,"
-			      " old_private_bytes, old_swap_bytes)"
-			      " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 0, 0, 0, 0, 0, 0)"
-			      " ON CONFLICT DO UPDATE SET new_regions = excluded.new_regions,"
-			      " new_bytes = excluded.new_bytes,"
-			      " new_rss_bytes = excluded.new_rss_bytes,"
-			      " new_pss_bytes = excluded.new_pss_bytes,"
-			      " new_private_bytes = excluded.new_private_bytes,"
-			      " new_swap_bytes = excluded.new_swap_bytes";
+#define UPSERT(side, other)                                                                        \
+	"INSERT INTO region_diff(process, kind, path, " side "_regions, " side "_bytes, " side     \
+	"_rss_bytes, " side "_pss_bytes, " side "_private_bytes, " side "_swap_bytes, " other      \
+	"_regions, " other "_bytes, " other "_rss_bytes, " other "_pss_bytes, " other              \
+	"_private_bytes, " other "_swap_bytes)"                                                    \
+	" VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 0, 0, 0, 0, 0, 0)"                            \
+	" ON CONFLICT DO UPDATE SET (" side "_regions, " side "_bytes, " side "_rss_bytes, " side  \
+	"_pss_bytes, " side "_private_bytes, " side "_swap_bytes) = (?4, ?5, ?6, ?7, ?8, ?9)"
 
 /* What one side did not look at (--maps) is not known, and not 0; then no change is either. */
 static const char finish[] =
@@ -88,13 +72,12 @@ int regions_compare(const struct run *old, const struct run *new, struct ms_err 
 {
 	if (!has_regions(old) || !has_regions(new))
 		return 0;
-	if (sqlite3_exec(new->db, "DELETE FROM region_diff", NULL, NULL, NULL) != SQLITE_OK)
-		return ms_err_set(err, "cannot compare regions: %s", sqlite3_errmsg(new->db));
-	if (add_side(old, new->db, add_old, err) != 0 || add_side(new, new->db, add_new, err) != 0)
+	if (ms_sql_exec(new->db, "DELETE FROM region_diff", err) != 0)
 		return -1;
-	if (sqlite3_exec(new->db, finish, NULL, NULL, NULL) != SQLITE_OK)
-		return ms_err_set(err, "cannot compare regions: %s", sqlite3_errmsg(new->db));
-	return 0;
+	if (add_side(old, new->db, UPSERT("old", "new"), err) != 0 ||
+	    add_side(new, new->db, UPSERT("new", "old"), err) != 0)
+		return -1;
+	return ms_sql_exec(new->db, finish, err);
 }
 
 bool regions_grew(sqlite3 *db, int64_t min_change)

@@ -13,6 +13,7 @@
 #include <string.h>
 
 const char *const side_names[2] = {"old", "new"};
+const char *const figure_names[FIGURES] = FIGURE_NAMES("");
 
 const struct total totals[TOTALS] = {
 	{"allocations", "allocations", false, true},
@@ -55,6 +56,14 @@ int total_of(enum figure f)
 	static const int of[FIGURES] = {T_LIVE,        T_LIVE + 1, T_OWN_PEAKS, T_OWN_PEAKS + 1,
 					T_ALLOCATIONS, T_FREES,    T_ALLOCATED, T_TEMPORARY};
 	return of[f];
+}
+
+int64_t run_total(const struct run *r, const char *name)
+{
+	for (int i = 0; i < TOTALS; i++)
+		if (strcmp(totals[i].name, name) == 0)
+			return r->totals[i];
+	return UNKNOWN;
 }
 
 /* ---- columns of the current row ---- */
@@ -129,8 +138,6 @@ static void read_module(struct reader *in)
 	m->path = text(in);
 	m->build_id = text(in);
 	m->bias = number(in);
-	m->kind = text(in);
-	m->symbols = text(in);
 }
 
 static void read_frame(struct reader *in)
@@ -139,7 +146,6 @@ static void read_frame(struct reader *in)
 	*f = (struct run_frame){.id = id(in), .module = REFERENCE(in, in->r->modules)};
 	f->address = number(in);
 	f->function = text(in);
-	f->file = text(in);
 	f->line = number(in);
 	f->runtime = number(in) == 1;
 	f->note = text(in);
@@ -241,8 +247,8 @@ static const struct {
 } tables[] = {
 	{read_process, "SELECT id, exe, command, cwd, (SELECT count(*) FROM thread t WHERE"
 		       " t.process = process.id AND t.allocations > 0) FROM process ORDER BY id"},
-	{read_module, "SELECT id, path, build_id, bias, kind, symbols FROM module ORDER BY id"},
-	{read_frame, "SELECT id, module, address, function, file, line, runtime, note, inlined"
+	{read_module, "SELECT id, path, build_id, bias FROM module ORDER BY id"},
+	{read_frame, "SELECT id, module, address, function, line, runtime, note, inlined"
 		     " FROM frame ORDER BY id"},
 	{read_node, "SELECT id, parent, frame FROM stack ORDER BY id"},
 	{read_site, "SELECT id, process, stack, user_frame, allocations, frees, allocated_bytes,"
@@ -351,34 +357,19 @@ static void read_sampled_totals(struct run *r)
 
 static void read_hidden(struct run *r)
 {
-	static const char *const columns[] = {"allocations", "frees", "allocated_bytes",
-					      "temporary"};
-	r->hidden_sites = ask_one(
-		r, "SELECT coalesce(sum(sites), 0) FROM hidden WHERE snapshot IS NULL", NULL);
-	static const char sum[] = "iif(count(*) = count(%s), coalesce(sum(%s), 0), NULL)";
-	for (int i = 0; i < FIGURES - ALLOCATIONS; i++) {
-		const char *x = ms_arena_printf(&r->arena, sum, columns[i], columns[i]);
-		r->hidden[ALLOCATIONS + i] =
-			ask_one(r,
-				ms_arena_printf(&r->arena,
-						"SELECT %s FROM hidden WHERE snapshot IS NULL", x),
-				NULL);
-	}
+#define SUM(x) "iif(count(*) = count(" x "), coalesce(sum(" x "), 0), NULL)"
+#define FROM " FROM hidden WHERE snapshot IS NULL"
 	static const char at[] =
 		"SELECT coalesce(sum(h.live_bytes), 0), coalesce(sum(h.live_blocks), 0)"
 		" FROM hidden h JOIN snapshot t ON t.id = h.snapshot WHERE t.label = ?";
+	r->hidden_sites = ask_one(r, "SELECT coalesce(sum(sites), 0)" FROM, NULL);
+	ask(r, "SELECT " SUM("allocations") "," SUM("frees") FROM, NULL, &r->hidden[ALLOCATIONS]);
+	ask(r, "SELECT " SUM("allocated_bytes") "," SUM("temporary") FROM, NULL,
+	    &r->hidden[ALLOCATED_BYTES]);
 	ask(r, at, r->label, &r->hidden[LIVE_BYTES]);
 	ask(r, at, "peak", &r->hidden[PEAK_BYTES]);
-}
-
-static void read_filters(struct run *r)
-{
-	sqlite3_stmt *st =
-		ms_sql_prepare(r->db, "SELECT value FROM meta WHERE key = 'filters'", NULL);
-	struct reader in = {.r = r, .st = st};
-	if (st && sqlite3_step(st) == SQLITE_ROW)
-		r->filters = text(&in);
-	sqlite3_finalize(st);
+#undef SUM
+#undef FROM
 }
 
 /* A site without a row for a moment holds nothing then; when there is no such moment, or the
@@ -416,7 +407,7 @@ int run_load(struct run *r, bool flows, struct ms_err *err)
 	read_totals(r);
 	read_sampled_totals(r);
 	read_hidden(r);
-	read_filters(r);
+	r->filters = ms_sql_text(r->db, "SELECT value FROM meta WHERE key = 'filters'", &r->arena);
 	settle(r, flows);
 	return 0;
 }

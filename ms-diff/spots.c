@@ -64,27 +64,19 @@ static void share_builds(struct spots *s)
 	struct ms_arena a = {0};
 	uint8_t *sides = NULL;
 	size_t cap = 0;
-	for (int pass = 0; pass < 2; pass++)
-		for (int side = OLD; side <= NEW; side++)
-			for (size_t i = 0; i < s->runs[side].n; i++) {
-				struct run *r = s->runs[side].v[i];
-				for (size_t k = 0; k < r->modules.n; k++) {
-					struct run_module *m = &r->modules.v[k];
-					if (!m->build_id)
-						continue;
-					uint32_t b = intern_text(
-						&builds,
-						ms_arena_printf(&a, "%u %s", m->name, m->build_id));
-					if (b >= cap) {
-						size_t more = (size_t)b * 2 + 64;
-						sides = ms_xrealloc(sides, more, 1);
-						memset(sides + cap, 0, more - cap);
-						cap = more;
-					}
-					sides[b] |= (uint8_t)(1 << side);
-					m->shared = sides[b] == 3;
-				}
-			}
+	for (size_t i = 0; i < 2 * s->every.n; i++) {
+		struct run *r = s->every.v[i % s->every.n];
+		for (size_t k = 0; k < r->modules.n; k++) {
+			struct run_module *m = &r->modules.v[k];
+			if (!m->build_id)
+				continue;
+			uint32_t b = intern_text(
+				&builds, ms_arena_printf(&a, "%u %s", m->name, m->build_id));
+			sides = ms_xgrow(sides, &cap, (size_t)b + 1, 1);
+			sides[b] |= (uint8_t)(1 << r->side);
+			m->shared = sides[b] == 3;
+		}
+	}
 	free(sides);
 	intern_free(&builds);
 	ms_arena_free(&a);
@@ -251,9 +243,8 @@ void spots_make(struct spots *s)
 {
 	struct chain c = {0};
 	struct intern index = {0};
-	for (int side = OLD; side <= NEW; side++)
-		for (size_t i = 0; i < s->runs[side].n; i++)
-			name_programs(s, s->runs[side].v[i]);
+	for (size_t i = 0; i < s->every.n; i++)
+		name_programs(s, s->every.v[i]);
 	share_builds(s);
 	for (int side = OLD; side <= NEW; side++)
 		for (size_t i = 0; i < s->runs[side].n; i++) {
@@ -272,8 +263,7 @@ void spots_free(struct spots *s)
 			run_free(s->runs[side].v[i]);
 		free(s->runs[side].v);
 	}
-	free(s->all.v);
-	free(s->sides.v);
+	MS_FREE(s->every.v, s->all.v, s->sides.v);
 	intern_free(&s->names);
 	intern_free(&s->chains);
 	intern_free(&s->wholes);

@@ -39,7 +39,7 @@ struct spots {
 	struct {
 		struct run **v;
 		size_t n, cap;
-	} runs[2];               /* by side */
+	} runs[2], every;        /* by side; the same, the old ones first */
 	MS_ARRAY(uint8_t) sides; /* by number in names: sides that have a function of that name */
 };
 
