@@ -28,13 +28,105 @@
 #include "format/trace.h"
 #include "libcommon/base/io.h"
 #include "libcommon/base/lookup.h"
-#include "symbols_wanted.h"
-#include "libcommon/trace/tracefile.h"
+#include "libcommon/base/order.h"
+#include "libcommon/trace/recording_private.h"
+#include "frame_places.h"
 
 /* A symbols block is closed when it reaches this size; a chain longer than MAX_CHAIN keeps its
  * inner part and the function itself. The level is worth its time, as this is written once and
  * kept. */
 enum { BLOCK_BYTES = 1 << 20, MAX_CHAIN = 64, ZSTD_LEVEL = 9 };
+
+/* ---- the trace ---- */
+
+/* A frame to look up: `address` as its ELF file has it, inside the call. */
+struct wanted_frame {
+	uint32_t frame, module; /* module: id, 0 = outside of all */
+	uint64_t address;
+};
+
+struct wanted {
+	struct ms_recording *t;
+	MS_ARRAY(struct wanted_frame) frames; /* by module and address, which is cheapest */
+	/* of the last end block */
+	MS_ARRAY(uint8_t) end;
+	uint64_t first_ns, last_ns;
+	uint64_t end_offset; /* behind it in the file */
+	uint32_t next_block; /* number of the one to append there */
+	bool has_symbols;    /* already: there is nothing to look up */
+	bool open_symbols;   /* no end block follows them: not all were appended */
+};
+
+static void read_end(struct wanted *c, const struct ms_block *b)
+{
+	const struct ms_column *col = ms_block_column(b, MS_RECORDS_COLUMN);
+	if (!col)
+		return;
+	c->end.v = ms_xrealloc(c->end.v, col->size + 1, 1);
+	memcpy(c->end.v, col->data, col->size);
+	c->end.n = col->size;
+	c->first_ns = b->first_ns;
+	c->last_ns = b->last_ns;
+	c->end_offset = b->offset + b->bytes;
+	c->next_block = b->number + 1;
+	c->has_symbols = c->open_symbols;
+}
+
+static int by_module_and_address(const void *a, const void *b)
+{
+	const struct wanted_frame *x = a, *y = b;
+	return MS_ORDER(x->module, y->module) ?:
+	       MS_ORDER(x->address, y->address) ?:
+	       MS_ORDER(x->frame, y->frame);
+}
+
+static void choose_frames(struct wanted *c)
+{
+	struct ms_frame_question q;
+	for (size_t i = 1; i < c->t->frames.n; i++) {
+		const struct ms_frame *f = &c->t->frames.v[i];
+		if (!ms_frame_note(f) && ms_frame_question(c->t, f, &q))
+			*MS_PUSH(&c->frames) =
+				(struct wanted_frame){(uint32_t)i, f->module, q.address};
+	}
+	if (c->frames.n)
+		qsort(c->frames.v, c->frames.n, sizeof *c->frames.v, by_module_and_address);
+}
+
+/* Reads an ended trace but for its events, most of a long one, which are stepped over if they can
+ * be. */
+static int read_trace(struct wanted *c, struct ms_trace *file, const char *path, struct ms_err *err)
+{
+	const uint64_t types = MS_TYPE_BIT(MS_BLOCK_STACKS) | MS_TYPE_BIT(MS_BLOCK_SYMBOLS) |
+			       MS_TYPE_BIT(MS_BLOCK_MODULES) | MS_TYPE_BIT(MS_BLOCK_END) |
+			       MS_TYPE_BIT(MS_BLOCK_INFO);
+	struct ms_block b;
+	enum ms_trace_next next;
+	uint64_t end;
+	ms_trace_sparse(file, &end);
+	while ((next = ms_trace_next(file, types, 1, &b, err)) != MS_NEXT_EOF) {
+		if (next == MS_NEXT_ERROR)
+			return -1;
+		if (next != MS_NEXT_BLOCK)
+			continue;
+		ms_recording_note_block(c->t, &b);
+		if (b.type == MS_BLOCK_SYMBOLS)
+			c->open_symbols = true;
+		else
+			ms_recording_take(c->t, &b);
+		if (b.type == MS_BLOCK_END)
+			read_end(c, &b);
+	}
+	if (ms_trace_state(file) == MS_TRACE_GROWING)
+		return ms_err_set(err, "cannot add symbols to '%s': it is still being written",
+				  path);
+	if (ms_trace_state(file) != MS_TRACE_ENDED || !c->end.v)
+		return ms_err_set(
+			err, "cannot add symbols to '%s': it is incomplete (no end block)", path);
+	if (!c->has_symbols)
+		choose_frames(c);
+	return 0;
+}
 
 /* ---- writing symbols ---- */
 
@@ -87,11 +179,11 @@ static void flush(struct output *o, struct ms_err *err)
 	o->strings.n = 0;
 }
 
-static void put_module(struct output *o, const struct ms_wanted_module *m, int state)
+static void put_module(struct output *o, uint32_t id, int state)
 {
 	make_room(o, 64);
 	ms_record_begin(&o->w);
-	ms_record_number(&o->w, MS_SYM_MODULE, m->id);
+	ms_record_number(&o->w, MS_SYM_MODULE, id);
 	ms_record_number(&o->w, MS_SYM_STATE, (uint64_t)state);
 	o->failed |= !ms_record_end(&o->w);
 }
@@ -129,29 +221,35 @@ static void put_frame(struct output *o, uint32_t frame, const struct ms_location
 #define HALF_MIN 2000u
 
 struct half {
-	const struct ms_wanted *c;
+	const struct wanted *c;
 	size_t first;         /* of c->frames; all after it too */
 	struct ms_symbols *s; /* NULL: there is no second half */
-	int *handles;         /* by module; -1 = not asked for */
+	int *handles;         /* by id of the module; -1 = not asked for */
 	pthread_t thread;
 	bool running;
 	MS_ARRAY(struct ms_location) found;
 	size_t *ends; /* in `found`, by number from `first`: of the chain of each */
 };
 
-static bool same_place(const struct ms_wanted_frame *a, const struct ms_wanted_frame *b)
+static bool same_place(const struct wanted_frame *a, const struct wanted_frame *b)
 {
 	return a->module == b->module && a->address == b->address;
 }
 
-static int handle_of(struct ms_symbols *s, const struct ms_wanted *c,
-		     const struct ms_wanted_module *m)
+static int *no_handles(const struct wanted *c)
 {
-	struct ms_symbols_module is = m->is;
-	is.pid = c->pid;
-	is.from_ns = c->start_ns;
-	is.to_ns = c->start_ns + c->last_ns + MS_SYMBOLS_LATE_NS;
-	return ms_symbols_module_of(s, &is);
+	size_t bytes = (c->t->modules.n + 1) * sizeof(int);
+	return memset(ms_xrealloc(NULL, bytes, 1), -1, bytes);
+}
+
+/* What is known of the frame's place, at most MAX_CHAIN of it. */
+static size_t find(struct ms_symbols *s, const struct wanted *c, int *handles,
+		   const struct wanted_frame *w, struct ms_location *chain)
+{
+	struct ms_frame_question q;
+	if (handles[w->module] < 0 && ms_frame_question(c->t, &c->t->frames.v[w->frame], &q))
+		handles[w->module] = ms_symbols_module_of(s, &q.module);
+	return ms_symbols_find(s, handles[w->module], w->address, chain, MAX_CHAIN);
 }
 
 static void *look_up(void *arg)
@@ -160,12 +258,9 @@ static void *look_up(void *arg)
 	struct ms_location chain[MAX_CHAIN];
 	size_t n = 0;
 	for (size_t i = h->first; i < h->c->frames.n; i++) {
-		const struct ms_wanted_frame *w = &h->c->frames.v[i];
-		int *handle = &h->handles[w->module];
-		if (*handle < 0)
-			*handle = handle_of(h->s, h->c, &h->c->modules.v[w->module]);
+		const struct wanted_frame *w = &h->c->frames.v[i];
 		if (i == h->first || !same_place(w, w - 1))
-			n = ms_symbols_find(h->s, *handle, w->address, chain, MAX_CHAIN);
+			n = find(h->s, h->c, h->handles, w, chain);
 		for (size_t k = 0; k < n; k++)
 			*MS_PUSH(&h->found) = chain[k];
 		h->ends[i - h->first] = h->found.n;
@@ -173,7 +268,7 @@ static void *look_up(void *arg)
 	return NULL;
 }
 
-static void start_half(struct half *h, const struct ms_wanted *c, const struct ms_symbols *s)
+static void start_half(struct half *h, const struct wanted *c, const struct ms_symbols *s)
 {
 	cpu_set_t set;
 	size_t n = c->frames.n;
@@ -182,8 +277,7 @@ static void start_half(struct half *h, const struct ms_wanted *c, const struct m
 		return;
 	h->first = n / 2;
 	h->s = ms_symbols_again(s);
-	h->handles = ms_xrealloc(NULL, c->modules.n, sizeof *h->handles);
-	memset(h->handles, -1, c->modules.n * sizeof *h->handles);
+	h->handles = no_handles(c);
 	h->ends = ms_xrealloc(NULL, n - h->first, sizeof *h->ends);
 	h->running = ms_thread_start(&h->thread, STACK_BYTES, look_up, h) == 0;
 	if (!h->running) {
@@ -225,59 +319,55 @@ static int state_of(struct ms_symbols *s, int first, struct ms_symbols *t, int s
 }
 
 /* What is known of a module is known once all its frames were looked up. */
-static void put_modules(const struct ms_wanted *c, struct ms_symbols *s, const struct half *h,
-			struct output *o)
+static void put_modules(const struct wanted *c, struct ms_symbols *s, const int *handles,
+			const struct half *h, struct output *o)
 {
-	for (size_t i = 0; i < c->modules.n; i++) {
-		const struct ms_wanted_module *m = &c->modules.v[i];
-		int second = h->s ? h->handles[i] : -1,
-		    state = state_of(s, m->handle, h->s, second);
-		if (state >= 0 && m->id)
-			put_module(o, m, state);
+	for (uint32_t id = 1; id <= c->t->modules.n; id++) {
+		int state = state_of(s, handles[id], h->s, h->s ? h->handles[id] : -1);
+		if (state >= 0)
+			put_module(o, id, state);
 	}
 }
 
-static void put_all(struct ms_wanted *c, struct ms_symbols *s, struct output *o, struct ms_err *err)
+static void put_all(const struct wanted *c, struct ms_symbols *s, struct output *o,
+		    struct ms_err *err)
 {
 	struct ms_location own[MAX_CHAIN];
 	const struct ms_location *chain = own;
 	struct half half;
+	int *handles = no_handles(c);
 	size_t n = 0;
 	start_half(&half, c, s);
 	for (size_t i = 0; i < c->frames.n && !o->failed; i++) {
-		const struct ms_wanted_frame *w = &c->frames.v[i];
-		struct ms_wanted_module *m = &c->modules.v[w->module];
+		const struct wanted_frame *w = &c->frames.v[i];
 		if (i == half.first)
 			wait_for_half(&half);
-		bool second = i >= half.first;
-		if (m->handle < 0 && !second)
-			m->handle = handle_of(s, c, m);
-		if (second)
+		if (i >= half.first)
 			n = found_of(&half, i, &chain);
 		else if (!i || !same_place(w, w - 1))
-			n = ms_symbols_find(s, m->handle, w->address, own, MAX_CHAIN);
+			n = find(s, c, handles, w, own);
 		if (n > 1 || chain[0].function || chain[0].file)
 			put_frame(o, w->frame, chain, n);
 		if (o->w.size > BLOCK_BYTES)
 			flush(o, err);
 	}
 	wait_for_half(&half);
-	put_modules(c, s, &half, o);
+	put_modules(c, s, handles, &half, o);
 	flush(o, err);
 	end_half(&half);
+	free(handles);
 }
 
 /* Writes the blocks to the memory file `fd`: symbols, then the end block again. */
-static int build_blocks(struct ms_wanted *c, struct ms_symbols *s, uint32_t next_block, int fd,
-			struct ms_err *err)
+static int build_blocks(const struct wanted *c, struct ms_symbols *s, int fd, struct ms_err *err)
 {
-	struct output o = {.to = ms_trace_writer_append(fd, next_block, ZSTD_LEVEL, err),
+	struct output o = {.to = ms_trace_writer_append(fd, c->next_block, ZSTD_LEVEL, err),
 			   .ns = c->last_ns};
 	if (!o.to)
 		return -1;
 	ms_record_writer_init(&o.w, NULL, 0);
 	put_all(c, s, &o, err);
-	struct ms_column end = {.id = MS_RECORDS_COLUMN, .data = c->end, .size = c->end_size};
+	struct ms_column end = {.id = MS_RECORDS_COLUMN, .data = c->end.v, .size = c->end.n};
 	if (!o.failed && ms_trace_write(o.to, MS_BLOCK_END, c->first_ns, c->last_ns, &end, 1, err))
 		o.failed = true;
 	ms_trace_writer_free(o.to);
@@ -333,12 +423,13 @@ out:
 
 int ms_symbols_embed(const char *path, struct ms_symbols *s, struct ms_err *err)
 {
-	struct ms_wanted c = {0};
+	struct wanted c = {0};
 	struct ms_symbols *own = NULL;
 	int rc = -1, memory = -1;
 	struct stat st;
-	struct ms_trace *t = ms_trace_open(path, err);
-	if (!t || !ms_trace_stat(t, &st) || ms_wanted_read(t, path, &c, err))
+	struct ms_trace *file = ms_trace_open(path, err);
+	c.t = ms_recording_begin(file, path, err);
+	if (!c.t || !ms_trace_stat(file, &st) || read_trace(&c, file, path, err))
 		goto out;
 	if (c.has_symbols) {
 		rc = 0;
@@ -351,13 +442,13 @@ int ms_symbols_embed(const char *path, struct ms_symbols *s, struct ms_err *err)
 	}
 	if (!s)
 		s = own = ms_symbols_new(NULL);
-	if (!build_blocks(&c, s, c.next_block, memory, err))
+	if (!build_blocks(&c, s, memory, err))
 		rc = append(memory, path, &st, c.end_offset, err);
 out:
 	if (memory >= 0)
 		close(memory);
 	ms_symbols_free(own);
-	ms_trace_close(t);
-	ms_wanted_free(&c);
+	ms_recording_close(c.t);
+	MS_FREE(c.frames.v, c.end.v);
 	return rc;
 }
