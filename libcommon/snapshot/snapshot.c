@@ -18,7 +18,7 @@
 
 /* Nothing that a database says about itself is obeyed: its schema is not trusted, cannot be edited,
  * and calls nothing of ours. */
-void ms_snapshot_harden(sqlite3 *db)
+static void harden(sqlite3 *db)
 {
 	sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
@@ -69,7 +69,7 @@ sqlite3 *ms_snapshot_new(struct ms_err *err)
 		sqlite3_close(db);
 		return NULL;
 	}
-	ms_snapshot_harden(db);
+	harden(db);
 	if (ms_bulk_register(db) != SQLITE_OK || ms_sql_exec(db, settings, err) != 0 ||
 	    ms_sql_exec(db, schema_sql, err) != 0) {
 		sqlite3_close(db);

@@ -16,25 +16,24 @@ static const struct ms_row *head_of(const struct ms_recording *t)
 	return head;
 }
 
-static int fill_head(struct ms_filling *f, const struct ms_kept_process *p,
-		     const struct ms_row *head)
+void ms_put_before(struct ms_insert *in, const struct ms_recording *t)
 {
 	static const char *const states[] = {NULL, "whole", "part", "unknown"};
-	const struct ms_replay *r = &p->rec->replay;
-	uint64_t state = head->number[MS_BEFORE_STATE];
+	const struct ms_replay *r = &t->replay;
+	const struct ms_row *head = head_of(t);
+	uint64_t state = head ? head->number[MS_BEFORE_STATE] : 0;
 	/* A trace that says no more of them says when each was given back. */
 	bool frees = state == MS_BEFORE_WHOLE || state == MS_BEFORE_PART;
-	struct ms_insert u = ms_update(f->db, "process", 1, f->err);
-	ms_put_row(&u,
-		   ms_text("before", state < sizeof states / sizeof *states ? states[state] : NULL),
-		   ms_text("before_why", head->text[MS_BEFORE_WHY - 2]),
-		   MS_FIELD("before_blocks", head, MS_BEFORE_BLOCKS),
-		   MS_FIELD("before_bytes", head, MS_BEFORE_BYTES),
-		   MS_FIELD("before_largest", head, MS_BEFORE_LARGEST),
-		   ms_int_if("before_frees", frees, r->before_frees),
-		   ms_int_if("before_freed_bytes", frees, r->before_freed_bytes),
-		   ms_int("id", p->id));
-	return ms_insert_close(&u);
+	if (head)
+		ms_put(in,
+		       ms_text("before",
+			       state < sizeof states / sizeof *states ? states[state] : NULL),
+		       ms_text("before_why", head->text[MS_BEFORE_WHY - 2]),
+		       MS_FIELD("before_blocks", head, MS_BEFORE_BLOCKS),
+		       MS_FIELD("before_bytes", head, MS_BEFORE_BYTES),
+		       MS_FIELD("before_largest", head, MS_BEFORE_LARGEST),
+		       ms_int_if("before_frees", frees, r->before_frees),
+		       ms_int_if("before_freed_bytes", frees, r->before_freed_bytes));
 }
 
 int ms_fill_before(struct ms_filling *f, const struct ms_kept_process *p)
@@ -43,11 +42,7 @@ int ms_fill_before(struct ms_filling *f, const struct ms_kept_process *p)
 	const struct ms_row *head = head_of(t);
 	uint64_t seen = 0;
 	struct ms_insert in = ms_insert(f->db, "before_size", f->err);
-	if (!head)
-		return 0;
-	if (fill_head(f, p, head) != 0)
-		return -1;
-	for (const struct ms_row *r = head + 1; r < t->before.v + t->before.n; r++) {
+	for (const struct ms_row *r = head; r && ++r < t->before.v + t->before.n;) {
 		unsigned class = (unsigned)r->number[MS_BEFORE_CLASS];
 		if (!ms_has(r, MS_BEFORE_CLASS) || r->number[MS_BEFORE_CLASS] >= MS_SIZE_CLASSES ||
 		    seen >> class & 1)

@@ -12,7 +12,7 @@
 
 #include "libcommon/base/arena.h"
 
-#define MS_BULK_COLUMNS 80u /* at most */
+#define MS_BULK_COLUMNS 100u /* at most */
 
 /* What one column of a row is to hold. */
 struct ms_value {

@@ -54,19 +54,13 @@ static uint64_t dropped_until(const struct ms_recording *t)
 		       : end_field(t, MS_END_DROPPED_UNTIL);
 }
 
-int ms_fill_gaps(struct ms_filling *f, const struct ms_kept_process *p)
+void ms_put_gaps(struct ms_insert *in, const struct ms_recording *t)
 {
-	const struct ms_recording *t = p->rec;
 	uint64_t paused, allocations, start = start_of(t);
 	uint64_t dropped = end_field(t, MS_END_DROPPED_EVENTS), until = dropped_until(t);
 	sum_pauses(t, &paused, &allocations);
-	struct ms_insert u = ms_update(f->db, "process", 1, f->err);
-	ms_put(&u, ms_int("paused_ns", paused), ms_int("paused_allocations", allocations),
+	ms_put(in, ms_int("paused_ns", paused), ms_int("paused_allocations", allocations),
 	       ms_int_if("started_late_ns", start != 0, start),
 	       ms_int_if("dropped_events", dropped || !until, dropped),
-	       ms_int_if("dropped_until_ns", until != 0, until));
-	if (until)
-		ms_put(&u, ms_int("whole", 0));
-	ms_put_row(&u, ms_int("id", p->id));
-	return ms_insert_close(&u);
+	       ms_int_if("dropped_until_ns", until != 0, until), ms_int("whole", !until));
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The memory behind heaps of the program's own.
  */
-#include "libcommon/base/arena.h"
 #include "format/trace.h"
 #include "libcommon/symbols/frame_places.h"
 #include "libcommon/replay/replay_mapped.h"
@@ -16,17 +15,6 @@ static const char *name_of(const struct ms_recording *t, uint32_t node)
 	const struct ms_frame *f = &t->frames.v[t->nodes.v[node].frame];
 	const struct ms_row *m = f->flags & MS_FRAME_HEAP ? ms_module_of(t, f->module) : NULL;
 	return m ? m->text[MS_MODULE_PATH - 2] : NULL;
-}
-
-int ms_fill_hooks(struct ms_filling *f, const struct ms_kept_process *p)
-{
-	struct ms_arena a = {0};
-	struct ms_insert u = ms_update(f->db, "process", 1, f->err);
-	if (ms_has(&p->rec->end, MS_END_HOOKS))
-		ms_put_row(&u, ms_text("hooks_missing", ms_json_array(&a, &p->rec->hooks_missing)),
-			   ms_int("id", p->id));
-	ms_arena_free(&a);
-	return ms_insert_close(&u);
 }
 
 int ms_fill_heaps(struct ms_filling *f, const struct ms_kept_process *p)

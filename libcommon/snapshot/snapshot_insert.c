@@ -82,7 +82,8 @@ int ms_insert_close(struct ms_insert *in)
 	return in->failed ? -1 : 0;
 }
 
-char *ms_utf8_repair(const char *s)
+/* `s` as UTF-8 in malloc'ed memory, or NULL when it is good as it is. */
+static char *repair(const char *s)
 {
 	size_t left = strlen(s), n;
 	uint32_t c;
@@ -113,7 +114,7 @@ void ms_put_values(struct ms_insert *in, const struct ms_value *v, size_t n)
 		*to = v[i];
 		if (v[i].type != MS_VALUE_TEXT)
 			continue;
-		char *repaired = ms_utf8_repair(v[i].text);
+		char *repaired = repair(v[i].text);
 		to->text = ms_arena_strdup(&in->rows.text, repaired ? repaired : v[i].text);
 		free(repaired);
 	}

@@ -92,7 +92,4 @@ void ms_end_row(struct ms_insert *in);
 /* A row of these values and those that were put before. */
 #define ms_put_row(in, ...) (ms_put(in, __VA_ARGS__), ms_end_row(in))
 
-/* `s` as UTF-8 in malloc'ed memory, or NULL when it is good as it is. */
-char *ms_utf8_repair(const char *s);
-
 #endif

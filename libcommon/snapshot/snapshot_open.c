@@ -9,6 +9,7 @@
  */
 #include "snapshot.h"
 
+#include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
 #include "libcommon/base/io.h"
 #include "libcommon/base/point.h"
@@ -29,16 +30,6 @@
 static const char sqlite_magic[16] = "SQLite format 3";
 
 /* ---- checks and the copy ---- */
-
-static char *sql_text(sqlite3 *db, const char *sql)
-{
-	sqlite3_stmt *stmt = ms_sql_prepare(db, sql, NULL);
-	char *text = NULL;
-	if (stmt && sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_text(stmt, 0))
-		text = strdup((const char *)sqlite3_column_text(stmt, 0));
-	sqlite3_finalize(stmt);
-	return text;
-}
 
 static int check_version(sqlite3 *db, const char *name, struct ms_err *err)
 {
@@ -68,38 +59,39 @@ static int check_version(sqlite3 *db, const char *name, struct ms_err *err)
  * cannot pass for one. */
 static int check_schema(sqlite3 *db, const char *name, struct ms_err *err)
 {
-	char *bad = sql_text(
-		db, "SELECT m.name FROM main.sqlite_schema m LEFT JOIN src.sqlite_schema s "
-		    "ON s.type = 'table' AND s.name = m.name AND s.sql = m.sql "
-		    "WHERE m.type = 'table' AND s.name IS NULL");
+	struct ms_arena a = {0};
+	const char *bad =
+		ms_sql_text(db,
+			    "SELECT m.name FROM main.sqlite_schema m LEFT JOIN src.sqlite_schema s "
+			    "ON s.type = 'table' AND s.name = m.name AND s.sql = m.sql "
+			    "WHERE m.type = 'table' AND s.name IS NULL",
+			    &a);
 	int rc = 0;
 	if (bad)
 		rc = ms_err_set(
 			err, "cannot read '%s': its table '%s' is not that of a MemScope snapshot",
 			name, bad);
-	free(bad);
+	ms_arena_free(&a);
 	return rc;
 }
 
 /* One table: integrity, then its rows. NOT INDEXED keeps indices of the input out of it. */
 static int copy_table(sqlite3 *db, const char *name, const char *table, struct ms_err *err)
 {
-	char *sql = sqlite3_mprintf("PRAGMA src.quick_check(%Q)", table);
-	char *state = sql ? sql_text(db, sql) : NULL;
-	sqlite3_free(sql);
+	struct ms_arena a = {0};
+	struct ms_err why = {0};
+	const char *state =
+		ms_sql_text(db, ms_arena_printf(&a, "PRAGMA src.quick_check(\"%s\")", table), &a);
 	int rc = 0;
 	if (!state || strcmp(state, "ok") != 0)
 		rc = ms_err_set(err, "cannot read '%s': damaged: %.200s", name,
 				state ? state : sqlite3_errmsg(db));
-	free(state);
-	if (rc != 0)
-		return rc;
-	sql = sqlite3_mprintf("INSERT INTO main.\"%w\" SELECT * FROM src.\"%w\" NOT INDEXED", table,
-			      table);
-	if (!sql || sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK)
+	else if (ms_sql_execf(db, &why,
+			      "INSERT INTO main.\"%w\" SELECT * FROM src.\"%w\" NOT INDEXED", table,
+			      table) != 0)
 		rc = ms_err_set(err, "cannot read '%s': damaged: table '%s': %s", name, table,
 				sqlite3_errmsg(db));
-	sqlite3_free(sql);
+	ms_arena_free(&a);
 	return rc;
 }
 
@@ -107,20 +99,11 @@ static int copy_tables(sqlite3 *db, const char *name, struct ms_err *err)
 {
 	sqlite3_stmt *stmt = ms_sql_prepare(
 		db, "SELECT name FROM main.sqlite_schema WHERE type = 'table' ORDER BY rowid", err);
-	if (!stmt)
-		return -1;
-	char *tables[64];
-	size_t n = 0;
-	while (n < sizeof tables / sizeof *tables && sqlite3_step(stmt) == SQLITE_ROW)
-		tables[n++] = strdup((const char *)sqlite3_column_text(stmt, 0));
+	int rc = stmt ? 0 : -1;
+	while (rc == 0 && ms_sql_next(db, stmt, err))
+		rc = copy_table(db, name, (const char *)sqlite3_column_text(stmt, 0), err);
 	sqlite3_finalize(stmt);
-	int rc = 0;
-	for (size_t i = 0; i < n; i++) {
-		if (rc == 0)
-			rc = copy_table(db, name, tables[i], err);
-		free(tables[i]);
-	}
-	return rc;
+	return err->text[0] ? -1 : 0;
 }
 
 /* Each finds a row when its rule is broken. */
@@ -362,10 +345,13 @@ static int check_point(sqlite3 *db, const char *point, const char *name, struct 
 	sqlite3_finalize(stmt);
 	if (found)
 		return 0;
-	char *all = sql_text(db, "SELECT group_concat(label, ', ') FROM (SELECT label FROM "
-				 "snapshot GROUP BY label ORDER BY min(id))");
+	struct ms_arena a = {0};
+	const char *all = ms_sql_text(db,
+				      "SELECT group_concat(label, ', ') FROM (SELECT label FROM "
+				      "snapshot GROUP BY label ORDER BY min(id))",
+				      &a);
 	ms_err_set(err, "no point '%s' in '%s': it has %s", point, name, all ? all : "none");
-	free(all);
+	ms_arena_free(&a);
 	return -1;
 }
 

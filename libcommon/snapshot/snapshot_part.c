@@ -102,15 +102,6 @@ bool ms_part_is_headless(const struct ms_kept_process *p)
 	return !p->counted_from && (p->rec->skipped || p->rec->parts);
 }
 
-int ms_fill_cut(struct ms_filling *f, const struct ms_kept_process *p)
-{
-	const struct ms_fields *i = &p->rec->info;
-	struct ms_insert u = ms_update(f->db, "process", 1, f->err);
-	if (ms_has(i, MS_INFO_CUT) && i->text[MS_INFO_CUT])
-		ms_put_row(&u, ms_text("cut", i->text[MS_INFO_CUT]), ms_int("id", p->id));
-	return ms_insert_close(&u);
-}
-
 int ms_fill_part(struct ms_filling *f, const struct ms_kept_process *p)
 {
 	const struct ms_recording *t = p->rec;

@@ -10,8 +10,6 @@
 #include "snapshot_sum.h"
 #include "libcommon/stats/trend.h"
 
-/* Turns off whatever a hostile database could make SQLite do. */
-void ms_snapshot_harden(sqlite3 *db);
 /* Copies `head` and the rest of `fd` to an unlinked temporary file, since the bytes that told what
  * an input is cannot be put back into a pipe. Returns its descriptor, or -1 with `err` set; `name`
  * is for the message. */
@@ -93,16 +91,14 @@ int ms_fill_verdicts(struct ms_filling *f, const struct ms_kept_process *p,
 /* Writes growth of one process, and the verdicts that follow from it. 0, or -1 with f->err set. */
 int ms_fill_growth(struct ms_filling *f, const struct ms_kept_process *p,
 		   const int64_t *row_of_site);
-/* Fills in what the recording left out because it was asked to. 0, or -1 with f->err set. */
-int ms_fill_gaps(struct ms_filling *f, const struct ms_kept_process *p);
-/* What an attached one had already. */
+/* Puts columns of table process: what the recording left out because it was asked to, and what an
+ * attached process had already. */
+void ms_put_gaps(struct ms_insert *in, const struct ms_recording *t);
+void ms_put_before(struct ms_insert *in, const struct ms_recording *t);
+/* Writes before_size. 0, or -1 with f->err set. */
 int ms_fill_before(struct ms_filling *f, const struct ms_kept_process *p);
-/* Functions that were to be hooked and were not there. */
-int ms_fill_hooks(struct ms_filling *f, const struct ms_kept_process *p);
 /* The memory behind heaps of its own, where every event is there. */
 int ms_fill_heaps(struct ms_filling *f, const struct ms_kept_process *p);
-/* And what a forked process inherited. */
-int ms_fill_inherited(struct ms_filling *f, const struct ms_kept_process *p);
 /* Writes the row of table process. `partial`: not every event is there, and what that makes
  * unknowable is null; `without_symbol`: frames. 0, or -1 with f->err set. */
 int ms_fill_process_row(struct ms_filling *f, const struct ms_kept_process *p, bool partial,
@@ -138,8 +134,6 @@ bool ms_part_is_headless(const struct ms_kept_process *p);
  * and of the span of --from and --to. All other rows of it are written. 0, or -1 with f->err set.
  */
 int ms_fill_part(struct ms_filling *f, const struct ms_kept_process *p);
-/* Of which trace it was cut, where it was. 0, or -1 with f->err set. */
-int ms_fill_cut(struct ms_filling *f, const struct ms_kept_process *p);
 /* Was it recorded with --poll: samples and nothing else? */
 bool ms_is_polled(const struct ms_recording *t);
 /* Of such a one, the growth of its heap, its peak as the samples say, and null for what is not
@@ -157,5 +151,19 @@ int ms_fill_one_time(sqlite3 *db, struct ms_err *err);
 int ms_fill_replaced(sqlite3 *db, struct ms_err *err);
 /* Writes all tables of one process. 0, or -1 with f->err set. */
 int ms_fill_process(struct ms_filling *f, const struct ms_kept_process *p);
+
+/* One process whose other rows are in the database. */
+struct ms_sampled_rows {
+	struct ms_filling *f;
+	const struct ms_replay *r; /* r->sampled is not NULL */
+	int64_t process;           /* row ids */
+	const int64_t *row_of_site, *row_of_thread;
+	const struct ms_kept_point *points; /* of f->labels */
+	int64_t first_snapshot;             /* row of the first of them that is not absent */
+	uint64_t tick_ns;
+};
+
+/* Corrects them, and fills table estimate. 0, or -1 with f->err set. */
+int ms_fill_sampled(const struct ms_sampled_rows *to);
 
 #endif

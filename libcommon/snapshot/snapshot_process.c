@@ -93,7 +93,10 @@ static void put_identity(const struct ms_kept_process *p, struct ms_insert *in, 
 	       MS_FIELD("depth", i, MS_INFO_DEPTH), ms_text("session", hex[0] ? hex : NULL),
 	       MS_FIELD("image", i, MS_INFO_IMAGE), MS_FIELD("images_kept", e, MS_END_IMAGES_KEPT),
 	       MS_FIELD("images_trivial", e, MS_END_IMAGES_TRIVIAL),
-	       MS_FIELD("children_not_recorded", e, MS_END_CHILDREN_NOT_RECORDED));
+	       MS_FIELD("children_not_recorded", e, MS_END_CHILDREN_NOT_RECORDED),
+	       ms_text("hooks_missing",
+		       ms_has(e, MS_END_HOOKS) ? ms_json_array(a, &t->hooks_missing) : NULL),
+	       string("cut", i, MS_INFO_CUT));
 }
 
 static uint64_t lost_in_records(const struct ms_recording *t)
@@ -138,8 +141,22 @@ static void put_totals(const struct ms_recording *t, bool partial, struct ms_ins
 	       ms_int_if("temporary_allocations", !partial, r->temporary),
 	       ms_int("peak_bytes", r->peak_bytes), ms_int("peak_blocks", r->peak_blocks),
 	       ms_int("peak_time_ns", r->peak_tick * t->head->tick_ns),
-	       ms_int("unfreed_bytes", r->live_bytes), ms_int("unfreed_blocks", r->live_blocks),
-	       ms_int("whole", 1));
+	       ms_int("unfreed_bytes", r->live_bytes), ms_int("unfreed_blocks", r->live_blocks));
+}
+
+/* What a forked process has from its parent. Of sampled blocks the sums would have to be estimated. */
+static void put_inherited(const struct ms_recording *t, struct ms_insert *in)
+{
+	const struct ms_replay *r = &t->replay;
+	const struct ms_fields *i = &t->info;
+	bool forked = ms_has(i, MS_INFO_FORKED) && i->number[MS_INFO_FORKED],
+	     known = !(ms_has(i, MS_INFO_SAMPLE_BYTES) && i->number[MS_INFO_SAMPLE_BYTES]);
+	ms_put(in, ms_int_if("forked", forked, 1));
+	if (forked && known)
+		ms_put(in, MS_FIELD("inherited_blocks", i, MS_INFO_INHERITED_BLOCKS),
+		       MS_FIELD("inherited_bytes", i, MS_INFO_INHERITED_BYTES),
+		       ms_int("inherited_frees", r->inherited_frees),
+		       ms_int("inherited_freed_bytes", r->inherited_freed_bytes));
 }
 
 int ms_fill_process_row(struct ms_filling *f, const struct ms_kept_process *p, bool partial,
@@ -150,6 +167,9 @@ int ms_fill_process_row(struct ms_filling *f, const struct ms_kept_process *p, b
 	put_identity(p, &in, &a);
 	put_quality(p->rec, &in);
 	put_totals(p->rec, partial, &in);
+	put_inherited(p->rec, &in);
+	ms_put_before(&in, p->rec);
+	ms_put_gaps(&in, p->rec);
 	ms_put_beside_process(&in, p->rec);
 	ms_put_row(&in, ms_int("frames_without_symbol", without_symbol),
 		   ms_int("at_sum_peak_bytes", p->share.at_peak));

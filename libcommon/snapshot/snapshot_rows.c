@@ -6,7 +6,6 @@
 
 #include "libcommon/base/arena.h"
 #include "snapshot_insert.h"
-#include "snapshot_sampled.h"
 #include "format/trace.h"
 
 #include <stdlib.h>
@@ -333,8 +332,7 @@ int ms_fill_process(struct ms_filling *f, const struct ms_kept_process *p)
 	if (rc == 0)
 		rc = ms_fill_process_row(f, p, w.partial, w.stacks.without_symbol) ||
 		     fill_threads(&w) || fill_sites(&w) || fill_site_threads(&w) ||
-		     ms_fill_gaps(f, p) || ms_fill_inherited(f, p) || ms_fill_before(f, p) ||
-		     ms_fill_hooks(f, p);
+		     ms_fill_before(f, p);
 	const int64_t first_snapshot = f->snapshots + 1;
 	for (size_t i = 0; i < f->label_count && rc == 0; i++)
 		rc = fill_moment(&w, f->labels[i], &p->points[i]);
@@ -353,7 +351,7 @@ int ms_fill_process(struct ms_filling *f, const struct ms_kept_process *p)
 	if (rc == 0)
 		rc = ms_fill_growth(f, p, w.row_of_site);
 	if (rc == 0)
-		rc = ms_fill_part(f, p) || ms_fill_cut(f, p) || ms_fill_polled(f, p);
+		rc = ms_fill_part(f, p) || ms_fill_polled(f, p);
 	ms_stack_rows_free(&w.stacks);
 	MS_FREE(w.order, w.row_of_site, w.row_of_thread);
 	return rc ? -1 : 0;

@@ -5,7 +5,7 @@
  * It runs last: what the model counted is in the tables already, its bytes as estimates, its
  * numbers as those of the samples.
  */
-#include "snapshot_sampled.h"
+#include "snapshot_private.h"
 
 #include "libcommon/replay/replay_sampled.h"
 #include "snapshot_insert.h"
