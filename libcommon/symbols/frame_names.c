@@ -4,7 +4,6 @@
 #include "frame_names.h"
 
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "libcommon/base/arena.h"

@@ -155,8 +155,8 @@ size_t ms_dwarf_find(struct ms_dwarf *d, uint64_t address, struct ms_location *o
 /* Appends the address ranges of an entry, without empty ones and what the linker left of code that
  * it removed. False: they cannot be read. */
 bool ms_die_ranges(Dwarf_Die *die, struct ms_ranges *out);
-/* Number in an attribute, 0 = there is none, or it is too large. */
-uint32_t ms_die_number(Dwarf_Die *die, unsigned attribute);
+/* Appends a range, unless it is such a one. */
+void ms_ranges_add_code(struct ms_ranges *out, uint64_t low, uint64_t high);
 /* The entry of a unit by its index; of split DWARF, that in its own file, with *split what ranges
  * there refer to, else NULL. */
 bool ms_unit_die(struct ms_dwarf *d, uint32_t index, Dwarf_Die *out,
@@ -170,6 +170,8 @@ bool ms_lines_read(struct ms_unit *u, Dwarf_Die *outer, Dwarf_Die *unit);
 /* Reads a unit; never NULL, but possibly empty. */
 struct ms_unit *ms_unit_read(struct ms_dwarf *d, uint32_t index);
 void ms_unit_free(struct ms_unit *u);
+/* A copy of `bytes` bytes that lives as long as the unit. */
+void *ms_unit_keep(struct ms_unit *u, const void *v, size_t bytes);
 const char *ms_unit_source(struct ms_dwarf *d, struct ms_unit *u, uint32_t number);
 /* Name of a node's function, or NULL. */
 const char *ms_node_name(struct ms_dwarf *d, const struct ms_unit *u, const struct ms_unit_node *n);

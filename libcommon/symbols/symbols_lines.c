@@ -101,13 +101,10 @@ static void keep(struct ms_unit *u, const struct table *t)
 		struct ms_sequence *s = &t->sequences.v[i];
 		s->reach = i && s[-1].reach > s->high ? s[-1].reach : s->high;
 	}
-	u->rows = ms_arena_alloc(&u->arena, t->rows.n * sizeof *u->rows);
-	memcpy(u->rows, t->rows.v, t->rows.n * sizeof *u->rows);
+	u->rows = ms_unit_keep(u, t->rows.v, t->rows.n * sizeof *u->rows);
 	u->row_count = t->rows.n;
+	u->sequences = ms_unit_keep(u, t->sequences.v, n * sizeof *u->sequences);
 	u->sequence_count = n;
-	u->sequences = ms_arena_alloc(&u->arena, n * sizeof *u->sequences);
-	memcpy(u->sequences, t->sequences.v, n * sizeof *u->sequences);
-	u->bytes += t->rows.n * sizeof *u->rows + n * sizeof *u->sequences;
 }
 
 bool ms_lines_read(struct ms_unit *u, Dwarf_Die *outer, Dwarf_Die *unit)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "symbols.h"
+#include "symbols_split.h"
 
 /* Longest chain of DW_AT_abstract_origin and DW_AT_specification, deepest scope, functions
  * nested in functions, and how many
@@ -20,13 +21,6 @@ struct declaration {
 	const char *linkage, *name;
 	Dwarf_Die die; /* the end of the chain */
 };
-
-static const char *text(Dwarf_Die *die, unsigned attribute)
-{
-	Dwarf_Attribute a;
-	const char *s = dwarf_attr(die, attribute, &a) ? dwarf_formstring(&a) : NULL;
-	return s && *s ? s : NULL;
-}
 
 /* Follows one reference; false when there is none. */
 static bool follow(Dwarf_Die *die, unsigned attribute)
@@ -43,10 +37,10 @@ static void find_declaration(const Dwarf_Die *die, struct declaration *out)
 {
 	*out = (struct declaration){.die = *die};
 	for (int hop = 0; hop < MAX_HOPS; hop++) {
-		out->linkage = text(&out->die, DW_AT_linkage_name);
+		out->linkage = ms_die_text(&out->die, DW_AT_linkage_name);
 		if (!out->linkage)
-			out->linkage = text(&out->die, DW_AT_MIPS_linkage_name);
-		const char *name = text(&out->die, DW_AT_name);
+			out->linkage = ms_die_text(&out->die, DW_AT_MIPS_linkage_name);
+		const char *name = ms_die_text(&out->die, DW_AT_name);
 		if (name)
 			out->name = name;
 		if (out->linkage || (!follow(&out->die, DW_AT_abstract_origin) &&
@@ -79,7 +73,7 @@ static const char *function_name(struct ms_dwarf *d, uint32_t language, const Dw
 static const char *scope_name(struct ms_dwarf *d, const struct declaration *c, Dwarf_Die *die,
 			      int depth, bool *whole)
 {
-	const char *name = text(die, DW_AT_name);
+	const char *name = ms_die_text(die, DW_AT_name);
 	*whole = false;
 	switch (dwarf_tag(die)) {
 	case DW_TAG_namespace:

@@ -20,8 +20,7 @@ struct ms_package {
 	const uint8_t *numbers, *rows, *sections, *offsets, *sizes;
 	uint32_t columns, units, slots;
 	struct ms_bytes of[MS_PART_COUNT]; /* whole sections */
-	unsigned lists_number;             /* of .debug_rnglists in the index; 0 = has none */
-	bool headers;                      /* offsets of strings begin with a header */
+	bool headers; /* version 5: offsets of strings begin with a header, there are range lists */
 };
 
 static uint32_t number_at(const uint8_t *table, uint64_t i)
@@ -40,7 +39,6 @@ static bool read_index(struct ms_package *p)
 		return false;
 	uint32_t version = number_at(at, 0);
 	p->headers = (version & 0xffff) == 5;
-	p->lists_number = p->headers ? 8 : 0;
 	p->columns = number_at(at, 1);
 	p->units = number_at(at, 2);
 	p->slots = number_at(at, 3);
@@ -59,11 +57,24 @@ static bool read_index(struct ms_package *p)
 	return true;
 }
 
-struct ms_package *ms_package_open(const char *path)
+struct ms_bytes ms_elf_bytes(struct ms_elf *e, const char *name)
+{
+	struct ms_elf_section *s = ms_elf_section(e, name);
+	const uint8_t *data = ms_elf_data(s);
+	return (struct ms_bytes){data, data ? s->size : 0};
+}
+
+void ms_parts_read(struct ms_elf *e, struct ms_bytes of[MS_PART_COUNT])
 {
 	static const char *const names[MS_PART_COUNT] = {
 		".debug_info.dwo",        ".debug_abbrev.dwo", ".debug_line.dwo",
 		".debug_str_offsets.dwo", ".debug_str.dwo",    ".debug_rnglists.dwo"};
+	for (size_t i = 0; i < MS_PART_COUNT; i++)
+		of[i] = ms_elf_bytes(e, names[i]);
+}
+
+struct ms_package *ms_package_open(const char *path)
+{
 	struct ms_elf *e = ms_elf_open(path);
 	if (!e)
 		return NULL;
@@ -73,11 +84,7 @@ struct ms_package *ms_package_open(const char *path)
 		ms_package_close(p);
 		return NULL;
 	}
-	for (size_t i = 0; i < MS_PART_COUNT; i++) {
-		struct ms_elf_section *s = ms_elf_section(e, names[i]);
-		const uint8_t *data = ms_elf_data(s);
-		p->of[i] = (struct ms_bytes){data, data ? s->size : 0};
-	}
+	ms_parts_read(e, p->of);
 	return p;
 }
 
@@ -132,18 +139,14 @@ static struct ms_bytes part(const struct ms_package *p, uint32_t row, unsigned n
 
 bool ms_package_find(const struct ms_package *p, uint64_t id, struct ms_split_parts *out)
 {
-	enum { INFO = 1, ABBREV = 3, LINE = 4, OFFSETS = 6 }; /* DW_SECT_* */
+	/* DW_SECT_*; strings are not cut */
+	static const unsigned numbers[MS_PART_COUNT] = {1, 3, 4, 6, 0, 8};
 	uint32_t row;
 	if (!find_row(p, id, &row))
 		return false;
 	*out = (struct ms_split_parts){.packed = true};
-	out->of[MS_PART_INFO] = part(p, row, INFO, p->of[MS_PART_INFO]);
-	out->of[MS_PART_ABBREV] = part(p, row, ABBREV, p->of[MS_PART_ABBREV]);
-	out->of[MS_PART_LINE] = part(p, row, LINE, p->of[MS_PART_LINE]);
-	out->of[MS_PART_OFFSETS] = part(p, row, OFFSETS, p->of[MS_PART_OFFSETS]);
-	out->of[MS_PART_STRINGS] = p->of[MS_PART_STRINGS];
-	if (p->lists_number)
-		out->of[MS_PART_LISTS] = part(p, row, p->lists_number, p->of[MS_PART_LISTS]);
+	for (unsigned i = 0; i < (p->headers ? MS_PART_COUNT : MS_PART_LISTS); i++)
+		out->of[i] = numbers[i] ? part(p, row, numbers[i], p->of[i]) : p->of[i];
 	return out->of[MS_PART_INFO].size && out->of[MS_PART_ABBREV].size;
 }
 

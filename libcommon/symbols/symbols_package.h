@@ -29,7 +29,12 @@ struct ms_split_parts {
 	bool packed;
 };
 
+struct ms_elf;
 struct ms_package;
+
+/* Contents of a section, and of all of a .dwo file or package; none = {NULL, 0}. */
+struct ms_bytes ms_elf_bytes(struct ms_elf *e, const char *name);
+void ms_parts_read(struct ms_elf *e, struct ms_bytes of[MS_PART_COUNT]);
 
 /* NULL: there is no package of that name. */
 struct ms_package *ms_package_open(const char *path);

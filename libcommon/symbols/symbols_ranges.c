@@ -9,9 +9,6 @@
 #include "libcommon/base/arena.h"
 #include "symbols_dwarf.h"
 
-/* A limit that only damaged files reach. */
-enum { MAX_RANGES = 1 << 20 };
-
 struct reader {
 	const uint8_t *at, *end;
 	bool bad;
@@ -53,12 +50,6 @@ static uint64_t indexed(const struct ms_split_ranges *s, struct reader *r)
 	return v;
 }
 
-static void add(struct ms_ranges *out, uint64_t low, uint64_t high)
-{
-	if (low && low < high && high < UINT64_MAX - 1 && out->n < MAX_RANGES)
-		*MS_PUSH(out) = (struct ms_range){low, high};
-}
-
 static void read_old(struct reader *r, uint64_t base, struct ms_ranges *out)
 {
 	while (!r->bad) {
@@ -68,7 +59,7 @@ static void read_old(struct reader *r, uint64_t base, struct ms_ranges *out)
 		if (low == UINT64_MAX)
 			base = high;
 		else
-			add(out, base + low, base + high);
+			ms_ranges_add_code(out, base + low, base + high);
 	}
 }
 
@@ -84,26 +75,26 @@ static void read_new(const struct ms_split_ranges *s, struct reader *r, struct m
 			break;
 		case DW_RLE_startx_endx:
 			low = indexed(s, r);
-			add(out, low, indexed(s, r));
+			ms_ranges_add_code(out, low, indexed(s, r));
 			break;
 		case DW_RLE_startx_length:
 			low = indexed(s, r);
-			add(out, low, low + leb(r));
+			ms_ranges_add_code(out, low, low + leb(r));
 			break;
 		case DW_RLE_offset_pair:
 			low = base + leb(r);
-			add(out, low, base + leb(r));
+			ms_ranges_add_code(out, low, base + leb(r));
 			break;
 		case DW_RLE_base_address:
 			base = fixed(r, 8);
 			break;
 		case DW_RLE_start_end:
 			low = fixed(r, 8);
-			add(out, low, fixed(r, 8));
+			ms_ranges_add_code(out, low, fixed(r, 8));
 			break;
 		case DW_RLE_start_length:
 			low = fixed(r, 8);
-			add(out, low, low + leb(r));
+			ms_ranges_add_code(out, low, low + leb(r));
 			break;
 		default:
 			r->bad = true;

@@ -64,7 +64,7 @@ void ms_splits_free(struct ms_splits *s)
 
 /* ---- the skeleton ---- */
 
-static const char *text(Dwarf_Die *die, unsigned attribute)
+const char *ms_die_text(Dwarf_Die *die, unsigned attribute)
 {
 	Dwarf_Attribute a;
 	const char *s = dwarf_attr(die, attribute, &a) ? dwarf_formstring(&a) : NULL;
@@ -80,17 +80,10 @@ static uint64_t number(Dwarf_Die *die, unsigned attribute, unsigned old)
 	return dwarf_formudata(&a, &v) == 0 ? v : 0;
 }
 
-static struct ms_bytes section(struct ms_elf *e, const char *name)
-{
-	struct ms_elf_section *s = ms_elf_section(e, name);
-	const uint8_t *data = ms_elf_data(s);
-	return (struct ms_bytes){data, data ? s->size : 0};
-}
-
 /* All of the table from the unit's own part on. */
 static struct ms_bytes addresses(struct ms_elf *e, Dwarf_Die *skeleton)
 {
-	struct ms_bytes b = section(e, ".debug_addr");
+	struct ms_bytes b = ms_elf_bytes(e, ".debug_addr");
 	uint64_t base = number(skeleton, DW_AT_addr_base, DW_AT_GNU_addr_base);
 	uint32_t length;
 	if (!b.data || base > b.size)
@@ -135,7 +128,7 @@ static void find_ranges(struct ms_splits *s, struct ms_split *x, Dwarf_Die *skel
 	r->list = lists;
 	r->list_base = HEADER;
 	if (r->version < 5) {
-		r->list = section(s->elf, ".debug_ranges");
+		r->list = ms_elf_bytes(s->elf, ".debug_ranges");
 		r->list_base = number(skeleton, DW_AT_GNU_ranges_base, DW_AT_GNU_ranges_base);
 	} else if (lists.size) {
 		/* the package or file may be closed before */
@@ -199,10 +192,8 @@ static struct ms_split *open_object(struct ms_splits *s, Dwarf_Die *skeleton, ui
 	struct ms_elf *e = ms_elf_open(path);
 	if (!e)
 		return NULL;
-	struct ms_split_parts p = {
-		.of = {section(e, ".debug_info.dwo"), section(e, ".debug_abbrev.dwo"),
-		       section(e, ".debug_line.dwo"), section(e, ".debug_str_offsets.dwo"),
-		       section(e, ".debug_str.dwo"), section(e, ".debug_rnglists.dwo")}};
+	struct ms_split_parts p = {.packed = false};
+	ms_parts_read(e, p.of);
 	struct ms_split *x = open_parts(s, skeleton, id, &p);
 	ms_elf_close(e);
 	return x;
@@ -223,12 +214,13 @@ try_object(struct ms_splits *s, Dwarf_Die *skeleton, uint64_t id, const char *fm
 /* Where the compiler wrote it, beside the program, and in the folders of --debug-dir. */
 static struct ms_split *find_object(struct ms_splits *s, Dwarf_Die *skeleton, uint64_t id)
 {
-	const char *name = text(skeleton, DW_AT_dwo_name), *folder = text(skeleton, DW_AT_comp_dir);
+	const char *name = ms_die_text(skeleton, DW_AT_dwo_name),
+		   *folder = ms_die_text(skeleton, DW_AT_comp_dir);
 	const char *root = s->sysroot ? s->sysroot : "";
 	struct ms_arena a = {0};
 	struct ms_split *x = NULL;
 	if (!name)
-		name = text(skeleton, DW_AT_GNU_dwo_name);
+		name = ms_die_text(skeleton, DW_AT_GNU_dwo_name);
 	if (!name)
 		return NULL;
 	const char *path =

@@ -57,4 +57,7 @@ const struct ms_split *ms_split_of(struct ms_splits *s, Dwarf_Die *skeleton, uin
 /* Appends the ranges of an entry that has DW_AT_ranges. False: it has none, or they are damaged. */
 bool ms_split_die_ranges(const struct ms_split_ranges *r, Dwarf_Die *die, struct ms_ranges *out);
 
+/* The text of an attribute; NULL = there is none, or an empty one. */
+const char *ms_die_text(Dwarf_Die *die, unsigned attribute);
+
 #endif

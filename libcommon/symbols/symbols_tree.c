@@ -38,7 +38,7 @@ static bool types_hold_code(uint32_t language)
 }
 
 /* The linker leaves 0, or all ones (and all ones but one), where it removed the code. */
-static void add_range(struct ms_ranges *out, uint64_t low, uint64_t high)
+void ms_ranges_add_code(struct ms_ranges *out, uint64_t low, uint64_t high)
 {
 	if (low && low < high && high < UINT64_MAX - 1 && out->n < MAX_RANGES)
 		*MS_PUSH(out) = (struct ms_range){low, high};
@@ -52,12 +52,13 @@ bool ms_die_ranges(Dwarf_Die *die, struct ms_ranges *out)
 		at = dwarf_ranges(die, at, &base, &low, &high);
 		if (at <= 0)
 			break;
-		add_range(out, low, high);
+		ms_ranges_add_code(out, low, high);
 	}
 	return at >= 0;
 }
 
-uint32_t ms_die_number(Dwarf_Die *die, unsigned attribute)
+/* The number in an attribute, 0 = there is none, or it is too large. */
+static uint32_t die_number(Dwarf_Die *die, unsigned attribute)
 {
 	Dwarf_Attribute a;
 	Dwarf_Word v = 0;
@@ -86,9 +87,9 @@ static bool add_function(struct walker *w, Dwarf_Die *die, bool inlined, uint32_
 				   .parent = parent,
 				   .inlined = inlined};
 	if (inlined) {
-		n->call_file = ms_die_number(die, DW_AT_call_file);
-		n->call_line = ms_die_number(die, DW_AT_call_line);
-		n->call_column = ms_die_number(die, DW_AT_call_column);
+		n->call_file = die_number(die, DW_AT_call_file);
+		n->call_line = die_number(die, DW_AT_call_line);
+		n->call_column = die_number(die, DW_AT_call_column);
 	}
 	return true;
 }

@@ -13,6 +13,13 @@
 /* A limit that only damaged or hostile files reach. */
 enum { MAX_ACTIVE = 4096 };
 
+void *ms_unit_keep(struct ms_unit *u, const void *v, size_t bytes)
+{
+	void *copy = ms_arena_alloc(&u->arena, bytes);
+	u->bytes += bytes;
+	return bytes ? memcpy(copy, v, bytes) : copy;
+}
+
 /* ---- functions ---- */
 
 static int by_low_and_depth(const void *a, const void *b)
@@ -79,10 +86,7 @@ static void flatten(struct ms_unit *u, struct ms_tree *t)
 	}
 	retire(s, UINT64_MAX - 1);
 	u->segment_count = s->out.n;
-	u->segments = ms_arena_alloc(&u->arena, s->out.n * sizeof *u->segments);
-	if (s->out.n)
-		memcpy(u->segments, s->out.v, s->out.n * sizeof *u->segments);
-	u->bytes += s->out.n * sizeof *u->segments;
+	u->segments = ms_unit_keep(u, s->out.v, s->out.n * sizeof *u->segments);
 	free(s->out.v);
 	free(s);
 }
@@ -92,9 +96,7 @@ static void keep_functions(struct ms_unit *u, struct ms_tree *t)
 	if (!t->nodes.n)
 		return;
 	u->node_count = t->nodes.n;
-	u->nodes = ms_arena_alloc(&u->arena, t->nodes.n * sizeof *u->nodes);
-	memcpy(u->nodes, t->nodes.v, t->nodes.n * sizeof *u->nodes);
-	u->bytes += t->nodes.n * sizeof *u->nodes;
+	u->nodes = ms_unit_keep(u, t->nodes.v, t->nodes.n * sizeof *u->nodes);
 	flatten(u, t);
 }
 
@@ -133,8 +135,7 @@ struct ms_unit *ms_unit_read(struct ms_dwarf *d, uint32_t index)
 	}
 	int language = dwarf_srclang(&die);
 	u->language = language < 0 ? 0 : (uint32_t)language;
-	Dwarf_Attribute a;
-	const char *folder = dwarf_attr(&outer, DW_AT_comp_dir, &a) ? dwarf_formstring(&a) : NULL;
+	const char *folder = ms_die_text(&outer, DW_AT_comp_dir);
 	u->folder = folder ? ms_arena_strdup(&u->arena, folder) : NULL;
 	struct ms_tree tree = {0};
 	d->damaged |= !ms_lines_read(u, &outer, &die);
