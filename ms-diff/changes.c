@@ -278,7 +278,8 @@ void changes_make(struct changes *c, const struct matching *m, const struct open
 	free(w.series[NEW]);
 }
 
-bool change_is_growth(const struct change *c)
+/* Did live or peak bytes grow by more than noise? */
+static bool is_growth(const struct change *c)
 {
 	const struct figure_change *live = &c->figures[LIVE_BYTES], *peak = &c->figures[PEAK_BYTES];
 	return (live->significant && live->delta > 0) || (peak->significant && peak->delta > 0);
@@ -287,7 +288,7 @@ bool change_is_growth(const struct change *c)
 bool changes_grew(const struct changes *c)
 {
 	for (size_t i = 0; i < c->n; i++)
-		if (change_is_growth(&c->v[i]))
+		if (is_growth(&c->v[i]))
 			return true;
 	for (int t = 0; t < TOTALS; t++) {
 		const char *name = totals[t].name;

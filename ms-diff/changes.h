@@ -32,8 +32,6 @@ static inline bool change_counts(const struct change *c)
 {
 	return c->figures[LIVE_BYTES].significant || c->figures[PEAK_BYTES].significant;
 }
-/* And did one of them grow so? */
-bool change_is_growth(const struct change *c);
 
 struct changes {
 	struct ms_arena arena;

@@ -9,7 +9,6 @@
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 const char *const side_names[2] = {"old", "new"};

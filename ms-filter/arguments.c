@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * The arguments of conditions: sizes, spans, regular expressions and the rest.
  */
-#include "arguments.h"
-
 #include "options.h"
+
 #include "where.h"
 
 #include <string.h>

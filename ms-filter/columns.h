@@ -4,9 +4,7 @@
 #ifndef COLUMNS_H
 #define COLUMNS_H
 
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 struct ms_arena;
 struct ms_err;

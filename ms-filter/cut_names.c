@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Which fields of a trace hold names, and what becomes of them.
  */
-#include "cut_names.h"
+#include "cut_write.h"
 
 #include <stdlib.h>
 #include <string.h>

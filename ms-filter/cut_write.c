@@ -3,8 +3,6 @@
  */
 #include "cut_write.h"
 
-#include "cut_names.h"
-
 #include <stdlib.h>
 
 #include "libcommon/base/arena.h"

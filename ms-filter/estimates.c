@@ -2,9 +2,10 @@
  * The intervals of a sampled recording, when sites go: what is hidden has intervals too, and the
  * totals keep theirs.
  */
-#include "estimates.h"
+#include "hide.h"
 
 #include "libcommon/base/err.h"
+#include "libcommon/snapshot/snapshot.h"
 #include "libcommon/stats/estimate.h"
 
 #include <math.h>

@@ -6,7 +6,6 @@
  */
 #include "hide.h"
 
-#include "estimates.h"
 #include "match.h"
 #include "suppressions.h"
 

@@ -3,8 +3,6 @@
  */
 #include "options.h"
 
-#include "arguments.h"
-
 #include <stdlib.h>
 #include <string.h>
 

@@ -6,7 +6,6 @@
 
 #include <regex.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "libcommon/base/arena.h"
@@ -85,5 +84,15 @@ struct options {
  * after a failure. */
 int options_parse(struct options *o, int argc, char **argv, struct ms_arena *a, struct ms_err *err);
 void options_free(struct options *o);
+
+/* ---- arguments.c ---- */
+
+/* Takes over `arg` of the option `name`, whose subject is set; NULL for an option without one. 0,
+ * or -1 with `err` set. */
+int argument_set(struct condition *c, const char *name, const char *arg, struct ms_arena *a,
+		 struct ms_err *err);
+void argument_free(struct condition *c);
+/* A minimum above the maximum is met by nothing. 0, or -1 with `err` set. */
+int arguments_check(const struct options *o, struct ms_err *err);
 
 #endif

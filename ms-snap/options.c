@@ -3,7 +3,6 @@
  */
 #include "options.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

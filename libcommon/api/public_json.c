@@ -15,24 +15,22 @@ static void put(void *to, const char *s, size_t n)
 	fwrite(s, 1, n, to);
 }
 
+/* A sample is these numbers and nothing else. */
+static const char *const figures[] = {"time_ns",      "rss_bytes",     "heap_bytes",   "vsz_bytes",
+				      "pss_bytes",    "private_bytes", "shared_bytes", "swap_bytes",
+				      "minor_faults", "major_faults",  "user_ns",      "system_ns",
+				      "threads"};
+_Static_assert(sizeof figures / sizeof *figures * sizeof(uint64_t) ==
+		       sizeof(struct memscope_sample),
+	       "a name for each");
+
 static void put_sample(struct ms_json *j, const void *sample, size_t n)
 {
-	const struct memscope_sample *s = sample;
+	const uint64_t *v = sample;
 	(void)n;
 	ms_json_open(j, NULL, '{');
-	ms_json_number(j, "time_ns", s->time_ns);
-	ms_json_number(j, "rss_bytes", s->rss_bytes);
-	ms_json_number(j, "heap_bytes", s->heap_bytes);
-	ms_json_number(j, "vsz_bytes", s->vsz_bytes);
-	ms_json_number(j, "pss_bytes", s->pss_bytes);
-	ms_json_number(j, "private_bytes", s->private_bytes);
-	ms_json_number(j, "shared_bytes", s->shared_bytes);
-	ms_json_number(j, "swap_bytes", s->swap_bytes);
-	ms_json_number(j, "minor_faults", s->minor_faults);
-	ms_json_number(j, "major_faults", s->major_faults);
-	ms_json_number(j, "user_ns", s->user_ns);
-	ms_json_number(j, "system_ns", s->system_ns);
-	ms_json_number(j, "threads", s->threads);
+	for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
+		ms_json_number(j, figures[i], v[i]);
 	ms_json_close(j, '}');
 }
 

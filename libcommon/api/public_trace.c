@@ -12,7 +12,6 @@
 #include "libcommon/trace/recording_private.h"
 #include "format/address.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 struct memscope_trace {
