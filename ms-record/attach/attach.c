@@ -85,9 +85,11 @@ static struct attach *attach_new(pid_t pid, bool launched, const struct hooks *h
 	return a;
 }
 
-static int look(struct attach *a, const char *root, struct ms_err *err)
+/* *may: it may be attached to, if what is looked for is there. */
+static int look(struct attach *a, const char *root, bool *may, struct ms_err *err)
 {
 	enum hijack_why why;
+	*may = false;
 	if (hijack_open(&a->h, a->pid, root ? root : "/proc", &why, err))
 		return -1;
 	a->open = true;
@@ -106,6 +108,7 @@ static int look(struct attach *a, const char *root, struct ms_err *err)
 				  "cannot attach to process %d: another ms-record is attaching to "
 				  "it, or detaching from it",
 				  (int)a->pid);
+	*may = true;
 	if (attach_find_targets(a, err))
 		return -1;
 	/* Would the jumps fit where there seems to be room? */
@@ -121,15 +124,16 @@ static int look(struct attach *a, const char *root, struct ms_err *err)
 static bool just_began(const struct attach *a)
 {
 	uint64_t ticks = (uint64_t)sysconf(_SC_CLK_TCK), now = ms_clock_ns(CLOCK_BOOTTIME);
-	return a->open && now / (1000000000 / ticks) - a->h.start_time < ticks;
+	return now / (1000000000 / ticks) - a->h.start_time < ticks;
 }
 
 int attach_look(struct attach **made, pid_t pid, bool launched, const struct hooks *hooks,
 		const char *root, struct ms_err *err)
 {
+	bool may;
 	*made = attach_new(pid, launched, hooks);
-	while (look(*made, root, err)) {
-		if (launched || root || !just_began(*made))
+	while (look(*made, root, &may, err)) {
+		if (launched || root || !may || !just_began(*made))
 			return -1;
 		attach_free(*made);
 		*made = attach_new(pid, launched, hooks);

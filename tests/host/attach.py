@@ -178,6 +178,14 @@ def spoiled():
     end(p, "spoiled")
 
 
+def early():
+    """Attached to in the moment that it begins, when no allocator is there yet."""
+    p = subprocess.Popen([f"{TB}/host/attach_early", TARGET, "churn", "1"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    rc, said = attach(p.pid, "-d", "0.3")
+    check(rc == 0 and "nothing recorded" not in said, f"early: {rc} {said}")
+    end(p, "early")
+
+
 def together():
     """Several ms-record at once: one of them gets it."""
     p = start(TARGET, "churn", "4")
@@ -322,6 +330,7 @@ def main():
             count("count " + lib, TARGET, 4, 100, {"LD_PRELOAD": path})
     stopped()
     heir()
+    early()
     together()
     other_version()
     told()
