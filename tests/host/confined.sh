@@ -46,8 +46,9 @@ attached() { # SCENE NUMBER
 	for try in 1 2 3 4 5 6; do
 		./confined "$1" >out &
 		target=$!
+		until [ "$(readlink /proc/$target/exe)" = "$PWD/confined" ]; do sleep 0.01; done
 		rm -rf t.trace t.trace.d
-		timeout 120 "$BIN/ms-record" -p $target -o t.trace 2>err || fail "$1: $(cat err)"
+		timeout 120 "$BIN/ms-record" -p $target -o t.trace 2>err || { fail "$1: $(cat err)" && kill $target; }
 		wait $target || fail "$1: status $?"
 		[ "$(cat out)" = "begins
 $1: done" ] || fail "$1: output $(cat out)"
