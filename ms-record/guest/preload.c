@@ -193,7 +193,6 @@ static void confine(long number, unsigned long a, unsigned long b, unsigned long
 	mg_confine(strict || filter, strict || clock);
 }
 
-int prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d);
 MG_EXPORT int prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d)
 {
 	confine(SYS_prctl, (unsigned long)option, a, b);

@@ -11,25 +11,37 @@
 
 #define MG_EXPORT __attribute__((visibility("default")))
 
-/* What is exported: the allocator's entry points, memscope.h's, and dlclose. */
-void *malloc(size_t size);
-void free(void *block);
-void *calloc(size_t n, size_t size);
-void *realloc(void *old, size_t size);
+/* What is exported and has a next provider: the allocator's entry points and what else is watched;
+ * X(type, name, parameters, arguments..). syscall is the first: see x86_64_preload.S. */
+#define MG_NEXT_FUNCTIONS(X)                                                                       \
+	X(long, syscall,                                                                           \
+	  (long number, unsigned long a, unsigned long b, unsigned long c, unsigned long d,        \
+	   unsigned long e, unsigned long f),                                                      \
+	  number, a, b, c, d, e, f)                                                                \
+	X(void *, malloc, (size_t size), size)                                                     \
+	X(void, free, (void *block), block)                                                        \
+	X(void *, calloc, (size_t n, size_t size), n, size)                                        \
+	X(void *, realloc, (void *block, size_t size), block, size)                                \
+	X(void *, memalign, (size_t align, size_t size), align, size)                              \
+	X(void *, aligned_alloc, (size_t align, size_t size), align, size)                         \
+	X(int, posix_memalign, (void **out, size_t align, size_t size), out, align, size)          \
+	X(void *, valloc, (size_t size), size)                                                     \
+	X(void *, pvalloc, (size_t size), size)                                                    \
+	X(int, dlclose, (void *handle), handle)                                                    \
+	X(int, brk, (void *end), end)                                                              \
+	X(void *, sbrk, (intptr_t more), more)                                                     \
+	X(int, fork, (void))                                                                       \
+	X(int, vfork, (void))                                                                      \
+	X(int, prctl,                                                                              \
+	  (int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d),        \
+	  option, a, b, c, d)                                                                      \
+	X(void, _exit, (int status), status)
+#define MG_PROTOTYPE(type, name, parameters, ...) type name parameters;
+MG_NEXT_FUNCTIONS(MG_PROTOTYPE)
 void *reallocarray(void *old, size_t n, size_t size);
-void *memalign(size_t align, size_t size);
-void *aligned_alloc(size_t align, size_t size);
-int posix_memalign(void **out, size_t align, size_t size);
-void *valloc(size_t size);
-void *pvalloc(size_t size);
-int dlclose(void *handle);
 void *mmap(void *address, size_t bytes, int prot, int flags, int fd, long offset);
 int munmap(void *address, size_t bytes);
 void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...);
-int brk(void *end);
-void *sbrk(intptr_t more);
-int fork(void);
-_Noreturn void _exit(int status);
 _Noreturn void _Exit(int status);
 void memscope_v1_mark(const char *name);
 void memscope_v1_alloc(const void *block, size_t size);
@@ -45,29 +57,12 @@ void memscope_v1_resume(void);
 /* The next provider's functions. Until the first call each is a function that looks all of them up.
  */
 struct dl_phdr_info;
+#define MG_MEMBER(type, name, parameters, ...) type(*name) parameters;
 struct mg_real {
-	/* First: see preload.c. */
-	long (*syscall)(long, unsigned long, unsigned long, unsigned long, unsigned long,
-			unsigned long, unsigned long);
-	void *(*malloc)(size_t);
-	void (*free)(void *);
-	void *(*calloc)(size_t, size_t);
-	void *(*realloc)(void *, size_t);
-	void *(*memalign)(size_t, size_t);
-	void *(*aligned_alloc)(size_t, size_t);
-	int (*posix_memalign)(void **, size_t, size_t);
-	void *(*valloc)(size_t);
-	void *(*pvalloc)(size_t);
-	int (*dlclose)(void *);
+	MG_NEXT_FUNCTIONS(MG_MEMBER)
 	void *(*mmap)(void *, size_t, int, int, int, long);
 	int (*munmap)(void *, size_t);
 	void *(*mremap)(void *, size_t, size_t, int, ...);
-	int (*brk)(void *);
-	void *(*sbrk)(intptr_t);
-	int (*fork)(void);
-	int (*vfork)(void);
-	int (*prctl)(int, unsigned long, unsigned long, unsigned long, unsigned long);
-	void (*_exit)(int);
 	/* Of the C library, where a sanitizer in the program has its own, which is not ready yet.
 	 */
 	int (*__cxa_atexit)(void (*f)(void *), void *arg, void *dso);

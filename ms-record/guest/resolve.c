@@ -95,41 +95,17 @@ void *mg_next(const char *name, const struct link_map **where)
 
 /* ---- the functions as they are before the first call ----------------------------------------- */
 
-#define FUNCTIONS(X)                                                                               \
-	X(void *, malloc, (size_t size), size)                                                     \
-	X(void, free, (void *block), block)                                                        \
-	X(void *, calloc, (size_t n, size_t size), n, size)                                        \
-	X(void *, realloc, (void *block, size_t size), block, size)                                \
-	X(void *, memalign, (size_t align, size_t size), align, size)                              \
-	X(void *, aligned_alloc, (size_t align, size_t size), align, size)                         \
-	X(int, posix_memalign, (void **out, size_t align, size_t size), out, align, size)          \
-	X(void *, valloc, (size_t size), size)                                                     \
-	X(void *, pvalloc, (size_t size), size)                                                    \
-	X(int, dlclose, (void *handle), handle)                                                    \
-	X(int, brk, (void *end), end)                                                              \
-	X(void *, sbrk, (intptr_t more), more)                                                     \
-	X(int, fork, (void))                                                                       \
-	X(int, vfork, (void))                                                                      \
-	X(int, prctl,                                                                              \
-	  (int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d),        \
-	  option, a, b, c, d)                                                                      \
-	X(long, syscall,                                                                           \
-	  (long number, unsigned long a, unsigned long b, unsigned long c, unsigned long d,        \
-	   unsigned long e, unsigned long f),                                                      \
-	  number, a, b, c, d, e, f)                                                                \
-	X(void, _exit, (int status), status)
-
 #define EARLY(type, name, parameters, ...)                                                         \
 	static type early_of_##name parameters                                                     \
 	{                                                                                          \
 		mg_resolve();                                                                      \
 		return mg_real.name(__VA_ARGS__);                                                  \
 	}
-FUNCTIONS(EARLY)
+MG_NEXT_FUNCTIONS(EARLY)
 
 #define IS_EARLY(type, name, ...) .name = early_of_##name,
-struct mg_real mg_real = {FUNCTIONS(IS_EARLY).mmap = mg_early_mmap, .munmap = mg_early_munmap,
-			  .mremap = mg_early_mremap};
+struct mg_real mg_real = {MG_NEXT_FUNCTIONS(IS_EARLY).mmap = mg_early_mmap,
+			  .munmap = mg_early_munmap, .mremap = mg_early_mremap};
 
 void mg_resolve(void)
 {
@@ -140,7 +116,7 @@ void mg_resolve(void)
 		m = m->l_next;
 	mg_own_map = m;
 #define NEXT(type, name, ...) *(void **)(void *)&mg_real.name = mg_next(#name, &m);
-	FUNCTIONS(NEXT)
+	MG_NEXT_FUNCTIONS(NEXT)
 	NEXT(, mmap)
 	NEXT(, munmap)
 	NEXT(, mremap)
