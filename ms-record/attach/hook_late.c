@@ -8,6 +8,7 @@
  */
 #include "hook_late.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <stdio.h>
@@ -23,6 +24,8 @@
 #include "hook_write.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
+#include "libcommon/proc/proc.h"
+#include "ms-record/base/descriptor.h"
 #include "ms-record/session/pool.h"
 #include "ms-record/session/session.h"
 
@@ -182,10 +185,33 @@ static uint64_t page_by_guest(struct work *w, const struct attach_module *m)
 	return step(s, MG_LATE_MAPPED, MG_LATE_TAKEN) ? s->mem->late_page : 0;
 }
 
+static bool has_filter(const struct session *s, const char *tid)
+{
+	char name[300], text[4096];
+	snprintf(name, sizeof name, "task/%s/status", tid);
+	return ms_proc_text_at(s->proc, name, text, sizeof text) &&
+	       ms_proc_status_number(text, "\nSeccomp:", 0);
+}
+
+/* Has any of its threads a filter now, so that no system call may be made there? */
+static bool is_filtered(const struct session *s)
+{
+	int tasks = openat(s->proc, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = tasks < 0 ? NULL : fdopendir(tasks);
+	bool filtered = !d;
+	for (struct dirent *e; !filtered && (e = readdir(d));)
+		filtered = e->d_name[0] != '.' && has_filter(s, e->d_name);
+	if (d)
+		closedir(d);
+	else
+		descriptor_close(tasks);
+	return filtered;
+}
+
 static uint64_t new_page(struct hook_work *hooks, const struct attach_module *m)
 {
 	struct work *w = (struct work *)hooks; /* its first member */
-	if (!w->attach)
+	if (!w->attach || !is_filtered(w->s))
 		return page_by_guest(w, m);
 	return w->child ? 0 : attach_more_room(w->attach, m->start, m->end);
 }

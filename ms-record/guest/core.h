@@ -497,8 +497,11 @@ struct mg_writer *mg_custom_writer(void);
 /* Of the backend: the dynamic linker changes its list of modules, by a function of that kind. */
 void mg_custom_linker(const uint64_t *frame);
 /* late.c: has ms-record look for functions to hook in modules that were opened just now, and waits
- * for that. `map`: maps a page for slots there, and returns its address or 0; NULL: we cannot. */
-void mg_late_ask(uint64_t (*map)(uint64_t at));
+ * for that. */
+void mg_late_ask(void);
+/* Anonymous memory of our own, and a page for slots at `at` and nowhere else. 0 = it cannot be had. */
+uint64_t mg_map(uint64_t at, uint64_t bytes, uint64_t prot, uint64_t flags);
+uint64_t mg_map_near(uint64_t at);
 /* NAME_custom.S: where slots of hooked functions go. */
 void mg_entry_custom(void);
 

@@ -8,10 +8,6 @@
 #include "core.h"
 #include "preload.h"
 
-#ifndef MAP_FIXED_NOREPLACE
-#define MAP_FIXED_NOREPLACE 0x100000
-#endif
-
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern const char _etext[] __attribute__((visibility("hidden")));
 
@@ -41,24 +37,6 @@ static bool find_unwind_info_kept(uint64_t ip, struct mg_unwind_info *info)
 
 /* ---- the hooks ------------------------------------------------------------------------------- */
 
-static uint64_t map(uint64_t at, uint64_t bytes, uint64_t prot, uint64_t flags)
-{
-	long r = mg_syscall(SYS_mmap, at, bytes, prot, MAP_PRIVATE | MAP_ANONYMOUS | flags,
-			    (uint64_t)-1, 0);
-	return r < 0 && r > -4096 ? 0 : (uint64_t)r;
-}
-
-/* A kernel that does not know the flag maps elsewhere. */
-static uint64_t map_at(uint64_t at)
-{
-	uint64_t got = mg.filtered
-			       ? 0
-			       : map(at, MG_NEAR_BYTES, PROT_READ | PROT_EXEC, MAP_FIXED_NOREPLACE);
-	if (got && got != at)
-		mg_syscall(SYS_munmap, got, MG_NEAR_BYTES, 0, 0, 0, 0);
-	return got == at ? at : 0;
-}
-
 /* ms-record has its turn. */
 static bool exchange(int fd)
 {
@@ -73,9 +51,9 @@ void mg_custom_prepare(struct mg_session *s, int fd)
 	s->enter_custom = (uint64_t)mg_entry_custom;
 	if (!s->hooks_wanted)
 		return;
-	s->hooks = map(0, MG_HOOKS_MAX * sizeof(struct mg_hook), PROT_READ, 0);
+	s->hooks = mg_map(0, MG_HOOKS_MAX * sizeof(struct mg_hook), PROT_READ, 0);
 	while (exchange(fd) && s->late_page)
-		s->late_page = map_at(s->late_page);
+		s->late_page = mg_map_near(s->late_page);
 	if (!s->hook_count)
 		return;
 	mg_vectors_init();
@@ -91,7 +69,7 @@ void mg_custom_linker(const uint64_t *frame)
 	uint32_t before = last;
 	last = *(const volatile uint32_t *)mg.head->debug_state;
 	if (last == CONSISTENT && before != DELETE && mg_is_open(frame))
-		mg_late_ask(map_at);
+		mg_late_ask();
 }
 
 /* ---- memscope.h's pools ---------------------------------------------------------------------- */

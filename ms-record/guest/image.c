@@ -3,8 +3,9 @@
  * session, which is the first event's.
  *
  *  A1 Nobody waits: the session says so (wait_ticks 0), and a full ring drops. No system call is
- *     made, ever (seccomp_seen is set), so no filter is in the way and no descriptor is needed. A
- *     thread that opens a module while --hook was given spins until what it has is hooked (late.c).
+ *     made (seccomp_seen is set), so no filter is in the way and no descriptor is needed. A thread
+ *     that opens a module while --hook was given spins until what it has is hooked, and maps a page
+ *     for that when ms-record asks for it (late.c).
  *  A2 What a function does to be done is not the program's: while the function of a hook runs on
  *     this thread, hooks further down its stack pass through (`inside`). One that was left for good
  *     is noticed by its return address, which is not there any more.
@@ -282,7 +283,7 @@ void mg_image_linker(const uint64_t *frame, const struct mg_hook *h)
 	}
 	__atomic_fetch_add(&s->modules_wanted, 1, __ATOMIC_RELEASE);
 	if (opened)
-		mg_late_ask(NULL);
+		mg_late_ask();
 }
 
 void mg_custom_linker(const uint64_t *frame)

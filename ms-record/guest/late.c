@@ -8,14 +8,39 @@
  *  L1 It waits ASKED_MS for ms-record to take it up, TAKEN_MS for it to be done; not at all when
  *     its heartbeat has stopped, or nobody records. A recorder that comes later than that writes
  *     nothing.
- *  L2 A page near the module is mapped by us where the backend can: the linker made the same system
- *     call just now; not under a filter that was installed since the start. The image makes none:
- *     there ms-record does it.
+ *  L2 A page near the module is mapped by us: the linker made the same system call just now. Not
+ *     where a filter was installed since the start, and in the image only when ms-record, which sees
+ *     that there is none, asks for it; else ms-record does it, if it may trace the process.
  */
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
 #include "core.h"
+
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
 
 #define ASKED_MS 1000u
 #define TAKEN_MS 5000u
+
+uint64_t mg_map(uint64_t at, uint64_t bytes, uint64_t prot, uint64_t flags)
+{
+	long r = mg_syscall(SYS_mmap, at, bytes, prot, MAP_PRIVATE | MAP_ANONYMOUS | flags,
+			    (uint64_t)-1, 0);
+	return r < 0 && r > -4096 ? 0 : (uint64_t)r;
+}
+
+/* A kernel that does not know the flag maps elsewhere. */
+uint64_t mg_map_near(uint64_t at)
+{
+	uint64_t got =
+		mg.filtered ? 0
+			    : mg_map(at, MG_NEAR_BYTES, PROT_READ | PROT_EXEC, MAP_FIXED_NOREPLACE);
+	if (got && got != at)
+		mg_syscall(SYS_munmap, got, MG_NEAR_BYTES, 0, 0, 0, 0);
+	return got == at ? at : 0;
+}
 
 static bool nobody_records(const struct mg_session *s)
 {
@@ -31,14 +56,14 @@ static bool give_up(struct mg_session *s, uint32_t state)
 					   __ATOMIC_ACQUIRE);
 }
 
-static void answer(struct mg_session *s, uint64_t (*map)(uint64_t at))
+static void answer(struct mg_session *s)
 {
-	s->late_page = map ? map(s->late_page) : 0;
+	s->late_page = mg_map_near(s->late_page);
 	__atomic_store_n(&s->late_state, MG_LATE_MAPPED, __ATOMIC_RELEASE);
 	mg_futex(&s->late_state, MG_FUTEX_WAKE, 1, 0);
 }
 
-void mg_late_ask(uint64_t (*map)(uint64_t at))
+void mg_late_ask(void)
 {
 	struct mg_session *s = mg.session;
 	uint32_t state = MG_LATE_NONE;
@@ -51,7 +76,7 @@ void mg_late_ask(uint64_t (*map)(uint64_t at))
 	while ((state = __atomic_load_n(&s->late_state, __ATOMIC_ACQUIRE)) != MG_LATE_NONE) {
 		uint64_t most = ms * (state == MG_LATE_ASKED ? ASKED_MS : TAKEN_MS);
 		if (state == MG_LATE_PAGE)
-			answer(s, map);
+			answer(s);
 		else if (mg_ticks() - start <= most)
 			mg_futex(&s->late_state, MG_FUTEX_WAIT, state, 20000000);
 		else if (give_up(s, state))
