@@ -52,7 +52,7 @@ program() { # NAMES...: how many images of them
 }
 is 'cc1 in the index' "$(program cc1)" "$compiled"
 is 'as in the index' "$(program as)" "$compiled"
-is 'gcc in the index' "$(program gcc)" $((compiled + 1))
+is 'gcc in the index' "$(program gcc)" $((compiled + 2)) # it links, and says for which processor
 is 'collect2 and ld in the index' "$(program collect2) $(program ld)" '1 1'
 is 'make in the index' "$(program make gmake)" 1
 is 'ar in the index' "$(program ar)" "$(grep -c '; ar crs\|^ar crs' recorded.out | sed 's/^0$/2/')"
