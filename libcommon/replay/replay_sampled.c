@@ -12,7 +12,7 @@
 
 void ms_sampled_start(struct ms_replay *r, uint64_t mean_bytes)
 {
-	if (r->sampled || r->events)
+	if (r->sampled || r->events || r->live_blocks)
 		return;
 	struct ms_sampled *s = ms_xcalloc(1, sizeof *s);
 	s->mean = mean_bytes < MS_SAMPLE_MOST ? mean_bytes : MS_SAMPLE_MOST;
@@ -179,6 +179,7 @@ void ms_sampled_put(void *arg, uint64_t number, const struct ms_live_block *b)
 void ms_sampled_reset(struct ms_replay *r, bool clear)
 {
 	struct ms_sampled *s = r->sampled;
+	follow_timeline(r);
 	for (size_t i = 0; i < s->site_count; i++)
 		s->sites[i] = (struct ms_sampled_site){.smallest = UINT64_MAX};
 	s->total = (struct ms_sampled_site){.smallest = UINT64_MAX};

@@ -278,10 +278,9 @@ static bool map_everything(struct remote *r, struct attach *a, struct attach_sha
 static void map_by(struct attach *a, struct hijack_stop *s, struct remote *r,
 		   struct attach_shared *out)
 {
-	/* One that we started is not worth a net if there is no room for it: it has done nothing
-	 * yet.
-	 */
-	unsigned flags = a->launched ? HIJACK_NO_NET : 0;
+	/* One that we started is not worth a net if there is no room for it, as long as it has done
+	 * nothing yet. */
+	unsigned flags = a->launched && a->held ? HIJACK_NO_NET : 0;
 	if (hijack_borrow(&r->call, &a->h, &s->threads.v[0], flags, &out->err))
 		return;
 	r->map(r, a, out);

@@ -176,7 +176,8 @@ static uint64_t page_by_guest(struct work *w, const struct attach_module *m)
 	struct session *s = w->s;
 	struct timespec nap = {0, 20000000};
 	uint64_t until = clock_mono() + PAGE_NS;
-	s->mem->late_page = attach_maps_room(&w->w.maps, m->start, m->end, MG_NEAR_BYTES, 0);
+	s->mem->late_page =
+		attach_maps_room(&w->w.maps, m->code_low, m->code_high, MG_NEAR_BYTES, 0);
 	if (!s->mem->late_page || !step(s, MG_LATE_TAKEN, MG_LATE_PAGE))
 		return 0;
 	while (__atomic_load_n(&s->mem->late_state, __ATOMIC_ACQUIRE) == MG_LATE_PAGE &&
@@ -213,7 +214,12 @@ static uint64_t new_page(struct hook_work *hooks, const struct attach_module *m)
 	struct work *w = (struct work *)hooks; /* its first member */
 	if (!w->attach || !is_filtered(w->s))
 		return page_by_guest(w, m);
-	return w->child ? 0 : attach_more_room(w->attach, m->start, m->end);
+	return w->child ? 0 : attach_more_room(w->attach, m->code_low, m->code_high);
+}
+
+static bool waits(struct hook_work *hooks)
+{
+	return still_waits(((struct work *)hooks)->s);
 }
 
 /* ---- one hook ---- */
@@ -293,8 +299,6 @@ static int place(struct work *w, const struct hook_spec *spec, const struct hook
 	if (returns && w->throws)
 		return ms_err_set(
 			why, "an exception thrown through it could not be unwound past the hook");
-	if (!still_waits(w->s))
-		return ms_err_set(why, "the program did not wait for it");
 	if (hook_write(&w->w, i, MG_HOOK_CUSTOM, &spec->custom, at, why))
 		return -1;
 	note(w, i);
@@ -331,6 +335,7 @@ static void look(struct session *s, struct hook_results *results)
 	w->results = results;
 	w->s = s;
 	w->w.new_page = new_page;
+	w->w.waits = waits;
 	if (!hook_work_open(&w->w, s->proc) && read_hooks(w)) {
 		hook_modules_some(&w->w.modules, s->proc, &w->w.maps, &w->w.memory, is_new, w);
 		w->throws |= w->attach && hook_unwinds(&w->w.modules);

@@ -9,6 +9,7 @@
 #include "hook_launch.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,6 +77,13 @@ static uint64_t new_page(struct hook_work *hooks, const struct attach_module *m)
 			return at;
 	}
 	return 0;
+}
+
+/* It waits WELCOME_S for each message (guest/start.c); then it closes its end, and runs. */
+static bool waits(struct hook_work *hooks)
+{
+	struct pollfd p = {.fd = ((struct work *)hooks)->fd, .events = POLLRDHUP};
+	return poll(&p, 1, 0) == 0;
 }
 
 /* ---- the jumps ---- */
@@ -180,7 +188,7 @@ bool hook_launch_wanted(struct session *s, const struct hooks *hooks)
 int hook_launch(struct session *s, const struct hooks *hooks, int fd, bool *placed, bool all,
 		struct ms_err *err)
 {
-	struct work w = {.w = {.h = {.mem = -1}, .new_page = new_page},
+	struct work w = {.w = {.h = {.mem = -1}, .new_page = new_page, .waits = waits},
 			 .s = s,
 			 .fd = fd,
 			 .hooks = hooks,

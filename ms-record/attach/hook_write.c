@@ -52,8 +52,8 @@ static uint64_t page_of(uint64_t slot)
 bool hook_reaches(uint64_t slot, const struct attach_module *m)
 {
 	const int64_t most = (int64_t)MG_JUMP_REACH;
-	int64_t low = (int64_t)(page_of(slot) - m->end);
-	int64_t high = (int64_t)(page_of(slot) + MG_NEAR_BYTES - m->start);
+	int64_t low = (int64_t)(page_of(slot) - m->code_high);
+	int64_t high = (int64_t)(page_of(slot) + MG_NEAR_BYTES - m->code_low);
 	return low > -most && low < most && high > -most && high < most;
 }
 
@@ -68,7 +68,9 @@ static uint64_t slot_for(struct hook_work *w, const struct attach_module *m)
 		if (hook_reaches(page, m) && last + MG_SLOT_BYTES < page + MG_NEAR_BYTES)
 			return last + MG_SLOT_BYTES;
 	}
-	return w->new_page(w, m);
+	if (!w->spare || !hook_reaches(w->spare, m))
+		w->spare = w->new_page(w, m);
+	return w->spare;
 }
 
 /* ---- one hook ---- */
@@ -90,6 +92,8 @@ int hook_write(struct hook_work *w, uint32_t i, uint32_t kind, const struct mg_c
 	size_t n = hook_code(&w->h, place->address, place->bytes, code);
 	if (patch_plan(&p, place->address, code, n, place->bytes, at, err))
 		return -1;
+	if (!w->waits(w))
+		return ms_err_set(err, "the program did not wait for it");
 	struct mg_hook *h = &w->hooks[i];
 	*h = (struct mg_hook){.kind = kind, .custom = *custom};
 	patch_hook(&p, h);
@@ -98,5 +102,6 @@ int hook_write(struct hook_work *w, uint32_t i, uint32_t kind, const struct mg_c
 	    hijack_write(&w->h, h->entry, h->patched, h->bytes))
 		return ms_err_set(err, "its memory cannot be written to");
 	w->count += i == w->count;
+	w->spare = page_of(at) == w->spare ? 0 : w->spare;
 	return 0;
 }

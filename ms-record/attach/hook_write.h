@@ -23,8 +23,11 @@ struct hook_work {
 	uint64_t enter, hooks_at;    /* where slots go; where hooks[] stands, 0 = nowhere */
 	struct mg_hook hooks[MG_HOOKS_MAX];
 	uint32_t count;
-	/* A new page for slots near that module; 0 = it cannot be had. */
+	uint64_t spare; /* a page that no hook was placed in yet; 0 = none */
+	/* A new page for slots near that module's code; 0 = it cannot be had. */
 	uint64_t (*new_page)(struct hook_work *w, const struct attach_module *m);
+	/* Does who could execute the functions still wait? */
+	bool (*waits)(struct hook_work *w);
 };
 
 /* Memory and maps of the process with that folder of /proc. 0, or -1; it is to be closed in either

@@ -54,7 +54,7 @@ struct multi_attach {
 struct control {
 	const struct control_options *opt;
 	struct multi_attach multi_attach;
-	/* What was done to the process by hand, of several the one that is worked at; NULL = the
+	/* What was done to the process by hand, of several to the first; NULL = the
 	 * guest is preloaded. */
 	struct attach *attach;
 	struct inject *inject; /* the command was started by inject.h; else NULL */

@@ -311,11 +311,8 @@ struct scanner *scanner_start(const struct scan_options *opt, struct wake *drain
 		e = pthread_create(&sc->watcher, NULL, watch, sc);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	sc->started = e == 0;
-	if (sc->started)
-		return sc;
-	free(sc);
 	errno = e;
-	return NULL;
+	return sc->started ? sc : NULL; /* the first of both may be there, and waits for ever */
 }
 
 void scanner_add(struct scanner *sc, struct session *s)
@@ -364,8 +361,9 @@ void scanner_stop(struct scanner *sc)
 	sc->started = false;
 	for (size_t i = 0; i < sc->sessions.n; i++)
 		watch_end(sc->sessions.v[i]->scan);
-	free(sc->sessions.v);
-	free(sc->queue.v);
+	MS_FREE(sc->sessions.v, sc->queue.v);
+	memset(&sc->sessions, 0, sizeof sc->sessions);
+	memset(&sc->queue, 0, sizeof sc->queue);
 }
 
 void scanner_free(struct scanner *sc)

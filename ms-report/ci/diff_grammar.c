@@ -75,7 +75,7 @@ static int parse_percent(const char *s, size_t n, struct budget *b, struct ms_er
 		return ms_err_set(err, "bad budget '%s': per cent are for delta_ figures", b->text);
 	b->share = strtod(s, &end);
 	end += strspn(end, " \t");
-	if (strspn(s, "0123456789.") == 0 || end != s + n)
+	if (strspn(s, "0123456789.") == 0 || end != s + n || n >= 64)
 		return ms_err_set(err, "bad budget '%s': bad number of per cent", b->text);
 	b->percent = true;
 	return 0;

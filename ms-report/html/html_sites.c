@@ -241,7 +241,7 @@ struct functions {
 static uint32_t function_number(struct functions *f, struct function want)
 {
 	uint32_t hash = ms_hash(want.name, want.module), number;
-	for (size_t at = hash; (number = ms_lookup_next(&f->by_name, hash, &at));) {
+	for (size_t at = hash; f->n && (number = ms_lookup_next(&f->by_name, hash, &at));) {
 		const struct function *have = &f->v[number - 1];
 		if (have->name == want.name && have->module == want.module)
 			return number - 1;

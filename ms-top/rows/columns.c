@@ -13,8 +13,6 @@
 
 #define WIDE_FROM 160 /* columns of a screen */
 
-#define WIDE_FROM 160 /* columns of a screen */
-
 const struct column columns[COLUMN_COUNT] = {
 	[COLUMN_PID] = {"PID", "number; of a group: how many", 7, true, true, 100},
 	[COLUMN_USER] = {"USER", "owner", 8, false, true, 30},
