@@ -12,7 +12,7 @@
 #define MG_EXPORT __attribute__((visibility("default")))
 
 /* What is exported and has a next provider: the allocator's entry points and what else is watched;
- * X(type, name, parameters, arguments..). syscall is the first: see x86_64_preload.S. */
+ * X(type, name, parameters, arguments..). syscall is the first: see NAME_preload.S. */
 #define MG_NEXT_FUNCTIONS(X)                                                                       \
 	X(long, syscall,                                                                           \
 	  (long number, unsigned long a, unsigned long b, unsigned long c, unsigned long d,        \
