@@ -83,7 +83,7 @@ static uint64_t new_page(struct hook_work *hooks, const struct attach_module *m)
 static bool waits(struct hook_work *hooks)
 {
 	struct pollfd p = {.fd = ((struct work *)hooks)->fd, .events = POLLRDHUP};
-	return poll(&p, 1, 0) == 0;
+	return poll(&p, 1, 0) <= 0; /* a signal to us says nothing of it */
 }
 
 /* ---- the jumps ---- */
