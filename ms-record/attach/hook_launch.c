@@ -181,12 +181,12 @@ static void place_all(struct work *w)
 bool hook_launch_wanted(struct session *s, const struct hooks *hooks)
 {
 	bool wanted = hooks->n || hook_families_wanted(s) || hook_operators_own(s->proc);
-	s->mem->hooks_wanted = wanted;
-	return s->mem->hooks_wanted;
+	s->mem->hooks_wanted = wanted ? MG_HOOKS_WANTED : 0;
+	return wanted;
 }
 
-int hook_launch(struct session *s, const struct hooks *hooks, int fd, bool *placed, bool all,
-		struct ms_err *err)
+bool hook_launch(struct session *s, const struct hooks *hooks, int fd, bool *placed, bool all,
+		 struct ms_err *err)
 {
 	struct work w = {.w = {.h = {.mem = -1}, .new_page = new_page, .waits = waits},
 			 .s = s,
@@ -194,8 +194,10 @@ int hook_launch(struct session *s, const struct hooks *hooks, int fd, bool *plac
 			 .hooks = hooks,
 			 .placed = placed,
 			 .err = err};
-	if (!receive(fd))
-		return ms_err_set(err, "cannot hook anything in '%s': it ended", s->name);
+	if (!receive(fd)) {
+		ms_err_set(err, "cannot hook anything in '%s': it ended, or did not wait", s->name);
+		return false;
+	}
 	w.w.enter = s->mem->enter_custom;
 	w.w.hooks_at = s->mem->hooks;
 	w.refused = hook_work_open(&w.w, s->proc);
@@ -203,9 +205,13 @@ int hook_launch(struct session *s, const struct hooks *hooks, int fd, bool *plac
 		ms_err_sys(err, "cannot hook anything in '%s': its memory cannot be had", s->name);
 	else
 		place_all(&w);
-	s->mem->late_page = 0;
-	if (!all || !w.refused) /* unanswered it waits, and has done nothing yet */
-		answer(fd);
 	hook_work_close(&w.w);
-	return w.refused ? -1 : 0;
+	s->mem->late_page = 0;
+	if (!all || !w.refused)
+		return answer(fd) && false;
+	/* It ends itself: one that waited no longer runs already, and is not to be killed. */
+	__atomic_store_n(&s->mem->hooks_wanted, MG_HOOKS_REFUSED, __ATOMIC_RELEASE);
+	answer(fd);
+	receive(fd); /* until it is gone, or closes its end */
+	return !__atomic_load_n(&s->mem->guest_ready, __ATOMIC_ACQUIRE);
 }

@@ -15,9 +15,10 @@ struct session;
 /* May there be something to hook in it? Then the session says so to the guest. */
 bool hook_launch_wanted(struct session *s, const struct hooks *hooks);
 /* Speaks with the guest at the other end of `fd`, and places the hooks; placed[i] is set for each
- * of `hooks` that was. 0; or -1 with `err` set to lines, one for each function that is there and
- * cannot be hooked; with `all` the guest waits then for some seconds, for its end. */
-int hook_launch(struct session *s, const struct hooks *hooks, int fd, bool *placed, bool all,
-		struct ms_err *err);
+ * of `hooks` that was; `err` is set to lines, one for each function that is there and cannot be
+ * hooked. With `all` the program is not run where there is such a line: true = it ended, having
+ * done nothing. False = it runs, with the hooks that were placed. */
+bool hook_launch(struct session *s, const struct hooks *hooks, int fd, bool *placed, bool all,
+		 struct ms_err *err);
 
 #endif

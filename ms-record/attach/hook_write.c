@@ -87,8 +87,10 @@ int hook_write(struct hook_work *w, uint32_t i, uint32_t kind, const struct mg_c
 		return ms_err_set(err, "the program has no memory left");
 	uint64_t at = i < w->count ? w->hooks[i].slot : slot_for(w, &place->module);
 	if (!at)
-		return ms_err_set(err,
-				  "no address space is free within " MG_JUMP_REACH_NAME " of it");
+		return ms_err_set(
+			err, w->waits(w) ? "no address space is free within " MG_JUMP_REACH_NAME
+					   " of it"
+					 : "the program did not wait for it");
 	size_t n = hook_code(&w->h, place->address, place->bytes, code);
 	if (patch_plan(&p, place->address, code, n, place->bytes, at, err))
 		return -1;

@@ -263,21 +263,17 @@ bool handshake_reply(int fd, const struct session *s)
 }
 
 /* The program waits meanwhile. Where the command itself has a function that was named and cannot be
- * hooked, it is not run: it has done nothing yet. */
+ * hooked, it is not run. */
 static void place_hooks(struct control *c, struct session *s, int fd)
 {
 	struct ms_err err = {0};
 	bool placed[MG_HOOKS_MAX] = {false};
-	int rc = hook_launch(s, &c->opt->session.hooks, fd, placed, s->launched, &err);
+	c->not_run |= hook_launch(s, &c->opt->session.hooks, fd, placed, s->launched, &err);
 	for (size_t i = 0; i < c->opt->session.hooks.n; i++)
 		if (placed[i])
 			hook_late_placed(s, i, &c->hooks);
 	if (err.text[0] && !c->hooks.refused.text[0])
 		c->hooks.refused = err;
-	if (rc && s->launched) {
-		c->not_run = true;
-		kill(c->launch.pid, SIGKILL);
-	}
 }
 
 bool handshake_receive(const struct control *c, int fd, int *pid)

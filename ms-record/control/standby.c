@@ -148,11 +148,10 @@ static void place_hooks(struct control *c, struct standby_image *image, int fd)
 	struct ms_err err = {0};
 	bool placed[MG_HOOKS_MAX] = {false};
 	bool own = image->session->pid == c->launch.pid;
-	if (!hook_launch(image->session, &c->opt->session.hooks, fd, placed, own, &err) || !own)
+	if (!hook_launch(image->session, &c->opt->session.hooks, fd, placed, own, &err))
 		return;
 	c->hooks.refused = err;
 	c->not_run = true;
-	kill(c->launch.pid, SIGKILL);
 }
 
 static void answer_image(struct holder *h, int fd, int pid)

@@ -54,6 +54,8 @@ void mg_custom_prepare(struct mg_session *s, int fd)
 	s->hooks = mg_map(0, MG_HOOKS_MAX * sizeof(struct mg_hook), PROT_READ, 0);
 	while (exchange(fd) && s->late_page)
 		s->late_page = mg_map_near(s->late_page);
+	if (s->hooks_wanted == MG_HOOKS_REFUSED)
+		mg_syscall(SYS_exit_group, 125, 0, 0, 0, 0, 0);
 	if (!s->hook_count)
 		return;
 	mg_vectors_init();

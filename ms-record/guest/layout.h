@@ -222,7 +222,7 @@ struct mg_session {
 	 * socket. ms-record finds the functions and replaces their entries. Where it needs a page
 	 * for slots it answers with late_page; the guest maps it and says so. Its last answer is
 	 * without. */
-	_Alignas(64) uint32_t hooks_wanted; /* ms-record: 1 = there may be some */
+	_Alignas(64) uint32_t hooks_wanted; /* ms-record: enum mg_hooks_wanted */
 	uint32_t hook_count;                /* ms-record: that there are */
 	uint64_t hooks;        /* guest: where MG_HOOKS_MAX hooks go; 0 = it could not */
 	uint64_t enter_custom; /* guest: where slots go */
@@ -250,6 +250,10 @@ struct mg_session {
 	/* R9: bit i of word i / 64. */
 	_Alignas(64) uint64_t free_rings[MG_RINGS_MOST / 64];
 };
+
+/* 0 = there is nothing to hook. Refused: the program ends itself, with 125, before it begins. One
+ * that waited no longer reads it too, or runs with `guest_ready`. */
+enum mg_hooks_wanted { MG_HOOKS_WANTED = 1, MG_HOOKS_REFUSED = 2 };
 
 /* Of a thread that opens a module, and waits in the dynamic linker for functions in it to be
  * hooked. ms-record goes from ASKED to TAKEN, from there to PAGE, and from TAKEN or MAPPED to NONE.
