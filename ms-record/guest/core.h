@@ -210,6 +210,13 @@ extern __thread uintptr_t mg_self __attribute__((tls_model("initial-exec"), visi
 #define MG_SELF (&mg_self)
 #endif
 
+/* This thread's writer, or NULL. */
+MG_INLINE struct mg_writer *mg_own_writer(void)
+{
+	uintptr_t self = *MG_SELF;
+	return self & 1 ? NULL : (struct mg_writer *)self;
+}
+
 /* The rare ways into a hook: no writer yet, or busy, or another epoch. The writer, marked busy, or
  * NULL: record nothing. */
 struct mg_writer *mg_enter_slow(struct mg_writer *t, const uint64_t *frame);
@@ -465,6 +472,7 @@ void mg_remap_end(struct mg_writer *t, const uint64_t *frame, uint64_t before, s
 void mg_on_mark(const uint64_t *frame, const char *name);
 /* Writes MG_FORK; its stamp, or 0. */
 uint64_t mg_on_fork(const uint64_t *frame);
+uint64_t mg_user_size(uint64_t size);
 void mg_on_user_alloc(const uint64_t *frame, const void *block, uint64_t size);
 void mg_on_user_free(const uint64_t *frame, const void *block);
 

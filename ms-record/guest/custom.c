@@ -97,8 +97,7 @@ bool mg_custom_freeing(const uint64_t *frame, const void *block)
 	struct mg_writer *t = own->custom_hook->custom.heap ? mg_enter(frame) : NULL;
 	if (!t)
 		return true;
-	mg_put(t, (struct mg_record){.kind = MG_FREE, .words = FREE_WORDS, .a = (uint64_t)block},
-	       (struct mg_stack){.flags = MG_F_UNSURE}, mg_now(t));
+	mg_put_gone(t, MG_FREE, block, MG_F_UNSURE, 0);
 	mg_leave(t);
 	return true;
 }
@@ -223,12 +222,6 @@ static void put_block(struct mg_writer *t, const uint64_t *frame, const void *bl
 	mg_put_with_stack(t, frame, r);
 }
 
-static void count_passed(struct mg_writer *t)
-{
-	if (__atomic_load_n(&mg_gate->on, __ATOMIC_RELAXED))
-		__atomic_store_n(&t->ring->passed, t->ring->passed + 1, __ATOMIC_RELAXED);
-}
-
 /* A block of a heap of its own, or NULL: there was none to be had. */
 static void heap_block(const uint64_t *frame, const void *block)
 {
@@ -238,7 +231,7 @@ static void heap_block(const uint64_t *frame, const void *block)
 	if (!mg_passing())
 		put_block(t, frame, block);
 	else
-		count_passed(t);
+		mg_count_passed(t);
 	mg_leave(t);
 }
 
@@ -315,8 +308,6 @@ int mg_custom_personality(int version, int actions, uint64_t class, void *except
 	return CONTINUE_UNWIND;
 }
 
-#define SIZE_MOST (UINT64_C(1) << 62) /* what a program says may be anything */
-
 /* ---- pools ----------------------------------------------------------------------------------- */
 
 void mg_on_pool(const uint64_t *frame, uint32_t step, const void *pool, const char *name)
@@ -338,10 +329,9 @@ void mg_on_pool_alloc(const uint64_t *frame, const void *pool, const void *block
 		return;
 	bool passes = mg_passing();
 	if (passes)
-		count_passed(t);
+		mg_count_passed(t);
 	if (passes || (mg_gate_now() == MG_GATE_SAMPLING &&
-		       !take_sample((uint64_t)block | MG_SAMPLE_USER,
-				    size < SIZE_MOST ? size : SIZE_MOST, true))) {
+		       !take_sample((uint64_t)block | MG_SAMPLE_USER, mg_user_size(size), true))) {
 		mg_leave(t);
 		return;
 	}

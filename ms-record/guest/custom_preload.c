@@ -21,8 +21,7 @@ bool mg_custom_is_open(const uint64_t *frame)
 
 struct mg_writer *mg_custom_writer(void)
 {
-	uintptr_t self = mg_self;
-	return self & 1 ? NULL : (struct mg_writer *)self;
+	return mg_own_writer();
 }
 
 /* The dynamic linker is asked for a module at the first sight of an address. */

@@ -60,10 +60,7 @@ static bool waiting(uint32_t state)
 /* E5 */
 static void abandon_hook(void)
 {
-	uintptr_t self = *MG_SELF;
-	if (!self || self & 1)
-		return;
-	for (struct mg_writer *t = (struct mg_writer *)self; t; t = t->nested)
+	for (struct mg_writer *t = mg_own_writer(); t; t = t->nested)
 		if (t->generation == mg.generation && t->ring != &mg.void_ring)
 			__atomic_store_n(&t->ring->pending, 0, __ATOMIC_RELEASE);
 }

@@ -32,12 +32,6 @@
 #define TRIES 1 /* an attached process's children do not wait for us either */
 #endif
 
-static struct mg_writer *inherited(void)
-{
-	uintptr_t self = *MG_SELF;
-	return self && !(self & 1) ? (struct mg_writer *)self : NULL;
-}
-
 /* ---- F1 -------------------------------------------------------------------------------------- */
 
 static void cut_off(struct mg_writer *t)
@@ -56,7 +50,7 @@ static void cut_off(struct mg_writer *t)
 /* Is this thread inside a hook that its parent began? */
 static bool inside(const uint64_t *frame)
 {
-	struct mg_writer *t = inherited();
+	struct mg_writer *t = mg_own_writer();
 	if (*MG_SELF & 1 && *MG_SELF < 2 * CLAIM_PASSES) { /* perhaps it was taking a ring */
 		*MG_SELF += 2;
 		return true;
@@ -105,7 +99,7 @@ static struct mg_fork_slot *wait_for_slot(void)
 /* This thread's number. The C library keeps it, and corrects it in a child that it made itself. */
 static uint32_t own_tid(void)
 {
-	const struct mg_writer *t = inherited();
+	const struct mg_writer *t = mg_own_writer();
 	bool raw = mg.raw_tp == mg_thread_pointer();
 	mg.raw_tp = 0;
 	uint32_t tid = mg.backend.tid();
@@ -154,7 +148,7 @@ static void begin_generation(uint32_t rings)
  * what that recorded. */
 static bool forked_asleep(void)
 {
-	const struct mg_writer *t = inherited();
+	const struct mg_writer *t = mg_own_writer();
 	uint32_t wake = __atomic_load_n(&mg.session->wake, __ATOMIC_RELAXED);
 	return wake && !(t && t->wake == wake);
 }

@@ -9,9 +9,7 @@
 /* An allocation that is counted only, and leaves the hook. */
 static __attribute__((noinline)) void pass(struct mg_writer *t, const void *block)
 {
-	struct mg_ring *r = t->ring;
-	if (__atomic_load_n(&mg_gate->on, __ATOMIC_RELAXED))
-		__atomic_store_n(&r->passed, r->passed + 1, __ATOMIC_RELAXED);
+	mg_count_passed(t);
 	t->last_block = (uint64_t)block;
 	mg_leave(t);
 }
@@ -22,12 +20,7 @@ static __attribute__((noinline)) void pass_realloc(struct mg_writer *t, uint64_t
 						   uint64_t size)
 {
 	if ((block || !size) && !mg_waiting()) {
-		mg_put(t,
-		       (struct mg_record){.kind = MG_FREE,
-					  .words = FREE_WORDS,
-					  .a = (uint64_t)old,
-					  .before = before},
-		       (struct mg_stack){0}, mg_now(t));
+		mg_put_gone(t, MG_FREE, old, 0, before);
 	} else {
 		t->holding = false;
 		mg_stamped(t);
@@ -111,9 +104,7 @@ static __attribute__((noinline)) bool skip_release(uint32_t on, const uint64_t *
 		return true;
 	struct mg_writer *t = flags ? mg_enter_open(frame) : NULL;
 	if (t) {
-		mg_put(t,
-		       (struct mg_record){.kind = MG_FREE, .words = FREE_WORDS, .a = (uint64_t)old},
-		       (struct mg_stack){.flags = flags}, mg_now(t));
+		mg_put_gone(t, MG_FREE, old, flags, 0);
 		mg_leave(t);
 	}
 	return flags != 0;
@@ -331,11 +322,7 @@ static __attribute__((noinline)) void realloc_inside(struct mg_writer *t, const 
 						     uint64_t before, const void *old,
 						     const void *block, uint64_t size)
 {
-	mg_put(t,
-	       (struct mg_record){
-		       .kind = MG_FREE, .words = FREE_WORDS, .a = (uint64_t)old, .before = before},
-	       (struct mg_stack){.flags = t->custom_old == (uint64_t)old ? MG_F_UNSURE : 0},
-	       mg_now(t));
+	mg_put_gone(t, MG_FREE, old, t->custom_old == (uint64_t)old ? MG_F_UNSURE : 0, before);
 	mg_leave(t);
 	mg_on_alloc(frame, block, size);
 }
@@ -393,16 +380,14 @@ void mg_realloc_end(struct mg_writer *t, const uint64_t *frame, uint64_t before,
 	mg_leave(t);
 }
 
-static struct mg_writer *own_writer(void)
+static struct mg_writer *recording_writer(void)
 {
-	uintptr_t self = *MG_SELF;
-	bool recording = __atomic_load_n(&mg_gate->on, __ATOMIC_RELAXED) && self && !(self & 1);
-	return recording ? (struct mg_writer *)self : NULL;
+	return __atomic_load_n(&mg_gate->on, __ATOMIC_RELAXED) ? mg_own_writer() : NULL;
 }
 
 void mg_nesting_begin(const void *freeing)
 {
-	struct mg_writer *t = own_writer();
+	struct mg_writer *t = recording_writer();
 	if (!t)
 		return;
 	t->last_block = 0;
@@ -411,7 +396,7 @@ void mg_nesting_begin(const void *freeing)
 
 bool mg_nesting_end(const void *block)
 {
-	struct mg_writer *t = own_writer();
+	struct mg_writer *t = recording_writer();
 	if (!t)
 		return false;
 	t->freeing = 0;
@@ -419,14 +404,17 @@ bool mg_nesting_end(const void *block)
 }
 
 /* What ms_alloc says may be anything. */
-#define SIZE_MOST (UINT64_C(1) << 62)
+uint64_t mg_user_size(uint64_t size)
+{
+	const uint64_t most = UINT64_C(1) << 62;
+	return size < most ? size : most;
+}
 
 void mg_on_user_alloc(const uint64_t *frame, const void *block, uint64_t size)
 {
 	uint32_t on = mg_gate_now();
 	if (MG_UNLIKELY(on != MG_GATE_ALL) &&
-	    skip_alloc(on, frame, (uint64_t)block | MG_SAMPLE_USER,
-		       size < SIZE_MOST ? size : SIZE_MOST))
+	    skip_alloc(on, frame, (uint64_t)block | MG_SAMPLE_USER, mg_user_size(size)))
 		return;
 	struct mg_writer *t = mg_enter_open(frame);
 	if (!t)
@@ -444,18 +432,15 @@ void mg_on_user_alloc(const uint64_t *frame, const void *block, uint64_t size)
 void mg_on_user_free(const uint64_t *frame, const void *block)
 {
 	uint32_t on = mg_gate_now();
-	struct mg_stack s = {0};
+	uint32_t flags = 0;
 	if (MG_UNLIKELY(on != MG_GATE_ALL) &&
-	    skip_free(on, frame, (uint64_t)block | MG_SAMPLE_USER, &s.flags))
+	    skip_free(on, frame, (uint64_t)block | MG_SAMPLE_USER, &flags))
 		return;
 	struct mg_writer *t = mg_enter_open(frame);
 	if (!t)
 		return;
 	if (!mg_passing() || !mg_waiting())
-		mg_put(t,
-		       (struct mg_record){
-			       .kind = MG_USER_FREE, .words = FREE_WORDS, .a = (uint64_t)block},
-		       s, mg_now(t));
+		mg_put_gone(t, MG_USER_FREE, block, flags, 0);
 	mg_leave(t);
 }
 

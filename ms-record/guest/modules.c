@@ -160,27 +160,22 @@ static void scan(void)
 	mg_unlock(&lock);
 }
 
-#ifndef MG_SEED_EPOCH
 void mg_modules_before_close(void)
 {
+#ifndef MG_SEED_EPOCH
 	__atomic_fetch_add(&mg.closing, 1, __ATOMIC_SEQ_CST);
 	new_epoch();
+#endif
 }
 
 void mg_modules_after_close(void)
 {
+#ifndef MG_SEED_EPOCH
 	scan();
 	new_epoch();
 	__atomic_fetch_sub(&mg.closing, 1, __ATOMIC_SEQ_CST);
-}
-#else
-void mg_modules_before_close(void)
-{
-}
-void mg_modules_after_close(void)
-{
-}
 #endif
+}
 
 static int32_t add_object(const struct dl_find_object *o)
 {

@@ -93,17 +93,12 @@ MG_EXPORT void *reallocarray(void *old, size_t n, size_t size)
 	return resize(MG_FRAME, old, all);
 }
 
-MG_INLINE void give_back(const uint64_t *frame, void *block)
+MG_EXPORT void free(void *block)
 {
 	if (!block)
 		return;
-	mg_on_free(frame, block);
+	mg_on_free(MG_FRAME, block);
 	mg_real.free(block);
-}
-
-MG_EXPORT void free(void *block)
-{
-	give_back(MG_FRAME, block);
 }
 
 /* The others are free by their definitions, and not every libc has them. */

@@ -21,6 +21,15 @@ static bool push(struct mg_writer *t, struct mg_stack *s)
 	return true;
 }
 
+void mg_put_gone(struct mg_writer *t, uint32_t kind, const void *block, uint32_t flags,
+		 uint64_t before)
+{
+	mg_put(t,
+	       (struct mg_record){
+		       .kind = kind, .words = FREE_WORDS, .a = (uint64_t)block, .before = before},
+	       (struct mg_stack){.flags = flags}, mg_now(t));
+}
+
 /* There is no room at once, or more than one record to write: after it, a new stamp. */
 uint64_t *mg_room_later(struct mg_writer *t, uint32_t words, struct mg_stack *s, uint64_t *stamp)
 {

@@ -117,6 +117,10 @@ MG_INLINE void mg_put(struct mg_writer *t, const struct mg_record r, struct mg_s
 		mg_forget(t);
 }
 
+/* record.c: writes that a block went: of MG_FREE or MG_USER_FREE, with these flags and no stack.
+ * `before`: its stamp, if the writer holds one. */
+void mg_put_gone(struct mg_writer *t, uint32_t kind, const void *block, uint32_t flags,
+		 uint64_t before);
 /* Takes the stack, and writes the record with that. */
 MG_INLINE void mg_put_with_stack(struct mg_writer *t, const uint64_t *frame,
 				 const struct mg_record r)
@@ -181,46 +185,6 @@ MG_INLINE uint32_t mg_gate_now(void)
 	return __atomic_load_n(&mg_gate->on, __ATOMIC_RELAXED);
 }
 
-/* The gate is open, but the session may be closed. */
-MG_INLINE struct mg_writer *mg_enter_open(const uint64_t *frame)
-{
-	const struct mg_session *s = mg.session;
-	if (MG_UNLIKELY(__atomic_load_n(&s->state, __ATOMIC_RELAXED) == MG_OFF))
-		return NULL;
-	struct mg_writer *t = (struct mg_writer *)*MG_SELF;
-	if (MG_UNLIKELY(!t || (uintptr_t)t & 1 || t->busy ||
-			t->epoch_seen != __atomic_load_n(&s->epoch, __ATOMIC_ACQUIRE)))
-		return mg_enter_slow(t, frame);
-	__atomic_store_n(&t->busy, (uint64_t)frame, __ATOMIC_RELAXED);
-	__asm__ volatile("" ::: "memory");
-	t->keepable = true;
-	return t;
-}
-
-/* The same where everything is recorded and the thread's writer is ready, which is nearly always;
- * NULL = not so, or not to be recorded. */
-MG_INLINE struct mg_writer *mg_enter_plain(const uint64_t *frame)
-{
-	const struct mg_session *s = mg.session;
-	struct mg_writer *t = (struct mg_writer *)*MG_SELF;
-	if (MG_UNLIKELY(__atomic_load_n(&s->state, __ATOMIC_RELAXED) != MG_ON || !t ||
-			(uintptr_t)t & 1 || t->busy ||
-			t->epoch_seen != __atomic_load_n(&s->epoch, __ATOMIC_ACQUIRE)))
-		return NULL;
-	__atomic_store_n(&t->busy, (uint64_t)frame, __ATOMIC_RELAXED);
-	__asm__ volatile("" ::: "memory");
-	t->keepable = true;
-	return t;
-}
-
-MG_INLINE struct mg_writer *mg_enter(const uint64_t *frame)
-{
-	uint32_t on = mg_gate_now();
-	if (MG_UNLIKELY(on != MG_GATE_ALL) && mg_is_shut(&on, frame))
-		return NULL;
-	return mg_enter_open(frame);
-}
-
 MG_INLINE bool mg_passing(void)
 {
 	return MG_UNLIKELY(__atomic_load_n(&mg.session->state, __ATOMIC_RELAXED) != MG_ON);
@@ -235,6 +199,54 @@ MG_INLINE bool mg_is_off(void)
 MG_INLINE bool mg_waiting(void)
 {
 	return __atomic_load_n(&mg.session->state, __ATOMIC_RELAXED) == MG_WAITING;
+}
+
+/* Marks this thread's writer busy, if it is ready, which it nearly always is. */
+MG_INLINE bool mg_begin(struct mg_writer *t, const struct mg_session *s, const uint64_t *frame)
+{
+	if (MG_UNLIKELY(!t || (uintptr_t)t & 1 || t->busy ||
+			t->epoch_seen != __atomic_load_n(&s->epoch, __ATOMIC_ACQUIRE)))
+		return false;
+	__atomic_store_n(&t->busy, (uint64_t)frame, __ATOMIC_RELAXED);
+	__asm__ volatile("" ::: "memory");
+	t->keepable = true;
+	return true;
+}
+
+/* The gate is open, but the session may be closed. */
+MG_INLINE struct mg_writer *mg_enter_open(const uint64_t *frame)
+{
+	const struct mg_session *s = mg.session;
+	if (MG_UNLIKELY(__atomic_load_n(&s->state, __ATOMIC_RELAXED) == MG_OFF))
+		return NULL;
+	struct mg_writer *t = (struct mg_writer *)*MG_SELF;
+	return mg_begin(t, s, frame) ? t : mg_enter_slow(t, frame);
+}
+
+/* The same where everything is recorded and the thread's writer is ready, which is nearly always;
+ * NULL = not so, or not to be recorded. */
+MG_INLINE struct mg_writer *mg_enter_plain(const uint64_t *frame)
+{
+	const struct mg_session *s = mg.session;
+	struct mg_writer *t = (struct mg_writer *)*MG_SELF;
+	if (MG_UNLIKELY(__atomic_load_n(&s->state, __ATOMIC_RELAXED) != MG_ON))
+		return NULL;
+	return mg_begin(t, s, frame) ? t : NULL;
+}
+
+MG_INLINE struct mg_writer *mg_enter(const uint64_t *frame)
+{
+	uint32_t on = mg_gate_now();
+	if (MG_UNLIKELY(on != MG_GATE_ALL) && mg_is_shut(&on, frame))
+		return NULL;
+	return mg_enter_open(frame);
+}
+
+/* Paused: an allocation is counted only. */
+MG_INLINE void mg_count_passed(struct mg_writer *t)
+{
+	if (__atomic_load_n(&mg_gate->on, __ATOMIC_RELAXED))
+		__atomic_store_n(&t->ring->passed, t->ring->passed + 1, __ATOMIC_RELAXED);
 }
 
 /* The stamp before the real call is published only after it, so `pending` is held from here to the
