@@ -107,10 +107,9 @@ static int standby(const struct options *o)
 {
 	struct ms_err err = {0};
 	int own = STATUS_OWN_FAILURE, status = standby_run(&o->record, &own, &err);
-	if (status >= 0)
-		return end_as(status);
-	fprintf(stderr, "ms-record: %s\n", err.text);
-	return own;
+	if (status < 0 || (err.text[0] && !o->quiet))
+		fprintf(stderr, "ms-record: %s\n", err.text);
+	return status >= 0 ? end_as(status) : own;
 }
 
 static int tell(const struct options *o)

@@ -148,10 +148,9 @@ static void place_hooks(struct control *c, struct standby_image *image, int fd)
 	struct ms_err err = {0};
 	bool placed[MG_HOOKS_MAX] = {false};
 	bool own = image->session->pid == c->launch.pid;
-	if (!hook_launch(image->session, &c->opt->session.hooks, fd, placed, own, &err))
-		return;
-	c->hooks.refused = err;
-	c->not_run = true;
+	c->not_run |= hook_launch(image->session, &c->opt->session.hooks, fd, placed, own, &err);
+	if (!c->hooks.refused.text[0])
+		c->hooks.refused = err;
 }
 
 static void answer_image(struct holder *h, int fd, int pid)
@@ -404,11 +403,9 @@ int standby_run(const struct control_options *o, int *own, struct ms_err *err)
 	remove_images(&h, pid);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		continue;
-	if (h.control.not_run) {
-		close_all(&h);
-		return ms_err_set(err, "%s", h.control.hooks.refused.text);
-	}
-	serve_in_background(&h);
+	*err = h.control.hooks.refused;
+	if (!h.control.not_run)
+		serve_in_background(&h);
 	close_all(&h);
-	return status;
+	return h.control.not_run ? -1 : status;
 }

@@ -45,7 +45,8 @@ struct standby_answer {
 /* The name of the socket for the memory file `st`, into `name`. */
 #define STANDBY_NAME_BYTES 64u
 void standby_name(const struct stat *st, char name[STANDBY_NAME_BYTES]);
-/* Runs the command, asleep. Its waitpid status, or -1 with `err` and *own, our exit status, set. */
+/* Runs the command, asleep. Its waitpid status, with `err` set where hooks were refused; or -1 with
+ * `err` and *own, our exit status, set. */
 int standby_run(const struct control_options *o, int *own, struct ms_err *err);
 
 #endif
