@@ -7,7 +7,6 @@
 #include "libcommon/base/err.h"
 #include "libcommon/base/io.h"
 #include "schema_sql.h"
-#include "snapshot_bulk.h"
 #include "snapshot_private.h"
 
 #include <stdarg.h>
@@ -70,8 +69,7 @@ sqlite3 *ms_snapshot_new(struct ms_err *err)
 		return NULL;
 	}
 	harden(db);
-	if (ms_bulk_register(db) != SQLITE_OK || ms_sql_exec(db, settings, err) != 0 ||
-	    ms_sql_exec(db, schema_sql, err) != 0) {
+	if (ms_sql_exec(db, settings, err) != 0 || ms_sql_exec(db, schema_sql, err) != 0) {
 		sqlite3_close(db);
 		return NULL;
 	}

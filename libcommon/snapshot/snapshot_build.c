@@ -177,10 +177,11 @@ static sqlite3 *fill(struct build *b, sqlite3 *db)
 		rc = fill_sum(&b->sum, db, b->err);
 	for (size_t i = 0; i < b->all.n && rc == 0; i++)
 		rc = ms_fill_process(&f, &b->all.v[i]->keep);
-	rc = rc || ms_fill_one_time(db, b->err) || ms_fill_replaced(db, b->err) ||
+	rc = rc || ms_fill_one_time(&f) || ms_fill_replaced(db, b->err) ||
 	     ms_sql_exec(db, "COMMIT", b->err);
 	b->res->symbols_trouble = f.symbols ? ms_symbols_trouble(f.symbols) : NULL;
 	ms_symbols_free(f.symbols);
+	free(f.signs.v);
 	if (rc == 0)
 		return db;
 	sqlite3_close(db);

@@ -11,74 +11,90 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VALUES_AT_ONCE 4096u /* so many, and their rows are inserted */
+#define VALUES_AT_ONCE 1024u /* about so many, and their rows are inserted */
 
-/* The statement for rows like the first one. */
-static void prepare(struct ms_insert *in)
+/* The names of columns `from` to `to`, each in front of `value` if that is not NULL. */
+static const char *names(struct ms_insert *in, struct ms_arena *a, size_t from, size_t to,
+			 const char *value, const char *between)
+{
+	const char *out = "";
+	for (size_t i = from; i < to; i++)
+		out = ms_arena_printf(a, "%s%s%s%s", out, i > from ? between : "",
+				      in->values.v[i].column, value);
+	return out;
+}
+
+/* A statement for `rows` rows like the first one. */
+static sqlite3_stmt *prepare(struct ms_insert *in, size_t rows)
 {
 	struct ms_arena a = {0};
-	const struct ms_value *v = in->rows.values.v;
-	size_t n = in->rows.columns = in->rows.values.n, set = n - in->keys;
-	const char *left = "", *right = "", *comma = "";
-	for (size_t i = 0; i < n; i++, comma = ",") {
-		if (!in->keys) {
-			left = ms_arena_printf(&a, "%s%s%s", left, comma, v[i].column);
-			right = ms_arena_printf(&a, "%s%sc%zu", right, comma, i);
-		} else if (i < set) {
-			left = ms_arena_printf(&a, "%s%s%s=?%zu", left, comma, v[i].column, i + 1);
-		} else {
-			right = ms_arena_printf(&a, "%s%s%s=?%zu", right, i > set ? " AND " : "",
-						v[i].column, i + 1);
-		}
+	size_t n = in->columns, set = n - in->keys;
+	const char *sql;
+	if (in->keys) {
+		sql = ms_arena_printf(&a, "UPDATE %s SET %s WHERE %s", in->table,
+				      names(in, &a, 0, set, "=?", ","),
+				      names(in, &a, set, n, "=?", " AND "));
+	} else {
+		char *row = ms_arena_alloc(&a, n * 2 + 3),
+		     *all = ms_arena_alloc(&a, rows * (n * 2 + 3)), *end = all;
+		*row = '(';
+		for (size_t i = 0; i < n; i++)
+			memcpy(row + 1 + 2 * i, i + 1 < n ? "?," : "?)", 2);
+		for (size_t i = 0; i < rows; i++)
+			end = stpcpy(stpcpy(end, i ? "," : ""), row);
+		sql = ms_arena_printf(&a, "INSERT INTO %s(%s) VALUES%s", in->table,
+				      names(in, &a, 0, n, "", ","), all);
 	}
-	in->stmt = ms_sql_prepare(in->db,
-				  ms_arena_printf(&a,
-						  in->keys ? "UPDATE %s SET %s WHERE %s"
-							   : "INSERT INTO %s(%s) SELECT %s FROM "
-							     "ms_rows(?1)",
-						  in->table, left, right),
-				  in->err);
-	in->failed = !in->stmt;
+	sqlite3_stmt *stmt = ms_sql_prepare(in->db, sql, in->err);
+	in->failed = !stmt;
 	ms_arena_free(&a);
+	return stmt;
 }
 
-static int bind(sqlite3_stmt *stmt, int at, const struct ms_value *v)
+static void bind(sqlite3_stmt *stmt, int at, const struct ms_value *v)
 {
-	switch (v->type) {
-	case MS_VALUE_NUMBER:
-		return sqlite3_bind_int64(stmt, at, v->number);
-	case MS_VALUE_REAL:
-		return sqlite3_bind_double(stmt, at, v->real);
-	case MS_VALUE_TEXT:
-		return sqlite3_bind_text(stmt, at, v->text, -1, SQLITE_TRANSIENT);
-	case MS_VALUE_NULL:
-		break;
-	}
-	return sqlite3_bind_null(stmt, at);
+	if (v->type == MS_VALUE_NUMBER)
+		sqlite3_bind_int64(stmt, at, v->number);
+	else if (v->type == MS_VALUE_REAL)
+		sqlite3_bind_double(stmt, at, v->real);
+	else if (v->type == MS_VALUE_TEXT)
+		sqlite3_bind_text(stmt, at, v->text, -1, SQLITE_STATIC);
+	else
+		sqlite3_bind_null(stmt, at);
 }
 
-/* Takes the rows that were put into the table. */
-static void flush(struct ms_insert *in)
+/* Takes `rows` rows that were put, from value `first` on, into the table. */
+static void take(struct ms_insert *in, sqlite3_stmt **stmt, size_t first, size_t rows)
 {
-	if (in->failed || !in->rows.values.n)
+	if (!*stmt && !(*stmt = prepare(in, rows)))
 		return;
-	int rc = in->keys ? SQLITE_OK : ms_bulk_bind(in->stmt, 1, &in->rows);
-	for (size_t i = 0; i < in->rows.columns && in->keys && rc == SQLITE_OK; i++)
-		rc = bind(in->stmt, (int)i + 1, &in->rows.values.v[i]);
-	if (rc != SQLITE_OK || sqlite3_step(in->stmt) != SQLITE_DONE) {
+	for (size_t i = 0; i < rows * in->columns; i++)
+		bind(*stmt, (int)i + 1, &in->values.v[first + i]);
+	if (sqlite3_step(*stmt) != SQLITE_DONE) {
 		ms_err_set(in->err, "snapshot database: %s", sqlite3_errmsg(in->db));
 		in->failed = true;
 	}
-	sqlite3_reset(in->stmt);
-	ms_bulk_clear(&in->rows);
+	sqlite3_reset(*stmt);
+}
+
+static void flush(struct ms_insert *in)
+{
+	size_t n = in->values.n, at = in->at_once * in->columns;
+	if (n && n == at && !in->failed)
+		take(in, &in->many, 0, in->at_once);
+	for (size_t i = n == at ? n : 0; i < n && !in->failed; i += in->columns)
+		take(in, &in->one, i, 1);
+	in->values.n = 0;
+	ms_arena_free(&in->text);
 }
 
 int ms_insert_close(struct ms_insert *in)
 {
 	flush(in);
-	sqlite3_finalize(in->stmt);
-	in->stmt = NULL;
-	ms_bulk_free(&in->rows);
+	sqlite3_finalize(in->one);
+	sqlite3_finalize(in->many);
+	in->one = in->many = NULL;
+	free(in->values.v);
 	return in->failed ? -1 : 0;
 }
 
@@ -110,27 +126,27 @@ static char *repair(const char *s)
 void ms_put_values(struct ms_insert *in, const struct ms_value *v, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		struct ms_value *to = MS_PUSH(&in->rows.values);
+		struct ms_value *to = MS_PUSH(&in->values);
 		*to = v[i];
 		if (v[i].type != MS_VALUE_TEXT)
 			continue;
 		char *repaired = repair(v[i].text);
-		to->text = ms_arena_strdup(&in->rows.text, repaired ? repaired : v[i].text);
+		to->text = ms_arena_strdup(&in->text, repaired ? repaired : v[i].text);
 		free(repaired);
 	}
 }
 
 void ms_end_row(struct ms_insert *in)
 {
-	if (!in->stmt && !in->failed)
-		prepare(in);
-	if (!in->failed && in->rows.values.n % in->rows.columns != 0) {
-		ms_err_set(in->err, "snapshot database: %zu values for '%s'", in->rows.values.n,
-			   sqlite3_sql(in->stmt));
+	if (!in->columns) {
+		in->columns = in->values.n;
+		in->at_once = in->keys ? 1 : VALUES_AT_ONCE / in->columns + 1;
+	}
+	if (!in->failed && in->values.n % in->columns != 0) {
+		ms_err_set(in->err, "snapshot database: %zu values for a row of '%s'",
+			   in->values.n % in->columns, in->table);
 		in->failed = true;
 	}
-	if (in->failed)
-		ms_bulk_clear(&in->rows);
-	else if (in->keys || in->rows.values.n >= VALUES_AT_ONCE)
+	if (in->failed || in->values.n >= in->at_once * in->columns)
 		flush(in);
 }

@@ -8,19 +8,33 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "snapshot_bulk.h"
+#include "libcommon/base/arena.h"
 
 struct ms_err;
+
+/* What one column of a row is to hold. */
+struct ms_value {
+	const char *column;
+	enum { MS_VALUE_NULL, MS_VALUE_NUMBER, MS_VALUE_REAL, MS_VALUE_TEXT } type;
+	union {
+		int64_t number;
+		double real;
+		const char *text;
+	};
+};
 
 /* Rows on their way into a table; made by ms_insert and ms_update, ended by ms_insert_close. */
 struct ms_insert {
 	sqlite3 *db;
 	const char *table;
 	struct ms_err *err;
-	size_t keys;        /* of an update: how many values, the last of a row, say which row */
-	sqlite3_stmt *stmt; /* made for the first row */
-	bool failed;        /* all calls do nothing then */
-	struct ms_bulk rows;
+	size_t keys;    /* of an update: how many values, the last of a row, say which row */
+	size_t columns; /* of a row; 0 = there was none yet */
+	size_t at_once; /* rows that `many` takes, which costs less than a statement a row */
+	sqlite3_stmt *one, *many;         /* `many` is made when there are so many rows */
+	bool failed;                      /* all calls do nothing then */
+	MS_ARRAY(struct ms_value) values; /* of rows to come; their texts are in `text` */
+	struct ms_arena text;
 };
 
 /* New rows of `table`; they are not in it before the insert is closed. `db` is of ms_snapshot_new.

@@ -47,6 +47,18 @@ struct ms_kept_process {
 	bool counted_from;            /* figures are of the time after --from */
 };
 
+/* What a frame and its callers show of known one-time allocations (one_time.h). */
+struct ms_signs {
+	uint32_t signs;
+	bool user; /* one of them is, or may be, the user's own */
+};
+
+/* A site with some. */
+struct ms_site_signs {
+	int64_t site; /* row */
+	struct ms_signs signs;
+};
+
 /* The database being filled: ids go on from process to process. */
 struct ms_filling {
 	sqlite3 *db;
@@ -57,12 +69,14 @@ struct ms_filling {
 	struct ms_progress *progress;
 	bool look_again; /* in files, even where the trace says what was found */
 	int64_t modules, frames, stacks, sites, threads, snapshots; /* last ids given */
+	MS_ARRAY(struct ms_site_signs) signs;
 };
 
 /* Rows of the call stacks of one process: what nodes became. Free with ms_stack_rows_free. */
 struct ms_stack_rows {
-	int64_t *row_of_node;  /* row of the innermost logical frame, 0 = not used by any site */
-	int64_t *user_of_node; /* row after which a site with that innermost node is named */
+	struct ms_signs *signs; /* by node */
+	int64_t *row_of_node;   /* row of the innermost logical frame, 0 = not used by any site */
+	int64_t *user_of_node;  /* row after which a site with that innermost node is named */
 	uint64_t without_symbol;
 };
 
@@ -143,9 +157,11 @@ int ms_fill_polled(struct ms_filling *f, const struct ms_kept_process *p);
 int ms_put_growth(struct ms_filling *f, int64_t process, const struct ms_trend *t);
 /* A JSON array of strings in the arena. */
 const char *ms_json_array(struct ms_arena *a, const struct ms_strings *s);
-/* Names the sites that are known one-time allocations of the runtime. All rows of all processes are
- * written. 0, or -1 with `err` set. */
-int ms_fill_one_time(sqlite3 *db, struct ms_err *err);
+/* Signs of a frame with those of its callers. */
+struct ms_signs ms_signs_join(struct ms_signs frame, const struct ms_signs *caller);
+/* Names the sites of f->signs that are known one-time allocations of the runtime. All rows of all
+ * processes are written. 0, or -1 with f->err set. */
+int ms_fill_one_time(struct ms_filling *f);
 /* Links images that replaced each other, and takes what was gone by exec out of what is live at the
  * end. All rows of all processes are written. 0, or -1 with `err` set. */
 int ms_fill_replaced(sqlite3 *db, struct ms_err *err);

@@ -79,6 +79,9 @@ static void put_site(struct fill *w, struct ms_insert *in, uint32_t i, const str
 	const struct ms_replay_site *s = &w->r->sites[i];
 	int64_t stack = s->node && s->node < w->t->nodes.n ? w->stacks.row_of_node[s->node] : 0;
 	int64_t user = stack ? w->stacks.user_of_node[s->node] : 0;
+	struct ms_signs signs = stack ? w->stacks.signs[s->node] : (struct ms_signs){0};
+	if (signs.signs)
+		*MS_PUSH(&w->f->signs) = (struct ms_site_signs){w->row_of_site[i], signs};
 	bool some = sums[i].allocations != 0, timed = s->first_tick != MS_NEVER;
 	ms_put(in, ms_int("id", w->row_of_site[i]), ms_int("process", w->p->id),
 	       ms_int_if("stack", stack != 0, stack),

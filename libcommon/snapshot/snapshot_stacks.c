@@ -17,6 +17,7 @@
 #include "libcommon/base/arena.h"
 #include "libcommon/symbols/frame_places.h"
 #include "libcommon/replay/replay_mapped.h"
+#include "libcommon/symbols/one_time.h"
 #include "libcommon/symbols/runtime.h"
 #include "snapshot_insert.h"
 #include "libcommon/symbols/symbols.h"
@@ -39,8 +40,9 @@ struct work {
 	bool *used_frames;
 	struct logical *frames; /* by frame number */
 	MS_ARRAY(struct ms_location) places;
-	bool *runtime; /* by place */
-	int *handles;  /* by module: ms_symbols_module, -1 = not asked; [0]: of frames of none */
+	bool *runtime;          /* by place */
+	struct ms_signs *signs; /* by place, of it alone */
+	int *handles; /* by module: ms_symbols_module, -1 = not asked; [0]: of frames of none */
 	int64_t module_base;
 };
 
@@ -118,6 +120,7 @@ static void mark_used(struct work *w)
 	const struct ms_beside *b = t->replay.beside;
 	w->out->row_of_node = (int64_t *)allocate_zero(t->nodes.n);
 	w->out->user_of_node = (int64_t *)allocate_zero(t->nodes.n);
+	w->out->signs = ms_xcalloc(t->nodes.n + 1, sizeof *w->out->signs);
 	for (size_t s = 0; s < t->replay.site_count; s++)
 		mark_stack(w, t->replay.sites[s].node);
 	for (size_t i = 0; b && i < b->frees.n; i++)
@@ -215,9 +218,11 @@ static int fill_frames(struct work *w)
 	const struct ms_recording *t = w->t;
 	struct ms_insert in = ms_insert(w->f->db, "frame", w->f->err);
 	w->runtime = ms_xcalloc(w->places.n, 1);
+	w->signs = ms_xcalloc(w->places.n, sizeof *w->signs);
 	for (uint32_t i = 0; i < t->frames.n; i++) {
 		const struct ms_frame *fr = &t->frames.v[i];
 		const struct ms_row *m = ms_module_of(t, fr->module);
+		const char *path = m ? m->text[MS_MODULE_PATH - 2] : NULL;
 		char room[300];
 		const char *note = i ? note_in_full(fr, m, room) : "truncated";
 		if (!w->used_frames[i] || !w->places.v)
@@ -226,9 +231,12 @@ static int fill_frames(struct work *w)
 		for (uint32_t k = 0; k < w->frames[i].count; k++) {
 			uint32_t at = w->frames[i].first + k;
 			const struct ms_location *p = &w->places.v[at];
-			w->runtime[at] = note || (m && m->number[MS_MODULE_KIND] == 3) ||
-					 ms_is_runtime(m ? m->text[MS_MODULE_PATH - 2] : NULL,
-						       p->function, p->file);
+			bool runtime = note || (m && m->number[MS_MODULE_KIND] == 3) ||
+				       ms_is_runtime(path, p->function, p->file);
+			w->runtime[at] = runtime;
+			w->signs[at] = (struct ms_signs){
+				runtime ? ms_one_time_signs(path, p->function) : 0,
+				!runtime || note};
 			w->out->without_symbol += !note && !p->function;
 			w->f->frames++;
 			ms_put_row(&in, ms_int("id", w->f->frames), ms_int("process", w->p->id),
@@ -236,7 +244,7 @@ static int fill_frames(struct work *w)
 				   note ? ms_null("address") : ms_address("address", fr->address),
 				   ms_text("function", p->function), ms_text("file", p->file),
 				   ms_int_if("line", p->line != 0, p->line),
-				   ms_int("inlined", p->inlined), ms_int("runtime", w->runtime[at]),
+				   ms_int("inlined", p->inlined), ms_int("runtime", runtime),
 				   ms_text("note", note));
 		}
 	}
@@ -258,6 +266,7 @@ static int fill_stacks(struct work *w)
 		const struct logical *l = &w->frames[t->nodes.v[n].frame];
 		int64_t parent = caller ? w->out->row_of_node[caller] : 0;
 		int64_t user = caller ? w->out->user_of_node[caller] : 0;
+		struct ms_signs signs = w->out->signs[caller];
 		depth[n] = caller ? depth[caller] : 0;
 		for (uint32_t k = l->count; k-- > 0;) {
 			w->f->stacks++;
@@ -268,9 +277,11 @@ static int fill_stacks(struct work *w)
 			parent = w->f->stacks;
 			if (!w->runtime[l->first + k])
 				user = parent;
+			signs = ms_signs_join(w->signs[l->first + k], &signs);
 		}
 		w->out->row_of_node[n] = parent;
 		w->out->user_of_node[n] = user;
+		w->out->signs[n] = signs;
 	}
 	free(depth);
 	return ms_insert_close(&in);
@@ -289,12 +300,11 @@ int ms_fill_stacks(struct ms_filling *f, const struct ms_kept_process *p, struct
 	mark_used(&w);
 	find_places(&w);
 	int rc = fill_modules(&w) || fill_frames(&w) || fill_stacks(&w) ? -1 : 0;
-	MS_FREE(w.used_frames, w.frames, w.handles, w.places.v, w.runtime);
+	MS_FREE(w.used_frames, w.frames, w.handles, w.places.v, w.runtime, w.signs);
 	return rc;
 }
 
 void ms_stack_rows_free(struct ms_stack_rows *r)
 {
-	free(r->row_of_node);
-	free(r->user_of_node);
+	MS_FREE(r->row_of_node, r->user_of_node, r->signs);
 }
