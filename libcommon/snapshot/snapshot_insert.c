@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VALUES_AT_ONCE 1024u /* about so many, and their rows are inserted */
+#define VALUES_AT_ONCE 4096u /* so many, and their rows are inserted... */
+#define PARTS 4u             /* ...by so many statements */
 
 /* The names of columns `from` to `to`, each in front of `value` if that is not NULL. */
 static const char *names(struct ms_insert *in, struct ms_arena *a, size_t from, size_t to,
@@ -79,11 +80,11 @@ static void take(struct ms_insert *in, sqlite3_stmt **stmt, size_t first, size_t
 
 static void flush(struct ms_insert *in)
 {
-	size_t n = in->values.n, at = in->at_once * in->columns;
-	if (n && n == at && !in->failed)
-		take(in, &in->many, 0, in->at_once);
-	for (size_t i = n == at ? n : 0; i < n && !in->failed; i += in->columns)
-		take(in, &in->one, i, 1);
+	size_t rows = in->columns ? in->values.n / in->columns : 0, n;
+	for (size_t at = 0; at < rows && !in->failed; at += n) {
+		n = rows - at < in->at_once ? 1 : in->at_once;
+		take(in, n == 1 ? &in->one : &in->many, at * in->columns, n);
+	}
 	in->values.n = 0;
 	ms_arena_free(&in->text);
 }
@@ -140,13 +141,13 @@ void ms_end_row(struct ms_insert *in)
 {
 	if (!in->columns) {
 		in->columns = in->values.n;
-		in->at_once = in->keys ? 1 : VALUES_AT_ONCE / in->columns + 1;
+		in->at_once = (VALUES_AT_ONCE - 1 + in->columns) / in->columns / PARTS;
 	}
 	if (!in->failed && in->values.n % in->columns != 0) {
 		ms_err_set(in->err, "snapshot database: %zu values for a row of '%s'",
 			   in->values.n % in->columns, in->table);
 		in->failed = true;
 	}
-	if (in->failed || in->values.n >= in->at_once * in->columns)
+	if (in->failed || in->keys || in->values.n >= VALUES_AT_ONCE)
 		flush(in);
 }
