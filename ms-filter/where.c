@@ -17,7 +17,18 @@
 #define DEPTH_MAX 100
 
 enum kind { AND, OR, NOT, COMPARE, IS_NULL };
-enum op { EQ, NE, LT, LE, GT, GE, MATCH, NO_MATCH, NO_OP };
+/* A set of what may hold of the left side: less, equal, more; or of a regular expression. */
+enum op {
+	NO_OP = 0,
+	LT = 1,
+	EQ = 2,
+	GT = 4,
+	LE = LT | EQ,
+	GE = GT | EQ,
+	NE = LT | GT,
+	MATCH = 8,
+	NO_MATCH
+};
 
 struct node {
 	enum kind kind;
@@ -214,7 +225,7 @@ static int compile_regex(struct parser *p, struct node *n)
 
 static enum op mirrored(enum op op)
 {
-	return op == LT ? GT : op == GT ? LT : op == LE ? GE : op == GE ? LE : op;
+	return (op & EQ) | (op & LT ? GT : 0) | (op & GT ? LT : 0);
 }
 
 static int check_types(struct parser *p, const struct node *n, const struct operand *right)
@@ -290,14 +301,14 @@ static struct node *is_null(struct parser *p, const struct operand *o)
 	return inverted ? new_node(p, NOT, n, NULL) : n;
 }
 
-static struct node *parse_or(struct parser *p);
+static struct node *parse_chain(struct parser *p, enum kind kind);
 
 static struct node *primary(struct parser *p)
 {
 	struct operand left;
 	if (p->token == OPEN) {
 		advance(p);
-		struct node *n = parse_or(p);
+		struct node *n = parse_chain(p, OR);
 		if (n && p->token != CLOSE) {
 			complain(p, "')' is missing");
 			return NULL;
@@ -332,24 +343,15 @@ static struct node *parse_not(struct parser *p)
 	return n && inverted ? new_node(p, NOT, n, NULL) : n;
 }
 
-static struct node *parse_and(struct parser *p)
+/* "or" binds less than "and". */
+static struct node *parse_chain(struct parser *p, enum kind kind)
 {
-	struct node *n = parse_not(p);
-	while (n && p->token == WORD_AND) {
+	enum token between = kind == OR ? WORD_OR : WORD_AND;
+	struct node *n = kind == OR ? parse_chain(p, AND) : parse_not(p);
+	while (n && p->token == between) {
 		advance(p);
-		struct node *b = parse_not(p);
-		n = b ? new_node(p, AND, n, b) : NULL;
-	}
-	return n;
-}
-
-static struct node *parse_or(struct parser *p)
-{
-	struct node *n = parse_and(p);
-	while (n && p->token == WORD_OR) {
-		advance(p);
-		struct node *b = parse_and(p);
-		n = b ? new_node(p, OR, n, b) : NULL;
+		struct node *b = kind == OR ? parse_chain(p, AND) : parse_not(p);
+		n = b ? new_node(p, kind, n, b) : NULL;
 	}
 	return n;
 }
@@ -359,7 +361,7 @@ struct where *where_parse(struct ms_arena *a, const char *text, struct ms_err *e
 	struct where *w = ms_arena_alloc(a, sizeof *w);
 	struct parser p = {.arena = a, .text = text, .at = text, .where = w, .err = err};
 	advance(&p);
-	w->root = parse_or(&p);
+	w->root = parse_chain(&p, OR);
 	if (w->root && p.token != END) {
 		complain(&p, "'and' or 'or' is missing");
 		w->root = NULL;
@@ -388,20 +390,7 @@ bool where_needs_stack(const struct where *w)
 
 static bool ordered(enum op op, int order)
 {
-	switch (op) {
-	case EQ:
-		return order == 0;
-	case NE:
-		return order != 0;
-	case LT:
-		return order < 0;
-	case LE:
-		return order <= 0;
-	case GT:
-		return order > 0;
-	default:
-		return order >= 0;
-	}
+	return op & (order < 0 ? LT : order > 0 ? GT : EQ);
 }
 
 static bool text_holds(const struct node *n, const char *text, const char *other)
@@ -458,18 +447,11 @@ static enum truth holds(const struct node *n, const struct where_row *row)
 			return no_stack(row) ? TRUE : UNTRUE;
 		return row->values[n->left].known ? UNTRUE : TRUE;
 	case NOT:
-		a = holds(n->a, row);
-		return a == UNKNOWN ? UNKNOWN : a == TRUE ? UNTRUE : TRUE;
+		return TRUE - holds(n->a, row);
 	default:
 		a = holds(n->a, row);
 		b = holds(n->b, row);
-		if (n->kind == AND)
-			return a == UNTRUE || b == UNTRUE     ? UNTRUE
-			       : a == UNKNOWN || b == UNKNOWN ? UNKNOWN
-							      : TRUE;
-		return a == TRUE || b == TRUE         ? TRUE
-		       : a == UNKNOWN || b == UNKNOWN ? UNKNOWN
-						      : UNTRUE;
+		return (a < b) == (n->kind == AND) ? a : b;
 	}
 }
 
